@@ -17,18 +17,6 @@ enum { PAIR = ATTENTION_PAIR, SUMS = ATTENTION_SUMS };
 
 /* --- what is seen --- */
 
-void attention_write_visible(struct attention_writer *w, kit_op length, kit_op i, kit_op *begin, kit_op *end)
-{
-	struct tcb_ptx_build *b = &w->kit.b;
-	const struct attention_gpu *g = w->g;
-	const kit_op next = OP2(b, "add.s32", OP2(b, "sub.s32", length, I(g->m)), OP2(b, "add.u32", i, I(1)));
-	*end = g->causal ? OP2(b, "max.s32", next, I(0)) : length;
-	*begin = g->window ? OP2(b, "max.s32", OP2(b, "sub.s32", next, I(g->window)), I(0))
-			   : tcb_kit_constant(b, "u32", I(0));
-	if (g->window)
-		*begin = OP2(b, "min.s32", *begin, *end);
-}
-
 static void write_limits(struct attention_reader *r, kit_op *begin, kit_op *end)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;

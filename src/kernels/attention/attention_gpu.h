@@ -174,11 +174,12 @@ kit_op attention_row(struct attention_reader *r, kit_op own, unsigned more);
 /* The query token of row ROW of the tile; at most the last. */
 kit_op attention_token_of(struct attention_writer *w, kit_op row);
 
-/* attention_gpu.c: BEGIN and END of what query token I of a sequence of LENGTH sees; .u32, as attention_visible has it.
+/* attention_gpu_deal.c: BEGIN and END of what query token I of a sequence of LENGTH sees; .u32, as attention_visible
+ * has it.
  */
 void attention_write_visible(struct attention_writer *w, kit_op length, kit_op i, kit_op *begin, kit_op *end);
 
-/* attention_gpu_deal.c, is_dealt: all tiles of which a block has pieces; what is written in between is for one.  Set
+/* is_dealt: all tiles of which a block has pieces; what is written in between is for one.  Set
  * before: lengths, and sequences, how many there are. */
 struct attention_deal {
 	struct tcb_ptx_if some;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * sched=streamk of attention_decode: the lengths come in; out goes which pieces of KV
- * are this block's, so that all blocks have equally many, however long the sequences are
- * (as Stream-K deals steps of products: Osama et al. 2023; Flash-Decoding's splits have
- * one size for all sequences).
+ * Which KV tokens a query of attention_decode sees; and for sched=streamk: the lengths
+ * come in; out goes which pieces of KV are this block's, so that all blocks have equally
+ * many, however long the sequences are (as Stream-K deals steps of products: Osama et al.
+ * 2023; Flash-Decoding's splits have one size for all sequences).
  *
  * Pieces are counted over all sequences, in each over its tiles, in each tile from the
  * first; a sequence of which nothing is seen counts as one for each tile, so that its
@@ -14,6 +14,18 @@
  */
 #include "kernels/attention/attention_gpu.h"
 #include "kernels/gpu/barrier.h"
+
+void attention_write_visible(struct attention_writer *w, kit_op length, kit_op i, kit_op *begin, kit_op *end)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct attention_gpu *g = w->g;
+	const kit_op next = OP2(b, "add.s32", OP2(b, "sub.s32", length, I(g->m)), OP2(b, "add.u32", i, I(1)));
+	*end = g->causal ? OP2(b, "max.s32", next, I(0)) : length;
+	*begin = g->window ? OP2(b, "max.s32", OP2(b, "sub.s32", next, I(g->window)), I(0))
+			   : tcb_kit_constant(b, "u32", I(0));
+	if (g->window)
+		*begin = OP2(b, "min.s32", *begin, *end);
+}
 
 /* Pieces of a tile of a sequence of LENGTH, at least 1: as many as all its query tokens together see. */
 static kit_op pieces_of(struct attention_writer *w, kit_op length)
