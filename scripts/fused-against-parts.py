@@ -24,7 +24,7 @@ to the cache, quantised if it has blocks; v to the cache), call by call in turn,
 best of a sweep of the former.
 
 Prints the median over the rounds of microseconds, of ratios parts / fused (above 1: fused is faster) with the least and
-the greatest, and of the fused op's time over the time to read its bytes.
+the greatest, and of the fused op's time over the time to read its bytes (of rope_append to copy them).
 """
 import argparse
 import json
