@@ -249,6 +249,35 @@ static void every_op_runs(void **state)
 	tcbrt_close(rt);
 }
 
+/* A program that has the cache of an output of two types needs no more than the plan says. */
+static void rows_of_blocks_are_told(void **state)
+{
+	const struct tcbrt_query caches = {
+		.op = "rope_append_q80", .contract = TCBRT_CONTRACT_F32, .m = 3, .n = 10, .k = 64, .words = "h4/2,b2"
+	};
+	const struct tcbrt_query plain = { .op = "rope_append_f16", .m = 3, .n = 10, .k = 64, .words = "h4/2,b2" };
+	const size_t q_rows = (size_t)2 * 3 * 4, cache_rows = (size_t)2 * 2 * 10 * 2;
+	struct tcbrt *rt;
+	struct bench b;
+
+	(void)state;
+	assert_int_equal(tcbrt_open_empty(&rt, NULL), TCBRT_OK);
+	bench_init(&b, rt, &caches);
+	const struct tcbrt_operand *out = &b.info.operand[b.info.output];
+	assert_string_equal(out->type, "f32");
+	assert_int_equal(out->rows, q_rows + cache_rows);
+	assert_int_equal(out->block_rows, cache_rows);
+	assert_int_equal(out->bytes, q_rows * 64 * sizeof(float) + cache_rows * 64 / 32 * 34);
+	for (size_t i = 0; i < b.info.operand_count; i++)
+		assert_true((int)i == b.info.output || b.info.operand[i].block_rows == 0);
+	bench_fini(&b);
+	bench_init(&b, rt, &plain);
+	assert_string_equal(b.info.operand[b.info.output].type, "f16");
+	assert_int_equal(b.info.operand[b.info.output].block_rows, 0);
+	bench_fini(&b);
+	tcbrt_close(rt);
+}
+
 /* One token's plan packs, many tokens' plans read it. */
 static void layouts_are_shared(void **state)
 {
@@ -544,11 +573,9 @@ static void misuse_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_op_runs),
-		cmocka_unit_test(layouts_are_shared),
-		cmocka_unit_test(unpacking_gives_back),
-		cmocka_unit_test(saved_plans_come_back),
-		cmocka_unit_test(foreign_plans_are_refused),
+		cmocka_unit_test(every_op_runs),         cmocka_unit_test(rows_of_blocks_are_told),
+		cmocka_unit_test(layouts_are_shared),    cmocka_unit_test(unpacking_gives_back),
+		cmocka_unit_test(saved_plans_come_back), cmocka_unit_test(foreign_plans_are_refused),
 		cmocka_unit_test(misuse_is_refused),
 	};
 
