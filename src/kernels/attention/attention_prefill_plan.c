@@ -181,8 +181,11 @@ RULE(rule_knobs)
 RULE(rule_exp)
 {
 	const int32_t polynomials = geometry->knob[TCB_KNOB_EXP];
-	return polynomials != TCB_KNOB_UNSET && (polynomials < 1 || polynomials > 8) ? "exp must be 1 to 8, or left out"
-										     : NULL;
+	if (polynomials == TCB_KNOB_UNSET)
+		return NULL;
+	if (problem->contract != TCB_CONTRACT_F16)
+		return "exp needs contract f16: weights of more bits would show what polynomials are off by";
+	return polynomials < 1 || polynomials > 8 ? "exp must be 1 to 8, or left out" : NULL;
 }
 
 /* A warpgroup that converts takes whole eights of tokens, and tensor copies rows of 16 bytes. */

@@ -50,7 +50,8 @@ size_t prefill_gpu_axes(const struct tcb_problem *problem, const struct tcb_targ
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_TURNS), 0, 1);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_BLOCKS), 0, 1, 2);
 	ADD(tcb_axis_knob_or_none(out, &count, TCB_KNOB_SCHED), TCB_SCHED_DYNAMIC);
-	ADD(tcb_axis_knob_or_none(out, &count, TCB_KNOB_EXP), 1, 2, 4);
+	if (problem->contract == TCB_CONTRACT_F16)
+		ADD(tcb_axis_knob_or_none(out, &count, TCB_KNOB_EXP), 1, 2, 4);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_OCC), 1, 2, 3);
 	if (attention_of(problem)->kv == TCB_TYPE_BLOCKS)
 		ADD(tcb_axis_knob(out, &count, TCB_KNOB_PREP), TCB_PREP_LAUNCH, TCB_PREP_WARPS);
