@@ -181,6 +181,10 @@ static void write_parameters(struct prefill_writer *w)
 		*to[i] = g->isa == TCB_ISA_WGMMA ? tensor_param(w, names[i], ATTENTION_Q + i)
 			 : g->has_launch && i    ? tcb_kit_workspace(&w->kit, names[i], 16, i > 1 ? g->v16_at : 0)
 						 : tcb_kit_operand(&w->kit, names[i], 16, ATTENTION_Q + i);
+	if (g->has_scales) {
+		w->k_scales = tcb_kit_workspace(&w->kit, "k_scales", 4, g->k_scales_at);
+		w->v_scales = tcb_kit_workspace(&w->kit, "v_scales", 4, g->v_scales_at);
+	}
 	w->lengths = tcb_kit_operand(&w->kit, "lengths", 4, ATTENTION_LENGTHS);
 	w->out = tcb_kit_operand(&w->kit, "out", 16, ATTENTION_OUT);
 	if (g->page)
@@ -194,15 +198,15 @@ static void write_parameters(struct prefill_writer *w)
 }
 
 /*
- * A product of tensor cores cuts sums towards zero: four units a token, as in matmul_gpu_plan.c.  A rescale is an
- * exponential and a product, a tile.  Polynomials' weights are off by at most PREFILL_EXP_OFF of each, before they are
- * rounded, in the sum of p v and, the same values, in the sum of p: of sum p |v| and of sum p |y| so much, in units of
- * 2^-24.
+ * A product of tensor cores cuts sums towards zero: four units a token and term, as in matmul_gpu_plan.c.  A rescale is
+ * an exponential and a product, a tile.  Polynomials' weights are off by at most PREFILL_EXP_OFF of each, before they
+ * are rounded, in the sum of p v and, the same values, in the sum of p: of sum p |v| and of sum p |y| so much, in units
+ * of 2^-24.
  */
 static double chain(const struct prefill_gpu *g)
 {
 	const double tiles = (double)tcb_div_up(g->n, g->kv) + 1;
-	return tiles * (4.0 * g->kv + 8) + 24 + (g->polynomials ? ceil(PREFILL_EXP_OFF * 0x1p24) : 0);
+	return tiles * (4.0 * g->kv * g->weight_terms + 8) + 24 + (g->polynomials ? ceil(PREFILL_EXP_OFF * 0x1p24) : 0);
 }
 
 enum tcb_status prefill_gpu_emit(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -215,14 +219,16 @@ enum tcb_status prefill_gpu_emit(const struct tcb_problem *problem, const struct
 	prefill_gpu_plan(problem, target, geometry, &g);
 	if (g.has_launch)
 		prefill_write_unpack(&w);
-	tcb_kit_begin(
-		&w.kit,
-		tcb_ptx_namef(&w.kit.b, "attention_prefill_%s%s", prefill_type_word(&g), is_wgmma ? "_wgmma" : ""),
-		&(struct tcb_kit_kernel){ .threads = g.threads,
-					  .blocks_together = g.occ,
-					  .grid = { g.grid },
-					  .shared_bytes = g.shared_bytes,
-					  .is_dependent = g.pdl });
+	tcb_kit_begin(&w.kit,
+		      tcb_ptx_namef(&w.kit.b, "attention_prefill_%s%s", prefill_type_word(&g),
+				    is_wgmma   ? "_wgmma"
+				    : g.is_f32 ? "_f32"
+					       : ""),
+		      &(struct tcb_kit_kernel){ .threads = g.threads,
+						.blocks_together = g.occ,
+						.grid = { g.grid },
+						.shared_bytes = g.shared_bytes,
+						.is_dependent = g.pdl });
 	write_parameters(&w);
 	tcb_kit_memory(&w.kit, PREFILL_MEMORY_ALIGN);
 	tcb_kit_dependents(&w.kit, 0);
@@ -236,23 +242,19 @@ enum tcb_status prefill_gpu_emit(const struct tcb_problem *problem, const struct
 	return tcb_kit_close(&w.kit, err);
 }
 
-#define ROW(type, isa_, word)                                                                                         \
-	{                                                                                                             \
-		.name = "attention_prefill_" #type "_ptx_" word, .contract = TCB_CONTRACT_F16, .isa = TCB_ISA_##isa_, \
-		.class = TCB_CLASS_BOUNDED                                                                            \
+#define ROW(type, isa_, contract_, word)                                                           \
+	{                                                                                          \
+		.name = "attention_prefill_" #type "_" word, .contract = TCB_CONTRACT_##contract_, \
+		.isa = TCB_ISA_##isa_, .class = TCB_CLASS_BOUNDED                                  \
 	}
-const struct tcb_variant attention_prefill_f16_gpu_variants[] = {
-	ROW(f16, MMA, "mma"),
-	ROW(f16, WGMMA, "wgmma"),
-	{ .name = NULL },
-};
-const struct tcb_variant attention_prefill_bf16_gpu_variants[] = {
-	ROW(bf16, MMA, "mma"),
-	ROW(bf16, WGMMA, "wgmma"),
-	{ .name = NULL },
-};
-const struct tcb_variant attention_prefill_q80_gpu_variants[] = {
-	ROW(q80, MMA, "mma"),
-	ROW(q80, WGMMA, "wgmma"),
-	{ .name = NULL },
-};
+#define ROWS(type)                                                                  \
+	{                                                                           \
+		ROW(type, MMA, F16, "ptx_mma"), ROW(type, WGMMA, F16, "ptx_wgmma"), \
+			ROW(type, MMA, F32, "f32_ptx_mma"),                         \
+		{                                                                   \
+			.name = NULL                                                \
+		}                                                                   \
+	}
+const struct tcb_variant attention_prefill_f16_gpu_variants[] = ROWS(f16);
+const struct tcb_variant attention_prefill_bf16_gpu_variants[] = ROWS(bf16);
+const struct tcb_variant attention_prefill_q80_gpu_variants[] = ROWS(q80);

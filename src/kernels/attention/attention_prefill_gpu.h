@@ -32,6 +32,10 @@
  * the others go to the unit of transcendental functions at the same time.  Left out: none
  * are polynomials.
  *
+ * Contract f32, isa=mma: q and the weights are sums of terms, whose products with K and V
+ * are exact (attention_prefill_terms.c); with KV of q8_0 blocks the first launch makes f16
+ * of their codes, and f32 of their scales, which come with the tiles.
+ *
  * Tiles' k is the head; micro.n = midi.n; macro is the problem, in powers of two of
  * midi.  occ, pdl: as everywhere.
  */
@@ -50,7 +54,9 @@ enum {
 	PREFILL_BOX_BYTES = 128,
 	PREFILL_MEMORY_ALIGN = 1024,
 	PREFILL_CONVERTERS = 128, /* threads that convert with prep=warps */
-	PREFILL_RAW_STAGES = 2
+	PREFILL_RAW_STAGES = 2,
+	PREFILL_TERMS_MAX = 3,
+	PREFILL_WORDS_MAX = ATTENTION_HEAD_MAX / 8 /* of a row of q in a lane, two values each */
 };
 /* What a polynomial's exponential (knob exp) is off by at most, of its value: 8.56e-5 by its coefficients, and
  * roundings.  Half a unit of a weight rounded to f16 is 4.9e-4. */
@@ -58,7 +64,10 @@ enum {
 
 /* A geometry in numbers. */
 struct prefill_gpu {
-	enum tcb_type type; /* of K and V, q and out */
+	enum tcb_type type; /* of K and V, and with contract f16 of q and out */
+	/* Contract f32: whose sums q and a weight are; is_wide: the weights' are tf32.  Contract f16: 1, 1, 0. */
+	unsigned q_terms, weight_terms;
+	int is_f32, is_wide;
 	enum tcb_isa isa;
 	unsigned capability, m, n, k, group, kv_heads, sequences, page, pages, window, cap, causal;
 	/* K and V of q8_0 blocks: a first launch makes f16 of them in the workspace, without pages, V from v16_at on;
@@ -67,16 +76,21 @@ struct prefill_gpu {
 	unsigned raw_pitch, raw_bytes;
 	unsigned block_page, block_pages;
 	size_t v16_at, counter_at, workspace_bytes; /* counter_at: is_dynamic */
-	unsigned heads, tokens, rows;               /* of a block's tile: heads, query tokens, their product */
-	unsigned own_rows;                          /* of a warp or warpgroup */
-	unsigned kv;                                /* KV tokens of a tile */
-	unsigned workers, threads;                  /* warps or warpgroups that multiply; threads of a block */
+	/* is_f32, of blocks: their scales, in the workspace and, K's by block and token and then V's, in a slot */
+	int has_scales;
+	size_t k_scales_at, v_scales_at;
+	unsigned scales_at, scale_pitch; /* bytes */
+	unsigned heads, tokens, rows;    /* of a block's tile: heads, query tokens, their product */
+	unsigned own_rows;               /* of a warp or warpgroup */
+	unsigned kv;                     /* KV tokens of a tile */
+	unsigned workers, threads;       /* warps or warpgroups that multiply; threads of a block */
 	unsigned stages, resident, occ;
 	int pdl, turns, is_dynamic;
 	unsigned polynomials;        /* knob exp: of eight exponentials of a row */
 	unsigned token_tiles, width; /* tiles along m; of a token tile: heads and sequences */
 	unsigned grid;
 	unsigned tile_bytes;           /* of K, and of V */
+	unsigned slot_bytes;           /* isa=mma: of K, V and scales */
 	unsigned registers;            /* of a thread when the kernel begins; 0: as many as are needed */
 	unsigned of_copier, of_worker; /* isa=wgmma: what they have then; 0: no change */
 	unsigned q_at, k_at, v_at, raw_at, barrier_at, shared_bytes; /* q_at: isa=mma; 0: Q is in registers */
@@ -107,6 +121,7 @@ struct prefill_writer {
 	struct tcb_kit kit;
 	const struct prefill_gpu *g;
 	kit_op q, k, v, out, lengths, table; /* operands: addresses, or generic addresses of tensor maps */
+	kit_op k_scales, v_scales;           /* has_scales */
 	kit_op per_sequence;                 /* KV tokens, or pages, that a sequence has room for; .u32 */
 	kit_op counter;                      /* is_dynamic: of the tiles that were drawn; .u64 */
 	kit_op m, token_tiles, width;        /* query tokens; as in struct prefill_gpu; .u32 */
@@ -122,8 +137,9 @@ struct prefill_writer {
 struct prefill_rows {
 	kit_op row[2];         /* within the tile; .u32 */
 	kit_op from[2], to[2]; /* what they see; .s32 */
-	kit_op max[2],
-		sum[2]; /* .f32: the running maximum, with a cap in units of log2(e); this lane's sum of weights */
+	/* .f32: the running maximum, with a cap or is_f32 in units of log2(e); this lane's sum of weights */
+	kit_op max[2], sum[2];
+	kit_op scale[2]; /* is_f32: of scores, to units of log2(e), or with a cap to its own; .f32 */
 };
 
 /* Tile number ITEM, those that see most first. */
@@ -160,7 +176,26 @@ void prefill_write_packed(struct prefill_writer *w, const kit_op *weights, unsig
 /* COUNT (= k / 2) sums of O by a lane, divided, to out. */
 void prefill_write_out(struct prefill_writer *w, struct prefill_rows *rows, const kit_op *sums);
 
-/* attention_prefill_unpack.c: the launch that makes f16 of blocks. */
+/* attention_prefill_terms.c: contract f32.  Row R of q, whose values 2c and 2c + 1 are at AT, as terms: of each eight
+ * values a word; and the scale of its scores. */
+void prefill_load_terms(struct prefill_writer *w, struct prefill_rows *rows, unsigned r, kit_op at,
+			kit_op out[PREFILL_TERMS_MAX][PREFILL_WORDS_MAX]);
+/* The score whose first term's part is HIGH: where that is infinite or a NaN the REST, which may be either, is not
+ * added. */
+kit_op prefill_write_score(struct prefill_writer *w, kit_op high, kit_op rest);
+/* Weights of 16 tokens as terms of 16 bits, or of eight, with V's scales of tokens 2c and 2c + 1 (NULL: 1), in tf32,
+ * whose k number c is token 2c, and c + 4 token 2c + 1; each an operand of a product. */
+void prefill_write_narrow(struct prefill_writer *w, const kit_op weights[8], kit_op out[PREFILL_TERMS_MAX][4]);
+void prefill_write_wide(struct prefill_writer *w, const kit_op weights[4], const kit_op *scale, kit_op out[2][4]);
+/* The other one: a word of V, f16 of tokens 2c and 2c + 1. */
+void prefill_write_floats(struct prefill_writer *w, kit_op word, kit_op out[2]);
+/* Scales of the tile from token FIRST on to SLOT.  Those of a block of K or V of 16 tokens from TOKENS on: 2c and
+ * 2c + 1, and eight further; SLOT: of token 2c. */
+void prefill_copy_scales(struct prefill_writer *w, kit_op slot, kit_op first);
+void prefill_load_scales(struct prefill_writer *w, kit_op slot, int is_v, unsigned block, unsigned tokens,
+			 kit_op out[2][2]);
+
+/* attention_prefill_unpack.c: the launch that makes f16 of blocks, or of their codes. */
 void prefill_write_unpack(struct prefill_writer *w);
 /* attention_prefill_convert.c: what a thread of the warpgroup that converts has; a tile of blocks at RAW to f16 at
  * SLOT.

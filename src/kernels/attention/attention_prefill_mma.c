@@ -8,6 +8,9 @@
  * rows in different banks: chunk ^ row % 8, or, where rows are no multiples of 128
  * bytes, chunk ^ row / 2 % 4.  Q stays in registers, that of long heads in shared
  * memory, where each lane finds what it has put there itself.
+ *
+ * Contract f32: q's terms are multiplied one after the other, the weights' likewise, 16
+ * tokens at a time, or eight in tf32 (attention_prefill_terms.c).
  */
 #include "base/sizes.h"
 #include "kernels/attention/attention_prefill_gpu.h"
@@ -40,7 +43,7 @@ struct mma_writer {
 	struct fragment_at of_k, of_v;
 	kit_op slot, fill_slot, last_slot; /* in use; filled next; .u32 */
 	kit_op q_at;
-	kit_op q[SUBS_MAX][STEPS_MAX][4], o[SUBS_MAX][ATTENTION_HEAD_MAX / 2];
+	kit_op q[SUBS_MAX][PREFILL_TERMS_MAX][STEPS_MAX][4], o[SUBS_MAX][ATTENTION_HEAD_MAX / 2];
 	struct prefill_rows rows[SUBS_MAX];
 	kit_op first; /* token of the tile in use */
 	kit_op zero;
@@ -149,13 +152,15 @@ static void copy_tile(struct mma_writer *x, kit_op first)
 	}
 	if (x->rows_each * x->chunks < g->threads)
 		tcb_ptx_if_end(b, &scope);
+	if (g->has_scales)
+		prefill_copy_scales(w, x->fill_slot, first);
 }
 
 static void next_slot(struct mma_writer *x, kit_op slot)
 {
 	struct tcb_ptx_build *b = &x->w->kit.b;
 	const kit_op is_last = OP2(b, "setp.eq.u32", slot, x->last_slot);
-	const kit_op next = OP2(b, "add.u32", slot, I(2 * x->w->g->tile_bytes));
+	const kit_op next = OP2(b, "add.u32", slot, I(x->w->g->slot_bytes));
 	tcb_ptx_into3(b, "selp.u32", slot, x->w->kit.shared, next, is_last);
 }
 
@@ -226,6 +231,29 @@ static void multiply(struct mma_writer *x, const kit_op *sums, const kit_op *bef
 
 /* --- Q --- */
 
+/* Where the sub's fragments of a term and step are. */
+static unsigned q_place(const struct prefill_gpu *g, unsigned sub, unsigned term, unsigned step)
+{
+	return ((sub * g->q_terms + term) * g->k / 16 + step) * WARP * CHUNK;
+}
+
+/* Contract f32: row r (0), r + 8 (1) of the sub; in shared memory the words of the first are side by side. */
+static void load_q_terms(struct mma_writer *x, unsigned sub, unsigned r, kit_op at)
+{
+	const struct prefill_gpu *g = x->w->g;
+	kit_op words[PREFILL_TERMS_MAX][PREFILL_WORDS_MAX];
+	prefill_load_terms(x->w, &x->rows[sub], r, at, words);
+	for (unsigned i = 0; i < g->q_terms * g->k / 16; i++) {
+		const unsigned term = i / (g->k / 16), step = i % (g->k / 16);
+		const kit_op *own = words[term] + 2 * step;
+		for (unsigned half = 0; half < 2; half++)
+			x->q[sub][term][step][2 * half + r] = own[half];
+		if (g->q_at)
+			tcb_kit_store(&x->w->kit.b, "st.shared", "b32",
+				      tcb_ptx_at(x->q_at, q_place(g, sub, term, step) + 8 * r), own, 2);
+	}
+}
+
 /* Rows row and row + 8, values 16 i + 2c (+ 1), then those 8 on; rows past the last token are the last again. */
 static void load_q(struct mma_writer *x, unsigned sub)
 {
@@ -233,6 +261,7 @@ static void load_q(struct mma_writer *x, unsigned sub)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
 	const kit_op c = OP2(b, "and.b32", w->kit.lane, I(3));
+	const unsigned bytes = g->is_f32 ? 4 : 2;
 	for (unsigned r = 0; r < 2; r++) {
 		const kit_op within = OP2(b, "div.u32", x->rows[sub].row[r], I(g->heads));
 		const kit_op head =
@@ -242,24 +271,32 @@ static void load_q(struct mma_writer *x, unsigned sub)
 			OP2(b, "min.u32", OP2(b, "add.u32", w->first_token, within), OP2(b, "sub.u32", w->m, I(1)));
 		const kit_op index = OP3(b, "mad.lo.u32", OP3(b, "mad.lo.u32", w->sequence, w->m, token),
 					 I((int64_t)g->kv_heads * g->group), head);
-		const kit_op at = OP3(b, "mad.wide.u32", c, I(4), tcb_kit_element(b, w->q, index, g->k * 2));
+		const kit_op at =
+			OP3(b, "mad.wide.u32", c, I(2 * bytes), tcb_kit_element(b, w->q, index, g->k * bytes));
+		if (g->is_f32) {
+			load_q_terms(x, sub, r, at);
+			continue;
+		}
 		for (unsigned i = 0; i < g->k / 16; i++)
 			for (unsigned half = 0; half < 2; half++)
 				tcb_kit_load(b, g->pdl ? "ld.global" : "ld.global.nc", "b32",
-					     tcb_ptx_at(at, 32 * i + 16 * half), &x->q[sub][i][2 * half + r], 1);
+					     tcb_ptx_at(at, 32 * i + 16 * half), &x->q[sub][0][i][2 * half + r], 1);
 	}
-	for (unsigned i = 0; g->q_at && i < g->k / 16; i++)
-		tcb_kit_store(b, "st.shared", "b32", tcb_ptx_at(x->q_at, (sub * g->k / 16 + i) * WARP * CHUNK),
-			      x->q[sub][i], 4);
+	for (unsigned i = 0; g->q_at && !g->is_f32 && i < g->k / 16; i++)
+		tcb_kit_store(b, "st.shared", "b32", tcb_ptx_at(x->q_at, q_place(g, sub, 0, i)), x->q[sub][0][i], 4);
 }
 
-static const kit_op *q_of(struct mma_writer *x, unsigned sub, unsigned step, kit_op room[4])
+static const kit_op *q_of(struct mma_writer *x, unsigned sub, unsigned term, unsigned step, kit_op room[4])
 {
 	const struct prefill_gpu *g = x->w->g;
 	if (!g->q_at)
-		return x->q[sub][step];
-	tcb_kit_load(&x->w->kit.b, "ld.shared", "b32", tcb_ptx_at(x->q_at, (sub * g->k / 16 + step) * WARP * CHUNK),
-		     room, 4);
+		return x->q[sub][term][step];
+	tcb_kit_load(&x->w->kit.b, "ld.shared", "b32", tcb_ptx_at(x->q_at, q_place(g, sub, term, step)), room, 4);
+	if (g->is_f32) {
+		const kit_op second = room[1];
+		room[1] = room[2];
+		room[2] = second;
+	}
 	return room;
 }
 
@@ -281,7 +318,7 @@ static void write_scores(struct mma_writer *x, scores_t scores)
 		kit_op room[SUBS_MAX][4];
 		const kit_op *q[SUBS_MAX];
 		for (unsigned s = 0; s < x->subs; s++)
-			q[s] = q_of(x, s, step, room[s]);
+			q[s] = q_of(x, s, 0, step, room[s]);
 		for (unsigned t = 0; t < g->kv; t += 16) {
 			kit_op k[4];
 			load_fragment(x, at, 0, t, step, k);
@@ -291,6 +328,132 @@ static void write_scores(struct mma_writer *x, scores_t scores)
 					multiply(x, sums, step ? sums : zeros, q[s], k + 2 * half);
 				}
 		}
+	}
+}
+
+/*
+ * Of longer heads than this, or by warps of 32 rows, every BLOCK_STEPS steps of V, and of K's codes, are a branch of
+ * their own, always taken: else the assembler loads and converts so far ahead that registers spill.
+ */
+enum { BLOCK_STEPS = ATTENTION_HEAD_UNIT / 16, TOGETHER = 128, TOGETHER_OF_SUBS = 32 };
+
+struct steps {
+	int is_split;
+	kit_op always;
+	struct tcb_ptx_if scope;
+};
+
+static struct steps open_steps(struct mma_writer *x)
+{
+	struct steps out = { .is_split = x->w->g->k > (x->subs > 1 ? TOGETHER_OF_SUBS : TOGETHER) };
+	if (out.is_split)
+		out.always = OP2(&x->w->kit.b, "setp.ne.u32", x->w->token_tiles, I(0));
+	return out;
+}
+
+static void begin_step(struct mma_writer *x, struct steps *steps, unsigned step)
+{
+	if (steps->is_split && step % BLOCK_STEPS == 0)
+		tcb_ptx_if_begin(&x->w->kit.b, &steps->scope, steps->always);
+}
+
+static void end_step(struct mma_writer *x, struct steps *steps, unsigned step)
+{
+	if (steps->is_split && step % BLOCK_STEPS == BLOCK_STEPS - 1)
+		tcb_ptx_if_end(&x->w->kit.b, &steps->scope);
+}
+
+/* Contract f32: the first term's part and the rest are summed apart. */
+static void write_scores_of_terms(struct mma_writer *x, scores_t scores)
+{
+	struct tcb_ptx_build *b = &x->w->kit.b;
+	const struct prefill_gpu *g = x->w->g;
+	const kit_op zeros[SUMS] = { x->zero, x->zero, x->zero, x->zero };
+	scores_t rest;
+	kit_op at[VARIANTS];
+	fragments_of_slot(x, &x->of_k, 0, at);
+	for (unsigned s = 0; s < x->subs; s++)
+		for (unsigned i = 0; i < g->kv / 2; i++) {
+			scores[s][i] = tcb_ptx_reg(b, "f32");
+			rest[s][i] = tcb_ptx_reg(b, "f32");
+		}
+	for (unsigned step = 0; step < g->k / 16; step++) {
+		kit_op room[SUBS_MAX * PREFILL_TERMS_MAX][4];
+		const kit_op *q[SUBS_MAX * PREFILL_TERMS_MAX];
+		const unsigned products = x->subs * g->q_terms;
+		for (unsigned i = 0; i < products; i++)
+			q[i] = q_of(x, i / g->q_terms, i % g->q_terms, step, room[i]);
+		for (unsigned t = 0; t < g->kv; t += 16) {
+			kit_op k[4];
+			load_fragment(x, at, 0, t, step, k);
+			for (unsigned i = 0; i < 2 * products; i++) {
+				const unsigned s = i / 2 / g->q_terms, term = i / 2 % g->q_terms, half = i % 2;
+				const kit_op *sums = (term ? rest : scores)[s] + t / 2 + SUMS * half;
+				multiply(x, sums, step || term > 1 ? sums : zeros, q[i / 2], k + 2 * half);
+			}
+		}
+	}
+	for (unsigned i = 0; i < x->subs * g->kv / 2; i++) {
+		kit_op *score = &scores[i / (g->kv / 2)][i % (g->kv / 2)];
+		*score = prefill_write_score(x->w, *score, rest[i / (g->kv / 2)][i % (g->kv / 2)]);
+	}
+}
+
+/* This lane's scales in the slot in use. */
+static kit_op scales_of_slot(struct mma_writer *x)
+{
+	struct tcb_ptx_build *b = &x->w->kit.b;
+	const kit_op c = OP2(b, "and.b32", x->w->kit.lane, I(3));
+	return tcb_ptx_assume_aligned(b, OP3(b, "mad.lo.u32", c, I(8), x->slot), 8);
+}
+
+/* Codes of block I of K of 16 tokens from T on, times Q, times SCALE, added to SCORES, or as their first. */
+static void multiply_block(struct mma_writer *x, const kit_op *q[BLOCK_STEPS * PREFILL_TERMS_MAX],
+			   kit_op k[BLOCK_STEPS][4], kit_op scale[2][2], kit_op *scores, int is_first)
+{
+	struct tcb_ptx_build *b = &x->w->kit.b;
+	const unsigned terms = x->w->g->q_terms;
+	const kit_op zeros[SUMS] = { x->zero, x->zero, x->zero, x->zero };
+	kit_op sums[2][SUMS];
+	for (unsigned i = 0; i < 2 * SUMS; i++)
+		sums[i / SUMS][i % SUMS] = tcb_ptx_reg(b, "f32");
+	for (unsigned i = 0; i < BLOCK_STEPS * terms; i++)
+		for (unsigned half = 0; half < 2; half++)
+			multiply(x, sums[half], i ? sums[half] : zeros, q[i], k[i / terms] + 2 * half);
+	for (unsigned i = 0; i < 2 * SUMS; i++) {
+		const kit_op sum = sums[i / SUMS][i % SUMS], own = scale[i / SUMS][i % 2];
+		if (is_first)
+			scores[i] = OP2(b, "mul.rn.f32", sum, own);
+		else
+			tcb_ptx_into3(b, "fma.rn.f32", scores[i], sum, own, scores[i]);
+	}
+}
+
+static void write_scores_of_codes(struct mma_writer *x, scores_t scores)
+{
+	const struct prefill_gpu *g = x->w->g;
+	const kit_op of_slot = scales_of_slot(x);
+	const unsigned each = BLOCK_STEPS * g->q_terms;
+	struct steps steps = open_steps(x);
+	kit_op at[VARIANTS];
+	fragments_of_slot(x, &x->of_k, 0, at);
+	for (unsigned block = 0; block < g->k / ATTENTION_HEAD_UNIT; block++) {
+		kit_op room[SUBS_MAX * BLOCK_STEPS * PREFILL_TERMS_MAX][4];
+		const kit_op *q[SUBS_MAX * BLOCK_STEPS * PREFILL_TERMS_MAX];
+		if (block > 0) /* the first makes the registers */
+			begin_step(x, &steps, block * BLOCK_STEPS);
+		for (unsigned i = 0; i < x->subs * each; i++)
+			q[i] = q_of(x, i / each, i % g->q_terms, block * BLOCK_STEPS + i % each / g->q_terms, room[i]);
+		for (unsigned t = 0; t < g->kv; t += 16) {
+			kit_op k[BLOCK_STEPS][4], scale[2][2];
+			prefill_load_scales(x->w, of_slot, 0, block, t, scale);
+			for (unsigned i = 0; i < BLOCK_STEPS; i++)
+				load_fragment(x, at, 0, t, block * BLOCK_STEPS + i, k[i]);
+			for (unsigned s = 0; s < x->subs; s++)
+				multiply_block(x, q + s * each, k, scale, scores[s] + t / 2, block == 0);
+		}
+		if (block > 0)
+			end_step(x, &steps, block * BLOCK_STEPS + BLOCK_STEPS - 1);
 	}
 }
 
@@ -311,23 +474,109 @@ static void add_values(struct mma_writer *x, kit_op p[SUBS_MAX][PREFILL_KV_MAX /
 		}
 }
 
+/* Contract f32: weights as terms of 16 bits. */
+static void add_values_narrow(struct mma_writer *x, scores_t weights)
+{
+	const struct prefill_gpu *g = x->w->g;
+	struct steps steps = open_steps(x);
+	kit_op at[VARIANTS];
+	fragments_of_slot(x, &x->of_v, g->tile_bytes, at);
+	for (unsigned t = 0; t < g->kv; t += 16) {
+		kit_op p[SUBS_MAX][PREFILL_TERMS_MAX][4];
+		for (unsigned s = 0; s < x->subs; s++)
+			prefill_write_narrow(x->w, weights[s] + t / 2, p[s]);
+		for (unsigned step = 0; step < g->k / 16; step++) {
+			kit_op v[4];
+			begin_step(x, &steps, step);
+			load_fragment(x, at, 1, t, step, v);
+			for (unsigned i = 0; i < 2 * x->subs * g->weight_terms; i++) {
+				const unsigned s = i / 2 / g->weight_terms, term = i / 2 % g->weight_terms,
+					       half = i % 2;
+				const kit_op *sums = x->o[s] + SUMS * (2 * step + half);
+				multiply(x, sums, sums, p[s][term], v + 2 * half);
+			}
+			end_step(x, &steps, step);
+		}
+	}
+}
+
+enum { WIDE_TERMS = 2 };
+
+/* 16 tokens' weights, two times eight, as terms in tf32. */
+typedef kit_op wide_t[SUBS_MAX][2][WIDE_TERMS][4];
+
+static void write_wide(struct mma_writer *x, scores_t weights, unsigned t, kit_op (*scale)[2], wide_t out)
+{
+	for (unsigned i = 0; i < 2 * x->subs; i++)
+		prefill_write_wide(x->w, weights[i / 2] + t / 2 + SUMS * (i % 2), scale ? scale[i % 2] : NULL,
+				   out[i / 2][i % 2]);
+}
+
+/* V of 16 tokens and values, f16, times P. */
+static void multiply_wide(struct mma_writer *x, wide_t p, const kit_op v[4], unsigned step)
+{
+	struct tcb_ptx_build *b = &x->w->kit.b;
+	for (unsigned half = 0; half < 2; half++) {
+		kit_op floats[2][2];
+		for (unsigned tokens = 0; tokens < 2; tokens++)
+			prefill_write_floats(x->w, v[2 * half + tokens], floats[tokens]);
+		for (unsigned i = 0; i < 2 * WIDE_TERMS * x->subs; i++) {
+			const unsigned s = i % x->subs, tokens = i / x->subs % 2, term = i / x->subs / 2;
+			const kit_op d = tcb_ptx_vector(b, x->o[s] + SUMS * (2 * step + half), SUMS);
+			const kit_op all[4] = { d, tcb_ptx_vector(b, p[s][tokens][term], 4),
+						tcb_ptx_vector(b, floats[tokens], 2), d };
+			tcb_ptx_into(b, "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", 4, all);
+		}
+	}
+}
+
+/* Contract f32: in tf32; V's scales, where it has them, go into the weights. */
+static void add_values_wide(struct mma_writer *x, scores_t weights)
+{
+	const struct prefill_gpu *g = x->w->g;
+	const kit_op of_slot = g->has_scales ? scales_of_slot(x) : I(0);
+	struct steps steps = open_steps(x);
+	kit_op at[VARIANTS];
+	fragments_of_slot(x, &x->of_v, g->tile_bytes, at);
+	for (unsigned t = 0; t < g->kv; t += 16) {
+		wide_t p;
+		if (!g->has_scales)
+			write_wide(x, weights, t, NULL, p);
+		for (unsigned step = 0; step < g->k / 16; step++) {
+			kit_op v[4], scale[2][2];
+			begin_step(x, &steps, step);
+			if (g->has_scales && step % BLOCK_STEPS == 0) {
+				prefill_load_scales(x->w, of_slot, 1, step / BLOCK_STEPS, t, scale);
+				write_wide(x, weights, t, scale, p);
+			}
+			load_fragment(x, at, 1, t, step, v);
+			multiply_wide(x, p, v, step);
+			end_step(x, &steps, step);
+		}
+	}
+}
+
 static void write_tile(struct mma_writer *x, int is_masked)
 {
 	struct tcb_ptx_build *b = &x->w->kit.b;
 	const struct prefill_gpu *g = x->w->g;
 	kit_op p[SUBS_MAX][PREFILL_KV_MAX / 4];
 	scores_t scores;
-	write_scores(x, scores);
+	(!g->is_f32 ? write_scores : g->has_scales ? write_scores_of_codes : write_scores_of_terms)(x, scores);
 	for (unsigned s = 0; s < x->subs; s++) {
 		kit_op factor[2];
 		prefill_write_weights(x->w, &x->rows[s], scores[s], g->kv / 2, x->first, is_masked, factor);
 		for (unsigned i = 0; i < g->k / 2; i++)
 			tcb_ptx_into2(b, "mul.rn.f32", x->o[s][i], x->o[s][i], factor[i / 2 % 2]);
-		for (unsigned i = 0; i < g->kv / 4; i++)
+		for (unsigned i = 0; i < g->kv / 4 && !g->is_f32; i++)
 			p[s][i] = tcb_ptx_reg(b, "b32");
-		prefill_write_packed(x->w, scores[s], g->kv / 2, p[s]);
+		if (!g->is_f32)
+			prefill_write_packed(x->w, scores[s], g->kv / 2, p[s]);
 	}
-	add_values(x, p);
+	if (!g->is_f32)
+		add_values(x, p);
+	else
+		(g->is_wide ? add_values_wide : add_values_narrow)(x, scores);
 }
 
 /* Tiles FROM to TO - 1 of all, counted from the last token. */
@@ -355,7 +604,7 @@ static void open_rows(struct mma_writer *x)
 	const kit_op quad = OP2(b, "shr.u32", w->kit.lane, I(2));
 	if (g->q_at)
 		x->q_at = OP2(b, "add.u32",
-			      OP3(b, "mad.lo.u32", w->kit.warp, I(g->own_rows * g->k * 2),
+			      OP3(b, "mad.lo.u32", w->kit.warp, I(g->own_rows * g->k * 2 * g->q_terms),
 				  OP3(b, "mad.lo.u32", w->kit.lane, I(CHUNK), w->kit.shared)),
 			      I(g->q_at));
 	for (unsigned s = 0; s < x->subs; s++) {
@@ -426,7 +675,7 @@ void prefill_write_mma(struct prefill_writer *w)
 	x.zero = tcb_kit_constant(b, "f32", F(0));
 	x.slot = OP1(b, "mov.u32", w->kit.shared);
 	x.fill_slot = OP1(b, "mov.u32", w->kit.shared);
-	x.last_slot = OP2(b, "add.u32", w->kit.shared, I((int64_t)(g->stages - 1) * 2 * g->tile_bytes));
+	x.last_slot = OP2(b, "add.u32", w->kit.shared, I((int64_t)(g->stages - 1) * g->slot_bytes));
 	for (unsigned i = 0; i + 1 < g->stages; i++)
 		fill(&x, I(i));
 	open_rows(&x);

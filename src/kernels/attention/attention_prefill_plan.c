@@ -21,7 +21,8 @@ enum {
 	WARPS_PREFILL_MAX = 16,
 	STAGES_MAX = 6,
 	WORKSPACE_ALIGN = 256,
-	Q_REGISTERS_MOST = 128, /* isa=mma: longer heads of Q are in shared memory */
+	Q_REGISTERS_MOST = 128, /* isa=mma: longer heads of Q, times terms, are in shared memory */
+	SCALE_PAD = 8,          /* tokens: scales of four blocks are in different banks */
 	ITEM_BYTES = 32,
 	SHORT_HEAD = 64
 };
@@ -45,7 +46,7 @@ static void plan_registers(struct prefill_gpu *g)
 
 static void plan_memory(struct prefill_gpu *g)
 {
-	const unsigned q_bytes = g->rows * g->k * 2;
+	const unsigned q_bytes = g->rows * g->k * 2 * g->q_terms, blocks = g->k / ATTENTION_HEAD_UNIT;
 	g->tile_bytes = g->kv * g->k * 2;
 	const unsigned item_bytes = g->is_dynamic ? ITEM_BYTES : 0;
 	if (g->isa == TCB_ISA_WGMMA) {
@@ -59,8 +60,11 @@ static void plan_memory(struct prefill_gpu *g)
 		g->shared_bytes += item_bytes;
 		return;
 	}
-	g->shared_bytes = 2 * g->stages * g->tile_bytes;
-	g->q_at = g->k > Q_REGISTERS_MOST ? g->shared_bytes : 0;
+	g->scales_at = 2 * g->tile_bytes;
+	g->scale_pitch = (g->kv + SCALE_PAD) * 4;
+	g->slot_bytes = g->scales_at + (g->has_scales ? 2 * blocks * g->scale_pitch : 0);
+	g->shared_bytes = g->stages * g->slot_bytes;
+	g->q_at = g->k * g->q_terms > Q_REGISTERS_MOST ? g->shared_bytes : 0;
 	g->shared_bytes += g->q_at ? q_bytes : 0;
 	g->item_at = g->shared_bytes;
 	g->shared_bytes += item_bytes;
@@ -77,6 +81,10 @@ void prefill_gpu_plan(const struct tcb_problem *problem, const struct tcb_target
 	g->converts = is_blocks && KNOB(PREP) == TCB_PREP_WARPS;
 	g->has_launch = is_blocks && !g->converts;
 	g->type = is_blocks ? TCB_TYPE_F16 : attention_of(problem)->kv;
+	g->is_f32 = problem->contract == TCB_CONTRACT_F32;
+	g->is_wide = g->is_f32 && g->type == TCB_TYPE_F16;
+	g->q_terms = g->weight_terms = !g->is_f32 ? 1 : g->is_wide ? 2 : 3;
+	g->has_scales = g->is_f32 && is_blocks;
 	g->isa = (enum tcb_isa)KNOB(ISA);
 	g->capability = target->capability;
 	g->m = (unsigned)s->m;
@@ -118,8 +126,13 @@ void prefill_gpu_plan(const struct tcb_problem *problem, const struct tcb_target
 	plan_memory(g);
 	if (g->has_launch) {
 		const size_t bytes = (size_t)g->sequences * g->n * g->kv_heads * g->k * 2;
+		const size_t scales = g->has_scales ? bytes / 2 / ATTENTION_HEAD_UNIT * 4 : 0;
 		g->v16_at = tcb_round_up(bytes, WORKSPACE_ALIGN);
 		g->workspace_bytes = g->v16_at + bytes;
+		g->k_scales_at = tcb_round_up(g->workspace_bytes, WORKSPACE_ALIGN);
+		g->v_scales_at = g->k_scales_at + tcb_round_up(scales, WORKSPACE_ALIGN);
+		if (g->has_scales)
+			g->workspace_bytes = g->v_scales_at + scales;
 	}
 	if (g->is_dynamic) {
 		g->counter_at = tcb_round_up(g->workspace_bytes, WORKSPACE_ALIGN);
@@ -133,8 +146,9 @@ static unsigned registers(const struct prefill_gpu *g)
 	const unsigned more = g->polynomials ? 12 : 0;
 	if (g->isa == TCB_ISA_WGMMA)
 		return g->k / 2 + g->kv / 2 + g->kv / 4 + more + 40;
-	return g->own_rows / PREFILL_ROWS * (g->k / 2 + (g->q_at ? 4 : g->k / 4) + g->kv / 2) + more +
-	       (g->resident ? 8 : 0) + 60;
+	const unsigned q = g->q_terms * (g->q_at ? 4 : g->k / 4),
+		       scores = g->kv / 2 * (g->is_f32 && !g->has_scales ? 2 : 1);
+	return g->own_rows / PREFILL_ROWS * (g->k / 2 + q + scores) + more + (g->resident ? 8 : 0) + 60;
 }
 
 void prefill_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -220,6 +234,8 @@ static const char *refused_by_wgmma(const struct tcb_problem *problem, const str
 	const struct tcb_shape *s = &problem->shape;
 	if (target->capability != 90)
 		return "isa=wgmma is sm_90's alone";
+	if (problem->contract != TCB_CONTRACT_F16)
+		return "the contract must be f16 with isa=wgmma";
 	if (s->k % PREFILL_BOX)
 		return "isa=wgmma takes heads of 64, 128, 192 and 256 values";
 	const size_t page = page_of(problem);
@@ -236,8 +252,6 @@ int prefill_has_wgmma(const struct tcb_problem *problem, const struct tcb_target
 RULE(rule_isa)
 {
 	const int32_t isa = geometry->knob[TCB_KNOB_ISA];
-	if (problem->contract != TCB_CONTRACT_F16)
-		return "the contract must be f16 on a GPU";
 	if (isa != TCB_ISA_MMA && isa != TCB_ISA_WGMMA)
 		return "isa must be mma or wgmma";
 	if (target->capability < 80)

@@ -24,12 +24,14 @@ void prefill_rows_clear(struct prefill_writer *w, struct prefill_rows *rows)
 	}
 }
 
-/* cap * tanh(score / (cap sqrt(k))) in units of log2(e): 1 - 2 / (1 + e^2x), which ends in 1 and -1. */
-static kit_op capped(struct prefill_writer *w, kit_op score)
+/* cap * tanh(score / (cap sqrt(k))) in units of log2(e): 1 - 2 / (1 + e^2x), which ends in 1 and -1.  SCALE: what makes
+ * 2x of the score; NULL: the same for all rows. */
+static kit_op capped(struct prefill_writer *w, kit_op score, const kit_op *scale)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const double cap = w->g->cap, inner = 2 * LOG2_E / (cap * sqrt((double)w->g->k));
-	const kit_op power = OP1(b, "ex2.approx.ftz.f32", OP2(b, "mul.rn.f32", score, F((float)inner)));
+	const kit_op power =
+		OP1(b, "ex2.approx.ftz.f32", OP2(b, "mul.rn.f32", score, scale ? *scale : F((float)inner)));
 	const kit_op part = OP1(b, "rcp.approx.ftz.f32", OP2(b, "add.rn.f32", power, F(1)));
 	return OP3(b, "fma.rn.f32", part, F((float)(-2 * cap * LOG2_E)), F((float)(cap * LOG2_E)));
 }
@@ -121,33 +123,35 @@ void prefill_write_weights(struct prefill_writer *w, struct prefill_rows *rows, 
 			   kit_op first, int is_masked, kit_op factor[2])
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const int has_cap = w->g->cap > 0;
+	const int has_cap = w->g->cap > 0, is_scaled = has_cap || w->g->is_f32;
 	const kit_op scale = F((float)(LOG2_E / sqrt((double)w->g->k)));
 	kit_op own[PREFILL_KV_MAX], of_row_scale[2];
-	for (unsigned i = 0; has_cap && i < count; i++)
-		scores[i] = capped(w, scores[i]);
+	for (unsigned i = 0; is_scaled && i < count; i++) {
+		const kit_op *of_row = w->g->is_f32 ? &rows->scale[row_of(i)] : NULL;
+		scores[i] = has_cap ? capped(w, scores[i], of_row) : OP2(b, "mul.rn.f32", scores[i], *of_row);
+	}
 	if (is_masked)
 		mask(w, rows, scores, count, first);
 	for (unsigned r = 0; r < 2; r++) {
 		const kit_op top = tcb_kit_fold(b, "max.f32", own, of_row(scores, count, r, own));
 		const kit_op next = OP2(b, "max.f32", tcb_kit_over_lanes(b, "max.f32", top, QUAD), rows->max[r]);
 		kit_op more = OP2(b, "sub.rn.f32", rows->max[r], next);
-		if (!has_cap)
+		if (!is_scaled)
 			more = OP2(b, "mul.rn.f32", more, scale);
 		factor[r] = OP1(b, "ex2.approx.ftz.f32", more);
 		tcb_ptx_into1(b, "mov.f32", rows->max[r], next);
-		if (!has_cap)
+		if (!is_scaled)
 			of_row_scale[r] = scale_of(w, rows, r);
 	}
 	for (unsigned r = 0; r < 2; r++) {
-		const kit_op top = has_cap ? rows->max[r] : OP2(b, "mul.rn.f32", rows->max[r], of_row_scale[r]);
+		const kit_op top = is_scaled ? rows->max[r] : OP2(b, "mul.rn.f32", rows->max[r], of_row_scale[r]);
 		const kit_op against = OP1(b, "neg.f32", top);
 		for (unsigned i = 0, of_row = 0; i < count; i++)
 			if (row_of(i) == r)
-				scores[i] =
-					weight_of(w, of_row++,
-						  has_cap ? OP2(b, "add.rn.f32", scores[i], against)
-							  : OP3(b, "fma.rn.f32", scores[i], of_row_scale[r], against));
+				scores[i] = weight_of(
+					w, of_row++,
+					is_scaled ? OP2(b, "add.rn.f32", scores[i], against)
+						  : OP3(b, "fma.rn.f32", scores[i], of_row_scale[r], against));
 	}
 	for (unsigned r = 0; r < 2; r++) {
 		const kit_op more = tcb_kit_fold(b, "add.rn.f32", own, of_row(scores, count, r, own));
@@ -177,6 +181,22 @@ static void transpose(struct tcb_ptx_build *b, kit_op word[QUAD], const kit_op i
 		}
 }
 
+/* Contract f32: SUMS of a row times INVERSE, values 2c and 2c + 1 of each eight, to row INDEX of out. */
+static void store_floats(struct prefill_writer *w, const kit_op *sums, kit_op inverse, kit_op index, kit_op is_there)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op c = OP2(b, "and.b32", w->kit.lane, I(QUAD - 1));
+	const kit_op at = tcb_ptx_assume_aligned(
+		b, OP3(b, "mad.wide.u32", c, I(8), tcb_kit_element(b, w->out, index, w->g->k * 4)), 8);
+	tcb_ptx_guard(b, is_there);
+	for (unsigned i = 0; i < w->g->k / 8; i++) {
+		const kit_op value[2] = { OP2(b, "mul.rn.f32", sums[4 * i], inverse),
+					  OP2(b, "mul.rn.f32", sums[4 * i + 1], inverse) };
+		tcb_kit_store(b, "st.global", "f32", tcb_ptx_at(at, 32 * i), value, 2);
+	}
+	tcb_ptx_unguard(b);
+}
+
 void prefill_write_out(struct prefill_writer *w, struct prefill_rows *rows, const kit_op *sums)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
@@ -196,6 +216,10 @@ void prefill_write_out(struct prefill_writer *w, struct prefill_rows *rows, cons
 					OP2(b, "sub.u32", rows->row[r], OP2(b, "mul.lo.u32", within, I(g->heads))));
 		const kit_op index = OP3(b, "mad.lo.u32", OP3(b, "mad.lo.u32", w->sequence, w->m, token),
 					 I((int64_t)g->kv_heads * g->group), head);
+		if (g->is_f32) {
+			store_floats(w, sums + 2 * r, inverse, index, OP2(b, "setp.lt.u32", token, w->m));
+			continue;
+		}
 		const kit_op at = tcb_ptx_assume_aligned(
 			b, OP3(b, "mad.wide.u32", c, I(16), tcb_kit_element(b, w->out, index, g->k * 2)), 16);
 		const kit_op is_there = OP2(b, "setp.lt.u32", token, w->m);

@@ -62,22 +62,46 @@ size_t prefill_gpu_axes(const struct tcb_problem *problem, const struct tcb_targ
 	return count;
 }
 
+/* OWN query tokens for each of as many warps or warpgroups as there are tokens for, at most MOST, KV tokens at a time.
+ */
+static void set_tiles(const struct tcb_shape *s, size_t own, size_t most, size_t kv, struct tcb_geometry *out)
+{
+	size_t workers = 1;
+	while (workers < most && workers * own < s->m)
+		workers *= 2;
+	out->tile[TCB_MICRO] = (struct tcb_tile){ own, kv, s->k };
+	out->tile[TCB_MIDI] = (struct tcb_tile){ own * workers, kv, s->k };
+	out->tile[TCB_MACRO] = (struct tcb_tile){ all_of(s->m, own * workers), all_of(s->n, kv), s->k };
+}
+
+/* mma: KV tokens that registers hold beside O; contract f32 has two sums for each score. */
+static size_t mma_kv(const struct tcb_problem *problem)
+{
+	const size_t k = problem->shape.k;
+	if (problem->contract == TCB_CONTRACT_F32)
+		return k > 128 ? 16 : k > 64 ? 32 : 64;
+	return k > 192 ? 16 : k > 128 ? 32 : 64;
+}
+
+static size_t shared_bytes(const struct tcb_problem *problem, const struct tcb_target *target,
+			   const struct tcb_geometry *geometry)
+{
+	struct prefill_gpu g;
+	prefill_gpu_plan(problem, target, geometry, &g);
+	return g.shared_bytes;
+}
+
 /* wgmma: two warpgroups by turns, as many KV tokens as their registers take, a block that stays on each multiprocessor.
- * mma: four warps of 16 rows. */
+ * mma: four warps of 16 rows, or as many as there is shared memory for q's terms. */
 void prefill_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 				  struct tcb_geometry *out)
 {
 	const struct tcb_shape *s = &problem->shape;
 	const int is_wgmma = prefill_has_wgmma(problem, target);
-	const size_t own = is_wgmma ? 64 : 16, most = is_wgmma ? 2 : 4;
-	const size_t kv = is_wgmma ? (s->k > 128 ? 64 : 128) : s->k > 192 ? 16 : s->k > 128 ? 32 : 64;
-	size_t workers = 1;
-	while (workers < most && workers * own < s->m)
-		workers *= 2;
+	const size_t own = is_wgmma ? 64 : 16, kv = is_wgmma ? (s->k > 128 ? 64 : 128) : mma_kv(problem);
 	tcb_geometry_init(out);
-	out->tile[TCB_MICRO] = (struct tcb_tile){ own, kv, s->k };
-	out->tile[TCB_MIDI] = (struct tcb_tile){ own * workers, kv, s->k };
-	out->tile[TCB_MACRO] = (struct tcb_tile){ all_of(s->m, own * workers), all_of(s->n, kv), s->k };
+	set_tiles(s, own, is_wgmma ? 2 : 4, kv, out);
+	const size_t workers = out->tile[TCB_MIDI].m / own;
 	const size_t tiles = tcb_div_up(s->m, own * workers) * s->heads.query * s->heads.sequences;
 	out->knob[TCB_KNOB_ISA] = is_wgmma ? TCB_ISA_WGMMA : TCB_ISA_MMA;
 	out->knob[TCB_KNOB_STAGES] = 2;
@@ -88,4 +112,6 @@ void prefill_gpu_default_geometry(const struct tcb_problem *problem, const struc
 	out->knob[TCB_KNOB_OCC] = 1;
 	out->knob[TCB_KNOB_HEADS] = 1;
 	out->knob[TCB_KNOB_TURNS] = is_wgmma && workers > 1;
+	for (size_t most = 4; !is_wgmma && most > 1 && shared_bytes(problem, target, out) > tcb_shared_limit(target);)
+		set_tiles(s, own, most /= 2, kv, out);
 }

@@ -6,22 +6,23 @@
  *
  * A thread has eight values of a token, a quarter of a block, in K and in V, so that
  * neighbours load side by side, two bytes at a time as blocks are aligned, and store
- * 16 bytes each.  Bytes become floats by way of their place in 2^23.
+ * 16 bytes each.  Bytes become floats by way of their place in 2^23.  Contract f32: f16 of
+ * the codes, f32 of the scales.
  */
 #include "base/sizes.h"
 #include "kernels/attention/attention_prefill_gpu.h"
 
 enum { THREADS = 256, VALUES = 8, BLOCK_VALUES = 32, BLOCK_BYTES = 34, SCALE_BYTES = 2 };
 
-/* Four codes of WORD to two words of f16, times SCALE. */
-static void unpack(struct tcb_ptx_build *b, kit_op word, kit_op scale, kit_op out[2])
+/* Four codes of WORD to two words of f16, times SCALE (NULL: 1). */
+static void unpack(struct tcb_ptx_build *b, kit_op word, const kit_op *scale, kit_op out[2])
 {
 	const kit_op biased = OP2(b, "xor.b32", word, I(0x80808080)), magic = tcb_kit_constant(b, "b32", I(0x4b000000));
 	kit_op value[4];
 	for (unsigned i = 0; i < 4; i++) {
 		const kit_op bits = OP3(b, "prmt.b32", biased, magic, I(0x7650 + i));
 		const kit_op code = OP2(b, "sub.rn.f32", OP1(b, "mov.b32", bits), F(0x1p23f + 128));
-		value[i] = OP2(b, "mul.rn.f32", code, scale);
+		value[i] = scale ? OP2(b, "mul.rn.f32", code, *scale) : code;
 	}
 	out[0] = tcb_kit_pack_f16(b, value[0], value[1]);
 	out[1] = tcb_kit_pack_f16(b, value[2], value[3]);
@@ -42,12 +43,20 @@ static struct quarter load_quarter(struct tcb_ptx_build *b, kit_op from, kit_op 
 	return out;
 }
 
-static void store_quarter(struct tcb_ptx_build *b, const struct quarter *quarter, kit_op to)
+/* Values to TO; or codes, and the scale, by the block's first quarter, to SCALE_TO. */
+static void store_quarter(struct tcb_ptx_build *b, const struct quarter *quarter, kit_op to, const kit_op *scale_to,
+			  kit_op number)
 {
 	kit_op out[4];
 	const kit_op scale = OP1(b, "cvt.f32.f16", quarter->scale);
+	if (scale_to) {
+		tcb_ptx_guard(b, OP2(b, "setp.eq.u32", number, I(0)));
+		tcb_kit_store(b, "st.global", "f32", tcb_ptx_at(*scale_to, 0), &scale, 1);
+		tcb_ptx_unguard(b);
+	}
 	for (unsigned i = 0; i < 2; i++)
-		unpack(b, OP1(b, "mov.b32", tcb_ptx_vector(b, quarter->half + 2 * i, 2)), scale, out + 2 * i);
+		unpack(b, OP1(b, "mov.b32", tcb_ptx_vector(b, quarter->half + 2 * i, 2)), scale_to ? NULL : &scale,
+		       out + 2 * i);
 	tcb_kit_store(b, "st.global", "b32", tcb_ptx_at(to, 0), out, 4);
 }
 
@@ -86,6 +95,10 @@ void prefill_write_unpack(struct prefill_writer *w)
 	const kit_op table = g->block_page ? tcb_kit_operand(&w->kit, "pages", 4, ATTENTION_TABLE) : I(0);
 	const kit_op k16 = tcb_kit_workspace(&w->kit, "k16", 16, 0),
 		     v16 = tcb_kit_workspace(&w->kit, "v16", 16, g->v16_at);
+	kit_op scales[2] = { I(0), I(0) };
+	for (unsigned i = 0; i < 2 && g->has_scales; i++)
+		scales[i] =
+			tcb_kit_workspace(&w->kit, i ? "v_scales" : "k_scales", 4, i ? g->v_scales_at : g->k_scales_at);
 	const kit_op tokens = tcb_kit_number(&w->kit, "tokens", g->n);
 	w->per_sequence = g->block_page ? tcb_kit_number(&w->kit, "pages_each", g->block_pages) : tokens;
 	tcb_kit_dependents(&w->kit, 1);
@@ -113,7 +126,15 @@ void prefill_write_unpack(struct prefill_writer *w)
 		tcb_ptx_if_begin(b, &seen, OP2(b, "setp.lt.u32", token, w->length));
 	for (unsigned i = 0; i < 2; i++) {
 		const kit_op to_row = OP3(b, "mad.wide.u32", to, I(row * 2), i ? v16 : k16);
-		store_quarter(b, &own[i], OP3(b, "mad.wide.u32", eight, I(2 * VALUES), to_row));
+		kit_op scale_to = I(0);
+		if (g->has_scales)
+			scale_to = tcb_ptx_assume_aligned(
+				b,
+				OP3(b, "mad.wide.u32", block, I(4),
+				    OP3(b, "mad.wide.u32", to, I(row / BLOCK_VALUES * 4), scales[i])),
+				4);
+		store_quarter(b, &own[i], OP3(b, "mad.wide.u32", eight, I(2 * VALUES), to_row),
+			      g->has_scales ? &scale_to : NULL, quarter);
 	}
 	if (is_eager)
 		tcb_ptx_if_end(b, &seen);

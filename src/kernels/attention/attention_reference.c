@@ -249,7 +249,9 @@ static void close_row(const struct job *job, const struct work *work, const stru
 					  (sum > 0 ? tiny[io] * work->v_size[i] / sum : 0);
 		job->out->y[to] = y;
 		job->out->magnitude[to] = size + fabs(y);
-		job->out->extra[to] = 1.01 * (of_weights + unit[io] * (fabs(y) + of_weights)) + tiny[io] + 0x1p-126;
+		/* Weights of huge scores may be off by anything, which no unit multiplies to a NaN. */
+		const double of_out = unit[io] > 0 ? unit[io] * (fabs(y) + of_weights) : 0;
+		job->out->extra[to] = 1.01 * (of_weights + of_out) + tiny[io] + 0x1p-126;
 	}
 }
 

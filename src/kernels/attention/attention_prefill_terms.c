@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Contract f32 of attention_prefill: values of f32 come in, the terms that they are
+ * sums of go out, which tensor cores multiply exactly with K and V.
+ *
+ * q is the sum of two f16, each row brought to a largest value between 2^14 and 2^15
+ * first, since f16 has few exponents; with bf16 K that of three bf16.  A weight is the
+ * sum of two tf32 of 11 bits, since it may be as small as f32 has and f16 may not; with
+ * bf16 V that of three bf16, which are twice as fast and need no V in f32.  Each term is
+ * what the ones before it left, rounded.
+ *
+ * K and V of q8_0 blocks are multiplied as codes, which all of these types have: sums of
+ * a block of K times its scale, and V's scale goes into the weights.
+ */
+#include <math.h>
+
+#include "base/sizes.h"
+#include "kernels/attention/attention_prefill_gpu.h"
+
+#define LOG2_E 1.4426950408889634
+
+enum {
+	EXPONENT = 23,
+	LARGEST = 14,
+	NOT_FINITE = 255,
+	BIAS = 127,
+	SCALE = 4, /* bytes */
+};
+
+/* --- q --- */
+
+static void floats_of(struct prefill_writer *w, kit_op word, kit_op out[2])
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	if (w->g->type != TCB_TYPE_BF16) {
+		tcb_kit_floats(b, word, out);
+		return;
+	}
+	out[0] = OP2(b, "shl.b32", word, I(16));
+	out[1] = OP2(b, "and.b32", word, I(-65536));
+}
+
+/* Two values as COUNT terms, each of both in a word; IS_WILD, if it is a predicate: the first has all that there is. */
+static void write_pair(struct prefill_writer *w, const kit_op value[2], unsigned count, const kit_op *is_wild,
+		       kit_op *out, size_t step)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const char *pack = tcb_ptx_namef(b, "cvt.rn.%sx2.f32", prefill_type_word(w->g));
+	kit_op left[2] = { value[0], value[1] }, rounded[2];
+	for (unsigned term = 0; term < count; term++) {
+		out[term * step] = OP2(b, pack, left[1], left[0]);
+		if (term + 1 == count)
+			return;
+		floats_of(w, out[term * step], rounded);
+		for (unsigned j = 0; j < 2; j++) {
+			left[j] = OP2(b, "sub.rn.f32", left[j], rounded[j]);
+			if (is_wild)
+				left[j] = OP3(b, "selp.f32", F(0), left[j], *is_wild);
+		}
+	}
+}
+
+/* 2^(TO - 127) of an exponent's place. */
+static kit_op power_of(struct tcb_ptx_build *b, kit_op to)
+{
+	return OP1(b, "mov.b32", OP2(b, "shl.b32", to, I(EXPONENT)));
+}
+
+void prefill_load_terms(struct prefill_writer *w, struct prefill_rows *rows, unsigned r, kit_op at,
+			kit_op out[PREFILL_TERMS_MAX][PREFILL_WORDS_MAX])
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct prefill_gpu *g = w->g;
+	const double scale = LOG2_E / sqrt((double)g->k), unit = g->cap ? 2 * scale / g->cap : scale;
+	kit_op value[2 * PREFILL_WORDS_MAX], bits[2 * PREFILL_WORDS_MAX];
+	for (unsigned i = 0; i < g->k / 8; i++)
+		tcb_kit_load(b, g->pdl ? "ld.global" : "ld.global.nc", "f32", tcb_ptx_at(at, 32 * i), value + 2 * i, 2);
+	for (unsigned i = 0; i < g->k / 4; i++)
+		bits[i] = OP2(b, "and.b32", value[i], I(INT32_MAX));
+	const kit_op largest = tcb_kit_over_lanes(b, "max.u32", tcb_kit_fold(b, "max.u32", bits, g->k / 4), 4);
+	const kit_op exponent = OP2(b, "max.u32", OP2(b, "shr.u32", largest, I(EXPONENT)), I(LARGEST + 1));
+	const kit_op is_wild = OP2(b, "setp.eq.u32", exponent, I(NOT_FINITE));
+	rows->scale[r] = F((float)unit);
+	if (g->type != TCB_TYPE_BF16) {
+		const kit_op factor = power_of(b, OP2(b, "sub.u32", I(2 * BIAS + LARGEST), exponent));
+		const kit_op inverse = power_of(b, OP2(b, "sub.u32", exponent, I(LARGEST)));
+		rows->scale[r] = OP2(b, "mul.rn.f32", inverse, F((float)unit));
+		for (unsigned i = 0; i < g->k / 4; i++)
+			value[i] = OP2(b, "mul.rn.f32", value[i], factor);
+	}
+	for (unsigned i = 0; i < g->k / 8; i++)
+		write_pair(w, value + 2 * i, g->q_terms, &is_wild, &out[0][i], PREFILL_WORDS_MAX);
+}
+
+kit_op prefill_write_score(struct prefill_writer *w, kit_op high, kit_op rest)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op is_finite = OP2(b, "setp.lt.f32", OP1(b, "abs.f32", high), F(INFINITY));
+	return OP3(b, "selp.f32", OP2(b, "add.rn.f32", high, rest), high, is_finite);
+}
+
+/* --- weights --- */
+
+void prefill_write_narrow(struct prefill_writer *w, const kit_op weights[8], kit_op out[PREFILL_TERMS_MAX][4])
+{
+	for (unsigned i = 0; i < 4; i++)
+		write_pair(w, weights + 2 * i, w->g->weight_terms, NULL, &out[0][i], 4);
+}
+
+void prefill_write_wide(struct prefill_writer *w, const kit_op weights[4], const kit_op *scale, kit_op out[2][4])
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	for (unsigned i = 0; i < 4; i++) {
+		const unsigned to = i % 2 * 2 + i / 2; /* rows of a token, then those of the next */
+		const kit_op value = scale ? OP2(b, "mul.rn.f32", weights[i], scale[i % 2]) : weights[i];
+		out[0][to] = OP1(b, "cvt.rna.tf32.f32", value);
+		out[1][to] = OP1(b, "cvt.rna.tf32.f32", OP2(b, "sub.rn.f32", value, out[0][to]));
+	}
+}
+
+void prefill_write_floats(struct prefill_writer *w, kit_op word, kit_op out[2])
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	kit_op half[2];
+	tcb_kit_halves(b, word, half);
+	for (unsigned i = 0; i < 2; i++) {
+		out[i] = tcb_ptx_reg(b, "b32"); /* mma takes no .f32 */
+		tcb_ptx_into1(b, "cvt.f32.f16", out[i], half[i]);
+	}
+}
+
+/* --- scales of blocks --- */
+
+void prefill_copy_scales(struct prefill_writer *w, kit_op slot, kit_op first)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct prefill_gpu *g = w->g;
+	const unsigned blocks = g->k / ATTENTION_HEAD_UNIT, items = g->kv * blocks;
+	const kit_op row = OP3(b, "mad.lo.u32", w->sequence, w->per_sequence, first);
+	const kit_op of_head = OP2(b, "mul.lo.u32", w->kv_head, I((int64_t)blocks * SCALE));
+	for (unsigned done = 0; done < items; done += g->threads) {
+		struct tcb_ptx_if scope;
+		const int is_partial = done + g->threads > items;
+		const kit_op item = done ? OP2(b, "add.u32", w->kit.tid, I(done)) : w->kit.tid;
+		if (is_partial)
+			tcb_ptx_if_begin(b, &scope, OP2(b, "setp.lt.u32", item, I(items)));
+		const kit_op token = OP2(b, "div.u32", item, I(blocks));
+		const kit_op block = OP2(b, "sub.u32", item, OP2(b, "mul.lo.u32", token, I(blocks)));
+		const kit_op is_seen = OP2(b, "setp.lt.u32", OP2(b, "add.u32", first, token), w->end);
+		const kit_op bytes = OP3(b, "selp.u32", I(SCALE), I(0), is_seen);
+		const kit_op within = OP3(b, "mad.lo.u32", block, I(SCALE), of_head);
+		const kit_op to = tcb_ptx_assume_aligned(b,
+							 OP3(b, "mad.lo.u32", block, I((int64_t)g->scale_pitch),
+							     OP3(b, "mad.lo.u32", token, I(SCALE), slot)),
+							 SCALE);
+		for (unsigned v = 0; v < 2; v++) {
+			const kit_op of_row =
+				OP3(b, "mad.wide.u32", OP2(b, "add.u32", row, token),
+				    I((int64_t)g->kv_heads * blocks * SCALE), v ? w->v_scales : w->k_scales);
+			const kit_op from = tcb_ptx_assume_aligned(b, tcb_kit_behind(b, of_row, within), SCALE);
+			const kit_op all[] = { tcb_ptx_at(to, g->scales_at + v * blocks * g->scale_pitch),
+					       tcb_ptx_at(from, 0), I(SCALE), bytes };
+			tcb_ptx_into(b, "cp.async.ca.shared.global", 4, all);
+		}
+		if (is_partial)
+			tcb_ptx_if_end(b, &scope);
+	}
+}
+
+void prefill_load_scales(struct prefill_writer *w, kit_op slot, int is_v, unsigned block, unsigned tokens,
+			 kit_op out[2][2])
+{
+	const struct prefill_gpu *g = w->g;
+	const unsigned blocks = g->k / ATTENTION_HEAD_UNIT;
+	for (unsigned half = 0; half < 2; half++)
+		tcb_kit_load(&w->kit.b, "ld.shared", "f32",
+			     tcb_ptx_at(slot, g->scales_at + ((unsigned)is_v * blocks + block) * g->scale_pitch +
+						      (tokens + 8 * half) * SCALE),
+			     out[half], 2);
+}
