@@ -48,6 +48,8 @@ static double emulate(const struct tcb_op *op, const struct tcb_problem *problem
 	tcb_geometry_print(geometry, text);
 	tcb_shape_print(&problem->shape, shape);
 	assert_int_equal(tcb_gpu_table(capability, &gpu, &err), TCB_OK);
+	if (geometry->knob[TCB_KNOB_BLOCKS] > 0)
+		gpu.device.target.sm_count = 2; /* more tiles than blocks */
 	if (tcb_kernel_emit(problem, &gpu.device.target, geometry, &kernel, &err) != TCB_OK)
 		fail_msg("%s %s sm_%u %s: %s", op->name, shape, capability, text, err.message);
 	if (is_strict)
@@ -63,10 +65,11 @@ static double emulate(const struct tcb_op *op, const struct tcb_problem *problem
 
 /* --- tiles --- */
 
-/* rows: of a warp, 16 or 32. */
+/* rows: of a warp, 16 or 32; blocks: that stay, and draw their tiles. */
 static const struct {
-	unsigned rows, warps, kv, stages, heads;
-} tiles[] = { { 16, 1, 16, 2, 1 }, { 16, 2, 48, 3, 2 }, { 32, 1, 16, 2, 4 }, { 32, 2, 32, 2, 1 }, { 16, 4, 64, 2, 1 } };
+	unsigned rows, warps, kv, stages, heads, blocks;
+} tiles[] = { { 16, 1, 16, 2, 1, 0 }, { 16, 2, 48, 3, 2, 0 }, { 32, 1, 16, 2, 4, 0 },
+	      { 32, 2, 32, 2, 1, 0 }, { 16, 4, 64, 2, 1, 0 }, { 16, 1, 32, 2, 1, 1 } };
 enum { TILES = sizeof(tiles) / sizeof(*tiles) };
 
 static const char *const shapes[] = {
@@ -109,6 +112,9 @@ static void every_tile_is_right(void **state)
 					   kv * tcb_power_of_two_up(tcb_div_up(problem.shape.n, kv)), k };
 		geometry.knob[TCB_KNOB_HEADS] = (int32_t)tiles[at].heads;
 		geometry.knob[TCB_KNOB_STAGES] = (int32_t)tiles[at].stages;
+		geometry.knob[TCB_KNOB_BLOCKS] = (int32_t)tiles[at].blocks;
+		if (tiles[at].blocks)
+			geometry.knob[TCB_KNOB_SCHED] = TCB_SCHED_DYNAMIC;
 		if (tcb_constraint_require(&problem, &gpu.device.target, &geometry, NULL) != TCB_OK)
 			continue; /* fewer query heads for each KV head, too little shared memory */
 		emulate(op, &problem, capability, &geometry, 0);
