@@ -119,13 +119,26 @@ SIMD_INLINE void add_values(const struct attention_call *call, const enum tcb_ty
 		v_store(o + (size_t)r * call->k + (size_t)v * LANES, sum[r][v]);
 }
 
+/* Of the head, with ROWS rows: registers for sums. */
+SIMD_INLINE int vectors_of(const int rows)
+{
+	return LANES == 8 || rows < 2 ? 8 / rows : 16 / rows;
+}
+
 SIMD_INLINE void values_of_rows(const struct attention_call *call, const enum tcb_type type, const int rows,
 				const struct head *head, size_t first, size_t begin, size_t end, struct ahead *ahead)
 {
-	const int vectors = LANES == 8 || rows < 2 ? 8 / rows : 16 / rows; /* registers for sums */
+	const int vectors = vectors_of(rows);
 	size_t at = 0;
 	for (; at + (size_t)vectors * LANES <= call->k; at += (size_t)vectors * LANES)
 		add_values(call, type, rows, vectors, head, first, at, begin, end, ahead);
+	/* What is left of shorter heads, in as few passes over the tokens as constants allow. */
+	for (; vectors > 8 && at + 8 * LANES <= call->k; at += 8 * LANES)
+		add_values(call, type, rows, 8, head, first, at, begin, end, ahead);
+	for (; vectors > 4 && at + 4 * LANES <= call->k; at += 4 * LANES)
+		add_values(call, type, rows, 4, head, first, at, begin, end, ahead);
+	for (; vectors > 2 && at + 2 * LANES <= call->k; at += 2 * LANES)
+		add_values(call, type, rows, 2, head, first, at, begin, end, ahead);
 	for (; at < call->k; at += LANES)
 		add_values(call, type, rows, 1, head, first, at, begin, end, ahead);
 }
@@ -144,19 +157,26 @@ SIMD_INLINE void values(const struct attention_call *call, const enum tcb_type t
 		values_of_rows(call, type, 1, head, r, begin, end, ahead);
 }
 
-/* Of the first rows of a head that are taken together. */
-SIMD_INLINE size_t least_rows(const struct attention_call *call)
+/* Of the first rows of a head those that are taken together. */
+SIMD_INLINE size_t least_rows(const struct attention_call *call, size_t most)
 {
-	return call->head_rows >= 8 ? 8 : call->head_rows >= 4 ? 4 : call->head_rows >= 2 ? 2 : 1;
+	const size_t rows = call->head_rows >= 8 ? 8 : call->head_rows >= 4 ? 4 : call->head_rows >= 2 ? 2 : 1;
+	return rows < most ? rows : most;
+}
+
+/* How often values_of_rows goes over the tokens. */
+SIMD_INLINE size_t passes_of(const struct attention_call *call)
+{
+	const size_t vectors = (size_t)vectors_of((int)least_rows(call, 8)), all = call->k / LANES;
+	return all / vectors + (size_t)__builtin_popcountll(all % vectors);
 }
 
 /* Scores of all heads before the first weights: these are long chains, and of many rows at a time. */
 SIMD_INLINE void tile(const struct attention_call *call, const enum tcb_type type)
 {
-	/* About: of one row block, with the numbers of tokens and vectors that most have. */
-	const size_t of_scores = (call->tokens * least_rows(call) + LANES - 1) / LANES * FETCHES_OF_SCORES *
-				 (call->k / ATTENTION_HEAD_UNIT);
-	const size_t of_values = call->tokens * ((call->k / LANES * least_rows(call) + 15) / 16);
+	const size_t of_scores = (call->tokens * least_rows(call, ROWS_TOGETHER) + LANES - 1) / LANES *
+				 FETCHES_OF_SCORES * (call->k / ATTENTION_HEAD_UNIT);
+	const size_t of_values = call->tokens * passes_of(call);
 	struct ahead ahead = ahead_of(call, type, call->heads * (of_scores + of_values));
 	for (size_t h = 0; h < call->heads; h++) {
 		const struct head head = head_of(call, type, h);
