@@ -14,6 +14,7 @@ enum {
 	/* Whose values are added up before another head's: rows of V lie apart by all heads, and more of them would
 	 * fall into few sets of the first cache. */
 	TOKENS_TOGETHER = 16,
+	WHOLE = 8, /* vectors: as many of a head's are added up in whole passes for any number of rows */
 };
 
 /* --- scores --- */
@@ -119,22 +120,22 @@ SIMD_INLINE void add_values(const struct attention_call *call, const enum tcb_ty
 		v_store(o + (size_t)r * call->k + (size_t)v * LANES, sum[r][v]);
 }
 
-/* Of the head, with ROWS rows: registers for sums. */
+/* Of the head, with ROWS rows: registers for sums; WHOLE is a multiple. */
 SIMD_INLINE int vectors_of(const int rows)
 {
 	return LANES == 8 || rows < 2 ? 8 / rows : 16 / rows;
 }
 
-SIMD_INLINE void values_of_rows(const struct attention_call *call, const enum tcb_type type, const int rows,
-				const struct head *head, size_t first, size_t begin, size_t end, struct ahead *ahead)
+SIMD_INLINE void values_of_rows(const struct attention_call *call, const enum tcb_type type, const int is_whole,
+				const int rows, const struct head *head, size_t first, size_t begin, size_t end,
+				struct ahead *ahead)
 {
 	const int vectors = vectors_of(rows);
 	size_t at = 0;
 	for (; at + (size_t)vectors * LANES <= call->k; at += (size_t)vectors * LANES)
 		add_values(call, type, rows, vectors, head, first, at, begin, end, ahead);
-	/* What is left of shorter heads, in as few passes over the tokens as constants allow. */
-	for (; vectors > 8 && at + 8 * LANES <= call->k; at += 8 * LANES)
-		add_values(call, type, rows, 8, head, first, at, begin, end, ahead);
+	if (is_whole)
+		return;
 	for (; vectors > 4 && at + 4 * LANES <= call->k; at += 4 * LANES)
 		add_values(call, type, rows, 4, head, first, at, begin, end, ahead);
 	for (; vectors > 2 && at + 2 * LANES <= call->k; at += 2 * LANES)
@@ -143,18 +144,18 @@ SIMD_INLINE void values_of_rows(const struct attention_call *call, const enum tc
 		add_values(call, type, rows, 1, head, first, at, begin, end, ahead);
 }
 
-SIMD_INLINE void values(const struct attention_call *call, const enum tcb_type type, const struct head *head,
-			size_t begin, size_t end, struct ahead *ahead)
+SIMD_INLINE void values(const struct attention_call *call, const enum tcb_type type, const int is_whole,
+			const struct head *head, size_t begin, size_t end, struct ahead *ahead)
 {
 	size_t r = 0;
 	for (; r + 8 <= head->rows; r += 8)
-		values_of_rows(call, type, 8, head, r, begin, end, ahead);
+		values_of_rows(call, type, is_whole, 8, head, r, begin, end, ahead);
 	for (; r + 4 <= head->rows; r += 4)
-		values_of_rows(call, type, 4, head, r, begin, end, ahead);
+		values_of_rows(call, type, is_whole, 4, head, r, begin, end, ahead);
 	for (; r + 2 <= head->rows; r += 2)
-		values_of_rows(call, type, 2, head, r, begin, end, ahead);
+		values_of_rows(call, type, is_whole, 2, head, r, begin, end, ahead);
 	for (; r < head->rows; r++)
-		values_of_rows(call, type, 1, head, r, begin, end, ahead);
+		values_of_rows(call, type, is_whole, 1, head, r, begin, end, ahead);
 }
 
 /* Of the first rows of a head those that are taken together. */
@@ -172,7 +173,7 @@ SIMD_INLINE size_t passes_of(const struct attention_call *call)
 }
 
 /* Scores of all heads before the first weights: these are long chains, and of many rows at a time. */
-SIMD_INLINE void tile(const struct attention_call *call, const enum tcb_type type)
+SIMD_INLINE void tile(const struct attention_call *call, const enum tcb_type type, const int is_whole)
 {
 	const size_t of_scores = (call->tokens * least_rows(call, ROWS_TOGETHER) + LANES - 1) / LANES *
 				 FETCHES_OF_SCORES * (call->k / ATTENTION_HEAD_UNIT);
@@ -188,20 +189,28 @@ SIMD_INLINE void tile(const struct attention_call *call, const enum tcb_type typ
 		const size_t end = t + TOKENS_TOGETHER < call->tokens ? t + TOKENS_TOGETHER : call->tokens;
 		for (size_t h = 0; h < call->heads; h++) {
 			const struct head head = head_of(call, type, h);
-			values(call, type, &head, t, end, &ahead);
+			values(call, type, is_whole, &head, t, end, &ahead);
 		}
 	}
 }
 
-#define ATTENTION_KERNEL(kv, TYPE)                                               \
-	static void SIMD_NAME(attention_##kv)(const struct attention_call *call) \
-	{                                                                        \
-		const unsigned before = v_flush_begin();                         \
-		if (call->stage == ATTENTION_TILE)                               \
-			tile(call, TYPE);                                        \
-		else                                                             \
-			around_tiles(call, 1);                                   \
-		v_flush_end(before);                                             \
+/* Heads that are no whole number of what registers hold have a function of their own, whose many ways to go over V
+ * leave others' registers alone. */
+#define ATTENTION_KERNEL(kv, TYPE)                                                                    \
+	static __attribute__((noinline)) void SIMD_NAME(part_##kv)(const struct attention_call *call) \
+	{                                                                                             \
+		tile(call, TYPE, 0);                                                                  \
+	}                                                                                             \
+	static void SIMD_NAME(attention_##kv)(const struct attention_call *call)                      \
+	{                                                                                             \
+		const unsigned before = v_flush_begin();                                              \
+		if (call->stage == ATTENTION_TILE && call->k % (WHOLE * LANES) == 0)                  \
+			tile(call, TYPE, 1);                                                          \
+		else if (call->stage == ATTENTION_TILE)                                               \
+			SIMD_NAME(part_##kv)(call);                                                   \
+		else                                                                                  \
+			around_tiles(call, 1);                                                        \
+		v_flush_end(before);                                                                  \
 	}
 #define ATTENTION_TABLE(kv)                                                                              \
 	const struct tcb_variant SIMD_NAME(attention_decode_##kv##_variants)[] = {                       \
