@@ -137,6 +137,9 @@ struct tcb_kernel {
 	size_t workspace_bytes; /* zeroed once, 256-byte aligned; 0: none */
 	enum tcb_class class;
 	double chain, ulps; /* as in struct tcb_plan */
+	/* Why a simulation cannot tell its time (timing.h): control depends on what lanes tell each other.  NULL: it
+	 * can. */
+	const char *not_simulated;
 };
 
 /* What reference() fills; each array has as many elements as the output. */

@@ -63,6 +63,8 @@ enum tcb_status tcb_kernel_time(const struct tcb_op *op, const struct tcb_kernel
 	uint64_t address[TCB_OPERANDS_MAX];
 	struct tcb_ptx_contents contents[TCB_PTX_ARRAYS_MAX] = { { NULL, 0 } };
 	void *memory;
+	if (kernel->not_simulated)
+		return tcb_fail(err, TCB_E_UNSUPPORTED, "%s", kernel->not_simulated);
 	memset(launches, 0, sizeof launches);
 	for (unsigned i = 0; i < TCB_OPERANDS_MAX; i++)
 		address[i] = TCB_PTX_ARRAY(i);

@@ -144,6 +144,7 @@ static void emulate(const struct tcb_op *op, const struct tcb_problem *problem, 
 	if (emulation.findings || emulation.calls_differ || !(emulation.error_ratio <= 1))
 		fail_msg("%s %s %s sm_%u %s: %g of what is allowed", op->name, tcb_contract_text(problem->contract),
 			 shape, capability, text, emulation.error_ratio);
+	assert_int_equal(kernel.not_simulated != NULL, geometry->knob[TCB_KNOB_SCHED] == TCB_SCHED_STREAMK);
 	tcb_kernel_fini(&kernel);
 }
 

@@ -14,6 +14,7 @@
 #include "kernels/attention/attention_prefill_gpu.h"
 #include "kernels/constraint.h"
 #include "kernels/emulation.h"
+#include "kernels/timing.h"
 
 enum { SEED = 5, THREADS = 1024 };
 
@@ -125,6 +126,10 @@ static void emulate(const struct tcb_op *op, unsigned capability, unsigned sms, 
 	if (emulation.findings || emulation.calls_differ || !(emulation.error_ratio <= 1))
 		fail_msg("%s %s %s: %g of what is allowed, %s", op->name, shape_text, text, emulation.error_ratio,
 			 emulation.calls_differ ? "and not the same the second time" : "the same each time");
+	/* What the simulation would not follow has no time. */
+	assert_int_equal(kernel.not_simulated != NULL, geometry.knob[TCB_KNOB_SCHED] == TCB_SCHED_DYNAMIC);
+	if (kernel.not_simulated)
+		assert_int_equal(tcb_kernel_time(op, &kernel, NULL, 0, NULL, &err), TCB_E_UNSUPPORTED);
 	tcb_kernel_fini(&kernel);
 }
 

@@ -266,6 +266,8 @@ enum tcb_status attention_emit(const struct tcb_problem *problem, const struct t
 	out->workspace_bytes = g.workspace_bytes;
 	out->class = TCB_CLASS_BOUNDED;
 	out->chain = chain(&g);
+	if (g.is_dealt)
+		out->not_simulated = "the simulation does not follow pieces that are dealt by lengths";
 	return tcb_kit_close(&w.kit, err);
 }
 

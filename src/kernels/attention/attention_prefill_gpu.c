@@ -239,6 +239,8 @@ enum tcb_status prefill_gpu_emit(const struct tcb_problem *problem, const struct
 	out->workspace_bytes = g.workspace_bytes;
 	out->class = TCB_CLASS_BOUNDED;
 	out->chain = chain(&g);
+	if (g.is_dynamic)
+		out->not_simulated = "the simulation does not follow tiles that are drawn";
 	return tcb_kit_close(&w.kit, err);
 }
 
