@@ -69,7 +69,7 @@ static double emulate(const struct tcb_op *op, const struct tcb_problem *problem
 static const struct {
 	unsigned rows, warps, kv, stages, heads, blocks;
 } tiles[] = { { 16, 1, 16, 2, 1, 0 }, { 16, 2, 48, 3, 2, 0 }, { 32, 1, 16, 2, 4, 0 },
-	      { 32, 2, 32, 2, 1, 0 }, { 16, 4, 64, 2, 1, 0 }, { 16, 1, 32, 2, 1, 1 } };
+	      { 32, 2, 32, 2, 1, 0 }, { 16, 8, 64, 2, 1, 0 }, { 16, 1, 32, 2, 1, 1 } };
 enum { TILES = sizeof(tiles) / sizeof(*tiles) };
 
 static const char *const shapes[] = {

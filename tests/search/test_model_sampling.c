@@ -54,6 +54,7 @@ static const struct sampled_problem problems[] = {
 	{ "attention_prefill_f16", "8192x8192x128,h32/8,causal", TCB_CONTRACT_F16, 90 },
 	{ "attention_prefill_f16", "8192x8192x96,h32/8,causal", TCB_CONTRACT_F16, 89 },
 	{ "attention_decode_bf16", "1x16384x128,h28/4,b4,p16,ragged", TCB_CONTRACT_F16, 89 },
+	{ "attention_prefill_bf16", "2048x2048x128,h32/8,causal", TCB_CONTRACT_F32, 89 },
 };
 
 struct tally {

@@ -92,7 +92,8 @@ static size_t shared_bytes(const struct tcb_problem *problem, const struct tcb_t
 }
 
 /* wgmma: two warpgroups by turns, as many KV tokens as their registers take, a block that stays on each multiprocessor.
- * mma: four warps of 16 rows, or as many as there is shared memory for q's terms. */
+ * mma: four warps of 16 rows; of contract f32 as many as there is shared memory for q's terms, and eight where a
+ * multiprocessor has no two blocks of four, but for blocks of KV: so the model ranks them. */
 void prefill_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 				  struct tcb_geometry *out)
 {
@@ -112,6 +113,11 @@ void prefill_gpu_default_geometry(const struct tcb_problem *problem, const struc
 	out->knob[TCB_KNOB_OCC] = 1;
 	out->knob[TCB_KNOB_HEADS] = 1;
 	out->knob[TCB_KNOB_TURNS] = is_wgmma && workers > 1;
-	for (size_t most = 4; !is_wgmma && most > 1 && shared_bytes(problem, target, out) > tcb_shared_limit(target);)
+	size_t most = 4;
+	const size_t limit = tcb_shared_limit(target);
+	if (problem->contract == TCB_CONTRACT_F32 && attention_of(problem)->kv != TCB_TYPE_BLOCKS &&
+	    2 * shared_bytes(problem, target, out) > limit)
+		set_tiles(s, own, most = 8, kv, out);
+	while (!is_wgmma && most > 1 && shared_bytes(problem, target, out) > limit)
 		set_tiles(s, own, most /= 2, kv, out);
 }
