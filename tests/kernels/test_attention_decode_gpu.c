@@ -7,25 +7,17 @@
 #include <math.h>
 #include <string.h>
 
+#include "attention_case.h"
 #include "base/gpu_table.h"
 #include "base/sizes.h"
-#include "cmocka_all.h"
 #include "instrumented.h"
 #include "kernels/attention/attention_gpu.h"
 #include "kernels/constraint.h"
 #include "kernels/emulation.h"
 
-enum { SEED = 5, BLOCK = 32 /* of q8_0 */ };
-
 static const char *const op_names[] = { "attention_decode_f16", "attention_decode_bf16", "attention_decode_q80" };
 static const enum tcb_contract contracts[] = { TCB_CONTRACT_F16, TCB_CONTRACT_F32 };
 enum { OPS = sizeof(op_names) / sizeof(*op_names), CONTRACTS = 2 };
-
-static void unseen(void *ctx, const struct tcb_ptx_finding *finding)
-{
-	(void)ctx;
-	print_error("%s\n", finding->message);
-}
 
 /* What differs from the default geometry.  Zeros: as it is. */
 struct way {
@@ -129,7 +121,7 @@ static void apply(const struct way *way, const struct tcb_shape *shape, struct t
 static void emulate(const struct tcb_op *op, const struct tcb_problem *problem, unsigned capability, unsigned sms,
 		    const struct tcb_geometry *geometry, const char *shape)
 {
-	const struct tcb_ptx_sink sink = { unseen, NULL };
+	const struct tcb_ptx_sink sink = { attention_print_finding, NULL };
 	struct tcb_kernel_emulation emulation;
 	struct tcb_kernel kernel;
 	struct tcb_error err;
@@ -139,7 +131,7 @@ static void emulate(const struct tcb_op *op, const struct tcb_problem *problem, 
 	assert_int_equal(tcb_gpu_table(capability, &gpu, &err), TCB_OK);
 	gpu.device.target.sm_count = sms ? sms : gpu.device.target.sm_count;
 	if (tcb_kernel_emit(problem, &gpu.device.target, geometry, &kernel, &err) != TCB_OK ||
-	    tcb_kernel_emulate(op, &kernel, NULL, SEED, &sink, &emulation, &err) != TCB_OK)
+	    tcb_kernel_emulate(op, &kernel, NULL, ATTENTION_SEED, &sink, &emulation, &err) != TCB_OK)
 		fail_msg("%s %s sm_%u %s: %s", op->name, shape, capability, text, err.message);
 	if (emulation.findings || emulation.calls_differ || !(emulation.error_ratio <= 1))
 		fail_msg("%s %s %s sm_%u %s: %g of what is allowed", op->name, tcb_contract_text(problem->contract),
@@ -255,16 +247,6 @@ static void defaults_are_legal(void **state)
 
 /* --- data with -inf and NaN --- */
 
-static void put(const struct tcb_problem *problem, void *const operand[], size_t which, size_t index, float value)
-{
-	const enum tcb_type type = which == ATTENTION_Q ? attention_io_type(problem) : attention_of(problem)->kv;
-	char *to = operand[which];
-	if (type == TCB_TYPE_BLOCKS) /* the whole block, by its scale */
-		tcb_type_from_f32(TCB_TYPE_F16, &value, 1, to + tcb_kv_bytes(type, index / BLOCK * BLOCK));
-	else
-		tcb_type_from_f32(type, &value, 1, to + index * tcb_type_bytes(type));
-}
-
 /* Of sequence 1 K of token 1 has a NaN in KV head 1, V of token 2 in KV head 0; q of sequence 0 is infinite in two
  * heads, whose results are NaN, and as small as can be in the next. */
 static void fill_odd(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
@@ -272,14 +254,15 @@ static void fill_odd(const struct tcb_problem *problem, uint64_t seed, void *con
 	const struct tcb_shape *s = &problem->shape;
 	const size_t row = (size_t)s->heads.kv * s->k;
 	tcb_op_find(problem->op_name)->fill(problem, seed, operand);
-	put(problem, operand, ATTENTION_K, (s->n + 1) * row + s->k + 3, NAN);
-	put(problem, operand, ATTENTION_V, (s->n + 2) * row + 3, NAN);
+	attention_put(problem, operand, ATTENTION_K, (s->n + 1) * row + s->k + 3, NAN);
+	attention_put(problem, operand, ATTENTION_V, (s->n + 2) * row + 3, NAN);
 	for (size_t d = 0; d < 2 * s->k; d += s->k / 2)
-		put(problem, operand, ATTENTION_Q, d, INFINITY);
+		attention_put(problem, operand, ATTENTION_Q, d, INFINITY);
 	for (size_t d = 2 * s->k; d < 3 * s->k; d++)
-		put(problem, operand, ATTENTION_Q, d, problem->contract == TCB_CONTRACT_F32 ? 0x1p-140f : 0x1p-24f);
+		attention_put(problem, operand, ATTENTION_Q, d,
+			      problem->contract == TCB_CONTRACT_F32 ? 0x1p-140f : 0x1p-24f);
 	for (size_t d = 3 * s->k; d < 4 * s->k; d++)
-		put(problem, operand, ATTENTION_Q, d, d % 2 ? 0x1p90f : 0x1p-20f);
+		attention_put(problem, operand, ATTENTION_Q, d, d % 2 ? 0x1p90f : 0x1p-20f);
 }
 
 static void data_that_are_not_finite(void **state)

@@ -8,31 +8,25 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "attention_case.h"
 #include "base/gpu_table.h"
-#include "cmocka_all.h"
 #include "instrumented.h"
 #include "kernels/attention/attention_prefill_gpu.h"
 #include "kernels/constraint.h"
 #include "kernels/emulation.h"
 #include "kernels/timing.h"
 
-enum { SEED = 5, THREADS = 1024 };
+enum { THREADS = 1024 };
 
 static const char *const op_names[] = { "attention_prefill_f16", "attention_prefill_bf16", "attention_prefill_q80" };
 enum { OPS = sizeof(op_names) / sizeof(*op_names) };
-
-static void tell(void *ctx, const struct tcb_ptx_finding *finding)
-{
-	(void)ctx;
-	print_error("%s\n", finding->message);
-}
 
 /* --- the exponential --- */
 
 /* y[i] = 2^x[i] of THREADS floats. */
 static void run_exp(float *x, float *y)
 {
-	const struct tcb_ptx_sink sink = { tell, NULL };
+	const struct tcb_ptx_sink sink = { attention_print_finding, NULL };
 	const struct tcb_ptx_target target = { 80, 0 };
 	struct tcb_ptx_launch launch = { .grid = { 1, 1, 1 }, .block = { THREADS, 1, 1 } };
 	struct tcb_ptx_emulation counts;
@@ -106,7 +100,7 @@ static void polynomials_are_within_their_bound(void **state)
 static void emulate(const struct tcb_op *op, unsigned capability, unsigned sms, const char *shape_text,
 		    const char *text)
 {
-	const struct tcb_ptx_sink sink = { tell, NULL };
+	const struct tcb_ptx_sink sink = { attention_print_finding, NULL };
 	struct tcb_kernel_emulation emulation;
 	struct tcb_problem problem;
 	struct tcb_geometry geometry;
@@ -121,7 +115,7 @@ static void emulate(const struct tcb_op *op, unsigned capability, unsigned sms, 
 	if (tcb_geometry_parse(text, &geometry, &err) != TCB_OK ||
 	    tcb_constraint_require(&problem, &gpu.device.target, &geometry, &err) != TCB_OK ||
 	    op->emit(&problem, &gpu.device.target, &geometry, &kernel, &err) != TCB_OK ||
-	    tcb_kernel_emulate(op, &kernel, NULL, SEED, &sink, &emulation, &err) != TCB_OK)
+	    tcb_kernel_emulate(op, &kernel, NULL, ATTENTION_SEED, &sink, &emulation, &err) != TCB_OK)
 		fail_msg("%s %s %s: %s", op->name, shape_text, text, err.message);
 	if (emulation.findings || emulation.calls_differ || !(emulation.error_ratio <= 1))
 		fail_msg("%s %s %s: %g of what is allowed, %s", op->name, shape_text, text, emulation.error_ratio,
@@ -203,16 +197,6 @@ static void polynomials_in_kernels(void **state)
 
 /* --- data with -inf and NaN, scores far above what exp has --- */
 
-static void put(const struct tcb_problem *problem, void *const operand[], size_t which, size_t index, float value)
-{
-	const enum tcb_type type = which == ATTENTION_Q ? attention_io_type(problem) : attention_of(problem)->kv;
-	char *to = operand[which];
-	if (type == TCB_TYPE_BLOCKS) /* the whole block, by its scale */
-		tcb_type_from_f32(TCB_TYPE_F16, &value, 1, to + tcb_kv_bytes(type, index / 32 * 32));
-	else
-		tcb_type_from_f32(type, &value, 1, to + index * tcb_type_bytes(type));
-}
-
 /* Of sequence 0 K of token 3 has a NaN in KV head 1, V of token 2 in KV head 0.  Of sequence 1 K is -inf in value 0 at
  * every third token where it may be, and q above 0 there; in query head 1 scores are far apart. */
 static void fill_odd(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
@@ -221,14 +205,14 @@ static void fill_odd(const struct tcb_problem *problem, uint64_t seed, void *con
 	const size_t row = (size_t)s->heads.kv * s->k, queries = (size_t)s->heads.query * s->k;
 	const int is_blocks = attention_of(problem)->kv == TCB_TYPE_BLOCKS;
 	tcb_op_find(problem->op_name)->fill(problem, seed, operand);
-	put(problem, operand, ATTENTION_K, 3 * row + s->k + 3, NAN);
-	put(problem, operand, ATTENTION_V, 2 * row + 3, NAN);
+	attention_put(problem, operand, ATTENTION_K, 3 * row + s->k + 3, NAN);
+	attention_put(problem, operand, ATTENTION_V, 2 * row + 3, NAN);
 	for (size_t t = 0; t < s->n && !is_blocks; t += 3)
-		put(problem, operand, ATTENTION_K, (s->n + t) * row, -INFINITY);
+		attention_put(problem, operand, ATTENTION_K, (s->n + t) * row, -INFINITY);
 	for (size_t i = 0; i < s->m; i++) {
-		put(problem, operand, ATTENTION_Q, (s->m + i) * queries, 1);
+		attention_put(problem, operand, ATTENTION_Q, (s->m + i) * queries, 1);
 		for (size_t d = 0; d < s->k; d++)
-			put(problem, operand, ATTENTION_Q, (s->m + i) * queries + s->k + d, d ? 300 : 1);
+			attention_put(problem, operand, ATTENTION_Q, (s->m + i) * queries + s->k + d, d ? 300 : 1);
 	}
 }
 

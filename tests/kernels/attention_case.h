@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the tests of attention share: problems by a shape's text, single values of q, K
+ * and V, data with -inf and NaN, and a sink of findings that prints them.
+ */
+#ifndef TCB_TESTS_ATTENTION_CASE_H
+#define TCB_TESTS_ATTENTION_CASE_H
+
+#include <math.h>
+#include <string.h>
+
+#include "cmocka_all.h"
+#include "kernels/attention/attention.h"
+#include "ptx/emulate/emulate.h"
+
+enum { ATTENTION_SEED = 5, ATTENTION_BLOCK = 32 /* values of a block of q8_0 */ };
+
+static inline void attention_problem(const struct tcb_op *op, enum tcb_contract contract, const char *text,
+				     struct tcb_problem *out)
+{
+	struct tcb_shape shape;
+	struct tcb_error err;
+	if (tcb_shape_parse(text, &shape, &err) != TCB_OK ||
+	    tcb_problem_init(op, contract, &shape, out, &err) != TCB_OK)
+		fail_msg("%s %s: %s", op->name, text, err.message);
+}
+
+/* In blocks: VALUE as their scale, and 1 as all of their codes. */
+static inline void attention_put(const struct tcb_problem *problem, void *const operand[], size_t which, size_t index,
+				 float value)
+{
+	const enum tcb_type type = which == ATTENTION_Q ? attention_io_type(problem) : attention_of(problem)->kv;
+	char *to = (char *)operand[which] + tcb_kv_bytes(type, index / ATTENTION_BLOCK * ATTENTION_BLOCK);
+	if (type == TCB_TYPE_BLOCKS) {
+		memset(to, 1, tcb_kv_bytes(type, ATTENTION_BLOCK));
+		tcb_f16_store(value, to);
+	} else
+		tcb_type_from_f32(type, &value, 1, to + index % ATTENTION_BLOCK * tcb_type_bytes(type));
+}
+
+/* Of sequence 0 all scores of KV head 0 are -inf, and of KV head 1 one is; of sequence 1 K of token 1 has a NaN in KV
+ * head 1. */
+static inline void attention_fill_odd(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
+{
+	const struct tcb_shape *s = &problem->shape;
+	const size_t row = s->heads.kv * s->k;
+	tcb_op_find(problem->op_name)->fill(problem, seed, operand);
+	for (size_t i = 0; i < s->m * s->heads.query * ATTENTION_BLOCK; i++)
+		attention_put(problem, operand, ATTENTION_Q, i / ATTENTION_BLOCK * s->k + i % ATTENTION_BLOCK, 1);
+	for (size_t t = 0; t < s->n; t++)
+		attention_put(problem, operand, ATTENTION_K, t * row, -INFINITY);
+	attention_put(problem, operand, ATTENTION_K, 2 * row + s->k, -INFINITY);
+	attention_put(problem, operand, ATTENTION_K, (s->n + 1) * row + s->k + 3, NAN);
+}
+
+/* A problem with OP, a copy of the op of that NAME, whose data these are. */
+static inline void attention_odd_problem(const char *name, enum tcb_contract contract, struct tcb_op *op,
+					 struct tcb_problem *out)
+{
+	*op = *tcb_op_find(name);
+	op->fill = attention_fill_odd;
+	attention_problem(op, contract, "2x77x64,h4/2,b5,causal,ragged", out);
+}
+
+static inline void attention_print_finding(void *ctx, const struct tcb_ptx_finding *finding)
+{
+	(void)ctx;
+	print_error("%s\n", finding->message);
+}
+
+#endif
