@@ -8,38 +8,22 @@
 #include <math.h>
 #include <string.h>
 
+#include "attention_case.h"
 #include "base/gpu_table.h"
 #include "base/sizes.h"
-#include "cmocka_all.h"
 #include "instrumented.h"
-#include "kernels/attention/attention.h"
 #include "kernels/constraint.h"
 #include "kernels/emulation.h"
 
-enum { SEED = 5, BLOCK = 32 /* of q8_0 */, OPS = 3 };
+enum { OPS = 3 };
 
 static const char *const op_names[OPS] = { "attention_prefill_f16", "attention_prefill_bf16", "attention_prefill_q80" };
-
-static void unseen(void *ctx, const struct tcb_ptx_finding *finding)
-{
-	(void)ctx;
-	print_error("%s\n", finding->message);
-}
-
-static void make_problem(const struct tcb_op *op, const char *text, struct tcb_problem *out)
-{
-	struct tcb_shape shape;
-	struct tcb_error err;
-	if (tcb_shape_parse(text, &shape, &err) != TCB_OK ||
-	    tcb_problem_init(op, TCB_CONTRACT_F32, &shape, out, &err) != TCB_OK)
-		fail_msg("%s %s: %s", op->name, text, err.message);
-}
 
 /* What the largest error is of what is allowed; IS_STRICT: of what the reference allows alone. */
 static double emulate(const struct tcb_op *op, const struct tcb_problem *problem, unsigned capability,
 		      const struct tcb_geometry *geometry, int is_strict)
 {
-	const struct tcb_ptx_sink sink = { unseen, NULL };
+	const struct tcb_ptx_sink sink = { attention_print_finding, NULL };
 	struct tcb_kernel_emulation emulation;
 	struct tcb_kernel kernel;
 	struct tcb_error err;
@@ -54,7 +38,7 @@ static double emulate(const struct tcb_op *op, const struct tcb_problem *problem
 		fail_msg("%s %s sm_%u %s: %s", op->name, shape, capability, text, err.message);
 	if (is_strict)
 		kernel.chain = 0;
-	if (tcb_kernel_emulate(op, &kernel, NULL, SEED, &sink, &emulation, &err) != TCB_OK)
+	if (tcb_kernel_emulate(op, &kernel, NULL, ATTENTION_SEED, &sink, &emulation, &err) != TCB_OK)
 		fail_msg("%s %s sm_%u %s: %s", op->name, shape, capability, text, err.message);
 	if (emulation.findings || !(emulation.error_ratio <= 1))
 		fail_msg("%s %s sm_%u %s: output %zu is off by %g of what is allowed", op->name, shape, capability,
@@ -101,7 +85,7 @@ static void every_tile_is_right(void **state)
 		struct tcb_error err;
 		if ((at_op + at + i / OPS / TILES) % 2 || test_leaves_out(i / 2))
 			continue;
-		make_problem(op, shapes[i / OPS / TILES], &problem);
+		attention_problem(op, TCB_CONTRACT_F32, shapes[i / OPS / TILES], &problem);
 		const size_t k = problem.shape.k, kv = tiles[at].kv, m = rows / tiles[at].heads;
 		assert_int_equal(tcb_gpu_table(capability, &gpu, &err), TCB_OK);
 		op->default_geometry(&problem, &gpu.device.target, &geometry);
@@ -155,7 +139,7 @@ static void results_are_exact(void **state)
 		struct tcb_gpu gpu;
 		op.reference = strict_reference;
 		exact = rows[i / OPS].exact;
-		make_problem(&op, rows[i / OPS].shape, &problem);
+		attention_problem(&op, TCB_CONTRACT_F32, rows[i / OPS].shape, &problem);
 		assert_int_equal(tcb_gpu_table(89, &gpu, NULL), TCB_OK);
 		op.default_geometry(&problem, &gpu.device.target, &geometry);
 		const double ratio = emulate(&op, &problem, 89, &geometry, 1);
@@ -173,7 +157,7 @@ static void defaults_are_legal(void **state)
 	(void)state;
 	for (unsigned i = 0; i < OPS * 6 * 8 * 2 * 2; i++) {
 		const struct tcb_op *op = tcb_op_find(op_names[i % OPS]);
-		const unsigned capability = capabilities[i / OPS % 6], k = BLOCK * (1 + i / OPS / 6 % 8);
+		const unsigned capability = capabilities[i / OPS % 6], k = ATTENTION_BLOCK * (1 + i / OPS / 6 % 8);
 		struct tcb_shape shape = { i / OPS / 48 % 2 ? 3 : 2048, i / OPS / 96 ? 7 : 4096, k };
 		struct tcb_problem problem;
 		struct tcb_geometry geometry;
@@ -190,17 +174,6 @@ static void defaults_are_legal(void **state)
 
 /* --- data with infinities and NaN --- */
 
-static void put(const struct tcb_problem *problem, void *const operand[], size_t which, size_t index, float value)
-{
-	const enum tcb_type type = which == ATTENTION_Q ? TCB_TYPE_F32 : attention_of(problem)->kv;
-	char *to = (char *)operand[which] + tcb_kv_bytes(type, index / BLOCK * BLOCK);
-	if (type == TCB_TYPE_BLOCKS) { /* as the scale of all ones */
-		memset(to, 1, tcb_kv_bytes(type, BLOCK));
-		tcb_f16_store(value, to);
-	} else
-		tcb_type_from_f32(type, &value, 1, to + index % BLOCK * tcb_type_bytes(type));
-}
-
 /*
  * Of sequence 0: q of head 0 is infinite, and its result none; that of head 1 as small as can be; of head 2 has
  * values 2^110 apart.  Of KV head 1 K of token 2 is -inf times any q, with values of q that are exact in one term and
@@ -213,17 +186,18 @@ static void fill_odd(const struct tcb_problem *problem, uint64_t seed, void *con
 	tcb_op_find(problem->op_name)->fill(problem, seed, operand);
 	for (size_t d = 0; d < s->k; d++) {
 		if (d % 16 == 3)
-			put(problem, operand, ATTENTION_Q, d, INFINITY);
-		put(problem, operand, ATTENTION_Q, s->k + d, 0x1p-140f);
-		put(problem, operand, ATTENTION_Q, 2 * s->k + d, d % 2 ? 0x1p90f : 0x1p-20f);
+			attention_put(problem, operand, ATTENTION_Q, d, INFINITY);
+		attention_put(problem, operand, ATTENTION_Q, s->k + d, 0x1p-140f);
+		attention_put(problem, operand, ATTENTION_Q, 2 * s->k + d, d % 2 ? 0x1p90f : 0x1p-20f);
 	}
 	for (size_t i = 0; i < s->m * group; i++)
-		for (size_t d = 0; d < BLOCK; d++)
-			put(problem, operand, ATTENTION_Q,
-			    ((i / group) * s->heads.query + group + i % group) * s->k + d, i % 2 ? 1 : 0x1.234566p0f);
-	put(problem, operand, ATTENTION_K, 2 * row + s->k, -INFINITY);
-	put(problem, operand, ATTENTION_K, (s->n + 1) * row + s->k + 3, NAN);
-	put(problem, operand, ATTENTION_V, (s->n + 2) * row + 3, NAN);
+		for (size_t d = 0; d < ATTENTION_BLOCK; d++)
+			attention_put(problem, operand, ATTENTION_Q,
+				      ((i / group) * s->heads.query + group + i % group) * s->k + d,
+				      i % 2 ? 1 : 0x1.234566p0f);
+	attention_put(problem, operand, ATTENTION_K, 2 * row + s->k, -INFINITY);
+	attention_put(problem, operand, ATTENTION_K, (s->n + 1) * row + s->k + 3, NAN);
+	attention_put(problem, operand, ATTENTION_V, (s->n + 2) * row + 3, NAN);
 }
 
 static void data_that_are_not_finite(void **state)
@@ -236,7 +210,7 @@ static void data_that_are_not_finite(void **state)
 		struct tcb_geometry geometry;
 		struct tcb_gpu gpu;
 		op.fill = fill_odd;
-		make_problem(&op, odd[i / OPS], &problem);
+		attention_problem(&op, TCB_CONTRACT_F32, odd[i / OPS], &problem);
 		assert_int_equal(tcb_gpu_table(90, &gpu, NULL), TCB_OK);
 		op.default_geometry(&problem, &gpu.device.target, &geometry);
 		emulate(&op, &problem, 90, &geometry, 0);
