@@ -65,7 +65,7 @@ static inline void attention_odd_problem(const char *name, enum tcb_contract con
 static inline void attention_print_finding(void *ctx, const struct tcb_ptx_finding *finding)
 {
 	(void)ctx;
-	print_error("%s\n", finding->message);
+	print_message("%s\n", finding->message);
 }
 
 #endif

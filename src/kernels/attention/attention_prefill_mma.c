@@ -335,7 +335,7 @@ static void write_scores(struct mma_writer *x, scores_t scores)
  * Of longer heads than this, or by warps of 32 rows, every BLOCK_STEPS steps of V, and of K's codes, are a branch of
  * their own, always taken: else the assembler loads and converts so far ahead that registers spill.
  */
-enum { BLOCK_STEPS = ATTENTION_HEAD_UNIT / 16, TOGETHER = 128, TOGETHER_OF_SUBS = 32 };
+enum { BLOCK_STEPS = ATTENTION_HEAD_UNIT / 16, TOGETHER = 64, TOGETHER_OF_SUBS = 32 };
 
 struct steps {
 	int is_split;

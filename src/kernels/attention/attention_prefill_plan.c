@@ -140,15 +140,23 @@ void prefill_gpu_plan(const struct tcb_problem *problem, const struct tcb_target
 	}
 }
 
+/* Contract f32: what terms take beside the first, and scales; with a loop over tiles more of it is loaded ahead. */
+static unsigned of_terms(const struct prefill_gpu *g)
+{
+	if (!g->is_f32)
+		return 0;
+	const unsigned scales = g->has_scales ? 32 + g->kv / 8 : 0, wide = g->is_wide ? 20 : 8;
+	return (scales ? scales : wide) + (g->resident ? 40 : 0);
+}
+
 /* Of a thread that multiplies: O, S, P, and what else there is; as ptxas took at most. */
 static unsigned registers(const struct prefill_gpu *g)
 {
 	const unsigned more = g->polynomials ? 12 : 0;
 	if (g->isa == TCB_ISA_WGMMA)
 		return g->k / 2 + g->kv / 2 + g->kv / 4 + more + 40;
-	const unsigned q = g->q_terms * (g->q_at ? 4 : g->k / 4),
-		       scores = g->kv / 2 * (g->is_f32 && !g->has_scales ? 2 : 1);
-	return g->own_rows / PREFILL_ROWS * (g->k / 2 + q + scores) + more + (g->resident ? 8 : 0) + 60;
+	const unsigned q = g->q_terms * (g->q_at ? 4 : g->k / 4), scores = g->kv / 2 * (g->is_f32 ? 2 : 1);
+	return g->own_rows / PREFILL_ROWS * (g->k / 2 + q + scores) + more + of_terms(g) + (g->resident ? 8 : 0) + 60;
 }
 
 void prefill_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
