@@ -206,7 +206,7 @@ static void write_parameters(struct prefill_writer *w)
 static double chain(const struct prefill_gpu *g)
 {
 	const double tiles = (double)tcb_div_up(g->n, g->kv) + 1;
-	return tiles * (4.0 * g->kv * g->weight_terms + 8) + 24 + (g->polynomials ? ceil(PREFILL_EXP_OFF * 0x1p24) : 0);
+	return tiles * (4.0 * g->kv * g->terms + 8) + 24 + (g->polynomials ? ceil(PREFILL_EXP_OFF * 0x1p24) : 0);
 }
 
 enum tcb_status prefill_gpu_emit(const struct tcb_problem *problem, const struct tcb_target *target,

@@ -65,8 +65,8 @@ enum {
 /* A geometry in numbers. */
 struct prefill_gpu {
 	enum tcb_type type; /* of K and V, and with contract f16 of q and out */
-	/* Contract f32: whose sums q and a weight are; is_wide: the weights' are tf32.  Contract f16: 1, 1, 0. */
-	unsigned q_terms, weight_terms;
+	/* Contract f32: as many as q and a weight are sums of; is_wide: the weights' are tf32.  Contract f16: 1, 0. */
+	unsigned terms;
 	int is_f32, is_wide;
 	enum tcb_isa isa;
 	unsigned capability, m, n, k, group, kv_heads, sequences, page, pages, window, cap, causal;

@@ -234,7 +234,7 @@ static void multiply(struct mma_writer *x, const kit_op *sums, const kit_op *bef
 /* Where the sub's fragments of a term and step are. */
 static unsigned q_place(const struct prefill_gpu *g, unsigned sub, unsigned term, unsigned step)
 {
-	return ((sub * g->q_terms + term) * g->k / 16 + step) * WARP * CHUNK;
+	return ((sub * g->terms + term) * g->k / 16 + step) * WARP * CHUNK;
 }
 
 /* Contract f32: row r (0), r + 8 (1) of the sub; in shared memory the words of the first are side by side. */
@@ -243,7 +243,7 @@ static void load_q_terms(struct mma_writer *x, unsigned sub, unsigned r, kit_op 
 	const struct prefill_gpu *g = x->w->g;
 	kit_op words[PREFILL_TERMS_MAX][PREFILL_WORDS_MAX];
 	prefill_load_terms(x->w, &x->rows[sub], r, at, words);
-	for (unsigned i = 0; i < g->q_terms * g->k / 16; i++) {
+	for (unsigned i = 0; i < g->terms * g->k / 16; i++) {
 		const unsigned term = i / (g->k / 16), step = i % (g->k / 16);
 		const kit_op *own = words[term] + 2 * step;
 		for (unsigned half = 0; half < 2; half++)
@@ -380,14 +380,14 @@ static void write_scores_of_terms(struct mma_writer *x, scores_t scores)
 	for (unsigned step = 0; step < g->k / 16; step++) {
 		kit_op room[SUBS_MAX * PREFILL_TERMS_MAX][4];
 		const kit_op *q[SUBS_MAX * PREFILL_TERMS_MAX];
-		const unsigned products = x->subs * g->q_terms;
+		const unsigned products = x->subs * g->terms;
 		for (unsigned i = 0; i < products; i++)
-			q[i] = q_of(x, i / g->q_terms, i % g->q_terms, step, room[i]);
+			q[i] = q_of(x, i / g->terms, i % g->terms, step, room[i]);
 		for (unsigned t = 0; t < g->kv; t += 16) {
 			kit_op k[4];
 			load_fragment(x, at, 0, t, step, k);
 			for (unsigned i = 0; i < 2 * products; i++) {
-				const unsigned s = i / 2 / g->q_terms, term = i / 2 % g->q_terms, half = i % 2;
+				const unsigned s = i / 2 / g->terms, term = i / 2 % g->terms, half = i % 2;
 				const kit_op *sums = (term ? rest : scores)[s] + t / 2 + SUMS * half;
 				multiply(x, sums, step || term > 1 ? sums : zeros, q[i / 2], k + 2 * half);
 			}
@@ -412,7 +412,7 @@ static void multiply_block(struct mma_writer *x, const kit_op *q[BLOCK_STEPS * P
 			   kit_op k[BLOCK_STEPS][4], kit_op scale[2][2], kit_op *scores, int is_first)
 {
 	struct tcb_ptx_build *b = &x->w->kit.b;
-	const unsigned terms = x->w->g->q_terms;
+	const unsigned terms = x->w->g->terms;
 	const kit_op zeros[SUMS] = { x->zero, x->zero, x->zero, x->zero };
 	kit_op sums[2][SUMS];
 	for (unsigned i = 0; i < 2 * SUMS; i++)
@@ -433,7 +433,7 @@ static void write_scores_of_codes(struct mma_writer *x, scores_t scores)
 {
 	const struct prefill_gpu *g = x->w->g;
 	const kit_op of_slot = scales_of_slot(x);
-	const unsigned each = BLOCK_STEPS * g->q_terms;
+	const unsigned each = BLOCK_STEPS * g->terms;
 	struct steps steps = open_steps(x);
 	kit_op at[VARIANTS];
 	fragments_of_slot(x, &x->of_k, 0, at);
@@ -443,7 +443,7 @@ static void write_scores_of_codes(struct mma_writer *x, scores_t scores)
 		if (block > 0) /* the first makes the registers */
 			begin_step(x, &steps, block * BLOCK_STEPS);
 		for (unsigned i = 0; i < x->subs * each; i++)
-			q[i] = q_of(x, i / each, i % g->q_terms, block * BLOCK_STEPS + i % each / g->q_terms, room[i]);
+			q[i] = q_of(x, i / each, i % g->terms, block * BLOCK_STEPS + i % each / g->terms, room[i]);
 		for (unsigned t = 0; t < g->kv; t += 16) {
 			kit_op k[BLOCK_STEPS][4], scale[2][2];
 			prefill_load_scales(x->w, of_slot, 0, block, t, scale);
@@ -489,9 +489,8 @@ static void add_values_narrow(struct mma_writer *x, scores_t weights)
 			kit_op v[4];
 			begin_step(x, &steps, step);
 			load_fragment(x, at, 1, t, step, v);
-			for (unsigned i = 0; i < 2 * x->subs * g->weight_terms; i++) {
-				const unsigned s = i / 2 / g->weight_terms, term = i / 2 % g->weight_terms,
-					       half = i % 2;
+			for (unsigned i = 0; i < 2 * x->subs * g->terms; i++) {
+				const unsigned s = i / 2 / g->terms, term = i / 2 % g->terms, half = i % 2;
 				const kit_op *sums = x->o[s] + SUMS * (2 * step + half);
 				multiply(x, sums, sums, p[s][term], v + 2 * half);
 			}
@@ -604,7 +603,7 @@ static void open_rows(struct mma_writer *x)
 	const kit_op quad = OP2(b, "shr.u32", w->kit.lane, I(2));
 	if (g->q_at)
 		x->q_at = OP2(b, "add.u32",
-			      OP3(b, "mad.lo.u32", w->kit.warp, I(g->own_rows * g->k * 2 * g->q_terms),
+			      OP3(b, "mad.lo.u32", w->kit.warp, I(g->own_rows * g->k * 2 * g->terms),
 				  OP3(b, "mad.lo.u32", w->kit.lane, I(CHUNK), w->kit.shared)),
 			      I(g->q_at));
 	for (unsigned s = 0; s < x->subs; s++) {

@@ -46,7 +46,7 @@ static void plan_registers(struct prefill_gpu *g)
 
 static void plan_memory(struct prefill_gpu *g)
 {
-	const unsigned q_bytes = g->rows * g->k * 2 * g->q_terms, blocks = g->k / ATTENTION_HEAD_UNIT;
+	const unsigned q_bytes = g->rows * g->k * 2 * g->terms, blocks = g->k / ATTENTION_HEAD_UNIT;
 	g->tile_bytes = g->kv * g->k * 2;
 	const unsigned item_bytes = g->is_dynamic ? ITEM_BYTES : 0;
 	if (g->isa == TCB_ISA_WGMMA) {
@@ -64,7 +64,7 @@ static void plan_memory(struct prefill_gpu *g)
 	g->scale_pitch = (g->kv + SCALE_PAD) * 4;
 	g->slot_bytes = g->scales_at + (g->has_scales ? 2 * blocks * g->scale_pitch : 0);
 	g->shared_bytes = g->stages * g->slot_bytes;
-	g->q_at = g->k * g->q_terms > Q_REGISTERS_MOST ? g->shared_bytes : 0;
+	g->q_at = g->k * g->terms > Q_REGISTERS_MOST ? g->shared_bytes : 0;
 	g->shared_bytes += g->q_at ? q_bytes : 0;
 	g->item_at = g->shared_bytes;
 	g->shared_bytes += item_bytes;
@@ -83,7 +83,7 @@ void prefill_gpu_plan(const struct tcb_problem *problem, const struct tcb_target
 	g->type = is_blocks ? TCB_TYPE_F16 : attention_of(problem)->kv;
 	g->is_f32 = problem->contract == TCB_CONTRACT_F32;
 	g->is_wide = g->is_f32 && g->type == TCB_TYPE_F16;
-	g->q_terms = g->weight_terms = !g->is_f32 ? 1 : g->is_wide ? 2 : 3;
+	g->terms = !g->is_f32 ? 1 : g->is_wide ? 2 : 3;
 	g->has_scales = g->is_f32 && is_blocks;
 	g->isa = (enum tcb_isa)KNOB(ISA);
 	g->capability = target->capability;
@@ -155,7 +155,7 @@ static unsigned registers(const struct prefill_gpu *g)
 	const unsigned more = g->polynomials ? 12 : 0;
 	if (g->isa == TCB_ISA_WGMMA)
 		return g->k / 2 + g->kv / 2 + g->kv / 4 + more + 40;
-	const unsigned q = g->q_terms * (g->q_at ? 4 : g->k / 4), scores = g->kv / 2 * (g->is_f32 ? 2 : 1);
+	const unsigned q = g->terms * (g->q_at ? 4 : g->k / 4), scores = g->kv / 2 * (g->is_f32 ? 2 : 1);
 	return g->own_rows / PREFILL_ROWS * (g->k / 2 + q + scores) + more + of_terms(g) + (g->resident ? 8 : 0) + 60;
 }
 

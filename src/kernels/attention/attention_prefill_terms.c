@@ -89,7 +89,7 @@ void prefill_load_terms(struct prefill_writer *w, struct prefill_rows *rows, uns
 			value[i] = OP2(b, "mul.rn.f32", value[i], factor);
 	}
 	for (unsigned i = 0; i < g->k / 8; i++)
-		write_pair(w, value + 2 * i, g->q_terms, &is_wild, &out[0][i], PREFILL_WORDS_MAX);
+		write_pair(w, value + 2 * i, g->terms, &is_wild, &out[0][i], PREFILL_WORDS_MAX);
 }
 
 kit_op prefill_write_score(struct prefill_writer *w, kit_op high, kit_op rest)
@@ -104,7 +104,7 @@ kit_op prefill_write_score(struct prefill_writer *w, kit_op high, kit_op rest)
 void prefill_write_narrow(struct prefill_writer *w, const kit_op weights[8], kit_op out[PREFILL_TERMS_MAX][4])
 {
 	for (unsigned i = 0; i < 4; i++)
-		write_pair(w, weights + 2 * i, w->g->weight_terms, NULL, &out[0][i], 4);
+		write_pair(w, weights + 2 * i, w->g->terms, NULL, &out[0][i], 4);
 }
 
 void prefill_write_wide(struct prefill_writer *w, const kit_op weights[4], const kit_op *scale, kit_op out[2][4])
