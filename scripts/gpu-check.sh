@@ -23,7 +23,8 @@
 #              against the emulator, what instructions and accesses cost,
 #              model against measurement                                 (180 s)
 #   sanitize   the best candidates at odd sizes under compute-sanitizer,
-#              and planted defects, which it must find                   (300 s)
+#              some with every value of every knob, and planted defects,
+#              which it must find                                        (300 s)
 #
 # Settings, from the environment:
 #   GPU_CHECK_BUDGET     of one sweep (40s)          GPU_CHECK_BENCH    of one bench (8s)
@@ -33,6 +34,8 @@
 #   GPU_CHECK_COUNTED    problems of which all finalists are counted, not only the winner: each takes a worker of
 #                        its own, about a second
 #   GPU_CHECK_SANITIZED  problems whose best candidates go through compute-sanitizer
+#   GPU_CHECK_COVERED    problems of whose spaces geometries go through compute-sanitizer too, so many that each value
+#                        of each knob is there (none)
 #   GPU_CHECK_DB         a database to go on with, instead of OUT/tuning.db.gz
 #
 # Ends with a table on standard output.  Exit: 0 nothing failed, 1 something
@@ -68,6 +71,7 @@ op=${GPU_CHECK_OP:-q4k_matvec}
 problems=${GPU_CHECK_PROBLEMS:-q8:1x4096x4096 q8:1x14336x4096 q8:1x4096x14336 q8:1x32000x4096 f32:1x4096x4096 f32:1x14336x4096 f32:1x4096x14336}
 counted=${GPU_CHECK_COUNTED:-q8:1x14336x4096}
 sanitized=${GPU_CHECK_SANITIZED:-q8:1x14336x4096 f32:1x4096x4096}
+covered=${GPU_CHECK_COVERED:-}
 finalists=${GPU_CHECK_FINALISTS:-20}
 db=${GPU_CHECK_DB:-$out/tuning.db}
 ordinal=0
@@ -104,7 +108,7 @@ split() {
 	p_shape=${1##*:}
 	p_contract=${1%:*}
 	p_contract=${p_contract#*/}
-	p_log=${p_op}_${p_contract}_$p_shape
+	p_log=$(printf '%s' "${p_op}_${p_contract}_$p_shape" | tr / -)
 }
 
 # ---- running ----
@@ -440,6 +444,13 @@ run_sanitize() {
 			--contract "$p_contract" --shape "$p_shape"
 		verdict "$problem" "$log" "$(last_line "$log")"
 		[ "$status" -ne 0 ] || cat "$work/more" >>"$work/best"
+	done
+	for problem in $covered; do
+		split "$problem"
+		run 120 "$log" "$build/gpu_candidates" pack "$work/more" --cover 1 --count 100 --device "$device" --op "$p_op" \
+			--contract "$p_contract" --shape "$p_shape"
+		verdict "$problem, each value" "$log" "$(last_line "$log")"
+		[ ! -s "$work/more" ] || cat "$work/more" >>"$work/best"
 	done
 	split "${sanitized%% *}" # a kernel of the first problem takes the planted defects
 	for plant in store barrier; do

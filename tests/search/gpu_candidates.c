@@ -10,6 +10,9 @@
  *
  *   --db FILE          the database; without one: the default geometry of --op at --shape
  *   --op, --contract, --shape, --device    which problems of the database (all)
+ *   --geometry TEXT    without a database: this one instead of the default
+ *   --cover SEED       without a database: of the space, in an order that SEED gives, those that have a value of a
+ *                      knob or of micro which none before them has
  *   --count N          the N fastest of each problem (20)
  *   --rows N,N,N       sizes to run them at, of the dimension that tiles cut (1,37,1009)
  *   --plant store|barrier                  one kernel with that defect in their place
@@ -25,6 +28,7 @@
 #include "candidate_run.h"
 #include "device/gpu.h"
 #include "kernels/emulation.h"
+#include "kernels/space.h"
 #include "plant_ptx.h"
 #include "stored.h"
 #include "worker/verify.h"
@@ -32,7 +36,7 @@
 enum { ROWS_MAX = TCB_CODE_UNITS_MAX - 1, COUNT_DEFAULT = 20, COUNT_MAX = 4096, COMPILE_LIMIT_S = 60, SKIP = 77 };
 
 struct options {
-	const char *file, *db, *op, *contract, *shape, *device;
+	const char *file, *db, *op, *contract, *shape, *device, *geometry, *cover;
 	size_t count;
 	enum plant plant;
 };
@@ -301,7 +305,64 @@ static enum tcb_status from_database(struct work *work, struct tcb_error *err)
 	return status;
 }
 
-static enum tcb_status from_default(struct work *work, struct tcb_error *err)
+/* Words KEY=VALUE that geometries had. */
+struct words {
+	char text[COUNT_MAX][32];
+	size_t count;
+};
+
+/* 1: GEOMETRY has a word, but macro and midi, that was not among SEEN; it is now. */
+static int has_new_word(struct words *seen, const struct tcb_geometry *geometry)
+{
+	char text[TCB_GEOMETRY_TEXT_MAX], *rest = text, *word;
+	int is_new = 0;
+
+	tcb_geometry_print(geometry, text);
+	while ((word = strtok_r(rest, ",", &rest))) {
+		size_t i = 0;
+		if (strncmp(word, "macro=", 6) == 0 || strncmp(word, "midi=", 5) == 0)
+			continue;
+		while (i < seen->count && strcmp(seen->text[i], word) != 0)
+			i++;
+		if (i < seen->count || i == COUNT_MAX)
+			continue;
+		snprintf(seen->text[seen->count++], sizeof seen->text[0], "%.31s", word);
+		is_new = 1;
+	}
+	return is_new;
+}
+
+static enum tcb_status take_cover(struct work *work, const struct tcb_op *op, const struct tcb_problem *problem,
+				  const struct tcb_target *target, struct tcb_error *err)
+{
+	struct tcb_space *space;
+	struct words *seen = calloc(1, sizeof *seen);
+	struct tcb_geometry *taken = calloc(work->options->count, sizeof *taken);
+	size_t count = 0;
+	enum tcb_status status = TCB_E_NOMEM;
+
+	if (!seen || !taken)
+		tcb_fail(err, TCB_E_NOMEM, "out of memory for candidates");
+	else
+		status = tcb_space_create(op, problem, target, 0, &space, err);
+	if (status == TCB_OK) {
+		struct tcb_rng rng;
+		tcb_rng_init(&rng, strtoull(work->options->cover, NULL, 10));
+		for (size_t left = space->count; left > 0 && count < work->options->count; left--) {
+			size_t i = (size_t)tcb_rng_below(&rng, left);
+			if (has_new_word(seen, &space->geometries[i]))
+				taken[count++] = space->geometries[i];
+			space->geometries[i] = space->geometries[left - 1];
+		}
+		tcb_space_destroy(space);
+		status = take(work, problem, target, taken, count, err);
+	}
+	free(seen);
+	free(taken);
+	return status;
+}
+
+static enum tcb_status from_words(struct work *work, struct tcb_error *err)
 {
 	const struct options *options = work->options;
 	const struct tcb_op *op = options->op ? tcb_op_find(options->op) : NULL;
@@ -319,7 +380,12 @@ static enum tcb_status from_default(struct work *work, struct tcb_error *err)
 	TCB_TRY(tcb_shape_parse(options->shape, &shape, err));
 	TCB_TRY(tcb_problem_init(op, contract, &shape, &problem, err));
 	TCB_TRY(tcb_gpu_open(options->device, 0, &gpu, err));
-	op->default_geometry(&problem, &gpu.device.target, &geometry);
+	if (options->cover)
+		return take_cover(work, op, &problem, &gpu.device.target, err);
+	if (options->geometry)
+		TCB_TRY(tcb_geometry_parse(options->geometry, &geometry, err));
+	else
+		op->default_geometry(&problem, &gpu.device.target, &geometry);
 	return take(work, &problem, &gpu.device.target, &geometry, 1, err);
 }
 
@@ -331,13 +397,14 @@ static enum tcb_status do_pack(const struct options *options, struct tcb_error *
 
 	if (!work.file)
 		return tcb_fail(err, TCB_E_IO, "cannot write %.300s", options->file);
-	enum tcb_status status = options->db ? from_database(&work, err) : from_default(&work, err);
+	enum tcb_status status = options->db ? from_database(&work, err) : from_words(&work, err);
 	if (fclose(work.file) != 0 && status == TCB_OK)
 		status = tcb_fail(err, TCB_E_IO, "cannot write %.300s", options->file);
 	TCB_TRY(status);
 	printf("packed %zu candidates, %zu do not compile\n", work.candidates, work.uncompiled);
 	if (work.candidates + work.uncompiled == 0)
-		return tcb_fail(err, TCB_E_NOT_FOUND, "no candidates of today's kernels in %.300s", options->db);
+		return tcb_fail(err, TCB_E_NOT_FOUND, "no candidates of today's kernels%s%.300s",
+				options->db ? " in " : "", options->db ? options->db : "");
 	return work.uncompiled ? tcb_fail(err, TCB_E_VERIFY, "%zu candidates do not compile", work.uncompiled) : TCB_OK;
 }
 
@@ -349,7 +416,7 @@ static enum tcb_status do_emulate(const struct options *options, struct tcb_erro
 	};
 	struct work work = { .options = options };
 
-	TCB_TRY(options->db ? from_database(&work, err) : from_default(&work, err));
+	TCB_TRY(options->db ? from_database(&work, err) : from_words(&work, err));
 	if (options->plant == PLANT_NONE) {
 		printf("emulated %zu candidates, %zu wrong\n", work.candidates, work.wrong);
 		return work.wrong ? tcb_fail(err, TCB_E_VERIFY, "%zu runs were wrong", work.wrong) : TCB_OK;
@@ -395,11 +462,9 @@ static int read_options(int argc, char **argv, struct options *out)
 	const struct {
 		const char *name;
 		const char **text;
-	} texts[] = { { "--db", &out->db },
-		      { "--op", &out->op },
-		      { "--contract", &out->contract },
-		      { "--shape", &out->shape },
-		      { "--device", &out->device } };
+	} texts[] = { { "--db", &out->db },       { "--op", &out->op },         { "--contract", &out->contract },
+		      { "--shape", &out->shape }, { "--device", &out->device }, { "--geometry", &out->geometry },
+		      { "--cover", &out->cover } };
 	enum { TEXTS = sizeof texts / sizeof *texts };
 
 	for (int i = 0; i < argc; i += 2) {
