@@ -39,13 +39,13 @@ static enum tcb_status find_instance(struct running *running, const struct tcb_p
 	for (size_t i = 0; i < running->instance_count; i++) {
 		*out = running->instances[i];
 		if ((*out)->problem.op == op && (*out)->problem.contract == wanted.contract &&
-		    (*out)->problem.shape.m == shape->m && (*out)->problem.shape.n == shape->n &&
-		    (*out)->problem.shape.k == shape->k)
+		    tcb_shape_equal(&(*out)->problem.shape, shape))
 			return TCB_OK;
 	}
-	if (!op || running->instance_count == INSTANCES_MAX)
-		return tcb_fail(err, TCB_E_FAILED, "no op called %s, or more than %d shapes", wanted.op_name,
-				INSTANCES_MAX);
+	if (!op)
+		return tcb_fail(err, TCB_E_FAILED, "no op called %s", wanted.op_name);
+	if (running->instance_count == INSTANCES_MAX)
+		tcb_instance_destroy(running->instances[--running->instance_count]);
 	TCB_TRY(tcb_instance_create(op, &wanted, SEED, out, err));
 	running->instances[running->instance_count++] = *out;
 	return TCB_OK;
