@@ -9,7 +9,7 @@
 #include "kernels/axes.h"
 #include "kernels/gpu/gpu_rules.h"
 
-enum { DEFAULT_WARPS = 4, DEFAULT_OCC = 2, DEFAULT_STAGES = 4, ROWS_MAX = 32 };
+enum { DEFAULT_WARPS = 4, DEFAULT_OCC = 2, DEFAULT_STAGES = 4, CODED_STAGES = 2, SHARED_STAGES = 3, ROWS_MAX = 32 };
 
 /* Splits of KV with which TOGETHER blocks on each multiprocessor are all that there are. */
 static size_t wave(const struct tcb_problem *problem, const struct tcb_target *target, size_t together, size_t heads,
@@ -108,48 +108,68 @@ static void fit(const struct tcb_problem *problem, const struct tcb_target *targ
 	}
 }
 
-/* All query heads of a KV head in a tile, four warps, as many splits as fill the GPU: flash-decoding's. */
+/*
+ * All query heads of a KV head in a tile, four warps, as many splits as fill the GPU: flash-decoding's.  Many query
+ * tokens: each warp has rows of its own, of eight tokens and two heads, and all share a piece of KV.  Measured on an
+ * H100: results/h100/2026-11-26.
+ */
 void attention_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 				    struct tcb_geometry *out)
 {
 	const struct tcb_shape *s = &problem->shape;
-	const size_t k = tcb_power_of_two_up(s->k), piece = s->k > 128 ? ATTENTION_PIECE : 2 * ATTENTION_PIECE;
-	const size_t pieces = tcb_div_up(s->n, piece);
-	/* Rows of blocks can't go to registers; a q of several terms leaves none for them. */
-	const int is_async = attention_of(problem)->kv == TCB_TYPE_BLOCKS ||
-			     (attention_io_type(problem) == TCB_TYPE_F32 && s->k > 128);
-	size_t heads = usual_heads(s), tokens = 1, warps = DEFAULT_WARPS, vec = 4;
-	const size_t rows = s->k > 128 || attention_io_type(problem) == TCB_TYPE_F32 ? 8 : 16; /* registers */
+	const int is_blocks = attention_of(problem)->kv == TCB_TYPE_BLOCKS, is_long = s->k > 128;
+	const int is_f32 = attention_io_type(problem) == TCB_TYPE_F32;
+	const size_t k = tcb_power_of_two_up(s->k), m = tcb_power_of_two_up(s->m);
+	const size_t rows = is_long || is_f32 ? 8 : 16; /* registers */
+	size_t heads = usual_heads(s), tokens = 1, warps = DEFAULT_WARPS, row_warps = 1, vec = 4;
+	size_t piece = is_long ? ATTENTION_PIECE : 2 * ATTENTION_PIECE;
 	while (heads > rows)
 		heads /= 2;
 	while (2 * tokens * heads <= rows && tokens < s->m)
 		tokens *= 2;
+	if (rows == 16 && m * tcb_least(heads, 2) >= 2 * rows) {
+		heads = tcb_least(heads, 2);
+		tokens = rows / heads;
+		row_warps = tcb_least(m / tokens, DEFAULT_WARPS);
+		piece *= 2;
+	}
+	/* Rows of blocks can't go to registers; a q of several terms leaves none for them; nor can those that warps
+	 * share. */
+	const int is_async = is_blocks || (is_f32 && is_long) || row_warps > 1;
 	/* Whole rows as they are aligned, but not 4 bytes at a time. */
 	while (!attention_gpu_copies(problem, (unsigned)vec) ||
 	       (vec < 16 && vec != 8 && attention_gpu_copies(problem, 16)))
 		vec *= 2;
-	while (warps > 1 && warps / 2 >= pieces)
-		warps /= 2;
+	const size_t pieces = tcb_div_up(s->n, piece);
+	size_t kv_warps = warps / row_warps;
+	while (kv_warps > 1 && kv_warps / 2 >= pieces)
+		kv_warps /= 2;
+	warps = kv_warps * row_warps;
 	/* A ring has more in flight than registers do: one block on each multiprocessor. */
-	const size_t together = is_async ? 1 : DEFAULT_OCC;
-	size_t splitk = tcb_least(wave(problem, target, together, heads, tokens), tcb_most(pieces / warps, 1));
+	const int is_coded = is_blocks && !is_f32 && row_warps == 1;
+	const size_t together = is_async && !is_coded && row_warps == 1 ? 1 : DEFAULT_OCC;
+	const size_t splitk =
+		tcb_least(wave(problem, target, together, heads, tokens * row_warps), tcb_most(pieces / kv_warps, 1));
 	tcb_geometry_init(out);
 	out->tile[TCB_MICRO] = (struct tcb_tile){ tokens, piece, k };
-	out->tile[TCB_MIDI] = (struct tcb_tile){ tokens, piece * warps, k };
-	out->tile[TCB_MACRO] = (struct tcb_tile){ tcb_power_of_two_up(s->m),
+	out->tile[TCB_MIDI] = (struct tcb_tile){ tokens * row_warps, piece * kv_warps, k };
+	out->tile[TCB_MACRO] = (struct tcb_tile){ tcb_most(m, tokens * row_warps),
 						  tcb_most(tcb_power_of_two_up(s->n), out->tile[TCB_MIDI].n), k };
 	out->knob[TCB_KNOB_ISA] = TCB_ISA_MMA;
 	out->knob[TCB_KNOB_WARPS] = (int32_t)warps;
 	out->knob[TCB_KNOB_SPLITK] = (int32_t)splitk;
 	out->knob[TCB_KNOB_COPY] = is_async ? TCB_COPY_ASYNC : TCB_COPY_LDG;
 	out->knob[TCB_KNOB_VEC] = (int32_t)vec;
-	out->knob[TCB_KNOB_STAGES] = is_async ? DEFAULT_STAGES : 1;
+	out->knob[TCB_KNOB_STAGES] = row_warps > 1 ? SHARED_STAGES
+				     : is_coded    ? CODED_STAGES
+				     : is_async    ? DEFAULT_STAGES
+						   : 1;
 	out->knob[TCB_KNOB_CLUSTER] = 1;
 	out->knob[TCB_KNOB_JOIN] = splitk > 1 ? TCB_JOIN_LAUNCH : TCB_JOIN_NONE;
-	out->knob[TCB_KNOB_PDL] = 0;
-	out->knob[TCB_KNOB_OCC] = s->k > 128 || heads * tokens > ATTENTION_COLUMNS ? 1 : DEFAULT_OCC;
+	out->knob[TCB_KNOB_PDL] = splitk > 1 && target->capability >= 90; /* the merge begins meanwhile */
+	out->knob[TCB_KNOB_OCC] = is_long || heads * tokens > ATTENTION_COLUMNS ? 1 : DEFAULT_OCC;
 	out->knob[TCB_KNOB_HEADS] = (int32_t)heads;
-	if (attention_of(problem)->kv == TCB_TYPE_BLOCKS)
-		out->knob[TCB_KNOB_GROUP] = 0;
+	if (is_blocks)
+		out->knob[TCB_KNOB_GROUP] = is_coded ? ATTENTION_Q_GROUP : 0;
 	fit(problem, target, out);
 }
