@@ -4,7 +4,7 @@
 #
 # Adds kernel sources of the calling directory to <target>, which may belong to
 # another directory.  The suffix of a file's name gives its instruction set
-# (_scalar, _avx2, _avx512, _avx512vnni, _amx, _neon).  VARIANTS are those that
+# (_scalar, _avx2, _avx512, _avx512vnni, _avx512bf16, _amx, _neon).  VARIANTS are those that
 # hold tables of variants: there TCB_SOURCE_HASH is a signature, which makes
 # stored results stale when a kernel changes: a hash of what the preprocessor
 # makes of the file, of SOURCES and of WITH (files elsewhere that the kernels
@@ -20,6 +20,7 @@ set(TCB_ISA_FLAGS_scalar -O2 -fno-tree-vectorize -fno-tree-slp-vectorize)
 set(TCB_ISA_FLAGS_avx2 -O3 -mavx2 -mfma -mf16c)
 set(TCB_ISA_FLAGS_avx512 -O3 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma -mf16c -mprefer-vector-width=512)
 set(TCB_ISA_FLAGS_avx512vnni ${TCB_ISA_FLAGS_avx512} -mavx512vnni)
+set(TCB_ISA_FLAGS_avx512bf16 ${TCB_ISA_FLAGS_avx512vnni} -mavx512bf16)
 set(TCB_ISA_FLAGS_amx ${TCB_ISA_FLAGS_avx512vnni} -mamx-tile -mamx-int8)
 set(TCB_ISA_FLAGS_neon -O3 -march=armv8.2-a+dotprod+fp16)
 # Those whose arithmetic on floats differs (src/kernels/simd/isas.h), and those of them with vectors.
@@ -33,7 +34,7 @@ endif()
 function(tcb_sources_here out)
 	set(here "")
 	foreach(source ${ARGN})
-		if(source MATCHES "_(avx2|avx512|avx512vnni|amx)\\.c$" AND NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+		if(source MATCHES "_(avx2|avx512|avx512vnni|avx512bf16|amx)\\.c$" AND NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
 			continue()
 		endif()
 		if(source MATCHES "_neon\\.c$" AND NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
@@ -90,7 +91,7 @@ endfunction()
 # Compiler flags of SOURCE by its suffix.
 function(tcb_isa_flags out source is_unsanitized)
 	set(flags "")
-	if(source MATCHES "_(scalar|avx2|avx512|avx512vnni|amx|neon)\\.c$")
+	if(source MATCHES "_(scalar|avx2|avx512|avx512vnni|avx512bf16|amx|neon)\\.c$")
 		set(flags ${TCB_ISA_FLAGS_${CMAKE_MATCH_1}})
 		# With clang's coverage beside the sanitizers such a file takes ten minutes and more; preset asan has them.
 		if(TCB_SANITIZE AND (is_unsanitized OR TCB_BUILD_FUZZERS))

@@ -25,7 +25,7 @@ build() {
 	older=
 	grep -q TCB_ARGUMENT_TENSOR "$work/$1/src/kernels/op.h" || older=-DWITHOUT_TENSORS
 	find "$work/$1/src/base" "$work/$1/src/ptx" "$work/$1/src/kernels" -name '*.c' |
-		grep -vE '_(scalar|avx2|avx512|avx512vnni|amx|neon)\.c$|/(build_info|pass|emu_|emulat|simulat|hazard|assemble)[^/]*$' |
+		grep -vE '_(scalar|avx2|avx512|avx512vnni|avx512bf16|amx|neon)\.c$|/(build_info|pass|emu_|emulat|simulat|hazard|assemble)[^/]*$' |
 		{ cat; echo "$root/tests/kernels/emitted_kernels.c"; } |
 		xargs -P "$(nproc)" -I{} sh -c 'cc -std=gnu17 -D_GNU_SOURCE -O1 -w -DTCB_SOURCE_HASH=\"-\" $3 -I"$1/src" \
 			-c "$2" -o "$1/$(echo "$2" | tr / _).o"' - "$work/$1" {} "$older"

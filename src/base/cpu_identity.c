@@ -41,13 +41,13 @@ static int may_use_tiles(void)
 
 static uint32_t detect_isa(void)
 {
-	uint32_t eax, ebx, ecx, edx, leaf1_ecx, mask = 1u << TCB_ISA_SCALAR;
+	uint32_t eax, ebx, ecx, edx, leaf1_ecx, subleaves, unused, mask = 1u << TCB_ISA_SCALAR;
 	uint64_t xcr0;
 
 	if (!__get_cpuid(1, &eax, &ebx, &leaf1_ecx, &edx) || !(leaf1_ecx & bit_OSXSAVE))
 		return mask;
 	xcr0 = read_xcr0();
-	if (!__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx))
+	if (!__get_cpuid_count(7, 0, &subleaves, &ebx, &ecx, &edx))
 		return mask;
 	/* XCR0 bits: 1 SSE, 2 AVX; 5 to 7 AVX-512 opmask, upper halves, upper registers; 17, 18 AMX. */
 	if ((xcr0 & 0x6) == 0x6 && (leaf1_ecx & bit_FMA) && (leaf1_ecx & bit_F16C) && (ebx & bit_AVX2))
@@ -57,6 +57,10 @@ static uint32_t detect_isa(void)
 		mask |= 1u << TCB_ISA_AVX512;
 		if (ecx & bit_AVX512VNNI)
 			mask |= 1u << TCB_ISA_AVX512VNNI;
+		/* Leaf 7.1, EAX bit 5; its kernels have VNNI's instructions, too, as all such processors do. */
+		if ((ecx & bit_AVX512VNNI) && subleaves >= 1 &&
+		    __get_cpuid_count(7, 1, &eax, &unused, &unused, &unused) && (eax >> 5 & 1))
+			mask |= 1u << TCB_ISA_AVX512BF16;
 		/* EDX bit 24 AMX-TILE, bit 25 AMX-INT8 */
 		if ((xcr0 & 0x60000) == 0x60000 && (edx >> 24 & 1) && (edx >> 25 & 1) && may_use_tiles())
 			mask |= 1u << TCB_ISA_AMX;
@@ -227,6 +231,18 @@ static enum tcb_status restrict_isa(const char *name, uint32_t host_mask, uint32
 	return TCB_OK;
 }
 
+/*
+ * The families that the key and the architecture's text tell.  Those that were added to the list after results had been
+ * stored are not among them: the same processor would have another key, and its results and its group of default
+ * rules would be lost.  Nothing is confused by that.  Model and stepping, which the key has, tell all families but
+ * those that a hypervisor hides; and whether a stored geometry's family is here is asked of the mask (V2) whenever it
+ * is looked up, as it must be for results of the same architecture.
+ */
+static uint32_t keyed_families(uint32_t mask)
+{
+	return mask & ~(1u << TCB_ISA_AVX512BF16);
+}
+
 enum tcb_status tcb_cpu_identify(const char *name, unsigned threads, struct tcb_device *out, struct tcb_error *err)
 {
 	struct tcb_device device = { .target = { .kind = TCB_TARGET_CPU, .threads = threads }, .has_ecc = -1 };
@@ -251,8 +267,8 @@ enum tcb_status tcb_cpu_identify(const char *name, unsigned threads, struct tcb_
 	device.cores = count > 0 ? (unsigned)count : 1;
 	device.memory_bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 	snprintf(identity, sizeof identity, "cpu|%s|%u|%u|%u|%s|%" PRIx32 "|%zu|%zu|%zu", vendor, device.family,
-		 device.stepping_model, device.stepping, device.model, host_mask, target->l1d_bytes, target->l2_bytes,
-		 target->llc_bytes);
+		 device.stepping_model, device.stepping, device.model, keyed_families(host_mask), target->l1d_bytes,
+		 target->l2_bytes, target->llc_bytes);
 	tcb_hash_hex(identity, strlen(identity), device.key);
 	*out = device;
 	return TCB_OK;

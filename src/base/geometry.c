@@ -110,9 +110,10 @@ void tcb_cpu_families(const char *prefix, char out[TCB_FAMILIES_TEXT_MAX])
 {
 	size_t used = 0;
 
-	for (int isa = 0; tcb_isa_is_of_cpu((enum tcb_isa)isa); isa++)
-		used += (size_t)snprintf(out + used, TCB_FAMILIES_TEXT_MAX - used, "%s%s%s", isa ? ", " : "", prefix,
-					 words_ISA[isa]);
+	for (int isa = 0; isa < TCB_ISA_COUNT; isa++)
+		if (tcb_isa_is_of_cpu((enum tcb_isa)isa))
+			used += (size_t)snprintf(out + used, TCB_FAMILIES_TEXT_MAX - used, "%s%s%s", isa ? ", " : "",
+						 prefix, words_ISA[isa]);
 }
 
 /* Where the parser stands: TEXT for messages, AT inside it. */

@@ -81,13 +81,16 @@ struct tcb_tile {
 	X(DECODE, decode)   \
 	X(PASSES, passes)
 
-/* Those of CPUs first; then GPUs' ways to multiply. */
+/* Those of CPUs first; then GPUs' ways to multiply; then families of CPUs that were added later: a family's place is
+ * its bit in masks, which keys of devices are made of. */
 #define TCB_ISA_LIST(X, K)             \
 	X(K, SCALAR, "scalar")         \
 	X(K, AVX2, "avx2")             \
 	X(K, AVX512, "avx512")         \
 	X(K, AVX512VNNI, "avx512vnni") \
-	X(K, AMX, "amx") X(K, NEON, "neon") X(K, FMA, "fma") X(K, DP4A, "dp4a") X(K, MMA, "mma") X(K, WGMMA, "wgmma")
+	X(K, AMX, "amx")               \
+	X(K, NEON, "neon")             \
+	X(K, FMA, "fma") X(K, DP4A, "dp4a") X(K, MMA, "mma") X(K, WGMMA, "wgmma") X(K, AVX512BF16, "avx512bf16")
 /*
  * rN: N rows interleaved.  rNw: the same with the sub-block scales widened to bytes.  p, s: codes and scales in planes
  * of their own; s: codes ordered so that 16 bytes are one sub-block, a scale and min side by side.  f: codes of 16 rows
@@ -174,9 +177,9 @@ const char *tcb_isa_text(enum tcb_isa isa);
 enum tcb_status tcb_isa_parse(const char *text, enum tcb_isa *out, struct tcb_error *err);
 static inline int tcb_isa_is_of_cpu(enum tcb_isa isa)
 {
-	return isa <= TCB_ISA_NEON;
+	return isa <= TCB_ISA_NEON || isa == TCB_ISA_AVX512BF16;
 }
-/* The instruction families of CPUs, each after PREFIX: "cpu:scalar, cpu:avx2, ..., cpu:neon". */
+/* The instruction families of CPUs, each after PREFIX: "cpu:scalar, cpu:avx2, ...". */
 enum { TCB_FAMILIES_TEXT_MAX = 160 };
 void tcb_cpu_families(const char *prefix, char out[TCB_FAMILIES_TEXT_MAX]);
 

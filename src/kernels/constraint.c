@@ -298,8 +298,8 @@ static int check_thread_registers(const struct tcb_candidate *c, char *why)
 static unsigned vector_registers(int32_t isa)
 {
 	static const unsigned char registers[TCB_ISA_COUNT] = {
-		[TCB_ISA_SCALAR] = 16,     [TCB_ISA_AVX2] = 16, [TCB_ISA_AVX512] = 32,
-		[TCB_ISA_AVX512VNNI] = 32, [TCB_ISA_AMX] = 32,  [TCB_ISA_NEON] = 32,
+		[TCB_ISA_SCALAR] = 16, [TCB_ISA_AVX2] = 16, [TCB_ISA_AVX512] = 32,     [TCB_ISA_AVX512VNNI] = 32,
+		[TCB_ISA_AMX] = 32,    [TCB_ISA_NEON] = 32, [TCB_ISA_AVX512BF16] = 32,
 	};
 	return isa >= 0 && isa < TCB_ISA_COUNT ? registers[isa] : 0;
 }

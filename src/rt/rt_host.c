@@ -33,7 +33,7 @@ uint32_t rt_host_devices(struct rt_device *out, uint32_t capacity, struct tcb_er
 	if (tcb_cpu_identify("cpu", 1, &host, err) != TCB_OK)
 		return 0;
 	add_device(&out[count++], &host, "cpu", host.target.isa_mask);
-	for (int isa = 0; isa <= TCB_ISA_NEON && count < capacity; isa++) {
+	for (int isa = 0; isa < TCB_ISA_COUNT && count < capacity; isa++) {
 		char name[TCB_DEVICE_NAME_MAX];
 
 		if (!tcb_target_has(&host.target, (enum tcb_isa)isa))

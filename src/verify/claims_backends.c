@@ -219,16 +219,18 @@ static unsigned supported(void)
 	const int avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 	const int avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
 			   __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+	const int vnni = avx512 && __builtin_cpu_supports("avx512vnni");
 	return 1u << TCB_ISA_SCALAR | (avx2 ? 1u << TCB_ISA_AVX2 : 0) | (avx512 ? 1u << TCB_ISA_AVX512 : 0) |
-	       (avx512 && __builtin_cpu_supports("avx512vnni") ? 1u << TCB_ISA_AVX512VNNI : 0);
+	       (vnni ? 1u << TCB_ISA_AVX512VNNI : 0) |
+	       (vnni && __builtin_cpu_supports("avx512bf16") ? 1u << TCB_ISA_AVX512BF16 : 0);
 }
 #endif
 
 static void features(struct tcb_claim_lab *lab, enum tcb_plant plant, struct tcb_finding *out)
 {
 #if defined(__x86_64__)
-	const unsigned known =
-		1u << TCB_ISA_SCALAR | 1u << TCB_ISA_AVX2 | 1u << TCB_ISA_AVX512 | 1u << TCB_ISA_AVX512VNNI;
+	const unsigned known = 1u << TCB_ISA_SCALAR | 1u << TCB_ISA_AVX2 | 1u << TCB_ISA_AVX512 |
+			       1u << TCB_ISA_AVX512VNNI | 1u << TCB_ISA_AVX512BF16;
 	unsigned detected = lab->place->device.target.isa_mask & known;
 	if (!tcb_found_on_cpu(lab, out))
 		return;

@@ -48,6 +48,9 @@ static void families_agree_with_the_kernel(void **state)
 			 kernel_has("avx2") && kernel_has("fma") && kernel_has("f16c"));
 	assert_int_equal(tcb_target_has(&device.target, TCB_ISA_AVX512), avx512);
 	assert_int_equal(tcb_target_has(&device.target, TCB_ISA_AVX512VNNI), avx512 && kernel_has("avx512_vnni"));
+	assert_int_equal(tcb_target_has(&device.target, TCB_ISA_AVX512BF16),
+			 avx512 && kernel_has("avx512_vnni") && kernel_has("avx512_bf16"));
+	assert_null(strstr(device.arch, "bf16")); /* a processor stays in its group, whatever came later */
 	assert_int_equal(tcb_target_has(&device.target, TCB_ISA_AMX),
 			 avx512 && kernel_has("amx_tile") && kernel_has("amx_int8"));
 	assert_int_equal(device.is_virtual, kernel_has("hypervisor"));

@@ -36,11 +36,12 @@ static void families_and_scopes(void **state)
 
 	(void)state;
 	tcb_cpu_families("cpu:", families);
-	assert_string_equal(families, "cpu:scalar, cpu:avx2, cpu:avx512, cpu:avx512vnni, cpu:amx, cpu:neon");
+	assert_string_equal(families, "cpu:scalar, cpu:avx2, cpu:avx512, cpu:avx512vnni, cpu:amx, cpu:neon, "
+				      "cpu:avx512bf16");
 	assert_int_equal(tcb_isa_parse("sse", &isa, &err), TCB_E_USAGE);
 	assert_string_equal(err.message,
 			    "unknown instruction family 'sse': there are scalar, avx2, avx512, avx512vnni, "
-			    "amx, neon");
+			    "amx, neon, avx512bf16");
 	assert_int_equal(tcb_knob_scope(TCB_KNOB_THREADS), TCB_SCOPE_CPU);
 	assert_int_equal(tcb_knob_scope(TCB_KNOB_WARPS), TCB_SCOPE_GPU);
 	assert_int_equal(tcb_knob_scope(TCB_KNOB_ISA), TCB_SCOPE_COMMON);

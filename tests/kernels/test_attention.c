@@ -190,15 +190,104 @@ static void kernels_of_this_processor(void **state)
 		struct data data;
 		if (!tcb_target_has(&device.target, isa) || !tcb_isa_is_of_cpu(isa))
 			continue;
-		target.isa_mask &= (2u << isa) - 1;
+		target.isa_mask = 1u << isa | 1u << TCB_ISA_SCALAR;
 		attention_odd_problem(op_names[n % OPS], n / OPS % 2 ? TCB_CONTRACT_F32 : TCB_CONTRACT_F16, &op,
 				      &problem);
 		data_init(&problem, &data);
 		op.default_geometry(&problem, &target, &geometry);
-		check_kernel(&problem, &geometry, &data, pool);
+		if (geometry.knob[TCB_KNOB_ISA] == (int32_t)isa) /* the op has kernels of this family */
+			check_kernel(&problem, &geometry, &data, pool);
 		data_fini(&data);
 	}
 	tcb_pool_destroy(pool);
+}
+
+/* Scores of KV head 0 are near the largest float, products of its q and K past it.  Of KV head 1 every second token has
+ * a weight below the normal floats and a V that makes much of it. */
+static void fill_extremes(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
+{
+	const struct tcb_shape *s = &problem->shape;
+	tcb_op_find(problem->op_name)->fill(problem, seed, operand);
+	for (size_t i = 0; i < s->m * s->heads.query * s->k; i++) {
+		const size_t d = i % s->k, h = i / s->k % s->heads.query;
+		if (h < 2 && d < 2)
+			attention_put(problem, operand, ATTENTION_Q, i, 1.5f);
+		else if (h >= 2)
+			attention_put(problem, operand, ATTENTION_Q, i, d ? 0 : 8);
+	}
+	for (size_t t = 0; t < s->n; t++) {
+		const size_t at = t * s->heads.kv * s->k, next = at + s->k;
+		attention_put(problem, operand, ATTENTION_K, next, t % 2 ? -89 : 0);
+		for (size_t d = 0; d < s->k; d++)
+			attention_put(problem, operand, ATTENTION_V, next + d, t % 2 ? 0x1p120f : 0x1p-20f);
+	}
+	attention_put(problem, operand, ATTENTION_K, 0, 0x1p127f);
+	attention_put(problem, operand, ATTENTION_K, 1, 0x1p127f);
+}
+
+static void extremes_of_bf16(void **state)
+{
+	struct tcb_device device;
+	struct tcb_error err;
+	struct tcb_pool *pool;
+	(void)state;
+	assert_int_equal(tcb_cpu_identify("cpu", 2, &device, &err), TCB_OK);
+	assert_int_equal(tcb_pool_create(2, NULL, &pool, &err), TCB_OK);
+	for (size_t n = 0; n < 2 * OPS * TCB_ISA_COUNT; n++) {
+		const enum tcb_isa isa = (enum tcb_isa)(n / OPS / 2);
+		struct tcb_target target = device.target;
+		struct tcb_op op = *tcb_op_find(op_names[n % OPS]);
+		struct tcb_problem problem;
+		struct tcb_geometry geometry;
+		struct data data;
+		if (((const struct attention_op *)op.member)->kv != TCB_TYPE_BF16 ||
+		    !tcb_target_has(&device.target, isa) || !tcb_isa_is_of_cpu(isa))
+			continue;
+		op.fill = fill_extremes;
+		target.isa_mask = 1u << isa | 1u << TCB_ISA_SCALAR;
+		attention_problem(&op, n / OPS % 2 ? TCB_CONTRACT_F32 : TCB_CONTRACT_F16, "2x41x64,h4/2", &problem);
+		data_init(&problem, &data);
+		op.default_geometry(&problem, &target, &geometry);
+		if (geometry.knob[TCB_KNOB_ISA] == (int32_t)isa) /* the op has kernels of this family */
+			check_kernel(&problem, &geometry, &data, pool);
+		data_fini(&data);
+	}
+	tcb_pool_destroy(pool);
+}
+
+/* Products of pairs of bf16 are the default of prefill, and of decode from seven query rows of a KV head on; a target
+ * that has nothing else but scalar code takes them always. */
+static void defaults_with_pairs_of_bf16(void **state)
+{
+	enum { BF16 = 1u << TCB_ISA_AVX512BF16 | 1u << TCB_ISA_SCALAR, ALL = BF16 | 1u << TCB_ISA_AVX512 };
+	static const struct {
+		const char *op, *shape;
+		enum tcb_contract contract;
+		uint32_t isa_mask;
+		enum tcb_isa isa;
+	} rows[] = {
+#if defined(__x86_64__)
+		{ "attention_decode_bf16", "1x512x64,h24/4", TCB_CONTRACT_F16, ALL, TCB_ISA_AVX512 },
+		{ "attention_decode_bf16", "1x512x64,h28/4", TCB_CONTRACT_F16, ALL, TCB_ISA_AVX512BF16 },
+		{ "attention_decode_bf16", "4x512x64,h4/2", TCB_CONTRACT_F16, ALL, TCB_ISA_AVX512BF16 },
+		{ "attention_decode_bf16", "4x512x64,h4/2", TCB_CONTRACT_F32, ALL, TCB_ISA_AVX512 },
+		{ "attention_decode_bf16", "1x512x64,h1/1", TCB_CONTRACT_F16, BF16, TCB_ISA_AVX512BF16 },
+		{ "attention_decode_f16", "4x512x64,h4/2", TCB_CONTRACT_F16, ALL, TCB_ISA_AVX512 },
+		{ "attention_prefill_bf16", "64x64x64,h1/1", TCB_CONTRACT_F16, ALL, TCB_ISA_AVX512BF16 },
+		{ "attention_prefill_bf16", "64x64x64,h1/1", TCB_CONTRACT_F32, ALL, TCB_ISA_AVX512 },
+#endif
+		{ "attention_prefill_bf16", "64x64x64,h1/1", TCB_CONTRACT_F16, 1u << TCB_ISA_SCALAR, TCB_ISA_SCALAR },
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct tcb_target target = { .kind = TCB_TARGET_CPU, .threads = 2, .isa_mask = rows[i].isa_mask };
+		const struct tcb_op *op = tcb_op_find(rows[i].op);
+		struct tcb_problem problem;
+		struct tcb_geometry geometry;
+		attention_problem(op, rows[i].contract, rows[i].shape, &problem);
+		op->default_geometry(&problem, &target, &geometry);
+		assert_int_equal(geometry.knob[TCB_KNOB_ISA], (int32_t)rows[i].isa);
+	}
 }
 
 static size_t most(size_t a, size_t b)
@@ -294,7 +383,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_reference_is_the_definition), cmocka_unit_test(odd_data_is_as_specified),
-		cmocka_unit_test(kernels_of_this_processor),       cmocka_unit_test(tiles_of_kernels),
+		cmocka_unit_test(kernels_of_this_processor),       cmocka_unit_test(extremes_of_bf16),
+		cmocka_unit_test(defaults_with_pairs_of_bf16),     cmocka_unit_test(tiles_of_kernels),
 		cmocka_unit_test(the_model_counts_what_is_seen),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -268,7 +268,11 @@ static void test_h9_cpu_registers(void **state)
 	static const struct {
 		enum tcb_isa isa;
 		unsigned registers;
-	} rows[] = { { TCB_ISA_AVX2, 16 }, { TCB_ISA_AVX512, 32 }, { TCB_ISA_AVX512VNNI, 32 }, { TCB_ISA_NEON, 32 } };
+	} rows[] = { { TCB_ISA_AVX2, 16 },
+		     { TCB_ISA_AVX512, 32 },
+		     { TCB_ISA_AVX512VNNI, 32 },
+		     { TCB_ISA_AVX512BF16, 32 },
+		     { TCB_ISA_NEON, 32 } };
 	struct fixture f;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		fixture_init(&f);

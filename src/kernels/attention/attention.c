@@ -179,18 +179,22 @@ static const struct tcb_shape prefill_shapes[] = {
 };
 
 #define TABLES(kind, kv) TCB_VARIANT_TABLES(kind##_##kv##_variants, TCB_ISAS_FLOATS, attention_##kind##_##kv##_variants)
-TABLES(decode, f16)
-TABLES(decode, bf16)
-TCB_ISAS_FLOATS(TCB_VARIANT_TABLE_DECLARATION, attention_decode_q80_variants)
-extern const struct tcb_variant attention_decode_q80_half_variants_avx512vnni[];
-static const struct tcb_variant *const decode_q80_variants[] = { TCB_ISAS_FLOATS(TCB_VARIANT_TABLE,
-										 attention_decode_q80_variants)
+/* With one table more, of contract f16 and of a family of x86-64. */
 #if defined(__x86_64__)
-									 attention_decode_q80_half_variants_avx512vnni,
+#define TABLES_AND(kind, kv, half)                                                                \
+	TCB_ISAS_FLOATS(TCB_VARIANT_TABLE_DECLARATION, attention_##kind##_##kv##_variants)        \
+	extern const struct tcb_variant half[];                                                   \
+	static const struct tcb_variant *const kind##_##kv##_variants[] = {                       \
+		TCB_ISAS_FLOATS(TCB_VARIANT_TABLE, attention_##kind##_##kv##_variants) half, NULL \
+	};
+#else
+#define TABLES_AND(kind, kv, half) TABLES(kind, kv)
 #endif
-								 NULL };
+TABLES(decode, f16)
+TABLES_AND(decode, bf16, attention_decode_bf16_half_variants_avx512bf16)
+TABLES_AND(decode, q80, attention_decode_q80_half_variants_avx512vnni)
 TABLES(prefill, f16)
-TABLES(prefill, bf16)
+TABLES_AND(prefill, bf16, attention_prefill_bf16_half_variants_avx512bf16)
 TABLES(prefill, q80)
 
 /* The rest: what writes the op's kernels for GPUs, or nothing. */

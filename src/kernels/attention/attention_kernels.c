@@ -184,7 +184,7 @@ SIMD_INLINE void tile(const struct attention_call *call, const enum tcb_type typ
 		scores(call, type, &head, &ahead);
 	}
 	for (size_t r = 0; r < call->rows; r += LANES)
-		weigh_rows(call, r, call->rows - r < LANES ? call->rows - r : LANES);
+		weigh_rows(call, r, call->rows - r < LANES ? call->rows - r : LANES, 0);
 	for (size_t t = 0; t < call->tokens; t += TOKENS_TOGETHER) {
 		const size_t end = t + TOKENS_TOGETHER < call->tokens ? t + TOKENS_TOGETHER : call->tokens;
 		for (size_t h = 0; h < call->heads; h++) {

@@ -60,13 +60,18 @@ SIMD_INLINE vfloat find_largest(const struct attention_call *call, size_t r, siz
 	return top;
 }
 
-/* Scores to weights against BASE; returns the sum of each lane. */
-SIMD_INLINE vfloat weigh(float *s, size_t end, float base)
+/* Scores to weights against BASE, with AS_BF16 as bf16 in the first half of the row; returns the sum of each lane. */
+SIMD_INLINE vfloat weigh(float *s, size_t end, float base, const int as_bf16)
 {
 	vfloat sum = v_set(0);
 	for (size_t t = 0; t < end; t += LANES) {
 		const vfloat p = v_exp(v_sub(v_load(s + t), v_set(base)));
-		v_store(s + t, p);
+#ifdef SIMD_HAS_BF16
+		if (as_bf16)
+			v_round_bf16((uint16_t *)(void *)s + t, p);
+#endif
+		if (!as_bf16)
+			v_store(s + t, p);
 		sum = v_add(sum, p);
 	}
 	return sum;
@@ -74,7 +79,7 @@ SIMD_INLINE vfloat weigh(float *s, size_t end, float base)
 
 /* COUNT rows from R on, LANES or fewer: one lane each where they meet in a vector, so that no row waits for another's
  * maximum.  Their sums are brought to the new maximum. */
-SIMD_INLINE void weigh_rows(const struct attention_call *call, size_t r, size_t count)
+SIMD_INLINE void weigh_rows(const struct attention_call *call, size_t r, size_t count, const int as_bf16)
 {
 	const size_t end = (call->tokens + LANES - 1) / LANES * LANES;
 	float factor[LANES];
@@ -87,7 +92,7 @@ SIMD_INLINE void weigh_rows(const struct attention_call *call, size_t r, size_t 
 	v_store(factor, v_exp(v_sub(max, next)));
 	v_store_left(call->max + r, next, count, 0);
 	for (size_t i = 0; i < count; i++)
-		each[i] = weigh(call->scores + (r + i) * call->lead, end, call->max[r + i]);
+		each[i] = weigh(call->scores + (r + i) * call->lead, end, call->max[r + i], as_bf16);
 	const vfloat sum = v_load_left(call->sum + r, count, 0);
 	v_store_left(call->sum + r, v_fma(sum, v_load(factor), v_reduce_each(each)), count, 0);
 	for (size_t i = 0; is_new && i < count; i++) {
@@ -158,6 +163,19 @@ SIMD_INLINE void around_tiles(const struct attention_call *call, const int is_si
 	else
 		store(call);
 }
+
+#ifdef SIMD_HAS_HALVES
+/* Columns of o, which products of 16 bits leave as vi_interleave has them, as they are in V. */
+SIMD_INLINE void order_columns(const struct attention_call *call)
+{
+	for (size_t at = 0; at < call->rows * call->k; at += 2 * LANES) {
+		vfloat pair[2] = { v_load(call->o + at), v_load(call->o + at + LANES) };
+		v_deinterleave(pair);
+		v_store(call->o + at, pair[0]);
+		v_store(call->o + at + LANES, pair[1]);
+	}
+}
+#endif
 
 /* A variant of both contracts: all arithmetic is in f32. */
 #define ATTENTION_ROW(op, contract_, word, m_, n_, entry_)                                               \

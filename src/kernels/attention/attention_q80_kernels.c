@@ -447,24 +447,13 @@ SIMD_INLINE void tile(const struct attention_call *call)
 		}
 	}
 	for (size_t r = 0; r < call->rows; r += LANES)
-		weigh_rows(call, r, call->rows - r < LANES ? call->rows - r : LANES);
+		weigh_rows(call, r, call->rows - r < LANES ? call->rows - r : LANES, 0);
 	for (size_t t = 0; t < call->tokens; t += SHARE_TOKENS) {
 		const size_t left = whole_vectors(call->tokens - t), count = left < SHARE_TOKENS ? left : SHARE_TOKENS;
 		for (size_t h = 0; h < call->heads; h++) {
 			const struct head head = head_of(call, TCB_TYPE_BLOCKS, h);
 			values(call, &head, t, count, &ahead);
 		}
-	}
-}
-
-/* Columns of o as they are in V. */
-SIMD_INLINE void order_columns(const struct attention_call *call)
-{
-	for (size_t at = 0; at < call->rows * call->k; at += 2 * LANES) {
-		vfloat pair[2] = { v_load(call->o + at), v_load(call->o + at + LANES) };
-		v_deinterleave(pair);
-		v_store(call->o + at, pair[0]);
-		v_store(call->o + at + LANES, pair[1]);
 	}
 }
 

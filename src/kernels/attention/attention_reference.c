@@ -223,6 +223,8 @@ static void add_block(const struct job *job, struct work *work, struct tile *til
  *               for decode of blocks with contract f16, half of 1 / 32767 of the largest of 32 tokens' weights times
  *               scales, for each of the 32
  *   the result  its rounding to out's type
+ *   flushed     CPUs take subnormal operands and results for 0: values of q and K (those of q times a power of two that
+ *               is half of 1 / sqrt(k) or more), two results a value of a score; weights; two results a value of V
  * Errors of weights count twice: in the sum of p v and in the sum of p.
  */
 static void close_row(const struct job *job, const struct work *work, const struct tile *tile, size_t r, size_t row)
@@ -235,23 +237,26 @@ static void close_row(const struct job *job, const struct work *work, const stru
 	const int is_rounded = attention->kv == TCB_TYPE_BLOCKS && io == TCB_TYPE_F16;
 	const double sum = tile->sum[r], u = 0x1p-24, of_kv = is_rounded ? unit[TCB_TYPE_F16] : 0;
 	const double below = is_rounded ? tiny[TCB_TYPE_F16] : 0;
-	const double of_k = tile->norm[r] * (of_kv * work->k_norm + below * sqrt((double)s->k));
+	const double least = 0x1p-126, root = sqrt((double)s->k);
+	const double of_k = tile->norm[r] * (of_kv * work->k_norm + below * root);
 	const double of_operands = attention->is_prefill ? of_k : is_rounded ? tile->coded[r] * work->k_norm : 0;
-	const double score = of_operands + tcb_gamma(4 * (double)s->k + 8) * tile->norm[r] * work->k_norm +
+	const double flushed = 4 * least * root * (tile->norm[r] + work->k_norm + root);
+	const double score = of_operands + flushed + tcb_gamma(4 * (double)s->k + 8) * tile->norm[r] * work->k_norm +
 			     16 * u * (tile->largest[r] + (double)s->heads.cap);
 	const double of_integers = is_in_integers(job->problem) ? 0.51 * 32 / 32767 : 0;
 	const double weight = expm1(score) + 16 * u + unit[io];
+	const double of_values = 2 * least * (double)(tile->to[r] - tile->from[r]);
 	for (size_t i = 0; i < s->k; i++) {
 		const size_t at = i / COLUMNS * COLUMNS * ROWS + r * COLUMNS + i % COLUMNS, to = row * s->k + i;
 		const double y = sum == 0 ? 0 : tile->y[at] / sum, size = sum == 0 ? 0 : tile->size[at] / sum;
 		const double of_unit = sum == 0 ? 0 : of_integers * tile->of_units[i / UNIT * ROWS + r] / sum;
 		const double of_weights = weight * (size + fabs(y)) + of_kv * size + below + of_unit +
-					  (sum > 0 ? tiny[io] * work->v_size[i] / sum : 0);
+					  (sum > 0 ? ((tiny[io] + least) * work->v_size[i] + of_values) / sum : 0);
 		job->out->y[to] = y;
 		job->out->magnitude[to] = size + fabs(y);
 		/* Weights of huge scores may be off by anything, which no unit multiplies to a NaN. */
 		const double of_out = unit[io] > 0 ? unit[io] * (fabs(y) + of_weights) : 0;
-		job->out->extra[to] = 1.01 * (of_weights + of_out) + tiny[io] + 0x1p-126;
+		job->out->extra[to] = 1.01 * (of_weights + of_out) + tiny[io] + least;
 	}
 }
 

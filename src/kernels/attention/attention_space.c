@@ -23,6 +23,7 @@ enum {
 	DEFAULT_LONG_TILE = 128,
 	DEFAULT_PART = 512,
 	DEFAULT_AHEAD = 65536,
+	PAIRS_ROWS_LEAST = 7, /* query rows of a KV head */
 	AHEAD_LEAST = 2048,
 	AHEAD_MOST = 262144,
 	ROWS_MOST = 16, /* of a register tile */
@@ -57,6 +58,18 @@ static enum tcb_isa widest_isa(const struct tcb_problem *problem, const struct t
 		if (lanes_of((int32_t)isas.values[i]) >= lanes_of((int32_t)widest))
 			widest = (enum tcb_isa)isas.values[i];
 	return widest;
+}
+
+/* attention_decode with few rows waits for memory anyway.  There products of pairs of bf16 are done before memory has
+ * what they ask for ahead, and processors drop what is asked for faster than memory answers: a Zen 5 took a fifth
+ * longer with four rows, and as much less with eight (cold, one thread). */
+static enum tcb_isa default_isa(const struct tcb_problem *problem, const struct tcb_target *target)
+{
+	const enum tcb_isa widest = widest_isa(problem, target);
+	const size_t rows = problem->shape.m * attention_group(&problem->shape);
+	const enum tcb_isa floats = tcb_cpu_isa(widest)->floats;
+	const int is_few = !attention_of(problem)->is_prefill && rows < PAIRS_ROWS_LEAST;
+	return widest == TCB_ISA_AVX512BF16 && is_few && tcb_target_has(target, floats) ? floats : widest;
 }
 
 size_t attention_axes(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -144,12 +157,12 @@ void attention_default_geometry(const struct tcb_problem *problem, const struct 
 				struct tcb_geometry *out)
 {
 	const struct tcb_shape *s = &problem->shape;
-	const enum tcb_isa isa = widest_isa(problem, target);
 	if (target->kind == TCB_TARGET_CUDA) {
 		(attention_of(problem)->is_prefill ? prefill_gpu_default_geometry
 						   : attention_gpu_default_geometry)(problem, target, out);
 		return;
 	}
+	const enum tcb_isa isa = default_isa(problem, target);
 	const int is_prefill = attention_of(problem)->is_prefill;
 	const struct tcb_tile micro = default_micro(is_prefill, isa, s->k);
 	const size_t m = tcb_most(tcb_power_of_two_up(s->m), micro.m), n = tcb_most(tcb_power_of_two_up(s->n), micro.n);

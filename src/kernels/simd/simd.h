@@ -63,6 +63,12 @@
  *   vi_dot_in_place(sum, u, s)           as vi_dot, where sums are in many registers: of the intrinsic compilers make
  *                                        copies;  vi_as_unsigned(w): for U, sums start from vi_signed_start
  *   vi_eight_words(row, offset, out)     as vi_four_words
+ *
+ * Products of bf16, two to a word (SIMD_HAS_BF16: AVX-512 with BF16 and VNNI).  Subnormal numbers count as 0, whatever
+ * MXCSR says:
+ *   v_dot_bf16(sum, a, b)                each float of SUM and the two products of that word's halves; rounded to
+ *                                        nearest even at least once and at most once a product
+ *   v_round_bf16(p, v)                   as v_to_bf16
  */
 #ifndef TCB_KERNELS_SIMD_SIMD_H
 #define TCB_KERNELS_SIMD_SIMD_H

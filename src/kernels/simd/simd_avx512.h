@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The vocabulary of simd.h in 512-bit vectors: AVX-512 F, BW, VL and DQ, and
- * VNNI's dot product where the file is compiled for it.  Empty for a file that
+ * VNNI's and BF16's dot products where the file is compiled for them.  Empty for a file that
  * is compiled for neither.
  */
 #ifndef TCB_KERNELS_SIMD_AVX512_H
@@ -15,6 +15,9 @@
 #if defined(__AMX_INT8__) || defined(__AMXINT8__) /* the second: clang 14 */
 #define SIMD_ISA amx
 #define SIMD_ID AMX
+#elif defined(__AVX512BF16__)
+#define SIMD_ISA avx512bf16
+#define SIMD_ID AVX512BF16
 #elif defined(__AVX512VNNI__)
 #define SIMD_ISA avx512vnni
 #define SIMD_ID AVX512VNNI
@@ -450,6 +453,20 @@ SIMD_INLINE void vi_eight_words(const uint8_t *const row[LANES], size_t offset, 
 		out[i + 4] = _mm512_shuffle_i32x4(v[i], v[i + 4], 0xdd);
 	}
 }
+
+#if defined(__AVX512BF16__)
+#define SIMD_HAS_BF16
+SIMD_INLINE vfloat v_dot_bf16(vfloat sum, vint a, vint b)
+{
+	__asm__("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
+	return sum;
+}
+
+SIMD_INLINE void v_round_bf16(uint16_t *to, vfloat value)
+{
+	_mm256_storeu_si256((__m256i_u *)(void *)to, (__m256i)_mm512_cvtneps_pbh(value));
+}
+#endif
 
 #else
 
