@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * In: a pool, threads, the instruction families that may be used, bytes or
- * floats.  Out: the fastest arithmetic that these have, from registers only,
+ * In: a pool, threads, the instruction families that may be used, bytes, bf16
+ * or floats.  Out: the fastest arithmetic that these have, from registers only,
  * ready to be timed between the calls of kernels.
  */
 #include <assert.h>
@@ -45,6 +45,7 @@ const struct tcb_compute_loop *const *tcb_compute_lists(void)
 		tcb_compute_loops_avx2,
 		tcb_compute_loops_avx512,
 		tcb_compute_loops_avx512vnni,
+		tcb_compute_loops_avx512bf16,
 		tcb_compute_loops_amx,
 #elif defined(__aarch64__)
 		tcb_compute_loops_neon,
@@ -89,13 +90,19 @@ static double rate_of(const struct tcb_compute_loop *loop)
 	return best;
 }
 
+/* Sums of products of bf16 are floats: where nothing multiplies bf16, floats are multiplied. */
+static int serves(const struct tcb_compute_loop *loop, enum tcb_compute_kind kind)
+{
+	return loop->kind == kind || (kind == TCB_COMPUTE_BF16 && loop->kind == TCB_COMPUTE_F32);
+}
+
 static double choose(struct tcb_compute *compute, uint32_t isa_mask, enum tcb_compute_kind kind)
 {
 	double best = 0;
 	for (int round = 0; round < ROUNDS; round++)
 		for (const struct tcb_compute_loop *const *list = tcb_compute_lists(); *list; list++)
 			for (const struct tcb_compute_loop *loop = *list; loop->run; loop++) {
-				if (loop->kind != kind || !(isa_mask >> loop->isa & 1u))
+				if (!serves(loop, kind) || !(isa_mask >> loop->isa & 1u))
 					continue;
 				const double rate = rate_of(loop);
 				if (rate > best) {

@@ -29,6 +29,7 @@ extern const struct tcb_compute_loop tcb_compute_loops_scalar[];
 extern const struct tcb_compute_loop tcb_compute_loops_avx2[];
 extern const struct tcb_compute_loop tcb_compute_loops_avx512[];
 extern const struct tcb_compute_loop tcb_compute_loops_avx512vnni[];
+extern const struct tcb_compute_loop tcb_compute_loops_avx512bf16[];
 extern const struct tcb_compute_loop tcb_compute_loops_amx[];
 #elif defined(__aarch64__)
 extern const struct tcb_compute_loop tcb_compute_loops_neon[];

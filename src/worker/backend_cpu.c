@@ -317,12 +317,13 @@ static enum tcb_status ready_limit(struct cpu_worker *worker, enum tcb_state sta
 static enum tcb_status ready_compute(struct cpu_worker *worker, struct tcb_error *err)
 {
 	const struct tcb_place *place = worker->config->place;
+	const enum tcb_contract contract = worker->config->problem.contract;
+	const int is_bf16 = contract == TCB_CONTRACT_F16 && worker->config->op->type == TCB_TYPE_BF16;
+	const enum tcb_compute_kind of_floats = is_bf16 ? TCB_COMPUTE_BF16 : TCB_COMPUTE_F32;
 	if (worker->compute)
 		return TCB_OK;
 	return tcb_compute_create(worker->pool, place->cpu_count, place->device.target.isa_mask,
-				  worker->config->problem.contract == TCB_CONTRACT_Q8 ? TCB_COMPUTE_INT8
-										      : TCB_COMPUTE_F32,
-				  &worker->compute, err);
+				  contract == TCB_CONTRACT_Q8 ? TCB_COMPUTE_INT8 : of_floats, &worker->compute, err);
 }
 
 static size_t distinct_layouts(const struct tcb_work *work, size_t count)

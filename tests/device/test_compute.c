@@ -45,11 +45,11 @@ static void test_calls(void **state)
 {
 	(void)state;
 	const double operations = 1e6;
-	double one[2];
+	double one[3];
 	for (unsigned threads = 1; threads <= 2; threads++) {
 		struct tcb_pool *pool;
 		assert_int_equal(tcb_pool_create(threads, NULL, &pool, NULL), TCB_OK);
-		for (int kind = 0; kind < 2; kind++) {
+		for (int kind = 0; kind < 3; kind++) {
 			struct tcb_compute *compute;
 			struct tcb_error err;
 			if (tcb_compute_create(pool, threads, host_mask(), (enum tcb_compute_kind)kind, &compute,
