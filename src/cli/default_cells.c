@@ -57,7 +57,11 @@ static int make_target(struct tcb_device *device)
 	if (tcb_isa_parse(family, &isa, NULL) != TCB_OK || !tcb_isa_is_of_cpu(isa))
 		return 0;
 	device->target = (struct tcb_target){ .kind = TCB_TARGET_CPU, .threads = threads, .line_bytes = 64 };
-	device->target.isa_mask = isa == TCB_ISA_NEON ? 1u << TCB_ISA_NEON | 1u : (2u << isa) - 1;
+	/* With what comes before it: of what is not in the list's order, what its processors have. */
+	const enum tcb_isa most = isa == TCB_ISA_NEON         ? TCB_ISA_SCALAR
+				  : isa == TCB_ISA_AVX512BF16 ? TCB_ISA_AVX512VNNI
+							      : isa;
+	device->target.isa_mask = 1u << isa | ((2u << most) - 1);
 	return 1;
 }
 
