@@ -235,7 +235,7 @@ static enum tcb_status restrict_isa(const char *name, uint32_t host_mask, uint32
  * The families that the key and the architecture's text tell.  Those that were added to the list after results had been
  * stored are not among them: the same processor would have another key, and its results and its group of default
  * rules would be lost.  Nothing is confused by that.  Model and stepping, which the key has, tell all families but
- * those that a hypervisor hides; and whether a stored geometry's family is here is asked of the mask (V2) whenever it
+ * those that a hypervisor hides; and whether a stored geometry's family is here is asked of the mask (V1) whenever it
  * is looked up, as it must be for results of the same architecture.
  */
 static uint32_t keyed_families(uint32_t mask)

@@ -128,7 +128,7 @@ const char *rt_refusal_text(enum rt_refusal refusal)
 		[RT_NO_VARIANT] = "this library has no such kernel",
 		[RT_OTHER_KERNEL] = "its kernel changed since it was measured: sweep again",
 		[RT_OTHER_GEOMETRY] = "its geometry cannot be read by this library",
-		[RT_ILLEGAL] = "its geometry is not legal for its shape",
+		[RT_ILLEGAL] = "its geometry is not legal for its shape here",
 	};
 
 	return texts[refusal];

@@ -20,6 +20,19 @@ static const struct tcb_variant q8_variants[] = {
 	  .micro = { 1, 4, 256 },
 	  .unroll = 1,
 	  .signature = "signature-r4" },
+	/* No processor has both families. */
+	{ .name = "fake_q8_avx512bf16",
+	  .contract = TCB_CONTRACT_Q8,
+	  .isa = TCB_ISA_AVX512BF16,
+	  .micro = { 1, 1, 256 },
+	  .unroll = 1,
+	  .signature = "signature-r1" },
+	{ .name = "fake_q8_neon",
+	  .contract = TCB_CONTRACT_Q8,
+	  .isa = TCB_ISA_NEON,
+	  .micro = { 1, 1, 256 },
+	  .unroll = 1,
+	  .signature = "signature-r1" },
 	{ 0 },
 };
 static const struct tcb_variant f32_variants[] = {

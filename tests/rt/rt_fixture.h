@@ -36,6 +36,7 @@ struct winner {
 	size_t tried;          /* 100 */
 	int other_default;     /* than the op's */
 	int rows4;             /* the kernel with four rows */
+	enum tcb_isa isa;      /* scalar */
 	const char *signature; /* the kernel's */
 	const char *other_key; /* another machine */
 	const char *arch;      /* this host's */
@@ -84,7 +85,7 @@ static inline void fixture_geometry(const struct winner *winner, unsigned thread
 	geometry->tile[TCB_MACRO] = (struct tcb_tile){ 1, winner->macro_fixed ? 1024 : winner->n, winner->k };
 	geometry->tile[TCB_MIDI] = (struct tcb_tile){ 1, winner->midi_n ? winner->midi_n : 8, winner->k };
 	geometry->tile[TCB_MICRO] = (struct tcb_tile){ 1, winner->rows4 ? 4 : 1, 256 };
-	geometry->knob[TCB_KNOB_ISA] = TCB_ISA_SCALAR;
+	geometry->knob[TCB_KNOB_ISA] = (int32_t)winner->isa;
 	geometry->knob[TCB_KNOB_THREADS] = (int32_t)threads;
 	geometry->knob[TCB_KNOB_PREFETCH] = 512;
 }
@@ -162,6 +163,8 @@ static inline void fixture_put(struct fixture *fixture, const struct winner *win
 	if (winner->geometry && tcb_geometry_parse(winner->geometry, &trial.geometry, &err) != TCB_OK)
 		fixture_fail(&err);
 	strcpy(trial.variant, winner->gpu                            ? "fake_q8_ptx"
+			      : winner->isa == TCB_ISA_AVX512BF16    ? "fake_q8_avx512bf16"
+			      : winner->isa == TCB_ISA_NEON          ? "fake_q8_neon"
 			      : problem.contract == TCB_CONTRACT_F32 ? "fake_f32_r1"
 			      : winner->rows4                        ? "fake_q8_r4"
 								     : "fake_q8_r1");

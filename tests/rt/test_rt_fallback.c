@@ -260,6 +260,58 @@ static void test_illegal_is_passed_over(void **state)
 	assert_int_equal(tuning.macro.n, 2000);
 }
 
+/*
+ * Winners of kernels that this processor cannot run, in a database of the same key and architecture: another machine's,
+ * or this one's before a hypervisor hid a family.  Each processor lacks one of the two families; of the one that it has
+ * winners are used.
+ */
+static void test_families_that_are_not_here(void **state)
+{
+	static const enum tcb_isa families[] = { TCB_ISA_AVX512BF16, TCB_ISA_NEON };
+	struct tcb_device device;
+	struct tcbrt_tuning tuning;
+	unsigned lacking = 0;
+
+	assert_int_equal(tcb_cpu_identify("cpu", 1, &device, NULL), TCB_OK);
+	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+		const enum tcb_isa isa = families[i];
+
+		teardown(state);
+		setup(state);
+		put((struct winner){ .n = 4096, .k = 4096, .isa = isa });
+		put((struct winner){ .n = 5120, .k = 4096, .isa = isa, .other_key = "ffffffffffffffff" });
+		tuning = ask(4096, 4096);
+		if (tcb_target_has(&device.target, isa)) {
+			assert_int_equal(tuning.source, TCBRT_SOURCE_EXACT);
+			tuning = ask(4352, 4096);
+			assert_int_equal(tuning.source, TCBRT_SOURCE_NEAREST);
+			continue;
+		}
+		lacking++;
+		assert_default(&tuning, 4096, 4096,
+			       "the entry for 1x4096x4096 is not used (its geometry is not legal for its shape here)");
+		tuning = ask(4352, 4096);
+		assert_default(&tuning, 4352, 4096, "do not fit this one");
+		tuning = ask(5120, 4096);
+		assert_default(&tuning, 5120, 4096, "do not fit this one");
+		/* Nor does it hide what there is: of another machine, then of this one, farther away or at the shape.
+		 */
+		put((struct winner){ .n = 8192, .k = 4096, .midi_n = 16, .other_key = "fffffffffffffffe" });
+		tuning = ask(4096, 4096);
+		assert_int_equal(tuning.source, TCBRT_SOURCE_ARCHITECTURE);
+		assert_int_equal(tuning.midi.n, 16);
+		put((struct winner){ .n = 8192, .k = 4096, .midi_n = 32 });
+		for (size_t n = 4096; n <= 5120; n += 1024) {
+			tuning = ask(n, 4096);
+			assert_int_equal(tuning.source, TCBRT_SOURCE_NEAREST);
+			assert_int_equal(tuning.tuned_n, 8192);
+			assert_int_equal(tuning.midi.n, 32);
+			assert_string_equal(tuning.variant, "fake_q8_r1");
+		}
+	}
+	assert_true(lacking > 0);
+}
+
 /* Tiles that were no larger than the shape by chance only stay what they are. */
 static void test_fixed_tiles_stay(void **state)
 {
@@ -374,6 +426,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_needs_proof, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unrelated, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_illegal_is_passed_over, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_families_that_are_not_here, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fixed_tiles_stay, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_kernel_stays, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stale, setup, teardown),

@@ -519,6 +519,43 @@ static void foreign_plans_are_refused(void **state)
 	tcbrt_close(rt);
 }
 
+/* One instruction family less each time, as on machines of the same key that lack it: the next one computes the same,
+ * and what was planned for those is refused. */
+static void families_go_one_by_one(void **state)
+{
+	struct tcbrt_query query = { .op = "attention_prefill_bf16",
+				     .contract = TCBRT_CONTRACT_F16,
+				     .words = "h2/1,causal",
+				     .threads = 1,
+				     .m = 9,
+				     .n = 40,
+				     .k = 64 };
+	enum tcb_isa isa;
+	struct tcbrt *rt;
+
+	(void)state;
+	assert_int_equal(tcbrt_open_empty(&rt, NULL), TCBRT_OK);
+	uint32_t *mask = &rt->devices[0].target.isa_mask;
+	assert_string_equal(rt->devices[0].name, "cpu");
+	do {
+		struct bench b;
+		size_t bytes;
+
+		bench_init(&b, rt, &query);
+		isa = (enum tcb_isa)b.plan->geometry.knob[TCB_KNOB_ISA];
+		assert_true(*mask >> isa & 1);
+		struct tcb_buffer blob = save(b.plan, &bytes);
+		poison(&b);
+		assert_int_equal(tcbrt_execute(b.plan, b.operand, aligned(&b.workspace), NULL), TCBRT_OK);
+		check_result(&b, tcb_isa_text(isa));
+		*mask &= ~(1u << isa);
+		expect_refused(rt, blob.data, bytes, TCBRT_E_VERSION);
+		tcb_buffer_free(&blob);
+		bench_fini(&b);
+	} while (isa != TCB_ISA_SCALAR);
+	tcbrt_close(rt);
+}
+
 static void misuse_is_refused(void **state)
 {
 	struct tcbrt_query query = { .op = "q4k_matvec", .m = 1, .n = 64, .k = 512 };
@@ -573,10 +610,10 @@ static void misuse_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_op_runs),         cmocka_unit_test(rows_of_blocks_are_told),
-		cmocka_unit_test(layouts_are_shared),    cmocka_unit_test(unpacking_gives_back),
-		cmocka_unit_test(saved_plans_come_back), cmocka_unit_test(foreign_plans_are_refused),
-		cmocka_unit_test(misuse_is_refused),
+		cmocka_unit_test(every_op_runs),          cmocka_unit_test(rows_of_blocks_are_told),
+		cmocka_unit_test(layouts_are_shared),     cmocka_unit_test(unpacking_gives_back),
+		cmocka_unit_test(saved_plans_come_back),  cmocka_unit_test(foreign_plans_are_refused),
+		cmocka_unit_test(families_go_one_by_one), cmocka_unit_test(misuse_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

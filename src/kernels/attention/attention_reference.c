@@ -224,7 +224,8 @@ static void add_block(const struct job *job, struct work *work, struct tile *til
  *               scales, for each of the 32
  *   the result  its rounding to out's type
  *   flushed     CPUs take subnormal operands and results for 0: values of q and K (those of q times a power of two that
- *               is half of 1 / sqrt(k) or more), two results a value of a score; weights; two results a value of V
+ *               is half of 1 / sqrt(k) or more), two results a value of a score; weights; of a value of V its product
+ *               or its sum, and three results more where each token is a tile and a split
  * Errors of weights count twice: in the sum of p v and in the sum of p.
  */
 static void close_row(const struct job *job, const struct work *work, const struct tile *tile, size_t r, size_t row)
@@ -245,7 +246,7 @@ static void close_row(const struct job *job, const struct work *work, const stru
 			     16 * u * (tile->largest[r] + (double)s->heads.cap);
 	const double of_integers = is_in_integers(job->problem) ? 0.51 * 32 / 32767 : 0;
 	const double weight = expm1(score) + 16 * u + unit[io];
-	const double of_values = 2 * least * (double)(tile->to[r] - tile->from[r]);
+	const double of_values = 4 * least * (double)(tile->to[r] - tile->from[r]);
 	for (size_t i = 0; i < s->k; i++) {
 		const size_t at = i / COLUMNS * COLUMNS * ROWS + r * COLUMNS + i % COLUMNS, to = row * s->k + i;
 		const double y = sum == 0 ? 0 : tile->y[at] / sum, size = sum == 0 ? 0 : tile->size[at] / sum;
