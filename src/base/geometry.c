@@ -20,8 +20,10 @@ static const struct {
 	const char *key, *help;
 	enum tcb_knob_scope scope;
 	const char *const *words; /* words_NUMBER: a decimal integer */
+	int32_t word_count;       /* the end left out */
 } knobs[TCB_KNOB_COUNT] = {
-#define TCB_KNOB_ROW(id, key, scope, kind, help) { key, help, TCB_SCOPE_##scope, words_##kind },
+#define TCB_KNOB_ROW(id, key, scope, kind, help) \
+	{ key, help, TCB_SCOPE_##scope, words_##kind, (int32_t)(sizeof words_##kind / sizeof *words_##kind) - 1 },
 	TCB_KNOB_LIST(TCB_KNOB_ROW)
 #undef TCB_KNOB_ROW
 };
@@ -80,12 +82,7 @@ enum tcb_knob_scope tcb_knob_scope(enum tcb_knob knob)
 
 const char *tcb_knob_word(enum tcb_knob knob, int32_t value)
 {
-	const char *const *words = knobs[knob].words;
-
-	for (int32_t i = 0; words[i]; i++)
-		if (i == value)
-			return words[i];
-	return NULL;
+	return value >= 0 && value < knobs[knob].word_count ? knobs[knob].words[value] : NULL;
 }
 
 const char *tcb_isa_text(enum tcb_isa isa)

@@ -29,9 +29,9 @@
 enum {
 	SPIN_NS = 200000, /* longer than the gap between the calls of one measurement */
 	SPIN_BATCH = 64,  /* pauses between looks at the clock */
-	/* Pauses of a gang's thread before it leaves its processor to others: some 0.1 ms, in which threads that have
-	 * processors of their own come back from any share. */
-	SPIN_GANG = 4096,
+	/* Pauses of a thread that has done its share before it leaves its processor to others: some 0.1 ms, in which
+	 * threads that have processors of their own come back from any share. */
+	SPIN_SHARES = 4096,
 };
 
 struct job {
@@ -257,6 +257,13 @@ unsigned tcb_pool_threads(const struct tcb_pool *pool)
 	return pool->threads;
 }
 
+static void relax(unsigned spins)
+{
+	cpu_relax();
+	if (spins >= SPIN_SHARES)
+		sched_yield();
+}
+
 static void run_crew(struct tcb_crew *crew, const struct job *job)
 {
 	crew->job = *job;
@@ -264,8 +271,8 @@ static void run_crew(struct tcb_crew *crew, const struct job *job)
 	atomic_store_explicit(&crew->running, crew->pool.threads - 1, memory_order_relaxed);
 	publish(crew);
 	run_share(job, &crew->next_task, 0);
-	while (atomic_load_explicit(&crew->running, memory_order_acquire))
-		cpu_relax();
+	for (unsigned spins = 0; atomic_load_explicit(&crew->running, memory_order_acquire); spins++)
+		relax(spins);
 }
 
 /* ---- gangs ---- */
@@ -287,11 +294,8 @@ static void meet(struct tcb_gang *gang, unsigned threads)
 		atomic_store_explicit(&gang->generation, generation + 1, memory_order_release);
 		return;
 	}
-	for (unsigned spins = 0; atomic_load_explicit(&gang->generation, memory_order_acquire) == generation; spins++) {
-		cpu_relax();
-		if (spins >= SPIN_GANG)
-			sched_yield();
-	}
+	for (unsigned spins = 0; atomic_load_explicit(&gang->generation, memory_order_acquire) == generation; spins++)
+		relax(spins);
 }
 
 static void run_gang(const struct tcb_pool *seat, struct job *job)

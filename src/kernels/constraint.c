@@ -132,7 +132,8 @@ static int check_positive(const struct tcb_candidate *c, char *why)
 		return reject(why, "the shape %zux%zux%zu has no elements, or more than can be counted", shape->m,
 			      shape->n, shape->k);
 	for (int knob = 0; knob < TCB_KNOB_COUNT; knob++)
-		if (tcb_constraint_knob(c->target, (enum tcb_knob)knob, c->geometry->knob[knob], why))
+		if (c->geometry->knob[knob] != TCB_KNOB_UNSET && /* most are */
+		    tcb_constraint_knob(c->target, (enum tcb_knob)knob, c->geometry->knob[knob], why))
 			return -1;
 	return 0;
 }

@@ -35,9 +35,9 @@ struct who {
 	uint8_t is_strong; /* STRONG, and VOLATILE or OF_BLOCK if it is that */
 };
 
-/* What read a cell last, for the message. */
+/* What read a cell last: TICK tells whether anybody of this block did, the rest is for the message. */
 struct read {
-	uint32_t ins, reader;
+	uint32_t ins, reader, tick;
 };
 
 struct tcb_emu_shadow {
@@ -45,8 +45,10 @@ struct tcb_emu_shadow {
 	unsigned shift;
 	uint32_t readers; /* warps of the cluster, and the copy engine */
 	struct who *writer;
-	uint32_t *read_tick; /* [cells][readers] */
+	uint32_t *read_tick; /* [readers][cells]: what reads or writes a row of cells meets one reader's in a row */
 	uint8_t *read_lane;
+	uint64_t *read_by;      /* [cells][words]: whose READ_TICK of a cell counts, if that of LAST_READ does */
+	uint32_t words;         /* 64 readers each */
 	struct read *last_read; /* [cells] */
 	uint8_t *pending;
 	uint32_t pending_count;
@@ -82,6 +84,7 @@ static void shadow_free(struct tcb_emu_shadow *shadow)
 	free(shadow->writer);
 	free(shadow->read_tick);
 	free(shadow->read_lane);
+	free(shadow->read_by);
 	free(shadow->last_read);
 	free(shadow->pending);
 	free(shadow);
@@ -119,10 +122,12 @@ int tcb_emu_shadow_start(struct tcb_emu_block *block)
 		shadow->writer = calloc(shadow->cells, sizeof *shadow->writer);
 		shadow->read_tick = calloc((size_t)shadow->cells * shadow->readers, sizeof *shadow->read_tick);
 		shadow->read_lane = calloc((size_t)shadow->cells * shadow->readers, 1);
+		shadow->words = (shadow->readers + 63) / 64;
+		shadow->read_by = calloc((size_t)shadow->cells * shadow->words, sizeof *shadow->read_by);
 		shadow->last_read = calloc(shadow->cells, sizeof *shadow->last_read);
 		shadow->pending = calloc(shadow->cells, 1);
-		if (!shadow->writer || !shadow->read_tick || !shadow->read_lane || !shadow->last_read ||
-		    !shadow->pending)
+		if (!shadow->writer || !shadow->read_tick || !shadow->read_lane || !shadow->read_by ||
+		    !shadow->last_read || !shadow->pending)
 			return 0;
 	}
 	shadow->base = ++run->tick;
@@ -291,29 +296,57 @@ static uint32_t first_agent(const struct access *a)
 	return (uint32_t)(tcb_emu_cluster(block) - a->warp->run->blocks) * block->warp_count;
 }
 
+/* Reader I of CELL, which it read in this block. */
+static void against_one(const struct access *a, const struct tcb_emu_shadow *shadow, uint32_t cell, uint32_t i)
+{
+	const struct tcb_emu_run *run = a->warp->run;
+	const size_t at = (size_t)i * shadow->cells + cell;
+	const uint32_t tick = shadow->read_tick[at];
+	const uint8_t lane = shadow->read_lane[at];
+	const struct read *last = &shadow->last_read[cell];
+	const struct who reader = {
+		tick,
+		run->cluster,
+		last->reader == i ? last->ins : UINT32_MAX,
+		(uint16_t)(i + 1 < shadow->readers ? first_agent(a) + i : run->agents - 2),
+		lane & MANY,
+		lane & (STRONG | VOLATILE),
+	};
+
+	if (tick != run->tick && !is_ordered(a->warp, a->place, &reader) && !are_strong(a, &reader))
+		report(a->warp, a->in, a->lane, &reader, "writes what was read", a->space, a->at, TCB_PTX_ERROR);
+}
+
 static void against_readers(const struct access *a, const struct tcb_emu_shadow *shadow, uint32_t cell)
 {
-	const struct tcb_emu_warp *warp = a->warp;
-	const struct tcb_emu_run *run = warp->run;
-	const uint32_t *tick = shadow->read_tick + (size_t)cell * shadow->readers;
-	const uint8_t *lane = shadow->read_lane + (size_t)cell * shadow->readers;
-	const struct read *last = &shadow->last_read[cell];
+	const uint64_t *by = shadow->read_by + (size_t)cell * shadow->words;
 
-	for (uint32_t i = 0; i < shadow->readers; i++) {
-		struct who reader = {
-			tick[i],
-			run->cluster,
-			last->reader == i ? last->ins : UINT32_MAX,
-			(uint16_t)(i + 1 < shadow->readers ? first_agent(a) + i : run->agents - 2),
-			lane[i] & MANY,
-			lane[i] & (STRONG | VOLATILE),
-		};
+	if (shadow->last_read[cell].tick < shadow->base)
+		return;
+	for (uint32_t word = 0; word < shadow->words; word++)
+		for (uint64_t left = by[word]; left; left &= left - 1)
+			against_one(a, shadow, cell, word * 64 + (uint32_t)__builtin_ctzll(left));
+}
 
-		if (tick[i] < shadow->base || tick[i] == run->tick || is_ordered(warp, a->place, &reader) ||
-		    are_strong(a, &reader))
-			continue;
-		report(a->warp, a->in, a->lane, &reader, "writes what was read", a->space, a->at, TCB_PTX_ERROR);
-	}
+/* Of what readers of an earlier block left there is no more. */
+static void note_read(struct tcb_emu_shadow *shadow, uint32_t cell, uint32_t reader, const struct who *me,
+		      uint32_t synced)
+{
+	uint64_t *by = shadow->read_by + (size_t)cell * shadow->words;
+	const size_t at = (size_t)reader * shadow->cells + cell;
+	const uint32_t before = shadow->read_tick[at];
+	const uint8_t lane = (uint8_t)(me->lane | (me->is_strong & (STRONG | VOLATILE)));
+	uint8_t *known = &shadow->read_lane[at];
+
+	if (shadow->last_read[cell].tick < shadow->base)
+		memset(by, 0, shadow->words * sizeof *by);
+	by[reader / 64] |= (uint64_t)1 << reader % 64;
+	if (before < shadow->base || before < synced || (*known & MANY) == me->lane)
+		*known = before < shadow->base || before < synced ? lane : *known & lane;
+	else
+		*known = MANY | (*known & lane & (STRONG | VOLATILE));
+	shadow->read_tick[at] = me->tick;
+	shadow->last_read[cell] = (struct read){ me->ins, reader, me->tick };
 }
 
 /* Copies and wgmma read through another proxy: ordinary writes need a fence, by the writer or by who knows of them. */
@@ -392,18 +425,9 @@ static void shared_cell(const struct access *a, struct tcb_emu_shadow *shadow, u
 		*writer = myself(a);
 	} else {
 		struct who me = myself(a);
-		uint32_t reader = me.agent == run->agents - 2 ? shadow->readers - 1 : me.agent - first_agent(a);
-		size_t at = (size_t)cell * shadow->readers + reader;
-		uint32_t before = shadow->read_tick[at];
-		uint8_t lane = (uint8_t)(me.lane | (me.is_strong & (STRONG | VOLATILE))),
-			*known = &shadow->read_lane[at];
 
-		if (before < shadow->base || before < a->warp->synced || (*known & MANY) == me.lane)
-			*known = before < shadow->base || before < a->warp->synced ? lane : *known & lane;
-		else
-			*known = MANY | (*known & lane & (STRONG | VOLATILE));
-		shadow->read_tick[at] = me.tick;
-		shadow->last_read[cell] = (struct read){ me.ins, reader };
+		note_read(shadow, cell, me.agent == run->agents - 2 ? shadow->readers - 1 : me.agent - first_agent(a),
+			  &me, a->warp->synced);
 	}
 }
 
