@@ -64,7 +64,8 @@ struct tcb_tile {
 	X(HEADS, "heads", GPU, NUMBER, "query heads of one KV head that are taken together")                      \
 	X(TURNS, "turns", GPU, NUMBER, "1: warpgroups of a block take turns at the tensor cores")                 \
 	X(PARTS, "parts", COMMON, NUMBER, "4: a fused op as the separate kernels that it is made of, 1: as one")  \
-	X(EXP, "exp", GPU, NUMBER, "exponentials of each eight that are polynomials; left out: none are")
+	X(EXP, "exp", GPU, NUMBER, "exponentials of each eight that are polynomials; left out: none are")         \
+	X(STEP, "step", CPU, NUMBER, "KV tokens of which all heads are gone over before the next, 0: fewest")
 
 /* X(KIND, name): the knobs whose values are words of the list TCB_KIND_LIST, enum tcb_name. */
 #define TCB_WORD_LIST(X)    \

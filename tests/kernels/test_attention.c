@@ -302,6 +302,7 @@ static void check_tiles(const struct tcb_problem *problem, const struct tcb_vari
 	static const struct {
 		size_t rows, tile, parts; /* of query tokens: register tiles, 0: all; KV tokens, at least; of KV */
 	} rows[] = { { 1, 16, 1 }, { 4, 64, 1 }, { 0, 128, 1 }, { 2, 16, 4 }, { 1, 64, 3 } };
+	static const int32_t steps[] = { 0, 16, 5, 0, 64 };
 	const int is_prefill = attention_of(problem)->is_prefill;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const size_t tile = most(rows[i].tile, variant->micro.n), part = tile * (512 / tile);
@@ -317,8 +318,10 @@ static void check_tiles(const struct tcb_problem *problem, const struct tcb_vari
 		geometry.knob[TCB_KNOB_ISA] = (int32_t)variant->isa;
 		geometry.knob[TCB_KNOB_THREADS] = rows[i].parts > 1 ? 2 : 1;
 		geometry.knob[TCB_KNOB_SCHED] = TCB_SCHED_DYNAMIC;
-		if (!is_prefill)
+		if (!is_prefill) {
 			geometry.knob[TCB_KNOB_PREFETCH] = (int32_t)(i * 5000);
+			geometry.knob[TCB_KNOB_STEP] = steps[i];
+		}
 		check_kernel(problem, &geometry, data, pool);
 	}
 }

@@ -11,54 +11,47 @@
 enum { LINE = 64 };
 
 /*
- * While scores and values of a tile go over its tokens, they ask for K and V of the tile that lies AHEAD tokens further
- * on, in the order in which it lies in memory.  A line of each at a time, evenly: processors drop what they are asked
- * for faster than memory answers.
+ * While scores go over a tile's rows of K, or values over those of V, they ask for the rows that come a constant number
+ * of tokens later, whole rows in the order in which they lie in memory, a few lines at a time: processors drop what
+ * they are asked for faster than memory answers, and what prefetches by itself follows few streams.
  */
 struct ahead {
-	const char *k;        /* the next line; V's is TO_V bytes further on */
-	ptrdiff_t to_v, left; /* lines of this token */
-	size_t each;          /* times that what a call asks for is asked for */
-	size_t token, end;    /* whose lines they are; the first not to ask for */
-	size_t row_lines;     /* of a token */
+	const void *const *row, *const *end; /* the one under way, and those to come */
+	const char *at;                      /* the next line */
+	ptrdiff_t left;                      /* lines of this row */
+	size_t row_lines;                    /* 0: nothing is asked for any more */
 };
 
-/* Calls of fetch for LINES lines in all are to come. */
-SIMD_INLINE struct ahead ahead_of(const struct attention_call *call, const enum tcb_type type, size_t lines)
+/* ROWS: the call's k_ahead or v_ahead. */
+SIMD_INLINE struct ahead ahead_of(const struct attention_call *call, const enum tcb_type type, const void *const *rows)
 {
-	struct ahead a = { .token = call->ahead, .end = call->ahead + call->tokens };
-	if (!call->ahead)
+	struct ahead a = { .row = rows };
+	if (!rows)
 		return a;
+	a.end = rows + call->tokens;
+	a.at = *rows;
 	a.row_lines = (call->heads * tcb_kv_bytes(type, call->k) + LINE - 1) / LINE;
-	a.each = (call->tokens * a.row_lines + lines - 1) / lines;
-	a.k = call->k_rows[a.token];
-	a.to_v = (const char *)call->v_rows[a.token] - a.k;
 	a.left = (ptrdiff_t)a.row_lines;
 	return a;
 }
 
-SIMD_INLINE void fetch(const struct attention_call *call, struct ahead *a, const int lines)
+SIMD_INLINE void fetch(struct ahead *a, const int lines)
 {
-	for (size_t i = a->each; i; i--) {
-		const char *k = a->k, *v = k + a->to_v;
-		SIMD_UNROLL
-		for (int line = 0; line < lines; line++) {
-			__builtin_prefetch(k + line * LINE, 0, 3);
-			__builtin_prefetch(v + line * LINE, 0, 3);
+	if (!a->row_lines)
+		return;
+	SIMD_UNROLL
+	for (int line = 0; line < lines; line++)
+		__builtin_prefetch(a->at + line * LINE, 0, 3);
+	a->at += lines * LINE;
+	a->left -= lines;
+	if (__builtin_expect(a->left <= 0, 0)) {
+		if (++a->row == a->end) {
+			a->row_lines = 0;
+			return;
 		}
-		a->k = k + lines * LINE;
-		a->left -= lines;
-		if (__builtin_expect(a->left <= 0, 0)) {
-			if (++a->token >= a->end) {
-				a->each = 0;
-				return;
-			}
-			/* What was too much of one row is the beginning of the next, which mostly lies behind it. */
-			a->k = call->k_rows[a->token];
-			a->to_v = (const char *)call->v_rows[a->token] - a->k;
-			a->k -= a->left * LINE;
-			a->left += (ptrdiff_t)a->row_lines;
-		}
+		/* What was too much of one row is the beginning of the next, which mostly lies behind it. */
+		a->at = (const char *)*a->row - a->left * LINE;
+		a->left += (ptrdiff_t)a->row_lines;
 	}
 }
 

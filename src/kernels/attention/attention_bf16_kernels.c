@@ -11,7 +11,6 @@
 #include "kernels/attention/attention_bf16.h"
 
 enum {
-	FETCHES = 2,          /* lines: of scores a unit of the head, of values two tokens */
 	TOKENS_TOGETHER = 16, /* attention_kernels.c */
 	WHOLE = 4,            /* units: as many of a head's are added up in whole passes for any number of rows */
 };
@@ -38,7 +37,7 @@ SIMD_INLINE void score_rows(const struct attention_call *call, const int rows, c
 		for (size_t at = 0; at < call->k; at += UNIT) {
 			vint of_q[8];
 			if (first == 0)
-				fetch(call, ahead, FETCHES);
+				fetch(ahead, tokens * UNIT_BYTES / LINE);
 			SIMD_ADDRESS(q);
 			SIMD_UNROLL
 			for (int r = 0; r < rows; r++)
@@ -100,7 +99,7 @@ SIMD_INLINE void add_values(const struct attention_call *call, const int rows, c
 		SIMD_ADDRESS(odd);
 		SIMD_ADDRESS(weight);
 		if (first == 0)
-			fetch(call, ahead, FETCHES);
+			fetch(ahead, 2 * units * UNIT_BYTES / LINE);
 		SIMD_UNROLL
 		for (int r = 0; r < rows; r++)
 			both[r] = vi_two_halves(weight + r * 2 * ATTENTION_DECODE_LEAD);
@@ -160,24 +159,16 @@ SIMD_INLINE void values(const struct attention_call *call, const int is_whole, c
 
 /* --- a tile --- */
 
-/* Lines that a head's first rows ask for. */
-SIMD_INLINE size_t lines_of_head(const struct attention_call *call)
-{
-	const size_t rows = call->head_rows >= 8 ? 8 : call->head_rows >= 4 ? 4 : call->head_rows >= 2 ? 2 : 1;
-	const size_t units = (size_t)units_of((int)rows), all = call->k / UNIT, tokens = LANES / rows;
-	const size_t passes = all / units + (size_t)__builtin_popcountll(all % units);
-	return FETCHES * ((call->tokens + tokens - 1) / tokens * all + (call->tokens + 1) / 2 * passes);
-}
-
 SIMD_INLINE void tile(const struct attention_call *call, const int is_whole)
 {
-	struct ahead ahead = ahead_of(call, TCB_TYPE_BF16, call->heads * lines_of_head(call));
+	struct ahead ahead = ahead_of(call, TCB_TYPE_BF16, call->k_ahead);
 	for (size_t h = 0; h < call->heads; h++) {
 		const struct head head = head_of(call, TCB_TYPE_BF16, h);
 		scores(call, &head, &ahead);
 	}
 	for (size_t r = 0; r < call->rows; r += LANES)
 		weigh_rows(call, r, call->rows - r < LANES ? call->rows - r : LANES, 1);
+	ahead = ahead_of(call, TCB_TYPE_BF16, call->v_ahead);
 	for (size_t t = 0; t < call->tokens; t += TOKENS_TOGETHER) {
 		const size_t end = t + TOKENS_TOGETHER < call->tokens ? t + TOKENS_TOGETHER : call->tokens;
 		for (size_t h = 0; h < call->heads; h++) {

@@ -11,7 +11,10 @@
 
 #include "base/sizes.h"
 
-enum { SHARE = 64 /* bytes that threads' memory lies apart in multiples of */ };
+enum {
+	SHARE = 64,  /* bytes that threads' memory lies apart in multiples of */
+	POINTERS = 4 /* of a token: to its rows of K and V, and to those to ask for meanwhile */
+};
 
 /* The sizes that plan and run share. */
 struct dims {
@@ -21,7 +24,7 @@ struct dims {
 	size_t tiles, splits, tasks;  /* of query tokens; parts of a sequence; tasks of the first phase */
 	size_t tile, together;        /* KV tokens of a tile; whole groups of them */
 	size_t lead;                  /* floats from one row of scores to the next */
-	size_t ahead, tokens;         /* asked for ahead; pointers */
+	size_t ahead, step;           /* tokens: asked for ahead; of all heads together */
 	/* Of q and of o; scores; K or V; scales; all. */
 	size_t row_floats, score_floats, packed_floats, scale_floats, floats;
 	size_t thread_bytes, part_bytes, bytes; /* of a thread; of a part in the workspace; of all */
@@ -42,17 +45,18 @@ static void dims_init(const struct tcb_problem *problem, const struct tcb_geomet
 	d.tile = geometry->tile[TCB_MIDI].n;
 	d.together = tcb_round_up(d.tile, ATTENTION_TOKENS_TOGETHER);
 	d.lead = d.is_prefill ? d.together : ATTENTION_DECODE_LEAD;
+	d.step = d.is_prefill ? 0 : (size_t)geometry->knob[TCB_KNOB_STEP];
 	if (!d.is_prefill)
-		d.ahead = tcb_div_up((size_t)geometry->knob[TCB_KNOB_PREFETCH], d.heads * d.kv_bytes);
-	d.tokens = d.together + d.ahead;
+		d.ahead =
+			tcb_least(tcb_div_up((size_t)geometry->knob[TCB_KNOB_PREFETCH], d.heads * d.kv_bytes), d.tile);
 	d.row_floats = d.all_rows * d.k;
 	d.score_floats = d.all_rows * d.lead;
 	d.packed_floats = d.is_prefill ? d.lead * d.k : 0;
 	if (!d.is_prefill && attention_of(problem)->kv == TCB_TYPE_BLOCKS)
 		d.scale_floats = d.heads * (d.k / ATTENTION_HEAD_UNIT) * ATTENTION_DECODE_SHARE / 2;
 	d.floats = 2 * d.row_floats + d.score_floats + d.packed_floats + d.scale_floats + 2 * d.all_rows + 2 * d.rows;
-	d.thread_bytes =
-		tcb_round_up(d.floats * 4, SHARE) + tcb_round_up((2 * d.tokens + d.all_rows) * sizeof(void *), SHARE);
+	d.thread_bytes = tcb_round_up(d.floats * 4, SHARE) +
+			 tcb_round_up((POINTERS * d.together + d.all_rows) * sizeof(void *), SHARE);
 	d.part_bytes = d.splits > 1 ? tcb_round_up((d.row_floats + 2 * d.all_rows) * 4, SHARE) : 0;
 	d.bytes = d.thread_bytes * (size_t)geometry->knob[TCB_KNOB_THREADS] + d.part_bytes * d.tasks;
 	*out = d;
@@ -69,9 +73,10 @@ enum tcb_status attention_plan(const struct tcb_problem *problem, const struct t
 	if (!variant || !variant->entry)
 		return tcb_fail(err, TCB_E_ILLEGAL, "%s has no kernel for this isa and micro=%zux%zu", problem->op_name,
 				tile[TCB_MICRO].m, tile[TCB_MICRO].n);
-	if (knob[TCB_KNOB_THREADS] < 1 || (!attention_of(problem)->is_prefill && knob[TCB_KNOB_PREFETCH] < 0) ||
-	    knob[TCB_KNOB_SCHED] < 0)
-		return tcb_fail(err, TCB_E_ILLEGAL, "%s needs the knobs threads, sched and prefetch", problem->op_name);
+	if (knob[TCB_KNOB_THREADS] < 1 || knob[TCB_KNOB_SCHED] < 0 ||
+	    (!attention_of(problem)->is_prefill && (knob[TCB_KNOB_PREFETCH] < 0 || knob[TCB_KNOB_STEP] < 0)))
+		return tcb_fail(err, TCB_E_ILLEGAL, "%s needs the knobs threads and sched%s", problem->op_name,
+				attention_of(problem)->is_prefill ? "" : ", and prefetch and step");
 	if (!attention_of(problem)->is_prefill && tile[TCB_MIDI].n > ATTENTION_DECODE_TILE_MAX)
 		return tcb_fail(err, TCB_E_ILLEGAL, "midi.n is at most %d KV tokens", ATTENTION_DECODE_TILE_MAX);
 	dims_init(problem, geometry, &dims);
@@ -106,7 +111,7 @@ struct scratch {
 	float *q, *o, *scores, *packed, *max, *sum;
 	uint16_t *scales;
 	uint32_t *from, *to;
-	const void **k, **v;
+	const void **k, **v, **k_ahead, **v_ahead;
 	void **io;
 };
 
@@ -125,8 +130,10 @@ static struct scratch scratch_of(const struct run *run, unsigned thread)
 	s.to = s.from + d->rows;
 	memory += tcb_round_up(d->floats * 4, SHARE);
 	s.k = (const void **)(void *)memory;
-	s.v = s.k + d->tokens;
-	s.io = (void **)(s.v + d->tokens);
+	s.v = s.k + d->together;
+	s.k_ahead = s.v + d->together;
+	s.v_ahead = s.k_ahead + d->together;
+	s.io = (void **)(s.v_ahead + d->together);
 	return s;
 }
 
@@ -170,28 +177,34 @@ static void find_rows(const struct run *run, size_t operand, const struct tile *
 		}
 }
 
-/* K's and V's rows of tokens FIRST on, up to END, then the last again. */
-static void find_tokens(const struct run *run, const struct tile *tile, size_t first, size_t end,
-			const struct scratch *scratch)
+/* OPERAND's rows of COUNT tokens from FIRST on, then the last again, LENGTH in all. */
+static void find_tokens(const struct run *run, const struct tile *tile, size_t operand, size_t first, size_t count,
+			size_t length, const void **out)
 {
 	const struct tcb_shape *s = run->shape;
-	const size_t at = tile->head * run->dims.kv_bytes, each = s->heads.kv * run->dims.kv_bytes;
-	const size_t count = tcb_least(run->dims.tokens, end - first);
+	const size_t each = s->heads.kv * run->dims.kv_bytes;
 	const int32_t *table = s->heads.page ? run->operand[ATTENTION_TABLE] : NULL;
-	const char *k = (const char *)run->operand[ATTENTION_K] + at, *v = (const char *)run->operand[ATTENTION_V] + at;
+	const char *rows = (const char *)run->operand[operand] + tile->head * run->dims.kv_bytes;
 	for (size_t t = 0; t < count;) {
 		const size_t from = tcb_kv_token(s, table, tile->sequence, first + t) * each;
 		const size_t page = s->heads.page ? s->heads.page - (first + t) % s->heads.page : count;
 		const size_t together = tcb_least(page, count - t);
-		for (size_t i = 0; i < together; i++, t++) {
-			scratch->k[t] = k + from + i * each;
-			scratch->v[t] = v + from + i * each;
-		}
+		for (size_t i = 0; i < together; i++, t++)
+			out[t] = rows + from + i * each;
 	}
-	for (size_t t = count; t < run->dims.tokens; t++) {
-		scratch->k[t] = scratch->k[count - 1];
-		scratch->v[t] = scratch->v[count - 1];
-	}
+	for (size_t t = count; t < length; t++)
+		out[t] = out[count - 1];
+}
+
+/* What is asked for while COUNT rows are at work: those of the last of them that are AHEAD of others, then as many of
+ * NEXT, of which there are LEFT. */
+static void find_ahead(const void *const *rows, size_t count, size_t ahead, const void *const *next, size_t left,
+		       const void **out)
+{
+	ahead = tcb_least(ahead, count);
+	memcpy(out, rows + ahead, (count - ahead) * sizeof(*out));
+	for (size_t i = 0; i < ahead; i++)
+		out[count - ahead + i] = left ? next[tcb_least(i, left - 1)] : rows[count - 1];
 }
 
 /* The rows of all heads together. */
@@ -209,7 +222,9 @@ static struct attention_call call_of(const struct run *run, const struct tile *t
 					.packed = scratch->packed,
 					.scales = scratch->scales,
 					.lead = run->dims.lead,
-					.ahead = run->dims.ahead,
+					.k_ahead = run->dims.ahead ? scratch->k_ahead : NULL,
+					.v_ahead = run->dims.ahead ? scratch->v_ahead : NULL,
+					.step = run->dims.step,
 					.heads = run->dims.heads,
 					.head_rows = tile->rows,
 					.k_rows = scratch->k,
@@ -258,12 +273,28 @@ static void find_rows_of_tile(const struct run *run, struct attention_call *call
 	}
 }
 
+/* K's and V's of the tile from T on, and of a part that goes on to END those to ask for. */
+static void find_rows_of_kv(const struct run *run, const struct attention_call *call, const struct scratch *scratch,
+			    const struct tile *tile, size_t t, size_t end)
+{
+	const struct dims *d = &run->dims;
+	const size_t count = call->tokens, ahead = d->ahead, left = tcb_least(ahead, end - t - count);
+	if (left) /* where nothing else is yet */
+		find_tokens(run, tile, ATTENTION_K, t + count, left, left, scratch->k);
+	find_tokens(run, tile, ATTENTION_V, t, count, d->together, scratch->v);
+	if (ahead)
+		find_ahead(scratch->v, count, ahead, scratch->k, left, scratch->v_ahead);
+	find_tokens(run, tile, ATTENTION_K, t, count, d->together, scratch->k);
+	if (ahead)
+		find_ahead(scratch->k, count, ahead, scratch->v, count, scratch->k_ahead);
+}
+
 static void go_over(const struct run *run, struct attention_call *call, const struct scratch *scratch,
 		    const struct tile *tile, size_t first, size_t end)
 {
 	for (size_t t = first; t < end; t += run->dims.tile) {
 		call->tokens = tcb_least(run->dims.tile, end - t);
-		find_tokens(run, tile, t, tile->to, scratch); /* ahead: of the next part, too */
+		find_rows_of_kv(run, call, scratch, tile, t, end);
 		find_rows_of_tile(run, call, scratch, tile, t);
 		stage(run, call, ATTENTION_TILE);
 	}

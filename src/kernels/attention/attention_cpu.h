@@ -10,8 +10,9 @@
  * a second phase merges them. macro.m is all query tokens, tiles' k is the head.
  *
  * attention_decode: midi.m is all query tokens; micro is one query row by a vector.  A
- * task has all KV heads, tile after tile, since rows of a token lie side by side.
- * prefetch: bytes that are asked for ahead in K, and as many tokens in V.
+ * task has all KV heads, since rows of a token lie side by side: it goes over a tile's K and then over its V, each
+ * time over those of all heads of step tokens before the next (0: as few as registers take).
+ * prefetch: bytes that are asked for ahead, in K and behind its end in V, then in V and behind its end in the next K.
  * attention_prefill: a task has one KV head.  K and V of a tile become floats once for all of its query rows;
  * micro is the register tile, query rows by floats, of both products.  Tiles of KV
  * that no row of a tile sees are left out, as are rows that see nothing of a tile.
@@ -45,11 +46,25 @@ enum attention_stage {
 enum {
 	ATTENTION_TOKENS_TOGETHER = 16, /* scores are worked out for whole groups of as many tokens, at most */
 	ATTENTION_DECODE_TILE_MAX = 512,
+	ATTENTION_DECODE_STEP = 16,  /* the knob step where it is not 0 */
 	ATTENTION_DECODE_SHARE = 32, /* tokens that have scales of blocks beside each other, at most */
 	/* What lies between rows of scores in attention_decode: a constant for compilers, and rows in different sets of
 	 * the first cache. */
 	ATTENTION_DECODE_LEAD = ATTENTION_DECODE_TILE_MAX + 16
 };
+
+/* KV tokens whose weights of ROWS query rows are in registers with step=0, of vectors of LANES floats. */
+static inline size_t attention_tokens_of(size_t lanes, size_t rows)
+{
+	const size_t registers = lanes == 8 ? 8 : 16, tokens = registers / (rows == 3 ? 4 : rows);
+	return tokens < lanes ? tokens : lanes;
+}
+/* What step=0 stands for: rows are taken by fours and then three, two or one, and all of these ways go over whole
+ * numbers of tokens. */
+static inline size_t attention_least_step(size_t lanes, size_t head_rows)
+{
+	return attention_tokens_of(lanes, head_rows % 4 ? head_rows % 4 : 4);
+}
 
 /* ROWS query rows: HEAD_ROWS of each of HEADS KV heads; arrays of a value a row, and of k values a row. */
 struct attention_call {
@@ -59,10 +74,12 @@ struct attention_call {
 	float *q, *o, *max, *sum;
 	float *scores; /* [row][lead]; of tokens past a tile's they are anything */
 	size_t tokens, lead;
-	/* The first head's K and V of each token of the tile, then of those after it: the last again where there are
-	 * none.  Other heads' lie side by side with it. */
+	/* The first head's K and V of each token of the tile, then the last again.  Other heads' lie side by side with
+	 * it. */
 	const void *const *k_rows, *const *v_rows;
-	size_t ahead;              /* tokens to ask for ahead; 0: none */
+	/* attention_decode: rows to ask for while K's and V's of the same index are at work; NULL: none. */
+	const void *const *k_ahead, *const *v_ahead;
+	size_t step;               /* tokens of all heads before the next; 0: as few as registers take */
 	const uint32_t *from, *to; /* what each row of a head sees of the tile */
 	/* attention_prefill: the rows that see any of the tile; K or V as floats. */
 	size_t first_row, end_row;

@@ -3,90 +3,195 @@
  * The micro-kernels of attention_decode on CPUs, written once in vector operations.
  *
  * Scores: LANES sums are in registers, of ROWS query rows by LANES / ROWS tokens;
- * they are added up to one vector of results.  Values: ROWS query rows by
- * a few vectors of the head are in registers while the tile's tokens go by.
+ * they are added up to one vector of results.  Values, in one of two ways: with
+ * step=0 weights of ROWS query rows by a few tokens are in registers while the head
+ * goes by; with other steps ROWS query rows by a few vectors of the head are, while
+ * a step's tokens go by.
  */
 #include "kernels/attention/attention_ahead.h"
 
 enum {
 	ROWS_TOGETHER = LANES < 8 ? LANES : 8,
-	FETCHES_OF_SCORES = 2, /* a unit of the head */
-	/* Whose values are added up before another head's: rows of V lie apart by all heads, and more of them would
-	 * fall into few sets of the first cache. */
-	TOKENS_TOGETHER = 16,
+	VECTORS = ATTENTION_HEAD_UNIT / LANES, /* of a unit of the head */
+	WEIGHTS = LANES == 8 ? 8 : 16,         /* in registers (attention_tokens_of) */
 	WHOLE = 8, /* vectors: as many of a head's are added up in whole passes for any number of rows */
+};
+
+/* How far from the rows of COUNT tokens from T on those are that are asked for meanwhile, or NULL AHEAD: 0. */
+SIMD_INLINE void find_distances(const void *const *rows, const void *const *ahead, size_t t, const int count,
+				ptrdiff_t *out)
+{
+	SIMD_UNROLL
+	for (int j = 0; j < count; j++)
+		out[j] = ahead ? (const char *)ahead[t + (size_t)j] - (const char *)rows[t + (size_t)j] : 0;
+}
+
+/* KV heads and tokens that are gone over, all of a token's heads before the next tokens. */
+struct span {
+	size_t head, end_head, begin, end;
 };
 
 /* --- scores --- */
 
-/* ROWS rows from FIRST on.  q is [unit of the head][vector][row][lane], so that one address and constants find it. */
+/* ROWS rows of each head from its row FIRST on.  q is [unit of the head][vector][row][lane], so that one address and
+ * constants find it.  The last tokens are whole groups with what follows. */
 SIMD_INLINE void score_rows(const struct attention_call *call, const enum tcb_type type, const int rows,
-			    const struct head *head, size_t first, struct ahead *ahead)
+			    const struct span *span, size_t first)
 {
-	enum { SUMS = LANES, VECTORS = ATTENTION_HEAD_UNIT / LANES };
-	const int tokens = SUMS / rows;
-	for (size_t t = 0; t < call->tokens; t += (size_t)tokens) {
-		const float *q = head->q + first * LANES;
+	enum { SUMS = LANES };
+	const int asks = first == 0 && call->k_ahead;
+	const int tokens = SUMS / (rows == 3 ? 4 : rows);
+	const size_t head_bytes = tcb_kv_bytes(type, call->k), head_rows = call->head_rows;
+	for (size_t t = span->begin; t < span->end; t += (size_t)tokens) {
+		const float *q = call->q + span->head * head_rows * call->k + first * LANES;
+		float *out = call->scores + (span->head * head_rows + first) * ATTENTION_DECODE_LEAD + t;
 		const char *k[SUMS];
-		vfloat sum[SUMS];
-		float result[LANES];
+		ptrdiff_t ahead[SUMS];
+		find_distances(call->k_rows, call->k_ahead, t, tokens, ahead);
 		SIMD_UNROLL
 		for (int j = 0; j < tokens; j++)
-			k[j] = (const char *)call->k_rows[t + (size_t)j] + head->at;
-		SIMD_UNROLL
-		for (int i = 0; i < SUMS; i++)
-			sum[i] = v_set(0);
-		for (size_t at = 0; at < call->k; at += ATTENTION_HEAD_UNIT) {
-			if (first == 0)
-				fetch(call, ahead, FETCHES_OF_SCORES);
+			k[j] = (const char *)call->k_rows[t + (size_t)j] + span->head * head_bytes;
+		for (size_t h = span->head; h < span->end_head; h++) {
+			vfloat sum[SUMS];
+			float result[LANES];
 			SIMD_UNROLL
-			for (int v = 0; v < VECTORS; v++) {
-				SIMD_ADDRESS(q);
+			for (int i = 0; i < SUMS; i++)
+				sum[i] = v_set(0);
+			for (size_t at = 0; at < call->k; at += ATTENTION_HEAD_UNIT) {
+				SIMD_UNROLL
+				for (int v = 0; v < VECTORS; v++) {
+					SIMD_ADDRESS(q);
+					SIMD_UNROLL
+					for (int j = 0; j < tokens; j++) {
+						const vfloat value = load_kv(type, k[j], (size_t)v * LANES);
+						if (v == 0 && asks)
+							__builtin_prefetch(k[j] + ahead[j], 0, 3);
+						SIMD_UNROLL
+						for (int r = 0; r < rows; r++)
+							sum[r * tokens + j] = v_fma(v_load(q + r * LANES), value,
+										    sum[r * tokens + j]);
+					}
+					q += head_rows * LANES;
+				}
 				SIMD_UNROLL
 				for (int j = 0; j < tokens; j++) {
-					const vfloat value = load_kv(type, k[j], (size_t)v * LANES);
-					SIMD_UNROLL
-					for (int r = 0; r < rows; r++)
-						sum[r * tokens + j] =
-							v_fma(v_load(q + r * LANES), value, sum[r * tokens + j]);
+					k[j] += tcb_kv_bytes(type, ATTENTION_HEAD_UNIT);
+					SIMD_ADDRESS(k[j]);
 				}
-				q += head->rows * LANES;
 			}
+			v_store(result, v_reduce_each(sum));
 			SIMD_UNROLL
-			for (int j = 0; j < tokens; j++) {
-				k[j] += tcb_kv_bytes(type, ATTENTION_HEAD_UNIT);
-				SIMD_ADDRESS(k[j]);
-			}
+			for (int r = 0; r < rows; r++)
+				memcpy(out + r * ATTENTION_DECODE_LEAD, result + r * tokens,
+				       (size_t)tokens * sizeof(float));
+			out += head_rows * ATTENTION_DECODE_LEAD;
 		}
-		v_store(result, v_reduce_each(sum));
-		SIMD_UNROLL
-		for (int r = 0; r < rows; r++)
-			memcpy(head->scores + (first + (size_t)r) * ATTENTION_DECODE_LEAD + t, result + r * tokens,
-			       (size_t)tokens * sizeof(float));
 	}
 }
 
-SIMD_INLINE void scores(const struct attention_call *call, const enum tcb_type type, const struct head *head,
-			struct ahead *ahead)
+SIMD_INLINE void scores(const struct attention_call *call, const enum tcb_type type, const struct span *span)
 {
+	enum { MOST = ROWS_TOGETHER };
+	const size_t rows = call->head_rows;
 	size_t r = 0;
-	for (; ROWS_TOGETHER >= 8 && r + 8 <= head->rows; r += 8)
-		score_rows(call, type, ROWS_TOGETHER >= 8 ? 8 : 1, head, r, ahead);
-	for (; ROWS_TOGETHER >= 4 && r + 4 <= head->rows; r += 4)
-		score_rows(call, type, ROWS_TOGETHER >= 4 ? 4 : 1, head, r, ahead);
-	for (; ROWS_TOGETHER >= 2 && r + 2 <= head->rows; r += 2)
-		score_rows(call, type, ROWS_TOGETHER >= 2 ? 2 : 1, head, r, ahead);
-	for (; r < head->rows; r++)
-		score_rows(call, type, 1, head, r, ahead);
+	for (; MOST >= 8 && r + 8 <= rows; r += 8)
+		score_rows(call, type, MOST >= 8 ? 8 : 1, span, r);
+	for (; MOST >= 4 && r + 4 <= rows; r += 4)
+		score_rows(call, type, MOST >= 4 ? 4 : 1, span, r);
+	for (; MOST >= 4 && r + 3 <= rows; r += 3)
+		score_rows(call, type, MOST >= 4 ? 3 : 1, span, r);
+	for (; MOST >= 2 && r + 2 <= rows; r += 2)
+		score_rows(call, type, MOST >= 2 ? 2 : 1, span, r);
+	for (; r < rows; r++)
+		score_rows(call, type, 1, span, r);
 }
 
-/* --- values --- */
+/* --- values, weights in registers --- */
+
+/* TOKENS tokens of a head, whose unit ROW points to, by WEIGHT, added to ROWS rows of o. */
+SIMD_INLINE void add_unit(const enum tcb_type type, const int rows, const int tokens, const char *const row[],
+			  const vfloat weight[], float *o, size_t k)
+{
+	SIMD_UNROLL
+	for (size_t v = 0; v < VECTORS; v++) {
+		vfloat sum[4];
+		SIMD_UNROLL
+		for (int r = 0; r < rows; r++)
+			sum[r] = v_load(o + (size_t)r * k + v * LANES);
+		SIMD_UNROLL
+		for (int j = 0; j < tokens; j++) {
+			const vfloat value = load_kv(type, row[j], v * LANES);
+			SIMD_UNROLL
+			for (int r = 0; r < rows; r++)
+				sum[r] = v_fma(weight[r * tokens + j], value, sum[r]);
+		}
+		SIMD_UNROLL
+		for (int r = 0; r < rows; r++)
+			v_store(o + (size_t)r * k + v * LANES, sum[r]);
+	}
+}
+
+/* ROWS rows of each head from its row FIRST on.  Tokens past the tile's have weights of 0 and its last row. */
+SIMD_INLINE void add_tokens(const struct attention_call *call, const enum tcb_type type, const int rows,
+			    const struct span *span, size_t first)
+{
+	const int tokens = (int)attention_tokens_of(LANES, (size_t)rows), asks = first == 0 && call->v_ahead;
+	const size_t head_bytes = tcb_kv_bytes(type, call->k), head_rows = call->head_rows;
+	for (size_t t = span->begin; t < span->end; t += (size_t)tokens) {
+		const float *p = call->scores + (span->head * head_rows + first) * ATTENTION_DECODE_LEAD + t;
+		float *o = call->o + (span->head * head_rows + first) * call->k;
+		const char *row[LANES];
+		ptrdiff_t ahead[LANES];
+		find_distances(call->v_rows, call->v_ahead, t, tokens, ahead);
+		SIMD_UNROLL
+		for (int j = 0; j < tokens; j++)
+			row[j] = (const char *)call->v_rows[t + (size_t)j] + span->head * head_bytes;
+		for (size_t h = span->head; h < span->end_head; h++) {
+			vfloat weight[WEIGHTS];
+			SIMD_UNROLL
+			for (int i = 0; i < rows * tokens; i++)
+				weight[i] = v_set(p[i / tokens * ATTENTION_DECODE_LEAD + i % tokens]);
+			for (size_t at = 0; at < call->k; at += ATTENTION_HEAD_UNIT) {
+				if (asks)
+					SIMD_UNROLL
+				for (int j = 0; j < tokens; j++)
+					__builtin_prefetch(row[j] + ahead[j], 0, 3);
+				add_unit(type, rows, tokens, row, weight, o + at, call->k);
+				SIMD_UNROLL
+				for (int j = 0; j < tokens; j++) {
+					row[j] += tcb_kv_bytes(type, ATTENTION_HEAD_UNIT);
+					SIMD_ADDRESS(row[j]);
+				}
+			}
+			o += head_rows * call->k;
+			p += head_rows * ATTENTION_DECODE_LEAD;
+		}
+	}
+}
+
+SIMD_INLINE void values_of_few(const struct attention_call *call, const enum tcb_type type, const struct span *span)
+{
+	const size_t rows = call->head_rows;
+	size_t r = 0;
+	for (; r + 4 <= rows; r += 4)
+		add_tokens(call, type, 4, span, r);
+	for (; r + 3 <= rows; r += 3)
+		add_tokens(call, type, 3, span, r);
+	for (; r + 2 <= rows; r += 2)
+		add_tokens(call, type, 2, span, r);
+	for (; r < rows; r++)
+		add_tokens(call, type, 1, span, r);
+}
+
+/* --- values, sums in registers --- */
 
 /* ROWS rows from FIRST on, VECTORS vectors of the head from AT on, tokens BEGIN to END - 1. */
 SIMD_INLINE void add_values(const struct attention_call *call, const enum tcb_type type, const int rows,
 			    const int vectors, const struct head *head, size_t first, size_t at, size_t begin,
-			    size_t end, struct ahead *ahead)
+			    size_t end)
 {
+	const int bytes = (int)tcb_kv_bytes(type, ATTENTION_HEAD_UNIT) * vectors / VECTORS;
+	const int asks = first == 0 && call->v_ahead;
 	vfloat sum[8][8];
 	float *o = head->o + first * call->k + at;
 	const float *p = head->scores + first * ATTENTION_DECODE_LEAD;
@@ -103,8 +208,10 @@ SIMD_INLINE void add_values(const struct attention_call *call, const enum tcb_ty
 		const float *weight = p + t;
 		SIMD_ADDRESS(row);
 		SIMD_ADDRESS(weight);
-		if (first == 0)
-			fetch(call, ahead, 1);
+		if (asks)
+			SIMD_UNROLL
+		for (int at_line = 0; at_line < bytes; at_line += LINE)
+			__builtin_prefetch((const char *)call->v_ahead[t] + from + at_line, 0, 3);
 		SIMD_UNROLL
 		for (int v = 0; v < vectors; v++) {
 			const vfloat value = load_kv(type, row, within + (size_t)v * LANES);
@@ -127,71 +234,65 @@ SIMD_INLINE int vectors_of(const int rows)
 }
 
 SIMD_INLINE void values_of_rows(const struct attention_call *call, const enum tcb_type type, const int is_whole,
-				const int rows, const struct head *head, size_t first, size_t begin, size_t end,
-				struct ahead *ahead)
+				const int rows, const struct head *head, size_t first, size_t begin, size_t end)
 {
 	const int vectors = vectors_of(rows);
 	size_t at = 0;
 	for (; at + (size_t)vectors * LANES <= call->k; at += (size_t)vectors * LANES)
-		add_values(call, type, rows, vectors, head, first, at, begin, end, ahead);
+		add_values(call, type, rows, vectors, head, first, at, begin, end);
 	if (is_whole)
 		return;
 	for (; vectors > 4 && at + 4 * LANES <= call->k; at += 4 * LANES)
-		add_values(call, type, rows, 4, head, first, at, begin, end, ahead);
+		add_values(call, type, rows, 4, head, first, at, begin, end);
 	for (; vectors > 2 && at + 2 * LANES <= call->k; at += 2 * LANES)
-		add_values(call, type, rows, 2, head, first, at, begin, end, ahead);
+		add_values(call, type, rows, 2, head, first, at, begin, end);
 	for (; at < call->k; at += LANES)
-		add_values(call, type, rows, 1, head, first, at, begin, end, ahead);
+		add_values(call, type, rows, 1, head, first, at, begin, end);
 }
 
 SIMD_INLINE void values(const struct attention_call *call, const enum tcb_type type, const int is_whole,
-			const struct head *head, size_t begin, size_t end, struct ahead *ahead)
+			const struct head *head, size_t begin, size_t end)
 {
 	size_t r = 0;
 	for (; r + 8 <= head->rows; r += 8)
-		values_of_rows(call, type, is_whole, 8, head, r, begin, end, ahead);
+		values_of_rows(call, type, is_whole, 8, head, r, begin, end);
 	for (; r + 4 <= head->rows; r += 4)
-		values_of_rows(call, type, is_whole, 4, head, r, begin, end, ahead);
+		values_of_rows(call, type, is_whole, 4, head, r, begin, end);
 	for (; r + 2 <= head->rows; r += 2)
-		values_of_rows(call, type, is_whole, 2, head, r, begin, end, ahead);
+		values_of_rows(call, type, is_whole, 2, head, r, begin, end);
 	for (; r < head->rows; r++)
-		values_of_rows(call, type, is_whole, 1, head, r, begin, end, ahead);
+		values_of_rows(call, type, is_whole, 1, head, r, begin, end);
 }
 
-/* Of the first rows of a head those that are taken together. */
-SIMD_INLINE size_t least_rows(const struct attention_call *call, size_t most)
+/* The span from token T on, and from its head HEAD on: with step=0 all heads. */
+SIMD_INLINE struct span span_of(const struct attention_call *call, size_t t, size_t step, size_t head)
 {
-	const size_t rows = call->head_rows >= 8 ? 8 : call->head_rows >= 4 ? 4 : call->head_rows >= 2 ? 2 : 1;
-	return rows < most ? rows : most;
+	return (struct span){ head, call->step ? head + 1 : call->heads, t,
+			      t + step < call->tokens ? t + step : call->tokens };
 }
 
-/* How often values_of_rows goes over the tokens. */
-SIMD_INLINE size_t passes_of(const struct attention_call *call)
-{
-	const size_t vectors = (size_t)vectors_of((int)least_rows(call, 8)), all = call->k / LANES;
-	return all / vectors + (size_t)__builtin_popcountll(all % vectors);
-}
-
-/* Scores of all heads before the first weights: these are long chains, and of many rows at a time. */
+/* Scores of all heads before the first weights: these are long chains, and of many rows at a time.  A step's tokens of
+ * all heads before the next step: a token's heads lie side by side. */
 SIMD_INLINE void tile(const struct attention_call *call, const enum tcb_type type, const int is_whole)
 {
-	const size_t of_scores = (call->tokens * least_rows(call, ROWS_TOGETHER) + LANES - 1) / LANES *
-				 FETCHES_OF_SCORES * (call->k / ATTENTION_HEAD_UNIT);
-	const size_t of_values = call->tokens * passes_of(call);
-	struct ahead ahead = ahead_of(call, type, call->heads * (of_scores + of_values));
-	for (size_t h = 0; h < call->heads; h++) {
-		const struct head head = head_of(call, type, h);
-		scores(call, type, &head, &ahead);
-	}
+	const size_t step = call->step ? call->step : attention_least_step(LANES, call->head_rows),
+		     spans = call->step ? call->heads : 1;
+	for (size_t t = 0; t < call->tokens; t += step)
+		for (size_t h = 0; h < spans; h++) {
+			const struct span span = span_of(call, t, step, h);
+			scores(call, type, &span);
+		}
 	for (size_t r = 0; r < call->rows; r += LANES)
 		weigh_rows(call, r, call->rows - r < LANES ? call->rows - r : LANES, 0);
-	for (size_t t = 0; t < call->tokens; t += TOKENS_TOGETHER) {
-		const size_t end = t + TOKENS_TOGETHER < call->tokens ? t + TOKENS_TOGETHER : call->tokens;
-		for (size_t h = 0; h < call->heads; h++) {
+	for (size_t t = 0; t < call->tokens; t += step)
+		for (size_t h = 0; h < spans; h++) {
+			const struct span span = span_of(call, t, step, h);
 			const struct head head = head_of(call, type, h);
-			values(call, type, is_whole, &head, t, end, &ahead);
+			if (call->step)
+				values(call, type, is_whole, &head, t, span.end);
+			else
+				values_of_few(call, type, &span);
 		}
-	}
 }
 
 /* Heads that are no whole number of what registers hold have a function of their own, whose many ways to go over V

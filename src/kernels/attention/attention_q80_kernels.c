@@ -22,10 +22,6 @@ enum {
 	ROWS_MOST = 4,
 	WEIGHTS_MOST = ROWS_MOST * UNITS_MAX,
 	MOST_WEIGHT = 32767, /* times a code and SHARE_TOKENS fits a word */
-	/* Lines of a row to ask for, for a block: of a vector of tokens, and for two blocks of two tokens.  Together a
-	 * bit more than a block has. */
-	FETCHES_OF_SCORES = 5,
-	FETCHES_OF_VALUES = 1,
 };
 /* Of weights times scales: smaller ones are zeros, so that what makes integers of them fits a float. */
 static const float LEAST = 0x1p-60f;
@@ -212,7 +208,7 @@ SIMD_INLINE void score_tokens(const struct attention_call *call, const int rows,
 		vfloat scale[2];
 		const uint8_t *from = base;
 		if (first == 0)
-			fetch(call, ahead, vectors * FETCHES_OF_SCORES);
+			fetch(ahead, (vectors * LANES * BYTES + LINE - 1) / LINE);
 		SIMD_UNROLL
 		for (int v = 0; v < vectors; v++)
 			from = load_words(call, is_regular, t + (size_t)(v * LANES), at, from, apart, three_apart,
@@ -370,7 +366,7 @@ SIMD_INLINE void add_blocks(const struct attention_call *call, const int rows, c
 		SIMD_ADDRESS(odd);
 		SIMD_ADDRESS(weight);
 		if (first == 0)
-			fetch(call, ahead, FETCHES_OF_VALUES);
+			fetch(ahead, blocks + (t % 16 == 0)); /* 68 bytes each */
 		SIMD_UNROLL
 		for (int b = 0; b < blocks; b++) {
 			vint pair[VECTORS];
@@ -434,10 +430,7 @@ SIMD_INLINE void values(const struct attention_call *call, const struct head *he
 /* Scores of all heads before the first weights: these are long chains, and of many rows at a time. */
 SIMD_INLINE void tile(const struct attention_call *call)
 {
-	const size_t units = call->k / UNIT,
-		     of_scores = whole_vectors(call->tokens) / LANES * FETCHES_OF_SCORES * units;
-	const size_t of_values = whole_vectors(call->tokens) / 2 * FETCHES_OF_VALUES * ((units + 1) / 2);
-	struct ahead ahead = ahead_of(call, TCB_TYPE_BLOCKS, call->heads * (of_scores + of_values));
+	struct ahead ahead = ahead_of(call, TCB_TYPE_BLOCKS, call->k_ahead);
 	for (size_t t = 0; t < call->tokens; t += SHARE_TOKENS) {
 		const size_t left = whole_vectors(call->tokens - t), count = left < SHARE_TOKENS ? left : SHARE_TOKENS;
 		const int is_regular = count == SHARE_TOKENS && lie_regularly(call, t, count);
@@ -448,6 +441,7 @@ SIMD_INLINE void tile(const struct attention_call *call)
 	}
 	for (size_t r = 0; r < call->rows; r += LANES)
 		weigh_rows(call, r, call->rows - r < LANES ? call->rows - r : LANES, 0);
+	ahead = ahead_of(call, TCB_TYPE_BLOCKS, call->v_ahead);
 	for (size_t t = 0; t < call->tokens; t += SHARE_TOKENS) {
 		const size_t left = whole_vectors(call->tokens - t), count = left < SHARE_TOKENS ? left : SHARE_TOKENS;
 		for (size_t h = 0; h < call->heads; h++) {

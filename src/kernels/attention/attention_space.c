@@ -17,13 +17,17 @@
 enum {
 	TILE_LEAST = 16,
 	TILE_MOST = 512,
-	DEFAULT_TILE = 32,
-	DEFAULT_BLOCKS_TILE = 64,
+	DEFAULT_TILE = 512,
+	DEFAULT_STEP_TILE = 64, /* with other steps than 0 */
+	DEFAULT_PAIRS_TILE = 32,
 	DEFAULT_TOKENS = 32, /* attention_prefill's */
 	DEFAULT_LONG_TILE = 128,
 	DEFAULT_PART = 512,
-	DEFAULT_AHEAD = 65536,
-	PAIRS_ROWS_LEAST = 7, /* query rows of a KV head */
+	DEFAULT_AHEAD = 8192,
+	DEFAULT_STEP_AHEAD = 65536,
+	DEFAULT_DOT_AHEAD = 32768, /* of q8_0 with VNNI */
+	SUMS_MOST = 16384,         /* bytes of sums that are loaded for each step of 0 */
+	PAIRS_ROWS_LEAST = 7,      /* query rows of a KV head */
 	AHEAD_LEAST = 2048,
 	AHEAD_MOST = 262144,
 	ROWS_MOST = 16, /* of a register tile */
@@ -100,10 +104,19 @@ size_t attention_axes(const struct tcb_problem *problem, const struct tcb_target
 	a = tcb_axis_knob(out, &count, TCB_KNOB_PREFETCH);
 	tcb_axis_add(a, 0);
 	tcb_axis_add_powers(a, AHEAD_LEAST, 2, AHEAD_MOST);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_STEP), 0, ATTENTION_DECODE_STEP);
 	return count;
 }
 
 /* --- rules (V4) --- */
+
+/* With VNNI blocks are gone over in another way (attention_q80_kernels.c), as are pairs of bf16
+ * (attention_bf16_kernels.c). */
+static int is_in_bytes(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
+{
+	return attention_of(problem)->kv == TCB_TYPE_BLOCKS && problem->contract == TCB_CONTRACT_F16 &&
+	       geometry->knob[TCB_KNOB_ISA] == TCB_ISA_AVX512VNNI;
+}
 
 static const char *rule_queries(const struct tcb_problem *problem, const struct tcb_target *target,
 				const struct tcb_geometry *geometry)
@@ -119,6 +132,20 @@ static const char *rule_knobs(const struct tcb_problem *problem, const struct tc
 {
 	(void)problem, (void)target;
 	return geometry->knob[TCB_KNOB_HINT] > 0 ? "attention prefetches with hint=t0" : NULL;
+}
+
+static int is_in_pairs(const struct tcb_geometry *geometry)
+{
+	return geometry->knob[TCB_KNOB_ISA] == TCB_ISA_AVX512BF16;
+}
+
+static const char *double_step(const struct tcb_problem *problem, const struct tcb_target *target,
+			       const struct tcb_geometry *geometry)
+{
+	(void)target;
+	return (is_in_bytes(problem, geometry) || is_in_pairs(geometry)) && geometry->knob[TCB_KNOB_STEP] > 0
+		       ? "attention_decode with products of bytes or of pairs of bf16 has a step of its own, step=0"
+		       : NULL;
 }
 
 /* Tiles that only add calls, or whose scores leave the first cache. */
@@ -138,6 +165,7 @@ const struct tcb_rule attention_cpu_rules[] = {
 	{ TCB_FIELD_KNOB(HINT), TCB_RULE_KERNEL, rule_knobs },
 	{ TCB_FIELD_TILES, TCB_RULE_KERNEL, rule_queries },
 	{ TCB_FIELD_TILES, TCB_RULE_POLICY, policy_tiles },
+	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(STEP), TCB_RULE_DOUBLE, double_step },
 	{ TCB_FIELD_KNOB(ISA), TCB_RULE_POLICY, tcb_cpu_policy_scalar },
 	{ 0, 0, NULL },
 };
@@ -151,6 +179,31 @@ static struct tcb_tile default_micro(int is_prefill, enum tcb_isa isa, size_t k)
 	if (!is_prefill)
 		return (struct tcb_tile){ 1, lanes, k };
 	return lanes > 1 ? (struct tcb_tile){ 4, lanes == 16 ? 64 : 16, k } : (struct tcb_tile){ 4, 4, k };
+}
+
+/* attention_decode: tile, step and what is asked for ahead.  Sums of all heads are loaded and stored for each step of
+ * 0, so that it is for those that fit the first cache, with K and V of this step and of the next. */
+static void default_walk(const struct tcb_problem *problem, struct tcb_geometry *out)
+{
+	const struct tcb_shape *s = &problem->shape;
+	const size_t rows = s->m * attention_group(s),
+		     step = attention_least_step(lanes_of(out->knob[TCB_KNOB_ISA]), rows);
+	const size_t row_bytes = s->heads.kv * tcb_kv_bytes(attention_of(problem)->kv, s->k);
+	const size_t of_step = tcb_least(tcb_power_of_two_up(step * row_bytes), AHEAD_MOST);
+	size_t tile = DEFAULT_TILE, ahead = tcb_most(DEFAULT_AHEAD, of_step);
+	out->knob[TCB_KNOB_STEP] = 0;
+	if (is_in_bytes(problem, out)) {
+		ahead = DEFAULT_DOT_AHEAD;
+	} else if (is_in_pairs(out)) {
+		tile = DEFAULT_PAIRS_TILE;
+		ahead = DEFAULT_STEP_AHEAD;
+	} else if (s->heads.kv * rows * s->k * sizeof(float) > SUMS_MOST) {
+		tile = DEFAULT_STEP_TILE;
+		ahead = DEFAULT_STEP_AHEAD;
+		out->knob[TCB_KNOB_STEP] = ATTENTION_DECODE_STEP;
+	}
+	out->tile[TCB_MIDI].n = tcb_least(out->tile[TCB_MACRO].n, tile);
+	out->knob[TCB_KNOB_PREFETCH] = (int32_t)ahead;
 }
 
 void attention_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -171,17 +224,15 @@ void attention_default_geometry(const struct tcb_problem *problem, const struct 
 	const size_t part = is_prefill ? n : tcb_least(n, tcb_most(each, DEFAULT_PART));
 	const size_t tasks = (size_t)s->heads.sequences * (is_prefill ? s->heads.kv : 1) * tcb_div_up(s->n, part) *
 			     tcb_div_up(s->m, tokens);
-	const size_t of_decode = attention_of(problem)->kv == TCB_TYPE_BLOCKS ? DEFAULT_BLOCKS_TILE : DEFAULT_TILE;
-	const size_t tile = is_prefill ? DEFAULT_LONG_TILE : of_decode;
 	tcb_geometry_init(out);
 	out->tile[TCB_MACRO] = (struct tcb_tile){ m, part, s->k };
-	out->tile[TCB_MIDI] = (struct tcb_tile){ tokens, tcb_least(part, tile), s->k };
+	out->tile[TCB_MIDI] = (struct tcb_tile){ tokens, tcb_least(part, DEFAULT_LONG_TILE), s->k };
 	out->tile[TCB_MICRO] = micro;
 	out->knob[TCB_KNOB_ISA] = (int32_t)isa;
 	out->knob[TCB_KNOB_THREADS] = (int32_t)tcb_least(tcb_most(target->threads, 1), tasks);
 	out->knob[TCB_KNOB_SCHED] = TCB_SCHED_STATIC;
 	if (!is_prefill)
-		out->knob[TCB_KNOB_PREFETCH] = DEFAULT_AHEAD;
+		default_walk(problem, out);
 }
 
 void attention_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
