@@ -18,9 +18,9 @@ enum {
 	TILE_LEAST = 16,
 	TILE_MOST = 512,
 	DEFAULT_TILE = 512,
-	DEFAULT_STEP_TILE = 64, /* with other steps than 0 */
-	DEFAULT_PAIRS_TILE = 32,
-	DEFAULT_TOKENS = 32, /* attention_prefill's */
+	DEFAULT_STEP_TILE = 64,  /* with other steps than 0 */
+	DEFAULT_PAIRS_TILE = 64, /* all heads of which are gone over in turn, so that a tile is asked for ahead */
+	DEFAULT_TOKENS = 32,     /* attention_prefill's */
 	DEFAULT_LONG_TILE = 128,
 	DEFAULT_PART = 512,
 	DEFAULT_AHEAD = 8192,
@@ -196,7 +196,7 @@ static void default_walk(const struct tcb_problem *problem, struct tcb_geometry 
 		ahead = DEFAULT_DOT_AHEAD;
 	} else if (is_in_pairs(out)) {
 		tile = DEFAULT_PAIRS_TILE;
-		ahead = DEFAULT_STEP_AHEAD;
+		ahead = tcb_least(tcb_power_of_two_up(DEFAULT_PAIRS_TILE * row_bytes), AHEAD_MOST);
 	} else if (s->heads.kv * rows * s->k * sizeof(float) > SUMS_MOST) {
 		tile = DEFAULT_STEP_TILE;
 		ahead = DEFAULT_STEP_AHEAD;
