@@ -175,10 +175,12 @@ static void huge_scores_on_gpus(void **state)
 		const int is_f32 = n / OPS / 8 == 2;
 		attention_problem(&op, is_f32 ? TCB_CONTRACT_F32 : TCB_CONTRACT_F16, text, &problem);
 		op.default_geometry(&problem, &gpu.device.target, &geometry);
-		if (n / OPS / 8 == 1 && geometry.knob[TCB_KNOB_GROUP] == 0)
-			geometry.knob[TCB_KNOB_GROUP] = ATTENTION_HEAD_MAX;
-		else if (n / OPS / 8 == 1 || (is_f32 && !((const struct attention_op *)op.member)->is_prefill))
+		const struct attention_op *of = op.member;
+		const int has_group = of->kv == TCB_TYPE_BLOCKS && !of->is_prefill;
+		if ((n / OPS / 8 == 1 && !has_group) || (is_f32 && !of->is_prefill))
 			continue;
+		if (has_group)
+			geometry.knob[TCB_KNOB_GROUP] = n / OPS / 8 == 1 ? ATTENTION_HEAD_MAX : 0;
 		if (op.emit(&problem, &gpu.device.target, &geometry, &kernel, &err) != TCB_OK ||
 		    tcb_kernel_emulate(&op, &kernel, NULL, ATTENTION_SEED, &sink, &emulation, &err) != TCB_OK)
 			fail_msg("%s %s: %s", op.name, text, err.message);

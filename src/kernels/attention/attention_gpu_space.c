@@ -9,7 +9,15 @@
 #include "kernels/axes.h"
 #include "kernels/gpu/gpu_rules.h"
 
-enum { DEFAULT_WARPS = 4, DEFAULT_OCC = 2, DEFAULT_STAGES = 4, CODED_STAGES = 2, SHARED_STAGES = 3, ROWS_MAX = 32 };
+enum {
+	DEFAULT_WARPS = 4,
+	DEFAULT_OCC = 2,
+	DEFAULT_STAGES = 4,
+	CODED_STAGES = 2,
+	SHARED_STAGES = 3,
+	ROWS_MAX = 32,
+	SHORT = 64
+};
 
 /* Splits of KV with which TOGETHER blocks on each multiprocessor are all that there are. */
 static size_t wave(const struct tcb_problem *problem, const struct tcb_target *target, size_t together, size_t heads,
@@ -147,7 +155,8 @@ void attention_gpu_default_geometry(const struct tcb_problem *problem, const str
 	warps = kv_warps * row_warps;
 	/* A ring has more in flight than registers do: one block on each multiprocessor. */
 	const int is_coded = is_blocks && !is_f32 && row_warps == 1;
-	const size_t together = is_async && !is_coded && row_warps == 1 ? 1 : DEFAULT_OCC;
+	const size_t resident = s->k <= SHORT && !is_async ? 2 * DEFAULT_OCC : DEFAULT_OCC;
+	const size_t together = is_async && !is_coded && row_warps == 1 ? 1 : resident;
 	const size_t splitk =
 		tcb_least(wave(problem, target, together, heads, tokens * row_warps), tcb_most(pieces / kv_warps, 1));
 	tcb_geometry_init(out);
@@ -161,13 +170,13 @@ void attention_gpu_default_geometry(const struct tcb_problem *problem, const str
 	out->knob[TCB_KNOB_COPY] = is_async ? TCB_COPY_ASYNC : TCB_COPY_LDG;
 	out->knob[TCB_KNOB_VEC] = (int32_t)vec;
 	out->knob[TCB_KNOB_STAGES] = row_warps > 1 ? SHARED_STAGES
-				     : is_coded    ? CODED_STAGES
+				     : is_coded    ? CODED_STAGES + (s->k <= SHORT)
 				     : is_async    ? DEFAULT_STAGES
 						   : 1;
 	out->knob[TCB_KNOB_CLUSTER] = 1;
 	out->knob[TCB_KNOB_JOIN] = splitk > 1 ? TCB_JOIN_LAUNCH : TCB_JOIN_NONE;
 	out->knob[TCB_KNOB_PDL] = splitk > 1 && target->capability >= 90; /* the merge begins meanwhile */
-	out->knob[TCB_KNOB_OCC] = is_long || heads * tokens > ATTENTION_COLUMNS ? 1 : DEFAULT_OCC;
+	out->knob[TCB_KNOB_OCC] = is_long || heads * tokens > ATTENTION_COLUMNS ? 1 : (int32_t)resident;
 	out->knob[TCB_KNOB_HEADS] = (int32_t)heads;
 	if (is_blocks)
 		out->knob[TCB_KNOB_GROUP] = is_coded ? ATTENTION_Q_GROUP : 0;
