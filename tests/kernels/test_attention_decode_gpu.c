@@ -247,12 +247,15 @@ static void defaults_are_legal(void **state)
 
 /* --- data with -inf and NaN --- */
 
-/* Of sequence 1 K of token 1 has a NaN in KV head 1, V of token 2 in KV head 0; q of sequence 0 is infinite in two
- * heads, whose results are NaN, and as small as can be in the next. */
+/*
+ * Of sequence 1 K of token 1 has a NaN in KV head 1, V of token 2 in KV head 0; q of sequence 0 is infinite in two
+ * heads, whose results are NaN, and as small as can be in the next.  Of its KV head 1 K of token 2 is -inf, times
+ * values of q that are exact in one term and such that are not; with a cap that is as small as scores get.
+ */
 static void fill_odd(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
 {
 	const struct tcb_shape *s = &problem->shape;
-	const size_t row = (size_t)s->heads.kv * s->k;
+	const size_t row = (size_t)s->heads.kv * s->k, group = attention_group(s);
 	tcb_op_find(problem->op_name)->fill(problem, seed, operand);
 	attention_put(problem, operand, ATTENTION_K, (s->n + 1) * row + s->k + 3, NAN);
 	attention_put(problem, operand, ATTENTION_V, (s->n + 2) * row + 3, NAN);
@@ -263,13 +266,21 @@ static void fill_odd(const struct tcb_problem *problem, uint64_t seed, void *con
 			      problem->contract == TCB_CONTRACT_F32 ? 0x1p-140f : 0x1p-24f);
 	for (size_t d = 3 * s->k; d < 4 * s->k; d++)
 		attention_put(problem, operand, ATTENTION_Q, d, d % 2 ? 0x1p90f : 0x1p-20f);
+	for (size_t i = 0; i < s->m * group * ATTENTION_BLOCK; i++) {
+		const size_t q = i / ATTENTION_BLOCK;
+		attention_put(problem, operand, ATTENTION_Q,
+			      (q / group * s->heads.query + group + q % group) * s->k + i % ATTENTION_BLOCK,
+			      q % 2 ? 1 : 0x1.234566p0f);
+	}
+	attention_put(problem, operand, ATTENTION_K, 2 * row + s->k, -INFINITY);
 }
 
 static void data_that_are_not_finite(void **state)
 {
-	static const char *const odd[] = { "2x77x64,h8/2,b5,causal,ragged", "1x77x96,h8/2,b2", "3x50x128,h4/2,b3" };
+	static const char *const odd[] = { "2x77x64,h8/2,b5,causal,ragged", "1x77x96,h8/2,b2", "3x50x128,h8/2,b3",
+					   "2x40x256,h8/2,b2,c9" };
 	(void)state;
-	for (size_t i = 0; i < (size_t)OPS * CONTRACTS * 3; i++) {
+	for (size_t i = 0; i < (size_t)OPS * CONTRACTS * 4; i++) {
 		struct tcb_op op = *tcb_op_find(op_names[i % OPS]);
 		struct tcb_shape shape;
 		struct tcb_problem problem;

@@ -133,6 +133,16 @@ static kit_op collect_codes(struct attention_reader *r, const struct products *s
 	return sum;
 }
 
+/*
+ * FIRST term's product and the REST's.  An infinity in K makes FIRST what it is; the REST, of which a term may be 0 or
+ * of the other sign, is not added where it is not finite.  (The same asked of FIRST takes up to eight registers more.)
+ */
+static kit_op add_terms(struct tcb_ptx_build *b, kit_op first, kit_op rest)
+{
+	const kit_op is_finite = OP2(b, "setp.lt.f32", OP1(b, "abs.f32", rest), F(INFINITY));
+	return OP3(b, "selp.f32", OP2(b, "add.rn.f32", first, rest), first, is_finite);
+}
+
 /* Of tokens 2c and 2c + 1, of columns N and, where these are together, the next. */
 static void collect(struct attention_reader *r, unsigned n, const struct products *sums, kit_op out[2][PAIR])
 {
@@ -150,8 +160,10 @@ static void collect(struct attention_reader *r, unsigned n, const struct product
 		out[1][x] = sums->pair[PAIR + x];
 		if (g->q_terms == ATTENTION_TERMS_MAX)
 			out[1][x] = OP2(b, "add.rn.f32", out[1][x], single);
-		if (g->q_terms > 1)
+		if (g->q_terms > 1 && g->is_blocks) /* codes are finite */
 			out[0][x] = OP2(b, "add.rn.f32", out[0][x], out[1][x]);
+		else if (g->q_terms > 1)
+			out[0][x] = add_terms(b, out[0][x], out[1][x]);
 		else if (has_single(g, n))
 			out[0][x] = single;
 	}
