@@ -155,7 +155,8 @@ void attention_gpu_default_geometry(const struct tcb_problem *problem, const str
 	warps = kv_warps * row_warps;
 	/* A ring has more in flight than registers do: one block on each multiprocessor. */
 	const int is_coded = is_blocks && !is_f32 && row_warps == 1;
-	const size_t resident = s->k <= SHORT && !is_async ? 2 * DEFAULT_OCC : DEFAULT_OCC;
+	/* Four blocks leave a q of several terms too few registers. */
+	const size_t resident = s->k <= SHORT && !is_async && !is_f32 ? 2 * DEFAULT_OCC : DEFAULT_OCC;
 	const size_t together = is_async && !is_coded && row_warps == 1 ? 1 : resident;
 	const size_t splitk =
 		tcb_least(wave(problem, target, together, heads, tokens * row_warps), tcb_most(pieces / kv_warps, 1));
