@@ -35,16 +35,12 @@ SIMD_INLINE struct ahead ahead_of(const struct attention_call *call, const enum 
 	return a;
 }
 
-SIMD_INLINE void fetch(struct ahead *a, const int lines)
+/* LINES lines were asked for. */
+SIMD_INLINE void move_on(struct ahead *a, ptrdiff_t lines)
 {
-	if (!a->row_lines)
-		return;
-	SIMD_UNROLL
-	for (int line = 0; line < lines; line++)
-		__builtin_prefetch(a->at + line * LINE, 0, 3);
 	a->at += lines * LINE;
 	a->left -= lines;
-	if (__builtin_expect(a->left <= 0, 0)) {
+	while (__builtin_expect(a->left <= 0, 0)) {
 		if (++a->row == a->end) {
 			a->row_lines = 0;
 			return;
@@ -53,6 +49,16 @@ SIMD_INLINE void fetch(struct ahead *a, const int lines)
 		a->at = (const char *)*a->row - a->left * LINE;
 		a->left += (ptrdiff_t)a->row_lines;
 	}
+}
+
+SIMD_INLINE void fetch(struct ahead *a, const int lines)
+{
+	if (!a->row_lines)
+		return;
+	SIMD_UNROLL
+	for (int line = 0; line < lines; line++)
+		__builtin_prefetch(a->at + line * LINE, 0, 3);
+	move_on(a, lines);
 }
 
 /* One KV head: its query rows, and where in a token's rows of K and V it is. */

@@ -98,8 +98,7 @@ SIMD_INLINE size_t whole_vectors(size_t tokens)
 	return (tokens + LANES - 1) / LANES * LANES;
 }
 
-/* The scales of COUNT tokens whose rows are ROWS, of the head at AT, to [unit][token].  Asks for what the next head has
- * there, which these loads would wait for. */
+/* The scales of COUNT tokens whose rows are ROWS, of the head at AT, to [unit][token]. */
 SIMD_INLINE const uint16_t *load_scales(const struct attention_call *call, const void *const *rows, size_t count,
 					size_t at)
 {
@@ -110,11 +109,8 @@ SIMD_INLINE const uint16_t *load_scales(const struct attention_call *call, const
 		const char *row[8];
 		size_t u = 0;
 		SIMD_UNROLL
-		for (int i = 0; i < 8; i++) {
+		for (int i = 0; i < 8; i++)
 			row[i] = (const char *)rows[t + (size_t)i] + at;
-			__builtin_prefetch(row[i] + units * BYTES + 8, 0, 3);
-			__builtin_prefetch(row[i] + units * BYTES + 8 + LINE, 0, 3);
-		}
 		for (; u + TOGETHER <= units; u += TOGETHER)
 			SIMD_UNROLL
 		for (size_t j = 0; j < TOGETHER; j++)
@@ -359,14 +355,22 @@ SIMD_INLINE void add_blocks(const struct attention_call *call, const int rows, c
 		SIMD_UNROLL
 	for (int v = 0; v < VECTORS; v++)
 		sum[r][b][v] = vi_zero();
+	/* A block of two tokens has 68 bytes: a line each while they go by, and one more for 32 of them. */
+	const int asks = first == 0 && ahead->row_lines;
+	const char *next = ahead->at;
 	for (size_t t = 0; t < count; t += 2) {
 		const int8_t *even = (const int8_t *)v_rows[t] + from, *odd = (const int8_t *)v_rows[t + 1] + from;
 		const int16_t *weight = all[0] + t;
 		SIMD_ADDRESS(even);
 		SIMD_ADDRESS(odd);
 		SIMD_ADDRESS(weight);
-		if (first == 0)
-			fetch(ahead, blocks + (t % 16 == 0)); /* 68 bytes each */
+		if (asks) {
+			SIMD_UNROLL
+			for (int b = 0; b < blocks; b++)
+				__builtin_prefetch(next + b * LINE, 0, 3);
+			next += blocks * LINE;
+			SIMD_ADDRESS(next);
+		}
 		SIMD_UNROLL
 		for (int b = 0; b < blocks; b++) {
 			vint pair[VECTORS];
@@ -382,6 +386,10 @@ SIMD_INLINE void add_blocks(const struct attention_call *call, const int rows, c
 					sum[r][b][v] = vi_dot16(sum[r][b][v], both, pair[v]);
 			}
 		}
+	}
+	if (asks) {
+		move_on(ahead, (next - ahead->at) / LINE);
+		fetch(ahead, blocks);
 	}
 	SIMD_UNROLL
 	for (int r = 0; r < rows; r++)

@@ -25,9 +25,8 @@ enum {
 	DEFAULT_PART = 512,
 	DEFAULT_AHEAD = 8192,
 	DEFAULT_STEP_AHEAD = 65536,
-	DEFAULT_DOT_AHEAD = 32768, /* of q8_0 with VNNI */
-	SUMS_MOST = 16384,         /* bytes of sums that are loaded for each step of 0 */
-	PAIRS_ROWS_LEAST = 7,      /* query rows of a KV head */
+	SUMS_MOST = 16384,    /* bytes of sums that are loaded for each step of 0 */
+	PAIRS_ROWS_LEAST = 7, /* query rows of a KV head */
 	AHEAD_LEAST = 2048,
 	AHEAD_MOST = 262144,
 	ROWS_MOST = 16, /* of a register tile */
@@ -193,7 +192,7 @@ static void default_walk(const struct tcb_problem *problem, struct tcb_geometry 
 	size_t tile = DEFAULT_TILE, ahead = tcb_most(DEFAULT_AHEAD, of_step);
 	out->knob[TCB_KNOB_STEP] = 0;
 	if (is_in_bytes(problem, out)) {
-		ahead = DEFAULT_DOT_AHEAD;
+		ahead = DEFAULT_STEP_AHEAD;
 	} else if (is_in_pairs(out)) {
 		tile = DEFAULT_PAIRS_TILE;
 		ahead = tcb_least(tcb_power_of_two_up(DEFAULT_PAIRS_TILE * row_bytes), AHEAD_MOST);
