@@ -14,13 +14,20 @@ enum {
 	ROWS_TOGETHER = LANES < 8 ? LANES : 8,
 	VECTORS = ATTENTION_HEAD_UNIT / LANES, /* of a unit of the head */
 	WEIGHTS = LANES == 8 ? 8 : 16,         /* in registers (attention_tokens_of) */
+	FAR = 32,                              /* tokens */
 	WHOLE = 8, /* vectors: as many of a head's are added up in whole passes for any number of rows */
 };
 
-/* How far from the rows of COUNT tokens from T on those are that are asked for meanwhile, or NULL AHEAD: 0. */
-SIMD_INLINE void find_distances(const void *const *rows, const void *const *ahead, size_t t, const int count,
-				ptrdiff_t *out)
+/* How far from the rows of COUNT tokens from T on those are that are asked for meanwhile, or NULL AHEAD: 0.  With ASKS
+ * one line is asked for of those that are FAR tokens further on: where a page is takes as long to find out as what is
+ * in it, on a virtual machine longer. */
+SIMD_INLINE void find_distances(const struct attention_call *call, const void *const *rows, const void *const *ahead,
+				size_t t, const int count, const int asks, ptrdiff_t *out)
 {
+	if (asks && t + FAR + (size_t)count <= call->tokens)
+		SIMD_UNROLL
+	for (int j = 0; j < count; j++)
+		__builtin_prefetch(ahead[t + FAR + (size_t)j], 0, 3);
 	SIMD_UNROLL
 	for (int j = 0; j < count; j++)
 		out[j] = ahead ? (const char *)ahead[t + (size_t)j] - (const char *)rows[t + (size_t)j] : 0;
@@ -47,7 +54,7 @@ SIMD_INLINE void score_rows(const struct attention_call *call, const enum tcb_ty
 		float *out = call->scores + (span->head * head_rows + first) * ATTENTION_DECODE_LEAD + t;
 		const char *k[SUMS];
 		ptrdiff_t ahead[SUMS];
-		find_distances(call->k_rows, call->k_ahead, t, tokens, ahead);
+		find_distances(call, call->k_rows, call->k_ahead, t, tokens, asks, ahead);
 		SIMD_UNROLL
 		for (int j = 0; j < tokens; j++)
 			k[j] = (const char *)call->k_rows[t + (size_t)j] + span->head * head_bytes;
@@ -142,7 +149,7 @@ SIMD_INLINE void add_tokens(const struct attention_call *call, const enum tcb_ty
 		float *o = call->o + (span->head * head_rows + first) * call->k;
 		const char *row[LANES];
 		ptrdiff_t ahead[LANES];
-		find_distances(call->v_rows, call->v_ahead, t, tokens, ahead);
+		find_distances(call, call->v_rows, call->v_ahead, t, tokens, asks, ahead);
 		SIMD_UNROLL
 		for (int j = 0; j < tokens; j++)
 			row[j] = (const char *)call->v_rows[t + (size_t)j] + span->head * head_bytes;
