@@ -197,14 +197,16 @@ static void find_tokens(const struct run *run, const struct tile *tile, size_t o
 }
 
 /* What is asked for while COUNT rows are at work: those of the last of them that are AHEAD of others, then as many of
- * NEXT, of which there are LEFT. */
+ * NEXT, of which there are LEFT, then the last again, LENGTH in all. */
 static void find_ahead(const void *const *rows, size_t count, size_t ahead, const void *const *next, size_t left,
-		       const void **out)
+		       size_t length, const void **out)
 {
 	ahead = tcb_least(ahead, count);
 	memcpy(out, rows + ahead, (count - ahead) * sizeof(*out));
 	for (size_t i = 0; i < ahead; i++)
 		out[count - ahead + i] = left ? next[tcb_least(i, left - 1)] : rows[count - 1];
+	for (size_t i = count; i < length; i++)
+		out[i] = out[count - 1];
 }
 
 /* The rows of all heads together. */
@@ -283,10 +285,10 @@ static void find_rows_of_kv(const struct run *run, const struct attention_call *
 		find_tokens(run, tile, ATTENTION_K, t + count, left, left, scratch->k);
 	find_tokens(run, tile, ATTENTION_V, t, count, d->together, scratch->v);
 	if (ahead)
-		find_ahead(scratch->v, count, ahead, scratch->k, left, scratch->v_ahead);
+		find_ahead(scratch->v, count, ahead, scratch->k, left, d->together, scratch->v_ahead);
 	find_tokens(run, tile, ATTENTION_K, t, count, d->together, scratch->k);
 	if (ahead)
-		find_ahead(scratch->k, count, ahead, scratch->v, count, scratch->k_ahead);
+		find_ahead(scratch->k, count, ahead, scratch->v, count, d->together, scratch->k_ahead);
 }
 
 static void go_over(const struct run *run, struct attention_call *call, const struct scratch *scratch,
