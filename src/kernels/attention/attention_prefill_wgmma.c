@@ -114,32 +114,43 @@ static void hear_item(struct wgmma_writer *x, struct prefill_items *items)
 
 /* --- the thread that copies --- */
 
-/* What pages hold of a tile from token FIRST on; those past the length are past all pages, where a copy gives zeros. */
-static void copy_pages(struct wgmma_writer *x, const struct tcb_kit_tiles *r, kit_op map, kit_op first)
+/* What a page holds of a tile from TOKEN on, to SLOT; past the length is past all pages, where a copy gives zeros. */
+static void copy_page(struct wgmma_writer *x, const struct tcb_kit_tiles *r, kit_op map, kit_op token, kit_op slot)
 {
 	struct prefill_writer *w = x->w;
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
-	const unsigned tokens = g->page < g->kv ? g->page : g->kv;
-	for (unsigned p = 0; p < g->kv / tokens; p++) {
-		const kit_op token = p ? OP2(b, "add.u32", first, I(p * tokens)) : first;
-		const kit_op page = OP2(b, "div.u32", token, I(g->page));
-		const kit_op within = OP2(b, "rem.u32", token, I(g->page));
-		const kit_op number = tcb_kit_constant(b, "u32", I((int64_t)g->sequences * g->pages));
-		tcb_ptx_guard(b, OP2(b, "setp.lt.u32", token, w->length));
-		tcb_kit_load_into(
-			b, g->pdl ? "ld.global" : "ld.global.nc", "u32",
-			tcb_ptx_at(tcb_kit_element(b, w->table,
-						   OP3(b, "mad.lo.u32", w->sequence, w->per_sequence, page), 4),
-				   0),
-			&number, 1);
-		tcb_ptx_unguard(b);
-		for (unsigned i = 0; i < g->k / PREFILL_BOX; i++) {
-			const kit_op where[] = { I(PREFILL_BOX * i), w->kv_head, within, number };
-			tcb_kit_copy_box(b, r->slot, (i * g->kv + p * tokens) * PREFILL_BOX_BYTES, map, where, 4,
-					 r->full);
-		}
+	const kit_op page = OP2(b, "div.u32", token, I(g->page));
+	const kit_op within = OP2(b, "rem.u32", token, I(g->page));
+	const kit_op number = tcb_kit_constant(b, "u32", I((int64_t)g->sequences * g->pages));
+	tcb_ptx_guard(b, OP2(b, "setp.lt.u32", token, w->length));
+	tcb_kit_load_into(
+		b, g->pdl ? "ld.global" : "ld.global.nc", "u32",
+		tcb_ptx_at(tcb_kit_element(b, w->table, OP3(b, "mad.lo.u32", w->sequence, w->per_sequence, page), 4),
+			   0),
+		&number, 1);
+	tcb_ptx_unguard(b);
+	for (unsigned i = 0; i < g->k / PREFILL_BOX; i++) {
+		const kit_op where[] = { I(PREFILL_BOX * i), w->kv_head, within, number };
+		tcb_kit_copy_box(b, slot, i * g->kv * PREFILL_BOX_BYTES, map, where, 4, r->full);
 	}
+}
+
+/* All pages of a tile, one after the other: the thread that copies has few registers. */
+static void copy_pages(struct wgmma_writer *x, const struct tcb_kit_tiles *r, kit_op map, kit_op first)
+{
+	struct tcb_ptx_build *b = &x->w->kit.b;
+	const struct prefill_gpu *g = x->w->g;
+	struct tcb_ptx_for loop;
+	if (g->page >= g->kv) {
+		copy_page(x, r, map, first, r->slot);
+		return;
+	}
+	tcb_ptx_for_begin(b, &loop, I(0), I(g->kv), I(g->page), 1);
+	tcb_kit_nounroll(b);
+	copy_page(x, r, map, OP2(b, "add.u32", first, loop.iv),
+		  OP3(b, "mad.lo.u32", loop.iv, I(PREFILL_BOX_BYTES), r->slot));
+	tcb_ptx_for_end(b, &loop);
 }
 
 static void copy_tile(struct wgmma_writer *x, struct tcb_kit_tiles *r, kit_op map, kit_op first)
