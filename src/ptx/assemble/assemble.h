@@ -12,8 +12,8 @@
  * Two ways to compile: as a whole program, which is what nvcc does with a file
  * of its own, and as an object that is linked with others (nvcc -rdc=true).
  * The same kernel may take other registers in each: an object calls by the
- * ABI, which takes 24 of them.  ptxas compiles whole programs unless its flags
- * say -c; nvJitLink objects unless it is told otherwise.
+ * ABI, which takes 24 of them.  Whole programs are compiled unless flags say -c,
+ * or an nvJitLink before 12.4 cannot.
  *
  *     tcb_assembler_find(&info, err);
  *     tcb_assemble(&info, ptx, length, &target, 30, &assembly);
@@ -80,8 +80,7 @@ struct tcb_assemble_build {
  * nvcc --ptxas-options; -c makes it an object.  TCB_E_USAGE for those that say what is read and written. */
 enum tcb_status tcb_assemble_build(const char *text, struct tcb_assemble_build *out, struct tcb_error *err);
 
-/* assemble.c: one job, in the calling thread.  As sweeps compile: ptxas a whole program, nvJitLink an object, unless it
- * has setmaxnreg, which objects do not heed. */
+/* assemble.c: one job, in the calling thread; a whole program, as sweeps compile. */
 void tcb_assemble(const struct tcb_assembler_info *info, const char *ptx, size_t length,
 		  const struct tcb_ptx_target *target, double seconds_limit, struct tcb_assembly *out);
 /* As BUILD says. */

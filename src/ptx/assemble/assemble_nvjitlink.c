@@ -13,9 +13,8 @@
  * told.  LTO-IR it compiles as a whole program, and ptxas' option to take PTX
  * as a string (-ias) holds there too: so with a module of LTO-IR in which there
  * is nothing, the string is compiled as ptxas compiles a file.  A library that
- * is older than the module refuses it, and then an object it is.  Kernels with
- * setmaxnreg are compiled in this way unasked: in an object the assembler leaves
- * the instruction out, and has to spill.
+ * is older than the module refuses it, and then an object it is: in one the
+ * assembler leaves setmaxnreg out and may have to spill.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -391,12 +390,6 @@ static void lost(struct tcb_nvjitlink_server *server, enum exchange state, doubl
 		tcb_assembly_end(out, TCB_E_FAILED, "nvJitLink's process %s", how);
 }
 
-static int has_setmaxnreg(const struct tcb_assemble_job *job)
-{
-	static const char word[] = "setmaxnreg.";
-	return memmem(job->ptx, job->length, word, sizeof word - 1) != NULL;
-}
-
 void tcb_nvjitlink_run(const struct tcb_nvjitlink *library, struct tcb_nvjitlink_server *server,
 		       const struct tcb_assemble_job *job, struct tcb_assembly *out)
 {
@@ -409,12 +402,9 @@ void tcb_nvjitlink_run(const struct tcb_nvjitlink *library, struct tcb_nvjitlink
 
 	tcb_assemble_target_text(&job->target, target);
 	snprintf(request.arch, sizeof request.arch, "-arch=%s", target);
-	if (job->build) {
-		request.is_whole = job->build->is_whole != 0;
+	request.is_whole = !job->build || job->build->is_whole;
+	if (job->build)
 		memcpy(request.flags, job->build->flags, sizeof request.flags);
-	} else {
-		request.is_whole = has_setmaxnreg(job);
-	}
 	if (job->length >= BYTES_MAX) {
 		tcb_assembly_end(out, TCB_E_FORMAT, "the text is longer than %d MiB", BYTES_MAX >> 20);
 		return;
