@@ -46,16 +46,17 @@ chmod +x "$work/bin/compute-sanitizer"
 "$make_database" "$work/gpu.db" || failed=1
 PATH=$work/bin:$PATH LD_LIBRARY_PATH=$driver TCBTUNE_ASSEMBLER=none GPU_CHECK_DB=$work/gpu.db GPU_CHECK_FINALISTS=2 \
 	CUDA_HOME="$work/none" \
-	GPU_CHECK_SANITIZED="q8:1x256x1024 f32:1x256x1024" \
+	GPU_CHECK_SANITIZED="q8:1x256x1024 f32:1x256x1024" GPU_CHECK_COVERED=softmax/f32:8x512 \
 	"$script" "$bundle" "$work/out" examples counters sanitize=100 >"$work/all.txt" 2>/dev/null
 [ $? -eq 1 ] || failed=1 # the race that was not found
 expect "$work/all.txt" '^examples +execute_gpu +skipped .*(no C compiler|no cuda.h)'
 expect "$work/all.txt" '^examples +with_torch +(ok|skipped) '
 expect "$work/all.txt" '^counters +check_counters +ok .*they agree'
 expect "$work/all.txt" '^sanitize +q8:1x256x1024 +ok .*packed 2 candidates'
+expect "$work/all.txt" '^sanitize +softmax/f32:8x512, each value +ok .*packed [1-9]'
 expect "$work/all.txt" '^sanitize +memcheck, planted +ok .*found: 1'
 expect "$work/all.txt" '^sanitize +racecheck, planted +FAIL .*was not found'
-expect "$work/all.txt" '^sanitize +memcheck +ok .*clean: 4 candidates'
+expect "$work/all.txt" '^sanitize +memcheck +ok .*clean: [1-9][0-9]* candidates'
 expect "$work/all.txt" '^1 failed of '
 if grep -F -e "$bundle" -e "$work/out" "$work/out/check_counters.txt" "$work/out/summary.txt"; then
 	echo "names folders of this machine"
