@@ -222,7 +222,7 @@ def beside(args, op, shape, best, others):
 
 
 def knob_rows(args, op, shape, best, key, values):
-    """For each value: the fastest of its geometries over the best, in one bench."""
+    """For each value: the fastest of its geometries over the best, in turns with it."""
     of_value = {}
     for value in values:
         tried = fastest_tried(args, op, shape, key, value)
