@@ -6,16 +6,11 @@
 #include "cli/best_rows.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/figures.h"
 #include "kernels/signature.h"
-
-/* A kernel may come out slightly above 100 %: it is another access pattern (docs/measuring.md). */
-static const double BEYOND_LIMIT = 1.1;
-/* Ends of the interval of the limit's loop: from this ratio on, a share of it says nothing. */
-static const double LIMIT_NOISY = 1.5;
 
 struct cli_best_row *cli_best_rows_add(struct cli_best_rows *rows, const struct tcb_best *best)
 {
@@ -77,38 +72,6 @@ double cli_best_gbs(const struct tcb_best *best)
 	return best->ns.median > 0 ? best->bytes / best->ns.median : 0;
 }
 
-const char *cli_limit_name(const char *method)
-{
-	return strncmp(method, "copy", strlen("copy")) == 0 ? "copy limit" : "read limit";
-}
-
-double cli_best_of_limit(const struct tcb_best *best)
-{
-	return best->ns.median > 0 && best->limit_ns.median > 0 ? best->limit_ns.median / best->ns.median : 0;
-}
-
-enum cli_limit_use cli_best_limit_use(const struct tcb_best *best)
-{
-	if (best->limit_ns.hi > LIMIT_NOISY * best->limit_ns.lo)
-		return CLI_LIMIT_NOISY;
-	return cli_best_of_limit(best) > BEYOND_LIMIT ? CLI_LIMIT_BEYOND : CLI_LIMIT_HOLDS;
-}
-
-void cli_best_limit_text(const struct tcb_best *best, char out[CLI_NUMBER_MAX])
-{
-	switch (cli_best_limit_use(best)) {
-	case CLI_LIMIT_HOLDS:
-		cli_text_percent(cli_best_of_limit(best), out);
-		break;
-	case CLI_LIMIT_BEYOND:
-		snprintf(out, CLI_NUMBER_MAX, ">100");
-		break;
-	case CLI_LIMIT_NOISY:
-		snprintf(out, CLI_NUMBER_MAX, "?");
-		break;
-	}
-}
-
 struct finding {
 	const struct tcb_device *device;
 	const struct tcb_problem *problem;
@@ -163,13 +126,14 @@ int cli_best_row_has_hardware_counters(const struct cli_best_row *row)
 static void add_data_row(struct cli_table *table, const struct cli_best_row *row)
 {
 	const struct tcb_best *best = &row->best;
+	const struct cli_limit limit = cli_limit_of(best);
 	char words[TCB_WORDS_TEXT_MAX];
 	const double numbers[] = {
-		best->ns.median,         best->ns.lo,           best->ns.hi,
-		cli_best_gbs(best),      best->limit_ns.median, cli_best_of_limit(best),
-		best->default_ns.median, best->speedup.median,  best->speedup.lo,
-		best->speedup.hi,        best->regret,          best->flip_probability,
-		best->expected_gain,     best->others_busy,     best->held_back,
+		best->ns.median,         best->ns.lo,          best->ns.hi,
+		cli_best_gbs(best),      limit.ns.median,      limit.of_limit.median,
+		best->default_ns.median, best->speedup.median, best->speedup.lo,
+		best->speedup.hi,        best->regret,         best->flip_probability,
+		best->expected_gain,     best->others_busy,    best->held_back,
 	};
 
 	cli_table_cell(table, "%s", best->problem.op_name);
@@ -271,6 +235,7 @@ static json_t *counters_json(const struct cli_best_row *row, int *failed)
 json_t *cli_best_row_json(const struct cli_best_row *row, int *failed)
 {
 	const struct tcb_best *best = &row->best;
+	const struct cli_limit limit = cli_limit_of(best);
 	json_t *object = json_object(), *device = json_object(), *ties = json_array();
 	char reason[TCB_VERDICT_REASON_MAX];
 
@@ -297,11 +262,13 @@ json_t *cli_best_row_json(const struct cli_best_row *row, int *failed)
 	cli_json_set(object, "bytes", cli_json_real(best->bytes), failed);
 	cli_json_set(object, "flops", cli_json_real(best->flops), failed);
 	cli_json_set(object, "gb_per_s", cli_json_real(cli_best_gbs(best)), failed);
-	cli_json_set(object, "limit_ns", cli_json_interval(&best->limit_ns), failed);
+	cli_json_set(object, "limit_ns", cli_json_interval(&limit.ns), failed);
 	cli_json_set(object, "limit_method",
 		     best->limit_ns.median > 0 ? cli_json_text(best->limit_method) : json_null(), failed);
 	cli_json_set(object, "of_limit",
-		     best->limit_ns.median > 0 ? cli_json_real(cli_best_of_limit(best)) : json_null(), failed);
+		     cli_limit_is_known(&limit) ? cli_json_real(limit.of_limit.median) : json_null(), failed);
+	cli_json_set(object, "limit_use",
+		     cli_limit_is_known(&limit) ? json_string(cli_limit_use_text(limit.use)) : json_null(), failed);
 	cli_json_set(object, "default_geometry", cli_json_text(best->default_geometry), failed);
 	cli_json_set(object, "default_ns", cli_json_interval(&best->default_ns), failed);
 	cli_json_set(object, "speedup", cli_json_interval(&best->speedup), failed);

@@ -35,17 +35,6 @@ void cli_best_rows_fini(struct cli_best_rows *rows);
 
 /* Bytes over nanoseconds is GB/s; 0 where the time is not known. */
 double cli_best_gbs(const struct tcb_best *best);
-/* The read limit's time over the best time: 1 is the limit; 0 where it was not measured. */
-double cli_best_of_limit(const struct tcb_best *best);
-enum cli_limit_use {
-	CLI_LIMIT_HOLDS,
-	CLI_LIMIT_BEYOND, /* the kernel took clearly less time than the limit's loop, which is then no limit */
-	CLI_LIMIT_NOISY,  /* the interval of the limit's loop is too wide to say more than that */
-};
-enum cli_limit_use cli_best_limit_use(const struct tcb_best *best);
-void cli_best_limit_text(const struct tcb_best *best, char out[CLI_NUMBER_MAX]); /* per cent, ">100" or "?" */
-/* "copy limit" or "read limit", by the loop that METHOD names. */
-const char *cli_limit_name(const char *method);
 
 /* Every column; best_table.h is for people. */
 enum tcb_status cli_best_rows_csv(const struct cli_best_rows *rows, struct tcb_str *out, struct tcb_error *err);

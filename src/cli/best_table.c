@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/figures.h"
 
 /* --- columns --- */
 
@@ -100,6 +101,7 @@ static void add_verdict(struct cli_table *table, const struct cli_best_row *row)
 static void add_cell(struct cli_table *table, const struct cli_best_row *row, enum column column)
 {
 	const struct tcb_best *best = &row->best;
+	struct cli_limit limit;
 	char number[CLI_NUMBER_MAX] = "", shape[TCB_SHAPE_TEXT_MAX];
 
 	switch (column) {
@@ -132,13 +134,14 @@ static void add_cell(struct cli_table *table, const struct cli_best_row *row, en
 		(void)snprintf(number, sizeof number, "%.4g", cli_best_gbs(best));
 		break;
 	case COLUMN_LIMIT:
-		cli_best_limit_text(best, number);
+		limit = cli_limit_of(best);
+		cli_limit_text(&limit, number);
 		break;
 	case COLUMN_SPEEDUP:
-		cli_text_ratio(best->speedup.median, number);
+		cli_speedup_text(best, number);
 		break;
 	case COLUMN_SPEEDUPS:
-		cli_text_ratio_interval(&best->speedup, number);
+		cli_speedup_interval_text(best, number);
 		break;
 	case COLUMN_TIES:
 		(void)snprintf(number, sizeof number, "%zu", best->tie_count);
@@ -264,7 +267,7 @@ static double number_of(const struct cli_best_row *row, enum column column)
 	case COLUMN_RATE:
 		return cli_best_gbs(best);
 	case COLUMN_LIMIT:
-		return cli_best_of_limit(best);
+		return cli_limit_of(best).of_limit.median;
 	case COLUMN_SPEEDUP:
 	case COLUMN_SPEEDUPS:
 		return best->speedup.median;
@@ -505,35 +508,14 @@ static enum tcb_status add_fitting(const struct cli_best_rows *rows, const struc
 	return TCB_OK;
 }
 
-/* Why the limit of a row is not in the table as it is; NULL where it is. */
-static const char *limit_note(const struct tcb_best *best)
-{
-	switch (cli_best_limit_use(best)) {
-	case CLI_LIMIT_BEYOND:
-		return strstr(best->geometry, "pdl=1")
-			       ? ">100 % LIMIT: the kernel took less time than the loop that only reads the same "
-				 "bytes, because its calls overlap (pdl=1) and those of the loop do not; 'tcbtune "
-				 "bench' times the loop with overlap"
-			       : ">100 % LIMIT: the kernel took less time than the loop that only reads the same "
-				 "bytes, so that loop is no limit here; mostly the problem is so small that starting "
-				 "the loop's threads is most of its time";
-	case CLI_LIMIT_NOISY:
-		return "? % LIMIT: the times of the loop that only reads the same bytes varied by half and more, so "
-		       "the share is not known; measure when the machine is quiet";
-	case CLI_LIMIT_HOLDS:
-		break;
-	}
-	return NULL;
-}
-
 /* Each note once. */
 static void add_limit_notes(const struct cli_best_rows *rows, struct tcb_str *out)
 {
 	for (size_t i = 0; i < rows->count; i++) {
-		const char *note = limit_note(&rows->rows[i].best);
+		const char *note = cli_limit_of(&rows->rows[i].best).note;
 		size_t earlier = 0;
 
-		while (note && earlier < i && limit_note(&rows->rows[earlier].best) != note)
+		while (note && earlier < i && cli_limit_of(&rows->rows[earlier].best).note != note)
 			earlier++;
 		if (note && earlier == i) {
 			tcb_str_add(out, "\n");

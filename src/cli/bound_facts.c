@@ -13,6 +13,7 @@
 
 #include "base/geometry.h"
 #include "base/gpu_table.h"
+#include "cli/figures.h"
 
 /* No launch takes longer: more than that between two limits is the machine's noise. */
 static const double FIXED_NS_MOST = 20e3;
@@ -58,14 +59,6 @@ static int is_same_problem(const struct tcb_best *a, const struct tcb_best *b)
 	       tcb_shape_equal(&a->problem.shape, &b->problem.shape);
 }
 
-/* A ratio of two intervals that were not paired: as wide as their ends allow. */
-static struct tcb_interval share(const struct tcb_interval *part, const struct tcb_interval *whole)
-{
-	if (!(part->median > 0) || !(whole->lo > 0))
-		return (struct tcb_interval){ 0 };
-	return (struct tcb_interval){ part->median / whole->median, part->lo / whole->hi, part->hi / whole->lo };
-}
-
 /* Cold, where all problems read from the same memory: the limit's time less that of its bytes at the best rate. */
 static double fixed_ns(const struct cli_bounds *bounds, const struct tcb_best *best)
 {
@@ -88,7 +81,9 @@ static double fixed_ns(const struct cli_bounds *bounds, const struct tcb_best *b
 
 double cli_core_share(const struct tcb_best *cold, const struct tcb_best *hot)
 {
-	if (!(hot->limit_ns.median > 0) || !(cold->ns.median > 0) || cli_best_of_limit(hot) >= TCB_BOUND_BANDWIDTH)
+	const struct cli_limit limit = cli_limit_of_bytes(hot);
+
+	if (!cli_limit_is_known(&limit) || !(cold->ns.median > 0) || limit.of_limit.median >= TCB_BOUND_BANDWIDTH)
 		return NAN;
 	return hot->ns.median / cold->ns.median;
 }
@@ -158,6 +153,7 @@ void cli_bounds_facts(const struct cli_bounds *bounds, const struct tcb_best *be
 	struct tcb_geometry geometry;
 	const int parsed = tcb_geometry_parse(best->geometry, &geometry, NULL) == TCB_OK;
 	const int isa = parsed ? geometry.knob[TCB_KNOB_ISA] : TCB_KNOB_UNSET;
+	const struct cli_limit limit = cli_limit_of_bytes(best);
 
 	*out = (struct tcb_bottleneck_facts){
 		.is_gpu = best->target.kind == TCB_TARGET_CUDA,
@@ -167,7 +163,8 @@ void cli_bounds_facts(const struct cli_bounds *bounds, const struct tcb_best *be
 		.bytes = best->bytes,
 		.operations = best->flops,
 		.ns = best->ns,
-		.read = share(&best->limit_ns, &best->ns),
+		.read = limit.of_limit,
+		.read_use = limit.use,
 		.fixed_ns = NAN,
 		.core = NAN,
 		.issue = NAN,

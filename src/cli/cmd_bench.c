@@ -14,6 +14,7 @@
 #include "cli/bound_facts.h"
 #include "cli/cli.h"
 #include "cli/emit.h"
+#include "cli/figures.h"
 #include "cli/nearby.h"
 #include "cli/problems.h"
 #include "cli/progress.h"
@@ -265,14 +266,32 @@ static struct tcb_interval inverse(const struct tcb_interval *ratio)
 	return (struct tcb_interval){ 1 / ratio->median, 1 / ratio->hi, 1 / ratio->lo };
 }
 
+static struct cli_limit limit_of(const struct contest *contest, const struct tcb_interval *ns, const char *geometry)
+{
+	return cli_limit_make(cli_limit_name(contest->result.limit_method[contest->state]), ns,
+			      &contest->result.limit_ns[contest->state], geometry);
+}
+
+static struct cli_limit compute_of(const struct contest *contest, const struct tcb_interval *ns, const char *geometry)
+{
+	return cli_limit_make("compute limit", ns, &contest->result.compute_ns[contest->state], geometry);
+}
+
+/* LIMIT's share of the first geometry, whose ends are those of the pairs. */
+static struct tcb_interval first_share(const struct cli_limit *limit, const struct tcb_interval *limit_over_first)
+{
+	const struct tcb_interval paired = inverse(limit_over_first);
+
+	return cli_limit_paired(&limit->of_limit, &paired);
+}
+
 static void add_row(struct cli_table *table, const struct contest *contest, const char *role, const char *geometry,
 		    const struct tcb_interval *ns, const struct tcb_interval *ratio)
 {
 	const struct tcb_problem *problem = &contest->problem->problem;
 	double bytes = contest->problem->op->traffic(problem);
 	double operations = contest->problem->op->flops(problem);
-	const struct tcb_interval *limit = &contest->result.limit_ns[contest->state];
-	const struct tcb_interval *compute = &contest->result.compute_ns[contest->state];
+	const struct cli_limit limit = limit_of(contest, ns, geometry), compute = compute_of(contest, ns, geometry);
 	const int is_wide = table->column_count == WIDE;
 	char text[CLI_NUMBER_MAX];
 
@@ -281,12 +300,12 @@ static void add_row(struct cli_table *table, const struct contest *contest, cons
 	cli_table_cell(table, "%s", text);
 	if (is_wide)
 		cli_table_cell(table, "%.2f", ns->median > 0 ? bytes / ns->median : 0);
-	cli_text_percent(limit->median > 0 ? limit->median / ns->median : 0, text);
+	cli_limit_text(&limit, text);
 	cli_table_cell(table, "%s", text);
 	if (is_wide)
 		cli_table_cell(table, "%.2f", ns->median > 0 ? operations / ns->median : 0);
-	cli_text_percent(compute->median > 0 ? compute->median / ns->median : 0, text);
-	cli_table_cell(table, "%s", compute->median > 0 ? text : "-");
+	cli_limit_text(&compute, text);
+	cli_table_cell(table, "%s", text);
 	cli_text_ratio_interval(ratio, text);
 	cli_table_cell(table, "%s", text);
 	cli_table_note(table, geometry);
@@ -350,9 +369,11 @@ static void add_json(struct benching *run, struct contest *contest)
 	const struct tcb_bench_result *result = &contest->result;
 	const struct tcb_problem *problem = &contest->problem->problem;
 	enum tcb_state state = contest->state;
-	struct tcb_interval of_limit = inverse(&result->limit_ratio[state]);
-	struct tcb_interval of_overlap = inverse(&result->overlap_ratio[state]);
-	struct tcb_interval of_compute = inverse(&result->compute_ratio[state]);
+	const struct cli_limit limit = limit_of(contest, &result->ns[state][0], "");
+	const struct cli_limit compute = compute_of(contest, &result->ns[state][0], "");
+	const struct tcb_interval of_limit = first_share(&limit, &result->limit_ratio[state]);
+	const struct tcb_interval of_overlap = inverse(&result->overlap_ratio[state]);
+	const struct tcb_interval of_compute = first_share(&compute, &result->compute_ratio[state]);
 	double bytes = contest->problem->op->traffic(problem);
 	json_t *object = json_object(), *rows = json_array();
 	char text[TCB_GEOMETRY_TEXT_MAX];
@@ -376,6 +397,9 @@ static void add_json(struct benching *run, struct contest *contest)
 	cli_json_set(object, "limit_method", cli_json_text(result->limit_method[state]), &run->failed);
 	cli_json_set(object, "limit_gb_per_s", cli_json_real(bytes / result->limit_ns[state].median), &run->failed);
 	cli_json_set(object, "of_limit", cli_json_interval(&of_limit), &run->failed);
+	cli_json_set(object, "limit_use",
+		     cli_limit_is_known(&limit) ? json_string(cli_limit_use_text(limit.use)) : json_null(),
+		     &run->failed);
 	cli_json_set(object, "overlap_ns", cli_json_interval(&result->overlap_ns[state]), &run->failed);
 	cli_json_set(object, "of_overlap", cli_json_interval(&of_overlap), &run->failed);
 	cli_json_set(object, "operations", cli_json_real(contest->problem->op->flops(problem)), &run->failed);
@@ -424,9 +448,12 @@ static void add_bounds(struct benching *run, struct contest contests[TCB_STATE_C
 
 		cli_bounds_facts(&run->bounds, &best[s], contests[s].stored.counters, contests[s].stored.counter_count,
 				 &facts);
-		facts.read = inverse(&result->limit_ratio[s]);
+		const struct cli_limit limit = limit_of(&contests[s], &best[s].ns, best[s].geometry);
+		const struct cli_limit compute = compute_of(&contests[s], &best[s].ns, best[s].geometry);
+
+		facts.read = first_share(&limit, &result->limit_ratio[s]);
 		if (result->compute_ns[s].median > 0) {
-			facts.compute = inverse(&result->compute_ratio[s]);
+			facts.compute = first_share(&compute, &result->compute_ratio[s]);
 			facts.compute_source = "measured";
 		}
 		facts.core = facts.is_gpu ? NAN : cli_core_share(&best[TCB_COLD], &best[TCB_HOT]);

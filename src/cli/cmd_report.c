@@ -9,6 +9,7 @@
 #include "cli/best_table.h"
 #include "cli/bound_facts.h"
 #include "cli/cli.h"
+#include "cli/figures.h"
 #include "cli/html_report.h"
 #include "cli/nearby.h"
 #include "cli/setup.h"

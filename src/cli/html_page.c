@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/build_info.h"
+#include "cli/figures.h"
 #include "cli/html_library.h"
 #include "cli/html_plots.h"
 
@@ -45,6 +46,7 @@ static void add_summary_row(const struct cli_html_source *source, size_t i, stru
 {
 	const struct cli_best_row *row = &source->rows->rows[i];
 	const struct tcb_best *best = &row->best;
+	const struct cli_limit limit = cli_limit_of(best);
 	const char *verdict = tcb_verdict_text(row->verdict);
 	struct tcb_bottleneck found;
 	char shape[TCB_SHAPE_TEXT_MAX], share[CLI_NUMBER_MAX];
@@ -63,8 +65,8 @@ static void add_summary_row(const struct cli_html_source *source, size_t i, stru
 	tcb_str_addf(out, "</td><td>%s</td>", tcb_state_text(best->state));
 	add_interval(out, &best->ns, 1e3, "%.4g [%.4g, %.4g]");
 	tcb_str_addf(out, "<td class=\"n\">%.4g</td>", cli_best_gbs(best));
-	cli_best_limit_text(best, share);
-	if (cli_best_of_limit(best) > 0) {
+	cli_limit_text(&limit, share);
+	if (cli_limit_is_known(&limit)) {
 		tcb_str_add(out, "<td class=\"n\">");
 		cli_html_text(out, share);
 		tcb_str_add(out, "</td>");

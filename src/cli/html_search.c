@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/stats.h"
+#include "cli/figures.h"
 #include "cli/html_plots.h"
 
 enum { MOMENTS = 48, BINS = 40, FINALISTS_MAX = 8 };

@@ -226,6 +226,22 @@ static double estimate_limit_ns(const struct cli_model_plan *plan, const struct 
 	return bytes > 0 ? ns / bytes * item->problem.op->traffic(&item->problem.problem) : 0;
 }
 
+static struct tcb_interval exactly(double ns)
+{
+	return (struct tcb_interval){ ns, ns, ns };
+}
+
+/* What ITEM's time is of its limit: of a tuned one the figure of its row. */
+static struct cli_limit limit_of(const struct cli_model_problem *item)
+{
+	const struct tcb_interval ns = exactly(item->tuned_ns), limit = exactly(item->limit_ns);
+
+	if (item->known >= CLI_KNOWN_THIN)
+		return cli_limit_of(&item->best);
+	return cli_limit_make("read limit", &ns, item->known == CLI_KNOWN_MISSING ? &limit : &item->best.limit_ns,
+			      item->best.default_geometry);
+}
+
 enum tcb_status cli_model_plan_look(struct cli_model_plan *plan, struct tcb_db *db, const struct tcb_device *device,
 				    int is_modelled, struct tcb_error *err)
 {
@@ -251,10 +267,11 @@ enum tcb_status cli_model_plan_look(struct cli_model_plan *plan, struct tcb_db *
 
 		if (!(item->limit_ns > 0))
 			item->limit_ns = estimate_limit_ns(plan, item);
-		if (item->default_ns > 0)
-			continue;
-		item->default_ns = item->tuned_ns = estimate_ns(plan, item);
-		item->is_estimated = 1;
+		if (!(item->default_ns > 0)) {
+			item->default_ns = item->tuned_ns = estimate_ns(plan, item);
+			item->is_estimated = 1;
+		}
+		item->limit = limit_of(item);
 	}
 	return TCB_OK;
 }
@@ -267,7 +284,8 @@ int cli_model_is_open(const struct cli_model_problem *item, int is_modelled)
 struct cli_projection cli_model_project(const struct cli_model_plan *plan, size_t token_index, int is_modelled)
 {
 	struct cli_projection made = { 0 };
-	int is_known = 1, is_limited = 1;
+	struct tcb_interval ns, limit_ns;
+	int is_known = 1, is_limited = 1, is_noisy = 0;
 
 	for (size_t i = 0; i < plan->count; i++) {
 		const struct cli_model_problem *item = &plan->list[i];
@@ -281,6 +299,7 @@ struct cli_projection cli_model_project(const struct cli_model_plan *plan, size_
 		made.tuned_ns += calls * item->tuned_ns;
 		made.default_ns += calls * item->default_ns;
 		made.limit_ns += calls * item->limit_ns;
+		is_noisy |= item->limit.use == TCB_LIMIT_NOISY;
 		is_known &= item->default_ns > 0;
 		is_limited &= item->limit_ns > 0;
 	}
@@ -288,5 +307,10 @@ struct cli_projection cli_model_project(const struct cli_model_plan *plan, size_
 		made.tuned_ns = made.default_ns = 0;
 	if (!is_limited)
 		made.limit_ns = 0;
+	ns = exactly(made.tuned_ns);
+	limit_ns = exactly(made.limit_ns);
+	made.limit = cli_limit_make("read limit", &ns, &limit_ns, "");
+	if (is_noisy)
+		made.limit.use = TCB_LIMIT_NOISY;
 	return made;
 }

@@ -6,6 +6,7 @@
 #ifndef TCB_CLI_MODEL_PLAN_H
 #define TCB_CLI_MODEL_PLAN_H
 
+#include "cli/figures.h"
 #include "cli/model_shapes.h"
 #include "cli/problems.h"
 #include "db/db.h"
@@ -36,9 +37,10 @@ struct cli_model_problem {
 	enum cli_known known;
 	struct tcb_best best; /* unless MISSING */
 	double tuned_ns, default_ns,
-		limit_ns;  /* of a call; 0: not known.  Tuned is the default where nothing is proven. */
-	int is_estimated;  /* from other problems' default times */
-	char failure[200]; /* of its sweep in this run; empty: none */
+		limit_ns;       /* of a call; 0: not known.  Tuned is the default where nothing is proven. */
+	struct cli_limit limit; /* what tuned_ns is of it */
+	int is_estimated;       /* from other problems' default times */
+	char failure[200];      /* of its sweep in this run; empty: none */
 };
 
 struct cli_model_plan {
@@ -51,6 +53,7 @@ struct cli_model_plan {
 /* The time of all products at one count of tokens. */
 struct cli_projection {
 	double tuned_ns, default_ns, limit_ns; /* 0: not known, since that of some problem is not */
+	struct cli_limit limit;                /* known as badly as the worst known of them */
 	size_t problems, proven, estimated;
 };
 

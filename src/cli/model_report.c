@@ -128,13 +128,27 @@ static void add_time(struct cli_table *table, const char *sign, double ns)
 		cli_table_cell(table, "-");
 }
 
-static void add_quotient(struct cli_table *table, const char *format, double over, double under)
+static void add_ratio(struct cli_table *table, double over, double under)
 {
-	char text[CLI_NUMBER_MAX] = "-";
+	char text[CLI_NUMBER_MAX];
 
-	if (over > 0 && under > 0)
-		(void)snprintf(text, sizeof text, format[0] == '%' ? "%.1f" : "%.2f",
-			       (format[0] == '%' ? 100 : 1) * over / under);
+	cli_text_ratio(over > 0 && under > 0 ? over / under : 0, text);
+	cli_table_cell(table, "%s", text);
+}
+
+static void add_percent(struct cli_table *table, double part, double whole)
+{
+	char text[CLI_NUMBER_MAX];
+
+	cli_text_percent(part > 0 && whole > 0 ? part / whole : 0, text);
+	cli_table_cell(table, "%s", text);
+}
+
+static void add_of_limit(struct cli_table *table, const struct cli_limit *limit)
+{
+	char text[CLI_NUMBER_MAX];
+
+	cli_limit_text(limit, text);
 	cli_table_cell(table, "%s", text);
 }
 
@@ -162,10 +176,10 @@ static enum tcb_status add_times(const struct cli_model_told *told, size_t t, st
 		cli_table_cell(&table, "%.0f", item->calls[t]);
 		add_time(&table, item->is_estimated ? "~" : "", item->tuned_ns);
 		add_time(&table, item->is_estimated ? "~" : "", item->default_ns);
-		add_quotient(&table, "x", item->default_ns, item->tuned_ns);
-		add_quotient(&table, "%", item->limit_ns, item->tuned_ns);
+		add_ratio(&table, item->default_ns, item->tuned_ns);
+		add_of_limit(&table, &item->limit);
 		add_time(&table, "", item->limit_ns);
-		add_quotient(&table, "%", item->calls[t] * item->tuned_ns, all.tuned_ns);
+		add_percent(&table, item->calls[t] * item->tuned_ns, all.tuned_ns);
 		cli_table_cell(&table, "%s%s%s", cli_known_text(item->known), item->is_estimated ? ", estimated" : "",
 			       item->failure[0] ? ", failed" : "");
 	}
@@ -202,9 +216,9 @@ static enum tcb_status add_projections(const struct cli_model_told *told, struct
 		cli_table_cell(&table, "%s", told->plan->tokens[t] == 1 ? "decode" : "prompt");
 		add_rate(&table, per_second(told->plan, t, made.tuned_ns));
 		add_rate(&table, per_second(told->plan, t, made.default_ns));
-		add_quotient(&table, "x", made.default_ns, made.tuned_ns);
+		add_ratio(&table, made.default_ns, made.tuned_ns);
 		add_rate(&table, per_second(told->plan, t, made.limit_ns));
-		add_quotient(&table, "%", made.limit_ns, made.tuned_ns);
+		add_of_limit(&table, &made.limit);
 		cli_table_cell(&table, "%zu of %zu", made.proven, made.problems);
 	}
 	status = cli_table_render(&table, CLI_TABLE_TEXT, out, err);

@@ -57,6 +57,11 @@ static enum answer is_share_reached(double share, double limit)
 	return share >= limit ? REACHED : NOT_REACHED;
 }
 
+static int has_read_limit(const struct tcb_bottleneck_facts *facts)
+{
+	return facts->read.median > 0 && facts->read_use == TCB_LIMIT_HOLDS;
+}
+
 static void find_roofline(const struct tcb_bottleneck_facts *facts, struct tcb_roofline *out)
 {
 	const double ns = facts->ns.median > 0 ? facts->ns.median : NAN;
@@ -64,7 +69,7 @@ static void find_roofline(const struct tcb_bottleneck_facts *facts, struct tcb_r
 	out->intensity = facts->bytes > 0 ? facts->operations / facts->bytes : NAN;
 	out->byte_rate = facts->bytes / ns;
 	out->operation_rate = facts->operations / ns;
-	out->byte_limit = facts->read.median > 0 ? out->byte_rate / facts->read.median : NAN;
+	out->byte_limit = has_read_limit(facts) ? out->byte_rate / facts->read.median : NAN;
 	out->operation_limit = facts->compute.median > 0 ? out->operation_rate / facts->compute.median : NAN;
 	out->ridge = out->operation_limit / out->byte_limit;
 }
@@ -75,11 +80,23 @@ static void add_share(char *text, const struct tcb_interval *share, const char *
 		add(text, "%.0f %% of %s", 100 * share->median, of);
 }
 
+static void add_read(char *text, const struct tcb_bottleneck_facts *facts)
+{
+	const char *of = facts->state == TCB_COLD ? "the read limit" : "the hot read limit";
+
+	if (has_read_limit(facts))
+		add_share(text, &facts->read, of);
+	else if (facts->read.median > 0 && facts->read_use == TCB_LIMIT_BEYOND)
+		add(text, ">100 %% of %s, whose loop is slower and so no limit here", of);
+	else if (facts->read.median > 0)
+		add(text, "? %% of %s, whose times varied by half and more", of);
+}
+
 static void add_evidence(const struct tcb_bottleneck_facts *facts, char *text)
 {
 	char compute[96];
 
-	add_share(text, &facts->read, facts->state == TCB_COLD ? "the read limit" : "the hot read limit");
+	add_read(text, facts);
 	if (facts->is_overlapped)
 		add(text, "calls overlap (pdl=1) and those of the limit do not");
 	if (facts->fixed_ns >= WORTH_A_WORD * facts->ns.median)
@@ -135,6 +152,12 @@ static void say_unknown(const struct tcb_bottleneck_facts *facts, const struct a
 {
 	if (is->read == NOT_KNOWN && !(facts->read.median > 0))
 		add(text, "a sweep or 'tcbtune bench' measures the read limit");
+	else if (facts->read_use == TCB_LIMIT_NOISY)
+		add(text, "measure the read limit again when the machine is quiet");
+	else if (facts->read_use == TCB_LIMIT_BEYOND && facts->is_overlapped)
+		add(text, "'tcbtune bench' times the limit's loop with overlapping calls, too");
+	else if (facts->read_use == TCB_LIMIT_BEYOND)
+		add(text, "a larger problem, in which the start of the limit's loop does not count");
 	else if (is->read == NOT_KNOWN)
 		add(text,
 		    "the share of the read limit is known as %.0f to %.0f %%, and %.0f %% is what decides: a quieter "
@@ -156,10 +179,14 @@ static enum tcb_bottleneck_kind kind_of(const struct tcb_bottleneck_facts *facts
 {
 	if (is->launch == REACHED)
 		return TCB_BOTTLENECK_LAUNCH;
-	if (is->read != NOT_REACHED)
-		return is->read == REACHED ? TCB_BOTTLENECK_BANDWIDTH : TCB_BOTTLENECK_UNKNOWN;
+	if (is->read == REACHED)
+		return TCB_BOTTLENECK_BANDWIDTH;
+	if (is->read == NOT_KNOWN && facts->read_use != TCB_LIMIT_BEYOND)
+		return TCB_BOTTLENECK_UNKNOWN;
 	if (is->compute == REACHED || is->issue == REACHED || is->core == REACHED)
 		return TCB_BOTTLENECK_ISSUE;
+	if (is->read == NOT_KNOWN)
+		return TCB_BOTTLENECK_UNKNOWN;
 	/* Nothing is kept busy.  A GPU's counter sees all instructions, but not how long one for matrices takes. */
 	if (facts->is_gpu)
 		return is->issue == NOT_REACHED && (!facts->is_matrix || is->compute == NOT_REACHED)
@@ -172,7 +199,7 @@ void tcb_bottleneck_find(const struct tcb_bottleneck_facts *facts, struct tcb_bo
 {
 	const struct answers is = {
 		.launch = is_share_reached(facts->fixed_ns / facts->ns.median, TCB_BOUND_LAUNCH),
-		.read = is_reached(&facts->read, TCB_BOUND_BANDWIDTH),
+		.read = has_read_limit(facts) ? is_reached(&facts->read, TCB_BOUND_BANDWIDTH) : NOT_KNOWN,
 		.compute = is_reached(&facts->compute, TCB_BOUND_COMPUTE),
 		.issue = is_share_reached(facts->issue, TCB_BOUND_ISSUE),
 		/* Between the two the time is both the core's and the memory's. */

@@ -31,6 +31,13 @@ enum tcb_bottleneck_kind {
 #define TCB_BOUND_CORE 0.8
 #define TCB_BOUND_MEMORY 0.6
 
+/* How far a limit that was timed beside a kernel says something of it. */
+enum tcb_limit_use {
+	TCB_LIMIT_HOLDS,
+	TCB_LIMIT_BEYOND, /* the kernel took clearly less time than the limit's loop, which is then no limit */
+	TCB_LIMIT_NOISY,  /* the interval of the limit's loop is too wide to say more than that */
+};
+
 /* Intervals with median 0 and numbers that are NaN are not known. */
 struct tcb_bottleneck_facts {
 	int is_gpu;
@@ -40,6 +47,7 @@ struct tcb_bottleneck_facts {
 	double bytes, operations;    /* compulsory, of one call */
 	struct tcb_interval ns;      /* of one call */
 	struct tcb_interval read;    /* the read (or copy) limit's time over the call's */
+	enum tcb_limit_use read_use; /* only where it HOLDS anything follows from READ */
 	struct tcb_interval compute; /* the same arithmetic's time over the call's, where nothing else is done */
 	const char *compute_source;  /* "measured", or whose specification it is */
 	double fixed_ns;             /* of a call's time, what the limit's loop takes whatever it reads */

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * In: times as they are stored or were just measured.  Out: shares and ratios,
+ * and whether a share says anything: a limit whose loop took longer than the
+ * kernel is no limit, and one that varied by half is not known.
+ */
+#include "cli/figures.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A kernel may come out slightly above 100 %: it is another access pattern (docs/measuring.md). */
+static const double BEYOND_LIMIT = 1.1;
+/* Ends of the interval of the limit's loop: from this ratio on, a share of it says nothing. */
+static const double LIMIT_NOISY = 1.5;
+
+static const char *note_of(enum tcb_limit_use use, const char *geometry)
+{
+	switch (use) {
+	case TCB_LIMIT_BEYOND:
+		return strstr(geometry, "pdl=1")
+			       ? ">100 % LIMIT: the kernel took less time than the loop that only reads the same "
+				 "bytes, because its calls overlap (pdl=1) and those of the loop do not; 'tcbtune "
+				 "bench' times the loop with overlap"
+			       : ">100 % LIMIT: the kernel took less time than the loop that only reads the same "
+				 "bytes, so that loop is no limit here; mostly the problem is so small that starting "
+				 "the loop's threads is most of its time";
+	case TCB_LIMIT_NOISY:
+		return "? % LIMIT: the times of the loop that only reads the same bytes varied by half and more, so "
+		       "the share is not known; measure when the machine is quiet";
+	case TCB_LIMIT_HOLDS:
+		break;
+	}
+	return NULL;
+}
+
+static enum tcb_limit_use use_of(const struct cli_limit *limit)
+{
+	if (limit->ns.hi > LIMIT_NOISY * limit->ns.lo)
+		return TCB_LIMIT_NOISY;
+	return limit->of_limit.median > BEYOND_LIMIT ? TCB_LIMIT_BEYOND : TCB_LIMIT_HOLDS;
+}
+
+/* Of two intervals that were not paired: as wide as their ends allow. */
+static struct tcb_interval quotient(const struct tcb_interval *over, const struct tcb_interval *under)
+{
+	if (!(over->median > 0) || !(under->lo > 0))
+		return (struct tcb_interval){ 0 };
+	return (struct tcb_interval){ over->median / under->median, over->lo / under->hi, over->hi / under->lo };
+}
+
+struct cli_limit cli_limit_make(const char *name, const struct tcb_interval *ns, const struct tcb_interval *limit_ns,
+				const char *geometry)
+{
+	struct cli_limit limit = { .name = name, .ns = *limit_ns, .of_limit = quotient(limit_ns, ns) };
+
+	limit.use = use_of(&limit);
+	limit.note = cli_limit_is_known(&limit) ? note_of(limit.use, geometry) : NULL;
+	return limit;
+}
+
+int cli_limit_is_known(const struct cli_limit *limit)
+{
+	return limit->of_limit.median > 0;
+}
+
+const char *cli_limit_name(const char *method)
+{
+	return strncmp(method, "copy", strlen("copy")) == 0 ? "copy limit" : "read limit";
+}
+
+struct cli_limit cli_limit_of_bytes(const struct tcb_best *best)
+{
+	return cli_limit_make(cli_limit_name(best->limit_method), &best->ns, &best->limit_ns, best->geometry);
+}
+
+/* The one place that says which limit a row is held against. */
+struct cli_limit cli_limit_of(const struct tcb_best *best)
+{
+	return cli_limit_of_bytes(best);
+}
+
+void cli_limit_text(const struct cli_limit *limit, char out[CLI_NUMBER_MAX])
+{
+	if (!cli_limit_is_known(limit)) {
+		strcpy(out, "-");
+		return;
+	}
+	switch (limit->use) {
+	case TCB_LIMIT_HOLDS:
+		cli_text_percent(limit->of_limit.median, out);
+		break;
+	case TCB_LIMIT_BEYOND:
+		strcpy(out, ">100");
+		break;
+	case TCB_LIMIT_NOISY:
+		strcpy(out, "?");
+		break;
+	}
+}
+
+const char *cli_limit_use_text(enum tcb_limit_use use)
+{
+	static const char *const texts[] = {
+		[TCB_LIMIT_HOLDS] = "holds",
+		[TCB_LIMIT_BEYOND] = "beyond",
+		[TCB_LIMIT_NOISY] = "noisy",
+	};
+
+	return texts[use];
+}
+
+struct tcb_interval cli_limit_paired(const struct tcb_interval *of_limit, const struct tcb_interval *paired)
+{
+	struct tcb_interval share = *of_limit;
+
+	if (share.median > 0 && paired->median > 0) {
+		share.lo = paired->lo < share.median ? paired->lo : share.median;
+		share.hi = paired->hi > share.median ? paired->hi : share.median;
+	}
+	return share;
+}
+
+void cli_speedup_text(const struct tcb_best *best, char out[CLI_NUMBER_MAX])
+{
+	cli_text_ratio(best->speedup.median, out);
+}
+
+void cli_speedup_interval_text(const struct tcb_best *best, char out[CLI_NUMBER_MAX])
+{
+	cli_text_ratio_interval(&best->speedup, out);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The figures of a result that several commands show: % LIMIT and x DEFAULT.
+ * `report`, `model`, `bench`, `lookup --explain`, the HTML page and the words of
+ * what binds a kernel all take them from here, so that they agree.
+ */
+#ifndef TCB_CLI_FIGURES_H
+#define TCB_CLI_FIGURES_H
+
+#include "cli/emit.h"
+#include "db/db.h"
+#include "search/bottleneck.h"
+
+/* A time held against the limit of its bytes or of its arithmetic. */
+struct cli_limit {
+	const char *name;             /* "read limit", static */
+	struct tcb_interval ns;       /* what the limit's loop takes */
+	struct tcb_interval of_limit; /* that over the kernel's time: the median is the quotient of both medians, the
+				       * ends are those that the two intervals allow; zeros: not known */
+	enum tcb_limit_use use;
+	const char *note; /* why the share is not shown as a number, static; NULL where it is */
+};
+
+/* A kernel of GEOMETRY (text) that takes NS against a loop of NAME that takes LIMIT_NS. */
+struct cli_limit cli_limit_make(const char *name, const struct tcb_interval *ns, const struct tcb_interval *limit_ns,
+				const char *geometry);
+/* "copy limit" or "read limit", by the loop that METHOD names. */
+const char *cli_limit_name(const char *method);
+/* Of BEST against the loop that only reads (or copies) the same bytes. */
+struct cli_limit cli_limit_of_bytes(const struct tcb_best *best);
+/* % LIMIT of BEST: against the limit that takes longest of those that were measured. */
+struct cli_limit cli_limit_of(const struct tcb_best *best);
+int cli_limit_is_known(const struct cli_limit *limit);
+void cli_limit_text(const struct cli_limit *limit, char out[CLI_NUMBER_MAX]); /* per cent, ">100", "?" or "-" */
+const char *cli_limit_use_text(enum tcb_limit_use use);                       /* "beyond" */
+/* PAIRED's ends around SHARE's median, which stays; widened where it is outside of them. */
+struct tcb_interval cli_limit_paired(const struct tcb_interval *of_limit, const struct tcb_interval *paired);
+
+/* x DEFAULT, paired: "1.531". */
+void cli_speedup_text(const struct tcb_best *best, char out[CLI_NUMBER_MAX]);
+/* "1.531 [1.502, 1.554]" */
+void cli_speedup_interval_text(const struct tcb_best *best, char out[CLI_NUMBER_MAX]);
+
+#endif
