@@ -5,6 +5,7 @@
 # known machine starts tuned: the winners of all databases in results/ whose
 # kernels are still those of TCBTUNE, with four geometries of each tie set.
 #   scripts/make-system-db.sh TCBTUNE OUT
+# OUT.judged is what was found out about their kernels (src/kernels/judged.h).
 # It says for each device how many winners are current and how many stale, and
 # how large OUT is.  The same results and the same kernels make the same bytes.
 set -eu
@@ -53,7 +54,13 @@ for device, (current, stale) in sorted(counts.items()):
     print(f"{device}: {current} winners current, {stale} stale")
 print(f"all: {sum(c for c, _ in counts.values())} current, {sum(s for _, s in counts.values())} stale")
 END
-mkdir -p "$(dirname "$out")"
+# Beside it what was found out about its kernels, so that no reader needs to write them all again.
+mkdir -p "$(dirname "$out")" cache/tcbtune
+rm -f "$out.judged"
+XDG_CACHE_HOME=$work/cache "$tcbtune" report --db system.db --format csv --out report.csv
+[ -f cache/tcbtune/kernels.judged ] || : >cache/tcbtune/kernels.judged
+cp cache/tcbtune/kernels.judged "$out.judged"
+chmod 644 "$out.judged"
 cp system.db "$out.tmp"
 mv "$out.tmp" "$out"
 echo "$(wc -c <"$out") bytes"

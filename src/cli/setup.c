@@ -9,9 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/emit.h"
 #include "kernels/constraint.h"
+#include "kernels/judged.h"
 
 enum { CPUS_MAX = sizeof((struct tcb_place *)NULL)->cpus / sizeof(int) };
 
@@ -206,11 +208,48 @@ enum tcb_status cli_find_geometry(const struct tcb_op *op, const struct tcb_prob
 	return op->plan(problem, out, &plan, err);
 }
 
+/* Where it is remembered which results of GPUs are of today's kernels: a file of the user's cache folder, which is
+ * made; 0: there is no place. */
+static int judged_path(char out[CLI_PATH_MAX])
+{
+	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	const int is_cache = cache && *cache == '/', is_home = home && *home == '/';
+	int length;
+
+	if (!is_cache && !is_home)
+		return 0;
+	length = snprintf(out, CLI_PATH_MAX, "%s%s/tcbtune", is_cache ? cache : home, is_cache ? "" : "/.cache");
+	if (length + 16 >= CLI_PATH_MAX)
+		return 0;
+	*strrchr(out, '/') = '\0';
+	(void)mkdir(out, 0700);
+	out[strlen(out)] = '/';
+	(void)mkdir(out, 0700);
+	strcat(out, "/kernels.judged");
+	return 1;
+}
+
+/* What earlier commands found out, and what was installed with the system's database. */
+static void read_judged(void)
+{
+	char path[CLI_PATH_MAX], system[CLI_PATH_MAX + 16];
+
+	tcb_judged_begin(tcb_kernels_id());
+	if (judged_path(path))
+		tcb_judged_read(path);
+	if (tcb_db_system_path(path, sizeof path)) {
+		snprintf(system, sizeof system, "%s%s", path, TCB_JUDGED_SUFFIX);
+		tcb_judged_read(system);
+	}
+}
+
 enum tcb_status cli_open_db(const char *option, enum tcb_db_mode mode, char path_out[CLI_PATH_MAX], struct tcb_db **out,
 			    struct tcb_error *err)
 {
 	TCB_TRY(tcb_db_path(option, mode, path_out, CLI_PATH_MAX, err));
-	return tcb_db_open(path_out, mode, out, err);
+	TCB_TRY(tcb_db_open(path_out, mode, out, err));
+	read_judged();
+	return TCB_OK;
 }
 
 enum tcb_status cli_check_out_db(const char *out, const char *option, struct tcb_error *err)
@@ -232,10 +271,13 @@ void cli_close_db(struct tcb_db *db)
 {
 	const char *first = "";
 	size_t count = db ? tcb_db_unreadable(db, &first) : 0;
+	char path[CLI_PATH_MAX];
 
 	if (count)
 		cli_say("%zu row%s of the database cannot be read and %s left out, the first: %s; 'tcbtune db check' "
 			"names all",
 			count, count == 1 ? "" : "s", count == 1 ? "was" : "were", first);
 	tcb_db_close(db);
+	if (judged_path(path))
+		tcb_judged_write(path);
 }

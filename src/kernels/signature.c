@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "kernels/constraint.h"
+#include "kernels/judged.h"
 #include "ptx/text/text.h"
 
 static void describe_tensor(const struct tcb_tensor *tensor, struct tcb_str *out)
@@ -136,20 +137,39 @@ enum tcb_status tcb_candidate_identify(const struct tcb_problem *problem, const 
 	return status;
 }
 
+/* Of a GPU's candidate: writes its kernel.  What memory is too short for is not known. */
+static enum tcb_judgement judge(const struct tcb_problem *problem, const struct tcb_target *target,
+				const struct tcb_geometry *geometry, const char *signature,
+				struct tcb_packings *packings)
+{
+	char name[TCB_VARIANT_NAME_MAX], today[TCB_SIGNATURE_MAX];
+	/* A database may come from anyone: nothing illegal is asked of an emitter. */
+	if (tcb_constraint_violated(problem->op, problem, target, geometry, 1, NULL))
+		return TCB_JUDGED_OTHER;
+	const enum tcb_status status = tcb_candidate_identify(problem, target, geometry, packings, name, today, NULL);
+	if (status == TCB_E_NOMEM)
+		return TCB_JUDGED_NOT;
+	return status == TCB_OK && strcmp(today, signature) == 0 ? TCB_JUDGED_CURRENT : TCB_JUDGED_OTHER;
+}
+
 int tcb_candidate_is_current(const struct tcb_problem *problem, const struct tcb_target *target,
 			     const struct tcb_geometry *geometry, const char *signature, struct tcb_packings *packings)
 {
 	const struct tcb_variant *variant = tcb_variant_find(problem->op, problem->contract, geometry);
-	char name[TCB_VARIANT_NAME_MAX], today[TCB_SIGNATURE_MAX];
 	if (!variant)
 		return 0;
 	if (tcb_signature_is_proven(problem->op, variant, signature))
 		return 1;
-	/* A database may come from anyone: nothing illegal is asked of an emitter. */
-	if (!variant->signature && tcb_constraint_violated(problem->op, problem, target, geometry, 1, NULL))
-		return 0;
-	return tcb_candidate_identify(problem, target, geometry, packings, name, today, NULL) == TCB_OK &&
-	       strcmp(today, signature) == 0;
+	if (variant->signature)
+		return strcmp(variant->signature, signature) == 0;
+	const uint64_t claim = tcb_judged_claim(problem, target, geometry, signature);
+	enum tcb_judgement found = tcb_judged_find(claim);
+	if (found == TCB_JUDGED_NOT) {
+		found = judge(problem, target, geometry, signature, packings);
+		if (found != TCB_JUDGED_NOT)
+			tcb_judged_add(claim, found == TCB_JUDGED_CURRENT);
+	}
+	return found == TCB_JUDGED_CURRENT;
 }
 
 /* --- many --- */

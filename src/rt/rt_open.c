@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "kernels/judged.h"
 #include "rt/rt_plan.h"
 #include "rt/runtime.h"
 
@@ -71,6 +73,18 @@ static enum tcb_status read_database(struct tcbrt *rt, const struct tcb_db_stamp
 	return TCB_OK;
 }
 
+/* What was found out about the kernels of an installed database when it was made. */
+static void read_judged(const char *database)
+{
+	char path[sizeof(((struct rt_layer *)NULL)->path) + sizeof(TCB_JUDGED_SUFFIX)];
+
+	(void)snprintf(path, sizeof(path), "%s" TCB_JUDGED_SUFFIX, database);
+	if (access(path, R_OK) != 0)
+		return;
+	tcb_judged_begin(tcb_kernels_id());
+	tcb_judged_read(path);
+}
+
 static enum tcb_status load(struct tcbrt *rt, const char *path, int is_system, struct tcb_error *err)
 {
 	struct rt_layer layer = { .is_system = is_system };
@@ -79,6 +93,7 @@ static enum tcb_status load(struct tcbrt *rt, const char *path, int is_system, s
 	enum tcb_status status = TCB_OK;
 
 	(void)snprintf(layer.path, sizeof(layer.path), "%s", path);
+	read_judged(path);
 	/* Before it is read: what is written meanwhile makes the snapshot stale. */
 	if (tcb_db_stamp_take(path, &stamp, &is_settled) == 0)
 		rt_snapshot_load(path, &stamp, rt_stamp_library(rt), &layer);
