@@ -40,8 +40,9 @@ size_t tcb_db_unreadable(const struct tcb_db *db, const char **first_out);
 enum tcb_status tcb_db_path(const char *option, enum tcb_db_mode mode, char *out, size_t capacity,
 			    struct tcb_error *err);
 
-/* The database that belongs to the installation, below the user's: TCBTUNE_SYSTEM_DB, else tcbtune/system.db in the
- * data folder of the prefix.  0: none (the variable is empty, or there is no such file and nobody asked for it). */
+/* The database that belongs to the installation, below the user's: TCBTUNE_SYSTEM_DB, else share/tcbtune/system.db of
+ * the prefix that this code was loaded from, else of the prefix that it was built for.  0: none (the variable is empty,
+ * or there is no such file and nobody asked for it). */
 int tcb_db_system_path(char *out, size_t capacity);
 
 /* What one sweep is, for the rows device, build, op, problem and sweep. */
