@@ -6,10 +6,10 @@
 #include "cli/best_rows.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/figures.h"
 #include "kernels/signature.h"
 
 struct cli_best_row *cli_best_rows_add(struct cli_best_rows *rows, const struct tcb_best *best)
@@ -25,9 +25,29 @@ struct cli_best_row *cli_best_rows_add(struct cli_best_rows *rows, const struct 
 	struct cli_best_row *row = &rows->rows[rows->count++];
 	memset(row, 0, sizeof *row);
 	row->best = *best;
+	snprintf(row->device_label, sizeof row->device_label, "%s", best->device_name);
 	row->is_stale = cli_best_is_stale(best);
 	row->verdict = tcb_best_verdict(best, row->is_stale);
+	row->served = cli_served_of(best, row->is_stale);
 	return row;
+}
+
+void cli_best_rows_label(struct cli_best_rows *rows)
+{
+	const struct tcb_best **devices = calloc(rows->count + 1, sizeof *devices);
+	size_t count = 0;
+
+	for (size_t i = 0; devices && i < rows->count; i++) {
+		size_t known = 0;
+
+		while (known < count && !cli_is_one_device(devices[known], &rows->rows[i].best))
+			known++;
+		if (known == count)
+			devices[count++] = &rows->rows[i].best;
+	}
+	for (size_t i = 0; devices && i < rows->count; i++)
+		cli_device_label(&rows->rows[i].best, devices, count, rows->rows[i].device_label);
+	free(devices);
 }
 
 int cli_best_row_add_tie(struct cli_best_row *row, const char *geometry)
@@ -164,6 +184,8 @@ static void add_data_row(struct cli_table *table, const struct cli_best_row *row
 	cli_table_cell(table, "%s", best->git_commit);
 	tcb_heads_print(&best->problem.shape.heads, words);
 	cli_table_cell(table, "%s", words);
+	cli_table_cell(table, "%s", cli_limit_is_known(&limit) ? cli_limit_use_text(limit.use) : "");
+	cli_table_cell(table, "%s", cli_served_text(row->served));
 }
 
 enum tcb_status cli_best_rows_csv(const struct cli_best_rows *rows, struct tcb_str *out, struct tcb_error *err)
@@ -205,6 +227,8 @@ enum tcb_status cli_best_rows_csv(const struct cli_best_rows *rows, struct tcb_s
 		{ "measured_at", 0 },
 		{ "git_commit", 0 },
 		{ "words", 0 },
+		{ "limit_use", 0 },
+		{ "served", 0 },
 	};
 	struct cli_table table;
 	enum tcb_status status;
@@ -255,6 +279,7 @@ json_t *cli_best_row_json(const struct cli_best_row *row, int *failed)
 	cli_json_set(object, "stale", json_boolean(row->is_stale), failed);
 	cli_json_set(object, "verdict", json_string(tcb_verdict_text(row->verdict)), failed);
 	cli_json_set(object, "verdict_reason", cli_json_text(reason), failed);
+	cli_json_set(object, "served", json_string(cli_served_text(row->served)), failed);
 	cli_json_set(object, "geometry", cli_json_text(best->geometry), failed);
 	cli_json_set(object, "variant", cli_json_text(best->variant), failed);
 	cli_json_set(object, "signature", cli_json_text(best->signature), failed);

@@ -6,19 +6,22 @@
 #ifndef TCB_CLI_BEST_ROWS_H
 #define TCB_CLI_BEST_ROWS_H
 
-#include "cli/emit.h"
+#include "cli/device_names.h"
+#include "cli/figures.h"
 #include "db/db.h"
 #include "db/verdict.h"
 #include "search/bottleneck.h"
 
 struct cli_best_row {
 	struct tcb_best best;
-	char **ties; /* canonical geometry texts, the winner first */
+	char device_label[CLI_DEVICE_LABEL_MAX]; /* its name until cli_best_rows_label */
+	char **ties;                             /* canonical geometry texts, the winner first */
 	size_t tie_count;
 	struct tcb_counter *counters;
 	size_t counter_count;
 	int is_stale; /* cli_best_is_stale */
 	enum tcb_verdict verdict;
+	enum cli_served served;
 	enum tcb_bottleneck_kind bound; /* unknown until somebody asks (bound_facts.h) */
 };
 
@@ -29,6 +32,8 @@ struct cli_best_rows {
 
 /* The row is a copy of BEST without ties and counters; NULL: out of memory. */
 struct cli_best_row *cli_best_rows_add(struct cli_best_rows *rows, const struct tcb_best *best);
+/* Calls devices so that those of all rows are told apart. */
+void cli_best_rows_label(struct cli_best_rows *rows);
 int cli_best_row_add_tie(struct cli_best_row *row, const char *geometry); /* 0, or -1: out of memory */
 int cli_best_row_add_counter(struct cli_best_row *row, const struct tcb_counter *counter);
 void cli_best_rows_fini(struct cli_best_rows *rows);

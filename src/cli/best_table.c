@@ -36,6 +36,7 @@
 	X(REGRET, "regret", "REGRET", 1)               \
 	X(FLIP, "flip", "FLIP", 1)                     \
 	X(VERDICT, "verdict", "VERDICT", 0)            \
+	X(SERVED, "served", "SERVED", 0)               \
 	X(BOUND, "bound", "BOUND BY", 0)               \
 	X(MEASURED, "measured", "MEASURED", 0)         \
 	X(GEOMETRY, "geometry", "GEOMETRY", 0)
@@ -69,9 +70,10 @@ static const enum column layouts[][COLUMN_COUNT + 1] = {
 	  COLUMN_LIMIT, COLUMN_SPEEDUP, COLUMN_VERDICT, COLUMN_COUNT },
 };
 static const enum column everything[] = {
-	COLUMN_OP,       COLUMN_CONTRACT, COLUMN_SHAPE,   COLUMN_DEVICE,   COLUMN_THREADS,  COLUMN_STATE,
-	COLUMN_INTERVAL, COLUMN_RATE,     COLUMN_LIMIT,   COLUMN_SPEEDUPS, COLUMN_TIES,     COLUMN_TRIED,
-	COLUMN_REGRET,   COLUMN_FLIP,     COLUMN_VERDICT, COLUMN_MEASURED, COLUMN_GEOMETRY, COLUMN_COUNT,
+	COLUMN_OP,     COLUMN_CONTRACT, COLUMN_SHAPE,    COLUMN_DEVICE, COLUMN_THREADS,
+	COLUMN_STATE,  COLUMN_INTERVAL, COLUMN_RATE,     COLUMN_LIMIT,  COLUMN_SPEEDUPS,
+	COLUMN_TIES,   COLUMN_TRIED,    COLUMN_REGRET,   COLUMN_FLIP,   COLUMN_VERDICT,
+	COLUMN_SERVED, COLUMN_MEASURED, COLUMN_GEOMETRY, COLUMN_COUNT,
 };
 
 static void print_share(double share, int digits, char out[CLI_NUMBER_MAX])
@@ -116,7 +118,7 @@ static void add_cell(struct cli_table *table, const struct cli_best_row *row, en
 		cli_table_cell(table, "%s", shape);
 		return;
 	case COLUMN_DEVICE:
-		cli_table_cell(table, "%s", best->device_name);
+		cli_table_cell(table, "%s", row->device_label);
 		return;
 	case COLUMN_THREADS:
 		cli_table_cell(table, "%u", best->threads);
@@ -161,6 +163,9 @@ static void add_cell(struct cli_table *table, const struct cli_best_row *row, en
 	case COLUMN_VERDICT:
 		add_verdict(table, row);
 		return;
+	case COLUMN_SERVED:
+		cli_table_cell(table, "%s", cli_served_text(row->served));
+		return;
 	case COLUMN_BOUND:
 		cli_table_cell(table, "%s", tcb_bottleneck_text(row->bound));
 		return;
@@ -184,7 +189,7 @@ static int is_common(const struct cli_best_rows *rows, enum column column)
 		const struct tcb_best *a = &rows->rows[0].best, *b = &rows->rows[i].best;
 
 		if ((column == COLUMN_CONTRACT && a->problem.contract != b->problem.contract) ||
-		    (column == COLUMN_DEVICE && strcmp(a->device_name, b->device_name) != 0) ||
+		    (column == COLUMN_DEVICE && !cli_is_one_device(a, b)) ||
 		    (column == COLUMN_THREADS && a->threads != b->threads))
 			return 0;
 	}
@@ -283,6 +288,8 @@ static double number_of(const struct cli_best_row *row, enum column column)
 		return best->flip_probability;
 	case COLUMN_VERDICT:
 		return row->verdict;
+	case COLUMN_SERVED:
+		return row->served;
 	case COLUMN_BOUND:
 		return row->bound;
 	case COLUMN_SHAPE:
@@ -293,13 +300,15 @@ static double number_of(const struct cli_best_row *row, enum column column)
 	}
 }
 
-static int by_text(const struct tcb_best *a, const struct tcb_best *b, enum column column)
+static int by_text(const struct cli_best_row *left, const struct cli_best_row *right, enum column column)
 {
+	const struct tcb_best *a = &left->best, *b = &right->best;
+
 	switch (column) {
 	case COLUMN_OP:
 		return strcmp(a->problem.op_name, b->problem.op_name);
 	case COLUMN_DEVICE:
-		return strcmp(a->device_name, b->device_name);
+		return strcmp(left->device_label, right->device_label);
 	case COLUMN_CONTRACT:
 		return (int)a->problem.contract - (int)b->problem.contract;
 	case COLUMN_STATE:
@@ -324,7 +333,7 @@ struct key {
 static int by_key(const void *left, const void *right)
 {
 	const struct key *a = left, *b = right;
-	const int order = by_text(&a->row->best, &b->row->best, a->column);
+	const int order = by_text(a->row, b->row, a->column);
 
 	if (order)
 		return a->sign * order;
@@ -390,8 +399,12 @@ static void add_difference(struct tcb_str *out, const char *geometry, const char
 		tcb_str_add(out, "the default");
 }
 
-static void add_geometry(struct tcb_str *out, const struct tcb_best *best, enum cli_geometry_view view)
+static void add_geometry(struct tcb_str *out, const struct cli_best_row *row, enum cli_geometry_view view)
 {
+	const struct tcb_best *best = &row->best;
+
+	if (row->served == CLI_SERVED_DEFAULT && view != CLI_GEOMETRY_NONE)
+		tcb_str_add(out, "programs get the default; the best: ");
 	if (view == CLI_GEOMETRY_FULL || !best->default_geometry[0])
 		tcb_str_add(out, best->geometry);
 	else if (view != CLI_GEOMETRY_NONE)
@@ -399,12 +412,14 @@ static void add_geometry(struct tcb_str *out, const struct tcb_best *best, enum 
 }
 
 /* What tells the row from others, where it has no columns: "q8, sm_90, 8 threads: ". */
-static void add_names(struct tcb_str *out, const struct cli_best_rows *rows, const struct tcb_best *best)
+static void add_names(struct tcb_str *out, const struct cli_best_rows *rows, const struct cli_best_row *row)
 {
+	const struct tcb_best *best = &row->best;
+
 	if (!is_common(rows, COLUMN_CONTRACT))
 		tcb_str_addf(out, "%s, ", tcb_contract_text(best->problem.contract));
 	if (!is_common(rows, COLUMN_DEVICE))
-		tcb_str_addf(out, "%s, ", best->device_name);
+		tcb_str_addf(out, "%s, ", row->device_label);
 	if (!is_common(rows, COLUMN_THREADS) && best->threads)
 		tcb_str_addf(out, "%u thread%s, ", best->threads, best->threads == 1 ? "" : "s");
 	if (out->length && !out->failed)
@@ -417,8 +432,8 @@ static void add_note(struct cli_table *table, const struct cli_best_rows *rows, 
 	struct tcb_str text = { 0 };
 
 	if (has_names)
-		add_names(&text, rows, &row->best);
-	add_geometry(&text, &row->best, view);
+		add_names(&text, rows, row);
+	add_geometry(&text, row, view);
 	if (text.length && !text.failed)
 		cli_table_note(table, text.data);
 	table->failed |= text.failed;

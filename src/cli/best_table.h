@@ -27,6 +27,8 @@ enum tcb_status cli_best_table(const struct cli_best_rows *rows, const struct cl
 			       struct tcb_error *err);
 /* A line for each verdict that is not "tuned", with what it comes from and how to mend it; BULLET goes before it. */
 void cli_best_verdicts(const struct cli_best_rows *rows, const char *db, const char *bullet, struct tcb_str *out);
+/* A line on the results for which programs get the default, if there are any. */
+void cli_best_unserved(const struct cli_best_rows *rows, const char *bullet, struct tcb_str *out);
 /* For --help: the names of the columns. */
 void cli_best_columns(struct tcb_str *out);
 

@@ -10,20 +10,31 @@
 
 enum { NAMED = 3, COMMANDS = 3, SHAPES = 8 };
 
-static void add_problem(struct tcb_str *out, const struct tcb_best *best)
+static int has_devices(const struct cli_best_rows *rows)
 {
+	for (size_t i = 1; i < rows->count; i++)
+		if (!cli_is_one_device(&rows->rows[0].best, &rows->rows[i].best))
+			return 1;
+	return 0;
+}
+
+static void add_problem(struct tcb_str *out, const struct cli_best_row *row, int has_device)
+{
+	const struct tcb_best *best = &row->best;
 	char shape[TCB_SHAPE_TEXT_MAX];
 
 	tcb_shape_print(&best->problem.shape, shape);
 	tcb_str_addf(out, "%s %s %s %s", best->problem.op_name, tcb_contract_text(best->problem.contract), shape,
 		     tcb_state_text(best->state));
+	if (has_device)
+		tcb_str_addf(out, " on %s", row->device_label);
 }
 
 /* Whether one command may sweep both. */
 static int is_one_command(const struct tcb_best *a, const struct tcb_best *b)
 {
 	return strcmp(a->problem.op_name, b->problem.op_name) == 0 && a->problem.contract == b->problem.contract &&
-	       strcmp(a->device_name, b->device_name) == 0 && a->threads == b->threads;
+	       cli_is_one_device(a, b) && a->threads == b->threads;
 }
 
 static int is_of_command(const struct cli_best_row *row, const struct cli_best_row *first)
@@ -122,6 +133,7 @@ static void add_one(const struct cli_best_rows *rows, enum tcb_verdict verdict, 
 {
 	struct tcb_str names = { 0 };
 	char reason[TCB_VERDICT_REASON_MAX];
+	const int is_many = has_devices(rows);
 	size_t count = 0;
 
 	for (size_t i = 0; i < rows->count; i++) {
@@ -133,7 +145,7 @@ static void add_one(const struct cli_best_rows *rows, enum tcb_verdict verdict, 
 		if (count++ >= NAMED || !is_telling(verdict))
 			continue;
 		tcb_verdict_reason(best, verdict, reason);
-		add_problem(&problem, best);
+		add_problem(&problem, &rows->rows[i], is_many);
 		cli_add_wrapped(&names, 8, "    %s: %s", problem.data ? problem.data : "", reason);
 		names.failed |= problem.failed;
 		tcb_str_fini(&problem);
@@ -148,6 +160,19 @@ static void add_one(const struct cli_best_rows *rows, enum tcb_verdict verdict, 
 	}
 	out->failed |= names.failed;
 	tcb_str_fini(&names);
+}
+
+void cli_best_unserved(const struct cli_best_rows *rows, const char *bullet, struct tcb_str *out)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < rows->count; i++)
+		count += rows->rows[i].served == CLI_SERVED_DEFAULT;
+	if (count)
+		cli_add_wrapped(out, 4,
+				"%sserved: for %zu of %zu result%s programs get the default, since the best is not "
+				"surely as fast (--columns op,shape,state,speedups,served lists them)",
+				bullet, count, rows->count, rows->count == 1 ? "" : "s");
 }
 
 void cli_best_verdicts(const struct cli_best_rows *rows, const char *db, const char *bullet, struct tcb_str *out)

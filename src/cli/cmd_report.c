@@ -56,7 +56,8 @@ static const struct cli_option options[] = {
 	  .offset = offsetof(struct report_args, device),
 	  .note = "all",
 	  .names = CLI_NAMES_DEVICE,
-	  .help = "only results of this device, as it was named in the sweep" },
+	  .help = "only results of this device: this machine's (cpu, cpu:avx2, cuda:0), any of a kind (sm_90), or one "
+		  "by its key or a part of its name (H200)" },
 	{ .name = "format",
 	  .argument = "F",
 	  .kind = CLI_WORD,
@@ -113,6 +114,7 @@ static struct cli_best_view view_of(const struct report_args *args)
 struct collecting {
 	const struct report_args *args;
 	struct tcb_shape shape; /* if the arguments have one */
+	struct cli_device_filter device;
 	struct cli_best_rows rows;
 	int failed;
 };
@@ -129,7 +131,7 @@ static int is_wanted(const struct collecting *collecting, const struct tcb_best 
 {
 	const struct report_args *args = collecting->args;
 	return (!args->op || is_op(args->op, best->problem.op_name)) &&
-	       (!args->device || strcmp(args->device, best->device_name) == 0) &&
+	       (!args->device || cli_device_filter_has(&collecting->device, best)) &&
 	       (!args->state || (int)best->state == args->state - 1) &&
 	       (!args->shape || tcb_shape_equal(&best->problem.shape, &collecting->shape));
 }
@@ -157,12 +159,21 @@ static int collect_counter(void *ctx, const struct tcb_counter *counter)
 	return cli_best_row_add_counter(ctx, counter);
 }
 
-static enum tcb_status collect(struct tcb_db *db, const struct cli_bounds *all, struct collecting *out,
+/* Whether ties and counters are asked for, each by a query a row; a table without them does not wait for that. */
+static int needs_details(const struct report_args *args)
+{
+	const int shows_bound =
+		(args->columns && strstr(args->columns, "bound")) || (args->sort && strstr(args->sort, "bound"));
+
+	return args->format == FORMAT_JSON || args->format == FORMAT_HTML || args->counters || shows_bound;
+}
+
+static enum tcb_status collect(struct tcb_db *db, const struct cli_bounds *all, struct collecting *out, int has_details,
 			       struct tcb_error *err)
 {
 	for (size_t i = 0; i < all->count && !out->failed; i++)
 		collect_row(out, &all->list[i]);
-	for (size_t i = 0; i < out->rows.count && !out->failed; i++) {
+	for (size_t i = 0; has_details && i < out->rows.count && !out->failed; i++) {
 		struct cli_best_row *row = &out->rows.rows[i];
 		struct tcb_bottleneck bottleneck;
 		TCB_TRY(tcb_db_ties_each(db, &row->best, collect_tie, row, err));
@@ -179,11 +190,13 @@ static void add_devices(struct tcb_str *out, const struct cli_best_rows *rows, c
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct tcb_best *best = &rows->rows[i].best;
 		size_t earlier = 0;
-		while (earlier < i && (strcmp(rows->rows[earlier].best.device_key, best->device_key) != 0 ||
-				       strcmp(rows->rows[earlier].best.device_name, best->device_name) != 0))
+		while (earlier < i && !cli_is_one_device(&rows->rows[earlier].best, best))
 			earlier++;
+		const char *label = rows->rows[i].device_label;
+		const int is_name = strcmp(label, best->device_name) == 0;
 		if (earlier == i)
-			cli_add_wrapped(out, 4, "%sdevice %s: %s, key %s", bullet, best->device_name, best->model,
+			cli_add_wrapped(out, 4, "%sdevice %s: %s%s%s, key %s", bullet, label,
+					is_name ? "" : best->device_name, is_name ? "" : ", ", best->model,
 					best->device_key);
 	}
 }
@@ -292,6 +305,7 @@ static enum tcb_status print_table(const struct cli_best_rows *rows, const struc
 	if (args->format != FORMAT_CSV) {
 		tcb_str_add(&out, "\n");
 		const size_t before = out.length;
+		cli_best_unserved(rows, bullet, &out);
 		cli_best_verdicts(rows, args->db, bullet, &out);
 		if (out.length > before && args->format == FORMAT_TABLE)
 			tcb_str_add(&out, "\n");
@@ -345,8 +359,11 @@ static enum tcb_status nothing_found(const struct cli_bounds *all, const char *p
 {
 	static const char *const states[] = { "", "cold", "hot" };
 	const struct report_args *args = collecting->args;
+	const struct cli_device_filter *device = &collecting->device;
 	const struct cli_near_to wanted = { .op = args->op,
-					    .device_name = args->device,
+					    .device_name = device->name[0] ? device->name : NULL,
+					    .device_key =
+						    strlen(device->key) == TCB_DEVICE_KEY_MAX - 1 ? device->key : NULL,
 					    .contract = -1,
 					    .state = args->state - 1,
 					    .shape = args->shape ? &collecting->shape : NULL };
@@ -373,8 +390,8 @@ static enum tcb_status nothing_found(const struct cli_bounds *all, const char *p
 		tcb_fail(err, TCB_E_NOT_FOUND,
 			 "%.120s holds no result%s%s%.220s%s; run 'tcbtune sweep --op %.40s%s%.40s'", path,
 			 asked.data ? asked.data : "", nearby[0] ? " (" : "", nearby, nearby[0] ? ")" : "",
-			 args->op ? args->op : tcb_ops(&count)[0]->name, args->device ? " --device " : "",
-			 args->device ? args->device : "");
+			 args->op ? args->op : tcb_ops(&count)[0]->name, device->is_named ? " --device " : "",
+			 device->is_named ? args->device : "");
 	tcb_str_fini(&asked);
 	return TCB_E_NOT_FOUND;
 }
@@ -417,15 +434,16 @@ static enum tcb_status run_report(const void *arguments, struct tcb_error *err)
 		args.format = FORMAT_JSON;
 	TCB_TRY(check_filter(&args, &collecting.shape, err));
 	TCB_TRY(cli_best_view_check(&view, err));
-	if (args.device)
-		TCB_TRY(cli_check_device(args.device, err));
 	TCB_TRY(cli_check_out_db(args.out, args.db, err));
 	status = cli_open_db(args.db, TCB_DB_READ, path, &db, err);
 	if (status != TCB_OK)
 		return status;
 	status = cli_bounds_load(db, &bounds, err);
+	if (status == TCB_OK && args.device)
+		status = cli_device_filter_make(args.device, bounds.list, bounds.count, &collecting.device, err);
 	if (status == TCB_OK)
-		status = collect(db, &bounds, &collecting, err);
+		status = collect(db, &bounds, &collecting, needs_details(&args), err);
+	cli_best_rows_label(&collecting.rows);
 	cli_best_sort(&collecting.rows, &view);
 	if (status == TCB_OK && collecting.rows.count == 0)
 		status = nothing_found(&bounds, path, &collecting, err);

@@ -6,8 +6,10 @@
  */
 #include "cli/figures.h"
 
-#include <stdio.h>
 #include <string.h>
+
+#include "device/device.h"
+#include "kernels/default_rules.h"
 
 /* A kernel may come out slightly above 100 %: it is another access pattern (docs/measuring.md). */
 static const double BEYOND_LIMIT = 1.1;
@@ -129,4 +131,51 @@ void cli_speedup_text(const struct tcb_best *best, char out[CLI_NUMBER_MAX])
 void cli_speedup_interval_text(const struct tcb_best *best, char out[CLI_NUMBER_MAX])
 {
 	cli_text_ratio_interval(&best->speedup, out);
+}
+
+/* --- what programs get --- */
+
+/* Whether another geometry than that of BEST's finals is the default today; of another machine's CPU it is not known.
+ */
+static int has_other_default(const struct tcb_best *best)
+{
+	const struct tcb_op *op = tcb_op_find(best->problem.op_name);
+	struct tcb_target target = best->target;
+	struct tcb_geometry measured, today;
+	struct tcb_problem problem;
+	struct tcb_place here;
+
+	if (target.kind == TCB_TARGET_CPU) {
+		if (tcb_cpu_open(best->device_name, 0, &here, NULL) != TCB_OK ||
+		    strcmp(here.device.key, best->device_key) != 0)
+			return 0;
+		target = here.device.target;
+		target.threads = best->threads;
+	}
+	if (!op || tcb_geometry_parse(best->default_geometry, &measured, NULL) != TCB_OK ||
+	    tcb_problem_init(op, best->problem.contract, &best->problem.shape, &problem, NULL) != TCB_OK)
+		return 0;
+	(void)tcb_default_geometry(&problem, &target, &today);
+	return !tcb_geometry_equal(&measured, &today);
+}
+
+enum cli_served cli_served_of(const struct tcb_best *best, int is_stale)
+{
+	if (is_stale)
+		return CLI_SERVED_REFUSED;
+	/* Of a provisional one nothing is certain.  Written so that what is not known is not slower. */
+	if ((best->provisional ? best->speedup.median : best->speedup.lo) < 1)
+		return best->speedup.median > 0 ? CLI_SERVED_DEFAULT : CLI_SERVED_WINNER;
+	return best->tried < TCB_THIN_TRIED && has_other_default(best) ? CLI_SERVED_DEFAULT : CLI_SERVED_WINNER;
+}
+
+const char *cli_served_text(enum cli_served served)
+{
+	static const char *const texts[] = {
+		[CLI_SERVED_WINNER] = "winner",
+		[CLI_SERVED_DEFAULT] = "default",
+		[CLI_SERVED_REFUSED] = "refused",
+	};
+
+	return texts[served];
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The figures of a result that several commands show: % LIMIT and x DEFAULT.
+ * The figures of a result that several commands show: % LIMIT, x DEFAULT, and
+ * what programs get.
  * `report`, `model`, `bench`, `lookup --explain`, the HTML page and the words of
  * what binds a kernel all take them from here, so that they agree.
  */
@@ -40,5 +41,14 @@ struct tcb_interval cli_limit_paired(const struct tcb_interval *of_limit, const 
 void cli_speedup_text(const struct tcb_best *best, char out[CLI_NUMBER_MAX]);
 /* "1.531 [1.502, 1.554]" */
 void cli_speedup_interval_text(const struct tcb_best *best, char out[CLI_NUMBER_MAX]);
+
+/* What libtcbrt answers with at the very problem, device and threads of a stored winner (rt/rt_exact.c). */
+enum cli_served {
+	CLI_SERVED_WINNER,
+	CLI_SERVED_DEFAULT, /* the winner is not surely as fast */
+	CLI_SERVED_REFUSED, /* the winner's kernel has changed: a near shape's, else the default */
+};
+enum cli_served cli_served_of(const struct tcb_best *best, int is_stale);
+const char *cli_served_text(enum cli_served served); /* "default" */
 
 #endif

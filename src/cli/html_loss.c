@@ -80,7 +80,7 @@ static void add_map(const struct cli_html_space *const *shapes, size_t count, si
 
 	tcb_str_add(out, "<figure class=\"plot loss\"><figcaption>");
 	cli_html_textf(out, "%s %s, %s", best->problem.op_name, tcb_contract_text(best->problem.contract),
-		       best->device_name);
+		       shapes[0]->row->device_label);
 	cli_html_threads(best, out);
 	tcb_str_addf(out, ", %s</figcaption>", tcb_state_text(best->state));
 	if (!is_any_measured(shapes, count)) {

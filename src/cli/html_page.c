@@ -58,7 +58,7 @@ static void add_summary_row(const struct cli_html_source *source, size_t i, stru
 	tcb_str_add(out, "</a></td><td>");
 	cli_html_text(out, shape);
 	tcb_str_add(out, "</td><td>");
-	cli_html_text(out, best->device_name);
+	cli_html_text(out, row->device_label);
 	tcb_str_add(out, "</td><td class=\"n\">");
 	if (best->threads)
 		tcb_str_addf(out, "%u", best->threads);
@@ -73,8 +73,9 @@ static void add_summary_row(const struct cli_html_source *source, size_t i, stru
 	} else
 		tcb_str_add(out, "<td class=\"n soft\">&ndash;</td>");
 	add_interval(out, &best->speedup, 1, "%.3g [%.3g, %.3g]");
-	tcb_str_addf(out, "<td class=\"n\">%zu of %zu</td><td class=\"v-%s\">%s</td><td>%s</td></tr>\n", best->tried,
-		     best->space_count, verdict, verdict, tcb_bottleneck_text(found.kind));
+	tcb_str_addf(out, "<td class=\"n\">%zu of %zu</td><td class=\"v-%s\">%s%s</td><td>%s</td></tr>\n", best->tried,
+		     best->space_count, verdict, verdict, row->served == CLI_SERVED_DEFAULT ? ", default served" : "",
+		     tcb_bottleneck_text(found.kind));
 }
 
 static void add_summary(const struct cli_html_source *source, struct tcb_str *out)
@@ -105,7 +106,7 @@ static void add_devices(const struct cli_html_source *source, struct tcb_str *ou
 		if (earlier < i)
 			continue;
 		tcb_str_add(out, "<div><h3>");
-		cli_html_text(out, best->device_name);
+		cli_html_text(out, rows[i].device_label);
 		cli_html_threads(best, out);
 		cli_html_textf(out, ": %s, key %s", best->model, best->device_key);
 		tcb_str_add(out, "</h3>\n");
@@ -138,6 +139,8 @@ static void add_words(const struct cli_html_source *source, const struct cli_bes
 	tcb_str_addf(out, "<p><strong class=\"v-%s\">%s</strong>", tcb_verdict_text(row->verdict),
 		     tcb_verdict_text(row->verdict));
 	cli_html_textf(out, "%s%s. ", reason[0] ? ": " : "", reason);
+	if (row->served == CLI_SERVED_DEFAULT)
+		tcb_str_add(out, "Programs get the default, since the best is not surely as fast. ");
 	cli_html_textf(out, "Bound by: %s (%s); %s: %s.", tcb_bottleneck_text(found.kind), found.evidence,
 		       found.kind == TCB_BOTTLENECK_UNKNOWN ? "what would tell" : "to go faster", found.advice);
 	tcb_str_add(out, "</p>\n<p>Best: <code>");
@@ -156,7 +159,7 @@ static void add_problem(const struct cli_html_source *source, const struct cli_h
 	tcb_shape_print(&best->problem.shape, shape);
 	tcb_str_addf(out, "<section id=\"r%zu\" data-row=\"%zu\"><h3>", i, i);
 	cli_html_textf(out, "%s %s %s on %s", best->problem.op_name, tcb_contract_text(best->problem.contract), shape,
-		       best->device_name);
+		       space->row->device_label);
 	cli_html_threads(best, out);
 	cli_html_textf(out, ", %s", tcb_state_text(best->state));
 	tcb_str_add(out, "</h3>\n");

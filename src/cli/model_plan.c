@@ -236,7 +236,7 @@ static struct cli_limit limit_of(const struct cli_model_problem *item)
 {
 	const struct tcb_interval ns = exactly(item->tuned_ns), limit = exactly(item->limit_ns);
 
-	if (item->known >= CLI_KNOWN_THIN)
+	if (item->is_served)
 		return cli_limit_of(&item->best);
 	return cli_limit_make("read limit", &ns, item->known == CLI_KNOWN_MISSING ? &limit : &item->best.limit_ns,
 			      item->best.default_geometry);
@@ -256,10 +256,11 @@ enum tcb_status cli_model_plan_look(struct cli_model_plan *plan, struct tcb_db *
 		item->known = is_found ? known_of(&item->best) : CLI_KNOWN_MISSING;
 		item->default_ns = is_found ? item->best.default_ns.median : 0;
 		item->limit_ns = is_found ? item->best.limit_ns.median : 0;
-		item->tuned_ns = item->known >= CLI_KNOWN_THIN ? item->best.ns.median : item->default_ns;
 		/* The ratio is of pairs, in which a machine's drift cancels; two medians of their own differ by it. */
 		if (item->known >= CLI_KNOWN_THIN && item->best.speedup.median > 0)
-			item->default_ns = item->tuned_ns * item->best.speedup.median;
+			item->default_ns = item->best.ns.median * item->best.speedup.median;
+		item->is_served = item->known >= CLI_KNOWN_THIN && cli_served_of(&item->best, 0) == CLI_SERVED_WINNER;
+		item->tuned_ns = item->is_served ? item->best.ns.median : item->default_ns;
 		item->is_estimated = 0;
 	}
 	for (size_t i = 0; i < plan->count; i++) {

@@ -39,6 +39,7 @@ struct cli_model_problem {
 	double tuned_ns, default_ns,
 		limit_ns;       /* of a call; 0: not known.  Tuned is the default where nothing is proven. */
 	struct cli_limit limit; /* what tuned_ns is of it */
+	int is_served;          /* programs get the best, not the default */
 	int is_estimated;       /* from other problems' default times */
 	char failure[200];      /* of its sweep in this run; empty: none */
 };

@@ -180,8 +180,9 @@ static enum tcb_status add_times(const struct cli_model_told *told, size_t t, st
 		add_of_limit(&table, &item->limit);
 		add_time(&table, "", item->limit_ns);
 		add_percent(&table, item->calls[t] * item->tuned_ns, all.tuned_ns);
-		cli_table_cell(&table, "%s%s%s", cli_known_text(item->known), item->is_estimated ? ", estimated" : "",
-			       item->failure[0] ? ", failed" : "");
+		cli_table_cell(&table, "%s%s%s%s", cli_known_text(item->known),
+			       item->known >= CLI_KNOWN_THIN && !item->is_served ? ", default served" : "",
+			       item->is_estimated ? ", estimated" : "", item->failure[0] ? ", failed" : "");
 	}
 	status = cli_table_render(&table, CLI_TABLE_TEXT, out, err);
 	cli_table_fini(&table);
@@ -296,6 +297,7 @@ static json_t *problem_json(const struct cli_model_plan *plan, const struct cli_
 	cli_json_set(object, "default_ns", real_or_null(item->default_ns), failed);
 	cli_json_set(object, "limit_ns", real_or_null(item->limit_ns), failed);
 	cli_json_set(object, "estimated", json_boolean(item->is_estimated), failed);
+	cli_json_set(object, "served", json_boolean(item->is_served), failed);
 	cli_json_set(object, "failure", item->failure[0] ? cli_json_text(item->failure) : json_null(), failed);
 	return object;
 }
