@@ -238,7 +238,7 @@ static enum tcb_status refuse(const char *option, const char *name, struct tcb_e
 	enum tcb_status status;
 
 	cli_best_columns(&names);
-	status = tcb_fail(err, TCB_E_USAGE, "--%s: '%.*s' is no column, or one too many; there are %s", option,
+	status = tcb_fail(err, TCB_E_USAGE, "--%s: unknown column '%.*s', or one too many; the columns are %s", option,
 			  (int)strcspn(name, ","), name, names.data ? names.data : "none");
 	tcb_str_fini(&names);
 	return status;

@@ -242,12 +242,12 @@ void cli_bottleneck_add(struct tcb_str *out, const char *indent, const struct tc
 	else
 		cli_add_wrapped(out, 4, "%sbound by: %s (%s); to go faster: %s", indent,
 				tcb_bottleneck_text(bottleneck->kind), bottleneck->evidence, bottleneck->advice);
-	tcb_str_addf(&line, "%sroofline: %.3g operations a byte; ", indent, roofline->intensity);
+	tcb_str_addf(&line, "%sroofline: %.3g operations per byte; ", indent, roofline->intensity);
 	add_rate(&line, roofline->byte_rate, roofline->byte_limit, "GB/s");
 	tcb_str_add(&line, "; ");
 	add_rate(&line, roofline->operation_rate, roofline->operation_limit, "GOP/s");
 	if (!isnan(roofline->ridge))
-		tcb_str_addf(&line, "; both limits take as long at %.3g operations a byte", roofline->ridge);
+		tcb_str_addf(&line, "; both limits take as long at %.3g operations per byte", roofline->ridge);
 	cli_add_wrapped(out, 4, "%s", line.data ? line.data : "");
 	out->failed |= line.failed;
 	tcb_str_fini(&line);

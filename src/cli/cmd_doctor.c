@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/best_rows.h"
 #include "cli/cli.h"
 #include "cli/emit.h"
 #include "cli/setup.h"
@@ -65,6 +66,108 @@ static void database_row(const char *option, struct tcb_doctor_row *row)
 	tcb_db_close(db);
 }
 
+/* Winners of one of this machine's devices. */
+struct winners {
+	char key[TCB_DEVICE_KEY_MAX], model[TCB_DEVICE_TEXT_MAX];
+	size_t current, stale;
+};
+
+struct counting {
+	struct winners devices[1 + TCB_GPUS_MAX]; /* the processor, then each kind of GPU */
+	size_t device_count, all;
+};
+
+static void add_device(struct counting *counting, const struct tcb_device *device)
+{
+	struct winners *winners = &counting->devices[counting->device_count];
+
+	for (size_t i = 0; i < counting->device_count; i++)
+		if (strcmp(counting->devices[i].key, device->key) == 0)
+			return;
+	snprintf(winners->key, sizeof winners->key, "%s", device->key);
+	snprintf(winners->model, sizeof winners->model, "%s", device->model);
+	counting->device_count++;
+}
+
+static void find_devices(struct counting *counting)
+{
+	struct tcb_gpu gpus[TCB_GPUS_MAX];
+	struct tcb_place cpu;
+	size_t count = 0;
+
+	if (tcb_cpu_open("cpu", 0, &cpu, NULL) == TCB_OK)
+		add_device(counting, &cpu.device);
+	if (tcb_gpu_list(gpus, &count, NULL) != TCB_OK)
+		return;
+	for (size_t i = 0; i < count; i++)
+		add_device(counting, &gpus[i].device);
+}
+
+static int count_winner(void *ctx, const struct tcb_best *best)
+{
+	struct counting *counting = ctx;
+
+	counting->all++;
+	for (size_t i = 0; i < counting->device_count; i++) {
+		struct winners *winners = &counting->devices[i];
+		if (strcmp(winners->key, best->device_key) == 0)
+			*(cli_best_is_stale(best) ? &winners->stale : &winners->current) += 1;
+	}
+	return 0;
+}
+
+static void winners_row(const struct winners *winners, struct tcb_doctor_row *row)
+{
+	*row = (struct tcb_doctor_row){ .what = "shipped winners", .state = TCB_DOCTOR_OK };
+	snprintf(row->found, sizeof row->found, "%.80s: %zu current, %zu stale", winners->model, winners->current,
+		 winners->stale);
+	if (winners->current)
+		return;
+	row->state = TCB_DOCTOR_LIMITED;
+	snprintf(row->advice, sizeof row->advice,
+		 winners->stale
+			 ? "their kernels have changed since, so programs get the defaults: 'tcbtune model' or "
+			   "'tcbtune sweep' tunes this device"
+			 : "no result of this device is shipped, so programs get the defaults: 'tcbtune model' or "
+			   "'tcbtune sweep' tunes it");
+}
+
+/* The database of the installation, and what it has for this machine's devices; returns how many rows. */
+static size_t system_rows(struct tcb_doctor_row *rows, size_t capacity)
+{
+	struct counting counting = { .device_count = 0 };
+	struct tcb_error err = { .status = TCB_OK };
+	struct tcb_db *db = NULL;
+	char path[CLI_PATH_MAX];
+	size_t count = 1;
+	enum tcb_status status;
+
+	rows[0] = (struct tcb_doctor_row){ .what = "system database", .state = TCB_DOCTOR_LIMITED };
+	if (!tcb_db_system_path(path, sizeof path)) {
+		snprintf(rows[0].found, sizeof rows[0].found, "none");
+		snprintf(rows[0].advice, sizeof rows[0].advice,
+			 "an installed release build has one (share/tcbtune/system.db); TCBTUNE_SYSTEM_DB names "
+			 "another");
+		return count;
+	}
+	find_devices(&counting);
+	status = tcb_db_open(path, TCB_DB_READ_SYSTEM, &db, &err);
+	if (status == TCB_OK)
+		status = tcb_db_best_each(db, NULL, count_winner, &counting, &err);
+	tcb_db_close(db);
+	if (status != TCB_OK) {
+		rows[0].state = TCB_DOCTOR_MISSING;
+		snprintf(rows[0].found, sizeof rows[0].found, "%.130s cannot be used", path);
+		snprintf(rows[0].advice, sizeof rows[0].advice, "%.199s", err.message);
+		return count;
+	}
+	rows[0].state = TCB_DOCTOR_OK;
+	snprintf(rows[0].found, sizeof rows[0].found, "%.120s: %zu winners", path, counting.all);
+	for (size_t i = 0; i < counting.device_count && count < capacity; i++)
+		winners_row(&counting.devices[i], &rows[count++]);
+	return count;
+}
+
 static enum tcb_status print_text(const struct tcb_doctor_row *rows, size_t count, struct tcb_error *err)
 {
 	static const struct cli_column columns[] = { { "STATE", 0 }, { "WHAT", 0 }, { "FOUND", 0 } };
@@ -108,9 +211,10 @@ static enum tcb_status run_doctor(const void *arguments, struct tcb_error *err)
 {
 	const struct doctor_args *args = arguments;
 	struct tcb_doctor_row rows[ROWS_MAX];
-	size_t count = tcb_doctor(rows, ROWS_MAX - 1);
+	size_t count = tcb_doctor(rows, ROWS_MAX / 2);
 
 	database_row(args->db, &rows[count++]);
+	count += system_rows(&rows[count], ROWS_MAX - count);
 	return args->json ? print_json(rows, count, err) : print_text(rows, count, err);
 }
 
@@ -119,7 +223,10 @@ const struct cli_command cli_command_doctor = {
 	.summary = "say what tcbtune can use here and what is missing",
 	.description =
 		"One row for each thing that tcbtune can use: found (ok), found with limits (limited) or not found "
-		"(missing), and below the table what to do about it.",
+		"(missing), and below the table what to do about it. The last rows are of the databases: your own, the "
+		"one "
+		"that was installed with tcbtune, and how many of its winners are of this machine's devices and "
+		"current.",
 	.options = options,
 	.args_bytes = sizeof(struct doctor_args),
 	.run = run_doctor,

@@ -9,6 +9,7 @@
 #include "cli/bound_facts.h"
 #include "cli/cli.h"
 #include "cli/emit.h"
+#include "cli/figures.h"
 #include "cli/nearby.h"
 #include "cli/tuned.h"
 
@@ -92,31 +93,53 @@ static int collect_counter(void *ctx, const struct tcb_counter *counter)
 	return cli_best_row_add_counter(ctx, counter);
 }
 
-/* *FOUND_OUT 0: nothing that was measured is behind the answer. */
-static enum tcb_status explain(const struct lookup_args *args, const struct tcb_problem *problem,
-			       const struct tcbrt_tuning *tuning, struct tcb_bottleneck *out, int *found_out,
-			       struct tcb_error *err)
+/* What is known of an answer besides its tuning. */
+struct explanation {
+	struct tcb_bottleneck bottleneck;
+	struct cli_limit limit;
+	int is_found; /* 0: nothing that was measured is behind the answer */
+};
+
+static enum tcb_status explain_from(struct tcb_db *db, struct source *source, struct explanation *out,
+				    struct tcb_error *err)
 {
-	struct source source = { .problem = problem, .tuning = tuning, .state = (enum tcb_state)args->state };
-	const struct tcb_best_filter filter = { problem->op_name, NULL };
+	const struct tcb_best_filter filter = { source->problem->op_name, NULL };
 	struct cli_bounds bounds = { .failed = 0 };
+	enum tcb_status status = tcb_db_best_each(db, &filter, match_source, source, err);
+
+	if (status == TCB_OK && source->is_found)
+		status = tcb_db_counters_each(db, &source->row.best, collect_counter, &source->row, err);
+	if (status == TCB_OK && source->is_found)
+		status = cli_bounds_load(db, &bounds, err);
+	if (status == TCB_OK && source->is_found) {
+		cli_bounds_of(&bounds, &source->row, &out->bottleneck);
+		out->limit = cli_limit_of(&source->row.best);
+		out->is_found = 1;
+	}
+	cli_bounds_fini(&bounds);
+	free(source->row.counters);
+	return status;
+}
+
+/* The answer may be of the user's database, of the system's below it, or of none. */
+static enum tcb_status explain(const struct lookup_args *args, const struct tcb_problem *problem,
+			       const struct tcbrt_tuning *tuning, struct explanation *out, struct tcb_error *err)
+{
+	const char *is_system = strstr(tuning->reason, "system database");
+	struct source source = { .problem = problem, .tuning = tuning, .state = (enum tcb_state)args->state };
 	struct tcb_db *db = NULL;
 	char path[CLI_PATH_MAX];
-	enum tcb_status status = cli_open_db(args->db, TCB_DB_READ, path, &db, err);
+	enum tcb_status status;
 
+	*out = (struct explanation){ .is_found = 0 };
+	if (!is_system || args->db)
+		status = cli_open_db(args->db, TCB_DB_READ, path, &db, err);
+	else
+		status = tcb_db_system_path(path, sizeof path) ? tcb_db_open(path, TCB_DB_READ_SYSTEM, &db, err)
+							       : TCB_E_NOT_FOUND;
 	if (status == TCB_OK)
-		status = tcb_db_best_each(db, &filter, match_source, &source, err);
-	if (status == TCB_OK && source.is_found)
-		status = tcb_db_counters_each(db, &source.row.best, collect_counter, &source.row, err);
-	if (status == TCB_OK && source.is_found)
-		status = cli_bounds_load(db, &bounds, err);
-	if (status == TCB_OK && source.is_found)
-		cli_bounds_of(&bounds, &source.row, out);
-	*found_out = source.is_found;
-	cli_bounds_fini(&bounds);
-	free(source.row.counters);
+		status = explain_from(db, &source, out, err);
 	tcb_db_close(db);
-	/* The answer may be without a database, or from the system's. */
 	return status == TCB_E_NOT_FOUND ? TCB_OK : status;
 }
 
@@ -162,10 +185,10 @@ static enum tcb_status find_nearby(const struct lookup_args *args, const struct 
 }
 
 static enum tcb_status print_text(const struct tcbrt_tuning *tuning, const char *nearby,
-				  const struct tcb_bottleneck *bottleneck, int explained, struct tcb_error *err)
+				  const struct explanation *explanation, struct tcb_error *err)
 {
 	struct tcb_str out = { 0 };
-	char us[CLI_NUMBER_MAX];
+	char us[CLI_NUMBER_MAX], share[CLI_NUMBER_MAX];
 
 	cli_add_line(&out, "%s", tuning->geometry);
 	tcb_str_addf(&out, "source: %s\n", tcbrt_source_text(tuning->source));
@@ -185,9 +208,12 @@ static enum tcb_status print_text(const struct tcbrt_tuning *tuning, const char 
 		tcb_str_addf(&out, "; verdict: %s\n", tcbrt_verdict_text(tuning->verdict));
 	if (nearby[0])
 		tcb_str_addf(&out, "%s\n", nearby);
-	if (bottleneck)
-		cli_bottleneck_add(&out, "", bottleneck);
-	else if (explained)
+	if (explanation && explanation->is_found) {
+		cli_limit_text(&explanation->limit, share);
+		if (cli_limit_is_known(&explanation->limit))
+			tcb_str_addf(&out, "limit: %s %% of the %s\n", share, explanation->limit.name);
+		cli_bottleneck_add(&out, "", &explanation->bottleneck);
+	} else if (explanation)
 		tcb_str_add(&out, "bound by: not known (no result of this database is behind the answer); what would "
 				  "tell: 'tcbtune sweep' of this problem\n");
 	return cli_emit_text(&out, err);
@@ -195,7 +221,7 @@ static enum tcb_status print_text(const struct tcbrt_tuning *tuning, const char 
 
 static enum tcb_status print_json(const struct lookup_args *args, const struct tcb_problem *problem,
 				  const struct tcbrt_tuning *tuning, const char *nearby,
-				  const struct tcb_bottleneck *bottleneck, struct tcb_error *err)
+				  const struct explanation *explanation, struct tcb_error *err)
 {
 	int failed = 0, measured = tuning->expected_ns > 0;
 	const struct tcb_shape tuned = tuned_shape(tuning, problem);
@@ -219,8 +245,10 @@ static enum tcb_status print_json(const struct lookup_args *args, const struct t
 	cli_json_set(root, "speedup", measured ? cli_json_real(tuning->speedup) : json_null(), &failed);
 	cli_json_set(root, "speedup_lo", measured ? cli_json_real(tuning->speedup_lo) : json_null(), &failed);
 	cli_json_set(root, "nearby", nearby[0] ? cli_json_text(nearby) : json_null(), &failed);
-	if (args->explain)
-		cli_json_set(root, "bottleneck", bottleneck ? cli_bottleneck_json(bottleneck, &failed) : json_null(),
+	if (explanation)
+		cli_json_set(root, "bottleneck",
+			     explanation->is_found ? cli_bottleneck_json(&explanation->bottleneck, &failed)
+						   : json_null(),
 			     &failed);
 	return cli_emit_json(cli_json_end(root, failed), err);
 }
@@ -232,10 +260,9 @@ static enum tcb_status run_lookup(const void *arguments, struct tcb_error *err)
 	const struct tcb_op *op;
 	struct tcb_problem problem;
 	struct tcbrt_tuning tuning;
-	struct tcb_bottleneck found;
-	const struct tcb_bottleneck *bottleneck = NULL;
+	struct explanation found;
+	const struct explanation *explanation = args->explain ? &found : NULL;
 	char nearby[CLI_NEARBY_MAX];
-	int is_found = 0;
 
 	TCB_TRY(cli_find_op(args->op, &op, err));
 	TCB_TRY(cli_check_device(args->device, err));
@@ -244,11 +271,9 @@ static enum tcb_status run_lookup(const void *arguments, struct tcb_error *err)
 	TCB_TRY(cli_tuned_find(&query, &problem, &tuning, err));
 	TCB_TRY(find_nearby(args, &problem, &tuning, nearby, err));
 	if (args->explain)
-		TCB_TRY(explain(args, &problem, &tuning, &found, &is_found, err));
-	if (is_found)
-		bottleneck = &found;
-	return args->json ? print_json(args, &problem, &tuning, nearby, bottleneck, err)
-			  : print_text(&tuning, nearby, bottleneck, args->explain, err);
+		TCB_TRY(explain(args, &problem, &tuning, &found, err));
+	return args->json ? print_json(args, &problem, &tuning, nearby, explanation, err)
+			  : print_text(&tuning, nearby, explanation, err);
 }
 
 const struct cli_command cli_command_lookup = {

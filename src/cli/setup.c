@@ -247,9 +247,8 @@ enum tcb_status cli_open_db(const char *option, enum tcb_db_mode mode, char path
 			    struct tcb_error *err)
 {
 	TCB_TRY(tcb_db_path(option, mode, path_out, CLI_PATH_MAX, err));
-	TCB_TRY(tcb_db_open(path_out, mode, out, err));
 	read_judged();
-	return TCB_OK;
+	return tcb_db_open(path_out, mode, out, err);
 }
 
 enum tcb_status cli_check_out_db(const char *out, const char *option, struct tcb_error *err)

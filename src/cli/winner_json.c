@@ -135,7 +135,7 @@ static enum tcb_status read_winner(const char *name, size_t number, const json_t
 	if (read_list(json_object_get(node, "ties"), &parsing->lists[0], &winner->tie_count) != 0 ||
 	    read_list(json_object_get(node, "known_sweeps"), &parsing->lists[1], &winner->known_count) != 0)
 		return tcb_fail(err, TCB_E_FORMAT,
-				"%.300s: winner %zu: ties or known_sweeps are no lists of texts: nothing was imported",
+				"%.300s: winner %zu: ties or known_sweeps are not lists of texts: nothing was imported",
 				name, number);
 	winner->ties = parsing->lists[0];
 	winner->known = parsing->lists[1];

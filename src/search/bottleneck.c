@@ -126,15 +126,15 @@ static const char *const advices[TCB_BOTTLENECK_COUNT][2] = {
 				    "fewer and larger calls: several products in one launch, or dependent launches "
 				    "(pdl=1) that hide the next "
 				    "call's start" },
-	[TCB_BOTTLENECK_BANDWIDTH] = { "fewer bytes: weights of fewer bits, more rows of activations a call, or "
+	[TCB_BOTTLENECK_BANDWIDTH] = { "fewer bytes: weights of fewer bits, more rows of activations per call, or "
 				       "weights that stay in the cache; no "
 				       "other geometry can gain more than what is left to the limit",
-				       "fewer bytes: weights of fewer bits, more rows of activations a call, or "
+				       "fewer bytes: weights of fewer bits, more rows of activations per call, or "
 				       "weights that stay in the L2; no "
 				       "other geometry can gain more than what is left to the limit" },
-	[TCB_BOTTLENECK_ISSUE] = { "fewer instructions a value: a wider instruction family, a contract of smaller "
+	[TCB_BOTTLENECK_ISSUE] = { "fewer instructions per value: a wider instruction family, a contract of smaller "
 				   "types, larger register tiles",
-				   "fewer instructions a value: matrix instructions (isa=mma, wgmma), a contract of "
+				   "fewer instructions per value: matrix instructions (isa=mma, wgmma), a contract of "
 				   "smaller types, larger "
 				   "register tiles, bulk copies" },
 	[TCB_BOTTLENECK_LATENCY] = { "more loads in flight: prefetch further ahead, more threads, longer runs through "

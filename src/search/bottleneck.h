@@ -60,7 +60,7 @@ struct tcb_bottleneck_facts {
 
 /* A roofline in numbers: rates in bytes and operations a nanosecond; NaN: not known. */
 struct tcb_roofline {
-	double intensity;                   /* operations a byte */
+	double intensity;                   /* operations per byte */
 	double byte_rate, operation_rate;   /* achieved */
 	double byte_limit, operation_limit; /* by the limits that were measured beside it */
 	double ridge;                       /* the intensity at which both limits take as long */

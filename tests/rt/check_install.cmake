@@ -66,6 +66,38 @@ if(NOT out MATCHES "\"source\": \"exact\", \"geometry\": \"${geometry}\"")
 	message(FATAL_ERROR "measure: expected the exact ${geometry}, got\n${out}")
 endif()
 
+# The system's database is found from where the program or library lies, in a prefix that was moved; not from the
+# current folder, nor where others may write to it.
+file(COPY_FILE ${WORK}/tuning.db ${WORK}/system.db)
+function(expect_system source folder program)
+	execute_process(COMMAND ${CMAKE_COMMAND} -E env --unset=TCBTUNE_SYSTEM_DB --unset=TCBTUNE_DB
+			--unset=XDG_DATA_HOME --unset=XDG_CACHE_HOME HOME=${WORK}/home LD_LIBRARY_PATH=${WORK}/prefix/${LIBDIR}
+			${program} ${ARGN} WORKING_DIRECTORY ${folder} RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE err)
+	if(NOT code EQUAL 0 OR NOT out MATCHES "${source}")
+		message(FATAL_ERROR "${program} in ${folder}: expected ${source}, got ${code}\n${out}\n${err}")
+	endif()
+endfunction()
+set(system_db ${WORK}/prefix/share/tcbtune/system.db)
+set(tcbtune ${WORK}/prefix/bin/tcbtune)
+set(asked "" ${op} ${n} ${k})
+set(looked_up lookup --op ${op} --shape 1x${n}x${k})
+file(MAKE_DIRECTORY ${WORK}/home ${WORK}/prefix/share/tcbtune)
+file(REMOVE ${system_db} ${system_db}.judged)
+expect_system("source    default" ${WORK} ${WORK}/cmake/lookup ${asked})
+expect_system("system database +none" ${WORK} ${tcbtune} doctor)
+file(COPY_FILE ${WORK}/system.db ${system_db})
+expect_system("source    exact [^\n]*system database" ${WORK} ${WORK}/cmake/lookup ${asked})
+expect_system("source: exact\nreason: [^\n]*system database" ${WORK} ${tcbtune} ${looked_up})
+expect_system("prefix/share/tcbtune/system.db: 1 winners.*shipped winners +[^\n]*: 1 current, 0 stale" ${WORK}
+	${CMAKE_COMMAND} -E env COLUMNS=400 ${tcbtune} doctor)
+# Linked statically it is the program's place that counts.
+expect_system("source    default" ${WORK}/prefix/bin ${WORK}/cmake/lookup_static ${asked})
+file(COPY ${WORK}/cmake/lookup_static DESTINATION ${WORK}/prefix/bin)
+expect_system("source    exact [^\n]*system database" ${WORK} ${WORK}/prefix/bin/lookup_static ${asked})
+run(chmod o+w ${system_db})
+expect_system("source    default" ${WORK} ${WORK}/cmake/lookup ${asked})
+file(REMOVE ${system_db} ${WORK}/prefix/bin/lookup_static)
+
 # Of libtcbptx: a kernel that is right, and one argument that makes it wrong.
 function(emulate program n result)
 	execute_process(COMMAND ${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${WORK}/prefix/${LIBDIR} ${program} ${SAXPY} saxpy 8 128

@@ -77,6 +77,29 @@ static void test_bandwidth(void **state)
 	expect(&facts, "bandwidth", "fewer bytes");
 }
 
+/* A limit whose loop is slower than the kernel is no limit, and a noisy one is none that is known. */
+static void test_limit_use(void **state)
+{
+	struct tcb_bottleneck_facts facts = measured(0);
+
+	(void)state;
+	facts.read = around(3.6);
+	expect(&facts, "bandwidth", "360 % of the read limit");
+	facts.read_use = TCB_LIMIT_BEYOND;
+	expect(&facts, "unknown", ">100 % of the read limit");
+	expect(&facts, "unknown", "a larger problem");
+	assert_true(isnan(found(&facts).roofline.byte_limit));
+	facts.is_overlapped = 1;
+	expect(&facts, "unknown", "with overlapping calls");
+	/* that arithmetic binds follows from arithmetic */
+	facts.compute = around(0.7);
+	expect(&facts, "issue", ">100 % of the read limit");
+	facts.read = around(0.9);
+	facts.read_use = TCB_LIMIT_NOISY;
+	expect(&facts, "unknown", "? % of the read limit");
+	expect(&facts, "unknown", "when the machine is quiet");
+}
+
 static void test_launch(void **state)
 {
 	struct tcb_bottleneck_facts facts = measured(1);
@@ -154,8 +177,10 @@ static void test_roofline(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nothing_known), cmocka_unit_test(test_bandwidth), cmocka_unit_test(test_launch),
-		cmocka_unit_test(test_cpu),           cmocka_unit_test(test_gpu),       cmocka_unit_test(test_roofline),
+		cmocka_unit_test(test_nothing_known), cmocka_unit_test(test_bandwidth),
+		cmocka_unit_test(test_limit_use),     cmocka_unit_test(test_launch),
+		cmocka_unit_test(test_cpu),           cmocka_unit_test(test_gpu),
+		cmocka_unit_test(test_roofline),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

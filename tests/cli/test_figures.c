@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Figures of rows that are worked out by hand: a share of the limit and when it
+ * is not one; what programs get.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "cli/figures.h"
+#include "cmocka_all.h"
+
+/* 100 µs against a limit of 90, twice the default. */
+static struct tcb_best row(void)
+{
+	struct tcb_best best = { .ns = { 100e3, 98e3, 102e3 },
+				 .limit_ns = { 90e3, 88e3, 92e3 },
+				 .limit_method = "read_4096",
+				 .speedup = { 2, 1.9, 2.1 },
+				 .tried = 100,
+				 .space_count = 100 };
+
+	strcpy(best.geometry, "isa=avx2");
+	return best;
+}
+
+static void expect(const struct tcb_best *best, const char *text, enum tcb_limit_use use, const char *note)
+{
+	const struct cli_limit limit = cli_limit_of(best);
+	char out[CLI_NUMBER_MAX];
+
+	cli_limit_text(&limit, out);
+	assert_string_equal(out, text);
+	assert_int_equal(limit.use, use);
+	if (note)
+		assert_non_null(strstr(limit.note, note));
+	else
+		assert_null(limit.note);
+}
+
+static void test_limit(void **state)
+{
+	struct tcb_best best = row();
+
+	(void)state;
+	expect(&best, "90.0", TCB_LIMIT_HOLDS, NULL);
+	assert_string_equal(cli_limit_of(&best).name, "read limit");
+	strcpy(best.limit_method, "copy_4096");
+	assert_string_equal(cli_limit_of(&best).name, "copy limit");
+	assert_true(fabs(cli_limit_of(&best).of_limit.lo - 88.0 / 102) < 1e-12);
+	assert_true(fabs(cli_limit_of(&best).of_limit.hi - 92.0 / 98) < 1e-12);
+}
+
+/* Slightly above is another access pattern; clearly above is no limit. */
+static void test_beyond(void **state)
+{
+	struct tcb_best best = row();
+
+	(void)state;
+	best.limit_ns = (struct tcb_interval){ 109e3, 108e3, 110e3 };
+	expect(&best, "109.0", TCB_LIMIT_HOLDS, NULL);
+	best.limit_ns = (struct tcb_interval){ 360e3, 350e3, 370e3 };
+	expect(&best, ">100", TCB_LIMIT_BEYOND, "starting the loop's threads");
+	strcpy(best.geometry, "isa=mma,pdl=1");
+	expect(&best, ">100", TCB_LIMIT_BEYOND, "its calls overlap");
+}
+
+static void test_noisy(void **state)
+{
+	struct tcb_best best = row();
+
+	(void)state;
+	best.limit_ns = (struct tcb_interval){ 90e3, 60e3, 91e3 };
+	expect(&best, "?", TCB_LIMIT_NOISY, "when the machine is quiet");
+	best.limit_ns = (struct tcb_interval){ 360e3, 200e3, 400e3 };
+	expect(&best, "?", TCB_LIMIT_NOISY, "varied by half");
+}
+
+static void test_unknown(void **state)
+{
+	struct tcb_best best = row();
+
+	(void)state;
+	best.limit_ns = (struct tcb_interval){ 0 };
+	expect(&best, "-", TCB_LIMIT_HOLDS, NULL);
+	assert_false(cli_limit_is_known(&(struct cli_limit){ .name = "" }));
+	best.limit_ns = (struct tcb_interval){ NAN, NAN, NAN };
+	expect(&best, "-", TCB_LIMIT_HOLDS, NULL);
+}
+
+/* The median is the table's; the ends are the pairs', and hold it. */
+static void test_paired(void **state)
+{
+	const struct tcb_interval share = { 0.9, 0.8, 1.0 }, near = { 0.91, 0.89, 0.92 }, far = { 0.95, 0.93, 0.97 };
+	const struct tcb_interval none = { 0 };
+
+	(void)state;
+	assert_memory_equal(&(struct tcb_interval){ cli_limit_paired(&share, &near).median,
+						    cli_limit_paired(&share, &near).lo,
+						    cli_limit_paired(&share, &near).hi },
+			    &(struct tcb_interval){ 0.9, 0.89, 0.92 }, sizeof share);
+	assert_true(cli_limit_paired(&share, &far).lo == 0.9 && cli_limit_paired(&share, &far).hi == 0.97);
+	assert_true(cli_limit_paired(&share, &none).lo == 0.8);
+}
+
+static void test_served(void **state)
+{
+	struct tcb_best best = row();
+
+	(void)state;
+	assert_int_equal(cli_served_of(&best, 0), CLI_SERVED_WINNER);
+	assert_int_equal(cli_served_of(&best, 1), CLI_SERVED_REFUSED);
+	best.speedup = (struct tcb_interval){ 1.05, 0.97, 1.2 };
+	assert_int_equal(cli_served_of(&best, 0), CLI_SERVED_DEFAULT);
+	/* of a provisional one the median decides */
+	best.provisional = 1;
+	assert_int_equal(cli_served_of(&best, 0), CLI_SERVED_WINNER);
+	best.speedup.median = 0.99;
+	assert_int_equal(cli_served_of(&best, 0), CLI_SERVED_DEFAULT);
+	/* what is not known is not slower */
+	best.provisional = 0;
+	best.speedup = (struct tcb_interval){ NAN, NAN, NAN };
+	assert_int_equal(cli_served_of(&best, 0), CLI_SERVED_WINNER);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_limit),   cmocka_unit_test(test_beyond), cmocka_unit_test(test_noisy),
+		cmocka_unit_test(test_unknown), cmocka_unit_test(test_paired), cmocka_unit_test(test_served),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

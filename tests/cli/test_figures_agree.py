@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+"""One row, read by all that show it: report as table, CSV, JSON, Markdown and page, model, lookup --explain, and of its
+own measurements bench.  % LIMIT, x DEFAULT, what binds it and what programs get are the same everywhere."""
+import csv
+import io
+import json
+import re
+import sqlite3
+import subprocess
+import sys
+
+from cli_support import Cli
+
+MODEL = ["--device", "cpu:scalar", "--rotation", "8M", "--threads", "1"]
+SHAPE = "1x256x256"
+# limit over time; what % LIMIT reads, how the limit is used, what the evidence begins with
+LIMITS = [
+    ((0.964, 0.95, 0.98), "96.4", "holds", "96 % of the read limit"),
+    ((3.6, 3.5, 3.7), ">100", "beyond", ">100 % of the read limit"),
+    ((0.9, 0.5, 1.0), "?", "noisy", "? % of the read limit"),
+]
+# x DEFAULT; what programs get
+SPEEDUPS = [((1.531, 1.502, 1.554), "winner"), ((1.04, 0.97, 1.11), "default")]
+
+
+def change(path, limit, speedup):
+    """The cold winner of SHAPE takes 100 us, with LIMIT and SPEEDUP beside it."""
+    db = sqlite3.connect(path)
+    values = [1e5, 9.9e4, 1.01e5, *(1e5 * share for share in limit), *speedup, 1e5 * speedup[0], SHAPE]
+    db.execute("UPDATE best SET median_ns = ?, lo_ns = ?, hi_ns = ?, limit_median_ns = ?, limit_lo_ns = ?, "
+               "limit_hi_ns = ?, speedup = ?, speedup_lo = ?, speedup_hi = ?, default_median_ns = ?, "
+               "default_lo_ns = default_median_ns, default_hi_ns = default_median_ns, limit_method = 'read_1024' "
+               "WHERE state = 'cold' AND problem_id = (SELECT id FROM problem WHERE op = 'q4k_matvec' AND "
+               "m || 'x' || n || 'x' || k = ?)", values)
+    db.commit()
+    db.close()
+
+
+def report(cli, path, *args):
+    return cli.run("report", "--op", "q4k_matvec", "--shape", SHAPE, "--state", "cold", "--db", path, *args).stdout
+
+
+def cells(line):
+    return re.split(r" {2,}", line.strip())
+
+
+def check(cli, path, model, limit, speedup):
+    (_, text, use, evidence), (ratio, served) = limit, speedup
+    change(path, limit[0], ratio)
+    table = report(cli, path, "--columns", "limit,speedup,served,bound", "--geometry", "none").splitlines()
+    bound = cells(table[1])[3]
+    cli.check(cells(table[1])[:3] == [text, f"{ratio[0]:.3f}", served], f"{limit}: table: {table}")
+    cli.check((bound == "bandwidth") == (use == "holds"), f"{limit}: bound by {bound}")
+    row, = csv.DictReader(io.StringIO(report(cli, path, "--format", "csv")))
+    cli.check((row["limit_use"], row["served"]) == (use, served), f"{limit}: CSV: {row}")
+    cli.check(abs(float(row["of_limit"]) - limit[0][0]) < 1e-6, f"{limit}: CSV: {row}")
+    markdown = report(cli, path, "--format", "md")
+    cli.check(f"| {text} |" in markdown and f"| {served} |" in markdown, f"{limit}: Markdown: {markdown}")
+    best, = json.loads(report(cli, path, "--json"))["best"]
+    cli.check((best["limit_use"], best["served"], best["bottleneck"]["kind"]) == (use, served, bound), f"JSON: {best}")
+    cli.check(best["bottleneck"]["evidence"].startswith(evidence), f"{limit}: {best['bottleneck']}")
+    page = report(cli, path, "--format", "html")
+    cli.check(f'<td class="n">{text.replace(">", "&gt;")}</td>' in page, f"{limit}: page has no {text}")
+    cli.check(evidence.replace(">", "&gt;") in page, f"{limit}: page has no {evidence}")
+    cli.check(("default served" in page) == (served == "default"), f"{limit}: served in the page")
+    check_model(cli, path, model, text, ratio, served)
+    check_lookup(cli, path, text, ratio, served, evidence, bound)
+
+
+def check_model(cli, path, model, text, ratio, served):
+    told = cli.run("model", model, "--tokens", "1", *MODEL, "--db", path).stdout
+    line = next(line for line in told.splitlines() if line.startswith(f"q4k_matvec q8 {SHAPE}"))
+    columns = cells(line)
+    if served == "winner":
+        cli.check(columns[4:6] == [f"{ratio[0]:.3f}", text], f"model: {columns}")
+    else:  # what is told is the default's time then
+        cli.check(columns[4] == "1.000" and "default served" in line, f"model: {line}")
+
+
+def check_lookup(cli, path, text, ratio, served, evidence, bound):
+    told = cli.run("lookup", "--op", "q4k_matvec", "--shape", SHAPE, "--device", "cpu:scalar", "--threads", "1",
+                   "--explain", "--db", path).stdout
+    if served == "default":
+        cli.check("source: exact" not in told and "not surely faster" in told.replace("\n", " "), told)
+        return
+    flat = " ".join(told.split())
+    cli.check("source: exact" in told and f"{ratio[0]:.3f} x the default's speed" in flat, told)
+    cli.check(f"limit: {text} % of the read limit" in flat, f"lookup: {told}")
+    cli.check(evidence in flat and ("bound by: bandwidth" in flat) == (bound == "bandwidth"), told)
+
+
+def check_bench(cli, path):
+    """The table, the words below it and the JSON are of one run's figures: two runs, each against itself."""
+    args = ["bench", "--op", "q4k_matvec", "--shape", SHAPE, *MODEL, "--budget", "2s", "--db", path]
+    told = cli.run(*args).stdout
+    tables = told.split(", cold")[1:] if ", cold" in told else []
+    cli.check(tables, told)
+    first = cells(tables[0].splitlines()[2])
+    line = next(line for line in told.splitlines() if f"{SHAPE} cold: bound by" in line)
+    share = first[2]
+    if share in (">100", "?"):
+        cli.check(f"({share} % of the read limit" in line, f"{first}\n{line}")
+        cli.check("bound by: bandwidth" not in line, line)
+    elif share != "-":
+        cli.check(f"({float(share):.0f} % of the read limit" in line or
+                  f"({float(share) - 0.05:.0f} % of the read limit" in line or
+                  f"({float(share) + 0.05:.0f} % of the read limit" in line, f"{first}\n{line}")
+    for result in cli.json(*args, schema="bench")["results"]:
+        if result["limit_ns"]:
+            quotient = result["limit_ns"]["median"] / result["rows"][0]["ns"]["median"]
+            cli.check(abs(result["of_limit"]["median"] - quotient) < 1e-9 * quotient, f"bench --json: {result}")
+
+
+def main():
+    cli = Cli()
+    path, model = cli.scratch / "agree.db", cli.scratch / "small.gguf"
+    maker = cli.fixtures.resolve().parents[1] / "scripts" / "synthetic-gguf.py"
+    subprocess.run([sys.executable, maker, model, "--layers", "1", "--hidden", "256", "--heads", "4", "--kv-heads", "4",
+                    "--ffn", "256", "--vocab", "256", "--type", "Q4_K"], check=True, stdout=subprocess.DEVNULL)
+    cli.run("model", model, "--tokens", "1", "--effort", "quick", "--budget", "none", *MODEL, "--db", path)
+    for speedup in SPEEDUPS:
+        for limit in LIMITS:
+            check(cli, path, model, limit, speedup)
+    check_bench(cli, path)
+    cli.done()
+
+
+if __name__ == "__main__":
+    main()
