@@ -422,8 +422,8 @@ static void add_names(struct tcb_str *out, const struct cli_best_rows *rows, con
 		tcb_str_addf(out, "%s, ", row->device_label);
 	if (!is_common(rows, COLUMN_THREADS) && best->threads)
 		tcb_str_addf(out, "%u thread%s, ", best->threads, best->threads == 1 ? "" : "s");
-	if (out->length && !out->failed)
-		out->data[out->length - 2] = ':';
+	if (out->length && !out->failed) /* without the last comma */
+		out->data[out->length -= 2] = '\0';
 }
 
 static void add_note(struct cli_table *table, const struct cli_best_rows *rows, const struct cli_best_row *row,
@@ -431,9 +431,15 @@ static void add_note(struct cli_table *table, const struct cli_best_rows *rows, 
 {
 	struct tcb_str text = { 0 };
 
+	struct tcb_str geometry = { 0 };
+
 	if (has_names)
 		add_names(&text, rows, row);
-	add_geometry(&text, row, view);
+	add_geometry(&geometry, row, view);
+	if (geometry.length)
+		tcb_str_addf(&text, "%s%s", text.length ? ": " : "", geometry.data);
+	text.failed |= geometry.failed;
+	tcb_str_fini(&geometry);
 	if (text.length && !text.failed)
 		cli_table_note(table, text.data);
 	table->failed |= text.failed;

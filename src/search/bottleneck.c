@@ -50,6 +50,16 @@ static enum answer is_reached(const struct tcb_interval *share, double limit)
 	return share->hi < limit ? NOT_REACHED : NOT_KNOWN;
 }
 
+/* Of a limit that is beyond nothing follows; of a noisy one, whose interval is wide, only that it is not reached. */
+static enum answer is_read_reached(const struct tcb_bottleneck_facts *facts)
+{
+	const enum answer answer = is_reached(&facts->read, TCB_BOUND_BANDWIDTH);
+
+	if (facts->read_use == TCB_LIMIT_BEYOND || (facts->read_use == TCB_LIMIT_NOISY && answer == REACHED))
+		return NOT_KNOWN;
+	return answer;
+}
+
 static enum answer is_share_reached(double share, double limit)
 {
 	if (isnan(share))
@@ -152,7 +162,7 @@ static void say_unknown(const struct tcb_bottleneck_facts *facts, const struct a
 {
 	if (is->read == NOT_KNOWN && !(facts->read.median > 0))
 		add(text, "a sweep or 'tcbtune bench' measures the read limit");
-	else if (facts->read_use == TCB_LIMIT_NOISY)
+	else if (is->read == NOT_KNOWN && facts->read_use == TCB_LIMIT_NOISY)
 		add(text, "measure the read limit again when the machine is quiet");
 	else if (facts->read_use == TCB_LIMIT_BEYOND && facts->is_overlapped)
 		add(text, "'tcbtune bench' times the limit's loop with overlapping calls, too");
@@ -199,7 +209,7 @@ void tcb_bottleneck_find(const struct tcb_bottleneck_facts *facts, struct tcb_bo
 {
 	const struct answers is = {
 		.launch = is_share_reached(facts->fixed_ns / facts->ns.median, TCB_BOUND_LAUNCH),
-		.read = has_read_limit(facts) ? is_reached(&facts->read, TCB_BOUND_BANDWIDTH) : NOT_KNOWN,
+		.read = is_read_reached(facts),
 		.compute = is_reached(&facts->compute, TCB_BOUND_COMPUTE),
 		.issue = is_share_reached(facts->issue, TCB_BOUND_ISSUE),
 		/* Between the two the time is both the core's and the memory's. */

@@ -47,7 +47,7 @@ struct tcb_bottleneck_facts {
 	double bytes, operations;    /* compulsory, of one call */
 	struct tcb_interval ns;      /* of one call */
 	struct tcb_interval read;    /* the read (or copy) limit's time over the call's */
-	enum tcb_limit_use read_use; /* only where it HOLDS anything follows from READ */
+	enum tcb_limit_use read_use; /* where it HOLDS all follows from READ */
 	struct tcb_interval compute; /* the same arithmetic's time over the call's, where nothing else is done */
 	const char *compute_source;  /* "measured", or whose specification it is */
 	double fixed_ns;             /* of a call's time, what the limit's loop takes whatever it reads */

@@ -39,8 +39,13 @@ def bounds(cli, database, *args):
 def check_figures(cli, key, best):
     """Of a share of the read limit that is printed, both sides of the word."""
     bottleneck, line = best["bottleneck"], best["bottleneck"]["evidence"]
-    share = re.match(r"(\d+) % of the (hot )?read limit", line)
+    share = re.match(r"(\d+|>100|\?) % of the (hot )?read limit", line)
     cli.check(share and bool(share[2]) == (key[2] == "hot"), f"{key}: {line}")
+    use = {">100": "beyond", "?": "noisy"}.get(share[1], "holds")
+    cli.check(best["limit_use"] == use, f"{key}: {line}: {best['limit_use']}")
+    if use != "holds":
+        cli.check(bottleneck["kind"] != "bandwidth", f"{key}: {bottleneck}")
+        return
     cli.check(abs(int(share[1]) - 100 * best["of_limit"]) <= 0.5, f"{key}: {line}: {best['of_limit']}")
     if bottleneck["kind"] in ("issue", "latency"):
         cli.check(int(share[1]) <= 80, f"{key}: {bottleneck}")

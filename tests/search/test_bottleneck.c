@@ -98,6 +98,9 @@ static void test_limit_use(void **state)
 	facts.read_use = TCB_LIMIT_NOISY;
 	expect(&facts, "unknown", "? % of the read limit");
 	expect(&facts, "unknown", "when the machine is quiet");
+	/* as wide as it is, it is not reached */
+	facts.read = (struct tcb_interval){ 0.05, 0.03, 0.08 };
+	expect(&facts, "issue", "? % of the read limit");
 }
 
 static void test_launch(void **state)
