@@ -164,9 +164,15 @@ enum cli_served cli_served_of(const struct tcb_best *best, int is_stale)
 	if (is_stale)
 		return CLI_SERVED_REFUSED;
 	/* Of a provisional one nothing is certain.  Written so that what is not known is not slower. */
-	if ((best->provisional ? best->speedup.median : best->speedup.lo) < 1)
-		return best->speedup.median > 0 ? CLI_SERVED_DEFAULT : CLI_SERVED_WINNER;
-	return best->tried < TCB_THIN_TRIED && has_other_default(best) ? CLI_SERVED_DEFAULT : CLI_SERVED_WINNER;
+	const int may_lose = (best->provisional ? best->speedup.median : best->speedup.lo) < 1;
+	/* The default itself is the winner, unless another one is the default today. */
+	const int is_default = strcmp(best->geometry, best->default_geometry) == 0;
+
+	if (may_lose && !is_default)
+		return CLI_SERVED_DEFAULT;
+	if (may_lose || best->tried < TCB_THIN_TRIED)
+		return has_other_default(best) ? CLI_SERVED_DEFAULT : CLI_SERVED_WINNER;
+	return CLI_SERVED_WINNER;
 }
 
 const char *cli_served_text(enum cli_served served)

@@ -109,6 +109,10 @@ static void test_served(void **state)
 	assert_int_equal(cli_served_of(&best, 1), CLI_SERVED_REFUSED);
 	best.speedup = (struct tcb_interval){ 1.05, 0.97, 1.2 };
 	assert_int_equal(cli_served_of(&best, 0), CLI_SERVED_DEFAULT);
+	/* where the default is the winner programs get the winner */
+	strcpy(best.default_geometry, best.geometry);
+	assert_int_equal(cli_served_of(&best, 0), CLI_SERVED_WINNER);
+	best.default_geometry[0] = '\0';
 	/* of a provisional one the median decides */
 	best.provisional = 1;
 	assert_int_equal(cli_served_of(&best, 0), CLI_SERVED_WINNER);

@@ -32,6 +32,11 @@ def change(path, limit, speedup):
                "default_lo_ns = default_median_ns, default_hi_ns = default_median_ns, limit_method = 'read_1024' "
                "WHERE state = 'cold' AND problem_id = (SELECT id FROM problem WHERE op = 'q4k_matvec' AND "
                "m || 'x' || n || 'x' || k = ?)", values)
+    (geometry,) = db.execute("SELECT geometry FROM best WHERE state = 'cold' AND limit_method = 'read_1024' AND "
+                             "median_ns = 1e5").fetchone()
+    unroll = "unroll=1" if "unroll=1," not in geometry else "unroll=4"
+    db.execute("UPDATE best SET default_geometry = ? WHERE geometry = ? AND median_ns = 1e5",
+               (re.sub(r"unroll=\d+", unroll, geometry), geometry))
     db.commit()
     db.close()
 

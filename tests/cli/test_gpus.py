@@ -89,6 +89,9 @@ def told_apart(cli):
         cli.check(("measured on Fake GPU 90-4 (key " + keys[0] in found["reason"]) == (source == "architecture"),
                   f"{device}: {found}")
     cli.run("sweep", *SPACE, "--device", "cuda:1", "--db", db, "--max-trials", 3)
+    for device, key in zip(("cuda:0", "cuda:1"), keys):
+        best = cli.json("report", "--db", db, "--device", device, schema="report")["best"]
+        cli.check({row["device"]["key"] for row in best} == {key}, f"report of {device}: {best}")
     found = [lookup(device) for device in ("cuda:0", "cuda:1")]
     cli.check([one["source"] for one in found] == ["exact", "exact"], f"{found}")
     # Which of them sm_90 means nobody knows where none is attached.
