@@ -8,7 +8,7 @@
  *        what system headers add, the same of the files that it runs with, and its compiler flags
  *        (cmake/sign_source.sh, at build time).
  *   GPU  a candidate's own: its PTX, its launches with arguments and tensors, and what its layout makes of weights.
- *        It takes as long as writing the PTX, some milliseconds.
+ *        It takes as long as writing the PTX, some milliseconds; judged.h remembers what came of it.
  */
 #ifndef TCB_KERNELS_SIGNATURE_H
 #define TCB_KERNELS_SIGNATURE_H
