@@ -129,10 +129,10 @@ struct tcbrt;
  * Loads the database at PATH, and no other.  NULL loads two: the user's database, and the system's below it.  The
  * user's is the file named by the environment variable TCBTUNE_DB, else $XDG_DATA_HOME/tcbtune/tuning.db, else
  * ~/.local/share/tcbtune/tuning.db.  The system's is only read: the file named by TCBTUNE_SYSTEM_DB (empty: none), else
- * share/tcbtune/system.db of the prefix that the library (or the program that it is linked into) was installed to, which
- * may have been moved, else of the prefix that it was built for.  One of the two may be missing.  A usable entry of the
- * user's goes before one of the system's with the same source.  If the system's database cannot be read, it is left
- * out, and the reason of a DEFAULT says so.  Rows that cannot be read are left out, see tcbrt_count.  On failure
+ * share/tcbtune/system.db of the prefix that the library (or the program that it is linked into) was installed to,
+ * which may have been moved, else of the prefix that it was built for.  One of the two may be missing.  A usable entry
+ * of the user's goes before one of the system's with the same source.  If the system's database cannot be read, it is
+ * left out, and the reason of a DEFAULT says so.  Rows that cannot be read are left out, see tcbrt_count.  On failure
  * *OUT is NULL and ERR (which may be NULL) is filled.
  */
 TCBRT_API int tcbrt_open(const char *path, struct tcbrt **out, struct tcbrt_error *err);

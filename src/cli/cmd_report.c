@@ -471,8 +471,10 @@ const struct cli_command cli_command_report = {
 		"interval, the rate, how many geometries cannot be told from the winner (ties), how much of the space "
 		"was tried, and the expected regret against the best finalist (-: one candidate alone). What is the "
 		"same "
-		"in all rows is said once above; devices of one name are told apart by their models. A row whose winner "
-		"is not surely as fast as the default says that programs get the default. Exits with 3 if there is no result.",
+		"in all rows is said once above; devices of one name are told apart by their models. A row whose "
+		"winner "
+		"is not surely as fast as the default says that programs get the default. Exits with 3 if there is no "
+		"result.",
 	.examples = "  tcbtune report\n  tcbtune report --verdict thin\n  tcbtune report --sort -regret --columns "
 		    "op,shape,state,regret,geometry\n"
 		    "  tcbtune report --op @OP --format md --out report.md\n"
