@@ -170,7 +170,7 @@ void cli_best_unserved(const struct cli_best_rows *rows, const char *bullet, str
 		count += rows->rows[i].served == CLI_SERVED_DEFAULT;
 	if (count)
 		cli_add_wrapped(out, 4,
-				"%sserved: for %zu of %zu result%s programs get the default, since the best is not "
+				"%sserved: programs get the default for %zu of %zu result%s, since the best is not "
 				"surely as fast (--columns op,shape,state,speedups,served lists them)",
 				bullet, count, rows->count, rows->count == 1 ? "" : "s");
 }

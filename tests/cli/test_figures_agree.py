@@ -35,7 +35,8 @@ def change(path, limit, speedup):
     (geometry,) = db.execute("SELECT geometry FROM best WHERE state = 'cold' AND limit_method = 'read_1024' AND "
                              "median_ns = 1e5").fetchone()
     unroll = "unroll=1" if "unroll=1," not in geometry else "unroll=4"
-    db.execute("UPDATE best SET default_geometry = ? WHERE geometry = ? AND median_ns = 1e5",
+    # of few candidates beside another default than today's the winner would not be served
+    db.execute("UPDATE best SET default_geometry = ?, tried = 99, space_count = 99 WHERE geometry = ? AND median_ns = 1e5",
                (re.sub(r"unroll=\d+", unroll, geometry), geometry))
     db.commit()
     db.close()
