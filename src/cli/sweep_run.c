@@ -24,9 +24,13 @@
 #include "cli/sweep_cards.h"
 #include "cli/sweep_json.h"
 #include "cli/sweep_shards.h"
+#include "db/rates.h"
+#include "kernels/compute_limit.h"
 #include "kernels/signature.h"
 #include "search/model.h"
 
+/* A GPU's compute limit is measured in a sweep of at least so many seconds: compiling its kernels takes up to one. */
+static const double COMPUTE_LEAST_S = 5;
 static const double KNOWN_SHARE = 0.1; /* of the budget, for asking whose kernels are still the same */
 
 /* One problem of a run. */
@@ -43,6 +47,7 @@ struct sweep_job {
 	enum tcb_outcome first_failure; /* of the trials of this sweep, with its message */
 	char first_message[256];
 	struct tcb_sweep_result result;
+	struct tcb_compute_rate rate;  /* of the device, as it is stored; 0: not known */
 	double others_busy, held_back; /* while it ran, once it has ended */
 };
 
@@ -163,6 +168,7 @@ static void fill_best(const struct sweep_job *job, const struct tcb_decision *de
 	memcpy(best->limit_method, decision->limit_method, sizeof best->limit_method);
 	best->bytes = job->problem->op->traffic(problem);
 	best->flops = job->problem->op->flops(problem);
+	best->compute_rate[job->rate.kind] = job->rate.rate;
 	best->regret = decision->regret;
 	best->flip_probability = decision->flip_probability;
 	best->expected_gain = expected_gain(job, decision);
@@ -329,6 +335,33 @@ static void fill_options(const struct cli_sweeping *run, struct attending *atten
 	};
 }
 
+/* Is the device's compute limit to be measured?  Once, but for another driver, and where all is asked for afresh. */
+static enum tcb_status want_rate(struct sweep_job *job, struct tcb_sweep_options *opts, struct tcb_error *err)
+{
+	const struct cli_sweeping *run = job->run;
+	const struct tcb_device *device = &run->place.device;
+	const int is_gpu = device->target.kind == TCB_TARGET_CUDA;
+	int is_known;
+
+	job->rate.kind = tcb_compute_need(&job->problem->problem, &device->target).kind;
+	if (cli_sweeping_is_modelled(run))
+		return TCB_OK;
+	TCB_TRY(tcb_db_rate_get(run->db, device, job->rate.kind, &job->rate, &is_known, err));
+	opts->wants_compute = (!is_known || run->args->fresh) &&
+			      (!is_gpu || opts->budget_s == 0 || opts->budget_s >= COMPUTE_LEAST_S);
+	return TCB_OK;
+}
+
+/* What was measured, before the winners that it is shown with. */
+static enum tcb_status store_rate(struct sweep_job *job, struct tcb_error *err)
+{
+	if (!(job->result.compute_rate > 0))
+		return TCB_OK;
+	job->rate.rate = job->result.compute_rate;
+	memcpy(job->rate.method, job->result.compute_method, sizeof job->rate.method);
+	return tcb_db_rate_put(job->run->db, &job->run->place.device, &job->rate, err);
+}
+
 static void begin_progress(const struct sweep_job *job, struct cli_progress *progress)
 {
 	char label[sizeof job->label + sizeof job->run->part];
@@ -353,6 +386,7 @@ static enum tcb_status search_and_store(struct sweep_job *job, struct tcb_error 
 	opts.winner_count = job->winners.count;
 	opts.former = job->former.asked;
 	opts.spent_s = 1e-9 * (double)(tcb_clock_ns() - run->begun_ns);
+	TCB_TRY(want_rate(job, &opts, err));
 	TCB_TRY(begin_sweep(job, &opts, err));
 	begin_progress(job, &attending.line);
 	cli_disturbance_begin(&attending.disturbance, &run->place);
@@ -364,6 +398,8 @@ static enum tcb_status search_and_store(struct sweep_job *job, struct tcb_error 
 				       job->known_count, &sink, &job->result, err);
 	cli_progress_end(&attending.line);
 	cli_disturbance_end(&attending.disturbance, &job->others_busy, &job->held_back);
+	if (status == TCB_OK)
+		status = store_rate(job, err);
 	for (int state = 0; state < TCB_STATE_COUNT && status == TCB_OK; state++)
 		if (job->result.decision[state].valid)
 			status = store_best(job, &job->result.decision[state], err);

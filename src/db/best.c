@@ -204,6 +204,8 @@ static int read_best(sqlite3_stmt *stmt, struct tcb_best *best)
 	best->expected_gain = tcb_db_double(stmt, 45);
 	best->others_busy = tcb_db_double(stmt, 46);
 	best->held_back = tcb_db_double(stmt, 47);
+	for (int kind = 0; kind < TCB_COMPUTE_COUNT; kind++)
+		best->compute_rate[kind] = sqlite3_column_double(stmt, 49 + kind);
 	if (threads > UINT_MAX)
 		return 5;
 	if (tcb_contract_parse(contract, &best->problem.contract, NULL) != TCB_OK)
@@ -214,6 +216,12 @@ static int read_best(sqlite3_stmt *stmt, struct tcb_best *best)
 		return 48;
 	return tcb_db_target(stmt, 38, best->threads, &best->target);
 }
+
+/* A column for each kind of arithmetic, in the order of the list. */
+#define RATE(id, text)                                                                                           \
+	", (SELECT r.rate FROM compute_rate r WHERE r.device_key = d.key AND r.device = d.name AND r.threads = " \
+	"d.threads AND r.kind = '" text "')"
+#define RATES TCB_COMPUTE_LIST(RATE)
 
 enum tcb_status tcb_db_best_each(struct tcb_db *db, const struct tcb_best_filter *filter,
 				 int (*each)(void *ctx, const struct tcb_best *best), void *ctx, struct tcb_error *err)
@@ -232,7 +240,7 @@ enum tcb_status tcb_db_best_each(struct tcb_db *db, const struct tcb_best_filter
 		"b.tie_count,"
 		" b.tried, b.space_count, b.measured_at, u.git_commit, d.kind = 'cuda', d.capability, d.sm_count,"
 		" d.shared_bytes, d.l2_bytes, b.provisional, b.flip_probability, b.expected_gain, b.others_busy,"
-		" b.held_back, p.words"
+		" b.held_back, p.words" RATES
 		" FROM best b JOIN device d ON d.id = b.device_id JOIN problem p ON p.id = b.problem_id"
 		" JOIN sweep s ON s.id = b.sweep_id JOIN build u ON u.id = s.build_id"
 		" WHERE (?1 IS NULL OR p.op = ?1) AND (?2 IS NULL OR d.name = ?2)"

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/compute.h"
 #include "base/problem.h"
 #include "base/target.h"
 #include "base/trial.h"
@@ -131,6 +132,8 @@ struct tcb_best {
 	struct tcb_interval limit_ns;            /* the device's read limit for the same bytes; median 0 if none */
 	char limit_method[64];
 	double bytes, flops; /* of one call, from the op's model */
+	/* Of its device, operations a nanosecond; 0: not known.  Read only: tcb_db_rate_put() stores them. */
+	double compute_rate[TCB_COMPUTE_COUNT];
 	double regret;
 	double flip_probability; /* that the same finals, held again, name another winner; NaN: unknown */
 	/* NaN: unknown.  As a ratio - 1, of as many trials again; shares of the processors' time that others had, and

@@ -236,6 +236,15 @@ static enum tcb_status merge_claims(struct tcb_db *db, struct tcb_db_merged *out
 	return TCB_OK;
 }
 
+/* Of each device and kind of arithmetic the newer rate. */
+static enum tcb_status merge_rates(struct tcb_db *db, struct tcb_error *err)
+{
+	EXEC("INSERT OR REPLACE INTO main.compute_rate SELECT s.* FROM source.compute_rate s LEFT JOIN"
+	     " main.compute_rate m USING (device_key, device, threads, kind) WHERE m.kind IS NULL OR s.measured_at >"
+	     " m.measured_at");
+	return TCB_OK;
+}
+
 static enum tcb_status merge_all(struct tcb_db *db, struct tcb_db_merged *out, struct tcb_error *err)
 {
 	TCB_TRY(merge_sweeps(db, out, err));
@@ -244,6 +253,7 @@ static enum tcb_status merge_all(struct tcb_db *db, struct tcb_db_merged *out, s
 	TCB_TRY(merge_trials(db, out, err));
 	TCB_TRY(merge_winners(db, out, err));
 	TCB_TRY(merge_claims(db, out, err));
+	TCB_TRY(merge_rates(db, err));
 	return tcb_db_exec(db, drop_maps_sql, doing, err);
 }
 

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/compute.h"
 #include "base/target.h"
 #include "base/trial.h"
 #include "device/gpu.h"
@@ -62,7 +63,6 @@ const char *tcb_bandwidth_method(const struct tcb_bandwidth *bandwidth);    /* "
  * compute.c: the compute limit: the nanoseconds that the fastest arithmetic of the instruction families in ISA_MASK
  * takes for as many operations, from registers.  A product that is added counts two operations.
  */
-enum tcb_compute_kind { TCB_COMPUTE_INT8, TCB_COMPUTE_F32, TCB_COMPUTE_BF16 };
 struct tcb_compute;
 /* Tries the loops that this host's families in ISA_MASK have; takes some milliseconds. */
 enum tcb_status tcb_compute_create(struct tcb_pool *pool, unsigned threads, uint32_t isa_mask,

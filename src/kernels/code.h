@@ -30,6 +30,7 @@ struct tcb_code_unit {
 	struct tcb_shape shape;
 	size_t packed_bytes, workspace_bytes;
 	double chain, ulps;
+	double step_operations; /* of a compute limit (compute_limit.h): in each step; 0 of a candidate */
 	uint32_t class, layout, launch_count;
 	struct tcb_code_launch launch[TCB_LAUNCHES_MAX];
 	size_t offset, bytes; /* of its cubin (or PTX, NUL included) in the image */

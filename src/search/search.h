@@ -82,6 +82,7 @@ struct tcb_sweep_options {
 	size_t winner_count;
 	int model_starts;   /* on a GPU, where few winners are near: try what a model thinks best after them */
 	unsigned finalists; /* 0: 12 */
+	int wants_compute;  /* measure how fast the device does the problem's arithmetic */
 	enum tcb_counters_mode counters;
 	const struct tcb_former *former;   /* [TCB_STATE_COUNT], measured again at the beginning; may be NULL */
 	const volatile sig_atomic_t *stop; /* nonzero ends the sweep cleanly; may be NULL */
@@ -157,6 +158,9 @@ struct tcb_sweep_result {
 				     the known ones compared */
 	double expected_gain;     /* of as many trials again, as the screening ended; NaN: unknown */
 	double of_limit[TCB_STATE_COUNT]; /* the best's time over the device's limit then, where asked for; NaN */
+	/* Where wants_compute asked for it: operations a nanosecond, by the fastest instruction; 0: not measured. */
+	double compute_rate;
+	char compute_method[64];
 	int complete; /* every candidate of the space is decided; 0 after a budget, a limit or an interrupt */
 	struct tcb_recheck recheck[TCB_STATE_COUNT]; /* of options->former */
 	struct tcb_decision decision[TCB_STATE_COUNT];
@@ -198,7 +202,7 @@ struct tcb_bench_result {
 	char limit_method[2][64];
 	/* The same for a limit whose launches overlap (programmatic dependent launch); zeros where there is none. */
 	struct tcb_interval overlap_ns[2], overlap_ratio[2];
-	/* On a CPU: the fastest arithmetic for as many operations; zeros elsewhere. */
+	/* The fastest arithmetic for as many operations. */
 	struct tcb_interval compute_ns[2], compute_ratio[2];
 	char compute_method[2][64];
 };

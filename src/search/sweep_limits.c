@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * When a sweep stops screening although there is time: the best so far is near
- * enough to what the device could do at all, or going on is not expected to gain
- * much.
+ * How fast the device multiplies, where that is asked for; and when a sweep stops screening although there is time: the
+ * best so far is near enough to what the device could do at all, or going on is not expected to gain much.
  */
 #include <math.h>
+#include <string.h>
 
 #include "base/stats.h"
 #include "base/util.h"
+#include "kernels/compute_limit.h"
 #include "search/sweep_state.h"
 
 enum { ROUNDS = 7 };
@@ -29,8 +30,30 @@ static enum tcb_status measure(struct tcb_sweep *sweep, enum tcb_state state, en
 	return status;
 }
 
+/* Nanoseconds of the compute limit for the op's operations, by itself; in no state more than in another. */
+static enum tcb_status measure_compute(struct tcb_sweep *sweep, struct tcb_error *err)
+{
+	double ns[ROUNDS];
+	const enum tcb_state state = tcb_sweep_measures(sweep, TCB_COLD) ? TCB_COLD : TCB_HOT;
+	struct tcb_evaluator *lead = tcb_sweep_lead(sweep);
+	if (tcb_evaluator_use_limit(lead, TCB_LIMIT_COMPUTE) != 0)
+		return TCB_OK;
+	const enum tcb_status status =
+		tcb_evaluator_interleave(lead, NULL, 0, state, ROUNDS, sweep->options->seed, NULL, ns, err);
+	(void)tcb_evaluator_use_limit(lead, TCB_LIMIT_READ);
+	if (status != TCB_OK)
+		return status;
+	const double operations = tcb_compute_need(sweep->problem, sweep->target).operations;
+	sweep->out->compute_rate = operations / tcb_median_interval(ns, ROUNDS).median;
+	strncpy(sweep->out->compute_method, tcb_evaluator_limit_method(lead, state),
+		sizeof sweep->out->compute_method - 1);
+	return TCB_OK;
+}
+
 enum tcb_status tcb_sweep_measure_limits(struct tcb_sweep *sweep, struct tcb_error *err)
 {
+	if (sweep->options->wants_compute)
+		TCB_TRY(measure_compute(sweep, err));
 	if (!(sweep->options->target_ratio > 0) || sweep->anchor == SIZE_MAX)
 		return TCB_OK;
 	for (int s = 0; s < TCB_STATE_COUNT; s++) {

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/stats.h"
+#include "kernels/compute_limit.h"
 #include "worker/measure.h"
 #include "worker/verify.h"
 
@@ -314,16 +315,18 @@ static enum tcb_status ready_limit(struct cpu_worker *worker, enum tcb_state sta
 }
 
 /* As many operations as a call of the op has, in the contract's arithmetic. */
+static struct tcb_compute_need need_of(const struct cpu_worker *worker)
+{
+	return tcb_compute_need(&worker->config->problem, &worker->config->place->device.target);
+}
+
 static enum tcb_status ready_compute(struct cpu_worker *worker, struct tcb_error *err)
 {
 	const struct tcb_place *place = worker->config->place;
-	const enum tcb_contract contract = worker->config->problem.contract;
-	const int is_bf16 = contract == TCB_CONTRACT_F16 && worker->config->op->type == TCB_TYPE_BF16;
-	const enum tcb_compute_kind of_floats = is_bf16 ? TCB_COMPUTE_BF16 : TCB_COMPUTE_F32;
 	if (worker->compute)
 		return TCB_OK;
-	return tcb_compute_create(worker->pool, place->cpu_count, place->device.target.isa_mask,
-				  contract == TCB_CONTRACT_Q8 ? TCB_COMPUTE_INT8 : of_floats, &worker->compute, err);
+	return tcb_compute_create(worker->pool, place->cpu_count, place->device.target.isa_mask, need_of(worker).kind,
+				  &worker->compute, err);
 }
 
 static size_t distinct_layouts(const struct tcb_work *work, size_t count)
@@ -380,8 +383,7 @@ static enum tcb_status time_one(void *self, uint32_t index, double *ns_out, stru
 	if (index == TCB_ROUND_LIMIT && worker->limit_used != TCB_LIMIT_NONE) {
 		tcb_watch_subject(worker->config->watch, 0, TCB_WATCH_NOBODY);
 		if (worker->limit_used == TCB_LIMIT_COMPUTE) {
-			*ns_out =
-				tcb_compute_call(worker->compute, worker->config->op->flops(&worker->config->problem));
+			*ns_out = tcb_compute_call(worker->compute, need_of(worker).operations);
 			return TCB_OK;
 		}
 		for (int i = 0; is_hot && i < worker->limit_loops; i++)

@@ -17,7 +17,7 @@
 #include "base/util.h"
 #include "device/cupti.h"
 #include "device/nvml.h"
-#include "kernels/code.h"
+#include "kernels/compute_limit.h"
 #include "worker/gpu_runner.h"
 #include "worker/judge.h"
 #include "worker/measure.h"
@@ -37,6 +37,10 @@ enum {
 
 /* So long a graph needs no more calls: what lies between two of them, and the clock, are thousandths of it. */
 static const double GRAPH_NS = 4e6;
+
+/* A call of the compute limit: long against its launch, and until clocks are what power and heat allow.  Finding how
+ * many steps that is, and which instruction is fastest, ends where it takes longer than that on the host. */
+static const double COMPUTE_NS = 4e6, CHOOSE_NS = 60e6;
 
 /* A problem on the host and on the device. */
 struct gpu_case {
@@ -60,6 +64,8 @@ struct gpu_worker {
 	struct tcb_gpu_runner *runners;
 	size_t runner_count;
 	struct tcb_gpu_runner limit;
+	/* Of the compute limit: what the op's operations are of those of one call; 0 of the other limits. */
+	double compute_share;
 	void **images; /* owned copies of the codes that the runners lend; the limit's last */
 	size_t image_count;
 };
@@ -390,10 +396,11 @@ static void release(void *self)
 	worker->runners = NULL;
 	worker->images = NULL;
 	worker->runner_count = worker->image_count = 0;
+	worker->compute_share = 0;
 }
 
 /* The request goes after it was served: the runners lend from a copy, aligned as the request need not be. */
-static const struct tcb_code_image *keep(struct gpu_worker *worker, const struct tcb_work *work, struct tcb_error *err)
+static struct tcb_code_image *keep(struct gpu_worker *worker, const struct tcb_work *work, struct tcb_error *err)
 {
 	void *copy = work->code ? malloc(work->code_bytes) : NULL;
 	if (copy)
@@ -447,11 +454,85 @@ static enum tcb_status load_limit(struct gpu_worker *worker, const struct tcb_co
 	return TCB_OK;
 }
 
+/* Steps of UNIT, its launch's last argument. */
+static void set_steps(struct tcb_code_unit *unit, double steps)
+{
+	struct tcb_code_launch *launch = &unit->launch[0];
+	launch->argument[launch->argument_count - 1].value = (size_t)fmin(fmax(steps, 1), INT32_MAX);
+}
+
+static double operations_of(const struct tcb_code_unit *unit)
+{
+	const struct tcb_code_launch *launch = &unit->launch[0];
+	return unit->step_operations * (double)launch->argument[launch->argument_count - 1].value;
+}
+
+/* RUNNER with UNIT's steps so many that a call takes about COMPUTE_NS; how long the fastest of a few takes. */
+static enum tcb_gpu_fault ready_compute(struct gpu_worker *worker, struct tcb_gpu_runner *runner,
+					struct tcb_code_unit *unit, double *ns_out, char why[256])
+{
+	const uint64_t begin = tcb_clock_ns();
+	uint64_t operand[TCB_OPERANDS_MAX] = { 0 };
+	enum tcb_gpu_fault what = TCB_GPU_FINE;
+	double ns = 0, steps = 1;
+	while (what == TCB_GPU_FINE && ns < COMPUTE_NS / 2 && (double)(tcb_clock_ns() - begin) < CHOOSE_NS) {
+		steps *= ns > 0 ? fmin(fmax(COMPUTE_NS / ns, 2), 1000) : 1;
+		set_steps(unit, steps);
+		what = tcb_gpu_runner_once(runner, operand, &ns, why);
+	}
+	if (what == TCB_GPU_FINE)
+		what = tcb_gpu_runner_record(runner, worker->full.memory, TCB_LAYOUT_NATIVE, 1, 1, why);
+	for (int i = 0;
+	     what == TCB_GPU_FINE && (i == 0 || (double)(tcb_clock_ns() - begin) < CHOOSE_NS) && i < LIMIT_SAMPLES;
+	     i++) {
+		ns = tcb_gpu_runner_sample(runner, why);
+		what = ns < 0 ? TCB_GPU_CRASHED : what;
+		*ns_out = i == 0 ? ns : fmin(ns, *ns_out);
+	}
+	return what;
+}
+
+/* Of the instructions that the image holds, the one that does most operations in a time. */
+static enum tcb_status load_compute(struct gpu_worker *worker, struct tcb_code_image *image, char method[64],
+				    struct tcb_error *err)
+{
+	const double wanted =
+		tcb_compute_need(&worker->config->problem, &worker->config->place->device.target).operations;
+	double best = 0, pack_ns;
+	/* What a runner is recorded on, though these kernels touch no operand. */
+	TCB_TRY(tcb_gpu_memory_need(worker->full.memory, TCB_LAYOUT_NATIVE, 0, 1, &pack_ns, err));
+	for (size_t i = 0; i < image->unit_count; i++) {
+		struct tcb_code_unit *unit = &image->unit[i];
+		struct tcb_gpu_runner runner;
+		enum tcb_gpu_fault what;
+		char why[256];
+		double ns = 0;
+		TCB_TRY(tcb_gpu_runner_init(&runner, &worker->session, image, i, &what, why, err));
+		if (what == TCB_GPU_FINE)
+			what = ready_compute(worker, &runner, unit, &ns, why);
+		if (what != TCB_GPU_FINE) {
+			fprintf(stderr, "%s\n", why);
+			_exit(1);
+		}
+		const double rate = operations_of(unit) / ns;
+		if (i > 0 && rate <= best) {
+			tcb_gpu_runner_fini(&runner);
+			continue;
+		}
+		tcb_gpu_runner_fini(&worker->limit);
+		worker->limit = runner;
+		worker->compute_share = wanted / operations_of(unit);
+		best = rate;
+		snprintf(method, 64, "%.60s", unit->launch[0].entry);
+	}
+	return TCB_OK;
+}
+
 static enum tcb_status prepare(void *self, enum tcb_state state, const struct tcb_work *work, size_t count,
 			       enum tcb_limit limit, char limit_method[64], struct tcb_error *err)
 {
 	struct gpu_worker *worker = self;
-	const struct tcb_code_image *image;
+	struct tcb_code_image *image;
 	release(worker);
 	worker->state = state;
 	worker->runners = calloc(count + 1, sizeof *worker->runners);
@@ -470,7 +551,8 @@ static enum tcb_status prepare(void *self, enum tcb_state state, const struct tc
 		return TCB_OK;
 	if (!(image = keep(worker, &work[count], err)))
 		return TCB_E_FORMAT;
-	return load_limit(worker, image, limit_method, err);
+	return limit == TCB_LIMIT_COMPUTE ? load_compute(worker, image, limit_method, err)
+					  : load_limit(worker, image, limit_method, err);
 }
 
 static enum tcb_status time_one(void *self, uint32_t index, double *ns_out, struct tcb_error *err)
@@ -480,7 +562,10 @@ static enum tcb_status time_one(void *self, uint32_t index, double *ns_out, stru
 	(void)err;
 	int is_limit = index == TCB_ROUND_LIMIT;
 	tcb_watch_subject(worker->config->watch, !is_limit, is_limit ? TCB_WATCH_NOBODY : index);
-	*ns_out = sample(worker, is_limit ? &worker->limit : &worker->runners[index], worker->state, why);
+	if (is_limit && worker->compute_share > 0)
+		*ns_out = worker->compute_share * tcb_gpu_runner_sample(&worker->limit, why);
+	else
+		*ns_out = sample(worker, is_limit ? &worker->limit : &worker->runners[index], worker->state, why);
 	if (*ns_out < 0) {
 		fprintf(stderr, "%s\n", why);
 		_exit(1);

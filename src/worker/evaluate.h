@@ -27,8 +27,8 @@ struct tcb_evaluate_options {
 	const volatile sig_atomic_t *stop; /* nonzero ends what is going on; may be NULL */
 };
 
-/* What candidates are measured beside: reading their bytes, on a GPU also with overlapping launches; on a CPU also
- * computing as many operations. */
+/* What candidates are measured beside: reading their bytes, on a GPU also with overlapping launches; computing
+ * as many operations. */
 enum tcb_limit { TCB_LIMIT_NONE, TCB_LIMIT_READ, TCB_LIMIT_OVERLAP, TCB_LIMIT_COMPUTE };
 
 /* The worker is started here. */

@@ -66,7 +66,10 @@ static enum tcb_status prepare_finals(struct tcb_evaluator *evaluator, struct fi
 	}
 	const struct tcb_code_image *limit = NULL;
 	if (status == TCB_OK && evaluator->code && finals->limit_out)
-		status = tcb_shared_code_limit(evaluator->code, evaluator->limit == TCB_LIMIT_OVERLAP, &limit, err);
+		status = evaluator->limit == TCB_LIMIT_COMPUTE
+				 ? tcb_shared_code_compute(evaluator->code, &limit, err)
+				 : tcb_shared_code_limit(evaluator->code, evaluator->limit == TCB_LIMIT_OVERLAP, &limit,
+							 err);
 	tcb_request_code(&request, limit);
 	if (status == TCB_OK)
 		status = request.failed ? out_of_memory(err)
@@ -177,10 +180,7 @@ enum tcb_status tcb_evaluator_interleave(struct tcb_evaluator *evaluator, const 
 
 int tcb_evaluator_use_limit(struct tcb_evaluator *evaluator, enum tcb_limit limit)
 {
-	const int is_cuda = evaluator->place.device.target.kind == TCB_TARGET_CUDA;
 	if (limit == TCB_LIMIT_OVERLAP && !(evaluator->code && tcb_shared_code_has_overlap(evaluator->code)))
-		return -1;
-	if (limit == TCB_LIMIT_COMPUTE && is_cuda)
 		return -1;
 	evaluator->limit = limit;
 	return 0;

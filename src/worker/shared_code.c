@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "kernels/compute_limit.h"
 #include "kernels/limit.h"
 #include "worker/verify.h"
 
@@ -24,6 +25,7 @@ struct tcb_shared_code {
 	int has_begun, has_thread;
 	struct tcb_code_image *limits[LIMITS];
 	struct tcb_error error;
+	struct tcb_code_image *compute; /* made when it is first asked for */
 };
 
 enum tcb_status tcb_shared_code_create(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -82,6 +84,7 @@ void tcb_shared_code_leave(struct tcb_shared_code *shared)
 	tcb_codes_destroy(shared->codes);
 	for (int i = 0; i < LIMITS; i++)
 		free(shared->limits[i]);
+	free(shared->compute);
 	pthread_mutex_destroy(&shared->lock);
 	free(shared);
 }
@@ -156,4 +159,16 @@ enum tcb_status tcb_shared_code_limit(struct tcb_shared_code *shared, int overla
 	*out = shared->limits[overlap != 0];
 	pthread_mutex_unlock(&shared->lock);
 	return error.status == TCB_OK ? TCB_OK : tcb_fail(err, error.status, "%s", error.message);
+}
+
+enum tcb_status tcb_shared_code_compute(struct tcb_shared_code *shared, const struct tcb_code_image **out,
+					struct tcb_error *err)
+{
+	enum tcb_status status = TCB_OK;
+	pthread_mutex_lock(&shared->lock);
+	if (!shared->compute)
+		status = tcb_compute_limit_image(&shared->problem, &shared->target, &shared->compute, err);
+	*out = shared->compute;
+	pthread_mutex_unlock(&shared->lock);
+	return status;
 }

@@ -31,5 +31,8 @@ int tcb_shared_code_has_overlap(const struct tcb_shared_code *shared);
  * waited for here. */
 enum tcb_status tcb_shared_code_limit(struct tcb_shared_code *shared, int overlap, const struct tcb_code_image **out,
 				      struct tcb_error *err);
+/* Its compute limit, lent; compiled at the first call. */
+enum tcb_status tcb_shared_code_compute(struct tcb_shared_code *shared, const struct tcb_code_image **out,
+					struct tcb_error *err);
 
 #endif

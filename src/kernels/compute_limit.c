@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which arithmetic bounds a problem: the fastest that its contract allows on a
+ * device, whether or not a kernel of ours has it.
+ */
+#include "kernels/compute_limit.h"
+
+/* Values of f32 as sums of terms that matrix instructions multiply exactly: of halves two, of bf16 three. */
+enum { TERMS_F16 = 2, TERMS_BF16 = 3 };
+
+/* Does OP multiply f32 with matrix instructions, in terms?  Those whose other operand has 16 bits or less do. */
+static int has_terms(const struct tcb_op *op)
+{
+	for (const struct tcb_variant *row = op->gpu_variants; row && row->name; row++)
+		if (row->contract == TCB_CONTRACT_F32 && (row->isa == TCB_ISA_MMA || row->isa == TCB_ISA_WGMMA))
+			return 1;
+	return 0;
+}
+
+struct tcb_compute_need tcb_compute_need(const struct tcb_problem *problem, const struct tcb_target *target)
+{
+	const struct tcb_op *op = problem->op;
+	const int is_gpu = target->kind == TCB_TARGET_CUDA, is_bf16 = op->type == TCB_TYPE_BF16;
+	const double operations = op->flops(problem);
+
+	if (problem->contract == TCB_CONTRACT_Q8)
+		return (struct tcb_compute_need){ TCB_COMPUTE_INT8, operations };
+	if (problem->contract == TCB_CONTRACT_F16 && is_bf16)
+		return (struct tcb_compute_need){ TCB_COMPUTE_BF16, operations };
+	if (problem->contract == TCB_CONTRACT_F16 && is_gpu)
+		return (struct tcb_compute_need){ TCB_COMPUTE_F16, operations };
+	if (problem->contract == TCB_CONTRACT_F32 && is_gpu && has_terms(op))
+		return is_bf16 ? (struct tcb_compute_need){ TCB_COMPUTE_BF16, TERMS_BF16 * operations }
+			       : (struct tcb_compute_need){ TCB_COMPUTE_F16, TERMS_F16 * operations };
+	return (struct tcb_compute_need){ TCB_COMPUTE_F32, operations };
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Kernels that do nothing but one instruction of arithmetic: fma, dp4a, mma.sync
+ * or wgmma.  In: what is multiplied, and the GPU; out: a kernel for each
+ * instruction that does so.  Operands are random numbers that are made once, since
+ * zeros take less power and let a GPU clock higher; sums are added to as many
+ * registers as hide an instruction's latency.  What comes out is folded into a
+ * store that never happens, so that nothing is left out.
+ */
+#include <string.h>
+
+#include "kernels/compute_limit.h"
+#include "kernels/gpu/frame.h"
+#include "kernels/gpu/tile_ring.h"
+
+enum {
+	FORMS_MAX = 3, /* of a kind */
+	THREADS = 256,
+	BLOCKS = 2,  /* on a multiprocessor: 16 warps, four on each quarter */
+	CHAINS = 16, /* sums of a thread that fma and dp4a add to */
+	FACTORS = 4, /* of each operand: CHAINS is their product */
+	TILES_A = 2, /* fragments of mma.sync */
+	TILES_B = 4,
+	ROUNDS = 4, /* of all sums, a step */
+	GROUPS = 2, /* warpgroups of a block of wgmma, one on a multiprocessor */
+	GROUP_ROWS = 64,
+	COLUMNS = 256,
+	PARTS = 4, /* products along a row of 128 bytes, each of 32 bytes of k */
+	PART_BYTES = TCB_KIT_BOX_BYTES / PARTS,
+	A_BYTES = GROUP_ROWS * TCB_KIT_BOX_BYTES, /* of a warpgroup */
+	SHARED_BYTES = GROUPS * A_BYTES + COLUMNS * TCB_KIT_BOX_BYTES,
+	NEVER = 0x5eed1e55, /* what one in 2^32 threads would store */
+};
+
+/* What a kernel is written for. */
+struct form {
+	enum tcb_isa isa;
+	enum tcb_compute_kind kind;
+	unsigned capability;
+};
+
+/* An instruction of matrices: values of k, and registers of a thread's fragments; 0 where there are none. */
+struct fragment {
+	const char *mnemonic;
+	unsigned m, n, k, a, b, d;
+};
+
+static struct fragment fragment_of(const struct form *form)
+{
+	const int is_old = form->capability < 80;
+	switch (form->kind) {
+	case TCB_COMPUTE_INT8:
+		if (is_old)
+			return (struct fragment){ "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32", 8, 8, 16, 1, 1, 2 };
+		return (struct fragment){ "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", 16, 8, 32, 4, 2, 4 };
+	case TCB_COMPUTE_BF16:
+		return (struct fragment){ "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", 16, 8, 16, 4, 2, 4 };
+	default:
+		if (is_old)
+			return (struct fragment){
+				"mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32", 16, 8, 8, 2, 1, 4
+			};
+		return (struct fragment){ "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", 16, 8, 16, 4, 2, 4 };
+	}
+}
+
+/* The instructions that multiply KIND; where nothing multiplies bf16, floats are multiplied. */
+static size_t find_forms(enum tcb_compute_kind kind, const struct tcb_target *target, struct form out[FORMS_MAX])
+{
+	const unsigned capability = target->capability;
+	size_t count = 0;
+	if (kind == TCB_COMPUTE_F32 || (kind == TCB_COMPUTE_BF16 && capability < 80)) {
+		out[0] = (struct form){ TCB_ISA_FMA, TCB_COMPUTE_F32, capability };
+		return 1;
+	}
+	if (tcb_target_has(target, TCB_ISA_WGMMA))
+		out[count++] = (struct form){ TCB_ISA_WGMMA, kind, capability };
+	out[count++] = (struct form){ TCB_ISA_MMA, kind, capability };
+	if (kind == TCB_COMPUTE_INT8)
+		out[count++] = (struct form){ TCB_ISA_DP4A, kind, capability };
+	return count;
+}
+
+/* --- operands --- */
+
+/* Bits that look random, of SEED (.u32) and NUMBER. */
+static kit_op random_bits(struct tcb_ptx_build *b, kit_op seed, unsigned number)
+{
+	const kit_op mixed = OP3(b, "mad.lo.u32", seed, I(0x9e3779b1), I((int64_t)(number * 0x85ebca6bu + 1)));
+	const kit_op folded = OP2(b, "xor.b32", mixed, OP2(b, "shr.u32", mixed, I(15)));
+	const kit_op spread = OP2(b, "mul.lo.u32", folded, I(0xc2b2ae35));
+	return OP2(b, "xor.b32", spread, OP2(b, "shr.u32", spread, I(13)));
+}
+
+/* The same as values of KIND: floats of 0.5 to 1 in magnitude of either sign, or any bytes. */
+static kit_op random_values(struct tcb_ptx_build *b, enum tcb_compute_kind kind, kit_op seed, unsigned number)
+{
+	static const uint32_t keep[TCB_COMPUTE_COUNT] = {
+		[TCB_COMPUTE_F32] = 0x807fffff, [TCB_COMPUTE_BF16] = 0x807f807f, [TCB_COMPUTE_F16] = 0x83ff83ff
+	};
+	static const uint32_t set[TCB_COMPUTE_COUNT] = {
+		[TCB_COMPUTE_F32] = 0x3f000000, [TCB_COMPUTE_BF16] = 0x3f003f00, [TCB_COMPUTE_F16] = 0x38003800
+	};
+	const kit_op bits = random_bits(b, seed, number);
+	if (kind == TCB_COMPUTE_INT8)
+		return bits;
+	return OP4(b, "lop3.b32", bits, I((int32_t)keep[kind]), I((int32_t)set[kind]), I(TCB_KIT_AND_OR));
+}
+
+/* A thread's own seed. */
+static kit_op seed_of(struct tcb_kit *kit)
+{
+	return OP3(&kit->b, "mad.lo.u32", tcb_ptx_special(&kit->b, "ctaid.x"), I(THREADS), kit->tid);
+}
+
+static const char *sum_type(enum tcb_compute_kind kind)
+{
+	return kind == TCB_COMPUTE_INT8 ? "s32" : "f32";
+}
+
+static void clear(struct tcb_kit *kit, enum tcb_compute_kind kind, kit_op *sums, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		sums[i] = tcb_kit_constant(&kit->b, sum_type(kind), kind == TCB_COMPUTE_INT8 ? I(0) : F(0));
+}
+
+/* Uses SUMS. */
+static void keep_sums(struct tcb_kit *kit, const kit_op *sums, unsigned count, kit_op to)
+{
+	struct tcb_ptx_build *b = &kit->b;
+	kit_op folded = OP1(b, "mov.b32", sums[0]);
+	for (unsigned i = 1; i < count; i++)
+		folded = OP2(b, "xor.b32", folded, OP1(b, "mov.b32", sums[i]));
+	tcb_ptx_guard(b, OP2(b, "setp.eq.u32", folded, I(NEVER)));
+	tcb_kit_store(b, "st.global", "b32", tcb_ptx_at(to, 0), &folded, 1);
+	tcb_ptx_unguard(b);
+}
+
+/* --- steps --- */
+
+struct writer {
+	struct tcb_kit kit;
+	struct form form;
+	kit_op to, steps;
+	double operations; /* of a step and block */
+};
+
+/* fma or dp4a: each sum gets the product of two of FACTORS. */
+static void write_scalar(struct writer *w)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const int is_bytes = w->form.isa == TCB_ISA_DP4A;
+	const kit_op seed = seed_of(&w->kit);
+	kit_op x[FACTORS], y[FACTORS], sums[CHAINS];
+	struct tcb_ptx_for loop;
+	for (unsigned i = 0; i < FACTORS; i++) {
+		x[i] = random_values(b, w->form.kind, seed, i);
+		y[i] = random_values(b, w->form.kind, seed, FACTORS + i);
+		if (!is_bytes) {
+			x[i] = OP1(b, "mov.f32", OP1(b, "mov.b32", x[i]));
+			y[i] = OP1(b, "mov.f32", OP1(b, "mov.b32", y[i]));
+		}
+	}
+	clear(&w->kit, w->form.kind, sums, CHAINS);
+	tcb_ptx_for_begin(b, &loop, I(0), w->steps, I(1), 1);
+	tcb_kit_nounroll(b);
+	for (unsigned round = 0; round < ROUNDS; round++)
+		for (unsigned i = 0; i < CHAINS; i++)
+			tcb_ptx_into3(b, is_bytes ? "dp4a.s32.s32" : "fma.rn.f32", sums[i], x[i / FACTORS],
+				      y[i % FACTORS], sums[i]);
+	tcb_ptx_for_end(b, &loop);
+	keep_sums(&w->kit, sums, CHAINS, w->to);
+	w->operations = 2.0 * (is_bytes ? 4 : 1) * CHAINS * ROUNDS * THREADS;
+}
+
+/* mma.sync: every fragment of A times every one of B. */
+static void write_mma(struct writer *w)
+{
+	enum { A_MAX = 4, B_MAX = 2, D_MAX = 4 };
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct fragment f = fragment_of(&w->form);
+	const kit_op seed = seed_of(&w->kit);
+	kit_op x[TILES_A][A_MAX], y[TILES_B][B_MAX], sums[TILES_A * TILES_B * D_MAX];
+	struct tcb_ptx_for loop;
+	unsigned number = 0;
+	for (unsigned i = 0; i < TILES_A; i++)
+		for (unsigned j = 0; j < f.a; j++)
+			x[i][j] = random_values(b, w->form.kind, seed, number++);
+	for (unsigned i = 0; i < TILES_B; i++)
+		for (unsigned j = 0; j < f.b; j++)
+			y[i][j] = random_values(b, w->form.kind, seed, number++);
+	clear(&w->kit, w->form.kind, sums, TILES_A * TILES_B * f.d);
+	tcb_ptx_for_begin(b, &loop, I(0), w->steps, I(1), 1);
+	tcb_kit_nounroll(b);
+	for (unsigned i = 0; i < ROUNDS * TILES_A * TILES_B; i++) {
+		const unsigned tile = i % (TILES_A * TILES_B);
+		const kit_op d = tcb_ptx_vector(b, sums + tile * f.d, f.d);
+		const kit_op all[4] = { d, tcb_ptx_vector(b, x[tile / TILES_B], f.a),
+					tcb_ptx_vector(b, y[tile % TILES_B], f.b), d };
+		tcb_ptx_into(b, f.mnemonic, 4, all);
+	}
+	tcb_ptx_for_end(b, &loop);
+	keep_sums(&w->kit, sums, TILES_A * TILES_B * f.d, w->to);
+	w->operations = 2.0 * f.m * f.n * f.k * ROUNDS * TILES_A * TILES_B * (THREADS / WARP);
+}
+
+static const char *wgmma_mnemonic(enum tcb_compute_kind kind)
+{
+	switch (kind) {
+	case TCB_COMPUTE_INT8:
+		return "wgmma.mma_async.sync.aligned.m64n256k32.s32.s8.s8";
+	case TCB_COMPUTE_BF16:
+		return "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16";
+	default:
+		return "wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16";
+	}
+}
+
+/* Random values all over shared memory, as wgmma sees them. */
+static void fill_shared(struct writer *w)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op first = OP2(b, "shl.b32", w->kit.tid, I(2));
+	struct tcb_ptx_for loop;
+	tcb_ptx_for_begin(b, &loop, first, I(SHARED_BYTES), I(4 * THREADS), 1);
+	const kit_op seed = OP3(b, "mad.lo.u32", tcb_ptx_special(b, "ctaid.x"), I(SHARED_BYTES), loop.iv);
+	const kit_op value = random_values(b, w->form.kind, seed, 0);
+	const kit_op at = OP2(b, "add.u32", w->kit.shared, loop.iv);
+	tcb_kit_store(b, "st.shared", "b32", tcb_ptx_at(at, 0), &value, 1);
+	tcb_ptx_for_end(b, &loop);
+	tcb_ptx_op0(b, "fence.proxy.async.shared::cta");
+	OP1(b, "bar.sync", I(0));
+}
+
+/* wgmma: 64 rows of each warpgroup times the same 256 columns, both of rows of 128 swizzled bytes along k. */
+static void write_wgmma(struct writer *w)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const int is_bytes = w->form.kind == TCB_COMPUTE_INT8;
+	const char *mnemonic = wgmma_mnemonic(w->form.kind);
+	kit_op sums[COLUMNS / 2];
+	struct tcb_ptx_for loop;
+	fill_shared(w);
+	const kit_op high = tcb_kit_constant(b, "u32", I(TCB_KIT_DESCRIPTOR_HIGH));
+	const kit_op start = OP2(b, "shr.u32", OP2(b, "and.b32", w->kit.shared, I(0x3ffff)), I(4));
+	const kit_op low = OP2(b, "add.u32", start, I(1 << 16));
+	const kit_op group = OP2(b, "shr.u32", w->kit.warp, I(2));
+	const kit_op low_a = OP3(b, "mad.lo.u32", group, I(A_BYTES / 16), low);
+	const kit_op low_b = OP2(b, "add.u32", low, I(GROUPS * A_BYTES / 16));
+	const kit_op always = OP2(b, "setp.ne.u32", w->steps, I(0));
+	clear(&w->kit, w->form.kind, sums, COLUMNS / 2);
+	tcb_ptx_for_begin(b, &loop, I(0), w->steps, I(1), 1);
+	tcb_ptx_op0(b, "wgmma.fence.sync.aligned");
+	for (unsigned i = 0; i < PARTS; i++) {
+		const unsigned at = i * PART_BYTES / 16;
+		const kit_op operands[] = { tcb_ptx_vector(b, sums, COLUMNS / 2),
+					    tcb_kit_descriptor(b, OP2(b, "add.u32", low_a, I(at)), high),
+					    tcb_kit_descriptor(b, OP2(b, "add.u32", low_b, I(at)), high),
+					    always,
+					    I(1),
+					    I(1),
+					    I(0),
+					    I(0) };
+		tcb_ptx_into(b, mnemonic, is_bytes ? 4 : 8, operands);
+	}
+	tcb_ptx_op0(b, "wgmma.commit_group.sync.aligned");
+	tcb_ptx_op1(b, "wgmma.wait_group.sync.aligned", I(1));
+	tcb_ptx_for_end(b, &loop);
+	tcb_ptx_op1(b, "wgmma.wait_group.sync.aligned", I(0));
+	keep_sums(&w->kit, sums, COLUMNS / 2, w->to);
+	w->operations = 2.0 * GROUPS * GROUP_ROWS * COLUMNS * PARTS * (is_bytes ? PART_BYTES : PART_BYTES / 2);
+}
+
+/* --- a kernel --- */
+
+static const struct unit_row {
+	void (*write)(struct writer *w);
+	unsigned blocks, shared_bytes;
+	char feature;
+} units[] = {
+	[TCB_ISA_FMA] = { write_scalar, BLOCKS, 0, 0 },
+	[TCB_ISA_DP4A] = { write_scalar, BLOCKS, 0, 0 },
+	[TCB_ISA_MMA] = { write_mma, BLOCKS, 0, 0 },
+	[TCB_ISA_WGMMA] = { write_wgmma, 1, SHARED_BYTES, 'a' },
+};
+
+static enum tcb_status make_kernel(const struct tcb_problem *problem, const struct tcb_target *target,
+				   const struct form *form, struct tcb_kernel *out, double *step_operations_out,
+				   struct tcb_error *err)
+{
+	const struct unit_row *unit = &units[form->isa];
+	struct writer w = { .form = *form };
+	const uint32_t blocks = unit->blocks * target->sm_count;
+	TCB_TRY(tcb_kit_open(&w.kit, problem, target, unit->feature, NULL, out, err));
+	out->geometry.knob[TCB_KNOB_ISA] = form->isa; /* which the assembler is told of */
+	out->workspace_bytes = sizeof(uint32_t);
+	tcb_kit_begin(&w.kit, tcb_ptx_namef(&w.kit.b, "%s_%s", tcb_isa_text(form->isa), tcb_compute_text(form->kind)),
+		      &(struct tcb_kit_kernel){ .threads = THREADS,
+						.blocks_together = unit->blocks,
+						.grid = { blocks },
+						.shared_bytes = unit->shared_bytes });
+	w.to = tcb_kit_workspace(&w.kit, "to", sizeof(uint32_t), 0);
+	w.steps = tcb_kit_number(&w.kit, "steps", 1);
+	tcb_kit_threads(&w.kit);
+	if (unit->shared_bytes)
+		tcb_kit_memory(&w.kit, TCB_KIT_EIGHT_ROWS);
+	unit->write(&w);
+	tcb_kit_end(&w.kit);
+	*step_operations_out = w.operations * blocks;
+	return tcb_kit_close(&w.kit, err);
+}
+
+enum tcb_status tcb_compute_limit_image(const struct tcb_problem *problem, const struct tcb_target *target,
+					struct tcb_code_image **out, struct tcb_error *err)
+{
+	struct form forms[FORMS_MAX];
+	struct tcb_kernel kernels[FORMS_MAX];
+	const size_t count = find_forms(tcb_compute_need(problem, target).kind, target, forms);
+	double step_operations[FORMS_MAX];
+	enum tcb_status status = TCB_OK;
+	memset(kernels, 0, sizeof kernels);
+	for (size_t i = 0; i < count && status == TCB_OK; i++)
+		status = make_kernel(problem, target, &forms[i], &kernels[i], &step_operations[i], err);
+	if (status == TCB_OK)
+		status = tcb_code_compile(kernels, count, target, out, err);
+	for (size_t i = 0; i < count && status == TCB_OK; i++)
+		(*out)->unit[i].step_operations = step_operations[i];
+	for (size_t i = 0; i < count; i++)
+		tcb_kernel_fini(&kernels[i]);
+	return status;
+}
