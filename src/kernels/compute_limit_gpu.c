@@ -21,7 +21,9 @@ enum {
 	FACTORS = 4, /* of each operand: CHAINS is their product */
 	TILES_A = 2, /* fragments of mma.sync */
 	TILES_B = 4,
-	ROUNDS = 4, /* of all sums, a step */
+	/* Of all sums, a step: what counts the steps is a hundredth of what fma issues. */
+	SCALAR_ROUNDS = 16,
+	ROUNDS = 4,
 	GROUPS = 2, /* warpgroups of a block of wgmma, one on a multiprocessor */
 	GROUP_ROWS = 64,
 	COLUMNS = 256,
@@ -164,13 +166,13 @@ static void write_scalar(struct writer *w)
 	clear(&w->kit, w->form.kind, sums, CHAINS);
 	tcb_ptx_for_begin(b, &loop, I(0), w->steps, I(1), 1);
 	tcb_kit_nounroll(b);
-	for (unsigned round = 0; round < ROUNDS; round++)
+	for (unsigned round = 0; round < SCALAR_ROUNDS; round++)
 		for (unsigned i = 0; i < CHAINS; i++)
 			tcb_ptx_into3(b, is_bytes ? "dp4a.s32.s32" : "fma.rn.f32", sums[i], x[i / FACTORS],
 				      y[i % FACTORS], sums[i]);
 	tcb_ptx_for_end(b, &loop);
 	keep_sums(&w->kit, sums, CHAINS, w->to);
-	w->operations = 2.0 * (is_bytes ? 4 : 1) * CHAINS * ROUNDS * THREADS;
+	w->operations = 2.0 * (is_bytes ? 4 : 1) * CHAINS * SCALAR_ROUNDS * THREADS;
 }
 
 /* mma.sync: every fragment of A times every one of B. */
