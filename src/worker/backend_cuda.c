@@ -30,6 +30,8 @@ enum {
 	CALLS_MIN = 32,         /* in a graph, where calls are short */
 	HOT_CALLS = 64,         /* the first finds the L2 cold, and a run before the sample sees to that */
 	LIMIT_SAMPLES = 5,      /* of each kernel that may be the limit */
+	COMPUTE_TRIES = 12,     /* to find how many steps a call of the compute limit has */
+	COMPUTE_GROWTH = 100,   /* of them, from one try to the next: a launch's own time is most of the first's */
 	ROTATION_MIN = 1 << 29, /* bytes */
 	L2_MULTIPLE = 8,        /* of a rotation */
 	FLUSH_MULTIPLE = 2,     /* of what drives a rotation that is smaller out of the L2 */
@@ -38,9 +40,8 @@ enum {
 /* So long a graph needs no more calls: what lies between two of them, and the clock, are thousandths of it. */
 static const double GRAPH_NS = 4e6;
 
-/* A call of the compute limit: long against its launch, and until clocks are what power and heat allow.  Finding how
- * many steps that is, and which instruction is fastest, ends where it takes longer than that on the host. */
-static const double COMPUTE_NS = 4e6, CHOOSE_NS = 60e6;
+/* A call of the compute limit: long against its launch, and until clocks are what power and heat allow. */
+static const double COMPUTE_NS = 4e6;
 
 /* A problem on the host and on the device. */
 struct gpu_case {
@@ -471,23 +472,21 @@ static double operations_of(const struct tcb_code_unit *unit)
 static enum tcb_gpu_fault ready_compute(struct gpu_worker *worker, struct tcb_gpu_runner *runner,
 					struct tcb_code_unit *unit, double *ns_out, char why[256])
 {
-	const uint64_t begin = tcb_clock_ns();
-	uint64_t operand[TCB_OPERANDS_MAX] = { 0 };
+	const uint64_t operand[TCB_OPERANDS_MAX] = { 0 };
 	enum tcb_gpu_fault what = TCB_GPU_FINE;
 	double ns = 0, steps = 1;
-	while (what == TCB_GPU_FINE && ns < COMPUTE_NS / 2 && (double)(tcb_clock_ns() - begin) < CHOOSE_NS) {
-		steps *= ns > 0 ? fmin(fmax(COMPUTE_NS / ns, 2), 1000) : 1;
+	for (int i = 0; i < COMPUTE_TRIES && what == TCB_GPU_FINE && ns < COMPUTE_NS / 2; i++) {
+		steps *= ns > 0 ? fmin(fmax(COMPUTE_NS / ns, 2), COMPUTE_GROWTH) : 1;
 		set_steps(unit, steps);
 		what = tcb_gpu_runner_once(runner, operand, &ns, why);
 	}
 	if (what == TCB_GPU_FINE)
 		what = tcb_gpu_runner_record(runner, worker->full.memory, TCB_LAYOUT_NATIVE, 1, 1, why);
-	for (int i = 0;
-	     what == TCB_GPU_FINE && (i == 0 || (double)(tcb_clock_ns() - begin) < CHOOSE_NS) && i < LIMIT_SAMPLES;
-	     i++) {
+	*ns_out = INFINITY;
+	for (int i = 0; i < LIMIT_SAMPLES && what == TCB_GPU_FINE; i++) {
 		ns = tcb_gpu_runner_sample(runner, why);
 		what = ns < 0 ? TCB_GPU_CRASHED : what;
-		*ns_out = i == 0 ? ns : fmin(ns, *ns_out);
+		*ns_out = fmin(ns, *ns_out);
 	}
 	return what;
 }
@@ -563,7 +562,7 @@ static enum tcb_status time_one(void *self, uint32_t index, double *ns_out, stru
 	int is_limit = index == TCB_ROUND_LIMIT;
 	tcb_watch_subject(worker->config->watch, !is_limit, is_limit ? TCB_WATCH_NOBODY : index);
 	if (is_limit && worker->compute_share > 0)
-		*ns_out = worker->compute_share * tcb_gpu_runner_sample(&worker->limit, why);
+		*ns_out = worker->compute_share * sample(worker, &worker->limit, TCB_HOT, why);
 	else
 		*ns_out = sample(worker, is_limit ? &worker->limit : &worker->runners[index], worker->state, why);
 	if (*ns_out < 0) {

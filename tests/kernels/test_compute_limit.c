@@ -171,14 +171,14 @@ static void each_instruction_has_a_kernel(void **state)
 		size_t product;
 		const char *entries[3];
 	} expected[] = {
-		{ 75, 1, { "mma_f16" } },
-		{ 75, 2, { "fma_f32" } }, /* nothing multiplies bf16 there */
-		{ 89, 2, { "mma_bf16" } },
-		{ 89, 4, { "mma_int8", "dp4a_int8" } },
-		{ 90, 0, { "fma_f32" } },
-		{ 90, 1, { "wgmma_f16", "mma_f16" } },
-		{ 90, 4, { "wgmma_int8", "mma_int8", "dp4a_int8" } },
-		{ 120, 1, { "mma_f16" } },
+		{ 75, 1, { "compute_mma_f16" } },
+		{ 75, 2, { "compute_fma_f32" } }, /* nothing multiplies bf16 there */
+		{ 89, 2, { "compute_mma_bf16" } },
+		{ 89, 4, { "compute_mma_int8", "compute_dp4a_int8" } },
+		{ 90, 0, { "compute_fma_f32" } },
+		{ 90, 1, { "compute_wgmma_f16", "compute_mma_f16" } },
+		{ 90, 4, { "compute_wgmma_int8", "compute_mma_int8", "compute_dp4a_int8" } },
+		{ 120, 1, { "compute_mma_f16" } },
 	};
 	setenv("TCBTUNE_ASSEMBLER", "none", 1);
 	for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
