@@ -7,6 +7,7 @@
 #ifndef TCB_BASE_GPU_TABLE_H
 #define TCB_BASE_GPU_TABLE_H
 
+#include "base/compute.h"
 #include "base/status.h"
 #include "base/target.h"
 
@@ -27,6 +28,11 @@ struct tcb_gpu {
 enum tcb_status tcb_gpu_table(unsigned capability, struct tcb_gpu *out, struct tcb_error *err);
 /* Row INDEX of the table; 0 past the end. */
 int tcb_gpu_table_row(size_t index, struct tcb_gpu *out);
+/* Operations a cycle and multiprocessor of CAPABILITY as its maker specifies them, a product that is added being two;
+ * 0: not known. */
+double tcb_gpu_operations_a_cycle(unsigned capability, enum tcb_compute_kind kind);
+/* The same a nanosecond, of the most common card of CAPABILITY at its nominal clock. */
+double tcb_gpu_nominal_rate(unsigned capability, enum tcb_compute_kind kind);
 /* Is NAME a kind of GPU, "sm_90", or a model of one, "sm_90:" and its key?  CAPABILITY_OUT and KEY_OUT (nullable):
  * lent, NULL for a kind. */
 int tcb_gpu_parse(const char *name, unsigned *capability_out, const char **key_out);

@@ -3,7 +3,8 @@
  * In: winners and counters as the database has them.  Out: facts about one of
  * them.  Limits were timed in the finals; what a call costs besides reading is
  * the limit's time less what its bytes take at the best rate of any limit of this
- * device; a GPU's arithmetic is its specification's at the clock that was counted.
+ * device; arithmetic is held against the device's compute limit, or, where that was
+ * not measured, a GPU's specification at the clock that was counted.
  */
 #include "cli/bound_facts.h"
 
@@ -12,7 +13,6 @@
 #include <string.h>
 
 #include "base/geometry.h"
-#include "base/gpu_table.h"
 #include "cli/figures.h"
 
 /* No launch takes longer: more than that between two limits is the machine's noise. */
@@ -100,32 +100,6 @@ static double core_share(const struct cli_bounds *bounds, const struct tcb_best 
 	return NAN;
 }
 
-/*
- * Operations a cycle and multiprocessor, by the CUDA C++ Programming Guide 13.0 ("Throughput of Native Arithmetic
- * Instructions") and, for matrices without sparsity, the makers' datasheets (A100: 312 TFLOPS f16 at 1410 MHz and 108
- * SMs; H100 SXM: 989 at 1830 and 132).  0: not known.
- */
-static const struct arithmetic {
-	unsigned capability;
-	double fma, dp4a, matrix_f16, matrix_i8;
-} arithmetics[] = {
-	{ 75, 128, 512, 0, 0 },       { 80, 128, 512, 2048, 4096 }, { 86, 256, 512, 0, 0 },  { 89, 256, 512, 0, 0 },
-	{ 90, 256, 512, 4096, 8192 }, { 100, 256, 512, 0, 0 },      { 120, 256, 512, 0, 0 },
-};
-
-static double operations_a_cycle(unsigned capability, int isa, enum tcb_contract contract)
-{
-	for (size_t i = 0; i < sizeof arithmetics / sizeof *arithmetics; i++) {
-		const struct arithmetic *row = &arithmetics[i];
-		if (row->capability != capability)
-			continue;
-		if (isa == TCB_ISA_MMA || isa == TCB_ISA_WGMMA)
-			return contract == TCB_CONTRACT_Q8 ? row->matrix_i8 : row->matrix_f16;
-		return isa == TCB_ISA_DP4A ? row->dp4a : row->fma;
-	}
-	return 0;
-}
-
 static double counted(const struct tcb_best *best, const struct tcb_counter *counters, size_t count, const char *source,
 		      const char *name)
 {
@@ -136,15 +110,18 @@ static double counted(const struct tcb_best *best, const struct tcb_counter *cou
 	return NAN;
 }
 
-static void find_arithmetic(const struct tcb_best *best, double mhz, int isa, struct tcb_bottleneck_facts *out)
+/* MHZ: the clock that was read beside the counters, or NaN. */
+static void find_arithmetic(const struct tcb_best *best, double mhz, struct tcb_bottleneck_facts *out)
 {
-	const double cycle = operations_a_cycle(best->target.capability, isa, best->problem.contract);
-	const double ns = out->operations * 1e3 / (cycle * best->target.sm_count * mhz);
+	double rate = cli_compute_rate(best, &out->compute_source);
 
-	if (!(cycle > 0) || !(mhz > 0) || !best->target.sm_count || !(best->ns.lo > 0))
-		return;
-	out->compute = (struct tcb_interval){ ns / best->ns.median, ns / best->ns.hi, ns / best->ns.lo };
-	out->compute_source = "by specification at the clock that was read";
+	if (!(rate > 0) && mhz > 0) {
+		rate = cli_specified_rate(best, mhz);
+		out->compute_source = "by specification at the clock that was read";
+	}
+	const struct cli_limit limit = cli_limit_at(best, rate);
+	out->compute = limit.of_limit;
+	out->compute_use = limit.use;
 }
 
 void cli_bounds_facts(const struct cli_bounds *bounds, const struct tcb_best *best, const struct tcb_counter *counters,
@@ -172,6 +149,8 @@ void cli_bounds_facts(const struct cli_bounds *bounds, const struct tcb_best *be
 		.warps = NAN,
 		.registers = NAN,
 	};
+	if (best->modelled || !out->is_gpu)
+		find_arithmetic(best, NAN, out);
 	if (best->modelled)
 		return;
 	/* Calls that overlap hide it. */
@@ -193,7 +172,7 @@ void cli_bounds_facts(const struct cli_bounds *bounds, const struct tcb_best *be
 	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
 		*wanted[i].value =
 			wanted[i].scale * counted(best, counters, counter_count, wanted[i].source, wanted[i].name);
-	find_arithmetic(best, counted(best, counters, counter_count, "nvml", "sm_mhz"), isa, out);
+	find_arithmetic(best, counted(best, counters, counter_count, "nvml", "sm_mhz"), out);
 }
 
 void cli_bounds_of(const struct cli_bounds *bounds, const struct cli_best_row *row, struct tcb_bottleneck *out)

@@ -454,6 +454,7 @@ static void add_bounds(struct benching *run, struct contest contests[TCB_STATE_C
 		facts.read = first_share(&limit, &result->limit_ratio[s]);
 		if (result->compute_ns[s].median > 0) {
 			facts.compute = first_share(&compute, &result->compute_ratio[s]);
+			facts.compute_use = compute.use;
 			facts.compute_source = "measured";
 		}
 		facts.core = facts.is_gpu ? NAN : cli_core_share(&best[TCB_COLD], &best[TCB_HOT]);
@@ -601,7 +602,7 @@ const struct cli_command cli_command_bench = {
 		"where the op writes as much as it reads), all in paired "
 		"interleaved rounds of one worker, so that drift of the machine cancels.  Ratios are times over the "
 		"first row's time, with 95 % intervals.  Below, of the first row: what it is bound by (bandwidth, "
-		"issue, "
+		"compute, issue, "
 		"latency, launch), from which figures, and what would have to change (docs/bottleneck.md).",
 	.examples = "  tcbtune bench --op @OP --shape 1x4096x4096\n",
 	.options = options,

@@ -8,7 +8,9 @@
 
 #include <string.h>
 
+#include "base/gpu_table.h"
 #include "device/device.h"
+#include "kernels/compute_limit.h"
 #include "kernels/default_rules.h"
 
 /* A kernel may come out slightly above 100 %: it is another access pattern (docs/measuring.md). */
@@ -16,10 +18,16 @@ static const double BEYOND_LIMIT = 1.1;
 /* Ends of the interval of the limit's loop: from this ratio on, a share of it says nothing. */
 static const double LIMIT_NOISY = 1.5;
 
-static const char *note_of(enum tcb_limit_use use, const char *geometry)
+static const char arithmetic[] = "compute limit";
+
+static const char *note_of(enum tcb_limit_use use, const char *name, const char *geometry)
 {
 	switch (use) {
 	case TCB_LIMIT_BEYOND:
+		if (strcmp(name, arithmetic) == 0)
+			return ">100 % LIMIT: the kernel took less time than as many operations at the device's rate, "
+			       "so that rate was measured when the device was slower; 'tcbtune sweep --fresh' measures "
+			       "it again";
 		return strstr(geometry, "pdl=1")
 			       ? ">100 % LIMIT: the kernel took less time than the loop that only reads the same "
 				 "bytes, because its calls overlap (pdl=1) and those of the loop do not; 'tcbtune "
@@ -57,7 +65,7 @@ struct cli_limit cli_limit_make(const char *name, const struct tcb_interval *ns,
 	struct cli_limit limit = { .name = name, .ns = *limit_ns, .of_limit = quotient(limit_ns, ns) };
 
 	limit.use = use_of(&limit);
-	limit.note = cli_limit_is_known(&limit) ? note_of(limit.use, geometry) : NULL;
+	limit.note = cli_limit_is_known(&limit) ? note_of(limit.use, name, geometry) : NULL;
 	return limit;
 }
 
@@ -76,10 +84,51 @@ struct cli_limit cli_limit_of_bytes(const struct tcb_best *best)
 	return cli_limit_make(cli_limit_name(best->limit_method), &best->ns, &best->limit_ns, best->geometry);
 }
 
+static struct tcb_compute_need need_of(const struct tcb_best *best)
+{
+	struct tcb_problem problem = best->problem;
+
+	problem.op = tcb_op_find(problem.op_name);
+	return problem.op ? tcb_compute_need(&problem, &best->target) : (struct tcb_compute_need){ TCB_COMPUTE_F32, 0 };
+}
+
+double cli_compute_rate(const struct tcb_best *best, const char **source_out)
+{
+	const enum tcb_compute_kind kind = need_of(best).kind;
+
+	*source_out = "measured once on this device";
+	if (best->compute_rate[kind] > 0 || !best->modelled)
+		return best->compute_rate[kind];
+	*source_out = "by specification, at the nominal clock";
+	return tcb_gpu_nominal_rate(best->target.capability, kind);
+}
+
+double cli_specified_rate(const struct tcb_best *best, double mhz)
+{
+	return tcb_gpu_operations_a_cycle(best->target.capability, need_of(best).kind) * best->target.sm_count * mhz *
+	       1e-3;
+}
+
+struct cli_limit cli_limit_at(const struct tcb_best *best, double rate)
+{
+	const double ns = rate > 0 ? need_of(best).operations / rate : 0;
+
+	return cli_limit_make(arithmetic, &best->ns, &(struct tcb_interval){ ns, ns, ns }, best->geometry);
+}
+
+struct cli_limit cli_limit_of_arithmetic(const struct tcb_best *best)
+{
+	const char *source;
+
+	return cli_limit_at(best, cli_compute_rate(best, &source));
+}
+
 /* The one place that says which limit a row is held against. */
 struct cli_limit cli_limit_of(const struct tcb_best *best)
 {
-	return cli_limit_of_bytes(best);
+	const struct cli_limit bytes = cli_limit_of_bytes(best), operations = cli_limit_of_arithmetic(best);
+
+	return cli_limit_is_known(&bytes) && operations.ns.median > bytes.ns.median ? operations : bytes;
 }
 
 void cli_limit_text(const struct cli_limit *limit, char out[CLI_NUMBER_MAX])

@@ -29,6 +29,15 @@ struct cli_limit cli_limit_make(const char *name, const struct tcb_interval *ns,
 const char *cli_limit_name(const char *method);
 /* Of BEST against the loop that only reads (or copies) the same bytes. */
 struct cli_limit cli_limit_of_bytes(const struct tcb_best *best);
+/* Operations a nanosecond that BEST's device has of the arithmetic that its contract asks for, as it was measured, or
+ * of a card that was modelled as its maker specifies it; 0: not known.  SOURCE_OUT says which, static. */
+double cli_compute_rate(const struct tcb_best *best, const char **source_out);
+/* What the maker specifies for BEST's device at a clock of MHZ; 0: not known. */
+double cli_specified_rate(const struct tcb_best *best, double mhz);
+/* Of BEST against as many operations at that rate. */
+struct cli_limit cli_limit_of_arithmetic(const struct tcb_best *best);
+/* The same at RATE. */
+struct cli_limit cli_limit_at(const struct tcb_best *best, double rate);
 /* % LIMIT of BEST: against the limit that takes longest of those that were measured. */
 struct cli_limit cli_limit_of(const struct tcb_best *best);
 int cli_limit_is_known(const struct cli_limit *limit);

@@ -2,7 +2,9 @@
  *
  * A roofline: operations per byte against operations per second (Williams,
  * Waterman and Patterson, "Roofline", CACM 52(4), 2009).  The limits are those
- * that were timed in the same finals; the slope is the fastest of them, and from
+ * that were timed in the same finals, of bytes, and the device's, of arithmetic:
+ * a flat line for each kind of it.  The slope is the fastest limit of bytes but for
+ * those that are far from all others, which would leave no room for the rest.  From
  * each point a line goes up to its own problem's limit.
  */
 #include <math.h>
@@ -24,8 +26,17 @@ struct point {
 	struct tcb_bottleneck found;
 };
 
+/* A limit of bytes that is so many times the median one is an outlier. */
+static const double FAR = 8;
+/* Limits of arithmetic that differ by less are one. */
+static const double ALIKE = 1.02;
+enum { FLATS_MAX = 4 };
+
 struct roof {
-	double byte_limit, operation_limit; /* the largest measured; 0: none */
+	double byte_limit; /* the largest measured that is no outlier; 0: none */
+	size_t outliers;
+	double flats[FLATS_MAX]; /* limits of arithmetic */
+	size_t flat_count;
 	struct cli_html_scale x, y;
 	struct point *points; /* the rows of one machine and cache state */
 	size_t count, drawn;  /* drawn: that have a place */
@@ -51,29 +62,79 @@ static void find_points(const struct cli_html_source *source, const struct tcb_b
 	}
 }
 
+static int by_size(const void *left, const void *right)
+{
+	const double a = *(const double *)left, b = *(const double *)right;
+
+	return (a > b) - (a < b);
+}
+
+/* The limits of bytes: the slope, and how many are too far from the others to be it. */
+static void find_slope(struct roof *roof)
+{
+	double *limits = malloc((roof->count + 1) * sizeof *limits);
+	size_t count = 0;
+
+	for (size_t i = 0; limits && i < roof->count; i++)
+		if (is_drawn(&roof->points[i]) && roof->points[i].found.roofline.byte_limit > 0)
+			limits[count++] = roof->points[i].found.roofline.byte_limit;
+	if (count) {
+		qsort(limits, count, sizeof *limits, by_size);
+		const double most = FAR * limits[(count - 1) / 2];
+		while (limits[count - 1] > most) {
+			count--;
+			roof->outliers++;
+		}
+		roof->byte_limit = limits[count - 1];
+	}
+	free(limits);
+}
+
+static void add_flat(struct roof *roof, double limit)
+{
+	for (size_t i = 0; i < roof->flat_count; i++)
+		if (limit <= ALIKE * roof->flats[i] && ALIKE * limit >= roof->flats[i])
+			return;
+	if (limit > 0 && roof->flat_count < FLATS_MAX)
+		roof->flats[roof->flat_count++] = limit;
+}
+
 static void find_limits(struct roof *roof)
 {
+	find_slope(roof);
 	for (size_t i = 0; i < roof->count; i++) {
 		const struct tcb_roofline *line = &roof->points[i].found.roofline;
 		if (!is_drawn(&roof->points[i]))
 			continue;
 		cli_html_hold(&roof->x, line->intensity);
 		cli_html_hold(&roof->y, line->operation_rate);
-		cli_html_hold(&roof->y, line->intensity * line->byte_limit);
-		roof->byte_limit = fmax(roof->byte_limit, line->byte_limit);
-		roof->operation_limit = fmax(roof->operation_limit, line->operation_limit);
+		cli_html_hold(&roof->y, line->intensity * fmin(line->byte_limit, roof->byte_limit));
+		add_flat(roof, line->operation_limit);
 	}
-	cli_html_hold(&roof->y, roof->operation_limit);
+	for (size_t i = 0; i < roof->flat_count; i++) {
+		cli_html_hold(&roof->y, roof->flats[i]);
+		if (roof->byte_limit > 0) /* where the roofs meet */
+			cli_html_hold(&roof->x, roof->flats[i] / roof->byte_limit);
+	}
 	/* Always logarithmic, with half a decade to each side. */
 	roof->x = (struct cli_html_scale){ roof->x.lo / 3, roof->x.hi * 3, 1 };
 	roof->y = (struct cli_html_scale){ roof->y.lo / 2, roof->y.hi * 2, 1 };
+}
+
+static double highest(const struct roof *roof)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < roof->flat_count; i++)
+		most = fmax(most, roof->flats[i]);
+	return most;
 }
 
 /* The slope as far as it is below the flat line and inside the area. */
 static void draw_limits(const struct cli_html_plot *plot, const struct roof *roof)
 {
 	if (roof->byte_limit > 0) {
-		const double top = roof->operation_limit > 0 ? roof->operation_limit : plot->y.hi;
+		const double top = roof->flat_count ? highest(roof) : plot->y.hi;
 		const double from = fmax(plot->x.lo, plot->y.lo / roof->byte_limit);
 		const double to = fmin(plot->x.hi, fmin(top, plot->y.hi) / roof->byte_limit);
 		if (from < to)
@@ -82,8 +143,18 @@ static void draw_limits(const struct cli_html_plot *plot, const struct roof *roo
 				     cli_html_x(plot, from), cli_html_y(plot, from * roof->byte_limit),
 				     cli_html_x(plot, to), cli_html_y(plot, to * roof->byte_limit));
 	}
-	if (roof->operation_limit > 0)
-		cli_html_horizontal(plot, "compute", roof->operation_limit);
+	for (size_t i = 0; i < roof->flat_count; i++)
+		cli_html_horizontal(plot, "compute", roof->flats[i]);
+}
+
+/* What the problem's own limits allow, inside the area. */
+static double reach(const struct cli_html_plot *plot, const struct tcb_roofline *line)
+{
+	double most = line->intensity * line->byte_limit;
+
+	if (line->operation_limit > 0)
+		most = fmin(most, line->operation_limit);
+	return fmin(most, plot->y.hi);
 }
 
 static void draw_point(const struct cli_html_plot *plot, const struct point *point)
@@ -95,7 +166,7 @@ static void draw_point(const struct cli_html_plot *plot, const struct point *poi
 
 	tcb_shape_print(&problem->shape, shape);
 	if (line->byte_limit > 0) {
-		const double top = cli_html_y(plot, line->intensity * line->byte_limit);
+		const double top = cli_html_y(plot, reach(plot, line));
 		tcb_str_addf(plot->out, "<path class=\"reach\" d=\"M%.1f %.1fV%.1fM%.1f %.1fh8\"/>", x, y, top, x - 4,
 			     top);
 	}
@@ -141,16 +212,17 @@ static void add_numbers(const struct roof *roof, struct tcb_str *out)
 static void add_key(const struct roof *roof, struct tcb_str *out)
 {
 	tcb_str_add(out, "<ul class=\"key\">");
-	cli_html_key(out, "k-dot best", "winners, each below its own problem's bandwidth limit (short bar)");
+	cli_html_key(out, "k-dot best", "winners, each below its own problem's limit (short bar)");
 	if (roof->byte_limit > 0)
-		cli_html_key(out, "limit", "highest bandwidth that was timed in these finals: %.4g GB/s",
-			     roof->byte_limit);
+		cli_html_key(
+			out, "limit", "highest bandwidth that was timed in these finals: %.4g GB/s%s", roof->byte_limit,
+			roof->outliers ? ", but for some of over 8 times the median, which the axes leave out" : "");
 	else
 		cli_html_key(out, "limit", "no bandwidth limit was timed");
-	if (roof->operation_limit > 0)
-		cli_html_key(out, "compute", "highest arithmetic limit: %.4g Gop/s", roof->operation_limit);
-	else
-		cli_html_key(out, "compute", "no arithmetic limit is known for these kernels");
+	for (size_t i = 0; i < roof->flat_count; i++)
+		cli_html_key(out, "compute", "arithmetic limit: %.4g Gop/s", roof->flats[i]);
+	if (!roof->flat_count)
+		cli_html_key(out, "compute", "no arithmetic limit was measured");
 	tcb_str_add(out, "</ul>");
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * In: facts about one kernel.  Out: what binds it.  The rules are asked in the
- * order of the roofline: is the time the launch's; is it that of the bytes; of
- * the arithmetic or the instructions; if these are known not to be
+ * order of the roofline: is the time the launch's; is it that of the bytes, or of
+ * the arithmetic, whichever takes longer; of the instructions; if these are known not to be
  * reached, it is latency.  Each share has three answers: reached, not reached,
  * not known.
  */
@@ -72,6 +72,11 @@ static int has_read_limit(const struct tcb_bottleneck_facts *facts)
 	return facts->read.median > 0 && facts->read_use == TCB_LIMIT_HOLDS;
 }
 
+static int has_compute_limit(const struct tcb_bottleneck_facts *facts)
+{
+	return facts->compute.median > 0 && facts->compute_use == TCB_LIMIT_HOLDS;
+}
+
 static void find_roofline(const struct tcb_bottleneck_facts *facts, struct tcb_roofline *out)
 {
 	const double ns = facts->ns.median > 0 ? facts->ns.median : NAN;
@@ -80,7 +85,7 @@ static void find_roofline(const struct tcb_bottleneck_facts *facts, struct tcb_r
 	out->byte_rate = facts->bytes / ns;
 	out->operation_rate = facts->operations / ns;
 	out->byte_limit = has_read_limit(facts) ? out->byte_rate / facts->read.median : NAN;
-	out->operation_limit = facts->compute.median > 0 ? out->operation_rate / facts->compute.median : NAN;
+	out->operation_limit = has_compute_limit(facts) ? out->operation_rate / facts->compute.median : NAN;
 	out->ridge = out->operation_limit / out->byte_limit;
 }
 
@@ -114,7 +119,11 @@ static void add_evidence(const struct tcb_bottleneck_facts *facts, char *text)
 		    facts->fixed_ns / 1e3, facts->ns.median / 1e3);
 	snprintf(compute, sizeof compute, "the compute limit (%.64s)",
 		 facts->compute_source ? facts->compute_source : "measured");
-	add_share(text, &facts->compute, compute);
+	if (has_compute_limit(facts))
+		add_share(text, &facts->compute, compute);
+	else if (facts->compute.median > 0)
+		add(text, "%s of %s, which says nothing here",
+		    facts->compute_use == TCB_LIMIT_BEYOND ? ">100 %" : "? %", compute);
 	if (!isnan(facts->core))
 		add(text, "hot, the problem takes %.0f %% of the time that it takes cold", 100 * facts->core);
 	if (!isnan(facts->issue))
@@ -142,6 +151,12 @@ static const char *const advices[TCB_BOTTLENECK_COUNT][2] = {
 				       "fewer bytes: weights of fewer bits, more rows of activations per call, or "
 				       "weights that stay in the L2; no "
 				       "other geometry can gain more than what is left to the limit" },
+	[TCB_BOTTLENECK_COMPUTE] = { "cheaper operations: a contract of smaller types (q8, f16); no other geometry can "
+				     "gain "
+				     "more than what is left to the limit",
+				     "cheaper operations: a contract of smaller types (q8, f16); no other geometry can "
+				     "gain "
+				     "more than what is left to the limit" },
 	[TCB_BOTTLENECK_ISSUE] = { "fewer instructions per value: a wider instruction family, a contract of smaller "
 				   "types, larger register tiles",
 				   "fewer instructions per value: matrix instructions (isa=mma, wgmma), a contract of "
@@ -175,8 +190,13 @@ static void say_unknown(const struct tcb_bottleneck_facts *facts, const struct a
 		    100 * facts->read.lo, 100 * facts->read.hi, 100 * TCB_BOUND_BANDWIDTH);
 	else if (facts->is_gpu && is->issue == NOT_KNOWN)
 		add(text, "counters ('tcbtune sweep --counters best') tell how often instructions are issued");
+	else if (facts->is_gpu && has_compute_limit(facts))
+		add(text,
+		    "the share of the compute limit is known as %.0f to %.0f %%, and %.0f %% is what decides: a "
+		    "longer sweep tells",
+		    100 * facts->compute.lo, 100 * facts->compute.hi, 100 * TCB_BOUND_COMPUTE);
 	else if (facts->is_gpu)
-		add(text, "of matrix instructions this device's limit is not known here");
+		add(text, "a sweep or 'tcbtune bench' measures the compute limit");
 	else if (is->compute == NOT_KNOWN)
 		add(text, "'tcbtune bench' measures the compute limit");
 	else if (isnan(facts->core))
@@ -189,11 +209,16 @@ static enum tcb_bottleneck_kind kind_of(const struct tcb_bottleneck_facts *facts
 {
 	if (is->launch == REACHED)
 		return TCB_BOTTLENECK_LAUNCH;
+	const int is_arithmetic = is->compute == REACHED;
+	if (is_arithmetic && (is->read == NOT_REACHED || facts->compute.median > facts->read.median))
+		return TCB_BOTTLENECK_COMPUTE;
 	if (is->read == REACHED)
 		return TCB_BOTTLENECK_BANDWIDTH;
 	if (is->read == NOT_KNOWN && facts->read_use != TCB_LIMIT_BEYOND)
 		return TCB_BOTTLENECK_UNKNOWN;
-	if (is->compute == REACHED || is->issue == REACHED || is->core == REACHED)
+	if (is_arithmetic)
+		return TCB_BOTTLENECK_COMPUTE;
+	if (is->issue == REACHED || is->core == REACHED)
 		return TCB_BOTTLENECK_ISSUE;
 	if (is->read == NOT_KNOWN)
 		return TCB_BOTTLENECK_UNKNOWN;
@@ -210,7 +235,7 @@ void tcb_bottleneck_find(const struct tcb_bottleneck_facts *facts, struct tcb_bo
 	const struct answers is = {
 		.launch = is_share_reached(facts->fixed_ns / facts->ns.median, TCB_BOUND_LAUNCH),
 		.read = is_read_reached(facts),
-		.compute = is_reached(&facts->compute, TCB_BOUND_COMPUTE),
+		.compute = has_compute_limit(facts) ? is_reached(&facts->compute, TCB_BOUND_COMPUTE) : NOT_KNOWN,
 		.issue = is_share_reached(facts->issue, TCB_BOUND_ISSUE),
 		/* Between the two the time is both the core's and the memory's. */
 		.core = facts->core >= TCB_BOUND_CORE    ? REACHED

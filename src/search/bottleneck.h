@@ -14,6 +14,7 @@
 	X(UNKNOWN, "unknown")     \
 	X(LAUNCH, "launch")       \
 	X(BANDWIDTH, "bandwidth") \
+	X(COMPUTE, "compute")     \
 	X(ISSUE, "issue")         \
 	X(LATENCY, "latency")
 enum tcb_bottleneck_kind {
@@ -49,8 +50,9 @@ struct tcb_bottleneck_facts {
 	struct tcb_interval read;    /* the read (or copy) limit's time over the call's */
 	enum tcb_limit_use read_use; /* where it HOLDS all follows from READ */
 	struct tcb_interval compute; /* the same arithmetic's time over the call's, where nothing else is done */
-	const char *compute_source;  /* "measured", or whose specification it is */
-	double fixed_ns;             /* of a call's time, what the limit's loop takes whatever it reads */
+	enum tcb_limit_use compute_use;
+	const char *compute_source; /* "measured", or whose specification it is */
+	double fixed_ns;            /* of a call's time, what the limit's loop takes whatever it reads */
 	double core;   /* a CPU's: the problem's time hot over its time cold, where hot it is not at the read limit */
 	double issue;  /* share of the cycles in which an instruction is issued, counted */
 	double memory; /* share of the memory's nominal rate, counted */

@@ -136,7 +136,10 @@ static void test_cpu(void **state)
 	expect(&facts, "unknown", "the other cache state");
 	facts.compute = around(0.55);
 	facts.compute_source = "measured";
-	expect(&facts, "issue", "55 % of the compute limit (measured)");
+	expect(&facts, "compute", "55 % of the compute limit (measured)");
+	facts.compute = around(3.6); /* of a device that was slower when it was measured */
+	facts.compute_use = TCB_LIMIT_BEYOND;
+	expect(&facts, "unknown", ">100 % of the compute limit");
 }
 
 static void test_gpu(void **state)
@@ -152,13 +155,18 @@ static void test_gpu(void **state)
 	expect(&facts, "latency", "more bytes in flight");
 	/* Of matrix instructions few are issued, however busy they keep their unit. */
 	facts.is_matrix = 1;
-	expect(&facts, "unknown", "of matrix instructions");
+	expect(&facts, "unknown", "measures the compute limit");
 	facts.compute = around(0.3);
 	expect(&facts, "latency", "more bytes in flight");
 	facts.compute = around(0.51);
-	expect(&facts, "unknown", "of matrix instructions");
+	expect(&facts, "unknown", "of the compute limit is known as");
 	facts.compute = around(0.6);
-	expect(&facts, "issue", "60 % of the compute limit");
+	expect(&facts, "compute", "60 % of the compute limit");
+	/* Of two limits that are reached the one that takes longer binds. */
+	facts.read = around(0.9);
+	expect(&facts, "bandwidth", "fewer bytes");
+	facts.compute = around(0.97);
+	expect(&facts, "compute", "cheaper operations");
 }
 
 static void test_roofline(void **state)
