@@ -288,8 +288,8 @@ json_t *cli_best_row_json(const struct cli_best_row *row, int *failed)
 	cli_json_set(object, "flops", cli_json_real(best->flops), failed);
 	cli_json_set(object, "gb_per_s", cli_json_real(cli_best_gbs(best)), failed);
 	cli_json_set(object, "limit_ns", cli_json_interval(&limit.ns), failed);
-	cli_json_set(object, "limit_method",
-		     best->limit_ns.median > 0 ? cli_json_text(best->limit_method) : json_null(), failed);
+	cli_json_set(object, "limit_method", cli_limit_is_known(&limit) ? cli_json_text(limit.method) : json_null(),
+		     failed);
 	cli_json_set(object, "of_limit",
 		     cli_limit_is_known(&limit) ? cli_json_real(limit.of_limit.median) : json_null(), failed);
 	cli_json_set(object, "limit_use",

@@ -62,7 +62,7 @@ static struct tcb_interval quotient(const struct tcb_interval *over, const struc
 struct cli_limit cli_limit_make(const char *name, const struct tcb_interval *ns, const struct tcb_interval *limit_ns,
 				const char *geometry)
 {
-	struct cli_limit limit = { .name = name, .ns = *limit_ns, .of_limit = quotient(limit_ns, ns) };
+	struct cli_limit limit = { .name = name, .method = "", .ns = *limit_ns, .of_limit = quotient(limit_ns, ns) };
 
 	limit.use = use_of(&limit);
 	limit.note = cli_limit_is_known(&limit) ? note_of(limit.use, name, geometry) : NULL;
@@ -81,7 +81,11 @@ const char *cli_limit_name(const char *method)
 
 struct cli_limit cli_limit_of_bytes(const struct tcb_best *best)
 {
-	return cli_limit_make(cli_limit_name(best->limit_method), &best->ns, &best->limit_ns, best->geometry);
+	struct cli_limit limit =
+		cli_limit_make(cli_limit_name(best->limit_method), &best->ns, &best->limit_ns, best->geometry);
+
+	limit.method = best->limit_method;
+	return limit;
 }
 
 static struct tcb_compute_need need_of(const struct tcb_best *best)
@@ -113,7 +117,11 @@ struct cli_limit cli_limit_at(const struct tcb_best *best, double rate)
 {
 	const double ns = rate > 0 ? need_of(best).operations / rate : 0;
 
-	return cli_limit_make(arithmetic, &best->ns, &(struct tcb_interval){ ns, ns, ns }, best->geometry);
+	struct cli_limit limit =
+		cli_limit_make(arithmetic, &best->ns, &(struct tcb_interval){ ns, ns, ns }, best->geometry);
+
+	limit.method = tcb_compute_text(need_of(best).kind);
+	return limit;
 }
 
 struct cli_limit cli_limit_of_arithmetic(const struct tcb_best *best)

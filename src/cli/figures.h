@@ -15,6 +15,7 @@
 /* A time held against the limit of its bytes or of its arithmetic. */
 struct cli_limit {
 	const char *name;             /* "read limit", static */
+	const char *method;           /* its loop, lent by the row; "" where only its result was handed in */
 	struct tcb_interval ns;       /* what the limit's loop takes */
 	struct tcb_interval of_limit; /* that over the kernel's time: the median is the quotient of both medians, the
 				       * ends are those that the two intervals allow; zeros: not known */

@@ -335,7 +335,8 @@ static void fill_options(const struct cli_sweeping *run, struct attending *atten
 	};
 }
 
-/* Is the device's compute limit to be measured?  Once, but for another driver, and where all is asked for afresh. */
+/* Is the device's compute limit to be measured?  A GPU's once, but for another driver, and where all is asked for
+ * afresh; on a CPU it takes milliseconds, and others on the machine make it seem slower than it is. */
 static enum tcb_status want_rate(struct sweep_job *job, struct tcb_sweep_options *opts, struct tcb_error *err)
 {
 	const struct cli_sweeping *run = job->run;
@@ -347,15 +348,15 @@ static enum tcb_status want_rate(struct sweep_job *job, struct tcb_sweep_options
 	if (cli_sweeping_is_modelled(run))
 		return TCB_OK;
 	TCB_TRY(tcb_db_rate_get(run->db, device, job->rate.kind, &job->rate, &is_known, err));
-	opts->wants_compute = (!is_known || run->args->fresh) &&
-			      (!is_gpu || opts->budget_s == 0 || opts->budget_s >= COMPUTE_LEAST_S);
+	opts->wants_compute = !is_gpu || ((!is_known || run->args->fresh) &&
+					  (opts->budget_s == 0 || opts->budget_s >= COMPUTE_LEAST_S));
 	return TCB_OK;
 }
 
 /* What was measured, before the winners that it is shown with. */
 static enum tcb_status store_rate(struct sweep_job *job, struct tcb_error *err)
 {
-	if (!(job->result.compute_rate > 0))
+	if (!(job->result.compute_rate > job->rate.rate))
 		return TCB_OK;
 	job->rate.rate = job->result.compute_rate;
 	memcpy(job->rate.method, job->result.compute_method, sizeof job->rate.method);

@@ -236,12 +236,11 @@ static enum tcb_status merge_claims(struct tcb_db *db, struct tcb_db_merged *out
 	return TCB_OK;
 }
 
-/* Of each device and kind of arithmetic the newer rate. */
+/* Of each device and kind of arithmetic the faster rate, as where it is put. */
 static enum tcb_status merge_rates(struct tcb_db *db, struct tcb_error *err)
 {
 	EXEC("INSERT OR REPLACE INTO main.compute_rate SELECT s.* FROM source.compute_rate s LEFT JOIN"
-	     " main.compute_rate m USING (device_key, device, threads, kind) WHERE m.kind IS NULL OR s.measured_at >"
-	     " m.measured_at");
+	     " main.compute_rate m USING (device_key, device, threads, kind) WHERE m.kind IS NULL OR s.rate > m.rate");
 	return TCB_OK;
 }
 

@@ -14,7 +14,7 @@ struct tcb_compute_rate {
 	char method[64]; /* the fastest instruction */
 };
 
-/* Replaces what was stored of DEVICE (key, name, threads) and kind. */
+/* Of DEVICE (key, name, threads) and kind the fastest rate stays that its driver gave: a busy machine is slower. */
 enum tcb_status tcb_db_rate_put(struct tcb_db *db, const struct tcb_device *device, const struct tcb_compute_rate *rate,
 				struct tcb_error *err);
 /* The stored rate of KIND; *FOUND_OUT is 0 where there is none that DEVICE's driver gave. */
