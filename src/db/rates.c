@@ -16,8 +16,10 @@ enum tcb_status tcb_db_rate_put(struct tcb_db *db, const struct tcb_device *devi
 
 	TCB_TRY(tcb_db_query(
 		db, &stmt, storing, err,
-		"INSERT OR REPLACE INTO compute_rate (device_key, device, threads, kind, rate, method, driver,"
-		" measured_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))",
+		"INSERT INTO compute_rate (device_key, device, threads, kind, rate, method, driver, measured_at)"
+		" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))"
+		" ON CONFLICT DO UPDATE SET (rate, method, driver, measured_at) = (excluded.rate, excluded.method,"
+		" excluded.driver, excluded.measured_at) WHERE excluded.rate > rate OR excluded.driver <> driver",
 		"ttitdtt", device->key, device->name, (int64_t)device->target.threads, tcb_compute_text(rate->kind),
 		rate->rate, rate->method, device->driver));
 	return tcb_db_finish(db, stmt, NULL, storing, err);

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+"""A device's compute limit: measured by a sweep, stored, and shown where arithmetic takes longer than reading."""
+import os
+import sqlite3
+import sys
+
+from cli_support import Cli
+
+
+def arithmetic(cli):
+    """A GPU's compute limit is measured by its first sweep, stored, and what % LIMIT is of where it takes longer."""
+    db = cli.scratch / "arithmetic.db"
+    where = ["--device", "cuda:0", "--rotation", "4K", "--counters", "none", "--finalists", "1", "--starts", "none",
+             "--budget", "none", "--max-trials", 1, "--db", db]
+    cli.run("sweep", "--op", "softmax", "--shape", "1x64", *where)
+    with sqlite3.connect(db) as file:
+        stored = file.execute("SELECT device, threads, kind, rate, method FROM compute_rate").fetchall()
+        cli.check([row[:3] for row in stored] == [("sm_90", 0, "f32")], f"{stored}")
+        cli.check(stored[0][3] > 0 and stored[0][4] == "compute_fma_f32", f"{stored}")
+        # Not again with the same driver, but with another.
+        file.execute("UPDATE compute_rate SET rate = 1e-3")
+    def rates():
+        with sqlite3.connect(db) as file:
+            return [row[0] for row in file.execute("SELECT rate FROM compute_rate")]
+    cli.run("sweep", "--op", "softmax", "--shape", "1x64", *where)
+    cli.check(rates() == [1e-3], f"measured again: {rates()}")
+    row = cli.json("report", "--db", db, schema="report")["results"][0]
+    slow = row["bottleneck"]
+    cli.check(row["of_limit"] > 1.1 and row["limit_use"] == "beyond", f"{row}")
+    cli.check(">100 % of the compute limit" in slow["evidence"] and slow["kind"] != "compute", f"{slow}")
+    with sqlite3.connect(db) as file:  # as if it took 80 % of the time
+        file.execute("UPDATE compute_rate SET rate = (SELECT flops / (0.8 * median_ns) FROM best LIMIT 1)")
+    row = cli.json("report", "--db", db, schema="report")["results"][0]
+    bound = row["bottleneck"]
+    cli.check(bound["kind"] == "compute" and "80 % of the compute limit" in bound["evidence"], f"{bound}")
+    cli.check(abs(row["of_limit"] - 0.8) < 0.01, f"{row}")
+    with sqlite3.connect(db) as file:
+        file.execute("UPDATE compute_rate SET driver = 'older'")
+    cli.run("sweep", "--op", "softmax", "--shape", "1x64", *where)
+    cli.check(rates() == [stored[0][3]], f"{rates()}")
+
+
+def main():
+    cli = Cli()
+    folder = os.environ.get("FAKE_CUDA_FOLDER")
+    if not folder:
+        print("SKIPPED: FAKE_CUDA_FOLDER does not say where the fake driver is")
+        sys.exit(77)
+    cli.env.update(LD_LIBRARY_PATH=folder, TCBTUNE_ASSEMBLER="none", FAKE_CUDA="90:sms=1")
+    arithmetic(cli)
+    cli.done()
+
+
+if __name__ == "__main__":
+    main()
