@@ -93,14 +93,14 @@ static void test_limit_use(void **state)
 	expect(&facts, "unknown", "with overlapping calls");
 	/* that arithmetic binds follows from arithmetic */
 	facts.compute = around(0.7);
-	expect(&facts, "issue", ">100 % of the read limit");
+	expect(&facts, "compute", ">100 % of the read limit");
 	facts.read = around(0.9);
 	facts.read_use = TCB_LIMIT_NOISY;
 	expect(&facts, "unknown", "? % of the read limit");
 	expect(&facts, "unknown", "when the machine is quiet");
 	/* as wide as it is, it is not reached */
 	facts.read = (struct tcb_interval){ 0.05, 0.03, 0.08 };
-	expect(&facts, "issue", "? % of the read limit");
+	expect(&facts, "compute", "? % of the read limit");
 }
 
 static void test_launch(void **state)
