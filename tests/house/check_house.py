@@ -48,7 +48,8 @@ PTX_MAY_INCLUDE = {
     "run": {"ir", "emulate"},
 }
 # of kernels, the search and the worker see the op contract, the space and compiled code only.
-SEARCH_SEES_OF_KERNELS = {f"kernels/{name}.h" for name in ("op", "constraint", "space", "code", "limit", "signature", "timing")}
+SEARCH_SEES_OF_KERNELS = {f"kernels/{name}.h" for name in ("op", "constraint", "space", "code", "limit", "compute_limit",
+                                                         "signature", "timing")}
 # folders of kernels that belong to no op
 KERNEL_FLOORS = {"gpu", "simd"}
 LINES_MAX = 700
