@@ -255,8 +255,8 @@ struct tcb_op {
 	size_t (*drawn_columns)(const struct tcb_problem *problem);
 	double reference_flop_ns;
 	/*
-	 * Of a product, whose outputs are linear in the columns: sums of TCB_SUM_COLUMNS outputs from each multiple of it
-	 * on, M times as many as a row has, each output times its column's factor; magnitudes and extras times the
+	 * Of a product, whose outputs are linear in the columns: sums of TCB_SUM_COLUMNS outputs from each multiple of
+	 * it on, M times as many as a row has, each output times its column's factor; magnitudes and extras times the
 	 * factor's size.  It costs as much less than the reference.  NULL: there is no such short cut.
 	 */
 	void (*reference_sums)(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out);

@@ -369,7 +369,9 @@ void tcb_quant_reference(const struct tcb_problem *problem, void *const operand[
 
 /* --- sums of outputs --- */
 
-enum { SUM_ROWS = TCB_REFERENCE_N * TCB_SUM_COLUMNS }; /* of the weights in a task: as many sums as a tile has columns */
+enum {
+	SUM_ROWS = TCB_REFERENCE_N * TCB_SUM_COLUMNS
+}; /* of the weights in a task: as many sums as a tile has columns */
 
 /* SPAN values of k of rows added up, times their factors; their sizes; and their terms. */
 struct added {
@@ -395,8 +397,8 @@ static void add_rows(const struct job *job, size_t k, size_t values, size_t n0, 
 }
 
 /* All tokens times the sums of a task, COUNT of them from sum FIRST on. */
-static void add_products(const struct job *job, size_t k, size_t values, size_t first, size_t count,
-			 struct panels *p, const struct added *sums)
+static void add_products(const struct job *job, size_t k, size_t values, size_t first, size_t count, struct panels *p,
+			 const struct added *sums)
 {
 	for (size_t m0 = 0; m0 < job->m; m0 += TCB_REFERENCE_M) {
 		const size_t tokens = tcb_least(TCB_REFERENCE_M, job->m - m0);

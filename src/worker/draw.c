@@ -16,8 +16,8 @@
 #include "base/util.h"
 
 enum {
-	TILE_LEAST = 8,                  /* smaller tiles have these edges, too */
-	INDICES_MAX = 4 * 32 + 2 + 16,   /* of one dimension: four for each power of two, the ends, random ones */
+	TILE_LEAST = 8,                /* smaller tiles have these edges, too */
+	INDICES_MAX = 4 * 32 + 2 + 16, /* of one dimension: four for each power of two, the ends, random ones */
 	ROWS_RANDOM = 6,
 	COLUMNS_RANDOM = 16,
 	ROWS_LEAST = 8,     /* tokens that the reference of a product takes together */

@@ -23,8 +23,8 @@ struct tcb_draw {
 };
 
 /*
- * What to draw of PROBLEM for a search of BUDGET_S seconds (0: none was set) from SEED.  *OUT is NULL, with TCB_OK, where
- * every output is compared: the op draws none, or its whole reference is cheap against the budget.  free() it.
+ * What to draw of PROBLEM for a search of BUDGET_S seconds (0: none was set) from SEED.  *OUT is NULL, with TCB_OK,
+ * where every output is compared: the op draws none, or its whole reference is cheap against the budget.  free() it.
  */
 enum tcb_status tcb_draw_create(const struct tcb_problem *problem, double budget_s, uint64_t seed,
 				struct tcb_draw **out, struct tcb_error *err);

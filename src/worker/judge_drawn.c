@@ -22,16 +22,17 @@
 
 enum {
 	LANES = 8,
-	PIECE = 4096,          /* outputs widened at a time */
+	PIECE = 4096, /* outputs widened at a time */
 	TASK_OUTPUTS = 1 << 18,
-	SUSPECTS_MAX = 32,     /* blocks that are looked at closely */
-	SUSPECTS_LEAST = 2,    /* ... however even they are */
-	BLOCK_MAX = 256,       /* outputs of a block: a head */
-	SAMPLE = 4095,         /* marks that their median is told from */
+	SUSPECTS_MAX = 32,  /* blocks that are looked at closely */
+	SUSPECTS_LEAST = 2, /* ... however even they are */
+	BLOCK_MAX = 256,    /* outputs of a block: a head */
+	SAMPLE = 4095,      /* marks that their median is told from */
 };
 
-/* Rounding errors of a block's sum are about normal: 8 standard deviations, where the median is 0.67 of one. */
-static const double ODD = 12;
+/* Medians.  Rounding errors of a block's sum are about normal: 5.4 standard deviations, where the median is 0.67 of
+ * one, which one right block in ten million exceeds. */
+static const double ODD = 8;
 
 struct scan {
 	const struct tcb_instance *instance;
@@ -112,11 +113,11 @@ static void mark_rows(void *ctx, size_t task, unsigned thread)
 			const size_t piece = tcb_least(together, columns - from);
 			tcb_operand_to_f32(scan->output, scan->got, row * columns + from, piece, values);
 			for (size_t i = 0; i < piece; i += scan->width) {
-				const size_t block = (from + i) / scan->width, count = tcb_least(scan->width, piece - i);
-				const double mark =
-					scan->factor ? mark_of_sum(scan, row, block, values + i, count)
-						     : mark_of_difference(scan, row * columns + from + i, values + i,
-									  count);
+				const size_t block = (from + i) / scan->width,
+					     count = tcb_least(scan->width, piece - i);
+				const double mark = scan->factor ? mark_of_sum(scan, row, block, values + i, count)
+								 : mark_of_difference(scan, row * columns + from + i,
+										      values + i, count);
 				scan->mark[row * scan->across + block] = isfinite(mark) ? (float)mark : INFINITY;
 			}
 		}
@@ -259,8 +260,8 @@ enum tcb_status tcb_judge_drawn(const struct tcb_instance *instance, const struc
 	scan.mark = malloc(output->rows * scan.across * sizeof *scan.mark);
 	enum tcb_status status = TCB_OK;
 	if (!scan.mark || (draw->sums && !factor)) {
-		status = tcb_fail(err, TCB_E_NOMEM, "out of memory while comparing %zu outputs",
-				  instance->output_count);
+		status =
+			tcb_fail(err, TCB_E_NOMEM, "out of memory while comparing %zu outputs", instance->output_count);
 		goto done;
 	}
 	for (size_t i = 0; draw->sums && i < output->cols; i++)

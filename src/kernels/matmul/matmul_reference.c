@@ -196,8 +196,8 @@ static void add_columns(const struct job *job, size_t k0, size_t steps, size_t f
 		}
 }
 
-static void add_products(const struct job *job, size_t k0, size_t steps, size_t first, size_t count,
-			 struct panels *p, const struct added *sums)
+static void add_products(const struct job *job, size_t k0, size_t steps, size_t first, size_t count, struct panels *p,
+			 const struct added *sums)
 {
 	double a_size[STEP_K * TCB_REFERENCE_M];
 	for (size_t m0 = 0; m0 < job->m; m0 += TCB_REFERENCE_M) {
