@@ -378,21 +378,30 @@ struct added {
 	double w[TCB_REFERENCE_N * SPAN], w_size[TCB_REFERENCE_N * SPAN], w_terms[TCB_REFERENCE_N * TERMS];
 };
 
-/* Adds ROWS rows of the weights from N0 on to sum LANE; all lie in P. */
+/* Adds ROWS rows of the weights from N0 on to sum LANE, a panel of them at a time. */
 static void add_rows(const struct job *job, size_t k, size_t values, size_t n0, size_t rows, size_t lane,
 		     struct panels *p, struct added *to)
 {
-	for (size_t j = 0; j < rows; j++) {
-		const double factor = tcb_sum_factor(n0 + j), size = fabs(factor);
-		const double *w = p->w + j / TCB_REFERENCE_N * SPAN * TCB_REFERENCE_N + j % TCB_REFERENCE_N;
-		const double *terms = p->w_terms + j / TCB_REFERENCE_N * TERMS * TCB_REFERENCE_N + j % TCB_REFERENCE_N;
-		weigh_row(job, weights_at(job, 0, n0 + j, k), values, j, p);
-		for (size_t s = 0; s < values * TCB_REFERENCE_N; s += TCB_REFERENCE_N) {
-			to->w[s + lane] += factor * w[s];
-			to->w_size[s + lane] += size * fabs(w[s]);
+	for (size_t first = 0; first < rows; first += TCB_REFERENCE_N) {
+		double factor[TCB_REFERENCE_N] = { 0 };
+		for (size_t j = 0; j < tcb_least(TCB_REFERENCE_N, rows - first); j++) {
+			factor[j] = tcb_sum_factor(n0 + first + j);
+			weigh_row(job, weights_at(job, 0, n0 + first + j, k), values, j, p);
 		}
-		for (size_t t = 0; t < TERMS * TCB_REFERENCE_N; t += TCB_REFERENCE_N)
-			to->w_terms[t + lane] += size * terms[t];
+		for (size_t s = 0; s < values; s++) {
+			double sum = 0, size = 0;
+			for (size_t j = 0; j < TCB_REFERENCE_N; j++) {
+				const double term = factor[j] * p->w[s * TCB_REFERENCE_N + j];
+				sum += term;
+				size += fabs(term);
+			}
+			to->w[s * TCB_REFERENCE_N + lane] += sum;
+			to->w_size[s * TCB_REFERENCE_N + lane] += size;
+		}
+		for (size_t t = 0; t < TERMS; t++)
+			for (size_t j = 0; j < TCB_REFERENCE_N; j++)
+				to->w_terms[t * TCB_REFERENCE_N + lane] +=
+					fabs(factor[j]) * p->w_terms[t * TCB_REFERENCE_N + j];
 	}
 }
 
