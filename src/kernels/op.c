@@ -210,6 +210,17 @@ void tcb_reference_share(const struct tcb_reference *out, size_t tasks, tcb_task
 		fn(ctx, task, 0);
 }
 
+double tcb_sum_factor(size_t column)
+{
+	/* splitmix64 of the column; 7 bits of size, so that products with a factor are exact. */
+	uint64_t bits = ((uint64_t)column + 1) * 0x9e3779b97f4a7c15u;
+	bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9u;
+	bits = (bits ^ bits >> 27) * 0x94d049bb133111ebu;
+	bits ^= bits >> 31;
+	const double size = 0.5 + (double)(bits >> 57) / 128;
+	return bits & 1 ? -size : size;
+}
+
 double tcb_gamma(double chain)
 {
 	return chain * UNIT_ROUNDOFF / (1 - chain * UNIT_ROUNDOFF);

@@ -142,13 +142,33 @@ struct tcb_kernel {
 	const char *not_simulated;
 };
 
-/* What reference() fills; each array has as many elements as the output. */
-struct tcb_reference {
-	double *y;             /* the result in double */
-	double *magnitude;     /* sum of |a||b| of the output's terms */
-	double *extra;         /* the contract's own term: activation quantisation, f16 rounding */
-	struct tcb_pool *pool; /* whose threads share the work; NULL: the caller alone */
+/* Some of the outputs: those of some rows in some columns.  NULL: all of them, in order. */
+struct tcb_grid {
+	const uint32_t *rows, *columns;
+	size_t row_count, column_count;
 };
+
+static inline size_t tcb_grid_row(const struct tcb_grid *grid, size_t i)
+{
+	return grid && grid->rows ? grid->rows[i] : i;
+}
+
+static inline size_t tcb_grid_column(const struct tcb_grid *grid, size_t j)
+{
+	return grid && grid->columns ? grid->columns[j] : j;
+}
+
+/* What reference() fills; each array has as many elements as the output, or as GRID, row by row. */
+struct tcb_reference {
+	double *y;                   /* the result in double */
+	double *magnitude;           /* sum of |a||b| of the output's terms */
+	double *extra;               /* the contract's own term: activation quantisation, f16 rounding */
+	struct tcb_pool *pool;       /* whose threads share the work; NULL: the caller alone */
+	const struct tcb_grid *grid; /* the outputs that are wanted; NULL: all, and always with ops that draw none */
+};
+
+/* A large product is held against sums of as many neighbours in a row, each times tcb_sum_factor of its column. */
+enum { TCB_SUM_COLUMNS = 64 };
 
 /* One axis of a search space: a tile's dimension or a knob, and the values to try. */
 enum tcb_axis_kind { TCB_AXIS_TILE_M, TCB_AXIS_TILE_N, TCB_AXIS_TILE_K, TCB_AXIS_KNOB };
@@ -227,6 +247,19 @@ struct tcb_op {
 	 * out those that are NULL. */
 	void (*fill)(const struct tcb_problem *problem, uint64_t seed, void *const operand[]);
 	void (*reference)(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out);
+	/*
+	 * Of an op whose reference can be had for a grid of outputs alone (worker/draw.h): how many columns come
+	 * together, so that a grid has all of them or none, and what an operation of the reference takes one thread.
+	 * NULL: its reference is cheap, or its outputs come all together.
+	 */
+	size_t (*drawn_columns)(const struct tcb_problem *problem);
+	double reference_flop_ns;
+	/*
+	 * Of a product, whose outputs are linear in the columns: sums of TCB_SUM_COLUMNS outputs from each multiple of
+	 * it on, M times as many as a row has, each output times its column's factor; magnitudes and extras times the
+	 * factor's size.  It costs as much less than the reference.  NULL: there is no such short cut.
+	 */
+	void (*reference_sums)(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out);
 	/* The same rounding chain as PLAN's variant in scalar code, from the weights as stored: bit-equal for class
 	 * EXACT.  Depends on problem, variant and the tiles' k only: plans share the result.  NULL: no EXACT variant.
 	 */
@@ -311,6 +344,8 @@ void tcb_operand_to_f32(const struct tcb_operand *operand, const void *data, siz
 size_t tcb_operand_place(const struct tcb_operand *operand, size_t index, size_t *bytes);
 /* For an op's reference: FN for each of TASKS, by the threads of OUT's pool. */
 void tcb_reference_share(const struct tcb_reference *out, size_t tasks, tcb_task_fn *fn, void *ctx);
+/* What output COLUMN counts in a sum (reference_sums): random signs and sizes from 0.5 to 1.5, the same for ever. */
+double tcb_sum_factor(size_t column);
 /* gamma(d) of SPEC section 4. */
 double tcb_gamma(double chain);
 /* Largest |got - y| / allowed over COUNT outputs; infinity for a NaN where y is none, or an error where none is

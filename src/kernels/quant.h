@@ -36,6 +36,8 @@ double tcb_quant_traffic(const struct tcb_problem *problem);
  * what the two terms add to the bound.
  */
 void tcb_quant_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out);
+void tcb_quant_reference_sums(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out);
+size_t tcb_quant_drawn_columns(const struct tcb_problem *problem);
 double tcb_quant_chain_max(size_t k);
 
 /*

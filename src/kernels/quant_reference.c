@@ -82,6 +82,7 @@ struct job {
 	const struct tcb_quant_fused *fused;
 	double gamma_max;
 	struct tcb_reference *out;
+	size_t m, n;           /* outputs that are wanted */
 	size_t across, task_m; /* tasks side by side; tokens of one */
 };
 
@@ -238,26 +239,34 @@ static void add_tile(const struct job *job, const struct panels *p, size_t panel
 		}
 }
 
-/* TOKENS of a task from M0 on, times ROWS rows of the weights from N0 on, over VALUES values from K on. */
-static void add_span(const struct job *job, size_t k, size_t values, size_t m0, size_t tokens, const double *factor,
-		     size_t n0, size_t rows, struct panels *p, const struct sums *to)
+/* Row BESIDE + that of wanted output I of the weights, from value K on. */
+static const uint8_t *weights_at(const struct job *job, size_t beside, size_t i, size_t k)
 {
-	const size_t row_bytes = tcb_quant_row_bytes(job->format, job->problem->shape.k);
-	const size_t before = tcb_quant_row_bytes(job->format, k);
+	const size_t row = beside + tcb_grid_column(job->out->grid, i);
+	return job->weights + row * tcb_quant_row_bytes(job->format, job->problem->shape.k) +
+	       tcb_quant_row_bytes(job->format, k);
+}
+
+/* TOKENS of a task from M0 on, times ROWS rows of the weights from N0 on, BESIDE further, over VALUES values from K on.
+ * All are counted among what is wanted. */
+static void add_span(const struct job *job, size_t k, size_t values, size_t m0, size_t tokens, const double *factor,
+		     size_t beside, size_t n0, size_t rows, struct panels *p, const struct sums *to)
+{
 	for (size_t j = 0; j < rows; j++)
-		weigh_row(job, job->weights + (n0 + j) * row_bytes + before, values, j, p);
+		weigh_row(job, weights_at(job, beside, n0 + j, k), values, j, p);
 	for (size_t i = 0; i < tokens; i += TCB_REFERENCE_M) {
 		const size_t count = tcb_least(TCB_REFERENCE_M, tokens - i);
 		for (size_t t = 0; t < count; t++)
-			weigh_token(job, m0 + i + t, k, factor[i + t], values, t, p);
+			weigh_token(job, tcb_grid_row(job->out->grid, m0 + i + t), k, factor[i + t], values, t, p);
 		for (size_t j = 0; j < rows; j += TCB_REFERENCE_N)
 			add_tile(job, p, j / TCB_REFERENCE_N, values, i, count, j, tcb_least(TCB_REFERENCE_N, rows - j),
 				 to);
 	}
 }
 
-/* TOKENS from M0 on times ROWS rows of the weights from N0 on. */
-static void multiply(const struct job *job, size_t m0, size_t tokens, size_t n0, size_t rows, const struct sums *to)
+/* TOKENS from M0 on times ROWS rows of the weights from N0 on, BESIDE further. */
+static void multiply(const struct job *job, size_t m0, size_t tokens, size_t beside, size_t n0, size_t rows,
+		     const struct sums *to)
 {
 	const struct tcb_shape *s = &job->problem->shape;
 	const int is_half = job->problem->contract == TCB_CONTRACT_F16;
@@ -272,13 +281,13 @@ static void multiply(const struct job *job, size_t m0, size_t tokens, size_t n0,
 	memset(panels.x_size, 0, sizeof(panels.x_size));
 	memset(panels.x_terms, 0, sizeof(panels.x_terms));
 	for (size_t i = 0; i < tokens; i++) {
-		factor[i] = norm_factor(job, m0 + i);
+		factor[i] = norm_factor(job, tcb_grid_row(job->out->grid, m0 + i));
 		for (size_t j = 0; j < rows; j++)
 			to->y[i * to->stride + j] = to->magnitude[i * to->stride + j] = to->extra[i * to->stride + j] =
 				0;
 	}
 	for (size_t k = 0; k < s->k; k += SPAN)
-		add_span(job, k, tcb_least(SPAN, s->k - k), m0, tokens, factor, n0, rows, &panels, to);
+		add_span(job, k, tcb_least(SPAN, s->k - k), m0, tokens, factor, beside, n0, rows, &panels, to);
 	for (size_t i = 0; i < tokens; i++)
 		for (size_t at = i * to->stride; at < i * to->stride + rows; at++)
 			/* The factor may come after what underflowed. */
@@ -310,27 +319,27 @@ static void gate(const struct job *job, size_t tokens, size_t rows, const struct
 static void run_task(void *ctx, size_t task, unsigned thread)
 {
 	const struct job *job = ctx;
-	const struct tcb_shape *s = &job->problem->shape;
 	const size_t n0 = task % job->across * PANEL_N, m0 = task / job->across * job->task_m;
-	const size_t rows = tcb_least(PANEL_N, s->n - n0), tokens = tcb_least(job->task_m, s->m - m0);
-	const size_t at = m0 * s->n + n0;
-	const struct sums to = { job->out->y + at, job->out->magnitude + at, job->out->extra + at, s->n };
+	const size_t rows = tcb_least(PANEL_N, job->n - n0), tokens = tcb_least(job->task_m, job->m - m0);
+	const size_t at = m0 * job->n + n0;
+	const struct sums to = { job->out->y + at, job->out->magnitude + at, job->out->extra + at, job->n };
 	(void)thread;
-	multiply(job, m0, tokens, n0, rows, &to);
+	multiply(job, m0, tokens, 0, n0, rows, &to);
 	if (job->fused->is_gated) {
 		double up[3][GATED_M * PANEL_N];
 		const struct sums beside = { up[0], up[1], up[2], PANEL_N };
-		multiply(job, m0, tokens, s->n + n0, rows, &beside);
+		multiply(job, m0, tokens, job->problem->shape.n, n0, rows, &beside);
 		gate(job, tokens, rows, &to, &beside);
 	}
 }
 
-void tcb_quant_reference_fused(const struct tcb_problem *problem, void *const operand[],
-			       const struct tcb_quant_fused *fused, struct tcb_reference *out)
+static struct job make_job(const struct tcb_problem *problem, void *const operand[],
+			   const struct tcb_quant_fused *fused, struct tcb_reference *out)
 {
 	const double norm = fused->norm ? TCB_QUANT_NORM_CHAIN + (double)tcb_div_up(problem->shape.k, SPAN) : 0;
 	const double chain = tcb_quant_chain_max(problem->shape.k) + norm;
-	struct job job = {
+	const size_t n = out->grid ? out->grid->column_count : problem->shape.n;
+	return (struct job){
 		.problem = problem,
 		.format = problem->op->format,
 		.weights = operand[TCB_QUANT_WEIGHTS],
@@ -339,13 +348,124 @@ void tcb_quant_reference_fused(const struct tcb_problem *problem, void *const op
 		.fused = fused,
 		.gamma_max = tcb_gamma(chain + fused->is_gated),
 		.out = out,
-		.across = tcb_div_up(problem->shape.n, PANEL_N),
+		.m = out->grid ? out->grid->row_count : problem->shape.m,
+		.n = n,
+		.across = tcb_div_up(n, PANEL_N),
 		.task_m = fused->is_gated ? GATED_M : TASK_M,
 	};
-	tcb_reference_share(out, job.across * tcb_div_up(problem->shape.m, job.task_m), run_task, &job);
+}
+
+void tcb_quant_reference_fused(const struct tcb_problem *problem, void *const operand[],
+			       const struct tcb_quant_fused *fused, struct tcb_reference *out)
+{
+	struct job job = make_job(problem, operand, fused, out);
+	tcb_reference_share(out, job.across * tcb_div_up(job.m, job.task_m), run_task, &job);
 }
 
 void tcb_quant_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
 {
 	tcb_quant_reference_fused(problem, operand, &(struct tcb_quant_fused){ .norm = NULL }, out);
+}
+
+/* --- sums of outputs --- */
+
+enum {
+	SUM_ROWS = TCB_REFERENCE_N * TCB_SUM_COLUMNS
+}; /* of the weights in a task: as many sums as a tile has columns */
+
+/* SPAN values of k of rows added up, times their factors; their sizes; and their terms. */
+struct added {
+	double w[TCB_REFERENCE_N * SPAN], w_size[TCB_REFERENCE_N * SPAN], w_terms[TCB_REFERENCE_N * TERMS];
+};
+
+/* Adds ROWS rows of the weights from N0 on to sum LANE, a panel of them at a time. */
+static void add_rows(const struct job *job, size_t k, size_t values, size_t n0, size_t rows, size_t lane,
+		     struct panels *p, struct added *to)
+{
+	for (size_t first = 0; first < rows; first += TCB_REFERENCE_N) {
+		double factor[TCB_REFERENCE_N] = { 0 };
+		for (size_t j = 0; j < tcb_least(TCB_REFERENCE_N, rows - first); j++) {
+			factor[j] = tcb_sum_factor(n0 + first + j);
+			weigh_row(job, weights_at(job, 0, n0 + first + j, k), values, j, p);
+		}
+		for (size_t s = 0; s < values; s++) {
+			double sum = 0, size = 0;
+			for (size_t j = 0; j < TCB_REFERENCE_N; j++) {
+				const double term = factor[j] * p->w[s * TCB_REFERENCE_N + j];
+				sum += term;
+				size += fabs(term);
+			}
+			to->w[s * TCB_REFERENCE_N + lane] += sum;
+			to->w_size[s * TCB_REFERENCE_N + lane] += size;
+		}
+		for (size_t t = 0; t < TERMS; t++)
+			for (size_t j = 0; j < TCB_REFERENCE_N; j++)
+				to->w_terms[t * TCB_REFERENCE_N + lane] +=
+					fabs(factor[j]) * p->w_terms[t * TCB_REFERENCE_N + j];
+	}
+}
+
+/* All tokens times the sums of a task, COUNT of them from sum FIRST on. */
+static void add_products(const struct job *job, size_t k, size_t values, size_t first, size_t count, struct panels *p,
+			 const struct added *sums)
+{
+	for (size_t m0 = 0; m0 < job->m; m0 += TCB_REFERENCE_M) {
+		const size_t tokens = tcb_least(TCB_REFERENCE_M, job->m - m0);
+		double y[TILE_VALUES] = { 0 }, magnitude[TILE_VALUES] = { 0 }, extra[TILE_VALUES] = { 0 };
+		for (size_t t = 0; t < tokens; t++)
+			weigh_token(job, m0 + t, k, 1, values, t, p);
+		job->tiles->wide(p->x, sums->w, values, y);
+		job->tiles->wide(p->x_size, sums->w_size, values, magnitude);
+		job->tiles->wide(p->x_terms, sums->w_terms, term_count(job->problem->contract), extra);
+		for (size_t i = 0; i < tokens * count; i++) {
+			const size_t t = i / count, at = (m0 + t) * job->across + first + i % count;
+			job->out->y[at] += y[t * TCB_REFERENCE_N + i % count];
+			job->out->magnitude[at] += magnitude[t * TCB_REFERENCE_N + i % count];
+			job->out->extra[at] += extra[t * TCB_REFERENCE_N + i % count];
+		}
+	}
+}
+
+static void run_sums(void *ctx, size_t task, unsigned thread)
+{
+	const struct job *job = ctx;
+	const size_t k_all = job->problem->shape.k, first = task * TCB_REFERENCE_N;
+	const size_t count = tcb_least(TCB_REFERENCE_N, job->across - first);
+	const int is_half = job->problem->contract == TCB_CONTRACT_F16;
+	const double of_magnitude = is_half ? 3 * half_roundoff * (1 + 4 * half_roundoff) : 0;
+	const double least = 1.5 * TCB_SUM_COLUMNS * (double)tcb_round_up(k_all, SPAN) * underflow;
+	struct panels panels;
+	struct added sums;
+	(void)thread;
+	memset(&panels, 0, sizeof(panels));
+	for (size_t i = 0; i < job->m * count; i++) {
+		const size_t at = i / count * job->across + first + i % count;
+		job->out->y[at] = job->out->magnitude[at] = job->out->extra[at] = 0;
+	}
+	for (size_t k = 0; k < k_all; k += SPAN) {
+		const size_t values = tcb_least(SPAN, k_all - k);
+		memset(&sums, 0, sizeof(sums));
+		for (size_t lane = 0; lane < count; lane++) {
+			const size_t n0 = (first + lane) * TCB_SUM_COLUMNS;
+			add_rows(job, k, values, n0, tcb_least(TCB_SUM_COLUMNS, job->n - n0), lane, &panels, &sums);
+		}
+		add_products(job, k, values, first, count, &panels, &sums);
+	}
+	for (size_t i = 0; i < job->m * count; i++) {
+		const size_t at = i / count * job->across + first + i % count;
+		job->out->extra[at] += least + of_magnitude * job->out->magnitude[at];
+	}
+}
+
+void tcb_quant_reference_sums(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
+{
+	struct job job = make_job(problem, operand, &(struct tcb_quant_fused){ .norm = NULL }, out);
+	job.across = tcb_div_up(job.n, TCB_SUM_COLUMNS);
+	tcb_reference_share(out, tcb_div_up(job.n, SUM_ROWS), run_sums, &job);
+}
+
+size_t tcb_quant_drawn_columns(const struct tcb_problem *problem)
+{
+	(void)problem;
+	return 1;
 }

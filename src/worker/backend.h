@@ -9,6 +9,8 @@
 #ifndef TCB_WORKER_BACKEND_H
 #define TCB_WORKER_BACKEND_H
 
+#include <stdio.h>
+
 #include "base/util.h"
 #include "worker/worker.h"
 
@@ -26,6 +28,13 @@ static inline void tcb_spend(double *ns, uint64_t *since)
 	const uint64_t now = tcb_clock_ns();
 	*ns += (double)(now - *since);
 	*since = now;
+}
+
+/* What is right by some of its outputs says so. */
+static inline void tcb_say_drawn(const struct tcb_worker_config *config, struct tcb_trial_reply *reply)
+{
+	if (config->draw && reply->outcome == TCB_OUTCOME_OK)
+		snprintf(reply->message, sizeof reply->message, "%s", config->draw->text);
 }
 
 struct tcb_backend {

@@ -88,6 +88,7 @@ static enum tcb_status set_up(struct cpu_worker *worker, struct tcb_error *err)
 	TCB_TRY(start_judges(worker, &given, err));
 	tcb_watch_phase(config->watch, 0, "filling the operands");
 	TCB_TRY(tcb_instance_create(config->op, &config->problem, config->seed, &worker->instance, err));
+	worker->instance->draw = config->draw;
 	worker->instance->shared = config->reference;
 	TCB_TRY(tcb_verifier_create(worker->instance, config->seed, worker->pool, worker->judges, config->watch,
 				    &worker->verifier, err));
@@ -247,6 +248,7 @@ static enum tcb_status attempt(void *self, const struct tcb_work *work, const st
 				      err));
 		used += reply->measurements[reply->measurement_count - 1].sample_count;
 	}
+	tcb_say_drawn(worker->config, reply);
 	return TCB_OK;
 }
 

@@ -77,8 +77,10 @@ static enum tcb_status make_case(struct gpu_worker *worker, const struct tcb_pro
 				 struct gpu_case *out, struct tcb_error *err)
 {
 	TCB_TRY(tcb_instance_create(worker->config->op, problem, seed, &out->instance, err));
-	if (out == &worker->full)
+	if (out == &worker->full) {
+		out->instance->draw = worker->config->draw;
 		out->instance->shared = worker->config->reference;
+	}
 	enum tcb_status status =
 		tcb_gpu_memory_create(worker->session.cuda, worker->session.stream, out->instance, &out->memory, err);
 	if (status != TCB_OK) {
@@ -381,6 +383,7 @@ static enum tcb_status attempt(void *self, const struct tcb_work *work, const st
 		if (reply->measurement_count > 0)
 			used += reply->measurements[reply->measurement_count - 1].sample_count;
 	}
+	tcb_say_drawn(worker->config, reply);
 	return TCB_OK;
 }
 

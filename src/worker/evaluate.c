@@ -56,10 +56,13 @@ static enum tcb_status create(const struct tcb_op *op, const struct tcb_problem 
 		.seed = options->seed,
 		.budget_s = options->budget_s,
 		.watch = evaluator->watch,
-		.reference = tcb_shared_reference_create(op, problem),
 	};
+	enum tcb_status status = tcb_draw_create(problem, options->budget_s, options->seed, &evaluator->draw, err);
+	evaluator->config.draw = evaluator->draw;
+	evaluator->config.reference = tcb_shared_reference_create(op, problem, evaluator->draw);
 	/* Before the first thread of ours: the assembler's begin with the first candidate. */
-	enum tcb_status status = tcb_nursery_create(&evaluator->config, &evaluator->nursery, err);
+	if (status == TCB_OK)
+		status = tcb_nursery_create(&evaluator->config, &evaluator->nursery, err);
 	if (status == TCB_OK && is_cuda && !op->emit)
 		status = tcb_fail(err, TCB_E_UNSUPPORTED, "op %s has no GPU kernels", op->name);
 	if (status == TCB_OK)
@@ -103,6 +106,7 @@ void tcb_evaluator_destroy(struct tcb_evaluator *evaluator)
 	tcb_process_retire(&evaluator->process, NULL, 0);
 	tcb_nursery_destroy(&evaluator->nursery);
 	tcb_shared_reference_destroy(evaluator->config.reference);
+	free(evaluator->draw);
 	tcb_shared_code_leave(evaluator->code);
 	munmap(evaluator->watch, sizeof(*evaluator->watch));
 	free(evaluator->samples);

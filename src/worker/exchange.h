@@ -24,6 +24,7 @@ struct tcb_evaluator {
 	struct tcb_evaluate_options options;
 	struct tcb_worker_config config;
 	struct tcb_watch *watch;
+	struct tcb_draw *draw;        /* config lends it to the workers */
 	struct tcb_shared_code *code; /* NULL on a CPU */
 	enum tcb_limit limit;         /* what rounds with a limit measure */
 	struct tcb_nursery nursery;

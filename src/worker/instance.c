@@ -83,24 +83,25 @@ void tcb_instance_destroy(struct tcb_instance *instance)
 enum { HEAD_BYTES = 64 << 10 }; /* a whole number of pages on any machine: what follows is made read-only */
 
 struct tcb_shared_reference {
-	size_t map_bytes, output_count;
+	size_t map_bytes, count;
 	atomic_int is_ready;
 };
 
-struct tcb_shared_reference *tcb_shared_reference_create(const struct tcb_op *op, const struct tcb_problem *problem)
+struct tcb_shared_reference *tcb_shared_reference_create(const struct tcb_op *op, const struct tcb_problem *problem,
+							 const struct tcb_draw *draw)
 {
 	struct tcb_operand operands[TCB_OPERANDS_MAX];
 	const int output = tcb_operand_output(operands, op->operands(problem, operands));
 	if (output < 0 || !tcb_type_bytes(operands[output].type))
 		return NULL;
-	const size_t count = operands[output].rows * operands[output].cols;
+	const size_t count = draw ? draw->count : operands[output].rows * operands[output].cols;
 	const size_t bytes = HEAD_BYTES + 3 * count * sizeof(double);
 	struct tcb_shared_reference *shared =
 		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (shared == MAP_FAILED)
 		return NULL;
 	shared->map_bytes = bytes;
-	shared->output_count = count;
+	shared->count = count;
 	return shared;
 }
 
@@ -110,7 +111,7 @@ void tcb_shared_reference_destroy(struct tcb_shared_reference *shared)
 		munmap(shared, shared->map_bytes);
 }
 
-static void compute(struct tcb_instance *instance, struct tcb_reference *out)
+void tcb_instance_refer(const struct tcb_instance *instance, struct tcb_reference *out)
 {
 	void *operand[TCB_OPERANDS_MAX];
 	for (size_t i = 0; i < instance->operand_count; i++)
@@ -118,9 +119,54 @@ static void compute(struct tcb_instance *instance, struct tcb_reference *out)
 	instance->op->reference(&instance->problem, operand, out);
 }
 
-static struct tcb_reference reference_at(double *data, size_t count, struct tcb_pool *pool)
+/* Elements of each array of the reference. */
+static size_t reference_count(const struct tcb_instance *instance)
 {
-	return (struct tcb_reference){ .y = data, .magnitude = data + count, .extra = data + 2 * count, .pool = pool };
+	return instance->draw ? instance->draw->count : instance->output_count;
+}
+
+static struct tcb_reference reference_at(double *data, size_t count)
+{
+	return (struct tcb_reference){ .y = data, .magnitude = data + count, .extra = data + 2 * count };
+}
+
+/* Where the parts of a drawn reference are: grid after grid, then the sums. */
+static void divide(struct tcb_instance *instance, double *data)
+{
+	const struct tcb_draw *draw = instance->draw;
+	size_t at = 0;
+	instance->reference = reference_at(data, reference_count(instance));
+	for (size_t g = 0; draw && g < draw->grid_count; g++) {
+		const size_t count = draw->grid[g].row_count * draw->grid[g].column_count;
+		instance->drawn[g] = reference_at(data + 3 * at, count);
+		instance->drawn[g].grid = &draw->grid[g];
+		at += count;
+	}
+	if (draw && draw->sums)
+		instance->sums = reference_at(data + 3 * at, draw->sum_count);
+}
+
+static void compute(struct tcb_instance *instance, struct tcb_pool *pool)
+{
+	struct tcb_reference *all[TCB_DRAW_GRIDS + 1] = { &instance->reference };
+	size_t count = 1;
+	for (size_t g = 0; instance->draw && g < instance->draw->grid_count; g++) {
+		all[g] = &instance->drawn[g];
+		count = g + 1;
+	}
+	for (size_t i = 0; i < count; i++) {
+		all[i]->pool = pool;
+		tcb_instance_refer(instance, all[i]);
+		all[i]->pool = NULL;
+	}
+	if (!instance->sums.y)
+		return;
+	void *operand[TCB_OPERANDS_MAX];
+	for (size_t i = 0; i < instance->operand_count; i++)
+		operand[i] = instance->data[i].data;
+	instance->sums.pool = pool;
+	instance->op->reference_sums(&instance->problem, operand, &instance->sums);
+	instance->sums.pool = NULL;
 }
 
 /* A process that died over it leaves it to the next. */
@@ -128,31 +174,28 @@ static enum tcb_status share_reference(struct tcb_instance *instance, struct tcb
 {
 	struct tcb_shared_reference *shared = instance->shared;
 	double *data = (double *)(void *)((char *)shared + HEAD_BYTES);
-	struct tcb_reference reference = reference_at(data, instance->output_count, pool);
+	divide(instance, data);
 	if (!atomic_load(&shared->is_ready))
-		compute(instance, &reference);
-	if (mprotect(data, shared->map_bytes - HEAD_BYTES, PROT_READ) != 0)
+		compute(instance, pool);
+	if (mprotect(data, shared->map_bytes - HEAD_BYTES, PROT_READ) != 0) {
+		instance->reference.y = NULL;
 		return tcb_fail(err, TCB_E_NOMEM, "cannot protect the reference of %s", instance->op->name);
+	}
 	atomic_store(&shared->is_ready, 1);
-	reference.pool = NULL;
-	instance->reference = reference;
 	return TCB_OK;
 }
 
 enum tcb_status tcb_instance_reference(struct tcb_instance *instance, struct tcb_pool *pool, struct tcb_error *err)
 {
-	const size_t count = instance->output_count;
+	const size_t count = reference_count(instance);
 	if (instance->reference.y)
 		return TCB_OK;
-	if (instance->shared && instance->shared->output_count == count)
+	if (instance->shared && instance->shared->count == count)
 		return share_reference(instance, pool, err);
 	TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, 3 * count * sizeof(double), &instance->reference_data, err));
-	struct tcb_reference reference = reference_at(instance->reference_data.data, count, pool);
-	compute(instance, &reference);
-	TCB_TRY(tcb_buffer_protect(&instance->reference_data, 1, err));
-	reference.pool = NULL;
-	instance->reference = reference;
-	return TCB_OK;
+	divide(instance, instance->reference_data.data);
+	compute(instance, pool);
+	return tcb_buffer_protect(&instance->reference_data, 1, err);
 }
 
 /* ---- packed weights ---- */

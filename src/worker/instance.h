@@ -10,6 +10,7 @@
 
 #include "base/buffer.h"
 #include "kernels/op.h"
+#include "worker/draw.h"
 
 struct tcb_packed {
 	struct tcb_buffer buffer; /* guarded, read-only; map NULL until made */
@@ -37,6 +38,8 @@ struct tcb_instance {
 	struct tcb_buffer data[TCB_OPERANDS_MAX];
 	struct tcb_packed packed[TCB_LAYOUT_COUNT];
 	struct tcb_reference reference; /* NULLs until tcb_instance_reference */
+	const struct tcb_draw *draw;    /* lent; NULL: every output is compared.  Else, of the reference there are */
+	struct tcb_reference drawn[TCB_DRAW_GRIDS], sums; /* only these, and the arrays of REFERENCE hold them all */
 	struct tcb_buffer reference_data;
 	struct tcb_shared_reference *shared; /* lent; NULL: the reference is this process's own */
 	struct tcb_right right;              /* judge.c */
@@ -60,9 +63,12 @@ enum tcb_status tcb_instance_packed(struct tcb_instance *instance, enum tcb_layo
 				    const void **out, double *pack_ns_out, struct tcb_error *err);
 /* The buffer that PLAN's run reads or writes for operand INDEX: the packed copy for packed weights. */
 struct tcb_buffer *tcb_instance_buffer(struct tcb_instance *instance, const struct tcb_plan *plan, size_t index);
-/* Memory that processes forked later share: the first of them computes the reference, the others find it.  NULL where
- * there is none: each computes its own. */
-struct tcb_shared_reference *tcb_shared_reference_create(const struct tcb_op *op, const struct tcb_problem *problem);
+/* The reference of OUT's grid, into arrays of the caller's. */
+void tcb_instance_refer(const struct tcb_instance *instance, struct tcb_reference *out);
+/* Memory that processes forked later share: the first of them computes the reference (of what DRAW says, where it is
+ * not NULL), the others find it.  NULL where there is none: each computes its own. */
+struct tcb_shared_reference *tcb_shared_reference_create(const struct tcb_op *op, const struct tcb_problem *problem,
+							 const struct tcb_draw *draw);
 void tcb_shared_reference_destroy(struct tcb_shared_reference *shared); /* NULL is fine */
 
 size_t tcb_instance_bytes(const struct tcb_instance *instance);

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "worker/judge_drawn.h"
+
 enum {
 	CHUNK = 1 << 16, /* outputs that one thread compares at a time */
 	PIECE = 4096,    /* of them widened at a time */
@@ -82,22 +84,20 @@ static void set_wrong(struct tcb_check *check, const struct tcb_instance *instan
 }
 
 static void set_wrong_value(struct tcb_check *check, const struct tcb_instance *instance, const struct tcb_plan *plan,
-			    const void *got, size_t at, const char *when)
+			    const void *got, const struct tcb_finding *found, const char *when)
 {
-	const struct tcb_reference *reference = &instance->reference;
 	const struct tcb_operand *output = &instance->operands[instance->output];
-	size_t bytes, place = tcb_operand_place(output, at, &bytes);
+	size_t bytes, place = tcb_operand_place(output, found->bad, &bytes);
 	float value;
-	double y = reference->y[at];
-	double allowed = tcb_gamma(plan->chain) * reference->magnitude[at] + reference->extra[at] +
-			 plan->ulps * 0x1p-23 * fabs(y);
+	double allowed =
+		tcb_gamma(plan->chain) * found->magnitude + found->extra + plan->ulps * 0x1p-23 * fabs(found->y);
 	char fault[128];
-	tcb_operand_to_f32(output, got, at, 1, &value);
+	tcb_operand_to_f32(output, got, found->bad, 1, &value);
 	if (is_poison((const unsigned char *)got + place, bytes))
 		snprintf(fault, sizeof(fault), "was never written (poison is still there)");
 	else
-		snprintf(fault, sizeof(fault), "is %.9g, not %.9g within %.2g", (double)value, y, allowed);
-	set_wrong(check, instance, at, when, fault);
+		snprintf(fault, sizeof(fault), "is %.9g, not %.9g within %.2g", (double)value, found->y, allowed);
+	set_wrong(check, instance, found->bad, when, fault);
 }
 
 /* ---- outputs that are known ---- */
@@ -161,24 +161,21 @@ static enum tcb_status keep_right(struct tcb_instance *instance, const struct tc
 	return tcb_buffer_protect(&right->output, 1, err);
 }
 
-enum tcb_status tcb_judge_bound(struct tcb_instance *instance, const struct tcb_plan *plan, const void *got,
-				struct tcb_pool *pool, const char *when, struct tcb_check *check, struct tcb_error *err)
+/* Each output. */
+static enum tcb_status judge_all(const struct tcb_instance *instance, const struct tcb_plan *plan, const void *got,
+				 struct tcb_pool *pool, struct tcb_finding *out, struct tcb_error *err)
 {
-	TCB_TRY(tcb_instance_reference(instance, pool, err));
-	if (is_known_right(instance, plan, got, pool)) {
-		if (instance->right.error_ratio > check->error_ratio)
-			check->error_ratio = instance->right.error_ratio;
-		return TCB_OK;
-	}
+	const struct tcb_reference *reference = &instance->reference;
 	size_t chunks = (instance->output_count + CHUNK - 1) / CHUNK;
 	struct comparison comparison = { .plan = plan,
-					 .reference = &instance->reference,
+					 .reference = reference,
 					 .output = &instance->operands[instance->output],
 					 .got = got,
 					 .count = instance->output_count };
-	double few_ratios[4], largest = 0;
-	size_t few_bad[4], bad = SIZE_MAX;
+	double few_ratios[4];
+	size_t few_bad[4];
 	int is_few = chunks <= 4;
+	*out = (struct tcb_finding){ .bad = SIZE_MAX };
 	comparison.ratio = is_few ? few_ratios : calloc(chunks, sizeof(double));
 	comparison.bad_at = is_few ? few_bad : calloc(chunks, sizeof(size_t));
 	enum tcb_status status = TCB_OK;
@@ -189,22 +186,44 @@ enum tcb_status tcb_judge_bound(struct tcb_instance *instance, const struct tcb_
 	tcb_pool_run(pool, chunks > 1 ? tcb_pool_threads(pool) : 1, TCB_SCHED_DYNAMIC, chunks, compare_chunk,
 		     &comparison);
 	for (size_t i = 0; i < chunks; i++) {
-		largest = comparison.ratio[i] > largest ? comparison.ratio[i] : largest;
-		if (comparison.bad_at[i] != SIZE_MAX && bad == SIZE_MAX)
-			bad = comparison.bad_at[i];
+		if (comparison.ratio[i] > out->error_ratio)
+			out->error_ratio = comparison.ratio[i];
+		if (comparison.bad_at[i] == SIZE_MAX || out->bad != SIZE_MAX)
+			continue;
+		out->bad = comparison.bad_at[i];
+		out->y = reference->y[out->bad];
+		out->magnitude = reference->magnitude[out->bad];
+		out->extra = reference->extra[out->bad];
 	}
-	if (largest > check->error_ratio)
-		check->error_ratio = largest;
-	if (bad == SIZE_MAX)
-		status = keep_right(instance, plan, got, largest, pool, err);
-	else if (check->outcome == TCB_OUTCOME_OK)
-		set_wrong_value(check, instance, plan, got, bad, when);
 done:
 	if (!is_few) {
 		free(comparison.ratio);
 		free(comparison.bad_at);
 	}
 	return status;
+}
+
+enum tcb_status tcb_judge_bound(struct tcb_instance *instance, const struct tcb_plan *plan, const void *got,
+				struct tcb_pool *pool, const char *when, struct tcb_check *check, struct tcb_error *err)
+{
+	struct tcb_finding found;
+	TCB_TRY(tcb_instance_reference(instance, pool, err));
+	if (is_known_right(instance, plan, got, pool)) {
+		if (instance->right.error_ratio > check->error_ratio)
+			check->error_ratio = instance->right.error_ratio;
+		return TCB_OK;
+	}
+	if (instance->draw)
+		TCB_TRY(tcb_judge_drawn(instance, plan, got, pool, &found, err));
+	else
+		TCB_TRY(judge_all(instance, plan, got, pool, &found, err));
+	if (found.error_ratio > check->error_ratio)
+		check->error_ratio = found.error_ratio;
+	if (found.bad == SIZE_MAX)
+		return keep_right(instance, plan, got, found.error_ratio, pool, err);
+	if (check->outcome == TCB_OUTCOME_OK)
+		set_wrong_value(check, instance, plan, got, &found, when);
+	return TCB_OK;
 }
 
 /* ---- class EXACT ---- */

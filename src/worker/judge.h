@@ -19,8 +19,9 @@ struct tcb_check {
 
 /*
  * Judges GOT, PLAN's output for INSTANCE, by the error bound; CHECK's ratio grows, its outcome turns WRONG.  WHEN says
- * when, for the message: "in the timed runs".  Each output is held against the reference, with POOL's threads, unless
- * all of GOT is bit by bit what was held against it before and found right by a bound that was no wider.
+ * when, for the message: "in the timed runs".  Each output is held against the reference, with POOL's threads, or,
+ * where the instance has a draw, those that were drawn and what looks odd (judge_drawn.h); unless all of GOT is bit by
+ * bit what was held against it before and found right by a bound that was no wider.
  */
 enum tcb_status tcb_judge_bound(struct tcb_instance *instance, const struct tcb_plan *plan, const void *got,
 				struct tcb_pool *pool, const char *when, struct tcb_check *check,

@@ -67,11 +67,14 @@ static void fill(const struct tcb_problem *problem, uint64_t seed, void *const o
 static void reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
 {
 	const struct tcb_shape *shape = &problem->shape;
+	const struct tcb_grid *grid = out->grid;
+	const size_t rows = grid ? grid->row_count : shape->m, columns = grid ? grid->column_count : shape->n;
 	const float *x = operand[0], *w = operand[1];
-	for (size_t i = 0; i < shape->m * shape->n; i++) {
+	for (size_t i = 0; i < rows * columns; i++) {
+		const size_t m = tcb_grid_row(grid, i / columns), n = tcb_grid_column(grid, i % columns);
 		double sum = 0, magnitude = 0;
 		for (size_t k = 0; k < shape->k; k++) {
-			double term = (double)x[i / shape->n * shape->k + k] * (double)w[i % shape->n * shape->k + k];
+			double term = (double)x[m * shape->k + k] * (double)w[n * shape->k + k];
 			sum += term;
 			magnitude += fabs(term);
 		}

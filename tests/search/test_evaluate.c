@@ -545,26 +545,52 @@ static void holds_no_foreign_descriptors(void **state)
 	tcb_evaluator_destroy(evaluator);
 }
 
+static size_t one_column(const struct tcb_problem *problem)
+{
+	(void)problem;
+	return 1;
+}
+
+/* An op whose reference is too dear for the budget: the trial says by what it was found right, and wrong ones are. */
+static void drawn_outputs_are_told(void **state)
+{
+	(void)state;
+	struct tcb_op dear = planted_op;
+	struct tcb_problem problem;
+	struct tcb_place cpu;
+	struct tcb_evaluator *evaluator = NULL;
+	dear.drawn_columns = one_column;
+	dear.reference_flop_ns = 1e6;
+	planted_problem(&problem);
+	problem.op = &dear;
+	planted_cpu(THREADS, &cpu);
+	const struct tcb_evaluate_options options = {
+		.seed = 5, .states = 3, .rotation_bytes = 8 << 20, .timeout_s = 60, .budget_s = 1000
+	};
+	assert_int_equal(tcb_evaluator_create(&dear, &problem, &cpu, &options, &evaluator, NULL), TCB_OK);
+	for (int turn = 0; turn < 2; turn++) {
+		const struct tcb_trial *trial = try(evaluator, PLANTED_GOOD, turn);
+		assert_int_equal(trial->outcome, TCB_OUTCOME_OK);
+		assert_non_null(strstr(trial->message, "verified on 2 drawn rows and "));
+		trial = try(evaluator, PLANTED_WRONG_FULL, turn);
+		assert_int_equal(trial->outcome, TCB_OUTCOME_WRONG);
+		assert_non_null(strstr(trial->message, "[0][7]"));
+	}
+	tcb_evaluator_destroy(evaluator);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(good_candidates),
-		cmocka_unit_test(one_state_only),
-		cmocka_unit_test(planted_ones),
-		cmocka_unit_test(hangs_time_out),
-		cmocka_unit_test(blame_falls_on_the_right_one),
-		cmocka_unit_test(losers_are_dropped),
-		cmocka_unit_test(many_samples),
-		cmocka_unit_test(interleaved_finals),
-		cmocka_unit_test(failing_in_the_finals),
-		cmocka_unit_test(another_worker),
-		cmocka_unit_test(counted_events),
-		cmocka_unit_test(interrupt_is_prompt),
-		cmocka_unit_test(keeps_off_the_terminal),
-		cmocka_unit_test(dies_with_the_tuner),
-		cmocka_unit_test(threads_of_the_tuner_harm_no_worker),
-		cmocka_unit_test(another_nursery),
-		cmocka_unit_test(holds_no_foreign_descriptors),
+		cmocka_unit_test(drawn_outputs_are_told), cmocka_unit_test(good_candidates),
+		cmocka_unit_test(one_state_only),         cmocka_unit_test(planted_ones),
+		cmocka_unit_test(hangs_time_out),         cmocka_unit_test(blame_falls_on_the_right_one),
+		cmocka_unit_test(losers_are_dropped),     cmocka_unit_test(many_samples),
+		cmocka_unit_test(interleaved_finals),     cmocka_unit_test(failing_in_the_finals),
+		cmocka_unit_test(another_worker),         cmocka_unit_test(counted_events),
+		cmocka_unit_test(interrupt_is_prompt),    cmocka_unit_test(keeps_off_the_terminal),
+		cmocka_unit_test(dies_with_the_tuner),    cmocka_unit_test(threads_of_the_tuner_harm_no_worker),
+		cmocka_unit_test(another_nursery),        cmocka_unit_test(holds_no_foreign_descriptors),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -147,7 +147,7 @@ static void reference_is_shared(void **state)
 	(void)state;
 	struct tcb_problem problem;
 	planted_problem(&problem);
-	struct tcb_shared_reference *shared = tcb_shared_reference_create(&op, &problem);
+	struct tcb_shared_reference *shared = tcb_shared_reference_create(&op, &problem, NULL);
 	assert_non_null(shared);
 	struct tcb_instance *own = instance_of(NULL), *first = instance_of(shared), *second = instance_of(shared);
 	assert_int_equal(references, 2);

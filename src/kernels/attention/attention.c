@@ -216,6 +216,8 @@ TABLES(prefill, q80)
 		.operands = operands,                                                    \
 		.fill = fill,                                                            \
 		.reference = attention_reference,                                        \
+		.drawn_columns = attention_drawn_columns,                                \
+		.reference_flop_ns = 1,                                                  \
 		.flops = flops,                                                          \
 		.traffic = traffic,                                                      \
 		.axes = attention_axes,                                                  \

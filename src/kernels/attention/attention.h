@@ -64,5 +64,6 @@ static inline void attention_visible(const struct tcb_shape *shape, size_t lengt
 
 /* attention_reference.c */
 void attention_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out);
+size_t attention_drawn_columns(const struct tcb_problem *problem); /* those of a head come together */
 
 #endif

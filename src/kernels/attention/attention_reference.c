@@ -33,6 +33,13 @@ struct tile {
 	double y[HEAD * ROWS], size[HEAD * ROWS]; /* [k / COLUMNS][row][COLUMNS]: sums of p v and of p |v| */
 };
 
+/* A query row of a task. */
+struct place {
+	size_t token; /* of its sequence */
+	size_t from;  /* its first element of q */
+	size_t to;    /* ... of the results */
+};
+
 struct job {
 	const struct tcb_problem *problem;
 	void *const *operand;
@@ -85,17 +92,16 @@ static int is_in_integers(const struct tcb_problem *problem)
 	return !attention->is_prefill && attention->kv == TCB_TYPE_BLOCKS && problem->contract == TCB_CONTRACT_F16;
 }
 
-static void open_tile(const struct job *job, size_t sequence, size_t head, size_t first, size_t rows, struct tile *tile)
+static void open_tile(const struct job *job, size_t length, const struct place *places, size_t rows, struct tile *tile)
 {
 	const struct tcb_shape *s = &job->problem->shape;
 	const enum tcb_type io = attention_io_type(job->problem);
-	const size_t length = (size_t)((const int32_t *)job->operand[ATTENTION_LENGTHS])[sequence];
 	memset(tile, 0, sizeof(*tile));
 	for (size_t r = 0; r < rows; r++) {
 		float q[HEAD];
-		const size_t at = q_row(s, sequence, head, first + r) * s->k * tcb_type_bytes(io);
-		tcb_type_to_f32(io, (const char *)job->operand[ATTENTION_Q] + at, s->k, q);
-		attention_visible(s, length, (first + r) / attention_group(s), &tile->from[r], &tile->to[r]);
+		const char *at = (const char *)job->operand[ATTENTION_Q] + places[r].from * tcb_type_bytes(io);
+		tcb_type_to_f32(io, at, s->k, q);
+		attention_visible(s, length, places[r].token, &tile->from[r], &tile->to[r]);
 		tile->max[r] = -HUGE_VAL;
 		for (size_t i = 0; i < s->k; i++) {
 			tile->q[i * ROWS + r] = (double)q[i] / sqrt((double)s->k);
@@ -228,7 +234,8 @@ static void add_block(const struct job *job, struct work *work, struct tile *til
  *               or its sum, and three results more where each token is a tile and a split
  * Errors of weights count twice: in the sum of p v and in the sum of p.
  */
-static void close_row(const struct job *job, const struct work *work, const struct tile *tile, size_t r, size_t row)
+static void close_row(const struct job *job, const struct work *work, const struct tile *tile, size_t r,
+		      const struct place *place)
 {
 	static const double unit[TCB_TYPE_COUNT] = { [TCB_TYPE_F16] = 0x1p-11, [TCB_TYPE_BF16] = 0x1p-8 };
 	static const double tiny[TCB_TYPE_COUNT] = { [TCB_TYPE_F16] = 0x1p-25, [TCB_TYPE_BF16] = 0x1p-134 };
@@ -248,7 +255,7 @@ static void close_row(const struct job *job, const struct work *work, const stru
 	const double weight = expm1(score) + 16 * u + unit[io];
 	const double of_values = 4 * least * (double)(tile->to[r] - tile->from[r]);
 	for (size_t i = 0; i < s->k; i++) {
-		const size_t at = i / COLUMNS * COLUMNS * ROWS + r * COLUMNS + i % COLUMNS, to = row * s->k + i;
+		const size_t at = i / COLUMNS * COLUMNS * ROWS + r * COLUMNS + i % COLUMNS, to = place->to + i;
 		const double y = sum == 0 ? 0 : tile->y[at] / sum, size = sum == 0 ? 0 : tile->size[at] / sum;
 		const double of_unit = sum == 0 ? 0 : of_integers * tile->of_units[i / UNIT * ROWS + r] / sum;
 		const double of_weights = weight * (size + fabs(y)) + of_kv * size + below + of_unit +
@@ -261,39 +268,81 @@ static void close_row(const struct job *job, const struct work *work, const stru
 	}
 }
 
+/* COUNT query rows of a sequence that share KV head HEAD, in the order of their tokens. */
+static void attend(const struct job *job, size_t sequence, size_t head, const struct place *places, size_t count)
+{
+	const size_t length = (size_t)((const int32_t *)job->operand[ATTENTION_LENGTHS])[sequence];
+	struct work work;
+	size_t from = length, to = 0;
+	work.k_norm = 0;
+	memset(work.v_size, 0, sizeof(work.v_size));
+	for (size_t r = 0; r < count; r += ROWS) {
+		struct tile *tile = &work.tile[r / ROWS];
+		const size_t rows = tcb_least(ROWS, count - r);
+		open_tile(job, length, places + r, rows, tile);
+		from = tcb_least(from, tile->from[0]);
+		to = tcb_most(to, tile->to[rows - 1]);
+	}
+	for (size_t t = from; t < to; t += BLOCK) {
+		load_block(job, sequence, head, t, tcb_least(BLOCK, to - t), &work);
+		for (size_t r = 0; r < count; r += ROWS)
+			add_block(job, &work, &work.tile[r / ROWS], t);
+	}
+	for (size_t r = 0; r < count; r++)
+		close_row(job, &work, &work.tile[r / ROWS], r % ROWS, &places[r]);
+}
+
 static void run_task(void *ctx, size_t task, unsigned thread)
 {
 	const struct job *job = ctx;
 	const struct tcb_shape *s = &job->problem->shape;
 	const size_t head = task / job->parts % s->heads.kv, sequence = task / job->parts / s->heads.kv;
-	const size_t first = task % job->parts * TASK_ROWS, rows = tcb_least(TASK_ROWS, job->rows - first);
-	const size_t length = (size_t)((const int32_t *)job->operand[ATTENTION_LENGTHS])[sequence];
-	struct work work;
-	size_t from = length, to = 0;
+	const size_t first = task % job->parts * TASK_ROWS, count = tcb_least(TASK_ROWS, job->rows - first);
+	struct place places[TASK_ROWS];
 	(void)thread;
-	work.k_norm = 0;
-	memset(work.v_size, 0, sizeof(work.v_size));
-	for (size_t r = 0; r < rows; r += ROWS) {
-		struct tile *tile = &work.tile[r / ROWS];
-		const size_t count = tcb_least(ROWS, rows - r);
-		open_tile(job, sequence, head, first + r, count, tile);
-		from = tcb_least(from, tile->from[0]);
-		to = tcb_most(to, tile->to[count - 1]);
+	for (size_t r = 0; r < count; r++) {
+		const size_t at = q_row(s, sequence, head, first + r) * s->k;
+		places[r] = (struct place){ (first + r) / attention_group(s), at, at };
 	}
-	for (size_t t = from; t < to; t += BLOCK) {
-		load_block(job, sequence, head, t, tcb_least(BLOCK, to - t), &work);
-		for (size_t r = 0; r < rows; r += ROWS)
-			add_block(job, &work, &work.tile[r / ROWS], t);
+	attend(job, sequence, head, places, count);
+}
+
+/* Some rows of a grid for one of its query heads; rows of one sequence are next to each other. */
+static void run_grid_task(void *ctx, size_t task, unsigned thread)
+{
+	const struct job *job = ctx;
+	const struct tcb_shape *s = &job->problem->shape;
+	const struct tcb_grid *grid = job->out->grid;
+	const size_t column = task / job->parts * s->k, head = tcb_grid_column(grid, column) / s->k;
+	const size_t first = task % job->parts * TASK_ROWS, end = tcb_least(grid->row_count, first + TASK_ROWS);
+	(void)thread;
+	for (size_t i = first; i < end;) {
+		const size_t sequence = tcb_grid_row(grid, i) / s->m;
+		struct place places[TASK_ROWS];
+		size_t count = 0;
+		for (; i < end && tcb_grid_row(grid, i) / s->m == sequence; i++) {
+			const size_t row = tcb_grid_row(grid, i);
+			places[count++] = (struct place){ row % s->m, (row * s->heads.query + head) * s->k,
+							  i * grid->column_count + column };
+		}
+		attend(job, sequence, head / attention_group(s), places, count);
 	}
-	for (size_t r = 0; r < rows; r++)
-		close_row(job, &work, &work.tile[r / ROWS], r % ROWS, q_row(s, sequence, head, first + r));
 }
 
 void attention_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
 {
 	const struct tcb_shape *s = &problem->shape;
+	const struct tcb_grid *grid = out->grid;
 	struct job job = { .problem = problem, .operand = operand, .loops = tcb_reference_tiles(), .out = out };
-	job.rows = s->m * attention_group(s);
+	job.rows = grid ? grid->row_count : s->m * attention_group(s);
 	job.parts = tcb_div_up(job.rows, TASK_ROWS);
-	tcb_reference_share(out, s->heads.sequences * s->heads.kv * job.parts, run_task, &job);
+	if (grid)
+		tcb_reference_share(out, grid->column_count / s->k * job.parts, run_grid_task, &job);
+	else
+		tcb_reference_share(out, s->heads.sequences * s->heads.kv * job.parts, run_task, &job);
+}
+
+size_t attention_drawn_columns(const struct tcb_problem *problem)
+{
+	return problem->shape.k;
 }

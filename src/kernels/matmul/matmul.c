@@ -84,6 +84,9 @@ TCB_VARIANT_TABLES(bf16_variants, TCB_ISAS_FLOATS, matmul_bf16_variants)
 		.operands = operands,                                                      \
 		.fill = fill,                                                              \
 		.reference = matmul_reference,                                             \
+		.drawn_columns = matmul_drawn_columns,                                     \
+		.reference_flop_ns = 0.1,                                                  \
+		.reference_sums = matmul_reference_sums,                                   \
 		.exact = exact_,                                                           \
 		.flops = flops,                                                            \
 		.traffic = traffic,                                                        \

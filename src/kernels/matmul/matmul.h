@@ -20,5 +20,7 @@ void matmul_narrow(enum tcb_type type, const float *values, size_t count, void *
 
 /* matmul_reference.c */
 void matmul_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out);
+void matmul_reference_sums(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out);
+size_t matmul_drawn_columns(const struct tcb_problem *problem);
 
 #endif

@@ -84,6 +84,9 @@ static size_t pack_rows(enum tcb_layout layout)
 		.operands = tcb_quant_operands,                                                       \
 		.fill = tcb_quant_fill,                                                               \
 		.reference = tcb_quant_reference,                                                     \
+		.drawn_columns = tcb_quant_drawn_columns,                                             \
+		.reference_flop_ns = 0.1,                                                             \
+		.reference_sums = tcb_quant_reference_sums,                                           \
 		.exact = qmm_exact,                                                                   \
 		.flops = tcb_quant_flops,                                                             \
 		.traffic = tcb_quant_traffic,                                                         \
