@@ -406,10 +406,11 @@ TCBRT_API int tcbrt_unpack_rows(const struct tcbrt_plan *plan, size_t first, siz
  * them, and touches them, which is when the kernel gives them.  *HUGE_OUT (which may be NULL) gets how many of the
  * bytes lie in such pages: 0 where transparent huge pages are "never" (/sys/kernel/mm/transparent_hugepage/enabled),
  * less than BYTES where memory is fragmented.  The kernel may have to move other pages first; where a page takes more
- * than TCBRT_HUGE_PAGE_MS on average the rest is left to its default, so that the call takes at most about 2 s per GiB
- * longer.  Pages are taken on the NUMA node of the calling thread, or by its memory policy (numactl --interleave).
+ * than TCBRT_HUGE_PAGE_MS of the thread's processor time on average, the rest is left to the system's default, so that
+ * the call takes at most about 1 s per GiB.  Pages are taken on the NUMA node of the calling thread, or by its memory
+ * policy (numactl --interleave).
  */
-enum { TCBRT_HUGE_PAGE_MS = 4 };
+enum { TCBRT_HUGE_PAGE_MS = 2 };
 TCBRT_API int tcbrt_weights_alloc(size_t bytes, void **out, size_t *huge_out, struct tcbrt_error *err);
 /* NULL is fine. */
 TCBRT_API void tcbrt_weights_free(void *weights);

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 struct rt_weights_kernel {
-	uint64_t (*now_ns)(void);
+	uint64_t (*spent_ns)(void);              /* processor time of this thread */
 	int (*advise)(void *page, size_t bytes); /* nonzero: it has no large pages */
 	uint64_t (*faults)(void);                /* that this thread has had */
 };

@@ -21,7 +21,7 @@ static struct {
 	int counts_nothing;
 } fake;
 
-static uint64_t fake_now(void)
+static uint64_t fake_spent(void)
 {
 	return fake.ns;
 }
@@ -49,7 +49,7 @@ static uint64_t fake_faults(void)
 	return fake.faults;
 }
 
-static const struct rt_weights_kernel kernel = { fake_now, fake_advise, fake_faults };
+static const struct rt_weights_kernel kernel = { fake_spent, fake_advise, fake_faults };
 
 static size_t ask(uint64_t ns_per_page, unsigned refuse_from, unsigned small_from, int counts_nothing)
 {
