@@ -4,18 +4,20 @@
 
     ggml-bench.py MODEL.gguf --plugin libggml-tcbtune.so [--threads 1,2] [--rounds 5] [--prompts 128,512]
         [--generate 32] [--wheels build/ggml-hosts] [--native LLAMA-BENCH] [--db tuning.db] [--own-pool]
-        [--log-probabilities]
+        [--huge-pages] [--log-probabilities]
 
 All servers stay loaded and are asked in turn, round after round; figures are the medians of the rounds, ratios those of
 the pairs within a round.  --native adds llama.cpp built for this machine: its llama-bench, with the same round's
 prompts and tokens.  --db adds the plug-in with that tuning database; without it there is none.
---own-pool adds the plug-in with threads of its own instead of the host's.  --log-probabilities
-compares distributions over the vocabulary: the host's own repacked kernels with its plain ones, and the plug-in's with
-both.
+--own-pool adds the plug-in with threads of its own instead of the host's.  --huge-pages tells how much of the plug-in's
+gain its pages of 2 MiB are: it adds the wheel in a process whose malloc asks for such (glibc.malloc.hugetlb=1), and the
+plug-in in one that is denied them (prctl).  --log-probabilities compares distributions over the vocabulary: the host's
+own repacked kernels with its plain ones, and the plug-in's with both.
 
 For one thread run it under taskset; the figures of two threads want two idle processors.
 """
 import argparse
+import ctypes
 import json
 import os
 import pathlib
@@ -28,6 +30,7 @@ sys.path.insert(0, str(ROOT / "integrations/ggml"))
 from wheel_host import Host, differences  # noqa: E402
 
 NOWHERE = "/nowhere/tuning.db"
+PR_SET_THP_DISABLE = 41  # linux/prctl.h
 
 
 def numbers(text):
@@ -46,12 +49,19 @@ def parse():
     parser.add_argument("--native")
     parser.add_argument("--db")
     parser.add_argument("--own-pool", action="store_true")
+    parser.add_argument("--huge-pages", action="store_true")
     parser.add_argument("--log-probabilities", action="store_true")
     return parser.parse_args()
 
 
 def prompt(length):
     return [1] + [300 + 37 * i % 20000 for i in range(length - 1)]
+
+
+def deny_huge_pages(is_denied):
+    """To this process and those that it starts from now on."""
+    if ctypes.CDLL(None).prctl(PR_SET_THP_DISABLE, int(is_denied), 0, 0, 0):
+        sys.exit("prctl(PR_SET_THP_DISABLE) is refused here: leave out --huge-pages")
 
 
 class Served:
@@ -100,6 +110,13 @@ def bench(args, threads):
     if args.native:
         peers["native"] = Native(args, threads)
     ours = {"plug-in": Served(args, threads, args.plugin)}
+    if args.huge_pages:
+        os.environ["GLIBC_TUNABLES"] = "glibc.malloc.hugetlb=1"
+        peers["wheel, 2 MiB"] = Served(args, threads)
+        del os.environ["GLIBC_TUNABLES"]
+        deny_huge_pages(True)
+        ours["plug-in, 4 KiB"] = Served(args, threads, args.plugin)
+        deny_huge_pages(False)
     if args.db:
         ours["plug-in, tuned"] = Served(args, threads, args.plugin, args.db)
     if args.own_pool:

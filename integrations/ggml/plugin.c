@@ -16,7 +16,6 @@
 #include "packed.h"
 #include "products.h"
 
-
 static struct ggml_buffer_type *weights_type;
 static struct ggml_device listed, computing;
 static struct ggml_registry registry;
