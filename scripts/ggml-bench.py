@@ -4,15 +4,17 @@
 
     ggml-bench.py MODEL.gguf --plugin libggml-tcbtune.so [--threads 1,2] [--rounds 5] [--prompts 128,512]
         [--generate 32] [--wheels build/ggml-hosts] [--native LLAMA-BENCH] [--db tuning.db] [--own-pool]
-        [--huge-pages] [--log-probabilities]
+        [--huge-pages] [--cpu-time] [--log-probabilities]
 
 All servers stay loaded and are asked in turn, round after round; figures are the medians of the rounds, ratios those of
 the pairs within a round.  --native adds llama.cpp built for this machine: its llama-bench, with the same round's
 prompts and tokens.  --db adds the plug-in with that tuning database; without it there is none.
 --own-pool adds the plug-in with threads of its own instead of the host's.  --huge-pages tells how much of the plug-in's
 gain its pages of 2 MiB are: it adds the wheel in a process whose malloc asks for such (glibc.malloc.hugetlb=1), and the
-plug-in in one that is denied them (prctl).  --log-probabilities compares distributions over the vocabulary: the host's
-own repacked kernels with its plain ones, and the plug-in's with both.
+plug-in in one that is denied them (prctl).  --cpu-time counts tokens per second of processor time, of all threads of the
+server, which a busy machine changes least; it is for one thread, since those that wait spin.  --log-probabilities
+compares distributions over the vocabulary: the host's own repacked kernels with its plain ones, and the plug-in's with
+both.
 
 For one thread run it under taskset; the figures of two threads want two idle processors.
 """
@@ -50,8 +52,12 @@ def parse():
     parser.add_argument("--db")
     parser.add_argument("--own-pool", action="store_true")
     parser.add_argument("--huge-pages", action="store_true")
+    parser.add_argument("--cpu-time", action="store_true")
     parser.add_argument("--log-probabilities", action="store_true")
-    return parser.parse_args()
+    args = parser.parse_args()
+    if args.cpu_time and args.native:
+        parser.error("--cpu-time is of servers: leave out --native")
+    return args
 
 
 def prompt(length):
@@ -80,9 +86,18 @@ class Served:
 
     def time(self, length, count, rate, spent):
         before = self.host.counters()["compute_ns"] if self.plugin else 0
+        spent_before = self.processor_s()
         timings = self.host.complete(prompt(length), count)["timings"]
+        spent_s = self.processor_s() - spent_before
         after = self.host.counters()["compute_ns"] if self.plugin else 0
+        if self.args.cpu_time:
+            return max(length, count) / spent_s, None
         return timings[rate], (after - before) / 1e6 / timings[spent] if self.plugin else None
+
+    def processor_s(self):
+        """What all threads of the server have had so far."""
+        tasks = pathlib.Path(f"/proc/{self.host.process.pid}/task").glob("*/schedstat")
+        return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
 
     def close(self):
         self.host.close()
