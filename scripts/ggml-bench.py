@@ -11,7 +11,7 @@ the pairs within a round.  --native adds llama.cpp built for this machine: its l
 prompts and tokens.  --db adds the plug-in with that tuning database; without it there is none.
 --own-pool adds the plug-in with threads of its own instead of the host's.  --huge-pages tells how much of the plug-in's
 gain its pages of 2 MiB are: it adds the wheel in a process whose malloc asks for such (glibc.malloc.hugetlb=1), and the
-plug-in in one that is denied them (prctl).  --cpu-time counts tokens per second of processor time, of all threads of the
+plug-in in one that is denied them (prctl).  --cpu-time counts tokens per second of processor time of all threads of the
 server, which a busy machine changes least; it is for one thread, since those that wait spin.  --log-probabilities
 compares distributions over the vocabulary: the host's own repacked kernels with its plain ones, and the plug-in's with
 both.
