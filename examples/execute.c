@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A quantised matrix-vector product on the CPU: weights are packed once, then
- * the product runs with two threads of this program and with a pool of the
- * library's, and both are held against a plain loop.
+ * A quantised matrix-vector product on the CPU: weights are packed once, into
+ * pages of 2 MiB where the kernel has them, then the product runs with two
+ * threads of this program and with a pool of the library's, and both are held
+ * against a plain loop.
  *
  *     execute [DATABASE]        (none, or an empty one: the default database)
  *
@@ -105,8 +106,12 @@ int main(int argc, char **argv)
 
 	struct block *weights = malloc(N * K / BLOCK * sizeof(*weights));
 	float *x = malloc(K * sizeof(*x)), *y = malloc(N * sizeof(*y));
-	void *packed = info.packed_bytes ? aligned(info.packed_bytes) : weights;
-	void *workspace = aligned(info.workspace_bytes);
+	void *workspace = aligned(info.workspace_bytes), *packed;
+	const size_t bytes = info.packed_bytes ? info.packed_bytes : info.operand[info.weights].bytes;
+	size_t huge;
+	if (tcbrt_weights_alloc(bytes, &packed, &huge, &err) != TCBRT_OK)
+		return fail(&err);
+	printf("memory   %zu of %zu bytes in pages of 2 MiB\n", huge, bytes);
 	/* info.operand says so: weights, activations, result */
 	void *const operand[] = { packed, x, y };
 
@@ -121,6 +126,8 @@ int main(int argc, char **argv)
 		x[k] = (float)rand() / (float)RAND_MAX - 0.5f;
 	if (info.packed_bytes)
 		tcbrt_pack(plan, weights, packed);
+	else
+		memcpy(packed, weights, bytes); /* this kernel reads them as they are stored */
 	tcbrt_workspace_init(plan, workspace);
 
 	execute_with_threads(plan, operand, workspace);
@@ -134,8 +141,7 @@ int main(int argc, char **argv)
 
 	tcbrt_pool_destroy(pool);
 	tcbrt_plan_destroy(plan);
-	if (packed != (void *)weights)
-		free(packed);
+	tcbrt_weights_free(packed);
 	free(workspace);
 	free(weights);
 	free(x);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * A matrix product on an NVIDIA GPU, in a context and on a stream of this
- * program's own: planned for the GPU that is there, executed, captured into a
- * graph, and held against a plain loop.
+ * program's own: planned for the GPU that is there, executed, captured into
+ * graphs with TCBRT_GPU_OVERLAP and without, and held against a plain loop.
  *
  *     execute_gpu [DATABASE]        (none, or an empty one: the default database)
  *
@@ -65,6 +65,41 @@ static double error_of(const float *a, const float *b, const float *c)
 	return worst;
 }
 
+static CUgraphExec capture(const struct tcbrt_gpu *gpu, const unsigned long long operand[],
+			   unsigned long long workspace, CUstream stream, unsigned flags)
+{
+	CUgraph graph;
+	CUgraphExec exec;
+
+	check(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), "capturing");
+	for (int call = 0; call < CALLS; call++)
+		require(tcbrt_gpu_execute(gpu, operand, workspace, stream, flags),
+			&(struct tcbrt_error){ .message = "the launch was refused" });
+	check(cuStreamEndCapture(stream, &graph), "capturing");
+	check(cuGraphInstantiate(&exec, graph, 0), "making the graph");
+	cuGraphDestroy(graph);
+	return exec;
+}
+
+/* Microseconds per call. */
+static double time_of(CUgraphExec exec, CUstream stream)
+{
+	CUevent from, to;
+	float milliseconds;
+
+	check(cuEventCreate(&from, CU_EVENT_DEFAULT), "making an event");
+	check(cuEventCreate(&to, CU_EVENT_DEFAULT), "making an event");
+	check(cuGraphLaunch(exec, stream), "warming up");
+	check(cuEventRecord(from, stream), "timing");
+	check(cuGraphLaunch(exec, stream), "running the graph");
+	check(cuEventRecord(to, stream), "timing");
+	check(cuEventSynchronize(to), "running the graph");
+	check(cuEventElapsedTime(&milliseconds, from, to), "timing");
+	cuEventDestroy(from);
+	cuEventDestroy(to);
+	return (double)milliseconds * 1000 / CALLS;
+}
+
 int main(int argc, char **argv)
 {
 	struct tcbrt_query query = { .op = "matmul_f32", .m = M, .n = N, .k = K };
@@ -77,10 +112,6 @@ int main(int argc, char **argv)
 	CUdevice device;
 	CUcontext context;
 	CUstream stream;
-	CUgraph graph;
-	CUgraphExec exec;
-	CUevent from, to;
-	float milliseconds;
 
 	check(cuInit(0), "starting the driver");
 	check(cuDeviceGet(&device, 0), "the first GPU");
@@ -111,34 +142,25 @@ int main(int argc, char **argv)
 	const unsigned long long workspace = to_gpu(NULL, info.workspace_bytes); /* zeros */
 	check(cuCtxSynchronize(), "waiting");                                    /* the stream waits for no other */
 
-	if (tcbrt_gpu_execute(gpu, operand, workspace, stream, 0) != TCBRT_OK)
+	/* All that it reads was written before: it may overlap with what is before it on the stream. */
+	if (tcbrt_gpu_execute(gpu, operand, workspace, stream, TCBRT_GPU_OVERLAP) != TCBRT_OK)
 		return 1;
 	check(cuStreamSynchronize(stream), "running the kernel");
 	check(cuMemcpyDtoH(c, operand[2], M * N * sizeof(*c)), "copying from the GPU");
 	const double error = error_of(a, b, c);
 
 	/* As an engine runs it: a graph of many calls. */
-	check(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), "capturing");
-	for (int call = 0; call < CALLS; call++)
-		if (tcbrt_gpu_execute(gpu, operand, workspace, stream, TCBRT_GPU_OVERLAP) != TCBRT_OK)
-			return 1;
-	check(cuStreamEndCapture(stream, &graph), "capturing");
-	check(cuGraphInstantiate(&exec, graph, 0), "making the graph");
-	check(cuEventCreate(&from, CU_EVENT_DEFAULT), "making an event");
-	check(cuEventCreate(&to, CU_EVENT_DEFAULT), "making an event");
-	check(cuGraphLaunch(exec, stream), "warming up");
-	check(cuEventRecord(from, stream), "timing");
-	check(cuGraphLaunch(exec, stream), "running the graph");
-	check(cuEventRecord(to, stream), "timing");
-	check(cuEventSynchronize(to), "running the graph");
-	check(cuEventElapsedTime(&milliseconds, from, to), "timing");
+	const CUgraphExec plain = capture(gpu, operand, workspace, stream, 0),
+			  overlapping = capture(gpu, operand, workspace, stream, TCBRT_GPU_OVERLAP);
+	const double plain_us = time_of(plain, stream), us = time_of(overlapping, stream);
 	check(cuMemcpyDtoH(c, operand[2], M * N * sizeof(*c)), "copying from the GPU");
-	printf("time     %.2f us a call in a graph\nerror    %.2g and %.2g of the sum of magnitudes\n",
-	       (double)milliseconds * 1000 / CALLS, error, error_of(a, b, c));
+	printf("time     %.2f us per call in a graph, without overlap %.2f (%zu launches can overlap)\n"
+	       "error    %.2g and %.2g of the sum of magnitudes\n",
+	       us, plain_us, info.overlap_launches, error, error_of(a, b, c));
 	const int is_wrong = !(error < 1e-5 && error_of(a, b, c) < 1e-5);
 
-	cuGraphExecDestroy(exec);
-	cuGraphDestroy(graph);
+	cuGraphExecDestroy(plain);
+	cuGraphExecDestroy(overlapping);
 	tcbrt_gpu_unload(gpu);
 	tcbrt_plan_destroy(plan);
 	for (int i = 0; i < 3; i++)

@@ -8,18 +8,17 @@
  *
  * THREADS: 0 for the fastest number; MEGABYTES: how much memory cold calls go through (512); SECONDS: how long (2).
  */
-#define _GNU_SOURCE /* madvise, clock_gettime */
+#define _GNU_SOURCE /* clock_gettime */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 
 #include <tcbrt.h>
 
 #include "measure.h"
 
-enum { SAMPLES_MAX = 20000, COPIES_MAX = 4096, HUGE_PAGE = 2 << 20, SAMPLE_NS = 200000 };
+enum { SAMPLES_MAX = 20000, COPIES_MAX = 4096, SAMPLE_NS = 200000 };
 
 static double now_ns(void)
 {
@@ -29,17 +28,16 @@ static double now_ns(void)
 	return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
 }
 
-/* BYTES on large pages, as engines have their weights: what a page costs is not the kernel's. */
+/* In large pages, as engines have their weights: what a page costs is not the kernel's. */
 static char *memory(size_t bytes)
 {
-	const size_t whole = (bytes + HUGE_PAGE) / HUGE_PAGE * HUGE_PAGE;
-	char *at = aligned_alloc(HUGE_PAGE, whole);
+	struct tcbrt_error err;
+	void *at;
 
-	if (!at) {
-		fprintf(stderr, "out of memory for %zu bytes\n", bytes);
+	if (tcbrt_weights_alloc(bytes, &at, NULL, &err) != TCBRT_OK) {
+		fprintf(stderr, "%s\n", err.message);
 		exit(1);
 	}
-	madvise(at, whole, MADV_HUGEPAGE);
 	return at;
 }
 
@@ -78,7 +76,7 @@ static void make_copies(struct job *job, size_t bytes)
 				memcpy(all + c * stride, all, size);
 		}
 		if (is_packed)
-			free(stored);
+			tcbrt_weights_free(stored);
 	}
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What measure.c and measure_gpu.c share: the data, what of it is copied, the
+ * What measure.c, measure_gpu.c and pages.c share: the data, what of it is copied, the
  * order of samples.
  */
 #ifndef MEASURE_H
@@ -12,7 +12,7 @@
 #include <tcbrt.h>
 
 /* Numbers near 1 in f32, f16 and bf16, and scales of quantised blocks that are none of the special ones. */
-static void fill(char *at, size_t bytes, const char *type)
+static inline void fill(char *at, size_t bytes, const char *type)
 {
 	uint32_t state = 12345;
 
@@ -26,12 +26,12 @@ static void fill(char *at, size_t bytes, const char *type)
 	}
 }
 
-static int is_streamed(const struct tcbrt_plan_info *info, size_t operand)
+static inline int is_streamed(const struct tcbrt_plan_info *info, size_t operand)
 {
 	return info->weights < 0 || (int)operand == info->weights;
 }
 
-static int ascending(const void *a, const void *b)
+static inline int ascending(const void *a, const void *b)
 {
 	const double x = *(const double *)a, y = *(const double *)b;
 

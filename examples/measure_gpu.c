@@ -2,7 +2,7 @@
  *
  * Times one plan on an NVIDIA GPU as an engine runs it: a graph of calls, each
  * on other copies of the weights, or where there are none of all operands (cold),
- * or all on one (hot).  One line of JSON.
+ * or all on one (hot); with TCBRT_GPU_OVERLAP (ns) and without it (plain_ns), by turns.  One line of JSON.
  *
  *     measure_gpu OP MxNxK cold|hot [DATABASE [MEGABYTES [SECONDS]]]
  *
@@ -98,42 +98,65 @@ static void make_copies(struct job *job, size_t bytes)
 	check(cuCtxSynchronize(), "waiting");
 }
 
-static double median_ns(const struct job *job, const struct tcbrt_gpu *gpu, CUstream stream, double seconds)
-{
-	static double samples[SAMPLES];
-	const size_t calls = job->copies > CALLS ? job->copies : CALLS;
-	double total = 0;
-	size_t count = 0;
-	CUgraph graph;
+struct timing {
 	CUgraphExec exec;
-	CUevent from, to;
+	double samples[SAMPLES];
+};
+
+static void capture(const struct job *job, const struct tcbrt_gpu *gpu, CUstream stream, size_t calls, unsigned flags,
+		    struct timing *out)
+{
+	CUgraph graph;
 
 	check(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), "capturing");
 	for (size_t i = 0; i < calls; i++)
-		if (tcbrt_gpu_execute(gpu, job->operand[i % job->copies], job->workspace, stream, TCBRT_GPU_OVERLAP) !=
-		    TCBRT_OK) {
+		if (tcbrt_gpu_execute(gpu, job->operand[i % job->copies], job->workspace, stream, flags) != TCBRT_OK) {
 			fprintf(stderr, "the launch was refused\n");
 			exit(1);
 		}
 	check(cuStreamEndCapture(stream, &graph), "capturing");
-	check(cuGraphInstantiate(&exec, graph, 0), "making the graph");
+	check(cuGraphInstantiate(&out->exec, graph, 0), "making the graph");
+	for (int warm = 0; warm < 3; warm++)
+		check(cuGraphLaunch(out->exec, stream), "warming up");
+}
+
+static double sample_ns(const struct timing *timing, CUstream stream, CUevent from, CUevent to)
+{
+	float milliseconds;
+
+	check(cuEventRecord(from, stream), "timing");
+	check(cuGraphLaunch(timing->exec, stream), "running the graph");
+	check(cuEventRecord(to, stream), "timing");
+	check(cuEventSynchronize(to), "running the graph");
+	check(cuEventElapsedTime(&milliseconds, from, to), "timing");
+	return 1e6 * (double)milliseconds;
+}
+
+/* Medians of a call, by turns without TCBRT_GPU_OVERLAP ([0]) and with it ([1]). */
+static void median_ns(const struct job *job, const struct tcbrt_gpu *gpu, CUstream stream, double seconds,
+		      double ns_out[2])
+{
+	static struct timing timing[2];
+	const size_t calls = job->copies > CALLS ? job->copies : CALLS;
+	double total = 0;
+	size_t count = 0;
+	CUevent from, to;
+
 	check(cuEventCreate(&from, CU_EVENT_DEFAULT), "making an event");
 	check(cuEventCreate(&to, CU_EVENT_DEFAULT), "making an event");
-	for (int warm = 0; warm < 3; warm++)
-		check(cuGraphLaunch(exec, stream), "warming up");
+	capture(job, gpu, stream, calls, 0, &timing[0]);
+	capture(job, gpu, stream, calls, TCBRT_GPU_OVERLAP, &timing[1]);
 	while (count < SAMPLES && (count < 5 || total < 1e9 * seconds)) {
-		float milliseconds;
-
-		check(cuEventRecord(from, stream), "timing");
-		check(cuGraphLaunch(exec, stream), "running the graph");
-		check(cuEventRecord(to, stream), "timing");
-		check(cuEventSynchronize(to), "running the graph");
-		check(cuEventElapsedTime(&milliseconds, from, to), "timing");
-		samples[count++] = 1e6 * (double)milliseconds / (double)calls;
-		total += 1e6 * (double)milliseconds;
+		for (int i = 0; i < 2; i++) {
+			timing[i].samples[count] = sample_ns(&timing[i], stream, from, to);
+			total += timing[i].samples[count];
+		}
+		count++;
 	}
-	qsort(samples, count, sizeof(*samples), ascending);
-	return samples[count / 2];
+	for (int i = 0; i < 2; i++) {
+		qsort(timing[i].samples, count, sizeof(double), ascending);
+		ns_out[i] = timing[i].samples[count / 2] / (double)calls;
+	}
 }
 
 int main(int argc, char **argv)
@@ -147,6 +170,7 @@ int main(int argc, char **argv)
 	CUdevice device;
 	CUcontext context;
 	CUstream stream;
+	double ns[2];
 
 	if (argc < 4 || sscanf(argv[2], "%zux%zux%zu", &query.m, &query.n, &query.k) < 2) {
 		fprintf(stderr, "usage: measure_gpu OP MxNxK cold|hot [DATABASE [MEGABYTES [SECONDS]]]\n");
@@ -169,10 +193,11 @@ int main(int argc, char **argv)
 	require(tcbrt_gpu_load(job.plan, &gpu, &err), &err);
 	tcbrt_plan_info(job.plan, &job.info);
 	make_copies(&job, query.state == TCBRT_HOT ? 0 : (argc > 5 ? strtoul(argv[5], NULL, 10) : 512) << 20);
-	printf("{\"op\": \"%s\", \"shape\": \"%s\", \"state\": \"%s\", \"ns\": %.1f, \"source\": \"%s\", \"geometry\": "
-	       "\"%s\"}\n",
-	       query.op, argv[2], argv[3], median_ns(&job, gpu, stream, argc > 6 ? strtod(argv[6], NULL) : 1),
-	       tcbrt_source_text(job.info.tuning.source), job.info.tuning.geometry);
+	median_ns(&job, gpu, stream, argc > 6 ? strtod(argv[6], NULL) : 1, ns);
+	printf("{\"op\": \"%s\", \"shape\": \"%s\", \"state\": \"%s\", \"ns\": %.1f, \"plain_ns\": %.1f, \"source\": "
+	       "\"%s\", \"geometry\": \"%s\"}\n",
+	       query.op, argv[2], argv[3], ns[1], ns[0], tcbrt_source_text(job.info.tuning.source),
+	       job.info.tuning.geometry);
 	tcbrt_gpu_unload(gpu);
 	tcbrt_plan_destroy(job.plan);
 	tcbrt_close(rt);

@@ -20,15 +20,29 @@
  *     if (tcbrt_plan_create(rt, &query, &plan, &err) != TCBRT_OK)
  *             return err.code;
  *     tcbrt_plan_info(plan, &info);                    what runs, why, and what it needs
- *     packed = aligned_alloc(TCBRT_ALIGNMENT, info.packed_bytes);
+ *     if (tcbrt_weights_alloc(info.packed_bytes, &packed, NULL, &err) != TCBRT_OK)
+ *             return err.code;                         in 2 MiB pages, where the kernel has them
  *     tcbrt_pack(plan, weights, packed);               once
  *     workspace = aligned_alloc(TCBRT_ALIGNMENT, info.workspace_bytes);
  *     tcbrt_workspace_init(plan, workspace);           once
  *     void *operand[] = { packed, x, y };              info.operand says which is which
  *     tcbrt_execute(plan, operand, workspace, pool);   as often as needed
  *
+ * (Where info.packed_bytes is 0 the kernel reads the weights as they are stored:
+ * read them into memory of tcbrt_weights_alloc then, and pack nothing.)
+ *
  * Nothing is measured unless tcbrt_tune is called.  A program that has its own
  * kernels can ask for the geometry alone: tcbrt_lookup.
+ *
+ * With TCBRT_VERBOSE=1 in the environment when the results are opened, each plan
+ * that is made or loaded with them writes one line to standard error:
+ *
+ *     tcbrt: plan q4k_matvec 1x4096x14336 contract=q8 device=cpu threads=2 source=exact
+ *     expected_ns=1042331 speedup=1.31 geometry=macro=... variant=q4k_matvec_...
+ *     reason="measured at this shape on this device"
+ *
+ * (here in three), by a single write; nothing is written by lookups or executions.
+ * A process that runs with another user's rights (setuid) ignores the variable.
  *
  * Opening reads the whole database.  Half a second for 100,000 entries becomes a
  * millisecond with a snapshot ("tuning.db.snapshot"), a file that opening leaves
@@ -172,8 +186,13 @@ struct tcbrt_query {
 	/* Of tcbrt_plan_create: the weights are packed already, in this layout (tcbrt_plan_info.layout of another plan
 	 * of the same weight format, n and k): only kernels that read it are planned.  NULL: any. */
 	const char *layout;
-	const char *words;  /* of attention: "h32/8,b4", as in tcbtune's --shape (tcbtune help shapes); NULL: none */
-	size_t reserved[3]; /* zeros */
+	const char *words; /* of attention: "h32/8,b4", as in tcbtune's --shape (tcbtune help shapes); NULL: none */
+	/* This geometry and no other, whatever is stored: its text as tcbtune and struct tcbrt_tuning print it, for A/B
+	 * tests in the program itself.  It must be legal for the shape and device; else TCBRT_E_USAGE, and the message
+	 * names the constraint that it breaks and the nearest legal change.  With threads == 0 the geometry's own
+	 * number of threads.  NULL: the tuned one. */
+	const char *geometry;
+	size_t reserved[2]; /* zeros */
 };
 
 /*
@@ -205,6 +224,8 @@ struct tcbrt_query {
  * PROVISIONAL: in place of EXACT, the best so far of a sweep that has not finished, or was stopped before it proved its
  * winner.
  *
+ * ASKED: the geometry of query.geometry.
+ *
  * A result for fewer threads than the query asks for says nothing about that number: it is neither EXACT nor NEAREST.
  *
  * Stale entries are never used, nor is a geometry that breaks a constraint of the op: a database may be damaged, or
@@ -217,7 +238,8 @@ enum tcbrt_source {
 	TCBRT_SOURCE_ARCHITECTURE = 3,
 	TCBRT_SOURCE_DEFAULT = 4,
 	TCBRT_SOURCE_MODELLED = 5,
-	TCBRT_SOURCE_PROVISIONAL = 6
+	TCBRT_SOURCE_PROVISIONAL = 6,
+	TCBRT_SOURCE_ASKED = 7
 };
 
 /*
@@ -248,8 +270,8 @@ struct tcbrt_tuning {
 	unsigned threads; /* threads to run with; with query.threads == 0 the choice that was made */
 	struct tcbrt_tile macro, midi, micro; /* one core's share; one task, for the L2 cache; registers */
 	int knobs[TCBRT_KNOBS_MAX];           /* read them with tcbrt_knob() */
-	/* EXACT, PROVISIONAL and (by the model) MODELLED only, else 0: time of one call in nanoseconds; the default's
-	 * time over it, and that ratio's lower 95 % bound */
+	/* EXACT, PROVISIONAL and (by the model) MODELLED only, else 0: time of one call in nanoseconds (on a GPU with
+	 * TCBRT_GPU_OVERLAP); the default's time over it, and that ratio's lower 95 % bound */
 	double expected_ns, speedup, speedup_lo;
 	size_t tuned_m, tuned_n, tuned_k;  /* the shape that was measured; 0 for DEFAULT */
 	char geometry[TCBRT_GEOMETRY_MAX]; /* canonical text, as `tcbtune` prints it */
@@ -258,7 +280,11 @@ struct tcbrt_tuning {
 	enum tcbrt_verdict verdict;        /* on the result that was found; of NEAREST the other shape's */
 	/* of attention and rope_append: of the shape that was measured; its other words are the query's */
 	unsigned tuned_query_heads, tuned_kv_heads, tuned_sequences;
-	size_t reserved[2];
+	/* On a GPU, where the kernel can overlap with what is before it (pdl=1): time of one call of the same geometry
+	 * without that, in nanoseconds, as the same sweeps measured it.  Over expected_ns it is what TCBRT_GPU_OVERLAP
+	 * is worth.  0: unknown (pdl=0 was not tried with this geometry, or expected_ns is 0, too). */
+	double plain_ns;
+	size_t reserved[1];
 };
 
 /*
@@ -275,7 +301,7 @@ TCBRT_API int tcbrt_knob(const struct tcbrt_tuning *tuning, const char *name);
 /* "avx2" for "isa", "native" for "layout"; NULL if the knob is a number or not set. */
 TCBRT_API const char *tcbrt_knob_word(const struct tcbrt_tuning *tuning, const char *name);
 
-/* "exact", "nearest", "architecture", "default", "modelled", "provisional", "none" */
+/* "exact", "nearest", "architecture", "default", "modelled", "provisional", "asked", "none" */
 TCBRT_API const char *tcbrt_source_text(enum tcbrt_source source);
 /* "tuned", "thin", "noisy", "provisional", "modelled", "none" */
 TCBRT_API const char *tcbrt_verdict_text(enum tcbrt_verdict verdict);
@@ -338,7 +364,10 @@ struct tcbrt_plan_info {
 	size_t workspace_bytes;        /* scratch of one execution at a time */
 	unsigned threads;              /* that it was tuned for; 0 for a GPU */
 	int is_gpu;
-	size_t reserved[4];
+	/* Of a GPU's launches, how many TCBRT_GPU_OVERLAP lets begin early; 0: it changes nothing.  What that is worth:
+	 * tuning.plain_ns. */
+	size_t overlap_launches;
+	size_t reserved[3];
 };
 
 /*
@@ -368,6 +397,24 @@ TCBRT_API int tcbrt_pack_rows(const struct tcbrt_plan *plan, size_t first, size_
 TCBRT_API int tcbrt_unpack(const struct tcbrt_plan *plan, const void *packed, void *weights);
 TCBRT_API int tcbrt_unpack_rows(const struct tcbrt_plan *plan, size_t first, size_t rows, const void *packed,
 				void *weights);
+
+/*
+ * BYTES of zeros for weights, packed or as they are stored, at a multiple of TCBRT_ALIGNMENT; free it with
+ * tcbrt_weights_free.  0 bytes are TCBRT_E_USAGE.
+ *
+ * A product of few tokens reads its weights once per call, so fast that finding the page of each address takes a good
+ * part of the time where pages have 4 KiB.  So this asks the kernel for pages of 2 MiB (madvise), as far as BYTES fill
+ * them, and touches them, which is when the kernel gives them.  *HUGE_OUT (which may be NULL) gets how many of the
+ * bytes lie in such pages: 0 where transparent huge pages are "never" (/sys/kernel/mm/transparent_hugepage/enabled),
+ * less than BYTES where memory is fragmented.  The kernel may have to move other pages first; where a page takes more
+ * than TCBRT_HUGE_PAGE_MS of the thread's processor time on average, the rest is left to the system's default, so that
+ * the call takes at most about 1 s per GiB.  Pages are taken on the NUMA node of the calling thread, or by its memory
+ * policy (numactl --interleave).
+ */
+enum { TCBRT_HUGE_PAGE_MS = 2 };
+TCBRT_API int tcbrt_weights_alloc(size_t bytes, void **out, size_t *huge_out, struct tcbrt_error *err);
+/* NULL is fine. */
+TCBRT_API void tcbrt_weights_free(void *weights);
 
 /* Prepares info.workspace_bytes at WORKSPACE, an address that is a multiple of TCBRT_ALIGNMENT, for executions of PLAN
  * on a CPU, one after another.  Call it once; it is not needed if workspace_bytes is 0.  The workspace then serves any
@@ -438,6 +485,10 @@ TCBRT_API int tcbrt_tune(const char *path, const struct tcbrt_query *query, doub
  *     tcbrt_gpu_load(plan, &gpu, &err);          into the current context
  *     cuMemsetD8(workspace, 0, info.workspace_bytes);   once
  *     tcbrt_gpu_execute(gpu, operand, workspace, stream, TCBRT_GPU_OVERLAP);
+ *
+ * The last argument is what `tcbtune bench` measures with, and short kernels lose much without it: 1.26 x the time for
+ * q4k_matvec 3x14336x4096 on an H100.  It is right in a chain of products and of other kernels on one stream, as an
+ * engine has it, where weights were written long before; TCBRT_GPU_OVERLAP says what may not be written just before.
  */
 
 /* The GPU of the calling thread's current context to NAME: its kind and the key that results are stored under, a hash
@@ -454,8 +505,12 @@ TCBRT_API int tcbrt_gpu_load(const struct tcbrt_plan *plan, struct tcbrt_gpu **o
 TCBRT_API void tcbrt_gpu_unload(struct tcbrt_gpu *gpu);
 
 enum {
-	/* Kernels that can begin while what is before them in the stream ends do so (programmatic dependent launch):
-	 * weights, which it must not write, are read before it is done, all else after. */
+	/* Kernels that can begin while what is before them in the stream ends do so (programmatic dependent launch).
+	 * What is before them may write every operand but those that are read early: the one whose role is
+	 * TCBRT_ROLE_WEIGHTS, and w and b of norms.  Everything else, KV caches and page tables too, is read and
+	 * written after it has ended.  So it is right wherever weights were written long before, and the first
+	 * execution behind a kernel that writes weights (unpacks or swaps them) goes without it.  It has no effect on
+	 * kernels with pdl=0 (info.overlap_launches is 0), nor behind a copy.  What it is worth: tuning.plain_ns. */
 	TCBRT_GPU_OVERLAP = 1
 };
 /*

@@ -4,18 +4,22 @@
 
     ggml-bench.py MODEL.gguf --plugin libggml-tcbtune.so [--threads 1,2] [--rounds 5] [--prompts 128,512]
         [--generate 32] [--wheels build/ggml-hosts] [--native LLAMA-BENCH] [--db tuning.db] [--own-pool]
-        [--log-probabilities]
+        [--huge-pages] [--cpu-time] [--log-probabilities]
 
 All servers stay loaded and are asked in turn, round after round; figures are the medians of the rounds, ratios those of
 the pairs within a round.  --native adds llama.cpp built for this machine: its llama-bench, with the same round's
 prompts and tokens.  --db adds the plug-in with that tuning database; without it there is none.
---own-pool adds the plug-in with threads of its own instead of the host's.  --log-probabilities
+--own-pool adds the plug-in with threads of its own instead of the host's.  --huge-pages tells how much of the plug-in's
+gain its pages of 2 MiB are: it adds the wheel in a process whose malloc asks for such (glibc.malloc.hugetlb=1), and the
+plug-in in one that is denied them (prctl).  --cpu-time counts tokens per second of processor time of all threads of the
+server, which a busy machine changes least; it is for one thread, since those that wait spin.  --log-probabilities
 compares distributions over the vocabulary: the host's own repacked kernels with its plain ones, and the plug-in's with
 both.
 
 For one thread run it under taskset; the figures of two threads want two idle processors.
 """
 import argparse
+import ctypes
 import json
 import os
 import pathlib
@@ -28,6 +32,7 @@ sys.path.insert(0, str(ROOT / "integrations/ggml"))
 from wheel_host import Host, differences  # noqa: E402
 
 NOWHERE = "/nowhere/tuning.db"
+PR_SET_THP_DISABLE = 41  # linux/prctl.h
 
 
 def numbers(text):
@@ -46,12 +51,23 @@ def parse():
     parser.add_argument("--native")
     parser.add_argument("--db")
     parser.add_argument("--own-pool", action="store_true")
+    parser.add_argument("--huge-pages", action="store_true")
+    parser.add_argument("--cpu-time", action="store_true")
     parser.add_argument("--log-probabilities", action="store_true")
-    return parser.parse_args()
+    args = parser.parse_args()
+    if args.cpu_time and args.native:
+        parser.error("--cpu-time is of servers: leave out --native")
+    return args
 
 
 def prompt(length):
     return [1] + [300 + 37 * i % 20000 for i in range(length - 1)]
+
+
+def deny_huge_pages(is_denied):
+    """To this process and those that it starts from now on."""
+    if ctypes.CDLL(None).prctl(PR_SET_THP_DISABLE, int(is_denied), 0, 0, 0):
+        sys.exit("prctl(PR_SET_THP_DISABLE) is refused here: leave out --huge-pages")
 
 
 class Served:
@@ -70,9 +86,18 @@ class Served:
 
     def time(self, length, count, rate, spent):
         before = self.host.counters()["compute_ns"] if self.plugin else 0
+        spent_before = self.processor_s()
         timings = self.host.complete(prompt(length), count)["timings"]
+        spent_s = self.processor_s() - spent_before
         after = self.host.counters()["compute_ns"] if self.plugin else 0
+        if self.args.cpu_time:
+            return max(length, count) / spent_s, None
         return timings[rate], (after - before) / 1e6 / timings[spent] if self.plugin else None
+
+    def processor_s(self):
+        """What all threads of the server have had so far."""
+        tasks = pathlib.Path(f"/proc/{self.host.process.pid}/task").glob("*/schedstat")
+        return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
 
     def close(self):
         self.host.close()
@@ -100,6 +125,13 @@ def bench(args, threads):
     if args.native:
         peers["native"] = Native(args, threads)
     ours = {"plug-in": Served(args, threads, args.plugin)}
+    if args.huge_pages:
+        os.environ["GLIBC_TUNABLES"] = "glibc.malloc.hugetlb=1"
+        peers["wheel, 2 MiB"] = Served(args, threads)
+        del os.environ["GLIBC_TUNABLES"]
+        deny_huge_pages(True)
+        ours["plug-in, 4 KiB"] = Served(args, threads, args.plugin)
+        deny_huge_pages(False)
     if args.db:
         ours["plug-in, tuned"] = Served(args, threads, args.plugin, args.db)
     if args.own_pool:

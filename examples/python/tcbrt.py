@@ -4,11 +4,17 @@
     rt = tcbrt.Runtime()                       # or Runtime("tuning.db")
     plan = rt.plan("q4k_matvec", 1, 4096, 14336)
     packed = plan.pack(weights)                # weights as a GGUF file has them: bytes or an array
-    plan.execute([packed, x, y])               # addresses, or anything with .ctypes.data (NumPy)
+    plan.execute([packed, x, y])               # NumPy arrays, PyTorch's tensors, buffers; or addresses
 
-The library is the one named by TCBRT_LIBRARY, else what the loader finds as libtcbrt.so.0.
+Type, shape, order, size, place and writability of every operand but a bare address are held against the plan, and
+Error says what is wrong with which; nothing is converted or copied behind your back.
+
+The library is the one named by TCBRT_LIBRARY, else what the loader finds as libtcbrt.so.0.  With TCBRT_VERBOSE=1 in
+the environment it writes a line per plan.
 """
+import collections
 import ctypes as c
+import math
 import os
 
 ALIGNMENT = 256
@@ -29,7 +35,7 @@ class _Error(c.Structure):
 class _Query(c.Structure):
     _fields_ = [("op", c.c_char_p), ("device", c.c_char_p), ("threads", c.c_uint), ("contract", c.c_int),
                 ("state", c.c_int), ("m", c.c_size_t), ("n", c.c_size_t), ("k", c.c_size_t),
-                ("layout", c.c_char_p), ("words", c.c_char_p), ("reserved", c.c_size_t * 3)]
+                ("layout", c.c_char_p), ("words", c.c_char_p), ("geometry", c.c_char_p), ("reserved", c.c_size_t * 2)]
 
 
 class _Tuning(c.Structure):
@@ -38,7 +44,7 @@ class _Tuning(c.Structure):
                 ("speedup", c.c_double), ("speedup_lo", c.c_double), ("tuned", c.c_size_t * 3),
                 ("geometry", c.c_char * 1024), ("variant", c.c_char * 64), ("reason", c.c_char * 512),
                 ("verdict", c.c_int), ("tuned_query_heads", c.c_uint), ("tuned_kv_heads", c.c_uint),
-                ("tuned_sequences", c.c_uint), ("reserved", c.c_size_t * 2)]
+                ("tuned_sequences", c.c_uint), ("plain_ns", c.c_double), ("reserved", c.c_size_t * 1)]
 
 
 class _Operand(c.Structure):
@@ -51,7 +57,7 @@ class _Info(c.Structure):
     _fields_ = [("tuning", _Tuning), ("operand_count", c.c_size_t), ("operand", _Operand * 6),
                 ("weights", c.c_int), ("output", c.c_int), ("packed_bytes", c.c_size_t), ("layout", c.c_char * 32),
                 ("pack_rows", c.c_size_t), ("workspace_bytes", c.c_size_t), ("threads", c.c_uint),
-                ("is_gpu", c.c_int), ("reserved", c.c_size_t * 4)]
+                ("is_gpu", c.c_int), ("overlap_launches", c.c_size_t), ("reserved", c.c_size_t * 3)]
 
 
 _lib = c.CDLL(os.environ.get("TCBRT_LIBRARY", "libtcbrt.so.0"))
@@ -59,10 +65,11 @@ _P, _S = c.c_void_p, c.c_size_t
 for _name, _arguments in {
         "open": [c.c_char_p, _P, _P], "open_empty": [_P, _P], "plan_create": [_P, _P, _P, _P],
         "plan_info": [_P, _P], "pack": [_P, _P, _P], "workspace_init": [_P, _P],
-        "pool_create": [c.c_uint, _P, _P], "execute": [_P, _P, _P, _P], "gpu_device": [c.c_char_p, _P],
+        "weights_alloc": [_S, _P, _P, _P], "pool_create": [c.c_uint, _P, _P],
+        "execute": [_P, _P, _P, _P], "gpu_device": [c.c_char_p, _P],
         "gpu_load": [_P, _P, _P], "gpu_execute": [_P, _P, c.c_ulonglong, _P, c.c_uint]}.items():
     getattr(_lib, "tcbrt_" + _name).argtypes = _arguments
-for _name in ("close", "plan_destroy", "pool_destroy", "gpu_unload"):
+for _name in ("close", "plan_destroy", "pool_destroy", "gpu_unload", "weights_free"):
     getattr(_lib, "tcbrt_" + _name).argtypes, getattr(_lib, "tcbrt_" + _name).restype = [_P], None
 _lib.tcbrt_source_text.argtypes, _lib.tcbrt_source_text.restype = [c.c_int], c.c_char_p
 
@@ -76,17 +83,143 @@ def _make(function, *arguments):
     return out
 
 
-def _address(where):
-    """Of a number, a NumPy array, a tensor of PyTorch, bytes or a ctypes buffer."""
+USAGE = 2  # TCBRT_E_USAGE
+
+# What is known of memory: TYPE as struct tcbrt_operand says it ("bytes" for untyped, else a name of its own), PLACE
+# "cpu" or a device's name, WHAT a word for messages.
+_Memory = collections.namedtuple("_Memory", "what address type shape size contiguous writable place")
+
+_TYPES = {"f2": "f16", "f4": "f32", "f8": "float64", "i4": "i32", "u1": "bytes", "i1": "bytes"}
+_TENSOR_TYPES = {"float16": "f16", "float32": "f32", "bfloat16": "bf16", "int32": "i32", "uint8": "bytes",
+                 "int8": "bytes"}
+# NumPy has no bf16 of its own: its bits in uint16.
+_ACCEPTED = {"f32": ("f32",), "f16": ("f16",), "bf16": ("bf16", "uint16"), "i32": ("i32",), "blocks": ()}
+
+
+class _Buffer(c.Structure):
+    """Py_buffer, of which the address is read."""
+    _fields_ = [("buf", c.c_void_p), ("obj", c.py_object), ("len", c.c_ssize_t), ("itemsize", c.c_ssize_t),
+                ("readonly", c.c_int), ("ndim", c.c_int), ("format", c.c_char_p), ("shape", c.c_void_p),
+                ("strides", c.c_void_p), ("suboffsets", c.c_void_p), ("internal", c.c_void_p)]
+
+
+def _type_of(typestr):
+    """"<f4" of an array interface as an operand's type."""
+    order, kind, size = typestr[0], typestr[1], int(typestr[2:])
+    if kind == "V":
+        return "bytes"
+    if order == ">":
+        return f"big-endian {kind}{8 * size}"
+    name = {"f": "float", "i": "int", "u": "uint", "c": "complex", "b": "bool"}.get(kind, kind)
+    return _TYPES.get(kind + str(size), f"{name}{8 * size}" if kind != "b" else "bool")
+
+
+def _of_interface(array, interface, place):
+    shape, (address, is_read_only) = tuple(interface["shape"]), interface["data"]
+    # ml_dtypes' bfloat16 calls itself two untyped bytes.
+    kind = "bf16" if str(getattr(array, "dtype", "")) == "bfloat16" else _type_of(interface["typestr"])
+    size, strides = math.prod(shape) * int(interface["typestr"][2:]), interface.get("strides")
+    step, contiguous = int(interface["typestr"][2:]), True
+    for extent, stride in zip(reversed(shape), reversed(strides or ())):
+        contiguous &= extent == 1 or stride == step
+        step *= extent
+    return _Memory("array", address, kind, shape, size, contiguous or size == 0, not is_read_only, place)
+
+
+def _of_tensor(tensor):
+    kind = str(tensor.dtype).split(".")[-1]
+    shape = tuple(tensor.shape)
+    place = tensor.device.type if tensor.device.type == "cpu" else str(tensor.device)
+    return _Memory("tensor", tensor.data_ptr(), _TENSOR_TYPES.get(kind, kind), shape,
+                   math.prod(shape) * tensor.element_size(), tensor.is_contiguous(), True, place)
+
+
+def _of_buffer(where):
+    try:
+        view = memoryview(where)
+    except (TypeError, ValueError):
+        raise Error(USAGE, f"{type(where).__name__} is not an array, a tensor, a buffer or an address") from None
+    kind = {"f": "f32", "e": "f16", "d": "float64", "i": "i32"}.get(view.format.lstrip("@=<"), view.format)
+    buffer = _Buffer()
+    c.pythonapi.PyObject_GetBuffer(c.py_object(where), c.byref(buffer), 0x11C)  # PyBUF_FULL_RO
+    address = buffer.buf or 0
+    c.pythonapi.PyBuffer_Release(c.byref(buffer))
+    return _Memory(type(where).__name__, address, "bytes" if view.itemsize == 1 else kind, tuple(view.shape),
+                   view.nbytes, view.c_contiguous, not view.readonly, "cpu")
+
+
+def _memory(where):
+    """What WHERE is; None for a bare address, of which nothing is known."""
     if isinstance(where, int):
-        return where
+        return None
+    if isinstance(where, (Aligned, Weights)):
+        return _Memory(type(where).__name__, where.address, "bytes", (where.size,), where.size, True, True, "cpu")
     if hasattr(where, "data_ptr"):
-        return where.data_ptr()
-    if hasattr(where, "ctypes"):
-        return where.ctypes.data
-    if isinstance(where, bytes):
-        return c.cast(c.c_char_p(where), c.c_void_p).value
-    return c.addressof(where)
+        return _of_tensor(where)
+    if hasattr(where, "__cuda_array_interface__"):
+        return _of_interface(where, where.__cuda_array_interface__, "cuda")
+    if hasattr(where, "__array_interface__"):
+        return _of_interface(where, where.__array_interface__, "cpu")
+    return _of_buffer(where)
+
+
+def _has_shape(shape, rows, columns):
+    """May SHAPE be that of ROWS rows of COLUMNS: (rows, columns), (rows, heads, head), flat?"""
+    return len(shape) == 1 or any(math.prod(shape[:i]) == rows and math.prod(shape[i:]) == columns for i in range(len(shape) + 1))
+
+
+def _wrong(memory, operand, size, is_packed):
+    """What is wrong with MEMORY for OPERAND, or None."""
+    kind, rows, columns = operand.type.decode(), operand.rows, operand.columns
+    # Packed weights, stored blocks and caches with rows of blocks are bytes.
+    is_raw = is_packed or kind == "blocks" or operand.block_rows
+    accepted = _ACCEPTED.get(kind, (kind,))
+    if memory.type != "bytes" and memory.type not in accepted:
+        return f"it is of type {memory.type}, and must be {'bytes (uint8)' if kind == 'blocks' else kind}"
+    if not memory.contiguous:
+        return f"it is not contiguous (a transposed or strided view of shape {memory.shape}): copy it first"
+    if memory.size != size:
+        return f"it has {memory.size} bytes (shape {memory.shape}), and must have {size}"
+    if not is_raw and memory.type != "bytes" and not _has_shape(memory.shape, rows, columns):
+        return f"its shape is {memory.shape}, and must be ({rows}, {columns}), row by row"
+    if operand.role == 2 and not memory.writable:
+        return "it is read-only, and the plan writes it"
+    return None
+
+
+def _operand_address(info, index, where, place, packed=None):
+    """The address of operand INDEX, or Error if it is not what the plan of INFO reads or writes in PLACE."""
+    operand = info.operand[index]
+    is_packed = index == info.weights and info.packed_bytes > 0 and packed is not None
+    size = info.packed_bytes if is_packed else operand.bytes
+    name = (f"operand {index}, {operand.name.decode()} ({'packed' if is_packed else operand.type.decode()}, "
+            f"{operand.rows} x {operand.columns})")
+    try:
+        memory = _memory(where)
+    except Error as error:
+        raise Error(USAGE, f"{name}: {error}") from None
+    address = where if memory is None else memory.address
+    wrong = memory and _wrong(memory, operand, size, is_packed)
+    if memory and memory.place.split(":")[0] != place:
+        wrong = f"it is on device {memory.place}, and the plan runs on {place}"
+    if is_packed and place == "cpu" and memory and not isinstance(where, Weights):
+        wrong = f"it is not packed: pass what .pack() returned (layout {packed}), or its address"
+    elif is_packed and isinstance(where, Weights) and where.layout not in (None, packed):
+        wrong = f"it was packed in layout {where.layout}, and this plan reads {packed}"
+    # Weights that are still to be packed may lie anywhere.
+    alignment = 1 if packed is None else operand.alignment
+    if not wrong and (not address or address % alignment):
+        wrong = f"its address {address:#x} is not a multiple of {alignment}" if address else "its address is 0"
+    if wrong:
+        raise Error(USAGE, f"{name}: {'' if memory is None else memory.what + ': '}{wrong}")
+    return address
+
+
+def _addresses(info, operands, place, layout):
+    if len(operands) != info.operand_count:
+        names = ", ".join(info.operand[i].name.decode() for i in range(info.operand_count))
+        raise Error(USAGE, f"the plan has {info.operand_count} operands ({names}), and got {len(operands)}")
+    return [_operand_address(info, i, where, place, layout) for i, where in enumerate(operands)]
 
 
 class Aligned:
@@ -97,6 +230,26 @@ class Aligned:
         self._memory = (c.c_char * (size + ALIGNMENT))()
         base = c.addressof(self._memory)
         self.address = (base + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
+
+
+class Weights:
+    """SIZE zeros for weights, in pages of 2 MiB as far as the kernel has them: .huge_bytes lie in such."""
+
+    def __init__(self, size, layout=None):
+        out, huge, err = c.c_void_p(), c.c_size_t(), _Error()
+        code = _lib.tcbrt_weights_alloc(size, c.byref(out), c.byref(huge), c.byref(err))
+        if code:
+            raise Error(code, err.message.decode())
+        self.size, self.address, self.huge_bytes, self.layout = size, out.value, huge.value, layout
+
+    def __del__(self):
+        _lib.tcbrt_weights_free(getattr(self, "address", None))
+
+    def view(self):
+        """As a writable memoryview, which keeps the memory: file.readinto(weights.view())."""
+        array = (c.c_ubyte * self.size).from_address(self.address)
+        array.owner = self
+        return memoryview(array).cast("B")
 
 
 class Runtime:
@@ -113,10 +266,11 @@ class Runtime:
     def __del__(self):
         _lib.tcbrt_close(getattr(self, "_rt", None))
 
-    def plan(self, op, m, n, k=0, device=None, threads=0, contract=0, layout=None, words=None):
+    def plan(self, op, m, n, k=0, device=None, threads=0, contract=0, layout=None, words=None, state=0, geometry=None):
+        """A plan for the query of these; GEOMETRY, a text as .geometry of another plan, for an A/B test."""
         query = _Query(op=op.encode(), device=device.encode() if device else None, threads=threads,
-                       contract=contract, m=m, n=n, k=k, layout=layout.encode() if layout else None,
-                       words=words.encode() if words else None)
+                       contract=contract, state=state, m=m, n=n, k=k, layout=layout.encode() if layout else None,
+                       words=words.encode() if words else None, geometry=geometry.encode() if geometry else None)
         return Plan(_make(_lib.tcbrt_plan_create, self._rt, c.byref(query)))
 
 
@@ -140,6 +294,8 @@ class Plan:
         self.reason = self.info.tuning.reason.decode()
         self.kernel = self.info.tuning.variant.decode()
         self.layout = self.info.layout.decode()
+        self.geometry = self.info.tuning.geometry.decode()
+        self.expected_ns = self.info.tuning.expected_ns or None
         if not self.info.is_gpu:
             self._workspace = Aligned(self.info.workspace_bytes)
             _lib.tcbrt_workspace_init(plan, self._workspace.address)
@@ -148,24 +304,29 @@ class Plan:
         _lib.tcbrt_plan_destroy(getattr(self, "_plan", None))
 
     def pack(self, weights):
-        """The weights as the kernel reads them; WEIGHTS itself where it reads them as they are stored."""
+        """The weights as the kernel reads them, in memory of the library's: WEIGHTS are not needed any more."""
+        if self.info.weights < 0:
+            raise Error(USAGE, "this plan has no weights")
+        address = _operand_address(self.info, self.info.weights, weights, "cpu")
         if not self.info.packed_bytes:
-            return weights
-        packed = Aligned(self.info.packed_bytes)
-        code = _lib.tcbrt_pack(self._plan, _address(weights), packed.address)
+            stored = Weights(self.info.operand[self.info.weights].bytes, self.layout)
+            c.memmove(stored.address, address, stored.size)
+            return stored
+        packed = Weights(self.info.packed_bytes, self.layout)
+        code = _lib.tcbrt_pack(self._plan, address, packed.address)
         if code:
             raise Error(code, "packing wants this plan's weights")
         return packed
 
     def execute(self, operands, pool=None):
         """On the CPU; one execution of a plan at a time, since it has one workspace."""
-        addresses = [o.address if isinstance(o, Aligned) else _address(o) for o in operands]
-        if len(addresses) != self.info.operand_count:
-            raise Error(2, f"the plan has {self.info.operand_count} operands")
+        if self.info.is_gpu:
+            raise Error(USAGE, "a plan for a GPU is executed by what .load() returns")
+        addresses = _addresses(self.info, operands, "cpu", self.layout)
         code = _lib.tcbrt_execute(self._plan, (c.c_void_p * 6)(*addresses), self._workspace.address,
                                   pool._pool if pool else None)
         if code:
-            raise Error(code, "an operand is NULL or misaligned, see .info.operand")
+            raise Error(code, "the library refused the operands, see .info.operand")
 
     def load(self):
         """Into the current CUDA context."""
@@ -182,12 +343,32 @@ class Loaded:
         _lib.tcbrt_gpu_unload(getattr(self, "_gpu", None))
 
     def execute(self, operands, workspace, stream, overlap=False):
-        """Queues the plan on STREAM, an integer as torch.cuda.current_stream().cuda_stream."""
-        addresses = (c.c_ulonglong * 6)(*[_address(o) for o in operands])
-        code = _lib.tcbrt_gpu_execute(self._gpu, addresses, _address(workspace) if workspace is not None else 0,
-                                      stream, 1 if overlap else 0)
+        """Queues the plan on STREAM, an integer as torch.cuda.current_stream().cuda_stream.
+
+        OVERLAP lets it begin while what is before it on STREAM ends, which short kernels gain much by: right unless
+        that writes weights (TCBRT_GPU_OVERLAP of tcbrt.h says it in full)."""
+        info = self.plan.info
+        addresses = (c.c_ulonglong * 6)(*_addresses(info, operands, "cuda", self.plan.layout))
+        places = {memory.place for memory in map(_memory, operands) if memory and ":" in memory.place}
+        if len(places) > 1:
+            raise Error(USAGE, f"the operands are on several devices: {', '.join(sorted(places))}")
+        scratch = 0
+        if info.workspace_bytes:
+            scratch = self._workspace_address(workspace, info.workspace_bytes)
+        code = _lib.tcbrt_gpu_execute(self._gpu, addresses, scratch, stream, 1 if overlap else 0)
         if code:
-            raise Error(code, "an operand is NULL or misaligned, or the driver refused the launch")
+            raise Error(code, "the driver refused the launch")
+
+    @staticmethod
+    def _workspace_address(workspace, size):
+        memory = None if workspace is None else _memory(workspace)
+        address = memory.address if memory else workspace or 0
+        if memory and (memory.place.split(":")[0] != "cuda" or memory.size < size or not memory.contiguous):
+            raise Error(USAGE, f"the workspace: {memory.what} of {memory.size} bytes on {memory.place}, and must be "
+                               f"{size} contiguous bytes on the GPU, zeroed once")
+        if not address or address % ALIGNMENT:
+            raise Error(USAGE, f"the workspace: the plan needs {size} bytes at a multiple of {ALIGNMENT}")
+        return address
 
 
 def gpu():

@@ -10,14 +10,11 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "activations.h"
 #include "host.h"
 #include "packed.h"
 #include "products.h"
-
-enum { HUGE_PAGE = 2 << 20 };
 
 static struct ggml_buffer_type *weights_type;
 static struct ggml_device listed, computing;
@@ -40,7 +37,7 @@ static void free_buffer(struct ggml_buffer *buffer)
 		store->first = weights->next;
 		free(weights);
 	}
-	free(store->base);
+	tcbrt_weights_free(store->base);
 	free(store);
 }
 
@@ -162,16 +159,15 @@ static struct ggml_buffer *alloc_buffer(struct ggml_buffer_type *type, size_t si
 		.clear = clear,
 	};
 	struct store *store = calloc(1, sizeof(*store));
-	const size_t bytes = (size + HUGE_PAGE) / HUGE_PAGE * HUGE_PAGE;
 	struct ggml_buffer *buffer;
 
-	if (!store || !(store->base = aligned_alloc(HUGE_PAGE, bytes))) {
+	/* In pages of 2 MiB: the README says how much of the gain they are. */
+	if (!store || tcbrt_weights_alloc(size ? size : 1, &store->base, NULL, NULL) != TCBRT_OK) {
 		free(store);
 		return NULL;
 	}
-	madvise(store->base, bytes, MADV_HUGEPAGE); /* a few percent where it is granted */
 	if (!(buffer = ggml_host.buffer_init(type, calls, store, size))) {
-		free(store->base);
+		tcbrt_weights_free(store->base);
 		free(store);
 	}
 	return buffer;

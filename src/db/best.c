@@ -204,8 +204,9 @@ static int read_best(sqlite3_stmt *stmt, struct tcb_best *best)
 	best->expected_gain = tcb_db_double(stmt, 45);
 	best->others_busy = tcb_db_double(stmt, 46);
 	best->held_back = tcb_db_double(stmt, 47);
+	best->plain_ns = tcb_db_double(stmt, 49);
 	for (int kind = 0; kind < TCB_COMPUTE_COUNT; kind++)
-		best->compute_rate[kind] = sqlite3_column_double(stmt, 49 + kind);
+		best->compute_rate[kind] = sqlite3_column_double(stmt, 50 + kind);
 	if (threads > UINT_MAX)
 		return 5;
 	if (tcb_contract_parse(contract, &best->problem.contract, NULL) != TCB_OK)
@@ -222,6 +223,13 @@ static int read_best(sqlite3_stmt *stmt, struct tcb_best *best)
 	", (SELECT r.rate FROM compute_rate r WHERE r.device_key = d.key AND r.device = d.name AND r.threads = " \
 	"d.threads AND r.kind = '" text "')"
 #define RATES TCB_COMPUTE_LIST(RATE)
+
+/* What the same geometry took without dependent launch, of the finals where it was in them, else as it was screened. */
+#define PLAIN_NS                                                                                                  \
+	"CASE WHEN instr(b.geometry, 'pdl=1') THEN (SELECT m.median_ns FROM sweep q JOIN trial t ON t.sweep_id =" \
+	" q.id JOIN measurement m ON m.trial_id = t.id WHERE q.device_id = b.device_id AND q.problem_id ="        \
+	" b.problem_id AND t.geometry = replace(b.geometry, 'pdl=1', 'pdl=0') AND t.outcome = 'ok' AND m.state =" \
+	" b.state ORDER BY m.stage = 'final' DESC, m.id DESC LIMIT 1) END"
 
 enum tcb_status tcb_db_best_each(struct tcb_db *db, const struct tcb_best_filter *filter,
 				 int (*each)(void *ctx, const struct tcb_best *best), void *ctx, struct tcb_error *err)
@@ -240,7 +248,7 @@ enum tcb_status tcb_db_best_each(struct tcb_db *db, const struct tcb_best_filter
 		"b.tie_count,"
 		" b.tried, b.space_count, b.measured_at, u.git_commit, d.kind = 'cuda', d.capability, d.sm_count,"
 		" d.shared_bytes, d.l2_bytes, b.provisional, b.flip_probability, b.expected_gain, b.others_busy,"
-		" b.held_back, p.words" RATES
+		" b.held_back, p.words, " PLAIN_NS RATES
 		" FROM best b JOIN device d ON d.id = b.device_id JOIN problem p ON p.id = b.problem_id"
 		" JOIN sweep s ON s.id = b.sweep_id JOIN build u ON u.id = s.build_id"
 		" WHERE (?1 IS NULL OR p.op = ?1) AND (?2 IS NULL OR d.name = ?2)"

@@ -139,6 +139,7 @@ struct tcb_best {
 	/* NaN: unknown.  As a ratio - 1, of as many trials again; shares of the processors' time that others had, and
 	 * of the looks at a GPU that found its clocks held back. */
 	double expected_gain, others_busy, held_back;
+	double plain_ns; /* read only: of a GPU's geometry with pdl=1, what it took with pdl=0; NaN: unknown */
 	size_t tie_count, tried, space_count;
 	char measured_at[32]; /* ISO 8601, UTC */
 	char git_commit[48];

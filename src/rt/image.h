@@ -29,14 +29,15 @@ struct rt_key {
 	struct tcb_heads heads;
 };
 
-enum { RT_NONE = UINT32_MAX, RT_IMAGE_FORMAT = 7, RT_ENTRIES_MAX = 1 << 30, RT_AXES = 4 };
+enum { RT_NONE = UINT32_MAX, RT_IMAGE_FORMAT = 8, RT_ENTRIES_MAX = 1 << 30, RT_AXES = 4 };
 
 /* Sorted by the key, threads last: the entries of one shape follow each other. */
 struct rt_entry {
 	struct rt_key key;
 	struct tcb_geometry geometry;
 	struct tcb_interval ns, speedup;
-	uint64_t texts; /* in the texts: geometry, variant, signature, measured_at, each with a zero behind it */
+	double plain_ns; /* without dependent launch; 0: unknown */
+	uint64_t texts;  /* in the texts: geometry, variant, signature, measured_at, each with a zero behind it */
 	uint16_t geometry_length, variant_length, signature_length, measured_length;
 	uint8_t modelled, provisional; /* neither: proven */
 	uint8_t may_serve;             /* near shapes, as far as its maker saw */

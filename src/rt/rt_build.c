@@ -175,6 +175,7 @@ static int add_entry(void *ctx, const struct tcb_best *best)
 				      shape->heads };
 	entry->ns = best->ns;
 	entry->speedup = best->speedup;
+	entry->plain_ns = best->plain_ns > 0 ? best->plain_ns : 0;
 	entry->modelled = best->modelled != 0;
 	entry->provisional = best->provisional != 0;
 	entry->verdict = verdict_of(best);

@@ -150,18 +150,6 @@ static int is_legal(const struct asking *asking, const struct tcb_geometry *geom
 	return rt_is_legal(asking->op, &asking->problem, &target, geometry, NULL);
 }
 
-static void fill(struct tcbrt_tuning *out, enum tcbrt_source source, const struct tcb_geometry *geometry,
-		 const struct tcb_variant *variant, unsigned threads)
-{
-	int knob = geometry->knob[TCB_KNOB_THREADS];
-
-	out->source = source;
-	out->threads = knob > 0 ? (unsigned)knob : threads;
-	rt_tuning_geometry(out, geometry);
-	tcb_geometry_print(geometry, out->geometry);
-	snprintf(out->variant, sizeof(out->variant), "%s", variant ? variant->name : "");
-}
-
 /* The geometry of FOUND at this shape, and its kernel, which must be the one that was measured; NULL: it does not fit.
  */
 static const struct tcb_variant *carry_over(const struct asking *asking, const struct rt_found *found,
@@ -263,7 +251,7 @@ static int take_nearest(const struct asking *asking, const struct near *near, en
 		if (is_of_other_caches(asking, &tuned) || rt_refusal(asking->rt, &found) != RT_FINE ||
 		    !(variant = carry_over(asking, &found, &geometry)))
 			continue;
-		fill(out, source, &geometry, variant, found.entry->key.threads);
+		rt_tuning_fill(out, source, &geometry, variant, found.entry->key.threads);
 		out->tuned_m = tuned.m;
 		out->tuned_n = tuned.n;
 		out->tuned_k = tuned.k;
@@ -358,8 +346,8 @@ static int take_default(const struct asking *asking, struct tcbrt_tuning *out)
 		return TCBRT_OK;
 	if (!is_there)
 		return refuse(asking, why, out);
-	fill(out, TCBRT_SOURCE_DEFAULT, &geometry, tcb_variant_find(asking->op, asking->problem.contract, &geometry),
-	     target.threads);
+	rt_tuning_fill(out, TCBRT_SOURCE_DEFAULT, &geometry,
+		       tcb_variant_find(asking->op, asking->problem.contract, &geometry), target.threads);
 	say(out->reason, sizeof(out->reason), "%s; %s%s%s: this is %s", asking->missing, say_why_default(asking),
 	    asking->rt->left_out[0] ? "; " : "", asking->rt->left_out,
 	    rule ? "the default by rule" : "the op's default");

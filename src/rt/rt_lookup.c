@@ -126,6 +126,8 @@ int tcbrt_lookup(const struct tcbrt *rt, const struct tcbrt_query *query, struct
 	code = make_key(rt, query, &key, out);
 	if (code != TCBRT_OK)
 		return code;
+	if (query->geometry)
+		return rt_asked(rt, query, &key, out);
 	rt_exact(rt, &key, &exact);
 	if (!exact.found.layer)
 		return rt_fallback(rt, query->device ? query->device : "cpu", &key, &exact, out);

@@ -40,6 +40,7 @@ static enum tcb_status create(struct tcbrt **out, struct tcb_error *err)
 	assert(count <= RT_OP_SLOTS / 2);
 	for (size_t i = 0; i < count; i++)
 		rt_op_add(rt, ops[i]);
+	rt->is_verbose = rt_is_verbose();
 	rt_host_processors(&rt->processors, &rt->cores);
 	rt->host_device_count = rt_host_devices(rt->devices, RT_HOST_DEVICES_MAX, err);
 	rt->device_count =

@@ -117,6 +117,8 @@ static enum tcb_status make_gpu(struct tcbrt_plan *plan, const struct tcb_target
 	if (status != TCB_OK)
 		return status;
 	plan->info.workspace_bytes = plan->image->unit[0].workspace_bytes;
+	for (unsigned i = 0; i < plan->image->unit[0].launch_count; i++)
+		plan->info.overlap_launches += plan->image->unit[0].launch[i].is_dependent != 0;
 	describe_packing(plan, plan->image->unit[0].packed_bytes);
 	return TCB_OK;
 }
@@ -181,6 +183,17 @@ static enum tcb_status fit_layout(const struct tcb_problem *problem, const struc
 	return TCB_OK;
 }
 
+/* What was asked for by its geometry is not changed for a layout. */
+static enum tcb_status require_layout(const struct tcbrt_tuning *tuning, const char *name, struct tcb_error *err)
+{
+	const char *word = tcbrt_knob_word(tuning, "layout");
+
+	if (strcmp(word ? word : "native", name) == 0)
+		return TCB_OK;
+	return tcb_fail(err, TCB_E_USAGE, "query.geometry reads weights in layout %s, query.layout is %.40s",
+			word ? word : "native", name);
+}
+
 static enum tcb_status create(const struct tcbrt *rt, const struct tcbrt_query *query, struct tcbrt_plan **out,
 			      struct tcb_error *err)
 {
@@ -200,7 +213,9 @@ static enum tcb_status create(const struct tcbrt *rt, const struct tcbrt_query *
 	if (query->layout && device.is_gpu)
 		return tcb_fail(err, TCB_E_USAGE,
 				"query.layout is for CPUs: a GPU's kernels have layouts of their own");
-	if (query->layout)
+	if (query->layout && query->geometry)
+		TCB_TRY(require_layout(&tuning, query->layout, err));
+	else if (query->layout)
 		TCB_TRY(fit_layout(&problem, &target, query->layout, &geometry, &tuning, err));
 	return rt_plan_make(&problem, &geometry, &device, target.threads, &tuning, NULL, out, err);
 }
@@ -214,6 +229,7 @@ int tcbrt_plan_create(const struct tcbrt *rt, const struct tcbrt_query *query, s
 		out ? create(rt, query, &plan, &error)
 		    : tcb_fail(&error, TCB_E_USAGE, "there is no place for the plan: OUT is NULL");
 
+	rt_say_plan(rt, plan);
 	if (out)
 		*out = plan;
 	return rt_report(status, &error, err);

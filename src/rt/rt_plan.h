@@ -59,6 +59,12 @@ struct rt_saved {
 /* Sets the checksum of the BYTES at BLOB, which are not fewer than a struct rt_saved. */
 void rt_saved_sign(void *blob, size_t bytes);
 
+/* rt_verbose.c */
+/* Does the environment ask for a line per plan? */
+int rt_is_verbose(void);
+/* Writes PLAN's line to standard error, where RT wants it; PLAN NULL: nothing. */
+void rt_say_plan(const struct tcbrt *rt, const struct tcbrt_plan *plan);
+
 /* rt_layout.c: changes GEOMETRY, which is legal, to the nearest one that reads weights in LAYOUT; 0: there is none. */
 int rt_take_layout(const struct tcb_problem *problem, const struct tcb_target *target, enum tcb_layout layout,
 		   struct tcb_geometry *geometry);

@@ -96,7 +96,7 @@ static enum tcb_status read_head(const void *blob, size_t bytes, struct rt_saved
 	    !is_text(out->device_key, sizeof(out->device_key)) || !is_text(out->signature, sizeof(out->signature)) ||
 	    !is_text(out->geometry, sizeof(out->geometry)) || !is_text(out->reason, sizeof(out->reason)) ||
 	    !is_text(out->version, sizeof(out->version)) || out->contract >= TCB_CONTRACT_COUNT ||
-	    out->source == TCBRT_SOURCE_NONE || out->source > TCBRT_SOURCE_PROVISIONAL)
+	    out->source == TCBRT_SOURCE_NONE || out->source > TCBRT_SOURCE_ASKED)
 		return tcb_fail(err, TCB_E_FORMAT, "the saved plan is damaged: plan and save it again");
 	return TCB_OK;
 }
@@ -187,6 +187,7 @@ int tcbrt_plan_load(const struct tcbrt *rt, const void *blob, size_t bytes, stru
 		tcbrt_plan_destroy(plan);
 		plan = NULL;
 	}
+	rt_say_plan(rt, plan);
 	if (out)
 		*out = plan;
 	return rt_report(status, &error, err);

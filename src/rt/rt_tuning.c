@@ -2,6 +2,7 @@
  *
  * Filling an answer and reading it (knobs by name), and words for enums.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "rt/runtime.h"
@@ -25,9 +26,22 @@ void rt_tuning_geometry(struct tcbrt_tuning *out, const struct tcb_geometry *geo
 	out->micro = (struct tcbrt_tile){ tile[TCB_MICRO].m, tile[TCB_MICRO].n, tile[TCB_MICRO].k };
 	memcpy(out->knobs, geometry->knob, sizeof(geometry->knob));
 	out->verdict = TCBRT_VERDICT_NONE;
+	out->plain_ns = 0;
 	memset(out->reserved, 0, sizeof(out->reserved));
 	for (int knob = TCB_KNOB_COUNT; knob < TCBRT_KNOBS_MAX; knob++)
 		out->knobs[knob] = TCB_KNOB_UNSET;
+}
+
+void rt_tuning_fill(struct tcbrt_tuning *out, enum tcbrt_source source, const struct tcb_geometry *geometry,
+		    const struct tcb_variant *variant, unsigned threads)
+{
+	const int knob = geometry->knob[TCB_KNOB_THREADS];
+
+	out->source = source;
+	out->threads = knob > 0 ? (unsigned)knob : threads;
+	rt_tuning_geometry(out, geometry);
+	tcb_geometry_print(geometry, out->geometry);
+	snprintf(out->variant, sizeof(out->variant), "%s", variant ? variant->name : "");
 }
 
 void rt_tuning_stored(struct tcbrt_tuning *out, const struct rt_found *found)
@@ -44,6 +58,7 @@ void rt_tuning_stored(struct tcbrt_tuning *out, const struct rt_found *found)
 	out->expected_ns = entry->ns.median;
 	out->speedup = entry->speedup.median;
 	out->speedup_lo = entry->speedup.lo;
+	out->plain_ns = entry->plain_ns;
 	out->tuned_m = entry->key.m;
 	out->tuned_n = entry->key.n;
 	out->tuned_k = entry->key.k;
@@ -81,8 +96,8 @@ const char *tcbrt_knob_word(const struct tcbrt_tuning *tuning, const char *name)
 
 const char *tcbrt_source_text(enum tcbrt_source source)
 {
-	static const char *const texts[] = { "none",    "exact",    "nearest",    "architecture",
-					     "default", "modelled", "provisional" };
+	static const char *const texts[] = { "none",    "exact",    "nearest",     "architecture",
+					     "default", "modelled", "provisional", "asked" };
 
 	return (unsigned)source < sizeof(texts) / sizeof(texts[0]) ? texts[source] : "none";
 }

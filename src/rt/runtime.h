@@ -97,6 +97,7 @@ struct tcbrt {
 	unsigned layer_count;
 	unsigned processors; /* this process may use */
 	unsigned cores;      /* physical ones among them: the full count of threads */
+	int is_verbose;      /* TCBRT_VERBOSE */
 	char left_out[152];  /* why the system database is, or "" */
 };
 
@@ -232,7 +233,14 @@ enum tcb_status rt_query_problem(const struct tcbrt *rt, const struct tcbrt_quer
 int rt_fallback(const struct tcbrt *rt, const char *name, const struct rt_key *open, const struct rt_exact *exact,
 		struct tcbrt_tuning *out);
 
+/* rt_asked.c: the geometry of QUERY itself, held against the op's constraints. */
+int rt_asked(const struct tcbrt *rt, const struct tcbrt_query *query, const struct rt_key *key,
+	     struct tcbrt_tuning *out);
+
 /* rt_tuning.c */
+/* GEOMETRY with VARIANT (NULL: none) as the answer; without its reason. */
+void rt_tuning_fill(struct tcbrt_tuning *out, enum tcbrt_source source, const struct tcb_geometry *geometry,
+		    const struct tcb_variant *variant, unsigned threads);
 void rt_tuning_geometry(struct tcbrt_tuning *out, const struct tcb_geometry *geometry);
 /* FOUND as it is stored, but for source and reason. */
 void rt_tuning_stored(struct tcbrt_tuning *out, const struct rt_found *found);

@@ -65,6 +65,11 @@ run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${WORK}/prefix/${LIBDIR} ${WORK}/cma
 if(NOT out MATCHES "\"source\": \"exact\", \"geometry\": \"${geometry}\"")
 	message(FATAL_ERROR "measure: expected the exact ${geometry}, got\n${out}")
 endif()
+# As small as it goes.
+run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${WORK}/prefix/${LIBDIR} ${WORK}/cmake/pages 1 1 1)
+if(NOT out MATCHES "MiB in pages of 2 MiB" OR NOT out MATCHES "all +[0-9.]+ \\[")
+	message(FATAL_ERROR "pages: expected a ratio of all, got\n${out}")
+endif()
 
 # The system's database is found from where the program or library lies, in a prefix that was moved; not from the
 # current folder, nor where others may write to it.

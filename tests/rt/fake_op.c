@@ -78,9 +78,9 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 		   struct tcb_axis out[TCB_AXES_MAX])
 {
 	(void)problem;
-	(void)target;
 	out[0] = (struct tcb_axis){ TCB_AXIS_KNOB, TCB_KNOB_PREFETCH, 2, { 0, 512 } };
-	return 1;
+	out[1] = (struct tcb_axis){ TCB_AXIS_KNOB, TCB_KNOB_PDL, 2, { 0, 1 } };
+	return target->kind == TCB_TARGET_CUDA ? 2 : 1;
 }
 
 static void footprint(const struct tcb_problem *problem, const struct tcb_target *target,

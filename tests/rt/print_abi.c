@@ -27,6 +27,7 @@ int main(void)
 	AT(tcbrt_query, k);
 	AT(tcbrt_query, layout);
 	AT(tcbrt_query, words);
+	AT(tcbrt_query, geometry);
 	AT(tcbrt_query, reserved);
 	SIZE(tcbrt_tile);
 	AT(tcbrt_tile, m);
@@ -54,6 +55,7 @@ int main(void)
 	AT(tcbrt_tuning, tuned_query_heads);
 	AT(tcbrt_tuning, tuned_kv_heads);
 	AT(tcbrt_tuning, tuned_sequences);
+	AT(tcbrt_tuning, plain_ns);
 	AT(tcbrt_tuning, reserved);
 	SIZE(tcbrt_operand);
 	AT(tcbrt_operand, name);
@@ -77,6 +79,7 @@ int main(void)
 	AT(tcbrt_plan_info, workspace_bytes);
 	AT(tcbrt_plan_info, threads);
 	AT(tcbrt_plan_info, is_gpu);
+	AT(tcbrt_plan_info, overlap_launches);
 	AT(tcbrt_plan_info, reserved);
 	SIZE(tcbrt_gpu_launch);
 	AT(tcbrt_gpu_launch, entry);

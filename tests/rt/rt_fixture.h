@@ -42,6 +42,7 @@ struct winner {
 	const char *arch;      /* this host's */
 	const char *gpu;       /* "sm_90" instead of this host: FIXTURE_GPU unless other_key */
 	const char *model;     /* of the machine */
+	double plain_ns;       /* of the same geometry with pdl=0, which was tried too */
 	const char *geometry;  /* instead of one made of n, k, midi_n and threads */
 	enum tcb_state state;
 	enum tcb_contract contract;                           /* f32 is 0: fixture_put takes Q8 unless use_contract */
@@ -118,6 +119,22 @@ static inline void fixture_default(const struct winner *winner, const struct tcb
 	tcb_geometry_print(&geometry, out);
 }
 
+/* In SWEEP, the twin of TRIAL that cannot overlap. */
+static inline void fixture_put_plain(struct fixture *fixture, int64_t sweep, struct tcb_trial trial, double ns,
+				     enum tcb_state state)
+{
+	const struct tcb_measurement measured = {
+		.state = state, .stage = TCB_STAGE_SCREEN, .ns = { ns, ns, ns }, .sample_count = 1, .samples = &ns
+	};
+	struct tcb_error err;
+
+	trial.geometry.knob[TCB_KNOB_PDL] = 0;
+	trial.measurement_count = 1;
+	trial.measurements = &measured;
+	if (tcb_db_trial_put(fixture->db, sweep, &trial, &err) != TCB_OK)
+		fixture_fail(&err);
+}
+
 static inline void fixture_put(struct fixture *fixture, const struct winner *winner)
 {
 	unsigned threads = winner->threads ? winner->threads : 1;
@@ -182,6 +199,8 @@ static inline void fixture_put(struct fixture *fixture, const struct winner *win
 	    tcb_db_trial_put(fixture->db, sweep, &trial, &err) != TCB_OK ||
 	    tcb_db_best_put(fixture->db, sweep, &best, ties, 1, &err) != TCB_OK)
 		fixture_fail(&err);
+	if (winner->plain_ns > 0)
+		fixture_put_plain(fixture, sweep, trial, winner->plain_ns, winner->state);
 }
 
 /* The count of threads that is meant where a query leaves it open. */

@@ -297,10 +297,36 @@ static void test_without_a_database(void **state)
 	tcbrt_close(rt);
 }
 
+/* What overlap is worth: known where the same geometry was tried without. */
+static void test_plain_time(void **state)
+{
+	static const char pdl[] = WINNER("4096", "8") ",pdl=1";
+	struct winner winner = { .n = 4096, .k = 4096, .ns = 1000, .geometry = pdl };
+
+	(void)state;
+	put(winner);
+	assert_true(ask(FIXTURE_GPU, 4096, 4096).plain_ns == 0);
+	winner.n = 8192;
+	winner.geometry = WINNER("8192", "8") ",pdl=1";
+	winner.plain_ns = 1300;
+	put(winner);
+	const struct tcbrt_tuning tuning = ask(FIXTURE_GPU, 8192, 4096);
+	assert_int_equal(tuning.source, TCBRT_SOURCE_EXACT);
+	assert_true(tuning.expected_ns == 1000 && tuning.plain_ns == 1300);
+	/* One that does not overlap has nothing to lose. */
+	winner.n = 2048;
+	winner.geometry = WINNER("2048", "8") ",pdl=0";
+	put(winner);
+	assert_true(ask(FIXTURE_GPU, 2048, 4096).plain_ns == 0);
+	/* Carried over to another shape, no time is known. */
+	assert_true(ask(FIXTURE_GPU, 8000, 4096).plain_ns == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_chain, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_plain_time, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_two_models, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_own_goes_first, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_layers, setup, teardown),

@@ -344,12 +344,46 @@ static void plans_are_for_their_model(void **state)
 	tcbrt_close(rt);
 }
 
+/* The same kernel with dependent launch and without, each asked for by its geometry. */
+static void tells_what_overlaps(void **state)
+{
+	struct tcbrt_query query = { .op = "q4k_matvec", .device = kind, .m = 1, .n = 64, .k = 512 };
+	struct tcbrt_tuning tuning;
+	struct tcbrt *rt;
+
+	(void)state;
+	if (!cuda)
+		skip_because("%s", no_gpu);
+	if (strtoul(kind + strlen("sm_"), NULL, 10) < 90)
+		skip_because("%s has no dependent launch", kind);
+	assert_int_equal(tcbrt_open_empty(&rt, NULL), TCBRT_OK);
+	assert_int_equal(tcbrt_lookup(rt, &query, &tuning), TCBRT_OK);
+	for (int pdl = 0; pdl < 2; pdl++) {
+		char *at = strstr(tuning.geometry, "pdl=");
+		struct bench b;
+
+		assert_non_null(at);
+		at[strlen("pdl=")] = (char)('0' + pdl);
+		query.geometry = tuning.geometry;
+		bench_init(&b, rt, &query);
+		assert_int_equal(b.info.tuning.source, TCBRT_SOURCE_ASKED);
+		assert_int_equal(b.info.overlap_launches > 0, pdl);
+		poison(&b);
+		execute(&b, TCBRT_GPU_OVERLAP);
+		execute(&b, TCBRT_GPU_OVERLAP);
+		check_result(&b, "overlapping");
+		bench_fini(&b);
+	}
+	tcbrt_close(rt);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_op_runs),
 		cmocka_unit_test(misuse_is_refused),
 		cmocka_unit_test(plans_are_for_their_model),
+		cmocka_unit_test(tells_what_overlaps),
 	};
 
 	return cmocka_run_group_tests(tests, open_gpu, NULL);
