@@ -11,6 +11,7 @@
  *
  *     struct tcbrt *rt;
  *     struct tcbrt_plan *plan;
+ *     struct tcbrt_pool *pool;
  *     struct tcbrt_plan_info info;
  *     struct tcbrt_error err;
  *     struct tcbrt_query query = { .op = "q4k_matvec", .m = 1, .n = 4096, .k = 14336 };
@@ -25,6 +26,7 @@
  *     tcbrt_pack(plan, weights, packed);               once
  *     workspace = aligned_alloc(TCBRT_ALIGNMENT, info.workspace_bytes);
  *     tcbrt_workspace_init(plan, workspace);           once
+ *     tcbrt_pool_create(info.threads, &pool, &err);    once; threads on cores of their own
  *     void *operand[] = { packed, x, y };              info.operand says which is which
  *     tcbrt_execute(plan, operand, workspace, pool);   as often as needed
  *
@@ -421,18 +423,60 @@ TCBRT_API void tcbrt_weights_free(void *weights);
  * other plan, too, that needs no more bytes. */
 TCBRT_API int tcbrt_workspace_init(const struct tcbrt_plan *plan, void *workspace);
 
-/* 1 to 1024 threads that execute: the caller and threads - 1 others, which spin for 0.2 ms after an execution, then
- * sleep.  For one execution at a time.  In a child of fork() the others are not there: the caller executes alone, and
- * destroys the pool all the same. */
+/*
+ * Pools
+ *
+ * 1 to 1024 threads that execute: the caller, whichever thread that is, and threads - 1 workers.  A pool is for one
+ * call at a time.  In a child of fork() the workers are not there: the caller works alone, and destroys the pool all
+ * the same.
+ *
+ * Workers are pinned to processors of the affinity mask that the creating thread has, one per core, as `tcbtune bench`
+ * pins its threads: a core before the second hardware thread of any, powerful cores first; never outside of the mask.
+ * So create the pool before you pin the thread that does it.  Where the mask has fewer processors than the pool has
+ * threads nothing is pinned.  The caller's affinity is not changed: a worker that is found on the caller's core moves
+ * to the one that is left free.  Several programs that share a machine should each have processors of their own
+ * (taskset, or a control group's cpuset); where they cannot, TCBRT_POOL_UNPINNED leaves the placing to the system.
+ *
+ * Work is claimed, so a worker that others keep from its processor is not waited for unless it is in the middle of a
+ * piece.  Workers that have nothing to do spin for some 30 us, offer their processor to others for 0.2 ms, then sleep.
+ */
 struct tcbrt_pool;
+enum { TCBRT_POOL_UNPINNED = 1 };
 TCBRT_API int tcbrt_pool_create(unsigned threads, struct tcbrt_pool **out, struct tcbrt_error *err);
+/* FLAGS: 0, or TCBRT_POOL_UNPINNED. */
+TCBRT_API int tcbrt_pool_create_flags(unsigned threads, unsigned flags, struct tcbrt_pool **out,
+				      struct tcbrt_error *err);
 TCBRT_API void tcbrt_pool_destroy(struct tcbrt_pool *pool); /* NULL is fine */
+/* How many threads, the caller included; 1 for NULL. */
+TCBRT_API unsigned tcbrt_pool_threads(const struct tcbrt_pool *pool);
+
+/*
+ * The caller's own work on the pool's threads, so that a program needs no second pool beside it: FN once for each TASK
+ * from 0 to TASKS - 1, each claimed by a thread that has nothing else to do, in order; returns when all are done, and
+ * what they wrote is visible then.  THREAD, 0 to the pool's number - 1, is the one that runs it: 0 is the caller; no
+ * two tasks run on one THREAD at once, so it may number scratch memory.  A claim costs some tens of nanoseconds, so a
+ * task should take some microseconds.  FN must not use the same pool.  POOL: NULL for the caller alone.
+ */
+typedef void tcbrt_task(void *ctx, size_t task, unsigned thread);
+TCBRT_API int tcbrt_pool_run(struct tcbrt_pool *pool, size_t tasks, tcbrt_task *fn, void *ctx);
 
 /*
  * Runs PLAN on a CPU: OPERAND in the order of info.operand, the packed weights in place of the weights.  POOL: whose
- * threads share the work, as far as the plan has use for them; NULL: the caller alone.
+ * threads share the work, as far as the plan has use for them; NULL: the caller alone.  TCBRT_E_USAGE: what
+ * tcbrt_execute_check says.
  *
- * No allocation and no lock; the only system call wakes threads of POOL that have gone to sleep.
+ * No allocation and no lock.  System calls are made only to wake workers of POOL that sleep, to move a worker off the
+ * core that the caller has come to, and, by a caller that waits for a worker, to offer the processor to others (after
+ * some 30 us) and to sleep (after 1 ms).  With POOL NULL there are none.
+ *
+ * What a call changes in a thread, the caller's or a worker's: nothing that outlasts it.
+ *   - Affinity, priority, signal masks, signal handlers and alternate stacks are not touched.  Workers are made with
+ *     the creating thread's signal mask.
+ *   - MXCSR (FPCR): kernels compute in the rounding mode that they find.  Some count subnormal numbers as zeros while
+ *     they run; the caller's modes are as before when the call returns, the exception flags are not.
+ *   - Tiles of AMX: a thread that has a tile configuration has the same one afterwards, but the tiles hold zeros, as
+ *     they are the callee's to use (System V ABI); one that has none is left in the initial state.
+ *   - Upper halves of vector registers are zeroed, as by any function that uses AVX.
  */
 TCBRT_API int tcbrt_execute(const struct tcbrt_plan *plan, void *const operand[], void *workspace,
 			    struct tcbrt_pool *pool);
@@ -440,11 +484,18 @@ TCBRT_API int tcbrt_execute(const struct tcbrt_plan *plan, void *const operand[]
 /*
  * The same with the caller's threads: each of THREADS threads calls it with the same arguments, except THREAD = 0, 1,
  * ... THREADS - 1, and returns when all have finished.  They wait for each other by spinning, so each should have its
- * own processor.  Any number of threads works; the plan's number is the fastest.  No allocation, no lock, and no system
- * call except sched_yield in a thread that has waited for about 0.1 ms.
+ * own core: pin them, each to another core of the process's mask (pthread_setaffinity_np), before the first call;
+ * threads that the system places come to share cores, and a call then takes several times as long.  Any number of
+ * threads works; the plan's number is the fastest.  No allocation, no lock, and no system call except sched_yield in a
+ * thread that has waited for some 30 us.
  */
 TCBRT_API int tcbrt_execute_thread(const struct tcbrt_plan *plan, void *const operand[], void *workspace,
 				   unsigned thread, unsigned threads);
+
+/* What is wrong with the arguments of tcbrt_execute or tcbrt_execute_thread, in words: which operand, by number and
+ * name, is NULL or not aligned.  TCBRT_OK: nothing.  Sizes cannot be checked. */
+TCBRT_API int tcbrt_execute_check(const struct tcbrt_plan *plan, void *const operand[], const void *workspace,
+				  struct tcbrt_error *err);
 
 /*
  * Saved plans

@@ -2,15 +2,18 @@
 # SPDX-License-Identifier: MIT
 """Programs that link libtcbrt against `tcbtune bench`: do they run the tuned kernel as fast?
 
-    plan-against-bench.py TCBTUNE MEASURE DB [--threads N | --gpu] [--rounds 3] [--budget 10s] [--rotation 512M]
+    plan-against-bench.py TCBTUNE MEASURE DB [--threads 1,2 | --gpu] [--rounds 5] [--budget 10s] [--loaded]
 
 MEASURE is examples/measure (examples/measure_gpu with --gpu), built against the same library.  Each problem is swept
 into DB first, unless it is there.  Then bench (of the geometry that a lookup answers) and MEASURE take turns, ROUNDS
-times; a row is the median of their times, and of the rounds' ratios bench / program: 1 is the same speed, above 1 the
-program is faster.
+times; a row is the median of their times, and of the rounds' ratios bench / program, least and most behind it: 1 is the
+same speed, above 1 the program is faster.  With --loaded a busy loop runs for each processor meanwhile, but not during
+the sweep.
 """
 import argparse
+import contextlib
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -27,13 +30,50 @@ def run(*command):
     return done.stdout
 
 
+@contextlib.contextmanager
+def load(is_loaded):
+    """One busy loop for each processor that this process may use."""
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"])
+             for _ in os.sched_getaffinity(0)] if is_loaded else []
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+
+
+def take_turns(args, op, shape, threads):
+    """Of each state the pairs (bench's ns, the program's ns, source) of all rounds."""
+    device = ["--device", "cuda:0"] if args.gpu else ["--threads", threads]
+    asked = ["--op", op, "--shape", shape, "--db", args.db, *device]
+    where = asked + ([] if args.gpu else ["--rotation", f"{args.rotation}M"])
+    run(args.tcbtune, "sweep", *where, "--budget", args.budget)
+    answer = {state: json.loads(run(args.tcbtune, "lookup", *asked, "--state", state, "--json"))["geometry"]
+              for state in ("cold", "hot")}
+    given = [word for geometry in sorted(set(answer.values())) for word in ("--geometry", geometry)]
+    rounds = {"cold": [], "hot": []}
+    with load(args.loaded):
+        for _ in range(args.rounds):
+            said = json.loads(run(args.tcbtune, "bench", *where, *given, "--budget", args.bench_budget, "--json"))
+            for result in said["results"]:
+                best = next(row for row in result["rows"] if row["geometry"] == answer[result["state"]])
+                mine = json.loads(run(args.measure, op, shape, *([] if args.gpu else [threads]), result["state"],
+                                      args.db, args.rotation, args.seconds))
+                if mine["geometry"] != best["geometry"]:
+                    sys.exit(f"{op} {shape}: bench ran {best['geometry']}, the program {mine['geometry']}")
+                rounds[result["state"]].append((best["ns"]["median"], mine["ns"], mine["source"]))
+    return rounds
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("tcbtune")
     parser.add_argument("measure")
     parser.add_argument("db")
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--threads", default="1", help="numbers, separated by commas")
     parser.add_argument("--gpu", action="store_true")
+    parser.add_argument("--loaded", action="store_true", help="with a busy loop for each processor")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--budget", default="10s")
     parser.add_argument("--bench-budget", default="6s")
@@ -41,36 +81,20 @@ def main():
     parser.add_argument("--rotation", type=int, default=512, help="MiB that cold calls go through")
     parser.add_argument("--only", default="", help="ops, separated by commas")
     args = parser.parse_args()
-    device = ["--device", "cuda:0"] if args.gpu else ["--threads", args.threads]
-    rotation = [] if args.gpu else ["--rotation", f"{args.rotation}M"]
-    threads = [] if args.gpu else [args.threads]
-    print(f"{'op':12} {'shape':16} {'state':5} {'bench us':>10} {'program us':>10} {'ratio':>6}  source")
+    print(f"{'op':12} {'shape':16} {'threads':7} {'state':5} {'bench us':>10} {'program us':>10} {'ratio':>6} "
+          f"{'least':>6} {'most':>6}  source")
     worst = 9
     for op, shape in PROBLEMS:
         if args.only and op not in args.only.split(","):
             continue
-        where = ["--op", op, "--shape", shape, "--db", args.db, *device, *rotation]
-        run(args.tcbtune, "sweep", *where, "--budget", args.budget)
-        answer = {}
-        for state in ("cold", "hot"):
-            asked = [word for word in where if word not in rotation]
-            answer[state] = json.loads(run(args.tcbtune, "lookup", *asked, "--state", state, "--json"))["geometry"]
-        given = [word for geometry in sorted(set(answer.values())) for word in ("--geometry", geometry)]
-        rounds = {"cold": [], "hot": []}
-        for _ in range(args.rounds):
-            said = json.loads(run(args.tcbtune, "bench", *where, *given, "--budget", args.bench_budget, "--json"))
-            for result in said["results"]:
-                best = next(row for row in result["rows"] if row["geometry"] == answer[result["state"]])
-                mine = json.loads(run(args.measure, op, shape, *threads, result["state"], args.db, args.rotation,
-                                      args.seconds))
-                if mine["geometry"] != best["geometry"]:
-                    sys.exit(f"{op} {shape}: bench ran {best['geometry']}, the program {mine['geometry']}")
-                rounds[result["state"]].append((best["ns"]["median"], mine["ns"], mine["source"]))
-        for state, pairs in rounds.items():
-            ratio = statistics.median(a / b for a, b, _ in pairs)
-            worst = min(worst, ratio)
-            print(f"{op:12} {shape:16} {state:5} {statistics.median(a for a, _, _ in pairs) / 1e3:10.2f} "
-                  f"{statistics.median(b for _, b, _ in pairs) / 1e3:10.2f} {ratio:6.3f}  {pairs[0][2]}", flush=True)
+        for threads in ["-"] if args.gpu else args.threads.split(","):
+            for state, pairs in take_turns(args, op, shape, threads).items():
+                ratios = sorted(bench / mine for bench, mine, _ in pairs)
+                ratio = statistics.median(ratios)
+                worst = min(worst, ratio)
+                print(f"{op:12} {shape:16} {threads:7} {state:5} {statistics.median(a for a, _, _ in pairs) / 1e3:10.2f} "
+                      f"{statistics.median(b for _, b, _ in pairs) / 1e3:10.2f} {ratio:6.3f} {ratios[0]:6.3f} "
+                      f"{ratios[-1]:6.3f}  {pairs[0][2]}", flush=True)
     print(f"least {worst:.3f}")
 
 

@@ -165,6 +165,18 @@ static struct tcbrt_pool *take_pool(struct computer *computer)
 	return computer->pool;
 }
 
+/* Says what is wrong with the first product that cannot be computed. */
+static int refuse_bad_product(const struct computer *computer)
+{
+	struct tcbrt_error err = { .message = "" };
+
+	for (size_t i = 0; i < computer->count; i++)
+		if (tcbrt_execute_check(computer->products[i].plan->plan, computer->products[i].operand,
+					computer->workspace, &err) != TCBRT_OK)
+			break;
+	return refuse("a product was not computed", err.message);
+}
+
 int computer_run(struct computer *computer)
 {
 	struct region region = { .computer = computer };
@@ -185,6 +197,8 @@ int computer_run(struct computer *computer)
 	counter_add(COUNTER_GRAPHS, 1);
 	counter_add(COUNTER_PRODUCTS, computer->count);
 	counter_add(COUNTER_COMPUTE_NS, counter_now_ns() - began);
+	const int is_fine = !region.failed || refuse_bad_product(computer);
+
 	computer->count = 0;
-	return region.failed ? refuse("a product was not computed", "an operand is not aligned") : 1;
+	return is_fine;
 }

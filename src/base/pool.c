@@ -1,22 +1,29 @@
 /* SPDX-License-Identifier: MIT
  *
- * The thread pool, and gangs.  A run of a pool publishes a job and bumps a generation number that
- * the workers watch; each worker that takes part counts down `running` when it
- * is done.  Both waits spin first (a kernel call takes tens of microseconds,
- * so do the gaps between calls) and then sleep on a condition variable.  A run
- * of a gang is this thread's share and a barrier: no lock and, unless others
- * keep it waiting for long, no system call.
+ * The thread pool, and gangs.  A run of a pool opens a gate with a new generation
+ * number, which the workers watch.  Who comes while it is open joins, claims parts
+ * of the work until none is left, and leaves; the caller claims too, then closes
+ * the gate and waits for those that joined.  So a worker that others keep from its
+ * processor holds nothing up unless it is in the middle of a task.  Waiting spins
+ * first (a kernel call takes tens of microseconds, so do the gaps between calls),
+ * then offers the processor to others, then sleeps on a futex.  No lock is taken,
+ * and no system call is made by who need not wait and finds nobody asleep.  A run
+ * of a gang is this thread's share and a barrier.
  */
 #include "base/pool.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/util.h"
 
@@ -27,12 +34,38 @@
 #endif
 
 enum {
-	SPIN_NS = 200000, /* longer than the gap between the calls of one measurement */
-	SPIN_BATCH = 64,  /* pauses between looks at the clock */
-	/* Pauses of a thread that has done its share before it leaves its processor to others: some 0.1 ms, in which
-	 * threads that have processors of their own come back from any share. */
-	SPIN_SHARES = 4096,
+	/* Pauses before a thread that waits offers its processor to others, 20 to 50 us: threads that have processors
+	 * of their own come back from any share by then. */
+	SPINS = 1024,
+	SPIN_BATCH = 64,        /* pauses between looks at the clock */
+	IDLE_NS = 200000,       /* before a worker sleeps: longer than the gap between the calls of one measurement */
+	STRAGGLER_NS = 1000000, /* before the caller does, whom waking would cost as much as a short share */
+	CHUNKS = 16,            /* that a thread's share is claimed in */
 };
+
+/*
+ * The gate: the generation, and below it who joined and who left.  Written whole only when nobody is inside and nobody
+ * can join.
+ */
+#define GATE_JOINED ((uint64_t)1 << 16)
+#define GATE_CLOSED ((uint64_t)1 << 31)
+#define GATE_ASLEEP ((uint64_t)1 << 15) /* the caller is, and whoever leaves wakes it */
+enum { GATE_COUNT = 0x7fff, SHARE_BITS = 16 };
+
+static uint32_t gate_generation(uint64_t gate)
+{
+	return (uint32_t)(gate >> 32);
+}
+
+static unsigned gate_joined(uint64_t gate)
+{
+	return (unsigned)(gate >> 16) & GATE_COUNT;
+}
+
+static unsigned gate_left(uint64_t gate)
+{
+	return (unsigned)gate & GATE_COUNT;
+}
 
 struct job {
 	tcb_task_fn *fn;
@@ -40,6 +73,8 @@ struct job {
 	size_t tasks;
 	unsigned threads;
 	enum tcb_sched sched;
+	int everyone;    /* one task each, whoever comes late */
+	uint64_t number; /* of the pool's jobs */
 };
 
 struct worker {
@@ -48,21 +83,26 @@ struct worker {
 	unsigned index;
 };
 
+/* What is claimed of a thread's share of a static job: the job's number, and in the SHARE_BITS below it how many
+ * chunks. */
+struct share {
+	_Alignas(64) _Atomic uint64_t claimed;
+};
+
 struct tcb_crew {
 	struct tcb_pool pool;   /* what the user has */
 	struct worker *workers; /* pool.threads - 1 of them, indices 1.. */
+	struct share *shares;   /* pool.threads of them */
 	cpu_set_t caller_affinity;
 	int pinned;
-	unsigned born; /* forks before it was made */
-	struct job job;
-	/* Written by different threads: each on a cache line of its own. */
-	_Alignas(64) atomic_uint generation;
-	_Alignas(64) atomic_size_t next_task;
-	_Alignas(64) atomic_uint running;
-	_Alignas(64) atomic_uint sleepers; /* workers that wait on `wake` */
+	unsigned born;        /* forks before it was made */
+	atomic_uint sleepers; /* workers that wait on `alarm` */
+	atomic_uint alarm, homecoming;
 	atomic_int stop;
-	pthread_mutex_t lock;
-	pthread_cond_t wake;
+	/* Written by different threads: each on a cache line of its own, but what a worker reads with the gate. */
+	_Alignas(64) _Atomic uint64_t gate;
+	struct job job;
+	_Alignas(64) atomic_size_t next_task; /* of a dynamic job */
 };
 
 /* fork() leaves the child the calling thread alone: a crew's workers are not there, whatever its counts say. */
@@ -83,17 +123,113 @@ static int is_of_this_process(const struct tcb_crew *crew)
 	return crew->born == atomic_load_explicit(&forks, memory_order_relaxed);
 }
 
-static void run_share(const struct job *job, atomic_size_t *next_task, unsigned thread)
+/* ---- waiting ---- */
+
+static void sleep_while(atomic_uint *word, unsigned value)
 {
+	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
+}
 
-	if (job->sched == TCB_SCHED_STATIC) {
-		size_t begin = job->tasks * thread / job->threads;
-		size_t end = job->tasks * (thread + 1) / job->threads;
+static void wake_all(atomic_uint *word)
+{
+	atomic_fetch_add(word, 1);
+	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
 
-		for (size_t task = begin; task < end; task++)
-			job->fn(job->ctx, task, thread);
-		return;
+/* Once around a loop that waits, for the SPINS-th time, counted from 0. */
+static void relax(unsigned spins)
+{
+	cpu_relax();
+	if (spins >= SPINS)
+		sched_yield();
+}
+
+/* Waits until the gate is another than GATE, for about NS; returns the gate. */
+static uint64_t watch_gate(struct tcb_crew *crew, uint64_t gate, uint64_t ns)
+{
+	uint64_t deadline = 0, now = gate;
+
+	for (unsigned spins = 0; now == gate; spins++) {
+		if ((now = atomic_load_explicit(&crew->gate, memory_order_acquire)) != gate)
+			break;
+		if (spins % SPIN_BATCH == SPIN_BATCH - 1 || spins >= SPINS) {
+			if (!deadline)
+				deadline = tcb_clock_ns() + ns;
+			else if (tcb_clock_ns() > deadline)
+				break;
+		}
+		relax(spins);
 	}
+	return now;
+}
+
+/* The gate of a job after the one of generation SEEN. */
+static uint64_t wait_for_job(struct tcb_crew *crew, uint32_t seen)
+{
+	uint64_t gate = atomic_load_explicit(&crew->gate, memory_order_acquire);
+
+	while (gate_generation(gate) == seen) {
+		const uint64_t before = gate; /* it changes, too, as others leave the job */
+
+		if ((gate = watch_gate(crew, before, IDLE_NS)) != before)
+			continue;
+		const unsigned alarm = atomic_load(&crew->alarm);
+
+		/* Counted as a sleeper before the last look: either it sees the new job or it is seen. */
+		atomic_fetch_add(&crew->sleepers, 1);
+		if (gate_generation(atomic_load(&crew->gate)) == seen)
+			sleep_while(&crew->alarm, alarm);
+		atomic_fetch_sub(&crew->sleepers, 1);
+		gate = atomic_load_explicit(&crew->gate, memory_order_acquire);
+	}
+	return gate;
+}
+
+/* ---- sharing ---- */
+
+static size_t share_begin(const struct job *job, unsigned thread)
+{
+	return job->tasks * thread / job->threads;
+}
+
+/* The next chunk of the share of thread OF, to be run by THREAD; 0: all are claimed. */
+static int run_chunk(struct tcb_crew *crew, const struct job *job, unsigned of, unsigned thread)
+{
+	const size_t begin = share_begin(job, of), tasks = share_begin(job, of + 1) - begin;
+	const size_t chunks = tasks < CHUNKS ? tasks : CHUNKS;
+	const uint64_t none = job->number << SHARE_BITS;
+	_Atomic uint64_t *claimed = &crew->shares[of].claimed;
+	uint64_t seen = atomic_load_explicit(claimed, memory_order_relaxed);
+
+	/* Nobody claims of another job while this one runs. */
+	while (seen < none &&
+	       !atomic_compare_exchange_weak_explicit(claimed, &seen, none, memory_order_relaxed, memory_order_relaxed))
+		;
+	if (seen >= none + chunks)
+		return 0;
+	const size_t chunk = atomic_fetch_add_explicit(claimed, 1, memory_order_relaxed) - none;
+	if (chunk >= chunks)
+		return 0;
+	for (size_t task = tasks * chunk / chunks; task < tasks * (chunk + 1) / chunks; task++)
+		job->fn(job->ctx, begin + task, thread);
+	return 1;
+}
+
+static void run_static(struct tcb_crew *crew, const struct job *job, unsigned thread)
+{
+	while (run_chunk(crew, job, thread, thread))
+		;
+	/* Where all have come and each has one task, all have begun. */
+	if (job->tasks <= job->threads &&
+	    gate_joined(atomic_load_explicit(&crew->gate, memory_order_acquire)) + 1 == crew->pool.threads)
+		return;
+	for (unsigned i = 1; i < job->threads; i++)
+		while (run_chunk(crew, job, (thread + i) % job->threads, thread))
+			;
+}
+
+static void run_dynamic(const struct job *job, atomic_size_t *next_task, unsigned thread)
+{
 	for (;;) {
 		size_t task = atomic_fetch_add_explicit(next_task, 1, memory_order_relaxed);
 
@@ -103,64 +239,99 @@ static void run_share(const struct job *job, atomic_size_t *next_task, unsigned 
 	}
 }
 
-/* Spins until *WORD differs from OLD or the spin time is over. */
-static int spin_while_equal(atomic_uint *word, unsigned old)
+/* What THREAD, which is inside, does of the job. */
+static void take_part(struct tcb_crew *crew, unsigned thread)
 {
-	uint64_t deadline = 0;
+	const struct job *job = &crew->job;
 
-	for (;;) {
-		for (int i = 0; i < SPIN_BATCH; i++) {
-			if (atomic_load_explicit(word, memory_order_acquire) != old)
-				return 1;
-			cpu_relax();
-		}
-		if (!deadline)
-			deadline = tcb_clock_ns() + SPIN_NS;
-		else if (tcb_clock_ns() > deadline)
-			return 0;
-	}
+	if (thread >= job->threads)
+		return;
+	if (job->everyone)
+		job->fn(job->ctx, thread, thread);
+	else if (job->sched == TCB_SCHED_STATIC)
+		run_static(crew, job, thread);
+	else
+		run_dynamic(job, &crew->next_task, thread);
 }
 
-static unsigned wait_for_job(struct tcb_crew *crew, unsigned seen)
+/* ---- the crew ---- */
+
+static int join(struct tcb_crew *crew, uint64_t *gate)
 {
-	if (!spin_while_equal(&crew->generation, seen)) {
-		pthread_mutex_lock(&crew->lock);
-		atomic_fetch_add(&crew->sleepers, 1);
-		while (atomic_load(&crew->generation) == seen)
-			pthread_cond_wait(&crew->wake, &crew->lock);
-		atomic_fetch_sub(&crew->sleepers, 1);
-		pthread_mutex_unlock(&crew->lock);
-	}
-	return atomic_load_explicit(&crew->generation, memory_order_acquire);
+	while (!(*gate & GATE_CLOSED))
+		if (atomic_compare_exchange_weak_explicit(&crew->gate, gate, *gate + GATE_JOINED, memory_order_acquire,
+							  memory_order_acquire))
+			return 1;
+	return 0;
 }
 
 static void *worker_main(void *arg)
 {
 	struct worker *worker = arg;
 	struct tcb_crew *crew = worker->crew;
-	unsigned seen = 0;
+	uint32_t seen = 0;
 
 	for (;;) {
-		seen = wait_for_job(crew, seen);
+		uint64_t gate = wait_for_job(crew, seen);
+
 		if (atomic_load_explicit(&crew->stop, memory_order_relaxed))
 			return NULL;
-		if (worker->index < crew->job.threads)
-			run_share(&crew->job, &crew->next_task, worker->index);
-		/* Every worker reports, also one that has no share: the job may not change under it. */
-		atomic_fetch_sub_explicit(&crew->running, 1, memory_order_release);
+		const int joined = join(crew, &gate);
+
+		seen = gate_generation(gate);
+		if (!joined)
+			continue;
+		take_part(crew, worker->index);
+		if (atomic_fetch_add_explicit(&crew->gate, 1, memory_order_release) & GATE_ASLEEP)
+			wake_all(&crew->homecoming);
 	}
 }
 
-static void publish(struct tcb_crew *crew)
+/* A new generation, with the bits of STATE. */
+static void publish(struct tcb_crew *crew, uint64_t state)
 {
-	atomic_fetch_add(&crew->generation, 1);
-	/* A worker counts itself as a sleeper before it looks at the generation for the last time, so either it
-	 * sees the new number or it is seen here. */
-	if (atomic_load(&crew->sleepers)) {
-		pthread_mutex_lock(&crew->lock);
-		pthread_cond_broadcast(&crew->wake);
-		pthread_mutex_unlock(&crew->lock);
+	const uint64_t gate = atomic_load_explicit(&crew->gate, memory_order_relaxed);
+
+	atomic_exchange(&crew->gate, (uint64_t)(gate_generation(gate) + 1) << 32 | state);
+	if (atomic_load(&crew->sleepers))
+		wake_all(&crew->alarm);
+}
+
+/* Who joined has left; of a job for everyone, all have come, too. */
+static int is_done(const struct tcb_crew *crew, uint64_t gate)
+{
+	return gate_left(gate) == (crew->job.everyone ? crew->pool.threads - 1 : gate_joined(gate));
+}
+
+static void wait_for_workers(struct tcb_crew *crew)
+{
+	uint64_t gate = atomic_load_explicit(&crew->gate, memory_order_acquire);
+
+	if (!crew->job.everyone && gate_joined(gate) != crew->pool.threads - 1)
+		gate = atomic_fetch_or_explicit(&crew->gate, GATE_CLOSED, memory_order_acquire) | GATE_CLOSED;
+	while (!is_done(crew, gate)) {
+		const unsigned homecoming = atomic_load(&crew->homecoming);
+		const uint64_t before = gate;
+
+		if ((gate = watch_gate(crew, before, STRAGGLER_NS)) != before)
+			continue;
+		/* Who leaves from now on sees it. */
+		if (!is_done(crew, atomic_fetch_or(&crew->gate, GATE_ASLEEP)))
+			sleep_while(&crew->homecoming, homecoming);
+		gate = atomic_fetch_and_explicit(&crew->gate, ~GATE_ASLEEP, memory_order_acquire) & ~GATE_ASLEEP;
 	}
+}
+
+static void run_crew(struct tcb_crew *crew, const struct job *job)
+{
+	const uint64_t number = crew->job.number + 1;
+
+	crew->job = *job;
+	crew->job.number = number;
+	atomic_store_explicit(&crew->next_task, 0, memory_order_relaxed);
+	publish(crew, 0);
+	take_part(crew, 0);
+	wait_for_workers(crew);
 }
 
 static int pin(pthread_t thread, int cpu)
@@ -178,50 +349,72 @@ static int pin(pthread_t thread, int cpu)
 	return error;
 }
 
+int tcb_pool_pin(struct tcb_pool *pool, unsigned thread, int cpu)
+{
+	assert(thread >= 1 && thread < pool->threads);
+	return is_of_this_process(pool->crew) ? pin(pool->crew->workers[thread].thread, cpu) : 0;
+}
+
+static struct tcb_crew *crew_create(unsigned threads)
+{
+	struct tcb_crew *crew = aligned_alloc(64, sizeof *crew);
+
+	if (!crew)
+		return NULL;
+	memset(crew, 0, sizeof *crew);
+	crew->born = atomic_load_explicit(&forks, memory_order_relaxed);
+	crew->pool = (struct tcb_pool){ .threads = 1, .crew = crew };
+	atomic_init(&crew->gate, GATE_CLOSED);
+	crew->workers = calloc(threads, sizeof *crew->workers);
+	crew->shares = aligned_alloc(64, threads * sizeof *crew->shares);
+	if (!crew->workers || !crew->shares) {
+		tcb_pool_destroy(&crew->pool);
+		return NULL;
+	}
+	memset(crew->shares, 0, threads * sizeof *crew->shares);
+	return crew;
+}
+
+/* Of all threads and the caller. */
+static int pin_all(struct tcb_crew *crew, const int *cpus)
+{
+	int error;
+
+	crew->pinned =
+		pthread_getaffinity_np(pthread_self(), sizeof crew->caller_affinity, &crew->caller_affinity) == 0;
+	error = pin(pthread_self(), cpus[0]);
+	for (unsigned i = 1; i < crew->pool.threads && !error; i++)
+		error = pin(crew->workers[i].thread, cpus[i]);
+	return error;
+}
+
 enum tcb_status tcb_pool_create(unsigned threads, const int *cpus, struct tcb_pool **out, struct tcb_error *err)
 {
 	static pthread_once_t watching = PTHREAD_ONCE_INIT;
-	struct tcb_crew *crew = aligned_alloc(64, sizeof *crew);
+	struct tcb_crew *crew;
 	unsigned started = 1;
 	int error = 0;
 
-	assert(threads >= 1);
-	if (!crew)
-		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a pool of %u threads", threads);
-	memset(crew, 0, sizeof *crew);
+	assert(threads >= 1 && threads <= GATE_COUNT);
 	pthread_once(&watching, watch_forks);
-	crew->born = atomic_load_explicit(&forks, memory_order_relaxed);
-	crew->pool = (struct tcb_pool){ .threads = 1, .crew = crew };
-	crew->workers = calloc(threads, sizeof *crew->workers);
-	pthread_mutex_init(&crew->lock, NULL);
-	pthread_cond_init(&crew->wake, NULL);
-	if (!crew->workers) {
-		tcb_pool_destroy(&crew->pool);
+	if (!(crew = crew_create(threads)))
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a pool of %u threads", threads);
-	}
+	crew->pool.threads = threads; /* workers read it */
 	for (; started < threads && !error; started += !error) {
 		struct worker *worker = &crew->workers[started];
 
 		*worker = (struct worker){ .crew = crew, .index = started };
 		error = pthread_create(&worker->thread, NULL, worker_main, worker);
 	}
-	crew->pool.threads = started;
 	if (error) {
+		crew->pool.threads = started;
 		tcb_pool_destroy(&crew->pool);
 		return tcb_fail(err, TCB_E_FAILED, "cannot start thread %u of %u (%s): use fewer --threads", started,
 				threads, strerror(error));
 	}
-	if (cpus) {
-		crew->pinned = pthread_getaffinity_np(pthread_self(), sizeof crew->caller_affinity,
-						      &crew->caller_affinity) == 0;
-		error = pin(pthread_self(), cpus[0]);
-		for (unsigned i = 1; i < threads && !error; i++)
-			error = pin(crew->workers[i].thread, cpus[i]);
-		if (error) {
-			tcb_pool_destroy(&crew->pool);
-			return tcb_fail(err, TCB_E_FAILED, "cannot pin threads to their processors: %s",
-					strerror(error));
-		}
+	if (cpus && (error = pin_all(crew, cpus))) {
+		tcb_pool_destroy(&crew->pool);
+		return tcb_fail(err, TCB_E_FAILED, "cannot pin threads to their processors: %s", strerror(error));
 	}
 	*out = &crew->pool;
 	return TCB_OK;
@@ -232,22 +425,15 @@ void tcb_pool_destroy(struct tcb_pool *pool)
 	if (!pool)
 		return;
 	struct tcb_crew *crew = pool->crew;
-	if (!is_of_this_process(crew)) {
-		/* Its lock may be held by a thread that is not there. */
-		free(crew->workers);
-		free(crew);
-		return;
-	}
-	if (crew->workers) {
+	if (is_of_this_process(crew)) {
 		atomic_store(&crew->stop, 1);
-		publish(crew);
+		publish(crew, GATE_CLOSED);
 		for (unsigned i = 1; i < pool->threads; i++)
 			pthread_join(crew->workers[i].thread, NULL);
+		if (crew->pinned)
+			pthread_setaffinity_np(pthread_self(), sizeof crew->caller_affinity, &crew->caller_affinity);
 	}
-	if (crew->pinned)
-		pthread_setaffinity_np(pthread_self(), sizeof crew->caller_affinity, &crew->caller_affinity);
-	pthread_cond_destroy(&crew->wake);
-	pthread_mutex_destroy(&crew->lock);
+	free(crew->shares);
 	free(crew->workers);
 	free(crew);
 }
@@ -255,24 +441,6 @@ void tcb_pool_destroy(struct tcb_pool *pool)
 unsigned tcb_pool_threads(const struct tcb_pool *pool)
 {
 	return pool->threads;
-}
-
-static void relax(unsigned spins)
-{
-	cpu_relax();
-	if (spins >= SPIN_SHARES)
-		sched_yield();
-}
-
-static void run_crew(struct tcb_crew *crew, const struct job *job)
-{
-	crew->job = *job;
-	atomic_store_explicit(&crew->next_task, 0, memory_order_relaxed);
-	atomic_store_explicit(&crew->running, crew->pool.threads - 1, memory_order_relaxed);
-	publish(crew);
-	run_share(job, &crew->next_task, 0);
-	for (unsigned spins = 0; atomic_load_explicit(&crew->running, memory_order_acquire); spins++)
-		relax(spins);
 }
 
 /* ---- gangs ---- */
@@ -302,23 +470,50 @@ static void run_gang(const struct tcb_pool *seat, struct job *job)
 {
 	if (job->tasks == 1)
 		job->sched = TCB_SCHED_STATIC, job->threads = 1;
-	if (seat->thread < job->threads)
-		run_share(job, &seat->gang->next_task, seat->thread);
+	if (seat->thread < job->threads && job->sched == TCB_SCHED_STATIC) {
+		const size_t end = share_begin(job, seat->thread + 1);
+
+		for (size_t task = share_begin(job, seat->thread); task < end; task++)
+			job->fn(job->ctx, task, seat->thread);
+	} else if (seat->thread < job->threads) {
+		run_dynamic(job, &seat->gang->next_task, seat->thread);
+	}
 	meet(seat->gang, seat->threads);
+}
+
+/* ---- either ---- */
+
+static void run(struct tcb_pool *pool, struct job *job)
+{
+	if (pool->threads > 1 && pool->gang) {
+		run_gang(pool, job);
+	} else if (job->threads > 1 && job->tasks > 1 && is_of_this_process(pool->crew)) {
+		run_crew(pool->crew, job);
+	} else {
+		for (size_t task = 0; task < job->tasks; task++)
+			job->fn(job->ctx, task, 0);
+	}
 }
 
 void tcb_pool_run(struct tcb_pool *pool, unsigned threads, enum tcb_sched sched, size_t tasks, tcb_task_fn *fn,
 		  void *ctx)
 {
-	struct job job = { fn, ctx, tasks, threads < pool->threads ? threads : pool->threads, sched };
+	struct job job = { .fn = fn,
+			   .ctx = ctx,
+			   .tasks = tasks,
+			   .threads = threads < pool->threads ? threads : pool->threads,
+			   .sched = sched };
 
 	assert(threads >= 1);
-	if (pool->threads > 1 && pool->gang) {
-		run_gang(pool, &job);
-	} else if (job.threads > 1 && tasks > 1 && is_of_this_process(pool->crew)) {
-		run_crew(pool->crew, &job);
-	} else {
-		for (size_t task = 0; task < tasks; task++)
-			fn(ctx, task, 0);
-	}
+	run(pool, &job);
+}
+
+void tcb_pool_each(struct tcb_pool *pool, unsigned threads, tcb_task_fn *fn, void *ctx)
+{
+	struct job job = {
+		.fn = fn, .ctx = ctx, .tasks = threads, .threads = threads, .sched = TCB_SCHED_STATIC, .everyone = 1
+	};
+
+	assert(threads >= 1 && threads <= pool->threads);
+	run(pool, &job);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Threads that run the tiles of one kernel call: a small pool's own, which are
- * pinned, or a gang of the caller's.  Of a pool the caller is thread 0; its
- * workers spin for a short while between calls, then sleep, so that
- * back-to-back kernel calls start within a microsecond.  A gang's threads all
- * make the same calls, each with a seat of its own.
+ * Threads that run the tiles of one kernel call: a small pool's own, or a gang of
+ * the caller's.  Of a pool the caller is thread 0; its workers spin for a short
+ * while between calls, then sleep, so that back-to-back kernel calls start within
+ * a microsecond.  Who comes late finds its share taken by the others.  A gang's
+ * threads all make the same calls, each with a seat of its own.
  */
 #ifndef TCB_BASE_POOL_H
 #define TCB_BASE_POOL_H
@@ -41,6 +41,9 @@ typedef void tcb_task_fn(void *ctx, size_t task, unsigned thread);
  */
 enum tcb_status tcb_pool_create(unsigned threads, const int *cpus, struct tcb_pool **out, struct tcb_error *err);
 void tcb_pool_destroy(struct tcb_pool *pool); /* NULL is fine; the caller's affinity is restored */
+/* Pins worker THREAD, 1 to threads - 1, to a processor by its OS number, instead of what it was pinned to; returns an
+ * errno value. */
+int tcb_pool_pin(struct tcb_pool *pool, unsigned thread, int cpu);
 unsigned tcb_pool_threads(const struct tcb_pool *pool);
 
 /* Thread THREAD of the THREADS (>= 1) of TEAM, which is lent; nothing to destroy. */
@@ -49,11 +52,15 @@ struct tcb_pool tcb_pool_seat(struct tcb_gang *gang, unsigned thread, unsigned t
 /*
  * Runs FN for every task 0..TASKS-1 on THREADS threads and returns when all are
  * done (their writes are visible to the caller), or on all where there are fewer.
- * STATIC: thread t gets the contiguous range [t*TASKS/T, (t+1)*TASKS/T).
+ * STATIC: the contiguous range [t*TASKS/T, (t+1)*TASKS/T) is thread t's, in chunks;
+ * a thread of a pool that has done its own takes chunks that others have not begun.
  * DYNAMIC: tasks are taken in order, one at a time.
  * A single task is thread 0's, which is how a call does something once.
  */
 void tcb_pool_run(struct tcb_pool *pool, unsigned threads, enum tcb_sched sched, size_t tasks, tcb_task_fn *fn,
 		  void *ctx);
+
+/* Runs FN once on each of THREADS threads, at most the pool's, as task and thread t; waits for those that come late. */
+void tcb_pool_each(struct tcb_pool *pool, unsigned threads, tcb_task_fn *fn, void *ctx);
 
 #endif

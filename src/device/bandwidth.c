@@ -334,7 +334,7 @@ static enum tcb_status fill(struct tcb_bandwidth *b, double seconds, struct tcb_
 	TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_HUGE, b->total_lines * TCB_READ_LINE, &b->buffer, err));
 	b->data = b->buffer.data;
 	b->late_ns = seconds > 0 ? tcb_clock_ns() + (uint64_t)(seconds * 1e9) : 0;
-	tcb_pool_run(b->pool, b->threads, TCB_SCHED_STATIC, b->threads, fill_task, b);
+	tcb_pool_each(b->pool, b->threads, fill_task, b);
 	return TCB_OK;
 }
 

@@ -65,7 +65,7 @@ static void compute_task(void *ctx, size_t task, unsigned thread)
 static double pass(struct tcb_compute *compute)
 {
 	const uint64_t start = tcb_clock_ns();
-	tcb_pool_run(compute->pool, compute->threads, TCB_SCHED_STATIC, compute->threads, compute_task, compute);
+	tcb_pool_each(compute->pool, compute->threads, compute_task, compute);
 	return (double)(tcb_clock_ns() - start);
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "rt/rt_plan.h"
+#include "rt/rt_pool.h"
 
 int tcbrt_workspace_init(const struct tcbrt_plan *plan, void *workspace)
 {
@@ -17,35 +18,46 @@ int tcbrt_workspace_init(const struct tcbrt_plan *plan, void *workspace)
 	return TCBRT_OK;
 }
 
-int tcbrt_pool_create(unsigned threads, struct tcbrt_pool **out, struct tcbrt_error *err)
+/* What is wrong with operand I, or nothing. */
+static enum tcb_status check_operand(const struct tcbrt_plan *plan, void *const operand[], size_t i,
+				     struct tcb_error *err)
+{
+	const struct tcbrt_operand *wanted = &plan->info.operand[i];
+
+	if (!operand[i])
+		return tcb_fail(err, TCB_E_USAGE, "operand %zu, %s, is NULL", i, wanted->name);
+	if ((uintptr_t)operand[i] % wanted->alignment)
+		return tcb_fail(err, TCB_E_USAGE, "operand %zu, %s, at %p is not at a multiple of %zu bytes", i,
+				wanted->name, operand[i], wanted->alignment);
+	return TCB_OK;
+}
+
+static enum tcb_status check(const struct tcbrt_plan *plan, void *const operand[], const void *workspace,
+			     struct tcb_error *err)
+{
+	if (!plan)
+		return tcb_fail(err, TCB_E_USAGE, "the plan is NULL");
+	if (plan->info.is_gpu)
+		return tcb_fail(err, TCB_E_USAGE, "the plan is for the GPU %s: use tcbrt_gpu_execute", plan->device);
+	if (!operand)
+		return tcb_fail(err, TCB_E_USAGE, "the list of operands is NULL");
+	if (!workspace)
+		return tcb_fail(err, TCB_E_USAGE, "the workspace is NULL; it wants %zu bytes",
+				plan->info.workspace_bytes);
+	if ((uintptr_t)workspace % TCBRT_ALIGNMENT)
+		return tcb_fail(err, TCB_E_USAGE, "the workspace at %p is not at a multiple of %d bytes", workspace,
+				TCBRT_ALIGNMENT);
+	for (size_t i = 0; i < plan->info.operand_count; i++)
+		TCB_TRY(check_operand(plan, operand, i, err));
+	return TCB_OK;
+}
+
+int tcbrt_execute_check(const struct tcbrt_plan *plan, void *const operand[], const void *workspace,
+			struct tcbrt_error *err)
 {
 	struct tcb_error error = { .message = "" };
-	struct tcb_pool *pool = NULL;
-	enum tcb_status status = TCB_OK;
 
-	if (!out || threads < 1 || threads > RT_THREADS_MAX)
-		status = tcb_fail(&error, TCB_E_USAGE, "a pool wants %s",
-				  out ? "1 to 1024 threads" : "a place: OUT is NULL");
-	else
-		status = tcb_pool_create(threads, NULL, &pool, &error);
-	if (out)
-		*out = (struct tcbrt_pool *)pool;
-	return rt_report(status, &error, err);
-}
-
-void tcbrt_pool_destroy(struct tcbrt_pool *pool)
-{
-	tcb_pool_destroy((struct tcb_pool *)pool);
-}
-
-static int is_ready(const struct tcbrt_plan *plan, void *const operand[], const void *workspace)
-{
-	if (!plan || plan->info.is_gpu || !operand || !workspace || (uintptr_t)workspace % TCBRT_ALIGNMENT)
-		return 0;
-	for (size_t i = 0; i < plan->info.operand_count; i++)
-		if (!operand[i] || (uintptr_t)operand[i] % plan->info.operand[i].alignment)
-			return 0;
-	return 1;
+	return rt_report(check(plan, operand, workspace, &error), &error, err);
 }
 
 static void run(const struct tcbrt_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool)
@@ -57,9 +69,9 @@ int tcbrt_execute(const struct tcbrt_plan *plan, void *const operand[], void *wo
 {
 	struct tcb_pool alone = tcb_pool_seat(NULL, 0, 1);
 
-	if (!is_ready(plan, operand, workspace))
+	if (check(plan, operand, workspace, NULL) != TCB_OK)
 		return TCBRT_E_USAGE;
-	run(plan, operand, workspace, pool ? (struct tcb_pool *)pool : &alone);
+	run(plan, operand, workspace, pool ? rt_pool_enter(pool) : &alone);
 	return TCBRT_OK;
 }
 
@@ -68,7 +80,7 @@ int tcbrt_execute_thread(const struct tcbrt_plan *plan, void *const operand[], v
 {
 	struct tcb_pool seat;
 
-	if (!is_ready(plan, operand, workspace) || thread >= threads)
+	if (check(plan, operand, workspace, NULL) != TCB_OK || thread >= threads)
 		return TCBRT_E_USAGE;
 	seat = tcb_pool_seat((struct tcb_gang *)workspace, thread, threads);
 	run(plan, operand, workspace, &seat);

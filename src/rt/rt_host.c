@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * This host: its CPU devices, keyed as the tuner keys them, and the processors
- * that this process may use, counted through the affinity mask, the kernel's
- * list of sibling hardware threads and the control group's quota, as
- * src/device counts the threads of a sweep.
+ * This host: its CPU devices, keyed as the tuner keys them, and how many
+ * processors this process may use: those of rt_processors.c, or what the control
+ * group's quota grants, as src/device counts the threads of a sweep.
  */
-#include <sched.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cgroup.h"
@@ -44,52 +41,19 @@ uint32_t rt_host_devices(struct rt_device *out, uint32_t capacity, struct tcb_er
 	return count;
 }
 
-/* Is CPU the first allowed one of its core?  SIBLINGS: "0,64" or "0-1"; an unreadable list counts CPU as a core. */
-static int is_first_of_core(int cpu, const cpu_set_t *allowed)
-{
-	char path[96], line[256] = "";
-	char *cursor = line;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
-	file = fopen(path, "r");
-	if (!file)
-		return 1;
-	if (!fgets(line, sizeof(line), file))
-		line[0] = '\0';
-	fclose(file);
-	while (*cursor >= '0' && *cursor <= '9') {
-		long first = strtol(cursor, &cursor, 10), last = first;
-
-		if (*cursor == '-')
-			last = strtol(cursor + 1, &cursor, 10);
-		for (long sibling = first; sibling <= last && sibling < CPU_SETSIZE; sibling++)
-			if (CPU_ISSET((size_t)sibling, allowed))
-				return sibling == cpu;
-		if (*cursor == ',')
-			cursor++;
-	}
-	return 1;
-}
-
 void rt_host_processors(unsigned *processors_out, unsigned *cores_out)
 {
+	struct rt_processor all[RT_PROCESSORS_MAX];
+	unsigned count, granted, cores = 0;
 	cpu_set_t allowed;
-	unsigned granted;
 
 	*processors_out = *cores_out = 1;
 	if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
 		return;
-	*processors_out = *cores_out = 0;
-	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-		if (!CPU_ISSET((size_t)cpu, &allowed))
-			continue;
-		(*processors_out)++;
-		*cores_out += (unsigned)is_first_of_core(cpu, &allowed);
-	}
-	if (*cores_out == 0)
-		*cores_out = *processors_out;
+	count = rt_processors(RT_SYSFS_CPUS, &allowed, all);
+	for (unsigned i = 0; i < count; i++)
+		cores += all[i].place == 0;
 	granted = tcb_cgroup_cpu_limit("/proc/self/cgroup", "/sys/fs/cgroup");
-	if (granted && granted < *cores_out)
-		*cores_out = granted;
+	*processors_out = count;
+	*cores_out = granted && granted < cores ? granted : cores;
 }

@@ -12,6 +12,7 @@
 #ifndef TCB_RT_RUNTIME_H
 #define TCB_RT_RUNTIME_H
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -114,6 +115,22 @@ uint32_t rt_host_devices(struct rt_device *out, uint32_t capacity, struct tcb_er
 /* Processors that this process may use, and how many threads a sweep takes by default: the physical cores among them,
  * or what its control group grants. */
 void rt_host_processors(unsigned *processors_out, unsigned *cores_out);
+
+/* rt_processors.c: a processor that a thread may use. */
+struct rt_processor {
+	int cpu;        /* its OS number */
+	int core;       /* the lowest number of a hardware thread of its core */
+	unsigned place; /* 0: the first of its core that may be used, 1: the second */
+	long package;   /* 0 where unknown */
+	long capacity;  /* the more, the more powerful; 0: all are alike */
+};
+#define RT_SYSFS_CPUS "/sys/devices/system/cpu"
+enum { RT_PROCESSORS_MAX = CPU_SETSIZE }; /* that sched_getaffinity tells of */
+/* Those in ALLOWED, by number, without package and capacity.  SYSFS: RT_SYSFS_CPUS.  Returns how many. */
+unsigned rt_processors(const char *sysfs, const cpu_set_t *allowed, struct rt_processor out[RT_PROCESSORS_MAX]);
+/* Puts them into the order in which threads should take them: one of each core first, the more powerful cores before
+ * the others, those of a package together. */
+void rt_processors_order(const char *sysfs, struct rt_processor *all, unsigned count);
 
 /* rt_gpu.c: "sm_90" and "sm_90:KEY". */
 enum { RT_GPU_DEVICES_MAX = 16 };

@@ -255,7 +255,7 @@ static void write_copies(struct tcb_rotation *rotation, const struct tcb_plan *p
 	for (size_t i = 0; i < copies->operand_count; i++)
 		if (i != rotation->instance->output)
 			writing.source[i] = tcb_instance_buffer(rotation->instance, plan, i)->data;
-	tcb_pool_run(rotation->pool, threads, TCB_SCHED_STATIC, threads, write_all, &writing);
+	tcb_pool_each(rotation->pool, threads, write_all, &writing);
 	const size_t written = atomic_load(&writing.written);
 	if (written < copies->count) { /* other layouts get as many bytes */
 		copies->count = written;

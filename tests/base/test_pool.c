@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Every task runs exactly once, on the thread the schedule says, and its
- * writes are seen by the caller; also after the workers fell asleep.
+ * Every task runs exactly once and its writes are seen by the caller; also after
+ * the workers fell asleep, and where one is kept from its processor, which a
+ * signal handler that does not return stands for.
  */
 #include "cmocka_all.h"
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -36,13 +39,8 @@ static void check_run(struct tcb_pool *pool, unsigned threads, enum tcb_sched sc
 	for (size_t task = 0; task < tasks; task++) {
 		assert_int_equal(record.runs[task], 1);
 		assert_true(record.thread[task] < threads);
-		if (tasks == 1) {
+		if (tasks == 1)
 			assert_int_equal(record.thread[task], 0);
-		} else if (sched == TCB_SCHED_STATIC) {
-			unsigned thread = record.thread[task];
-
-			assert_true(tasks * thread / threads <= task && task < tasks * (thread + 1) / threads);
-		}
 	}
 }
 
@@ -80,6 +78,133 @@ static void sleeping_workers_wake_up(void **state)
 	usleep(2000);
 	tcb_pool_destroy(pool);
 }
+
+/* ---- workers that come late ---- */
+
+static pthread_t ids[3];
+static atomic_uint held;
+static atomic_int is_free;
+
+static void take_id(void *ctx, size_t task, unsigned thread)
+{
+	(void)ctx;
+	ids[task] = pthread_self();
+	(void)thread;
+}
+
+/* What a thread that gets no processor time looks like from outside. */
+static void hold(int number)
+{
+	(void)number;
+	atomic_fetch_add(&held, 1);
+	while (!atomic_load(&is_free))
+		;
+}
+
+static void hold_worker(unsigned thread)
+{
+	struct sigaction action = { .sa_handler = hold };
+	const unsigned before = atomic_load(&held);
+
+	atomic_store(&is_free, 0);
+	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+	assert_int_equal(pthread_kill(ids[thread], SIGUSR1), 0);
+	while (atomic_load(&held) == before)
+		sched_yield();
+}
+
+/* One task for each thread, and many. */
+static void late_workers_hold_nothing_up(void **state)
+{
+	static const size_t counts[] = { 3, 100 };
+	struct tcb_pool *pool;
+
+	(void)state;
+	alarm(60); /* a pool that waits for them hangs */
+	assert_int_equal(tcb_pool_create(3, NULL, &pool, NULL), TCB_OK);
+	tcb_pool_each(pool, 3, take_id, NULL);
+	for (unsigned late = 1; late < 3; late++) {
+		hold_worker(late);
+		for (size_t c = 0; c < 2; c++)
+			for (enum tcb_sched sched = TCB_SCHED_STATIC; sched <= TCB_SCHED_DYNAMIC; sched++) {
+				struct record record;
+
+				memset(&record, 0, sizeof record);
+				tcb_pool_run(pool, 3, sched, counts[c], note, &record);
+				for (size_t task = 0; task < counts[c]; task++) {
+					assert_int_equal(record.runs[task], 1);
+					assert_int_not_equal(record.thread[task], late);
+				}
+			}
+		atomic_store(&is_free, 1);
+		check_run(pool, 3, TCB_SCHED_STATIC, 9);
+	}
+	tcb_pool_destroy(pool);
+	alarm(0);
+}
+
+struct long_task {
+	atomic_uint begun;
+	unsigned done; /* plain */
+};
+
+/* The worker's is in its middle when the caller has done its own. */
+static void be_long(void *ctx, size_t task, unsigned thread)
+{
+	struct long_task *job = ctx;
+
+	(void)task;
+	if (thread == 0) {
+		while (atomic_load(&job->begun) == 0)
+			sched_yield();
+		return;
+	}
+	atomic_store(&job->begun, 1);
+	usleep(20000); /* so long that the caller goes to sleep */
+	job->done++;
+}
+
+static void callers_sleep_and_are_woken(void **state)
+{
+	struct long_task job = { 0 };
+	struct tcb_pool *pool;
+
+	(void)state;
+	alarm(60);
+	assert_int_equal(tcb_pool_create(2, NULL, &pool, NULL), TCB_OK);
+	for (unsigned round = 0; round < 5; round++) {
+		atomic_store(&job.begun, 0);
+		tcb_pool_each(pool, 2, be_long, &job);
+		assert_int_equal(job.done, round + 1);
+	}
+	tcb_pool_destroy(pool);
+	alarm(0);
+}
+
+static void each_thread_has_its_task(void **state)
+{
+	(void)state;
+	for (unsigned threads = 1; threads <= 4; threads++) {
+		struct tcb_pool *pool;
+
+		assert_int_equal(tcb_pool_create(threads, NULL, &pool, NULL), TCB_OK);
+		for (int round = 0; round < 50; round++)
+			for (unsigned use = 1; use <= threads; use++) {
+				struct record record;
+
+				memset(&record, 0, sizeof record);
+				tcb_pool_each(pool, use, note, &record);
+				for (unsigned t = 0; t < use; t++) {
+					assert_int_equal(record.runs[t], 1);
+					assert_int_equal(record.thread[t], t);
+				}
+			}
+		usleep(2000);
+		tcb_pool_destroy(pool);
+	}
+}
+
+/* ---- pinning ---- */
 
 static void pinning_is_undone(void **state)
 {
@@ -178,9 +303,10 @@ static void gangs_share_every_run(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_task_runs_once),  cmocka_unit_test(sleeping_workers_wake_up),
-		cmocka_unit_test(pinning_is_undone),     cmocka_unit_test(absent_processors_are_an_error),
-		cmocka_unit_test(gangs_share_every_run),
+		cmocka_unit_test(every_task_runs_once),           cmocka_unit_test(sleeping_workers_wake_up),
+		cmocka_unit_test(late_workers_hold_nothing_up),   cmocka_unit_test(callers_sleep_and_are_woken),
+		cmocka_unit_test(each_thread_has_its_task),       cmocka_unit_test(pinning_is_undone),
+		cmocka_unit_test(absent_processors_are_an_error), cmocka_unit_test(gangs_share_every_run),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

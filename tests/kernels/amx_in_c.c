@@ -16,7 +16,7 @@ enum { TILES = 8, TILE_ROWS = 16, TILE_LINE = 64 };
 static struct {
 	unsigned rows[TILES], row_bytes[TILES];
 	uint8_t data[TILES][TILE_ROWS][TILE_LINE];
-	int is_configured;
+	uint8_t config[64]; /* all zeros: there is none */
 } amx;
 
 static void amx_take_config(const void *config)
@@ -29,12 +29,13 @@ static void amx_take_config(const void *config)
 		assert_in_range(amx.rows[t], 1, TILE_ROWS);
 		assert_in_range(amx.row_bytes[t], 4, TILE_LINE);
 	}
-	amx.is_configured = 1;
+	memcpy(amx.config, bytes, sizeof(amx.config));
+	memset(amx.data, 0, sizeof(amx.data));
 }
 
 static void amx_load(int t, const void *p, size_t stride)
 {
-	assert_true(amx.is_configured);
+	assert_int_equal(amx.config[0], 1);
 	for (unsigned r = 0; r < amx.rows[t]; r++)
 		memcpy(amx.data[t][r], (const uint8_t *)p + r * stride, amx.row_bytes[t]);
 }
@@ -66,7 +67,8 @@ static void amx_dot(int c, int a, int b)
 #define AMX_LOAD(t, p, stride) amx_load(t, p, stride)
 #define AMX_STORE(t, p, stride) amx_store(t, p, stride)
 #define AMX_DOT(c, a, b) amx_dot(c, a, b)
-#define AMX_RELEASE() (amx.is_configured = 0)
+#define AMX_SAVE(to) memcpy(to, amx.config, sizeof(amx.config))
+#define AMX_RELEASE() memset(amx.config, 0, sizeof(amx.config))
 #include "kernels/quant_matmul/quant_matmul_amx.h"
 
 #define AMX_TILE(format, m, n)                                            \
@@ -80,12 +82,25 @@ TCB_FORMAT_LIST(AMX_TILES)
 
 #define AMX_ROW(format, ...) { amx_##format##_16x16, amx_##format##_16x32, amx_##format##_32x16, amx_##format##_32x32 },
 
-/* Whatever a tile function configures it must release. */
+/* Every second call is by a thread with a tile configuration of its own, which it must have afterwards; where there was
+ * none there must be none. */
 static void run_tile(enum tcb_format_id format, size_t micro_m, size_t micro_n, const struct qmm_call *call)
 {
 	static qmm_tile_fn *const tiles[TCB_FORMAT_COUNT][4] = { TCB_FORMAT_LIST(AMX_ROW) };
+	static unsigned calls;
+	uint8_t before[sizeof(amx.config)] = { 0 };
+
+	if (calls++ % 2) {
+		before[0] = 1;
+		for (int t = 0; t < TILES; t++) {
+			before[16 + 2 * t] = 32;
+			before[48 + t] = (uint8_t)(8 + t);
+		}
+		amx_take_config(before);
+	}
 	tiles[format][(micro_m > 16) * 2 + (micro_n > 16)](call);
-	assert_false(amx.is_configured);
+	assert_memory_equal(amx.config, before, sizeof(before));
+	AMX_RELEASE();
 }
 
 #ifdef __AVX512VNNI__

@@ -10,6 +10,7 @@
 #define AMX_LOAD(t, p, stride) _tile_loadd(t, p, stride)
 #define AMX_STORE(t, p, stride) _tile_stored(t, p, stride)
 #define AMX_DOT(c, a, b) _tile_dpbsud(c, a, b)
+#define AMX_SAVE(config) _tile_storeconfig(config)
 #define AMX_RELEASE() _tile_release()
 
 #include "kernels/quant_matmul/quant_matmul_amx.h"

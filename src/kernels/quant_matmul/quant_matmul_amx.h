@@ -13,10 +13,15 @@
  *     AMX_LOAD(t, p, stride)  rows of T from P, STRIDE bytes apart
  *     AMX_STORE(t, p, stride)
  *     AMX_DOT(c, a, b)        C += signed bytes of A times unsigned bytes of B
- *     AMX_RELEASE()
+ *     AMX_SAVE(config)        the thread's tile configuration; all zeros where it has none
+ *     AMX_RELEASE()           now it has none
  * quant_matmul_amx.c takes the processor's; a test takes plain C's, so that all
  * but the instructions themselves is tested on processors without them.  Empty
  * for a file that defines none.
+ *
+ * The thread is the program's, which may have AMX code of its own that configures
+ * its tiles once and for all: it gets its configuration back.  Tiles themselves
+ * hold nothing across calls (System V ABI) and are left zero.
  */
 #ifndef TCB_KERNELS_QUANT_MATMUL_AMX_H
 #define TCB_KERNELS_QUANT_MATMUL_AMX_H
@@ -198,10 +203,11 @@ AMX_INLINE void amx_tile(const struct qmm_call *call, enum tcb_format_id format,
 {
 	const uint8_t *panels = call->weights;
 	const struct qmm_x8 *x = call->x;
-	struct amx_config config;
+	struct amx_config config, before;
 	struct amx_sums sums;
 	assert(call->superblocks >= 1 && call->tokens <= (size_t)micro_m && call->rows <= (size_t)micro_n);
 	amx_configure(&config, QMM_STEPS * qmm_run_values(format) / QMM_VALUES);
+	AMX_SAVE(&before);
 	AMX_CONFIGURE(&config);
 	for (size_t m = 0; m < (size_t)micro_m; m++) {
 		memset(sums.total[m], 0, sizeof(sums.total[m]));
@@ -212,7 +218,10 @@ AMX_INLINE void amx_tile(const struct qmm_call *call, enum tcb_format_id format,
 		amx_superblock(format, panels, call->group_bytes, x, micro_m, micro_n, &sums);
 	for (size_t m = 0; m < call->tokens; m++)
 		memcpy(call->y + m * call->y_stride, sums.total[m], call->rows * sizeof(float));
-	AMX_RELEASE();
+	if (before.palette)
+		AMX_CONFIGURE(&before);
+	else
+		AMX_RELEASE();
 }
 
 #endif

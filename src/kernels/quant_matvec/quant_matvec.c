@@ -376,13 +376,29 @@ static void prepare(void *ctx, size_t token, unsigned thread)
 		preparers[isa].f32(format, as_they_are, x, k, out);
 }
 
+/*
+ * Rows of a static task: a part of a macro tile, so that others can take what a thread has not begun, of so many bytes
+ * of weights that beginning it costs nothing.  Midi tiles come in the same order as in a whole one; where they go
+ * through it block by block along k, it stays whole.
+ */
+static size_t part_rows(const struct tcb_plan *plan, size_t row_bytes)
+{
+	enum { PARTS_MAX = 16, PART_BYTES = 128 << 10 };
+	const struct tcb_tile *macro = &plan->geometry.tile[TCB_MACRO], *midi = &plan->geometry.tile[TCB_MIDI];
+
+	if (plan->threads > 1 && midi->k >= plan->problem.shape.k)
+		for (size_t parts = PARTS_MAX; parts > 1; parts--)
+			if (macro->n % (parts * midi->n) == 0 && macro->n / parts * row_bytes >= PART_BYTES)
+				return macro->n / parts;
+	return macro->n;
+}
+
 static void run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool)
 {
 	const struct tcb_shape *s = &plan->problem.shape;
 	const struct tcb_geometry *g = &plan->geometry;
 	const enum tcb_sched sched =
 		g->knob[TCB_KNOB_SCHED] == TCB_SCHED_DYNAMIC ? TCB_SCHED_DYNAMIC : TCB_SCHED_STATIC;
-	const size_t share = sched == TCB_SCHED_DYNAMIC ? g->tile[TCB_MIDI].n : g->tile[TCB_MACRO].n;
 	const struct qmv_kind *kind = qmv_kind(&plan->problem);
 	const struct space space = space_of(plan);
 	struct job job = {
@@ -408,7 +424,8 @@ static void run(const struct tcb_plan *plan, void *const operand[], void *worksp
 				   NULL));
 	must(tcb_view_init(&job.x, 2, (size_t[]){ s->m, tcb_div_up(s->k, QMV_SUPER) }, NULL));
 	must(tcb_view_init(&job.out, 2, (size_t[]){ s->m, s->n }, NULL));
-	must(tcb_partition_init(&job.shares, &job.out, (size_t[]){ 1, share }, NULL));
+	const size_t rows = sched == TCB_SCHED_DYNAMIC ? g->tile[TCB_MIDI].n : part_rows(plan, bytes / job.group_rows);
+	must(tcb_partition_init(&job.shares, &job.out, (size_t[]){ 1, rows }, NULL));
 	tcb_pool_run(pool, plan->threads, TCB_SCHED_STATIC, s->m, prepare, &job);
 	tcb_pool_run(pool, plan->threads, sched, job.shares.total, run_share, &job);
 }
