@@ -22,43 +22,83 @@ struct evidence {
 	struct tcb_winner_field lent; /* of what follows */
 	double *samples;
 	struct tcb_geometry *geometries;
-	double *scores;
-	struct tcb_interval *others;
+	struct tcb_interval *keys[TCB_KEY_COUNT];
+	struct tcb_winner_other *others;
 };
 
 static void evidence_fini(struct evidence *evidence)
 {
 	free(evidence->samples);
 	free(evidence->geometries);
-	free(evidence->scores);
+	for (int kind = 0; kind < TCB_KEY_COUNT; kind++)
+		free(evidence->keys[kind]);
 	free(evidence->others);
 }
 
-/* The active rows with their rounds from FIRST on, and room for COUNT others. */
-static enum tcb_status evidence_init(struct evidence *evidence, const struct race *race, size_t first, size_t count,
+static int was_on_rungs(const struct race *race, size_t row)
+{
+	const double *ns = tcb_rounds_row(&race->rounds, row, race->first_rung);
+	for (size_t r = race->first_rung; r < race->end_of_rungs; r++)
+		if (isnan(ns[r - race->first_rung]))
+			return 0;
+	return race->first_rung < race->end_of_rungs;
+}
+
+/* ROW's level on the rungs, over the centre of the finalists there; NaN where it was not on all of them. */
+static struct tcb_interval level_on_rungs(const struct race *race, size_t row)
+{
+	if (!was_on_rungs(race, row))
+		return (struct tcb_interval){ NAN, NAN, NAN };
+	return tcb_ratio_interval(tcb_rounds_row(&race->rounds, row, race->first_rung), race->centre,
+				  race->end_of_rungs - race->first_rung);
+}
+
+/* The centre of the finalists from the first rung on. */
+static enum tcb_status fill_rungs_centre(struct race *race, struct tcb_error *err)
+{
+	size_t count = 0, *rows = malloc((race->active_count + 1) * sizeof *rows);
+	enum tcb_status status = rows ? TCB_OK : tcb_fail(err, TCB_E_NOMEM, "out of memory for the finals");
+	for (size_t a = 0; rows && a < race->active_count; a++)
+		if (was_on_rungs(race, race->active[a]))
+			rows[count++] = race->active[a];
+	if (count > 0)
+		status = tcb_race_fill_centre(race, rows, count, race->first_rung, err);
+	free(rows);
+	return status;
+}
+
+/* The active rows with their rounds from FIRST on and their keys, and room for COUNT others. */
+static enum tcb_status evidence_init(struct evidence *evidence, struct race *race, size_t first, size_t count,
 				     struct tcb_error *err)
 {
-	const size_t rounds = race->rounds.rounds - first;
-	*evidence = (struct evidence){ .samples = malloc(race->active_count * rounds * sizeof *evidence->samples),
-				       .geometries = malloc(race->active_count * sizeof *evidence->geometries),
-				       .scores = malloc(race->active_count * sizeof *evidence->scores),
+	const size_t rounds = race->rounds.rounds - first, active = race->active_count;
+	*evidence = (struct evidence){ .samples = malloc(active * rounds * sizeof *evidence->samples),
+				       .geometries = malloc(active * sizeof *evidence->geometries),
 				       .others = malloc((count + 1) * sizeof *evidence->others) };
-	if (!evidence->samples || !evidence->geometries || !evidence->scores || !evidence->others)
+	for (int kind = 0; kind < TCB_KEY_COUNT; kind++)
+		evidence->keys[kind] = malloc(active * sizeof *evidence->keys[kind]);
+	if (!evidence->samples || !evidence->geometries || !evidence->keys[TCB_KEY_SCORE] ||
+	    !evidence->keys[TCB_KEY_RUNGS] || !evidence->others)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the finals' samples");
 	evidence->lent = (struct tcb_winner_field){ .samples = evidence->samples,
 						    .geometries = evidence->geometries,
-						    .scores = evidence->scores,
+						    .keys = { evidence->keys[0], evidence->keys[1] },
 						    .others = evidence->others,
-						    .count = race->active_count,
+						    .count = active,
 						    .rounds = rounds,
 						    .legs = &race->legs,
-						    .anchor = SIZE_MAX };
-	for (size_t a = 0; a < race->active_count; a++) {
-		memcpy(evidence->samples + a * rounds, tcb_rounds_row(&race->rounds, race->active[a], first),
+						    .anchor = SIZE_MAX,
+						    .places = race->places,
+						    .score_noise = race->setup->score_noise };
+	TCB_TRY(fill_rungs_centre(race, err));
+	for (size_t a = 0; a < active; a++) {
+		const size_t row = race->active[a];
+		memcpy(evidence->samples + a * rounds, tcb_rounds_row(&race->rounds, row, first),
 		       rounds * sizeof *evidence->samples);
-		evidence->geometries[a] = race->geometry[race->active[a]];
-		evidence->scores[a] = race->setup->score[race->index[race->active[a]]].median;
-		if (race->active[a] == race->anchor)
+		evidence->geometries[a] = race->geometry[row];
+		evidence->keys[TCB_KEY_SCORE][a] = race->setup->score[race->index[row]];
+		evidence->keys[TCB_KEY_RUNGS][a] = level_on_rungs(race, row);
+		if (row == race->anchor)
 			evidence->lent.anchor = a;
 	}
 	return TCB_OK;
@@ -86,9 +126,9 @@ static void rank_finalists(struct race *race, size_t winner, size_t first)
 	tcb_race_sort(race);
 }
 
-/* By what factor the ratio of two candidates may differ in one process from what it is in the mean: that of the
- * finalist in the middle, since few of them jump between processes far more than the rest. */
-static double luck_of(struct race *race, size_t winner, size_t first)
+/* How far the ratio of two candidates in one process is from what it is in the mean, as the standard deviation of its
+ * logarithm: that of the finalist in the middle, since few of them jump between processes far more than the rest. */
+static double spread_of(struct race *race, size_t winner, size_t first)
 {
 	const double *reference = tcb_rounds_row(&race->rounds, winner, first);
 	size_t count = 0;
@@ -97,13 +137,20 @@ static double luck_of(struct race *race, size_t winner, size_t first)
 			race->room[count++] =
 				tcb_legs_spread(&race->legs, tcb_rounds_row(&race->rounds, race->active[a], first),
 						reference, race->rounds.rounds - first);
-	return count ? exp(LUCK_SIGMAS * tcb_median_reordering(race->room, count)) : 1;
+	return count ? tcb_median_reordering(race->room, count) : 0;
 }
 
-static void add_other(const struct race *race, size_t index, struct evidence *evidence, struct tcb_decision *out)
+/* RUNGS: its level there, NaN: it was on none. */
+static void add_other(const struct race *race, size_t index, const struct tcb_interval *rungs,
+		      struct evidence *evidence, struct tcb_decision *out)
 {
-	out->tie_set[out->tie_count++] = race->setup->space->geometries[index];
-	evidence->others[evidence->lent.other_count++] = race->setup->score[index];
+	const struct tcb_geometry *geometry = &race->setup->space->geometries[index];
+	const int by_rungs = rungs && rungs->median > 0;
+	out->tie_set[out->tie_count++] = *geometry;
+	evidence->others[evidence->lent.other_count++] =
+		(struct tcb_winner_other){ .geometry = *geometry,
+					   .kind = by_rungs ? TCB_KEY_RUNGS : TCB_KEY_SCORE,
+					   .key = by_rungs ? *rungs : race->setup->score[index] };
 }
 
 /*
@@ -130,15 +177,16 @@ static enum tcb_status fill_tie_set(const struct race *race, const struct ranked
 		if (settled[race->index[row]] || race->state[row] == ROW_WAITING)
 			continue;
 		settled[race->index[row]] = 1;
+		const struct tcb_interval rungs = level_on_rungs(race, row);
 		if (race->state[row] == ROW_IN)
-			add_other(race, race->index[row], evidence, out);
+			add_other(race, race->index[row], &rungs, evidence, out);
 		else if (race->state[row] == ROW_OUT && race->out_lo[row] <= luck * (1 + TCB_TIE_MARGIN))
 			out->tie_set[out->tie_count++] = race->geometry[row];
 	}
 	for (size_t i = 0; i < count; i++) {
 		size_t index = field[i].item;
 		if (!settled[index] && race->setup->score[index].lo <= winner_score * (1 + SCORE_MARGIN))
-			add_other(race, index, evidence, out);
+			add_other(race, index, NULL, evidence, out);
 	}
 	free(settled);
 	return TCB_OK;
@@ -204,7 +252,10 @@ static enum tcb_status fill(struct race *race, const struct ranked *field, size_
 	out->limit_ns = tcb_median_interval(race->rounds.limit + first, race->rounds.rounds - first);
 	strncpy(out->limit_method, tcb_evaluator_limit_method(setup->evaluator, setup->state),
 		sizeof out->limit_method - 1);
-	TCB_TRY(fill_tie_set(race, field, count, winner_score, luck_of(race, winner, first), evidence, out, err));
+	evidence->lent.spread = spread_of(race, winner, first);
+	TCB_TRY(fill_rungs_centre(race, err));
+	TCB_TRY(fill_tie_set(race, field, count, winner_score, exp(LUCK_SIGMAS * evidence->lent.spread), evidence, out,
+			     err));
 	TCB_TRY(tcb_winner_judge(&evidence->lent, chosen, setup->seed, &out->regret, &out->flip_probability, err));
 	out->valid = 1;
 	TCB_TRY(report_finalists(race, first, out, err));

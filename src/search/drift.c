@@ -58,6 +58,18 @@ double tcb_drift_at(const struct tcb_drift *drift, double when_s)
 	return (1 - share) * smooth_level(drift, below) + share * smooth_level(drift, above);
 }
 
+double tcb_drift_scatter(const struct tcb_drift *drift)
+{
+	double sum = 0;
+	if (drift->count < 3)
+		return 0;
+	for (size_t i = 1; i + 1 < drift->count; i++) {
+		const double level = drift->level[i], around = sqrt(drift->level[i - 1] * drift->level[i + 1]);
+		sum += pow(log(level / around), 2);
+	}
+	return sqrt(sum / (double)(drift->count - 2));
+}
+
 void tcb_drift_fini(struct tcb_drift *drift)
 {
 	free(drift->when);

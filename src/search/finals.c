@@ -259,7 +259,7 @@ static enum tcb_status run_heats(struct race *race, struct tcb_error *err)
 
 static enum tcb_status run_rungs(struct race *race, struct tcb_error *err)
 {
-	size_t first_rung = race->rounds.rounds;
+	const size_t first_rung = race->first_rung = race->end_of_rungs = race->rounds.rounds;
 	tcb_race_activate(race, ROW_IN, 0, race->rows);
 	for (size_t rung = 0; rung < RUNG_COUNT && race->active_count > race->setup->finalists; rung++) {
 		size_t first = race->rounds.rounds, count = RUNGS[rung];
@@ -277,6 +277,7 @@ static enum tcb_status run_rungs(struct race *race, struct tcb_error *err)
 			TCB_TRY(exclude(race, first, err));
 		TCB_TRY(tcb_race_fill_levels(race, first_rung, err));
 		choose_leaders(race);
+		race->end_of_rungs = race->rounds.rounds;
 	}
 	return TCB_OK;
 }
@@ -287,6 +288,7 @@ static enum tcb_status run_rungs(struct race *race, struct tcb_error *err)
 static void choose_finalists(struct race *race)
 {
 	const size_t most = finalists_in_time(race, FINAL_LEAST + 2 * FINAL_FEW); /* in two pieces */
+	race->places = most;
 	if (race->active_count > most) {
 		tcb_race_sort(race);
 		race->active_count = most;
@@ -392,7 +394,8 @@ static enum tcb_status run_finals(struct race *race, size_t first, struct tcb_er
 /* The best few scores and the anchor, as many as there is time for, straight to the finals. */
 static enum tcb_status admit_few(struct race *race, const struct ranked *field, size_t count, struct tcb_error *err)
 {
-	for (size_t i = 0; i < count && race->rows < finalists_in_time(race, FINAL_FEW); i++)
+	race->places = finalists_in_time(race, FINAL_FEW);
+	for (size_t i = 0; i < count && race->rows < race->places; i++)
 		if (field[i].item == race->setup->anchor || has_chance(race, field[i].item))
 			tcb_race_add_row(race, field[i].item);
 	if (race->anchor == SIZE_MAX)

@@ -25,8 +25,9 @@ struct tcb_finals_setup {
 	enum tcb_state state;
 	/* [space index]: time over the anchor's at the same moment, with its interval; median NaN: not a candidate. */
 	const struct tcb_interval *score;
-	size_t anchor;    /* a candidate: the default geometry where it works, else any */
-	double anchor_ns; /* its time, roughly */
+	double score_noise; /* of a score beside its interval, as the standard deviation of its logarithm; 0: unknown */
+	size_t anchor;      /* a candidate: the default geometry where it works, else any */
+	double anchor_ns;   /* its time, roughly */
 	double round_s; /* what a round of the anchor alone takes, the calls that are not timed included; 0: unknown */
 	size_t finalists; /* the anchor comes on top */
 	double renew_s;   /* what a new worker takes until it can measure, roughly; 0: the finals have one only */

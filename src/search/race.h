@@ -36,6 +36,8 @@ struct race {
 				 judged before */
 	struct tcb_legs legs; /* of the finals proper, by their rounds */
 	struct tcb_rounds rounds;
+	size_t first_rung, end_of_rungs; /* the rounds by which finalists were chosen; equal: by their scores */
+	size_t places;                   /* of finalists */
 	struct ranked *ranked; /* room for sorting */
 	double *room, *centre;
 	size_t centre_capacity;

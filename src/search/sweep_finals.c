@@ -123,6 +123,7 @@ enum tcb_status tcb_sweep_judge(struct tcb_sweep *sweep, enum tcb_state state, d
 		.space = sweep->space,
 		.state = state,
 		.score = score,
+		.score_noise = tcb_drift_scatter(&sweep->drift[tcb_team_lead(sweep->team)][state]),
 		.anchor = sweep->anchor,
 		.anchor_ns = anchor->ns[state].median,
 		.round_s = sweep->round_s[state],

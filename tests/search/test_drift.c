@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "base/util.h"
 #include "cmocka_all.h"
 #include "search/drift.h"
 
@@ -46,12 +47,35 @@ static void test_one_bad_measurement_does_not_show(void **state)
 	tcb_drift_fini(&drift);
 }
 
+/* Looks that scatter by two per cent say so, those that only drift do not. */
+static void test_scatter(void **state)
+{
+	struct tcb_drift drift = { 0 }, noisy = { 0 };
+	struct tcb_rng rng;
+	(void)state;
+	tcb_rng_init(&rng, 4);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(tcb_drift_add(&drift, i, 100, NULL), TCB_OK);
+		assert_true(tcb_drift_scatter(&drift) == 0);
+	}
+	for (int i = 2; i < 400; i++)
+		assert_int_equal(tcb_drift_add(&drift, i, 100 + 0.1 * i, NULL), TCB_OK);
+	for (int i = 0; i < 400; i++)
+		assert_int_equal(tcb_drift_add(&noisy, i, 100 * exp(0.02 * tcb_rng_normal(&rng)), NULL), TCB_OK);
+	assert_true(tcb_drift_scatter(&drift) < 0.001);
+	/* The look's own noise, and that of the mean of two. */
+	assert_true(fabs(tcb_drift_scatter(&noisy) / (0.02 * sqrt(1.5)) - 1) < 0.15);
+	tcb_drift_fini(&drift);
+	tcb_drift_fini(&noisy);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_empty_and_single),
 		cmocka_unit_test(test_follows_a_slope),
 		cmocka_unit_test(test_one_bad_measurement_does_not_show),
+		cmocka_unit_test(test_scatter),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

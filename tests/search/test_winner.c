@@ -47,17 +47,30 @@ struct decision {
 
 static double score_bias = 1; /* of the candidates' scores in the screening */
 
+static struct tcb_interval scored(double score)
+{
+	return (struct tcb_interval){ score, 0.97 * score, 1.03 * score };
+}
+
 /* OTHERS may be NULL; the first candidate is the anchor. */
-static struct decision judge(const double *truth, size_t count, const struct tcb_interval *others, size_t other_count,
-			     struct tcb_rng *rng)
+static struct decision judge(const double *truth, size_t count, const struct tcb_winner_other *others,
+			     size_t other_count, struct tcb_rng *rng)
 {
 	struct tcb_geometry geometries[COUNT_MOST];
 	double samples[COUNT_MOST * ROUNDS];
-	double scores[COUNT_MOST];
+	struct tcb_interval scores[COUNT_MOST];
 	for (size_t g = 0; g < count; g++)
-		scores[g] = score_bias * truth[g] / truth[0];
-	const struct tcb_winner_field field = { samples, geometries, count,  ROUNDS,     placement > 0 ? &LEGS : NULL,
-						0,       scores,     others, other_count };
+		scores[g] = scored(score_bias * truth[g] / truth[0]);
+	const struct tcb_winner_field field = { .samples = samples,
+						.geometries = geometries,
+						.count = count,
+						.rounds = ROUNDS,
+						.legs = placement > 0 ? &LEGS : NULL,
+						.anchor = 0,
+						.places = count,
+						.keys = { [TCB_KEY_SCORE] = scores },
+						.others = others,
+						.other_count = other_count };
 	struct decision decision;
 	struct tcb_error err;
 	fill_geometries(geometries, count);
@@ -152,40 +165,44 @@ static void test_calibration_of_legs(void **state)
 	placement = 0;
 }
 
+/* Those who were not in the finals: by their scores, which are SCALE's with noise of SIGMA, and less simple than all
+ * finalists. */
+static void fill_others(struct tcb_winner_other *others, size_t count, double scale, double sigma, struct tcb_rng *rng)
+{
+	for (size_t i = 0; i < count; i++) {
+		others[i] = (struct tcb_winner_other){ .key = scored(scale * exp(sigma * tcb_rng_normal(rng))) };
+		tcb_geometry_init(&others[i].geometry);
+		others[i].geometry.knob[TCB_KNOB_UNROLL] = (int32_t)(100 + i);
+	}
+}
+
 /* Who was not in the finals counts by its score: the more may be as fast, the less sure is the winner. */
 static void test_others(void **state)
 {
 	(void)state;
 	enum { OTHERS = 50 };
 	const double truth[] = { 200, 100, 104 };
-	struct tcb_interval others[OTHERS];
+	struct tcb_winner_other others[OTHERS];
 	struct tcb_rng rng;
 	tcb_rng_init(&rng, 5);
 	const struct decision alone = hold_finals(truth, 3, &rng);
 	assert_true(alone.winner == 1 && alone.flip < 0.01 && alone.regret < 0.001);
-	for (size_t i = 0; i < OTHERS; i++) { /* twice as slow, with scores that are a little noisy */
-		const double score = exp(0.02 * tcb_rng_normal(&rng));
-		others[i] = (struct tcb_interval){ score, 0.97 * score, 1.03 * score };
-	}
+	fill_others(others, OTHERS, 1, 0.02, &rng); /* twice as slow, with scores that are a little noisy */
 	const struct decision beside_slow = judge(truth, 3, others, OTHERS, &rng);
 	assert_true(beside_slow.winner == 1 && beside_slow.flip < 0.01 && beside_slow.regret < 0.001);
-	for (size_t i = 0; i < OTHERS; i++) /* as fast as the winner, with scores that differ by their noise alone */
-		others[i].median /= 2, others[i].lo /= 2, others[i].hi /= 2;
+	fill_others(others, OTHERS, 0.5, 0.02,
+		    &rng); /* as fast as the winner, with scores that differ by their noise */
 	const struct decision beside_equal = judge(truth, 3, others, OTHERS, &rng);
 	printf("50 others as fast: flip %.2f, regret %.4f\n", beside_equal.flip, beside_equal.regret);
-	assert_true(beside_equal.flip > 0.3 && beside_equal.regret < 0.02);
+	assert_true(beside_equal.flip > 0.9 && beside_equal.regret < 0.03); /* three places, 51 who ask for them */
 	/* All scores were a third too low, those of the finalists too: the others are as fast as the winner. */
 	score_bias = 0.7;
-	for (size_t i = 0; i < OTHERS; i++)
-		others[i].median *= 0.7, others[i].lo *= 0.7, others[i].hi *= 0.7;
+	fill_others(others, OTHERS, 0.35, 0.02, &rng);
 	const struct decision beside_biased = judge(truth, 3, others, OTHERS, &rng);
 	score_bias = 1;
 	printf("50 others as fast, scores too low: flip %.2f, regret %.4f\n", beside_biased.flip, beside_biased.regret);
-	assert_true(beside_biased.flip > 0.3 && beside_biased.regret < 0.02);
-	for (size_t i = 0; i < OTHERS; i++) { /* some of them really faster */
-		const double score = 0.5 * exp(0.1 * tcb_rng_normal(&rng));
-		others[i] = (struct tcb_interval){ score, 0.97 * score, 1.03 * score };
-	}
+	assert_true(beside_biased.flip > 0.9 && beside_biased.regret < 0.03);
+	fill_others(others, OTHERS, 0.5, 0.1, &rng); /* some of them really faster */
 	const struct decision beside_faster = judge(truth, 3, others, OTHERS, &rng);
 	printf("50 others, some faster: flip %.2f, regret %.4f\n", beside_faster.flip, beside_faster.regret);
 	assert_true(beside_faster.flip > 0.95 && beside_faster.regret > 0.1);
