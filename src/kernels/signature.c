@@ -122,8 +122,8 @@ enum tcb_status tcb_candidate_identify(const struct tcb_problem *problem, const 
 	if (!variant)
 		return tcb_fail(err, TCB_E_ILLEGAL, "%s has no kernel for this geometry", op->name);
 	snprintf(variant_out, TCB_VARIANT_NAME_MAX, "%s", variant->name);
-	if (variant->signature) {
-		snprintf(signature_out, TCB_SIGNATURE_MAX, "%s", variant->signature);
+	if (tcb_variant_signature(variant)) {
+		snprintf(signature_out, TCB_SIGNATURE_MAX, "%s", tcb_variant_signature(variant));
 		return TCB_OK;
 	}
 	enum tcb_status status = tcb_kernel_emit(problem, target, geometry, &kernel, err);
@@ -146,7 +146,7 @@ int tcb_candidate_is_current(const struct tcb_problem *problem, const struct tcb
 	if (tcb_signature_is_proven(problem->op, variant, signature))
 		return 1;
 	/* A database may come from anyone: nothing illegal is asked of an emitter. */
-	if (!variant->signature && tcb_constraint_violated(problem->op, problem, target, geometry, 1, NULL))
+	if (!tcb_variant_signature(variant) && tcb_constraint_violated(problem->op, problem, target, geometry, 1, NULL))
 		return 0;
 	return tcb_candidate_identify(problem, target, geometry, packings, name, today, NULL) == TCB_OK &&
 	       strcmp(today, signature) == 0;
