@@ -26,6 +26,9 @@ _Static_assert(sizeof(void *) == 8 && sizeof(size_t) == 8, "tables of variants a
 
 #define SOURCE_PREFIX "tcb_source_hash_"
 
+/* Instruction sets that names of files end with, each after those that it may call. */
+static const char *const isas[] = { "scalar", "neon", "avx2", "avx512", "avx512vnni", "avx512bf16", "amx" };
+
 struct object {
 	const char *path;
 	unsigned char *bytes;
@@ -41,6 +44,9 @@ struct object {
 	size_t shared;       /* the section of constants that all its functions share; 0: none */
 	uint64_t *starts;    /* where its constants are referred to, sorted */
 	size_t start_count;
+	size_t folder; /* bytes of its path */
+	int isa;       /* -1: none */
+	int has_rows;
 };
 
 struct place {
@@ -222,6 +228,19 @@ static void read_globals(struct object *object)
 	}
 }
 
+/* The folder and the instruction set in PATH, "quant_matmul/quant_matmul_unpack_avx2.c.o". */
+static void read_path(struct object *object)
+{
+	const char *slash = strrchr(object->path, '/'), *dot, *word;
+	object->folder = slash ? (size_t)(slash - object->path) + 1 : 0;
+	object->isa = -1;
+	dot = strchr(object->path + object->folder, '.');
+	word = strrchr(object->path + object->folder, '_');
+	for (size_t i = 0; dot && word && word < dot && i < sizeof(isas) / sizeof(isas[0]); i++)
+		if (strlen(isas[i]) == (size_t)(dot - word) - 1 && strncmp(word + 1, isas[i], strlen(isas[i])) == 0)
+			object->isa = (int)i;
+}
+
 static void read_object(struct object *object)
 {
 	const Elf64_Ehdr *header;
@@ -237,6 +256,7 @@ static void read_object(struct object *object)
 	read_sections(object);
 	read_shared(object);
 	read_globals(object);
+	read_path(object);
 }
 
 static void read_objects(const char *list)
@@ -389,11 +409,33 @@ static void describe_section(struct description *description, struct place place
 	}
 }
 
-/* What RELOCATION of OBJECT, a row's entry, leads to. */
+/* Does code of OBJECT run beside variants of ROWS: what prepares activations or unpacks weights for them? */
+static int runs_with(const struct object *rows, const struct object *object)
+{
+	return !object->has_rows && object->isa >= 0 && object->isa <= rows->isa && object->folder == rows->folder &&
+	       strncmp(object->path, rows->path, rows->folder) == 0;
+}
+
+/* The functions of OBJECT's folder that its variants run with. */
+static void say_company(struct description *description, const struct object *object)
+{
+	for (size_t i = 0; i < global_count; i++) {
+		const struct global *global = &globals[i];
+		const Elf64_Half section = global->symbol->st_shndx;
+		if (!runs_with(object, global->object) || section >= global->object->section_count)
+			continue;
+		say_text(description, global->name);
+		say_section(description, global->object, section);
+		say_number(description, global->symbol->st_value);
+	}
+}
+
+/* What RELOCATION of OBJECT, a row's entry, leads to, and its company. */
 static void sign(struct object *object, const Elf64_Rela *relocation, char out[33])
 {
 	struct description description = { .hash = ((unsigned __int128)0x6c62272e07bb0142 << 64) + 0x62b821756295c58d };
 	say_target(&description, object, relocation);
+	say_company(&description, object);
 	for (size_t i = 0; i < description.place_count; i++)
 		describe_section(&description, description.places[i]);
 	for (size_t i = 0; i < description.place_count; i++)
@@ -425,22 +467,31 @@ static const char *string_at(struct object *object, const Elf64_Rela *relocation
 	return (const char *)section_bytes(target.object, target.symbol->st_shndx) + offset;
 }
 
-/* Rows are known by what they say of their source, a symbol of sign_source.sh. */
-static void sign_rows(struct object *object, size_t section)
+static void sign_row(struct object *object, const Elf64_Rela *relocations, size_t count, uint64_t row)
 {
-	size_t count;
-	const Elf64_Rela *relocations = relocations_of(object, section, &count);
-	for (size_t i = 0; i < count; i++) {
-		if (strncmp(resolve(object, &relocations[i]).name, SOURCE_PREFIX, strlen(SOURCE_PREFIX)) != 0)
-			continue;
-		const uint64_t row = relocations[i].r_offset - offsetof(struct tcb_variant, source);
-		struct signed_variant variant = { .name = string_at(object,
-								    field(object, relocations, count,
+	struct signed_variant variant = { .name = string_at(object, field(object, relocations, count,
 									  row + offsetof(struct tcb_variant, name))) };
-		sign(object, field(object, relocations, count, row + offsetof(struct tcb_variant, entry)),
-		     variant.signature);
-		variants = one_more(variants, variant_count, sizeof(*variants));
-		variants[variant_count++] = variant;
+	sign(object, field(object, relocations, count, row + offsetof(struct tcb_variant, entry)), variant.signature);
+	variants = one_more(variants, variant_count, sizeof(*variants));
+	variants[variant_count++] = variant;
+}
+
+/* Finds OBJECT's rows, which are known by what they say of their source, a symbol of sign_source.sh; signs them, or
+ * notes only that there are some. */
+static void each_row(struct object *object, int signs)
+{
+	for (size_t section = 1; section < object->section_count; section++) {
+		size_t count;
+		const Elf64_Rela *relocations = relocations_of(object, section, &count);
+		for (size_t i = 0; (object->sections[section].sh_flags & SHF_ALLOC) && i < count; i++) {
+			const char *name = resolve(object, &relocations[i]).name;
+			if (strncmp(name, SOURCE_PREFIX, strlen(SOURCE_PREFIX)) != 0)
+				continue;
+			object->has_rows = 1;
+			if (signs)
+				sign_row(object, relocations, count,
+					 relocations[i].r_offset - offsetof(struct tcb_variant, source));
+		}
 	}
 }
 
@@ -472,9 +523,9 @@ int main(int argc, char **argv)
 	if (global_count)
 		qsort(globals, global_count, sizeof(*globals), by_name);
 	for (size_t i = 0; i < object_count; i++)
-		for (size_t section = 1; section < objects[i].section_count; section++)
-			if (objects[i].relocations[section] && (objects[i].sections[section].sh_flags & SHF_ALLOC))
-				sign_rows(&objects[i], section);
+		each_row(&objects[i], 0);
+	for (size_t i = 0; i < object_count; i++)
+		each_row(&objects[i], 1);
 	if (!variant_count)
 		die(argv[2], "none of the objects has a variant");
 	write_table(argv[1]);

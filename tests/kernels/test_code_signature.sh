@@ -58,25 +58,31 @@ float (*const way[])(float) = { twice, HELPED };
 float helper(float x) { return way[x > 0](x) * 0x1.8p3f; }
 END
 sed 's/helper/other_name/g' "$work/helper.c" >"$work/unused.c"
-flags="-DTABLE=3 -DCONSTANT=1.5f -DTEXT=\"abcdef\" -DOTHER=2.5f -DHELPED=twice"
+echo 'float prepare(float x); float prepare(float x) { return x * PREPARED; }' >"$work/prepare.c"
+flags="-DTABLE=3 -DCONSTANT=1.5f -DTEXT=\"abcdef\" -DOTHER=2.5f -DHELPED=twice -DPREPARED=3.5f"
 # toy FLAG...: the signatures with these, which come after the usual ones
 toy() {
-	for file in entry helper; do
+	for file in entry_scalar helper prepare_scalar; do
 		# shellcheck disable=SC2086
-		compile "$work/$file.o" "$root/src" "$work/$file.c" $flags -Wno-builtin-macro-redefined "$@"
+		compile "$work/$file.c.o" "$root/src" "$work/${file%_scalar}.c" $flags -Wno-builtin-macro-redefined "$@"
 	done
-	sign "$work/entry.o" "$work/helper.o"
+	sign "$work/entry_scalar.c.o" "$work/helper.c.o" "$work/prepare_scalar.c.o"
 }
 first=$(toy)
 [ "$(echo "$first" | wc -l)" = 2 ] || fail "two variants, not: $first"
 [ "$(toy -g3)" = "$first" ] || fail "debug information counts"
-[ "$(sign "$work/helper.o" "$work/entry.o")" = "$first" ] || fail "the order of the objects counts"
-compile "$work/unused.o" "$root/src" "$work/unused.c" -DHELPED=twice
-[ "$(sign "$work/unused.o" "$work/entry.o" "$work/helper.o")" = "$first" ] || fail "an object that is not called counts"
+[ "$(sign "$work/prepare_scalar.c.o" "$work/helper.c.o" "$work/entry_scalar.c.o")" = "$first" ] || fail "the order of the objects counts"
+mkdir "$work/elsewhere"
+for unused in unused.c.o unused_avx2.c.o elsewhere/unused_scalar.c.o; do
+	compile "$work/$unused" "$root/src" "$work/unused.c" -DHELPED=twice
+	[ "$(sign "$work/$unused" "$work/entry_scalar.c.o" "$work/helper.c.o" "$work/prepare_scalar.c.o")" = "$first" ] ||
+		fail "$unused counts, which nothing calls"
+done
 entry=${first%%
 *}
 other=${first##*
 }
+[ "$(toy -UPREPARED -DPREPARED=3 | grep -cxF "$first")" = 0 ] || fail "what the variants run with is not seen"
 for change in TABLE=4 CONSTANT=1.25f 'TEXT="abcdxf"' HELPED=0 helper=outside; do
 	changed=$(toy "-U${change%%=*}" "-D$change")
 	[ "${changed%%
