@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What signs a CPU's variant: a hash of the machine code of its entry and of
- * all that this reaches, functions and constants, without addresses.  The build
+ * all that this reaches, functions and constants, without addresses, and of the
+ * functions that it runs with.  The build
  * takes it from the object files (cmake/sign_code.c), so a comment, a header
  * that is used elsewhere or another folder change none; another compiler,
  * other flags and assertions do.

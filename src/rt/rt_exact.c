@@ -107,7 +107,7 @@ static int may_be_slower(const struct rt_entry *entry)
  * What an older kernel, or one of another compiler, must surely have gained over today's default before it is believed
  * of today's.  Of the winners of results/ that a later version measured again beside the same default (scripts/
  * earlier-winners.py) all 59 that surely gained 1.2 x and more were still faster than it, by 1.05 x at least, and 2 of
- * 16 that surely gained 1.02 to 1.2 x were 13 and 17 % slower; where the default is another, 8 of 42 that gained 2 x
+ * 26 that surely gained 1.02 to 1.2 x were 13 and 17 % slower; where the default is another, 8 of 42 that gained 2 x
  * and more were slower, up to 2.1 x.
  */
 static const double EARLIER_GAIN_LEAST = 1.2;
