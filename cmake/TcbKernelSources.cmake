@@ -5,11 +5,18 @@
 # Adds kernel sources of the calling directory to <target>, which may belong to
 # another directory.  The suffix of a file's name gives its instruction set
 # (_scalar, _avx2, _avx512, _avx512vnni, _avx512bf16, _amx, _neon).  VARIANTS are those that
-# hold tables of variants: there TCB_SOURCE_HASH is a signature, which makes
-# stored results stale when a kernel changes: a hash of what the preprocessor
-# makes of the file, of SOURCES and of WITH (files elsewhere that the kernels
-# run with), without comments and lines, and of its flags (sign_source.sh).
+# hold tables of variants: there TCB_SOURCE_HASH is a hash of what the
+# preprocessor makes of the file, of SOURCES and of WITH (files elsewhere that
+# the kernels run with), without comments and lines, and of its flags
+# (sign_source.sh).  By it results of the same kernel that another compiler
+# built are told from those of an older one.
 # UNSANITIZED: code that touches no memory, and is timed.
+#
+# tcb_sign_code(<target> <objects>)
+#
+# Adds to <target> the signatures of the variants whose code the object library
+# <objects> has: hashes of machine code (sign_code.c), which make stored results
+# stale when a kernel changes, and then only.
 #
 # tcb_per_isa(<out> <source> <isa>...)
 #
@@ -57,7 +64,7 @@ function(tcb_per_isa out source)
 endfunction()
 
 # A rule that writes the hash of SOURCE's text; OUT: the file that it writes.
-function(tcb_sign_text out source flags)
+function(tcb_hash_text out source flags)
 	get_filename_component(path ${source} ABSOLUTE)
 	get_filename_component(name ${source} NAME_WE)
 	set(sum ${CMAKE_CURRENT_BINARY_DIR}/${name}.text)
@@ -73,18 +80,18 @@ function(tcb_sign_text out source flags)
 		DEPENDS ${path} ${CMAKE_SOURCE_DIR}/cmake/sign_source.sh DEPFILE ${sum}.d VERBATIM COMMENT "")
 endfunction()
 
-# SOURCE's signature as a file of <target> that defines a symbol; SUMS: the hashes of what it runs with.
-function(tcb_sign_variants target source flags sums)
+# SOURCE's hash as a file of <target> that defines a symbol; SUMS: the hashes of what it runs with.
+function(tcb_hash_variants target source flags sums)
 	get_filename_component(name ${source} NAME_WE)
-	tcb_sign_text(own ${source} "${flags}")
-	set(file ${CMAKE_CURRENT_BINARY_DIR}/${name}.signature.c)
+	tcb_hash_text(own ${source} "${flags}")
+	set(file ${CMAKE_CURRENT_BINARY_DIR}/${name}.source.c)
 	string(REPLACE ";" " " text "${flags}")
 	add_custom_command(OUTPUT ${file}
-		COMMAND sh ${CMAKE_SOURCE_DIR}/cmake/sign_source.sh join ${file} tcb_signature_${name} ${text} ${own} ${sums}
+		COMMAND sh ${CMAKE_SOURCE_DIR}/cmake/sign_source.sh join ${file} tcb_source_hash_${name} ${text} ${own} ${sums}
 		DEPENDS ${own} ${sums} VERBATIM COMMENT "")
 	set_source_files_properties(${file} TARGET_DIRECTORY ${target} PROPERTIES GENERATED ON)
-	add_custom_target(signature_${name} DEPENDS ${file})
-	add_dependencies(${target} signature_${name})
+	add_custom_target(source_hash_${name} DEPENDS ${file})
+	add_dependencies(${target} source_hash_${name})
 	target_sources(${target} PRIVATE ${file})
 endfunction()
 
@@ -116,7 +123,7 @@ function(tcb_kernel_sources target)
 	if(variants)
 		foreach(source ${sources} ${arg_WITH})
 			tcb_isa_flags(flags ${source} "${arg_UNSANITIZED}")
-			tcb_sign_text(sum ${source} "${flags}")
+			tcb_hash_text(sum ${source} "${flags}")
 			list(APPEND sums ${sum})
 		endforeach()
 	endif()
@@ -133,8 +140,29 @@ function(tcb_kernel_sources target)
 		if(source IN_LIST variants)
 			get_filename_component(name ${source} NAME_WE)
 			set_source_files_properties(${path} TARGET_DIRECTORY ${target} PROPERTIES
-				COMPILE_DEFINITIONS TCB_SOURCE_HASH=tcb_signature_${name})
-			tcb_sign_variants(${target} ${source} "${flags}" "${sums}")
+				COMPILE_DEFINITIONS TCB_SOURCE_HASH=tcb_source_hash_${name})
+			tcb_hash_variants(${target} ${source} "${flags}" "${sums}")
 		endif()
 	endforeach()
+endfunction()
+
+function(tcb_sign_code target objects)
+	# Each function and table in a section of its own, and machine code in the objects.
+	target_compile_options(${objects} PRIVATE -ffunction-sections -fdata-sections -fno-lto)
+	set(compiler ${CMAKE_C_COMPILER})
+	if(CMAKE_CROSSCOMPILING)
+		find_program(TCB_HOST_CC NAMES cc gcc clang REQUIRED DOC "Compiler of what runs while building")
+		set(compiler ${TCB_HOST_CC})
+	endif()
+	set(tool ${CMAKE_CURRENT_BINARY_DIR}/sign_code)
+	set(list ${CMAKE_CURRENT_BINARY_DIR}/sign_code.list)
+	set(table ${CMAKE_CURRENT_BINARY_DIR}/code_signatures.c)
+	add_custom_command(OUTPUT ${tool}
+		COMMAND ${compiler} -std=gnu17 -D_GNU_SOURCE -O2 -Wall -Wextra -MD -MF ${tool}.d -MT ${tool}
+			-I${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/cmake/sign_code.c -o ${tool}
+		DEPENDS ${CMAKE_SOURCE_DIR}/cmake/sign_code.c DEPFILE ${tool}.d VERBATIM COMMENT "Building sign_code")
+	file(GENERATE OUTPUT ${list} CONTENT "$<JOIN:$<TARGET_OBJECTS:${objects}>,\n>\n")
+	add_custom_command(OUTPUT ${table} COMMAND ${tool} ${table} ${list}
+		DEPENDS ${tool} ${list} $<TARGET_OBJECTS:${objects}> VERBATIM COMMENT "Signing the kernels' machine code")
+	target_sources(${target} PRIVATE ${table} $<TARGET_OBJECTS:${objects}>)
 endfunction()

@@ -66,7 +66,7 @@
  * microseconds, and says to what and why (see enum tcbrt_source).  The answer is
  * never a geometry that the stored measurements call worse than the op's default.
  * Entries that were measured with another version of a kernel than the one in
- * this library are stale and are not used.
+ * this library are stale: they answer only where their gain was large (EARLIER).
  *
  * Threads.  Any number of threads may use one struct tcbrt at once, as long as
  * none closes it.  After fork(), the child may use everything that its parent
@@ -228,10 +228,14 @@ struct tcbrt_query {
  *
  * ASKED: the geometry of query.geometry.
  *
+ * EARLIER: the shape was measured on this device with another version of its kernel than the one in this library: an
+ * older one, or one that another compiler built.  It answers where its gain over what is the default today was large
+ * and proven: at least 1.2 x, the lower bound.  Sweeping again makes it EXACT.
+ *
  * A result for fewer threads than the query asks for says nothing about that number: it is neither EXACT nor NEAREST.
  *
- * Stale entries are never used, nor is a geometry that breaks a constraint of the op: a database may be damaged, or
- * come from anybody.  Modelled and provisional entries answer for their own shape only.
+ * Other stale entries are never used, nor is a geometry that breaks a constraint of the op: a database may be damaged,
+ * or come from anybody.  Modelled and provisional entries answer for their own shape only.
  */
 enum tcbrt_source {
 	TCBRT_SOURCE_NONE = 0, /* the lookup failed */
@@ -241,7 +245,8 @@ enum tcbrt_source {
 	TCBRT_SOURCE_DEFAULT = 4,
 	TCBRT_SOURCE_MODELLED = 5,
 	TCBRT_SOURCE_PROVISIONAL = 6,
-	TCBRT_SOURCE_ASKED = 7
+	TCBRT_SOURCE_ASKED = 7,
+	TCBRT_SOURCE_EARLIER = 8
 };
 
 /*
@@ -272,8 +277,8 @@ struct tcbrt_tuning {
 	unsigned threads; /* threads to run with; with query.threads == 0 the choice that was made */
 	struct tcbrt_tile macro, midi, micro; /* one core's share; one task, for the L2 cache; registers */
 	int knobs[TCBRT_KNOBS_MAX];           /* read them with tcbrt_knob() */
-	/* EXACT, PROVISIONAL and (by the model) MODELLED only, else 0: time of one call in nanoseconds (on a GPU with
-	 * TCBRT_GPU_OVERLAP); the default's time over it, and that ratio's lower 95 % bound */
+	/* EXACT, PROVISIONAL, EARLIER and (by the model) MODELLED only, else 0: time of one call in nanoseconds (on a
+	 * GPU with TCBRT_GPU_OVERLAP); the default's time over it, and that ratio's lower 95 % bound */
 	double expected_ns, speedup, speedup_lo;
 	size_t tuned_m, tuned_n, tuned_k;  /* the shape that was measured; 0 for DEFAULT */
 	char geometry[TCBRT_GEOMETRY_MAX]; /* canonical text, as `tcbtune` prints it */
@@ -303,7 +308,7 @@ TCBRT_API int tcbrt_knob(const struct tcbrt_tuning *tuning, const char *name);
 /* "avx2" for "isa", "native" for "layout"; NULL if the knob is a number or not set. */
 TCBRT_API const char *tcbrt_knob_word(const struct tcbrt_tuning *tuning, const char *name);
 
-/* "exact", "nearest", "architecture", "default", "modelled", "provisional", "asked", "none" */
+/* "exact", "nearest", "architecture", "default", "modelled", "provisional", "asked", "earlier", "none" */
 TCBRT_API const char *tcbrt_source_text(enum tcbrt_source source);
 /* "tuned", "thin", "noisy", "provisional", "modelled", "none" */
 TCBRT_API const char *tcbrt_verdict_text(enum tcbrt_verdict verdict);

@@ -63,7 +63,7 @@ struct tcb_counter {
 struct tcb_trial {
 	struct tcb_geometry geometry;
 	char variant[TCB_VARIANT_NAME_MAX];
-	char signature[TCB_SIGNATURE_MAX]; /* hash of the variant's source */
+	char signature[TCB_SIGNATURE_MAX]; /* of its kernel (kernels/signature.h) */
 	enum tcb_outcome outcome;
 	char message[256]; /* why, where the outcome is not ok */
 	enum tcb_class class_checked;

@@ -162,7 +162,7 @@ static enum tcb_status find_nearby(const struct lookup_args *args, const struct 
 	enum tcb_status status;
 
 	out[0] = '\0';
-	if (tuning->source == TCBRT_SOURCE_EXACT)
+	if (tuning->source == TCBRT_SOURCE_EXACT || tuning->source == TCBRT_SOURCE_EARLIER)
 		return TCB_OK;
 	/* Which GPU a number means is the driver's to say, and the answer's reason says what came of it. */
 	if (tcb_gpu_parse(args->device, &capability, &key)) {

@@ -144,7 +144,7 @@ static json_t *op_json(const struct tcb_op *op, int *failed)
 		cli_json_add(variants,
 			     json_pack("{s:s, s:s, s:s, s:s, s:s}", "name", variant->name, "contract",
 				       tcb_contract_text(variant->contract), "isa", tcb_isa_text(variant->isa), "class",
-				       tcb_class_text(variant->class), "signature", variant->signature),
+				       tcb_class_text(variant->class), "signature", tcb_variant_signature(variant)),
 			     failed);
 	cli_json_set(row, "variants", variants, failed);
 	return row;

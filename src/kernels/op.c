@@ -97,7 +97,8 @@ const struct tcb_variant *tcb_variant_find(const struct tcb_op *op, enum tcb_con
 
 static void chain(const struct tcb_variant *variant, uint64_t *hash)
 {
-	*hash = tcb_hash64(variant->signature, strlen(variant->signature), *hash);
+	const char *signature = tcb_variant_signature(variant);
+	*hash = tcb_hash64(signature, strlen(signature), *hash);
 	*hash = tcb_hash64(variant->name, strlen(variant->name), *hash);
 }
 

@@ -46,7 +46,7 @@ struct tcb_operand {
 	size_t block_rows;  /* of an output: its last rows, which are blocks of q8_0 and not of TYPE */
 };
 
-#ifdef TCB_SOURCE_HASH /* in files with variants: their signature (cmake/TcbKernelSources.cmake) */
+#ifdef TCB_SOURCE_HASH /* in files with variants: of their source (cmake/TcbKernelSources.cmake) */
 extern const char TCB_SOURCE_HASH[];
 #endif
 
@@ -59,8 +59,9 @@ struct tcb_variant {
 	struct tcb_tile micro; /* the register tile that it computes */
 	int32_t unroll;
 	enum tcb_class class;
-	const char *signature; /* of its source (signature.h); NULL: what a GPU's candidates have is their own */
+	const char *source;    /* hash of its source; NULL: a GPU's, whose candidates are written */
 	void (*entry)(void);   /* cast by the op to its own micro-kernel type */
+	const char *signature; /* a test's own; NULL: tcb_variant_signature() has it */
 };
 
 /* A candidate made ready: which variant, and what memory it needs. */
@@ -326,6 +327,8 @@ const struct tcb_variant *tcb_variant_find(const struct tcb_op *op, enum tcb_con
 					   const struct tcb_geometry *geometry);
 /* The rules that TARGET's geometries keep, up to a row without a function; NULL: none. */
 const struct tcb_rule *tcb_op_rules(const struct tcb_op *op, const struct tcb_target *target);
+/* VARIANT's signature, of its machine code (code_signature.h); NULL: a GPU's, whose candidates have their own. */
+const char *tcb_variant_signature(const struct tcb_variant *variant);
 /* Hash of the signatures of all of OP's variants for CPUs: changes when any of them changes. */
 void tcb_op_signature(const struct tcb_op *op, char out[TCB_SIGNATURE_MAX]);
 /* Bytes of an element of TYPE, 0 for blocks; inline, since kernels multiply by it.  COUNT of them as f32. */

@@ -123,8 +123,8 @@ enum tcb_status tcb_candidate_identify(const struct tcb_problem *problem, const 
 	if (!variant)
 		return tcb_fail(err, TCB_E_ILLEGAL, "%s has no kernel for this geometry", op->name);
 	snprintf(variant_out, TCB_VARIANT_NAME_MAX, "%s", variant->name);
-	if (variant->signature) {
-		snprintf(signature_out, TCB_SIGNATURE_MAX, "%s", variant->signature);
+	if (tcb_variant_signature(variant)) {
+		snprintf(signature_out, TCB_SIGNATURE_MAX, "%s", tcb_variant_signature(variant));
 		return TCB_OK;
 	}
 	enum tcb_status status = tcb_kernel_emit(problem, target, geometry, &kernel, err);
@@ -160,8 +160,9 @@ int tcb_candidate_is_current(const struct tcb_problem *problem, const struct tcb
 		return 0;
 	if (tcb_signature_is_proven(problem->op, variant, signature))
 		return 1;
-	if (variant->signature)
-		return strcmp(variant->signature, signature) == 0;
+	const char *today = tcb_variant_signature(variant);
+	if (today)
+		return strcmp(today, signature) == 0;
 	const uint64_t claim = tcb_judged_claim(problem, target, geometry, signature);
 	enum tcb_judgement found = tcb_judged_find(claim);
 	if (found == TCB_JUDGED_NOT) {

@@ -4,9 +4,8 @@
  * whether today's kernel still has it.  What is written otherwise and does the
  * same keeps its signature: a comment changes none.
  *
- *   CPU  a variant's: the text of its translation unit behind the preprocessor, without comments, lines, blanks and
- *        what system headers add, the same of the files that it runs with, and its compiler flags
- *        (cmake/sign_source.sh, at build time).
+ *   CPU  a variant's: its machine code, that of what it calls and runs with, and the constants that they read
+ *        (code_signature.h, at build time).
  *   GPU  a candidate's own: its PTX, its launches with arguments and tensors, and what its layout makes of weights.
  *        It takes as long as writing the PTX, some milliseconds; judged.h remembers what came of it.
  */

@@ -143,7 +143,9 @@ static void judge(const struct tcbrt *rt, const struct tcb_best *best, struct rt
 	/* Member by member: what lies between them stays zero. */
 	memcpy(entry->geometry.tile, geometry.tile, sizeof(geometry.tile));
 	memcpy(entry->geometry.knob, geometry.knob, sizeof(geometry.knob));
-	entry->other_default = refusal == RT_FINE && !has_todays_default(rt, rt->ops[op].op, best);
+	/* Of older kernels, too: rt_exact.c says when they answer. */
+	entry->other_default =
+		(refusal == RT_FINE || refusal == RT_OTHER_KERNEL) && !has_todays_default(rt, rt->ops[op].op, best);
 	/* Written so that a NaN does not pass. */
 	entry->may_serve = refusal == RT_FINE && !entry->other_default && best->tried >= TCB_THIN_TRIED &&
 			   !best->modelled && !best->provisional && best->speedup.lo >= 1;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * What to answer where the shape was not tuned (SPEC section 9): nearest shape
- * on this device, the same on another machine of this architecture (of a GPU: on
- * another model of its kind), the default by rule, what a model ranked best, the
- * op's default.
- * tcbrt.h says which entries qualify and how a geometry is carried over to
- * another shape.  The trees of the groups (rt_points.c) give the few nearest of
- * each kind, which are then held against the op's constraints, nearest first.
+ * What to answer where the shape was not tuned (SPEC section 9): what an earlier
+ * version of its kernel gained much with, nearest shape on this device, the same on another machine of this
+ * architecture (of a GPU: on another model of its kind), the default by rule, what a model ranked best, the op's
+ * default. tcbrt.h says which entries qualify and how a geometry is carried over to another shape.  The trees of the
+ * groups (rt_points.c) give the few nearest of each kind, which are then held against the op's constraints, nearest
+ * first.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -277,6 +276,25 @@ static int refuse(const struct asking *asking, const char *why, struct tcbrt_tun
 	return TCBRT_E_NOT_FOUND;
 }
 
+/* What another version of the kernel won with. */
+static int take_earlier(const struct asking *asking, struct tcbrt_tuning *out)
+{
+	const struct rt_found *found = &asking->exact->earlier;
+	char shape[TCB_SHAPE_TEXT_MAX];
+
+	if (!found->layer || !is_legal(asking, &found->entry->geometry, found->entry->key.threads))
+		return 0;
+	out->source = TCBRT_SOURCE_EARLIER;
+	rt_tuning_stored(out, found);
+	tcb_shape_print(&asking->problem.shape, shape);
+	say(out->reason, sizeof(out->reason),
+	    "%s was measured on %s with another version of its kernel%s, where it was %.2f x the default (at least "
+	    "%.2f): sweep again",
+	    shape, asking->device, found->layer->is_system ? " (system database)" : "", found->entry->speedup.median,
+	    found->entry->speedup.lo);
+	return 1;
+}
+
 /* What a model ranked best is taken where no rule was measured; not where it expects a loss. */
 static int take_modelled(const struct asking *asking, struct tcbrt_tuning *out)
 {
@@ -429,6 +447,8 @@ int rt_fallback(const struct tcbrt *rt, const char *name, const struct rt_key *o
 	say_missing(&asking);
 	/* Where the default was measured to be better than the best, a guess is not better either. */
 	if (!exact->slower.layer) {
+		if (take_earlier(&asking, out))
+			return TCBRT_OK;
 		search(&asking);
 		if (take_nearest(&asking, &asking.own, TCBRT_SOURCE_NEAREST, out) ||
 		    take_nearest(&asking, &asking.kin, TCBRT_SOURCE_ARCHITECTURE, out))

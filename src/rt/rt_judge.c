@@ -29,6 +29,7 @@ enum rt_refusal rt_judge(const struct tcb_op *op, const struct rt_device *device
 			 struct tcb_geometry *geometry_out)
 {
 	const struct tcb_variant *variant;
+	const char *today;
 
 	if (tcb_geometry_parse(claim->geometry, geometry_out, NULL) != TCB_OK) {
 		tcb_geometry_init(geometry_out);
@@ -39,8 +40,8 @@ enum rt_refusal rt_judge(const struct tcb_op *op, const struct rt_device *device
 	variant = tcb_variant_find(op, claim->contract, geometry_out);
 	if (!variant || strcmp(variant->name, claim->variant) != 0)
 		return RT_NO_VARIANT;
-	if (variant->signature && strcmp(variant->signature, claim->signature) != 0 &&
-	    !tcb_signature_is_proven(op, variant, claim->signature))
+	today = tcb_variant_signature(variant);
+	if (today && strcmp(today, claim->signature) != 0 && !tcb_signature_is_proven(op, variant, claim->signature))
 		return RT_OTHER_KERNEL;
 	return is_legal(op, device, claim, geometry_out) ? RT_FINE : RT_ILLEGAL;
 }

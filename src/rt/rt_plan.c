@@ -83,7 +83,7 @@ static void describe_packing(struct tcbrt_plan *plan, size_t packed_bytes)
 static enum tcb_status make_cpu(struct tcbrt_plan *plan, struct tcb_error *err)
 {
 	TCB_TRY(plan->problem.op->plan(&plan->problem, &plan->geometry, &plan->cpu, err));
-	snprintf(plan->signature, sizeof(plan->signature), "%s", plan->cpu.variant->signature);
+	snprintf(plan->signature, sizeof(plan->signature), "%s", tcb_variant_signature(plan->cpu.variant));
 	plan->info.threads = plan->cpu.threads;
 	plan->info.workspace_bytes = RT_GANG_BYTES + plan->cpu.workspace_bytes;
 	describe_packing(plan, plan->cpu.packed_bytes);

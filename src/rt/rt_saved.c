@@ -96,7 +96,7 @@ static enum tcb_status read_head(const void *blob, size_t bytes, struct rt_saved
 	    !is_text(out->device_key, sizeof(out->device_key)) || !is_text(out->signature, sizeof(out->signature)) ||
 	    !is_text(out->geometry, sizeof(out->geometry)) || !is_text(out->reason, sizeof(out->reason)) ||
 	    !is_text(out->version, sizeof(out->version)) || out->contract >= TCB_CONTRACT_COUNT ||
-	    out->source == TCBRT_SOURCE_NONE || out->source > TCBRT_SOURCE_ASKED)
+	    out->source == TCBRT_SOURCE_NONE || out->source > TCBRT_SOURCE_EARLIER)
 		return tcb_fail(err, TCB_E_FORMAT, "the saved plan is damaged: plan and save it again");
 	return TCB_OK;
 }

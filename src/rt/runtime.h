@@ -234,8 +234,9 @@ struct rt_exact {
 	struct rt_found slower; /* the best that is stored, and its measurements call the default better */
 	struct rt_found model;  /* the best that is stored is a model's */
 	struct rt_found refused;
-	unsigned other_threads; /* nothing is stored for the full count of threads, but for this one; 0: neither */
-	int is_damaged;         /* an entry that cannot be read may be that of the shape */
+	struct rt_found earlier; /* of another version of its kernel, with a gain that was large and proven */
+	unsigned other_threads;  /* nothing is stored for the full count of threads, but for this one; 0: neither */
+	int is_damaged;          /* an entry that cannot be read may be that of the shape */
 };
 /* KEY's threads 0: any, on a CPU.  Where there is an answer no more of OUT is filled. */
 void rt_exact(const struct tcbrt *rt, const struct rt_key *key, struct rt_exact *out);

@@ -172,8 +172,9 @@ static void begin_trial(struct tcb_evaluator *evaluator, const struct tcb_geomet
 	if (!variant)
 		return;
 	snprintf(trial->variant, sizeof(trial->variant), "%s", variant->name);
-	if (variant->signature)
-		snprintf(trial->signature, sizeof(trial->signature), "%s", variant->signature);
+	const char *signature = tcb_variant_signature(variant);
+	if (signature)
+		snprintf(trial->signature, sizeof(trial->signature), "%s", signature);
 	trial->class_checked = variant->class;
 }
 

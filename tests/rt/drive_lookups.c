@@ -77,6 +77,7 @@ static void draw_winner(const struct tcb_problem *problem, const struct tcb_devi
 			struct tcb_best *best)
 {
 	const struct tcb_variant *variant;
+	const char *signature;
 	struct tcb_geometry standard;
 	const double ns = 100 + 1e6 * tcb_rng_unit(&drive_rng), gain = 0.8 + tcb_rng_unit(&drive_rng);
 
@@ -90,8 +91,8 @@ static void draw_winner(const struct tcb_problem *problem, const struct tcb_devi
 		trial->geometry.knob[drive_below(TCB_KNOB_COUNT)] = (int32_t)drive_below(3);
 	variant = tcb_variant_find(problem->op, problem->contract, &trial->geometry);
 	strcpy(trial->variant, variant && !drive_once_in(20) ? variant->name : "nobodys_kernel");
-	strcpy(trial->signature,
-	       variant && variant->signature && !drive_once_in(20) ? variant->signature : "0123456789abcdef");
+	signature = variant ? tcb_variant_signature(variant) : NULL;
+	strcpy(trial->signature, signature && !drive_once_in(20) ? signature : "0123456789abcdef");
 	*best = (struct tcb_best){ .state = (enum tcb_state)drive_below(2),
 				   .modelled = drive_once_in(10),
 				   .provisional = drive_once_in(10),

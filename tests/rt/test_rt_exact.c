@@ -120,10 +120,49 @@ static void test_stale_at_the_full_count(void **state)
 	struct tcbrt_tuning tuning;
 
 	(void)state;
-	put((struct winner){ .threads = 2, .ns = 100, .signature = "old" });
+	put((struct winner){ .threads = 2, .ns = 100, .signature = "old", .speedup_lo = 1.19 });
 	put((struct winner){ .threads = 1, .ns = 900 });
 	tuning = ask(2, 4096);
 	assert_answer(&tuning, TCBRT_SOURCE_DEFAULT, 2, "the entry for 1x4096x4096 is stale");
+}
+
+/* Of another version of its kernel: where it surely gained a fifth over today's default, which is asked as of the very
+ * shape only. */
+static void test_earlier(void **state)
+{
+	static const struct winner unsure[] = { { .speedup_lo = 1.19 },
+						{ .provisional = 1 },
+						{ .modelled = 1 },
+						{ .tried = TCB_THIN_TRIED - 1 },
+						{ .other_default = 1 } };
+	struct tcbrt_tuning tuning;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(unsure) / sizeof(unsure[0]); i++) {
+		struct winner winner = unsure[i];
+
+		winner.n = 8192 * (i + 1);
+		winner.threads = 2;
+		winner.signature = "old";
+		put(winner);
+		tuning = ask(2, winner.n);
+		if (tuning.source == TCBRT_SOURCE_EARLIER || tuning.source == TCBRT_SOURCE_EXACT)
+			fail_msg("%zu: %s", i, tuning.reason);
+	}
+	put((struct winner){ .threads = 2, .signature = "old", .speedup_lo = 1.2 });
+	tuning = ask(2, 4096);
+	assert_answer(&tuning, TCBRT_SOURCE_EARLIER, 2,
+		      "1x4096x4096 was measured on this device with another version of its kernel, where it was 1.30 x "
+		      "the default (at least 1.20): sweep again");
+	assert_true(tuning.expected_ns == 1000 && tuning.speedup_lo == 1.2 && tuning.tuned_n == 4096);
+	assert_int_equal(tuning.verdict, TCBRT_VERDICT_TUNED);
+	assert_string_equal(tcbrt_source_text(tuning.source), "earlier");
+	tuning = ask(2, 4352);
+	assert_answer(&tuning, TCBRT_SOURCE_DEFAULT, 2, "1x4352x4096 was not tuned");
+	/* What is current comes first, even where it is less. */
+	put((struct winner){ .threads = 2, .speedup_lo = 1.01 });
+	tuning = ask(2, 4096);
+	assert_answer(&tuning, TCBRT_SOURCE_EXACT, 2, "measured at this shape");
 }
 
 /* speedup_lo + 0.1 is the median. */
@@ -191,6 +230,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_the_full_count_answers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_others_that_are_faster, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stale_at_the_full_count, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_earlier, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_slower_than_the_default, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_beside_another_default, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_modelled_is_the_last_resort, setup, teardown),

@@ -343,7 +343,7 @@ static void test_stale(void **state)
 	size_t refused;
 
 	(void)state;
-	put((struct winner){ .n = 4096, .k = 4096, .signature = "before the change" });
+	put((struct winner){ .n = 4096, .k = 4096, .signature = "before the change", .speedup_lo = 1.1 });
 	tuning = ask(4096, 4096);
 	assert_default(&tuning, 4096, 4096, "stale (its kernel changed");
 	/* Nor does it serve neighbours. */

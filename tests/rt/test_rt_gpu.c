@@ -237,7 +237,14 @@ static void test_stale(void **state)
 	struct tcbrt_tuning tuning;
 
 	(void)state;
-	put((struct winner){ .n = 4096, .k = 4096, .signature = "old", .geometry = WINNER("4096", "64") });
+	struct winner old = { .n = 4096, .k = 4096, .signature = "old", .geometry = WINNER("4096", "64") };
+
+	put(old);
+	tuning = ask(FIXTURE_GPU, 4096, 4096);
+	assert_int_equal(tuning.source, TCBRT_SOURCE_EARLIER);
+	assert_says(&tuning, "measured on this GPU with another version of its kernel");
+	old.speedup_lo = 1.1;
+	put(old);
 	tuning = ask(FIXTURE_GPU, 4096, 4096);
 	assert_int_equal(tuning.source, TCBRT_SOURCE_DEFAULT);
 	assert_says(&tuning, "stale");

@@ -498,7 +498,7 @@ static void foreign_plans_are_refused(void **state)
 	struct tcb_buffer crowd = save(b.plan, &bytes);
 	expect_refused(rt, crowd.data, bytes, TCBRT_E_VERSION);
 	b.plan->info.tuning.threads = b.info.tuning.threads;
-	b.plan->info.tuning.source = TCBRT_SOURCE_ASKED + 1;
+	b.plan->info.tuning.source = TCBRT_SOURCE_EARLIER + 1;
 	struct tcb_buffer sourceless = save(b.plan, &bytes);
 	expect_refused(rt, sourceless.data, bytes, TCBRT_E_FORMAT);
 	/* What is no measured winner stays none. */
