@@ -151,7 +151,9 @@ static void fill_best(const struct sweep_job *job, const struct tcb_decision *de
 	best->problem = *problem;
 	best->state = decision->state;
 	best->modelled = cli_sweeping_is_modelled(job->run);
-	best->provisional = job->run->shard.count > 1 && !best->modelled; /* the other shards' leaders were not there */
+	best->provisional =
+		decision->provisional || /* the other shards' leaders were not there, or no time for finals */
+		(job->run->shard.count > 1 && !best->modelled);
 	tcb_geometry_print(&winner->geometry, best->geometry);
 	memcpy(best->variant, winner->variant, sizeof best->variant);
 	memcpy(best->signature, winner->signature, sizeof best->signature);

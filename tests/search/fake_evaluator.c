@@ -25,7 +25,9 @@ struct tcb_evaluator {
 	struct tcb_measurement measurements[TCB_STATE_COUNT];
 	double samples[TCB_STATE_COUNT][SAMPLES_MOST];
 	struct tcb_counter counter;
-	size_t rounds;
+	size_t rounds, held;
+	struct tcb_deadline until;
+	int was_late;
 };
 
 /* --- the clock -------------------------------------------------------------------------------------------------- */
@@ -231,6 +233,29 @@ void tcb_evaluator_renew(struct tcb_evaluator *evaluator)
 	fake_world.now_s += fake_world.renew_s;
 }
 
+void tcb_evaluator_until(struct tcb_evaluator *evaluator, struct tcb_deadline deadline)
+{
+	evaluator->until = deadline;
+}
+
+int tcb_evaluator_was_late(const struct tcb_evaluator *evaluator)
+{
+	return evaluator->was_late;
+}
+
+size_t tcb_evaluator_held(const struct tcb_evaluator *evaluator)
+{
+	return evaluator->held;
+}
+
+/* Time passes, but not beyond the deadline, where the work is given up: -1. */
+static int pass_time(struct tcb_evaluator *evaluator, double seconds)
+{
+	const double left_s = tcb_deadline_left_s(evaluator->until);
+	fake_world.now_s += fmin(seconds, left_s);
+	return seconds < left_s ? 0 : -1;
+}
+
 void tcb_evaluator_destroy(struct tcb_evaluator *evaluator)
 {
 	free(evaluator);
@@ -289,7 +314,9 @@ enum tcb_status tcb_evaluator_try(struct tcb_evaluator *evaluator, const struct 
 	snprintf(trial->signature, sizeof trial->signature, "%s", variant->signature);
 	trial->outcome = fake_world.outcome ? fake_world.outcome(geometry) : TCB_OUTCOME_OK;
 	fake_world.tries++;
-	fake_world.now_s += fake_world.try_s;
+	evaluator->was_late = pass_time(evaluator, fake_world.try_s) != 0;
+	if (evaluator->was_late)
+		trial->outcome = TCB_OUTCOME_TOO_SLOW;
 	if (fake_world.stop_after && fake_world.tries >= fake_world.stop_after)
 		fake_world.stop = 1;
 	for (int s = 0; trial->outcome == TCB_OUTCOME_OK && s < TCB_STATE_COUNT; s++)
@@ -309,10 +336,17 @@ enum tcb_status tcb_evaluator_interleave(struct tcb_evaluator *evaluator, const 
 	(void)seed;
 	if (fake_world.renewals_most && fake_world.renewals > fake_world.renewals_most)
 		return tcb_fail(err, TCB_E_FAILED, "no worker to be had");
+	evaluator->held = 0;
+	for (size_t i = 0; i < count * rounds; i++)
+		ns_out[i] = NAN;
+	for (size_t r = 0; limit_out && r < rounds; r++)
+		limit_out[r] = NAN;
+	if (pass_time(evaluator, fake_world.prepare_s * (double)count) != 0)
+		return TCB_OK;
 	for (size_t g = 0; g < count; g++) /* warming up takes time, too; long calls need less of it */
 		for (int warm = fake_world.true_ns(&geometries[g], state) < 10e6 ? 0 : 2; warm < 3; warm++)
 			sample_ns(evaluator, &geometries[g], state);
-	for (size_t r = 0; r < rounds; r++) {
+	for (size_t r = 0; r < rounds && !tcb_deadline_is_over(evaluator->until); r++, evaluator->held++) {
 		size_t start = (size_t)tcb_rng_below(&evaluator->rng, count);
 		evaluator->rounds++;
 		for (size_t i = 0; i < count; i++) {

@@ -44,7 +44,7 @@ static int tear_down(void **state)
 static struct tcb_rotation *rotation_of(struct fixture *fixture, size_t bytes, size_t cap)
 {
 	struct tcb_rotation *rotation = NULL;
-	assert_int_equal(tcb_rotation_create(fixture->instance, fixture->pool, bytes, 0, cap, &rotation, NULL), TCB_OK);
+	assert_int_equal(tcb_rotation_create(fixture->instance, fixture->pool, bytes, &(struct tcb_rotation_size){ 0 }, cap, &rotation, NULL), TCB_OK);
 	return rotation;
 }
 
@@ -105,7 +105,7 @@ static void late_sets_are_small(void **state)
 	struct fixture *fixture = *state;
 	const size_t llc = 2 << 20;
 	struct tcb_rotation *rotation = NULL;
-	assert_int_equal(tcb_rotation_create(fixture->instance, fixture->pool, 0, llc, 0, &rotation, NULL), TCB_OK);
+	assert_int_equal(tcb_rotation_create(fixture->instance, fixture->pool, 0, &(struct tcb_rotation_size){ 512 << 20, 4 * llc }, 0, &rotation, NULL), TCB_OK);
 	tcb_rotation_hurry(rotation, 1e-9);
 	for (int is_packed = 0; is_packed < 2; is_packed++) {
 		struct tcb_plan plan;
@@ -174,7 +174,7 @@ static void default_rotation(void **state)
 	struct tcb_rotation *rotation = NULL;
 	size_t quarter = tcb_available_bytes() / 4;
 	assert_true(quarter > 0);
-	assert_int_equal(tcb_rotation_create(fixture->instance, fixture->pool, 0, 400 << 20, 0, &rotation, NULL),
+	assert_int_equal(tcb_rotation_create(fixture->instance, fixture->pool, 0, &(struct tcb_rotation_size){ 800 << 20, 0 }, 0, &rotation, NULL),
 			 TCB_OK);
 	/* Others allocate meanwhile: a quarter of what was available, give or take. */
 	size_t bytes = tcb_rotation_bytes(rotation);
