@@ -14,6 +14,7 @@
 #include "cli/bound_facts.h"
 #include "cli/cli.h"
 #include "cli/emit.h"
+#include "cli/measured_cache.h"
 #include "cli/nearby.h"
 #include "cli/problems.h"
 #include "cli/progress.h"
@@ -581,6 +582,8 @@ static enum tcb_status run_bench(const void *arguments, struct tcb_error *err)
 	status = cli_open_device(args->device, args->threads, &run.place, err);
 	if (status == TCB_OK)
 		status = open_db(&run, err);
+	if (status == TCB_OK && !args->rotation)
+		status = cli_cache_know(run.db, 0, args->budget_s, &run.place, err);
 	run.count = problems.count;
 	for (size_t i = 0; i < problems.count && status == TCB_OK; i++, run.number++)
 		status = bench_problem(&run, &problems.list[i], err);

@@ -24,18 +24,18 @@
 
 enum {
 	LINE = 64,
-	LINES = 512,             /* of a chain */
-	FIRST_PART = 16,         /* of a share: the lines are in its first 16th */
-	LEAST_BYTES = 1 << 20,   /* of a thread's share: beyond its own caches */
-	COLD_LEAST = 2,          /* footprints at the end that must be cold */
-	COLD_ENOUGH = 3,         /* then no larger one is tried */
-	SAMPLES = 3,             /* without interruption, of a footprint */
-	TRIES = 8,
+	LINES = 512,           /* of a chain */
+	APART = 4,             /* of so many lines one is in the chain: few pages, whose addresses take no time */
+	PIECES = 16,           /* of a share: no thread is more than one ahead of another */
+	LEAST_BYTES = 1 << 20, /* of a thread's share: beyond its own caches */
+	COLD_LEAST = 2,        /* footprints at the end that must be cold; then no larger one is tried */
+	SAMPLES = 2,           /* without interruption, of a footprint */
+	TRIES = 5,
 	REPORTED_TRUSTED = 64 << 20,
 	ROTATION_LEAST = 512 << 20, /* beyond the last-level cache of any server that does not tell its size */
 };
 static const size_t MOST_BYTES = (size_t)2 << 30, LEAST_MOST = (size_t)256 << 20;
-static const double COLD_SHARE = 0.1; /* of the lines that may still be in a cache */
+static const double COLD_SHARE = 0.2; /* of the lines that may still be in a cache: some outlive many others */
 static const double CONTRAST = 1.5;   /* times what a line in a cache takes, at least: memory */
 
 /* ---- the knee ---- */
@@ -48,19 +48,26 @@ static double least_warm_ns(const struct tcb_cache_point *points, size_t count)
 	return least;
 }
 
-/* By what share of the way from memory to a cache its lines are nearer. */
-static int is_cold(const struct tcb_cache_point *point, double hit_ns)
+/* What memory takes is the same whatever was read before: one figure for all footprints, which a disturbed sample does
+ * not move. */
+static double memory_ns(const struct tcb_cache_point *points, size_t count)
 {
-	return point->cold_ns - point->warm_ns <= COLD_SHARE * (point->cold_ns - hit_ns);
+	double cold[TCB_CACHE_POINTS_MAX];
+	const size_t used = count < TCB_CACHE_POINTS_MAX ? count : TCB_CACHE_POINTS_MAX;
+	for (size_t i = 0; i < used; i++)
+		cold[i] = points[i].cold_ns;
+	return tcb_median(cold, used);
 }
 
 size_t tcb_cache_knee(const struct tcb_cache_point *points, size_t count)
 {
-	const double hit_ns = least_warm_ns(points, count);
+	const double hit = least_warm_ns(points, count), memory = memory_ns(points, count);
 	size_t first = count;
-	while (first > 0 && points[first - 1].cold_ns >= CONTRAST * hit_ns && is_cold(&points[first - 1], hit_ns))
+	if (count == 0 || !(memory >= CONTRAST * hit))
+		return 0;
+	while (first > 0 && memory - points[first - 1].warm_ns <= COLD_SHARE * (memory - hit))
 		first--;
-	/* The smallest of all cold as well: there was none in a cache to tell it from. */
+	/* Where all are cold none was in a cache, to tell them from. */
 	return first == 0 || count - first < COLD_LEAST ? 0 : points[first].bytes;
 }
 
@@ -82,6 +89,7 @@ struct measuring {
 	struct tcb_buffer buffer;
 	size_t written;
 	size_t bytes; /* of the footprint */
+	size_t piece; /* of each share, that is read now */
 	struct tcb_rng rng;
 };
 
@@ -131,10 +139,13 @@ static void chain(struct share *share)
 
 static void touch(void *ctx, size_t task, unsigned thread)
 {
-	struct share *share = &((struct measuring *)ctx)->shares[task];
+	const struct measuring *m = ctx;
+	struct share *share = &m->shares[task];
+	const size_t end = share->bytes * (m->piece + 1) / PIECES / LINE * LINE;
 	(void)thread;
-	share->interrupted = interruptions();
-	for (size_t at = 0; at < share->bytes; at += LINE)
+	if (m->piece == 0)
+		share->interrupted = interruptions();
+	for (size_t at = share->bytes * m->piece / PIECES / LINE * LINE; at < end; at += LINE)
 		share->seen += *(const volatile uint64_t *)(const void *)(share->start + at);
 }
 
@@ -169,11 +180,10 @@ static void everybody(struct measuring *m, tcb_task_fn *task)
 	tcb_pool_run(m->pool, m->threads, TCB_SCHED_STATIC, m->threads, task, m);
 }
 
-/* Shares of the footprint, each with a new chain through LINES different lines of its first part. */
+/* Shares of the footprint, each with a new chain through lines at its beginning. */
 static void deal(struct measuring *m)
 {
 	const size_t each = m->bytes / m->threads / LINE * LINE;
-	const size_t part = each / FIRST_PART / LINE, lines = part > 2 * LINES ? part : 2 * LINES;
 	if (m->bytes > m->written) {
 		everybody(m, write_pages);
 		m->written = m->bytes;
@@ -182,9 +192,8 @@ static void deal(struct measuring *m)
 		struct share *share = &m->shares[t];
 		share->start = (char *)m->buffer.data + t * each;
 		share->bytes = each;
-		/* One of each LINES-th of the part, in an order that is drawn. */
 		for (size_t i = 0; i < LINES; i++)
-			share->offset[i] = (i * lines / LINES + tcb_rng_below(&m->rng, lines / LINES)) * LINE;
+			share->offset[i] = (APART * i + tcb_rng_below(&m->rng, APART)) * LINE;
 		for (size_t i = LINES; i > 1; i--) {
 			const size_t j = (size_t)tcb_rng_below(&m->rng, i), swap = share->offset[i - 1];
 			share->offset[i - 1] = share->offset[j];
@@ -203,7 +212,8 @@ static int sample(struct measuring *m, struct tcb_deadline deadline, struct tcb_
 		double least = INFINITY, sum = 0;
 		int is_clean = 1;
 		deal(m);
-		everybody(m, touch);
+		for (m->piece = 0; m->piece < PIECES; m->piece++)
+			everybody(m, touch);
 		everybody(m, read_warm);
 		for (unsigned t = 0; t < m->threads; t++) {
 			least = fmin(least, m->shares[t].ns);
@@ -223,11 +233,6 @@ static int sample(struct measuring *m, struct tcb_deadline deadline, struct tcb_
 	return clean >= SAMPLES;
 }
 
-static size_t next_footprint(size_t bytes)
-{
-	return (bytes & (bytes - 1)) == 0 ? bytes / 2 * 3 : bytes / 3 * 4; /* 2, 3, 4, 6, 8, ... */
-}
-
 static size_t most_footprint(const struct tcb_place *place)
 {
 	const size_t wanted = 4 * place->device.target.llc_bytes;
@@ -235,26 +240,33 @@ static size_t most_footprint(const struct tcb_place *place)
 	return most < MOST_BYTES ? most : MOST_BYTES;
 }
 
+/* Measures a footprint; POINTS stay in order. */
+static void add_point(struct measuring *m, size_t bytes, struct tcb_deadline deadline, struct tcb_cache *out)
+{
+	struct tcb_cache_point point;
+	size_t at = out->count++;
+	m->bytes = bytes;
+	out->is_sure &= sample(m, deadline, &point);
+	for (; at > 0 && out->points[at - 1].bytes > bytes; at--)
+		out->points[at] = out->points[at - 1];
+	out->points[at] = point;
+}
+
+/* Twice the footprint each time until it is cold, then once between the last that was not and the first that was. */
 static void measure(struct measuring *m, size_t most, struct tcb_deadline deadline, struct tcb_cache *out)
 {
-	size_t cold = 0;
+	size_t bytes = LEAST_BYTES;
 	out->is_sure = 1;
-	for (m->bytes = LEAST_BYTES; m->bytes < m->threads * (size_t)LEAST_BYTES;)
-		m->bytes *= 2;
-	while (m->bytes <= most && out->count < TCB_CACHE_POINTS_MAX && cold < COLD_ENOUGH) {
-		struct tcb_cache_point *point = &out->points[out->count];
-		if (tcb_deadline_is_over(deadline)) {
-			out->is_sure = 0;
-			return;
-		}
-		out->is_sure &= sample(m, deadline, point);
-		out->count++;
-		cold = is_cold(point, least_warm_ns(out->points, out->count)) ? cold + 1 : 0;
-		/* The first footprints are cold by that if nothing is in a cache yet to compare them with. */
-		cold = out->count > 1 && point->cold_ns >= CONTRAST * least_warm_ns(out->points, out->count) ? cold : 0;
-		m->bytes = next_footprint(m->bytes);
+	while (bytes < m->threads * (size_t)LEAST_BYTES)
+		bytes *= 2;
+	for (; bytes <= most && out->bytes == 0 && !tcb_deadline_is_over(deadline); bytes *= 2) {
+		add_point(m, bytes, deadline, out);
+		out->bytes = tcb_cache_knee(out->points, out->count);
 	}
-	out->bytes = tcb_cache_knee(out->points, out->count);
+	if (out->bytes > 0 && !tcb_deadline_is_over(deadline)) {
+		add_point(m, out->bytes / 4 * 3, deadline, out);
+		out->bytes = tcb_cache_knee(out->points, out->count);
+	}
 	out->is_sure &= out->bytes > 0;
 }
 

@@ -25,13 +25,13 @@ struct tcb_cache_point {
 };
 
 /*
- * The least bytes of POINTS, whose bytes ascend, from which on all are cold: a tenth at most of the lines are still in
+ * The least bytes of POINTS, whose bytes ascend, from which on all are cold: a fifth at most of the lines are still in
  * a cache of any level.  0 where the points do not tell: flushed lines take hardly longer than others, or fewer than
  * two points at the end are cold.
  */
 size_t tcb_cache_knee(const struct tcb_cache_point *points, size_t count);
 
-enum { TCB_CACHE_POINTS_MAX = 40 };
+enum { TCB_CACHE_POINTS_MAX = 24 };
 struct tcb_cache {
 	size_t bytes; /* the knee; 0: it was not found */
 	int is_sure;  /* enough of the samples were taken without being interrupted: worth keeping */

@@ -56,9 +56,9 @@ enum tcb_status tcb_bandwidth_create(struct tcb_pool *pool, unsigned threads, en
 				     struct tcb_bandwidth **out, struct tcb_error *err);
 /* BYTES, at least those of a call, instead of what was lent before. */
 void tcb_bandwidth_lend(struct tcb_bandwidth *bandwidth, const void *lent, size_t bytes);
-void tcb_bandwidth_destroy(struct tcb_bandwidth *bandwidth);                /* NULL is fine; before the pool's */
-double tcb_bandwidth_call(struct tcb_bandwidth *bandwidth);                 /* one timed pass: nanoseconds */
-const char *tcb_bandwidth_method(const struct tcb_bandwidth *bandwidth);    /* "avx512, 4 streams, prefetch 2048 t0" */
+void tcb_bandwidth_destroy(struct tcb_bandwidth *bandwidth);             /* NULL is fine; before the pool's */
+double tcb_bandwidth_call(struct tcb_bandwidth *bandwidth);              /* one timed pass: nanoseconds */
+const char *tcb_bandwidth_method(const struct tcb_bandwidth *bandwidth); /* "avx512, 4 streams, prefetch 2048 t0" */
 
 /*
  * compute.c: the compute limit: the nanoseconds that the fastest arithmetic of the instruction families in ISA_MASK

@@ -91,8 +91,8 @@ static enum tcb_status set_up(struct cpu_worker *worker, struct tcb_error *err)
 	TCB_TRY(tcb_verifier_create(worker->instance, config->seed, worker->pool, worker->judges, config->watch,
 				    &worker->verifier, err));
 	const struct tcb_rotation_size size = tcb_rotation_size(config->place);
-	TCB_TRY(tcb_rotation_create(worker->instance, worker->pool, config->rotation_bytes,
-				    &size, 0, &worker->rotation, err));
+	TCB_TRY(tcb_rotation_create(worker->instance, worker->pool, config->rotation_bytes, &size, 0, &worker->rotation,
+				    err));
 	tcb_rotation_hurry(worker->rotation, HUGE_SHARE * config->budget_s);
 	return TCB_OK;
 }

@@ -20,7 +20,7 @@ enum {
 	COPIES_LEAST = 2,
 	SHARE_FROM = 4 << 20, /* bytes of a copy: of smaller ones a sample may use several */
 	SPARE_PART = 8,       /* of a set: so much more room, so that another layout's copies fit, too */
-	HOT_COPIES = 8, /* where there is no cold rotation: a hot buffer's luck is shared by so many */
+	HOT_COPIES = 8,       /* where there is no cold rotation: a hot buffer's luck is shared by so many */
 	LINE = 64,
 	PAGE = 4096,
 	PAGE_FROM = 256 << 10, /* operands from this size on start on a page of their own */
@@ -42,10 +42,10 @@ struct tcb_rotation {
 	struct tcb_instance *instance;
 	struct tcb_pool *pool;
 	size_t bytes, cap, reserved;
-	size_t enough;                         /* bytes of a set that are, where there is no time for more; 0: all */
+	size_t enough; /* bytes of a set that are, where there is no time for more; 0: all */
 	size_t rows[TCB_LAYOUT_COUNT], round_bytes; /* of the rounds that the sets are for, their calls; 0: none */
-	double hurry_s;                        /* 0: none */
-	unsigned long long clock, reserved_at; /* uses so far, and at the last reservation */
+	double hurry_s;                             /* 0: none */
+	unsigned long long clock, reserved_at;      /* uses so far, and at the last reservation */
 	struct tcb_copies sets[TCB_LAYOUT_COUNT];
 };
 
