@@ -13,7 +13,7 @@
 #include "device/cache.h"
 
 /* What it may take: of a budget, and in any case; where something is known already, hardly anything. */
-static const double SHARE = 0.1, MOST_S = 3, AGAIN_SHARE = 0.02;
+static const double SHARE = 0.2, MOST_S = 3, AGAIN_SHARE = 0.02;
 
 enum tcb_status cli_cache_recall(struct tcb_db *db, struct tcb_place *place, int *is_sure_out, struct tcb_error *err)
 {

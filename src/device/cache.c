@@ -52,7 +52,7 @@ static double least_warm_ns(const struct tcb_cache_point *points, size_t count)
  * not move. */
 static double memory_ns(const struct tcb_cache_point *points, size_t count)
 {
-	double cold[TCB_CACHE_POINTS_MAX];
+	double cold[TCB_CACHE_POINTS_MAX] = { 0 };
 	const size_t used = count < TCB_CACHE_POINTS_MAX ? count : TCB_CACHE_POINTS_MAX;
 	for (size_t i = 0; i < used; i++)
 		cold[i] = points[i].cold_ns;
@@ -203,33 +203,36 @@ static void deal(struct measuring *m)
 	}
 }
 
-/* Samples of one footprint.  Returns whether enough of them were not interrupted. */
+/* The least nanoseconds of any thread. */
+static double least_ns(const struct measuring *m)
+{
+	double least = INFINITY;
+	for (unsigned t = 0; t < m->threads; t++)
+		least = fmin(least, m->shares[t].ns);
+	return least;
+}
+
+/* Samples of one footprint: the least of each, since others who want the processor or the caches make all times longer.
+ * Returns whether enough of them were not interrupted. */
 static int sample(struct measuring *m, struct tcb_deadline deadline, struct tcb_cache_point *out)
 {
-	double cold[TRIES], warm = INFINITY, warm_interrupted = INFINITY;
-	size_t tries = 0, clean = 0;
-	while (tries < TRIES && clean < SAMPLES && (tries < SAMPLES || !tcb_deadline_is_over(deadline))) {
-		double least = INFINITY, sum = 0;
-		int is_clean = 1;
+	size_t clean = 0;
+	*out = (struct tcb_cache_point){ .bytes = m->bytes, .warm_ns = INFINITY, .cold_ns = INFINITY };
+	for (size_t tries = 0; tries < TRIES && clean < SAMPLES; tries++) {
+		long interrupted = 0;
+		if (tries >= SAMPLES && tcb_deadline_is_over(deadline))
+			break;
 		deal(m);
 		for (m->piece = 0; m->piece < PIECES; m->piece++)
 			everybody(m, touch);
 		everybody(m, read_warm);
-		for (unsigned t = 0; t < m->threads; t++) {
-			least = fmin(least, m->shares[t].ns);
-			is_clean &= m->shares[t].interrupted == 0;
-		}
-		everybody(m, read_cold);
+		out->warm_ns = fmin(out->warm_ns, least_ns(m));
 		for (unsigned t = 0; t < m->threads; t++)
-			sum += m->shares[t].ns;
-		cold[tries++] = sum / m->threads;
-		clean += (size_t)is_clean;
-		warm = is_clean ? fmin(warm, least) : warm;
-		warm_interrupted = fmin(warm_interrupted, least);
+			interrupted += m->shares[t].interrupted;
+		clean += interrupted == 0;
+		everybody(m, read_cold);
+		out->cold_ns = fmin(out->cold_ns, least_ns(m));
 	}
-	*out = (struct tcb_cache_point){ .bytes = m->bytes,
-					 .warm_ns = clean ? warm : warm_interrupted,
-					 .cold_ns = tcb_median(cold, tries) };
 	return clean >= SAMPLES;
 }
 
