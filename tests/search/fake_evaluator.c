@@ -248,12 +248,14 @@ size_t tcb_evaluator_held(const struct tcb_evaluator *evaluator)
 	return evaluator->held;
 }
 
-/* Time passes, but not beyond the deadline, where the work is given up: -1. */
-static int pass_time(struct tcb_evaluator *evaluator, double seconds)
+/* Has what took until now not been over by the deadline?  Then it was given up there. */
+static int is_given_up(struct tcb_evaluator *evaluator)
 {
-	const double left_s = tcb_deadline_left_s(evaluator->until);
-	fake_world.now_s += fmin(seconds, left_s);
-	return seconds < left_s ? 0 : -1;
+	const uint64_t until = evaluator->until.ns, now = tcb_clock_ns();
+	if (until == 0 || now < until)
+		return 0;
+	fake_world.now_s -= 1e-9 * (double)(now - until);
+	return 1;
 }
 
 void tcb_evaluator_destroy(struct tcb_evaluator *evaluator)
@@ -314,15 +316,18 @@ enum tcb_status tcb_evaluator_try(struct tcb_evaluator *evaluator, const struct 
 	snprintf(trial->signature, sizeof trial->signature, "%s", variant->signature);
 	trial->outcome = fake_world.outcome ? fake_world.outcome(geometry) : TCB_OUTCOME_OK;
 	fake_world.tries++;
-	evaluator->was_late = pass_time(evaluator, fake_world.try_s) != 0;
-	if (evaluator->was_late)
-		trial->outcome = TCB_OUTCOME_TOO_SLOW;
+	fake_world.now_s += fake_world.try_s;
 	if (fake_world.stop_after && fake_world.tries >= fake_world.stop_after)
 		fake_world.stop = 1;
 	for (int s = 0; trial->outcome == TCB_OUTCOME_OK && s < TCB_STATE_COUNT; s++)
 		if (evaluator->states >> s & 1u)
 			screen_state(evaluator, geometry, (enum tcb_state)s, rule,
 				     &evaluator->measurements[trial->measurement_count++]);
+	evaluator->was_late = is_given_up(evaluator);
+	if (evaluator->was_late) {
+		trial->outcome = TCB_OUTCOME_TOO_SLOW;
+		trial->measurement_count = 0;
+	}
 	if (trial->outcome != TCB_OUTCOME_OK)
 		snprintf(trial->message, sizeof trial->message, "planted");
 	*out = trial;
@@ -341,12 +346,13 @@ enum tcb_status tcb_evaluator_interleave(struct tcb_evaluator *evaluator, const 
 		ns_out[i] = NAN;
 	for (size_t r = 0; limit_out && r < rounds; r++)
 		limit_out[r] = NAN;
-	if (pass_time(evaluator, fake_world.prepare_s * (double)count) != 0)
+	fake_world.now_s += fake_world.prepare_s * (double)count;
+	if (is_given_up(evaluator))
 		return TCB_OK;
 	for (size_t g = 0; g < count; g++) /* warming up takes time, too; long calls need less of it */
 		for (int warm = fake_world.true_ns(&geometries[g], state) < 10e6 ? 0 : 2; warm < 3; warm++)
 			sample_ns(evaluator, &geometries[g], state);
-	for (size_t r = 0; r < rounds && !tcb_deadline_is_over(evaluator->until); r++, evaluator->held++) {
+	for (size_t r = 0; r < rounds && !is_given_up(evaluator); r++) {
 		size_t start = (size_t)tcb_rng_below(&evaluator->rng, count);
 		evaluator->rounds++;
 		for (size_t i = 0; i < count; i++) {
@@ -358,6 +364,8 @@ enum tcb_status tcb_evaluator_interleave(struct tcb_evaluator *evaluator, const 
 		}
 		if (limit_out)
 			limit_out[r] = (state == TCB_COLD ? 0.9e6 : 0.3e6) * (1 + 0.01 * tcb_rng_unit(&evaluator->rng));
+		evaluator->held +=
+			!is_given_up(evaluator); /* else the times of a part of it stay, and nobody may look */
 	}
 	return TCB_OK;
 }
