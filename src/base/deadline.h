@@ -44,6 +44,12 @@ static inline int tcb_deadline_is_over(struct tcb_deadline deadline)
 	return deadline.ns != 0 && tcb_clock_ns() >= deadline.ns;
 }
 
+/* The later of both. */
+static inline struct tcb_deadline tcb_deadline_later(struct tcb_deadline a, struct tcb_deadline b)
+{
+	return a.ns == 0 || (b.ns != 0 && a.ns > b.ns) ? a : b;
+}
+
 /* SECONDS, or a SHARE of what is left if that is less. */
 static inline double tcb_deadline_limit_s(struct tcb_deadline deadline, double seconds, double share)
 {

@@ -93,6 +93,7 @@ struct benching {
 	struct tcb_db *db; /* NULL where there is none */
 	struct cli_bounds bounds;
 	struct tcb_str out;
+	double begun_s;       /* on the clock: the command, then each problem after the first */
 	size_t number, count; /* of the problem that is measured, from 0, and of all */
 	json_t *contests;
 	int failed;
@@ -520,7 +521,7 @@ static enum tcb_status bench_state(struct benching *run, struct contest *contest
 static enum tcb_status bench_problem(struct benching *run, const struct cli_problem *problem, struct tcb_error *err)
 {
 	struct contest contests[TCB_STATE_COUNT];
-	const struct tcb_deadline deadline = tcb_deadline_in((1 - ENDING_SHARE) * run->args->budget_s);
+	const struct tcb_deadline deadline = tcb_deadline_at(run->begun_s + (1 - ENDING_SHARE) * run->args->budget_s);
 	enum tcb_status status = TCB_OK;
 
 	memset(contests, 0, sizeof contests);
@@ -570,7 +571,7 @@ static enum tcb_status open_db(struct benching *run, struct tcb_error *err)
 static enum tcb_status run_bench(const void *arguments, struct tcb_error *err)
 {
 	const struct bench_args *args = arguments;
-	struct benching run = { .args = args };
+	struct benching run = { .args = args, .begun_s = 1e-9 * (double)tcb_clock_ns() };
 	struct cli_problems problems;
 	enum tcb_status status;
 
@@ -585,8 +586,10 @@ static enum tcb_status run_bench(const void *arguments, struct tcb_error *err)
 	if (status == TCB_OK && !args->rotation)
 		status = cli_cache_know(run.db, 0, args->budget_s, &run.place, err);
 	run.count = problems.count;
-	for (size_t i = 0; i < problems.count && status == TCB_OK; i++, run.number++)
+	for (size_t i = 0; i < problems.count && status == TCB_OK; i++, run.number++) {
 		status = bench_problem(&run, &problems.list[i], err);
+		run.begun_s = 1e-9 * (double)tcb_clock_ns();
+	}
 	if (status == TCB_OK)
 		status = print_results(&run, err);
 	json_decref(run.contests);

@@ -31,6 +31,7 @@ struct bench {
 	size_t count;
 	const struct tcb_sweep_options *options;
 	struct tcb_deadline deadline;                    /* of all; none: the geometries have all the time they take */
+	struct tcb_deadline first;                       /* of what is needed for any result */
 	double call_ns[TCB_BENCH_MOST][TCB_STATE_COUNT]; /* of one call, as verified; NaN: left out */
 	struct tcb_bench_result *out;
 };
@@ -50,25 +51,28 @@ static enum tcb_status refuse(const struct bench *bench, size_t g, const struct 
 			trial->message);
 }
 
-/* Verifies geometry G, of which the first is waited for however long it takes. */
+static enum tcb_status no_time(struct tcb_error *err, const char *done)
+{
+	return tcb_fail(err, TCB_E_FAILED,
+			"the time was over before the best and the default geometry were %s: give it more --budget, or "
+			"wait until the machine is less busy",
+			done);
+}
+
+/* Verifies geometry G. */
 static enum tcb_status verify(struct bench *bench, size_t g, struct tcb_error *err)
 {
 	struct tcb_screen_rule rule = { .samples_min = CHECK_SAMPLES, .samples_max = CHECK_SAMPLES };
 	const struct tcb_trial *trial;
-	struct tcb_deadline until = bench->deadline;
-	if (g == 0)
-		until.ns = 0;
-	else if (until.ns && !is_needed(bench, g))
+	struct tcb_deadline until = is_needed(bench, g) ? bench->first : bench->deadline;
+	if (until.ns && !is_needed(bench, g))
 		until = tcb_deadline_in(VERIFY_SHARE * tcb_deadline_left_s(until));
 	for (int s = 0; s < TCB_STATE_COUNT && g > 0; s++)
 		rule.lose_ns[s] = is_needed(bench, g) ? 0 : OBVIOUSLY_SLOW * bench->call_ns[0][s];
 	tcb_evaluator_until(bench->evaluator, until);
 	TCB_TRY(tcb_evaluator_try(bench->evaluator, &bench->geometries[g], &rule, &trial, err));
 	if (tcb_evaluator_was_late(bench->evaluator) && is_needed(bench, g))
-		return tcb_fail(err, TCB_E_FAILED,
-				"the time was over before geometry %zu of %zu could be verified: give it more "
-				"--budget",
-				g + 1, bench->count);
+		return no_time(err, "verified");
 	if (trial->outcome != TCB_OUTCOME_OK && !tcb_evaluator_was_late(bench->evaluator))
 		return refuse(bench, g, trial, err);
 	for (size_t m = 0; m < trial->measurement_count; m++)
@@ -152,8 +156,9 @@ static enum tcb_status hold_least(struct bench *bench, struct tcb_rounds *rounds
 {
 	while (count > 1 && !is_needed(bench, rows[count - 1]))
 		count--;
-	tcb_evaluator_until(bench->evaluator, (struct tcb_deadline){ 0 });
-	return tcb_rounds_add(rounds, bench->evaluator, state, rows, count, LEAST, 1, bench->options->seed, err);
+	tcb_evaluator_until(bench->evaluator, bench->first);
+	TCB_TRY(tcb_rounds_add(rounds, bench->evaluator, state, rows, count, LEAST, 0, bench->options->seed, err));
+	return rounds->rounds > 0 ? TCB_OK : no_time(err, "measured");
 }
 
 /* A few rounds of each geometry that is not among ROWS, beside the first. */
@@ -275,6 +280,9 @@ enum tcb_status tcb_bench_run(const struct tcb_op *op, const struct tcb_problem 
 			       .count = count,
 			       .options = options,
 			       .deadline = evaluation.deadline,
+			       .first = evaluation.deadline.ns
+						? tcb_deadline_later(evaluation.deadline, tcb_deadline_in(TCB_FIRST_S))
+						: evaluation.deadline,
 			       .out = out };
 	for (size_t g = 0; g < count; g++)
 		for (int s = 0; s < TCB_STATE_COUNT; s++)

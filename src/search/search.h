@@ -191,11 +191,14 @@ size_t tcb_strategy_list(const char *names[], const char *summaries[], size_t ca
 
 /*
  * bench.c: the given geometries and the read limit, paired and interleaved in one worker; results in the order of
- * GEOMETRIES, ratios against the first.  Within options->budget_s, with options->spent_s of it gone, but the first
- * geometry is verified and measured however long that takes.  Of others, one whose calls are too long for it has fewer
+ * GEOMETRIES, ratios against the first.  Within options->budget_s, with options->spent_s of it gone, or TCB_FIRST_S for
+ * the first geometry alone.  Of others, one whose calls are too long for it has fewer
  * rounds, or none: then its times are zeros.
  */
 enum { TCB_BENCH_MOST = 8 };
+/* What is needed for any result, the default geometry of a sweep and the first one of a bench, is waited for so many
+ * seconds however short the budget is; beyond both, there is none and an error says so. */
+enum { TCB_FIRST_S = 10 };
 struct tcb_bench_result {
 	struct tcb_interval ns[2][TCB_BENCH_MOST], ratio[2][TCB_BENCH_MOST]; /* [state][geometry] */
 	struct tcb_interval limit_ns[2], limit_ratio[2]; /* limit_ratio: the first geometry's time over the limit's */

@@ -329,8 +329,15 @@ static enum tcb_status screen_batch(struct tcb_sweep *sweep, const size_t *indic
 static enum tcb_status find_anchor(struct tcb_sweep *sweep, struct tcb_error *err)
 {
 	size_t fallback = sweep->space->default_index;
+	if (sweep->options->budget_s > 0)
+		tcb_team_until(sweep->team, tcb_deadline_at(fmax(sweep->end_s, now_s() + TCB_FIRST_S)));
 	if (!sweep->entries[fallback].decided)
 		TCB_TRY(screen_batch(sweep, &fallback, 1, err));
+	if (!sweep->entries[fallback].decided)
+		return tcb_fail(err, TCB_E_FAILED,
+				"%.1f s were over before the default geometry was verified and measured once: give it "
+				"more --budget, or wait until the machine is less busy",
+				now_s() - sweep->start_s);
 	if (sweep->entries[fallback].outcome == TCB_OUTCOME_OK)
 		sweep->anchor = fallback;
 	for (size_t i = 0; i < sweep->space->count && sweep->anchor == SIZE_MAX; i++)
@@ -593,7 +600,7 @@ static enum tcb_status prepare(struct tcb_sweep *sweep, const struct tcb_place *
 		.gpu = sweep->gpu,
 	};
 	TCB_TRY(sweep->strategy->create(&setup, &sweep->strategist, err));
-	TCB_TRY(find_anchor(sweep, err)); /* however long that takes: without it there is no result */
+	TCB_TRY(find_anchor(sweep, err));
 	screen_until(sweep);
 	if (sweep->gpu)
 		TCB_TRY(tcb_sweep_take_over_passes(sweep, err));

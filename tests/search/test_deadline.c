@@ -3,6 +3,7 @@
  * Budgets on the simulated machine, whose clock is its own: whatever takes long, a command ends in time.
  */
 #include <math.h>
+#include <string.h>
 
 #include "base/deadline.h"
 #include "cmocka_all.h"
@@ -122,7 +123,8 @@ static void long_trials(void **state)
 	assert_true(given_up > 0);
 }
 
-/* The default is waited for, so that the same command gets on the next time. */
+/* The default is waited for some seconds, so that the same command gets on the next time; then an error says what to
+ * do. */
 static void the_first_is_waited_for(void **state)
 {
 	(void)state;
@@ -130,10 +132,21 @@ static void the_first_is_waited_for(void **state)
 	struct store store = { 0 };
 	struct tcb_sweep_result result;
 	fake_world_reset(1, &problem);
-	fake_world.try_s = 2 * BUDGET_S;
-	assert_true(sweep(&problem, &store, &result) <= 2 * BUDGET_S + 2);
+	fake_world.try_s = TCB_FIRST_S - 1;
+	assert_true(sweep(&problem, &store, &result) <= TCB_FIRST_S + 2);
 	assert_int_equal(result.tried, 1);
 	expect_winners(&result);
+	tcb_sweep_result_fini(&result);
+	store_fini(&store);
+
+	struct tcb_sweep_options options = { .states = BOTH, .seed = 1, .budget_s = BUDGET_S };
+	struct tcb_error err;
+	fake_world_reset(1, &problem);
+	fake_world.try_s = 60;
+	assert_int_equal(sweep_known(&problem, &options, NULL, &store, &result, &err), TCB_E_FAILED);
+	assert_non_null(strstr(err.message, "--budget"));
+	assert_true(fake_world.now_s <= TCB_FIRST_S + 2);
+	assert_int_equal(store.count, 0);
 	tcb_sweep_result_fini(&result);
 	store_fini(&store);
 }
