@@ -75,7 +75,7 @@ struct tcb_sweep_options {
 	int finals_only;       /* try nothing new */
 	size_t bench_needed;   /* of a bench: so many of the first geometries are measured in any case, at least one */
 	unsigned states;       /* bit 1u << enum tcb_state */
-	size_t rotation_bytes; /* 0: twice the last-level cache, at least 512 MiB, at most a quarter of the RAM */
+	size_t rotation_bytes; /* 0: tcb_rotation_size() of the place, at most a quarter of the RAM */
 	double timeout_s;      /* one candidate's limit; 0: 20 s */
 	const struct tcb_place *others; /* GPUs identical to the sweep's place, to share the screening */
 	size_t other_count;

@@ -229,25 +229,6 @@ static void adapt_samples(struct tcb_sweep *sweep)
 		sweep->samples_max++;
 }
 
-static void entry_fill(struct tcb_sweep_entry *entry, const struct tcb_team_task *task)
-{
-	const struct tcb_trial *trial = &task->trial;
-	tcb_sweep_entry_clear(entry);
-	entry->decided = 1;
-	entry->when_s = task->when_s;
-	entry->took_s = task->took_s;
-	entry->member = (uint32_t)task->member;
-	entry->outcome = trial->outcome;
-	entry->class_checked = trial->class_checked;
-	entry->error_ratio = trial->error_ratio;
-	entry->pack_ns = trial->pack_ns;
-	entry->prepare_ns = trial->prepare_ns;
-	entry->verify_ns = trial->verify_ns;
-	for (size_t m = 0; m < trial->measurement_count; m++)
-		if (trial->measurements[m].stage == TCB_STAGE_SCREEN)
-			entry->ns[trial->measurements[m].state] = trial->measurements[m].ns;
-}
-
 /* The very first candidate computes the reference, too, and the first of a layout on a CPU packs and copies weights:
  * what that takes says nothing of the others. */
 static void learn_cost(struct tcb_sweep *sweep, const struct tcb_trial *trial, double took_s)
@@ -271,7 +252,7 @@ static enum tcb_status take_result(struct tcb_sweep *sweep, size_t index, const 
 				   double took_s, struct tcb_error *err)
 {
 	struct tcb_sweep_entry *entry = &sweep->entries[index];
-	entry_fill(entry, task);
+	tcb_sweep_entry_fill(entry, task);
 	TCB_TRY(tcb_sweep_send(sweep, &task->trial, err));
 	learn_cost(sweep, &task->trial, took_s);
 	if (index < sweep->out->space_count)

@@ -99,6 +99,8 @@ enum tcb_status tcb_sweep_recheck(struct tcb_sweep *sweep, size_t index, enum tc
 /* Known trials to their entries. */
 void tcb_sweep_take_over(struct tcb_sweep *sweep);
 void tcb_sweep_entry_clear(struct tcb_sweep_entry *entry);
+/* What came of a candidate in this sweep. */
+void tcb_sweep_entry_fill(struct tcb_sweep_entry *entry, const struct tcb_team_task *task);
 /* Adds a known trial to its entry, but what was too slow for another budget beside another best. */
 void tcb_sweep_entry_merge(struct tcb_sweep_entry *entry, const struct tcb_trial *trial);
 /* Forgets what was measured in other states only. */

@@ -20,10 +20,10 @@
 struct tcb_evaluator;
 
 struct tcb_evaluate_options {
-	unsigned states;       /* bit 1u << enum tcb_state */
-	size_t rotation_bytes; /* 0: twice the last-level cache, at least 512 MiB, at most a quarter of the RAM */
-	double timeout_s;      /* one candidate's limit; 0: 20 s */
-	double budget_s;       /* of the sweep that it is done for; 0: none */
+	unsigned states;              /* bit 1u << enum tcb_state */
+	size_t rotation_bytes;        /* 0: tcb_rotation_size() of the place, at most a quarter of the RAM */
+	double timeout_s;             /* one candidate's limit; 0: 20 s */
+	double budget_s;              /* of the sweep that it is done for; 0: none */
 	struct tcb_deadline deadline; /* of it: by then everything should be over */
 	uint64_t seed;
 	const volatile sig_atomic_t *stop; /* nonzero ends what is going on; may be NULL */

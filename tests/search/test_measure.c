@@ -189,7 +189,7 @@ static void expect_contents(struct fixture *fixture, const struct tcb_plan *plan
 	}
 }
 
-/* A set that must go leaves its pages to the one that comes: nothing is got anew, and nothing of it is left. */
+/* A set that must go leaves its pages to the one that comes: no page is got again, and nothing of it is left. */
 static void memory_is_shared(void **state)
 {
 	struct fixture *fixture = *state;
