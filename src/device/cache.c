@@ -18,7 +18,6 @@
 
 #include "base/buffer.h"
 #include "base/pool.h"
-#include "base/stats.h"
 #include "base/util.h"
 #include "device/device.h"
 
@@ -48,15 +47,14 @@ static double least_warm_ns(const struct tcb_cache_point *points, size_t count)
 	return least;
 }
 
-/* What memory takes is the same whatever was read before: one figure for all footprints, which a disturbed sample does
- * not move. */
+/* What memory takes is the same whatever was read before: the least of all footprints, as of the warm lines, since
+ * others make it longer and nothing makes it shorter. */
 static double memory_ns(const struct tcb_cache_point *points, size_t count)
 {
-	double cold[TCB_CACHE_POINTS_MAX] = { 0 };
-	const size_t used = count < TCB_CACHE_POINTS_MAX ? count : TCB_CACHE_POINTS_MAX;
-	for (size_t i = 0; i < used; i++)
-		cold[i] = points[i].cold_ns;
-	return tcb_median(cold, used);
+	double least = INFINITY;
+	for (size_t i = 0; i < count; i++)
+		least = fmin(least, points[i].cold_ns);
+	return least;
 }
 
 size_t tcb_cache_knee(const struct tcb_cache_point *points, size_t count)
