@@ -505,7 +505,8 @@ static enum tcb_status bench_state(struct benching *run, struct contest *contest
 	TCB_TRY(add_scalar(run, contest, err));
 	TCB_TRY(add_others(run, contest, err));
 	begin_progress(run, contest, &progress);
-	opts.budget_s = fmax(share * tcb_deadline_left_s(deadline), LEAST_S);
+	opts.spent_s = 1e-9 * (double)tcb_clock_ns() - run->begun_s;
+	opts.budget_s = opts.spent_s + fmax(share * tcb_deadline_left_s(deadline), LEAST_S);
 	status = tcb_bench_run(problem->op, &problem->problem, &run->place, &opts, contest->geometry, contest->count,
 			       &contest->result, err);
 	cli_progress_end(&progress);

@@ -21,6 +21,7 @@ static const double SECONDS = 20;        /* in each state, unless the budget say
 /* Of what is left: verifying one that may be left out, the rounds of one that is slow, and all that the rounds take
  * before the other limits are measured. */
 static const double VERIFY_SHARE = 0.2, SLOW_SHARE = 0.2, ROUNDS_SHARE = 0.8;
+static const double FIRST_LEAST_S = 5;  /* for what is needed, however much time was spent before, on another state */
 static const double OBVIOUSLY_SLOW = 3; /* times the first: two samples of it tell nothing more */
 enum { SLOW_LEAST = 2, SLOW_MOST = 5 }; /* rounds */
 
@@ -280,9 +281,12 @@ enum tcb_status tcb_bench_run(const struct tcb_op *op, const struct tcb_problem 
 			       .count = count,
 			       .options = options,
 			       .deadline = evaluation.deadline,
-			       .first = evaluation.deadline.ns
-						? tcb_deadline_later(evaluation.deadline, tcb_deadline_in(TCB_FIRST_S))
-						: evaluation.deadline,
+			       .first =
+				       evaluation.deadline.ns
+					       ? tcb_deadline_later(evaluation.deadline,
+								    tcb_deadline_in(fmax(TCB_FIRST_S - options->spent_s,
+											 FIRST_LEAST_S)))
+					       : evaluation.deadline,
 			       .out = out };
 	for (size_t g = 0; g < count; g++)
 		for (int s = 0; s < TCB_STATE_COUNT; s++)

@@ -311,7 +311,7 @@ static enum tcb_status find_anchor(struct tcb_sweep *sweep, struct tcb_error *er
 {
 	size_t fallback = sweep->space->default_index;
 	if (sweep->options->budget_s > 0)
-		tcb_team_until(sweep->team, tcb_deadline_at(fmax(sweep->end_s, now_s() + TCB_FIRST_S)));
+		tcb_team_until(sweep->team, tcb_deadline_at(fmax(sweep->end_s, sweep->start_s + TCB_FIRST_S)));
 	if (!sweep->entries[fallback].decided)
 		TCB_TRY(screen_batch(sweep, &fallback, 1, err));
 	if (!sweep->entries[fallback].decided)
