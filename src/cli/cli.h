@@ -136,7 +136,7 @@ enum tcb_status cli_help_command(const struct cli_command *command, struct tcb_e
 #define CLI_OPTION_ROTATION(type)                                                                               \
 	{                                                                                                       \
 		.name = "rotation", .argument = "BYTES", .kind = CLI_BYTES, .offset = offsetof(type, rotation), \
-		.fallback = "0", .note = "twice the last cache, at least 512M",                                 \
+		.fallback = "0", .note = "twice the last cache as measured",                                    \
 		.help = "memory that cold measurements rotate through, as in 600M"                              \
 	}
 #define CLI_OPTION_TIMEOUT(type)                                                                                 \

@@ -15,6 +15,7 @@
 #include "cli/cli.h"
 #include "cli/emit.h"
 #include "cli/figures.h"
+#include "cli/measured_cache.h"
 #include "cli/nearby.h"
 #include "cli/problems.h"
 #include "cli/progress.h"
@@ -70,6 +71,8 @@ enum {
 	WIDE = 7, /* columns of the table */
 	WIDE_TERMINAL = 110
 };
+/* Of the budget, for ending the workers; and seconds that a state has at least. */
+static const double ENDING_SHARE = 0.05, LEAST_S = 0.1;
 static const double SCALAR_OPERATIONS_MAX = 1e9; /* about a second of scalar code */
 
 /* The geometries of one problem in one cache state; [0] is the one that the others are compared with. */
@@ -91,10 +94,17 @@ struct benching {
 	struct tcb_db *db; /* NULL where there is none */
 	struct cli_bounds bounds;
 	struct tcb_str out;
+	double begun_s;       /* on the clock: the command, then each problem after the first */
 	size_t number, count; /* of the problem that is measured, from 0, and of all */
 	json_t *contests;
 	int failed;
 };
+
+/* A row that there was no time for has no times. */
+static int is_measured(const struct contest *contest, size_t i)
+{
+	return contest->result.ns[contest->state][i].median > 0;
+}
 
 static void add_contender(struct contest *contest, const struct tcb_geometry *geometry, const char *role)
 {
@@ -318,6 +328,8 @@ static void add_rows(struct cli_table *table, const struct contest *contest)
 	char text[TCB_GEOMETRY_TEXT_MAX];
 
 	for (size_t i = 0; i < contest->count; i++) {
+		if (!is_measured(contest, i))
+			continue;
 		tcb_geometry_print(&contest->geometry[i], text);
 		add_row(table, contest, contest->role[i], text, &result->ns[state][i], &result->ratio[state][i]);
 	}
@@ -384,6 +396,8 @@ static void add_json(struct benching *run, struct contest *contest)
 	cli_json_set(object, "state", json_string(tcb_state_text(state)), &run->failed);
 	cli_json_set(object, "bytes", cli_json_real(bytes), &run->failed);
 	for (size_t i = 0; i < contest->count; i++) {
+		if (!is_measured(contest, i))
+			continue;
 		tcb_geometry_print(&contest->geometry[i], text);
 		cli_json_add(rows,
 			     json_pack("{s:s, s:s, s:o, s:o, s:o}", "role", contest->role[i], "geometry", text, "ns",
@@ -480,13 +494,26 @@ static void begin_progress(const struct benching *run, const struct contest *con
 	cli_progress_begin(out, label, contest->problem->op->traffic(&contest->problem->problem));
 }
 
-static enum tcb_status bench_state(struct benching *run, struct contest *contest, struct tcb_error *err)
+/* Those that there was no time for. */
+static void say_left_out(const struct contest *contest)
+{
+	char label[CLI_LABEL_MAX];
+
+	cli_problem_label(&contest->problem->problem, label);
+	for (size_t i = 0; i < contest->count; i++)
+		if (!is_measured(contest, i))
+			cli_say("%s: %s, %s: left out, its calls are too long for the budget; --budget gives more",
+				label, tcb_state_text(contest->state), contest->role[i]);
+}
+
+/* Measures one state within DEADLINE, of which it takes SHARE. */
+static enum tcb_status bench_state(struct benching *run, struct contest *contest, struct tcb_deadline deadline,
+				   double share, struct tcb_error *err)
 {
 	const struct cli_problem *problem = contest->problem;
 	struct tcb_geometry fallback;
 	struct cli_progress progress;
 	struct tcb_sweep_options opts = {
-		.budget_s = run->args->budget_s / TCB_STATE_COUNT,
 		.seed = run->args->seed,
 		.states = 1u << contest->state,
 		.rotation_bytes = run->args->rotation,
@@ -502,14 +529,18 @@ static enum tcb_status bench_state(struct benching *run, struct contest *contest
 		TCB_TRY(add_best(run, contest, err));
 	tcb_default_geometry(&problem->problem, &run->place.device.target, &fallback);
 	add_contender(contest, &fallback, "default");
+	opts.bench_needed = contest->count;
 	TCB_TRY(add_scalar(run, contest, err));
 	TCB_TRY(add_others(run, contest, err));
 	begin_progress(run, contest, &progress);
+	opts.spent_s = 1e-9 * (double)tcb_clock_ns() - run->begun_s;
+	opts.budget_s = opts.spent_s + fmax(share * tcb_deadline_left_s(deadline), LEAST_S);
 	status = tcb_bench_run(problem->op, &problem->problem, &run->place, &opts, contest->geometry, contest->count,
 			       &contest->result, err);
 	cli_progress_end(&progress);
 	if (status != TCB_OK)
 		return status;
+	say_left_out(contest);
 	if (!run->args->json)
 		return add_table(run, contest, err);
 	add_json(run, contest);
@@ -519,13 +550,14 @@ static enum tcb_status bench_state(struct benching *run, struct contest *contest
 static enum tcb_status bench_problem(struct benching *run, const struct cli_problem *problem, struct tcb_error *err)
 {
 	struct contest contests[TCB_STATE_COUNT];
+	const struct tcb_deadline deadline = tcb_deadline_at(run->begun_s + (1 - ENDING_SHARE) * run->args->budget_s);
 	enum tcb_status status = TCB_OK;
 
 	memset(contests, 0, sizeof contests);
 	for (int state = 0; state < TCB_STATE_COUNT && status == TCB_OK; state++) {
 		contests[state].problem = problem;
 		contests[state].state = (enum tcb_state)state;
-		status = bench_state(run, &contests[state], err);
+		status = bench_state(run, &contests[state], deadline, 1.0 / (TCB_STATE_COUNT - state), err);
 	}
 	if (status == TCB_OK)
 		add_bounds(run, contests);
@@ -568,7 +600,7 @@ static enum tcb_status open_db(struct benching *run, struct tcb_error *err)
 static enum tcb_status run_bench(const void *arguments, struct tcb_error *err)
 {
 	const struct bench_args *args = arguments;
-	struct benching run = { .args = args };
+	struct benching run = { .args = args, .begun_s = 1e-9 * (double)tcb_clock_ns() };
 	struct cli_problems problems;
 	enum tcb_status status;
 
@@ -580,9 +612,13 @@ static enum tcb_status run_bench(const void *arguments, struct tcb_error *err)
 	status = cli_open_device(args->device, args->threads, &run.place, err);
 	if (status == TCB_OK)
 		status = open_db(&run, err);
+	if (status == TCB_OK && !args->rotation)
+		status = cli_cache_know(run.db, 0, args->budget_s, &run.place, err);
 	run.count = problems.count;
-	for (size_t i = 0; i < problems.count && status == TCB_OK; i++, run.number++)
+	for (size_t i = 0; i < problems.count && status == TCB_OK; i++, run.number++) {
 		status = bench_problem(&run, &problems.list[i], err);
+		run.begun_s = 1e-9 * (double)tcb_clock_ns();
+	}
 	if (status == TCB_OK)
 		status = print_results(&run, err);
 	json_decref(run.contests);

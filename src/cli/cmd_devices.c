@@ -9,13 +9,16 @@
 
 #include "cli/cli.h"
 #include "cli/emit.h"
+#include "cli/measured_cache.h"
 #include "cli/setup.h"
 
 struct devices_args {
+	const char *db;
 	int json;
 };
 
 static const struct cli_option options[] = {
+	CLI_OPTION_DB(struct devices_args),
 	CLI_OPTION_JSON(struct devices_args),
 	CLI_OPTION_END,
 };
@@ -88,6 +91,11 @@ static enum tcb_status print_text(const struct tcb_place *place, const struct gp
 	add_cache(&out, "L1d", device->target.l1d_bytes);
 	add_cache(&out, "L2", device->target.l2_bytes);
 	add_cache(&out, "last cache", device->target.llc_bytes);
+	if (place->cache_bytes) {
+		cli_text_bytes(place->cache_bytes, memory);
+		tcb_str_addf(&out, "  %-12s %s, by all %u threads: what cold calls go beyond\n", "measured", memory,
+			     device->target.threads);
+	}
 	cli_text_bytes(device->memory_bytes, memory);
 	tcb_str_addf(&out, "  %-12s %s\n  %-12s %s\n", "memory", memory, "kernel", device->os);
 	tcb_str_add(&out, "  devices      cpu");
@@ -165,6 +173,7 @@ static enum tcb_status print_json(const struct tcb_place *place, const struct gp
 	cli_json_set(row, "l1d_bytes", cli_json_size(target->l1d_bytes), &failed);
 	cli_json_set(row, "l2_bytes", cli_json_size(target->l2_bytes), &failed);
 	cli_json_set(row, "llc_bytes", cli_json_size(target->llc_bytes), &failed);
+	cli_json_set(row, "cache_bytes", place->cache_bytes ? cli_json_size(place->cache_bytes) : json_null(), &failed);
 	cli_json_set(row, "memory_bytes", cli_json_size(device->memory_bytes), &failed);
 	cli_json_add(rows, row, &failed);
 	cli_json_set(root, "devices", rows, &failed);
@@ -185,6 +194,8 @@ static enum tcb_status run_devices(const void *arguments, struct tcb_error *err)
 	(void)tcb_gpu_list(gpus.list, &gpus.count, &gpus.missing);
 	status = tcb_cpu_open("cpu", 0, &place, err);
 	if (status == TCB_OK)
+		status = cli_cache_recall_from(args->db, &place, err);
+	if (status == TCB_OK)
 		status = args->json ? print_json(&place, &gpus, err) : print_text(&place, &gpus, err);
 	free(gpus.list);
 	return status;
@@ -193,9 +204,10 @@ static enum tcb_status run_devices(const void *arguments, struct tcb_error *err)
 const struct cli_command cli_command_devices = {
 	.name = "devices",
 	.summary = "show this machine as results are keyed by it",
-	.description =
-		"Prints the processor's model, key, instruction families, caches and default thread count, the GPUs "
-		"that the driver sees, and the names that --device takes here.",
+	.description = "Prints the processor's model, key, instruction families, caches (the last one as the system "
+		       "reports it, and as a "
+		       "sweep has measured it, if one has) and default thread count, the GPUs "
+		       "that the driver sees, and the names that --device takes here.",
 	.options = options,
 	.args_bytes = sizeof(struct devices_args),
 	.run = run_devices,

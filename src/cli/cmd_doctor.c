@@ -9,7 +9,9 @@
 #include "cli/best_rows.h"
 #include "cli/cli.h"
 #include "cli/emit.h"
+#include "cli/measured_cache.h"
 #include "cli/setup.h"
+#include "device/cache.h"
 
 enum { ROWS_MAX = 64 };
 
@@ -168,6 +170,34 @@ static size_t system_rows(struct tcb_doctor_row *rows, size_t capacity)
 	return count;
 }
 
+/* What cold calls go beyond. */
+static void cache_row(const char *option, struct tcb_doctor_row *row)
+{
+	struct tcb_place place;
+	char reported[CLI_NUMBER_MAX], measured[CLI_NUMBER_MAX], rotation[CLI_NUMBER_MAX];
+
+	memset(row, 0, sizeof *row);
+	row->what = "cache";
+	row->state = TCB_DOCTOR_LIMITED;
+	if (tcb_cpu_open("cpu", 0, &place, NULL) != TCB_OK || cli_cache_recall_from(option, &place, NULL) != TCB_OK) {
+		snprintf(row->found, sizeof row->found, "unknown");
+		return;
+	}
+	cli_text_bytes(place.device.target.llc_bytes, reported);
+	cli_text_bytes(place.cache_bytes, measured);
+	cli_text_bytes(tcb_rotation_size(&place).bytes, rotation);
+	if (place.cache_bytes) {
+		row->state = TCB_DOCTOR_OK;
+		snprintf(row->found, sizeof row->found,
+			 "%.20s measured, %.20s reported: cold calls rotate through %.20s", measured, reported,
+			 rotation);
+		return;
+	}
+	snprintf(row->found, sizeof row->found, "%.20s reported, not measured yet: cold calls rotate through %.20s",
+		 reported, rotation);
+	snprintf(row->advice, sizeof row->advice, "the first 'tcbtune sweep' on the processor measures it");
+}
+
 static enum tcb_status print_text(const struct tcb_doctor_row *rows, size_t count, struct tcb_error *err)
 {
 	static const struct cli_column columns[] = { { "STATE", 0 }, { "WHAT", 0 }, { "FOUND", 0 } };
@@ -213,6 +243,7 @@ static enum tcb_status run_doctor(const void *arguments, struct tcb_error *err)
 	struct tcb_doctor_row rows[ROWS_MAX];
 	size_t count = tcb_doctor(rows, ROWS_MAX / 2);
 
+	cache_row(args->db, &rows[count++]);
 	database_row(args->db, &rows[count++]);
 	count += system_rows(&rows[count], ROWS_MAX - count);
 	return args->json ? print_json(rows, count, err) : print_text(rows, count, err);

@@ -148,6 +148,7 @@ struct modelling {
 	struct cli_sweep_args sweep_args;
 	struct cli_sweeping sweeping;
 	size_t failed;
+	uint64_t begun_ns; /* the command: its budget counts from there */
 };
 
 /* A problem's failure is no reason to leave the others; that of the database or of memory would meet them too. */
@@ -191,14 +192,13 @@ static enum tcb_status sweep_item(struct modelling *m, struct cli_model_problem 
 static enum tcb_status sweep_all(struct modelling *m, struct tcb_error *err)
 {
 	const size_t open = cli_model_open_count(&m->told);
-	const uint64_t begun_ns = tcb_clock_ns();
 	size_t number = 0;
 	enum tcb_status status = TCB_OK;
 
 	cli_stop_catch();
 	for (size_t i = 0; i < m->plan.count && status == TCB_OK; i++) {
 		struct cli_model_problem *item = &m->plan.list[i];
-		const double left_s = m->told.budget_s - 1e-9 * (double)(tcb_clock_ns() - begun_ns);
+		const double left_s = m->told.budget_s - 1e-9 * (double)(tcb_clock_ns() - m->begun_ns);
 
 		if (!is_to_sweep(m, item))
 			continue;
@@ -333,6 +333,7 @@ static enum tcb_status run_model(const void *arguments, struct tcb_error *err)
 				.timeout_s = args->timeout_s,
 				.effort = (int)effort,
 				.starts = 3 },
+		.begun_ns = tcb_clock_ns(),
 		.sweeping = { .args = &m.sweep_args, .limits = cli_effort_limits(effort, 0, 0, 0, NULL) },
 	};
 	enum tcb_status status;

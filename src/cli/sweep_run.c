@@ -16,6 +16,7 @@
 #include "cli/cli.h"
 #include "cli/disturbance.h"
 #include "cli/former.h"
+#include "cli/measured_cache.h"
 #include "cli/progress.h"
 #include "cli/shard_option.h"
 #include "cli/stop.h"
@@ -25,6 +26,7 @@
 #include "cli/sweep_json.h"
 #include "cli/sweep_shards.h"
 #include "db/rates.h"
+#include "device/cache.h"
 #include "kernels/compute_limit.h"
 #include "kernels/signature.h"
 #include "search/model.h"
@@ -156,7 +158,9 @@ static void fill_best(const struct sweep_job *job, const struct tcb_decision *de
 	best->problem = *problem;
 	best->state = decision->state;
 	best->modelled = cli_sweeping_is_modelled(job->run);
-	best->provisional = job->run->shard.count > 1 && !best->modelled; /* the other shards' leaders were not there */
+	best->provisional =
+		decision->provisional || /* the other shards' leaders were not there, or no time for finals */
+		(job->run->shard.count > 1 && !best->modelled);
 	tcb_geometry_print(&winner->geometry, best->geometry);
 	memcpy(best->variant, winner->variant, sizeof best->variant);
 	memcpy(best->signature, winner->signature, sizeof best->signature);
@@ -441,6 +445,22 @@ static enum tcb_status check_known(const struct sweep_job *job, struct tcb_error
 	return run->args->finals_only ? cli_finals_check(run->db, &finals, err) : TCB_OK;
 }
 
+/* The cache that cold results go beyond, before the first sweep. */
+static enum tcb_status know_cache(struct cli_sweeping *run, struct tcb_error *err)
+{
+	const size_t rotation = run->args->rotation;
+
+	if (run->knows_cache || cli_sweeping_is_modelled(run))
+		return TCB_OK;
+	run->knows_cache = 1;
+	TCB_TRY(rotation ? cli_cache_recall(run->db, &run->place, NULL, err)
+			 : cli_cache_know(run->db, 1, run->limits.budget_s, &run->place, err));
+	if (rotation && rotation < 2 * tcb_cache_bytes(&run->place))
+		cli_say("--rotation is less than twice the last cache (%zu MiB): cold results will be partly warm",
+			tcb_cache_bytes(&run->place) >> 20);
+	return TCB_OK;
+}
+
 enum tcb_status cli_sweep_problem(struct cli_sweeping *run, const struct cli_problem *problem, struct tcb_error *err)
 {
 	struct sweep_job job = { .run = run, .problem = problem, .others_busy = NAN, .held_back = NAN };
@@ -464,6 +484,8 @@ enum tcb_status cli_sweep_problem(struct cli_sweeping *run, const struct cli_pro
 		status = cli_former_load(run->db, &run->place.device, &problem->problem, &job.former, err);
 	status = check_known(&job, err);
 	if (status == TCB_OK)
+		status = know_cache(run, err);
+	if (status == TCB_OK)
 		status = search_and_store(&job, err);
 	cli_former_fini(&job.former);
 	tcb_sweep_result_fini(&job.result);
@@ -480,9 +502,6 @@ enum tcb_status cli_sweeping_open(struct cli_sweeping *run, struct tcb_error *er
 	TCB_TRY(cli_cards_open(args->device, &run->others, &run->other_count, err));
 	if ((args->measured_only || args->finals_only) && cli_sweeping_is_modelled(run))
 		TCB_TRY(tcb_gpu_open(args->device, 1, &run->place.gpu, err));
-	if (args->rotation && args->rotation < 2 * run->place.device.target.llc_bytes)
-		cli_say("--rotation is less than twice the last cache (%zu MiB): cold results will be partly warm",
-			run->place.device.target.llc_bytes >> 20);
 	return TCB_OK;
 }
 

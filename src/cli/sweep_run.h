@@ -29,11 +29,12 @@ struct cli_sweeping {
 	struct cli_estimates estimates;
 	json_t *sweeps; /* NULL without --json */
 	int json_failed;
-	char part[48];  /* before a problem's label in its progress: "problem 3 of 16: " */
-	double later_s; /* what the problems after this one may take; 0: nothing is said of them */
+	char part[48];   /* before a problem's label in its progress: "problem 3 of 16: " */
+	int knows_cache; /* PLACE's was looked up or measured */
+	double later_s;  /* what the problems after this one may take; 0: nothing is said of them */
 };
 
-/* Opens the device that RUN's args name, and says what is wrong with the rotation.  Close RUN in every case. */
+/* Opens the device that RUN's args name.  Close RUN in every case. */
 enum tcb_status cli_sweeping_open(struct cli_sweeping *run, struct tcb_error *err);
 void cli_sweeping_close(struct cli_sweeping *run);
 /* A GPU that is absent, or is not to be asked: there is nothing to measure on. */

@@ -244,6 +244,14 @@ static enum tcb_status merge_rates(struct tcb_db *db, struct tcb_error *err)
 	return TCB_OK;
 }
 
+/* Of each device's cache what is surer, or more. */
+static enum tcb_status merge_caches(struct tcb_db *db, struct tcb_error *err)
+{
+	EXEC("INSERT OR REPLACE INTO main.cache SELECT s.* FROM source.cache s LEFT JOIN main.cache m"
+	     " USING (device_key, threads) WHERE m.bytes IS NULL OR (s.is_sure, s.bytes) > (m.is_sure, m.bytes)");
+	return TCB_OK;
+}
+
 static enum tcb_status merge_all(struct tcb_db *db, struct tcb_db_merged *out, struct tcb_error *err)
 {
 	TCB_TRY(merge_sweeps(db, out, err));
@@ -253,6 +261,7 @@ static enum tcb_status merge_all(struct tcb_db *db, struct tcb_db_merged *out, s
 	TCB_TRY(merge_winners(db, out, err));
 	TCB_TRY(merge_claims(db, out, err));
 	TCB_TRY(merge_rates(db, err));
+	TCB_TRY(merge_caches(db, err));
 	return tcb_db_exec(db, drop_maps_sql, doing, err);
 }
 

@@ -338,10 +338,12 @@ static enum tcb_status fill(struct tcb_bandwidth *b, double seconds, struct tcb_
 	return TCB_OK;
 }
 
-void tcb_bandwidth_lend(struct tcb_bandwidth *b, const void *data)
+void tcb_bandwidth_lend(struct tcb_bandwidth *b, const void *data, size_t bytes)
 {
-	assert(b->kind == TCB_TRAFFIC_READ && !b->buffer.map);
+	assert(b->kind == TCB_TRAFFIC_READ && !b->buffer.map && bytes / TCB_READ_LINE >= b->lines);
 	b->data = (char *)(uintptr_t)data; /* it is only read */
+	b->total_lines = bytes / TCB_READ_LINE;
+	b->next = 0;
 }
 
 enum tcb_status tcb_bandwidth_create(struct tcb_pool *pool, unsigned threads, enum tcb_traffic kind, size_t bytes,
@@ -379,7 +381,7 @@ enum tcb_status tcb_bandwidth_create(struct tcb_pool *pool, unsigned threads, en
 	b->seen = aligned_alloc(_Alignof(struct seen), threads * sizeof *b->seen);
 	enum tcb_status status = b->seen ? TCB_OK : tcb_fail(err, TCB_E_NOMEM, "no memory for the read limit");
 	if (lent)
-		tcb_bandwidth_lend(b, lent);
+		tcb_bandwidth_lend(b, lent, total);
 	else if (status == TCB_OK)
 		status = fill(b, seconds, err);
 	if (status == TCB_OK) {

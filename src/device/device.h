@@ -24,6 +24,7 @@ struct tcb_place {
 	/* of a CPU */
 	unsigned cpu_count;     /* == device.target.threads */
 	int cpus[TCB_CPUS_MAX]; /* OS processor numbers, one per physical core first, powerful cores first */
+	size_t cache_bytes;     /* that they have as measured (cache.h), whatever the system says; 0: unknown */
 	/* of a GPU; gpu.device is the same as device */
 	struct tcb_gpu gpu;
 };
@@ -54,10 +55,11 @@ struct tcb_bandwidth; /* a loop over rotating buffers, ready to be called */
 enum tcb_status tcb_bandwidth_create(struct tcb_pool *pool, unsigned threads, enum tcb_traffic kind, size_t bytes,
 				     size_t rotation_bytes, const void *lent, double seconds,
 				     struct tcb_bandwidth **out, struct tcb_error *err);
-void tcb_bandwidth_lend(struct tcb_bandwidth *bandwidth, const void *lent); /* instead of what was lent before */
-void tcb_bandwidth_destroy(struct tcb_bandwidth *bandwidth);                /* NULL is fine; before the pool's */
-double tcb_bandwidth_call(struct tcb_bandwidth *bandwidth);                 /* one timed pass: nanoseconds */
-const char *tcb_bandwidth_method(const struct tcb_bandwidth *bandwidth);    /* "avx512, 4 streams, prefetch 2048 t0" */
+/* BYTES, at least those of a call, instead of what was lent before. */
+void tcb_bandwidth_lend(struct tcb_bandwidth *bandwidth, const void *lent, size_t bytes);
+void tcb_bandwidth_destroy(struct tcb_bandwidth *bandwidth);             /* NULL is fine; before the pool's */
+double tcb_bandwidth_call(struct tcb_bandwidth *bandwidth);              /* one timed pass: nanoseconds */
+const char *tcb_bandwidth_method(const struct tcb_bandwidth *bandwidth); /* "avx512, 4 streams, prefetch 2048 t0" */
 
 /*
  * compute.c: the compute limit: the nanoseconds that the fastest arithmetic of the instruction families in ISA_MASK

@@ -2,7 +2,9 @@
  *
  * A few given geometries against each other and against the read limit: each
  * is verified first, then all are measured in paired rounds, so that ratios
- * hold on a machine whose speed drifts.
+ * hold on a machine whose speed drifts.  One whose calls are so long that the
+ * others would get few rounds has a few of its own, beside the first; where
+ * there is no time for them either, it is left out.
  */
 #include <math.h>
 #include <string.h>
@@ -13,39 +15,78 @@
 #include "search/search.h"
 #include "worker/evaluate.h"
 
-enum { STEP = 10, ROUNDS_LEAST = 30, ROUNDS_MOST = 400, CHECK_SAMPLES = 3 };
+enum { STEP = 10, LEAST = 3, ROUNDS_LEAST = 30, ROUNDS_MOST = 400, CHECK_SAMPLES = 3 };
 static const double TIGHT_WIDTH = 0.005; /* of the ratio intervals */
 static const double SECONDS = 20;        /* in each state, unless the budget says otherwise */
+/* Of what is left: verifying one that may be left out, the rounds of one that is slow, and all that the rounds take
+ * before the other limits are measured. */
+static const double VERIFY_SHARE = 0.2, SLOW_SHARE = 0.2, ROUNDS_SHARE = 0.8;
+static const double FIRST_LEAST_S = 5;  /* for what is needed, however much time was spent before, on another state */
+static const double OBVIOUSLY_SLOW = 3; /* times the first: two samples of it tell nothing more */
+enum { SLOW_LEAST = 2, SLOW_MOST = 5 }; /* rounds */
 
-static double now_s(void)
+/* A run, and what is known of each geometry. */
+struct bench {
+	struct tcb_evaluator *evaluator;
+	const struct tcb_geometry *geometries;
+	size_t count;
+	const struct tcb_sweep_options *options;
+	struct tcb_deadline deadline;                    /* of all; none: the geometries have all the time they take */
+	struct tcb_deadline first;                       /* of what is needed for any result */
+	double call_ns[TCB_BENCH_MOST][TCB_STATE_COUNT]; /* of one call, as verified; NaN: left out */
+	struct tcb_bench_result *out;
+};
+
+/* The first, and those that the caller cannot do without. */
+static int is_needed(const struct bench *bench, size_t g)
 {
-	return 1e-9 * (double)tcb_clock_ns();
+	return g == 0 || g < bench->options->bench_needed;
 }
 
-static enum tcb_status verify(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometries, size_t count,
-			      struct tcb_error *err)
+static enum tcb_status refuse(const struct bench *bench, size_t g, const struct tcb_trial *trial, struct tcb_error *err)
+{
+	char text[TCB_GEOMETRY_TEXT_MAX];
+	tcb_geometry_print(&bench->geometries[g], text);
+	return tcb_fail(err, trial->outcome == TCB_OUTCOME_WRONG ? TCB_E_VERIFY : TCB_E_FAILED,
+			"geometry %s cannot be measured: %s: %s", text, tcb_outcome_text(trial->outcome),
+			trial->message);
+}
+
+static enum tcb_status no_time(struct tcb_error *err, const char *done)
+{
+	return tcb_fail(err, TCB_E_FAILED,
+			"the time was over before the best and the default geometry were %s: give it more --budget, or "
+			"wait until the machine is less busy",
+			done);
+}
+
+/* Verifies geometry G. */
+static enum tcb_status verify(struct bench *bench, size_t g, struct tcb_error *err)
 {
 	struct tcb_screen_rule rule = { .samples_min = CHECK_SAMPLES, .samples_max = CHECK_SAMPLES };
-	for (size_t g = 0; g < count; g++) {
-		const struct tcb_trial *trial;
-		TCB_TRY(tcb_evaluator_try(evaluator, &geometries[g], &rule, &trial, err));
-		if (trial->outcome == TCB_OUTCOME_OK)
-			continue;
-		char text[TCB_GEOMETRY_TEXT_MAX];
-		tcb_geometry_print(&geometries[g], text);
-		enum tcb_status status = trial->outcome == TCB_OUTCOME_WRONG ? TCB_E_VERIFY : TCB_E_FAILED;
-		return tcb_fail(err, status, "geometry %s cannot be measured: %s: %s", text,
-				tcb_outcome_text(trial->outcome), trial->message);
-	}
+	const struct tcb_trial *trial;
+	struct tcb_deadline until = is_needed(bench, g) ? bench->first : bench->deadline;
+	if (until.ns && !is_needed(bench, g))
+		until = tcb_deadline_in(VERIFY_SHARE * tcb_deadline_left_s(until));
+	for (int s = 0; s < TCB_STATE_COUNT && g > 0; s++)
+		rule.lose_ns[s] = is_needed(bench, g) ? 0 : OBVIOUSLY_SLOW * bench->call_ns[0][s];
+	tcb_evaluator_until(bench->evaluator, until);
+	TCB_TRY(tcb_evaluator_try(bench->evaluator, &bench->geometries[g], &rule, &trial, err));
+	if (tcb_evaluator_was_late(bench->evaluator) && is_needed(bench, g))
+		return no_time(err, "verified");
+	if (trial->outcome != TCB_OUTCOME_OK && !tcb_evaluator_was_late(bench->evaluator))
+		return refuse(bench, g, trial, err);
+	for (size_t m = 0; m < trial->measurement_count; m++)
+		bench->call_ns[g][trial->measurements[m].state] = trial->measurements[m].ns.median;
 	return TCB_OK;
 }
 
-static int is_tight(const struct tcb_rounds *rounds)
+static int is_tight(const struct tcb_rounds *rounds, const size_t *rows, size_t count)
 {
 	size_t n = rounds->rounds;
-	for (size_t g = 1; g < rounds->rows; g++) {
+	for (size_t i = 1; i < count; i++) {
 		struct tcb_interval ratio =
-			tcb_ratio_interval(tcb_rounds_row(rounds, g, 0), tcb_rounds_row(rounds, 0, 0), n);
+			tcb_ratio_interval(tcb_rounds_row(rounds, rows[i], 0), tcb_rounds_row(rounds, 0, 0), n);
 		if (ratio.hi - ratio.lo > TIGHT_WIDTH * ratio.median)
 			return 0;
 	}
@@ -53,11 +94,11 @@ static int is_tight(const struct tcb_rounds *rounds)
 	return limit.hi - limit.lo <= TIGHT_WIDTH * limit.median;
 }
 
-static void tell(const struct tcb_sweep_options *options, enum tcb_state state, size_t rounds, double end_s)
+static void tell(const struct tcb_sweep_options *options, enum tcb_state state, size_t rounds, struct tcb_deadline end)
 {
 	const struct tcb_progress progress = { .done = rounds,
 					       .total = ROUNDS_MOST,
-					       .left_s = fmax(end_s - now_s(), 0),
+					       .left_s = tcb_deadline_left_s(end),
 					       .expected_gain = NAN,
 					       .phase = state == TCB_COLD ? "cold rounds" : "hot rounds" };
 
@@ -65,75 +106,166 @@ static void tell(const struct tcb_sweep_options *options, enum tcb_state state, 
 		options->progress(options->progress_ctx, &progress);
 }
 
-static enum tcb_status measure(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometries, size_t count,
-			       enum tcb_state state, const struct tcb_sweep_options *options, double end_s,
-			       struct tcb_bench_result *out, struct tcb_error *err)
+/* What a call of geometry G takes in STATE, with those before it that keep the caches hot. */
+static double call_s(const struct bench *bench, size_t g, enum tcb_state state)
 {
-	static const size_t ALL[TCB_BENCH_MOST] = { 0, 1, 2, 3, 4, 5, 6, 7 };
-	struct tcb_rounds rounds;
-	TCB_TRY(tcb_rounds_init(&rounds, geometries, count, err));
-	enum tcb_status status = TCB_OK;
+	return 1e-9 * bench->call_ns[g][state] * (state == TCB_HOT ? 2 : 1);
+}
+
+/* The geometries that are measured in all rounds: without the slow ones, so that there are enough rounds. */
+static size_t choose_rows(const struct bench *bench, enum tcb_state state, double seconds, size_t rows[TCB_BENCH_MOST])
+{
+	size_t count = 0;
+	for (size_t g = 0; g < bench->count; g++) {
+		const double needed_s = ROUNDS_LEAST * call_s(bench, g, state);
+		if (is_needed(bench, g) || needed_s <= SLOW_SHARE * seconds)
+			rows[count++] = g;
+	}
+	return count;
+}
+
+static void fill_row(const struct tcb_rounds *rounds, size_t g, enum tcb_state state, struct tcb_bench_result *out)
+{
+	const double *ns = tcb_rounds_row(rounds, g, 0);
+	out->ns[state][g] = tcb_median_interval(ns, rounds->rounds);
+	out->ratio[state][g] = tcb_ratio_interval(ns, tcb_rounds_row(rounds, 0, 0), rounds->rounds);
+}
+
+/* Rounds of the rows until they tell enough, or until END. */
+static enum tcb_status hold_rounds(struct bench *bench, struct tcb_rounds *rounds, enum tcb_state state,
+				   const size_t *rows, size_t count, struct tcb_deadline end, struct tcb_error *err)
+{
+	const struct tcb_sweep_options *options = bench->options;
+	size_t before;
+	tcb_evaluator_until(bench->evaluator, bench->deadline.ns ? end : bench->deadline);
 	do {
+		before = rounds->rounds;
 		if (options->stop && *options->stop)
-			status = tcb_fail(err, TCB_E_INTERRUPTED, "interrupted");
-		else
-			status = tcb_rounds_add(&rounds, evaluator, state, ALL, count, STEP, 1,
-						options->seed + rounds.rounds, err);
-		tell(options, state, rounds.rounds, end_s);
-	} while (status == TCB_OK && (rounds.rounds < ROUNDS_LEAST ||
-				      (rounds.rounds < ROUNDS_MOST && now_s() < end_s && !is_tight(&rounds))));
-	const double *first = tcb_rounds_row(&rounds, 0, 0);
-	for (size_t g = 0; status == TCB_OK && g < count; g++) {
-		const double *ns = tcb_rounds_row(&rounds, g, 0);
-		out->ns[state][g] = tcb_median_interval(ns, rounds.rounds);
-		out->ratio[state][g] = tcb_ratio_interval(ns, first, rounds.rounds);
-		if (isnan(out->ns[state][g].median))
-			status = tcb_fail(err, TCB_E_FAILED, "geometry %zu of %zu failed while it was measured", g + 1,
-					  count);
+			return tcb_fail(err, TCB_E_INTERRUPTED, "interrupted");
+		TCB_TRY(tcb_rounds_add(rounds, bench->evaluator, state, rows, count, STEP, 1,
+				       options->seed + rounds->rounds, err));
+		tell(options, state, rounds->rounds, end);
+	} while (rounds->rounds == before + STEP &&
+		 (rounds->rounds < ROUNDS_LEAST ||
+		  (rounds->rounds < ROUNDS_MOST && !tcb_deadline_is_over(end) && !is_tight(rounds, rows, count))));
+	return TCB_OK;
+}
+
+/* However little time there is, a few rounds of the rows that are needed. */
+static enum tcb_status hold_least(struct bench *bench, struct tcb_rounds *rounds, enum tcb_state state,
+				  const size_t *rows, size_t count, struct tcb_error *err)
+{
+	while (count > 1 && !is_needed(bench, rows[count - 1]))
+		count--;
+	tcb_evaluator_until(bench->evaluator, bench->first);
+	TCB_TRY(tcb_rounds_add(rounds, bench->evaluator, state, rows, count, LEAST, 0, bench->options->seed, err));
+	return rounds->rounds > 0 ? TCB_OK : no_time(err, "measured");
+}
+
+/* A few rounds of each geometry that is not among ROWS, beside the first. */
+static enum tcb_status hold_slow_rounds(struct bench *bench, enum tcb_state state, const size_t *rows, size_t row_count,
+					struct tcb_error *err)
+{
+	for (size_t g = 1, next = 1; g < bench->count; g++) {
+		if (next < row_count && rows[next] == g) {
+			next++;
+			continue;
+		}
+		const double left_s = SLOW_SHARE * tcb_deadline_left_s(bench->deadline);
+		const double fit = left_s / (call_s(bench, 0, state) + call_s(bench, g, state));
+		if (!(fit >= SLOW_LEAST)) /* NaN: it was not even verified */
+			continue;
+		struct tcb_rounds rounds;
+		TCB_TRY(tcb_rounds_init(&rounds, bench->geometries, bench->count, err));
+		tcb_evaluator_until(bench->evaluator, tcb_deadline_in(2 * left_s));
+		enum tcb_status status = tcb_rounds_add(&rounds, bench->evaluator, state, (size_t[]){ 0, g }, 2,
+							(size_t)fmin(fit, SLOW_MOST), 0, bench->options->seed, err);
+		if (status == TCB_OK && rounds.rounds >= SLOW_LEAST)
+			fill_row(&rounds, g, state, bench->out);
+		tcb_rounds_fini(&rounds);
+		TCB_TRY(status);
+	}
+	return TCB_OK;
+}
+
+static enum tcb_status measure(struct bench *bench, enum tcb_state state, double seconds, struct tcb_error *err)
+{
+	struct tcb_bench_result *out = bench->out;
+	size_t rows[TCB_BENCH_MOST];
+	struct tcb_rounds rounds;
+	const size_t count = choose_rows(bench, state, bench->deadline.ns ? seconds : INFINITY, rows);
+	TCB_TRY(tcb_rounds_init(&rounds, bench->geometries, bench->count, err));
+	const double share = bench->deadline.ns ? ROUNDS_SHARE : 1;
+	enum tcb_status status = hold_rounds(bench, &rounds, state, rows, count, tcb_deadline_in(share * seconds), err);
+	if (status == TCB_OK && rounds.rounds == 0)
+		status = hold_least(bench, &rounds, state, rows, count, err);
+	for (size_t i = 0; status == TCB_OK && i < count; i++) {
+		fill_row(&rounds, rows[i], state, out);
+		if (isnan(out->ns[state][rows[i]].median) && is_needed(bench, rows[i]))
+			status = tcb_fail(err, TCB_E_FAILED, "geometry %zu of %zu failed while it was measured",
+					  rows[i] + 1, bench->count);
 	}
 	if (status == TCB_OK) {
 		out->limit_ns[state] = tcb_median_interval(rounds.limit, rounds.rounds);
-		out->limit_ratio[state] = tcb_ratio_interval(first, rounds.limit, rounds.rounds);
-		strncpy(out->limit_method[state], tcb_evaluator_limit_method(evaluator, state),
+		out->limit_ratio[state] =
+			tcb_ratio_interval(tcb_rounds_row(&rounds, 0, 0), rounds.limit, rounds.rounds);
+		strncpy(out->limit_method[state], tcb_evaluator_limit_method(bench->evaluator, state),
 			sizeof out->limit_method[state] - 1);
 	}
 	tcb_rounds_fini(&rounds);
-	return status;
+	return status == TCB_OK ? hold_slow_rounds(bench, state, rows, count, err) : status;
 }
 
-/* The first geometry against another limit, where the device has it. */
-static enum tcb_status measure_limit(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,
-				     enum tcb_state state, const struct tcb_sweep_options *options,
-				     enum tcb_limit limit, struct tcb_interval *ns_out, struct tcb_interval *ratio_out,
-				     struct tcb_error *err)
+/* The first geometry against another limit, where the device has it and there is time. */
+static enum tcb_status measure_limit(struct bench *bench, enum tcb_state state, enum tcb_limit limit,
+				     struct tcb_interval *ns_out, struct tcb_interval *ratio_out, struct tcb_error *err)
 {
 	static const size_t FIRST[] = { 0 };
 	struct tcb_rounds rounds;
-	if (tcb_evaluator_use_limit(evaluator, limit) != 0)
+	if (tcb_evaluator_use_limit(bench->evaluator, limit) != 0)
 		return TCB_OK;
-	TCB_TRY(tcb_rounds_init(&rounds, geometry, 1, err));
+	TCB_TRY(tcb_rounds_init(&rounds, bench->geometries, 1, err));
 	enum tcb_status status =
-		tcb_rounds_add(&rounds, evaluator, state, FIRST, 1, ROUNDS_LEAST, 1, options->seed, err);
-	if (status == TCB_OK) {
+		tcb_rounds_add(&rounds, bench->evaluator, state, FIRST, 1, ROUNDS_LEAST, 1, bench->options->seed, err);
+	if (status == TCB_OK && rounds.rounds > 0) {
 		*ns_out = tcb_median_interval(rounds.limit, rounds.rounds);
 		*ratio_out = tcb_ratio_interval(tcb_rounds_row(&rounds, 0, 0), rounds.limit, rounds.rounds);
 	}
 	tcb_rounds_fini(&rounds);
-	(void)tcb_evaluator_use_limit(evaluator, TCB_LIMIT_READ);
+	(void)tcb_evaluator_use_limit(bench->evaluator, TCB_LIMIT_READ);
 	return status;
 }
 
-static enum tcb_status measure_limits(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,
-				      enum tcb_state state, const struct tcb_sweep_options *options,
-				      struct tcb_bench_result *out, struct tcb_error *err)
+static enum tcb_status measure_limits(struct bench *bench, enum tcb_state state, struct tcb_deadline end,
+				      struct tcb_error *err)
 {
-	TCB_TRY(measure_limit(evaluator, geometry, state, options, TCB_LIMIT_OVERLAP, &out->overlap_ns[state],
-			      &out->overlap_ratio[state], err));
-	TCB_TRY(measure_limit(evaluator, geometry, state, options, TCB_LIMIT_COMPUTE, &out->compute_ns[state],
-			      &out->compute_ratio[state], err));
+	struct tcb_bench_result *out = bench->out;
+	tcb_evaluator_until(bench->evaluator, end);
+	TCB_TRY(measure_limit(bench, state, TCB_LIMIT_OVERLAP, &out->overlap_ns[state], &out->overlap_ratio[state],
+			      err));
+	TCB_TRY(measure_limit(bench, state, TCB_LIMIT_COMPUTE, &out->compute_ns[state], &out->compute_ratio[state],
+			      err));
 	if (out->compute_ns[state].median > 0)
-		strncpy(out->compute_method[state], tcb_evaluator_limit_method(evaluator, state),
+		strncpy(out->compute_method[state], tcb_evaluator_limit_method(bench->evaluator, state),
 			sizeof out->compute_method[state] - 1);
+	return TCB_OK;
+}
+
+/* The states after each other, each with its part of what is left. */
+static enum tcb_status measure_states(struct bench *bench, struct tcb_error *err)
+{
+	int states = 0;
+	for (int s = 0; s < TCB_STATE_COUNT; s++)
+		states += bench->options->states >> s & 1u;
+	for (int s = 0; s < TCB_STATE_COUNT; s++) {
+		if (!(bench->options->states >> s & 1u))
+			continue;
+		const double seconds = bench->deadline.ns ? tcb_deadline_left_s(bench->deadline) / states : SECONDS;
+		const struct tcb_deadline end = bench->deadline.ns ? tcb_deadline_in(seconds) : bench->deadline;
+		TCB_TRY(measure(bench, (enum tcb_state)s, seconds, err));
+		TCB_TRY(measure_limits(bench, (enum tcb_state)s, end, err));
+		states--;
+	}
 	return TCB_OK;
 }
 
@@ -144,21 +276,27 @@ enum tcb_status tcb_bench_run(const struct tcb_op *op, const struct tcb_problem 
 	*out = (struct tcb_bench_result){ 0 };
 	if (count == 0 || count > TCB_BENCH_MOST)
 		return tcb_fail(err, TCB_E_USAGE, "%zu geometries to compare; give 1 to %d", count, TCB_BENCH_MOST);
-	struct tcb_evaluator *evaluator = NULL;
 	const struct tcb_evaluate_options evaluation = tcb_sweep_evaluation(options);
-	TCB_TRY(tcb_evaluator_create(op, problem, place, &evaluation, &evaluator, err));
-	enum tcb_status status = verify(evaluator, geometries, count, err);
-	int states = 0;
-	for (int s = 0; s < TCB_STATE_COUNT; s++)
-		states += options->states >> s & 1u;
-	double seconds = options->budget_s > 0 && states > 0 ? options->budget_s / states : SECONDS;
-	for (int s = 0; status == TCB_OK && s < TCB_STATE_COUNT; s++)
-		if (options->states >> s & 1u) {
-			status = measure(evaluator, geometries, count, (enum tcb_state)s, options, now_s() + seconds,
-					 out, err);
-			if (status == TCB_OK)
-				status = measure_limits(evaluator, geometries, (enum tcb_state)s, options, out, err);
-		}
-	tcb_evaluator_destroy(evaluator);
+	struct bench bench = { .geometries = geometries,
+			       .count = count,
+			       .options = options,
+			       .deadline = evaluation.deadline,
+			       .first =
+				       evaluation.deadline.ns
+					       ? tcb_deadline_later(evaluation.deadline,
+								    tcb_deadline_in(fmax(TCB_FIRST_S - options->spent_s,
+											 FIRST_LEAST_S)))
+					       : evaluation.deadline,
+			       .out = out };
+	for (size_t g = 0; g < count; g++)
+		for (int s = 0; s < TCB_STATE_COUNT; s++)
+			bench.call_ns[g][s] = NAN;
+	TCB_TRY(tcb_evaluator_create(op, problem, place, &evaluation, &bench.evaluator, err));
+	enum tcb_status status = TCB_OK;
+	for (size_t g = 0; g < count && status == TCB_OK; g++)
+		status = verify(&bench, g, err);
+	if (status == TCB_OK)
+		status = measure_states(&bench, err);
+	tcb_evaluator_destroy(bench.evaluator);
 	return status;
 }

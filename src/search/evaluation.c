@@ -11,6 +11,8 @@ struct tcb_evaluate_options tcb_sweep_evaluation(const struct tcb_sweep_options 
 		.rotation_bytes = options->rotation_bytes,
 		.timeout_s = options->timeout_s,
 		.budget_s = options->budget_s,
+		.deadline = options->budget_s > 0 ? tcb_deadline_in(options->budget_s - options->spent_s)
+						  : (struct tcb_deadline){ 0 },
 		.seed = options->seed,
 		.stop = options->stop,
 	};

@@ -50,6 +50,7 @@ static const double HOPELESS = 1.5;        /* times the reachable level: no burs
 static const double LEAST_S = 0.5;         /* however little time is left: enough for all rounds of short calls */
 static const double LEAST_SHARE = 0.1;     /* of the time for the finals proper, however long the rungs took */
 static const double SLACK = 1.3;           /* for the first rounds: what the very first took is a rough estimate */
+static const double QUALIFY_SHARE = 0.8;   /* of the time, for all before the finals proper: beyond, it is given up */
 static const double PROBE_SHARE = 0.3;     /* of the time: a probe that takes longer is not held */
 static const double HEATS_SHARE = 0.6;     /* of the time */
 static const double RUNG_SHARE = 0.7;      /* of the time left, for one rung at most; the rest is for the finals */
@@ -113,6 +114,7 @@ static enum tcb_status probe(struct race *race, const struct ranked *field, size
 		status = tcb_race_run(&trial, 1, 0, 0, err);
 	if (status == TCB_OK)
 		status = tcb_race_run(&trial, PROBE_ROUNDS - 1, 0, 0, err);
+	race->is_over = trial.is_over;
 	if (status == TCB_OK && trial.active_count > 0)
 		status = tcb_race_fill_levels(&trial, 0, err);
 	if (status != TCB_OK)
@@ -249,6 +251,8 @@ static enum tcb_status run_heats(struct race *race, struct tcb_error *err)
 		if (race->active_count == 0)
 			continue;
 		TCB_TRY(tcb_race_fill_levels(race, first, err));
+		if (race->is_over)
+			return TCB_OK; /* fewer rounds than it takes to exclude anybody */
 		TCB_TRY(exclude(race, first, err));
 		choose_leaders(race);
 		if (end < start + HEAT_ROWS)
@@ -271,7 +275,7 @@ static enum tcb_status run_rungs(struct race *race, struct tcb_error *err)
 		race->is_new = race->changes = may_change(race);
 		/* The first is held in any case: the levels of different heats cannot be compared. */
 		TCB_TRY(race->is_new ? run_in_new_worker(race, count, err) : tcb_race_run(race, count, 0, 0, err));
-		if (race->active_count == 0)
+		if (race->active_count == 0 || race->is_over)
 			break;
 		if (count >= HEAT_ROUNDS)
 			TCB_TRY(exclude(race, first, err));
@@ -326,7 +330,7 @@ static enum tcb_status run_rounds(struct race *race, size_t first, size_t most, 
 	size_t held = race->rounds.rounds - first, step = held ? FINAL_STEP : FINAL_FEW;
 	const size_t least = most < FINAL_LEAST ? most : FINAL_LEAST;
 	const int with_limit = race->legs.count == 1;
-	while (step > 0) {
+	while (step > 0 && !race->is_over) {
 		TCB_TRY(tcb_race_run(race, step, with_limit, held >= least, err));
 		if (race->active_count == 0)
 			return TCB_OK;
@@ -373,7 +377,7 @@ static enum tcb_status run_legs(struct race *race, size_t first, double end_s, s
 		if (race->active_count == 0)
 			return TCB_OK;
 		TCB_TRY(tcb_race_fill_levels(race, first, err));
-		if (status != TCB_OK)
+		if (status != TCB_OK || race->is_over)
 			return TCB_OK;
 	}
 }
@@ -406,18 +410,51 @@ static enum tcb_status admit_few(struct race *race, const struct ranked *field, 
 	return tcb_rounds_init(&race->rounds, race->geometry, race->rows, err);
 }
 
-/* From all candidates to the finalists. */
-static enum tcb_status qualify(struct race *race, const struct ranked *field, size_t count, struct tcb_error *err)
+/* Where there was no time to qualify: the first rows, whose scores are the best, of those that nothing excluded. */
+static void choose_by_scores(struct race *race)
 {
-	const size_t probed = count < PROBES ? count : PROBES;
+	const size_t most = finalists_in_time(race, FINAL_FEW);
+	race->active_count = 0;
+	for (size_t row = 0; row < race->rows; row++) {
+		const int is_in = race->state[row] == ROW_WAITING || race->state[row] == ROW_IN;
+		if (!is_in || (race->active_count >= most && row != race->anchor))
+			continue;
+		race->state[row] = ROW_IN;
+		race->active[race->active_count++] = row;
+	}
+}
+
+static enum tcb_status race_to_finals(struct race *race, const struct ranked *field, size_t count,
+				      struct tcb_error *err)
+{
 	size_t leaders[TCB_RACE_LEADERS], leader_count = 0;
-	if (tcb_race_cost_s(race, PROBE_ROUNDS, probed + 1) > PROBE_SHARE * tcb_race_left_s(race))
-		return admit_few(race, field, count, err);
 	TCB_TRY(probe(race, field, count, leaders, &leader_count, err));
+	if (race->is_over)
+		return admit_few(race, field, count, err);
 	TCB_TRY(admit(race, field, count, leaders, leader_count, err));
 	TCB_TRY(run_heats(race, err));
-	TCB_TRY(run_rungs(race, err));
-	choose_finalists(race);
+	if (!race->is_over)
+		TCB_TRY(run_rungs(race, err));
+	if (race->is_over)
+		choose_by_scores(race);
+	else
+		choose_finalists(race);
+	return TCB_OK;
+}
+
+/* From all candidates to the finalists.  What takes too long, preparing the operands of many layouts for one, is given
+ * up: the finals proper have a part of the time for themselves. */
+static enum tcb_status qualify(struct race *race, const struct ranked *field, size_t count, struct tcb_error *err)
+{
+	const struct tcb_finals_setup *setup = race->setup;
+	const size_t probed = count < PROBES ? count : PROBES;
+	if (tcb_race_cost_s(race, PROBE_ROUNDS, probed + 1) > PROBE_SHARE * tcb_race_left_s(race))
+		return admit_few(race, field, count, err);
+	if (setup->end.ns)
+		tcb_evaluator_until(setup->evaluator, tcb_deadline_in(QUALIFY_SHARE * tcb_deadline_left_s(setup->end)));
+	TCB_TRY(race_to_finals(race, field, count, err));
+	tcb_evaluator_until(setup->evaluator, setup->end);
+	race->is_over = 0;
 	return TCB_OK;
 }
 
@@ -444,12 +481,14 @@ enum tcb_status tcb_finals_run(const struct tcb_finals_setup *setup, struct tcb_
 		goto done;
 	qsort(field, count, sizeof *field, tcb_compare_ranked);
 	expect(&race, field, count);
+	tcb_evaluator_until(setup->evaluator, setup->end);
 	status = qualify(&race, field, count, err);
 	size_t first = race.rounds.rounds;
 	race.deadline_s += kept_s;
 	if (status == TCB_OK)
 		status = run_finals(&race, first, err);
-	if (status == TCB_OK && race.active_count > 0)
+	/* Without a round, what the screening says stands. */
+	if (status == TCB_OK && race.active_count > 0 && race.rounds.rounds > first)
 		status = tcb_decision_fill(&race, field, count, first, out, err);
 done:
 	free(field);

@@ -32,7 +32,9 @@ struct tcb_finals_setup {
 	size_t finalists; /* the anchor comes on top */
 	double renew_s;   /* what a new worker takes until it can measure, roughly; 0: the finals have one only */
 	double least_s;   /* used in any case, however little time there is; 0: half a second */
-	double seconds;   /* may be used; a few rounds of the best and the anchor are held in any case */
+	struct tcb_deadline
+		end;    /* the evaluator gives up what takes longer; the last part of SECONDS is the finalists' */
+	double seconds; /* may be used; a few rounds of the best and the anchor are held in any case */
 	uint64_t seed;
 	void *ctx;
 	/* Called about twice a second with the seconds left; nonzero ends the finals with TCB_E_INTERRUPTED. */
@@ -45,7 +47,8 @@ struct tcb_finals_setup {
 				  struct tcb_error *err);
 };
 
-/* OUT->valid is 0 if there is no candidate.  OUT is to be freed with tcb_decision_fini in every case. */
+/* OUT->valid is 0 if there is no candidate, or no round was held for want of time.  OUT is to be freed with
+ * tcb_decision_fini in every case. */
 enum tcb_status tcb_finals_run(const struct tcb_finals_setup *setup, struct tcb_decision *out, struct tcb_error *err);
 void tcb_decision_fini(struct tcb_decision *decision);
 

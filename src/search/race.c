@@ -110,19 +110,20 @@ double tcb_race_cost_s(const struct race *race, size_t rounds, size_t count)
 	return race->call_s * (double)((rounds + (race->call_s > LONG_CALL_S ? 1 : WARM_ROUNDS)) * count);
 }
 
-/* COUNT rounds of the active rows, fewer if TIMED and the time is over.  In pieces of equal size that take a few
- * seconds each. */
 enum tcb_status tcb_race_run(struct race *race, size_t count, int with_limit, int timed, struct tcb_error *err)
 {
 	const struct tcb_finals_setup *setup = race->setup;
 	size_t pieces = (size_t)(tcb_race_cost_s(race, count, race->active_count) / PIECE_SECONDS) + 1;
 	size_t piece = (count + pieces - 1) / pieces;
-	for (size_t done = 0; done < count && race->active_count > 0; done += piece) {
+	for (size_t done = 0; done < count && race->active_count > 0 && !race->is_over; done += piece) {
 		size_t first = race->rounds.rounds;
 		double start = now_s(), before = tcb_race_cost_s(race, piece, race->active_count);
 		TCB_TRY(tcb_rounds_add(&race->rounds, setup->evaluator, setup->state, race->active, race->active_count,
 				       piece, with_limit, setup->seed + first, err));
-		race->call_s *= (now_s() - start) / before;
+		const size_t held = race->rounds.rounds - first;
+		race->is_over = held < piece;
+		if (!race->is_over)
+			race->call_s *= (now_s() - start) / before;
 		TCB_TRY(drop_failed(race, first, err));
 		if (setup->tick && setup->tick(setup->ctx, tcb_race_left_s(race)))
 			return tcb_fail(err, TCB_E_INTERRUPTED, "interrupted in the finals");

@@ -41,6 +41,7 @@ struct race {
 	struct ranked *ranked; /* room for sorting */
 	double *room, *centre;
 	size_t centre_capacity;
+	int is_over;               /* the evaluator's time is: no more rounds are to be had */
 	double deadline_s, call_s; /* seconds of one call, overhead included */
 	double renew_s;            /* what a new worker takes until it can measure; 0: there is only one */
 	double reachable;          /* a time over the anchor's that some candidate certainly reaches */
@@ -56,8 +57,8 @@ void tcb_race_activate(struct race *race, enum row_state state, size_t first, si
 double tcb_race_left_s(const struct race *race);
 /* Seconds of ROUNDS rounds of COUNT rows in one piece. */
 double tcb_race_cost_s(const struct race *race, size_t rounds, size_t count);
-/* COUNT rounds of the active rows, fewer if TIMED and the time is over.  In pieces of equal size that take a few
- * seconds each. */
+/* COUNT rounds of the active rows, fewer if TIMED and the time is over, or if the evaluator's is.  In pieces of equal
+ * size that take a few seconds each. */
 enum tcb_status tcb_race_run(struct race *race, size_t count, int with_limit, int timed, struct tcb_error *err);
 /* Fills centre[] with the medians of ROWS in each round from FIRST on. */
 enum tcb_status tcb_race_fill_centre(struct race *race, const size_t *rows, size_t row_count, size_t first,

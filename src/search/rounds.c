@@ -80,13 +80,14 @@ enum tcb_status tcb_rounds_add(struct tcb_rounds *rounds, struct tcb_evaluator *
 		limit[r] = NAN;
 	TCB_TRY(tcb_evaluator_interleave(evaluator, rounds->active_geometries, active_count, state, count, seed,
 					 rounds->fresh, with_limit ? limit : NULL, err));
+	const size_t held = tcb_evaluator_held(evaluator);
 	for (size_t row = 0; row < rounds->rows; row++)
-		for (size_t r = 0; r < count; r++)
+		for (size_t r = 0; r < held; r++)
 			rounds->ns[row * rounds->capacity + rounds->rounds + r] = NAN;
 	for (size_t a = 0; a < active_count; a++)
 		memcpy(rounds->ns + active[a] * rounds->capacity + rounds->rounds, rounds->fresh + a * count,
-		       count * sizeof *rounds->ns);
-	rounds->rounds += count;
+		       held * sizeof *rounds->ns);
+	rounds->rounds += held;
 	return TCB_OK;
 }
 

@@ -24,7 +24,8 @@ struct tcb_rounds {
 enum tcb_status tcb_rounds_init(struct tcb_rounds *rounds, const struct tcb_geometry *geometries, size_t rows,
 				struct tcb_error *err);
 void tcb_rounds_fini(struct tcb_rounds *rounds);
-/* COUNT more rounds of the rows named by ACTIVE; the read limit beside them if WITH_LIMIT. */
+/* COUNT more rounds of the rows named by ACTIVE, fewer if the evaluator's time is over; the read limit beside them if
+ * WITH_LIMIT. */
 enum tcb_status tcb_rounds_add(struct tcb_rounds *rounds, struct tcb_evaluator *evaluator, enum tcb_state state,
 			       const size_t *active, size_t active_count, size_t count, int with_limit, uint64_t seed,
 			       struct tcb_error *err);

@@ -73,8 +73,9 @@ struct tcb_sweep_options {
 	const struct tcb_geometry *only; /* the only candidates beside the default, of the space; NULL: all of it */
 	size_t only_count;
 	int finals_only;       /* try nothing new */
+	size_t bench_needed;   /* of a bench: so many of the first geometries are measured in any case, at least one */
 	unsigned states;       /* bit 1u << enum tcb_state */
-	size_t rotation_bytes; /* 0: twice the last-level cache, at least 512 MiB, at most a quarter of the RAM */
+	size_t rotation_bytes; /* 0: tcb_rotation_size() of the place, at most a quarter of the RAM */
 	double timeout_s;      /* one candidate's limit; 0: 20 s */
 	const struct tcb_place *others; /* GPUs identical to the sweep's place, to share the screening */
 	size_t other_count;
@@ -112,6 +113,7 @@ struct tcb_finalist {
 struct tcb_decision {
 	enum tcb_state state;
 	int valid;                      /* 0: nothing was measured in this state */
+	int provisional;                /* by the screening alone: there was no time for finals */
 	struct tcb_finalist *finalists; /* [0] is the winner; owned by the result */
 	size_t finalist_count;
 	struct tcb_finalist fallback; /* the op's default geometry, measured in the same finals */
@@ -193,9 +195,14 @@ size_t tcb_strategy_list(const char *names[], const char *summaries[], size_t ca
 
 /*
  * bench.c: the given geometries and the read limit, paired and interleaved in one worker; results in the order of
- * GEOMETRIES, ratios against the first.
+ * GEOMETRIES, ratios against the first.  Within options->budget_s, with options->spent_s of it gone, or TCB_FIRST_S for
+ * the first geometry alone.  Of others, one whose calls are too long for it has fewer
+ * rounds, or none: then its times are zeros.
  */
 enum { TCB_BENCH_MOST = 8 };
+/* What is needed for any result, the default geometry of a sweep and the first one of a bench, is waited for so many
+ * seconds however short the budget is; beyond both, there is none and an error says so. */
+enum { TCB_FIRST_S = 10 };
 struct tcb_bench_result {
 	struct tcb_interval ns[2][TCB_BENCH_MOST], ratio[2][TCB_BENCH_MOST]; /* [state][geometry] */
 	struct tcb_interval limit_ns[2], limit_ratio[2]; /* limit_ratio: the first geometry's time over the limit's */

@@ -36,6 +36,8 @@ static const double FINALS_SHARE = 0.25, FINALS_SHARE_MOST = 0.4, FINALS_LEAST_S
 static const double ENDING_SHARE = 0.03; /* of a budget, for freeing the worker's memory and storing the winners */
 static const double PASSES_SHARE = 0.3;  /* of the finals' part, for candidates with passes=all */
 static const double TRY_WEIGHT = 0.05;   /* of the latest candidate in the mean of what one takes */
+/* Of the finals' part: what begins before it and takes longer is given up. */
+static const double OVERTIME_SHARE = 0.2;
 static const double LATE = 0.9; /* of the screening: code of what there is no time for would be in the way of others' */
 
 static double now_s(void)
@@ -110,14 +112,21 @@ static enum tcb_status look_at_anchor(struct tcb_sweep *sweep, enum tcb_state st
 	double start = now_s();
 	TCB_TRY(tcb_team_interleave_each(sweep->team, &sweep->space->geometries[sweep->anchor], 1, state, rounds,
 					 sweep->options->seed + sweep->out->tried, ns, err));
-	sweep->round_s[state] = (now_s() - start) / (double)rounds;
+	const double took_s = now_s() - start;
+	size_t most_held = 0;
 	for (size_t i = 0; i < tcb_team_size(sweep->team); i++) {
 		if (tcb_team_lost(sweep->team, i))
 			continue;
 		struct tcb_drift *drift = &sweep->drift[i][state];
-		tcb_spread_add(&sweep->spread[state], ns + i * rounds, rounds, tcb_drift_at(drift, now_s()));
-		TCB_TRY(tcb_drift_add(drift, now_s(), tcb_median(ns + i * rounds, rounds), err));
+		size_t held = 0;
+		while (held < rounds && !isnan(ns[i * rounds + held]))
+			held++;
+		most_held = held > most_held ? held : most_held;
+		tcb_spread_add(&sweep->spread[state], ns + i * rounds, held, tcb_drift_at(drift, now_s()));
+		TCB_TRY(tcb_drift_add(drift, now_s(), tcb_median(ns + i * rounds, held), err));
 	}
+	if (most_held > 0)
+		sweep->round_s[state] = took_s / (double)most_held;
 	return TCB_OK;
 }
 
@@ -172,6 +181,8 @@ static enum tcb_status challenge(struct tcb_sweep *sweep, size_t index, enum tcb
 	double ns[3 * CHALLENGE_ROUNDS];
 	TCB_TRY(tcb_team_interleave(sweep->team, side_by_side, count, state, rounds, sweep->options->seed + index, ns,
 				    err));
+	if (isnan(ns[rounds])) /* there was no time for it */
+		return TCB_OK;
 	const double *anchor_ns = ns, *index_ns = ns + rounds, *best_ns = count == 2 ? anchor_ns : ns + 2 * rounds;
 	sweep->entries[index].checked[state] = tcb_ratio_interval(index_ns, anchor_ns, rounds);
 	int is_first = sweep->best_score[state] == INFINITY;
@@ -218,25 +229,6 @@ static void adapt_samples(struct tcb_sweep *sweep)
 		sweep->samples_max++;
 }
 
-static void entry_fill(struct tcb_sweep_entry *entry, const struct tcb_team_task *task)
-{
-	const struct tcb_trial *trial = &task->trial;
-	tcb_sweep_entry_clear(entry);
-	entry->decided = 1;
-	entry->when_s = task->when_s;
-	entry->took_s = task->took_s;
-	entry->member = (uint32_t)task->member;
-	entry->outcome = trial->outcome;
-	entry->class_checked = trial->class_checked;
-	entry->error_ratio = trial->error_ratio;
-	entry->pack_ns = trial->pack_ns;
-	entry->prepare_ns = trial->prepare_ns;
-	entry->verify_ns = trial->verify_ns;
-	for (size_t m = 0; m < trial->measurement_count; m++)
-		if (trial->measurements[m].stage == TCB_STAGE_SCREEN)
-			entry->ns[trial->measurements[m].state] = trial->measurements[m].ns;
-}
-
 /* The very first candidate computes the reference, too, and the first of a layout on a CPU packs and copies weights:
  * what that takes says nothing of the others. */
 static void learn_cost(struct tcb_sweep *sweep, const struct tcb_trial *trial, double took_s)
@@ -260,7 +252,7 @@ static enum tcb_status take_result(struct tcb_sweep *sweep, size_t index, const 
 				   double took_s, struct tcb_error *err)
 {
 	struct tcb_sweep_entry *entry = &sweep->entries[index];
-	entry_fill(entry, task);
+	tcb_sweep_entry_fill(entry, task);
 	TCB_TRY(tcb_sweep_send(sweep, &task->trial, err));
 	learn_cost(sweep, &task->trial, took_s);
 	if (index < sweep->out->space_count)
@@ -302,7 +294,7 @@ static enum tcb_status screen_batch(struct tcb_sweep *sweep, const size_t *indic
 		double took_s = (now_s() - start) / (double)count;
 		enum tcb_status taken = TCB_OK;
 		for (size_t i = 0; i < count && taken == TCB_OK; i++)
-			if (tasks[i].is_done)
+			if (tasks[i].is_done && !tasks[i].was_late)
 				taken = take_result(sweep, indices[i], &tasks[i], took_s,
 						    status == TCB_OK ? err : NULL);
 		status = status == TCB_OK ? taken : status;
@@ -318,8 +310,15 @@ static enum tcb_status screen_batch(struct tcb_sweep *sweep, const size_t *indic
 static enum tcb_status find_anchor(struct tcb_sweep *sweep, struct tcb_error *err)
 {
 	size_t fallback = sweep->space->default_index;
+	if (sweep->options->budget_s > 0)
+		tcb_team_until(sweep->team, tcb_deadline_at(fmax(sweep->end_s, sweep->start_s + TCB_FIRST_S)));
 	if (!sweep->entries[fallback].decided)
 		TCB_TRY(screen_batch(sweep, &fallback, 1, err));
+	if (!sweep->entries[fallback].decided)
+		return tcb_fail(err, TCB_E_FAILED,
+				"%.1f s were over before the default geometry was verified and measured once: give it "
+				"more --budget, or wait until the machine is less busy",
+				now_s() - sweep->start_s);
 	if (sweep->entries[fallback].outcome == TCB_OUTCOME_OK)
 		sweep->anchor = fallback;
 	for (size_t i = 0; i < sweep->space->count && sweep->anchor == SIZE_MAX; i++)
@@ -337,6 +336,14 @@ static enum tcb_status find_anchor(struct tcb_sweep *sweep, struct tcb_error *er
 	return TCB_OK;
 }
 
+/* From now on nothing is waited for that leaves the finals too little time. */
+static void screen_until(const struct tcb_sweep *sweep)
+{
+	const double overtime_s = OVERTIME_SHARE * (sweep->end_s - sweep->screen_end_s);
+	if (sweep->options->budget_s > 0)
+		tcb_team_until(sweep->team, tcb_deadline_at(sweep->screen_end_s + overtime_s));
+}
+
 /* The former best of each state, which then takes part also in a sweep that knows nothing, and what it takes now. */
 static enum tcb_status screen_former(struct tcb_sweep *sweep, struct tcb_error *err)
 {
@@ -347,7 +354,7 @@ static enum tcb_status screen_former(struct tcb_sweep *sweep, struct tcb_error *
 			continue;
 		if (!sweep->entries[index].decided)
 			TCB_TRY(screen_batch(sweep, &index, 1, err));
-		if (sweep->entries[index].outcome == TCB_OUTCOME_OK)
+		if (sweep->entries[index].decided && sweep->entries[index].outcome == TCB_OUTCOME_OK)
 			TCB_TRY(tcb_sweep_recheck(sweep, index, (enum tcb_state)s, err));
 	}
 	return TCB_OK;
@@ -399,10 +406,12 @@ static int fits(const struct tcb_sweep *sweep, size_t index)
 static void skip(struct tcb_sweep *sweep, size_t index)
 {
 	struct tcb_told told = { .outcome = TCB_OUTCOME_TOO_SLOW, .seconds = NAN };
+	sweep->has_skipped = 1;
+	if (index >= sweep->out->space_count) /* with passes=all: not of the strategy */
+		return;
 	for (int s = 0; s < TCB_STATE_COUNT; s++)
 		told.cost[s] = tcb_sweep_measures(sweep, s) ? INFINITY : NAN;
 	sweep->strategy->tell(sweep->strategist, index, &told);
-	sweep->has_skipped = 1;
 }
 
 /* Asks for candidates until as many wait as can be prepared for. */
@@ -447,6 +456,10 @@ static enum tcb_status screen_next(struct tcb_sweep *sweep, struct ahead *ahead,
 	if (!had_anchor && sweep->anchor != SIZE_MAX && batch > 1)
 		TCB_TRY(measure_anchor(sweep, err)); /* for those that the others screened */
 	for (size_t i = 0; i < batch; i++) {
+		if (!sweep->entries[ahead->index[i]].decided) { /* it was given up */
+			skip(sweep, ahead->index[i]);
+			continue;
+		}
 		TCB_TRY(challenge_all(sweep, ahead->index[i], err));
 		if (ahead->index[i] < sweep->out->space_count)
 			tell(sweep, ahead->index[i]);
@@ -569,6 +582,7 @@ static enum tcb_status prepare(struct tcb_sweep *sweep, const struct tcb_place *
 	};
 	TCB_TRY(sweep->strategy->create(&setup, &sweep->strategist, err));
 	TCB_TRY(find_anchor(sweep, err));
+	screen_until(sweep);
 	if (sweep->gpu)
 		TCB_TRY(tcb_sweep_take_over_passes(sweep, err));
 	TCB_TRY(screen_former(sweep, err));
@@ -600,6 +614,8 @@ static enum tcb_status run(struct tcb_sweep *sweep, struct tcb_error *err)
 		sweep->end_s = fmin(sweep->end_s, now_s() + finals_reserve(sweep));
 	if (status != TCB_OK || sweep->anchor == SIZE_MAX)
 		return status;
+	if (sweep->options->budget_s > 0)
+		tcb_team_until(sweep->team, tcb_deadline_at(sweep->end_s));
 	if (sweep->target->kind == TCB_TARGET_CUDA)
 		TCB_TRY(screen_passes(sweep, err));
 	TCB_TRY(tcb_sweep_keep_best(sweep, 1, err));

@@ -5,6 +5,7 @@
  * says, so it proves nothing.
  */
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/util.h"
 #include "kernels/signature.h"
@@ -29,29 +30,57 @@ static struct tcb_interval speedup(const struct tcb_sweep *sweep, size_t index, 
 	return (struct tcb_interval){ 1 / score.median, 1 / score.hi, 1 / score.lo };
 }
 
-static enum tcb_status keep(const struct tcb_sweep *sweep, size_t index, enum tcb_state state, struct tcb_error *err)
+/* What the screening says of candidate INDEX; BEST and TIE, one of each, are the caller's. */
+static enum tcb_status describe(const struct tcb_sweep *sweep, size_t index, enum tcb_state state,
+				struct tcb_finalist *best, struct tcb_geometry *tie, struct tcb_decision *out,
+				struct tcb_error *err)
 {
-	struct tcb_geometry geometry = sweep->space->geometries[index];
-	struct tcb_finalist best = { .geometry = geometry, .ns = sweep->entries[index].ns[state] };
+	*tie = sweep->space->geometries[index];
+	*best = (struct tcb_finalist){ .geometry = *tie, .ns = sweep->entries[index].ns[state] };
 	const size_t fallback = sweep->space->default_index;
-	struct tcb_decision decision = {
+	*out = (struct tcb_decision){
 		.state = state,
 		.valid = 1,
-		.finalists = &best,
+		.provisional = 1,
+		.finalists = best,
 		.finalist_count = 1,
 		.fallback = { .geometry = sweep->space->geometries[fallback],
 			      .ns = sweep->entries[fallback].ns[state] },
 		.speedup = speedup(sweep, index, state),
-		.tie_set = &geometry,
+		.tie_set = tie,
 		.tie_count = 1,
 		.regret = NAN,
 		.flip_probability = NAN,
 		.expected_gain = tcb_gain_expected(&sweep->gain[state], sweep->space->count),
 	};
 	struct tcb_packings packings = { .is_known = { 0 } };
-	TCB_TRY(tcb_candidate_identify(sweep->problem, sweep->target, &geometry, &packings, best.variant,
-				       best.signature, err));
+	return tcb_candidate_identify(sweep->problem, sweep->target, tie, &packings, best->variant, best->signature,
+				      err);
+}
+
+static enum tcb_status keep(const struct tcb_sweep *sweep, size_t index, enum tcb_state state, struct tcb_error *err)
+{
+	struct tcb_finalist best;
+	struct tcb_geometry tie;
+	struct tcb_decision decision;
+	TCB_TRY(describe(sweep, index, state, &best, &tie, &decision, err));
 	return sweep->sink->best(sweep->sink->ctx, &decision, err);
+}
+
+enum tcb_status tcb_sweep_decide_by_screening(const struct tcb_sweep *sweep, enum tcb_state state,
+					      struct tcb_decision *out, struct tcb_error *err)
+{
+	const size_t index = sweep->best_score[state] < INFINITY ? sweep->best[state] : sweep->anchor;
+	*out = (struct tcb_decision){ .state = state };
+	if (isnan(sweep->entries[index].ns[state].median))
+		return TCB_OK;
+	struct tcb_finalist *best = malloc(sizeof *best);
+	struct tcb_geometry *tie = malloc(sizeof *tie);
+	if (best && tie)
+		return describe(sweep, index, state, best, tie, out, err);
+	free(best);
+	free(tie);
+	return tcb_fail(err, TCB_E_NOMEM, "out of memory for a sweep's best");
 }
 
 enum tcb_status tcb_sweep_keep_best(struct tcb_sweep *sweep, int now, struct tcb_error *err)

@@ -15,7 +15,8 @@ enum { FINALISTS = 12, COUNTER_CALLS = 20 };
 
 /* Of a budget, and at most: what the finals of one state take where the screening left them nothing. */
 static const double LEAST_SHARE = 0.05, LEAST_S = 0.5;
-static const double START_S = 0.002; /* of a process */
+static const double START_S = 0.002;      /* of a process */
+static const double OVERTIME_SHARE = 0.2; /* of what the finals of one state have, if those of another follow */
 /* Calls that are counted take so long together, where they are long, and no more of a budget. */
 static const double COUNTER_NS = 0.2e9, COUNTER_SHARE = 0.01;
 
@@ -107,6 +108,17 @@ static double renewal_s(const struct tcb_sweep *sweep, enum tcb_state state)
 	return START_S + 1e-9 * layout_ns;
 }
 
+/* Whatever the finals of a state are at then is given up. */
+static struct tcb_deadline end_of(const struct tcb_sweep *sweep, double seconds)
+{
+	const double budget_s = sweep->options->budget_s;
+	const int is_last = sweep->states_judged + 1 == sweep->state_count;
+	if (budget_s <= 0)
+		return (struct tcb_deadline){ 0 };
+	return tcb_deadline_in(
+		fmax(is_last ? seconds : (1 + OVERTIME_SHARE) * seconds, fmin(LEAST_S, LEAST_SHARE * budget_s)));
+}
+
 enum tcb_status tcb_sweep_judge(struct tcb_sweep *sweep, enum tcb_state state, double seconds, struct tcb_error *err)
 {
 	struct tcb_interval *score = malloc(sweep->space->count * sizeof *score);
@@ -131,6 +143,7 @@ enum tcb_status tcb_sweep_judge(struct tcb_sweep *sweep, enum tcb_state state, d
 		.reported = sweep->options->counters == TCB_COUNTERS_ALL ? sweep->options->finalists : 0,
 		.least_s = fmin(LEAST_S, LEAST_SHARE * sweep->options->budget_s), /* without a budget: as always */
 		.renew_s = renewal_s(sweep, state),
+		.end = end_of(sweep, seconds),
 		.seconds = seconds,
 		.seed = sweep->options->seed,
 		.ctx = sweep,
@@ -152,6 +165,8 @@ enum tcb_status tcb_sweep_judge(struct tcb_sweep *sweep, enum tcb_state state, d
 	sweep->states_judged++;
 	if (status != TCB_OK)
 		return tcb_fail(err, status, "%s", why.message);
+	if (!decision->valid)
+		return tcb_sweep_decide_by_screening(sweep, state, decision, err);
 	decision->expected_gain = tcb_gain_expected(&sweep->gain[state], sweep->space->count);
 	return tcb_cards_compare(sweep->team, decision, sweep->options->seed, sweep->out, err);
 }

@@ -99,6 +99,8 @@ enum tcb_status tcb_sweep_recheck(struct tcb_sweep *sweep, size_t index, enum tc
 /* Known trials to their entries. */
 void tcb_sweep_take_over(struct tcb_sweep *sweep);
 void tcb_sweep_entry_clear(struct tcb_sweep_entry *entry);
+/* What came of a candidate in this sweep. */
+void tcb_sweep_entry_fill(struct tcb_sweep_entry *entry, const struct tcb_team_task *task);
 /* Adds a known trial to its entry, but what was too slow for another budget beside another best. */
 void tcb_sweep_entry_merge(struct tcb_sweep_entry *entry, const struct tcb_trial *trial);
 /* Forgets what was measured in other states only. */
@@ -106,6 +108,10 @@ void tcb_sweep_entry_check(const struct tcb_sweep *sweep, struct tcb_sweep_entry
 
 /* sweep_best.c: the best so far to the sink where it changed; unless NOW not sooner than a second after the last. */
 enum tcb_status tcb_sweep_keep_best(struct tcb_sweep *sweep, int now, struct tcb_error *err);
+
+/* What the screening says, where the finals held no round: OUT->provisional, or not valid where it says nothing. */
+enum tcb_status tcb_sweep_decide_by_screening(const struct tcb_sweep *sweep, enum tcb_state state,
+					      struct tcb_decision *out, struct tcb_error *err);
 
 /* sweep_starts.c: candidates to try before the strategy is asked, the nearest winners' first, then a model's. */
 enum tcb_status tcb_sweep_choose_starts(struct tcb_sweep *sweep, size_t chosen[TCB_SWEEP_STARTS_MAX], size_t *count_out,

@@ -172,6 +172,12 @@ struct tcb_evaluator *tcb_team_evaluator(struct tcb_team *team, size_t member)
 	return team->members[member].evaluator;
 }
 
+void tcb_team_until(struct tcb_team *team, struct tcb_deadline deadline)
+{
+	for (size_t i = 0; i < team->count; i++)
+		tcb_evaluator_until(team->members[i].evaluator, deadline);
+}
+
 const char *tcb_team_lost(const struct tcb_team *team, size_t member)
 {
 	return team->members[member].is_lost ? team->members[member].error.message : NULL;
@@ -285,6 +291,7 @@ static void try_tasks(struct member *member, void *ctx)
 		task->when_s = now_s();
 		task->took_s = task->when_s - start_s;
 		task->is_done = status == TCB_OK;
+		task->was_late = status == TCB_OK && tcb_evaluator_was_late(member->evaluator);
 		member->error.status = status;
 		if (status == TCB_OK)
 			continue;

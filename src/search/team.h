@@ -29,7 +29,7 @@ size_t tcb_team_batch(const struct tcb_team *team);
 struct tcb_team_task {
 	const struct tcb_geometry *geometry;
 	/* out */
-	int is_done;
+	int is_done, was_late;  /* late: given up for want of time, nothing is known of it */
 	size_t member;          /* who tried it */
 	double when_s, took_s;  /* when it was done, by the clock; how long that took its member */
 	struct tcb_trial trial; /* owned by the task */
@@ -44,11 +44,14 @@ void tcb_team_task_fini(struct tcb_team_task *task);
 enum tcb_status tcb_team_try(struct tcb_team *team, struct tcb_team_task *tasks, size_t count,
 			     const struct tcb_screen_rule *rules, struct tcb_error *err);
 
+/* tcb_evaluator_until of every member. */
+void tcb_team_until(struct tcb_team *team, struct tcb_deadline deadline);
 /* tcb_evaluator_interleave on the lead, or on the next one when it dies over it. */
 enum tcb_status tcb_team_interleave(struct tcb_team *team, const struct tcb_geometry *geometries, size_t count,
 				    enum tcb_state state, size_t rounds, uint64_t seed, double *ns_out,
 				    struct tcb_error *err);
-/* The same on each member at the same time: NS_OUT[member][geometry][round], NaN for members that were given up. */
+/* The same on each member at the same time: NS_OUT[member][geometry][round], NaN for members that were given up and
+ * in rounds that there was no time for. */
 enum tcb_status tcb_team_interleave_each(struct tcb_team *team, const struct tcb_geometry *geometries, size_t count,
 					 enum tcb_state state, size_t rounds, uint64_t seed, double *ns_out,
 					 struct tcb_error *err);

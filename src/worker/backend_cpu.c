@@ -45,7 +45,7 @@ struct cpu_worker {
 	struct tcb_runner *runners;
 	size_t runner_count;
 	struct tcb_bandwidth *limit[TCB_STATE_COUNT];
-	size_t borrowed; /* bytes of the rotation's memory that the cold one reads; 0: it has its own */
+	struct tcb_copies *borrowed; /* what the cold one reads, in its turn with the calls; NULL: it has its own */
 	struct tcb_compute *compute;
 	enum tcb_limit limit_used;
 	int limit_loops; /* before a hot sample of the read limit */
@@ -92,8 +92,9 @@ static enum tcb_status set_up(struct cpu_worker *worker, struct tcb_error *err)
 	worker->instance->shared = config->reference;
 	TCB_TRY(tcb_verifier_create(worker->instance, config->seed, worker->pool, worker->judges, config->watch,
 				    &worker->verifier, err));
-	TCB_TRY(tcb_rotation_create(worker->instance, worker->pool, config->rotation_bytes,
-				    config->place->device.target.llc_bytes, 0, &worker->rotation, err));
+	const struct tcb_rotation_size size = tcb_rotation_size(config->place);
+	TCB_TRY(tcb_rotation_create(worker->instance, worker->pool, config->rotation_bytes, &size, 0, &worker->rotation,
+				    err));
 	tcb_rotation_hurry(worker->rotation, HUGE_SHARE * config->budget_s);
 	return TCB_OK;
 }
@@ -228,8 +229,9 @@ static enum tcb_status attempt(void *self, const struct tcb_work *work, const st
 	if (worker->fastest_ns <= 0 || check.call_ns < worker->fastest_ns)
 		worker->fastest_ns = check.call_ns;
 	/* Of long calls, a few copies are enough: there is no time for many of them. */
-	if (is_long(worker) && !worker->config->rotation_bytes && worker->config->place->device.target.llc_bytes)
-		tcb_rotation_cut(worker->rotation, 2 * worker->config->place->device.target.llc_bytes);
+	const size_t cache = tcb_cache_bytes(worker->config->place);
+	if (is_long(worker) && !worker->config->rotation_bytes && cache)
+		tcb_rotation_cut(worker->rotation, 2 * cache);
 	TCB_TRY(ready_plan(worker, &work->geometry, &plan, err));
 	tcb_spend(&reply->prepare_ns, &since);
 	if (plan.packed_bytes > 0)
@@ -263,32 +265,47 @@ static void release(void *self)
 	worker->runners = NULL;
 	worker->runner_count = 0;
 	worker->limit_used = TCB_LIMIT_NONE;
-	tcb_rotation_reserve(worker->rotation, 1);
+	tcb_rotation_reserve(worker->rotation, NULL, 0, 0);
 }
 
-/* What is read cold lies in copies of the operands that are there: fresh memory is slow to get. */
+/* What is read cold lies in copies of the operands that are there: fresh memory is slow to get.  It takes the next copy
+ * as a call would, so that neither finds in a cache what the other has read. */
 static enum tcb_status ready_loop(struct cpu_worker *worker, enum tcb_state state, enum tcb_traffic kind, size_t bytes,
 				  double seconds, struct tcb_error *err)
 {
 	const int may_borrow = state == TCB_COLD && kind == TCB_TRAFFIC_READ;
 	const size_t rotation = state == TCB_COLD ? tcb_rotation_bytes(worker->rotation) : 0;
-	const size_t slot = (bytes + LINE - 1) / LINE * LINE, slots = (rotation + slot - 1) / slot;
-	const size_t borrowed = worker->borrowed ? worker->borrowed : slots * slot;
-	const void *lent = may_borrow ? tcb_rotation_lend(worker->rotation, bytes, borrowed) : NULL;
+	struct tcb_copies *lent = may_borrow ? tcb_rotation_lend(worker->rotation, bytes, rotation) : NULL;
 	struct tcb_bandwidth **limit = &worker->limit[state];
+	const void *data = NULL;
+	size_t lent_bytes = rotation;
 	if (*limit && may_borrow && worker->borrowed && !lent) { /* the copies went, or became fewer */
 		tcb_bandwidth_destroy(*limit);
 		*limit = NULL;
-		worker->borrowed = 0;
 	}
-	if (*limit && may_borrow && worker->borrowed)
-		tcb_bandwidth_lend(*limit, lent);
+	if (state == TCB_COLD && (worker->borrowed || !*limit))
+		worker->borrowed = lent;
 	if (*limit)
 		return TCB_OK;
-	if (lent)
-		worker->borrowed = borrowed;
-	return tcb_bandwidth_create(worker->pool, worker->config->place->cpu_count, kind, bytes, rotation, lent,
+	if (lent) { /* all copies, to choose the loop on */
+		data = tcb_copies_stream(lent, 0, &lent_bytes);
+		lent_bytes -= lent_bytes % ((bytes + LINE - 1) / LINE * LINE);
+	}
+	return tcb_bandwidth_create(worker->pool, worker->config->place->cpu_count, kind, bytes, lent_bytes, data,
 				    seconds, limit, err);
+}
+
+static double time_limit(struct cpu_worker *worker)
+{
+	struct tcb_bandwidth *limit = worker->limit[worker->state];
+	size_t bytes;
+	if (worker->state == TCB_COLD && worker->borrowed) {
+		const void *copy = tcb_copies_stream(worker->borrowed, tcb_copies_next(worker->borrowed), &bytes);
+		tcb_bandwidth_lend(limit, copy, bytes);
+	}
+	for (int i = 0; worker->state == TCB_HOT && i < worker->limit_loops; i++)
+		tcb_bandwidth_call(limit);
+	return tcb_bandwidth_call(limit);
 }
 
 /* The loop over as many bytes as a call of the op streams: a copy where it writes as much as it reads. */
@@ -306,8 +323,8 @@ static enum tcb_status ready_limit(struct cpu_worker *worker, enum tcb_state sta
 	const size_t moved = (size_t)worker->config->op->traffic(&worker->config->problem);
 	if (bytes == 0 || worker->config->op->is_copy) /* a call may leave some of an operand alone */
 		bytes = moved;
-	const size_t llc = worker->config->place->device.target.llc_bytes;
-	worker->limit_loops = llc > 0 && bytes > 2 * llc ? 1 : HOT_LOOPS;
+	const size_t cache = tcb_cache_bytes(worker->config->place);
+	worker->limit_loops = cache > 0 && bytes > 2 * cache ? 1 : HOT_LOOPS;
 	tcb_watch_phase(worker->config->watch, 0, "measuring the limit");
 	const double budget_s = worker->config->budget_s;
 	const double least_s =
@@ -331,42 +348,56 @@ static enum tcb_status ready_compute(struct cpu_worker *worker, struct tcb_error
 				  &worker->compute, err);
 }
 
-static size_t distinct_layouts(const struct tcb_work *work, size_t count)
+/* The runner of each of WORK, warmed up. */
+static enum tcb_status ready_runners(struct cpu_worker *worker, const struct tcb_plan *plans, size_t count,
+				     struct tcb_error *err)
 {
-	uint32_t seen = 0;
+	struct tcb_watch *watch = worker->config->watch;
 	for (size_t i = 0; i < count; i++) {
-		int32_t layout = work[i].geometry.knob[TCB_KNOB_LAYOUT];
-		seen |= 1u << (layout == TCB_KNOB_UNSET ? TCB_LAYOUT_NATIVE : layout);
+		struct tcb_runner *runner = &worker->runners[i];
+		tcb_watch_subject(watch, 0, (unsigned)i);
+		worker->runner_count = i + 1;
+		tcb_watch_phase(watch, 0, "copying the operands to measure on");
+		TCB_TRY(tcb_runner_init(runner, worker->config->op, &plans[i], worker->pool, worker->rotation,
+					worker->state, err));
+		runner->hot_copy = worker->hot_turn++;
+		runner->warm_ns = is_long(worker) ? worker->fastest_ns : 0;
+		tcb_watch_phase(watch, 1, "measuring %s in the finals", tcb_state_text(worker->state));
+		tcb_runner_warm(runner);
 	}
-	return (size_t)__builtin_popcount(seen);
+	tcb_watch_subject(watch, 0, TCB_WATCH_NOBODY);
+	return TCB_OK;
+}
+
+/* Plans all of WORK before any copies are made: how many each layout needs depends on the others. */
+static enum tcb_status ready_plans(struct cpu_worker *worker, const struct tcb_work *work, size_t count,
+				   struct tcb_plan *plans, struct tcb_error *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		tcb_watch_phase(worker->config->watch, 0, "preparing the finals");
+		tcb_watch_subject(worker->config->watch, 0, (unsigned)i);
+		TCB_TRY(ready_plan(worker, &work[i].geometry, &plans[i], err));
+	}
+	return TCB_OK;
 }
 
 static enum tcb_status prepare(void *self, enum tcb_state state, const struct tcb_work *work, size_t count,
 			       enum tcb_limit limit, char limit_method[64], struct tcb_error *err)
 {
 	struct cpu_worker *worker = self;
-	struct tcb_watch *watch = worker->config->watch;
 	release(worker);
 	worker->state = state;
 	worker->runners = calloc(count + 1, sizeof(*worker->runners));
-	if (!worker->runners)
-		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu finalists", count);
-	tcb_rotation_reserve(worker->rotation, distinct_layouts(work, count));
-	for (size_t i = 0; i < count; i++) {
-		struct tcb_plan plan;
-		tcb_watch_phase(watch, 0, "preparing the finals");
-		tcb_watch_subject(watch, 0, (unsigned)i);
-		TCB_TRY(ready_plan(worker, &work[i].geometry, &plan, err));
-		worker->runner_count = i + 1;
-		tcb_watch_phase(watch, 0, "copying the operands to measure on");
-		TCB_TRY(tcb_runner_init(&worker->runners[i], worker->config->op, &plan, worker->pool, worker->rotation,
-					worker->state, err));
-		worker->runners[i].hot_copy = worker->hot_turn++;
-		worker->runners[i].warm_ns = is_long(worker) ? worker->fastest_ns : 0;
-		tcb_watch_phase(watch, 1, "measuring %s in the finals", tcb_state_text(worker->state));
-		tcb_runner_warm(&worker->runners[i]);
+	struct tcb_plan *plans = calloc(count + 1, sizeof(*plans));
+	enum tcb_status status = worker->runners && plans
+					 ? ready_plans(worker, work, count, plans, err)
+					 : tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu finalists", count);
+	if (status == TCB_OK) { /* a read limit goes over a set that is a rotation by itself */
+		tcb_rotation_reserve(worker->rotation, plans, count, limit == TCB_LIMIT_NONE);
+		status = ready_runners(worker, plans, count, err);
 	}
-	tcb_watch_subject(watch, 0, TCB_WATCH_NOBODY);
+	free(plans);
+	TCB_TRY(status);
 	if (limit == TCB_LIMIT_COMPUTE) {
 		TCB_TRY(ready_compute(worker, err));
 		snprintf(limit_method, 64, "%s", tcb_compute_method(worker->compute));
@@ -388,9 +419,7 @@ static enum tcb_status time_one(void *self, uint32_t index, double *ns_out, stru
 			*ns_out = tcb_compute_call(worker->compute, need_of(worker).operations);
 			return TCB_OK;
 		}
-		for (int i = 0; is_hot && i < worker->limit_loops; i++)
-			tcb_bandwidth_call(worker->limit[worker->state]);
-		*ns_out = tcb_bandwidth_call(worker->limit[worker->state]);
+		*ns_out = time_limit(worker);
 		return TCB_OK;
 	}
 	if (index >= worker->runner_count)

@@ -55,6 +55,7 @@ static enum tcb_status create(const struct tcb_op *op, const struct tcb_problem 
 		.rotation_bytes = options->rotation_bytes,
 		.seed = options->seed,
 		.budget_s = options->budget_s,
+		.deadline = options->deadline,
 		.watch = evaluator->watch,
 	};
 	enum tcb_status status = tcb_draw_create(problem, options->budget_s, options->seed, &evaluator->draw, err);
@@ -97,6 +98,21 @@ enum tcb_status tcb_evaluator_create_beside(const struct tcb_evaluator *first, c
 void tcb_evaluator_renew(struct tcb_evaluator *evaluator)
 {
 	tcb_process_retire(&evaluator->process, NULL, 0);
+}
+
+void tcb_evaluator_until(struct tcb_evaluator *evaluator, struct tcb_deadline deadline)
+{
+	evaluator->until = deadline;
+}
+
+int tcb_evaluator_was_late(const struct tcb_evaluator *evaluator)
+{
+	return evaluator->was_late;
+}
+
+size_t tcb_evaluator_held(const struct tcb_evaluator *evaluator)
+{
+	return evaluator->held;
 }
 
 void tcb_evaluator_destroy(struct tcb_evaluator *evaluator)
@@ -209,8 +225,11 @@ static enum tcb_status try_once(struct tcb_evaluator *evaluator, const struct tc
 			tcb_evaluator_note_death(evaluator, &answer, "damaged reply (stray write?)");
 		tcb_message_fini(&answer.message);
 	}
+	evaluator->was_late = answer.how == TCB_LATE;
 	if (answer.how != TCB_ANSWERED) {
-		trial->outcome = answer.how == TCB_DIED ? TCB_OUTCOME_CRASHED : TCB_OUTCOME_TIMEOUT;
+		trial->outcome = answer.how == TCB_LATE   ? TCB_OUTCOME_TOO_SLOW
+				 : answer.how == TCB_DIED ? TCB_OUTCOME_CRASHED
+							  : TCB_OUTCOME_TIMEOUT;
 		snprintf(trial->message, sizeof(trial->message), "%s", answer.what);
 		trial->verify_ns = (double)(tcb_clock_ns() - start); /* all that it took: nothing else came of it */
 	}
@@ -225,7 +244,11 @@ enum tcb_status tcb_evaluator_check(struct tcb_evaluator *evaluator, struct tcb_
 	struct tcb_answer answer = { .ran = 0 };
 	if (evaluator->process.pid != 0 && !evaluator->is_starting)
 		return TCB_OK;
-	TCB_TRY(tcb_evaluator_start(evaluator, &answer, err));
+	const struct tcb_deadline until = evaluator->until;
+	evaluator->until = (struct tcb_deadline){ 0 }; /* a device that is slow to start is not gone */
+	enum tcb_status status = tcb_evaluator_start(evaluator, &answer, err);
+	evaluator->until = until;
+	TCB_TRY(status);
 	if (answer.how == TCB_ANSWERED)
 		return TCB_OK;
 	return tcb_fail(err, TCB_E_FAILED, "the worker process died at its start: %s", answer.what);
@@ -274,6 +297,7 @@ enum tcb_status tcb_evaluator_try(struct tcb_evaluator *evaluator, const struct 
 	if (head.rule.samples_max < 1)
 		head.rule.samples_max = 1;
 	begin_trial(evaluator, geometry);
+	evaluator->was_late = 0;
 	struct tcb_trial *trial = &evaluator->trial;
 	*out = trial;
 	struct tcb_request request = { .data = NULL };

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/deadline.h"
 #include "base/trial.h"
 #include "device/device.h"
 #include "kernels/op.h"
@@ -19,10 +20,11 @@
 struct tcb_evaluator;
 
 struct tcb_evaluate_options {
-	unsigned states;       /* bit 1u << enum tcb_state */
-	size_t rotation_bytes; /* 0: twice the last-level cache, at least 512 MiB, at most a quarter of the RAM */
-	double timeout_s;      /* one candidate's limit; 0: 20 s */
-	double budget_s;       /* of the sweep that it is done for; 0: none */
+	unsigned states;              /* bit 1u << enum tcb_state */
+	size_t rotation_bytes;        /* 0: tcb_rotation_size() of the place, at most a quarter of the RAM */
+	double timeout_s;             /* one candidate's limit; 0: 20 s */
+	double budget_s;              /* of the sweep that it is done for; 0: none */
+	struct tcb_deadline deadline; /* of it: by then everything should be over */
 	uint64_t seed;
 	const volatile sig_atomic_t *stop; /* nonzero ends what is going on; may be NULL */
 };
@@ -44,6 +46,16 @@ enum tcb_status tcb_evaluator_check(struct tcb_evaluator *evaluator, struct tcb_
 /* The next request has a new worker, whose memory lies on other pages. */
 void tcb_evaluator_renew(struct tcb_evaluator *evaluator);
 void tcb_evaluator_destroy(struct tcb_evaluator *evaluator); /* NULL is fine */
+/*
+ * From now on no request takes longer than until then, whatever the worker is at (preparing copies, computing a
+ * reference, choosing a loop): what is not answered is given up together with the worker, and the next request has a
+ * new one.  All zeros: requests take as long as they take, as at the beginning.
+ */
+void tcb_evaluator_until(struct tcb_evaluator *evaluator, struct tcb_deadline deadline);
+/* Whether the last trial was given up so (then nothing is known of the candidate), and how many rounds the last
+ * interleaving has held: fewer than asked for only because of that. */
+int tcb_evaluator_was_late(const struct tcb_evaluator *evaluator);
+size_t tcb_evaluator_held(const struct tcb_evaluator *evaluator);
 
 /*
  * When to stop sampling a candidate in the screening: it has certainly lost against LOSE_NS of that state.  OVER: by
@@ -67,7 +79,7 @@ enum tcb_status tcb_evaluator_want(struct tcb_evaluator *evaluator, const struct
  * Plans, verifies (odd sizes with guard zones and poisoned outputs, then the problem itself) and measures one
  * candidate in the states asked for at creation.  OUT and what it points to are valid until the next call.  The
  * status is an error of the tuner (out of memory, the worker cannot be started, TCB_E_INTERRUPTED); what the
- * candidate did is OUT->outcome.
+ * candidate did is OUT->outcome; too_slow where tcb_evaluator_was_late().
  */
 enum tcb_status tcb_evaluator_try(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,
 				  const struct tcb_screen_rule *rule, const struct tcb_trial **out,
@@ -76,7 +88,8 @@ enum tcb_status tcb_evaluator_try(struct tcb_evaluator *evaluator, const struct 
 /*
  * Paired, interleaved samples: in each of ROUNDS rounds every geometry is called once, in an order shuffled again from
  * SEED, and the limit once if LIMIT_OUT is not NULL.  NS_OUT[g * ROUNDS + r] is the time of geometry g in
- * round r.  All geometries must have been tried with outcome ok; one that fails now gets NaN from then on.
+ * round r.  All geometries must have been tried with outcome ok; one that fails now gets NaN from then on, and
+ * so do all in rounds that there was no time for.
  */
 enum tcb_status tcb_evaluator_interleave(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometries,
 					 size_t count, enum tcb_state state, size_t rounds, uint64_t seed,

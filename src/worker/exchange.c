@@ -6,6 +6,7 @@
  */
 #include "worker/exchange.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -50,6 +51,18 @@ void tcb_evaluator_note_death(struct tcb_evaluator *evaluator, struct tcb_answer
 	tcb_message_fini(&answer->message);
 }
 
+/* There is no time left for a reply: the worker goes, and what it was at is nobody's fault. */
+static void give_up(struct tcb_evaluator *evaluator, struct tcb_answer *answer)
+{
+	char phase[TCB_WATCH_PHASE_MAX];
+	copy_phase(evaluator, phase);
+	answer->how = TCB_LATE;
+	answer->subject = TCB_WATCH_NOBODY;
+	snprintf(answer->what, sizeof(answer->what), "no time was left while %s", phase);
+	tcb_message_fini(&answer->message);
+	tcb_process_retire(&evaluator->process, NULL, 0);
+}
+
 /* Waits for the reply.  The candidate's clock runs only while its own code does; with PER_BEAT it starts again
  * whenever the worker gets on. */
 static enum tcb_status await(struct tcb_evaluator *evaluator, int per_beat, struct tcb_answer *answer,
@@ -79,7 +92,12 @@ static enum tcb_status await(struct tcb_evaluator *evaluator, int per_beat, stru
 			tcb_process_retire(&evaluator->process, NULL, 0);
 			return tcb_fail(err, TCB_E_INTERRUPTED, "interrupted; what was finished is kept");
 		}
-		double left_ms = (limit_ns - spent_ns) / 1e6 + 1;
+		const double until_ms = 1e3 * tcb_deadline_left_s(evaluator->until);
+		if (until_ms <= 0) {
+			give_up(evaluator, answer);
+			return TCB_OK;
+		}
+		double left_ms = fmin((limit_ns - spent_ns) / 1e6, until_ms) + 1;
 		tcb_channel_wait(evaluator->process.fd, left_ms < SLICE_MS ? (int)left_ms : SLICE_MS);
 
 		uint64_t now = tcb_clock_ns();
@@ -175,8 +193,15 @@ enum tcb_status tcb_evaluator_ask(struct tcb_evaluator *evaluator, enum tcb_mess
 		memset(answer, 0, sizeof(*answer));
 		if (tcb_evaluator_is_stopped(evaluator))
 			return tcb_fail(err, TCB_E_INTERRUPTED, "interrupted; what was finished is kept");
+		if (tcb_deadline_is_over(evaluator->until)) {
+			answer->how = TCB_LATE;
+			snprintf(answer->what, sizeof(answer->what), "no time was left");
+			return TCB_OK;
+		}
 		if (evaluator->process.pid == 0 || evaluator->is_starting) {
 			TCB_TRY(tcb_evaluator_start(evaluator, answer, err));
+			if (answer->how == TCB_LATE)
+				return TCB_OK;
 			if (answer->how != TCB_ANSWERED)
 				continue;
 		}

@@ -29,6 +29,9 @@ struct tcb_evaluator {
 	enum tcb_limit limit;         /* what rounds with a limit measure */
 	struct tcb_nursery nursery;
 	struct tcb_process process;
+	struct tcb_deadline until;
+	int was_late;    /* the last trial was given up for it */
+	size_t held;     /* rounds of the last interleaving */
 	int is_starting; /* the process has begun, and nobody has seen yet that it is ready */
 	size_t served;   /* requests that this worker has answered */
 	char limit_method[TCB_STATE_COUNT][64];
@@ -41,10 +44,10 @@ struct tcb_evaluator {
 
 /* How a request ended. */
 struct tcb_answer {
-	enum { TCB_ANSWERED, TCB_DIED, TCB_TIMED_OUT } how;
+	enum { TCB_ANSWERED, TCB_DIED, TCB_TIMED_OUT, TCB_LATE } how;
 	int ran; /* the candidate's own code had been running */
 	unsigned subject;
-	char what[TCB_ANSWER_TEXT_MAX]; /* TCB_DIED, TCB_TIMED_OUT: in words */
+	char what[TCB_ANSWER_TEXT_MAX]; /* unless TCB_ANSWERED: in words */
 	struct tcb_message message;
 };
 

@@ -145,6 +145,7 @@ enum tcb_status tcb_evaluator_interleave(struct tcb_evaluator *evaluator, const 
 	struct tcb_answer answer;
 	enum tcb_status status = TCB_OK;
 	int innocent_deaths = 0;
+	size_t round = 0;
 	struct tcb_rng rng;
 	tcb_rng_init(&rng, seed);
 	if (!finals.failed || !finals.alive || !finals.order)
@@ -153,9 +154,13 @@ enum tcb_status tcb_evaluator_interleave(struct tcb_evaluator *evaluator, const 
 		ns_out[i] = NAN;
 	for (size_t i = 0; limit_out && i < rounds; i++)
 		limit_out[i] = NAN;
-	for (size_t round = 0; round < rounds && status == TCB_OK;) {
+	while (round < rounds && status == TCB_OK) {
+		if (tcb_deadline_is_over(evaluator->until))
+			break;
 		if (!finals.is_prepared) {
 			status = prepare_finals(evaluator, &finals, &answer, err);
+			if (status == TCB_OK && answer.how == TCB_LATE)
+				break;
 			if (status == TCB_OK && !finals.is_prepared)
 				status = blame(&finals, &answer, &innocent_deaths, err);
 			continue;
@@ -169,9 +174,13 @@ enum tcb_status tcb_evaluator_interleave(struct tcb_evaluator *evaluator, const 
 		status = run_round(evaluator, &finals, round, &rng, &answer, err);
 		if (status == TCB_OK && answer.how == TCB_ANSWERED)
 			round++;
+		else if (status == TCB_OK && answer.how == TCB_LATE)
+			break;
 		else if (status == TCB_OK)
 			status = blame(&finals, &answer, &innocent_deaths, err);
 	}
+	/* What is missing because everybody failed was held. */
+	evaluator->held = finals.alive_count == 0 && finals.is_prepared ? rounds : round;
 	free(finals.failed);
 	free(finals.alive);
 	free(finals.order);

@@ -16,10 +16,11 @@
 #include "base/util.h"
 
 enum {
-	ROTATION_LEAST = 512 << 20, /* beyond the last-level cache of any server that does not tell its size */
-	ENOUGH = 4,                 /* times the last-level cache, where there is no time for more */
+	AVAILABLE = 2 << 30, /* where the system does not tell */
 	COPIES_LEAST = 2,
-	HOT_COPIES = 8, /* where there is no cold rotation: a hot buffer's luck is shared by so many */
+	SHARE_FROM = 4 << 20, /* bytes of a copy: of smaller ones a sample may use several */
+	SPARE_PART = 8,       /* of a set: so much more room, so that another layout's copies fit, too */
+	HOT_COPIES = 8,       /* where there is no cold rotation: a hot buffer's luck is shared by so many */
 	LINE = 64,
 	PAGE = 4096,
 	PAGE_FROM = 256 << 10, /* operands from this size on start on a page of their own */
@@ -41,9 +42,10 @@ struct tcb_rotation {
 	struct tcb_instance *instance;
 	struct tcb_pool *pool;
 	size_t bytes, cap, reserved;
-	size_t enough;                         /* bytes of a set that are, where there is no time for more; 0: all */
-	double hurry_s;                        /* 0: none */
-	unsigned long long clock, reserved_at; /* uses so far, and at the last reservation */
+	size_t enough; /* bytes of a set that are, where there is no time for more; 0: all */
+	size_t rows[TCB_LAYOUT_COUNT], round_bytes; /* of the rounds that the sets are for, their calls; 0: none */
+	double hurry_s;                             /* 0: none */
+	unsigned long long clock, reserved_at;      /* uses so far, and at the last reservation */
 	struct tcb_copies sets[TCB_LAYOUT_COUNT];
 };
 
@@ -67,7 +69,7 @@ static size_t read_number(const char *path, const char *name)
 size_t tcb_available_bytes(void)
 {
 	size_t kib = read_number("/proc/meminfo", "MemAvailable:");
-	size_t available = kib == SIZE_MAX ? (size_t)ROTATION_LEAST * 4 : kib << 10;
+	size_t available = kib == SIZE_MAX ? (size_t)AVAILABLE : kib << 10;
 	size_t limit = read_number("/sys/fs/cgroup/memory.max", NULL);
 	size_t in_use = read_number("/sys/fs/cgroup/memory.current", NULL);
 	if (limit != SIZE_MAX && in_use != SIZE_MAX) {
@@ -79,7 +81,7 @@ size_t tcb_available_bytes(void)
 }
 
 enum tcb_status tcb_rotation_create(struct tcb_instance *instance, struct tcb_pool *pool, size_t rotation_bytes,
-				    size_t llc_bytes, size_t cap_bytes, struct tcb_rotation **out,
+				    const struct tcb_rotation_size *size, size_t cap_bytes, struct tcb_rotation **out,
 				    struct tcb_error *err)
 {
 	struct tcb_rotation *rotation = calloc(1, sizeof(*rotation));
@@ -89,12 +91,9 @@ enum tcb_status tcb_rotation_create(struct tcb_instance *instance, struct tcb_po
 	rotation->instance = instance;
 	rotation->pool = pool;
 	rotation->bytes = rotation_bytes;
-	rotation->enough = rotation_bytes == 0 ? ENOUGH * llc_bytes : 0;
-	if (rotation_bytes == 0) {
-		rotation->bytes = 2 * llc_bytes > ROTATION_LEAST ? 2 * llc_bytes : ROTATION_LEAST;
-		if (rotation->bytes > available / 4)
-			rotation->bytes = available / 4;
-	}
+	rotation->enough = rotation_bytes == 0 ? size->enough : 0;
+	if (rotation_bytes == 0)
+		rotation->bytes = size->bytes < available / 4 ? size->bytes : available / 4;
 	rotation->cap = cap_bytes ? cap_bytes : available / 3;
 	rotation->reserved = 1;
 	*out = rotation;
@@ -106,6 +105,16 @@ static void drop(struct tcb_copies *copies)
 	tcb_buffer_free(&copies->stream);
 	tcb_buffer_free(&copies->fixed);
 	memset(copies, 0, sizeof(*copies));
+}
+
+/* Drops COPIES, whose memory SPARE (may be NULL) gets if it has room for NEED bytes and SPARE is empty. */
+static void recycle(struct tcb_copies *copies, size_t need, struct tcb_buffer *spare)
+{
+	if (spare && !spare->map && copies->stream.map_bytes >= need) {
+		*spare = copies->stream;
+		memset(&copies->stream, 0, sizeof(copies->stream));
+	}
+	drop(copies);
 }
 
 void tcb_rotation_destroy(struct tcb_rotation *rotation)
@@ -132,14 +141,10 @@ size_t tcb_rotation_bytes(const struct tcb_rotation *rotation)
 	return rotation->bytes;
 }
 
-void tcb_rotation_reserve(struct tcb_rotation *rotation, size_t sets)
-{
-	rotation->reserved = sets > 1 ? sets : 1;
-	rotation->reserved_at = rotation->clock;
-}
-
-/* Frees the least recently used sets other than KEEP until NEED more bytes fit below the cap. */
-static void make_room(struct tcb_rotation *rotation, const struct tcb_copies *keep, size_t need)
+/* Frees the least recently used sets other than KEEP until NEED more bytes fit below the cap.  SPARE gets the memory of
+ * one of them that has room for as much, unless it has some already: its pages need not be got again. */
+static void make_room(struct tcb_rotation *rotation, const struct tcb_copies *keep, size_t need,
+		      struct tcb_buffer *spare)
 {
 	for (;;) {
 		size_t resident = 0;
@@ -148,7 +153,7 @@ static void make_room(struct tcb_rotation *rotation, const struct tcb_copies *ke
 			struct tcb_copies *copies = &rotation->sets[i];
 			if (!copies->used || copies == keep)
 				continue;
-			resident += copies->stream.map_bytes;
+			resident += copies->count * copies->stride;
 			if (rotation->reserved > 1 && copies->stamp > rotation->reserved_at)
 				continue;
 			if (!oldest || copies->stamp < oldest->stamp)
@@ -156,7 +161,7 @@ static void make_room(struct tcb_rotation *rotation, const struct tcb_copies *ke
 		}
 		if (!oldest || resident + need <= rotation->cap)
 			return;
-		drop(oldest);
+		recycle(oldest, need, spare);
 	}
 }
 
@@ -178,6 +183,25 @@ static void place_operands(struct tcb_instance *instance, const struct tcb_plan 
 	*fixed_bytes_out = fixed;
 }
 
+void tcb_rotation_reserve(struct tcb_rotation *rotation, const struct tcb_plan *plans, size_t count, int is_shared)
+{
+	uint32_t seen = 0;
+	memset(rotation->rows, 0, sizeof(rotation->rows));
+	rotation->round_bytes = 0;
+	for (size_t i = 0; i < count; i++) {
+		const enum tcb_layout layout = plans[i].variant->layout;
+		struct tcb_copies one;
+		size_t fixed_bytes;
+		memset(&one, 0, sizeof(one));
+		place_operands(rotation->instance, &plans[i], &one, &fixed_bytes);
+		seen |= 1u << layout;
+		rotation->rows[layout]++;
+		rotation->round_bytes += is_shared ? one.stride : 0;
+	}
+	rotation->reserved = count > 1 ? (size_t)__builtin_popcount(seen) : 1;
+	rotation->reserved_at = rotation->clock;
+}
+
 /* Of a set that is written. */
 struct writing {
 	struct tcb_copies *copies;
@@ -187,6 +211,7 @@ struct writing {
 	atomic_int is_late;
 	uint64_t end_ns; /* from then on no more than ENOUGH copies */
 	size_t enough;
+	size_t first;          /* copies that are there already */
 	atomic_size_t written; /* copies, by each of the threads */
 };
 
@@ -219,7 +244,7 @@ static void write_all(void *ctx, size_t task, unsigned thread)
 	const struct tcb_copies *copies = writing->copies;
 	size_t written = atomic_load(&writing->written);
 	(void)thread;
-	for (size_t c = 0; c < copies->count; c++) {
+	for (size_t c = writing->first; c < copies->count; c++) {
 		void *operand[TCB_OPERANDS_MAX];
 		if (c >= writing->enough && tcb_clock_ns() > writing->end_ns) {
 			while (c < written && !atomic_compare_exchange_weak(&writing->written, &written, c))
@@ -235,7 +260,8 @@ static void write_all(void *ctx, size_t task, unsigned thread)
 
 /* Each thread goes over all copies on its own: where others use the machine, the threads would wait for each other as
  * often as they meet. */
-static void write_copies(struct tcb_rotation *rotation, const struct tcb_plan *plan, struct tcb_copies *copies)
+static void write_copies(struct tcb_rotation *rotation, const struct tcb_plan *plan, struct tcb_copies *copies,
+			 size_t first)
 {
 	const unsigned threads = tcb_pool_threads(rotation->pool);
 	struct writing writing = { .copies = copies,
@@ -243,6 +269,7 @@ static void write_copies(struct tcb_rotation *rotation, const struct tcb_plan *p
 				   .late_ns = UINT64_MAX,
 				   .end_ns = UINT64_MAX,
 				   .enough = copies->count,
+				   .first = first,
 				   .written = copies->count };
 	if (rotation->hurry_s > 0) {
 		writing.late_ns = tcb_clock_ns() + (uint64_t)(rotation->hurry_s * 1e9);
@@ -263,64 +290,110 @@ static void write_copies(struct tcb_rotation *rotation, const struct tcb_plan *p
 	}
 }
 
+/* Copies for as many bytes as SET should have, of cold calls or of hot ones. */
+static size_t copies_for(size_t bytes, const struct tcb_copies *set, int is_cold)
+{
+	if (set->stride == 0)
+		return 1;
+	if (is_cold) {
+		const size_t count = (bytes + set->stride - 1) / set->stride;
+		return count < COPIES_LEAST ? COPIES_LEAST : count;
+	}
+	const size_t count = bytes / set->stride;
+	return count < 2 ? 1 : count < HOT_COPIES ? count : HOT_COPIES;
+}
+
+/*
+ * The copies of LAYOUT that rounds take in which everybody is called once: when one is used again, so many whole rounds
+ * lie between that all layouts together have gone over the bytes of a rotation.
+ */
+static size_t copies_of_rounds(const struct tcb_rotation *rotation, enum tcb_layout layout, size_t bytes)
+{
+	return rotation->rows[layout] * (1 + (bytes + rotation->round_bytes - 1) / rotation->round_bytes);
+}
+
+/* Memory for the copies of SET, rather a dropped set's than new: there the pages are.  What is new has room for FULL
+ * copies: what is not written takes none. */
+static enum tcb_status get_memory(struct tcb_rotation *rotation, struct tcb_copies *old, struct tcb_copies *set,
+				  size_t full, size_t fixed_bytes, struct tcb_error *err)
+{
+	struct tcb_buffer spare = { .map = NULL };
+	const size_t need = set->count * set->stride;
+	recycle(old, need, &spare);
+	make_room(rotation, old, need, &spare);
+	enum tcb_status status = TCB_OK;
+	if (spare.map)
+		set->stream = spare;
+	else if (need > tcb_available_bytes())
+		status = tcb_fail(err, TCB_E_NOMEM,
+				  "measuring needs %zu MiB for %zu copies of the operands, more than is free: take a "
+				  "smaller shape or rotation",
+				  need >> 20, set->count);
+	else
+		status = tcb_buffer_alloc(TCB_BUFFER_HUGE, (full + full / SPARE_PART) * set->stride, &set->stream, err);
+	if (status == TCB_OK)
+		status = tcb_buffer_alloc(TCB_BUFFER_PLAIN, fixed_bytes, &set->fixed, err);
+	if (status != TCB_OK)
+		tcb_buffer_free(&set->stream);
+	return status;
+}
+
 enum tcb_status tcb_rotation_get(struct tcb_rotation *rotation, const struct tcb_plan *plan, int is_cold,
 				 struct tcb_copies **out, struct tcb_error *err)
 {
-	struct tcb_copies *copies = &rotation->sets[plan->variant->layout], fresh;
+	const enum tcb_layout layout = plan->variant->layout;
+	struct tcb_copies *copies = &rotation->sets[layout], fresh;
 	memset(&fresh, 0, sizeof(fresh));
 	size_t fixed_bytes;
 	place_operands(rotation->instance, plan, &fresh, &fixed_bytes);
 	size_t bytes = rotation->bytes;
 	if (rotation->reserved > 1 && bytes > rotation->cap / rotation->reserved)
 		bytes = rotation->cap / rotation->reserved;
-	fresh.count = 1;
-	if (is_cold && fresh.stride > 0) {
-		fresh.count = (bytes + fresh.stride - 1) / fresh.stride;
-		if (fresh.count < COPIES_LEAST)
-			fresh.count = COPIES_LEAST;
-	} else if (fresh.stride > 0 && bytes >= 2 * fresh.stride) {
-		fresh.count = bytes / fresh.stride < HOT_COPIES ? bytes / fresh.stride : HOT_COPIES;
+	const size_t full = copies_for(bytes, &fresh, is_cold);
+	fresh.count = full;
+	if (is_cold && rotation->round_bytes > 0 && fresh.stride >= SHARE_FROM) {
+		const size_t shared = copies_of_rounds(rotation, layout, bytes);
+		fresh.count = shared < full ? shared : full;
 	}
 	*out = copies;
 	copies->stamp = ++rotation->clock;
 	int is_same = copies->used && copies->packed_bytes == fresh.packed_bytes && copies->stride == fresh.stride;
 	/* A set larger than its part of the cap would leave no room for those that must be resident with it. */
 	int is_oversized = rotation->reserved > 1 && copies->count > COPIES_LEAST &&
-			   copies->stream.map_bytes > bytes + copies->stride;
+			   copies->count * copies->stride > bytes + copies->stride;
 	if (is_same && copies->count >= fresh.count && !is_oversized)
 		return TCB_OK;
-
-	drop(copies);
-	size_t need = fresh.count * fresh.stride;
-	make_room(rotation, copies, need);
-	if (need > tcb_available_bytes())
-		return tcb_fail(err, TCB_E_NOMEM,
-				"measuring needs %zu MiB for %zu copies of the operands, more than is free: take a "
-				"smaller shape or rotation",
-				need >> 20, fresh.count);
-	TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_HUGE, need, &fresh.stream, err));
-	enum tcb_status status = tcb_buffer_alloc(TCB_BUFFER_PLAIN, fixed_bytes, &fresh.fixed, err);
-	if (status != TCB_OK) {
-		tcb_buffer_free(&fresh.stream);
-		return status;
+	const size_t there = copies->count;
+	if (is_same && there < fresh.count && fresh.count * fresh.stride <= copies->stream.bytes) {
+		make_room(rotation, copies, fresh.count * fresh.stride, NULL);
+		copies->count = fresh.count;
+		write_copies(rotation, plan, copies, there);
+		return TCB_OK;
 	}
+	TCB_TRY(get_memory(rotation, copies, &fresh, full, fixed_bytes, err));
 	fresh.used = 1;
 	fresh.stamp = rotation->clock;
 	*copies = fresh;
-	write_copies(rotation, plan, copies);
+	write_copies(rotation, plan, copies, 0);
 	return TCB_OK;
 }
 
-const void *tcb_rotation_lend(const struct tcb_rotation *rotation, size_t bytes, size_t least)
+struct tcb_copies *tcb_rotation_lend(struct tcb_rotation *rotation, size_t bytes, size_t least)
 {
 	for (size_t i = 0; i < TCB_LAYOUT_COUNT; i++) {
-		const struct tcb_copies *copies = &rotation->sets[i];
+		struct tcb_copies *copies = &rotation->sets[i];
 		/* Shares must begin where the threads wrote them. */
 		const int is_alike = copies->used && copies->stride >= bytes && copies->stride - bytes < PAGE;
 		if (is_alike && copies->count * copies->stride >= least)
-			return copies->stream.data;
+			return copies;
 	}
 	return NULL;
+}
+
+const void *tcb_copies_stream(const struct tcb_copies *copies, size_t index, size_t *bytes_out)
+{
+	*bytes_out = (copies->count - index) * copies->stride;
+	return (const char *)copies->stream.data + index * copies->stride;
 }
 
 size_t tcb_copies_count(const struct tcb_copies *copies)

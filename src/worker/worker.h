@@ -82,6 +82,7 @@ struct tcb_worker_config {
 	size_t rotation_bytes;
 	uint64_t seed;
 	double budget_s; /* of the sweep; 0: none */
+	struct tcb_deadline deadline;
 	struct tcb_watch *watch;
 	const struct tcb_draw *draw;            /* which outputs of the problem are compared; NULL: all */
 	struct tcb_shared_reference *reference; /* of the problem; NULL: each worker computes its own */

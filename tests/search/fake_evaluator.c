@@ -25,7 +25,9 @@ struct tcb_evaluator {
 	struct tcb_measurement measurements[TCB_STATE_COUNT];
 	double samples[TCB_STATE_COUNT][SAMPLES_MOST];
 	struct tcb_counter counter;
-	size_t rounds;
+	size_t rounds, held;
+	struct tcb_deadline until;
+	int was_late;
 };
 
 /* --- the clock -------------------------------------------------------------------------------------------------- */
@@ -231,6 +233,31 @@ void tcb_evaluator_renew(struct tcb_evaluator *evaluator)
 	fake_world.now_s += fake_world.renew_s;
 }
 
+void tcb_evaluator_until(struct tcb_evaluator *evaluator, struct tcb_deadline deadline)
+{
+	evaluator->until = deadline;
+}
+
+int tcb_evaluator_was_late(const struct tcb_evaluator *evaluator)
+{
+	return evaluator->was_late;
+}
+
+size_t tcb_evaluator_held(const struct tcb_evaluator *evaluator)
+{
+	return evaluator->held;
+}
+
+/* Has what took until now not been over by the deadline?  Then it was given up there. */
+static int is_given_up(struct tcb_evaluator *evaluator)
+{
+	const uint64_t until = evaluator->until.ns, now = tcb_clock_ns();
+	if (until == 0 || now < until)
+		return 0;
+	fake_world.now_s -= 1e-9 * (double)(now - until);
+	return 1;
+}
+
 void tcb_evaluator_destroy(struct tcb_evaluator *evaluator)
 {
 	free(evaluator);
@@ -296,6 +323,11 @@ enum tcb_status tcb_evaluator_try(struct tcb_evaluator *evaluator, const struct 
 		if (evaluator->states >> s & 1u)
 			screen_state(evaluator, geometry, (enum tcb_state)s, rule,
 				     &evaluator->measurements[trial->measurement_count++]);
+	evaluator->was_late = is_given_up(evaluator);
+	if (evaluator->was_late) {
+		trial->outcome = TCB_OUTCOME_TOO_SLOW;
+		trial->measurement_count = 0;
+	}
 	if (trial->outcome != TCB_OUTCOME_OK)
 		snprintf(trial->message, sizeof trial->message, "planted");
 	*out = trial;
@@ -309,10 +341,18 @@ enum tcb_status tcb_evaluator_interleave(struct tcb_evaluator *evaluator, const 
 	(void)seed;
 	if (fake_world.renewals_most && fake_world.renewals > fake_world.renewals_most)
 		return tcb_fail(err, TCB_E_FAILED, "no worker to be had");
+	evaluator->held = 0;
+	for (size_t i = 0; i < count * rounds; i++)
+		ns_out[i] = NAN;
+	for (size_t r = 0; limit_out && r < rounds; r++)
+		limit_out[r] = NAN;
+	fake_world.now_s += fake_world.prepare_s * (double)count;
+	if (is_given_up(evaluator))
+		return TCB_OK;
 	for (size_t g = 0; g < count; g++) /* warming up takes time, too; long calls need less of it */
 		for (int warm = fake_world.true_ns(&geometries[g], state) < 10e6 ? 0 : 2; warm < 3; warm++)
 			sample_ns(evaluator, &geometries[g], state);
-	for (size_t r = 0; r < rounds; r++) {
+	for (size_t r = 0; r < rounds && !is_given_up(evaluator); r++) {
 		size_t start = (size_t)tcb_rng_below(&evaluator->rng, count);
 		evaluator->rounds++;
 		for (size_t i = 0; i < count; i++) {
@@ -324,6 +364,8 @@ enum tcb_status tcb_evaluator_interleave(struct tcb_evaluator *evaluator, const 
 		}
 		if (limit_out)
 			limit_out[r] = (state == TCB_COLD ? 0.9e6 : 0.3e6) * (1 + 0.01 * tcb_rng_unit(&evaluator->rng));
+		evaluator->held +=
+			!is_given_up(evaluator); /* else the times of a part of it stay, and nobody may look */
 	}
 	return TCB_OK;
 }

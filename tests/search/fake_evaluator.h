@@ -31,6 +31,7 @@ struct fake_world {
 	double renew_s;               /* what a new worker takes */
 	size_t renewals_most;         /* after so many no worker can be had any more; 0: no end */
 	double try_s;                 /* what verifying a candidate takes */
+	double prepare_s;             /* what preparing each of those that are to be interleaved takes */
 	size_t stop_after;            /* tries after which `stop` is set, 0 never */
 	volatile sig_atomic_t stop;   /* for options->stop */
 	size_t break_rounds_after;    /* rounds after which a geometry with `broken` fails; 0 never */

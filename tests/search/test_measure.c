@@ -44,7 +44,9 @@ static int tear_down(void **state)
 static struct tcb_rotation *rotation_of(struct fixture *fixture, size_t bytes, size_t cap)
 {
 	struct tcb_rotation *rotation = NULL;
-	assert_int_equal(tcb_rotation_create(fixture->instance, fixture->pool, bytes, 0, cap, &rotation, NULL), TCB_OK);
+	assert_int_equal(tcb_rotation_create(fixture->instance, fixture->pool, bytes, &(struct tcb_rotation_size){ 0 },
+					     cap, &rotation, NULL),
+			 TCB_OK);
 	return rotation;
 }
 
@@ -105,7 +107,9 @@ static void late_sets_are_small(void **state)
 	struct fixture *fixture = *state;
 	const size_t llc = 2 << 20;
 	struct tcb_rotation *rotation = NULL;
-	assert_int_equal(tcb_rotation_create(fixture->instance, fixture->pool, 0, llc, 0, &rotation, NULL), TCB_OK);
+	assert_int_equal(tcb_rotation_create(fixture->instance, fixture->pool, 0,
+					     &(struct tcb_rotation_size){ 512 << 20, 4 * llc }, 0, &rotation, NULL),
+			 TCB_OK);
 	tcb_rotation_hurry(rotation, 1e-9);
 	for (int is_packed = 0; is_packed < 2; is_packed++) {
 		struct tcb_plan plan;
@@ -123,7 +127,11 @@ static void late_sets_are_small(void **state)
 		}
 		assert_int_equal(tcb_rotation_get(rotation, &plan, 1, &again, NULL), TCB_OK);
 		assert_int_equal(tcb_copies_count(again), count);
-		assert_non_null(tcb_rotation_lend(rotation, weights->bytes, bytes));
+		struct tcb_copies *lent = tcb_rotation_lend(rotation, weights->bytes, bytes);
+		size_t lent_bytes;
+		assert_non_null(lent);
+		assert_non_null(tcb_copies_stream(lent, 1, &lent_bytes));
+		assert_int_equal(lent_bytes, (tcb_copies_count(lent) - 1) * weights->bytes);
 		assert_null(tcb_rotation_lend(rotation, weights->bytes, 2 * bytes));
 		assert_null(tcb_rotation_lend(rotation, weights->bytes / 2, bytes));
 	}
@@ -158,7 +166,8 @@ static void cap_holds(void **state)
 	assert_int_equal(tcb_rotation_get(rotation, &packed, 1, &second, NULL), TCB_OK);
 	assert_int_equal(tcb_copies_count(first), 0);
 	/* Reserved for both: both stay, each with its part. */
-	tcb_rotation_reserve(rotation, 2);
+	const struct tcb_plan both[] = { native, packed };
+	tcb_rotation_reserve(rotation, both, 2, 0);
 	assert_int_equal(tcb_rotation_get(rotation, &native, 1, &first, NULL), TCB_OK);
 	assert_int_equal(tcb_rotation_get(rotation, &packed, 1, &second, NULL), TCB_OK);
 	assert_in_range(tcb_copies_count(first), 2, ROTATION / (512 << 10) / 2 + 2);
@@ -168,13 +177,130 @@ static void cap_holds(void **state)
 	tcb_rotation_destroy(rotation);
 }
 
+/* All copies of SET hold what the weights of PLAN are, and the output's is poison. */
+static void expect_contents(struct fixture *fixture, const struct tcb_plan *plan, const struct tcb_copies *copies)
+{
+	const struct tcb_buffer *weights = tcb_instance_buffer(fixture->instance, plan, 1);
+	for (size_t c = 0; c < tcb_copies_count(copies); c++) {
+		void *operand[TCB_OPERANDS_MAX];
+		tcb_copies_operands(copies, c, operand);
+		assert_memory_equal(operand[1], weights->data, weights->bytes);
+		assert_int_equal(*(const unsigned char *)operand[2], TCB_POISON);
+	}
+}
+
+/* A set that must go leaves its pages to the one that comes: no page is got again, and nothing of it is left. */
+static void memory_is_shared(void **state)
+{
+	struct fixture *fixture = *state;
+	struct tcb_rotation *rotation = rotation_of(fixture, ROTATION, ROTATION + (2 << 20));
+	struct tcb_plan plan[2];
+	void *first[TCB_OPERANDS_MAX], *second[TCB_OPERANDS_MAX];
+	struct tcb_copies *copies;
+	for (int is_packed = 0; is_packed < 2; is_packed++)
+		plan_of(fixture, PLANTED_GOOD, is_packed, &plan[is_packed]);
+	assert_int_equal(tcb_rotation_get(rotation, &plan[0], 1, &copies, NULL), TCB_OK);
+	tcb_copies_operands(copies, 0, first);
+	for (int turn = 1; turn < 4; turn++) {
+		assert_int_equal(tcb_rotation_get(rotation, &plan[turn % 2], 1, &copies, NULL), TCB_OK);
+		tcb_copies_operands(copies, 0, second);
+		assert_ptr_equal(first[1], second[1]);
+		expect_contents(fixture, &plan[turn % 2], copies);
+	}
+	tcb_rotation_destroy(rotation);
+}
+
+/* A few copies become more where they lie. */
+static void sets_grow(void **state)
+{
+	struct fixture *fixture = *state;
+	struct tcb_rotation *rotation = rotation_of(fixture, ROTATION, 1 << 30);
+	struct tcb_plan plan;
+	struct tcb_copies *copies;
+	void *before[TCB_OPERANDS_MAX], *after[TCB_OPERANDS_MAX];
+	plan_of(fixture, PLANTED_GOOD, 1, &plan);
+	const size_t weights = tcb_instance_buffer(fixture->instance, &plan, 1)->bytes;
+	tcb_rotation_cut(rotation, ROTATION);
+	assert_int_equal(tcb_rotation_get(rotation, &plan, 0, &copies, NULL), TCB_OK);
+	assert_true(tcb_copies_count(copies) < ROTATION / weights);
+	assert_int_equal(tcb_rotation_get(rotation, &plan, 1, &copies, NULL), TCB_OK);
+	assert_int_equal(tcb_copies_count(copies), ROTATION / weights);
+	expect_contents(fixture, &plan, copies);
+	tcb_copies_operands(copies, 0, before);
+	assert_int_equal(tcb_rotation_get(rotation, &plan, 0, &copies, NULL), TCB_OK);
+	tcb_copies_operands(copies, 0, after);
+	assert_ptr_equal(before[1], after[1]);
+	assert_int_equal(tcb_copies_count(copies), ROTATION / weights);
+	tcb_rotation_destroy(rotation);
+}
+
+/*
+ * Rounds of several layouts: each has so many copies only that a rotation's bytes of all of them lie between two uses
+ * of one, in whatever order a round calls them.
+ */
+static void rounds_share_a_rotation(void **state)
+{
+	enum { ROWS = 5, TURNS = 40 };
+	static const size_t bytes = 96 << 20;
+	const struct tcb_problem problem = { .op = &planted_op, .op_name = "planted", .shape = { 1, 2048, 1024 } };
+	struct fixture large = *(const struct fixture *)*state;
+	struct tcb_plan plans[ROWS];
+	struct tcb_copies *copies[ROWS];
+	const void *last_at[2][64] = { { NULL } };
+	size_t last_used[2][64], used = 0, total = 0, counts[2];
+	struct tcb_rng rng;
+	tcb_rng_init(&rng, 1);
+	assert_int_equal(tcb_instance_create(&planted_op, &problem, 1, &large.instance, NULL), TCB_OK);
+	for (int i = 0; i < ROWS; i++)
+		plan_of(&large, PLANTED_GOOD, i >= 2, &plans[i]);
+	const size_t stride = tcb_instance_buffer(large.instance, &plans[0], 1)->bytes;
+	assert_true(stride >= 4 << 20);
+	struct tcb_rotation *rotation = rotation_of(&large, bytes, 1 << 30);
+	tcb_rotation_reserve(rotation, plans, ROWS, 1);
+	for (int i = 0; i < ROWS; i++)
+		assert_int_equal(tcb_rotation_get(rotation, &plans[i], 1, &copies[i], NULL), TCB_OK);
+	assert_ptr_equal(copies[0], copies[1]);
+	for (int l = 0; l < 2; l++) {
+		counts[l] = tcb_copies_count(copies[l ? ROWS - 1 : 0]);
+		total += counts[l] * stride;
+	}
+	/* One rotation and a round, not one for each layout. */
+	assert_in_range(total, bytes, bytes + 2 * ROWS * stride);
+	for (int turn = 0; turn < TURNS; turn++) {
+		size_t order[ROWS] = { 0, 1, 2, 3, 4 };
+		for (size_t i = ROWS; i > 1; i--) {
+			const size_t j = (size_t)tcb_rng_below(&rng, i), swap = order[i - 1];
+			order[i - 1] = order[j];
+			order[j] = swap;
+		}
+		for (size_t i = 0; i < ROWS; i++) {
+			const int l = order[i] >= 2;
+			const size_t at = tcb_copies_next(copies[order[i]]);
+			assert_true(at < counts[l]);
+			if (last_at[l][at])
+				assert_true(used - last_used[l][at] >= bytes);
+			last_at[l][at] = copies;
+			used += stride;
+			last_used[l][at] = used;
+		}
+	}
+	/* One at a time again: a whole rotation of one layout. */
+	tcb_rotation_reserve(rotation, NULL, 0, 0);
+	assert_int_equal(tcb_rotation_get(rotation, &plans[0], 1, &copies[0], NULL), TCB_OK);
+	assert_true(tcb_copies_count(copies[0]) * stride >= bytes);
+	expect_contents(&large, &plans[0], copies[0]);
+	tcb_rotation_destroy(rotation);
+	tcb_instance_destroy(large.instance);
+}
+
 static void default_rotation(void **state)
 {
 	struct fixture *fixture = *state;
 	struct tcb_rotation *rotation = NULL;
 	size_t quarter = tcb_available_bytes() / 4;
 	assert_true(quarter > 0);
-	assert_int_equal(tcb_rotation_create(fixture->instance, fixture->pool, 0, 400 << 20, 0, &rotation, NULL),
+	assert_int_equal(tcb_rotation_create(fixture->instance, fixture->pool, 0,
+					     &(struct tcb_rotation_size){ 800 << 20, 0 }, 0, &rotation, NULL),
 			 TCB_OK);
 	/* Others allocate meanwhile: a quarter of what was available, give or take. */
 	size_t bytes = tcb_rotation_bytes(rotation);
@@ -340,6 +466,9 @@ int main(void)
 		cmocka_unit_test(late_sets_are_small),
 		cmocka_unit_test(never_fewer_than_two),
 		cmocka_unit_test(cap_holds),
+		cmocka_unit_test(memory_is_shared),
+		cmocka_unit_test(sets_grow),
+		cmocka_unit_test(rounds_share_a_rotation),
 		cmocka_unit_test(default_rotation),
 		cmocka_unit_test(hurried_copies_are_small_pages),
 		cmocka_unit_test(samples_are_calls),
