@@ -302,6 +302,10 @@ json_t *cli_best_row_json(const struct cli_best_row *row, int *failed)
 	cli_json_set(object, "expected_gain", cli_json_real(best->expected_gain), failed);
 	cli_json_set(object, "others_busy", cli_json_real(best->others_busy), failed);
 	cli_json_set(object, "held_back", cli_json_real(best->held_back), failed);
+	cli_json_set(object, "final_rounds", best->final_rounds ? cli_json_size(best->final_rounds) : json_null(),
+		     failed);
+	cli_json_set(object, "quiet_rounds", best->final_rounds ? cli_json_size(best->quiet_rounds) : json_null(),
+		     failed);
 	for (size_t i = 0; i < row->tie_count; i++)
 		cli_json_add(ties, cli_json_text(row->ties[i]), failed);
 	cli_json_set(object, "tie_count", cli_json_size(best->tie_count), failed);

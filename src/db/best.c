@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "db/db_private.h"
+#include "db/verdict.h"
 
 static enum tcb_status find_trial(struct tcb_db *db, int64_t sweep, const struct tcb_best *best, int64_t *trial_out,
 				  struct tcb_error *err)
@@ -54,14 +55,18 @@ static enum tcb_status put_row(struct tcb_db *db, int64_t sweep, const struct tc
 	const char *state = tcb_state_text(best->state);
 	sqlite3_stmt *stmt;
 
-	/* Where the row that is there is worth more, the insertion below conflicts and does nothing.  Of two shards'
-	 * the one stays that gained more over the default, which both measured. */
-	TCB_TRY(tcb_db_query(db, &stmt, doing, err,
-			     "DELETE FROM best WHERE (device_id, problem_id) = (SELECT device_id, problem_id FROM sweep"
-			     " WHERE id = ?1) AND state = ?2 AND (" WORTH " <= ?3 OR signature = ?5)"
-			     " AND NOT (provisional AND ?3 = 1 AND ifnull(speedup, 0) > ifnull(?4, 0) AND " OTHER_SHARD
-			     ")",
-			     "itidt", sweep, state, worth(best), best->speedup.median, best->replaces));
+	/* Where the row that is there is worth more, or known better, the insertion below conflicts and does nothing.
+	 * Of two shards' the one stays that gained more over the default, which both measured. */
+	TCB_TRY(tcb_db_query(
+		db, &stmt, doing, err,
+		"DELETE FROM best WHERE (device_id, problem_id) = (SELECT device_id, problem_id FROM sweep"
+		" WHERE id = ?1) AND state = ?2 AND ((" WORTH " <= ?3 AND NOT (" WORTH
+		" = 2 AND ?6 AND NOT " IS_NOISY("best") "))"
+							" OR signature = ?5)"
+							" AND NOT (provisional AND ?3 = 1 AND ifnull(speedup, 0) > "
+							"ifnull(?4, 0) AND " OTHER_SHARD ")",
+		"itidti", sweep, state, worth(best), best->speedup.median, best->replaces,
+		(int64_t)tcb_best_is_noisy(best)));
 	TCB_TRY(tcb_db_finish(db, stmt, NULL, doing, err));
 	/* A model stands for a kind of device: a proven winner of any device of that name takes its place. */
 	if (worth(best) == 2) {
@@ -77,20 +82,22 @@ static enum tcb_status put_row(struct tcb_db *db, int64_t sweep, const struct tc
 		" speedup, speedup_lo, speedup_hi, limit_median_ns, limit_lo_ns, limit_hi_ns, limit_method, bytes, "
 		"flops,"
 		" regret, tie_count, tried, space_count, measured_at, provisional, flip_probability, expected_gain,"
-		" others_busy, held_back)"
+		" others_busy, held_back, final_rounds, quiet_rounds)"
 		" SELECT device_id, problem_id, ?2, id, nullif(?3, 0), ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,"
 		" ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27,"
-		" ifnull(nullif(?28, ''), strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), ?29, ?30, ?31, ?32, ?33"
+		" ifnull(nullif(?28, ''), strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), ?29, ?30, ?31, ?32, ?33,"
+		" nullif(?34, 0), iif(?34, ?35, NULL)"
 		" FROM sweep WHERE id = ?1 AND NOT (?7 AND EXISTS (SELECT 1 FROM best WHERE modelled = 0 AND state = "
 		"?2" SAME_NAME "))"
 		" ON CONFLICT (device_id, problem_id, state) DO NOTHING RETURNING id",
-		"ititttidddtdddddddddtdddiiitidddd", sweep, state, trial, best->geometry, best->variant,
+		"ititttidddtdddddddddtdddiiitiddddii", sweep, state, trial, best->geometry, best->variant,
 		best->signature, (int64_t)(best->modelled != 0), best->ns.median, best->ns.lo, best->ns.hi,
 		best->default_geometry, best->default_ns.median, best->default_ns.lo, best->default_ns.hi,
 		best->speedup.median, best->speedup.lo, best->speedup.hi, best->limit_ns.median, best->limit_ns.lo,
 		best->limit_ns.hi, best->limit_method, best->bytes, best->flops, best->regret, (int64_t)tie_count,
 		(int64_t)best->tried, (int64_t)best->space_count, best->measured_at, (int64_t)(best->provisional != 0),
-		best->flip_probability, best->expected_gain, best->others_busy, best->held_back));
+		best->flip_probability, best->expected_gain, best->others_busy, best->held_back,
+		(int64_t)best->final_rounds, (int64_t)best->quiet_rounds));
 	*best_out = 0;
 	return tcb_db_finish(db, stmt, best_out, doing, err);
 }
@@ -182,6 +189,8 @@ static int read_best(sqlite3_stmt *stmt, struct tcb_best *best)
 		{ 33, &best->tie_count },
 		{ 34, &best->tried },
 		{ 35, &best->space_count },
+		{ 50 + TCB_COMPUTE_COUNT, &best->final_rounds },
+		{ 51 + TCB_COMPUTE_COUNT, &best->quiet_rounds },
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
@@ -248,7 +257,7 @@ enum tcb_status tcb_db_best_each(struct tcb_db *db, const struct tcb_best_filter
 		"b.tie_count,"
 		" b.tried, b.space_count, b.measured_at, u.git_commit, d.kind = 'cuda', d.capability, d.sm_count,"
 		" d.shared_bytes, d.l2_bytes, b.provisional, b.flip_probability, b.expected_gain, b.others_busy,"
-		" b.held_back, p.words, " PLAIN_NS RATES
+		" b.held_back, p.words, " PLAIN_NS RATES ", b.final_rounds, b.quiet_rounds"
 		" FROM best b JOIN device d ON d.id = b.device_id JOIN problem p ON p.id = b.problem_id"
 		" JOIN sweep s ON s.id = b.sweep_id JOIN build u ON u.id = s.build_id"
 		" WHERE (?1 IS NULL OR p.op = ?1) AND (?2 IS NULL OR d.name = ?2)"

@@ -140,6 +140,8 @@ struct tcb_best {
 	 * of the looks at a GPU that found its clocks held back. */
 	double expected_gain, others_busy, held_back;
 	double plain_ns; /* read only: of a GPU's geometry with pdl=1, what it took with pdl=0; NaN: unknown */
+	/* Rounds of its finals, and those in which nobody disturbed a finalist; final_rounds 0: not known. */
+	size_t final_rounds, quiet_rounds;
 	size_t tie_count, tried, space_count;
 	char measured_at[32]; /* ISO 8601, UTC */
 	char git_commit[48];

@@ -63,6 +63,12 @@ enum tcb_status tcb_db_merge_from(struct tcb_db *db, struct tcb_db *source, stru
 /* statement.c */
 /* Settings of every connection, since a file may come from anyone.  SQLite's result. */
 int tcb_db_distrust(sqlite3 *sql);
+/* Those of our statements; tcb_db_distrust has added them.  SQLite's result. */
+int tcb_db_add_functions(sqlite3 *sql);
+/* tcb_best_is_noisy of a row of best, in SQL (statement.c). */
+#define IS_NOISY(best)                                                                                 \
+	"tcb_is_noisy(" best ".lo_ns, " best ".hi_ns, " best ".speedup_lo, " best ".speedup_hi, " best \
+	".others_busy, " best ".held_back, " best ".final_rounds, " best ".quiet_rounds)"
 /* SQLite's result RC while DOING something ("storing a trial") as a status and a line that says what to do. */
 enum tcb_status tcb_db_fail(struct tcb_db *db, int rc, const char *doing, struct tcb_error *err);
 enum tcb_status tcb_db_exec(struct tcb_db *db, const char *sql, const char *doing, struct tcb_error *err);

@@ -85,7 +85,8 @@ static enum tcb_status drop_samples(struct tcb_db *db, struct tcb_db_removed *ou
 	TCB_TRY(status);
 	TCB_TRY(tcb_db_finish(db, stmt, &samples, doing, err));
 	out->samples += (size_t)samples;
-	tcb_str_addf(&sql, "UPDATE measurement SET sample_count = 0, samples = '[]' WHERE id IN (SELECT id%s)",
+	tcb_str_addf(&sql,
+		     "UPDATE measurement SET sample_count = 0, samples = '[]', lost = NULL WHERE id IN (SELECT id%s)",
 		     old_samples);
 	status = sql.failed ? tcb_db_fail(db, SQLITE_NOMEM, doing, err) : tcb_db_exec(db, sql.data, doing, err);
 	tcb_str_fini(&sql);

@@ -156,29 +156,46 @@ static void samples_print(const struct tcb_measurement *measurement, struct tcb_
 	tcb_str_add(out, "]");
 }
 
+/* Whole per mille; null: not known. */
+static void lost_print(const struct tcb_measurement *measurement, struct tcb_str *out)
+{
+	for (size_t i = 0; measurement->lost && i < measurement->sample_count; i++) {
+		tcb_str_add(out, i ? "," : "[");
+		if (isfinite(measurement->lost[i]))
+			tcb_str_addf(out, "%ld", lround(1000 * measurement->lost[i]));
+		else
+			tcb_str_add(out, "null");
+	}
+	if (measurement->lost && measurement->sample_count)
+		tcb_str_add(out, "]");
+}
+
 static enum tcb_status put_measurement(struct tcb_db *db, int64_t trial, const struct tcb_measurement *measurement,
 				       struct tcb_error *err)
 {
 	static const char doing[] = "storing a trial";
-	struct tcb_str samples = { 0 };
+	struct tcb_str samples = { 0 }, lost = { 0 };
 	sqlite3_stmt *stmt;
 	enum tcb_status status;
 
 	samples_print(measurement, &samples);
-	if (samples.failed) {
+	lost_print(measurement, &lost);
+	if (samples.failed || lost.failed) {
 		tcb_str_fini(&samples);
+		tcb_str_fini(&lost);
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory while %s", doing);
 	}
 	status = tcb_db_query(db, &stmt, doing, err,
 			      "INSERT INTO measurement (trial_id, state, stage, median_ns, lo_ns, hi_ns, dropped_early,"
-			      " sample_count, samples) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-			      "ittdddiit", trial, tcb_state_text(measurement->state),
+			      " sample_count, samples, lost) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+			      "ittdddiitt", trial, tcb_state_text(measurement->state),
 			      tcb_stage_text(measurement->stage), measurement->ns.median, measurement->ns.lo,
 			      measurement->ns.hi, (int64_t)(measurement->dropped_early != 0),
-			      (int64_t)measurement->sample_count, samples.data);
+			      (int64_t)measurement->sample_count, samples.data, lost.data);
 	if (status == TCB_OK)
 		status = tcb_db_finish(db, stmt, NULL, doing, err);
 	tcb_str_fini(&samples);
+	tcb_str_fini(&lost);
 	return status;
 }
 

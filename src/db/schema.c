@@ -13,6 +13,8 @@ enum tcb_status tcb_schema_fresh(const struct tcb_migration *list, int count, st
 {
 	int rc = sqlite3_open_v2(":memory:", &out->sql, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
 
+	if (rc == SQLITE_OK)
+		rc = tcb_db_add_functions(out->sql);
 	if (rc != SQLITE_OK)
 		return tcb_db_fail(out, rc, doing, err);
 	for (int i = 0; i < count; i++)

@@ -3,18 +3,46 @@
  * What every connection and statement goes through: SQL and its parameters come
  * in, a status goes out, and where SQLite fails one line that says what to do.
  */
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "db/db_private.h"
 #include "db/travel.h"
+#include "db/verdict.h"
+
+/* IS_NOISY's arguments in their order. */
+static void is_noisy(sqlite3_context *context, int count, sqlite3_value **values)
+{
+	double real[6];
+
+	(void)count;
+	for (int i = 0; i < 6; i++)
+		real[i] = sqlite3_value_type(values[i]) == SQLITE_NULL ? NAN : sqlite3_value_double(values[i]);
+	const struct tcb_best best = { .ns = { NAN, real[0], real[1] },
+				       .speedup = { NAN, real[2], real[3] },
+				       .others_busy = real[4],
+				       .held_back = real[5],
+				       .final_rounds = (size_t)sqlite3_value_int64(values[6]),
+				       .quiet_rounds = (size_t)sqlite3_value_int64(values[7]) };
+	sqlite3_result_int(context, tcb_best_is_noisy(&best));
+}
+
+int tcb_db_add_functions(sqlite3 *sql)
+{
+	return sqlite3_create_function(sql, "tcb_is_noisy", 8, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY,
+				       NULL, is_noisy, NULL, NULL);
+}
 
 int tcb_db_distrust(sqlite3 *sql)
 {
 	sqlite3_extended_result_codes(sql, 1);
 	sqlite3_db_config(sql, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(sql, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	const int rc = tcb_db_add_functions(sql);
+	if (rc != SQLITE_OK)
+		return rc;
 	return sqlite3_exec(sql, "PRAGMA cell_size_check = ON; PRAGMA foreign_keys = OFF", NULL, NULL, NULL);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * In: a row of the table of winners.  Out: its verdict.  The thresholds were
- * set over the databases of results/: of those swept on quiet machines no winner
+ * In: a row of the table of winners.  Out: its verdict, and whether programs get
+ * it.  The thresholds were set over the databases of results/: of those swept on quiet machines no winner
  * is noisy, on shared ones those whose gain a second sweep did not confirm.
  */
 #include "db/verdict.h"
@@ -13,6 +13,8 @@
 
 /* With fewer trials nobody can say what is left to gain (search/gain.c). */
 enum { TRIALS_LEAST = 60 };
+/* Undisturbed rounds that carry a decision on their own: their interval may lose its extremes. */
+enum { QUIET_LEAST = 9 };
 static const double GAIN_MOST = 0.05;
 /* Upper over lower bound of an interval. */
 static const double RATIO_MOST = 1.25, RATIO_MOST_DISTURBED = 1.1, TIME_MOST = 1.5, TIME_MOST_DISTURBED = 1.25;
@@ -46,6 +48,18 @@ static int is_ratio_wide(const struct tcb_best *best)
 	return is_wide(&best->speedup, is_disturbed(best) ? RATIO_MOST_DISTURBED : RATIO_MOST);
 }
 
+/* What its finals rest on is told by their rounds, where these are known. */
+static int has_few_quiet_rounds(const struct tcb_best *best)
+{
+	return best->quiet_rounds < best->final_rounds && best->quiet_rounds < QUIET_LEAST;
+}
+
+int tcb_best_is_noisy(const struct tcb_best *best)
+{
+	return has_few_quiet_rounds(best) || is_ratio_wide(best) ||
+	       is_wide(&best->ns, is_disturbed(best) ? TIME_MOST_DISTURBED : TIME_MOST);
+}
+
 static int is_thin(const struct tcb_best *best)
 {
 	if (best->tried >= best->space_count)
@@ -61,11 +75,9 @@ enum tcb_verdict tcb_best_verdict(const struct tcb_best *best, int is_stale)
 		return TCB_VERDICT_MODELLED;
 	if (best->provisional)
 		return TCB_VERDICT_PROVISIONAL;
-	if (is_thin(best))
-		return TCB_VERDICT_THIN;
-	if (is_ratio_wide(best) || is_wide(&best->ns, is_disturbed(best) ? TIME_MOST_DISTURBED : TIME_MOST))
+	if (tcb_best_is_noisy(best))
 		return TCB_VERDICT_NOISY;
-	return TCB_VERDICT_TUNED;
+	return is_thin(best) ? TCB_VERDICT_THIN : TCB_VERDICT_TUNED;
 }
 
 static void add_disturbance(const struct tcb_best *best, struct tcb_str *out)
@@ -93,7 +105,10 @@ static void add_tried(const struct tcb_best *best, struct tcb_str *out)
 
 static void add_width(const struct tcb_best *best, struct tcb_str *out)
 {
-	if (is_ratio_wide(best))
+	if (has_few_quiet_rounds(best))
+		tcb_str_addf(out, "others disturbed all but %zu of the %zu rounds of its finals", best->quiet_rounds,
+			     best->final_rounds);
+	else if (is_ratio_wide(best))
 		tcb_str_addf(out, "it is between %.3g and %.3g times as fast as the default", best->speedup.lo,
 			     best->speedup.hi);
 	else
@@ -117,6 +132,10 @@ void tcb_verdict_reason(const struct tcb_best *best, enum tcb_verdict verdict, c
 		break;
 	case TCB_VERDICT_NOISY:
 		add_width(best, &text);
+		if (is_thin(best)) {
+			tcb_str_add(&text, "; thin, too: ");
+			add_tried(best, &text);
+		}
 		break;
 	default:
 		add_tried(best, &text);
@@ -124,4 +143,54 @@ void tcb_verdict_reason(const struct tcb_best *best, enum tcb_verdict verdict, c
 	}
 	snprintf(out, TCB_VERDICT_REASON_MAX, "%s", text.failed || !text.data ? "out of memory" : text.data);
 	tcb_str_fini(&text);
+}
+
+/* Of a provisional one nothing is certain.  Written so that what is not known is not worse. */
+static int may_lose_to_default(const struct tcb_best *best)
+{
+	return (best->provisional ? best->speedup.median : best->speedup.lo) < 1;
+}
+
+/* A wide interval says what it says where nobody disturbed its samples. */
+static int is_noise_of_others(const struct tcb_best *best)
+{
+	return has_few_quiet_rounds(best) || (is_disturbed(best) && tcb_best_is_noisy(best));
+}
+
+static int takes_fewer_threads(const struct tcb_best *best)
+{
+	struct tcb_geometry geometry;
+
+	return best->threads > 1 && tcb_geometry_parse(best->geometry, &geometry, NULL) == TCB_OK &&
+	       geometry.knob[TCB_KNOB_THREADS] != TCB_KNOB_UNSET &&
+	       (unsigned)geometry.knob[TCB_KNOB_THREADS] < best->threads;
+}
+
+enum tcb_unserved tcb_best_unserved(const struct tcb_best *best, int is_stale, int is_other_default)
+{
+	const int is_of_few = best->tried < TCB_THIN_TRIED && best->tried < best->space_count;
+
+	if (is_stale)
+		return TCB_UNSERVED_STALE;
+	if (best->modelled)
+		return TCB_UNSERVED_NOT;
+	if (may_lose_to_default(best))
+		return TCB_UNSERVED_SLOWER;
+	if (is_noise_of_others(best))
+		return TCB_UNSERVED_NOISY;
+	if (is_of_few && takes_fewer_threads(best))
+		return TCB_UNSERVED_FEWER_THREADS;
+	/* Beside another one it was not measured, and of few candidates a winner says little. */
+	return is_other_default && best->tried < TCB_THIN_TRIED ? TCB_UNSERVED_OTHER_DEFAULT : TCB_UNSERVED_NOT;
+}
+
+const char *tcb_unserved_text(enum tcb_unserved unserved)
+{
+	static const char *const texts[] = {
+#define TEXT(id, text) text,
+		TCB_UNSERVED_LIST(TEXT)
+#undef TEXT
+	};
+
+	return (unsigned)unserved < TCB_UNSERVED_COUNT ? texts[unserved] : "unknown";
 }

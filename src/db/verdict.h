@@ -13,8 +13,8 @@
 	X(STALE, "stale")             \
 	X(MODELLED, "modelled")       \
 	X(PROVISIONAL, "provisional") \
-	X(THIN, "thin")               \
 	X(NOISY, "noisy")             \
+	X(THIN, "thin")               \
 	X(TUNED, "tuned")
 enum tcb_verdict {
 #define TCB_VERDICT_ENUM(id, text) TCB_VERDICT_##id,
@@ -23,16 +23,42 @@ enum tcb_verdict {
 		TCB_VERDICT_COUNT
 };
 
-enum { TCB_VERDICT_REASON_MAX = 256 };
+enum { TCB_VERDICT_REASON_MAX = 384 };
 
 const char *tcb_verdict_text(enum tcb_verdict verdict);
 /*
  * stale: IS_STALE, its kernel has changed since; modelled: never measured; provisional: its finals were not held, or
- * did not know all; thin: too little of the space was seen for what is expected of going on; noisy: its gain or its
- * time is known too roughly; tuned: none of these.  docs/measuring.md has the thresholds.
+ * did not know all; noisy: its gain or its time is known too roughly, or others disturbed too many rounds of its
+ * finals; thin: too little of the space was seen for what is expected of going on; tuned: none of these.
+ * docs/measuring.md has the thresholds.
  */
 enum tcb_verdict tcb_best_verdict(const struct tcb_best *best, int is_stale);
-/* The figures behind VERDICT on BEST, in one line. */
+/* Is BEST, which was measured, noisy, whatever else it is?  A noisy winner never replaces one that is not. */
+int tcb_best_is_noisy(const struct tcb_best *best);
+/* The figures behind VERDICT on BEST, in one line; where it is noisy and thin, those of both. */
 void tcb_verdict_reason(const struct tcb_best *best, enum tcb_verdict verdict, char out[TCB_VERDICT_REASON_MAX]);
+
+/*
+ * Why programs get the default in place of a stored winner.  X(id, text): the text goes on from "programs get the
+ * default: ".
+ */
+#define TCB_UNSERVED_LIST(X)                                                                                        \
+	X(NOT, "")                                                                                                  \
+	X(STALE, "its kernel has changed since it was measured")                                                    \
+	X(SLOWER, "it is not surely faster than the default")                                                       \
+	X(NOISY, "others disturbed its measurement")                                                                \
+	X(FEWER_THREADS, "it takes fewer threads than there are, and too few candidates were compared to say that") \
+	X(OTHER_DEFAULT, "it is the best of few candidates, beside a default that is another now")
+enum tcb_unserved {
+#define TCB_UNSERVED_ENUM(id, text) TCB_UNSERVED_##id,
+	TCB_UNSERVED_LIST(TCB_UNSERVED_ENUM)
+#undef TCB_UNSERVED_ENUM
+		TCB_UNSERVED_COUNT
+};
+/* TCB_UNSERVED_NOT: programs that ask for the very problem, device and threads of BEST get it.  The one place that
+ * decides this.  IS_STALE: its kernel has changed since; IS_OTHER_DEFAULT: today's default is not the one that was
+ * measured beside it. */
+enum tcb_unserved tcb_best_unserved(const struct tcb_best *best, int is_stale, int is_other_default);
+const char *tcb_unserved_text(enum tcb_unserved unserved);
 
 #endif

@@ -34,6 +34,11 @@
 		group, name, TCB_FIELD_TEXT, 1 \
 	}
 
+#define INTEGER_OR_NULL(group, name)              \
+	{                                         \
+		group, name, TCB_FIELD_INTEGER, 1 \
+	}
+
 /* Rows of one group stand together; groups in the order in which their rows are stored. */
 const struct tcb_field tcb_winner_fields[] = {
 	TEXT("device", "key"),
@@ -121,6 +126,8 @@ const struct tcb_field tcb_winner_fields[] = {
 	REAL_OR_NULL("best", "expected_gain"),
 	REAL_OR_NULL("best", "others_busy"),
 	REAL_OR_NULL("best", "held_back"),
+	INTEGER_OR_NULL("best", "final_rounds"),
+	INTEGER_OR_NULL("best", "quiet_rounds"),
 	INTEGER("best", "tried"),
 	INTEGER("best", "space_count"),
 	TEXT("best", "measured_at"),
@@ -315,7 +322,7 @@ static int has_word(const char *words, const char *word)
 	return 0;
 }
 
-enum { COLUMNS_MAX = 40 };
+enum { COLUMNS_MAX = 48 };
 struct column {
 	const char *name;
 	const struct tcb_value *value;

@@ -42,7 +42,8 @@ struct rt_entry {
 	uint8_t modelled, provisional; /* neither: proven */
 	uint8_t may_serve;             /* near shapes, as far as its maker saw */
 	uint8_t has_next;              /* of the same shape */
-	uint8_t other_default;         /* the default that was measured beside it is not today's */
+	uint8_t other_default : 1;     /* the default that was measured beside it is not today's */
+	uint8_t unserved : 7;          /* enum tcb_unserved, but for its kernel: why the default is better */
 	uint8_t verdict;               /* enum tcbrt_verdict */
 	uint16_t tried;                /* candidates, as far as they can be counted here */
 	uint64_t checksum;             /* of all above and of the texts */

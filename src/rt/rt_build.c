@@ -146,9 +146,11 @@ static void judge(const struct tcbrt *rt, const struct tcb_best *best, struct rt
 	/* Of older kernels, too: rt_exact.c says when they answer. */
 	entry->other_default =
 		(refusal == RT_FINE || refusal == RT_OTHER_KERNEL) && !has_todays_default(rt, rt->ops[op].op, best);
+	entry->unserved = (uint8_t)tcb_best_unserved(best, 0, entry->other_default) & UINT8_MAX >> 1;
 	/* Written so that a NaN does not pass. */
-	entry->may_serve = refusal == RT_FINE && !entry->other_default && best->tried >= TCB_THIN_TRIED &&
-			   !best->modelled && !best->provisional && best->speedup.lo >= 1;
+	entry->may_serve = refusal == RT_FINE && !entry->other_default && entry->unserved == TCB_UNSERVED_NOT &&
+			   best->tried >= TCB_THIN_TRIED && !best->modelled && !best->provisional &&
+			   best->speedup.lo >= 1;
 }
 
 static int add_entry(void *ctx, const struct tcb_best *best)

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "db/verdict.h"
 #include "rt/runtime.h"
 
 /* Of one layer. */
@@ -90,17 +91,10 @@ static inline __attribute__((always_inline)) void each_entry(const struct tcbrt 
 	}
 }
 
-/* A proven one that is not certainly as fast; of a provisional one nothing is certain.  Written so that what is not
- * known is not worse. */
-static int may_lose_to_default(const struct rt_entry *entry)
-{
-	return (entry->provisional ? entry->speedup.median : entry->speedup.lo) < 1;
-}
-
-/* Than today's default; beside another one it was not measured, and of few candidates a winner says little. */
+/* Than today's default, as far as its samples tell. */
 static int may_be_slower(const struct rt_entry *entry)
 {
-	return may_lose_to_default(entry) || (entry->other_default && entry->tried < TCB_THIN_TRIED);
+	return entry->unserved != TCB_UNSERVED_NOT;
 }
 
 /*
@@ -115,8 +109,8 @@ static const double EARLIER_GAIN_LEAST = 1.2;
 /* Written so that a NaN does not pass. */
 static int gained_much(const struct rt_entry *entry)
 {
-	return rt_proof(entry) == 2 && !entry->other_default && entry->tried >= TCB_THIN_TRIED &&
-	       entry->speedup.lo >= EARLIER_GAIN_LEAST;
+	return rt_proof(entry) == 2 && !entry->other_default && entry->unserved == TCB_UNSERVED_NOT &&
+	       entry->tried >= TCB_THIN_TRIED && entry->speedup.lo >= EARLIER_GAIN_LEAST;
 }
 
 struct choosing {
@@ -165,6 +159,9 @@ static inline int outrun(void *ctx, const struct rt_found *found)
 	struct outrunning *outrunning = ctx;
 	const struct rt_entry *entry = found->entry, *full = outrunning->full;
 
+	/* Of few candidates a winner says little, of fewer threads nothing. */
+	if (entry->key.threads < full->key.threads && entry->tried < TCB_THIN_TRIED)
+		return 0;
 	if (entry->key.threads == full->key.threads || entry->key.threads > outrunning->rt->processors ||
 	    entry->modelled || rt_proof(entry) < rt_proof(full) || may_be_slower(entry) ||
 	    !(entry->ns.median < outrunning->ns) || rt_refusal(outrunning->rt, found) != RT_FINE)
@@ -180,7 +177,7 @@ static struct rt_found find_faster(const struct tcbrt *rt, const struct rt_key *
 	struct outrunning outrunning = { rt, full, full->ns.median, { NULL, NULL } };
 	int is_damaged = 0;
 
-	if (may_lose_to_default(full))
+	if (full->unserved == TCB_UNSERVED_SLOWER)
 		outrunning.ns *= full->speedup.median;
 	each_entry(rt, key, outrun, &outrunning, &is_damaged);
 	return outrunning.found;

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/gpu_table.h"
+#include "db/verdict.h"
 #include "kernels/default_rules.h"
 #include "rt/runtime.h"
 
@@ -381,10 +382,9 @@ static void say_missing(struct asking *asking)
 	char shape[TCB_SHAPE_TEXT_MAX];
 
 	tcb_shape_print(&asking->problem.shape, shape);
-	if (exact->slower.layer && !(exact->slower.entry->speedup.lo < 1))
-		say(asking->missing, room,
-		    "the entry for %s is the best of %u tried, beside a default that is another now", shape,
-		    exact->slower.entry->tried);
+	if (exact->slower.layer && exact->slower.entry->unserved != TCB_UNSERVED_SLOWER)
+		say(asking->missing, room, "the entry for %s, the best of %u tried, is not used: %s", shape,
+		    exact->slower.entry->tried, tcb_unserved_text((enum tcb_unserved)exact->slower.entry->unserved));
 	else if (exact->slower.layer)
 		say(asking->missing, room,
 		    "the best entry for %s is %.2f x the default [%.2f, %.2f], so not surely faster", shape,

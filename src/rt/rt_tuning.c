@@ -96,9 +96,8 @@ const char *tcbrt_knob_word(const struct tcbrt_tuning *tuning, const char *name)
 
 const char *tcbrt_source_text(enum tcbrt_source source)
 {
-	static const char *const texts[] = { "none",    "exact",    "nearest",     "architecture",
-					     "default", "modelled", "provisional", "asked",
-					     "earlier" };
+	static const char *const texts[] = { "none",     "exact",       "nearest", "architecture", "default",
+					     "modelled", "provisional", "asked",   "earlier" };
 
 	return (unsigned)source < sizeof(texts) / sizeof(texts[0]) ? texts[source] : "none";
 }

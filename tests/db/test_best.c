@@ -240,6 +240,53 @@ static void test_provisional(void **state)
 	assert_int_equal(tcb_db_check(db, NULL, NULL, &err), TCB_OK);
 }
 
+/* Geometry I, which takes NS, with SPEEDUP, of ROUNDS rounds of which QUIET were not disturbed. */
+static enum tcb_status put_found(size_t i, double ns, struct tcb_interval speedup, size_t rounds, size_t quiet)
+{
+	struct tcb_best best = { .state = TCB_COLD,
+				 .ns = { ns, 0.99 * ns, 1.01 * ns },
+				 .speedup = speedup,
+				 .flip_probability = NAN,
+				 .expected_gain = NAN,
+				 .others_busy = NAN,
+				 .held_back = NAN,
+				 .final_rounds = rounds,
+				 .quiet_rounds = quiet,
+				 .signature = "signature-1" };
+	struct tcb_geometry geometry;
+	const char *const ties[] = { best.geometry };
+
+	fixture_geometry(i, &geometry);
+	tcb_geometry_print(&geometry, best.geometry);
+	return tcb_db_best_put(db, sweep, &best, ties, 1, &err);
+}
+
+/* What is known well stays when it is measured again on a busy machine; another clear one takes its place. */
+static void test_noisy_replaces_noisy_only(void **state)
+{
+	const struct tcb_interval clear = { 1.3, 1.28, 1.32 }, wide = { 2, 0.6, 6 };
+	struct seen seen;
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(fixture_put(db, sweep, i, 1000, &err), TCB_OK);
+	assert_int_equal(put_found(0, 6493, wide, 0, 0), TCB_OK);
+	assert_int_equal(put_found(1, 5000, wide, 0, 0), TCB_OK);
+	read_all(&seen);
+	assert_true(seen.count == 1 && seen.best[0].ns.median == 5000 && seen.best[0].final_rounds == 0);
+	assert_int_equal(put_found(0, 459, clear, 40, 37), TCB_OK);
+	assert_int_equal(put_found(1, 6493, wide, 0, 0), TCB_OK);
+	assert_int_equal(put_found(2, 300, clear, 40, 3), TCB_OK); /* tight, and disturbed */
+	read_all(&seen);
+	assert_true(seen.count == 1 && seen.best[0].ns.median == 459);
+	assert_int_equal(seen.best[0].final_rounds, 40);
+	assert_int_equal(seen.best[0].quiet_rounds, 37);
+	assert_int_equal(put_found(1, 470, clear, 40, 40), TCB_OK);
+	read_all(&seen);
+	assert_true(seen.count == 1 && seen.best[0].ns.median == 470);
+	assert_int_equal(tcb_db_check(db, NULL, NULL, &err), TCB_OK);
+}
+
 /* Lookups do not answer with a row whose kernel has changed: a provisional one takes its place. */
 static void test_provisional_for_stale(void **state)
 {
@@ -348,6 +395,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_modelled, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_modelled_by_name, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_provisional, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_noisy_replaces_noisy_only, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_provisional_for_stale, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_provisional_beside_modelled, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_order_filter_and_stop, setup, teardown),

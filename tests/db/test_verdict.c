@@ -41,6 +41,9 @@ static void test_order(void **state)
 	expect(&best, 0, TCB_VERDICT_NOISY, "between 0.672 and 583 times as fast as the default");
 	best.tried = 1;
 	best.expected_gain = NAN;
+	/* Both are told, and what is to be done about the noise comes first. */
+	expect(&best, 0, TCB_VERDICT_NOISY, "times as fast as the default; thin, too: 1 of 5058 tried, too few");
+	best.speedup = sound().speedup;
 	expect(&best, 0, TCB_VERDICT_THIN, "1 of 5058 tried, too few");
 	best.provisional = 1;
 	expect(&best, 0, TCB_VERDICT_PROVISIONAL, "no finals");
@@ -89,10 +92,70 @@ static void test_noisy(void **state)
 	expect(&best, 0, TCB_VERDICT_TUNED, "");
 }
 
+/* However tight the interval of samples that others disturbed is. */
+static void test_disturbed_finals(void **state)
+{
+	struct tcb_best best = sound();
+
+	(void)state;
+	best.final_rounds = 60;
+	best.quiet_rounds = 8;
+	expect(&best, 0, TCB_VERDICT_NOISY, "others disturbed all but 8 of the 60 rounds");
+	best.quiet_rounds = 9; /* these are enough, and the decision rests on them alone */
+	expect(&best, 0, TCB_VERDICT_TUNED, "");
+	best.final_rounds = best.quiet_rounds = 3; /* of long calls there are no more */
+	expect(&best, 0, TCB_VERDICT_TUNED, "");
+	best.quiet_rounds = 2;
+	expect(&best, 0, TCB_VERDICT_NOISY, "all but 2 of the 3");
+	best.quiet_rounds = 0;
+	expect(&best, 0, TCB_VERDICT_NOISY, "all but 0 of the 3");
+}
+
+static void expect_served(const struct tcb_best *best, enum tcb_unserved unserved)
+{
+	assert_string_equal(tcb_unserved_text(tcb_best_unserved(best, 0, 0)), tcb_unserved_text(unserved));
+}
+
+static void test_what_is_served(void **state)
+{
+	struct tcb_best best = sound();
+
+	(void)state;
+	expect_served(&best, TCB_UNSERVED_NOT);
+	assert_int_equal(tcb_best_unserved(&best, 1, 0), TCB_UNSERVED_STALE);
+	best.speedup.lo = 0.99;
+	expect_served(&best, TCB_UNSERVED_SLOWER);
+	best.provisional = 1; /* of which nothing is certain */
+	expect_served(&best, TCB_UNSERVED_NOT);
+	/* A wide interval of undisturbed samples says what it says, of others nothing. */
+	best = sound();
+	best.speedup = (struct tcb_interval){ 7.483, 4.073, 9 };
+	expect_served(&best, TCB_UNSERVED_NOT);
+	best.others_busy = 0.9;
+	expect_served(&best, TCB_UNSERVED_NOISY);
+	best = sound();
+	best.final_rounds = 40;
+	expect_served(&best, TCB_UNSERVED_NOISY);
+	/* Fewer threads of few candidates. */
+	best = sound();
+	best.threads = 2;
+	strcpy(best.geometry, "macro=1x8x8 isa=scalar threads=1");
+	expect_served(&best, TCB_UNSERVED_NOT);
+	best.tried = 4;
+	expect_served(&best, TCB_UNSERVED_FEWER_THREADS);
+	best.space_count = 4; /* there are no others */
+	expect_served(&best, TCB_UNSERVED_NOT);
+	best.space_count = 3132;
+	strcpy(best.geometry, "macro=1x8x8 isa=scalar threads=2");
+	expect_served(&best, TCB_UNSERVED_NOT);
+	assert_int_equal(tcb_best_unserved(&best, 0, 1), TCB_UNSERVED_OTHER_DEFAULT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_order), cmocka_unit_test(test_thin),
-					    cmocka_unit_test(test_noisy) };
+					    cmocka_unit_test(test_noisy), cmocka_unit_test(test_disturbed_finals),
+					    cmocka_unit_test(test_what_is_served) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,6 +34,9 @@ struct winner {
 	double speedup_lo;     /* 1.5 */
 	size_t midi_n;         /* 8 */
 	size_t tried;          /* 100 */
+	size_t space;          /* as many as were tried */
+	double others_busy;    /* 0: nobody */
+	size_t rounds, quiet;  /* of the finals, not known */
 	int other_default;     /* than the op's */
 	int rows4;             /* the kernel with four rows */
 	enum tcb_isa isa;      /* scalar */
@@ -193,6 +196,10 @@ static inline void fixture_put(struct fixture *fixture, const struct winner *win
 	tcb_geometry_print(&trial.geometry, best.geometry);
 	fixture_default(winner, &device.target, best.default_geometry);
 	best.tried = winner->tried ? winner->tried : 100;
+	best.space_count = winner->space;
+	best.others_busy = winner->others_busy;
+	best.final_rounds = winner->rounds;
+	best.quiet_rounds = winner->quiet;
 	strcpy(best.variant, trial.variant);
 	strcpy(best.signature, trial.signature);
 	if (tcb_db_sweep_begin(fixture->db, &record, &sweep, &err) != TCB_OK ||

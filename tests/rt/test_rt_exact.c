@@ -205,6 +205,31 @@ static void test_beside_another_default(void **state)
 	assert_int_equal(tuning.source, TCBRT_SOURCE_EXACT);
 }
 
+/* The seen case: 4 candidates of 3,132 tried while others had nine tenths of the processors, the winner on one thread.
+ */
+static void test_what_samples_do_not_carry(void **state)
+{
+	struct tcbrt_tuning tuning;
+
+	(void)state;
+	put((struct winner){ .threads = 2, .ns = 100, .speedup_lo = 0.2, .others_busy = 0.9 });
+	tuning = ask(2, 4096);
+	assert_answer(&tuning, TCBRT_SOURCE_DEFAULT, 2, "not surely faster");
+	put((struct winner){ .n = 2048, .threads = 2, .rounds = 30, .quiet = 4 });
+	tuning = ask(2, 2048);
+	assert_answer(&tuning, TCBRT_SOURCE_DEFAULT, 2, "others disturbed its measurement");
+	put((struct winner){ .n = 2048, .threads = 2, .rounds = 30, .quiet = 29 });
+	tuning = ask(2, 2048);
+	assert_int_equal(tuning.source, TCBRT_SOURCE_EXACT);
+	/* What was tuned for one thread says more than the full count only if enough was tried. */
+	put((struct winner){ .n = 2048, .threads = 1, .ns = 10, .tried = 4, .space = 3132 });
+	tuning = ask(2, 2048);
+	assert_answer(&tuning, TCBRT_SOURCE_EXACT, 2, "measured at this shape on this device");
+	put((struct winner){ .n = 2048, .threads = 1, .ns = 10, .tried = 400, .space = 3132 });
+	tuning = ask(2, 2048);
+	assert_answer(&tuning, TCBRT_SOURCE_EXACT, 1, "faster than 2");
+}
+
 static void test_modelled_is_the_last_resort(void **state)
 {
 	struct tcbrt_tuning tuning;
@@ -232,6 +257,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_stale_at_the_full_count, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_earlier, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_slower_than_the_default, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_what_samples_do_not_carry, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_beside_another_default, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_modelled_is_the_last_resort, setup, teardown),
 	};
