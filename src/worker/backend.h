@@ -39,14 +39,18 @@ static inline void tcb_say_drawn(const struct tcb_worker_config *config, struct 
 
 struct tcb_backend {
 	enum tcb_status (*create)(const struct tcb_worker_config *config, void **self_out, struct tcb_error *err);
-	/* Verifies and measures; SAMPLES has room for rule->samples_max of each state. */
+	/* Verifies and measures; SAMPLES has room for rule->samples_max of each state, and LOST, all NaN, for what
+	 * others took of each. */
 	enum tcb_status (*attempt)(void *self, const struct tcb_work *work, const struct tcb_screen_rule *rule,
-				   struct tcb_trial_reply *reply, double *samples, struct tcb_error *err);
+				   struct tcb_trial_reply *reply, double *samples, double *lost, struct tcb_error *err);
 	/* Makes COUNT candidates and LIMIT (with the code after theirs) ready to be timed in turns. */
 	enum tcb_status (*prepare)(void *self, enum tcb_state state, const struct tcb_work *work, size_t count,
 				   enum tcb_limit limit, char limit_method[64], struct tcb_error *err);
 	/* Nanoseconds of a call of the candidate INDEX of those prepared, or of the limit (TCB_ROUND_LIMIT). */
 	enum tcb_status (*time)(void *self, uint32_t index, double *ns_out, struct tcb_error *err);
+	/* The share that others took since the last look, as tcb_waits_look has it; NULL: nobody knows.  The first of
+	 * a round, which MUST look, says nothing. */
+	double (*look)(void *self, int must);
 	/* Lets go of what prepare made. */
 	void (*release)(void *self);
 	/* Counters of CALLS calls, at most CAPACITY. */

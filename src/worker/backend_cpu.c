@@ -37,6 +37,7 @@ static const double HUGE_SHARE = 0.05;
 struct cpu_worker {
 	const struct tcb_worker_config *config;
 	struct tcb_pool *pool;
+	struct tcb_waits waits;  /* of the pool's threads */
 	struct tcb_pool *judges; /* on every processor: computes references and compares outputs, never while timing */
 	struct tcb_instance *instance;
 	struct tcb_verifier *verifier;
@@ -85,6 +86,7 @@ static enum tcb_status set_up(struct cpu_worker *worker, struct tcb_error *err)
 	(void)sched_getaffinity(0, sizeof given, &given); /* before the pool pins this thread */
 	tcb_watch_phase(config->watch, 0, "starting the worker");
 	TCB_TRY(start_pool(worker, err));
+	tcb_waits_open(config->place->cpus, config->place->cpu_count, &worker->waits); /* before there are others */
 	TCB_TRY(start_judges(worker, &given, err));
 	tcb_watch_phase(config->watch, 0, "filling the operands");
 	TCB_TRY(tcb_instance_create(config->op, &config->problem, config->seed, &worker->instance, err));
@@ -174,7 +176,7 @@ static double hopeless_ns(const struct cpu_worker *worker, const struct tcb_scre
 
 /* Times one state; SAMPLES has room for rule->samples_max more.  CALL_NS: what the call took that was verified. */
 static enum tcb_status measure_state(struct cpu_worker *worker, const struct tcb_plan *plan, enum tcb_state state,
-				     const struct tcb_screen_rule *rule, double call_ns, double *samples,
+				     const struct tcb_screen_rule *rule, double call_ns, double *samples, double *lost,
 				     struct tcb_trial_reply *reply, struct tcb_error *err)
 {
 	struct tcb_watch *watch = worker->config->watch;
@@ -189,6 +191,8 @@ static enum tcb_status measure_state(struct cpu_worker *worker, const struct tcb
 		tcb_spend(&reply->prepare_ns, &since);
 		runner.hot_copy = worker->hot_turn++;
 		runner.warm_ns = is_long(worker) ? call_ns : 0;
+		runner.waits = &worker->waits;
+		runner.lost = lost;
 		tcb_watch_phase(watch, 1, "measuring %s", tcb_state_text(state));
 		size_t count = tcb_measure(&runner, rule, worker->instance->output, samples, &dropped, &got);
 		add_measurement(reply, state, count, dropped);
@@ -210,7 +214,7 @@ static enum tcb_status measure_state(struct cpu_worker *worker, const struct tcb
 }
 
 static enum tcb_status attempt(void *self, const struct tcb_work *work, const struct tcb_screen_rule *rule,
-			       struct tcb_trial_reply *reply, double *samples, struct tcb_error *err)
+			       struct tcb_trial_reply *reply, double *samples, double *lost, struct tcb_error *err)
 {
 	struct cpu_worker *worker = self;
 	struct tcb_check check;
@@ -237,17 +241,17 @@ static enum tcb_status attempt(void *self, const struct tcb_work *work, const st
 	if (plan.packed_bytes > 0)
 		reply->pack_ns = worker->instance->packed[plan.variant->layout].pack_ns;
 	size_t used = 0;
-	const int lost = has_lost(worker, rule, check.call_ns);
+	const int is_lost = has_lost(worker, rule, check.call_ns);
 	for (int state = 0; state < TCB_STATE_COUNT && reply->outcome == TCB_OUTCOME_OK; state++) {
 		if (!(worker->config->states >> state & 1u))
 			continue;
-		if (lost) { /* so slow that this one call is sample enough */
+		if (is_lost) { /* so slow that this one call is sample enough */
 			samples[used++] = check.call_ns;
 			add_measurement(reply, (enum tcb_state)state, 1, 1);
 			continue;
 		}
-		TCB_TRY(measure_state(worker, &plan, (enum tcb_state)state, rule, check.call_ns, samples + used, reply,
-				      err));
+		TCB_TRY(measure_state(worker, &plan, (enum tcb_state)state, rule, check.call_ns, samples + used,
+				      lost + used, reply, err));
 		used += reply->measurements[reply->measurement_count - 1].sample_count;
 	}
 	tcb_say_drawn(worker->config, reply);
@@ -362,6 +366,7 @@ static enum tcb_status ready_runners(struct cpu_worker *worker, const struct tcb
 					worker->state, err));
 		runner->hot_copy = worker->hot_turn++;
 		runner->warm_ns = is_long(worker) ? worker->fastest_ns : 0;
+		runner->waits = &worker->waits;
 		tcb_watch_phase(watch, 1, "measuring %s in the finals", tcb_state_text(worker->state));
 		tcb_runner_warm(runner);
 	}
@@ -433,6 +438,12 @@ static enum tcb_status time_one(void *self, uint32_t index, double *ns_out, stru
 	return TCB_OK;
 }
 
+static double look(void *self, int must)
+{
+	struct cpu_worker *worker = self;
+	return tcb_waits_look(&worker->waits, must);
+}
+
 /* ---- COUNT ---- */
 
 static void call_runner(void *ctx)
@@ -482,6 +493,7 @@ const struct tcb_backend tcb_backend_cpu = {
 	.attempt = attempt,
 	.prepare = prepare,
 	.time = time_one,
+	.look = look,
 	.release = release,
 	.count = count_events,
 };

@@ -364,8 +364,9 @@ static enum tcb_status check_unit(struct gpu_worker *worker, const struct tcb_co
 }
 
 static enum tcb_status attempt(void *self, const struct tcb_work *work, const struct tcb_screen_rule *rule,
-			       struct tcb_trial_reply *reply, double *samples, struct tcb_error *err)
+			       struct tcb_trial_reply *reply, double *samples, double *lost, struct tcb_error *err)
 {
+	(void)lost; /* what others take of the processors is nothing to a GPU's events */
 	struct gpu_worker *worker = self;
 	const struct tcb_code_image *image = work->code;
 	size_t used = 0;

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/stats.h"
+#include "base/quiet.h"
 #include "base/util.h"
 #include "worker/exchange.h"
 
@@ -139,27 +139,34 @@ static int take_trial(struct tcb_evaluator *evaluator, const struct tcb_message 
 	if (message->bytes < sizeof(reply))
 		return -1;
 	memcpy(&reply, message->payload, sizeof(reply));
-	size_t room = (message->bytes - sizeof(reply)) / sizeof(double), used = 0;
+	size_t room = (message->bytes - sizeof(reply)) / sizeof(double) / 2, used = 0, all = 0;
 	if (reply.outcome >= TCB_OUTCOME_COUNT || reply.class_checked >= TCB_CLASS_COUNT ||
 	    reply.measurement_count > TCB_STATE_COUNT)
 		return -1;
+	for (uint32_t i = 0; i < reply.measurement_count; i++) {
+		if (reply.measurements[i].sample_count > room - all)
+			return -1;
+		all += reply.measurements[i].sample_count;
+	}
 	free(evaluator->samples);
-	evaluator->samples = malloc(room ? room * sizeof(double) : 1);
+	evaluator->samples = malloc(room ? 2 * room * sizeof(double) : 1);
 	if (!evaluator->samples)
 		return -1;
-	memcpy(evaluator->samples, (const char *)message->payload + sizeof(reply), room * sizeof(double));
+	memcpy(evaluator->samples, (const char *)message->payload + sizeof(reply), 2 * room * sizeof(double));
 
 	struct tcb_trial *trial = &evaluator->trial;
 	for (uint32_t i = 0; i < reply.measurement_count; i++) {
 		size_t count = reply.measurements[i].sample_count;
-		if (count > room - used || reply.measurements[i].state >= TCB_STATE_COUNT)
+		const double *lost = evaluator->samples + all + used;
+		if (reply.measurements[i].state >= TCB_STATE_COUNT)
 			return -1;
 		evaluator->measurements[i] = (struct tcb_measurement){
 			.state = (enum tcb_state)reply.measurements[i].state,
 			.stage = TCB_STAGE_SCREEN,
-			.ns = tcb_median_interval(evaluator->samples + used, count),
+			.ns = tcb_quiet_interval(evaluator->samples + used, lost, count),
 			.sample_count = count,
 			.samples = evaluator->samples + used,
+			.lost = lost,
 			.dropped_early = reply.measurements[i].dropped_early != 0,
 		};
 		used += count;

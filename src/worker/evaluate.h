@@ -88,12 +88,14 @@ enum tcb_status tcb_evaluator_try(struct tcb_evaluator *evaluator, const struct 
 /*
  * Paired, interleaved samples: in each of ROUNDS rounds every geometry is called once, in an order shuffled again from
  * SEED, and the limit once if LIMIT_OUT is not NULL.  NS_OUT[g * ROUNDS + r] is the time of geometry g in
- * round r.  All geometries must have been tried with outcome ok; one that fails now gets NaN from then on, and
+ * round r.  Who is disturbed by others is called again, a few times.  LOST_OUT (nullable): [g * ROUNDS + r], the
+ * share of the time around it that others took all the same, NaN where it is not known; g = COUNT is the limit.
+ * All geometries must have been tried with outcome ok; one that fails now gets NaN from then on, and
  * so do all in rounds that there was no time for.
  */
 enum tcb_status tcb_evaluator_interleave(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometries,
 					 size_t count, enum tcb_state state, size_t rounds, uint64_t seed,
-					 double *ns_out, double *limit_out, struct tcb_error *err);
+					 double *ns_out, double *limit_out, double *lost_out, struct tcb_error *err);
 /* Which limit LIMIT_OUT is from now on.  0 if the device has it. */
 int tcb_evaluator_use_limit(struct tcb_evaluator *evaluator, enum tcb_limit limit);
 /* The loop behind LIMIT_OUT; "" before the first interleave with one. */

@@ -8,8 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/quiet.h"
 #include "base/util.h"
 #include "worker/exchange.h"
+
+enum { AGAIN_MOST = 5 };              /* of a call that others disturbed */
+static const double SLICES_NS = 10e6; /* a few slices of time */
 
 static enum tcb_status out_of_memory(struct tcb_error *err)
 {
@@ -24,7 +28,7 @@ struct finals {
 	uint32_t *alive; /* indices of those that have not failed; position = index in the worker */
 	size_t alive_count;
 	uint32_t *order; /* of one round, in the worker's indices */
-	double *ns_out, *limit_out;
+	double *ns_out, *limit_out, *lost_out;
 	int is_prepared;
 };
 
@@ -92,6 +96,53 @@ static enum tcb_status prepare_finals(struct tcb_evaluator *evaluator, struct fi
 	return TCB_OK;
 }
 
+/* Is it worth calling again, after NS of which others took LOST?  Hardly where a call takes longer than the slices of
+ * time that others leave. */
+static int may_be_undisturbed(double ns, double lost)
+{
+	return tcb_is_disturbed(lost) && ns * (1 - lost) < SLICES_NS;
+}
+
+/* Takes what came of *CALLS calls, where it is the first or better than before; leaves those in the order that are
+ * worth another. */
+static void take_times(struct finals *finals, size_t round, const double *times, size_t *calls)
+{
+	const double *shares = times + *calls;
+	size_t left = 0;
+	for (size_t i = 0; i < *calls; i++) {
+		const uint32_t who = finals->order[i];
+		const size_t row = who == TCB_ROUND_LIMIT ? finals->count : finals->alive[who];
+		double *ns = who == TCB_ROUND_LIMIT ? &finals->limit_out[round]
+						    : &finals->ns_out[row * finals->rounds + round];
+		double *lost = &finals->lost_out[row * finals->rounds + round];
+		if (isnan(*ns) || shares[i] < *lost) {
+			*ns = times[i];
+			*lost = shares[i];
+		}
+		if (may_be_undisturbed(*ns, *lost))
+			finals->order[left++] = who;
+	}
+	*calls = left;
+}
+
+/* One request and its answer. */
+static enum tcb_status call_in_order(struct tcb_evaluator *evaluator, struct finals *finals, size_t round,
+				     size_t *calls, struct tcb_answer *answer, struct tcb_error *err)
+{
+	memset(answer, 0, sizeof(*answer));
+	TCB_TRY(tcb_evaluator_exchange(evaluator, TCB_MESSAGE_ROUND, finals->order, *calls * sizeof(*finals->order),
+				       TCB_MESSAGE_TIMES, answer, err));
+	if (answer->how != TCB_ANSWERED)
+		return TCB_OK;
+	if (answer->message.bytes != 2 * *calls * sizeof(double))
+		tcb_evaluator_note_death(evaluator, answer, "damaged reply (stray write?)");
+	else
+		take_times(finals, round, answer->message.payload, calls);
+	tcb_message_fini(&answer->message);
+	return TCB_OK;
+}
+
+/* All are called once, and at once again who was disturbed: close to the others, so that pairs stay pairs. */
 static enum tcb_status run_round(struct tcb_evaluator *evaluator, struct finals *finals, size_t round,
 				 struct tcb_rng *rng, struct tcb_answer *answer, struct tcb_error *err)
 {
@@ -106,29 +157,19 @@ static enum tcb_status run_round(struct tcb_evaluator *evaluator, struct finals 
 		finals->order[i - 1] = finals->order[j];
 		finals->order[j] = swap;
 	}
-	memset(answer, 0, sizeof(*answer));
-	TCB_TRY(tcb_evaluator_exchange(evaluator, TCB_MESSAGE_ROUND, finals->order, calls * sizeof(*finals->order),
-				       TCB_MESSAGE_TIMES, answer, err));
-	if (answer->how != TCB_ANSWERED)
-		return TCB_OK;
-	if (answer->message.bytes != calls * sizeof(double)) {
-		tcb_evaluator_note_death(evaluator, answer, "damaged reply (stray write?)");
-	} else {
-		const double *times = answer->message.payload;
-		for (size_t i = 0; i < calls; i++) {
-			if (finals->order[i] == TCB_ROUND_LIMIT)
-				finals->limit_out[round] = times[i];
-			else
-				finals->ns_out[finals->alive[finals->order[i]] * finals->rounds + round] = times[i];
-		}
+	for (int again = 0; calls > 0 && again <= AGAIN_MOST; again++) {
+		if (again > 0 && tcb_deadline_is_over(evaluator->until))
+			break;
+		TCB_TRY(call_in_order(evaluator, finals, round, &calls, answer, err));
+		if (answer->how != TCB_ANSWERED)
+			return TCB_OK;
 	}
-	tcb_message_fini(&answer->message);
 	return TCB_OK;
 }
 
 enum tcb_status tcb_evaluator_interleave(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometries,
 					 size_t count, enum tcb_state state, size_t rounds, uint64_t seed,
-					 double *ns_out, double *limit_out, struct tcb_error *err)
+					 double *ns_out, double *limit_out, double *lost_out, struct tcb_error *err)
 {
 	if (count >= TCB_ROUND_LIMIT)
 		return tcb_fail(err, TCB_E_USAGE, "%zu geometries are too many to interleave; at most %d", count,
@@ -141,19 +182,25 @@ enum tcb_status tcb_evaluator_interleave(struct tcb_evaluator *evaluator, const 
 				 .alive = calloc(count + 1, sizeof(uint32_t)),
 				 .order = calloc(count + 1, sizeof(uint32_t)),
 				 .ns_out = ns_out,
-				 .limit_out = limit_out };
+				 .limit_out = limit_out,
+				 .lost_out = lost_out };
+	double *own = lost_out ? NULL : malloc(((count + 1) * rounds + 1) * sizeof *own);
 	struct tcb_answer answer;
 	enum tcb_status status = TCB_OK;
 	int innocent_deaths = 0;
 	size_t round = 0;
 	struct tcb_rng rng;
 	tcb_rng_init(&rng, seed);
-	if (!finals.failed || !finals.alive || !finals.order)
+	if (own)
+		finals.lost_out = own;
+	if (!finals.failed || !finals.alive || !finals.order || !finals.lost_out)
 		status = tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu finalists", count);
 	for (size_t i = 0; i < count * rounds; i++)
 		ns_out[i] = NAN;
 	for (size_t i = 0; limit_out && i < rounds; i++)
 		limit_out[i] = NAN;
+	for (size_t i = 0; finals.lost_out && i < (count + 1) * rounds; i++)
+		finals.lost_out[i] = NAN;
 	while (round < rounds && status == TCB_OK) {
 		if (tcb_deadline_is_over(evaluator->until))
 			break;
@@ -184,6 +231,7 @@ enum tcb_status tcb_evaluator_interleave(struct tcb_evaluator *evaluator, const 
 	free(finals.failed);
 	free(finals.alive);
 	free(finals.order);
+	free(own);
 	return status;
 }
 

@@ -9,13 +9,14 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/stats.h"
+#include "base/quiet.h"
 #include "base/util.h"
 
 enum {
 	SAMPLE_LEAST_NS = 20000, /* a reading of the clock costs about 25 ns: below 0.3 % of a sample */
 	BATCH_MAX = 4096,
 	WARM_CALLS = 3,
+	WARM_AGAIN = 5,      /* more of them while others disturb them all */
 	ENOUGH_NS = 1000000, /* so long a call needs no third warm-up */
 	/*
 	 * Calls before a hot sample among other candidates.  Caches learn: on an Emerald Rapids the second call on 9
@@ -138,10 +139,15 @@ void tcb_runner_warm(struct tcb_runner *runner)
 	double ns = INFINITY;
 	/* The first call takes the page faults; the others tell how long a call is. */
 	tcb_runner_call(runner);
+	if (runner->waits)
+		tcb_waits_begin(runner->waits);
 	for (int i = 1; i < WARM_CALLS && !(i > 1 && ns > ENOUGH_NS); i++) {
 		double once = tcb_runner_sample(runner);
 		ns = once < ns ? once : ns;
 	}
+	/* How long a call is decides how it is measured: of two candidates, one must not seem long for others' sake. */
+	for (int i = 0; i < WARM_AGAIN && runner->waits && tcb_is_disturbed(tcb_waits_look(runner->waits, 1)); i++)
+		ns = fmin(ns, tcb_runner_sample(runner));
 	runner->warm_ns = ns;
 	if (ns >= SAMPLE_LEAST_NS)
 		return;
@@ -200,16 +206,78 @@ static size_t measure_long(struct tcb_runner *runner, const struct tcb_screen_ru
 {
 	const double lose_ns = rule->lose_ns[runner->state], before_ns = runner->warm_ns;
 	size_t count = 1;
+	if (runner->waits)
+		tcb_waits_begin(runner->waits);
 	*got_out = tcb_runner_check_call(runner, output, &samples[0]);
+	if (runner->waits && runner->lost)
+		runner->lost[0] = tcb_waits_look(runner->waits, 1);
 	if (samples[0] < TCB_LONG_CALL_NS)
 		return 0;
 	if (rule->samples_max > 1 && !is_enough(samples[0], before_ns, lose_ns)) {
 		if (runner->state == TCB_HOT)
 			tcb_runner_heat(runner);
 		samples[count++] = tcb_runner_sample(runner);
+		if (runner->waits && runner->lost)
+			runner->lost[1] = tcb_waits_look(runner->waits, 1);
 	}
 	*dropped_out = tcb_measure_has_lost(samples, count, INFINITY, lose_ns, NULL);
 	return count;
+}
+
+/* Samples of which the first `looked` are known to be disturbed or not. */
+struct taking {
+	struct tcb_runner *runner;
+	size_t count, looked, again; /* again: how many may still be taken a second time */
+};
+
+/* What others took of the samples since the last look; those that they disturbed go, if they may be taken again. */
+static void look(struct taking *taking, int must)
+{
+	struct tcb_runner *runner = taking->runner;
+	const size_t fresh = taking->count - taking->looked;
+	const double lost = fresh == 0 ? -1 : runner->waits ? tcb_waits_look(runner->waits, must) : NAN;
+	if (lost < 0)
+		return;
+	for (size_t i = taking->looked; i < taking->count && runner->lost; i++)
+		runner->lost[i] = lost;
+	if (tcb_is_disturbed(lost) && fresh <= taking->again) {
+		taking->again -= fresh;
+		taking->count = taking->looked;
+	}
+	taking->looked = taking->count;
+}
+
+/* Those of a call that is not long. */
+static size_t measure_short(struct tcb_runner *runner, const struct tcb_screen_rule *rule, double *samples,
+			    int *dropped_out)
+{
+	struct taking taking = { .runner = runner, .again = rule->samples_max };
+	runner->warm_ns = 0;
+	tcb_runner_warm(runner);
+	if (runner->waits)
+		tcb_waits_begin(runner->waits);
+	while (taking.count < rule->samples_max) {
+		samples[taking.count++] = tcb_runner_sample(runner);
+		const size_t count = taking.count;
+		const int is_lost = tcb_measure_has_lost(samples, count, runner->warm_ns, rule->lose_ns[runner->state],
+							 rule->over[runner->state]);
+		look(&taking, is_lost || count == rule->samples_max);
+		if (taking.count < count)
+			continue;
+		if (is_lost) {
+			*dropped_out = 1;
+			break;
+		}
+		if (count < rule->samples_min || count < 3)
+			continue;
+		struct tcb_interval interval = tcb_quiet_interval(samples, runner->lost, count);
+		if (interval.hi - interval.lo > rule->width * interval.median)
+			continue;
+		look(&taking, 1);
+		if (taking.count == count)
+			break;
+	}
+	return taking.count;
 }
 
 size_t tcb_measure(struct tcb_runner *runner, const struct tcb_screen_rule *rule, size_t output, double *samples,
@@ -218,25 +286,13 @@ size_t tcb_measure(struct tcb_runner *runner, const struct tcb_screen_rule *rule
 	size_t count = 0;
 	*dropped_out = 0;
 	runner->batch = 1;
+	for (size_t i = 0; i < rule->samples_max && runner->lost; i++)
+		runner->lost[i] = NAN;
 	if (runner->warm_ns >= TCB_LONG_CALL_NS)
 		count = measure_long(runner, rule, output, samples, dropped_out, got_out);
 	if (count > 0)
 		return count;
-	runner->warm_ns = 0;
-	tcb_runner_warm(runner);
-	while (count < rule->samples_max) {
-		samples[count++] = tcb_runner_sample(runner);
-		if (tcb_measure_has_lost(samples, count, runner->warm_ns, rule->lose_ns[runner->state],
-					 rule->over[runner->state])) {
-			*dropped_out = 1;
-			break;
-		}
-		if (count < rule->samples_min || count < 3)
-			continue;
-		struct tcb_interval interval = tcb_median_interval(samples, count);
-		if (interval.hi - interval.lo <= rule->width * interval.median)
-			break;
-	}
+	count = measure_short(runner, rule, samples, dropped_out);
 	*got_out = tcb_runner_check_call(runner, output, NULL);
 	return count;
 }

@@ -7,6 +7,7 @@
 #ifndef TCB_WORKER_MEASURE_H
 #define TCB_WORKER_MEASURE_H
 
+#include "device/waits.h"
 #include "worker/evaluate.h"
 #include "worker/rotation.h"
 
@@ -29,6 +30,9 @@ struct tcb_runner {
 	/* The fastest call of the warm-up, the first left out.  Before the warm-up, what the caller knows of a call's
 	 * length, 0: nothing; a long one needs none. */
 	double warm_ns;
+	struct tcb_waits *waits; /* of the pool's threads, lent; NULL: nobody looks what others take */
+	double *lost; /* of tcb_measure's samples, as struct tcb_measurement has it; room for as many; NULL: not wanted
+		       */
 };
 
 /* PLAN's weights must be packed in the rotation's instance.  Free with tcb_runner_fini in every case. */
@@ -50,9 +54,10 @@ void tcb_runner_heat(struct tcb_runner *runner);
 const float *tcb_runner_check_call(struct tcb_runner *runner, size_t output, double *ns_out);
 
 /*
- * Warms RUNNER up and takes samples into SAMPLES (room for rule->samples_max) until RULE says that it is enough.
- * Returns how many; DROPPED_OUT: stopped because the candidate had certainly lost.  GOT_OUT: what a call after the
- * samples, on other memory than the verification's, left in operand OUTPUT, poisoned before; where calls are long
+ * Warms RUNNER up and takes samples into SAMPLES (room for rule->samples_max) until RULE says that it is enough.  Those
+ * that others disturbed are taken again, as many as RULE allows samples at most; then they stay, and runner->lost
+ * tells. Returns how many; DROPPED_OUT: stopped because the candidate had certainly lost.  GOT_OUT: what a call after
+ * the samples, on other memory than the verification's, left in operand OUTPUT, poisoned before; where calls are long
  * (runner->warm_ns says so before), that call is the first of the samples, and the only one if it took as long as the
  * caller says or has lost.
  */

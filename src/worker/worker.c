@@ -5,6 +5,7 @@
  */
 #include "worker/worker.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,15 +65,19 @@ static enum tcb_status serve_try(struct worker *worker, const struct tcb_message
 	if (take_code(&at, &left, &work) != 0)
 		return malformed(err);
 	size_t room = request.rule.samples_max * TCB_STATE_COUNT, count = 0;
-	struct tcb_trial_reply *reply = calloc(1, sizeof(*reply) + room * sizeof(double));
+	struct tcb_trial_reply *reply = calloc(1, sizeof(*reply) + 2 * room * sizeof(double));
 	if (!reply)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu samples", room);
-	double *samples = (double *)(void *)(reply + 1);
-	enum tcb_status status = worker->backend->attempt(worker->self, &work, &request.rule, reply, samples, err);
+	double *samples = (double *)(void *)(reply + 1), *lost = samples + room;
+	for (size_t i = 0; i < room; i++)
+		lost[i] = NAN;
+	enum tcb_status status =
+		worker->backend->attempt(worker->self, &work, &request.rule, reply, samples, lost, err);
 	for (size_t i = 0; i < reply->measurement_count; i++)
 		count += reply->measurements[i].sample_count;
+	memmove(samples + count, lost, count * sizeof(double));
 	if (status == TCB_OK &&
-	    tcb_channel_send(worker->fd, TCB_MESSAGE_TRIAL, reply, sizeof(*reply) + count * sizeof(double)) != 0)
+	    tcb_channel_send(worker->fd, TCB_MESSAGE_TRIAL, reply, sizeof(*reply) + 2 * count * sizeof(double)) != 0)
 		status = tcb_fail(err, TCB_E_IO, "the tuner is gone");
 	free(reply);
 	return status;
@@ -116,19 +121,25 @@ static enum tcb_status serve_round(struct worker *worker, const struct tcb_messa
 	size_t count = message->bytes / sizeof(*order);
 	if (count > worker->timed + 1)
 		return tcb_fail(err, TCB_E_FORMAT, "a round of %zu calls for %zu finalists", count, worker->timed);
-	double *times = calloc(count + 1, sizeof(*times));
+	double *times = calloc(2 * count + 1, sizeof(*times)), *lost = times + count;
 	if (!times)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a round of %zu calls", count);
 	tcb_watch_phase(worker->config->watch, 0, "measuring in the finals");
 	enum tcb_status status = TCB_OK;
+	size_t looked = 0;
+	if (worker->backend->look)
+		(void)worker->backend->look(worker->self, 1);
 	for (size_t i = 0; i < count && status == TCB_OK; i++) {
 		if (order[i] == TCB_ROUND_LIMIT ? !worker->has_limit : order[i] >= worker->timed)
 			status = tcb_fail(err, TCB_E_FORMAT, "no finalist %u", order[i]);
 		else
 			status = worker->backend->time(worker->self, order[i], &times[i], err);
+		const double share = worker->backend->look ? worker->backend->look(worker->self, i + 1 == count) : NAN;
+		while (!(share < 0) && looked <= i)
+			lost[looked++] = share;
 	}
 	tcb_watch_subject(worker->config->watch, 0, TCB_WATCH_NOBODY);
-	if (status == TCB_OK && tcb_channel_send(worker->fd, TCB_MESSAGE_TIMES, times, count * sizeof(*times)) != 0)
+	if (status == TCB_OK && tcb_channel_send(worker->fd, TCB_MESSAGE_TIMES, times, 2 * count * sizeof(*times)) != 0)
 		status = tcb_fail(err, TCB_E_IO, "the tuner is gone");
 	free(times);
 	return status;

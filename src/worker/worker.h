@@ -6,7 +6,7 @@
  *   (start)          -> READY
  *   TRY              -> TRIAL      geometry, rule, code | outcome, measurements, samples
  *   PREPARE          -> PREPARED   geometries, state, codes | how the limit was read
- *   ROUND            -> TIMES      an order | nanoseconds in that order
+ *   ROUND            -> TIMES      an order | nanoseconds in that order, and what others took of each
  *   COUNT            -> COUNTERS   geometry, state, calls, code | counters
  *   anything         -> ERROR      a struct tcb_error of the tuner's own
  */
@@ -48,7 +48,7 @@ struct tcb_trial_reply {
 		uint32_t state, dropped_early;
 		uint64_t sample_count;
 	} measurements[TCB_STATE_COUNT];
-	/* then all samples, double, in the order of the measurements */
+	/* then all samples, double, in the order of the measurements, and as many shares that others took */
 };
 
 struct tcb_prepare_request {
@@ -64,7 +64,8 @@ struct tcb_prepared_reply {
 
 /* The index of the read limit in an order. */
 enum { TCB_ROUND_LIMIT = UINT16_MAX - 1 };
-/* ROUND's payload: uint32_t indices into the geometries prepared last; TIMES': as many doubles. */
+/* ROUND's payload: uint32_t indices into the geometries prepared last; TIMES': as many doubles, and as
+ * many shares that others took meanwhile. */
 
 struct tcb_count_request {
 	struct tcb_geometry geometry;
