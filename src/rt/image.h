@@ -29,7 +29,7 @@ struct rt_key {
 	struct tcb_heads heads;
 };
 
-enum { RT_NONE = UINT32_MAX, RT_IMAGE_FORMAT = 8, RT_ENTRIES_MAX = 1 << 30, RT_AXES = 4 };
+enum { RT_NONE = UINT32_MAX, RT_IMAGE_FORMAT = 9, RT_ENTRIES_MAX = 1 << 30, RT_AXES = 4 };
 
 /* Sorted by the key, threads last: the entries of one shape follow each other. */
 struct rt_entry {

@@ -180,6 +180,7 @@ static enum tcb_status hold_slow_rounds(struct bench *bench, enum tcb_state stat
 		tcb_evaluator_until(bench->evaluator, tcb_deadline_in(2 * left_s));
 		enum tcb_status status = tcb_rounds_add(&rounds, bench->evaluator, state, (size_t[]){ 0, g }, 2,
 							(size_t)fmin(fit, SLOW_MOST), 0, bench->options->seed, err);
+		(void)tcb_rounds_settle(&rounds, (size_t[]){ 0, g }, 2, 0);
 		if (status == TCB_OK && rounds.rounds >= SLOW_LEAST)
 			fill_row(&rounds, g, state, bench->out);
 		tcb_rounds_fini(&rounds);
@@ -199,6 +200,9 @@ static enum tcb_status measure(struct bench *bench, enum tcb_state state, double
 	enum tcb_status status = hold_rounds(bench, &rounds, state, rows, count, tcb_deadline_in(share * seconds), err);
 	if (status == TCB_OK && rounds.rounds == 0)
 		status = hold_least(bench, &rounds, state, rows, count, err);
+	const size_t quiet = tcb_rounds_settle(&rounds, rows, count, 0);
+	out->rounds[state] = rounds.knows_lost ? rounds.rounds : 0;
+	out->quiet_rounds[state] = rounds.knows_lost ? quiet : 0;
 	for (size_t i = 0; status == TCB_OK && i < count; i++) {
 		fill_row(&rounds, rows[i], state, out);
 		if (isnan(out->ns[state][rows[i]].median) && is_needed(bench, rows[i]))

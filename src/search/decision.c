@@ -20,6 +20,7 @@ static const double LUCK_SIGMAS = 2;
 /* What the winner is chosen from and judged by. */
 struct evidence {
 	struct tcb_winner_field lent; /* of what follows */
+	struct tcb_legs legs;         /* by the rounds that count */
 	double *samples;
 	struct tcb_geometry *geometries;
 	struct tcb_interval *keys[TCB_KEY_COUNT];
@@ -37,7 +38,7 @@ static void evidence_fini(struct evidence *evidence)
 
 static int was_on_rungs(const struct race *race, size_t row)
 {
-	const double *ns = tcb_rounds_row(&race->rounds, row, race->first_rung);
+	const double *ns = tcb_rounds_all(&race->rounds, row, race->first_rung);
 	for (size_t r = race->first_rung; r < race->end_of_rungs; r++)
 		if (isnan(ns[r - race->first_rung]))
 			return 0;
@@ -67,12 +68,40 @@ static enum tcb_status fill_rungs_centre(struct race *race, struct tcb_error *er
 	return status;
 }
 
-/* The active rows with their rounds from FIRST on and their keys, and room for COUNT others. */
+/* Does ROUND of those from FIRST on count? */
+static int counts(const struct race *race, size_t first, size_t round)
+{
+	for (size_t a = 0; a < race->active_count; a++)
+		if (isnan(tcb_rounds_row(&race->rounds, race->active[a], first)[round]))
+			return 0;
+	return 1;
+}
+
+/* Legs of the rounds that count only; one that has none of them goes. */
+static void shorten_legs(const struct race *race, size_t first, struct tcb_legs *out)
+{
+	size_t kept = 0;
+	out->count = 0;
+	for (size_t leg = 0; leg < race->legs.count; leg++) {
+		const size_t begin = race->legs.first[leg];
+		const size_t end = begin + tcb_legs_rounds(&race->legs, leg, race->rounds.rounds - first);
+		const size_t before = kept;
+		for (size_t round = begin; round < end; round++)
+			kept += (size_t)counts(race, first, round);
+		if (kept > before)
+			out->first[out->count++] = before;
+	}
+}
+
+/* The active rows with their rounds from FIRST on that count, their keys, and room for COUNT others. */
 static enum tcb_status evidence_init(struct evidence *evidence, struct race *race, size_t first, size_t count,
 				     struct tcb_error *err)
 {
-	const size_t rounds = race->rounds.rounds - first, active = race->active_count;
-	*evidence = (struct evidence){ .samples = malloc(active * rounds * sizeof *evidence->samples),
+	const size_t active = race->active_count;
+	size_t rounds = 0;
+	for (size_t round = 0; round < race->rounds.rounds - first; round++)
+		rounds += (size_t)counts(race, first, round);
+	*evidence = (struct evidence){ .samples = malloc((active * rounds + 1) * sizeof *evidence->samples),
 				       .geometries = malloc(active * sizeof *evidence->geometries),
 				       .others = malloc((count + 1) * sizeof *evidence->others) };
 	for (int kind = 0; kind < TCB_KEY_COUNT; kind++)
@@ -86,15 +115,19 @@ static enum tcb_status evidence_init(struct evidence *evidence, struct race *rac
 						    .others = evidence->others,
 						    .count = active,
 						    .rounds = rounds,
-						    .legs = &race->legs,
+						    .legs = &evidence->legs,
 						    .anchor = SIZE_MAX,
 						    .places = race->places,
 						    .score_noise = race->setup->score_noise };
+	shorten_legs(race, first, &evidence->legs);
 	TCB_TRY(fill_rungs_centre(race, err));
 	for (size_t a = 0; a < active; a++) {
 		const size_t row = race->active[a];
-		memcpy(evidence->samples + a * rounds, tcb_rounds_row(&race->rounds, row, first),
-		       rounds * sizeof *evidence->samples);
+		const double *ns = tcb_rounds_row(&race->rounds, row, first);
+		double *at = evidence->samples + a * rounds;
+		for (size_t round = 0; round < race->rounds.rounds - first; round++)
+			if (counts(race, first, round))
+				*at++ = ns[round];
 		evidence->geometries[a] = race->geometry[row];
 		evidence->keys[TCB_KEY_SCORE][a] = race->setup->score[race->index[row]];
 		evidence->keys[TCB_KEY_RUNGS][a] = level_on_rungs(race, row);
@@ -218,7 +251,9 @@ static enum tcb_status report_finalists(const struct race *race, size_t first, c
 			.stage = TCB_STAGE_FINAL,
 			.ns = decision->finalists[rank].ns,
 			.sample_count = race->rounds.rounds - first,
-			.samples = tcb_rounds_row(&race->rounds, race->active[rank], first),
+			.samples = tcb_rounds_all(&race->rounds, race->active[rank], first),
+			.lost = race->rounds.knows_lost ? tcb_rounds_lost(&race->rounds, race->active[rank], first)
+							: NULL,
 		};
 		TCB_TRY(race->setup->report(race->setup->ctx, race->index[race->active[rank]], rank, &measurement,
 					    err));
@@ -266,6 +301,9 @@ enum tcb_status tcb_decision_fill(struct race *race, const struct ranked *field,
 				  struct tcb_decision *out, struct tcb_error *err)
 {
 	struct evidence evidence;
+	const size_t quiet = tcb_rounds_settle(&race->rounds, race->active, race->active_count, first);
+	out->rounds = race->rounds.knows_lost ? race->rounds.rounds - first : 0;
+	out->quiet_rounds = race->rounds.knows_lost ? quiet : 0;
 	enum tcb_status status = evidence_init(&evidence, race, first, count, err);
 	if (status == TCB_OK)
 		status = fill(race, field, count, first, &evidence, out, err);

@@ -16,7 +16,8 @@
  *
  * The best of thousands of noisy numbers looks better than it is.  So evidence is never judged by the numbers that
  * selected its reference: the leader of a rung is chosen before the rung, and only the rung's own rounds count against
- * it; the finals count their own rounds only.
+ * it; the finals count their own rounds only, and of these what others did not disturb, where
+ * that is enough.
  */
 #include "search/race.h"
 
@@ -39,6 +40,7 @@ enum {
 	FINAL_FEW = 3,    /* where there is no time for more */
 	FEW = 1,          /* finalists beside the anchor, likewise */
 	FINAL_MOST = 300, /* beyond, drift between processes outweighs what more rounds tell */
+	AGAIN = 3,        /* times as many rounds as are wanted, where others disturb them */
 	LEGS_LEAST = 3,   /* two tell next to nothing of how far a third is from them */
 	LEGS_ENOUGH = 6,
 	LEG_LEAST = 8, /* rounds */
@@ -323,11 +325,12 @@ static size_t rounds_in_time(const struct race *race, size_t most, double second
 	return most;
 }
 
-/* Rounds in the worker that is there, up to MOST, until it is clear or the time is over: the first few tell what the
- * others cost, the limit's calls included. */
+/* Rounds in the worker that is there, up to MOST that nobody disturbs, until it is clear or the time is over: the first
+ * few tell what the others cost, the limit's calls included. */
 static enum tcb_status run_rounds(struct race *race, size_t first, size_t most, double end_s, struct tcb_error *err)
 {
-	size_t held = race->rounds.rounds - first, step = held ? FINAL_STEP : FINAL_FEW;
+	const size_t begun = race->rounds.rounds;
+	size_t held = tcb_race_quiet(race, first), step = begun > first ? FINAL_STEP : FINAL_FEW;
 	const size_t least = most < FINAL_LEAST ? most : FINAL_LEAST;
 	const int with_limit = race->legs.count == 1;
 	while (step > 0 && !race->is_over) {
@@ -335,8 +338,8 @@ static enum tcb_status run_rounds(struct race *race, size_t first, size_t most, 
 		if (race->active_count == 0)
 			return TCB_OK;
 		TCB_TRY(tcb_race_fill_levels(race, first, err));
-		held = race->rounds.rounds - first;
-		if (held >= most ||
+		held = tcb_race_quiet(race, first);
+		if (held >= most || race->rounds.rounds - begun >= AGAIN * most ||
 		    (held >= least && (tcb_race_left_s(race) <= 0 || is_clear(race, tcb_race_lowest(race), first))))
 			return TCB_OK;
 		step = held < least ? rounds_in_time(race, least - held, SLACK * (end_s - now_s()))
@@ -390,7 +393,7 @@ static enum tcb_status run_finals(struct race *race, size_t first, struct tcb_er
 		TCB_TRY(run_rounds(race, first, LEG_LEAST, end_s, err));
 	if (race->active_count > 0)
 		TCB_TRY(run_legs(race, first, end_s, err));
-	if (race->active_count > 0 && (race->legs.count == 1 || race->rounds.rounds - first < FINAL_LEAST))
+	if (race->active_count > 0 && (race->legs.count == 1 || tcb_race_quiet(race, first) < FINAL_LEAST))
 		TCB_TRY(run_rounds(race, first, race->legs.count == 1 ? FINAL_MOST : FINAL_LEAST, end_s, err));
 	return TCB_OK;
 }

@@ -88,7 +88,7 @@ static enum tcb_status drop_failed(struct race *race, size_t first, struct tcb_e
 	size_t kept = 0;
 	for (size_t a = 0; a < race->active_count; a++) {
 		size_t row = race->active[a];
-		const double *ns = tcb_rounds_row(&race->rounds, row, first);
+		const double *ns = tcb_rounds_all(&race->rounds, row, first);
 		int failed = 0;
 		for (size_t r = first; r < race->rounds.rounds; r++)
 			failed |= isnan(ns[r - first]);
@@ -133,7 +133,7 @@ enum tcb_status tcb_race_run(struct race *race, size_t count, int with_limit, in
 	return TCB_OK;
 }
 
-/* Fills centre[] with the medians of ROWS in each round from FIRST on. */
+/* Fills centre[] with the medians of ROWS in each round from FIRST on; where others disturbed them all, of all. */
 enum tcb_status tcb_race_fill_centre(struct race *race, const size_t *rows, size_t row_count, size_t first,
 				     struct tcb_error *err)
 {
@@ -149,13 +149,23 @@ enum tcb_status tcb_race_fill_centre(struct race *race, const size_t *rows, size
 		for (size_t i = 0; i < row_count; i++)
 			race->room[i] = tcb_rounds_row(&race->rounds, rows[i], first)[r];
 		race->centre[r] = tcb_median(race->room, row_count);
+		if (!isnan(race->centre[r]))
+			continue;
+		for (size_t i = 0; i < row_count; i++)
+			race->room[i] = tcb_rounds_all(&race->rounds, rows[i], first)[r];
+		race->centre[r] = tcb_median(race->room, row_count);
 	}
 	return TCB_OK;
 }
 
+/* By the rounds in which nobody disturbed ROW, or by all of them where there is none. */
 struct tcb_interval tcb_race_ratio_to_centre(const struct race *race, size_t row, size_t first)
 {
-	return tcb_ratio_interval(tcb_rounds_row(&race->rounds, row, first), race->centre, race->rounds.rounds - first);
+	const size_t count = race->rounds.rounds - first;
+	const struct tcb_interval quiet =
+		tcb_ratio_interval(tcb_rounds_row(&race->rounds, row, first), race->centre, count);
+	return isnan(quiet.median) ? tcb_ratio_interval(tcb_rounds_all(&race->rounds, row, first), race->centre, count)
+				   : quiet;
 }
 
 /* Fills level[] of the active rows from round FIRST on: relative to the round's median, which takes the drift out and
@@ -170,8 +180,17 @@ enum tcb_status tcb_race_fill_levels(struct race *race, size_t first, struct tcb
 
 struct tcb_interval tcb_race_ratio(const struct race *race, size_t row, size_t reference, size_t first)
 {
-	return tcb_ratio_interval(tcb_rounds_row(&race->rounds, row, first),
-				  tcb_rounds_row(&race->rounds, reference, first), race->rounds.rounds - first);
+	const size_t count = race->rounds.rounds - first;
+	const struct tcb_interval quiet = tcb_ratio_interval(tcb_rounds_row(&race->rounds, row, first),
+							     tcb_rounds_row(&race->rounds, reference, first), count);
+	return isnan(quiet.median) ? tcb_ratio_interval(tcb_rounds_all(&race->rounds, row, first),
+							tcb_rounds_all(&race->rounds, reference, first), count)
+				   : quiet;
+}
+
+size_t tcb_race_quiet(const struct race *race, size_t first)
+{
+	return tcb_rounds_quiet(&race->rounds, race->active, race->active_count, first);
 }
 
 struct tcb_interval tcb_race_final(const struct race *race, size_t row, size_t reference, size_t first)

@@ -71,6 +71,8 @@ struct tcb_interval tcb_race_ratio(const struct race *race, size_t row, size_t r
 /* The same in the finals proper, which began with round FIRST, with what its legs tell; alone where REFERENCE is
  * SIZE_MAX. */
 struct tcb_interval tcb_race_final(const struct race *race, size_t row, size_t reference, size_t first);
+/* In how many rounds from FIRST on was none of the active rows disturbed? */
+size_t tcb_race_quiet(const struct race *race, size_t first);
 size_t tcb_race_lowest(const struct race *race);
 /* The active rows by their levels, the lowest first. */
 void tcb_race_sort(struct race *race);

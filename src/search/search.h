@@ -123,7 +123,8 @@ struct tcb_decision {
 	/* Were the finals held again (winner.h): the winner's expected loss against the best finalist, as a ratio - 1,
 	 * and how probable another winner is; NaN of one alone. */
 	double regret, flip_probability;
-	double expected_gain;         /* of as many trials again in this state, as a ratio - 1; NaN: unknown */
+	size_t rounds, quiet_rounds; /* held, and of these not disturbed by others: rounds 0, where that is not known */
+	double expected_gain;        /* of as many trials again in this state, as a ratio - 1; NaN: unknown */
 	struct tcb_interval limit_ns; /* the read limit for the op's bytes, interleaved in the same finals */
 	char limit_method[64];
 };
@@ -212,6 +213,7 @@ struct tcb_bench_result {
 	/* The fastest arithmetic for as many operations. */
 	struct tcb_interval compute_ns[2], compute_ratio[2];
 	char compute_method[2][64];
+	size_t rounds[2], quiet_rounds[2]; /* as in struct tcb_decision */
 };
 enum tcb_status tcb_bench_run(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_place *place,
 			      const struct tcb_sweep_options *options, const struct tcb_geometry *geometries,

@@ -23,7 +23,7 @@ static enum tcb_status measure(struct tcb_sweep *sweep, enum tcb_state state, en
 	if (tcb_evaluator_use_limit(lead, limit) != 0)
 		return TCB_OK;
 	enum tcb_status status = tcb_evaluator_interleave(lead, &sweep->space->geometries[sweep->anchor], 1, state,
-							  ROUNDS, sweep->options->seed, anchor_ns, limit_ns, err);
+							  ROUNDS, sweep->options->seed, anchor_ns, limit_ns, NULL, err);
 	if (status == TCB_OK)
 		*ratio_out = tcb_ratio_interval(limit_ns, anchor_ns, ROUNDS).median;
 	(void)tcb_evaluator_use_limit(lead, TCB_LIMIT_READ);

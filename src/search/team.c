@@ -255,7 +255,7 @@ static enum tcb_status keep(struct tcb_team_task *task, const struct tcb_trial *
 	size_t count = 0;
 	for (size_t m = 0; m < trial->measurement_count; m++)
 		count += trial->measurements[m].sample_count;
-	task->samples = malloc((count + 1) * sizeof *task->samples);
+	task->samples = malloc((2 * count + 1) * sizeof *task->samples);
 	if (!task->samples)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a trial");
 	task->trial = *trial;
@@ -265,6 +265,11 @@ static enum tcb_status keep(struct tcb_team_task *task, const struct tcb_trial *
 		task->measurements[m] = trial->measurements[m];
 		task->measurements[m].samples = at;
 		memcpy(at, trial->measurements[m].samples, trial->measurements[m].sample_count * sizeof *at);
+		at += trial->measurements[m].sample_count;
+		if (!trial->measurements[m].lost)
+			continue;
+		task->measurements[m].lost = at;
+		memcpy(at, trial->measurements[m].lost, trial->measurements[m].sample_count * sizeof *at);
 		at += trial->measurements[m].sample_count;
 	}
 	return TCB_OK;
@@ -329,7 +334,7 @@ enum tcb_status tcb_team_interleave(struct tcb_team *team, const struct tcb_geom
 	enum tcb_status status;
 	do {
 		status = tcb_evaluator_interleave(team->members[tcb_team_lead(team)].evaluator, geometries, count,
-						  state, rounds, seed, ns_out, NULL, &why);
+						  state, rounds, seed, ns_out, NULL, NULL, &why);
 	} while (status != TCB_OK && tcb_team_next_lead(team, status, &why));
 	return status == TCB_OK ? TCB_OK : tcb_fail(err, status, "%s", why.message);
 }
@@ -348,7 +353,7 @@ static void interleave(struct member *member, void *ctx)
 	size_t cells = work->count * work->rounds;
 	double *ns = work->ns_out + member->index * cells;
 	enum tcb_status status = tcb_evaluator_interleave(member->evaluator, work->geometries, work->count, work->state,
-							  work->rounds, work->seed, ns, NULL, &member->error);
+							  work->rounds, work->seed, ns, NULL, NULL, &member->error);
 	member->error.status = status;
 	if (status == TCB_OK)
 		return;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/quiet.h"
 #include "base/stats.h"
 #include "base/util.h"
 #include "worker/measure.h"
@@ -28,6 +29,7 @@ struct tcb_evaluator {
 	size_t rounds, held;
 	struct tcb_deadline until;
 	int was_late;
+	double lost; /* of the last call */
 };
 
 /* --- the clock -------------------------------------------------------------------------------------------------- */
@@ -168,6 +170,7 @@ void fake_world_reset(uint64_t seed, struct tcb_problem *problem)
 		.drift = 0.05,
 		.drift_period_s = 7,
 		.try_s = 0.003,
+		.again_most = 5,
 	};
 	*problem = (struct tcb_problem){
 		.op = &fake_op, .op_name = "fake", .contract = TCB_CONTRACT_F32, .shape = { 1, 4096, 4096 }
@@ -175,6 +178,23 @@ void fake_world_reset(uint64_t seed, struct tcb_problem *problem)
 }
 
 /* --- the evaluator ---------------------------------------------------------------------------------------------- */
+
+/* NS, a call without others, with them: each slice begins with their part. */
+static double wait_for_others(struct tcb_evaluator *evaluator, double ns)
+{
+	double now_s = fake_world.now_s, left_s = 1e-9 * ns, waited_s = 0;
+	evaluator->lost = fake_world.others_unseen ? NAN : 0;
+	while (fake_world.others > 0 && left_s > 0) {
+		const double at = fmod(now_s, fake_world.slice_s), theirs = fake_world.others * fake_world.slice_s;
+		const double wait = fmax(0, theirs - at), run = fmin(left_s, fake_world.slice_s - fmax(at, theirs));
+		waited_s += wait;
+		left_s -= fmax(run, 1e-9);
+		now_s += wait + fmax(run, 1e-9);
+	}
+	if (!fake_world.others_unseen)
+		evaluator->lost = waited_s / (waited_s + 1e-9 * ns);
+	return ns + 1e9 * waited_s;
+}
 
 /* One call: Laplace noise (its tails are heavier than normal ones), drift of two periods, outliers upwards. */
 static double sample_ns(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry, enum tcb_state state)
@@ -191,6 +211,7 @@ static double sample_ns(struct tcb_evaluator *evaluator, const struct tcb_geomet
 	double burst = (double)(tcb_hash64(&cell, sizeof cell, evaluator->process) >> 11) * 0x1p-53;
 	if (burst < fake_world.burst_share)
 		ns *= 1 + fake_world.burst_most * burst / fake_world.burst_share;
+	ns = wait_for_others(evaluator, ns);
 	fake_world.now_s += 1e-9 * ns;
 	fake_world.calls++;
 	return ns;
@@ -336,7 +357,7 @@ enum tcb_status tcb_evaluator_try(struct tcb_evaluator *evaluator, const struct 
 
 enum tcb_status tcb_evaluator_interleave(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometries,
 					 size_t count, enum tcb_state state, size_t rounds, uint64_t seed,
-					 double *ns_out, double *limit_out, struct tcb_error *err)
+					 double *ns_out, double *limit_out, double *lost_out, struct tcb_error *err)
 {
 	(void)seed;
 	if (fake_world.renewals_most && fake_world.renewals > fake_world.renewals_most)
@@ -360,8 +381,18 @@ enum tcb_status tcb_evaluator_interleave(struct tcb_evaluator *evaluator, const 
 			int fails = fake_world.break_rounds_after &&
 				    evaluator->rounds > fake_world.break_rounds_after &&
 				    fake_world.broken(&geometries[g]);
-			ns_out[g * rounds + r] = fails ? NAN : sample_ns(evaluator, &geometries[g], state);
+			double *ns = &ns_out[g * rounds + r], lost = 1;
+			for (int again = 0; again <= fake_world.again_most && !(lost <= TCB_LOST_MOST); again++) {
+				*ns = fails ? NAN : sample_ns(evaluator, &geometries[g], state);
+				lost = evaluator->lost;
+				if (isnan(lost))
+					break;
+			}
+			if (lost_out)
+				lost_out[g * rounds + r] = lost;
 		}
+		if (lost_out)
+			lost_out[count * rounds + r] = fake_world.others_unseen ? NAN : 0;
 		if (limit_out)
 			limit_out[r] = (state == TCB_COLD ? 0.9e6 : 0.3e6) * (1 + 0.01 * tcb_rng_unit(&evaluator->rng));
 		evaluator->held +=

@@ -25,6 +25,11 @@ struct fake_world {
 	double outlier_share, outlier_most;
 	/* Share of the cells of 50 ms in which the machine is busy with something else, and by how much at most. */
 	double burst_share, burst_most;
+	/* Others have the processors for so much of each slice (seconds), which a call has to wait through; 0: never.
+	 */
+	double others, slice_s;
+	int others_unseen;            /* nobody knows what they took */
+	int again_most;               /* a call that they disturbed is taken again so often */
 	double noise;                 /* of one call, relative */
 	double drift, drift_period_s; /* amplitude and period of the slow part */
 	double placement;             /* of one candidate from process to process, relative */

@@ -265,15 +265,17 @@ static void interleaved_finals(void **state)
 	planted_geometry(PLANTED_GOOD, 0, 1, &geometries[3]);
 	assert_string_equal(tcb_evaluator_limit_method(evaluator, TCB_COLD), "");
 	for (int s = 0; s < TCB_STATE_COUNT; s++) {
-		double ns[COUNT * ROUNDS], limit[ROUNDS];
+		double ns[COUNT * ROUNDS], limit[ROUNDS], lost[(COUNT + 1) * ROUNDS];
 		struct tcb_error err;
 		if (tcb_evaluator_interleave(evaluator, geometries, COUNT, (enum tcb_state)s, ROUNDS, 3, ns, limit,
-					     &err) != TCB_OK)
+					     lost, &err) != TCB_OK)
 			fail_msg("%s", err.message);
 		for (size_t i = 0; i < COUNT * ROUNDS; i++)
 			assert_true(ns[i] > 0);
 		for (size_t r = 0; r < ROUNDS; r++)
 			assert_true(limit[r] > 0);
+		for (size_t i = 0; i < (COUNT + 1) * ROUNDS; i++) /* written, of the limit too, where it is known */
+			assert_true(isnan(lost[i]) || (lost[i] >= 0 && lost[i] <= 1));
 		/* Every time in its own row: what spins is never faster, and what does not is, once at least. */
 		assert_true(fastest_of(ns, ROUNDS) >= 1e6 && fastest_of(ns + 2 * ROUNDS, ROUNDS) >= 5e6);
 		assert_true(fastest_of(ns + 3 * ROUNDS, ROUNDS) < fastest_of(ns + 2 * ROUNDS, ROUNDS));
@@ -295,7 +297,7 @@ static void failing_in_the_finals(void **state)
 	planted_geometry(PLANTED_SLOW, 1, THREADS, &geometries[3]);
 	double ns[COUNT * ROUNDS];
 	struct tcb_error err;
-	if (tcb_evaluator_interleave(evaluator, geometries, COUNT, TCB_HOT, ROUNDS, 3, ns, NULL, &err) != TCB_OK)
+	if (tcb_evaluator_interleave(evaluator, geometries, COUNT, TCB_HOT, ROUNDS, 3, ns, NULL, NULL, &err) != TCB_OK)
 		fail_msg("%s", err.message);
 	size_t crashing = 0;
 	for (size_t r = 0; r < ROUNDS; r++) {
@@ -309,7 +311,7 @@ static void failing_in_the_finals(void **state)
 	}
 	assert_true(crashing < ROUNDS);
 	/* All of them failing is data, too. */
-	if (tcb_evaluator_interleave(evaluator, &geometries[2], 1, TCB_COLD, 3, 3, ns, NULL, &err) != TCB_OK)
+	if (tcb_evaluator_interleave(evaluator, &geometries[2], 1, TCB_COLD, 3, 3, ns, NULL, NULL, &err) != TCB_OK)
 		fail_msg("%s", err.message);
 	for (size_t r = 0; r < 3; r++)
 		assert_true(isnan(ns[r]));
@@ -333,7 +335,7 @@ static void another_worker(void **state)
 	tcb_evaluator_renew(evaluator);
 	tcb_evaluator_renew(evaluator);
 	for (size_t count = 2; count <= COUNT; count++) {
-		if (tcb_evaluator_interleave(evaluator, geometries, count, TCB_HOT, ROUNDS, 3, ns, NULL, &err) !=
+		if (tcb_evaluator_interleave(evaluator, geometries, count, TCB_HOT, ROUNDS, 3, ns, NULL, NULL, &err) !=
 		    TCB_OK)
 			fail_msg("%zu: %s", count, err.message);
 		for (size_t r = 0; r < 2 * ROUNDS; r++)

@@ -96,8 +96,8 @@ static void try_finals(const struct tcb_op *op, struct tcb_evaluator *evaluator,
 	const struct tcb_geometry finals[2] = { *first, *second };
 	double ns[2 * ROUNDS], limit[ROUNDS];
 	for (int state = 0; state < TCB_STATE_COUNT; state++) {
-		if (tcb_evaluator_interleave(evaluator, finals, 2, (enum tcb_state)state, ROUNDS, 1, ns, limit, &err) !=
-		    TCB_OK)
+		if (tcb_evaluator_interleave(evaluator, finals, 2, (enum tcb_state)state, ROUNDS, 1, ns, limit, NULL,
+					     &err) != TCB_OK)
 			fail_msg("%s: %s", op->name, err.message);
 		for (size_t i = 0; i < 2 * ROUNDS; i++)
 			assert_true(ns[i] > 0);

@@ -19,7 +19,7 @@ static struct tcb_finals_setup setup;
 
 /* What finals_report saw. */
 static struct {
-	size_t finalists, failures, samples, winner, others;
+	size_t finalists, failures, samples, winner, others, disturbed;
 } seen;
 
 static enum tcb_status report(void *ctx, size_t index, size_t rank, const struct tcb_measurement *measurement,
@@ -41,6 +41,8 @@ static enum tcb_status report(void *ctx, size_t index, size_t rank, const struct
 	assert_int_equal(measurement->stage, TCB_STAGE_FINAL);
 	for (size_t i = 0; i < measurement->sample_count; i++)
 		assert_true(measurement->samples[i] > 0);
+	for (size_t i = 0; measurement->lost && i < measurement->sample_count; i++)
+		seen.disturbed += measurement->lost[i] > 0.03;
 	if (rank == 0)
 		seen.winner = index;
 	seen.samples = measurement->sample_count;
@@ -122,6 +124,56 @@ static void test_best_wins(void **state)
 	assert_true(is_tied(&decision, best_index()));
 	for (size_t f = 2; f < decision.finalist_count; f++)
 		assert_true(decision.finalists[f].ratio.median >= decision.finalists[f - 1].ratio.median);
+	tcb_decision_fini(&decision);
+}
+
+/* The default is hit harder by others than the rest: it is longer.  What they disturbed does not count, so the gain is
+ * what it is without them. */
+static void test_others_do_not_count(void **state)
+{
+	(void)state;
+	struct tcb_decision decision;
+	assert_int_equal(tcb_finals_run(&setup, &decision, NULL), TCB_OK);
+	const double gain = decision.speedup.median;
+	assert_true(decision.rounds > 0 && decision.quiet_rounds == decision.rounds);
+	tcb_decision_fini(&decision);
+	memset(&seen, 0, sizeof seen);
+	fake_world.others = 0.6;
+	fake_world.slice_s = 0.1;
+	fake_world.again_most = 0;
+	assert_int_equal(tcb_finals_run(&setup, &decision, NULL), TCB_OK);
+	assert_true(decision.quiet_rounds < decision.rounds && decision.quiet_rounds >= 9);
+	assert_int_equal(seen.samples, decision.rounds); /* all are reported, and what others took */
+	assert_true(seen.disturbed > 0);
+	assert_true(fabs(decision.speedup.median / gain - 1) < 0.03);
+	assert_true(decision.finalists[0].ns.hi < 1.2e6); /* no wait is in it */
+	tcb_decision_fini(&decision);
+	/* Taken again, nearly all are undisturbed. */
+	memset(&seen, 0, sizeof seen);
+	fake_world.again_most = 5;
+	assert_int_equal(tcb_finals_run(&setup, &decision, NULL), TCB_OK);
+	assert_true(10 * decision.quiet_rounds >= 9 * decision.rounds);
+	tcb_decision_fini(&decision);
+}
+
+/* Calls that are longer than what others leave are never undisturbed: that is told, and all rounds count. */
+static void test_others_disturb_all(void **state)
+{
+	(void)state;
+	struct tcb_decision decision;
+	fake_world.others = 0.5;
+	fake_world.slice_s = 0.0005;
+	assert_int_equal(tcb_finals_run(&setup, &decision, NULL), TCB_OK);
+	assert_true(decision.valid);
+	assert_int_equal(decision.quiet_rounds, 0);
+	assert_true(decision.rounds >= 3);
+	assert_true(decision.speedup.lo > 0);
+	tcb_decision_fini(&decision);
+	memset(&seen, 0, sizeof seen);
+	fake_world.others_unseen = 1; /* where nobody can know, nothing is said of it */
+	assert_int_equal(tcb_finals_run(&setup, &decision, NULL), TCB_OK);
+	assert_true(decision.valid);
+	assert_int_equal(decision.rounds, 0);
 	tcb_decision_fini(&decision);
 }
 
@@ -408,6 +460,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_best_wins, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_others_do_not_count, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_others_disturb_all, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_others_are_reported, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_interval_decides_not_the_score, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_all_equal, set_up, tear_down),

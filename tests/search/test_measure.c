@@ -431,6 +431,47 @@ static void long_calls(void **state)
 	tcb_rotation_destroy(rotation);
 }
 
+/* Others have the processors at so many looks more. */
+static double disturbed_ns(void *ctx, size_t thread)
+{
+	static double waited_ns;
+	int *looks = ctx;
+	(void)thread;
+	waited_ns += (*looks)-- > 0 ? 1e12 : 0;
+	return waited_ns;
+}
+
+/* What others disturbed is taken again, as often as there are samples; what is disturbed then stays, and is marked. */
+static void disturbed_samples(void **state)
+{
+	enum { SAMPLES = 7, WARM_LOOKS = 7 /* the beginnings of warming up and of measuring, and five more calls */ };
+	static const int looks[] = { 0, WARM_LOOKS + 3, WARM_LOOKS + SAMPLES + 6, 1000 };
+	static const size_t marked[] = { 0, 0, 6, SAMPLES };
+	struct fixture *fixture = *state;
+	struct tcb_rotation *rotation = rotation_of(fixture, ROTATION, 1 << 30);
+	for (size_t i = 0; i < sizeof looks / sizeof *looks; i++) {
+		const struct tcb_screen_rule rule = { .samples_min = SAMPLES, .samples_max = SAMPLES };
+		struct tcb_plan plan;
+		struct tcb_runner runner;
+		int left = looks[i], dropped;
+		struct tcb_waits waits = { .threads = 1, .waited_ns = disturbed_ns, .ctx = &left };
+		double samples[SAMPLES], lost[SAMPLES];
+		size_t found = 0;
+		const float *y;
+		plan_of(fixture, PLANTED_GOOD, 0, &plan);
+		assert_int_equal(tcb_runner_init(&runner, &planted_op, &plan, fixture->pool, rotation, TCB_COLD, NULL),
+				 TCB_OK);
+		runner.waits = &waits;
+		runner.lost = lost;
+		assert_int_equal(tcb_measure(&runner, &rule, 2, samples, &dropped, &y), SAMPLES);
+		for (size_t s = 0; s < SAMPLES; s++)
+			found += lost[s] > 0.5;
+		assert_int_equal(found, marked[i]);
+		tcb_runner_fini(&runner);
+	}
+	tcb_rotation_destroy(rotation);
+}
+
 static void losing(void **state)
 {
 	(void)state;
@@ -472,6 +513,7 @@ int main(void)
 		cmocka_unit_test(default_rotation),
 		cmocka_unit_test(hurried_copies_are_small_pages),
 		cmocka_unit_test(samples_are_calls),
+		cmocka_unit_test(disturbed_samples),
 		cmocka_unit_test(long_calls),
 		cmocka_unit_test(losing),
 	};
