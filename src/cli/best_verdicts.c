@@ -73,6 +73,8 @@ static size_t add_command(const struct cli_best_rows *rows, size_t first, const 
 		tcb_str_addf(out, " --threads %u", best->threads);
 	if (rows->rows[first].verdict == TCB_VERDICT_THIN)
 		tcb_str_add(out, " --effort thorough");
+	if (rows->rows[first].verdict == TCB_VERDICT_NOISY)
+		tcb_str_add(out, " --wait-quiet 10m");
 	if (db)
 		tcb_str_addf(out, " --db %s", db);
 	return shapes > SHAPES ? shapes - SHAPES : 0;
@@ -85,7 +87,7 @@ static const char *mends(enum tcb_verdict verdict)
 		[TCB_VERDICT_MODELLED] = "measure where that device is attached",
 		[TCB_VERDICT_PROVISIONAL] = "hold the finals (after a merge with --finals-only)",
 		[TCB_VERDICT_THIN] = "go on",
-		[TCB_VERDICT_NOISY] = "measure again on a quiet machine",
+		[TCB_VERDICT_NOISY] = "wait for a quiet machine",
 		[TCB_VERDICT_TUNED] = "",
 	};
 

@@ -144,6 +144,12 @@ enum tcb_status cli_help_command(const struct cli_command *command, struct tcb_e
 		.name = "timeout", .argument = "TIME", .kind = CLI_SECONDS, .offset = offsetof(type, timeout_s), \
 		.fallback = "20s", .help = "time for one geometry before it counts as hung"                      \
 	}
+#define CLI_OPTION_WAIT_QUIET(type)                                                                                    \
+	{                                                                                                              \
+		.name = "wait-quiet", .argument = "TIME", .kind = CLI_SECONDS, .offset = offsetof(type, wait_quiet_s), \
+		.note = "do not wait",                                                                                 \
+		.help = "wait until others leave the processors alone, before each problem, up to TIME in all"         \
+	}
 #define CLI_OPTION_DB(type)                                                                                 \
 	{                                                                                                   \
 		.name = "db", .argument = "FILE", .kind = CLI_TEXT, .offset = offsetof(type, db),           \

@@ -13,6 +13,7 @@
 #include "cli/best_rows.h"
 #include "cli/bound_facts.h"
 #include "cli/cli.h"
+#include "cli/disturbance.h"
 #include "cli/emit.h"
 #include "cli/figures.h"
 #include "cli/measured_cache.h"
@@ -22,13 +23,14 @@
 #include "kernels/constraint.h"
 #include "kernels/default_rules.h"
 #include "kernels/space.h"
+#include "search/rounds.h"
 #include "search/search.h"
 
 struct bench_args {
 	const char *op, *device, *contract, *db;
 	struct cli_list shapes, geometries;
 	uint64_t threads, seed, rotation;
-	double budget_s, timeout_s;
+	double budget_s, timeout_s, wait_quiet_s;
 	int cross, json;
 };
 
@@ -59,6 +61,7 @@ static const struct cli_option options[] = {
 	CLI_OPTION_SEED(struct bench_args, "seed of data and order"),
 	CLI_OPTION_ROTATION(struct bench_args),
 	CLI_OPTION_TIMEOUT(struct bench_args),
+	CLI_OPTION_WAIT_QUIET(struct bench_args),
 	CLI_OPTION_JSON(struct bench_args),
 	CLI_OPTION_END,
 };
@@ -96,6 +99,7 @@ struct benching {
 	struct tcb_str out;
 	double begun_s;       /* on the clock: the command, then each problem after the first */
 	size_t number, count; /* of the problem that is measured, from 0, and of all */
+	struct cli_quiet quiet;
 	json_t *contests;
 	int failed;
 };
@@ -350,6 +354,19 @@ static void add_rows(struct cli_table *table, const struct contest *contest)
 	}
 }
 
+/* Where too few rounds were undisturbed to rest on these alone. */
+static void add_disturbance(struct benching *run, const struct contest *contest)
+{
+	const size_t rounds = contest->result.rounds[contest->state],
+		     quiet = contest->result.quiet_rounds[contest->state];
+
+	if (quiet < rounds && quiet < TCB_QUIET_LEAST)
+		cli_add_line(&run->out,
+			     "noisy: others disturbed all but %zu of %zu rounds; --wait-quiet 10m waits for a "
+			     "quiet machine",
+			     quiet, rounds);
+}
+
 /* The contest under its name; a narrow terminal gets shares of the limits without rates. */
 static enum tcb_status add_table(struct benching *run, const struct contest *contest, struct tcb_error *err)
 {
@@ -373,6 +390,7 @@ static enum tcb_status add_table(struct benching *run, const struct contest *con
 	cli_add_line(&run->out, "%s, %s", label, tcb_state_text(contest->state));
 	status = cli_table_render(&table, CLI_TABLE_TEXT, &run->out, err);
 	cli_table_fini(&table);
+	add_disturbance(run, contest);
 	return status;
 }
 
@@ -407,6 +425,10 @@ static void add_json(struct benching *run, struct contest *contest)
 			     &run->failed);
 	}
 	cli_json_set(object, "rows", rows, &run->failed);
+	cli_json_set(object, "rounds", result->rounds[state] ? cli_json_size(result->rounds[state]) : json_null(),
+		     &run->failed);
+	cli_json_set(object, "quiet_rounds",
+		     result->rounds[state] ? cli_json_size(result->quiet_rounds[state]) : json_null(), &run->failed);
 	cli_json_set(object, "limit_ns", cli_json_interval(&result->limit_ns[state]), &run->failed);
 	cli_json_set(object, "limit_method", cli_json_text(result->limit_method[state]), &run->failed);
 	cli_json_set(object, "limit_gb_per_s", cli_json_real(bytes / result->limit_ns[state].median), &run->failed);
@@ -600,7 +622,9 @@ static enum tcb_status open_db(struct benching *run, struct tcb_error *err)
 static enum tcb_status run_bench(const void *arguments, struct tcb_error *err)
 {
 	const struct bench_args *args = arguments;
-	struct benching run = { .args = args, .begun_s = 1e-9 * (double)tcb_clock_ns() };
+	struct benching run = { .args = args,
+				.begun_s = 1e-9 * (double)tcb_clock_ns(),
+				.quiet.left_s = args->wait_quiet_s };
 	struct cli_problems problems;
 	enum tcb_status status;
 
@@ -616,6 +640,7 @@ static enum tcb_status run_bench(const void *arguments, struct tcb_error *err)
 		status = cli_cache_know(run.db, 0, args->budget_s, &run.place, err);
 	run.count = problems.count;
 	for (size_t i = 0; i < problems.count && status == TCB_OK; i++, run.number++) {
+		run.begun_s += cli_quiet_wait(&run.quiet, &run.place);
 		status = bench_problem(&run, &problems.list[i], err);
 		run.begun_s = 1e-9 * (double)tcb_clock_ns();
 	}

@@ -9,6 +9,7 @@
 
 #include "base/util.h"
 #include "cli/cli.h"
+#include "cli/disturbance.h"
 #include "cli/model_presets.h"
 #include "cli/model_report.h"
 #include "cli/stop.h"
@@ -18,7 +19,7 @@ struct model_args {
 	struct cli_list files;
 	const char *name, *device, *contract, *tokens, *db;
 	uint64_t threads, seed, rotation;
-	double budget_s, timeout_s;
+	double budget_s, timeout_s, wait_quiet_s;
 	int effort; /* index in the words below */
 	int plan, retune, all_logits, json;
 };
@@ -72,6 +73,7 @@ static const struct cli_option options[] = {
 	CLI_OPTION_DB(struct model_args),
 	CLI_OPTION_ROTATION(struct model_args),
 	CLI_OPTION_TIMEOUT(struct model_args),
+	CLI_OPTION_WAIT_QUIET(struct model_args),
 	CLI_OPTION_JSON(struct model_args),
 	CLI_OPTION_END,
 };
@@ -192,12 +194,16 @@ static enum tcb_status sweep_item(struct modelling *m, struct cli_model_problem 
 static enum tcb_status sweep_all(struct modelling *m, struct tcb_error *err)
 {
 	const size_t open = cli_model_open_count(&m->told);
+	struct cli_quiet quiet = { .left_s = m->args->wait_quiet_s };
 	size_t number = 0;
 	enum tcb_status status = TCB_OK;
 
 	cli_stop_catch();
 	for (size_t i = 0; i < m->plan.count && status == TCB_OK; i++) {
 		struct cli_model_problem *item = &m->plan.list[i];
+
+		if (is_to_sweep(m, item) && !m->told.is_modelled)
+			m->begun_ns += (uint64_t)(1e9 * cli_quiet_wait(&quiet, &m->sweeping.place));
 		const double left_s = m->told.budget_s - 1e-9 * (double)(tcb_clock_ns() - m->begun_ns);
 
 		if (!is_to_sweep(m, item))

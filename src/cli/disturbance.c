@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
  * In: /proc and NVML, now and then.  Out: what the verdict on a winner has to
- * know of the machine, and one line while there is still time to stop.
+ * know of the machine, one line while there is still time to stop, and a wait.
  */
 #include "cli/disturbance.h"
 
 #include <math.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/util.h"
 #include "cli/emit.h"
+#include "cli/stop.h"
 
 static const uint64_t LOOK_NS = 250000000u, WARN_NS = 1500000000u;
 static const double OTHERS_MOST = 0.25; /* a busy neighbour passes; this much for seconds stays */
@@ -69,4 +71,60 @@ void cli_disturbance_end(struct cli_disturbance *seen, double *others_busy, doub
 	*held_back = seen->looks ? (double)seen->held_back / seen->looks : NAN;
 	tcb_nvml_close(seen->nvml);
 	seen->nvml = NULL;
+}
+
+/* The share of others over a short moment; NaN where it cannot be known. */
+static double look_for_a_moment(void)
+{
+	static const struct timespec moment = { 0, 250000000 };
+	struct tcb_load before, after;
+
+	tcb_load_look(&before);
+	nanosleep(&moment, NULL);
+	tcb_load_look(&after);
+	return tcb_load_others(&before, &after);
+}
+
+static double seconds_since(uint64_t ns)
+{
+	return 1e-9 * (double)(tcb_clock_ns() - ns);
+}
+
+static void wait_until_quiet(struct cli_quiet *quiet, double others)
+{
+	const uint64_t begun_ns = tcb_clock_ns();
+	char most[CLI_NUMBER_MAX], took[CLI_NUMBER_MAX];
+
+	cli_text_duration(quiet->left_s, most);
+	cli_say("the machine is busy: others have %.0f %% of the processors' time; waiting up to %s for it to be quiet",
+		100 * others, most);
+	while (others > OTHERS_MOST && seconds_since(begun_ns) < quiet->left_s && !cli_stop_asked)
+		others = look_for_a_moment();
+	cli_text_duration(seconds_since(begun_ns), took);
+	quiet->left_s = fmax(0, quiet->left_s - seconds_since(begun_ns));
+	if (others > OTHERS_MOST)
+		cli_say("still busy after %s, others have %.0f %%: what is measured now will be noisy", took,
+			100 * others);
+	else
+		cli_say("quiet after %s", took);
+}
+
+double cli_quiet_wait(struct cli_quiet *quiet, const struct tcb_place *place)
+{
+	const uint64_t begun_ns = tcb_clock_ns();
+	const int has_looked = quiet->has_looked;
+
+	/* A GPU's times hardly depend on who has the processors. */
+	if (place->device.target.kind == TCB_TARGET_CUDA || (has_looked && !(quiet->left_s > 0)))
+		return 0;
+	quiet->has_looked = 1;
+	const double others = look_for_a_moment();
+	if (others > OTHERS_MOST && quiet->left_s > 0)
+		wait_until_quiet(quiet, others);
+	else if (others > OTHERS_MOST)
+		cli_say("the machine is busy: others have %.0f %% of the processors' time; what is measured now may be "
+			"noisy, and programs get the default in place of what is; --wait-quiet 10m waits for a quiet "
+			"machine",
+			100 * others);
+	return seconds_since(begun_ns);
 }

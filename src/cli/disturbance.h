@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Keeps an eye on the machine while a sweep measures: who else has the
- * processors, and whether a GPU's clocks are held back.  Warns once.
+ * Keeps an eye on the machine: before something is measured whether it is quiet,
+ * or becomes so; while a sweep measures who else has the processors, and whether
+ * a GPU's clocks are held back.  Warns once.
  */
 #ifndef TCB_CLI_DISTURBANCE_H
 #define TCB_CLI_DISTURBANCE_H
@@ -25,5 +26,14 @@ void cli_disturbance_begin(struct cli_disturbance *seen, const struct tcb_place 
 void cli_disturbance_look(struct cli_disturbance *seen, struct cli_progress *line);
 /* Shares as struct tcb_best has them. */
 void cli_disturbance_end(struct cli_disturbance *seen, double *others_busy, double *held_back);
+
+/* A command that measures, and how long it may wait for a quiet machine. */
+struct cli_quiet {
+	double left_s;  /* of --wait-quiet; 0: it does not wait */
+	int has_looked; /* and has said that the machine is busy, if it was */
+};
+/* Before a problem is measured on PLACE: says that the machine is busy and what that will mean, the first time, or
+ * waits until it is not.  Returns the seconds that this took, which no budget pays for; an interrupt ends it. */
+double cli_quiet_wait(struct cli_quiet *quiet, const struct tcb_place *place);
 
 #endif

@@ -96,6 +96,7 @@ const struct cli_option cli_sweep_options[] = {
 	  .help = "lift H15: tile dimensions need not be powers of two" },
 	CLI_OPTION_ROTATION(struct cli_sweep_args),
 	CLI_OPTION_TIMEOUT(struct cli_sweep_args),
+	CLI_OPTION_WAIT_QUIET(struct cli_sweep_args),
 	{ .name = "fresh",
 	  .kind = CLI_FLAG,
 	  .offset = offsetof(struct cli_sweep_args, fresh),

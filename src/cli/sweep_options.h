@@ -11,10 +11,11 @@ struct cli_sweep_args {
 	const char *op, *device, *contract, *gguf, *strategy, *shard, *db;
 	struct cli_list shapes;
 	uint64_t threads, max_trials, seed, rotation, finalists;
-	double budget_s, timeout_s, until_stable, target_ratio; /* 0: as the effort says; infinite: none */
-	int effort;                                             /* enum cli_effort */
-	int counters; /* index in the words below: the order of enum tcb_counters_mode */
-	int starts;   /* index in the words below */
+	double wait_quiet_s, budget_s, timeout_s, until_stable,
+		target_ratio; /* 0: as the effort says; infinite: none */
+	int effort;           /* enum cli_effort */
+	int counters;         /* index in the words below: the order of enum tcb_counters_mode */
+	int starts;           /* index in the words below */
 	int any_size, fresh, again, measured_only, finals_only, allow_missing, json;
 };
 extern const struct cli_option cli_sweep_options[];

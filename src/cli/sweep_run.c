@@ -26,6 +26,7 @@
 #include "cli/sweep_json.h"
 #include "cli/sweep_shards.h"
 #include "db/rates.h"
+#include "db/verdict.h"
 #include "device/cache.h"
 #include "kernels/compute_limit.h"
 #include "kernels/signature.h"
@@ -178,11 +179,24 @@ static void fill_best(const struct sweep_job *job, const struct tcb_decision *de
 	best->expected_gain = expected_gain(job, decision);
 	best->others_busy = job->others_busy;
 	best->held_back = job->held_back;
+	best->final_rounds = decision->rounds;
+	best->quiet_rounds = decision->quiet_rounds;
 	best->tie_count = decision->tie_count;
 	best->tried = job->result.known + job->result.tried;
 	best->space_count = job->result.space_count;
 	cli_text_now(best->measured_at);
 	strncpy(best->git_commit, tcb_build_info()->commit, sizeof best->git_commit - 1);
+}
+
+/* Where the row that is there stays, since it is known better than what was found now. */
+static void say_kept(const struct sweep_job *job, const struct tcb_best *best)
+{
+	const struct tcb_best *former = &job->former.row[best->state].best;
+
+	if (job->former.asked[best->state].valid && tcb_best_is_noisy(best) && !tcb_best_is_noisy(former))
+		cli_say("%s: %s: noisy, so the winner of %.10s, which is known better, stays in the database; "
+			"--wait-quiet 10m waits for a quiet machine",
+			job->label, tcb_state_text(best->state), former->measured_at);
 }
 
 /* Stores one state's winner with its tie set, and keeps a row of it for the table at the end. */
@@ -201,6 +215,7 @@ static enum tcb_status store_best(struct sweep_job *job, const struct tcb_decisi
 	}
 	if (!row)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the winners");
+	say_kept(job, &best);
 	return tcb_db_best_put(job->run->db, job->sweep, &best, (const char *const *)row->ties, row->tie_count, err);
 }
 
