@@ -441,6 +441,44 @@ static double disturbed_ns(void *ctx, size_t thread)
 	return waited_ns;
 }
 
+/* Others make the first calls long. */
+static void stretched_run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool)
+{
+	const uint64_t start = tcb_clock_ns();
+	planted_op.run(plan, operand, workspace, pool);
+	while (calls < 2 && tcb_clock_ns() - start < 1.2 * TCB_LONG_CALL_NS)
+		;
+	calls++;
+}
+
+/* A call is not long because others had its processor while it was warmed up. */
+static void disturbed_warming(void **state)
+{
+	struct fixture *fixture = *state;
+	struct tcb_rotation *rotation = rotation_of(fixture, ROTATION, 1 << 30);
+	struct tcb_op stretched = planted_op;
+	struct tcb_plan plan;
+	struct tcb_runner runner;
+	int left = 0;
+	struct tcb_waits waits = { .threads = 1, .waited_ns = disturbed_ns, .ctx = &left };
+	stretched.run = stretched_run;
+	plan_of(fixture, PLANTED_GOOD, 0, &plan);
+	assert_int_equal(tcb_runner_init(&runner, &stretched, &plan, fixture->pool, rotation, TCB_HOT, NULL), TCB_OK);
+	runner.waits = &waits;
+	for (int attempt = 0; attempt < 10; attempt++) { /* a busy machine can make any call a long one */
+		left = 6;
+		calls = 0;
+		runner.warm_ns = 0;
+		tcb_runner_warm(&runner);
+		if (runner.warm_ns < TCB_LONG_CALL_NS)
+			break;
+	}
+	assert_true(runner.warm_ns < TCB_LONG_CALL_NS);
+	assert_true(calls > 2);
+	tcb_runner_fini(&runner);
+	tcb_rotation_destroy(rotation);
+}
+
 /* What others disturbed is taken again, as often as there are samples; what is disturbed then stays, and is marked. */
 static void disturbed_samples(void **state)
 {
@@ -514,6 +552,7 @@ int main(void)
 		cmocka_unit_test(hurried_copies_are_small_pages),
 		cmocka_unit_test(samples_are_calls),
 		cmocka_unit_test(disturbed_samples),
+		cmocka_unit_test(disturbed_warming),
 		cmocka_unit_test(long_calls),
 		cmocka_unit_test(losing),
 	};
