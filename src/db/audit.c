@@ -74,7 +74,8 @@ static const char *const rules[] = {
 	"SELECT format('measurement %d: has %d samples and says of %d what others took', id, sample_count,"
 	" json_array_length(lost)) FROM measurement WHERE json_valid(lost) AND sample_count > 0"
 	" AND sample_count <> json_array_length(lost)",
-	"SELECT format('measurement %d: what others took is no JSON', id) FROM measurement WHERE NOT json_valid(lost)",
+	"SELECT format('measurement %d: what others took is no JSON', id) FROM measurement WHERE lost IS NOT NULL"
+	" AND NOT json_valid(lost)",
 	"SELECT format('measurement %d: its median is outside its interval', id) FROM measurement"
 	" WHERE NOT (lo_ns <= median_ns AND median_ns <= hi_ns)",
 	"SELECT format('best %d: its winner''s time, default, speed-up or limit is outside its interval', id) FROM best"

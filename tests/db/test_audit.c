@@ -97,6 +97,8 @@ static void test_planted(void **state)
 		{ "PRAGMA foreign_keys = OFF; UPDATE trial SET sweep_id = 99 WHERE id = 7", "trial row 7" },
 		{ "UPDATE sweep SET op_id = (SELECT max(id) FROM op)", "its op is softmax" },
 		{ "UPDATE sweep SET ended_at = 'x' WHERE id = 1", "'running' and ended" },
+		{ "UPDATE measurement SET lost = '[0,12]' WHERE id = 3", "measurement 3: has 3 samples and says of 2" },
+		{ "UPDATE measurement SET lost = '[0' WHERE id = 3", "measurement 3: what others took is no JSON" },
 		{ "UPDATE measurement SET sample_count = 4 WHERE id = 3", "measurement 3: says 4 samples and has 3" },
 		{ "UPDATE measurement SET samples = '[1,2.5,3]' WHERE id = 3", "measurement 3: samples" },
 		{ "UPDATE measurement SET samples = '{\"a\":1}', sample_count = 0 WHERE id = 3",

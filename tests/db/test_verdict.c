@@ -116,6 +116,15 @@ static void expect_served(const struct tcb_best *best, enum tcb_unserved unserve
 	assert_string_equal(tcb_unserved_text(tcb_best_unserved(best, 0, 0)), tcb_unserved_text(unserved));
 }
 
+static void on_threads(int threads, char out[TCB_GEOMETRY_TEXT_MAX])
+{
+	struct tcb_geometry geometry;
+
+	tcb_geometry_init(&geometry);
+	geometry.knob[TCB_KNOB_THREADS] = threads;
+	tcb_geometry_print(&geometry, out);
+}
+
 static void test_what_is_served(void **state)
 {
 	struct tcb_best best = sound();
@@ -139,14 +148,14 @@ static void test_what_is_served(void **state)
 	/* Fewer threads of few candidates. */
 	best = sound();
 	best.threads = 2;
-	strcpy(best.geometry, "macro=1x8x8 isa=scalar threads=1");
+	on_threads(1, best.geometry);
 	expect_served(&best, TCB_UNSERVED_NOT);
 	best.tried = 4;
 	expect_served(&best, TCB_UNSERVED_FEWER_THREADS);
 	best.space_count = 4; /* there are no others */
 	expect_served(&best, TCB_UNSERVED_NOT);
 	best.space_count = 3132;
-	strcpy(best.geometry, "macro=1x8x8 isa=scalar threads=2");
+	on_threads(2, best.geometry);
 	expect_served(&best, TCB_UNSERVED_NOT);
 	assert_int_equal(tcb_best_unserved(&best, 0, 1), TCB_UNSERVED_OTHER_DEFAULT);
 }

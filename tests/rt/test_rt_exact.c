@@ -196,7 +196,8 @@ static void test_beside_another_default(void **state)
 	(void)state;
 	put((struct winner){ .threads = 2, .ns = 100, .other_default = 1, .tried = 19 });
 	tuning = ask(2, 4096);
-	assert_answer(&tuning, TCBRT_SOURCE_DEFAULT, 2, "the best of 19 tried, is not used: it is the best of few candidates, beside a default");
+	assert_answer(&tuning, TCBRT_SOURCE_DEFAULT, 2,
+		      "the best of 19 tried, is not used: it is the best of few candidates, beside a default");
 	put((struct winner){ .threads = 2, .ns = 100, .other_default = 1, .tried = 20 });
 	tuning = ask(2, 4096);
 	assert_int_equal(tuning.source, TCBRT_SOURCE_EXACT);
