@@ -9,7 +9,6 @@
 
 #include "base/util.h"
 #include "cli/cli.h"
-#include "cli/disturbance.h"
 #include "cli/model_presets.h"
 #include "cli/model_report.h"
 #include "cli/stop.h"
@@ -194,16 +193,16 @@ static enum tcb_status sweep_item(struct modelling *m, struct cli_model_problem 
 static enum tcb_status sweep_all(struct modelling *m, struct tcb_error *err)
 {
 	const size_t open = cli_model_open_count(&m->told);
-	struct cli_quiet quiet = { .left_s = m->args->wait_quiet_s };
 	size_t number = 0;
 	enum tcb_status status = TCB_OK;
 
 	cli_stop_catch();
+	m->sweeping.quiet.left_s = m->args->wait_quiet_s;
 	for (size_t i = 0; i < m->plan.count && status == TCB_OK; i++) {
 		struct cli_model_problem *item = &m->plan.list[i];
 
 		if (is_to_sweep(m, item) && !m->told.is_modelled)
-			m->begun_ns += (uint64_t)(1e9 * cli_quiet_wait(&quiet, &m->sweeping.place));
+			m->begun_ns += (uint64_t)(1e9 * cli_quiet_wait(&m->sweeping.quiet, &m->sweeping.place));
 		const double left_s = m->told.budget_s - 1e-9 * (double)(tcb_clock_ns() - m->begun_ns);
 
 		if (!is_to_sweep(m, item))

@@ -8,7 +8,6 @@
 
 #include "cli/best_table.h"
 #include "cli/cli.h"
-#include "cli/disturbance.h"
 #include "cli/model_shapes.h"
 #include "cli/shard_option.h"
 #include "cli/stop.h"
@@ -48,13 +47,13 @@ static enum tcb_status print_winners(struct cli_sweeping *run, enum tcb_status s
 static enum tcb_status run_problems(struct cli_sweeping *run, const struct cli_problems *problems,
 				    struct tcb_error *err)
 {
-	struct cli_quiet quiet = { .left_s = run->args->wait_quiet_s };
 	enum tcb_status status = TCB_OK, printed;
 
 	cli_stop_catch();
+	run->quiet.left_s = run->args->wait_quiet_s;
 	for (size_t i = 0; i < problems->count && status == TCB_OK; i++) {
 		if (!cli_sweeping_is_modelled(run) && run->args->effort != CLI_EFFORT_ESTIMATE)
-			run->begun_ns += (uint64_t)(1e9 * cli_quiet_wait(&quiet, &run->place));
+			run->begun_ns += (uint64_t)(1e9 * cli_quiet_wait(&run->quiet, &run->place));
 		status = cli_sweep_problem(run, &problems->list[i], err);
 		run->begun_ns = tcb_clock_ns();
 		if (status == TCB_OK && cli_stop_asked && i + 1 < problems->count)

@@ -93,16 +93,17 @@ static double seconds_since(uint64_t ns)
 static void wait_until_quiet(struct cli_quiet *quiet, double others)
 {
 	const uint64_t begun_ns = tcb_clock_ns();
-	char most[CLI_NUMBER_MAX], took[CLI_NUMBER_MAX];
+	char took[CLI_NUMBER_MAX];
 
-	cli_text_duration(quiet->left_s, most);
-	cli_say("the machine is busy: others have %.0f %% of the processors' time; waiting up to %s for it to be quiet",
-		100 * others, most);
+	cli_say("the machine is busy: others have %.0f %% of the processors' time; waiting up to %.3g s for it to be "
+		"quiet",
+		100 * others, quiet->left_s);
 	while (others > OTHERS_MOST && seconds_since(begun_ns) < quiet->left_s && !cli_stop_asked)
 		others = look_for_a_moment();
 	cli_text_duration(seconds_since(begun_ns), took);
 	quiet->left_s = fmax(0, quiet->left_s - seconds_since(begun_ns));
-	if (others > OTHERS_MOST)
+	quiet->is_busy = others > OTHERS_MOST;
+	if (quiet->is_busy)
 		cli_say("still busy after %s, others have %.0f %%: what is measured now will be noisy", took,
 			100 * others);
 	else
@@ -119,6 +120,7 @@ double cli_quiet_wait(struct cli_quiet *quiet, const struct tcb_place *place)
 		return 0;
 	quiet->has_looked = 1;
 	const double others = look_for_a_moment();
+	quiet->is_busy = others > OTHERS_MOST;
 	if (others > OTHERS_MOST && quiet->left_s > 0)
 		wait_until_quiet(quiet, others);
 	else if (others > OTHERS_MOST)

@@ -31,6 +31,7 @@ void cli_disturbance_end(struct cli_disturbance *seen, double *others_busy, doub
 struct cli_quiet {
 	double left_s;  /* of --wait-quiet; 0: it does not wait */
 	int has_looked; /* and has said that the machine is busy, if it was */
+	int is_busy;    /* it was, at the last look */
 };
 /* Before a problem is measured on PLACE: says that the machine is busy and what that will mean, the first time, or
  * waits until it is not.  Returns the seconds that this took, which no budget pays for; an interrupt ends it. */

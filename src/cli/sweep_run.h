@@ -8,6 +8,7 @@
 #define TCB_CLI_SWEEP_RUN_H
 
 #include "cli/best_rows.h"
+#include "cli/disturbance.h"
 #include "cli/effort.h"
 #include "cli/problems.h"
 #include "cli/sweep_estimate.h"
@@ -25,6 +26,7 @@ struct cli_sweeping {
 	char db_path[CLI_PATH_MAX];
 	struct cli_best_rows rows;    /* the winners that were stored */
 	size_t refuted;               /* by --again: former decisions that do not hold */
+	struct cli_quiet quiet;       /* the caller waits before each problem */
 	struct cli_effort_row limits; /* of each problem: the effort's, where no option says otherwise */
 	struct cli_estimates estimates;
 	json_t *sweeps; /* NULL without --json */
