@@ -39,7 +39,7 @@ static enum tcb_status measure_compute(struct tcb_sweep *sweep, struct tcb_error
 	if (tcb_evaluator_use_limit(lead, TCB_LIMIT_COMPUTE) != 0)
 		return TCB_OK;
 	const enum tcb_status status =
-		tcb_evaluator_interleave(lead, NULL, 0, state, ROUNDS, sweep->options->seed, NULL, ns, err);
+		tcb_evaluator_interleave(lead, NULL, 0, state, ROUNDS, sweep->options->seed, NULL, ns, NULL, err);
 	(void)tcb_evaluator_use_limit(lead, TCB_LIMIT_READ);
 	if (status != TCB_OK)
 		return status;
