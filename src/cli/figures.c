@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/gpu_table.h"
+#include "db/verdict.h"
 #include "device/device.h"
 #include "kernels/compute_limit.h"
 #include "kernels/default_rules.h"
@@ -220,16 +221,13 @@ enum cli_served cli_served_of(const struct tcb_best *best, int is_stale)
 {
 	if (is_stale)
 		return CLI_SERVED_REFUSED;
-	/* Of a provisional one nothing is certain.  Written so that what is not known is not slower. */
-	const int may_lose = (best->provisional ? best->speedup.median : best->speedup.lo) < 1;
 	/* The default itself is the winner, unless another one is the default today. */
-	const int is_default = strcmp(best->geometry, best->default_geometry) == 0;
-
-	if (may_lose && !is_default)
-		return CLI_SERVED_DEFAULT;
-	if (may_lose || best->tried < TCB_THIN_TRIED)
-		return has_other_default(best) ? CLI_SERVED_DEFAULT : CLI_SERVED_WINNER;
-	return CLI_SERVED_WINNER;
+	if (strcmp(best->geometry, best->default_geometry) == 0)
+		return has_other_default(best) && (best->speedup.lo < 1 || best->tried < TCB_THIN_TRIED)
+			       ? CLI_SERVED_DEFAULT
+			       : CLI_SERVED_WINNER;
+	const int is_beside_other = best->tried < TCB_THIN_TRIED && has_other_default(best);
+	return tcb_best_unserved(best, 0, is_beside_other) == TCB_UNSERVED_NOT ? CLI_SERVED_WINNER : CLI_SERVED_DEFAULT;
 }
 
 const char *cli_served_text(enum cli_served served)

@@ -55,7 +55,7 @@ void cli_speedup_interval_text(const struct tcb_best *best, char out[CLI_NUMBER_
 /* What libtcbrt answers with at the very problem, device and threads of a stored winner (rt/rt_exact.c). */
 enum cli_served {
 	CLI_SERVED_WINNER,
-	CLI_SERVED_DEFAULT, /* the winner is not surely as fast */
+	CLI_SERVED_DEFAULT, /* tcb_best_unserved (db/verdict.h) says why */
 	CLI_SERVED_REFUSED, /* the winner's kernel has changed: a near shape's, else the default */
 };
 enum cli_served cli_served_of(const struct tcb_best *best, int is_stale);
