@@ -38,7 +38,7 @@ struct race {
 	struct tcb_rounds rounds;
 	size_t first_rung, end_of_rungs; /* the rounds by which finalists were chosen; equal: by their scores */
 	size_t places;                   /* of finalists */
-	struct ranked *ranked; /* room for sorting */
+	struct ranked *ranked;           /* room for sorting */
 	double *room, *centre;
 	size_t centre_capacity;
 	int is_over;               /* the evaluator's time is: no more rounds are to be had */
