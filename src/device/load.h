@@ -14,6 +14,8 @@ struct tcb_load {
 	uint64_t total, busy, own; /* total 0: not known here */
 };
 
+/* TCBTUNE_OTHERS=ignore in the environment: nothing is asked of what others do, as if no machine told. */
+int tcb_others_are_ignored(void);
 void tcb_load_look(struct tcb_load *out);
 /* The share of others between two looks, 0 to 1; NaN where it is not known, or there is too little between them. */
 double tcb_load_others(const struct tcb_load *before, const struct tcb_load *after);

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "device/load.h"
 
 enum { COST_LOOKS = 5 };
 static const double COST_SHARE = 0.01;      /* of the time between two looks */
@@ -147,6 +148,9 @@ void tcb_waits_open(const int *cpus, unsigned cpu_count, struct tcb_waits *out)
 
 	*out = (struct tcb_waits){ .ctx = source };
 	if (!source)
+		return;
+	source->stat = -1;
+	if (tcb_others_are_ignored())
 		return;
 	open_files(source);
 	out->threads = source->file_count ? source->file_count : (size_t)are_switches_counted();

@@ -25,6 +25,7 @@ class Cli:
         self._scratch = tempfile.TemporaryDirectory(prefix="tcbtune-cli-")
         self.scratch = pathlib.Path(self._scratch.name)
         self.env = {k: v for k, v in os.environ.items() if k not in ("TCBTUNE_DB", "XDG_DATA_HOME", "COLUMNS")}
+        self.env["TCBTUNE_OTHERS"] = "ignore"  # tests run beside each other
         self.env["TCBTUNE_SYSTEM_DB"] = ""  # whatever is installed here
         self.env["HOME"] = str(self.scratch)
         self.checks = 0

@@ -123,6 +123,7 @@ def main():
     failures = 0
     with tempfile.TemporaryDirectory(prefix="tcbtune-cli-") as scratch:
         env = {k: v for k, v in os.environ.items() if k not in ("TCBTUNE_DB", "XDG_DATA_HOME", "COLUMNS")}
+        env["TCBTUNE_OTHERS"] = "ignore"  # tests run beside each other
         env["TCBTUNE_SYSTEM_DB"] = ""  # whatever is installed here
         env.update(T=scratch, F=str(args.fixtures), HOME=scratch,
                    PATH=f"{args.tcbtune.resolve().parent}:{env['PATH']}")

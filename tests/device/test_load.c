@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -73,6 +74,7 @@ static void test_descendants(void **state)
 	pid_t child;
 
 	(void)state;
+	unsetenv("TCBTUNE_OTHERS");
 	assert_int_equal(pipe(told), 0);
 	tcb_load_look(&before);
 	assert_true(before.total > 0 && before.busy <= before.total);

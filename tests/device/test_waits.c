@@ -3,6 +3,7 @@
  * What others took, from counts that the test makes up, and from the kernel's.
  */
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/util.h"
 #include "cmocka_all.h"
@@ -87,6 +88,12 @@ static void test_unknown(void **state)
 static void test_of_this_process(void **state)
 {
 	struct tcb_waits waits;
+
+	setenv("TCBTUNE_OTHERS", "ignore", 1);
+	tcb_waits_open((const int[]){ 0 }, 1, &waits);
+	assert_true(waits.threads == 0 && !waits.source);
+	tcb_waits_close(&waits);
+	unsetenv("TCBTUNE_OTHERS");
 
 	(void)state;
 	tcb_waits_open((const int[]){ 0 }, 1, &waits);
