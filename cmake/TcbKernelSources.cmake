@@ -1,15 +1,10 @@
 # SPDX-License-Identifier: MIT
 #
-# tcb_kernel_sources(<target> [UNSANITIZED] SOURCES ... [VARIANTS ...] [WITH ...])
+# tcb_kernel_sources(<target> [UNSANITIZED] SOURCES ...)
 #
 # Adds kernel sources of the calling directory to <target>, which may belong to
 # another directory.  The suffix of a file's name gives its instruction set
-# (_scalar, _avx2, _avx512, _avx512vnni, _avx512bf16, _amx, _neon).  VARIANTS are those that
-# hold tables of variants: there TCB_SOURCE_HASH is a hash of what the
-# preprocessor makes of the file, of SOURCES and of WITH (files elsewhere that
-# the kernels run with), without comments and lines, and of its flags
-# (sign_source.sh).  By it results of the same kernel that another compiler
-# built are told from those of an older one.
+# (_scalar, _avx2, _avx512, _avx512vnni, _avx512bf16, _amx, _neon).
 # UNSANITIZED: code that touches no memory, and is timed.
 #
 # tcb_sign_code(<target> <objects>)
@@ -63,38 +58,6 @@ function(tcb_per_isa out source)
 	set(${out} ${files} PARENT_SCOPE)
 endfunction()
 
-# A rule that writes the hash of SOURCE's text; OUT: the file that it writes.
-function(tcb_hash_text out source flags)
-	get_filename_component(path ${source} ABSOLUTE)
-	get_filename_component(name ${source} NAME_WE)
-	set(sum ${CMAKE_CURRENT_BINARY_DIR}/${name}.text)
-	set(${out} ${sum} PARENT_SCOPE)
-	get_property(is_known DIRECTORY PROPERTY TCB_TEXT_${name})
-	if(is_known)
-		return()
-	endif()
-	set_property(DIRECTORY PROPERTY TCB_TEXT_${name} 1)
-	add_custom_command(OUTPUT ${sum}
-		COMMAND sh ${CMAKE_SOURCE_DIR}/cmake/sign_source.sh text ${sum} ${sum}.d ${CMAKE_C_COMPILER} -std=gnu17
-			-D_GNU_SOURCE -DNDEBUG -O2 ${flags} -I${CMAKE_SOURCE_DIR}/src ${path}
-		DEPENDS ${path} ${CMAKE_SOURCE_DIR}/cmake/sign_source.sh DEPFILE ${sum}.d VERBATIM COMMENT "")
-endfunction()
-
-# SOURCE's hash as a file of <target> that defines a symbol; SUMS: the hashes of what it runs with.
-function(tcb_hash_variants target source flags sums)
-	get_filename_component(name ${source} NAME_WE)
-	tcb_hash_text(own ${source} "${flags}")
-	set(file ${CMAKE_CURRENT_BINARY_DIR}/${name}.source.c)
-	string(REPLACE ";" " " text "${flags}")
-	add_custom_command(OUTPUT ${file}
-		COMMAND sh ${CMAKE_SOURCE_DIR}/cmake/sign_source.sh join ${file} tcb_source_hash_${name} ${text} ${own} ${sums}
-		DEPENDS ${own} ${sums} VERBATIM COMMENT "")
-	set_source_files_properties(${file} TARGET_DIRECTORY ${target} PROPERTIES GENERATED ON)
-	add_custom_target(source_hash_${name} DEPENDS ${file})
-	add_dependencies(${target} source_hash_${name})
-	target_sources(${target} PRIVATE ${file})
-endfunction()
-
 # Compiler flags of SOURCE by its suffix.
 function(tcb_isa_flags out source is_unsanitized)
 	set(flags "")
@@ -116,18 +79,9 @@ function(tcb_isa_flags out source is_unsanitized)
 endfunction()
 
 function(tcb_kernel_sources target)
-	cmake_parse_arguments(arg "UNSANITIZED" "" "SOURCES;VARIANTS;WITH" ${ARGN})
+	cmake_parse_arguments(arg "UNSANITIZED" "" "SOURCES" ${ARGN})
 	tcb_sources_here(sources ${arg_SOURCES})
-	tcb_sources_here(variants ${arg_VARIANTS})
-	set(sums "")
-	if(variants)
-		foreach(source ${sources} ${arg_WITH})
-			tcb_isa_flags(flags ${source} "${arg_UNSANITIZED}")
-			tcb_hash_text(sum ${source} "${flags}")
-			list(APPEND sums ${sum})
-		endforeach()
-	endif()
-	foreach(source ${sources} ${variants})
+	foreach(source ${sources})
 		# Absolute, and set where the target lives: source properties are seen by one directory only.
 		get_filename_component(path ${source} ABSOLUTE)
 		tcb_isa_flags(flags ${source} "${arg_UNSANITIZED}")
@@ -137,12 +91,6 @@ function(tcb_kernel_sources target)
 		endif()
 		set_source_files_properties(${path} TARGET_DIRECTORY ${target} PROPERTIES COMPILE_OPTIONS "${flags};${debug}")
 		target_sources(${target} PRIVATE ${path})
-		if(source IN_LIST variants)
-			get_filename_component(name ${source} NAME_WE)
-			set_source_files_properties(${path} TARGET_DIRECTORY ${target} PROPERTIES
-				COMPILE_DEFINITIONS TCB_SOURCE_HASH=tcb_source_hash_${name})
-			tcb_hash_variants(${target} ${source} "${flags}" "${sums}")
-		endif()
 	endforeach()
 endfunction()
 

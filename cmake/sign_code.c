@@ -24,7 +24,8 @@
 
 _Static_assert(sizeof(void *) == 8 && sizeof(size_t) == 8, "tables of variants are read as this machine has them");
 
-#define SOURCE_PREFIX "tcb_source_hash_"
+/* What rows to sign name in their field signed_in. */
+static const char table_name[] = "tcb_signed_variants";
 
 /* Instruction sets that names of files end with, each after those that it may call. */
 static const char *const isas[] = { "scalar", "neon", "avx2", "avx512", "avx512vnni", "avx512bf16", "amx" };
@@ -476,21 +477,19 @@ static void sign_row(struct object *object, const Elf64_Rela *relocations, size_
 	variants[variant_count++] = variant;
 }
 
-/* Finds OBJECT's rows, which are known by what they say of their source, a symbol of sign_source.sh; signs them, or
- * notes only that there are some. */
+/* Finds OBJECT's rows, which are known by the table that they name; signs them, or notes only that there are some. */
 static void each_row(struct object *object, int signs)
 {
 	for (size_t section = 1; section < object->section_count; section++) {
 		size_t count;
 		const Elf64_Rela *relocations = relocations_of(object, section, &count);
 		for (size_t i = 0; (object->sections[section].sh_flags & SHF_ALLOC) && i < count; i++) {
-			const char *name = resolve(object, &relocations[i]).name;
-			if (strncmp(name, SOURCE_PREFIX, strlen(SOURCE_PREFIX)) != 0)
+			if (strcmp(resolve(object, &relocations[i]).name, table_name) != 0)
 				continue;
 			object->has_rows = 1;
 			if (signs)
 				sign_row(object, relocations, count,
-					 relocations[i].r_offset - offsetof(struct tcb_variant, source));
+					 relocations[i].r_offset - offsetof(struct tcb_variant, signed_in));
 		}
 	}
 }
@@ -501,8 +500,7 @@ static void write_table(const char *path)
 	if (!out)
 		die(path, "cannot be written");
 	qsort(variants, variant_count, sizeof(*variants), by_name);
-	fputs("#include \"kernels/code_signature.h\"\n\nconst struct tcb_signed_variant tcb_signed_variants[] = {\n",
-	      out);
+	fprintf(out, "#include \"kernels/op.h\"\n\nconst struct tcb_signed_variant %s[] = {\n", table_name);
 	for (size_t i = 0; i < variant_count; i++) {
 		if (i > 0 && strcmp(variants[i - 1].name, variants[i].name) == 0)
 			die(variants[i].name, "two variants have this name");

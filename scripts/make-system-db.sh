@@ -3,10 +3,11 @@
 #
 # Makes the database that is installed as share/tcbtune/system.db, so that a
 # known machine starts tuned: the winners of all databases in results/ whose
-# kernels are still those of TCBTUNE, with four geometries of each tie set.
+# kernels are still those of TCBTUNE, with four geometries of each tie set; and
+# where there is none those that programs get as source "earlier".
 #   scripts/make-system-db.sh TCBTUNE OUT
 # OUT.judged is what was found out about their kernels (src/kernels/judged.h).
-# It says for each device how many winners are current and how many stale, and
+# It says for each device how many winners are current, earlier and stale, and
 # how large OUT is.  The same results and the same kernels make the same bytes.
 set -eu
 tcbtune=$(realpath "${1:?the program}")
@@ -40,20 +41,39 @@ cd "$work"
 for kind in current all; do
 	"$tcbtune" db import $kind/*.json --db $kind.db >said 2>&1 || { cat said >&2 && exit 1; }
 done
+# A problem of which some winner is current counts as that.
+"$tcbtune" db diff current.db all.db --json >diff.json 2>said || [ $? = 4 ] || { cat said >&2 && exit 1; }
+XDG_CACHE_HOME=$work/none "$tcbtune" report --db all.db --format csv --out all.csv
+# Leaves in all.db those that are earlier, and not of a problem of which a winner is current.
+python3 - <<'END'
+import collections, csv, json, sqlite3
+KEY = """SELECT best.id, op, contract, m, n, k, words, name, key, device.threads, state
+    FROM best JOIN problem ON problem.id = problem_id JOIN device ON device.id = device_id"""
+NAMES = ["op", "contract", "m", "n", "k", "words", "device", "device_key", "threads", "state"]
+current = {tuple(map(str, row[1:])) for row in sqlite3.connect("current.db").execute(KEY)}
+earlier = {tuple(row[name] for name in NAMES) for row in csv.DictReader(open("all.csv")) if row["served"] == "earlier"}
+db = sqlite3.connect("all.db")
+db.execute("PRAGMA foreign_keys = ON")
+counts = collections.defaultdict(lambda: [0, 0, 0])
+for pair in json.load(open("diff.json"))["pairs"]:
+    counts[f"{pair['device']} {pair['key']}, {pair['threads']} threads"][2 * (pair["relation"] == "only_b")] += 1
+for row in db.execute(KEY).fetchall():
+    key = tuple(map(str, row[1:]))
+    if key in earlier and key not in current:
+        counts[f"{row[7]} {row[8]}, {row[9]} threads"][1] += 1
+    else:
+        db.execute("DELETE FROM best WHERE id = ?", row[:1])
+db.commit()
+for device, (now, before, rest) in sorted(counts.items()):
+    print(f"{device}: {now} winners current, {before} earlier, {rest - before} stale")
+now, before, rest = map(sum, zip(*counts.values()))
+print(f"all: {now} current, {before} earlier, {rest - before} stale")
+END
+"$tcbtune" db export --format json --stale --db all.db --out earlier.json 2>said || { cat said >&2 && exit 1; }
+"$tcbtune" db import earlier.json --db current.db >said 2>&1 || { cat said >&2 && exit 1; }
 "$tcbtune" db export --format db --stale --db current.db --out system.db 2>said || { cat said >&2 && exit 1; }
 "$tcbtune" db check --db system.db >said 2>&1 || { cat said >&2 && exit 1; }
 
-# A problem of which some winner is current counts as that.
-"$tcbtune" db diff current.db all.db --json >diff.json 2>said || [ $? = 4 ] || { cat said >&2 && exit 1; }
-python3 - <<'END'
-import collections, json
-counts = collections.defaultdict(lambda: [0, 0])
-for pair in json.load(open("diff.json"))["pairs"]:
-    counts[f"{pair['device']} {pair['key']}, {pair['threads']} threads"][pair["relation"] == "only_b"] += 1
-for device, (current, stale) in sorted(counts.items()):
-    print(f"{device}: {current} winners current, {stale} stale")
-print(f"all: {sum(c for c, _ in counts.values())} current, {sum(s for _, s in counts.values())} stale")
-END
 # Beside it what was found out about its kernels, so that no reader needs to write them all again.
 mkdir -p "$(dirname "$out")" cache/tcbtune
 rm -f "$out.judged"

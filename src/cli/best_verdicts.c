@@ -164,17 +164,32 @@ static void add_one(const struct cli_best_rows *rows, enum tcb_verdict verdict, 
 	tcb_str_fini(&names);
 }
 
-void cli_best_unserved(const struct cli_best_rows *rows, const char *bullet, struct tcb_str *out)
+static size_t count_served(const struct cli_best_rows *rows, enum cli_served served)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < rows->count; i++)
-		count += rows->rows[i].served == CLI_SERVED_DEFAULT;
-	if (count)
+		count += rows->rows[i].served == served;
+	return count;
+}
+
+void cli_best_unserved(const struct cli_best_rows *rows, const char *bullet, struct tcb_str *out)
+{
+	static const char lists[] = "(--columns op,shape,state,speedups,served lists them)";
+	const char *plural = rows->count == 1 ? "" : "s";
+	const size_t defaults = count_served(rows, CLI_SERVED_DEFAULT),
+		     earlier = count_served(rows, CLI_SERVED_EARLIER);
+
+	if (defaults)
 		cli_add_wrapped(out, 4,
 				"%sserved: programs get the default for %zu of %zu result%s, since the best is not "
-				"surely as fast (--columns op,shape,state,speedups,served lists them)",
-				bullet, count, rows->count, rows->count == 1 ? "" : "s");
+				"surely as fast %s",
+				bullet, defaults, rows->count, plural, lists);
+	if (earlier)
+		cli_add_wrapped(out, 4,
+				"%sserved: programs get the best of %zu of %zu result%s as source 'earlier': stale, "
+				"but it surely gained so much that it is believed of today's kernel %s",
+				bullet, earlier, rows->count, plural, lists);
 }
 
 void cli_best_verdicts(const struct cli_best_rows *rows, const char *db, const char *bullet, struct tcb_str *out)

@@ -71,7 +71,7 @@ static void database_row(const char *option, struct tcb_doctor_row *row)
 /* Winners of one of this machine's devices. */
 struct winners {
 	char key[TCB_DEVICE_KEY_MAX], model[TCB_DEVICE_TEXT_MAX];
-	size_t current, stale;
+	size_t current, earlier, stale; /* earlier: their kernels have changed, and they are served still */
 };
 
 struct counting {
@@ -112,8 +112,14 @@ static int count_winner(void *ctx, const struct tcb_best *best)
 	counting->all++;
 	for (size_t i = 0; i < counting->device_count; i++) {
 		struct winners *winners = &counting->devices[i];
-		if (strcmp(winners->key, best->device_key) == 0)
-			*(cli_best_is_stale(best) ? &winners->stale : &winners->current) += 1;
+		if (strcmp(winners->key, best->device_key) != 0)
+			continue;
+		if (!cli_best_is_stale(best))
+			winners->current++;
+		else if (cli_served_of(best, 1) == CLI_SERVED_EARLIER)
+			winners->earlier++;
+		else
+			winners->stale++;
 	}
 	return 0;
 }
@@ -121,17 +127,17 @@ static int count_winner(void *ctx, const struct tcb_best *best)
 static void winners_row(const struct winners *winners, struct tcb_doctor_row *row)
 {
 	*row = (struct tcb_doctor_row){ .what = "shipped winners", .state = TCB_DOCTOR_OK };
-	snprintf(row->found, sizeof row->found, "%.80s: %zu current, %zu stale", winners->model, winners->current,
-		 winners->stale);
+	snprintf(row->found, sizeof row->found, "%.80s: %zu current, %zu earlier, %zu stale", winners->model,
+		 winners->current, winners->earlier, winners->stale);
 	if (winners->current)
 		return;
 	row->state = TCB_DOCTOR_LIMITED;
-	snprintf(row->advice, sizeof row->advice,
-		 winners->stale
-			 ? "their kernels have changed since, so programs get the defaults: 'tcbtune model' or "
-			   "'tcbtune sweep' tunes this device"
-			 : "no result of this device is shipped, so programs get the defaults: 'tcbtune model' or "
-			   "'tcbtune sweep' tunes it");
+	snprintf(row->advice, sizeof row->advice, "%s: 'tcbtune model' or 'tcbtune sweep' tunes this device",
+		 winners->earlier
+			 ? "their kernels have changed since; programs get the winners that surely gained much, "
+			   "else the defaults"
+		 : winners->stale ? "their kernels have changed since, so programs get the defaults"
+				  : "no result of this device is shipped, so programs get the defaults");
 }
 
 /* The database of the installation, and what it has for this machine's devices; returns how many rows. */
@@ -256,8 +262,8 @@ const struct cli_command cli_command_doctor = {
 		"One row for each thing that tcbtune can use: found (ok), found with limits (limited) or not found "
 		"(missing), and below the table what to do about it. The last rows are of the databases: your own, the "
 		"one "
-		"that was installed with tcbtune, and how many of its winners are of this machine's devices and "
-		"current.",
+		"that was installed with tcbtune, and how many of its winners are of this machine's devices: "
+		"current, earlier (of another version of their kernels, and served still) or stale.",
 	.options = options,
 	.args_bytes = sizeof(struct doctor_args),
 	.run = run_doctor,

@@ -12,6 +12,7 @@
 #include "db/verdict.h"
 #include "device/device.h"
 #include "kernels/compute_limit.h"
+#include "kernels/constraint.h"
 #include "kernels/default_rules.h"
 
 /* A kernel may come out slightly above 100 %: it is another access pattern (docs/measuring.md). */
@@ -193,34 +194,76 @@ void cli_speedup_interval_text(const struct tcb_best *best, char out[CLI_NUMBER_
 
 /* --- what programs get --- */
 
+/* What BEST was measured on; 0: another machine's CPU, of which no more is stored than its kind. */
+static int find_target(const struct tcb_best *best, struct tcb_target *out)
+{
+	static struct tcb_place here; /* of the last row: opening reads the topology, and rows are many */
+
+	*out = best->target;
+	if (out->kind != TCB_TARGET_CPU)
+		return 1;
+	if (strcmp(here.device.name, best->device_name) != 0 &&
+	    tcb_cpu_open(best->device_name, 0, &here, NULL) != TCB_OK)
+		return 0;
+	if (strcmp(here.device.key, best->device_key) != 0)
+		return 0;
+	*out = here.device.target;
+	out->threads = best->threads;
+	return 1;
+}
+
+static int find_problem(const struct tcb_best *best, struct tcb_problem *out)
+{
+	const struct tcb_op *op = tcb_op_find(best->problem.op_name);
+
+	return op && tcb_problem_init(op, best->problem.contract, &best->problem.shape, out, NULL) == TCB_OK;
+}
+
 /* Whether another geometry than that of BEST's finals is the default today; of another machine's CPU it is not known.
  */
 static int has_other_default(const struct tcb_best *best)
 {
-	const struct tcb_op *op = tcb_op_find(best->problem.op_name);
-	struct tcb_target target = best->target;
 	struct tcb_geometry measured, today;
+	struct tcb_target target;
 	struct tcb_problem problem;
-	struct tcb_place here;
 
-	if (target.kind == TCB_TARGET_CPU) {
-		if (tcb_cpu_open(best->device_name, 0, &here, NULL) != TCB_OK ||
-		    strcmp(here.device.key, best->device_key) != 0)
-			return 0;
-		target = here.device.target;
-		target.threads = best->threads;
-	}
-	if (!op || tcb_geometry_parse(best->default_geometry, &measured, NULL) != TCB_OK ||
-	    tcb_problem_init(op, best->problem.contract, &best->problem.shape, &problem, NULL) != TCB_OK)
+	if (!find_target(best, &target) || !find_problem(best, &problem) ||
+	    tcb_geometry_parse(best->default_geometry, &measured, NULL) != TCB_OK)
 		return 0;
 	(void)tcb_default_geometry(&problem, &target, &today);
 	return !tcb_geometry_equal(&measured, &today);
 }
 
+/* Whether today's kernels have BEST's variant, and it is legal; of another machine's CPU that is not known. */
+static int is_still_built(const struct tcb_best *best)
+{
+	const struct tcb_variant *variant;
+	struct tcb_geometry geometry;
+	struct tcb_target target;
+	struct tcb_problem problem;
+
+	if (!find_problem(best, &problem) || tcb_geometry_parse(best->geometry, &geometry, NULL) != TCB_OK)
+		return 0;
+	variant = tcb_variant_find(problem.op, problem.contract, &geometry);
+	return variant && strcmp(variant->name, best->variant) == 0 &&
+	       (!find_target(best, &target) ||
+		!tcb_constraint_violated(problem.op, &problem, &target, &geometry, 1, NULL));
+}
+
+static enum cli_served served_of_stale(const struct tcb_best *best)
+{
+	const int is_believed = !best->modelled && !best->provisional && best->default_geometry[0] &&
+				tcb_best_unserved(best, 0, 0) == TCB_UNSERVED_NOT &&
+				tcb_gain_is_believed(&best->speedup, best->tried) && !has_other_default(best) &&
+				is_still_built(best);
+
+	return is_believed ? CLI_SERVED_EARLIER : CLI_SERVED_REFUSED;
+}
+
 enum cli_served cli_served_of(const struct tcb_best *best, int is_stale)
 {
 	if (is_stale)
-		return CLI_SERVED_REFUSED;
+		return served_of_stale(best);
 	/* The default itself is the winner, unless another one is the default today. */
 	if (strcmp(best->geometry, best->default_geometry) == 0)
 		return has_other_default(best) && (best->speedup.lo < 1 || best->tried < TCB_THIN_TRIED)
@@ -235,6 +278,7 @@ const char *cli_served_text(enum cli_served served)
 	static const char *const texts[] = {
 		[CLI_SERVED_WINNER] = "winner",
 		[CLI_SERVED_DEFAULT] = "default",
+		[CLI_SERVED_EARLIER] = "earlier",
 		[CLI_SERVED_REFUSED] = "refused",
 	};
 

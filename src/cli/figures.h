@@ -56,6 +56,7 @@ void cli_speedup_interval_text(const struct tcb_best *best, char out[CLI_NUMBER_
 enum cli_served {
 	CLI_SERVED_WINNER,
 	CLI_SERVED_DEFAULT, /* tcb_best_unserved (db/verdict.h) says why */
+	CLI_SERVED_EARLIER, /* the winner's kernel has changed, and it surely gained so much that it is served still */
 	CLI_SERVED_REFUSED, /* the winner's kernel has changed: a near shape's, else the default */
 };
 enum cli_served cli_served_of(const struct tcb_best *best, int is_stale);

@@ -42,6 +42,11 @@ static void add_interval(struct tcb_str *out, const struct tcb_interval *value, 
 	tcb_str_add(out, "</td>");
 }
 
+static const char *served_note(enum cli_served served)
+{
+	return served == CLI_SERVED_DEFAULT ? ", default served" : served == CLI_SERVED_EARLIER ? ", still served" : "";
+}
+
 static void add_summary_row(const struct cli_html_source *source, size_t i, struct tcb_str *out)
 {
 	const struct cli_best_row *row = &source->rows->rows[i];
@@ -74,8 +79,7 @@ static void add_summary_row(const struct cli_html_source *source, size_t i, stru
 		tcb_str_add(out, "<td class=\"n soft\">&ndash;</td>");
 	add_interval(out, &best->speedup, 1, "%.3g [%.3g, %.3g]");
 	tcb_str_addf(out, "<td class=\"n\">%zu of %zu</td><td class=\"v-%s\">%s%s</td><td>%s</td></tr>\n", best->tried,
-		     best->space_count, verdict, verdict, row->served == CLI_SERVED_DEFAULT ? ", default served" : "",
-		     tcb_bottleneck_text(found.kind));
+		     best->space_count, verdict, verdict, served_note(row->served), tcb_bottleneck_text(found.kind));
 }
 
 static void add_summary(const struct cli_html_source *source, struct tcb_str *out)
@@ -141,6 +145,9 @@ static void add_words(const struct cli_html_source *source, const struct cli_bes
 	cli_html_textf(out, "%s%s. ", reason[0] ? ": " : "", reason);
 	if (row->served == CLI_SERVED_DEFAULT)
 		tcb_str_add(out, "Programs get the default, since the best is not surely as fast. ");
+	if (row->served == CLI_SERVED_EARLIER)
+		tcb_str_add(out, "Programs get the best all the same, as source earlier: it surely gained so much that "
+				 "it is believed of today's kernel. ");
 	cli_html_textf(out, "Bound by: %s (%s); %s: %s.", tcb_bottleneck_text(found.kind), found.evidence,
 		       found.kind == TCB_BOTTLENECK_UNKNOWN ? "what would tell" : "to go faster", found.advice);
 	tcb_str_add(out, "</p>\n<p>Best: <code>");

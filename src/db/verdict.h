@@ -35,6 +35,12 @@ const char *tcb_verdict_text(enum tcb_verdict verdict);
 enum tcb_verdict tcb_best_verdict(const struct tcb_best *best, int is_stale);
 /* Is BEST, which was measured, noisy, whatever else it is?  A noisy winner never replaces one that is not. */
 int tcb_best_is_noisy(const struct tcb_best *best);
+/*
+ * Whether a gain of SPEEDUP over the default, the best of TRIED candidates, is so large and sure that it is believed of
+ * another version of the kernel, too, or of another compiler's: programs get such a stale winner, as source "earlier",
+ * where the default is still the same.
+ */
+int tcb_gain_is_believed(const struct tcb_interval *speedup, size_t tried);
 /* The figures behind VERDICT on BEST, in one line; where it is noisy and thin, those of both. */
 void tcb_verdict_reason(const struct tcb_best *best, enum tcb_verdict verdict, char out[TCB_VERDICT_REASON_MAX]);
 

@@ -4,7 +4,8 @@
  * puts the shape's numbers in the place of the row's letters.  A rule that was
  * measured with one thread serves other numbers of them, too: the op's own
  * default says how the work is dealt, the row how each does its part.  An op may
- * take the rules of another (struct tcb_op, rules_of).
+ * take the rules of another (struct tcb_op, rules_of), and a CPU those of the
+ * families that its own one contains.
  */
 #include "kernels/default_rules.h"
 
@@ -26,17 +27,37 @@ const struct tcb_default_rule *tcb_default_rule_at(size_t index)
 	return NULL;
 }
 
-void tcb_target_arch(const struct tcb_target *target, char out[TCB_ARCH_TEXT_MAX])
+/* The family that names a CPU's group: the last in the list's order, but for those that are not part of its key
+ * (cpu_identity.c). */
+static enum tcb_isa widest_of(const struct tcb_target *target)
 {
 	int isa = TCB_ISA_NEON;
+	while (isa > 0 && !tcb_target_has(target, (enum tcb_isa)isa))
+		isa--;
+	return (enum tcb_isa)isa;
+}
+
+void tcb_target_arch(const struct tcb_target *target, char out[TCB_ARCH_TEXT_MAX])
+{
 	if (target->kind == TCB_TARGET_CUDA) {
 		(void)snprintf(out, TCB_ARCH_TEXT_MAX, "sm_%u", target->capability);
 		return;
 	}
-	while (isa > 0 && !tcb_target_has(target, (enum tcb_isa)isa))
-		isa--;
-	(void)snprintf(out, TCB_ARCH_TEXT_MAX, "%s-%s", isa == TCB_ISA_NEON ? "aarch64" : "x86_64",
-		       tcb_isa_text((enum tcb_isa)isa));
+	const enum tcb_isa widest = widest_of(target);
+	(void)snprintf(out, TCB_ARCH_TEXT_MAX, "%s-%s", widest == TCB_ISA_NEON ? "aarch64" : "x86_64",
+		       tcb_isa_text(widest));
+}
+
+/* Takes the widest family away from a CPU; 0 where only one is left. */
+static int narrow(struct tcb_target *target)
+{
+	const enum tcb_isa widest = widest_of(target);
+	if (target->kind == TCB_TARGET_CUDA || widest == TCB_ISA_SCALAR)
+		return 0;
+	target->isa_mask &= ~(1u << widest);
+	if (widest <= TCB_ISA_AVX512VNNI) /* which kernels in bf16 use, too */
+		target->isa_mask &= ~(1u << TCB_ISA_AVX512BF16);
+	return 1;
 }
 
 static int is_near(const struct tcb_default_rule *rule, const struct tcb_shape *shape)
@@ -64,10 +85,17 @@ static const struct tcb_default_rule *find(const char *name, const struct tcb_pr
 	return found && is_near(found, &problem->shape) ? found : NULL;
 }
 
-const struct tcb_default_rule *tcb_default_rule_find(const struct tcb_problem *problem, const struct tcb_target *target)
+const struct tcb_default_rule *tcb_default_rule_find(const struct tcb_problem *problem, const struct tcb_target *target,
+						     struct tcb_target *within)
 {
-	const struct tcb_default_rule *own = find(problem->op_name, problem, target);
-	return own || !problem->op->rules_of ? own : find(problem->op->rules_of, problem, target);
+	const struct tcb_default_rule *rule;
+	*within = *target;
+	do {
+		rule = find(problem->op_name, problem, within);
+		if (!rule && problem->op->rules_of)
+			rule = find(problem->op->rules_of, problem, within);
+	} while (!rule && narrow(within));
+	return rule;
 }
 
 int tcb_default_row_holds(const struct tcb_default_row *row, const struct tcb_shape *shape)
@@ -344,7 +372,8 @@ static int apply_dealt(const char *form, const struct tcb_problem *problem, cons
 const struct tcb_default_rule *tcb_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 						    struct tcb_geometry *out)
 {
-	const struct tcb_default_rule *rule = tcb_default_rule_find(problem, target);
+	struct tcb_target within;
+	const struct tcb_default_rule *rule = tcb_default_rule_find(problem, target, &within);
 	for (size_t i = 0; rule && i < rule->row_count; i++) {
 		const struct tcb_default_row *row = &rule->rows[i];
 		if (!tcb_default_row_holds(row, &problem->shape))
@@ -352,8 +381,8 @@ const struct tcb_default_rule *tcb_default_geometry(const struct tcb_problem *pr
 		if (!row->geometry)
 			break;
 		if (target->kind == TCB_TARGET_CUDA || rule->threads == target->threads
-			    ? tcb_default_apply(row->geometry, problem, target, out)
-			    : apply_dealt(row->geometry, problem, target, out))
+			    ? tcb_default_apply(row->geometry, problem, &within, out)
+			    : apply_dealt(row->geometry, problem, &within, out))
 			return rule;
 	}
 	tcb_geometry_init(out);

@@ -38,9 +38,11 @@ extern const struct tcb_default_rule tcb_defaults_sm_90[], tcb_defaults_x86_64_a
 
 /* default_rules.c: rule INDEX of all tables, NULL past the end. */
 const struct tcb_default_rule *tcb_default_rule_at(size_t index);
-/* The rule for PROBLEM; NULL: there is none. */
-const struct tcb_default_rule *tcb_default_rule_find(const struct tcb_problem *problem,
-						     const struct tcb_target *target);
+/* The rule for PROBLEM; NULL: there is none.  A CPU's family without one has that of the widest family which it
+ * contains and which has one.  WITHIN: the target whose space the rule's geometries are of, TARGET without the families
+ * above. */
+const struct tcb_default_rule *tcb_default_rule_find(const struct tcb_problem *problem, const struct tcb_target *target,
+						     struct tcb_target *within);
 /* The group of targets that share a rule: "sm_90", "x86_64-avx512vnni". */
 void tcb_target_arch(const struct tcb_target *target, char out[TCB_ARCH_TEXT_MAX]);
 /* Is SHAPE within ROW's bounds? */

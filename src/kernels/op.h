@@ -46,9 +46,13 @@ struct tcb_operand {
 	size_t block_rows;  /* of an output: its last rows, which are blocks of q8_0 and not of TYPE */
 };
 
-#ifdef TCB_SOURCE_HASH /* in files with variants: of their source (cmake/TcbKernelSources.cmake) */
-extern const char TCB_SOURCE_HASH[];
-#endif
+/* What the build signs a CPU's variants with (code_signature.c), sorted by name. */
+struct tcb_signed_variant {
+	const char *name;
+	char signature[TCB_SIGNATURE_MAX];
+};
+extern const struct tcb_signed_variant tcb_signed_variants[];
+extern const size_t tcb_signed_variant_count;
 
 /* One compiled kernel.  Its name carries op, types, layout, ISA and micro tile. */
 struct tcb_variant {
@@ -59,7 +63,8 @@ struct tcb_variant {
 	struct tcb_tile micro; /* the register tile that it computes */
 	int32_t unroll;
 	enum tcb_class class;
-	const char *source;    /* hash of its source; NULL: a GPU's, whose candidates are written */
+	/* tcb_signed_variants, by which the build knows rows to sign; NULL: a GPU's, whose candidates are written */
+	const struct tcb_signed_variant *signed_in;
 	void (*entry)(void);   /* cast by the op to its own micro-kernel type */
 	const char *signature; /* a test's own; NULL: tcb_variant_signature() has it */
 };
@@ -327,7 +332,7 @@ const struct tcb_variant *tcb_variant_find(const struct tcb_op *op, enum tcb_con
 					   const struct tcb_geometry *geometry);
 /* The rules that TARGET's geometries keep, up to a row without a function; NULL: none. */
 const struct tcb_rule *tcb_op_rules(const struct tcb_op *op, const struct tcb_target *target);
-/* VARIANT's signature, of its machine code (code_signature.h); NULL: a GPU's, whose candidates have their own. */
+/* VARIANT's signature, of its machine code (code_signature.c); NULL: a GPU's, whose candidates have their own. */
 const char *tcb_variant_signature(const struct tcb_variant *variant);
 /* Hash of the signatures of all of OP's variants for CPUs: changes when any of them changes. */
 void tcb_op_signature(const struct tcb_op *op, char out[TCB_SIGNATURE_MAX]);

@@ -5,7 +5,7 @@
  * same keeps its signature: a comment changes none.
  *
  *   CPU  a variant's: its machine code, that of what it calls and runs with, and the constants that they read
- *        (code_signature.h, at build time).
+ *        (code_signature.c, at build time).
  *   GPU  a candidate's own: its PTX, its launches with arguments and tensors, and what its layout makes of weights.
  *        It takes as long as writing the PTX, some milliseconds; judged.h remembers what came of it.
  */

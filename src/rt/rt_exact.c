@@ -97,20 +97,11 @@ static int may_be_slower(const struct rt_entry *entry)
 	return entry->unserved != TCB_UNSERVED_NOT;
 }
 
-/*
- * What an older kernel, or one of another compiler, must surely have gained over today's default before it is believed
- * of today's.  Of the winners of results/ that a later version measured again beside the same default (scripts/
- * earlier-winners.py) all 59 that surely gained 1.2 x and more were still faster than it, by 1.05 x at least, and 2 of
- * 26 that surely gained 1.02 to 1.2 x were 13 and 17 % slower; where the default is another, 8 of 42 that gained 2 x
- * and more were slower, up to 2.1 x.
- */
-static const double EARLIER_GAIN_LEAST = 1.2;
-
-/* Written so that a NaN does not pass. */
+/* So much that it is believed of today's kernel. */
 static int gained_much(const struct rt_entry *entry)
 {
 	return rt_proof(entry) == 2 && !entry->other_default && entry->unserved == TCB_UNSERVED_NOT &&
-	       entry->tried >= TCB_THIN_TRIED && entry->speedup.lo >= EARLIER_GAIN_LEAST;
+	       tcb_gain_is_believed(&entry->speedup, entry->tried);
 }
 
 struct choosing {

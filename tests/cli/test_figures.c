@@ -8,6 +8,8 @@
 
 #include "cli/figures.h"
 #include "cmocka_all.h"
+#include "device/device.h"
+#include "kernels/default_rules.h"
 
 /* 100 µs against a limit of 90, twice the default. */
 static struct tcb_best row(void)
@@ -124,11 +126,99 @@ static void test_served(void **state)
 	assert_int_equal(cli_served_of(&best, 0), CLI_SERVED_WINNER);
 }
 
+/* A winner of another version of its kernel, on another machine's CPU, whose default nobody knows here. */
+static struct tcb_best earlier(const char *op_name)
+{
+	struct tcb_best best = row();
+	const struct tcb_op *op = tcb_op_find(op_name);
+	const struct tcb_target target = {
+		.kind = TCB_TARGET_CPU, .isa_mask = 1u << TCB_ISA_SCALAR, .threads = 1, .line_bytes = 64
+	};
+	struct tcb_geometry geometry;
+
+	best.target = (struct tcb_target){ .kind = TCB_TARGET_CPU, .threads = 1 };
+	best.threads = 1;
+	strcpy(best.device_name, "cpu");
+	strcpy(best.device_key, "elsewhere");
+	assert_int_equal(tcb_problem_init(op, TCB_CONTRACT_F32, &op->default_shapes[0], &best.problem, NULL), TCB_OK);
+	tcb_default_geometry(&best.problem, &target, &geometry);
+	tcb_geometry_print(&geometry, best.geometry);
+	strcpy(best.default_geometry, best.geometry);
+	strcpy(best.variant, tcb_variant_find(op, TCB_CONTRACT_F32, &geometry)->name);
+	best.speedup = (struct tcb_interval){ 1.3, 1.2, 1.4 };
+	return best;
+}
+
+static void expect_stale(const struct tcb_best *best, enum cli_served served)
+{
+	assert_int_equal(cli_served_of(best, 1), served);
+}
+
+/* As rt_exact.c has it (test_rt_exact.c, test_earlier). */
+static void test_served_earlier(void **state)
+{
+	const struct tcb_best good = earlier("softmax");
+	struct tcb_best best = good;
+
+	(void)state;
+	expect_stale(&best, CLI_SERVED_EARLIER);
+	assert_string_equal(cli_served_text(CLI_SERVED_EARLIER), "earlier");
+	best.speedup.lo = 1.19;
+	expect_stale(&best, CLI_SERVED_REFUSED);
+	best.speedup.lo = NAN;
+	expect_stale(&best, CLI_SERVED_REFUSED);
+	best = good;
+	best.provisional = 1;
+	expect_stale(&best, CLI_SERVED_REFUSED);
+	best = good;
+	best.modelled = 1;
+	expect_stale(&best, CLI_SERVED_REFUSED);
+	best = good;
+	best.tried = TCB_THIN_TRIED - 1;
+	expect_stale(&best, CLI_SERVED_REFUSED);
+	best = good;
+	best.default_geometry[0] = '\0';
+	expect_stale(&best, CLI_SERVED_REFUSED);
+	best = good;
+	strcpy(best.variant, "softmax_of_old");
+	expect_stale(&best, CLI_SERVED_REFUSED);
+	best = good;
+	strcpy(best.problem.op_name, "no_such_op");
+	expect_stale(&best, CLI_SERVED_REFUSED);
+}
+
+/* Here it is known what the default is today. */
+static void test_served_earlier_here(void **state)
+{
+	struct tcb_best best = earlier("softmax");
+	struct tcb_geometry geometry, other;
+	struct tcb_place here;
+
+	(void)state;
+	assert_int_equal(tcb_cpu_open("cpu:scalar", 1, &here, NULL), TCB_OK);
+	strcpy(best.device_name, "cpu:scalar");
+	strcpy(best.device_key, here.device.key);
+	tcb_default_geometry(&best.problem, &here.device.target, &geometry);
+	tcb_geometry_print(&geometry, best.default_geometry);
+	expect_stale(&best, CLI_SERVED_EARLIER);
+	other = geometry;
+	other.knob[TCB_KNOB_PREFETCH] += 64;
+	tcb_geometry_print(&other, best.default_geometry);
+	expect_stale(&best, CLI_SERVED_REFUSED);
+	tcb_geometry_print(&geometry, best.default_geometry);
+	other = geometry;
+	other.tile[TCB_MACRO].n = 3;
+	tcb_geometry_print(&other, best.geometry);
+	expect_stale(&best, CLI_SERVED_REFUSED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_limit),   cmocka_unit_test(test_beyond), cmocka_unit_test(test_noisy),
-		cmocka_unit_test(test_unknown), cmocka_unit_test(test_paired), cmocka_unit_test(test_served),
+		cmocka_unit_test(test_limit),          cmocka_unit_test(test_beyond),
+		cmocka_unit_test(test_noisy),          cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_paired),         cmocka_unit_test(test_served),
+		cmocka_unit_test(test_served_earlier), cmocka_unit_test(test_served_earlier_here),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """One row, read by all that show it: report as table, CSV, JSON, Markdown and page, model, lookup --explain, and of its
-own measurements bench.  % LIMIT, x DEFAULT, what binds it and what programs get are the same everywhere."""
+own measurements bench.  % LIMIT, x DEFAULT, what binds it and what programs get are the same everywhere, of a row that
+is stale, too."""
 import csv
 import io
 import json
@@ -13,6 +14,8 @@ from cli_support import Cli
 
 MODEL = ["--device", "cpu:scalar", "--rotation", "8M", "--threads", "1"]
 SHAPE = "1x256x256"
+# whatever else ran when it was measured
+UNDISTURBED = "final_rounds = NULL, quiet_rounds = NULL, others_busy = 0, held_back = 0"
 # limit over time; what % LIMIT reads, how the limit is used, what the evidence begins with
 LIMITS = [
     ((0.964, 0.95, 0.98), "96.4", "holds", "96 % of the read limit"),
@@ -29,7 +32,8 @@ def change(path, limit, speedup):
     values = [1e5, 9.9e4, 1.01e5, *(1e5 * share for share in limit), *speedup, 1e5 * speedup[0], SHAPE]
     db.execute("UPDATE best SET median_ns = ?, lo_ns = ?, hi_ns = ?, limit_median_ns = ?, limit_lo_ns = ?, "
                "limit_hi_ns = ?, speedup = ?, speedup_lo = ?, speedup_hi = ?, default_median_ns = ?, "
-               "default_lo_ns = default_median_ns, default_hi_ns = default_median_ns, limit_method = 'read_1024' "
+               "default_lo_ns = default_median_ns, default_hi_ns = default_median_ns, limit_method = 'read_1024', "
+               f"{UNDISTURBED} "
                "WHERE state = 'cold' AND problem_id = (SELECT id FROM problem WHERE op = 'q4k_matvec' AND "
                "m || 'x' || n || 'x' || k = ?)", values)
     (geometry,) = db.execute("SELECT geometry FROM best WHERE state = 'cold' AND limit_method = 'read_1024' AND "
@@ -95,6 +99,37 @@ def check_lookup(cli, path, text, ratio, served, evidence, bound):
     cli.check(evidence in flat and ("bound by: bandwidth" in flat) == (bound == "bandwidth"), told)
 
 
+def check_stale(cli, path, gain, served):
+    """Winners of an older kernel that surely gained GAIN over what is the default still: report, lookup and doctor."""
+    db = sqlite3.connect(path)
+    db.execute("UPDATE best SET signature = '0123456789abcdef', tried = 99, space_count = 99, speedup = ? + 0.1, "
+               f"speedup_lo = ?, speedup_hi = ? + 0.2, lo_ns = median_ns, hi_ns = median_ns, {UNDISTURBED}",
+               (gain, gain, gain))
+    (count,) = db.execute("SELECT count(*) FROM best").fetchone()
+    db.commit()
+    db.close()
+    table = report(cli, path, "--columns", "verdict,served", "--geometry", "none").splitlines()
+    cli.check(cells(table[1]) == ["stale", served], f"{gain}: {table}")
+    row, = csv.DictReader(io.StringIO(report(cli, path, "--format", "csv")))
+    cli.check((row["verdict"], row["served"]) == ("stale", served), f"{gain}: CSV: {row}")
+    best, = cli.json("report", "--op", "q4k_matvec", "--shape", SHAPE, "--state", "cold", "--db", path,
+                     schema="report")["best"]
+    cli.check((best["verdict"], best["served"]) == ("stale", served), f"{gain}: JSON: {best}")
+    is_served = served == "earlier"
+    summary = " ".join(report(cli, path).split())
+    cli.check(("1 of 1 result as source 'earlier'" in summary) == is_served, f"{gain}: {summary}")
+    cli.check((", still served" in report(cli, path, "--format", "html")) == is_served, f"{gain}: page")
+    told = cli.run("lookup", "--op", "q4k_matvec", "--shape", SHAPE, "--device", "cpu:scalar", "--threads", "1", "--db",
+                   path).stdout
+    cli.check(("source: earlier" in told) == is_served, f"{gain}: {told}")
+    cli.env["TCBTUNE_SYSTEM_DB"] = str(path)
+    rows = cli.json("doctor", schema="doctor")["rows"]
+    cli.env["TCBTUNE_SYSTEM_DB"] = ""
+    found = next(row["found"] for row in rows if row["what"] == "shipped winners")
+    counts = f"0 current, {count} earlier, 0 stale" if is_served else f"0 current, 0 earlier, {count} stale"
+    cli.check(found.endswith(counts), f"{gain}: doctor: {found}")
+
+
 def check_bench(cli, path):
     """The table, the words below it and the JSON are of one run's figures: two runs, each against itself."""
     args = ["bench", "--op", "q4k_matvec", "--shape", SHAPE, *MODEL, "--budget", "2s", "--db", path]
@@ -124,6 +159,11 @@ def main():
     subprocess.run([sys.executable, maker, model, "--layers", "1", "--hidden", "256", "--heads", "4", "--kv-heads", "4",
                     "--ffn", "256", "--vocab", "512", "--type", "Q4_K"], check=True, stdout=subprocess.DEVNULL)
     cli.run("model", model, "--tokens", "1", "--effort", "quick", "--budget", "none", *MODEL, "--db", path)
+    stale = cli.scratch / "stale.db"
+    with sqlite3.connect(path) as source, sqlite3.connect(stale) as copy:
+        source.backup(copy)
+    check_stale(cli, stale, 1.2, "earlier")
+    check_stale(cli, stale, 1.19, "refused")
     for speedup in SPEEDUPS:
         for limit in LIMITS:
             check(cli, path, model, limit, speedup)

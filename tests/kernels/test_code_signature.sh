@@ -19,7 +19,7 @@ compile() {
 	object=$1 dir=$2 source=$3
 	shift 3
 	"$compiler" -std=gnu17 -D_GNU_SOURCE -DNDEBUG -O2 -ffp-contract=off -fno-strict-aliasing -fPIC -fvisibility=hidden \
-		-fno-tree-vectorize -ffunction-sections -fdata-sections "-I$dir" -DTCB_SOURCE_HASH=tcb_source_hash_x "$@" \
+		-fno-tree-vectorize -ffunction-sections -fdata-sections "-I$dir" "$@" \
 		-c "$source" -o "$object"
 }
 # sign OBJECT...: lines of variant and signature
@@ -46,8 +46,8 @@ static float entry(float x, int depth)
 }
 static float other(float x) { return x * OTHER; }
 const struct tcb_variant toy[] = {
-	{ .name = "entry", .source = TCB_SOURCE_HASH, .entry = (void (*)(void))entry },
-	{ .name = "other", .source = TCB_SOURCE_HASH, .entry = (void (*)(void))other },
+	{ .name = "entry", .signed_in = tcb_signed_variants, .entry = (void (*)(void))entry },
+	{ .name = "other", .signed_in = tcb_signed_variants, .entry = (void (*)(void))other },
 	{ .name = NULL },
 };
 END

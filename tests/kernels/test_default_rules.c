@@ -209,6 +209,7 @@ static void others_rules_are_usable(void **state)
 	for (size_t o = 0; o < op_count; o++)
 		for (size_t i = 0; ops[o]->rules_of && (rule = tcb_default_rule_at(i)); i++) {
 			const struct tcb_target target = target_of(rule);
+			struct tcb_target within;
 			if (strcmp(rule->op, ops[o]->rules_of) != 0)
 				continue;
 			for (int draws = 0; draws < 4; draws++, tried++) {
@@ -217,7 +218,7 @@ static void others_rules_are_usable(void **state)
 				struct tcb_geometry geometry;
 				assert_int_equal(tcb_problem_init(ops[o], rule->contract, &shape, &problem, NULL),
 						 TCB_OK);
-				assert_ptr_equal(tcb_default_rule_find(&problem, &target), rule);
+				assert_ptr_equal(tcb_default_rule_find(&problem, &target, &within), rule);
 				by_rule += tcb_default_geometry(&problem, &target, &geometry) == rule;
 				check_usable(&problem, &target, &geometry, draws == 0);
 			}
@@ -232,7 +233,7 @@ static void others_have_the_own_default(void **state)
 	const struct tcb_default_rule *rule;
 	(void)state;
 	for (size_t i = 0; (rule = tcb_default_rule_at(i)); i++) {
-		struct tcb_target target = target_of(rule);
+		struct tcb_target target = target_of(rule), within;
 		const struct tcb_shape far = { rule->least.m ? rule->least.m : 1, 8 * rule->most.n, rule->most.k };
 		struct tcb_problem problem = problem_of(rule, &far);
 		struct tcb_geometry geometry, own;
@@ -241,13 +242,107 @@ static void others_have_the_own_default(void **state)
 		assert_null(tcb_default_geometry(&problem, &target, &geometry));
 		assert_true(tcb_geometry_equal(&geometry, &own));
 		problem.shape.n = rule->most.n;
-		assert_ptr_equal(tcb_default_rule_find(&problem, &target), rule);
+		assert_ptr_equal(tcb_default_rule_find(&problem, &target, &within), rule);
 		if (target.kind == TCB_TARGET_CPU)
 			target.isa_mask = 1u;
 		else
 			target.capability = 75;
-		assert_null(tcb_default_rule_find(&problem, &target));
+		assert_null(tcb_default_rule_find(&problem, &target, &within));
 	}
+}
+
+/* --- families that contain others --- */
+
+/* One thread of the Xeon of results/cpu-xeon-amx, with ISA_MASK. */
+static struct tcb_target xeon(uint32_t isa_mask)
+{
+	return (struct tcb_target){ .kind = TCB_TARGET_CPU,
+				    .isa_mask = isa_mask,
+				    .threads = 1,
+				    .line_bytes = 64,
+				    .l1d_bytes = 48 << 10,
+				    .l2_bytes = 2 << 20,
+				    .llc_bytes = 300 << 20 };
+}
+
+static const uint32_t up_to_vnni = (2u << TCB_ISA_AVX512VNNI) - 1, up_to_amx = (2u << TCB_ISA_AMX) - 1;
+
+static const struct tcb_default_rule *default_at(const char *op, const struct tcb_shape *shape,
+						 const struct tcb_target *target, struct tcb_geometry *out)
+{
+	struct tcb_problem problem;
+	assert_int_equal(tcb_problem_init(tcb_op_find(op), TCB_CONTRACT_Q8, shape, &problem, NULL), TCB_OK);
+	const struct tcb_default_rule *rule = tcb_default_geometry(&problem, target, out);
+	check_usable(&problem, target, out, 0);
+	return rule;
+}
+
+/* AMX has the rules of what it contains, as it has none of its own. */
+static void a_family_has_the_rules_of_what_it_contains(void **state)
+{
+	const struct tcb_target amx = xeon(up_to_amx), vnni = xeon(up_to_vnni);
+	struct tcb_geometry with, without;
+	(void)state;
+	for (size_t m = 2; m <= 8; m++) {
+		const struct tcb_shape shape = { m, 4096, 4096 };
+		const struct tcb_default_rule *rule = default_at("q4k_matmul", &shape, &amx, &with);
+		assert_non_null(rule);
+		assert_ptr_equal(rule, default_at("q4k_matmul", &shape, &vnni, &without));
+		assert_true(tcb_geometry_equal(&with, &without));
+		assert_int_equal(with.knob[TCB_KNOB_ISA], TCB_ISA_AVX512VNNI);
+		assert_int_equal(with.knob[TCB_KNOB_DECODE], TCB_DECODE_REGS);
+	}
+	/* Not the other way round: no rule of VNNI is one of AVX-512. */
+	const struct tcb_target avx512 = xeon((2u << TCB_ISA_AVX512) - 1);
+	assert_null(default_at("q4k_matmul", &(struct tcb_shape){ 4, 4096, 4096 }, &avx512, &with));
+	assert_int_not_equal(with.knob[TCB_KNOB_ISA], TCB_ISA_AVX512VNNI);
+}
+
+/* Nothing shows AMX to be faster, so it is the default only where there is nothing else but plain C. */
+static void amx_is_not_the_default(void **state)
+{
+	static const size_t tokens[] = { 1, 7, 16, 32, 64, 512 };
+	const struct tcb_target amx = xeon(up_to_amx), vnni = xeon(up_to_vnni);
+	const struct tcb_target alone = xeon(1u << TCB_ISA_AMX | 1u << TCB_ISA_SCALAR);
+	struct tcb_geometry with, without;
+	(void)state;
+	for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++) {
+		const struct tcb_shape shape = { tokens[i], 4096, 4096 };
+		(void)default_at("q6k_matmul", &shape, &amx, &with);
+		(void)default_at("q6k_matmul", &shape, &vnni, &without);
+		assert_true(tcb_geometry_equal(&with, &without));
+		assert_int_equal(with.knob[TCB_KNOB_ISA], TCB_ISA_AVX512VNNI);
+	}
+	(void)default_at("q6k_matmul", &(struct tcb_shape){ 32, 4096, 4096 }, &alone, &with);
+	assert_int_equal(with.knob[TCB_KNOB_ISA], TCB_ISA_AMX);
+}
+
+/* Of all ops, with and without the family in bf16, on one thread and on more. */
+static void amx_changes_no_default(void **state)
+{
+	size_t op_count, compared = 0;
+	const struct tcb_op *const *ops = tcb_ops(&op_count);
+	(void)state;
+	for (size_t o = 0; o < op_count; o++)
+		for (int contract = 0; contract < TCB_CONTRACT_COUNT; contract++)
+			for (size_t s = 0; s < 4 * ops[o]->default_shape_count; s++) {
+				const uint32_t bf16 = s % 2 ? 1u << TCB_ISA_AVX512BF16 : 0;
+				struct tcb_target amx = xeon(up_to_amx | bf16), vnni = xeon(up_to_vnni | bf16);
+				struct tcb_geometry with, without;
+				struct tcb_problem problem;
+				if (!(ops[o]->contracts >> contract & 1u))
+					continue;
+				amx.threads = vnni.threads = s / 2 % 2 ? 2 : 1;
+				assert_int_equal(tcb_problem_init(ops[o], (enum tcb_contract)contract,
+								  &ops[o]->default_shapes[s / 4], &problem, NULL),
+						 TCB_OK);
+				(void)tcb_default_geometry(&problem, &amx, &with);
+				(void)tcb_default_geometry(&problem, &vnni, &without);
+				if (!tcb_geometry_equal(&with, &without))
+					fail_msg("%s: another default with AMX", ops[o]->name);
+				compared++;
+			}
+	assert_true(compared > 0);
 }
 
 /* The default is an element of the space, and what is swept as such. */
@@ -338,6 +433,9 @@ int main(void)
 		cmocka_unit_test(defaults_are_legal_whatever_the_shape),
 		cmocka_unit_test(others_rules_are_usable),
 		cmocka_unit_test(others_have_the_own_default),
+		cmocka_unit_test(a_family_has_the_rules_of_what_it_contains),
+		cmocka_unit_test(amx_is_not_the_default),
+		cmocka_unit_test(amx_changes_no_default),
 		cmocka_unit_test(a_space_has_it),
 		cmocka_unit_test(forms_move_into_the_space),
 		cmocka_unit_test(forms_give_way),

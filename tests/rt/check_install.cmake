@@ -93,7 +93,7 @@ expect_system("system database +none" ${WORK} ${tcbtune} doctor)
 file(COPY_FILE ${WORK}/system.db ${system_db})
 expect_system("source    exact [^\n]*system database" ${WORK} sh -c "${WORK}/cmake/lookup ${asked}")
 expect_system("source: exact\nreason: [^\n]*system database" ${WORK} ${tcbtune} ${looked_up})
-expect_system("prefix/share/tcbtune/system.db: 1 winners.*shipped winners +[^\n]*: 1 current, 0 stale" ${WORK}
+expect_system("prefix/share/tcbtune/system.db: 1 winners.*shipped winners +[^\n]*: 1 current, 0 earlier, 0 stale" ${WORK}
 	${CMAKE_COMMAND} -E env COLUMNS=400 ${tcbtune} doctor)
 # Linked statically it is the program's place that counts.
 expect_system("source    default" ${WORK}/prefix/bin sh -c "${WORK}/cmake/lookup_static ${asked}")

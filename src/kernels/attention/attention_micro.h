@@ -187,7 +187,7 @@ SIMD_INLINE void order_columns(const struct attention_call *call)
 		.micro = { m_, n_, 1 },                                                                  \
 		.unroll = 1,                                                                             \
 		.class = TCB_CLASS_BOUNDED,                                                              \
-		.source = TCB_SOURCE_HASH,                                                               \
+		.signed_in = tcb_signed_variants,                                                        \
 		.entry = (void (*)(void))entry_,                                                         \
 	},
 

@@ -112,7 +112,7 @@ SIMD_INLINE void run_tile(const struct matmul_call *call, const int m, const int
 		.micro = { m_, n_, 1 },                                \
 		.unroll = 1,                                           \
 		.class = TCB_CLASS_##class_,                           \
-		.source = TCB_SOURCE_HASH,                             \
+		.signed_in = tcb_signed_variants,                      \
 		.entry = (void (*)(void))entry_##type##_##m_##x##n_,   \
 	},
 

@@ -144,7 +144,17 @@ size_t qmm_cpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 	return count;
 }
 
-/* The widest instructions that there are variants for, and of their tiles without waste the largest of one group. */
+/*
+ * Of two families the one with the higher rank is the default: the wider, but for AMX.  Nothing shows its kernels to be
+ * faster than those of VNNI: the best of q4_k, 512x4096x4096, take as long on a Xeon (results/cpu-xeon-amx), and q6_k
+ * takes 1.3 times as long from 32 tokens on.  A rule for x86_64-amx will say where it is (default_rules.h).
+ */
+static int rank_of(enum tcb_isa isa)
+{
+	return isa == TCB_ISA_AMX ? 2 * TCB_ISA_SCALAR + 1 : 2 * (int)isa;
+}
+
+/* The preferred instructions that there are variants for, and of their tiles without waste the largest of one group. */
 static const struct tcb_variant *best_variant(const struct tcb_problem *problem, const struct tcb_target *target)
 {
 	const struct tcb_op *op = problem->op;
@@ -161,7 +171,7 @@ static const struct tcb_variant *best_variant(const struct tcb_problem *problem,
 		if (variant->micro.m > (variant->isa == TCB_ISA_AMX ? 16 : 8) ||
 		    (variant->micro.m > 1 && variant->micro.m > problem->shape.m))
 			continue;
-		if (!best || variant->isa > best->isa ||
+		if (!best || rank_of(variant->isa) > rank_of(best->isa) ||
 		    (variant->isa == best->isa && (variant->micro.m > best->micro.m ||
 						   (variant->isa == TCB_ISA_AMX && variant->micro.m == best->micro.m &&
 						    variant->micro.n > best->micro.n))))
@@ -171,9 +181,10 @@ static const struct tcb_variant *best_variant(const struct tcb_problem *problem,
 }
 
 /*
- * What a good hand-written kernel does: weights as stored, blocks of 64 rows unpacked into the second cache, the widest
- * instructions, an even share of rows for each thread.  With AMX, whose processors have 2 MiB of it, 256 rows and as
- * many tokens as a tile has: on a Xeon that takes three quarters of the time of blocks of 64 (q4_k, 512x4096x4096).
+ * What a good hand-written kernel does: weights as stored, blocks of 64 rows unpacked into the second cache, the
+ * preferred instructions, an even share of rows for each thread.  With AMX (`cpu:amx`), whose processors have 2 MiB of
+ * it, 256 rows and as many tokens as a tile has: on a Xeon that takes three quarters of the time of blocks of 64 (q4_k,
+ * 512x4096x4096).
  */
 void qmm_cpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			      struct tcb_geometry *out)

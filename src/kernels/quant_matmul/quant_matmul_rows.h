@@ -22,7 +22,7 @@
 	{                                                                                                      \
 #op "_matmul_" #contract_ "_" #layout_ "_" SIMD_TEXT "_" #m_ "x" #n_, TCB_CONTRACT_##CONTRACT, \
 			SIMD_ISA_ID, TCB_LAYOUT_##LAYOUT_,                                                     \
-			{ m_, n_, k_ }, 1, class_, TCB_SOURCE_HASH, (void (*)(void))entry_                     \
+			{ m_, n_, k_ }, 1, class_, tcb_signed_variants, (void (*)(void))entry_                 \
 	}
 
 /* Both layouts. */

@@ -122,7 +122,7 @@ SIMD_INLINE void qmv_prefetch_lines(const uint8_t *at, size_t count, struct qmv_
 	{                                                                                                       \
 		"q4k_" #kind_ "_" #contract_ "_" #layout_ "_" SIMD_TEXT "_1x" #rows_ "x256_u" #unroll_,         \
 			TCB_CONTRACT_##CONTRACT, SIMD_ISA_ID, TCB_LAYOUT_##LAYOUT_, { 1, rows_, 256 }, unroll_, \
-			class_, TCB_SOURCE_HASH, (void (*)(void))function                                       \
+			class_, tcb_signed_variants, (void (*)(void))function                                   \
 	}
 
 /* The tables q4k_KIND_CONTRACT of all kinds of ops, which run the same kernels: ROWS(kind, class), the rows.  What a
@@ -134,11 +134,11 @@ SIMD_INLINE void qmv_prefetch_lines(const uint8_t *at, size_t count, struct qmv_
 	};
 
 /* The same for the formats that share their kernels: op, and k of the micro tile. */
-#define QMV_ROW(kind_, op_, k_, contract_, CONTRACT, layout_, LAYOUT_, rows_, function)                   \
-	{                                                                                                 \
-#op_ "_" #kind_ "_" #contract_ "_" #layout_ "_" SIMD_TEXT "_1x" #rows_ "x" #k_ "_u1",     \
-			TCB_CONTRACT_##CONTRACT, SIMD_ISA_ID, TCB_LAYOUT_##LAYOUT_,                       \
-			{ 1, rows_, k_ }, 1, TCB_CLASS_BOUNDED, TCB_SOURCE_HASH, (void (*)(void))function \
+#define QMV_ROW(kind_, op_, k_, contract_, CONTRACT, layout_, LAYOUT_, rows_, function)                       \
+	{                                                                                                     \
+#op_ "_" #kind_ "_" #contract_ "_" #layout_ "_" SIMD_TEXT "_1x" #rows_ "x" #k_ "_u1",         \
+			TCB_CONTRACT_##CONTRACT, SIMD_ISA_ID, TCB_LAYOUT_##LAYOUT_,                           \
+			{ 1, rows_, k_ }, 1, TCB_CLASS_BOUNDED, tcb_signed_variants, (void (*)(void))function \
 	}
 
 #endif

@@ -191,7 +191,7 @@ SIMD_INLINE void reduce2d_micro(struct reduce2d_call *call, const int m, const i
 	  { m, n, 1 },                                       \
 	  1,                                                 \
 	  TCB_CLASS_##class_,                                \
-	  TCB_SOURCE_HASH,                                   \
+	  tcb_signed_variants,                               \
 	  (void (*)(void))reduce2d_##name##_##m##x##n },
 
 /* X(rows, chains, values of a row) for each worth trying. */

@@ -283,7 +283,7 @@ SIMD_INLINE void micro(const struct rope_call *call, const enum tcb_type kv)
 	{                                                                                                     \
 		.name = "rope_append_" #kv "_" word "_" SIMD_TEXT, .contract = contract_, .isa = SIMD_ISA_ID, \
 		.layout = TCB_LAYOUT_NATIVE, .micro = { 1, 1, 1 }, .unroll = 1, .class = TCB_CLASS_BOUNDED,   \
-		.source = TCB_SOURCE_HASH, .entry = (void (*)(void))SIMD_NAME(rope_##kv),                     \
+		.signed_in = tcb_signed_variants, .entry = (void (*)(void))SIMD_NAME(rope_##kv),              \
 	}
 #define ROPE_TABLE_OF(kv, MICRO)                                              \
 	static void SIMD_NAME(rope_##kv)(const struct rope_call *call)        \

@@ -253,7 +253,7 @@ SIMD_INLINE void rows_micro(struct rows_call *call, const struct rows_loops *loo
 	  { 1, n, 1 },                    \
 	  1,                              \
 	  class,                          \
-	  TCB_SOURCE_HASH,                \
+	  tcb_signed_variants,            \
 	  (void (*)(void))op##_f32_1x##n },
 
 /* X(chains, values) for each number of chains worth trying; with MORE for ops that have one sum a chain. */
