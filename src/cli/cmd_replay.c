@@ -137,12 +137,10 @@ static void run_one(void *ctx, size_t task, unsigned thread)
 					 &r->runs[task], NULL);
 }
 
-static enum tcb_status run_space(struct replaying *r, size_t space, struct tcb_error *err)
+/* Of the runs over SPACE. */
+static enum tcb_status judge_space(struct replaying *r, size_t space, struct tcb_error *err)
 {
 	const size_t repeats = r->args->repeats, tasks = r->strategy_count * repeats;
-	TCB_TRY(tcb_replay_init(&r->replays[space], &r->spaces.items[space], err));
-	r->now = &r->replays[space];
-	tcb_pool_run(r->pool, tcb_pool_threads(r->pool), TCB_SCHED_DYNAMIC, tasks, run_one, r);
 	for (size_t t = 0; t < tasks; t++)
 		if (r->status[t] != TCB_OK)
 			return tcb_fail(err, r->status[t], "strategy %s over %s: %s", r->strategies[t / repeats]->name,
@@ -151,6 +149,18 @@ static enum tcb_status run_space(struct replaying *r, size_t space, struct tcb_e
 		TCB_TRY(tcb_replay_judge(r->now, r->runs + s * repeats, repeats,
 					 &r->scores[space * r->strategy_count + s], err));
 	return TCB_OK;
+}
+
+static enum tcb_status run_space(struct replaying *r, size_t space, struct tcb_error *err)
+{
+	const size_t repeats = r->args->repeats, tasks = r->strategy_count * repeats;
+	TCB_TRY(tcb_replay_init(&r->replays[space], &r->spaces.items[space], err));
+	r->now = &r->replays[space];
+	tcb_pool_run(r->pool, tcb_pool_threads(r->pool), TCB_SCHED_DYNAMIC, tasks, run_one, r);
+	enum tcb_status status = judge_space(r, space, err);
+	for (size_t t = 0; t < tasks; t++)
+		tcb_replay_run_fini(&r->runs[t]);
+	return status;
 }
 
 /* The means over the spaces into OUT; of the curves, those of medians and of 90th percentiles. */

@@ -52,7 +52,7 @@ static enum tcb_status read_some(gzFile file, const char *path, struct bytes *ou
 	return TCB_OK;
 }
 
-/* All of PATH, inflated; a gz file that ends early is given as far as it goes. */
+/* All of PATH, inflated. */
 static enum tcb_status read_file(const char *path, struct bytes *out, struct tcb_error *err)
 {
 	struct stat info;
@@ -66,7 +66,10 @@ static enum tcb_status read_file(const char *path, struct bytes *out, struct tcb
 	enum tcb_status status = TCB_OK;
 	for (int more = 1; status == TCB_OK && more;)
 		status = read_some(file, path, out, &more, err);
-	(void)gzclose(file);
+	if (gzclose(file) == Z_BUF_ERROR && status == TCB_OK)
+		status = tcb_fail(err, TCB_E_FORMAT,
+				  "%s: is cut off: its compressed data end early; fetch it again ('gzip -t' checks it)",
+				  path);
 	return status;
 }
 
@@ -97,6 +100,9 @@ struct from_database {
 	struct tcb_db *db;
 	struct cli_spaces *spaces;
 	size_t small; /* problems with too few trials */
+	size_t parts; /* problems with fewer candidates than their space has */
+	double least; /* share of them that was recorded; whose it is: */
+	char least_name[2 * TCB_SHAPE_TEXT_MAX];
 	enum tcb_status status;
 	struct tcb_error *err;
 };
@@ -168,6 +174,19 @@ static enum tcb_status add_trials(struct from_database *from, const struct tcb_t
 	return TCB_OK;
 }
 
+/* Remembers TRIED if only a part of its space was recorded. */
+static void note_part(struct from_database *from, const struct tcb_tried *tried, size_t count)
+{
+	const double share = (double)count / (double)tried->space_count;
+	char shape[TCB_SHAPE_TEXT_MAX];
+	if (count < TRIALS_LEAST || count >= tried->space_count || (from->parts++ && share >= from->least))
+		return;
+	from->least = share;
+	tcb_shape_print(&tried->problem.shape, shape);
+	(void)snprintf(from->least_name, sizeof from->least_name, "%s %s: %zu of %zu", tried->problem.op_name, shape,
+		       count, tried->space_count);
+}
+
 static int add_tried(void *ctx, const struct tcb_tried *tried)
 {
 	struct from_database *from = ctx;
@@ -177,6 +196,7 @@ static int add_tried(void *ctx, const struct tcb_tried *tried)
 				     from->err);
 	if (from->status == TCB_OK)
 		from->status = add_trials(from, tried, trials, count, from->err);
+	note_part(from, tried, count);
 	tcb_db_trials_free(trials, count);
 	return from->status != TCB_OK;
 }
@@ -193,11 +213,25 @@ static enum tcb_status add_database(struct cli_spaces *spaces, const char *path,
 	if (status == TCB_OK && from.small)
 		cli_say("%s: %zu problem%s with fewer than %d measured candidates left out", path, from.small,
 			from.small == 1 ? "" : "s", TRIALS_LEAST);
+	if (status == TCB_OK && from.parts)
+		cli_say("%s: scores are of what was measured; of %zu problem%s not all candidates were (%s)", path,
+			from.parts, from.parts == 1 ? "" : "s", from.least_name);
 	if (status == TCB_OK && spaces->count == before)
 		return tcb_fail(err, TCB_E_NOT_FOUND,
 				"%s: no problem with %d measured candidates; sweep one with a longer --budget, or none",
 				path, TRIALS_LEAST);
 	return status;
+}
+
+/* Whether a file without closing brackets is all of its space cannot be told from it. */
+static void say_open(const struct tcb_recorded *space, const char *path)
+{
+	char most[64] = "";
+	if (space->legal)
+		(void)snprintf(most, sizeof most, ", of at most %zu by its tune_params", space->legal);
+	cli_say("%s: ends without its closing brackets, after %zu configurations%s: if its recording was stopped or it "
+		"was cut off, scores are of a part of the space",
+		path, space->lattice.count, most);
 }
 
 static enum tcb_status add_bytes(struct cli_spaces *spaces, const struct bytes *bytes, const char *path,
@@ -206,6 +240,8 @@ static enum tcb_status add_bytes(struct cli_spaces *spaces, const struct bytes *
 	const char *slash = strrchr(path, '/');
 	struct tcb_recorded space;
 	TCB_TRY(tcb_recorded_parse(bytes->data, bytes->count, slash ? slash + 1 : path, &space, err));
+	if (space.is_open)
+		say_open(&space, path);
 	enum tcb_status status = add(spaces, &space, &(struct cli_origin){ .geometries = NULL }, err);
 	if (status != TCB_OK)
 		tcb_recorded_fini(&space);

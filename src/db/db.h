@@ -102,6 +102,7 @@ struct tcb_tried {
 	struct tcb_problem problem;
 	uint64_t rotation_bytes;
 	char default_geometry[TCB_GEOMETRY_TEXT_MAX]; /* empty where there is no best row */
+	size_t space_count;                           /* candidates that were legal; 0 where there is no best row */
 };
 /* Calls EACH for every device, problem and rotation with trials, ordered by op, contract, shape and device; a nonzero
  * return stops.  EACH may read the database. */

@@ -482,6 +482,8 @@ static int tried_columns(sqlite3_stmt *stmt, struct tcb_tried *tried)
 	}
 	if (tcb_db_words(stmt, 14, &tried->problem.shape.heads))
 		return 14;
+	const int64_t space_count = sqlite3_column_int64(stmt, 15);
+	tried->space_count = space_count > 0 ? (size_t)space_count : 0;
 	tried->device.target.threads = (unsigned)sqlite3_column_int64(stmt, 4);
 	tried->rotation_bytes = (uint64_t)sqlite3_column_int64(stmt, 10);
 	tried->device.target.kind = sqlite3_column_int(stmt, 13) ? TCB_TARGET_CUDA : TCB_TARGET_CPU;
@@ -500,7 +502,8 @@ enum tcb_status tcb_db_tried_each(struct tcb_db *db, int (*each)(void *ctx, cons
 		db, &stmt, doing, err,
 		"SELECT min(s.id), d.key, d.name, d.model, d.threads, p.op, p.contract, p.m, p.n, p.k,"
 		" s.rotation_bytes, (SELECT b.default_geometry FROM best b WHERE b.device_id = d.id"
-		" AND b.problem_id = p.id LIMIT 1), d.arch, d.kind = 'cuda', p.words"
+		" AND b.problem_id = p.id LIMIT 1), d.arch, d.kind = 'cuda', p.words,"
+		" (SELECT max(b.space_count) FROM best b WHERE b.device_id = d.id AND b.problem_id = p.id)"
 		" FROM sweep s JOIN device d ON d.id = s.device_id JOIN problem p ON p.id = s.problem_id"
 		" WHERE EXISTS (SELECT 1 FROM trial t WHERE t.sweep_id = s.id) GROUP BY d.id, p.id, s.rotation_bytes"
 		" ORDER BY p.op, p.contract, p.m, p.n, p.k, p.words, d.name, d.key, d.threads, s.rotation_bytes",

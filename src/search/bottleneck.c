@@ -138,19 +138,13 @@ static void add_evidence(const struct tcb_bottleneck_facts *facts, char *text)
 		add(text, "nothing but the time was measured");
 }
 
-/* What would have to change, of a kernel for a GPU and for a CPU. */
+/* What would have to change, of a kernel for a CPU and for a GPU; where bytes are the limit: add_fewer_bytes. */
 static const char *const advices[TCB_BOTTLENECK_COUNT][2] = {
 	[TCB_BOTTLENECK_LAUNCH] = { "fewer and larger calls: several products in one, a pool whose threads do not "
 				    "sleep, fewer threads",
 				    "fewer and larger calls: several products in one launch, or dependent launches "
 				    "(pdl=1) that hide the next "
 				    "call's start" },
-	[TCB_BOTTLENECK_BANDWIDTH] = { "fewer bytes: weights of fewer bits, more rows of activations per call, or "
-				       "weights that stay in the cache; no "
-				       "other geometry can gain more than what is left to the limit",
-				       "fewer bytes: weights of fewer bits, more rows of activations per call, or "
-				       "weights that stay in the L2; no "
-				       "other geometry can gain more than what is left to the limit" },
 	[TCB_BOTTLENECK_COMPUTE] = { "cheaper operations: a contract of smaller types (q8, f16); no other geometry can "
 				     "gain "
 				     "more than what is left to the limit",
@@ -167,6 +161,23 @@ static const char *const advices[TCB_BOTTLENECK_COUNT][2] = {
 				     "more bytes in flight: more stages, more warps or blocks per SM, more rows a "
 				     "thread" },
 };
+
+/* Of what is bound by its bytes: by whether they are weights. */
+static void add_fewer_bytes(const struct tcb_bottleneck_facts *facts, char *text)
+{
+	const char *cache = facts->is_gpu ? "the L2" : "the cache";
+	if (facts->has_weights)
+		add(text,
+		    "fewer bytes: weights of fewer bits, more rows of activations per call, or weights that stay in %s",
+		    cache);
+	else
+		add(text,
+		    "fewer bytes: a smaller type, this op fused with the one before or after it, or data that stay "
+		    "in %s",
+		    cache);
+	snprintf(text + strlen(text), TCB_BOTTLENECK_TEXT_MAX - strlen(text),
+		 "; no other geometry can gain more than what is left to the limit");
+}
 
 struct answers {
 	enum answer launch, read, compute, issue, core;
@@ -249,6 +260,8 @@ void tcb_bottleneck_find(const struct tcb_bottleneck_facts *facts, struct tcb_bo
 	out->kind = kind_of(facts, &is);
 	if (out->kind == TCB_BOTTLENECK_UNKNOWN)
 		say_unknown(facts, &is, out->advice);
+	else if (out->kind == TCB_BOTTLENECK_BANDWIDTH)
+		add_fewer_bytes(facts, out->advice);
 	else
 		add(out->advice, "%s", advices[out->kind][facts->is_gpu != 0]);
 }

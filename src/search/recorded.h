@@ -13,8 +13,10 @@
 struct tcb_recorded {
 	char name[256];
 	struct tcb_lattice lattice;
-	size_t valid;                               /* candidates that did not fail */
-	size_t start;                               /* the default; TCB_ASK_NONE if there is none, or it is not known */
+	size_t valid; /* candidates that did not fail */
+	size_t legal; /* candidates of the space at most, recorded or not; 0: not known */
+	int is_open;  /* the file lacks its closing brackets: a recording that was stopped, or that goes on */
+	size_t start; /* the default; TCB_ASK_NONE if there is none, or it is not known */
 	size_t starts[TCB_STARTS_MAX], start_count; /* tried after it, before the strategy is asked */
 	double *value; /* [index]: the time found, infinite where the candidate failed; owned */
 	double *price; /* [index]: what trying it took, any unit but the same for all; owned */
@@ -22,9 +24,9 @@ struct tcb_recorded {
 
 /*
  * recorded_file.c: the BYTES of a file of the auto-tuning community, T4 (one object per configuration in "results") or
- * the older cache ("cache", of objects by key).  A file that ends in the middle is read up to its last whole
- * configuration.  TCB_E_NOT_FOUND for what is neither, TCB_E_FORMAT for what is wrong inside; NAME (copied) is what the
- * space is called, in messages too.
+ * the older cache ("cache", of objects by key).  A file that only lacks its closing brackets is read, and is_open set;
+ * one that ends in the middle of a configuration, or of anything else, is refused.  TCB_E_NOT_FOUND for what is
+ * neither, TCB_E_FORMAT for what is wrong inside; NAME (copied) is what the space is called, in messages too.
  */
 enum tcb_status tcb_recorded_parse(const char *text, size_t bytes, const char *name, struct tcb_recorded *out,
 				   struct tcb_error *err);

@@ -5,8 +5,8 @@
  *   T4     {"results": [{"configuration": {...}, "times": {...}, "invalidity": "correct", "measurements": [...]}, ...]}
  *   cache  {"tune_params_keys": [...], "cache": {"16,1,...": {"time": 3.9, "compile_time": ..., ...}, ...}}
  *
- * What real files do beside the schema: end without their closing braces, or in
- * the middle of a configuration; say with a word in place of the time that a
+ * What real files do beside the schema: end without their closing braces (Kernel
+ * Tuner writes them when it is done); say with a word in place of the time that a
  * configuration failed, or with 1e20; spell the names of times in several ways;
  * hold NaN and Infinity, which are no JSON; and leave the runs out of what a
  * configuration took.  The unit of the times found is read where it is written,
@@ -33,6 +33,7 @@ struct scan {
 	char open[RECORD_DEPTH];
 	size_t depth;
 	size_t whole;               /* length of text up to the end of the last whole configuration */
+	size_t configurations;      /* that are whole */
 	char closing[RECORD_DEPTH]; /* what was open there */
 	int in_string, escaped;
 	int ended; /* the outermost bracket was closed: what follows, and whatever is open in it, is damage */
@@ -53,6 +54,7 @@ static void scan_char(struct scan *scan, char c)
 		scan->ended |= --scan->depth == 0;
 		if (c == '}' && scan->depth == RECORD_DEPTH) {
 			scan->whole = scan->text.length + 1;
+			scan->configurations++;
 			memcpy(scan->closing, scan->open, sizeof scan->open);
 		}
 	}
@@ -68,8 +70,7 @@ static size_t foreign_word(const char *text, size_t bytes)
 	return 0;
 }
 
-/* TEXT with null for foreign words; if brackets are open at the end, cut after the last whole configuration and closed.
- */
+/* TEXT with null for foreign words. */
 static enum tcb_status repair(const char *text, size_t bytes, struct scan *scan, struct tcb_error *err)
 {
 	char *out = malloc(bytes + bytes / 2 + RECORD_DEPTH + 1); /* "null" for "NaN" */
@@ -87,15 +88,37 @@ static enum tcb_status repair(const char *text, size_t bytes, struct scan *scan,
 		scan_char(scan, text[at]);
 		out[scan->text.length++] = text[at++];
 	}
-	if ((scan->depth || scan->in_string) && scan->whole && !scan->ended) {
-		scan->text.length = scan->whole;
-		for (size_t i = RECORD_DEPTH; i-- > 0;)
-			out[scan->text.length++] = scan->closing[i];
-	}
 	return TCB_OK;
 }
 
-static enum tcb_status load(const char *text, size_t bytes, const char *name, json_t **out, struct tcb_error *err)
+/* Is there nothing behind the last whole configuration but what may stand between two, or closes? */
+static int ends_whole(const struct scan *scan)
+{
+	size_t at = scan->whole;
+	while (at < scan->text.length && scan->text.data[at] && strchr(" \t\r\n,]}", scan->text.data[at]))
+		at++;
+	return scan->configurations > 0 && at == scan->text.length;
+}
+
+/* Closes the brackets that are open at the end, if the text ends behind a whole configuration. */
+static enum tcb_status close_end(struct scan *scan, const char *name, int *is_open, struct tcb_error *err)
+{
+	*is_open = (scan->depth || scan->in_string) && !scan->ended;
+	if (!*is_open)
+		return TCB_OK;
+	if (!ends_whole(scan))
+		return tcb_fail(err, TCB_E_FORMAT,
+				"%s: is cut off or damaged after %zu whole configuration%s: fetch or write the whole "
+				"file again",
+				name, scan->configurations, scan->configurations == 1 ? "" : "s");
+	scan->text.length = scan->whole;
+	for (size_t i = RECORD_DEPTH; i-- > 0;)
+		scan->text.data[scan->text.length++] = scan->closing[i];
+	return TCB_OK;
+}
+
+static enum tcb_status load(const char *text, size_t bytes, const char *name, json_t **out, int *is_open,
+			    struct tcb_error *err)
 {
 	struct scan scan = { 0 };
 	json_error_t why;
@@ -105,8 +128,11 @@ static enum tcb_status load(const char *text, size_t bytes, const char *name, js
 	if (blank == bytes || text[blank] != '{')
 		return tcb_fail(err, TCB_E_NOT_FOUND, "%s: is no recorded space: no JSON object", name);
 	TCB_TRY(repair(text, bytes, &scan, err));
-	*out = json_loadb(scan.text.data, scan.text.length, 0, &why);
+	enum tcb_status status = close_end(&scan, name, is_open, err);
+	if (status == TCB_OK)
+		*out = json_loadb(scan.text.data, scan.text.length, 0, &why);
 	free(scan.text.data);
+	TCB_TRY(status);
 	if (!*out)
 		return tcb_fail(err, TCB_E_FORMAT, "%s: is damaged: line %d: %.120s", name, why.line, why.text);
 	return TCB_OK;
@@ -301,6 +327,17 @@ static json_t *from_key(const struct reading *r, const char *key)
 	return configuration;
 }
 
+/* Configurations that the values in TUNE_PARAMS allow where no condition excludes any; 0 where it does not say. */
+static size_t combinations(const json_t *tune_params)
+{
+	size_t product = json_object_size(tune_params) > 0;
+	for (void *at = json_object_iter((json_t *)tune_params); at;
+	     at = json_object_iter_next((json_t *)tune_params, at))
+		if (__builtin_mul_overflow(product, json_array_size(json_object_iter_value(at)), &product))
+			return 0;
+	return product;
+}
+
 static enum tcb_status read_cache(struct reading *r, json_t *root, struct tcb_error *err)
 {
 	json_t *cache = json_object_get(root, "cache"), *keys = json_object_get(root, "tune_params_keys");
@@ -308,6 +345,7 @@ static enum tcb_status read_cache(struct reading *r, json_t *root, struct tcb_er
 	if (!json_is_array(keys))
 		return tcb_fail(err, TCB_E_FORMAT, "%s: is a cache file without tune_params_keys", r->name);
 	TCB_TRY(begin(r, json_object_size(cache), NULL, keys, err));
+	r->out->legal = combinations(json_object_get(root, "tune_params"));
 	for (void *at = json_object_iter(cache); at; at = json_object_iter_next(cache, at), index++) {
 		const json_t *record = json_object_iter_value(at);
 		json_t *split = NULL;
@@ -343,9 +381,11 @@ enum tcb_status tcb_recorded_parse(const char *text, size_t bytes, const char *n
 {
 	struct reading reading = { .name = name, .out = out };
 	json_t *root;
+	int is_open = 0;
 	*out = (struct tcb_recorded){ 0 };
-	TCB_TRY(load(text, bytes, name, &root, err));
+	TCB_TRY(load(text, bytes, name, &root, &is_open, err));
 	enum tcb_status status = read_root(&reading, root, err);
+	out->is_open = status == TCB_OK && is_open;
 	if (status != TCB_OK)
 		tcb_recorded_fini(out);
 	free(reading.parameters);

@@ -3,7 +3,7 @@
  * Runs of strategies over a recorded space, and the score that they come to.
  * What random search is expected to have is computed, not run: of M candidates
  * drawn from N without putting back, the best has the rank M (N + 1) / (M + 1)
- * from the worst.
+ * from the worst.  What a strategy has is fitted to the points of all its runs.
  */
 #include "search/replay.h"
 
@@ -11,11 +11,13 @@
 #include <stdlib.h>
 
 #include "base/stats.h"
+#include "search/isotonic.h"
 
 const size_t tcb_replay_marks[TCB_REPLAY_MARKS] = { 10, 30, 100, 300 };
 
-static const double FIRST = 0.01, LAST = 0.95; /* of the way from the median to the optimum: the community's */
-static const double HIGH = 0.9;                /* percentile of the worse side */
+static const double FIRST = 0.01, LAST = 0.95;          /* of the way from the median to the optimum: the community's */
+static const double HIGH = 0.9;                         /* percentile of the worse side */
+static const double MARGIN = 0.1, MARGIN_OF_FEW = 0.25; /* around the moments, and for each trial's part: theirs too */
 
 static int descending(const void *a, const void *b)
 {
@@ -50,8 +52,8 @@ static size_t random_trials(const struct tcb_replay *replay, double part)
 static double random_value(const struct tcb_replay *replay, double time)
 {
 	const double count = (double)replay->space->valid;
-	const double trials = round(fmax(time / replay->trial, 1));
-	const double rank = fmin(count - 1, round(trials * (count + 1) / (trials + 1)));
+	const double trials = rint(fmax(time / replay->trial, 1));
+	const double rank = fmin(count - 1, rint(trials * (count + 1) / (trials + 1)));
 	return replay->descending[(size_t)rank];
 }
 
@@ -102,6 +104,7 @@ static enum tcb_status set_clock(struct tcb_replay *replay, struct tcb_error *er
 	replay->trials = random_trials(replay, LAST);
 	replay->from = (double)random_trials(replay, FIRST) * typical;
 	replay->until = (double)replay->trials * typical;
+	replay->margin = MARGIN + MARGIN_OF_FEW / (double)replay->trials;
 	return TCB_OK;
 }
 
@@ -192,54 +195,122 @@ int tcb_replay_walk_next(struct tcb_replay_walk *walk, double spent)
 	return 1;
 }
 
-enum tcb_status tcb_replay_run(const struct tcb_replay *replay, const struct tcb_strategy *strategy, uint64_t seed,
-			       struct tcb_replay_run *out, struct tcb_error *err)
+/* How many values are less than VALUE. */
+static double rank_of(const struct tcb_replay *replay, double value)
 {
-	struct tcb_replay_walk walk;
-	size_t moments = 0, marks = 0; /* done */
-	TCB_TRY(tcb_replay_walk_init(&walk, replay->space, strategy, seed, err));
-	while (moments < TCB_REPLAY_MOMENTS || marks < TCB_REPLAY_MARKS) {
-		const double before = walk.best;
-		if (!tcb_replay_walk_next(&walk, fmin(1, walk.clock / replay->until)))
-			break;
-		while (moments < TCB_REPLAY_MOMENTS && moment(replay, moments) < walk.clock)
-			out->at[moments++] = before;
-		if (marks < TCB_REPLAY_MARKS && walk.trials == tcb_replay_marks[marks])
-			out->after[marks++] = walk.best;
+	size_t above = 0, end = replay->space->valid; /* of the values in descending order: first that is not greater */
+	while (above < end) {
+		const size_t middle = above + (end - above) / 2;
+		if (replay->descending[middle] >= value)
+			above = middle + 1;
+		else
+			end = middle;
 	}
-	while (moments < TCB_REPLAY_MOMENTS)
-		out->at[moments++] = walk.best;
-	while (marks < TCB_REPLAY_MARKS)
-		out->after[marks++] = walk.best;
-	tcb_replay_walk_fini(&walk);
+	return (double)(replay->space->valid - above);
+}
+
+/* What the trial that WALK has just made shows, if it lies where the curve is fitted. */
+static enum tcb_status add_point(const struct tcb_replay *replay, const struct tcb_replay_walk *walk,
+				 struct tcb_replay_run *run, size_t *capacity, struct tcb_error *err)
+{
+	if (!(walk->best < INFINITY) || walk->clock < replay->from * (1 - replay->margin) ||
+	    walk->clock > replay->until * (1 + replay->margin))
+		return TCB_OK;
+	if (run->count == *capacity) {
+		const size_t more = 2 * *capacity + 64;
+		struct tcb_replay_point *points = realloc(run->points, more * sizeof *points);
+		if (!points)
+			return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu points of a run", more);
+		run->points = points;
+		*capacity = more;
+	}
+	run->points[run->count++] = (struct tcb_replay_point){ walk->clock, rank_of(replay, walk->best) };
 	return TCB_OK;
 }
 
-/* Before the first result there is what one random trial is expected to have, as in the baseline. */
-static double found_or_median(const struct tcb_replay *replay, double best)
+enum tcb_status tcb_replay_run(const struct tcb_replay *replay, const struct tcb_strategy *strategy, uint64_t seed,
+			       struct tcb_replay_run *out, struct tcb_error *err)
 {
-	return best < INFINITY ? best : replay->median;
+	const double end = replay->until * (1 + replay->margin);
+	struct tcb_replay_walk walk;
+	size_t marks = 0, capacity = 0; /* marks: done */
+	enum tcb_status status = TCB_OK;
+	*out = (struct tcb_replay_run){ 0 };
+	TCB_TRY(tcb_replay_walk_init(&walk, replay->space, strategy, seed, err));
+	while (status == TCB_OK && (walk.clock <= end || marks < TCB_REPLAY_MARKS)) {
+		if (!tcb_replay_walk_next(&walk, fmin(1, walk.clock / replay->until)))
+			break;
+		status = add_point(replay, &walk, out, &capacity, err);
+		if (marks < TCB_REPLAY_MARKS && walk.trials == tcb_replay_marks[marks])
+			out->after[marks++] = walk.best;
+	}
+	while (marks < TCB_REPLAY_MARKS)
+		out->after[marks++] = walk.best;
+	tcb_replay_walk_fini(&walk);
+	return status;
+}
+
+void tcb_replay_run_fini(struct tcb_replay_run *run)
+{
+	free(run->points);
+	*run = (struct tcb_replay_run){ 0 };
+}
+
+/* What strategies have at a moment: the rank of a value among all. */
+struct curve {
+	struct tcb_isotonic_point *points; /* owned */
+	size_t count;
+};
+
+/* How the rank of RUNS falls with time. */
+static enum tcb_status fit(const struct tcb_replay_run *runs, size_t count, struct curve *out, struct tcb_error *err)
+{
+	size_t points = 0;
+	for (size_t r = 0; r < count; r++)
+		points += runs[r].count;
+	*out = (struct curve){ .points = malloc(points * sizeof *out->points + 1) };
+	if (!out->points)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a curve of %zu points", points);
+	for (size_t r = 0; r < count; r++)
+		for (size_t i = 0; i < runs[r].count; i++)
+			out->points[out->count++] =
+				(struct tcb_isotonic_point){ runs[r].points[i].clock, runs[r].points[i].rank, 1 };
+	return tcb_isotonic_fit(out->points, &out->count, err);
+}
+
+/* The mean over the moments of what CURVE has, between random search (0) and the optimum (1).  Where no run had a
+ * result, that is what one random trial is expected to have, as in the baseline. */
+static double score_of(const struct tcb_replay *replay, const struct curve *curve)
+{
+	double sum = 0;
+	for (size_t t = 0; t < TCB_REPLAY_MOMENTS; t++) {
+		const double time = moment(replay, t), random = random_value(replay, time);
+		double value = replay->median;
+		if (curve->count) {
+			const size_t rank = (size_t)rint(tcb_isotonic_at(curve->points, curve->count, time));
+			value = replay->descending[replay->space->valid - 1 - rank];
+		}
+		/* Where random search is expected to have the optimum, there is nothing left to gain. */
+		sum += random > replay->optimum ? (random - value) / (random - replay->optimum) : 0;
+	}
+	return sum / TCB_REPLAY_MOMENTS;
 }
 
 enum tcb_status tcb_replay_judge(const struct tcb_replay *replay, const struct tcb_replay_run *runs, size_t count,
 				 struct tcb_replay_score *out, struct tcb_error *err)
 {
-	double sum = 0;
-	for (size_t t = 0; t < TCB_REPLAY_MOMENTS; t++) {
-		const double random = random_value(replay, moment(replay, t));
-		double mean = 0;
-		for (size_t r = 0; r < count; r++)
-			mean += found_or_median(replay, runs[r].at[t]) / (double)count;
-		/* Where random search is expected to have the optimum, there is nothing left to gain. */
-		sum += random > replay->optimum ? (random - mean) / (random - replay->optimum) : 0;
-	}
-	out->score = sum / TCB_REPLAY_MOMENTS;
+	struct curve curve;
+	enum tcb_status status = fit(runs, count, &curve, err);
+	if (status == TCB_OK)
+		out->score = score_of(replay, &curve);
+	free(curve.points);
+	TCB_TRY(status);
 	double *ratios = malloc(count * sizeof *ratios + 1);
 	if (!ratios)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu runs", count);
 	for (size_t m = 0; m < TCB_REPLAY_MARKS; m++) {
 		for (size_t r = 0; r < count; r++)
-			ratios[r] = found_or_median(replay, runs[r].after[m]) / replay->optimum;
+			ratios[r] = (runs[r].after[m] < INFINITY ? runs[r].after[m] : replay->median) / replay->optimum;
 		tcb_replay_spread(ratios, count, &out->median[m], &out->worst[m]);
 	}
 	free(ratios);

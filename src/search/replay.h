@@ -38,6 +38,7 @@ struct tcb_replay {
 	double *descending; /* values of those that did not fail, the worst first; owned */
 	double optimum, median;
 	double from, until; /* the clock at the first and last moment of the score */
+	double margin;      /* share of both by which points may lie outside: they hold the curve at its ends */
 	double trial;       /* mean price of a random trial, failures shared out */
 	size_t trials;      /* of random search until the last moment */
 };
@@ -48,12 +49,18 @@ void tcb_replay_fini(struct tcb_replay *replay);
  * draws without putting back, of as many trials as that time holds on average. */
 double tcb_replay_random(const struct tcb_replay *replay, double time, double share);
 
-/* One run: the best found so far at each moment and after so many trials; the median until there is one. */
+/* One run: after its trials, how good the best was; and the best itself after so many, infinite until there is one. */
+struct tcb_replay_point {
+	double clock, rank; /* when a trial ended; how many candidates are better than the best so far */
+};
 struct tcb_replay_run {
-	double at[TCB_REPLAY_MOMENTS], after[TCB_REPLAY_MARKS];
+	struct tcb_replay_point *points; /* around the moments of the score, from the first result on; owned */
+	size_t count;
+	double after[TCB_REPLAY_MARKS];
 };
 enum tcb_status tcb_replay_run(const struct tcb_replay *replay, const struct tcb_strategy *strategy, uint64_t seed,
 			       struct tcb_replay_run *out, struct tcb_error *err);
+void tcb_replay_run_fini(struct tcb_replay_run *run);
 
 /* Sorts VALUES: their median and 90th percentile, NaN of none. */
 void tcb_replay_spread(double *values, size_t count, double *median_out, double *high_out);

@@ -51,6 +51,8 @@ def check_figures(cli, key, best):
         cli.check(int(share[1]) <= 80, f"{key}: {bottleneck}")
     if bottleneck["kind"] == "bandwidth":
         cli.check(int(share[1]) >= 80, f"{key}: {bottleneck}")
+        quantised = re.match(r"(q\d\w+|mxfp4|iq4xs)_mat", key[0]) is not None
+        cli.check(("weights of fewer bits" in bottleneck["advice"]) == quantised, f"{key}: {bottleneck}")
     roofline = bottleneck["roofline"]
     cli.check(abs(roofline["gb_per_s"] - best["gb_per_s"]) < 1e-6 * best["gb_per_s"], f"{key}: {roofline}")
     cli.check(abs(roofline["operations_per_byte"] - best["flops"] / best["bytes"]) < 1e-9 * best["flops"],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""docs/ops.md holds the table that `tcbtune ops --markdown` prints, and a section for each op; docs/search.md the table
+"""docs/ops.md holds the table that `tcbtune ops --markdown` prints, a section for each op, and where they run; docs/search.md the table
 of efforts that `tcbtune help sweep` prints; docs/specification.md the options of every command, and says of those that
 no command has that they are not built; docs/falsification.md the claims of
 `tcbtune verify` and what was found; the README, the other pages and the examples' YAML name no option that a command lacks."""
@@ -19,6 +19,13 @@ names = [line.split("`")[1] for line in table.splitlines()[2:]]
 cli.check(len(names) > 10, "the table has rows")
 for name in names:
     cli.check(f"`{name}`" in parts[2], f"docs/ops.md says nothing about {name} below its table")
+# What it says of formats, on CPUs and on GPUs: their products have candidates on both.
+cli.check("on CPUs and on GPUs" in " ".join(parts[2].split("###")[0].split()), "docs/ops.md does not say where formats run")
+for name in (name for name in names if re.fullmatch(r"(q\d\w|q\d0|mxfp4|iq4xs)_(matvec|matmul)", name)):
+    for device in ("cpu:avx2", "sm_75", "sm_90"):
+        count = cli.run("space", "--op", name, "--device", device, "--count", "--shape",
+                        "32x256x256" if "matmul" in name else "1x256x256").stdout
+        cli.check(int(count.split()[0].replace(",", "")) > 0, f"{name} has no candidate on {device}")
 cli.run("ops", "--markdown", "--json", expect=2)
 lines = cli.run("help", "sweep").stdout.splitlines()
 efforts = lines[next(i for i, line in enumerate(lines) if line.startswith("  effort  ")):][:6]

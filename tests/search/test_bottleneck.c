@@ -103,6 +103,22 @@ static void test_limit_use(void **state)
 	expect(&facts, "compute", "? % of the read limit");
 }
 
+/* What has no weights is not told to take smaller ones; no other geometry gains, whatever the bytes are. */
+static void test_fewer_bytes(void **state)
+{
+	(void)state;
+	for (int is_gpu = 0; is_gpu < 2; is_gpu++)
+		for (int has_weights = 0; has_weights < 2; has_weights++) {
+			struct tcb_bottleneck_facts facts = measured(is_gpu);
+			facts.has_weights = has_weights;
+			facts.read = around(0.9);
+			const struct tcb_bottleneck out = found(&facts);
+			assert_int_equal(strstr(out.advice, "weights") != NULL, has_weights);
+			assert_int_equal(strstr(out.advice, "the L2") != NULL, is_gpu);
+			assert_non_null(strstr(out.advice, "no other geometry"));
+		}
+}
+
 static void test_launch(void **state)
 {
 	struct tcb_bottleneck_facts facts = measured(1);
@@ -189,9 +205,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing_known), cmocka_unit_test(test_bandwidth),
-		cmocka_unit_test(test_limit_use),     cmocka_unit_test(test_launch),
-		cmocka_unit_test(test_cpu),           cmocka_unit_test(test_gpu),
-		cmocka_unit_test(test_roofline),
+		cmocka_unit_test(test_limit_use),     cmocka_unit_test(test_fewer_bytes),
+		cmocka_unit_test(test_launch),        cmocka_unit_test(test_cpu),
+		cmocka_unit_test(test_gpu),           cmocka_unit_test(test_roofline),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

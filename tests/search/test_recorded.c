@@ -58,7 +58,9 @@ static void test_t4(void **state)
 	tcb_recorded_fini(&space);
 }
 
-#define CACHE_HEAD "{\"device_name\":\"\",\"tune_params_keys\":[\"x\",\"y\"],\"tune_params\":{\"x\":[1,2]},\"cache\":{"
+#define CACHE_HEAD                                                                                              \
+	"{\"device_name\":\"\",\"tune_params_keys\":[\"x\",\"y\"],\"tune_params\":{\"x\":[1,2],\"y\":[5,6,7]}," \
+	"\"cache\":{"
 #define CACHE_ROW(x, time)                                                                                \
 	"\"" x ",5\":{\"x\":" x ",\"y\":5,\"time\":" time ",\"times\":[3,4],\"compile_time\":20,"         \
 	"\"verification_time\":0,\"benchmark_time\":9,\"strategy_time\":0,\"framework_time\":1,\"note\":" \
@@ -80,11 +82,10 @@ static void test_cache(void **state)
 	tcb_recorded_fini(&space);
 }
 
-static void test_cut_files(void **state)
+/* Without closing brackets, all that there is counts, and it is said that they are missing. */
+static void test_open_files(void **state)
 {
-	static const char *const ENDS[] = {
-		"}}", "}", "", ",", ",\n", ",\"3,5\":{\"x\":3,\"y\":", ",\"3,5\":{\"x\":3,\"y\":5,\"time\":\"Runt",
-	};
+	static const char *const ENDS[] = { "}}", "}", "", ",", ",\n" };
 	(void)state;
 	for (size_t i = 0; i < sizeof ENDS / sizeof *ENDS; i++) {
 		char text[1024];
@@ -93,10 +94,12 @@ static void test_cut_files(void **state)
 		assert_int_equal(parse(text), TCB_OK);
 		assert_int_equal(space.valid, 2);
 		assert_int_equal(space.lattice.count, 2);
+		assert_int_equal(space.legal, 2 * 3); /* of tune_params */
+		assert_int_equal(space.is_open, i > 0);
 		tcb_recorded_fini(&space);
 	}
-	assert_int_equal(parse("{\"results\":[" T4_OK("1", "a", "4", "ms") ",\n" CONFIGURATION("2", "a")), TCB_OK);
-	assert_int_equal(space.lattice.count, 1);
+	assert_int_equal(parse("{\"results\":[" T4_OK("1", "a", "4", "ms") ",\n"), TCB_OK);
+	assert_true(space.is_open && space.lattice.count == 1 && space.legal == 0);
 	tcb_recorded_fini(&space);
 }
 
@@ -130,8 +133,7 @@ static void test_refused(void **state)
 	assert_refused("", TCB_E_NOT_FOUND, "no JSON object");
 	assert_refused("MIT License", TCB_E_NOT_FOUND, "no JSON object");
 	assert_refused("{\"ConfigurationSpace\":{}}", TCB_E_NOT_FOUND, "neither");
-	assert_refused("{\"results\":[}", TCB_E_FORMAT, "is damaged: line 1");
-	assert_refused("{\"results\":[", TCB_E_FORMAT, "is damaged");
+	assert_refused("{\"results\":[}]}", TCB_E_FORMAT, "is damaged: line 1");
 	assert_refused("{\"results\":[]}", TCB_E_FORMAT, "no configurations");
 	assert_refused("{\"results\":[{\"times\":{}}]}", TCB_E_FORMAT, "no parameters");
 	assert_refused("{\"cache\":{\"1\":{}}}", TCB_E_FORMAT, "without tune_params_keys");
@@ -140,6 +142,29 @@ static void test_refused(void **state)
 		       "configuration 1 has no value for y");
 	assert_refused("{\"results\":[" T4_OK("1", "a", "4", "ms") ",{\"configuration\":{\"x\":[1]}}]}", TCB_E_FORMAT,
 		       "configuration 2 has no value for x");
+}
+
+/* What ends in the middle of anything is refused, whatever there is before it. */
+static void test_cut_files(void **state)
+{
+	static const char *const CUT[] = { ",\"3,5\":{\"x\":3,\"y\":",
+					   ",\"3,5\":{\"x\":3,\"y\":5,\"time\":\"Runt",
+					   ",\"3,",
+					   ",\"3,5\":{",
+					   "},\"note",
+					   "},\"notes\":[" };
+	(void)state;
+	for (size_t i = 0; i < sizeof CUT / sizeof *CUT; i++) {
+		char text[1024];
+		(void)snprintf(text, sizeof text, "%s%s,%s%s", CACHE_HEAD, CACHE_ROW("1", "3.5"), CACHE_ROW("2", "4"),
+			       CUT[i]);
+		assert_refused(text, TCB_E_FORMAT,
+			       "is cut off or damaged after 2 whole configurations: fetch or write");
+	}
+	assert_refused("{\"results\":[" T4_OK("1", "a", "4", "ms") ",\n" CONFIGURATION("2", "a"), TCB_E_FORMAT,
+		       "after 1 whole configuration: fetch");
+	assert_refused("{\"results\":[", TCB_E_FORMAT, "cut off or damaged after 0 whole configurations");
+	assert_refused("{\"results\":[}", TCB_E_FORMAT, "cut off or damaged after 0 whole configurations");
 }
 
 /* Values are those of screening, the finals' where there is no other; of one state at a time. */
@@ -189,8 +214,9 @@ static void test_trials(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_t4),   cmocka_unit_test(test_cache),   cmocka_unit_test(test_cut_files),
-		cmocka_unit_test(test_keys), cmocka_unit_test(test_refused), cmocka_unit_test(test_trials),
+		cmocka_unit_test(test_t4),        cmocka_unit_test(test_cache), cmocka_unit_test(test_open_files),
+		cmocka_unit_test(test_cut_files), cmocka_unit_test(test_keys),  cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_trials),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include "base/util.h"
 #include "cmocka_all.h"
 #include "landscape.h"
+#include "search/isotonic.h"
 #include "search/replay_stop.h"
 
 static struct tcb_recorded space;
@@ -104,6 +105,8 @@ static struct tcb_replay_score score_of(const struct tcb_strategy *strategy, siz
 	for (size_t r = 0; r < repeats; r++)
 		assert_int_equal(tcb_replay_run(&replay, strategy, seed + r, &runs[r], NULL), TCB_OK);
 	assert_int_equal(tcb_replay_judge(&replay, runs, repeats, &score, NULL), TCB_OK);
+	for (size_t r = 0; r < repeats; r++)
+		tcb_replay_run_fini(&runs[r]);
 	tcb_replay_fini(&replay);
 	return score;
 }
@@ -164,6 +167,113 @@ static void test_moments(void **state)
 	assert_int_equal(tcb_replay_init(&replay, &small, &err), TCB_E_FORMAT);
 	assert_non_null(strstr(err.message, "nothing to search"));
 	tcb_recorded_fini(&small);
+}
+
+/* Isotonic regression by hand: 3 and 5 are the wrong way round, so both are 4; two points at one x are their mean
+ * first. */
+static void test_isotonic(void **state)
+{
+	struct tcb_isotonic_point points[] = { { 4, 1, 1 }, { 1, 9, 1 }, { 2, 3, 1 }, { 3, 4, 1 }, { 3, 6, 1 } };
+	size_t count = 5;
+	(void)state;
+	assert_int_equal(tcb_isotonic_fit(points, &count, NULL), TCB_OK);
+	assert_int_equal(count, 4);
+	const double at_2_and_3 = (3 + 4 + 6) / 3.0; /* weights 1 and 2 */
+	assert_true(points[0].y == 9 && points[3].y == 1);
+	assert_true(fabs(points[1].y - at_2_and_3) < 1e-12 && points[1].y == points[2].y);
+	assert_true(tcb_isotonic_at(points, count, 0) == 9 && tcb_isotonic_at(points, count, 5) == 1);
+	assert_true(tcb_isotonic_at(points, count, 1) == 9);
+	assert_true(fabs(tcb_isotonic_at(points, count, 1.5) - (9 + at_2_and_3) / 2) < 1e-12);
+	assert_true(fabs(tcb_isotonic_at(points, count, 3.5) - (1 + at_2_and_3) / 2) < 1e-12);
+
+	struct tcb_isotonic_point rising[] = { { 1, 1, 1 }, { 2, 2, 1 }, { 3, 6, 1 } }; /* one pool: the mean */
+	count = 3;
+	assert_int_equal(tcb_isotonic_fit(rising, &count, NULL), TCB_OK);
+	assert_true(count == 3 && rising[0].y == 3 && rising[1].y == 3 && rising[2].y == 3);
+}
+
+/* Ten values of one price each.  1 % of the way from the median, 50.5, to the optimum is passed at the rank 5 from the
+ * worst, so after 5 / 6 trials, rounded up; 95 % of it, 3.475, at the rank 9, after 9 / 2. */
+static void make_ten(struct tcb_recorded *ten)
+{
+	static const double values[] = { 100, 90, 80, 70, 60, 41, 30, 20, 10, 1 };
+	assert_int_equal(tcb_recorded_alloc(ten, 10, "ten", NULL), TCB_OK);
+	memcpy(ten->value, values, sizeof values);
+	for (size_t i = 0; i < 10; i++)
+		ten->price[i] = 1;
+	ten->lattice.count = ten->valid = 10;
+}
+
+/* The score by hand of runs whose mean rank falls from FIRST at trial 1 to LAST at trial 2 and stays there.  After 1 to
+ * 5 trials random search is expected at the ranks 6, 7, 8, 9 and 9 from the worst: 30, 20, 10, 1 and 1. */
+static double ten_by_hand(const struct tcb_recorded *ten, double first, double last)
+{
+	static const double RANDOM[] = { 30, 20, 10, 1, 1 };
+	double sum = 0;
+	for (int t = 0; t < TCB_REPLAY_MOMENTS; t++) {
+		const double time = 1 + 4.0 * t / (TCB_REPLAY_MOMENTS - 1);
+		const double rank = time < 2 ? first + (last - first) * (time - 1) : last;
+		const double value = ten->value[9 - (int)rint(rank)], random = RANDOM[(int)rint(time) - 1];
+		sum += random > 1 ? (random - value) / (random - 1) : 0;
+	}
+	return sum / TCB_REPLAY_MOMENTS;
+}
+
+/* Runs are averaged by rank: one that stands at the worst (100) beside one at the optimum makes 41 of them, not 50.5.
+ */
+static void test_ranks(void **state)
+{
+	struct tcb_replay_point best[] = { { 1, 0 }, { 2, 0 }, { 3, 0 }, { 4, 0 }, { 5, 0 } };
+	struct tcb_replay_point falls[] = { { 1, 8 }, { 2, 4 }, { 3, 4 }, { 4, 4 }, { 5, 4 } };
+	struct tcb_replay_point worst[] = { { 1, 9 }, { 2, 9 } };
+	const struct tcb_replay_run falling[] = { { best, 5, { 1, 1, 1, 1 } }, { falls, 5, { 41, 41, 41, 41 } } };
+	const struct tcb_replay_run apart[] = { { best, 2, { 1, 1, 1, 1 } }, { worst, 2, { 100, 100, 100, 100 } } };
+	const struct tcb_replay_run none[] = { { NULL, 0, { INFINITY, INFINITY, INFINITY, INFINITY } } };
+	struct tcb_recorded ten;
+	struct tcb_replay replay;
+	struct tcb_replay_score score;
+	(void)state;
+	make_ten(&ten);
+	assert_int_equal(tcb_replay_init(&replay, &ten, NULL), TCB_OK);
+	assert_true(replay.from == 1 && replay.until == 5 && replay.trial == 1);
+	assert_int_equal(tcb_replay_judge(&replay, falling, 2, &score, NULL), TCB_OK);
+	assert_true(fabs(score.score - ten_by_hand(&ten, 4, 2)) < 1e-12);
+	assert_int_equal(tcb_replay_judge(&replay, &falling[0], 1, &score, NULL), TCB_OK);
+	assert_true(fabs(score.score - ten_by_hand(&ten, 0, 0)) < 1e-12);
+	assert_true(score.median[0] == 1);
+	assert_int_equal(tcb_replay_judge(&replay, apart, 2, &score, NULL), TCB_OK);
+	assert_true(fabs(score.score - ten_by_hand(&ten, 4.5, 4.5)) < 1e-12);
+	/* No result: the median's 50.5 is no rank, and stands for itself. */
+	assert_int_equal(tcb_replay_judge(&replay, none, 1, &score, NULL), TCB_OK);
+	assert_true(score.score < ten_by_hand(&ten, 4.5, 4.5) && score.median[0] == 50.5);
+	tcb_replay_fini(&replay);
+	tcb_recorded_fini(&ten);
+}
+
+/* A run's points: where its trials ended, with the rank of its best, from the first result to 15 % beyond the last
+ * moment. */
+static void test_points(void **state)
+{
+	struct tcb_strategy strategy = ORACLE;
+	struct tcb_replay replay;
+	struct tcb_replay_run run;
+	(void)state;
+	strategy.ask = antioracle_ask;
+	assert_int_equal(tcb_replay_init(&replay, &space, NULL), TCB_OK);
+	assert_int_equal(tcb_replay_run(&replay, &strategy, 1, &run, NULL), TCB_OK);
+	assert_true(run.count > 10);
+	for (size_t i = 0; i < run.count; i++) {
+		assert_true(run.points[i].clock >= replay.from * (1 - replay.margin));
+		assert_true(run.points[i].clock <= replay.until * (1 + replay.margin));
+		assert_true(i == 0 || (run.points[i].clock > run.points[i - 1].clock &&
+				       run.points[i].rank <= run.points[i - 1].rank));
+	}
+	size_t better = 0;
+	for (size_t i = 0; i < space.lattice.count; i++)
+		better += space.value[i] < run.after[0];
+	assert_true(run.points[0].rank >= (double)better);
+	tcb_replay_run_fini(&run);
+	tcb_replay_fini(&replay);
 }
 
 static struct tcb_replay_stop stop_of(const struct tcb_strategy *strategy, uint64_t seed, double until)
@@ -271,8 +381,9 @@ static void test_random_band(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_scale), cmocka_unit_test(test_seed),  cmocka_unit_test(test_moments),
-		cmocka_unit_test(test_stop),  cmocka_unit_test(test_stops), cmocka_unit_test(test_random_band),
+		cmocka_unit_test(test_scale),    cmocka_unit_test(test_seed),  cmocka_unit_test(test_moments),
+		cmocka_unit_test(test_stop),     cmocka_unit_test(test_stops), cmocka_unit_test(test_random_band),
+		cmocka_unit_test(test_isotonic), cmocka_unit_test(test_ranks), cmocka_unit_test(test_points),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
