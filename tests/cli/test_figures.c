@@ -124,11 +124,30 @@ static void test_served(void **state)
 	assert_int_equal(cli_served_of(&best, 0), CLI_SERVED_WINNER);
 }
 
+static void test_time(void **state)
+{
+	const struct tcb_interval slow = { 4.38e7, 2.789e7, 6.12e7 };
+	char text[CLI_NUMBER_MAX];
+
+	(void)state;
+	cli_text_time_interval(&slow, text);
+	assert_string_equal(text, "43.80 [27.89, 61.20] ms");
+	cli_text_time(871.2, text);
+	assert_string_equal(text, "871.2 ns");
+	cli_text_time(12345, text);
+	assert_string_equal(text, "12.35 µs");
+	cli_text_time(2.5e9, text);
+	assert_string_equal(text, "2.500 s");
+	cli_text_time(0, text);
+	assert_string_equal(text, "-");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_limit),   cmocka_unit_test(test_beyond), cmocka_unit_test(test_noisy),
-		cmocka_unit_test(test_unknown), cmocka_unit_test(test_paired), cmocka_unit_test(test_served),
+		cmocka_unit_test(test_time),   cmocka_unit_test(test_limit),   cmocka_unit_test(test_beyond),
+		cmocka_unit_test(test_noisy),  cmocka_unit_test(test_unknown), cmocka_unit_test(test_paired),
+		cmocka_unit_test(test_served),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
