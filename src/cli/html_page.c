@@ -27,7 +27,7 @@ static void add_head(const struct cli_html_source *source, struct tcb_str *out)
 	cli_html_textf(out, "%zu result%s of %s; written %s by tcbtune %s (%s).", source->rows->count,
 		       source->rows->count == 1 ? "" : "s", source->path, now, tcb_build_info()->version,
 		       tcb_build_info()->commit);
-	tcb_str_add(out, " What the words mean: docs/measuring.md and docs/glossary.md.</p></header>\n<main>\n");
+	tcb_str_add(out, " What the words mean: docs/measuring.md and docs/glossary.md of tcbtune.</p></header>\n<main>\n");
 }
 
 static void add_devices(const struct cli_html_source *source, struct tcb_str *out)
