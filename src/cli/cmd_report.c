@@ -273,7 +273,7 @@ static void add_counters_of(struct tcb_str *out, const struct cli_best_row *row,
 	}
 	tcb_shape_print(&best->problem.shape, shape);
 	if (list.length)
-		cli_add_line(out, "%scounters a call, %s %s %s %s %u threads %s:%s", bullet, best->problem.op_name,
+		cli_add_line(out, "%scounters per call, %s %s %s %s %u threads %s:%s", bullet, best->problem.op_name,
 			     tcb_contract_text(best->problem.contract), shape, best->device_name, best->threads,
 			     tcb_state_text(best->state), list.data);
 	out->failed |= list.failed;

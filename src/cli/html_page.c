@@ -27,7 +27,8 @@ static void add_head(const struct cli_html_source *source, struct tcb_str *out)
 	cli_html_textf(out, "%zu result%s of %s; written %s by tcbtune %s (%s).", source->rows->count,
 		       source->rows->count == 1 ? "" : "s", source->path, now, tcb_build_info()->version,
 		       tcb_build_info()->commit);
-	tcb_str_add(out, " What the words mean: docs/measuring.md and docs/glossary.md of tcbtune.</p></header>\n<main>\n");
+	tcb_str_add(out,
+		    " What the words mean: docs/measuring.md and docs/glossary.md of tcbtune.</p></header>\n<main>\n");
 }
 
 static void add_devices(const struct cli_html_source *source, struct tcb_str *out)
@@ -129,7 +130,7 @@ static void add_problems(const struct cli_html_source *source, const struct cli_
 		out,
 		"<h2 id=\"problems\">Problems</h2>\n<p class=\"soft\">Times of candidates are those of screening, in "
 		"the order of their trials; best, default and limit are those of the finals. Kernels of other "
-		"programs are not in the database. Single trials that the script shows are thinned to about %d a "
+		"programs are not in the database. Single trials that the script shows are thinned to about %d per "
 		"result; drawings and numbers are of all, except where they say otherwise.</p>\n",
 		CLI_HTML_POINTS_MAX);
 	for (size_t i = 0; i < spaces->count; i++)

@@ -24,7 +24,7 @@ def check_page(cli, path, rows):
     targets = {v for _, k, v in read.attributes if k == "id"}
     cli.check(all(v[1:] in targets for _, k, v in read.attributes if k == "href"), f"{path}: a link to nothing")
     cli.check("nan" not in " ".join(v for _, k, v in read.attributes if k in ("d", "cx", "cy", "x1", "y1") and v).lower(),
-              f"{path}: a place that is no number")
+              f"{path}: a place that is not a number")
     cli.check("default-src 'none'" in read.text, f"{path}: no content security policy")
     document = read.data()
     cli.check(document["schema"] == "tcbtune.html.1" and len(document["best"]) == rows, f"{path}: {document['schema']}")
