@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 
 #include "cli/emit.h"
-#include "cli/shape_axes.h"
 #include "kernels/constraint.h"
 #include "kernels/judged.h"
 
@@ -157,6 +156,17 @@ static enum tcb_status complete_shape(const struct tcb_op *op, struct tcb_shape 
 			op->name, rows, shape->m, shape->n, rows, shape->m, shape->n);
 	*shape = (struct tcb_shape){ 1, shape->m, shape->n };
 	return TCB_OK;
+}
+
+int cli_shape_has_axes(const char *text)
+{
+	int has_sizes = 0, has_axis = 0;
+
+	for (; *text && !(text[0] == ',' && isalpha((unsigned char)text[1])); text++) {
+		has_sizes |= *text == 'x';
+		has_axis |= *text == ',' || *text == ':';
+	}
+	return has_sizes && has_axis;
 }
 
 /* A product of one output is hardly meant: M and N have changed places. */

@@ -31,13 +31,6 @@ static size_t sizes_length(const char *text)
 	return i;
 }
 
-int cli_shape_has_axes(const char *text)
-{
-	const size_t length = sizes_length(text);
-
-	return memchr(text, 'x', length) && (memchr(text, ',', length) || memchr(text, ':', length));
-}
-
 /* A number at *AT, which is moved past it; 0: none is there. */
 static size_t read_number(const char **at)
 {

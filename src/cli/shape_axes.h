@@ -16,8 +16,6 @@ struct cli_shapes {
 	size_t count;
 };
 
-/* Whether a size of TEXT is a list or a range. */
-int cli_shape_has_axes(const char *text);
 /* The shapes that TEXT stands for, of OP (NULL: any), each read as cli_read_shape does, or, IS_EXACT, as it is written
  * only; TCB_E_USAGE names what is wrong, or how many there are if they are too many. */
 enum tcb_status cli_shapes_read(const struct tcb_op *op, const char *text, int is_exact, struct cli_shapes *out,
