@@ -189,7 +189,10 @@ void cli_speedup_text(const struct tcb_best *best, char out[CLI_NUMBER_MAX])
 
 void cli_speedup_interval_text(const struct tcb_best *best, char out[CLI_NUMBER_MAX])
 {
-	cli_text_ratio_interval(&best->speedup, out);
+	if (best->modelled)
+		cli_speedup_text(best, out);
+	else
+		cli_text_ratio_interval(&best->speedup, out);
 }
 
 /* --- what programs get --- */

@@ -168,10 +168,7 @@ static void add_figures(struct tcb_str *out, const struct tcb_best *best)
 	add_cell(out, "GB/s", cli_best_gbs(best), text, "");
 	cli_limit_text(&limit, text);
 	add_cell(out, "% of limit", limit.of_limit.median, text, "");
-	if (best->modelled)
-		cli_speedup_text(best, text);
-	else
-		cli_speedup_interval_text(best, text);
+	cli_speedup_interval_text(best, text);
 	add_interval(out, "&times; default", best->speedup.median, text);
 }
 

@@ -124,6 +124,20 @@ static void test_served(void **state)
 	assert_int_equal(cli_served_of(&best, 0), CLI_SERVED_WINNER);
 }
 
+static void test_modelled(void **state)
+{
+	struct tcb_best best = row();
+	char text[CLI_NUMBER_MAX];
+
+	(void)state;
+	best.speedup = (struct tcb_interval){ 1.5, 1.4, 1.6 };
+	cli_speedup_interval_text(&best, text);
+	assert_string_equal(text, "1.500 [1.400, 1.600]");
+	best.modelled = 1;
+	cli_speedup_interval_text(&best, text);
+	assert_string_equal(text, "1.500");
+}
+
 static void test_time(void **state)
 {
 	const struct tcb_interval slow = { 4.38e7, 2.789e7, 6.12e7 };
@@ -145,9 +159,9 @@ static void test_time(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_time),   cmocka_unit_test(test_limit),   cmocka_unit_test(test_beyond),
-		cmocka_unit_test(test_noisy),  cmocka_unit_test(test_unknown), cmocka_unit_test(test_paired),
-		cmocka_unit_test(test_served),
+		cmocka_unit_test(test_modelled), cmocka_unit_test(test_time),   cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_beyond),   cmocka_unit_test(test_noisy),  cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_paired),   cmocka_unit_test(test_served),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
