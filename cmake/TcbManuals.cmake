@@ -3,6 +3,11 @@
 # Manual pages and completions, made by the program that they are of; those of the
 # libraries from their headers.  A build for another processor cannot run it, and
 # without python3 or gzip there are none.
+#
+# Texts and pages name documents as docs/NAME.md: these lie so below the folder of
+# documents of an installation, too.
+install(FILES ${CMAKE_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tcbtune)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tcbtune)
 find_program(TCB_PYTHON python3)
 find_program(TCB_GZIP gzip)
 if(CMAKE_CROSSCOMPILING OR NOT TCB_PYTHON OR NOT TCB_GZIP)

@@ -34,7 +34,7 @@ STEPS = [
     ("A name that is nearly right is answered with the right one.",
      "tcbtune sweep --op q4k_matvek --shape 1x4096x4096", 2),
     ("How large is the search?", "tcbtune space --op q4k_matvec --shape 1x4096x4096 --count", 0),
-    ("One candidate is no search, and the verdict says so. The last lines say how to go on.",
+    ("One candidate is not a search, and the verdict says so. The last lines say how to go on.",
      "tcbtune sweep --op q4k_matvec --shape 1x4096x4096 --max-trials 1", 0),
     ("A minute of search.", f"tcbtune sweep --op q4k_matvec --shape 1x4096x4096 --budget {BUDGET}s", 0),
     ("What was found, at any later time.", "tcbtune report", 0),

@@ -9,7 +9,7 @@ Shapes are drawn by random_shapes.py, as far as an operand stays under --element
 OUT gets random.db and log.txt, which has each command and what came of it.  Ends with one line for each op.
 
 Exit: 0 all sweeps ended as they should and no kernel was wrong, crashed or hung; 1 some did not, and those commands are
-listed; 2 wrong usage.  What tcbtune refuses is no failure: exit code 2 (K is not a multiple of the format's block) and 3
+listed; 2 wrong usage.  What tcbtune refuses is not a failure: exit code 2 (K is not a multiple of the format's block) and 3
 (a contract that the device has no kernels for).  With --jobs several sweeps write into the database at the same time;
 their times then mean nothing.
 """

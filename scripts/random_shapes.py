@@ -2,7 +2,7 @@
 """Shapes of any op that nobody chose, for the drivers beside this file.
 
 An op is an entry of `tcbtune ops --json`.  Sizes are tiny, odd, beside powers of two, unaligned and large; of words
-(`tcbtune help shapes`) each is there or not.  Few are illegal: a K that is no whole number of blocks, a head of a size
+(`tcbtune help shapes`) each is there or not.  Few are illegal: a K that is not a whole number of blocks, a head of a size
 that the op does not have; those must be refused, not crash.
 """
 import typing

@@ -217,7 +217,7 @@ static enum tcb_status restrict_isa(const char *name, uint32_t host_mask, uint32
 	}
 	if (strncmp(name, "cpu:", 4) != 0)
 		return tcb_fail(err, TCB_E_USAGE,
-				"'%.40s' is no CPU device: use cpu or cpu:FAMILY, for example cpu:avx2", name);
+				"unknown CPU device '%.40s': use cpu or cpu:FAMILY, for example cpu:avx2", name);
 	TCB_TRY(tcb_isa_parse(name + 4, &isa, err));
 	if (!tcb_isa_is_of_cpu(isa)) {
 		tcb_cpu_families("cpu:", families);

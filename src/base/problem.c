@@ -55,7 +55,7 @@ enum tcb_status tcb_shape_parse(const char *text, struct tcb_shape *out, struct 
 			break;
 	}
 	return tcb_fail(err, TCB_E_USAGE,
-			"'%.80s' is no shape: give MxNxK (or MxN for row ops) in whole numbers from 1, "
+			"invalid shape '%.80s': give MxNxK (or MxN for row ops) in whole numbers from 1, "
 			"for example 1x4096x4096",
 			text);
 }

@@ -89,7 +89,7 @@ enum tcb_status tcb_heads_parse(const char *text, struct tcb_heads *out, struct 
 	if (is_bad || *at || !out->query)
 		return tcb_fail(
 			err, TCB_E_USAGE,
-			"'%.80s' are no words of a shape: give h32/8 (query heads / KV heads, a multiple of each "
+			"invalid words of a shape '%.80s': give h32/8 (query heads / KV heads, a multiple of each "
 			"other), and where wanted b4 (sequences), p16 (page size), w1024 (window), c50 (cap), "
 			"causal, ragged (lengths differ), pairs (of rope: neighbours are rotated together)",
 			text);

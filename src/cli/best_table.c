@@ -130,7 +130,10 @@ static void add_cell(struct cli_table *table, const struct cli_best_row *row, en
 		cli_text_us(best->ns.median, number);
 		break;
 	case COLUMN_INTERVAL:
-		cli_text_us_interval(&best->ns, number);
+		if (best->modelled)
+			cli_text_us(best->ns.median, number);
+		else
+			cli_text_us_interval(&best->ns, number);
 		break;
 	case COLUMN_RATE:
 		(void)snprintf(number, sizeof number, "%.4g", cli_best_gbs(best));

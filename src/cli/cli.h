@@ -23,7 +23,7 @@ enum cli_kind {
 	CLI_LIST,    /* struct cli_list: every occurrence, in order */
 	CLI_COUNT,   /* uint64_t: a decimal number */
 	CLI_BYTES,   /* uint64_t: a number with K, M or G (powers of 1024) */
-	CLI_SECONDS, /* double: a number with s, m or h; INFINITY for "none" where `words` is that */
+	CLI_SECONDS, /* double: a number with ms, s, m or h; INFINITY for "none" where `words` is that */
 	CLI_NUMBER,  /* double: a decimal number above zero; INFINITY for "none" where `words` is that */
 	CLI_WORD,    /* int: index in `words` */
 };
@@ -126,7 +126,9 @@ enum tcb_status cli_help_command(const struct cli_command *command, struct tcb_e
 #define CLI_OPTION_SHAPES(type)                                                                           \
 	{                                                                                                 \
 		.name = "shape", .argument = "MxNxK", .kind = CLI_LIST, .offset = offsetof(type, shapes), \
-		.note = "the op's default shapes", .help = "a shape to measure (MxN for row ops)"         \
+		.note = "the op's default shapes",                                                        \
+		.help = "a shape to measure (MxN for row ops), or several: 1,2,4x4096x4096, "             \
+			"1:8:*2x4096x4096 ('tcbtune help shapes')"                                        \
 	}
 #define CLI_OPTION_SEED(type, text)                                                                                  \
 	{                                                                                                            \

@@ -605,7 +605,7 @@ static enum tcb_status print_results(struct benching *run, struct tcb_error *err
 	return cli_emit_text(&run->out, err);
 }
 
-/* A database that is not there is no hindrance; one that cannot be read is an error. */
+/* Without the database of everyday the default is measured; one that was named and is not there is a slip. */
 static enum tcb_status open_db(struct benching *run, struct tcb_error *err)
 {
 	char path[CLI_PATH_MAX];
@@ -616,7 +616,7 @@ static enum tcb_status open_db(struct benching *run, struct tcb_error *err)
 	status = cli_open_db(run->args->db, TCB_DB_READ, path, &run->db, err);
 	if (status == TCB_OK)
 		status = cli_bounds_load(run->db, &run->bounds, err);
-	return status == TCB_E_NOT_FOUND ? TCB_OK : status;
+	return status == TCB_E_NOT_FOUND && !run->args->db ? TCB_OK : status;
 }
 
 static enum tcb_status run_bench(const void *arguments, struct tcb_error *err)

@@ -95,7 +95,7 @@ static enum tcb_status parse_percent(const char *text, double *out, struct tcb_e
 
 	if (end == text || strcmp(*end == '%' ? end + 1 : end, "") != 0 || !(value >= 0) || value > 1000)
 		return tcb_fail(err, TCB_E_USAGE,
-				"--fail-over '%.40s' is no percentage: give one from 0 to 1000, as in 3%%", text);
+				"--fail-over: invalid percentage '%.40s': give one from 0 to 1000, as in 3%%", text);
 	*out = value / 100;
 	return TCB_OK;
 }

@@ -11,6 +11,7 @@
 #include "cli/emit.h"
 #include "cli/figures.h"
 #include "cli/nearby.h"
+#include "cli/shape_axes.h"
 #include "cli/tuned.h"
 
 struct lookup_args {
@@ -35,7 +36,8 @@ static const struct cli_option options[] = {
 	  .kind = CLI_TEXT,
 	  .offset = offsetof(struct lookup_args, shape),
 	  .required = 1,
-	  .help = "the problem's shape (MxN for row ops)" },
+	  .help = "the problem's shape (MxN for row ops), or several as in 1,2,4x4096x4096 ('tcbtune help shapes'), "
+		  "whose answers follow each other" },
 	CLI_OPTION_CONTRACT(struct lookup_args),
 	{ .name = "state",
 	  .argument = "STATE",
@@ -184,12 +186,15 @@ static enum tcb_status find_nearby(const struct lookup_args *args, const struct 
 	return status == TCB_E_NOT_FOUND ? TCB_OK : status;
 }
 
-static enum tcb_status print_text(const struct tcbrt_tuning *tuning, const char *nearby,
+/* SHAPE heads the answer if it is one of several; NULL: it is the only one. */
+static enum tcb_status print_text(const struct tcbrt_tuning *tuning, const char *shape, const char *nearby,
 				  const struct explanation *explanation, struct tcb_error *err)
 {
 	struct tcb_str out = { 0 };
 	char us[CLI_NUMBER_MAX], share[CLI_NUMBER_MAX];
 
+	if (shape)
+		cli_add_line(&out, "%s", shape);
 	cli_add_line(&out, "%s", tuning->geometry);
 	tcb_str_addf(&out, "source: %s\n", tcbrt_source_text(tuning->source));
 	cli_add_wrapped(&out, 4, "reason: %s", tuning->reason);
@@ -253,27 +258,49 @@ static enum tcb_status print_json(const struct lookup_args *args, const struct t
 	return cli_emit_json(cli_json_end(root, failed), err);
 }
 
-static enum tcb_status run_lookup(const void *arguments, struct tcb_error *err)
+static enum tcb_status look_up(const struct lookup_args *args, const struct tcb_op *op, const struct tcb_shape *shape,
+			       int is_one, struct tcb_error *err)
 {
-	const struct lookup_args *args = arguments;
 	struct cli_query query = { args->db, args->device, args->threads, (enum tcb_state)args->state };
-	const struct tcb_op *op;
 	struct tcb_problem problem;
 	struct tcbrt_tuning tuning;
 	struct explanation found;
 	const struct explanation *explanation = args->explain ? &found : NULL;
-	char nearby[CLI_NEARBY_MAX];
+	char nearby[CLI_NEARBY_MAX], text[TCB_SHAPE_TEXT_MAX];
+	enum tcb_contract contract;
 
-	TCB_TRY(cli_find_op(args->op, &op, err));
-	TCB_TRY(cli_check_device(args->device, err));
-	TCB_TRY(cli_check_threads(args->threads, err));
-	TCB_TRY(cli_make_problem(op, args->contract, args->shape, &problem, err));
+	TCB_TRY(cli_find_contract(op, args->contract, &contract, err));
+	TCB_TRY(tcb_problem_init(op, contract, shape, &problem, err));
 	TCB_TRY(cli_tuned_find(&query, &problem, &tuning, err));
 	TCB_TRY(find_nearby(args, &problem, &tuning, nearby, err));
 	if (args->explain)
 		TCB_TRY(explain(args, &problem, &tuning, &found, err));
-	return args->json ? print_json(args, &problem, &tuning, nearby, explanation, err)
-			  : print_text(&tuning, nearby, explanation, err);
+	if (args->json)
+		return print_json(args, &problem, &tuning, nearby, explanation, err);
+	tcb_shape_print(shape, text);
+	return print_text(&tuning, is_one ? NULL : text, nearby, explanation, err);
+}
+
+static enum tcb_status run_lookup(const void *arguments, struct tcb_error *err)
+{
+	const struct lookup_args *args = arguments;
+	const struct tcb_op *op;
+	struct cli_shapes shapes;
+	enum tcb_status status;
+
+	TCB_TRY(cli_find_op(args->op, &op, err));
+	TCB_TRY(cli_check_device(args->device, err));
+	TCB_TRY(cli_check_threads(args->threads, err));
+	TCB_TRY(cli_shapes_read(op, args->shape, 0, &shapes, err));
+	if (args->json && shapes.count > 1)
+		status = tcb_fail(err, TCB_E_USAGE, "--json takes one shape, and '%.80s' stands for %zu", args->shape,
+				  shapes.count);
+	else
+		status = TCB_OK;
+	for (size_t i = 0; i < shapes.count && status == TCB_OK; i++)
+		status = look_up(args, op, &shapes.list[i], shapes.count == 1, err);
+	cli_shapes_fini(&shapes);
+	return status;
 }
 
 const struct cli_command cli_command_lookup = {

@@ -98,12 +98,15 @@ static enum tcb_status preset_unknown(const char *name, struct tcb_error *err)
 {
 	const char *names[NAMES_MAX];
 	size_t count = cli_preset_names(names, NAMES_MAX);
+	char suggestion[CLI_ADVICE_MAX];
 	struct tcb_str list = { 0 };
 
-	for (size_t i = 0; i < count && i < NAMES_MAX; i++)
+	count = count < NAMES_MAX ? count : NAMES_MAX;
+	for (size_t i = 0; i < count; i++)
 		tcb_str_addf(&list, "%s%s", i ? ", " : "", names[i]);
-	(void)tcb_fail(err, TCB_E_USAGE, "no preset is called '%s'; there are %s; or give the model's file", name,
-		       list.data ? list.data : "none");
+	cli_suggestion(name, names, count, suggestion, sizeof suggestion);
+	(void)tcb_fail(err, TCB_E_USAGE, "unknown model '%.60s'%s; the presets are %s; or give the model's file", name,
+		       suggestion, list.data ? list.data : "");
 	tcb_str_fini(&list);
 	return TCB_E_USAGE;
 }

@@ -151,7 +151,7 @@ static enum tcb_status find_result(const struct ptx_run_job *job, const char *op
 				"not '%.120s'",
 				option, separator, text);
 	if (!(*out)->address)
-		return tcb_fail(err, TCB_E_USAGE, "--%s '%.120s': argument %.*s is no buffer", option, text,
+		return tcb_fail(err, TCB_E_USAGE, "--%s '%.120s': argument %.*s is not a buffer", option, text,
 				(int)(at - text), text);
 	*path_out = at + 1;
 	return TCB_OK;

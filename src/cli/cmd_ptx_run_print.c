@@ -86,7 +86,7 @@ void ptx_run_text(const struct ptx_run_job *job, unsigned width, struct tcb_str 
 	cli_add_demangled(out, job->kernel->symbol->name);
 	tcb_str_addf(out, ": grid %ux%ux%u, blocks of %ux%ux%u\n", l->grid[0], l->grid[1], l->grid[2], l->block[0],
 		     l->block[1], l->block[2]);
-	tcb_str_addf(out, "  %llu thread-instructions in %.2f s (%.1f million a second), %llu divergent branches\n",
+	tcb_str_addf(out, "  %llu thread-instructions in %.2f s (%.1f million per second), %llu divergent branches\n",
 		     (unsigned long long)job->counts.total.threads, job->seconds,
 		     job->seconds > 0 ? threads / 1e6 / job->seconds : 0,
 		     (unsigned long long)job->counts.total.divergent);

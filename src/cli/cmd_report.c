@@ -13,6 +13,7 @@
 #include "cli/html_report.h"
 #include "cli/nearby.h"
 #include "cli/setup.h"
+#include "cli/shape_axes.h"
 
 enum format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_MD, FORMAT_HTML };
 
@@ -35,7 +36,7 @@ static const struct cli_option options[] = {
 	  .kind = CLI_TEXT,
 	  .offset = offsetof(struct report_args, shape),
 	  .note = "all",
-	  .help = "only this shape" },
+	  .help = "only this shape, or several as in 1,2,4x4096x4096 ('tcbtune help shapes')" },
 	{ .name = "state",
 	  .argument = "S",
 	  .kind = CLI_WORD,
@@ -113,7 +114,7 @@ static struct cli_best_view view_of(const struct report_args *args)
 
 struct collecting {
 	const struct report_args *args;
-	struct tcb_shape shape; /* if the arguments have one */
+	struct cli_shapes shapes; /* none: any */
 	struct cli_device_filter device;
 	struct cli_best_rows rows;
 	int failed;
@@ -127,13 +128,21 @@ static int is_op(const char *wanted, const char *name)
 	return strncmp(wanted, name, length) == 0 && (name[length] == '\0' || name[length] == '_');
 }
 
+static int is_shape_wanted(const struct cli_shapes *shapes, const struct tcb_shape *shape)
+{
+	for (size_t i = 0; i < shapes->count; i++)
+		if (tcb_shape_equal(&shapes->list[i], shape))
+			return 1;
+	return !shapes->count;
+}
+
 static int is_wanted(const struct collecting *collecting, const struct tcb_best *best)
 {
 	const struct report_args *args = collecting->args;
 	return (!args->op || is_op(args->op, best->problem.op_name)) &&
 	       (!args->device || cli_device_filter_has(&collecting->device, best)) &&
 	       (!args->state || (int)best->state == args->state - 1) &&
-	       (!args->shape || tcb_shape_equal(&best->problem.shape, &collecting->shape));
+	       is_shape_wanted(&collecting->shapes, &best->problem.shape);
 }
 
 static void collect_row(struct collecting *collecting, const struct tcb_best *best)
@@ -264,7 +273,7 @@ static void add_counters_of(struct tcb_str *out, const struct cli_best_row *row,
 	}
 	tcb_shape_print(&best->problem.shape, shape);
 	if (list.length)
-		cli_add_line(out, "%scounters a call, %s %s %s %s %u threads %s:%s", bullet, best->problem.op_name,
+		cli_add_line(out, "%scounters per call, %s %s %s %s %u threads %s:%s", bullet, best->problem.op_name,
 			     tcb_contract_text(best->problem.contract), shape, best->device_name, best->threads,
 			     tcb_state_text(best->state), list.data);
 	out->failed |= list.failed;
@@ -366,7 +375,7 @@ static enum tcb_status nothing_found(const struct cli_bounds *all, const char *p
 						    strlen(device->key) == TCB_DEVICE_KEY_MAX - 1 ? device->key : NULL,
 					    .contract = -1,
 					    .state = args->state - 1,
-					    .shape = args->shape ? &collecting->shape : NULL };
+					    .shape = collecting->shapes.list };
 	const struct {
 		const char *what, *value;
 	} filters[] = {
@@ -408,13 +417,14 @@ static int is_family(const char *name)
 	return 0;
 }
 
-static enum tcb_status check_filter(const struct report_args *args, struct tcb_shape *shape_out, struct tcb_error *err)
+static enum tcb_status check_filter(const struct report_args *args, struct cli_shapes *shapes_out,
+				    struct tcb_error *err)
 {
 	const struct tcb_op *op;
 
 	if (args->op && !is_family(args->op))
 		TCB_TRY(cli_find_op(args->op, &op, err));
-	return args->shape ? cli_read_shape(args->op ? tcb_op_find(args->op) : NULL, args->shape, shape_out, err)
+	return args->shape ? cli_shapes_read(args->op ? tcb_op_find(args->op) : NULL, args->shape, 0, shapes_out, err)
 			   : TCB_OK;
 }
 
@@ -432,13 +442,12 @@ static enum tcb_status run_report(const void *arguments, struct tcb_error *err)
 		return tcb_fail(err, TCB_E_USAGE, "--json contradicts --format; give one of them");
 	if (args.json)
 		args.format = FORMAT_JSON;
-	TCB_TRY(check_filter(&args, &collecting.shape, err));
 	TCB_TRY(cli_best_view_check(&view, err));
 	TCB_TRY(cli_check_out_db(args.out, args.db, err));
+	TCB_TRY(check_filter(&args, &collecting.shapes, err));
 	status = cli_open_db(args.db, TCB_DB_READ, path, &db, err);
-	if (status != TCB_OK)
-		return status;
-	status = cli_bounds_load(db, &bounds, err);
+	if (status == TCB_OK)
+		status = cli_bounds_load(db, &bounds, err);
 	if (status == TCB_OK && args.device)
 		status = cli_device_filter_make(args.device, bounds.list, bounds.count, &collecting.device, err);
 	if (status == TCB_OK)
@@ -453,6 +462,7 @@ static enum tcb_status run_report(const void *arguments, struct tcb_error *err)
 		status = print_html(&(struct cli_html_source){ db, path, &collecting.rows, &bounds }, args.out, err);
 	else if (status == TCB_OK)
 		status = print_table(&collecting.rows, &args, err);
+	cli_shapes_fini(&collecting.shapes);
 	cli_best_rows_fini(&collecting.rows);
 	cli_bounds_fini(&bounds);
 	cli_close_db(db);

@@ -40,7 +40,7 @@ static const struct cli_option options[] = {
 	{ .name = "any-size",
 	  .kind = CLI_FLAG,
 	  .offset = offsetof(struct space_args, any_size),
-	  .help = "lift H15: tile dimensions need not be powers of two" },
+	  .help = "lift the power-of-two rule (H15): tile dimensions may be any size" },
 	CLI_OPTION_JSON(struct space_args),
 	CLI_OPTION_END,
 };

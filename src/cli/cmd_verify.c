@@ -88,9 +88,8 @@ static enum tcb_status check_only(const char *only, struct tcb_error *err)
 		for (char *c = id; *c; c++)
 			*c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
 		if (!tcb_claim_find(id))
-			return tcb_fail(
-				err, TCB_E_USAGE,
-				"--only: there is no claim '%s' here; 'tcbtune verify' lists those that there are", id);
+			return tcb_fail(err, TCB_E_USAGE,
+					"--only: unknown claim '%s'; 'tcbtune verify' lists those that there are", id);
 		only += word + (only[word] == ',');
 	}
 	return TCB_OK;

@@ -55,8 +55,11 @@ void cli_add_shown(struct tcb_str *out, const char *text);
 void cli_add_line(struct tcb_str *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Numbers for people. */
 enum { CLI_NUMBER_MAX = 48 };
-void cli_text_us(double ns, char out[CLI_NUMBER_MAX]);                                    /* "12.3" */
-void cli_text_us_interval(const struct tcb_interval *ns, char out[CLI_NUMBER_MAX]);       /* "12.3 [12.1, 12.6]" */
+void cli_text_us(double ns, char out[CLI_NUMBER_MAX]);                              /* "12.3" */
+void cli_text_us_interval(const struct tcb_interval *ns, char out[CLI_NUMBER_MAX]); /* "12.3 [12.1, 12.6]" */
+/* In the unit that fits the median: "43.80 ms", "43.80 [27.89, 61.20] ms". */
+void cli_text_time(double ns, char out[CLI_NUMBER_MAX]);
+void cli_text_time_interval(const struct tcb_interval *ns, char out[CLI_NUMBER_MAX]);
 void cli_text_ratio(double ratio, char out[CLI_NUMBER_MAX]);                              /* "1.53" */
 void cli_text_ratio_interval(const struct tcb_interval *ratio, char out[CLI_NUMBER_MAX]); /* "1.53 [1.50, 1.55]" */
 void cli_text_percent(double ratio, char out[CLI_NUMBER_MAX]);                            /* "87.4" */

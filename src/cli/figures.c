@@ -35,7 +35,8 @@ static const char *note_of(enum tcb_limit_use use, const char *name, const char 
 				 "bytes, because its calls overlap (pdl=1) and those of the loop do not; 'tcbtune "
 				 "bench' times the loop with overlap"
 			       : ">100 % LIMIT: the kernel took less time than the loop that only reads the same "
-				 "bytes, so that loop is no limit here; mostly the problem is so small that starting "
+				 "bytes, so that loop is not a limit here; mostly the problem is so small that "
+				 "starting "
 				 "the loop's threads is most of its time";
 	case TCB_LIMIT_NOISY:
 		return "? % LIMIT: the times of the loop that only reads the same bytes varied by half and more, so "
@@ -189,7 +190,10 @@ void cli_speedup_text(const struct tcb_best *best, char out[CLI_NUMBER_MAX])
 
 void cli_speedup_interval_text(const struct tcb_best *best, char out[CLI_NUMBER_MAX])
 {
-	cli_text_ratio_interval(&best->speedup, out);
+	if (best->modelled)
+		cli_speedup_text(best, out);
+	else
+		cli_text_ratio_interval(&best->speedup, out);
 }
 
 /* --- what programs get --- */

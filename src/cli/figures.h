@@ -49,7 +49,7 @@ struct tcb_interval cli_limit_paired(const struct tcb_interval *of_limit, const 
 
 /* x DEFAULT, paired: "1.531". */
 void cli_speedup_text(const struct tcb_best *best, char out[CLI_NUMBER_MAX]);
-/* "1.531 [1.502, 1.554]" */
+/* "1.531 [1.502, 1.554]"; without an interval of what was never measured. */
 void cli_speedup_interval_text(const struct tcb_best *best, char out[CLI_NUMBER_MAX]);
 
 /* What libtcbrt answers with at the very problem, device and threads of a stored winner (rt/rt_exact.c). */

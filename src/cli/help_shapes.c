@@ -35,7 +35,16 @@ static const char text[] = "A shape says how large a problem is: numbers with x 
 			   "Any order will do; tcbtune prints them in this one.  Two shapes with other\n"
 			   "words are other problems, with results of their own.\n"
 			   "\n"
+			   "Several shapes in one word, where a command takes several (sweep, bench,\n"
+			   "report, lookup): a size may be a list, or a range FROM:TO, FROM:TO:STEP or\n"
+			   "FROM:TO:*FACTOR; all combinations are meant, up to 256.\n"
+			   "\n"
+			   "  1,2,4x4096x4096     M is 1, 2 and 4\n"
+			   "  1:8:*2x4096x4096    M is 1, 2, 4 and 8\n"
+			   "  1x1024:4096:1024x4096,8192    N in steps of 1024, with each K\n"
+			   "\n"
 			   "examples:\n"
+			   "  tcbtune sweep --op q4k_matmul --shape '8:64:*2x4096x4096'\n"
 			   "  tcbtune sweep --op attention_decode_f16 --shape 1x4096x128,h32/8\n"
 			   "  tcbtune sweep --op attention_decode_f16 --shape 1x8192x128,h28/4,b16,p16,ragged\n";
 

@@ -112,22 +112,24 @@ static size_t shown(const struct part *part)
 static void draw_value(struct cli_html_plot *plot, const struct cli_html_space *space, const struct part *part,
 		       const struct value *value, double y)
 {
-	char name[CLI_HTML_FIELD_MAX], text[CLI_HTML_FIELD_MAX];
+	char name[CLI_HTML_FIELD_MAX], text[CLI_HTML_FIELD_MAX], median[CLI_NUMBER_MAX], least[CLI_NUMBER_MAX];
 
+	cli_text_time(value->median, median);
+	cli_text_time(value->least, least);
 	cli_html_field_name(part->field, name);
 	cli_html_field_value(&space->list[value->example].geometry, part->field, text);
 	tcb_str_addf(plot->out, "<text class=\"end\" x=\"%.1f\" y=\"%.1f\">%s (%zu)</text>", plot->left - 6, y + 4,
 		     text, value->count);
 	tcb_str_addf(plot->out,
-		     "<g class=\"value\"><title>%s = %s: median %.4g µs of %zu candidates, fastest %.4g</title>"
+		     "<g class=\"value\"><title>%s = %s: median %s of %zu candidates, fastest %s</title>"
 		     "<line class=\"quartiles\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>"
 		     "<circle class=\"median\" cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\"/>"
 		     "<path class=\"least\" d=\"M%.1f %.1fv8\"/>",
-		     name, text, value->median / 1e3, value->count, value->least / 1e3,
-		     cli_html_x(plot, value->low / 1e3), y, cli_html_x(plot, value->high / 1e3), y,
-		     cli_html_x(plot, value->median / 1e3), y, cli_html_x(plot, value->least / 1e3), y - 4);
+		     name, text, median, value->count, least, cli_html_x(plot, value->low), y,
+		     cli_html_x(plot, value->high), y, cli_html_x(plot, value->median), y,
+		     cli_html_x(plot, value->least), y - 4);
 	if (value->slice > 0) {
-		const double x = cli_html_x(plot, value->slice / 1e3);
+		const double x = cli_html_x(plot, value->slice);
 		tcb_str_addf(plot->out, "<path class=\"slice\" d=\"M%.1f %.1fl5 5l-5 5l-5 -5z\"/>", x, y - 5);
 	}
 	tcb_str_add(plot->out, "</g>");
@@ -156,20 +158,22 @@ static void add_effect_numbers(const struct cli_html_space *space, const struct 
 {
 	tcb_str_add(out,
 		    "<details><summary>Numbers</summary><div class=\"scroll\"><table><tr><th>part</th><th>value</th>"
-		    "<th>candidates</th><th>fastest, µs</th><th>median</th><th>slice</th></tr>");
+		    "<th>candidates</th><th>fastest</th><th>median</th><th>slice</th></tr>");
 	for (size_t p = 0; p < count; p++)
 		for (size_t v = 0; v < shown(&parts[p]); v++) {
 			const struct value *value = &parts[p].values[v];
-			char name[CLI_HTML_FIELD_MAX], text[CLI_HTML_FIELD_MAX], slice[CLI_HTML_LABEL_MAX] = "none";
+			char name[CLI_HTML_FIELD_MAX], text[CLI_HTML_FIELD_MAX], least[CLI_NUMBER_MAX];
+			char median[CLI_NUMBER_MAX], slice[CLI_NUMBER_MAX];
 			cli_html_field_name(parts[p].field, name);
 			cli_html_field_value(&space->list[value->example].geometry, parts[p].field, text);
-			if (value->slice > 0)
-				snprintf(slice, sizeof slice, "%.4g", value->slice / 1e3);
+			cli_text_time(value->least, least);
+			cli_text_time(value->median, median);
+			cli_text_time(value->slice, slice);
 			tcb_str_addf(out,
 				     "<tr><td>%s</td><td class=\"n\">%s</td><td class=\"n\">%zu</td><td "
-				     "class=\"n\">%.4g</td>"
-				     "<td class=\"n\">%.4g</td><td class=\"n\">%s</td></tr>",
-				     name, text, value->count, value->least / 1e3, value->median / 1e3, slice);
+				     "class=\"n\">%s</td>"
+				     "<td class=\"n\">%s</td><td class=\"n\">%s</td></tr>",
+				     name, text, value->count, least, median, slice);
 		}
 	tcb_str_add(out, "</table></div></details>");
 }
@@ -177,7 +181,7 @@ static void add_effect_numbers(const struct cli_html_space *space, const struct 
 static void add_effects(const struct cli_html_space *space, const struct part *parts, size_t count, struct tcb_str *out)
 {
 	const size_t kept = count < PARTS_MAX ? count : PARTS_MAX;
-	struct cli_html_plot plot = { .out = out };
+	struct cli_html_plot plot = { .out = out, .x.is_time = 1 };
 	double height = 56;
 	int is_cut = 0;
 
@@ -185,16 +189,16 @@ static void add_effects(const struct cli_html_space *space, const struct part *p
 		height += 6 + ROW * (double)shown(&parts[p]);
 		is_cut |= shown(&parts[p]) < parts[p].count;
 		for (size_t v = 0; v < shown(&parts[p]); v++) {
-			cli_html_hold(&plot.x, parts[p].values[v].least / 1e3);
-			cli_html_hold(&plot.x, parts[p].values[v].high / 1e3);
-			cli_html_hold(&plot.x, parts[p].values[v].slice / 1e3);
+			cli_html_hold(&plot.x, parts[p].values[v].least);
+			cli_html_hold(&plot.x, parts[p].values[v].high);
+			cli_html_hold(&plot.x, parts[p].values[v].slice);
 		}
 	}
 	cli_html_settle(&plot.x);
 	cli_html_figure(&plot, "effects", "Main effects and slices",
 			"For each value of a part of the geometry the median time of the candidates that have it.",
 			LABELS, height);
-	cli_html_axes(&plot, "µs per call", NULL);
+	cli_html_axes(&plot, "time per call", NULL);
 	draw_parts(&plot, space, parts, kept);
 	cli_html_drawn(&plot);
 	tcb_str_add(out, "<ul class=\"key\">");
@@ -302,7 +306,7 @@ static void draw_tie(struct cli_html_plot *plot, const struct cli_html_space *sp
 		     const struct axis *axes, size_t count, double step)
 {
 	const struct cli_html_candidate *one = &space->list[candidate];
-	char geometry[TCB_GEOMETRY_TEXT_MAX];
+	char geometry[TCB_GEOMETRY_TEXT_MAX], time[CLI_NUMBER_MAX];
 	struct tcb_str at = { 0 };
 
 	tcb_geometry_print(&one->geometry, geometry);
@@ -318,24 +322,25 @@ static void draw_tie(struct cli_html_plot *plot, const struct cli_html_space *sp
 	/* Two axes at least, so that a line is seen. */
 	if (count == 1)
 		tcb_str_add(plot->out, "v8");
-	tcb_str_addf(plot->out, "\" data-at=\"%s\"><title>%.4g µs: %s</title></path>", at.data ? at.data : "",
-		     one->ns / 1e3, geometry);
+	cli_text_time(one->ns, time);
+	tcb_str_addf(plot->out, "\" data-at=\"%s\"><title>%s: %s</title></path>", at.data ? at.data : "", time,
+		     geometry);
 	plot->out->failed |= at.failed;
 	tcb_str_fini(&at);
 }
 
 static void add_tie_numbers(const struct cli_html_space *space, const size_t *ties, size_t count, struct tcb_str *out)
 {
-	tcb_str_add(out, "<details><summary>Numbers</summary><div class=\"scroll\"><table><tr><th>µs, screened</th>"
-			 "<th>µs, finals</th><th>geometry</th></tr>");
+	tcb_str_add(out, "<details><summary>Numbers</summary><div class=\"scroll\"><table><tr><th>screened</th>"
+			 "<th>finals</th><th>geometry</th></tr>");
 	for (size_t t = 0; t < count; t++) {
 		const struct cli_html_candidate *one = &space->list[ties[t]];
-		char geometry[TCB_GEOMETRY_TEXT_MAX], final[CLI_HTML_LABEL_MAX] = "not there";
+		char geometry[TCB_GEOMETRY_TEXT_MAX], screened[CLI_NUMBER_MAX], final[CLI_NUMBER_MAX];
 		tcb_geometry_print(&one->geometry, geometry);
-		if (one->final.median > 0)
-			snprintf(final, sizeof final, "%.4g", one->final.median / 1e3);
-		tcb_str_addf(out, "<tr><td class=\"n\">%.4g</td><td class=\"n\">%s</td><td class=\"g\">%s</td></tr>",
-			     one->ns / 1e3, final, geometry);
+		cli_text_time(one->ns, screened);
+		cli_text_time(one->final.median, final);
+		tcb_str_addf(out, "<tr><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"g\">%s</td></tr>",
+			     screened, final, geometry);
 	}
 	tcb_str_add(out, "</table></div></details>");
 }

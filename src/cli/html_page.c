@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * In: the rows of a report.  Out: one page.  First what was found, as a table;
- * then each device with its roofline; then each problem; then loss maps.  The
+ * In: the rows of a report.  Out: one page.  First what was found, as a
+ * summary and a table (html_summary.c); then each device with its roofline; then each problem; then loss maps.  The
  * page forbids itself to fetch anything (its content security policy).
  */
-#include <math.h>
 #include <string.h>
 
 #include "base/build_info.h"
@@ -28,73 +27,8 @@ static void add_head(const struct cli_html_source *source, struct tcb_str *out)
 	cli_html_textf(out, "%zu result%s of %s; written %s by tcbtune %s (%s).", source->rows->count,
 		       source->rows->count == 1 ? "" : "s", source->path, now, tcb_build_info()->version,
 		       tcb_build_info()->commit);
-	tcb_str_add(out, " What the words mean: docs/measuring.md and docs/glossary.md.</p></header>\n<main>\n");
-}
-
-static void add_interval(struct tcb_str *out, const struct tcb_interval *value, double scale, const char *format)
-{
-	if (!(value->median > 0)) {
-		tcb_str_add(out, "<td class=\"n soft\">&ndash;</td>");
-		return;
-	}
-	tcb_str_add(out, "<td class=\"n\">");
-	tcb_str_addf(out, format, value->median / scale, value->lo / scale, value->hi / scale);
-	tcb_str_add(out, "</td>");
-}
-
-static const char *served_note(enum cli_served served)
-{
-	return served == CLI_SERVED_DEFAULT ? ", default served" : served == CLI_SERVED_EARLIER ? ", still served" : "";
-}
-
-static void add_summary_row(const struct cli_html_source *source, size_t i, struct tcb_str *out)
-{
-	const struct cli_best_row *row = &source->rows->rows[i];
-	const struct tcb_best *best = &row->best;
-	const struct cli_limit limit = cli_limit_of(best);
-	const char *verdict = tcb_verdict_text(row->verdict);
-	struct tcb_bottleneck found;
-	char shape[TCB_SHAPE_TEXT_MAX], share[CLI_NUMBER_MAX];
-
-	cli_bounds_of(source->bounds, row, &found);
-	tcb_shape_print(&best->problem.shape, shape);
-	tcb_str_addf(out, "<tr data-row=\"%zu\"><td><a href=\"#r%zu\">", i, i);
-	cli_html_textf(out, "%s %s", best->problem.op_name, tcb_contract_text(best->problem.contract));
-	tcb_str_add(out, "</a></td><td>");
-	cli_html_text(out, shape);
-	tcb_str_add(out, "</td><td>");
-	cli_html_text(out, row->device_label);
-	tcb_str_add(out, "</td><td class=\"n\">");
-	if (best->threads)
-		tcb_str_addf(out, "%u", best->threads);
-	tcb_str_addf(out, "</td><td>%s</td>", tcb_state_text(best->state));
-	add_interval(out, &best->ns, 1e3, "%.4g [%.4g, %.4g]");
-	tcb_str_addf(out, "<td class=\"n\">%.4g</td>", cli_best_gbs(best));
-	cli_limit_text(&limit, share);
-	if (cli_limit_is_known(&limit)) {
-		tcb_str_add(out, "<td class=\"n\">");
-		cli_html_text(out, share);
-		tcb_str_add(out, "</td>");
-	} else
-		tcb_str_add(out, "<td class=\"n soft\">&ndash;</td>");
-	add_interval(out, &best->speedup, 1, "%.3g [%.3g, %.3g]");
-	tcb_str_addf(out, "<td class=\"n\">%zu of %zu</td><td class=\"v-%s\">%s%s</td><td>%s</td></tr>\n", best->tried,
-		     best->space_count, verdict, verdict, served_note(row->served), tcb_bottleneck_text(found.kind));
-}
-
-static void add_summary(const struct cli_html_source *source, struct tcb_str *out)
-{
-	tcb_str_add(
-		out,
-		"<h2 id=\"results\">Results</h2>\n<div id=\"tools\" class=\"tools\"></div>\n"
-		"<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Results\"><table class=\"summary\">"
-		"<thead><tr><th>op</th><th>shape</th><th>device</th><th class=\"n\">threads</th><th>state</th>"
-		"<th class=\"n\">&micro;s, 95&nbsp;%</th><th class=\"n\">GB/s</th><th class=\"n\">% of limit</th>"
-		"<th class=\"n\">&times; default, 95&nbsp;%</th><th class=\"n\">tried</th><th>verdict</th>"
-		"<th>bound by</th></tr></thead><tbody>\n");
-	for (size_t i = 0; i < source->rows->count; i++)
-		add_summary_row(source, i, out);
-	tcb_str_add(out, "</tbody></table></div>\n");
+	tcb_str_add(out,
+		    " What the words mean: docs/measuring.md and docs/glossary.md of tcbtune.</p></header>\n<main>\n");
 }
 
 static void add_devices(const struct cli_html_source *source, struct tcb_str *out)
@@ -199,7 +133,7 @@ static void add_problems(const struct cli_html_source *source, const struct cli_
 		out,
 		"<h2 id=\"problems\">Problems</h2>\n<p class=\"soft\">Times of candidates are those of screening, in "
 		"the order of their trials; best, default and limit are those of the finals. Kernels of other "
-		"programs are not in the database. Single trials that the script shows are thinned to about %d a "
+		"programs are not in the database. Single trials that the script shows are thinned to about %d per "
 		"result; drawings and numbers are of all, except where they say otherwise.</p>\n",
 		CLI_HTML_POINTS_MAX);
 	for (size_t i = 0; i < spaces->count; i++)
@@ -267,7 +201,7 @@ enum tcb_status cli_html_report(const struct cli_html_source *source, struct tcb
 
 	if (status == TCB_OK) {
 		add_head(source, out);
-		add_summary(source, out);
+		cli_html_summary(source, out);
 		add_devices(source, out);
 		add_problems(source, &spaces, out);
 		status = add_scripts(source, &spaces, out, err);

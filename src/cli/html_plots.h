@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The plots of a page, each a figure with a drawing, a key and its numbers as a
+ * The parts of a page: its summary, and the plots, each a figure with a drawing, a key and its numbers as a
  * table.
  */
 #ifndef TCB_CLI_HTML_PLOTS_H
@@ -8,6 +8,9 @@
 
 #include "cli/html_data.h"
 #include "cli/html_svg.h"
+
+/* html_summary.c: what was found, in words and as a table of all rows. */
+void cli_html_summary(const struct cli_html_source *source, struct tcb_str *out);
 
 /* html_roofline.c: the rows of the device and cache state of row FIRST. */
 void cli_html_roofline(const struct cli_html_source *source, size_t first, struct tcb_str *out);

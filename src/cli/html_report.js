@@ -15,23 +15,32 @@
 		var w = words.split(" ").map(Number);
 		return (w[2] === 1 ? d3.scale.log() : d3.scale.linear()).domain([w[0], w[1]]).range([from, to]);
 	}
-	function label(value) {
+	function time(ns, digits) {
+		var units = ["ns", "µs", "ms", "s"], unit = 0;
+		for (; Math.abs(ns) >= 999.9 && unit < 3; unit++)
+			ns /= 1e3;
+		return +ns.toPrecision(digits) + " " + units[unit];
+	}
+	function label(value, words) {
+		if (/ 1$/.test(words))
+			return time(value, 4);
 		return Math.abs(value) >= 1e4 ? d3.format(".4s")(value).replace("G", " G") : String(+value.toPrecision(4));
 	}
-	function redraw(g, area, x, y) {
-		var axes = d3.select(g.parentNode).select(".axes");
+	function redraw(svg, g, area, x, y) {
+		var axes = svg.select(".axes");
+		var xWords = g.getAttribute("data-x"), yWords = g.getAttribute("data-y");
 		axes.selectAll("line, text").remove();
 		var xs = x.ticks(5).filter(function (v, i, all) { return all.length < 12 || /^[125]/.test(v.toPrecision(1)); });
 		xs.forEach(function (v) {
 			axes.append("line").attr("class", "grid").attr({ x1: x(v), x2: x(v), y1: area[1], y2: area[3] });
-			axes.append("text").attr("class", "mid").attr({ x: x(v), y: area[3] + 15 }).text(label(v));
+			axes.append("text").attr("class", "mid").attr({ x: x(v), y: area[3] + 15 }).text(label(v, xWords));
 		});
 		if (!y)
 			return;
 		var ys = y.ticks(5).filter(function (v, i, all) { return all.length < 12 || /^[125]/.test(v.toPrecision(1)); });
 		ys.forEach(function (v) {
 			axes.append("line").attr("class", "grid").attr({ x1: area[0], x2: area[2], y1: y(v), y2: y(v) });
-			axes.append("text").attr("class", "end").attr({ x: area[0] - 5, y: y(v) + 4 }).text(label(v));
+			axes.append("text").attr("class", "end").attr({ x: area[0] - 5, y: y(v) + 4 }).text(label(v, yWords));
 		});
 	}
 	var clips = 0;
@@ -51,8 +60,7 @@
 			var s = zoom.scale(), t = zoom.translate();
 			g.setAttribute("transform", "translate(" + t + ") scale(" + s + ")");
 			d3.select(g).selectAll("circle").attr("r", 4 / s);
-			var axes = { parentNode: svg.node() };
-			redraw(axes, area, x, y);
+			redraw(svg, g, area, x, y);
 		}
 		function by(factor) {
 			var t = zoom.translate(), s = Math.max(1, Math.min(200, zoom.scale() * factor)), f = s / zoom.scale();
@@ -107,7 +115,7 @@
 		section.select(".progress svg").on("mousemove", function () {
 			var at = d3.mouse(g), near = null, least = 400;
 			valid.forEach(function (p) {
-				var dx = x(p.elapsed_s) - at[0], dy = y(p.ns / 1e3) - at[1], d = dx * dx + dy * dy;
+				var dx = x(p.elapsed_s) - at[0], dy = y(p.ns) - at[1], d = dx * dx + dy * dy;
 				if (d < least) {
 					least = d;
 					near = p;
@@ -116,7 +124,7 @@
 			tip.style("display", near ? "block" : "none");
 			if (near)
 				tip.text("trial " + near.trial + ", " + near.elapsed_s.toPrecision(4) + " s: " +
-					(near.ns / 1e3).toPrecision(4) + " µs, " + near.geometry)
+					time(near.ns, 4) + ", " + near.geometry)
 					.style({ left: Math.min(d3.event.clientX + 12, innerWidth - 300) + "px",
 						top: d3.event.clientY + 14 + "px" });
 		}).on("mouseleave", function () { tip.style("display", "none"); });
@@ -169,6 +177,9 @@
 			d3.select("section[data-row='" + this.getAttribute("data-row") + "']").style("display", display);
 		});
 	});
+	function key(cell) { /* times differ in their units */
+		return cell.getAttribute("data-v") || cell.textContent;
+	}
 	table.selectAll("th").each(function (d, column) {
 		var title = this.textContent, up = false;
 		d3.select(this).text("").append("button").attr({ "class": "sort", type: "button", title: "sort" }).text(title)
@@ -176,7 +187,7 @@
 				up = !up;
 				var parent = body.node().parentNode, list = body[0].slice();
 				list.sort(function (a, b) {
-					var s = a.cells[column].textContent, t = b.cells[column].textContent;
+					var s = key(a.cells[column]), t = key(b.cells[column]);
 					var order = isNaN(parseFloat(s)) || isNaN(parseFloat(t)) ? s.localeCompare(t)
 						: parseFloat(s) - parseFloat(t);
 					return up ? order : -order;

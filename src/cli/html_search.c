@@ -17,11 +17,6 @@ static const double LOW = 0.1, HALF = 0.5, HIGH = 0.9; /* of random searches, th
 /* A limit that is farther from the winner is left out of the plots: it would flatten them. */
 static const double LIMIT_NEAR = 0.4;
 
-static double us(double ns)
-{
-	return ns / 1e3;
-}
-
 /* 0: there is none, or not near. */
 static double near_limit(const struct tcb_best *best)
 {
@@ -40,28 +35,33 @@ static void mark(const struct cli_html_plot *plot, const struct tcb_best *best, 
 
 	for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
 		if (marks[i].ns > 0)
-			(is_vertical ? cli_html_vertical : cli_html_horizontal)(plot, marks[i].class, us(marks[i].ns));
+			(is_vertical ? cli_html_vertical : cli_html_horizontal)(plot, marks[i].class, marks[i].ns);
 }
 
 static void key(struct tcb_str *out, const struct tcb_best *best)
 {
-	cli_html_key(out, "best", "best: %.4g µs", us(best->ns.median));
+	char text[CLI_NUMBER_MAX];
+
+	cli_text_time(best->ns.median, text);
+	cli_html_key(out, "best", "best: %s", text);
+	cli_text_time(best->default_ns.median, text);
 	if (best->default_ns.median > 0)
-		cli_html_key(out, "default", "default: %.4g µs", us(best->default_ns.median));
+		cli_html_key(out, "default", "default: %s", text);
 	else
 		cli_html_key(out, "default", "the default was not in the finals");
+	cli_text_time(best->limit_ns.median, text);
 	if (best->limit_ns.median > 0)
-		cli_html_key(out, "limit", "%s: %.4g µs%s", cli_limit_name(best->limit_method),
-			     us(best->limit_ns.median), near_limit(best) > 0 ? "" : " (beyond the plot)");
+		cli_html_key(out, "limit", "%s: %s%s", cli_limit_name(best->limit_method), text,
+			     near_limit(best) > 0 ? "" : " (beyond the plot)");
 	else
 		cli_html_key(out, "limit", "no limit was timed");
 }
 
 static void hold_marks(struct cli_html_scale *scale, const struct tcb_best *best)
 {
-	cli_html_hold(scale, us(best->ns.median));
-	cli_html_hold(scale, us(best->default_ns.median));
-	cli_html_hold(scale, us(near_limit(best)));
+	cli_html_hold(scale, best->ns.median);
+	cli_html_hold(scale, best->default_ns.median);
+	cli_html_hold(scale, near_limit(best));
 }
 
 /* --- best so far --- */
@@ -80,14 +80,12 @@ static void draw_random(const struct cli_html_plot *plot, const struct tcb_repla
 	for (size_t i = 0; i < 2 * MOMENTS; i++) {
 		const double at = clock_at(plot, i < MOMENTS ? i : 2 * MOMENTS - 1 - i);
 		const double value = tcb_replay_random(replay, at * 1e9, i < MOMENTS ? HIGH : LOW);
-		tcb_str_addf(plot->out, "%c%.1f %.1f", i ? 'L' : 'M', cli_html_x(plot, at),
-			     cli_html_y(plot, us(value)));
+		tcb_str_addf(plot->out, "%c%.1f %.1f", i ? 'L' : 'M', cli_html_x(plot, at), cli_html_y(plot, value));
 	}
 	tcb_str_add(plot->out, "Z\"/><path class=\"random\" d=\"");
 	for (size_t i = 0; i < MOMENTS; i++) {
 		const double at = clock_at(plot, i), value = tcb_replay_random(replay, at * 1e9, HALF);
-		tcb_str_addf(plot->out, "%c%.1f %.1f", i ? 'L' : 'M', cli_html_x(plot, at),
-			     cli_html_y(plot, us(value)));
+		tcb_str_addf(plot->out, "%c%.1f %.1f", i ? 'L' : 'M', cli_html_x(plot, at), cli_html_y(plot, value));
 	}
 	tcb_str_add(plot->out, "\"/>");
 }
@@ -102,7 +100,7 @@ static void draw_steps(const struct cli_html_plot *plot, const struct cli_html_s
 		const struct cli_html_candidate *one = &space->list[i];
 		if (!(one->ns < best))
 			continue;
-		const double x = cli_html_x(plot, one->elapsed_s), y = cli_html_y(plot, us(one->ns));
+		const double x = cli_html_x(plot, one->elapsed_s), y = cli_html_y(plot, one->ns);
 		if (best < INFINITY)
 			tcb_str_addf(plot->out, "H%.1fV%.1f", x, y);
 		else
@@ -118,18 +116,19 @@ static void add_improvements(const struct cli_html_space *space, struct tcb_str 
 
 	tcb_str_add(out,
 		    "<details><summary>Numbers</summary><div class=\"scroll\"><table><tr><th>trial</th><th>seconds</th>"
-		    "<th>best so far, µs</th><th>geometry</th></tr>");
+		    "<th>best so far</th><th>geometry</th></tr>");
 	for (size_t i = 0; i < space->count; i++) {
 		const struct cli_html_candidate *one = &space->list[i];
-		char geometry[TCB_GEOMETRY_TEXT_MAX];
+		char geometry[TCB_GEOMETRY_TEXT_MAX], time[CLI_NUMBER_MAX];
 		if (!(one->ns < best))
 			continue;
 		best = one->ns;
+		cli_text_time(best, time);
 		tcb_geometry_print(&one->geometry, geometry);
 		tcb_str_addf(out,
-			     "<tr><td class=\"n\">%zu</td><td class=\"n\">%.2f</td><td class=\"n\">%.4g</td>"
+			     "<tr><td class=\"n\">%zu</td><td class=\"n\">%.2f</td><td class=\"n\">%s</td>"
 			     "<td class=\"g\">%s</td></tr>",
-			     i + 1, one->elapsed_s, us(best), geometry);
+			     i + 1, one->elapsed_s, time, geometry);
 	}
 	tcb_str_add(out, "</table></div></details>");
 }
@@ -137,7 +136,8 @@ static void add_improvements(const struct cli_html_space *space, struct tcb_str 
 void cli_html_progress(const struct cli_html_space *space, struct tcb_str *out)
 {
 	const struct tcb_best *best = &space->row->best;
-	struct cli_html_plot plot = { .out = out };
+	struct cli_html_plot plot = { .out = out, .y.is_time = 1 };
+	const int is_all = space->count >= best->space_count;
 	double so_far = INFINITY;
 	char text[160];
 
@@ -146,12 +146,12 @@ void cli_html_progress(const struct cli_html_space *space, struct tcb_str *out)
 			continue;
 		cli_html_hold(&plot.x, space->list[i].elapsed_s);
 		if (space->list[i].ns < so_far)
-			cli_html_hold(&plot.y, us(space->list[i].ns));
+			cli_html_hold(&plot.y, space->list[i].ns);
 		so_far = fmin(so_far, space->list[i].ns);
 	}
 	if (space->is_searchable) {
 		cli_html_hold(&plot.x, space->replay.trial / 1e9);
-		cli_html_hold(&plot.y, us(space->replay.median));
+		cli_html_hold(&plot.y, space->replay.median);
 	}
 	hold_marks(&plot.y, best);
 	cli_html_settle(&plot.x);
@@ -159,7 +159,7 @@ void cli_html_progress(const struct cli_html_space *space, struct tcb_str *out)
 	snprintf(text, sizeof text, "The best time found so far over %zu trials, in their order, beside random search.",
 		 space->count);
 	cli_html_figure(&plot, "progress", "Best so far", text, 56, CLI_HTML_HEIGHT);
-	cli_html_axes(&plot, "seconds that the trials took", "µs per call");
+	cli_html_axes(&plot, "seconds that the trials took", "time per call");
 	if (space->is_searchable)
 		draw_random(&plot, &space->replay);
 	mark(&plot, best, 0);
@@ -168,7 +168,9 @@ void cli_html_progress(const struct cli_html_space *space, struct tcb_str *out)
 	tcb_str_add(out, "<ul class=\"key\">");
 	cli_html_key(out, "steps", "best so far, as screened");
 	if (space->is_searchable)
-		cli_html_key(out, "band", "random search over the same trials: 10th to 90th percentile, median dashed");
+		cli_html_key(out, "band", "random search of %s: 10th to 90th percentile, median dashed%s",
+			     is_all ? "the space" : "these trials",
+			     is_all ? "" : " (a search chose them: random search of the whole space would be slower)");
 	else
 		cli_html_key(out, "band", "too few different times for a band of random search");
 	key(out, best);
@@ -193,13 +195,14 @@ static void add_quantiles(const struct cli_html_space *space, struct tcb_str *ou
 		if (space->list[i].ns < INFINITY)
 			values[count++] = space->list[i].ns;
 	qsort(values, count, sizeof *values, tcb_ascending);
-	tcb_str_add(
-		out,
-		"<details><summary>Numbers</summary><table><tr><th>share of candidates</th><th>at most, µs</th></tr>");
-	for (size_t i = 0; i < sizeof shares / sizeof *shares; i++)
-		tcb_str_addf(out, "<tr><td class=\"n\">%s%.0f %%</td><td class=\"n\">%.4g</td></tr>",
-			     i ? "" : "fastest, ", 100 * shares[i],
-			     us(values[(size_t)(shares[i] * (double)(count - 1))]));
+	tcb_str_add(out,
+		    "<details><summary>Numbers</summary><table><tr><th>share of candidates</th><th>at most</th></tr>");
+	for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
+		char time[CLI_NUMBER_MAX];
+		cli_text_time(values[(size_t)(shares[i] * (double)(count - 1))], time);
+		tcb_str_addf(out, "<tr><td class=\"n\">%s%.0f %%</td><td class=\"n\">%s</td></tr>",
+			     i ? "" : "fastest, ", 100 * shares[i], time);
+	}
 	tcb_str_add(out, "</table></details>");
 	free(values);
 }
@@ -222,28 +225,28 @@ static void draw_bins(struct cli_html_plot *plot, const size_t bins[BINS])
 void cli_html_distribution(const struct cli_html_space *space, struct tcb_str *out)
 {
 	const struct tcb_best *best = &space->row->best;
-	struct cli_html_plot plot = { .out = out };
+	struct cli_html_plot plot = { .out = out, .x.is_time = 1 };
 	size_t bins[BINS] = { 0 }, most = 1;
 	char text[160];
 
 	hold_marks(&plot.x, best);
 	for (size_t i = 0; i < space->count; i++)
-		cli_html_hold(&plot.x, us(space->list[i].ns));
+		cli_html_hold(&plot.x, space->list[i].ns);
 	cli_html_settle(&plot.x);
 	plot.left = 0;
 	plot.right = BINS;
 	for (size_t i = 0; i < space->count; i++) {
 		if (!(space->list[i].ns < INFINITY))
 			continue;
-		const size_t bin = (size_t)cli_html_x(&plot, us(space->list[i].ns));
+		const size_t bin = (size_t)cli_html_x(&plot, space->list[i].ns);
 		const size_t count = ++bins[bin < BINS ? bin : BINS - 1];
 		most = count > most ? count : most;
 	}
-	plot.y = (struct cli_html_scale){ 0, 1.05 * (double)most, 0 };
+	plot.y = (struct cli_html_scale){ .hi = 1.05 * (double)most };
 	snprintf(text, sizeof text, "How many of %zu measured candidates take how long; %zu failed.", space->valid,
 		 space->count - space->valid);
 	cli_html_figure(&plot, "distribution", "All measured candidates", text, 56, CLI_HTML_HEIGHT);
-	cli_html_axes(&plot, "µs per call", "candidates");
+	cli_html_axes(&plot, "time per call", "candidates");
 	draw_bins(&plot, bins);
 	mark(&plot, best, 1);
 	cli_html_drawn(&plot);
@@ -289,21 +292,54 @@ static size_t find_finalists(const struct cli_html_space *space, struct bar out[
 	return count;
 }
 
+/* Of a modelled time, which was never measured, nothing is known but the median. */
+static int has_interval(const struct bar *bar)
+{
+	return bar->ns.hi > bar->ns.lo;
+}
+
+static void draw_bar(const struct cli_html_plot *plot, const struct bar *bar, double y)
+{
+	const double from = cli_html_x(plot, bar->ns.lo), to = cli_html_x(plot, bar->ns.hi);
+	char time[CLI_NUMBER_MAX];
+
+	tcb_str_addf(plot->out, "<text class=\"end\" x=\"%.1f\" y=\"%.1f\">%s</text><g class=\"bar %s\">",
+		     plot->left - 6, y + 4, bar->name, bar->class);
+	if (has_interval(bar))
+		tcb_str_addf(plot->out, "<path d=\"M%.1f %.1fV%.1fM%.1f %.1fH%.1fM%.1f %.1fV%.1f\"/>", from, y - 4,
+			     y + 4, from, y, to, to, y - 4, y + 4);
+	if (has_interval(bar))
+		cli_text_time_interval(&bar->ns, time);
+	else
+		cli_text_time(bar->ns.median, time);
+	tcb_str_addf(plot->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\"/><title>%s</title></g>",
+		     cli_html_x(plot, bar->ns.median), y, time);
+}
+
 static void draw_bars(struct cli_html_plot *plot, const struct bar *bars, size_t count)
 {
+	for (size_t i = 0; i < count; i++)
+		draw_bar(plot, &bars[i], plot->top + 18 + 22 * (double)i);
+}
+
+static void add_bar_numbers(const struct bar *bars, size_t count, struct tcb_str *out)
+{
+	tcb_str_add(
+		out,
+		"<details><summary>Numbers</summary><table><tr><th></th><th>time</th><th>from</th><th>to</th></tr>");
 	for (size_t i = 0; i < count; i++) {
-		const double y = plot->top + 18 + 22 * (double)i;
-		const struct tcb_interval *ns = &bars[i].ns;
-		tcb_str_addf(plot->out, "<text class=\"end\" x=\"%.1f\" y=\"%.1f\">%s</text>", plot->left - 6, y + 4,
-			     bars[i].name);
-		tcb_str_addf(plot->out,
-			     "<g class=\"bar %s\"><path d=\"M%.1f %.1fV%.1fM%.1f %.1fH%.1fM%.1f %.1fV%.1f\"/>"
-			     "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\"/><title>%.5g µs, 95 %% interval %.5g to "
-			     "%.5g</title></g>",
-			     bars[i].class, cli_html_x(plot, us(ns->lo)), y - 4, y + 4, cli_html_x(plot, us(ns->lo)), y,
-			     cli_html_x(plot, us(ns->hi)), cli_html_x(plot, us(ns->hi)), y - 4, y + 4,
-			     cli_html_x(plot, us(ns->median)), y, us(ns->median), us(ns->lo), us(ns->hi));
+		char median[CLI_NUMBER_MAX], lo[CLI_NUMBER_MAX] = "-", hi[CLI_NUMBER_MAX] = "-";
+		cli_text_time(bars[i].ns.median, median);
+		if (has_interval(&bars[i])) {
+			cli_text_time(bars[i].ns.lo, lo);
+			cli_text_time(bars[i].ns.hi, hi);
+		}
+		tcb_str_addf(out,
+			     "<tr><td>%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td "
+			     "class=\"n\">%s</td></tr>",
+			     bars[i].name, median, lo, hi);
 	}
+	tcb_str_add(out, "</table></details>");
 }
 
 void cli_html_intervals(const struct cli_html_space *space, struct tcb_str *out)
@@ -313,7 +349,7 @@ void cli_html_intervals(const struct cli_html_space *space, struct tcb_str *out)
 				     { "best", "best", best->ns },
 				     { "default", "default", best->default_ns } };
 	struct bar bars[3 + FINALISTS_MAX];
-	struct cli_html_plot plot = { .out = out };
+	struct cli_html_plot plot = { .out = out, .x.is_time = 1 };
 	size_t count = 0;
 
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -322,14 +358,14 @@ void cli_html_intervals(const struct cli_html_space *space, struct tcb_str *out)
 	const size_t others = find_finalists(space, bars + count);
 	count += others < FINALISTS_MAX ? others : FINALISTS_MAX;
 	for (size_t i = 0; i < count; i++) {
-		cli_html_hold(&plot.x, us(bars[i].ns.lo));
-		cli_html_hold(&plot.x, us(bars[i].ns.hi));
+		cli_html_hold(&plot.x, bars[i].ns.lo);
+		cli_html_hold(&plot.x, bars[i].ns.hi);
 	}
 	cli_html_settle(&plot.x);
 	cli_html_figure(&plot, "intervals", "Limit, best, default and finalists",
 			"Medians and 95 % intervals of those that were timed in the finals.", 78,
 			64 + 22 * (double)count);
-	cli_html_axes(&plot, "µs per call, 95 % interval", NULL);
+	cli_html_axes(&plot, "time per call, 95 % interval", NULL);
 	draw_bars(&plot, bars, count);
 	cli_html_drawn(&plot);
 	tcb_str_add(out, "<ul class=\"key\">");
@@ -337,13 +373,7 @@ void cli_html_intervals(const struct cli_html_space *space, struct tcb_str *out)
 		cli_html_key(out, "other", "the fastest %d of %zu other finalists", FINALISTS_MAX, others);
 	else
 		cli_html_key(out, "other", "%zu other finalists", others);
-	tcb_str_add(
-		out,
-		"</ul><details><summary>Numbers</summary><table><tr><th></th><th>µs</th><th>from</th><th>to</th></tr>");
-	for (size_t i = 0; i < count; i++)
-		tcb_str_addf(out,
-			     "<tr><td>%s</td><td class=\"n\">%.5g</td><td class=\"n\">%.5g</td><td "
-			     "class=\"n\">%.5g</td></tr>",
-			     bars[i].name, us(bars[i].ns.median), us(bars[i].ns.lo), us(bars[i].ns.hi));
-	tcb_str_add(out, "</table></details></figure>\n");
+	tcb_str_add(out, "</ul>");
+	add_bar_numbers(bars, count, out);
+	tcb_str_add(out, "</figure>\n");
 }

@@ -161,6 +161,22 @@ void cli_html_number(double value, char out[CLI_HTML_LABEL_MAX])
 	snprintf(out, CLI_HTML_LABEL_MAX, unit ? "%.4g%c" : "%.4g", value, units[unit]);
 }
 
+/* A tick: "12.3", "45k", "20 ms". */
+static void tick_text(const struct cli_html_scale *scale, double value, char out[CLI_HTML_LABEL_MAX])
+{
+	static const char *const units[] = { "ns", "µs", "ms", "s" };
+	size_t unit = 0;
+
+	if (!scale->is_time) {
+		cli_html_number(value, out);
+		return;
+	}
+	/* A tenth above what rounding may have left below a thousand. */
+	for (; value >= 999.9 && unit + 1 < sizeof units / sizeof *units; unit++)
+		value /= 1e3;
+	snprintf(out, CLI_HTML_LABEL_MAX, "%.4g %s", value, units[unit]);
+}
+
 /* --- drawing --- */
 
 void cli_html_figure(struct cli_html_plot *plot, const char *kind, const char *title, const char *description,
@@ -182,11 +198,8 @@ void cli_html_figure(struct cli_html_plot *plot, const char *kind, const char *t
 
 /* A line of the grid and its label at LABEL_X, LABEL_Y. */
 static void add_grid(const struct cli_html_plot *plot, const double line[4], double label_x, double label_y,
-		     const char *class, double value)
+		     const char *class, const char *label)
 {
-	char label[CLI_HTML_LABEL_MAX];
-
-	cli_html_number(value, label);
 	tcb_str_addf(plot->out,
 		     "<line class=\"grid\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>"
 		     "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">%s</text>",
@@ -198,18 +211,21 @@ void cli_html_axes(struct cli_html_plot *plot, const char *x, const char *y)
 	struct tcb_str *out = plot->out;
 	double at[TICKS_MAX];
 	const size_t columns = ticks(&plot->x, at);
+	char label[CLI_HTML_LABEL_MAX];
 
 	tcb_str_add(out, "<g class=\"axes\">");
 	for (size_t i = 0; i < columns; i++) {
 		const double px = cli_html_x(plot, at[i]);
+		tick_text(&plot->x, at[i], label);
 		add_grid(plot, (const double[]){ px, plot->top, px, plot->bottom }, px, plot->bottom + 15, "mid",
-			 at[i]);
+			 label);
 	}
 	const size_t rows = y ? ticks(&plot->y, at) : 0;
 	for (size_t i = 0; i < rows; i++) {
 		const double py = cli_html_y(plot, at[i]);
+		tick_text(&plot->y, at[i], label);
 		add_grid(plot, (const double[]){ plot->left, py, plot->right, py }, plot->left - 5, py + 4, "end",
-			 at[i]);
+			 label);
 	}
 	tcb_str_addf(out, "<rect class=\"frame\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/></g>",
 		     plot->left, plot->top, plot->right - plot->left, plot->bottom - plot->top);
@@ -224,11 +240,11 @@ void cli_html_axes(struct cli_html_plot *plot, const char *x, const char *y)
 		cli_html_text(out, y);
 		tcb_str_add(out, "</text>");
 	}
-	tcb_str_addf(
-		out,
-		"<g class=\"data\" data-area=\"%.1f %.1f %.1f %.1f\" data-x=\"%.9g %.9g %d\" data-y=\"%.9g %.9g %d\">",
-		plot->left, plot->top, plot->right, plot->bottom, plot->x.lo, plot->x.hi, plot->x.is_log, plot->y.lo,
-		plot->y.hi, y ? plot->y.is_log : -1);
+	tcb_str_addf(out,
+		     "<g class=\"data\" data-area=\"%.1f %.1f %.1f %.1f\" data-x=\"%.9g %.9g %d %d\" data-y=\"%.9g "
+		     "%.9g %d %d\">",
+		     plot->left, plot->top, plot->right, plot->bottom, plot->x.lo, plot->x.hi, plot->x.is_log,
+		     plot->x.is_time, plot->y.lo, plot->y.hi, plot->y.is_log, y ? plot->y.is_time : -1);
 }
 
 void cli_html_drawn(struct cli_html_plot *plot)

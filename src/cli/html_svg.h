@@ -17,6 +17,7 @@ enum { CLI_HTML_WIDTH = 460, CLI_HTML_HEIGHT = 290, CLI_HTML_LABEL_MAX = 32 };
 struct cli_html_scale {
 	double lo, hi; /* of the data */
 	int is_log;
+	int is_time; /* nanoseconds, shown in the unit that fits */
 };
 struct cli_html_plot {
 	struct tcb_str *out;

@@ -152,6 +152,14 @@ static void add_environment(struct tcb_str *out)
 		    ".TP\nNO_COLOR\nIf set and not empty: no colour.\n");
 }
 
+/* Where what a page calls docs/NAME.md is. */
+static void add_files(struct tcb_str *out)
+{
+	tcb_str_add(out, ".SH FILES\n"
+			 ".TP\ndocs/\nIn share/doc/tcbtune of the prefix that tcbtune is installed in, such as\n"
+			 "/usr/share/doc/tcbtune/docs.\n");
+}
+
 static void add_command(struct tcb_str *out, const struct cli_command *command)
 {
 	struct tcb_str text = { 0 };
@@ -177,6 +185,8 @@ static void add_command(struct tcb_str *out, const struct cli_command *command)
 		tcb_str_add(out, ".SH EXAMPLES\n");
 		add_lines(out, text.data ? text.data : "");
 	}
+	if (strstr(command->description, "docs/"))
+		add_files(out);
 	tcb_str_add(out, ".SH SEE ALSO\n.BR tcbtune (1)\n");
 	out->failed |= text.failed;
 	tcb_str_fini(&text);
@@ -200,8 +210,9 @@ static void add_overview(struct tcb_str *out)
 	tcb_str_add(out, ".SH EXIT STATUS\n"
 			 ".TP\n0\nAll went well.\n.TP\n1\nFailure.\n.TP\n2\nWrong usage.\n.TP\n3\nNothing was found.\n"
 			 ".TP\n4\nVerification failed, or what was compared is slower or differs.\n"
-			 ".TP\n130\nInterrupted.\n"
-			 ".SH SEE ALSO\n.BR tcbrt (3),\n.BR tcbptx (3)\n");
+			 ".TP\n130\nInterrupted.\n");
+	add_files(out);
+	tcb_str_add(out, ".SH SEE ALSO\n.BR tcbrt (3),\n.BR tcbptx (3)\n");
 }
 
 void cli_manual(const struct cli_command *command, struct tcb_str *out)

@@ -17,6 +17,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 /* ggml's numbers of tensor types. */
 enum ggml_type {
@@ -77,10 +78,11 @@ size_t cli_preset_names(const char *names[], size_t capacity)
 	return PRESETS;
 }
 
+/* In whatever case it is typed: authors write "Llama-3-8B". */
 static const struct preset *find_preset(const char *name)
 {
 	for (size_t i = 0; i < PRESETS; i++)
-		if (strcmp(presets[i].name, name) == 0)
+		if (strcasecmp(presets[i].name, name) == 0)
 			return &presets[i];
 	return NULL;
 }

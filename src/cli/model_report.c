@@ -227,6 +227,23 @@ static enum tcb_status add_projections(const struct cli_model_told *told, struct
 	return status;
 }
 
+/* "12 of 13 problems are not tuned: 4 thin, 8 with the default's time; ..." */
+static void add_open(struct tcb_str *out, size_t count, size_t open, size_t thin, int is_estimated)
+{
+	struct tcb_str parts = { 0 };
+
+	if (thin)
+		tcb_str_addf(&parts, "%zu thin%s", thin, open > thin ? ", " : "");
+	if (open > thin)
+		tcb_str_addf(&parts, "%zu with the default's time%s", open - thin,
+			     is_estimated ? " (~: estimated from other problems')" : "");
+	if (open)
+		cli_add_line(out, "%zu of %zu problems %s not tuned: %s; the same command goes on with %s.", open,
+			     count, open == 1 ? "is" : "are", parts.data ? parts.data : "", open == 1 ? "it" : "them");
+	out->failed |= parts.failed;
+	tcb_str_fini(&parts);
+}
+
 static void add_notes(const struct cli_model_told *told, struct tcb_str *out)
 {
 	const struct cli_model_plan *plan = told->plan;
@@ -250,12 +267,7 @@ static void add_notes(const struct cli_model_told *told, struct tcb_str *out)
 				  "arithmetic takes longer.");
 	if (told->is_modelled)
 		cli_add_line(out, "Modelled: nothing was measured, because %s is not attached.", told->device->name);
-	if (open)
-		cli_add_line(
-			out,
-			"%zu of %zu problems are not tuned: %zu thin, the others with the default's time%s; the same "
-			"command goes on with them.",
-			open, plan->count, thin, estimated ? " (~: estimated from other problems')" : "");
+	add_open(out, plan->count, open, thin, estimated > 0);
 	for (size_t i = 0; i < plan->count; i++)
 		if (plan->list[i].failure[0])
 			cli_add_line(out, "failed: %s", plan->list[i].failure);

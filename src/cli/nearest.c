@@ -2,6 +2,7 @@
  *
  * Which of some words is nearly the one that was typed: edit distance.
  */
+#include <ctype.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -15,7 +16,8 @@ static size_t min3(size_t a, size_t b, size_t c)
 	return least < c ? least : c;
 }
 
-/* Levenshtein distance of words up to WORD_MAX characters; longer ones are far from everything. */
+/* Levenshtein distance, whatever their case, of words up to WORD_MAX characters; longer ones are far from everything.
+ */
 static size_t edit_distance(const char *a, const char *b)
 {
 	size_t row[WORD_MAX + 1];
@@ -30,7 +32,9 @@ static size_t edit_distance(const char *a, const char *b)
 		row[0] = i;
 		for (size_t j = 1; j <= b_length; j++) {
 			size_t above = row[j];
-			row[j] = min3(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+			row[j] =
+				min3(above + 1, row[j - 1] + 1,
+				     diagonal + (tolower((unsigned char)a[i - 1]) != tolower((unsigned char)b[j - 1])));
 			diagonal = above;
 		}
 	}

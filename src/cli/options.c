@@ -123,7 +123,9 @@ static enum tcb_status set_seconds(const struct cli_option *option, const char *
 	/* strtod takes more than we do: signs, spaces, hexadecimal, exponents, infinity. */
 	if (text + strspn(text, "0123456789.") != end)
 		goto bad;
-	if (strcmp(end, "m") == 0)
+	if (strcmp(end, "ms") == 0)
+		scale = 1e-3;
+	else if (strcmp(end, "m") == 0)
 		scale = 60;
 	else if (strcmp(end, "h") == 0)
 		scale = 3600;
@@ -135,8 +137,8 @@ static enum tcb_status set_seconds(const struct cli_option *option, const char *
 	*out = value * scale;
 	return TCB_OK;
 bad:
-	return tcb_fail(err, TCB_E_USAGE, "--%s wants a time above zero such as 60s, 2m%s, not '%s'", option->name,
-			option->words ? " or none" : "", text);
+	return tcb_fail(err, TCB_E_USAGE, "--%s wants a time above zero such as 500ms, 60s, 2m, 1h%s, not '%s'",
+			option->name, option->words ? " or none" : "", text);
 }
 
 static enum tcb_status set_number(const struct cli_option *option, const char *text, double *out, struct tcb_error *err)

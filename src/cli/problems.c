@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/shape_axes.h"
+
 static enum tcb_status add_problem(struct cli_problems *problems, const struct tcb_op *op, enum tcb_contract contract,
 				   const struct tcb_shape *shape, struct tcb_error *err)
 {
@@ -26,23 +28,32 @@ static enum tcb_status add_problem(struct cli_problems *problems, const struct t
 	return TCB_OK;
 }
 
+static enum tcb_status add_shapes(struct cli_problems *problems, const struct tcb_op *op, enum tcb_contract contract,
+				  const char *text, int is_exact, struct tcb_error *err)
+{
+	struct cli_shapes shapes;
+	enum tcb_status status = cli_shapes_read(op, text, is_exact, &shapes, err);
+
+	for (size_t i = 0; i < shapes.count && status == TCB_OK; i++)
+		status = add_problem(problems, op, contract, &shapes.list[i], err);
+	cli_shapes_fini(&shapes);
+	return status;
+}
+
 /* Of an op that is not NAMED a shape is taken as it is written only. */
 static enum tcb_status add_op(struct cli_problems *problems, const struct tcb_op *op, int named,
 			      const char *contract_text, const struct cli_list *texts, const char *gguf,
 			      struct tcb_error *err)
 {
 	enum tcb_contract contract;
-	struct tcb_shape shape, *found = NULL;
+	struct tcb_shape *found = NULL;
 	const struct tcb_shape *shapes = op->default_shapes;
 	size_t count = op->default_shape_count;
 	enum tcb_status status = TCB_OK;
 
 	TCB_TRY(cli_find_contract(op, contract_text, &contract, err));
-	for (size_t i = 0; i < texts->count; i++) {
-		TCB_TRY(named ? cli_read_shape(op, texts->items[i], &shape, err)
-			      : tcb_shape_parse(texts->items[i], &shape, err));
-		TCB_TRY(add_problem(problems, op, contract, &shape, err));
-	}
+	for (size_t i = 0; i < texts->count; i++)
+		TCB_TRY(add_shapes(problems, op, contract, texts->items[i], !named, err));
 	if (texts->count)
 		return TCB_OK;
 	if (gguf) {

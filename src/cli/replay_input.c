@@ -57,7 +57,7 @@ static enum tcb_status read_file(const char *path, struct bytes *out, struct tcb
 {
 	struct stat info;
 	if (stat(path, &info) != 0)
-		return tcb_fail(err, TCB_E_NOT_FOUND, "%s: there is no such file", path);
+		return tcb_fail(err, TCB_E_NOT_FOUND, "%s: no such file", path);
 	if (!S_ISREG(info.st_mode))
 		return tcb_fail(err, TCB_E_USAGE, "%s: is not a regular file: give the files themselves", path);
 	gzFile file = gzopen(path, "rb");

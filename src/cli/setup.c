@@ -6,6 +6,7 @@
 #include "cli/setup.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 #include "kernels/constraint.h"
 #include "kernels/judged.h"
 
-enum { CPUS_MAX = sizeof((struct tcb_place *)NULL)->cpus / sizeof(int) };
+enum { CPUS_MAX = sizeof((struct tcb_place *)NULL)->cpus / sizeof(int), NEAR_FILES_MAX = 200 };
 
 /* The ops of the family NAME, as "a, b". */
 static size_t add_family(const char *name, struct tcb_str *out)
@@ -157,22 +158,51 @@ static enum tcb_status complete_shape(const struct tcb_op *op, struct tcb_shape 
 	return TCB_OK;
 }
 
+int cli_shape_has_axes(const char *text)
+{
+	int has_sizes = 0, has_axis = 0;
+
+	for (; *text && !(text[0] == ',' && isalpha((unsigned char)text[1])); text++) {
+		has_sizes |= *text == 'x';
+		has_axis |= *text == ',' || *text == ':';
+	}
+	return has_sizes && has_axis;
+}
+
+/* A product of one output is hardly meant: M and N have changed places. */
+static enum tcb_status check_order(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err)
+{
+	if (op->has_words || !shape->k || shape->n != 1 || shape->m == 1)
+		return TCB_OK;
+	if (is_of_one_row(op))
+		return tcb_fail(err, TCB_E_USAGE,
+				"op %s takes a shape MxNxK, M rows of activations and N outputs: %zux1x%zu would be "
+				"%zu rows and 1 output; did you mean 1x%zux%zu?",
+				op->name, shape->m, shape->k, shape->m, shape->m, shape->k);
+	cli_say("%zux1x%zu is %zu rows of activations (M) and 1 output (N); one row and %zu outputs are 1x%zux%zu",
+		shape->m, shape->k, shape->m, shape->m, shape->m, shape->k);
+	return TCB_OK;
+}
+
 enum tcb_status cli_read_shape(const struct tcb_op *op, const char *text, struct tcb_shape *out, struct tcb_error *err)
 {
 	char tidied[TCB_SHAPE_TEXT_MAX], printed[TCB_SHAPE_TEXT_MAX];
+
+	if (cli_shape_has_axes(text))
+		return tcb_fail(err, TCB_E_USAGE, "'%.80s' stands for several shapes; one is wanted here", text);
 	const int is_tidied = tcb_shape_parse(text, out, NULL) != TCB_OK && tidy_shape(text, tidied);
 	const enum tcb_status status = tcb_shape_parse(is_tidied ? tidied : text, out, is_tidied ? NULL : err);
 
 	const char *comma = strchr(text, ',');
 	if (status != TCB_OK && comma && isalpha((unsigned char)comma[1])) /* words, whose error says more */
 		return tcb_shape_parse(text, out, err);
-	if (status != TCB_OK && is_tidied && comma && strchr(text, 'x'))
-		return tcb_fail(err, TCB_E_USAGE, "'%.80s' is not one shape: give each its own --shape", text);
 	if (status != TCB_OK)
 		return is_tidied ? tcb_shape_parse(text, out, err) : status;
 	const int is_matrix = op && !out->k && op->default_shapes[0].k;
 	if (is_matrix)
 		TCB_TRY(complete_shape(op, out, err));
+	if (op)
+		TCB_TRY(check_order(op, out, err));
 	if (is_matrix || is_tidied) {
 		tcb_shape_print(out, printed);
 		cli_say("--shape %s is taken as %s%s", text, printed,
@@ -243,12 +273,48 @@ static void read_judged(void)
 	}
 }
 
+static int is_database(const struct dirent *entry)
+{
+	const char *ending = strrchr(entry->d_name, '.');
+
+	return ending && strcmp(ending, ".db") == 0;
+}
+
+/* " (did you mean X?)" of the databases in the folder where PATH is not; 0: none is near. */
+static int suggest_file(const char *path, char out[CLI_ADVICE_MAX])
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *nearest = NULL;
+	const char *names[NEAR_FILES_MAX];
+	char folder[CLI_PATH_MAX];
+	struct dirent **entries = NULL;
+	int count;
+
+	(void)snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path + 1) : 1, slash ? path : ".");
+	count = scandir(folder, &entries, is_database, alphasort);
+	for (int i = 0; i < count && i < NEAR_FILES_MAX; i++)
+		names[i] = entries[i]->d_name;
+	if (count > 0)
+		nearest = cli_nearest(name, names, (size_t)(count < NEAR_FILES_MAX ? count : NEAR_FILES_MAX));
+	if (nearest)
+		(void)snprintf(out, CLI_ADVICE_MAX, " (did you mean %.90s%.200s?)", slash ? folder : "", nearest);
+	for (int i = 0; i < count; i++)
+		free(entries[i]);
+	free(entries);
+	return nearest != NULL;
+}
+
 enum tcb_status cli_open_db(const char *option, enum tcb_db_mode mode, char path_out[CLI_PATH_MAX], struct tcb_db **out,
 			    struct tcb_error *err)
 {
+	char suggestion[CLI_ADVICE_MAX];
+	enum tcb_status status;
+
 	TCB_TRY(tcb_db_path(option, mode, path_out, CLI_PATH_MAX, err));
 	read_judged();
-	return tcb_db_open(path_out, mode, out, err);
+	status = tcb_db_open(path_out, mode, out, err);
+	if (status == TCB_E_NOT_FOUND && option && suggest_file(path_out, suggestion))
+		return tcb_fail(err, status, "%s does not exist%s", path_out, suggestion);
+	return status;
 }
 
 enum tcb_status cli_check_out_db(const char *out, const char *option, struct tcb_error *err)

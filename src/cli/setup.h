@@ -20,6 +20,8 @@ enum tcb_status cli_open_device(const char *name, uint64_t threads, struct tcb_p
 /* TEXT NULL: the op's own. */
 enum tcb_status cli_find_contract(const struct tcb_op *op, const char *text, enum tcb_contract *out,
 				  struct tcb_error *err);
+/* Whether a size of TEXT is a list or a range, which shape_axes.h reads. */
+int cli_shape_has_axes(const char *text);
 /* TEXT as a shape of OP (NULL: of any): also as people write it, "4096,4096", or the matrix alone where an op of one
  * row is meant; what is understood so is said. */
 enum tcb_status cli_read_shape(const struct tcb_op *op, const char *text, struct tcb_shape *out, struct tcb_error *err);

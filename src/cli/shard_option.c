@@ -24,8 +24,8 @@ static enum tcb_status variable(const char *name, unsigned fallback, unsigned *o
 	if (!text)
 		return TCB_OK;
 	if (digits == 0 || digits > 9 || text[digits])
-		return tcb_fail(err, TCB_E_USAGE, "--shard auto: %s is '%.40s', which is no number: give --shard I/N",
-				name, text);
+		return tcb_fail(err, TCB_E_USAGE,
+				"--shard auto: %s is '%.40s', which is not a number: give --shard I/N", name, text);
 	*out = (unsigned)strtoul(text, NULL, 10);
 	return TCB_OK;
 }
@@ -76,10 +76,11 @@ static enum tcb_status ask_environment(unsigned count, struct tcb_shard *out, st
 	else if (getenv(INDEX))
 		TCB_TRY(of_kubernetes(&count, &index, err));
 	else
-		return tcb_fail(err, TCB_E_USAGE,
-				"--shard auto: neither %s nor %s is set, so this is no task of a Slurm array or of an "
-				"indexed job: give --shard I/N",
-				TASK_ID, INDEX);
+		return tcb_fail(
+			err, TCB_E_USAGE,
+			"--shard auto: neither %s nor %s is set, so this is not a task of a Slurm array or of an "
+			"indexed job: give --shard I/N",
+			TASK_ID, INDEX);
 	if (count > TCB_SHARDS_MOST || index < 1 || index > count)
 		return tcb_fail(err, TCB_E_USAGE,
 				"--shard auto: the environment says shard %u of %u: number the tasks from 1 to N "

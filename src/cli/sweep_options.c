@@ -93,7 +93,7 @@ const struct cli_option cli_sweep_options[] = {
 	{ .name = "any-size",
 	  .kind = CLI_FLAG,
 	  .offset = offsetof(struct cli_sweep_args, any_size),
-	  .help = "lift H15: tile dimensions need not be powers of two" },
+	  .help = "lift the power-of-two rule (H15): tile dimensions may be any size" },
 	CLI_OPTION_ROTATION(struct cli_sweep_args),
 	CLI_OPTION_TIMEOUT(struct cli_sweep_args),
 	CLI_OPTION_WAIT_QUIET(struct cli_sweep_args),

@@ -88,6 +88,44 @@ void cli_text_us_interval(const struct tcb_interval *ns, char out[CLI_NUMBER_MAX
 			 digits, ns->hi / 1e3);
 }
 
+/* The largest unit that leaves at least 1 before the point. */
+struct time_unit {
+	const char *name;
+	double ns;
+};
+
+static struct time_unit unit_of(double ns)
+{
+	static const struct time_unit units[] = { { "s", 1e9 }, { "ms", 1e6 }, { "µs", 1e3 }, { "ns", 1 } };
+	size_t i = 0;
+
+	while (i + 1 < sizeof units / sizeof *units && ns < units[i].ns)
+		i++;
+	return units[i];
+}
+
+void cli_text_time(double ns, char out[CLI_NUMBER_MAX])
+{
+	const struct time_unit unit = unit_of(ns);
+
+	if (!(ns > 0) || !isfinite(ns))
+		strcpy(out, "-");
+	else
+		snprintf(out, CLI_NUMBER_MAX, "%.*f %s", decimals(ns / unit.ns), ns / unit.ns, unit.name);
+}
+
+void cli_text_time_interval(const struct tcb_interval *ns, char out[CLI_NUMBER_MAX])
+{
+	const struct time_unit unit = unit_of(ns->median);
+	const int digits = decimals(ns->median / unit.ns);
+
+	if (!(ns->median > 0) || !isfinite(ns->median))
+		strcpy(out, "-");
+	else
+		snprintf(out, CLI_NUMBER_MAX, "%.*f [%.*f, %.*f] %s", digits, ns->median / unit.ns, digits,
+			 ns->lo / unit.ns, digits, ns->hi / unit.ns, unit.name);
+}
+
 void cli_text_ratio(double ratio, char out[CLI_NUMBER_MAX])
 {
 	if (!(ratio > 0) || !isfinite(ratio))

@@ -153,7 +153,7 @@ static enum tcb_status read_document(const char *name, const json_t *root, struc
 	if (!schema || strcmp(schema, CLI_DB_EXPORT_SCHEMA) != 0)
 		return tcb_fail(
 			err, TCB_E_FORMAT,
-			"%.300s: is no export that this build reads (\"schema\" is %s%.40s, not " CLI_DB_EXPORT_SCHEMA
+			"%.300s: not an export that this build reads (\"schema\" is %s%.40s, not " CLI_DB_EXPORT_SCHEMA
 			"): 'tcbtune db export --format json' makes one",
 			name, schema ? "" : "missing", schema ? schema : "");
 	if (!json_is_array(winners))

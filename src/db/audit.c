@@ -62,9 +62,9 @@ static const char *const rules[] = {
 	"SELECT format('%s row %s: refers to a missing %s', \"table\", ifnull(rowid, '?'), parent)"
 	" FROM pragma_foreign_key_check",
 	/* No CHECK in the schema: with an untrusted schema SQLite refuses JSON functions there. */
-	"SELECT format('device %d: isa is no JSON', id) FROM device WHERE NOT json_valid(isa)",
-	"SELECT format('sweep %d: settings are no JSON', id) FROM sweep WHERE NOT json_valid(settings)",
-	"SELECT format('measurement %d: samples are no JSON', id) FROM measurement WHERE NOT json_valid(samples)",
+	"SELECT format('device %d: isa is not JSON', id) FROM device WHERE NOT json_valid(isa)",
+	"SELECT format('sweep %d: settings are not JSON', id) FROM sweep WHERE NOT json_valid(settings)",
+	"SELECT format('measurement %d: samples are not JSON', id) FROM measurement WHERE NOT json_valid(samples)",
 	"SELECT format('sweep %d: its op is %s, its problem''s is %s', s.id, o.name, p.op) FROM sweep s"
 	" JOIN op o ON o.id = s.op_id JOIN problem p ON p.id = s.problem_id WHERE o.name <> p.op",
 	"SELECT format('sweep %d: ''%s'' and ended at %s', id, status, ifnull(ended_at, 'no time')) FROM sweep"
@@ -74,7 +74,7 @@ static const char *const rules[] = {
 	"SELECT format('measurement %d: has %d samples and says of %d what others took', id, sample_count,"
 	" json_array_length(lost)) FROM measurement WHERE json_valid(lost) AND sample_count > 0"
 	" AND sample_count <> json_array_length(lost)",
-	"SELECT format('measurement %d: what others took is no JSON', id) FROM measurement WHERE lost IS NOT NULL"
+	"SELECT format('measurement %d: what others took is not JSON', id) FROM measurement WHERE lost IS NOT NULL"
 	" AND NOT json_valid(lost)",
 	"SELECT format('measurement %d: its median is outside its interval', id) FROM measurement"
 	" WHERE NOT (lo_ns <= median_ns AND median_ns <= hi_ns)",
@@ -85,7 +85,7 @@ static const char *const rules[] = {
 	" OR NOT (limit_lo_ns <= limit_median_ns AND limit_median_ns <= limit_hi_ns)",
 	"SELECT format('best %d: belongs to another device or problem than its sweep %d', b.id, s.id) FROM best b"
 	" JOIN sweep s ON s.id = b.sweep_id WHERE s.device_id <> b.device_id OR s.problem_id <> b.problem_id",
-	"SELECT format('best %d: trial %d is no ok trial of its problem, device, geometry and kernel', b.id, t.id)"
+	"SELECT format('best %d: trial %d is not an ok trial of its problem, device, geometry and kernel', b.id, t.id)"
 	" FROM best b JOIN trial t ON t.id = b.trial_id JOIN sweep s ON s.id = t.sweep_id WHERE t.outcome <> 'ok'"
 	" OR s.problem_id <> b.problem_id OR s.device_id <> b.device_id OR t.geometry <> b.geometry"
 	" OR t.signature <> b.signature",
@@ -120,7 +120,7 @@ static enum tcb_status check_size(struct audit *audit, struct tcb_error *err)
 	if (rc != SQLITE_OK)
 		return tcb_db_fail(audit->db, rc, "checking it", err);
 	if (stat(audit->db->path, &file) == 0 && file.st_size % page_bytes != 0) {
-		snprintf(line, sizeof(line), "file: %lld bytes are no whole number of pages, it was cut",
+		snprintf(line, sizeof(line), "file: %lld bytes are not a whole number of pages, it was cut",
 			 (long long)file.st_size);
 		found(audit, line);
 	}
@@ -178,7 +178,7 @@ static enum tcb_status check_geometries(struct audit *audit, struct tcb_error *e
 		const char *table = (const char *)sqlite3_column_text(stmt, 0);
 		const char *text = (const char *)sqlite3_column_text(stmt, 2);
 		struct tcb_geometry geometry;
-		struct tcb_error parse_error = { .message = "is no text" };
+		struct tcb_error parse_error = { .message = "is not text" };
 		char canonical[TCB_GEOMETRY_TEXT_MAX], line[TCB_GEOMETRY_TEXT_MAX + 256];
 
 		if (!text || tcb_geometry_parse(text, &geometry, &parse_error) != TCB_OK) {
@@ -215,7 +215,7 @@ static enum tcb_status check_samples(struct audit *audit, struct tcb_error *err)
 
 		if (type && strcmp(type, "array") == 0 && sqlite3_column_int64(stmt, 2) == 0)
 			continue;
-		snprintf(line, sizeof(line), "measurement %lld: samples are no array of times",
+		snprintf(line, sizeof(line), "measurement %lld: samples are not an array of times",
 			 (long long)sqlite3_column_int64(stmt, 0));
 		found(audit, line);
 	}

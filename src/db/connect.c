@@ -75,7 +75,7 @@ static enum tcb_status check_path(const char *path, enum tcb_db_mode mode, struc
 		return tcb_fail(err, TCB_E_IO, "%s: %s: use --db with another file", path, strerror(errno));
 	if (mode != TCB_DB_WRITE)
 		return tcb_fail(err, TCB_E_NOT_FOUND,
-				"%s: there is no such database: `tcbtune sweep` makes one, or give --db", path);
+				"%s does not exist: `tcbtune sweep` makes a database, and --db names one", path);
 	snprintf(folder, sizeof(folder), "%s", path);
 	slash = strrchr(folder, '/');
 	if (!slash)
@@ -200,7 +200,7 @@ enum tcb_status tcb_db_open(const char *path, enum tcb_db_mode mode, struct tcb_
 				path, sizeof(db->path) - 1);
 	/* SQLite would keep it in memory, and drop it in the end. */
 	if (strcmp(path, ":memory:") == 0)
-		return tcb_fail(err, TCB_E_USAGE, ":memory: is no file, so nothing would be kept: give --db a file");
+		return tcb_fail(err, TCB_E_USAGE, ":memory: is not a file, so nothing would be kept: give --db a file");
 	TCB_TRY(check_path(path, mode, err));
 	db = calloc(1, sizeof(*db) + sizeof(*db->jitter));
 	if (!db)

@@ -124,7 +124,8 @@ static int start_library(struct library *library, char why[TCB_COUNTER_NOTE_MAX]
 			}
 		}
 	}
-	snprintf(why, TCB_COUNTER_NOTE_MAX, "libpapi did not start: it is none of the versions 5.0 to 7.9, or broken");
+	snprintf(why, TCB_COUNTER_NOTE_MAX,
+		 "libpapi did not start: it is not one of the versions 5.0 to 7.9, or broken");
 	return -1;
 }
 

@@ -202,7 +202,7 @@ enum tcb_status tcb_gpu_open(const char *name, int measured_only, struct tcb_gpu
 	size_t count = 0;
 	if (!tcb_gpu_is_name(name, &capability))
 		return tcb_fail(err, TCB_E_USAGE,
-				"'%.60s' is no GPU; use cuda:0, cuda:1, ..., cuda:all or sm_75 ... sm_120", name);
+				"unknown GPU '%.60s'; use cuda:0, cuda:1, ..., cuda:all or sm_75 ... sm_120", name);
 	struct tcb_gpu *gpus = calloc(TCB_GPUS_MAX, sizeof *gpus);
 	if (!gpus)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the list of GPUs");

@@ -488,7 +488,7 @@ static enum tcb_status map_and_parse(const char *path, int may_lack_data, struct
 	if (!S_ISREG(info.st_mode)) {
 		close(fd);
 		return tcb_fail(err, TCB_E_IO, "%s is %s; give a GGUF model file", path,
-				S_ISDIR(info.st_mode) ? "a directory" : "no regular file");
+				S_ISDIR(info.st_mode) ? "a directory" : "not a regular file");
 	}
 	if (info.st_size > 0) {
 		map = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);

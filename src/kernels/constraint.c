@@ -375,7 +375,7 @@ static int check_swizzle(const struct tcb_candidate *c, char *why)
 				return reject(why, "swizzle=%s leaves the tile of %zu rows of %zu words", form, rows,
 					      pitch);
 			if ((taken[to / 64] >> (to % 64)) & 1u)
-				return reject(why, "swizzle=%s is no bijection on %zu rows of %zu words", form, rows,
+				return reject(why, "swizzle=%s is not a bijection on %zu rows of %zu words", form, rows,
 					      pitch);
 			taken[to / 64] |= UINT64_C(1) << (to % 64);
 			if (col % granule == 0)

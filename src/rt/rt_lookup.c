@@ -105,7 +105,7 @@ static int make_key(const struct tcbrt *rt, const struct tcbrt_query *query, str
 	key->heads = (struct tcb_heads){ 0 };
 	if (query->words && tcb_heads_parse(query->words, &key->heads, NULL) != TCB_OK)
 		return fail(out, TCBRT_E_USAGE, "query for op", query->op,
-			    "words are no words of a shape, as in \"h32/8,b4\"");
+			    "words are invalid: they are those of a shape, as in \"h32/8,b4\"");
 	return TCBRT_OK;
 }
 

@@ -165,7 +165,7 @@ static enum tcb_status fit_layout(const struct tcb_problem *problem, const struc
 	while ((word = tcb_knob_word(TCB_KNOB_LAYOUT, layout)) && strcmp(word, name) != 0)
 		layout++;
 	if (!word)
-		return tcb_fail(err, TCB_E_USAGE, "query.layout: there is no layout '%.40s'", name);
+		return tcb_fail(err, TCB_E_USAGE, "query.layout: unknown layout '%.40s'", name);
 	if (!rt_take_layout(problem, target, (enum tcb_layout)layout, geometry))
 		return tcb_fail(err, TCB_E_NOT_FOUND,
 				"op %s has no kernel here that reads weights in layout %s: pack them again for it",

@@ -86,7 +86,7 @@ static int is_text(const char *text, size_t capacity)
 static enum tcb_status read_head(const void *blob, size_t bytes, struct rt_saved *out, struct tcb_error *err)
 {
 	if (bytes < sizeof(*out) || memcmp(blob, MAGIC, sizeof(MAGIC)) != 0)
-		return tcb_fail(err, TCB_E_FORMAT, "this is no saved plan: make one with tcbrt_plan_save");
+		return tcb_fail(err, TCB_E_FORMAT, "this is not a saved plan: make one with tcbrt_plan_save");
 	memcpy(out, blob, sizeof(*out));
 	if (out->format != RT_SAVED_FORMAT || out->head_bytes != sizeof(*out))
 		return tcb_fail(err, TCB_E_VERSION,

@@ -126,7 +126,7 @@ static enum tcb_status load(const char *text, size_t bytes, const char *name, js
 	while (blank < bytes && strchr(" \t\r\n", text[blank]) && text[blank])
 		blank++;
 	if (blank == bytes || text[blank] != '{')
-		return tcb_fail(err, TCB_E_NOT_FOUND, "%s: is no recorded space: no JSON object", name);
+		return tcb_fail(err, TCB_E_NOT_FOUND, "%s: not a recorded space: it is not a JSON object", name);
 	TCB_TRY(repair(text, bytes, &scan, err));
 	enum tcb_status status = close_end(&scan, name, is_open, err);
 	if (status == TCB_OK)
@@ -284,7 +284,7 @@ static enum tcb_status begin(struct reading *r, size_t count, const json_t *conf
 		r->parameters[field++] = json_object_iter_key(at);
 	for (; keys && field < r->fields; field++)
 		if (!(r->parameters[field] = json_string_value(json_array_get(keys, field))))
-			return tcb_fail(err, TCB_E_FORMAT, "%s: tune_params_keys[%zu] is no name", r->name, field);
+			return tcb_fail(err, TCB_E_FORMAT, "%s: tune_params_keys[%zu] is not a name", r->name, field);
 	return tcb_recorded_alloc(r->out, count, r->name, err);
 }
 
@@ -369,7 +369,7 @@ static enum tcb_status read_root(struct reading *r, json_t *root, struct tcb_err
 		TCB_TRY(read_cache(r, root, err));
 	else
 		return tcb_fail(err, TCB_E_NOT_FOUND,
-				"%s: is no recorded space: it has neither \"results\" (T4) nor \"cache\"", r->name);
+				"%s: not a recorded space: it has neither \"results\" (T4) nor \"cache\"", r->name);
 	for (size_t i = 0; i < r->count; i++)
 		r->out->valid += r->out->value[i] < INFINITY;
 	const struct tcb_lattice_source source = { r->count, r->fields, parameter_value, parameter_is_named, r };

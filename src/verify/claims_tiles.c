@@ -435,7 +435,7 @@ const struct tcb_claim tcb_claims_tiles[] = {
 	  "within 5 % (undecided where the interval has that)", "A", TCB_CLAIM_SOURCE, narrow_tiles, NULL },
 	{ "I004", "illegal geometries are refused before any code is written", "none emitted", "A", TCB_CLAIM_OURS,
 	  tcb_claim_refused_before_code, NULL },
-	{ "I005", "tiles that are no powers of two make warps diverge", "divergent branches with 96 columns", "A",
+	{ "I005", "tiles that are not powers of two make warps diverge", "divergent branches with 96 columns", "A",
 	  TCB_CLAIM_SOURCE, divergence, NULL },
 	{ "I006", "the constraints serve every kind of device", "all defaults legal", "A", TCB_CLAIM_OURS,
 	  tcb_claim_agnostic, NULL },

@@ -212,6 +212,38 @@ static void test_served_earlier_here(void **state)
 	expect_stale(&best, CLI_SERVED_REFUSED);
 }
 
+static void test_modelled(void **state)
+{
+	struct tcb_best best = row();
+	char text[CLI_NUMBER_MAX];
+
+	(void)state;
+	best.speedup = (struct tcb_interval){ 1.5, 1.4, 1.6 };
+	cli_speedup_interval_text(&best, text);
+	assert_string_equal(text, "1.500 [1.400, 1.600]");
+	best.modelled = 1;
+	cli_speedup_interval_text(&best, text);
+	assert_string_equal(text, "1.500");
+}
+
+static void test_time(void **state)
+{
+	const struct tcb_interval slow = { 4.38e7, 2.789e7, 6.12e7 };
+	char text[CLI_NUMBER_MAX];
+
+	(void)state;
+	cli_text_time_interval(&slow, text);
+	assert_string_equal(text, "43.80 [27.89, 61.20] ms");
+	cli_text_time(871.2, text);
+	assert_string_equal(text, "871.2 ns");
+	cli_text_time(12345, text);
+	assert_string_equal(text, "12.35 µs");
+	cli_text_time(2.5e9, text);
+	assert_string_equal(text, "2.500 s");
+	cli_text_time(0, text);
+	assert_string_equal(text, "-");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -219,6 +251,7 @@ int main(void)
 		cmocka_unit_test(test_noisy),          cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_paired),         cmocka_unit_test(test_served),
 		cmocka_unit_test(test_served_earlier), cmocka_unit_test(test_served_earlier_here),
+		cmocka_unit_test(test_modelled),       cmocka_unit_test(test_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,7 +26,11 @@ if (input) {
 	hidden = document.querySelectorAll("tr[data-row][style*=none]").length;
 	input.value = ""; input.dispatchEvent(new Event("input"));
 }
-document.body.setAttribute("data-seen", JSON.stringify({wide: document.documentElement.scrollWidth, window: innerWidth,
+var cells = Array.from(document.querySelectorAll(".summary td"));
+document.body.setAttribute("data-seen", JSON.stringify({cells: cells.length, cut: cells.filter(function (c) {
+	var box = c.getBoundingClientRect();
+	return box.right > innerWidth || box.width === 0 || c.scrollWidth > c.clientWidth + 1;
+}).length, wide: document.documentElement.scrollWidth, window: innerWidth,
 	hidden: hidden, buttons: document.querySelectorAll(".plot button").length}));
 </script>"""
 
@@ -53,6 +57,7 @@ def check_opened(cli, path, width, rows, has_library):
     cli.check(set(re.findall(r'<figure class="plot (\w+)', dom)) == PLOTS, f"{path}: plots are missing")
     seen = json.loads(re.search(r'data-seen="([^"]+)"', dom).group(1).replace("&quot;", '"'))
     cli.check(seen["wide"] <= seen["window"], f"{path}: {seen['wide']} wide in a window of {seen['window']}")
+    cli.check(seen["cells"] and not seen["cut"], f"{path} at {width}: {seen['cut']} of {seen['cells']} cells of the table are cut")
     cli.check(("data-library=" in dom) == has_library and (seen["buttons"] > 0) == has_library, f"{path}: {seen}")
     cli.check(seen["hidden"] == (rows // 2 if has_library else 0), f"{path}: the filter hides {seen['hidden']} of {rows}")
 
@@ -75,7 +80,7 @@ def main():
     # With the page's own policy not even that one leaves.
     _, console, asked = opened(cli, plain, 1400, probe)
     cli.check(not asked and any("Content Security Policy" in line for line in console), f"{asked} {console}")
-    for width in (480, 1400):
+    for width in (400, 1400):
         check_opened(cli, plain, width, rows, False)
         check_opened(cli, page(cli, bad, "hostile.html", "/nonexistent"), width, rows, False)
         if D3.exists():

@@ -108,7 +108,7 @@ static void test_refused_paths(void **state)
 	struct fixture *fixture = *state;
 	char path[700];
 
-	assert_refused(fixture->path, TCB_DB_READ, TCB_E_NOT_FOUND, "no such database", "sweep");
+	assert_refused(fixture->path, TCB_DB_READ, TCB_E_NOT_FOUND, "does not exist", "sweep");
 	assert_refused(fixture->folder, TCB_DB_READ, TCB_E_IO, "is a folder", "--db");
 	assert_refused(fixture->folder, TCB_DB_WRITE, TCB_E_IO, "is a folder", "--db");
 	assert_refused("/dev/null", TCB_DB_WRITE, TCB_E_IO, "not a regular file", "--db");

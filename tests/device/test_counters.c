@@ -206,7 +206,7 @@ static void test_papi_unusable(void **state)
 
 	expect_no_papi(open_fake("version_8"), "none of the versions");
 	assert_int_equal(tcb_papi_probe(version, path, why), -1);
-	assert_string_equal(why, "libpapi did not start: it is none of the versions 5.0 to 7.9, or broken");
+	assert_string_equal(why, "libpapi did not start: it is not one of the versions 5.0 to 7.9, or broken");
 
 	setenv("TCBTUNE_PAPI", "/nonexistent/libpapi.so", 1);
 	assert_int_equal(tcb_counters_open(&counters, NULL), TCB_OK);

@@ -61,6 +61,15 @@ WORDS = [(re.compile(pattern), instead) for pattern, instead in (
     (r"\b(is|are) no (multiple|power of two)\b", "'is not a ...'"),
     (r"(?i)\b(anew|nought|whilst|thence)\b", "a plainer word"),
 )]
+# What people see: strings of programs and prose of documents, across the ends of lines.
+SHOWN = [(re.compile(pattern), instead) for pattern, instead in (
+    (r"(?<![Tt]here )\b(is|are) (no|none)\b(?! (longer|more|less|other)\b)(?! of (the|them|these|those|its)\b)", "'is not a ...', 'invalid' or 'unknown'"),
+    (r"\b(operations|bytes|samples|calls|tokens|candidates|trials|counters|microseconds|GB|MB) an? "
+     r"(byte|second|value|call|token|cycle|minute|candidate)\b", "'per'"),
+)]
+LITERAL = r'"(?:[^"\\\n]|\\.)*"'
+LITERALS = re.compile(rf"{LITERAL}(?:\s*{LITERAL})*")
+COMMENT = re.compile(r"/\*.*?\*/", re.S)
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
 
@@ -179,6 +188,31 @@ def check_circles(root):
             for circle in circles.circles(graph)]
 
 
+def shown_texts(path):
+    """(line, text) of what people see of PATH, a source in C or a document; strings that stand beside each other are one."""
+    text = path.read_text(errors="replace")
+    if path.suffix == ".md":
+        for paragraph in re.finditer(r"(?:[^\n]+\n?)+", text):
+            yield text[:paragraph.start()].count("\n") + 1, " ".join(paragraph[0].split())
+        return
+    text = COMMENT.sub(lambda m: "\n" * m[0].count("\n"), text)
+    for literal in LITERALS.finditer(text):
+        yield text[:literal.start()].count("\n") + 1, re.sub(r'"\s*"', "", literal[0])[1:-1]
+
+
+def check_shown(root):
+    offences = []
+    files = [root / "README.md"] + c_files(root, "src", "integrations")
+    files += sorted((root / "docs").rglob("*.md")) + sorted((root / "integrations").rglob("*.md"))
+    for path in files:
+        for number, text in shown_texts(path) if path.exists() else ():
+            for pattern, instead in SHOWN:
+                for found in pattern.finditer(text):
+                    offences.append(f"{path.relative_to(root)}:{number}: '{text[max(0, found.start() - 30):found.end() + 20]}': "
+                                    f"write {instead}")
+    return offences
+
+
 def check_words(root):
     offences = []
     files = [root / name for name in ("README.md", "CONTRIBUTING.md")]
@@ -192,7 +226,7 @@ def check_words(root):
                 found = pattern.search(line)
                 if found:
                     offences.append(f"{path.relative_to(root)}:{number}: '{found[0]}': write {instead}")
-    return offences
+    return offences + check_shown(root)
 
 
 def main():

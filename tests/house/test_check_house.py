@@ -113,6 +113,17 @@ class Rules(unittest.TestCase):
         self.put("src/base/a.c", GOOD + "/* 4 blocks per SM; how long a block takes */\n")
         self.assertEqual(check_house.check_words(self.root), [])
 
+    def test_shown_words(self):
+        self.put("src/base/a.c", GOOD + """f("'%s' is no " "shape"); /* that is no string */ f("2 operations a byte");\n""")
+        self.put("README.md", "There is no doubt, there\nare none, but it is\nno answer.\n")
+        offences = check_house.check_words(self.root)
+        for part in ("'%s' is no shape", "operations a byte': write 'per'", "README.md:1: '"):
+            self.found(offences, part)
+        self.assertEqual(len(offences), 3, offences)
+        self.put("src/base/a.c", GOOD + """f("invalid shape '%s'; there is no other, it is no longer here");\n""")
+        self.put("README.md", "There\nis no doubt.\n")
+        self.assertEqual(check_house.check_words(self.root), [])
+
     def test_unique_names(self):
         self.put("src/db/a.h", GOOD)
         self.found(check_house.check_sources(self.root), "name is taken")

@@ -358,7 +358,7 @@ static void samples_are_right(void **state)
 	gpu_tally_print(&tally);
 }
 
-/* Activations that f16 cannot hold, and what is no number: as the contract says. */
+/* Activations that f16 cannot hold, and what is not a number: as the contract says. */
 static void extreme_activations(void **state)
 {
 	static const float values[] = { 0, 1e-30f, 1e-6f, 60000, NAN };
@@ -380,7 +380,7 @@ static void extreme_activations(void **state)
 	}
 }
 
-/* Groups that count as zeros, that hold what is no number, or the largest and the least there are. */
+/* Groups that count as zeros, that hold what is not a number, or the largest and the least there are. */
 static void extreme_activations_q8(void **state)
 {
 	static const float values[] = { 0, 1e-44f, 1e-37f, 1e-30f, 1e36f, NAN, INFINITY };

@@ -130,14 +130,14 @@ static void assert_refused(const char *text, enum tcb_status status, const char 
 static void test_refused(void **state)
 {
 	(void)state;
-	assert_refused("", TCB_E_NOT_FOUND, "no JSON object");
-	assert_refused("MIT License", TCB_E_NOT_FOUND, "no JSON object");
+	assert_refused("", TCB_E_NOT_FOUND, "not a JSON object");
+	assert_refused("MIT License", TCB_E_NOT_FOUND, "not a JSON object");
 	assert_refused("{\"ConfigurationSpace\":{}}", TCB_E_NOT_FOUND, "neither");
 	assert_refused("{\"results\":[}]}", TCB_E_FORMAT, "is damaged: line 1");
 	assert_refused("{\"results\":[]}", TCB_E_FORMAT, "no configurations");
 	assert_refused("{\"results\":[{\"times\":{}}]}", TCB_E_FORMAT, "no parameters");
 	assert_refused("{\"cache\":{\"1\":{}}}", TCB_E_FORMAT, "without tune_params_keys");
-	assert_refused("{\"cache\":{\"1\":{}},\"tune_params_keys\":[1]}", TCB_E_FORMAT, "is no name");
+	assert_refused("{\"cache\":{\"1\":{}},\"tune_params_keys\":[1]}", TCB_E_FORMAT, "is not a name");
 	assert_refused("{\"cache\":{\"1\":{}},\"tune_params_keys\":[\"x\",\"y\"]}", TCB_E_FORMAT,
 		       "configuration 1 has no value for y");
 	assert_refused("{\"results\":[" T4_OK("1", "a", "4", "ms") ",{\"configuration\":{\"x\":[1]}}]}", TCB_E_FORMAT,

@@ -469,7 +469,7 @@ static void check_call(struct verify *v, const struct tcb_ptx_ins *ins)
 	uint32_t wanted = 0, given = 0;
 
 	if (target->kind == TCB_PTX_O_SYMBOL && !callee) {
-		report(v, ins, TCB_PTX_RULE_CALL, TCB_PTX_ERROR, "'%.80s' is no function", target->symbol->name);
+		report(v, ins, TCB_PTX_RULE_CALL, TCB_PTX_ERROR, "'%.80s' is not a function", target->symbol->name);
 		return;
 	}
 	for (const struct tcb_ptx_function *p = v->function->prototypes; p && !callee; p = p->next)

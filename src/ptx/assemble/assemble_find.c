@@ -157,7 +157,7 @@ static enum tcb_status from_path(const char *path, struct tcb_assembler_info *ou
 		return probe(TCB_ASSEMBLER_NVJITLINK, out, err);
 	}
 	if (!is_program(path))
-		return tcb_fail(err, TCB_E_NOT_FOUND, "TCBTUNE_ASSEMBLER=%s is no program that can be run", path);
+		return tcb_fail(err, TCB_E_NOT_FOUND, "TCBTUNE_ASSEMBLER=%s is not a program that can be run", path);
 	return probe(TCB_ASSEMBLER_PTXAS, out, err);
 }
 

@@ -36,7 +36,7 @@ static enum tcb_status see_word(const char *word, int is_first, struct tcb_assem
 		return tcb_fail(err, TCB_E_USAGE,
 				"'%.60s' cannot be among the assembler's flags: it is tcbtune's to say", word);
 	if (is_first && word[0] != '-')
-		return tcb_fail(err, TCB_E_USAGE, "'%.60s' is no flag of the assembler", word);
+		return tcb_fail(err, TCB_E_USAGE, "'%.60s' is not a flag of the assembler", word);
 	if (is_any(word, objects))
 		build->is_whole = 0;
 	return TCB_OK;

@@ -484,7 +484,7 @@ enum tcb_status tcb_nvjitlink_load(const char *path, const struct tcb_nvjitlink 
 				missing = symbols[i].name;
 		}
 		if (missing) {
-			status = tcb_fail(err, TCB_E_NOT_FOUND, "%s is no nvJitLink: it lacks %s", path, missing);
+			status = tcb_fail(err, TCB_E_NOT_FOUND, "%s is not nvJitLink: it lacks %s", path, missing);
 			dlclose(handle);
 		} else {
 			*out = library;

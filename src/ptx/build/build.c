@@ -93,7 +93,7 @@ static int name_is_legal(const char *name)
 static int check_name(struct tcb_ptx_build *b, const char *name)
 {
 	if (!name_is_legal(name))
-		tcb_ptx_build_fail(b, TCB_E_USAGE, "syntax: '%.80s' is no name of PTX", name);
+		tcb_ptx_build_fail(b, TCB_E_USAGE, "syntax: '%.80s' is not a name of PTX", name);
 	else if (tcb_ptx_symbol_find(b->module->symbols, name) ||
 		 (b->function &&
 		  (tcb_ptx_symbol_find(b->function->params, name) || tcb_ptx_symbol_find(b->function->locals, name))))
@@ -305,7 +305,7 @@ struct tcb_ptx_operand tcb_ptx_special(struct tcb_ptx_build *b, const char *name
 	snprintf(text, sizeof text, "%s%.30s", *name == '%' ? "" : "%", name);
 	special = tcb_ptx_special_find(text, strlen(text));
 	if (special == TCB_PTX_SPECIAL_COUNT) {
-		tcb_ptx_build_fail(b, TCB_E_USAGE, "syntax: there is no special register '%s'", text);
+		tcb_ptx_build_fail(b, TCB_E_USAGE, "syntax: unknown special register '%s'", text);
 		return tcb_ptx_sink_operand();
 	}
 	operand.special = (uint16_t)special;

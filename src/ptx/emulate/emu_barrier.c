@@ -345,7 +345,7 @@ enum tcb_status tcb_emu_bind_barrier(struct tcb_emu_decoder *decoder, struct tcb
 		first = 1;
 		in->c = in->op_count - 1u;
 		if (in->op[in->c].bits != 1)
-			return tcb_fail(err, TCB_E_UNSUPPORTED, "the vote is no predicate");
+			return tcb_fail(err, TCB_E_UNSUPPORTED, "the vote is not a predicate");
 	}
 	count = in->op_count - first - (kind == RED);
 	in->a = first;

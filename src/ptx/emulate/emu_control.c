@@ -253,7 +253,7 @@ static void run_call(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, ui
 			if (place >= count || pointer % 16 ||
 			    warp->run->program->functions[place]->function->is_entry) {
 				tcb_emu_fault(warp, in, __builtin_ctz(rest), TCB_PTX_RULE_OUT_OF_BOUNDS,
-					      "a call through 0x%llx, which is no function",
+					      "a call through 0x%llx, which is not a function",
 					      (unsigned long long)pointer);
 				return;
 			}
@@ -402,7 +402,7 @@ static enum tcb_status bind_call(struct tcb_emu_decoder *decoder, struct tcb_emu
 	in->a = UINT32_MAX;
 	if (ins->operands[1].kind == TCB_PTX_O_SYMBOL) {
 		if (!ins->operands[1].symbol->function)
-			return tcb_fail(err, TCB_E_UNSUPPORTED, "'%.80s' is no function",
+			return tcb_fail(err, TCB_E_UNSUPPORTED, "'%.80s' is not a function",
 					ins->operands[1].symbol->name);
 		formal = ins->operands[1].symbol->function;
 		if (!tcb_emu_has_body(decoder->program, ins->operands[1].symbol->function))

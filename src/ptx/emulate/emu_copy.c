@@ -235,6 +235,6 @@ enum tcb_status tcb_emu_bind_copy(struct tcb_emu_decoder *decoder, struct tcb_em
 	    in->op[1].special)
 		return tcb_fail(err, TCB_E_UNSUPPORTED, "the addresses are of no kind that is emulated");
 	if (in->c && in->op[3].kind != TCB_EMU_REG && in->op[3].kind != TCB_EMU_CONST)
-		return tcb_fail(err, TCB_E_UNSUPPORTED, "the size of the source is no number");
+		return tcb_fail(err, TCB_E_UNSUPPORTED, "the size of the source is not a number");
 	return TCB_OK;
 }

@@ -272,7 +272,7 @@ static enum tcb_status decode_function(struct tcb_ptx_program *program, struct t
 		return no_memory(err);
 	lay_out_registers(out);
 	if (tcb_emu_frame_bytes(function) > 1u << 20)
-		return tcb_fail(err, TCB_E_UNSUPPORTED, "'%.80s' has more than 1 MiB of variables a thread",
+		return tcb_fail(err, TCB_E_UNSUPPORTED, "'%.80s' has more than 1 MiB of variables per thread",
 				function->symbol->name);
 	out->local_bytes = (uint32_t)tcb_emu_frame_bytes(function);
 	out->code_count = place_blocks(function, ipdom, start, is_join);

@@ -226,7 +226,7 @@ enum tcb_status tcb_emu_bind_access(struct tcb_emu_ins *in, unsigned index, stru
 	const struct tcb_ptx_operand *from = &in->ins->operands[index];
 
 	if (in->op[index].kind != TCB_EMU_ADDRESS)
-		return tcb_fail(err, TCB_E_UNSUPPORTED, "operand %u is no address", index + 1);
+		return tcb_fail(err, TCB_E_UNSUPPORTED, "operand %u is not an address", index + 1);
 	in->a = space_of(in->ins, &in->op[index], from);
 	in->b = tcb_ptx_type_bits(type) / 8;
 	in->c = tcb_ptx_vector_count(in->ins);

@@ -231,7 +231,7 @@ enum tcb_status tcb_emu_bind_move(struct tcb_emu_decoder *decoder, struct tcb_em
 		in->run = run_special;
 		return to->kind == TCB_EMU_REG && to->bits <= 64
 			       ? TCB_OK
-			       : tcb_fail(err, TCB_E_UNSUPPORTED, "the result is no register");
+			       : tcb_fail(err, TCB_E_UNSUPPORTED, "the result is not a register");
 	}
 	if (!settle(decoder->program, to, bits) || !settle(decoder->program, from, bits))
 		return tcb_fail(err, TCB_E_UNSUPPORTED, "the operands are not %u bits wide", bits);

@@ -174,7 +174,7 @@ static int fetch_lane(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, u
 	double at[TCB_PTX_TEXTURE_RANK];
 
 	if (!region || region->address != handle || !region->texture) {
-		tcb_emu_fault(warp, in, (int)lane, TCB_PTX_RULE_OUT_OF_BOUNDS, "0x%llx is no texture",
+		tcb_emu_fault(warp, in, (int)lane, TCB_PTX_RULE_OUT_OF_BOUNDS, "0x%llx is not a texture",
 			      (unsigned long long)handle);
 		return 0;
 	}

@@ -48,7 +48,7 @@ enum tcb_status tcb_ptx_program_create(struct tcb_ptx_function *function, struct
 	program->module = function->module;
 	program->param_bytes = (uint32_t)tcb_ptx_param_total(function);
 	if (!function->is_entry)
-		status = tcb_fail(err, TCB_E_UNSUPPORTED, "'%.80s' is no kernel", function->symbol->name);
+		status = tcb_fail(err, TCB_E_UNSUPPORTED, "'%.80s' is not a kernel", function->symbol->name);
 	else
 		status = tcb_emu_decode(program, function, err);
 	if (status == TCB_OK) {

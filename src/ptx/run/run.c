@@ -353,7 +353,7 @@ static enum tcb_status read_scalar(struct reader *r, struct tcb_ptx_argument *a)
 	if (!take(r, "="))
 		return wrong(r, "'=' and a value are missing");
 	if (!tcb_ptx_element_parse(a->type, r->at, a->data))
-		return wrong(r, "the value is no number that its type can hold");
+		return wrong(r, "the value does not fit its type");
 	return TCB_OK;
 }
 

@@ -201,7 +201,7 @@ enum tcb_status tcb_ptx_fill(const char *fill, enum tcb_ptx_word type, uint64_t 
 	if (strcmp(fill, "random") == 0 || strncmp(fill, "random:", 7) == 0) {
 		if (fill_random(fill[6] ? fill + 7 : "", type, count, seed, data) && strcmp(fill, "random:") != 0)
 			return TCB_OK;
-		return tcb_fail(err, TCB_E_USAGE, "'%.80s' is no random:LO:HI with LO < HI of .%s", fill,
+		return tcb_fail(err, TCB_E_USAGE, "'%.80s' is not random:LO:HI with LO < HI of .%s", fill,
 				tcb_ptx_word_text(type));
 	}
 	if (strcmp(fill, "iota") == 0) {
@@ -213,10 +213,11 @@ enum tcb_status tcb_ptx_fill(const char *fill, enum tcb_ptx_word type, uint64_t 
 		return TCB_OK;
 	}
 	if (count && !tcb_ptx_element_parse(type, fill, data))
-		return tcb_fail(err, TCB_E_USAGE,
-				"'%.80s' is no .%s; a buffer is filled with zero, random, random:LO:HI, iota, a number "
-				"or @FILE",
-				fill, tcb_ptx_word_text(type));
+		return tcb_fail(
+			err, TCB_E_USAGE,
+			"'%.80s' is not a .%s; a buffer is filled with zero, random, random:LO:HI, iota, a number "
+			"or @FILE",
+			fill, tcb_ptx_word_text(type));
 	for (uint64_t i = 1; i < count; i++)
 		memcpy(data + i * size, data, size);
 	return TCB_OK;

@@ -179,7 +179,7 @@ static void read_number(struct tcb_ptx_parser *p, struct tcb_ptx_token *token)
 		end += *end == 'U' || *end == 'u';
 	}
 	if (*end || end == text)
-		tcb_ptx_parse_fail(p, p->line, "'%s' is no number", text);
+		tcb_ptx_parse_fail(p, p->line, "'%s' is not a number", text);
 }
 
 static void read_string(struct tcb_ptx_parser *p, struct tcb_ptx_token *token)

@@ -182,8 +182,8 @@ static void read_named(struct tcb_ptx_parser *p, struct tcb_ptx_operand *operand
 		return;
 	}
 	if (name->kind != TCB_PTX_N_SYMBOL)
-		tcb_ptx_parse_fail(p, token.line, "'%.*s' is no operand", token.length > 80 ? 80 : (int)token.length,
-				   token.text);
+		tcb_ptx_parse_fail(p, token.line, "'%.*s' is not an operand",
+				   token.length > 80 ? 80 : (int)token.length, token.text);
 	operand->symbol = name->symbol;
 	operand->bits = read_offset(p);
 }
@@ -316,7 +316,7 @@ static unsigned read_call(struct tcb_ptx_parser *p, struct tcb_ptx_operand *oper
 			struct tcb_ptx_name *name = known_name(p, &token);
 
 			if (name->kind != TCB_PTX_N_PROTOTYPE || count == 4)
-				tcb_ptx_parse_fail(p, token.line, "'%.*s' is no call prototype",
+				tcb_ptx_parse_fail(p, token.line, "'%.*s' is not a call prototype",
 						   token.length > 80 ? 80 : (int)token.length, token.text);
 			operands[count++] = (struct tcb_ptx_operand){ .kind = TCB_PTX_O_TEXT,
 								      .reg = TCB_PTX_NO_REG,
@@ -332,7 +332,7 @@ static void read_table(struct tcb_ptx_parser *p, struct tcb_ptx_operand *operand
 	struct tcb_ptx_name *name = known_name(p, &token);
 
 	if (name->kind != TCB_PTX_N_TABLE)
-		tcb_ptx_parse_fail(p, token.line, "'%.*s' is no branch table",
+		tcb_ptx_parse_fail(p, token.line, "'%.*s' is not a branch table",
 				   token.length > 80 ? 80 : (int)token.length, token.text);
 	*operand = (struct tcb_ptx_operand){ .kind = TCB_PTX_O_TABLE, .reg = TCB_PTX_NO_REG, .table = name->table };
 }
@@ -432,7 +432,7 @@ static void read_guarded(struct tcb_ptx_parser *p)
 	uint32_t guard = tcb_ptx_reg_find(p, token.text, token.length);
 
 	if (guard == TCB_PTX_NO_REG || p->function->regs[guard].type != TCB_PTX_PRED)
-		tcb_ptx_parse_fail(p, token.line, "'%.*s' is no predicate register",
+		tcb_ptx_parse_fail(p, token.line, "'%.*s' is not a predicate register",
 				   token.length > 80 ? 80 : (int)token.length, token.text);
 	token = tcb_ptx_expect_ident(p, "an instruction");
 	read_instruction(p, &token, guard, negated);
