@@ -160,6 +160,15 @@ static void add_files(struct tcb_str *out)
 			 "/usr/share/doc/tcbtune/docs.\n");
 }
 
+static int names_documents(const struct cli_command *command)
+{
+	int found = strstr(command->description, "docs/") != NULL;
+
+	for (const struct cli_option *option = command->options; !is_end(option); option++)
+		found |= option->help && strstr(option->help, "docs/");
+	return found;
+}
+
 static void add_command(struct tcb_str *out, const struct cli_command *command)
 {
 	struct tcb_str text = { 0 };
@@ -185,7 +194,7 @@ static void add_command(struct tcb_str *out, const struct cli_command *command)
 		tcb_str_add(out, ".SH EXAMPLES\n");
 		add_lines(out, text.data ? text.data : "");
 	}
-	if (strstr(command->description, "docs/"))
+	if (names_documents(command))
 		add_files(out);
 	tcb_str_add(out, ".SH SEE ALSO\n.BR tcbtune (1)\n");
 	out->failed |= text.failed;

@@ -13,7 +13,7 @@ RESULTS = pathlib.Path(__file__).resolve().parents[2] / "results"
 KNOWN = {
     "h200/2026-11-22/products/tuning.db.gz": {
         ("matmul_f16", "4096x4096x4096", "hot"): "compute",
-        ("matmul_f32", "4096x4096x4096", "cold"): "issue",
+        ("matmul_f32", "4096x4096x4096", "cold"): "compute",
         ("q4k_matmul", "32x4096x4096", "cold"): "latency",
         ("q4k_matmul", "8x14336x4096", "cold"): "bandwidth",
         ("q4k_matmul", "8x14336x4096", "hot"): "unknown",  # 73 to 87 % of the read limit

@@ -247,8 +247,8 @@ def files(cli, base):
             (2, "are the same file", (old, old)), (2, "are the same file", (old, link)),
             (1, "garbage.db", (old, garbage)), (1, "schema version 99", (newer, new)),
             (3, "none.db does not exist", (old, cli.scratch / "none.db")), (2, "needs NEW", (old,)),
-            (2, "no percentage", (old, new, "--fail-over", "much")),
-            (2, "no percentage", (old, new, "--fail-over", "-3%")),
+            (2, "invalid percentage", (old, new, "--fail-over", "much")),
+            (2, "invalid percentage", (old, new, "--fail-over", "-3%")),
             (2, "would be lost", (old, new, "--out", new)), (2, "contradicts", (old, new, "--json", "--format", "md"))):
         result = cli.run("compare", *args, expect=expect)
         cli.check(words in result.stderr and len(result.stderr.splitlines()) == 1 and not result.stdout, result.stderr)

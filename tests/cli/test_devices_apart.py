@@ -57,7 +57,7 @@ def check_formats(cli, path):
     markdown = report(cli, path, "--format", "md").stdout
     cli.check("| H100 |" in markdown and "| H200 |" in markdown, f"not apart in Markdown:\n{markdown}")
     page = report(cli, path, "--format", "html").stdout
-    cli.check("<td>H100</td>" in page and "<td>H200</td>" in page, "not apart in the page")
+    cli.check(all(f'data-label="device">{name}</td>' in page for name in ("H100", "H200")), "not apart in the page")
     columns = report(cli, path, "--columns", "device,time", "--geometry", "none").stdout
     cli.check(any(line.split() == ["H200", "15.00"] for line in columns.splitlines()), f"--columns device: {columns}")
     document = cli.json("report", "--db", path, schema="report")

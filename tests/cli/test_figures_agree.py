@@ -70,7 +70,7 @@ def check(cli, path, model, limit, speedup):
     cli.check((best["limit_use"], best["served"], best["bottleneck"]["kind"]) == (use, served, bound), f"JSON: {best}")
     cli.check(best["bottleneck"]["evidence"].startswith(evidence), f"{limit}: {best['bottleneck']}")
     page = report(cli, path, "--format", "html")
-    cli.check(f'<td class="n">{text.replace(">", "&gt;")}</td>' in page, f"{limit}: page has no {text}")
+    cli.check(re.search(f'data-label="% of limit"[^>]*>{re.escape(text.replace(">", "&gt;"))}</td>', page), f"{limit}: page has no {text}")
     cli.check(evidence.replace(">", "&gt;") in page, f"{limit}: page has no {evidence}")
     cli.check(("default served" in page) == (served == "default"), f"{limit}: served in the page")
     check_model(cli, path, model, text, ratio, served)

@@ -50,6 +50,7 @@ static void subject_init(struct subject *s, enum tcb_contract contract, struct t
 	}
 	s->outputs = shape.m * shape.n;
 	op->fill(&s->problem, 7 + shape.n, s->data);
+	s->reference = (struct tcb_reference){ .grid = NULL };
 	s->reference.y = malloc(s->outputs * sizeof(double));
 	s->reference.magnitude = malloc(s->outputs * sizeof(double));
 	s->reference.extra = malloc(s->outputs * sizeof(double));
