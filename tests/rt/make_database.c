@@ -47,7 +47,7 @@ int main(int argc, char **argv)
 	op->default_geometry(&problem, &device.target, &trial.geometry);
 	variant = tcb_variant_find(op, problem.contract, &trial.geometry);
 	strcpy(trial.variant, variant->name);
-	strcpy(trial.signature, variant->signature);
+	strcpy(trial.signature, tcb_variant_signature(variant));
 	tcb_geometry_print(&trial.geometry, best.geometry);
 	(void)tcb_default_geometry(&problem, &device.target, &standard);
 	tcb_geometry_print(&standard, best.default_geometry);
