@@ -38,6 +38,8 @@ struct object {
 	size_t section_count;
 	const Elf64_Sym *symbols;
 	size_t symbol_count;
+	const Elf64_Word *wide; /* of symbols whose section has a number that does not fit into them; NULL: none */
+	size_t wide_count;
 	const char *names; /* of symbols */
 	size_t names_size;
 	size_t *relocations; /* of each section the section that holds them; 0: none */
@@ -131,6 +133,15 @@ static const char *symbol_name(const struct object *object, const Elf64_Sym *sym
 	return object->names + symbol->st_name;
 }
 
+/* SYMBOL's section; 0 (SHN_UNDEF): in none of OBJECT; SIZE_MAX: it is a number or common. */
+static size_t section_of(const struct object *object, const Elf64_Sym *symbol)
+{
+	const size_t index = (size_t)(symbol - object->symbols);
+	if (symbol->st_shndx == SHN_XINDEX && index < object->wide_count)
+		return object->wide[index];
+	return symbol->st_shndx >= SHN_LORESERVE ? SIZE_MAX : symbol->st_shndx;
+}
+
 static int is_x86(const struct object *object)
 {
 	return ((const Elf64_Ehdr *)(const void *)object->bytes)->e_machine == EM_X86_64;
@@ -172,7 +183,8 @@ static int by_number(const void *left, const void *right)
 static void read_shared(struct object *object)
 {
 	const struct object *o = object;
-	const Elf64_Half names = ((const Elf64_Ehdr *)(const void *)o->bytes)->e_shstrndx;
+	const Elf64_Half given = ((const Elf64_Ehdr *)(const void *)o->bytes)->e_shstrndx;
+	const size_t names = given == SHN_XINDEX ? o->sections[0].sh_link : given;
 	const char *name;
 	if (names >= o->section_count)
 		die(o->path, "sections have no names");
@@ -186,7 +198,7 @@ static void read_shared(struct object *object)
 		const Elf64_Rela *relocations = relocations_of(o, i, &count);
 		for (size_t r = 0; (o->sections[i].sh_flags & SHF_ALLOC) && r < count; r++) {
 			const size_t index = ELF64_R_SYM(relocations[r].r_info);
-			if (index >= o->symbol_count || o->symbols[index].st_shndx != o->shared)
+			if (index >= o->symbol_count || section_of(o, &o->symbols[index]) != o->shared)
 				continue;
 			object->starts = one_more(object->starts, object->start_count, sizeof(*object->starts));
 			object->starts[object->start_count++] =
@@ -209,6 +221,10 @@ static void read_sections(struct object *object)
 			die(object->path, "relocations without addends are not supported");
 		if (header->sh_type == SHT_RELA && header->sh_info < object->section_count)
 			object->relocations[header->sh_info] = i;
+		if (header->sh_type == SHT_SYMTAB_SHNDX) {
+			object->wide = section_bytes(object, i);
+			object->wide_count = header->sh_size / sizeof(Elf64_Word);
+		}
 		if (header->sh_type != SHT_SYMTAB || header->sh_link >= object->section_count)
 			continue;
 		object->symbols = section_bytes(object, i);
@@ -222,7 +238,7 @@ static void read_globals(struct object *object)
 {
 	for (size_t i = 0; i < object->symbol_count; i++) {
 		const Elf64_Sym *symbol = &object->symbols[i];
-		if (ELF64_ST_BIND(symbol->st_info) == STB_LOCAL || symbol->st_shndx == SHN_UNDEF)
+		if (ELF64_ST_BIND(symbol->st_info) == STB_LOCAL || section_of(object, symbol) == SHN_UNDEF)
 			continue;
 		globals = one_more(globals, global_count, sizeof(*globals));
 		globals[global_count++] = (struct global){ symbol_name(object, symbol), object, symbol };
@@ -249,11 +265,14 @@ static void read_object(struct object *object)
 	header = (const void *)object->bytes;
 	if (object->size < sizeof(*header) || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
 	    header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB ||
-	    header->e_type != ET_REL || header->e_shentsize != sizeof(Elf64_Shdr) || header->e_shnum == 0 ||
-	    header->e_shoff > object->size || header->e_shnum > (object->size - header->e_shoff) / sizeof(Elf64_Shdr))
+	    header->e_type != ET_REL || header->e_shentsize != sizeof(Elf64_Shdr) || header->e_shoff == 0 ||
+	    header->e_shoff > object->size || object->size - header->e_shoff < sizeof(Elf64_Shdr))
 		die(object->path, "is not a relocatable ELF object of 64 bits (kernels are built without -flto)");
 	object->sections = (const void *)(object->bytes + header->e_shoff);
-	object->section_count = header->e_shnum;
+	/* So many that the number does not fit: sanitizers make them. */
+	object->section_count = header->e_shnum ? header->e_shnum : object->sections[0].sh_size;
+	if (object->section_count > (object->size - header->e_shoff) / sizeof(Elf64_Shdr))
+		die(object->path, "its sections lie outside the file");
 	read_sections(object);
 	read_shared(object);
 	read_globals(object);
@@ -365,7 +384,7 @@ static struct global resolve(struct object *object, const Elf64_Rela *relocation
 		die(object->path, "a relocation of no symbol");
 	found.symbol = &object->symbols[index];
 	found.name = symbol_name(object, found.symbol);
-	if (found.symbol->st_shndx == SHN_UNDEF && *found.name && global_count) {
+	if (section_of(object, found.symbol) == SHN_UNDEF && *found.name && global_count) {
 		const struct global *global = bsearch(&found, globals, global_count, sizeof(*globals), by_name);
 		if (global)
 			found = *global;
@@ -377,9 +396,9 @@ static void say_target(struct description *description, struct object *from, con
 {
 	const struct global target = resolve(from, relocation);
 	const Elf64_Sym *symbol = target.symbol;
-	const Elf64_Half section = symbol->st_shndx;
+	const size_t section = section_of(target.object, symbol);
 	const int is_bare = ELF64_ST_TYPE(symbol->st_info) == STT_SECTION;
-	if (section == SHN_UNDEF || section >= SHN_LORESERVE || section >= target.object->section_count) {
+	if (section == SHN_UNDEF || section >= target.object->section_count) {
 		say_text(description, target.name);
 		say_number(description, (uint64_t)relocation->r_addend);
 	} else if (target.object->sections[section].sh_flags & SHF_MERGE) {
@@ -422,7 +441,7 @@ static void say_company(struct description *description, const struct object *ob
 {
 	for (size_t i = 0; i < global_count; i++) {
 		const struct global *global = &globals[i];
-		const Elf64_Half section = global->symbol->st_shndx;
+		const size_t section = section_of(global->object, global->symbol);
 		if (!runs_with(object, global->object) || section >= global->object->section_count)
 			continue;
 		say_text(description, global->name);
@@ -462,10 +481,10 @@ static const char *string_at(struct object *object, const Elf64_Rela *relocation
 {
 	const struct global target = resolve(object, relocation);
 	const uint64_t offset = target.symbol->st_value + (uint64_t)relocation->r_addend;
-	if (target.symbol->st_shndx >= target.object->section_count ||
-	    offset >= target.object->sections[target.symbol->st_shndx].sh_size)
+	const size_t section = section_of(target.object, target.symbol);
+	if (section >= target.object->section_count || offset >= target.object->sections[section].sh_size)
 		die(object->path, "a variant's name is not in it");
-	return (const char *)section_bytes(target.object, target.symbol->st_shndx) + offset;
+	return (const char *)section_bytes(target.object, section) + offset;
 }
 
 static void sign_row(struct object *object, const Elf64_Rela *relocations, size_t count, uint64_t row)
