@@ -137,7 +137,8 @@ static void is_aligned_and_zero(void **state)
 		const long said = huge_bytes(memory, bytes);
 		if (said >= 0 && said < (long)(huge / HUGE_PAGE * HUGE_PAGE))
 			fail_msg("%zu of %zu bytes are said to be in large pages, %ld are", huge, bytes, said);
-		/* Nothing else merges or parts pages so soon; but a sanitizer's shadow faults in between, and counts. */
+		/* Nothing else merges or parts pages so soon; but a sanitizer's shadow faults in between, and counts.
+		 */
 		if (!TEST_IS_INSTRUMENTED && said > 0 && huge == 0)
 			fail_msg("%ld of %zu bytes are in large pages, and nothing is said of it", said, bytes);
 		memset(memory, 0xff, bytes);
