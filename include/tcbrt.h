@@ -542,9 +542,10 @@ TCBRT_API int tcbrt_tune(const char *path, const struct tcbrt_query *query, doub
  *     cuMemsetD8(workspace, 0, info.workspace_bytes);   once
  *     tcbrt_gpu_execute(gpu, operand, workspace, stream, TCBRT_GPU_OVERLAP);
  *
- * The last argument is what `tcbtune bench` measures with, and short kernels lose much without it: 1.26 x the time for
- * q4k_matvec 3x14336x4096 on an H100.  It is right in a chain of products and of other kernels on one stream, as an
- * engine has it, where weights were written long before; TCBRT_GPU_OVERLAP says what may not be written just before.
+ * The last argument is what `tcbtune bench` measures with: without it short kernels wait for each other's launch, which
+ * examples/measure_gpu.c measures on your GPU.  It is right in a chain of products and of other kernels on one stream,
+ * as an engine has it, where weights were written long before; TCBRT_GPU_OVERLAP says what may not be written just
+ * before.
  */
 
 /* The GPU of the calling thread's current context to NAME: its kind and the key that results are stored under, a hash

@@ -73,7 +73,8 @@ static size_t add_command(const struct cli_best_rows *rows, size_t first, const 
 		tcb_str_addf(out, " --threads %u", best->threads);
 	if (rows->rows[first].verdict == TCB_VERDICT_THIN)
 		tcb_str_add(out, " --effort thorough");
-	if (rows->rows[first].verdict == TCB_VERDICT_NOISY)
+	if (rows->rows[first].verdict == TCB_VERDICT_NOISY &&
+	    best->threads) /* a GPU's clocks know no quiet processors */
 		tcb_str_add(out, " --wait-quiet 10m");
 	if (db)
 		tcb_str_addf(out, " --db %s", db);
