@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A sweep goes on where it was, never measures what it knows, stops cleanly, and shares its file with another."""
+import json
 import pathlib
 import signal
 import subprocess
@@ -19,14 +20,19 @@ def resume(cli, db):
     first = one(cli.json("sweep", *SMALL, "--db", db, "--max-trials", 5, "--budget", "5s", schema="sweep"))
     cli.check(first["known"] == 0 and 1 <= first["tried"] <= 5, f"first sweep: {first['known']}, {first['tried']}")
     cli.check(not first["complete"], "five trials completed the space")
-    second = one(cli.json("sweep", *SMALL, "--db", db, "--max-trials", 5, "--budget", "5s", schema="sweep"))
+    again = cli.run("sweep", *SMALL, "--db", db, "--max-trials", 5, "--budget", "5s", "--json")
+    second = one(json.loads(again.stdout))
     cli.check(second["known"] == first["tried"], f"{second['known']} known after {first['tried']} tried")
     cli.check(1 <= second["tried"] <= 5, f"second sweep tried {second['tried']}")
     said = cli.run("sweep", *SMALL, "--db", db, "--max-trials", 1, "--budget", "5s").stderr
     cli.check(f"{first['tried'] + second['tried']} candidates are known" in said, said)
     cli.sound(db)
-    tried = {r["tried"] for r in cli.json("report", "--db", db, schema="report")["best"]}
-    cli.check(tried == {first["tried"] + second["tried"] + 1}, f"the report counts {tried}")
+    known = first["tried"] + second["tried"]
+    for row in cli.json("report", "--db", db, schema="report")["best"]:
+        # A winner that is known better than what a disturbed sweep found stays, with the count that it was decided with.
+        stays = f"{row['state']}: noisy, so the winner" in again.stderr + said
+        counts = {first["tried"], known, known + 1} if stays else {known + 1}
+        cli.check(row["tried"] in counts, f"the report counts {row['tried']}, not one of {counts}\n{said}")
 
 
 def fresh(cli, db):
