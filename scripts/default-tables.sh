@@ -49,3 +49,4 @@ table() { # architecture, least geometries of a shape, worst loss, the folders o
 }
 case "${ARCH:-all}" in all | sm_90) table sm_90 50 10 "h200 h200-rows" ;; esac
 case "${ARCH:-all}" in all | x86_64-avx512vnni) table x86_64-avx512vnni 20 30 "cpu-zen5 cpu-zen4_defaults" ;; esac
+case "${ARCH:-all}" in all | x86_64-amx) table x86_64-amx 20 30 "cpu-xeon-amx_defaults" ;; esac

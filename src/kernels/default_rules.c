@@ -16,7 +16,8 @@
 #include "base/sizes.h"
 #include "kernels/constraint.h"
 
-static const struct tcb_default_rule *const tables[] = { tcb_defaults_sm_90, tcb_defaults_x86_64_avx512vnni };
+static const struct tcb_default_rule *const tables[] = { tcb_defaults_sm_90, tcb_defaults_x86_64_avx512vnni,
+							 tcb_defaults_x86_64_amx };
 
 const struct tcb_default_rule *tcb_default_rule_at(size_t index)
 {

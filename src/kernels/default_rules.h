@@ -34,7 +34,7 @@ struct tcb_default_rule {
 };
 
 /* defaults/: the tables, one for each architecture, each ending with a row without an op. */
-extern const struct tcb_default_rule tcb_defaults_sm_90[], tcb_defaults_x86_64_avx512vnni[];
+extern const struct tcb_default_rule tcb_defaults_sm_90[], tcb_defaults_x86_64_avx512vnni[], tcb_defaults_x86_64_amx[];
 
 /* default_rules.c: rule INDEX of all tables, NULL past the end. */
 const struct tcb_default_rule *tcb_default_rule_at(size_t index);
