@@ -150,7 +150,8 @@ enum tcb_status cli_help_command(const struct cli_command *command, struct tcb_e
 	{                                                                                                              \
 		.name = "wait-quiet", .argument = "TIME", .kind = CLI_SECONDS, .offset = offsetof(type, wait_quiet_s), \
 		.note = "do not wait",                                                                                 \
-		.help = "wait until others leave the processors alone, before each problem, up to TIME in all"         \
+		.help = "wait until others leave the processors alone, before each problem, before the finals of a "   \
+			"sweep and after disturbed rounds of a bench, up to TIME in all; no budget pays for it"        \
 	}
 #define CLI_OPTION_DB(type)                                                                                 \
 	{                                                                                                   \

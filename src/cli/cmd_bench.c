@@ -100,6 +100,7 @@ struct benching {
 	double begun_s;       /* on the clock: the command, then each problem after the first */
 	size_t number, count; /* of the problem that is measured, from 0, and of all */
 	struct cli_quiet quiet;
+	struct cli_progress progress; /* of the state that is measured */
 	json_t *contests;
 	int failed;
 };
@@ -528,20 +529,32 @@ static void say_left_out(const struct contest *contest)
 				label, tcb_state_text(contest->state), contest->role[i]);
 }
 
-/* Measures one state within DEADLINE, of which it takes SHARE. */
-static enum tcb_status bench_state(struct benching *run, struct contest *contest, struct tcb_deadline deadline,
-				   double share, struct tcb_error *err)
+/* For tcb_sweep_options.await_quiet: what the budget pays for begins so much later. */
+static double await_quiet(void *ctx)
 {
+	struct benching *run = ctx;
+
+	cli_progress_end(&run->progress);
+	const double waited_s = cli_quiet_wait(&run->quiet, &run->place);
+	run->begun_s += waited_s;
+	return waited_s;
+}
+
+/* Measures one state within SHARE of the budget that is left. */
+static enum tcb_status bench_state(struct benching *run, struct contest *contest, double share, struct tcb_error *err)
+{
+	const struct tcb_deadline deadline = tcb_deadline_at(run->begun_s + (1 - ENDING_SHARE) * run->args->budget_s);
 	const struct cli_problem *problem = contest->problem;
 	struct tcb_geometry fallback;
-	struct cli_progress progress;
 	struct tcb_sweep_options opts = {
 		.seed = run->args->seed,
 		.states = 1u << contest->state,
 		.rotation_bytes = run->args->rotation,
 		.timeout_s = run->args->timeout_s,
 		.progress = cli_progress_show,
-		.progress_ctx = &progress,
+		.progress_ctx = &run->progress,
+		.await_quiet = await_quiet,
+		.await_ctx = run,
 	};
 	enum tcb_status status;
 
@@ -554,12 +567,12 @@ static enum tcb_status bench_state(struct benching *run, struct contest *contest
 	opts.bench_needed = contest->count;
 	TCB_TRY(add_scalar(run, contest, err));
 	TCB_TRY(add_others(run, contest, err));
-	begin_progress(run, contest, &progress);
+	begin_progress(run, contest, &run->progress);
 	opts.spent_s = 1e-9 * (double)tcb_clock_ns() - run->begun_s;
 	opts.budget_s = opts.spent_s + fmax(share * tcb_deadline_left_s(deadline), LEAST_S);
 	status = tcb_bench_run(problem->op, &problem->problem, &run->place, &opts, contest->geometry, contest->count,
 			       &contest->result, err);
-	cli_progress_end(&progress);
+	cli_progress_end(&run->progress);
 	if (status != TCB_OK)
 		return status;
 	say_left_out(contest);
@@ -572,14 +585,14 @@ static enum tcb_status bench_state(struct benching *run, struct contest *contest
 static enum tcb_status bench_problem(struct benching *run, const struct cli_problem *problem, struct tcb_error *err)
 {
 	struct contest contests[TCB_STATE_COUNT];
-	const struct tcb_deadline deadline = tcb_deadline_at(run->begun_s + (1 - ENDING_SHARE) * run->args->budget_s);
 	enum tcb_status status = TCB_OK;
 
 	memset(contests, 0, sizeof contests);
 	for (int state = 0; state < TCB_STATE_COUNT && status == TCB_OK; state++) {
 		contests[state].problem = problem;
 		contests[state].state = (enum tcb_state)state;
-		status = bench_state(run, &contests[state], deadline, 1.0 / (TCB_STATE_COUNT - state), err);
+		(void)await_quiet(run);
+		status = bench_state(run, &contests[state], 1.0 / (TCB_STATE_COUNT - state), err);
 	}
 	if (status == TCB_OK)
 		add_bounds(run, contests);
@@ -640,7 +653,6 @@ static enum tcb_status run_bench(const void *arguments, struct tcb_error *err)
 		status = cli_cache_know(run.db, 0, args->budget_s, &run.place, err);
 	run.count = problems.count;
 	for (size_t i = 0; i < problems.count && status == TCB_OK; i++, run.number++) {
-		run.begun_s += cli_quiet_wait(&run.quiet, &run.place);
 		status = bench_problem(&run, &problems.list[i], err);
 		run.begun_s = 1e-9 * (double)tcb_clock_ns();
 	}

@@ -205,8 +205,9 @@ static enum tcb_status sweep_all(struct modelling *m, struct tcb_error *err)
 		struct cli_model_problem *item = &m->plan.list[i];
 
 		if (is_to_sweep(m, item) && !m->told.is_modelled)
-			m->begun_ns += (uint64_t)(1e9 * cli_quiet_wait(&m->sweeping.quiet, &m->sweeping.place));
-		const double left_s = m->told.budget_s - 1e-9 * (double)(tcb_clock_ns() - m->begun_ns);
+			(void)cli_quiet_wait(&m->sweeping.quiet, &m->sweeping.place);
+		const double spent_s = 1e-9 * (double)(tcb_clock_ns() - m->begun_ns) - m->sweeping.quiet.waited_s;
+		const double left_s = m->told.budget_s - spent_s;
 
 		if (!is_to_sweep(m, item))
 			continue;

@@ -62,6 +62,16 @@ void cli_disturbance_look(struct cli_disturbance *seen, struct cli_progress *lin
 		warn_of_others(seen, line);
 }
 
+void cli_disturbance_leave_out(struct cli_disturbance *seen, const struct tcb_load *before)
+{
+	struct tcb_load now;
+
+	tcb_load_look(&now);
+	seen->begin.total += now.total - before->total;
+	seen->begin.busy += now.busy - before->busy;
+	seen->begin.own += now.own - before->own;
+}
+
 void cli_disturbance_end(struct cli_disturbance *seen, double *others_busy, double *held_back)
 {
 	struct tcb_load now;
@@ -128,5 +138,7 @@ double cli_quiet_wait(struct cli_quiet *quiet, const struct tcb_place *place)
 			"noisy, and programs get the default in place of what is; --wait-quiet 10m waits for a quiet "
 			"machine",
 			100 * others);
-	return seconds_since(begun_ns);
+	const double took_s = seconds_since(begun_ns);
+	quiet->waited_s += took_s;
+	return took_s;
 }

@@ -314,6 +314,7 @@ static void add_json(struct sweep_job *job, size_t first_row)
 
 /* What is told while a sweep goes on, and looked at. */
 struct attending {
+	struct cli_sweeping *run;
 	struct cli_progress line;
 	struct cli_disturbance disturbance;
 };
@@ -324,6 +325,21 @@ static void attend(void *ctx, const struct tcb_progress *now)
 
 	cli_disturbance_look(&attending->disturbance, &attending->line);
 	cli_progress_show(&attending->line, now);
+}
+
+/* For tcb_sweep_options.await_quiet; what others do meanwhile disturbs nothing. */
+static double await_quiet(void *ctx)
+{
+	struct attending *attending = ctx;
+	struct tcb_load before;
+
+	if (!(attending->run->quiet.left_s > 0))
+		return 0;
+	tcb_load_look(&before);
+	cli_progress_end(&attending->line);
+	const double waited_s = cli_quiet_wait(&attending->run->quiet, &attending->run->place);
+	cli_disturbance_leave_out(&attending->disturbance, &before);
+	return waited_s;
 }
 
 static void fill_options(const struct cli_sweeping *run, struct attending *attending, struct tcb_sweep_options *out)
@@ -351,6 +367,8 @@ static void fill_options(const struct cli_sweeping *run, struct attending *atten
 		.stop = &cli_stop_asked,
 		.progress = attend,
 		.progress_ctx = attending,
+		.await_quiet = await_quiet,
+		.await_ctx = attending,
 	};
 }
 
@@ -395,7 +413,7 @@ static void begin_progress(const struct sweep_job *job, struct cli_progress *pro
 static enum tcb_status search_and_store(struct sweep_job *job, struct tcb_error *err)
 {
 	struct cli_sweeping *run = job->run;
-	struct attending attending;
+	struct attending attending = { .run = run };
 	struct tcb_sweep_options opts;
 	struct tcb_sink sink = { .ctx = job, .trial = store_trial, .best = store_provisional };
 	size_t first_row = run->rows.count;

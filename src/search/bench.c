@@ -33,9 +33,27 @@ struct bench {
 	const struct tcb_sweep_options *options;
 	struct tcb_deadline deadline;                    /* of all; none: the geometries have all the time they take */
 	struct tcb_deadline first;                       /* of what is needed for any result */
+	struct tcb_deadline state_end;                   /* of the state that is measured; none as above */
 	double call_ns[TCB_BENCH_MOST][TCB_STATE_COUNT]; /* of one call, as verified; NaN: left out */
 	struct tcb_bench_result *out;
 };
+
+static struct tcb_deadline later_by(struct tcb_deadline deadline, double seconds)
+{
+	return deadline.ns ? (struct tcb_deadline){ deadline.ns + (uint64_t)(1e9 * seconds) } : deadline;
+}
+
+/* Lets the caller wait for a quiet machine: what there was time for there is time for after it.  Returns for how long.
+ */
+static double await_quiet(struct bench *bench)
+{
+	const struct tcb_sweep_options *options = bench->options;
+	const double waited_s = options->await_quiet ? options->await_quiet(options->await_ctx) : 0;
+	bench->deadline = later_by(bench->deadline, waited_s);
+	bench->first = later_by(bench->first, waited_s);
+	bench->state_end = later_by(bench->state_end, waited_s);
+	return waited_s;
+}
 
 /* The first, and those that the caller cannot do without. */
 static int is_needed(const struct bench *bench, size_t g)
@@ -136,9 +154,11 @@ static enum tcb_status hold_rounds(struct bench *bench, struct tcb_rounds *round
 				   const size_t *rows, size_t count, struct tcb_deadline end, struct tcb_error *err)
 {
 	const struct tcb_sweep_options *options = bench->options;
-	size_t before;
-	tcb_evaluator_until(bench->evaluator, bench->deadline.ns ? end : bench->deadline);
+	size_t before = 0;
 	do {
+		if (2 * tcb_rounds_quiet(rounds, rows, count, before) < rounds->rounds - before) /* of the last ones */
+			end = later_by(end, await_quiet(bench));
+		tcb_evaluator_until(bench->evaluator, bench->deadline.ns ? end : bench->deadline);
 		before = rounds->rounds;
 		if (options->stop && *options->stop)
 			return tcb_fail(err, TCB_E_INTERRUPTED, "interrupted");
@@ -240,11 +260,10 @@ static enum tcb_status measure_limit(struct bench *bench, enum tcb_state state, 
 	return status;
 }
 
-static enum tcb_status measure_limits(struct bench *bench, enum tcb_state state, struct tcb_deadline end,
-				      struct tcb_error *err)
+static enum tcb_status measure_limits(struct bench *bench, enum tcb_state state, struct tcb_error *err)
 {
 	struct tcb_bench_result *out = bench->out;
-	tcb_evaluator_until(bench->evaluator, end);
+	tcb_evaluator_until(bench->evaluator, bench->state_end);
 	TCB_TRY(measure_limit(bench, state, TCB_LIMIT_OVERLAP, &out->overlap_ns[state], &out->overlap_ratio[state],
 			      err));
 	TCB_TRY(measure_limit(bench, state, TCB_LIMIT_COMPUTE, &out->compute_ns[state], &out->compute_ratio[state],
@@ -265,9 +284,9 @@ static enum tcb_status measure_states(struct bench *bench, struct tcb_error *err
 		if (!(bench->options->states >> s & 1u))
 			continue;
 		const double seconds = bench->deadline.ns ? tcb_deadline_left_s(bench->deadline) / states : SECONDS;
-		const struct tcb_deadline end = bench->deadline.ns ? tcb_deadline_in(seconds) : bench->deadline;
+		bench->state_end = bench->deadline.ns ? tcb_deadline_in(seconds) : bench->deadline;
 		TCB_TRY(measure(bench, (enum tcb_state)s, seconds, err));
-		TCB_TRY(measure_limits(bench, (enum tcb_state)s, end, err));
+		TCB_TRY(measure_limits(bench, (enum tcb_state)s, err));
 		states--;
 	}
 	return TCB_OK;

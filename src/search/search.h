@@ -89,6 +89,10 @@ struct tcb_sweep_options {
 	const volatile sig_atomic_t *stop; /* nonzero ends the sweep cleanly; may be NULL */
 	void (*progress)(void *ctx, const struct tcb_progress *progress); /* a few times a second; may be NULL */
 	void *progress_ctx;
+	/* Waits until the machine is quiet and returns the seconds that this took, which no budget pays for: a sweep
+	 * asks before the finals of each state, a bench after rounds that others disturbed.  NULL: nobody waits. */
+	double (*await_quiet)(void *ctx);
+	void *await_ctx;
 };
 
 /* Why no more candidates were tried. */
@@ -157,8 +161,8 @@ struct tcb_sweep_result {
 	char failure[160];    /* of a model: why most of those that failed did */
 	size_t failure_count; /* how many of them */
 	enum tcb_ended ended;
-	double took_s, prepare_s; /* all of it, with what was spent before; until the first candidate was measured and
-				     the known ones compared */
+	double took_s, prepare_s; /* all of it but waiting for a quiet machine, with what was spent before; until the
+				     first candidate was measured and the known ones compared */
 	double expected_gain;     /* of as many trials again, as the screening ended; NaN: unknown */
 	double of_limit[TCB_STATE_COUNT]; /* the best's time over the device's limit then, where asked for; NaN */
 	/* Where wants_compute asked for it: operations a nanosecond, by the fastest instruction; 0: not measured. */

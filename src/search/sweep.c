@@ -625,6 +625,7 @@ static enum tcb_status run(struct tcb_sweep *sweep, struct tcb_error *err)
 		double seconds = FINALS_MOST_S;
 		if (!tcb_sweep_measures(sweep, s))
 			continue;
+		tcb_sweep_await_quiet(sweep);
 		if (sweep->options->budget_s > 0)
 			seconds = fmin(seconds, fmax(0, sweep->end_s - now_s()));
 		seconds /= (double)(sweep->state_count - sweep->states_judged);
@@ -675,7 +676,7 @@ enum tcb_status tcb_sweep_run(const struct tcb_op *op, const struct tcb_problem 
 			tcb_drift_fini(&sweep.drift[i][s]);
 	free(sweep.drift);
 	tcb_team_destroy(sweep.team);
-	out->took_s = now_s() - sweep.start_s;
+	out->took_s = now_s() - sweep.start_s - sweep.waited_s;
 	free(sweep.entries);
 	tcb_space_destroy(sweep.space);
 	return status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What screening and finals ask of a sweep's state: scores, progress, where
- * trials go.
+ * trials go, waiting.
  */
 #include "search/sweep_state.h"
 
@@ -20,9 +20,20 @@ void tcb_sweep_progress(struct tcb_sweep *sweep, const char *phase, double left_
 		return;
 	sweep->next_progress_s = time + PROGRESS_EVERY_S;
 	sweep->progress.phase = phase;
-	sweep->progress.elapsed_s = time - sweep->start_s;
+	sweep->progress.elapsed_s = time - sweep->start_s - sweep->waited_s;
 	sweep->progress.left_s = left_s;
 	sweep->options->progress(sweep->options->progress_ctx, &sweep->progress);
+}
+
+void tcb_sweep_await_quiet(struct tcb_sweep *sweep)
+{
+	const struct tcb_sweep_options *options = sweep->options;
+	const double waited_s = options->await_quiet ? options->await_quiet(options->await_ctx) : 0;
+	sweep->waited_s += waited_s;
+	sweep->screen_end_s += waited_s;
+	sweep->end_s += waited_s;
+	if (options->budget_s > 0)
+		tcb_team_until(sweep->team, tcb_deadline_at(sweep->end_s));
 }
 
 size_t tcb_sweep_rounds_for(const struct tcb_sweep *sweep, enum tcb_state state, size_t count, size_t most)

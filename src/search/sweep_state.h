@@ -52,6 +52,7 @@ struct tcb_sweep {
 	struct tcb_gain gain[TCB_STATE_COUNT];
 	size_t kept[TCB_STATE_COUNT]; /* what the sink knows as the best so far; SIZE_MAX: nothing */
 	double start_s, screen_end_s, end_s, next_anchor_s, next_progress_s, next_keep_s;
+	double waited_s; /* for a quiet machine; the ends above have moved by it */
 	double try_s; /* what a candidate takes, running mean without the first of a weight layout; 0: not known yet */
 	unsigned char has_layout[TCB_LAYOUT_COUNT]; /* a candidate of it was tried in this sweep, on a CPU */
 	double layout_s;                            /* the most that the first candidate of a layout took longer */
@@ -83,6 +84,9 @@ void tcb_sweep_progress(struct tcb_sweep *sweep, const char *phase, double left_
 /* Times over the anchor's at the same moment; median NaN where the candidate was not measured or failed. */
 struct tcb_interval tcb_sweep_score(const struct tcb_sweep *sweep, size_t index, enum tcb_state state);
 enum tcb_status tcb_sweep_send(struct tcb_sweep *sweep, const struct tcb_trial *trial, struct tcb_error *err);
+
+/* Lets the caller wait for a quiet machine; what the budget leaves begins after it. */
+void tcb_sweep_await_quiet(struct tcb_sweep *sweep);
 
 /* MOST rounds of COUNT candidates, or fewer where calls are so long that they take too much of the budget: then the
  * noise, which comes from others' time slices, is small against a call. */

@@ -93,12 +93,46 @@ static void test_errors(void **state)
 			 TCB_E_INTERRUPTED);
 }
 
+struct waiting {
+	double seconds;
+	size_t asked;
+};
+
+/* Others are gone after some time. */
+static double await_quiet(void *ctx)
+{
+	struct waiting *waiting = ctx;
+	waiting->asked++;
+	fake_world.others = 0;
+	fake_world.now_s += waiting->seconds;
+	return waiting->seconds;
+}
+
+/* After rounds that others disturbed a bench lets the caller wait, and has its budget after it. */
+static void test_waits_between_rounds(void **state)
+{
+	(void)state;
+	struct tcb_bench_result result;
+	struct waiting waiting = { .seconds = 100 };
+	struct tcb_sweep_options options = {
+		.states = 1u << TCB_COLD, .seed = 1, .budget_s = 6, .await_quiet = await_quiet, .await_ctx = &waiting
+	};
+	fake_world.others = 0.5;
+	fake_world.slice_s = 0.0004; /* of less than a call: all of them are disturbed */
+	assert_int_equal(tcb_bench_run(&fake_op, &problem, &fake_cpu, &options, pair, 2, &result, NULL), TCB_OK);
+	assert_int_equal(waiting.asked, 1);
+	assert_true(result.quiet_rounds[TCB_COLD] >= 30);
+	assert_true(result.rounds[TCB_COLD] - result.quiet_rounds[TCB_COLD] == 10);
+	assert_true(fake_world.now_s > 100 && fake_world.now_s < 100 + 1.1 * options.budget_s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_ratios, set_up),
 		cmocka_unit_test_setup(test_budget_and_states, set_up),
 		cmocka_unit_test_setup(test_errors, set_up),
+		cmocka_unit_test_setup(test_waits_between_rounds, set_up),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What ends a sweep before its budget: a target, little left to expect; and the
- * best so far, which the sink has from the first trial on.
+ * What ends a sweep before its budget: a target, little left to expect; the
+ * best so far, which the sink has from the first trial on; and waiting for a
+ * quiet machine, which the budget does not pay for.
  */
 #include <math.h>
 #include <string.h>
@@ -117,13 +118,49 @@ static void test_best_so_far(void **state)
 	tcb_sweep_result_fini(&result);
 }
 
+/* A machine that becomes quiet after so long, when it is waited for the first time. */
+struct waiting {
+	double seconds;
+	size_t asked, tries[TCB_STATE_COUNT]; /* how many were tried by then */
+};
+
+static double await_quiet(void *ctx)
+{
+	struct waiting *waiting = ctx;
+	const double waited_s = waiting->asked == 0 ? waiting->seconds : 0;
+	assert_true(waiting->asked < TCB_STATE_COUNT);
+	waiting->tries[waiting->asked++] = fake_world.tries;
+	fake_world.now_s += waited_s;
+	return waited_s;
+}
+
+/* A sweep waits for a quiet machine before the finals of each state, and its budget does not pay for it. */
+static void test_waits_between(void **state)
+{
+	struct waiting waiting = { .seconds = 100 };
+	struct tcb_sweep_options options = {
+		.states = BOTH, .seed = 5, .budget_s = 10, .await_quiet = await_quiet, .await_ctx = &waiting
+	};
+	struct tcb_sweep_result result;
+	struct seen seen;
+	(void)state;
+	sweep(&options, &seen, &result);
+	assert_int_equal(waiting.asked, TCB_STATE_COUNT);
+	assert_true(waiting.tries[0] > 20); /* after the screening */
+	assert_int_equal(fake_world.tries, waiting.tries[0]);
+	for (int s = 0; s < TCB_STATE_COUNT; s++)
+		assert_true(!result.decision[s].provisional && result.decision[s].rounds > 20);
+	assert_true(fake_world.now_s > waiting.seconds && fake_world.now_s < waiting.seconds + 1.1 * options.budget_s);
+	assert_true(result.took_s < 1.1 * options.budget_s);
+	tcb_sweep_result_fini(&result);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_until_stable),
-		cmocka_unit_test(test_target_ratio),
-		cmocka_unit_test(test_other_ends),
-		cmocka_unit_test(test_best_so_far),
+		cmocka_unit_test(test_until_stable),  cmocka_unit_test(test_target_ratio),
+		cmocka_unit_test(test_other_ends),    cmocka_unit_test(test_best_so_far),
+		cmocka_unit_test(test_waits_between),
 	};
 	return cmocka_run_group_tests_name("search.sweep_limits", tests, NULL, NULL);
 }
