@@ -650,7 +650,7 @@ static enum tcb_status run_bench(const void *arguments, struct tcb_error *err)
 	if (status == TCB_OK)
 		status = open_db(&run, err);
 	if (status == TCB_OK && !args->rotation)
-		status = cli_cache_know(run.db, 0, args->budget_s, &run.place, err);
+		status = cli_cache_know_from(args->db, args->budget_s, &run.place, err);
 	run.count = problems.count;
 	for (size_t i = 0; i < problems.count && status == TCB_OK; i++, run.number++) {
 		status = bench_problem(&run, &problems.list[i], err);

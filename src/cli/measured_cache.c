@@ -28,37 +28,75 @@ enum tcb_status cli_cache_recall(struct tcb_db *db, struct tcb_place *place, int
 	return TCB_OK;
 }
 
+/* The database that OPTION names, and its path; NULL where there is none that can be read. */
+static struct tcb_db *open_named(const char *option, char path[CLI_PATH_MAX])
+{
+	struct tcb_db *db = NULL;
+
+	if (tcb_db_path(option, TCB_DB_READ, path, CLI_PATH_MAX, NULL) != TCB_OK ||
+	    tcb_db_open(path, TCB_DB_READ, &db, NULL) != TCB_OK)
+		return NULL;
+	return db;
+}
+
 enum tcb_status cli_cache_recall_from(const char *option, struct tcb_place *place, struct tcb_error *err)
 {
 	char path[CLI_PATH_MAX];
-	struct tcb_db *db = NULL;
-	struct tcb_error why;
-	enum tcb_status status = TCB_OK;
+	struct tcb_db *db = open_named(option, path);
+	const enum tcb_status status = cli_cache_recall(db, place, NULL, err);
 
-	if (cli_open_db(option, TCB_DB_READ, path, &db, &why) == TCB_OK)
-		status = cli_cache_recall(db, place, NULL, err);
-	cli_close_db(db);
+	tcb_db_close(db);
 	return status;
 }
 
-enum tcb_status cli_cache_know(struct tcb_db *db, int may_store, double budget_s, struct tcb_place *place,
-			       struct tcb_error *err)
+/* From DB (may be NULL), or measured: then *NEW_OUT is what is to be stored, else its bytes are 0. */
+static enum tcb_status recall_or_measure(struct tcb_db *db, double budget_s, struct tcb_place *place,
+					 struct tcb_known_cache *new_out, struct tcb_error *err)
 {
-	const struct tcb_device *device = &place->device;
-	struct tcb_known_cache known;
 	struct tcb_cache cache;
 	int is_sure;
 
+	*new_out = (struct tcb_known_cache){ .bytes = 0 };
 	TCB_TRY(cli_cache_recall(db, place, &is_sure, err));
-	if (is_sure || device->target.kind != TCB_TARGET_CPU)
+	if (is_sure || place->device.target.kind != TCB_TARGET_CPU)
 		return TCB_OK;
 	const double share = place->cache_bytes > 0 ? AGAIN_SHARE : SHARE;
 	TCB_TRY(tcb_cache_measure(place, tcb_deadline_in(budget_s > 0 ? fmin(share * budget_s, MOST_S) : MOST_S),
 				  &cache, err));
 	if (cache.bytes == 0)
 		return TCB_OK;
-	known = (struct tcb_known_cache){ cache.bytes > place->cache_bytes ? cache.bytes : place->cache_bytes,
-					  cache.is_sure };
-	place->cache_bytes = known.bytes;
-	return may_store ? tcb_db_cache_put(db, device->key, device->target.threads, &known, err) : TCB_OK;
+	*new_out = (struct tcb_known_cache){ cache.bytes > place->cache_bytes ? cache.bytes : place->cache_bytes,
+					     cache.is_sure };
+	place->cache_bytes = new_out->bytes;
+	return TCB_OK;
+}
+
+static enum tcb_status store(struct tcb_db *db, const struct tcb_place *place, const struct tcb_known_cache *known,
+			     struct tcb_error *err)
+{
+	return tcb_db_cache_put(db, place->device.key, place->device.target.threads, known, err);
+}
+
+enum tcb_status cli_cache_know(struct tcb_db *db, double budget_s, struct tcb_place *place, struct tcb_error *err)
+{
+	struct tcb_known_cache new;
+
+	TCB_TRY(recall_or_measure(db, budget_s, place, &new, err));
+	return new.bytes ? store(db, place, &new, err) : TCB_OK;
+}
+
+enum tcb_status cli_cache_know_from(const char *option, double budget_s, struct tcb_place *place, struct tcb_error *err)
+{
+	char path[CLI_PATH_MAX];
+	struct tcb_known_cache new;
+	struct tcb_db *db = open_named(option, path);
+	const int may_store = db && !tcb_db_is_copy(db);
+	const enum tcb_status status = recall_or_measure(db, budget_s, place, &new, err);
+
+	tcb_db_close(db);
+	db = NULL;
+	if (status == TCB_OK && new.bytes && may_store &&tcb_db_open(path, TCB_DB_WRITE, &db, NULL) == TCB_OK)
+		(void)store(db, place, &new, NULL);
+	tcb_db_close(db);
+	return status;
 }

@@ -14,8 +14,12 @@ enum tcb_status cli_cache_recall(struct tcb_db *db, struct tcb_place *place, int
 /* The same of the database that the option --db names, if there is one. */
 enum tcb_status cli_cache_recall_from(const char *option, struct tcb_place *place, struct tcb_error *err);
 /* The same, but measures what is not known or not sure, for a small part of a budget of BUDGET_S (0: none), and stores
- * it where DB can be written (MAY_STORE). */
-enum tcb_status cli_cache_know(struct tcb_db *db, int may_store, double budget_s, struct tcb_place *place,
-			       struct tcb_error *err);
+ * it in DB, which is open for writing. */
+enum tcb_status cli_cache_know(struct tcb_db *db, double budget_s, struct tcb_place *place, struct tcb_error *err);
+/* The same for a command that otherwise writes nothing: with the database that the option --db names.  What is measured
+ * is stored there if that can be done without more: none is made, none of an older schema is migrated, and one that
+ * cannot be written is no error. */
+enum tcb_status cli_cache_know_from(const char *option, double budget_s, struct tcb_place *place,
+				    struct tcb_error *err);
 
 #endif

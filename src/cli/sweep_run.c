@@ -488,7 +488,7 @@ static enum tcb_status know_cache(struct cli_sweeping *run, struct tcb_error *er
 		return TCB_OK;
 	run->knows_cache = 1;
 	TCB_TRY(rotation ? cli_cache_recall(run->db, &run->place, NULL, err)
-			 : cli_cache_know(run->db, 1, run->limits.budget_s, &run->place, err));
+			 : cli_cache_know(run->db, run->limits.budget_s, &run->place, err));
 	if (rotation && rotation < 2 * tcb_cache_bytes(&run->place))
 		cli_say("--rotation is less than twice the last cache (%zu MiB): cold results will be partly warm",
 			tcb_cache_bytes(&run->place) >> 20);

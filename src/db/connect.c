@@ -224,6 +224,11 @@ enum tcb_status tcb_db_open(const char *path, enum tcb_db_mode mode, struct tcb_
 	return TCB_OK;
 }
 
+int tcb_db_is_copy(const struct tcb_db *db)
+{
+	return db->file != NULL;
+}
+
 void tcb_db_close(struct tcb_db *db)
 {
 	if (!db)

@@ -30,6 +30,8 @@ enum tcb_db_mode { TCB_DB_READ, TCB_DB_WRITE, TCB_DB_READ_SYSTEM };
  */
 enum tcb_status tcb_db_open(const char *path, enum tcb_db_mode mode, struct tcb_db **out, struct tcb_error *err);
 void tcb_db_close(struct tcb_db *db);
+/* Is the file of an older schema, and DB a migrated copy of it in memory?  Opened for WRITE it would be migrated. */
+int tcb_db_is_copy(const struct tcb_db *db);
 /*
  * Rows that cannot be read (a text too long, a word that is none of its list, a negative size) are left out by what
  * reads here: a damaged row costs itself only.  How many were so far through this handle, and the FIRST (nullable) in a
