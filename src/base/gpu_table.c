@@ -152,7 +152,7 @@ double tcb_gpu_operations_a_cycle(unsigned capability, enum tcb_compute_kind kin
 		const struct arithmetic *row = &arithmetics[i];
 		if (row->capability != capability)
 			continue;
-		if (kind == TCB_COMPUTE_INT8)
+		if (kind == TCB_COMPUTE_INT8 || kind == TCB_COMPUTE_INT8_SYNC)
 			return row->matrix_i8;
 		return kind == TCB_COMPUTE_F16 || (kind == TCB_COMPUTE_BF16 && capability >= 80) ? row->matrix_f16
 												 : row->fma;
@@ -160,11 +160,12 @@ double tcb_gpu_operations_a_cycle(unsigned capability, enum tcb_compute_kind kin
 	return 0;
 }
 
-double tcb_gpu_nominal_rate(unsigned capability, enum tcb_compute_kind kind)
+double tcb_gpu_nominal_rate(unsigned capability, unsigned sm_count, enum tcb_compute_kind kind)
 {
 	struct tcb_gpu gpu;
 
 	if (tcb_gpu_table(capability, &gpu, NULL) != TCB_OK)
 		return 0;
-	return tcb_gpu_operations_a_cycle(capability, kind) * gpu.device.target.sm_count * gpu.device.clock_khz * 1e-6;
+	return tcb_gpu_operations_a_cycle(capability, kind) * (sm_count ? sm_count : gpu.device.target.sm_count) *
+	       gpu.device.clock_khz * 1e-6;
 }

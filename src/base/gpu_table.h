@@ -31,8 +31,9 @@ int tcb_gpu_table_row(size_t index, struct tcb_gpu *out);
 /* Operations a cycle and multiprocessor of CAPABILITY as its maker specifies them, a product that is added being two;
  * 0: not known. */
 double tcb_gpu_operations_a_cycle(unsigned capability, enum tcb_compute_kind kind);
-/* The same a nanosecond, of the most common card of CAPABILITY at its nominal clock. */
-double tcb_gpu_nominal_rate(unsigned capability, enum tcb_compute_kind kind);
+/* The same a nanosecond, of SM_COUNT multiprocessors (0: those of the most common card of CAPABILITY) at that card's
+ * nominal clock. */
+double tcb_gpu_nominal_rate(unsigned capability, unsigned sm_count, enum tcb_compute_kind kind);
 /* Is NAME a kind of GPU, "sm_90", or a model of one, "sm_90:" and its key?  CAPABILITY_OUT and KEY_OUT (nullable):
  * lent, NULL for a kind. */
 int tcb_gpu_parse(const char *name, unsigned *capability_out, const char **key_out);

@@ -184,7 +184,7 @@ static void add_data_row(struct cli_table *table, const struct cli_best_row *row
 	cli_table_cell(table, "%s", best->git_commit);
 	tcb_heads_print(&best->problem.shape.heads, words);
 	cli_table_cell(table, "%s", words);
-	cli_table_cell(table, "%s", cli_limit_is_known(&limit) ? cli_limit_use_text(limit.use) : "");
+	cli_table_cell(table, "%s", cli_limit_is_known(&limit) ? cli_limit_use_text(&limit) : "");
 	cli_table_cell(table, "%s", cli_served_text(row->served));
 }
 
@@ -293,7 +293,7 @@ json_t *cli_best_row_json(const struct cli_best_row *row, int *failed)
 	cli_json_set(object, "of_limit",
 		     cli_limit_is_known(&limit) ? cli_json_real(limit.of_limit.median) : json_null(), failed);
 	cli_json_set(object, "limit_use",
-		     cli_limit_is_known(&limit) ? json_string(cli_limit_use_text(limit.use)) : json_null(), failed);
+		     cli_limit_is_known(&limit) ? json_string(cli_limit_use_text(&limit)) : json_null(), failed);
 	cli_json_set(object, "default_geometry", cli_json_text(best->default_geometry), failed);
 	cli_json_set(object, "default_ns", cli_json_interval(&best->default_ns), failed);
 	cli_json_set(object, "speedup", cli_json_interval(&best->speedup), failed);

@@ -3,8 +3,7 @@
  * In: winners and counters as the database has them.  Out: facts about one of
  * them.  Limits were timed in the finals; what a call costs besides reading is
  * the limit's time less what its bytes take at the best rate of any limit of this
- * device; arithmetic is held against the device's compute limit, or, where that was
- * not measured, a GPU's specification at the clock that was counted.
+ * device; arithmetic is held against the limit that % LIMIT knows (figures.h).
  */
 #include "cli/bound_facts.h"
 
@@ -111,18 +110,14 @@ static double counted(const struct tcb_best *best, const struct tcb_counter *cou
 	return NAN;
 }
 
-/* MHZ: the clock that was read beside the counters, or NaN. */
-static void find_arithmetic(const struct tcb_best *best, double mhz, struct tcb_bottleneck_facts *out)
+static void find_arithmetic(const struct tcb_best *best, struct tcb_bottleneck_facts *out)
 {
-	double rate = cli_compute_rate(best, &out->compute_source);
+	const struct cli_limit limit = cli_limit_of_arithmetic(best);
 
-	if (!(rate > 0) && mhz > 0) {
-		rate = cli_specified_rate(best, mhz);
-		out->compute_source = "by specification at the clock that was read";
-	}
-	const struct cli_limit limit = cli_limit_at(best, rate);
 	out->compute = limit.of_limit;
 	out->compute_use = limit.use;
+	out->compute_source = limit.source;
+	out->compute_is_specified = limit.is_specified;
 }
 
 static int has_weights(struct tcb_problem problem)
@@ -159,8 +154,7 @@ void cli_bounds_facts(const struct cli_bounds *bounds, const struct tcb_best *be
 		.warps = NAN,
 		.registers = NAN,
 	};
-	if (best->modelled || !out->is_gpu)
-		find_arithmetic(best, NAN, out);
+	find_arithmetic(best, out);
 	if (best->modelled)
 		return;
 	/* Calls that overlap hide it. */
@@ -182,7 +176,6 @@ void cli_bounds_facts(const struct cli_bounds *bounds, const struct tcb_best *be
 	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
 		*wanted[i].value =
 			wanted[i].scale * counted(best, counters, counter_count, wanted[i].source, wanted[i].name);
-	find_arithmetic(best, counted(best, counters, counter_count, "nvml", "sm_mhz"), out);
 }
 
 void cli_bounds_of(const struct cli_bounds *bounds, const struct cli_best_row *row, struct tcb_bottleneck *out)

@@ -435,8 +435,7 @@ static void add_json(struct benching *run, struct contest *contest)
 	cli_json_set(object, "limit_gb_per_s", cli_json_real(bytes / result->limit_ns[state].median), &run->failed);
 	cli_json_set(object, "of_limit", cli_json_interval(&of_limit), &run->failed);
 	cli_json_set(object, "limit_use",
-		     cli_limit_is_known(&limit) ? json_string(cli_limit_use_text(limit.use)) : json_null(),
-		     &run->failed);
+		     cli_limit_is_known(&limit) ? json_string(cli_limit_use_text(&limit)) : json_null(), &run->failed);
 	cli_json_set(object, "overlap_ns", cli_json_interval(&result->overlap_ns[state]), &run->failed);
 	cli_json_set(object, "of_overlap", cli_json_interval(&of_overlap), &run->failed);
 	cli_json_set(object, "operations", cli_json_real(contest->problem->op->flops(problem)), &run->failed);
@@ -493,6 +492,7 @@ static void add_bounds(struct benching *run, struct contest contests[TCB_STATE_C
 			facts.compute = first_share(&compute, &result->compute_ratio[s]);
 			facts.compute_use = compute.use;
 			facts.compute_source = "measured";
+			facts.compute_is_specified = 0;
 		}
 		facts.core = facts.is_gpu ? NAN : cli_core_share(&best[TCB_COLD], &best[TCB_HOT]);
 		tcb_bottleneck_find(&facts, &bottleneck);

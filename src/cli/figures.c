@@ -2,7 +2,8 @@
  *
  * In: times as they are stored or were just measured.  Out: shares and ratios,
  * and whether a share says anything: a limit whose loop took longer than the
- * kernel is no limit, and one that varied by half is not known.
+ * kernel is no limit, one that varied by half is not known, and one that is only
+ * specified is marked.
  */
 #include "cli/figures.h"
 
@@ -20,12 +21,15 @@ static const double BEYOND_LIMIT = 1.1;
 /* Ends of the interval of the limit's loop: from this ratio on, a share of it says nothing. */
 static const double LIMIT_NOISY = 1.5;
 
-static const char arithmetic[] = "compute limit";
+static const char arithmetic[] = "compute limit", specified[] = "compute limit by specification";
 
 static const char *note_of(enum tcb_limit_use use, const char *name, const char *geometry)
 {
 	switch (use) {
 	case TCB_LIMIT_BEYOND:
+		if (strcmp(name, specified) == 0)
+			return ">100 % LIMIT: the kernel took less time than as many operations take by the "
+			       "specification of the most common GPU of its kind, so this device has more";
 		if (strcmp(name, arithmetic) == 0)
 			return ">100 % LIMIT: the kernel took less time than as many operations at the device's rate, "
 			       "so that rate was measured when the device was slower; 'tcbtune sweep --fresh' measures "
@@ -44,7 +48,12 @@ static const char *note_of(enum tcb_limit_use use, const char *name, const char 
 	case TCB_LIMIT_HOLDS:
 		break;
 	}
-	return NULL;
+	return strcmp(name, specified) == 0 ? "~ % LIMIT: of as many operations as the GPU's maker specifies at the "
+					      "nominal clock, since what "
+					      "this device does was not measured; it does less, so the share is "
+					      "larger; 'tcbtune sweep' on the "
+					      "device, of 5 s and more, measures it"
+					    : NULL;
 }
 
 static enum tcb_limit_use use_of(const struct cli_limit *limit)
@@ -99,39 +108,29 @@ static struct tcb_compute_need need_of(const struct tcb_best *best)
 	return problem.op ? tcb_compute_need(&problem, &best->target) : (struct tcb_compute_need){ TCB_COMPUTE_F32, 0 };
 }
 
-double cli_compute_rate(const struct tcb_best *best, const char **source_out)
+/* Operations a nanosecond of KIND of BEST's device as its maker specifies them: those of the most common card of its
+ * capability, with as many multiprocessors as BEST's has; 0: not known. */
+static double specified_rate(const struct tcb_best *best, enum tcb_compute_kind kind)
 {
-	const enum tcb_compute_kind kind = need_of(best).kind;
+	const struct tcb_target *target = &best->target;
 
-	*source_out = "measured once on this device";
-	if (best->compute_rate[kind] > 0 || !best->modelled)
-		return best->compute_rate[kind];
-	*source_out = "by specification, at the nominal clock";
-	return tcb_gpu_nominal_rate(best->target.capability, kind);
-}
-
-double cli_specified_rate(const struct tcb_best *best, double mhz)
-{
-	return tcb_gpu_operations_a_cycle(best->target.capability, need_of(best).kind) * best->target.sm_count * mhz *
-	       1e-3;
-}
-
-struct cli_limit cli_limit_at(const struct tcb_best *best, double rate)
-{
-	const double ns = rate > 0 ? need_of(best).operations / rate : 0;
-
-	struct cli_limit limit =
-		cli_limit_make(arithmetic, &best->ns, &(struct tcb_interval){ ns, ns, ns }, best->geometry);
-
-	limit.method = tcb_compute_text(need_of(best).kind);
-	return limit;
+	return target->kind == TCB_TARGET_CUDA ? tcb_gpu_nominal_rate(target->capability, target->sm_count, kind) : 0;
 }
 
 struct cli_limit cli_limit_of_arithmetic(const struct tcb_best *best)
 {
-	const char *source;
+	const struct tcb_compute_need need = need_of(best);
+	const double measured = best->compute_rate[need.kind];
+	const double rate = measured > 0 ? measured : specified_rate(best, need.kind);
+	const double ns = rate > 0 ? need.operations / rate : 0;
+	const int is_marked = !(measured > 0) && !best->modelled; /* nothing of a modelled result is measured */
+	struct cli_limit limit = cli_limit_make(is_marked ? specified : arithmetic, &best->ns,
+						&(struct tcb_interval){ ns, ns, ns }, best->geometry);
 
-	return cli_limit_at(best, cli_compute_rate(best, &source));
+	limit.method = tcb_compute_text(need.kind);
+	limit.source = measured > 0 ? "measured once on this device" : "by specification, at the nominal clock";
+	limit.is_specified = is_marked;
+	return limit;
 }
 
 /* The one place that says which limit a row is held against. */
@@ -150,6 +149,8 @@ void cli_limit_text(const struct cli_limit *limit, char out[CLI_NUMBER_MAX])
 	}
 	switch (limit->use) {
 	case TCB_LIMIT_HOLDS:
+		if (limit->is_specified)
+			*out++ = '~';
 		cli_text_percent(limit->of_limit.median, out);
 		break;
 	case TCB_LIMIT_BEYOND:
@@ -161,7 +162,7 @@ void cli_limit_text(const struct cli_limit *limit, char out[CLI_NUMBER_MAX])
 	}
 }
 
-const char *cli_limit_use_text(enum tcb_limit_use use)
+const char *cli_limit_use_text(const struct cli_limit *limit)
 {
 	static const char *const texts[] = {
 		[TCB_LIMIT_HOLDS] = "holds",
@@ -169,7 +170,7 @@ const char *cli_limit_use_text(enum tcb_limit_use use)
 		[TCB_LIMIT_NOISY] = "noisy",
 	};
 
-	return texts[use];
+	return limit->use == TCB_LIMIT_HOLDS && limit->is_specified ? "specified" : texts[limit->use];
 }
 
 struct tcb_interval cli_limit_paired(const struct tcb_interval *of_limit, const struct tcb_interval *paired)

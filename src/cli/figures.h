@@ -16,11 +16,13 @@
 struct cli_limit {
 	const char *name;             /* "read limit", static */
 	const char *method;           /* its loop, lent by the row; "" where only its result was handed in */
+	const char *source;           /* of a compute limit: who says how fast it is, static; else NULL */
 	struct tcb_interval ns;       /* what the limit's loop takes */
 	struct tcb_interval of_limit; /* that over the kernel's time: the median is the quotient of both medians, the
 				       * ends are those that the two intervals allow; zeros: not known */
 	enum tcb_limit_use use;
-	const char *note; /* why the share is not shown as a number, static; NULL where it is */
+	int is_specified; /* the limit is not measured but its maker's word, of a result that was measured */
+	const char *note; /* why the share is not shown as a number, or what its mark means, static; NULL: nothing */
 };
 
 /* A kernel of GEOMETRY (text) that takes NS against a loop of NAME that takes LIMIT_NS. */
@@ -30,20 +32,16 @@ struct cli_limit cli_limit_make(const char *name, const struct tcb_interval *ns,
 const char *cli_limit_name(const char *method);
 /* Of BEST against the loop that only reads (or copies) the same bytes. */
 struct cli_limit cli_limit_of_bytes(const struct tcb_best *best);
-/* Operations a nanosecond that BEST's device has of the arithmetic that its contract asks for, as it was measured, or
- * of a card that was modelled as its maker specifies it; 0: not known.  SOURCE_OUT says which, static. */
-double cli_compute_rate(const struct tcb_best *best, const char **source_out);
-/* What the maker specifies for BEST's device at a clock of MHZ; 0: not known. */
-double cli_specified_rate(const struct tcb_best *best, double mhz);
-/* Of BEST against as many operations at that rate. */
+/* Of BEST against as many operations of the arithmetic that its contract asks for, at the rate that was measured on its
+ * device; where none was, at that which a GPU's maker specifies at the nominal clock, which is more than it does: the
+ * share is larger. */
 struct cli_limit cli_limit_of_arithmetic(const struct tcb_best *best);
-/* The same at RATE. */
-struct cli_limit cli_limit_at(const struct tcb_best *best, double rate);
-/* % LIMIT of BEST: against the limit that takes longest of those that were measured. */
+/* % LIMIT of BEST: against that of both limits which takes longer. */
 struct cli_limit cli_limit_of(const struct tcb_best *best);
 int cli_limit_is_known(const struct cli_limit *limit);
-void cli_limit_text(const struct cli_limit *limit, char out[CLI_NUMBER_MAX]); /* per cent, ">100", "?" or "-" */
-const char *cli_limit_use_text(enum tcb_limit_use use);                       /* "beyond" */
+/* Per cent, "~41.2" where the limit is specified, ">100", "?" or "-". */
+void cli_limit_text(const struct cli_limit *limit, char out[CLI_NUMBER_MAX]);
+const char *cli_limit_use_text(const struct cli_limit *limit); /* "beyond", "specified" of one that holds */
 /* PAIRED's ends around SHARE's median, which stays; widened where it is outside of them. */
 struct tcb_interval cli_limit_paired(const struct tcb_interval *of_limit, const struct tcb_interval *paired);
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Which arithmetic bounds a problem: the fastest that its contract allows on a
- * device, whether or not a kernel of ours has it.
+ * device, whether or not a kernel of ours has it.  But bytes are never multiplied
+ * with wgmma: its sums are to be scaled after every 32 values, and a limit that no
+ * geometry can come near says nothing of one.
  */
 #include "kernels/compute_limit.h"
 
@@ -24,7 +26,9 @@ struct tcb_compute_need tcb_compute_need(const struct tcb_problem *problem, cons
 	const double operations = op->flops(problem);
 
 	if (problem->contract == TCB_CONTRACT_Q8)
-		return (struct tcb_compute_need){ TCB_COMPUTE_INT8, operations };
+		return (struct tcb_compute_need){ tcb_target_has(target, TCB_ISA_WGMMA) ? TCB_COMPUTE_INT8_SYNC
+											: TCB_COMPUTE_INT8,
+						  operations };
 	if (problem->contract == TCB_CONTRACT_F16 && is_bf16)
 		return (struct tcb_compute_need){ TCB_COMPUTE_BF16, operations };
 	if (problem->contract == TCB_CONTRACT_F16 && is_gpu)

@@ -14,7 +14,7 @@
 #include "kernels/gpu/tile_ring.h"
 
 enum {
-	FORMS_MAX = 3, /* of a kind */
+	FORMS_MAX = 2, /* of a kind */
 	THREADS = 256,
 	BLOCKS = 2,  /* on a multiprocessor: 16 warps, four on each quarter */
 	CHAINS = 16, /* sums of a thread that fma and dp4a add to */
@@ -75,11 +75,14 @@ static size_t find_forms(enum tcb_compute_kind kind, const struct tcb_target *ta
 		out[0] = (struct form){ TCB_ISA_FMA, TCB_COMPUTE_F32, capability };
 		return 1;
 	}
+	if (kind == TCB_COMPUTE_INT8 || kind == TCB_COMPUTE_INT8_SYNC) {
+		out[count++] = (struct form){ TCB_ISA_MMA, TCB_COMPUTE_INT8, capability };
+		out[count++] = (struct form){ TCB_ISA_DP4A, TCB_COMPUTE_INT8, capability };
+		return count;
+	}
 	if (tcb_target_has(target, TCB_ISA_WGMMA))
 		out[count++] = (struct form){ TCB_ISA_WGMMA, kind, capability };
 	out[count++] = (struct form){ TCB_ISA_MMA, kind, capability };
-	if (kind == TCB_COMPUTE_INT8)
-		out[count++] = (struct form){ TCB_ISA_DP4A, kind, capability };
 	return count;
 }
 
@@ -151,14 +154,14 @@ struct writer {
 static void write_scalar(struct writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const int is_bytes = w->form.isa == TCB_ISA_DP4A;
+	const int is_dp4a = w->form.isa == TCB_ISA_DP4A;
 	const kit_op seed = seed_of(&w->kit);
 	kit_op x[FACTORS], y[FACTORS], sums[CHAINS];
 	struct tcb_ptx_for loop;
 	for (unsigned i = 0; i < FACTORS; i++) {
 		x[i] = random_values(b, w->form.kind, seed, i);
 		y[i] = random_values(b, w->form.kind, seed, FACTORS + i);
-		if (!is_bytes) {
+		if (!is_dp4a) {
 			x[i] = OP1(b, "mov.f32", OP1(b, "mov.b32", x[i]));
 			y[i] = OP1(b, "mov.f32", OP1(b, "mov.b32", y[i]));
 		}
@@ -168,11 +171,11 @@ static void write_scalar(struct writer *w)
 	tcb_kit_nounroll(b);
 	for (unsigned round = 0; round < SCALAR_ROUNDS; round++)
 		for (unsigned i = 0; i < CHAINS; i++)
-			tcb_ptx_into3(b, is_bytes ? "dp4a.s32.s32" : "fma.rn.f32", sums[i], x[i / FACTORS],
+			tcb_ptx_into3(b, is_dp4a ? "dp4a.s32.s32" : "fma.rn.f32", sums[i], x[i / FACTORS],
 				      y[i % FACTORS], sums[i]);
 	tcb_ptx_for_end(b, &loop);
 	keep_sums(&w->kit, sums, CHAINS, w->to);
-	w->operations = 2.0 * (is_bytes ? 4 : 1) * CHAINS * SCALAR_ROUNDS * THREADS;
+	w->operations = 2.0 * (is_dp4a ? 4 : 1) * CHAINS * SCALAR_ROUNDS * THREADS;
 }
 
 /* mma.sync: every fragment of A times every one of B. */
@@ -208,14 +211,8 @@ static void write_mma(struct writer *w)
 
 static const char *wgmma_mnemonic(enum tcb_compute_kind kind)
 {
-	switch (kind) {
-	case TCB_COMPUTE_INT8:
-		return "wgmma.mma_async.sync.aligned.m64n256k32.s32.s8.s8";
-	case TCB_COMPUTE_BF16:
-		return "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16";
-	default:
-		return "wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16";
-	}
+	return kind == TCB_COMPUTE_BF16 ? "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16"
+					: "wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16";
 }
 
 /* Random values all over shared memory, as wgmma sees them. */
@@ -238,7 +235,6 @@ static void fill_shared(struct writer *w)
 static void write_wgmma(struct writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const int is_bytes = w->form.kind == TCB_COMPUTE_INT8;
 	const char *mnemonic = wgmma_mnemonic(w->form.kind);
 	kit_op sums[COLUMNS / 2];
 	struct tcb_ptx_for loop;
@@ -263,14 +259,14 @@ static void write_wgmma(struct writer *w)
 					    I(1),
 					    I(0),
 					    I(0) };
-		tcb_ptx_into(b, mnemonic, is_bytes ? 4 : 8, operands);
+		tcb_ptx_into(b, mnemonic, sizeof operands / sizeof *operands, operands);
 	}
 	tcb_ptx_op0(b, "wgmma.commit_group.sync.aligned");
 	tcb_ptx_op1(b, "wgmma.wait_group.sync.aligned", I(1));
 	tcb_ptx_for_end(b, &loop);
 	tcb_ptx_op1(b, "wgmma.wait_group.sync.aligned", I(0));
 	keep_sums(&w->kit, sums, COLUMNS / 2, w->to);
-	w->operations = 2.0 * GROUPS * GROUP_ROWS * COLUMNS * PARTS * (is_bytes ? PART_BYTES : PART_BYTES / 2);
+	w->operations = 2.0 * GROUPS * GROUP_ROWS * COLUMNS * PARTS * PART_BYTES / 2;
 }
 
 /* --- a kernel --- */

@@ -201,7 +201,7 @@ static void say_unknown(const struct tcb_bottleneck_facts *facts, const struct a
 		    100 * facts->read.lo, 100 * facts->read.hi, 100 * TCB_BOUND_BANDWIDTH);
 	else if (facts->is_gpu && is->issue == NOT_KNOWN)
 		add(text, "counters ('tcbtune sweep --counters best') tell how often instructions are issued");
-	else if (facts->is_gpu && has_compute_limit(facts))
+	else if (facts->is_gpu && has_compute_limit(facts) && !facts->compute_is_specified)
 		add(text,
 		    "the share of the compute limit is known as %.0f to %.0f %%, and %.0f %% is what decides: a "
 		    "longer sweep tells",
@@ -214,6 +214,15 @@ static void say_unknown(const struct tcb_bottleneck_facts *facts, const struct a
 		add(text, "a result of the other cache state tells what the core needs by itself");
 	else
 		add(text, "hardware counters of the core would tell instructions from their latency");
+}
+
+/* Of a specified rate, which is never done, only that it is reached. */
+static enum answer is_compute_reached(const struct tcb_bottleneck_facts *facts)
+{
+	const enum answer answer =
+		has_compute_limit(facts) ? is_reached(&facts->compute, TCB_BOUND_COMPUTE) : NOT_KNOWN;
+
+	return answer == NOT_REACHED && facts->compute_is_specified ? NOT_KNOWN : answer;
 }
 
 static enum tcb_bottleneck_kind kind_of(const struct tcb_bottleneck_facts *facts, const struct answers *is)
@@ -246,7 +255,7 @@ void tcb_bottleneck_find(const struct tcb_bottleneck_facts *facts, struct tcb_bo
 	const struct answers is = {
 		.launch = is_share_reached(facts->fixed_ns / facts->ns.median, TCB_BOUND_LAUNCH),
 		.read = is_read_reached(facts),
-		.compute = has_compute_limit(facts) ? is_reached(&facts->compute, TCB_BOUND_COMPUTE) : NOT_KNOWN,
+		.compute = is_compute_reached(facts),
 		.issue = is_share_reached(facts->issue, TCB_BOUND_ISSUE),
 		/* Between the two the time is both the core's and the memory's. */
 		.core = facts->core >= TCB_BOUND_CORE    ? REACHED

@@ -53,6 +53,8 @@ struct tcb_bottleneck_facts {
 	struct tcb_interval compute; /* the same arithmetic's time over the call's, where nothing else is done */
 	enum tcb_limit_use compute_use;
 	const char *compute_source; /* "measured", or whose specification it is */
+	int compute_is_specified;   /* the rate is the maker's, which is more than the device does: COMPUTE is too small
+				     */
 	double fixed_ns;            /* of a call's time, what the limit's loop takes whatever it reads */
 	double core;   /* a CPU's: the problem's time hot over its time cold, where hot it is not at the read limit */
 	double issue;  /* share of the cycles in which an instruction is issued, counted */

@@ -89,6 +89,70 @@ static void test_unknown(void **state)
 	expect(&best, "-", TCB_LIMIT_HOLDS, NULL);
 }
 
+/* A product of many tokens on a GPU of 132 multiprocessors: reading takes 5 of 100 µs. */
+static struct tcb_best product(enum tcb_contract contract)
+{
+	struct tcb_best best = row();
+
+	best.limit_ns = (struct tcb_interval){ 5e3, 4.9e3, 5.1e3 };
+	best.target = (struct tcb_target){ .kind = TCB_TARGET_CUDA, .capability = 90, .sm_count = 132 };
+	tcb_target_complete_gpu(&best.target);
+	best.problem =
+		(struct tcb_problem){ .op_name = "q4k_matmul", .contract = contract, .shape = { 512, 8192, 4096 } };
+	strcpy(best.geometry, "isa=mma");
+	return best;
+}
+
+/* Where only a GPU's maker says how fast it multiplies the share is of that, and marked. */
+static void test_specified(void **state)
+{
+	struct tcb_best best = product(TCB_CONTRACT_F16);
+	struct cli_limit limit;
+
+	(void)state;
+	/* 2 * 512 * 8192 * 4096 at 4096 of a cycle and multiprocessor, 132 of them, 1.98 GHz */
+	const double share = 2.0 * 512 * 8192 * 4096 / (4096 * 132 * 1.98) / 100e3;
+	expect(&best, "~32.1", TCB_LIMIT_HOLDS, "was not measured");
+	limit = cli_limit_of(&best);
+	assert_true(fabs(limit.of_limit.median - share) < 1e-6);
+	assert_string_equal(limit.name, "compute limit by specification");
+	assert_string_equal(cli_limit_use_text(&limit), "specified");
+	/* What reads for longer is held against that, which was measured. */
+	best.limit_ns = (struct tcb_interval){ 90e3, 88e3, 92e3 };
+	expect(&best, "90.0", TCB_LIMIT_HOLDS, NULL);
+	/* A measured rate is no specification, and all of a modelled row is one. */
+	best = product(TCB_CONTRACT_F16);
+	best.compute_rate[TCB_COMPUTE_F16] = 800e3;
+	expect(&best, "42.9", TCB_LIMIT_HOLDS, NULL);
+	limit = cli_limit_of(&best);
+	assert_string_equal(limit.name, "compute limit");
+	assert_string_equal(cli_limit_use_text(&limit), "holds");
+	best = product(TCB_CONTRACT_F16);
+	best.modelled = 1;
+	expect(&best, "32.1", TCB_LIMIT_HOLDS, NULL);
+	/* With another card's figures nothing is concluded. */
+	best = product(TCB_CONTRACT_F16);
+	best.ns = (struct tcb_interval){ 10e3, 9.9e3, 10.1e3 };
+	expect(&best, ">100", TCB_LIMIT_BEYOND, "most common GPU of its kind");
+	/* A CPU has no maker's word. */
+	best = product(TCB_CONTRACT_F16);
+	best.target = (struct tcb_target){ .kind = TCB_TARGET_CPU, .threads = 1 };
+	expect(&best, "5.0", TCB_LIMIT_HOLDS, NULL);
+}
+
+/* Bytes on Hopper are held against what kernels multiply them with, not against wgmma. */
+static void test_bytes(void **state)
+{
+	struct tcb_best best = product(TCB_CONTRACT_Q8);
+
+	(void)state;
+	best.compute_rate[TCB_COMPUTE_INT8] = 1973e3;
+	expect(&best, "~16.0", TCB_LIMIT_HOLDS, "was not measured");
+	best.compute_rate[TCB_COMPUTE_INT8_SYNC] = 1000e3;
+	expect(&best, "34.4", TCB_LIMIT_HOLDS, NULL);
+	assert_string_equal(cli_limit_of(&best).method, "int8 by mma.sync");
+}
+
 /* The median is the table's; the ends are the pairs', and hold it. */
 static void test_paired(void **state)
 {
@@ -249,6 +313,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_limit),          cmocka_unit_test(test_beyond),
 		cmocka_unit_test(test_noisy),          cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_specified),      cmocka_unit_test(test_bytes),
 		cmocka_unit_test(test_paired),         cmocka_unit_test(test_served),
 		cmocka_unit_test(test_served_earlier), cmocka_unit_test(test_served_earlier_here),
 		cmocka_unit_test(test_modelled),       cmocka_unit_test(test_time),

@@ -28,7 +28,7 @@ static const struct {
 	{ "matmul_f16", TCB_CONTRACT_F16, TCB_COMPUTE_F16, 1 },
 	{ "matmul_bf16", TCB_CONTRACT_F16, TCB_COMPUTE_BF16, 1 },
 	{ "q4k_matmul", TCB_CONTRACT_F16, TCB_COMPUTE_F16, 1 },
-	{ "q4k_matmul", TCB_CONTRACT_Q8, TCB_COMPUTE_INT8, 1 },
+	{ "q4k_matmul", TCB_CONTRACT_Q8, TCB_COMPUTE_INT8_SYNC, 1 },
 	/* f32 times halves, or bf16, without rounding: in two terms, or three */
 	{ "attention_prefill_f16", TCB_CONTRACT_F32, TCB_COMPUTE_F16, 2 },
 	{ "attention_prefill_bf16", TCB_CONTRACT_F32, TCB_COMPUTE_BF16, 3 },
@@ -74,7 +74,13 @@ static void contracts_say_what_is_multiplied(void **state)
 		assert_true(need.operations == products[i].terms * flops);
 		assert_true(tcb_compute_need(&problem, &cpu).operations == flops);
 		assert_true(tcb_compute_need(&problem, &cpu).kind != TCB_COMPUTE_F16);
+		assert_true(tcb_compute_need(&problem, &cpu).kind != TCB_COMPUTE_INT8_SYNC);
 	}
+	/* A rate of bytes that was measured with wgmma, and stored, is no rate of them with mma.sync. */
+	struct tcb_problem bytes;
+	problem_of(4, &bytes);
+	assert_int_equal(tcb_gpu_table(89, &gpu, NULL), TCB_OK);
+	assert_int_equal(tcb_compute_need(&bytes, &gpu.device.target).kind, TCB_COMPUTE_INT8);
 }
 
 static void see(void *ctx, const struct tcb_ptx_finding *finding)
@@ -177,7 +183,7 @@ static void each_instruction_has_a_kernel(void **state)
 		{ 89, 4, { "compute_mma_int8", "compute_dp4a_int8" } },
 		{ 90, 0, { "compute_fma_f32" } },
 		{ 90, 1, { "compute_wgmma_f16", "compute_mma_f16" } },
-		{ 90, 4, { "compute_wgmma_int8", "compute_mma_int8", "compute_dp4a_int8" } },
+		{ 90, 4, { "compute_mma_int8", "compute_dp4a_int8" } }, /* kernels of ours issue no other there */
 		{ 120, 1, { "compute_mma_f16" } },
 	};
 	setenv("TCBTUNE_ASSEMBLER", "none", 1);

@@ -158,6 +158,24 @@ static void test_cpu(void **state)
 	expect(&facts, "unknown", ">100 % of the compute limit");
 }
 
+/* A device does less than its maker specifies: what is reached of that is reached, and what is not may be. */
+static void test_specified(void **state)
+{
+	struct tcb_bottleneck_facts facts = measured(1);
+
+	(void)state;
+	facts.read = around(0.1);
+	facts.is_matrix = 1;
+	facts.issue = 0.2;
+	facts.compute = around(0.3);
+	facts.compute_source = "by specification";
+	expect(&facts, "latency", "more bytes in flight");
+	facts.compute_is_specified = 1;
+	expect(&facts, "unknown", "measures the compute limit");
+	facts.compute = around(0.55);
+	expect(&facts, "compute", "55 % of the compute limit (by specification)");
+}
+
 static void test_gpu(void **state)
 {
 	struct tcb_bottleneck_facts facts = measured(1);
@@ -207,7 +225,8 @@ int main(void)
 		cmocka_unit_test(test_nothing_known), cmocka_unit_test(test_bandwidth),
 		cmocka_unit_test(test_limit_use),     cmocka_unit_test(test_fewer_bytes),
 		cmocka_unit_test(test_launch),        cmocka_unit_test(test_cpu),
-		cmocka_unit_test(test_gpu),           cmocka_unit_test(test_roofline),
+		cmocka_unit_test(test_specified),     cmocka_unit_test(test_gpu),
+		cmocka_unit_test(test_roofline),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
