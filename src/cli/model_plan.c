@@ -231,15 +231,19 @@ static struct tcb_interval exactly(double ns)
 	return (struct tcb_interval){ ns, ns, ns };
 }
 
-/* What ITEM's time is of its limit: of a tuned one the figure of its row. */
+/* What ITEM's time is of its limit: of a tuned one the figure of its row, of another that of its default. */
 static struct cli_limit limit_of(const struct cli_model_problem *item)
 {
 	const struct tcb_interval ns = exactly(item->tuned_ns), limit = exactly(item->limit_ns);
+	struct tcb_best fallback = item->best;
 
 	if (item->is_served)
 		return cli_limit_of(&item->best);
-	return cli_limit_make("read limit", &ns, item->known == CLI_KNOWN_MISSING ? &limit : &item->best.limit_ns,
-			      item->best.default_geometry);
+	if (item->known == CLI_KNOWN_MISSING)
+		return cli_limit_make("read limit", &ns, &limit, "");
+	fallback.ns = ns;
+	memcpy(fallback.geometry, fallback.default_geometry, sizeof fallback.geometry);
+	return cli_limit_of(&fallback);
 }
 
 enum tcb_status cli_model_plan_look(struct cli_model_plan *plan, struct tcb_db *db, const struct tcb_device *device,

@@ -267,6 +267,11 @@ static void add_notes(const struct cli_model_told *told, struct tcb_str *out)
 				  "arithmetic takes longer.");
 	if (told->is_modelled)
 		cli_add_line(out, "Modelled: nothing was measured, because %s is not attached.", told->device->name);
+	for (size_t i = 0; i < plan->count; i++)
+		if (plan->list[i].limit.is_specified) {
+			cli_add_line(out, "%s", plan->list[i].limit.note);
+			break;
+		}
 	add_open(out, plan->count, open, thin, estimated > 0);
 	for (size_t i = 0; i < plan->count; i++)
 		if (plan->list[i].failure[0])

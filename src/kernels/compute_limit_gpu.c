@@ -21,8 +21,10 @@ enum {
 	FACTORS = 4, /* of each operand: CHAINS is their product */
 	TILES_A = 2, /* fragments of mma.sync */
 	TILES_B = 4,
-	/* Of all sums, a step: what counts the steps is a hundredth of what fma issues. */
-	SCALAR_ROUNDS = 16,
+	/* Of all sums, a step: what counts the steps is a sixtieth of what fma issues, and the loop stays well below
+	 * 256 instructions.  So many are issued one a cycle with all quarters of a multiprocessor at them, 512 one in
+	 * two cycles, since they are fetched each time (results/h200/gpu_rates.txt). */
+	SCALAR_ROUNDS = 12,
 	ROUNDS = 4,
 	GROUPS = 2, /* warpgroups of a block of wgmma, one on a multiprocessor */
 	GROUP_ROWS = 64,

@@ -107,8 +107,13 @@ static double operations_of(const struct tcb_ptx_ins *ins)
 	}
 }
 
-/* Runs UNIT's launch with STEPS: the operations that were done. */
-static double emulate(const struct tcb_code_image *image, size_t index, uint32_t steps)
+/* What a launch does. */
+struct work {
+	double operations, instructions; /* the latter of a warp */
+};
+
+/* Runs UNIT's launch with STEPS. */
+static struct work emulate(const struct tcb_code_image *image, size_t index, uint32_t steps)
 {
 	const struct tcb_code_unit *unit = &image->unit[index];
 	const struct tcb_code_launch *launch = &unit->launch[0];
@@ -120,7 +125,7 @@ static double emulate(const struct tcb_code_image *image, size_t index, uint32_t
 	struct tcb_error err;
 	uint32_t stored = 0;
 	uint64_t values[2] = { 0, steps };
-	double done = 0;
+	struct work done = { 0, 0 };
 	if (tcb_ptx_parse("limit", text, strlen(text), &module, &err) != TCB_OK)
 		fail_msg("%s", err.message);
 	if (tcb_ptx_program_create(module->functions, &program, &err) != TCB_OK)
@@ -137,8 +142,11 @@ static double emulate(const struct tcb_code_image *image, size_t index, uint32_t
 	assert_int_equal(counted.findings, 0);
 	assert_int_equal(counted.global_read_bytes, 0);
 	for (const struct tcb_ptx_block *block = module->functions->first; block; block = block->next)
-		for (const struct tcb_ptx_ins *ins = block->first; ins; ins = ins->next)
-			done += operations_of(ins) * (double)counted.by_ins[ins->number].warps;
+		for (const struct tcb_ptx_ins *ins = block->first; ins; ins = ins->next) {
+			const double warps = (double)counted.by_ins[ins->number].warps;
+			done.operations += operations_of(ins) * warps;
+			done.instructions += warps / (launch->grid[0] * launch->block[0] / 32.0);
+		}
 	tcb_ptx_memory_destroy(memory);
 	tcb_ptx_program_destroy(program);
 	tcb_ptx_module_destroy(module);
@@ -157,7 +165,7 @@ static void operations_are_those_that_are_counted(void **state)
 				const struct tcb_code_unit *unit = &image->unit[u];
 				assert_true(unit->step_operations > 0);
 				for (uint32_t steps = 1; steps < 3; steps++) {
-					const double done = emulate(image, u, steps);
+					const double done = emulate(image, u, steps).operations;
 					if (done != steps * unit->step_operations)
 						fail_msg("sm_%u %s: %.0f operations in %u steps, not %.0f",
 							 capabilities[c], unit->launch[0].entry, done, steps,
@@ -166,6 +174,24 @@ static void operations_are_those_that_are_counted(void **state)
 			}
 			free(image);
 		}
+}
+
+/* By measurement 256 instructions are issued one a cycle with all quarters of a multiprocessor at them, and 512 one in
+ * two: a limit does not come near that. */
+static void loops_stay_in_the_instruction_cache(void **state)
+{
+	(void)state;
+	enum { KEPT = 256, TO_SPARE = 16 };
+	setenv("TCBTUNE_ASSEMBLER", "none", 1);
+	for (size_t i = 0; i < PRODUCTS; i++) {
+		struct tcb_code_image *image = image_of(90, i);
+		for (size_t u = 0; u < image->unit_count; u++) {
+			const double step = emulate(image, u, 2).instructions - emulate(image, u, 1).instructions;
+			if (!(step > 0 && step <= KEPT - TO_SPARE))
+				fail_msg("%s: %.0f instructions a step", image->unit[u].launch[0].entry, step);
+		}
+		free(image);
+	}
 }
 
 /* The instructions that each GPU has, the fastest first. */
@@ -225,6 +251,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(contracts_say_what_is_multiplied),
 		cmocka_unit_test(operations_are_those_that_are_counted),
+		cmocka_unit_test(loops_stay_in_the_instruction_cache),
 		cmocka_unit_test(each_instruction_has_a_kernel),
 		cmocka_unit_test(every_target_assembles),
 	};
