@@ -86,8 +86,9 @@ struct contest {
 	char role[CONTENDERS_MAX][ROLE_MAX]; /* "best", "given", "default", "scalar", "of 1x14336x4096" */
 	size_t count;
 	struct tcb_bench_result result;
-	struct cli_best_row stored; /* whose counters are known: the row that the best is from, if it is that */
-	json_t *json;               /* lent by the list of all; NULL where a table is wanted */
+	struct cli_best_row
+		stored; /* whose counters are known: the row that the best is from, or what was counted now */
+	json_t *json;   /* lent by the list of all; NULL where a table is wanted */
 };
 
 /* One run of the command. */
@@ -567,6 +568,11 @@ static enum tcb_status bench_state(struct benching *run, struct contest *contest
 	opts.bench_needed = contest->count;
 	TCB_TRY(add_scalar(run, contest, err));
 	TCB_TRY(add_others(run, contest, err));
+	/* A GPU's tell what else binds; on a CPU those that there are decide nothing. */
+	if (run->place.device.target.kind == TCB_TARGET_CUDA && contest->stored.counter_count == 0) {
+		opts.count = collect_counter;
+		opts.count_ctx = &contest->stored;
+	}
 	begin_progress(run, contest, &run->progress);
 	opts.spent_s = 1e-9 * (double)tcb_clock_ns() - run->begun_s;
 	opts.budget_s = opts.spent_s + fmax(share * tcb_deadline_left_s(deadline), LEAST_S);
@@ -676,7 +682,8 @@ const struct cli_command cli_command_bench = {
 		"interleaved rounds of one worker, so that drift of the machine cancels.  Ratios are times over the "
 		"first row's time, with 95 % intervals.  Below, of the first row: what it is bound by (bandwidth, "
 		"compute, issue, "
-		"latency, launch), from which figures, and what would have to change (docs/bottleneck.md).",
+		"latency, launch), from which figures (on a GPU with counters, which are read where a sweep has stored "
+		"none), and what would have to change (docs/bottleneck.md).",
 	.examples = "  tcbtune bench --op @OP --shape 1x4096x4096\n",
 	.options = options,
 	.args_bytes = sizeof(struct bench_args),

@@ -23,6 +23,8 @@ static const double SECONDS = 20;        /* in each state, unless the budget say
 static const double VERIFY_SHARE = 0.2, SLOW_SHARE = 0.2, ROUNDS_SHARE = 0.8;
 static const double FIRST_LEAST_S = 5;  /* for what is needed, however much time was spent before, on another state */
 static const double OBVIOUSLY_SLOW = 3; /* times the first: two samples of it tell nothing more */
+static const double COUNT_LEAST_S = 0.5, COUNTED_NS = 0.2e9; /* seconds for it; of the calls that are counted */
+enum { COUNTED_MOST = 20 };
 enum { SLOW_LEAST = 2, SLOW_MOST = 5 }; /* rounds */
 
 /* A run, and what is known of each geometry. */
@@ -274,6 +276,27 @@ static enum tcb_status measure_limits(struct bench *bench, enum tcb_state state,
 	return TCB_OK;
 }
 
+/* Counts calls of the first geometry.  One that dies of it, or there being no time, leaves the times as they are. */
+static enum tcb_status count_first(struct bench *bench, enum tcb_state state, struct tcb_error *err)
+{
+	const struct tcb_sweep_options *options = bench->options;
+	const struct tcb_counter *counters;
+	size_t count;
+	const double fit = COUNTED_NS / bench->out->ns[state][0].median;
+	if (!options->count || tcb_deadline_left_s(bench->deadline) < COUNT_LEAST_S)
+		return TCB_OK;
+	tcb_evaluator_until(bench->evaluator, bench->deadline);
+	const enum tcb_status status =
+		tcb_evaluator_counters(bench->evaluator, &bench->geometries[0], state,
+				       (unsigned)fmin(fmax(fit, 1), COUNTED_MOST), &counters, &count, err);
+	if (status != TCB_OK)
+		return status == TCB_E_FAILED ? TCB_OK : status;
+	for (size_t i = 0; i < count; i++)
+		if (options->count(options->count_ctx, &counters[i]) != 0)
+			return tcb_fail(err, TCB_E_NOMEM, "out of memory for counters");
+	return TCB_OK;
+}
+
 /* The states after each other, each with its part of what is left. */
 static enum tcb_status measure_states(struct bench *bench, struct tcb_error *err)
 {
@@ -320,6 +343,9 @@ enum tcb_status tcb_bench_run(const struct tcb_op *op, const struct tcb_problem 
 		status = verify(&bench, g, err);
 	if (status == TCB_OK)
 		status = measure_states(&bench, err);
+	for (int s = 0; s < TCB_STATE_COUNT && status == TCB_OK; s++)
+		if (options->states >> s & 1u)
+			status = count_first(&bench, (enum tcb_state)s, err);
 	tcb_evaluator_destroy(bench.evaluator);
 	return status;
 }

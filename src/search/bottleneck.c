@@ -216,13 +216,14 @@ static void say_unknown(const struct tcb_bottleneck_facts *facts, const struct a
 		add(text, "hardware counters of the core would tell instructions from their latency");
 }
 
-/* Of a specified rate, which is never done, only that it is reached. */
+/* What a device does is less than the rate that is specified, which decides only what is far from it. */
 static enum answer is_compute_reached(const struct tcb_bottleneck_facts *facts)
 {
-	const enum answer answer =
-		has_compute_limit(facts) ? is_reached(&facts->compute, TCB_BOUND_COMPUTE) : NOT_KNOWN;
-
-	return answer == NOT_REACHED && facts->compute_is_specified ? NOT_KNOWN : answer;
+	if (!has_compute_limit(facts))
+		return NOT_KNOWN;
+	if (facts->compute_is_specified && facts->compute.lo < TCB_BOUND_COMPUTE)
+		return facts->compute.hi < TCB_BOUND_SPECIFIED ? NOT_REACHED : NOT_KNOWN;
+	return is_reached(&facts->compute, TCB_BOUND_COMPUTE);
 }
 
 static enum tcb_bottleneck_kind kind_of(const struct tcb_bottleneck_facts *facts, const struct answers *is)

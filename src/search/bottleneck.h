@@ -28,6 +28,8 @@ enum tcb_bottleneck_kind {
 #define TCB_BOUND_LAUNCH 0.5
 #define TCB_BOUND_BANDWIDTH 0.8
 #define TCB_BOUND_COMPUTE 0.5
+/* Of a specified compute limit below this share: GPUs do half of what their makers specify, and more. */
+#define TCB_BOUND_SPECIFIED 0.25
 #define TCB_BOUND_ISSUE 0.6
 #define TCB_BOUND_CORE 0.8
 #define TCB_BOUND_MEMORY 0.6

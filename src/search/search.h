@@ -93,6 +93,10 @@ struct tcb_sweep_options {
 	 * asks before the finals of each state, a bench after rounds that others disturbed.  NULL: nobody waits. */
 	double (*await_quiet)(void *ctx);
 	void *await_ctx;
+	/* Of a bench: gets what is counted of the first geometry, once all is timed and if there is time.  0: goes on.
+	 * NULL: nothing is counted. */
+	int (*count)(void *ctx, const struct tcb_counter *counter);
+	void *count_ctx;
 };
 
 /* Why no more candidates were tried. */

@@ -126,6 +126,39 @@ static void test_waits_between_rounds(void **state)
 	assert_true(fake_world.now_s > 100 && fake_world.now_s < 100 + 1.1 * options.budget_s);
 }
 
+static int see_counter(void *ctx, const struct tcb_counter *counter)
+{
+	size_t *seen = ctx;
+	assert_string_equal(counter->name, "page-faults");
+	seen[counter->state]++;
+	return 0;
+}
+
+/* What is asked for is counted of each state, and no reason to fail. */
+static void test_counts_the_first(void **state)
+{
+	(void)state;
+	struct tcb_bench_result result;
+	size_t seen[TCB_STATE_COUNT] = { 0 };
+	struct tcb_sweep_options options = {
+		.states = BOTH, .seed = 1, .budget_s = 20, .count = see_counter, .count_ctx = seen
+	};
+	assert_int_equal(tcb_bench_run(&fake_op, &problem, &fake_cpu, &options, pair, 2, &result, NULL), TCB_OK);
+	assert_true(seen[TCB_COLD] == 1 && seen[TCB_HOT] == 1);
+	fake_world.counting_kills = 1;
+	assert_int_equal(tcb_bench_run(&fake_op, &problem, &fake_cpu, &options, pair, 2, &result, NULL), TCB_OK);
+	assert_int_equal(fake_world.counted, 4);
+	assert_true(result.ns[TCB_HOT][0].median > 0 && seen[TCB_HOT] == 1);
+	options.count = NULL;
+	assert_int_equal(tcb_bench_run(&fake_op, &problem, &fake_cpu, &options, pair, 2, &result, NULL), TCB_OK);
+	assert_int_equal(fake_world.counted, 4);
+	/* Not where the time is over. */
+	options.count = see_counter;
+	options.budget_s = 1.3; /* a second of it is setting up */
+	assert_int_equal(tcb_bench_run(&fake_op, &problem, &fake_cpu, &options, pair, 2, &result, NULL), TCB_OK);
+	assert_int_equal(fake_world.counted, 4);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -133,6 +166,7 @@ int main(void)
 		cmocka_unit_test_setup(test_budget_and_states, set_up),
 		cmocka_unit_test_setup(test_errors, set_up),
 		cmocka_unit_test_setup(test_waits_between_rounds, set_up),
+		cmocka_unit_test_setup(test_counts_the_first, set_up),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
