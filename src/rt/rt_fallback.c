@@ -289,8 +289,8 @@ static int take_earlier(const struct asking *asking, struct tcbrt_tuning *out)
 	rt_tuning_stored(out, found);
 	tcb_shape_print(&asking->problem.shape, shape);
 	say(out->reason, sizeof(out->reason),
-	    "%s was measured on %s with another version of its kernel%s, where it was %.2f x the default (at least "
-	    "%.2f): sweep again",
+	    "%s was measured on %s with another version of its kernel or another compiler%s, where it was %.2f x "
+	    "the default (at least %.2f): sweep again",
 	    shape, asking->device, found->layer->is_system ? " (system database)" : "", found->entry->speedup.median,
 	    found->entry->speedup.lo);
 	return 1;
