@@ -46,7 +46,8 @@ static void *map_huge_aligned(size_t bytes)
 enum tcb_status tcb_buffer_alloc(enum tcb_buffer_kind kind, size_t bytes, struct tcb_buffer *out, struct tcb_error *err)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	size_t guard = kind == TCB_BUFFER_GUARD ? page : 0;
+	const int is_guarded = kind == TCB_BUFFER_GUARD || kind == TCB_BUFFER_GUARD_BARE;
+	size_t guard = is_guarded ? page : 0;
 	struct tcb_buffer buffer = { .bytes = bytes };
 
 	if (bytes > SIZE_MAX / 2) {
@@ -61,14 +62,15 @@ enum tcb_status tcb_buffer_alloc(enum tcb_buffer_kind kind, size_t bytes, struct
 	if (buffer.map == MAP_FAILED)
 		return map_failed(bytes, err);
 	buffer.data = buffer.map;
-	if (kind == TCB_BUFFER_GUARD) {
+	if (is_guarded) {
 		char *inner = (char *)buffer.map + guard;
 		size_t inner_bytes = buffer.map_bytes - 2 * guard;
 
 		buffer.slack_before = (inner_bytes - bytes) / ALIGNMENT * ALIGNMENT;
 		buffer.slack_after = inner_bytes - bytes - buffer.slack_before;
 		buffer.data = inner + buffer.slack_before;
-		memset(inner, TCB_POISON, inner_bytes);
+		memset(inner, TCB_POISON, kind == TCB_BUFFER_GUARD ? inner_bytes : buffer.slack_before);
+		memset((char *)buffer.data + bytes, TCB_POISON, buffer.slack_after);
 		if (mprotect(buffer.map, guard, PROT_NONE) || mprotect(inner + inner_bytes, guard, PROT_NONE)) {
 			enum tcb_status status =
 				tcb_fail(err, TCB_E_NOMEM, "cannot protect guard pages: %s", strerror(errno));

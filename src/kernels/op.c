@@ -211,6 +211,41 @@ void tcb_reference_share(const struct tcb_reference *out, size_t tasks, tcb_task
 		fn(ctx, task, 0);
 }
 
+struct fill {
+	const struct tcb_problem *problem;
+	uint64_t seed;
+	void *const *operand;
+};
+
+static void fill_part(void *ctx, size_t part, unsigned thread)
+{
+	const struct fill *fill = ctx;
+	(void)thread;
+	fill->problem->op->fill_part(fill->problem, fill->seed, fill->operand, part);
+}
+
+void tcb_op_fill(const struct tcb_problem *problem, uint64_t seed, void *const operand[], struct tcb_pool *pool)
+{
+	struct fill fill = { problem, seed, operand };
+	if (pool && problem->op->fill_part)
+		tcb_pool_run(pool, tcb_pool_threads(pool), TCB_SCHED_DYNAMIC, problem->op->fill_parts(problem),
+			     fill_part, &fill);
+	else
+		problem->op->fill(problem, seed, operand);
+}
+
+void tcb_fill_in_parts(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
+{
+	const size_t parts = problem->op->fill_parts(problem);
+	for (size_t part = 0; part < parts; part++)
+		problem->op->fill_part(problem, seed, operand, part);
+}
+
+void tcb_part_rng(uint64_t seed, size_t part, struct tcb_rng *out)
+{
+	tcb_rng_init(out, seed ^ (uint64_t)part * 0xd1342543de82ef95u);
+}
+
 double tcb_sum_factor(size_t column)
 {
 	/* splitmix64 of the column; 7 bits of size, so that products with a factor are exact. */

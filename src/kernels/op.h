@@ -228,6 +228,7 @@ struct tcb_rule {
 };
 
 struct tcb_format;
+struct tcb_rng;
 
 struct tcb_op {
 	const char *name;                /* "q4k_matvec" */
@@ -252,18 +253,23 @@ struct tcb_op {
 	/* Valid random data into every operand that is no output.  An op with operands of whole numbers (I32) leaves
 	 * out those that are NULL. */
 	void (*fill)(const struct tcb_problem *problem, uint64_t seed, void *const operand[]);
+	/* The same data in parts that know nothing of each other, which threads share (tcb_op_fill); fill is then
+	 * tcb_fill_in_parts, and the parts write every byte of the inputs.  NULL: it comes all together. */
+	size_t (*fill_parts)(const struct tcb_problem *problem);
+	void (*fill_part)(const struct tcb_problem *problem, uint64_t seed, void *const operand[], size_t part);
 	void (*reference)(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out);
 	/*
 	 * Of an op whose reference can be had for a grid of outputs alone (worker/draw.h): how many columns come
-	 * together, so that a grid has all of them or none, and what an operation of the reference takes one thread.
-	 * NULL: its reference is cheap, or its outputs come all together.
+	 * together, so that what is drawn has all of them or none (all of a row's: whole rows are drawn), and what an
+	 * operation of the reference takes one thread.  NULL: its reference is cheap, or its outputs come all together.
 	 */
 	size_t (*drawn_columns)(const struct tcb_problem *problem);
 	double reference_flop_ns;
 	/*
-	 * Of a product, whose outputs are linear in the columns: sums of TCB_SUM_COLUMNS outputs from each multiple of
-	 * it on, M times as many as a row has, each output times its column's factor; magnitudes and extras times the
-	 * factor's size.  It costs as much less than the reference.  NULL: there is no such short cut.
+	 * Sums of TCB_SUM_COLUMNS outputs from each multiple of it on, M times as many as a row has, each output times
+	 * its column's factor; magnitudes and extras times the factor's size.  Of a product, whose outputs are linear
+	 * in the columns, they cost as much less than the reference; of ops on rows what it takes to go over the row
+	 * with nothing to be kept, and exponentials of ten digits.  NULL: there is no such short cut.
 	 */
 	void (*reference_sums)(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out);
 	/* The same rounding chain as PLAN's variant in scalar code, from the weights as stored: bit-equal for class
@@ -350,6 +356,12 @@ const char *tcb_type_text(enum tcb_type type); /* "f32", "f16", "bf16", "blocks"
 void tcb_operand_to_f32(const struct tcb_operand *operand, const void *data, size_t first, size_t count, float *out);
 /* Where element INDEX of OPERAND is, in bytes: the element, or the block that has it, of BYTES. */
 size_t tcb_operand_place(const struct tcb_operand *operand, size_t index, size_t *bytes);
+/* PROBLEM's inputs, with POOL's threads where its op has parts; POOL NULL: the caller alone. */
+void tcb_op_fill(const struct tcb_problem *problem, uint64_t seed, void *const operand[], struct tcb_pool *pool);
+/* fill of an op whose data comes in parts: one after the other. */
+void tcb_fill_in_parts(const struct tcb_problem *problem, uint64_t seed, void *const operand[]);
+/* The numbers of PART; the first part's are those of SEED itself. */
+void tcb_part_rng(uint64_t seed, size_t part, struct tcb_rng *out);
 /* For an op's reference: FN for each of TASKS, by the threads of OUT's pool. */
 void tcb_reference_share(const struct tcb_reference *out, size_t tasks, tcb_task_fn *fn, void *ctx);
 /* What output COLUMN counts in a sum (reference_sums): random signs and sizes from 0.5 to 1.5, the same for ever. */

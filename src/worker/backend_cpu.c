@@ -89,7 +89,8 @@ static enum tcb_status set_up(struct cpu_worker *worker, struct tcb_error *err)
 	tcb_waits_open(config->place->cpus, config->place->cpu_count, &worker->waits); /* before there are others */
 	TCB_TRY(start_judges(worker, &given, err));
 	tcb_watch_phase(config->watch, 0, "filling the operands");
-	TCB_TRY(tcb_instance_create(config->op, &config->problem, config->seed, &worker->instance, err));
+	TCB_TRY(tcb_instance_create(config->op, &config->problem, config->seed, worker->judges, &worker->instance,
+				    err));
 	worker->instance->draw = config->draw;
 	worker->instance->shared = config->reference;
 	TCB_TRY(tcb_verifier_create(worker->instance, config->seed, worker->pool, worker->judges, config->watch,

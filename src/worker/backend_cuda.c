@@ -76,7 +76,7 @@ struct gpu_worker {
 static enum tcb_status make_case(struct gpu_worker *worker, const struct tcb_problem *problem, uint64_t seed,
 				 struct gpu_case *out, struct tcb_error *err)
 {
-	TCB_TRY(tcb_instance_create(worker->config->op, problem, seed, &out->instance, err));
+	TCB_TRY(tcb_instance_create(worker->config->op, problem, seed, worker->pool, &out->instance, err));
 	if (out == &worker->full) {
 		out->instance->draw = worker->config->draw;
 		out->instance->shared = worker->config->reference;

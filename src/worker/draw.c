@@ -22,6 +22,7 @@ enum {
 	COLUMNS_RANDOM = 16,
 	ROWS_LEAST = 8,     /* tokens that the reference of a product takes together */
 	COLUMNS_LEAST = 16, /* the same of columns */
+	WHOLE_ROWS_LEAST = 2,
 };
 
 /*
@@ -107,6 +108,14 @@ static void draw_cross(double share, struct list *rows, struct list *columns, st
 	     ROWS_LEAST, rng);
 }
 
+/* Whole rows, random ones beside the edges as long as there is time. */
+static void draw_whole_rows(double share, struct list *rows, struct tcb_rng *rng)
+{
+	const size_t wanted = tcb_least((size_t)(share * (double)rows->size), INDICES_MAX);
+	const size_t most = tcb_most(wanted, WHOLE_ROWS_LEAST);
+	draw(rows, rows->size, most, ROWS_RANDOM, most, rng);
+}
+
 /* Rows for some of the units of columns alone: heads. */
 static void draw_units(double share, size_t period, struct list *rows, struct list *units, struct tcb_rng *rng)
 {
@@ -114,6 +123,16 @@ static void draw_units(double share, size_t period, struct list *rows, struct li
 	draw(rows, period, tcb_most((size_t)tcb_least((size_t)outputs, INDICES_MAX), ROWS_LEAST), ROWS_RANDOM,
 	     ROWS_LEAST, rng);
 	draw(units, units->size, tcb_most((size_t)(outputs / (double)rows->count), 1), INDICES_MAX, 1, rng);
+}
+
+/* COLUMNS drawn ones, or heads where a unit is more than one column; 0: rows alone. */
+static void describe(struct tcb_draw *draw, size_t rows, size_t columns, size_t unit, const struct tcb_operand *output)
+{
+	char across[64] = "";
+	if (columns)
+		snprintf(across, sizeof(across), unit == 1 ? " and %zu drawn columns" : " of %zu drawn heads", columns);
+	snprintf(draw->text, sizeof(draw->text), "verified on %zu drawn rows%s of %zux%zu outputs, all of them %s",
+		 rows, across, output->rows, output->cols, draw->sums ? "in sums" : "finite");
 }
 
 enum tcb_status tcb_draw_create(const struct tcb_problem *problem, double budget_s, uint64_t seed,
@@ -130,10 +149,13 @@ enum tcb_status tcb_draw_create(const struct tcb_problem *problem, double budget
 	const int output = tcb_operand_output(operands, op->operands(problem, operands));
 	const size_t m = operands[output].rows, n = operands[output].cols, unit = op->drawn_columns(problem);
 	const double share = fmax(DRAWN_S, DRAWN_SHARE * budget_s) / whole_s;
+	const int is_whole = op->reference_sums && unit > 1; /* a row's outputs come all together */
 	struct list rows = { .size = m }, columns = { .size = n / unit };
 	struct tcb_rng rng;
 	tcb_rng_init(&rng, seed);
-	if (unit == 1)
+	if (is_whole)
+		draw_whole_rows(share, &rows, &rng);
+	else if (unit == 1)
 		draw_cross(share, &rows, &columns, &rng);
 	else
 		draw_units(share, problem->shape.m, &rows, &columns, &rng);
@@ -143,21 +165,18 @@ enum tcb_status tcb_draw_create(const struct tcb_problem *problem, double budget
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu drawn rows and columns", indices);
 	size_t used = 0;
 	const uint32_t *row_index = keep(made, &used, &rows, 1), *column_index = keep(made, &used, &columns, unit);
-	if (unit == 1) {
+	if (is_whole || unit == 1)
 		add_grid(made, row_index, rows.count, NULL, n);
-		add_grid(made, NULL, m, column_index, columns.count);
-	} else {
+	else
 		add_grid(made, row_index, rows.count, column_index, columns.count * unit);
-	}
+	if (unit == 1 && !is_whole)
+		add_grid(made, NULL, m, column_index, columns.count);
 	if (op->reference_sums) {
 		made->sums = tcb_div_up(n, TCB_SUM_COLUMNS);
 		made->sum_count = m * made->sums;
 		made->count += made->sum_count;
 	}
-	snprintf(made->text, sizeof(made->text),
-		 unit == 1 ? "verified on %zu drawn rows and %zu drawn columns of %zux%zu outputs%s"
-			   : "verified on %zu drawn rows of %zu drawn heads of %zux%zu outputs%s",
-		 rows.count, columns.count, m, n, made->sums ? ", all of them in sums" : ", all of them finite");
+	describe(made, rows.count, is_whole ? 0 : columns.count, unit, &operands[output]);
 	*out = made;
 	return TCB_OK;
 }

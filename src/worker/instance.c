@@ -21,7 +21,10 @@ static enum tcb_status alloc_operands(struct tcb_instance *instance, struct tcb_
 	for (size_t i = 0; i < instance->operand_count; i++) {
 		const struct tcb_operand *operand = &instance->operands[i];
 		outputs += operand->role == TCB_ROLE_OUTPUT;
-		TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_GUARD, operand->bytes, &instance->data[i], err));
+		/* An output is poisoned before each run, and takes no memory where it is on a GPU. */
+		const int is_bare = operand->role == TCB_ROLE_OUTPUT || op->fill_part;
+		TCB_TRY(tcb_buffer_alloc(is_bare ? TCB_BUFFER_GUARD_BARE : TCB_BUFFER_GUARD, operand->bytes,
+					 &instance->data[i], err));
 	}
 	if (outputs != 1)
 		return tcb_fail(err, TCB_E_UNSUPPORTED, "op %s has %d outputs; the tuner can judge exactly one",
@@ -37,7 +40,7 @@ static enum tcb_status alloc_operands(struct tcb_instance *instance, struct tcb_
 }
 
 enum tcb_status tcb_instance_create(const struct tcb_op *op, const struct tcb_problem *problem, uint64_t seed,
-				    struct tcb_instance **out, struct tcb_error *err)
+				    struct tcb_pool *pool, struct tcb_instance **out, struct tcb_error *err)
 {
 	struct tcb_instance *instance = calloc(1, sizeof(*instance));
 	if (!instance)
@@ -51,7 +54,7 @@ enum tcb_status tcb_instance_create(const struct tcb_op *op, const struct tcb_pr
 		void *operand[TCB_OPERANDS_MAX];
 		for (size_t i = 0; i < instance->operand_count; i++)
 			operand[i] = instance->data[i].data;
-		op->fill(problem, seed, operand);
+		tcb_op_fill(problem, seed, operand, pool);
 		for (size_t i = 0; i < instance->operand_count && status == TCB_OK; i++) {
 			if (i != instance->output)
 				status = tcb_buffer_protect(&instance->data[i], 1, err);

@@ -45,9 +45,10 @@ struct tcb_instance {
 	struct tcb_right right;              /* judge.c */
 };
 
-/* TCB_E_UNSUPPORTED if the op's operands break the contract (no output, or more than one). */
+/* POOL's threads fill the operands; NULL: the caller.  TCB_E_UNSUPPORTED if the op's operands break the contract (no
+ * output, or more than one). */
 enum tcb_status tcb_instance_create(const struct tcb_op *op, const struct tcb_problem *problem, uint64_t seed,
-				    struct tcb_instance **out, struct tcb_error *err);
+				    struct tcb_pool *pool, struct tcb_instance **out, struct tcb_error *err);
 void tcb_instance_destroy(struct tcb_instance *instance); /* NULL is fine */
 
 /* Computes the reference unless it is there, with POOL's threads; in memory that is shared, if SHARED is set. */

@@ -251,7 +251,7 @@ enum tcb_status tcb_judge_drawn(const struct tcb_instance *instance, const struc
 	struct scan scan = { .instance = instance,
 			     .output = output,
 			     .got = got,
-			     .width = unit > 1 ? unit : TCB_SUM_COLUMNS,
+			     .width = draw->sums ? TCB_SUM_COLUMNS : unit,
 			     .gamma = tcb_gamma(plan->chain) + plan->ulps * 0x1p-23 };
 	scan.across = tcb_div_up(output->cols, scan.width);
 	scan.rows_together = tcb_most(TASK_OUTPUTS / output->cols, 1);

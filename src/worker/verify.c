@@ -195,7 +195,7 @@ static enum tcb_status get_case(struct tcb_verifier *verifier, const struct tcb_
 	struct tcb_instance *instance;
 	/* Each shape gets data of its own. */
 	uint64_t seed = verifier->seed + 0x9e3779b97f4a7c15u * (shape->m + 131 * shape->n + 65537 * shape->k);
-	TCB_TRY(tcb_instance_create(verifier->full->op, &problem, seed, &instance, err));
+	TCB_TRY(tcb_instance_create(verifier->full->op, &problem, seed, NULL, &instance, err));
 	enum tcb_status status = tcb_instance_reference(instance, verifier->judges, err);
 	if (status != TCB_OK) {
 		tcb_instance_destroy(instance);

@@ -46,7 +46,7 @@ static enum tcb_status find_instance(struct running *running, const struct tcb_p
 		return tcb_fail(err, TCB_E_FAILED, "no op called %s", wanted.op_name);
 	if (running->instance_count == INSTANCES_MAX)
 		tcb_instance_destroy(running->instances[--running->instance_count]);
-	TCB_TRY(tcb_instance_create(op, &wanted, SEED, out, err));
+	TCB_TRY(tcb_instance_create(op, &wanted, SEED, NULL, out, err));
 	running->instances[running->instance_count++] = *out;
 	return TCB_OK;
 }

@@ -253,7 +253,7 @@ static enum tcb_status prepare(struct comparing *comparing, const struct stored_
 	if (cut && cut < all)
 		*dimension = cut;
 	comparing->scale = (double)all / (double)*dimension;
-	TCB_TRY(tcb_instance_create(problem->op, &emulated, SEED, &comparing->instance, err));
+	TCB_TRY(tcb_instance_create(problem->op, &emulated, SEED, NULL, &comparing->instance, err));
 	for (size_t i = 0; i < comparing->count; i++) {
 		struct comparison *comparison = &comparing->list[i];
 		const void *packed;

@@ -30,7 +30,7 @@ static enum tcb_status count(const struct tcb_op *op, const struct tcb_problem *
 
 	enum tcb_status status = tcb_kernel_emit(problem, &gpu->device.target, geometry, &kernel, err);
 	if (status == TCB_OK)
-		status = tcb_instance_create(op, problem, 1, &instance, err);
+		status = tcb_instance_create(op, problem, 1, NULL, &instance, err);
 	if (status == TCB_OK)
 		status = emulated_counters(&kernel, instance, &found, err);
 	tcb_instance_destroy(instance);

@@ -67,7 +67,7 @@ static enum tcb_status open_problem(struct gain *gain, const struct tcb_problem 
 	close_problem(gain);
 	if (!op)
 		return tcb_fail(err, TCB_E_FORMAT, "no op is called %s", problem->op_name);
-	TCB_TRY(tcb_instance_create(op, problem, SEED, &gain->instance, err));
+	TCB_TRY(tcb_instance_create(op, problem, SEED, NULL, &gain->instance, err));
 	return tcb_gpu_memory_create(gain->session.cuda, gain->session.stream, gain->instance, &gain->memory, err);
 }
 

@@ -30,7 +30,7 @@ static struct tcb_instance *instance_of(struct tcb_shared_reference *shared)
 	struct tcb_problem problem;
 	struct tcb_instance *instance;
 	planted_problem(&problem);
-	assert_int_equal(tcb_instance_create(&op, &problem, 1, &instance, NULL), TCB_OK);
+	assert_int_equal(tcb_instance_create(&op, &problem, 1, NULL, &instance, NULL), TCB_OK);
 	instance->shared = shared;
 	assert_int_equal(tcb_instance_reference(instance, pool, NULL), TCB_OK);
 	return instance;
@@ -125,7 +125,7 @@ static void exact_results_are_of_their_instance(void **state)
 		void *operand[TCB_OPERANDS_MAX];
 		struct tcb_check check = { .outcome = TCB_OUTCOME_OK };
 		if (i < 2)
-			assert_int_equal(tcb_instance_create(&op, &problem, i + 1, &instance, NULL), TCB_OK);
+			assert_int_equal(tcb_instance_create(&op, &problem, i + 1, NULL, &instance, NULL), TCB_OK);
 		instances[i % 2] = instance;
 		for (size_t o = 0; o < instance->operand_count; o++)
 			operand[o] = instance->data[o].data;

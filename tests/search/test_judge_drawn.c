@@ -57,8 +57,8 @@ static void open_pair(size_t large, struct pair *p)
 			 TCB_OK);
 	assert_int_equal(tcb_draw_create(&p->problem, 1, 7, &p->draw, NULL), TCB_OK);
 	assert_non_null(p->draw);
-	assert_int_equal(tcb_instance_create(&op, &p->problem, 1, &p->whole, NULL), TCB_OK);
-	assert_int_equal(tcb_instance_create(&op, &p->problem, 1, &p->drawn, NULL), TCB_OK);
+	assert_int_equal(tcb_instance_create(&op, &p->problem, 1, NULL, &p->whole, NULL), TCB_OK);
+	assert_int_equal(tcb_instance_create(&op, &p->problem, 1, NULL, &p->drawn, NULL), TCB_OK);
 	p->drawn->draw = p->draw;
 	assert_int_equal(tcb_instance_reference(p->whole, pool, NULL), TCB_OK);
 	assert_int_equal(tcb_instance_reference(p->drawn, pool, NULL), TCB_OK);

@@ -27,7 +27,7 @@ static int set_up(void **state)
 	struct tcb_problem problem;
 	planted_problem(&problem);
 	if (tcb_pool_create(THREADS, NULL, &fixture.pool, NULL) != TCB_OK ||
-	    tcb_instance_create(&planted_op, &problem, 1, &fixture.instance, NULL) != TCB_OK)
+	    tcb_instance_create(&planted_op, &problem, 1, NULL, &fixture.instance, NULL) != TCB_OK)
 		return -1;
 	*state = &fixture;
 	return 0;
@@ -250,7 +250,7 @@ static void rounds_share_a_rotation(void **state)
 	size_t last_used[2][64], used = 0, total = 0, counts[2];
 	struct tcb_rng rng;
 	tcb_rng_init(&rng, 1);
-	assert_int_equal(tcb_instance_create(&planted_op, &problem, 1, &large.instance, NULL), TCB_OK);
+	assert_int_equal(tcb_instance_create(&planted_op, &problem, 1, NULL, &large.instance, NULL), TCB_OK);
 	for (int i = 0; i < ROWS; i++)
 		plan_of(&large, PLANTED_GOOD, i >= 2, &plans[i]);
 	const size_t stride = tcb_instance_buffer(large.instance, &plans[0], 1)->bytes;

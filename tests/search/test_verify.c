@@ -28,7 +28,7 @@ static int set_up(void **state)
 	struct tcb_problem problem;
 	planted_problem(&problem);
 	if (tcb_pool_create(THREADS, NULL, &fixture.pool, NULL) != TCB_OK ||
-	    tcb_instance_create(&planted_op, &problem, 1, &fixture.instance, NULL) != TCB_OK ||
+	    tcb_instance_create(&planted_op, &problem, 1, NULL, &fixture.instance, NULL) != TCB_OK ||
 	    tcb_verifier_create(fixture.instance, 1, fixture.pool, fixture.pool, NULL, &fixture.verifier, NULL) !=
 		    TCB_OK)
 		return -1;

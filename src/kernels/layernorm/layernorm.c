@@ -13,21 +13,29 @@
 
 /* Rows of four kinds in turn: as in a model, with a mean of a hundred deviations, so small that eps rules, with a step
  * in the middle. */
-static void fill(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
+static void fill_row(struct tcb_rng *rng, size_t r, size_t n, float *x)
 {
 	static const float spread[4] = { 1, 0.5f, 1e-4f, 1 }, offset[4] = { 0, 50, 0, -20 }, step[4] = { 0, 0, 0, 40 };
-	float *x = operand[LAYERNORM_X], *w = operand[LAYERNORM_W], *b = operand[LAYERNORM_B];
-	size_t n = problem->shape.n;
-	struct tcb_rng rng;
-	tcb_rng_init(&rng, seed);
-	for (size_t r = 0; r < problem->shape.m; r++) {
-		for (size_t c = 0; c < n; c++)
-			*x++ = offset[r % 4] + (c > n / 2 ? step[r % 4] : 0) + spread[r % 4] * tcb_rng_normal(&rng);
+	for (size_t c = 0; c < n; c++)
+		x[c] = offset[r % 4] + (c > n / 2 ? step[r % 4] : 0) + spread[r % 4] * tcb_rng_normal(rng);
+}
+
+enum { MEAN, DEVIATION, SIZE };
+
+static void statistics(struct rows_line *line)
+{
+	const double n = (double)line->n;
+	double sum = 0, size = 0, squares = 0;
+	for (size_t c = 0; c < line->n; c++) {
+		sum += (double)line->x[c];
+		size += fabs((double)line->x[c]);
 	}
-	for (size_t c = 0; c < n; c++) {
-		*w++ = 1 + 0.25f * tcb_rng_normal(&rng);
-		*b++ = 0.1f * tcb_rng_normal(&rng);
-	}
+	const double mean = sum / n;
+	for (size_t c = 0; c < line->n; c++)
+		squares += ((double)line->x[c] - mean) * ((double)line->x[c] - mean);
+	line->stat[MEAN] = mean;
+	line->stat[DEVIATION] = sqrt(squares / n + LAYERNORM_EPS);
+	line->stat[SIZE] = size / n;
 }
 
 /*
@@ -38,30 +46,18 @@ static void fill(const struct tcb_problem *problem, uint64_t seed, void *const o
  * Four roundings (x - mean, factor, two products with w) come to it, which ulps cannot cover where b cancels what they
  * were made on: extra.
  */
-static void reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
+static void results(const struct rows_line *line, size_t first, size_t count, double *y, double *magnitude,
+		    double *extra)
 {
-	const float *x = operand[LAYERNORM_X], *w = operand[LAYERNORM_W], *b = operand[LAYERNORM_B];
+	const double mean = line->stat[MEAN], deviation = line->stat[DEVIATION], size = line->stat[SIZE];
 	const double rounding = 0x1p-24 * 1.001, tiny = 0x1p-149;
-	size_t n = problem->shape.n;
-	for (size_t r = 0; r < problem->shape.m; r++) {
-		double sum = 0, size = 0, squares = 0;
-		for (size_t c = 0; c < n; c++) {
-			sum += (double)x[r * n + c];
-			size += fabs((double)x[r * n + c]);
-		}
-		double mean = sum / (double)n;
-		size /= (double)n;
-		for (size_t c = 0; c < n; c++)
-			squares += ((double)x[r * n + c] - mean) * ((double)x[r * n + c] - mean);
-		double deviation = sqrt(squares / (double)n + LAYERNORM_EPS);
-		for (size_t c = 0; c < n; c++) {
-			size_t i = r * n + c;
-			double weight = fabs((double)w[c]), from_mean = (double)x[i] - mean;
-			double scaled = from_mean / deviation * (double)w[c];
-			out->y[i] = scaled + (double)b[c];
-			out->magnitude[i] = weight / deviation * (size + fabs(from_mean) * (1 + size / deviation));
-			out->extra[i] = 4 * rounding * fabs(scaled) + tiny * (2 + weight);
-		}
+	const float *x = line->x + first, *w = line->weight + first, *b = line->bias + first;
+	for (size_t c = 0; c < count; c++) {
+		const double weight = fabs((double)w[c]), from_mean = (double)x[c] - mean;
+		const double scaled = from_mean / deviation * (double)w[c];
+		y[c] = scaled + (double)b[c];
+		magnitude[c] = weight / deviation * (size + fabs(from_mean) * (1 + size / deviation));
+		extra[c] = 4 * rounding * fabs(scaled) + tiny * (2 + weight);
 	}
 }
 
@@ -136,6 +132,9 @@ static const struct rows_op rows = {
 	.combine = layernorm_combine,
 	.wide = layernorm_wide,
 	.bound = layernorm_bound,
+	.fill_row = fill_row,
+	.statistics = statistics,
+	.results = results,
 	.flops = 7, /* sum, deviation, its square, its sum, factor, weight, bias */
 	.gpu = &layernorm_gpu_math,
 };

@@ -11,36 +11,31 @@
 #include "base/util.h"
 
 /* Rows of four kinds in turn: as in a model, with an offset, so small that eps rules, large. */
-static void fill(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
+static void fill_row(struct tcb_rng *rng, size_t r, size_t n, float *x)
 {
 	static const float spread[4] = { 1, 0.5f, 1e-4f, 1e3f }, offset[4] = { 0, 3, 0, 0 };
-	float *x = operand[RMSNORM_X], *w = operand[RMSNORM_W];
-	struct tcb_rng rng;
-	tcb_rng_init(&rng, seed);
-	for (size_t r = 0; r < problem->shape.m; r++) {
-		for (size_t c = 0; c < problem->shape.n; c++)
-			*x++ = offset[r % 4] + spread[r % 4] * tcb_rng_normal(&rng);
-	}
-	for (size_t c = 0; c < problem->shape.n; c++)
-		*w++ = 1 + 0.25f * tcb_rng_normal(&rng);
+	for (size_t c = 0; c < n; c++)
+		x[c] = offset[r % 4] + spread[r % 4] * tcb_rng_normal(rng);
+}
+
+static void statistics(struct rows_line *line)
+{
+	double sum = 0;
+	for (size_t c = 0; c < line->n; c++)
+		sum += (double)line->x[c] * (double)line->x[c];
+	line->stat[0] = sqrt(sum / (double)line->n + RMSNORM_EPS);
 }
 
 /* Half of the sum's relative error reaches the result, and what is below 2^-126 is rounded to multiples of 2^-149. */
-static void reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
+static void results(const struct rows_line *line, size_t first, size_t count, double *y, double *magnitude,
+		    double *extra)
 {
-	const float *x = operand[RMSNORM_X], *w = operand[RMSNORM_W];
-	size_t n = problem->shape.n;
-	for (size_t r = 0; r < problem->shape.m; r++) {
-		double sum = 0;
-		for (size_t c = 0; c < n; c++)
-			sum += (double)x[r * n + c] * (double)x[r * n + c];
-		double rms = sqrt(sum / (double)n + RMSNORM_EPS);
-		for (size_t c = 0; c < n; c++) {
-			size_t i = r * n + c;
-			out->y[i] = (double)x[i] / rms * (double)w[c];
-			out->magnitude[i] = fabs(out->y[i]);
-			out->extra[i] = 0x1p-149 * (1 + fabs((double)w[c]));
-		}
+	const double rms = line->stat[0];
+	const float *x = line->x + first, *w = line->weight + first;
+	for (size_t c = 0; c < count; c++) {
+		y[c] = (double)x[c] / rms * (double)w[c];
+		magnitude[c] = fabs(y[c]);
+		extra[c] = 0x1p-149 * (1 + fabs((double)w[c]));
 	}
 }
 
@@ -98,6 +93,9 @@ static const struct rows_op rows = {
 	.combine = rmsnorm_combine,
 	.wide = rmsnorm_wide,
 	.bound = rmsnorm_bound,
+	.fill_row = fill_row,
+	.statistics = statistics,
+	.results = results,
 	.flops = 4, /* square, add, factor, weight */
 	.gpu = &rmsnorm_gpu_math,
 };

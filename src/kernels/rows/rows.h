@@ -43,6 +43,9 @@ enum rows_stage {
 	ROWS_GROUP   /* REDUCE of several rows, which take turns at every part of their columns */
 };
 
+/* What an operation of the reference takes one thread: 5 to 10 ns an element, most of it for storing three doubles. */
+#define ROWS_REFERENCE_FLOP_NS 1.5
+
 /* One micro-kernel call. */
 struct rows_row;
 struct rows_call {
@@ -101,6 +104,13 @@ enum tcb_status rows_plan(const struct tcb_problem *problem, const struct tcb_ge
 			  struct tcb_error *err);
 void rows_run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool);
 
+/* rows_reference.c */
+size_t rows_fill_parts(const struct tcb_problem *problem);
+void rows_fill_part(const struct tcb_problem *problem, uint64_t seed, void *const operand[], size_t part);
+void rows_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out);
+void rows_reference_sums(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out);
+size_t rows_drawn_columns(const struct tcb_problem *problem); /* a row's come together */
+
 /* rows_space.c */
 enum tcb_form rows_first_form(const struct rows_op *rows);
 extern const struct tcb_rule rows_cpu_rules[];
@@ -134,8 +144,13 @@ void rows_footprint(const struct tcb_problem *problem, const struct tcb_target *
 		.variant_lists = variant_lists,                                            \
 		.check_shape = rows_check_shape,                                           \
 		.operands = rows_operands,                                                 \
-		.fill = fill,                                                              \
-		.reference = reference,                                                    \
+		.fill = tcb_fill_in_parts,                                                 \
+		.fill_parts = rows_fill_parts,                                             \
+		.fill_part = rows_fill_part,                                               \
+		.reference = rows_reference,                                               \
+		.drawn_columns = rows_drawn_columns,                                       \
+		.reference_flop_ns = ROWS_REFERENCE_FLOP_NS,                               \
+		.reference_sums = rows_reference_sums,                                     \
 		.flops = rows_flops,                                                       \
 		.traffic = rows_traffic,                                                   \
 		.axes = rows_axes,                                                         \

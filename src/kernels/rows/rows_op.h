@@ -11,7 +11,17 @@ enum { ROWS_NO_OPERAND = -1 };
 
 struct rows_call;
 struct rows_row;
+struct tcb_rng;
 struct tcb_rows_math;
+
+/* One row as the reference sees it (rows_reference.c). */
+struct rows_line {
+	const float *x, *weight, *bias; /* NULL where the op has none */
+	size_t n;
+	int is_rough;   /* finite x; exponentials of ten digits are enough */
+	double *kept;   /* room for N values, from statistics to results; NULL: there is none */
+	double stat[3]; /* the op's */
+};
 
 struct rows_op {
 	int x, y, weight, bias; /* operand numbers, or ROWS_NO_OPERAND */
@@ -33,6 +43,14 @@ struct rows_op {
 	/* The bound of the op's results (struct tcb_plan) for blocks of BLOCK columns, of which a statistic's longest
 	 * chain of roundings is CHAIN. */
 	void (*bound)(enum tcb_form form, size_t block, double chain, struct tcb_plan *plan);
+	/* Random values of row R of a problem: rows of several kinds in turn. */
+	void (*fill_row)(struct tcb_rng *rng, size_t r, size_t n, float *x);
+	/* The reference in double: what all results of LINE depend on, to its stat and kept; then COUNT of them from
+	 * column FIRST on, to arrays that begin there (struct tcb_reference), of which Y may be where KEPT is. */
+	void (*statistics)(struct rows_line *line);
+	void (*results)(const struct rows_line *line, size_t first, size_t count, double *y, double *magnitude,
+			double *extra);
+	int keeps;                       /* a value an element from statistics to results */
 	double flops;                    /* of an element */
 	const struct tcb_rows_math *gpu; /* rows_gpu.h */
 };

@@ -10,20 +10,16 @@
 
 #include "base/sizes.h"
 #include "base/util.h"
+#include "kernels/rough_exps.h"
 
-enum { OPERAND_X, OPERAND_Y, OPERAND_COUNT };
+enum { OPERAND_X, OPERAND_Y, OPERAND_COUNT, PIECE = 1024 };
 
 /* Rows of three kinds in turn: flat ones, like logits, and so spread that most results underflow. */
-static void fill(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
+static void fill_row(struct tcb_rng *rng, size_t r, size_t n, float *x)
 {
 	static const float spread[3] = { 0.1f, 4, 40 };
-	float *x = operand[OPERAND_X];
-	struct tcb_rng rng;
-	tcb_rng_init(&rng, seed);
-	for (size_t r = 0; r < problem->shape.m; r++) {
-		for (size_t c = 0; c < problem->shape.n; c++)
-			*x++ = spread[(r + 1) % 3] * tcb_rng_normal(&rng);
-	}
+	for (size_t c = 0; c < n; c++)
+		x[c] = spread[(r + 1) % 3] * tcb_rng_normal(rng);
 }
 
 /*
@@ -32,42 +28,54 @@ static void fill(const struct tcb_problem *problem, uint64_t seed, void *const o
  * the sum; exp's own error that grows with |x - max| goes the same way.  Numbers below 2^-126 are flushed to 0, once as
  * exponential and once as result.
  */
-struct reference {
-	const float *x;
-	size_t n;
-	struct tcb_reference *out;
-};
+enum { MAXIMUM, SUM, WEIGHTED };
 
-static void reference_row(void *ctx, size_t r, unsigned thread)
+/* COUNT exponentials from column FIRST on; adds them up to SUMS[0], each times its depth below the maximum to SUMS[1].
+ */
+static void exponentials(const struct rows_line *line, size_t first, size_t count, double *e, double sums[2])
 {
-	const double unit = 0x1p-24 * 1.001 + SOFTMAX_EXP_DEPTH, tiny = 0x1p-125;
-	const struct reference *reference = ctx;
-	const size_t n = reference->n;
-	const float *row = reference->x + r * n;
-	double *y = reference->out->y + r * n, *extra = reference->out->extra + r * n;
-	double max = -INFINITY, sum = 0, weighted = 0;
-	(void)thread;
-	for (size_t c = 0; c < n; c++)
-		max = (double)row[c] > max ? (double)row[c] : max;
-	for (size_t c = 0; c < n; c++) {
-		double depth = max - (double)row[c];
-		y[c] = exp(-depth);
-		sum += y[c];
-		if (y[c] > 0)
-			weighted += y[c] * depth;
+	const double max = line->stat[MAXIMUM];
+	if (line->is_rough) {
+		tcb_rough_exps()(line->x + first, (float)max, count, e, sums);
+		return;
 	}
-	for (size_t c = 0; c < n; c++) {
-		double depth = max - (double)row[c];
-		y[c] /= sum;
-		reference->out->magnitude[r * n + c] = y[c];
-		extra[c] = tiny + (y[c] > 0 ? y[c] * unit * (depth + weighted / sum) : 0);
+	for (size_t c = 0; c < count; c++) {
+		const double depth = max - (double)line->x[first + c];
+		e[c] = exp(-depth);
+		sums[0] += e[c];
+		if (e[c] > 0)
+			sums[1] += e[c] * depth;
 	}
 }
 
-static void reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
+static void statistics(struct rows_line *line)
 {
-	struct reference shared = { operand[OPERAND_X], problem->shape.n, out };
-	tcb_reference_share(out, problem->shape.m, reference_row, &shared);
+	double max = -INFINITY, sums[2] = { 0 }, piece[PIECE];
+	for (size_t c = 0; c < line->n; c++)
+		max = (double)line->x[c] > max ? (double)line->x[c] : max;
+	line->stat[MAXIMUM] = max;
+	if (line->kept)
+		exponentials(line, 0, line->n, line->kept, sums);
+	for (size_t c = 0; !line->kept && c < line->n; c += PIECE)
+		exponentials(line, c, tcb_least(PIECE, line->n - c), piece, sums);
+	line->stat[SUM] = sums[0];
+	line->stat[WEIGHTED] = sums[1];
+}
+
+static void results(const struct rows_line *line, size_t first, size_t count, double *y, double *magnitude,
+		    double *extra)
+{
+	const double unit = 0x1p-24 * 1.001 + SOFTMAX_EXP_DEPTH, tiny = 0x1p-125;
+	const double max = line->stat[MAXIMUM], sum = line->stat[SUM], mean_depth = line->stat[WEIGHTED] / sum;
+	double unused[2] = { 0 };
+	if (!line->kept)
+		exponentials(line, first, count, y, unused);
+	for (size_t c = 0; c < count; c++) {
+		const double depth = max - (double)line->x[first + c];
+		const double value = (line->kept ? line->kept[first + c] : y[c]) / sum;
+		y[c] = magnitude[c] = value;
+		extra[c] = tiny + (value > 0 ? value * unit * (depth + mean_depth) : 0);
+	}
 }
 
 /* The row's maximum and sum from those of its blocks, then each block's factor. */
@@ -132,6 +140,10 @@ static const struct rows_op rows = {
 	.long_asks = 2,
 	.combine = softmax_combine,
 	.bound = softmax_bound,
+	.fill_row = fill_row,
+	.statistics = statistics,
+	.results = results,
+	.keeps = 1,
 	.flops = 5, /* max, subtract, exp, add, scale */
 	.gpu = &softmax_gpu_math,
 };
