@@ -4,18 +4,14 @@
  */
 #include "kernels/rough_exps_loop.h"
 
-static void of_any_machine(const float *x, float max, size_t count, double *e, double sums[2])
+const struct tcb_rough_exps *tcb_rough_exps(void)
 {
-	rough_exps(x, max, count, e, sums);
-}
-
-tcb_rough_exps_fn *tcb_rough_exps(void)
-{
+	static const struct tcb_rough_exps any = { rough_largest, rough_add };
 #if defined(__x86_64__)
 	if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-		return tcb_rough_exps_avx512;
+		return &tcb_rough_exps_avx512;
 	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-		return tcb_rough_exps_avx2;
+		return &tcb_rough_exps_avx2;
 #endif
-	return of_any_machine;
+	return &any;
 }

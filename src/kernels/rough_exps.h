@@ -1,20 +1,29 @@
 /* SPDX-License-Identifier: MIT
  *
- * Exponentials in double for sums that are looked at, not for what a result is
- * held against: ten digits, in a fifth of the C library's time.
+ * Softmax in sums, for outputs that are looked at and not for what one is held
+ * against (struct tcb_op, reference_sums): exponentials in double, ten digits of
+ * them, a fifth of the C library's time.
  */
 #ifndef TCB_KERNELS_ROUGH_EXPS_H
 #define TCB_KERNELS_ROUGH_EXPS_H
 
 #include <stddef.h>
 
-/* COUNT times E = exp(x - MAX), where x <= MAX are finite; adds them up to SUMS[0], each times MAX - x to SUMS[1]. What
- * is below exp(-700) is that. */
-typedef void tcb_rough_exps_fn(const float *x, float max, size_t count, double *e, double sums[2]);
+/* Of neighbours in a row: e = exp(x - max), depth = max - x; |factor| is a factor's size. */
+struct tcb_rough_sums {
+	double e, e_depth;
+	double factor_e, size_e, size_e_depth;
+};
+
+struct tcb_rough_exps {
+	float (*largest)(const float *x, size_t count);
+	/* COUNT times x <= MAX, all finite, each with its FACTOR.  What is below exp(-700) counts as that. */
+	struct tcb_rough_sums (*add)(const float *x, float max, const double *factor, size_t count);
+};
 
 /* The fastest that this machine has. */
-tcb_rough_exps_fn *tcb_rough_exps(void);
+const struct tcb_rough_exps *tcb_rough_exps(void);
 
-extern tcb_rough_exps_fn tcb_rough_exps_avx2, tcb_rough_exps_avx512;
+extern const struct tcb_rough_exps tcb_rough_exps_avx2, tcb_rough_exps_avx512;
 
 #endif

@@ -5,7 +5,4 @@
 #include "kernels/rough_exps_loop.h"
 #include "kernels/simd/simd.h"
 
-void SIMD_NAME(tcb_rough_exps)(const float *x, float max, size_t count, double *e, double sums[2])
-{
-	rough_exps(x, max, count, e, sums);
-}
+const struct tcb_rough_exps SIMD_NAME(tcb_rough_exps) = { rough_largest, rough_add };

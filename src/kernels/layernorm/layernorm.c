@@ -49,14 +49,14 @@ static void statistics(struct rows_line *line)
 static void results(const struct rows_line *line, size_t first, size_t count, double *y, double *magnitude,
 		    double *extra)
 {
-	const double mean = line->stat[MEAN], deviation = line->stat[DEVIATION], size = line->stat[SIZE];
+	const double mean = line->stat[MEAN], inverse = 1 / line->stat[DEVIATION], size = line->stat[SIZE];
 	const double rounding = 0x1p-24 * 1.001, tiny = 0x1p-149;
 	const float *x = line->x + first, *w = line->weight + first, *b = line->bias + first;
 	for (size_t c = 0; c < count; c++) {
 		const double weight = fabs((double)w[c]), from_mean = (double)x[c] - mean;
-		const double scaled = from_mean / deviation * (double)w[c];
+		const double scaled = from_mean * inverse * (double)w[c];
 		y[c] = scaled + (double)b[c];
-		magnitude[c] = weight / deviation * (size + fabs(from_mean) * (1 + size / deviation));
+		magnitude[c] = weight * inverse * (size + fabs(from_mean) * (1 + size * inverse));
 		extra[c] = 4 * rounding * fabs(scaled) + tiny * (2 + weight);
 	}
 }

@@ -30,10 +30,10 @@ static void statistics(struct rows_line *line)
 static void results(const struct rows_line *line, size_t first, size_t count, double *y, double *magnitude,
 		    double *extra)
 {
-	const double rms = line->stat[0];
+	const double inverse = 1 / line->stat[0];
 	const float *x = line->x + first, *w = line->weight + first;
 	for (size_t c = 0; c < count; c++) {
-		y[c] = (double)x[c] / rms * (double)w[c];
+		y[c] = (double)x[c] * inverse * (double)w[c];
 		magnitude[c] = fabs(y[c]);
 		extra[c] = 0x1p-149 * (1 + fabs((double)w[c]));
 	}

@@ -43,8 +43,9 @@ enum rows_stage {
 	ROWS_GROUP   /* REDUCE of several rows, which take turns at every part of their columns */
 };
 
-/* What an operation of the reference takes one thread: 5 to 10 ns an element, most of it for storing three doubles. */
-#define ROWS_REFERENCE_FLOP_NS 1.5
+/* What an operation of the reference takes one thread: 12 ns and more per element, most of it for fresh memory, which
+ * the three doubles take. */
+#define ROWS_REFERENCE_FLOP_NS 3
 
 /* One micro-kernel call. */
 struct rows_row;

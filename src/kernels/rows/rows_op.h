@@ -18,7 +18,6 @@ struct tcb_rows_math;
 struct rows_line {
 	const float *x, *weight, *bias; /* NULL where the op has none */
 	size_t n;
-	int is_rough;   /* finite x; exponentials of ten digits are enough */
 	double *kept;   /* room for N values, from statistics to results; NULL: there is none */
 	double stat[3]; /* the op's */
 };
@@ -50,7 +49,9 @@ struct rows_op {
 	void (*statistics)(struct rows_line *line);
 	void (*results)(const struct rows_line *line, size_t first, size_t count, double *y, double *magnitude,
 			double *extra);
-	int keeps;                       /* a value an element from statistics to results */
+	/* Sums of LINE's results (reference_sums), of as many blocks as there are, FACTOR of each column; NULL: what
+	 * statistics and results say, added up.  All of x is finite. */
+	void (*add_up)(struct rows_line *line, const double *factor, double *y, double *magnitude, double *extra);
 	double flops;                    /* of an element */
 	const struct tcb_rows_math *gpu; /* rows_gpu.h */
 };

@@ -6,6 +6,7 @@
  * rows.
  */
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,6 @@
 enum {
 	PART_VALUES = 1 << 20, /* of a part of the data */
 	TASK_VALUES = 1 << 19, /* that one task adds up */
-	KEPT_MOST = 1 << 22,   /* values of a row that are kept meanwhile */
 	PIECE = 8 * TCB_SUM_COLUMNS,
 };
 
@@ -59,9 +59,9 @@ struct job {
 	void *const *operand;
 	struct tcb_reference *out;
 	size_t m, n;
-	/* For sums: rows of a task, and of each column what it counts, and its size. */
+	/* For sums: rows of a task, and what each column counts. */
 	size_t rows_together;
-	const double *factor, *sizes;
+	const double *factor;
 };
 
 static struct job job_of(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
@@ -119,85 +119,86 @@ size_t rows_drawn_columns(const struct tcb_problem *problem)
 
 enum { LANES = 8 };
 typedef double vector __attribute__((vector_size(LANES * sizeof(double))));
+typedef int64_t bits __attribute__((vector_size(LANES * sizeof(int64_t))));
 
-/* The sum of products of COUNT values. */
-static double sum_of(const double *values, const double *factor, size_t count)
+/* COUNT columns' factors times Y, and their sizes times MAGNITUDE and EXTRA, added up to SUMS. */
+static void add_block(const double *factor, const double *y, const double *magnitude, const double *extra, size_t count,
+		      double sums[3])
 {
-	vector sums = { 0 };
-	double sum = 0;
+	vector lanes[3] = { 0 };
 	size_t i = 0;
 	for (; i + LANES <= count; i += LANES) {
-		vector some, factors;
-		memcpy(&some, values + i, sizeof(some));
+		vector factors, some[3];
 		memcpy(&factors, factor + i, sizeof(factors));
-		sums += some * factors;
+		memcpy(&some[0], y + i, sizeof(vector));
+		memcpy(&some[1], magnitude + i, sizeof(vector));
+		memcpy(&some[2], extra + i, sizeof(vector));
+		const vector size = (vector)((bits)factors & INT64_MAX);
+		lanes[0] += factors * some[0];
+		lanes[1] += size * some[1];
+		lanes[2] += size * some[2];
 	}
-	for (int lane = 0; lane < LANES; lane++)
-		sum += sums[lane];
-	for (; i < count; i++)
-		sum += values[i] * factor[i];
-	return sum;
+	for (int s = 0; s < 3; s++)
+		for (int lane = 0; lane < LANES; lane++)
+			sums[s] += lanes[s][lane];
+	for (; i < count; i++) {
+		sums[0] += factor[i] * y[i];
+		sums[1] += fabs(factor[i]) * magnitude[i];
+		sums[2] += fabs(factor[i]) * extra[i];
+	}
 }
 
-static void set_factors(size_t first, size_t count, double *factor, double *sizes)
+/* What the op's functions say of LINE, added up. */
+static void add_results(const struct job *job, struct rows_line *line, double *y, double *magnitude, double *extra)
 {
-	for (size_t i = 0; i < count; i++) {
-		factor[i] = tcb_sum_factor(first + i);
-		sizes[i] = fabs(factor[i]);
-	}
-}
-
-/* Results of PIECE columns of LINE, added up to element AT on. */
-static void add_piece(const struct job *job, const struct rows_line *line, size_t first, size_t piece, size_t at)
-{
-	const struct tcb_reference *out = job->out;
-	const double *factor = job->factor ? job->factor + first : NULL;
-	const double *sizes = job->factor ? job->sizes + first : NULL;
-	double y[PIECE], magnitude[PIECE], extra[PIECE], made[2][PIECE];
-	if (!factor) { /* there was no room for those of all columns */
-		set_factors(first, piece, made[0], made[1]);
-		factor = made[0];
-		sizes = made[1];
-	}
-	job->rows->results(line, first, piece, y, magnitude, extra);
-	for (size_t i = 0; i < piece; i += TCB_SUM_COLUMNS, at++) {
-		const size_t count = tcb_least(TCB_SUM_COLUMNS, piece - i);
-		out->y[at] = sum_of(y + i, factor + i, count);
-		out->magnitude[at] = sum_of(magnitude + i, sizes + i, count);
-		out->extra[at] = sum_of(extra + i, sizes + i, count);
+	double ys[PIECE], magnitudes[PIECE], extras[PIECE];
+	size_t at = 0;
+	job->rows->statistics(line);
+	for (size_t first = 0; first < job->n; first += PIECE) {
+		const size_t piece = tcb_least(PIECE, job->n - first);
+		job->rows->results(line, first, piece, ys, magnitudes, extras);
+		for (size_t i = 0; i < piece; i += TCB_SUM_COLUMNS, at++) {
+			double sums[3] = { 0 };
+			add_block(job->factor + first + i, ys + i, magnitudes + i, extras + i,
+				  tcb_least(TCB_SUM_COLUMNS, piece - i), sums);
+			y[at] = sums[0];
+			magnitude[at] = sums[1];
+			extra[at] = sums[2];
+		}
 	}
 }
 
 static void add_rows(void *ctx, size_t task, unsigned thread)
 {
 	const struct job *job = ctx;
-	const size_t first_row = task * job->rows_together, across = tcb_div_up(job->n, TCB_SUM_COLUMNS);
-	const size_t end_row = tcb_least(first_row + job->rows_together, job->m);
-	const int keeps = job->rows->keeps && job->n <= KEPT_MOST;
-	double *kept = keeps ? malloc(job->n * sizeof(*kept)) : NULL; /* without it they are computed twice */
+	const size_t first = task * job->rows_together, across = tcb_div_up(job->n, TCB_SUM_COLUMNS);
+	const size_t end = tcb_least(first + job->rows_together, job->m);
 	(void)thread;
-	for (size_t row = first_row; row < end_row; row++) {
+	for (size_t row = first; row < end; row++) {
 		struct rows_line line = line_at(job, row);
-		line.is_rough = 1;
-		line.kept = kept;
-		job->rows->statistics(&line);
-		for (size_t first = 0; first < job->n; first += PIECE)
-			add_piece(job, &line, first, tcb_least(PIECE, job->n - first),
-				  row * across + first / TCB_SUM_COLUMNS);
+		double *y = job->out->y + row * across, *magnitude = job->out->magnitude + row * across;
+		double *extra = job->out->extra + row * across;
+		if (job->rows->add_up)
+			job->rows->add_up(&line, job->factor, y, magnitude, extra);
+		else
+			add_results(job, &line, y, magnitude, extra);
 	}
-	free(kept);
 }
 
+/* Without room for the factors no sum is known: what is to be looked at then is chance. */
 void rows_reference_sums(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
 {
 	struct job job = job_of(problem, operand, out);
-	double *factors = malloc(2 * job.n * sizeof(*factors));
-	if (factors) {
-		set_factors(0, job.n, factors, factors + job.n);
-		job.factor = factors;
-		job.sizes = factors + job.n;
+	double *factor = malloc(job.n * sizeof(*factor));
+	if (!factor) {
+		for (size_t i = 0; i < job.m * tcb_div_up(job.n, TCB_SUM_COLUMNS); i++)
+			out->y[i] = out->magnitude[i] = out->extra[i] = (double)NAN;
+		return;
 	}
+	for (size_t c = 0; c < job.n; c++)
+		factor[c] = tcb_sum_factor(c);
+	job.factor = factor;
 	job.rows_together = tcb_most(TASK_VALUES / job.n, 1);
 	tcb_reference_share(out, tcb_div_up(job.m, job.rows_together), add_rows, &job);
-	free(factors);
+	free(factor);
 }

@@ -30,15 +30,14 @@ static void fill_row(struct tcb_rng *rng, size_t r, size_t n, float *x)
  */
 enum { MAXIMUM, SUM, WEIGHTED };
 
+static const double UNIT = 0x1p-24 * 1.001 + SOFTMAX_EXP_DEPTH, TINY = 0x1p-125;
+static const double MOST_FACTOR = 1.5; /* tcb_sum_factor */
+
 /* COUNT exponentials from column FIRST on; adds them up to SUMS[0], each times its depth below the maximum to SUMS[1].
  */
 static void exponentials(const struct rows_line *line, size_t first, size_t count, double *e, double sums[2])
 {
 	const double max = line->stat[MAXIMUM];
-	if (line->is_rough) {
-		tcb_rough_exps()(line->x + first, (float)max, count, e, sums);
-		return;
-	}
 	for (size_t c = 0; c < count; c++) {
 		const double depth = max - (double)line->x[first + c];
 		e[c] = exp(-depth);
@@ -65,7 +64,6 @@ static void statistics(struct rows_line *line)
 static void results(const struct rows_line *line, size_t first, size_t count, double *y, double *magnitude,
 		    double *extra)
 {
-	const double unit = 0x1p-24 * 1.001 + SOFTMAX_EXP_DEPTH, tiny = 0x1p-125;
 	const double max = line->stat[MAXIMUM], sum = line->stat[SUM], mean_depth = line->stat[WEIGHTED] / sum;
 	double unused[2] = { 0 };
 	if (!line->kept)
@@ -74,7 +72,31 @@ static void results(const struct rows_line *line, size_t first, size_t count, do
 		const double depth = max - (double)line->x[first + c];
 		const double value = (line->kept ? line->kept[first + c] : y[c]) / sum;
 		y[c] = magnitude[c] = value;
-		extra[c] = tiny + (value > 0 ? value * unit * (depth + mean_depth) : 0);
+		extra[c] = TINY + (value > 0 ? value * UNIT * (depth + mean_depth) : 0);
+	}
+}
+
+/* The same of a large output, by rough exponentials. */
+static void add_up(struct rows_line *line, const double *factor, double *y, double *magnitude, double *extra)
+{
+	const struct tcb_rough_exps *rough = tcb_rough_exps();
+	const size_t blocks = tcb_div_up(line->n, TCB_SUM_COLUMNS);
+	const float max = rough->largest(line->x, line->n);
+	double sum = 0, weighted = 0;
+	for (size_t b = 0; b < blocks; b++) {
+		const size_t first = b * TCB_SUM_COLUMNS, count = tcb_least(TCB_SUM_COLUMNS, line->n - first);
+		const struct tcb_rough_sums block = rough->add(line->x + first, max, factor + first, count);
+		sum += block.e;
+		weighted += block.e_depth;
+		y[b] = block.factor_e;
+		magnitude[b] = block.size_e;
+		extra[b] = block.size_e_depth;
+	}
+	for (size_t b = 0; b < blocks; b++) {
+		extra[b] =
+			MOST_FACTOR * TCB_SUM_COLUMNS * TINY + UNIT * (extra[b] + magnitude[b] * weighted / sum) / sum;
+		magnitude[b] /= sum;
+		y[b] /= sum;
 	}
 }
 
@@ -143,7 +165,7 @@ static const struct rows_op rows = {
 	.fill_row = fill_row,
 	.statistics = statistics,
 	.results = results,
-	.keeps = 1,
+	.add_up = add_up,
 	.flops = 5, /* max, subtract, exp, add, scale */
 	.gpu = &softmax_gpu_math,
 };
