@@ -200,11 +200,17 @@ enum tcb_status tcb_gpu_memory_poison(struct tcb_gpu_memory *memory, struct tcb_
 			      "poisoning the output", err);
 }
 
-enum tcb_status tcb_gpu_memory_output(struct tcb_gpu_memory *memory, void *got, struct tcb_error *err)
+enum tcb_status tcb_gpu_memory_output_part(struct tcb_gpu_memory *memory, size_t first, size_t bytes, void *to,
+					   struct tcb_error *err)
 {
 	const struct tcb_gpu_buffer *output = &memory->shared[memory->instance->output];
-	return tcb_cuda_check(memory->cuda, memory->cuda->copy_out(got, output->data, output->bytes),
+	return tcb_cuda_check(memory->cuda, memory->cuda->copy_out(to, output->data + first, bytes),
 			      "reading the output", err);
+}
+
+enum tcb_status tcb_gpu_memory_output(struct tcb_gpu_memory *memory, void *got, struct tcb_error *err)
+{
+	return tcb_gpu_memory_output_part(memory, 0, memory->shared[memory->instance->output].bytes, got, err);
 }
 
 enum tcb_status tcb_gpu_memory_check(struct tcb_gpu_memory *memory, enum tcb_layout layout, const char **what_out,

@@ -12,11 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sizes.h"
 #include "base/util.h"
 #include "worker/fault.h"
 
 enum {
 	CASES_MAX = 48,    /* small instances kept; geometries of one space share most of them */
+	SHARE = 4 << 20,   /* bytes that one thread poisons at a time */
 	CALLS_TO_TELL = 4, /* the fastest tells how long one at full size will take */
 };
 static const double PREDICTING_FLOPS = 1e6; /* a smaller call tells of its overhead only */
@@ -93,6 +95,20 @@ static int plan_full(struct tcb_verifier *verifier, const struct tcb_geometry *g
 	return -1;
 }
 
+static void poison_share(void *ctx, size_t share, unsigned thread)
+{
+	const struct tcb_buffer *output = ctx;
+	const size_t first = share * SHARE;
+	(void)thread;
+	memset((char *)output->data + first, TCB_POISON, tcb_least(SHARE, output->bytes - first));
+}
+
+static void poison(struct tcb_buffer *output, struct tcb_pool *pool)
+{
+	const size_t shares = tcb_div_up(output->bytes, SHARE);
+	tcb_pool_run(pool, shares > 1 ? tcb_pool_threads(pool) : 1, TCB_SCHED_DYNAMIC, shares, poison_share, output);
+}
+
 /* Runs and judges PLAN on INSTANCE.  SMALL: the order-matched chain of class EXACT is affordable. */
 static enum tcb_status check_instance(struct tcb_verifier *verifier, struct tcb_instance *instance,
 				      const struct tcb_plan *plan, int small, struct tcb_check *check,
@@ -115,7 +131,7 @@ static enum tcb_status check_instance(struct tcb_verifier *verifier, struct tcb_
 	void *operand[TCB_OPERANDS_MAX];
 	for (size_t i = 0; i < instance->operand_count; i++)
 		operand[i] = tcb_instance_buffer(instance, plan, i)->data;
-	memset(output->data, TCB_POISON, output->bytes);
+	poison(output, verifier->judges);
 	tcb_watch_phase(verifier->watch, 1, "verifying %s", shape);
 	const uint64_t start = tcb_clock_ns();
 	op->run(plan, operand, plan->workspace_bytes ? verifier->workspace.data : NULL, verifier->pool);

@@ -27,6 +27,9 @@ static const struct {
 	{ "matmul_f32", { .m = 139, .n = 1201, .k = 200 }, TCB_CONTRACT_F32 },
 	{ "matmul_f16", { .m = 150, .n = 1100, .k = 136 }, TCB_CONTRACT_F16 },
 	{ "matmul_bf16", { .m = 133, .n = 1403, .k = 72 }, TCB_CONTRACT_F16 },
+	{ "softmax", { .m = 130, .n = 1003 }, TCB_CONTRACT_F32 },
+	{ "rmsnorm", { .m = 131, .n = 900 }, TCB_CONTRACT_F32 },
+	{ "layernorm", { .m = 132, .n = 1100 }, TCB_CONTRACT_F32 },
 	{ "attention_prefill_f16",
 	  { .m = 90, .n = 150, .k = 64, .heads = { .query = 6, .kv = 2, .sequences = 3, .causal = 1 } },
 	  TCB_CONTRACT_F16 },
@@ -34,7 +37,7 @@ static const struct {
 	  { .m = 2, .n = 300, .k = 64, .heads = { .query = 8, .kv = 4, .sequences = 40, .ragged = 1 } },
 	  TCB_CONTRACT_F16 },
 };
-enum { LARGES = sizeof(larges) / sizeof(larges[0]), PRODUCTS = 6 };
+enum { LARGES = sizeof(larges) / sizeof(larges[0]), PRODUCTS = 6, ROW_OPS = 3, SUMMED = PRODUCTS + ROW_OPS };
 
 static struct tcb_pool *pool;
 static struct tcb_op op; /* of the registry, with a reference that is dear */
@@ -117,7 +120,7 @@ static int has_row(const struct pair *p, size_t row)
 static int has_column(const struct pair *p, size_t column)
 {
 	const struct tcb_grid *grid = &p->draw->grid[p->draw->grid_count - 1];
-	for (size_t i = 0; i < grid->column_count; i++)
+	for (size_t i = 0; grid->columns && i < grid->column_count; i++)
 		if (grid->columns[i] == column)
 			return 1;
 	return 0;
@@ -141,7 +144,7 @@ static void grids_are_parts_of_the_whole(void **state)
 				assert_true(fabs(part->magnitude[i] - whole->magnitude[at]) <=
 					    1e-12 * whole->magnitude[at]);
 				/* An attention's error counts the tokens that the rows of a task see together. */
-				const double slack = large < PRODUCTS ? 1 + 1e-9 : 5;
+				const double slack = large < SUMMED ? 1 + 1e-9 : 5;
 				assert_true(part->extra[i] <= whole->extra[at] * slack);
 				assert_true(part->extra[i] >= whole->extra[at] / slack);
 			}
@@ -153,7 +156,7 @@ static void grids_are_parts_of_the_whole(void **state)
 static void sums_are_sums(void **state)
 {
 	(void)state;
-	for (size_t large = 0; large < PRODUCTS; large++) {
+	for (size_t large = 0; large < SUMMED; large++) {
 		struct pair p;
 		open_pair(large, &p);
 		const size_t n = p.whole->operands[p.whole->output].cols;
@@ -170,7 +173,8 @@ static void sums_are_sums(void **state)
 				magnitude += fabs(factor) * whole->magnitude[at];
 				extra += fabs(factor) * whole->extra[at];
 			}
-			assert_true(fabs(sums->y[i] - y) <= 1e-12 * magnitude);
+			/* Those of softmax are of rough exponentials. */
+			assert_true(fabs(sums->y[i] - y) <= (large < PRODUCTS ? 1e-12 : 1e-10) * magnitude);
 			/* Those of the dense ops are bounds, their sizes being added in f32. */
 			assert_true(fabs(sums->magnitude[i] - magnitude) <= 2e-4 * magnitude);
 			assert_true(sums->extra[i] >= extra * (1 - 1e-9));
@@ -280,11 +284,13 @@ static void plant(struct pair *p, enum fault fault, size_t row, size_t column)
 static void planted_faults_are_found(void **state)
 {
 	(void)state;
-	for (size_t large = 0; large < PRODUCTS; large++) {
+	for (size_t large = 0; large < SUMMED; large++) {
 		struct pair p;
 		size_t row, column;
 		open_pair(large, &p);
 		find_gap(&p, TILE, &row, &column);
+		if (large >= PRODUCTS) /* of softmax: a row whose results are of like size, as a product's are */
+			row += 2 - row % 3;
 		for (int later = 0; later < 2; later++)
 			for (enum fault fault = later ? FINE : ONE_OUTPUT; fault < FAULTS; fault++) {
 				double worst = 0;
@@ -332,11 +338,118 @@ static void one_output_anywhere(void **state)
 	close_pair(&p);
 }
 
+/* ---- rows ---- */
+
+static size_t asked; /* outputs that the op's reference was asked for */
+static void (*asked_reference)(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out);
+
+static void count_asked(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
+{
+	const struct tcb_grid *grid = out->grid;
+	asked += grid ? grid->row_count * grid->column_count : problem->shape.m * problem->shape.n;
+	asked_reference(problem, operand, out);
+}
+
+static void whole_rows_are_drawn(void **state)
+{
+	(void)state;
+	for (size_t large = PRODUCTS; large < SUMMED; large++) {
+		struct pair p;
+		open_pair(large, &p);
+		const size_t m = p.problem.shape.m, n = p.problem.shape.n;
+		assert_int_equal(p.draw->grid_count, 1);
+		assert_null(p.draw->grid[0].columns);
+		assert_int_equal(p.draw->grid[0].column_count, n);
+		assert_int_equal(p.draw->grid[0].row_count, 2);
+		assert_true(has_row(&p, 0) && has_row(&p, m - 1));
+		assert_non_null(strstr(p.draw->text, "verified on 2 drawn rows of "));
+		assert_non_null(strstr(p.draw->text, "outputs, all of them in sums"));
+		/* A judgement asks for the drawn rows and for what looks odd: 32 blocks at most. */
+		tcb_instance_destroy(p.drawn);
+		asked = 0;
+		asked_reference = op.reference;
+		op.reference = count_asked;
+		assert_int_equal(tcb_instance_create(&op, &p.problem, 1, NULL, &p.drawn, NULL), TCB_OK);
+		p.drawn->draw = p.draw;
+		compute(&p);
+		assert_int_equal(judge(&p).outcome, TCB_OUTCOME_OK);
+		assert_in_range(asked, 2 * n, 2 * n + 32 * TCB_SUM_COLUMNS);
+		assert_true(asked < m * n / 4);
+		free(p.draw);
+		/* With time for it there are the sides of the first and the last edge of tiles, and random ones. */
+		op.reference_flop_ns = 1e9 / op.flops(&p.problem); /* a second */
+		assert_int_equal(tcb_draw_create(&p.problem, 10, 7, &p.draw, NULL), TCB_OK);
+		assert_in_range(p.draw->grid[0].row_count, m / 5, m / 3);
+		for (size_t tile = 16; tile < m; tile *= 2)
+			assert_true(has_row(&p, tile - 1) && has_row(&p, tile) && has_row(&p, (m - 1) / tile * tile));
+		close_pair(&p);
+	}
+}
+
+enum row_fault {
+	RIGHT,
+	LAST_ROW,      /* of a sum that lacks a thousandth: all of the row is off */
+	NEXT_ROW,      /* the results of the row below */
+	ROWS_LEFT,     /* the rows of a thread block were never written */
+	ROWS_OF_ZEROS, /* past a wave of blocks */
+	ROW_END,       /* the columns after the last whole vector were left out */
+	TILE_EDGE,     /* two columns changed places where two strips of columns meet */
+	ROW_FAULTS
+};
+
+static void plant_row(struct pair *p, enum row_fault fault, size_t row)
+{
+	const size_t n = p->problem.shape.n, at = row * n, edge = at + 512;
+	const double *y = p->whole->reference.y;
+	for (size_t c = 0; c < n; c++) {
+		if (fault == LAST_ROW)
+			put(p, at + c, y[at + c] * 1.001 + (y[at + c] == 0));
+		if (fault == NEXT_ROW)
+			put(p, at + c, y[at + n + c]);
+		for (size_t r = 0; fault == ROWS_OF_ZEROS && r < 4; r++)
+			put(p, at + r * n + c, 0);
+	}
+	if (fault == ROWS_LEFT)
+		memset((char *)p->got + at * sizeof(float), TCB_POISON, 4 * n * sizeof(float));
+	if (fault == ROW_END)
+		memset((char *)p->got + (at + n / 8 * 8) * sizeof(float), TCB_POISON, n % 8 * sizeof(float));
+	if (fault == TILE_EDGE) {
+		put(p, edge, y[edge - 1]);
+		put(p, edge - 1, y[edge]);
+	}
+}
+
+/* What kernels of rows get wrong, in rows that are not drawn. */
+static void faults_of_rows_are_found(void **state)
+{
+	(void)state;
+	for (size_t large = PRODUCTS; large < SUMMED; large++) {
+		struct pair p;
+		open_pair(large, &p);
+		for (enum row_fault fault = RIGHT; fault < ROW_FAULTS; fault++)
+			for (size_t row = 60; row < 66; row++) {
+				struct tcb_check all = { .outcome = TCB_OUTCOME_OK };
+				assert_false(has_row(&p, row));
+				compute(&p);
+				plant_row(&p, fault, fault == LAST_ROW ? p.problem.shape.m - 2 : row);
+				assert_int_equal(tcb_judge_bound(p.whole, &p.plan, p.got, pool, "", &all, NULL),
+						 TCB_OK);
+				const struct tcb_check check = judge(&p);
+				if (check.outcome != all.outcome)
+					print_error("%s fault %d row %zu: whole %g drawn %g\n", larges[large].op,
+						    (int)fault, row, all.error_ratio, check.error_ratio);
+				assert_int_equal(check.outcome, all.outcome);
+				assert_true(fault == RIGHT || fault == TILE_EDGE || all.outcome == TCB_OUTCOME_WRONG);
+			}
+		close_pair(&p);
+	}
+}
+
 /* An op without sums: against the output that was right last. */
 static void later_attentions_are_compared_with_the_first(void **state)
 {
 	(void)state;
-	for (size_t large = PRODUCTS; large < LARGES; large++) {
+	for (size_t large = SUMMED; large < LARGES; large++) {
 		struct pair p;
 		open_pair(large, &p);
 		const size_t columns = p.whole->operands[p.whole->output].cols, head = p.problem.shape.k;
@@ -378,6 +491,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(grids_are_parts_of_the_whole), TEST(sums_are_sums),
 		TEST(draws_cross_every_edge),       TEST(planted_faults_are_found),
+		TEST(whole_rows_are_drawn),         TEST(faults_of_rows_are_found),
 		TEST(one_output_anywhere),          TEST(later_attentions_are_compared_with_the_first),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
