@@ -16,7 +16,7 @@
 #include "base/problem.h"
 #include "base/sizes.h"
 
-enum { HUGE_PAGE = 2 << 20, ALIGNMENT = 64, LARGE = 64 << 20 };
+enum { HUGE_PAGE = 2 << 20, ALIGNMENT = 64 };
 
 static enum tcb_status map_failed(size_t bytes, struct tcb_error *err)
 {
@@ -69,8 +69,6 @@ enum tcb_status tcb_buffer_alloc(enum tcb_buffer_kind kind, size_t bytes, struct
 		buffer.slack_before = (inner_bytes - bytes) / ALIGNMENT * ALIGNMENT;
 		buffer.slack_after = inner_bytes - bytes - buffer.slack_before;
 		buffer.data = inner + buffer.slack_before;
-		if (kind == TCB_BUFFER_GUARD_BARE && inner_bytes >= LARGE)
-			madvise(inner, inner_bytes, MADV_HUGEPAGE);
 		memset(inner, TCB_POISON, kind == TCB_BUFFER_GUARD ? inner_bytes : buffer.slack_before);
 		memset((char *)buffer.data + bytes, TCB_POISON, buffer.slack_after);
 		if (mprotect(buffer.map, guard, PROT_NONE) || mprotect(inner + inner_bytes, guard, PROT_NONE)) {

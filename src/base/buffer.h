@@ -15,8 +15,7 @@ enum tcb_buffer_kind {
 	TCB_BUFFER_HUGE,       /* transparent huge pages asked for; see huge_bytes */
 	TCB_BUFFER_GUARD,      /* inaccessible pages before and after; the data ends at the page edge, or as near
 				  before it as 64-byte alignment allows, and the gap is poisoned */
-	TCB_BUFFER_GUARD_BARE, /* the same, the data zeroed: it takes no memory before it is touched,
-				   and a large one comes in huge pages, 512 faults in one */
+	TCB_BUFFER_GUARD_BARE, /* the same, the data zeroed: it takes no memory before it is touched */
 };
 
 struct tcb_buffer {

@@ -15,6 +15,12 @@
 #include "kernels/reduce2d/reduce2d_gpu.h"
 #include "kernels/simd/isas.h"
 
+enum {
+	PART_VALUES = 1 << 20, /* of a part of the data */
+	PARTS_MAX = 256,       /* of the reference, and values of each at least */
+	PART_LEAST = 1 << 16,
+};
+
 static double add(double a, double b)
 {
 	return a + b;
@@ -88,46 +94,90 @@ static size_t reduce2d_operands(const struct tcb_problem *problem, struct tcb_op
 	return REDUCE2D_OPERANDS;
 }
 
-/* With a mean: a sum of nothing but noise is near 0, and any error bound would be wider than the result. */
-static void reduce2d_fill(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
+static size_t reduce2d_fill_parts(const struct tcb_problem *problem)
 {
-	float *x = operand[REDUCE2D_X];
+	return tcb_div_up(problem->shape.m * problem->shape.n, PART_VALUES);
+}
+
+/* With a mean: a sum of nothing but noise is near 0, and any error bound would be wider than the result. */
+static void reduce2d_fill_part(const struct tcb_problem *problem, uint64_t seed, void *const operand[], size_t part)
+{
+	const size_t first = part * PART_VALUES;
+	const size_t count = tcb_least(PART_VALUES, problem->shape.m * problem->shape.n - first);
+	float *x = (float *)operand[REDUCE2D_X] + first;
 	struct tcb_rng rng;
-	tcb_rng_init(&rng, seed);
-	for (size_t i = 0; i < problem->shape.m * problem->shape.n; i++)
+	tcb_part_rng(seed, part, &rng);
+	for (size_t i = 0; i < count; i++)
 		x[i] = 0.75f + tcb_rng_normal(&rng);
 }
 
-/* The sum with the rounding error of each addition carried along (Neumaier). */
-static void reference_sum(const float *x, size_t count, struct tcb_reference *out)
+/* The rounding error of each addition is carried along (Neumaier). */
+struct part {
+	double y; /* the sum so far, or what the operation makes of the values */
+	double lost, magnitude;
+};
+
+static void add_value(struct part *part, double value)
 {
-	double sum = -0.0, lost = 0, magnitude = 0;
-	for (size_t i = 0; i < count; i++) {
-		double value = (double)x[i], total = sum + value;
-		lost += fabs(sum) >= fabs(value) ? (sum - total) + value : (value - total) + sum;
-		sum = total;
-		magnitude += fabs(value);
+	const double total = part->y + value;
+	part->lost += fabs(part->y) >= fabs(value) ? (part->y - total) + value : (value - total) + part->y;
+	part->y = total;
+}
+
+/* The values in at most PARTS_MAX parts, which threads share. */
+struct parts {
+	const struct reduce2d_operation *operation;
+	const float *x;
+	size_t count, size;
+	struct part part[PARTS_MAX];
+};
+
+static void reduce_part(void *ctx, size_t task, unsigned thread)
+{
+	struct parts *parts = ctx;
+	const size_t first = task * parts->size, end = tcb_least(first + parts->size, parts->count);
+	const struct reduce2d_operation *operation = parts->operation;
+	struct part part = { .y = operation->identity };
+	(void)thread;
+	for (size_t i = first; operation == &reduce2d_sum && i < end; i++) {
+		add_value(&part, (double)parts->x[i]);
+		part.magnitude += fabs((double)parts->x[i]);
 	}
-	double y = lost != 0 && isfinite(sum) ? sum + lost : sum;
-	/* What rounds to more than f32 has is infinite. */
+	for (size_t i = first; operation != &reduce2d_sum && i < end; i++)
+		part.y = operation->combine(part.y, (double)parts->x[i]);
+	parts->part[task] = part;
+}
+
+/* The sum of all parts; what rounds to more than f32 has is infinite. */
+static void add_parts(const struct parts *parts, size_t count, struct tcb_reference *out)
+{
+	struct part sum = parts->part[0];
+	for (size_t i = 1; i < count; i++) {
+		add_value(&sum, parts->part[i].y);
+		sum.lost += parts->part[i].lost;
+		sum.magnitude += parts->part[i].magnitude;
+	}
+	const double y = sum.lost != 0 && isfinite(sum.y) ? sum.y + sum.lost : sum.y;
 	out->y[0] = fabs(y) > FLT_MAX * (1 + 0x1p-25) ? copysign(INFINITY, y) : y;
-	out->magnitude[0] = magnitude;
+	out->magnitude[0] = sum.magnitude;
 	out->extra[0] = 0x1p-149;
 }
 
 static void reduce2d_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
 {
-	const struct reduce2d_operation *operation = operation_of(problem);
-	const float *x = operand[REDUCE2D_X];
-	size_t count = problem->shape.m * problem->shape.n;
-	if (operation == &reduce2d_sum) {
-		reference_sum(x, count, out);
+	struct parts parts = { .operation = operation_of(problem),
+			       .x = operand[REDUCE2D_X],
+			       .count = problem->shape.m * problem->shape.n };
+	parts.size = tcb_most(tcb_div_up(parts.count, PARTS_MAX), PART_LEAST);
+	const size_t count = tcb_div_up(parts.count, parts.size);
+	tcb_reference_share(out, count, reduce_part, &parts);
+	if (parts.operation == &reduce2d_sum) {
+		add_parts(&parts, count, out);
 		return;
 	}
-	double y = operation->identity;
-	for (size_t i = 0; i < count; i++)
-		y = operation->combine(y, (double)x[i]);
-	out->y[0] = y;
+	out->y[0] = parts.part[0].y;
+	for (size_t i = 1; i < count; i++)
+		out->y[0] = parts.operation->combine(out->y[0], parts.part[i].y);
 	out->magnitude[0] = out->extra[0] = 0;
 }
 
@@ -325,18 +375,19 @@ TCB_VARIANT_TABLES(sum_lists, TCB_ISAS_FLOATS, reduce2d_sum_variants)
 TCB_VARIANT_TABLES(max_lists, TCB_ISAS_FLOATS, reduce2d_max_variants)
 TCB_VARIANT_TABLES(min_lists, TCB_ISAS_FLOATS, reduce2d_min_variants)
 
-#define REDUCE2D_OP(what, text)                                                                                        \
-	{                                                                                                              \
-		.name = "reduce2d_" #what, .summary = text, .shape_form = "MxN", .member = &reduce2d_##what,           \
-		.contracts = 1u << TCB_CONTRACT_F32, .default_contract = TCB_CONTRACT_F32,                             \
-		.default_shapes = default_shapes,                                                                      \
-		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),                             \
-		.variant_lists = what##_lists, .check_shape = reduce2d_check_shape, .operands = reduce2d_operands,     \
-		.fill = reduce2d_fill, .reference = reduce2d_reference, .exact = reduce2d_exact,                       \
-		.flops = reduce2d_flops, .traffic = reduce2d_traffic, .axes = reduce2d_axes,                           \
-		.default_geometry = reduce2d_default_geometry, .footprint = reduce2d_footprint, .plan = reduce2d_plan, \
-		.run = reduce2d_run, .emit = reduce2d_emit, .gpu_rules = reduce2d_gpu_rules,                           \
-		.gpu_variants = reduce2d_##what##_gpu_variants, .cpu_rules = reduce2d_cpu_rules,                       \
+#define REDUCE2D_OP(what, text)                                                                                     \
+	{                                                                                                           \
+		.name = "reduce2d_" #what, .summary = text, .shape_form = "MxN", .member = &reduce2d_##what,        \
+		.contracts = 1u << TCB_CONTRACT_F32, .default_contract = TCB_CONTRACT_F32,                          \
+		.default_shapes = default_shapes,                                                                   \
+		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),                          \
+		.variant_lists = what##_lists, .check_shape = reduce2d_check_shape, .operands = reduce2d_operands,  \
+		.fill = tcb_fill_in_parts, .fill_parts = reduce2d_fill_parts, .fill_part = reduce2d_fill_part,      \
+		.reference = reduce2d_reference, .exact = reduce2d_exact, .flops = reduce2d_flops,                  \
+		.traffic = reduce2d_traffic, .axes = reduce2d_axes, .default_geometry = reduce2d_default_geometry,  \
+		.footprint = reduce2d_footprint, .plan = reduce2d_plan, .run = reduce2d_run, .emit = reduce2d_emit, \
+		.gpu_rules = reduce2d_gpu_rules, .gpu_variants = reduce2d_##what##_gpu_variants,                    \
+		.cpu_rules = reduce2d_cpu_rules,                                                                    \
 	}
 
 const struct tcb_op tcb_op_reduce2d_sum =
