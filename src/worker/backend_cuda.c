@@ -151,11 +151,6 @@ static void fault(struct tcb_trial_reply *reply, enum tcb_gpu_fault what, const 
 	snprintf(reply->message, sizeof reply->message, "%s", why);
 }
 
-static enum tcb_status fetch(void *ctx, size_t first, size_t bytes, void *to, struct tcb_error *err)
-{
-	return tcb_gpu_memory_output_part(ctx, first, bytes, to, err);
-}
-
 /* Compares the output on the device with the reference. */
 static enum tcb_status judge(struct gpu_worker *worker, const struct gpu_case *where, const struct tcb_code_unit *unit,
 			     const char *when, struct tcb_trial_reply *reply, struct tcb_error *err)
@@ -182,14 +177,12 @@ static enum tcb_status judge(struct gpu_worker *worker, const struct gpu_case *w
 }
 
 /* The same of what a candidate whose first output was right leaves in later calls. */
-static enum tcb_status judge_again(struct gpu_worker *worker, const struct gpu_case *where,
-				   const struct tcb_code_unit *unit, const char *when, struct tcb_trial_reply *reply,
-				   struct tcb_error *err)
+static enum tcb_status again(struct gpu_worker *worker, const struct gpu_case *where, const struct tcb_code_unit *unit,
+			     const char *when, struct tcb_trial_reply *reply, struct tcb_error *err)
 {
-	const struct tcb_plan bound = { .chain = unit->chain, .ulps = unit->ulps };
-	int is_same = 0;
-	if (where->instance->operands[where->instance->output].bytes >= TCB_LOOK_AGAIN_BYTES)
-		TCB_TRY(tcb_look_again(where->instance, &bound, &worker->rng, fetch, where->memory, &is_same, err));
+	int is_same;
+	TCB_TRY(tcb_look_again(where->instance, &(struct tcb_plan){ .chain = unit->chain, .ulps = unit->ulps },
+			       &worker->rng, tcb_gpu_memory_fetch, where->memory, &is_same, err));
 	return is_same ? TCB_OK : judge(worker, where, unit, when, reply, err);
 }
 
@@ -218,7 +211,7 @@ static enum tcb_status check_runs(struct gpu_worker *worker, const struct gpu_ca
 			fault(reply, what, why);
 			return TCB_OK;
 		}
-		TCB_TRY((call == 0 ? judge : judge_again)(worker, where, runner->code.unit, "", reply, err));
+		TCB_TRY((call == 0 ? judge : again)(worker, where, runner->code.unit, "", reply, err));
 	}
 	if (reply->outcome != TCB_OUTCOME_OK)
 		return TCB_OK;
@@ -349,7 +342,7 @@ static enum tcb_status measure(struct gpu_worker *worker, const struct tcb_code_
 		reply->measurement_count++;
 		reply->pack_ns = pack_ns;
 		/* What the timed launches left, which overlapped each other. */
-		status = judge_again(worker, &worker->full, &image->unit[0], "in the timed runs", reply, err);
+		status = again(worker, &worker->full, &image->unit[0], "in the timed runs", reply, err);
 		tcb_spend(&reply->verify_ns, &since);
 	}
 	tcb_gpu_runner_fini(&runner);

@@ -200,9 +200,9 @@ enum tcb_status tcb_gpu_memory_poison(struct tcb_gpu_memory *memory, struct tcb_
 			      "poisoning the output", err);
 }
 
-enum tcb_status tcb_gpu_memory_output_part(struct tcb_gpu_memory *memory, size_t first, size_t bytes, void *to,
-					   struct tcb_error *err)
+enum tcb_status tcb_gpu_memory_fetch(void *ctx, size_t first, size_t bytes, void *to, struct tcb_error *err)
 {
+	const struct tcb_gpu_memory *memory = ctx;
 	const struct tcb_gpu_buffer *output = &memory->shared[memory->instance->output];
 	return tcb_cuda_check(memory->cuda, memory->cuda->copy_out(to, output->data + first, bytes),
 			      "reading the output", err);
@@ -210,7 +210,7 @@ enum tcb_status tcb_gpu_memory_output_part(struct tcb_gpu_memory *memory, size_t
 
 enum tcb_status tcb_gpu_memory_output(struct tcb_gpu_memory *memory, void *got, struct tcb_error *err)
 {
-	return tcb_gpu_memory_output_part(memory, 0, memory->shared[memory->instance->output].bytes, got, err);
+	return tcb_gpu_memory_fetch(memory, 0, memory->shared[memory->instance->output].bytes, got, err);
 }
 
 enum tcb_status tcb_gpu_memory_check(struct tcb_gpu_memory *memory, enum tcb_layout layout, const char **what_out,

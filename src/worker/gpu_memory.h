@@ -48,9 +48,8 @@ size_t tcb_gpu_memory_streamed(const struct tcb_gpu_memory *memory, size_t packe
 /* Fills the output with poison. */
 enum tcb_status tcb_gpu_memory_poison(struct tcb_gpu_memory *memory, struct tcb_error *err);
 /* The output as it is now into GOT. */
-/* BYTES bytes of it from byte FIRST on. */
-enum tcb_status tcb_gpu_memory_output_part(struct tcb_gpu_memory *memory, size_t first, size_t bytes, void *to,
-					   struct tcb_error *err);
+/* BYTES bytes of MEMORY's (a struct tcb_gpu_memory) from byte FIRST on: a tcb_fetch_fn (look_again.h). */
+enum tcb_status tcb_gpu_memory_fetch(void *memory, size_t first, size_t bytes, void *to, struct tcb_error *err);
 enum tcb_status tcb_gpu_memory_output(struct tcb_gpu_memory *memory, void *got, struct tcb_error *err);
 /* Names what was written that must not be: a guard zone of any buffer.  NULL: nothing. */
 enum tcb_status tcb_gpu_memory_check(struct tcb_gpu_memory *memory, enum tcb_layout layout, const char **what_out,
