@@ -318,14 +318,19 @@ static enum tcb_status add_rows(struct tcb_str *out, const struct judged *j, str
 	return status;
 }
 
-static enum tcb_status add_text(struct tcb_str *out, const struct judged *j, struct tcb_error *err)
+static void add_name(struct tcb_str *out, const struct cli_default_group *group)
 {
-	const struct cli_default_group *group = j->group;
-	tcb_str_addf(out, "%s%s %s %s", out->length ? "\n" : "", group->op->name, tcb_contract_text(group->contract),
-		     group->arch);
+	tcb_str_addf(out, "%s %s %s", group->op->name, tcb_contract_text(group->contract), group->arch);
 	if (group->threads)
 		tcb_str_addf(out, ", threads=%u", group->threads);
 	tcb_str_add(out, "\n");
+}
+
+static enum tcb_status add_text(struct tcb_str *out, const struct judged *j, struct tcb_error *err)
+{
+	const struct cli_default_group *group = j->group;
+	tcb_str_add(out, out->length ? "\n" : "");
+	add_name(out, group);
 	for (size_t i = 0; i < j->tree.count; i++) {
 		const struct tcb_rule_leaf *leaf = &j->tree.leaf[i];
 		tcb_str_addf(out, "  %zu. ", i + 1);
@@ -489,6 +494,7 @@ static void add_head(struct tcb_str *out, const struct defaults_args *args)
 			 "#include \"kernels/default_rules.h\"\n\n/* clang-format off */\n");
 }
 
+/* The shapes are not in it: FORMAT_TEXT tells them. */
 static enum tcb_status add_table(struct tcb_str *out, struct judged *judged, size_t count,
 				 const struct defaults_args *args, struct tcb_error *err)
 {
@@ -503,9 +509,10 @@ static enum tcb_status add_table(struct tcb_str *out, struct judged *judged, siz
 	for (size_t i = 0; i < count; i++) {
 		if (!is_worth_it(&judged[i]))
 			continue;
-		tcb_str_add(out, "\n/*\n");
 		struct tcb_str text = { 0 };
-		TCB_TRY(add_text(&text, &judged[i], err));
+		add_summaries(&text, &judged[i]);
+		tcb_str_add(out, "\n/* ");
+		add_name(out, judged[i].group);
 		for (char *line = text.data, *end; line && *line; line = end) {
 			end = strchr(line, '\n') + 1;
 			tcb_str_addf(out, " * %.*s", (int)(end - line), line);

@@ -26,15 +26,7 @@
 
 /* clang-format off */
 
-/*
- * iq4xs_matmul f16 sm_90
- *   1. m <= 16: macro=MxNxK,midi=8x32xK,micro=*x*x256,isa=mma,layout=f,unroll=1,warps=8,stages=2,splitk=2,ksplit=4,copy=bulk,prep=block,lead=1,blocks=1,pdl=1,occ=1,join=cluster,cluster=1,xstages=1
- *   2. m <= 64: macro=MxNxK,midi=32x64xK,micro=32x16x256,isa=mma,layout=f,unroll=1,warps=8,stages=2,splitk=2,ksplit=2,copy=bulk,prep=launch,lead=1,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1
- *   3. otherwise: macro=MxNxK,midi=32x256xK,micro=32x64x256,isa=wgmma,layout=f,unroll=1,warps=16,stages=1,splitk=2,ksplit=1,copy=bulk,prep=launch,lead=1,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1
- *   shape          device            measured  row  cold %  hot %  loss  left out  own default
- *   8x4096x4096    NVIDIA H200 4f75       245    1     4.4    6.7   4.4         ?        201.8
- *   32x4096x4096   NVIDIA H200 4f75       129    2     3.4    3.3   3.4         ?        105.4
- *   128x4096x4096  NVIDIA H200 4f75        83    3     0.0    0.4   0.1         ?         68.6
+/* iq4xs_matmul f16 sm_90
  *   the rule, where it was made      median   3.4 %, worst    4.4 %, 3 shapes
  *   rules without these shapes       3 not measured
  *   the op's own default there       median 105.4 %, worst  201.8 %, 3 shapes
@@ -45,13 +37,7 @@ static const struct tcb_default_row rows_1[] = {
 	{ 0, 0, 0, 0, "macro=MxNxK,midi=32x256xK,micro=32x64x256,isa=wgmma,layout=f,unroll=1,warps=16,stages=1,splitk=2,ksplit=1,copy=bulk,prep=launch,lead=1,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
 };
 
-/*
- * iq4xs_matmul q8 sm_90
- *   1. m <= 16: macro=MxNxK,midi=8x32xK,micro=*x*x256,isa=mma,layout=g,unroll=1,warps=8,stages=2,splitk=2,ksplit=4,copy=bulk,group=256,prep=block,lead=2,blocks=1,pdl=1,occ=1,join=cluster,cluster=1,xstages=1
- *   2. otherwise: macro=MxNxK,midi=16x64xK,micro=16x16x256,isa=mma,layout=g,unroll=1,warps=8,stages=2,splitk=2,ksplit=2,copy=bulk,group=256,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1
- *   shape         device            measured  row  cold %  hot %  loss  left out  own default
- *   8x4096x4096   NVIDIA H200 4f75       210    1     3.9    5.9   3.9     249.0        249.0
- *   32x4096x4096  NVIDIA H200 4f75       125    2     4.5    4.7   4.5      78.7         78.7
+/* iq4xs_matmul q8 sm_90
  *   the rule, where it was made      median   4.2 %, worst    4.5 %, 2 shapes
  *   rules without these shapes       median 163.9 %, worst  249.0 %, 2 shapes
  *   the op's own default there       median 163.9 %, worst  249.0 %, 2 shapes
@@ -61,13 +47,7 @@ static const struct tcb_default_row rows_2[] = {
 	{ 0, 0, 0, 0, "macro=MxNxK,midi=16x64xK,micro=16x16x256,isa=mma,layout=g,unroll=1,warps=8,stages=2,splitk=2,ksplit=2,copy=bulk,group=256,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
 };
 
-/*
- * iq4xs_matvec f16 sm_90
- *   1. n <= 7662: macro=MxNxK,midi=1x16xK,micro=1x16x256,isa=mma,layout=f,unroll=2,warps=8,vec=16,stages=1,splitk=1,ksplit=8,copy=ldg,xin=shared,group=256,prep=block,lead=1,blocks=0,pdl=1,occ=2
- *   2. otherwise: macro=MxNxK,midi=1x16xK,micro=1x16x256,isa=mma,layout=f,unroll=2,warps=8,vec=16,stages=2,splitk=1,ksplit=8,copy=bulk,xin=shared,group=256,prep=block,lead=1,blocks=2,pdl=1,occ=2
- *   shape         device            measured  row  cold %  hot %  loss  left out  own default
- *   1x4096x4096   NVIDIA H200 4f75       320    1     0.0    1.2   0.4      36.6         27.1
- *   1x14336x4096  NVIDIA H200 4f75       111    2     0.1    1.2   0.4         ?         30.0
+/* iq4xs_matvec f16 sm_90
  *   the rule, where it was made      median   0.4 %, worst    0.4 %, 2 shapes
  *   rules without these shapes       median  36.6 %, worst   36.6 %, 1 shapes, 1 not measured
  *   the op's own default there       median  28.6 %, worst   30.0 %, 2 shapes
@@ -77,12 +57,7 @@ static const struct tcb_default_row rows_3[] = {
 	{ 0, 0, 0, 0, "macro=MxNxK,midi=1x16xK,micro=1x16x256,isa=mma,layout=f,unroll=2,warps=8,vec=16,stages=2,splitk=1,ksplit=8,copy=bulk,xin=shared,group=256,prep=block,lead=1,blocks=2,pdl=1,occ=2" },
 };
 
-/*
- * iq4xs_matvec q8 sm_90
- *   1. otherwise: macro=MxNxK,midi=1x8xK,micro=1x1x256,isa=dp4a,layout=p,unroll=2,warps=16,vec=16,stages=1,splitk=1,ksplit=2,copy=ldg,xin=regs,group=32,prep=block,lead=1,blocks=1,pdl=1,occ=1
- *   shape         device            measured  row  cold %  hot %  loss  left out  own default
- *   1x4096x4096   NVIDIA H200 4f75       536    1     9.4   19.3   9.4      12.8         19.3
- *   1x14336x4096  NVIDIA H200 4f75       323    1     8.1    6.2   8.1      27.3         22.9
+/* iq4xs_matvec q8 sm_90
  *   the rule, where it was made      median   8.8 %, worst    9.4 %, 2 shapes
  *   rules without these shapes       median  20.1 %, worst   27.3 %, 2 shapes
  *   the op's own default there       median  21.1 %, worst   22.9 %, 2 shapes
@@ -91,15 +66,7 @@ static const struct tcb_default_row rows_4[] = {
 	{ 0, 0, 0, 0, "macro=MxNxK,midi=1x8xK,micro=1x1x256,isa=dp4a,layout=p,unroll=2,warps=16,vec=16,stages=1,splitk=1,ksplit=2,copy=ldg,xin=regs,group=32,prep=block,lead=1,blocks=1,pdl=1,occ=1" },
 };
 
-/*
- * layernorm f32 sm_90
- *   1. n <= 11448: macro=MxNx1,midi=1x4096x1,micro=1x2x1,isa=fma,unroll=1,warps=8,vec=8,stages=1,splitk=1,stream=0,ksplit=8,copy=ldg,xin=regs,lead=1,blocks=0,pdl=1,occ=1,join=none
- *   2. otherwise: macro=MxNx1,midi=1x1024x1,micro=1x4x1,isa=fma,unroll=1,warps=2,vec=16,stages=1,splitk=32,stream=1,ksplit=2,copy=ldg,xin=regs,lead=0,blocks=0,pdl=1,occ=4,join=launch
- *   shape      device            measured  row  cold %  hot %  loss  left out  own default
- *   1x4096     NVIDIA H200 4f75       285    1     7.5   11.1   7.5         ?         44.4
- *   1x32000    NVIDIA H200 4f75       108    2     0.9    0.7   0.9     301.3        301.3
- *   512x4096   NVIDIA H200 4f75       152    1     6.8   11.3   6.8       6.8         16.8
- *   4096x4096  NVIDIA H200 4f75        91    1     2.1    2.2   2.1       7.5          7.5
+/* layernorm f32 sm_90
  *   the rule, where it was made      median   4.4 %, worst    7.5 %, 4 shapes
  *   rules without these shapes       median   7.5 %, worst  301.3 %, 3 shapes, 1 not measured
  *   the op's own default there       median  30.6 %, worst  301.3 %, 4 shapes
@@ -109,22 +76,7 @@ static const struct tcb_default_row rows_5[] = {
 	{ 0, 0, 0, 0, "macro=MxNx1,midi=1x1024x1,micro=1x4x1,isa=fma,unroll=1,warps=2,vec=16,stages=1,splitk=32,stream=1,ksplit=2,copy=ldg,xin=regs,lead=0,blocks=0,pdl=1,occ=4,join=launch" },
 };
 
-/*
- * matmul_f16 f16 sm_90
- *   1. m*n <= 1482910: macro=MxNxK,midi=64x64x128,micro=*x*x128,isa=wgmma,vec=16,stages=6,splitk=1,copy=bulk,blocks=0,pdl=1,occ=1,cluster=1
- *   2. m*n <= 2224365: macro=MxNxK,midi=128x128x64,micro=64x128x64,isa=wgmma,vec=16,stages=5,splitk=1,copy=bulk,blocks=0,pdl=0,occ=1,cluster=1
- *   3. otherwise: macro=MxNxK,midi=256x128x64,micro=128x128x64,isa=wgmma,vec=16,stages=4,splitk=1,copy=bulk,blocks=0,pdl=1,occ=1,cluster=1
- *   shape           device            measured  row  cold %  hot %  loss  left out  own default
- *   128x8192x1024   NVIDIA H200 4f75       263    1    10.4   10.5  10.4      10.4         43.2
- *   256x4096x1024   NVIDIA H200 4f75       290    1     6.9    8.8   6.9       6.9         60.4
- *   384x2048x4096   NVIDIA H200 4f75       159    1     9.8    6.2   9.8      67.2         71.5
- *   512x512x2048    NVIDIA H200 4f75       191    1     0.5    2.5   0.8      33.8        145.0
- *   512x4096x4096   NVIDIA H200 4f75        78    2     1.0    0.1   1.0         ?          5.5
- *   1024x1024x1024  NVIDIA H200 4f75       220    1     3.8    6.9   3.8         ?         57.0
- *   1024x4096x1024  NVIDIA H200 4f75       154    3     0.2    0.0   0.2      21.8         18.2
- *   1536x1536x1536  NVIDIA H200 4f75       118    3     4.7    8.8   4.7         ?         20.5
- *   2048x2048x2048  NVIDIA H200 4f75        67    3     0.8    0.0   0.8       0.8         11.8
- *   4096x4096x4096  NVIDIA H200 4f75       530    3     3.4    6.5   3.4       3.4         11.0
+/* matmul_f16 f16 sm_90
  *   the rule, where it was made      median   3.6 %, worst   10.4 %, 10 shapes
  *   rules without these shapes       median  10.4 %, worst   67.2 %, 7 shapes, 3 not measured
  *   the op's own default there       median  31.8 %, worst  145.0 %, 10 shapes
@@ -135,15 +87,7 @@ static const struct tcb_default_row rows_6[] = {
 	{ 0, 0, 0, 0, "macro=MxNxK,midi=256x128x64,micro=128x128x64,isa=wgmma,vec=16,stages=4,splitk=1,copy=bulk,blocks=0,pdl=1,occ=1,cluster=1" },
 };
 
-/*
- * mxfp4_matmul f16 sm_90
- *   1. m <= 16: macro=MxNxK,midi=8x32xK,micro=*x*x256,isa=mma,layout=f,unroll=1,warps=8,stages=2,splitk=2,ksplit=4,copy=bulk,prep=block,lead=1,blocks=1,pdl=1,occ=1,join=cluster,cluster=1,xstages=1
- *   2. m <= 64: macro=MxNxK,midi=32x64xK,micro=32x16x256,isa=mma,layout=f,unroll=1,warps=8,stages=2,splitk=2,ksplit=2,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1
- *   3. otherwise: macro=MxNxK,midi=32x256xK,micro=32x64x256,isa=wgmma,layout=f,unroll=1,warps=16,stages=1,splitk=2,ksplit=1,copy=bulk,prep=launch,lead=1,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1
- *   shape          device            measured  row  cold %  hot %  loss  left out  own default
- *   8x4096x4096    NVIDIA H200 4f75       147    1     2.4    6.9   2.4         ?        195.0
- *   32x4096x4096   NVIDIA H200 4f75       134    2     1.7    1.7   1.7         ?         94.9
- *   128x4096x4096  NVIDIA H200 4f75        80    3     0.0    0.1   0.0         ?         63.5
+/* mxfp4_matmul f16 sm_90
  *   the rule, where it was made      median   1.7 %, worst    2.4 %, 3 shapes
  *   rules without these shapes       3 not measured
  *   the op's own default there       median  94.9 %, worst  195.0 %, 3 shapes
@@ -154,13 +98,7 @@ static const struct tcb_default_row rows_7[] = {
 	{ 0, 0, 0, 0, "macro=MxNxK,midi=32x256xK,micro=32x64x256,isa=wgmma,layout=f,unroll=1,warps=16,stages=1,splitk=2,ksplit=1,copy=bulk,prep=launch,lead=1,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
 };
 
-/*
- * mxfp4_matmul q8 sm_90
- *   1. m <= 16: macro=MxNxK,midi=8x32xK,micro=*x*x256,isa=mma,layout=g,unroll=1,warps=8,stages=2,splitk=4,ksplit=4,copy=bulk,group=32,prep=block,lead=1,blocks=1,pdl=1,occ=1,join=cluster,cluster=1,xstages=1
- *   2. otherwise: macro=MxNxK,midi=32x32xK,micro=32x16x256,isa=mma,layout=g,unroll=1,warps=4,stages=2,splitk=2,ksplit=2,copy=bulk,group=32,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1
- *   shape         device            measured  row  cold %  hot %  loss  left out  own default
- *   8x4096x4096   NVIDIA H200 4f75       242    1     6.6    8.3   6.6      17.0        241.0
- *   32x4096x4096  NVIDIA H200 4f75       154    2     0.1    1.4   0.5      72.0         72.0
+/* mxfp4_matmul q8 sm_90
  *   the rule, where it was made      median   3.6 %, worst    6.6 %, 2 shapes
  *   rules without these shapes       median  44.5 %, worst   72.0 %, 2 shapes
  *   the op's own default there       median 156.5 %, worst  241.0 %, 2 shapes
@@ -170,12 +108,7 @@ static const struct tcb_default_row rows_8[] = {
 	{ 0, 0, 0, 0, "macro=MxNxK,midi=32x32xK,micro=32x16x256,isa=mma,layout=g,unroll=1,warps=4,stages=2,splitk=2,ksplit=2,copy=bulk,group=32,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
 };
 
-/*
- * mxfp4_matvec f16 sm_90
- *   1. otherwise: macro=MxNxK,midi=1x32xK,micro=1x16x256,isa=mma,layout=f,unroll=1,warps=16,vec=16,stages=2,splitk=1,ksplit=8,copy=bulk,xin=shared,group=256,prep=block,lead=1,blocks=1,pdl=1,occ=1
- *   shape         device            measured  row  cold %  hot %  loss  left out  own default
- *   1x4096x4096   NVIDIA H200 4f75       342    1     7.9   15.2   7.9      32.2         21.6
- *   1x14336x4096  NVIDIA H200 4f75       147    1     0.9    2.0   0.9         ?         23.4
+/* mxfp4_matvec f16 sm_90
  *   the rule, where it was made      median   4.4 %, worst    7.9 %, 2 shapes
  *   rules without these shapes       median  32.2 %, worst   32.2 %, 1 shapes, 1 not measured
  *   the op's own default there       median  22.5 %, worst   23.4 %, 2 shapes
@@ -184,12 +117,7 @@ static const struct tcb_default_row rows_9[] = {
 	{ 0, 0, 0, 0, "macro=MxNxK,midi=1x32xK,micro=1x16x256,isa=mma,layout=f,unroll=1,warps=16,vec=16,stages=2,splitk=1,ksplit=8,copy=bulk,xin=shared,group=256,prep=block,lead=1,blocks=1,pdl=1,occ=1" },
 };
 
-/*
- * mxfp4_matvec q8 sm_90
- *   1. otherwise: macro=MxNxK,midi=1x16xK,micro=1x2x256,isa=dp4a,layout=p,unroll=2,warps=16,vec=16,stages=1,splitk=1,ksplit=2,copy=ldg,xin=regs,group=32,prep=block,lead=1,blocks=1,pdl=1,occ=1
- *   shape         device            measured  row  cold %  hot %  loss  left out  own default
- *   1x4096x4096   NVIDIA H200 4f75       485    1     9.6   15.3   9.6       9.6         17.0
- *   1x14336x4096  NVIDIA H200 4f75       308    1     0.6    1.5   0.6      29.6         25.4
+/* mxfp4_matvec q8 sm_90
  *   the rule, where it was made      median   5.1 %, worst    9.6 %, 2 shapes
  *   rules without these shapes       median  19.6 %, worst   29.6 %, 2 shapes
  *   the op's own default there       median  21.2 %, worst   25.4 %, 2 shapes
@@ -198,13 +126,7 @@ static const struct tcb_default_row rows_10[] = {
 	{ 0, 0, 0, 0, "macro=MxNxK,midi=1x16xK,micro=1x2x256,isa=dp4a,layout=p,unroll=2,warps=16,vec=16,stages=1,splitk=1,ksplit=2,copy=ldg,xin=regs,group=32,prep=block,lead=1,blocks=1,pdl=1,occ=1" },
 };
 
-/*
- * q40_matmul f16 sm_90
- *   1. m <= 16: macro=MxNxK,midi=Mx64x4096,micro=8x16x256,isa=mma,layout=f,unroll=1,warps=8,stages=2,splitk=2,ksplit=2,copy=bulk,prep=block,lead=1,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1
- *   2. otherwise: macro=MxNxK,midi=32x64xK,micro=32x64x256,isa=wgmma,layout=f,unroll=1,warps=8,stages=2,splitk=2,ksplit=2,copy=bulk,prep=launch,lead=1,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1
- *   shape         device            measured  row  cold %  hot %  loss  left out  own default
- *   8x4096x4096   NVIDIA H200 4f75       302    1     0.4    6.1   2.0      55.1        180.7
- *   32x4096x4096  NVIDIA H200 4f75       172    2     0.0    0.0   0.0         ?         96.7
+/* q40_matmul f16 sm_90
  *   the rule, where it was made      median   1.0 %, worst    2.0 %, 2 shapes
  *   rules without these shapes       median  55.1 %, worst   55.1 %, 1 shapes, 1 not measured
  *   the op's own default there       median 138.7 %, worst  180.7 %, 2 shapes
@@ -214,12 +136,7 @@ static const struct tcb_default_row rows_11[] = {
 	{ 0, 0, 0, 0, "macro=MxNxK,midi=32x64xK,micro=32x64x256,isa=wgmma,layout=f,unroll=1,warps=8,stages=2,splitk=2,ksplit=2,copy=bulk,prep=launch,lead=1,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
 };
 
-/*
- * q40_matvec q8 sm_90
- *   1. otherwise: macro=MxNxK,midi=1x16xK,micro=1x2x256,isa=dp4a,layout=p,unroll=2,warps=16,vec=16,stages=2,splitk=1,ksplit=2,copy=bulk,xin=regs,group=32,prep=block,lead=1,blocks=1,pdl=1,occ=1
- *   shape         device            measured  row  cold %  hot %  loss  left out  own default
- *   1x4096x4096   NVIDIA H200 4f75       262    1     7.0   20.8   7.0       7.0         44.3
- *   1x14336x4096  NVIDIA H200 4f75       183    1     5.3    8.4   5.3       5.3         40.8
+/* q40_matvec q8 sm_90
  *   the rule, where it was made      median   6.1 %, worst    7.0 %, 2 shapes
  *   rules without these shapes       median   6.1 %, worst    7.0 %, 2 shapes
  *   the op's own default there       median  42.6 %, worst   44.3 %, 2 shapes
@@ -228,35 +145,7 @@ static const struct tcb_default_row rows_12[] = {
 	{ 0, 0, 0, 0, "macro=MxNxK,midi=1x16xK,micro=1x2x256,isa=dp4a,layout=p,unroll=2,warps=16,vec=16,stages=2,splitk=1,ksplit=2,copy=bulk,xin=regs,group=32,prep=block,lead=1,blocks=1,pdl=1,occ=1" },
 };
 
-/*
- * q4k_matmul f16 sm_90
- *   1. m <= 22, n <= 4579: macro=MxNxK,midi=Mx64x4096,micro=*x*x256,isa=mma,layout=f,unroll=1,warps=8,stages=2,splitk=2,ksplit=2,copy=bulk,prep=block,lead=1,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1
- *   2. m <= 22: macro=MxNxK,midi=8x128xK,micro=*x*x256,isa=mma,layout=f,unroll=1,warps=8,stages=2,splitk=2,ksplit=1,copy=bulk,prep=block,lead=1,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1
- *   3. m <= 39, n <= 5792: macro=MxNxK,midi=32x64xK,micro=32x64x256,isa=wgmma,layout=f,unroll=1,warps=8,stages=2,splitk=2,ksplit=2,copy=bulk,prep=launch,lead=1,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1
- *   4. m <= 39: macro=MxNxK,midi=Mx64x2048,micro=Mx64x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=3,splitk=1,ksplit=1,copy=bulk,prep=launch,lead=3,blocks=0,pdl=1,occ=1,join=none,cluster=1,xstages=8
- *   5. m <= 55: macro=MxNxK,midi=16x256xK,micro=16x64x256,isa=wgmma,layout=f,unroll=1,warps=16,stages=2,splitk=2,ksplit=1,copy=bulk,prep=launch,lead=1,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1
- *   6. m <= 90: macro=MxNxK,midi=32x128xK,micro=*x*x256,isa=wgmma,layout=f,unroll=1,warps=8,stages=2,splitk=2,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1
- *   7. m*n <= 1482910: macro=MxNxK,midi=Mx64x2048,micro=Mx64x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=4,splitk=1,ksplit=1,copy=bulk,prep=launch,lead=4,blocks=0,pdl=1,occ=1,join=none,cluster=1,xstages=8
- *   8. otherwise: macro=MxNxK,midi=Mx64x4096,micro=32x64x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=3,splitk=1,ksplit=1,copy=bulk,prep=launch,lead=3,blocks=0,pdl=1,occ=1,join=none,cluster=1,xstages=4
- *   shape           device                     measured  row  cold %  hot %  loss  left out  own default
- *   8x1024x4096     NVIDIA H200 4f75                 67    1     8.2    8.2   8.2     365.0        365.0
- *   8x4096x4096     NVIDIA H200 4f75                469    1     0.2    1.3   0.4         ?        149.1
- *   8x14336x4096    NVIDIA H200 4f75                371    2     4.4    8.8   4.4      25.9         30.2
- *   16x5120x5120    NVIDIA H200 4f75                 84    2     3.1    3.8   3.1       8.0        110.6
- *   24x6144x4096    NVIDIA H200 4f75 (judged)       125    4       ?      ?     ?         ?         38.3
- *   32x4096x4096    NVIDIA H200 4f75               4991    3     3.4    3.0   3.4      18.1        103.3
- *   32x8192x2048    NVIDIA H200 4f75                101    4     1.8    0.0   1.8      50.1         32.2
- *   32x14336x4096   NVIDIA H200 4f75                196    4     1.7    1.3   1.7       1.7         93.5
- *   48x5120x5120    NVIDIA H200 4f75                 99    5     1.0    1.2   1.0      27.6         12.0
- *   64x4096x4096    NVIDIA H200 4f75                 82    6     1.6    1.0   1.6         ?            ?
- *   96x4096x4096    NVIDIA H200 4f75 (judged)        93    7     4.3    3.6   4.3         ?            ?
- *   128x4096x4096   NVIDIA H200 4f75                723    7     4.3    2.8   4.3      63.5        118.2
- *   256x4096x4096   NVIDIA H200 4f75                 64    7     1.6    0.0   1.6         ?        218.0
- *   256x11008x4096  NVIDIA H200 4f75                123    8     0.7    0.8   0.7      10.9            ?
- *   384x5120x5120   NVIDIA H200 4f75 (judged)       125    8     2.1    1.1   2.1         ?        296.5
- *   512x4096x4096   NVIDIA H200 4f75               1314    8     0.0    0.0   0.0       0.0        291.1
- *   768x4096x4096   NVIDIA H200 4f75 (judged)       104    8     0.0    0.0   0.0         ?            ?
- *   1024x4096x4096  NVIDIA H200 4f75                 66    8     1.7    2.3   1.7       3.2            ?
+/* q4k_matmul f16 sm_90
  *   the rule, where it was made      median   1.7 %, worst    8.2 %, 14 shapes
  *   rules without these shapes       median  18.1 %, worst  365.0 %, 11 shapes, 3 not measured
  *   the op's own default there       median 110.6 %, worst  365.0 %, 11 shapes, 3 not measured
@@ -274,25 +163,7 @@ static const struct tcb_default_row rows_13[] = {
 	{ 0, 0, 0, 0, "macro=MxNxK,midi=Mx64x4096,micro=32x64x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=3,splitk=1,ksplit=1,copy=bulk,prep=launch,lead=3,blocks=0,pdl=1,occ=1,join=none,cluster=1,xstages=4" },
 };
 
-/*
- * q4k_matmul q8 sm_90
- *   1. m <= 19, n <= 4579: macro=MxNxK,midi=16x64xK,micro=16x16x256,isa=mma,layout=g,unroll=1,warps=8,stages=2,splitk=4,ksplit=2,copy=bulk,group=256,prep=block,lead=2,blocks=1,pdl=1,occ=1,join=cluster,cluster=1,xstages=1
- *   2. m <= 19: macro=MxNxK,midi=8x128xK,micro=*x*x256,isa=mma,layout=g,unroll=1,warps=8,stages=3,splitk=4,ksplit=1,copy=bulk,group=256,prep=block,lead=3,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1
- *   3. m <= 45, n <= 4579: macro=MxNxK,midi=16x64xK,micro=16x16x256,isa=mma,layout=g,unroll=1,warps=8,stages=2,splitk=2,ksplit=2,copy=bulk,group=256,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1
- *   4. n <= 4579: macro=MxNxK,midi=32x64xK,micro=32x16x256,isa=mma,layout=g,unroll=1,warps=4,stages=4,splitk=1,ksplit=1,copy=async,group=256,prep=launch,lead=4,blocks=0,pdl=1,occ=1,join=none,cluster=1,xstages=4
- *   5. otherwise: macro=MxNxK,midi=32x64xK,micro=32x16x256,isa=mma,layout=g,unroll=1,warps=8,stages=2,splitk=2,ksplit=2,copy=bulk,group=256,prep=launch,lead=2,blocks=1,pdl=1,occ=1,join=cluster,cluster=1,xstages=1
- *   shape          device                     measured  row  cold %  hot %  loss  left out  own default
- *   8x4096x4096    NVIDIA H200 4f75               1143    1     8.4   12.5   8.4       8.4        183.6
- *   8x5120x5120    NVIDIA H200 4f75 (judged)       157    2     1.9    7.5   2.5         ?        179.5
- *   16x4096x4096   NVIDIA H200 4f75                163    1     4.9   12.0   4.9         ?         91.1
- *   16x5120x5120   NVIDIA H200 4f75                 91    2     2.5    6.1   2.5      24.1         67.6
- *   24x8192x8192   NVIDIA H200 4f75                 74    5     4.8    6.6   4.8         ?            ?
- *   32x1024x4096   NVIDIA H200 4f75                104    3     8.9    9.4   8.9      21.9        176.2
- *   32x4096x4096   NVIDIA H200 4f75                159    3     0.0    0.6   0.2      55.6        104.7
- *   48x4096x4096   NVIDIA H200 4f75 (judged)       103    4       ?      ?     ?         ?            ?
- *   64x4096x11008  NVIDIA H200 4f75                 61    4     2.5    3.6   2.5       3.0        278.1
- *   64x5120x5120   NVIDIA H200 4f75                 93    5     3.0    2.8   3.0         ?            ?
- *   128x4096x4096  NVIDIA H200 4f75                 88    4     1.7    1.5   1.7       1.7        143.5
+/* q4k_matmul q8 sm_90
  *   the rule, where it was made      median   3.0 %, worst    8.9 %, 9 shapes
  *   rules without these shapes       median  15.2 %, worst   55.6 %, 6 shapes, 3 not measured
  *   the op's own default there       median 143.5 %, worst  278.1 %, 7 shapes, 2 not measured
@@ -307,13 +178,7 @@ static const struct tcb_default_row rows_14[] = {
 	{ 0, 0, 0, 0, "macro=MxNxK,midi=32x64xK,micro=32x16x256,isa=mma,layout=g,unroll=1,warps=8,stages=2,splitk=2,ksplit=2,copy=bulk,group=256,prep=launch,lead=2,blocks=1,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
 };
 
-/*
- * q4k_matvec f32 sm_90
- *   1. otherwise: macro=MxNxK,midi=1x16xK,micro=1x16x256,isa=mma,layout=f,unroll=1,warps=14,vec=16,stages=3,splitk=1,ksplit=14,copy=bulk,xin=shared,group=256,prep=block,lead=1,blocks=1,pdl=1,occ=1
- *   shape         device            measured  row  cold %  hot %  loss  left out  own default
- *   1x4096x4096   NVIDIA H200 4f75      2457    1     5.8   22.8   7.6       7.6         64.3
- *   1x4096x14336  NVIDIA H200 4f75      1325    1     0.0    0.6   0.2      11.2         67.7
- *   1x14336x4096  NVIDIA H200 4f75      1514    1     4.8   12.1   4.8       8.0         91.4
+/* q4k_matvec f32 sm_90
  *   the rule, where it was made      median   4.8 %, worst    7.6 %, 3 shapes
  *   rules without these shapes       median   8.0 %, worst   11.2 %, 3 shapes
  *   the op's own default there       median  67.7 %, worst   91.4 %, 3 shapes
@@ -322,24 +187,7 @@ static const struct tcb_default_row rows_15[] = {
 	{ 0, 0, 0, 0, "macro=MxNxK,midi=1x16xK,micro=1x16x256,isa=mma,layout=f,unroll=1,warps=14,vec=16,stages=3,splitk=1,ksplit=14,copy=bulk,xin=shared,group=256,prep=block,lead=1,blocks=1,pdl=1,occ=1" },
 };
 
-/*
- * q4k_matvec q8 sm_90
- *   1. n <= 2896: macro=MxNxK,midi=1x8xK,micro=*x*x256,isa=dp4a,layout=s,unroll=2,warps=16,vec=16,stages=2,splitk=1,ksplit=4,copy=bulk,xin=regs,group=256,prep=block,lead=2,blocks=1,pdl=1,occ=1
- *   2. n <= 4579: macro=MxNxK,midi=1x16xK,micro=1x4x256,isa=dp4a,layout=s,unroll=2,warps=16,vec=16,stages=2,splitk=1,ksplit=4,copy=bulk,xin=regs,group=32,prep=block,lead=2,blocks=1,pdl=1,occ=1
- *   3. otherwise: macro=MxNxK,midi=1x16xK,micro=*x*x256,isa=dp4a,layout=s,unroll=2,warps=16,vec=16,stages=2,splitk=1,ksplit=2,copy=bulk,xin=regs,group=32,prep=block,lead=1,blocks=1,pdl=1,occ=1
- *   shape         device                     measured  row  cold %  hot %  loss  left out  own default
- *   1x1024x4096   NVIDIA H200 4f75                305    1     7.2    7.3   7.2      15.1         35.2
- *   1x2048x2048   NVIDIA H200 4f75                315    1     9.4   14.4   9.4      52.1         40.5
- *   1x4096x4096   NVIDIA H200 4f75               5062    2     5.4    7.2   5.4      22.6         77.9
- *   1x4096x12288  NVIDIA H200 4f75 (judged)       228    2     6.2   13.9   6.2         ?         49.3
- *   1x4096x14336  NVIDIA H200 4f75               1931    2     6.9   25.0   8.3      11.8         68.4
- *   1x5120x5120   NVIDIA H200 4f75                250    3     3.8    9.4   3.8      15.6         43.0
- *   1x6144x4096   NVIDIA H200 4f75 (judged)       187    3     5.3    8.1   5.3         ?         47.4
- *   1x8192x8192   NVIDIA H200 4f75                154    3     2.2    6.7   2.2       1.9         52.1
- *   1x11008x4096  NVIDIA H200 4f75                340    3     7.4   20.4   7.4       7.4         44.7
- *   1x14336x4096  NVIDIA H200 4f75               2036    3     5.8   13.2   5.8       5.8         40.8
- *   1x28672x4096  NVIDIA H200 4f75                155    3     7.2    7.5   7.2       7.2         34.7
- *   1x32000x4096  NVIDIA H200 4f75               1044    3     5.0    5.5   5.0       5.0         33.4
+/* q4k_matvec q8 sm_90
  *   the rule, where it was made      median   6.5 %, worst    9.4 %, 10 shapes
  *   rules without these shapes       median   9.6 %, worst   52.1 %, 10 shapes
  *   the op's own default there       median  41.9 %, worst   77.9 %, 10 shapes
@@ -352,13 +200,7 @@ static const struct tcb_default_row rows_16[] = {
 	{ 0, 0, 0, 0, "macro=MxNxK,midi=1x16xK,micro=*x*x256,isa=dp4a,layout=s,unroll=2,warps=16,vec=16,stages=2,splitk=1,ksplit=2,copy=bulk,xin=regs,group=32,prep=block,lead=1,blocks=1,pdl=1,occ=1" },
 };
 
-/*
- * q5k_matmul f16 sm_90
- *   1. m <= 16: macro=MxNxK,midi=8x32xK,micro=*x*x256,isa=mma,layout=f,unroll=2,warps=8,stages=2,splitk=2,ksplit=4,copy=bulk,prep=block,lead=1,blocks=1,pdl=1,occ=1,join=cluster,cluster=1,xstages=1
- *   2. otherwise: macro=MxNxK,midi=32x64xK,micro=32x16x256,isa=mma,layout=f,unroll=2,warps=4,stages=2,splitk=2,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1
- *   shape         device            measured  row  cold %  hot %  loss  left out  own default
- *   8x4096x4096   NVIDIA H200 4f75       321    1     6.4    0.0   6.4      34.5        164.6
- *   32x4096x4096  NVIDIA H200 4f75       172    2     0.0    0.0   0.0     119.9        119.9
+/* q5k_matmul f16 sm_90
  *   the rule, where it was made      median   3.2 %, worst    6.4 %, 2 shapes
  *   rules without these shapes       median  77.2 %, worst  119.9 %, 2 shapes
  *   the op's own default there       median 142.2 %, worst  164.6 %, 2 shapes
@@ -368,12 +210,7 @@ static const struct tcb_default_row rows_17[] = {
 	{ 0, 0, 0, 0, "macro=MxNxK,midi=32x64xK,micro=32x16x256,isa=mma,layout=f,unroll=2,warps=4,stages=2,splitk=2,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
 };
 
-/*
- * q5k_matvec q8 sm_90
- *   1. otherwise: macro=MxNxK,midi=1x16xK,micro=1x4x256,isa=dp4a,layout=s,unroll=1,warps=16,vec=16,stages=2,splitk=1,ksplit=4,copy=bulk,xin=regs,group=32,prep=block,lead=2,blocks=1,pdl=1,occ=1
- *   shape         device            measured  row  cold %  hot %  loss  left out  own default
- *   1x4096x4096   NVIDIA H200 4f75       210    1     1.8    0.0   1.8      21.0         68.3
- *   1x14336x4096  NVIDIA H200 4f75        90    1     6.3   23.9   8.0       8.0         46.6
+/* q5k_matvec q8 sm_90
  *   the rule, where it was made      median   4.9 %, worst    8.0 %, 2 shapes
  *   rules without these shapes       median  14.5 %, worst   21.0 %, 2 shapes
  *   the op's own default there       median  57.4 %, worst   68.3 %, 2 shapes
@@ -382,13 +219,7 @@ static const struct tcb_default_row rows_18[] = {
 	{ 0, 0, 0, 0, "macro=MxNxK,midi=1x16xK,micro=1x4x256,isa=dp4a,layout=s,unroll=1,warps=16,vec=16,stages=2,splitk=1,ksplit=4,copy=bulk,xin=regs,group=32,prep=block,lead=2,blocks=1,pdl=1,occ=1" },
 };
 
-/*
- * q6k_matmul f16 sm_90
- *   1. m <= 16: macro=MxNxK,midi=8x64xK,micro=8x16x256,isa=mma,layout=f,unroll=2,warps=8,stages=2,splitk=4,ksplit=2,copy=bulk,prep=block,lead=1,blocks=1,pdl=1,occ=1,join=cluster,cluster=1,xstages=1
- *   2. otherwise: macro=MxNxK,midi=32x64xK,micro=32x16x256,isa=mma,layout=f,unroll=1,warps=4,stages=2,splitk=2,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1
- *   shape         device            measured  row  cold %  hot %  loss  left out  own default
- *   8x4096x4096   NVIDIA H200 4f75       297    1     0.7    2.0   0.7      20.0        211.8
- *   32x4096x4096  NVIDIA H200 4f75       130    2     0.0    2.9   1.0         ?        112.5
+/* q6k_matmul f16 sm_90
  *   the rule, where it was made      median   0.8 %, worst    1.0 %, 2 shapes
  *   rules without these shapes       median  20.0 %, worst   20.0 %, 1 shapes, 1 not measured
  *   the op's own default there       median 162.2 %, worst  211.8 %, 2 shapes
@@ -398,12 +229,7 @@ static const struct tcb_default_row rows_19[] = {
 	{ 0, 0, 0, 0, "macro=MxNxK,midi=32x64xK,micro=32x16x256,isa=mma,layout=f,unroll=1,warps=4,stages=2,splitk=2,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
 };
 
-/*
- * q6k_matvec q8 sm_90
- *   1. otherwise: macro=MxNxK,midi=1x8xK,micro=1x1x256,isa=dp4a,layout=s,unroll=2,warps=16,vec=16,stages=3,splitk=1,ksplit=2,copy=bulk,xin=regs,group=256,prep=block,lead=1,blocks=1,pdl=1,occ=1
- *   shape         device            measured  row  cold %  hot %  loss  left out  own default
- *   1x4096x4096   NVIDIA H200 4f75       238    1     0.0    8.0   2.7       9.9         58.8
- *   1x14336x4096  NVIDIA H200 4f75        87    1     9.7   23.4   9.7       9.7         60.5
+/* q6k_matvec q8 sm_90
  *   the rule, where it was made      median   6.2 %, worst    9.7 %, 2 shapes
  *   rules without these shapes       median   9.8 %, worst    9.9 %, 2 shapes
  *   the op's own default there       median  59.7 %, worst   60.5 %, 2 shapes
@@ -412,13 +238,7 @@ static const struct tcb_default_row rows_20[] = {
 	{ 0, 0, 0, 0, "macro=MxNxK,midi=1x8xK,micro=1x1x256,isa=dp4a,layout=s,unroll=2,warps=16,vec=16,stages=3,splitk=1,ksplit=2,copy=bulk,xin=regs,group=256,prep=block,lead=1,blocks=1,pdl=1,occ=1" },
 };
 
-/*
- * q80_matmul f16 sm_90
- *   1. m <= 16: macro=MxNxK,midi=8x64xK,micro=*x*x256,isa=mma,layout=f,unroll=1,warps=8,stages=2,splitk=2,ksplit=2,copy=bulk,prep=block,lead=1,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1
- *   2. otherwise: macro=MxNxK,midi=16x128xK,micro=16x64x256,isa=wgmma,layout=f,unroll=1,warps=8,stages=2,splitk=2,ksplit=1,copy=bulk,prep=block,lead=1,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1
- *   shape         device            measured  row  cold %  hot %  loss  left out  own default
- *   8x4096x4096   NVIDIA H200 4f75       359    1     3.8    0.8   3.8      23.7        152.7
- *   32x4096x4096  NVIDIA H200 4f75       182    2     2.3    7.5   2.5      86.7         86.7
+/* q80_matmul f16 sm_90
  *   the rule, where it was made      median   3.1 %, worst    3.8 %, 2 shapes
  *   rules without these shapes       median  55.2 %, worst   86.7 %, 2 shapes
  *   the op's own default there       median 119.7 %, worst  152.7 %, 2 shapes
@@ -428,12 +248,7 @@ static const struct tcb_default_row rows_21[] = {
 	{ 0, 0, 0, 0, "macro=MxNxK,midi=16x128xK,micro=16x64x256,isa=wgmma,layout=f,unroll=1,warps=8,stages=2,splitk=2,ksplit=1,copy=bulk,prep=block,lead=1,blocks=0,pdl=1,occ=1,join=cluster,cluster=1,xstages=1" },
 };
 
-/*
- * q80_matvec q8 sm_90
- *   1. otherwise: macro=MxNxK,midi=1x16xK,micro=1x4x256,isa=dp4a,layout=p,unroll=2,warps=16,vec=16,stages=3,splitk=1,ksplit=4,copy=bulk,xin=regs,group=32,prep=block,lead=1,blocks=1,pdl=1,occ=1
- *   shape         device            measured  row  cold %  hot %  loss  left out  own default
- *   1x4096x4096   NVIDIA H200 4f75       244    1     7.6   17.4   7.6         ?         41.4
- *   1x14336x4096  NVIDIA H200 4f75       114    1     4.6    4.3   4.6      37.6         19.6
+/* q80_matvec q8 sm_90
  *   the rule, where it was made      median   6.1 %, worst    7.6 %, 2 shapes
  *   rules without these shapes       median  37.6 %, worst   37.6 %, 1 shapes, 1 not measured
  *   the op's own default there       median  30.5 %, worst   41.4 %, 2 shapes
@@ -442,12 +257,7 @@ static const struct tcb_default_row rows_22[] = {
 	{ 0, 0, 0, 0, "macro=MxNxK,midi=1x16xK,micro=1x4x256,isa=dp4a,layout=p,unroll=2,warps=16,vec=16,stages=3,splitk=1,ksplit=4,copy=bulk,xin=regs,group=32,prep=block,lead=1,blocks=1,pdl=1,occ=1" },
 };
 
-/*
- * reduce2d_sum f32 sm_90
- *   1. otherwise: macro=MxNx1,midi=1x4096x1,micro=1x4x1,isa=fma,unroll=2,warps=16,vec=16,stages=1,blocks=0,pdl=1,occ=2,join=launch,form=pairwise
- *   shape      device            measured  row  cold %  hot %  loss  left out  own default
- *   512x4096   NVIDIA H200 4f75       328    1     1.6    1.5   1.6      22.4         22.4
- *   4096x4096  NVIDIA H200 4f75       326    1     2.2    1.8   2.2       9.9          9.9
+/* reduce2d_sum f32 sm_90
  *   the rule, where it was made      median   1.9 %, worst    2.2 %, 2 shapes
  *   rules without these shapes       median  16.2 %, worst   22.4 %, 2 shapes
  *   the op's own default there       median  16.2 %, worst   22.4 %, 2 shapes
@@ -456,23 +266,7 @@ static const struct tcb_default_row rows_23[] = {
 	{ 0, 0, 0, 0, "macro=MxNx1,midi=1x4096x1,micro=1x4x1,isa=fma,unroll=2,warps=16,vec=16,stages=1,blocks=0,pdl=1,occ=2,join=launch,form=pairwise" },
 };
 
-/*
- * rmsnorm f32 sm_90
- *   1. m <= 362, n <= 6476: macro=MxNx1,midi=1x4096x1,micro=1x2x1,isa=fma,unroll=1,warps=16,vec=8,stages=1,splitk=1,stream=0,ksplit=16,copy=ldg,xin=regs,lead=1,blocks=0,pdl=1,occ=1,join=none
- *   2. m <= 362: macro=MxNx1,midi=1x1024x1,micro=1x4x1,isa=fma,unroll=1,warps=2,vec=16,stages=1,splitk=32,stream=0,ksplit=2,copy=ldg,xin=regs,lead=1,blocks=0,pdl=1,occ=2,join=launch
- *   3. otherwise: macro=MxNx1,midi=2x1024x1,micro=1x4x1,isa=fma,unroll=1,warps=8,vec=16,stages=1,splitk=1,stream=0,ksplit=4,copy=bulk,xin=regs,lead=1,blocks=0,pdl=1,occ=4,join=none
- *   shape      device                     measured  row  cold %  hot %  loss  left out  own default
- *   1x4096     NVIDIA H200 4f75                307    1     5.8   11.7   5.8       5.8         42.4
- *   1x32000    NVIDIA H200 4f75                115    2     0.3    3.3   1.1         ?        290.5
- *   8x5120     NVIDIA H200 4f75                 99    1     5.8    3.6   5.8       5.8         45.8
- *   16x2048    NVIDIA H200 4f75                287    1     3.4    6.7   3.4       3.4            ?
- *   32x8192    NVIDIA H200 4f75                 81    2     1.9    5.8   1.9       7.0         17.9
- *   128x5120   NVIDIA H200 4f75                287    1     0.7    9.5   3.2      19.8         15.4
- *   256x4096   NVIDIA H200 4f75                252    1     1.1    5.6   1.9      12.2         23.8
- *   512x4096   NVIDIA H200 4f75                163    3     6.0    8.7   6.0         ?         16.7
- *   512x5120   NVIDIA H200 4f75 (judged)       215    3       ?      ?     ?         ?         17.8
- *   2048x1024  NVIDIA H200 4f75                229    3     5.8   11.6   5.8      46.1         21.9
- *   4096x4096  NVIDIA H200 4f75                100    3     0.3    0.4   0.3       0.3          6.9
+/* rmsnorm f32 sm_90
  *   the rule, where it was made      median   3.3 %, worst    6.0 %, 10 shapes
  *   rules without these shapes       median   6.4 %, worst   46.1 %, 8 shapes, 2 not measured
  *   the op's own default there       median  21.9 %, worst  290.5 %, 9 shapes, 1 not measured
@@ -485,27 +279,7 @@ static const struct tcb_default_row rows_24[] = {
 	{ 0, 0, 0, 0, "macro=MxNx1,midi=2x1024x1,micro=1x4x1,isa=fma,unroll=1,warps=8,vec=16,stages=1,splitk=1,stream=0,ksplit=4,copy=bulk,xin=regs,lead=1,blocks=0,pdl=1,occ=4,join=none" },
 };
 
-/*
- * softmax f32 sm_90
- *   1. m <= 45, n <= 16190: macro=MxNx1,midi=1x4096x1,micro=1x2x1,isa=fma,unroll=1,warps=8,vec=8,stages=1,splitk=1,stream=0,ksplit=8,copy=ldg,xin=regs,blocks=0,pdl=1,occ=1,join=none
- *   2. m <= 45: macro=MxNx1,midi=1x1024x1,micro=1x4x1,isa=fma,unroll=1,warps=2,vec=16,stages=1,splitk=32,stream=0,ksplit=2,copy=ldg,xin=regs,blocks=0,pdl=1,occ=2,join=launch
- *   3. m <= 256: macro=MxNx1,midi=1xNx1,micro=1x4x1,isa=fma,unroll=1,warps=32,vec=16,stages=1,splitk=1,stream=0,ksplit=32,copy=ldg,xin=regs,blocks=0,pdl=1,occ=1,join=none
- *   4. otherwise: macro=MxNx1,midi=1x4096x1,micro=1x4x1,isa=fma,unroll=1,warps=8,vec=16,stages=1,splitk=1,stream=1,ksplit=8,copy=ldg,xin=regs,blocks=0,pdl=1,occ=1,join=none
- *   shape      device                     measured  row  cold %  hot %  loss  left out  own default
- *   1x4096     NVIDIA H200 4f75                 58    1     0.7    0.5   0.7         ?         38.5
- *   1x32000    NVIDIA H200 4f75                277    2     0.7    0.0   0.7         ?        266.4
- *   8x32000    NVIDIA H200 4f75                164    2     2.1    4.1   2.1       2.1        221.8
- *   16x8192    NVIDIA H200 4f75                159    1     0.1    8.1   2.7       2.7         28.7
- *   24x16384   NVIDIA H200 4f75 (judged)       250    2       ?      ?     ?         ?            ?
- *   32x2048    NVIDIA H200 4f75                248    1     0.0    0.4   0.1      10.0         42.8
- *   64x1024    NVIDIA H200 4f75                 78    3     8.1    7.1   8.1       8.1         43.9
- *   64x12288   NVIDIA H200 4f75                255    3     0.1    1.4   0.5       0.5            ?
- *   96x4096    NVIDIA H200 4f75 (judged)       241    3    12.7   30.8  12.7         ?            ?
- *   128x4096   NVIDIA H200 4f75                282    3     0.3    2.5   0.8      26.4         15.7
- *   512x2048   NVIDIA H200 4f75 (judged)       296    4     0.4    0.1   0.4         ?         22.0
- *   512x4096   NVIDIA H200 4f75                267    4     6.1    5.3   6.1       6.1         18.3
- *   1024x2048  NVIDIA H200 4f75                223    4     1.4    0.7   1.4      19.7         16.6
- *   4096x4096  NVIDIA H200 4f75                374    4     0.6    0.5   0.6       5.6          7.2
+/* softmax f32 sm_90
  *   the rule, where it was made      median   0.8 %, worst    8.1 %, 11 shapes
  *   rules without these shapes       median   6.1 %, worst   26.4 %, 9 shapes, 2 not measured
  *   the op's own default there       median  33.6 %, worst  266.4 %, 10 shapes, 1 not measured
