@@ -109,10 +109,11 @@ def carry_out(args, run, seed):
     """(wall seconds, the JSON or None, the last line of what it said)."""
     with tempfile.TemporaryDirectory() as folder:
         command = [args.tcbtune, *run.arguments, "--budget", run.budget, "--seed", str(seed), "--json"]
-        command += ["--db", f"{folder}/a.db"]
+        command += [] if run.arguments[0] == "bench" else ["--db", f"{folder}/a.db"]  # which would have to exist
         command += ["--rotation", args.rotation] if args.rotation else []
         command += ["--threads", args.threads] if args.threads else []
-        environment = dict(os.environ, TCBTUNE_SYSTEM_DB=f"{folder}/none.db")
+        environment = dict(os.environ, TCBTUNE_SYSTEM_DB=f"{folder}/none.db", XDG_DATA_HOME=folder)
+        environment.pop("TCBTUNE_DB", None)
         start = time.monotonic()
         done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
         took = time.monotonic() - start

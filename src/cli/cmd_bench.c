@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * tcbtune bench: the best geometry against the default, against the scalar one
- * nearest to it, and against the read limit, in paired interleaved rounds of
- * one worker, cold and hot.
+ * nearest to it, and against the read limit, in paired interleaved rounds,
+ * cold and hot.
  */
 #include <math.h>
 #include <stdint.h>
@@ -679,8 +679,11 @@ const struct cli_command cli_command_bench = {
 		"For each shape, cold and hot: the best geometry of the database (or those given), the op's default, "
 		"the scalar candidate nearest to the first, and a loop that only reads the same bytes (or copies them, "
 		"where the op writes as much as it reads), all in paired "
-		"interleaved rounds of one worker, so that drift of the machine cancels.  Ratios are times over the "
-		"first row's time, with 95 % intervals.  Below, of the first row: what it is bound by (bandwidth, "
+		"interleaved rounds, so that drift of the machine cancels; on a CPU in up to six worker processes, one "
+		"after another, since ratios move by some per cent from one to the next, with the pages that memory "
+		"lies "
+		"in.  Ratios are times over the first row's time, with 95 % intervals.  Below, of the first row: what "
+		"it is bound by (bandwidth, "
 		"compute, issue, "
 		"latency, launch), from which figures (on a GPU with counters, which are read where a sweep has stored "
 		"none), and what would have to change (docs/bottleneck.md).",

@@ -78,7 +78,8 @@ static const struct cli_option options[] = {
 };
 
 enum { NAMES_MAX = 64 };
-static const double LEAST_S = 1; /* with less left nothing can be tuned */
+static const double LEAST_S = 1;    /* with less left nothing can be tuned */
+static const double BEYOND_S = 0.3; /* the budget, a problem whose default has no result yet is given up */
 
 static enum tcb_status print_presets(struct tcb_error *err)
 {
@@ -151,8 +152,8 @@ struct modelling {
 	struct cli_model_told told;
 	struct cli_sweep_args sweep_args;
 	struct cli_sweeping sweeping;
-	size_t failed;
-	uint64_t begun_ns; /* the command: its budget counts from there */
+	size_t failed, left; /* left: begun, and cut short by the end of the budget */
+	uint64_t begun_ns;   /* the command: its budget counts from there */
 };
 
 /* A problem's failure is no reason to leave the others; that of the database or of memory would meet them too. */
@@ -177,6 +178,19 @@ static double part_of(const struct modelling *m, const struct cli_model_problem 
 	return left_s * item->share / shares;
 }
 
+/* Seconds that are left of the command's budget. */
+static double left_s(const struct modelling *m)
+{
+	return m->told.budget_s - (1e-9 * (double)(tcb_clock_ns() - m->begun_ns) - m->sweeping.quiet.waited_s);
+}
+
+/* Nothing can be tuned in what is left. */
+static int is_spent(const struct modelling *m)
+{
+	return m->told.budget_s > 0 && left_s(m) < LEAST_S;
+}
+
+/* A problem that the end of the budget cuts short has not failed: it is left. */
 static enum tcb_status sweep_item(struct modelling *m, struct cli_model_problem *item, struct tcb_error *err)
 {
 	struct tcb_error own = { .message = "" };
@@ -186,6 +200,10 @@ static enum tcb_status sweep_item(struct modelling *m, struct cli_model_problem 
 		if (status != TCB_OK && err)
 			*err = own;
 		return status;
+	}
+	if (is_spent(m)) {
+		m->left++;
+		return TCB_OK;
 	}
 	cli_say("%s", own.message);
 	(void)snprintf(item->failure, sizeof item->failure, "%.*s", (int)sizeof item->failure - 1, own.message);
@@ -206,26 +224,26 @@ static enum tcb_status sweep_all(struct modelling *m, struct tcb_error *err)
 
 		if (is_to_sweep(m, item) && !m->told.is_modelled)
 			(void)cli_quiet_wait(&m->sweeping.quiet, &m->sweeping.place);
-		const double spent_s = 1e-9 * (double)(tcb_clock_ns() - m->begun_ns) - m->sweeping.quiet.waited_s;
-		const double left_s = m->told.budget_s - spent_s;
-
 		if (!is_to_sweep(m, item))
 			continue;
-		if (m->told.budget_s > 0 && left_s < LEAST_S) {
-			cli_say("the budget is spent; %zu of %zu problems are left", open - number, open);
+		if (is_spent(m))
 			break;
-		}
 		number++;
 		(void)snprintf(m->sweeping.part, sizeof m->sweeping.part, "problem %zu of %zu: ", number, open);
 		m->sweeping.begun_ns = tcb_clock_ns();
 		if (m->told.budget_s > 0) {
-			m->sweeping.limits.budget_s = part_of(m, item, left_s);
-			m->sweeping.later_s = left_s - m->sweeping.limits.budget_s;
+			const double left = left_s(m);
+
+			m->sweeping.limits.budget_s = part_of(m, item, left);
+			m->sweeping.later_s = left - m->sweeping.limits.budget_s;
+			m->sweeping.first_s = left + BEYOND_S;
 		}
 		status = sweep_item(m, item, err);
 		if (status == TCB_OK && cli_stop_asked && number < open)
 			status = TCB_E_INTERRUPTED;
 	}
+	if (status == TCB_OK && number - m->left < open)
+		cli_say("the budget is spent; %zu of %zu problems are left", open - number + m->left, open);
 	return status;
 }
 

@@ -424,6 +424,7 @@ static enum tcb_status search_and_store(struct sweep_job *job, struct tcb_error 
 	opts.winner_count = job->winners.count;
 	opts.former = job->former.asked;
 	opts.spent_s = 1e-9 * (double)(tcb_clock_ns() - run->begun_ns);
+	opts.first_s = run->first_s;
 	TCB_TRY(want_rate(job, &opts, err));
 	TCB_TRY(begin_sweep(job, &opts, err));
 	begin_progress(job, &attending.line);

@@ -34,6 +34,7 @@ struct cli_sweeping {
 	char part[48];   /* before a problem's label in its progress: "problem 3 of 16: " */
 	int knows_cache; /* PLACE's was looked up or measured */
 	double later_s;  /* what the problems after this one may take; 0: nothing is said of them */
+	double first_s;  /* as struct tcb_sweep_options has it */
 };
 
 /* Opens the device that RUN's args name.  Close RUN in every case. */

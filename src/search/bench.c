@@ -2,7 +2,9 @@
  *
  * A few given geometries against each other and against the read limit: each
  * is verified first, then all are measured in paired rounds, so that ratios
- * hold on a machine whose speed drifts.  One whose calls are so long that the
+ * hold on a machine whose speed drifts, on a CPU in legs, each in a worker
+ * process of its own, since ratios move with the pages that its memory lies in
+ * (search/legs.h).  One whose calls are so long that the
  * others would get few rounds has a few of its own, beside the first; where
  * there is no time for them either, it is left out.
  */
@@ -11,6 +13,7 @@
 
 #include "base/stats.h"
 #include "base/util.h"
+#include "search/legs.h"
 #include "search/rounds.h"
 #include "search/search.h"
 #include "worker/evaluate.h"
@@ -26,6 +29,9 @@ static const double OBVIOUSLY_SLOW = 3; /* times the first: two samples of it te
 static const double COUNT_LEAST_S = 0.5, COUNTED_NS = 0.2e9; /* seconds for it; of the calls that are counted */
 enum { COUNTED_MOST = 20 };
 enum { SLOW_LEAST = 2, SLOW_MOST = 5 }; /* rounds */
+enum { LEGS = 6, LEG_MOST = 60 };       /* rounds */
+static const double RENEW_SHARE =
+	0.25; /* of what is left: what the first rounds of a leg may take, its start included */
 
 /* A run, and what is known of each geometry. */
 struct bench {
@@ -37,8 +43,15 @@ struct bench {
 	struct tcb_deadline first;                       /* of what is needed for any result */
 	struct tcb_deadline state_end;                   /* of the state that is measured; none as above */
 	double call_ns[TCB_BENCH_MOST][TCB_STATE_COUNT]; /* of one call, as verified; NaN: left out */
+	int has_legs;                                    /* worker processes differ: on a CPU */
+	struct tcb_legs legs;                            /* of the rounds of the state that is measured */
 	struct tcb_bench_result *out;
 };
+
+static double now_s(void)
+{
+	return 1e-9 * (double)tcb_clock_ns();
+}
 
 static struct tcb_deadline later_by(struct tcb_deadline deadline, double seconds)
 {
@@ -144,11 +157,32 @@ static size_t choose_rows(const struct bench *bench, enum tcb_state state, doubl
 	return count;
 }
 
-static void fill_row(const struct tcb_rounds *rounds, size_t g, enum tcb_state state, struct tcb_bench_result *out)
+static void fill_row(const struct tcb_rounds *rounds, const struct tcb_legs *legs, size_t g, enum tcb_state state,
+		     struct tcb_bench_result *out)
 {
 	const double *ns = tcb_rounds_row(rounds, g, 0);
-	out->ns[state][g] = tcb_median_interval(ns, rounds->rounds);
-	out->ratio[state][g] = tcb_ratio_interval(ns, tcb_rounds_row(rounds, 0, 0), rounds->rounds);
+	out->ns[state][g] = tcb_legs_interval(legs, ns, NULL, rounds->rounds);
+	out->ratio[state][g] = tcb_legs_interval(legs, ns, tcb_rounds_row(rounds, 0, 0), rounds->rounds);
+}
+
+/* Begins another leg where it is time for one: those before have had their part of the time until END, or rounds
+ * enough, and its first rounds, which took LEAD_S in the last one, leave time for others. */
+static void go_on(struct bench *bench, const struct tcb_rounds *rounds, double begin_s, double lead_s,
+		  struct tcb_deadline end)
+{
+	struct tcb_legs *legs = &bench->legs;
+	const double left_s = end.ns ? tcb_deadline_left_s(end) : INFINITY, spent_s = now_s() - begin_s;
+	const size_t held = rounds->rounds - legs->first[legs->count - 1];
+	if (!bench->has_legs || legs->count == LEGS || lead_s > RENEW_SHARE * left_s ||
+	    (held < LEG_MOST && spent_s * LEGS < (double)legs->count * (spent_s + left_s)))
+		return;
+	tcb_evaluator_renew(bench->evaluator);
+	legs->first[legs->count++] = rounds->rounds;
+}
+
+static int has_all_legs(const struct bench *bench)
+{
+	return !bench->has_legs || bench->legs.count == LEGS;
 }
 
 /* Rounds of the rows until they tell enough, or until END. */
@@ -156,20 +190,29 @@ static enum tcb_status hold_rounds(struct bench *bench, struct tcb_rounds *round
 				   const size_t *rows, size_t count, struct tcb_deadline end, struct tcb_error *err)
 {
 	const struct tcb_sweep_options *options = bench->options;
+	double begin_s = now_s(), lead_s = 0;
 	size_t before = 0;
+	bench->legs = (struct tcb_legs){ .count = 1 };
 	do {
+		const double step_s = now_s();
 		if (2 * tcb_rounds_quiet(rounds, rows, count, before) < rounds->rounds - before) /* of the last ones */
 			end = later_by(end, await_quiet(bench));
 		tcb_evaluator_until(bench->evaluator, bench->deadline.ns ? end : bench->deadline);
+		if (rounds->rounds > 0)
+			go_on(bench, rounds, begin_s, lead_s, bench->deadline.ns ? end : bench->deadline);
 		before = rounds->rounds;
 		if (options->stop && *options->stop)
 			return tcb_fail(err, TCB_E_INTERRUPTED, "interrupted");
 		TCB_TRY(tcb_rounds_add(rounds, bench->evaluator, state, rows, count, STEP, 1,
 				       options->seed + rounds->rounds, err));
+		if (bench->legs.first[bench->legs.count - 1] == before)
+			lead_s = now_s() - step_s;
 		tell(options, state, rounds->rounds, end);
 	} while (rounds->rounds == before + STEP &&
-		 (rounds->rounds < ROUNDS_LEAST ||
-		  (rounds->rounds < ROUNDS_MOST && !tcb_deadline_is_over(end) && !is_tight(rounds, rows, count))));
+		 (rounds->rounds < ROUNDS_LEAST || (rounds->rounds < ROUNDS_MOST && !tcb_deadline_is_over(end) &&
+						    !(has_all_legs(bench) && is_tight(rounds, rows, count)))));
+	/* Where the time was over before its first round. */
+	bench->legs.count -= bench->legs.count > 1 && bench->legs.first[bench->legs.count - 1] == rounds->rounds;
 	return TCB_OK;
 }
 
@@ -204,7 +247,7 @@ static enum tcb_status hold_slow_rounds(struct bench *bench, enum tcb_state stat
 							(size_t)fmin(fit, SLOW_MOST), 0, bench->options->seed, err);
 		(void)tcb_rounds_settle(&rounds, (size_t[]){ 0, g }, 2, 0);
 		if (status == TCB_OK && rounds.rounds >= SLOW_LEAST)
-			fill_row(&rounds, g, state, bench->out);
+			fill_row(&rounds, &(struct tcb_legs){ .count = 1 }, g, state, bench->out);
 		tcb_rounds_fini(&rounds);
 		TCB_TRY(status);
 	}
@@ -226,7 +269,7 @@ static enum tcb_status measure(struct bench *bench, enum tcb_state state, double
 	out->rounds[state] = rounds.knows_lost ? rounds.rounds : 0;
 	out->quiet_rounds[state] = rounds.knows_lost ? quiet : 0;
 	for (size_t i = 0; status == TCB_OK && i < count; i++) {
-		fill_row(&rounds, rows[i], state, out);
+		fill_row(&rounds, &bench->legs, rows[i], state, out);
 		if (isnan(out->ns[state][rows[i]].median) && is_needed(bench, rows[i]))
 			status = tcb_fail(err, TCB_E_FAILED, "geometry %zu of %zu failed while it was measured",
 					  rows[i] + 1, bench->count);
@@ -333,6 +376,8 @@ enum tcb_status tcb_bench_run(const struct tcb_op *op, const struct tcb_problem 
 								    tcb_deadline_in(fmax(TCB_FIRST_S - options->spent_s,
 											 FIRST_LEAST_S)))
 					       : evaluation.deadline,
+			       .has_legs = place->device.target.kind == TCB_TARGET_CPU,
+			       .legs = { .count = 1 },
 			       .out = out };
 	for (size_t g = 0; g < count; g++)
 		for (int s = 0; s < TCB_STATE_COUNT; s++)

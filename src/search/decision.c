@@ -173,6 +173,30 @@ static double spread_of(struct race *race, size_t winner, size_t first)
 	return count ? tcb_median_reordering(race->room, count) : 0;
 }
 
+/*
+ * The same where the finals were in one process, which tells nothing of it: how far their ratios to the anchor are from
+ * what the scores say, which were taken in another process.  The scores' noise is in it, so it is no less than the
+ * luck.
+ */
+static double luck_by_scores(const struct race *race, size_t first)
+{
+	const struct tcb_interval *score = race->setup->score;
+	double sum = 0;
+	size_t count = 0;
+	if (race->setup->renew_s <= 0 || race->state[race->anchor] == ROW_FAILED)
+		return 0; /* all processes are alike */
+	for (size_t a = 0; a < race->active_count; a++) {
+		const size_t row = race->active[a];
+		const double off = log(tcb_race_final(race, row, race->anchor, first).median *
+				       score[race->index[race->anchor]].median / score[race->index[row]].median);
+		if (row == race->anchor || isnan(off))
+			continue;
+		sum += off * off;
+		count++;
+	}
+	return count ? sqrt(sum / (double)count) : 0;
+}
+
 /* RUNGS: its level there, NaN: it was on none. */
 static void add_other(const struct race *race, size_t index, const struct tcb_interval *rungs,
 		      struct evidence *evidence, struct tcb_decision *out)
@@ -276,9 +300,14 @@ static enum tcb_status fill(struct race *race, const struct ranked *field, size_
 	for (size_t a = 0; a < race->active_count; a++)
 		TCB_TRY(describe(race, race->active[a], winner, first, &out->finalists[a], err));
 	double winner_score = race->reachable;
+	const double luck = evidence->legs.count < 2 ? luck_by_scores(race, first) : 0;
 	if (race->state[race->anchor] != ROW_FAILED) {
 		struct tcb_interval speedup = tcb_race_final(race, race->anchor, winner, first);
 		winner_score = 1 / speedup.median;
+		if (winner != race->anchor) {
+			speedup.lo *= exp(-LUCK_SIGMAS * luck);
+			speedup.hi *= exp(LUCK_SIGMAS * luck);
+		}
 		if (setup->anchor == setup->space->default_index) {
 			TCB_TRY(describe(race, race->anchor, winner, first, &out->fallback, err));
 			out->speedup = speedup;
@@ -287,7 +316,7 @@ static enum tcb_status fill(struct race *race, const struct ranked *field, size_
 	out->limit_ns = tcb_median_interval(race->rounds.limit + first, race->rounds.rounds - first);
 	strncpy(out->limit_method, tcb_evaluator_limit_method(setup->evaluator, setup->state),
 		sizeof out->limit_method - 1);
-	evidence->lent.spread = spread_of(race, winner, first);
+	evidence->lent.spread = fmax(luck, spread_of(race, winner, first));
 	TCB_TRY(fill_rungs_centre(race, err));
 	TCB_TRY(fill_tie_set(race, field, count, winner_score, exp(LUCK_SIGMAS * evidence->lent.spread), evidence, out,
 			     err));

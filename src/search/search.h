@@ -64,6 +64,7 @@ struct tcb_sweep_options {
 	const char *strategy; /* name in the strategy table; NULL for the default */
 	double budget_s;      /* 0: until the space is done */
 	double spent_s;       /* of it, before the sweep began */
+	double first_s;       /* the default geometry may take so long, whatever the budget; 0: TCB_FIRST_S */
 	size_t max_trials;    /* 0: no limit */
 	double target_ratio;  /* enough is a best that takes this many times the device's limit; 0: never enough */
 	double until_stable;  /* stop below this expected gain (0.01: 1 %); 0: never */

@@ -310,8 +310,9 @@ static enum tcb_status screen_batch(struct tcb_sweep *sweep, const size_t *indic
 static enum tcb_status find_anchor(struct tcb_sweep *sweep, struct tcb_error *err)
 {
 	size_t fallback = sweep->space->default_index;
+	const double first_s = sweep->options->first_s > 0 ? sweep->options->first_s : TCB_FIRST_S;
 	if (sweep->options->budget_s > 0)
-		tcb_team_until(sweep->team, tcb_deadline_at(fmax(sweep->end_s, sweep->start_s + TCB_FIRST_S)));
+		tcb_team_until(sweep->team, tcb_deadline_at(fmax(sweep->end_s, sweep->start_s + first_s)));
 	if (!sweep->entries[fallback].decided)
 		TCB_TRY(screen_batch(sweep, &fallback, 1, err));
 	if (!sweep->entries[fallback].decided)

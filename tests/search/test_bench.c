@@ -59,6 +59,28 @@ static void test_budget_and_states(void **state)
 	assert_true(result.ns[TCB_COLD][0].median == 0);
 }
 
+/* The ratio moves from process to process: its interval is of several, and the budget is kept. */
+static void test_legs(void **state)
+{
+	(void)state;
+	size_t missed = 0;
+	for (unsigned seed = 0; seed < 40; seed++) {
+		struct tcb_bench_result result;
+		struct tcb_sweep_options options = { .states = 1u << TCB_COLD, .seed = seed, .budget_s = 10 };
+		fake_world_reset(seed + 1, &problem);
+		fake_world.placement = 0.05;
+		fake_world.renew_s = 0.1;
+		const double start = fake_world.now_s;
+		assert_int_equal(tcb_bench_run(&fake_op, &problem, &fake_cpu, &options, pair, 2, &result, NULL),
+				 TCB_OK);
+		assert_true(fake_world.now_s - start < 11 && fake_world.renewals >= 5);
+		const double truth = fake_landscape(&pair[1], TCB_COLD) / fake_landscape(&pair[0], TCB_COLD);
+		missed += !(result.ratio[TCB_COLD][1].lo <= truth && truth <= result.ratio[TCB_COLD][1].hi);
+	}
+	print_message("intervals that miss: %zu of 40\n", missed);
+	assert_true(missed <= 6);
+}
+
 static enum tcb_outcome wrong(const struct tcb_geometry *geometry)
 {
 	return tcb_geometry_equal(geometry, &pair[1]) ? TCB_OUTCOME_WRONG : TCB_OUTCOME_OK;
@@ -164,6 +186,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_ratios, set_up),
 		cmocka_unit_test_setup(test_budget_and_states, set_up),
+		cmocka_unit_test_setup(test_legs, set_up),
 		cmocka_unit_test_setup(test_errors, set_up),
 		cmocka_unit_test_setup(test_waits_between_rounds, set_up),
 		cmocka_unit_test_setup(test_counts_the_first, set_up),
