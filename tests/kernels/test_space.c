@@ -4,6 +4,7 @@
  * default's membership, look-up, and the time that a large product takes.
  */
 #include "instrumented.h"
+#include "kernels/default_rules.h"
 #include "kernels/space.h"
 
 #include <stdlib.h>
@@ -53,7 +54,7 @@ static void compare_with_brute_force(const struct tcb_op *op, const struct tcb_p
 	}
 	int default_is_extra = space->default_index == legal;
 	assert_int_equal(space->count, legal + (size_t)default_is_extra);
-	op->default_geometry(problem, target, &geometry);
+	(void)tcb_default_geometry(problem, target, &geometry);
 	assert_true(tcb_geometry_equal(&space->geometries[space->default_index], &geometry));
 	assert_int_equal(tcb_space_find(space, &geometry), space->default_index);
 	tcb_space_destroy(space);
