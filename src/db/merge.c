@@ -31,14 +31,13 @@ static const char doing[] = "merging";
 	"json_extract(w.settings, '$.shard') END IS NULL)"
 
 /*
- * Of two winners the one whose list is greater stays: measured before modelled; one that is not noisy before one that
- * is; of a sweep that ended before one of a sweep that was killed; of the whole space before a shard's; swept or merged
+ * Of two winners the one whose list is greater stays: measured before modelled; of a sweep that ended before one of a
+ * sweep that was killed; of the whole space before a shard's; one that is not noisy before one that is; swept or merged
  * before imported; then the latest of the whole space, or the shard's that gained most over the default geometry, which
  * all shards measure.  The rest decides between equals.
  */
-static const char rank[] = "1 - b.modelled AS r1, NOT " IS_NOISY(
-	"b") " AS clear, w.status <> 'running' AS r2, " IS_WHOLE " AS r3, w.imported_at IS NULL AS local, iif(" IS_WHOLE
-	     ", b.measured_at, '') AS r4, iif(" IS_WHOLE
+static const char rank[] = "1 - b.modelled AS r1, w.status <> 'running' AS r2, " IS_WHOLE " AS r3, NOT " IS_NOISY(
+	"b") " AS clear, w.imported_at IS NULL AS local, iif(" IS_WHOLE ", b.measured_at, '') AS r4, iif(" IS_WHOLE
 	     ", 0, ifnull(b.speedup, 0)) AS r5, b.measured_at AS r6, b.geometry AS r7, w.uid AS r8";
 
 /* The rows of source that are new, with the numbers that they get here: OLD in the source, NEW here. */
@@ -191,18 +190,16 @@ static enum tcb_status drop_losers(struct tcb_db *db, struct tcb_error *err)
 	struct tcb_str sql = { 0 };
 	enum tcb_status status;
 
-	tcb_str_addf(
-		&sql,
-		"CREATE TEMP TABLE rival AS SELECT 0 AS is_source, b.id, b.device_id, b.problem_id, b.state, %s"
-		" FROM main.best b JOIN main.sweep w ON w.id = b.sweep_id UNION ALL SELECT 1, b.id, d.new, p.new,"
-		" b.state, %s FROM source.best b JOIN source.sweep w ON w.id = b.sweep_id"
-		" JOIN temp.device_map d ON d.old = b.device_id JOIN temp.problem_map p ON p.old = b.problem_id;"
-		"DELETE FROM main.best WHERE id IN (SELECT m.id FROM temp.rival m JOIN temp.rival s USING"
-		" (device_id, problem_id, state) WHERE m.is_source = 0 AND s.is_source = 1 AND (s.r1, s.clear, s.r2, "
-		"s.r3, "
-		"s.local,"
-		" s.r4, s.r5, s.r6, s.r7, s.r8) > (m.r1, m.clear, m.r2, m.r3, m.local, m.r4, m.r5, m.r6, m.r7, m.r8));",
-		rank, rank);
+	tcb_str_addf(&sql,
+		     "CREATE TEMP TABLE rival AS SELECT 0 AS is_source, b.id, b.device_id, b.problem_id, b.state, %s"
+		     " FROM main.best b JOIN main.sweep w ON w.id = b.sweep_id UNION ALL SELECT 1, b.id, d.new, p.new,"
+		     " b.state, %s FROM source.best b JOIN source.sweep w ON w.id = b.sweep_id"
+		     " JOIN temp.device_map d ON d.old = b.device_id JOIN temp.problem_map p ON p.old = b.problem_id;"
+		     "DELETE FROM main.best WHERE id IN (SELECT m.id FROM temp.rival m JOIN temp.rival s USING"
+		     " (device_id, problem_id, state) WHERE m.is_source = 0 AND s.is_source = 1 AND (s.r1, s.r2, s.r3, "
+		     "s.clear, s.local, s.r4, s.r5, s.r6, s.r7, s.r8) > (m.r1, m.r2, m.r3, m.clear, m.local, m.r4, "
+		     "m.r5, m.r6, m.r7, m.r8));",
+		     rank, rank);
 	status = sql.failed ? tcb_fail(err, TCB_E_NOMEM, "%s: out of memory while %s", db->path, doing)
 			    : tcb_db_exec(db, sql.data, doing, err);
 	tcb_str_fini(&sql);
