@@ -30,8 +30,7 @@ static const double COUNT_LEAST_S = 0.5, COUNTED_NS = 0.2e9; /* seconds for it; 
 enum { COUNTED_MOST = 20 };
 enum { SLOW_LEAST = 2, SLOW_MOST = 5 }; /* rounds */
 enum { LEGS = 6, LEG_MOST = 60 };       /* rounds */
-static const double RENEW_SHARE =
-	0.25; /* of what is left: what the first rounds of a leg may take, its start included */
+static const double RENEW_SHARE = 0.25; /* of what is left: the first rounds of a leg, its start included */
 
 /* A run, and what is known of each geometry. */
 struct bench {

@@ -175,8 +175,8 @@ static double spread_of(struct race *race, size_t winner, size_t first)
 
 /*
  * The same where the finals were in one process, which tells nothing of it: how far their ratios to the anchor are from
- * what the scores say, which were taken in another process.  The scores' noise is in it, so it is no less than the
- * luck.
+ * what the scores say, which were taken before, at other moments.  Their noise is in it; what a process has in common
+ * that both were taken in is not.
  */
 static double luck_by_scores(const struct race *race, size_t first)
 {
