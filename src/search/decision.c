@@ -175,8 +175,8 @@ static double spread_of(struct race *race, size_t winner, size_t first)
 
 /*
  * The same where the finals were in one process, which tells nothing of it: how far their ratios to the anchor are from
- * what the scores say, which were taken before, at other moments.  Their noise is in it; what a process has in common
- * that both were taken in is not.
+ * what the scores say, which were taken before, in another process where there was time to begin one.  Their noise is
+ * in it.
  */
 static double luck_by_scores(const struct race *race, size_t first)
 {

@@ -385,10 +385,19 @@ static enum tcb_status run_legs(struct race *race, size_t first, double end_s, s
 	}
 }
 
+/* Where no rung had a worker of its own, the one that is there took the scores: its luck chose the finalists, and must
+ * not judge them as well. */
+static enum tcb_status begin_first_leg(struct race *race, struct tcb_error *err)
+{
+	const int has_own = race->changes && race->end_of_rungs > race->first_rung;
+	return has_own || !may_change(race) ? TCB_OK : run_in_new_worker(race, 1, err);
+}
+
 static enum tcb_status run_finals(struct race *race, size_t first, struct tcb_error *err)
 {
 	const double end_s = now_s() + finals_s(race);
 	race->legs = (struct tcb_legs){ .count = 1 };
+	TCB_TRY(begin_first_leg(race, err));
 	if (race->renew_s > 0)
 		TCB_TRY(run_rounds(race, first, LEG_LEAST, end_s, err));
 	if (race->active_count > 0)
