@@ -126,8 +126,10 @@ def take_screenshot(stage, picture):
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if not chromium:
         sys.exit(f"record-docs.py: {picture.name} needs chromium (Debian: apt install chromium)")
+    frame = stage.folder / "frame.html"  # which scrolls to the problem; of a page that does, chromium's picture is blank
+    frame.write_text('<style>*{margin:0}</style><iframe src="report.html#r0" width=1200 height=835 style="border:0">')
     subprocess.run([chromium, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1200,835",
-                    f"--screenshot={picture}", f"file://{stage.folder}/report.html#r0"], check=True, capture_output=True)
+                    f"--screenshot={picture}", f"file://{frame}"], check=True, capture_output=True)
 
 
 def make(stage, record):
