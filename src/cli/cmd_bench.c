@@ -13,9 +13,9 @@
 #include "cli/best_rows.h"
 #include "cli/bound_facts.h"
 #include "cli/cli.h"
+#include "cli/contest.h"
 #include "cli/disturbance.h"
 #include "cli/emit.h"
-#include "cli/figures.h"
 #include "cli/measured_cache.h"
 #include "cli/nearby.h"
 #include "cli/problems.h"
@@ -23,7 +23,6 @@
 #include "kernels/constraint.h"
 #include "kernels/default_rules.h"
 #include "kernels/space.h"
-#include "search/rounds.h"
 #include "search/search.h"
 
 struct bench_args {
@@ -66,30 +65,10 @@ static const struct cli_option options[] = {
 	CLI_OPTION_END,
 };
 
-enum {
-	CONTENDERS_MAX = TCB_BENCH_MOST,
-	GIVEN_MAX = CONTENDERS_MAX - 2,
-	OTHERS_MAX = CONTENDERS_MAX - 3,
-	ROLE_MAX = 16 + TCB_SHAPE_TEXT_MAX,
-	WIDE = 7, /* columns of the table */
-	WIDE_TERMINAL = 110
-};
+enum { GIVEN_MAX = TCB_BENCH_MOST - 2, OTHERS_MAX = TCB_BENCH_MOST - 3 };
 /* Of the budget, for ending the workers; and seconds that a state has at least. */
 static const double ENDING_SHARE = 0.05, LEAST_S = 0.1;
 static const double SCALAR_OPERATIONS_MAX = 1e9; /* about a second of scalar code */
-
-/* The geometries of one problem in one cache state; [0] is the one that the others are compared with. */
-struct contest {
-	const struct cli_problem *problem;
-	enum tcb_state state;
-	struct tcb_geometry geometry[CONTENDERS_MAX];
-	char role[CONTENDERS_MAX][ROLE_MAX]; /* "best", "given", "default", "scalar", "of 1x14336x4096" */
-	size_t count;
-	struct tcb_bench_result result;
-	struct cli_best_row
-		stored; /* whose counters are known: the row that the best is from, or what was counted now */
-	json_t *json;   /* lent by the list of all; NULL where a table is wanted */
-};
 
 /* One run of the command. */
 struct benching {
@@ -106,19 +85,13 @@ struct benching {
 	int failed;
 };
 
-/* A row that there was no time for has no times. */
-static int is_measured(const struct contest *contest, size_t i)
-{
-	return contest->result.ns[contest->state][i].median > 0;
-}
-
-static void add_contender(struct contest *contest, const struct tcb_geometry *geometry, const char *role)
+static void add_contender(struct cli_contest *contest, const struct tcb_geometry *geometry, const char *role)
 {
 	for (size_t i = 0; i < contest->count; i++)
 		if (tcb_geometry_equal(&contest->geometry[i], geometry))
 			return;
 	contest->geometry[contest->count] = *geometry;
-	snprintf(contest->role[contest->count++], ROLE_MAX, "%s", role);
+	snprintf(contest->role[contest->count++], CLI_ROLE_MAX, "%s", role);
 }
 
 static int collect_counter(void *ctx, const struct tcb_counter *counter)
@@ -126,7 +99,7 @@ static int collect_counter(void *ctx, const struct tcb_counter *counter)
 	return cli_best_row_add_counter(ctx, counter);
 }
 
-static void find_nearby(const struct benching *run, const struct contest *contest, char out[CLI_NEARBY_MAX])
+static void find_nearby(const struct benching *run, const struct cli_contest *contest, char out[CLI_NEARBY_MAX])
 {
 	const struct tcb_problem *problem = &contest->problem->problem;
 	const struct tcb_device *device = &run->place.device;
@@ -141,7 +114,7 @@ static void find_nearby(const struct benching *run, const struct contest *contes
 	cli_nearby(run->bounds.list, run->bounds.count, &wanted, out);
 }
 
-static enum tcb_status add_best(struct benching *run, struct contest *contest, struct tcb_error *err)
+static enum tcb_status add_best(struct benching *run, struct cli_contest *contest, struct tcb_error *err)
 {
 	const struct tcb_problem *problem = &contest->problem->problem;
 	struct tcb_best best;
@@ -173,7 +146,7 @@ static enum tcb_status add_best(struct benching *run, struct contest *contest, s
 	return TCB_OK;
 }
 
-static enum tcb_status add_given(const struct benching *run, struct contest *contest, struct tcb_error *err)
+static enum tcb_status add_given(const struct benching *run, struct cli_contest *contest, struct tcb_error *err)
 {
 	for (size_t i = 0; i < run->args->geometries.count; i++) {
 		struct tcb_geometry geometry;
@@ -188,7 +161,7 @@ static enum tcb_status add_given(const struct benching *run, struct contest *con
 /* The bests of other shapes of this device: the first few in the order of the database. */
 struct others {
 	const struct benching *run;
-	const struct contest *contest;
+	const struct cli_contest *contest;
 	struct tcb_best best[OTHERS_MAX];
 	size_t count;
 };
@@ -206,7 +179,7 @@ static int match_other(void *ctx, const struct tcb_best *best)
 	return others->count == OTHERS_MAX;
 }
 
-static enum tcb_status add_others(struct benching *run, struct contest *contest, struct tcb_error *err)
+static enum tcb_status add_others(struct benching *run, struct cli_contest *contest, struct tcb_error *err)
 {
 	struct others others = { .run = run, .contest = contest };
 	const struct tcb_best_filter filter = { contest->problem->op->name, run->place.device.name };
@@ -218,7 +191,7 @@ static enum tcb_status add_others(struct benching *run, struct contest *contest,
 	for (size_t i = 0; i < others.count; i++) {
 		const struct tcb_best *best = &others.best[i];
 		struct tcb_geometry geometry;
-		char role[ROLE_MAX], shape[TCB_SHAPE_TEXT_MAX], why[TCB_WHY_MAX];
+		char role[CLI_ROLE_MAX], shape[TCB_SHAPE_TEXT_MAX], why[TCB_WHY_MAX];
 
 		TCB_TRY(tcb_geometry_parse(best->geometry, &geometry, err));
 		tcb_geometry_carry_over(&geometry, &best->problem.shape, &problem->shape);
@@ -251,7 +224,7 @@ static double distance(const struct tcb_geometry *a, const struct tcb_geometry *
 
 /* The scalar candidate nearest to contender 0: what the same tiling gives without vectors.  Left out where a call would
  * take seconds. */
-static enum tcb_status add_scalar(struct benching *run, struct contest *contest, struct tcb_error *err)
+static enum tcb_status add_scalar(struct benching *run, struct cli_contest *contest, struct tcb_error *err)
 {
 	struct tcb_target target = run->place.device.target;
 	struct tcb_space *space = NULL;
@@ -275,238 +248,7 @@ static enum tcb_status add_scalar(struct benching *run, struct contest *contest,
 	return TCB_OK;
 }
 
-static struct tcb_interval inverse(const struct tcb_interval *ratio)
-{
-	if (!(ratio->median > 0))
-		return (struct tcb_interval){ 0 };
-	return (struct tcb_interval){ 1 / ratio->median, 1 / ratio->hi, 1 / ratio->lo };
-}
-
-static struct cli_limit limit_of(const struct contest *contest, const struct tcb_interval *ns, const char *geometry)
-{
-	return cli_limit_make(cli_limit_name(contest->result.limit_method[contest->state]), ns,
-			      &contest->result.limit_ns[contest->state], geometry);
-}
-
-static struct cli_limit compute_of(const struct contest *contest, const struct tcb_interval *ns, const char *geometry)
-{
-	return cli_limit_make("compute limit", ns, &contest->result.compute_ns[contest->state], geometry);
-}
-
-/* LIMIT's share of the first geometry, whose ends are those of the pairs. */
-static struct tcb_interval first_share(const struct cli_limit *limit, const struct tcb_interval *limit_over_first)
-{
-	const struct tcb_interval paired = inverse(limit_over_first);
-
-	return cli_limit_paired(&limit->of_limit, &paired);
-}
-
-static void add_row(struct cli_table *table, const struct contest *contest, const char *role, const char *geometry,
-		    const struct tcb_interval *ns, const struct tcb_interval *ratio)
-{
-	const struct tcb_problem *problem = &contest->problem->problem;
-	double bytes = contest->problem->op->traffic(problem);
-	double operations = contest->problem->op->flops(problem);
-	const struct cli_limit limit = limit_of(contest, ns, geometry), compute = compute_of(contest, ns, geometry);
-	const int is_wide = table->column_count == WIDE;
-	char text[CLI_NUMBER_MAX];
-
-	cli_table_cell(table, "%s", role);
-	cli_text_us_interval(ns, text);
-	cli_table_cell(table, "%s", text);
-	if (is_wide)
-		cli_table_cell(table, "%.2f", ns->median > 0 ? bytes / ns->median : 0);
-	cli_limit_text(&limit, text);
-	cli_table_cell(table, "%s", text);
-	if (is_wide)
-		cli_table_cell(table, "%.2f", ns->median > 0 ? operations / ns->median : 0);
-	cli_limit_text(&compute, text);
-	cli_table_cell(table, "%s", text);
-	cli_text_ratio_interval(ratio, text);
-	cli_table_cell(table, "%s", text);
-	cli_table_note(table, geometry);
-}
-
-static void add_rows(struct cli_table *table, const struct contest *contest)
-{
-	const struct tcb_bench_result *result = &contest->result;
-	enum tcb_state state = contest->state;
-	char text[TCB_GEOMETRY_TEXT_MAX];
-
-	for (size_t i = 0; i < contest->count; i++) {
-		if (!is_measured(contest, i))
-			continue;
-		tcb_geometry_print(&contest->geometry[i], text);
-		add_row(table, contest, contest->role[i], text, &result->ns[state][i], &result->ratio[state][i]);
-	}
-	if (result->limit_ns[state].median > 0) {
-		struct tcb_interval ratio = inverse(&result->limit_ratio[state]);
-		add_row(table, contest, cli_limit_name(result->limit_method[state]), result->limit_method[state],
-			&result->limit_ns[state], &ratio);
-	}
-	if (result->overlap_ns[state].median > 0) {
-		struct tcb_interval ratio = inverse(&result->overlap_ratio[state]);
-		add_row(table, contest, "overlapped", "the read limit with programmatic dependent launch",
-			&result->overlap_ns[state], &ratio);
-	}
-	if (result->compute_ns[state].median > 0) {
-		struct tcb_interval ratio = inverse(&result->compute_ratio[state]);
-		add_row(table, contest, "compute limit", result->compute_method[state], &result->compute_ns[state],
-			&ratio);
-	}
-}
-
-/* Where too few rounds were undisturbed to rest on these alone. */
-static void add_disturbance(struct benching *run, const struct contest *contest)
-{
-	const size_t rounds = contest->result.rounds[contest->state],
-		     quiet = contest->result.quiet_rounds[contest->state];
-
-	if (quiet < rounds && quiet < TCB_QUIET_LEAST)
-		cli_add_line(&run->out,
-			     "noisy: others disturbed all but %zu of %zu rounds; --wait-quiet 10m waits for a "
-			     "quiet machine",
-			     quiet, rounds);
-}
-
-/* The contest under its name; a narrow terminal gets shares of the limits without rates. */
-static enum tcb_status add_table(struct benching *run, const struct contest *contest, struct tcb_error *err)
-{
-	static const struct cli_column wide[WIDE] = {
-		{ "WHICH", 0 }, { "µs [95 %]", 1 }, { "GB/s", 1 },           { "% LIMIT", 1 },
-		{ "GOP/s", 1 }, { "% COMPUTE", 1 }, { "x FIRST [95 %]", 1 },
-	};
-	static const struct cli_column narrow[] = {
-		{ "WHICH", 0 }, { "µs [95 %]", 1 }, { "% LIMIT", 1 }, { "% COMPUTE", 1 }, { "x FIRST [95 %]", 1 },
-	};
-	const int is_wide = cli_terminal_width() >= WIDE_TERMINAL;
-	struct cli_table table;
-	char label[CLI_LABEL_MAX];
-	enum tcb_status status;
-
-	cli_table_init(&table, is_wide ? wide : narrow, is_wide ? WIDE : sizeof narrow / sizeof *narrow);
-	add_rows(&table, contest);
-	cli_problem_label(&contest->problem->problem, label);
-	if (run->out.length)
-		tcb_str_add(&run->out, "\n");
-	cli_add_line(&run->out, "%s, %s", label, tcb_state_text(contest->state));
-	status = cli_table_render(&table, CLI_TABLE_TEXT, &run->out, err);
-	cli_table_fini(&table);
-	add_disturbance(run, contest);
-	return status;
-}
-
-static void add_json(struct benching *run, struct contest *contest)
-{
-	const struct tcb_bench_result *result = &contest->result;
-	const struct tcb_problem *problem = &contest->problem->problem;
-	enum tcb_state state = contest->state;
-	const struct cli_limit limit = limit_of(contest, &result->ns[state][0], "");
-	const struct cli_limit compute = compute_of(contest, &result->ns[state][0], "");
-	const struct tcb_interval of_limit = first_share(&limit, &result->limit_ratio[state]);
-	const struct tcb_interval of_overlap = inverse(&result->overlap_ratio[state]);
-	const struct tcb_interval of_compute = first_share(&compute, &result->compute_ratio[state]);
-	double bytes = contest->problem->op->traffic(problem);
-	json_t *object = json_object(), *rows = json_array();
-	char text[TCB_GEOMETRY_TEXT_MAX];
-
-	cli_json_set(object, "op", cli_json_text(problem->op_name), &run->failed);
-	cli_json_set(object, "contract", json_string(tcb_contract_text(problem->contract)), &run->failed);
-	cli_json_set(object, "shape", cli_json_shape(&problem->shape), &run->failed);
-	cli_json_set(object, "state", json_string(tcb_state_text(state)), &run->failed);
-	cli_json_set(object, "bytes", cli_json_real(bytes), &run->failed);
-	for (size_t i = 0; i < contest->count; i++) {
-		if (!is_measured(contest, i))
-			continue;
-		tcb_geometry_print(&contest->geometry[i], text);
-		cli_json_add(rows,
-			     json_pack("{s:s, s:s, s:o, s:o, s:o}", "role", contest->role[i], "geometry", text, "ns",
-				       cli_json_interval(&result->ns[state][i]), "gb_per_s",
-				       cli_json_real(bytes / result->ns[state][i].median), "over_first",
-				       cli_json_interval(&result->ratio[state][i])),
-			     &run->failed);
-	}
-	cli_json_set(object, "rows", rows, &run->failed);
-	cli_json_set(object, "rounds", result->rounds[state] ? cli_json_size(result->rounds[state]) : json_null(),
-		     &run->failed);
-	cli_json_set(object, "quiet_rounds",
-		     result->rounds[state] ? cli_json_size(result->quiet_rounds[state]) : json_null(), &run->failed);
-	cli_json_set(object, "limit_ns", cli_json_interval(&result->limit_ns[state]), &run->failed);
-	cli_json_set(object, "limit_method", cli_json_text(result->limit_method[state]), &run->failed);
-	cli_json_set(object, "limit_gb_per_s", cli_json_real(bytes / result->limit_ns[state].median), &run->failed);
-	cli_json_set(object, "of_limit", cli_json_interval(&of_limit), &run->failed);
-	cli_json_set(object, "limit_use",
-		     cli_limit_is_known(&limit) ? json_string(cli_limit_use_text(&limit)) : json_null(), &run->failed);
-	cli_json_set(object, "overlap_ns", cli_json_interval(&result->overlap_ns[state]), &run->failed);
-	cli_json_set(object, "of_overlap", cli_json_interval(&of_overlap), &run->failed);
-	cli_json_set(object, "operations", cli_json_real(contest->problem->op->flops(problem)), &run->failed);
-	cli_json_set(object, "compute_ns", cli_json_interval(&result->compute_ns[state]), &run->failed);
-	cli_json_set(object, "compute_method", cli_json_text(result->compute_method[state]), &run->failed);
-	cli_json_set(object, "of_compute", cli_json_interval(&of_compute), &run->failed);
-	contest->json = object;
-	cli_json_add(run->contests, object, &run->failed);
-}
-
-/* The first geometry's row, as if it were stored. */
-static struct tcb_best first_row(const struct benching *run, const struct contest *contest)
-{
-	const struct tcb_bench_result *result = &contest->result;
-	const struct tcb_device *device = &run->place.device;
-	struct tcb_best best = {
-		.target = device->target,
-		.threads = device->target.threads,
-		.problem = contest->problem->problem,
-		.state = contest->state,
-		.ns = result->ns[contest->state][0],
-		.limit_ns = result->limit_ns[contest->state],
-		.bytes = contest->problem->op->traffic(&contest->problem->problem),
-		.flops = contest->problem->op->flops(&contest->problem->problem),
-	};
-
-	memcpy(best.device_name, device->name, sizeof best.device_name);
-	memcpy(best.device_key, device->key, sizeof best.device_key);
-	memcpy(best.limit_method, result->limit_method[contest->state], sizeof best.limit_method);
-	tcb_geometry_print(&contest->geometry[0], best.geometry);
-	return best;
-}
-
-/* What the first geometry of each state is bound by.  Its limits were timed in the same rounds. */
-static void add_bounds(struct benching *run, struct contest contests[TCB_STATE_COUNT])
-{
-	struct tcb_best best[TCB_STATE_COUNT];
-	char label[CLI_LABEL_MAX], indent[CLI_LABEL_MAX + 16];
-
-	for (int s = 0; s < TCB_STATE_COUNT; s++)
-		best[s] = first_row(run, &contests[s]);
-	for (int s = 0; s < TCB_STATE_COUNT; s++) {
-		const struct tcb_bench_result *result = &contests[s].result;
-		struct tcb_bottleneck_facts facts;
-		struct tcb_bottleneck bottleneck;
-
-		cli_bounds_facts(&run->bounds, &best[s], contests[s].stored.counters, contests[s].stored.counter_count,
-				 &facts);
-		const struct cli_limit limit = limit_of(&contests[s], &best[s].ns, best[s].geometry);
-		const struct cli_limit compute = compute_of(&contests[s], &best[s].ns, best[s].geometry);
-
-		facts.read = first_share(&limit, &result->limit_ratio[s]);
-		if (result->compute_ns[s].median > 0) {
-			facts.compute = first_share(&compute, &result->compute_ratio[s]);
-			facts.compute_use = compute.use;
-			facts.compute_source = "measured";
-			facts.compute_is_specified = 0;
-		}
-		facts.core = facts.is_gpu ? NAN : cli_core_share(&best[TCB_COLD], &best[TCB_HOT]);
-		tcb_bottleneck_find(&facts, &bottleneck);
-		if (contests[s].json)
-			cli_json_set(contests[s].json, "bottleneck", cli_bottleneck_json(&bottleneck, &run->failed),
-				     &run->failed);
-		cli_problem_label(&best[s].problem, label);
-		snprintf(indent, sizeof indent, "%s %s: ", label, tcb_state_text((enum tcb_state)s));
-		cli_bottleneck_add(&run->out, indent, &bottleneck);
-	}
-}
-
-static void begin_progress(const struct benching *run, const struct contest *contest, struct cli_progress *out)
+static void begin_progress(const struct benching *run, const struct cli_contest *contest, struct cli_progress *out)
 {
 	char label[CLI_LABEL_MAX + 64], name[CLI_LABEL_MAX];
 
@@ -519,13 +261,13 @@ static void begin_progress(const struct benching *run, const struct contest *con
 }
 
 /* Those that there was no time for. */
-static void say_left_out(const struct contest *contest)
+static void say_left_out(const struct cli_contest *contest)
 {
 	char label[CLI_LABEL_MAX];
 
 	cli_problem_label(&contest->problem->problem, label);
 	for (size_t i = 0; i < contest->count; i++)
-		if (!is_measured(contest, i))
+		if (!cli_contest_is_measured(contest, i))
 			cli_say("%s: %s, %s: left out, its calls are too long for the budget; --budget gives more",
 				label, tcb_state_text(contest->state), contest->role[i]);
 }
@@ -542,7 +284,8 @@ static double await_quiet(void *ctx)
 }
 
 /* Measures one state within SHARE of the budget that is left. */
-static enum tcb_status bench_state(struct benching *run, struct contest *contest, double share, struct tcb_error *err)
+static enum tcb_status bench_state(struct benching *run, struct cli_contest *contest, double share,
+				   struct tcb_error *err)
 {
 	const struct tcb_deadline deadline = tcb_deadline_at(run->begun_s + (1 - ENDING_SHARE) * run->args->budget_s);
 	const struct cli_problem *problem = contest->problem;
@@ -583,14 +326,30 @@ static enum tcb_status bench_state(struct benching *run, struct contest *contest
 		return status;
 	say_left_out(contest);
 	if (!run->args->json)
-		return add_table(run, contest, err);
-	add_json(run, contest);
+		return cli_contest_add(contest, &run->out, err);
+	contest->json = cli_contest_json(contest, &run->failed);
+	cli_json_add(run->contests, contest->json, &run->failed);
 	return TCB_OK;
+}
+
+/* What the first geometry of STATE is bound by. */
+static void add_bound(struct benching *run, const struct cli_contest contests[TCB_STATE_COUNT], enum tcb_state state)
+{
+	struct tcb_bottleneck bottleneck;
+	char label[CLI_LABEL_MAX], indent[CLI_LABEL_MAX + 16];
+
+	cli_contest_bound(contests, state, &run->place.device, &run->bounds, &bottleneck);
+	if (contests[state].json)
+		cli_json_set(contests[state].json, "bottleneck", cli_bottleneck_json(&bottleneck, &run->failed),
+			     &run->failed);
+	cli_problem_label(&contests[state].problem->problem, label);
+	snprintf(indent, sizeof indent, "%s %s: ", label, tcb_state_text(state));
+	cli_bottleneck_add(&run->out, indent, &bottleneck);
 }
 
 static enum tcb_status bench_problem(struct benching *run, const struct cli_problem *problem, struct tcb_error *err)
 {
-	struct contest contests[TCB_STATE_COUNT];
+	struct cli_contest contests[TCB_STATE_COUNT];
 	enum tcb_status status = TCB_OK;
 
 	memset(contests, 0, sizeof contests);
@@ -600,8 +359,8 @@ static enum tcb_status bench_problem(struct benching *run, const struct cli_prob
 		(void)await_quiet(run);
 		status = bench_state(run, &contests[state], 1.0 / (TCB_STATE_COUNT - state), err);
 	}
-	if (status == TCB_OK)
-		add_bounds(run, contests);
+	for (int state = 0; state < TCB_STATE_COUNT && status == TCB_OK; state++)
+		add_bound(run, contests, (enum tcb_state)state);
 	for (int state = 0; state < TCB_STATE_COUNT; state++)
 		free(contests[state].stored.counters);
 	return status;

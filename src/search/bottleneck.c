@@ -113,7 +113,8 @@ static void add_evidence(const struct tcb_bottleneck_facts *facts, char *text)
 
 	add_read(text, facts);
 	if (facts->is_overlapped)
-		add(text, "calls overlap (pdl=1) and those of the limit do not");
+		add(text, "calls overlap (pdl=1) and those of the limit do%s",
+		    facts->is_limit_overlapped ? ", too" : " not");
 	if (facts->fixed_ns >= WORTH_A_WORD * facts->ns.median)
 		add(text, "%.1f of %.1f \xc2\xb5s are what the limit's loop takes besides its bytes",
 		    facts->fixed_ns / 1e3, facts->ns.median / 1e3);
@@ -190,7 +191,7 @@ static void say_unknown(const struct tcb_bottleneck_facts *facts, const struct a
 		add(text, "a sweep or 'tcbtune bench' measures the read limit");
 	else if (is->read == NOT_KNOWN && facts->read_use == TCB_LIMIT_NOISY)
 		add(text, "measure the read limit again when the machine is quiet");
-	else if (facts->read_use == TCB_LIMIT_BEYOND && facts->is_overlapped)
+	else if (facts->read_use == TCB_LIMIT_BEYOND && facts->is_overlapped && !facts->is_limit_overlapped)
 		add(text, "'tcbtune bench' times the limit's loop with overlapping calls, too");
 	else if (facts->read_use == TCB_LIMIT_BEYOND)
 		add(text, "a larger problem, in which the start of the limit's loop does not count");

@@ -47,6 +47,7 @@ struct tcb_bottleneck_facts {
 	int has_weights; /* it multiplies weights, which could be of another format; softmax and norms do not */
 	enum tcb_state state;
 	int is_overlapped;           /* calls begin before the one before them has ended */
+	int is_limit_overlapped;     /* so do those of the read limit's loop */
 	int is_matrix;               /* the arithmetic is done by matrix instructions, of which few keep a unit busy */
 	double bytes, operations;    /* compulsory, of one call */
 	struct tcb_interval ns;      /* of one call */

@@ -91,6 +91,10 @@ static void test_limit_use(void **state)
 	assert_true(isnan(found(&facts).roofline.byte_limit));
 	facts.is_overlapped = 1;
 	expect(&facts, "unknown", "with overlapping calls");
+	facts.is_limit_overlapped = 1; /* as 'tcbtune bench' has it, which has nothing more to advise */
+	expect(&facts, "unknown", "a larger problem");
+	expect(&facts, "unknown", "those of the limit do, too");
+	facts.is_limit_overlapped = 0;
 	/* that arithmetic binds follows from arithmetic */
 	facts.compute = around(0.7);
 	expect(&facts, "compute", ">100 % of the read limit");
