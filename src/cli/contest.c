@@ -109,9 +109,8 @@ static void add_disturbance(const struct cli_contest *contest, struct tcb_str *o
 
 	if (quiet < rounds && quiet < TCB_QUIET_LEAST)
 		cli_add_line(out,
-			     "noisy: others disturbed all but %zu of %zu rounds; --wait-quiet 10m waits for a "
-			     "quiet machine",
-			     quiet, rounds);
+			     "noisy: others disturbed %zu of %zu rounds; --wait-quiet 10m waits for a quiet machine",
+			     rounds - quiet, rounds);
 }
 
 enum tcb_status cli_contest_add(const struct cli_contest *contest, struct tcb_str *out, struct tcb_error *err)

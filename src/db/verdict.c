@@ -120,8 +120,8 @@ static void add_tried(const struct tcb_best *best, struct tcb_str *out)
 static void add_width(const struct tcb_best *best, struct tcb_str *out)
 {
 	if (has_few_quiet_rounds(best))
-		tcb_str_addf(out, "others disturbed all but %zu of the %zu rounds of its finals", best->quiet_rounds,
-			     best->final_rounds);
+		tcb_str_addf(out, "others disturbed %zu of the %zu rounds of its finals",
+			     best->final_rounds - best->quiet_rounds, best->final_rounds);
 	else if (is_ratio_wide(best))
 		tcb_str_addf(out, "it is between %.3g and %.3g times as fast as the default", best->speedup.lo,
 			     best->speedup.hi);

@@ -100,15 +100,15 @@ static void test_disturbed_finals(void **state)
 	(void)state;
 	best.final_rounds = 60;
 	best.quiet_rounds = 8;
-	expect(&best, 0, TCB_VERDICT_NOISY, "others disturbed all but 8 of the 60 rounds");
+	expect(&best, 0, TCB_VERDICT_NOISY, "others disturbed 52 of the 60 rounds");
 	best.quiet_rounds = 9; /* these are enough, and the decision rests on them alone */
 	expect(&best, 0, TCB_VERDICT_TUNED, "");
 	best.final_rounds = best.quiet_rounds = 3; /* of long calls there are no more */
 	expect(&best, 0, TCB_VERDICT_TUNED, "");
 	best.quiet_rounds = 2;
-	expect(&best, 0, TCB_VERDICT_NOISY, "all but 2 of the 3");
+	expect(&best, 0, TCB_VERDICT_NOISY, "disturbed 1 of the 3");
 	best.quiet_rounds = 0;
-	expect(&best, 0, TCB_VERDICT_NOISY, "all but 0 of the 3");
+	expect(&best, 0, TCB_VERDICT_NOISY, "disturbed 3 of the 3");
 }
 
 static void expect_served(const struct tcb_best *best, enum tcb_unserved unserved)
