@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: MIT
 """Checks the house rules of docs/house.md; prints each offence and exits 1 if there is one.
 
-    check_house.py includes|sources|headers|format|circles|words --root DIR [--cc COMPILER]
+    check_house.py includes|sources|headers|format|circles|words --root DIR [--cc COMPILER] [--passed FILE]
 
 includes  #include "..." points one way between the folders of src/
 sources   SPDX line and opening paragraph, file size, unique names, every source listed in its CMakeLists.txt
-headers   every header compiles alone
-format    clang-format leaves every file as it is (skipped where clang-format is missing)
+headers   every header compiles alone: the build shows it of those that their own source begins with
+format    clang-format leaves every file as it is (skipped where clang-format is missing); what passed is kept in
+          --passed FILE, by contents, and not looked at again
 words     what docs/glossary.md and plain English of the field leave out: "blocks an SM" is "blocks per SM"
 circles   no sources call each other in a circle (circles.py)
 """
 import argparse
+import hashlib
 import pathlib
 import re
 import shutil
@@ -157,10 +159,18 @@ def check_skips(root):
     return offences
 
 
+def begins_its_source(root, header):
+    """Whether the source of HEADER's name has nothing but comments before it: who builds the source compiles it alone."""
+    source = header.with_suffix(".c")
+    if not header.is_relative_to(root / "src") or not source.exists():
+        return False
+    return COMMENT.sub("", source.read_text()).lstrip().startswith(f'#include "{header.relative_to(root / "src")}"')
+
+
 def check_headers(root, cc):
     offences = []
     for path in c_files(root, "src", "include", "integrations"):
-        if path.suffix != ".h":
+        if path.suffix != ".h" or begins_its_source(root, path):
             continue
         strict = path.is_relative_to(root / "include")
         flags = ["-std=c17"] + ([] if strict else ["-D_GNU_SOURCE"]) + ["-Wall", "-Wextra", "-pedantic", "-Werror"]
@@ -172,14 +182,29 @@ def check_headers(root, cc):
     return offences
 
 
-def check_format(root):
+def check_format(root, passed=None):
+    """PASSED: a file of digests of what was found well formed, which is added to; None: all are looked at."""
     if not shutil.which("clang-format"):
         print("SKIPPED: clang-format is not installed")
         sys.exit(77)
-    files = [str(p) for p in c_files(root, "src", "include", "integrations", "tests", "examples")]
-    run = subprocess.run(["clang-format", "--dry-run", "-Werror", f"--style=file:{root / '.clang-format'}", *files],
+    style = root / ".clang-format"
+    version = subprocess.run(["clang-format", "--version"], capture_output=True, text=True).stdout
+    rules = hashlib.sha256(version.encode() + style.read_bytes())
+    known = set(passed.read_text().split()) if passed and passed.exists() else set()
+    digests = {}
+    for path in c_files(root, "src", "include", "integrations", "tests", "examples"):
+        digest = rules.copy()
+        digest.update(path.read_bytes())
+        digests[str(path)] = digest.hexdigest()
+    files = [path for path, digest in digests.items() if digest not in known]
+    if not files:
+        return []
+    run = subprocess.run(["clang-format", "--dry-run", "-Werror", f"--style=file:{style}", *files],
                          capture_output=True, text=True)
-    return [line for line in run.stderr.splitlines() if "error:" in line]
+    offences = [line for line in run.stderr.splitlines() if "error:" in line]
+    if passed and not run.returncode and not offences:
+        passed.write_text("\n".join(sorted(digests.values())) + "\n")
+    return offences
 
 
 def check_circles(root):
@@ -234,10 +259,11 @@ def main():
     parser.add_argument("rule", choices=["includes", "sources", "headers", "format", "circles", "words"])
     parser.add_argument("--root", type=pathlib.Path, required=True)
     parser.add_argument("--cc", default="cc")
+    parser.add_argument("--passed", type=pathlib.Path)
     args = parser.parse_args()
     root = args.root.resolve()
     offences = {"includes": lambda: check_includes(root), "sources": lambda: check_sources(root),
-                "headers": lambda: check_headers(root, args.cc), "format": lambda: check_format(root),
+                "headers": lambda: check_headers(root, args.cc), "format": lambda: check_format(root, args.passed),
                 "circles": lambda: check_circles(root), "words": lambda: check_words(root)}[args.rule]()
     for offence in offences:
         print(offence)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """check_house.py must find what it is there to find: each rule is broken once in a scratch tree."""
 import pathlib
+import shutil
 import tempfile
 import unittest
 
@@ -123,6 +124,33 @@ class Rules(unittest.TestCase):
         self.put("src/base/a.c", GOOD + """f("invalid shape '%s'; there is no other, it is no longer here");\n""")
         self.put("README.md", "There\nis no doubt.\n")
         self.assertEqual(check_house.check_words(self.root), [])
+
+    def test_headers_compile_alone(self):
+        needs = GOOD + "size_t count(void);\n"
+        self.put("src/base/b.h", needs)
+        self.found(check_house.check_headers(self.root, "cc"), "src/base/b.h: does not compile alone")
+        # Others' sources, and its own with anything before it, do not show it; the build of its own does.
+        self.put("src/base/c.c", GOOD + '#include "base/b.h"\n')
+        self.put("src/base/b.c", GOOD + '#include <stddef.h>\n#include "base/b.h"\n')
+        self.found(check_house.check_headers(self.root, "cc"), "src/base/b.h: does not compile alone")
+        self.put("src/base/b.c", GOOD + '#include "base/b.h"\n\n#include <stddef.h>\n')
+        self.assertFalse([o for o in check_house.check_headers(self.root, "cc") if "b.h" in o])
+
+    @unittest.skipUnless(shutil.which("clang-format"), "clang-format is not installed")
+    def test_what_passed_is_not_formatted_again(self):
+        passed = self.root / "passed"
+        self.put(".clang-format", "BasedOnStyle: LLVM\n")
+        self.put("src/base/a.c", GOOD + "int  x;\n")
+        for _ in range(2):  # what failed is not kept
+            self.found(check_house.check_format(self.root, passed), "src/base/a.c")
+        self.put("src/base/a.c", GOOD + "int x;\n")
+        self.assertEqual(check_house.check_format(self.root, passed), [])
+        self.put("src/base/b.c", GOOD + "int  x;\n")
+        self.found(check_house.check_format(self.root, passed), "src/base/b.c")
+        self.put("src/base/b.c", GOOD)
+        self.put(".clang-format", "BasedOnStyle: GNU\nColumnLimit: 8\n")  # other rules, other verdicts
+        self.put("src/base/a.c", GOOD + "int x = 1 + 1;\n")
+        self.found(check_house.check_format(self.root, passed), "src/base/a.c")
 
     def test_unique_names(self):
         self.put("src/db/a.h", GOOD)
