@@ -1,24 +1,43 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whether this is built with a sanitizer that makes it several times slower:
- * then tests repeat the same thing less often; the plain build has all of it.
+ * Which of many like cases a test takes: all of them, unless this is built with
+ * a sanitizer or for an emulated processor, which makes it several times slower
+ * (a third then), or unless TCB_TEST_HALF is 1 or 2 (that half of them: the tests
+ * that developers wait for take the first, those labelled slow the second).
  */
 #ifndef TCB_TESTS_INSTRUMENTED_H
 #define TCB_TESTS_INSTRUMENTED_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(TCB_TEST_EMULATED)
 enum { TEST_IS_INSTRUMENTED = 1 };
 #else
 enum { TEST_IS_INSTRUMENTED = 0 };
 #endif
 
-/* Two of three numbers, in no order, where instrumented: what a test of many like cases leaves out there.  Never 0. */
+/* 0: no half in particular. */
+static inline unsigned test_half(void)
+{
+	const char *half = getenv("TCB_TEST_HALF");
+	return !TEST_IS_INSTRUMENTED && half ? (unsigned)strtoul(half, NULL, 10) : 0;
+}
+
+static inline int test_takes_all(void)
+{
+	return !TEST_IS_INSTRUMENTED && !test_half();
+}
+
+/* What a test of many like cases leaves out, in no order: where instrumented two of three numbers, never 0; else
+ * what is not of the half that is asked for. */
 static inline int test_leaves_out(size_t i)
 {
-	return TEST_IS_INSTRUMENTED && ((uint32_t)i * 2654435761u >> 16) % 3 != 0;
+	const uint32_t drawn = (uint32_t)i * 2654435761u >> 16;
+	if (TEST_IS_INSTRUMENTED)
+		return drawn % 3 != 0;
+	return test_half() && drawn % 2 + 1 != test_half();
 }
 
 #endif

@@ -173,7 +173,9 @@ void gpu_check_clean(const struct tcb_kernel *kernel)
 size_t gpu_sample_size(size_t usual)
 {
 	const char *text = getenv("TCB_GPU_SAMPLE");
-	return text ? strtoul(text, NULL, 10) : (TEST_IS_INSTRUMENTED ? (usual + 1) / 2 : usual);
+	if (text)
+		return strtoul(text, NULL, 10);
+	return TEST_IS_INSTRUMENTED || test_half() == 1 ? (usual + 1) / 2 : usual;
 }
 
 void gpu_tally_print(const struct gpu_tally *tally)

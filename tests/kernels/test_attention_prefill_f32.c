@@ -72,7 +72,7 @@ enum { SHAPES = sizeof(shapes) / sizeof(*shapes) };
 static void every_tile_is_right(void **state)
 {
 	static const unsigned capabilities[] = { 80, 90, 120, 86 };
-	unsigned checked[OPS][TILES] = { 0 };
+	unsigned legal[OPS][TILES] = { 0 };
 	(void)state;
 	for (size_t i = 0; i < (size_t)OPS * TILES * SHAPES; i++) {
 		const size_t at_op = i % OPS, at = i / OPS % TILES;
@@ -83,7 +83,7 @@ static void every_tile_is_right(void **state)
 		struct tcb_geometry geometry;
 		struct tcb_gpu gpu;
 		struct tcb_error err;
-		if ((at_op + at + i / OPS / TILES) % 2 || test_leaves_out(i / 2))
+		if ((at_op + at + i / OPS / TILES) % 2)
 			continue;
 		attention_problem(op, TCB_CONTRACT_F32, shapes[i / OPS / TILES], &problem);
 		const size_t k = problem.shape.k, kv = tiles[at].kv, m = rows / tiles[at].heads;
@@ -101,11 +101,12 @@ static void every_tile_is_right(void **state)
 			geometry.knob[TCB_KNOB_SCHED] = TCB_SCHED_DYNAMIC;
 		if (tcb_constraint_require(&problem, &gpu.device.target, &geometry, NULL) != TCB_OK)
 			continue; /* fewer query heads for each KV head, too little shared memory */
-		emulate(op, &problem, capability, &geometry, 0);
-		checked[at_op][at]++;
+		legal[at_op][at]++;
+		if (!test_leaves_out(i / 2))
+			emulate(op, &problem, capability, &geometry, 0);
 	}
 	for (size_t i = 0; i < (size_t)OPS * TILES; i++)
-		assert_true(TEST_IS_INSTRUMENTED || checked[i / TILES][i % TILES] > 0);
+		assert_true(legal[i / TILES][i % TILES] > 0);
 }
 
 /* --- how exact --- */
