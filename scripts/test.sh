@@ -49,6 +49,7 @@ trap tell_skips EXIT
 not_run=""
 for part in ${1:-dev slow asan tsan neon}; do
 	case "$part" in
+	# Of many like cases of GPU kernels dev takes one half, slow the other (tests/instrumented.h).
 	dev) run ci all -LE slow ;;
 	slow) run ci all -L slow ;;
 	# Tests that install and compile (install), read sources (house) or judge what is printed (printed) gain nothing
