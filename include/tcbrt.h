@@ -338,7 +338,9 @@ enum tcbrt_role { TCBRT_ROLE_INPUT = 0, TCBRT_ROLE_WEIGHTS = 1, TCBRT_ROLE_OUTPU
  *
  * Attention: q and out have a row for each query token, k and v for each KV token of the cache, of all heads side by
  * side.  lengths (i32) are the KV tokens that each sequence has at the time of the call, from 0 to N: one plan serves a
- * cache as it grows.  pages (i32), with the word p16, has where each 16 tokens of a sequence are. examples/attention.c.
+ * cache as it grows.  Queries are the last M of these tokens.  With the word causal each sees its own token and those
+ * before it, with w1024 1024 of these at most (a window is causal), otherwise all.  pages (i32), with the word p16, has
+ * where each 16 tokens of a sequence are.  examples/attention.c.
  * rope_append: out has a row for each head, q's of the new tokens, then those of k's cache and of v's; what is not of
  * the new tokens is left as it is.  Rows of rope_append_q80's caches are Q8_0 blocks, 34 bytes for 32 columns.
  */

@@ -23,7 +23,7 @@ struct tcb_heads {
 	uint32_t query, kv; /* "h32/8": heads; query is a multiple of kv */
 	uint32_t sequences; /* "b4": each with KV of its own, and a length of its own from 0 to n */
 	uint32_t page;      /* "p16": KV tokens a page, and a table of pages; 0: contiguous */
-	uint32_t window;    /* "w1024": a query sees the last 1024 tokens up to its own, that included; 0: all */
+	uint32_t window;    /* "w1024": the last 1024 tokens up to its own, that included; with causal only; 0: all */
 	uint32_t cap;       /* "c50": scores s become cap * tanh(s / cap); 0: as they are */
 	uint32_t causal;    /* "causal": query token i of a sequence sees KV up to its own, which is length - m + i */
 	uint16_t ragged;    /* "ragged": lengths differ (kv_cache.h has them); else all are n */
@@ -55,7 +55,7 @@ enum tcb_status tcb_shape_parse(const char *text, struct tcb_shape *out, struct 
 void tcb_shape_print(const struct tcb_shape *shape, char out[TCB_SHAPE_TEXT_MAX]);
 int tcb_shape_equal(const struct tcb_shape *a, const struct tcb_shape *b);
 
-/* shape_words.c: "h32/8,b4"; empty where there are none.  Words come in any order, each once. */
+/* shape_words.c: "h32/8,b4"; empty: none.  In any order, each once.  A window is causal, whether it is said or not. */
 enum tcb_status tcb_heads_parse(const char *text, struct tcb_heads *out, struct tcb_error *err);
 void tcb_heads_print(const struct tcb_heads *heads, char out[TCB_WORDS_TEXT_MAX]);
 

@@ -96,6 +96,8 @@ enum tcb_status tcb_heads_parse(const char *text, struct tcb_heads *out, struct 
 	for (size_t i = 0; i < WORDS; i++)
 		if (!*member(out, i))
 			*member(out, i) = words[i].unsaid;
+	if (out->window) /* it ends at the query's own token */
+		out->causal = 1;
 	return TCB_OK;
 }
 

@@ -64,6 +64,9 @@ static void heads_are_read(void **state)
 	assert_int_equal(heads.page, 0);
 	tcb_heads_print(&heads, text);
 	assert_string_equal(text, "h8/2,w7,causal");
+	assert_int_equal(tcb_heads_parse("h8/2,w7", &heads, NULL), TCB_OK); /* the same, said shorter */
+	tcb_heads_print(&heads, text);
+	assert_string_equal(text, "h8/2,w7,causal");
 	assert_int_equal(tcb_heads_parse("", &heads, NULL), TCB_OK);
 	assert_int_equal(heads.query, 0);
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

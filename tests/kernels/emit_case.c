@@ -85,7 +85,7 @@ static void draw_words(struct emit_draw *draw, struct tcb_shape *out)
 	heads->page = pages[below(draw, COUNT(pages))];
 	heads->window = below(draw, 3) ? 0 : 1 + (uint32_t)below(draw, 5000);
 	heads->cap = below(draw, 4) ? 0 : 50;
-	heads->causal = (uint32_t)below(draw, 2);
+	heads->causal = heads->window ? 1 : (uint32_t)below(draw, 2);
 	heads->ragged = (uint16_t)below(draw, 2);
 	heads->pairs = below(draw, 4) == 0;
 }

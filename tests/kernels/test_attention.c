@@ -74,7 +74,8 @@ static void plain(const struct tcb_shape *s, const struct data *data, size_t b, 
 		score /= sqrt((double)s->k);
 		if (s->heads.cap)
 			score = s->heads.cap * tanh(score / s->heads.cap);
-		if ((s->heads.causal && t > position) || (s->heads.window && t <= position - (long)s->heads.window))
+		if (((s->heads.causal || s->heads.window) && t > position) ||
+		    (s->heads.window && t <= position - (long)s->heads.window))
 			score = -INFINITY;
 		scores[t] = score;
 		max = score > max ? score : max;
@@ -368,6 +369,7 @@ static void the_model_counts_what_is_seen(void **state)
 		{ "1x4096x128,h32/8,w1024", 1024, 1024 },
 		{ "4x100x128,h32/8,causal", 100, 97 + 98 + 99 + 100 },
 		{ "4x100x128,h32/8,causal,w10", 13, 40 },
+		{ "4x100x128,h32/8,w10", 13, 40 },
 		{ "1x100x128,h32/8,b5,ragged", 100 + 80 + 60 + 1, 100 + 80 + 60 + 1 },
 	};
 	(void)state;

@@ -39,6 +39,9 @@ static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_sha
 				op->name, example(op));
 	if (shape->heads.pairs)
 		return tcb_fail(err, TCB_E_USAGE, "op %s rotates nothing: the word pairs is rope_append's", op->name);
+	if (shape->heads.window && !shape->heads.causal)
+		return tcb_fail(err, TCB_E_USAGE, "op %s has windows that end at a query's own token: w%u is causal",
+				op->name, shape->heads.window);
 	if (shape->k % ATTENTION_HEAD_UNIT || shape->k > ATTENTION_HEAD_MAX)
 		return tcb_fail(err, TCB_E_USAGE, "op %s takes heads of 32 to 256 values in steps of 32, not of %zu",
 				op->name, shape->k);

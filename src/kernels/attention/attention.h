@@ -9,7 +9,7 @@
  *     out  = sum over visible t of exp(s[t] - max s) * V[t] / sum of exp(s[t] - max s)
  *
  * Query token i of a sequence of length L is its token p = L - m + i.  It sees tokens
- * t < L; with causal, t <= p; with a window w, t > p - w.  Who sees none, or scores of
+ * t < L; with causal, t <= p; with a window w, which is causal, t > p - w.  Who sees none, or scores of
  * -inf only, gets zeros.  A NaN in a visible row, or an infinity in V, makes NaN of
  * any result of that sequence and KV head; what no query sees does not matter.
  *
