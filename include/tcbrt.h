@@ -527,8 +527,13 @@ TCBRT_API int tcbrt_plan_load(const struct tcbrt *rt, const void *blob, size_t b
  * SECONDS; what was measured before is not measured again.  Candidates may be wrong, hang or fault, so this is done by
  * the program tcbtune in a process of its own: that of the environment variable TCBTUNE, else the one that was
  * installed with this library, else the one in PATH.  Returns when it is done.  Open the database again afterwards;
- * plans that were made before stay as they are.  query.state and query.layout are not used: both states are measured,
- * with any layout.
+ * plans that were made before stay as they are.
+ *
+ * QUERY is one problem of one op, as for tcbrt_lookup: names of families, or words that the op does not take, are
+ * errors, before anything is started.  query.device may be "cuda:0", too.  Strings are values, whatever they begin
+ * with. query.state, query.layout and query.geometry are not used: both states are measured, any layout and all
+ * geometries. TCBRT_OK says that the database has a result of the problem on that device (modelled, for a GPU that is
+ * not attached); everything else is an error.
  */
 TCBRT_API int tcbrt_tune(const char *path, const struct tcbrt_query *query, double seconds, struct tcbrt_error *err);
 

@@ -2,8 +2,11 @@
  *
  * Measuring on request: `tcbtune sweep` in a process of its own.  A candidate
  * that faults costs the tuner a worker and the program nothing; what the sweep
- * says on stderr is kept for the error.
+ * says on stderr is kept for the error.  The query is checked here, as a lookup's
+ * is, so that such an error is about the machine and not about a word that the
+ * caller never wrote; and afterwards the database must have the result.
  */
+#include <assert.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,10 +18,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/gpu_table.h"
 #include "base/problem.h"
+#include "db/db.h"
 #include "rt/rt_plan.h"
 
-enum { ARGUMENTS_MAX = 24, PATH_BYTES = 4096, LINE_BYTES = 400 };
+enum { ARGUMENTS_MAX = 12, PATH_BYTES = 4096, LINE_BYTES = 400 };
+/* What --budget takes: a millisecond to a century. */
+#define SECONDS_LEAST 0.001
+#define SECONDS_MOST 3e9
 
 extern char **environ;
 
@@ -50,43 +58,52 @@ static void find_program(char out[PATH_BYTES])
 }
 
 struct arguments {
-	const char *argv[ARGUMENTS_MAX];
-	char program[PATH_BYTES], shape[TCB_SHAPE_TEXT_MAX], threads[16], budget[32];
+	char *argv[ARGUMENTS_MAX]; /* owned, but for the first two */
+	char program[PATH_BYTES];
 };
 
-static void add(struct arguments *a, const char *option, const char *value)
+/* NAME=VALUE as one word, so that no value is read as an option, whatever it is; NULL: nothing. */
+static enum tcb_status add(struct arguments *a, const char *name, const char *value, struct tcb_error *err)
 {
 	size_t count = 0;
 
+	if (!value)
+		return TCB_OK;
 	while (a->argv[count])
 		count++;
-	a->argv[count] = option;
-	a->argv[count + 1] = value;
+	assert(count + 1 < ARGUMENTS_MAX);
+	if (asprintf(&a->argv[count], "--%s=%s", name, value) >= 0)
+		return TCB_OK;
+	a->argv[count] = NULL;
+	return tcb_fail(err, TCB_E_NOMEM, "out of memory");
 }
 
-static void fill(struct arguments *a, const char *path, const struct tcbrt_query *query, double seconds)
+static void arguments_fini(struct arguments *a)
 {
-	struct tcb_shape shape = { query->m, query->n, query->k };
+	for (size_t i = 2; a->argv[i]; i++)
+		free(a->argv[i]);
+}
+
+static enum tcb_status arguments_init(struct arguments *a, const char *path, const struct tcbrt_query *query,
+				      const struct tcb_problem *problem, double seconds, struct tcb_error *err)
+{
+	static char sweep[] = "sweep";
+	char shape[TCB_SHAPE_TEXT_MAX], threads[16], budget[32];
 
 	memset(a, 0, sizeof(*a));
 	find_program(a->program);
-	if (query->words)
-		(void)tcb_heads_parse(query->words, &shape.heads, NULL);
-	tcb_shape_print(&shape, a->shape);
-	snprintf(a->threads, sizeof(a->threads), "%u", query->threads);
-	snprintf(a->budget, sizeof(a->budget), "%.3fs", seconds);
-	add(a, a->program, "sweep");
-	add(a, "--op", query->op);
-	add(a, "--shape", a->shape);
-	add(a, "--budget", a->budget);
-	if (query->device)
-		add(a, "--device", query->device);
-	if (query->threads)
-		add(a, "--threads", a->threads);
-	if (query->contract != TCBRT_CONTRACT_DEFAULT)
-		add(a, "--contract", tcb_contract_text((enum tcb_contract)(query->contract - 1)));
-	if (path)
-		add(a, "--db", path);
+	a->argv[0] = a->program;
+	a->argv[1] = sweep;
+	tcb_shape_print(&problem->shape, shape);
+	snprintf(threads, sizeof(threads), "%u", query->threads);
+	snprintf(budget, sizeof(budget), "%.3fs", seconds > SECONDS_LEAST ? seconds : SECONDS_LEAST);
+	TCB_TRY(add(a, "op", problem->op_name, err));
+	TCB_TRY(add(a, "shape", shape, err));
+	TCB_TRY(add(a, "contract", tcb_contract_text(problem->contract), err));
+	TCB_TRY(add(a, "budget", budget, err));
+	TCB_TRY(add(a, "device", query->device, err));
+	TCB_TRY(add(a, "threads", query->threads ? threads : NULL, err));
+	return add(a, "db", path, err);
 }
 
 /* The last line that the sweep said, from the pipe FROM until it is closed. */
@@ -125,7 +142,7 @@ static int spawn(const struct arguments *a, int to, pid_t *child)
 	if (!error)
 		error = posix_spawn_file_actions_adddup2(&actions, to, STDERR_FILENO);
 	if (!error)
-		error = posix_spawnp(child, a->program, &actions, NULL, (char *const *)(uintptr_t)a->argv, environ);
+		error = posix_spawnp(child, a->program, &actions, NULL, a->argv, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	return error;
 }
@@ -146,19 +163,113 @@ static enum tcb_status wait_for(pid_t child, const char *line, struct tcb_error 
 			line[0] ? line : "tcbtune sweep failed and said nothing");
 }
 
-static enum tcb_status tune(const char *path, const struct tcbrt_query *query, double seconds, struct tcb_error *err)
+/* What QUERY is about, as far as it can be said without asking a device. */
+static enum tcb_status make_problem(const struct tcbrt_query *query, struct tcb_problem *out, struct tcb_error *err)
 {
-	struct arguments arguments;
+	const struct tcb_op *op = tcb_op_find(query->op);
+	struct tcb_shape shape = { query->m, query->n, query->k };
+
+	if (!op)
+		return tcb_fail(err, TCB_E_NOT_FOUND,
+				"unknown op '%.60s'; ops are tuned one at a time, by names as 'tcbtune ops' has them",
+				query->op);
+	if ((unsigned)query->contract > TCB_CONTRACT_COUNT)
+		return tcb_fail(err, TCB_E_USAGE, "the query's contract is outside enum tcbrt_contract");
+	if (query->words)
+		TCB_TRY(tcb_heads_parse(query->words, &shape.heads, err));
+	return tcb_problem_init(op,
+				query->contract == TCBRT_CONTRACT_DEFAULT ? op->default_contract
+									  : (enum tcb_contract)(query->contract - 1),
+				&shape, out, err);
+}
+
+static enum tcb_status check(const char *path, const struct tcbrt_query *query, double seconds,
+			     struct tcb_problem *problem, struct tcb_error *err)
+{
+	if (!query || !query->op)
+		return tcb_fail(err, TCB_E_USAGE, "QUERY or its op is NULL");
+	if (!(seconds > 0 && seconds <= SECONDS_MOST))
+		return tcb_fail(err, TCB_E_USAGE, "SECONDS is %g: give a number above 0, up to %g", seconds,
+				(double)SECONDS_MOST);
+	if ((path && !*path) || (query->device && !*query->device))
+		return tcb_fail(err, TCB_E_USAGE, "%s is empty: NULL means the usual one",
+				path && !*path ? "PATH" : "the query's device");
+	if (query->threads > RT_THREADS_MAX)
+		return tcb_fail(err, TCB_E_USAGE, "the query's threads are more than %d", RT_THREADS_MAX);
+	return make_problem(query, problem, err);
+}
+
+/* --- was it tuned? --- */
+
+struct looking {
+	const struct tcb_problem *problem;
+	const char *device; /* the query's, or "cpu" */
+	unsigned threads;   /* 0: any */
+	struct rt_device host[RT_HOST_DEVICES_MAX];
+	uint32_t host_count;
+	int is_found;
+};
+
+/* A name that only tcbtune knows, "cuda:0", may be any. */
+static int is_device(const struct looking *looking, const struct tcb_best *best)
+{
+	const char *key;
+	unsigned kind;
+
+	for (uint32_t i = 0; i < looking->host_count; i++)
+		if (strcmp(looking->host[i].name, looking->device) == 0)
+			return strcmp(best->device_name, looking->device) == 0 &&
+			       strcmp(best->device_key, looking->host[i].key) == 0;
+	if (!tcb_gpu_parse(looking->device, &kind, &key))
+		return 1;
+	char name[TCB_DEVICE_NAME_MAX];
+	snprintf(name, sizeof(name), "sm_%u", kind);
+	return strcmp(best->device_name, name) == 0 && (!key || strcmp(best->device_key, key) == 0);
+}
+
+static int look(void *ctx, const struct tcb_best *best)
+{
+	struct looking *looking = ctx;
+
+	looking->is_found = best->problem.contract == looking->problem->contract &&
+			    tcb_shape_equal(&best->problem.shape, &looking->problem->shape) &&
+			    (!looking->threads || best->threads == looking->threads) && is_device(looking, best);
+	return looking->is_found;
+}
+
+/* Whether the database has a result of PROBLEM now: whatever the sweep returned, it is for that that it was run. */
+static enum tcb_status check_result(const char *path, const struct tcbrt_query *query,
+				    const struct tcb_problem *problem, struct tcb_error *err)
+{
+	struct looking looking = { .problem = problem,
+				   .device = query->device ? query->device : "cpu",
+				   .threads = query->device && rt_is_gpu_name(query->device) ? 0 : query->threads };
+	char file[PATH_BYTES];
+	struct tcb_db *db;
+
+	looking.host_count = rt_host_devices(looking.host, RT_HOST_DEVICES_MAX, NULL);
+	TCB_TRY(tcb_db_path(path, TCB_DB_READ, file, sizeof(file), err));
+	TCB_TRY(tcb_db_open(file, TCB_DB_READ, &db, err));
+	const enum tcb_status status =
+		tcb_db_best_each(db, &(struct tcb_best_filter){ .op = problem->op_name }, look, &looking, err);
+	tcb_db_close(db);
+	TCB_TRY(status);
+	if (!looking.is_found)
+		return tcb_fail(err, TCB_E_FAILED,
+				"tcbtune sweep ended and stored no result of %s in %.300s: give it more seconds",
+				problem->op_name, file);
+	return TCB_OK;
+}
+
+static enum tcb_status sweep(const struct arguments *arguments, struct tcb_error *err)
+{
 	char line[LINE_BYTES];
 	int ends[2];
 	pid_t child;
 
-	if (!query || !query->op || !(seconds > 0) || (unsigned)query->contract > TCB_CONTRACT_COUNT)
-		return tcb_fail(err, TCB_E_USAGE, "tuning wants an op, a shape and a number of seconds above 0");
-	fill(&arguments, path, query, seconds);
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return tcb_fail(err, TCB_E_IO, "making a pipe for tcbtune sweep: %s", strerror(errno));
-	const int error = spawn(&arguments, ends[1], &child);
+	const int error = spawn(arguments, ends[1], &child);
 	close(ends[1]);
 	if (!error)
 		last_line(ends[0], line);
@@ -167,10 +278,24 @@ static enum tcb_status tune(const char *path, const struct tcbrt_query *query, d
 		return tcb_fail(err, TCB_E_NOT_FOUND,
 				"the program '%.300s' is not there: install tcbtune, or name it in the environment "
 				"variable TCBTUNE",
-				arguments.program);
+				arguments->program);
 	if (error)
-		return tcb_fail(err, TCB_E_FAILED, "starting '%.300s': %s", arguments.program, strerror(error));
+		return tcb_fail(err, TCB_E_FAILED, "starting '%.300s': %s", arguments->program, strerror(error));
 	return wait_for(child, line, err);
+}
+
+static enum tcb_status tune(const char *path, const struct tcbrt_query *query, double seconds, struct tcb_error *err)
+{
+	struct tcb_problem problem;
+	struct arguments arguments;
+	enum tcb_status status;
+
+	TCB_TRY(check(path, query, seconds, &problem, err));
+	status = arguments_init(&arguments, path, query, &problem, seconds, err);
+	if (status == TCB_OK)
+		status = sweep(&arguments, err);
+	arguments_fini(&arguments);
+	return status == TCB_OK ? check_result(path, query, &problem, err) : status;
 }
 
 int tcbrt_tune(const char *path, const struct tcbrt_query *query, double seconds, struct tcbrt_error *err)
