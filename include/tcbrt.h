@@ -507,10 +507,14 @@ TCBRT_API int tcbrt_execute_check(const struct tcbrt_plan *plan, void *const ope
 /*
  * Saved plans
  *
- * A plan as bytes: a GPU's machine code, or which of this library's kernels a CPU runs.  TCBRT_E_UNSUPPORTED where it
- * was made for another device (for a CPU: another kind of machine), TCBRT_E_VERSION where the kernel has changed since,
- * TCBRT_E_FORMAT where the bytes are damaged: plan again then.  Loading a GPU's plan writes its kernel once, to
- * compare, which takes milliseconds; it is not assembled.
+ * A plan as bytes: which of this library's kernels it is, for which problem and device; no machine code.
+ * TCBRT_E_UNSUPPORTED where it was made for another device (for a CPU: another kind of machine), TCBRT_E_VERSION where
+ * the kernel has changed since, TCBRT_E_FORMAT where the bytes are damaged: plan again then.  Loading a GPU's plan
+ * writes its kernel again, compares it, and assembles it, as tcbrt_plan_create does; nothing is looked up.
+ *
+ * The bytes may come from anybody.  Whatever they are, a loaded plan runs a kernel of this library with a geometry that
+ * is legal for the problem that info describes, so look at info where the bytes are not your own: they choose problem,
+ * geometry and threads, and so the speed, and what tuning.source and tuning.reason say is theirs.
  */
 
 /* BLOB: CAPACITY bytes, or NULL to learn how many are needed, which *BYTES_OUT gets in any case.  TCBRT_E_OVERFLOW: too

@@ -521,21 +521,6 @@ static enum tcb_status start_image(int is_ptx, struct tcb_code_image **out, stru
 	return TCB_OK;
 }
 
-enum tcb_status tcb_code_wrap(const struct tcb_kernel *kernel, const void *code, size_t bytes, int is_ptx,
-			      struct tcb_code_image **out, struct tcb_error *err)
-{
-	struct tcb_code_image *image;
-	enum tcb_status status = start_image(is_ptx, &image, err);
-	if (status == TCB_OK)
-		status = add_unit(&image, kernel, code, bytes, err);
-	if (status != TCB_OK) {
-		free(image);
-		image = NULL;
-	}
-	*out = image;
-	return status;
-}
-
 enum tcb_status tcb_code_compile(const struct tcb_kernel *kernels, size_t count, const struct tcb_target *target,
 				 struct tcb_code_image **out, struct tcb_error *err)
 {

@@ -85,10 +85,6 @@ enum tcb_status tcb_codes_get(struct tcb_codes *codes, const struct tcb_geometry
 /* An image of COUNT kernels (at most TCB_CODE_UNITS_MAX), a unit each, owned by the caller: free(). */
 enum tcb_status tcb_code_compile(const struct tcb_kernel *kernels, size_t count, const struct tcb_target *target,
 				 struct tcb_code_image **out, struct tcb_error *err);
-/* An image of KERNEL with code that was made before, BYTES of a cubin or of PTX with its NUL, copied; owned by the
- * caller: free(). */
-enum tcb_status tcb_code_wrap(const struct tcb_kernel *kernel, const void *code, size_t bytes, int is_ptx,
-			      struct tcb_code_image **out, struct tcb_error *err);
 
 /* Is IMAGE, of BYTES bytes, whole?  What another process sent is checked before it is used. */
 int tcb_code_image_valid(const void *image, size_t bytes);

@@ -80,10 +80,20 @@ static void describe_packing(struct tcbrt_plan *plan, size_t packed_bytes)
 	info->pack_rows = packed_bytes && op->pack_rows ? op->pack_rows(layout) : 0;
 }
 
-static enum tcb_status make_cpu(struct tcbrt_plan *plan, struct tcb_error *err)
+static enum tcb_status check_kernel(const struct tcbrt_plan *plan, const struct rt_saved *saved, struct tcb_error *err)
+{
+	if (!saved || strcmp(plan->signature, saved->signature) == 0)
+		return TCB_OK;
+	return tcb_fail(err, TCB_E_VERSION,
+			"the kernel of %s changed since the plan was saved (by version %s): plan and save it again",
+			plan->problem.op->name, saved->version);
+}
+
+static enum tcb_status make_cpu(struct tcbrt_plan *plan, const struct rt_saved *saved, struct tcb_error *err)
 {
 	TCB_TRY(plan->problem.op->plan(&plan->problem, &plan->geometry, &plan->cpu, err));
 	snprintf(plan->signature, sizeof(plan->signature), "%s", tcb_variant_signature(plan->cpu.variant));
+	TCB_TRY(check_kernel(plan, saved, err));
 	plan->info.threads = plan->cpu.threads;
 	plan->info.workspace_bytes = RT_GANG_BYTES + plan->cpu.workspace_bytes;
 	describe_packing(plan, plan->cpu.packed_bytes);
@@ -102,8 +112,8 @@ static enum tcb_status sign(struct tcbrt_plan *plan, const struct tcb_kernel *ke
 	return status;
 }
 
-static enum tcb_status make_gpu(struct tcbrt_plan *plan, const struct tcb_target *target,
-				const struct rt_saved_code *saved, struct tcb_error *err)
+static enum tcb_status make_gpu(struct tcbrt_plan *plan, const struct tcb_target *target, const struct rt_saved *saved,
+				struct tcb_error *err)
 {
 	struct tcb_kernel kernel = { .module = NULL };
 	enum tcb_status status = tcb_kernel_emit(&plan->problem, target, &plan->geometry, &kernel, err);
@@ -111,8 +121,9 @@ static enum tcb_status make_gpu(struct tcbrt_plan *plan, const struct tcb_target
 	if (status == TCB_OK)
 		status = sign(plan, &kernel, err);
 	if (status == TCB_OK)
-		status = saved ? tcb_code_wrap(&kernel, saved->code, saved->bytes, saved->is_ptx, &plan->image, err)
-			       : tcb_code_compile(&kernel, 1, target, &plan->image, err);
+		status = check_kernel(plan, saved, err);
+	if (status == TCB_OK)
+		status = tcb_code_compile(&kernel, 1, target, &plan->image, err);
 	tcb_kernel_fini(&kernel);
 	if (status != TCB_OK)
 		return status;
@@ -125,7 +136,7 @@ static enum tcb_status make_gpu(struct tcbrt_plan *plan, const struct tcb_target
 
 enum tcb_status rt_plan_make(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
 			     const struct rt_device *device, unsigned threads, const struct tcbrt_tuning *tuning,
-			     const struct rt_saved_code *saved, struct tcbrt_plan **out, struct tcb_error *err)
+			     const struct rt_saved *saved, struct tcbrt_plan **out, struct tcb_error *err)
 {
 	struct tcbrt_plan *plan = calloc(1, sizeof(*plan));
 	struct tcb_target target = device->target;
@@ -140,7 +151,7 @@ enum tcb_status rt_plan_make(const struct tcb_problem *problem, const struct tcb
 	plan->info.is_gpu = device->is_gpu;
 	memcpy(plan->device, device->name, sizeof(plan->device));
 	memcpy(plan->device_key, device->key, sizeof(plan->device_key));
-	status = plan->info.is_gpu ? make_gpu(plan, &target, saved, err) : make_cpu(plan, err);
+	status = plan->info.is_gpu ? make_gpu(plan, &target, saved, err) : make_cpu(plan, saved, err);
 	if (status != TCB_OK) {
 		tcbrt_plan_destroy(plan);
 		return status;

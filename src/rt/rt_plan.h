@@ -29,35 +29,29 @@ struct tcbrt_plan {
 
 /* rt_plan.c: ERR of the library from that of a call inside; returns its code. */
 int rt_report(enum tcb_status status, const struct tcb_error *from, struct tcbrt_error *err);
-/* Machine code (or PTX) that was made before. */
-struct rt_saved_code {
-	const void *code;
-	size_t bytes;
-	int is_ptx;
-};
+struct rt_saved;
 /* The plan of PROBLEM with GEOMETRY, which is legal for DEVICE with THREADS; TUNING says where it comes from.  SAVED: a
- * GPU's code; NULL: it is made. */
+ * saved plan, whose kernel it must be, else TCB_E_VERSION before anything is assembled; NULL: there is none. */
 enum tcb_status rt_plan_make(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
 			     const struct rt_device *device, unsigned threads, const struct tcbrt_tuning *tuning,
-			     const struct rt_saved_code *saved, struct tcbrt_plan **out, struct tcb_error *err);
+			     const struct rt_saved *saved, struct tcbrt_plan **out, struct tcb_error *err);
 
-/* rt_saved.c: what a saved plan begins with; a GPU's code follows. */
-enum { RT_SAVED_FORMAT = 2 };
+/* rt_saved.c: a saved plan. */
+enum { RT_SAVED_FORMAT = 3 };
 struct rt_saved {
 	char magic[8];
 	uint32_t format, head_bytes;
 	uint64_t checksum; /* of all that follows */
-	uint64_t code_bytes;
 	uint64_t m, n, k;
 	struct tcb_heads heads;
-	uint32_t contract, threads, source, is_ptx;
+	uint32_t contract, threads, source, reserved;
 	char version[16], op[TCB_OP_NAME_MAX], device[TCB_DEVICE_NAME_MAX], device_key[TCB_DEVICE_KEY_MAX];
 	char signature[TCB_SIGNATURE_MAX];
 	char geometry[TCB_GEOMETRY_TEXT_MAX];
 	char reason[TCBRT_REASON_MAX];
 };
-/* Sets the checksum of the BYTES at BLOB, which are not fewer than a struct rt_saved. */
-void rt_saved_sign(void *blob, size_t bytes);
+/* Sets its checksum, which is against accidents only: anybody can. */
+void rt_saved_sign(struct rt_saved *saved);
 
 /* rt_verbose.c */
 /* Does the environment ask for a line per plan? */

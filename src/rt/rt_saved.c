@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Plans as bytes: what was planned (op, contract, shape, device, geometry), the
- * signature of its kernel, and a GPU's machine code, behind a checksum.  Nothing
- * of it is believed: the geometry is held against the op's constraints, and the
- * kernel is written again and compared, before a plan is made of it.
+ * Plans as bytes: what was planned (op, contract, shape, device, geometry) and the
+ * signature of its kernel, behind a checksum.  Nothing of it is believed, since
+ * anybody may have written it: the geometry is held against the op's constraints,
+ * the kernel is this library's, written again and compared, and there is no
+ * machine code in it, which nobody could tell from an altered one but by making it.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,18 +14,16 @@
 
 static const char MAGIC[8] = "tcbplan"; /* read on a machine of the other byte order, RT_SAVED_FORMAT differs */
 
-static uint64_t checksum_of(const void *blob, size_t bytes)
+static uint64_t checksum_of(const struct rt_saved *saved)
 {
-	const size_t from = offsetof(struct rt_saved, code_bytes);
+	const size_t from = offsetof(struct rt_saved, checksum) + sizeof(saved->checksum);
 
-	return tcb_hash64((const char *)blob + from, bytes - from, RT_SAVED_FORMAT);
+	return tcb_hash64((const char *)saved + from, sizeof(*saved) - from, RT_SAVED_FORMAT);
 }
 
-void rt_saved_sign(void *blob, size_t bytes)
+void rt_saved_sign(struct rt_saved *saved)
 {
-	const uint64_t checksum = checksum_of(blob, bytes);
-
-	memcpy((char *)blob + offsetof(struct rt_saved, checksum), &checksum, sizeof(checksum));
+	saved->checksum = checksum_of(saved);
 }
 
 static void fill(const struct tcbrt_plan *plan, struct rt_saved *out)
@@ -50,37 +49,33 @@ static void fill(const struct tcbrt_plan *plan, struct rt_saved *out)
 	memcpy(out->signature, plan->signature, sizeof(out->signature));
 	tcb_geometry_print(&plan->geometry, out->geometry);
 	memcpy(out->reason, plan->info.tuning.reason, sizeof(out->reason));
-	if (plan->info.is_gpu) {
-		out->code_bytes = plan->image->unit[0].bytes;
-		out->is_ptx = plan->image->is_ptx;
-	}
+	rt_saved_sign(out);
 }
 
 int tcbrt_plan_save(const struct tcbrt_plan *plan, void *blob, size_t capacity, size_t *bytes_out)
 {
-	struct rt_saved head;
-	size_t bytes;
+	struct rt_saved saved;
 
 	if (!plan || !bytes_out)
 		return TCBRT_E_USAGE;
-	fill(plan, &head);
-	bytes = sizeof(head) + head.code_bytes;
-	*bytes_out = bytes;
+	*bytes_out = sizeof(saved);
 	if (!blob)
 		return TCBRT_OK;
-	if (capacity < bytes)
+	if (capacity < sizeof(saved))
 		return TCBRT_E_OVERFLOW;
-	memcpy(blob, &head, sizeof(head));
-	if (head.code_bytes)
-		memcpy((char *)blob + sizeof(head), (const char *)plan->image + plan->image->unit[0].offset,
-		       head.code_bytes);
-	rt_saved_sign(blob, bytes);
+	fill(plan, &saved);
+	memcpy(blob, &saved, sizeof(saved));
 	return TCBRT_OK;
 }
 
+/* Words that may be shown: a control character would reach somebody's terminal. */
 static int is_text(const char *text, size_t capacity)
 {
-	return memchr(text, '\0', capacity) != NULL;
+	if (!memchr(text, '\0', capacity))
+		return 0;
+	while (*text && (unsigned char)*text >= ' ' && *text != 0x7f)
+		text++;
+	return !*text;
 }
 
 static enum tcb_status read_head(const void *blob, size_t bytes, struct rt_saved *out, struct tcb_error *err)
@@ -91,12 +86,12 @@ static enum tcb_status read_head(const void *blob, size_t bytes, struct rt_saved
 	if (out->format != RT_SAVED_FORMAT || out->head_bytes != sizeof(*out))
 		return tcb_fail(err, TCB_E_VERSION,
 				"the saved plan is of another version of this library: plan and save it again");
-	if (out->code_bytes != bytes - sizeof(*out) || out->checksum != checksum_of(blob, bytes) ||
-	    !is_text(out->op, sizeof(out->op)) || !is_text(out->device, sizeof(out->device)) ||
-	    !is_text(out->device_key, sizeof(out->device_key)) || !is_text(out->signature, sizeof(out->signature)) ||
-	    !is_text(out->geometry, sizeof(out->geometry)) || !is_text(out->reason, sizeof(out->reason)) ||
-	    !is_text(out->version, sizeof(out->version)) || out->contract >= TCB_CONTRACT_COUNT ||
-	    out->source == TCBRT_SOURCE_NONE || out->source > TCBRT_SOURCE_EARLIER)
+	if (bytes != sizeof(*out) || out->checksum != checksum_of(out) || !is_text(out->op, sizeof(out->op)) ||
+	    !is_text(out->device, sizeof(out->device)) || !is_text(out->device_key, sizeof(out->device_key)) ||
+	    !is_text(out->signature, sizeof(out->signature)) || !is_text(out->geometry, sizeof(out->geometry)) ||
+	    !is_text(out->reason, sizeof(out->reason)) || !is_text(out->version, sizeof(out->version)) ||
+	    out->contract >= TCB_CONTRACT_COUNT || out->source == TCBRT_SOURCE_NONE ||
+	    out->source > TCBRT_SOURCE_EARLIER)
 		return tcb_fail(err, TCB_E_FORMAT, "the saved plan is damaged: plan and save it again");
 	return TCB_OK;
 }
@@ -150,7 +145,6 @@ static enum tcb_status load(const struct tcbrt *rt, const void *blob, size_t byt
 	TCB_TRY(read_head(blob, bytes, &head, err));
 	const struct tcb_op *op = tcb_op_find(head.op);
 	const struct tcb_shape shape = { head.m, head.n, head.k, head.heads };
-	const struct rt_saved_code code = { (const char *)blob + sizeof(head), head.code_bytes, head.is_ptx != 0 };
 	if (!op)
 		return tcb_fail(err, TCB_E_NOT_FOUND, "the plan was saved for op '%s', which this library lacks",
 				head.op);
@@ -163,16 +157,8 @@ static enum tcb_status load(const struct tcbrt *rt, const void *blob, size_t byt
 	if (!variant || (device.is_gpu && !op->emit) || !rt_is_legal(op, &problem, &target, &geometry, why))
 		return tcb_fail(err, TCB_E_VERSION,
 				"this library has no kernel for the saved plan of %s: plan it again", head.op);
-	if (device.is_gpu && (!code.bytes || (code.is_ptx && ((const char *)code.code)[code.bytes - 1] != '\0')))
-		return tcb_fail(err, TCB_E_FORMAT, "the saved plan has no code: plan and save it again");
 	fill_tuning(&head, &geometry, variant->name, &tuning);
-	TCB_TRY(rt_plan_make(&problem, &geometry, &device, head.threads, &tuning, &code, out, err));
-	if (strcmp((*out)->signature, head.signature) != 0)
-		return tcb_fail(
-			err, TCB_E_VERSION,
-			"the kernel of %s changed since the plan was saved (by version %s): plan and save it again",
-			head.op, head.version);
-	return TCB_OK;
+	return rt_plan_make(&problem, &geometry, &device, head.threads, &tuning, &head, out, err);
 }
 
 int tcbrt_plan_load(const struct tcbrt *rt, const void *blob, size_t bytes, struct tcbrt_plan **out,

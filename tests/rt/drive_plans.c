@@ -439,10 +439,14 @@ static void load_forged(const struct tcbrt *rt, unsigned char *blob, size_t byte
 	struct tcbrt_plan *plan;
 	struct tcbrt_error err;
 	struct bench b;
-	const size_t from = offsetof(struct rt_saved, code_bytes);
+	struct rt_saved saved;
+	const size_t from = offsetof(struct rt_saved, m);
 
-	drive_damage(blob + from, sizeof(struct rt_saved) - from);
-	rt_saved_sign(blob, bytes);
+	DRIVE_CHECK(bytes == sizeof(saved), "a saved plan of %zu bytes", bytes);
+	drive_damage(blob + from, sizeof(saved) - from);
+	memcpy(&saved, blob, sizeof(saved));
+	rt_saved_sign(&saved);
+	memcpy(blob, &saved, sizeof(saved));
 	const int code = tcbrt_plan_load(rt, blob, bytes, &plan, &err);
 	if (code != TCBRT_OK) {
 		check_refused(code, plan, &err, "a forged plan");

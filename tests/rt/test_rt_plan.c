@@ -471,6 +471,68 @@ static void saved_plans_come_back(void **state)
 	tcbrt_close(rt);
 }
 
+/* The checksum of a saved plan, made again by who altered it. */
+static void sign_again(char *blob, size_t bytes)
+{
+	const size_t from = offsetof(struct rt_saved, checksum) + sizeof(uint64_t);
+	const uint64_t checksum = tcb_hash64(blob + from, bytes - from, RT_SAVED_FORMAT);
+
+	memcpy(blob + offsetof(struct rt_saved, checksum), &checksum, sizeof(checksum));
+}
+
+static int is_shown_safely(const char *text)
+{
+	while ((unsigned char)*text >= ' ' && *text != 0x7f)
+		text++;
+	return !*text;
+}
+
+/* Whatever is altered and signed again: refused, or code that this library writes for what info says. */
+static void altered_plans_run_our_code(void **state)
+{
+	struct tcbrt_query query = { .op = "softmax", .device = "sm_90", .m = 3, .n = 70 };
+	struct tcbrt_plan *plan, *loaded, *own;
+	struct tcbrt_gpu_code a, b;
+	struct tcbrt_error err;
+	size_t bytes, accepted = 0;
+	struct tcbrt *rt;
+
+	(void)state;
+	assert_int_equal(setenv("TCBTUNE_ASSEMBLER", "none", 1), 0); /* hundreds of them */
+	assert_int_equal(tcbrt_open_empty(&rt, NULL), TCBRT_OK);
+	assert_int_equal(tcbrt_plan_create(rt, &query, &plan, &err), TCBRT_OK);
+	struct tcb_buffer blob = save(plan, &bytes);
+	char *byte = blob.data;
+	for (size_t i = offsetof(struct rt_saved, checksum); i < bytes; i += i < 300 ? 1 : 7) {
+		byte[i] ^= 0x02;
+		sign_again(byte, bytes);
+		if (tcbrt_plan_load(rt, blob.data, bytes, &loaded, &err) == TCBRT_OK) {
+			accepted++;
+			query.m = loaded->problem.shape.m;
+			query.n = loaded->problem.shape.n;
+			query.contract = (enum tcbrt_contract)(loaded->problem.contract + 1);
+			query.geometry = loaded->info.tuning.geometry;
+			assert_int_equal(tcbrt_plan_create(rt, &query, &own, &err), TCBRT_OK);
+			assert_int_equal(tcbrt_gpu_code(loaded, &a), TCBRT_OK);
+			assert_int_equal(tcbrt_gpu_code(own, &b), TCBRT_OK);
+			if (a.bytes != b.bytes || memcmp(a.code, b.code, a.bytes) != 0)
+				fail_msg("byte %zu of %zu: other code is taken", i, bytes);
+			assert_true(is_shown_safely(loaded->info.tuning.reason));
+			tcbrt_plan_destroy(own);
+		}
+		tcbrt_plan_destroy(loaded);
+		byte[i] ^= 0x02;
+	}
+	assert_true(accepted > 0);
+	((struct rt_saved *)blob.data)->reason[0] = '\033';
+	sign_again(byte, bytes);
+	expect_refused(rt, blob.data, bytes, TCBRT_E_FORMAT);
+	assert_int_equal(unsetenv("TCBTUNE_ASSEMBLER"), 0);
+	tcb_buffer_free(&blob);
+	tcbrt_plan_destroy(plan);
+	tcbrt_close(rt);
+}
+
 /* What a plan says that was saved elsewhere, or by another version. */
 static void foreign_plans_are_refused(void **state)
 {
@@ -610,10 +672,15 @@ static void misuse_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_op_runs),          cmocka_unit_test(rows_of_blocks_are_told),
-		cmocka_unit_test(layouts_are_shared),     cmocka_unit_test(unpacking_gives_back),
-		cmocka_unit_test(saved_plans_come_back),  cmocka_unit_test(foreign_plans_are_refused),
-		cmocka_unit_test(families_go_one_by_one), cmocka_unit_test(misuse_is_refused),
+		cmocka_unit_test(every_op_runs),
+		cmocka_unit_test(rows_of_blocks_are_told),
+		cmocka_unit_test(layouts_are_shared),
+		cmocka_unit_test(unpacking_gives_back),
+		cmocka_unit_test(saved_plans_come_back),
+		cmocka_unit_test(altered_plans_run_our_code),
+		cmocka_unit_test(foreign_plans_are_refused),
+		cmocka_unit_test(families_go_one_by_one),
+		cmocka_unit_test(misuse_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
