@@ -165,7 +165,8 @@ TCBRT_API void tcbrt_close(struct tcbrt *rt);
 /* The activation type that a kernel may use inside.  Results of different contracts are never exchanged. */
 enum tcbrt_contract {
 	TCBRT_CONTRACT_DEFAULT = 0, /* the op's own */
-	TCBRT_CONTRACT_F32 = 1,
+	TCBRT_CONTRACT_F32 = 1, /* MatVecs of quantised weights: activations up to 2^100 (1.2e30); beyond that a result
+				 * may be infinite or NaN although it is small, or its weights are zeros */
 	TCBRT_CONTRACT_F16 = 2,
 	TCBRT_CONTRACT_Q8 = 3 /* activations quantised to 8 bits on the fly */
 };

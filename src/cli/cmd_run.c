@@ -271,7 +271,8 @@ const struct cli_command cli_command_run = {
 		"Reads the weights from a GGUF file and the activations from a file of floats, runs the op once with "
 		"the "
 		"tuned geometry (or --geometry) and writes the result.  Which kernel and geometry were used is said on "
-		"stderr.",
+		"stderr.  The ops *_matvec take activations up to 2^100 (1.2e30) under contract f32: beyond that a "
+		"result may be infinite or NaN although it is small.",
 	.examples = "  tcbtune run --op @OP --weights model.gguf:blk.0.ffn_down.weight --x x.f32 --out y.f32\n",
 	.options = options,
 	.args_bytes = sizeof(struct run_args),

@@ -3,7 +3,7 @@
  * The kernels that all MatVecs but q4k_matvec share:
  * every variant at shapes that cut rows, row groups and superblocks, with one
  * k-step and with small ones, on guarded buffers; weights at the ends of their
- * ranges; activations that are not finite; the packed layout there and back, and
+ * ranges; activations at the end of theirs, and not finite; the packed layout there and back, and
  * where it puts what; prepared activations equal on all instruction families.
  */
 #include <math.h>
@@ -14,6 +14,7 @@
 #include "base/buffer.h"
 #include "base/cpu_identity.h"
 #include "cmocka_all.h"
+#include "kernels/quant_matvec/quant_matvec.h"
 #include "kernels/quant_matvec/quant_matvec_prepare.h"
 
 static struct tcb_target host;
@@ -96,6 +97,8 @@ static double run(const struct bench *b, const struct tcb_variant *v, size_t ste
 	g.knob[TCB_KNOB_ISA] = (int32_t)v->isa;
 	g.knob[TCB_KNOB_LAYOUT] = (int32_t)v->layout;
 	g.knob[TCB_KNOB_THREADS] = 1;
+	if (b->op->format->id == TCB_FORMAT_Q4_K)
+		g.knob[TCB_KNOB_UNROLL] = v->unroll;
 	g.knob[TCB_KNOB_PREFETCH] = v->isa == TCB_ISA_SCALAR ? 0 : 1024;
 	g.knob[TCB_KNOB_HINT] = (int32_t)(rows % 3);
 	if (b->op->plan(&b->problem, &g, &plan, &err) != TCB_OK)
@@ -186,6 +189,28 @@ static void test_extremes(void **state)
 				assert_true(try_variants(&b) <= 1);
 				bench_fini(&b);
 			}
+}
+
+/* As large as the contract takes them, and weights that are all zeros: results that are right and finite, then 0. */
+static void test_range(void **state)
+{
+	static const char *const all[] = { TCB_FORMAT_LIST(NAME) };
+	(void)state;
+	for (size_t i = 0; i < 4 * sizeof(all) / sizeof(all[0]); i++) {
+		const struct tcb_shape shape = { 1, 17, 1536 };
+		const int has_zeros = i % 4 == 3;
+		struct bench b;
+		bench_init(&b, all[i / 4], TCB_CONTRACT_F32, shape);
+		float *x = b.data[TCB_QUANT_X];
+		for (size_t k = 0; k < shape.k; k++)
+			x[k] = i % 4 == 0 || k % 3 ? QMV_X_MOST : i % 4 == 1 ? -QMV_X_MOST : 1;
+		if (has_zeros)
+			memset(b.data[TCB_QUANT_WEIGHTS], 0, b.buffer[TCB_QUANT_WEIGHTS].bytes);
+		assert_true(try_variants(&b) <= 1);
+		for (size_t n = 0; n < shape.n; n++)
+			assert_true(isfinite(b.reference.y[n]) && (!has_zeros || b.reference.y[n] == 0));
+		bench_fini(&b);
+	}
 }
 
 static void test_not_finite(void **state)
@@ -299,9 +324,9 @@ static void test_default_layout(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_shapes),         cmocka_unit_test(test_extremes),
-		cmocka_unit_test(test_not_finite),     cmocka_unit_test(test_prepare),
-		cmocka_unit_test(test_default_layout),
+		cmocka_unit_test(test_shapes),  cmocka_unit_test(test_extremes),
+		cmocka_unit_test(test_range),   cmocka_unit_test(test_not_finite),
+		cmocka_unit_test(test_prepare), cmocka_unit_test(test_default_layout),
 	};
 	static struct tcb_device device;
 	if (tcb_cpu_identify("cpu", 1, &device, NULL) != TCB_OK || tcb_pool_create(1, NULL, &pool, NULL) != TCB_OK)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "instrumented.h"
+#include "kernels/quant_matvec/quant_matvec.h"
 #include "kernels/quant_matvec/quant_matvec_gpu.h"
 #include "kernels/quant_matvec/quant_matvec_gpu_plan.h"
 
@@ -411,6 +412,38 @@ static void mutants_are_caught(void **state)
 	}
 }
 
+/* As large as contract f32 takes them, for weights as they come and for zeros: right, and finite. */
+static void activations_at_the_end_of_their_range(void **state)
+{
+	static const enum tcb_isa isas[] = { TCB_ISA_FMA, TCB_ISA_MMA };
+	const struct tcb_target target = gpu_target(90, 2);
+	struct tcb_rng rng;
+	(void)state;
+	tcb_rng_init(&rng, 5);
+	for (size_t i = 0; i < 4 * ops.count; i++) {
+		const struct tcb_op *op = op_at(i);
+		const int has_zeros = i / ops.count % 2;
+		const struct tcb_problem p = matvec_problem(op, TCB_CONTRACT_F32, 1, 18, matvec_k(op, 512, 0));
+		struct tcb_geometry g;
+		struct gpu_bench bench;
+		if (test_leaves_out(i))
+			continue;
+		assert_true(matvec_geometry(&p, &target, TCB_KNOB_ISA, isas[i / ops.count / 2], &rng, &g));
+		gpu_bench_open(&bench, &p, i);
+		float *x = bench.data[TCB_QUANT_X];
+		for (size_t k = 0; k < p.shape.k; k++)
+			x[k] = k % 3 ? QMV_X_MOST : i % 2 ? -QMV_X_MOST : 1;
+		if (has_zeros)
+			memset(bench.data[TCB_QUANT_WEIGHTS], 0, bench.operand[TCB_QUANT_WEIGHTS].bytes);
+		gpu_bench_refer(&bench);
+		for (size_t n = 0; n < p.shape.n; n++)
+			assert_true(isfinite(bench.reference.y[n]) && (!has_zeros || bench.reference.y[n] == 0));
+		gpu_bench_check(&bench, &target, &g, i, NULL);
+		assert_true(isfinite(bench.first));
+		gpu_bench_close(&bench);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -426,6 +459,7 @@ int main(void)
 		cmocka_unit_test(extreme_activations),
 		cmocka_unit_test(tiny_beside_large_activations),
 		cmocka_unit_test(powers_of_all_sizes),
+		cmocka_unit_test(activations_at_the_end_of_their_range),
 		cmocka_unit_test(mutants_are_caught),
 	};
 	return cmocka_run_group_tests(tests, find_ops, NULL);

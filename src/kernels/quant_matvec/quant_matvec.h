@@ -10,6 +10,14 @@
 #include "kernels/op.h"
 #include "kernels/quant_matvec/quant_matvec_fused.h"
 
+/*
+ * The range of contract f32, of all formats and families: activations (behind a norm, normed ones) are at most this
+ * large.  Codes and integer scales are multiplied with them, and a superblock's products added up, before the block's
+ * scale: 2^21 times the largest activation at most, and 2^7 to spare.  Scaling first would be one more product for each
+ * weight.  Beyond it a result may be infinite or NaN, also where its weights are zeros.
+ */
+#define QMV_X_MOST 0x1p100f
+
 /* q4k_matvec_exact.c: what PLAN's f32 variant gives, bit by bit; its longest rounding chain. */
 double q4k_f32_chain(const struct tcb_plan *plan);
 void q4k_exact(const struct tcb_plan *plan, void *const operand[], float *y);
