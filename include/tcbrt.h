@@ -72,6 +72,10 @@
  * none closes it.  After fork(), the child may use everything that its parent
  * made, except threads (see tcbrt_pool_create) and CUDA, which do not survive it.
  *
+ * Stacks.  A thread that calls needs 128 KiB of stack.  Kernels for GPUs are written (by tcbrt_plan_create,
+ * tcbrt_plan_load and the lookups that compare one) in a thread of the library's own for that moment, which has 8 MiB,
+ * where the caller's has fewer than 2 MiB left or is not one of the thread library's making.
+ *
  * Linking.  CMake: find_package(tcbrt) and tcbrt::tcbrt (or tcbrt::static);
  * otherwise `pkg-config --cflags --libs tcbrt` (with --static for libtcbrt.a).
  */

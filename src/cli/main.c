@@ -8,8 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/stack.h"
 #include "cli/cli.h"
 #include "cli/emit.h"
+
+struct running {
+	const struct cli_command *command;
+	int argc;
+	char **argv;
+	struct tcb_error *err;
+	enum tcb_status status;
+};
 
 /* Words in front of every command: `tcbtune --help`, `tcbtune --version`. */
 static const char *command_name(const char *word)
@@ -38,10 +47,17 @@ static enum tcb_status run_command(const struct cli_command *command, int argc, 
 	return status;
 }
 
+static void run(void *ctx)
+{
+	struct running *running = ctx;
+
+	running->status = run_command(running->command, running->argc, running->argv, running->err);
+}
+
 int main(int argc, char **argv)
 {
 	struct tcb_error err = { .status = TCB_OK };
-	const struct cli_command *command;
+	struct running running = { .argc = argc - 2, .argv = argv + 2, .err = &err };
 	enum tcb_status status;
 
 	/* A closed pipe or a file-size limit is then an error of one write, with its own message. */
@@ -51,8 +67,12 @@ int main(int argc, char **argv)
 		cli_help_all(NULL);
 		return tcb_status_exit(TCB_E_USAGE);
 	}
-	command = cli_command_find(command_name(argv[1]));
-	status = command ? run_command(command, argc - 2, argv + 2, &err) : cli_command_unknown(argv[1], &err);
+	/* Reading PTX and references go deep, whatever `ulimit -s` says. */
+	tcb_stack_of_threads();
+	running.command = cli_command_find(command_name(argv[1]));
+	status = running.command ? tcb_stack_call(run, &running, &err) : cli_command_unknown(argv[1], &err);
+	if (status == TCB_OK)
+		status = running.status;
 	if (status != TCB_OK && err.message[0])
 		cli_say("%s", err.message);
 	return tcb_status_exit(status);
