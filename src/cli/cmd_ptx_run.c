@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cgroup.h"
 #include "cli/cmd_ptx_run.h"
 #include "cli/demangle.h"
 #include "cli/stop.h"
@@ -129,7 +130,7 @@ static enum tcb_status prepare_launch(struct ptx_run_job *job, struct tcb_error 
 	launch->dynamic_shared = (uint32_t)args->dynamic_shared;
 	if (args->threads > THREADS_MAX)
 		return tcb_fail(err, TCB_E_USAGE, "--threads is at most %d", THREADS_MAX);
-	launch->threads = args->threads ? (unsigned)args->threads : tcb_ptx_run_threads();
+	launch->threads = args->threads ? (unsigned)args->threads : tcb_granted_processors();
 	launch->step_limit = args->step_limit;
 	launch->is_cooperative = args->cooperative;
 	launch->seed = args->order ? 0 : args->seed + !args->seed;

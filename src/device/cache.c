@@ -17,7 +17,9 @@
 #include <sys/resource.h>
 
 #include "base/buffer.h"
+#include "base/cgroup.h"
 #include "base/pool.h"
+#include "base/sizes.h"
 #include "base/util.h"
 #include "device/device.h"
 
@@ -237,8 +239,8 @@ static int sample(struct measuring *m, struct tcb_deadline deadline, struct tcb_
 static size_t most_footprint(const struct tcb_place *place)
 {
 	const size_t wanted = 4 * place->device.target.llc_bytes;
-	const size_t most = wanted > LEAST_MOST ? wanted : LEAST_MOST;
-	return most < MOST_BYTES ? most : MOST_BYTES;
+	const size_t most = wanted > LEAST_MOST ? wanted : LEAST_MOST, quarter = tcb_available_bytes("") / 4;
+	return tcb_least(most < MOST_BYTES ? most : MOST_BYTES, quarter);
 }
 
 /* Measures a footprint; POINTS stay in order. */

@@ -58,8 +58,10 @@ static enum tcb_status order_allowed(hwloc_topology_t topology, struct tcb_cpu_o
 
 static unsigned default_threads(const struct tcb_cpu_order *order)
 {
-	unsigned limit = tcb_cgroup_cpu_limit("/proc/self/cgroup", "/sys/fs/cgroup");
-	return limit && limit < order->allowed_core_count ? limit : order->allowed_core_count;
+	struct tcb_cgroup granted;
+	tcb_cgroup_read("", &granted);
+	return granted.processors && granted.processors < order->allowed_core_count ? granted.processors
+										    : order->allowed_core_count;
 }
 
 /* CPUID's cache sizes are part of the key and stay; hwloc's stand in where CPUID tells none. */

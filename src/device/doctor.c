@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "base/cgroup.h"
 #include "base/cpu_identity.h"
 #include "device/counters_private.h"
 #include "device/cpu_topology.h"
@@ -102,6 +103,25 @@ static void check_cores(const char *root, struct tcb_doctor_row *row)
 	} else {
 		found(row, TCB_DOCTOR_OK, "%u of %u cores may be used", cpu.cpu_count, cpu.device.cores);
 	}
+}
+
+/* Quotas and limits from the process's own group up, of both versions (base/cgroup.h). */
+static void check_control_groups(const char *root, struct tcb_doctor_row *row)
+{
+	struct tcb_cgroup granted;
+	char processors[96] = "no quota of processors", memory[96] = "no limit of memory";
+	tcb_cgroup_read(root, &granted);
+	if (granted.processors)
+		snprintf(processors, sizeof processors, "time of %u processor%s (%.40s)", granted.processors,
+			 granted.processors == 1 ? "" : "s", granted.processors_group);
+	if (granted.memory_left != SIZE_MAX)
+		snprintf(memory, sizeof memory, "%zu of %zu MiB of memory left (%.40s)", granted.memory_left >> 20,
+			 granted.memory_bytes >> 20, granted.memory_group);
+	const int is_limited = granted.processors || granted.memory_left != SIZE_MAX;
+	found(row, is_limited ? TCB_DOCTOR_LIMITED : TCB_DOCTOR_OK, "%s, %s", processors, memory);
+	if (is_limited)
+		advise(row, "threads, rotation and what a sweep allocates keep to it; ask for more where the job or "
+			    "container is started");
 }
 
 static void check_hwloc(const char *root, struct tcb_doctor_row *row)
@@ -407,6 +427,7 @@ static const struct {
 } checks[] = {
 	{ "processor", check_processor },
 	{ "cores", check_cores },
+	{ "control groups", check_control_groups },
 	{ "hwloc", check_hwloc },
 	{ "huge pages", check_huge_pages },
 	{ "clock", check_clock },

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/cgroup.h"
 #include "kernels/constraint.h"
 #include "kernels/judged.h"
 #include "ptx/text/text.h"
@@ -215,9 +215,8 @@ enum tcb_status tcb_trials_current(const struct tcb_problem *problem, const stru
 				   struct tcb_trial *trials, size_t count, double seconds, struct tcb_current *out,
 				   struct tcb_error *err)
 {
-	const long processors = sysconf(_SC_NPROCESSORS_ONLN);
 	/* A CPU's signatures are at hand: no threads for that. */
-	const unsigned threads = target->kind == TCB_TARGET_CUDA && processors > 1 ? (unsigned)processors : 1;
+	const unsigned threads = target->kind == TCB_TARGET_CUDA ? tcb_granted_processors() : 1;
 	struct looking looking = {
 		.problem = problem,
 		.target = target,

@@ -44,7 +44,8 @@ uint32_t rt_host_devices(struct rt_device *out, uint32_t capacity, struct tcb_er
 void rt_host_processors(unsigned *processors_out, unsigned *cores_out)
 {
 	struct rt_processor all[RT_PROCESSORS_MAX];
-	unsigned count, granted, cores = 0;
+	struct tcb_cgroup granted;
+	unsigned count, cores = 0;
 	cpu_set_t allowed;
 
 	*processors_out = *cores_out = 1;
@@ -53,7 +54,7 @@ void rt_host_processors(unsigned *processors_out, unsigned *cores_out)
 	count = rt_processors(RT_SYSFS_CPUS, &allowed, all);
 	for (unsigned i = 0; i < count; i++)
 		cores += all[i].place == 0;
-	granted = tcb_cgroup_cpu_limit("/proc/self/cgroup", "/sys/fs/cgroup");
+	tcb_cgroup_read("", &granted);
 	*processors_out = count;
-	*cores_out = granted && granted < cores ? granted : cores;
+	*cores_out = granted.processors && granted.processors < cores ? granted.processors : cores;
 }

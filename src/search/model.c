@@ -10,9 +10,9 @@
 #include "search/model.h"
 
 #include <math.h>
-#include <sched.h>
 #include <stdlib.h>
 
+#include "base/cgroup.h"
 #include "base/util.h"
 #include "search/strategy.h"
 
@@ -62,11 +62,8 @@ enum tcb_status tcb_model_init(struct tcb_model *model, const struct tcb_op *op,
 
 unsigned tcb_model_processors(void)
 {
-	cpu_set_t allowed;
-	if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
-		return 1;
-	const int count = CPU_COUNT(&allowed);
-	return count < 1 ? 1 : count > THREADS_MOST ? THREADS_MOST : (unsigned)count;
+	const unsigned count = tcb_granted_processors();
+	return count > THREADS_MOST ? THREADS_MOST : count;
 }
 
 /* --- one candidate --- */

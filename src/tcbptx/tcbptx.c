@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cgroup.h"
 #include "base/util.h"
 #include "ptx/run/run.h"
 #include "ptx/text/text.h"
@@ -173,7 +174,7 @@ int tcbptx_launch(struct tcbptx_run *run, const struct tcbptx_launch *launch, tc
 	const struct tcb_ptx_sink sink = { pass_on, &listener };
 	struct tcb_ptx_launch inner = { .dynamic_shared = launch->dynamic_shared,
 					.is_cooperative = launch->cooperative != 0,
-					.threads = launch->threads ? launch->threads : tcb_ptx_run_threads(),
+					.threads = launch->threads ? launch->threads : tcb_granted_processors(),
 					.seed = launch->order,
 					.step_limit = launch->step_limit };
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cgroup.h"
 #include "base/stats.h"
 #include "kernels/compute_limit.h"
 #include "worker/measure.h"
@@ -66,13 +67,17 @@ static enum tcb_status start_pool(struct cpu_worker *worker, struct tcb_error *e
 	return tcb_pool_create(place->cpu_count, place->cpus, &worker->pool, err);
 }
 
-/* The processor of the caller, thread 0 of both pools, and all others that the process was given. */
+/* The processor of the caller, thread 0 of both pools, and all others that the process was given, as far as the control
+ * groups' quota goes. */
 static enum tcb_status start_judges(struct cpu_worker *worker, const cpu_set_t *given, struct tcb_error *err)
 {
 	const struct tcb_place *place = worker->config->place;
+	struct tcb_cgroup granted;
 	int cpus[JUDGES_MAX] = { place->cpus[0] };
 	unsigned count = 1;
-	for (int cpu = 0; cpu < CPU_SETSIZE && count < JUDGES_MAX; cpu++)
+	tcb_cgroup_read("", &granted);
+	const unsigned most = granted.processors && granted.processors < JUDGES_MAX ? granted.processors : JUDGES_MAX;
+	for (int cpu = 0; cpu < CPU_SETSIZE && count < most; cpu++)
 		if (cpu != cpus[0] && CPU_ISSET(cpu, given))
 			cpus[count++] = cpu;
 	return tcb_pool_create(count, cpus, &worker->judges, err);

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cgroup.h"
 #include "base/stats.h"
 #include "base/util.h"
 #include "device/cupti.h"
@@ -96,7 +97,7 @@ static enum tcb_status create(const struct tcb_worker_config *config, void **sel
 {
 	struct gpu_worker *worker = calloc(1, sizeof *worker);
 	const struct tcb_device *device = &config->place->device;
-	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	const unsigned processors = tcb_granted_processors();
 	if (!worker)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the worker");
 	*self_out = worker;
@@ -104,8 +105,7 @@ static enum tcb_status create(const struct tcb_worker_config *config, void **sel
 	tcb_rng_init(&worker->rng, config->seed);
 	tcb_watch_phase(config->watch, 0, "starting the GPU");
 	TCB_TRY(tcb_gpu_session_open(config->place->gpu.ordinal, &worker->session, err));
-	processors = processors < 1 ? 1 : processors < HOST_THREADS ? processors : HOST_THREADS;
-	TCB_TRY(tcb_pool_create((unsigned)processors, NULL, &worker->pool, err));
+	TCB_TRY(tcb_pool_create(processors < HOST_THREADS ? processors : HOST_THREADS, NULL, &worker->pool, err));
 	worker->rotation_bytes = config->rotation_bytes;
 	if (worker->rotation_bytes == 0) {
 		size_t bytes = L2_MULTIPLE * device->target.l2_bytes;

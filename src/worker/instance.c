@@ -12,12 +12,33 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/cgroup.h"
 #include "base/util.h"
+
+enum { LOOKED_AT_FROM = 16 << 20 }; /* bytes: of less the control groups need not be asked */
+
+/* The kernel hands out what is not there and kills the process when it is written, so it is counted before. */
+static enum tcb_status have_room(size_t bytes, const char *what, struct tcb_error *err)
+{
+	if (bytes < LOOKED_AT_FROM)
+		return TCB_OK;
+	const size_t available = tcb_available_bytes("");
+	if (bytes <= available)
+		return TCB_OK;
+	return tcb_fail(err, TCB_E_NOMEM,
+			"%s need %zu MiB of memory and %zu MiB are free (`tcbtune doctor` says what the control groups "
+			"grant): take a smaller shape",
+			what, bytes >> 20, available >> 20);
+}
 
 static enum tcb_status alloc_operands(struct tcb_instance *instance, struct tcb_error *err)
 {
 	const struct tcb_op *op = instance->op;
 	int outputs = 0;
+	size_t filled = 0;
+	for (size_t i = 0; i < instance->operand_count; i++)
+		filled += instance->operands[i].role == TCB_ROLE_OUTPUT ? 0 : instance->operands[i].bytes;
+	TCB_TRY(have_room(filled, "the operands", err));
 	for (size_t i = 0; i < instance->operand_count; i++) {
 		const struct tcb_operand *operand = &instance->operands[i];
 		outputs += operand->role == TCB_ROLE_OUTPUT;
@@ -193,6 +214,9 @@ enum tcb_status tcb_instance_reference(struct tcb_instance *instance, struct tcb
 	const size_t count = reference_count(instance);
 	if (instance->reference.y)
 		return TCB_OK;
+	if (!instance->shared || instance->shared->count != count || !atomic_load(&instance->shared->is_ready))
+		TCB_TRY(have_room(3 * count * sizeof(double) + instance->data[instance->output].bytes,
+				  "the reference results", err));
 	if (instance->shared && instance->shared->count == count)
 		return share_reference(instance, pool, err);
 	TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, 3 * count * sizeof(double), &instance->reference_data, err));
@@ -212,6 +236,7 @@ enum tcb_status tcb_instance_pack_prepare(struct tcb_instance *instance, const s
 		return TCB_OK;
 	*is_packed_out = 0;
 	tcb_buffer_free(&packed->buffer);
+	TCB_TRY(have_room(plan->packed_bytes, "the packed weights", err));
 	return tcb_buffer_alloc(TCB_BUFFER_GUARD, plan->packed_bytes, &packed->buffer, err);
 }
 

@@ -8,15 +8,14 @@
 #include "worker/rotation.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cgroup.h"
 #include "base/sizes.h"
 #include "base/util.h"
 
 enum {
-	AVAILABLE = 2 << 30, /* where the system does not tell */
 	COPIES_LEAST = 2,
 	SHARE_FROM = 4 << 20, /* bytes of a copy: of smaller ones a sample may use several */
 	SPARE_PART = 8,       /* of a set: so much more room, so that another layout's copies fit, too */
@@ -49,37 +48,6 @@ struct tcb_rotation {
 	struct tcb_copies sets[TCB_LAYOUT_COUNT];
 };
 
-/* A line "NAME  NUMBER ..." of FILE, or the first number of it for NAME NULL; SIZE_MAX if there is none ("max"). */
-static size_t read_number(const char *path, const char *name)
-{
-	FILE *file = fopen(path, "r");
-	if (!file)
-		return SIZE_MAX;
-	char line[256];
-	unsigned long long value;
-	size_t found = SIZE_MAX, length = name ? strlen(name) : 0;
-	while (found == SIZE_MAX && fgets(line, sizeof(line), file)) {
-		if ((!name || strncmp(line, name, length) == 0) && sscanf(line + length, "%llu", &value) == 1)
-			found = (size_t)value;
-	}
-	fclose(file);
-	return found;
-}
-
-size_t tcb_available_bytes(void)
-{
-	size_t kib = read_number("/proc/meminfo", "MemAvailable:");
-	size_t available = kib == SIZE_MAX ? (size_t)AVAILABLE : kib << 10;
-	size_t limit = read_number("/sys/fs/cgroup/memory.max", NULL);
-	size_t in_use = read_number("/sys/fs/cgroup/memory.current", NULL);
-	if (limit != SIZE_MAX && in_use != SIZE_MAX) {
-		size_t left = limit > in_use ? limit - in_use : 0;
-		if (left < available)
-			available = left;
-	}
-	return available;
-}
-
 enum tcb_status tcb_rotation_create(struct tcb_instance *instance, struct tcb_pool *pool, size_t rotation_bytes,
 				    const struct tcb_rotation_size *size, size_t cap_bytes, struct tcb_rotation **out,
 				    struct tcb_error *err)
@@ -87,7 +55,7 @@ enum tcb_status tcb_rotation_create(struct tcb_instance *instance, struct tcb_po
 	struct tcb_rotation *rotation = calloc(1, sizeof(*rotation));
 	if (!rotation)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the rotation of %s", instance->op->name);
-	size_t available = tcb_available_bytes();
+	size_t available = tcb_available_bytes("");
 	rotation->instance = instance;
 	rotation->pool = pool;
 	rotation->bytes = rotation_bytes;
@@ -324,7 +292,7 @@ static enum tcb_status get_memory(struct tcb_rotation *rotation, struct tcb_copi
 	enum tcb_status status = TCB_OK;
 	if (spare.map)
 		set->stream = spare;
-	else if (need > tcb_available_bytes())
+	else if (need > tcb_available_bytes(""))
 		status = tcb_fail(err, TCB_E_NOMEM,
 				  "measuring needs %zu MiB for %zu copies of the operands, more than is free: take a "
 				  "smaller shape or rotation",

@@ -49,7 +49,4 @@ size_t tcb_copies_next(struct tcb_copies *copies); /* the copy that was used lea
 /* The operands of copy INDEX. */
 void tcb_copies_operands(const struct tcb_copies *copies, size_t index, void *operand[TCB_OPERANDS_MAX]);
 
-/* Bytes of memory that may be allocated now: the system's or the control group's limit, whichever is less. */
-size_t tcb_available_bytes(void);
-
 #endif

@@ -6,8 +6,8 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <unistd.h>
 
+#include "base/cgroup.h"
 #include "kernels/compute_limit.h"
 #include "kernels/limit.h"
 #include "worker/verify.h"
@@ -31,11 +31,11 @@ struct tcb_shared_code {
 enum tcb_status tcb_shared_code_create(const struct tcb_problem *problem, const struct tcb_target *target,
 				       struct tcb_shared_code **out, struct tcb_error *err)
 {
-	const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	const unsigned processors = tcb_granted_processors();
 	const struct tcb_codes_setup setup = {
 		.problem = problem,
 		.target = target,
-		.workers = processors > 2 ? (unsigned)processors - 1 : 2,
+		.workers = processors > 2 ? processors - 1 : 2,
 		.seconds_limit = COMPILE_LIMIT_S,
 		.shapes_of = tcb_verify_gpu_shapes,
 	};

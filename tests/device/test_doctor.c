@@ -51,7 +51,7 @@ static void test_this_machine(void **state)
 	(void)state;
 	struct tcb_doctor_row rows[ROWS_MAX];
 	size_t count = tcb_doctor(rows, ROWS_MAX);
-	assert_int_equal(count, 13);
+	assert_int_equal(count, 14);
 	for (size_t i = 0; i < count; i++) {
 		print_message("%-18s %d %s | %s\n", rows[i].what, (int)rows[i].state, rows[i].found, rows[i].advice);
 		assert_true(rows[i].found[0] != '\0');
@@ -97,6 +97,26 @@ static void test_clock(void **state)
 	assert_string_equal(row.found, "governor performance, turbo off");
 	put_file("/sys/devices/system/cpu/intel_pstate/no_turbo", "0\n", 0600);
 	assert_string_equal(row_of("clock").found, "governor performance, turbo on");
+}
+
+/* Of both versions, from the process's own group up. */
+static void test_control_groups(void **state)
+{
+	(void)state;
+	assert_string_equal(row_of("control groups").found, "no quota of processors, no limit of memory");
+	assert_int_equal(row_of("control groups").state, TCB_DOCTOR_OK);
+	put_file("/proc/self/cgroup", "2:memory:/job/step\n1:cpu:/job\n0::/\n", 0600);
+	put_file("/proc/self/mountinfo",
+		 "32 31 0:29 / /cpu rw - cgroup cgroup rw,cpu\n33 31 0:30 / /memory rw - cgroup cgroup rw,memory\n",
+		 0600);
+	put_file("/cpu/job/cpu.cfs_quota_us", "100000\n", 0600);
+	put_file("/cpu/job/cpu.cfs_period_us", "100000\n", 0600);
+	put_file("/memory/job/memory.limit_in_bytes", "943718400\n", 0600);
+	put_file("/memory/job/memory.usage_in_bytes", "1048576\n", 0600);
+	struct tcb_doctor_row row = row_of("control groups");
+	assert_string_equal(row.found, "time of 1 processor (/job), 899 of 900 MiB of memory left (/job)");
+	assert_int_equal(row.state, TCB_DOCTOR_LIMITED);
+	assert_non_null(strstr(row.advice, "keep to it"));
 }
 
 static void test_ptxas(void **state)
@@ -150,9 +170,9 @@ static int remove_root(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_this_machine),   cmocka_unit_test(test_huge_pages),
-		cmocka_unit_test(test_clock),          cmocka_unit_test(test_ptxas),
-		cmocka_unit_test(test_broken_library),
+		cmocka_unit_test(test_this_machine), cmocka_unit_test(test_huge_pages),
+		cmocka_unit_test(test_clock),        cmocka_unit_test(test_control_groups),
+		cmocka_unit_test(test_ptxas),        cmocka_unit_test(test_broken_library),
 	};
 	return cmocka_run_group_tests(tests, make_root, remove_root);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cgroup.h"
 #include "base/util.h"
 #include "planted.h"
 #include "worker/measure.h"
@@ -297,7 +298,7 @@ static void default_rotation(void **state)
 {
 	struct fixture *fixture = *state;
 	struct tcb_rotation *rotation = NULL;
-	size_t quarter = tcb_available_bytes() / 4;
+	size_t quarter = tcb_available_bytes("") / 4;
 	assert_true(quarter > 0);
 	assert_int_equal(tcb_rotation_create(fixture->instance, fixture->pool, 0,
 					     &(struct tcb_rotation_size){ 800 << 20, 0 }, 0, &rotation, NULL),

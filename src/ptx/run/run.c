@@ -5,12 +5,10 @@
  */
 #include "ptx/run/run.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cgroup.h"
 #include "base/util.h"
 
 enum {
@@ -51,18 +49,6 @@ void tcb_ptx_run_close(struct tcb_ptx_run *run)
 		free(run->arguments[i].data);
 	free(run->arguments);
 	free(run);
-}
-
-unsigned tcb_ptx_run_threads(void)
-{
-	const unsigned granted = tcb_cgroup_cpu_limit("/proc/self/cgroup", "/sys/fs/cgroup");
-	cpu_set_t allowed;
-	unsigned count;
-
-	if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
-		return 1;
-	count = (unsigned)CPU_COUNT(&allowed);
-	return granted && granted < count ? granted : count ? count : 1;
 }
 
 /* --- one argument --- */

@@ -63,8 +63,6 @@ enum tcb_status tcb_ptx_run_argument(struct tcb_ptx_run *run, const char *text, 
 enum tcb_status tcb_ptx_run_launch(struct tcb_ptx_run *run, struct tcb_ptx_launch *launch,
 				   const struct tcb_ptx_sink *sink, struct tcb_ptx_emulation *out,
 				   struct tcb_error *err);
-/* Threads for a launch: one for each processor that this process may use. */
-unsigned tcb_ptx_run_threads(void);
 /* The argument that WORD of LENGTH names, by number from 0 or by the parameter's name; NULL: none. */
 struct tcb_ptx_argument *tcb_ptx_run_find(const struct tcb_ptx_run *run, const char *word, size_t length);
 
