@@ -6,15 +6,19 @@
  */
 #include "cli/html_library.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/file.h"
 
 static const long BYTES_MOST = 2 << 20; /* D3 3.5.17 has 150 KB, the largest bundles a megabyte */
 
 static int read_all(const char *path, struct tcb_str *out)
 {
-	FILE *file = fopen(path, "rb");
+	const int fd = tcb_file_open_regular(path, O_RDONLY);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "rb");
 	char chunk[4096];
 	size_t got;
 

@@ -11,9 +11,12 @@
  * takes 1 ms without it.  Writers begin with BEGIN IMMEDIATE and wait with
  * randomised back-off.
  *
- * A reader that may not write (a read-only folder or disk) cannot keep WAL's
- * shared index; it opens the file as immutable if no log is left beside it.  The
- * system's database is opened so at once: nobody is to find files of ours there.
+ * A reader that may not write (a read-only folder or disk), or whose file system
+ * has no locks (NFS without lockd), cannot keep WAL's shared index.  It opens the
+ * file as immutable if no log is left beside it, and else alone, with the index in
+ * its own memory: frames of the log have checksums, so it reads whole transactions,
+ * those that were there when it came.  The system's database is opened as immutable
+ * at once: nobody is to find files of ours there.  Writers need locks.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -44,6 +47,12 @@ static void sleep_us(uint64_t us)
 static int wait_for_lock(void *ctx, int attempt)
 {
 	struct tcb_db *db = ctx;
+	/* To SQLite a file system without locks is busy, and what it saw of it is left in errno only: seen twice, since
+	 * the first may be of some other call. */
+	if (errno == ENOLCK) {
+		errno = 0;
+		return db->lockless++ == 0;
+	}
 	uint64_t now = tcb_clock_ns();
 	uint64_t step = (uint64_t)BUSY_STEP_MIN_US << (attempt < BUSY_DOUBLINGS ? attempt : BUSY_DOUBLINGS);
 
@@ -55,6 +64,37 @@ static int wait_for_lock(void *ctx, int attempt)
 		step = BUSY_STEP_MAX_US;
 	sleep_us(step / 2 + tcb_rng_below(db->jitter, step));
 	return 1;
+}
+
+int tcb_db_is_lockless(const struct tcb_db *db, int rc)
+{
+	switch (rc) {
+	case SQLITE_IOERR_LOCK: /* locks are refused with another error than ENOLCK, ENOSYS for example */
+	case SQLITE_IOERR_RDLOCK:
+	case SQLITE_IOERR_CHECKRESERVEDLOCK:
+	case SQLITE_IOERR_SHMLOCK:
+		return 1;
+	default:
+		return (rc & 0xff) == SQLITE_BUSY && db->lockless > 1;
+	}
+}
+
+/* What SQLite opens beside PATH must be files: it would wait for a FIFO without end. */
+static enum tcb_status check_companions(const char *path, struct tcb_error *err)
+{
+	static const char *const suffixes[] = { "-journal", "-wal", "-shm" };
+	char name[512 + 16];
+	struct stat info;
+
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+		snprintf(name, sizeof(name), "%s%s", path, suffixes[i]);
+		if (stat(name, &info) == 0 && !S_ISREG(info.st_mode))
+			return tcb_fail(err, TCB_E_IO,
+					"%s: is not a regular file, as SQLite needs it beside its database: remove it, "
+					"or use --db with another file",
+					name);
+	}
+	return TCB_OK;
 }
 
 /* What the file system says about PATH before SQLite, whose messages are vaguer, is asked. */
@@ -69,7 +109,7 @@ static enum tcb_status check_path(const char *path, enum tcb_db_mode mode, struc
 			return tcb_fail(err, TCB_E_IO, "%s: is a folder: give --db the name of a file in it", path);
 		if (!S_ISREG(info.st_mode))
 			return tcb_fail(err, TCB_E_IO, "%s: is not a regular file: use --db with another file", path);
-		return TCB_OK;
+		return check_companions(path, err);
 	}
 	if (errno != ENOENT)
 		return tcb_fail(err, TCB_E_IO, "%s: %s: use --db with another file", path, strerror(errno));
@@ -79,7 +119,7 @@ static enum tcb_status check_path(const char *path, enum tcb_db_mode mode, struc
 	snprintf(folder, sizeof(folder), "%s", path);
 	slash = strrchr(folder, '/');
 	if (!slash)
-		return TCB_OK;
+		return check_companions(path, err);
 	slash[slash == folder] = '\0';
 	if (stat(folder, &info) != 0)
 		return tcb_fail(err, TCB_E_IO, "%s: folder %s: %s: create it, or use --db with another file", path,
@@ -88,7 +128,7 @@ static enum tcb_status check_path(const char *path, enum tcb_db_mode mode, struc
 		return tcb_fail(err, TCB_E_IO,
 				"%s: folder %s cannot be written (%s): make it writable, or use --db with another file",
 				path, folder, strerror(errno));
-	return TCB_OK;
+	return check_companions(path, err);
 }
 
 /* SQLite reports the way to open a file whose WAL index cannot be kept only when it is first read. */
@@ -104,11 +144,15 @@ static int connect_to(struct tcb_db *db, const char *name, int flags)
 		return rc;
 	sqlite3_busy_handler(db->sql, wait_for_lock, db);
 	tcb_db_distrust(db->sql);
+	if (flags & SQLITE_OPEN_URI) { /* before WAL is looked at: an index that nobody shares */
+		sqlite3_db_config(db->sql, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+		sqlite3_exec(db->sql, "PRAGMA locking_mode = EXCLUSIVE", NULL, NULL, NULL);
+	}
 	return tcb_db_pragma(db, "schema_version", &version);
 }
 
-/* "file:PATH?immutable=1" with the characters that have a meaning in URIs escaped. */
-static void immutable_uri(const char *path, char out[2048])
+/* "file:PATH?OPTION" with the characters that have a meaning in URIs escaped. */
+static void write_uri(const char *path, const char *option, char out[2048])
 {
 	char *end = out + sprintf(out, "file:");
 
@@ -118,7 +162,7 @@ static void immutable_uri(const char *path, char out[2048])
 		else
 			*end++ = *path;
 	}
-	strcpy(end, "?immutable=1");
+	sprintf(end, "?%s", option);
 }
 
 static int log_is_empty(const char *path)
@@ -134,8 +178,24 @@ static int connect_immutable(struct tcb_db *db)
 {
 	char uri[2048];
 
-	immutable_uri(db->path, uri);
+	write_uri(db->path, "immutable=1", uri);
 	return connect_to(db, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+}
+
+/* Without locks, and with WAL's index in this process's memory; the log is left as it is. */
+static int connect_alone(struct tcb_db *db)
+{
+	char uri[2048];
+
+	write_uri(db->path, "vfs=unix-none", uri); /* with nolock=1 SQLite reads no log */
+	return connect_to(db, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+}
+
+/* Does RC, from opening DB as usual, mean that WAL's index or its locks cannot be had? */
+static int is_out_of_reach(const struct tcb_db *db, int rc)
+{
+	return (rc & 0xff) == SQLITE_CANTOPEN || (rc & 0xff) == SQLITE_READONLY || rc == SQLITE_IOERR_SHMOPEN ||
+	       tcb_db_is_lockless(db, rc);
 }
 
 static enum tcb_status open_for_reading(struct tcb_db *db, struct tcb_error *err)
@@ -144,17 +204,11 @@ static enum tcb_status open_for_reading(struct tcb_db *db, struct tcb_error *err
 	int rc = is_immutable ? connect_immutable(db) : connect_to(db, db->path, SQLITE_OPEN_READWRITE);
 
 	/* Without write access SQLite has opened it read-only, and the WAL index may be out of reach. */
-	if ((rc & 0xff) == SQLITE_CANTOPEN || (rc & 0xff) == SQLITE_READONLY) {
+	if (is_out_of_reach(db, rc)) {
 		if (access(db->path, R_OK) != 0)
 			return tcb_fail(err, TCB_E_IO, "%s: cannot be read (%s): check the rights of the file",
 					db->path, strerror(errno));
-		if (!log_is_empty(db->path))
-			return tcb_fail(
-				err, TCB_E_IO,
-				"%s: its folder is read-only and %s-wal holds results that were not merged yet: "
-				"copy both files to a writable folder and use --db there",
-				db->path, db->path);
-		rc = connect_immutable(db);
+		rc = log_is_empty(db->path) ? connect_immutable(db) : connect_alone(db);
 	}
 	if (rc != SQLITE_OK)
 		return tcb_db_fail(db, rc, "opening it", err);

@@ -22,6 +22,7 @@ struct tcb_db {
 	sqlite3 *file; /* NULL, or the file of an older version, of which SQL is a migrated copy in memory */
 	enum tcb_db_mode mode;
 	uint64_t busy_since_ns; /* when the lock that is being waited for was first refused */
+	unsigned lockless;      /* times that a lock was refused because the file system has none */
 	uint64_t next_sync_ns;  /* from then on a trial is synced to the disk again */
 	struct tcb_rng *jitter; /* own state, so that waiting processes do not march in step */
 	char path[512];
@@ -59,6 +60,9 @@ enum tcb_status tcb_schema_check(struct tcb_db *db, const struct tcb_migration *
 /* merge.c: all of SOURCE, which is sound, into DB, in one transaction. */
 enum tcb_status tcb_db_merge_from(struct tcb_db *db, struct tcb_db *source, struct tcb_db_merged *out,
 				  struct tcb_error *err);
+
+/* connect.c: SQLite's result RC means that the file system has no locks. */
+int tcb_db_is_lockless(const struct tcb_db *db, int rc);
 
 /* statement.c */
 /* Settings of every connection, since a file may come from anyone.  SQLite's result. */

@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 enum { TICKS_NS = 50000000 };                            /* five of the slowest */
 static const uint64_t SECONDS_NS = UINT64_C(2100000000); /* FAT counts in steps of two seconds */
 
@@ -24,7 +26,7 @@ static uint64_t ns_of(struct timespec time)
 /* The log's salts change whenever it begins at its head again.  SQLite holds no locks on the log. */
 static void read_head(const char *path, unsigned char out[32])
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = tcb_file_open_regular(path, O_RDONLY);
 
 	if (fd < 0)
 		return;

@@ -51,6 +51,11 @@ enum tcb_status tcb_db_fail(struct tcb_db *db, int rc, const char *doing, struct
 	const char *path = db->path;
 	int system_error = sqlite3_system_errno(db->sql);
 
+	if (tcb_db_is_lockless(db, rc))
+		return tcb_fail(err, TCB_E_IO,
+				"%s: its file system has no locks (NFS without lockd?), so nothing can be written "
+				"safely: use --db on another file system",
+				path);
 	switch (rc & 0xff) {
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:

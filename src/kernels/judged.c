@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/util.h"
 
 enum { CLAIMS_MAX = 1 << 16, PATH_ROOM = 1024 };
@@ -103,7 +104,7 @@ static int is_trusted(int fd, off_t *bytes_out)
 {
 	struct stat info;
 
-	if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || (info.st_mode & (S_IWGRP | S_IWOTH)) ||
+	if (fstat(fd, &info) != 0 || (info.st_mode & (S_IWGRP | S_IWOTH)) ||
 	    (info.st_uid != geteuid() && info.st_uid != 0))
 		return 0;
 	*bytes_out = info.st_size;
@@ -150,7 +151,7 @@ static void take(const struct head *head, const uint64_t *claims)
 
 void tcb_judged_read(const char *path)
 {
-	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	const int fd = tcb_file_open_regular(path, O_RDONLY | O_NOFOLLOW);
 	struct head head;
 	off_t bytes = 0;
 	uint64_t *claims = NULL;

@@ -18,6 +18,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/file.h"
 #include "rt/runtime.h"
 
 /* ---- which build this is ---- */
@@ -141,7 +142,7 @@ static void save(const struct rt_layer *layer, int fd, struct rt_kept *kept)
 	struct rt_image_header header;
 	struct stat info;
 
-	if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_uid != geteuid() ||
+	if (fstat(fd, &info) != 0 || info.st_uid != geteuid() ||
 	    pread(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header) ||
 	    memcmp(&header, own, sizeof(header)) != 0 || pread(fd, kept, bytes, offset) != (ssize_t)bytes)
 		return;
@@ -158,7 +159,7 @@ void rt_kept_save(const struct rt_layer *layer)
 
 	if (image->header->section[RT_REFUSALS].count != kept_bytes(image) || rt_build_stamp() == 0)
 		return;
-	fd = open(layer->snapshot, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	fd = tcb_file_open_regular(layer->snapshot, O_RDWR | O_NOFOLLOW);
 	kept = fd < 0 ? NULL : malloc(kept_bytes(image));
 	if (kept)
 		save(layer, fd, kept);

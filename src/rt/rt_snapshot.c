@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/util.h"
 #include "rt/runtime.h"
 
@@ -53,13 +54,13 @@ static int name_in_cache(const char *database, char out[PATH_ROOM])
 
 static void *map_file(const char *path, size_t *bytes_out)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	int fd = tcb_file_open_regular(path, O_RDONLY | O_NOFOLLOW);
 	void *memory = MAP_FAILED;
 	struct stat info;
 
 	if (fd < 0)
 		return NULL;
-	if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && (info.st_uid == geteuid() || info.st_uid == 0) &&
+	if (fstat(fd, &info) == 0 && (info.st_uid == geteuid() || info.st_uid == 0) &&
 	    (info.st_mode & (S_IWGRP | S_IWOTH)) == 0 && info.st_size >= (off_t)sizeof(struct rt_image_header)) {
 		*bytes_out = (size_t)info.st_size;
 		memory = mmap(NULL, *bytes_out, PROT_READ, MAP_SHARED, fd, 0);

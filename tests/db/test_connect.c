@@ -4,6 +4,7 @@
  * what to do.  Rights are tested as an ordinary user, in a child process when
  * the test runs as root.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -11,6 +12,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 
 #include "cmocka_all.h"
@@ -254,15 +256,9 @@ static void test_new_in_read_only_folder(void **state)
 	assert_int_equal(chmod(fixture->folder, 0755), 0);
 }
 
-static void check_unmerged_log(struct fixture *fixture)
+/* The database with one trial in its file and another in a log that a killed writer left. */
+static void make_database_with_log(struct fixture *fixture)
 {
-	expect_open(fixture, TCB_DB_READ, TCB_E_IO, "copy both files");
-}
-
-/* A log that a killed writer left holds results that the file alone lacks: they must not be ignored silently. */
-static void test_unmerged_log_in_read_only_folder(void **state)
-{
-	struct fixture *fixture = *state;
 	char shm[160];
 	int status;
 	pid_t child;
@@ -283,9 +279,121 @@ static void test_unmerged_log_in_read_only_folder(void **state)
 	assert_int_equal(status, 0);
 	snprintf(shm, sizeof(shm), "%s-shm", fixture->path);
 	assert_int_equal(unlink(shm), 0);
+}
+
+/* A reader finds TRIALS, and leaves file and log as they were. */
+static void expect_trials(struct fixture *fixture, uint64_t trials)
+{
+	char log[160];
+	struct stat before[2] = { 0 }, after[2] = { 0 };
+	struct tcb_db_info info;
+	struct tcb_error err = { 0 };
+	struct tcb_db *db;
+
+	snprintf(log, sizeof(log), "%s-wal", fixture->path);
+	(void)stat(fixture->path, &before[0]);
+	(void)stat(log, &before[1]);
+	if (tcb_db_open(fixture->path, TCB_DB_READ, &db, &err) != TCB_OK)
+		fail_msg("%s", err.message);
+	assert_int_equal(tcb_db_info(db, &info, &err), TCB_OK);
+	assert_int_equal(info.trials, trials);
+	tcb_db_close(db);
+	(void)stat(fixture->path, &after[0]);
+	(void)stat(log, &after[1]);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(before[i].st_size, after[i].st_size);
+		assert_int_equal(before[i].st_mtim.tv_nsec, after[i].st_mtim.tv_nsec);
+	}
+}
+
+static void check_unmerged_log(struct fixture *fixture)
+{
+	expect_trials(fixture, 2);
+}
+
+/* A log that a killed writer left holds results that the file alone lacks: they must not be ignored silently. */
+static void test_unmerged_log_in_read_only_folder(void **state)
+{
+	struct fixture *fixture = *state;
+
+	make_database_with_log(fixture);
 	assert_int_equal(chmod(fixture->folder, 0555), 0);
 	as_ordinary_user(check_unmerged_log, fixture);
 	assert_int_equal(chmod(fixture->folder, 0755), 0);
+}
+
+/* The error of every lock, as of a file system that has none. */
+static int lock_error;
+
+static int refuse_locks(int fd, int command, ...)
+{
+	va_list arguments;
+	void *value;
+
+	va_start(arguments, command);
+	value = va_arg(arguments, void *);
+	va_end(arguments);
+	if (command != F_SETLK && command != F_SETLKW && command != F_GETLK)
+		return fcntl(fd, command, value);
+	errno = lock_error;
+	return -1;
+}
+
+/* NFS without lockd says ENOLCK, Lustre without flock ENOSYS: readers answer, writers say so, and nobody waits. */
+static void test_no_locks(void **state)
+{
+	static const int errors[] = { ENOLCK, ENOSYS, EOPNOTSUPP };
+	struct fixture *fixture = *state;
+	sqlite3_vfs *vfs;
+
+	make_database_with_log(fixture);
+	vfs = sqlite3_vfs_find(NULL);
+	assert_int_equal(vfs->xSetSystemCall(vfs, "fcntl", (sqlite3_syscall_ptr)refuse_locks), SQLITE_OK);
+	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
+		lock_error = errors[i];
+		expect_trials(fixture, 2);
+		assert_refused(fixture->path, TCB_DB_WRITE, TCB_E_IO, "no locks", "--db");
+	}
+	vfs->xSetSystemCall(vfs, "fcntl", NULL);
+	{ /* with locks again, the log goes into the file, and a reader needs none */
+		struct tcb_error err;
+		struct tcb_db *db;
+
+		assert_int_equal(tcb_db_open(fixture->path, TCB_DB_WRITE, &db, &err), TCB_OK);
+		tcb_db_close(db);
+	}
+	vfs->xSetSystemCall(vfs, "fcntl", (sqlite3_syscall_ptr)refuse_locks);
+	lock_error = ENOLCK;
+	expect_trials(fixture, 2);
+	vfs->xSetSystemCall(vfs, "fcntl", NULL);
+}
+
+/* FIFOs, sockets and devices where SQLite would look beside the file: refused at once, not waited for. */
+static void test_companions(void **state)
+{
+	static const char *const suffixes[] = { "-journal", "-wal", "-shm" };
+	static const mode_t kinds[] = { S_IFIFO, S_IFSOCK, S_IFCHR };
+	struct fixture *fixture = *state;
+	char name[160];
+
+	make_database(fixture->path);
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+		snprintf(name, sizeof(name), "%s%s", fixture->path, suffixes[i]);
+		unlink(name);
+		for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
+			if (mknod(name, kinds[k] | 0600, makedev(1, 5)) != 0) { /* only root makes devices */
+				assert_int_equal(kinds[k], S_IFCHR);
+				continue;
+			}
+			assert_refused(fixture->path, TCB_DB_READ, TCB_E_IO, suffixes[i], "remove it");
+			assert_refused(fixture->path, TCB_DB_WRITE, TCB_E_IO, suffixes[i], "remove it");
+			assert_int_equal(unlink(name), 0);
+		}
+		assert_int_equal(symlink("/dev/zero", name), 0);
+		assert_refused(fixture->path, TCB_DB_READ_SYSTEM, TCB_E_IO, suffixes[i], "remove it");
+		assert_int_equal(unlink(name), 0);
+	}
+	expect_open(fixture, TCB_DB_WRITE, TCB_OK, "");
 }
 
 static void check_unreadable(struct fixture *fixture)
@@ -394,6 +502,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_read_only_folder, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_new_in_read_only_folder, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unmerged_log_in_read_only_folder, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_locks, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_companions, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unreadable, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_file_limit, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_full_disk, setup, teardown),

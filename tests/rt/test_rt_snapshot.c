@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 
 #include "cmocka_all.h"
@@ -323,6 +324,26 @@ static void test_verdicts_are_kept(void **state)
 	}
 }
 
+/* What lies in the snapshot's place and is not a file is not waited for, and a snapshot takes its place. */
+static void test_not_a_file(void **state)
+{
+	static const mode_t kinds[] = { S_IFIFO, S_IFSOCK, S_IFCHR };
+	struct stat info;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		unlink(snapshot);
+		if (mknod(snapshot, kinds[i] | 0600, makedev(1, 5)) != 0) { /* only root makes devices */
+			assert_int_equal(kinds[i], S_IFCHR);
+			continue;
+		}
+		fixture_settle();
+		tcbrt_close(fixture_open(&fixture));
+		assert_int_equal(lstat(snapshot, &info), 0);
+		assert_true(S_ISREG(info.st_mode));
+	}
+}
+
 /* Files that a killed writer left are removed when they are old. */
 static void test_abandoned_files(void **state)
 {
@@ -408,15 +429,11 @@ static void test_killed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_left_and_used),
-		cmocka_unit_test(test_stale),
-		cmocka_unit_test(test_foreign),
-		cmocka_unit_test(test_damaged_files),
-		cmocka_unit_test(test_every_byte),
-		cmocka_unit_test(test_cache_folder),
-		cmocka_unit_test(test_killed),
-		cmocka_unit_test(test_abandoned_files),
-		cmocka_unit_test(test_verdicts_are_kept),
+		cmocka_unit_test(test_left_and_used), cmocka_unit_test(test_stale),
+		cmocka_unit_test(test_foreign),       cmocka_unit_test(test_damaged_files),
+		cmocka_unit_test(test_every_byte),    cmocka_unit_test(test_cache_folder),
+		cmocka_unit_test(test_killed),        cmocka_unit_test(test_abandoned_files),
+		cmocka_unit_test(test_not_a_file),    cmocka_unit_test(test_verdicts_are_kept),
 	};
 	return cmocka_run_group_tests_name("rt.rt_snapshot", tests, setup, teardown);
 }
