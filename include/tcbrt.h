@@ -488,6 +488,11 @@ TCBRT_API int tcbrt_pool_run(struct tcbrt_pool *pool, size_t tasks, tcbrt_task *
  *     they run; the caller's modes are as before when the call returns, the exception flags are not.
  *   - Tiles of AMX: a thread that has a tile configuration has the same one afterwards, but the tiles hold zeros, as
  *     they are the callee's to use (System V ABI); one that has none is left in the initial state.
+ *     The process asks Linux for permission to use tiles when the first plan with AMX kernels is made, and not before:
+ *     from then on an alternate signal stack (sigaltstack) must have room for 8 KiB of tiles more (AT_MINSIGSTKSZ).
+ *     Where it is refused, since a thread has a smaller one already or a seccomp filter says no, plans have the
+ *     default without AMX, and their reason says so; a geometry with isa=amx that is asked for is then
+ *     TCBRT_E_UNSUPPORTED, as is a saved plan with AMX kernels.
  *   - Upper halves of vector registers are zeroed, as by any function that uses AVX.
  */
 TCBRT_API int tcbrt_execute(const struct tcbrt_plan *plan, void *const operand[], void *workspace,

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -25,18 +24,6 @@ static uint64_t read_xcr0(void)
 
 	__asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
 	return (uint64_t)high << 32 | low;
-}
-
-/* Linux hands out the 8 KiB of tiles to processes that ask for them (Documentation/arch/x86/xstate.rst); children and
- * threads inherit the permission. */
-static int may_use_tiles(void)
-{
-#if defined(__linux__)
-	enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
-	return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
-#else
-	return 0;
-#endif
 }
 
 static uint32_t detect_isa(void)
@@ -61,8 +48,9 @@ static uint32_t detect_isa(void)
 		if ((ecx & bit_AVX512VNNI) && subleaves >= 1 &&
 		    __get_cpuid_count(7, 1, &eax, &unused, &unused, &unused) && (eax >> 5 & 1))
 			mask |= 1u << TCB_ISA_AVX512BF16;
-		/* EDX bit 24 AMX-TILE, bit 25 AMX-INT8 */
-		if ((xcr0 & 0x60000) == 0x60000 && (edx >> 24 & 1) && (edx >> 25 & 1) && may_use_tiles())
+		/* EDX bit 24 AMX-TILE, bit 25 AMX-INT8.  Whether this process may use them is asked later (tiles.h):
+		 * what a processor is does not depend on it. */
+		if ((xcr0 & 0x60000) == 0x60000 && (edx >> 24 & 1) && (edx >> 25 & 1))
 			mask |= 1u << TCB_ISA_AMX;
 	}
 	return mask;

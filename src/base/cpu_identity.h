@@ -18,7 +18,8 @@
  * The key hashes vendor, family, model, stepping, model name, ISA mask of the
  * whole host (without families that came later: cpu_identity.c) and cache sizes; name and threads are separate parts of
  * a result's key, and the kernel release is stored but not hashed. TCB_E_UNSUPPORTED if the host lacks the family,
- * TCB_E_USAGE if NAME is not a CPU device.
+ * TCB_E_USAGE if NAME is not a CPU device.  Asks the system for nothing: whoever runs AMX kernels asks for the tiles
+ * (tiles.h).
  */
 enum tcb_status tcb_cpu_identify(const char *name, unsigned threads, struct tcb_device *out, struct tcb_error *err);
 

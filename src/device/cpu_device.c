@@ -12,6 +12,7 @@
 
 #include "base/cgroup.h"
 #include "base/cpu_identity.h"
+#include "base/tiles.h"
 #include "device/cpu_topology.h"
 #include "device/device.h"
 
@@ -77,6 +78,18 @@ static void fill_caches(struct tcb_target *target, const struct tcb_cpu_order *o
 		target->llc_bytes = order->llc_bytes;
 }
 
+/* What is opened is measured or run.  Without the tiles this is still the same processor, with its other families. */
+static enum tcb_status ask_tiles(const char *name, struct tcb_target *target, struct tcb_error *err)
+{
+	struct tcb_error why;
+	if (!tcb_target_has(target, TCB_ISA_AMX) || tcb_tiles_ask(&why) == TCB_OK)
+		return TCB_OK;
+	if (strcmp(name, "cpu") != 0)
+		return tcb_fail(err, TCB_E_UNSUPPORTED, "%.40s: %s", name, why.message);
+	target->isa_mask &= ~(1u << TCB_ISA_AMX);
+	return TCB_OK;
+}
+
 enum tcb_status tcb_cpu_open(const char *name, unsigned threads, struct tcb_place *out, struct tcb_error *err)
 {
 	struct tcb_cpu_order order;
@@ -84,6 +97,7 @@ enum tcb_status tcb_cpu_open(const char *name, unsigned threads, struct tcb_plac
 	hwloc_topology_t topology;
 
 	TCB_TRY(tcb_cpu_identify(name, threads, &device, err));
+	TCB_TRY(ask_tiles(name, &device.target, err));
 	TCB_TRY(load_topology(&topology, err));
 	enum tcb_status status = order_allowed(topology, &order, err);
 	hwloc_topology_destroy(topology);

@@ -12,6 +12,8 @@
 #include <string.h>
 
 #include "base/sizes.h"
+#include "base/tiles.h"
+#include "kernels/default_rules.h"
 #include "kernels/signature.h"
 #include "ptx/text/text.h"
 #include "rt/runtime.h"
@@ -92,6 +94,8 @@ static enum tcb_status check_kernel(const struct tcbrt_plan *plan, const struct 
 static enum tcb_status make_cpu(struct tcbrt_plan *plan, const struct rt_saved *saved, struct tcb_error *err)
 {
 	TCB_TRY(plan->problem.op->plan(&plan->problem, &plan->geometry, &plan->cpu, err));
+	if (plan->cpu.variant->isa == TCB_ISA_AMX)
+		TCB_TRY(tcb_tiles_ask(err));
 	snprintf(plan->signature, sizeof(plan->signature), "%s", tcb_variant_signature(plan->cpu.variant));
 	TCB_TRY(check_kernel(plan, saved, err));
 	plan->info.threads = plan->cpu.threads;
@@ -163,12 +167,42 @@ enum tcb_status rt_plan_make(const struct tcb_problem *problem, const struct tcb
 
 /* ---- from a query ---- */
 
+/* GEOMETRY, changed from what TUNING tells, for the reason that is told there now. */
+static void change_geometry(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
+			    struct tcbrt_tuning *tuning)
+{
+	const struct tcb_variant *variant = tcb_variant_find(problem->op, problem->contract, geometry);
+
+	tuning->source = TCBRT_SOURCE_DEFAULT;
+	tuning->expected_ns = tuning->speedup = tuning->speedup_lo = 0;
+	rt_tuning_geometry(tuning, geometry);
+	tcb_geometry_print(geometry, tuning->geometry);
+	snprintf(tuning->variant, sizeof(tuning->variant), "%s", variant->name);
+}
+
+/* Where GEOMETRY needs AMX and this process may not use it: the default without, and TARGET without.  What was asked
+ * for by its geometry is not changed: rt_plan_make refuses it. */
+static void leave_tiles(const struct tcb_problem *problem, struct tcb_target *target, struct tcb_geometry *geometry,
+			struct tcbrt_tuning *tuning)
+{
+	struct tcb_error why;
+	size_t said;
+
+	if (geometry->knob[TCB_KNOB_ISA] != TCB_ISA_AMX || tcb_tiles_ask(&why) == TCB_OK)
+		return;
+	target->isa_mask &= ~(1u << TCB_ISA_AMX);
+	tcb_default_geometry(problem, target, geometry);
+	said = strlen(tuning->reason);
+	snprintf(tuning->reason + said, sizeof(tuning->reason) - said, "; %.120s, so the default without them",
+		 why.message);
+	change_geometry(problem, geometry, tuning);
+}
+
 /* TUNING's geometry changed for weights in the layout of that NAME. */
 static enum tcb_status fit_layout(const struct tcb_problem *problem, const struct tcb_target *target, const char *name,
 				  struct tcb_geometry *geometry, struct tcbrt_tuning *tuning, struct tcb_error *err)
 {
 	const struct tcb_geometry tuned = *geometry;
-	const struct tcb_variant *variant;
 	const char *word;
 	int32_t layout = 0;
 	size_t said;
@@ -185,12 +219,7 @@ static enum tcb_status fit_layout(const struct tcb_problem *problem, const struc
 		return TCB_OK;
 	said = strlen(tuning->reason);
 	snprintf(tuning->reason + said, sizeof(tuning->reason) - said, "; changed for weights in layout %s", name);
-	tuning->source = TCBRT_SOURCE_DEFAULT;
-	tuning->expected_ns = tuning->speedup = tuning->speedup_lo = 0;
-	rt_tuning_geometry(tuning, geometry);
-	tcb_geometry_print(geometry, tuning->geometry);
-	variant = tcb_variant_find(problem->op, problem->contract, geometry);
-	snprintf(tuning->variant, sizeof(tuning->variant), "%s", variant->name);
+	change_geometry(problem, geometry, tuning);
 	return TCB_OK;
 }
 
@@ -221,6 +250,8 @@ static enum tcb_status create(const struct tcbrt *rt, const struct tcbrt_query *
 	TCB_TRY(tcb_geometry_parse(tuning.geometry, &geometry, err));
 	target = device.target;
 	target.threads = device.is_gpu ? 0 : tuning.threads;
+	if (!device.is_gpu && !query->geometry)
+		leave_tiles(&problem, &target, &geometry, &tuning);
 	if (query->layout && device.is_gpu)
 		return tcb_fail(err, TCB_E_USAGE,
 				"query.layout is for CPUs: a GPU's kernels have layouts of their own");

@@ -14,6 +14,7 @@
 
 #include "base/cgroup.h"
 #include "base/stats.h"
+#include "base/tiles.h"
 #include "kernels/compute_limit.h"
 #include "worker/measure.h"
 #include "worker/verify.h"
@@ -90,6 +91,8 @@ static enum tcb_status set_up(struct cpu_worker *worker, struct tcb_error *err)
 	CPU_ZERO(&given);
 	(void)sched_getaffinity(0, sizeof given, &given); /* before the pool pins this thread */
 	tcb_watch_phase(config->watch, 0, "starting the worker");
+	if (tcb_target_has(&config->place->device.target, TCB_ISA_AMX)) /* of the tuner's it was asked before */
+		TCB_TRY(tcb_tiles_ask(err));
 	TCB_TRY(start_pool(worker, err));
 	tcb_waits_open(config->place->cpus, config->place->cpu_count, &worker->waits); /* before there are others */
 	TCB_TRY(start_judges(worker, &given, err));

@@ -10,6 +10,7 @@
 
 #include "base/cpu_identity.h"
 #include "base/pool.h"
+#include "base/tiles.h"
 #include "base/util.h"
 #include "cmocka_all.h"
 #include "device/compute_loops.h"
@@ -18,6 +19,7 @@ static uint32_t host_mask(void)
 {
 	struct tcb_device host;
 	assert_int_equal(tcb_cpu_identify("cpu", 1, &host, NULL), TCB_OK);
+	(void)tcb_tiles_ask(NULL); /* where there are any */
 	return host.target.isa_mask;
 }
 

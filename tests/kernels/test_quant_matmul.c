@@ -14,6 +14,7 @@
 
 #include "base/buffer.h"
 #include "base/cpu_identity.h"
+#include "base/tiles.h"
 #include "base/util.h"
 #include "cmocka_all.h"
 #include "instrumented.h"
@@ -623,6 +624,7 @@ int main(void)
 		fprintf(stderr, "%s\n", err.message);
 		return 1;
 	}
+	(void)tcb_tiles_ask(NULL); /* where there are any */
 	target = device.target;
 	const int failed = cmocka_run_group_tests(tests, NULL, NULL);
 	tcb_pool_destroy(pool);

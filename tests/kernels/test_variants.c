@@ -19,6 +19,7 @@
 
 #include "base/buffer.h"
 #include "base/cpu_identity.h"
+#include "base/tiles.h"
 #include "base/util.h"
 #include "cmocka_all.h"
 #include "instrumented.h"
@@ -422,6 +423,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%s\n", err.message);
 		return 1;
 	}
+	(void)tcb_tiles_ask(NULL); /* where there are any */
 	target = device.target;
 	target.threads = THREADS;
 	tests[count++] = (struct CMUnitTest){ "tables", test_tables, NULL, NULL, NULL };
