@@ -6,6 +6,7 @@
  */
 #include "cli/emit.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -64,16 +66,75 @@ enum tcb_status cli_emit(struct tcb_str *text, struct tcb_error *err)
 	return status;
 }
 
-/* Opens a new file beside PATH; NAME gets its name. */
-static int open_beside(const char *path, char *name, size_t capacity)
-{
-	int length = snprintf(name, capacity, "%s.%ld.tmp", path, (long)getpid());
+enum { TEMPORARY_MAX = 4096 };
 
-	if (length < 0 || (size_t)length >= capacity) {
+/* Is NAME what a writer of BASE names its file, "BASE.PID.tmp"? */
+static int is_temporary(const char *name, const char *base)
+{
+	const size_t length = strlen(base);
+	const char *at = name + length + 1;
+
+	if (strncmp(name, base, length) != 0 || name[length] != '.')
+		return 0;
+	at += strspn(at, "0123456789");
+	return at > name + length + 1 && strcmp(at, ".tmp") == 0;
+}
+
+/* Removes the file of that NAME in FOLDER, of a writer that was killed: who lives has it locked. */
+static void remove_abandoned(int folder, const char *name)
+{
+	const int fd = openat(folder, name, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	struct stat info;
+
+	if (fd < 0)
+		return;
+	if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid() &&
+	    flock(fd, LOCK_EX | LOCK_NB) == 0)
+		unlinkat(folder, name, 0);
+	close(fd);
+}
+
+static void remove_all_abandoned(const char *path)
+{
+	char where[TEMPORARY_MAX];
+	char *slash;
+	DIR *folder;
+
+	snprintf(where, sizeof where, "%s", path);
+	slash = strrchr(where, '/');
+	if (slash)
+		*slash = '\0';
+	folder = opendir(!slash ? "." : slash == where ? "/" : where);
+	for (const struct dirent *entry; folder && (entry = readdir(folder));)
+		if (is_temporary(entry->d_name, slash ? slash + 1 : where))
+			remove_abandoned(dirfd(folder), entry->d_name);
+	if (folder)
+		closedir(folder);
+}
+
+/* Opens a new file beside PATH, locked as long as it is open; NAME gets its name. */
+static int open_beside(const char *path, char name[TEMPORARY_MAX])
+{
+	const int length = snprintf(name, TEMPORARY_MAX, "%s.%ld.tmp", path, (long)getpid());
+	struct stat info;
+
+	if (length < 0 || length >= TEMPORARY_MAX) {
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	return open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	remove_all_abandoned(path);
+	for (;;) {
+		const int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+
+		if (fd < 0)
+			return -1;
+		/* Where the file system has no locks, nobody removes what others left.  Between the two calls above
+		 * another writer may have taken this file for abandoned. */
+		(void)flock(fd, LOCK_EX | LOCK_NB);
+		if (fstat(fd, &info) != 0 || info.st_nlink > 0)
+			return fd;
+		close(fd);
+	}
 }
 
 enum tcb_status cli_check_out(const char *out, const char *input, const char *what, struct tcb_error *err)
@@ -101,24 +162,66 @@ static enum tcb_status write_into(const char *path, const void *data, size_t byt
 	return saved ? tcb_fail(err, TCB_E_IO, "cannot write %s: %s", path, strerror(saved)) : TCB_OK;
 }
 
+/*
+ * Through a symbolic link the file behind it is replaced, not the link, also where none is there yet: then its folder
+ * is.  OUT gets the path without links; -1 where there is no such folder, or a link leads around in a circle.
+ */
+static int follow_links(const char *path, char out[PATH_MAX])
+{
+	enum { LINKS_MOST = 40 }; /* as the kernel has it */
+	char at[PATH_MAX], link[PATH_MAX], folder[PATH_MAX];
+
+	if (realpath(path, out))
+		return 0;
+	if (snprintf(at, sizeof at, "%s", path) >= PATH_MAX)
+		return -1;
+	for (int links = 0; links < LINKS_MOST; links++) {
+		char *slash = strrchr(at, '/');
+		const ssize_t length = readlink(at, link, sizeof link - 1);
+
+		if (length < 0) { /* the file itself, in a folder that is there */
+			const char *name = slash ? slash + 1 : at;
+
+			snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - at) + 1 : 1, slash ? at : ".");
+			if (!realpath(folder, link) || snprintf(out, PATH_MAX, "%s/%s", link, name) >= PATH_MAX)
+				return -1;
+			return 0;
+		}
+		link[length] = '\0';
+		if (slash && link[0] != '/')
+			slash[1] = '\0';
+		else
+			at[0] = '\0';
+		if (strlen(at) + (size_t)length >= sizeof at)
+			return -1;
+		strcat(at, link);
+	}
+	return -1;
+}
+
 enum tcb_status cli_write_file(const char *path, const void *data, size_t bytes, struct tcb_error *err)
 {
-	char name[4096], target[PATH_MAX];
+	char name[TEMPORARY_MAX], target[PATH_MAX];
 	struct stat info;
-	int fd, saved;
+	int fd, saved, is_there;
 
-	/* Through a symbolic link the file behind it is replaced, not the link. */
-	if (realpath(path, target))
+	if (follow_links(path, target) == 0)
 		path = target;
-	if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+	else if (lstat(path, &info) == 0 && S_ISLNK(info.st_mode))
+		return tcb_fail(err, TCB_E_IO, "cannot write %s: it is a link into a folder that is not there", path);
+	is_there = stat(path, &info) == 0;
+	if (is_there && S_ISDIR(info.st_mode))
 		return tcb_fail(err, TCB_E_IO, "cannot write %s: it is a directory; name a file", path);
-	if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+	if (is_there && !S_ISREG(info.st_mode))
 		return write_into(path, data, bytes, err);
-	fd = open_beside(path, name, sizeof name);
+	fd = open_beside(path, name);
 	if (fd < 0)
 		return tcb_fail(err, TCB_E_IO, "cannot create %s: %s; choose a folder that exists and is writable",
 				path, strerror(errno));
-	saved = write_all(fd, data, bytes) == 0 && fsync(fd) == 0 ? 0 : errno;
+	/* Who may read the file that is there may read the new one, too, and nobody else. */
+	saved = is_there && fchmod(fd, info.st_mode & 0777) != 0 ? errno : 0;
+	if (!saved)
+		saved = write_all(fd, data, bytes) == 0 && fsync(fd) == 0 ? 0 : errno;
 	if (close(fd) != 0 && !saved)
 		saved = errno;
 	if (!saved && rename(name, path) != 0)

@@ -20,9 +20,12 @@ static void ask_stop(int signal_number)
 
 void cli_stop_catch(void)
 {
-	struct sigaction action = { .sa_handler = ask_stop };
+	struct sigaction action = { .sa_handler = ask_stop }, before;
 
 	sigemptyset(&action.sa_mask);
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
+	/* The terminal is gone, or a connection was lost; nohup has it ignored, and that stays. */
+	if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+		sigaction(SIGHUP, &action, NULL);
 }

@@ -11,12 +11,15 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "worker/starved.h"
 
 enum {
 	SLICE_MS = 100,            /* how often a wait looks at the stop flag and the worker's page */
 	SLICE_MAX_NS = 1000000000, /* most that one look can charge: a tuner stopped by Ctrl-Z charges nobody */
 	OWN_LIMIT_S = 600,         /* for the worker's own preparations, which no candidate pays for */
 };
+/* Of the time between two looks, at least: what hangs comes to an end also where it waits for a processor. */
+static const double CHARGED_LEAST = 1.0 / 16;
 
 int tcb_evaluator_is_stopped(const struct tcb_evaluator *evaluator)
 {
@@ -63,6 +66,12 @@ static void give_up(struct tcb_evaluator *evaluator, struct tcb_answer *answer)
 	tcb_process_retire(&evaluator->process, NULL, 0);
 }
 
+/* What the worker has to answer for of ELAPSED_NS: not the time that others kept it from running. */
+static double charge(struct tcb_starved *starved, pid_t worker, double elapsed_ns)
+{
+	return fmax(elapsed_ns - tcb_starved_look(starved, worker), CHARGED_LEAST * elapsed_ns);
+}
+
 /* Waits for the reply.  The candidate's clock runs only while its own code does; with PER_BEAT it starts again
  * whenever the worker gets on. */
 static enum tcb_status await(struct tcb_evaluator *evaluator, int per_beat, struct tcb_answer *answer,
@@ -71,6 +80,8 @@ static enum tcb_status await(struct tcb_evaluator *evaluator, int per_beat, stru
 	double limit_ns = 1e9 * evaluator->options.timeout_s, spent_ns = 0, own_ns = 0;
 	unsigned beat = atomic_load(&evaluator->watch->beat);
 	uint64_t last = tcb_clock_ns();
+	struct tcb_starved starved = { .count = 0 };
+	tcb_starved_look(&starved, evaluator->process.pid);
 	for (;;) {
 		enum tcb_channel_state state = tcb_channel_receive(evaluator->process.fd, &answer->message);
 		if (state == TCB_CHANNEL_DONE) {
@@ -101,7 +112,8 @@ static enum tcb_status await(struct tcb_evaluator *evaluator, int per_beat, stru
 		tcb_channel_wait(evaluator->process.fd, left_ms < SLICE_MS ? (int)left_ms : SLICE_MS);
 
 		uint64_t now = tcb_clock_ns();
-		double slice = now - last < SLICE_MAX_NS ? (double)(now - last) : (double)SLICE_MAX_NS;
+		const double elapsed = now - last < SLICE_MAX_NS ? (double)(now - last) : (double)SLICE_MAX_NS;
+		const double slice = charge(&starved, evaluator->process.pid, elapsed);
 		last = now;
 		unsigned new_beat = atomic_load(&evaluator->watch->beat);
 		if (new_beat != beat) {

@@ -85,6 +85,7 @@ static void isolate_signals(void)
 	/* These reach the whole process group; the tuner decides, and when it dies its children are killed. */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a babbling candidate gets an error from write */
 	sigset_t none;
 	sigemptyset(&none);

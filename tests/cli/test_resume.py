@@ -106,6 +106,17 @@ def whole_model(cli, db):
     cli.sound(db)
 
 
+def under_nohup(cli, db):
+    """A sweep that is to outlive its terminal is not ended by the end of it."""
+    process = cli.start("sweep", *SMALL, "--db", db, "--budget", "60s", "--max-trials", 3,
+                        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    for line in process.stderr:  # it has begun
+        process.send_signal(signal.SIGHUP)
+        break
+    process.communicate(timeout=100)
+    cli.check(process.returncode == 0, f"SIGHUP ended what nohup had started: {process.returncode}")
+
+
 def main():
     cli = Cli()
     db = cli.scratch / "resume.db"
@@ -113,6 +124,8 @@ def main():
     fresh(cli, db)
     interruption(cli, signal.SIGINT, cli.scratch / "int.db")
     interruption(cli, signal.SIGTERM, cli.scratch / "term.db")
+    interruption(cli, signal.SIGHUP, cli.scratch / "hup.db")
+    under_nohup(cli, cli.scratch / "nohup.db")
     two_at_once(cli)
     completion(cli)
     whole_model(cli, cli.scratch / "model.db")

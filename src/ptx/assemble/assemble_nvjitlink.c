@@ -268,7 +268,8 @@ _Noreturn static void serve(const struct tcb_nvjitlink *library, int fd, pid_t p
 	prctl(PR_SET_NAME, "tcb-nvjitlink");
 	for (int number = 1; number < NSIG; number++)
 		signal(number, SIG_DFL);
-	signal(SIGINT, SIG_IGN); /* it is for the tuner, which stops us in order */
+	signal(SIGINT, SIG_IGN); /* these are for the tuner, which stops us in order */
+	signal(SIGHUP, SIG_IGN);
 	/* 1 byte: no core file, and no core to a pipe either, which 0 would allow (core(5)). */
 	setrlimit(RLIMIT_CORE, &(struct rlimit){ 1, 1 });
 	while (!bad && read_all(fd, &request, sizeof request) == 0)
