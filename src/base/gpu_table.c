@@ -114,22 +114,81 @@ int tcb_gpu_table_row(size_t index, struct tcb_gpu *out)
 	return 1;
 }
 
+/* Capabilities that kernels may be for: the oldest that our PTX is for (Volta), and room for those to come. */
+enum { CAPABILITY_LEAST = 70, CAPABILITY_MOST = 199 };
+
+unsigned tcb_gpu_nearest(unsigned capability)
+{
+	unsigned below = 0, above = 0;
+
+	if (capability < CAPABILITY_LEAST || capability > CAPABILITY_MOST)
+		return 0;
+	for (size_t i = 0; i < ROWS; i++) {
+		if (rows[i].capability <= capability)
+			below = rows[i].capability;
+		else if (!above)
+			above = rows[i].capability;
+	}
+	/* Those of one major version have most in common, and a later one has what an earlier one has. */
+	return below && (below / 10 == capability / 10 || above / 10 != capability / 10) ? below : above;
+}
+
+/* Capabilities that PTX has names for and no card is recorded of, with their memory: CUDA C++ Programming Guide 12.9
+ * and 13.0, "Technical Specifications per Compute Capability". */
+static const struct {
+	unsigned capability, shared_kib, optin_kib;
+} others[] = {
+	{ 70, 96, 96 },    { 72, 96, 96 },    { 87, 164, 163 },  { 88, 100, 99 },
+	{ 101, 228, 227 }, { 103, 228, 227 }, { 110, 228, 227 }, { 121, 100, 99 },
+};
+
+int tcb_gpu_kind(size_t index, struct tcb_gpu *out)
+{
+	if (index < ROWS)
+		return tcb_gpu_table_row(index, out);
+	index -= ROWS;
+	return index < sizeof others / sizeof *others && tcb_gpu_table(others[index].capability, out, NULL) == TCB_OK;
+}
+
+/* The card of CAPABILITY KNOWN stands for one of CAPABILITY, and says so. */
+static void stand_for(unsigned capability, unsigned known, struct tcb_gpu *gpu)
+{
+	char model[sizeof gpu->device.model];
+
+	snprintf(model, sizeof model, "%.80s (sm_%u, the nearest recorded)", gpu->device.model, known);
+	memcpy(gpu->device.model, model, sizeof model);
+	gpu->device.target.capability = capability;
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+		if (others[i].capability != capability)
+			continue;
+		gpu->shared_max = (size_t)others[i].shared_kib * KIB;
+		gpu->device.target.shared_optin_bytes = (size_t)others[i].optin_kib * KIB;
+	}
+	gpu->device.target.isa_mask = 0;
+	gpu->nearest = known;
+	tcb_gpu_complete(gpu);
+}
+
 enum tcb_status tcb_gpu_table(unsigned capability, struct tcb_gpu *out, struct tcb_error *err)
 {
-	struct tcb_str known = { 0 };
+	const unsigned known = tcb_gpu_nearest(capability);
+	struct tcb_str recorded = { 0 };
 
 	for (size_t i = 0; i < ROWS; i++) {
-		if (rows[i].capability == capability) {
+		if (rows[i].capability == known) {
 			tcb_gpu_table_row(i, out);
-			tcb_str_fini(&known);
+			if (known != capability)
+				stand_for(capability, known, out);
+			tcb_str_fini(&recorded);
 			return TCB_OK;
 		}
 		if (i == 0 || rows[i].capability != rows[i - 1].capability)
-			tcb_str_addf(&known, "%ssm_%u", i ? ", " : "", rows[i].capability);
+			tcb_str_addf(&recorded, "%ssm_%u", i ? ", " : "", rows[i].capability);
 	}
-	tcb_fail(err, TCB_E_NOT_FOUND, "no GPU of capability sm_%u is attached, and none is recorded; recorded are %s",
-		 capability, known.failed ? "others" : known.data);
-	tcb_str_fini(&known);
+	tcb_fail(err, TCB_E_NOT_FOUND,
+		 "no GPU of capability sm_%u is attached, and none is recorded or near one; recorded are %s",
+		 capability, recorded.failed ? "others" : recorded.data);
+	tcb_str_fini(&recorded);
 	return TCB_E_NOT_FOUND;
 }
 
@@ -148,9 +207,11 @@ static const struct arithmetic {
 
 double tcb_gpu_operations_a_cycle(unsigned capability, enum tcb_compute_kind kind)
 {
+	const unsigned known = tcb_gpu_nearest(capability);
+
 	for (size_t i = 0; i < sizeof arithmetics / sizeof *arithmetics; i++) {
 		const struct arithmetic *row = &arithmetics[i];
-		if (row->capability != capability)
+		if (row->capability != known)
 			continue;
 		if (kind == TCB_COMPUTE_INT8 || kind == TCB_COMPUTE_INT8_SYNC)
 			return row->matrix_i8;

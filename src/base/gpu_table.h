@@ -21,13 +21,20 @@ struct tcb_gpu {
 	size_t shared_max, shared_reserved_block; /* bytes; the latter: what the driver takes of each block */
 	unsigned memory_khz, bus_bits;            /* 0 unknown */
 	double read_bytes_s;                      /* nominal device-memory bandwidth, bytes per second */
+	unsigned nearest;                         /* capability of the recorded card that stands for it; 0: itself */
 	const char *source;                       /* where the specification is from; "driver" for attached ones */
 };
 
-/* The most common card of CAPABILITY (75 ... 120), or TCB_E_NOT_FOUND with those that there are. */
+/* The recorded capability that stands for CAPABILITY: itself where it is recorded, else of those of its major version
+ * or below the nearest, else the least; 0 where CAPABILITY is none that kernels are for (70 ... 199). */
+unsigned tcb_gpu_nearest(unsigned capability);
+/* The most common card of CAPABILITY, or with `nearest` set and in its model's name the nearest recorded one as if it
+ * had that capability; TCB_E_NOT_FOUND with those that are recorded. */
 enum tcb_status tcb_gpu_table(unsigned capability, struct tcb_gpu *out, struct tcb_error *err);
 /* Row INDEX of the table; 0 past the end. */
 int tcb_gpu_table_row(size_t index, struct tcb_gpu *out);
+/* Kind INDEX: the rows of the table, then kinds that others stand for; 0 past the end. */
+int tcb_gpu_kind(size_t index, struct tcb_gpu *out);
 /* Operations a cycle and multiprocessor of CAPABILITY as its maker specifies them, a product that is added being two;
  * 0: not known. */
 double tcb_gpu_operations_a_cycle(unsigned capability, enum tcb_compute_kind kind);

@@ -17,7 +17,9 @@ void tcb_target_complete_gpu(struct tcb_target *target)
 		target->block_registers_max = 65536;
 	target->line_bytes = 128;
 	target->llc_bytes = target->l2_bytes;
-	target->isa_mask = 1u << TCB_ISA_FMA | 1u << TCB_ISA_DP4A | 1u << TCB_ISA_MMA;
+	target->isa_mask = 1u << TCB_ISA_FMA | 1u << TCB_ISA_DP4A;
+	if (target->capability >= 75) /* the first with all shapes of mma.sync that are used */
+		target->isa_mask |= 1u << TCB_ISA_MMA;
 	if (target->capability == 90)
 		target->isa_mask |= 1u << TCB_ISA_WGMMA;
 }

@@ -86,6 +86,8 @@ enum tcb_status cli_open_device(const char *name, uint64_t threads, struct tcb_p
 	memset(out, 0, sizeof *out);
 	TCB_TRY(tcb_gpu_open(name, 0, &out->gpu, err));
 	out->device = out->gpu.device;
+	if (out->gpu.nearest)
+		cli_say("%s is not recorded: %s stands for it", name, out->device.model);
 	return TCB_OK;
 }
 

@@ -355,7 +355,7 @@ static int take_default(const struct asking *asking, struct tcbrt_tuning *out)
 	struct tcb_target target = asking->rt->devices[asking->key->device].target;
 	const struct tcb_default_rule *rule;
 	struct tcb_geometry geometry;
-	char why[TCB_WHY_MAX];
+	char why[TCB_WHY_MAX], stands[80] = "";
 	int is_there;
 
 	target.threads = asking->key->threads;
@@ -367,9 +367,12 @@ static int take_default(const struct asking *asking, struct tcbrt_tuning *out)
 		return refuse(asking, why, out);
 	rt_tuning_fill(out, TCBRT_SOURCE_DEFAULT, &geometry,
 		       tcb_variant_find(asking->op, asking->problem.contract, &geometry), target.threads);
-	say(out->reason, sizeof(out->reason), "%s; %s%s%s: this is %s", asking->missing, say_why_default(asking),
+	if (asking->rt->devices[asking->key->device].is_gpu && tcb_gpu_nearest(target.capability) != target.capability)
+		say(stands, sizeof(stands), " (sm_%u, the nearest recorded kind, stands for sm_%u)",
+		    tcb_gpu_nearest(target.capability), target.capability);
+	say(out->reason, sizeof(out->reason), "%s; %s%s%s: this is %s%s", asking->missing, say_why_default(asking),
 	    asking->rt->left_out[0] ? "; " : "", asking->rt->left_out,
-	    rule ? "the default by rule" : "the op's default");
+	    rule ? "the default by rule" : "the op's default", stands);
 	return TCBRT_OK;
 }
 

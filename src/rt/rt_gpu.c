@@ -21,7 +21,7 @@ uint32_t rt_gpu_devices(struct rt_device *out, uint32_t capacity)
 	struct tcb_gpu gpu;
 	uint32_t count = 0;
 
-	for (size_t row = 0; count < capacity && tcb_gpu_table_row(row, &gpu); row++) {
+	for (size_t kind = 0; count < capacity && tcb_gpu_kind(kind, &gpu); kind++) {
 		/* Several cards of one kind: the first stands for it. */
 		if (count && strcmp(out[count - 1].name, gpu.device.name) == 0)
 			continue;

@@ -71,6 +71,39 @@ static void shared_limits_are_those_of_the_specification(void **state)
 	}
 }
 
+/* A kind that is not recorded is the nearest one, and says so. */
+static void others_have_the_nearest(void **state)
+{
+	static const struct {
+		unsigned capability, nearest, shared_kib;
+	} kinds[] = {
+		{ 70, 75, 96 },    { 72, 75, 96 },    { 87, 86, 163 },  { 88, 86, 99 },   { 101, 100, 227 },
+		{ 103, 100, 227 }, { 110, 100, 227 }, { 121, 120, 99 }, { 130, 120, 99 },
+	};
+	struct tcb_gpu gpu, known;
+	char text[64];
+	(void)state;
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		assert_int_equal(tcb_gpu_table(kinds[i].capability, &gpu, NULL), TCB_OK);
+		assert_int_equal(tcb_gpu_table(kinds[i].nearest, &known, NULL), TCB_OK);
+		assert_int_equal(known.nearest, 0);
+		assert_int_equal(gpu.nearest, kinds[i].nearest);
+		assert_int_equal(gpu.device.target.capability, kinds[i].capability);
+		assert_int_equal(gpu.device.target.shared_optin_bytes, kinds[i].shared_kib * 1024);
+		assert_int_equal(gpu.device.target.sm_count, known.device.target.sm_count);
+		assert_true(gpu.read_bytes_s == known.read_bytes_s);
+		snprintf(text, sizeof text, "(sm_%u, the nearest recorded)", kinds[i].nearest);
+		assert_non_null(strstr(gpu.device.model, text));
+		snprintf(text, sizeof text, "sm_%u", kinds[i].capability);
+		assert_string_equal(gpu.device.name, text);
+		assert_string_not_equal(gpu.device.key, known.device.key);
+		assert_true(tcb_gpu_operations_a_cycle(kinds[i].capability, TCB_COMPUTE_F32) ==
+			    tcb_gpu_operations_a_cycle(kinds[i].nearest, TCB_COMPUTE_F32));
+	}
+	for (size_t i = 0; tcb_gpu_kind(i, &gpu); i++)
+		assert_int_equal(tcb_gpu_open(gpu.device.name, 0, &gpu, NULL), TCB_OK);
+}
+
 static void keys_tell_cards_apart(void **state)
 {
 	struct tcb_gpu a, b;
@@ -107,6 +140,7 @@ int main(void)
 		cmocka_unit_test(names_are_told_from_others),
 		cmocka_unit_test(the_table_is_plausible),
 		cmocka_unit_test(shared_limits_are_those_of_the_specification),
+		cmocka_unit_test(others_have_the_nearest),
 		cmocka_unit_test(keys_tell_cards_apart),
 		cmocka_unit_test(what_is_absent_is_said),
 	};
