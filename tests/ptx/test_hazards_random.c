@@ -2,10 +2,10 @@
  *
  * Races against brute force: random small kernels that store to, load from and
  * add to shared and global memory at places that depend on the thread, in arms
- * of branches, in loops and between barriers.  Where the analysis tells a race as
- * an error, the emulator must find one; where the emulator finds one, the
- * analysis must tell at least a warning.  It does not where each thread that reads has
- * written the same number itself (one kernel of 20,000), which changes nothing.
+ * of branches, under a condition that is the same in all of them, in loops and between barriers.  Where the analysis
+ * tells a race as an error, the emulator must find one; where the emulator finds one, the analysis must tell at least a
+ * warning.  It does not where each thread that reads has written the same number itself (two kernels of 1,500), which
+ * changes nothing.
  */
 #include "emu_bench.h"
 
@@ -13,11 +13,13 @@
 
 enum { KERNELS = 1500, SEEDS = 8, THREADS = 96, BUFFER = 4096 };
 
-static const char head[] = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p)\n"
-			   ".reqntid 96\n{\n.reg .b32 %r<99>; .reg .b64 %d<9>; .reg .pred %p<9>;\n"
-			   ".shared .align 16 .b8 tile[2048];\n"
-			   "ld.param.u64 %d1, [p]; mov.u32 %r1, %tid.x; mov.u32 %r2, tile; mov.u32 %r3, 7;\n"
-			   "mov.u32 %r4, 0; mov.u32 %r5, 0;\n";
+static const char head[] =
+	".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p, .param .u32 n)\n"
+	".reqntid 96\n{\n.reg .b32 %r<99>; .reg .b64 %d<9>; .reg .pred %p<9>;\n"
+	".shared .align 16 .b8 tile[2048];\n"
+	"ld.param.u32 %r90, [n]; setp.lt.u32 %p3, %r90, 3;\n"
+	"ld.param.u64 %d1, [p]; mov.u32 %r1, %tid.x; mov.u32 %r2, tile; mov.u32 %r3, 7;\n"
+	"mov.u32 %r4, 0; mov.u32 %r5, 0;\n";
 
 /* One access of word (a * tid + b) % 128, or of the word b. */
 static void add_access(struct tcb_rng *rng, struct tcb_str *out)
@@ -71,6 +73,15 @@ static void add_step(struct tcb_rng *rng, struct tcb_str *out, unsigned *label, 
 		add_step(rng, out, label, 2);
 		tcb_str_addf(out, "add.u32 %%r%u, %%r%u, 1; setp.lt.u32 %%p2, %%r%u, %u; @%%p2 bra C%u;\n", 20 + mine,
 			     20 + mine, 20 + mine, 1 + (unsigned)tcb_rng_below(rng, 3), mine);
+		break;
+	case 4: /* all threads or none */
+		tcb_str_addf(out, "@%%p3 bra D%u;\n", mine);
+		add_access(rng, out);
+		if (tcb_rng_below(rng, 2))
+			tcb_str_add(out, "bar.sync 0;\n");
+		if (tcb_rng_below(rng, 2))
+			add_access(rng, out);
+		tcb_str_addf(out, "D%u:\n", mine);
 		break;
 	case 8:
 		tcb_str_add(out, "bar.warp.sync -1;\n");
@@ -149,8 +160,10 @@ static void races_are_those_of_the_emulator(void **state)
 		emu_buffer(&bench, "p", buffer, sizeof buffer, TCB_PTX_MAY_WRITE);
 		/* it keeps the last access of a place, which may hide another in one order of warps */
 		bench.sink = (struct tcb_ptx_sink){ see_race, &races };
-		for (int seed = 0; seed < SEEDS && !races; seed++) {
-			bench.launch.seed = (uint64_t)seed;
+		for (int seed = 0; seed < 2 * SEEDS && !races; seed++) {
+			bench.param_bytes = sizeof(uint64_t);
+			emu_param_u32(&bench, seed % 2 ? 9 : 0);
+			bench.launch.seed = (uint64_t)seed / 2;
 			emu_run(&bench);
 		}
 		told = analyse(bench.module->functions);
@@ -167,7 +180,7 @@ static void races_are_those_of_the_emulator(void **state)
 	}
 	print_message("%u kernels: %u proved to race, %u do not race, %u missed\n", KERNELS, proved, silent, missed);
 	assert_true(proved > KERNELS / 4 && silent > KERNELS / 20);
-	assert_true(missed <= 1);
+	assert_true(missed <= 3);
 }
 
 int main(void)

@@ -64,6 +64,8 @@ static enum tcb_ptx_cut cut_of_barrier(const struct tcb_ptx_hazards *h, const st
 
 static enum tcb_ptx_cut cut_of(const struct tcb_ptx_hazards *h, const struct tcb_ptx_ins *ins)
 {
+	unsigned sync = tcb_ptx_sync_of(ins);
+
 	switch ((enum tcb_ptx_op)ins->op) {
 	case TCB_PTX_OP_BAR_SYNC:
 	case TCB_PTX_OP_BARRIER_SYNC:
@@ -82,7 +84,28 @@ static enum tcb_ptx_cut cut_of(const struct tcb_ptx_hazards *h, const struct tcb
 	}
 	if (tcb_ptx_has(ins, TCB_PTX_F_BARRIER))
 		return TCB_PTX_CUT_LENIENT;
-	return tcb_ptx_has(ins, TCB_PTX_F_CONVERGENT) ? TCB_PTX_CUT_WARP : TCB_PTX_CUT_NONE;
+	if (tcb_ptx_has(ins, TCB_PTX_F_CONVERGENT))
+		return TCB_PTX_CUT_WARP;
+	/* strong accesses alone matter only to fences */
+	if (!h->has_fences)
+		sync &= ~(unsigned)(TCB_PTX_SYNC_STRONG_READ | TCB_PTX_SYNC_STRONG_WRITE);
+	return sync ? TCB_PTX_CUT_SIGNAL : TCB_PTX_CUT_NONE;
+}
+
+/* The threads that may run INS. */
+static const uint64_t *who_runs(struct tcb_ptx_hazards *h, const struct tcb_ptx_ins *ins)
+{
+	const uint64_t *active = tcb_ptx_affine_active(h->affine, ins->block);
+	struct tcb_ptx_value bound = tcb_ptx_affine_guard_bound(h->affine, ins);
+	uint64_t *who;
+
+	if (ins->guard == TCB_PTX_NO_REG || !bound.known || bound.term_count)
+		return active;
+	who = tcb_arena_array(&h->arena, h->words, sizeof *who);
+	for (uint32_t t = 0; who && t < h->words * 64 && t < tcb_ptx_affine_threads(h->affine); t++)
+		if (tcb_ptx_value_lane(&bound, t))
+			who[t / 64] |= active[t / 64] & UINT64_C(1) << (t % 64);
+	return who;
 }
 
 /* --- what touches memory --- */
@@ -254,8 +277,10 @@ static int add_block(struct tcb_ptx_hazards *h, struct tcb_ptx_block *block)
 			continue;
 		segment->end = ins;
 		segment->cut = cut;
+		segment->sync = (uint8_t)tcb_ptx_sync_of(ins);
+		segment->who = who_runs(h, ins);
 		segment->is_removable = cut == TCB_PTX_CUT_FULL;
-		if (!add_segment(h, block))
+		if (!segment->who || !add_segment(h, block))
 			return 0;
 	}
 	return 1;
@@ -266,17 +291,21 @@ enum tcb_status tcb_ptx_hazard_events(struct tcb_ptx_hazards *h, struct tcb_erro
 	uint32_t threads = tcb_ptx_affine_threads(h->affine), accesses = 0;
 
 	for (struct tcb_ptx_block *block = h->function->first; block; block = block->next)
-		for (struct tcb_ptx_ins *ins = block->first; ins; ins = ins->next)
+		for (struct tcb_ptx_ins *ins = block->first; ins; ins = ins->next) {
+			h->has_fences |= ins->op == TCB_PTX_OP_FENCE || ins->op == TCB_PTX_OP_MEMBAR ||
+					 ins->op == TCB_PTX_OP_FENCE_PROXY;
 			accesses += tcb_ptx_has(ins, TCB_PTX_F_READ | TCB_PTX_F_WRITE) != 0;
+		}
 	if (accesses > EVENTS_MAX || (uint64_t)accesses * threads * sizeof(struct tcb_ptx_start) > STARTS_BYTES_MAX) {
 		h->is_hopeless = 1;
 		return TCB_OK;
 	}
+	h->words = ((threads ? threads : 1) + 63) / 64;
 	h->first_segment = tcb_arena_array(&h->arena, h->function->block_count, sizeof *h->first_segment);
 	for (struct tcb_ptx_block *block = h->function->first; block && h->first_segment; block = block->next)
 		if (block->order != UINT32_MAX && !add_block(h, block))
 			h->first_segment = NULL;
 	if (!h->first_segment)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the accesses of '%s'", h->function->symbol->name);
-	return TCB_OK;
+	return tcb_ptx_hazard_released(h, err);
 }

@@ -152,9 +152,14 @@ static uint32_t first_from(const struct tcb_ptx_start *starts, uint32_t count, i
 	return low;
 }
 
-static int is_wanted(uint32_t t, uint32_t u, enum tcb_ptx_pairing pairing)
+static int is_among(const uint64_t *threads, uint32_t t)
 {
-	if (t == u)
+	return !threads || (threads[t / 64] >> (t % 64) & 1);
+}
+
+static int is_wanted(uint32_t t, uint32_t u, enum tcb_ptx_pairing pairing, struct tcb_ptx_threads only)
+{
+	if (t == u || !is_among(only.a, t) || !is_among(only.b, u))
 		return 0;
 	return pairing == TCB_PTX_ANY_THREADS ||
 	       (t / TCB_PTX_WARP == u / TCB_PTX_WARP) == (pairing == TCB_PTX_SAME_WARP);
@@ -162,7 +167,7 @@ static int is_wanted(uint32_t t, uint32_t u, enum tcb_ptx_pairing pairing)
 
 /* Whether some thread's B, moved by SHIFT, touches what another's A does. */
 static int meet_at(struct tcb_ptx_hazards *h, const struct tcb_ptx_event *a, const struct tcb_ptx_event *b,
-		   int64_t shift, enum tcb_ptx_pairing pairing, uint32_t pair[2])
+		   int64_t shift, enum tcb_ptx_pairing pairing, struct tcb_ptx_threads only, uint32_t pair[2])
 {
 	for (uint32_t i = 0; i < b->start_count; i++) {
 		int64_t from = b->starts[i].at + shift;
@@ -171,7 +176,7 @@ static int meet_at(struct tcb_ptx_hazards *h, const struct tcb_ptx_event *a, con
 		for (; j < a->start_count && a->starts[j].at < from + (int64_t)b->bytes; j++) {
 			if (h->budget)
 				h->budget--;
-			if (is_wanted(a->starts[j].thread, b->starts[i].thread, pairing)) {
+			if (is_wanted(a->starts[j].thread, b->starts[i].thread, pairing, only)) {
 				pair[0] = a->starts[j].thread;
 				pair[1] = b->starts[i].thread;
 				return 1;
@@ -184,7 +189,7 @@ static int meet_at(struct tcb_ptx_hazards *h, const struct tcb_ptx_event *a, con
 
 /* The same when any multiple of STEP may be added. */
 static int meet_modulo(struct tcb_ptx_hazards *h, const struct tcb_ptx_event *a, const struct tcb_ptx_event *b,
-		       int64_t fixed, uint64_t step, enum tcb_ptx_pairing pairing)
+		       int64_t fixed, uint64_t step, enum tcb_ptx_pairing pairing, struct tcb_ptx_threads only)
 {
 	if (step < a->bytes + b->bytes)
 		return 1;
@@ -199,7 +204,7 @@ static int meet_modulo(struct tcb_ptx_hazards *h, const struct tcb_ptx_event *a,
 				return 1;
 			h->budget--;
 			if (((uint64_t)apart < a->bytes || step - (uint64_t)apart < b->bytes) &&
-			    is_wanted(a->starts[j].thread, b->starts[i].thread, pairing))
+			    is_wanted(a->starts[j].thread, b->starts[i].thread, pairing, only))
 				return 1;
 		}
 	return 0;
@@ -216,7 +221,7 @@ static int meet_within(const struct tcb_ptx_event *a, const struct tcb_ptx_event
 
 enum tcb_ptx_meeting tcb_ptx_events_meet(struct tcb_ptx_hazards *h, const struct tcb_ptx_event *a,
 					 const struct tcb_ptx_event *b, struct tcb_ptx_skew skew,
-					 enum tcb_ptx_pairing pairing, uint32_t pair[2])
+					 enum tcb_ptx_pairing pairing, struct tcb_ptx_threads only, uint32_t pair[2])
 {
 	const struct tcb_ptx_symbol *va, *vb;
 	uint32_t sa = 0, sb = 0;
@@ -235,7 +240,7 @@ enum tcb_ptx_meeting tcb_ptx_events_meet(struct tcb_ptx_hazards *h, const struct
 	if (h->budget == 0 || !find_slack(h->affine, &a->address, &b->address, skew, &slack))
 		return TCB_PTX_MAY_MEET;
 	if (slack.step == 0 || slack.is_counted) {
-		if (meet_at(h, a, b, slack.fixed, pairing, pair))
+		if (meet_at(h, a, b, slack.fixed, pairing, only, pair))
 			return TCB_PTX_MEET;
 		if (slack.step == 0)
 			return TCB_PTX_NEVER_MEET;
@@ -247,10 +252,10 @@ enum tcb_ptx_meeting tcb_ptx_events_meet(struct tcb_ptx_hazards *h, const struct
 			return TCB_PTX_NEVER_MEET;
 		if (count <= SHIFTS_MAX) { /* 0 is among them */
 			for (__int128 s = -((-slack.low) / step) * step; s <= slack.high; s += step)
-				if (meet_at(h, a, b, slack.fixed + (int64_t)s, pairing, pair))
+				if (meet_at(h, a, b, slack.fixed + (int64_t)s, pairing, only, pair))
 					return TCB_PTX_MAY_MEET;
 			return TCB_PTX_NEVER_MEET;
 		}
 	}
-	return meet_modulo(h, a, b, slack.fixed, slack.step, pairing) ? TCB_PTX_MAY_MEET : TCB_PTX_NEVER_MEET;
+	return meet_modulo(h, a, b, slack.fixed, slack.step, pairing, only) ? TCB_PTX_MAY_MEET : TCB_PTX_NEVER_MEET;
 }

@@ -120,13 +120,14 @@ static int has_order(struct tcb_ptx_tokens *t, uint32_t a, uint32_t b)
 /* Whether the order of A and B can matter. */
 static int may_meet(struct tcb_ptx_hazards *h, const struct tcb_ptx_event *a, const struct tcb_ptx_event *b)
 {
+	const struct tcb_ptx_threads all = { NULL, NULL };
 	struct tcb_ptx_skew open = { 0, UINT64_MAX };
 	uint32_t pair[2];
 
 	if (a->is_opaque || b->is_opaque || a->is_ordered || b->is_ordered)
 		return 1;
 	return (a->writes || b->writes) &&
-	       tcb_ptx_events_meet(h, a, b, open, TCB_PTX_ANY_THREADS, pair) != TCB_PTX_NEVER_MEET;
+	       tcb_ptx_events_meet(h, a, b, open, TCB_PTX_ANY_THREADS, all, pair) != TCB_PTX_NEVER_MEET;
 }
 
 enum tcb_status tcb_ptx_prove_removal(struct tcb_ptx_hazards *h, struct tcb_ptx_ins *const *removed,
