@@ -47,7 +47,7 @@ struct ptx_judgement {
 	struct ptx_findings findings; /* to be settled by whoever has no more to add */
 	struct tcb_assembler_info assembler;
 	struct tcb_assemble_build build;
-	char assembler_note[200]; /* why there is no assembly; empty when there is one */
+	char assembler_note[200]; /* why there is no assembly, or what was assembled instead of the text; else empty */
 	int has_assembly;
 	struct tcb_ptx_called *functions; /* that kernels call; the names lie in the assembly's log */
 	size_t function_count;

@@ -4,6 +4,7 @@
  * the parser, the verifier, the analyses and the assembler, and each kernel's
  * figures.
  */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,11 +65,12 @@ static enum tcb_status find_assembler(enum tcb_assembler first, int is_other, st
 	return found->status;
 }
 
+static const char old[] = "Unsupported .version";
+
 /* Assembles with j->assembler, which has to know the target and the text's version; else 0, and the note says so. */
 static int try_assembler(struct ptx_judgement *j, const char *text, size_t length,
 			 const struct tcb_assemble_build *build)
 {
-	static const char old[] = "Unsupported .version";
 	const struct tcb_assembler_info *info = &j->assembler;
 	const char *at;
 
@@ -83,6 +85,52 @@ static int try_assembler(struct ptx_judgement *j, const char *text, size_t lengt
 	snprintf(j->assembler_note, sizeof j->assembler_note, "%s %u.%u is too old for the text: %.100s",
 		 tcb_assembler_text(info->kind), info->version / 10, info->version % 10, at);
 	j->assembler_note[strcspn(j->assembler_note, "\n")] = '\0';
+	tcb_assembly_fini(&j->assembly);
+	return 0;
+}
+
+/* An older .version in TEXT's place, of as many bytes: VERSION, which is what the note ends with in quotes.  NULL
+ * without one, and when memory runs out. */
+static char *as_older(const struct ptx_judgement *j, const char *text, size_t length, char version[16])
+{
+	const char *newest = strstr(j->assembler_note, "current version is '"), *at = NULL;
+	size_t digits, room = 0;
+	char *copy;
+
+	for (size_t i = 0; newest && !at && i + 9 < length; i++)
+		if ((!i || text[i - 1] == '\n') && memcmp(text + i, ".version", 8) == 0)
+			at = text + i + 8;
+	if (!at)
+		return NULL;
+	at += strspn(at, " \t");
+	newest = strchr(newest, '\'') + 1;
+	digits = strcspn(newest, "'");
+	while (at + room < text + length && (isdigit((unsigned char)at[room]) || at[room] == '.'))
+		room++;
+	if (!digits || digits > room || digits >= 16 || !(copy = malloc(length + 1)))
+		return NULL;
+	snprintf(version, 16, "%.*s", (int)digits, newest);
+	memcpy(copy, text, length);
+	copy[length] = '\0';
+	memset(copy + (at - text), ' ', room);
+	memcpy(copy + (at - text), newest, digits);
+	return copy;
+}
+
+/* A text that is too new for j->assembler, as the newest that it takes: most use nothing newer. */
+static int try_older(struct ptx_judgement *j, const char *text, size_t length, const struct tcb_assemble_build *build)
+{
+	char version[16], *copy = as_older(j, text, length, version);
+
+	if (!copy)
+		return 0;
+	tcb_assemble_as(&j->assembler, copy, length, &j->target, build, ASSEMBLE_SECONDS, &j->assembly);
+	free(copy);
+	if (j->assembly.status == TCB_OK) {
+		snprintf(j->assembler_note, sizeof j->assembler_note, "as .version %s, the newest that it takes",
+			 version);
+		return 1;
+	}
 	tcb_assembly_fini(&j->assembly);
 	return 0;
 }
@@ -108,7 +156,7 @@ static void add_complaints(struct ptx_judgement *j)
 }
 
 /* The text goes to the assembler as it is, so that its lines are the file's.  One that is too old for it gives way to
- * the other, unless the environment chose it. */
+ * the other, unless the environment chose it; where none is new enough, it gets the text as of an older version. */
 static void assemble(struct ptx_judgement *j, const char *text, size_t length, const struct tcb_assemble_build *build)
 {
 	const enum tcb_assembler first = build ? TCB_ASSEMBLER_PTXAS : TCB_ASSEMBLER_NVJITLINK;
@@ -128,10 +176,12 @@ static void assemble(struct ptx_judgement *j, const char *text, size_t length, c
 		j->assembler = other;
 		j->has_assembly = try_assembler(j, text, length, build);
 	}
-	if (!j->has_assembly)
-		return;
-	j->assembler_note[0] = '\0';
-	add_complaints(j);
+	if (j->has_assembly)
+		j->assembler_note[0] = '\0';
+	else
+		j->has_assembly = try_older(j, text, length, build);
+	if (j->has_assembly)
+		add_complaints(j);
 }
 
 /* What no assembler is needed for: no estimate is part of it. */

@@ -98,6 +98,8 @@ void ptx_assembler_text(const struct ptx_judgement *j, struct tcb_str *out)
 		tcb_str_add(out, " with");
 	for (const char *flag = j->build.flags; *flag; flag += strlen(flag) + 1)
 		tcb_str_addf(out, " %s", flag);
+	if (j->assembler_note[0])
+		tcb_str_addf(out, " (%s)", j->assembler_note);
 	if (j->build.is_whole && !j->assembly.is_whole && j->assembly.status == TCB_OK)
 		tcb_str_add(out, " (this nvJitLink cannot do better; as a whole program, which is what nvcc compiles "
 				 "without -rdc=true, it may take other registers)");

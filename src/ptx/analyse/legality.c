@@ -121,12 +121,34 @@ static int computes(const struct tcb_ptx_ins *ins, uint32_t reg)
 	}
 }
 
+/* Whether INS, a wgmma, has the predicate of scale-d set to false by its one write, setp of two numbers: then it does
+ * not read REG, an accumulator. */
+static int begins_sum(const struct flow *flow, const struct tcb_ptx_ins *ins, uint32_t reg)
+{
+	enum { SCALE_D = 3 };
+	const struct tcb_ptx_operand *scale = &ins->operands[SCALE_D];
+	const struct tcb_ptx_ins *setp;
+	int is_accumulator = 0;
+
+	if (ins->op != TCB_PTX_OP_WGMMA || ins->operand_count <= SCALE_D || scale->kind != TCB_PTX_O_REG ||
+	    scale->negated)
+		return 0;
+	for (uint32_t i = 0; i < ins->operands[0].count; i++)
+		is_accumulator |=
+			ins->operands[0].items[i].kind == TCB_PTX_O_REG && ins->operands[0].items[i].reg == reg;
+	setp = flow->v->function->regs[scale->reg].def;
+	return is_accumulator && setp && setp->op == TCB_PTX_OP_SETP &&
+	       tcb_ptx_mod(setp, TCB_PTX_SLOT_COMPARE) == TCB_PTX_NE && !tcb_ptx_mod(setp, TCB_PTX_SLOT_BOOL) &&
+	       setp->operands[1].kind == TCB_PTX_O_INT && setp->operands[2].kind == TCB_PTX_O_INT &&
+	       setp->operands[1].bits == setp->operands[2].bits;
+}
+
 static void see_flow(void *ctx, uint32_t *reg, int is_def)
 {
 	struct flow *flow = ctx;
 	uint32_t mark = flow->block->number + 1;
 
-	if (flow->failed || flow->defined_in[*reg] == mark)
+	if (flow->failed || flow->defined_in[*reg] == mark || (!is_def && begins_sum(flow, flow->ins, *reg)))
 		return;
 	if (is_def) {
 		size_t capacity = flow->writer_capacity;

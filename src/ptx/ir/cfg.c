@@ -154,6 +154,15 @@ static void see_operand(struct tcb_ptx_operand *operand, void (*see)(void *ctx, 
 	}
 }
 
+/* Whether INS, a wgmma, begins a sum: with 0 as scale-d it does not read its accumulators (PTX ISA 9.7.15.5.2). */
+static int has_no_addend(const struct tcb_ptx_ins *ins)
+{
+	enum { SCALE_D = 3 };
+
+	return ins->operand_count > SCALE_D && ins->operands[SCALE_D].kind == TCB_PTX_O_INT &&
+	       !ins->operands[SCALE_D].bits;
+}
+
 void tcb_ptx_each_reg(struct tcb_ptx_ins *ins, void (*see)(void *ctx, uint32_t *reg, int is_def), void *ctx)
 {
 	if (ins->guard != TCB_PTX_NO_REG)
@@ -166,7 +175,8 @@ void tcb_ptx_each_reg(struct tcb_ptx_ins *ins, void (*see)(void *ctx, uint32_t *
 		if (ins->op != TCB_PTX_OP_WGMMA)
 			see_operand(result, see, ctx, 1);
 		for (uint32_t k = 0; ins->op == TCB_PTX_OP_WGMMA && k < result->count; k++) { /* accumulates into it */
-			see_operand(&result->items[k], see, ctx, 0);
+			if (!has_no_addend(ins))
+				see_operand(&result->items[k], see, ctx, 0);
 			see_operand(&result->items[k], see, ctx, 1);
 		}
 	}

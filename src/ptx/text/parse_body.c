@@ -3,338 +3,17 @@
  * In: the text between the braces of a function.  Out: its registers,
  * variables, blocks and instructions.
  *
- * A block begins at a label and after a terminator.  Operands are read by
- * their shape alone; the opcode table then says which form of the instruction
- * they make (opcode_forms.c).
+ * A block begins at a label and after a terminator.
  */
 #include "ptx/text/parser.h"
 
 #include <string.h>
 
-enum {
-	OPERANDS_MAX = 16,
-	ITEMS_MAX = 256, /* wgmma has 128 results, a call may have more arguments than anything else */
-	MNEMONIC_MAX = 192,
-	TABLE_MAX = 1 << 16,
-	DEPTH_MAX = 256
-};
+enum { OPERANDS_MAX = 16, MNEMONIC_MAX = 192, TABLE_MAX = 1 << 16, DEPTH_MAX = 256 };
 
 static struct tcb_arena *arena_of(struct tcb_ptx_parser *p)
 {
 	return &p->module->arena;
-}
-
-/* --- operands --- */
-
-enum { PRODUCT = 6, EXPRESSION_DEPTH_MAX = 32 };
-
-/* How strongly the operator at hand binds; 0 when there is none. */
-static unsigned binding(const struct tcb_ptx_parser *p)
-{
-	char c = p->token.kind == TCB_PTX_T_PUNCT ? *p->token.text : 0;
-
-	switch (c) {
-	case '|':
-		return 1;
-	case '^':
-		return 2;
-	case '&':
-		return 3;
-	case '<':
-	case '>':
-		return p->at < p->end && *p->at == c ? 4 : 0;
-	case '+':
-	case '-':
-		return 5;
-	case '*':
-	case '/':
-		return PRODUCT;
-	default:
-		return 0;
-	}
-}
-
-static uint64_t apply(struct tcb_ptx_parser *p, char op, uint64_t a, uint64_t b)
-{
-	switch (op) {
-	case '|':
-		return a | b;
-	case '^':
-		return a ^ b;
-	case '&':
-		return a & b;
-	case '<':
-		return b < 64 ? a << b : 0;
-	case '>':
-		return (uint64_t)((int64_t)a >> (b < 64 ? b : 63));
-	case '+':
-		return a + b;
-	case '-':
-		return a - b;
-	case '*':
-		return a * b;
-	default:
-		if (!b)
-			tcb_ptx_parse_fail(p, p->line, "a constant is divided by zero");
-		return b == UINT64_MAX ? 0 - a : (uint64_t)((int64_t)a / (int64_t)b);
-	}
-}
-
-/* A constant of operators that bind at least as LEAST does: -1, ~0, +-4, 2*(3+4), 1<<4. */
-static uint64_t read_int(struct tcb_ptx_parser *p, const char *what, unsigned least, unsigned depth)
-{
-	int negate = 0, complement = 0;
-	unsigned strength;
-	uint64_t bits;
-
-	if (depth > EXPRESSION_DEPTH_MAX)
-		tcb_ptx_parse_fail(p, p->line, "a constant nests deeper than %d", EXPRESSION_DEPTH_MAX);
-	for (;;) {
-		if (tcb_ptx_accept(p, '-'))
-			negate = !negate;
-		else if (tcb_ptx_accept(p, '~'))
-			complement = !complement;
-		else if (!tcb_ptx_accept(p, '+'))
-			break;
-	}
-	if (tcb_ptx_accept(p, '(')) {
-		bits = read_int(p, what, 1, depth + 1);
-		tcb_ptx_expect(p, ')');
-	} else {
-		bits = tcb_ptx_expect_int(p, what, UINT64_MAX);
-	}
-	if (complement)
-		bits = ~bits;
-	if (negate)
-		bits = 0 - bits;
-	while ((strength = binding(p)) && strength >= least) {
-		char op = *p->token.text;
-
-		tcb_ptx_next(p);
-		if (strength == 4)
-			tcb_ptx_next(p);
-		bits = apply(p, op, bits, read_int(p, what, strength + 1, depth + 1));
-	}
-	return bits;
-}
-
-/* +4, +-4, -4, +4+8: the sum; 0 when there is none. */
-static uint64_t read_offset(struct tcb_ptx_parser *p)
-{
-	uint64_t sum = 0;
-
-	while (tcb_ptx_is_punct(p, '+') || tcb_ptx_is_punct(p, '-'))
-		sum += read_int(p, "an offset", PRODUCT, 0);
-	return sum;
-}
-
-static struct tcb_ptx_name *known_name(struct tcb_ptx_parser *p, const struct tcb_ptx_token *token)
-{
-	struct tcb_ptx_name *name = tcb_ptx_name_find(p, token->text, token->length);
-
-	if (!name)
-		tcb_ptx_parse_fail(p, token->line, "'%.*s' is not declared",
-				   token->length > 80 ? 80 : (int)token->length, token->text);
-	return name;
-}
-
-/* A vector of registers by its name alone. */
-static void name_elements(struct tcb_ptx_parser *p, const struct tcb_ptx_name *name, struct tcb_ptx_operand *operand)
-{
-	operand->kind = TCB_PTX_O_VECTOR;
-	operand->count = name->count;
-	operand->items = tcb_ptx_parse_alloc(p, arena_of(p), name->count, sizeof *operand->items);
-	for (uint32_t i = 0; i < name->count; i++)
-		operand->items[i] = (struct tcb_ptx_operand){ .kind = TCB_PTX_O_REG, .reg = name->reg + i };
-}
-
-/* A register, symbol, special register or _. */
-static void read_named(struct tcb_ptx_parser *p, struct tcb_ptx_operand *operand)
-{
-	struct tcb_ptx_token token = tcb_ptx_expect_ident(p, "an operand");
-	uint32_t reg = tcb_ptx_reg_find(p, token.text, token.length);
-	enum tcb_ptx_special special;
-
-	if (reg != TCB_PTX_NO_REG) {
-		operand->kind = TCB_PTX_O_REG;
-		operand->reg = reg;
-		return;
-	}
-	if (token.length == 7 && memcmp(token.text, "WARP_SZ", 7) == 0 && !tcb_ptx_name_find(p, token.text, 7)) {
-		operand->kind = TCB_PTX_O_INT;
-		operand->bits = 32;
-		return;
-	}
-	if (token.length == 1 && *token.text == '_') {
-		operand->kind = TCB_PTX_O_SINK;
-		return;
-	}
-	special = tcb_ptx_special_find(token.text, token.length);
-	if (special != TCB_PTX_SPECIAL_COUNT) {
-		operand->kind = TCB_PTX_O_SPECIAL;
-		operand->special = (uint16_t)special;
-		return;
-	}
-	operand->kind = TCB_PTX_O_SYMBOL;
-	struct tcb_ptx_name *name = known_name(p, &token);
-	if (name->kind == TCB_PTX_N_VECTOR) {
-		name_elements(p, name, operand);
-		return;
-	}
-	if (name->kind != TCB_PTX_N_SYMBOL)
-		tcb_ptx_parse_fail(p, token.line, "'%.*s' is not an operand",
-				   token.length > 80 ? 80 : (int)token.length, token.text);
-	operand->symbol = name->symbol;
-	operand->bits = read_offset(p);
-}
-
-/* Anything that may stand in braces. */
-static void read_scalar(struct tcb_ptx_parser *p, struct tcb_ptx_operand *operand)
-{
-	const struct tcb_ptx_token *token = &p->token;
-
-	if (token->kind == TCB_PTX_T_IDENT) {
-		read_named(p, operand);
-	} else if (tcb_ptx_accept(p, '!')) {
-		read_named(p, operand);
-		operand->negated = 1;
-		if (operand->kind != TCB_PTX_O_REG)
-			tcb_ptx_parse_fail(p, p->line, "'!' stands before a predicate register only");
-	} else if (token->kind == TCB_PTX_T_F32 || token->kind == TCB_PTX_T_F64) {
-		operand->kind = token->kind == TCB_PTX_T_F32 ? TCB_PTX_O_F32 : TCB_PTX_O_F64;
-		operand->bits = token->bits;
-		tcb_ptx_next(p);
-	} else {
-		struct tcb_ptx_token sign = *token;
-		const char *at = p->at;
-		uint32_t line = p->line;
-
-		if (tcb_ptx_accept(p, '-')) {
-			if (token->kind == TCB_PTX_T_F64 || token->kind == TCB_PTX_T_F32) { /* -1.5 */
-				read_scalar(p, operand);
-				operand->bits ^= operand->kind == TCB_PTX_O_F32 ? 1ull << 31 : 1ull << 63;
-				return;
-			}
-			p->token = sign; /* -4+8 is one constant */
-			p->at = at;
-			p->line = line;
-		}
-		operand->kind = TCB_PTX_O_INT;
-		operand->bits = read_int(p, "an operand", 1, 0);
-	}
-}
-
-/* Items up to CLOSE, which is read; the opening one was. */
-static void read_items(struct tcb_ptx_parser *p, struct tcb_ptx_operand *operand, enum tcb_ptx_operand_kind kind,
-		       char close)
-{
-	struct tcb_ptx_operand items[ITEMS_MAX];
-	uint32_t count = 0;
-
-	while (!tcb_ptx_accept(p, close)) {
-		if (count)
-			tcb_ptx_expect(p, ',');
-		if (count == ITEMS_MAX)
-			tcb_ptx_parse_fail(p, p->line, "more than %d items", ITEMS_MAX);
-		items[count] = (struct tcb_ptx_operand){ .reg = TCB_PTX_NO_REG };
-		read_scalar(p, &items[count++]);
-		if (items[count - 1].kind == TCB_PTX_O_VECTOR)
-			tcb_ptx_parse_fail(p, p->line, "a vector within a list");
-	}
-	operand->kind = (uint8_t)kind;
-	operand->count = count;
-	operand->items = tcb_ptx_parse_alloc(p, arena_of(p), count, sizeof *items);
-	memcpy(operand->items, items, count * sizeof *items);
-}
-
-/* After '[': a register or symbol with an offset, or a number; then, for tensors, {coordinates}. */
-static void read_address(struct tcb_ptx_parser *p, struct tcb_ptx_operand *operand)
-{
-	struct tcb_ptx_operand base = { .reg = TCB_PTX_NO_REG };
-
-	read_scalar(p, &base);
-	if ((base.kind != TCB_PTX_O_REG || base.negated) && base.kind != TCB_PTX_O_SYMBOL && base.kind != TCB_PTX_O_INT)
-		tcb_ptx_parse_fail(p, p->line, "an address is a register, a symbol or a number, with an offset");
-	operand->reg = base.reg;
-	operand->symbol = base.kind == TCB_PTX_O_SYMBOL ? base.symbol : NULL;
-	operand->bits = base.bits + read_offset(p);
-	if (tcb_ptx_accept(p, ',')) {
-		struct tcb_ptx_operand coordinates = { 0 };
-
-		tcb_ptx_expect(p, '{');
-		read_items(p, &coordinates, TCB_PTX_O_VECTOR, '}');
-		if (!coordinates.count)
-			tcb_ptx_parse_fail(p, p->line, "a tensor address without coordinates");
-		operand->items = coordinates.items;
-		operand->count = coordinates.count;
-	}
-	operand->kind = TCB_PTX_O_ADDRESS;
-	tcb_ptx_expect(p, ']');
-}
-
-static void read_operand(struct tcb_ptx_parser *p, struct tcb_ptx_operand *operand)
-{
-	*operand = (struct tcb_ptx_operand){ .reg = TCB_PTX_NO_REG };
-	if (tcb_ptx_accept(p, '[')) {
-		read_address(p, operand);
-	} else if (tcb_ptx_accept(p, '{')) {
-		read_items(p, operand, TCB_PTX_O_VECTOR, '}');
-	} else {
-		read_scalar(p, operand);
-		if (tcb_ptx_accept(p, '|')) {
-			struct tcb_ptx_operand *items = tcb_ptx_parse_alloc(p, arena_of(p), 2, sizeof *items);
-
-			items[0] = *operand;
-			items[1].reg = TCB_PTX_NO_REG;
-			read_scalar(p, &items[1]);
-			if (items[0].kind == TCB_PTX_O_VECTOR || items[1].kind == TCB_PTX_O_VECTOR)
-				tcb_ptx_parse_fail(p, p->line, "a pair of vectors");
-			*operand = (struct tcb_ptx_operand){
-				.kind = TCB_PTX_O_PAIR, .reg = TCB_PTX_NO_REG, .items = items, .count = 2
-			};
-		}
-	}
-}
-
-/* call [(results),] target [, (arguments)] [, prototype] as four operands, the last one optional. */
-static unsigned read_call(struct tcb_ptx_parser *p, struct tcb_ptx_operand *operands)
-{
-	unsigned count = 3;
-
-	for (unsigned i = 0; i < 4; i++)
-		operands[i] = (struct tcb_ptx_operand){ .kind = TCB_PTX_O_LIST, .reg = TCB_PTX_NO_REG };
-	if (tcb_ptx_accept(p, '(')) {
-		read_items(p, &operands[0], TCB_PTX_O_LIST, ')');
-		tcb_ptx_expect(p, ',');
-	}
-	read_named(p, &operands[1]);
-	while (tcb_ptx_accept(p, ',')) {
-		if (count == 3 && tcb_ptx_accept(p, '(')) {
-			read_items(p, &operands[2], TCB_PTX_O_LIST, ')');
-		} else {
-			struct tcb_ptx_token token = tcb_ptx_expect_ident(p, "a call prototype");
-			struct tcb_ptx_name *name = known_name(p, &token);
-
-			if (name->kind != TCB_PTX_N_PROTOTYPE || count == 4)
-				tcb_ptx_parse_fail(p, token.line, "'%.*s' is not a call prototype",
-						   token.length > 80 ? 80 : (int)token.length, token.text);
-			operands[count++] = (struct tcb_ptx_operand){ .kind = TCB_PTX_O_TEXT,
-								      .reg = TCB_PTX_NO_REG,
-								      .text = name->prototype->symbol->name };
-		}
-	}
-	return count;
-}
-
-static void read_table(struct tcb_ptx_parser *p, struct tcb_ptx_operand *operand)
-{
-	struct tcb_ptx_token token = tcb_ptx_expect_ident(p, "a branch table");
-	struct tcb_ptx_name *name = known_name(p, &token);
-
-	if (name->kind != TCB_PTX_N_TABLE)
-		tcb_ptx_parse_fail(p, token.line, "'%.*s' is not a branch table",
-				   token.length > 80 ? 80 : (int)token.length, token.text);
-	*operand = (struct tcb_ptx_operand){ .kind = TCB_PTX_O_TABLE, .reg = TCB_PTX_NO_REG, .table = name->table };
 }
 
 /* --- instructions --- */
@@ -377,7 +56,7 @@ static unsigned read_operands(struct tcb_ptx_parser *p, const char *mnemonic, si
 	unsigned count = 0;
 
 	if (begins(mnemonic, length, "call"))
-		return read_call(p, operands);
+		return tcb_ptx_parse_call(p, operands);
 	if (begins(mnemonic, length, "bra")) {
 		*target = tcb_ptx_expect_ident(p, "a label");
 		operands[0] = (struct tcb_ptx_operand){ .kind = TCB_PTX_O_BLOCK, .reg = TCB_PTX_NO_REG };
@@ -389,38 +68,109 @@ static unsigned read_operands(struct tcb_ptx_parser *p, const char *mnemonic, si
 		if (count == OPERANDS_MAX)
 			tcb_ptx_parse_fail(p, p->line, "more than %d operands", OPERANDS_MAX);
 		if (count == 1 && begins(mnemonic, length, "brx"))
-			read_table(p, &operands[count++]);
+			tcb_ptx_parse_table(p, &operands[count++]);
 		else
-			read_operand(p, &operands[count++]);
+			tcb_ptx_parse_operand(p, &operands[count++]);
 	} while (tcb_ptx_accept(p, ','));
 	return count;
 }
 
+/* What stands in front of an instruction's operands. */
+struct head {
+	const struct tcb_ptx_token *first;
+	uint32_t guard;
+	int negated;
+};
+
+static struct tcb_ptx_ins *add_instruction(struct tcb_ptx_parser *p, const struct head *head, const char *mnemonic,
+					   size_t length, const struct tcb_ptx_operand *operands, unsigned count,
+					   const struct tcb_ptx_token *target)
+{
+	struct tcb_ptx_ins *ins = tcb_ptx_ins_new(p->module, count);
+	struct tcb_error err;
+
+	if (!ins)
+		tcb_ptx_parse_fail(p, head->first->line, "out of memory");
+	if (count)
+		memcpy(ins->operands, operands, count * sizeof *operands);
+	ins->guard = head->guard;
+	ins->guard_negated = (uint8_t)head->negated;
+	ins->line = head->first->line;
+	ins->source = p->source;
+	if (target->length)
+		tcb_ptx_label_use(p, target, &ins->operands[0].block);
+	if ((p->is_foreign ? tcb_ptx_resolve_foreign(arena_of(p), ins, mnemonic, length, &err)
+			   : tcb_ptx_resolve(ins, mnemonic, length, &err)) != TCB_OK)
+		tcb_ptx_parse_fail(p, head->first->line, "%s", err.message);
+	tcb_ptx_ins_append(current_block(p), ins);
+	return ins;
+}
+
+/* ld and st of one register may have braces around it, as Triton writes them. */
+static void unwrap_single(const char *mnemonic, size_t length, struct tcb_ptx_operand *operands, unsigned count)
+{
+	if (!begins(mnemonic, length, "ld") && !begins(mnemonic, length, "st"))
+		return;
+	for (unsigned i = 0; i < count; i++)
+		if (operands[i].kind == TCB_PTX_O_VECTOR && operands[i].count == 1)
+			operands[i] = operands[i].items[0];
+}
+
+/* Whether elements that are moved in this order, or backwards, each still find what they read. */
+static int is_safe_order(const struct tcb_ptx_operand *to, const struct tcb_ptx_operand *from, int backwards)
+{
+	for (uint32_t i = 0; i < to->count; i++)
+		for (uint32_t k = i + 1; k < to->count; k++) {
+			const struct tcb_ptx_operand *early = &to->items[backwards ? k : i],
+						     *late = &from->items[backwards ? i : k];
+
+			if (early->kind == TCB_PTX_O_REG && late->kind == TCB_PTX_O_REG && early->reg == late->reg)
+				return 0;
+		}
+	return 1;
+}
+
+/* mov.v2.u32 and the like, which ptxas takes and GCC writes: one mov for each element.  0 when it is something else. */
+static int add_vector_move(struct tcb_ptx_parser *p, const struct head *head, char *mnemonic, size_t length,
+			   const struct tcb_ptx_operand *operands, unsigned count)
+{
+	const struct tcb_ptx_token none = { 0 };
+	const struct tcb_ptx_operand *to = &operands[0], *from = &operands[1];
+	int backwards;
+
+	if (!(begins(mnemonic, length, "mov.v2") || begins(mnemonic, length, "mov.v4")) || count != 2 ||
+	    to->kind != TCB_PTX_O_VECTOR || from->kind != TCB_PTX_O_VECTOR || to->count != from->count ||
+	    to->count != (uint32_t)(mnemonic[5] - '0'))
+		return 0;
+	backwards = !is_safe_order(to, from, 0);
+	if (backwards && !is_safe_order(to, from, 1))
+		return 0;
+	memmove(mnemonic + 3, mnemonic + 6, length - 6);
+	for (uint32_t i = 0; i < to->count; i++) {
+		uint32_t at = backwards ? to->count - 1 - i : i;
+		const struct tcb_ptx_operand pair[2] = { to->items[at], from->items[at] };
+
+		if (pair[0].kind != TCB_PTX_O_SINK)
+			add_instruction(p, head, mnemonic, length - 3, pair, 2, &none);
+	}
+	return 1;
+}
+
 static void read_instruction(struct tcb_ptx_parser *p, const struct tcb_ptx_token *first, uint32_t guard, int negated)
 {
+	const struct head head = { first, guard, negated };
 	struct tcb_ptx_operand operands[OPERANDS_MAX];
 	char mnemonic[MNEMONIC_MAX + 1];
 	size_t length = read_mnemonic(p, first, mnemonic);
 	struct tcb_ptx_token target = { 0 };
 	unsigned count = read_operands(p, mnemonic, length, operands, &target);
-	struct tcb_ptx_ins *ins = tcb_ptx_ins_new(p->module, count);
-	struct tcb_error err;
+	const struct tcb_ptx_ins *ins;
 
-	if (!ins)
-		tcb_ptx_parse_fail(p, first->line, "out of memory");
 	tcb_ptx_expect(p, ';');
-	if (count)
-		memcpy(ins->operands, operands, count * sizeof *operands);
-	ins->guard = guard;
-	ins->guard_negated = (uint8_t)negated;
-	ins->line = first->line;
-	ins->source = p->source;
-	if (target.length)
-		tcb_ptx_label_use(p, &target, &ins->operands[0].block);
-	if ((p->is_foreign ? tcb_ptx_resolve_foreign(arena_of(p), ins, mnemonic, length, &err)
-			   : tcb_ptx_resolve(ins, mnemonic, length, &err)) != TCB_OK)
-		tcb_ptx_parse_fail(p, first->line, "%s", err.message);
-	tcb_ptx_ins_append(current_block(p), ins);
+	unwrap_single(mnemonic, length, operands, count);
+	if (add_vector_move(p, &head, mnemonic, length, operands, count))
+		return;
+	ins = add_instruction(p, &head, mnemonic, length, operands, count, &target);
 	if (tcb_ptx_has(ins, TCB_PTX_F_TERMINATOR))
 		p->block = NULL;
 }

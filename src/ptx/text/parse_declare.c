@@ -7,9 +7,10 @@
  */
 #include "ptx/text/parser.h"
 
+#include <stdio.h>
 #include <string.h>
 
-enum { INIT_MAX = 1 << 24, PRAGMAS_MAX = 256 };
+enum { INIT_MAX = 1 << 24, PRAGMAS_MAX = 256, RANGE_MAX = 1 << 10 };
 
 /* --- variables --- */
 
@@ -205,6 +206,45 @@ static struct tcb_ptx_symbol *new_symbol(struct tcb_ptx_parser *p, enum tcb_ptx_
 	return symbol;
 }
 
+/* A variable as DECLARED of the name TOKEN, in front of its dimensions. */
+static struct tcb_ptx_symbol *add_variable(struct tcb_ptx_parser *p, const struct tcb_ptx_symbol *declared,
+					   const struct tcb_ptx_token *token)
+{
+	struct tcb_ptx_symbol *symbol = new_symbol(p, declared->space);
+	uint32_t item = symbol->item;
+
+	*symbol = *declared;
+	symbol->item = item;
+	symbol->line = token->line;
+	symbol->name = p->depth ? tcb_ptx_printed_name(p, token, 0) : tcb_ptx_parse_text(p, token->text, token->length);
+	tcb_ptx_name_add(p, token, TCB_PTX_N_SYMBOL)->symbol = symbol;
+	return symbol;
+}
+
+static void append(struct tcb_ptx_symbol ***list_end, struct tcb_ptx_symbol *symbol)
+{
+	**list_end = symbol;
+	*list_end = &symbol->next;
+}
+
+/* After "name<": the variables name0, name1, ... */
+static void add_range(struct tcb_ptx_parser *p, const struct tcb_ptx_symbol *declared,
+		      const struct tcb_ptx_token *token, struct tcb_ptx_symbol ***list_end)
+{
+	uint32_t count = (uint32_t)tcb_ptx_expect_int(p, "the number of variables", RANGE_MAX);
+
+	tcb_ptx_expect(p, '>');
+	for (uint32_t i = 0; i < count; i++) {
+		struct tcb_ptx_token each = *token;
+		char *text = tcb_ptx_parse_alloc(p, &p->module->arena, token->length + 12, 1);
+
+		each.length += (size_t)snprintf(text + token->length, 12, "%u", i);
+		memcpy(text, token->text, token->length);
+		each.text = text;
+		append(list_end, add_variable(p, declared, &each));
+	}
+}
+
 void tcb_ptx_parse_variables(struct tcb_ptx_parser *p, enum tcb_ptx_word space, enum tcb_ptx_linkage linkage,
 			     struct tcb_ptx_symbol ***list_end)
 {
@@ -212,21 +252,18 @@ void tcb_ptx_parse_variables(struct tcb_ptx_parser *p, enum tcb_ptx_word space, 
 
 	read_qualifiers(p, &declared);
 	do {
-		struct tcb_ptx_symbol *symbol = new_symbol(p, space);
 		struct tcb_ptx_token token = tcb_ptx_expect_ident(p, "a variable's name");
-		uint32_t item = symbol->item;
+		struct tcb_ptx_symbol *symbol;
 
-		*symbol = declared;
-		symbol->item = item;
-		symbol->line = token.line;
-		symbol->name =
-			p->depth ? tcb_ptx_printed_name(p, &token, 0) : tcb_ptx_parse_text(p, token.text, token.length);
-		tcb_ptx_name_add(p, &token, TCB_PTX_N_SYMBOL)->symbol = symbol;
+		if (tcb_ptx_accept(p, '<')) {
+			add_range(p, &declared, &token, list_end);
+			continue;
+		}
+		symbol = add_variable(p, &declared, &token);
 		read_dimensions(p, symbol);
 		if (tcb_ptx_accept(p, '='))
 			read_init(p, symbol);
-		**list_end = symbol;
-		*list_end = &symbol->next;
+		append(list_end, symbol);
 	} while (tcb_ptx_accept(p, ','));
 	tcb_ptx_expect(p, ';');
 }

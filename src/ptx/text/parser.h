@@ -2,8 +2,8 @@
  *
  * What the files of the parser share, each of which uses those before it:
  * tokens (lexer.c), names and scopes (parse_names.c), source lines
- * (parse_source.c), names in the source (parse_debug.c), declarations (parse_declare.c), function bodies
- * (parse_body.c), the module (parser.c).
+ * (parse_source.c), names in the source (parse_debug.c), declarations (parse_declare.c), operands
+ * (parse_operand.c), function bodies (parse_body.c), the module (parser.c).
  *
  * The first error leaves the parser by longjmp to tcb_ptx_parse; in foreign text
  * it leaves what is being read, and goes on behind it.  Nothing is lost that way:
@@ -198,6 +198,12 @@ void tcb_ptx_name_sources(struct tcb_ptx_parser *p);
 
 /* parse_debug.c: at the end of the text, variables and parameters get the names that they have in the source. */
 void tcb_ptx_name_variables(struct tcb_ptx_parser *p);
+
+/* parse_operand.c: an operand; call [(results),] target [, (arguments)] [, prototype] as operands, of which it returns
+ * the number; the name of a branch table. */
+void tcb_ptx_parse_operand(struct tcb_ptx_parser *p, struct tcb_ptx_operand *operand);
+unsigned tcb_ptx_parse_call(struct tcb_ptx_parser *p, struct tcb_ptx_operand *operands);
+void tcb_ptx_parse_table(struct tcb_ptx_parser *p, struct tcb_ptx_operand *operand);
 
 /* parse_body.c */
 void tcb_ptx_parse_body(struct tcb_ptx_parser *p, struct tcb_ptx_function *function);
