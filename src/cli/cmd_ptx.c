@@ -60,16 +60,27 @@ static const struct cli_option options[] = {
 	  .help = "optimise up to this pass" },
 	{ .name = "block",
 	  .argument = "XxYxZ",
-	  .kind = CLI_TEXT,
-	  .offset = offsetof(struct ptx_args, block),
+	  .kind = CLI_LIST,
+	  .offset = offsetof(struct ptx_args, blocks),
 	  .note = "the file's .reqntid or .maxntid, else 256",
-	  .help = "threads of a block, for judging or running a file" },
+	  .help = "threads of a block, for judging or running a file; of the kernel that the --kernel beside it "
+		  "names" },
 	{ .name = "kernel",
 	  .argument = "NAME",
+	  .kind = CLI_LIST,
+	  .offset = offsetof(struct ptx_args, kernels),
+	  .note = "to run: the file's only one",
+	  .help = "the kernel to run, as the text or as its author calls it; of check, the kernels that a --block each "
+		  "is "
+		  "for: a name or a pattern" },
+	{ .name = "launches",
+	  .argument = "FILE",
 	  .kind = CLI_TEXT,
-	  .offset = offsetof(struct ptx_args, kernel),
-	  .note = "the file's only one",
-	  .help = "the kernel to run, as the text or as its author calls it" },
+	  .offset = offsetof(struct ptx_args, launches),
+	  .note = "none",
+	  .help = "the blocks of kernels to judge: lines of a block, perhaps dynamic shared memory, and a kernel's "
+		  "name "
+		  "or pattern" },
 	{ .name = "grid",
 	  .argument = "XxYxZ",
 	  .kind = CLI_TEXT,
@@ -216,7 +227,8 @@ static enum tcb_status check_mixture(const struct ptx_args *args, int use, struc
 		{ "optimise", args->optimise, USE_OP },
 		{ "dump-after", args->dump_after != NULL, USE_OP },
 		{ "stop-after", args->stop_after != NULL, USE_OP },
-		{ "block", args->block != NULL, USE_CHECK | USE_RUN },
+		{ "block", args->blocks.count != 0, USE_CHECK | USE_RUN },
+		{ "launches", args->launches != NULL, USE_CHECK },
 		{ "dynamic-shared", args->dynamic_shared != 0, USE_CHECK | USE_RUN },
 		{ "ptxas-options", args->ptxas_options != NULL, USE_CHECK },
 		{ "format", args->format != PTX_FORMAT_TEXT, USE_CHECK },
@@ -227,7 +239,7 @@ static enum tcb_status check_mixture(const struct ptx_args *args, int use, struc
 		{ "suppress", args->suppress.count != 0, USE_CHECK },
 		{ "baseline", args->baseline != NULL, USE_CHECK },
 		{ "write-baseline", args->write_baseline, USE_CHECK },
-		{ "kernel", args->kernel != NULL, USE_RUN },
+		{ "kernel", args->kernels.count != 0, USE_CHECK | USE_RUN },
 		{ "grid", args->grid != NULL, USE_RUN },
 		{ "cluster", args->cluster != NULL, USE_RUN },
 		{ "cooperative", args->cooperative, USE_RUN },
@@ -251,6 +263,8 @@ static enum tcb_status check_mixture(const struct ptx_args *args, int use, struc
 	if (args->tolerance != 0 && !args->expect.count)
 		return tcb_fail(err, TCB_E_USAGE,
 				"--tolerance goes with --expect: without a file there is nothing to compare");
+	if (use == USE_RUN && (args->kernels.count > 1 || args->blocks.count > 1))
+		return tcb_fail(err, TCB_E_USAGE, "a run has one --kernel and one --block");
 	if (use == USE_OP && args->out.count > 1)
 		return tcb_fail(err, TCB_E_USAGE, "--out may be given once with 'ptx --op OP'");
 	return TCB_OK;
@@ -299,6 +313,7 @@ const struct cli_command cli_command_ptx = {
 	.examples = "  tcbtune ptx --op @OP --target sm_89\n  tcbtune ptx --op @OP --target sm_90 --check\n"
 		    "  tcbtune ptx check kernel.ptx\n"
 		    "  tcbtune ptx check kernel.ptx --target sm_89 --block 32x8 --dynamic-shared 64K --json\n"
+		    "  tcbtune ptx check kernels.ptx --kernel saxpy --block 256 --kernel 'transpose*' --block 32x8\n"
 		    "  tcbtune ptx check 'build/*.ptx' --format sarif --locate source --fail-on warning\n"
 		    "  tcbtune ptx check 'build/*.ptx' --baseline known.json --write-baseline\n"
 		    "  tcbtune ptx run saxpy.ptx --grid 8 --block 128 --arg buf:f32[1024]:ro=random --arg "

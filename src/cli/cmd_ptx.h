@@ -8,22 +8,29 @@
 
 #include "cli/cli.h"
 #include "cli/emit.h"
+#include "cli/ptx_launches.h"
 #include "cli/ptx_policy.h"
 #include "ptx/analyse/check.h"
 #include "ptx/assemble/assemble.h"
 
 struct ptx_args {
 	struct cli_list words; /* "check FILE..." */
-	struct cli_list rules, no_rules, suppress;
+	struct cli_list rules, no_rules, suppress, kernels, blocks;
 	const char *baseline;
 	struct cli_list arguments, out, expect;
-	const char *kernel, *grid, *cluster;
+	const char *launches, *grid, *cluster;
 	uint64_t seed;
 	double tolerance;
-	const char *op, *target, *shape, *contract, *geometry, *block, *dump_after, *stop_after, *ptxas_options;
+	const char *op, *target, *shape, *contract, *geometry, *dump_after, *stop_after, *ptxas_options;
 	uint64_t dynamic_shared, step_limit, threads;
 	int check, optimise, json, format, locate, fail_on, write_baseline, order, cooperative, progress;
 };
+
+/* What a run has one of: NULL where it was not given. */
+static inline const char *ptx_only(const struct cli_list *list)
+{
+	return list->count ? list->items[0] : NULL;
+}
 
 struct ptx_occupancy {
 	int known;
@@ -68,6 +75,7 @@ struct ptx_judge_options {
 	struct tcb_ptx_target target; /* zeroed: the module's own */
 	const struct tcb_ptx_check_launch *launches;
 	size_t launch_count;
+	struct ptx_launches *named; /* instead of LAUNCHES, or NULL */
 	const struct tcb_assemble_build
 		*build;                  /* how it is compiled, by ptxas before nvJitLink; NULL: as sweeps compile */
 	const struct ptx_policy *policy; /* NULL: every finding counts */

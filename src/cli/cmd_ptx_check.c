@@ -14,7 +14,7 @@ struct report {
 	const struct ptx_args *args;
 	enum ptx_format format;
 	struct ptx_judge_options options;
-	struct tcb_ptx_check_launch launch;
+	struct ptx_launches launches;
 	struct tcb_assemble_build build;
 	struct ptx_policy policy;
 	int is_set;
@@ -38,17 +38,15 @@ static enum tcb_status prepare(struct report *r, struct tcb_error *err)
 		return tcb_fail(err, TCB_E_USAGE, "--write-baseline needs --baseline FILE: what it writes");
 	if (args->target)
 		TCB_TRY(ptx_parse_target(args->target, &r->options.target, err));
-	if (args->block)
-		TCB_TRY(ptx_parse_block(args->block, r->launch.block, err));
 	if (args->dynamic_shared > UINT32_MAX)
 		return tcb_fail(err, TCB_E_USAGE, "--dynamic-shared is more than any SM has");
-	r->launch.dynamic_shared = args->dynamic_shared;
+	TCB_TRY(ptx_launches_init(&r->launches, &args->kernels, &args->blocks, args->launches, args->dynamic_shared,
+				  err));
 	TCB_TRY(tcb_assemble_build(args->ptxas_options, &r->build, err));
 	TCB_TRY(ptx_policy_init(&r->policy, &args->rules, &args->no_rules, &args->suppress, err));
 	if (args->baseline && !args->write_baseline)
 		TCB_TRY(ptx_policy_read_baseline(&r->policy, args->baseline, err));
-	r->options.launches = &r->launch;
-	r->options.launch_count = 1;
+	r->options.named = &r->launches;
 	r->options.build = &r->build;
 	r->options.policy = &r->policy;
 	r->known = json_array();
@@ -276,11 +274,14 @@ enum tcb_status ptx_check_files(const struct ptx_args *args, struct tcb_error *e
 	if (status == TCB_OK)
 		status = finish(&r, err);
 	if (status == TCB_OK)
+		status = ptx_launches_verify(&r.launches, err);
+	if (status == TCB_OK)
 		status = verdict(&r, strcmp(paths.items[0].path, "-") == 0 ? "<stdin>" : paths.items[0].path, err);
 	json_decref(r.log);
 	json_decref(r.known);
 	json_decref(r.unread);
 	ptx_policy_fini(&r.policy);
+	ptx_launches_fini(&r.launches);
 	ptx_paths_fini(&paths);
 	return status;
 }

@@ -229,7 +229,9 @@ static void judge_kernel(struct ptx_judgement *j, struct ptx_judged_kernel *kern
 		judge_dynamic_shared(j, kernel);
 	else if (!kernel->occupancy.occupancy.blocks)
 		tcb_ptx_report(&sink, TCB_PTX_RULE_LAUNCH_BOUNDS,
-			       kernel->facts.block_source == TCB_PTX_BLOCK_ASSUMED ? TCB_PTX_WARNING : TCB_PTX_ERROR,
+			       kernel->facts.block_source == TCB_PTX_BLOCK_ASSUMED || kernel->facts.is_for_all
+				       ? TCB_PTX_WARNING
+				       : TCB_PTX_ERROR,
 			       function, NULL, "a block of %u threads does not fit on sm_%u: %s", threads, j->target.sm,
 			       kernel->occupancy.occupancy.limiter);
 }
@@ -237,12 +239,14 @@ static void judge_kernel(struct ptx_judgement *j, struct ptx_judged_kernel *kern
 static enum tcb_status analyse(struct ptx_judgement *j, const struct ptx_judge_options *how, struct tcb_error *err)
 {
 	const struct tcb_ptx_sink sink = ptx_findings_sink(&j->findings);
-	const struct tcb_ptx_check_options options = { .target = j->target,
-						       .launches = how->launches,
-						       .launch_count = how->launch_count,
-						       .is_accepted = j->has_assembly && j->assembly.status == TCB_OK };
+	struct tcb_ptx_check_options options = { .target = j->target,
+						 .launches = how->launches,
+						 .launch_count = how->launch_count,
+						 .is_accepted = j->has_assembly && j->assembly.status == TCB_OK };
 	struct tcb_ptx_check_report report;
 
+	if (how->named)
+		TCB_TRY(ptx_launches_of(how->named, j->module, &options.launches, &options.launch_count, err));
 	TCB_TRY(tcb_ptx_check(j->module, &options, &sink, &report, err));
 	j->kernels = calloc(report.kernel_count + 1, sizeof *j->kernels);
 	if (!j->kernels)

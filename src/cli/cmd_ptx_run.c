@@ -55,7 +55,7 @@ static enum tcb_status list_kernels(const struct ptx_run_job *job, const char *w
 
 static enum tcb_status find_kernel(struct ptx_run_job *job, struct tcb_error *err)
 {
-	const char *wanted = job->args->kernel;
+	const char *wanted = ptx_only(&job->args->kernels);
 	char what[160];
 	unsigned found = 0;
 
@@ -117,8 +117,8 @@ static enum tcb_status prepare_launch(struct ptx_run_job *job, struct tcb_error 
 	TCB_TRY(parse_grid("grid", args->grid ? args->grid : "1", launch->grid, err));
 	if (args->cluster)
 		TCB_TRY(parse_grid("cluster", args->cluster, launch->cluster, err));
-	if (args->block)
-		TCB_TRY(ptx_parse_block(args->block, launch->block, err));
+	if (args->blocks.count)
+		TCB_TRY(ptx_parse_block(args->blocks.items[0], launch->block, err));
 	else if (d->reqntid[0])
 		memcpy(launch->block, d->reqntid, sizeof launch->block);
 	else

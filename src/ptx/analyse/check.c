@@ -55,6 +55,19 @@ static void check_target(struct check *c, const struct tcb_ptx_sink *sink)
 			       from->feature == 'a' ? "; an 'a' target runs on exactly that architecture" : "");
 }
 
+/* Whether FUNCTION may be launched with BLOCK. */
+static int may_have(const struct tcb_ptx_function *function, const uint32_t block[3])
+{
+	const struct tcb_ptx_directives *d = &function->directives;
+	uint64_t threads = (uint64_t)block[0] * block[1] * block[2], most = 1;
+
+	for (int i = 0; i < 3; i++)
+		most *= d->maxntid[i] ? d->maxntid[i] : 1;
+	if (d->reqntid[0])
+		return memcmp(d->reqntid, block, sizeof d->reqntid) == 0;
+	return !d->maxntid[0] || threads <= most;
+}
+
 /* Block and dynamic shared memory of FUNCTION's launch. */
 static void find_launch(const struct tcb_ptx_check_options *options, const struct tcb_ptx_function *function,
 			struct tcb_ptx_check_kernel *kernel)
@@ -68,9 +81,10 @@ static void find_launch(const struct tcb_ptx_check_options *options, const struc
 		if (launch->entry && strcmp(launch->entry, function->symbol->name) != 0)
 			continue;
 		kernel->dynamic_shared = launch->dynamic_shared;
-		if (launch->block[0]) {
+		if (launch->block[0] && (!launch->is_for_all || may_have(function, launch->block))) {
 			from = launch->block;
 			kernel->block_source = TCB_PTX_BLOCK_GIVEN;
+			kernel->is_for_all = launch->is_for_all && !function->directives.reqntid[0];
 		}
 		break;
 	}
@@ -168,8 +182,9 @@ static void see_in_doubt(void *ctx, const struct tcb_ptx_finding *finding)
 	if (weaker.severity == TCB_PTX_ERROR) {
 		weaker.severity = TCB_PTX_WARNING;
 		weaker.assumes_block = doubt->kernel->block_source == TCB_PTX_BLOCK_ASSUMED;
-		snprintf(weaker.message + used, sizeof weaker.message - used,
-			 " (in a block of %ux%ux%u, which is assumed)", block[0], block[1], block[2]);
+		snprintf(weaker.message + used, sizeof weaker.message - used, " (in a block of %ux%ux%u, which is %s)",
+			 block[0], block[1], block[2],
+			 doubt->kernel->is_for_all ? "that of all kernels: --kernel says whose it is" : "assumed");
 	}
 	doubt->sink->see(doubt->sink->ctx, &weaker);
 }
@@ -220,11 +235,11 @@ static enum tcb_status find_hazards(struct tcb_ptx_affine *affine, struct tcb_pt
 }
 
 static enum tcb_status check_accesses(struct tcb_ptx_affine *affine, struct tcb_ptx_function *function,
-				      struct tcb_ptx_check_kernel *kernel, const struct tcb_ptx_sink *sink,
+				      struct tcb_ptx_check_kernel *kernel, const struct tcb_ptx_sink *to,
 				      struct tcb_error *err)
 {
-	struct doubt doubt = { sink, kernel };
-	const struct tcb_ptx_sink in_doubt = { see_in_doubt, &doubt };
+	struct doubt doubt = { to, kernel };
+	const struct tcb_ptx_sink in_doubt = { see_in_doubt, &doubt }, *sink = kernel->is_for_all ? &in_doubt : to;
 	const struct tcb_ptx_bounds_launch launch = { block_is_exact(kernel),
 						      kernel->block_source == TCB_PTX_BLOCK_GIVEN,
 						      kernel->dynamic_shared };
@@ -287,11 +302,13 @@ static enum tcb_status check_barriers(struct tcb_ptx_affine *affine, struct tcb_
 				      struct tcb_error *err)
 {
 	struct first_of_rule *firsts = tcb_arena_array(&function->module->arena, 1, sizeof *firsts);
+	struct doubt doubt = { sink, kernel };
+	const struct tcb_ptx_sink in_doubt = { see_in_doubt, &doubt };
 	struct tcb_ptx_uniformity uniformity;
 
 	if (!firsts)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory");
-	firsts->sink = sink;
+	firsts->sink = kernel->is_for_all ? &in_doubt : sink;
 	TCB_TRY(tcb_ptx_uniformity_in(function, dominators, affine, &uniformity, err));
 	TCB_TRY(tcb_ptx_barrier_safety(function, dominators, &uniformity,
 				       affine && block_is_exact(kernel) ? affine : NULL,

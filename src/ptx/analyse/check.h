@@ -16,6 +16,8 @@ struct tcb_ptx_check_launch {
 	const char *entry; /* NULL: every kernel */
 	uint32_t block[3]; /* threads; zeros: what .reqntid or .maxntid says, else 256 x 1 x 1 */
 	uint64_t dynamic_shared;
+	int is_for_all; /* BLOCK was given for several kernels at once: it is this one's only if its directives allow
+			 * it, and what it proves is no error */
 };
 
 struct tcb_ptx_check_options {
@@ -39,6 +41,7 @@ struct tcb_ptx_check_kernel {
 	const struct tcb_ptx_function *function;
 	uint32_t block[3];
 	enum tcb_ptx_block_source block_source;
+	int is_for_all;          /* the block was given for several kernels at once */
 	uint64_t dynamic_shared; /* of the launch */
 	unsigned instructions, blocks, loops;
 	unsigned pressure, predicate_pressure;
