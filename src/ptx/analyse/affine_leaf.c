@@ -98,7 +98,8 @@ struct tcb_ptx_value tcb_ptx_affine_symbol_address(struct tcb_ptx_affine *a, con
 	like.align = tcb_ptx_symbol_align(symbol);
 	if (symbol->space == TCB_PTX_SHARED) {
 		like.max = (1 << 24) - 1;
-		if (symbol->linkage == TCB_PTX_EXTERN) /* all dynamic shared memory begins at one place */
+		/* all dynamic shared memory begins at one place; what has a size is some other file's variable */
+		if (symbol->linkage == TCB_PTX_EXTERN && !tcb_ptx_symbol_bytes(symbol))
 			key[1] = 1;
 	}
 	return tcb_ptx_value_symbol(a, 64, tcb_ptx_affine_symbol_for(a, key, 2, &like));

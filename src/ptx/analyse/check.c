@@ -14,6 +14,7 @@
 #include "ptx/analyse/bounds.h"
 #include "ptx/analyse/hazards.h"
 #include "ptx/analyse/legality.h"
+#include "ptx/analyse/slots.h"
 #include "ptx/analyse/unread.h"
 #include "ptx/analyse/webs.h"
 
@@ -347,6 +348,7 @@ static enum tcb_status check_function(struct check *c, struct tcb_ptx_function *
 	kernel->register_estimate = tcb_ptx_register_estimate(
 		function, &liveness, c->options.target.sm ? c->options.target.sm : c->module->target.sm);
 	tcb_ptx_register_range(function, kernel->register_estimate, &kernel->register_least, &kernel->register_most);
+	TCB_TRY(tcb_ptx_local_slots(function, err));
 	TCB_TRY(tcb_ptx_split_webs(function, &dominators, err));
 	TCB_TRY(tcb_ptx_alignment(function, sink, err));
 	if (!function->is_entry) /* what it does with its arguments is its caller's */
