@@ -17,7 +17,7 @@
  * must state it with .ptr .align.
  */
 #include "ptx/analyse/analyses.h"
-#include "ptx/analyse/bits.h"
+#include "ptx/analyse/linear.h"
 #include "ptx/ir/opcodes.h"
 
 #include <stdlib.h>
@@ -241,7 +241,8 @@ static void check_access(struct work *w, struct tcb_ptx_bit_env *env, const stru
 			       ((bits.zeros | bits.ones) & low) == low ? "" : "at least ",
 			       (unsigned long long)(bits.ones & low),
 			       is_sure ? "" : ", if the pointer is as an allocation gives it");
-	} else if ((bits.zeros & low) != low && needs_proof(ins, &access))
+	} else if ((bits.zeros & low) != low && needs_proof(ins, &access) &&
+		   1ull << tcb_ptx_linear_trailing(w->function, env, address) < access.align)
 		tcb_ptx_report(w->sink, TCB_PTX_RULE_ALIGNMENT_UNPROVED, TCB_PTX_WARNING, w->function, ins,
 			       "the address must be a multiple of %u; that it is one of %llu is all that follows from "
 			       "the text",
