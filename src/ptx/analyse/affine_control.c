@@ -232,8 +232,8 @@ static int add_threads(const struct tcb_ptx_affine *a, uint64_t *to, const uint6
 	return changed;
 }
 
-/* One pass over the blocks; says whether any gained a thread.  Where TAKEN is NULL all may go every way. */
-static int spread(struct tcb_ptx_affine *a, uint64_t *const *taken)
+/* One pass over the blocks; says whether any gained a thread.  Where TAKEN is NULL those go each way that MAY tells. */
+static int spread(struct tcb_ptx_affine *a, uint64_t *const *taken, uint64_t *const *may)
 {
 	static const uint64_t nobody[TCB_PTX_BLOCK_THREADS_MAX / 64];
 	const struct tcb_ptx_function *f = a->function;
@@ -249,6 +249,14 @@ static int spread(struct tcb_ptx_affine *a, uint64_t *const *taken)
 			const struct tcb_ptx_block *succ = block->succ[s];
 			uint64_t *to = a->active + (size_t)succ->number * a->words;
 
+			if (!yes && may[block->number] && succ == target && succ != block->next) {
+				changed |= add_threads(a, to, from, may[block->number], 0);
+				continue;
+			}
+			if (!yes && may[block->number] && succ == block->next && succ != target) {
+				changed |= add_threads(a, to, from, may[block->number] + a->words, 0);
+				continue;
+			}
 			if (!yes) {
 				changed |= add_threads(a, to, from, nobody, 1);
 				continue;
@@ -312,10 +320,28 @@ static void mark_regions(struct tcb_ptx_affine *a, const uint8_t *how, uint64_t 
 	}
 }
 
+/* The threads that may take the branch of BLOCK, and behind them those that may not; NULL where nothing is known. */
+static uint64_t *may_go(struct tcb_ptx_affine *a, const struct tcb_ptx_block *block)
+{
+	const struct tcb_ptx_ins *end = tcb_ptx_terminator(block);
+	uint64_t *may;
+	int is_narrower;
+
+	if (!end || end->op != TCB_PTX_OP_BRA || end->guard == TCB_PTX_NO_REG)
+		return NULL;
+	may = tcb_arena_array(&a->arena, (size_t)a->words * 2, sizeof *may);
+	if (!may)
+		return NULL;
+	is_narrower = tcb_ptx_affine_may_run(a, end, 1, may);
+	is_narrower |= tcb_ptx_affine_may_run(a, end, 0, may + a->words);
+	return is_narrower ? may : NULL;
+}
+
 enum tcb_status tcb_ptx_affine_control(struct tcb_ptx_affine *a, struct tcb_error *err)
 {
 	uint32_t blocks = a->function->block_count;
 	uint64_t **taken = tcb_arena_array(&a->arena, blocks, sizeof *taken), *bits;
+	uint64_t **may = tcb_arena_array(&a->arena, blocks, sizeof *may);
 	uint8_t *how = tcb_arena_array(&a->arena, blocks, 1);
 	const struct tcb_ptx_block **stack = tcb_arena_array(&a->arena, blocks, sizeof *stack);
 	uint32_t *stamps = tcb_arena_array(&a->arena, blocks, sizeof *stamps);
@@ -325,7 +351,7 @@ enum tcb_status tcb_ptx_affine_control(struct tcb_ptx_affine *a, struct tcb_erro
 	a->presence = tcb_arena_array(&a->arena, blocks, 1);
 	a->optional = tcb_arena_array(&a->arena, blocks, 1);
 	bits = tcb_arena_array(&a->arena, (size_t)blocks * a->words, sizeof *bits);
-	if (!taken || !how || !stack || !stamps || !a->active || !a->presence || !a->optional || !bits)
+	if (!taken || !may || !how || !stack || !stamps || !a->active || !a->presence || !a->optional || !bits)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the values of '%s'", a->function->symbol->name);
 	for (uint32_t i = 0; i < a->function->reachable_count; i++) {
 		const struct tcb_ptx_block *block = a->function->order[i];
@@ -335,12 +361,14 @@ enum tcb_status tcb_ptx_affine_control(struct tcb_ptx_affine *a, struct tcb_erro
 		how[block->number] = (uint8_t)condition(a, block, mine, &constant);
 		if (how[block->number] == KNOWN || constant >= 0)
 			taken[block->number] = mine;
+		else
+			may[block->number] = may_go(a, block);
 	}
 	if (a->function->reachable_count)
 		for (uint32_t t = 0; t < a->threads; t++)
 			a->active[(size_t)a->function->order[0]->number * a->words + t / 64] |= UINT64_C(1) << (t % 64);
 	a->taken = taken;
-	while (spread(a, taken))
+	while (spread(a, taken, may))
 		;
 	mark_regions(a, how, taken, stack, stamps);
 	return TCB_OK;

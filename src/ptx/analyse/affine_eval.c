@@ -548,3 +548,22 @@ struct tcb_ptx_value tcb_ptx_affine_eval(struct tcb_ptx_affine *a, const struct 
 		return tcb_ptx_value_unknown(bits);
 	}
 }
+
+int tcb_ptx_affine_compared(struct tcb_ptx_affine *a, const struct tcb_ptx_ins *ins, uint8_t *out)
+{
+	enum tcb_ptx_word type = tcb_ptx_mod(ins, TCB_PTX_SLOT_TYPE);
+	unsigned bits = tcb_ptx_type_bits(type);
+	int is_signed = tcb_ptx_type_class(type) == TCB_PTX_CLASS_SINT;
+	struct tcb_ptx_value x, y;
+
+	if (ins->operands[0].kind != TCB_PTX_O_REG || tcb_ptx_type_class(type) == TCB_PTX_CLASS_FLOAT || bits > 64)
+		return 0;
+	x = source(a, ins, 0, bits);
+	y = source(a, ins, 1, bits);
+	if (!x.known || !y.known || x.assumes || y.assumes || x.term_count || y.term_count)
+		return 0;
+	for (uint32_t t = 0; t < a->threads; t++)
+		out[t] = compare(tcb_ptx_mod(ins, TCB_PTX_SLOT_COMPARE), tcb_ptx_value_lane(&x, t),
+				 tcb_ptx_value_lane(&y, t), bits, is_signed) != 0;
+	return 1;
+}

@@ -205,43 +205,89 @@ struct tcb_ptx_value tcb_ptx_affine_guard(struct tcb_ptx_affine *a, const struct
 	return seen_in(a, read_reg(a, ins, ins->guard, ins->guard_negated), ins->block);
 }
 
-/* What INS reads in REG is a conjunction, or conjunctions of these: PART receives one of its parts that is known for
- * each thread. */
-static int known_part(struct tcb_ptx_affine *a, const struct tcb_ptx_ins *ins, uint32_t reg, unsigned depth,
-		      struct tcb_ptx_value *part)
+/* --- who may run --- */
+
+/* Threads that may still have what is asked for. */
+struct narrowing {
+	struct tcb_ptx_affine *affine;
+	uint64_t *may;
+	int is_narrower;
+};
+
+static void keep(struct narrowing *n, uint32_t thread, int stays)
 {
-	struct tcb_ptx_write write = tcb_ptx_reaching_at(a->reaching, ins, reg);
-	const struct tcb_ptx_ins *and = write.ins;
-
-	if (write.kind != TCB_PTX_WRITE_INS || and->guard != TCB_PTX_NO_REG || and->result_count != 1 ||
-	    (and->op != TCB_PTX_OP_AND &&
-	     (and->op != TCB_PTX_OP_SETP || tcb_ptx_mod(and, TCB_PTX_SLOT_BOOL) != TCB_PTX_AND)))
-		return 0;
-	for (unsigned i = 1; i < and->operand_count; i++) {
-		const struct tcb_ptx_operand *operand = &and->operands[i];
-		unsigned registers;
-
-		if (tcb_ptx_type_class(tcb_ptx_operand_type(and, i, &registers)) != TCB_PTX_CLASS_PRED)
-			continue;
-		*part = tcb_ptx_affine_operand(a, and, operand);
-		if (part->known && !part->term_count)
-			return 1;
-		if (depth && operand->kind == TCB_PTX_O_REG && !operand->negated &&
-		    known_part(a, and, operand->reg, depth - 1, part))
-			return 1;
-	}
-	return 0;
+	if (!stays)
+		n->may[thread / 64] &= ~(UINT64_C(1) << (thread % 64));
 }
 
-struct tcb_ptx_value tcb_ptx_affine_guard_bound(struct tcb_ptx_affine *a, const struct tcb_ptx_ins *ins)
-{
-	struct tcb_ptx_value guard = tcb_ptx_affine_guard(a, ins), part;
+static void narrow(struct narrowing *n, const struct tcb_ptx_ins *ins, uint32_t reg, int wanted, unsigned depth);
 
-	if (tcb_ptx_value_is_uniform(&guard) || (guard.known && !guard.term_count) || ins->guard_negated ||
-	    !known_part(a, ins, ins->guard, PARTS_DEPTH, &part))
-		return guard;
-	part = seen_in(a, part, ins->block);
-	return part.known && !part.term_count ? part : guard;
+static void narrow_operand(struct narrowing *n, const struct tcb_ptx_ins *ins, const struct tcb_ptx_operand *operand,
+			   int wanted, unsigned depth)
+{
+	if (operand->kind == TCB_PTX_O_REG && n->affine->function->regs[operand->reg].type == TCB_PTX_PRED)
+		narrow(n, ins, operand->reg, wanted != operand->negated, depth);
+}
+
+/* INS makes a predicate of others: if it is WANTED, each of a conjunction is true, or each of a disjunction false. */
+static void narrow_parts(struct narrowing *n, const struct tcb_ptx_ins *ins, int wanted, unsigned depth)
+{
+	enum tcb_ptx_word joins = tcb_ptx_mod(ins, TCB_PTX_SLOT_BOOL);
+	uint8_t holds[TCB_PTX_BLOCK_THREADS_MAX];
+
+	switch ((enum tcb_ptx_op)ins->op) {
+	case TCB_PTX_OP_NOT:
+		narrow_operand(n, ins, &ins->operands[1], !wanted, depth);
+		return;
+	case TCB_PTX_OP_MOV:
+		narrow_operand(n, ins, &ins->operands[1], wanted, depth);
+		return;
+	case TCB_PTX_OP_AND:
+	case TCB_PTX_OP_OR:
+		for (unsigned i = 1; i < 3 && wanted == (ins->op == TCB_PTX_OP_AND); i++)
+			narrow_operand(n, ins, &ins->operands[i], wanted, depth);
+		return;
+	case TCB_PTX_OP_SETP:
+		if (wanted != (joins == TCB_PTX_AND) || (joins != TCB_PTX_AND && joins != TCB_PTX_OR))
+			return;
+		narrow_operand(n, ins, &ins->operands[3], wanted, depth);
+		if (!tcb_ptx_affine_compared(n->affine, ins, holds))
+			return;
+		n->is_narrower = 1;
+		for (uint32_t t = 0; t < n->affine->threads; t++)
+			keep(n, t, holds[t] == wanted);
+		return;
+	default:
+		return;
+	}
+}
+
+/* Takes away the threads in which REG, as INS reads it, is surely not WANTED. */
+static void narrow(struct narrowing *n, const struct tcb_ptx_ins *ins, uint32_t reg, int wanted, unsigned depth)
+{
+	struct tcb_ptx_value v = read_reg(n->affine, ins, reg, 0);
+	struct tcb_ptx_write write;
+
+	if (v.known && !v.term_count) {
+		n->is_narrower = 1;
+		for (uint32_t t = 0; t < n->affine->threads; t++)
+			keep(n, t, (int)(tcb_ptx_value_lane(&v, t) & 1) == wanted);
+		return;
+	}
+	write = tcb_ptx_reaching_at(n->affine->reaching, ins, reg);
+	if (depth && write.kind == TCB_PTX_WRITE_INS && write.ins->guard == TCB_PTX_NO_REG &&
+	    write.ins->result_count == 1 && write.ins->operands[0].kind == TCB_PTX_O_REG)
+		narrow_parts(n, write.ins, wanted, depth - 1);
+}
+
+int tcb_ptx_affine_may_run(struct tcb_ptx_affine *a, const struct tcb_ptx_ins *ins, int runs, uint64_t *may)
+{
+	struct narrowing n = { a, may, 0 };
+
+	memset(may, 0xff, ((size_t)a->threads + 63) / 64 * sizeof *may);
+	if (ins->guard != TCB_PTX_NO_REG)
+		narrow(&n, ins, ins->guard, runs != ins->guard_negated, PARTS_DEPTH);
+	return n.is_narrower;
 }
 
 struct tcb_ptx_value tcb_ptx_affine_address(struct tcb_ptx_affine *a, const struct tcb_ptx_ins *ins, unsigned index)

@@ -93,18 +93,19 @@ static enum tcb_ptx_cut cut_of(const struct tcb_ptx_hazards *h, const struct tcb
 }
 
 /* The threads that may run INS. */
-static const uint64_t *who_runs(struct tcb_ptx_hazards *h, const struct tcb_ptx_ins *ins)
+static const uint64_t *who_runs(struct tcb_ptx_hazards *h, struct tcb_ptx_ins *ins)
 {
 	const uint64_t *active = tcb_ptx_affine_active(h->affine, ins->block);
-	struct tcb_ptx_value bound = tcb_ptx_affine_guard_bound(h->affine, ins);
 	uint64_t *who;
 
-	if (ins->guard == TCB_PTX_NO_REG || !bound.known || bound.term_count)
+	if (ins->guard == TCB_PTX_NO_REG)
 		return active;
 	who = tcb_arena_array(&h->arena, h->words, sizeof *who);
-	for (uint32_t t = 0; who && t < h->words * 64 && t < tcb_ptx_affine_threads(h->affine); t++)
-		if (tcb_ptx_value_lane(&bound, t))
-			who[t / 64] |= active[t / 64] & UINT64_C(1) << (t % 64);
+	if (!who)
+		return NULL;
+	tcb_ptx_affine_may_run(h->affine, ins, 1, who);
+	for (uint32_t i = 0; i < h->words; i++)
+		who[i] &= active[i];
 	return who;
 }
 
@@ -138,21 +139,19 @@ static int by_address(const void *x, const void *y)
 
 static int fill_starts(struct tcb_ptx_hazards *h, struct tcb_ptx_event *event)
 {
-	const uint64_t *active = tcb_ptx_affine_active(h->affine, event->ins->block);
+	const uint64_t *who = who_runs(h, event->ins);
 	struct tcb_ptx_value guard = tcb_ptx_affine_guard(h->affine, event->ins);
-	struct tcb_ptx_value bound = tcb_ptx_affine_guard_bound(h->affine, event->ins);
 	uint32_t threads = tcb_ptx_affine_threads(h->affine), used = tcb_ptx_address_lanes(event->ins);
-	int has_lanes = guard.known && guard.term_count == 0, is_bounded = bound.known && bound.term_count == 0;
+	int has_lanes = guard.known && guard.term_count == 0;
 
 	event->starts = tcb_arena_array(&h->arena, threads, sizeof *event->starts);
-	if (!event->starts)
+	if (!event->starts || !who)
 		return 0;
 	for (uint32_t t = 0; t < threads; t++) {
 		uint64_t at = tcb_ptx_value_lane(&event->address, t);
 		unsigned up = 64u - event->address.bits;
 
-		if (!(active[t / 64] >> (t % 64) & 1) || t % TCB_PTX_WARP >= used ||
-		    (is_bounded && !tcb_ptx_value_lane(&bound, t)))
+		if (!(who[t / 64] >> (t % 64) & 1) || t % TCB_PTX_WARP >= used)
 			continue;
 		event->starts[event->start_count++] = (struct tcb_ptx_start){ (int64_t)(at << up) >> up, t };
 	}

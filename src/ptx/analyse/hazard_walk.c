@@ -178,10 +178,13 @@ static void pass_edge(const struct tcb_ptx_walk *w, const struct tcb_ptx_block *
 	const struct tcb_ptx_ins *end = tcb_ptx_terminator(block);
 	const uint64_t *taken = w->words ? tcb_ptx_affine_taken(w->h->affine, block) : NULL;
 	int is_target = end && end->op == TCB_PTX_OP_BRA && end->operands[0].block == succ;
+	const uint64_t *active = tcb_ptx_affine_active(w->h->affine, succ);
 	int is_next = succ == block->next && tcb_ptx_falls_through(block);
 
 	for (uint32_t i = 0; i < w->words; i++) {
 		uint64_t goes = !taken || (is_target && is_next) ? ~(uint64_t)0 : is_target ? taken[i] : ~taken[i];
+
+		goes &= active[i];
 
 		for (unsigned s = 0; s < SETS; s++)
 			to->set[s][i] = from->set[s][i] & goes;
