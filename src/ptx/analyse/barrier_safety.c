@@ -457,12 +457,49 @@ static void check_branches(struct work *w)
 
 /* --- counts --- */
 
+/* Barriers of one number and one count; 0: all threads, or not known. */
+struct numbered {
+	unsigned id;
+	uint32_t count;
+};
+
+enum { NUMBERED_MAX = 64 };
+
 struct counting {
 	uint32_t *state_of; /* by block: 1 + the warp that came last */
 	struct tcb_ptx_block **stack;
-	uint32_t arrivals[IDS + 1];
-	int is_used; /* some counted barrier has a known id */
+	struct numbered numbered[NUMBERED_MAX]; /* the last stands for all that have no room */
+	unsigned numbered_count;
+	uint64_t met[WARPS_MAX]; /* by warp: those of NUMBERED that it may meet */
 };
+
+/* The bit of what M asks for. */
+static uint64_t bit_of(struct counting *c, const struct meeting *m)
+{
+	const struct numbered wanted = { m->id, m->has_count ? m->count : 0 };
+
+	for (unsigned i = 0; i < c->numbered_count; i++)
+		if (c->numbered[i].id == wanted.id && c->numbered[i].count == wanted.count)
+			return UINT64_C(1) << i;
+	if (c->numbered_count == NUMBERED_MAX - 1) {
+		c->numbered[NUMBERED_MAX - 1] = (struct numbered){ UNKNOWN_ID, 0 };
+		return UINT64_C(1) << (NUMBERED_MAX - 1);
+	}
+	c->numbered[c->numbered_count] = wanted;
+	return UINT64_C(1) << c->numbered_count++;
+}
+
+/* Those that may bring threads to what M waits for: of its number, and with its count or one that is not known. */
+static uint64_t bits_for(const struct counting *c, const struct meeting *m)
+{
+	uint64_t bits = UINT64_C(1) << (NUMBERED_MAX - 1);
+
+	for (unsigned i = 0; i < c->numbered_count; i++)
+		if ((c->numbered[i].id == m->id || c->numbered[i].id == UNKNOWN_ID || m->id == UNKNOWN_ID) &&
+		    (c->numbered[i].count == m->count || !c->numbered[i].count))
+			bits |= UINT64_C(1) << i;
+	return bits;
+}
 
 /* Whether PREDICATE, which is the same in the whole warp, is known there: 0 or 1, else -1. */
 static int value_in_warp(struct work *w, struct tcb_ptx_bit_env *env, uint32_t reg, int negated)
@@ -475,22 +512,23 @@ static int value_in_warp(struct work *w, struct tcb_ptx_bit_env *env, uint32_t r
 	return bits.ones & 1 ? !negated : bits.zeros & 1 ? negated : -1;
 }
 
-static void count_arrivals(struct work *w, struct tcb_ptx_bit_env *env, const struct tcb_ptx_block *block,
-			   uint32_t *seen)
+static void count_arrivals(struct work *w, struct counting *c, struct tcb_ptx_bit_env *env,
+			   const struct tcb_ptx_block *block, uint64_t *seen)
 {
 	for (const struct tcb_ptx_ins *ins = block->first; ins; ins = ins->next) {
 		struct meeting m = meeting_of(w, ins);
 
 		if (m.kind == BLOCK_BARRIER &&
 		    (ins->guard == TCB_PTX_NO_REG || value_in_warp(w, env, ins->guard, ins->guard_negated) != 0))
-			*seen |= 1u << m.id;
+			*seen |= bit_of(c, &m);
 	}
 }
 
 /* Follows one warp as far as it may come; the barriers that it may meet, as bits. */
-static uint32_t follow_warp(struct work *w, struct counting *c, struct tcb_ptx_bit_env *env, uint32_t warp)
+static uint64_t follow_warp(struct work *w, struct counting *c, struct tcb_ptx_bit_env *env, uint32_t warp)
 {
-	uint32_t depth = 0, seen = 0;
+	uint32_t depth = 0;
+	uint64_t seen = 0;
 
 	c->state_of[w->function->first->number] = warp + 1;
 	c->stack[depth++] = w->function->first;
@@ -499,7 +537,7 @@ static uint32_t follow_warp(struct work *w, struct counting *c, struct tcb_ptx_b
 		const struct tcb_ptx_ins *end = tcb_ptx_terminator(block);
 		int taken = -1;
 
-		count_arrivals(w, env, block, &seen);
+		count_arrivals(w, c, env, block, &seen);
 		if (end && end->op == TCB_PTX_OP_BRA && end->guard != TCB_PTX_NO_REG && block->succ_count == 2)
 			taken = value_in_warp(w, env, end->guard, end->guard_negated);
 		for (uint32_t i = 0; i < block->succ_count; i++) {
@@ -524,15 +562,10 @@ static int follow_warps(struct work *w, struct counting *c, uint32_t threads)
 	env.state = malloc(regs);
 	env.tid = tid;
 	ok = env.reg && env.state;
-	for (uint32_t warp = 0; ok && warp * WARP < threads; warp++) {
-		uint32_t left = threads - warp * WARP, seen;
-
+	for (uint32_t warp = 0; ok && warp * WARP < threads && warp < WARPS_MAX; warp++) {
 		memset(env.state, 0, regs);
 		tid[0] = warp * WARP;
-		seen = follow_warp(w, c, &env, warp);
-		for (unsigned id = 0; id <= IDS; id++)
-			if (seen >> id & 1)
-				c->arrivals[id] += left < WARP ? left : WARP;
+		c->met[warp] = follow_warp(w, c, &env, warp);
 	}
 	free(env.state);
 	free(env.reg);
@@ -542,10 +575,13 @@ static int follow_warps(struct work *w, struct counting *c, uint32_t threads)
 static void check_count(struct work *w, const struct tcb_ptx_ins *ins, const struct meeting *m,
 			const struct counting *c, uint32_t threads)
 {
-	uint32_t most = m->id == UNKNOWN_ID ? threads : c->arrivals[m->id] + c->arrivals[UNKNOWN_ID];
+	const uint64_t bits = bits_for(c, m);
+	uint32_t most = 0;
 	enum tcb_ptx_severity severity = w->function->is_entry ? TCB_PTX_ERROR : TCB_PTX_WARNING;
 
-	most = most < threads ? most : threads;
+	for (uint32_t warp = 0; warp * WARP < threads && warp < WARPS_MAX; warp++)
+		if (c->met[warp] & bits)
+			most += threads - warp * WARP < WARP ? threads - warp * WARP : WARP;
 	/* a block of another shape than was supposed may send more */
 	if (!w->bits.shape.ntid[0] && m->count <= threads)
 		severity = TCB_PTX_WARNING;
@@ -557,7 +593,8 @@ static void check_count(struct work *w, const struct tcb_ptx_ins *ins, const str
 			       "the count %u of a barrier must be a multiple of %d", m->count, WARP);
 	else if (threads && most < m->count)
 		tcb_ptx_report(w->sink, TCB_PTX_RULE_BARRIER_DIVERGENT, severity, w->function, ins,
-			       "the barrier waits for %u threads, and of the block's %u at most %u can come to it",
+			       "the barrier waits for %u threads, and of the block's %u at most %u can come to it with "
+			       "that count",
 			       m->count, threads, most);
 }
 
@@ -569,9 +606,9 @@ static int check_counts(struct work *w)
 				 : d->reqntid[0]              ? d->reqntid
 							      : d->maxntid;
 	size_t blocks = w->function->block_count + 1;
-	struct counting c = { .is_used = 0 };
+	struct counting c = { 0 };
 	uint32_t threads = 0;
-	int ok = 1;
+	int ok = 1, is_used = 0;
 
 	/* with rows of more dimensions a warp has no one tid.y */
 	if (bounds[0] && bounds[1] * bounds[2] == 1 && w->bits.shape.whole_warps)
@@ -580,9 +617,9 @@ static int check_counts(struct work *w)
 		for (const struct tcb_ptx_ins *ins = w->function->order[i]->first; ins; ins = ins->next) {
 			struct meeting m = meeting_of(w, ins);
 
-			c.is_used |= m.kind == BLOCK_BARRIER && m.has_count;
+			is_used |= m.kind == BLOCK_BARRIER && m.has_count;
 		}
-	if (!c.is_used)
+	if (!is_used)
 		return 1;
 	c.state_of = calloc(blocks, sizeof *c.state_of);
 	c.stack = malloc(blocks * sizeof(struct tcb_ptx_block *));

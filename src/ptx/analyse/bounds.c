@@ -13,6 +13,7 @@
 
 #include <string.h>
 
+#include "ptx/analyse/bounds_tickets.h"
 #include "ptx/analyse/witness.h"
 #include "ptx/ir/opcodes.h"
 
@@ -433,6 +434,8 @@ enum tcb_status tcb_ptx_bounds(struct tcb_ptx_function *function, struct tcb_ptx
 		for (const struct tcb_ptx_ins *ins = function->order[i]->first; ins; ins = ins->next)
 			for (unsigned k = 0; k < ins->operand_count; k++)
 				check_operand(&b, ins, k);
+	if (status == TCB_OK && launch->is_exact)
+		tcb_ptx_bounds_tickets(function, affine, &b.coming, sink);
 	if (status == TCB_OK)
 		tell_dynamic(&b);
 	tcb_arena_fini(&arena);

@@ -189,9 +189,24 @@ static unsigned spaces_of(const struct tcb_ptx_hazards *h, const struct tcb_ptx_
 	}
 }
 
-static int add_plain(struct tcb_ptx_hazards *h, struct tcb_ptx_ins *ins, unsigned index)
+static int is_mbarrier(const struct tcb_ptx_ins *ins)
+{
+	return ins->op >= TCB_PTX_OP_MBARRIER_INIT && ins->op <= TCB_PTX_OP_MBARRIER_TRY_WAIT;
+}
+
+/* Whether INS accesses what it does without a race, whoever else does. */
+static int is_ordered(const struct tcb_ptx_ins *ins)
 {
 	enum tcb_ptx_word order = tcb_ptx_mod(ins, TCB_PTX_SLOT_ORDER);
+
+	if (is_mbarrier(ins))
+		return ins->op != TCB_PTX_OP_MBARRIER_INIT && ins->op != TCB_PTX_OP_MBARRIER_INVAL;
+	return ins->op == TCB_PTX_OP_ATOM || ins->op == TCB_PTX_OP_RED ||
+	       (order != TCB_PTX_NO_WORD && order != TCB_PTX_WEAK);
+}
+
+static int add_plain(struct tcb_ptx_hazards *h, struct tcb_ptx_ins *ins, unsigned index)
+{
 	struct tcb_ptx_access access;
 	struct tcb_ptx_value address;
 	struct tcb_ptx_event *event;
@@ -208,11 +223,10 @@ static int add_plain(struct tcb_ptx_hazards *h, struct tcb_ptx_ins *ins, unsigne
 		return 0;
 	event->address = address;
 	event->spaces = (uint8_t)spaces;
-	event->reads = (uint8_t)access.reads;
+	event->reads = (uint8_t)(access.reads && !is_mbarrier(ins));
 	event->writes = (uint8_t)access.writes;
 	event->bytes = access.bytes;
-	event->is_ordered = ins->op == TCB_PTX_OP_ATOM || ins->op == TCB_PTX_OP_RED ||
-			    (order != TCB_PTX_NO_WORD && order != TCB_PTX_WEAK);
+	event->is_ordered = (uint8_t)is_ordered(ins);
 	event->assumes = address.assumes;
 	event->is_known = address.known && access.bytes && tcb_ptx_affine_threads(h->affine) &&
 			  (spaces == TCB_PTX_IN_GLOBAL || (spaces == TCB_PTX_IN_SHARED && !address.assumes));
@@ -239,12 +253,12 @@ static int add_events(struct tcb_ptx_hazards *h, struct tcb_ptx_ins *ins)
 {
 	struct tcb_ptx_event *event;
 
-	if (is_plain(ins)) {
-		for (unsigned i = 0; i < ins->operand_count; i++)
-			if (!add_plain(h, ins, i))
-				return 0;
+	/* what an mbarrier does beyond its own bytes is opaque */
+	for (unsigned i = 0; i < ins->operand_count && (is_plain(ins) || is_mbarrier(ins)); i++)
+		if (!add_plain(h, ins, i))
+			return 0;
+	if (is_plain(ins))
 		return 1;
-	}
 	if (!is_opaque(ins))
 		return 1;
 	event = add_event(h, ins);

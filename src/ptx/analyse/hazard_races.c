@@ -361,6 +361,15 @@ static const char *condition_text(enum together together, int in_warp)
 					       : " where the condition skips the barrier that is on another way";
 }
 
+static const char *verb_of(const struct tcb_ptx_event *e)
+{
+	if (e->ins->op == TCB_PTX_OP_MBARRIER_INIT || e->ins->op == TCB_PTX_OP_MBARRIER_INVAL)
+		return e->ins->op == TCB_PTX_OP_MBARRIER_INIT ? "initialises" : "invalidates";
+	if (e->ins->op > TCB_PTX_OP_MBARRIER_INVAL && e->ins->op <= TCB_PTX_OP_MBARRIER_TRY_WAIT)
+		return "uses";
+	return e->writes ? "writes" : "reads";
+}
+
 static void report_race(const struct racing *r, const struct couple *c, enum together together, int is_likely,
 			int is_unfollowed)
 {
@@ -379,9 +388,8 @@ static void report_race(const struct racing *r, const struct couple *c, enum tog
 			 line_of_word(r->walk.h, a, 0), line_of_word(r->walk.h, b, 1));
 	tcb_ptx_report(r->sink, r->space == TCB_PTX_IN_SHARED ? TCB_PTX_RULE_SHARED_RACE : TCB_PTX_RULE_RACE,
 		       is_sure ? TCB_PTX_ERROR : TCB_PTX_WARNING, r->walk.h->function, b->ins,
-		       "thread %u %s what thread %u %s%s%s%s, and %s orders them%s%s%s%s", c->pair[1],
-		       b->writes ? "writes" : "reads", c->pair[0], a->writes ? "writes" : "reads",
-		       r->space == TCB_PTX_IN_GLOBAL ? " in global memory" : "",
+		       "thread %u %s what thread %u %s%s%s%s, and %s orders them%s%s%s%s", c->pair[1], verb_of(b),
+		       c->pair[0], verb_of(a), r->space == TCB_PTX_IN_GLOBAL ? " in global memory" : "",
 		       a->ins == b->ins ? " here, too" : " by the access", where,
 		       in_warp  ? "no bar.warp.sync"
 		       : is_one ? "nothing"

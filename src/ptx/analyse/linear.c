@@ -23,6 +23,8 @@ struct sum {
 	struct term terms[TERMS_MAX];
 	uint32_t count, number;
 	unsigned symbols; /* trailing zeros of those that were added */
+	const struct tcb_ptx_symbol *variable;
+	unsigned variable_count; /* once each; more if with another factor */
 	int fuel, failed;
 };
 
@@ -74,6 +76,8 @@ static void add_operand(struct sum *sum, const struct tcb_ptx_operand *operand, 
 		sum->number += (uint32_t)operand->bits * factor;
 		log = log_of_align(operand->symbol) + trailing(factor);
 		sum->symbols = log < sum->symbols ? log : sum->symbols;
+		sum->variable = operand->symbol;
+		sum->variable_count += factor == 1 ? 1 : 2;
 		break;
 	default:
 		sum->failed = 1;
@@ -151,17 +155,25 @@ static void add_reg(struct sum *sum, uint32_t reg, uint32_t factor, unsigned dep
 		add_term(sum, 0, reg, factor);
 }
 
+static void add_address(struct sum *sum, const struct tcb_ptx_operand *operand)
+{
+	sum->number = (uint32_t)operand->bits;
+	if (operand->reg != TCB_PTX_NO_REG) {
+		add_reg(sum, operand->reg, 1, 0);
+	} else if (operand->symbol) {
+		sum->symbols = log_of_align(operand->symbol);
+		sum->variable = operand->symbol;
+		sum->variable_count = 1;
+	}
+}
+
 unsigned tcb_ptx_linear_trailing(const struct tcb_ptx_function *function, struct tcb_ptx_bit_env *env,
 				 const struct tcb_ptx_operand *operand)
 {
 	struct sum sum = { .function = function, .symbols = BITS_MAX, .fuel = FUEL };
 	unsigned log, least;
 
-	sum.number = (uint32_t)operand->bits;
-	if (operand->reg != TCB_PTX_NO_REG)
-		add_reg(&sum, operand->reg, 1, 0);
-	else if (operand->symbol)
-		sum.symbols = log_of_align(operand->symbol);
+	add_address(&sum, operand);
 	least = trailing(sum.number);
 	least = sum.symbols < least ? sum.symbols : least;
 	for (uint32_t i = 0; i < sum.count; i++) {
@@ -171,4 +183,25 @@ unsigned tcb_ptx_linear_trailing(const struct tcb_ptx_function *function, struct
 		least = log < least ? log : least;
 	}
 	return sum.failed ? 0 : least;
+}
+
+int tcb_ptx_linear_of(const struct tcb_ptx_function *function, const struct tcb_ptx_operand *operand,
+		      struct tcb_ptx_linear *out)
+{
+	struct sum sum = { .function = function, .symbols = BITS_MAX, .fuel = FUEL };
+	const struct term *found = NULL;
+
+	add_address(&sum, operand);
+	if (sum.failed || sum.variable_count != 1)
+		return 0;
+	for (uint32_t i = 0; i < sum.count; i++) {
+		if (!sum.terms[i].factor)
+			continue;
+		if (found || sum.terms[i].is_special)
+			return 0;
+		found = &sum.terms[i];
+	}
+	*out = (struct tcb_ptx_linear){ sum.variable, sum.number, found ? found->what : TCB_PTX_NO_REG,
+					found ? found->factor : 0 };
+	return 1;
 }
