@@ -20,7 +20,8 @@
  * computes: it must leave inactive lanes of its results alone.
  *
  * Order of memory: RUN.tick grows with each access; everything that warp U did
- * at ticks below WARP.seen[U] happens before what WARP does next.
+ * at ticks below WARP.seen.whole[U] happens before what WARP does next.  Lanes
+ * that acquired something alone know more: emu_clock.c.
  */
 #ifndef TCB_PTX_EMU_H
 #define TCB_PTX_EMU_H
@@ -162,6 +163,20 @@ struct tcb_emu_registers {
 	uint64_t sequence;                       /* tells whether two warps did the same */
 };
 
+/* Ticks of the lanes of AGENT, where they are not known alike. */
+struct tcb_emu_part {
+	struct tcb_emu_part *next; /* of a greater agent */
+	uint32_t agent;
+	uint32_t tick[TCB_EMU_LANES];
+};
+
+/* What somebody knows: all that the lanes of an agent did at ticks below WHOLE[agent], and what one lane did below the
+ * tick of its part.  Vectors are RUN.agents long. */
+struct tcb_emu_clock {
+	uint32_t *whole;
+	struct tcb_emu_part *parts;
+};
+
 struct tcb_emu_warp {
 	/* the split that runs */
 	const struct tcb_emu_ins *pc; /* the next instruction */
@@ -183,12 +198,15 @@ struct tcb_emu_warp {
 	struct tcb_emu_split split[TCB_EMU_LANES + 1]; /* one more while one is replaced */
 	struct tcb_emu_join *free_joins;
 	struct tcb_emu_frame *free_frames;
-	uint32_t *seen;   /* by agent */
-	uint32_t *fenced; /* what it knew at its last fence */
-	uint32_t *heard;  /* what it will know at its next */
-	uint32_t carry;   /* CC.CF by lane */
-	uint32_t synced;  /* accesses of any lane before this tick are ordered with all lanes */
-	uint32_t *known;  /* [32][32] the same by pairs of lanes, once there was a bar.warp.sync of some */
+	struct tcb_emu_clock seen;          /* what all its lanes know */
+	struct tcb_emu_clock *apart;        /* [32]: what those of APART_LANES know beside it; NULL before the first */
+	struct tcb_emu_clock fenced;        /* of other warps, what it knew at its last fence */
+	struct tcb_emu_clock heard;         /* what HEARD_LANES will know at their next */
+	uint32_t fence_tick[TCB_EMU_LANES]; /* of that fence; 0: none yet */
+	uint32_t apart_lanes, heard_lanes;
+	uint32_t carry;  /* CC.CF by lane */
+	uint32_t synced; /* accesses of any lane before this tick are ordered with all lanes */
+	uint32_t *known; /* [32][32] the same by pairs of lanes, once some of them met or passed something on */
 	uint64_t steps;
 	int spins; /* it gave way because a wait failed */
 	/* whether its turns repeat: emu_schedule.c */
@@ -218,6 +236,7 @@ struct tcb_emu_block {
 	struct tcb_emu_warp *warps;
 	uint32_t warp_count;
 	struct tcb_emu_barrier *barriers; /* [TCB_EMU_BARRIERS] */
+	struct tcb_emu_clock scratch[2];  /* for fences between proxies */
 	struct tcb_emu_remote *remote;    /* by agent: when it touched this block's shared memory from another */
 	struct tcb_arena arena;           /* freed when the cluster is done */
 	void *unit[TCB_EMU_UNIT_COUNT];
@@ -262,7 +281,9 @@ struct tcb_emu_run {
 	struct tcb_emu_region *region;   /* of the last access */
 	struct tcb_emu_shadow **shadows; /* by block: kept from cluster to cluster */
 	struct tcb_emu_places *places;   /* what atomics and flags in memory pass on: emu_order.c */
-	uint32_t cluster;                /* number of the running one, from 1 */
+	struct tcb_arena parts;          /* of clocks: those that are not used wait in SPARE_PARTS */
+	struct tcb_emu_part *spare_parts;
+	uint32_t cluster; /* number of the running one, from 1 */
 	struct tcb_rng *rng;
 	struct tcb_error *err;
 	enum tcb_status status; /* when not even running could go on: out of memory */
@@ -417,20 +438,48 @@ static inline struct tcb_emu_block *tcb_emu_cluster(struct tcb_emu_block *block)
 	return block - block->rank;
 }
 
-/* --- emu_order.c: what happens before what.  A vector is RUN.agents ticks, zeroed at first. --- */
+/* --- emu_clock.c: what happens before what --- */
 
-/* TO learns all that WARP knows and did. */
-void tcb_emu_release(struct tcb_emu_warp *warp, uint32_t *to);
-/* WARP (all its lanes) learns what FROM says. */
-void tcb_emu_acquire(struct tcb_emu_warp *warp, const uint32_t *from);
-/* A strong access (atomic, volatile, relaxed, acquire, release) of WARP at the place KEY (a host pointer): passes on
- * what it released before, by this access or a fence, and what others did. */
-void tcb_emu_strong(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, const void *key, unsigned flags);
-void tcb_emu_fence(struct tcb_emu_warp *warp);
-/* fence.proxy.async: what WARP did and knows of is visible to copies and wgmma, of WARP and of whom it tells. */
-void tcb_emu_fence_proxy(struct tcb_emu_warp *warp);
+/* An empty clock of ARENA's memory; 0: there is none left. */
+int tcb_emu_clock_init(struct tcb_emu_run *run, struct tcb_arena *arena, struct tcb_emu_clock *clock);
+void tcb_emu_clock_clear(struct tcb_emu_run *run, struct tcb_emu_clock *clock);
+void tcb_emu_clock_merge(struct tcb_emu_run *run, struct tcb_emu_clock *to, const struct tcb_emu_clock *from);
+/* CLOCK learns that AGENT, whole, is done until TICK. */
+void tcb_emu_clock_reach(struct tcb_emu_run *run, struct tcb_emu_clock *clock, uint32_t agent, uint32_t tick);
+/* ... and each of its lanes until TICK[lane]. */
+void tcb_emu_clock_lanes(struct tcb_emu_run *run, struct tcb_emu_clock *clock, uint32_t agent, const uint32_t *tick);
+/* The last tick that CLOCK knows of. */
+uint32_t tcb_emu_clock_most(const struct tcb_emu_run *run, const struct tcb_emu_clock *clock);
+/* TO learns all that LANES of WARP know and did. */
+void tcb_emu_release(struct tcb_emu_warp *warp, uint32_t lanes, struct tcb_emu_clock *to);
+/* LANES of WARP learn what FROM says. */
+void tcb_emu_acquire(struct tcb_emu_warp *warp, uint32_t lanes, const struct tcb_emu_clock *from);
+void tcb_emu_fence(struct tcb_emu_warp *warp, uint32_t lanes);
+/* TO learns all that LANE had behind it at its last fence. */
+void tcb_emu_release_fenced(struct tcb_emu_warp *warp, unsigned lane, struct tcb_emu_clock *to);
+/* LANES of WARP learn what each other knows and did. */
+void tcb_emu_sync_lanes(struct tcb_emu_warp *warp, uint32_t lanes);
+int tcb_emu_knows_lanes(const struct tcb_emu_warp *warp, unsigned lane, uint32_t agent, uint32_t lanes, uint32_t tick);
+/* Whether what LANES of AGENT (0: any one of its lanes) did at TICK is behind LANE of WARP, or behind any lane of WARP
+ * if it has no such lane. */
+static inline int tcb_emu_knows(const struct tcb_emu_warp *warp, unsigned lane, uint32_t agent, uint32_t lanes,
+				uint32_t tick)
+{
+	return (agent == warp->agent ? warp->synced : warp->seen.whole[agent]) > tick ||
+	       tcb_emu_knows_lanes(warp, lane, agent, lanes, tick);
+}
+
+/* --- emu_order.c --- */
+
+/* A strong access (atomic, volatile, relaxed, acquire, release) of LANES of WARP at the place KEY (a host pointer):
+ * passes on what they released before, by this access or a fence, and what others did. */
+void tcb_emu_strong(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t lanes, const void *key,
+		    unsigned flags);
+/* fence.proxy.async: what LANES of WARP did and know of is visible to copies and wgmma, theirs and those of whom they
+ * tell. */
+void tcb_emu_fence_proxy(struct tcb_emu_warp *warp, uint32_t lanes);
 /* TO learns what the copy engine did until now. */
-void tcb_emu_release_async(struct tcb_emu_run *run, uint32_t *to);
+void tcb_emu_release_async(struct tcb_emu_run *run, struct tcb_emu_clock *to);
 
 /* --- emu_schedule.c --- */
 

@@ -132,7 +132,7 @@ static void run_atom(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, ui
 
 		if (!at)
 			return;
-		tcb_emu_strong(warp, in, at, TCB_EMU_READ | TCB_EMU_WRITE);
+		tcb_emu_strong(warp, in, 1u << lane, at, TCB_EMU_READ | TCB_EMU_WRITE);
 		for (unsigned i = 0; i < in->c; i++) {
 			uint64_t old = 0, value = tcb_emu_get(warp, element(&in->op[first + 1], i), lane), third = 0;
 
@@ -184,7 +184,7 @@ static void run_atom128(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in,
 
 		if (!at)
 			return;
-		tcb_emu_strong(warp, in, at, TCB_EMU_READ | TCB_EMU_WRITE);
+		tcb_emu_strong(warp, in, 1u << lane, at, TCB_EMU_READ | TCB_EMU_WRITE);
 		memcpy(&old, at, sizeof old);
 		b = !is_cas ? b : old == b ? get128(warp, &in->op[3], lane) : old;
 		changes |= b != old;

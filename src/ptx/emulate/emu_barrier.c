@@ -13,10 +13,10 @@
 #include <string.h>
 
 struct tcb_emu_barrier {
-	uint32_t *arrived; /* lanes, by warp of the block (by agent for the last one) */
-	uint32_t *order;   /* what those who came know: released to those who wait */
-	uint32_t *done;    /* cluster: of the phase before */
-	uint32_t *owing;   /* cluster: lanes that arrived and have not waited, by warp */
+	uint32_t *arrived;          /* lanes, by warp of the block (by agent for the last one) */
+	struct tcb_emu_clock order; /* what those who came know: released to those who wait */
+	struct tcb_emu_clock done;  /* cluster: of the phase before */
+	uint32_t *owing;            /* cluster: lanes that arrived and have not waited, by warp */
 	uint32_t warps;
 	uint32_t count;                 /* threads; 0: all */
 	uint32_t past_agent, past_tick; /* a warp that waited in the phase before, and its end; 0: none */
@@ -30,20 +30,18 @@ enum { SYNC, ARRIVE, RED };
 
 struct tcb_emu_barrier *tcb_emu_barriers_new(struct tcb_emu_block *block)
 {
-	uint32_t agents = block->run->agents;
 	struct tcb_emu_barrier *all = tcb_arena_array(&block->arena, TCB_EMU_BARRIERS + 1, sizeof *all);
 
 	for (unsigned i = 0; all && i <= TCB_EMU_BARRIERS; i++) {
 		uint32_t *space;
 
 		all[i].warps = i == CLUSTER_BARRIER ? block->run->warps : block->warp_count;
-		space = tcb_arena_array(&block->arena, 2 * ((size_t)all[i].warps + agents), sizeof *space);
-		if (!space)
+		space = tcb_arena_array(&block->arena, 2 * (size_t)all[i].warps, sizeof *space);
+		if (!space || !tcb_emu_clock_init(block->run, &block->arena, &all[i].order) ||
+		    !tcb_emu_clock_init(block->run, &block->arena, &all[i].done))
 			return NULL;
 		all[i].arrived = space;
 		all[i].owing = space + all[i].warps;
-		all[i].order = space + 2 * all[i].warps;
-		all[i].done = all[i].order + agents;
 		all[i].all = 1;
 		if (i == CLUSTER_BARRIER && block->rank)
 			break;
@@ -86,48 +84,64 @@ static int is_complete(const struct tcb_emu_block *block, const struct tcb_emu_b
 	return threads >= barrier->count;
 }
 
+/* The lanes of WARP that wait at barrier ID. */
+static uint32_t waiting(const struct tcb_emu_warp *warp, unsigned id)
+{
+	uint32_t lanes = 0;
+
+	for (uint32_t k = 0; k < warp->split_count; k++)
+		if (warp->split[k].state == TCB_EMU_AT_BARRIER && warp->split[k].barrier == id)
+			lanes |= warp->split[k].mask;
+	return lanes;
+}
+
+static void let_go(struct tcb_emu_warp *warp, struct tcb_emu_split *split, const struct tcb_emu_barrier *barrier)
+{
+	const struct tcb_emu_ins *in = split->in;
+	uint8_t *kept = warp->lanes;
+
+	split->state = TCB_EMU_READY;
+	if (in->d >> 8 != RED)
+		return;
+	warp->lanes = split->frame->lanes;
+	TCB_EMU_EACH(lane, split->mask)
+	tcb_emu_set(warp, &in->op[0], lane,
+		    in->ins->mod[TCB_PTX_SLOT_ATOMIC] == TCB_PTX_AND  ? (uint64_t)barrier->all
+		    : in->ins->mod[TCB_PTX_SLOT_ATOMIC] == TCB_PTX_OR ? (uint64_t)barrier->any
+								      : barrier->votes);
+	warp->lanes = kept;
+}
+
 static void complete(struct tcb_emu_block *block, unsigned id)
 {
 	struct tcb_emu_barrier *barrier = &block->barriers[id];
 	uint32_t now = ++block->run->tick;
 
 	/* Who waits here whole has done nothing since: all that it did is before now. */
-	for (uint32_t i = 0; i < block->warp_count; i++)
-		for (uint32_t k = 0; k < block->warps[i].split_count; k++) {
-			const struct tcb_emu_split *split = &block->warps[i].split[k];
+	for (uint32_t i = 0; i < block->warp_count; i++) {
+		const struct tcb_emu_warp *warp = &block->warps[i];
 
-			if (split->state != TCB_EMU_AT_BARRIER || split->barrier != id ||
-			    split->mask != block->warps[i].live)
-				continue;
-			barrier->order[block->warps[i].agent] = now;
-			barrier->past_agent = block->warps[i].agent;
-			barrier->past_tick = now;
-		}
+		if (!warp->live || waiting(warp, id) != warp->live)
+			continue;
+		tcb_emu_clock_reach(block->run, &barrier->order, warp->agent, now);
+		barrier->past_agent = warp->agent;
+		barrier->past_tick = now;
+	}
 	for (uint32_t i = 0; i < block->warp_count; i++) {
 		struct tcb_emu_warp *warp = &block->warps[i];
+		const uint32_t lanes = waiting(warp, id);
 
-		for (uint32_t k = 0; k < warp->split_count; k++) {
-			struct tcb_emu_split *split = &warp->split[k];
-			const struct tcb_emu_ins *in = split->in;
-			uint8_t *kept = warp->lanes;
-
-			if (split->state != TCB_EMU_AT_BARRIER || split->barrier != id)
-				continue;
-			split->state = TCB_EMU_READY;
-			tcb_emu_acquire(warp, barrier->order);
-			if (in->d >> 8 != RED)
-				continue;
-			warp->lanes = split->frame->lanes;
-			TCB_EMU_EACH(lane, split->mask)
-			tcb_emu_set(warp, &in->op[0], lane,
-				    in->ins->mod[TCB_PTX_SLOT_ATOMIC] == TCB_PTX_AND  ? (uint64_t)barrier->all
-				    : in->ins->mod[TCB_PTX_SLOT_ATOMIC] == TCB_PTX_OR ? (uint64_t)barrier->any
-										      : barrier->votes);
-			warp->lanes = kept;
-		}
+		if (!lanes)
+			continue;
+		for (uint32_t k = 0; k < warp->split_count; k++)
+			if (warp->split[k].state == TCB_EMU_AT_BARRIER && warp->split[k].barrier == id)
+				let_go(warp, &warp->split[k], barrier);
+		if (lanes == warp->live)
+			tcb_emu_sync_lanes(warp, lanes);
+		tcb_emu_acquire(warp, lanes, &barrier->order);
 	}
 	memset(barrier->arrived, 0, barrier->warps * sizeof *barrier->arrived);
-	memset(barrier->order, 0, block->run->agents * sizeof *barrier->order);
+	tcb_emu_clock_clear(block->run, &barrier->order);
 	barrier->in_use = barrier->any = 0;
 	barrier->votes = 0;
 	barrier->all = 1;
@@ -160,7 +174,8 @@ static void check_arrival(struct tcb_emu_warp *warp, const struct tcb_emu_ins *i
 	if (barrier->in_use && barrier->count != count)
 		tcb_emu_report(warp, in, __builtin_ctz(active), TCB_PTX_RULE_BARRIER_DIVERGENT, TCB_PTX_ERROR,
 			       "one barrier is waited for with counts %u and %u", barrier->count, count);
-	if (count && warp->agent != barrier->past_agent && warp->seen[barrier->past_agent] < barrier->past_tick)
+	if (count && warp->agent != barrier->past_agent && barrier->past_tick &&
+	    !tcb_emu_knows(warp, (unsigned)__builtin_ctz(active), barrier->past_agent, 0, barrier->past_tick - 1))
 		tcb_emu_report(warp, in, __builtin_ctz(active), TCB_PTX_RULE_BARRIER_DIVERGENT, TCB_PTX_ERROR,
 			       "nothing keeps this arrival from being counted with those before, for which warp %u "
 			       "waited: give them barriers of different numbers",
@@ -188,7 +203,7 @@ static void run_barrier(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in,
 	barrier->in_use = 1;
 	barrier->count = count;
 	barrier->arrived[warp->index] |= active;
-	tcb_emu_release(warp, barrier->order);
+	tcb_emu_release(warp, active, &barrier->order);
 	if (in->d >> 8 == RED) {
 		uint32_t votes = tcb_emu_pred(warp, &in->op[in->c]) & active;
 
@@ -226,20 +241,25 @@ static void complete_cluster(struct tcb_emu_block *block)
 	struct tcb_emu_barrier *barrier = cluster_barrier(block);
 	struct tcb_emu_block *first = tcb_emu_cluster(block);
 	struct tcb_emu_run *run = block->run;
+	const struct tcb_emu_clock done = barrier->order;
 
-	memcpy(barrier->done, barrier->order, run->agents * sizeof *barrier->done);
-	memset(barrier->order, 0, run->agents * sizeof *barrier->order);
+	tcb_emu_clock_clear(run, &barrier->done);
+	barrier->order = barrier->done;
+	barrier->done = done;
 	memset(barrier->arrived, 0, barrier->warps * sizeof *barrier->arrived);
 	barrier->in_use = 0;
 	for (uint32_t b = 0; b < run->cluster_blocks; b++)
 		for (uint32_t i = 0; i < first[b].warp_count; i++) {
 			struct tcb_emu_warp *warp = &first[b].warps[i];
+			uint32_t lanes = 0;
 
 			for (uint32_t k = 0; k < warp->split_count; k++)
 				if (warp->split[k].state == TCB_EMU_AT_CLUSTER) {
 					warp->split[k].state = TCB_EMU_READY;
-					tcb_emu_acquire(warp, barrier->done);
+					lanes |= warp->split[k].mask;
 				}
+			if (lanes)
+				tcb_emu_acquire(warp, lanes, &barrier->done);
 		}
 	tcb_emu_progress(run);
 }
@@ -264,7 +284,7 @@ static void run_cluster_arrive(struct tcb_emu_warp *warp, const struct tcb_emu_i
 	barrier->arrived[warp->agent] |= active;
 	barrier->owing[warp->agent] |= active;
 	if (in->ins->mod[TCB_PTX_SLOT_ORDER] != TCB_PTX_RELAXED)
-		tcb_emu_release(warp, barrier->order);
+		tcb_emu_release(warp, active, &barrier->order);
 	if (is_cluster_complete(warp->block))
 		complete_cluster(warp->block);
 }
@@ -281,7 +301,7 @@ static void run_cluster_wait(struct tcb_emu_warp *warp, const struct tcb_emu_ins
 	if (barrier->arrived[warp->agent] & active)
 		park(warp, in, active, TCB_EMU_AT_CLUSTER);
 	else
-		tcb_emu_acquire(warp, barrier->done);
+		tcb_emu_acquire(warp, active, &barrier->done);
 }
 
 /* --- for the scheduler --- */

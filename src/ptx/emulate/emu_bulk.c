@@ -14,7 +14,7 @@
 struct groups {
 	uint64_t open[TCB_EMU_LANES]; /* number of the group that the next copy joins */
 	struct tcb_emu_bulk *copies;  /* not waited for */
-	uint32_t *scratch;            /* a vector of ticks */
+	struct tcb_emu_clock scratch;
 };
 
 static struct groups *groups_of(struct tcb_emu_warp *warp)
@@ -24,9 +24,7 @@ static struct groups *groups_of(struct tcb_emu_warp *warp)
 	if (g)
 		return g;
 	g = tcb_arena_alloc(&warp->block->arena, sizeof *g);
-	if (g)
-		g->scratch = tcb_arena_array(&warp->block->arena, warp->run->agents, sizeof *g->scratch);
-	if (!g || !g->scratch) {
+	if (!g || !tcb_emu_clock_init(warp->run, &warp->block->arena, &g->scratch)) {
 		tcb_emu_no_memory(warp->run);
 		return NULL;
 	}
@@ -215,9 +213,8 @@ static void run_wait(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, ui
 	}
 	if (!waited)
 		return;
-	memset(g->scratch, 0, warp->run->agents * sizeof *g->scratch);
-	tcb_emu_release_async(warp->run, g->scratch);
-	tcb_emu_acquire(warp, g->scratch);
+	tcb_emu_release_async(warp->run, &g->scratch);
+	tcb_emu_acquire(warp, active, &g->scratch);
 }
 
 void tcb_emu_bulk_end(struct tcb_emu_warp *warp)

@@ -81,8 +81,7 @@ static void run_nothing(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in,
 static void run_fence_proxy(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
 {
 	(void)in;
-	(void)active;
-	tcb_emu_fence_proxy(warp);
+	tcb_emu_fence_proxy(warp, active);
 }
 
 enum tcb_status tcb_emu_bind_cluster(struct tcb_emu_decoder *decoder, struct tcb_emu_ins *in, struct tcb_error *err)

@@ -283,31 +283,11 @@ static void core_elect(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, 
 	tcb_emu_put_pred(warp, &in->op[0].items[1], 1u << leader, lanes);
 }
 
-/* Orders memory among LANES: each learns what the others did and knew. */
+/* Orders memory among LANES. */
 static void core_sync(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t lanes)
 {
-	uint32_t now = ++warp->run->tick, most[TCB_EMU_LANES] = { 0 };
-
 	(void)in;
-	if (!(warp->live & ~lanes)) {
-		warp->synced = now;
-		return;
-	}
-	if (!warp->known) {
-		warp->known = tcb_arena_array(&warp->block->arena, TCB_EMU_LANES * TCB_EMU_LANES, sizeof *warp->known);
-		if (!warp->known) {
-			tcb_emu_no_memory(warp->run);
-			return;
-		}
-	}
-	TCB_EMU_EACH(lane, lanes)
-	for (unsigned i = 0; i < TCB_EMU_LANES; i++)
-		if (most[i] < warp->known[lane * TCB_EMU_LANES + i])
-			most[i] = warp->known[lane * TCB_EMU_LANES + i];
-	TCB_EMU_EACH(other, lanes)
-	most[other] = now;
-	TCB_EMU_EACH(each, lanes)
-	memcpy(warp->known + each * TCB_EMU_LANES, most, sizeof most);
+	tcb_emu_sync_lanes(warp, lanes);
 }
 
 static void run_activemask(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)

@@ -30,8 +30,7 @@ static int is_behind_wait(struct tcb_emu_warp *warp, int lane)
 	for (uint32_t i = 0; i < block->warp_count; i++) {
 		const struct tcb_emu_warp *other = &block->warps[i];
 
-		if (other->waited_tick &&
-		    (other == warp ? warp->synced : warp->seen[other->agent]) > other->waited_tick) {
+		if (other->waited_tick && tcb_emu_knows(warp, (unsigned)lane, other->agent, 0, other->waited_tick)) {
 			warp->waited = UINT32_MAX;
 			return 1;
 		}

@@ -27,8 +27,8 @@ enum { PENDING_AT = 0, EXPECTED_AT = 20, BYTES_AT = 40, BYTES_BITS = 22 };
 struct order {
 	struct order *next;
 	uint32_t offset;
-	uint32_t *gathering, *done;
-	uint32_t init_agent, init_tick; /* who initialised it, and when */
+	struct tcb_emu_clock gathering, done;
+	uint32_t init_agent, init_lane, init_tick; /* who initialised it, and when */
 };
 
 struct barrier {
@@ -70,9 +70,8 @@ static struct order *order_of(struct tcb_emu_block *block, uint32_t offset)
 	if (!o)
 		return NULL;
 	o->offset = offset;
-	o->gathering = tcb_arena_array(&block->arena, block->run->agents, sizeof *o->gathering);
-	o->done = tcb_arena_array(&block->arena, block->run->agents, sizeof *o->done);
-	if (!o->gathering || !o->done)
+	if (!tcb_emu_clock_init(block->run, &block->arena, &o->gathering) ||
+	    !tcb_emu_clock_init(block->run, &block->arena, &o->done))
 		return NULL;
 	o->next = *list;
 	*list = o;
@@ -91,12 +90,10 @@ static int find_order(struct tcb_emu_warp *warp, struct barrier *b, uint32_t add
 	return b->order != NULL;
 }
 
-/* The barrier of LANE's address operand; 0 after a fault. */
-static int load(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, const struct tcb_emu_operand *op, int lane,
-		unsigned flags, struct barrier *b)
+/* The barrier at ADDRESS for LANE; 0 after a fault. */
+static int load_at(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t address, int lane, unsigned flags,
+		   struct barrier *b)
 {
-	uint32_t address =
-		tcb_emu_shared_address(warp, in, op, tcb_ptx_mod(in->ins, TCB_PTX_SLOT_SPACE), (unsigned)lane);
 	uint64_t bits;
 
 	if (warp->run->fault)
@@ -115,13 +112,42 @@ static int load(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, const s
 	}
 	/* later atomics hide the store that initialised it from the check for races */
 	if (!(flags & TCB_EMU_INIT) && b->order->init_agent != warp->agent &&
-	    warp->seen[b->order->init_agent] <= b->order->init_tick)
+	    !tcb_emu_knows(warp, (unsigned)lane, b->order->init_agent, 1u << b->order->init_lane, b->order->init_tick))
 		tcb_emu_report(
 			warp, in, lane, TCB_PTX_RULE_RACE, TCB_PTX_ERROR,
 			"uses the mbarrier at shared address 0x%x, which warp %u initialised with nothing between "
 			"that orders them",
 			address, b->order->init_agent);
 	return 1;
+}
+
+/* The barrier of LANE's address operand; 0 after a fault. */
+static int load(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, const struct tcb_emu_operand *op, int lane,
+		unsigned flags, struct barrier *b)
+{
+	uint32_t address =
+		tcb_emu_shared_address(warp, in, op, tcb_ptx_mod(in->ins, TCB_PTX_SLOT_SPACE), (unsigned)lane);
+
+	return load_at(warp, in, address, lane, flags, b);
+}
+
+/* The addresses of the lanes of ACTIVE; 0 after a fault. */
+static int load_addresses(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, const struct tcb_emu_operand *op,
+			  uint32_t active, uint32_t *address)
+{
+	TCB_EMU_EACH(lane, active)
+	address[lane] = tcb_emu_shared_address(warp, in, op, tcb_ptx_mod(in->ins, TCB_PTX_SLOT_SPACE), lane);
+	return !warp->run->fault;
+}
+
+/* Those of LANES whose address is that of the first. */
+static uint32_t alike(const uint32_t *address, uint32_t lanes)
+{
+	uint32_t result = 0;
+
+	TCB_EMU_EACH(lane, lanes)
+	result |= (uint32_t)(address[lane] == address[__builtin_ctz(lanes)]) << lane;
+	return result;
 }
 
 static void store(const struct barrier *b)
@@ -139,9 +165,7 @@ static void advance(struct barrier *b)
 		return;
 	b->parity = !b->parity;
 	b->pending = b->expected;
-	for (uint32_t i = 0; i < b->run->agents; i++)
-		if (b->order->gathering[i] > b->order->done[i])
-			b->order->done[i] = b->order->gathering[i];
+	tcb_emu_clock_merge(b->run, &b->order->done, &b->order->gathering);
 }
 
 static int add_bytes(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane, struct barrier *b,
@@ -181,7 +205,7 @@ void tcb_emu_mbarrier_complete(struct tcb_emu_warp *warp, const struct tcb_emu_i
 	}
 	if (!add_bytes(warp, in, -1, &b, -(int64_t)bytes))
 		return;
-	tcb_emu_release_async(warp->run, b.order->gathering);
+	tcb_emu_release_async(warp->run, &b.order->gathering);
 	advance(&b);
 	store(&b);
 }
@@ -203,13 +227,14 @@ static void run_init(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, ui
 			return;
 		}
 		b.order->init_agent = warp->agent;
+		b.order->init_lane = lane;
 		b.order->init_tick = warp->run->tick;
 		b.is_valid = 1;
 		b.parity = 0;
 		b.pending = b.expected = count;
 		b.bytes = 0;
-		memset(b.order->gathering, 0, warp->run->agents * sizeof *b.order->gathering);
-		memset(b.order->done, 0, warp->run->agents * sizeof *b.order->done);
+		tcb_emu_clock_clear(warp->run, &b.order->gathering);
+		tcb_emu_clock_clear(warp->run, &b.order->done);
 		store(&b);
 	}
 }
@@ -271,21 +296,29 @@ static int arrive(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int l
 		tcb_emu_fault(warp, in, lane, TCB_PTX_RULE_MBARRIER, ".noComplete completes the phase");
 		return 0;
 	}
-	if (!(in->a & IS_RELAXED))
-		tcb_emu_release(warp, b->order->gathering);
 	advance(b);
 	return 1;
 }
 
 static void run_arrive(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
 {
+	uint32_t address[TCB_EMU_LANES], waiting = in->a & IS_RELAXED ? 0 : active; /* to be released */
+
+	if (!load_addresses(warp, in, &in->op[1], active, address))
+		return;
 	TCB_EMU_EACH(lane, active)
 	{
 		struct barrier b;
 		uint64_t before;
 
-		if (!load(warp, in, &in->op[1], (int)lane, TCB_EMU_READ | TCB_EMU_WRITE | TCB_EMU_ATOMIC, &b))
+		if (!load_at(warp, in, address[lane], (int)lane, TCB_EMU_READ | TCB_EMU_WRITE | TCB_EMU_ATOMIC, &b))
 			return;
+		if (waiting >> lane & 1) {
+			uint32_t group = alike(address, waiting);
+
+			tcb_emu_release(warp, group, &b.order->gathering);
+			waiting &= ~group;
+		}
 		before = encode(&b);
 		if (!arrive(warp, in, (int)lane, &b))
 			return;
@@ -323,7 +356,7 @@ static void run_arrival(struct tcb_emu_deferred *self)
 		return;
 	}
 	b.pending--;
-	tcb_emu_release(a->warp, b.order->gathering);
+	tcb_emu_release(a->warp, 1u << a->lane, &b.order->gathering);
 	advance(&b);
 	store(&b);
 }
@@ -356,8 +389,10 @@ static void run_wait(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, ui
 {
 	int by_parity = tcb_ptx_mod(in->ins, TCB_PTX_SLOT_MODE) == TCB_PTX_PARITY;
 	int is_relaxed = tcb_ptx_mod(in->ins, TCB_PTX_SLOT_ORDER) == TCB_PTX_RELAXED;
-	uint32_t done = 0;
+	uint32_t done = 0, address[TCB_EMU_LANES];
 
+	if (!load_addresses(warp, in, &in->op[1], active, address))
+		return;
 	TCB_EMU_EACH(lane, active)
 	{
 		uint64_t phase = tcb_emu_get(warp, &in->op[2], lane);
@@ -365,13 +400,16 @@ static void run_wait(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, ui
 		struct barrier b;
 
 		/* as an atomic that writes nothing new: waits and arrivals do not race */
-		if (!load(warp, in, &in->op[1], (int)lane, TCB_EMU_READ | TCB_EMU_WRITE | TCB_EMU_ATOMIC, &b))
+		if (!load_at(warp, in, address[lane], (int)lane, TCB_EMU_READ | TCB_EMU_WRITE | TCB_EMU_ATOMIC, &b))
 			return;
-		if (b.parity == awaited)
-			continue;
-		done |= 1u << lane;
-		if (!is_relaxed)
-			tcb_emu_acquire(warp, b.order->done);
+		done |= (uint32_t)(b.parity != awaited) << lane;
+	}
+	for (uint32_t group, rest = is_relaxed ? 0 : done; rest; rest &= ~group) {
+		struct barrier b = { 0 };
+
+		group = alike(address, rest);
+		if (find_order(warp, &b, address[__builtin_ctz(group)]))
+			tcb_emu_acquire(warp, group, &b.order->done);
 	}
 	tcb_emu_put_pred(warp, &in->op[0], done, active);
 	if (!done)

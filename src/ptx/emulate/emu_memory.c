@@ -83,21 +83,32 @@ static void run_ld32(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, ui
 	}
 }
 
+/* Whether all of ACTIVE have one address. */
+static int are_alike(const uint64_t *address, uint32_t active)
+{
+	TCB_EMU_EACH(lane, active)
+	if (address[lane] != address[__builtin_ctz(active)])
+		return 0;
+	return 1;
+}
+
 static void run_ld(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
 {
 	unsigned size = in->b, bytes = in->b * in->c;
 	uint64_t address[TCB_EMU_LANES];
+	int together;
 
 	addresses(warp, &in->op[1], active, address);
 	count(warp, in, address, active, bytes, TCB_EMU_READ);
+	together = in->d & TCB_EMU_STRONG ? are_alike(address, active) : 0;
 	TCB_EMU_EACH(lane, active)
 	{
 		const uint8_t *from = tcb_emu_at(warp, in, lane, address[lane], bytes, in->d & 0xff, NULL);
 
 		if (!from)
 			return;
-		if (in->d & TCB_EMU_STRONG)
-			tcb_emu_strong(warp, in, from, TCB_EMU_READ);
+		if (in->d & TCB_EMU_STRONG && (!together || lane == (uint32_t)__builtin_ctz(active)))
+			tcb_emu_strong(warp, in, together ? active : 1u << lane, from, TCB_EMU_READ);
 		for (unsigned i = 0; i < in->c; i++) {
 			uint64_t value = 0;
 
@@ -129,7 +140,7 @@ static void run_st(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint
 		if (!to)
 			return;
 		if (in->d & TCB_EMU_STRONG)
-			tcb_emu_strong(warp, in, to, TCB_EMU_WRITE);
+			tcb_emu_strong(warp, in, 1u << lane, to, TCB_EMU_WRITE);
 		memcpy(to, data, bytes);
 	}
 }
@@ -137,8 +148,7 @@ static void run_st(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint
 static void run_fence(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
 {
 	(void)in;
-	(void)active;
-	tcb_emu_fence(warp);
+	tcb_emu_fence(warp, active);
 }
 
 /* --- addresses --- */
@@ -276,7 +286,6 @@ enum tcb_status tcb_emu_bind_memory(struct tcb_emu_decoder *decoder, struct tcb_
 {
 	uint64_t window = window_of(tcb_ptx_mod(in->ins, TCB_PTX_SLOT_SPACE));
 
-	(void)decoder;
 	switch ((enum tcb_ptx_op)in->ins->op) {
 	case TCB_PTX_OP_LD:
 	case TCB_PTX_OP_LDU:
@@ -291,6 +300,7 @@ enum tcb_status tcb_emu_bind_memory(struct tcb_emu_decoder *decoder, struct tcb_
 		in->run = run_isspacep;
 		return TCB_OK;
 	default:
+		decoder->program->has_fences = 1;
 		in->run = run_fence;
 		return TCB_OK;
 	}

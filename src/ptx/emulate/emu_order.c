@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * What happens before what: vectors of ticks by warp.  A release writes down
- * how far a warp has come and what it knows of others; whoever acquires that
- * has all of it behind him.
+ * What passes clocks (emu_clock.c) on: atomics and flags in memory, fences, and
+ * fences between proxies.
  *
- * Atomics and flags in memory pass such vectors on through the place that they
- * touch: a release (or a fence before a relaxed write) leaves one there, an
- * acquire (or a fence after a relaxed read) takes it.  The last element of a
- * vector stands for all clusters that ran before.
+ * Atomics and flags do so through the place that they touch: a release (or a
+ * fence before a relaxed write) leaves a clock there, an acquire (or a fence
+ * after a relaxed read) takes it.  The last agent of a clock stands for all
+ * clusters that ran before.
  */
 #include "ptx/emulate/emu_program.h"
 
@@ -16,51 +15,31 @@
 
 struct tcb_emu_places {
 	const void **key;
-	uint32_t *vectors; /* [capacity][agents] */
+	struct tcb_emu_clock *clock;
+	uint32_t *ticks; /* the clocks' */
 	uint32_t count, capacity;
 };
 
-static void merge(uint32_t *to, const uint32_t *from, uint32_t count)
+void tcb_emu_release_async(struct tcb_emu_run *run, struct tcb_emu_clock *to)
 {
-	for (uint32_t i = 0; i < count; i++)
-		if (to[i] < from[i])
-			to[i] = from[i];
+	to->whole[run->agents - 2] = ++run->tick;
 }
 
-void tcb_emu_release(struct tcb_emu_warp *warp, uint32_t *to)
-{
-	uint32_t now = ++warp->run->tick;
-
-	merge(to, warp->seen, warp->run->agents);
-	to[warp->agent] = now;
-}
-
-void tcb_emu_acquire(struct tcb_emu_warp *warp, const uint32_t *from)
-{
-	merge(warp->seen, from, warp->run->agents);
-	if (warp->synced < from[warp->agent])
-		warp->synced = from[warp->agent];
-}
-
-void tcb_emu_release_async(struct tcb_emu_run *run, uint32_t *to)
-{
-	to[run->agents - 2] = ++run->tick;
-}
-
-void tcb_emu_fence_proxy(struct tcb_emu_warp *warp)
+void tcb_emu_fence_proxy(struct tcb_emu_warp *warp, uint32_t lanes)
 {
 	struct tcb_emu_run *run = warp->run;
+	struct tcb_emu_clock *told = warp->block->scratch, *copies = told + 1;
 
 	if (!run->program->reads_async)
 		return;
-	merge(warp->seen + run->warps, warp->seen, run->warps);
-	warp->seen[run->warps + warp->agent] = ++run->tick;
-}
-
-void tcb_emu_fence(struct tcb_emu_warp *warp)
-{
-	merge(warp->seen, warp->heard, warp->run->agents);
-	tcb_emu_release(warp, warp->fenced);
+	/* what warp I did is known to copies as what agent run->warps + I did */
+	tcb_emu_clock_clear(run, told);
+	tcb_emu_clock_clear(run, copies);
+	tcb_emu_release(warp, lanes, told);
+	memcpy(copies->whole + run->warps, told->whole, run->warps * sizeof *told->whole);
+	for (const struct tcb_emu_part *part = told->parts; part && part->agent < run->warps; part = part->next)
+		tcb_emu_clock_lanes(run, copies, run->warps + part->agent, part->tick);
+	tcb_emu_acquire(warp, lanes, copies);
 }
 
 /* --- places --- */
@@ -74,6 +53,16 @@ static uint32_t slot_of(const struct tcb_emu_places *places, const void *key)
 	return at;
 }
 
+static void table_free(struct tcb_emu_places *places)
+{
+	if (!places)
+		return;
+	free(places->key);
+	free(places->clock);
+	free(places->ticks);
+	free(places);
+}
+
 static int grow(struct tcb_emu_run *run)
 {
 	struct tcb_emu_places *old = run->places, *grown = calloc(1, sizeof *grown);
@@ -82,77 +71,95 @@ static int grow(struct tcb_emu_run *run)
 		return 0;
 	grown->capacity = old ? old->capacity * 2 : 64;
 	grown->key = calloc(grown->capacity, sizeof *grown->key);
-	grown->vectors = calloc((size_t)grown->capacity * run->agents, sizeof *grown->vectors);
-	if (!grown->key || !grown->vectors) {
-		free(grown->key);
-		free(grown->vectors);
-		free(grown);
+	grown->clock = calloc(grown->capacity, sizeof *grown->clock);
+	grown->ticks = calloc((size_t)grown->capacity * run->agents, sizeof *grown->ticks);
+	if (!grown->key || !grown->clock || !grown->ticks) {
+		table_free(grown);
 		return 0;
 	}
+	for (uint32_t i = 0; i < grown->capacity; i++)
+		grown->clock[i].whole = grown->ticks + (size_t)i * run->agents;
 	for (uint32_t i = 0; old && i < old->capacity; i++)
 		if (old->key[i]) {
 			uint32_t at = slot_of(grown, old->key[i]);
 
 			grown->key[at] = old->key[i];
-			memcpy(grown->vectors + (size_t)at * run->agents, old->vectors + (size_t)i * run->agents,
-			       run->agents * sizeof *old->vectors);
+			memcpy(grown->clock[at].whole, old->clock[i].whole, run->agents * sizeof *old->ticks);
+			grown->clock[at].parts = old->clock[i].parts;
 			grown->count++;
 		}
-	tcb_emu_places_free(run);
+	table_free(old);
 	run->places = grown;
 	return 1;
 }
 
-void tcb_emu_places_free(struct tcb_emu_run *run)
+static void parts_free(struct tcb_emu_run *run)
 {
-	if (!run->places)
-		return;
-	free(run->places->key);
-	free(run->places->vectors);
-	free(run->places);
-	run->places = NULL;
+	run->spare_parts = NULL;
+	tcb_arena_fini(&run->parts);
 }
 
-/* The cluster is over: its warps become "earlier clusters". */
+void tcb_emu_places_free(struct tcb_emu_run *run)
+{
+	table_free(run->places);
+	run->places = NULL;
+	parts_free(run);
+}
+
+/* The cluster is over: its warps become "earlier clusters", and no clock but those of places is left. */
 void tcb_emu_places_fold(struct tcb_emu_run *run)
 {
 	for (uint32_t i = 0; run->places && i < run->places->capacity; i++) {
-		uint32_t *vector = run->places->vectors + (size_t)i * run->agents, most = 0;
+		struct tcb_emu_clock *clock = &run->places->clock[i];
+		const uint32_t most = tcb_emu_clock_most(run, clock);
 
-		for (uint32_t k = 0; k < run->agents; k++) {
-			most = most < vector[k] ? vector[k] : most;
-			vector[k] = 0;
-		}
-		vector[run->agents - 1] = most;
+		clock->parts = NULL;
+		memset(clock->whole, 0, run->agents * sizeof *clock->whole);
+		clock->whole[run->agents - 1] = most;
 	}
+	parts_free(run);
 }
 
-void tcb_emu_strong(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, const void *key, unsigned flags)
+/* What was left at the place KEY; NULL: out of memory. */
+static struct tcb_emu_clock *clock_at(struct tcb_emu_run *run, const void *key)
 {
-	struct tcb_emu_run *run = warp->run;
-	enum tcb_ptx_word order = tcb_ptx_mod(in->ins, TCB_PTX_SLOT_ORDER);
-	uint32_t at, *vector;
+	uint32_t at;
 
 	if ((!run->places || run->places->count * 2 >= run->places->capacity) && !grow(run)) {
 		tcb_emu_no_memory(run);
-		return;
+		return NULL;
 	}
 	at = slot_of(run->places, key);
 	if (!run->places->key[at]) {
 		run->places->key[at] = key;
 		run->places->count++;
 	}
-	vector = run->places->vectors + (size_t)at * run->agents;
-	if (flags & TCB_EMU_READ) {
-		if (order == TCB_PTX_ACQUIRE || order == TCB_PTX_ACQ_REL)
-			tcb_emu_acquire(warp, vector);
-		else
-			merge(warp->heard, vector, run->agents);
+	return &run->places->clock[at];
+}
+
+void tcb_emu_strong(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t lanes, const void *key,
+		    unsigned flags)
+{
+	struct tcb_emu_run *run = warp->run;
+	enum tcb_ptx_word order = tcb_ptx_mod(in->ins, TCB_PTX_SLOT_ORDER);
+	const int acquires = order == TCB_PTX_ACQUIRE || order == TCB_PTX_ACQ_REL,
+		  releases = order == TCB_PTX_RELEASE || order == TCB_PTX_ACQ_REL;
+	struct tcb_emu_clock *clock;
+
+	if (!acquires && !releases && !run->program->has_fences)
+		return;
+	clock = clock_at(run, key);
+	if (!clock)
+		return;
+	if (flags & TCB_EMU_READ && acquires) {
+		tcb_emu_acquire(warp, lanes, clock);
+	} else if (flags & TCB_EMU_READ && run->program->has_fences) {
+		tcb_emu_clock_merge(run, &warp->heard, clock);
+		warp->heard_lanes |= lanes;
 	}
-	if (flags & TCB_EMU_WRITE) {
-		if (order == TCB_PTX_RELEASE || order == TCB_PTX_ACQ_REL)
-			tcb_emu_release(warp, vector);
-		else
-			merge(vector, warp->fenced, run->agents);
-	}
+	if (flags & TCB_EMU_WRITE && releases)
+		tcb_emu_release(warp, lanes, clock);
+	else if (flags & TCB_EMU_WRITE)
+		TCB_EMU_EACH(lane, lanes)
+	tcb_emu_release_fenced(warp, lane, clock);
 }

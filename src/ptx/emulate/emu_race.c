@@ -47,6 +47,7 @@ struct tcb_emu_shadow {
 	struct who *writer;
 	uint32_t *read_tick; /* [readers][cells]: what reads or writes a row of cells meets one reader's in a row */
 	uint8_t *read_lane;
+	uint32_t *read_lanes;   /* where READ_LANE is MANY: which */
 	uint64_t *read_by;      /* [cells][words]: whose READ_TICK of a cell counts, if that of LAST_READ does */
 	uint32_t words;         /* 64 readers each */
 	struct read *last_read; /* [cells] */
@@ -84,6 +85,7 @@ static void shadow_free(struct tcb_emu_shadow *shadow)
 	free(shadow->writer);
 	free(shadow->read_tick);
 	free(shadow->read_lane);
+	free(shadow->read_lanes);
 	free(shadow->read_by);
 	free(shadow->last_read);
 	free(shadow->pending);
@@ -122,12 +124,13 @@ int tcb_emu_shadow_start(struct tcb_emu_block *block)
 		shadow->writer = calloc(shadow->cells, sizeof *shadow->writer);
 		shadow->read_tick = calloc((size_t)shadow->cells * shadow->readers, sizeof *shadow->read_tick);
 		shadow->read_lane = calloc((size_t)shadow->cells * shadow->readers, 1);
+		shadow->read_lanes = calloc((size_t)shadow->cells * shadow->readers, sizeof *shadow->read_lanes);
 		shadow->words = (shadow->readers + 63) / 64;
 		shadow->read_by = calloc((size_t)shadow->cells * shadow->words, sizeof *shadow->read_by);
 		shadow->last_read = calloc(shadow->cells, sizeof *shadow->last_read);
 		shadow->pending = calloc(shadow->cells, 1);
-		if (!shadow->writer || !shadow->read_tick || !shadow->read_lane || !shadow->read_by ||
-		    !shadow->last_read || !shadow->pending)
+		if (!shadow->writer || !shadow->read_tick || !shadow->read_lane || !shadow->read_lanes ||
+		    !shadow->read_by || !shadow->last_read || !shadow->pending)
 			return 0;
 	}
 	shadow->base = ++run->tick;
@@ -157,33 +160,31 @@ void tcb_emu_pending(struct tcb_emu_block *block, uint32_t offset, uint32_t byte
 
 /* --- order --- */
 
-/* Whether what lane OTHER of the same warp did at TICK is behind LANE. */
-static int is_synced(const struct tcb_emu_warp *warp, unsigned lane, unsigned other, uint32_t tick)
-{
-	if (tick < warp->synced || (lane == other && other < TCB_EMU_LANES))
-		return 1;
-	return warp->known && lane < TCB_EMU_LANES && other < TCB_EMU_LANES &&
-	       warp->known[lane * TCB_EMU_LANES + other] > tick;
-}
-
 /* Several warps read: when none of the others is behind this one, none of those is. */
-static int any_ordered(const struct tcb_emu_warp *warp, uint32_t tick)
+static int any_ordered(const struct tcb_emu_warp *warp, unsigned lane, uint32_t tick)
 {
 	for (uint32_t i = 0; i < warp->run->warps; i++)
-		if (i != warp->agent && warp->seen[i] > tick)
+		if (i != warp->agent && tcb_emu_knows(warp, lane, i, 0, tick))
 			return 1;
 	return 0;
 }
 
-static int is_ordered(const struct tcb_emu_warp *warp, unsigned lane, const struct who *who)
+/* Whether WHO, of LANES, is behind LANE. */
+static int are_ordered(const struct tcb_emu_warp *warp, unsigned lane, const struct who *who, uint32_t lanes)
 {
 	if (who->cluster != warp->run->cluster)
-		return warp->seen[warp->run->agents - 1] > who->tick;
+		return tcb_emu_knows(warp, lane, warp->run->agents - 1, 0, who->tick);
 	if (who->agent == MANY_WARPS)
-		return any_ordered(warp, who->tick);
-	if (who->agent != warp->agent)
-		return warp->seen[who->agent] > who->tick;
-	return is_synced(warp, lane, who->lane, who->tick);
+		return any_ordered(warp, lane, who->tick);
+	return tcb_emu_knows(warp, lane, who->agent, lanes, who->tick);
+}
+
+/* Which lanes of another warp read global memory is not written down when there are many: one is enough. */
+static int is_ordered(const struct tcb_emu_warp *warp, unsigned lane, const struct who *who)
+{
+	const int are_many = who->lane == MANY && who->agent != warp->agent;
+
+	return are_ordered(warp, lane, who, who->lane < TCB_EMU_LANES ? 1u << who->lane : are_many ? 0 : UINT32_MAX);
 }
 
 static const struct tcb_ptx_ins *ins_of(const struct tcb_ptx_program *program, uint32_t count)
@@ -193,6 +194,19 @@ static const struct tcb_ptx_ins *ins_of(const struct tcb_ptx_program *program, u
 			if (program->functions[f]->code[i].ins && program->functions[f]->code[i].count == count)
 				return program->functions[f]->code[i].ins;
 	return NULL;
+}
+
+/* What would have ordered LANE behind WHO, had the lanes of one of their warps met. */
+static const char *advice(const struct tcb_emu_warp *warp, unsigned lane, const struct who *who)
+{
+	if (who->cluster != warp->run->cluster || who->agent >= warp->run->warps || who->agent == warp->agent)
+		return "";
+	if (tcb_emu_knows(warp, lane, who->agent, 0, who->tick))
+		return "; of that warp another lane's accesses are ordered: an arrive or release is of its own thread, "
+		       "bar.warp.sync before it makes it the warp's";
+	if (tcb_emu_knows(warp, NOBODY, who->agent, 0, who->tick))
+		return "; another lane of this warp has waited for it: bar.warp.sync behind that wait";
+	return "";
 }
 
 static void report(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane, const struct who *who,
@@ -218,8 +232,9 @@ static void report(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int 
 	if (other && other->line)
 		snprintf(where, sizeof where, " at line %u", other->line);
 	tcb_emu_report(warp, in, lane, TCB_PTX_RULE_RACE, severity,
-		       "%s at byte %llu of %s, which %s %s%s with nothing between that orders them", what,
-		       (unsigned long long)place, space, whom, strstr(what, "was read") ? "read" : "touched", where);
+		       "%s at byte %llu of %s, which %s %s%s with nothing between that orders them%s", what,
+		       (unsigned long long)place, space, whom, strstr(what, "was read") ? "read" : "touched", where,
+		       advice(warp, lane < 0 ? NOBODY : (unsigned)lane, who));
 }
 
 /* --- shared memory --- */
@@ -296,6 +311,11 @@ static uint32_t first_agent(const struct access *a)
 	return (uint32_t)(tcb_emu_cluster(block) - a->warp->run->blocks) * block->warp_count;
 }
 
+static uint32_t mask_of(uint8_t lane)
+{
+	return lane < TCB_EMU_LANES ? 1u << lane : UINT32_MAX;
+}
+
 /* Reader I of CELL, which it read in this block. */
 static void against_one(const struct access *a, const struct tcb_emu_shadow *shadow, uint32_t cell, uint32_t i)
 {
@@ -303,6 +323,7 @@ static void against_one(const struct access *a, const struct tcb_emu_shadow *sha
 	const size_t at = (size_t)i * shadow->cells + cell;
 	const uint32_t tick = shadow->read_tick[at];
 	const uint8_t lane = shadow->read_lane[at];
+	const uint32_t lanes = (lane & MANY) == MANY ? shadow->read_lanes[at] : mask_of(lane & MANY);
 	const struct read *last = &shadow->last_read[cell];
 	const struct who reader = {
 		tick,
@@ -313,7 +334,7 @@ static void against_one(const struct access *a, const struct tcb_emu_shadow *sha
 		lane & (STRONG | VOLATILE),
 	};
 
-	if (tick != run->tick && !is_ordered(a->warp, a->place, &reader) && !are_strong(a, &reader))
+	if (tick != run->tick && !are_ordered(a->warp, a->place, &reader, lanes) && !are_strong(a, &reader))
 		report(a->warp, a->in, a->lane, &reader, "writes what was read", a->space, a->at, TCB_PTX_ERROR);
 }
 
@@ -336,15 +357,17 @@ static void note_read(struct tcb_emu_shadow *shadow, uint32_t cell, uint32_t rea
 	const size_t at = (size_t)reader * shadow->cells + cell;
 	const uint32_t before = shadow->read_tick[at];
 	const uint8_t lane = (uint8_t)(me->lane | (me->is_strong & (STRONG | VOLATILE)));
-	uint8_t *known = &shadow->read_lane[at];
+	uint8_t *known = &shadow->read_lane[at], first = *known & MANY;
 
 	if (shadow->last_read[cell].tick < shadow->base)
 		memset(by, 0, shadow->words * sizeof *by);
 	by[reader / 64] |= (uint64_t)1 << reader % 64;
-	if (before < shadow->base || before < synced || (*known & MANY) == me->lane)
+	if (before < shadow->base || before < synced || first == me->lane) {
 		*known = before < shadow->base || before < synced ? lane : *known & lane;
-	else
+	} else {
+		shadow->read_lanes[at] = mask_of(me->lane) | (first == MANY ? shadow->read_lanes[at] : mask_of(first));
 		*known = MANY | (*known & lane & (STRONG | VOLATILE));
+	}
 	shadow->read_tick[at] = me->tick;
 	shadow->last_read[cell] = (struct read){ me->ins, reader, me->tick };
 }
@@ -355,7 +378,7 @@ static void check_proxy(const struct access *a, const struct who *writer)
 	const struct tcb_emu_run *run = a->warp->run;
 
 	if (!run->program->reads_async || writer->agent >= run->warps ||
-	    a->warp->seen[run->warps + writer->agent] > writer->tick)
+	    tcb_emu_knows(a->warp, a->place, run->warps + writer->agent, mask_of(writer->lane), writer->tick))
 		return;
 	tcb_emu_report(
 		a->warp, a->in, a->lane, TCB_PTX_RULE_PROXY_FENCE, TCB_PTX_WARNING,
@@ -390,7 +413,7 @@ void tcb_emu_remote_end(struct tcb_emu_block *block)
 		int is_kept = !remote->in;
 
 		for (uint32_t i = 0; i < block->warp_count && !is_kept; i++)
-			is_kept = block->warps[i].seen[agent] > remote->tick;
+			is_kept = tcb_emu_knows(&block->warps[i], NOBODY, agent, 0, remote->tick);
 		if (!is_kept)
 			tcb_emu_report(remote->warp, remote->in, -1, TCB_PTX_RULE_RACE, TCB_PTX_ERROR,
 				       "touches shared memory of block %u of the cluster, which may have ended: no "

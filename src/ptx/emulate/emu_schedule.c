@@ -348,13 +348,12 @@ static int warp_start(struct tcb_emu_block *block, uint32_t index, const struct 
 	}
 	warp->live = warp->exists;
 	warp->synced = run->tick;
-	warp->seen = tcb_arena_array(&block->arena, 3 * (size_t)run->agents, sizeof *warp->seen);
-	if (!warp->seen)
+	if (!tcb_emu_clock_init(run, &block->arena, &warp->seen) ||
+	    !tcb_emu_clock_init(run, &block->arena, &warp->fenced) ||
+	    !tcb_emu_clock_init(run, &block->arena, &warp->heard))
 		return 0;
-	warp->fenced = warp->seen + run->agents;
-	warp->heard = warp->fenced + run->agents;
 	for (uint32_t i = 0; i + 1 < run->agents; i++)
-		warp->seen[i] = run->tick;
+		warp->seen.whole[i] = run->tick;
 	frame = tcb_emu_frame_new(warp, entry, NULL, warp->live);
 	if (!frame)
 		return 0;
@@ -378,7 +377,9 @@ int tcb_emu_block_start(struct tcb_emu_run *run, struct tcb_emu_block *block, ui
 	block->shared = tcb_arena_alloc(&block->arena, block->shared_bytes);
 	block->warps = tcb_arena_array(&block->arena, block->warp_count, sizeof *block->warps);
 	block->barriers = tcb_emu_barriers_new(block);
-	if (!block->shared || !block->warps || !block->barriers || !tcb_emu_shadow_start(block))
+	if (!block->shared || !block->warps || !block->barriers || !tcb_emu_shadow_start(block) ||
+	    !tcb_emu_clock_init(run, &block->arena, &block->scratch[0]) ||
+	    !tcb_emu_clock_init(run, &block->arena, &block->scratch[1]))
 		return 0;
 	/* what nobody wrote shall not look like zeros */
 	memset(block->shared, run->launch->shared_fill ? run->launch->shared_fill : 0xa5, block->shared_bytes);

@@ -43,7 +43,7 @@ struct state {
 	uint8_t *image;
 	size_t image_bytes;
 	double *a, *b, *values;
-	uint32_t *scratch; /* a vector of ticks */
+	struct tcb_emu_clock scratch;
 	uint64_t issued;
 	const struct tcb_emu_ins *last; /* of those */
 };
@@ -61,9 +61,8 @@ static struct state *state_of(struct tcb_emu_warp *warp)
 		s->a = tcb_arena_array(arena, 16 * 32, sizeof *s->a);
 		s->b = tcb_arena_array(arena, 32 * TCB_PTX_PRODUCT_MAX_N, sizeof *s->b);
 		s->values = tcb_arena_array(arena, 16 * TCB_PTX_PRODUCT_MAX_N, sizeof *s->values);
-		s->scratch = tcb_arena_array(arena, warp->run->agents, sizeof *s->scratch);
 	}
-	if (!s || !s->a || !s->b || !s->values || !s->scratch) {
+	if (!s || !s->a || !s->b || !s->values || !tcb_emu_clock_init(warp->run, arena, &s->scratch)) {
 		tcb_emu_no_memory(warp->run);
 		return NULL;
 	}
@@ -343,12 +342,11 @@ static void run_wait(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, ui
 		s->spare = p;
 	}
 	/* what the others read is not behind this warp */
-	memset(s->scratch, 0, warp->run->agents * sizeof *s->scratch);
 	if (s->first)
-		s->scratch[warp->run->agents - 2] = s->first->tick;
+		s->scratch.whole[warp->run->agents - 2] = s->first->tick;
 	else
-		tcb_emu_release_async(warp->run, s->scratch);
-	tcb_emu_acquire(warp, s->scratch);
+		tcb_emu_release_async(warp->run, &s->scratch);
+	tcb_emu_acquire(warp, active, &s->scratch);
 	/* accumulators that a later one still works on are in flight */
 	for (const struct pending *p = s->first; p; p = p->next)
 		mark(p->frame, &p->in->op[0], 0);
