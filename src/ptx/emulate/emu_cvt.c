@@ -184,6 +184,29 @@ FAST(u8_to_u32, uint32_t, uint32_t, a[i] & 0xff)
 FAST(s16_to_s32, int32_t, int32_t, (int16_t)a[i])
 FAST(u16_to_u32, uint32_t, uint32_t, a[i] & 0xffff)
 
+#define FAST_TWO(name, convert)                                                                    \
+	static void name(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active) \
+	{                                                                                          \
+		const float *a = tcb_emu_lanes(warp, &in->op[1]);                                  \
+		const float *b = tcb_emu_lanes(warp, &in->op[2]);                                  \
+		uint32_t result[TCB_EMU_LANES];                                                    \
+                                                                                                   \
+		for (unsigned i = 0; i < TCB_EMU_LANES; i++)                                       \
+			result[i] = convert(a[i]) << 16 | (convert(b[i]) & 0xffff);                \
+		tcb_emu_put32(warp, &in->op[0], result, active);                                   \
+	}
+
+FAST_TWO(two_to_f16, tcb_ptx_f32_to_f16)
+FAST_TWO(two_to_bf16, tcb_ptx_f32_to_bf16)
+
+static tcb_emu_run_fn *fast_two(const struct tcb_emu_ins *in)
+{
+	if (in->op_count != 3 || in->d != TCB_PTX_F32 || in->c != TCB_PTX_RN || in->b || in->wide ||
+	    in->op[0].bits != 32 || in->op[1].bits != 32 || in->op[2].bits != 32)
+		return NULL;
+	return in->a == TCB_PTX_F16 ? two_to_f16 : in->a == TCB_PTX_BF16 ? two_to_bf16 : NULL;
+}
+
 static void u32_to_u64(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
 {
 	const uint32_t *a = tcb_emu_get32(warp, &in->op[1]);
@@ -277,7 +300,7 @@ enum tcb_status tcb_emu_bind_cvt(struct tcb_emu_decoder *decoder, struct tcb_emu
 	}
 	quick = fast(in);
 	if (in->op_count > 2)
-		in->run = run_cvt_two;
+		in->run = fast_two(in) ? fast_two(in) : run_cvt_two;
 	else if (element_of(from) != from)
 		in->run = run_cvt_pair;
 	else

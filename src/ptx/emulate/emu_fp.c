@@ -358,10 +358,119 @@ FAST(sub_f32, a[i] - b[i])
 FAST(mul_f32, a[i] * b[i])
 FAST(fma_f32, fmaf(a[i], b[i], c[i]))
 
+/* As min_max: NaN is passed over, and -0 is less than +0. */
+static inline uint32_t least32(uint32_t a, uint32_t b, int is_min)
+{
+	const int a_nan = (a & 0x7fffffff) > 0x7f800000, b_nan = (b & 0x7fffffff) > 0x7f800000;
+	const int32_t left = (int32_t)(a ^ (a >> 31 ? 0x7fffffff : 0)), right = (int32_t)(b ^ (b >> 31 ? 0x7fffffff : 0));
+
+	if (a_nan | b_nan)
+		return a_nan & b_nan ? 0x7fffffff : a_nan ? b : a;
+	return (left < right) == is_min ? a : b;
+}
+
+#define LEAST(name, is_min)                                                                         \
+	static void name(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)  \
+	{                                                                                           \
+		const uint32_t *a = tcb_emu_get32(warp, &in->op[1]);                                \
+		const uint32_t *b = tcb_emu_get32(warp, &in->op[2]);                                \
+		uint32_t result[TCB_EMU_LANES];                                                     \
+                                                                                                    \
+		for (unsigned i = 0; i < TCB_EMU_LANES; i++)                                        \
+			result[i] = least32(a[i], b[i], is_min);                                    \
+		tcb_emu_put32(warp, &in->op[0], result, active);                                    \
+	}
+
+LEAST(min_f32, 1)
+LEAST(max_f32, 0)
+
+/* VALUE rounded to nearest, FLAGS of .ftz at most. */
+static inline uint32_t round_f32(double value, unsigned flags)
+{
+	const float near = (float)value;
+
+	if (value != value)
+		return 0x7fffffff;
+	if (flags & TCB_PTX_FLOAT_FTZ && fabs(value) < 0x1p-126)
+		return tcb_ptx_float_bits(copysignf(0, near));
+	return tcb_ptx_float_bits(near);
+}
+
+static inline double wide_f32(uint32_t bits, unsigned flags)
+{
+	const double value = (double)tcb_ptx_float_of_bits(bits);
+
+	return flags & TCB_PTX_FLOAT_FTZ && fabs(value) < 0x1p-126 ? copysign(0, value) : value;
+}
+
+/* The approximated functions of one source. */
+#define APPROX(name, expression)                                                                    \
+	static void name(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)  \
+	{                                                                                           \
+		const uint32_t *from = tcb_emu_get32(warp, &in->op[1]);                             \
+		uint32_t result[TCB_EMU_LANES];                                                     \
+                                                                                                    \
+		TCB_EMU_EACH(i, active)                                                             \
+		{                                                                                   \
+			const double a = wide_f32(from[i], in->b);                                  \
+                                                                                                    \
+			result[i] = round_f32(expression, in->b);                                   \
+		}                                                                                   \
+		tcb_emu_put32(warp, &in->op[0], result, active);                                    \
+	}
+
+APPROX(ex2_f32, exp2(a))
+APPROX(lg2_f32, a == 0 ? -INFINITY : log2(a))
+APPROX(rcp_f32, 1 / a)
+APPROX(rsqrt_f32, 1 / sqrt(a))
+APPROX(sqrt_f32, sqrt(a))
+
+static void div_f32(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
+{
+	const uint32_t *a = tcb_emu_get32(warp, &in->op[1]), *b = tcb_emu_get32(warp, &in->op[2]);
+	const int is_approx = in->ins->mod[TCB_PTX_SLOT_APPROX] == TCB_PTX_APPROX;
+	uint32_t result[TCB_EMU_LANES];
+
+	TCB_EMU_EACH(i, active)
+	{
+		const double left = wide_f32(a[i], in->b), right = wide_f32(b[i], in->b);
+
+		/* a quotient of floats in double rounds to that in float (Figueroa, "When is double rounding innocuous?") */
+		result[i] = round_f32(is_approx ? div_approx(left, right) : left / right, in->b);
+	}
+	tcb_emu_put32(warp, &in->op[0], result, active);
+}
+
+/* What has a quick handler with .ftz, too. */
+static tcb_emu_run_fn *fast_function(const struct tcb_emu_ins *in)
+{
+	const int is_approx = in->ins->mod[TCB_PTX_SLOT_APPROX] != 0;
+
+	switch ((enum tcb_ptx_op)in->ins->op) {
+	case TCB_PTX_OP_EX2:
+		return ex2_f32;
+	case TCB_PTX_OP_LG2:
+		return lg2_f32;
+	case TCB_PTX_OP_RCP:
+		return is_approx ? rcp_f32 : NULL;
+	case TCB_PTX_OP_RSQRT:
+		return rsqrt_f32;
+	case TCB_PTX_OP_SQRT:
+		return is_approx ? sqrt_f32 : NULL;
+	case TCB_PTX_OP_DIV:
+		return div_f32;
+	default:
+		return NULL;
+	}
+}
+
 static tcb_emu_run_fn *fast(const struct tcb_emu_ins *in)
 {
-	if (in->a != TCB_PTX_F32 || in->d != 1 || in->b || in->c != TCB_PTX_RN || in->ins->mod[TCB_PTX_SLOT_TYPE2])
+	if (in->a != TCB_PTX_F32 || in->d != 1 || in->b & ~(unsigned)TCB_PTX_FLOAT_FTZ || in->c != TCB_PTX_RN ||
+	    in->ins->mod[TCB_PTX_SLOT_TYPE2])
 		return NULL;
+	if (in->b || in->ins->op == TCB_PTX_OP_DIV)
+		return fast_function(in);
 	switch ((enum tcb_ptx_op)in->ins->op) {
 	case TCB_PTX_OP_ADD:
 		return add_f32;
@@ -372,8 +481,14 @@ static tcb_emu_run_fn *fast(const struct tcb_emu_ins *in)
 	case TCB_PTX_OP_FMA:
 	case TCB_PTX_OP_MAD:
 		return fma_f32;
+	case TCB_PTX_OP_MIN:
+	case TCB_PTX_OP_MAX:
+		if (in->op_count > 3 || in->ins->mod[TCB_PTX_SLOT_ABS] || in->ins->mod[TCB_PTX_SLOT_NAN] ||
+		    in->ins->mod[TCB_PTX_SLOT_XORSIGN])
+			return NULL;
+		return in->ins->op == TCB_PTX_OP_MIN ? min_f32 : max_f32;
 	default:
-		return NULL;
+		return fast_function(in);
 	}
 }
 

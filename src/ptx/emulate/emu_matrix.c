@@ -202,8 +202,7 @@ static double cut_to_f32(double value, unsigned mantissa)
 	return value;
 }
 
-/* The least exponent of a normal number. */
-static int least_exponent(enum tcb_ptx_word type)
+int tcb_ptx_least_exponent(enum tcb_ptx_word type)
 {
 	switch (type) {
 	case TCB_PTX_F16:
@@ -225,7 +224,7 @@ static void row_group(const struct tcb_ptx_product *p, const double *restrict a,
 	double scale[TCB_PTX_PRODUCT_MAX_N], sums[TCB_PTX_PRODUCT_MAX_N];
 
 	for (unsigned j = 0; j < p->n; j++)
-		top[j] = exponent_of(row[j], least_exponent(p->c));
+		top[j] = exponent_of(row[j], tcb_ptx_least_exponent(p->c));
 	for (unsigned l = first; l < end; l++) {
 		const int16_t *restrict right = b_exponent + (size_t)l * p->n;
 
@@ -278,7 +277,7 @@ static void row_tensor(const struct tcb_ptx_product *p, const double *a, const d
 
 			for (unsigned l = 0; l < p->k; l++) {
 				column[l] = b[(size_t)l * p->n + j];
-				exponent[l] = exponent_of(column[l], least_exponent(p->b));
+				exponent[l] = exponent_of(column[l], tcb_ptx_least_exponent(p->b));
 				is_bad |= !isfinite(column[l]) || !isfinite(a[l]);
 			}
 			one.n = 1;
@@ -290,7 +289,7 @@ static void row_tensor(const struct tcb_ptx_product *p, const double *a, const d
 		return;
 	}
 	for (unsigned l = 0; l < p->k; l++)
-		a_exponent[l] = exponent_of(a[l], least_exponent(p->a));
+		a_exponent[l] = exponent_of(a[l], tcb_ptx_least_exponent(p->a));
 	for (unsigned l = 0; l < p->k; l += p->group) {
 		unsigned end = l + p->group < p->k ? l + p->group : p->k;
 
@@ -303,17 +302,51 @@ static void row_tensor(const struct tcb_ptx_product *p, const double *a, const d
 		row[j] = tcb_ptx_float_widen(p->d, tcb_ptx_float_narrow(p->d, row[j], TCB_PTX_RN, 0));
 }
 
+/* The product in float if that will do; 0: D is untouched. */
+static int run_near(const struct tcb_ptx_product *p, const double *a, const double *b, const double *c, double *d)
+{
+	float left[TCB_PTX_TENSOR_M * TCB_PTX_TENSOR_K], right[TCB_PTX_PRODUCT_MAX_N * TCB_PTX_TENSOR_K];
+	float sums[TCB_PTX_TENSOR_M * TCB_PTX_PRODUCT_MAX_N];
+
+	if (!p->group || p->m > TCB_PTX_TENSOR_M || p->k > TCB_PTX_TENSOR_K)
+		return 0;
+	for (unsigned i = 0; i < p->m * p->k; i++)
+		left[i] = (float)a[i];
+	for (unsigned i = 0; i < p->n * p->k; i++)
+		right[i] = (float)b[i];
+	for (unsigned i = 0; i < p->m * p->n; i++)
+		sums[i] = (float)c[i];
+	if (!tcb_ptx_tensor_sums(p, left, right, sums))
+		return 0;
+	for (unsigned i = 0; i < p->m * p->n; i++)
+		d[i] = (double)sums[i];
+	return 1;
+}
+
+/* The same for all numbers. */
+static void run_far(const struct tcb_ptx_product *p, const double *a, const double *b, double *d)
+{
+	int16_t b_exponent[TCB_PTX_PRODUCT_MAX_N * TCB_PTX_TENSOR_K];
+	const int b_is_finite = is_finite_row(b, p->k * p->n);
+
+	for (unsigned i = 0; i < p->k * p->n; i++)
+		b_exponent[i] = exponent_of(b[i], tcb_ptx_least_exponent(p->b));
+	for (unsigned i = 0; i < p->m; i++)
+		row_tensor(p, a + (size_t)i * p->k, b, b_exponent, b_is_finite, d + (size_t)i * p->n);
+}
+
 void tcb_ptx_product_run(const struct tcb_ptx_product *p, const double *a, const double *b, const double *c, double *d)
 {
-	int16_t b_exponent[TCB_PTX_PRODUCT_MAX_N * 32];
-	int is_tensor = p->group && p->k <= 32, b_is_finite = 1;
+	int is_tensor = p->group && p->k <= TCB_PTX_TENSOR_K;
 
+	if (is_tensor && run_near(p, a, b, c, d))
+		return;
 	if (d != c)
 		memcpy(d, c, (size_t)p->m * p->n * sizeof *d);
-	for (unsigned i = 0; is_tensor && i < p->k * p->n; i++)
-		b_exponent[i] = exponent_of(b[i], least_exponent(p->b));
-	if (is_tensor)
-		b_is_finite = is_finite_row(b, p->k * p->n);
+	if (is_tensor) {
+		run_far(p, a, b, d);
+		return;
+	}
 	for (unsigned i = 0; i < p->m; i++) {
 		const double *left = a + (size_t)i * p->k;
 		double *row = d + (size_t)i * p->n;
@@ -322,8 +355,6 @@ void tcb_ptx_product_run(const struct tcb_ptx_product *p, const double *a, const
 			row_f64(p, left, b, row);
 		else if (p->a == TCB_PTX_B1)
 			row_bits(p, left, b, row);
-		else if (is_tensor)
-			row_tensor(p, left, b, b_exponent, b_is_finite, row);
 		else
 			row_sums(p, left, b, row);
 	}
@@ -353,6 +384,84 @@ static double *accumulator(const struct tcb_ptx_product *p, double *matrix, unsi
 	return &matrix[(lane / 4 + 8 * (e / 2)) * p->n + lane % 4 * 2 + e % 2];
 }
 
+/* --- in float, for what tensor cores add: see emu_tensor_sums.c --- */
+
+static inline float near_element(enum tcb_ptx_word type, uint32_t bits)
+{
+	switch (type) {
+	case TCB_PTX_F16:
+		return tcb_ptx_f16_to_f32(bits & 0xffff);
+	case TCB_PTX_BF16:
+		return tcb_ptx_bf16_to_f32(bits & 0xffff);
+	default:
+		return (float)element(type, 0, bits);
+	}
+}
+
+/* As gather, for elements of BITS. */
+static inline void gather_near(const struct tcb_ptx_product *p, int is_b, enum tcb_ptx_word type, unsigned bits,
+			       uint64_t lanes[][TCB_PTX_LANES], float *restrict out)
+{
+	const unsigned each = 32 / bits, halves = is_b ? 1 : p->m / 8, regs = halves * p->k / (4 * each);
+
+	for (unsigned r = 0; r < regs; r++)
+		for (unsigned lane = 0; lane < TCB_PTX_LANES; lane++) {
+			unsigned row = lane / 4 + 8 * (r % halves), k = lane % 4 * each + r / halves * 4 * each;
+			uint32_t word = (uint32_t)lanes[r][lane];
+
+			for (unsigned i = 0; i < each; i++)
+				out[is_b ? (k + i) * p->n + row : row * p->k + k + i] =
+					near_element(type, word >> bits * i);
+		}
+}
+
+static void gather_floats(const struct tcb_ptx_product *p, int is_b, uint64_t lanes[][TCB_PTX_LANES], float *out)
+{
+	switch (is_b ? p->b : p->a) {
+	case TCB_PTX_F16:
+		gather_near(p, is_b, TCB_PTX_F16, 16, lanes, out);
+		break;
+	case TCB_PTX_BF16:
+		gather_near(p, is_b, TCB_PTX_BF16, 16, lanes, out);
+		break;
+	default:
+		gather_near(p, is_b, TCB_PTX_TF32, 32, lanes, out);
+		break;
+	}
+}
+
+/* The whole product; 0: D is untouched. */
+static int mma_near(const struct tcb_ptx_product *p, uint64_t a[][TCB_PTX_LANES], uint64_t b[][TCB_PTX_LANES],
+		    uint64_t c[][TCB_PTX_LANES], uint64_t d[][TCB_PTX_LANES])
+{
+	float left[TCB_PTX_TENSOR_M * TCB_PTX_TENSOR_K], right[TCB_PTX_TENSOR_K * 8], sums[TCB_PTX_TENSOR_M * 8];
+	const int c_is_half = p->c == TCB_PTX_F16, d_is_half = p->d == TCB_PTX_F16;
+
+	if (!p->group || p->k > TCB_PTX_TENSOR_K)
+		return 0;
+	gather_floats(p, 0, a, left);
+	gather_floats(p, 1, b, right);
+	for (unsigned lane = 0; lane < TCB_PTX_LANES; lane++)
+		for (unsigned e = 0; e < p->m / 4; e++)
+			sums[(lane / 4 + 8 * (e / 2)) * 8 + lane % 4 * 2 + e % 2] =
+				c_is_half ? tcb_ptx_f16_to_f32((uint32_t)(c[e / 2][lane] >> (16 * (e % 2))) & 0xffff)
+					  : tcb_ptx_float_of_bits((uint32_t)c[e][lane]);
+	if (!tcb_ptx_tensor_sums(p, left, right, sums))
+		return 0;
+	for (unsigned lane = 0; lane < TCB_PTX_LANES; lane++)
+		for (unsigned e = 0; e < p->m / 4; e++) {
+			float value = sums[(lane / 4 + 8 * (e / 2)) * 8 + lane % 4 * 2 + e % 2];
+
+			if (!d_is_half)
+				d[e][lane] = tcb_ptx_float_bits(value);
+			else if (e % 2)
+				d[e / 2][lane] |= (uint64_t)tcb_ptx_f32_to_f16(value) << 16;
+			else
+				d[e / 2][lane] = tcb_ptx_f32_to_f16(value);
+		}
+	return 1;
+}
+
 void tcb_ptx_mma(const struct tcb_ptx_product *p, uint64_t a[][TCB_PTX_LANES], uint64_t b[][TCB_PTX_LANES],
 		 uint64_t c[][TCB_PTX_LANES], uint64_t d[][TCB_PTX_LANES])
 {
@@ -361,6 +470,8 @@ void tcb_ptx_mma(const struct tcb_ptx_product *p, uint64_t a[][TCB_PTX_LANES], u
 	unsigned in_c = p->c == TCB_PTX_F16 ? 2 : 1, in_d = p->d == TCB_PTX_F16 ? 2 : 1;
 
 	assert(p->m <= 16 && p->n == 8 && p->k <= TCB_PTX_PRODUCT_MAX_K);
+	if (mma_near(p, a, b, c, d))
+		return;
 	gather(p, 0, a, left);
 	gather(p, 1, b, right);
 	for (unsigned lane = 0; lane < TCB_PTX_LANES; lane++)

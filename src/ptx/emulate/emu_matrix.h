@@ -41,7 +41,10 @@ enum {
 	TCB_PTX_PRODUCT_MAX_M = 64,
 	TCB_PTX_PRODUCT_MAX_N = 256,
 	TCB_PTX_PRODUCT_MAX_K = 256,
-	TCB_PTX_FRAGMENT_REGS = 8
+	TCB_PTX_FRAGMENT_REGS = 8,
+	/* of what tensor cores add in their own way */
+	TCB_PTX_TENSOR_M = 16,
+	TCB_PTX_TENSOR_K = 32
 };
 
 /* What mma.sync and wgmma.mma_async ask for; 0 when INS is neither. */
@@ -58,6 +61,14 @@ void tcb_ptx_product_run(const struct tcb_ptx_product *product, const double *a,
 /* The bits of such a value, and back. */
 uint64_t tcb_ptx_product_bits(const struct tcb_ptx_product *product, double value);
 double tcb_ptx_product_value(const struct tcb_ptx_product *product, uint64_t bits);
+
+/* --- emu_tensor_sums.c --- */
+
+/* D += A * B as tensor cores add, in float, D of at most TCB_PTX_TENSOR_M rows; 0, and D is as it was: the numbers or the
+ * shape are not such that float will do. */
+int tcb_ptx_tensor_sums(const struct tcb_ptx_product *product, const float *a, const float *b, float *d);
+/* The least exponent of a normal number of TYPE (f16, bf16, tf32, f32, e4m3, e5m2). */
+int tcb_ptx_least_exponent(enum tcb_ptx_word type);
 
 /* mma.sync: registers by number, then lane; each holds 32 bits (f64: 64).  D may be C. */
 void tcb_ptx_mma(const struct tcb_ptx_product *product, uint64_t a[][TCB_PTX_LANES], uint64_t b[][TCB_PTX_LANES],

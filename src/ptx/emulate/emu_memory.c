@@ -120,6 +120,31 @@ static void run_ld(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint
 	}
 }
 
+/* The usual store, as run_ld32. */
+static void run_st32(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
+{
+	uint64_t address[TCB_EMU_LANES];
+	const uint32_t *from[BYTES_MAX / 4];
+	unsigned count_of = in->c, bytes = 4 * count_of;
+
+	for (unsigned i = 0; i < count_of; i++)
+		from[i] = tcb_emu_get32(warp, element(&in->op[1], i));
+	addresses(warp, &in->op[0], active, address);
+	count(warp, in, address, active, bytes, TCB_EMU_WRITE);
+	TCB_EMU_EACH(lane, active)
+	{
+		uint32_t data[BYTES_MAX / 4];
+		uint8_t *to;
+
+		for (unsigned i = 0; i < count_of; i++)
+			data[i] = from[i][lane];
+		to = tcb_emu_at(warp, in, lane, address[lane], bytes, in->d & 0xff, data);
+		if (!to)
+			return;
+		memcpy(to, data, bytes);
+	}
+}
+
 static void run_st(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
 {
 	unsigned size = in->b, bytes = in->b * in->c;
@@ -279,6 +304,8 @@ static enum tcb_status bind_ld_st(struct tcb_emu_ins *in, int is_load, struct tc
 	in->run = is_load ? run_ld : run_st;
 	if (is_load && is_plain(in, data))
 		in->run = run_ld32;
+	else if (!is_load && is_plain(in, data))
+		in->run = run_st32;
 	return TCB_OK;
 }
 

@@ -61,7 +61,14 @@ static void run_mma(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uin
 	tcb_ptx_mma(in->extra, a, b, c, d);
 	for (unsigned r = 0; r < tcb_emu_items(&in->op[0]); r++) {
 		const struct tcb_emu_operand *item = tcb_emu_item(&in->op[0], r);
+		uint32_t narrow[TCB_PTX_LANES];
 
+		if (item->kind == TCB_EMU_REG && item->bits == 32) {
+			for (unsigned lane = 0; lane < TCB_PTX_LANES; lane++)
+				narrow[lane] = (uint32_t)d[r][lane];
+			tcb_emu_put32(warp, item, narrow, active);
+			continue;
+		}
 		for (unsigned lane = 0; lane < TCB_PTX_LANES; lane++)
 			tcb_emu_set(warp, item, lane, d[r][lane]);
 	}

@@ -183,6 +183,75 @@ static void run_pack(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, ui
 	}
 }
 
+/* --- the usual ones: two halves of 16 or of 32 bits --- */
+
+static void run_pack16(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
+{
+	const uint32_t *low = tcb_emu_get32(warp, &in->op[1].items[0]), *high = tcb_emu_get32(warp, &in->op[1].items[1]);
+	uint32_t result[TCB_EMU_LANES];
+
+	for (unsigned i = 0; i < TCB_EMU_LANES; i++)
+		result[i] = (low[i] & 0xffff) | high[i] << 16;
+	tcb_emu_put32(warp, &in->op[0], result, active);
+}
+
+static void run_unpack16(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
+{
+	const uint32_t *from = tcb_emu_get32(warp, &in->op[1]);
+	uint32_t low[TCB_EMU_LANES], high[TCB_EMU_LANES];
+
+	for (unsigned i = 0; i < TCB_EMU_LANES; i++) {
+		low[i] = from[i] & 0xffff;
+		high[i] = from[i] >> 16;
+	}
+	tcb_emu_put32(warp, &in->op[0].items[0], low, active);
+	tcb_emu_put32(warp, &in->op[0].items[1], high, active);
+}
+
+static void run_pack32(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
+{
+	const uint32_t *low = tcb_emu_get32(warp, &in->op[1].items[0]), *high = tcb_emu_get32(warp, &in->op[1].items[1]);
+	uint64_t result[TCB_EMU_LANES];
+
+	for (unsigned i = 0; i < TCB_EMU_LANES; i++)
+		result[i] = low[i] | (uint64_t)high[i] << 32;
+	tcb_emu_put64(warp, &in->op[0], result, active);
+}
+
+static void run_unpack32(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
+{
+	const uint64_t *from = tcb_emu_get64(warp, &in->op[1]);
+	uint32_t low[TCB_EMU_LANES], high[TCB_EMU_LANES];
+
+	for (unsigned i = 0; i < TCB_EMU_LANES; i++) {
+		low[i] = (uint32_t)from[i];
+		high[i] = (uint32_t)(from[i] >> 32);
+	}
+	tcb_emu_put32(warp, &in->op[0].items[0], low, active);
+	tcb_emu_put32(warp, &in->op[0].items[1], high, active);
+}
+
+/* Whether OP is two parts of BITS. */
+static int is_pair(const struct tcb_emu_operand *op, unsigned bits)
+{
+	return op->kind == TCB_EMU_VECTOR && op->count == 2 && op->items[0].bits == bits && op->items[1].bits == bits;
+}
+
+static tcb_emu_run_fn *quick_pack(const struct tcb_emu_ins *in)
+{
+	const struct tcb_emu_operand *to = &in->op[0], *from = &in->op[1];
+
+	if (to->kind == TCB_EMU_REG)
+		return to->bits == 32 && is_pair(from, 16)   ? run_pack16
+		       : to->bits == 64 && is_pair(from, 32) ? run_pack32
+							     : run_pack;
+	if (from->kind == TCB_EMU_VECTOR)
+		return run_pack;
+	return from->bits == 32 && is_pair(to, 16)   ? run_unpack16
+	       : from->bits == 64 && is_pair(to, 32) ? run_unpack32
+						     : run_pack;
+}
+
 /* Gives an immediate BITS. */
 static int resize(struct tcb_ptx_program *program, struct tcb_emu_operand *op, unsigned bits)
 {
@@ -236,10 +305,10 @@ enum tcb_status tcb_emu_bind_move(struct tcb_emu_decoder *decoder, struct tcb_em
 	if (!settle(decoder->program, to, bits) || !settle(decoder->program, from, bits))
 		return tcb_fail(err, TCB_E_UNSUPPORTED, "the operands are not %u bits wide", bits);
 	if (to->kind == TCB_EMU_VECTOR || from->kind == TCB_EMU_VECTOR || bits == 128)
-		in->run = run_pack;
+		in->run = quick_pack(in);
 	else
 		in->run = bits == 1 ? run_mov_pred : bits == 64 ? run_mov64 : run_mov32;
-	in->is_copy = in->run != run_pack;
+	in->is_copy = to->kind != TCB_EMU_VECTOR && from->kind != TCB_EMU_VECTOR && bits < 128;
 	return TCB_OK;
 }
 
