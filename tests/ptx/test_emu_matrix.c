@@ -416,11 +416,104 @@ static void descriptors(void **state)
 	assert_int_equal(tcb_ptx_swizzle(0x380, 0), 0x380);
 }
 
+/* --- sums in float --- */
+
+/* A number of TYPE whose exponent is within SPREAD of 0, zero now and then, or one with all bits of its mantissa. */
+static float number(struct tcb_rng *rng, enum tcb_ptx_word type, unsigned spread)
+{
+	static const unsigned dropped[] = { 13, 16, 13, 20, 21 };
+	const unsigned kind = type == TCB_PTX_F16    ? 0
+			      : type == TCB_PTX_BF16 ? 1
+			      : type == TCB_PTX_TF32 ? 2
+			      : type == TCB_PTX_E4M3 ? 3
+						     : 4;
+	uint32_t bits = (uint32_t)tcb_rng_next(rng), exponent = 127 - spread + bits % (2 * spread + 1);
+
+	if (tcb_rng_below(rng, 9) == 0)
+		return 0;
+	bits = tcb_rng_below(rng, 3) ? bits : bits | 0x7fffff;
+	return tcb_ptx_float_of_bits(((bits & 0x807fffff) | exponent << 23) & UINT32_MAX << dropped[kind]);
+}
+
+/* One product as it is, and again with a row of C so large that it takes the way of all numbers: the other rows are the
+ * same bits. */
+static void sums_in_float_are_the_same(void **state)
+{
+	static const struct tcb_ptx_product products[] = {
+		{ 16, 8, 16, TCB_PTX_F32, TCB_PTX_F16, TCB_PTX_F16, TCB_PTX_F32, .group = 8, .fraction = 24,
+		  .mantissa = 23 },
+		{ 16, 8, 16, TCB_PTX_F32, TCB_PTX_F16, TCB_PTX_F16, TCB_PTX_F32, .group = 16, .fraction = 25,
+		  .mantissa = 23 },
+		{ 16, 8, 8, TCB_PTX_F16, TCB_PTX_F16, TCB_PTX_F16, TCB_PTX_F16, .group = 8, .fraction = 24,
+		  .mantissa = 23 },
+		{ 16, 8, 16, TCB_PTX_F16, TCB_PTX_F16, TCB_PTX_F16, TCB_PTX_F16, .group = 8, .fraction = 24,
+		  .mantissa = 23 },
+		{ 16, 8, 16, TCB_PTX_F32, TCB_PTX_BF16, TCB_PTX_BF16, TCB_PTX_F32, .group = 16, .fraction = 25,
+		  .mantissa = 23 },
+		{ 16, 8, 8, TCB_PTX_F32, TCB_PTX_TF32, TCB_PTX_TF32, TCB_PTX_F32, .group = 4, .fraction = 24,
+		  .mantissa = 23 },
+		{ 16, 32, 16, TCB_PTX_F32, TCB_PTX_BF16, TCB_PTX_BF16, TCB_PTX_F32, .group = 16, .fraction = 25,
+		  .mantissa = 23 },
+		{ 16, 24, 32, TCB_PTX_F32, TCB_PTX_E4M3, TCB_PTX_E4M3, TCB_PTX_F32, .group = 32, .fraction = 13,
+		  .mantissa = 13 },
+	};
+	enum { MOST = 16 * 32 };
+	struct tcb_rng rng;
+
+	(void)state;
+	tcb_rng_init(&rng, 29);
+	for (unsigned round = 0; round < 4000; round++) {
+		const struct tcb_ptx_product *p = &products[round % (sizeof products / sizeof *products)];
+		const unsigned spread = p->a == TCB_PTX_E4M3 ? 5 : 1 + round / 8 % 13;
+		float a[MOST], b[32 * 32], sums[MOST];
+		double wide_a[MOST], wide_b[32 * 32], wide_c[MOST], near[MOST], far[MOST];
+
+		for (unsigned i = 0; i < p->m * p->k; i++)
+			wide_a[i] = a[i] = number(&rng, p->a, spread);
+		for (unsigned i = 0; i < p->n * p->k; i++)
+			wide_b[i] = b[i] = number(&rng, p->b, spread);
+		for (unsigned i = 0; i < p->m * p->n; i++)
+			wide_c[i] = sums[i] = number(&rng, p->d == TCB_PTX_F16 ? TCB_PTX_F16 : TCB_PTX_TF32, spread);
+		assert_int_equal(tcb_ptx_tensor_sums(p, a, b, sums), 1);
+		tcb_ptx_product_run(p, wide_a, wide_b, wide_c, near);
+		wide_c[0] = INFINITY;
+		tcb_ptx_product_run(p, wide_a, wide_b, wide_c, far);
+		for (unsigned i = p->n; i < p->m * p->n; i++)
+			if (near[i] != far[i] || (double)sums[i] != far[i])
+				fail_msg("round %u, element %u: %a in float, %a", round, i, near[i], far[i]);
+	}
+}
+
+/* What float cannot hold is refused, and comes out as before. */
+static void far_numbers_are_refused(void **state)
+{
+	static const struct tcb_ptx_product p = {
+		16,           8,           8,           TCB_PTX_F32,    TCB_PTX_BF16,
+		TCB_PTX_BF16, TCB_PTX_F32, .group = 16, .fraction = 25, .mantissa = 23
+	};
+	static const float far[] = { 0x1p60f, 0x1p-60f, INFINITY, NAN, 0x1p-140f };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof far / sizeof *far; i++) {
+		float a[16 * 8] = { 0 }, b[8 * 8] = { 0 }, sums[16 * 8] = { 0 };
+
+		a[5] = far[i];
+		assert_int_equal(tcb_ptx_tensor_sums(&p, a, b, sums), 0);
+		a[5] = 0;
+		b[63] = far[i];
+		assert_int_equal(tcb_ptx_tensor_sums(&p, a, b, sums), 0);
+		b[63] = 0;
+		assert_int_equal(tcb_ptx_tensor_sums(&p, a, b, sums), 1);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fragments),
 		cmocka_unit_test(hardware),
+		cmocka_unit_test(sums_in_float_are_the_same),
+		cmocka_unit_test(far_numbers_are_refused),
 		cmocka_unit_test(eight_by_eight),
 		cmocka_unit_test(descriptors),
 	};

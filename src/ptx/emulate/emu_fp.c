@@ -362,23 +362,24 @@ FAST(fma_f32, fmaf(a[i], b[i], c[i]))
 static inline uint32_t least32(uint32_t a, uint32_t b, int is_min)
 {
 	const int a_nan = (a & 0x7fffffff) > 0x7f800000, b_nan = (b & 0x7fffffff) > 0x7f800000;
-	const int32_t left = (int32_t)(a ^ (a >> 31 ? 0x7fffffff : 0)), right = (int32_t)(b ^ (b >> 31 ? 0x7fffffff : 0));
+	const int32_t left = (int32_t)(a ^ (a >> 31 ? 0x7fffffff : 0)),
+		      right = (int32_t)(b ^ (b >> 31 ? 0x7fffffff : 0));
 
 	if (a_nan | b_nan)
 		return a_nan & b_nan ? 0x7fffffff : a_nan ? b : a;
 	return (left < right) == is_min ? a : b;
 }
 
-#define LEAST(name, is_min)                                                                         \
-	static void name(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)  \
-	{                                                                                           \
-		const uint32_t *a = tcb_emu_get32(warp, &in->op[1]);                                \
-		const uint32_t *b = tcb_emu_get32(warp, &in->op[2]);                                \
-		uint32_t result[TCB_EMU_LANES];                                                     \
-                                                                                                    \
-		for (unsigned i = 0; i < TCB_EMU_LANES; i++)                                        \
-			result[i] = least32(a[i], b[i], is_min);                                    \
-		tcb_emu_put32(warp, &in->op[0], result, active);                                    \
+#define LEAST(name, is_min)                                                                        \
+	static void name(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active) \
+	{                                                                                          \
+		const uint32_t *a = tcb_emu_get32(warp, &in->op[1]);                               \
+		const uint32_t *b = tcb_emu_get32(warp, &in->op[2]);                               \
+		uint32_t result[TCB_EMU_LANES];                                                    \
+                                                                                                   \
+		for (unsigned i = 0; i < TCB_EMU_LANES; i++)                                       \
+			result[i] = least32(a[i], b[i], is_min);                                   \
+		tcb_emu_put32(warp, &in->op[0], result, active);                                   \
 	}
 
 LEAST(min_f32, 1)
@@ -404,19 +405,19 @@ static inline double wide_f32(uint32_t bits, unsigned flags)
 }
 
 /* The approximated functions of one source. */
-#define APPROX(name, expression)                                                                    \
-	static void name(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)  \
-	{                                                                                           \
-		const uint32_t *from = tcb_emu_get32(warp, &in->op[1]);                             \
-		uint32_t result[TCB_EMU_LANES];                                                     \
-                                                                                                    \
-		TCB_EMU_EACH(i, active)                                                             \
-		{                                                                                   \
-			const double a = wide_f32(from[i], in->b);                                  \
-                                                                                                    \
-			result[i] = round_f32(expression, in->b);                                   \
-		}                                                                                   \
-		tcb_emu_put32(warp, &in->op[0], result, active);                                    \
+#define APPROX(name, expression)                                                                   \
+	static void name(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active) \
+	{                                                                                          \
+		const uint32_t *from = tcb_emu_get32(warp, &in->op[1]);                            \
+		uint32_t result[TCB_EMU_LANES];                                                    \
+                                                                                                   \
+		TCB_EMU_EACH(i, active)                                                            \
+		{                                                                                  \
+			const double a = wide_f32(from[i], in->b);                                 \
+                                                                                                   \
+			result[i] = round_f32(expression, in->b);                                  \
+		}                                                                                  \
+		tcb_emu_put32(warp, &in->op[0], result, active);                                   \
 	}
 
 APPROX(ex2_f32, exp2(a))
@@ -435,7 +436,8 @@ static void div_f32(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uin
 	{
 		const double left = wide_f32(a[i], in->b), right = wide_f32(b[i], in->b);
 
-		/* a quotient of floats in double rounds to that in float (Figueroa, "When is double rounding innocuous?") */
+		/* a quotient of floats in double rounds to that in float (Figueroa, "When is double rounding
+		 * innocuous?") */
 		result[i] = round_f32(is_approx ? div_approx(left, right) : left / right, in->b);
 	}
 	tcb_emu_put32(warp, &in->op[0], result, active);

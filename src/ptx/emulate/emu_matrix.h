@@ -64,8 +64,8 @@ double tcb_ptx_product_value(const struct tcb_ptx_product *product, uint64_t bit
 
 /* --- emu_tensor_sums.c --- */
 
-/* D += A * B as tensor cores add, in float, D of at most TCB_PTX_TENSOR_M rows; 0, and D is as it was: the numbers or the
- * shape are not such that float will do. */
+/* D += A * B as tensor cores add, in float, D of at most TCB_PTX_TENSOR_M rows; 0, and D is as it was: the numbers or
+ * the shape are not such that float will do. */
 int tcb_ptx_tensor_sums(const struct tcb_ptx_product *product, const float *a, const float *b, float *d);
 /* The least exponent of a normal number of TYPE (f16, bf16, tf32, f32, e4m3, e5m2). */
 int tcb_ptx_least_exponent(enum tcb_ptx_word type);

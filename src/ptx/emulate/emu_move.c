@@ -187,7 +187,8 @@ static void run_pack(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, ui
 
 static void run_pack16(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
 {
-	const uint32_t *low = tcb_emu_get32(warp, &in->op[1].items[0]), *high = tcb_emu_get32(warp, &in->op[1].items[1]);
+	const uint32_t *low = tcb_emu_get32(warp, &in->op[1].items[0]),
+		       *high = tcb_emu_get32(warp, &in->op[1].items[1]);
 	uint32_t result[TCB_EMU_LANES];
 
 	for (unsigned i = 0; i < TCB_EMU_LANES; i++)
@@ -210,7 +211,8 @@ static void run_unpack16(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in
 
 static void run_pack32(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
 {
-	const uint32_t *low = tcb_emu_get32(warp, &in->op[1].items[0]), *high = tcb_emu_get32(warp, &in->op[1].items[1]);
+	const uint32_t *low = tcb_emu_get32(warp, &in->op[1].items[0]),
+		       *high = tcb_emu_get32(warp, &in->op[1].items[1]);
 	uint64_t result[TCB_EMU_LANES];
 
 	for (unsigned i = 0; i < TCB_EMU_LANES; i++)
