@@ -413,6 +413,9 @@ enum {
  * will be written when known, so that equal writes are no race (else NULL). */
 uint8_t *tcb_emu_shared(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane, uint32_t address,
 			unsigned bytes, unsigned align, unsigned flags, const void *value);
+/* The same of an ordinary read by all of LANES; they are told one by one where something is wrong. */
+uint8_t *tcb_emu_shared_by_all(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t lanes,
+			       uint32_t address, unsigned bytes, unsigned align);
 uint8_t *tcb_emu_global(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane, uint64_t address,
 			unsigned bytes, unsigned align, unsigned flags, const void *value);
 /* By window. */

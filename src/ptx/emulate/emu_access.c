@@ -45,6 +45,20 @@ uint8_t *tcb_emu_shared(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in,
 	return block->shared + offset;
 }
 
+uint8_t *tcb_emu_shared_by_all(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t lanes,
+			       uint32_t address, unsigned bytes, unsigned align)
+{
+	uint32_t offset;
+	const struct tcb_emu_block *block = tcb_emu_shared_block(warp, address, &offset);
+	uint8_t *at = tcb_emu_shared(warp, in, __builtin_ctz(lanes), address, bytes, align, 0, NULL);
+
+	if (at && block == warp->block)
+		tcb_emu_race_shared_by_all(warp, in, lanes, offset, bytes);
+	TCB_EMU_EACH(lane, at && block != warp->block ? lanes : 0)
+	tcb_emu_shared(warp, in, (int)lane, address, bytes, align, TCB_EMU_READ, NULL);
+	return at;
+}
+
 /* Further from the end of a region an address has nothing to do with it. */
 enum { FAR = 1 << 24 };
 

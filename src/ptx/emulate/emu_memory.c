@@ -61,6 +61,30 @@ static const struct tcb_emu_operand *element(const struct tcb_emu_operand *op, u
 	return op->kind == TCB_EMU_VECTOR ? &op->items[i] : op;
 }
 
+/* Whether all of ACTIVE have one address. */
+static int are_alike(const uint64_t *address, uint32_t active)
+{
+	TCB_EMU_EACH(lane, active)
+	if (address[lane] != address[__builtin_ctz(active)])
+		return 0;
+	return 1;
+}
+
+/* All of ACTIVE load COUNT elements from one place of shared memory. */
+static void broadcast32(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active, uint32_t address)
+{
+	const uint8_t *from = tcb_emu_shared_by_all(warp, in, active, address, 4 * in->c, 4 * in->c);
+
+	for (unsigned i = 0; from && i < in->c; i++) {
+		uint32_t value[TCB_EMU_LANES];
+
+		memcpy(value, from + 4 * i, 4);
+		for (unsigned lane = 1; lane < TCB_EMU_LANES; lane++)
+			value[lane] = value[0];
+		tcb_emu_put32(warp, element(&in->op[0], i), value, active);
+	}
+}
+
 /* The usual load: elements of 4 bytes into registers of 32 bits. */
 static void run_ld32(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
 {
@@ -72,6 +96,10 @@ static void run_ld32(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, ui
 		to[i] = (uint32_t *)(warp->lanes + element(&in->op[0], i)->offset);
 	addresses(warp, &in->op[1], active, address);
 	count(warp, in, address, active, bytes, TCB_EMU_READ);
+	if (in->a == SHARED && active & (active - 1) && are_alike(address, active)) {
+		broadcast32(warp, in, active, (uint32_t)address[__builtin_ctz(active)]);
+		return;
+	}
 	TCB_EMU_EACH(lane, active)
 	{
 		const uint8_t *from = tcb_emu_at(warp, in, lane, address[lane], bytes, in->d & 0xff, NULL);
@@ -81,15 +109,6 @@ static void run_ld32(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, ui
 		for (unsigned i = 0; i < count_of; i++)
 			memcpy(&to[i][lane], from + 4 * i, 4);
 	}
-}
-
-/* Whether all of ACTIVE have one address. */
-static int are_alike(const uint64_t *address, uint32_t active)
-{
-	TCB_EMU_EACH(lane, active)
-	if (address[lane] != address[__builtin_ctz(active)])
-		return 0;
-	return 1;
 }
 
 static void run_ld(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)

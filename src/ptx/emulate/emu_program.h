@@ -241,6 +241,9 @@ void tcb_emu_shadow_end(struct tcb_emu_block *block);
  * VALUE what will be written there (NULL: not known). */
 void tcb_emu_race_shared(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane, struct tcb_emu_block *block,
 			 uint32_t offset, unsigned bytes, unsigned flags, const void *value);
+/* The same of an ordinary read by LANES, some, of the same BYTES of their block. */
+void tcb_emu_race_shared_by_all(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t lanes,
+				uint32_t offset, unsigned bytes);
 void tcb_emu_race_global(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane,
 			 struct tcb_emu_region *region, uint64_t offset, unsigned bytes, unsigned flags,
 			 const void *value);

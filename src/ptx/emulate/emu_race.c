@@ -316,8 +316,8 @@ static uint32_t mask_of(uint8_t lane)
 	return lane < TCB_EMU_LANES ? 1u << lane : UINT32_MAX;
 }
 
-/* Reader I of CELL, which it read in this block. */
-static void against_one(const struct access *a, const struct tcb_emu_shadow *shadow, uint32_t cell, uint32_t i)
+/* Reader I of CELL, which it read in this block; whether it is behind A. */
+static int against_one(const struct access *a, const struct tcb_emu_shadow *shadow, uint32_t cell, uint32_t i)
 {
 	const struct tcb_emu_run *run = a->warp->run;
 	const size_t at = (size_t)i * shadow->cells + cell;
@@ -334,40 +334,51 @@ static void against_one(const struct access *a, const struct tcb_emu_shadow *sha
 		lane & (STRONG | VOLATILE),
 	};
 
-	if (tick != run->tick && !are_ordered(a->warp, a->place, &reader, lanes) && !are_strong(a, &reader))
+	if (are_ordered(a->warp, a->place, &reader, lanes))
+		return 1;
+	if (tick != run->tick && !are_strong(a, &reader))
 		report(a->warp, a->in, a->lane, &reader, "writes what was read", a->space, a->at, TCB_PTX_ERROR);
+	return 0;
 }
 
-static void against_readers(const struct access *a, const struct tcb_emu_shadow *shadow, uint32_t cell)
+/* Who read CELL and is behind this write is behind all that the write is behind, and need not be known any more. */
+static void against_readers(const struct access *a, struct tcb_emu_shadow *shadow, uint32_t cell)
 {
 	const uint64_t *by = shadow->read_by + (size_t)cell * shadow->words;
+	int is_behind = 1;
 
 	if (shadow->last_read[cell].tick < shadow->base)
 		return;
 	for (uint32_t word = 0; word < shadow->words; word++)
 		for (uint64_t left = by[word]; left; left &= left - 1)
-			against_one(a, shadow, cell, word * 64 + (uint32_t)__builtin_ctzll(left));
+			is_behind &= against_one(a, shadow, cell, word * 64 + (uint32_t)__builtin_ctzll(left));
+	if (is_behind)
+		shadow->last_read[cell].tick = 0;
 }
 
-/* Of what readers of an earlier block left there is no more. */
-static void note_read(struct tcb_emu_shadow *shadow, uint32_t cell, uint32_t reader, const struct who *me,
-		      uint32_t synced)
+/* LANES of READER, who is ME but for the lane, read CELL.  Of what readers of an earlier block left, or were before
+ * this warp met last, there is no more. */
+static inline void note_read(struct tcb_emu_shadow *shadow, uint32_t cell, uint32_t reader, const struct who *me,
+			     uint32_t lanes, uint32_t synced)
 {
 	uint64_t *by = shadow->read_by + (size_t)cell * shadow->words;
 	const size_t at = (size_t)reader * shadow->cells + cell;
 	const uint32_t before = shadow->read_tick[at];
-	const uint8_t lane = (uint8_t)(me->lane | (me->is_strong & (STRONG | VOLATILE)));
+	const uint8_t strong = me->is_strong & (STRONG | VOLATILE);
 	uint8_t *known = &shadow->read_lane[at], first = *known & MANY;
 
 	if (shadow->last_read[cell].tick < shadow->base)
 		memset(by, 0, shadow->words * sizeof *by);
-	by[reader / 64] |= (uint64_t)1 << reader % 64;
-	if (before < shadow->base || before < synced || first == me->lane) {
-		*known = before < shadow->base || before < synced ? lane : *known & lane;
+	if (before < shadow->base || before < synced || !(by[reader / 64] >> reader % 64 & 1)) {
+		*known = me->lane | strong;
+		shadow->read_lanes[at] = lanes;
+	} else if (first != me->lane || first == MANY) {
+		shadow->read_lanes[at] = lanes | (first == MANY ? shadow->read_lanes[at] : mask_of(first));
+		*known = MANY | (*known & strong);
 	} else {
-		shadow->read_lanes[at] = mask_of(me->lane) | (first == MANY ? shadow->read_lanes[at] : mask_of(first));
-		*known = MANY | (*known & lane & (STRONG | VOLATILE));
+		*known &= MANY | strong;
 	}
+	by[reader / 64] |= (uint64_t)1 << reader % 64;
 	shadow->read_tick[at] = me->tick;
 	shadow->last_read[cell] = (struct read){ me->ins, reader, me->tick };
 }
@@ -450,8 +461,39 @@ static void shared_cell(const struct access *a, struct tcb_emu_shadow *shadow, u
 		struct who me = myself(a);
 
 		note_read(shadow, cell, me.agent == run->agents - 2 ? shadow->readers - 1 : me.agent - first_agent(a),
-			  &me, a->warp->synced);
+			  &me, mask_of(me.lane), a->warp->synced);
 	}
+}
+
+/* Whether there is nothing to tell of CELL: its writer is behind LANE, or nobody has written it and WRITES. */
+static inline int is_plain(const struct tcb_emu_warp *warp, const struct tcb_emu_shadow *shadow, uint32_t cell,
+			   unsigned lane, int writes)
+{
+	const struct who *writer = &shadow->writer[cell];
+
+	if (shadow->pending[cell] || (writes && shadow->last_read[cell].tick >= shadow->base))
+		return 0;
+	if (writer->tick < shadow->base)
+		return writes;
+	if (writer->agent == warp->agent)
+		return writer->tick < warp->synced || writer->lane == lane;
+	return warp->seen.whole[writer->agent] > writer->tick;
+}
+
+/* The usual access: neither strong nor a copy's, of the warp's own block. */
+static void ordinary(const struct access *a, struct tcb_emu_shadow *shadow, uint32_t first, uint32_t last)
+{
+	const int writes = a->flags & TCB_EMU_WRITE;
+	const uint32_t reader = a->warp->agent - first_agent(a), lanes = mask_of((uint8_t)a->place);
+	const struct who me = myself(a);
+
+	for (uint32_t cell = first; cell <= last; cell++)
+		if (!is_plain(a->warp, shadow, cell, a->place, writes))
+			shared_cell(a, shadow, cell);
+		else if (writes)
+			shadow->writer[cell] = me;
+		else
+			note_read(shadow, cell, reader, &me, lanes, a->warp->synced);
 }
 
 void tcb_emu_race_shared(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane, struct tcb_emu_block *block,
@@ -459,14 +501,35 @@ void tcb_emu_race_shared(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in
 {
 	struct tcb_emu_shadow *shadow = block->shadow;
 	struct access a = { warp, in, lane, lane < 0 ? NOBODY : (unsigned)lane, flags, 0, 1, "shared memory", offset };
-	uint32_t last = (offset + bytes - 1) >> shadow->shift;
+	const uint32_t first = offset >> shadow->shift, last = (offset + bytes - 1) >> shadow->shift;
 
 	if (block != warp->block && !(flags & (TCB_EMU_ASYNC_AGENT | TCB_EMU_COMPLETES)))
 		note_remote(warp, in, block);
 	a.is_equal = value && memcmp(block->shared + offset, value, bytes) == 0;
 	note_change(&a);
-	for (uint32_t cell = offset >> shadow->shift; cell <= last; cell++)
+	if ((flags == TCB_EMU_READ || flags == TCB_EMU_WRITE) && block == warp->block && lane >= 0) {
+		ordinary(&a, shadow, first, last);
+		return;
+	}
+	for (uint32_t cell = first; cell <= last; cell++)
 		shared_cell(&a, shadow, cell);
+}
+
+void tcb_emu_race_shared_by_all(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t lanes,
+				uint32_t offset, unsigned bytes)
+{
+	struct tcb_emu_shadow *shadow = warp->block->shadow;
+	const struct access a = { warp, in, -1, MANY, TCB_EMU_READ, 0, 1, "shared memory", offset };
+	const uint32_t first = offset >> shadow->shift, last = (offset + bytes - 1) >> shadow->shift;
+	const struct who me = myself(&a);
+	int is_usual = 1;
+
+	for (uint32_t cell = first; cell <= last; cell++)
+		is_usual &= is_plain(warp, shadow, cell, MANY, 0);
+	for (uint32_t cell = first; cell <= last && is_usual; cell++)
+		note_read(shadow, cell, warp->agent - first_agent(&a), &me, lanes, warp->synced);
+	TCB_EMU_EACH(lane, is_usual ? 0 : lanes)
+	tcb_emu_race_shared(warp, in, (int)lane, warp->block, offset, bytes, TCB_EMU_READ, NULL);
 }
 
 /* --- global memory --- */
