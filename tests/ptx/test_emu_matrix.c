@@ -14,6 +14,7 @@
 #include "base/util.h"
 #include "ptx/emulate/emu_float.h"
 #include "ptx/emulate/emu_matrix.h"
+#include "ptx/emulate/emu_tensor_sums_loop.h"
 
 #define G (lane / 4)
 #define T (lane % 4)
@@ -457,7 +458,7 @@ static void sums_in_float_are_the_same(void **state)
 		{ 16, 24, 32, TCB_PTX_F32, TCB_PTX_E4M3, TCB_PTX_E4M3, TCB_PTX_F32, .group = 32, .fraction = 13,
 		  .mantissa = 13 },
 	};
-	enum { MOST = 16 * 32 };
+	enum { ELEMENTS = 16 * 32 };
 	struct tcb_rng rng;
 
 	(void)state;
@@ -465,8 +466,8 @@ static void sums_in_float_are_the_same(void **state)
 	for (unsigned round = 0; round < 4000; round++) {
 		const struct tcb_ptx_product *p = &products[round % (sizeof products / sizeof *products)];
 		const unsigned spread = p->a == TCB_PTX_E4M3 ? 5 : 1 + round / 8 % 13;
-		float a[MOST], b[32 * 32], sums[MOST];
-		double wide_a[MOST], wide_b[32 * 32], wide_c[MOST], near[MOST], far[MOST];
+		float a[ELEMENTS], b[32 * 32], sums[ELEMENTS], any[ELEMENTS];
+		double wide_a[ELEMENTS], wide_b[32 * 32], wide_c[ELEMENTS], near[ELEMENTS], far[ELEMENTS];
 
 		for (unsigned i = 0; i < p->m * p->k; i++)
 			wide_a[i] = a[i] = number(&rng, p->a, spread);
@@ -474,7 +475,10 @@ static void sums_in_float_are_the_same(void **state)
 			wide_b[i] = b[i] = number(&rng, p->b, spread);
 		for (unsigned i = 0; i < p->m * p->n; i++)
 			wide_c[i] = sums[i] = number(&rng, p->d == TCB_PTX_F16 ? TCB_PTX_F16 : TCB_PTX_TF32, spread);
+		memcpy(any, sums, sizeof any);
 		assert_int_equal(tcb_ptx_tensor_sums(p, a, b, sums), 1);
+		assert_int_equal(tensor_sums(p, a, b, any), 1); /* of any processor */
+		assert_memory_equal(any, sums, p->m * p->n * sizeof *any);
 		tcb_ptx_product_run(p, wide_a, wide_b, wide_c, near);
 		wide_c[0] = INFINITY;
 		tcb_ptx_product_run(p, wide_a, wide_b, wide_c, far);

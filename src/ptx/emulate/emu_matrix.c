@@ -386,78 +386,81 @@ static double *accumulator(const struct tcb_ptx_product *p, double *matrix, unsi
 
 /* --- in float, for what tensor cores add: see emu_tensor_sums.c --- */
 
-static inline float near_element(enum tcb_ptx_word type, uint32_t bits)
+/* Exact; what is not finite stays so. */
+static inline float near_half(uint32_t bits)
 {
-	switch (type) {
-	case TCB_PTX_F16:
-		return tcb_ptx_f16_to_f32(bits & 0xffff);
-	case TCB_PTX_BF16:
-		return tcb_ptx_bf16_to_f32(bits & 0xffff);
-	default:
-		return (float)element(type, 0, bits);
+	const uint32_t magnitude = bits & 0x7fff, far = magnitude > 0x7bff ? 0x7f800000 : 0;
+	const float value = tcb_ptx_float_of_bits(magnitude << 13) * 0x1p112f;
+
+	return tcb_ptx_float_of_bits(tcb_ptx_float_bits(value) | far | (bits & 0x8000) << 16);
+}
+
+/* The elements of one register: the first and, of 16 bits, the second of each lane. */
+static void near_elements(enum tcb_ptx_word type, const uint32_t *lanes, float *restrict low, float *restrict high)
+{
+	for (unsigned i = 0; i < TCB_PTX_LANES && type == TCB_PTX_F16; i++) {
+		low[i] = near_half(lanes[i] & 0xffff);
+		high[i] = near_half(lanes[i] >> 16);
+	}
+	for (unsigned i = 0; i < TCB_PTX_LANES && type == TCB_PTX_BF16; i++) {
+		low[i] = tcb_ptx_float_of_bits(lanes[i] << 16);
+		high[i] = tcb_ptx_float_of_bits(lanes[i] & 0xffff0000);
+	}
+	for (unsigned i = 0; i < TCB_PTX_LANES && type == TCB_PTX_TF32; i++)
+		low[i] = tcb_ptx_float_of_bits(lanes[i] & ~0x1fffu);
+}
+
+/* As gather. */
+static void gather_near(const struct tcb_ptx_product *p, int is_b, const uint32_t *const *lanes, float *restrict out)
+{
+	const enum tcb_ptx_word type = is_b ? p->b : p->a;
+	const unsigned each = type == TCB_PTX_TF32 ? 1 : 2, halves = is_b ? 1 : p->m / 8;
+	const unsigned regs = halves * p->k / (4 * each), to_row = is_b ? 1 : p->k, to_next = is_b ? p->n : 1;
+
+	for (unsigned r = 0; r < regs; r++) {
+		float low[TCB_PTX_LANES], high[TCB_PTX_LANES], *at;
+
+		near_elements(type, lanes[r], low, high);
+		for (unsigned row = 0; row < 8; row++)
+			for (unsigned t = 0; t < 4; t++) {
+				at = out + (row + 8 * (r % halves)) * to_row + (t + r / halves * 4) * each * to_next;
+				at[0] = low[4 * row + t];
+				if (each == 2)
+					at[to_next] = high[4 * row + t];
+			}
 	}
 }
 
-/* As gather, for elements of BITS. */
-static inline void gather_near(const struct tcb_ptx_product *p, int is_b, enum tcb_ptx_word type, unsigned bits,
-			       uint64_t lanes[][TCB_PTX_LANES], float *restrict out)
-{
-	const unsigned each = 32 / bits, halves = is_b ? 1 : p->m / 8, regs = halves * p->k / (4 * each);
-
-	for (unsigned r = 0; r < regs; r++)
-		for (unsigned lane = 0; lane < TCB_PTX_LANES; lane++) {
-			unsigned row = lane / 4 + 8 * (r % halves), k = lane % 4 * each + r / halves * 4 * each;
-			uint32_t word = (uint32_t)lanes[r][lane];
-
-			for (unsigned i = 0; i < each; i++)
-				out[is_b ? (k + i) * p->n + row : row * p->k + k + i] =
-					near_element(type, word >> bits * i);
-		}
-}
-
-static void gather_floats(const struct tcb_ptx_product *p, int is_b, uint64_t lanes[][TCB_PTX_LANES], float *out)
-{
-	switch (is_b ? p->b : p->a) {
-	case TCB_PTX_F16:
-		gather_near(p, is_b, TCB_PTX_F16, 16, lanes, out);
-		break;
-	case TCB_PTX_BF16:
-		gather_near(p, is_b, TCB_PTX_BF16, 16, lanes, out);
-		break;
-	default:
-		gather_near(p, is_b, TCB_PTX_TF32, 32, lanes, out);
-		break;
-	}
-}
-
-/* The whole product; 0: D is untouched. */
-static int mma_near(const struct tcb_ptx_product *p, uint64_t a[][TCB_PTX_LANES], uint64_t b[][TCB_PTX_LANES],
-		    uint64_t c[][TCB_PTX_LANES], uint64_t d[][TCB_PTX_LANES])
+int tcb_ptx_mma_near(const struct tcb_ptx_product *p, const uint32_t *const *a, const uint32_t *const *b,
+		     const uint32_t *const *c, uint32_t d[][TCB_PTX_LANES])
 {
 	float left[TCB_PTX_TENSOR_M * TCB_PTX_TENSOR_K], right[TCB_PTX_TENSOR_K * 8], sums[TCB_PTX_TENSOR_M * 8];
 	const int c_is_half = p->c == TCB_PTX_F16, d_is_half = p->d == TCB_PTX_F16;
 
-	if (!p->group || p->k > TCB_PTX_TENSOR_K)
+	if (!p->group || p->m > TCB_PTX_TENSOR_M || p->n != 8 || p->k > TCB_PTX_TENSOR_K)
 		return 0;
-	gather_floats(p, 0, a, left);
-	gather_floats(p, 1, b, right);
-	for (unsigned lane = 0; lane < TCB_PTX_LANES; lane++)
-		for (unsigned e = 0; e < p->m / 4; e++)
-			sums[(lane / 4 + 8 * (e / 2)) * 8 + lane % 4 * 2 + e % 2] =
-				c_is_half ? tcb_ptx_f16_to_f32((uint32_t)(c[e / 2][lane] >> (16 * (e % 2))) & 0xffff)
-					  : tcb_ptx_float_of_bits((uint32_t)c[e][lane]);
+	gather_near(p, 0, a, left);
+	gather_near(p, 1, b, right);
+	for (unsigned half = 0; half < p->m / 8; half++)
+		for (unsigned lane = 0; lane < TCB_PTX_LANES; lane++) {
+			float *at = sums + (lane / 4 + 8 * half) * 8 + lane % 4 * 2;
+			const uint32_t both = c_is_half ? c[half][lane] : 0;
+
+			at[0] = c_is_half ? near_half(both & 0xffff) : tcb_ptx_float_of_bits(c[2 * half][lane]);
+			at[1] = c_is_half ? near_half(both >> 16) : tcb_ptx_float_of_bits(c[2 * half + 1][lane]);
+		}
 	if (!tcb_ptx_tensor_sums(p, left, right, sums))
 		return 0;
-	for (unsigned lane = 0; lane < TCB_PTX_LANES; lane++)
-		for (unsigned e = 0; e < p->m / 4; e++) {
-			float value = sums[(lane / 4 + 8 * (e / 2)) * 8 + lane % 4 * 2 + e % 2];
+	for (unsigned half = 0; half < p->m / 8; half++)
+		for (unsigned lane = 0; lane < TCB_PTX_LANES; lane++) {
+			const float *at = sums + (lane / 4 + 8 * half) * 8 + lane % 4 * 2;
 
-			if (!d_is_half)
-				d[e][lane] = tcb_ptx_float_bits(value);
-			else if (e % 2)
-				d[e / 2][lane] |= (uint64_t)tcb_ptx_f32_to_f16(value) << 16;
-			else
-				d[e / 2][lane] = tcb_ptx_f32_to_f16(value);
+			if (d_is_half) {
+				d[half][lane] = tcb_ptx_f32_to_f16(at[0]) | tcb_ptx_f32_to_f16(at[1]) << 16;
+				continue;
+			}
+			d[2 * half][lane] = tcb_ptx_float_bits(at[0]);
+			d[2 * half + 1][lane] = tcb_ptx_float_bits(at[1]);
 		}
 	return 1;
 }
@@ -470,8 +473,6 @@ void tcb_ptx_mma(const struct tcb_ptx_product *p, uint64_t a[][TCB_PTX_LANES], u
 	unsigned in_c = p->c == TCB_PTX_F16 ? 2 : 1, in_d = p->d == TCB_PTX_F16 ? 2 : 1;
 
 	assert(p->m <= 16 && p->n == 8 && p->k <= TCB_PTX_PRODUCT_MAX_K);
-	if (mma_near(p, a, b, c, d))
-		return;
 	gather(p, 0, a, left);
 	gather(p, 1, b, right);
 	for (unsigned lane = 0; lane < TCB_PTX_LANES; lane++)

@@ -67,12 +67,19 @@ double tcb_ptx_product_value(const struct tcb_ptx_product *product, uint64_t bit
 /* D += A * B as tensor cores add, in float, D of at most TCB_PTX_TENSOR_M rows; 0, and D is as it was: the numbers or
  * the shape are not such that float will do. */
 int tcb_ptx_tensor_sums(const struct tcb_ptx_product *product, const float *a, const float *b, float *d);
+/* The same on a processor that has AVX2. */
+int tcb_ptx_tensor_sums_avx2(const struct tcb_ptx_product *product, const float *a, const float *b, float *d);
 /* The least exponent of a normal number of TYPE (f16, bf16, tf32, f32, e4m3, e5m2). */
 int tcb_ptx_least_exponent(enum tcb_ptx_word type);
 
 /* mma.sync: registers by number, then lane; each holds 32 bits (f64: 64).  D may be C. */
 void tcb_ptx_mma(const struct tcb_ptx_product *product, uint64_t a[][TCB_PTX_LANES], uint64_t b[][TCB_PTX_LANES],
 		 uint64_t c[][TCB_PTX_LANES], uint64_t d[][TCB_PTX_LANES]);
+
+/* The same of f16, bf16 and tf32 whose numbers are such that float will do; 0: they are not, and D is untouched.
+ * Registers are of 32 bits. */
+int tcb_ptx_mma_near(const struct tcb_ptx_product *product, const uint32_t *const *a, const uint32_t *const *b,
+		     const uint32_t *const *c, uint32_t d[][TCB_PTX_LANES]);
 
 /* ldmatrix, stmatrix, movmatrix on one 8 x 8 matrix of 16-bit elements, its rows in ROWS: lane L holds elements
  * 2 (L mod 4) and the next of row L / 4, or of that column when TRANSPOSED. */

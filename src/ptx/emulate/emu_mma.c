@@ -61,17 +61,55 @@ static void run_mma(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uin
 	tcb_ptx_mma(in->extra, a, b, c, d);
 	for (unsigned r = 0; r < tcb_emu_items(&in->op[0]); r++) {
 		const struct tcb_emu_operand *item = tcb_emu_item(&in->op[0], r);
-		uint32_t narrow[TCB_PTX_LANES];
 
-		if (item->kind == TCB_EMU_REG && item->bits == 32) {
-			for (unsigned lane = 0; lane < TCB_PTX_LANES; lane++)
-				narrow[lane] = (uint32_t)d[r][lane];
-			tcb_emu_put32(warp, item, narrow, active);
-			continue;
-		}
 		for (unsigned lane = 0; lane < TCB_PTX_LANES; lane++)
 			tcb_emu_set(warp, item, lane, d[r][lane]);
 	}
+}
+
+static void registers_of(const struct tcb_emu_warp *warp, const struct tcb_emu_operand *op, const uint32_t **out)
+{
+	for (unsigned r = 0; r < tcb_emu_items(op); r++)
+		out[r] = tcb_emu_get32(warp, tcb_emu_item(op, r));
+}
+
+/* Registers of 32 bits whose numbers are likely to be near 1. */
+static void run_mma_near(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
+{
+	const uint32_t *a[TCB_PTX_FRAGMENT_REGS], *b[TCB_PTX_FRAGMENT_REGS], *c[TCB_PTX_FRAGMENT_REGS];
+	uint32_t d[TCB_PTX_FRAGMENT_REGS][TCB_PTX_LANES];
+
+	if (active == UINT32_MAX) {
+		registers_of(warp, &in->op[1], a);
+		registers_of(warp, &in->op[2], b);
+		registers_of(warp, &in->op[3], c);
+		if (tcb_ptx_mma_near(in->extra, a, b, c, d)) {
+			for (unsigned r = 0; r < tcb_emu_items(&in->op[0]); r++)
+				tcb_emu_put32(warp, tcb_emu_item(&in->op[0], r), d[r], active);
+			return;
+		}
+	}
+	run_mma(warp, in, active);
+}
+
+/* Whether all registers of IN have 32 bits and are as many as P's elements of 16 or 32 bits. */
+static int is_near(const struct tcb_emu_ins *in, const struct tcb_ptx_product *p)
+{
+	const unsigned each = p->a == TCB_PTX_TF32 ? 1 : 2, in_c = p->c == TCB_PTX_F16 ? 8 : 4,
+		       in_d = p->d == TCB_PTX_F16 ? 8 : 4;
+	const unsigned wanted[4] = { p->m / in_d, p->m * p->k / (TCB_PTX_LANES * each),
+				     p->n * p->k / (TCB_PTX_LANES * each), p->m / in_c };
+
+	if (!p->group || p->m % 8 || p->n != 8)
+		return 0;
+	for (unsigned i = 0; i < 4; i++) {
+		if (tcb_emu_items(&in->op[i]) != wanted[i])
+			return 0;
+		for (unsigned r = 0; r < wanted[i]; r++)
+			if (tcb_emu_item(&in->op[i], r)->bits != 32)
+				return 0;
+	}
+	return 1;
 }
 
 /* --- matrices of 8 x 8 --- */
@@ -192,6 +230,6 @@ enum tcb_status tcb_emu_bind_mma(struct tcb_emu_decoder *decoder, struct tcb_emu
 	if (!tcb_ptx_product_of(in->ins, product) || product->m > 16 || product->k > TCB_PTX_PRODUCT_MAX_K)
 		return tcb_fail(err, TCB_E_UNSUPPORTED, "this shape of mma is not emulated");
 	in->extra = product;
-	in->run = run_mma;
+	in->run = is_near(in, product) ? run_mma_near : run_mma;
 	return TCB_OK;
 }
