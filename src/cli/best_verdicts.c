@@ -59,16 +59,20 @@ static size_t add_command(const struct cli_best_rows *rows, size_t first, const 
 	char shape[TCB_SHAPE_TEXT_MAX];
 	size_t shapes = 0;
 
-	tcb_str_addf(out, "tcbtune sweep --op %s --contract %s", best->problem.op_name,
-		     tcb_contract_text(best->problem.contract));
+	tcb_str_add(out, "tcbtune sweep --op ");
+	cli_add_word(out, best->problem.op_name);
+	tcb_str_addf(out, " --contract %s", tcb_contract_text(best->problem.contract));
 	for (size_t i = first; i < rows->count; i++)
 		if (is_of_command(&rows->rows[i], &rows->rows[first]) && !is_shape_repeated(rows, i) &&
 		    shapes++ < SHAPES) {
 			tcb_shape_print(&rows->rows[i].best.problem.shape, shape);
-			tcb_str_addf(out, " --shape %s", shape);
+			tcb_str_add(out, " --shape ");
+			cli_add_word(out, shape);
 		}
-	if (strcmp(best->device_name, "cpu") != 0)
-		tcb_str_addf(out, " --device %s", best->device_name);
+	if (strcmp(best->device_name, "cpu") != 0) {
+		tcb_str_add(out, " --device ");
+		cli_add_word(out, best->device_name);
+	}
 	if (best->threads)
 		tcb_str_addf(out, " --threads %u", best->threads);
 	if (rows->rows[first].verdict == TCB_VERDICT_THIN)
@@ -76,8 +80,10 @@ static size_t add_command(const struct cli_best_rows *rows, size_t first, const 
 	if (rows->rows[first].verdict == TCB_VERDICT_NOISY &&
 	    best->threads) /* a GPU's clocks know no quiet processors */
 		tcb_str_add(out, " --wait-quiet 10m");
-	if (db)
-		tcb_str_addf(out, " --db %s", db);
+	if (db) {
+		tcb_str_add(out, " --db ");
+		cli_add_word(out, db);
+	}
 	return shapes > SHAPES ? shapes - SHAPES : 0;
 }
 

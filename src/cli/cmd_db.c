@@ -113,7 +113,7 @@ static enum tcb_status print_info(struct tcb_db *db, const char *path, int as_js
 	};
 	if (!as_json) {
 		cli_text_bytes(info.file_bytes, bytes);
-		tcb_str_addf(&out, "%s: %s, schema %d, journal %s, SQLite %s\n", path, bytes, info.schema_version,
+		cli_add_line(&out, "%s: %s, schema %d, journal %s, SQLite %s", path, bytes, info.schema_version,
 			     info.journal_mode, info.sqlite_version);
 		for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 			tcb_str_addf(&out, "  %-32s %12llu\n", rows[i].title, (unsigned long long)rows[i].value);
@@ -160,7 +160,7 @@ static enum tcb_status print_check(struct tcb_db *db, const char *path, int as_j
 	} else {
 		json_decref(findings.list);
 		if (found == TCB_OK)
-			tcb_str_addf(&findings.text, "%s: sound\n", path);
+			cli_add_line(&findings.text, "%s: sound", path);
 		status = cli_emit_text(&findings.text, found == TCB_OK ? err : NULL);
 	}
 	return found != TCB_OK ? found : status;
@@ -181,7 +181,7 @@ static enum tcb_status print_merged(const struct tcb_db_merged *merged, const ch
 	json_t *root;
 
 	if (!as_json) {
-		tcb_str_addf(&out, "%s: %zu database%s merged\n", path, files, files == 1 ? "" : "s");
+		cli_add_line(&out, "%s: %zu database%s merged", path, files, files == 1 ? "" : "s");
 		for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 			tcb_str_addf(&out, "  %-32s %12llu\n", rows[i].title, (unsigned long long)rows[i].value);
 		return cli_emit_text(&out, err);

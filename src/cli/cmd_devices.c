@@ -53,13 +53,14 @@ static void add_gpu(struct tcb_str *out, const struct tcb_gpu *gpu)
 	cli_text_bytes(device->memory_bytes, memory);
 	cli_text_bytes(device->target.l2_bytes, l2);
 	cli_text_bytes(device->target.shared_optin_bytes, shared);
-	tcb_str_addf(out, "cuda:%d: %s\n", gpu->ordinal, device->model);
+	cli_add_line(out, "cuda:%d: %s", gpu->ordinal, device->model);
 	tcb_str_addf(out, "  %-12s %s\n  %-12s %s\n", "key", device->key, "architecture", device->arch);
 	tcb_str_addf(out, "  %-12s %u multiprocessors at %u MHz, %s of shared memory a block\n", "processors",
 		     device->target.sm_count, device->clock_khz / 1000, shared);
 	tcb_str_addf(out, "  %-12s %s\n  %-12s %s at %.0f GB/s%s\n", "L2", l2, "memory", memory,
 		     gpu->read_bytes_s / 1e9, device->has_ecc > 0 ? ", ECC" : "");
-	tcb_str_addf(out, "  %-12s %s\n  %-12s %s\n", "driver", device->driver, "UUID", gpu->uuid);
+	cli_add_line(out, "  %-12s %s", "driver", device->driver);
+	cli_add_line(out, "  %-12s %s", "UUID", gpu->uuid);
 	tcb_str_addf(out, "  devices      cuda:%d, %s\n", gpu->ordinal, device->name);
 }
 
@@ -70,7 +71,7 @@ static void add_gpus(struct tcb_str *out, const struct gpus *gpus)
 	for (size_t i = 0; i < gpus->count; i++)
 		add_gpu(out, &gpus->list[i]);
 	if (gpus->count == 0)
-		tcb_str_addf(out, "cuda: none: %s\n", gpus->missing.message);
+		cli_add_line(out, "cuda: none: %s", gpus->missing.message);
 	tcb_str_add(out, "known by specification, to be ranked by a model when they are absent:\n");
 	for (size_t i = 0; tcb_gpu_table_row(i, &row); i++)
 		tcb_str_addf(out, "  %-7s %s (%s)\n", row.device.name, row.device.model, row.source);
@@ -82,7 +83,7 @@ static enum tcb_status print_text(const struct tcb_place *place, const struct gp
 	struct tcb_str out = { 0 };
 	char memory[CLI_NUMBER_MAX];
 
-	tcb_str_addf(&out, "cpu: %s%s\n", device->model, device->is_virtual ? " (virtual machine)" : "");
+	cli_add_line(&out, "cpu: %s%s", device->model, device->is_virtual ? " (virtual machine)" : "");
 	tcb_str_addf(&out, "  %-12s %s\n  %-12s %s\n", "key", device->key, "architecture", device->arch);
 	tcb_str_addf(&out, "  %-12s", "families");
 	add_isas(&out, &device->target);

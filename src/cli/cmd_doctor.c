@@ -221,8 +221,11 @@ static enum tcb_status print_text(const struct tcb_doctor_row *rows, size_t coun
 	status = cli_table_render(&table, CLI_TABLE_TEXT, &out, err);
 	cli_table_fini(&table);
 	for (size_t i = 0; i < count; i++)
+		advised += rows[i].advice[0] != '\0';
+	tcb_str_add(&out, advised ? "\n" : "");
+	for (size_t i = 0; i < count; i++)
 		if (rows[i].advice[0])
-			tcb_str_addf(&out, "%s%s: %s\n", advised++ ? "" : "\n", rows[i].what, rows[i].advice);
+			cli_add_line(&out, "%s: %s", rows[i].what, rows[i].advice);
 	if (status == TCB_OK)
 		return cli_emit_text(&out, err);
 	tcb_str_fini(&out);

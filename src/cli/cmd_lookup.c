@@ -212,7 +212,7 @@ static enum tcb_status print_text(const struct tcbrt_tuning *tuning, const char 
 	if (tuning->expected_ns > 0)
 		tcb_str_addf(&out, "; verdict: %s\n", tcbrt_verdict_text(tuning->verdict));
 	if (nearby[0])
-		tcb_str_addf(&out, "%s\n", nearby);
+		cli_add_line(&out, "%s", nearby);
 	if (explanation && explanation->is_found) {
 		cli_limit_text(&explanation->limit, share);
 		if (cli_limit_is_known(&explanation->limit))

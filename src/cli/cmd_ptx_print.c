@@ -129,7 +129,8 @@ void ptx_judgement_text(const struct ptx_judgement *j, unsigned width, struct tc
 	for (size_t i = 0; i < j->kernel_count; i++)
 		kernel_text(j, &j->kernels[i], out);
 	functions_text(j, out);
-	tcb_str_addf(out, "%s%s: ", j->kernel_count ? "\n" : "", j->name);
+	tcb_str_add(out, j->kernel_count ? "\n" : "");
+	cli_add_shownf(out, "%s: ", j->name);
 	ptx_findings_total(j->findings.count, j->findings.state, out);
 	if (j->has_assembly) {
 		tcb_str_addf(out, "; %s by ",
@@ -138,7 +139,7 @@ void ptx_judgement_text(const struct ptx_judgement *j, unsigned width, struct tc
 								  : "not assembled");
 		ptx_assembler_text(j, out);
 	} else if (j->assembler_note[0]) {
-		tcb_str_addf(out, "; not assembled: %s", j->assembler_note);
+		cli_add_shownf(out, "; not assembled: %s", j->assembler_note);
 	}
 	tcb_str_add(out, "\n");
 }

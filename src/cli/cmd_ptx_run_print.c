@@ -55,7 +55,7 @@ static void add_rows(const struct ptx_run_job *job, struct tcb_str *out)
 			     (unsigned long long)c->wavefronts_ideal, (unsigned long long)c->sectors,
 			     (unsigned long long)c->sectors_ideal, text.failed ? "" : text.data);
 		if (row.ins->source && row.ins->source->file)
-			tcb_str_addf(out, "  %s:%u", base_name(row.ins->source->file), row.ins->source->line);
+			cli_add_shownf(out, "  %s:%u", base_name(row.ins->source->file), row.ins->source->line);
 		tcb_str_add(out, "\n");
 		tcb_str_fini(&text);
 	}
@@ -68,11 +68,11 @@ static void add_expected(const struct ptx_run_job *job, struct tcb_str *out)
 		const unsigned long long count = job->run->arguments[e->argument].count;
 
 		if (e->differing)
-			tcb_str_addf(out, "argument %u: %llu of %llu elements differ from %s; [%llu] is %s, not %s\n",
+			cli_add_line(out, "argument %u: %llu of %llu elements differ from %s; [%llu] is %s, not %s",
 				     e->argument, (unsigned long long)e->differing, count, e->path,
 				     (unsigned long long)e->first, e->got_text, e->wanted_text);
 		else
-			tcb_str_addf(out, "argument %u: all %llu elements are as in %s\n", e->argument, count, e->path);
+			cli_add_line(out, "argument %u: all %llu elements are as in %s", e->argument, count, e->path);
 	}
 }
 
@@ -92,7 +92,7 @@ void ptx_run_text(const struct ptx_run_job *job, unsigned width, struct tcb_str 
 		     (unsigned long long)job->counts.total.divergent);
 	add_rows(job, out);
 	add_expected(job, out);
-	tcb_str_addf(out, "%s: ", job->name);
+	cli_add_shownf(out, "%s: ", job->name);
 	ptx_findings_total(job->findings.count, job->findings.state, out);
 	tcb_str_add(out, "\n");
 }

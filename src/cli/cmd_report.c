@@ -298,12 +298,26 @@ static void add_counters(struct tcb_str *out, const struct cli_best_rows *rows, 
 	}
 }
 
+/* What stands below the table. */
+static void add_notes(const struct cli_best_rows *rows, const struct report_args *args, struct tcb_str *out)
+{
+	const char *bullet = args->format == FORMAT_MD ? "- " : "";
+
+	cli_best_unserved(rows, bullet, out);
+	cli_best_verdicts(rows, args->db, bullet, out);
+	if (out->length && args->format == FORMAT_TABLE)
+		tcb_str_add(out, "\n");
+	add_devices(out, rows, bullet);
+	add_limits(out, rows, bullet);
+	if (args->counters)
+		add_counters(out, rows, bullet);
+}
+
 static enum tcb_status print_table(const struct cli_best_rows *rows, const struct report_args *args,
 				   struct tcb_error *err)
 {
-	const char *bullet = args->format == FORMAT_MD ? "- " : "";
 	const struct cli_best_view view = view_of(args);
-	struct tcb_str out = { 0 };
+	struct tcb_str out = { 0 }, notes = { 0 };
 	enum tcb_status status = args->format == FORMAT_CSV ? cli_best_rows_csv(rows, &out, err)
 							    : cli_best_table(rows, &view, &out, err);
 
@@ -311,20 +325,17 @@ static enum tcb_status print_table(const struct cli_best_rows *rows, const struc
 		tcb_str_fini(&out);
 		return status;
 	}
-	if (args->format != FORMAT_CSV) {
-		tcb_str_add(&out, "\n");
-		const size_t before = out.length;
-		cli_best_unserved(rows, bullet, &out);
-		cli_best_verdicts(rows, args->db, bullet, &out);
-		if (out.length > before && args->format == FORMAT_TABLE)
-			tcb_str_add(&out, "\n");
-		add_devices(&out, rows, bullet);
-		add_limits(&out, rows, bullet);
-	}
-	if (args->format != FORMAT_CSV && args->counters)
-		add_counters(&out, rows, bullet);
-	return args->format == FORMAT_CSV || args->format == FORMAT_MD ? cli_emit_to(args->out, &out, err)
-								       : cli_emit_text_to(args->out, &out, err);
+	if (args->format == FORMAT_CSV)
+		return cli_emit_to(args->out, &out, err);
+	tcb_str_add(&out, "\n");
+	add_notes(rows, args, &notes);
+	if (args->format == FORMAT_MD)
+		cli_add_markdown(&out, notes.data ? notes.data : "");
+	else
+		tcb_str_add(&out, notes.data ? notes.data : "");
+	out.failed |= notes.failed;
+	tcb_str_fini(&notes);
+	return args->format == FORMAT_MD ? cli_emit_to(args->out, &out, err) : cli_emit_text_to(args->out, &out, err);
 }
 
 static enum tcb_status print_json(const struct cli_best_rows *rows, const struct cli_bounds *bounds, const char *path,

@@ -49,7 +49,7 @@ void cli_add_note(struct tcb_str *out, enum cli_table_style style, const char *t
 	size_t room = LINE;
 
 	if (style == CLI_TABLE_MD) {
-		cli_add_line(out, "- %s", text);
+		cli_add_markdown_line(out, "- %s", text);
 		return;
 	}
 	while (*text) {
@@ -129,8 +129,9 @@ static enum tcb_status add_device(const struct cli_comparison *comparison, size_
 			add_cells(&table, &comparison->rows[i]);
 	if (table.cell_count) {
 		cli_threads_text(device->best.threads, threads);
-		cli_add_line(out, "%s, %.40s, key %s%s", device->best.device_name, device->best.model,
-			     device->best.device_key, threads);
+		(style == CLI_TABLE_MD ? cli_add_markdown_line
+				       : cli_add_line)(out, "%s, %.40s, key %s%s", device->best.device_name,
+						       device->best.model, device->best.device_key, threads);
 		tcb_str_add(out, style == CLI_TABLE_MD ? "\n" : "");
 		status = cli_table_render(&table, style, out, err);
 		tcb_str_add(out, "\n");

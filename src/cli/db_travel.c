@@ -271,8 +271,9 @@ static enum tcb_status print_imported(const struct cli_db_args *args, const char
 			"--finals-only' holds them",
 			merged->provisional, merged->provisional == 1 ? " is" : "s are");
 	if (!args->json) {
-		tcb_str_addf(&out, "%s: %zu file%s imported\n  %-40s %8zu\n  %-40s %8zu\n  %-40s %8zu\n", path,
-			     args->files.count, args->files.count == 1 ? "" : "s", "winners read", winners,
+		cli_add_line(&out, "%s: %zu file%s imported", path, args->files.count,
+			     args->files.count == 1 ? "" : "s");
+		tcb_str_addf(&out, "  %-40s %8zu\n  %-40s %8zu\n  %-40s %8zu\n", "winners read", winners,
 			     "winners added or replaced", merged->best, "left out: as good a proof is here", left);
 		return cli_emit_text(&out, err);
 	}

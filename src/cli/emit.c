@@ -54,6 +54,7 @@ enum tcb_status cli_emit(struct tcb_str *text, struct tcb_error *err)
 {
 	enum tcb_status status = TCB_OK;
 
+	cli_seal(text);
 	if (text->failed) {
 		status = tcb_fail(err, TCB_E_NOMEM, "out of memory for the output");
 	} else if (write_all(STDOUT_FILENO, text->data, text->length) != 0) {
@@ -239,6 +240,7 @@ enum tcb_status cli_emit_to(const char *path, struct tcb_str *text, struct tcb_e
 
 	if (!path)
 		return cli_emit(text, err);
+	cli_seal(text);
 	if (text->failed)
 		status = tcb_fail(err, TCB_E_NOMEM, "out of memory for the output");
 	else

@@ -51,6 +51,16 @@ json_t *cli_json_end(json_t *root, int failed);
 /* text.c: text for people: TEXT with control characters and bytes that are no UTF-8 as \x1b, so that stored text
  * cannot drive a terminal or forge a line. */
 void cli_add_shown(struct tcb_str *out, const char *text);
+/* The same of what FORMAT makes. */
+void cli_add_shownf(struct tcb_str *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* TEXT, all that is about to be printed: whatever of it a terminal would obey as \x1b, but for ends of lines, tabs and
+ * colors.  Nothing is printed without it; what could forge a line must have been shown before. */
+void cli_seal(struct tcb_str *text);
+/* TEXT as one word of a shell's command. */
+void cli_add_word(struct tcb_str *out, const char *text);
+/* TEXT, shown already, as Markdown that says just this: no element, link, code or end of a cell. */
+void cli_add_markdown(struct tcb_str *out, const char *text);
+void cli_add_markdown_line(struct tcb_str *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A line, shown so. */
 void cli_add_line(struct tcb_str *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Numbers for people. */

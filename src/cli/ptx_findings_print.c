@@ -59,7 +59,7 @@ static void add_variable(struct tcb_str *out, const struct ptx_finding *one)
 
 static void add_place(struct tcb_str *out, const struct ptx_frame *frame)
 {
-	tcb_str_addf(out, "%s:%u", frame->file ? frame->file : "?", frame->line);
+	cli_add_shownf(out, "%s:%u", frame->file ? frame->file : "?", frame->line);
 	if (frame->column)
 		tcb_str_addf(out, ":%u", frame->column);
 }
@@ -114,7 +114,7 @@ static void add_where(const struct ptx_finding *one, unsigned width, struct tcb_
 		tcb_str_add(&line, line.length ? "; it accesses " : "    it accesses ");
 		add_variable(&line, one);
 		if (one->variable_name)
-			tcb_str_addf(&line, " (%s)", one->variable_name);
+			cli_add_shownf(&line, " (%s)", one->variable_name);
 	}
 	if (line.length)
 		add_wrapped(out, line.data, width, 6);
@@ -164,7 +164,7 @@ void ptx_findings_text(const struct ptx_findings *f, unsigned width, struct tcb_
 
 		if (one->state != PTX_COUNTED)
 			continue;
-		tcb_str_addf(&line, "%s:", f->file);
+		cli_add_shownf(&line, "%s:", f->file);
 		if (one->line_count)
 			tcb_str_addf(&line, "%u:", one->lines[0]);
 		tcb_str_addf(&line, " %s: %s: ", tcb_ptx_severity_text(one->severity), tcb_ptx_rule_name(one->rule));
@@ -181,7 +181,7 @@ void ptx_findings_text(const struct ptx_findings *f, unsigned width, struct tcb_
 
 static void add_gcc_mention(const struct ptx_findings *f, const struct ptx_mention *mention, struct tcb_str *out)
 {
-	tcb_str_addf(out, "%s:%u:1: note: line %u", f->file, mention->line, mention->line);
+	cli_add_shownf(out, "%s:%u:1: note: line %u", f->file, mention->line, mention->line);
 	for (size_t i = 0; i < mention->frame_count; i++) {
 		tcb_str_add(out, i ? ", from " : " is ");
 		add_place(out, &mention->frames[i]);
@@ -210,7 +210,7 @@ const struct ptx_frame *ptx_author_frame(const struct ptx_finding *one)
 
 static void add_gcc_place(const char *file, uint32_t line, uint32_t column, const char *word, struct tcb_str *out)
 {
-	tcb_str_addf(out, "%s:%u:%u: %s: ", file ? file : "?", line ? line : 1, column ? column : 1, word);
+	cli_add_shownf(out, "%s:%u:%u: %s: ", file ? file : "?", line ? line : 1, column ? column : 1, word);
 }
 
 static void add_gcc_frame(const struct ptx_finding *one, size_t i, struct tcb_str *out)
@@ -246,7 +246,7 @@ static void add_gcc_finding(const struct ptx_findings *f, const struct ptx_findi
 	for (size_t i = 0; i < one->mention_count; i++)
 		add_gcc_mention(f, &one->mentions[i], out);
 	if (one->line_count > 1)
-		tcb_str_addf(out, "%s:%u:1: note: and here; %llu times in all [%s]\n", f->file, one->lines[1],
+		cli_add_line(out, "%s:%u:1: note: and here; %llu times in all [%s]", f->file, one->lines[1],
 			     (unsigned long long)one->count, tcb_ptx_rule_name(one->rule));
 }
 

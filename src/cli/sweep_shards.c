@@ -69,21 +69,6 @@ static int see(void *ctx, const struct tcb_swept *swept)
 	return 0;
 }
 
-/* TEXT as one word of a shell. */
-static void add_quoted(struct tcb_str *out, const char *text)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-:+,=@%";
-
-	if (*text && strspn(text, plain) == strlen(text)) {
-		tcb_str_add(out, text);
-		return;
-	}
-	tcb_str_add(out, "'");
-	for (; *text; text++)
-		tcb_str_addf(out, *text == '\'' ? "'\\'%c'" : "%c", *text);
-	tcb_str_add(out, "'");
-}
-
 static void add_command(struct tcb_str *out, const struct cli_finals *finals, const struct tcb_swept *like,
 			const struct tcb_shard *shard)
 {
@@ -99,7 +84,10 @@ static void add_command(struct tcb_str *out, const struct cli_finals *finals, co
 		tcb_str_addf(out, " --rotation %llu", (unsigned long long)finals->rotation_bytes);
 	if (like->any_size)
 		tcb_str_add(out, " --any-size");
-	tcb_str_addf(out, " --strategy %s --seed %s", like->strategy, like->seed);
+	tcb_str_add(out, " --strategy ");
+	cli_add_word(out, like->strategy);
+	tcb_str_add(out, " --seed ");
+	cli_add_word(out, like->seed);
 	if (like->budget_s > 0)
 		tcb_str_addf(out, " --budget %gs", like->budget_s);
 	else
@@ -107,7 +95,7 @@ static void add_command(struct tcb_str *out, const struct cli_finals *finals, co
 	if (like->max_trials)
 		tcb_str_addf(out, " --max-trials %llu", (unsigned long long)like->max_trials);
 	tcb_str_add(out, " --db ");
-	add_quoted(out, finals->db_path);
+	cli_add_word(out, finals->db_path);
 	tcb_str_addf(out, " --shard %u/%u", shard->index, shard->count);
 }
 

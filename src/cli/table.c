@@ -199,8 +199,7 @@ static void render_csv(const struct cli_table *table, struct tcb_str *out)
 static void add_md(struct tcb_str *out, const char *text, int first, int last)
 {
 	tcb_str_add(out, first ? "| " : " ");
-	for (; *text; text++)
-		tcb_str_addf(out, *text == '|' ? "\\%c" : "%c", *text);
+	cli_add_markdown(out, text);
 	tcb_str_add(out, last ? " |\n" : " |");
 }
 

@@ -29,6 +29,10 @@ static size_t printable_bytes(const unsigned char *text)
 	    (text[0] == 0xed && text[1] > 0x9f) || (text[0] == 0xf0 && text[1] < 0x90) ||
 	    (text[0] == 0xf4 && text[1] > 0x8f))
 		return 0;
+	/* What ends a line or turns the direction of what follows: U+2028 to U+202e, U+2066 to U+2069. */
+	if (text[0] == 0xe2 && ((text[1] == 0x80 && text[2] >= 0xa8 && text[2] <= 0xae) ||
+				(text[1] == 0x81 && text[2] >= 0xa6 && text[2] <= 0xa9)))
+		return 0;
 	return bytes;
 }
 
@@ -46,6 +50,95 @@ void cli_add_shown(struct tcb_str *out, const char *text)
 	}
 }
 
+/* Bytes at TEXT that our own output has beside printable characters: ends of lines, tabs, colors; 0: none. */
+static size_t layout_bytes(const char *text)
+{
+	size_t bytes;
+
+	if (*text == '\n' || *text == '\t')
+		return 1;
+	if (text[0] == '\r' && text[1] == '\n') /* of CSV */
+		return 2;
+	if (text[0] != '\x1b' || text[1] != '[')
+		return 0;
+	bytes = 2 + strspn(text + 2, "0123456789;");
+	return text[bytes] == 'm' ? bytes + 1 : 0;
+}
+
+static size_t harmless_bytes(const char *text)
+{
+	const size_t layout = layout_bytes(text);
+
+	return layout ? layout : printable_bytes((const unsigned char *)text);
+}
+
+void cli_seal(struct tcb_str *text)
+{
+	struct tcb_str sealed = { 0 };
+	size_t good = 0, bytes;
+	const char *at = text->data;
+
+	while (at && at[good] && (bytes = harmless_bytes(at + good)))
+		good += bytes;
+	if (!at || text->failed || good == text->length)
+		return;
+	while (at < text->data + text->length) {
+		for (good = 0; at[good] && (bytes = harmless_bytes(at + good));)
+			good += bytes;
+		tcb_str_add_bytes(&sealed, at, good);
+		at += good;
+		if (at < text->data + text->length)
+			tcb_str_addf(&sealed, "\\x%02x", (unsigned char)*at++);
+	}
+	tcb_str_fini(text);
+	*text = sealed;
+}
+
+void cli_add_word(struct tcb_str *out, const char *text)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%";
+
+	if (*text && strspn(text, plain) == strlen(text)) {
+		tcb_str_add(out, text);
+		return;
+	}
+	tcb_str_add(out, "'");
+	for (const char *quote; (quote = strchr(text, '\'')); text = quote + 1) {
+		tcb_str_add_bytes(out, text, (size_t)(quote - text));
+		tcb_str_add(out, "'\\''");
+	}
+	tcb_str_addf(out, "%s'", text);
+}
+
+void cli_add_markdown(struct tcb_str *out, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '<')
+			tcb_str_add(out, "&lt;");
+		else if (*text == '&')
+			tcb_str_add(out, "&amp;");
+		else if (strchr("\\|`", *text) || (text[0] == ']' && strchr("([:", text[1]) && text[1]))
+			tcb_str_addf(out, "\\%c", *text);
+		else
+			tcb_str_add_bytes(out, text, 1);
+	}
+}
+
+void cli_add_shownf(struct tcb_str *out, const char *format, ...)
+{
+	va_list list;
+	char *text;
+
+	va_start(list, format);
+	if (vasprintf(&text, format, list) < 0) {
+		out->failed = 1;
+	} else {
+		cli_add_shown(out, text);
+		free(text);
+	}
+	va_end(list);
+}
+
 void cli_add_line(struct tcb_str *out, const char *format, ...)
 {
 	va_list list;
@@ -58,6 +151,26 @@ void cli_add_line(struct tcb_str *out, const char *format, ...)
 		cli_add_shown(out, line);
 		tcb_str_add(out, "\n");
 		free(line);
+	}
+	va_end(list);
+}
+
+void cli_add_markdown_line(struct tcb_str *out, const char *format, ...)
+{
+	struct tcb_str shown = { 0 };
+	va_list list;
+	char *text;
+
+	va_start(list, format);
+	if (vasprintf(&text, format, list) < 0) {
+		out->failed = 1;
+	} else {
+		cli_add_shown(&shown, text);
+		cli_add_markdown(out, shown.data ? shown.data : "");
+		tcb_str_add(out, "\n");
+		out->failed |= shown.failed;
+		tcb_str_fini(&shown);
+		free(text);
 	}
 	va_end(list);
 }
