@@ -167,6 +167,7 @@ struct tcb_emu_registers {
 struct tcb_emu_part {
 	struct tcb_emu_part *next; /* of a greater agent */
 	uint32_t agent;
+	uint32_t reads; /* what any of its lanes read before this tick had been taken by a wgmma of all of them */
 	uint32_t tick[TCB_EMU_LANES];
 };
 
@@ -204,9 +205,10 @@ struct tcb_emu_warp {
 	struct tcb_emu_clock heard;         /* what HEARD_LANES will know at their next */
 	uint32_t fence_tick[TCB_EMU_LANES]; /* of that fence; 0: none yet */
 	uint32_t apart_lanes, heard_lanes;
-	uint32_t carry;  /* CC.CF by lane */
-	uint32_t synced; /* accesses of any lane before this tick are ordered with all lanes */
-	uint32_t *known; /* [32][32] the same by pairs of lanes, once some of them met or passed something on */
+	uint32_t carry;    /* CC.CF by lane */
+	uint32_t synced;   /* accesses of any lane before this tick are ordered with all lanes */
+	uint32_t gathered; /* what its lanes read before this tick is in registers: a wgmma of all of them is over */
+	uint32_t *known;   /* [32][32] the same by pairs of lanes, once some of them met or passed something on */
 	uint64_t steps;
 	int spins; /* it gave way because a wait failed */
 	/* whether its turns repeat: emu_schedule.c */
@@ -450,7 +452,8 @@ void tcb_emu_clock_merge(struct tcb_emu_run *run, struct tcb_emu_clock *to, cons
 /* CLOCK learns that AGENT, whole, is done until TICK. */
 void tcb_emu_clock_reach(struct tcb_emu_run *run, struct tcb_emu_clock *clock, uint32_t agent, uint32_t tick);
 /* ... and each of its lanes until TICK[lane]. */
-void tcb_emu_clock_lanes(struct tcb_emu_run *run, struct tcb_emu_clock *clock, uint32_t agent, const uint32_t *tick);
+void tcb_emu_clock_lanes(struct tcb_emu_run *run, struct tcb_emu_clock *clock, uint32_t agent, const uint32_t *tick,
+			 uint32_t reads);
 /* The last tick that CLOCK knows of. */
 uint32_t tcb_emu_clock_most(const struct tcb_emu_run *run, const struct tcb_emu_clock *clock);
 /* TO learns all that LANES of WARP know and did. */
@@ -463,6 +466,9 @@ void tcb_emu_release_fenced(struct tcb_emu_warp *warp, unsigned lane, struct tcb
 /* LANES of WARP learn what each other knows and did. */
 void tcb_emu_sync_lanes(struct tcb_emu_warp *warp, uint32_t lanes);
 int tcb_emu_knows_lanes(const struct tcb_emu_warp *warp, unsigned lane, uint32_t agent, uint32_t lanes, uint32_t tick);
+/* Whether what any lane of AGENT read at TICK is behind LANE of WARP because a wgmma of all its lanes was over when one
+ * of them released: that instruction had their values. */
+int tcb_emu_knows_reads(const struct tcb_emu_warp *warp, unsigned lane, uint32_t agent, uint32_t tick);
 /* Whether what LANES of AGENT (0: any one of its lanes) did at TICK is behind LANE of WARP, or behind any lane of WARP
  * if it has no such lane. */
 static inline int tcb_emu_knows(const struct tcb_emu_warp *warp, unsigned lane, uint32_t agent, uint32_t lanes,

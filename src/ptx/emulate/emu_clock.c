@@ -46,6 +46,7 @@ static struct tcb_emu_part *part_new(struct tcb_emu_run *run, struct tcb_emu_par
 		return NULL;
 	}
 	memset(part->tick, 0, sizeof part->tick);
+	part->reads = 0;
 	part->agent = agent;
 	part->next = *place;
 	*place = part;
@@ -93,13 +94,15 @@ static void raise(uint32_t *to, const uint32_t *from, uint32_t count)
 		to[i] = to[i] < from[i] ? from[i] : to[i];
 }
 
-void tcb_emu_clock_lanes(struct tcb_emu_run *run, struct tcb_emu_clock *clock, uint32_t agent, const uint32_t *tick)
+void tcb_emu_clock_lanes(struct tcb_emu_run *run, struct tcb_emu_clock *clock, uint32_t agent, const uint32_t *tick,
+			 uint32_t reads)
 {
 	struct tcb_emu_part **place = place_of(clock, agent);
 
 	if ((!*place || (*place)->agent != agent) && !part_new(run, place, agent))
 		return;
 	raise((*place)->tick, tick, TCB_EMU_LANES);
+	raise(&(*place)->reads, &reads, 1);
 	settle(run, clock, place);
 }
 
@@ -130,6 +133,7 @@ void tcb_emu_clock_merge(struct tcb_emu_run *run, struct tcb_emu_clock *to, cons
 		if ((!*at || (*at)->agent != part->agent) && !part_new(run, at, part->agent))
 			return;
 		raise((*at)->tick, part->tick, TCB_EMU_LANES);
+		raise(&(*at)->reads, &part->reads, 1);
 	}
 	for (at = &to->parts; *at;) {
 		const struct tcb_emu_part *before = *at;
@@ -235,7 +239,7 @@ void tcb_emu_release(struct tcb_emu_warp *warp, uint32_t lanes, struct tcb_emu_c
 		return;
 	}
 	ticks_of(warp, lanes, now, tick);
-	tcb_emu_clock_lanes(warp->run, to, warp->agent, tick);
+	tcb_emu_clock_lanes(warp->run, to, warp->agent, tick, warp->gathered);
 }
 
 void tcb_emu_acquire(struct tcb_emu_warp *warp, uint32_t lanes, const struct tcb_emu_clock *from)
@@ -291,7 +295,7 @@ void tcb_emu_release_fenced(struct tcb_emu_warp *warp, unsigned lane, struct tcb
 	ticks_of(warp, 1u << lane, then, tick);
 	for (unsigned i = 0; i < TCB_EMU_LANES; i++)
 		tick[i] = tick[i] < then ? tick[i] : then;
-	tcb_emu_clock_lanes(warp->run, to, warp->agent, tick);
+	tcb_emu_clock_lanes(warp->run, to, warp->agent, tick, warp->gathered < then ? warp->gathered : then);
 }
 
 /* Each of LANES, some of WARP, learns what the others know of other warps. */
@@ -364,4 +368,21 @@ int tcb_emu_knows_lanes(const struct tcb_emu_warp *warp, unsigned lane, uint32_t
 		found |= covered(&warp->apart[each], agent, asked, tick);
 	}
 	return lanes ? !(lanes & ~found) : found != 0;
+}
+
+static int has_reads(const struct tcb_emu_clock *clock, uint32_t agent, uint32_t tick)
+{
+	const struct tcb_emu_part *part = part_of(clock, agent);
+
+	return part && part->reads > tick;
+}
+
+int tcb_emu_knows_reads(const struct tcb_emu_warp *warp, unsigned lane, uint32_t agent, uint32_t tick)
+{
+	const uint32_t own = lane < TCB_EMU_LANES ? 1u << lane : UINT32_MAX;
+	int found = agent == warp->agent ? warp->gathered > tick : has_reads(&warp->seen, agent, tick);
+
+	TCB_EMU_EACH(each, warp->apart_lanes & own)
+	found |= has_reads(&warp->apart[each], agent, tick);
+	return found;
 }

@@ -38,7 +38,7 @@ void tcb_emu_fence_proxy(struct tcb_emu_warp *warp, uint32_t lanes)
 	tcb_emu_release(warp, lanes, told);
 	memcpy(copies->whole + run->warps, told->whole, run->warps * sizeof *told->whole);
 	for (const struct tcb_emu_part *part = told->parts; part && part->agent < run->warps; part = part->next)
-		tcb_emu_clock_lanes(run, copies, run->warps + part->agent, part->tick);
+		tcb_emu_clock_lanes(run, copies, run->warps + part->agent, part->tick, 0);
 	tcb_emu_acquire(warp, lanes, copies);
 }
 

@@ -334,7 +334,8 @@ static int against_one(const struct access *a, const struct tcb_emu_shadow *shad
 		lane & (STRONG | VOLATILE),
 	};
 
-	if (are_ordered(a->warp, a->place, &reader, lanes))
+	if (are_ordered(a->warp, a->place, &reader, lanes) ||
+	    tcb_emu_knows_reads(a->warp, a->place, reader.agent, tick))
 		return 1;
 	if (tick != run->tick && !are_strong(a, &reader))
 		report(a->warp, a->in, a->lane, &reader, "writes what was read", a->space, a->at, TCB_PTX_ERROR);

@@ -347,6 +347,7 @@ static void run_wait(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, ui
 	else
 		tcb_emu_release_async(warp->run, &s->scratch);
 	tcb_emu_acquire(warp, active, &s->scratch);
+	warp->gathered = ++warp->run->tick;
 	/* accumulators that a later one still works on are in flight */
 	for (const struct pending *p = s->first; p; p = p->next)
 		mark(p->frame, &p->in->op[0], 0);
