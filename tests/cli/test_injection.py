@@ -102,11 +102,8 @@ def inject(base, db, table, column, instead):
     shutil.copyfile(base, db)
     sql = sqlite3.connect(db)
     sql.execute("PRAGMA ignore_check_constraints = ON")
-    value = "?" if instead else f"coalesce({column}, '') || ?"
-    try:
-        sql.execute(f"UPDATE {table} SET {column} = {value}", (HOSTILE,))
-    except sqlite3.IntegrityError:  # unique: one row of it
-        sql.execute(f"UPDATE {table} SET {column} = {value} WHERE rowid = (SELECT min(rowid) FROM {table})", (HOSTILE,))
+    before = "" if instead else f"coalesce({column}, '') || "
+    sql.execute(f"UPDATE {table} SET {column} = {before} ? || hex(randomblob(4))", (HOSTILE,))  # many must be unique
     sql.commit()
     sql.close()
 
