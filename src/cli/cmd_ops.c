@@ -93,7 +93,7 @@ static enum tcb_status print_markdown(const struct tcb_op *const *ops, size_t co
 			tcb_shape_print(&ops[i]->default_shapes[s], text);
 			tcb_str_addf(&shapes, "%s%s", s ? ", " : "", text);
 		}
-		cli_table_cell(&table, "`%s`", ops[i]->name);
+		cli_table_cell(&table, "%s", ops[i]->name);
 		cli_table_cell(&table, "%s", ops[i]->summary);
 		cli_table_cell(&table, "%s", ops[i]->format ? ops[i]->format->gguf_name : "");
 		cli_table_cell(&table, "%s", contracts.data ? contracts.data : "");
