@@ -15,7 +15,7 @@ page = (cli.fixtures / ".." / ".." / "docs" / "ops.md").read_text()
 parts = page.split(MARK)
 cli.check(len(parts) == 3, "docs/ops.md has no place for the table between two marks")
 cli.check(parts[1] == table, f"docs/ops.md is out of date; put this between its marks:\n{table}")
-names = [line.split("`")[1] for line in table.splitlines()[2:]]
+names = [line.split("|")[1].strip() for line in table.splitlines()[2:]]
 cli.check(len(names) > 10, "the table has rows")
 for name in names:
     cli.check(f"`{name}`" in parts[2], f"docs/ops.md says nothing about {name} below its table")
