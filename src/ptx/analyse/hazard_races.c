@@ -27,6 +27,8 @@ struct racing {
 	unsigned space;
 	uint64_t *told; /* pairs of different warps that were reported: bit a * events + b */
 	uint64_t *done; /* pairs that need no other look: bit (a * events + b) * 2 + (b is a round later) */
+	uint64_t *
+		*from;  /* by segment: the segments that anybody reaches from its begin, as bits; NULL: not asked yet */
 	uint8_t *marks; /* by segment */
 	uint32_t *stack;
 	const struct tcb_ptx_sink *sink;
@@ -79,12 +81,33 @@ static int reached(const struct tcb_ptx_walk *w, uint32_t segment, int via)
 	return 0;
 }
 
+/* Whether anybody can come from the begin of segment FROM to segment TO without being stopped, in any round.  It is
+ * asked of many pairs, so the answers of each FROM are kept. */
+static int may_come(struct racing *r, uint32_t from, uint32_t to)
+{
+	if (!r->from[from]) {
+		r->from[from] =
+			tcb_arena_array(&r->walk.h->arena, (r->walk.h->segment_count + 63) / 64, sizeof(uint64_t));
+		if (!r->from[from])
+			return 1;
+		tcb_ptx_walk_from(&r->ways, from, NULL);
+		for (uint32_t i = 0; i < r->ways.count; i++) {
+			uint32_t segment = r->ways.states[i].segment;
+
+			r->from[from][segment / 64] |= UINT64_C(1) << (segment % 64);
+		}
+	}
+	return r->from[from][to / 64] >> (to % 64) & 1;
+}
+
 /* Whether one of THREADS can come from A to B, in the next round of the loop of skew LATER, without being stopped. */
 static int is_on_the_way(struct racing *r, const struct tcb_ptx_event *a, const uint64_t *threads,
 			 const struct tcb_ptx_event *b, uint64_t later)
 {
 	if (a->segment == b->segment && !later)
 		return 1;
+	if (!may_come(r, a->segment, b->segment))
+		return 0;
 	tcb_ptx_walk_from(&r->ways, a->segment, threads);
 	return reached(&r->ways, b->segment, later ? 1 + __builtin_ctzll(later) : TCB_PTX_VIA_NONE);
 }
@@ -116,10 +139,21 @@ static int leads_to_both(struct racing *r, struct couple *c, const struct tcb_pt
 	return found;
 }
 
+/* Whether A can be reached on one side of the branch of BLOCK, and B on the other: what is cheap to know. */
+static int may_lead_to_both(struct racing *r, const struct couple *c, const struct tcb_ptx_block *block, int a_takes)
+{
+	const struct tcb_ptx_block *target = tcb_ptx_terminator(block)->operands[0].block;
+	const uint32_t *first = r->walk.h->first_segment;
+
+	return may_come(r, first[(a_takes ? target : block->next)->number], c->a->segment) &&
+	       may_come(r, first[(a_takes ? block->next : target)->number], c->b->segment);
+}
+
 /* Whether a branch that is known for each thread sends two that meet different ways, one to each access. */
 static int are_parted(struct racing *r, struct couple *c)
 {
 	const struct tcb_ptx_hazards *h = r->walk.h;
+	const struct tcb_ptx_dominators *d = tcb_ptx_affine_dominators(h->affine);
 
 	for (uint32_t i = 0; i < r->walk.count; i++) {
 		const struct tcb_ptx_segment *segment = &h->segments[r->walk.states[i].segment];
@@ -129,9 +163,15 @@ static int are_parted(struct racing *r, struct couple *c)
 		if (!end || end->op != TCB_PTX_OP_BRA || end->guard == TCB_PTX_NO_REG || !taken ||
 		    !segment->block->next)
 			continue;
+		/* both lie behind where its ways meet again */
+		if (tcb_ptx_post_dominates(d, c->a->ins->block, segment->block) &&
+		    tcb_ptx_post_dominates(d, c->b->ins->block, segment->block))
+			continue;
 		for (int a_takes = 0; a_takes < 2; a_takes++) {
 			uint64_t a[TCB_PTX_WORDS_MAX], b[TCB_PTX_WORDS_MAX];
 
+			if (!may_lead_to_both(r, c, segment->block, a_takes))
+				continue;
 			for (uint32_t k = 0; k < h->words; k++) {
 				a[k] = c->threads_a[k] & (a_takes ? taken[k] : ~taken[k]);
 				b[k] = c->threads_b[k] & (a_takes ? ~taken[k] : taken[k]);
@@ -487,12 +527,41 @@ static void race_pair(struct racing *r, uint32_t place_a, uint32_t ia, uint32_t 
 		judge(r, &c, bit);
 }
 
+/* Whether some of those who are at PLACE tell nobody of what they do there. */
+static int is_anybody_silent(const struct racing *r, uint32_t place)
+{
+	const struct tcb_ptx_hazards *h = r->walk.h;
+	const uint64_t *there = tcb_ptx_walk_set(&r->walk, place, TCB_PTX_THERE),
+		       *tells = h->released[TCB_PTX_BY_BARRIER] + (size_t)r->walk.states[place].segment * h->words;
+
+	for (uint32_t i = 0; i < h->words; i++)
+		if (there[i] & ~tells[i])
+			return 1;
+	return 0;
+}
+
+static int is_anybody_told(const struct racing *r, uint32_t place)
+{
+	const uint64_t *told = tcb_ptx_walk_set(&r->walk, place, TCB_PTX_ACQUIRED);
+
+	for (uint32_t i = 0; i < r->walk.h->words; i++)
+		if (told[i])
+			return 1;
+	return 0;
+}
+
 static void race_states(struct racing *r, uint32_t place_a, uint32_t place_b)
 {
 	const struct tcb_ptx_hazards *h = r->walk.h;
 	const struct tcb_ptx_segment *x = &h->segments[r->walk.states[place_a].segment],
 				     *y = &h->segments[r->walk.states[place_b].segment];
 
+	if (!x->event_count || !y->event_count)
+		return;
+	/* walks that stop earlier have seen all else */
+	if (r->walk.stops == TCB_PTX_CUT_FULL && (!(is_anybody_told(r, place_a) || is_anybody_told(r, place_b)) ||
+						  !(is_anybody_silent(r, place_a) || is_anybody_silent(r, place_b))))
+		return;
 	for (uint32_t i = x->first_event; i < x->first_event + x->event_count; i++)
 		for (uint32_t j = y->first_event; j < y->first_event + y->event_count; j++)
 			if (is_candidate(r, &h->events[i]) && is_candidate(r, &h->events[j]))
@@ -508,9 +577,10 @@ static int begin(struct racing *r, struct tcb_ptx_hazards *h, enum tcb_ptx_cut s
 
 	ok &= tcb_ptx_walks_begin(&r->ways, h, stops, 1);
 	r->done = calloc(bits / 64 + 1, sizeof *r->done);
+	r->from = calloc(h->segment_count, sizeof(uint64_t *));
 	r->marks = calloc(h->segment_count, 1);
 	r->stack = malloc(h->segment_count * sizeof *r->stack);
-	return ok && r->done && r->marks && r->stack;
+	return ok && r->done && r->from && r->marks && r->stack;
 }
 
 /* Races between what is reached from one end of a segment that STOPS threads, or is more, to the next. */
@@ -535,6 +605,7 @@ static enum tcb_status find_races(struct tcb_ptx_hazards *h, unsigned space, enu
 	}
 	ok = ok && !r.walk.failed && !r.ways.failed;
 	free(r.done);
+	free(r.from);
 	free(r.marks);
 	free(r.stack);
 	tcb_ptx_walks_end(&r.walk);

@@ -67,7 +67,6 @@ unsigned tcb_ptx_sync_of(const struct tcb_ptx_ins *ins)
 	case TCB_PTX_OP_OPAQUE:
 		return ins->opaque->orders ? TCB_PTX_SYNC_ACQUIRE | TCB_PTX_SYNC_RELEASE : 0;
 	case TCB_PTX_OP_CALL:
-	case TCB_PTX_OP_GRIDDEPCONTROL:
 		return TCB_PTX_SYNC_ACQUIRE | TCB_PTX_SYNC_RELEASE;
 	default:
 		return tcb_ptx_has(ins, TCB_PTX_F_BARRIER) ? TCB_PTX_SYNC_ACQUIRE | TCB_PTX_SYNC_RELEASE : 0;

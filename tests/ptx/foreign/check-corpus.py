@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: MIT
 """What `tcbtune ptx check` makes of a folder of PTX that is known to be good.
 
-    check-corpus.py FOLDER --tcbtune PROGRAM [--ptxas] [--table FILE] [--errors FILE] [--jobs N] [--limit SECONDS]
+    check-corpus.py FOLDER --tcbtune PROGRAM [--launches] [--ptxas] [--table FILE] [--errors FILE] [--jobs N]
+                    [--limit SECONDS]
 
 FILE of --table gets a row for each PTX file: bytes, kernels, hidden kernels (those that are in the text and not in the
 report), exit status, findings by severity, rules of the errors, seconds and MiB; --errors one line for each error: file,
-rule, kernel, line and message, divided by tabs.  With --ptxas a file that the assembler refuses for its own target is
+rule, kernel, line and message, divided by tabs.  With --launches the blocks of FILE.launches are given, where
+find-launches.py found some.  With --ptxas a file that the assembler refuses for its own target is
 left out of the sums, since it is not known to be good.  The sums are printed.
 """
 import argparse
@@ -35,12 +37,15 @@ def kernels_in(text):
     return names
 
 
-def run_check(program, path, limit):
+def run_check(program, path, limit, with_launches):
     """(exit status, report or None, seconds, MiB)"""
     with tempfile.TemporaryFile() as out:
         begin = time.monotonic()
         env = dict(os.environ, TCBTUNE_ASSEMBLER="none")
-        process = subprocess.Popen([program, "ptx", "check", path, "--json"], stdout=out, stderr=subprocess.DEVNULL, env=env)
+        command = [program, "ptx", "check", path, "--json"]
+        if with_launches and os.path.exists(path + ".launches"):
+            command += ["--launches", path + ".launches"]
+        process = subprocess.Popen(command, stdout=out, stderr=subprocess.DEVNULL, env=env)
         deadline = begin + limit
         while True:
             pid, status, usage = os.wait4(process.pid, os.WNOHANG)
@@ -90,7 +95,7 @@ def judge(args, name):
     path = os.path.join(args.folder, name)
     with open(path, "rb") as file:
         text = file.read()
-    code, report, seconds, mib = run_check(args.tcbtune, path, args.limit)
+    code, report, seconds, mib = run_check(args.tcbtune, path, args.limit, args.launches)
     files = report.get("files", [report]) if isinstance(report, dict) else report or []
     findings = [f for part in files for f in part["findings"]]
     read = {k["name"] for part in files for k in part["kernels"]}
@@ -114,6 +119,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder")
     parser.add_argument("--tcbtune", required=True)
+    parser.add_argument("--launches", action="store_true")
     parser.add_argument("--ptxas", action="store_true")
     parser.add_argument("--table")
     parser.add_argument("--errors")
