@@ -240,6 +240,35 @@ static int add_registers(struct products *p)
 	return is_grown;
 }
 
+/* --- who runs it --- */
+
+/* PTX ISA 9.7.15: all four warps of a warp group run the same wgmma. */
+static void check_group(struct tcb_ptx_async *a, const struct tcb_ptx_ins *ins)
+{
+	enum { GROUP = 128 };
+	uint32_t threads = tcb_ptx_affine_threads(a->affine);
+	uint64_t set[TCB_PTX_ASYNC_SET_WORDS];
+
+	if (!tcb_ptx_async_present(a, ins, set))
+		return;
+	for (uint32_t first = 0; first < threads; first += GROUP) {
+		uint32_t in = first + GROUP, out = in;
+
+		for (uint32_t t = first; t < first + GROUP; t++) {
+			int is_in = t < threads && tcb_ptx_async_is_in(set, t);
+
+			in = is_in && in == first + GROUP ? t : in;
+			out = !is_in && out == first + GROUP ? t : out;
+		}
+		if (in == first + GROUP || out == first + GROUP)
+			continue;
+		tcb_ptx_report(a->block_sink, TCB_PTX_RULE_WGMMA_ORDER, TCB_PTX_ERROR, a->function, ins,
+			       "thread %u runs this, and thread %u of the same warp group %s: all four warps must", in,
+			       out, out < threads ? "does not" : "does not exist");
+		return;
+	}
+}
+
 void tcb_ptx_async_wgmma(struct tcb_ptx_async *a)
 {
 	struct products p = { .a = a, .count = 1 };
@@ -256,4 +285,8 @@ void tcb_ptx_async_wgmma(struct tcb_ptx_async *a)
 		;
 	flow.count = p.count;
 	tcb_ptx_async_solve(a, &flow);
+	for (uint32_t i = 0; i < a->function->reachable_count; i++)
+		for (const struct tcb_ptx_ins *ins = a->function->order[i]->first; ins; ins = ins->next)
+			if (ins->op == TCB_PTX_OP_WGMMA)
+				check_group(a, ins);
 }

@@ -12,6 +12,7 @@
 #include "ptx/analyse/analyses.h"
 #include "ptx/analyse/async.h"
 #include "ptx/analyse/bounds.h"
+#include "ptx/analyse/endless.h"
 #include "ptx/analyse/hazards.h"
 #include "ptx/analyse/legality.h"
 #include "ptx/analyse/slots.h"
@@ -353,6 +354,7 @@ static enum tcb_status check_function(struct check *c, struct tcb_ptx_function *
 	TCB_TRY(tcb_ptx_alignment(function, sink, err));
 	if (!function->is_entry) /* what it does with its arguments is its caller's */
 		return check_barriers(NULL, function, &dominators, kernel, sink, err);
+	tcb_ptx_endless(function, sink);
 	TCB_TRY(tcb_ptx_affine_create(function, kernel->block, &affine, err));
 	status = check_barriers(affine, function, &dominators, kernel, sink, err);
 	if (status == TCB_OK)
