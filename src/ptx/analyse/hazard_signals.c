@@ -315,7 +315,8 @@ int tcb_ptx_signal_orders(struct tcb_ptx_hazards *h, const struct tcb_ptx_event 
 		const struct tcb_ptx_event *e = &h->events[i];
 		struct wait wait;
 
-		if (!e->reads || !e->is_ordered || !e->is_known || !find_wait(h, e, &wait))
+		/* one word for all */
+		if (!e->reads || !e->is_ordered || !is_same_word(e, e) || !find_wait(h, e, &wait))
 			continue;
 		if (is_lock(h, &wait) ? lock_excludes(h, &wait, a, b)
 				      : !e->writes && (flag_orders(h, &wait, a, threads_a, b) ||
