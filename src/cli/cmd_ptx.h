@@ -26,12 +26,6 @@ struct ptx_args {
 	int check, optimise, json, format, locate, fail_on, write_baseline, order, cooperative, progress;
 };
 
-/* What a run has one of: NULL where it was not given. */
-static inline const char *ptx_only(const struct cli_list *list)
-{
-	return list->count ? list->items[0] : NULL;
-}
-
 struct ptx_occupancy {
 	int known;
 	struct tcb_occupancy occupancy;

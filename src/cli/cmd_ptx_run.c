@@ -55,7 +55,7 @@ static enum tcb_status list_kernels(const struct ptx_run_job *job, const char *w
 
 static enum tcb_status find_kernel(struct ptx_run_job *job, struct tcb_error *err)
 {
-	const char *wanted = ptx_only(&job->args->kernels);
+	const char *wanted = job->args->kernels.count ? job->args->kernels.items[0] : NULL;
 	char what[160];
 	unsigned found = 0;
 
