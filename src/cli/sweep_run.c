@@ -429,7 +429,7 @@ static enum tcb_status search_and_store(struct sweep_job *job, struct tcb_error 
 	TCB_TRY(begin_sweep(job, &opts, err));
 	begin_progress(job, &attending.line);
 	cli_disturbance_begin(&attending.disturbance, &run->place);
-	attending.disturbance.has_warned = run->quiet.is_busy;
+	attending.disturbance.has_warned = run->quiet.is_busy || cli_sweeping_is_modelled(run);
 	if (cli_sweeping_is_modelled(run))
 		status = tcb_model_sweep(job->problem->op, &job->problem->problem, &run->place, &opts, &job->result,
 					 err);
