@@ -5,7 +5,7 @@
  * that what else runs does not show; the two threads' ratio is of times on the
  * clock and needs two free cores.  "cost" is what both threads spent over what one
  * did.  Three mixes of instructions by themselves, then plain kernels as nvcc
- * writes them, which have a limit to keep to.
+ * writes them and kernels as Triton does, which have a limit to keep to.
  *
  *     bench_emulate [seconds for each, default 0.5]
  */
@@ -60,7 +60,7 @@ static const char shared[] =
 	     "	mov.u32 %r6, %ntid.x; mad.lo.u32 %r1, %r5, %r6, %r1; mul.wide.u32 %d2, %r1, 4;\n"
 	     "	add.u64 %d5, %d4, %d2; st.global.f32 [%d5], %f1; ret;\n}\n";
 
-enum { ARGUMENTS = 6 };
+enum { ARGUMENTS = 12 };
 
 struct kernel {
 	const char *name, *text, *file, *entry; /* FILE, under tests, unless there is TEXT */
@@ -71,6 +71,8 @@ struct kernel {
 
 #define IN "buf:f32[65536]:ro=random"
 #define OUT "buf:f32[65536]=zero"
+#define IN4 "buf:f32[262144]:ro=random"
+#define OUT4 "buf:f32[262144]=zero"
 
 static const struct kernel mixes[] = {
 	{ "registers", registers, NULL, "k", { 8, 1 }, { 256, 1 }, 0, { IN, OUT } },
@@ -136,6 +138,65 @@ static const struct kernel plain[] = {
 	  { 512, 1 },
 	  0,
 	  { "buf:u32[32768]:ro=random", "buf:u32[32768]=zero", "buf:u64[64]=zero", "buf:u32[1]=zero", "s32=32768" } },
+};
+
+#define HALVES_IN "buf:f16[262144]:ro=random"
+#define HALVES_OUT "buf:f16[262144]=zero"
+/* What Triton's launcher adds to each kernel: scratch memory that these do not use. */
+#define SCRATCH "u64=0", "u64=0"
+
+static const struct kernel triton[] = {
+	{ "add", NULL, "ptx/triton/add", "add", { 256, 1 }, { 128, 1 }, 0, { IN4, IN4, OUT4, "u32=262144", SCRATCH } },
+	{ "softmax",
+	  NULL,
+	  "ptx/triton/softmax",
+	  "softmax",
+	  { 128, 1 },
+	  { 128, 1 },
+	  16,
+	  { OUT4, IN4, "u32=1024", "u32=1024", "u32=1000", SCRATCH } },
+	{ "layernorm",
+	  NULL,
+	  "ptx/triton/layernorm",
+	  "layernorm",
+	  { 256, 1 },
+	  { 128, 1 },
+	  16,
+	  { HALVES_IN, HALVES_OUT, HALVES_IN, HALVES_IN, "u32=1024", "f32=1e-5", SCRATCH } },
+	{ "matmul",
+	  NULL,
+	  "ptx/triton/matmul",
+	  "matmul",
+	  { 4, 4 },
+	  { 128, 1 },
+	  24576,
+	  { HALVES_IN, HALVES_IN, HALVES_OUT, "u32=256", "u32=256", "u32=256", "u32=256", "u32=256", "u32=256",
+	    SCRATCH } },
+	{ "matmul 90",
+	  NULL,
+	  "ptx/triton/matmul_sm90",
+	  "matmul",
+	  { 4, 4 },
+	  { 128, 1 },
+	  24576,
+	  { HALVES_IN, HALVES_IN, HALVES_OUT, "u32=256", "u32=256", "u32=256", "u32=256", "u32=256", "u32=256",
+	    SCRATCH } },
+	{ "attention",
+	  NULL,
+	  "ptx/triton/attention",
+	  "attention",
+	  { 4, 4 },
+	  { 128, 1 },
+	  40960,
+	  { HALVES_IN, HALVES_IN, HALVES_IN, HALVES_OUT, "f32=0.1", "u32=256", SCRATCH } },
+	{ "attention 90",
+	  NULL,
+	  "ptx/triton/attention_sm90",
+	  "attention",
+	  { 4, 4 },
+	  { 128, 1 },
+	  57344,
+	  { HALVES_IN, HALVES_IN, HALVES_IN, HALVES_OUT, "f32=0.1", "u32=256", SCRATCH } },
 };
 
 static double processor_seconds(void)
@@ -239,5 +300,8 @@ int main(int argc, char **argv)
 		measure(&mixes[i], seconds, 0);
 	for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
 		measure(&plain[i], seconds, 1);
+	printf("As Triton writes them\n");
+	for (size_t i = 0; i < sizeof triton / sizeof *triton; i++)
+		measure(&triton[i], seconds, 1);
 	return 0;
 }
