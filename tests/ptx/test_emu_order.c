@@ -170,6 +170,50 @@ static void what_is_ordered_is_not_told(void **state)
 		}
 }
 
+/* --- the launch before --- */
+
+static void launched(const char *body, struct emu_bench *b)
+{
+	static uint32_t out[256];
+	struct tcb_str text = { 0 };
+
+	tcb_str_addf(&text,
+		     ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 q)\n{\n"
+		     ".reg .b32 %%r<9>; .reg .b64 %%d<9>; ld.param.u64 %%d1, [q]; mov.u32 %%r1, %%tid.x;\n"
+		     "mul.wide.u32 %%d2, %%r1, 4; add.u64 %%d4, %%d1, %%d2; %s ret;\n}\n",
+		     body);
+	emu_open(b, text.data, "k", 64);
+	tcb_str_fini(&text);
+	emu_buffer(b, "out", out, sizeof out, TCB_PTX_MAY_WRITE);
+	emu_run(b);
+}
+
+/* Bytes that are read before griddepcontrol.wait and written behind it are an error, other ones of that memory a
+ * warning, and what is read behind the wait is neither. */
+static void reads_before_the_wait(void **state)
+{
+	struct emu_bench b;
+
+	(void)state;
+	launched("ld.global.u32 %r2, [%d4]; griddepcontrol.wait; st.global.u32 [%d4], %r2;", &b);
+	assert_int_equal(b.found[TCB_PTX_RULE_GRIDDEPCONTROL], 1);
+	assert_int_equal(b.errors, 1);
+	emu_close(&b);
+	/* the neighbour's word, by a warp that has not begun */
+	launched("ld.global.u32 %r2, [%d1]; griddepcontrol.wait; st.global.u32 [%d4+512], %r2; bar.sync 0; "
+		 ".reg .pred %p<2>; setp.eq.u32 %p1, %r1, 33; @%p1 st.global.u32 [%d1], %r2;",
+		 &b);
+	assert_int_equal(b.found[TCB_PTX_RULE_GRIDDEPCONTROL], 1);
+	emu_close(&b);
+	launched("ld.global.u32 %r2, [%d4]; griddepcontrol.wait; st.global.u32 [%d4+512], %r2;", &b);
+	assert_int_equal(b.errors, 0);
+	assert_int_equal(b.warnings, 1);
+	emu_close(&b);
+	launched("griddepcontrol.wait; ld.global.u32 %r2, [%d4]; st.global.u32 [%d4], %r2;", &b);
+	assert_int_equal(b.errors + b.warnings, 0);
+	emu_close(&b);
+}
+
 /* Whole kernels of tests/ptx/emulated, with the lines that read what was not handed over. */
 static void kernels_by_file(void **state)
 {
@@ -205,6 +249,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(races_are_told),
 		cmocka_unit_test(what_is_ordered_is_not_told),
+		cmocka_unit_test(reads_before_the_wait),
 		cmocka_unit_test(kernels_by_file),
 	};
 

@@ -121,7 +121,7 @@ uint8_t *tcb_emu_global(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in,
 		    !tcb_emu_claim(warp, in, region, address - region->address, bytes, flags))
 			return NULL;
 		if (run->program->waits_for_launch)
-			tcb_emu_see_global(warp, in, lane, region, flags);
+			tcb_emu_see_global(warp, in, lane, region, address - region->address, bytes, flags);
 		if (region->permission != TCB_PTX_READ_ONLY)
 			tcb_emu_race_global(warp, in, lane, region, address - region->address, bytes, flags, value);
 		if (in->ins->mod[TCB_PTX_SLOT_NONCOHERENT] &&

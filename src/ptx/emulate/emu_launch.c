@@ -1,10 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
  * griddepcontrol: the launch before this one, which may still run until it is
- * waited for.  It is not emulated; what is written, or read and written, before
- * the wait is told.
+ * waited for.  It is not emulated; what is written before the wait, or read
+ * before it and written by this launch, is told.  The same bytes are an error:
+ * where the launch before is one of the same kernel, as in a chain of them, it
+ * may still write what is read.
  */
 #include "ptx/emulate/emu_program.h"
+
+#include <stdlib.h>
+
+/* What was done to a grain of memory. */
+enum { READ_EARLY = 1, WRITTEN = 2 };
+/* Grains of a region that are still worth their memory. */
+static const uint64_t grains_max = 1u << 28;
 
 static void run_wait(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
 {
@@ -38,10 +47,28 @@ static int is_behind_wait(struct tcb_emu_warp *warp, int lane)
 	return 0;
 }
 
-void tcb_emu_see_global(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane,
-			struct tcb_emu_region *region, unsigned flags)
+/* Whether the grains of an access that does DONE to them are then read early and written. */
+static int meets(struct tcb_emu_warp *warp, struct tcb_emu_region *region, uint64_t offset, unsigned bytes, int done)
 {
-	int is_behind = is_behind_wait(warp, lane);
+	const unsigned grain = warp->run->program->global_grain;
+	const uint64_t count = region->bytes / grain + 1;
+	int both = 0;
+
+	if (region->permission == TCB_PTX_READ_ONLY || count > grains_max)
+		return 0;
+	if (!region->sides)
+		region->sides = calloc(count, 1);
+	for (uint64_t at = offset / grain; region->sides && at <= (offset + bytes - 1) / grain; at++) {
+		region->sides[at] |= (uint8_t)done;
+		both |= region->sides[at] == (READ_EARLY | WRITTEN);
+	}
+	return both;
+}
+
+void tcb_emu_see_global(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane,
+			struct tcb_emu_region *region, uint64_t offset, unsigned bytes, unsigned flags)
+{
+	int is_behind = is_behind_wait(warp, lane), both = 0;
 
 	if (flags & TCB_EMU_WRITE) {
 		if (!is_behind)
@@ -49,10 +76,18 @@ void tcb_emu_see_global(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in,
 				       "writes '%s' before griddepcontrol.wait: the launch before may still use it",
 				       region->name);
 		region->is_written = 1;
-	} else if (!is_behind && !region->early) {
-		region->early = in;
+		both = meets(warp, region, offset, bytes, WRITTEN);
+	} else if (!is_behind) {
+		if (!region->early)
+			region->early = in;
+		both = meets(warp, region, offset, bytes, READ_EARLY);
 	}
-	if (region->early && region->is_written)
+	if (both)
+		tcb_emu_report(warp, region->early, -1, TCB_PTX_RULE_GRIDDEPCONTROL, TCB_PTX_ERROR,
+			       "reads '%s' before griddepcontrol.wait, of which this launch writes byte %llu, as the "
+			       "launch before may still do",
+			       region->name, (unsigned long long)offset);
+	else if (region->early && region->is_written)
 		tcb_emu_report(warp, region->early, -1, TCB_PTX_RULE_RACE, TCB_PTX_WARNING,
 			       "reads '%s' before griddepcontrol.wait, and this launch writes it, as the launch before "
 			       "may still do",

@@ -71,6 +71,7 @@ struct tcb_emu_region {
 	/* while a kernel with griddepcontrol.wait runs: who read it first before the wait, whether it was written */
 	const struct tcb_emu_ins *early;
 	int is_written;
+	uint8_t *sides; /* by grain: what was done to it; NULL before the first: emu_launch.c */
 	/* who wrote and read it during this launch; NULL until the first write: emu_race.c */
 	struct tcb_emu_cell *cells;
 	/* which cluster touched what while several threads run: emu_claim.c */
@@ -275,7 +276,7 @@ void tcb_emu_bulk_end(struct tcb_emu_warp *warp);
 void tcb_emu_registers_end(struct tcb_emu_block *block);
 /* emu_launch.c: an access to global memory of a kernel that waits for the launch before. */
 void tcb_emu_see_global(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane,
-			struct tcb_emu_region *region, unsigned flags);
+			struct tcb_emu_region *region, uint64_t offset, unsigned bytes, unsigned flags);
 /* emu_wgmma.c: the cluster is done; warps of a group of four that executed another number of wgmma are reported. */
 void tcb_emu_wgmma_end(struct tcb_emu_block *block);
 /* emu_race.c: the cluster is done; accesses to BLOCK's shared memory from others that it may not have waited for are

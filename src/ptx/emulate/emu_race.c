@@ -74,6 +74,8 @@ int tcb_emu_races_begin(struct tcb_emu_run *run)
 		run->memory->regions[i].cells = NULL;
 		run->memory->regions[i].early = NULL;
 		run->memory->regions[i].is_written = 0;
+		free(run->memory->regions[i].sides);
+		run->memory->regions[i].sides = NULL;
 	}
 	return 1;
 }
@@ -105,7 +107,9 @@ void tcb_emu_races_end(struct tcb_emu_run *run)
 	tcb_emu_shadows_free(run);
 	for (uint32_t i = 0; i < run->memory->region_count; i++) {
 		free(run->memory->regions[i].cells);
+		free(run->memory->regions[i].sides);
 		run->memory->regions[i].cells = NULL;
+		run->memory->regions[i].sides = NULL;
 	}
 }
 
@@ -393,7 +397,7 @@ static void check_proxy(const struct access *a, const struct who *writer)
 	    tcb_emu_knows(a->warp, a->place, run->warps + writer->agent, mask_of(writer->lane), writer->tick))
 		return;
 	tcb_emu_report(
-		a->warp, a->in, a->lane, TCB_PTX_RULE_PROXY_FENCE, TCB_PTX_WARNING,
+		a->warp, a->in, a->lane, TCB_PTX_RULE_PROXY_FENCE, TCB_PTX_ERROR,
 		"reads byte %llu of shared memory, which ordinary stores of warp %u wrote; let the writers execute "
 		"fence.proxy.async before the barrier",
 		(unsigned long long)a->at, writer->agent);
