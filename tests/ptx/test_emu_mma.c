@@ -218,12 +218,139 @@ static void eight_by_eight(void **state)
 	}
 }
 
+/* --- block scaling --- */
+
+/* Element (ROW, L) of A, or (L, COLUMN) of B, of 4 bits, by the manual's formulas for m16n8k64. */
+static double of_a(uint32_t in[32][8], int row, int l)
+{
+	int lane = row % 8 * 4 + l % 32 / 8, reg = row / 8 + 2 * (l / 32);
+
+	return tcb_ptx_float_widen(TCB_PTX_E2M1, in[lane][reg] >> l % 8 * 4 & 15);
+}
+
+static double of_b(uint32_t in[32][8], int l, int column)
+{
+	int lane = column * 4 + l % 32 / 8;
+
+	return tcb_ptx_float_widen(TCB_PTX_E2M1, in[lane][4 + l / 32] >> l % 8 * 4 & 15);
+}
+
+/* The scale of byte I of WORD. */
+static double scale(uint32_t word, int i, int is_e4m3)
+{
+	uint32_t byte = word >> 8 * i & 0xff;
+
+	return is_e4m3 ? tcb_ptx_float_widen(TCB_PTX_E4M3, byte) : ldexp(1, (int)byte - 127);
+}
+
+/* A and B in %r0 to %r5, their scales in %r6 and %r7: threads THREAD_A and THREAD_B of a quad have them, from byte
+ * BYTE. */
+static void scaled(const char *kind, int scales, int is_e4m3, int byte, int thread_a, int thread_b)
+{
+	uint32_t in[32][8], out[32][4];
+	struct emu_job job;
+	struct tcb_rng rng;
+	char body[400];
+
+	tcb_rng_init(&rng, (uint64_t)(scales * 100 + byte * 10 + thread_b));
+	for (int i = 0; i < 32 * 8; i++)
+		in[i / 8][i % 8] = (uint32_t)tcb_rng_next(&rng);
+	for (int lane = 0; lane < 32; lane++)
+		for (int r = 6; r < 8; r++)
+			in[lane][r] = (in[lane][r] & 0x07070707) + (is_e4m3 ? 0x34343434 : 0x7c7c7c7c);
+	snprintf(body, sizeof body,
+		 "\tmma.sync.aligned.m16n8k64.row.col.%s.f32 {%%r8, %%r9, %%r10, %%r11}, {%%r0, %%r1, %%r2, %%r3}, "
+		 "{%%r4, %%r5}, {%%r8, %%r9, %%r10, %%r11}, %%r6, {%d, %d}, %%r7, {%d, %d};",
+		 kind, byte, thread_a, byte, thread_b);
+	run_warp(&job, "sm_120a", body, in, out, 32);
+	emu_expect_none(&job);
+	for (int lane = 0; lane < 32; lane++)
+		for (int i = 0; i < 4; i++) {
+			int row = lane / 4 + 8 * (i / 2), column = lane % 4 * 2 + i % 2;
+			float sum;
+			double exact = 0;
+
+			for (int l = 0; l < 64; l++) {
+				int part = byte + l / (64 / scales);
+
+				exact += of_a(in, row, l) * of_b(in, l, column) *
+					 scale(in[row % 8 * 4 + 2 * thread_a + row / 8][6], part, is_e4m3) *
+					 scale(in[column * 4 + thread_b][7], part, is_e4m3);
+			}
+			sum = (float)exact;
+			assert_memory_equal(&out[lane][i], &sum, sizeof sum);
+		}
+	emu_end(&job);
+}
+
+static void block_scales(void **state)
+{
+	static const char plain[] =
+		"\tmma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3."
+		"e4m3.f32.ue8m0 {%r8, %r9, %r10, %r11}, {%r0, %r0, %r0, %r0}, {%r0, %r0}, {%r8, %r9, "
+		"%r10, %r11}, %r1, {3, 1}, %r2, {2, 3};";
+	uint32_t in[32][8] = { 0 }, out[32][4];
+	struct emu_job job;
+	char *edited;
+
+	(void)state;
+	for (int t = 0; t < 4; t++) {
+		scaled("ue8m0.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1", 2, 0, t % 2 * 2, t / 2, t);
+		scaled("ue4m3.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1", 4, 1, 0, t / 2, t);
+	}
+	scaled("ue8m0.kind::mxf4nvf4.block_scale.scale_vec::2X.f32.e2m1.e2m1", 2, 0, 2, 1, 3);
+	/* ones, and scales 2 and 1/4 where the selectors point */
+	for (int lane = 0; lane < 32; lane++) {
+		in[lane][0] = 0x38383838;
+		in[lane][1] = lane % 4 / 2 == 1 ? 0x80000000 : 0;
+		in[lane][2] = lane % 4 == 3 ? 0x007d0000 : 0;
+	}
+	run_warp(&job, "sm_120a", plain, in, out, 32);
+	emu_expect_none(&job);
+	for (int i = 0; i < 32 * 4; i++)
+		assert_int_equal(out[i / 4][i % 4], 0x41800000); /* 16 */
+	emu_end(&job);
+	/* control: a pair of threads that a quad does not have */
+	edited = emu_edit(plain, "{3, 1}", "{3, 2}");
+	run_warp(&job, "sm_120a", edited, in, out, 32);
+	emu_expect(&job, TCB_PTX_RULE_OUT_OF_BOUNDS);
+	emu_end(&job);
+	free(edited);
+}
+
+/* tests/ptx/emulated/fp4.ptx: all values are 64. */
+static void codes_of_one(void **state)
+{
+	float d[256] = { 0 };
+	uint8_t q[64];
+	struct {
+		uint64_t d, q;
+	} params;
+	struct tcb_ptx_launch launch = {
+		.grid = { 1, 1, 1 }, .block = { 32, 1, 1 }, .params = &params, .param_bytes = sizeof params
+	};
+	char *text = emu_read("fp4.ptx");
+	struct emu_job job;
+
+	(void)state;
+	emu_start(&job, text);
+	params.d = emu_add(&job, "d", d, sizeof d, TCB_PTX_MAY_WRITE);
+	params.q = emu_add(&job, "q", q, sizeof q, TCB_PTX_MAY_WRITE);
+	emu_run(&job, &launch);
+	emu_expect_none(&job);
+	for (int i = 0; i < 256; i++)
+		assert_true(d[i] == 64);
+	for (int i = 0; i < 64; i += 2)
+		assert_int_equal(q[i], 0x51); /* 3 above 0.5 */
+	emu_end(&job);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(product_by_nvcc),
-		cmocka_unit_test(integers),
-		cmocka_unit_test(eight_by_eight),
+		cmocka_unit_test(product_by_nvcc), cmocka_unit_test(integers),     cmocka_unit_test(eight_by_eight),
+		cmocka_unit_test(block_scales),    cmocka_unit_test(codes_of_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -71,6 +71,19 @@ static const char *address_in(enum tcb_ptx_word space, int is_written)
 	return "%rd1";
 }
 
+static const char *address_of(unsigned op, enum tcb_ptx_word space, int is_written)
+{
+	switch (op) {
+	case TCB_PTX_OP_FENCE_PROXY:
+		return "%rd1";
+	case TCB_PTX_OP_TCGEN05_LD: /* in Tensor Memory */
+	case TCB_PTX_OP_TCGEN05_ST:
+		return "%r1";
+	default:
+		return address_in(space, is_written);
+	}
+}
+
 static long immediate_of(unsigned op, unsigned index)
 {
 	switch (op) {
@@ -79,6 +92,7 @@ static long immediate_of(unsigned op, unsigned index)
 	case TCB_PTX_OP_WGMMA:
 		return 1;
 	case TCB_PTX_OP_FENCE_PROXY:
+	case TCB_PTX_OP_TENSORMAP_CP_FENCEPROXY:
 		return 128;
 	case TCB_PTX_OP_CP_ASYNC:
 		return 16;
@@ -100,7 +114,7 @@ static unsigned vector_width(const struct tcb_ptx_spec *spec, const uint16_t *mo
 		       : mod[TCB_PTX_SLOT_VECTOR] == TCB_PTX_V8 ? 8
 								: 0;
 	case TCB_PTX_W_COUNT:
-		return mod[TCB_PTX_SLOT_MATRICES] == TCB_PTX_X4 ? 4 : mod[TCB_PTX_SLOT_MATRICES] == TCB_PTX_X2 ? 2 : 1;
+		return tcb_ptx_matrices((enum tcb_ptx_word)mod[TCB_PTX_SLOT_MATRICES]);
 	case TCB_PTX_W_N2:
 		return n / 2;
 	case TCB_PTX_W_N4:
@@ -158,8 +172,7 @@ static void add_operands(struct tcb_str *out, const struct tcb_ptx_form *form, c
 		if (spec->role == TCB_PTX_R_ADDRESS) {
 			enum tcb_ptx_word space = space_of(form, mod, index, &is_written);
 
-			tcb_str_addf(out, "[%s]",
-				     form->op == TCB_PTX_OP_FENCE_PROXY ? "%rd1" : address_in(space, is_written));
+			tcb_str_addf(out, "[%s]", address_of(form->op, space, is_written));
 		} else if (spec->role == TCB_PTX_R_TENSOR) {
 			tcb_str_add(out, "[%rd1, {%r1");
 			for (unsigned k = 0; k < (unsigned)(mod[TCB_PTX_SLOT_DIMENSION] - TCB_PTX_DIM1); k++)

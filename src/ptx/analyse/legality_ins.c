@@ -387,11 +387,19 @@ static int is_barrier(const struct tcb_ptx_ins *ins)
 	       ins->op == TCB_PTX_OP_CP_ASYNC_MBARRIER_ARRIVE;
 }
 
+/* An address in Tensor Memory, of 32 bits in any register. */
+static int is_in_tensor_memory(const struct tcb_ptx_ins *ins)
+{
+	return ins->op == TCB_PTX_OP_TCGEN05_LD || ins->op == TCB_PTX_OP_TCGEN05_ST;
+}
+
 static int check_address(const struct tcb_ptx_check *check, unsigned index, const struct tcb_ptx_operand *operand)
 {
 	struct tcb_ptx_access access = { tcb_ptx_mod(check->ins, TCB_PTX_SLOT_SPACE), 0, 0, 0, 0 };
 	int touches = tcb_ptx_access(check->ins, index, &access);
 
+	if (operand->reg != TCB_PTX_NO_REG && is_in_tensor_memory(check->ins))
+		return check_base_reg(check, operand->reg, TCB_PTX_SHARED);
 	if (operand->reg != TCB_PTX_NO_REG) {
 		if (!check_base_reg(check, operand->reg, access.space))
 			return 0;

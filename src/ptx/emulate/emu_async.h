@@ -34,4 +34,16 @@ void tcb_emu_mbarrier_complete(struct tcb_emu_warp *warp, const struct tcb_emu_i
 /* Whether REG of the running frame is an accumulator that no wgmma.wait_group covers yet. */
 int tcb_emu_wgmma_pending(const struct tcb_emu_warp *warp, uint32_t reg);
 
+/* --- emu_mbarrier.c --- */
+
+/* One arrival at the mbarrier of LANE's address, operand 0, of what copies and tensor cores did until now. */
+void tcb_emu_mbarrier_commit(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, unsigned lane);
+
+/* --- emu_tmem.c --- */
+
+/* Whether REG of the running frame is loaded from Tensor Memory and was not waited for. */
+int tcb_emu_tmem_pending(const struct tcb_emu_warp *warp, uint32_t reg);
+/* The cluster is done: what BLOCK has not given back is reported. */
+void tcb_emu_tmem_end(struct tcb_emu_block *block);
+
 #endif

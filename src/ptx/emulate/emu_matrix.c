@@ -22,9 +22,23 @@ int tcb_ptx_product_of(const struct tcb_ptx_ins *ins, struct tcb_ptx_product *ou
 					 .a = tcb_ptx_mod(ins, TCB_PTX_SLOT_TYPE2),
 					 .b = tcb_ptx_mod(ins, TCB_PTX_SLOT_TYPE3),
 					 .c = tcb_ptx_mod(ins, TCB_PTX_SLOT_TYPE4),
-					 .padded = tcb_ptx_mod(ins, TCB_PTX_SLOT_KIND) == TCB_PTX_KIND_F8F6F4,
+					 .scale_type = tcb_ptx_mod(ins, TCB_PTX_SLOT_SCALE_TYPE),
 					 .satfinite = tcb_ptx_mod(ins, TCB_PTX_SLOT_SAT) == TCB_PTX_SATFINITE,
 					 .bit_and = tcb_ptx_mod(ins, TCB_PTX_SLOT_BOOL) == TCB_PTX_AND };
+	switch (tcb_ptx_mod(ins, TCB_PTX_SLOT_KIND)) {
+	case TCB_PTX_KIND_F8F6F4:
+	case TCB_PTX_KIND_MXF8F6F4:
+		out->padded = 1;
+		break;
+	case TCB_PTX_KIND_MXF4:
+	case TCB_PTX_KIND_MXF4NVF4:
+		out->packed = 1;
+		break;
+	default:
+		break;
+	}
+	if (ins->mod[TCB_PTX_SLOT_SCALED])
+		out->scales = tcb_ptx_mod(ins, TCB_PTX_SLOT_SCALES) == TCB_PTX_SCALE_VEC_4 ? 4 : out->packed ? 2 : 1;
 	if (out->c == TCB_PTX_NO_WORD)
 		out->c = out->d;
 	tcb_ptx_shape(tcb_ptx_mod(ins, TCB_PTX_SLOT_SHAPE), &out->m, &out->n, &out->k);
@@ -364,7 +378,7 @@ void tcb_ptx_product_run(const struct tcb_ptx_product *p, const double *a, const
 static void gather(const struct tcb_ptx_product *p, int is_b, uint64_t lanes[][TCB_PTX_LANES], double *out)
 {
 	enum tcb_ptx_word type = is_b ? p->b : p->a;
-	unsigned bits = tcb_ptx_element_bits(type, p->padded), each = bits < 64 ? 32 / bits : 1;
+	unsigned bits = p->packed ? 4 : tcb_ptx_element_bits(type, p->padded), each = bits < 64 ? 32 / bits : 1;
 	unsigned halves = is_b ? 1 : p->m / 8, regs = halves * p->k / (4 * each);
 	double value[32];
 
@@ -372,7 +386,10 @@ static void gather(const struct tcb_ptx_product *p, int is_b, uint64_t lanes[][T
 		for (unsigned lane = 0; lane < TCB_PTX_LANES; lane++) {
 			unsigned row = lane / 4 + 8 * (r % halves), k = lane % 4 * each + r / halves * 4 * each;
 
-			tcb_ptx_elements(type, p->padded, lanes[r][lane], each, value);
+			for (unsigned i = 0; i < each && p->packed; i++)
+				value[i] = tcb_ptx_float_widen(type, lanes[r][lane] >> 4 * i & 15);
+			if (!p->packed)
+				tcb_ptx_elements(type, p->padded, lanes[r][lane], each, value);
 			for (unsigned i = 0; i < each; i++)
 				out[is_b ? (k + i) * p->n + row : row * p->k + k + i] = value[i];
 		}
@@ -465,16 +482,15 @@ int tcb_ptx_mma_near(const struct tcb_ptx_product *p, const uint32_t *const *a, 
 	return 1;
 }
 
-void tcb_ptx_mma(const struct tcb_ptx_product *p, uint64_t a[][TCB_PTX_LANES], uint64_t b[][TCB_PTX_LANES],
-		 uint64_t c[][TCB_PTX_LANES], uint64_t d[][TCB_PTX_LANES])
+/* LEFT and RIGHT are A and B. */
+static void mma_of(const struct tcb_ptx_product *p, const double *left, const double *right,
+		   uint64_t c[][TCB_PTX_LANES], uint64_t d[][TCB_PTX_LANES])
 {
-	double left[16 * TCB_PTX_PRODUCT_MAX_K], right[TCB_PTX_PRODUCT_MAX_K * 8], values[16 * 8];
+	double values[16 * 8] = { 0 };
 	unsigned elements = p->m / 4; /* of D in a lane */
 	unsigned in_c = p->c == TCB_PTX_F16 ? 2 : 1, in_d = p->d == TCB_PTX_F16 ? 2 : 1;
 
 	assert(p->m <= 16 && p->n == 8 && p->k <= TCB_PTX_PRODUCT_MAX_K);
-	gather(p, 0, a, left);
-	gather(p, 1, b, right);
 	for (unsigned lane = 0; lane < TCB_PTX_LANES; lane++)
 		for (unsigned e = 0; e < elements; e++) {
 			uint64_t bits = in_c == 2 ? c[e / 2][lane] >> (16 * (e % 2)) & 0xffff : c[e][lane];
@@ -490,6 +506,50 @@ void tcb_ptx_mma(const struct tcb_ptx_product *p, uint64_t a[][TCB_PTX_LANES], u
 				bits |= tcb_ptx_product_bits(p, *accumulator(p, values, lane, e + 1)) << 16;
 			d[e / in_d][lane] = bits;
 		}
+}
+
+void tcb_ptx_mma(const struct tcb_ptx_product *p, uint64_t a[][TCB_PTX_LANES], uint64_t b[][TCB_PTX_LANES],
+		 uint64_t c[][TCB_PTX_LANES], uint64_t d[][TCB_PTX_LANES])
+{
+	double left[16 * TCB_PTX_PRODUCT_MAX_K], right[TCB_PTX_PRODUCT_MAX_K * 8];
+
+	gather(p, 0, a, left);
+	gather(p, 1, b, right);
+	mma_of(p, left, right, c, d);
+}
+
+/* --- block scaling (PTX ISA 9.0, 9.7.14.3) --- */
+
+/* A power of two, or a positive e4m3 whose sign is not looked at. */
+static double scale_of(enum tcb_ptx_word type, uint32_t byte)
+{
+	if (type == TCB_PTX_UE4M3)
+		return tcb_ptx_float_widen(TCB_PTX_E4M3, byte & 0x7f);
+	return byte == 0xff ? (double)NAN : power_of_two((int)byte - 127);
+}
+
+void tcb_ptx_mma_scaled(const struct tcb_ptx_product *p, uint64_t a[][TCB_PTX_LANES], uint64_t b[][TCB_PTX_LANES],
+			const struct tcb_ptx_scales *scales_a, const struct tcb_ptx_scales *scales_b,
+			uint64_t c[][TCB_PTX_LANES], uint64_t d[][TCB_PTX_LANES])
+{
+	double left[16 * TCB_PTX_PRODUCT_MAX_K], right[TCB_PTX_PRODUCT_MAX_K * 8];
+	const unsigned each = p->k / p->scales;
+
+	gather(p, 0, a, left);
+	gather(p, 1, b, right);
+	/* of a quad one pair of lanes has the scales of rows G and G + 8, and one lane those of column G */
+	for (unsigned l = 0; l < p->k; l++) {
+		const unsigned shift_a = 8 * (scales_a->byte + l / each), shift_b = 8 * (scales_b->byte + l / each);
+
+		for (unsigned row = 0; row < p->m; row++)
+			left[row * p->k + l] *= scale_of(
+				p->scale_type,
+				scales_a->lanes[row % 8 * 4 + scales_a->thread * 2 + row / 8] >> shift_a & 0xff);
+		for (unsigned column = 0; column < p->n; column++)
+			right[l * p->n + column] *= scale_of(
+				p->scale_type, scales_b->lanes[column * 4 + scales_b->thread] >> shift_b & 0xff);
+	}
+	mma_of(p, left, right, c, d);
 }
 
 void tcb_ptx_matrix_load(uint16_t rows[8][8], int transposed, uint32_t lanes[TCB_PTX_LANES])

@@ -31,6 +31,9 @@ struct tcb_ptx_product {
 	int padded;                   /* kind::f8f6f4: an element has a byte to itself */
 	int satfinite;                /* integers are clamped, not wrapped */
 	int bit_and;                  /* of b1: and, not exclusive or */
+	int packed;                   /* e2m1 in half a byte: kind::mxf4, kind::mxf4nvf4 */
+	unsigned scales;              /* of a row of A, of a column of B: each of k / SCALES elements; 0: none */
+	enum tcb_ptx_word scale_type; /* UE8M0, UE4M3 */
 	/* how tensor cores add: products added at once, bits kept below their largest exponent, bits of an f32 that are
 	 * kept of a sum; zeros: in double */
 	unsigned group, fraction, mantissa;
@@ -51,7 +54,7 @@ enum {
 int tcb_ptx_product_of(const struct tcb_ptx_ins *ins, struct tcb_ptx_product *out);
 /* Sets how the tensor cores of INS's target add. */
 void tcb_ptx_product_sums(struct tcb_ptx_product *product, const struct tcb_ptx_ins *ins);
-/* Bits that an element of TYPE takes in a register of A or B. */
+/* Bits that an element of TYPE takes in a register of A or B of wgmma or mma. */
 unsigned tcb_ptx_element_bits(enum tcb_ptx_word type, int padded);
 /* COUNT elements of TYPE packed in WORD, the lowest first, as doubles. */
 void tcb_ptx_elements(enum tcb_ptx_word type, int padded, uint64_t word, unsigned count, double *out);
@@ -80,6 +83,17 @@ void tcb_ptx_mma(const struct tcb_ptx_product *product, uint64_t a[][TCB_PTX_LAN
  * Registers are of 32 bits. */
 int tcb_ptx_mma_near(const struct tcb_ptx_product *product, const uint32_t *const *a, const uint32_t *const *b,
 		     const uint32_t *const *c, uint32_t d[][TCB_PTX_LANES]);
+
+/* Which bytes of the lanes' words are scales. */
+struct tcb_ptx_scales {
+	const uint32_t *lanes;
+	unsigned byte, thread; /* the first byte; which of a quad's pairs of lanes (A), or lanes (B) */
+};
+
+/* mma with block scaling, D = (A scales_a) (B scales_b) + C. */
+void tcb_ptx_mma_scaled(const struct tcb_ptx_product *product, uint64_t a[][TCB_PTX_LANES], uint64_t b[][TCB_PTX_LANES],
+			const struct tcb_ptx_scales *scales_a, const struct tcb_ptx_scales *scales_b,
+			uint64_t c[][TCB_PTX_LANES], uint64_t d[][TCB_PTX_LANES]);
 
 /* ldmatrix, stmatrix, movmatrix on one 8 x 8 matrix of 16-bit elements, its rows in ROWS: lane L holds elements
  * 2 (L mod 4) and the next of row L / 4, or of that column when TRANSPOSED. */

@@ -327,6 +327,23 @@ static void run_arrive(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, 
 	}
 }
 
+void tcb_emu_mbarrier_commit(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, unsigned lane)
+{
+	struct barrier b;
+
+	if (!load(warp, in, &in->op[0], (int)lane, TCB_EMU_READ | TCB_EMU_WRITE | TCB_EMU_ATOMIC, &b))
+		return;
+	if (!b.pending) {
+		tcb_emu_fault(warp, in, (int)lane, TCB_PTX_RULE_MBARRIER,
+			      "a commit arrives at an mbarrier that expects no more arrivals in this phase");
+		return;
+	}
+	b.pending--;
+	tcb_emu_release_async(warp->run, &b.order->gathering);
+	advance(&b);
+	store(&b);
+}
+
 /* --- arrival of a thread's own copies: cp.async.mbarrier.arrive --- */
 
 struct arrival {

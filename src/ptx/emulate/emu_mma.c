@@ -67,6 +67,48 @@ static void run_mma(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uin
 	}
 }
 
+/* --- with block scaling --- */
+
+/* The scales that operands FIRST and the next select; 0 after a fault. */
+static int scales_of(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, unsigned first, unsigned threads,
+		     struct tcb_ptx_scales *out)
+{
+	const struct tcb_ptx_product *p = in->extra;
+	const struct tcb_emu_operand *select = &in->op[first + 1];
+
+	out->lanes = tcb_emu_get32(warp, tcb_emu_item(&in->op[first], 0));
+	out->byte = (unsigned)tcb_emu_get(warp, tcb_emu_item(select, 0), 0);
+	out->thread = (unsigned)tcb_emu_get(warp, tcb_emu_item(select, 1), 0);
+	if (out->byte % p->scales == 0 && out->byte + p->scales <= 4 && out->thread < threads)
+		return 1;
+	tcb_emu_fault(
+		warp, in, 0, TCB_PTX_RULE_OUT_OF_BOUNDS,
+		"{byte, thread} {%u, %u} select no scales: with %u of a row or column bytes begin at multiples of "
+		"that, and threads are below %u",
+		out->byte, out->thread, p->scales, threads);
+	return 0;
+}
+
+static void run_mma_scaled(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
+{
+	uint64_t a[TCB_PTX_FRAGMENT_REGS][TCB_PTX_LANES], b[TCB_PTX_FRAGMENT_REGS][TCB_PTX_LANES],
+		c[TCB_PTX_FRAGMENT_REGS][TCB_PTX_LANES], d[TCB_PTX_FRAGMENT_REGS][TCB_PTX_LANES];
+	struct tcb_ptx_scales scales_a, scales_b;
+
+	if (!tcb_emu_whole_warp(warp, in, active) || !scales_of(warp, in, 4, 2, &scales_a) ||
+	    !scales_of(warp, in, 6, 4, &scales_b))
+		return;
+	read_fragment(warp, &in->op[1], a);
+	read_fragment(warp, &in->op[2], b);
+	read_fragment(warp, &in->op[3], c);
+	tcb_ptx_mma_scaled(in->extra, a, b, &scales_a, &scales_b, c, d);
+	for (unsigned r = 0; r < tcb_emu_items(&in->op[0]); r++)
+		for (unsigned lane = 0; lane < TCB_PTX_LANES; lane++)
+			tcb_emu_set(warp, tcb_emu_item(&in->op[0], r), lane, d[r][lane]);
+}
+
+/* --- in float --- */
+
 static void registers_of(const struct tcb_emu_warp *warp, const struct tcb_emu_operand *op, const uint32_t **out)
 {
 	for (unsigned r = 0; r < tcb_emu_items(op); r++)
@@ -230,6 +272,6 @@ enum tcb_status tcb_emu_bind_mma(struct tcb_emu_decoder *decoder, struct tcb_emu
 	if (!tcb_ptx_product_of(in->ins, product) || product->m > 16 || product->k > TCB_PTX_PRODUCT_MAX_K)
 		return tcb_fail(err, TCB_E_UNSUPPORTED, "this shape of mma is not emulated");
 	in->extra = product;
-	in->run = is_near(in, product) ? run_mma_near : run_mma;
+	in->run = product->scales ? run_mma_scaled : is_near(in, product) ? run_mma_near : run_mma;
 	return TCB_OK;
 }

@@ -35,6 +35,10 @@ static void report_unwritten(struct tcb_emu_warp *warp, const struct tcb_emu_ins
 		tcb_emu_report(warp, in, -1, TCB_PTX_RULE_ASYNC_PENDING, TCB_PTX_ERROR,
 			       "register %s is read while wgmma still works on it; wgmma.wait_group first",
 			       tcb_ptx_reg_name(warp->frame->function->function, reg, name, sizeof name));
+	else if (tcb_emu_tmem_pending(warp, reg))
+		tcb_emu_report(warp, in, -1, TCB_PTX_RULE_ASYNC_PENDING, TCB_PTX_ERROR,
+			       "register %s is read before what tcgen05.ld puts there has come; tcgen05.wait::ld first",
+			       tcb_ptx_reg_name(warp->frame->function->function, reg, name, sizeof name));
 	else
 		tcb_emu_check_written(warp, in, reg, active);
 }
@@ -43,7 +47,7 @@ static void report_unwritten(struct tcb_emu_warp *warp, const struct tcb_emu_ins
  * that have no value therefore. */
 static uint32_t see_unwritten(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t reg, uint32_t active)
 {
-	if (in->is_copy && !tcb_emu_wgmma_pending(warp, reg))
+	if (in->is_copy && !tcb_emu_wgmma_pending(warp, reg) && !tcb_emu_tmem_pending(warp, reg))
 		return active & ~warp->frame->written[reg];
 	report_unwritten(warp, in, reg, active);
 	return 0;
@@ -397,6 +401,7 @@ void tcb_emu_cluster_end(struct tcb_emu_run *run)
 	run->deferred_end = &run->deferred;
 	for (uint32_t i = 0; i < run->block_count && !run->fault; i++) {
 		tcb_emu_wgmma_end(&run->blocks[i]);
+		tcb_emu_tmem_end(&run->blocks[i]);
 		tcb_emu_registers_end(&run->blocks[i]);
 		tcb_emu_remote_end(&run->blocks[i]);
 	}

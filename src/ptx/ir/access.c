@@ -6,7 +6,15 @@
  */
 #include "ptx/ir/opcodes.h"
 
-enum { BULK_ALIGN = 16, TENSOR_SHARED_ALIGN = 128, TENSOR_MAP_ALIGN = 64, MATRIX_ROW = 16, MBARRIER = 8, WARP = 32 };
+enum {
+	BULK_ALIGN = 16,
+	TENSOR_SHARED_ALIGN = 128,
+	TENSOR_MAP_ALIGN = 64,
+	MATRIX_ROW = 16,
+	MBARRIER = 8,
+	WARP = 32,
+	TENSOR_MAP_BYTES = 128
+};
 
 unsigned tcb_ptx_vector_count(const struct tcb_ptx_ins *ins)
 {
@@ -108,6 +116,21 @@ int tcb_ptx_access(const struct tcb_ptx_ins *ins, unsigned index, struct tcb_ptx
 	case TCB_PTX_OP_MBARRIER_TRY_WAIT:
 	case TCB_PTX_OP_CP_ASYNC_MBARRIER_ARRIVE:
 		*out = mbarrier_in(space);
+		return 1;
+	case TCB_PTX_OP_TENSORMAP_REPLACE:
+		*out = access_of(space, TENSOR_MAP_BYTES, 1, 1);
+		out->align = TENSOR_MAP_ALIGN;
+		return 1;
+	case TCB_PTX_OP_TENSORMAP_CP_FENCEPROXY:
+		*out = access_of(index ? tcb_ptx_mod(ins, TCB_PTX_SLOT_SPACE2) : space, TENSOR_MAP_BYTES, index == 1,
+				 index == 0);
+		out->align = TENSOR_MAP_ALIGN;
+		return 1;
+	case TCB_PTX_OP_TCGEN05_ALLOC:
+		*out = access_of(TCB_PTX_SHARED_CTA, 4, 0, 1);
+		return 1;
+	case TCB_PTX_OP_TCGEN05_COMMIT:
+		*out = mbarrier_in(TCB_PTX_SHARED_CLUSTER);
 		return 1;
 	default:
 		return 0; /* prefetches and fences touch nothing that a program can see */

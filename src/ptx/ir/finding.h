@@ -73,6 +73,7 @@
 	X(MBARRIER, "mbarrier")                                                                    \
 	X(BULK_COPY, "bulk-copy")                                                                  \
 	X(WGMMA_ORDER, "wgmma-order")                                                              \
+	X(TENSOR_MEMORY, "tensor-memory")                                                          \
 	X(CLUSTER, "cluster")                                                                      \
 	X(PROXY_FENCE, "proxy-fence")                                                              \
 	X(NOT_EMULATED, "not-emulated")                                                            \

@@ -92,6 +92,8 @@ const char *tcb_ptx_rule_help(enum tcb_ptx_rule rule)
 		[TCB_PTX_RULE_BULK_COPY] = "A bulk copy has the alignment, size and addresses that it asks for.",
 		[TCB_PTX_RULE_WGMMA_ORDER] =
 			"wgmma is fenced, committed and waited for before its registers and operands are touched.",
+		[TCB_PTX_RULE_TENSOR_MEMORY] =
+			"Tensor Memory is allocated, reached by the warps whose lanes it is, and given back.",
 		[TCB_PTX_RULE_CLUSTER] = "Shared memory of another block is accessed between two barriers of the "
 					 "cluster that both blocks meet, and by a rank that the cluster has.",
 		[TCB_PTX_RULE_PROXY_FENCE] = "Writes of threads are made visible to the asynchronous proxy by "

@@ -53,6 +53,13 @@
 #define DIM "1d|2d|3d|4d|5d"
 #define S8U8 "u8|s8"
 #define S4U4 "u4|s4"
+#define MAP_SPACE "global|shared::cta?"
+#define MAP_TARGETS "90a 100f 110f 120f"
+#define CTA_GROUP "cta_group::1|cta_group::2"
+#define TC5 "100f 110f"
+#define TC5_NUM "x1|x2|x4|x8|x16|x32|x64|x128"
+/* the scales of A and of B, each with {byte, thread} that select them */
+#define SCALED "D{4} S{4}:b32 S{2}:b32 S{4} S:b32 S{2}:b16 S:b32 S{2}:b16"
 
 #define F(op, modifiers, operands, version, targets)                   \
 	{                                                              \
@@ -510,6 +517,16 @@ const struct tcb_ptx_row tcb_ptx_rows[] = {
 	  "120f"),
 	F(MMA, "sync aligned m16n8k32 row col kind::f8f6f4 f32 " FP6 " " FP8 "|" FP6 " f32",
 	  "D{4} S{4}:b32 S{2}:b32 S{4}", 87, "120f"),
+	F(MMA,
+	  "sync aligned m16n8k32 row col kind::mxf8f6f4 block_scale scale_vec::1X? f32 " FP8 "|" FP6 " " FP8 "|" FP6
+	  " f32 ue8m0",
+	  SCALED, 87, "120f"),
+	F(MMA, "sync aligned m16n8k64 row col kind::mxf4 block_scale scale_vec::2X? f32 e2m1 e2m1 f32 ue8m0", SCALED,
+	  87, "120f"),
+	F(MMA, "sync aligned m16n8k64 row col kind::mxf4nvf4 block_scale scale_vec::2X f32 e2m1 e2m1 f32 ue8m0", SCALED,
+	  87, "120f"),
+	F(MMA, "sync aligned m16n8k64 row col kind::mxf4nvf4 block_scale scale_vec::4X f32 e2m1 e2m1 f32 ue4m3",
+	  SCALED, 87, "120f"),
 	F(MMA, "sync aligned m8n8k16 row col satfinite? s32 " S8U8 " " S8U8 " s32", "D{2} S{1}:b32 S{1}:b32 S{2}", 65,
 	  "75"),
 	F(MMA, "sync aligned m16n8k16 row col satfinite? s32 " S8U8 " " S8U8 " s32", "D{4} S{2}:b32 S{1}:b32 S{4}", 70,
@@ -549,6 +566,29 @@ const struct tcb_ptx_row tcb_ptx_rows[] = {
 	F(WGMMA_FENCE, "sync aligned", "", 80, "90a"),
 	F(WGMMA_COMMIT_GROUP, "sync aligned", "", 80, "90a"),
 	F(WGMMA_WAIT_GROUP, "sync aligned", "I", 80, "90a"),
+
+	/* 9.7.9.27 tensor maps */
+	F(TENSORMAP_REPLACE, "tile global_address " MAP_SPACE " b1024 b64", "A S", 83, MAP_TARGETS),
+	F(TENSORMAP_REPLACE, "tile rank " MAP_SPACE " b1024 b32", "A S", 83, MAP_TARGETS),
+	F(TENSORMAP_REPLACE, "tile box_dim|global_dim|element_stride " MAP_SPACE " b1024 b32", "A I S", 83,
+	  MAP_TARGETS),
+	F(TENSORMAP_REPLACE, "tile global_stride " MAP_SPACE " b1024 b64", "A I S", 83, MAP_TARGETS),
+	F(TENSORMAP_REPLACE, "tile elemtype|interleave_layout|swizzle_mode|fill_mode " MAP_SPACE " b1024 b32", "A I",
+	  83, MAP_TARGETS),
+	F(TENSORMAP_CP_FENCEPROXY, "global space2=shared::cta tensormap::generic release " SCOPE " sync aligned",
+	  "A A I", 83, "90"),
+
+	/* 9.7.16 the fifth generation of tensor cores */
+	F(TCGEN05_ALLOC, CTA_GROUP " sync aligned shared::cta? b32", "A S", 86, TC5),
+	F(TCGEN05_DEALLOC, CTA_GROUP " sync aligned b32", "S S", 86, TC5),
+	F(TCGEN05_RELINQUISH, CTA_GROUP " sync aligned", "", 86, TC5),
+	F(TCGEN05_LD, "sync aligned 32x32b " TC5_NUM " b32", "Dx A", 86, TC5),
+	F(TCGEN05_ST, "sync aligned 32x32b " TC5_NUM " b32", "A Sx", 86, TC5),
+	F(TCGEN05_WAIT_LD, "sync aligned", "", 86, TC5),
+	F(TCGEN05_WAIT_ST, "sync aligned", "", 86, TC5),
+	F(TCGEN05_FENCE_BEFORE, "", "", 86, TC5),
+	F(TCGEN05_FENCE_AFTER, "", "", 86, TC5),
+	F(TCGEN05_COMMIT, CTA_GROUP " mbarrier::arrive::one shared::cluster? multicast::cluster? b64", "A C", 86, TC5),
 
 	/* 9.7.12 control, and the rest */
 	F(BRA, "uni?", "L", 10, ""),

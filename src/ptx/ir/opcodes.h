@@ -41,148 +41,161 @@ enum {
 #define TCB_PTX_F_END (TCB_PTX_F_TERMINATOR | TCB_PTX_F_EFFECT)
 
 /* X(id, mnemonic, flags); a longer mnemonic wins over its prefix. */
-#define TCB_PTX_OP_LIST(X)                                                                           \
-	/* integers and floating point */                                                            \
-	X(ADD, "add", F_C)                                                                           \
-	X(ADDC, "addc", F_EFFECT)                                                                    \
-	X(SUB, "sub", F_NONE)                                                                        \
-	X(SUBC, "subc", F_EFFECT)                                                                    \
-	X(MUL, "mul", F_C)                                                                           \
-	X(MAD, "mad", F_C)                                                                           \
-	X(MADC, "madc", F_EFFECT)                                                                    \
-	X(MUL24, "mul24", F_C)                                                                       \
-	X(MAD24, "mad24", F_C)                                                                       \
-	X(FMA, "fma", F_C)                                                                           \
-	X(DIV, "div", F_NONE)                                                                        \
-	X(REM, "rem", F_NONE)                                                                        \
-	X(ABS, "abs", F_NONE)                                                                        \
-	X(NEG, "neg", F_NONE)                                                                        \
-	X(MIN, "min", F_C)                                                                           \
-	X(MAX, "max", F_C)                                                                           \
-	X(SAD, "sad", F_C)                                                                           \
-	X(POPC, "popc", F_NONE)                                                                      \
-	X(CLZ, "clz", F_NONE)                                                                        \
-	X(BFIND, "bfind", F_NONE)                                                                    \
-	X(FNS, "fns", F_NONE)                                                                        \
-	X(BREV, "brev", F_NONE)                                                                      \
-	X(BFE, "bfe", F_NONE)                                                                        \
-	X(BFI, "bfi", F_NONE)                                                                        \
-	X(SZEXT, "szext", F_NONE)                                                                    \
-	X(BMSK, "bmsk", F_NONE)                                                                      \
-	X(DP4A, "dp4a", F_NONE)                                                                      \
-	X(DP2A, "dp2a", F_NONE)                                                                      \
-	X(TESTP, "testp", F_NONE)                                                                    \
-	X(COPYSIGN, "copysign", F_NONE)                                                              \
-	X(RCP, "rcp", F_NONE)                                                                        \
-	X(SQRT, "sqrt", F_NONE)                                                                      \
-	X(RSQRT, "rsqrt", F_NONE)                                                                    \
-	X(SIN, "sin", F_NONE)                                                                        \
-	X(COS, "cos", F_NONE)                                                                        \
-	X(LG2, "lg2", F_NONE)                                                                        \
-	X(EX2, "ex2", F_NONE)                                                                        \
-	X(TANH, "tanh", F_NONE)                                                                      \
-	/* comparisons, selection, logic */                                                          \
-	X(SET, "set", F_NONE)                                                                        \
-	X(SETP, "setp", F_NONE)                                                                      \
-	X(SELP, "selp", F_NONE)                                                                      \
-	X(SLCT, "slct", F_NONE)                                                                      \
-	X(AND, "and", F_C)                                                                           \
-	X(OR, "or", F_C)                                                                             \
-	X(XOR, "xor", F_C)                                                                           \
-	X(NOT, "not", F_NONE)                                                                        \
-	X(CNOT, "cnot", F_NONE)                                                                      \
-	X(LOP3, "lop3", F_NONE)                                                                      \
-	X(SHL, "shl", F_NONE)                                                                        \
-	X(SHR, "shr", F_NONE)                                                                        \
-	X(SHF, "shf", F_NONE)                                                                        \
-	X(PRMT, "prmt", F_NONE)                                                                      \
-	/* data movement */                                                                          \
-	X(MOV, "mov", F_NONE)                                                                        \
-	X(CVT, "cvt", F_NONE)                                                                        \
-	X(CVT_PACK, "cvt.pack", F_NONE)                                                              \
-	X(CVTA, "cvta", F_NONE)                                                                      \
-	X(ISSPACEP, "isspacep", F_NONE)                                                              \
-	X(MAPA, "mapa", F_NONE)                                                                      \
-	X(GETCTARANK, "getctarank", F_NONE)                                                          \
-	X(LD, "ld", F_RD)                                                                            \
-	X(LDU, "ldu", F_RD)                                                                          \
-	X(ST, "st", F_WR)                                                                            \
-	X(ST_ASYNC, "st.async", F_COPY)                                                              \
-	X(RED_ASYNC, "red.async", F_COPY)                                                            \
-	X(PREFETCH, "prefetch", F_EFFECT)                                                            \
-	X(PREFETCHU, "prefetchu", F_EFFECT)                                                          \
-	X(CREATEPOLICY_FRACTIONAL, "createpolicy.fractional", F_NONE)                                \
-	X(LDMATRIX, "ldmatrix", F_RD | TCB_PTX_F_CONVERGENT)                                         \
-	X(STMATRIX, "stmatrix", F_WR | TCB_PTX_F_CONVERGENT)                                         \
-	X(MOVMATRIX, "movmatrix", F_MMA)                                                             \
-	X(ATOM, "atom", F_RMW)                                                                       \
-	X(RED, "red", F_RMW)                                                                         \
-	/* asynchronous copies */                                                                    \
-	X(CP_ASYNC, "cp.async", F_COPY)                                                              \
-	X(CP_ASYNC_COMMIT_GROUP, "cp.async.commit_group", F_ORD)                                     \
-	X(CP_ASYNC_WAIT_GROUP, "cp.async.wait_group", F_ORD)                                         \
-	X(CP_ASYNC_WAIT_ALL, "cp.async.wait_all", F_ORD)                                             \
-	X(CP_ASYNC_MBARRIER_ARRIVE, "cp.async.mbarrier.arrive", F_RMW)                               \
-	X(CP_ASYNC_BULK, "cp.async.bulk", F_COPY)                                                    \
-	X(CP_ASYNC_BULK_TENSOR, "cp.async.bulk.tensor", F_COPY)                                      \
-	X(CP_REDUCE_ASYNC_BULK, "cp.reduce.async.bulk", F_COPY)                                      \
-	X(CP_REDUCE_ASYNC_BULK_TENSOR, "cp.reduce.async.bulk.tensor", F_COPY)                        \
-	X(CP_ASYNC_BULK_PREFETCH, "cp.async.bulk.prefetch", F_EFFECT)                                \
-	X(CP_ASYNC_BULK_PREFETCH_TENSOR, "cp.async.bulk.prefetch.tensor", F_EFFECT)                  \
-	X(CP_ASYNC_BULK_COMMIT_GROUP, "cp.async.bulk.commit_group", F_ORD)                           \
-	X(CP_ASYNC_BULK_WAIT_GROUP, "cp.async.bulk.wait_group", F_ORD)                               \
-	/* barriers and fences */                                                                    \
-	X(MBARRIER_INIT, "mbarrier.init", F_WR)                                                      \
-	X(MBARRIER_INVAL, "mbarrier.inval", F_WR)                                                    \
-	X(MBARRIER_EXPECT_TX, "mbarrier.expect_tx", F_RMW)                                           \
-	X(MBARRIER_COMPLETE_TX, "mbarrier.complete_tx", F_RMW)                                       \
-	X(MBARRIER_ARRIVE, "mbarrier.arrive", F_RMW | TCB_PTX_F_FENCE)                               \
-	X(MBARRIER_ARRIVE_EXPECT_TX, "mbarrier.arrive.expect_tx", F_RMW | TCB_PTX_F_FENCE)           \
-	X(MBARRIER_ARRIVE_DROP, "mbarrier.arrive_drop", F_RMW | TCB_PTX_F_FENCE)                     \
-	X(MBARRIER_ARRIVE_DROP_EXPECT_TX, "mbarrier.arrive_drop.expect_tx", F_RMW | TCB_PTX_F_FENCE) \
-	X(MBARRIER_TEST_WAIT, "mbarrier.test_wait", F_RMW | TCB_PTX_F_FENCE)                         \
-	X(MBARRIER_TRY_WAIT, "mbarrier.try_wait", F_RMW | TCB_PTX_F_FENCE)                           \
-	X(MBARRIER_PENDING_COUNT, "mbarrier.pending_count", F_NONE)                                  \
-	X(FENCE, "fence", F_ORD)                                                                     \
-	X(FENCE_PROXY, "fence.proxy", F_ORD)                                                         \
-	X(FENCE_MBARRIER_INIT, "fence.mbarrier_init", F_ORD)                                         \
-	X(MEMBAR, "membar", F_ORD)                                                                   \
-	X(BAR_SYNC, "bar.sync", F_BAR)                                                               \
-	X(BAR_ARRIVE, "bar.arrive", F_BAR)                                                           \
-	X(BAR_RED, "bar.red", F_BAR)                                                                 \
-	X(BAR_WARP_SYNC, "bar.warp.sync", F_BAR)                                                     \
-	X(BARRIER_SYNC, "barrier.sync", F_BAR)                                                       \
-	X(BARRIER_ARRIVE, "barrier.arrive", F_BAR)                                                   \
-	X(BARRIER_RED, "barrier.red", F_BAR)                                                         \
-	X(BARRIER_CLUSTER_ARRIVE, "barrier.cluster.arrive", F_BAR)                                   \
-	X(BARRIER_CLUSTER_WAIT, "barrier.cluster.wait", F_BAR)                                       \
-	X(GRIDDEPCONTROL, "griddepcontrol", F_ORD)                                                   \
-	X(SETMAXNREG, "setmaxnreg", F_CONVERGENT | TCB_PTX_F_EFFECT)                                 \
-	/* across the lanes of a warp */                                                             \
-	X(SHFL, "shfl.sync", F_WARP)                                                                 \
-	X(VOTE, "vote.sync", F_WARP)                                                                 \
-	X(MATCH_ANY, "match.any.sync", F_WARP)                                                       \
-	X(MATCH_ALL, "match.all.sync", F_WARP)                                                       \
-	X(REDUX, "redux.sync", F_WARP)                                                               \
-	X(ACTIVEMASK, "activemask", F_WARP)                                                          \
-	X(ELECT, "elect.sync", F_WARP)                                                               \
-	X(MMA, "mma", F_MMA)                                                                         \
-	X(WGMMA, "wgmma.mma_async", F_GMMA)                                                          \
-	X(WGMMA_FENCE, "wgmma.fence", F_GMMA | TCB_PTX_F_FENCE)                                      \
-	X(WGMMA_COMMIT_GROUP, "wgmma.commit_group", F_GMMA)                                          \
-	X(WGMMA_WAIT_GROUP, "wgmma.wait_group", F_GMMA | TCB_PTX_F_FENCE)                            \
-	/* control */                                                                                \
-	X(BRA, "bra", F_END)                                                                         \
-	X(BRX, "brx.idx", F_END)                                                                     \
-	X(CALL, "call", F_RMW | TCB_PTX_F_CONVERGENT | TCB_PTX_F_FENCE)                              \
-	X(RET, "ret", F_END)                                                                         \
-	X(EXIT, "exit", F_END)                                                                       \
-	X(TRAP, "trap", F_END)                                                                       \
-	X(BRKPT, "brkpt", F_EFFECT)                                                                  \
-	X(NANOSLEEP, "nanosleep", F_EFFECT)                                                          \
-	X(PMEVENT, "pmevent", F_EFFECT)                                                              \
-	X(PRAGMA, ".pragma", F_EFFECT)                                                               \
-	/* whatever the table does not know: see tcb_ptx_resolve_foreign */                          \
+#define TCB_PTX_OP_LIST(X)                                                                                    \
+	/* integers and floating point */                                                                     \
+	X(ADD, "add", F_C)                                                                                    \
+	X(ADDC, "addc", F_EFFECT)                                                                             \
+	X(SUB, "sub", F_NONE)                                                                                 \
+	X(SUBC, "subc", F_EFFECT)                                                                             \
+	X(MUL, "mul", F_C)                                                                                    \
+	X(MAD, "mad", F_C)                                                                                    \
+	X(MADC, "madc", F_EFFECT)                                                                             \
+	X(MUL24, "mul24", F_C)                                                                                \
+	X(MAD24, "mad24", F_C)                                                                                \
+	X(FMA, "fma", F_C)                                                                                    \
+	X(DIV, "div", F_NONE)                                                                                 \
+	X(REM, "rem", F_NONE)                                                                                 \
+	X(ABS, "abs", F_NONE)                                                                                 \
+	X(NEG, "neg", F_NONE)                                                                                 \
+	X(MIN, "min", F_C)                                                                                    \
+	X(MAX, "max", F_C)                                                                                    \
+	X(SAD, "sad", F_C)                                                                                    \
+	X(POPC, "popc", F_NONE)                                                                               \
+	X(CLZ, "clz", F_NONE)                                                                                 \
+	X(BFIND, "bfind", F_NONE)                                                                             \
+	X(FNS, "fns", F_NONE)                                                                                 \
+	X(BREV, "brev", F_NONE)                                                                               \
+	X(BFE, "bfe", F_NONE)                                                                                 \
+	X(BFI, "bfi", F_NONE)                                                                                 \
+	X(SZEXT, "szext", F_NONE)                                                                             \
+	X(BMSK, "bmsk", F_NONE)                                                                               \
+	X(DP4A, "dp4a", F_NONE)                                                                               \
+	X(DP2A, "dp2a", F_NONE)                                                                               \
+	X(TESTP, "testp", F_NONE)                                                                             \
+	X(COPYSIGN, "copysign", F_NONE)                                                                       \
+	X(RCP, "rcp", F_NONE)                                                                                 \
+	X(SQRT, "sqrt", F_NONE)                                                                               \
+	X(RSQRT, "rsqrt", F_NONE)                                                                             \
+	X(SIN, "sin", F_NONE)                                                                                 \
+	X(COS, "cos", F_NONE)                                                                                 \
+	X(LG2, "lg2", F_NONE)                                                                                 \
+	X(EX2, "ex2", F_NONE)                                                                                 \
+	X(TANH, "tanh", F_NONE)                                                                               \
+	/* comparisons, selection, logic */                                                                   \
+	X(SET, "set", F_NONE)                                                                                 \
+	X(SETP, "setp", F_NONE)                                                                               \
+	X(SELP, "selp", F_NONE)                                                                               \
+	X(SLCT, "slct", F_NONE)                                                                               \
+	X(AND, "and", F_C)                                                                                    \
+	X(OR, "or", F_C)                                                                                      \
+	X(XOR, "xor", F_C)                                                                                    \
+	X(NOT, "not", F_NONE)                                                                                 \
+	X(CNOT, "cnot", F_NONE)                                                                               \
+	X(LOP3, "lop3", F_NONE)                                                                               \
+	X(SHL, "shl", F_NONE)                                                                                 \
+	X(SHR, "shr", F_NONE)                                                                                 \
+	X(SHF, "shf", F_NONE)                                                                                 \
+	X(PRMT, "prmt", F_NONE)                                                                               \
+	/* data movement */                                                                                   \
+	X(MOV, "mov", F_NONE)                                                                                 \
+	X(CVT, "cvt", F_NONE)                                                                                 \
+	X(CVT_PACK, "cvt.pack", F_NONE)                                                                       \
+	X(CVTA, "cvta", F_NONE)                                                                               \
+	X(ISSPACEP, "isspacep", F_NONE)                                                                       \
+	X(MAPA, "mapa", F_NONE)                                                                               \
+	X(GETCTARANK, "getctarank", F_NONE)                                                                   \
+	X(LD, "ld", F_RD)                                                                                     \
+	X(LDU, "ldu", F_RD)                                                                                   \
+	X(ST, "st", F_WR)                                                                                     \
+	X(ST_ASYNC, "st.async", F_COPY)                                                                       \
+	X(RED_ASYNC, "red.async", F_COPY)                                                                     \
+	X(PREFETCH, "prefetch", F_EFFECT)                                                                     \
+	X(PREFETCHU, "prefetchu", F_EFFECT)                                                                   \
+	X(CREATEPOLICY_FRACTIONAL, "createpolicy.fractional", F_NONE)                                         \
+	X(LDMATRIX, "ldmatrix", F_RD | TCB_PTX_F_CONVERGENT)                                                  \
+	X(STMATRIX, "stmatrix", F_WR | TCB_PTX_F_CONVERGENT)                                                  \
+	X(MOVMATRIX, "movmatrix", F_MMA)                                                                      \
+	X(ATOM, "atom", F_RMW)                                                                                \
+	X(RED, "red", F_RMW)                                                                                  \
+	/* asynchronous copies */                                                                             \
+	X(CP_ASYNC, "cp.async", F_COPY)                                                                       \
+	X(CP_ASYNC_COMMIT_GROUP, "cp.async.commit_group", F_ORD)                                              \
+	X(CP_ASYNC_WAIT_GROUP, "cp.async.wait_group", F_ORD)                                                  \
+	X(CP_ASYNC_WAIT_ALL, "cp.async.wait_all", F_ORD)                                                      \
+	X(CP_ASYNC_MBARRIER_ARRIVE, "cp.async.mbarrier.arrive", F_RMW)                                        \
+	X(CP_ASYNC_BULK, "cp.async.bulk", F_COPY)                                                             \
+	X(CP_ASYNC_BULK_TENSOR, "cp.async.bulk.tensor", F_COPY)                                               \
+	X(CP_REDUCE_ASYNC_BULK, "cp.reduce.async.bulk", F_COPY)                                               \
+	X(CP_REDUCE_ASYNC_BULK_TENSOR, "cp.reduce.async.bulk.tensor", F_COPY)                                 \
+	X(CP_ASYNC_BULK_PREFETCH, "cp.async.bulk.prefetch", F_EFFECT)                                         \
+	X(CP_ASYNC_BULK_PREFETCH_TENSOR, "cp.async.bulk.prefetch.tensor", F_EFFECT)                           \
+	X(CP_ASYNC_BULK_COMMIT_GROUP, "cp.async.bulk.commit_group", F_ORD)                                    \
+	X(CP_ASYNC_BULK_WAIT_GROUP, "cp.async.bulk.wait_group", F_ORD)                                        \
+	X(TENSORMAP_REPLACE, "tensormap.replace", F_RMW)                                                      \
+	X(TENSORMAP_CP_FENCEPROXY, "tensormap.cp_fenceproxy", F_RMW | TCB_PTX_F_FENCE | TCB_PTX_F_CONVERGENT) \
+	/* Tensor Memory */                                                                                   \
+	X(TCGEN05_ALLOC, "tcgen05.alloc", F_RMW | TCB_PTX_F_CONVERGENT)                                       \
+	X(TCGEN05_DEALLOC, "tcgen05.dealloc", F_WARP)                                                         \
+	X(TCGEN05_RELINQUISH, "tcgen05.relinquish_alloc_permit", F_WARP)                                      \
+	X(TCGEN05_LD, "tcgen05.ld", F_WARP)                                                                   \
+	X(TCGEN05_ST, "tcgen05.st", F_WARP)                                                                   \
+	X(TCGEN05_WAIT_LD, "tcgen05.wait::ld", F_WARP)                                                        \
+	X(TCGEN05_WAIT_ST, "tcgen05.wait::st", F_WARP)                                                        \
+	X(TCGEN05_FENCE_BEFORE, "tcgen05.fence::before_thread_sync", F_ORD)                                   \
+	X(TCGEN05_FENCE_AFTER, "tcgen05.fence::after_thread_sync", F_ORD)                                     \
+	X(TCGEN05_COMMIT, "tcgen05.commit", F_RMW | TCB_PTX_F_ASYNC)                                          \
+	/* barriers and fences */                                                                             \
+	X(MBARRIER_INIT, "mbarrier.init", F_WR)                                                               \
+	X(MBARRIER_INVAL, "mbarrier.inval", F_WR)                                                             \
+	X(MBARRIER_EXPECT_TX, "mbarrier.expect_tx", F_RMW)                                                    \
+	X(MBARRIER_COMPLETE_TX, "mbarrier.complete_tx", F_RMW)                                                \
+	X(MBARRIER_ARRIVE, "mbarrier.arrive", F_RMW | TCB_PTX_F_FENCE)                                        \
+	X(MBARRIER_ARRIVE_EXPECT_TX, "mbarrier.arrive.expect_tx", F_RMW | TCB_PTX_F_FENCE)                    \
+	X(MBARRIER_ARRIVE_DROP, "mbarrier.arrive_drop", F_RMW | TCB_PTX_F_FENCE)                              \
+	X(MBARRIER_ARRIVE_DROP_EXPECT_TX, "mbarrier.arrive_drop.expect_tx", F_RMW | TCB_PTX_F_FENCE)          \
+	X(MBARRIER_TEST_WAIT, "mbarrier.test_wait", F_RMW | TCB_PTX_F_FENCE)                                  \
+	X(MBARRIER_TRY_WAIT, "mbarrier.try_wait", F_RMW | TCB_PTX_F_FENCE)                                    \
+	X(MBARRIER_PENDING_COUNT, "mbarrier.pending_count", F_NONE)                                           \
+	X(FENCE, "fence", F_ORD)                                                                              \
+	X(FENCE_PROXY, "fence.proxy", F_ORD)                                                                  \
+	X(FENCE_MBARRIER_INIT, "fence.mbarrier_init", F_ORD)                                                  \
+	X(MEMBAR, "membar", F_ORD)                                                                            \
+	X(BAR_SYNC, "bar.sync", F_BAR)                                                                        \
+	X(BAR_ARRIVE, "bar.arrive", F_BAR)                                                                    \
+	X(BAR_RED, "bar.red", F_BAR)                                                                          \
+	X(BAR_WARP_SYNC, "bar.warp.sync", F_BAR)                                                              \
+	X(BARRIER_SYNC, "barrier.sync", F_BAR)                                                                \
+	X(BARRIER_ARRIVE, "barrier.arrive", F_BAR)                                                            \
+	X(BARRIER_RED, "barrier.red", F_BAR)                                                                  \
+	X(BARRIER_CLUSTER_ARRIVE, "barrier.cluster.arrive", F_BAR)                                            \
+	X(BARRIER_CLUSTER_WAIT, "barrier.cluster.wait", F_BAR)                                                \
+	X(GRIDDEPCONTROL, "griddepcontrol", F_ORD)                                                            \
+	X(SETMAXNREG, "setmaxnreg", F_CONVERGENT | TCB_PTX_F_EFFECT)                                          \
+	/* across the lanes of a warp */                                                                      \
+	X(SHFL, "shfl.sync", F_WARP)                                                                          \
+	X(VOTE, "vote.sync", F_WARP)                                                                          \
+	X(MATCH_ANY, "match.any.sync", F_WARP)                                                                \
+	X(MATCH_ALL, "match.all.sync", F_WARP)                                                                \
+	X(REDUX, "redux.sync", F_WARP)                                                                        \
+	X(ACTIVEMASK, "activemask", F_WARP)                                                                   \
+	X(ELECT, "elect.sync", F_WARP)                                                                        \
+	X(MMA, "mma", F_MMA)                                                                                  \
+	X(WGMMA, "wgmma.mma_async", F_GMMA)                                                                   \
+	X(WGMMA_FENCE, "wgmma.fence", F_GMMA | TCB_PTX_F_FENCE)                                               \
+	X(WGMMA_COMMIT_GROUP, "wgmma.commit_group", F_GMMA)                                                   \
+	X(WGMMA_WAIT_GROUP, "wgmma.wait_group", F_GMMA | TCB_PTX_F_FENCE)                                     \
+	/* control */                                                                                         \
+	X(BRA, "bra", F_END)                                                                                  \
+	X(BRX, "brx.idx", F_END)                                                                              \
+	X(CALL, "call", F_RMW | TCB_PTX_F_CONVERGENT | TCB_PTX_F_FENCE)                                       \
+	X(RET, "ret", F_END)                                                                                  \
+	X(EXIT, "exit", F_END)                                                                                \
+	X(TRAP, "trap", F_END)                                                                                \
+	X(BRKPT, "brkpt", F_EFFECT)                                                                           \
+	X(NANOSLEEP, "nanosleep", F_EFFECT)                                                                   \
+	X(PMEVENT, "pmevent", F_EFFECT)                                                                       \
+	X(PRAGMA, ".pragma", F_EFFECT)                                                                        \
+	/* whatever the table does not know: see tcb_ptx_resolve_foreign */                                   \
 	X(OPAQUE, "opaque", F_RMW)
 
 enum tcb_ptx_op {

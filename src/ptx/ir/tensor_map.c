@@ -131,6 +131,76 @@ enum tcb_status tcb_ptx_tensor_map_decode(const void *bytes, struct tcb_ptx_tens
 	return check(out, err);
 }
 
+/* The table of values of tensormap.replace: element types (those with .ftz count as those without), swizzling. */
+static const uint8_t element_types[] = { TCB_PTX_U8,   TCB_PTX_U16,  TCB_PTX_U32, TCB_PTX_S32, TCB_PTX_U64,
+					 TCB_PTX_S64,  TCB_PTX_F16,  TCB_PTX_F32, TCB_PTX_F32, TCB_PTX_F64,
+					 TCB_PTX_BF16, TCB_PTX_TF32, TCB_PTX_TF32 };
+static const uint8_t swizzles[] = { 0, 32, 64, 128 };
+
+/* A field that is a number out of a table. */
+static enum tcb_status replace_choice(struct encoded *e, enum tcb_ptx_word field, uint64_t value, struct tcb_error *err)
+{
+	switch ((int)field) {
+	case TCB_PTX_ELEMTYPE:
+		if (value >= sizeof element_types)
+			break;
+		e->type = element_types[value];
+		return TCB_OK;
+	case TCB_PTX_SWIZZLE_MODE:
+		if (value >= sizeof swizzles)
+			break;
+		e->swizzle = swizzles[value];
+		return TCB_OK;
+	case TCB_PTX_FILL_MODE:
+		if (value > 1)
+			break;
+		e->fill_nan = (uint8_t)value;
+		return TCB_OK;
+	case TCB_PTX_INTERLEAVE_LAYOUT:
+		if (value)
+			break;
+		return TCB_OK;
+	}
+	return tcb_fail(err, TCB_E_ILLEGAL, ".%s %llu is not a value that is emulated", tcb_ptx_word_text(field),
+			(unsigned long long)value);
+}
+
+enum tcb_status tcb_ptx_tensor_map_replace(void *bytes, enum tcb_ptx_word field, unsigned ordinal, uint64_t value,
+					   struct tcb_error *err)
+{
+	const unsigned dimensions = field == TCB_PTX_GLOBAL_STRIDE ? TCB_PTX_TENSOR_RANK - 1 : TCB_PTX_TENSOR_RANK;
+	struct encoded e;
+
+	memcpy(&e, bytes, sizeof e);
+	if (ordinal >= dimensions)
+		return tcb_fail(err, TCB_E_ILLEGAL, ".%s of dimension %u: there are %u", tcb_ptx_word_text(field),
+				ordinal, dimensions);
+	switch ((int)field) {
+	case TCB_PTX_GLOBAL_ADDRESS:
+		e.address = value;
+		break;
+	case TCB_PTX_RANK: /* one less than the dimensions */
+		e.rank = (uint8_t)(value < TCB_PTX_TENSOR_RANK ? value + 1 : UINT8_MAX);
+		break;
+	case TCB_PTX_BOX_DIM:
+		e.box[ordinal] = (uint16_t)(value <= 256 ? value : 0);
+		break;
+	case TCB_PTX_GLOBAL_DIM:
+		e.last[ordinal] = (uint32_t)value - 1;
+		break;
+	case TCB_PTX_GLOBAL_STRIDE: /* of the next dimension, in bytes */
+		e.stride[ordinal] = value;
+		break;
+	case TCB_PTX_ELEMENT_STRIDE:
+		e.element_stride[ordinal] = (uint8_t)(value <= 8 ? value : UINT8_MAX);
+		break;
+	default:
+		TCB_TRY(replace_choice(&e, field, value, err));
+	}
+	memcpy(bytes, &e, sizeof e);
+	return TCB_OK;
+}
+
 uint32_t tcb_ptx_tensor_map_box_bytes(const struct tcb_ptx_tensor_map *map)
 {
 	uint32_t bytes = tcb_ptx_type_bits(map->type) / 8;

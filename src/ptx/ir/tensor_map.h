@@ -33,6 +33,11 @@ struct tcb_ptx_tensor_map {
 enum tcb_status tcb_ptx_tensor_map_encode(const struct tcb_ptx_tensor_map *map, void *out, struct tcb_error *err);
 /* Back from 128 bytes; TCB_E_FORMAT when they are no such map. */
 enum tcb_status tcb_ptx_tensor_map_decode(const void *bytes, struct tcb_ptx_tensor_map *out, struct tcb_error *err);
+/* tensormap.replace: puts VALUE, as the instruction has it, into FIELD of the map in BYTES, for dimension ORDINAL where
+ * the field has one.  What the map holds is not looked at before a copy takes it; TCB_E_ILLEGAL for values that no map
+ * can hold. */
+enum tcb_status tcb_ptx_tensor_map_replace(void *bytes, enum tcb_ptx_word field, unsigned ordinal, uint64_t value,
+					   struct tcb_error *err);
 /* Bytes in shared memory of one copy. */
 uint32_t tcb_ptx_tensor_map_box_bytes(const struct tcb_ptx_tensor_map *map);
 

@@ -163,6 +163,11 @@
 	X(X1, "x1", MATRICES)                                            \
 	X(X2, "x2", MATRICES)                                            \
 	X(X4, "x4", MATRICES)                                            \
+	X(X8, "x8", MATRICES)                                            \
+	X(X16, "x16", MATRICES)                                          \
+	X(X32, "x32", MATRICES)                                          \
+	X(X64, "x64", MATRICES)                                          \
+	X(X128, "x128", MATRICES)                                        \
 	X(TRANS, "trans", TRANSPOSE)                                     \
 	X(ROW, "row", LAYOUT)                                            \
 	X(COL, "col", LAYOUT2)                                           \
@@ -178,7 +183,17 @@
 	X(M16N8K64, "m16n8k64", SHAPE)                                   \
 	X(M16N8K128, "m16n8k128", SHAPE)                                 \
 	X(M16N8K256, "m16n8k256", SHAPE)                                 \
+	X(L32X32B, "32x32b", SHAPE)                                      \
 	X(KIND_F8F6F4, "kind::f8f6f4", KIND)                             \
+	X(KIND_MXF8F6F4, "kind::mxf8f6f4", KIND)                         \
+	X(KIND_MXF4, "kind::mxf4", KIND)                                 \
+	X(KIND_MXF4NVF4, "kind::mxf4nvf4", KIND)                         \
+	X(BLOCK_SCALE, "block_scale", SCALED)                            \
+	X(SCALE_VEC_1, "scale_vec::1X", SCALES)                          \
+	X(SCALE_VEC_2, "scale_vec::2X", SCALES)                          \
+	X(SCALE_VEC_4, "scale_vec::4X", SCALES)                          \
+	X(UE8M0, "ue8m0", SCALE_TYPE)                                    \
+	X(UE4M3, "ue4m3", SCALE_TYPE)                                    \
 	/* one of a kind */                                              \
 	X(SYNC, "sync", SYNC)                                            \
 	X(ALIGNED, "aligned", ALIGNED)                                   \
@@ -228,7 +243,22 @@
 	X(ALIAS, "alias", PROXY)                                         \
 	X(ASYNC, "async", PROXY)                                         \
 	X(TENSORMAP_GENERIC, "tensormap::generic", PROXY)                \
-	X(MMIO, "mmio", MMIO)
+	X(MMIO, "mmio", MMIO)                                            \
+	X(CTA_GROUP_1, "cta_group::1", CTA_GROUP)                        \
+	X(CTA_GROUP_2, "cta_group::2", CTA_GROUP)                        \
+	X(ARRIVE_ONE, "mbarrier::arrive::one", COMPLETION)               \
+	/* fields of a tensor map */                                     \
+	X(B1024, "b1024", MAP_BITS)                                      \
+	X(GLOBAL_ADDRESS, "global_address", FIELD)                       \
+	X(RANK, "rank", FIELD)                                           \
+	X(BOX_DIM, "box_dim", FIELD)                                     \
+	X(GLOBAL_DIM, "global_dim", FIELD)                               \
+	X(GLOBAL_STRIDE, "global_stride", FIELD)                         \
+	X(ELEMENT_STRIDE, "element_stride", FIELD)                       \
+	X(ELEMTYPE, "elemtype", FIELD)                                   \
+	X(INTERLEAVE_LAYOUT, "interleave_layout", FIELD)                 \
+	X(SWIZZLE_MODE, "swizzle_mode", FIELD)                           \
+	X(FILL_MODE, "fill_mode", FIELD)
 
 /* X(id, text, type, least PTX version * 10, least sm): registers that hold what the hardware knows. */
 #define TCB_PTX_SPECIAL_LIST(X)                                            \
@@ -388,6 +418,9 @@ enum tcb_ptx_special {
 	X(LAYOUT2)           \
 	X(SHAPE)             \
 	X(KIND)              \
+	X(SCALED)            \
+	X(SCALES)            \
+	X(SCALE_TYPE)        \
 	X(SYNC)              \
 	X(ALIGNED)           \
 	X(UNIFORM)           \
@@ -397,7 +430,10 @@ enum tcb_ptx_special {
 	X(DIMENSION)         \
 	X(TENSOR_MODE)       \
 	X(PROXY)             \
-	X(MMIO)
+	X(MMIO)              \
+	X(CTA_GROUP)         \
+	X(MAP_BITS)          \
+	X(FIELD)
 
 enum tcb_ptx_slot {
 #define TCB_PTX_SLOT_ENUM(id) TCB_PTX_SLOT_##id,
@@ -421,6 +457,11 @@ enum tcb_ptx_word tcb_ptx_special_type(enum tcb_ptx_special special);
  * SPECIAL_COUNT when there is none. */
 enum tcb_ptx_word tcb_ptx_word_find(const char *text, size_t length);
 enum tcb_ptx_special tcb_ptx_special_find(const char *text, size_t length);
+/* How many matrices or columns a word of the slot MATRICES stands for; 1 without one. */
+static inline unsigned tcb_ptx_matrices(enum tcb_ptx_word word)
+{
+	return word == TCB_PTX_NO_WORD ? 1 : 1u << (word - TCB_PTX_X1);
+}
 /* M, N and K of a shape word; zeros for other words. */
 void tcb_ptx_shape(enum tcb_ptx_word word, unsigned *m, unsigned *n, unsigned *k);
 /* The usual slot of a modifier; TYPE for types; SLOT_COUNT for words that fill none. */
