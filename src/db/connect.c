@@ -66,19 +66,6 @@ static int wait_for_lock(void *ctx, int attempt)
 	return 1;
 }
 
-int tcb_db_is_lockless(const struct tcb_db *db, int rc)
-{
-	switch (rc) {
-	case SQLITE_IOERR_LOCK: /* locks are refused with another error than ENOLCK, ENOSYS for example */
-	case SQLITE_IOERR_RDLOCK:
-	case SQLITE_IOERR_CHECKRESERVEDLOCK:
-	case SQLITE_IOERR_SHMLOCK:
-		return 1;
-	default:
-		return (rc & 0xff) == SQLITE_BUSY && db->lockless > 1;
-	}
-}
-
 /* What SQLite opens beside PATH must be files: it would wait for a FIFO without end. */
 static enum tcb_status check_companions(const char *path, struct tcb_error *err)
 {

@@ -46,6 +46,19 @@ int tcb_db_distrust(sqlite3 *sql)
 	return sqlite3_exec(sql, "PRAGMA cell_size_check = ON; PRAGMA foreign_keys = OFF", NULL, NULL, NULL);
 }
 
+int tcb_db_is_lockless(const struct tcb_db *db, int rc)
+{
+	switch (rc) {
+	case SQLITE_IOERR_LOCK: /* locks are refused with another error than ENOLCK, ENOSYS for example */
+	case SQLITE_IOERR_RDLOCK:
+	case SQLITE_IOERR_CHECKRESERVEDLOCK:
+	case SQLITE_IOERR_SHMLOCK:
+		return 1;
+	default:
+		return (rc & 0xff) == SQLITE_BUSY && db->lockless > 1;
+	}
+}
+
 enum tcb_status tcb_db_fail(struct tcb_db *db, int rc, const char *doing, struct tcb_error *err)
 {
 	const char *path = db->path;

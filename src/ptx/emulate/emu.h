@@ -500,13 +500,22 @@ void tcb_emu_release_async(struct tcb_emu_run *run, struct tcb_emu_clock *to);
 
 /* Others go first before the running split executes its next instruction.  For waits that failed: when all warps only
  * spin and nothing is in flight, that is a deadlock. */
-void tcb_emu_spin(struct tcb_emu_warp *warp);
+static inline void tcb_emu_spin(struct tcb_emu_warp *warp)
+{
+	warp->spins = 1;
+	warp->stop = 1;
+}
 /* Something happened that others may wait for. */
 static inline void tcb_emu_progress(struct tcb_emu_run *run)
 {
 	run->progress++;
 }
-void tcb_emu_defer(struct tcb_emu_run *run, struct tcb_emu_deferred *deferred);
+static inline void tcb_emu_defer(struct tcb_emu_run *run, struct tcb_emu_deferred *deferred)
+{
+	deferred->next = NULL;
+	*run->deferred_end = deferred;
+	run->deferred_end = &deferred->next;
+}
 
 /* --- emu_units.c: binders by opcode --- */
 tcb_emu_bind_fn *tcb_emu_binder(enum tcb_ptx_op op);

@@ -344,3 +344,16 @@ uint64_t tcb_ptx_float_sqrt(enum tcb_ptx_word type, double a, enum tcb_ptx_word 
 		root = to_odd(root, fma(-root, root, a));
 	return tcb_ptx_float_narrow(type, root, round, flags);
 }
+
+int tcb_ptx_least_exponent(enum tcb_ptx_word type)
+{
+	switch (type) {
+	case TCB_PTX_F16:
+	case TCB_PTX_E5M2:
+		return -14;
+	case TCB_PTX_E4M3:
+		return -6;
+	default:
+		return -126;
+	}
+}

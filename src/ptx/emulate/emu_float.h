@@ -116,4 +116,7 @@ static inline uint32_t tcb_ptx_f32_to_bf16(float value)
 	return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
 
+/* The least exponent of a normal number of TYPE (f16, bf16, tf32, f32, e4m3, e5m2). */
+int tcb_ptx_least_exponent(enum tcb_ptx_word type);
+
 #endif

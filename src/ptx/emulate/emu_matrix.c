@@ -216,19 +216,6 @@ static double cut_to_f32(double value, unsigned mantissa)
 	return value;
 }
 
-int tcb_ptx_least_exponent(enum tcb_ptx_word type)
-{
-	switch (type) {
-	case TCB_PTX_F16:
-	case TCB_PTX_E5M2:
-		return -14;
-	case TCB_PTX_E4M3:
-		return -6;
-	default:
-		return -126;
-	}
-}
-
 /* Adds products FIRST to END of k to ROW. */
 static void row_group(const struct tcb_ptx_product *p, const double *restrict a, const double *restrict b,
 		      const int16_t *restrict a_exponent, const int16_t *restrict b_exponent, unsigned first,

@@ -72,8 +72,6 @@ double tcb_ptx_product_value(const struct tcb_ptx_product *product, uint64_t bit
 int tcb_ptx_tensor_sums(const struct tcb_ptx_product *product, const float *a, const float *b, float *d);
 /* The same on a processor that has AVX2. */
 int tcb_ptx_tensor_sums_avx2(const struct tcb_ptx_product *product, const float *a, const float *b, float *d);
-/* The least exponent of a normal number of TYPE (f16, bf16, tf32, f32, e4m3, e5m2). */
-int tcb_ptx_least_exponent(enum tcb_ptx_word type);
 
 /* mma.sync: registers by number, then lane; each holds 32 bits (f64: 64).  D may be C. */
 void tcb_ptx_mma(const struct tcb_ptx_product *product, uint64_t a[][TCB_PTX_LANES], uint64_t b[][TCB_PTX_LANES],

@@ -106,12 +106,6 @@ static int next_ready(const struct tcb_emu_warp *warp, uint32_t from)
 	return -1;
 }
 
-void tcb_emu_spin(struct tcb_emu_warp *warp)
-{
-	warp->spins = 1;
-	warp->stop = 1;
-}
-
 static uint64_t mix(uint64_t hash, const void *from, size_t bytes)
 {
 	return tcb_hash64(from, bytes, hash);
@@ -191,13 +185,6 @@ static int run_warp(struct tcb_emu_warp *warp)
 }
 
 /* --- the cluster --- */
-
-void tcb_emu_defer(struct tcb_emu_run *run, struct tcb_emu_deferred *deferred)
-{
-	deferred->next = NULL;
-	*run->deferred_end = deferred;
-	run->deferred_end = &deferred->next;
-}
 
 static int run_deferred(struct tcb_emu_run *run)
 {

@@ -99,7 +99,8 @@ const char *tcb_ptx_rule_help(enum tcb_ptx_rule rule)
 		[TCB_PTX_RULE_PROXY_FENCE] = "Writes of threads are made visible to the asynchronous proxy by "
 					     "fence.proxy.async before it reads them.",
 		[TCB_PTX_RULE_NOT_EMULATED] = "The emulator knows the instruction.",
-		[TCB_PTX_RULE_STEP_LIMIT] = "The kernel ends: each loop has a way out, within the emulator's number of steps.",
+		[TCB_PTX_RULE_STEP_LIMIT] =
+			"The kernel ends: each loop has a way out, within the emulator's number of steps.",
 		[TCB_PTX_RULE_TRAP] = "The kernel does not trap.",
 		[TCB_PTX_RULE_BLOCK_ASSUMED] =
 			"The size of a block decides these findings, and neither the text nor --block says it.",
