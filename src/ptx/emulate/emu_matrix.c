@@ -102,6 +102,14 @@ void tcb_ptx_elements(enum tcb_ptx_word type, int padded, uint64_t word, unsigne
 	unsigned bits = tcb_ptx_element_bits(type, padded);
 	uint64_t mask = bits < 64 ? (1ull << bits) - 1 : ~0ull;
 
+	if (type == TCB_PTX_F16 || type == TCB_PTX_BF16) {
+		for (unsigned i = 0; i < count; i++) {
+			const uint32_t half = (uint32_t)(word >> 16 * i) & 0xffff;
+
+			out[i] = (double)(type == TCB_PTX_F16 ? tcb_ptx_f16_to_f32(half) : tcb_ptx_bf16_to_f32(half));
+		}
+		return;
+	}
 	for (unsigned i = 0; i < count; i++)
 		out[i] = element(type, padded, bits < 64 ? word >> (bits * i) & mask : word);
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "ptx/emulate/emu_async.h"
+#include "ptx/emulate/emu_float.h"
 #include "ptx/emulate/emu_matrix.h"
 #include "ptx/emulate/emu_program.h"
 
@@ -255,6 +256,22 @@ static void a_from_registers(const struct plan *plan, const struct pending *p, d
 		}
 }
 
+/* One register of f32 to VALUES, or from them. */
+static void accumulator_f32(const struct plan *plan, const struct pending *p, double *values, unsigned r, int is_result,
+			    uint32_t *lanes)
+{
+	for (unsigned lane = 0; lane < TCB_PTX_LANES; lane++) {
+		double *value =
+			&values[tcb_ptx_wgmma_row(r, 0, lane) * plan->product.n + tcb_ptx_wgmma_column(r, lane)];
+
+		if (is_result)
+			lanes[lane] = *value == *value ? tcb_ptx_float_bits((float)*value)
+						       : (uint32_t)tcb_ptx_product_bits(&plan->product, *value);
+		else
+			*value = p->adds ? (double)tcb_ptx_float_of_bits(lanes[lane]) : 0;
+	}
+}
+
 /* Accumulators to VALUES, or from them, as rows of N. */
 static void accumulators(const struct plan *plan, const struct pending *p, double *values, int is_result,
 			 uint8_t *image)
@@ -265,7 +282,9 @@ static void accumulators(const struct plan *plan, const struct pending *p, doubl
 		const struct tcb_emu_operand *item = tcb_emu_item(&p->in->op[0], r);
 		uint32_t *lanes = (uint32_t *)(p->frame->lanes + item->offset);
 
-		for (unsigned lane = 0; lane < TCB_PTX_LANES; lane++) {
+		if (plan->product.d == TCB_PTX_F32)
+			accumulator_f32(plan, p, values, r, is_result, lanes);
+		for (unsigned lane = 0; lane < TCB_PTX_LANES && plan->product.d != TCB_PTX_F32; lane++) {
 			uint32_t result = 0;
 
 			for (unsigned h = 0; h < per; h++) {
