@@ -86,16 +86,16 @@ static const struct {
 	  "{%f1, %f2, %f3, %f4}, {%r1, %r2, %r3, %r4}, {%r1, %r2, %r3, %r4}, {%f1, %f2, %f3, %f4}, %r5, 0;",
 	  OPAQUE },
 	{ "sm_90a", "multimem.ld_reduce.relaxed.gpu.global.add.u32 %r2, [%rd1];", OPAQUE },
-	{ "sm_90a", "tensormap.replace.tile.global_address.global.b1024.b64 [%rd1], %rd2;", OPAQUE },
+	{ "sm_90a", "tensormap.replace.tile.global_address.global.b1024.b64 [%rd1], %rd2;", NULL },
 	{ "sm_90a", "discard.global.L2 [%rd1], 128;", OPAQUE },
 	{ "sm_90a", "applypriority.global.L2::evict_normal [%rd1], 128;", OPAQUE },
-	{ "sm_100a", "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r1], 64;", OPAQUE },
-	{ "sm_100a", "tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r2, %r3}, [%r1];", OPAQUE },
-	{ "sm_100a", "tcgen05.st.sync.aligned.32x32b.x2.b32 [%r1], {%r2, %r3};", OPAQUE },
-	{ "sm_100a", "tcgen05.wait::ld.sync.aligned;", OPAQUE },
+	{ "sm_100a", "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r1], 64;", NULL },
+	{ "sm_100a", "tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r2, %r3}, [%r1];", NULL },
+	{ "sm_100a", "tcgen05.st.sync.aligned.32x32b.x2.b32 [%r1], {%r2, %r3};", NULL },
+	{ "sm_100a", "tcgen05.wait::ld.sync.aligned;", NULL },
 	{ "sm_100a", "tcgen05.mma.cta_group::1.kind::f16 [%r1], %rd1, %rd2, %r2, %p1;", OPAQUE },
-	{ "sm_100a", "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r1];", OPAQUE },
-	{ "sm_100a", "tcgen05.fence::before_thread_sync;", OPAQUE },
+	{ "sm_100a", "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r1];", NULL },
+	{ "sm_100a", "tcgen05.fence::before_thread_sync;", NULL },
 	{ "sm_100a",
 	  "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%r1], [%r2];", OPAQUE },
 	{ "sm_100a",
@@ -109,7 +109,7 @@ static const struct {
 	  "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0 "
 	  "{%f1, %f2, %f3, %f4}, {%r1, %r2, %r3, %r4}, {%r1, %r2}, {%f1, %f2, %f3, %f4}, "
 	  "%r5, {%h1, %h2}, %r6, {%h1, %h2};",
-	  OPAQUE },
+	  NULL },
 };
 enum { ROW_COUNT = sizeof rows / sizeof *rows };
 static const char *const targets[] = { "sm_75", "sm_90a", "sm_100a", "sm_120a" };
