@@ -197,8 +197,11 @@ static const char *apart(uint32_t action, const char *(*body)(void))
 static void *set_small_stack(void *failed)
 {
 	const stack_t stack = { .ss_sp = malloc(8192), .ss_size = 8192 };
+	stack_t before;
 
-	*(int *)failed = sigaltstack(&stack, NULL);
+	*(int *)failed = sigaltstack(&stack, &before);
+	if (!*(int *)failed)
+		sigaltstack(&before, NULL); /* which a sanitizer unmaps when the thread ends */
 	free(stack.ss_sp);
 	return NULL;
 }
