@@ -6,6 +6,7 @@
 #ifndef TCB_CLI_EMIT_H
 #define TCB_CLI_EMIT_H
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -53,6 +54,7 @@ json_t *cli_json_end(json_t *root, int failed);
 void cli_add_shown(struct tcb_str *out, const char *text);
 /* The same of what FORMAT makes. */
 void cli_add_shownf(struct tcb_str *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void cli_add_shownv(struct tcb_str *out, const char *format, va_list list) __attribute__((format(printf, 2, 0)));
 /* TEXT, all that is about to be printed: whatever of it a terminal would obey as \x1b, but for ends of lines, tabs and
  * colors.  Nothing is printed without it; what could forge a line must have been shown before. */
 void cli_seal(struct tcb_str *text);

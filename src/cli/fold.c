@@ -85,19 +85,13 @@ void cli_add_wrapped(struct tcb_str *out, size_t indent, const char *format, ...
 {
 	struct tcb_str shown = { 0 };
 	va_list list;
-	char *text;
 
 	va_start(list, format);
-	if (vasprintf(&text, format, list) < 0) {
-		out->failed = 1;
-	} else {
-		cli_add_shown(&shown, text);
-		cli_add_folded(out, shown.data ? shown.data : "", 0, indent);
-		out->failed |= shown.failed;
-		tcb_str_fini(&shown);
-		free(text);
-	}
+	cli_add_shownv(&shown, format, list);
 	va_end(list);
+	cli_add_folded(out, shown.data ? shown.data : "", 0, indent);
+	out->failed |= shown.failed;
+	tcb_str_fini(&shown);
 }
 
 /* Columns of LINE's first LENGTH bytes. */

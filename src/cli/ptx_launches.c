@@ -21,6 +21,7 @@
 
 #include "cli/cmd_ptx.h"
 #include "cli/demangle.h"
+#include "cli/lines.h"
 
 static enum tcb_status add(struct ptx_launches *l, const struct ptx_launch *one, struct tcb_error *err)
 {
@@ -59,10 +60,17 @@ static char *next_word(char **at)
 	return word;
 }
 
-static enum tcb_status read_line(struct ptx_launches *l, const char *where, char *line, uint64_t dynamic_shared,
-				 struct tcb_error *err)
+/* A file's lines go to LAUNCHES; DYNAMIC_SHARED: where a line has none. */
+struct reading {
+	struct ptx_launches *launches;
+	uint64_t dynamic_shared;
+};
+
+static enum tcb_status read_line(void *ctx, const char *where, char *line, struct tcb_error *err)
 {
-	struct ptx_launch one = { .launch.dynamic_shared = dynamic_shared };
+	const struct reading *reading = ctx;
+	struct ptx_launches *l = reading->launches;
+	struct ptx_launch one = { .launch.dynamic_shared = reading->dynamic_shared };
 	struct tcb_error why;
 	char *at = line, *word;
 
@@ -89,33 +97,11 @@ static enum tcb_status read_line(struct ptx_launches *l, const char *where, char
 	return one.pattern ? add(l, &one, err) : tcb_fail(err, TCB_E_NOMEM, "out of memory for the launches");
 }
 
-static enum tcb_status read_launches(struct ptx_launches *l, const char *path, uint64_t dynamic_shared,
-				     struct tcb_error *err)
-{
-	FILE *file = fopen(path, "re");
-	char *line = NULL, where[400];
-	size_t capacity = 0;
-	unsigned number = 0;
-	enum tcb_status status = TCB_OK;
-
-	if (!file)
-		return tcb_fail(err, TCB_E_IO, "--launches: cannot read %s: %s", path, strerror(errno));
-	errno = 0;
-	while (status == TCB_OK && getline(&line, &capacity, file) >= 0) {
-		snprintf(where, sizeof where, "%.300s:%u", path, ++number);
-		status = read_line(l, where, line, dynamic_shared, err);
-	}
-	if (status == TCB_OK && ferror(file))
-		status = tcb_fail(err, TCB_E_IO, "--launches: cannot read %s: %s", path, strerror(errno));
-	free(line);
-	fclose(file);
-	return status;
-}
-
 enum tcb_status ptx_launches_init(struct ptx_launches *l, const struct cli_list *kernels, const struct cli_list *blocks,
 				  const char *file, uint64_t dynamic_shared, struct tcb_error *err)
 {
 	struct ptx_launch rest = { .launch = { .dynamic_shared = dynamic_shared, .is_for_all = 1 } };
+	struct reading reading = { l, dynamic_shared };
 
 	*l = (struct ptx_launches){ 0 };
 	if (kernels->count ? kernels->count != blocks->count : blocks->count > 1)
@@ -133,7 +119,7 @@ enum tcb_status ptx_launches_init(struct ptx_launches *l, const struct cli_list 
 		TCB_TRY(add(l, &one, err));
 	}
 	if (file)
-		TCB_TRY(read_launches(l, file, dynamic_shared, err));
+		TCB_TRY(cli_each_line("--launches", file, read_line, &reading, err));
 	if (blocks->count && !kernels->count)
 		TCB_TRY(ptx_parse_block(blocks->items[0], rest.launch.block, err));
 	return add(l, &rest, err);

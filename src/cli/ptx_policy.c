@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "cli/demangle.h"
+#include "cli/lines.h"
 
 /* --- rules --- */
 
@@ -76,8 +77,9 @@ static int copy_pattern(struct ptx_policy *policy, const char *word, const char 
 }
 
 /* One line, which is cut into its words; a blank one is none. */
-static enum tcb_status read_suppression(struct ptx_policy *policy, const char *where, char *line, struct tcb_error *err)
+static enum tcb_status read_suppression(void *ctx, const char *where, char *line, struct tcb_error *err)
 {
+	struct ptx_policy *policy = ctx;
 	struct ptx_suppression one = { .rule = -1 };
 	char *save = NULL, *word;
 	int failed = 0;
@@ -116,28 +118,6 @@ static enum tcb_status read_suppression(struct ptx_policy *policy, const char *w
 	return TCB_OK;
 }
 
-static enum tcb_status read_suppressions(struct ptx_policy *policy, const char *path, struct tcb_error *err)
-{
-	FILE *file = fopen(path, "re");
-	char *line = NULL, where[400];
-	size_t capacity = 0;
-	unsigned number = 0;
-	enum tcb_status status = TCB_OK;
-
-	if (!file)
-		return tcb_fail(err, TCB_E_IO, "--suppress: cannot read %s: %s", path, strerror(errno));
-	errno = 0;
-	while (status == TCB_OK && getline(&line, &capacity, file) >= 0) {
-		snprintf(where, sizeof where, "%.300s:%u", path, ++number);
-		status = read_suppression(policy, where, line, err);
-	}
-	if (status == TCB_OK && ferror(file))
-		status = tcb_fail(err, TCB_E_IO, "--suppress: cannot read %s: %s", path, strerror(errno));
-	free(line);
-	fclose(file);
-	return status;
-}
-
 enum tcb_status ptx_policy_init(struct ptx_policy *policy, const struct cli_list *only, const struct cli_list *without,
 				const struct cli_list *files, struct tcb_error *err)
 {
@@ -151,7 +131,7 @@ enum tcb_status ptx_policy_init(struct ptx_policy *policy, const struct cli_list
 	policy->left_out[TCB_PTX_RULE_UNKNOWN_RULE] = 0;
 	TCB_TRY(mark_rules(policy, "--no-rule", without, 1, err));
 	for (size_t i = 0; i < files->count; i++)
-		TCB_TRY(read_suppressions(policy, files->items[i], err));
+		TCB_TRY(cli_each_line("--suppress", files->items[i], read_suppression, policy, err));
 	return TCB_OK;
 }
 

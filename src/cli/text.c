@@ -124,34 +124,34 @@ void cli_add_markdown(struct tcb_str *out, const char *text)
 	}
 }
 
+void cli_add_shownv(struct tcb_str *out, const char *format, va_list list)
+{
+	char *text;
+
+	if (vasprintf(&text, format, list) < 0) {
+		out->failed = 1;
+		return;
+	}
+	cli_add_shown(out, text);
+	free(text);
+}
+
 void cli_add_shownf(struct tcb_str *out, const char *format, ...)
 {
 	va_list list;
-	char *text;
 
 	va_start(list, format);
-	if (vasprintf(&text, format, list) < 0) {
-		out->failed = 1;
-	} else {
-		cli_add_shown(out, text);
-		free(text);
-	}
+	cli_add_shownv(out, format, list);
 	va_end(list);
 }
 
 void cli_add_line(struct tcb_str *out, const char *format, ...)
 {
 	va_list list;
-	char *line;
 
 	va_start(list, format);
-	if (vasprintf(&line, format, list) < 0) {
-		out->failed = 1;
-	} else {
-		cli_add_shown(out, line);
-		tcb_str_add(out, "\n");
-		free(line);
-	}
+	cli_add_shownv(out, format, list);
+	tcb_str_add(out, "\n");
 	va_end(list);
 }
 
@@ -159,20 +159,14 @@ void cli_add_markdown_line(struct tcb_str *out, const char *format, ...)
 {
 	struct tcb_str shown = { 0 };
 	va_list list;
-	char *text;
 
 	va_start(list, format);
-	if (vasprintf(&text, format, list) < 0) {
-		out->failed = 1;
-	} else {
-		cli_add_shown(&shown, text);
-		cli_add_markdown(out, shown.data ? shown.data : "");
-		tcb_str_add(out, "\n");
-		out->failed |= shown.failed;
-		tcb_str_fini(&shown);
-		free(text);
-	}
+	cli_add_shownv(&shown, format, list);
 	va_end(list);
+	cli_add_markdown(out, shown.data ? shown.data : "");
+	tcb_str_add(out, "\n");
+	out->failed |= shown.failed;
+	tcb_str_fini(&shown);
 }
 
 static int decimals(double value)
