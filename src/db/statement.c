@@ -238,9 +238,12 @@ int tcb_db_text(sqlite3_stmt *stmt, int column, char *out, size_t capacity)
 
 int tcb_db_words(sqlite3_stmt *stmt, int column, struct tcb_heads *out)
 {
-	char text[TCB_WORDS_TEXT_MAX];
+	char text[TCB_WORDS_TEXT_MAX], canonical[TCB_WORDS_TEXT_MAX];
 
-	return tcb_db_text(stmt, column, text, sizeof text) || tcb_heads_parse(text, out, NULL) != TCB_OK ? -1 : 0;
+	if (tcb_db_text(stmt, column, text, sizeof text) || tcb_heads_parse(text, out, NULL) != TCB_OK)
+		return -1;
+	tcb_heads_print(out, canonical); /* by which a lookup finds them */
+	return strcmp(text, canonical) ? -1 : 0;
 }
 
 double tcb_db_double(sqlite3_stmt *stmt, int column)

@@ -86,7 +86,7 @@ static void test_create_and_reopen(void **state)
 		assert_int_equal(tcb_db_info(db, &info, &err), TCB_OK);
 		assert_string_equal(info.journal_mode, "wal");
 		assert_string_equal(info.path, fixture->path);
-		assert_int_equal(info.schema_version, 11);
+		assert_int_equal(info.schema_version, 12);
 		assert_int_equal(info.trials, 1);
 		tcb_db_close(db);
 	}

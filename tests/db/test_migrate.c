@@ -358,6 +358,59 @@ static void test_version_2(void **state)
 	free(before);
 }
 
+/* Version 12: windows of one query token are written as causal; what was measured of others, or twice, goes. */
+static void test_windows(void **state)
+{
+	enum { BEFORE = 11 };
+	static const char *const left[] = { "h2/1,w4,causal", "h1/1,w4,causal,ragged" };
+	struct fixture *fixture = *state;
+	struct tcb_error err = { 0 };
+	struct tcb_db *db;
+	sqlite3 *sql;
+
+	make_old(fixture->path);
+	assert_int_equal(sqlite3_open(fixture->path, &sql), SQLITE_OK);
+	run_sql(sql, "DROP VIEW mine");
+	for (int i = 1; i < BEFORE; i++)
+		run_sql(sql, tcb_migrations[i].sql);
+	run_sql(sql,
+		"UPDATE problem SET op = 'attention_decode_f32', contract = 'f32', m = 1, words = 'h2/1,w4,causal'"
+		" WHERE id = 1;"
+		"UPDATE problem SET words = 'h1/1,w4' WHERE id = 2;"
+		"UPDATE problem SET words = 'h1/1,w4,ragged' WHERE id = 3;"
+		"INSERT INTO problem SELECT 4, op, contract, m, n, k, 'h2/1,w4' FROM problem WHERE id = 1;"
+		"UPDATE sweep SET problem_id = 4 WHERE problem_id = 2");
+	assert_int_equal(sqlite3_close(sql), SQLITE_OK);
+	for (int mode = TCB_DB_READ; mode <= TCB_DB_WRITE; mode++) {
+		sqlite3_stmt *stmt;
+		int row;
+
+		assert_int_equal(tcb_db_open(fixture->path, (enum tcb_db_mode)mode, &db, &err), TCB_OK);
+		assert_int_equal(
+			tcb_db_query(db, &stmt, "", &err,
+				     "SELECT words FROM problem p WHERE EXISTS (SELECT 1 FROM sweep s JOIN trial t ON"
+				     " t.sweep_id = s.id WHERE s.problem_id = p.id) ORDER BY id",
+				     ""),
+			TCB_OK);
+		for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
+			assert_int_equal(tcb_db_step(db, stmt, &row, "", &err), TCB_OK);
+			assert_int_equal(row, 1);
+			assert_string_equal(sqlite3_column_text(stmt, 0), left[i]);
+		}
+		assert_int_equal(tcb_db_step(db, stmt, &row, "", &err), TCB_OK);
+		assert_int_equal(row, 0);
+		sqlite3_finalize(stmt);
+		if (tcb_db_check(db, NULL, NULL, &err) != TCB_OK)
+			fail_msg("%s", err.message);
+		if (mode == TCB_DB_WRITE) { /* words that no lookup asks for are named */
+			assert_int_equal(tcb_db_exec(db, "UPDATE problem SET words = 'h1/1,b1' WHERE id = 3", "", &err),
+					 TCB_OK);
+			assert_int_equal(tcb_db_check(db, NULL, NULL, &err), TCB_E_FORMAT);
+		}
+		tcb_db_close(db);
+	}
+}
+
 /* What is damaged in an old file costs itself only, and the check of the file finds it. */
 static void test_damaged_old(void **state)
 {
@@ -432,6 +485,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_reader_migrates_a_copy, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_version_1, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_version_2, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_windows, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_damaged_old, setup, teardown),
 		cmocka_unit_test(test_concurrent_creation),
 	};
