@@ -3,7 +3,8 @@
 
 A group is made below the one that this test runs in, for each version that this machine has a controller of and lets
 this user make groups for (as root in most containers that are privileged, or in a delegated group).  Where neither can
-be made the test is skipped, and says why; tests/base/test_cgroup.c reads made trees everywhere.
+be made the test is skipped, and says why; tests/base/test_cgroup.c reads made trees everywhere, and
+scripts/control-groups-vm.sh runs this one in a machine of version 2.
 """
 import os
 import pathlib
