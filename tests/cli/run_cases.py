@@ -65,7 +65,7 @@ def parse(path):
 
 
 def bash(line, env):
-    return subprocess.run(["bash", "-c", line], env=env, capture_output=True, text=True, timeout=100)
+    return subprocess.run(["bash", "-c", line], env=env, capture_output=True, text=True, timeout=200)
 
 
 def offences(case, result, schemas):

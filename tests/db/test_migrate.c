@@ -373,13 +373,12 @@ static void test_windows(void **state)
 	run_sql(sql, "DROP VIEW mine");
 	for (int i = 1; i < BEFORE; i++)
 		run_sql(sql, tcb_migrations[i].sql);
-	run_sql(sql,
-		"UPDATE problem SET op = 'attention_decode_f32', contract = 'f32', m = 1, words = 'h2/1,w4,causal'"
-		" WHERE id = 1;"
-		"UPDATE problem SET words = 'h1/1,w4' WHERE id = 2;"
-		"UPDATE problem SET words = 'h1/1,w4,ragged' WHERE id = 3;"
-		"INSERT INTO problem SELECT 4, op, contract, m, n, k, 'h2/1,w4' FROM problem WHERE id = 1;"
-		"UPDATE sweep SET problem_id = 4 WHERE problem_id = 2");
+	run_sql(sql, "UPDATE problem SET op = 'attention_decode_f32', contract = 'f32', m = 1, words = 'h2/1,w4,causal'"
+		     " WHERE id = 1;"
+		     "UPDATE problem SET words = 'h1/1,w4' WHERE id = 2;"
+		     "UPDATE problem SET words = 'h1/1,w4,ragged' WHERE id = 3;"
+		     "INSERT INTO problem SELECT 4, op, contract, m, n, k, 'h2/1,w4' FROM problem WHERE id = 1;"
+		     "UPDATE sweep SET problem_id = 4 WHERE problem_id = 2");
 	assert_int_equal(sqlite3_close(sql), SQLITE_OK);
 	for (int mode = TCB_DB_READ; mode <= TCB_DB_WRITE; mode++) {
 		sqlite3_stmt *stmt;
