@@ -123,7 +123,7 @@ extern "C" __global__ void changed_reset_too_soon(int *x)
 		__syncthreads();
 		if (left < line[t]) {
 			line[t] = left;
-			changed = 1;
+			atomicOr(&changed, 1);
 		}
 		__syncthreads();
 	} while (changed); //!

@@ -62,7 +62,7 @@ extern "C" __global__ void runs_ahead_by_one(const float *in, float *out)
 		for (int i = 0; i < 6; i++) {
 			if (i >= PLANTED(3) MENDED(2)) //!
 				mbarrier_wait(&empty[i % 2], (i / 2 + 1) & 1); //!
-			mbarrier_expect(&full[i % 2], 128);
+			mbarrier_expect(&full[i % 2], 128); //!
 			bulk_load(stage[i % 2], in + 32 * i, 128, &full[i % 2]); //!
 		}
 	} else if (t < 32) {

@@ -40,7 +40,7 @@ extern "C" __global__ void columns_not_given_back(const unsigned *in, unsigned *
 // target: sm_100a
 // launch: --block 32
 // run: --grid 1 --arg buf:u32[32]:ro=random --arg buf:u32[32]=zero
-// rules: tensor-memory
+// rules: tensor-memory async-pending
 extern "C" __global__ void loads_not_awaited(const unsigned *in, unsigned *out)
 {
 	__shared__ unsigned slot;
