@@ -12,6 +12,7 @@
 #include "cli/cmd_ptx.h"
 #include "ptx/analyse/legality.h"
 #include "ptx/model/occupancy.h"
+#include "ptx/run/certain.h"
 #include "ptx/text/text.h"
 
 enum {
@@ -248,6 +249,7 @@ static enum tcb_status analyse(struct ptx_judgement *j, const struct ptx_judge_o
 	if (how->named)
 		TCB_TRY(ptx_launches_of(how->named, j->module, &options.launches, &options.launch_count, err));
 	TCB_TRY(tcb_ptx_check(j->module, &options, &sink, &report, err));
+	TCB_TRY(tcb_ptx_certain(&report, &sink, err));
 	j->kernels = calloc(report.kernel_count + 1, sizeof *j->kernels);
 	if (!j->kernels)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Any text through all of `tcbtune ptx check` but the assembler, and what is
- * legal through the optimiser: parse, verify, analyse, predict, optimise.  It
+ * legal through the optimiser: parse, verify, analyse, execute, predict, optimise.  It
  * ends, every finding has a message and, where the text has an instruction to
  * blame, its line; what was legal is so after each pass, and as text again.
  */
@@ -11,6 +11,7 @@
 #include "ptx/analyse/check.h"
 #include "ptx/analyse/legality.h"
 #include "ptx/optimise/passes.h"
+#include "ptx/run/certain.h"
 #include "ptx/text/text.h"
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t bytes, size_t capacity);
@@ -114,7 +115,10 @@ static void check(struct tcb_ptx_module *module, uint32_t lines, const uint32_t 
 	struct tcb_ptx_check_report report;
 	struct tcb_error err = { TCB_OK, "" };
 
-	FUZZ_CHECK(tcb_ptx_check(module, &options, &sink, &report, &err) == TCB_OK || err.message[0]);
+	if (tcb_ptx_check(module, &options, &sink, &report, &err) != TCB_OK)
+		FUZZ_CHECK(err.message[0]);
+	else
+		FUZZ_CHECK(tcb_ptx_certain(&report, &sink, &err) == TCB_OK || err.message[0]);
 }
 
 static void optimise(struct tcb_ptx_module *module)

@@ -47,7 +47,7 @@ PTX_MAY_INCLUDE = {
     "optimise": {"ir", "text", "analyse", "emulate"},
     "assemble": {"ir", "text"},
     "model": {"ir", "analyse", "emulate", "assemble"},
-    "run": {"ir", "emulate"},
+    "run": {"ir", "analyse", "emulate"},
 }
 # of kernels, the search and the worker see the op contract, the space and compiled code only.
 SEARCH_SEES_OF_KERNELS = {f"kernels/{name}.h" for name in ("op", "constraint", "space", "code", "limit", "compute_limit",

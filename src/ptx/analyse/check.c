@@ -369,6 +369,7 @@ enum tcb_status tcb_ptx_check(struct tcb_ptx_module *module, const struct tcb_pt
 	struct check c = { .module = module, .options = *options, .sink = sink, .report = out };
 	const struct tcb_ptx_sink counted = { count_finding, &c };
 	size_t capacity = 0;
+	unsigned illegal;
 
 	memset(out, 0, sizeof *out);
 	for (struct tcb_ptx_function *f = module->functions; f; f = f->next)
@@ -379,6 +380,7 @@ enum tcb_status tcb_ptx_check(struct tcb_ptx_module *module, const struct tcb_pt
 	check_target(&c, &counted);
 	tcb_ptx_report_unread(module, options->is_accepted, &counted);
 	tcb_ptx_verify_each(module, &counted);
+	illegal = out->count[TCB_PTX_ERROR];
 	for (struct tcb_ptx_symbol *symbol = module->symbols; symbol; symbol = symbol->next)
 		symbol->index = 0;
 	for (struct tcb_ptx_function *f = module->functions; f; f = f->next) {
@@ -389,7 +391,10 @@ enum tcb_status tcb_ptx_check(struct tcb_ptx_module *module, const struct tcb_pt
 			kernel = &out->kernels[out->kernel_count++];
 			find_shared(f, kernel, (uint32_t)out->kernel_count, &counted);
 		}
+		const unsigned before = out->count[TCB_PTX_ERROR];
+
 		TCB_TRY(check_function(&c, f, kernel, &counted, err));
+		kernel->errors = illegal + out->count[TCB_PTX_ERROR] - before;
 	}
 	return TCB_OK;
 }

@@ -44,6 +44,7 @@ struct tcb_ptx_check_kernel {
 	int is_for_all;          /* the block was given for several kernels at once */
 	uint64_t dynamic_shared; /* of the launch */
 	unsigned instructions, blocks, loops;
+	unsigned errors; /* found of it, or by the verifier of the module */
 	unsigned pressure, predicate_pressure;
 	unsigned register_estimate, register_least, register_most; /* nine of ten kernels are in that range */
 	uint32_t peak_line;                                        /* where the pressure is highest; 0: nowhere */

@@ -119,6 +119,7 @@ typedef enum tcb_status tcb_emu_bind_fn(struct tcb_emu_decoder *decoder, struct 
 struct tcb_emu_frame {
 	uint8_t *lanes;
 	uint32_t *written; /* by register: the lanes that were written */
+	uint32_t *unknown; /* of those: the lanes whose value depends on what is not known; NULL: all is known */
 	const struct tcb_emu_function *function;
 	struct tcb_emu_frame *caller;   /* or the next free frame */
 	const struct tcb_emu_ins *call; /* in the caller */
@@ -136,7 +137,8 @@ struct tcb_emu_join {
 	int is_call;
 };
 
-enum tcb_emu_state { TCB_EMU_READY, TCB_EMU_AT_BARRIER, TCB_EMU_AT_CLUSTER, TCB_EMU_AT_WARP_SYNC };
+/* ENDED: what it does next depends on what is not known */
+enum tcb_emu_state { TCB_EMU_READY, TCB_EMU_AT_BARRIER, TCB_EMU_AT_CLUSTER, TCB_EMU_AT_WARP_SYNC, TCB_EMU_ENDED };
 
 /* Lanes of a warp that are at the same place. */
 struct tcb_emu_split {
@@ -159,6 +161,9 @@ enum tcb_emu_unit {
 	TCB_EMU_UNIT_TMEM,
 	TCB_EMU_UNIT_COUNT
 };
+
+/* Who is told by a release or fence: everybody, or the block that it is in. */
+enum tcb_emu_scope { TCB_EMU_ALL_BLOCKS, TCB_EMU_OWN_BLOCK, TCB_EMU_SCOPES };
 
 struct tcb_emu_copies; /* cp.async of one warp: emu_copy.c */
 
@@ -205,11 +210,12 @@ struct tcb_emu_warp {
 	struct tcb_emu_split split[TCB_EMU_LANES + 1]; /* one more while one is replaced */
 	struct tcb_emu_join *free_joins;
 	struct tcb_emu_frame *free_frames;
-	struct tcb_emu_clock seen;          /* what all its lanes know */
-	struct tcb_emu_clock *apart;        /* [32]: what those of APART_LANES know beside it; NULL before the first */
-	struct tcb_emu_clock fenced;        /* of other warps, what it knew at its last fence */
-	struct tcb_emu_clock heard;         /* what HEARD_LANES will know at their next */
-	uint32_t fence_tick[TCB_EMU_LANES]; /* of that fence; 0: none yet */
+	struct tcb_emu_clock seen;   /* what all its lanes know */
+	struct tcb_emu_clock *apart; /* [32]: what those of APART_LANES know beside it; NULL before the first */
+	/* of other warps, what it knew at its last fence of more than its block, and of any scope */
+	struct tcb_emu_clock fenced[TCB_EMU_SCOPES];
+	struct tcb_emu_clock heard;                         /* what HEARD_LANES will know at their next */
+	uint32_t fence_tick[TCB_EMU_SCOPES][TCB_EMU_LANES]; /* of those fences; 0: none yet */
 	uint32_t apart_lanes, heard_lanes;
 	uint32_t carry;    /* CC.CF by lane */
 	uint32_t synced;   /* accesses of any lane before this tick are ordered with all lanes */
@@ -250,7 +256,8 @@ struct tcb_emu_block {
 	void *unit[TCB_EMU_UNIT_COUNT];
 };
 
-/* Something that happens later: a bulk copy.  The scheduler calls RUN when warps wait, or earlier. */
+/* Something that happens later: a bulk copy.  The scheduler calls RUN when warps wait, or earlier.  The newest comes
+ * first: none waits for those before it, and who relies on that it does is found. */
 struct tcb_emu_deferred {
 	struct tcb_emu_deferred *next;
 	void (*run)(struct tcb_emu_deferred *self);
@@ -277,19 +284,20 @@ struct tcb_emu_run {
 	int asked_grid_barrier; /* and there was none */
 	uint32_t warps;         /* of all these blocks */
 	/* length of vectors: those warps; those again, for what fence.proxy.async covers, if the program needs
-	 * it; the copy engine; earlier clusters */
+	 * it; the copy engine where it writes device memory; otherwise; earlier clusters */
 	uint32_t agents;
 	uint32_t tick;
 	uint64_t steps;
 	uint64_t progress; /* grows with each event that others may wait for */
 	int fault;         /* stop everything */
+	int has_ended;     /* a split is ENDED: who waits may wait for it */
 	int may_widen;     /* blocks that wait for each other may be given more blocks to run beside them */
 	int wants_company; /* they shall be; all that was done is void */
-	struct tcb_emu_deferred *deferred, **deferred_end;
-	struct tcb_emu_region *region;   /* of the last access */
-	struct tcb_emu_shadow **shadows; /* by block: kept from cluster to cluster */
-	struct tcb_emu_places *places;   /* what atomics and flags in memory pass on: emu_order.c */
-	struct tcb_arena parts;          /* of clocks: those that are not used wait in SPARE_PARTS */
+	struct tcb_emu_deferred *deferred; /* the newest first */
+	struct tcb_emu_region *region;     /* of the last access */
+	struct tcb_emu_shadow **shadows;   /* by block: kept from cluster to cluster */
+	struct tcb_emu_places *places;     /* what atomics and flags in memory pass on: emu_order.c */
+	struct tcb_arena parts;            /* of clocks: those that are not used wait in SPARE_PARTS */
 	struct tcb_emu_part *spare_parts;
 	uint32_t cluster; /* number of the running one, from 1 */
 	struct tcb_rng *rng;
@@ -466,9 +474,11 @@ uint32_t tcb_emu_clock_most(const struct tcb_emu_run *run, const struct tcb_emu_
 void tcb_emu_release(struct tcb_emu_warp *warp, uint32_t lanes, struct tcb_emu_clock *to);
 /* LANES of WARP learn what FROM says. */
 void tcb_emu_acquire(struct tcb_emu_warp *warp, uint32_t lanes, const struct tcb_emu_clock *from);
-void tcb_emu_fence(struct tcb_emu_warp *warp, uint32_t lanes);
-/* TO learns all that LANE had behind it at its last fence. */
-void tcb_emu_release_fenced(struct tcb_emu_warp *warp, unsigned lane, struct tcb_emu_clock *to);
+/* A fence of LEAST and of what is less. */
+void tcb_emu_fence(struct tcb_emu_warp *warp, uint32_t lanes, enum tcb_emu_scope least);
+/* TO learns all that LANE had behind it at its last fence of SCOPE. */
+void tcb_emu_release_fenced(struct tcb_emu_warp *warp, unsigned lane, enum tcb_emu_scope scope,
+			    struct tcb_emu_clock *to);
 /* LANES of WARP learn what each other knows and did. */
 void tcb_emu_sync_lanes(struct tcb_emu_warp *warp, uint32_t lanes);
 int tcb_emu_knows_lanes(const struct tcb_emu_warp *warp, unsigned lane, uint32_t agent, uint32_t lanes, uint32_t tick);
@@ -485,6 +495,9 @@ static inline int tcb_emu_knows(const struct tcb_emu_warp *warp, unsigned lane, 
 }
 
 /* --- emu_order.c --- */
+
+/* Whom INS, a fence, an atomic or a flag, tells of what is behind it. */
+enum tcb_emu_scope tcb_emu_scope_of(const struct tcb_ptx_ins *ins);
 
 /* A strong access (atomic, volatile, relaxed, acquire, release) of LANES of WARP at the place KEY (a host pointer):
  * passes on what they released before, by this access or a fence, and what others did. */
@@ -512,9 +525,8 @@ static inline void tcb_emu_progress(struct tcb_emu_run *run)
 }
 static inline void tcb_emu_defer(struct tcb_emu_run *run, struct tcb_emu_deferred *deferred)
 {
-	deferred->next = NULL;
-	*run->deferred_end = deferred;
-	run->deferred_end = &deferred->next;
+	deferred->next = run->deferred;
+	run->deferred = deferred;
 }
 
 /* --- emu_units.c: binders by opcode --- */

@@ -152,6 +152,22 @@ uint8_t *tcb_emu_local(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, 
 	return warp->local + (size_t)lane * warp->local_bytes + offset;
 }
 
+uint64_t tcb_emu_local_owner(const struct tcb_emu_warp *warp, unsigned lane)
+{
+	return (uint64_t)(warp->agent * TCB_EMU_LANES + lane) << 32;
+}
+
+static int is_own_local(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane, uint64_t address)
+{
+	const uint64_t owner = address & ~TCB_EMU_WINDOW(UINT64_MAX) & ~(uint64_t)UINT32_MAX;
+
+	if (lane < 0 || owner == tcb_emu_local_owner(warp, (unsigned)lane))
+		return 1;
+	tcb_emu_fault(warp, in, lane, TCB_PTX_RULE_OUT_OF_BOUNDS,
+		      "the address is of another thread's local memory, which only that thread can reach");
+	return 0;
+}
+
 uint8_t *tcb_emu_generic(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane, uint64_t address,
 			 unsigned bytes, unsigned align, unsigned flags, const void *value)
 {
@@ -161,7 +177,9 @@ uint8_t *tcb_emu_generic(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in
 			break;
 		return tcb_emu_shared(warp, in, lane, (uint32_t)address, bytes, align, flags, value);
 	case TCB_EMU_LOCAL_WINDOW:
-		return tcb_emu_local(warp, in, lane, address - TCB_EMU_LOCAL_WINDOW, bytes, align);
+		if (!is_own_local(warp, in, lane, address))
+			return NULL;
+		return tcb_emu_local(warp, in, lane, (uint32_t)address, bytes, align);
 	case TCB_EMU_PARAM_WINDOW:
 		return param(warp, in, lane, address, bytes, align, flags);
 	default:

@@ -214,6 +214,8 @@ static void run_wait(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, ui
 	if (!waited)
 		return;
 	tcb_emu_release_async(warp->run, &g->scratch);
+	if (!in->a) /* what was written is there, too */
+		g->scratch.whole[warp->run->agents - 3] = warp->run->tick;
 	tcb_emu_acquire(warp, active, &g->scratch);
 }
 
@@ -247,6 +249,7 @@ enum tcb_status tcb_emu_bind_bulk(struct tcb_emu_decoder *decoder, struct tcb_em
 		in->run = run_commit;
 		break;
 	case TCB_PTX_OP_CP_ASYNC_BULK_WAIT_GROUP:
+		in->a = tcb_ptx_mod(in->ins, TCB_PTX_SLOT_MODE) == TCB_PTX_READ;
 		in->run = run_wait;
 		break;
 	case TCB_PTX_OP_CP_ASYNC_BULK_PREFETCH:

@@ -274,24 +274,27 @@ void tcb_emu_acquire(struct tcb_emu_warp *warp, uint32_t lanes, const struct tcb
 	}
 }
 
-void tcb_emu_fence(struct tcb_emu_warp *warp, uint32_t lanes)
+void tcb_emu_fence(struct tcb_emu_warp *warp, uint32_t lanes, enum tcb_emu_scope least)
 {
 	if (lanes & warp->heard_lanes)
 		tcb_emu_acquire(warp, lanes, &warp->heard);
-	tell_known(warp, lanes, &warp->fenced);
 	warp->run->tick++;
-	TCB_EMU_EACH(lane, lanes)
-	warp->fence_tick[lane] = warp->run->tick;
+	for (unsigned scope = least; scope < TCB_EMU_SCOPES; scope++) {
+		tell_known(warp, lanes, &warp->fenced[scope]);
+		TCB_EMU_EACH(lane, lanes)
+		warp->fence_tick[scope][lane] = warp->run->tick;
+	}
 }
 
-void tcb_emu_release_fenced(struct tcb_emu_warp *warp, unsigned lane, struct tcb_emu_clock *to)
+void tcb_emu_release_fenced(struct tcb_emu_warp *warp, unsigned lane, enum tcb_emu_scope scope,
+			    struct tcb_emu_clock *to)
 {
-	const uint32_t then = warp->fence_tick[lane];
+	const uint32_t then = warp->fence_tick[scope][lane];
 	uint32_t tick[TCB_EMU_LANES];
 
 	if (!then)
 		return;
-	tcb_emu_clock_merge(warp->run, to, &warp->fenced);
+	tcb_emu_clock_merge(warp->run, to, &warp->fenced[scope]);
 	ticks_of(warp, 1u << lane, then, tick);
 	for (unsigned i = 0; i < TCB_EMU_LANES; i++)
 		tick[i] = tick[i] < then ? tick[i] : then;

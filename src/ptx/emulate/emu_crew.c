@@ -85,7 +85,6 @@ static int open_member(struct member *m, const struct tcb_emu_run *run, struct t
 	m->run.err = &m->err;
 	m->run.found = &m->found;
 	m->run.crew = crew;
-	m->run.deferred_end = &m->run.deferred;
 	m->run.counts = calloc(program->count_total + 1u, sizeof *m->run.counts);
 	m->run.reported = calloc(program->count_total + 1u, TCB_EMU_REPORTED_WORDS * sizeof *m->run.reported);
 	m->run.blocks = calloc(run->room, sizeof *m->run.blocks);

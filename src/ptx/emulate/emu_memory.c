@@ -191,8 +191,7 @@ static void run_st(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint
 
 static void run_fence(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
 {
-	(void)in;
-	tcb_emu_fence(warp, active);
+	tcb_emu_fence(warp, active, tcb_emu_scope_of(in->ins));
 }
 
 /* --- addresses --- */
@@ -221,6 +220,20 @@ static void run_cvta(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, ui
 {
 	TCB_EMU_EACH(lane, active)
 	tcb_emu_set(warp, &in->op[0], lane, source(warp, &in->op[1], lane) + in->wide);
+}
+
+/* A generic address in local memory says whose it is. */
+static void run_cvta_local(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
+{
+	TCB_EMU_EACH(lane, active)
+	tcb_emu_set(warp, &in->op[0], lane,
+		    source(warp, &in->op[1], lane) + TCB_EMU_LOCAL_WINDOW + tcb_emu_local_owner(warp, lane));
+}
+
+static void run_cvta_to_local(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
+{
+	TCB_EMU_EACH(lane, active)
+	tcb_emu_set(warp, &in->op[0], lane, (uint32_t)source(warp, &in->op[1], lane));
 }
 
 static void run_isspacep(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
@@ -340,7 +353,9 @@ enum tcb_status tcb_emu_bind_memory(struct tcb_emu_decoder *decoder, struct tcb_
 		return bind_ld_st(in, 0, err);
 	case TCB_PTX_OP_CVTA:
 		in->wide = tcb_ptx_mod(in->ins, TCB_PTX_SLOT_DIRECTION) == TCB_PTX_TO ? 0 - window : window;
-		in->run = run_cvta;
+		in->run = window != TCB_EMU_LOCAL_WINDOW                 ? run_cvta
+			  : tcb_ptx_mod(in->ins, TCB_PTX_SLOT_DIRECTION) ? run_cvta_to_local
+									 : run_cvta_local;
 		return TCB_OK;
 	case TCB_PTX_OP_ISSPACEP:
 		in->run = run_isspacep;

@@ -42,7 +42,22 @@ void tcb_emu_fence_proxy(struct tcb_emu_warp *warp, uint32_t lanes)
 	tcb_emu_acquire(warp, lanes, copies);
 }
 
+enum tcb_emu_scope tcb_emu_scope_of(const struct tcb_ptx_ins *ins)
+{
+	return tcb_ptx_mod(ins, TCB_PTX_SLOT_SCOPE) == TCB_PTX_CTA ? TCB_EMU_OWN_BLOCK : TCB_EMU_ALL_BLOCKS;
+}
+
 /* --- places --- */
+
+/* What is left at a place for the blocks of one RANK alone is in a place of its own, whose key no pointer has. */
+static const uintptr_t own_bits = (uintptr_t)0xffff << 48;
+
+static const void *own_key(const struct tcb_emu_warp *warp, const void *key)
+{
+	const uintptr_t block = (uintptr_t)(warp->block - warp->run->blocks) + 1;
+
+	return (const void *)((uintptr_t)key ^ block << 48);
+}
 
 static uint32_t slot_of(const struct tcb_emu_places *places, const void *key)
 {
@@ -115,7 +130,8 @@ void tcb_emu_places_fold(struct tcb_emu_run *run)
 
 		clock->parts = NULL;
 		memset(clock->whole, 0, run->agents * sizeof *clock->whole);
-		clock->whole[run->agents - 1] = most;
+		if (!((uintptr_t)run->places->key[i] & own_bits))
+			clock->whole[run->agents - 1] = most;
 	}
 	parts_free(run);
 }
@@ -137,6 +153,17 @@ static struct tcb_emu_clock *clock_at(struct tcb_emu_run *run, const void *key)
 	return &run->places->clock[at];
 }
 
+/* What CLOCK says is known to LANES now, or behind their next fence. */
+static void hear(struct tcb_emu_warp *warp, uint32_t lanes, const struct tcb_emu_clock *clock, int acquires)
+{
+	if (acquires) {
+		tcb_emu_acquire(warp, lanes, clock);
+	} else if (warp->run->program->has_fences) {
+		tcb_emu_clock_merge(warp->run, &warp->heard, clock);
+		warp->heard_lanes |= lanes;
+	}
+}
+
 void tcb_emu_strong(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t lanes, const void *key,
 		    unsigned flags)
 {
@@ -144,22 +171,28 @@ void tcb_emu_strong(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uin
 	enum tcb_ptx_word order = tcb_ptx_mod(in->ins, TCB_PTX_SLOT_ORDER);
 	const int acquires = order == TCB_PTX_ACQUIRE || order == TCB_PTX_ACQ_REL,
 		  releases = order == TCB_PTX_RELEASE || order == TCB_PTX_ACQ_REL;
-	struct tcb_emu_clock *clock;
+	const int is_for_own = releases && tcb_emu_scope_of(in->ins) == TCB_EMU_OWN_BLOCK;
+	struct tcb_emu_clock *clock, *own;
 
 	if (!acquires && !releases && !run->program->has_fences)
 		return;
-	clock = clock_at(run, key);
+	own = clock_at(run, own_key(warp, key));
+	clock = own ? clock_at(run, key) : NULL;
 	if (!clock)
 		return;
-	if (flags & TCB_EMU_READ && acquires) {
-		tcb_emu_acquire(warp, lanes, clock);
-	} else if (flags & TCB_EMU_READ && run->program->has_fences) {
-		tcb_emu_clock_merge(run, &warp->heard, clock);
-		warp->heard_lanes |= lanes;
+	own = clock_at(run, own_key(warp, key)); /* again, since it may have moved */
+	if (flags & TCB_EMU_READ) {
+		hear(warp, lanes, clock, acquires);
+		hear(warp, lanes, own, acquires);
 	}
-	if (flags & TCB_EMU_WRITE && releases)
-		tcb_emu_release(warp, lanes, clock);
-	else if (flags & TCB_EMU_WRITE)
+	if (!(flags & TCB_EMU_WRITE))
+		return;
+	if (releases)
+		tcb_emu_release(warp, lanes, is_for_own ? own : clock);
+	else
 		TCB_EMU_EACH(lane, lanes)
-	tcb_emu_release_fenced(warp, lane, clock);
+		{
+			tcb_emu_release_fenced(warp, lane, TCB_EMU_ALL_BLOCKS, clock);
+			tcb_emu_release_fenced(warp, lane, TCB_EMU_OWN_BLOCK, own);
+		}
 }

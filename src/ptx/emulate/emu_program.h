@@ -214,6 +214,10 @@ void tcb_emu_split_drop(struct tcb_emu_warp *warp);
 struct tcb_emu_frame *tcb_emu_frame_new(struct tcb_emu_warp *warp, const struct tcb_emu_function *function,
 					struct tcb_emu_frame *caller, uint32_t lanes);
 
+/* --- emu_known.c: the lanes of ACTIVE, which IN's guard lets do it, that know what IN takes; ends the split where
+ * nobody can say how it goes on --- */
+uint32_t tcb_emu_known_lanes(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active);
+
 /* --- emu_control.c --- */
 tcb_emu_run_fn tcb_emu_run_join, tcb_emu_run_exit, tcb_emu_run_return;
 
@@ -253,6 +257,8 @@ int tcb_emu_race_written(const struct tcb_emu_run *run, const struct tcb_emu_reg
 			 unsigned bytes);
 
 /* --- emu_access.c --- */
+/* What tells LANE's generic addresses of local memory from other threads'. */
+uint64_t tcb_emu_local_owner(const struct tcb_emu_warp *warp, unsigned lane);
 uint8_t *tcb_emu_local(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane, uint64_t address,
 		       unsigned bytes, unsigned align);
 

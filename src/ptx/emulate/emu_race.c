@@ -226,7 +226,7 @@ static void report(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int 
 		snprintf(whom, sizeof whom, "other warps");
 	else if (who->lane == MANY && who->agent == warp->agent)
 		snprintf(whom, sizeof whom, "other lanes of the same warp");
-	else if (who->agent == warp->run->agents - 2)
+	else if (who->agent == warp->run->agents - 2 || who->agent == warp->run->agents - 3)
 		snprintf(whom, sizeof whom, "an asynchronous copy");
 	else if (who->agent != warp->agent)
 		snprintf(whom, sizeof whom, "warp %u%s", who->agent % each,
@@ -263,19 +263,26 @@ static void note_change(const struct access *a)
 		tcb_emu_progress(a->warp->run);
 }
 
+/* Copies into device memory are waited for apart from those that only read shared memory. */
+static uint32_t agent_of(const struct access *a)
+{
+	if (!(a->flags & (TCB_EMU_ASYNC_AGENT | TCB_EMU_PROXY_ASYNC)))
+		return a->warp->agent;
+	return a->warp->run->agents - (a->flags & TCB_EMU_WRITE && !a->is_shared ? 3 : 2);
+}
+
 static struct who myself(const struct access *a)
 {
 	const struct tcb_emu_run *run = a->warp->run;
 
-	return (struct who){
-		run->tick,
-		run->cluster,
-		a->in->count,
-		(uint16_t)(a->flags & (TCB_EMU_ASYNC_AGENT | TCB_EMU_PROXY_ASYNC) ? run->agents - 2 : a->warp->agent),
-		(uint8_t)a->place,
-		(uint8_t)((a->flags & (TCB_EMU_ATOMIC | TCB_EMU_STRONG) ? STRONG : 0) |
-			  (a->flags & TCB_EMU_VOLATILE ? VOLATILE : 0) | (a->flags & TCB_EMU_BLOCK ? OF_BLOCK : 0))
-	};
+	return (struct who){ run->tick,
+			     run->cluster,
+			     a->in->count,
+			     (uint16_t)agent_of(a),
+			     (uint8_t)a->place,
+			     (uint8_t)((a->flags & (TCB_EMU_ATOMIC | TCB_EMU_STRONG) ? STRONG : 0) |
+				       (a->flags & TCB_EMU_VOLATILE ? VOLATILE : 0) |
+				       (a->flags & TCB_EMU_BLOCK ? OF_BLOCK : 0)) };
 }
 
 /* Strong accesses race with nothing but weak ones, and those of a block's scope with those of other blocks.  Yet code

@@ -79,6 +79,8 @@ static uint64_t run_split(struct tcb_emu_warp *warp, uint64_t budget)
 			active &= in->guard_negated ? ~holds : holds;
 			first = 1; /* the guard is the first source */
 		}
+		if (warp->frame->unknown)
+			active = tcb_emu_known_lanes(warp, in, active);
 		counts[in->count].warps++;
 		counts[in->count].threads += (uint64_t)__builtin_popcount(active);
 		if (!active)
@@ -193,8 +195,6 @@ static int run_deferred(struct tcb_emu_run *run)
 	if (!first)
 		return 0;
 	run->deferred = first->next;
-	if (!run->deferred)
-		run->deferred_end = &run->deferred;
 	run->progress++;
 	first->run(first);
 	return 1;
@@ -298,6 +298,8 @@ void tcb_emu_cluster_run(struct tcb_emu_run *run)
 			idle = stale = 0;
 		else if (ran && (repeats || ++stale > STALE_ROUNDS) && asks_for_company(run))
 			break;
+		else if (run->has_ended && ran && repeats)
+			run->fault = 1;
 		else if (ran && repeats)
 			report_deadlock(run, 1);
 		else if (worked)
@@ -305,6 +307,10 @@ void tcb_emu_cluster_run(struct tcb_emu_run *run)
 		else if (!ran || ++idle > IDLE_ROUNDS) {
 			int gave_up = 0;
 
+			if (run->has_ended) {
+				run->fault = 1;
+				break;
+			}
 			for (uint32_t b = 0; b < run->block_count && !ran; b++)
 				gave_up |= tcb_emu_sync_give_up(&run->blocks[b]);
 			if (!gave_up)
@@ -340,7 +346,8 @@ static int warp_start(struct tcb_emu_block *block, uint32_t index, const struct 
 	warp->live = warp->exists;
 	warp->synced = run->tick;
 	if (!tcb_emu_clock_init(run, &block->arena, &warp->seen) ||
-	    !tcb_emu_clock_init(run, &block->arena, &warp->fenced) ||
+	    !tcb_emu_clock_init(run, &block->arena, &warp->fenced[TCB_EMU_ALL_BLOCKS]) ||
+	    !tcb_emu_clock_init(run, &block->arena, &warp->fenced[TCB_EMU_OWN_BLOCK]) ||
 	    !tcb_emu_clock_init(run, &block->arena, &warp->heard))
 		return 0;
 	for (uint32_t i = 0; i + 1 < run->agents; i++)
@@ -385,7 +392,6 @@ void tcb_emu_cluster_end(struct tcb_emu_run *run)
 	while (!run->fault && run_deferred(run))
 		continue;
 	run->deferred = NULL;
-	run->deferred_end = &run->deferred;
 	for (uint32_t i = 0; i < run->block_count && !run->fault; i++) {
 		tcb_emu_wgmma_end(&run->blocks[i]);
 		tcb_emu_tmem_end(&run->blocks[i]);

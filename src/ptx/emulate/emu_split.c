@@ -82,7 +82,7 @@ struct tcb_emu_frame *tcb_emu_frame_new(struct tcb_emu_warp *warp, const struct 
 	} else {
 		frame = tcb_arena_alloc(&warp->block->arena, sizeof *frame);
 		if (frame)
-			frame->lanes = tcb_arena_alloc(&warp->block->arena, lane_bytes + 4 * ((size_t)regs + 1));
+			frame->lanes = tcb_arena_alloc(&warp->block->arena, lane_bytes + 8 * ((size_t)regs + 1));
 		if (!frame || !frame->lanes) {
 			tcb_emu_no_memory(warp->run);
 			return NULL;
@@ -90,7 +90,8 @@ struct tcb_emu_frame *tcb_emu_frame_new(struct tcb_emu_warp *warp, const struct 
 		frame->written = (uint32_t *)(frame->lanes + lane_bytes);
 		frame->function = function;
 	}
-	memset(frame->written, 0, 4 * (size_t)regs);
+	frame->unknown = warp->run->launch->anywhere ? frame->written + regs + 1 : NULL;
+	memset(frame->written, 0, 8 * ((size_t)regs + 1));
 	if (caller)
 		base = caller->local_base + caller->function->local_bytes;
 	frame->caller = caller;

@@ -57,7 +57,7 @@ static void run_publish(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in,
 	if (!to)
 		return;
 	memcpy(to, from, TCB_PTX_TENSOR_MAP_BYTES);
-	tcb_emu_fence(warp, active);
+	tcb_emu_fence(warp, active, TCB_EMU_ALL_BLOCKS);
 }
 
 enum tcb_status tcb_emu_bind_tensor_map(struct tcb_emu_decoder *decoder, struct tcb_emu_ins *in, struct tcb_error *err)

@@ -132,7 +132,7 @@ static enum tcb_status make_room(struct tcb_emu_run *run, uint64_t clusters)
 	free(run->blocks);
 	run->room = run->block_count = (uint32_t)(clusters * run->cluster_blocks);
 	run->warps = run->room * tcb_emu_block_warps(run->launch);
-	run->agents = run->warps * (run->program->reads_async ? 2 : 1) + 2;
+	run->agents = run->warps * (run->program->reads_async ? 2 : 1) + 3;
 	run->blocks = calloc(run->room, sizeof *run->blocks);
 	return run->blocks ? TCB_OK : tcb_fail(run->err, TCB_E_NOMEM, "out of memory for the blocks of a launch");
 }
@@ -256,7 +256,6 @@ enum tcb_status tcb_emu_launch(struct tcb_ptx_program *program, const struct tcb
 	if (launch->is_cooperative)
 		TCB_TRY(tcb_ptx_memory_add(memory, "the grid's barrier", grid_barrier, sizeof grid_barrier,
 					   sizeof grid_barrier, TCB_PTX_MAY_WRITE, &run.grid_barrier, err));
-	run.deferred_end = &run.deferred;
 	run.status = measure(&run);
 	if (run.status == TCB_OK && !tcb_emu_crew_run(&run))
 		run_by_one(&run);
