@@ -16,7 +16,10 @@
 #define NX __nvvm_read_ptx_sreg_ntid_x()
 #define GX __nvvm_read_ptx_sreg_nctaid_x()
 
-static inline __device__ void block_meets() { __syncthreads(); }
+static inline __device__ void block_meets()
+{
+	__syncthreads();
+}
 
 static inline __device__ float from_lane_below(float x, int d)
 {

@@ -3,7 +3,7 @@
 // flags: -fopenacc
 void vectors(float *x, float *y, int n)
 {
-#pragma acc parallel loop gang vector copyin(x[0 : n]) copy(y[0 : n])
+#pragma acc parallel loop gang vector copyin(x [0:n]) copy(y [0:n])
 	for (int i = 0; i < n; i++)
 		y[i] = 2 * x[i] + y[i];
 }
@@ -12,7 +12,7 @@ float sum(float *x, int n)
 {
 	float s = 0;
 
-#pragma acc parallel loop gang worker vector reduction(+ : s) copyin(x[0 : n])
+#pragma acc parallel loop gang worker vector reduction(+ : s) copyin(x [0:n])
 	for (int i = 0; i < n; i++)
 		s += x[i];
 	return s;
@@ -20,7 +20,7 @@ float sum(float *x, int n)
 
 void product(float *a, float *b, float *c, int n)
 {
-#pragma acc parallel loop gang copyin(a[0 : n * n], b[0 : n * n]) copyout(c[0 : n * n])
+#pragma acc parallel loop gang copyin(a [0:n * n], b [0:n * n]) copyout(c [0:n * n])
 	for (int i = 0; i < n; i++) {
 #pragma acc loop worker
 		for (int j = 0; j < n; j++) {
@@ -36,7 +36,7 @@ void product(float *a, float *b, float *c, int n)
 
 void gang_alone(int *x, int n)
 {
-#pragma acc parallel num_gangs(16) num_workers(4) vector_length(32) copy(x[0 : n])
+#pragma acc parallel num_gangs(16) num_workers(4) vector_length(32) copy(x [0:n])
 	{
 		int first = x[0];
 
@@ -53,7 +53,7 @@ void gang_alone(int *x, int n)
 
 void kernels(double *x, double *y, int n)
 {
-#pragma acc kernels copyin(x[0 : n]) copyout(y[0 : n])
+#pragma acc kernels copyin(x [0:n]) copyout(y [0:n])
 	{
 		for (int i = 0; i < n; i++)
 			y[i] = x[i] * x[i];

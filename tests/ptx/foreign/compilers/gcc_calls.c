@@ -15,17 +15,26 @@ __attribute__((noinline)) static struct point moved(struct point p, double d)
 	return p;
 }
 
-__attribute__((noinline)) static int fibonacci(int n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
+__attribute__((noinline)) static int fibonacci(int n)
+{
+	return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
+}
 
 __attribute__((noinline)) static double by_kind(struct point p)
 {
 	switch (p.kind) {
-	case 0: return p.x;
-	case 1: return p.y;
-	case 2: return p.z;
-	case 3: return p.x + p.y;
-	case 4: return p.y * p.z;
-	default: return -1;
+	case 0:
+		return p.x;
+	case 1:
+		return p.y;
+	case 2:
+		return p.z;
+	case 3:
+		return p.x + p.y;
+	case 4:
+		return p.y * p.z;
+	default:
+		return -1;
 	}
 }
 #pragma omp end declare target

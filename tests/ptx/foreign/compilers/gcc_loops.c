@@ -2,7 +2,10 @@
 // Loops for OpenMP's offloading: simple, collapsed, reduced, scheduled.
 // flags: -fopenmp
 #pragma omp declare target
-static float scaled(float x, float a) { return x * a + 1; }
+static float scaled(float x, float a)
+{
+	return x * a + 1;
+}
 int calls;
 #pragma omp end declare target
 
