@@ -15,6 +15,7 @@
 #include "ptx/analyse/endless.h"
 #include "ptx/analyse/hazards.h"
 #include "ptx/analyse/legality.h"
+#include "ptx/analyse/noncoherent.h"
 #include "ptx/analyse/slots.h"
 #include "ptx/analyse/unread.h"
 #include "ptx/analyse/webs.h"
@@ -248,6 +249,9 @@ static enum tcb_status check_accesses(struct tcb_ptx_affine *affine, struct tcb_
 	enum tcb_status status;
 
 	status = find_hazards(affine, function, launch.is_exact, launch.is_exact ? sink : &in_doubt, err);
+	if (status == TCB_OK)
+		status =
+			tcb_ptx_noncoherent(function, affine, launch.is_exact, launch.is_exact ? sink : &in_doubt, err);
 	if (status == TCB_OK)
 		status = tcb_ptx_bounds(function, affine, &launch, sink, err);
 	if (status == TCB_OK)

@@ -3,8 +3,8 @@
  * In: a function.  Out: its accesses of shared and global memory with their
  * addresses thread by thread, cut into segments by what orders threads.
  *
- * Read-only data (ld.global.nc), parameters, constants and local memory cannot
- * conflict and are left out.  Everything whose effect on memory is not that of
+ * Read-only data (ld.global.nc of what the function stores nothing to), parameters,
+ * constants and local memory cannot conflict and are left out.  Everything whose effect on memory is not that of
  * a plain access is opaque: it may touch and order anything.
  */
 #include "ptx/analyse/hazards_private.h"
@@ -13,7 +13,7 @@
 
 #include "ptx/ir/opcodes.h"
 
-enum { EVENTS_MAX = 1 << 16, STARTS_BYTES_MAX = 1 << 27 };
+enum { EVENTS_MAX = 1 << 16, STARTS_BYTES_MAX = 1 << 27, STORED_MAX = 64 };
 
 static struct tcb_ptx_event *add_event(struct tcb_ptx_hazards *h, struct tcb_ptx_ins *ins)
 {
@@ -165,6 +165,65 @@ static int fill_starts(struct tcb_ptx_hazards *h, struct tcb_ptx_event *event)
 	return 1;
 }
 
+/* What ADDRESS is based on, if that is one parameter or variable; else NULL. */
+static const struct tcb_ptx_symbol *base_of(const struct tcb_ptx_hazards *h, const struct tcb_ptx_value *address)
+{
+	const struct tcb_ptx_symbol *found = NULL;
+
+	for (uint32_t i = 0; address->known && i < address->term_count; i++) {
+		const struct tcb_ptx_symbolic *s = tcb_ptx_affine_symbol(h->affine, address->terms[i].symbol);
+
+		if ((s->kind != TCB_PTX_Y_PARAM && s->kind != TCB_PTX_Y_ADDRESS) || address->terms[i].factor != 1)
+			continue;
+		if (found)
+			return NULL;
+		found = s->variable;
+	}
+	return found;
+}
+
+/* Whether the function stores to what ADDRESS is based on. */
+static int is_stored(const struct tcb_ptx_hazards *h, const struct tcb_ptx_value *address)
+{
+	const struct tcb_ptx_symbol *base = base_of(h, address);
+
+	for (uint32_t i = 0; base && i < h->stored_count; i++)
+		if (h->stored[i] == base)
+			return 1;
+	return 0;
+}
+
+/* Notes what INS stores to. */
+static void note_stored(struct tcb_ptx_hazards *h, const struct tcb_ptx_ins *ins)
+{
+	struct tcb_ptx_access access;
+	struct tcb_ptx_value address;
+	unsigned index = ins->op == TCB_PTX_OP_ATOM;
+
+	if ((ins->op != TCB_PTX_OP_ST && !index && ins->op != TCB_PTX_OP_RED) || !tcb_ptx_access(ins, index, &access) ||
+	    access.space != TCB_PTX_GLOBAL || h->stored_count == STORED_MAX)
+		return;
+	address = tcb_ptx_affine_address(h->affine, ins, index);
+	if (base_of(h, &address) && !is_stored(h, &address))
+		h->stored[h->stored_count++] = base_of(h, &address);
+}
+
+static int find_stored(struct tcb_ptx_hazards *h)
+{
+	int loads = 0;
+
+	for (const struct tcb_ptx_block *block = h->function->first; block; block = block->next)
+		for (const struct tcb_ptx_ins *ins = block->first; ins; ins = ins->next)
+			loads |= ins->op == TCB_PTX_OP_LD && tcb_ptx_mod(ins, TCB_PTX_SLOT_NONCOHERENT);
+	if (!loads)
+		return 1;
+	h->stored = tcb_arena_array(&h->arena, STORED_MAX, sizeof(const struct tcb_ptx_symbol *));
+	for (uint32_t i = 0; h->stored && i < h->function->reachable_count; i++)
+		for (const struct tcb_ptx_ins *ins = h->function->order[i]->first; ins; ins = ins->next)
+			note_stored(h, ins);
+	return h->stored != NULL;
+}
+
 /* Spaces of a plain access; 0 when it cannot conflict. */
 static unsigned spaces_of(const struct tcb_ptx_hazards *h, const struct tcb_ptx_ins *ins,
 			  const struct tcb_ptx_access *access, const struct tcb_ptx_value *address)
@@ -180,7 +239,7 @@ static unsigned spaces_of(const struct tcb_ptx_hazards *h, const struct tcb_ptx_
 	case TCB_PTX_SHARED_CTA:
 		return TCB_PTX_IN_SHARED;
 	case TCB_PTX_GLOBAL:
-		return tcb_ptx_mod(ins, TCB_PTX_SLOT_NONCOHERENT) ? 0 : TCB_PTX_IN_GLOBAL;
+		return tcb_ptx_mod(ins, TCB_PTX_SLOT_NONCOHERENT) && !is_stored(h, address) ? 0 : TCB_PTX_IN_GLOBAL;
 	case TCB_PTX_NO_WORD:
 	case TCB_PTX_SHARED_CLUSTER:
 		return TCB_PTX_IN_SHARED | TCB_PTX_IN_GLOBAL;
@@ -315,6 +374,8 @@ enum tcb_status tcb_ptx_hazard_events(struct tcb_ptx_hazards *h, struct tcb_erro
 	}
 	h->words = ((threads ? threads : 1) + 63) / 64;
 	h->first_segment = tcb_arena_array(&h->arena, h->function->block_count, sizeof *h->first_segment);
+	if (!find_stored(h))
+		h->first_segment = NULL;
 	for (struct tcb_ptx_block *block = h->function->first; block && h->first_segment; block = block->next)
 		if (block->order != UINT32_MAX && !add_block(h, block))
 			h->first_segment = NULL;

@@ -73,8 +73,10 @@ struct tcb_ptx_hazards {
 	uint32_t event_count, event_capacity;
 	struct tcb_ptx_segment *segments;
 	uint32_t segment_count, segment_capacity;
-	uint32_t *first_segment; /* by block->number; those of a block follow each other */
-	uint32_t words;          /* of a set of threads */
+	uint32_t *first_segment;              /* by block->number; those of a block follow each other */
+	uint32_t words;                       /* of a set of threads */
+	const struct tcb_ptx_symbol **stored; /* parameters and variables behind which something is stored */
+	uint32_t stored_count;
 	uint64_t *released[2]; /* by segment, and TCB_PTX_BY_: threads that may release what they did in it, before all
 				* threads meet again */
 	uint8_t is_exact;      /* all threads exist */
