@@ -26,6 +26,8 @@ struct async_case {
 #define ROLES "\tsetp.lt.u32 %p0, %r0, 128;\n\tsetp.lt.u32 %p1, %r0, 32;\n"
 #define GIVE(n) "\tsetmaxnreg.dec.sync.aligned.u32 " #n ";\n"
 #define TAKE(n) "\tsetmaxnreg.inc.sync.aligned.u32 " #n ";\n"
+/* %p0: the upper half of a warp */
+#define UPPER "\tsetp.ge.u32 %p0, %r0, 16;\n"
 #define LANE_MASK(width) "\tand.b32 %r2, %r0, " #width ";\n\tshl.b32 %r3, 255, %r2;\n"
 
 #define TILE                                                                                                      \
@@ -51,6 +53,12 @@ struct async_case {
 	"%f0;\n"
 #define FENCE "\twgmma.fence.sync.aligned;\n"
 #define PRODUCT "\twgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %d3, %d4, 1, 1, 1, 0, 0;\n"
+/* A in registers */
+#define PRODUCT_OF_FOUR                                                                                             \
+	"\twgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, {%r10, %r11, %r12, %r13}, %d4, " \
+	"1, 1, 1, 0;\n"
+#define FOUR "\tld.global.v2.u32 {%r10, %r11}, [%d2];\n\tmov.b32 %r12, 0;\n\tmov.b32 %r13, 0;\n" /* of A */
+#define AGAIN "\tadd.u32 %r1, %r1, 1;\n\tsetp.lt.u32 %p0, %r1, 9;\n\t@%p0 bra LOOP;\n"
 #define GROUP "\twgmma.commit_group.sync.aligned;\n"
 #define SUMMED(n) "\twgmma.wait_group.sync.aligned " #n ";\n"
 #define OPERANDS "\tld.param.u64 %d3, [in];\n\tmov.u64 %d4, %d3;\n"
@@ -100,6 +108,34 @@ static const struct async_case cases[] = {
 	{ "a lane that the mask leaves out", TCB_PTX_RULE_SHUFFLE_MASK, TCB_PTX_WARNING, 32,
 	  "\tsetp.ge.u32 %p0, %r0, 16;\n\t@%p0 bra END;\n\tshfl.sync.idx.b32 %r1, %r0, 20, 31, 0xffff;\n",
 	  "\tsetp.ge.u32 %p0, %r0, 16;\n\t@%p0 bra END;\n\tshfl.sync.idx.b32 %r1, %r0, 4, 31, 0xffff;\n" },
+	{ "a lane that goes another way", TCB_PTX_RULE_SHUFFLE_DIVERGENT, TCB_PTX_ERROR, 32,
+	  UPPER "\t@%p0 bra NEXT;\n\tshfl.sync.idx.b32 %r1, %r0, 3, 31, 0x1ffff;\nNEXT:\n\tmov.u32 %r2, %r0;\n",
+	  UPPER "\t@%p0 bra NEXT;\n\tshfl.sync.idx.b32 %r1, %r0, 3, 31, 0xffff;\nNEXT:\n\tmov.u32 %r2, %r0;\n" },
+	{ "a lane that has ended, and is read", TCB_PTX_RULE_SHUFFLE_EXITED, TCB_PTX_ERROR, 32,
+	  UPPER "\t@%p0 bra END;\n\tshfl.sync.down.b32 %r1, %r0, 8, 31, 0xffffff;\n",
+	  UPPER "\t@%p0 bra END;\n\tshfl.sync.idx.b32 %r1, %r0, 8, 31, 0xffffff;\n" },
+	{ "the active lanes of before the branch", TCB_PTX_RULE_BARRIER_DIVERGENT, TCB_PTX_WARNING, 32,
+	  UPPER "\tactivemask.b32 %r3;\n\t@%p0 bra NEXT;\n\tbar.warp.sync %r3;\nNEXT:\n\tmov.u32 %r2, %r0;\n",
+	  UPPER "\t@%p0 bra NEXT;\n\tactivemask.b32 %r3;\n\tbar.warp.sync %r3;\nNEXT:\n\tmov.u32 %r2, %r0;\n" },
+	{ "a ballot of more lanes than come", TCB_PTX_RULE_SHUFFLE_DIVERGENT, TCB_PTX_ERROR, 32,
+	  UPPER "\tsetp.lt.u32 %p1, %r0, 20;\n\tvote.sync.ballot.b32 %r3, %p1, 0xffffffff;\n\t@%p0 bra NEXT;\n"
+		"\tredux.sync.max.u32 %r1, %r0, %r3;\nNEXT:\n\tmov.u32 %r2, %r0;\n",
+	  UPPER "\tvote.sync.ballot.b32 %r3, !%p0, 0xffffffff;\n\t@%p0 bra NEXT;\n"
+		"\tredux.sync.max.u32 %r1, %r0, %r3;\nNEXT:\n\tmov.u32 %r2, %r0;\n" },
+	{ "a match among lanes that end", TCB_PTX_RULE_SHUFFLE_EXITED, TCB_PTX_WARNING, 32,
+	  UPPER "\tmatch.any.sync.b32 %r3, 1, 0xffffffff;\n\t@%p0 bra END;\n\tbfind.u32 %r4, %r3;\n"
+		"\tshfl.sync.idx.b32 %r1, %r0, %r4, 31, %r3;\n",
+	  UPPER "\tand.b32 %r5, %r0, 16;\n\tmatch.any.sync.b32 %r3, %r5, 0xffffffff;\n\t@%p0 bra END;\n"
+		"\tbfind.u32 %r4, %r3;\n\tshfl.sync.idx.b32 %r1, %r0, %r4, 31, %r3;\n" },
+	{ "A is loaded again under the product", TCB_PTX_RULE_WGMMA_ORDER, TCB_PTX_ERROR, 128,
+	  IN OPERANDS SUMS FOUR FENCE PRODUCT_OF_FOUR GROUP FOUR SUMMED(0) KEEP,
+	  IN OPERANDS SUMS FOUR FENCE PRODUCT_OF_FOUR GROUP SUMMED(0) FOUR KEEP },
+	{ "A is loaded in the next round, under the product", TCB_PTX_RULE_WGMMA_ORDER, TCB_PTX_WARNING, 128,
+	  IN OPERANDS SUMS "\tmov.u32 %r1, 0;\nLOOP:\n" FOUR FENCE PRODUCT_OF_FOUR GROUP SUMMED(1) AGAIN SUMMED(0) KEEP,
+	  IN OPERANDS SUMS "\tmov.u32 %r1, 0;\nLOOP:\n" FOUR FENCE PRODUCT_OF_FOUR GROUP SUMMED(0) AGAIN KEEP },
+	{ "sums are cleared under the product", TCB_PTX_RULE_WGMMA_ORDER, TCB_PTX_ERROR, 128,
+	  IN OPERANDS SUMS FENCE PRODUCT GROUP "\tmov.f32 %f1, 0f3F800000;\n" SUMMED(0) KEEP,
+	  IN OPERANDS SUMS FENCE PRODUCT GROUP SUMMED(0) "\tmov.f32 %f1, 0f3F800000;\n" KEEP },
 	{ "more registers than there are", TCB_PTX_RULE_SETMAXNREG, TCB_PTX_ERROR, 384,
 	  ROLES "\t@%p0 bra LOW;\n" TAKE(240) "\tbra END;\nLOW:\n" GIVE(40),
 	  ROLES "\t@%p0 bra LOW;\n" TAKE(232) "\tbra END;\nLOW:\n" GIVE(40) },

@@ -27,9 +27,11 @@ enum tcb_status tcb_ptx_check_async(struct tcb_ptx_affine *affine, struct tcb_pt
 	if (a.has) {
 		survey(&a);
 		tcb_ptx_async_masks(&a);
+		tcb_ptx_async_named(&a);
 		tcb_ptx_async_registers(&a);
 		tcb_ptx_async_dependent(&a);
 		tcb_ptx_async_wgmma(&a);
+		tcb_ptx_async_fragments(&a);
 		tcb_ptx_async_copies(&a);
 		tcb_ptx_async_proxies(&a);
 		tcb_ptx_async_mbarriers(&a);

@@ -23,37 +23,62 @@ static int has_mask(const struct tcb_ptx_ins *ins)
 	}
 }
 
-/* The lane whose value THREAD gets; its own where the instruction's clamp keeps it. */
-static unsigned source_lane(enum tcb_ptx_word mode, unsigned lane, uint64_t by, uint64_t clamp)
+/* How a shuffle finds the lane that it reads. */
+static enum tcb_ptx_word mode_of(const struct tcb_ptx_ins *shfl)
 {
-	unsigned segment = (unsigned)(clamp >> 8 & 31), last = (unsigned)(clamp & 31), to, limit;
+	for (int slot = 0; slot < TCB_PTX_SLOT_COUNT; slot++)
+		switch ((int)shfl->mod[slot]) {
+		case TCB_PTX_IDX:
+		case TCB_PTX_BFLY:
+		case TCB_PTX_UP:
+		case TCB_PTX_DOWN:
+			return (enum tcb_ptx_word)shfl->mod[slot];
+		}
+	return TCB_PTX_NO_WORD;
+}
+
+/* PTX ISA 9.0, 9.7.9.6. */
+unsigned tcb_ptx_async_source_lane(const struct tcb_ptx_ins *shfl, unsigned lane, uint64_t by, uint64_t clamp)
+{
+	unsigned segment = (unsigned)(clamp >> 8 & 31), last = (unsigned)(clamp & 31),
+		 limit = (lane & segment) | (last & ~segment);
+	int to;
 
 	by &= 31;
-	limit = (lane & segment) | (last & ~segment);
-	to = mode == TCB_PTX_BFLY ? lane ^ (unsigned)by : (lane & segment) | ((unsigned)by & ~segment & 31);
-	return to <= limit ? to : lane;
+	switch ((int)mode_of(shfl)) {
+	case TCB_PTX_UP:
+		to = (int)lane - (int)by;
+		return to >= (int)limit ? (unsigned)to : lane;
+	case TCB_PTX_DOWN:
+		to = (int)lane + (int)by;
+		break;
+	case TCB_PTX_BFLY:
+		to = (int)(lane ^ (unsigned)by);
+		break;
+	default:
+		to = (int)((lane & segment) | ((unsigned)by & ~segment & 31));
+		break;
+	}
+	return to <= (int)limit ? (unsigned)to : lane;
 }
 
 static void check_sources(struct tcb_ptx_async *a, const struct tcb_ptx_ins *ins, const uint64_t *set,
 			  const struct tcb_ptx_value *mask)
 {
 	uint32_t threads = tcb_ptx_affine_threads(a->affine);
-	enum tcb_ptx_word mode = TCB_PTX_NO_WORD;
+	enum tcb_ptx_word mode = mode_of(ins);
 	struct tcb_ptx_value by;
 	uint64_t clamp;
 
-	for (int slot = 0; slot < TCB_PTX_SLOT_COUNT; slot++)
-		if (ins->mod[slot] == TCB_PTX_IDX || ins->mod[slot] == TCB_PTX_BFLY)
-			mode = (enum tcb_ptx_word)ins->mod[slot];
 	/* up and down run over the edge by design: who uses that value is another question */
-	if (mode == TCB_PTX_NO_WORD || !tcb_ptx_async_constant(a, ins, &ins->operands[3], &clamp))
+	if ((mode != TCB_PTX_IDX && mode != TCB_PTX_BFLY) || !tcb_ptx_async_constant(a, ins, &ins->operands[3], &clamp))
 		return;
 	by = tcb_ptx_affine_operand(a->affine, ins, &ins->operands[2]);
 	if (!by.known || by.term_count)
 		return;
 	for (uint32_t t = 0; t < threads; t++) {
 		uint64_t named = tcb_ptx_value_lane(mask, t);
-		unsigned from = source_lane(mode, t % 32, tcb_ptx_value_lane(&by, t), clamp);
+		unsigned from = tcb_ptx_async_source_lane(ins, t % 32, tcb_ptx_value_lane(&by, t), clamp);
 
 		if (!tcb_ptx_async_is_in(set, t) || named >> from & 1)
 			continue;

@@ -85,11 +85,18 @@ int tcb_ptx_async_same_memory(const struct tcb_ptx_symbol *x, const struct tcb_p
 /* As debug sections call it, else its symbol. */
 const char *tcb_ptx_async_name(const struct tcb_ptx_symbol *symbol);
 
+/* --- async_masks.c --- */
+
+/* The lane whose value LANE gets by a shuffle; its own where the instruction's clamp keeps it. */
+unsigned tcb_ptx_async_source_lane(const struct tcb_ptx_ins *shfl, unsigned lane, uint64_t by, uint64_t clamp);
+
 /* The families; each reports what it finds. */
 void tcb_ptx_async_masks(struct tcb_ptx_async *a);
+void tcb_ptx_async_named(struct tcb_ptx_async *a);
 void tcb_ptx_async_registers(struct tcb_ptx_async *a);
 void tcb_ptx_async_dependent(struct tcb_ptx_async *a);
 void tcb_ptx_async_wgmma(struct tcb_ptx_async *a);
+void tcb_ptx_async_fragments(struct tcb_ptx_async *a);
 void tcb_ptx_async_copies(struct tcb_ptx_async *a);
 void tcb_ptx_async_proxies(struct tcb_ptx_async *a);
 void tcb_ptx_async_mbarriers(struct tcb_ptx_async *a);
