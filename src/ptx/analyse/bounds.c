@@ -13,7 +13,10 @@
 
 #include <string.h>
 
+#include "ptx/analyse/bounds_overflow.h"
+#include "ptx/analyse/bounds_rounds.h"
 #include "ptx/analyse/bounds_tickets.h"
+#include "ptx/analyse/conditions.h"
 #include "ptx/analyse/witness.h"
 #include "ptx/ir/opcodes.h"
 
@@ -26,9 +29,7 @@ struct bounds {
 	const struct tcb_ptx_sink *sink;
 	struct tcb_ptx_coming coming;
 	uint32_t threads; /* of which something is said: all, or thread 0 */
-	uint64_t *rounds; /* by place of a loop, then by thread; */
-	uint8_t *has_rounds;
-	const struct tcb_ptx_block **exits;
+	struct tcb_ptx_rounds rounds;
 	/* dynamic shared memory of which nobody said how much there is */
 	const struct tcb_ptx_ins *dynamic;
 	uint64_t dynamic_bytes;
@@ -45,6 +46,12 @@ struct place {
 	uint64_t size;
 };
 
+/* A place whose conditions are looked at. */
+struct sized {
+	const struct bounds *b;
+	const struct place *p;
+};
+
 /* Offsets of a thread: some of them surely occur, the farthest back and the farthest on. */
 struct extent {
 	__int128 low, high;
@@ -55,47 +62,6 @@ static int64_t extend(uint64_t x, unsigned bits)
 	unsigned up = bits >= 64 ? 0 : 64 - bits;
 
 	return (int64_t)(x << up) >> up;
-}
-
-/* --- loops --- */
-
-static const struct tcb_ptx_loop *loop_of(const struct bounds *b, const struct tcb_ptx_block *header, uint32_t *place)
-{
-	*place = 0;
-	for (const struct tcb_ptx_loop *loop = b->function->loops; loop; loop = loop->next, ++*place)
-		if (loop->header == header)
-			return loop;
-	return NULL;
-}
-
-static int is_in_each_round(const struct bounds *b, const struct tcb_ptx_loop *loop, const struct tcb_ptx_block *block)
-{
-	const struct tcb_ptx_dominators *d = tcb_ptx_affine_dominators(b->affine);
-
-	if (!tcb_ptx_affine_is_inside(block, loop))
-		return 0;
-	for (uint32_t i = 0; i < loop->header->pred_count; i++)
-		if (tcb_ptx_affine_is_inside(loop->header->pred[i], loop) &&
-		    !tcb_ptx_dominates(d, block, loop->header->pred[i]))
-			return 0;
-	return 1;
-}
-
-/* The last round, counted from 0, in which THREAD surely comes to BLOCK of LOOP; it comes in all before. */
-static uint64_t last_round(struct bounds *b, const struct tcb_ptx_loop *loop, uint32_t place,
-			   const struct tcb_ptx_block *block, uint32_t thread)
-{
-	uint64_t *rounds = b->rounds + (size_t)place * TCB_PTX_BLOCK_THREADS_MAX;
-
-	if (!b->has_rounds[place]) {
-		b->exits[place] = tcb_ptx_affine_rounds(b->affine, loop, rounds);
-		b->has_rounds[place] = 1;
-	}
-	if (!b->exits[place])
-		return 0;
-	if (rounds[thread] && !tcb_ptx_dominates(tcb_ptx_affine_dominators(b->affine), block, b->exits[place]))
-		return rounds[thread] - 1;
-	return rounds[thread];
 }
 
 /* --- offsets --- */
@@ -109,11 +75,10 @@ static int add_term(struct bounds *b, const struct place *p, const struct tcb_pt
 	__int128 reach;
 
 	if (s->kind == TCB_PTX_Y_COUNTER) {
-		uint32_t place;
-		const struct tcb_ptx_loop *loop = loop_of(b, s->header, &place);
+		uint64_t last;
 
-		if (loop && is_in_each_round(b, loop, p->ins->block)) {
-			reach = (__int128)factor * last_round(b, loop, place, p->ins->block, thread);
+		if (tcb_ptx_rounds_last(&b->rounds, s->header, p->ins->block, thread, &last)) {
+			reach = (__int128)factor * last;
 			extent->low += reach < 0 ? reach : 0;
 			extent->high += reach > 0 ? reach : 0;
 			return 1;
@@ -282,6 +247,18 @@ static void check_bounds(struct bounds *b, const struct place *p)
 
 /* --- multiples --- */
 
+/* Whether S is an index of the block, which is 0 in the first. */
+static int is_index_of_block(const struct bounds *b, const struct tcb_ptx_term *term)
+{
+	for (unsigned d = 0; d < 3; d++) {
+		struct tcb_ptx_value v = tcb_ptx_affine_special(b->affine, TCB_PTX_SR_CTAID_X + d);
+
+		if (v.term_count && v.terms[0].symbol == term->symbol)
+			return 1;
+	}
+	return 0;
+}
+
 /* Whether what the terms add is a multiple of ALIGN in the first round; *ASSUMED: if a pointer is what allocations
  * guarantee. */
 static int terms_are_multiples(const struct bounds *b, const struct place *p, uint64_t align, int *assumed)
@@ -291,18 +268,14 @@ static int terms_are_multiples(const struct bounds *b, const struct place *p, ui
 		const struct tcb_ptx_term *term = &p->address.terms[i];
 		const struct tcb_ptx_symbolic *s = tcb_ptx_affine_symbol(b->affine, term->symbol);
 		uint64_t known = s->align * (term->factor & (0 - term->factor));
-		uint32_t place;
 
 		if (term->lanes)
 			return 0;
-		if (s->kind == TCB_PTX_Y_WINDOW || (known && known % align == 0))
+		if (s->kind == TCB_PTX_Y_WINDOW || (known && known % align == 0) ||
+		    (s->kind == TCB_PTX_Y_SPECIAL && is_index_of_block(b, term)))
 			continue;
-		if (s->kind == TCB_PTX_Y_COUNTER) {
-			const struct tcb_ptx_loop *loop = loop_of(b, s->header, &place);
-
-			if (loop && is_in_each_round(b, loop, p->ins->block))
-				continue;
-		}
+		if (s->kind == TCB_PTX_Y_COUNTER && tcb_ptx_rounds_has_first(&b->rounds, s->header, p->ins->block))
+			continue;
 		if (s->kind != TCB_PTX_Y_PARAM || term->factor != 1 || align > POINTER_ALIGN)
 			return 0;
 		if (s->variable->is_pointer && s->variable->pointer_align > 1) {
@@ -315,6 +288,36 @@ static int terms_are_multiples(const struct bounds *b, const struct place *p, ui
 	return 1;
 }
 
+/* Whether a parameter that the address does not depend on can be so large or small that C holds. */
+static int is_of_a_size(void *ctx, const struct tcb_ptx_condition *c)
+{
+	const struct sized *s = ctx;
+
+	if (!c->apart.term_count)
+		return 1;
+	for (uint32_t i = 0; i < c->apart.term_count && c->how != TCB_PTX_EQ && c->how != TCB_PTX_NE; i++) {
+		uint32_t symbol = c->apart.terms[i].symbol, k = 0;
+
+		while (k < s->p->address.term_count && s->p->address.terms[k].symbol != symbol)
+			k++;
+		if (k == s->p->address.term_count &&
+		    tcb_ptx_affine_symbol(s->b->affine, symbol)->kind == TCB_PTX_Y_PARAM)
+			return 1;
+	}
+	return 0;
+}
+
+/* Whether THREAD comes to P, if only because sizes that are parameters are large enough. */
+static enum coming comes_to_multiple(const struct bounds *b, const struct place *p, uint32_t thread)
+{
+	struct sized sized = { b, p };
+	enum coming coming = comes(b, p, thread);
+
+	if (coming == COMES || coming == STAYS_AWAY || !b->launch->is_exact)
+		return coming == COMES ? COMES : STAYS_AWAY;
+	return tcb_ptx_conditions(b->function, b->affine, p->ins, NULL, is_of_a_size, &sized) ? MAY_COME : STAYS_AWAY;
+}
+
 static void check_multiple(const struct bounds *b, const struct place *p)
 {
 	uint64_t align = p->access.align;
@@ -324,13 +327,16 @@ static void check_multiple(const struct bounds *b, const struct place *p)
 		return;
 	for (uint32_t t = 0; t < b->threads; t++) {
 		uint64_t over = tcb_ptx_value_lane(&p->address, t) & (align - 1);
+		enum coming coming = over ? comes_to_multiple(b, p, t) : STAYS_AWAY;
 
-		if (!over || comes(b, p, t) != COMES)
+		if (coming == STAYS_AWAY)
 			continue;
-		tcb_ptx_report(b->sink, TCB_PTX_RULE_MISALIGNED, assumed ? TCB_PTX_WARNING : TCB_PTX_ERROR, b->function,
-			       p->ins, "the address of thread %u must be a multiple of %llu and is %llu above one%s", t,
+		tcb_ptx_report(b->sink, TCB_PTX_RULE_MISALIGNED,
+			       assumed || coming != COMES ? TCB_PTX_WARNING : TCB_PTX_ERROR, b->function, p->ins,
+			       "the address of thread %u must be a multiple of %llu and is %llu above one%s%s", t,
 			       (unsigned long long)align, (unsigned long long)over,
-			       assumed ? ", if the pointer is as an allocation gives it" : "");
+			       assumed ? ", if the pointer is as an allocation gives it" : "",
+			       coming != COMES ? ", if the sizes let it come here" : "");
 		return;
 	}
 }
@@ -416,26 +422,24 @@ enum tcb_status tcb_ptx_bounds(struct tcb_ptx_function *function, struct tcb_ptx
 {
 	struct bounds b = { .function = function, .affine = affine, .launch = launch, .sink = sink };
 	struct tcb_arena arena = { 0 };
-	uint32_t loops = 0;
 	enum tcb_status status;
+	uint8_t *fits;
 
 	b.threads = launch->is_exact ? tcb_ptx_affine_threads(affine) : 1;
 	if (!tcb_ptx_affine_threads(affine) || (!launch->is_exact && reads_size_of_block(function)))
 		return TCB_OK;
-	for (const struct tcb_ptx_loop *loop = function->loops; loop; loop = loop->next)
-		loops++;
-	b.rounds = tcb_arena_array(&arena, (size_t)loops * TCB_PTX_BLOCK_THREADS_MAX, sizeof *b.rounds);
-	b.has_rounds = tcb_arena_array(&arena, loops, sizeof *b.has_rounds);
-	b.exits = tcb_arena_array(&arena, loops, sizeof(const struct tcb_ptx_block *));
-	status = arena.failed
-			 ? tcb_fail(err, TCB_E_NOMEM, "out of memory for the bounds of '%s'", function->symbol->name)
-			 : tcb_ptx_coming_find(function, affine, &b.coming, err);
+	fits = tcb_arena_array(&arena, function->ins_count + 1u, 1);
+	status = tcb_ptx_rounds_init(&b.rounds, function, affine, &arena) && fits
+			 ? tcb_ptx_coming_find(function, affine, &b.coming, err)
+			 : tcb_fail(err, TCB_E_NOMEM, "out of memory for the bounds of '%s'", function->symbol->name);
 	for (uint32_t i = 0; status == TCB_OK && i < function->reachable_count; i++)
 		for (const struct tcb_ptx_ins *ins = function->order[i]->first; ins; ins = ins->next)
 			for (unsigned k = 0; k < ins->operand_count; k++)
 				check_operand(&b, ins, k);
 	if (status == TCB_OK && launch->is_exact)
 		tcb_ptx_bounds_tickets(function, affine, &b.coming, sink);
+	if (status == TCB_OK)
+		tcb_ptx_bounds_overflow(&b.rounds, &b.coming, b.threads, fits, sink);
 	if (status == TCB_OK)
 		tell_dynamic(&b);
 	tcb_arena_fini(&arena);

@@ -196,6 +196,29 @@ static inline const uint64_t *tcb_ptx_walk_set(const struct tcb_ptx_walk *w, uin
 	return w->words ? w->sets + ((size_t)place * TCB_PTX_WALK_SETS + which) * w->words : NULL;
 }
 
+/* --- hazard_grid.c: what blocks do to each other --- */
+
+struct tcb_ptx_grid {
+	struct tcb_ptx_hazards *h;
+	const struct tcb_ptx_sink *sink;
+	uint32_t index[3]; /* symbols of %ctaid */
+	uint8_t is_read[3];
+	int orders_blocks;
+};
+
+/* hazard_index.c */
+/* What index D is multiplied by in V, or 0. */
+int64_t tcb_ptx_grid_factor(const struct tcb_ptx_grid *g, const struct tcb_ptx_value *v, unsigned d);
+int tcb_ptx_grid_same_terms(const struct tcb_ptx_value *x, const struct tcb_ptx_value *y);
+/* Whether a thread's B in the block that is SHIFT on touches what any thread's A does. */
+int tcb_ptx_meet_shifted(struct tcb_ptx_hazards *h, const struct tcb_ptx_event *a, const struct tcb_ptx_event *b,
+			 int64_t shift, uint32_t pair[2]);
+/* Whether what STORE stores rests on the block's index along D, so that two blocks write different values. */
+int tcb_ptx_grid_rests_on_index(const struct tcb_ptx_grid *g, const struct tcb_ptx_event *store, unsigned d);
+/* hazard_strides.c: tells of E, if it stores in a loop whose step leaves out that there are more blocks along D; says
+ * whether it does. */
+int tcb_ptx_grid_stride(const struct tcb_ptx_grid *g, const struct tcb_ptx_event *e, unsigned d);
+
 /* --- hazard_signals.c --- */
 
 /* Whether a flag or a lock that can be followed orders A of any of THREADS_A and B of any of THREADS_B. */

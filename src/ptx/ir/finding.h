@@ -62,6 +62,7 @@
 	X(SHUFFLE_MASK, "shuffle-mask")                                                            \
 	X(SETMAXNREG, "setmaxnreg")                                                                \
 	X(GRIDDEPCONTROL, "griddepcontrol")                                                        \
+	X(INDEX_OVERFLOW, "index-overflow")                                                        \
 	/* the emulator, while it runs; the asynchronous ones are judged without running it too */ \
 	X(OUT_OF_BOUNDS, "out-of-bounds")                                                          \
 	X(READ_ONLY, "read-only")                                                                  \

@@ -79,6 +79,8 @@ const char *tcb_ptx_rule_help(enum tcb_ptx_rule rule)
 			"All four warps of a warp group run setmaxnreg with one number, and what is "
 			"taken was given before.",
 		[TCB_PTX_RULE_GRIDDEPCONTROL] = "What the launch before writes is touched behind griddepcontrol.wait.",
+		[TCB_PTX_RULE_INDEX_OVERFLOW] =
+			"An index fits the 32 bits in which it is computed, before it is widened to become an address.",
 		[TCB_PTX_RULE_OUT_OF_BOUNDS] = "An access stays within the memory that it was given.",
 		[TCB_PTX_RULE_READ_ONLY] = "Memory that is an input is not written.",
 		[TCB_PTX_RULE_RACE] = "Accesses of two threads to one place, one of them a write, are ordered.",
