@@ -2,11 +2,11 @@
 // Loops over all elements whose step forgets that there are more blocks.
 #include "hazard.cuh"
 
-// == stride_of_one_block: the loop goes on by a block, not by the grid
+// == goes_on_by_a_block: the loop goes on by a block, not by the grid
 // launch: --block 64
 // run: --grid 4 --arg buf:f32[512]=random --arg u32=512
 // rules: race
-extern "C" __global__ void stride_of_one_block(float *x, int n)
+extern "C" __global__ void goes_on_by_a_block(float *x, int n)
 {
 #pragma unroll 1
 	for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x MENDED(* gridDim.x)) //!
