@@ -27,6 +27,8 @@ ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*(?:\([^)]*\))?\s*((?:\.\w+[^{]*)?)\{")
 DIRECTIVE = re.compile(r"\.(req|max)ntid\s+(\d+)\s*(?:,\s*(\d+))?\s*(?:,\s*(\d+))?")
 MARKER = re.compile(r'^# \d+ "([^"]*)"')
 LARGEST = 1024
+# a text so long is that of a library of templates, whose classes have many constants of one name
+OF_LIBRARY = 1 << 20
 # of several blocks that a kernel is launched with, the largest that is no larger, else the smallest
 USUAL = 256
 HOST = ["g++", "-E", "-x", "c++", "-std=c++17", "-w", "-D__CUDACC__", "-D__NVCC__", "-D__CUDACC_EXTENDED_LAMBDA__",
@@ -132,8 +134,8 @@ def block_of(unit, launches, name, actual, bound_to):
     exact = [b for b in blocks if threads(b) == bound_to]
     if len(exact) == 1:
         return exact[0]
-    is_one_of_many = actual is not None and (not named or any(number_of(a) is not None for a in actual))
-    if not blocks or is_one_of_many and (len(blocks) > 1 or not named and [] in found):
+    is_one_of_many = actual is not None and any(number_of(a) is not None for a in actual)
+    if not blocks or is_one_of_many and len(blocks) > 1 or actual is not None and not named and [] in found:
         return None
     small = [b for b in blocks if threads(b) <= USUAL]
     return max(small, key=lambda b: (threads(b), b)) if small else min(blocks, key=threads)
@@ -148,7 +150,8 @@ class Sources:
     def unit(self, number):
         while len(self.read) <= number:
             paths = [self.source] + (neighbours(self.source) if self.read else [])
-            unit = host_code.Unit("\n".join(host_text(path, *self.given) for path in paths))
+            text = "\n".join(host_text(path, *self.given) for path in paths)
+            unit = host_code.Unit(text if len(text) < OF_LIBRARY else "")
             self.read.append((unit, unit.launches()))
         return self.read[number]
 

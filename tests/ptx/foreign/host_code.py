@@ -317,7 +317,7 @@ class Unit:
                 texts = self.assigned(scope.function, scope.at, word)
                 found = [self.value(text, scope, depth + 1) for text in texts]
                 return set().union(*found) if found and None not in found else None
-            texts = [(text, scope) for text in self.of_file(last)]
+            texts = [(text, scope) for text in self.of_file(last)] if len(self.of_file(last)) == 1 else []
         elif scope is None:
             return None
         else:
