@@ -4,13 +4,16 @@
  * all checks on, and how much sooner two threads are done.  By processor time, so
  * that what else runs does not show; the two threads' ratio is of times on the
  * clock and needs two free cores.  "cost" is what both threads spent over what one
- * did.  Three mixes of instructions by themselves, then plain kernels as nvcc
+ * did.  What tensor cores do is one instruction of 32 threads, however large its
+ * product: "products" are its multiply-adds.  Three mixes of instructions by themselves, then plain kernels as nvcc
  * writes them and kernels as Triton does, which have a limit to keep to.
  *
- *     bench_emulate [seconds for each, default 0.5]
+ *     bench_emulate [seconds for each, default 0.5 [a kernel's name]]
  */
 #include <time.h>
 
+#include "ptx/emulate/emu_matrix.h"
+#include "ptx/ir/opcodes.h"
 #include "ptx/run/run.h"
 #include "ptx/text/text.h"
 #include "ptx_tools.h"
@@ -199,6 +202,17 @@ static const struct kernel triton[] = {
 	  { HALVES_IN, HALVES_IN, HALVES_IN, HALVES_OUT, "f32=0.1", "u32=256", SCRATCH } },
 };
 
+static const struct group {
+	const struct kernel *kernels;
+	size_t count;
+	int is_plain;
+	const char *title;
+} groups[] = {
+	{ mixes, sizeof mixes / sizeof *mixes, 0, "" },
+	{ plain, sizeof plain / sizeof *plain, 1, "" },
+	{ triton, sizeof triton / sizeof *triton, 1, "As Triton writes them\n" },
+};
+
 static double processor_seconds(void)
 {
 	struct timespec t;
@@ -224,7 +238,21 @@ static char *text_of(const struct kernel *kernel)
 struct spent {
 	double processor, clock; /* seconds */
 	uint64_t threads;        /* thread-instructions of a launch */
+	uint64_t products;       /* multiply-adds of tensor cores */
 };
+
+static uint64_t products_of(const struct tcb_ptx_function *entry, const struct tcb_ptx_emulation *counts)
+{
+	struct tcb_ptx_product product;
+	uint64_t sum = 0;
+
+	for (const struct tcb_ptx_block *block = entry->first; block; block = block->next)
+		for (const struct tcb_ptx_ins *ins = block->first; ins; ins = ins->next)
+			if (tcb_ptx_product_of(ins, &product)) /* of wgmma by four warps */
+				sum += counts->by_ins[ins->number].warps * product.m * product.n * product.k /
+				       (ins->op == TCB_PTX_OP_WGMMA ? 4 : 1);
+	return sum;
+}
 
 /* A launch on new arguments, without what it takes to read the kernel. */
 static struct spent launch(const struct kernel *kernel, struct tcb_ptx_function *entry, unsigned threads)
@@ -252,6 +280,7 @@ static struct spent launch(const struct kernel *kernel, struct tcb_ptx_function 
 	spent.processor = processor_seconds() - spent.processor;
 	spent.clock = (double)(tcb_clock_ns() - begin) / 1e9;
 	spent.threads = counts.total.threads;
+	spent.products = products_of(entry, &counts);
 	if (counts.findings)
 		fail_msg("%s: %llu findings", kernel->name, (unsigned long long)counts.findings);
 	tcb_ptx_run_close(run);
@@ -264,7 +293,7 @@ static void measure(const struct kernel *kernel, double seconds, int is_plain)
 	struct tcb_error err = { TCB_OK, "" };
 	struct tcb_ptx_module *module;
 	struct tcb_ptx_function *entry;
-	struct spent best[2] = { { 1e9, 1e9, 0 }, { 1e9, 1e9, 0 } };
+	struct spent best[2] = { { 1e9, 1e9, 0, 0 }, { 1e9, 1e9, 0, 0 } };
 	const uint64_t begin = tcb_clock_ns();
 	char *text = text_of(kernel);
 	double rate;
@@ -278,14 +307,15 @@ static void measure(const struct kernel *kernel, double seconds, int is_plain)
 			const struct spent now = launch(kernel, entry, i + 1);
 
 			best[i].threads = now.threads;
+			best[i].products = now.products;
 			best[i].processor = now.processor < best[i].processor ? now.processor : best[i].processor;
 			best[i].clock = now.clock < best[i].clock ? now.clock : best[i].clock;
 		}
 	} while ((double)(tcb_clock_ns() - begin) < seconds * 1e9);
 	rate = (double)best[0].threads / best[0].processor / 1e6;
-	printf("%-12s %10.1f %10.2f %8.2f %10.2f%s\n", kernel->name, rate, best[0].clock / best[1].clock,
+	printf("%-12s %10.1f %10.2f %8.2f %10.2f %10.0f%s\n", kernel->name, rate, best[0].clock / best[1].clock,
 	       best[1].processor / best[0].processor, (double)best[0].threads / 1e6,
-	       is_plain && rate < limit ? "  below the limit" : "");
+	       (double)best[0].products / best[0].processor / 1e6, is_plain && rate < limit ? "  below the limit" : "");
 	tcb_ptx_module_destroy(module);
 	free(text);
 }
@@ -295,13 +325,12 @@ int main(int argc, char **argv)
 	const double seconds = argc > 1 ? atof(argv[1]) : 0.5;
 
 	printf("Million thread-instructions per second on a core; the limit for the kernels is %g.\n", limit);
-	printf("%-12s %10s %10s %8s %10s\n", "", "per second", "2 threads", "cost", "a launch");
-	for (size_t i = 0; i < sizeof mixes / sizeof *mixes; i++)
-		measure(&mixes[i], seconds, 0);
-	for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
-		measure(&plain[i], seconds, 1);
-	printf("As Triton writes them\n");
-	for (size_t i = 0; i < sizeof triton / sizeof *triton; i++)
-		measure(&triton[i], seconds, 1);
+	printf("%-12s %10s %10s %8s %10s %10s\n", "", "per second", "2 threads", "cost", "a launch", "products");
+	for (size_t g = 0; g < sizeof groups / sizeof *groups; g++) {
+		printf("%s", groups[g].title);
+		for (size_t i = 0; i < groups[g].count; i++)
+			if (argc < 3 || strcmp(groups[g].kernels[i].name, argv[2]) == 0)
+				measure(&groups[g].kernels[i], seconds, groups[g].is_plain);
+	}
 	return 0;
 }

@@ -417,6 +417,52 @@ static void descriptors(void **state)
 	assert_int_equal(tcb_ptx_swizzle(0x380, 0), 0x380);
 }
 
+/* All chunks of a tile are where each of them is, and a chunk's floats are its elements. */
+static void chunks_of_tiles(void **state)
+{
+	static const unsigned swizzles[] = { 0, 32, 64, 128 };
+	static const enum tcb_ptx_word types[] = { TCB_PTX_F16, TCB_PTX_BF16, TCB_PTX_TF32, TCB_PTX_E4M3,
+						   TCB_PTX_E5M2 };
+	struct tcb_rng rng;
+
+	(void)state;
+	tcb_rng_init(&rng, 31);
+	for (unsigned round = 0; round < 400; round++) {
+		const struct tcb_ptx_matrix_descriptor d = { .start = (uint32_t)tcb_rng_below(&rng, 256) * 16,
+							     .leading = (uint32_t)tcb_rng_below(&rng, 64) * 128,
+							     .stride = (uint32_t)tcb_rng_below(&rng, 64) * 128,
+							     .base_offset = (unsigned)tcb_rng_below(&rng, 8),
+							     .swizzle = swizzles[round % 4] };
+		const enum tcb_ptx_word type = types[round % 5];
+		const unsigned bytes = tcb_ptx_type_bits(type) / 8, each = 16 / bytes, k = 2 * each, rows = 32;
+		const unsigned first = 16 * (unsigned)tcb_rng_below(&rng, 4);
+		const int k_major = (int)(round / 4 % 2);
+		uint32_t chunk[64];
+		unsigned count = 0;
+
+		assert_int_equal(tcb_ptx_matrix_chunks(&d, k_major, bytes, first, rows, k, chunk), rows * k / each);
+		for (unsigned i = 0; i < (k_major ? rows : k); i++)
+			for (unsigned j = 0; j < (k_major ? k : rows); j += each)
+				assert_int_equal(chunk[count++],
+						 tcb_ptx_matrix_address(&d, k_major, bytes, first + (k_major ? i : j),
+									k_major ? j : i));
+	}
+	for (unsigned round = 0; round < 2000; round++) {
+		const enum tcb_ptx_word type = types[round % 5];
+		const unsigned each = 128 / tcb_ptx_type_bits(type);
+		uint64_t word[2] = { tcb_rng_next(&rng), tcb_rng_next(&rng) };
+		double wide[16];
+		float near[16];
+
+		tcb_ptx_near_chunk(type, (const uint8_t *)word, near);
+		for (unsigned half = 0; half < 2; half++)
+			tcb_ptx_elements(type, 0, word[half], each / 2, wide + half * (each / 2));
+		for (unsigned i = 0; i < each; i++)
+			if (!((double)near[i] == wide[i] || (isnan(near[i]) && isnan(wide[i]))))
+				fail_msg("element %u: %a, not %a", i, near[i], wide[i]);
+	}
+}
+
 /* --- sums in float --- */
 
 /* A number of TYPE whose exponent is within SPREAD of 0, zero now and then, or one with all bits of its mantissa. */
@@ -454,6 +500,12 @@ static void sums_in_float_are_the_same(void **state)
 		{ 16, 8, 8, TCB_PTX_F32, TCB_PTX_TF32, TCB_PTX_TF32, TCB_PTX_F32, .group = 4, .fraction = 24,
 		  .mantissa = 23 },
 		{ 16, 32, 16, TCB_PTX_F32, TCB_PTX_BF16, TCB_PTX_BF16, TCB_PTX_F32, .group = 16, .fraction = 25,
+		  .mantissa = 23 },
+		{ 16, 16, 16, TCB_PTX_F32, TCB_PTX_F16, TCB_PTX_F16, TCB_PTX_F32, .group = 16, .fraction = 25,
+		  .mantissa = 23 },
+		{ 16, 32, 16, TCB_PTX_F16, TCB_PTX_F16, TCB_PTX_F16, TCB_PTX_F16, .group = 16, .fraction = 25,
+		  .mantissa = 23 },
+		{ 16, 24, 8, TCB_PTX_F32, TCB_PTX_TF32, TCB_PTX_TF32, TCB_PTX_F32, .group = 8, .fraction = 25,
 		  .mantissa = 23 },
 		{ 16, 24, 32, TCB_PTX_F32, TCB_PTX_E4M3, TCB_PTX_E4M3, TCB_PTX_F32, .group = 32, .fraction = 13,
 		  .mantissa = 13 },
@@ -520,6 +572,7 @@ int main(void)
 		cmocka_unit_test(far_numbers_are_refused),
 		cmocka_unit_test(eight_by_eight),
 		cmocka_unit_test(descriptors),
+		cmocka_unit_test(chunks_of_tiles),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,6 +32,7 @@
 enum {
 	TCB_EMU_LANES = 32,
 	TCB_EMU_BARRIERS = 16,
+	TCB_EMU_BYTES_MAX = 32,      /* of an access of one lane */
 	TCB_EMU_SHARED_START = 1024, /* shared memory begins here, so that a raw 0 is no valid address */
 	TCB_EMU_RANK_SHIFT = 24      /* shared::cluster address: rank + 1 above this bit, 0 for the block's own */
 };
@@ -101,6 +102,7 @@ struct tcb_emu_function {
 	uint32_t *reg_offset; /* by register */
 	uint32_t local_bytes; /* .local and .param variables of one thread */
 	uint32_t index;
+	uint64_t *wgmma_registers; /* bits of those that any wgmma uses; NULL: there is none */
 };
 
 /* What a binder gets. */
@@ -236,9 +238,9 @@ struct tcb_emu_warp {
 	void *unit[TCB_EMU_UNIT_COUNT];
 };
 
-struct tcb_emu_shadow;  /* who wrote and read which byte: emu_race.c */
+struct tcb_emu_shadow;  /* who wrote and read which byte: emu_race_shared.c */
 struct tcb_emu_barrier; /* emu_barrier.c */
-struct tcb_emu_remote;  /* emu_race.c */
+struct tcb_emu_remote;  /* emu_race_shared.c */
 
 struct tcb_emu_block {
 	struct tcb_emu_run *run;
@@ -432,6 +434,16 @@ uint8_t *tcb_emu_shared(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in,
 /* The same of an ordinary read by all of LANES; they are told one by one where something is wrong. */
 uint8_t *tcb_emu_shared_by_all(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t lanes,
 			       uint32_t address, unsigned bytes, unsigned align);
+/* Ordinary loads of BYTES at ADDRESS of each of ACTIVE, and stores of VALUE there, which are done then.  0: some
+ * address is none of the block's own, or not a multiple of BYTES; nothing was done, and lane by lane what is wrong is
+ * told. */
+int tcb_emu_shared_loads(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, const uint64_t *address,
+			 uint32_t active, unsigned bytes);
+int tcb_emu_shared_stores(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, const uint64_t *address,
+			  uint32_t active, unsigned bytes, const uint8_t (*value)[TCB_EMU_BYTES_MAX]);
+/* The same of a read of BYTES at each of COUNT addresses by tensor cores; 0 after a fault. */
+int tcb_emu_shared_chunks(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, const uint32_t *address,
+			  unsigned count, unsigned bytes);
 uint8_t *tcb_emu_global(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane, uint64_t address,
 			unsigned bytes, unsigned align, unsigned flags, const void *value);
 /* By window. */

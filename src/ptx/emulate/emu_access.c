@@ -59,6 +59,57 @@ uint8_t *tcb_emu_shared_by_all(struct tcb_emu_warp *warp, const struct tcb_emu_i
 	return at;
 }
 
+/* Whether BYTES at each address of ACTIVE are the block's own, and multiples of BYTES. */
+static int are_own(const struct tcb_emu_warp *warp, const uint64_t *address, uint32_t active, unsigned bytes)
+{
+	const uint32_t size = warp->block->shared_bytes;
+	uint32_t wrong = size < bytes;
+
+	TCB_EMU_EACH(lane, active)
+	wrong |= ((uint32_t)address[lane] & (bytes - 1)) |
+		 ((uint32_t)address[lane] - TCB_EMU_SHARED_START > size - bytes);
+	return !wrong;
+}
+
+int tcb_emu_shared_loads(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, const uint64_t *address,
+			 uint32_t active, unsigned bytes)
+{
+	if (!are_own(warp, address, active, bytes))
+		return 0;
+	tcb_emu_race_shared_loads(warp, in, address, active, bytes);
+	return 1;
+}
+
+int tcb_emu_shared_stores(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, const uint64_t *address,
+			  uint32_t active, unsigned bytes, const uint8_t (*value)[TCB_EMU_BYTES_MAX])
+{
+	if (!are_own(warp, address, active, bytes))
+		return 0;
+	tcb_emu_race_shared_stores(warp, in, address, active, bytes, value);
+	return 1;
+}
+
+int tcb_emu_shared_chunks(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, const uint32_t *address,
+			  unsigned count, unsigned bytes)
+{
+	const uint32_t size = warp->block->shared_bytes;
+	uint32_t wrong = size < bytes;
+
+	for (unsigned i = 0; i < count; i++) {
+		const uint32_t offset = address[i] - TCB_EMU_SHARED_START;
+
+		wrong |= (address[i] & (bytes - 1)) | (offset > size - bytes);
+	}
+	if (!wrong) {
+		tcb_emu_race_shared_chunks(warp, in, address, count, bytes);
+		return 1;
+	}
+	for (unsigned i = 0; i < count; i++)
+		if (!tcb_emu_shared(warp, in, -1, address[i], bytes, bytes, TCB_EMU_READ | TCB_EMU_PROXY_ASYNC, NULL))
+			return 0;
+	return 1;
+}
+
 /* Further from the end of a region an address has nothing to do with it. */
 enum { FAR = 1 << 24 };
 

@@ -14,8 +14,14 @@
 /* --- emu_mma.c --- */
 
 /* The registers of an operand that may stand without braces. */
-const struct tcb_emu_operand *tcb_emu_item(const struct tcb_emu_operand *op, unsigned index);
-unsigned tcb_emu_items(const struct tcb_emu_operand *op);
+static inline const struct tcb_emu_operand *tcb_emu_item(const struct tcb_emu_operand *op, unsigned index)
+{
+	return op->kind == TCB_EMU_VECTOR ? &op->items[index] : op;
+}
+static inline unsigned tcb_emu_items(const struct tcb_emu_operand *op)
+{
+	return op->kind == TCB_EMU_VECTOR ? op->count : 1;
+}
 /* Whether all 32 lanes execute IN, as .aligned matrix instructions need; a fault else. */
 int tcb_emu_whole_warp(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active);
 /* LANE's address in shared memory's own numbering, from one that is generic when SPACE is no word; a fault when it

@@ -197,6 +197,7 @@ int tcb_emu_crew_run(struct tcb_emu_run *run)
 		run->program->clusters_depend = !is_done;
 	}
 	end_claims(run);
+	tcb_emu_shadows_free(run);
 	tcb_emu_races_end(run);
 	free(members);
 	return is_done;

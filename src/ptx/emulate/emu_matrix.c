@@ -422,6 +422,27 @@ static void near_elements(enum tcb_ptx_word type, const uint32_t *lanes, float *
 		low[i] = tcb_ptx_float_of_bits(lanes[i] & ~0x1fffu);
 }
 
+void tcb_ptx_near_chunk(enum tcb_ptx_word type, const uint8_t *bytes, float *out)
+{
+	uint32_t word[4];
+	uint16_t half[8];
+	double wide[8];
+
+	memcpy(word, bytes, sizeof word);
+	memcpy(half, bytes, sizeof half);
+	for (unsigned i = 0; i < 8 && type == TCB_PTX_F16; i++)
+		out[i] = near_half(half[i]);
+	for (unsigned i = 0; i < 8 && type == TCB_PTX_BF16; i++)
+		out[i] = tcb_ptx_float_of_bits((uint32_t)half[i] << 16);
+	for (unsigned i = 0; i < 4 && type == TCB_PTX_TF32; i++)
+		out[i] = tcb_ptx_float_of_bits(word[i] & ~0x1fffu);
+	for (unsigned h = 0; h < 2 && tcb_ptx_type_bits(type) <= 8; h++) {
+		tcb_ptx_elements(type, 0, word[2 * h] | (uint64_t)word[2 * h + 1] << 32, 8, wide);
+		for (unsigned i = 0; i < 8; i++)
+			out[8 * h + i] = (float)wide[i];
+	}
+}
+
 /* As gather. */
 static void gather_near(const struct tcb_ptx_product *p, int is_b, const uint32_t *const *lanes, float *restrict out)
 {
@@ -605,4 +626,27 @@ uint32_t tcb_ptx_matrix_address(const struct tcb_ptx_matrix_descriptor *descript
 	if (!descriptor->swizzle)
 		return address;
 	return address ^ (((address >> 7) - descriptor->base_offset) & (descriptor->swizzle / 16 - 1)) << 4;
+}
+
+unsigned tcb_ptx_matrix_chunks(const struct tcb_ptx_matrix_descriptor *d, int k_major, unsigned bytes, unsigned first,
+			       unsigned rows, unsigned k, uint32_t *out)
+{
+	const unsigned width = d->swizzle ? d->swizzle : 16, shift = (unsigned)__builtin_ctz(width);
+	const unsigned slow = k_major ? first : 0, slow_end = k_major ? first + rows : k;
+	const unsigned fast = k_major ? 0 : first * bytes, fast_end = (k_major ? k : first + rows) * bytes;
+	const int are_exchanged = !k_major && !d->swizzle;
+	const uint32_t per_slow = are_exchanged ? d->leading : d->stride, mask = d->swizzle ? d->swizzle / 16 - 1 : 0;
+	const uint32_t per_fast = are_exchanged ? d->stride : d->leading;
+	unsigned count = 0;
+
+	for (unsigned i = slow; i < slow_end; i++) {
+		const uint32_t row = d->start + i % 8 * width + i / 8 * per_slow;
+
+		for (unsigned j = fast; j < fast_end; j += 16) {
+			const uint32_t address = row + (j & (width - 1)) + (j >> shift) * per_fast;
+
+			out[count++] = address ^ (((address >> 7) - d->base_offset) & mask) << 4;
+		}
+	}
+	return count;
 }

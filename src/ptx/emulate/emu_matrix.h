@@ -73,6 +73,9 @@ int tcb_ptx_tensor_sums(const struct tcb_ptx_product *product, const float *a, c
 /* The same on a processor that has AVX2. */
 int tcb_ptx_tensor_sums_avx2(const struct tcb_ptx_product *product, const float *a, const float *b, float *d);
 
+/* 16 bytes of TYPE (f16, bf16, tf32, or a smaller float) as floats. */
+void tcb_ptx_near_chunk(enum tcb_ptx_word type, const uint8_t *bytes, float *out);
+
 /* mma.sync: registers by number, then lane; each holds 32 bits (f64: 64).  D may be C. */
 void tcb_ptx_mma(const struct tcb_ptx_product *product, uint64_t a[][TCB_PTX_LANES], uint64_t b[][TCB_PTX_LANES],
 		 uint64_t c[][TCB_PTX_LANES], uint64_t d[][TCB_PTX_LANES]);
@@ -117,6 +120,10 @@ static inline uint32_t tcb_ptx_swizzle(uint32_t address, unsigned swizzle)
 /* Where the element at ROW (of A's M or B's N) and K lies.  K_MAJOR: k runs fastest, else M or N does. */
 uint32_t tcb_ptx_matrix_address(const struct tcb_ptx_matrix_descriptor *descriptor, int k_major, unsigned bytes,
 				unsigned row, unsigned k);
+/* The same of all chunks of 16 bytes of ROWS rows from FIRST on, those of one row (K_MAJOR) or one k side by side;
+ * returns how many there are. */
+unsigned tcb_ptx_matrix_chunks(const struct tcb_ptx_matrix_descriptor *descriptor, int k_major, unsigned bytes,
+			       unsigned first, unsigned rows, unsigned k, uint32_t *out);
 /* Row and column of accumulator register REG (of 32-bit elements; halves: element 2 REG and the next) in lane LANE of
  * warp WARP of four. */
 static inline unsigned tcb_ptx_wgmma_row(unsigned element, unsigned warp, unsigned lane)

@@ -8,8 +8,6 @@
 #include <string.h>
 
 enum space { GENERIC, GLOBAL, SHARED, LOCAL };
-enum { BYTES_MAX = 32 };
-
 /* in->a: space, b: bytes of an element, c: elements, d: flags of the access | SIGNED << 8; wide: the local base is
  * added */
 enum { SIGNED = 256 };
@@ -89,7 +87,7 @@ static void broadcast32(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in,
 static void run_ld32(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
 {
 	uint64_t address[TCB_EMU_LANES];
-	uint32_t *to[BYTES_MAX / 4];
+	uint32_t *to[TCB_EMU_BYTES_MAX / 4];
 	unsigned count_of = in->c, bytes = 4 * count_of;
 
 	for (unsigned i = 0; i < count_of; i++)
@@ -98,6 +96,14 @@ static void run_ld32(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, ui
 	count(warp, in, address, active, bytes, TCB_EMU_READ);
 	if (in->a == SHARED && active & (active - 1) && are_alike(address, active)) {
 		broadcast32(warp, in, active, (uint32_t)address[__builtin_ctz(active)]);
+		return;
+	}
+	if (in->a == SHARED && tcb_emu_shared_loads(warp, in, address, active, bytes)) {
+		const uint8_t *shared = warp->block->shared - TCB_EMU_SHARED_START;
+
+		for (unsigned i = 0; i < count_of; i++)
+			TCB_EMU_EACH(lane, active)
+		memcpy(&to[i][lane], shared + (uint32_t)address[lane] + 4 * i, 4);
 		return;
 	}
 	TCB_EMU_EACH(lane, active)
@@ -143,24 +149,27 @@ static void run_ld(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint
 static void run_st32(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
 {
 	uint64_t address[TCB_EMU_LANES];
-	const uint32_t *from[BYTES_MAX / 4];
+	uint8_t data[TCB_EMU_LANES][TCB_EMU_BYTES_MAX];
 	unsigned count_of = in->c, bytes = 4 * count_of;
 
-	for (unsigned i = 0; i < count_of; i++)
-		from[i] = tcb_emu_get32(warp, element(&in->op[1], i));
+	for (unsigned i = 0; i < count_of; i++) {
+		const uint32_t *from = tcb_emu_get32(warp, element(&in->op[1], i));
+
+		for (unsigned lane = 0; lane < TCB_EMU_LANES; lane++)
+			memcpy(data[lane] + 4 * i, &from[lane], 4);
+	}
 	addresses(warp, &in->op[0], active, address);
 	count(warp, in, address, active, bytes, TCB_EMU_WRITE);
+	if (in->a == SHARED &&
+	    tcb_emu_shared_stores(warp, in, address, active, bytes, (const uint8_t(*)[TCB_EMU_BYTES_MAX])data))
+		return;
 	TCB_EMU_EACH(lane, active)
 	{
-		uint32_t data[BYTES_MAX / 4];
-		uint8_t *to;
+		uint8_t *to = tcb_emu_at(warp, in, lane, address[lane], bytes, in->d & 0xff, data[lane]);
 
-		for (unsigned i = 0; i < count_of; i++)
-			data[i] = from[i][lane];
-		to = tcb_emu_at(warp, in, lane, address[lane], bytes, in->d & 0xff, data);
 		if (!to)
 			return;
-		memcpy(to, data, bytes);
+		memcpy(to, data[lane], bytes);
 	}
 }
 
@@ -173,7 +182,7 @@ static void run_st(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint
 	count(warp, in, address, active, bytes, TCB_EMU_WRITE);
 	TCB_EMU_EACH(lane, active)
 	{
-		uint8_t data[BYTES_MAX], *to;
+		uint8_t data[TCB_EMU_BYTES_MAX], *to;
 
 		for (unsigned i = 0; i < in->c; i++) {
 			uint64_t value = tcb_emu_get(warp, element(&in->op[1], i), lane);
@@ -300,7 +309,7 @@ enum tcb_status tcb_emu_bind_access(struct tcb_emu_ins *in, unsigned index, stru
 	in->d = order && order != TCB_PTX_WEAK ? TCB_EMU_STRONG : 0;
 	if (order == TCB_PTX_VOLATILE)
 		in->d |= TCB_EMU_VOLATILE;
-	if (!in->b || in->b > 16 || in->b * in->c > BYTES_MAX)
+	if (!in->b || in->b > 16 || in->b * in->c > TCB_EMU_BYTES_MAX)
 		return tcb_fail(err, TCB_E_UNSUPPORTED, "an access of %u times %u bytes", in->c, in->b);
 	return TCB_OK;
 }

@@ -8,16 +8,6 @@
 #include "ptx/emulate/emu_async.h"
 #include "ptx/emulate/emu_matrix.h"
 
-const struct tcb_emu_operand *tcb_emu_item(const struct tcb_emu_operand *op, unsigned index)
-{
-	return op->kind == TCB_EMU_VECTOR ? &op->items[index] : op;
-}
-
-unsigned tcb_emu_items(const struct tcb_emu_operand *op)
-{
-	return op->kind == TCB_EMU_VECTOR ? op->count : 1;
-}
-
 int tcb_emu_whole_warp(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
 {
 	if (active == UINT32_MAX)
@@ -174,39 +164,50 @@ uint32_t tcb_emu_shared_address(struct tcb_emu_warp *warp, const struct tcb_emu_
 	return (uint32_t)address;
 }
 
+enum { ROW = 16 /* bytes */ };
+
+/* The lanes whose addresses count. */
+static uint32_t users_of(unsigned matrices)
+{
+	return matrices == 4 ? UINT32_MAX : (1u << (8 * matrices)) - 1;
+}
+
 /* Lane 8 J + I gives the address of row I of matrix J. */
 static int row_addresses(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, const struct tcb_emu_operand *op,
-			 unsigned matrices, uint32_t *address)
+			 unsigned matrices, uint64_t *address)
 {
-	uint32_t users = matrices == 4 ? UINT32_MAX : (1u << (8 * matrices)) - 1;
+	const enum tcb_ptx_word space = tcb_ptx_mod(in->ins, TCB_PTX_SLOT_SPACE);
+	uint32_t narrow[TCB_PTX_LANES];
 
 	for (unsigned lane = 0; lane < 8 * matrices; lane++) {
-		address[lane] = tcb_emu_shared_address(warp, in, op, tcb_ptx_mod(in->ins, TCB_PTX_SLOT_SPACE), lane);
+		address[lane] = narrow[lane] = tcb_emu_shared_address(warp, in, op, space, lane);
 		if (warp->run->fault)
 			return 0;
 	}
-	tcb_emu_count_shared(warp, in, address, users, 16);
+	tcb_emu_count_shared(warp, in, narrow, users_of(matrices), ROW);
 	return 1;
 }
 
 static void run_ldmatrix(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
 {
 	unsigned matrices = tcb_emu_items(&in->op[0]);
-	int transposed = tcb_ptx_mod(in->ins, TCB_PTX_SLOT_TRANSPOSE) == TCB_PTX_TRANS;
-	uint32_t address[TCB_PTX_LANES], lanes[4][TCB_PTX_LANES];
+	int transposed = tcb_ptx_mod(in->ins, TCB_PTX_SLOT_TRANSPOSE) == TCB_PTX_TRANS, are_checked;
+	uint32_t lanes[4][TCB_PTX_LANES];
+	uint64_t address[TCB_PTX_LANES];
 
 	if (!tcb_emu_whole_warp(warp, in, active) || !row_addresses(warp, in, &in->op[1], matrices, address))
 		return;
+	are_checked = tcb_emu_shared_loads(warp, in, address, users_of(matrices), ROW);
 	for (unsigned j = 0; j < matrices; j++) {
 		uint16_t rows[8][8];
 
 		for (unsigned i = 0; i < 8; i++) {
-			const uint8_t *from = tcb_emu_shared(warp, in, (int)(8 * j + i), address[8 * j + i], 16, 16,
-							     TCB_EMU_READ, NULL);
+			const uint8_t *from = tcb_emu_shared(warp, in, (int)(8 * j + i), (uint32_t)address[8 * j + i],
+							     ROW, ROW, are_checked ? 0 : TCB_EMU_READ, NULL);
 
 			if (!from)
 				return;
-			memcpy(rows[i], from, 16);
+			memcpy(rows[i], from, ROW);
 		}
 		tcb_ptx_matrix_load(rows, transposed, lanes[j]);
 	}
@@ -218,7 +219,8 @@ static void run_stmatrix(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in
 {
 	unsigned matrices = tcb_emu_items(&in->op[1]);
 	int transposed = tcb_ptx_mod(in->ins, TCB_PTX_SLOT_TRANSPOSE) == TCB_PTX_TRANS;
-	uint32_t address[TCB_PTX_LANES];
+	uint8_t data[TCB_PTX_LANES][TCB_EMU_BYTES_MAX];
+	uint64_t address[TCB_PTX_LANES];
 
 	if (!tcb_emu_whole_warp(warp, in, active) || !row_addresses(warp, in, &in->op[0], matrices, address))
 		return;
@@ -226,14 +228,19 @@ static void run_stmatrix(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in
 		uint16_t rows[8][8];
 
 		tcb_ptx_matrix_store(rows, transposed, tcb_emu_get32(warp, tcb_emu_item(&in->op[1], j)));
-		for (unsigned i = 0; i < 8; i++) {
-			uint8_t *to = tcb_emu_shared(warp, in, (int)(8 * j + i), address[8 * j + i], 16, 16,
-						     TCB_EMU_WRITE, rows[i]);
+		for (unsigned i = 0; i < 8; i++)
+			memcpy(data[8 * j + i], rows[i], ROW);
+	}
+	if (tcb_emu_shared_stores(warp, in, address, users_of(matrices), ROW,
+				  (const uint8_t(*)[TCB_EMU_BYTES_MAX])data))
+		return;
+	for (unsigned lane = 0; lane < 8 * matrices; lane++) {
+		uint8_t *to = tcb_emu_shared(warp, in, (int)lane, (uint32_t)address[lane], ROW, ROW, TCB_EMU_WRITE,
+					     data[lane]);
 
-			if (!to)
-				return;
-			memcpy(to, rows[i], 16);
-		}
+		if (!to)
+			return;
+		memcpy(to, data[lane], ROW);
 	}
 }
 

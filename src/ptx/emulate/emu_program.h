@@ -237,24 +237,34 @@ int tcb_emu_sync_give_up(struct tcb_emu_block *block);
 /* --- emu_race.c --- */
 int tcb_emu_races_begin(struct tcb_emu_run *run);
 void tcb_emu_races_end(struct tcb_emu_run *run);
-void tcb_emu_shadows_free(struct tcb_emu_run *run);
 /* REGION's cells; 0: it has none. */
 int tcb_emu_cells(struct tcb_emu_run *run, struct tcb_emu_region *region);
-int tcb_emu_shadow_start(struct tcb_emu_block *block);
-void tcb_emu_shadow_end(struct tcb_emu_block *block);
-/* Checks and records one access that lies within BLOCK's shared memory, or within REGION.  AT is the host's memory and
- * VALUE what will be written there (NULL: not known). */
-void tcb_emu_race_shared(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane, struct tcb_emu_block *block,
-			 uint32_t offset, unsigned bytes, unsigned flags, const void *value);
-/* The same of an ordinary read by LANES, some, of the same BYTES of their block. */
-void tcb_emu_race_shared_by_all(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t lanes,
-				uint32_t offset, unsigned bytes);
+/* Checks and records one access that lies within REGION.  VALUE is what will be written there (NULL: not known). */
 void tcb_emu_race_global(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane,
 			 struct tcb_emu_region *region, uint64_t offset, unsigned bytes, unsigned flags,
 			 const void *value);
 /* Whether any of the bytes was written in this launch. */
 int tcb_emu_race_written(const struct tcb_emu_run *run, const struct tcb_emu_region *region, uint64_t offset,
 			 unsigned bytes);
+
+/* --- emu_race_shared.c --- */
+int tcb_emu_shadow_start(struct tcb_emu_block *block);
+void tcb_emu_shadow_end(struct tcb_emu_block *block);
+void tcb_emu_shadows_free(struct tcb_emu_run *run);
+/* As tcb_emu_race_global, of BLOCK's shared memory. */
+void tcb_emu_race_shared(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane, struct tcb_emu_block *block,
+			 uint32_t offset, unsigned bytes, unsigned flags, const void *value);
+/* The same of an ordinary read by LANES, some, of the same BYTES of their block. */
+void tcb_emu_race_shared_by_all(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t lanes,
+				uint32_t offset, unsigned bytes);
+/* The same of ordinary loads of ACTIVE, and of stores, which are done then, in the warp's own shared memory. */
+void tcb_emu_race_shared_loads(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, const uint64_t *address,
+			       uint32_t active, unsigned bytes);
+void tcb_emu_race_shared_stores(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, const uint64_t *address,
+				uint32_t active, unsigned bytes, const uint8_t (*value)[TCB_EMU_BYTES_MAX]);
+/* The same of reads of BYTES at each of COUNT addresses in the warp's own shared memory by tensor cores. */
+void tcb_emu_race_shared_chunks(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, const uint32_t *address,
+				unsigned count, unsigned bytes);
 
 /* --- emu_access.c --- */
 /* What tells LANE's generic addresses of local memory from other threads'. */
@@ -285,8 +295,8 @@ void tcb_emu_see_global(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in,
 			struct tcb_emu_region *region, uint64_t offset, unsigned bytes, unsigned flags);
 /* emu_wgmma.c: the cluster is done; warps of a group of four that executed another number of wgmma are reported. */
 void tcb_emu_wgmma_end(struct tcb_emu_block *block);
-/* emu_race.c: the cluster is done; accesses to BLOCK's shared memory from others that it may not have waited for are
- * reported. */
+/* emu_race_shared.c: the cluster is done; accesses to BLOCK's shared memory from others that it may not have waited for
+ * are reported. */
 void tcb_emu_remote_end(struct tcb_emu_block *block);
 /* All that LANE has started arrives. */
 void tcb_emu_copies_arrive(struct tcb_emu_warp *warp, uint32_t lane);

@@ -82,7 +82,8 @@ static uint64_t run_split(struct tcb_emu_warp *warp, uint64_t budget)
 		if (warp->frame->unknown)
 			active = tcb_emu_known_lanes(warp, in, active);
 		counts[in->count].warps++;
-		counts[in->count].threads += (uint64_t)__builtin_popcount(active);
+		counts[in->count].threads +=
+			active == UINT32_MAX ? TCB_EMU_LANES : (uint64_t)__builtin_popcount(active);
 		if (!active)
 			continue;
 		for (unsigned i = first; i < in->source_count; i++)

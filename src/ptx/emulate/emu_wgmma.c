@@ -15,13 +15,15 @@
 #include "ptx/emulate/emu_float.h"
 #include "ptx/emulate/emu_matrix.h"
 #include "ptx/emulate/emu_program.h"
+#include "ptx/emulate/emu_tile.h"
 
 /* Decoded. */
 struct plan {
 	struct tcb_ptx_product product; /* of one warp: m is 16 */
 	int a_in_registers;
 	int a_k_major, b_k_major;
-	int sign; /* of the product: -1 when one of A and B is negated */
+	int sign;    /* of the product: -1 when one of A and B is negated */
+	int is_near; /* numbers that a float holds are added in float */
 };
 
 struct pending {
@@ -43,11 +45,43 @@ struct state {
 	struct tcb_emu_frame *fenced; /* the frame whose registers IMAGE holds as of the last fence; NULL: none yet */
 	uint8_t *image;
 	size_t image_bytes;
-	double *a, *b, *values;
 	struct tcb_emu_clock scratch;
 	uint64_t issued;
 	const struct tcb_emu_ins *last; /* of those */
 };
+
+/* The matrices of the product that is computed, of a block. */
+struct matrices {
+	float near_a[16 * TCB_PTX_TENSOR_K], near_b[TCB_PTX_TENSOR_K * TCB_PTX_PRODUCT_MAX_N];
+	float near_values[16 * TCB_PTX_PRODUCT_MAX_N];
+	double *a, *b, *values; /* NULL before the first that is not computed in float */
+};
+
+static struct matrices *matrices_of(struct tcb_emu_warp *warp)
+{
+	struct tcb_emu_block *block = warp->block;
+
+	if (!block->unit[TCB_EMU_UNIT_WGMMA])
+		block->unit[TCB_EMU_UNIT_WGMMA] = tcb_arena_alloc(&block->arena, sizeof(struct matrices));
+	if (!block->unit[TCB_EMU_UNIT_WGMMA])
+		tcb_emu_no_memory(warp->run);
+	return block->unit[TCB_EMU_UNIT_WGMMA];
+}
+
+static int has_doubles(struct tcb_emu_warp *warp, struct matrices *m)
+{
+	struct tcb_arena *arena = &warp->block->arena;
+
+	if (m->values)
+		return 1;
+	m->a = tcb_arena_array(arena, 16 * TCB_PTX_TENSOR_K, sizeof *m->a);
+	m->b = tcb_arena_array(arena, TCB_PTX_TENSOR_K * TCB_PTX_PRODUCT_MAX_N, sizeof *m->b);
+	m->values = tcb_arena_array(arena, 16 * TCB_PTX_PRODUCT_MAX_N, sizeof *m->values);
+	if (m->a && m->b && m->values)
+		return 1;
+	tcb_emu_no_memory(warp->run);
+	return 0;
+}
 
 static struct state *state_of(struct tcb_emu_warp *warp)
 {
@@ -57,13 +91,9 @@ static struct state *state_of(struct tcb_emu_warp *warp)
 	if (s)
 		return s;
 	s = tcb_arena_alloc(arena, sizeof *s);
-	if (s) {
+	if (s)
 		s->end = &s->first;
-		s->a = tcb_arena_array(arena, 16 * 32, sizeof *s->a);
-		s->b = tcb_arena_array(arena, 32 * TCB_PTX_PRODUCT_MAX_N, sizeof *s->b);
-		s->values = tcb_arena_array(arena, 16 * TCB_PTX_PRODUCT_MAX_N, sizeof *s->values);
-	}
-	if (!s || !s->a || !s->b || !s->values || !tcb_emu_clock_init(warp->run, arena, &s->scratch)) {
+	if (!s || !tcb_emu_clock_init(warp->run, arena, &s->scratch)) {
 		tcb_emu_no_memory(warp->run);
 		return NULL;
 	}
@@ -90,6 +120,20 @@ static void check_registers(struct tcb_emu_warp *warp, const struct tcb_emu_ins 
 	}
 }
 
+/* What registers that any wgmma of the function uses hold goes to IMAGE. */
+static void keep_registers(const struct tcb_emu_frame *frame, uint8_t *image)
+{
+	const struct tcb_emu_function *function = frame->function;
+	const uint32_t words = (function->function->reg_count + 63) / 64;
+
+	for (uint32_t w = 0; function->wgmma_registers && w < words; w++)
+		for (uint64_t left = function->wgmma_registers[w]; left; left &= left - 1) {
+			const uint32_t at = function->reg_offset[64 * w + (uint32_t)__builtin_ctzll(left)];
+
+			memcpy(image + at, frame->lanes + at, 128);
+		}
+}
+
 static void run_fence(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
 {
 	struct state *s = state_of(warp);
@@ -109,7 +153,7 @@ static void run_fence(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, u
 			return;
 		}
 	}
-	memcpy(s->image, warp->frame->lanes, bytes);
+	keep_registers(warp->frame, s->image);
 	s->fenced = warp->frame;
 }
 
@@ -124,6 +168,19 @@ int tcb_emu_wgmma_pending(const struct tcb_emu_warp *warp, uint32_t reg)
 	return 0;
 }
 
+/* The same of the register at PLACE among the accumulators of IN, which most often is at that place in all. */
+static int is_in_flight(const struct tcb_emu_warp *warp, const struct state *s, const struct tcb_emu_ins *in,
+			unsigned place)
+{
+	const uint32_t reg = tcb_emu_item(&in->op[0], place)->reg;
+
+	for (const struct pending *p = s->first; p; p = p->next)
+		if (p->frame == warp->frame && place < tcb_emu_items(&p->in->op[0]) &&
+		    tcb_emu_item(&p->in->op[0], place)->reg == reg)
+			return 1;
+	return tcb_emu_wgmma_pending(warp, reg);
+}
+
 static void mark(struct tcb_emu_frame *frame, const struct tcb_emu_operand *op, int is_written)
 {
 	for (unsigned r = 0; r < tcb_emu_items(op); r++)
@@ -133,41 +190,24 @@ static void mark(struct tcb_emu_frame *frame, const struct tcb_emu_operand *op, 
 
 /* --- tiles in shared memory --- */
 
-/* ROWS of A (first one FIRST) or all of B (ROWS: N), in chunks of 16 bytes; OUT: A[row][k], B[k][row], or NULL to
- * check the addresses only. */
-static int read_tile(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, const struct plan *plan, int is_b,
-		     uint64_t bits, unsigned first, unsigned rows, double *out)
+static struct tcb_emu_tile tile_a(const struct tcb_emu_warp *warp, const struct plan *plan, uint64_t bits)
 {
-	struct tcb_ptx_matrix_descriptor d = tcb_ptx_matrix_descriptor(bits);
-	enum tcb_ptx_word type = is_b ? plan->product.b : plan->product.a;
-	int k_major = is_b ? plan->b_k_major : plan->a_k_major;
-	unsigned bytes = tcb_ptx_type_bits(type) / 8, each = 16 / bytes, k = plan->product.k;
-	unsigned slow = k_major ? rows : k, fast = k_major ? k : rows;
+	return (struct tcb_emu_tile){ .at = tcb_ptx_matrix_descriptor(bits),
+				      .type = plan->product.a,
+				      .k_major = plan->a_k_major,
+				      .first = 16 * (warp->index & 3),
+				      .rows = 16,
+				      .k = plan->product.k };
+}
 
-	for (unsigned i = 0; i < slow; i++)
-		for (unsigned j = 0; j < fast; j += each) {
-			unsigned row = k_major ? i : j, along = k_major ? j : i;
-			uint32_t address = tcb_ptx_matrix_address(&d, k_major, bytes, first + row, along);
-			const uint8_t *chunk = tcb_emu_shared(warp, in, -1, address, 16, 16,
-							      out ? 0 : TCB_EMU_READ | TCB_EMU_PROXY_ASYNC, NULL);
-			double value[16];
-			uint64_t half;
-
-			if (!chunk)
-				return 0;
-			if (!out)
-				continue;
-			for (unsigned h = 0; h < 2; h++) {
-				memcpy(&half, chunk + 8 * h, 8);
-				tcb_ptx_elements(type, 0, half, each / 2, value + each / 2 * h);
-			}
-			for (unsigned e = 0; e < each; e++) {
-				unsigned r = k_major ? row : row + e, l = k_major ? along + e : along;
-
-				out[is_b ? l * rows + r : r * k + l] = value[e];
-			}
-		}
-	return 1;
+static struct tcb_emu_tile tile_b(const struct plan *plan, uint64_t bits)
+{
+	return (struct tcb_emu_tile){ .at = tcb_ptx_matrix_descriptor(bits),
+				      .type = plan->product.b,
+				      .is_b = 1,
+				      .k_major = plan->b_k_major,
+				      .rows = plan->product.n,
+				      .k = plan->product.k };
 }
 
 static int check_descriptor(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, const struct tcb_emu_operand *op,
@@ -191,6 +231,7 @@ static void run_wgmma(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, u
 {
 	const struct plan *plan = in->extra;
 	struct state *s = state_of(warp);
+	struct tcb_emu_tile tile;
 	struct pending *p;
 
 	if (!s || !tcb_emu_whole_warp(warp, in, active))
@@ -223,24 +264,28 @@ static void run_wgmma(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, u
 	for (unsigned r = 0; p->adds && r < tcb_emu_items(&in->op[0]); r++) {
 		uint32_t reg = tcb_emu_item(&in->op[0], r)->reg;
 
-		if (warp->frame->written[reg] != UINT32_MAX && !tcb_emu_wgmma_pending(warp, reg))
+		if (warp->frame->written[reg] != UINT32_MAX && !is_in_flight(warp, s, in, r))
 			tcb_emu_check_written(warp, in, reg, active);
 	}
 	if (plan->a_in_registers)
 		for (unsigned r = 0; r < 4; r++)
 			memcpy(p->a_registers[r], tcb_emu_get32(warp, tcb_emu_item(&in->op[1], r)), 128);
-	else if (!check_descriptor(warp, in, &in->op[1], &p->a) ||
-		 !read_tile(warp, in, plan, 0, p->a, 16 * (warp->index & 3), 16, NULL))
+	else if (!check_descriptor(warp, in, &in->op[1], &p->a))
 		return;
-	if (!check_descriptor(warp, in, &in->op[2], &p->b) ||
-	    !read_tile(warp, in, plan, 1, p->b, 0, plan->product.n, NULL))
+	tile = tile_a(warp, plan, p->a);
+	if (!plan->a_in_registers && !tcb_emu_tile_check(warp, in, &tile))
+		return;
+	if (!check_descriptor(warp, in, &in->op[2], &p->b))
+		return;
+	tile = tile_b(plan, p->b);
+	if (!tcb_emu_tile_check(warp, in, &tile))
 		return;
 	mark(warp->frame, &in->op[0], 0);
 	*s->end = p;
 	s->end = &p->next;
 }
 
-/* --- completion --- */
+/* --- numbers of any size, in double --- */
 
 static void a_from_registers(const struct plan *plan, const struct pending *p, double *out)
 {
@@ -305,31 +350,121 @@ static void accumulators(const struct plan *plan, const struct pending *p, doubl
 	}
 }
 
+/* --- in float --- */
+
+static void near_a_from_registers(const struct plan *plan, const struct pending *p, float *out)
+{
+	const unsigned each = 32 / tcb_ptx_type_bits(plan->product.a);
+	float value[16];
+
+	for (unsigned r = 0; r < 4; r++)
+		for (unsigned lane = 0; lane < TCB_PTX_LANES; lane += 4) { /* they have one row */
+			const unsigned row = lane / 4 + 8 * (r & 1), k = r / 2 * 4 * each;
+
+			tcb_ptx_near_chunk(plan->product.a, (const uint8_t *)&p->a_registers[r][lane], value);
+			memcpy(out + row * plan->product.k + k, value, 4 * each * sizeof *value);
+		}
+}
+
+static void near_accumulators(const struct plan *plan, const struct pending *p, float *values)
+{
+	const unsigned n = plan->product.n, per = plan->product.d == TCB_PTX_F16 ? 2 : 1;
+
+	for (unsigned r = 0; p->adds && r < tcb_emu_items(&p->in->op[0]); r++) {
+		const uint32_t *lanes = (uint32_t *)(p->frame->lanes + tcb_emu_item(&p->in->op[0], r)->offset);
+		float *at = values + tcb_ptx_wgmma_row(per * r, 0, 0) * n + tcb_ptx_wgmma_column(per * r, 0);
+
+		for (unsigned row = 0; row < 8; row++, at += n, lanes += 4)
+			for (unsigned i = 0; i < 4; i++) {
+				if (per == 1) {
+					at[2 * i] = tcb_ptx_float_of_bits(lanes[i]);
+					continue;
+				}
+				at[2 * i] = tcb_ptx_f16_to_f32(lanes[i] & 0xffff);
+				at[2 * i + 1] = tcb_ptx_f16_to_f32(lanes[i] >> 16);
+			}
+	}
+	if (!p->adds)
+		memset(values, 0, 16 * n * sizeof *values);
+}
+
+static void near_results(const struct plan *plan, const struct pending *p, const float *values, uint8_t *image)
+{
+	const unsigned n = plan->product.n, per = plan->product.d == TCB_PTX_F16 ? 2 : 1;
+
+	for (unsigned r = 0; r < tcb_emu_items(&p->in->op[0]); r++) {
+		const struct tcb_emu_operand *item = tcb_emu_item(&p->in->op[0], r);
+		uint32_t *lanes = (uint32_t *)(p->frame->lanes + item->offset);
+		const float *at = values + tcb_ptx_wgmma_row(per * r, 0, 0) * n + tcb_ptx_wgmma_column(per * r, 0);
+
+		for (unsigned row = 0; row < 8; row++, at += n)
+			for (unsigned i = 0; i < 4; i++)
+				lanes[4 * row + i] = per == 1 ? tcb_ptx_float_bits(at[2 * i])
+							      : tcb_ptx_f32_to_f16(at[2 * i]) |
+									tcb_ptx_f32_to_f16(at[2 * i + 1]) << 16;
+		if (image)
+			memcpy(image + item->offset, lanes, 128);
+	}
+}
+
+/* The product in float; 0: its numbers are not such that this will do, and nothing has changed. */
+static int complete_near(struct tcb_emu_warp *warp, const struct state *s, const struct pending *p, struct matrices *m)
+{
+	const struct plan *plan = p->in->extra;
+	struct tcb_emu_tile tile = tile_a(warp, plan, p->a);
+
+	if (!plan->is_near)
+		return 0;
+	if (plan->a_in_registers)
+		near_a_from_registers(plan, p, m->near_a);
+	else if (!tcb_emu_tile_near(warp, p->in, &tile, m->near_a))
+		return 0;
+	tile = tile_b(plan, p->b);
+	if (!tcb_emu_tile_near(warp, p->in, &tile, m->near_b))
+		return 0;
+	for (unsigned i = 0; plan->sign < 0 && i < 16 * plan->product.k; i++)
+		m->near_a[i] = -m->near_a[i];
+	near_accumulators(plan, p, m->near_values);
+	if (!tcb_ptx_tensor_sums(&plan->product, m->near_a, m->near_b, m->near_values))
+		return 0;
+	near_results(plan, p, m->near_values, p->frame == s->fenced ? s->image : NULL);
+	return 1;
+}
+
+/* --- completion --- */
+
 static int complete(struct tcb_emu_warp *warp, struct state *s, struct pending *p)
 {
 	const struct plan *plan = p->in->extra;
+	struct tcb_emu_tile tile = tile_a(warp, plan, p->a);
+	struct matrices *m = matrices_of(warp);
 
-	if (plan->a_in_registers) {
-		for (unsigned r = 0; r < 4; r++)
-			if (tcb_emu_item(&p->in->op[1], r)->kind == TCB_EMU_REG &&
-			    memcmp(p->frame->lanes + tcb_emu_item(&p->in->op[1], r)->offset, p->a_registers[r], 128) !=
-				    0)
-				tcb_emu_report(warp, p->in, -1, TCB_PTX_RULE_WGMMA_ORDER, TCB_PTX_ERROR,
-					       "a register of A was written while it was in flight: wait for it first");
-		a_from_registers(plan, p, s->a);
-	} else if (!read_tile(warp, p->in, plan, 0, p->a, 16 * (warp->index & 3), 16, s->a)) {
+	if (!m)
 		return 0;
-	}
-	if (!read_tile(warp, p->in, plan, 1, p->b, 0, plan->product.n, s->b))
-		return 0;
+	for (unsigned r = 0; plan->a_in_registers && r < 4; r++)
+		if (tcb_emu_item(&p->in->op[1], r)->kind == TCB_EMU_REG &&
+		    memcmp(p->frame->lanes + tcb_emu_item(&p->in->op[1], r)->offset, p->a_registers[r], 128) != 0)
+			tcb_emu_report(warp, p->in, -1, TCB_PTX_RULE_WGMMA_ORDER, TCB_PTX_ERROR,
+				       "a register of A was written while it was in flight: wait for it first");
 	if (p->frame == s->fenced)
 		check_registers(warp, p->in, s, &p->in->op[0], p->frame->lanes,
 				"while it was in flight: wait for it first");
+	if (complete_near(warp, s, p, m))
+		return 1;
+	if (!has_doubles(warp, m))
+		return 0;
+	if (plan->a_in_registers)
+		a_from_registers(plan, p, m->a);
+	else if (!tcb_emu_tile_read(warp, p->in, &tile, m->a))
+		return 0;
+	tile = tile_b(plan, p->b);
+	if (!tcb_emu_tile_read(warp, p->in, &tile, m->b))
+		return 0;
 	for (unsigned i = 0; plan->sign < 0 && i < 16 * plan->product.k; i++)
-		s->a[i] = -s->a[i];
-	accumulators(plan, p, s->values, 0, NULL);
-	tcb_ptx_product_run(&plan->product, s->a, s->b, s->values, s->values);
-	accumulators(plan, p, s->values, 1, p->frame == s->fenced ? s->image : NULL);
+		m->a[i] = -m->a[i];
+	accumulators(plan, p, m->values, 0, NULL);
+	tcb_ptx_product_run(&plan->product, m->a, m->b, m->values, m->values);
+	accumulators(plan, p, m->values, 1, p->frame == s->fenced ? s->image : NULL);
 	return 1;
 }
 
@@ -418,6 +553,24 @@ static enum tcb_status drop_accumulators(struct tcb_emu_decoder *decoder, struct
 	return TCB_OK;
 }
 
+/* The fence keeps what these registers hold. */
+static enum tcb_status keep_for_fence(struct tcb_emu_decoder *decoder, const struct tcb_emu_operand *op,
+				      struct tcb_error *err)
+{
+	struct tcb_emu_function *function = decoder->function;
+
+	if (!function->wgmma_registers)
+		function->wgmma_registers = tcb_arena_array(decoder->arena, function->function->reg_count / 64 + 1,
+							    sizeof *function->wgmma_registers);
+	if (!function->wgmma_registers)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the emulator's program");
+	for (unsigned r = 0; r < tcb_emu_items(op); r++)
+		if (tcb_emu_item(op, r)->kind == TCB_EMU_REG)
+			function->wgmma_registers[tcb_emu_item(op, r)->reg / 64] |= 1ull
+										    << tcb_emu_item(op, r)->reg % 64;
+	return TCB_OK;
+}
+
 static int immediate(const struct tcb_emu_ins *in, unsigned index, int otherwise)
 {
 	return index < in->op_count ? (int)(int64_t)in->ins->operands[index].bits : otherwise;
@@ -451,7 +604,11 @@ enum tcb_status tcb_emu_bind_wgmma(struct tcb_emu_decoder *decoder, struct tcb_e
 	plan->sign = immediate(in, 4, 1) * immediate(in, 5, 1);
 	plan->a_k_major = plan->a_in_registers || !immediate(in, 6, 0);
 	plan->b_k_major = !immediate(in, plan->a_in_registers ? 6 : 7, 0);
+	plan->is_near = plan->product.group && plan->product.n % 8 == 0 && plan->product.k % 8 == 0;
 	in->extra = plan;
 	in->run = run_wgmma;
+	TCB_TRY(keep_for_fence(decoder, &in->op[0], err));
+	if (plan->a_in_registers)
+		TCB_TRY(keep_for_fence(decoder, &in->op[1], err));
 	return drop_accumulators(decoder, in, err);
 }

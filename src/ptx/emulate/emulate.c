@@ -191,6 +191,7 @@ static void run_alone(struct tcb_emu_run *run)
 {
 	if (tcb_emu_races_begin(run))
 		run_clusters(run);
+	tcb_emu_shadows_free(run);
 	tcb_emu_races_end(run);
 	tcb_emu_places_free(run);
 }
