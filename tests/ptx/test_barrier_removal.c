@@ -101,6 +101,20 @@ static void known_kernels(void **state)
 	}
 }
 
+/* What lies in Tensor Memory is no access that is followed: barriers around it stay. */
+static void tensor_memory(void **state)
+{
+	char *text = ptx_read(TCB_SOURCE_DIR "/tests/ptx/judged/tensor_product.ptx");
+	struct tcb_ptx_module *module;
+
+	(void)state;
+	assert_non_null(text);
+	module = parse(text);
+	assert_int_equal(optimise(module->functions), 0);
+	tcb_ptx_module_destroy(module);
+	free(text);
+}
+
 /* --- random kernels --- */
 
 /* Accesses of two arrays at permutations of the threads, at places that move with the rounds of a loop, and in one of
@@ -217,6 +231,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(known_kernels),
+		cmocka_unit_test(tensor_memory),
 		cmocka_unit_test(random_kernels),
 	};
 

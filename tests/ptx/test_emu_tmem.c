@@ -49,6 +49,30 @@ static const struct pair {
 	  TCB_PTX_RULE_TENSOR_MEMORY },
 	{ "words that nobody wrote", ALLOC OWN GET WAIT STORE FREE, ALLOC OWN PUT GET WAIT STORE FREE,
 	  TCB_PTX_RULE_TENSOR_MEMORY },
+	{ "a store that is not waited for",
+	  ALLOC OWN "tcgen05.st.sync.aligned.32x32b.x2.b32 [%r5], {%r1, %r4};" GET WAIT STORE FREE,
+	  ALLOC OWN PUT GET WAIT STORE FREE, TCB_PTX_RULE_ASYNC_PENDING },
+	{ "a store over what is still loaded",
+	  ALLOC OWN PUT GET "tcgen05.st.sync.aligned.32x32b.x1.b32 [%r5], {%r1};" WAIT STORE FREE,
+	  ALLOC OWN PUT GET WAIT "tcgen05.st.sync.aligned.32x32b.x1.b32 [%r5], {%r1};" STORE
+				 "tcgen05.wait::st.sync.aligned;" FREE,
+	  TCB_PTX_RULE_ASYNC_PENDING },
+	{ "what is given back while others load",
+	  ALLOC OWN PUT "@%p1 bra G; " GET WAIT
+			"bra H; G: tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r2, 64; mov.u32 %r6, 0; H: " STORE,
+	  ALLOC OWN PUT "@%p1 bra G; " GET WAIT "bra H; G: mov.u32 %r6, 0; H: " STORE FREE,
+	  TCB_PTX_RULE_OUT_OF_BOUNDS },
+	{ "lanes below the second half",
+	  ALLOC OWN PUT
+	  "add.u32 %r5, %r5, 524288; tcgen05.ld.sync.aligned.16x64b.x1.b32 {%r6}, [%r5]; " WAIT STORE FREE,
+	  ALLOC OWN PUT
+	  "add.u32 %r5, %r5, 1048576; tcgen05.ld.sync.aligned.16x64b.x1.b32 {%r6}, [%r5]; " WAIT STORE FREE,
+	  TCB_PTX_RULE_TENSOR_MEMORY },
+	{ "columns beyond the allocation, by a wide shape",
+	  ALLOC OWN PUT
+	  "add.u32 %r5, %r5, 60; tcgen05.ld.sync.aligned.16x256b.x1.b32 {%r6, %r7, %r8, %r9}, [%r5];" WAIT STORE FREE,
+	  ALLOC OWN PUT "tcgen05.ld.sync.aligned.16x64b.x1.b32 {%r6}, [%r5];" WAIT STORE FREE,
+	  TCB_PTX_RULE_OUT_OF_BOUNDS },
 	{ "a commit that nobody counted on", /* the mbarrier is slot's place */
 	  ".shared .align 8 .b64 bar; mov.u32 %r7, bar; setp.eq.u32 %p2, %r1, 0; @!%p2 bra I;\n"
 	  "mbarrier.init.shared.b64 [%r7], 1; mbarrier.arrive.expect_tx.shared.b64 %d5, [%r7], 16;\n"

@@ -93,7 +93,7 @@ static const struct {
 	{ "sm_100a", "tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r2, %r3}, [%r1];", NULL },
 	{ "sm_100a", "tcgen05.st.sync.aligned.32x32b.x2.b32 [%r1], {%r2, %r3};", NULL },
 	{ "sm_100a", "tcgen05.wait::ld.sync.aligned;", NULL },
-	{ "sm_100a", "tcgen05.mma.cta_group::1.kind::f16 [%r1], %rd1, %rd2, %r2, %p1;", OPAQUE },
+	{ "sm_100a", "tcgen05.mma.cta_group::1.kind::f16 [%r1], %rd1, %rd2, %r2, %p1;", NULL },
 	{ "sm_100a", "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r1];", NULL },
 	{ "sm_100a", "tcgen05.fence::before_thread_sync;", NULL },
 	{ "sm_100a",

@@ -11,10 +11,10 @@
 #include "ptx/ir/opcodes.h"
 #include "ptx/text/text.h"
 
-enum { TARGETS = 9 };
+enum { TARGETS = 11 };
 
-static const char *const targets[TARGETS] = { "sm_75",  "sm_80",  "sm_86",   "sm_89",  "sm_90",
-					      "sm_90a", "sm_100", "sm_100f", "sm_120f" };
+static const char *const targets[TARGETS] = { "sm_75",  "sm_80",   "sm_86",   "sm_89",   "sm_90",  "sm_90a",
+					      "sm_100", "sm_100f", "sm_100a", "sm_103f", "sm_120f" };
 
 /* Registers and variables that the generated instructions use. */
 static const char prologue[] = ".version 9.0\n.target %s\n.address_size 64\n"
@@ -73,15 +73,9 @@ static const char *address_in(enum tcb_ptx_word space, int is_written)
 
 static const char *address_of(unsigned op, enum tcb_ptx_word space, int is_written)
 {
-	switch (op) {
-	case TCB_PTX_OP_FENCE_PROXY:
-		return "%rd1";
-	case TCB_PTX_OP_TCGEN05_LD: /* in Tensor Memory */
-	case TCB_PTX_OP_TCGEN05_ST:
+	if (op >= TCB_PTX_OP_TCGEN05_LD && op <= TCB_PTX_OP_TCGEN05_SHIFT) /* in Tensor Memory */
 		return "%r1";
-	default:
-		return address_in(space, is_written);
-	}
+	return op == TCB_PTX_OP_FENCE_PROXY ? "%rd1" : address_in(space, is_written);
 }
 
 static long immediate_of(unsigned op, unsigned index)
@@ -114,12 +108,14 @@ static unsigned vector_width(const struct tcb_ptx_spec *spec, const uint16_t *mo
 		       : mod[TCB_PTX_SLOT_VECTOR] == TCB_PTX_V8 ? 8
 								: 0;
 	case TCB_PTX_W_COUNT:
-		return tcb_ptx_matrices((enum tcb_ptx_word)mod[TCB_PTX_SLOT_MATRICES]);
+		return spec->count * tcb_ptx_matrices((enum tcb_ptx_word)mod[TCB_PTX_SLOT_MATRICES]);
 	case TCB_PTX_W_N2:
 		return n / 2;
 	case TCB_PTX_W_N4:
 		return n / 4;
 	case TCB_PTX_W_FREE:
+		if (mod[TCB_PTX_SLOT_CTA_GROUP]) /* disable-output-lane */
+			return mod[TCB_PTX_SLOT_CTA_GROUP] == TCB_PTX_CTA_GROUP_1 ? 4 : 8;
 		return mod[TCB_PTX_SLOT_DIMENSION] - TCB_PTX_DIM1 - 1u;
 	}
 	return 0;

@@ -32,6 +32,7 @@ enum tcb_status tcb_ptx_check_async(struct tcb_ptx_affine *affine, struct tcb_pt
 		tcb_ptx_async_dependent(&a);
 		tcb_ptx_async_wgmma(&a);
 		tcb_ptx_async_fragments(&a);
+		tcb_ptx_async_tensor(&a);
 		tcb_ptx_async_copies(&a);
 		tcb_ptx_async_proxies(&a);
 		tcb_ptx_async_mbarriers(&a);

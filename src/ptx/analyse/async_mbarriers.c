@@ -53,6 +53,7 @@ static unsigned roles_of(const struct tcb_ptx_ins *ins)
 	case TCB_PTX_OP_MBARRIER_INVAL:
 		return 1u << INVAL;
 	case TCB_PTX_OP_MBARRIER_ARRIVE:
+	case TCB_PTX_OP_TCGEN05_COMMIT:
 		return 1u << ARRIVE;
 	case TCB_PTX_OP_MBARRIER_ARRIVE_EXPECT_TX:
 		return 1u << ARRIVE | 1u << EXPECT;
@@ -104,7 +105,7 @@ static void find_numbers(struct tcb_ptx_async *a, struct use *use, unsigned at)
 		use->has_bytes = tcb_ptx_async_constant(a, ins, &ins->operands[2], &use->bytes);
 	use->arrivals = 1;
 	use->has_arrivals = 1;
-	if (use->roles == 1u << INIT || (use->roles == 1u << ARRIVE && ins->operand_count > at + 1))
+	if (use->roles == 1u << INIT || (ins->op == TCB_PTX_OP_MBARRIER_ARRIVE && ins->operand_count > at + 1))
 		use->has_arrivals = tcb_ptx_async_constant(a, ins, &ins->operands[at + 1], &use->arrivals);
 }
 

@@ -97,6 +97,7 @@ void tcb_ptx_async_registers(struct tcb_ptx_async *a);
 void tcb_ptx_async_dependent(struct tcb_ptx_async *a);
 void tcb_ptx_async_wgmma(struct tcb_ptx_async *a);
 void tcb_ptx_async_fragments(struct tcb_ptx_async *a);
+void tcb_ptx_async_tensor(struct tcb_ptx_async *a);
 void tcb_ptx_async_copies(struct tcb_ptx_async *a);
 void tcb_ptx_async_proxies(struct tcb_ptx_async *a);
 void tcb_ptx_async_mbarriers(struct tcb_ptx_async *a);

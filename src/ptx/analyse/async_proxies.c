@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Of async.h: proxies.  PTX ISA 9.0, sections 8.6 and 9.7.13.4: what threads
- * store in shared memory is seen by bulk copies and wgmma behind a
+ * store in shared memory is seen by bulk copies and products behind a
  * fence.proxy.async, of the thread that stored, or of one that comes behind a
  * barrier.
  */
@@ -124,6 +124,38 @@ static void see_product(const struct proxies *p, const struct tcb_ptx_ins *ins, 
 	}
 }
 
+/* Whether nothing that was stored in TILE is seen; *FIRST: a store. */
+static int is_all_unseen(const struct proxies *p, const struct tcb_ptx_symbol *tile, const uint16_t *state,
+			 struct store **first)
+{
+	*first = NULL;
+	for (unsigned i = 0; i < p->count; i++) {
+		const struct store *store = &p->stores[i];
+
+		if (!tcb_ptx_async_same_memory(store->place.base, tile))
+			continue;
+		if (!is_unseen(state[i]) || store->is_told || store->place.is_generic)
+			return 0;
+		*first = &p->stores[i];
+	}
+	return *first != NULL;
+}
+
+/* tcgen05.mma and .cp: how much of a variable the descriptors name is not in the text. */
+static void see_tensor(const struct proxies *p, const struct tcb_ptx_ins *ins, const uint16_t *state)
+{
+	for (unsigned k = 1; k < 3 && k < ins->operand_count; k++) {
+		struct tcb_ptx_async_origin origin;
+		struct store *store;
+
+		if (ins->operands[k].kind != TCB_PTX_O_REG)
+			continue;
+		tcb_ptx_async_trace(p->a, &ins->operands[k], &origin);
+		if (origin.base && !origin.is_open && is_all_unseen(p, origin.base, state, &store))
+			report(p, store, ins, state[store - p->stores], "product");
+	}
+}
+
 static void step(void *ctx, const struct tcb_ptx_ins *ins, uint16_t *state, int is_last)
 {
 	struct proxies *p = ctx;
@@ -152,6 +184,14 @@ static void step(void *ctx, const struct tcb_ptx_ins *ins, uint16_t *state, int 
 		if (is_last)
 			see_product(p, ins, state);
 		return;
+	case TCB_PTX_OP_TCGEN05_MMA:
+	case TCB_PTX_OP_TCGEN05_MMA_SP:
+	case TCB_PTX_OP_TCGEN05_MMA_WS:
+	case TCB_PTX_OP_TCGEN05_MMA_WS_SP:
+	case TCB_PTX_OP_TCGEN05_CP:
+		if (is_last)
+			see_tensor(p, ins, state);
+		return;
 	default:
 		break;
 	}
@@ -179,7 +219,9 @@ void tcb_ptx_async_proxies(struct tcb_ptx_async *a)
 
 	if (!a->has[TCB_PTX_OP_CP_ASYNC_BULK] && !a->has[TCB_PTX_OP_CP_ASYNC_BULK_TENSOR] &&
 	    !a->has[TCB_PTX_OP_CP_REDUCE_ASYNC_BULK] && !a->has[TCB_PTX_OP_CP_REDUCE_ASYNC_BULK_TENSOR] &&
-	    !a->has[TCB_PTX_OP_WGMMA])
+	    !a->has[TCB_PTX_OP_WGMMA] && !a->has[TCB_PTX_OP_TCGEN05_MMA] && !a->has[TCB_PTX_OP_TCGEN05_MMA_SP] &&
+	    !a->has[TCB_PTX_OP_TCGEN05_MMA_WS] && !a->has[TCB_PTX_OP_TCGEN05_MMA_WS_SP] &&
+	    !a->has[TCB_PTX_OP_TCGEN05_CP])
 		return;
 	p.stores = tcb_arena_array(&a->arena, STORES_MAX, sizeof *p.stores);
 	if (!p.stores) {

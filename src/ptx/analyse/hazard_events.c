@@ -351,7 +351,7 @@ static int add_block(struct tcb_ptx_hazards *h, struct tcb_ptx_block *block)
 		segment->cut = cut;
 		segment->sync = (uint8_t)tcb_ptx_sync_of(ins);
 		segment->who = who_runs(h, ins);
-		segment->is_removable = cut == TCB_PTX_CUT_FULL;
+		segment->is_removable = cut == TCB_PTX_CUT_FULL && !h->has_tensor;
 		if (!segment->who || !add_segment(h, block))
 			return 0;
 	}
@@ -366,6 +366,7 @@ enum tcb_status tcb_ptx_hazard_events(struct tcb_ptx_hazards *h, struct tcb_erro
 		for (struct tcb_ptx_ins *ins = block->first; ins; ins = ins->next) {
 			h->has_fences |= ins->op == TCB_PTX_OP_FENCE || ins->op == TCB_PTX_OP_MEMBAR ||
 					 ins->op == TCB_PTX_OP_FENCE_PROXY;
+			h->has_tensor |= ins->op >= TCB_PTX_OP_TCGEN05_ALLOC && ins->op <= TCB_PTX_OP_TCGEN05_COMMIT;
 			accesses += tcb_ptx_has(ins, TCB_PTX_F_READ | TCB_PTX_F_WRITE) != 0;
 		}
 	if (accesses > EVENTS_MAX || (uint64_t)accesses * threads * sizeof(struct tcb_ptx_start) > STARTS_BYTES_MAX) {

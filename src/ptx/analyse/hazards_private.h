@@ -81,8 +81,9 @@ struct tcb_ptx_hazards {
 				* threads meet again */
 	uint8_t is_exact;      /* all threads exist */
 	uint8_t has_fences;
-	int is_hopeless; /* no entry, a cycle that is no loop, or too large: nothing is said */
-	uint64_t budget; /* of comparisons of addresses */
+	uint8_t has_tensor; /* Tensor Memory, whose accesses are no events: each barrier may order them */
+	int is_hopeless;    /* no entry, a cycle that is no loop, or too large: nothing is said */
+	uint64_t budget;    /* of comparisons of addresses */
 };
 
 /* How an order between threads may come about. */

@@ -390,7 +390,7 @@ static int is_barrier(const struct tcb_ptx_ins *ins)
 /* An address in Tensor Memory, of 32 bits in any register. */
 static int is_in_tensor_memory(const struct tcb_ptx_ins *ins)
 {
-	return ins->op == TCB_PTX_OP_TCGEN05_LD || ins->op == TCB_PTX_OP_TCGEN05_ST;
+	return ins->op >= TCB_PTX_OP_TCGEN05_LD && ins->op <= TCB_PTX_OP_TCGEN05_SHIFT;
 }
 
 static int check_address(const struct tcb_ptx_check *check, unsigned index, const struct tcb_ptx_operand *operand)

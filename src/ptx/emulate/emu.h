@@ -161,6 +161,7 @@ enum tcb_emu_unit {
 	TCB_EMU_UNIT_BULK,
 	TCB_EMU_UNIT_WGMMA,
 	TCB_EMU_UNIT_TMEM,
+	TCB_EMU_UNIT_TCGEN05,
 	TCB_EMU_UNIT_COUNT
 };
 
@@ -564,7 +565,8 @@ int tcb_emu_bind_texture(struct tcb_emu_decoder *decoder, struct tcb_emu_ins *in
  * emu_registers.c */
 tcb_emu_bind_fn tcb_emu_bind_mma, tcb_emu_bind_mbarrier, tcb_emu_bind_bulk, tcb_emu_bind_tensor, tcb_emu_bind_wgmma,
 	tcb_emu_bind_cluster, tcb_emu_bind_launch, tcb_emu_bind_setmaxnreg;
-tcb_emu_bind_fn tcb_emu_bind_tensor_map, tcb_emu_bind_tmem; /* emu_tensor_map.c, emu_tmem.c */
+/* emu_tensor_map.c, emu_tmem.c, emu_tcgen05.c */
+tcb_emu_bind_fn tcb_emu_bind_tensor_map, tcb_emu_bind_tmem, tcb_emu_bind_tcgen05;
 tcb_emu_bind_fn tcb_emu_bind_control, tcb_emu_bind_barrier,
 	tcb_emu_bind_lanes; /* emu_control.c, emu_barrier.c, emu_lanes.c */
 

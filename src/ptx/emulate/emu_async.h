@@ -42,8 +42,12 @@ int tcb_emu_wgmma_pending(const struct tcb_emu_warp *warp, uint32_t reg);
 
 /* --- emu_mbarrier.c --- */
 
-/* One arrival at the mbarrier of LANE's address, operand 0, of what copies and tensor cores did until now. */
-void tcb_emu_mbarrier_commit(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, unsigned lane);
+/* Where the mbarrier of LANE's address, operand 0, lies; 0 after a fault. */
+int tcb_emu_mbarrier_find(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, unsigned lane,
+			  struct tcb_emu_block **block_out, uint32_t *offset_out);
+/* One arrival at the mbarrier at OFFSET of BLOCK, of what the engine did before the tick BEFORE. */
+void tcb_emu_mbarrier_commit(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, unsigned lane,
+			     struct tcb_emu_block *block, uint32_t offset, uint32_t before);
 
 /* --- emu_tmem.c --- */
 
@@ -51,5 +55,10 @@ void tcb_emu_mbarrier_commit(struct tcb_emu_warp *warp, const struct tcb_emu_ins
 int tcb_emu_tmem_pending(const struct tcb_emu_warp *warp, uint32_t reg);
 /* The cluster is done: what BLOCK has not given back is reported. */
 void tcb_emu_tmem_end(struct tcb_emu_block *block);
+
+/* --- emu_tcgen05.c --- */
+
+/* The same of products that no commit tracks. */
+void tcb_emu_product05_end(struct tcb_emu_block *block);
 
 #endif

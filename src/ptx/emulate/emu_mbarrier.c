@@ -327,19 +327,50 @@ static void run_arrive(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, 
 	}
 }
 
-void tcb_emu_mbarrier_commit(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, unsigned lane)
+int tcb_emu_mbarrier_find(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, unsigned lane,
+			  struct tcb_emu_block **block_out, uint32_t *offset_out)
 {
 	struct barrier b;
 
-	if (!load(warp, in, &in->op[0], (int)lane, TCB_EMU_READ | TCB_EMU_WRITE | TCB_EMU_ATOMIC, &b))
+	if (!load(warp, in, &in->op[0], (int)lane, TCB_EMU_READ | TCB_EMU_WRITE | TCB_EMU_ATOMIC | TCB_EMU_COMPLETES,
+		  &b))
+		return 0;
+	*block_out = b.block;
+	*offset_out = (uint32_t)(b.host - b.block->shared);
+	return 1;
+}
+
+/* The mbarrier at OFFSET of BLOCK, which INS of LANE arrives at later; 0 after a fault. */
+static int load_later(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, unsigned lane,
+		      struct tcb_emu_block *block, uint32_t offset, const char *who, struct barrier *b)
+{
+	uint64_t bits;
+
+	*b = (struct barrier){
+		.run = warp->run, .block = block, .order = order_of(block, offset), .host = block->shared + offset
+	};
+	if (!b->order || b->run->fault)
+		return 0;
+	memcpy(&bits, b->host, sizeof bits);
+	decode(b, bits);
+	if (b->is_valid && b->pending)
+		return 1;
+	tcb_emu_fault(warp, in, (int)lane, TCB_PTX_RULE_MBARRIER,
+		      "%s at an mbarrier that expects no more arrivals in this phase", who);
+	return 0;
+}
+
+void tcb_emu_mbarrier_commit(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, unsigned lane,
+			     struct tcb_emu_block *block, uint32_t offset, uint32_t before)
+{
+	struct barrier b;
+	uint32_t *known;
+
+	if (!load_later(warp, in, lane, block, offset, "a commit arrives", &b))
 		return;
-	if (!b.pending) {
-		tcb_emu_fault(warp, in, (int)lane, TCB_PTX_RULE_MBARRIER,
-			      "a commit arrives at an mbarrier that expects no more arrivals in this phase");
-		return;
-	}
 	b.pending--;
-	tcb_emu_release_async(warp->run, &b.order->gathering);
+	known = &b.order->gathering.whole[warp->run->agents - 2];
+	*known = *known < before ? before : *known;
 	advance(&b);
 	store(&b);
 }
@@ -357,21 +388,13 @@ struct arrival {
 static void run_arrival(struct tcb_emu_deferred *self)
 {
 	struct arrival *a = (struct arrival *)self;
-	struct barrier b = { .run = a->warp->run,
-			     .order = order_of(a->block, a->offset),
-			     .host = a->block->shared + a->offset };
-	uint64_t bits;
+	struct barrier b;
 
-	if (!b.order || b.run->fault)
+	if (a->warp->run->fault)
 		return;
 	tcb_emu_copies_arrive(a->warp, a->lane);
-	memcpy(&bits, b.host, sizeof bits);
-	decode(&b, bits);
-	if (!b.is_valid || !b.pending) {
-		tcb_emu_fault(a->warp, a->in, (int)a->lane, TCB_PTX_RULE_MBARRIER,
-			      "copies arrive at an mbarrier that expects no more arrivals in this phase");
+	if (!load_later(a->warp, a->in, a->lane, a->block, a->offset, "copies arrive", &b))
 		return;
-	}
 	b.pending--;
 	tcb_emu_release(a->warp, 1u << a->lane, &b.order->gathering);
 	advance(&b);

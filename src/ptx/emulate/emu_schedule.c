@@ -35,9 +35,10 @@ static void report_unwritten(struct tcb_emu_warp *warp, const struct tcb_emu_ins
 		tcb_emu_report(warp, in, -1, TCB_PTX_RULE_ASYNC_PENDING, TCB_PTX_ERROR,
 			       "register %s is read while wgmma still works on it; wgmma.wait_group first",
 			       tcb_ptx_reg_name(warp->frame->function->function, reg, name, sizeof name));
-	else if (tcb_emu_tmem_pending(warp, reg))
-		tcb_emu_report(warp, in, -1, TCB_PTX_RULE_ASYNC_PENDING, TCB_PTX_ERROR,
-			       "register %s is read before what tcgen05.ld puts there has come; tcgen05.wait::ld first",
+	else if (tcb_emu_tmem_pending(warp, reg)) /* PTX ISA 9.1, 9.7.16.6.4.5 */
+		tcb_emu_report(warp, in, -1, TCB_PTX_RULE_ASYNC_PENDING, TCB_PTX_WARNING,
+			       "register %s of a tcgen05.ld is read with no tcgen05.wait::ld between: that orders this "
+			       "register, and no other access",
 			       tcb_ptx_reg_name(warp->frame->function->function, reg, name, sizeof name));
 	else
 		tcb_emu_check_written(warp, in, reg, active);
@@ -396,6 +397,7 @@ void tcb_emu_cluster_end(struct tcb_emu_run *run)
 	for (uint32_t i = 0; i < run->block_count && !run->fault; i++) {
 		tcb_emu_wgmma_end(&run->blocks[i]);
 		tcb_emu_tmem_end(&run->blocks[i]);
+		tcb_emu_product05_end(&run->blocks[i]);
 		tcb_emu_registers_end(&run->blocks[i]);
 		tcb_emu_remote_end(&run->blocks[i]);
 	}

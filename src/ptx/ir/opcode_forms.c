@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * In: the rows of opcodes.c, decoded once.  Out: forms, and opcodes by name.
+ * In: the rows of opcodes.c and opcodes_tensor.c, decoded once.  Out: forms, and opcodes by name.
  */
 #include "ptx/ir/opcode_rows.h"
 
@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum {
-	FORMS_MAX = 512,
+	FORMS_MAX = 640,
 	POOL_MAX = 16384,
 	NAME_PARTS_MAX = 5, /* cp.async.bulk.prefetch.tensor */
 	NAME_BUCKETS = 512
@@ -180,6 +180,7 @@ static void decode_spec_tail(struct tcb_ptx_spec *spec, const char *text, const 
 			spec->width = TCB_PTX_W_VECTOR;
 		} else if (c == 'x') {
 			spec->width = TCB_PTX_W_COUNT;
+			spec->count = 1;
 		} else if (c == '~') {
 			spec->sink = 1;
 			if (text < end && *text == '!') {
@@ -204,9 +205,12 @@ static void decode_spec_tail(struct tcb_ptx_spec *spec, const char *text, const 
 		} else if (c == '{') {
 			spec->width = TCB_PTX_W_FIXED;
 			spec->count = (uint8_t)strtoul(text, NULL, 10);
-			if (*text == '*')
+			text += strspn(text, "0123456789");
+			if (*text == 'x')
+				spec->width = TCB_PTX_W_COUNT;
+			else if (*text == '*')
 				spec->width = TCB_PTX_W_SPLIT;
-			else if (*text == '}')
+			else if (*text == '}' && !spec->count)
 				spec->width = TCB_PTX_W_FREE;
 			else if (*text == 'n')
 				spec->width = text[2] == '2' ? TCB_PTX_W_N2 : TCB_PTX_W_N4;
@@ -279,20 +283,25 @@ static void decode_target(struct tcb_ptx_form *form, const char *text, size_t le
 	target->feature = end < text + length ? *end : 0;
 }
 
+static const struct tcb_ptx_row *row_at(unsigned row)
+{
+	return row < tcb_ptx_row_count ? &tcb_ptx_rows[row] : &tcb_ptx_tensor_rows[row - tcb_ptx_row_count];
+}
+
 static void decode_table(void)
 {
 	unsigned filled = 0;
 
-	assert(tcb_ptx_row_count <= FORMS_MAX);
+	assert(tcb_ptx_form_count() <= FORMS_MAX);
 	for (unsigned op = 0; op < TCB_PTX_OP_COUNT; op++) {
 		first_form[op] = (uint16_t)filled;
-		for (unsigned row = 0; row < tcb_ptx_row_count; row++)
-			if (tcb_ptx_rows[row].op == op)
+		for (unsigned row = 0; row < tcb_ptx_form_count(); row++)
+			if (row_at(row)->op == op)
 				row_order[filled++] = (uint16_t)row;
 	}
 	first_form[TCB_PTX_OP_COUNT] = (uint16_t)filled;
 	for (unsigned i = 0; i < filled; i++) {
-		const struct tcb_ptx_row *row = &tcb_ptx_rows[row_order[i]];
+		const struct tcb_ptx_row *row = row_at(row_order[i]);
 
 		forms[i].op = (uint16_t)row->op;
 		forms[i].version = row->version;
@@ -337,13 +346,13 @@ unsigned tcb_ptx_first_form(unsigned op)
 const struct tcb_ptx_form *tcb_ptx_form(unsigned form)
 {
 	prepare();
-	assert(form < tcb_ptx_row_count);
+	assert(form < tcb_ptx_form_count());
 	return &forms[form];
 }
 
 unsigned tcb_ptx_form_count(void)
 {
-	return tcb_ptx_row_count;
+	return tcb_ptx_row_count + tcb_ptx_tensor_row_count;
 }
 
 const uint16_t *tcb_ptx_form_words(const struct tcb_ptx_form *form, unsigned slot, unsigned *count_out)

@@ -153,7 +153,7 @@ static unsigned width_count(const struct tcb_ptx_spec *spec, const uint16_t *mod
 		}
 		return 1;
 	case TCB_PTX_W_COUNT:
-		return tcb_ptx_matrices((enum tcb_ptx_word)mod[TCB_PTX_SLOT_MATRICES]);
+		return spec->count * tcb_ptx_matrices((enum tcb_ptx_word)mod[TCB_PTX_SLOT_MATRICES]);
 	case TCB_PTX_W_N2:
 	case TCB_PTX_W_N4:
 		tcb_ptx_shape((enum tcb_ptx_word)mod[TCB_PTX_SLOT_SHAPE], &m, &n, &k);

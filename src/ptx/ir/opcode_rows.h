@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Between opcodes.c, which holds the rows as text, opcode_forms.c, which decodes
+ * Between opcodes.c and opcodes_tensor.c, which hold the rows as text, opcode_forms.c, which decodes
  * them, and opcode_resolve.c, which matches.  Nobody else includes this.
  */
 #ifndef TCB_PTX_OPCODE_ROWS_H
@@ -15,8 +15,8 @@ struct tcb_ptx_row {
 	const char *targets;
 };
 
-extern const struct tcb_ptx_row tcb_ptx_rows[];
-extern const unsigned tcb_ptx_row_count;
+extern const struct tcb_ptx_row tcb_ptx_rows[], tcb_ptx_tensor_rows[];
+extern const unsigned tcb_ptx_row_count, tcb_ptx_tensor_row_count;
 
 /* The forms of OP are first_form(OP) to first_form(OP + 1) - 1. */
 unsigned tcb_ptx_first_form(unsigned op);

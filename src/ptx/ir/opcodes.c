@@ -14,8 +14,8 @@
  *   I immediate   L block   B branch table   ( list   " text   H cache policy, there if L2::cache_hint is
  *   C mask of blocks, there if multicast::cluster is
  * then, each optional: the digit 1-4 of the type slot that it follows (1), w twice that width, :type a fixed
- * type (:any unchecked), v as many as .v2/.v4/.v8 says, x as .x1/.x2/.x4 says, {n} n registers in braces,
- * {n/2} {n/4} of the shape, {*} any split of the type, {} any number, |? or |! a second result that is a
+ * type (:any unchecked), v as many as .v2/.v4/.v8 says, x as .x1/.x2/.x4 says ({2x} {4x} times that), {n} n registers
+ * in braces, {n/2} {n/4} of the shape, {*} any split of the type, {} any number, |? or |! a second result that is a
  * predicate, ~ may be _, ~! must be _, ? may be left out.
  *
  * Last: least PTX version times ten; targets, any of which suffices ("80": sm_80 and later, "90a": only
@@ -47,20 +47,10 @@
 #define SCOPE "cta|cluster|gpu|sys"
 #define ALL "b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64"
 #define ORD_RMW "relaxed|acquire|release|acq_rel"
-#define FP8 "e4m3|e5m2"
-#define FP6 "e3m2|e2m3|e2m1"
 #define FP8X2 "e4m3x2|e5m2x2"
 #define DIM "1d|2d|3d|4d|5d"
-#define S8U8 "u8|s8"
-#define S4U4 "u4|s4"
 #define MAP_SPACE "global|shared::cta?"
 #define MAP_TARGETS "90a 100f 110f 120f"
-#define CTA_GROUP "cta_group::1|cta_group::2"
-#define TC5 "100f 110f"
-#define TC5_NUM "x1|x2|x4|x8|x16|x32|x64|x128"
-/* the scales of A and of B, each with {byte, thread} that select them */
-#define SCALED "D{4} S{4}:b32 S{2}:b32 S{4} S:b32 S{2}:b16 S:b32 S{2}:b16"
-
 #define F(op, modifiers, operands, version, targets)                   \
 	{                                                              \
 		TCB_PTX_OP_##op, modifiers, operands, version, targets \
@@ -496,77 +486,6 @@ const struct tcb_ptx_row tcb_ptx_rows[] = {
 	F(ACTIVEMASK, "b32", "D", 62, "30"),
 	F(ELECT, "", "D:b32|!~ S:b32", 80, "90"),
 
-	/* 9.7.14 matrix products */
-	F(MMA, "sync aligned m16n8k8 row col f16 f16 f16 f16", "D{2}:b32 S{2}:b32 S{1}:b32 S{2}:b32", 65, "75"),
-	F(MMA, "sync aligned m16n8k8 row col f32 f16 f16 f32", "D{4} S{2}:b32 S{1}:b32 S{4}", 65, "75"),
-	F(MMA, "sync aligned m16n8k16 row col f16 f16 f16 f16", "D{2}:b32 S{4}:b32 S{2}:b32 S{2}:b32", 70, "80"),
-	F(MMA, "sync aligned m16n8k16 row col f32 f16 f16 f32", "D{4} S{4}:b32 S{2}:b32 S{4}", 70, "80"),
-	F(MMA, "sync aligned m16n8k8 row col f32 bf16 bf16 f32", "D{4} S{2}:b32 S{1}:b32 S{4}", 70, "80"),
-	F(MMA, "sync aligned m16n8k16 row col f32 bf16 bf16 f32", "D{4} S{4}:b32 S{2}:b32 S{4}", 70, "80"),
-	F(MMA, "sync aligned m16n8k4 row col f32 tf32 tf32 f32", "D{4} S{2}:b32 S{1}:b32 S{4}", 70, "80"),
-	F(MMA, "sync aligned m16n8k8 row col f32 tf32 tf32 f32", "D{4} S{4}:b32 S{2}:b32 S{4}", 70, "80"),
-	F(MMA, "sync aligned m16n8k16 row col f32 " FP8 " " FP8 " f32", "D{4} S{2}:b32 S{1}:b32 S{4}", 87, "89"),
-	F(MMA, "sync aligned m16n8k32 row col f32 " FP8 " " FP8 " f32", "D{4} S{4}:b32 S{2}:b32 S{4}", 84, "89"),
-	F(MMA, "sync aligned m16n8k32 row col f16 " FP8 " " FP8 " f16", "D{2}:b32 S{4}:b32 S{2}:b32 S{2}:b32", 87,
-	  "89"),
-	F(MMA, "sync aligned m16n8k16 row col f16 " FP8 " " FP8 " f16", "D{2}:b32 S{2}:b32 S{1}:b32 S{2}:b32", 87,
-	  "89"),
-	F(MMA, "sync aligned m16n8k32 row col kind::f8f6f4 f32 " FP8 " " FP8 " f32", "D{4} S{4}:b32 S{2}:b32 S{4}", 87,
-	  "100f 110f 120f"),
-	F(MMA, "sync aligned m16n8k32 row col kind::f8f6f4 f32 " FP8 " " FP6 " f32", "D{4} S{4}:b32 S{2}:b32 S{4}", 87,
-	  "120f"),
-	F(MMA, "sync aligned m16n8k32 row col kind::f8f6f4 f32 " FP6 " " FP8 "|" FP6 " f32",
-	  "D{4} S{4}:b32 S{2}:b32 S{4}", 87, "120f"),
-	F(MMA,
-	  "sync aligned m16n8k32 row col kind::mxf8f6f4 block_scale scale_vec::1X? f32 " FP8 "|" FP6 " " FP8 "|" FP6
-	  " f32 ue8m0",
-	  SCALED, 87, "120f"),
-	F(MMA, "sync aligned m16n8k64 row col kind::mxf4 block_scale scale_vec::2X? f32 e2m1 e2m1 f32 ue8m0", SCALED,
-	  87, "120f"),
-	F(MMA, "sync aligned m16n8k64 row col kind::mxf4nvf4 block_scale scale_vec::2X f32 e2m1 e2m1 f32 ue8m0", SCALED,
-	  87, "120f"),
-	F(MMA, "sync aligned m16n8k64 row col kind::mxf4nvf4 block_scale scale_vec::4X f32 e2m1 e2m1 f32 ue4m3", SCALED,
-	  87, "120f"),
-	F(MMA, "sync aligned m8n8k16 row col satfinite? s32 " S8U8 " " S8U8 " s32", "D{2} S{1}:b32 S{1}:b32 S{2}", 65,
-	  "75"),
-	F(MMA, "sync aligned m16n8k16 row col satfinite? s32 " S8U8 " " S8U8 " s32", "D{4} S{2}:b32 S{1}:b32 S{4}", 70,
-	  "80"),
-	F(MMA, "sync aligned m16n8k32 row col satfinite? s32 " S8U8 " " S8U8 " s32", "D{4} S{4}:b32 S{2}:b32 S{4}", 70,
-	  "80"),
-	F(MMA, "sync aligned m8n8k32 row col satfinite? s32 " S4U4 " " S4U4 " s32", "D{2} S{1}:b32 S{1}:b32 S{2}", 65,
-	  "75"),
-	F(MMA, "sync aligned m16n8k32 row col satfinite? s32 " S4U4 " " S4U4 " s32", "D{4} S{2}:b32 S{1}:b32 S{4}", 70,
-	  "80"),
-	F(MMA, "sync aligned m16n8k64 row col satfinite? s32 " S4U4 " " S4U4 " s32", "D{4} S{4}:b32 S{2}:b32 S{4}", 70,
-	  "80"),
-	F(MMA, "sync aligned m8n8k128 row col s32 b1 b1 s32 bool=xor atomic=popc", "D{2} S{1}:b32 S{1}:b32 S{2}", 70,
-	  "75"),
-	F(MMA, "sync aligned m16n8k128 row col s32 b1 b1 s32 bool=xor|and atomic=popc", "D{4} S{2}:b32 S{1}:b32 S{4}",
-	  70, "80"),
-	F(MMA, "sync aligned m16n8k256 row col s32 b1 b1 s32 bool=xor|and atomic=popc", "D{4} S{4}:b32 S{2}:b32 S{4}",
-	  70, "80"),
-	F(MMA, "sync aligned m8n8k4 row col f64 f64 f64 f64", "D{2} S{1} S{1} S{2}", 70, "80"),
-	F(MMA, "sync aligned m16n8k4 row col f64 f64 f64 f64", "D{4} S{2} S{1} S{4}", 78, "90"),
-	F(MMA, "sync aligned m16n8k8 row col f64 f64 f64 f64", "D{4} S{4} S{2} S{4}", 78, "90"),
-	F(MMA, "sync aligned m16n8k16 row col f64 f64 f64 f64", "D{4} S{8} S{4} S{4}", 78, "90"),
-	F(WGMMA, "sync aligned wgmma16 f32 f16 f16", "X{n/2} S:b64 S:b64 P I I I I", 80, "90a"),
-	F(WGMMA, "sync aligned wgmma16 f32 f16 f16", "X{n/2} S{4}:b32 S:b64 P I I I", 80, "90a"),
-	F(WGMMA, "sync aligned wgmma16 f16 f16 f16", "X{n/4}:b32 S:b64 S:b64 P I I I I", 80, "90a"),
-	F(WGMMA, "sync aligned wgmma16 f16 f16 f16", "X{n/4}:b32 S{4}:b32 S:b64 P I I I", 80, "90a"),
-	F(WGMMA, "sync aligned wgmma16 f32 bf16 bf16", "X{n/2} S:b64 S:b64 P I I I I", 80, "90a"),
-	F(WGMMA, "sync aligned wgmma16 f32 bf16 bf16", "X{n/2} S{4}:b32 S:b64 P I I I", 80, "90a"),
-	F(WGMMA, "sync aligned wgmma8 f32 tf32 tf32", "X{n/2} S:b64 S:b64 P I I", 80, "90a"),
-	F(WGMMA, "sync aligned wgmma8 f32 tf32 tf32", "X{n/2} S{4}:b32 S:b64 P I I", 80, "90a"),
-	F(WGMMA, "sync aligned wgmma32 f32 " FP8 " " FP8, "X{n/2} S:b64 S:b64 P I I", 80, "90a"),
-	F(WGMMA, "sync aligned wgmma32 f32 " FP8 " " FP8, "X{n/2} S{4}:b32 S:b64 P I I", 80, "90a"),
-	F(WGMMA, "sync aligned wgmma32 f16 " FP8 " " FP8, "X{n/4}:b32 S:b64 S:b64 P I I", 80, "90a"),
-	F(WGMMA, "sync aligned wgmma32 f16 " FP8 " " FP8, "X{n/4}:b32 S{4}:b32 S:b64 P I I", 80, "90a"),
-	F(WGMMA, "sync aligned wgmmai32 satfinite? s32 " S8U8 " " S8U8, "X{n/2} S:b64 S:b64 P", 80, "90a"),
-	F(WGMMA, "sync aligned wgmmai32 satfinite? s32 " S8U8 " " S8U8, "X{n/2} S{4}:b32 S:b64 P", 80, "90a"),
-	F(WGMMA_FENCE, "sync aligned", "", 80, "90a"),
-	F(WGMMA_COMMIT_GROUP, "sync aligned", "", 80, "90a"),
-	F(WGMMA_WAIT_GROUP, "sync aligned", "I", 80, "90a"),
-
 	/* 9.7.9.27 tensor maps */
 	F(TENSORMAP_REPLACE, "tile global_address " MAP_SPACE " b1024 b64", "A S", 83, MAP_TARGETS),
 	F(TENSORMAP_REPLACE, "tile rank " MAP_SPACE " b1024 b32", "A S", 83, MAP_TARGETS),
@@ -577,18 +496,6 @@ const struct tcb_ptx_row tcb_ptx_rows[] = {
 	  83, MAP_TARGETS),
 	F(TENSORMAP_CP_FENCEPROXY, "global space2=shared::cta tensormap::generic release " SCOPE " sync aligned",
 	  "A A I", 83, "90"),
-
-	/* 9.7.16 the fifth generation of tensor cores */
-	F(TCGEN05_ALLOC, CTA_GROUP " sync aligned shared::cta? b32", "A S", 86, TC5),
-	F(TCGEN05_DEALLOC, CTA_GROUP " sync aligned b32", "S S", 86, TC5),
-	F(TCGEN05_RELINQUISH, CTA_GROUP " sync aligned", "", 86, TC5),
-	F(TCGEN05_LD, "sync aligned 32x32b " TC5_NUM " b32", "Dx A", 86, TC5),
-	F(TCGEN05_ST, "sync aligned 32x32b " TC5_NUM " b32", "A Sx", 86, TC5),
-	F(TCGEN05_WAIT_LD, "sync aligned", "", 86, TC5),
-	F(TCGEN05_WAIT_ST, "sync aligned", "", 86, TC5),
-	F(TCGEN05_FENCE_BEFORE, "", "", 86, TC5),
-	F(TCGEN05_FENCE_AFTER, "", "", 86, TC5),
-	F(TCGEN05_COMMIT, CTA_GROUP " mbarrier::arrive::one shared::cluster? multicast::cluster? b64", "A C", 86, TC5),
 
 	/* 9.7.12 control, and the rest */
 	F(BRA, "uni?", "L", 10, ""),

@@ -143,6 +143,13 @@ enum {
 	X(TCGEN05_WAIT_ST, "tcgen05.wait::st", F_WARP)                                                        \
 	X(TCGEN05_FENCE_BEFORE, "tcgen05.fence::before_thread_sync", F_ORD)                                   \
 	X(TCGEN05_FENCE_AFTER, "tcgen05.fence::after_thread_sync", F_ORD)                                     \
+	X(TCGEN05_LD_RED, "tcgen05.ld.red", F_WARP)                                                           \
+	X(TCGEN05_MMA, "tcgen05.mma", F_EFFECT | TCB_PTX_F_ASYNC)                                             \
+	X(TCGEN05_MMA_SP, "tcgen05.mma.sp", F_EFFECT | TCB_PTX_F_ASYNC)                                       \
+	X(TCGEN05_MMA_WS, "tcgen05.mma.ws", F_EFFECT | TCB_PTX_F_ASYNC)                                       \
+	X(TCGEN05_MMA_WS_SP, "tcgen05.mma.ws.sp", F_EFFECT | TCB_PTX_F_ASYNC)                                 \
+	X(TCGEN05_CP, "tcgen05.cp", F_EFFECT | TCB_PTX_F_ASYNC)                                               \
+	X(TCGEN05_SHIFT, "tcgen05.shift", F_EFFECT | TCB_PTX_F_ASYNC)                                         \
 	X(TCGEN05_COMMIT, "tcgen05.commit", F_RMW | TCB_PTX_F_ASYNC)                                          \
 	/* barriers and fences */                                                                             \
 	X(MBARRIER_INIT, "mbarrier.init", F_WR)                                                               \
@@ -225,7 +232,7 @@ enum tcb_ptx_width { /* how many registers an operand is */
 		     TCB_PTX_W_SCALAR,
 		     TCB_PTX_W_FIXED,  /* {count} registers in braces */
 		     TCB_PTX_W_VECTOR, /* as the VECTOR slot says: 2, 4, 8, or a scalar without braces */
-		     TCB_PTX_W_COUNT,  /* as the MATRICES slot says: 1, 2, 4, in braces */
+		     TCB_PTX_W_COUNT,  /* COUNT times what the MATRICES slot says: 1, 2, 4, in braces */
 		     TCB_PTX_W_N2,     /* N/2 of the shape (wgmma with 32-bit results) */
 		     TCB_PTX_W_N4,     /* N/4 of the shape (wgmma with packed results) */
 		     TCB_PTX_W_SPLIT,  /* any number in braces that add up to the type (mov), or a scalar */
@@ -238,7 +245,7 @@ struct tcb_ptx_spec {
 	uint8_t type_slot; /* when type is 0: slot that holds it, or SLOT_COUNT for "not checked" */
 	uint8_t wide;      /* twice the width of that type */
 	uint8_t width;     /* enum tcb_ptx_width */
-	uint8_t count;     /* of W_FIXED */
+	uint8_t count;     /* of W_FIXED; of W_COUNT how many times that */
 	uint8_t optional;  /* may be left out, with all that follows it */
 	uint8_t only_if;   /* present exactly when this slot is filled; 0: no condition (TYPE never is one) */
 	uint8_t pair;      /* may be "d|p": 1 optional, 2 required */

@@ -184,6 +184,18 @@
 	X(M16N8K128, "m16n8k128", SHAPE)                                 \
 	X(M16N8K256, "m16n8k256", SHAPE)                                 \
 	X(L32X32B, "32x32b", SHAPE)                                      \
+	X(L16X64B, "16x64b", SHAPE)                                      \
+	X(L16X128B, "16x128b", SHAPE)                                    \
+	X(L16X256B, "16x256b", SHAPE)                                    \
+	X(L16X32BX2, "16x32bx2", SHAPE)                                  \
+	X(L4X256B, "4x256b", SHAPE)                                      \
+	X(L32X128B, "32x128b", SHAPE)                                    \
+	X(L64X128B, "64x128b", SHAPE)                                    \
+	X(L128X128B, "128x128b", SHAPE)                                  \
+	X(L128X256B, "128x256b", SHAPE)                                  \
+	X(KIND_F16, "kind::f16", KIND)                                   \
+	X(KIND_TF32, "kind::tf32", KIND)                                 \
+	X(KIND_I8, "kind::i8", KIND)                                     \
 	X(KIND_F8F6F4, "kind::f8f6f4", KIND)                             \
 	X(KIND_MXF8F6F4, "kind::mxf8f6f4", KIND)                         \
 	X(KIND_MXF4, "kind::mxf4", KIND)                                 \
@@ -192,8 +204,39 @@
 	X(SCALE_VEC_1, "scale_vec::1X", SCALES)                          \
 	X(SCALE_VEC_2, "scale_vec::2X", SCALES)                          \
 	X(SCALE_VEC_4, "scale_vec::4X", SCALES)                          \
+	X(BLOCK16, "block16", SCALES)                                    \
+	X(BLOCK32, "block32", SCALES)                                    \
 	X(UE8M0, "ue8m0", SCALE_TYPE)                                    \
 	X(UE4M3, "ue4m3", SCALE_TYPE)                                    \
+	X(PACK16, "pack::16b", PACK)                                     \
+	X(UNPACK16, "unpack::16b", PACK)                                 \
+	X(ASHIFT, "ashift", ASHIFT)                                      \
+	X(COLLECT_A_FILL, "collector::a::fill", COLLECTOR)               \
+	X(COLLECT_A_USE, "collector::a::use", COLLECTOR)                 \
+	X(COLLECT_A_LASTUSE, "collector::a::lastuse", COLLECTOR)         \
+	X(COLLECT_A_DISCARD, "collector::a::discard", COLLECTOR)         \
+	X(COLLECT_B0_FILL, "collector::b0::fill", COLLECTOR)             \
+	X(COLLECT_B0_USE, "collector::b0::use", COLLECTOR)               \
+	X(COLLECT_B0_LASTUSE, "collector::b0::lastuse", COLLECTOR)       \
+	X(COLLECT_B0_DISCARD, "collector::b0::discard", COLLECTOR)       \
+	X(COLLECT_B1_FILL, "collector::b1::fill", COLLECTOR)             \
+	X(COLLECT_B1_USE, "collector::b1::use", COLLECTOR)               \
+	X(COLLECT_B1_LASTUSE, "collector::b1::lastuse", COLLECTOR)       \
+	X(COLLECT_B1_DISCARD, "collector::b1::discard", COLLECTOR)       \
+	X(COLLECT_B2_FILL, "collector::b2::fill", COLLECTOR)             \
+	X(COLLECT_B2_USE, "collector::b2::use", COLLECTOR)               \
+	X(COLLECT_B2_LASTUSE, "collector::b2::lastuse", COLLECTOR)       \
+	X(COLLECT_B2_DISCARD, "collector::b2::discard", COLLECTOR)       \
+	X(COLLECT_B3_FILL, "collector::b3::fill", COLLECTOR)             \
+	X(COLLECT_B3_USE, "collector::b3::use", COLLECTOR)               \
+	X(COLLECT_B3_LASTUSE, "collector::b3::lastuse", COLLECTOR)       \
+	X(COLLECT_B3_DISCARD, "collector::b3::discard", COLLECTOR)       \
+	X(WARPX2_02_13, "warpx2::02_13", WARPS)                          \
+	X(WARPX2_01_23, "warpx2::01_23", WARPS)                          \
+	X(WARPX4, "warpx4", WARPS)                                       \
+	X(B8X16, "b8x16", UNPACKED)                                      \
+	X(B6X16_P32, "b6x16_p32", PACKED)                                \
+	X(B4X16_P64, "b4x16_p64", PACKED)                                \
 	/* one of a kind */                                              \
 	X(SYNC, "sync", SYNC)                                            \
 	X(ALIGNED, "aligned", ALIGNED)                                   \
@@ -432,6 +475,12 @@ enum tcb_ptx_special {
 	X(PROXY)             \
 	X(MMIO)              \
 	X(CTA_GROUP)         \
+	X(PACK)              \
+	X(ASHIFT)            \
+	X(COLLECTOR)         \
+	X(WARPS)             \
+	X(UNPACKED)          \
+	X(PACKED)            \
 	X(MAP_BITS)          \
 	X(FIELD)
 
