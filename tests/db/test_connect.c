@@ -161,7 +161,7 @@ static void test_newer_schema(void **state)
 	assert_int_equal(sqlite3_exec(sql, "PRAGMA user_version = 99", NULL, NULL, NULL), SQLITE_OK);
 	sqlite3_close(sql);
 	assert_refused(fixture->path, TCB_DB_READ, TCB_E_VERSION, "version 99", "upgrade tcbtune");
-	assert_refused(fixture->path, TCB_DB_WRITE, TCB_E_VERSION, "up to 11", "--db");
+	assert_refused(fixture->path, TCB_DB_WRITE, TCB_E_VERSION, "up to 12", "--db");
 }
 
 static void test_truncated(void **state)

@@ -373,7 +373,7 @@ static void test_windows(void **state)
 	run_sql(sql, "DROP VIEW mine");
 	for (int i = 1; i < BEFORE; i++)
 		run_sql(sql, tcb_migrations[i].sql);
-	run_sql(sql, "UPDATE problem SET op = 'attention_decode_f32', contract = 'f32', m = 1, words = 'h2/1,w4,causal'"
+	run_sql(sql, "UPDATE problem SET m = 1, words = 'h2/1,w4,causal'"
 		     " WHERE id = 1;"
 		     "UPDATE problem SET words = 'h1/1,w4' WHERE id = 2;"
 		     "UPDATE problem SET words = 'h1/1,w4,ragged' WHERE id = 3;"

@@ -57,16 +57,14 @@ static inline struct tcb_emu_who tcb_emu_myself(const struct tcb_emu_touch *a)
 {
 	const struct tcb_emu_run *run = a->warp->run;
 
-	return (struct tcb_emu_who){
-		run->tick,
-		run->cluster,
-		a->in->count,
-		(uint16_t)tcb_emu_agent_of(a),
-		(uint8_t)a->place,
-		(uint8_t)((a->flags & (TCB_EMU_ATOMIC | TCB_EMU_STRONG) ? TCB_EMU_WAS_STRONG : 0) |
-			  (a->flags & TCB_EMU_VOLATILE ? TCB_EMU_WAS_VOLATILE : 0) |
-			  (a->flags & TCB_EMU_BLOCK ? TCB_EMU_OF_BLOCK : 0))
-	};
+	return (struct tcb_emu_who){ run->tick,
+				     run->cluster,
+				     a->in->count,
+				     (uint16_t)tcb_emu_agent_of(a),
+				     (uint8_t)a->place,
+				     (uint8_t)((a->flags & (TCB_EMU_ATOMIC | TCB_EMU_STRONG) ? TCB_EMU_WAS_STRONG : 0) |
+					       (a->flags & TCB_EMU_VOLATILE ? TCB_EMU_WAS_VOLATILE : 0) |
+					       (a->flags & TCB_EMU_BLOCK ? TCB_EMU_OF_BLOCK : 0)) };
 }
 
 /* Whether WHO, of LANES (0: any one), is behind LANE of WARP. */
