@@ -28,9 +28,8 @@ static const struct pair {
 	const char *name, *bad, *good;
 	enum tcb_ptx_rule rule;
 } pairs[] = {
-	{ "a load that is not waited for", ALLOC OWN PUT GET STORE WAIT FREE, ALLOC OWN PUT GET WAIT STORE FREE,
-	  TCB_PTX_RULE_ASYNC_PENDING },
-	{ "what is not given back", ALLOC OWN PUT GET WAIT STORE, ALLOC OWN PUT GET WAIT STORE FREE,
+	{ "what is not given back", ALLOC OWN PUT GET WAIT STORE,
+	  ALLOC OWN PUT GET STORE WAIT FREE, /* no wait before */
 	  TCB_PTX_RULE_TENSOR_MEMORY },
 	{ "columns beyond the allocation", ALLOC OWN PUT "add.u32 %r5, %r5, 64; " GET WAIT STORE FREE,
 	  ALLOC OWN PUT "add.u32 %r5, %r5, 1; " GET WAIT STORE FREE, TCB_PTX_RULE_OUT_OF_BOUNDS },
@@ -52,8 +51,8 @@ static const struct pair {
 	{ "a store that is not waited for",
 	  ALLOC OWN "tcgen05.st.sync.aligned.32x32b.x2.b32 [%r5], {%r1, %r4};" GET WAIT STORE FREE,
 	  ALLOC OWN PUT GET WAIT STORE FREE, TCB_PTX_RULE_ASYNC_PENDING },
-	{ "a store over what is still loaded",
-	  ALLOC OWN PUT GET "tcgen05.st.sync.aligned.32x32b.x1.b32 [%r5], {%r1};" WAIT STORE FREE,
+	{ "a store over what is still loaded, though its register was read",
+	  ALLOC OWN PUT GET "add.u32 %r6, %r6, 0; tcgen05.st.sync.aligned.32x32b.x1.b32 [%r5], {%r1};" WAIT STORE FREE,
 	  ALLOC OWN PUT GET WAIT "tcgen05.st.sync.aligned.32x32b.x1.b32 [%r5], {%r1};" STORE
 				 "tcgen05.wait::st.sync.aligned;" FREE,
 	  TCB_PTX_RULE_ASYNC_PENDING },

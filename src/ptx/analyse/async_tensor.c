@@ -21,7 +21,7 @@ enum { RELINQUISHED = 2 };
 enum { PERMIT_FACT = 0 /* to allocate */ };
 enum { OPERATIONS_MAX = 1 << 12, COLUMNS = 512 };
 
-enum told { TOLD_READ, TOLD_FENCE, TOLD_WAIT_LD, TOLD_WAIT_ST, TOLD_REGISTER, TOLD_COUNT };
+enum told { TOLD_READ, TOLD_FENCE, TOLD_WAIT_LD, TOLD_WAIT_ST, TOLD_COUNT };
 
 struct operation {
 	const struct tcb_ptx_ins *ins;
@@ -121,52 +121,6 @@ static void see_pending(struct tensors *t, const struct tcb_ptx_ins *ins, const 
 			       ins, "%s touches what the %s of line %u may not have %s yet: tcgen05.wait::%s between",
 			       what_is(ins), what_is(o->ins), o->ins->line, loads ? "read" : "written",
 			       loads ? "ld" : "st");
-	}
-}
-
-/* --- registers of loads --- */
-
-static int has_register(const struct tcb_ptx_operand *operand, uint32_t reg)
-{
-	if ((operand->kind == TCB_PTX_O_REG || operand->kind == TCB_PTX_O_ADDRESS) && operand->reg == reg)
-		return 1;
-	for (uint32_t i = 0; i < operand->count; i++)
-		if (has_register(&operand->items[i], reg))
-			return 1;
-	return 0;
-}
-
-/* Whether INS reads what LOAD brings. */
-static int reads_result(const struct tcb_ptx_ins *ins, const struct tcb_ptx_ins *load)
-{
-	for (unsigned r = 0; r < load->result_count; r++) {
-		const struct tcb_ptx_operand *result = &load->operands[r];
-
-		for (uint32_t k = 0; k < (result->kind == TCB_PTX_O_VECTOR ? result->count : 1); k++) {
-			const struct tcb_ptx_operand *item =
-				result->kind == TCB_PTX_O_VECTOR ? &result->items[k] : result;
-
-			for (unsigned i = ins->result_count; item->kind == TCB_PTX_O_REG && i < ins->operand_count; i++)
-				if (has_register(&ins->operands[i], item->reg))
-					return 1;
-		}
-	}
-	return 0;
-}
-
-static void see_registers(struct tensors *t, const struct tcb_ptx_ins *ins, const uint16_t *state)
-{
-	for (unsigned i = 1; i < t->count && !t->is_told[TOLD_REGISTER]; i++) {
-		const struct operation *o = &t->operations[i];
-
-		if (!is_load(o->ins) || state[i] != OPEN || !reads_result(ins, o->ins))
-			continue;
-		t->is_told[TOLD_REGISTER] = 1;
-		/* 9.7.16.6.4.5: the dependence is kept; nothing else is */
-		tcb_ptx_report(t->a->sink, TCB_PTX_RULE_ASYNC_PENDING, TCB_PTX_WARNING, t->a->function, ins,
-			       "reads a register of the %s of line %u with no tcgen05.wait::ld between: that orders "
-			       "this register, and no other access",
-			       what_is(o->ins), o->ins->line);
 	}
 }
 
@@ -320,8 +274,6 @@ static void step_other(struct tensors *t, const struct tcb_ptx_ins *ins, uint16_
 		move(t, state, is_product, COMMITTED, WAITED);
 	if ((ins->op == TCB_PTX_OP_RET || ins->op == TCB_PTX_OP_EXIT) && is_last)
 		see_end(t, ins, state);
-	if (is_last)
-		see_registers(t, ins, state);
 }
 
 static void step(void *ctx, const struct tcb_ptx_ins *ins, uint16_t *state, int is_last)

@@ -51,8 +51,6 @@ void tcb_emu_mbarrier_commit(struct tcb_emu_warp *warp, const struct tcb_emu_ins
 
 /* --- emu_tmem.c --- */
 
-/* Whether REG of the running frame is loaded from Tensor Memory and was not waited for. */
-int tcb_emu_tmem_pending(const struct tcb_emu_warp *warp, uint32_t reg);
 /* The cluster is done: what BLOCK has not given back is reported. */
 void tcb_emu_tmem_end(struct tcb_emu_block *block);
 

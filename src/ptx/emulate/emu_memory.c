@@ -99,11 +99,13 @@ static void run_ld32(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, ui
 		return;
 	}
 	if (in->a == SHARED && tcb_emu_shared_loads(warp, in, address, active, bytes)) {
-		const uint8_t *shared = warp->block->shared - TCB_EMU_SHARED_START;
+		TCB_EMU_EACH(lane, active)
+		{
+			const uint8_t *from = warp->block->shared + ((uint32_t)address[lane] - TCB_EMU_SHARED_START);
 
-		for (unsigned i = 0; i < count_of; i++)
-			TCB_EMU_EACH(lane, active)
-		memcpy(&to[i][lane], shared + (uint32_t)address[lane] + 4 * i, 4);
+			for (unsigned i = 0; i < count_of; i++)
+				memcpy(&to[i][lane], from + 4 * i, 4);
+		}
 		return;
 	}
 	TCB_EMU_EACH(lane, active)

@@ -35,11 +35,6 @@ static void report_unwritten(struct tcb_emu_warp *warp, const struct tcb_emu_ins
 		tcb_emu_report(warp, in, -1, TCB_PTX_RULE_ASYNC_PENDING, TCB_PTX_ERROR,
 			       "register %s is read while wgmma still works on it; wgmma.wait_group first",
 			       tcb_ptx_reg_name(warp->frame->function->function, reg, name, sizeof name));
-	else if (tcb_emu_tmem_pending(warp, reg)) /* PTX ISA 9.1, 9.7.16.6.4.5 */
-		tcb_emu_report(warp, in, -1, TCB_PTX_RULE_ASYNC_PENDING, TCB_PTX_WARNING,
-			       "register %s of a tcgen05.ld is read with no tcgen05.wait::ld between: that orders this "
-			       "register, and no other access",
-			       tcb_ptx_reg_name(warp->frame->function->function, reg, name, sizeof name));
 	else
 		tcb_emu_check_written(warp, in, reg, active);
 }
@@ -48,7 +43,7 @@ static void report_unwritten(struct tcb_emu_warp *warp, const struct tcb_emu_ins
  * that have no value therefore. */
 static uint32_t see_unwritten(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t reg, uint32_t active)
 {
-	if (in->is_copy && !tcb_emu_wgmma_pending(warp, reg) && !tcb_emu_tmem_pending(warp, reg))
+	if (in->is_copy && !tcb_emu_wgmma_pending(warp, reg))
 		return active & ~warp->frame->written[reg];
 	report_unwritten(warp, in, reg, active);
 	return 0;

@@ -18,13 +18,6 @@
 
 enum { LANES = TCB_EMU_TMEM_LANES, COLUMNS = TCB_EMU_TMEM_COLUMNS, UNIT = TCB_EMU_TMEM_UNIT };
 
-/* A load that nobody waited for. */
-struct tcb_emu_tmem_load {
-	struct tcb_emu_tmem_load *next;
-	const struct tcb_emu_ins *in;
-	struct tcb_emu_frame *frame;
-};
-
 struct tcb_emu_tmem *tcb_emu_tmem_of(struct tcb_emu_warp *warp)
 {
 	struct tcb_emu_block *block = warp->block;
@@ -342,13 +335,6 @@ static int reach(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, struct
 	return 1;
 }
 
-static void mark(struct tcb_emu_frame *frame, const struct tcb_emu_operand *op, int is_there)
-{
-	for (unsigned r = 0; r < tcb_emu_items(op); r++)
-		if (tcb_emu_item(op, r)->kind == TCB_EMU_REG)
-			frame->written[tcb_emu_item(op, r)->reg] = is_there ? UINT32_MAX : 0;
-}
-
 /* One register of a load; counts words that nobody wrote. */
 static uint32_t load(const struct tcb_emu_tmem *m, const struct access *a, uint32_t row, uint32_t column, unsigned lane,
 		     unsigned reg, uint32_t *unwritten)
@@ -370,12 +356,9 @@ static void run_load(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, ui
 	const struct access *a = in->extra;
 	struct tcb_emu_tmem *m = tcb_emu_tmem_of(warp);
 	struct tcb_emu_tmem_warp *own = tcb_emu_tmem_warp_of(warp);
-	struct tcb_emu_tmem_load *p = tcb_arena_alloc(&warp->block->arena, sizeof *p);
 	uint32_t row, column, unwritten = 0;
 
-	if (!p)
-		tcb_emu_no_memory(warp->run);
-	if (!m || !p || !own || !tcb_emu_whole_warp(warp, in, active) || !reach(warp, in, m, &row, &column))
+	if (!m || !own || !tcb_emu_whole_warp(warp, in, active) || !reach(warp, in, m, &row, &column))
 		return;
 	for (unsigned r = 0; r < a->registers; r++) {
 		uint32_t value[TCB_EMU_LANES];
@@ -387,21 +370,14 @@ static void run_load(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, ui
 	if (unwritten)
 		tcb_emu_report(warp, in, -1, TCB_PTX_RULE_TENSOR_MEMORY, TCB_PTX_WARNING,
 			       "reads %u words of Tensor Memory that nobody wrote", unwritten);
-	*p = (struct tcb_emu_tmem_load){ own->loads, in, warp->frame };
-	own->loads = p;
-	mark(warp->frame, &in->op[a->data], 0);
 }
 
 static void run_wait_load(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
 {
 	struct tcb_emu_tmem_warp *own = tcb_emu_tmem_warp_of(warp);
 
-	if (!own || !tcb_emu_whole_warp(warp, in, active))
-		return;
-	for (const struct tcb_emu_tmem_load *p = own->loads; p; p = p->next)
-		mark(p->frame, &p->in->op[0], 1);
-	own->loads = NULL;
-	own->loads_waited = warp->run->tick;
+	if (own && tcb_emu_whole_warp(warp, in, active))
+		own->loads_waited = warp->run->tick;
 }
 
 static void run_wait_store(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
@@ -410,17 +386,6 @@ static void run_wait_store(struct tcb_emu_warp *warp, const struct tcb_emu_ins *
 
 	if (own && tcb_emu_whole_warp(warp, in, active))
 		own->stores_waited = warp->run->tick;
-}
-
-int tcb_emu_tmem_pending(const struct tcb_emu_warp *warp, uint32_t reg)
-{
-	const struct tcb_emu_tmem_warp *own = warp->unit[TCB_EMU_UNIT_TMEM];
-
-	for (const struct tcb_emu_tmem_load *p = own ? own->loads : NULL; p; p = p->next)
-		for (unsigned r = 0; p->frame == warp->frame && r < tcb_emu_items(&p->in->op[0]); r++)
-			if (tcb_emu_item(&p->in->op[0], r)->reg == reg)
-				return 1;
-	return 0;
 }
 
 static void run_store(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
@@ -520,7 +485,6 @@ enum tcb_status tcb_emu_bind_tmem(struct tcb_emu_decoder *decoder, struct tcb_em
 		return TCB_OK;
 	case TCB_PTX_OP_TCGEN05_LD:
 		in->run = run_load;
-		in->result_count = 0; /* there when waited for */
 		return bind_access(decoder, in, err);
 	case TCB_PTX_OP_TCGEN05_ST:
 		in->run = run_store;

@@ -44,9 +44,7 @@ struct tcb_emu_tmem {
 
 /* Of a warp. */
 struct tcb_emu_tmem_warp {
-	struct tcb_emu_tmem_load *loads; /* that nobody waited for */
-	uint32_t loads_waited, stores_waited,
-		fenced; /* when it last waited for its own, and fenced behind other threads */
+	uint32_t loads_waited, stores_waited, fenced; /* when it last waited for its own, and fenced behind others */
 };
 
 /* NULL: out of memory. */
