@@ -36,26 +36,6 @@ extern "C" __global__ void columns_not_given_back(const unsigned *in, unsigned *
 	MENDED(columns_give(slot);)
 } //!
 
-// == loads_not_awaited: loaded registers are used before the loads are waited for
-// target: sm_100a
-// launch: --block 32
-// run: --grid 1 --arg buf:u32[32]:ro=random --arg buf:u32[32]=zero
-// rules: tensor-memory async-pending
-extern "C" __global__ void loads_not_awaited(const unsigned *in, unsigned *out)
-{
-	__shared__ unsigned slot;
-	unsigned x;
-
-	columns_take(&slot);
-	__syncthreads();
-	lanes_store(slot, in[threadIdx.x]);
-	asm volatile("tcgen05.wait::st.sync.aligned;" ::: "memory");
-	asm volatile("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%0}, [%1];" MENDED("\n\ttcgen05.wait::ld.sync.aligned;") : "=r"(x) : "r"(slot) : "memory"); //!
-	out[threadIdx.x] = x + 1; //!
-	PLANTED(asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory");)
-	columns_give(slot);
-}
-
 // == lanes_of_the_first_warp: each warp may touch 32 lanes of its own, and all ask for the first
 // target: sm_100a
 // launch: --block 128
