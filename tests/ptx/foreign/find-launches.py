@@ -146,17 +146,21 @@ class Sources:
 
     def __init__(self, source, flags, root, headers):
         self.source, self.given, self.read = source, (flags, root, headers), []
+        self.is_library = False
 
     def unit(self, number):
         while len(self.read) <= number:
             paths = [self.source] + (neighbours(self.source) if self.read else [])
             text = "\n".join(host_text(path, *self.given) for path in paths)
-            unit = host_code.Unit(text if len(text) < OF_LIBRARY else "")
+            self.is_library = len(text) > OF_LIBRARY
+            unit = host_code.Unit("" if self.is_library else text)
             self.read.append((unit, unit.launches()))
         return self.read[number]
 
     def block(self, name, actual, bound_to):
-        for number in range(1 if self.given[1] == corpus.HERE else 2):
+        for number in 0, 1:
+            if number and (self.is_library or self.given[1] == corpus.HERE):
+                continue
             found = block_of(*self.unit(number), name, actual, bound_to)
             if found:
                 return found

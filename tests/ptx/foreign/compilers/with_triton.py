@@ -12,8 +12,10 @@ import collections
 import importlib.util
 import os
 import pathlib
+import signal
 import sys
 import tempfile
+import time
 import traceback
 
 import triton
@@ -23,6 +25,7 @@ from triton.compiler import ASTSource
 
 HERE = pathlib.Path(__file__).resolve().parent
 TARGETS = (80, 90, 100, 120)
+LIMIT = 300
 
 
 @triton.jit
@@ -354,6 +357,17 @@ def compile_one(path, kernel, types, constants, options, sm):
     path.write_text(made.asm["ptx"])
 
 
+def waited(child):
+    """The status of a child that has LIMIT seconds."""
+    for _ in range(LIMIT * 10):
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return status
+        time.sleep(0.1)
+    os.kill(child, signal.SIGKILL)
+    return os.waitpid(child, 0)[1]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=pathlib.Path)
@@ -382,7 +396,7 @@ def main():
                 except BaseException:
                     bad.write_text(traceback.format_exc())
                     os._exit(1)
-            _, status = os.waitpid(child, 0)
+            status = waited(child)
             if not path.exists() and not bad.exists():
                 bad.write_text(f"ended with status {status}\n")
             counts["bad" if bad.exists() else "made"] += 1
