@@ -4,9 +4,9 @@
 
     find-launches.py LIST OUT [--only TEXT] [--untold FILE]
 
-LIST and OUT are make-corpus.py's.  Beside each OUT/FILE.ptx it writes FILE.ptx.launches: for a kernel with .reqntid, or
-with .maxntid and no index but tid.x, those threads; else a block with which the source, or another file of its folder,
-launches it: host_code.py says what is followed.  A launch counts for an instance of a template if the template
+LIST and OUT are make-corpus.py's.  Beside each OUT/FILE.ptx it writes FILE.ptx.launches: for a kernel with .reqntid
+those threads; else a block with which the source, or another file of its folder, launches it: host_code.py says what
+is followed; else the threads of .maxntid, if no index but tid.x is used.  A launch counts for an instance of a template if the template
 arguments that it names are those of the instance.  Where launches differ, one of up to 256 threads counts if they
 name the instance, or it is no template; else nothing.  Of what is not told, --untold gets a line each.
 """
@@ -168,15 +168,19 @@ class Sources:
 
 
 def kernels_of(text):
-    """[(symbol, block of the directives or None, most threads by the directives or None)]"""
+    """[(symbol, block by .reqntid or None, block by .maxntid or None)]"""
     found = []
     for match in ENTRY.finditer(text):
         told = DIRECTIVE.search(match.group(2))
         block = tuple(int(n or 1) for n in told.groups()[1:]) if told else None
-        end = text.find("\n}", match.end())
-        is_sure = block and (told.group(1) == "req" or not re.search(r"%n?tid\.[yz]", text[match.end() : end]))
-        found.append((match.group(1), block if is_sure and threads(block) <= LARGEST else None, threads(block) if block else None))
+        is_exact = told is not None and told.group(1) == "req"
+        found.append((match.group(1), block if is_exact else None, None if is_exact else block))
     return found
+
+
+def uses_tid_x_alone(text, symbol):
+    begin = text.find(f".entry {symbol}(")
+    return not re.search(r"%n?tid\.[yz]", text[begin : text.find("\n}", begin)])
 
 
 def main():
@@ -196,14 +200,18 @@ def main():
         root = os.path.abspath(corpus.root_of(sources, entry[0]))
         source = os.path.join(root, entry[2])
         flags = [f.replace("{root}", root).replace("{here}", corpus.HERE).replace("{dir}", os.path.dirname(source)) for f in entry[4]]
-        found = kernels_of(open(path, encoding="utf-8", errors="replace").read())
+        text = open(path, encoding="utf-8", errors="replace").read()
+        found = kernels_of(text)
         host, lines = Sources(source, flags, root, headers), []
         for (symbol, block, most), shown in zip(found, demangled([kernel[0] for kernel in found])):
             kernels += 1
             by_directive += block is not None
             if block is None:
-                block = host.block(*instance(shown), most)
+                block = host.block(*instance(shown), threads(most) if most else None)
                 by_source += block is not None
+            if block is None and most and threads(most) <= LARGEST and uses_tid_x_alone(text, symbol):
+                block = most
+                by_directive += 1
             if block is None:
                 untold.append(f"{os.path.basename(path)}\t{shown}\n")
             else:

@@ -235,7 +235,7 @@ class Unit:
             whole = re.compile(rf"\bdim3\s+{re.escape(name)}\s*[({{]([^;]*)[)}}]\s*;")
             pattern = re.compile(rf"\b(?:const|constexpr|static|unsigned|int|size_t|uint|auto|long|bool)\s[\w\s:]*?\b{re.escape(name)}\s*(?:=\s*([^;,{{}}]+)[;,]|\{{([^{{}}]*)\}}\s*;)|[{{,]\s*{re.escape(name)}\s*=\s*([^,}}=;]+)[,}}]")
             self.known[name] = {next(g for g in m.groups() if g is not None).strip() for m in pattern.finditer(self.text)
-                                if not self.function_at(m.start()) or self.text[m.start()] in "{,"}
+                                if not self.function_at(m.end() - 1)}
             self.known[name] |= {"\0" + m.group(1) for m in whole.finditer(self.text) if not self.function_at(m.start())}
         return self.known[name]
 
@@ -251,7 +251,7 @@ class Unit:
             return [(told, scope)]
         local = self.assigned(function, scope.at, name)
         if local:
-            return [(text, Scope(function, scope.at, scope.caller, scope.arguments, scope.templates, scope.bound)) for text in local]
+            return [(text, scope) for text in local]
         for names, given in ((function.parameters, scope.arguments), (function.templates, scope.templates)):
             for i, (inner, default) in enumerate(names):
                 if inner != name:
@@ -337,18 +337,27 @@ class Unit:
             found += [self.value(part, inner or scope, depth + 1) for part in split(text[1 : closing(text, 0)])]
         return set().union(*found) if found and None not in found else None
 
+    def least(self, arguments, scope, depth):
+        """What is not known is the size of a problem, which may be larger than what is."""
+        values = []
+        for text in arguments:
+            try:
+                values.append(self.value(text, scope, depth + 1))
+            except NeedsCaller:
+                values.append(None)
+        known = [v for v in values if v is not None]
+        return {min(several) for several in itertools.product(*known)} if known else None
+
     def called(self, name, arguments, scope, depth):
         """What a function returns, where that is one of a few numbers."""
         last = re.split(r"::", re.sub(r"\s", "", name))[-1]
         if last in ("min", "max"):
+            if last == "min":
+                return self.least(arguments, scope, depth)
             values = [self.value(a, scope, depth + 1) for a in arguments]
-            if last == "min" and None in values:
-                # the other one is the size of a problem, which may be larger
-                values = [v for v in values if v is not None]
-                return values[0] if values else None
             if None in values or len(values) != 2:
                 return None
-            return {(min if last == "min" else max)(a, b) for a, b in itertools.product(*values)}
+            return {max(a, b) for a, b in itertools.product(*values)}
         if depth > 6 or len(self.by_name.get(last, ())) != 1:
             return None
         function = self.by_name[last][0]
