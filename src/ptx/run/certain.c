@@ -18,6 +18,16 @@ enum {
 	SHARED_MAX = 227 * 1024
 };
 
+static int names_cluster(const struct tcb_ptx_ins *ins)
+{
+	for (unsigned i = 0; i < ins->operand_count; i++)
+		if (ins->operands[i].kind == TCB_PTX_O_SPECIAL && ins->operands[i].special >= TCB_PTX_SR_CLUSTERID_X &&
+		    ins->operands[i].special <= TCB_PTX_SR_IS_EXPLICIT_CLUSTER)
+			return 1;
+	return ins->op == TCB_PTX_OP_BARRIER_CLUSTER_ARRIVE || ins->op == TCB_PTX_OP_MAPA ||
+	       ins->mod[TCB_PTX_SLOT_MULTICAST];
+}
+
 /* Blocks that others of their cluster act on, in a cluster whose size the launch decides. */
 static int needs_cluster(const struct tcb_ptx_function *function)
 {
@@ -27,7 +37,7 @@ static int needs_cluster(const struct tcb_ptx_function *function)
 		return 1;
 	for (const struct tcb_ptx_block *block = function->first; block; block = block->next)
 		for (const struct tcb_ptx_ins *ins = block->first; ins; ins = ins->next)
-			if (ins->op == TCB_PTX_OP_BARRIER_CLUSTER_ARRIVE || ins->op == TCB_PTX_OP_MAPA)
+			if (names_cluster(ins))
 				return 1;
 	return 0;
 }
