@@ -26,7 +26,7 @@ from triton.compiler import ASTSource
 
 HERE = pathlib.Path(__file__).resolve().parent
 TARGETS = (80, 90, 100, 120)
-LIMIT = 300
+LIMIT = 120
 
 
 @triton.jit
