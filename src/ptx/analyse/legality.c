@@ -282,13 +282,23 @@ static int is_open(const struct flow *flow, const struct paths *paths, const str
 	return bit && use->block->order != UINT32_MAX && !(paths->in[use->block->order] >> (bit - 1) & 1);
 }
 
+/* Whether a predicate that is a number keeps INS from ever being executed, as generators leave what they cut off. */
+static int is_cut_off(const struct tcb_ptx_function *function, const struct tcb_ptx_ins *ins)
+{
+	const struct tcb_ptx_ins *def = ins->guard == TCB_PTX_NO_REG ? NULL : function->regs[ins->guard].def;
+
+	return def && function->regs[ins->guard].defs == 1 && def->op == TCB_PTX_OP_MOV &&
+	       def->guard == TCB_PTX_NO_REG && def->operands[1].kind == TCB_PTX_O_INT &&
+	       !def->operands[1].bits == !ins->guard_negated;
+}
+
 /* How sure it is that USE goes wrong: 3 whoever comes there reads what nobody wrote, 2 likely, 1 on some path, which
  * may never be taken. */
 static int certainty(const struct flow *flow, const struct paths *paths, const struct pair *use)
 {
 	int is_copied = !computes(use->ins, use->reg);
 
-	if (!is_open(flow, paths, use))
+	if (!is_open(flow, paths, use) || is_cut_off(paths->function, use->ins))
 		return 0;
 	if (is_copied &&
 	    (use->ins->op != TCB_PTX_OP_ST || tcb_ptx_type_bits(tcb_ptx_mod(use->ins, TCB_PTX_SLOT_TYPE)) < 32))
