@@ -18,7 +18,7 @@ class Terminal:
     """One tmux server with one pane."""
 
     def __init__(self, cli, name, size):
-        self.cli, self.socket = cli, str(cli.scratch / f"tmux-{name}")
+        self.cli, self.socket, self.runs = cli, str(cli.scratch / f"tmux-{name}"), 0
         self.env = {**cli.env, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
         self.tmux("-f", os.devnull, "new-session", "-d", "-x", str(size[0]), "-y", str(size[1]), "sh")
 
@@ -46,8 +46,9 @@ class Terminal:
     def run(self, *words):
         """Runs tcbtune on a clean screen and waits for its end."""
         self.tmux("clear-history")
-        self.type("clear; " + " ".join(map(str, (self.cli.program, *words))) + "; echo END:$?")
-        return self.wait_for(r"^END:\d+$")
+        self.runs += 1  # what an earlier one left on the screen is no end of this one
+        self.type("clear; " + " ".join(map(str, (self.cli.program, *words))) + f"; echo END{self.runs}:$?")
+        return self.wait_for(rf"^END{self.runs}:\d+$")
 
     def close(self):
         self.tmux("kill-server")

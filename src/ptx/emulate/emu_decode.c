@@ -184,6 +184,7 @@ static enum tcb_status decode_ins(struct tcb_emu_decoder *decoder, struct tcb_em
 		return tcb_fail(err, status, "line %u: '%s': %s", ins->line, tcb_ptx_op_text((enum tcb_ptx_op)ins->op),
 				inner.message);
 	note_grain(decoder->program, ins);
+	decoder->program->has_own_scope |= tcb_emu_scope_of(ins) == TCB_EMU_OWN_BLOCK;
 	return TCB_OK;
 }
 

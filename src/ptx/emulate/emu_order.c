@@ -136,16 +136,20 @@ void tcb_emu_places_fold(struct tcb_emu_run *run)
 	parts_free(run);
 }
 
-/* What was left at the place KEY; NULL: out of memory. */
+/* Room for two more places, so that clocks stay where they are; 0: out of memory. */
+static int make_room(struct tcb_emu_run *run)
+{
+	if ((run->places && (run->places->count + 2) * 2 <= run->places->capacity) || grow(run))
+		return 1;
+	tcb_emu_no_memory(run);
+	return 0;
+}
+
+/* What was left at the place KEY, for which there is room. */
 static struct tcb_emu_clock *clock_at(struct tcb_emu_run *run, const void *key)
 {
-	uint32_t at;
+	const uint32_t at = slot_of(run->places, key);
 
-	if ((!run->places || run->places->count * 2 >= run->places->capacity) && !grow(run)) {
-		tcb_emu_no_memory(run);
-		return NULL;
-	}
-	at = slot_of(run->places, key);
 	if (!run->places->key[at]) {
 		run->places->key[at] = key;
 		run->places->count++;
@@ -176,14 +180,14 @@ void tcb_emu_strong(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uin
 
 	if (!acquires && !releases && !run->program->has_fences)
 		return;
-	own = clock_at(run, own_key(warp, key));
-	clock = own ? clock_at(run, key) : NULL;
-	if (!clock)
+	if (!make_room(run))
 		return;
-	own = clock_at(run, own_key(warp, key)); /* again, since it may have moved */
+	clock = clock_at(run, key);
+	own = run->program->has_own_scope ? clock_at(run, own_key(warp, key)) : NULL;
 	if (flags & TCB_EMU_READ) {
 		hear(warp, lanes, clock, acquires);
-		hear(warp, lanes, own, acquires);
+		if (own)
+			hear(warp, lanes, own, acquires);
 	}
 	if (!(flags & TCB_EMU_WRITE))
 		return;
@@ -193,6 +197,7 @@ void tcb_emu_strong(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uin
 		TCB_EMU_EACH(lane, lanes)
 		{
 			tcb_emu_release_fenced(warp, lane, TCB_EMU_ALL_BLOCKS, clock);
-			tcb_emu_release_fenced(warp, lane, TCB_EMU_OWN_BLOCK, own);
+			if (own)
+				tcb_emu_release_fenced(warp, lane, TCB_EMU_OWN_BLOCK, own);
 		}
 }

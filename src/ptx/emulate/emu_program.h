@@ -52,6 +52,7 @@ struct tcb_ptx_program {
 	int reads_async; /* copies or wgmma read shared memory: fences between the proxies are checked */
 	int waits_for_launch, has_setmaxnreg;
 	int has_fences;                /* that make relaxed accesses pass on what they have behind them */
+	int has_own_scope;             /* a fence, atomic or flag tells its own block only */
 	int has_strong;                /* there are accesses to memory by which blocks may wait for each other */
 	int clusters_depend;           /* on each other, in a launch that several threads tried */
 	uint32_t registers_taken;      /* the most that a setmaxnreg takes for a thread */
