@@ -7,7 +7,6 @@
  * which threads wait for each other, or part, is where they end, and nothing is
  * said of who waits for them.  What is found until then happens in every launch.
  */
-#include "ptx/analyse/rewrite.h"
 #include "ptx/emulate/emu_program.h"
 
 /* How much of its operands an instruction must know. */
@@ -22,6 +21,15 @@ enum need {
 	NEED_CALLEE,
 	NEED_ALL /* without it the lanes end */
 };
+
+/* Does something besides computing its results; a carry is one of these. */
+static int has_effect(const struct tcb_ptx_ins *ins)
+{
+	const unsigned effects = TCB_PTX_F_EFFECT | TCB_PTX_F_WRITE | TCB_PTX_F_BARRIER | TCB_PTX_F_FENCE |
+				 TCB_PTX_F_ASYNC | TCB_PTX_F_TERMINATOR;
+
+	return !ins->mod[TCB_PTX_SLOT_CARRY] && (tcb_ptx_has(ins, effects) || !ins->result_count);
+}
 
 static enum need need_of(const struct tcb_ptx_ins *ins)
 {
@@ -61,7 +69,7 @@ static enum need need_of(const struct tcb_ptx_ins *ins)
 	case TCB_PTX_OP_NANOSLEEP:
 		return NEED_NOTHING;
 	default:
-		return tcb_ptx_has_effect(ins) && !ins->mod[TCB_PTX_SLOT_CARRY] ? NEED_ALL : NEED_NOTHING;
+		return has_effect(ins) ? NEED_ALL : NEED_NOTHING;
 	}
 }
 
