@@ -91,7 +91,7 @@ struct tcb_emu_frame *tcb_emu_frame_new(struct tcb_emu_warp *warp, const struct 
 		frame->function = function;
 	}
 	frame->unknown = warp->run->launch->anywhere ? frame->written + regs + 1 : NULL;
-	memset(frame->written, 0, 8 * ((size_t)regs + 1));
+	memset(frame->written, 0, (frame->unknown ? 8 : 4) * ((size_t)regs + 1));
 	if (caller)
 		base = caller->local_base + caller->function->local_bytes;
 	frame->caller = caller;
