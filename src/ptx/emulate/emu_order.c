@@ -49,7 +49,7 @@ enum tcb_emu_scope tcb_emu_scope_of(const struct tcb_ptx_ins *ins)
 
 /* --- places --- */
 
-/* What is left at a place for the blocks of one RANK alone is in a place of its own, whose key no pointer has. */
+/* What is left at a place for one block alone is in a place of its own, whose key no pointer has. */
 static const uintptr_t own_bits = (uintptr_t)0xffff << 48;
 
 static const void *own_key(const struct tcb_emu_warp *warp, const void *key)
