@@ -39,7 +39,7 @@ class Cli:
         result = subprocess.run([self.program, *map(str, args)], env=self.env, capture_output=True, text=True,
                                 timeout=120, **kw)
         if expect is not None and result.returncode != expect:
-            fail(f"{args}: exit status {result.returncode}, expected {expect}\n{result.stdout}{result.stderr}")
+            fail(f"{args}: exit status {result.returncode}, expected {expect}\n{result.stderr}{result.stdout}")
         return result
 
     def json(self, *args, schema, expect=0, **kw):
