@@ -9,7 +9,7 @@
 #include "base/gpu_table.h"
 #include "base/util.h"
 #include "kernels/default_rules.h"
-#include "ptx/analyse/tokens.h"
+#include "ptx/analyse/hazards/tokens.h"
 #include "ptx/ir/opcodes.h"
 #include "ptx/optimise/passes.h"
 #include "verify/claim.h"

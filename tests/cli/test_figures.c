@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli/figures.h"
+#include "cli/core/figures.h"
 #include "cmocka_all.h"
 #include "device/device.h"
 #include "kernels/default_rules.h"

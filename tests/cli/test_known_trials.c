@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-#include "cli/emit.h"
-#include "cli/sweep_shards.h"
+#include "cli/core/emit.h"
+#include "cli/tune/sweep_shards.h"
 #include "db/db_fixture.h"
 #include "kernels/default_rules.h"
 

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/measured_cache.h"
+#include "cli/tune/measured_cache.h"
 #include "db/db_fixture.h"
 #include "db/db_private.h"
 #include "db/known_cache.h"

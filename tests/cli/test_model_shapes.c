@@ -3,12 +3,12 @@
  * Which products a model has: of files that are made here, and of the presets,
  * whose sizes must be those of the files that people download.
  */
-#include "cli/model_shapes.h"
+#include "cli/model/model_shapes.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "cli/model_presets.h"
+#include "cli/model/model_presets.h"
 #include "gguf/gguf_writer.h"
 #include "kernels/formats.h"
 

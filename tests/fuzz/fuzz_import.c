@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/db_actions.h"
+#include "cli/db/db_actions.h"
 #include "fuzz.h"
 
 static void must(enum tcb_status status, const struct tcb_error *err)

@@ -7,8 +7,8 @@
  */
 #include <string.h>
 
-#include "cli/cli.h"
-#include "cli/ptx_policy.h"
+#include "cli/core/cli.h"
+#include "cli/ptx/ptx_policy.h"
 #include "fuzz.h"
 #include "ptx/analyse/legality.h"
 #include "ptx/text/text.h"

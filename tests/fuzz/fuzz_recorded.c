@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "search/replay.h"
+#include "search/replay/replay.h"
 
 static void check_space(const struct tcb_recorded *space)
 {

@@ -55,6 +55,7 @@ SEARCH_SEES_OF_KERNELS = {f"kernels/{name}.h" for name in ("op", "constraint", "
 # folders of kernels that belong to no op
 KERNEL_FLOORS = {"gpu", "simd"}
 LINES_MAX = 700
+FILES_MAX = 60  # sources and headers per folder
 TEXTS = {".c", ".h", ".md", ".py", ".sh", ".sql", ".json", ".case", ".cmake"}
 WORDS = [(re.compile(pattern), instead) for pattern, instead in (
     (r"\b(blocks?|warps?|registers?|bytes?|threads?|values?|rows?|lines?|words?|lanes|cycles|instructions|tokens?) "
@@ -132,6 +133,10 @@ def check_sources(root):
                          for d in path.parents if (d / "CMakeLists.txt").exists())
             if not listed:
                 offences.append(f"{rel}: no CMakeLists.txt lists it")
+    for folder in {path.parent for path in c_files(root, "src")}:
+        count = sum(1 for path in folder.iterdir() if path.suffix in (".c", ".h"))
+        if count > FILES_MAX:
+            offences.append(f"{folder.relative_to(root)}: {count} files; past {FILES_MAX} a folder has rooms")
     for path in (root / "tests").rglob("test_*.c"):
         if not any(path.stem[5:] in (d / "CMakeLists.txt").read_text()
                    for d in path.parents if (d / "CMakeLists.txt").exists()):

@@ -70,6 +70,11 @@ class Rules(unittest.TestCase):
         for part in ("SPDX", "two ideas", "#if 0", "_t", "no CMakeLists.txt", "only src/cli prints"):
             self.found(offences, part)
 
+    def test_folders_have_rooms(self):
+        for i in range(check_house.FILES_MAX + 1):
+            self.put(f"src/base/many{i}.h", GOOD)
+        self.found(check_house.check_sources(self.root), "src/base: 6")
+
     def test_one_way_to_a_kernel(self):
         self.put("src/search/s.c", GOOD + "status = op->emit(problem, target, geometry, out, err);\n")
         self.found(check_house.check_sources(self.root), "kernels come from tcb_kernel_emit")

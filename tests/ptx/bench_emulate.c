@@ -12,7 +12,7 @@
  */
 #include <time.h>
 
-#include "ptx/emulate/emu_matrix.h"
+#include "ptx/emulate/tensor/emu_matrix.h"
 #include "ptx/ir/opcodes.h"
 #include "ptx/run/run.h"
 #include "ptx/text/text.h"

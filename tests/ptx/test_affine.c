@@ -7,7 +7,7 @@
 #include "run_kernel.h"
 
 #include "base/util.h"
-#include "ptx/analyse/affine.h"
+#include "ptx/analyse/values/affine.h"
 #include "ptx/ir/opcodes.h"
 #include "ptx/text/text.h"
 

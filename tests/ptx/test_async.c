@@ -5,8 +5,8 @@
  */
 #include "ptx_tools.h"
 
-#include "ptx/analyse/async.h"
-#include "ptx/analyse/webs.h"
+#include "ptx/analyse/async/async.h"
+#include "ptx/analyse/flow/webs.h"
 #include "ptx/text/text.h"
 
 struct async_case {

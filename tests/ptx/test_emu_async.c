@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "ptx/emulate/emu_float.h"
-#include "ptx/emulate/emu_matrix.h"
+#include "ptx/emulate/tensor/emu_matrix.h"
 #include "ptx/ir/tensor_map.h"
 
 /* --- a ring of bulk copies --- */

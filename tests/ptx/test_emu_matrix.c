@@ -13,8 +13,8 @@
 
 #include "base/util.h"
 #include "ptx/emulate/emu_float.h"
-#include "ptx/emulate/emu_matrix.h"
-#include "ptx/emulate/emu_tensor_sums_loop.h"
+#include "ptx/emulate/tensor/emu_matrix.h"
+#include "ptx/emulate/tensor/emu_tensor_sums_loop.h"
 
 #define G (lane / 4)
 #define T (lane % 4)

@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 #include "ptx/emulate/emu_float.h"
-#include "ptx/emulate/emu_matrix.h"
+#include "ptx/emulate/tensor/emu_matrix.h"
 
 enum { A_AT = 0, B_AT = 16384, TILES = 32768, N_MAX = 256 };
 

@@ -6,7 +6,7 @@
 #include "hazard_cases.h"
 #include "ptx_tools.h"
 
-#include "ptx/analyse/hazards.h"
+#include "ptx/analyse/hazards/hazards.h"
 #include "ptx/ir/opcodes.h"
 #include "ptx/text/text.h"
 

@@ -9,7 +9,7 @@
  */
 #include "emu_bench.h"
 
-#include "ptx/analyse/hazards.h"
+#include "ptx/analyse/hazards/hazards.h"
 
 enum { KERNELS = 1500, SEEDS = 8, THREADS = 96, BUFFER = 4096 };
 

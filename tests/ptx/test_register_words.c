@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "ptx/analyse/register_words.h"
+#include "ptx/analyse/flow/register_words.h"
 #include "ptx/random_cfg.h"
 
 static const char body[] = "	ld.param.u64 %rd0, [p];\n" /* none */

@@ -9,8 +9,8 @@
 #include "hazard_cases.h"
 #include "ptx_tools.h"
 
+#include "ptx/analyse/hazards/tokens.h"
 #include "ptx/analyse/legality.h"
-#include "ptx/analyse/tokens.h"
 #include "ptx/ir/opcodes.h"
 #include "ptx/text/text.h"
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "ptx/analyse/analyses.h"
-#include "ptx/analyse/bits.h"
+#include "ptx/analyse/values/bits.h"
 
 #include "ptx/random_cfg.h"
 #include "ptx/thread_run.h"

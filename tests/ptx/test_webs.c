@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ptx/analyse/webs.h"
+#include "ptx/analyse/flow/webs.h"
 #include "ptx/text/text.h"
 #include "random_cfg.h"
 #include "run_kernel.h"

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#include "search/recorded.h"
+#include "search/replay/recorded.h"
 
 enum { LANDSCAPE_SIDE = 9, LANDSCAPE_FIELDS = 4, LANDSCAPE_COUNT = 9 * 9 * 9 * 9 };
 

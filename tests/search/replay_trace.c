@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "search/replay.h"
+#include "search/replay/replay.h"
 
 /* The strategy that runs, and what it asked for on the way. */
 static const struct tcb_strategy *traced;

@@ -8,7 +8,7 @@
 
 #include "cmocka_all.h"
 #include "landscape.h"
-#include "search/forest.h"
+#include "search/strategies/forest.h"
 
 static struct tcb_recorded space;
 

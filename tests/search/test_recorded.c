@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cmocka_all.h"
-#include "search/recorded.h"
+#include "search/replay/recorded.h"
 
 static struct tcb_recorded space;
 static struct tcb_error err;

@@ -11,7 +11,7 @@
 #include "cmocka_all.h"
 #include "landscape.h"
 #include "search/isotonic.h"
-#include "search/replay_stop.h"
+#include "search/replay/replay_stop.h"
 
 static struct tcb_recorded space;
 

@@ -10,7 +10,7 @@
 
 #include "cmocka_all.h"
 #include "fake_evaluator.h"
-#include "search/learner.h"
+#include "search/strategies/learner.h"
 #include "search/strategy.h"
 
 enum { STRATEGIES = 16, THIN = 8, BOTH = 1u << TCB_COLD | 1u << TCB_HOT };

@@ -20,8 +20,8 @@
  * that part, and else a warning.
  */
 #include "ptx/analyse/analyses.h"
-#include "ptx/analyse/bits.h"
-#include "ptx/analyse/joins.h"
+#include "ptx/analyse/flow/joins.h"
+#include "ptx/analyse/values/bits.h"
 #include "ptx/analyse/witness.h"
 #include "ptx/ir/opcodes.h"
 

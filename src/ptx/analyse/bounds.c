@@ -16,7 +16,7 @@
 #include "ptx/analyse/bounds_overflow.h"
 #include "ptx/analyse/bounds_rounds.h"
 #include "ptx/analyse/bounds_tickets.h"
-#include "ptx/analyse/conditions.h"
+#include "ptx/analyse/values/conditions.h"
 #include "ptx/analyse/witness.h"
 #include "ptx/ir/opcodes.h"
 

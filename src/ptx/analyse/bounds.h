@@ -6,7 +6,7 @@
 #ifndef TCB_PTX_BOUNDS_H
 #define TCB_PTX_BOUNDS_H
 
-#include "ptx/analyse/affine.h"
+#include "ptx/analyse/values/affine.h"
 
 struct tcb_ptx_bounds_launch {
 	int is_exact;            /* the block is as the launch has it; else thread 0 alone is known to exist */

@@ -5,7 +5,7 @@
 #ifndef TCB_PTX_BOUNDS_ROUNDS_H
 #define TCB_PTX_BOUNDS_ROUNDS_H
 
-#include "ptx/analyse/affine.h"
+#include "ptx/analyse/values/affine.h"
 
 struct tcb_ptx_rounds {
 	struct tcb_ptx_function *function;

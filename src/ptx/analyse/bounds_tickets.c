@@ -10,7 +10,7 @@
  */
 #include "ptx/analyse/bounds_tickets.h"
 
-#include "ptx/analyse/linear.h"
+#include "ptx/analyse/values/linear.h"
 #include "ptx/ir/opcodes.h"
 
 enum { COUNTER_BYTES = 4 };

@@ -10,15 +10,15 @@
 #include <string.h>
 
 #include "ptx/analyse/analyses.h"
-#include "ptx/analyse/async.h"
+#include "ptx/analyse/async/async.h"
 #include "ptx/analyse/bounds.h"
-#include "ptx/analyse/endless.h"
-#include "ptx/analyse/hazards.h"
+#include "ptx/analyse/flow/endless.h"
+#include "ptx/analyse/flow/slots.h"
+#include "ptx/analyse/flow/webs.h"
+#include "ptx/analyse/hazards/hazards.h"
 #include "ptx/analyse/legality.h"
 #include "ptx/analyse/noncoherent.h"
-#include "ptx/analyse/slots.h"
 #include "ptx/analyse/unread.h"
-#include "ptx/analyse/webs.h"
 
 enum { BLOCK_DEFAULT = 256 };
 

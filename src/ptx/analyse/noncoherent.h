@@ -5,7 +5,7 @@
 #ifndef TCB_PTX_NONCOHERENT_H
 #define TCB_PTX_NONCOHERENT_H
 
-#include "ptx/analyse/affine.h"
+#include "ptx/analyse/values/affine.h"
 
 /* race: an error where a thread surely loads so what one surely stored before, a warning where only a condition decides
  * that both happen.  IS_EXACT: all threads of the block exist; else only what a thread does by itself is looked at, and

@@ -13,7 +13,7 @@
 #ifndef TCB_PTX_PREDICT_H
 #define TCB_PTX_PREDICT_H
 
-#include "ptx/analyse/affine.h"
+#include "ptx/analyse/values/affine.h"
 
 enum tcb_ptx_certainty {
 	TCB_PTX_UNPREDICTED,  /* the addresses are not known well enough */

@@ -6,8 +6,8 @@
 #ifndef TCB_PTX_WITNESS_H
 #define TCB_PTX_WITNESS_H
 
-#include "ptx/analyse/affine.h"
-#include "ptx/analyse/joins.h"
+#include "ptx/analyse/flow/joins.h"
+#include "ptx/analyse/values/affine.h"
 
 /* By block->number the threads that surely come, as in tcb_ptx_affine_active. */
 struct tcb_ptx_coming {

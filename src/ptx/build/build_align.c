@@ -8,7 +8,7 @@
  * (bits.c), so a pointer that a loop moves on by its stride keeps what both
  * have in common.
  */
-#include "ptx/analyse/bits.h"
+#include "ptx/analyse/values/bits.h"
 #include "ptx/build/build_parts.h"
 #include "ptx/ir/opcodes.h"
 

@@ -8,7 +8,7 @@
  * addresses count as unknown, so that only barriers with nothing to order on
  * one side go.
  */
-#include "ptx/analyse/hazards.h"
+#include "ptx/analyse/hazards/hazards.h"
 #include "ptx/optimise/passes.h"
 
 enum tcb_status tcb_ptx_barrier_removal(struct tcb_ptx_function *function, const struct tcb_ptx_pass_options *options,

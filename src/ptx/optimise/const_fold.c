@@ -16,8 +16,8 @@
  * One walk over the dominator tree finds everything unless a branch becomes
  * constant; then the walk is repeated, at most ROUNDS_MAX times.
  */
+#include "ptx/analyse/flow/rewrite.h"
 #include "ptx/analyse/legality.h"
-#include "ptx/analyse/rewrite.h"
 #include "ptx/emulate/fold_value.h"
 #include "ptx/optimise/passes.h"
 

@@ -12,7 +12,7 @@
 #ifndef TCB_PTX_COUNTED_H
 #define TCB_PTX_COUNTED_H
 
-#include "ptx/analyse/rewrite.h"
+#include "ptx/analyse/flow/rewrite.h"
 
 /* One pass over the loops of one function: facts that hold until the next tcb_ptx_loops_begin. */
 struct tcb_ptx_loop_pass {

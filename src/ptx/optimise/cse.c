@@ -16,7 +16,7 @@
  * reads or writes the carry; sums and products of f64 with swapped sources,
  * where the payload of a NaN may depend on the order.
  */
-#include "ptx/analyse/rewrite.h"
+#include "ptx/analyse/flow/rewrite.h"
 #include "ptx/optimise/passes.h"
 
 #include <stdlib.h>

@@ -14,7 +14,7 @@
  * Both halves are linear; they alternate until nothing changes, at most
  * ROUNDS_MAX times, which only contrived code exceeds.
  */
-#include "ptx/analyse/rewrite.h"
+#include "ptx/analyse/flow/rewrite.h"
 #include "ptx/optimise/passes.h"
 
 #include <stdlib.h>

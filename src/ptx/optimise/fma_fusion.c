@@ -15,8 +15,8 @@
  * The one pass that changes bits: there is one rounding where there were two.
  *
  */
+#include "ptx/analyse/flow/rewrite.h"
 #include "ptx/analyse/legality.h"
-#include "ptx/analyse/rewrite.h"
 #include "ptx/optimise/passes.h"
 
 #include <stdlib.h>

@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "ptx/analyse/flow/rewrite.h"
 #include "ptx/analyse/legality.h"
-#include "ptx/analyse/rewrite.h"
 #include "ptx/text/text.h"
 
 enum {

@@ -17,7 +17,7 @@
  * instruction.  New instructions carry the guard of the one they replace; all
  * but the last write new registers, so a result that is also a source is safe.
  */
-#include "ptx/analyse/rewrite.h"
+#include "ptx/analyse/flow/rewrite.h"
 #include "ptx/optimise/passes.h"
 
 #include <stdarg.h>

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The command line: one table of commands, one table of options per command.
+ * A command's option table drives parsing, usage errors and help; man page and
+ * completions are made from the same rows.  Only this folder prints or
+ * exits: data on stdout, talk on stderr.  Texts for people may have marks for
+ * what is in this build (marks.c): @OP, @FAMILIES, @STRATEGIES.
+ */
+#ifndef TCB_CLI_CLI_H
+#define TCB_CLI_CLI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "base/util.h"
+#include "cli/core/aliases.h"
+
+/* Where a value goes: the member at `offset` of the command's argument struct. */
+enum cli_kind {
+	CLI_FLAG,    /* int: 1 if given */
+	CLI_TEXT,    /* const char *: NULL if not given */
+	CLI_LIST,    /* struct cli_list: every occurrence, in order */
+	CLI_COUNT,   /* uint64_t: a decimal number */
+	CLI_BYTES,   /* uint64_t: a number with K, M or G (powers of 1024) */
+	CLI_SECONDS, /* double: a number with ms, s, m or h; INFINITY for "none" where `words` is that */
+	CLI_NUMBER,  /* double: a decimal number above zero; INFINITY for "none" where `words` is that */
+	CLI_WORD,    /* int: index in `words` */
+};
+
+/* Texts are lent from argv. */
+struct cli_list {
+	const char **items;
+	size_t count;
+};
+
+struct cli_option {
+	const char *name;     /* without the dashes; NULL for positional arguments */
+	const char *argument; /* its name in the usage line; NULL for a flag */
+	enum cli_kind kind;
+	size_t offset;
+	enum cli_names names; /* of a text: other names for what it may be are understood */
+	const char *words;    /* the words that may be given, as in "cold|hot"; NULL: any */
+	const char *fallback; /* the default, parsed as if it had been given; NULL for none */
+	const char *note;     /* the default in words, where it is no literal; NULL for none */
+	const char *bare;     /* what the option means without its argument; NULL: it needs one */
+	uint64_t least, most; /* of a CLI_COUNT; most 0: any */
+	int required;
+	const char *help;
+};
+
+struct cli_command {
+	const char *name;
+	const char *summary;     /* one line for the list of commands */
+	const char *description; /* for `tcbtune help NAME`: what it does, what it prints, which exit codes */
+	void (*table)(struct tcb_str *out); /* what help prints after the options; NULL: nothing */
+	const char *examples;               /* command lines, each on a line of its own */
+	const struct cli_option *options;   /* ends with a row that has neither name nor argument */
+	size_t args_bytes;                  /* size of the argument struct */
+	enum tcb_status (*run)(const void *args, struct tcb_error *err);
+};
+
+/* One per command, at the end of cmd_NAME.c. */
+extern const struct cli_command cli_command_bench, cli_command_compare, cli_command_completion, cli_command_db,
+	cli_command_defaults, cli_command_devices, cli_command_doctor, cli_command_help, cli_command_history,
+	cli_command_lookup, cli_command_model, cli_command_ops, cli_command_ptx, cli_command_replay, cli_command_report,
+	cli_command_run, cli_command_space, cli_command_sweep, cli_command_verify, cli_command_version;
+
+/* commands.c: all of them, in the order of the overview; ends with NULL. */
+extern const struct cli_command *const cli_commands[];
+const struct cli_command *cli_command_find(const char *name); /* NULL if unknown */
+enum tcb_status cli_command_unknown(const char *name, struct tcb_error *err);
+
+/* options.c */
+/* Names that were understood for others, as ARGS lends them. */
+struct cli_kept {
+	char **texts;
+	size_t count;
+};
+/* Fills ARGS (zeroed, command->args_bytes) and KEPT (zeroed) from the words after the command's name.  *HELP_OUT is 1
+ * when --help was among them (nothing else is then checked).  Both are finished with cli_args_fini. */
+enum tcb_status cli_parse(const struct cli_command *command, int argc, char **argv, void *args, struct cli_kept *kept,
+			  int *help_out, struct tcb_error *err);
+void cli_args_fini(const struct cli_command *command, void *args, struct cli_kept *kept);
+/* nearest.c */
+/* The candidate nearest to WORD by edit distance, or NULL if none is near. */
+const char *cli_nearest(const char *word, const char *const *candidates, size_t count);
+/* The FEW nearest ones into OUT, the nearest first, however far they are; returns how many. */
+size_t cli_nearest_few(const char *word, const char *const *candidates, size_t count, const char **out, size_t few);
+/* " (did you mean X?)" or "" into OUT. */
+void cli_suggestion(const char *word, const char *const *candidates, size_t count, char *out, size_t capacity);
+
+/* marks.c: TEXT with its marks replaced.  @OP: the first op of this build; @FAMILIES: CPU devices of one instruction
+ * family each; @STRATEGIES: names. */
+void cli_add_text(struct tcb_str *out, const char *text);
+
+/* cmd_help.c */
+enum tcb_status cli_help_all(struct tcb_error *err);
+enum tcb_status cli_help_shapes(struct tcb_error *err); /* help_shapes.c */
+enum tcb_status cli_help_command(const struct cli_command *command, struct tcb_error *err);
+
+/* Rows that several commands share; TYPE is the command's argument struct. */
+#define CLI_OPTION_OP(type, must, text)                                                                           \
+	{                                                                                                         \
+		.name = "op", .argument = "OP", .kind = CLI_TEXT, .offset = offsetof(type, op), .required = must, \
+		.names = CLI_NAMES_OP, .help = text                                                               \
+	}
+#define CLI_OPTION_DEVICE(type)                                                                                       \
+	{                                                                                                             \
+		.name = "device", .argument = "DEV", .kind = CLI_TEXT, .offset = offsetof(type, device),              \
+		.names = CLI_NAMES_DEVICE, .fallback = "cpu",                                                         \
+		.help = "this host's processor (cpu), or the same restricted to one instruction family (@FAMILIES); " \
+			"a GPU by number (cuda:0) or kind (sm_90), or identical ones together (cuda:all)"             \
+	}
+#define CLI_OPTION_THREADS(type)                                                                          \
+	{                                                                                                 \
+		.name = "threads", .argument = "N", .kind = CLI_COUNT, .offset = offsetof(type, threads), \
+		.fallback = "0", .note = "the physical cores", .help = "threads that a kernel may use"    \
+	}
+#define CLI_OPTION_CONTRACT(type)                                                                          \
+	{                                                                                                  \
+		.name = "contract", .argument = "C", .kind = CLI_TEXT, .offset = offsetof(type, contract), \
+		.names = CLI_NAMES_CONTRACT, .note = "the op's own",                                       \
+		.help = "activation type inside the kernel: f32, f16 or q8"                                \
+	}
+#define CLI_OPTION_SHAPES(type)                                                                           \
+	{                                                                                                 \
+		.name = "shape", .argument = "MxNxK", .kind = CLI_LIST, .offset = offsetof(type, shapes), \
+		.note = "the op's default shapes",                                                        \
+		.help = "a shape to measure (MxN for row ops), or several: 1,2,4x4096x4096, "             \
+			"1:8:*2x4096x4096 ('tcbtune help shapes')"                                        \
+	}
+#define CLI_OPTION_SEED(type, text)                                                                                  \
+	{                                                                                                            \
+		.name = "seed", .argument = "N", .kind = CLI_COUNT, .offset = offsetof(type, seed), .fallback = "1", \
+		.help = text                                                                                         \
+	}
+#define CLI_OPTION_ROTATION(type)                                                                               \
+	{                                                                                                       \
+		.name = "rotation", .argument = "BYTES", .kind = CLI_BYTES, .offset = offsetof(type, rotation), \
+		.fallback = "0", .note = "twice the last cache as measured",                                    \
+		.help = "memory that cold measurements rotate through, as in 600M"                              \
+	}
+#define CLI_OPTION_TIMEOUT(type)                                                                                 \
+	{                                                                                                        \
+		.name = "timeout", .argument = "TIME", .kind = CLI_SECONDS, .offset = offsetof(type, timeout_s), \
+		.fallback = "20s", .help = "time for one geometry before it counts as hung"                      \
+	}
+#define CLI_OPTION_WAIT_QUIET(type)                                                                                    \
+	{                                                                                                              \
+		.name = "wait-quiet", .argument = "TIME", .kind = CLI_SECONDS, .offset = offsetof(type, wait_quiet_s), \
+		.note = "do not wait",                                                                                 \
+		.help = "wait until others leave the processors alone, before each problem, before the finals of a "   \
+			"sweep and after disturbed rounds of a bench, up to TIME in all; no budget pays for it"        \
+	}
+#define CLI_OPTION_DB(type)                                                                                 \
+	{                                                                                                   \
+		.name = "db", .argument = "FILE", .kind = CLI_TEXT, .offset = offsetof(type, db),           \
+		.note = "$TCBTUNE_DB, else $XDG_DATA_HOME/tcbtune/tuning.db", .help = "the tuning database" \
+	}
+#define CLI_OPTION_JSON(type)                                                                                         \
+	{                                                                                                             \
+		.name = "json", .kind = CLI_FLAG, .offset = offsetof(type, json), .help = "print JSON (see schemas/)" \
+	}
+#define CLI_OPTION_END       \
+	{                    \
+		.name = NULL \
+	}
+
+#endif

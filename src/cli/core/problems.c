@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Multiplies ops and shapes into problems, each checked by its op, each once.
+ */
+#include "cli/core/problems.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/core/shape_axes.h"
+
+static enum tcb_status add_problem(struct cli_problems *problems, const struct tcb_op *op, enum tcb_contract contract,
+				   const struct tcb_shape *shape, struct tcb_error *err)
+{
+	struct cli_problem made = { .op = op }, *list;
+
+	TCB_TRY(tcb_problem_init(op, contract, shape, &made.problem, err));
+	for (size_t i = 0; i < problems->count; i++) {
+		if (problems->list[i].op == op && tcb_shape_equal(&problems->list[i].problem.shape, shape))
+			return TCB_OK;
+	}
+	list = realloc(problems->list, (problems->count + 1) * sizeof *list);
+	if (!list)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory");
+	problems->list = list;
+	list[problems->count++] = made;
+	return TCB_OK;
+}
+
+static enum tcb_status add_shapes(struct cli_problems *problems, const struct tcb_op *op, enum tcb_contract contract,
+				  const char *text, int is_exact, struct tcb_error *err)
+{
+	struct cli_shapes shapes;
+	enum tcb_status status = cli_shapes_read(op, text, is_exact, &shapes, err);
+
+	for (size_t i = 0; i < shapes.count && status == TCB_OK; i++)
+		status = add_problem(problems, op, contract, &shapes.list[i], err);
+	cli_shapes_fini(&shapes);
+	return status;
+}
+
+/* Of an op that is not NAMED a shape is taken as it is written only. */
+static enum tcb_status add_op(struct cli_problems *problems, const struct tcb_op *op, int named,
+			      const char *contract_text, const struct cli_list *texts, const char *gguf,
+			      struct tcb_error *err)
+{
+	enum tcb_contract contract;
+	struct tcb_shape *found = NULL;
+	const struct tcb_shape *shapes = op->default_shapes;
+	size_t count = op->default_shape_count;
+	enum tcb_status status = TCB_OK;
+
+	TCB_TRY(cli_find_contract(op, contract_text, &contract, err));
+	for (size_t i = 0; i < texts->count; i++)
+		TCB_TRY(add_shapes(problems, op, contract, texts->items[i], !named, err));
+	if (texts->count)
+		return TCB_OK;
+	if (gguf) {
+		TCB_TRY(cli_gguf_shapes(op, gguf, named, &found, &count, err));
+		shapes = found;
+	}
+	for (size_t i = 0; i < count && status == TCB_OK; i++)
+		status = add_problem(problems, op, contract, &shapes[i], err);
+	free(found);
+	return status;
+}
+
+/* Whether a failure says only that this op is not meant; the next op of "all" may be. */
+static int is_mismatch(enum tcb_status status)
+{
+	return status == TCB_E_USAGE || status == TCB_E_NOT_FOUND || status == TCB_E_UNSUPPORTED;
+}
+
+static enum tcb_status add_all(struct cli_problems *problems, const char *contract, const struct cli_list *shapes,
+			       const char *gguf, struct tcb_error *err)
+{
+	size_t count;
+	const struct tcb_op *const *ops = tcb_ops(&count);
+	enum tcb_status status = TCB_OK;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t before = problems->count;
+		status = add_op(problems, ops[i], 0, contract, shapes, gguf, err);
+		if (is_mismatch(status))
+			problems->count = before;
+		else if (status != TCB_OK)
+			return status;
+	}
+	/* The last op's own line says why it had none. */
+	return problems->count ? TCB_OK : status;
+}
+
+/* The ops of the family NAME, those whose names go on after NAME and an underscore; how many there were. */
+static enum tcb_status add_family(struct cli_problems *problems, const char *name, const char *contract,
+				  const struct cli_list *shapes, const char *gguf, size_t *found_out,
+				  struct tcb_error *err)
+{
+	size_t count, length = strlen(name);
+	const struct tcb_op *const *ops = tcb_ops(&count);
+
+	*found_out = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (strncmp(ops[i]->name, name, length) != 0 || ops[i]->name[length] != '_')
+			continue;
+		++*found_out;
+		TCB_TRY(add_op(problems, ops[i], 1, contract, shapes, gguf, err));
+	}
+	return TCB_OK;
+}
+
+enum tcb_status cli_problems_make(const char *name, const char *contract, const struct cli_list *shapes,
+				  const char *gguf, struct cli_problems *out, struct tcb_error *err)
+{
+	const struct tcb_op *op = tcb_op_find(name);
+	size_t found = 0;
+	enum tcb_status status = TCB_OK;
+
+	memset(out, 0, sizeof *out);
+	if (shapes->count && gguf)
+		return tcb_fail(err, TCB_E_USAGE, "--shape and --gguf exclude each other; give one of them");
+	if (strcmp(name, "all") == 0) {
+		status = add_all(out, contract, shapes, gguf, err);
+	} else {
+		if (!op)
+			status = add_family(out, name, contract, shapes, gguf, &found, err);
+		if (!found && status == TCB_OK)
+			status = cli_find_op(name, &op, err);
+		if (!found && status == TCB_OK)
+			status = add_op(out, op, 1, contract, shapes, gguf, err);
+	}
+	if (status != TCB_OK)
+		cli_problems_fini(out);
+	return status;
+}
+
+void cli_problems_fini(struct cli_problems *problems)
+{
+	free(problems->list);
+	memset(problems, 0, sizeof *problems);
+}
+
+void cli_problem_label(const struct tcb_problem *problem, char out[CLI_LABEL_MAX])
+{
+	char shape[TCB_SHAPE_TEXT_MAX];
+
+	tcb_shape_print(&problem->shape, shape);
+	snprintf(out, CLI_LABEL_MAX, "%s %s %s", problem->op_name, tcb_contract_text(problem->contract), shape);
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Products times counts of tokens.  One row of activations is the op of one
+ * token (op_matvec), more are the op of many (op_matmul).
+ *
+ * A problem's part of the budget is the square root of its part of the time:
+ * where what is still to gain of a problem falls with one over the time that is
+ * spent on it, the sum of all that is lost is least so.
+ */
+#include "cli/model/model_plan.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/report/best_rows.h"
+#include "kernels/formats.h"
+
+static const size_t TOKENS_MOST = 65536;
+
+const char *cli_known_text(enum cli_known known)
+{
+	static const char *const texts[] = {
+#define CLI_KNOWN_TEXT(id, text) text,
+		CLI_KNOWN_LIST(CLI_KNOWN_TEXT)
+#undef CLI_KNOWN_TEXT
+	};
+
+	return texts[known];
+}
+
+static enum tcb_status wrong_tokens(const char *text, struct tcb_error *err)
+{
+	return tcb_fail(err, TCB_E_USAGE,
+			"--tokens wants up to %d counts from 1 to %zu, each larger than the one before, such as "
+			"1,32,512, not '%s'",
+			CLI_TOKENS_MAX, TOKENS_MOST, text);
+}
+
+static enum tcb_status parse_tokens(const char *text, struct cli_model_plan *plan, struct tcb_error *err)
+{
+	for (const char *at = text;; at++) {
+		const size_t digits = strspn(at, "0123456789");
+		const unsigned long number = digits && digits < 6 ? strtoul(at, NULL, 10) : 0;
+
+		if (number == 0 || number > TOKENS_MOST || plan->token_count == CLI_TOKENS_MAX ||
+		    (plan->token_count && number <= plan->tokens[plan->token_count - 1]))
+			return wrong_tokens(text, err);
+		plan->tokens[plan->token_count++] = number;
+		at += digits;
+		if (!*at)
+			return TCB_OK;
+		if (*at != ',')
+			return wrong_tokens(text, err);
+	}
+}
+
+/* The op of FORMAT for ROWS of activations. */
+static const struct tcb_op *find_op(const struct tcb_format *format, size_t rows)
+{
+	const char *end = rows == 1 ? "_matvec" : "_matmul";
+	size_t count;
+	const struct tcb_op *const *ops = tcb_ops(&count);
+
+	for (size_t i = 0; i < count; i++) {
+		const size_t length = strlen(ops[i]->name);
+		if (ops[i]->format == format && length > strlen(end) &&
+		    strcmp(ops[i]->name + length - strlen(end), end) == 0)
+			return ops[i];
+	}
+	return NULL;
+}
+
+/* The item of OP and SHAPE, made where there is none. */
+static enum tcb_status get_item(struct cli_model_plan *plan, const struct tcb_op *op, const char *contract_text,
+				const struct tcb_shape *shape, struct cli_model_problem **out, struct tcb_error *err)
+{
+	struct cli_model_problem *list;
+	enum tcb_contract contract;
+
+	for (size_t i = 0; i < plan->count; i++) {
+		*out = &plan->list[i];
+		if (plan->list[i].problem.op == op && tcb_shape_equal(&plan->list[i].problem.problem.shape, shape))
+			return TCB_OK;
+	}
+	TCB_TRY(cli_find_contract(op, contract_text, &contract, err));
+	list = realloc(plan->list, (plan->count + 1) * sizeof *list);
+	if (!list)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the plan");
+	plan->list = list;
+	*out = &list[plan->count];
+	memset(*out, 0, sizeof **out);
+	(*out)->problem.op = op;
+	TCB_TRY(tcb_problem_init(op, contract, shape, &(*out)->problem.problem, err));
+	plan->count++;
+	return TCB_OK;
+}
+
+static enum tcb_status add_calls(struct cli_model_plan *plan, const struct cli_product *product, const char *contract,
+				 int all_logits, size_t token_index, struct tcb_error *err)
+{
+	struct tcb_shape shape = { plan->tokens[token_index], product->n, product->k };
+	double calls = 1;
+	const struct tcb_op *op;
+	struct cli_model_problem *item = NULL;
+
+	if (product->is_output && !all_logits)
+		shape.m = 1;
+	else if (product->is_expert)
+		cli_model_spread(plan->model, plan->tokens[token_index], &shape.m, &calls);
+	op = find_op(product->format, shape.m);
+	if (!op)
+		return tcb_fail(err, TCB_E_UNSUPPORTED, "this build has no products with %s weights of %zu tokens",
+				product->format->gguf_name, shape.m);
+	TCB_TRY(get_item(plan, op, contract, &shape, &item, err));
+	if (!item->product)
+		item->product = product;
+	item->calls[token_index] += calls * (double)product->matrices;
+	return TCB_OK;
+}
+
+/* What a call costs against others at the same count of tokens: bytes, or operations, of which each byte has as many.
+ */
+static double cost(const struct cli_model_problem *item)
+{
+	const struct tcb_problem *problem = &item->problem.problem;
+
+	return problem->shape.m == 1 ? item->problem.op->traffic(problem) : item->problem.op->flops(problem);
+}
+
+static void share_out(struct cli_model_plan *plan)
+{
+	double sum = 0;
+
+	for (size_t t = 0; t < plan->token_count; t++) {
+		double all = 0;
+		for (size_t i = 0; i < plan->count; i++)
+			all += plan->list[i].calls[t] * cost(&plan->list[i]);
+		for (size_t i = 0; i < plan->count; i++)
+			plan->list[i].share += plan->list[i].calls[t] * cost(&plan->list[i]) / all;
+	}
+	for (size_t i = 0; i < plan->count; i++)
+		sum += sqrt(plan->list[i].share);
+	for (size_t i = 0; i < plan->count; i++)
+		plan->list[i].share = sqrt(plan->list[i].share) / sum;
+}
+
+/* Those of fewer tokens first, and of them the ones that take longest. */
+static int compare_items(const void *left, const void *right)
+{
+	const struct cli_model_problem *a = left, *b = right;
+
+	for (size_t t = 0; t < CLI_TOKENS_MAX; t++)
+		if ((a->calls[t] > 0) != (b->calls[t] > 0))
+			return a->calls[t] > 0 ? -1 : 1;
+		else if (a->calls[t] > 0)
+			break;
+	return (a->share < b->share) - (a->share > b->share);
+}
+
+enum tcb_status cli_model_plan_make(const struct cli_model *model, const char *tokens_text, const char *contract,
+				    int all_logits, struct cli_model_plan *out, struct tcb_error *err)
+{
+	memset(out, 0, sizeof *out);
+	out->model = model;
+	TCB_TRY(parse_tokens(tokens_text, out, err));
+	for (size_t t = 0; t < out->token_count; t++)
+		for (size_t i = 0; i < model->product_count; i++)
+			TCB_TRY(add_calls(out, &model->products[i], contract, all_logits, t, err));
+	share_out(out);
+	if (out->count)
+		qsort(out->list, out->count, sizeof *out->list, compare_items);
+	return TCB_OK;
+}
+
+void cli_model_plan_fini(struct cli_model_plan *plan)
+{
+	free(plan->list);
+	plan->list = NULL;
+	plan->count = 0;
+}
+
+static enum cli_known known_of(const struct tcb_best *best)
+{
+	if (cli_best_is_stale(best))
+		return CLI_KNOWN_STALE;
+	if (best->provisional)
+		return CLI_KNOWN_PROVISIONAL;
+	if (best->tried < TCB_THIN_TRIED && best->tried < best->space_count)
+		return CLI_KNOWN_THIN;
+	return best->modelled ? CLI_KNOWN_MODELLED : CLI_KNOWN_TUNED;
+}
+
+/* What the default takes by its rate in the problems that are known: of the same op at as many rows, else of any at as
+ * many. */
+static double estimate_ns(const struct cli_model_plan *plan, const struct cli_model_problem *item)
+{
+	double ns[2] = { 0 }, costs[2] = { 0 };
+
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct cli_model_problem *other = &plan->list[i];
+		const int is_other_op = other->problem.op != item->problem.op;
+		if (other->is_estimated || !(other->default_ns > 0) ||
+		    (other->problem.problem.shape.m == 1) != (item->problem.problem.shape.m == 1))
+			continue;
+		ns[is_other_op] += other->default_ns;
+		costs[is_other_op] += cost(other);
+	}
+	for (int k = 0; k < 2; k++)
+		if (costs[k] > 0)
+			return ns[k] / costs[k] * cost(item);
+	return 0;
+}
+
+/* Of the limit only the bytes count. */
+static double estimate_limit_ns(const struct cli_model_plan *plan, const struct cli_model_problem *item)
+{
+	double ns = 0, bytes = 0;
+
+	for (size_t i = 0; i < plan->count; i++)
+		if (plan->list[i].known != CLI_KNOWN_MISSING && plan->list[i].best.limit_ns.median > 0) {
+			ns += plan->list[i].best.limit_ns.median;
+			bytes += plan->list[i].best.bytes;
+		}
+	return bytes > 0 ? ns / bytes * item->problem.op->traffic(&item->problem.problem) : 0;
+}
+
+static struct tcb_interval exactly(double ns)
+{
+	return (struct tcb_interval){ ns, ns, ns };
+}
+
+/* What ITEM's time is of its limit: of a tuned one the figure of its row, of another that of its default. */
+static struct cli_limit limit_of(const struct cli_model_problem *item)
+{
+	const struct tcb_interval ns = exactly(item->tuned_ns), limit = exactly(item->limit_ns);
+	struct tcb_best fallback = item->best;
+
+	if (item->is_served)
+		return cli_limit_of(&item->best);
+	if (item->known == CLI_KNOWN_MISSING)
+		return cli_limit_make("read limit", &ns, &limit, "");
+	fallback.ns = ns;
+	memcpy(fallback.geometry, fallback.default_geometry, sizeof fallback.geometry);
+	return cli_limit_of(&fallback);
+}
+
+enum tcb_status cli_model_plan_look(struct cli_model_plan *plan, struct tcb_db *db, const struct tcb_device *device,
+				    int is_modelled, struct tcb_error *err)
+{
+	for (size_t i = 0; i < plan->count; i++) {
+		struct cli_model_problem *item = &plan->list[i];
+		int is_found = 0;
+
+		if (db)
+			TCB_TRY(cli_best_find(db, device, &item->problem.problem, TCB_COLD, &item->best, &is_found,
+					      err));
+		is_found = is_found && (is_modelled || !item->best.modelled);
+		item->known = is_found ? known_of(&item->best) : CLI_KNOWN_MISSING;
+		item->default_ns = is_found ? item->best.default_ns.median : 0;
+		item->limit_ns = is_found ? item->best.limit_ns.median : 0;
+		/* The ratio is of pairs, in which a machine's drift cancels; two medians of their own differ by it. */
+		if (item->known >= CLI_KNOWN_THIN && item->best.speedup.median > 0)
+			item->default_ns = item->best.ns.median * item->best.speedup.median;
+		item->is_served = item->known >= CLI_KNOWN_THIN && cli_served_of(&item->best, 0) == CLI_SERVED_WINNER;
+		item->tuned_ns = item->is_served ? item->best.ns.median : item->default_ns;
+		item->is_estimated = 0;
+	}
+	for (size_t i = 0; i < plan->count; i++) {
+		struct cli_model_problem *item = &plan->list[i];
+
+		if (!(item->limit_ns > 0))
+			item->limit_ns = estimate_limit_ns(plan, item);
+		if (!(item->default_ns > 0)) {
+			item->default_ns = item->tuned_ns = estimate_ns(plan, item);
+			item->is_estimated = 1;
+		}
+		item->limit = limit_of(item);
+	}
+	return TCB_OK;
+}
+
+int cli_model_is_open(const struct cli_model_problem *item, int is_modelled)
+{
+	return item->known < (is_modelled ? CLI_KNOWN_MODELLED : CLI_KNOWN_TUNED);
+}
+
+struct cli_projection cli_model_project(const struct cli_model_plan *plan, size_t token_index, int is_modelled)
+{
+	struct cli_projection made = { 0 };
+	struct tcb_interval ns, limit_ns;
+	int is_known = 1, is_limited = 1, is_noisy = 0;
+
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct cli_model_problem *item = &plan->list[i];
+		const double calls = item->calls[token_index];
+
+		if (!(calls > 0))
+			continue;
+		made.problems++;
+		made.proven += !cli_model_is_open(item, is_modelled);
+		made.estimated += item->is_estimated;
+		made.tuned_ns += calls * item->tuned_ns;
+		made.default_ns += calls * item->default_ns;
+		made.limit_ns += calls * item->limit_ns;
+		is_noisy |= item->limit.use == TCB_LIMIT_NOISY;
+		is_known &= item->default_ns > 0;
+		is_limited &= item->limit_ns > 0;
+	}
+	if (!is_known)
+		made.tuned_ns = made.default_ns = 0;
+	if (!is_limited)
+		made.limit_ns = 0;
+	ns = exactly(made.tuned_ns);
+	limit_ns = exactly(made.limit_ns);
+	made.limit = cli_limit_make("read limit", &ns, &limit_ns, "");
+	if (is_noisy)
+		made.limit.use = TCB_LIMIT_NOISY;
+	return made;
+}

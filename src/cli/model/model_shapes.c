@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Sorts tensors, by llama.cpp's names and their types, into products and what
+ * is left out.  A stack of three dimensions is a mixture's experts where its
+ * name says so (_exps), else matrices that are all used, as of heads.
+ */
+#include "cli/model/model_shapes.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/formats.h"
+
+static const struct {
+	int is_product;
+	const char *text;
+} left_outs[] = {
+#define CLI_LEFT_OUT_ROW(id, is_product, text) { is_product, text },
+	CLI_LEFT_OUT_LIST(CLI_LEFT_OUT_ROW)
+#undef CLI_LEFT_OUT_ROW
+};
+
+const char *cli_left_out_text(enum cli_left_out_why why)
+{
+	return left_outs[why].text;
+}
+
+int cli_left_out_is_product(enum cli_left_out_why why)
+{
+	return left_outs[why].is_product;
+}
+
+static int is_named(const struct tcb_gguf_string *name, const char *text)
+{
+	return name->length == strlen(text) && memcmp(name->data, text, name->length) == 0;
+}
+
+static int has_part(const struct tcb_gguf_string *name, const char *part)
+{
+	return memmem(name->data, name->length, part, strlen(part)) != NULL;
+}
+
+static int ends_with(const struct tcb_gguf_string *name, const char *end)
+{
+	const size_t length = strlen(end);
+
+	return name->length >= length && memcmp(name->data + name->length - length, end, length) == 0;
+}
+
+/* Shortened, always a string; whoever prints it sees to control characters. */
+static void copy_text(const struct tcb_gguf_string *text, char out[CLI_TENSOR_NAME_MAX])
+{
+	const size_t length = text->length < CLI_TENSOR_NAME_MAX ? text->length : CLI_TENSOR_NAME_MAX - 1;
+
+	if (length)
+		memcpy(out, text->data, length);
+	out[length] = '\0';
+}
+
+static int is_table(const struct tcb_gguf_string *name)
+{
+	return is_named(name, "token_embd.weight") || is_named(name, "position_embd.weight") ||
+	       is_named(name, "token_types.weight") || is_named(name, "per_layer_token_embd.weight");
+}
+
+static int is_dense(const struct tcb_gguf_tensor *tensor)
+{
+	const struct tcb_gguf_type *type = tcb_gguf_type(tensor->type);
+
+	return type && type->block_values == 1;
+}
+
+/* Grows an array whose COUNT is a power of two or 0; NULL: out of memory. */
+static void *grown(void *items, size_t count, size_t bytes)
+{
+	return count & (count - 1) ? items : realloc(items, (count ? 2 * count : 1) * bytes);
+}
+
+static enum tcb_status no_memory(struct tcb_error *err)
+{
+	return tcb_fail(err, TCB_E_NOMEM, "out of memory for the model's tensors");
+}
+
+/* The share of a tensor's bytes that one token goes through. */
+static double token_share(const struct cli_model *model, const struct tcb_gguf_tensor *tensor)
+{
+	return has_part(&tensor->name, "_exps") && model->experts ? (double)model->experts_used / (double)model->experts
+								  : 1;
+}
+
+static enum tcb_status leave_out(struct cli_model *model, const struct tcb_gguf_tensor *tensor,
+				 enum cli_left_out_why why, struct tcb_error *err)
+{
+	struct cli_left_out *row;
+	char type[sizeof row->type];
+	size_t i = 0;
+
+	if (tcb_gguf_type(tensor->type))
+		(void)snprintf(type, sizeof type, "%s", tensor->type_name);
+	else
+		(void)snprintf(type, sizeof type, "type %u", tensor->type);
+	while (i < model->left_out_count &&
+	       (model->left_out[i].why != why || strcmp(model->left_out[i].type, type) != 0))
+		i++;
+	if (i == model->left_out_count) {
+		struct cli_left_out *rows = grown(model->left_out, model->left_out_count, sizeof *rows);
+		if (!rows)
+			return no_memory(err);
+		model->left_out = rows;
+		rows[i] = (struct cli_left_out){ .why = why };
+		memcpy(rows[i].type, type, sizeof type);
+		copy_text(&tensor->name, rows[i].first);
+		model->left_out_count++;
+	}
+	row = &model->left_out[i];
+	row->tensors++;
+	row->bytes += tensor->bytes;
+	if (cli_left_out_is_product(why))
+		model->left_out_token_bytes += token_share(model, tensor) * (double)tensor->bytes;
+	return TCB_OK;
+}
+
+static enum tcb_status add_product(struct cli_model *model, const struct tcb_gguf_tensor *tensor,
+				   const struct tcb_format *format, int is_output, struct tcb_error *err)
+{
+	const struct cli_product made = { .format = format,
+					  .n = (size_t)tensor->dims[1],
+					  .k = (size_t)tensor->dims[0],
+					  .is_output = is_output,
+					  .is_expert = has_part(&tensor->name, "_exps") && model->experts };
+	struct cli_product *product;
+	size_t i = 0;
+
+	for (; i < model->product_count; i++) {
+		product = &model->products[i];
+		if (product->format == format && product->n == made.n && product->k == made.k &&
+		    product->is_output == made.is_output && product->is_expert == made.is_expert)
+			break;
+	}
+	if (i == model->product_count) {
+		struct cli_product *products = grown(model->products, model->product_count, sizeof *products);
+		if (!products)
+			return no_memory(err);
+		model->products = products;
+		products[i] = made;
+		copy_text(&tensor->name, products[i].first);
+		model->product_count++;
+	}
+	product = &model->products[i];
+	product->tensors++;
+	product->matrices += made.is_expert ? 1 : (size_t)(tensor->dims[2] * tensor->dims[3]);
+	product->bytes += tensor->bytes;
+	model->token_bytes += token_share(model, tensor) * (double)tensor->bytes;
+	return TCB_OK;
+}
+
+enum tcb_status cli_model_add(struct cli_model *model, const struct tcb_gguf_tensor *tensor, int is_output,
+			      struct tcb_error *err)
+{
+	const struct tcb_format *format = tcb_format_find(tensor->type_name);
+
+	model->tensors++;
+	if (tensor->dims[1] * tensor->dims[2] * tensor->dims[3] == 1 || ends_with(&tensor->name, ".bias") ||
+	    has_part(&tensor->name, "_norm"))
+		return leave_out(model, tensor, CLI_LEFT_OUT_VECTOR, err);
+	if (is_table(&tensor->name) && !is_output)
+		return leave_out(model, tensor, CLI_LEFT_OUT_TABLE, err);
+	if (format)
+		return add_product(model, tensor, format, is_output, err);
+	return leave_out(model, tensor, is_dense(tensor) ? CLI_LEFT_OUT_DENSE : CLI_LEFT_OUT_FORMAT, err);
+}
+
+void cli_model_fini(struct cli_model *model)
+{
+	free(model->products);
+	free(model->left_out);
+	memset(model, 0, sizeof *model);
+}
+
+void cli_model_spread(const struct cli_model *model, size_t tokens, size_t *rows_out, double *calls_out)
+{
+	const double rows_of_all = (double)tokens * (double)model->experts_used;
+	const double rows = fmax(1, round(rows_of_all / (double)model->experts));
+
+	*rows_out = (size_t)rows;
+	*calls_out = fmin((double)model->experts, rows_of_all / rows);
+}
+
+/* KEY after the architecture, "llama.expert_count"; 0 where the file does not say. */
+static uint64_t number_of(const struct tcb_gguf *gguf, const char *architecture, const char *key)
+{
+	char full[CLI_TENSOR_NAME_MAX + 32];
+	const struct tcb_gguf_value *value;
+	uint64_t number = 0;
+
+	(void)snprintf(full, sizeof full, "%s%s%s", architecture, architecture[0] ? "." : "", key);
+	value = tcb_gguf_find_value(gguf, full);
+	return value && tcb_gguf_value_unsigned(value, &number) ? number : 0;
+}
+
+static void text_of(const struct tcb_gguf *gguf, const char *key, char out[CLI_TENSOR_NAME_MAX])
+{
+	const struct tcb_gguf_value *value = tcb_gguf_find_value(gguf, key);
+	const struct tcb_gguf_string text = value ? tcb_gguf_value_string(value) : (struct tcb_gguf_string){ NULL, 0 };
+
+	copy_text(&text, out);
+}
+
+static enum tcb_status check_experts(const struct cli_model *model, const char *label, struct tcb_error *err)
+{
+	if (model->experts && (model->experts_used == 0 || model->experts_used > model->experts))
+		return tcb_fail(err, TCB_E_FORMAT,
+				"%s: the metadata has %zu experts, of which a token uses %zu; expert_used_count should "
+				"be 1 to %zu",
+				label, model->experts, model->experts_used, model->experts);
+	return TCB_OK;
+}
+
+static const struct tcb_gguf_tensor *find_tensor(const struct tcb_gguf *const *parts, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct tcb_gguf_tensor *tensor = tcb_gguf_find(parts[i], name);
+		if (tensor)
+			return tensor;
+	}
+	return NULL;
+}
+
+enum tcb_status cli_model_from(const struct tcb_gguf *const *parts, size_t count, const char *label,
+			       struct cli_model *out, struct tcb_error *err)
+{
+	const uint64_t split = number_of(parts[0], "", "split.count");
+	enum tcb_status status;
+
+	memset(out, 0, sizeof *out);
+	if (split > 1 ? split != count : count > 1)
+		return tcb_fail(err, TCB_E_USAGE, "%s is of a model in %llu part%s, but %zu %s given; give all of them",
+				label, (unsigned long long)(split ? split : 1), split > 1 ? "s" : "", count,
+				count == 1 ? "is" : "are");
+	text_of(parts[0], "general.architecture", out->architecture);
+	text_of(parts[0], "general.name", out->name);
+	out->experts = (size_t)number_of(parts[0], out->architecture, "expert_count");
+	out->experts_used = (size_t)number_of(parts[0], out->architecture, "expert_used_count");
+	/* Encoders have a table of tokens and no output head. */
+	out->is_tied = !find_tensor(parts, count, "output.weight") && find_tensor(parts, count, "token_embd.weight") &&
+		       !strstr(out->architecture, "bert");
+	status = check_experts(out, label, err);
+	for (size_t p = 0; p < count; p++)
+		for (size_t i = 0; i < tcb_gguf_tensor_count(parts[p]) && status == TCB_OK; i++) {
+			const struct tcb_gguf_tensor *tensor = tcb_gguf_tensor(parts[p], i);
+			const int is_output = is_named(&tensor->name, "output.weight") ||
+					      (out->is_tied && is_named(&tensor->name, "token_embd.weight"));
+			status = cli_model_add(out, tensor, is_output, err);
+		}
+	if (status != TCB_OK)
+		cli_model_fini(out);
+	return status;
+}
+
+enum tcb_status cli_model_read(const char *const *paths, size_t count, struct cli_model *out, struct tcb_error *err)
+{
+	struct tcb_gguf **parts = calloc(count, sizeof *parts);
+	enum tcb_status status = parts ? TCB_OK : no_memory(err);
+
+	memset(out, 0, sizeof *out);
+	for (size_t i = 0; i < count && status == TCB_OK; i++)
+		status = tcb_gguf_open_tables(paths[i], &parts[i], err);
+	if (status == TCB_OK)
+		status = cli_model_from((const struct tcb_gguf *const *)parts, count, paths[0], out, err);
+	for (size_t i = 0; i < count && parts; i++)
+		tcb_gguf_close(parts[i]);
+	free(parts);
+	return status;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One call on a GPU.  In: operands on the host; out: the result there.  The
+ * kernel is emitted, assembled, loaded and launched in this process: what runs
+ * is the user's choice, not a candidate.
+ */
+#include "cli/tune/run_gpu.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "kernels/code.h"
+#include "worker/gpu_runner.h"
+
+struct gpu_job {
+	struct tcb_gpu_session session;
+	struct tcb_gpu_runner runner;
+	struct tcb_code_image *image;
+	struct tcb_operand operands[TCB_OPERANDS_MAX];
+	size_t count;
+	struct tcb_gpu_buffer buffer[TCB_OPERANDS_MAX];
+	void *packed;
+};
+
+static enum tcb_status compile(struct gpu_job *job, const struct tcb_problem *problem,
+			       const struct tcb_geometry *geometry, const struct tcb_target *target,
+			       struct tcb_error *err)
+{
+	struct tcb_kernel kernel = { .module = NULL };
+	enum tcb_status status = tcb_kernel_emit(problem, target, geometry, &kernel, err);
+	if (status == TCB_OK)
+		status = tcb_code_compile(&kernel, 1, target, &job->image, err);
+	tcb_kernel_fini(&kernel);
+	return status;
+}
+
+/* Operands to the device, the weights repacked where the kernel wants them so. */
+static enum tcb_status copy_in(struct gpu_job *job, const struct tcb_op *op, const struct tcb_problem *problem,
+			       void *const host[], double *pack_ns, struct tcb_error *err)
+{
+	const struct tcb_cuda *cuda = job->session.cuda;
+	const struct tcb_code_unit *unit = &job->image->unit[0];
+	int weights = tcb_operand_weights(job->operands, job->count);
+	*pack_ns = 0;
+	if (unit->packed_bytes > 0) {
+		uint64_t start = tcb_clock_ns();
+		job->packed = malloc(unit->packed_bytes);
+		if (!job->packed)
+			return tcb_fail(err, TCB_E_NOMEM, "out of memory for the packed weights");
+		op->pack(problem, (enum tcb_layout)unit->layout, host[weights], job->packed);
+		*pack_ns = (double)(tcb_clock_ns() - start);
+	}
+	for (size_t i = 0; i < job->count; i++) {
+		int is_packed = (int)i == weights && job->packed;
+		size_t bytes = is_packed ? unit->packed_bytes : job->operands[i].bytes;
+		TCB_TRY(tcb_gpu_buffer_alloc(cuda, bytes, &job->buffer[i], err));
+		if (job->operands[i].role != TCB_ROLE_OUTPUT)
+			TCB_TRY(tcb_cuda_check(
+				cuda, cuda->copy_in(job->buffer[i].data, is_packed ? job->packed : host[i], bytes),
+				"copying operands to the GPU", err));
+	}
+	return tcb_cuda_check(cuda, cuda->context_sync(), "copying operands to the GPU", err);
+}
+
+static enum tcb_status call(struct gpu_job *job, struct tcb_error *err)
+{
+	uint64_t operand[TCB_OPERANDS_MAX];
+	char why[256];
+	for (size_t i = 0; i < job->count; i++)
+		operand[i] = job->buffer[i].data;
+	TCB_TRY(tcb_cuda_check(job->session.cuda, tcb_gpu_runner_call(&job->runner, operand, 0), "launching the kernel",
+			       err));
+	if (tcb_gpu_wait(&job->session, why) != TCB_GPU_FINE)
+		return tcb_fail(err, TCB_E_FAILED, "the kernel failed: %s", why);
+	return TCB_OK;
+}
+
+static enum tcb_status execute(struct gpu_job *job, const struct tcb_op *op, const struct tcb_problem *problem,
+			       const struct tcb_place *place, void *const host[], double *pack_ns, double *run_ns,
+			       struct tcb_error *err)
+{
+	enum tcb_gpu_fault fault;
+	char why[256];
+	TCB_TRY(tcb_gpu_session_open(place->gpu.ordinal, &job->session, err));
+	TCB_TRY(tcb_gpu_runner_init(&job->runner, &job->session, job->image, 0, &fault, why, err));
+	if (fault != TCB_GPU_FINE)
+		return tcb_fail(err, TCB_E_FAILED, "the kernel cannot be loaded: %s", why);
+	TCB_TRY(copy_in(job, op, problem, host, pack_ns, err));
+	TCB_TRY(call(job, err));
+	uint64_t start = tcb_clock_ns();
+	TCB_TRY(call(job, err));
+	*run_ns = (double)(tcb_clock_ns() - start);
+	int output = tcb_operand_output(job->operands, job->count);
+	return tcb_cuda_check(
+		job->session.cuda,
+		job->session.cuda->copy_out(host[output], job->buffer[output].data, job->operands[output].bytes),
+		"copying the result from the GPU", err);
+}
+
+enum tcb_status cli_run_gpu(const struct tcb_op *op, const struct tcb_problem *problem,
+			    const struct tcb_geometry *geometry, const struct tcb_place *place, void *const host[],
+			    double *pack_ns_out, double *run_ns_out, struct tcb_error *err)
+{
+	struct gpu_job *job = calloc(1, sizeof *job);
+	if (!job)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory");
+	job->count = op->operands(problem, job->operands);
+	enum tcb_status status = compile(job, problem, geometry, &place->device.target, err);
+	if (status == TCB_OK)
+		status = execute(job, op, problem, place, host, pack_ns_out, run_ns_out, err);
+	tcb_gpu_runner_fini(&job->runner);
+	for (size_t i = 0; i < job->count; i++)
+		if (job->session.cuda)
+			tcb_gpu_buffer_free(job->session.cuda, &job->buffer[i]);
+	free(job->packed);
+	free(job->image);
+	tcb_gpu_session_close(&job->session);
+	free(job);
+	return status;
+}
