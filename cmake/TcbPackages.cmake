@@ -48,7 +48,7 @@ describe(tcbtune utils "autotuner for tiled compute kernels"
 	"Enumerates the tile geometries of quantised and dense matrix products and of
 row operations on CPUs and NVIDIA GPUs, checks and measures each candidate,
 and keeps the fastest in a database."
-	RECOMMENDS "libpapi7.0 | libpapi7.1 | libpapi7.2" SUGGESTS "libjs-d3 (<< 4)")
+	RECOMMENDS "libpapi7.0 | libpapi7.1 | libpapi7.2")
 describe(libtcbrt0 libs "tuned compute kernels at run time"
 	"Answers which tile geometry was measured to be fastest on this machine, and
 runs the kernel."

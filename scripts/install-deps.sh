@@ -15,8 +15,8 @@ build="gcc libc6-dev cmake ninja-build pkg-config git libsqlite3-dev libhwloc-de
 build="$build python3 xz-utils"
 # g++ compiles the header as C++.
 # slurm-wlm and munge: a Slurm of its own that a test starts.
-# chromium and libjs-d3: what opens HTML reports, and the library in them.
-tests="libcmocka-dev valgrind python3-jsonschema python3-yaml python3-numpy clang-format g++ slurm-wlm munge tmux chromium libjs-d3"
+# chromium: what opens HTML reports.
+tests="libcmocka-dev valgrind python3-jsonschema python3-yaml python3-numpy clang-format g++ slurm-wlm munge tmux chromium"
 neon="gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static"
 
 case "${1:-}" in

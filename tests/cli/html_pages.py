@@ -2,12 +2,10 @@
 """What the tests of HTML reports share: small databases, one with hostile texts, pages of them, and a parser."""
 import html.parser
 import json
-import pathlib
 import sqlite3
 
 PLOTS = {"roofline", "progress", "distribution", "intervals", "effects", "ties", "loss"}
 HOSTILE = "</script><script>throw 7</script><!-- \"><img src=x onerror=throw(8)> & '<b>"
-D3 = pathlib.Path("/usr/share/javascript/d3/d3.min.js")
 
 
 def databases(cli):
@@ -25,12 +23,8 @@ def databases(cli):
     return good, bad
 
 
-def page(cli, db, name, library=None):
-    """The page of DB; LIBRARY: a folder for TCBTUNE_D3; one that is not there: none."""
+def page(cli, db, name):
     out = cli.scratch / name
-    cli.env.pop("TCBTUNE_D3", None)
-    if library:
-        cli.env["TCBTUNE_D3"] = str(library)
     cli.run("report", "--format", "html", "--db", db, "--out", out)
     return out
 

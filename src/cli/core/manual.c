@@ -143,13 +143,11 @@ static void add_synopsis(struct tcb_str *out, const struct cli_command *command)
 
 static void add_environment(struct tcb_str *out)
 {
-	tcb_str_add(out,
-		    ".SH ENVIRONMENT\n"
-		    ".TP\nTCBTUNE_DB\nThe tuning database, where \\-\\-db is not given.\n"
-		    ".TP\nTCBTUNE_SYSTEM_DB\nThe system's database below it, which is only read; empty: none.\n"
-		    ".TP\nXDG_DATA_HOME\nWhere tcbtune/tuning.db lies without either; ~/.local/share if not set.\n"
-		    ".TP\nTCBTUNE_D3\nA folder with d3.min.js (version 3) and LICENSE, for report \\-\\-format html.\n"
-		    ".TP\nNO_COLOR\nIf set and not empty: no colour.\n");
+	tcb_str_add(out, ".SH ENVIRONMENT\n"
+			 ".TP\nTCBTUNE_DB\nThe tuning database, where \\-\\-db is not given.\n"
+			 ".TP\nTCBTUNE_SYSTEM_DB\nThe system's database below it, which is only read; empty: none.\n"
+			 ".TP\nXDG_DATA_HOME\nWhere tcbtune/tuning.db lies without either; ~/.local/share if not set.\n"
+			 ".TP\nNO_COLOR\nIf set and not empty: no colour.\n");
 }
 
 /* Where what a page calls docs/NAME.md is. */

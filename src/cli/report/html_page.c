@@ -8,7 +8,6 @@
 
 #include "base/build_info.h"
 #include "cli/core/figures.h"
-#include "cli/report/html_library.h"
 #include "cli/report/html_plots.h"
 
 static void add_head(const struct cli_html_source *source, struct tcb_str *out)
@@ -152,45 +151,16 @@ static void add_problems(const struct cli_html_source *source, const struct cli_
 static enum tcb_status add_scripts(const struct cli_html_source *source, const struct cli_html_spaces *spaces,
 				   struct tcb_str *out, struct tcb_error *err)
 {
-	struct cli_html_library library;
 	enum tcb_status status;
 
-	cli_html_library_find(&library);
-	tcb_str_add(out, "</main>\n<footer><p id=\"library\" class=\"none\">");
-	if (library.code.length)
-		tcb_str_add(
-			out,
-			"Plots are zoomed with the buttons, with + &minus; 0 and arrows, or with Ctrl and the wheel.");
-	else
-		cli_html_textf(out,
-			       "Plots stand still: %s. With Debian's libjs-d3 (or TCBTUNE_D3) they can be zoomed and "
-			       "filtered.",
-			       library.note);
-	tcb_str_add(out, "</p>\n");
-	if (library.code.length) {
-		tcb_str_add(out,
-			    "<details class=\"licence\"><summary>Licence of D3, which is in this page</summary><pre>");
-		for (char *line = library.licence.data, *next; line; line = next) {
-			next = strchr(line, '\n');
-			if (next)
-				*next++ = '\0';
-			cli_html_text(out, line);
-			tcb_str_add(out, "\n");
-		}
-		tcb_str_add(out, "</pre></details>");
-	}
-	tcb_str_add(out, "</footer>\n<script type=\"application/json\" id=\"data\">");
+	tcb_str_add(out,
+		    "</main>\n<footer><p class=\"none\">With scripts, plots are zoomed with the buttons, with + "
+		    "&minus; 0 and "
+		    "arrows, or with Ctrl and the wheel.</p></footer>\n<script type=\"application/json\" id=\"data\">");
 	status = cli_html_json(source, spaces, out, err);
-	tcb_str_add(out, "</script>\n");
-	if (library.code.length) {
-		tcb_str_add(out, "<script>");
-		tcb_str_add_bytes(out, library.code.data, library.code.length);
-		tcb_str_add(out, "</script>\n<script>");
-		tcb_str_add(out, cli_html_script());
-		tcb_str_add(out, "</script>\n");
-	}
-	tcb_str_add(out, "</body></html>\n");
-	cli_html_library_fini(&library);
+	tcb_str_add(out, "</script>\n<script>");
+	tcb_str_add(out, cli_html_script());
+	tcb_str_add(out, "</script>\n</body></html>\n");
 	return status;
 }
 

@@ -9,6 +9,10 @@
 #include "cli/report/html_data.h"
 #include "cli/report/html_svg.h"
 
+/* What embed_page.cmake made of html_report.css and html_report.js; none has a NUL inside. */
+const char *cli_html_style(void);
+const char *cli_html_script(void);
+
 /* html_summary.c: what was found, in words and as a table of all rows. */
 void cli_html_summary(const struct cli_html_source *source, struct tcb_str *out);
 

@@ -1,199 +1,158 @@
 /* SPDX-License-Identifier: MIT */
-/* What D3 adds to a page that is whole without it: zooming, brushing, a look at single trials, filter and order of
- * the table.  D3 3, as Debian has it. */
+/* What a page that is whole without it gains: a closer look at a drawing, single trials under the pointer, ranges of a
+ * tie set, filter and order of the table. */
 (function () {
 	"use strict";
-	var note = document.getElementById("library");
-	if (typeof d3 === "undefined" || !/^3\./.test(d3.version)) {
-		note.textContent = "The library that was put into this page is not D3 3: plots are as they were drawn.";
-		return;
-	}
-	var rows = JSON.parse(document.getElementById("data").textContent).best;
+	const all = (selector, from) => Array.from((from || document).querySelectorAll(selector));
+	const numbers = (element, name) => element.getAttribute(name).split(" ").map(Number);
 
-	/* --- zooming: by buttons and keys, and by the wheel with Ctrl, so that the page scrolls as ever --- */
-	function scaleOf(words, from, to) {
-		var w = words.split(" ").map(Number);
-		return (w[2] === 1 ? d3.scale.log() : d3.scale.linear()).domain([w[0], w[1]]).range([from, to]);
+	function add(parent, name, attributes, text) {
+		const space = parent instanceof SVGElement ? "http://www.w3.org/2000/svg" : "http://www.w3.org/1999/xhtml";
+		const element = document.createElementNS(space, name);
+		Object.keys(attributes).forEach(key => element.setAttribute(key, attributes[key]));
+		element.textContent = text || "";
+		return parent.appendChild(element);
 	}
-	function time(ns, digits) {
-		var units = ["ns", "µs", "ms", "s"], unit = 0;
-		for (; Math.abs(ns) >= 999.9 && unit < 3; unit++)
-			ns /= 1e3;
-		return +ns.toPrecision(digits) + " " + units[unit];
+
+	/* Where an event is, in the drawing's own coordinates. */
+	function place(svg, event) {
+		return new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
 	}
-	function label(value, words) {
-		if (/ 1$/.test(words))
-			return time(value, 4);
-		return Math.abs(value) >= 1e4 ? d3.format(".4s")(value).replace("G", " G") : String(+value.toPrecision(4));
-	}
-	function redraw(svg, g, area, x, y) {
-		var axes = svg.select(".axes");
-		var xWords = g.getAttribute("data-x"), yWords = g.getAttribute("data-y");
-		axes.selectAll("line, text").remove();
-		var xs = x.ticks(5).filter(function (v, i, all) { return all.length < 12 || /^[125]/.test(v.toPrecision(1)); });
-		xs.forEach(function (v) {
-			axes.append("line").attr("class", "grid").attr({ x1: x(v), x2: x(v), y1: area[1], y2: area[3] });
-			axes.append("text").attr("class", "mid").attr({ x: x(v), y: area[3] + 15 }).text(label(v, xWords));
-		});
-		if (!y)
-			return;
-		var ys = y.ticks(5).filter(function (v, i, all) { return all.length < 12 || /^[125]/.test(v.toPrecision(1)); });
-		ys.forEach(function (v) {
-			axes.append("line").attr("class", "grid").attr({ x1: area[0], x2: area[2], y1: y(v), y2: y(v) });
-			axes.append("text").attr("class", "end").attr({ x: area[0] - 5, y: y(v) + 4 }).text(label(v, yWords));
-		});
-	}
-	var clips = 0;
-	function zoomable(g) {
-		var area = g.getAttribute("data-area").split(" ").map(Number);
-		var words = g.getAttribute("data-y"), svg = d3.select(g.parentNode), id = "clip" + ++clips;
-		if (/-1$/.test(words)) /* rows, not a scale */
-			return;
-		var x = scaleOf(g.getAttribute("data-x"), area[0], area[2]), y = scaleOf(words, area[3], area[1]);
-		svg.append("clipPath").attr("id", id).append("rect").attr({ x: area[0], y: area[1], width: area[2] - area[0],
-			height: area[3] - area[1] });
-		var holder = svg.insert("g", function () { return g; }).attr("clip-path", "url(#" + id + ")");
-		holder.node().appendChild(g);
-		var first = { x: x.domain(), y: y.domain() };
-		var zoom = d3.behavior.zoom().x(x).y(y).scaleExtent([1, 200]).on("zoom", apply);
-		function apply() {
-			var s = zoom.scale(), t = zoom.translate();
-			g.setAttribute("transform", "translate(" + t + ") scale(" + s + ")");
-			d3.select(g).selectAll("circle").attr("r", 4 / s);
-			redraw(svg, g, area, x, y);
+
+	/* --- a closer look: buttons, keys, and the wheel with Ctrl, so that the page scrolls as ever --- */
+	function zoomable(figure) {
+		const svg = figure.querySelector("svg"), box = svg.viewBox.baseVal;
+		const whole = { x: box.x, y: box.y, width: box.width, height: box.height };
+		const between = (value, from, to) => Math.max(from, Math.min(to, value));
+
+		function show(width, dx, dy) {
+			const factor = between(width, whole.width / 200, whole.width) / box.width;
+			const x = box.x + box.width * (1 - factor) / 2 + dx * box.width;
+			const y = box.y + box.height * (1 - factor) / 2 + dy * box.height;
+			box.width *= factor;
+			box.height *= factor;
+			box.x = between(x, whole.x, whole.x + whole.width - box.width);
+			box.y = between(y, whole.y, whole.y + whole.height - box.height);
 		}
-		function by(factor) {
-			var t = zoom.translate(), s = Math.max(1, Math.min(200, zoom.scale() * factor)), f = s / zoom.scale();
-			var c = [(area[0] + area[2]) / 2, (area[1] + area[3]) / 2];
-			zoom.scale(s).translate([c[0] + (t[0] - c[0]) * f, c[1] + (t[1] - c[1]) * f]);
-			apply();
-		}
-		function move(dx, dy) {
-			var t = zoom.translate();
-			zoom.translate([t[0] + dx, t[1] + dy]);
-			apply();
-		}
-		function reset() {
-			zoom.x(x.domain(first.x)).y(y.domain(first.y)).scale(1).translate([0, 0]);
-			apply();
-		}
-		svg.attr("tabindex", 0).on("keydown", function () {
-			var actions = { "+": [by, 1.5], "=": [by, 1.5], "-": [by, 1 / 1.5], "0": [reset],
-				ArrowLeft: [move, 30, 0], ArrowRight: [move, -30, 0], ArrowUp: [move, 0, 30],
-				ArrowDown: [move, 0, -30] };
-			var action = actions[d3.event.key];
-			if (!action || d3.event.ctrlKey || d3.event.metaKey)
+		const by = factor => () => show(box.width / factor, 0, 0), move = (dx, dy) => () => show(box.width, dx, dy);
+		const actions = { "+": by(1.5), "=": by(1.5), "-": by(1 / 1.5), "0": by(1 / 200), ArrowLeft: move(-0.1, 0),
+			ArrowRight: move(0.1, 0), ArrowUp: move(0, -0.1), ArrowDown: move(0, 0.1) };
+		svg.setAttribute("tabindex", 0);
+		svg.addEventListener("keydown", event => {
+			if (!actions[event.key] || event.ctrlKey || event.metaKey)
 				return;
-			action[0](action[1], action[2]);
-			d3.event.preventDefault();
+			actions[event.key]();
+			event.preventDefault();
 		});
-		svg.on("wheel", function () {
-			if (!d3.event.ctrlKey)
+		svg.addEventListener("wheel", event => {
+			if (!event.ctrlKey)
 				return;
-			by(d3.event.deltaY < 0 ? 1.25 : 0.8);
-			d3.event.preventDefault();
-		});
-		var caption = d3.select(svg.node().parentNode).select("figcaption");
-		[["1:1", reset], ["+", function () { by(1.5); }], ["−", function () { by(1 / 1.5); }]].forEach(function (b) {
-			caption.append("button").attr({ type: "button", title: "zoom (keys + - 0 and arrows)" }).text(b[0])
-				.on("click", b[1]);
+			by(event.deltaY < 0 ? 1.25 : 0.8)();
+			event.preventDefault();
+		}, { passive: false });
+		[["1:1", "0"], ["+", "+"], ["−", "-"]].forEach(([text, key]) => {
+			add(figure.querySelector("figcaption"), "button", { type: "button", title: "zoom (keys + - 0 and arrows)" }, text)
+				.addEventListener("click", actions[key]);
 		});
 	}
-	d3.selectAll(".data").each(function () { zoomable(this); });
+	all(".plot").filter(figure => figure.querySelector("svg")).forEach(zoomable);
 
 	/* --- single trials over "best so far" --- */
-	var tip = d3.select("body").append("div").attr("class", "tip").style("display", "none");
-	d3.selectAll("section[data-row]").each(function () {
-		var space = rows[+this.getAttribute("data-row")].space, section = d3.select(this);
-		var g = section.select(".progress .data").node();
-		if (!g || !space.points.length)
+	function time(ns) {
+		const units = ["ns", "µs", "ms", "s"];
+		let unit = 0;
+		for (; Math.abs(ns) >= 999.9 && unit < 3; unit++)
+			ns /= 1e3;
+		return +ns.toPrecision(4) + " " + units[unit];
+	}
+	/* WORDS: first value, last value, whether the scale is logarithmic. */
+	function scale(words, from, to) {
+		const as = words[2] === 1 ? Math.log : Number, first = as(words[0]), last = as(words[1]);
+		return value => from + (as(value) - first) / (last - first) * (to - from);
+	}
+	const rows = JSON.parse(document.getElementById("data").textContent).best;
+	const tip = add(document.body, "div", { "class": "tip", style: "display: none" });
+	all("section[data-row]").forEach(section => {
+		const points = rows[+section.getAttribute("data-row")].space.points.filter(point => point.ns !== null);
+		const drawn = section.querySelector(".progress .data");
+		if (!drawn || !points.length)
 			return;
-		var area = g.getAttribute("data-area").split(" ").map(Number);
-		var x = scaleOf(g.getAttribute("data-x"), area[0], area[2]);
-		var y = scaleOf(g.getAttribute("data-y"), area[3], area[1]);
-		var valid = space.points.filter(function (p) { return p.ns !== null; });
-		section.select(".progress svg").on("mousemove", function () {
-			var at = d3.mouse(g), near = null, least = 400;
-			valid.forEach(function (p) {
-				var dx = x(p.elapsed_s) - at[0], dy = y(p.ns) - at[1], d = dx * dx + dy * dy;
-				if (d < least) {
-					least = d;
-					near = p;
-				}
-			});
-			tip.style("display", near ? "block" : "none");
-			if (near)
-				tip.text("trial " + near.trial + ", " + near.elapsed_s.toPrecision(4) + " s: " +
-					time(near.ns, 4) + ", " + near.geometry)
-					.style({ left: Math.min(d3.event.clientX + 12, innerWidth - 300) + "px",
-						top: d3.event.clientY + 14 + "px" });
-		}).on("mouseleave", function () { tip.style("display", "none"); });
+		const [left, top, right, bottom] = numbers(drawn, "data-area"), svg = drawn.ownerSVGElement;
+		const x = scale(numbers(drawn, "data-x"), left, right), y = scale(numbers(drawn, "data-y"), bottom, top);
+		svg.addEventListener("mousemove", event => {
+			const at = place(svg, event), far = point => Math.hypot(x(point.elapsed_s) - at.x, y(point.ns) - at.y);
+			const near = points.reduce((a, b) => far(b) < far(a) ? b : a);
+			tip.style.display = far(near) < 20 ? "block" : "none";
+			tip.style.left = Math.min(event.clientX + 12, innerWidth - 300) + "px";
+			tip.style.top = event.clientY + 14 + "px";
+			tip.textContent = `trial ${near.trial}, ${near.elapsed_s.toPrecision(4)} s: ${time(near.ns)}, ${near.geometry}`;
+		});
+		svg.addEventListener("mouseleave", () => { tip.style.display = "none"; });
 	});
 
-	/* --- brushing the tie set: a range on an axis leaves the lines that go through it --- */
-	d3.selectAll(".ties svg").each(function () {
-		var svg = d3.select(this), ranges = {}, lines = svg.selectAll(".tie");
-		var count = d3.select(this.parentNode).append("p").attr({ "class": "none", "aria-live": "polite" });
+	/* --- the tie set: a range on an axis leaves the lines that go through it --- */
+	function brushed(svg) {
+		const lines = all(".tie", svg), ranges = {};
+		const count = add(svg.parentNode, "p", { "class": "none", "aria-live": "polite" });
+
 		function filter() {
-			var kept = 0;
-			lines.classed("off", function () {
-				var at = this.getAttribute("data-at").split(" ").map(Number);
-				var off = Object.keys(ranges).some(function (a) {
-					return at[a] < ranges[a][0] || at[a] > ranges[a][1];
-				});
-				kept += !off;
-				return off;
-			});
-			count.text(kept + " of " + lines.size() + " lines; drag along an axis to choose");
+			const is_off = at => Object.keys(ranges).some(axis => at[axis] < ranges[axis][0] || at[axis] > ranges[axis][1]);
+			lines.forEach(line => line.classList.toggle("off", is_off(numbers(line, "data-at"))));
+			count.textContent = `${all(".tie:not(.off)", svg).length} of ${lines.length} lines; drag along an axis to choose`;
 		}
-		svg.selectAll(".axis").each(function () {
-			var a = this.getAttribute("data-axis"), line = d3.select(this).select("line");
-			var x = d3.scale.linear().domain([+line.attr("x1"), +line.attr("x2")]).range([+line.attr("x1"), +line.attr("x2")]);
-			var brush = d3.svg.brush().x(x).on("brush", function () {
-				if (brush.empty())
-					delete ranges[a];
-				else
-					ranges[a] = brush.extent();
+		all(".axis", svg).forEach(axis => {
+			const name = axis.getAttribute("data-axis"), line = axis.querySelector("line");
+			const first = line.x1.baseVal.value, last = line.x2.baseVal.value;
+			const shape = { y: +axis.getAttribute("data-y") - 9, height: 18 };
+			const extent = add(axis, "rect", { "class": "extent", x: 0, width: 0, ...shape });
+			const ground = add(axis, "rect", { "class": "ground", x: first, width: last - first, ...shape });
+			let start = null;
+			ground.addEventListener("pointerdown", event => {
+				start = place(svg, event).x;
+				delete ranges[name];
+				extent.setAttribute("width", 0);
+				ground.setPointerCapture(event.pointerId);
 				filter();
 			});
-			d3.select(this).append("g").attr("class", "brush").call(brush).selectAll("rect")
-				.attr({ y: +this.getAttribute("data-y") - 9, height: 18 });
+			ground.addEventListener("pointermove", event => {
+				if (start === null)
+					return;
+				const range = [start, Math.max(first, Math.min(last, place(svg, event).x))].sort((a, b) => a - b);
+				ranges[name] = range;
+				extent.setAttribute("x", range[0]);
+				extent.setAttribute("width", range[1] - range[0]);
+				filter();
+			});
+			["pointerup", "pointercancel"].forEach(end => ground.addEventListener(end, () => { start = null; }));
 		});
-		if (lines.size() > 1)
-			filter();
-	});
+		filter();
+	}
+	all(".ties svg").filter(svg => all(".tie", svg).length > 1).forEach(brushed);
 
 	/* --- the table: filter and order --- */
-	var table = d3.select("table.summary"), body = table.selectAll("tr[data-row]");
-	var tools = d3.select("#tools").append("label").text("Only results with ");
-	tools.append("input").attr({ type: "search", placeholder: "words, as in q4k hot" }).on("input", function () {
-		var words = this.value.toLowerCase().split(/\s+/);
-		function hidden(text) {
-			return words.every(function (w) { return text.indexOf(w) >= 0; }) ? null : "none";
-		}
-		body.each(function () {
-			var display = hidden(this.textContent.toLowerCase());
-			this.style.display = display || "";
-			d3.select("section[data-row='" + this.getAttribute("data-row") + "']").style("display", display);
+	const table = document.querySelector("table.summary"), body = all("tr[data-row]", table);
+	const label = add(document.getElementById("tools"), "label", {}, "Only results with ");
+	add(label, "input", { type: "search", placeholder: "words, as in q4k hot" }).addEventListener("input", event => {
+		const words = event.target.value.toLowerCase().split(/\s+/);
+		body.forEach(row => {
+			const text = row.textContent.toLowerCase();
+			const display = words.every(word => text.includes(word)) ? "" : "none";
+			row.style.display = display;
+			document.querySelector(`section[data-row='${row.getAttribute("data-row")}']`).style.display = display;
 		});
 	});
-	function key(cell) { /* times differ in their units */
-		return cell.getAttribute("data-v") || cell.textContent;
-	}
-	table.selectAll("th").each(function (d, column) {
-		var title = this.textContent, up = false;
-		d3.select(this).text("").append("button").attr({ "class": "sort", type: "button", title: "sort" }).text(title)
-			.on("click", function () {
-				up = !up;
-				var parent = body.node().parentNode, list = body[0].slice();
-				list.sort(function (a, b) {
-					var s = key(a.cells[column]), t = key(b.cells[column]);
-					var order = isNaN(parseFloat(s)) || isNaN(parseFloat(t)) ? s.localeCompare(t)
-						: parseFloat(s) - parseFloat(t);
-					return up ? order : -order;
-				});
-				list.forEach(function (row) { parent.appendChild(row); });
-			});
+	const key = cell => cell.getAttribute("data-v") || cell.textContent; /* times differ in their units */
+	all("th", table).forEach((head, column) => {
+		const title = head.textContent;
+		let up = false;
+		head.textContent = "";
+		add(head, "button", { "class": "sort", type: "button", title: "sort" }, title).addEventListener("click", () => {
+			up = !up;
+			body.slice().sort((a, b) => {
+				const s = key(a.cells[column]), t = key(b.cells[column]), difference = parseFloat(s) - parseFloat(t);
+				return (up ? 1 : -1) * (isNaN(difference) ? s.localeCompare(t) : difference);
+			}).forEach(row => row.parentNode.appendChild(row));
+		});
 	});
-	document.documentElement.setAttribute("data-library", d3.version);
+	document.documentElement.setAttribute("data-script", "");
 }());
