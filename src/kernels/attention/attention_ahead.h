@@ -55,8 +55,7 @@ SIMD_INLINE void fetch(struct ahead *a, const int lines)
 {
 	if (!a->row_lines)
 		return;
-	SIMD_UNROLL
-	for (int line = 0; line < lines; line++)
+	SIMD_FOR (int line = 0; line < lines; line++)
 		__builtin_prefetch(a->at + line * LINE, 0, 3);
 	move_on(a, lines);
 }

@@ -43,9 +43,8 @@ SIMD_INLINE void load_bf16(const struct attention_call *call, const int is_side_
 		const size_t each = is_side_by_side ? call->head_rows * UNIT : UNIT;
 		uint16_t *q = (uint16_t *)(void *)(call->q + first * call->k) + (is_side_by_side ? of_head * UNIT : 0);
 		for (size_t at = 0; at < call->k; at += UNIT, q += each)
-			SIMD_UNROLL
-		for (size_t v = 0; v < UNIT; v += LANES)
-			v_round_bf16(q + v, v_mul(load_half(TCB_TYPE_BF16, call->io_row[r], at + v), power));
+			SIMD_FOR (size_t v = 0; v < UNIT; v += LANES)
+				v_round_bf16(q + v, v_mul(load_half(TCB_TYPE_BF16, call->io_row[r], at + v), power));
 	}
 }
 

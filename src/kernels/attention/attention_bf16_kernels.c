@@ -28,25 +28,20 @@ SIMD_INLINE void score_rows(const struct attention_call *call, const int rows, c
 		const char *k[LANES];
 		vfloat sum[LANES];
 		float result[LANES];
-		SIMD_UNROLL
-		for (int j = 0; j < tokens; j++)
+		SIMD_FOR (int j = 0; j < tokens; j++)
 			k[j] = (const char *)call->k_rows[t + (size_t)j] + head->at;
-		SIMD_UNROLL
-		for (int i = 0; i < LANES; i++)
+		SIMD_FOR (int i = 0; i < LANES; i++)
 			sum[i] = v_set(0);
 		for (size_t at = 0; at < call->k; at += UNIT) {
 			vint of_q[8];
 			if (first == 0)
 				fetch(ahead, tokens * UNIT_BYTES / LINE);
 			SIMD_ADDRESS(q);
-			SIMD_UNROLL
-			for (int r = 0; r < rows; r++)
+			SIMD_FOR (int r = 0; r < rows; r++)
 				of_q[r] = vi_load(q + r * UNIT);
-			SIMD_UNROLL
-			for (int j = 0; j < tokens; j++) {
+			SIMD_FOR (int j = 0; j < tokens; j++) {
 				const vint of_k = vi_load(k[j]);
-				SIMD_UNROLL
-				for (int r = 0; r < rows; r++)
+				SIMD_FOR (int r = 0; r < rows; r++)
 					sum[r * tokens + j] = v_dot_bf16(sum[r * tokens + j], of_q[r], of_k);
 				k[j] += UNIT_BYTES;
 				SIMD_ADDRESS(k[j]);
@@ -54,8 +49,7 @@ SIMD_INLINE void score_rows(const struct attention_call *call, const int rows, c
 			q += head->rows * UNIT;
 		}
 		v_store(result, v_mul(v_reduce_each(sum), rest));
-		SIMD_UNROLL
-		for (int r = 0; r < rows; r++)
+		SIMD_FOR (int r = 0; r < rows; r++)
 			memcpy(head->scores + (first + (size_t)r) * ATTENTION_DECODE_LEAD + t, result + r * tokens,
 			       (size_t)tokens * sizeof(float));
 	}
@@ -85,11 +79,9 @@ SIMD_INLINE void add_values(const struct attention_call *call, const int rows, c
 	float *o = head->o + first * call->k + at;
 	const int16_t *p = (const int16_t *)(const void *)(head->scores + first * ATTENTION_DECODE_LEAD);
 	const size_t from = head->at + 2 * at;
-	SIMD_UNROLL
-	for (int r = 0; r < rows; r++)
-		SIMD_UNROLL
-	for (int v = 0; v < units * UNIT_VECTORS; v++)
-		sum[r][v] = v_load(o + (size_t)r * call->k + (size_t)v * LANES);
+	SIMD_FOR (int r = 0; r < rows; r++)
+		SIMD_FOR (int v = 0; v < units * UNIT_VECTORS; v++)
+			sum[r][v] = v_load(o + (size_t)r * call->k + (size_t)v * LANES);
 	for (size_t t = begin; t < end; t += 2) {
 		const char *even = (const char *)call->v_rows[t] + from,
 			   *odd = (const char *)call->v_rows[t + 1] + from;
@@ -100,26 +92,20 @@ SIMD_INLINE void add_values(const struct attention_call *call, const int rows, c
 		SIMD_ADDRESS(weight);
 		if (first == 0)
 			fetch(ahead, 2 * units * UNIT_BYTES / LINE);
-		SIMD_UNROLL
-		for (int r = 0; r < rows; r++)
+		SIMD_FOR (int r = 0; r < rows; r++)
 			both[r] = vi_two_halves(weight + r * 2 * ATTENTION_DECODE_LEAD);
-		SIMD_UNROLL
-		for (int u = 0; u < units; u++) {
+		SIMD_FOR (int u = 0; u < units; u++) {
 			vint pair[UNIT_VECTORS];
 			vi_interleave(vi_load(even + u * UNIT_BYTES), vi_load(odd + u * UNIT_BYTES), pair);
-			SIMD_UNROLL
-			for (int v = 0; v < UNIT_VECTORS; v++)
-				SIMD_UNROLL
-			for (int r = 0; r < rows; r++)
-				sum[r][u * UNIT_VECTORS + v] =
-					v_dot_bf16(sum[r][u * UNIT_VECTORS + v], both[r], pair[v]);
+			SIMD_FOR (int v = 0; v < UNIT_VECTORS; v++)
+				SIMD_FOR (int r = 0; r < rows; r++)
+					sum[r][u * UNIT_VECTORS + v] =
+						v_dot_bf16(sum[r][u * UNIT_VECTORS + v], both[r], pair[v]);
 		}
 	}
-	SIMD_UNROLL
-	for (int r = 0; r < rows; r++)
-		SIMD_UNROLL
-	for (int v = 0; v < units * UNIT_VECTORS; v++)
-		v_store(o + (size_t)r * call->k + (size_t)v * LANES, sum[r][v]);
+	SIMD_FOR (int r = 0; r < rows; r++)
+		SIMD_FOR (int v = 0; v < units * UNIT_VECTORS; v++)
+			v_store(o + (size_t)r * call->k + (size_t)v * LANES, sum[r][v]);
 }
 
 /* Of the head, with ROWS rows: registers for sums; WHOLE is a multiple. */

@@ -18,12 +18,10 @@ SIMD_INLINE void pack_k(const struct attention_call *call)
 		for (size_t at = 0; at < call->k; at += UNIT) {
 			float *to = call->packed + (t * call->k + at * LANES) / 2;
 			vfloat r[LANES];
-			SIMD_UNROLL
-			for (size_t i = 0; i < LANES; i++)
+			SIMD_FOR (size_t i = 0; i < LANES; i++)
 				r[i] = v_from_bits(vi_load((const char *)call->k_rows[t + i] + 2 * at));
 			v_transpose(r);
-			SIMD_UNROLL
-			for (size_t i = 0; i < PAIRS; i++)
+			SIMD_FOR (size_t i = 0; i < PAIRS; i++)
 				v_store(to + i * LANES, r[i]);
 		}
 }
@@ -39,8 +37,7 @@ SIMD_INLINE void pack_v(const struct attention_call *call)
 			float *to = call->packed + at / LANES * column + t / 2 * LANES;
 			vint pair[UNIT_VECTORS];
 			vi_interleave(vi_load(even), vi_load(odd), pair);
-			SIMD_UNROLL
-			for (size_t v = 0; v < UNIT_VECTORS; v++)
+			SIMD_FOR (size_t v = 0; v < UNIT_VECTORS; v++)
 				vi_store(to + v * column, pair[v]);
 		}
 }
@@ -53,29 +50,23 @@ SIMD_INLINE void product(const int rows, const int vectors, const int adds, size
 			 size_t a_lead, const float *b, size_t b_lead, float *c, size_t c_lead, float factor)
 {
 	vfloat sum[16][4];
-	SIMD_UNROLL
-	for (int r = 0; r < rows; r++)
-		SIMD_UNROLL
-	for (int v = 0; v < vectors; v++)
-		sum[r][v] = adds ? v_load(c + (size_t)r * c_lead + (size_t)v * LANES) : v_set(0);
+	SIMD_FOR (int r = 0; r < rows; r++)
+		SIMD_FOR (int v = 0; v < vectors; v++)
+			sum[r][v] = adds ? v_load(c + (size_t)r * c_lead + (size_t)v * LANES) : v_set(0);
 	for (size_t i = 0; i < depth; i++) {
 		vint column[4];
-		SIMD_UNROLL
-		for (int v = 0; v < vectors; v++)
+		SIMD_FOR (int v = 0; v < vectors; v++)
 			column[v] = vi_load(b + (size_t)v * b_lead + i * LANES);
-		SIMD_UNROLL
-		for (int r = 0; r < rows; r++) {
+		SIMD_FOR (int r = 0; r < rows; r++) {
 			const vint x = vi_two_halves(a + (size_t)r * a_lead + 2 * i);
-			SIMD_UNROLL
-			for (int v = 0; v < vectors; v++)
+			SIMD_FOR (int v = 0; v < vectors; v++)
 				sum[r][v] = v_dot_bf16(sum[r][v], x, column[v]);
 		}
 	}
-	SIMD_UNROLL
-	for (int r = 0; r < rows; r++)
-		SIMD_UNROLL
-	for (int v = 0; v < vectors; v++)
-		v_store(c + (size_t)r * c_lead + (size_t)v * LANES, adds ? sum[r][v] : v_mul(sum[r][v], v_set(factor)));
+	SIMD_FOR (int r = 0; r < rows; r++)
+		SIMD_FOR (int v = 0; v < vectors; v++)
+			v_store(c + (size_t)r * c_lead + (size_t)v * LANES,
+				adds ? sum[r][v] : v_mul(sum[r][v], v_set(factor)));
 }
 
 /* All register tiles of a product of COLUMNS vectors: those of a column of B one after the other, while it is near.

@@ -25,11 +25,9 @@ SIMD_INLINE void find_distances(const struct attention_call *call, const void *c
 				size_t t, const int count, const int asks, ptrdiff_t *out)
 {
 	if (asks && t + FAR + (size_t)count <= call->tokens)
-		SIMD_UNROLL
-	for (int j = 0; j < count; j++)
-		__builtin_prefetch(ahead[t + FAR + (size_t)j], 0, 3);
-	SIMD_UNROLL
-	for (int j = 0; j < count; j++)
+		SIMD_FOR (int j = 0; j < count; j++)
+			__builtin_prefetch(ahead[t + FAR + (size_t)j], 0, 3);
+	SIMD_FOR (int j = 0; j < count; j++)
 		out[j] = ahead ? (const char *)ahead[t + (size_t)j] - (const char *)rows[t + (size_t)j] : 0;
 }
 
@@ -55,40 +53,33 @@ SIMD_INLINE void score_rows(const struct attention_call *call, const enum tcb_ty
 		const char *k[SUMS];
 		ptrdiff_t ahead[SUMS];
 		find_distances(call, call->k_rows, call->k_ahead, t, tokens, asks, ahead);
-		SIMD_UNROLL
-		for (int j = 0; j < tokens; j++)
+		SIMD_FOR (int j = 0; j < tokens; j++)
 			k[j] = (const char *)call->k_rows[t + (size_t)j] + span->head * head_bytes;
 		for (size_t h = span->head; h < span->end_head; h++) {
 			vfloat sum[SUMS];
 			float result[LANES];
-			SIMD_UNROLL
-			for (int i = 0; i < SUMS; i++)
+			SIMD_FOR (int i = 0; i < SUMS; i++)
 				sum[i] = v_set(0);
 			for (size_t at = 0; at < call->k; at += ATTENTION_HEAD_UNIT) {
-				SIMD_UNROLL
-				for (int v = 0; v < VECTORS; v++) {
+				SIMD_FOR (int v = 0; v < VECTORS; v++) {
 					SIMD_ADDRESS(q);
-					SIMD_UNROLL
-					for (int j = 0; j < tokens; j++) {
+					SIMD_FOR (int j = 0; j < tokens; j++) {
 						const vfloat value = load_kv(type, k[j], (size_t)v * LANES);
 						if (v == 0 && asks)
 							__builtin_prefetch(k[j] + ahead[j], 0, 3);
-						SIMD_UNROLL
-						for (int r = 0; r < rows; r++)
+						SIMD_FOR (int r = 0; r < rows; r++)
 							sum[r * tokens + j] = v_fma(v_load(q + r * LANES), value,
 										    sum[r * tokens + j]);
 					}
 					q += head_rows * LANES;
 				}
-				SIMD_UNROLL
-				for (int j = 0; j < tokens; j++) {
+				SIMD_FOR (int j = 0; j < tokens; j++) {
 					k[j] += tcb_kv_bytes(type, ATTENTION_HEAD_UNIT);
 					SIMD_ADDRESS(k[j]);
 				}
 			}
 			v_store(result, v_reduce_each(sum));
-			SIMD_UNROLL
-			for (int r = 0; r < rows; r++)
+			SIMD_FOR (int r = 0; r < rows; r++)
 				memcpy(out + r * ATTENTION_DECODE_LEAD, result + r * tokens,
 				       (size_t)tokens * sizeof(float));
 			out += head_rows * ATTENTION_DECODE_LEAD;
@@ -119,21 +110,16 @@ SIMD_INLINE void scores(const struct attention_call *call, const enum tcb_type t
 SIMD_INLINE void add_unit(const enum tcb_type type, const int rows, const int tokens, const char *const row[],
 			  const vfloat weight[], float *o, size_t k)
 {
-	SIMD_UNROLL
-	for (size_t v = 0; v < VECTORS; v++) {
+	SIMD_FOR (size_t v = 0; v < VECTORS; v++) {
 		vfloat sum[4];
-		SIMD_UNROLL
-		for (int r = 0; r < rows; r++)
+		SIMD_FOR (int r = 0; r < rows; r++)
 			sum[r] = v_load(o + (size_t)r * k + v * LANES);
-		SIMD_UNROLL
-		for (int j = 0; j < tokens; j++) {
+		SIMD_FOR (int j = 0; j < tokens; j++) {
 			const vfloat value = load_kv(type, row[j], v * LANES);
-			SIMD_UNROLL
-			for (int r = 0; r < rows; r++)
+			SIMD_FOR (int r = 0; r < rows; r++)
 				sum[r] = v_fma(weight[r * tokens + j], value, sum[r]);
 		}
-		SIMD_UNROLL
-		for (int r = 0; r < rows; r++)
+		SIMD_FOR (int r = 0; r < rows; r++)
 			v_store(o + (size_t)r * k + v * LANES, sum[r]);
 	}
 }
@@ -150,22 +136,18 @@ SIMD_INLINE void add_tokens(const struct attention_call *call, const enum tcb_ty
 		const char *row[LANES];
 		ptrdiff_t ahead[LANES];
 		find_distances(call, call->v_rows, call->v_ahead, t, tokens, asks, ahead);
-		SIMD_UNROLL
-		for (int j = 0; j < tokens; j++)
+		SIMD_FOR (int j = 0; j < tokens; j++)
 			row[j] = (const char *)call->v_rows[t + (size_t)j] + span->head * head_bytes;
 		for (size_t h = span->head; h < span->end_head; h++) {
 			vfloat weight[WEIGHTS];
-			SIMD_UNROLL
-			for (int i = 0; i < rows * tokens; i++)
+			SIMD_FOR (int i = 0; i < rows * tokens; i++)
 				weight[i] = v_set(p[i / tokens * ATTENTION_DECODE_LEAD + i % tokens]);
 			for (size_t at = 0; at < call->k; at += ATTENTION_HEAD_UNIT) {
 				if (asks)
-					SIMD_UNROLL
-				for (int j = 0; j < tokens; j++)
-					__builtin_prefetch(row[j] + ahead[j], 0, 3);
+					SIMD_FOR (int j = 0; j < tokens; j++)
+						__builtin_prefetch(row[j] + ahead[j], 0, 3);
 				add_unit(type, rows, tokens, row, weight, o + at, call->k);
-				SIMD_UNROLL
-				for (int j = 0; j < tokens; j++) {
+				SIMD_FOR (int j = 0; j < tokens; j++) {
 					row[j] += tcb_kv_bytes(type, ATTENTION_HEAD_UNIT);
 					SIMD_ADDRESS(row[j]);
 				}
@@ -205,33 +187,26 @@ SIMD_INLINE void add_values(const struct attention_call *call, const enum tcb_ty
 	/* Constants below where all that is added up here begins with a block: compilers then keep one address. */
 	const size_t within = vectors * LANES % ATTENTION_HEAD_UNIT ? at % ATTENTION_HEAD_UNIT : 0;
 	const size_t from = head->at + tcb_kv_bytes(type, at - within);
-	SIMD_UNROLL
-	for (int r = 0; r < rows; r++)
-		SIMD_UNROLL
-	for (int v = 0; v < vectors; v++)
-		sum[r][v] = v_load(o + (size_t)r * call->k + (size_t)v * LANES);
+	SIMD_FOR (int r = 0; r < rows; r++)
+		SIMD_FOR (int v = 0; v < vectors; v++)
+			sum[r][v] = v_load(o + (size_t)r * call->k + (size_t)v * LANES);
 	for (size_t t = begin; t < end; t++) {
 		const char *row = (const char *)call->v_rows[t] + from;
 		const float *weight = p + t;
 		SIMD_ADDRESS(row);
 		SIMD_ADDRESS(weight);
 		if (asks)
-			SIMD_UNROLL
-		for (int at_line = 0; at_line < bytes; at_line += LINE)
-			__builtin_prefetch((const char *)call->v_ahead[t] + from + at_line, 0, 3);
-		SIMD_UNROLL
-		for (int v = 0; v < vectors; v++) {
+			SIMD_FOR (int at_line = 0; at_line < bytes; at_line += LINE)
+				__builtin_prefetch((const char *)call->v_ahead[t] + from + at_line, 0, 3);
+		SIMD_FOR (int v = 0; v < vectors; v++) {
 			const vfloat value = load_kv(type, row, within + (size_t)v * LANES);
-			SIMD_UNROLL
-			for (int r = 0; r < rows; r++)
+			SIMD_FOR (int r = 0; r < rows; r++)
 				sum[r][v] = v_fma(v_set(weight[r * ATTENTION_DECODE_LEAD]), value, sum[r][v]);
 		}
 	}
-	SIMD_UNROLL
-	for (int r = 0; r < rows; r++)
-		SIMD_UNROLL
-	for (int v = 0; v < vectors; v++)
-		v_store(o + (size_t)r * call->k + (size_t)v * LANES, sum[r][v]);
+	SIMD_FOR (int r = 0; r < rows; r++)
+		SIMD_FOR (int v = 0; v < vectors; v++)
+			v_store(o + (size_t)r * call->k + (size_t)v * LANES, sum[r][v]);
 }
 
 /* Of the head, with ROWS rows: registers for sums; WHOLE is a multiple. */

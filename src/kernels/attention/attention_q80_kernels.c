@@ -51,8 +51,7 @@ SIMD_INLINE void load_unit(const void *row, enum tcb_type io, size_t at, float f
 {
 	int32_t words[UNIT];
 	int high_sum = 0, low_sum = 0;
-	SIMD_UNROLL
-	for (size_t v = 0; v < UNIT; v += LANES)
+	SIMD_FOR (size_t v = 0; v < UNIT; v += LANES)
 		vi_store(words + v, vi_to_words(v_mul(load_half(io, row, at + v), v_set(factor))));
 	for (size_t i = 0; i < UNIT; i++) {
 		out->high[i] = (int8_t)((words[i] + 128) >> 8);
@@ -108,13 +107,11 @@ SIMD_INLINE const uint16_t *load_scales(const struct attention_call *call, const
 	for (size_t t = 0; t < count; t += 8) {
 		const char *row[8];
 		size_t u = 0;
-		SIMD_UNROLL
-		for (int i = 0; i < 8; i++)
+		SIMD_FOR (int i = 0; i < 8; i++)
 			row[i] = (const char *)rows[t + (size_t)i] + at;
 		for (; u + TOGETHER <= units; u += TOGETHER)
-			SIMD_UNROLL
-		for (size_t j = 0; j < TOGETHER; j++)
-			vi_store_eight(to + (u + j) * SHARE_TOKENS + t, row, (u + j) * BYTES);
+			SIMD_FOR (size_t j = 0; j < TOGETHER; j++)
+				vi_store_eight(to + (u + j) * SHARE_TOKENS + t, row, (u + j) * BYTES);
 		for (; u < units; u++)
 			vi_store_eight(to + u * SHARE_TOKENS + t, row, u * BYTES);
 	}
@@ -128,31 +125,24 @@ SIMD_INLINE void score_unit(const int rows, const int vectors, const struct code
 			    const vfloat scale[2], vfloat *score)
 {
 	vint high[2][2], low[2][2];
-	SIMD_UNROLL
-	for (int r = 0; r < rows; r++)
-		SIMD_UNROLL
-	for (int v = 0; v < vectors; v++) {
-		high[r][v] = vi_signed_start(vi_words(q[r].high_start));
-		low[r][v] = vi_signed_start(vi_words(q[r].low_start));
-	}
-	SIMD_UNROLL
-	for (int w = 0; w < WORDS; w++)
-		SIMD_UNROLL
-	for (int r = 0; r < rows; r++) {
-		const vint q_high = vi_four_bytes(q[r].high + 4 * w), q_low = vi_four_bytes(q[r].low + 4 * w);
-		SIMD_UNROLL
-		for (int v = 0; v < vectors; v++) {
-			high[r][v] = vi_dot_in_place(high[r][v], words[v][w], q_high);
-			low[r][v] = vi_dot_in_place(low[r][v], words[v][w], q_low);
+	SIMD_FOR (int r = 0; r < rows; r++)
+		SIMD_FOR (int v = 0; v < vectors; v++) {
+			high[r][v] = vi_signed_start(vi_words(q[r].high_start));
+			low[r][v] = vi_signed_start(vi_words(q[r].low_start));
 		}
-	}
-	SIMD_UNROLL
-	for (int r = 0; r < rows; r++)
-		SIMD_UNROLL
-	for (int v = 0; v < vectors; v++) {
-		const vint sum = vi_add(vi_shift_left(high[r][v], 8), low[r][v]);
-		score[r * vectors + v] = v_fma(v_from_words(sum), scale[v], score[r * vectors + v]);
-	}
+	SIMD_FOR (int w = 0; w < WORDS; w++)
+		SIMD_FOR (int r = 0; r < rows; r++) {
+			const vint q_high = vi_four_bytes(q[r].high + 4 * w), q_low = vi_four_bytes(q[r].low + 4 * w);
+			SIMD_FOR (int v = 0; v < vectors; v++) {
+				high[r][v] = vi_dot_in_place(high[r][v], words[v][w], q_high);
+				low[r][v] = vi_dot_in_place(low[r][v], words[v][w], q_low);
+			}
+		}
+	SIMD_FOR (int r = 0; r < rows; r++)
+		SIMD_FOR (int v = 0; v < vectors; v++) {
+			const vint sum = vi_add(vi_shift_left(high[r][v], 8), low[r][v]);
+			score[r * vectors + v] = v_fma(v_from_words(sum), scale[v], score[r * vectors + v]);
+		}
 }
 
 /* A unit of LANES tokens, of those from T on and at AT in their rows, or with IS_REGULAR of those that lie APART bytes
@@ -161,12 +151,10 @@ SIMD_INLINE const uint8_t *load_words(const struct attention_call *call, const i
 				      const uint8_t *from, size_t apart, size_t three_apart, vint words[WORDS])
 {
 	const uint8_t *k[LANES];
-	SIMD_UNROLL
-	for (int j = 0; j < LANES; j++)
+	SIMD_FOR (int j = 0; j < LANES; j++)
 		if (!is_regular)
 			k[j] = (const uint8_t *)call->k_rows[t + (size_t)j] + at;
-	SIMD_UNROLL
-	for (int j = 0; j < LANES; j += 4)
+	SIMD_FOR (int j = 0; j < LANES; j += 4)
 		if (is_regular) {
 			k[j] = from;
 			k[j + 1] = from + apart;
@@ -176,8 +164,7 @@ SIMD_INLINE const uint8_t *load_words(const struct attention_call *call, const i
 			SIMD_ADDRESS(from);
 		}
 	vi_eight_words(k, 0, words);
-	SIMD_UNROLL
-	for (int w = 0; w < WORDS; w++)
+	SIMD_FOR (int w = 0; w < WORDS; w++)
 		words[w] = vi_as_unsigned(words[w]);
 	return from;
 }
@@ -196,8 +183,7 @@ SIMD_INLINE void score_tokens(const struct attention_call *call, const int rows,
 	size_t three_apart = 3 * apart, at = head->at + CODES_AT;
 	vfloat score[ROWS_MOST * 2];
 	SIMD_ADDRESS(three_apart);
-	SIMD_UNROLL
-	for (int i = 0; i < rows * vectors; i++)
+	SIMD_FOR (int i = 0; i < rows * vectors; i++)
 		score[i] = v_set(0);
 	for (const uint8_t *end = base + call->k / UNIT * BYTES; base < end; base += BYTES, at += BYTES) {
 		vint words[2][WORDS];
@@ -205,26 +191,21 @@ SIMD_INLINE void score_tokens(const struct attention_call *call, const int rows,
 		const uint8_t *from = base;
 		if (first == 0)
 			fetch(ahead, (vectors * LANES * BYTES + LINE - 1) / LINE);
-		SIMD_UNROLL
-		for (int v = 0; v < vectors; v++)
+		SIMD_FOR (int v = 0; v < vectors; v++)
 			from = load_words(call, is_regular, t + (size_t)(v * LANES), at, from, apart, three_apart,
 					  words[v]);
-		SIMD_UNROLL
-		for (int r = 0; r < rows; r += each) {
-			SIMD_UNROLL
-			for (int v = 0; v < vectors; v++)
+		SIMD_FOR (int r = 0; r < rows; r += each) {
+			SIMD_FOR (int v = 0; v < vectors; v++)
 				scale[v] = v_from_f16(d + v * LANES);
 			score_unit(each, vectors, q + r, words, scale, score + r * vectors);
 		}
 		q += head->rows;
 		d += SHARE_TOKENS;
 	}
-	SIMD_UNROLL
-	for (int r = 0; r < rows; r++)
-		SIMD_UNROLL
-	for (int v = 0; v < vectors; v++)
-		v_store(out + r * ATTENTION_DECODE_LEAD + v * LANES,
-			v_mul(score[r * vectors + v], v_set(row_scale[r])));
+	SIMD_FOR (int r = 0; r < rows; r++)
+		SIMD_FOR (int v = 0; v < vectors; v++)
+			v_store(out + r * ATTENTION_DECODE_LEAD + v * LANES,
+				v_mul(score[r * vectors + v], v_set(row_scale[r])));
 }
 
 SIMD_INLINE void score_rows(const struct attention_call *call, const int vectors, const int is_regular,
@@ -274,8 +255,7 @@ struct weights {
 SIMD_INLINE int has_odd(const uint16_t *d, const size_t count)
 {
 	vfloat odd = v_set(0);
-	SIMD_UNROLL
-	for (size_t t = 0; t < count; t += LANES)
+	SIMD_FOR (size_t t = 0; t < count; t += LANES)
 		odd = v_fma(v_from_f16(d + t), v_set(0), odd);
 	return v_is_set(v_unordered(odd, odd));
 }
@@ -288,36 +268,30 @@ SIMD_INLINE void quantise_units(const int rows, const int units, const size_t co
 	const int all = rows * units, vectors = (int)(count / LANES);
 	vfloat top[LANES], odd = v_set(0);
 	float factor[LANES];
-	SIMD_UNROLL
-	for (int i = 0; i < LANES; i++)
+	SIMD_FOR (int i = 0; i < LANES; i++)
 		top[i] = v_set(0);
-	SIMD_UNROLL
-	for (int u = 0; u < units; u++)
-		SIMD_UNROLL
-	for (int j = 0; j < vectors; j++) {
-		const vfloat scale = v_from_f16(d + u * SHARE_TOKENS + j * LANES), size = v_abs(scale);
-		odd = v_fma(scale, v_set(0), odd);
-		SIMD_UNROLL
-		for (int r = 0; r < rows; r++) {
-			const vfloat x = v_mul(v_load(p + r * ATTENTION_DECODE_LEAD + j * LANES), size);
-			top[u * rows + r] = j ? v_max(x, top[u * rows + r]) : x;
+	SIMD_FOR (int u = 0; u < units; u++)
+		SIMD_FOR (int j = 0; j < vectors; j++) {
+			const vfloat scale = v_from_f16(d + u * SHARE_TOKENS + j * LANES), size = v_abs(scale);
+			odd = v_fma(scale, v_set(0), odd);
+			SIMD_FOR (int r = 0; r < rows; r++) {
+				const vfloat x = v_mul(v_load(p + r * ATTENTION_DECODE_LEAD + j * LANES), size);
+				top[u * rows + r] = j ? v_max(x, top[u * rows + r]) : x;
+			}
 		}
-	}
 	const vfloat largest = v_max(v_reduce_each_max(top), v_set(LEAST));
 	v_store(factor, v_div(v_set(MOST_WEIGHT), largest));
 	v_store_left(back, v_mul(largest, v_set(1.0f / MOST_WEIGHT)), (size_t)all, 0);
-	SIMD_UNROLL
-	for (int u = 0; u < units; u++)
-		SIMD_UNROLL
-	for (int j = 0; j < vectors; j++) {
-		const vfloat scale = v_from_f16(d + u * SHARE_TOKENS + j * LANES);
-		SIMD_UNROLL
-		for (int r = 0; r < rows; r++) {
-			const vfloat by = v_mul(scale, v_set(factor[u * rows + r]));
-			vi_store_halves(w[u * rows + r] + j * LANES,
+	SIMD_FOR (int u = 0; u < units; u++)
+		SIMD_FOR (int j = 0; j < vectors; j++) {
+			const vfloat scale = v_from_f16(d + u * SHARE_TOKENS + j * LANES);
+			SIMD_FOR (int r = 0; r < rows; r++) {
+				const vfloat by = v_mul(scale, v_set(factor[u * rows + r]));
+				vi_store_halves(
+					w[u * rows + r] + j * LANES,
 					vi_to_words(v_mul(v_load(p + r * ATTENTION_DECODE_LEAD + j * LANES), by)));
+			}
 		}
-	}
 	if (!v_is_set(v_unordered(odd, odd)))
 		return;
 	for (int u = 0; u < units; u++)
@@ -348,13 +322,10 @@ SIMD_INLINE void add_blocks(const struct attention_call *call, const int rows, c
 	const size_t from = head->at + u * BYTES + CODES_AT;
 	const int16_t(*all)[SHARE_TOKENS] = weights->w + u * (size_t)rows;
 	vint sum[ROWS_MOST][2][VECTORS];
-	SIMD_UNROLL
-	for (int r = 0; r < rows; r++)
-		SIMD_UNROLL
-	for (int b = 0; b < blocks; b++)
-		SIMD_UNROLL
-	for (int v = 0; v < VECTORS; v++)
-		sum[r][b][v] = vi_zero();
+	SIMD_FOR (int r = 0; r < rows; r++)
+		SIMD_FOR (int b = 0; b < blocks; b++)
+			SIMD_FOR (int v = 0; v < VECTORS; v++)
+				sum[r][b][v] = vi_zero();
 	/* A block of two tokens has 68 bytes: a line each while they go by, and one more for 32 of them. */
 	const int asks = first == 0 && ahead->row_lines;
 	const char *next = ahead->at;
@@ -365,24 +336,19 @@ SIMD_INLINE void add_blocks(const struct attention_call *call, const int rows, c
 		SIMD_ADDRESS(odd);
 		SIMD_ADDRESS(weight);
 		if (asks) {
-			SIMD_UNROLL
-			for (int b = 0; b < blocks; b++)
+			SIMD_FOR (int b = 0; b < blocks; b++)
 				__builtin_prefetch(next + b * LINE, 0, 3);
 			next += blocks * LINE;
 			SIMD_ADDRESS(next);
 		}
-		SIMD_UNROLL
-		for (int b = 0; b < blocks; b++) {
+		SIMD_FOR (int b = 0; b < blocks; b++) {
 			vint pair[VECTORS];
-			SIMD_UNROLL
-			for (int v = 0; v < VECTORS; v += 2)
+			SIMD_FOR (int v = 0; v < VECTORS; v += 2)
 				vi_interleave(vi_halves_of_bytes(even + b * BYTES + v * LANES),
 					      vi_halves_of_bytes(odd + b * BYTES + v * LANES), pair + v);
-			SIMD_UNROLL
-			for (int r = 0; r < rows; r++) {
+			SIMD_FOR (int r = 0; r < rows; r++) {
 				const vint both = vi_two_halves(weight + (b * rows + r) * SHARE_TOKENS);
-				SIMD_UNROLL
-				for (int v = 0; v < VECTORS; v++)
+				SIMD_FOR (int v = 0; v < VECTORS; v++)
 					sum[r][b][v] = vi_dot16(sum[r][b][v], both, pair[v]);
 			}
 		}
@@ -391,16 +357,13 @@ SIMD_INLINE void add_blocks(const struct attention_call *call, const int rows, c
 		move_on(ahead, (next - ahead->at) / LINE);
 		fetch(ahead, blocks);
 	}
-	SIMD_UNROLL
-	for (int r = 0; r < rows; r++)
-		SIMD_UNROLL
-	for (int b = 0; b < blocks; b++) {
-		float *o = head->o + (first + (size_t)r) * call->k + (u + (size_t)b) * UNIT;
-		const vfloat back = v_set(weights->back[(u + (size_t)b) * (size_t)rows + (size_t)r]);
-		SIMD_UNROLL
-		for (int v = 0; v < VECTORS; v++)
-			v_store(o + v * LANES, v_fma(v_from_words(sum[r][b][v]), back, v_load(o + v * LANES)));
-	}
+	SIMD_FOR (int r = 0; r < rows; r++)
+		SIMD_FOR (int b = 0; b < blocks; b++) {
+			float *o = head->o + (first + (size_t)r) * call->k + (u + (size_t)b) * UNIT;
+			const vfloat back = v_set(weights->back[(u + (size_t)b) * (size_t)rows + (size_t)r]);
+			SIMD_FOR (int v = 0; v < VECTORS; v++)
+				v_store(o + v * LANES, v_fma(v_from_words(sum[r][b][v]), back, v_load(o + v * LANES)));
+		}
 }
 
 SIMD_INLINE void values_of_rows(const struct attention_call *call, const int rows, const struct head *head,

@@ -17,14 +17,12 @@ SIMD_INLINE void pack_k(const struct attention_call *call, const enum tcb_type t
 	for (size_t t = 0; t < call->tokens; t += LANES)
 		for (size_t at = 0; at < call->k; at += LANES) {
 			vfloat r[LANES];
-			SIMD_UNROLL
-			for (size_t i = 0; i < LANES; i++)
+			SIMD_FOR (size_t i = 0; i < LANES; i++)
 				r[i] = load_kv(type, call->k_rows[t + i], at);
 #if LANES > 1
 			v_transpose(r);
 #endif
-			SIMD_UNROLL
-			for (size_t i = 0; i < LANES; i++)
+			SIMD_FOR (size_t i = 0; i < LANES; i++)
 				v_store(call->packed + t * call->k + (at + i) * LANES, r[i]);
 		}
 }
@@ -44,29 +42,22 @@ SIMD_INLINE void product(const int rows, const int vectors, const int adds, size
 			 const float *b, size_t b_lead, float *c, size_t c_lead)
 {
 	vfloat sum[16][4];
-	SIMD_UNROLL
-	for (int r = 0; r < rows; r++)
-		SIMD_UNROLL
-	for (int v = 0; v < vectors; v++)
-		sum[r][v] = adds ? v_load(c + (size_t)r * c_lead + (size_t)v * LANES) : v_set(0);
+	SIMD_FOR (int r = 0; r < rows; r++)
+		SIMD_FOR (int v = 0; v < vectors; v++)
+			sum[r][v] = adds ? v_load(c + (size_t)r * c_lead + (size_t)v * LANES) : v_set(0);
 	for (size_t i = 0; i < depth; i++) {
 		vfloat column[4];
-		SIMD_UNROLL
-		for (int v = 0; v < vectors; v++)
+		SIMD_FOR (int v = 0; v < vectors; v++)
 			column[v] = v_load(b + (size_t)v * b_lead + i * LANES);
-		SIMD_UNROLL
-		for (int r = 0; r < rows; r++) {
+		SIMD_FOR (int r = 0; r < rows; r++) {
 			const vfloat x = v_set(a[(size_t)r * a_lead + i]);
-			SIMD_UNROLL
-			for (int v = 0; v < vectors; v++)
+			SIMD_FOR (int v = 0; v < vectors; v++)
 				sum[r][v] = v_fma(x, column[v], sum[r][v]);
 		}
 	}
-	SIMD_UNROLL
-	for (int r = 0; r < rows; r++)
-		SIMD_UNROLL
-	for (int v = 0; v < vectors; v++)
-		v_store(c + (size_t)r * c_lead + (size_t)v * LANES, sum[r][v]);
+	SIMD_FOR (int r = 0; r < rows; r++)
+		SIMD_FOR (int v = 0; v < vectors; v++)
+			v_store(c + (size_t)r * c_lead + (size_t)v * LANES, sum[r][v]);
 }
 
 /* All register tiles of a product of COLUMNS vectors: those of a column of B one after the other, while it is near. */

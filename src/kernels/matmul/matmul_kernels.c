@@ -34,11 +34,9 @@ SIMD_INLINE void close_tile(const struct matmul_call *call, const int m, const i
 			    vfloat sum[TILE_VECTORS_MAX])
 {
 	const int is_whole = call->rows == (size_t)m && call->columns == (size_t)vectors * LANES;
-	SIMD_UNROLL
-	for (int i = 0; i < m; i++) {
+	SIMD_FOR (int i = 0; i < m; i++) {
 		float *row = call->c + (size_t)i * call->c_stride;
-		SIMD_UNROLL
-		for (int v = 0; v < vectors; v++) {
+		SIMD_FOR (int v = 0; v < vectors; v++) {
 			const size_t first = (size_t)v * LANES, left = left_of(call->columns, first);
 			float *to = row + first;
 			vfloat value = sum[i * vectors + v];
@@ -63,21 +61,17 @@ SIMD_INLINE void run_tile(const struct matmul_call *call, const int m, const int
 	vfloat sum[TILE_VECTORS_MAX];
 	assert(call->k && call->rows <= (size_t)m && call->columns <= (size_t)vectors * LANES);
 	prefetch_c(call, m, vectors);
-	SIMD_UNROLL
-	for (int i = 0; i < m * vectors; i++)
+	SIMD_FOR (int i = 0; i < m * vectors; i++)
 		sum[i] = v_set(0);
 	for (size_t k = call->k; k; k--, a += m, b += b_step) {
 		vfloat row[TILE_VECTORS_MAX];
 		if (is_stored && call->prefetch)
 			prefetch_b(b, each, call->prefetch, vectors);
-		SIMD_UNROLL
-		for (int v = 0; v < vectors; v++)
+		SIMD_FOR (int v = 0; v < vectors; v++)
 			row[v] = load_as(type, b + (size_t)v * LANES * each);
-		SIMD_UNROLL
-		for (int i = 0; i < m; i++) {
+		SIMD_FOR (int i = 0; i < m; i++) {
 			const vfloat value = v_set(a[i]);
-			SIMD_UNROLL
-			for (int v = 0; v < vectors; v++)
+			SIMD_FOR (int v = 0; v < vectors; v++)
 				sum[i * vectors + v] = v_fma(value, row[v], sum[i * vectors + v]);
 		}
 	}

@@ -74,51 +74,39 @@ SIMD_INLINE void run_sums(const struct source *from, const uint8_t *superblock, 
 	const int8_t *codes = x->q + 4 * steps * g;
 #ifdef SIMD_HAS_DOT
 	const int by_sign = DOT_IS_SIGNED && tcb_has_signed_codes(from->format);
-	SIMD_UNROLL
-	for (int m = 0; m < mr; m++) {
-		SIMD_UNROLL
-		for (int v = 0; v < nv; v++)
+	SIMD_FOR (int m = 0; m < mr; m++) {
+		SIMD_FOR (int v = 0; v < nv; v++)
 			sum[m * nv + v] = has_mins(from->format) || by_sign ? vi_zero() : vi_words(x[m].start[g]);
 	}
-	SIMD_UNROLL
-	for (int i = 0; i < steps; i++) {
+	SIMD_FOR (int i = 0; i < steps; i++) {
 		vint w[TILE_VECTORS_MAX];
-		SIMD_UNROLL
-		for (int v = 0; v < nv; v++) {
+		SIMD_FOR (int v = 0; v < nv; v++) {
 			w[v] = tile_codes(from, superblock, v, span, run, i);
 			w[v] = by_sign ? vi_xor(w[v], vi_bytes(-128)) : w[v];
 		}
-		SIMD_UNROLL
-		for (int m = 0; m < mr; m++) {
+		SIMD_FOR (int m = 0; m < mr; m++) {
 			const vint four = vi_four_bytes(codes + (size_t)m * sizeof(*x) + 4 * i);
-			SIMD_UNROLL
-			for (int v = 0; v < nv; v++)
+			SIMD_FOR (int v = 0; v < nv; v++)
 				sum[m * nv + v] = vi_dot(sum[m * nv + v], w[v], four);
 		}
 	}
 #else
 	const int pieces = pieces_of(from->format), by_sign = tcb_has_signed_codes(from->format);
 	vint part[TILE_VECTORS_MAX];
-	SIMD_UNROLL
-	for (int m = 0; m < mr; m++) {
-		SIMD_UNROLL
-		for (int v = 0; v < nv; v++)
+	SIMD_FOR (int m = 0; m < mr; m++) {
+		SIMD_FOR (int v = 0; v < nv; v++)
 			sum[m * nv + v] = has_mins(from->format) || by_sign ? vi_zero() : vi_words(x[m].start[g]);
 	}
-	SIMD_UNROLL
-	for (int i = 0; i < steps; i++) {
+	SIMD_FOR (int i = 0; i < steps; i++) {
 		vint w[TILE_VECTORS_MAX], u[TILE_VECTORS_MAX];
-		SIMD_UNROLL
-		for (int v = 0; v < nv; v++) {
+		SIMD_FOR (int v = 0; v < nv; v++) {
 			w[v] = tile_codes(from, superblock, v, span, run, i);
 			w[v] = by_sign ? vi_xor(w[v], vi_bytes(-128)) : w[v];
 			u[v] = by_sign ? vi_magnitude(w[v]) : w[v];
 		}
-		SIMD_UNROLL
-		for (int m = 0; m < mr; m++) {
+		SIMD_FOR (int m = 0; m < mr; m++) {
 			const vint four = vi_four_bytes(codes + (size_t)m * sizeof(*x) + 4 * i);
-			SIMD_UNROLL
-			for (int v = 0; v < nv; v++) {
+			SIMD_FOR (int v = 0; v < nv; v++) {
 				const int at = m * nv + v;
 				const vint two = vi_pairs(u[v], by_sign ? vi_signed_like(four, w[v]) : four);
 				part[at] = i % pieces ? vi_add16(part[at], two) : two;
@@ -169,26 +157,22 @@ SIMD_INLINE void q8_superblock(const struct qmm_call *call, const struct source 
 	const int grouped = qmm_group_values(from->format) < QMM_VALUES; /* activations, as the weights */
 	struct headers header[4]; /* of lines; indexed at run time, so in memory */
 	vfloat acc[TILE_VECTORS_MAX];
-	SIMD_UNROLL
-	for (int at = 0; at < mr * nv; at++)
+	SIMD_FOR (int at = 0; at < mr * nv; at++)
 		acc[at] = v_set(0);
 	for (int v = 0; from->from_lines && v < nv; v++)
 		read_headers(vector_of(from, superblock, v), from->format, &header[v]);
 	for (int span = 0; span < spans; span++) {
 		if (from->from_lines && call->prefetch)
 			prefetch_span(call, from, superblock, span, spans);
-		SIMD_UNROLL
-		for (int run = 0; run < runs / spans; run++) {
+		SIMD_FOR (int run = 0; run < runs / spans; run++) {
 			const int g = span * (runs / spans) + run;
 			vint sum[TILE_VECTORS_MAX];
 			run_sums(from, superblock, x, span, run, g, sum);
-			SIMD_UNROLL
-			for (int v = 0; v < nv; v++) {
+			SIMD_FOR (int v = 0; v < nv; v++) {
 				const uint8_t *scale =
 					panel_at(vector_of(from, superblock, v), offsetof(struct qmm_panel, scale), g);
 				const vfloat a = from->from_lines ? header[v].scale[g] : v_load((const float *)scale);
-				SIMD_UNROLL
-				for (int m = 0; m < mr; m++) {
+				SIMD_FOR (int m = 0; m < mr; m++) {
 					const int at = m * nv + v;
 					const vfloat s = v_from_words(sum[at]);
 					if (grouped)
@@ -201,8 +185,7 @@ SIMD_INLINE void q8_superblock(const struct qmm_call *call, const struct source 
 	}
 	if (grouped)
 		return;
-	SIMD_UNROLL
-	for (int v = 0; v < nv; v++) {
+	SIMD_FOR (int v = 0; v < nv; v++) {
 		const uint8_t *at = vector_of(from, superblock, v);
 		vint min[2] = { vi_zero(), vi_zero() };
 		vfloat offset = v_set(0);
@@ -215,8 +198,7 @@ SIMD_INLINE void q8_superblock(const struct qmm_call *call, const struct source 
 					 ? header[v].offset
 					 : v_load((const float *)panel_at(at, offsetof(struct qmm_panel, offset), 0));
 		}
-		SIMD_UNROLL
-		for (int m = 0; m < mr; m++) {
+		SIMD_FOR (int m = 0; m < mr; m++) {
 			if (has_mins(from->format))
 				acc[m * nv + v] = take_mins(min, offset, &x[m], acc[m * nv + v]);
 			total[m * nv + v] = v_fma(acc[m * nv + v], v_set(x[m].d[0]), total[m * nv + v]);
@@ -276,13 +258,10 @@ SIMD_INLINE void f32_tile(const struct qmm_call *call, int mr, int nv)
 	open_tile(call, mr, nv, total);
 	for (size_t k = 0; k < call->values; k++, values += QMM_LINE, x += mr) {
 		vfloat w[TILE_VECTORS_MAX];
-		SIMD_UNROLL
-		for (int v = 0; v < nv; v++)
+		SIMD_FOR (int v = 0; v < nv; v++)
 			w[v] = v_load((const float *)vector_of(&from, values, v));
-		SIMD_UNROLL
-		for (int m = 0; m < mr; m++) {
-			SIMD_UNROLL
-			for (int v = 0; v < nv; v++)
+		SIMD_FOR (int m = 0; m < mr; m++) {
+			SIMD_FOR (int v = 0; v < nv; v++)
 				total[m * nv + v] = v_fma(w[v], v_set(x[m]), total[m * nv + v]);
 		}
 	}

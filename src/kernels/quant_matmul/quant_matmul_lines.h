@@ -80,8 +80,7 @@ SIMD_INLINE void read_k_headers(const uint8_t *lines, struct headers *out)
 	out->offset = v_from_halves(halves, 1);
 	out->min[0] = vi_and(b, six);
 	out->min[1] = vi_merge(vi_and(vi_shift_right(c, 4), low), vi_shift_right(b, 2), two);
-	SIMD_UNROLL
-	for (int g = 0; g < 8; g++)
+	SIMD_FOR (int g = 0; g < 8; g++)
 		out->scale[g] = v_mul(d, v_from_words(vi_unsigned_byte(scales[g / 4], g % 4)));
 }
 
@@ -90,8 +89,7 @@ SIMD_INLINE void read_short_headers(const uint8_t *lines, enum tcb_format_id for
 {
 	const vint first = vi_load(lines), second = vi_load(lines + QMM_LINE);
 	const vfloat d = v_from_halves(first, 0);
-	SIMD_UNROLL
-	for (int g = 0; g < 8; g++)
+	SIMD_FOR (int g = 0; g < 8; g++)
 		out->scale[g] = tcb_format_row(format)->scales == TCB_SCALES_POWER
 					? quant_power_scale(vi_unsigned_byte(g < 4 ? first : second, g % 4))
 					: v_mul(d, v_from_words(quant_six_scale(first, second, g)));
@@ -105,13 +103,11 @@ SIMD_INLINE void read_headers(const uint8_t *lines, enum tcb_format_id format, s
 		read_short_headers(lines, format, out);
 	} else if (format == TCB_FORMAT_Q6_K) {
 		const vfloat d = v_from_halves(vi_load(lines), 0);
-		SIMD_UNROLL
-		for (int g = 0; g < 16; g++)
+		SIMD_FOR (int g = 0; g < 16; g++)
 			out->scale[g] =
 				v_mul(d, v_from_words(vi_signed_byte(vi_load(lines + (1 + g / 4) * QMM_LINE), g % 4)));
 	} else {
-		SIMD_UNROLL
-		for (int g = 0; g < 8; g++)
+		SIMD_FOR (int g = 0; g < 8; g++)
 			out->scale[g] = v_from_halves(vi_load(lines + g / 2 * QMM_LINE), g % 2);
 	}
 }

@@ -17,8 +17,7 @@ SIMD_INLINE void gather_words(const uint8_t *const row[QMM_ROWS], size_t offset,
 	for (int w = 0; w < count; w += 4, offset += 16)
 		for (int part = 0; part < PARTS; part++) {
 			vi_four_words(row + part * LANES, offset, v);
-			SIMD_UNROLL
-			for (int i = 0; i < 4; i++)
+			SIMD_FOR (int i = 0; i < 4; i++)
 				vi_store(out + (w + i) * QMM_LINE + part * 4 * LANES, v[i]);
 		}
 }
@@ -93,8 +92,7 @@ SIMD_INLINE void unpack_panel(const uint8_t *lines, enum tcb_format_id format, s
 		uint8_t *code = out->code[0] + part * 4 * LANES;
 		struct headers h;
 		read_headers(lines, format, &h);
-		SIMD_UNROLL
-		for (int g = 0; g < runs; g++)
+		SIMD_FOR (int g = 0; g < runs; g++)
 			v_store(out->scale[g] + part * LANES, h.scale[g]);
 		if (has_mins(format)) {
 			vi_store(out->min[0] + part * 4 * LANES, h.min[0]);
@@ -102,10 +100,8 @@ SIMD_INLINE void unpack_panel(const uint8_t *lines, enum tcb_format_id format, s
 			v_store(out->offset + part * LANES, h.offset);
 		}
 		for (int span = 0; span < spans; span++) {
-			SIMD_UNROLL
-			for (int run = 0; run < runs / spans; run++) {
-				SIMD_UNROLL
-				for (int i = 0; i < steps; i++, code += QMM_LINE)
+			SIMD_FOR (int run = 0; run < runs / spans; run++) {
+				SIMD_FOR (int i = 0; i < steps; i++, code += QMM_LINE)
 					vi_store(code, code_step(lines, format, span, run, i));
 			}
 		}
@@ -122,18 +118,15 @@ SIMD_INLINE void unpack_values(const uint8_t *lines, enum tcb_format_id format, 
 		vfloat less[8] = { v_set(0) };
 		read_headers(lines, format, &h);
 		if (has_mins(format)) {
-			SIMD_UNROLL
-			for (int g = 0; g < 8; g++)
+			SIMD_FOR (int g = 0; g < 8; g++)
 				less[g] = v_mul(h.offset, v_from_words(vi_unsigned_byte(h.min[g / 4], g % 4)));
 		}
 		for (int span = 0; span < spans; span++) {
-			SIMD_UNROLL
-			for (int run = 0; run < runs / spans; run++) {
+			SIMD_FOR (int run = 0; run < runs / spans; run++) {
 				const int g = span * (runs / spans) + run;
 				for (int i = 0; i < steps; i++) {
 					const vint codes = code_step(lines, format, span, run, i);
-					SIMD_UNROLL
-					for (int k = 0; k < 4; k++, w += QMM_ROWS) {
+					SIMD_FOR (int k = 0; k < 4; k++, w += QMM_ROWS) {
 						const vint code = vi_add(vi_unsigned_byte(codes, k),
 									 vi_words(-qmm_centre(format)));
 						v_store(w, has_mins(format)

@@ -19,8 +19,7 @@
 SIMD_INLINE void codes_to_floats(const uint8_t *p, int last, __m256 floats[8])
 {
 	const __m256i mask = _mm256_set1_epi32(15);
-	SIMD_UNROLL
-	for (int b = 0; b < 4; b++) {
+	SIMD_FOR (int b = 0; b < 4; b++) {
 		__m256i word = _mm256_loadu_si256((const __m256i *)(p + (last ? 0 : b)));
 		if (last)
 			word = _mm256_srli_epi32(word, 8 * b);
@@ -66,15 +65,13 @@ SIMD_INLINE void native_block(const uint8_t *p, const struct q4k_x32 *x, int las
 	__m256 min;
 	scale_floats(p, scale, &min);
 	acc[1] = _mm256_fnmadd_ps(min, _mm256_load_ps(x->sums), acc[1]);
-	SIMD_UNROLL
-	for (int run = 0; run < 4; run++) {
+	SIMD_FOR (int run = 0; run < 4; run++) {
 		const float *xr = x->x + 128 * (run / 2) + 8 * (run % 2);
 		__m256 q[8];
 		codes_to_floats(p + 16 + 32 * run, last && run == 3, q);
 		__m256 low = _mm256_mul_ps(q[0], _mm256_load_ps(xr)),
 		       high = _mm256_mul_ps(q[4], _mm256_load_ps(xr + 64));
-		SIMD_UNROLL
-		for (int b = 1; b < 4; b++) {
+		SIMD_FOR (int b = 1; b < 4; b++) {
 			low = _mm256_fmadd_ps(q[b], _mm256_load_ps(xr + 16 * b), low);
 			high = _mm256_fmadd_ps(q[4 + b], _mm256_load_ps(xr + 64 + 16 * b), high);
 		}
@@ -99,17 +96,15 @@ SIMD_INLINE void native_rows(const struct qmv_call *call, int rows, int unroll, 
 	}
 	size_t b = 0;
 	for (; b + (size_t)unroll < call->blocks; b += (size_t)unroll)
-		SIMD_UNROLL
-	for (int u = 0; u < unroll; u++) {
-		const struct qmv_offsets ahead = qmv_offsets(&stages, b + (size_t)u);
-		SIMD_UNROLL
-		for (int r = 0; r < rows; r++) {
-			const uint8_t *p = row[r] + (b + (size_t)u) * Q4K_BLOCK_BYTES;
-			for (size_t line = 0; line < Q4K_BLOCK_BYTES; line += 64)
-				qmv_prefetch(p + line, ahead, hint);
-			native_block(p, x + b + u, 0, acc[r]);
+		SIMD_FOR (int u = 0; u < unroll; u++) {
+			const struct qmv_offsets ahead = qmv_offsets(&stages, b + (size_t)u);
+			SIMD_FOR (int r = 0; r < rows; r++) {
+				const uint8_t *p = row[r] + (b + (size_t)u) * Q4K_BLOCK_BYTES;
+				for (size_t line = 0; line < Q4K_BLOCK_BYTES; line += 64)
+					qmv_prefetch(p + line, ahead, hint);
+				native_block(p, x + b + u, 0, acc[r]);
+			}
 		}
-	}
 	for (; b < call->blocks; b++)
 		for (int r = 0; r < rows; r++) {
 			const uint8_t *p = row[r] + b * Q4K_BLOCK_BYTES;
@@ -163,16 +158,13 @@ SIMD_INLINE void group_half(const uint8_t *p, const struct q4k_x32 *x, int half,
 	__m256i words[4];
 	__m256 sum = _mm256_setzero_ps(), min_sum = sum;
 	group_scales(p + 32 + 16 * half, wide, words);
-	SIMD_UNROLL
-	for (int s = 0; s < 4; s++) {
+	SIMD_FOR (int s = 0; s < 4; s++) {
 		const float *xs = x->x + 128 * (s / 2) + 8 * (s % 2);
 		__m256 part[4] = { 0 }; /* low nibbles of even and of odd bytes, then high nibbles */
-		SIMD_UNROLL
-		for (int c = 0; c < 4; c++) {
+		SIMD_FOR (int c = 0; c < 4; c++) {
 			__m256 q[8];
 			codes_to_floats(codes + 64 * (4 * s + c), last && s == 3 && c == 3, q);
-			SIMD_UNROLL
-			for (int i = 0; i < 8; i++) {
+			SIMD_FOR (int i = 0; i < 8; i++) {
 				const int b = i % 4, k = 2 * (i / 4) + b % 2;
 				double two;
 				memcpy(&two, xs + 64 * (i / 4) + 16 * b + 2 * c, sizeof(two));
@@ -181,8 +173,7 @@ SIMD_INLINE void group_half(const uint8_t *p, const struct q4k_x32 *x, int half,
 					c == 0 && b < 2 ? _mm256_mul_ps(q[i], xv) : _mm256_fmadd_ps(q[i], xv, part[k]);
 			}
 		}
-		SIMD_UNROLL
-		for (int h = 0; h < 2; h++) {
+		SIMD_FOR (int h = 0; h < 2; h++) {
 			const int j = 2 * s + h;
 			const __m256 dot = _mm256_add_ps(part[2 * h], part[2 * h + 1]);
 			const __m256 scale = byte_floats(words[j / 4], j % 4),

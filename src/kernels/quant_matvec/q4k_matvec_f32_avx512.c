@@ -23,8 +23,7 @@ SIMD_INLINE void codes_to_floats(const uint8_t *p, int last, __m512 floats[8])
 {
 	const __m512 table = _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 	__m512i first = _mm512_loadu_si512(p);
-	SIMD_UNROLL
-	for (unsigned b = 0; b < 4; b++) {
+	SIMD_FOR (unsigned b = 0; b < 4; b++) {
 		__m512i low = b == 0 ? first : last ? _mm512_srli_epi32(first, 8 * b) : _mm512_loadu_si512(p + b);
 		/* Kept in a register: as the shift's memory operand it would be loaded, and split over two lines,
 		 * twice. */
@@ -78,27 +77,23 @@ SIMD_INLINE void native_block(const uint8_t *const row[8], size_t at, struct qmv
 {
 	const __m512 sums = _mm512_broadcast_f32x8(_mm256_load_ps(x->sums));
 	__m512 scale[8];
-	SIMD_UNROLL
-	for (int r = 0; r < rows; r++) {
+	SIMD_FOR (int r = 0; r < rows; r++) {
 		scale[r] = scale_floats(row[r] + at, bytes[r]);
 		acc[r] = _mm512_mask3_fnmadd_ps(scale[r], sums, acc[r], 0xff00);
 		for (size_t line = 0; line < Q4K_BLOCK_BYTES; line += 64)
 			qmv_prefetch(row[r] + at + line, ahead, hint);
 	}
-	SIMD_UNROLL
-	for (int g = 0; g < 2; g++) {
+	SIMD_FOR (int g = 0; g < 2; g++) {
 		const __m512i low_scale = _mm512_add_epi32(
 			_mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 2, 2, 2, 2), _mm512_set1_epi32(4 * g));
 		const __m512i high_scale = _mm512_add_epi32(low_scale, _mm512_set1_epi32(1));
 		const float *xg = x->x + 128 * g;
-		SIMD_UNROLL
-		for (int r = 0; r < rows; r++) {
+		SIMD_FOR (int r = 0; r < rows; r++) {
 			__m512 q[8];
 			codes_to_floats(row[r] + at + 16 + 64 * g, last && g == 1, q);
 			__m512 low = _mm512_mul_ps(q[0], _mm512_load_ps(xg));
 			__m512 high = _mm512_mul_ps(q[4], _mm512_load_ps(xg + 64));
-			SIMD_UNROLL
-			for (int b = 1; b < 4; b++) {
+			SIMD_FOR (int b = 1; b < 4; b++) {
 				low = _mm512_fmadd_ps(q[b], _mm512_load_ps(xg + 16 * b), low);
 				high = _mm512_fmadd_ps(q[4 + b], _mm512_load_ps(xg + 64 + 16 * b), high);
 			}
@@ -114,8 +109,7 @@ SIMD_INLINE void native_step(const uint8_t *const row[8], size_t at, struct qmv_
 {
 	const int headers = rows * blocks;
 	_Alignas(64) __m128i bytes[32];
-	SIMD_UNROLL
-	for (int i = 0; i < headers; i += 4) {
+	SIMD_FOR (int i = 0; i < headers; i += 4) {
 		__m128i header[4] = { 0 };
 		for (int j = 0; j < 4 && i + j < headers; j++)
 			header[j] = _mm_loadu_si128((const __m128i *)(row[(i + j) % rows] + at +
@@ -127,8 +121,7 @@ SIMD_INLINE void native_step(const uint8_t *const row[8], size_t at, struct qmv_
 			four = _mm512_inserti32x4(_mm512_inserti32x4(four, header[2], 2), header[3], 3);
 		_mm512_store_si512(bytes + i, unpack_headers(four));
 	}
-	SIMD_UNROLL
-	for (int u = 0; u < blocks; u++)
+	SIMD_FOR (int u = 0; u < blocks; u++)
 		native_block(row, at + (size_t)u * Q4K_BLOCK_BYTES, ahead, x + u, bytes + rows * u, rows,
 			     last && u == blocks - 1, hint, acc);
 }
@@ -222,26 +215,22 @@ SIMD_INLINE void group_block(const uint8_t *p, struct qmv_offsets ahead, const s
 	group_scales(p + 4 * rows, rows, wide, words);
 	for (int line = 0; line < head; line += 64)
 		qmv_prefetch(p + line, ahead, hint);
-	SIMD_UNROLL
-	for (int s = 0; s < 4; s++) {
+	SIMD_FOR (int s = 0; s < 4; s++) {
 		const float *xs = x->x + 128 * (s / 2) + 8 * (s % 2);
 		__m512 part[4] = { 0 }; /* low nibbles of even and of odd bytes, then high nibbles */
-		SIMD_UNROLL
-		for (int c = 0; c < pieces; c++) {
+		SIMD_FOR (int c = 0; c < pieces; c++) {
 			const int at = head + 64 * (pieces * s + c);
 			__m512 q[8];
 			codes_to_floats(p + at, last && s == 3 && c == pieces - 1, q);
 			qmv_prefetch(p + at, ahead, hint);
-			SIMD_UNROLL
-			for (int i = 0; i < 8; i++) {
+			SIMD_FOR (int i = 0; i < 8; i++) {
 				const int b = i % 4, k = 2 * (i / 4) + b % 2;
 				const __m512 xv = repeat_activations(xs + 64 * (i / 4) + 16 * b + c * lanes, rows);
 				part[k] =
 					c == 0 && b < 2 ? _mm512_mul_ps(q[i], xv) : _mm512_fmadd_ps(q[i], xv, part[k]);
 			}
 		}
-		SIMD_UNROLL
-		for (int h = 0; h < 2; h++) {
+		SIMD_FOR (int h = 0; h < 2; h++) {
 			const unsigned j = 2 * (unsigned)s + (unsigned)h;
 			const __m512 dot = _mm512_add_ps(part[2 * h], part[2 * h + 1]);
 			const __m512 scale = byte_floats(words[j / 4], j % 4),

@@ -58,8 +58,7 @@ SIMD_INLINE void native_block(const uint8_t *const *row, struct qmv_offsets ahea
 {
 	const __m256i sums = _mm256_broadcastsi128_si256(_mm_load_si128((const __m128i *)x->sums));
 	const __m128 dx = _mm_set1_ps(x->d);
-	SIMD_UNROLL
-	for (int pair = 0; pair < rows; pair += 2) {
+	SIMD_FOR (int pair = 0; pair < rows; pair += 2) {
 		const int lanes = rows - pair < 2 ? 1 : 2;
 		const __m128i first = _mm_loadu_si128((const __m128i *)row[pair]);
 		const __m128i second = lanes > 1 ? _mm_loadu_si128((const __m128i *)row[pair + 1]) : first;
@@ -69,8 +68,7 @@ SIMD_INLINE void native_block(const uint8_t *const *row, struct qmv_offsets ahea
 		const __m256i mins = _mm256_madd_epi16(_mm256_unpackhi_epi8(scales, _mm256_setzero_si256()), sums);
 		const __m256 dmin = _mm256_set_m128(_mm_permute_ps(d, 0xff), _mm_permute_ps(d, 0x55));
 		min_acc[pair / 2] = _mm256_fmadd_ps(dmin, _mm256_cvtepi32_ps(mins), min_acc[pair / 2]);
-		SIMD_UNROLL
-		for (int r = 0; r < lanes; r++) {
+		SIMD_FOR (int r = 0; r < lanes; r++) {
 			const uint8_t *p = row[pair + r];
 			qmv_prefetch(p, ahead, hint);
 			qmv_prefetch(p + 64, ahead, hint);
@@ -98,8 +96,7 @@ SIMD_INLINE void native_rows(const struct qmv_call *call, int rows, int unroll, 
 	const uint8_t *row[4];
 	__m256 acc[4], min_acc[2];
 	assert(call->rows <= (size_t)rows);
-	SIMD_UNROLL
-	for (int r = 0; r < rows; r++) {
+	SIMD_FOR (int r = 0; r < rows; r++) {
 		/* Rows past the edge compute the last one again; nothing outside the weights is read. */
 		size_t at = (size_t)r < call->rows ? (size_t)r : call->rows - 1;
 		row[r] = call->weights + at * call->row_bytes;
@@ -107,21 +104,17 @@ SIMD_INLINE void native_rows(const struct qmv_call *call, int rows, int unroll, 
 	}
 	size_t b = 0;
 	for (; b + (size_t)unroll <= call->blocks; b += (size_t)unroll)
-		SIMD_UNROLL
-	for (int u = 0; u < unroll; u++) {
-		native_block(row, qmv_offsets(&stages, b + (size_t)u), x + b + u, rows, hint, acc, min_acc);
-		SIMD_UNROLL
-		for (int r = 0; r < rows; r++)
-			row[r] += Q4K_BLOCK_BYTES;
-	}
+		SIMD_FOR (int u = 0; u < unroll; u++) {
+			native_block(row, qmv_offsets(&stages, b + (size_t)u), x + b + u, rows, hint, acc, min_acc);
+			SIMD_FOR (int r = 0; r < rows; r++)
+				row[r] += Q4K_BLOCK_BYTES;
+		}
 	for (; b < call->blocks; b++) {
 		native_block(row, qmv_offsets(&stages, b), x + b, rows, hint, acc, min_acc);
-		SIMD_UNROLL
-		for (int r = 0; r < rows; r++)
+		SIMD_FOR (int r = 0; r < rows; r++)
 			row[r] += Q4K_BLOCK_BYTES;
 	}
-	SIMD_UNROLL
-	for (int r = 0; r < rows; r++) {
+	SIMD_FOR (int r = 0; r < rows; r++) {
 		if ((size_t)r >= call->rows)
 			break;
 		const __m256 m = min_acc[r / 2];
@@ -210,8 +203,7 @@ SIMD_INLINE void group_dot(const uint8_t *nibbles, struct qmv_offsets ahead, con
 			const __m256i xl = repeat_piece(x_low + c * piece, piece);
 			const __m256i xh = repeat_piece(x_high + c * piece, piece);
 			qmv_prefetch(nibbles, ahead, hint);
-			SIMD_UNROLL
-			for (int half = 0; half < 2; half++) {
+			SIMD_FOR (int half = 0; half < 2; half++) {
 				const __m256i v = _mm256_loadu_si256((const __m256i *)(nibbles + 32 * half));
 				const __m256i vl = _mm256_and_si256(v, mask);
 				const __m256i vh = _mm256_and_si256(_mm256_srli_epi16(v, 4), mask);
@@ -219,8 +211,7 @@ SIMD_INLINE void group_dot(const uint8_t *nibbles, struct qmv_offsets ahead, con
 				high[half] = _mm256_add_epi16(high[half], _mm256_maddubs_epi16(vh, xh));
 			}
 		}
-		SIMD_UNROLL
-		for (int half = 0; half < 2; half++) {
+		SIMD_FOR (int half = 0; half < 2; half++) {
 			const __m256i words = sc[half].scale[j / 4];
 			const __m256i a = _mm256_madd_epi16(low[half], pick_scale(words, j % 4));
 			const __m256i b = _mm256_madd_epi16(high[half], pick_scale(words, j % 4 + 1));
@@ -242,8 +233,7 @@ SIMD_INLINE void group_block(const uint8_t *p, struct qmv_offsets ahead, const s
 	sc[1] = group_scales(p + 6 * rows, rows, wide);
 	group_dot(p + head, ahead, x, sc, rows, hint, sum);
 	const __m256 dx = _mm256_set1_ps(x->d);
-	SIMD_UNROLL
-	for (int half = 0; half < 2; half++) {
+	SIMD_FOR (int half = 0; half < 2; half++) {
 		__m256i m = vi_dot(_mm256_setzero_si256(), sc[half].min[0], repeat_piece(x->sums_high, 4));
 		m = vi_dot(m, sc[half].min[1], repeat_piece(x->sums_high + 4, 4));
 		m = vi_dot(_mm256_slli_epi32(m, 6), sc[half].min[0], repeat_piece(x->sums_low, 4));
@@ -270,8 +260,7 @@ SIMD_INLINE void group_rows(const struct qmv_call *call, int rows, int wide, int
 		group_block(p, qmv_offsets(&stages, b), x + b, rows, wide, hint, acc, min_acc);
 	/* All lanes of a row hold parts of its S, and each the whole of its M. */
 	float lane[2][16];
-	SIMD_UNROLL
-	for (int half = 0; half < 2; half++) {
+	SIMD_FOR (int half = 0; half < 2; half++) {
 		_mm256_storeu_ps(lane[0] + 8 * half, acc[half]);
 		_mm256_storeu_ps(lane[1] + 8 * half, min_acc[half]);
 	}

@@ -101,8 +101,7 @@ SIMD_INLINE void native_block(const uint8_t *const *row, struct qmv_offsets ahea
 	const __m512i x2 = _mm512_load_si512(x->q + 128), x3 = _mm512_load_si512(x->q + 192);
 	const __m512i sums = _mm512_broadcast_i32x4(_mm_load_si128((const __m128i *)x->sums));
 	const __m256 dx = _mm256_set1_ps(x->d);
-	SIMD_UNROLL
-	for (int quad = 0; quad < rows; quad += 4) {
+	SIMD_FOR (int quad = 0; quad < rows; quad += 4) {
 		int lanes = rows - quad < 4 ? rows - quad : 4;
 		__m512i header = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)row[quad]));
 		if (lanes > 1)
@@ -127,8 +126,7 @@ SIMD_INLINE void native_block(const uint8_t *const *row, struct qmv_offsets ahea
 		_mm512_store_si512(by_row, scales);
 		_mm256_store_ps(d_of, d);
 		__asm__("" : "+m"(by_row), "+m"(d_of));
-		SIMD_UNROLL
-		for (int r = 0; r < lanes; r++) {
+		SIMD_FOR (int r = 0; r < lanes; r++) {
 			const uint8_t *p = row[quad + r];
 			qmv_prefetch(p, ahead, hint);
 			qmv_prefetch(p + 64, ahead, hint);
@@ -157,8 +155,7 @@ SIMD_INLINE void native_rows(const struct qmv_call *call, int rows, int unroll, 
 	const uint8_t *row[8];
 	__m512 acc[8], min_acc[2] = { _mm512_setzero_ps(), _mm512_setzero_ps() };
 	assert(call->rows <= (size_t)rows);
-	SIMD_UNROLL
-	for (int r = 0; r < rows; r++) {
+	SIMD_FOR (int r = 0; r < rows; r++) {
 		/* Rows past the edge compute the last one again; nothing outside the weights is read. */
 		size_t at = (size_t)r < call->rows ? (size_t)r : call->rows - 1;
 		row[r] = call->weights + at * call->row_bytes;
@@ -166,21 +163,17 @@ SIMD_INLINE void native_rows(const struct qmv_call *call, int rows, int unroll, 
 	}
 	size_t b = 0;
 	for (; b + (size_t)unroll <= call->blocks; b += (size_t)unroll)
-		SIMD_UNROLL
-	for (int u = 0; u < unroll; u++) {
-		native_block(row, qmv_offsets(&stages, b + (size_t)u), x + b + u, rows, hint, acc, min_acc);
-		SIMD_UNROLL
-		for (int r = 0; r < rows; r++)
-			row[r] += Q4K_BLOCK_BYTES;
-	}
+		SIMD_FOR (int u = 0; u < unroll; u++) {
+			native_block(row, qmv_offsets(&stages, b + (size_t)u), x + b + u, rows, hint, acc, min_acc);
+			SIMD_FOR (int r = 0; r < rows; r++)
+				row[r] += Q4K_BLOCK_BYTES;
+		}
 	for (; b < call->blocks; b++) {
 		native_block(row, qmv_offsets(&stages, b), x + b, rows, hint, acc, min_acc);
-		SIMD_UNROLL
-		for (int r = 0; r < rows; r++)
+		SIMD_FOR (int r = 0; r < rows; r++)
 			row[r] += Q4K_BLOCK_BYTES;
 	}
-	SIMD_UNROLL
-	for (int r = 0; r < rows; r++) {
+	SIMD_FOR (int r = 0; r < rows; r++) {
 		if ((size_t)r >= call->rows)
 			break;
 		__mmask16 lane = (__mmask16)(0xfu << 4 * (r % 4));

@@ -41,8 +41,7 @@ SIMD_INLINE vint held_at(const struct held *held, const uint8_t *p, int line)
 /* COUNT lines, from P on, to number FIRST on. */
 SIMD_INLINE void hold(struct held *held, const uint8_t *p, int first, int count)
 {
-	SIMD_UNROLL
-	for (int i = 0; HOLDS && i < count; i++) {
+	SIMD_FOR (int i = 0; HOLDS && i < count; i++) {
 		held->line[first + i] = line_at(p, i);
 		SIMD_IN_REGISTER(held->line[first + i]);
 	}
@@ -145,8 +144,7 @@ SIMD_INLINE vfloat q8_dot(const uint8_t *p, const struct held *held, enum tcb_fo
 	const int steps = 64 / runs_of(format), g = first + run, is_signed = tcb_has_signed_codes(format);
 	const vint start = vi_words(x->run_start[g]);
 	vint sum = is_signed ? vi_signed_start(start) : has_mins(format) ? vi_zero() : start;
-	SIMD_UNROLL
-	for (int i = 0; i < steps; i++) {
+	SIMD_FOR (int i = 0; i < steps; i++) {
 		const vint w = line_codes(p, held, format, first, run, i),
 			   q = vi_four_bytes(x->q + 4 * (steps * g + i));
 		sum = is_signed ? vi_dot_signed(sum, w, q) : vi_dot(sum, w, q);
@@ -159,11 +157,9 @@ SIMD_INLINE vfloat f32_dot(const uint8_t *p, const struct held *held, enum tcb_f
 {
 	const int steps = 64 / runs_of(format), g = first + run;
 	vfloat part[2] = { v_set(0), v_set(0) };
-	SIMD_UNROLL
-	for (int i = 0; i < steps; i++) {
+	SIMD_FOR (int i = 0; i < steps; i++) {
 		const vint w = line_codes(p, held, format, first, run, i);
-		SIMD_UNROLL
-		for (int b = 0; b < 4; b++) {
+		SIMD_FOR (int b = 0; b < 4; b++) {
 			const vfloat q = v_from_words(tcb_has_signed_codes(format) ? vi_signed_byte(w, b)
 										   : vi_unsigned_byte(w, b));
 			part[b % 2] = v_fma(q, v_set(x->x[4 * (steps * g + i) + b]), part[b % 2]);
@@ -185,8 +181,7 @@ SIMD_INLINE vfloat q8_mins(const uint8_t *p, const struct qmv_x8 *x)
 SIMD_INLINE vfloat f32_mins(const uint8_t *p, const struct qmv_x32 *x)
 {
 	vfloat sum = v_set(0);
-	SIMD_UNROLL
-	for (int g = 0; g < 8; g++)
+	SIMD_FOR (int g = 0; g < 8; g++)
 		sum = v_fma(v_from_words(vi_unsigned_byte(min_bytes(p, g / 4), g % 4)), v_set(x->sums[8 + g]), sum);
 	return sum;
 }
@@ -241,12 +236,10 @@ SIMD_INLINE void line_super(const uint8_t *p, enum tcb_format_id format, int q8,
 	for (int first = 0; first < runs; first += 8) {
 		for (int i = 0; first && i < TOGETHER; i++) /* the second half of q6_k */
 			hold_second(&held[i], p + (first_part + i) * VECTOR_BYTES);
-		SIMD_UNROLL
-		for (int run = 0; run < 8; run++) {
+		SIMD_FOR (int run = 0; run < 8; run++) {
 			const int g = first + run, line = lines * g / runs;
 			qmv_prefetch_lines(p + line * QMV_LINE, (size_t)(lines * (g + 1) / runs - line), ahead, hint);
-			SIMD_UNROLL
-			for (int i = 0; i < TOGETHER; i++) {
+			SIMD_FOR (int i = 0; i < TOGETHER; i++) {
 				const uint8_t *at = p + (first_part + i) * VECTOR_BYTES;
 				sum[i] = q8 ? q8_run(at, &held[i], format, x8, first, run, sum[i])
 					    : f32_run(at, &held[i], format, x32, first, run, sum[i]);

@@ -46,8 +46,7 @@ struct heads {
 SIMD_INLINE __m256 eight_halves(const uint8_t *p, size_t stride)
 {
 	uint16_t half[8];
-	SIMD_UNROLL
-	for (int i = 0; i < 8; i++)
+	SIMD_FOR (int i = 0; i < 8; i++)
 		memcpy(&half[i], p + (size_t)i * stride, 2);
 	const __m128i v = _mm_setr_epi16((short)half[0], (short)half[1], (short)half[2], (short)half[3], (short)half[4],
 					 (short)half[5], (short)half[6], (short)half[7]);
@@ -90,8 +89,7 @@ SIMD_INLINE enum tcb_scales_kind scales_kind(enum tcb_format_id format)
 SIMD_INLINE __m256 eight_powers(const uint8_t *p, size_t stride)
 {
 	uint8_t e[8];
-	SIMD_UNROLL
-	for (int i = 0; i < 8; i++)
+	SIMD_FOR (int i = 0; i < 8; i++)
 		e[i] = p[(size_t)i * stride];
 	const __m256i word = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)e));
 	const __m256i half = _mm256_srli_epi32(word, 1), bias = _mm256_set1_epi32(63);
@@ -315,8 +313,7 @@ SIMD_INLINE struct heads read_heads(const uint8_t *p, enum tcb_format_id format)
 	struct heads out = { { v_set(0), v_set(0), v_set(0), v_set(0) } };
 	if (format == TCB_FORMAT_Q4_0 || format == TCB_FORMAT_Q8_0) {
 		uint8_t halves[16];
-		SIMD_UNROLL
-		for (size_t i = 0; i < 8; i++)
+		SIMD_FOR (size_t i = 0; i < 8; i++)
 			memcpy(halves + 2 * i, p + i * (qmv_super_bytes(format) / 8), 2);
 		out.four[0] = v_from_f16(halves);
 		out.four[1] = v_from_f16(halves + 8);
@@ -328,8 +325,7 @@ SIMD_INLINE struct heads read_heads(const uint8_t *p, enum tcb_format_id format)
 		float scale[8];
 		if (is_six)
 			tcb_six_scales(p + 2, six);
-		SIMD_UNROLL
-		for (size_t i = 0; i < 8; i++)
+		SIMD_FOR (size_t i = 0; i < 8; i++)
 			scale[i] = is_six ? (float)six[i] : tcb_power_scale(p[i * (qmv_super_bytes(format) / 8)]);
 		out.four[0] = is_six ? v_mul(v_load(scale), half_everywhere(p)) : v_load(scale);
 		out.four[1] = is_six ? v_mul(v_load(scale + 4), half_everywhere(p)) : v_load(scale + 4);
@@ -344,16 +340,14 @@ SIMD_INLINE struct heads read_heads(const uint8_t *p, enum tcb_format_id format)
 
 SIMD_INLINE struct heads scaled(struct heads h, const float *d)
 {
-	SIMD_UNROLL
-	for (int i = 0; i < 4; i++)
+	SIMD_FOR (int i = 0; i < 4; i++)
 		h.four[i] = v_mul(h.four[i], v_load(d + 4 * i));
 	return h;
 }
 
 SIMD_INLINE vfloat take_off(struct heads h, const float *sums, vfloat acc)
 {
-	SIMD_UNROLL
-	for (int i = 0; i < 4; i++)
+	SIMD_FOR (int i = 0; i < 4; i++)
 		acc = v_fnma(h.four[i], v_load(sums + 4 * i), acc);
 	return acc;
 }
@@ -423,8 +417,7 @@ SIMD_INLINE vint q8_sums(const uint8_t *p, enum tcb_format_id format, const stru
 				 : vi_dot(has_mins(format) ? vi_zero() : start, w, q);
 	}
 	vint sum = is_signed || has_mins(format) ? vi_zero() : vi_first_word(x->run_start[v / each]);
-	SIMD_UNROLL
-	for (int i = v; i < v + each; i++)
+	SIMD_FOR (int i = v; i < v + each; i++)
 		sum = vi_dot(sum, codes_of(p, format, i), vi_load(x->q + VECTOR_BYTES * i));
 	return sum;
 }
@@ -435,8 +428,7 @@ SIMD_INLINE vfloat q8_super(const uint8_t *p, enum tcb_format_id format, const s
 	vfloat sum[2] = { acc, v_set(0) };
 	if (has_mins(format))
 		sum[CHAINS - 1] = take_off(h, x->sums, sum[CHAINS - 1]);
-	SIMD_UNROLL
-	for (int v = 0; v < VECTORS; v += joined(format)) {
+	SIMD_FOR (int v = 0; v < VECTORS; v += joined(format)) {
 		const int c = v / joined(format) % CHAINS;
 		sum[c] = v_fma(v_from_words(q8_sums(p, format, x, v)), scales_of(h, format, v), sum[c]);
 	}
@@ -449,12 +441,10 @@ SIMD_INLINE vfloat f32_super(const uint8_t *p, enum tcb_format_id format, const 
 	vfloat total[2] = { acc, v_set(0) };
 	if (has_mins(format) || tcb_format_row(format)->centre)
 		total[CHAINS - 1] = take_off(h, x->sums, total[CHAINS - 1]);
-	SIMD_UNROLL
-	for (int v = 0; v < VECTORS; v++) {
+	SIMD_FOR (int v = 0; v < VECTORS; v++) {
 		const vint w = codes_of(p, format, v);
 		vfloat sum = v_set(0);
-		SIMD_UNROLL
-		for (int b = 0; b < 4; b++) {
+		SIMD_FOR (int b = 0; b < 4; b++) {
 			const vfloat q = v_from_words(tcb_has_signed_codes(format) ? vi_signed_byte(w, b)
 										   : vi_unsigned_byte(w, b));
 			const vfloat xs = v_load(x->x + VECTOR_BYTES * v + LANES * b);
@@ -480,8 +470,7 @@ SIMD_INLINE void native_rows(const struct qmv_call *call, enum tcb_format_id for
 	const uint8_t *row[NATIVE_ROWS_MAX];
 	vfloat acc[NATIVE_ROWS_MAX];
 	assert(call->rows <= (size_t)rows);
-	SIMD_UNROLL
-	for (int r = 0; r < rows; r++) {
+	SIMD_FOR (int r = 0; r < rows; r++) {
 		/* Rows past the edge compute the last one again; nothing outside the weights is read. */
 		const size_t at = (size_t)r < call->rows ? (size_t)r : call->rows - 1;
 		row[r] = call->weights + at * call->row_bytes;
@@ -489,8 +478,7 @@ SIMD_INLINE void native_rows(const struct qmv_call *call, enum tcb_format_id for
 	}
 	for (size_t b = 0; b < whole; b++) {
 		const struct qmv_offsets ahead = qmv_offsets(&stages, b);
-		SIMD_UNROLL
-		for (int r = 0; r < rows; r++) {
+		SIMD_FOR (int r = 0; r < rows; r++) {
 			qmv_prefetch_lines(row[r], (bytes + QMV_LINE - 1) / QMV_LINE, ahead, hint);
 			acc[r] = one_super(row[r], format, q8, call->x, b, acc[r]);
 			row[r] += bytes;
@@ -504,8 +492,7 @@ SIMD_INLINE void native_rows(const struct qmv_call *call, enum tcb_format_id for
 			acc[r] = one_super(filled, format, q8, call->x, whole, acc[r]);
 		}
 	}
-	SIMD_UNROLL
-	for (int r = 0; r < rows; r++) {
+	SIMD_FOR (int r = 0; r < rows; r++) {
 		if ((size_t)r >= call->rows)
 			break;
 		const float value = v_reduce_add(acc[r]);

@@ -197,15 +197,12 @@ SIMD_INLINE void store_blocks(const float *values, size_t blocks, uint8_t *y)
 	vflag odd = v_no_flag();
 	float inverse[LANES];
 	uint16_t scale[LANES];
-	SIMD_UNROLL
-	for (size_t i = 0; i < LANES; i++) {
+	SIMD_FOR (size_t i = 0; i < LANES; i++) {
 		const float *x = values + (i < blocks ? i : 0) * ROPE_BLOCK;
 		largest[i] = magnitude(v_load(x));
-		SIMD_UNROLL
-		for (size_t j = 1; j < BLOCK_VECTORS; j++)
+		SIMD_FOR (size_t j = 1; j < BLOCK_VECTORS; j++)
 			largest[i] = v_max(largest[i], magnitude(v_load(x + j * LANES)));
-		SIMD_UNROLL
-		for (size_t j = 0; j < BLOCK_VECTORS; j += 2)
+		SIMD_FOR (size_t j = 0; j < BLOCK_VECTORS; j += 2)
 			odd = v_either(odd, v_unordered(v_load(x + j * LANES), v_load(x + (j + 1) * LANES)));
 	}
 	const vfloat all = v_reduce_each_max(largest);
@@ -217,8 +214,7 @@ SIMD_INLINE void store_blocks(const float *values, size_t blocks, uint8_t *y)
 	v_to_f16(scale, all / v_set(127));
 	for (size_t i = 0; i < blocks; i++, values += ROPE_BLOCK, y += BLOCK_BYTES) {
 		vfloat v[BLOCK_VECTORS];
-		SIMD_UNROLL
-		for (size_t j = 0; j < BLOCK_VECTORS; j++)
+		SIMD_FOR (size_t j = 0; j < BLOCK_VECTORS; j++)
 			v[j] = v_mul(v_load(values + j * LANES), v_set(inverse[i]));
 		memcpy(y, &scale[i], SCALE_BYTES);
 		store_codes(y + SCALE_BYTES, v);

@@ -185,25 +185,20 @@ SIMD_INLINE void v_to_bf16(uint16_t *to, vfloat value)
 SIMD_INLINE void v_transpose(vfloat r[LANES])
 {
 	vfloat t[LANES];
-	SIMD_UNROLL
-	for (int i = 0; i < LANES; i += 2) {
+	SIMD_FOR (int i = 0; i < LANES; i += 2) {
 		t[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
 		t[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
 	}
-	SIMD_UNROLL
-	for (int i = 0; i < LANES; i += 4)
-		SIMD_UNROLL
-	for (int j = 0; j < 2; j++) {
-		r[i + 2 * j] = _mm256_shuffle_ps(t[i + j], t[i + j + 2], 0x44);
-		r[i + 2 * j + 1] = _mm256_shuffle_ps(t[i + j], t[i + j + 2], 0xee);
-	}
-	SIMD_UNROLL
-	for (int j = 0; j < 4; j++) {
+	SIMD_FOR (int i = 0; i < LANES; i += 4)
+		SIMD_FOR (int j = 0; j < 2; j++) {
+			r[i + 2 * j] = _mm256_shuffle_ps(t[i + j], t[i + j + 2], 0x44);
+			r[i + 2 * j + 1] = _mm256_shuffle_ps(t[i + j], t[i + j + 2], 0xee);
+		}
+	SIMD_FOR (int j = 0; j < 4; j++) {
 		t[j] = _mm256_permute2f128_ps(r[j], r[4 + j], 0x20);
 		t[4 + j] = _mm256_permute2f128_ps(r[j], r[4 + j], 0x31);
 	}
-	SIMD_UNROLL
-	for (int i = 0; i < LANES; i++)
+	SIMD_FOR (int i = 0; i < LANES; i++)
 		r[i] = t[i];
 }
 
@@ -212,8 +207,7 @@ SIMD_INLINE void v_transpose(vfloat r[LANES])
 	SIMD_INLINE vfloat name(const vfloat r[LANES])                                                 \
 	{                                                                                              \
 		vfloat four[2];                                                                        \
-		SIMD_UNROLL                                                                            \
-		for (int i = 0; i < 2; i++) {                                                          \
+		SIMD_FOR (int i = 0; i < 2; i++) {                                                     \
 			const vfloat *a = r + 4 * i;                                                   \
 			const __m256d low = _mm256_castps_pd(                                          \
 				both(_mm256_unpacklo_ps(a[0], a[1]), _mm256_unpackhi_ps(a[0], a[1]))); \
@@ -317,8 +311,7 @@ SIMD_INLINE vfloat v_from_halves(vint v, int index)
 SIMD_INLINE void vi_four_words(const uint8_t *const row[LANES], size_t offset, vint out[4])
 {
 	vint v[4];
-	SIMD_UNROLL
-	for (int i = 0; i < 4; i++) {
+	SIMD_FOR (int i = 0; i < 4; i++) {
 		v[i] = _mm256_castsi128_si256(_mm_loadu_si128((const __m128i_u *)(row[i] + offset)));
 		v[i] = _mm256_inserti128_si256(v[i], _mm_loadu_si128((const __m128i_u *)(row[4 + i] + offset)), 1);
 	}

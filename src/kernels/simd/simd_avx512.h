@@ -187,22 +187,18 @@ SIMD_INLINE void v_to_bf16(uint16_t *to, vfloat value)
 SIMD_INLINE void v_transpose(vfloat r[LANES])
 {
 	vfloat t[LANES];
-	SIMD_UNROLL
-	for (int i = 0; i < LANES; i += 2) {
+	SIMD_FOR (int i = 0; i < LANES; i += 2) {
 		t[i] = _mm512_unpacklo_ps(r[i], r[i + 1]);
 		t[i + 1] = _mm512_unpackhi_ps(r[i], r[i + 1]);
 	}
-	SIMD_UNROLL
-	for (int i = 0; i < LANES; i += 4)
-		SIMD_UNROLL
-	for (int j = 0; j < 2; j++) {
-		const __m512d a = _mm512_castps_pd(t[i + j]), b = _mm512_castps_pd(t[i + j + 2]);
-		r[i + 2 * j] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, b));
-		r[i + 2 * j + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a, b));
-	}
+	SIMD_FOR (int i = 0; i < LANES; i += 4)
+		SIMD_FOR (int j = 0; j < 2; j++) {
+			const __m512d a = _mm512_castps_pd(t[i + j]), b = _mm512_castps_pd(t[i + j + 2]);
+			r[i + 2 * j] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, b));
+			r[i + 2 * j + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a, b));
+		}
 	/* Now r[4 * q + j] has rows 4q to 4q + 3 of columns j, 4 + j, 8 + j and 12 + j in its quarters. */
-	SIMD_UNROLL
-	for (int j = 0; j < 4; j++) {
+	SIMD_FOR (int j = 0; j < 4; j++) {
 		const vfloat a = _mm512_shuffle_f32x4(r[j], r[4 + j], 0x44),
 			     b = _mm512_shuffle_f32x4(r[j], r[4 + j], 0xee);
 		const vfloat c = _mm512_shuffle_f32x4(r[8 + j], r[12 + j], 0x44);
@@ -212,8 +208,7 @@ SIMD_INLINE void v_transpose(vfloat r[LANES])
 		t[8 + j] = _mm512_shuffle_f32x4(b, d, 0x88);
 		t[12 + j] = _mm512_shuffle_f32x4(b, d, 0xdd);
 	}
-	SIMD_UNROLL
-	for (int i = 0; i < LANES; i++)
+	SIMD_FOR (int i = 0; i < LANES; i++)
 		r[i] = t[i];
 }
 
@@ -222,8 +217,7 @@ SIMD_INLINE void v_transpose(vfloat r[LANES])
 	SIMD_INLINE vfloat name(const vfloat r[LANES])                                                 \
 	{                                                                                              \
 		vfloat four[LANES / 4];                                                                \
-		SIMD_UNROLL                                                                            \
-		for (int i = 0; i < LANES / 4; i++) {                                                  \
+		SIMD_FOR (int i = 0; i < LANES / 4; i++) {                                             \
 			const vfloat *a = r + 4 * i;                                                   \
 			const __m512d low = _mm512_castps_pd(                                          \
 				both(_mm512_unpacklo_ps(a[0], a[1]), _mm512_unpackhi_ps(a[0], a[1]))); \
@@ -232,8 +226,7 @@ SIMD_INLINE void v_transpose(vfloat r[LANES])
 			four[i] = both(_mm512_castpd_ps(_mm512_unpacklo_pd(low, high)),                \
 				       _mm512_castpd_ps(_mm512_unpackhi_pd(low, high)));               \
 		}                                                                                      \
-		SIMD_UNROLL                                                                            \
-		for (int i = 0; i < 4; i += 2)                                                         \
+		SIMD_FOR (int i = 0; i < 4; i += 2)                                                    \
 			four[i] = both(_mm512_shuffle_f32x4(four[i], four[i + 1], 0x88),               \
 				       _mm512_shuffle_f32x4(four[i], four[i + 1], 0xdd));              \
 		return both(_mm512_shuffle_f32x4(four[0], four[2], 0x88),                              \
@@ -330,8 +323,7 @@ SIMD_INLINE vfloat v_from_halves(vint v, int index)
 SIMD_INLINE void vi_four_words(const uint8_t *const row[LANES], size_t offset, vint out[4])
 {
 	vint v[4];
-	SIMD_UNROLL
-	for (int i = 0; i < 4; i++) {
+	SIMD_FOR (int i = 0; i < 4; i++) {
 		v[i] = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i_u *)(row[i] + offset)));
 		v[i] = _mm512_inserti32x4(v[i], _mm_loadu_si128((const __m128i_u *)(row[4 + i] + offset)), 1);
 		v[i] = _mm512_inserti32x4(v[i], _mm_loadu_si128((const __m128i_u *)(row[8 + i] + offset)), 2);
@@ -431,14 +423,12 @@ SIMD_INLINE void vi_eight_words(const uint8_t *const row[LANES], size_t offset, 
 {
 	/* Rows I and I + 4 in halves: of quarters, four words of four rows, even ones have words 0 to 3. */
 	vint v[8];
-	SIMD_UNROLL
-	for (int i = 0; i < 8; i++) {
+	SIMD_FOR (int i = 0; i < 8; i++) {
 		const uint8_t *from = row[i % 4 + i / 4 * 8] + offset, *next = row[i % 4 + i / 4 * 8 + 4] + offset;
 		v[i] = _mm512_castsi256_si512(_mm256_loadu_si256((const __m256i_u *)from));
 		v[i] = _mm512_inserti64x4(v[i], _mm256_loadu_si256((const __m256i_u *)next), 1);
 	}
-	SIMD_UNROLL
-	for (int i = 0; i < 8; i += 4) {
+	SIMD_FOR (int i = 0; i < 8; i += 4) {
 		const vint a = _mm512_unpacklo_epi32(v[i], v[i + 1]), b = _mm512_unpackhi_epi32(v[i], v[i + 1]);
 		const vint c = _mm512_unpacklo_epi32(v[i + 2], v[i + 3]);
 		const vint d = _mm512_unpackhi_epi32(v[i + 2], v[i + 3]);
@@ -447,8 +437,7 @@ SIMD_INLINE void vi_eight_words(const uint8_t *const row[LANES], size_t offset, 
 		v[i + 2] = _mm512_unpacklo_epi64(b, d);
 		v[i + 3] = _mm512_unpackhi_epi64(b, d);
 	}
-	SIMD_UNROLL
-	for (int i = 0; i < 4; i++) {
+	SIMD_FOR (int i = 0; i < 4; i++) {
 		out[i] = _mm512_shuffle_i32x4(v[i], v[i + 4], 0x88);
 		out[i + 4] = _mm512_shuffle_i32x4(v[i], v[i + 4], 0xdd);
 	}

@@ -30,14 +30,14 @@
 		return instruction(a, b, c);          \
 	}
 
-/* Before a loop with a constant count: unrolled before arrays of vectors are split into registers.  Sanitizers would
+/* A loop with a constant count: unrolled before arrays of vectors are split into registers.  Sanitizers would
  * take minutes to compile that. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SIMD_UNROLL
+#define SIMD_FOR(...) for (__VA_ARGS__)
 #elif defined(__clang__)
-#define SIMD_UNROLL _Pragma("clang loop unroll(full)")
+#define SIMD_FOR(...) _Pragma("clang loop unroll(full)") for (__VA_ARGS__)
 #else
-#define SIMD_UNROLL _Pragma("GCC unroll 32")
+#define SIMD_FOR(...) _Pragma("GCC unroll 32") for (__VA_ARGS__)
 #endif
 
 /* POINTER is worked out here: compilers otherwise keep an offset of each access in a register of its own, and run out.
