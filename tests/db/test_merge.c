@@ -62,7 +62,8 @@ static void put_sweep(struct tcb_db *db, const struct plan *plan)
 {
 	struct tcb_device device;
 	struct tcb_problem problem = fixture_problem(plan->n, 4096);
-	char sql[400];
+	static int put; /* each has a later time than those before */
+	char sql[500];
 	int64_t sweep;
 
 	fixture_device(&device);
@@ -74,13 +75,14 @@ static void put_sweep(struct tcb_db *db, const struct plan *plan)
 		fail_msg("%s", err.message);
 	snprintf(sql, sizeof sql,
 		 "UPDATE sweep SET settings = '%s' WHERE id = %lld; UPDATE best SET speedup = %g, speedup_lo = 0,"
-		 " speedup_hi = 9, provisional = %d WHERE sweep_id = %lld",
-		 plan->settings ? plan->settings : "{}", (long long)sweep, plan->speedup, plan->provisional,
+		 " speedup_hi = 9, provisional = %d,"
+		 " measured_at = strftime('%%Y-%%m-%%dT%%H:%%M:%%fZ', '2026-01-01', '+%d seconds') WHERE sweep_id = "
+		 "%lld",
+		 plan->settings ? plan->settings : "{}", (long long)sweep, plan->speedup, plan->provisional, ++put,
 		 (long long)sweep);
 	run_sql(db, sql);
 	if (plan->status)
 		assert_int_equal(tcb_db_sweep_end(db, sweep, plan->status, &err), TCB_OK);
-	usleep(2000); /* the next has another time */
 }
 
 static struct tcb_db_merged merge(const struct fixture *into, const struct fixture *const *from, size_t count)
@@ -364,8 +366,9 @@ static void test_newest_trial(void **state)
 		int64_t sweep = fixture_sweep(db, &device, &problem, &err);
 
 		assert_int_equal(fixture_put(db, sweep, 7, i ? 2000 : 1000, &err), TCB_OK);
+		run_sql(db, i ? "UPDATE trial SET finished_at = '2026-01-02T00:00:00.000Z'"
+			      : "UPDATE trial SET finished_at = '2026-01-01T00:00:00.000Z'");
 		tcb_db_close(db);
-		usleep(2000);
 	}
 	for (int order = 0; order < 2; order++) {
 		merge_one(&target, &files[order]);

@@ -131,7 +131,7 @@ int main(int argc, char **argv)
 						.gpu = "sm_90",
 						.geometry = "macro=1x4096x4096,midi=1x64x4096,micro=1x1x256,isa=fma,"
 							    "warps=8" });
-	fixture_settle();
+	fixture_settle(fixture.path);
 	rt = time_open(&fixture, "open, reading, and leave a snapshot", 1);
 	tcbrt_close(rt);
 	rt = time_open(&fixture, "open with the snapshot", ROUNDS);

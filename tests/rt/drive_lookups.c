@@ -317,7 +317,7 @@ void drive_database(struct tcbrt **rt_out)
 		the.queries[i] = near_query(the.rt);
 	look_up(the.rt, 1);
 	check_count(the.rt);
-	fixture_settle();
+	fixture_settle(the.fixture.path);
 	check_snapshots();
 	check_damaged_database();
 }

@@ -12,6 +12,7 @@
 
 #include "base/cpu_identity.h"
 #include "db/db.h"
+#include "db/stamp.h"
 #include "kernels/default_rules.h"
 #include "rt/runtime.h"
 #include "tcbrt.h"
@@ -219,10 +220,14 @@ static inline unsigned fixture_cores(void)
 	return cores;
 }
 
-/* Until the files are so old that a snapshot of them is kept. */
-static inline void fixture_settle(void)
+/* Until the database at PATH is so old that a snapshot of it is kept. */
+static inline void fixture_settle(const char *path)
 {
-	usleep(100000);
+	struct tcb_db_stamp stamp;
+	int is_settled = 0;
+
+	while (!is_settled && tcb_db_stamp_take(path, &stamp, &is_settled) == 0)
+		usleep(1000);
 }
 
 static inline struct tcbrt *fixture_open(const struct fixture *fixture)

@@ -190,7 +190,7 @@ static void spin(uint64_t ns)
 }
 
 static volatile int never;
-atomic_int *planted_orphans;
+atomic_int *planted_orphans, *planted_begun;
 
 static void misbehave(const struct tcb_plan *plan, void *const operand[], char *scratch)
 {
@@ -220,6 +220,8 @@ static void misbehave(const struct tcb_plan *plan, void *const operand[], char *
 		*nowhere = 1;
 		break;
 	case PLANTED_ENDLESS:
+		if (planted_begun)
+			atomic_store(planted_begun, 1);
 		while (!never)
 			continue;
 		break;

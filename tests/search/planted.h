@@ -54,6 +54,8 @@ enum { PLANTED_M = 2, PLANTED_N = 512, PLANTED_K = 256 }; /* the full size that 
 extern const struct tcb_op planted_op;
 /* So many calls of ORPHANED, by any process, have the worker's nursery killed, and then wait; NULL: none. */
 extern atomic_int *planted_orphans;
+/* Shared memory, or NULL: set when PLANTED_ENDLESS begins. */
+extern atomic_int *planted_begun;
 
 void planted_problem(struct tcb_problem *out);
 /* A geometry of BEHAVIOUR, native layout or rows interleaved by four. */

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -372,6 +373,28 @@ static void counted_events(void **state)
 	tcb_evaluator_destroy(evaluator);
 }
 
+/* An int that processes share, 0 at first; free it with munmap. */
+static atomic_int *shared_number(void)
+{
+	atomic_int *number = mmap(NULL, sizeof *number, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	assert_ptr_not_equal(number, MAP_FAILED);
+	return number;
+}
+
+/* Until the candidate that never ends runs; the test's time limit is that of the wait. */
+static void await_begun(void)
+{
+	while (!atomic_load(planted_begun))
+		sched_yield();
+}
+
+static void forget_begun(void)
+{
+	munmap(planted_begun, sizeof *planted_begun);
+	planted_begun = NULL;
+}
+
 static void set_stop(int number)
 {
 	(void)number;
@@ -384,10 +407,11 @@ static void interrupt_is_prompt(void **state)
 	(void)state;
 	struct sigaction action = { .sa_handler = set_stop }, old;
 	sigaction(SIGINT, &action, &old);
+	planted_begun = shared_number();
 	struct tcb_evaluator *evaluator = evaluator_with(120, 3);
 	pid_t group = fork();
 	if (group == 0) {
-		nanosleep(&(struct timespec){ .tv_nsec = 200000000 }, NULL);
+		await_begun();
 		kill(getppid(), SIGINT);
 		_exit(0);
 	}
@@ -406,6 +430,7 @@ static void interrupt_is_prompt(void **state)
 	assert_good(try(evaluator, PLANTED_GOOD, 0));
 	sigaction(SIGINT, &old, NULL);
 	tcb_evaluator_destroy(evaluator);
+	forget_begun();
 }
 
 /* Standard output and error of a tuner whose candidates babble, crash and abort stay empty. */
@@ -445,20 +470,16 @@ static void keeps_off_the_terminal(void **state)
 static void dies_with_the_tuner(void **state)
 {
 	(void)state;
-	int ends[2];
-	assert_int_equal(pipe(ends), 0);
+	planted_begun = shared_number();
 	/* Orphans come to us, so that the worker's death can be seen. */
 	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
 	pid_t tuner = fork();
 	if (tuner == 0) {
 		struct tcb_evaluator *evaluator = evaluator_with(120, 3);
-		(void)!write(ends[1], "x", 1);
 		try(evaluator, PLANTED_ENDLESS, 0);
 		_exit(0);
 	}
-	char byte;
-	assert_int_equal(read(ends[0], &byte, 1), 1);
-	nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL);
+	await_begun();
 	assert_int_equal(kill(tuner, SIGKILL), 0);
 	int status, reaped = 0, ended = 0;
 	for (int i = 0; i < 500; i++) {
@@ -477,8 +498,7 @@ static void dies_with_the_tuner(void **state)
 	}
 	assert_int_equal(reaped, 3); /* tuner, nursery and worker */
 	assert_true(ended <= 1);
-	close(ends[0]);
-	close(ends[1]);
+	forget_begun();
 }
 
 static void *allocate(void *ctx)
@@ -516,9 +536,7 @@ static void threads_of_the_tuner_harm_no_worker(void **state)
 static void another_nursery(void **state)
 {
 	(void)state;
-	planted_orphans =
-		mmap(NULL, sizeof *planted_orphans, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	assert_ptr_not_equal(planted_orphans, MAP_FAILED);
+	planted_orphans = shared_number();
 	struct tcb_evaluator *evaluator = evaluator_with(120, 3);
 	atomic_store(planted_orphans, 1);
 	assert_good(try(evaluator, PLANTED_ORPHANED, 0)); /* in a fresh worker */
