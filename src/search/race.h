@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Candidates that are measured side by side, in rounds: what the finals (finals.c) and their decision (decision.c) have
- * in common.
+ * Candidates that are measured side by side, in rounds: what the finals (finals_elimination.c) and their decision
+ * (decision.c) have in common.
  */
 #ifndef TCB_SEARCH_RACE_H
 #define TCB_SEARCH_RACE_H

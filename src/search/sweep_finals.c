@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The end of a sweep: what finals.c is told of its candidates, what it found
+ * The end of a sweep: what finals_elimination.c is told of its candidates, what it found
  * out to the sink, and the counters of those that it chose.
  */
 #include <math.h>

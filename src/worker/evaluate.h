@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Evaluating candidates in a worker process (evaluate.c drives, worker.c runs
+ * Evaluating candidates in a worker process (evaluate_trial.c drives, worker_main.c runs
  * in the child).  The worker owns the buffers, the thread pool and the
  * reference results; a candidate that crashes, hangs or is wrong costs only
  * its own trial: the worker is replaced and the buffers are made again.

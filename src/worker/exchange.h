@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The inside of the evaluator, shared by the files that make it up: exchange.c
- * (the worker, one request and its answer), evaluate.c (trials, counters) and
+ * (the worker, one request and its answer), evaluate_trial.c (trials, counters) and
  * interleave.c (candidates side by side).
  */
 #ifndef TCB_WORKER_EXCHANGE_H

@@ -89,7 +89,7 @@ struct tcb_worker_config {
 	struct tcb_shared_reference *reference; /* of the problem; NULL: each worker computes its own */
 };
 
-/* Serves requests on FD until it is closed; never returns.  worker.c */
+/* Serves requests on FD until it is closed; never returns.  worker_main.c */
 _Noreturn void tcb_worker_main(int fd, const struct tcb_worker_config *config);
 
 #endif

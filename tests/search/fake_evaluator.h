@@ -7,7 +7,7 @@
  * is measured, so that minutes of budget pass in milliseconds.
  *
  * A test that links fake_evaluator.c gets these definitions instead of those
- * in the library, whose evaluate.c and clock.c are then never pulled in.
+ * in the library, whose evaluate_trial.c and clock.c are then never pulled in.
  */
 #ifndef TCB_TESTS_FAKE_EVALUATOR_H
 #define TCB_TESTS_FAKE_EVALUATOR_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What single instructions and memory accesses cost on the attached GPU: where
- * the constants of ptx/model/simulate.c and ptx/model/simulate_decode.c come from.
+ * the constants of ptx/model/simulate_time.c and ptx/model/simulate_decode.c come from.
  *
  *   gpu_rates [--texts FOLDER]
  *

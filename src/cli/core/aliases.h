@@ -8,9 +8,7 @@
 #ifndef TCB_CLI_ALIASES_H
 #define TCB_CLI_ALIASES_H
 
-#include <stddef.h>
-
-enum cli_names { CLI_NAMES_ANY, CLI_NAMES_OP, CLI_NAMES_DEVICE, CLI_NAMES_CONTRACT };
+#include "cli/core/cli.h"
 
 enum { CLI_NAME_MAX = 64, CLI_ADVICE_MAX = 320 };
 

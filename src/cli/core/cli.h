@@ -14,7 +14,6 @@
 
 #include "base/status.h"
 #include "base/util.h"
-#include "cli/core/aliases.h"
 
 /* Where a value goes: the member at `offset` of the command's argument struct. */
 enum cli_kind {
@@ -34,12 +33,15 @@ struct cli_list {
 	size_t count;
 };
 
+/* What a text names, so that other names for it are understood (aliases.h). */
+enum cli_names { CLI_NAMES_ANY, CLI_NAMES_OP, CLI_NAMES_DEVICE, CLI_NAMES_CONTRACT };
+
 struct cli_option {
 	const char *name;     /* without the dashes; NULL for positional arguments */
 	const char *argument; /* its name in the usage line; NULL for a flag */
 	enum cli_kind kind;
 	size_t offset;
-	enum cli_names names; /* of a text: other names for what it may be are understood */
+	enum cli_names names; /* of a text */
 	const char *words;    /* the words that may be given, as in "cold|hot"; NULL: any */
 	const char *fallback; /* the default, parsed as if it had been given; NULL for none */
 	const char *note;     /* the default in words, where it is no literal; NULL for none */

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "cli/core/aliases.h"
 #include "cli/core/cli.h"
 #include "cli/core/emit.h"
 

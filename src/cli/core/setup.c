@@ -4,6 +4,7 @@
  * geometries, with a suggestion where a word is nearly right.
  */
 #include "cli/core/setup.h"
+#include "cli/core/aliases.h"
 
 #include <ctype.h>
 #include <dirent.h>

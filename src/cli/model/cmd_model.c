@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "cli/core/aliases.h"
 #include "cli/core/cli.h"
 #include "cli/core/stop.h"
 #include "cli/model/model_presets.h"

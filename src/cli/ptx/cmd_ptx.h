@@ -61,8 +61,6 @@ struct ptx_judgement {
 enum tcb_status ptx_read_file(const char *path, char **text_out, size_t *length_out, struct tcb_error *err);
 /* "sm_89", "sm_90a" */
 enum tcb_status ptx_parse_target(const char *text, struct tcb_ptx_target *out, struct tcb_error *err);
-/* "256", "32x8", "32x8x2" */
-enum tcb_status ptx_parse_block(const char *text, uint32_t out[3], struct tcb_error *err);
 
 /* cmd_ptx_judge.c */
 struct ptx_judge_options {

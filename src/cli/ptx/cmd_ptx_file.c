@@ -18,8 +18,7 @@ enum {
 	FILE_BYTES_MAX = FILE_MIB_MAX << 20,
 	STEP = 1 << 16,
 	SM_FIRST = 10, /* of any capability that there ever was */
-	SM_LAST = 999,
-	BLOCK_THREADS_MAX = 1024
+	SM_LAST = 999
 };
 
 static enum tcb_status read_whole(int fd, const char *path, struct tcb_str *text, struct tcb_error *err)
@@ -117,31 +116,5 @@ enum tcb_status ptx_parse_target(const char *text, struct tcb_ptx_target *out, s
 		return tcb_fail(err, TCB_E_USAGE, "--target wants a capability such as sm_89 or sm_90a, not '%s'",
 				text);
 	*out = (struct tcb_ptx_target){ (unsigned)sm, *end };
-	return TCB_OK;
-}
-
-enum tcb_status ptx_parse_block(const char *text, uint32_t out[3], struct tcb_error *err)
-{
-	const char *at = text;
-	uint64_t product = 1;
-	int count = 0;
-
-	out[0] = out[1] = out[2] = 1;
-	while (count < 3 && *at >= '1' && *at <= '9') {
-		char *end;
-		unsigned long value = strtoul(at, &end, 10);
-		if (value > BLOCK_THREADS_MAX)
-			break;
-		out[count++] = (uint32_t)value;
-		product *= value;
-		at = end;
-		if (*at != 'x')
-			break;
-		at++;
-	}
-	if (!count || *at || at[-1] == 'x' || product > BLOCK_THREADS_MAX)
-		return tcb_fail(err, TCB_E_USAGE,
-				"--block wants the threads of a block, 1 to %d in all, as 256 or 32x8, not '%s'",
-				BLOCK_THREADS_MAX, text);
 	return TCB_OK;
 }

@@ -93,7 +93,7 @@ struct ptx_findings {
 	int failed;        /* out of memory */
 };
 
-/* ptx_findings.c */
+/* ptx_collect.c */
 /* TEXT: what FILE holds, for columns and for comments that allow a finding; NULL: there is none.  POLICY may be NULL.
  */
 void ptx_findings_init(struct ptx_findings *findings, const char *file, const char *text, size_t length,

@@ -21,7 +21,34 @@
 
 #include "cli/core/demangle.h"
 #include "cli/core/lines.h"
-#include "cli/ptx/cmd_ptx.h"
+
+enum { BLOCK_THREADS_MAX = 1024 };
+
+enum tcb_status ptx_parse_block(const char *text, uint32_t out[3], struct tcb_error *err)
+{
+	const char *at = text;
+	uint64_t product = 1;
+	int count = 0;
+
+	out[0] = out[1] = out[2] = 1;
+	while (count < 3 && *at >= '1' && *at <= '9') {
+		char *end;
+		unsigned long value = strtoul(at, &end, 10);
+		if (value > BLOCK_THREADS_MAX)
+			break;
+		out[count++] = (uint32_t)value;
+		product *= value;
+		at = end;
+		if (*at != 'x')
+			break;
+		at++;
+	}
+	if (!count || *at || at[-1] == 'x' || product > BLOCK_THREADS_MAX)
+		return tcb_fail(err, TCB_E_USAGE,
+				"--block wants the threads of a block, 1 to %d in all, as 256 or 32x8, not '%s'",
+				BLOCK_THREADS_MAX, text);
+	return TCB_OK;
+}
 
 static enum tcb_status add(struct ptx_launches *l, const struct ptx_launch *one, struct tcb_error *err)
 {

@@ -22,6 +22,8 @@ struct ptx_launches {
 	size_t count;
 };
 
+/* "256", "32x8", "32x8x2" */
+enum tcb_status ptx_parse_block(const char *text, uint32_t out[3], struct tcb_error *err);
 /* KERNELS and BLOCKS go together in order; a block without any kernel is for all.  FILE may be NULL.  DYNAMIC_SHARED is
  * for whoever FILE says nothing of. */
 enum tcb_status ptx_launches_init(struct ptx_launches *launches, const struct cli_list *kernels,

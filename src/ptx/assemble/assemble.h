@@ -80,7 +80,7 @@ struct tcb_assemble_build {
  * nvcc --ptxas-options; -c makes it an object.  TCB_E_USAGE for those that say what is read and written. */
 enum tcb_status tcb_assemble_build(const char *text, struct tcb_assemble_build *out, struct tcb_error *err);
 
-/* assemble.c: one job, in the calling thread; a whole program, as sweeps compile. */
+/* assemble_front.c: one job, in the calling thread; a whole program, as sweeps compile. */
 void tcb_assemble(const struct tcb_assembler_info *info, const char *ptx, size_t length,
 		  const struct tcb_ptx_target *target, double seconds_limit, struct tcb_assembly *out);
 /* As BUILD says. */

@@ -32,7 +32,7 @@ struct tcb_nvjitlink_server {
 	unsigned jobs;
 };
 
-/* assemble.c */
+/* assemble_front.c */
 /* Runs JOB by INFO's kind; SERVER is used by nvJitLink only. */
 void tcb_assemble_job_run(const struct tcb_assembler_info *info, struct tcb_nvjitlink_server *server,
 			  const struct tcb_assemble_job *job, struct tcb_assembly *out);

@@ -169,7 +169,7 @@ int tcb_emu_is_as_kept(struct tcb_ptx_memory *memory, uint8_t *kept);
 /* RUN->kept is what memory holds; 0: out of memory. */
 int tcb_emu_run_keep(struct tcb_emu_run *run);
 
-/* --- emulate.c --- */
+/* --- emulate_front.c --- */
 /* As tcb_ptx_emulate; KEPT (lent) is what memory holds, NULL: it has not been kept. */
 enum tcb_status tcb_emu_launch(struct tcb_ptx_program *program, const struct tcb_ptx_launch *launch,
 			       struct tcb_ptx_memory *memory, const struct tcb_ptx_sink *sink, uint8_t *kept,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * In: the rows of opcodes.c and opcodes_tensor.c, decoded once.  Out: forms, and opcodes by name.
+ * In: the rows of opcodes_core.c and opcodes_tensor.c, decoded once.  Out: forms, and opcodes by name.
  */
 #include "ptx/ir/opcode_rows.h"
 

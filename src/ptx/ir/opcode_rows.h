@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Between opcodes.c and opcodes_tensor.c, which hold the rows as text, opcode_forms.c, which decodes
+ * Between opcodes_core.c and opcodes_tensor.c, which hold the rows as text, opcode_forms.c, which decodes
  * them, and opcode_resolve.c, which matches.  Nobody else includes this.
  */
 #ifndef TCB_PTX_OPCODE_ROWS_H

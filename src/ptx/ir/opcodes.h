@@ -6,7 +6,7 @@
  * An opcode is a mnemonic without its modifiers ("ld", "mbarrier.try_wait").
  * Each has one or more forms, tried in order: a sequence of modifier slots,
  * the pattern of the operands, and the least PTX version and targets.  The
- * language of the table is explained in opcodes.c; here is its decoded shape.
+ * language of the table is explained in opcodes_core.c; here is its decoded shape.
  */
 #ifndef TCB_PTX_OPCODES_H
 #define TCB_PTX_OPCODES_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The rows of the opcode table that are of tensor cores: mma, wgmma and tcgen05.
- * PTX ISA 9.1, sections 9.7.14 to 9.7.16; opcodes.c explains the language.
+ * PTX ISA 9.1, sections 9.7.14 to 9.7.16; opcodes_core.c explains the language.
  */
 #include "ptx/ir/opcode_rows.h"
 

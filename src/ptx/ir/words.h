@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Every word that may follow a dot in PTX: types first, then modifiers, then
- * the special registers.  opcodes.c says where each word may stand.
+ * the special registers.  opcodes_core.c says where each word may stand.
  *
  * A modifier fills a slot of its instruction.  The slot given here is the
  * usual one; a row of the opcode table may name another ("bool=and|or").

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Between async.c (the driver), async_flow.c (the dataflow and small questions)
+ * Between async_driver.c (the driver), async_flow.c (the dataflow and small questions)
  * and one file for each family of instructions.  Nobody else includes this.
  */
 #ifndef TCB_PTX_ASYNC_PRIVATE_H

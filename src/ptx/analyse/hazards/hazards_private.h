@@ -3,7 +3,7 @@
  * Between hazard_events.c (what touches memory, what orders it),
  * hazard_overlap.c (whether two accesses can meet), hazard_walk.c (what is
  * reached between barriers, and by whom), hazard_sync.c (who acquires, who
- * releases), hazard_signals.c (flags and locks), hazard_races.c and hazards.c
+ * releases), hazard_signals.c (flags and locks), hazard_races.c and hazard_barriers.c
  * (which accesses have no order).  Nobody else includes this.
  */
 #ifndef TCB_PTX_HAZARDS_PRIVATE_H

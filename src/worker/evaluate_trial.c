@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The tuner's side of evaluation.  In: geometries; out: trials and counters.
- * Everything that runs a candidate happens in the worker (worker.c); what must
+ * Everything that runs a candidate happens in the worker (worker_main.c); what must
  * not crash is here and in exchange.c.
  */
 #include "worker/evaluate.h"
