@@ -35,6 +35,8 @@ import sqlite3
 import subprocess
 import sys
 
+from lib.measuring import Failed, call, of_state
+
 PEERS = ("cudnn", "flash")
 OPTIONAL = ("exp", "sched") # knobs that may be left out: "none"
 HEAD = ["op", "contract", "shape", "µs", "read µs", "of read", "of read, pdl", "default µs", "cuDNN µs", "flash µs",
@@ -42,17 +44,6 @@ HEAD = ["op", "contract", "shape", "µs", "read µs", "of read", "of read, pdl",
 
 
 GIVEN_MOST = 6  # `tcbtune bench` takes as many geometries
-
-
-class Failed(Exception):
-    """A command of tcbtune's failed."""
-
-
-def call(command):
-    run = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    if run.returncode != 0:
-        raise Failed(f"{' '.join(map(str, command))}: exit {run.returncode}: {run.stderr[-800:]}")
-    return run.stdout
 
 
 def each(items, do):
@@ -101,7 +92,7 @@ def measure(args, op, shape):
     bench = json.loads(call([args.tcbtune, "bench", *words]))
     with open(args.out / "bench.jsonl", "a", encoding="utf-8") as out:
         out.write(json.dumps(bench) + "\n")
-    return next(r for r in bench["results"] if r["state"] == "cold")
+    return of_state(bench["results"], "cold")
 
 
 def microseconds(interval):
@@ -215,7 +206,7 @@ def beside(args, op, shape, best, others):
                 raise
             others = [geometry for geometry in others if geometry not in spilled]
             continue
-        cold = next(r for r in bench["results"] if r["state"] == "cold")
+        cold = of_state(bench["results"], "cold")
         times = {row["geometry"]: row["ns"] for row in cold["rows"]}
         return [(geometry, ns["median"] / times[best]["median"], ns) for geometry, ns in times.items()
                 if geometry == best or geometry in others]

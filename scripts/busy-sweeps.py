@@ -33,6 +33,8 @@ import subprocess
 import sys
 import time
 
+from lib.measuring import Table, call_json, of_state
+
 PROBLEMS = ["attention_decode_f16 1x4096x128,h32/8", "q4k_matvec 1x4096x4096 --threads 1", "q4k_matvec 1x4096x4096",
             "softmax 64x4096"]
 STATES = ("cold", "hot")
@@ -86,15 +88,6 @@ class Load:
             time.sleep(BURST_S[1])
 
 
-def call(command, may_fail=False):
-    run = subprocess.run([str(word) for word in command], capture_output=True, text=True)
-    if run.returncode != 0 and may_fail:
-        return None
-    if run.returncode != 0:
-        sys.exit(f"{shlex.join(map(str, command))}: exit {run.returncode}: {run.stderr[-500:]}")
-    return json.loads(run.stdout)
-
-
 def measure(args, number):
     """One sweep under load, what is served of it, and a bench without load."""
     problem = shlex.split(args.problem[number % len(args.problem)])
@@ -103,16 +96,16 @@ def measure(args, number):
     db = args.out / f"{number}.db"
     db.unlink(missing_ok=True)  # of a sweep that was cut off
     with Load(0 if args.no_load else args.processes, args.seed + 1000 * number, 3600):
-        swept = call([args.tcbtune, "sweep", *words, "--budget", args.budget, "--seed", args.seed + number, "--counters",
+        swept = call_json([args.tcbtune, "sweep", *words, "--budget", args.budget, "--seed", args.seed + number, "--counters",
                       "none", "--db", db, "--json"])
     rows = {row["state"]: row for row in swept["sweeps"][0]["best"]}
     result = {"problem": " ".join(problem)}
     for state, row in rows.items():
-        looked = call([args.tcbtune, "lookup", *words, "--state", state, "--db", db, "--json"])
-        bench = call([args.tcbtune, "bench", *words, "--geometry", row["geometry"], "--geometry",
+        looked = call_json([args.tcbtune, "lookup", *words, "--state", state, "--db", db, "--json"])
+        bench = call_json([args.tcbtune, "bench", *words, "--geometry", row["geometry"], "--geometry",
                       row["default_geometry"], "--budget", args.bench_budget, "--timeout", "60s", "--json"],
                      may_fail=True)  # a machine may be so busy that scalar code never ends
-        found = next(r for r in bench["results"] if r["state"] == state) if bench else {"rows": [], "rounds": None}
+        found = of_state(bench["results"], state) if bench else {"rows": [], "rounds": None}
         default = next((r for r in found["rows"] if r["geometry"] == row["default_geometry"]), None)
         result[state] = {
             "served": looked["geometry"] == row["geometry"], "is_default": row["geometry"] == row["default_geometry"],
@@ -139,8 +132,9 @@ def gain(interval):
 
 
 def report(sweeps):
-    print(f"{'problem':46} {'state':5} {'programs get':12} {'stored gain':24} {'verdict':11} {'undisturbed':11} "
-          f"{'tried':>6}  gain in the bench")
+    table = Table(("problem", "46"), ("state", "5"), ("programs get", "12"), ("stored gain", "24"), ("verdict", "11"),
+                  ("undisturbed", "11"), ("tried", ">6"), (" gain in the bench", ""))
+    print(table.head())
     slower = false = 0
     for sweep in sweeps:
         for state in STATES:
@@ -150,10 +144,11 @@ def report(sweeps):
             slower += is_served_slower(row)
             false += is_false_gain(row)
             what = "served" if row["served"] else "default"
-            print(f"{sweep['problem']:46} {state:5} {what:12} {gain(row['stored']):24} {row['verdict']:11} "
-                  f"{str(row['quiet']) + ' of ' + str(row['rounds']):11} {row['tried']:6}  {gain(row['bench'])}"
-                  f"{' ?' if row['bench_is_noisy'] else ''}{' SLOWER' if is_served_slower(row) else ''}"
-                  f"{' FALSE' if is_false_gain(row) else ''}")
+            marks = [word for word, is_so in (("?", row["bench_is_noisy"]), ("SLOWER", is_served_slower(row)),
+                                              ("FALSE", is_false_gain(row))) if is_so]
+            print(table.line(sweep["problem"], state, what, gain(row["stored"]), row["verdict"],
+                             f"{row['quiet']} of {row['rounds']}", row["tried"],
+                             " " + " ".join([gain(row["bench"]), *marks])))
     print(f"\nserved slower than the default by over 3 %: {slower}\nfalse gains that are not marked noisy: {false}")
     return slower + false
 

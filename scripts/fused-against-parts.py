@@ -27,22 +27,20 @@ Prints the median over the rounds of microseconds, of ratios parts / fused (abov
 the greatest, and of the fused op's time over the time to read its bytes (of rope_append to copy them).
 """
 import argparse
-import json
 import statistics
-import subprocess
-import sys
+
+from lib.measuring import Table, call_json, geometry_words
 
 KINDS = ("rmsnorm_matvec", "swiglu_matvec", "rmsnorm_swiglu_matvec")
+TABLE = Table(("op", "28"), ("shape", "14"), ("fused us", ">9.2f"), ("parts us", ">9.2f"), ("ratio", ">8.3f"), ("", "16"),
+              ("of read", ">8.3f"))
 
 
 def run(options, command, *args):
     words = [options.tcbtune, command, "--device", options.device, "--db", options.db, *args]
     if options.device.startswith("cpu"):
         words += ["--threads", str(options.threads)]
-    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(words)}: {done.stderr.strip()}")
-    return json.loads(done.stdout)
+    return call_json(words)
 
 
 def best(options, op, shape):
@@ -51,8 +49,7 @@ def best(options, op, shape):
 
 def bench(options, op, shape, geometries):
     """By cache state: microseconds of the fastest row but the scalar one, and of reading the bytes; its geometry."""
-    given = [word for geometry in geometries for word in ("--geometry", geometry)]
-    report = run(options, "bench", "--op", op, "--shape", shape, "--budget", options.budget, "--json", *given)
+    report = run(options, "bench", "--op", op, "--shape", shape, "--budget", options.budget, "--json", *geometry_words(geometries))
     times = {}
     for result in report["results"]:
         row = min((r for r in result["rows"] if r["role"] != "scalar"), key=lambda r: r["ns"]["median"])
@@ -115,8 +112,8 @@ def compare_parts(options, shape):
 
 def print_row(name, shape, of_rounds):
     own, parts, ratio, read = zip(*of_rounds)
-    print(f"{name:28} {shape:14} {statistics.median(own):9.2f} {statistics.median(parts):9.2f} "
-          f"{statistics.median(ratio):8.3f} [{min(ratio):.3f}, {max(ratio):.3f}] {statistics.median(read):8.3f}")
+    print(TABLE.line(name, shape, statistics.median(own), statistics.median(parts), statistics.median(ratio),
+                     f"[{min(ratio):.3f}, {max(ratio):.3f}]", statistics.median(read)))
 
 
 def main():
@@ -138,7 +135,7 @@ def main():
     threads = f", {options.threads} thread(s)" if options.device.startswith("cpu") else ""
     what = f"{options.op} {options.contract or ''}".strip() if options.op else f"{options.format}, weights cold"
     print(f"{options.device}{threads}, {what}, {options.rounds} rounds")
-    print(f"{'op':28} {'shape':14} {'fused us':>9} {'parts us':>9} {'ratio':>8} {'':16} {'of read':>8}")
+    print(TABLE.head())
     usual = ["512x2048x128,h32/8", "1x64x128,h32/8,b64"] if options.op else ["1x4096x4096", "1x14336x4096"]
     for shape in options.shape or usual:
         (compare_parts if options.op else compare)(options, shape)

@@ -14,22 +14,16 @@ are not measured again: after --seconds it stops, and the same command goes on.
 Exit: 0 the median is at most 10 % and the worst 30 %; 1 it is not; 2 wrong usage; 3 some problems are left.
 """
 import argparse
-import json
 import pathlib
 import re
 import statistics
-import subprocess
 import sys
 import time
 
+from lib.measuring import Table, call_json, of_state
+
 HOT_SHARE = 1 / 3
-
-
-def call(command):
-    run = subprocess.run([str(word) for word in command], capture_output=True, text=True)
-    if run.returncode != 0:
-        sys.exit(f"{' '.join(map(str, command))}: exit {run.returncode}: {run.stderr[-500:]}")
-    return json.loads(run.stdout)
+TABLE = Table(("problem", "40"), ("cold %", ">8.1f"), ("hot %", ">8.1f"), ("loss %", ">8.1f"))
 
 
 def loss_of(rows):
@@ -49,10 +43,10 @@ def measure(args, problem):
     words = ["--op", op, "--contract", contract, "--shape", shape, "--device", args.device, "--db", args.database]
     words += ["--threads", args.threads] if args.threads else []
     words += ["--rotation", args.rotation] if args.rotation else []
-    results = call([args.tcbtune, "bench", *words, "--budget", args.budget, "--json"])["results"]
-    cold, hot = (loss_of(next(r for r in results if r["state"] == state)["rows"]) for state in ("cold", "hot"))
+    results = call_json([args.tcbtune, "bench", *words, "--budget", args.budget, "--json"])["results"]
+    cold, hot = (loss_of(of_state(results, state)["rows"]) for state in ("cold", "hot"))
     loss = max(cold, HOT_SHARE * hot, 0)
-    line = f"{problem:40} {100 * cold:8.1f} {100 * hot:8.1f} {100 * loss:8.1f}"
+    line = TABLE.line(problem, 100 * cold, 100 * hot, 100 * loss)
     if args.out:
         with open(args.out, "a", encoding="utf-8") as out:
             print(line, file=out)
@@ -72,12 +66,12 @@ def main():
     parser.add_argument("--seconds", type=float, default=float("inf"))
     args = parser.parse_args()
     end = time.monotonic() + args.seconds
-    best = call([args.tcbtune, "report", "--db", args.database, "--json"])["best"]
+    best = call_json([args.tcbtune, "report", "--db", args.database, "--json"])["best"]
     problems = sorted({f"{row['op']} {row['contract']} {row['shape']['text']}" for row in best
                        if re.search(args.op, row["op"])})
     known = known_in(args.out)
     losses = {}
-    print(f"{'problem':40}   cold %    hot %   loss %")
+    print(TABLE.head())
     for problem in problems:
         if problem not in known and time.monotonic() > end:
             sys.exit(3)

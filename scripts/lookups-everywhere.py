@@ -12,8 +12,9 @@ import collections
 import json
 import random
 import re
-import subprocess
 import sys
+
+from lib.measuring import Failed, Table, call, call_json, of_state
 
 OPS = ["q4k_matvec", "q6k_matvec", "q80_matvec", "q5k_matvec", "q4k_matmul", "q6k_matmul", "q80_matmul", "matmul_f32",
        "matmul_f16", "softmax", "rmsnorm", "layernorm", "reduce2d_sum", "reduce2d_max", "attention_decode_f16",
@@ -51,20 +52,12 @@ def shape_of(op, rng, largest):
             return f"{m}x{n}x{k}" if k else f"{m}x{n}"
 
 
-def call(*command):
-    done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
-    return done.returncode, done.stdout, done.stderr.strip()
-
-
 def bench(args, row):
     where = ["--op", row["op"], "--shape", row["shape"], "--device", args.device, "--db", args.db,
              "--geometry", row["geometry"], "--budget", args.budget, "--json"]
     if not args.device.startswith(("cuda", "sm_")):
         where += ["--threads", row["threads"], "--rotation", args.rotation]
-    code, out, err = call(args.tcbtune, "bench", *where)
-    if code:
-        sys.exit(f"bench {row['op']} {row['shape']}: {err}")
-    result = next(r for r in json.loads(out)["results"] if r["state"] == row["state"])
+    result = of_state(call_json([args.tcbtune, "bench", *where])["results"], row["state"])
     rows = {r["role"]: r for r in result["rows"]}
     mine = next(r for r in result["rows"] if r["geometry"] == row["geometry"])
     if "default" not in rows or rows["default"]["geometry"] == row["geometry"]:
@@ -97,14 +90,14 @@ def main():
         where = ["--op", op, "--shape", shape, "--state", state, "--device", args.device, "--db", args.db, "--json"]
         if args.threads:
             where += ["--threads", args.threads]
-        code, out, err = call(args.tcbtune, "lookup", *where)
-        if code:
-            print(f"REFUSED {op} {shape} {state}: {err}")
+        try:
+            said = json.loads(call([args.tcbtune, "lookup", *where]))
+        except Failed as failed:
+            print(f"REFUSED {op} {shape} {state}: {failed}")
             bad += 1
             continue
-        said = json.loads(out)
         if said["source"] == "none" or not said["reason"]:
-            print(f"SILENT {op} {shape} {state}: {out}")
+            print(f"SILENT {op} {shape} {state}: {said}")
             bad += 1
         sources[said["source"]] += 1
         rows.append(dict(op=op, shape=shape, state=state, **{k: said[k] for k in ("geometry", "source", "reason", "threads")}))
@@ -112,18 +105,19 @@ def main():
     rng.shuffle(rows)
     rows.sort(key=lambda row: row["source"] == "default")
     measured = slower = 0
-    print(f"{'answer/default':>14} {'95 % interval':>17} {'us':>10}  problem, source: reason")
+    table = Table(("answer/default", ">14.3f"), ("95 % interval", ">17"), ("us", ">10.2f"), (" problem, source: reason", ""))
+    print(table.head())
     for row in rows:
         if measured >= args.measure:
             break
         ratio, mine = bench(args, row)
         what = f"{row['op']} {row['shape']} {row['state']}, {row['source']}: {row['reason']}"
         if ratio is None:
-            print(f"{'is it':>14} {'':17} {mine['ns']['median'] / 1e3:10.2f}  {what}", flush=True)
+            print(table.line("is it", "", mine["ns"]["median"] / 1e3, " " + what), flush=True)
         else:
             slower += ratio["median"] > 1.03
-            print(f"{ratio['median']:14.3f} [{ratio['lo']:7.3f},{ratio['hi']:7.3f}] {mine['ns']['median'] / 1e3:10.2f}  {what}",
-                  flush=True)
+            print(table.line(ratio["median"], f"[{ratio['lo']:7.3f},{ratio['hi']:7.3f}]", mine["ns"]["median"] / 1e3,
+                             " " + what), flush=True)
         measured += 1
     print(f"{measured} measured, {slower} slower than the default by more than 3 %")
     sys.exit(1 if bad or slower else 0)

@@ -12,22 +12,16 @@ the sweep.
 """
 import argparse
 import contextlib
-import json
 import os
 import statistics
 import subprocess
 import sys
 
+from lib.measuring import Table, call, call_json, geometry_words
+
 PROBLEMS = [("q4k_matvec", "1x4096x4096"), ("q6k_matvec", "1x4096x4096"), ("q4k_matmul", "32x4096x4096"),
             ("q4k_matmul", "512x4096x4096"), ("softmax", "512x4096"), ("rmsnorm", "512x4096"),
             ("matmul_f32", "1024x1024x1024")]
-
-
-def run(*command):
-    done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"{' '.join(map(str, command))}: {done.stderr.strip()}")
-    return done.stdout
 
 
 @contextlib.contextmanager
@@ -48,18 +42,18 @@ def take_turns(args, op, shape, threads):
     device = ["--device", "cuda:0"] if args.gpu else ["--threads", threads]
     asked = ["--op", op, "--shape", shape, "--db", args.db, *device]
     where = asked + ([] if args.gpu else ["--rotation", f"{args.rotation}M"])
-    run(args.tcbtune, "sweep", *where, "--budget", args.budget)
-    answer = {state: json.loads(run(args.tcbtune, "lookup", *asked, "--state", state, "--json"))["geometry"]
+    call([args.tcbtune, "sweep", *where, "--budget", args.budget])
+    answer = {state: call_json([args.tcbtune, "lookup", *asked, "--state", state, "--json"])["geometry"]
               for state in ("cold", "hot")}
-    given = [word for geometry in sorted(set(answer.values())) for word in ("--geometry", geometry)]
+    given = geometry_words(sorted(set(answer.values())))
     rounds = {"cold": [], "hot": []}
     with load(args.loaded):
         for _ in range(args.rounds):
-            said = json.loads(run(args.tcbtune, "bench", *where, *given, "--budget", args.bench_budget, "--json"))
+            said = call_json([args.tcbtune, "bench", *where, *given, "--budget", args.bench_budget, "--json"])
             for result in said["results"]:
                 best = next(row for row in result["rows"] if row["geometry"] == answer[result["state"]])
-                mine = json.loads(run(args.measure, op, shape, *([] if args.gpu else [threads]), result["state"],
-                                      args.db, args.rotation, args.seconds))
+                mine = call_json([args.measure, op, shape, *([] if args.gpu else [threads]), result["state"],
+                                      args.db, args.rotation, args.seconds])
                 if mine["geometry"] != best["geometry"]:
                     sys.exit(f"{op} {shape}: bench ran {best['geometry']}, the program {mine['geometry']}")
                 rounds[result["state"]].append((best["ns"]["median"], mine["ns"], mine["source"]))
@@ -81,8 +75,9 @@ def main():
     parser.add_argument("--rotation", type=int, default=512, help="MiB that cold calls go through")
     parser.add_argument("--only", default="", help="ops, separated by commas")
     args = parser.parse_args()
-    print(f"{'op':12} {'shape':16} {'threads':7} {'state':5} {'bench us':>10} {'program us':>10} {'ratio':>6} "
-          f"{'least':>6} {'most':>6}  source")
+    table = Table(("op", "12"), ("shape", "16"), ("threads", "7"), ("state", "5"), ("bench us", ">10.2f"),
+                  ("program us", ">10.2f"), ("ratio", ">6.3f"), ("least", ">6.3f"), ("most", ">6.3f"), (" source", ""))
+    print(table.head())
     worst = 9
     for op, shape in PROBLEMS:
         if args.only and op not in args.only.split(","):
@@ -92,9 +87,9 @@ def main():
                 ratios = sorted(bench / mine for bench, mine, _ in pairs)
                 ratio = statistics.median(ratios)
                 worst = min(worst, ratio)
-                print(f"{op:12} {shape:16} {threads:7} {state:5} {statistics.median(a for a, _, _ in pairs) / 1e3:10.2f} "
-                      f"{statistics.median(b for _, b, _ in pairs) / 1e3:10.2f} {ratio:6.3f} {ratios[0]:6.3f} "
-                      f"{ratios[-1]:6.3f}  {pairs[0][2]}", flush=True)
+                bench_us, program_us = (statistics.median(pair[of] for pair in pairs) / 1e3 for of in (0, 1))
+                print(table.line(op, shape, threads, state, bench_us, program_us, ratio, ratios[0], ratios[-1],
+                                 " " + pairs[0][2]), flush=True)
     print(f"least {worst:.3f}")
 
 

@@ -15,28 +15,19 @@ the long sweep's winner the default geometry was that the short sweep began with
 Exit: 0 every ratio is at most 1.03; 1 some are not; 2 wrong usage.
 """
 import argparse
-import json
 import pathlib
-import subprocess
 import sys
 
+from lib.measuring import Table, call_json, of_state
+
 MOST = 1.03
-
-
-def call(command, may_fail=False):
-    run = subprocess.run([str(word) for word in command], capture_output=True, text=True)
-    if run.returncode != 0:
-        if may_fail:
-            return None
-        sys.exit(f"{' '.join(map(str, command))}: exit {run.returncode}: {run.stderr[-500:]}")
-    return json.loads(run.stdout)
 
 
 def winners_of(args, words, db):
     """{state: geometry} of the winners in DB that the finals proved, or {}."""
     found = {}
     for state in ("cold", "hot"):
-        answer = call([args.tcbtune, "lookup", *words, "--state", state, "--db", db, "--json"], may_fail=True)
+        answer = call_json([args.tcbtune, "lookup", *words, "--state", state, "--db", db, "--json"], may_fail=True)
         if answer and answer["source"] == "exact":
             found[state] = answer["geometry"]
     return found
@@ -46,7 +37,7 @@ def sweep(args, words, db, budget, starts):
     known = winners_of(args, words, db) if db.exists() else {}
     if len(known) == 2:
         return known, None
-    document = call([args.tcbtune, "sweep", *words, *args.rotating, "--budget", budget, "--until-stable", "none", "--seed",
+    document = call_json([args.tcbtune, "sweep", *words, *args.rotating, "--budget", budget, "--until-stable", "none", "--seed",
                      args.seed, "--starts", starts, "--counters", "none", "--db", db, "--json"])
     one = document["sweeps"][0]
     return {best["state"]: best["geometry"] for best in one["best"]}, one["tried"]
@@ -55,8 +46,8 @@ def sweep(args, words, db, budget, starts):
 def compare(args, words, state, short, long):
     """Times of the short sweep's winner and of the default geometry over that of the long sweep's, in STATE."""
     command = [args.tcbtune, "bench", *words, *args.rotating, "--budget", "6s", "--geometry", short]
-    document = call([*command, *([] if short == long else ["--geometry", long]), "--json"])
-    rows = next(result for result in document["results"] if result["state"] == state)["rows"]
+    document = call_json([*command, *([] if short == long else ["--geometry", long]), "--json"])
+    rows = of_state(document["results"], state)["rows"]
     over = {row["geometry"]: row["over_first"]["median"] for row in rows}
     default = next((row["over_first"]["median"] for row in rows if row["role"] == "default"), 1)
     return over.get(short, 1) / over.get(long, 1), default / over.get(long, 1)
@@ -78,7 +69,9 @@ def main():
     args.out.mkdir(parents=True, exist_ok=True)
     args.rotating = ["--rotation", args.rotation] if args.rotation else []
     worst = 0
-    print(f"{'problem':44} {'short':>6} {'long':>6}   cold  default    hot  default")
+    table = Table(("problem", "44"), ("short", ">6"), ("long", ">6"), ("cold", ">6.3f"), ("default", ">8.3f"),
+                  ("hot", ">6.3f"), ("default", ">8.3f"))
+    print(table.head())
     for number, problem in enumerate(args.problem):
         op, shape, *contract = problem.split(":")
         words = ["--op", op, "--shape", shape, "--device", args.device]
@@ -91,8 +84,7 @@ def main():
             long, long_tried = sweep(args, words, args.out / "long.db", args.long, "none")
         pairs = [compare(args, words, state, short[state], long[state]) for state in ("cold", "hot")]
         worst = max(worst, *(ratio for ratio, default in pairs))
-        print(f"{problem:44} {short_tried or '-':>6} {long_tried or '-':>6}  " +
-              "  ".join(f"{ratio:.3f} {default:8.3f}" for ratio, default in pairs), flush=True)
+        print(table.line(problem, short_tried or "-", long_tried or "-", *pairs[0], *pairs[1]), flush=True)
     print(f"the worst: {worst:.3f}")
     sys.exit(0 if worst <= MOST else 1)
 

@@ -15,8 +15,9 @@ import argparse
 import datetime
 import sqlite3
 import statistics
-import subprocess
 import tempfile
+
+from lib.measuring import Table, call
 
 PROBLEMS = ["q4k_matvec:q8:1x1024x1024", "softmax:f32:64x1024", "q4k_matmul:q8:8x1024x2048"]
 
@@ -26,10 +27,9 @@ def screen(args, program, problem, seed):
     op, contract, shape = problem.split(":")
     with tempfile.TemporaryDirectory() as folder:
         db = f"{folder}/a.db"
-        subprocess.run([program, "sweep", "--op", op, "--contract", contract, "--shape", shape, "--device", "cpu",
-                        "--threads", args.threads, "--rotation", args.rotation, "--budget", args.budget,
-                        "--until-stable", "none", "--counters", "none", "--seed", str(seed), "--db", db],
-                       check=True, capture_output=True)
+        call([program, "sweep", "--op", op, "--contract", contract, "--shape", shape, "--device", "cpu", "--threads",
+              args.threads, "--rotation", args.rotation, "--budget", args.budget, "--until-stable", "none", "--counters",
+              "none", "--seed", seed, "--db", db])
         rows = sqlite3.connect(db).execute(
             "SELECT finished_at FROM trial WHERE id IN (SELECT min(id) FROM trial GROUP BY geometry) ORDER BY id")
         times = [datetime.datetime.fromisoformat(row[0].rstrip("Z")).timestamp() for row in rows]
@@ -47,16 +47,17 @@ def main():
     parser.add_argument("--threads", default="1")
     parser.add_argument("--rotation", default="128M")
     args = parser.parse_args()
-    print(f"{'problem':28} {'old':>6} {'new':>6} {'new/old, each pair':26} {'old ms':>7} {'new ms':>7}")
+    table = Table(("problem", "28"), ("old", ">6.0f"), ("new", ">6.0f"), ("new/old, each pair", "26"), ("old ms", ">7.2f"),
+                  ("new ms", ">7.2f"))
+    print(table.head())
     for problem in args.problem or PROBLEMS:
         old, new = [], []
         for pair in range(args.pairs):
             for program, into in [(args.old, old), (args.new, new)][::-1 if pair % 2 else 1]:
                 into.append(screen(args, program, problem, pair + 1))
         ratios = " ".join(f"{b[0] / a[0]:.2f}" for a, b in zip(old, new))
-        print(f"{problem:28} {statistics.median(a[0] for a in old):6.0f} {statistics.median(b[0] for b in new):6.0f}"
-              f" {ratios:26} {statistics.median(a[1] for a in old):7.2f}"
-              f" {statistics.median(b[1] for b in new):7.2f}", flush=True)
+        in_time, apart = ([statistics.median(one[of] for one in some) for some in (old, new)] for of in (0, 1))
+        print(table.line(problem, *in_time, ratios, *apart), flush=True)
 
 
 if __name__ == "__main__":

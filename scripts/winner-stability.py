@@ -28,20 +28,14 @@ import math
 import pathlib
 import sqlite3
 import statistics
-import subprocess
 import sys
 import time
+
+from lib.measuring import call_json, geometry_words
 
 TOGETHER = 6  # geometries that one bench takes
 STATES = ("hot", "cold")
 MOVED = 1.05
-
-
-def call(command):
-    run = subprocess.run([str(word) for word in command], capture_output=True, text=True)
-    if run.returncode != 0:
-        sys.exit(f"{' '.join(map(str, command))}: exit {run.returncode}: {run.stderr[-500:]}")
-    return json.loads(run.stdout)
 
 
 class Pairs:
@@ -71,7 +65,7 @@ class Pairs:
         db = self.args.out / f"{number}.db"
         db.unlink(missing_ok=True)  # of a sweep that was cut off
         seed = self.args.seed + number
-        document = call([self.args.tcbtune, "sweep", *self.problem_words(), "--budget", self.args.budget,
+        document = call_json([self.args.tcbtune, "sweep", *self.problem_words(), "--budget", self.args.budget,
                          "--until-stable", "none", "--starts", "none", "--seed", seed, "--counters", "none",
                          "--db", db, "--json"])
         rows = document["sweeps"][0]["best"]
@@ -92,8 +86,7 @@ class Pairs:
         times = {state: {winners[0]: 1.0} for state in STATES}
         for begin in range(1, len(winners), TOGETHER - 1):
             some = [winners[0], *winners[begin:begin + TOGETHER - 1]]
-            given = [word for geometry in some for word in ("--geometry", geometry)]
-            document = call([self.args.tcbtune, "bench", *self.problem_words(), *given, "--seed",
+            document = call_json([self.args.tcbtune, "bench", *self.problem_words(), *geometry_words(some), "--seed",
                              self.args.seed + len(self.benches), "--budget", self.args.bench_budget, "--json"])
             for result in document["results"]:
                 times[result["state"]].update({row["geometry"]: row["over_first"]["median"] for row in result["rows"]

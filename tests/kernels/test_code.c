@@ -11,7 +11,7 @@
 
 #include "base/util.h"
 #include "kernels/code.h"
-#include "search/planted_gpu.h"
+#include "worker/planted_gpu.h"
 
 static const struct tcb_target target = { .kind = TCB_TARGET_CUDA,
 					  .capability = 90,

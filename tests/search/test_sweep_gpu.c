@@ -13,9 +13,9 @@
 #include "base/util.h"
 #include "instrumented.h"
 #include "kernels/signature.h"
-#include "planted_gpu.h"
 #include "ptx/optimise/passes.h"
 #include "search/search.h"
+#include "worker/planted_gpu.h"
 
 /* Seconds that a candidate may take: what hangs takes them all. */
 static const double timeout_s = TEST_IS_INSTRUMENTED ? 2.5 : 1;
