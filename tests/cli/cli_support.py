@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -12,6 +13,15 @@ import jsonschema
 
 # One small problem, measured in moments: rotation and limits are far below what real sweeps use.
 SMALL = ["--op", "q4k_matvec", "--shape", "1x64x512", "--rotation", "8M", "--threads", "1"]
+
+
+def read_schema(schemas, name):
+    """The JSON Schema NAME of the folder SCHEMAS; those that it refers to by their file ("$ref": "shape.schema.json")
+    stand in their place, so that nothing is looked for elsewhere."""
+    def in_place(part):
+        refers = re.fullmatch(r"([a-z-]+)\.schema\.json", str(part.get("$ref")))
+        return read_schema(schemas, refers[1]) if refers else part
+    return json.loads((schemas / f"{name}.schema.json").read_text(), object_hook=in_place)
 
 
 class Cli:
@@ -44,7 +54,7 @@ class Cli:
 
     def json(self, *args, schema, expect=0, **kw):
         document = json.loads(self.run(*args, "--json", expect=expect, **kw).stdout)
-        jsonschema.validate(document, json.loads((self.schemas / f"{schema}.schema.json").read_text()))
+        jsonschema.validate(document, read_schema(self.schemas, schema))
         return document
 
     def trials(self, db):

@@ -34,6 +34,8 @@ import time
 
 import jsonschema
 
+from cli_support import read_schema
+
 # What is said of the machine that the tests run on.
 OTHERS = re.compile(r"the machine is busy: others have|: others have \d+ % of the processors' time")
 REPEATED = {"setup", "stdout", "stderr", "not", "after"}
@@ -84,8 +86,7 @@ def offences(case, result, schemas):
     if "schema" in case:
         try:
             document = json.loads(result.stdout)
-            schema = json.loads((schemas / f"{case['schema']}.schema.json").read_text())
-            jsonschema.validate(document, schema)
+            jsonschema.validate(document, read_schema(schemas, case["schema"]))
         except (ValueError, jsonschema.ValidationError) as problem:
             yield f"JSON: {problem}"
     failed = expected in (1, 2, 3)

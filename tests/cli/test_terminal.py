@@ -13,7 +13,7 @@ import time
 
 import jsonschema
 
-from cli_support import Cli
+from cli_support import Cli, read_schema
 
 COLUMNS = 72
 LARGE = ["--op", "q4k_matvec", "--shape", "1x1024x2048", "--rotation", "16M", "--threads", "1"]
@@ -67,7 +67,7 @@ def main():
     cli.check(status == 130, f"Ctrl-C: exit status {status}: {shown}")
     cli.check("the same command goes on from there" in re.sub(r"\s+", " ", shown), shown)
     document = json.loads(stdout)
-    jsonschema.validate(document, json.loads((cli.schemas / "sweep.schema.json").read_text()))
+    jsonschema.validate(document, read_schema(cli.schemas, "sweep"))
     cli.check(document["interrupted"] is True, "the JSON does not say that the sweep was interrupted")
     cli.sound(db)
     failed = cli.json("db", "info", "--db", db, schema="db-info")["trials_failed"]
