@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
  * The winners: storing one with its tie set in one transaction, and reading
- * them with their ties and counters.  A winner must be backed by a stored ok
- * trial of the same device, problem, geometry and kernel signature.
+ * them with their ties and counters; columns.c says of which columns they are.
+ * A winner must be backed by a stored ok trial of the same device, problem,
+ * geometry and kernel signature.
  */
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
+#include "base/util.h"
+#include "db/columns.h"
 #include "db/db_private.h"
 #include "db/verdict.h"
+
+static const char storing[] = "storing a winner";
 
 static enum tcb_status find_trial(struct tcb_db *db, int64_t sweep, const struct tcb_best *best, int64_t *trial_out,
 				  struct tcb_error *err)
@@ -48,17 +54,83 @@ static int64_t worth(const struct tcb_best *best)
 	return best->modelled ? 0 : best->provisional ? 1 : 2;
 }
 
-static enum tcb_status put_row(struct tcb_db *db, int64_t sweep, const struct tcb_best *best, int64_t trial,
-			       size_t tie_count, int64_t *best_out, struct tcb_error *err)
+static int is_stored(const struct tcb_column *column)
 {
-	static const char doing[] = "storing a winner";
+	return column->member && strcmp(column->group, "best") == 0;
+}
+
+static int bind_column(sqlite3_stmt *stmt, int at, const struct tcb_column *column, const struct tcb_best *best)
+{
+	double number;
+
+	if (column->type == TCB_COLUMN_TEXT)
+		return sqlite3_bind_text(stmt, at, tcb_column_text(column, best), -1, SQLITE_STATIC);
+	number = tcb_column_number(column, best);
+	return column->type == TCB_COLUMN_REAL || isnan(number) ? sqlite3_bind_double(stmt, at, number)
+								: sqlite3_bind_int64(stmt, at, (int64_t)number);
+}
+
+enum { FIRST_STORED = 5 }; /* the number of the first column's parameter */
+
+static void add_insert(struct tcb_str *sql)
+{
+	struct tcb_str values = { 0 };
+	int at = FIRST_STORED;
+
+	tcb_str_add(sql, "INSERT INTO best (device_id, problem_id, state, sweep_id, trial_id");
+	for (size_t i = 0; i < tcb_column_count; i++) {
+		if (!is_stored(&tcb_columns[i]))
+			continue;
+		tcb_str_addf(sql, ", %s", tcb_columns[i].name);
+		tcb_str_addf(&values,
+			     tcb_columns[i].member == TCB_MEMBER_TIME
+				     ? ", ifnull(nullif(?%d, ''), strftime('%%Y-%%m-%%dT%%H:%%M:%%fZ', 'now'))"
+				     : ", ?%d",
+			     at++);
+	}
+	tcb_str_add(sql, ") SELECT device_id, problem_id, ?2, id, nullif(?3, 0)");
+	tcb_str_add(sql, values.data);
+	tcb_str_add(sql, " FROM sweep WHERE id = ?1 AND NOT (?4 AND EXISTS (SELECT 1 FROM best WHERE modelled = 0 AND"
+			 " state = ?2" SAME_NAME "))"
+			 " ON CONFLICT (device_id, problem_id, state) DO NOTHING RETURNING id");
+	sql->failed |= values.failed;
+	tcb_str_fini(&values);
+}
+
+static enum tcb_status insert_row(struct tcb_db *db, int64_t sweep, const struct tcb_best *best, int64_t trial,
+				  int64_t *best_out, struct tcb_error *err)
+{
+	struct tcb_str sql = { 0 };
+	sqlite3_stmt *stmt = NULL;
+	enum tcb_status status;
+	int at = FIRST_STORED, rc = SQLITE_OK;
+
+	*best_out = 0;
+	add_insert(&sql);
+	status = sql.failed ? tcb_db_fail(db, SQLITE_NOMEM, storing, err)
+			    : tcb_db_query(db, &stmt, storing, err, sql.data, "itii", sweep,
+					   tcb_state_text(best->state), trial, (int64_t)(best->modelled != 0));
+	tcb_str_fini(&sql);
+	TCB_TRY(status);
+	for (size_t i = 0; i < tcb_column_count && rc == SQLITE_OK; i++)
+		if (is_stored(&tcb_columns[i]))
+			rc = bind_column(stmt, at++, &tcb_columns[i], best);
+	if (rc == SQLITE_OK)
+		return tcb_db_finish(db, stmt, best_out, storing, err);
+	sqlite3_finalize(stmt);
+	return tcb_db_fail(db, rc, storing, err);
+}
+
+static enum tcb_status put_row(struct tcb_db *db, int64_t sweep, const struct tcb_best *best, int64_t trial,
+			       int64_t *best_out, struct tcb_error *err)
+{
 	const char *state = tcb_state_text(best->state);
 	sqlite3_stmt *stmt;
 
 	/* Where the row that is there is worth more, or known better, the insertion below conflicts and does nothing.
 	 * Of two shards' the one stays that gained more over the default, which both measured. */
 	TCB_TRY(tcb_db_query(
-		db, &stmt, doing, err,
+		db, &stmt, storing, err,
 		"DELETE FROM best WHERE (device_id, problem_id) = (SELECT device_id, problem_id FROM sweep"
 		" WHERE id = ?1) AND state = ?2 AND ((" WORTH " <= ?3 AND NOT (" WORTH
 		" = 2 AND ?6 AND NOT " IS_NOISY("best") "))"
@@ -67,48 +139,26 @@ static enum tcb_status put_row(struct tcb_db *db, int64_t sweep, const struct tc
 							"ifnull(?4, 0) AND " OTHER_SHARD ")",
 		"itidti", sweep, state, worth(best), best->speedup.median, best->replaces,
 		(int64_t)tcb_best_is_noisy(best)));
-	TCB_TRY(tcb_db_finish(db, stmt, NULL, doing, err));
+	TCB_TRY(tcb_db_finish(db, stmt, NULL, storing, err));
 	/* A model stands for a kind of device: a proven winner of any device of that name takes its place. */
 	if (worth(best) == 2) {
-		TCB_TRY(tcb_db_query(db, &stmt, doing, err,
+		TCB_TRY(tcb_db_query(db, &stmt, storing, err,
 				     "DELETE FROM best WHERE modelled = 1 AND state = ?2" SAME_NAME, "it", sweep,
 				     state));
-		TCB_TRY(tcb_db_finish(db, stmt, NULL, doing, err));
+		TCB_TRY(tcb_db_finish(db, stmt, NULL, storing, err));
 	}
-	TCB_TRY(tcb_db_query(
-		db, &stmt, doing, err,
-		"INSERT INTO best (device_id, problem_id, state, sweep_id, trial_id, geometry, variant, signature,"
-		" modelled, median_ns, lo_ns, hi_ns, default_geometry, default_median_ns, default_lo_ns, default_hi_ns,"
-		" speedup, speedup_lo, speedup_hi, limit_median_ns, limit_lo_ns, limit_hi_ns, limit_method, bytes, "
-		"flops,"
-		" regret, tie_count, tried, space_count, measured_at, provisional, flip_probability, expected_gain,"
-		" others_busy, held_back, final_rounds, quiet_rounds)"
-		" SELECT device_id, problem_id, ?2, id, nullif(?3, 0), ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,"
-		" ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27,"
-		" ifnull(nullif(?28, ''), strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), ?29, ?30, ?31, ?32, ?33,"
-		" nullif(?34, 0), iif(?34, ?35, NULL)"
-		" FROM sweep WHERE id = ?1 AND NOT (?7 AND EXISTS (SELECT 1 FROM best WHERE modelled = 0 AND state = "
-		"?2" SAME_NAME "))"
-		" ON CONFLICT (device_id, problem_id, state) DO NOTHING RETURNING id",
-		"ititttidddtdddddddddtdddiiitiddddii", sweep, state, trial, best->geometry, best->variant,
-		best->signature, (int64_t)(best->modelled != 0), best->ns.median, best->ns.lo, best->ns.hi,
-		best->default_geometry, best->default_ns.median, best->default_ns.lo, best->default_ns.hi,
-		best->speedup.median, best->speedup.lo, best->speedup.hi, best->limit_ns.median, best->limit_ns.lo,
-		best->limit_ns.hi, best->limit_method, best->bytes, best->flops, best->regret, (int64_t)tie_count,
-		(int64_t)best->tried, (int64_t)best->space_count, best->measured_at, (int64_t)(best->provisional != 0),
-		best->flip_probability, best->expected_gain, best->others_busy, best->held_back,
-		(int64_t)best->final_rounds, (int64_t)best->quiet_rounds));
-	*best_out = 0;
-	return tcb_db_finish(db, stmt, best_out, doing, err);
+	return insert_row(db, sweep, best, trial, best_out, err);
 }
 
 static enum tcb_status put_best(struct tcb_db *db, int64_t sweep, const struct tcb_best *best,
 				const char *const *tie_set, size_t tie_count, struct tcb_error *err)
 {
+	struct tcb_best stored = *best;
 	int64_t trial, id;
 
+	stored.tie_count = tie_count;
 	TCB_TRY(find_trial(db, sweep, best, &trial, err));
-	TCB_TRY(put_row(db, sweep, best, trial, tie_count, &id, err));
+	TCB_TRY(put_row(db, sweep, &stored, trial, &id, err));
 	for (size_t i = 0; id && i < tie_count; i++) {
 		sqlite3_stmt *stmt;
 
@@ -123,8 +173,8 @@ static enum tcb_status put_best(struct tcb_db *db, int64_t sweep, const struct t
 enum tcb_status tcb_db_best_put(struct tcb_db *db, int64_t sweep, const struct tcb_best *best,
 				const char *const *tie_set, size_t tie_count, struct tcb_error *err)
 {
-	TCB_TRY(tcb_db_begin(db, "storing a winner", err));
-	return tcb_db_end(db, put_best(db, sweep, best, tie_set, tie_count, err), "storing a winner", err);
+	TCB_TRY(tcb_db_begin(db, storing, err));
+	return tcb_db_end(db, put_best(db, sweep, best, tie_set, tie_count, err), storing, err);
 }
 
 static int size_column(sqlite3_stmt *stmt, int column, size_t *out)
@@ -153,123 +203,100 @@ int tcb_db_target(sqlite3_stmt *stmt, int column, unsigned threads, struct tcb_t
 	return -1;
 }
 
-/* The columns of best_each in their order.  -1, or the first column that cannot be read. */
+/* What best_each selects: columns that are read by hand, then those of the table that have a member. */
+#define BY_HAND                                                                                        \
+	"best.id, problem.contract, best.state, problem.words, device.threads, device.kind = 'cuda', " \
+	"device.capability,"                                                                           \
+	" device.sm_count, device.shared_bytes, device.l2_bytes"
+enum { BEST_ID, CONTRACT, STATE, WORDS, THREADS, TARGET, FIRST_READ = TARGET + 5 };
+
+/* 0, or -1: it cannot be read. */
+static int read_column(sqlite3_stmt *stmt, int at, const struct tcb_column *column, struct tcb_best *best)
+{
+	void *member = (char *)best + column->offset;
+
+	switch (column->member) {
+	case TCB_MEMBER_TEXT:
+	case TCB_MEMBER_TIME:
+		return tcb_db_text(stmt, at, member, column->capacity);
+	case TCB_MEMBER_SIZE:
+	case TCB_MEMBER_ROUNDS:
+		return size_column(stmt, at, member);
+	case TCB_MEMBER_FLAG:
+		*(int *)member = sqlite3_column_int(stmt, at);
+		break;
+	case TCB_MEMBER_REAL:
+		*(double *)member = tcb_db_double(stmt, at);
+		break;
+	case TCB_MEMBER_NONE:
+		break;
+	}
+	return 0;
+}
+
+/* -1, or the first column that cannot be read. */
 static int read_best(sqlite3_stmt *stmt, struct tcb_best *best)
 {
 	char contract[16], state[16];
 	size_t threads;
-	const struct {
-		int column;
-		char *out;
-		size_t capacity;
-	} texts[] = {
-		{ 1, best->device_name, sizeof(best->device_name) },
-		{ 2, best->device_key, sizeof(best->device_key) },
-		{ 3, best->arch, sizeof(best->arch) },
-		{ 4, best->model, sizeof(best->model) },
-		{ 6, best->problem.op_name, sizeof(best->problem.op_name) },
-		{ 7, contract, sizeof(contract) },
-		{ 11, state, sizeof(state) },
-		{ 12, best->geometry, sizeof(best->geometry) },
-		{ 13, best->variant, sizeof(best->variant) },
-		{ 14, best->signature, sizeof(best->signature) },
-		{ 19, best->default_geometry, sizeof(best->default_geometry) },
-		{ 29, best->limit_method, sizeof(best->limit_method) },
-		{ 36, best->measured_at, sizeof(best->measured_at) },
-		{ 37, best->git_commit, sizeof(best->git_commit) },
-	};
-	const struct {
-		int column;
-		size_t *out;
-	} sizes[] = {
-		{ 5, &threads },
-		{ 8, &best->problem.shape.m },
-		{ 9, &best->problem.shape.n },
-		{ 10, &best->problem.shape.k },
-		{ 33, &best->tie_count },
-		{ 34, &best->tried },
-		{ 35, &best->space_count },
-		{ 50 + TCB_COMPUTE_COUNT, &best->final_rounds },
-		{ 51 + TCB_COMPUTE_COUNT, &best->quiet_rounds },
-	};
+	int at = FIRST_READ;
 
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		if (tcb_db_text(stmt, texts[i].column, texts[i].out, texts[i].capacity))
-			return texts[i].column;
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
-		if (size_column(stmt, sizes[i].column, sizes[i].out))
-			return sizes[i].column;
+	for (size_t i = 0; i < tcb_column_count; i++)
+		if (tcb_columns[i].member && read_column(stmt, at++, &tcb_columns[i], best))
+			return at - 1;
+	if (size_column(stmt, THREADS, &threads) || threads > UINT_MAX)
+		return THREADS;
 	best->threads = (unsigned)threads;
-	best->modelled = sqlite3_column_int(stmt, 15);
-	best->ns = tcb_db_interval(stmt, 16);
-	best->default_ns = tcb_db_interval(stmt, 20);
-	best->speedup = tcb_db_interval(stmt, 23);
-	best->limit_ns = tcb_db_interval(stmt, 26);
-	best->bytes = tcb_db_double(stmt, 30);
-	best->flops = tcb_db_double(stmt, 31);
-	best->regret = tcb_db_double(stmt, 32);
-	best->provisional = sqlite3_column_int(stmt, 43);
-	best->flip_probability = tcb_db_double(stmt, 44);
-	best->expected_gain = tcb_db_double(stmt, 45);
-	best->others_busy = tcb_db_double(stmt, 46);
-	best->held_back = tcb_db_double(stmt, 47);
-	best->plain_ns = tcb_db_double(stmt, 49);
-	for (int kind = 0; kind < TCB_COMPUTE_COUNT; kind++)
-		best->compute_rate[kind] = sqlite3_column_double(stmt, 50 + kind);
-	if (threads > UINT_MAX)
-		return 5;
-	if (tcb_contract_parse(contract, &best->problem.contract, NULL) != TCB_OK)
-		return 7;
-	if (tcb_state_parse(state, &best->state, NULL) != TCB_OK)
-		return 11;
-	if (tcb_db_words(stmt, 48, &best->problem.shape.heads))
-		return 48;
-	return tcb_db_target(stmt, 38, best->threads, &best->target);
+	if (tcb_db_text(stmt, CONTRACT, contract, sizeof contract) ||
+	    tcb_contract_parse(contract, &best->problem.contract, NULL) != TCB_OK)
+		return CONTRACT;
+	if (tcb_db_text(stmt, STATE, state, sizeof state) || tcb_state_parse(state, &best->state, NULL) != TCB_OK)
+		return STATE;
+	if (tcb_db_words(stmt, WORDS, &best->problem.shape.heads))
+		return WORDS;
+	return tcb_db_target(stmt, TARGET, best->threads, &best->target);
 }
 
-/* A column for each kind of arithmetic, in the order of the list. */
-#define RATE(id, text)                                                                                           \
-	", (SELECT r.rate FROM compute_rate r WHERE r.device_key = d.key AND r.device = d.name AND r.threads = " \
-	"d.threads AND r.kind = '" text "')"
-#define RATES TCB_COMPUTE_LIST(RATE)
+static void add_select(struct tcb_str *sql)
+{
+	tcb_str_add(sql, "SELECT " BY_HAND);
+	for (size_t i = 0; i < tcb_column_count; i++) {
+		const struct tcb_column *column = &tcb_columns[i];
 
-/* What the same geometry took without dependent launch, of the finals where it was in them, else as it was screened. */
-#define PLAIN_NS                                                                                                  \
-	"CASE WHEN instr(b.geometry, 'pdl=1') THEN (SELECT m.median_ns FROM sweep q JOIN trial t ON t.sweep_id =" \
-	" q.id JOIN measurement m ON m.trial_id = t.id WHERE q.device_id = b.device_id AND q.problem_id ="        \
-	" b.problem_id AND t.geometry = replace(b.geometry, 'pdl=1', 'pdl=0') AND t.outcome = 'ok' AND m.state =" \
-	" b.state ORDER BY m.stage = 'final' DESC, m.id DESC LIMIT 1) END"
+		if (column->expression)
+			tcb_str_addf(sql, ", %s", column->expression);
+		else if (column->member)
+			tcb_str_addf(sql, ", %s.%s", column->group, column->name);
+	}
+	tcb_str_add(sql, " FROM best JOIN device ON device.id = best.device_id JOIN problem ON problem.id ="
+			 " best.problem_id JOIN sweep ON sweep.id = best.sweep_id JOIN build ON build.id ="
+			 " sweep.build_id WHERE (?1 IS NULL OR problem.op = ?1) AND (?2 IS NULL OR device.name = ?2)"
+			 " ORDER BY problem.op, device.name, device.key, device.threads, problem.contract, problem.m,"
+			 " problem.n, problem.k, problem.words, best.state");
+}
 
 enum tcb_status tcb_db_best_each(struct tcb_db *db, const struct tcb_best_filter *filter,
 				 int (*each)(void *ctx, const struct tcb_best *best), void *ctx, struct tcb_error *err)
 {
 	static const char doing[] = "reading winners";
+	struct tcb_str sql = { 0 };
 	sqlite3_stmt *stmt;
 	enum tcb_status status;
 	int row;
 
-	TCB_TRY(tcb_db_query(
-		db, &stmt, doing, err,
-		"SELECT b.id, d.name, d.key, d.arch, d.model, d.threads, p.op, p.contract, p.m, p.n, p.k, b.state,"
-		" b.geometry, b.variant, b.signature, b.modelled, b.median_ns, b.lo_ns, b.hi_ns, b.default_geometry,"
-		" b.default_median_ns, b.default_lo_ns, b.default_hi_ns, b.speedup, b.speedup_lo, b.speedup_hi,"
-		" b.limit_median_ns, b.limit_lo_ns, b.limit_hi_ns, b.limit_method, b.bytes, b.flops, b.regret, "
-		"b.tie_count,"
-		" b.tried, b.space_count, b.measured_at, u.git_commit, d.kind = 'cuda', d.capability, d.sm_count,"
-		" d.shared_bytes, d.l2_bytes, b.provisional, b.flip_probability, b.expected_gain, b.others_busy,"
-		" b.held_back, p.words, " PLAIN_NS RATES ", b.final_rounds, b.quiet_rounds"
-		" FROM best b JOIN device d ON d.id = b.device_id JOIN problem p ON p.id = b.problem_id"
-		" JOIN sweep s ON s.id = b.sweep_id JOIN build u ON u.id = s.build_id"
-		" WHERE (?1 IS NULL OR p.op = ?1) AND (?2 IS NULL OR d.name = ?2)"
-		" ORDER BY p.op, d.name, d.key, d.threads, p.contract, p.m, p.n, p.k, p.words, b.state",
-		"tt", filter ? filter->op : NULL, filter ? filter->device_name : NULL));
+	add_select(&sql);
+	status = sql.failed ? tcb_db_fail(db, SQLITE_NOMEM, doing, err)
+			    : tcb_db_query(db, &stmt, doing, err, sql.data, "tt", filter ? filter->op : NULL,
+					   filter ? filter->device_name : NULL);
+	tcb_str_fini(&sql);
+	TCB_TRY(status);
 	while ((status = tcb_db_step(db, stmt, &row, doing, err)) == TCB_OK && row) {
 		struct tcb_best best = { 0 };
 
 		int column = read_best(stmt, &best);
 
 		if (column >= 0)
-			tcb_db_note_unreadable(db, "best", sqlite3_column_int64(stmt, 0), stmt, column);
+			tcb_db_note_unreadable(db, "best", sqlite3_column_int64(stmt, BEST_ID), stmt, column);
 		else if (each(ctx, &best))
 			break;
 	}

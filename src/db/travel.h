@@ -7,7 +7,7 @@
 #ifndef TCB_DB_TRAVEL_H
 #define TCB_DB_TRAVEL_H
 
-#include "db/db.h"
+#include "db/columns.h"
 
 /* What a command is about. */
 struct tcb_db_selection {
@@ -16,18 +16,7 @@ struct tcb_db_selection {
 	const char *state;             /* "cold", "hot"; NULL: both */
 };
 
-/* --- winners.c: a winner as a list of fields, each a column of the row of the table that its group names --- */
-
-enum tcb_field_type { TCB_FIELD_INTEGER, TCB_FIELD_REAL, TCB_FIELD_TEXT, TCB_FIELD_JSON };
-struct tcb_field {
-	const char *group, *name; /* "device", "model" */
-	enum tcb_field_type type; /* JSON: a text that is JSON */
-	int is_nullable;
-	int is_newer; /* exports of older versions lack it: it is "" there */
-};
-enum { TCB_WINNER_FIELDS_MAX = 96 };
-extern const struct tcb_field tcb_winner_fields[];
-extern const size_t tcb_winner_field_count;
+/* --- winners.c: a winner as a list of values, one per row of tcb_columns that is not local --- */
 
 struct tcb_value {
 	int is_null;
@@ -36,8 +25,8 @@ struct tcb_value {
 	const char *text; /* lent */
 };
 struct tcb_winner {
-	struct tcb_value values[TCB_WINNER_FIELDS_MAX]; /* in the order of tcb_winner_fields */
-	const char *const *ties, *const *known;         /* geometries, the winner's first; sweeps that its own knew */
+	struct tcb_value values[TCB_COLUMNS_MAX]; /* in the order of tcb_columns */
+	const char *const *ties, *const *known;   /* geometries, the winner's first; sweeps that its own knew */
 	size_t tie_count, known_count;
 };
 const struct tcb_value *tcb_winner_value(const struct tcb_winner *winner, const char *group, const char *name);

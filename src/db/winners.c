@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A winner as a record: one table says which columns of which tables make it,
- * and both statements that read it and those that write it are made from it.
- * What a column means, schemas/ says; who reads a record from a file need not
- * check it, since STRICT tables, their CHECKs and tcb_db_check do.
+ * A winner as a record: the table of columns says which make it, and both
+ * statements that read it and those that write it are made from that.  Who
+ * reads a record from a file need not check it, since STRICT tables, their
+ * CHECKs and tcb_db_check do.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,128 +12,6 @@
 #include "base/util.h"
 #include "db/db_private.h"
 #include "db/travel.h"
-
-#define INTEGER(group, name)                      \
-	{                                         \
-		group, name, TCB_FIELD_INTEGER, 0 \
-	}
-#define REAL(group, name)                      \
-	{                                      \
-		group, name, TCB_FIELD_REAL, 0 \
-	}
-#define REAL_OR_NULL(group, name)              \
-	{                                      \
-		group, name, TCB_FIELD_REAL, 1 \
-	}
-#define TEXT(group, name)                      \
-	{                                      \
-		group, name, TCB_FIELD_TEXT, 0 \
-	}
-#define TEXT_OR_NULL(group, name)              \
-	{                                      \
-		group, name, TCB_FIELD_TEXT, 1 \
-	}
-
-#define INTEGER_OR_NULL(group, name)              \
-	{                                         \
-		group, name, TCB_FIELD_INTEGER, 1 \
-	}
-
-/* Rows of one group stand together; groups in the order in which their rows are stored. */
-const struct tcb_field tcb_winner_fields[] = {
-	TEXT("device", "key"),
-	TEXT("device", "name"),
-	INTEGER("device", "threads"),
-	TEXT("device", "kind"),
-	TEXT("device", "arch"),
-	TEXT("device", "model"),
-	{ "device", "isa", TCB_FIELD_JSON, 0 },
-	INTEGER("device", "family"),
-	INTEGER("device", "stepping_model"),
-	INTEGER("device", "stepping"),
-	INTEGER("device", "cores"),
-	INTEGER("device", "memory_bytes"),
-	INTEGER("device", "clock_khz"),
-	INTEGER("device", "line_bytes"),
-	INTEGER("device", "l1d_bytes"),
-	INTEGER("device", "l2_bytes"),
-	INTEGER("device", "llc_bytes"),
-	INTEGER("device", "capability"),
-	INTEGER("device", "sm_count"),
-	INTEGER("device", "shared_bytes"),
-	INTEGER("device", "is_virtual"),
-	INTEGER("device", "has_ecc"),
-	TEXT("build", "version"),
-	TEXT("build", "git_commit"),
-	TEXT("build", "compiler"),
-	TEXT("op", "name"),
-	TEXT("op", "signature"),
-	TEXT("problem", "op"),
-	TEXT("problem", "contract"),
-	INTEGER("problem", "m"),
-	INTEGER("problem", "n"),
-	INTEGER("problem", "k"),
-	{ "problem", "words", TCB_FIELD_TEXT, 0, 1 },
-	TEXT("sweep", "uid"),
-	TEXT("sweep", "os"),
-	TEXT("sweep", "driver"),
-	TEXT("sweep", "strategy"),
-	TEXT("sweep", "seed"),
-	INTEGER("sweep", "rotation_bytes"),
-	{ "sweep", "settings", TCB_FIELD_JSON, 0 },
-	TEXT("sweep", "status"),
-	TEXT("sweep", "started_at"),
-	TEXT_OR_NULL("sweep", "ended_at"),
-	TEXT("trial", "geometry"),
-	TEXT("trial", "variant"),
-	TEXT("trial", "signature"),
-	TEXT("trial", "outcome"),
-	TEXT("trial", "message"),
-	TEXT("trial", "class"),
-	REAL_OR_NULL("trial", "error_ratio"),
-	REAL_OR_NULL("trial", "pack_ns"),
-	REAL_OR_NULL("trial", "prepare_ns"),
-	REAL_OR_NULL("trial", "verify_ns"),
-	TEXT("trial", "finished_at"),
-	TEXT("measurement", "state"),
-	TEXT("measurement", "stage"),
-	REAL_OR_NULL("measurement", "median_ns"),
-	REAL_OR_NULL("measurement", "lo_ns"),
-	REAL_OR_NULL("measurement", "hi_ns"),
-	INTEGER("measurement", "dropped_early"),
-	TEXT("best", "state"),
-	TEXT("best", "geometry"),
-	TEXT("best", "variant"),
-	TEXT("best", "signature"),
-	REAL("best", "median_ns"),
-	REAL("best", "lo_ns"),
-	REAL("best", "hi_ns"),
-	TEXT("best", "default_geometry"),
-	REAL_OR_NULL("best", "default_median_ns"),
-	REAL_OR_NULL("best", "default_lo_ns"),
-	REAL_OR_NULL("best", "default_hi_ns"),
-	REAL_OR_NULL("best", "speedup"),
-	REAL_OR_NULL("best", "speedup_lo"),
-	REAL_OR_NULL("best", "speedup_hi"),
-	REAL_OR_NULL("best", "limit_median_ns"),
-	REAL_OR_NULL("best", "limit_lo_ns"),
-	REAL_OR_NULL("best", "limit_hi_ns"),
-	TEXT("best", "limit_method"),
-	REAL("best", "bytes"),
-	REAL("best", "flops"),
-	REAL_OR_NULL("best", "regret"),
-	REAL_OR_NULL("best", "flip_probability"),
-	REAL_OR_NULL("best", "expected_gain"),
-	REAL_OR_NULL("best", "others_busy"),
-	REAL_OR_NULL("best", "held_back"),
-	INTEGER_OR_NULL("best", "final_rounds"),
-	INTEGER_OR_NULL("best", "quiet_rounds"),
-	INTEGER("best", "tried"),
-	INTEGER("best", "space_count"),
-	TEXT("best", "measured_at"),
-};
-const size_t tcb_winner_field_count = sizeof tcb_winner_fields / sizeof *tcb_winner_fields;
-_Static_assert(sizeof tcb_winner_fields / sizeof *tcb_winner_fields <= TCB_WINNER_FIELDS_MAX, "room for a winner");
 
 static const char reading[] = "reading winners", storing[] = "storing a winner";
 
@@ -161,16 +39,16 @@ static const char rows_sql[] =
 /* A value that is of another type than its column's was tampered with: as it reads, the check of who takes it says. */
 static void read_values(sqlite3_stmt *stmt, struct tcb_winner *winner)
 {
-	for (size_t i = 0; i < tcb_winner_field_count; i++) {
+	for (size_t i = 0; i < tcb_column_travelling(); i++) {
 		struct tcb_value *value = &winner->values[i];
 		const int column = (int)i + 2;
 
 		*value = (struct tcb_value){ .is_null = sqlite3_column_type(stmt, column) == SQLITE_NULL };
 		if (value->is_null)
 			continue;
-		if (tcb_winner_fields[i].type == TCB_FIELD_INTEGER)
+		if (tcb_columns[i].type == TCB_COLUMN_INTEGER)
 			value->integer = sqlite3_column_int64(stmt, column);
-		else if (tcb_winner_fields[i].type == TCB_FIELD_REAL)
+		else if (tcb_columns[i].type == TCB_COLUMN_REAL)
 			value->real = sqlite3_column_double(stmt, column);
 		else
 			value->text = (const char *)sqlite3_column_text(stmt, column);
@@ -247,8 +125,8 @@ static enum tcb_status query_winners(struct tcb_db *db, const struct tcb_db_sele
 	enum tcb_status status;
 
 	tcb_str_add(&sql, "SELECT best.id, sweep.id");
-	for (size_t i = 0; i < tcb_winner_field_count; i++)
-		tcb_str_addf(&sql, ", %s.%s", tcb_winner_fields[i].group, tcb_winner_fields[i].name);
+	for (size_t i = 0; i < tcb_column_travelling(); i++)
+		tcb_str_addf(&sql, ", %s.%s", tcb_columns[i].group, tcb_columns[i].name);
 	tcb_str_add(&sql, rows_sql);
 	status = sql.failed ? tcb_db_fail(db, SQLITE_NOMEM, reading, err)
 			    : tcb_db_query_selected(db, out, reading, err, sql.data, selection);
@@ -305,8 +183,8 @@ const struct tcb_value *tcb_winner_value(const struct tcb_winner *winner, const 
 {
 	static const struct tcb_value none = { .is_null = 1 };
 
-	for (size_t i = 0; i < tcb_winner_field_count; i++)
-		if (strcmp(tcb_winner_fields[i].group, group) == 0 && strcmp(tcb_winner_fields[i].name, name) == 0)
+	for (size_t i = 0; i < tcb_column_travelling(); i++)
+		if (strcmp(tcb_columns[i].group, group) == 0 && strcmp(tcb_columns[i].name, name) == 0)
 			return &winner->values[i];
 	return &none;
 }
@@ -338,14 +216,14 @@ static struct row row_of(const struct tcb_winner *winner, const char *table)
 {
 	struct row row = { .table = table };
 
-	for (size_t i = 0; i < tcb_winner_field_count; i++)
-		if (strcmp(tcb_winner_fields[i].group, table) == 0)
-			row.columns[row.count++] = (struct column){ tcb_winner_fields[i].name, &winner->values[i], 0,
-								    tcb_winner_fields[i].type };
+	for (size_t i = 0; i < tcb_column_travelling(); i++)
+		if (strcmp(tcb_columns[i].group, table) == 0)
+			row.columns[row.count++] =
+				(struct column){ tcb_columns[i].name, &winner->values[i], 0, tcb_columns[i].type };
 	return row;
 }
 
-static void add_column(struct row *row, const char *name, enum tcb_field_type type, const struct tcb_value *value)
+static void add_column(struct row *row, const char *name, enum tcb_column_type type, const struct tcb_value *value)
 {
 	row->columns[row->count++] = (struct column){ name, value, 0, type };
 }
@@ -356,9 +234,9 @@ static int bind_value(sqlite3_stmt *stmt, int at, const struct column *column)
 
 	if (value->is_null)
 		return sqlite3_bind_null(stmt, at);
-	if (column->type == TCB_FIELD_INTEGER)
+	if (column->type == TCB_COLUMN_INTEGER)
 		return sqlite3_bind_int64(stmt, at, value->integer);
-	if (column->type == TCB_FIELD_REAL)
+	if (column->type == TCB_COLUMN_REAL)
 		return sqlite3_bind_double(stmt, at, value->real);
 	return sqlite3_bind_text(stmt, at, value->text, -1, SQLITE_STATIC);
 }
@@ -444,22 +322,22 @@ enum tcb_status tcb_db_winner_put(struct tcb_db *db, const struct tcb_winner *wi
 		struct row row = row_of(winner, plain[i].table);
 
 		TCB_TRY(put_row(db, &row, plain[i].keys, &ids[i].integer, err));
-		add_column(&sweep, plain[i].named, TCB_FIELD_INTEGER, &ids[i]);
+		add_column(&sweep, plain[i].named, TCB_COLUMN_INTEGER, &ids[i]);
 	}
 	TCB_TRY(put_row(db, &sweep, "uid", &sweep_id.integer, err));
-	add_column(&trial, "sweep_id", TCB_FIELD_INTEGER, &sweep_id);
+	add_column(&trial, "sweep_id", TCB_COLUMN_INTEGER, &sweep_id);
 	TCB_TRY(put_row(db, &trial, "sweep_id,geometry,finished_at", &trial_id.integer, err));
-	add_column(&measurement, "trial_id", TCB_FIELD_INTEGER, &trial_id);
-	add_column(&measurement, "sample_count", TCB_FIELD_INTEGER, &no);
-	add_column(&measurement, "samples", TCB_FIELD_TEXT, &no_samples);
+	add_column(&measurement, "trial_id", TCB_COLUMN_INTEGER, &trial_id);
+	add_column(&measurement, "sample_count", TCB_COLUMN_INTEGER, &no);
+	add_column(&measurement, "samples", TCB_COLUMN_TEXT, &no_samples);
 	TCB_TRY(put_row(db, &measurement, "trial_id,state,stage", &id, err));
-	add_column(&best, "device_id", TCB_FIELD_INTEGER, &ids[0]);
-	add_column(&best, "problem_id", TCB_FIELD_INTEGER, &ids[3]);
-	add_column(&best, "sweep_id", TCB_FIELD_INTEGER, &sweep_id);
-	add_column(&best, "trial_id", TCB_FIELD_INTEGER, &trial_id);
-	add_column(&best, "modelled", TCB_FIELD_INTEGER, &no);
-	add_column(&best, "provisional", TCB_FIELD_INTEGER, &no);
-	add_column(&best, "tie_count", TCB_FIELD_INTEGER, &ties);
+	add_column(&best, "device_id", TCB_COLUMN_INTEGER, &ids[0]);
+	add_column(&best, "problem_id", TCB_COLUMN_INTEGER, &ids[3]);
+	add_column(&best, "sweep_id", TCB_COLUMN_INTEGER, &sweep_id);
+	add_column(&best, "trial_id", TCB_COLUMN_INTEGER, &trial_id);
+	add_column(&best, "modelled", TCB_COLUMN_INTEGER, &no);
+	add_column(&best, "provisional", TCB_COLUMN_INTEGER, &no);
+	add_column(&best, "tie_count", TCB_COLUMN_INTEGER, &ties);
 	TCB_TRY(put_row(db, &best, "", &id, err));
 	TCB_TRY(put_list(db, "INSERT INTO tie_set (best_id, position, geometry) VALUES (?1, ?2, ?3)", id, winner->ties,
 			 winner->tie_count, err));

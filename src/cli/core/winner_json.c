@@ -11,21 +11,21 @@
 #include "cli/core/emit.h"
 #include "cli/db/db_actions.h"
 
-static json_t *value_json(const struct tcb_field *field, const struct tcb_value *value)
+static json_t *value_json(const struct tcb_column *column, const struct tcb_value *value)
 {
 	json_t *parsed;
 
 	if (value->is_null)
 		return json_null();
-	switch (field->type) {
-	case TCB_FIELD_INTEGER:
+	switch (column->type) {
+	case TCB_COLUMN_INTEGER:
 		return json_integer(value->integer);
-	case TCB_FIELD_REAL:
+	case TCB_COLUMN_REAL:
 		return cli_json_real(value->real);
-	case TCB_FIELD_JSON:
+	case TCB_COLUMN_JSON:
 		parsed = json_loads(value->text, JSON_DECODE_ANY, NULL);
 		return parsed ? parsed : cli_json_text(value->text);
-	case TCB_FIELD_TEXT:
+	case TCB_COLUMN_TEXT:
 		break;
 	}
 	return cli_json_text(value->text);
@@ -44,14 +44,14 @@ json_t *cli_winner_json(const struct tcb_winner *winner, int *failed)
 {
 	json_t *root = json_object(), *group = NULL;
 
-	for (size_t i = 0; i < tcb_winner_field_count; i++) {
-		const struct tcb_field *field = &tcb_winner_fields[i];
+	for (size_t i = 0; i < tcb_column_travelling(); i++) {
+		const struct tcb_column *column = &tcb_columns[i];
 
-		if (i == 0 || strcmp(field->group, field[-1].group) != 0) {
+		if (i == 0 || strcmp(column->group, column[-1].group) != 0) {
 			group = json_object();
-			cli_json_set(root, field->group, group, failed);
+			cli_json_set(root, column->group, group, failed);
 		}
-		cli_json_set(group, field->name, value_json(field, &winner->values[i]), failed);
+		cli_json_set(group, column->name, value_json(column, &winner->values[i]), failed);
 	}
 	cli_json_set(root, "ties", texts_json(winner->ties, winner->tie_count, failed), failed);
 	cli_json_set(root, "known_sweeps", texts_json(winner->known, winner->known_count, failed), failed);
@@ -61,37 +61,37 @@ json_t *cli_winner_json(const struct tcb_winner *winner, int *failed)
 /* One winner that is read; its texts are lent by the JSON, or are in DUMPS. */
 struct parsing {
 	struct tcb_winner winner;
-	char *dumps[TCB_WINNER_FIELDS_MAX];
+	char *dumps[TCB_COLUMNS_MAX];
 	const char **lists[2];
 };
 
 static void parsing_fini(struct parsing *parsing)
 {
-	for (size_t i = 0; i < TCB_WINNER_FIELDS_MAX; i++)
+	for (size_t i = 0; i < TCB_COLUMNS_MAX; i++)
 		free(parsing->dumps[i]);
 	free(parsing->lists[0]);
 	free(parsing->lists[1]);
 }
 
 /* 0, or -1: NODE is of another type than FIELD. */
-static int read_value(const struct tcb_field *field, const json_t *node, struct tcb_value *value, char **dump)
+static int read_value(const struct tcb_column *column, const json_t *node, struct tcb_value *value, char **dump)
 {
 	*value = (struct tcb_value){ .is_null = json_is_null(node) };
 	if (value->is_null)
-		return field->is_nullable ? 0 : -1;
+		return column->is_nullable ? 0 : -1;
 	value->integer = json_integer_value(node);
 	value->real = json_number_value(node);
 	value->text = json_string_value(node);
-	switch (field->type) {
-	case TCB_FIELD_INTEGER:
+	switch (column->type) {
+	case TCB_COLUMN_INTEGER:
 		return json_is_integer(node) ? 0 : -1;
-	case TCB_FIELD_REAL:
+	case TCB_COLUMN_REAL:
 		return json_is_number(node) ? 0 : -1;
-	case TCB_FIELD_JSON:
+	case TCB_COLUMN_JSON:
 		*dump = json_dumps(node, JSON_COMPACT | JSON_REAL_PRECISION(17) | JSON_ENCODE_ANY);
 		value->text = *dump;
 		return *dump ? 0 : -1;
-	case TCB_FIELD_TEXT:
+	case TCB_COLUMN_TEXT:
 		break;
 	}
 	return json_is_string(node) ? 0 : -1;
@@ -118,18 +118,18 @@ static enum tcb_status read_winner(const char *name, size_t number, const json_t
 	struct tcb_winner *winner = &parsing->winner;
 	struct tcb_error why;
 
-	for (size_t i = 0; i < tcb_winner_field_count; i++) {
-		const struct tcb_field *field = &tcb_winner_fields[i];
-		const json_t *value = json_object_get(json_object_get(node, field->group), field->name);
+	for (size_t i = 0; i < tcb_column_travelling(); i++) {
+		const struct tcb_column *column = &tcb_columns[i];
+		const json_t *value = json_object_get(json_object_get(node, column->group), column->name);
 
 		/* what an older export does not have is not known */
-		if (!value && field->is_nullable)
+		if (!value && column->is_nullable)
 			winner->values[i] = (struct tcb_value){ .is_null = 1 };
-		else if (!value && field->is_newer)
+		else if (!value && column->is_newer)
 			winner->values[i] = (struct tcb_value){ .text = "" };
-		else if (!value || read_value(field, value, &winner->values[i], &parsing->dumps[i]) != 0)
+		else if (!value || read_value(column, value, &winner->values[i], &parsing->dumps[i]) != 0)
 			return tcb_fail(err, TCB_E_FORMAT, "%.300s: winner %zu: %s.%s is %s: nothing was imported",
-					name, number, field->group, field->name,
+					name, number, column->group, column->name,
 					value ? "of another type than an export has" : "missing");
 	}
 	if (read_list(json_object_get(node, "ties"), &parsing->lists[0], &winner->tie_count) != 0 ||

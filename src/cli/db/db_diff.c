@@ -114,16 +114,14 @@ static const char *kind(const struct tcb_best *best)
 
 static json_t *side_json(const struct tcb_best *best, int *failed)
 {
-	json_t *object = json_object();
+	static const char *const members[] = { "geometry",    "signature",   "ns", "modelled",
+					       "provisional", "measured_at", NULL };
+	json_t *object;
 
 	if (!best)
 		return json_null();
-	cli_json_set(object, "geometry", cli_json_text(best->geometry), failed);
-	cli_json_set(object, "signature", cli_json_text(best->signature), failed);
-	cli_json_set(object, "ns", cli_json_interval(&best->ns), failed);
-	cli_json_set(object, "modelled", json_boolean(best->modelled), failed);
-	cli_json_set(object, "provisional", json_boolean(best->provisional), failed);
-	cli_json_set(object, "measured_at", cli_json_text(best->measured_at), failed);
+	object = json_object();
+	cli_best_json_named(object, best, members, failed);
 	return object;
 }
 

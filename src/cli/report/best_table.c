@@ -14,9 +14,11 @@
 
 #include "cli/core/cli.h"
 #include "cli/core/figures.h"
+#include "db/columns.h"
 
 /* --- columns --- */
 
+/* Those that are derived, or of a type of their own; the stored ones (db/columns.h) that have a title come after. */
 #define COLUMN_LIST(X)                                 \
 	X(OP, "op", "OP", 0)                           \
 	X(CONTRACT, "contract", "CONTRACT", 0)         \
@@ -30,51 +32,63 @@
 	X(LIMIT, "limit", "% LIMIT", 1)                \
 	X(SPEEDUP, "speedup", "x DEFAULT", 1)          \
 	X(SPEEDUPS, "speedups", "x DEFAULT [95 %]", 1) \
-	X(TIES, "ties", "TIES", 1)                     \
 	X(TRIED, "tried", "TRIED", 1)                  \
-	X(GAIN, "gain", "GAIN", 1)                     \
-	X(REGRET, "regret", "REGRET", 1)               \
-	X(FLIP, "flip", "FLIP", 1)                     \
 	X(VERDICT, "verdict", "VERDICT", 0)            \
 	X(SERVED, "served", "SERVED", 0)               \
 	X(BOUND, "bound", "BOUND BY", 0)               \
-	X(MEASURED, "measured", "MEASURED", 0)         \
 	X(GEOMETRY, "geometry", "GEOMETRY", 0)
 
-enum column {
+enum {
 #define COLUMN_ENUM(id, name, title, right) COLUMN_##id,
 	COLUMN_LIST(COLUMN_ENUM)
 #undef COLUMN_ENUM
-		COLUMN_COUNT
+		COLUMN_DERIVED, /* from here on rows of tcb_columns */
+	CHOSEN_MAX = 64
 };
 
-static const struct {
+struct column {
+	int id;
 	const char *name;
 	struct cli_column shown;
-} columns[COLUMN_COUNT] = {
-#define COLUMN_ROW(id, name, title, right) { name, { title, right } },
+	const struct tcb_column *stored; /* NULL: derived */
+};
+
+static const struct column derived[COLUMN_DERIVED] = {
+#define COLUMN_ROW(id, name, title, right) { COLUMN_##id, name, { title, right }, NULL },
 	COLUMN_LIST(COLUMN_ROW)
 #undef COLUMN_ROW
 };
 
+/* Column number NUMBER of all; 0: there are not so many. */
+static int column_at(size_t number, struct column *out)
+{
+	if (number < COLUMN_DERIVED) {
+		*out = derived[number];
+		return 1;
+	}
+	number -= COLUMN_DERIVED;
+	for (size_t i = 0; i < tcb_column_count; i++) {
+		const struct tcb_column *stored = &tcb_columns[i];
+
+		if (!stored->title || number--)
+			continue;
+		*out = (struct column){
+			COLUMN_DERIVED, stored->asked, { stored->title, stored->type != TCB_COLUMN_TEXT }, stored
+		};
+		return 1;
+	}
+	return 0;
+}
+
 /* From rich to poor; contract, device and threads only where they are not the same in all rows. */
-static const enum column layouts[][COLUMN_COUNT + 1] = {
-	{ COLUMN_OP, COLUMN_CONTRACT, COLUMN_SHAPE, COLUMN_DEVICE, COLUMN_THREADS, COLUMN_STATE, COLUMN_INTERVAL,
-	  COLUMN_RATE, COLUMN_LIMIT, COLUMN_SPEEDUPS, COLUMN_TIES, COLUMN_TRIED, COLUMN_REGRET, COLUMN_VERDICT,
-	  COLUMN_MEASURED, COLUMN_COUNT },
-	{ COLUMN_OP, COLUMN_CONTRACT, COLUMN_SHAPE, COLUMN_DEVICE, COLUMN_THREADS, COLUMN_STATE, COLUMN_INTERVAL,
-	  COLUMN_LIMIT, COLUMN_SPEEDUPS, COLUMN_TRIED, COLUMN_VERDICT, COLUMN_COUNT },
-	{ COLUMN_OP, COLUMN_CONTRACT, COLUMN_SHAPE, COLUMN_DEVICE, COLUMN_THREADS, COLUMN_STATE, COLUMN_TIME,
-	  COLUMN_LIMIT, COLUMN_SPEEDUPS, COLUMN_VERDICT, COLUMN_COUNT },
-	{ COLUMN_OP, COLUMN_CONTRACT, COLUMN_SHAPE, COLUMN_DEVICE, COLUMN_THREADS, COLUMN_STATE, COLUMN_TIME,
-	  COLUMN_LIMIT, COLUMN_SPEEDUP, COLUMN_VERDICT, COLUMN_COUNT },
+static const char *const layouts[] = {
+	"op,contract,shape,device,threads,state,interval,rate,limit,speedups,ties,tried,regret,verdict,measured",
+	"op,contract,shape,device,threads,state,interval,limit,speedups,tried,verdict",
+	"op,contract,shape,device,threads,state,time,limit,speedups,verdict",
+	"op,contract,shape,device,threads,state,time,limit,speedup,verdict",
 };
-static const enum column everything[] = {
-	COLUMN_OP,     COLUMN_CONTRACT, COLUMN_SHAPE,    COLUMN_DEVICE, COLUMN_THREADS,
-	COLUMN_STATE,  COLUMN_INTERVAL, COLUMN_RATE,     COLUMN_LIMIT,  COLUMN_SPEEDUPS,
-	COLUMN_TIES,   COLUMN_TRIED,    COLUMN_REGRET,   COLUMN_FLIP,   COLUMN_VERDICT,
-	COLUMN_SERVED, COLUMN_MEASURED, COLUMN_GEOMETRY, COLUMN_COUNT,
-};
+static const char everything[] = "op,contract,shape,device,threads,state,interval,rate,limit,speedups,ties,tried,"
+				 "regret,flip,verdict,served,measured,geometry";
 
 static void print_share(double share, int digits, char out[CLI_NUMBER_MAX])
 {
@@ -100,13 +114,31 @@ static void add_verdict(struct cli_table *table, const struct cli_best_row *row)
 	cli_table_color(table, color_of(row->verdict));
 }
 
-static void add_cell(struct cli_table *table, const struct cli_best_row *row, enum column column)
+static void add_stored(struct cli_table *table, const struct tcb_best *best, const struct tcb_column *stored)
+{
+	char number[CLI_NUMBER_MAX];
+
+	if (stored->member == TCB_MEMBER_TIME) {
+		const char *time = tcb_column_text(stored, best);
+
+		cli_table_cell(table, "%.10s %.5s", time, strlen(time) > 11 ? time + 11 : "");
+	} else if (stored->type == TCB_COLUMN_TEXT) {
+		cli_table_cell(table, "%s", tcb_column_text(stored, best));
+	} else if (stored->type == TCB_COLUMN_REAL) {
+		print_share(tcb_column_number(stored, best), stored->digits, number);
+		cli_table_cell(table, "%s", number);
+	} else {
+		cli_table_cell(table, "%.0f", tcb_column_number(stored, best));
+	}
+}
+
+static void add_cell(struct cli_table *table, const struct cli_best_row *row, const struct column *column)
 {
 	const struct tcb_best *best = &row->best;
 	struct cli_limit limit;
 	char number[CLI_NUMBER_MAX] = "", shape[TCB_SHAPE_TEXT_MAX];
 
-	switch (column) {
+	switch (column->id) {
 	case COLUMN_OP:
 		cli_table_cell(table, "%s", best->problem.op_name);
 		return;
@@ -148,20 +180,8 @@ static void add_cell(struct cli_table *table, const struct cli_best_row *row, en
 	case COLUMN_SPEEDUPS:
 		cli_speedup_interval_text(best, number);
 		break;
-	case COLUMN_TIES:
-		(void)snprintf(number, sizeof number, "%zu", best->tie_count);
-		break;
 	case COLUMN_TRIED:
 		(void)snprintf(number, sizeof number, "%zu/%zu", best->tried, best->space_count);
-		break;
-	case COLUMN_GAIN:
-		print_share(best->expected_gain, 1, number);
-		break;
-	case COLUMN_REGRET:
-		print_share(best->regret, 2, number);
-		break;
-	case COLUMN_FLIP:
-		print_share(best->flip_probability, 0, number);
 		break;
 	case COLUMN_VERDICT:
 		add_verdict(table, row);
@@ -172,21 +192,18 @@ static void add_cell(struct cli_table *table, const struct cli_best_row *row, en
 	case COLUMN_BOUND:
 		cli_table_cell(table, "%s", tcb_bottleneck_text(row->bound));
 		return;
-	case COLUMN_MEASURED:
-		cli_table_cell(table, "%.10s %.5s", best->measured_at,
-			       strlen(best->measured_at) > 11 ? best->measured_at + 11 : "");
-		return;
 	case COLUMN_GEOMETRY:
 		cli_table_cell(table, "%s", best->geometry);
 		return;
-	case COLUMN_COUNT:
-		break;
+	default:
+		add_stored(table, best, column->stored);
+		return;
 	}
 	cli_table_cell(table, "%s", number);
 }
 
 /* Whether all rows have the same there. */
-static int is_common(const struct cli_best_rows *rows, enum column column)
+static int is_common(const struct cli_best_rows *rows, int column)
 {
 	for (size_t i = 1; i < rows->count; i++) {
 		const struct tcb_best *a = &rows->rows[0].best, *b = &rows->rows[i].best;
@@ -203,35 +220,33 @@ static int is_common(const struct cli_best_rows *rows, enum column column)
 
 void cli_best_columns(struct tcb_str *out)
 {
-	for (int c = 0; c < COLUMN_COUNT; c++)
-		tcb_str_addf(out, "%s%s", c ? ", " : "", columns[c].name);
+	struct column column;
+
+	for (size_t i = 0; column_at(i, &column); i++)
+		tcb_str_addf(out, "%s%s", i ? ", " : "", column.name);
 }
 
-/* COLUMN_COUNT: there is none of that name. */
-static enum column find_column(const char *name, size_t length)
+/* 0: there is none of that name. */
+static int find_column(const char *name, size_t length, struct column *out)
 {
-	for (int c = 0; c < COLUMN_COUNT; c++)
-		if (strlen(columns[c].name) == length && strncmp(columns[c].name, name, length) == 0)
-			return (enum column)c;
-	return COLUMN_COUNT;
+	for (size_t i = 0; column_at(i, out); i++)
+		if (strlen(out->name) == length && strncmp(out->name, name, length) == 0)
+			return 1;
+	return 0;
 }
 
-/* Names, divided by commas, into CHOSEN, which COLUMN_COUNT ends; a name that is none, or NULL. */
-static const char *read_columns(const char *text, enum column chosen[COLUMN_COUNT + 1])
+/* Names, divided by commas, into CHOSEN; a name that is none, or NULL. */
+static const char *read_columns(const char *text, struct column chosen[CHOSEN_MAX], size_t *count)
 {
-	size_t count = 0;
-
-	for (;;) {
+	for (*count = 0;; text++) {
 		const size_t length = strcspn(text, ",");
-		const enum column column = find_column(text, length);
 
-		if (column == COLUMN_COUNT || count == COLUMN_COUNT)
+		if (*count == CHOSEN_MAX || !find_column(text, length, &chosen[*count]))
 			return text;
-		chosen[count++] = column;
-		chosen[count] = COLUMN_COUNT;
-		if (!text[length])
+		++*count;
+		text += length;
+		if (!*text)
 			return NULL;
-		text += length + 1;
 	}
 }
 
@@ -249,24 +264,25 @@ static enum tcb_status refuse(const char *option, const char *name, struct tcb_e
 
 enum tcb_status cli_best_view_check(const struct cli_best_view *view, struct tcb_error *err)
 {
-	enum column chosen[COLUMN_COUNT + 1];
-	const char *bad = view->columns ? read_columns(view->columns, chosen) : NULL;
+	struct column chosen[CHOSEN_MAX];
+	size_t count;
+	const char *bad = view->columns ? read_columns(view->columns, chosen, &count) : NULL;
 	const char *key = view->sort ? view->sort + (view->sort[0] == '-') : NULL;
 
 	if (bad)
 		return refuse("columns", bad, err);
-	if (key && find_column(key, strlen(key)) == COLUMN_COUNT)
+	if (key && !find_column(key, strlen(key), chosen))
 		return refuse("sort", key, err);
 	return TCB_OK;
 }
 
 /* --- order --- */
 
-static double number_of(const struct cli_best_row *row, enum column column)
+static double number_of(const struct cli_best_row *row, const struct column *column)
 {
 	const struct tcb_best *best = &row->best;
 
-	switch (column) {
+	switch (column->id) {
 	case COLUMN_THREADS:
 		return best->threads;
 	case COLUMN_TIME:
@@ -279,16 +295,8 @@ static double number_of(const struct cli_best_row *row, enum column column)
 	case COLUMN_SPEEDUP:
 	case COLUMN_SPEEDUPS:
 		return best->speedup.median;
-	case COLUMN_TIES:
-		return (double)best->tie_count;
 	case COLUMN_TRIED:
 		return (double)best->tried;
-	case COLUMN_GAIN:
-		return best->expected_gain;
-	case COLUMN_REGRET:
-		return best->regret;
-	case COLUMN_FLIP:
-		return best->flip_probability;
 	case COLUMN_VERDICT:
 		return row->verdict;
 	case COLUMN_SERVED:
@@ -299,15 +307,17 @@ static double number_of(const struct cli_best_row *row, enum column column)
 		return (double)best->problem.shape.m * (double)best->problem.shape.n *
 		       (double)(best->problem.shape.k ? best->problem.shape.k : 1);
 	default:
-		return 0;
+		return column->stored ? tcb_column_number(column->stored, best) : 0;
 	}
 }
 
-static int by_text(const struct cli_best_row *left, const struct cli_best_row *right, enum column column)
+static int by_text(const struct cli_best_row *left, const struct cli_best_row *right, const struct column *column)
 {
 	const struct tcb_best *a = &left->best, *b = &right->best;
 
-	switch (column) {
+	if (column->stored && column->stored->type == TCB_COLUMN_TEXT)
+		return strcmp(tcb_column_text(column->stored, a), tcb_column_text(column->stored, b));
+	switch (column->id) {
 	case COLUMN_OP:
 		return strcmp(a->problem.op_name, b->problem.op_name);
 	case COLUMN_DEVICE:
@@ -316,8 +326,6 @@ static int by_text(const struct cli_best_row *left, const struct cli_best_row *r
 		return (int)a->problem.contract - (int)b->problem.contract;
 	case COLUMN_STATE:
 		return (int)a->state - (int)b->state;
-	case COLUMN_MEASURED:
-		return strcmp(a->measured_at, b->measured_at);
 	case COLUMN_GEOMETRY:
 		return strcmp(a->geometry, b->geometry);
 	default:
@@ -329,7 +337,7 @@ struct key {
 	const struct cli_best_row *row;
 	double number; /* NaN: unknown, which comes last */
 	size_t place;
-	enum column column;
+	const struct column *column;
 	int sign;
 };
 
@@ -350,16 +358,16 @@ static int by_key(const void *left, const void *right)
 void cli_best_sort(struct cli_best_rows *rows, const struct cli_best_view *view)
 {
 	const int is_down = view->sort && view->sort[0] == '-';
+	const char *name = view->sort ? view->sort + is_down : "";
+	struct column column;
+	const int has_order = find_column(name, strlen(name), &column);
 	struct cli_best_row *sorted = malloc((rows->count + 1) * sizeof *sorted);
 	struct key *keys = malloc((rows->count + 1) * sizeof *keys);
 
-	for (size_t i = 0; view->sort && sorted && keys && i < rows->count; i++) {
-		const enum column column = find_column(view->sort + is_down, strlen(view->sort + is_down));
-
-		keys[i] =
-			(struct key){ &rows->rows[i], number_of(&rows->rows[i], column), i, column, is_down ? -1 : 1 };
-	}
-	if (view->sort && sorted && keys) {
+	for (size_t i = 0; has_order && sorted && keys && i < rows->count; i++)
+		keys[i] = (struct key){ &rows->rows[i], number_of(&rows->rows[i], &column), i, &column,
+					is_down ? -1 : 1 };
+	if (has_order && sorted && keys) {
 		qsort(keys, rows->count, sizeof *keys, by_key);
 		for (size_t i = 0; i < rows->count; i++)
 			sorted[i] = *keys[i].row;
@@ -454,35 +462,35 @@ static void add_note(struct cli_table *table, const struct cli_best_rows *rows, 
 /* Columns that are not rendered: none; those that are the same in all rows; these and all that is told in notes. */
 enum left_out { LEFT_OUT_NONE, LEFT_OUT_COMMON, LEFT_OUT_NAMES };
 
-static int is_left_out(const struct cli_best_rows *rows, enum column column, enum left_out left_out)
+static int is_left_out(const struct cli_best_rows *rows, int column, enum left_out left_out)
 {
 	const int is_name = column == COLUMN_CONTRACT || column == COLUMN_DEVICE || column == COLUMN_THREADS;
 
 	return left_out != LEFT_OUT_NONE && (is_common(rows, column) || (left_out == LEFT_OUT_NAMES && is_name));
 }
 
-/* Renders CHOSEN; the width of the widest line of the table proper, or 0 after a failure. */
-static size_t render(const struct cli_best_rows *rows, const struct cli_best_view *view, const enum column *chosen,
-		     enum left_out left_out, struct tcb_str *out, struct tcb_error *err)
+/* Renders the COUNT columns CHOSEN; the width of the widest line of the table proper, or 0 after a failure. */
+static size_t render(const struct cli_best_rows *rows, const struct cli_best_view *view, const struct column *chosen,
+		     size_t chosen_count, enum left_out left_out, struct tcb_str *out, struct tcb_error *err)
 {
-	struct cli_column shown[COLUMN_COUNT];
-	enum column kept[COLUMN_COUNT];
+	struct cli_column shown[CHOSEN_MAX];
+	struct column kept[CHOSEN_MAX];
 	struct cli_table table;
 	size_t count = 0, width = 0;
 	int has_geometry = 0;
 
-	for (size_t i = 0; chosen[i] != COLUMN_COUNT; i++) {
-		if (is_left_out(rows, chosen[i], left_out))
+	for (size_t i = 0; i < chosen_count; i++) {
+		if (is_left_out(rows, chosen[i].id, left_out))
 			continue;
-		has_geometry |= chosen[i] == COLUMN_GEOMETRY;
-		shown[count] = columns[chosen[i]].shown;
+		has_geometry |= chosen[i].id == COLUMN_GEOMETRY;
+		shown[count] = chosen[i].shown;
 		kept[count++] = chosen[i];
 	}
 	cli_table_init(&table, shown, count);
 	table.is_colored = view->is_colored;
 	for (size_t i = 0; i < rows->count; i++) {
 		for (size_t c = 0; c < count; c++)
-			add_cell(&table, &rows->rows[i], kept[c]);
+			add_cell(&table, &rows->rows[i], &kept[c]);
 		if (!has_geometry)
 			add_note(&table, rows, &rows->rows[i], view->geometry, left_out == LEFT_OUT_NAMES);
 	}
@@ -518,8 +526,11 @@ static enum tcb_status add_fitting(const struct cli_best_rows *rows, const struc
 	add_common(out, rows);
 	for (size_t i = 0; i <= most; i++) { /* the poorest once more, with names in notes */
 		struct tcb_str table = { 0 };
-		const size_t width = render(rows, view, layouts[i < most ? i : most - 1],
-					    i < most ? LEFT_OUT_COMMON : LEFT_OUT_NAMES, &table, err);
+		struct column chosen[CHOSEN_MAX];
+		size_t count, width;
+
+		(void)read_columns(layouts[i < most ? i : most - 1], chosen, &count);
+		width = render(rows, view, chosen, count, i < most ? LEFT_OUT_COMMON : LEFT_OUT_NAMES, &table, err);
 
 		if (width && (width <= room || i == most))
 			tcb_str_add(out, table.data);
@@ -551,7 +562,8 @@ static void add_limit_notes(const struct cli_best_rows *rows, struct tcb_str *ou
 enum tcb_status cli_best_table(const struct cli_best_rows *rows, const struct cli_best_view *view, struct tcb_str *out,
 			       struct tcb_error *err)
 {
-	enum column chosen[COLUMN_COUNT + 1];
+	struct column chosen[CHOSEN_MAX];
+	size_t count;
 
 	if (rows->count == 0)
 		return TCB_OK;
@@ -560,8 +572,7 @@ enum tcb_status cli_best_table(const struct cli_best_rows *rows, const struct cl
 		add_limit_notes(rows, out);
 		return TCB_OK;
 	}
-	memcpy(chosen, everything, sizeof everything);
-	if (view->columns && read_columns(view->columns, chosen))
+	if (read_columns(view->columns ? view->columns : everything, chosen, &count))
 		return tcb_fail(err, TCB_E_USAGE, "--columns: no such columns");
-	return render(rows, view, chosen, LEFT_OUT_NONE, out, err) ? TCB_OK : TCB_E_NOMEM;
+	return render(rows, view, chosen, count, LEFT_OUT_NONE, out, err) ? TCB_OK : TCB_E_NOMEM;
 }

@@ -228,21 +228,11 @@ static json_t *history_json(const struct history *history, int *failed)
 {
 	const struct tcb_best *best = history->best;
 	const enum tcb_verdict verdict = tcb_best_verdict(best, cli_best_is_stale(best));
-	json_t *object = json_object(), *device = json_object(), *list = json_array();
+	json_t *object = cli_best_json_head(best, 0, failed), *list = json_array();
 	char reason[TCB_VERDICT_REASON_MAX];
 
 	tcb_verdict_reason(best, verdict, reason);
-	cli_json_set(object, "op", cli_json_text(best->problem.op_name), failed);
-	cli_json_set(object, "contract", json_string(tcb_contract_text(best->problem.contract)), failed);
-	cli_json_set(object, "shape", cli_json_shape(&best->problem.shape), failed);
-	cli_json_set(device, "name", cli_json_text(best->device_name), failed);
-	cli_json_set(device, "key", cli_json_text(best->device_key), failed);
-	cli_json_set(device, "model", cli_json_text(best->model), failed);
-	cli_json_set(device, "threads", cli_json_size(best->threads), failed);
-	cli_json_set(object, "device", device, failed);
-	cli_json_set(object, "state", json_string(tcb_state_text(best->state)), failed);
-	cli_json_set(object, "default_geometry", cli_json_text(best->default_geometry), failed);
-	cli_json_set(object, "space_count", cli_json_size(best->space_count), failed);
+	cli_best_json_named(object, best, (const char *const[]){ "default_geometry", "space_count", NULL }, failed);
 	cli_json_set(object, "verdict", json_string(tcb_verdict_text(verdict)), failed);
 	cli_json_set(object, "verdict_reason", cli_json_text(reason), failed);
 	for (size_t i = 0; i < history->count; i++)

@@ -358,18 +358,11 @@ enum tcb_status cli_comparison_table(const struct cli_comparison *comparison, en
 
 static json_t *side_json(const struct cli_told *told, int *failed)
 {
-	const struct tcb_best *best = &told->best;
+	static const char *const members[] = { "geometry", "variant",  "signature",   "ns",          "default_geometry",
+					       "speedup",  "modelled", "provisional", "measured_at", NULL };
 	json_t *object = json_object();
 
-	cli_json_set(object, "geometry", cli_json_text(best->geometry), failed);
-	cli_json_set(object, "variant", cli_json_text(best->variant), failed);
-	cli_json_set(object, "signature", cli_json_text(best->signature), failed);
-	cli_json_set(object, "ns", cli_json_interval(&best->ns), failed);
-	cli_json_set(object, "default_geometry", cli_json_text(best->default_geometry), failed);
-	cli_json_set(object, "speedup", cli_json_interval(&best->speedup), failed);
-	cli_json_set(object, "modelled", json_boolean(best->modelled), failed);
-	cli_json_set(object, "provisional", json_boolean(best->provisional), failed);
-	cli_json_set(object, "measured_at", cli_json_text(best->measured_at), failed);
+	cli_best_json_named(object, &told->best, members, failed);
 	cli_json_set(object, "git_commit", cli_json_text(told->origin.git_commit), failed);
 	cli_json_set(object, "version", cli_json_text(told->origin.version), failed);
 	cli_json_set(object, "compiler", cli_json_text(told->origin.compiler), failed);
@@ -382,18 +375,8 @@ static json_t *side_json(const struct cli_told *told, int *failed)
 static json_t *row_json(const struct cli_row *row, int *failed)
 {
 	static const char *const evidence[] = { "none", "single", "pairs" };
-	const struct tcb_best *best = &any_side(row)->best;
-	json_t *object = json_object(), *device = json_object(), *changed = json_array();
+	json_t *object = cli_best_json_head(&any_side(row)->best, 0, failed), *changed = json_array();
 
-	cli_json_set(object, "op", cli_json_text(best->problem.op_name), failed);
-	cli_json_set(object, "contract", json_string(tcb_contract_text(best->problem.contract)), failed);
-	cli_json_set(object, "shape", cli_json_shape(&best->problem.shape), failed);
-	cli_json_set(device, "name", cli_json_text(best->device_name), failed);
-	cli_json_set(device, "key", cli_json_text(best->device_key), failed);
-	cli_json_set(device, "model", cli_json_text(best->model), failed);
-	cli_json_set(device, "threads", cli_json_size(best->threads), failed);
-	cli_json_set(object, "device", device, failed);
-	cli_json_set(object, "state", json_string(tcb_state_text(best->state)), failed);
 	cli_json_set(object, "verdict", json_string(cli_compared_text(row->verdict)), failed);
 	cli_json_set(object, "over", json_boolean(row->is_over), failed);
 	cli_json_set(object, "reason", row->reason[0] ? cli_json_text(row->reason) : json_null(), failed);
