@@ -93,10 +93,10 @@ static size_t find_forms(enum tcb_compute_kind kind, const struct tcb_target *ta
 /* Bits that look random, of SEED (.u32) and NUMBER. */
 static kit_op random_bits(struct tcb_ptx_build *b, kit_op seed, unsigned number)
 {
-	const kit_op mixed = OP3(b, "mad.lo.u32", seed, I(0x9e3779b1), I((int64_t)(number * 0x85ebca6bu + 1)));
-	const kit_op folded = OP2(b, "xor.b32", mixed, OP2(b, "shr.u32", mixed, I(15)));
-	const kit_op spread = OP2(b, "mul.lo.u32", folded, I(0xc2b2ae35));
-	return OP2(b, "xor.b32", spread, OP2(b, "shr.u32", spread, I(13)));
+	const kit_op mixed = u_mad(b, seed, I(0x9e3779b1), I((int64_t)(number * 0x85ebca6bu + 1)));
+	const kit_op folded = u_xor(b, mixed, u_shr(b, mixed, I(15)));
+	const kit_op spread = u_mul(b, folded, I(0xc2b2ae35));
+	return u_xor(b, spread, u_shr(b, spread, I(13)));
 }
 
 /* The same as values of KIND: floats of 0.5 to 1 in magnitude of either sign, or any bytes. */
@@ -111,13 +111,13 @@ static kit_op random_values(struct tcb_ptx_build *b, enum tcb_compute_kind kind,
 	const kit_op bits = random_bits(b, seed, number);
 	if (kind == TCB_COMPUTE_INT8)
 		return bits;
-	return OP4(b, "lop3.b32", bits, I((int32_t)keep[kind]), I((int32_t)set[kind]), I(TCB_KIT_AND_OR));
+	return u_and_or(b, bits, I((int32_t)keep[kind]), I((int32_t)set[kind]));
 }
 
 /* A thread's own seed. */
 static kit_op seed_of(struct tcb_kit *kit)
 {
-	return OP3(&kit->b, "mad.lo.u32", tcb_ptx_special(&kit->b, "ctaid.x"), I(THREADS), kit->tid);
+	return u_mad(&kit->b, u_block_x(&kit->b), I(THREADS), kit->tid);
 }
 
 static const char *sum_type(enum tcb_compute_kind kind)
@@ -135,10 +135,10 @@ static void clear(struct tcb_kit *kit, enum tcb_compute_kind kind, kit_op *sums,
 static void keep_sums(struct tcb_kit *kit, const kit_op *sums, unsigned count, kit_op to)
 {
 	struct tcb_ptx_build *b = &kit->b;
-	kit_op folded = OP1(b, "mov.b32", sums[0]);
+	kit_op folded = b_set(b, sums[0]);
 	for (unsigned i = 1; i < count; i++)
-		folded = OP2(b, "xor.b32", folded, OP1(b, "mov.b32", sums[i]));
-	tcb_ptx_guard(b, OP2(b, "setp.eq.u32", folded, I(NEVER)));
+		folded = u_xor(b, folded, b_set(b, sums[i]));
+	tcb_ptx_guard(b, u_eq(b, folded, I(NEVER)));
 	tcb_kit_store(b, "st.global", "b32", tcb_ptx_at(to, 0), &folded, 1);
 	tcb_ptx_unguard(b);
 }
@@ -164,8 +164,8 @@ static void write_scalar(struct writer *w)
 		x[i] = random_values(b, w->form.kind, seed, i);
 		y[i] = random_values(b, w->form.kind, seed, FACTORS + i);
 		if (!is_dp4a) {
-			x[i] = OP1(b, "mov.f32", OP1(b, "mov.b32", x[i]));
-			y[i] = OP1(b, "mov.f32", OP1(b, "mov.b32", y[i]));
+			x[i] = f_set(b, b_set(b, x[i]));
+			y[i] = f_set(b, b_set(b, y[i]));
 		}
 	}
 	clear(&w->kit, w->form.kind, sums, CHAINS);
@@ -173,8 +173,7 @@ static void write_scalar(struct writer *w)
 	tcb_kit_nounroll(b);
 	for (unsigned round = 0; round < SCALAR_ROUNDS; round++)
 		for (unsigned i = 0; i < CHAINS; i++)
-			tcb_ptx_into3(b, is_dp4a ? "dp4a.s32.s32" : "fma.rn.f32", sums[i], x[i / FACTORS],
-				      y[i % FACTORS], sums[i]);
+			(is_dp4a ? s_dot_to : f_fma_to)(b, sums[i], x[i / FACTORS], y[i % FACTORS], sums[i]);
 	tcb_ptx_for_end(b, &loop);
 	keep_sums(&w->kit, sums, CHAINS, w->to);
 	w->operations = 2.0 * (is_dp4a ? 4 : 1) * CHAINS * SCALAR_ROUNDS * THREADS;
@@ -221,16 +220,16 @@ static const char *wgmma_mnemonic(enum tcb_compute_kind kind)
 static void fill_shared(struct writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op first = OP2(b, "shl.b32", w->kit.tid, I(2));
+	const kit_op first = u_shl(b, w->kit.tid, I(2));
 	struct tcb_ptx_for loop;
 	tcb_ptx_for_begin(b, &loop, first, I(SHARED_BYTES), I(4 * THREADS), 1);
-	const kit_op seed = OP3(b, "mad.lo.u32", tcb_ptx_special(b, "ctaid.x"), I(SHARED_BYTES), loop.iv);
+	const kit_op seed = u_mad(b, u_block_x(b), I(SHARED_BYTES), loop.iv);
 	const kit_op value = random_values(b, w->form.kind, seed, 0);
-	const kit_op at = OP2(b, "add.u32", w->kit.shared, loop.iv);
+	const kit_op at = u_add(b, w->kit.shared, loop.iv);
 	tcb_kit_store(b, "st.shared", "b32", tcb_ptx_at(at, 0), &value, 1);
 	tcb_ptx_for_end(b, &loop);
 	tcb_ptx_op0(b, "fence.proxy.async.shared::cta");
-	OP1(b, "bar.sync", I(0));
+	tcb_kit_block_barrier(b);
 }
 
 /* wgmma: 64 rows of each warpgroup times the same 256 columns, both of rows of 128 swizzled bytes along k. */
@@ -241,21 +240,21 @@ static void write_wgmma(struct writer *w)
 	kit_op sums[COLUMNS / 2];
 	struct tcb_ptx_for loop;
 	fill_shared(w);
-	const kit_op high = tcb_kit_constant(b, "u32", I(TCB_KIT_DESCRIPTOR_HIGH));
-	const kit_op start = OP2(b, "shr.u32", OP2(b, "and.b32", w->kit.shared, I(0x3ffff)), I(4));
-	const kit_op low = OP2(b, "add.u32", start, I(1 << 16));
-	const kit_op group = OP2(b, "shr.u32", w->kit.warp, I(2));
-	const kit_op low_a = OP3(b, "mad.lo.u32", group, I(A_BYTES / 16), low);
-	const kit_op low_b = OP2(b, "add.u32", low, I(GROUPS * A_BYTES / 16));
-	const kit_op always = OP2(b, "setp.ne.u32", w->steps, I(0));
+	const kit_op high = u_set(b, I(TCB_KIT_DESCRIPTOR_HIGH));
+	const kit_op start = u_shr(b, u_and(b, w->kit.shared, I(0x3ffff)), I(4));
+	const kit_op low = u_add(b, start, I(1 << 16));
+	const kit_op group = u_shr(b, w->kit.warp, I(2));
+	const kit_op low_a = u_mad(b, group, I(A_BYTES / 16), low);
+	const kit_op low_b = u_add(b, low, I(GROUPS * A_BYTES / 16));
+	const kit_op always = u_ne(b, w->steps, I(0));
 	clear(&w->kit, w->form.kind, sums, COLUMNS / 2);
 	tcb_ptx_for_begin(b, &loop, I(0), w->steps, I(1), 1);
 	tcb_ptx_op0(b, "wgmma.fence.sync.aligned");
 	for (unsigned i = 0; i < PARTS; i++) {
 		const unsigned at = i * PART_BYTES / 16;
 		const kit_op operands[] = { tcb_ptx_vector(b, sums, COLUMNS / 2),
-					    tcb_kit_descriptor(b, OP2(b, "add.u32", low_a, I(at)), high),
-					    tcb_kit_descriptor(b, OP2(b, "add.u32", low_b, I(at)), high),
+					    tcb_kit_descriptor(b, u_add(b, low_a, I(at)), high),
+					    tcb_kit_descriptor(b, u_add(b, low_b, I(at)), high),
 					    always,
 					    I(1),
 					    I(1),

@@ -58,7 +58,7 @@ static void write_loads(struct tcb_ptx_build *b, const struct form *form, kit_op
 {
 	for (unsigned i = 0; i < form->loads; i++)
 		for (unsigned j = 0; j < 4; j++)
-			piece[i][j] = OP1(b, "mov.b32", I(0));
+			piece[i][j] = b_set(b, I(0));
 	for (unsigned i = 0; i < form->loads; i++) {
 		tcb_ptx_guard(b, inside[i]);
 		tcb_kit_load_into(b, "ld.global.nc.L1::no_allocate", "b32",
@@ -96,18 +96,18 @@ static enum tcb_status make_kernel(const struct tcb_problem *problem, const stru
 					  : tcb_kit_workspace(&kit, "to", PIECE, 0);
 	const kit_op count = tcb_kit_number(&kit, "pieces", pieces);
 	tcb_kit_dependents(&kit, 0);
-	kit_op index = tcb_ptx_special(b, "ctaid.x");
+	kit_op index = u_block_x(b);
 	if (traffic.count > 1) { /* blocks of the second operand follow those of the first */
-		const kit_op is_first = OP2(b, "setp.lt.u32", index, I((int64_t)blocks));
-		from = OP3(b, "selp.u64", from, other, is_first);
-		index = OP3(b, "selp.u32", index, OP2(b, "sub.u32", index, I((int64_t)blocks)), is_first);
+		const kit_op is_first = u_lt(b, index, I((int64_t)blocks));
+		from = l_select(b, from, other, is_first);
+		index = u_select(b, index, u_sub(b, index, I((int64_t)blocks)), is_first);
 	}
-	const kit_op first = OP3(b, "mad.lo.u32", index, I((int64_t)block), tcb_ptx_special(b, "tid.x"));
+	const kit_op first = u_mad(b, index, I((int64_t)block), u_thread(b));
 	const kit_op goal = traffic.is_copy ? tcb_kit_element(b, to, first, PIECE) : to;
 	for (unsigned i = 0; i < form->loads; i++)
-		inside[i] = OP2(b, "setp.lt.u32", OP2(b, "add.u32", first, I(i * form->threads)), count);
+		inside[i] = u_lt(b, u_add(b, first, I(i * form->threads)), count);
 	write_loads(b, form, tcb_kit_element(b, from, first, PIECE), inside, piece);
-	const kit_op folded = traffic.is_copy ? goal : tcb_kit_fold(b, "xor.b32", piece[0], 4 * form->loads);
+	const kit_op folded = traffic.is_copy ? goal : tcb_kit_fold(b, u_xor, piece[0], 4 * form->loads);
 	tcb_kit_depend(&kit); /* what is written may still be read by the launch before */
 	for (unsigned i = 0; traffic.is_copy && i < form->loads; i++) {
 		tcb_ptx_guard(b, inside[i]);
@@ -116,7 +116,7 @@ static enum tcb_status make_kernel(const struct tcb_problem *problem, const stru
 	}
 	if (!traffic.is_copy) {
 		/* One in 2^32 threads would store a word that is never looked at. */
-		tcb_ptx_guard(b, OP2(b, "setp.eq.u32", folded, I(0x5eed1e55)));
+		tcb_ptx_guard(b, u_eq(b, folded, I(0x5eed1e55)));
 		tcb_kit_store(b, "st.global", "b32", tcb_ptx_at(goal, 0), &folded, 1);
 		tcb_ptx_unguard(b);
 	}

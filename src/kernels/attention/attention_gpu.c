@@ -22,7 +22,7 @@ static void write_limits(struct attention_reader *r, kit_op *begin, kit_op *end)
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
 	kit_op unused;
-	const kit_op last = OP2(b, "min.u32", OP2(b, "add.u32", r->w->first_token, I(g->tokens - 1)), I(g->m - 1));
+	const kit_op last = u_min(b, u_add(b, r->w->first_token, I(g->tokens - 1)), I(g->m - 1));
 	attention_write_visible(r->w, r->length, r->w->first_token, begin, end);
 	if (g->has_own_limits)
 		attention_write_visible(r->w, r->length, last, &unused, end);
@@ -42,14 +42,14 @@ static void write_registers(struct attention_reader *r)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	r->zero = tcb_kit_constant(b, "f32", F(0));
+	r->zero = f_set(b, F(0));
 	if (g->is_coded)
-		r->whole = tcb_kit_constant(b, "s32", I(ATTENTION_WHOLE));
+		r->whole = s_set(b, I(ATTENTION_WHOLE));
 	for (unsigned n = 0; n < g->columns; n++) {
 		for (unsigned i = 0; i < g->k / 16 * SUMS; i++)
-			r->acc[n][i / SUMS][i % SUMS] = tcb_kit_constant(b, "f32", F(0));
-		r->max[n] = tcb_kit_constant(b, "f32", F(-FLT_MAX));
-		r->sum[n] = tcb_kit_constant(b, "f32", F(0));
+			r->acc[n][i / SUMS][i % SUMS] = f_set(b, F(0));
+		r->max[n] = f_set(b, F(-FLT_MAX));
+		r->sum[n] = f_set(b, F(0));
 	}
 }
 
@@ -61,7 +61,7 @@ static void write_pieces(struct attention_reader *r, kit_op begin, kit_op first,
 	const kit_op step = I(g->turns);
 	struct tcb_ptx_for loop;
 	struct tcb_ptx_if scope;
-	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.lt.u32", first, end));
+	tcb_ptx_if_begin(b, &scope, u_lt(b, first, end));
 	attention_read_first(r, begin, first, end);
 	attention_make_q(r);
 	tcb_ptx_for_begin(b, &loop, first, end, step, 1);
@@ -70,7 +70,7 @@ static void write_pieces(struct attention_reader *r, kit_op begin, kit_op first,
 	attention_read_piece(r, begin, loop.iv, end);
 	attention_write_scores(r, scores);
 	attention_read_k_done(r, begin, loop.iv, end);
-	attention_write_weights(r, scores, OP3(b, "mad.lo.u32", loop.iv, I(g->kv), begin));
+	attention_write_weights(r, scores, u_mad(b, loop.iv, I(g->kv), begin));
 	attention_add_values(r, scores);
 	attention_read_v_done(r, begin, loop.iv, end);
 	tcb_ptx_for_end(b, &loop);
@@ -87,10 +87,10 @@ static void write_turn(struct attention_reader *r)
 	r->thread = w->kit.lane;
 	if (g->row_warps == 1)
 		return;
-	r->turn = OP2(b, "div.u32", w->kit.warp, I(g->row_warps));
-	const kit_op within = OP2(b, "sub.u32", w->kit.warp, OP2(b, "mul.lo.u32", r->turn, I(g->row_warps)));
-	r->thread = OP3(b, "mad.lo.u32", within, I(WARP), w->kit.lane);
-	r->first_row = OP2(b, "mul.lo.u32", within, I(g->own_rows));
+	r->turn = u_div(b, w->kit.warp, I(g->row_warps));
+	const kit_op within = u_sub(b, w->kit.warp, u_mul(b, r->turn, I(g->row_warps)));
+	r->thread = u_mad(b, within, I(WARP), w->kit.lane);
+	r->first_row = u_mul(b, within, I(g->own_rows));
 }
 
 /* The warp's sums to shared memory, where attention_gpu_merge.c takes them from. */
@@ -100,27 +100,24 @@ static void store_part(struct attention_reader *r)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct attention_gpu *g = w->g;
 	const unsigned each = 2 * g->v_words; /* values that lie side by side */
-	const kit_op o = OP3(b, "mad.lo.u32", r->turn, I(g->rows * g->k * 4), w->kit.shared);
-	const kit_op ml = OP3(b, "mad.lo.u32", r->turn, I(g->rows * 8), w->kit.shared);
+	const kit_op o = u_mad(b, r->turn, I(g->rows * g->k * 4), w->kit.shared);
+	const kit_op ml = u_mad(b, r->turn, I(g->rows * 8), w->kit.shared);
 	for (unsigned n = 0; n < g->columns; n++) {
-		const kit_op own = OP2(b, "add.u32", r->g, I(ATTENTION_COLUMNS * n));
+		const kit_op own = u_add(b, r->g, I(ATTENTION_COLUMNS * n));
 		const kit_op of_tile = attention_row(r, r->g, ATTENTION_COLUMNS * n);
-		const kit_op stat[2] = { r->max[n], tcb_kit_over_lanes(b, "add.rn.f32", r->sum[n], 4) };
-		tcb_ptx_guard(b, OP3(b, "setp.lt.and.u32", own, I(g->own_rows), OP2(b, "setp.eq.u32", r->c, I(0))));
-		tcb_kit_store(b, "st.shared", "f32", tcb_ptx_at(OP3(b, "mad.lo.u32", of_tile, I(8), ml), g->ml_at),
-			      stat, 2);
+		const kit_op stat[2] = { r->max[n], tcb_kit_over_lanes(b, f_add, r->sum[n], 4) };
+		tcb_ptx_guard(b, u_lt_and(b, own, I(g->own_rows), u_eq(b, r->c, I(0))));
+		tcb_kit_store(b, "st.shared", "f32", tcb_ptx_at(u_mad(b, of_tile, I(8), ml), g->ml_at), stat, 2);
 		tcb_ptx_unguard(b);
 		for (unsigned x = 0; x < PAIR; x++) {
-			const kit_op row = OP3(b, "mad.lo.u32", r->c, I(PAIR), I(ATTENTION_COLUMNS * n + x));
+			const kit_op row = u_mad(b, r->c, I(PAIR), I(ATTENTION_COLUMNS * n + x));
 			const kit_op to_row = attention_row(r, row, 0);
-			const kit_op from = OP3(b, "mad.lo.u32", to_row, I(g->k * 4), o);
+			const kit_op from = u_mad(b, to_row, I(g->k * 4), o);
 			const kit_op turned = attention_write_turned(w, to_row);
 			kit_op at[2]; /* of the first and the second vector of what lies side by side */
 			for (unsigned v = 0; v < each / 4; v++)
-				at[v] = OP2(
-					b, "add.u32", from,
-					OP2(b, "xor.b32", OP3(b, "mad.lo.u32", r->g, I(each * 4), I(16 * v)), turned));
-			tcb_ptx_guard(b, OP2(b, "setp.lt.u32", row, I(g->own_rows)));
+				at[v] = u_add(b, from, u_xor(b, u_mad(b, r->g, I(each * 4), I(16 * v)), turned));
+			tcb_ptx_guard(b, u_lt(b, row, I(g->own_rows)));
 			for (unsigned i = 0; i < g->k / 16; i += 2) {
 				const kit_op values[4] = { r->acc[n][i][x], r->acc[n][i][2 + x], r->acc[n][i + 1][x],
 							   r->acc[n][i + 1][2 + x] };
@@ -143,23 +140,20 @@ static void write_part(struct attention_reader *r)
 	const struct attention_gpu *g = w->g;
 	kit_op begin, end;
 	write_limits(r, &begin, &end);
-	r->last = OP2(b, "max.s32", OP2(b, "sub.s32", end, I(1)), I(0));
-	const kit_op left = OP2(b, "sub.u32", end, begin);
-	const kit_op pieces = OP2(b, "div.u32", OP2(b, "add.u32", left, I(g->kv - 1)), I(g->kv));
+	r->last = s_max(b, s_sub(b, end, I(1)), I(0));
+	const kit_op left = u_sub(b, end, begin);
+	const kit_op pieces = u_div(b, u_add(b, left, I(g->kv - 1)), I(g->kv));
 	if (g->is_dealt) {
-		write_pieces(r, begin, OP2(b, "add.u32", w->first_piece, r->turn),
-			     OP2(b, "min.u32", w->end_piece, pieces));
+		write_pieces(r, begin, u_add(b, w->first_piece, r->turn), u_min(b, w->end_piece, pieces));
 		return;
 	}
-	kit_op first = tcb_kit_constant(b, "u32", I(0)), last = pieces;
+	kit_op first = u_set(b, I(0)), last = pieces;
 	if (g->splitk > 1) {
-		const kit_op each = OP2(b, "div.u32", pieces, I(g->splitk)),
-			     more = OP2(b, "rem.u32", pieces, I(g->splitk));
-		first = OP3(b, "mad.lo.u32", w->split, each, OP2(b, "min.u32", w->split, more));
-		last = OP2(b, "add.u32", OP2(b, "add.u32", first, each),
-			   OP3(b, "selp.u32", I(1), I(0), OP2(b, "setp.lt.u32", w->split, more)));
+		const kit_op each = u_div(b, pieces, I(g->splitk)), more = u_rem(b, pieces, I(g->splitk));
+		first = u_mad(b, w->split, each, u_min(b, w->split, more));
+		last = u_add(b, u_add(b, first, each), u_select(b, I(1), I(0), u_lt(b, w->split, more)));
 	}
-	write_pieces(r, begin, OP2(b, "add.u32", first, r->turn), last);
+	write_pieces(r, begin, u_add(b, first, r->turn), last);
 }
 
 static void write_kernel(struct attention_writer *w)
@@ -204,27 +198,27 @@ static void write_kernel(struct attention_writer *w)
 		attention_write_tile(w);
 		r.length = deal.length;
 	} else {
-		w->split = tcb_ptx_special(b, "ctaid.x");
-		w->tile = tcb_ptx_special(b, "ctaid.y");
-		w->sequence = tcb_ptx_special(b, "ctaid.z");
+		w->split = u_block_x(b);
+		w->tile = u_block_y(b);
+		w->sequence = u_block_z(b);
 		attention_write_tile(w);
 		tcb_kit_load(b, g->pdl ? "ld.global" : "ld.global.nc", "u32",
 			     tcb_ptx_at(tcb_kit_element(b, lengths, w->sequence, 4), 0), &r.length, 1);
 	}
-	r.g = OP2(b, "shr.u32", w->kit.lane, I(2));
-	r.c = OP2(b, "and.b32", w->kit.lane, I(3));
+	r.g = u_shr(b, w->kit.lane, I(2));
+	r.c = u_and(b, w->kit.lane, I(3));
 	write_turn(&r);
 	attention_load_q(&r, q);
-	r.row_bytes = tcb_kit_constant(b, "u32", I(g->token_bytes));
-	const kit_op head = OP2(b, "mul.wide.u32", w->kv_head, I(g->row_bytes));
-	const kit_op before = OP2(b, "mul.lo.u32", w->sequence, tokens);
+	r.row_bytes = u_set(b, I(g->token_bytes));
+	const kit_op head = l_mul_wide(b, w->kv_head, I(g->row_bytes));
+	const kit_op before = u_mul(b, w->sequence, tokens);
 	if (g->page)
 		r.table = tcb_kit_element(b, r.table, before, 4);
 	for (unsigned i = 0; i < 2 && !is_bulk; i++) {
 		kit_op *base = i ? &r.v : &r.k;
-		*base = OP2(b, "add.u64", *base, head);
+		*base = l_add(b, *base, head);
 		if (!g->page)
-			*base = OP3(b, "mad.wide.u32", before, r.row_bytes, *base);
+			*base = l_mad_wide(b, before, r.row_bytes, *base);
 	}
 	write_registers(&r);
 	attention_read_begin(&r);

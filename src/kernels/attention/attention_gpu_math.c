@@ -127,9 +127,9 @@ static kit_op collect_codes(struct attention_reader *r, const struct products *s
 	double more = 0, unit = 1;
 	for (unsigned i = 0; i < r->w->g->q_terms; i++, unit /= 256)
 		more += 0x1.8p23 * unit;
-	kit_op sum = OP2(b, "sub.rn.f32", OP1(b, "mov.b32", terms[0]), F((float)more));
+	kit_op sum = f_sub(b, b_set(b, terms[0]), F((float)more));
 	for (unsigned i = 1; i < r->w->g->q_terms; i++)
-		sum = OP3(b, "fma.rn.f32", OP1(b, "mov.b32", terms[i]), F(i > 1 ? 0x1p-16f : 0x1p-8f), sum);
+		sum = f_fma(b, b_set(b, terms[i]), F(i > 1 ? 0x1p-16f : 0x1p-8f), sum);
 	return sum;
 }
 
@@ -139,8 +139,8 @@ static kit_op collect_codes(struct attention_reader *r, const struct products *s
  */
 static kit_op add_terms(struct tcb_ptx_build *b, kit_op first, kit_op rest)
 {
-	const kit_op is_finite = OP2(b, "setp.lt.f32", OP1(b, "abs.f32", rest), F(INFINITY));
-	return OP3(b, "selp.f32", OP2(b, "add.rn.f32", first, rest), first, is_finite);
+	const kit_op is_finite = f_lt(b, f_abs(b, rest), F(INFINITY));
+	return f_select(b, f_add(b, first, rest), first, is_finite);
 }
 
 /* Of tokens 2c and 2c + 1, of columns N and, where these are together, the next. */
@@ -155,13 +155,13 @@ static void collect(struct attention_reader *r, unsigned n, const struct product
 			continue;
 		}
 		if (has_single(g, n))
-			single = OP2(b, "add.rn.f32", sums->single[0][x], sums->single[1][PAIR + x]);
+			single = f_add(b, sums->single[0][x], sums->single[1][PAIR + x]);
 		out[0][x] = sums->pair[x];
 		out[1][x] = sums->pair[PAIR + x];
 		if (g->q_terms == ATTENTION_TERMS_MAX)
-			out[1][x] = OP2(b, "add.rn.f32", out[1][x], single);
+			out[1][x] = f_add(b, out[1][x], single);
 		if (g->q_terms > 1 && g->is_blocks) /* codes are finite */
-			out[0][x] = OP2(b, "add.rn.f32", out[0][x], out[1][x]);
+			out[0][x] = f_add(b, out[0][x], out[1][x]);
 		else if (g->q_terms > 1)
 			out[0][x] = add_terms(b, out[0][x], out[1][x]);
 		else if (has_single(g, n))
@@ -196,8 +196,8 @@ static void write_half(struct attention_reader *r, unsigned s, unsigned h, kit_o
 				if (!g->is_blocks)
 					*score = *sum;
 				else
-					*score = i ? OP3(b, "fma.rn.f32", *sum, scale[j % PAIR], *score)
-						   : OP2(b, "mul.rn.f32", *sum, scale[j % PAIR]);
+					*score = i ? f_fma(b, *sum, scale[j % PAIR], *score)
+						   : f_mul(b, *sum, scale[j % PAIR]);
 			}
 		}
 	}
@@ -218,9 +218,9 @@ static kit_op capped(struct attention_reader *r, unsigned n, kit_op score)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const double cap = r->w->g->cap;
-	const kit_op power = OP1(b, "ex2.approx.ftz.f32", OP2(b, "mul.rn.f32", score, r->scale[n]));
-	const kit_op part = OP1(b, "rcp.approx.ftz.f32", OP2(b, "add.rn.f32", power, F(1)));
-	return OP3(b, "fma.rn.f32", part, F((float)(-2 * cap * LOG2_E)), F((float)(cap * LOG2_E)));
+	const kit_op power = f_power2(b, f_mul(b, score, r->scale[n]));
+	const kit_op part = f_reciprocal_near(b, f_add(b, power, F(1)));
+	return f_fma(b, part, F((float)(-2 * cap * LOG2_E)), F((float)(cap * LOG2_E)));
 }
 
 /* -inf for tokens that a query row does not see; FIRST is the piece's first. */
@@ -228,16 +228,16 @@ static void mask(struct attention_reader *r, attention_scores scores, kit_op fir
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	const kit_op own = OP3(b, "mad.lo.u32", r->c, I(PAIR), first);
+	const kit_op own = u_mad(b, r->c, I(PAIR), first);
 	for (unsigned n = 0; n < g->columns; n++) {
-		const kit_op left = OP2(b, "sub.s32", r->to[n], own), before = OP2(b, "sub.s32", r->from[n], own);
+		const kit_op left = s_sub(b, r->to[n], own), before = s_sub(b, r->from[n], own);
 		for (unsigned i = 0; i < g->subs * g->halves * PAIR; i++) {
 			kit_op *score = &scores[i / 4][i / 2 % 2][n][i % 2];
 			const unsigned token = i / 2 * 8 + i % 2;
-			kit_op seen = OP2(b, "setp.gt.s32", left, I(token));
+			kit_op seen = s_gt(b, left, I(token));
 			if (g->has_own_limits && g->window)
-				seen = OP3(b, "setp.le.and.s32", before, I(token), seen);
-			*score = OP3(b, "selp.f32", *score, F(-INFINITY), seen);
+				seen = s_le_and(b, before, I(token), seen);
+			*score = f_select(b, *score, F(-INFINITY), seen);
 		}
 	}
 }
@@ -250,16 +250,16 @@ static void rescale(struct attention_reader *r, const kit_op next[SETS_MAX], kit
 	struct tcb_ptx_if scope;
 	tcb_ptx_if_begin(b, &scope, OP2(b, "vote.sync.any.pred", is_more, I(-1)));
 	for (unsigned n = 0; n < g->columns; n++) {
-		const kit_op factor = OP1(b, "ex2.approx.ftz.f32", OP2(b, "sub.rn.f32", r->max[n], next[n]));
-		tcb_ptx_into2(b, "mul.rn.f32", r->sum[n], r->sum[n], factor);
-		tcb_ptx_into1(b, "mov.f32", r->max[n], next[n]);
+		const kit_op factor = f_power2(b, f_sub(b, r->max[n], next[n]));
+		f_mul_to(b, r->sum[n], r->sum[n], factor);
+		f_set_to(b, r->max[n], next[n]);
 		for (unsigned x = 0; x < PAIR; x++) {
-			const kit_op lane = OP3(b, "mad.lo.u32", r->c, I(8), I(4 * x)); /* g = 2c + x */
+			const kit_op lane = u_mad(b, r->c, I(8), I(4 * x)); /* g = 2c + x */
 			const kit_op own = OP4(b, "shfl.sync.idx.b32", factor, lane, I(WARP - 1), I(-1));
 			for (unsigned i = 0; i < g->k / 16; i++)
 				for (unsigned half = 0; half < 2; half++) {
 					const kit_op sum = r->acc[n][i][2 * half + x];
-					tcb_ptx_into2(b, "mul.rn.f32", sum, sum, own);
+					f_mul_to(b, sum, sum, own);
 				}
 		}
 	}
@@ -277,23 +277,22 @@ static void weigh(struct attention_reader *r, attention_scores scores)
 		kit_op all[SUBS_MAX * HALVES * PAIR];
 		for (unsigned i = 0; i < count; i++)
 			all[i] = scores[i / 4][i / 2 % 2][n][i % 2];
-		kit_op top = tcb_kit_over_lanes(b, "max.f32", tcb_kit_fold(b, "max.f32", all, count), 4);
+		kit_op top = tcb_kit_over_lanes(b, f_max, tcb_kit_fold(b, f_max, all, count), 4);
 		if (!g->cap)
-			top = OP2(b, "mul.rn.f32", top, r->scale[n]);
-		next[n] = OP2(b, "max.f32", top, r->max[n]);
-		is_more = n ? OP3(b, "setp.gt.or.f32", next[n], r->max[n], is_more)
-			    : OP2(b, "setp.gt.f32", next[n], r->max[n]);
+			top = f_mul(b, top, r->scale[n]);
+		next[n] = f_max(b, top, r->max[n]);
+		is_more = n ? f_gt_or(b, next[n], r->max[n], is_more) : f_gt(b, next[n], r->max[n]);
 	}
 	rescale(r, next, is_more);
 	for (unsigned n = 0; n < g->columns; n++) {
-		const kit_op against = OP1(b, "neg.f32", r->max[n]);
+		const kit_op against = f_neg(b, r->max[n]);
 		for (unsigned i = 0; i < count; i++) {
 			kit_op *score = &scores[i / 4][i / 2 % 2][n][i % 2];
 			/* Rounded as the maximum is: the fused sum of a huge score may be far above 0. */
 			if (!g->cap)
-				*score = OP2(b, "mul.rn.f32", *score, r->scale[n]);
-			*score = OP1(b, "ex2.approx.ftz.f32", OP2(b, "add.rn.f32", *score, against));
-			tcb_ptx_into2(b, "add.rn.f32", r->sum[n], r->sum[n], *score);
+				*score = f_mul(b, *score, r->scale[n]);
+			*score = f_power2(b, f_add(b, *score, against));
+			f_add_to(b, r->sum[n], r->sum[n], *score);
 		}
 	}
 }
@@ -315,7 +314,7 @@ void attention_write_weights(struct attention_reader *r, attention_scores scores
 /* Value 2 i (+ 1) of a lane's values of V, of two tokens side by side. */
 static kit_op pair_of(struct attention_reader *r, const kit_op *first, const kit_op *second, unsigned value)
 {
-	return OP3(&r->w->kit.b, "prmt.b32", first[value / 2], second[value / 2], I(value % 2 ? 0x7632 : 0x5410));
+	return u_permute(&r->w->kit.b, first[value / 2], second[value / 2], I(value % 2 ? 0x7632 : 0x5410));
 }
 
 /* Block I of V in blocks as f16: the four values of a lane, of its tokens 2c and 2c + 1 (P = 0) of sub S, or those 8
@@ -328,12 +327,12 @@ static void values_of_block(struct attention_reader *r, unsigned s, unsigned p, 
 		attention_v_block(r, s, 2 * p + x, i, words[x]);
 		scales[x] = attention_v_scale(r, s, 2 * p + x, i);
 	}
-	const kit_op scale = OP1(b, "mov.b32", tcb_ptx_vector(b, scales, PAIR));
+	const kit_op scale = b_set(b, tcb_ptx_vector(b, scales, PAIR));
 	for (unsigned half = 0; half < 2; half++)
-		attention_codes_f16(b, OP3(b, "prmt.b32", words[0][0], words[1][0], I(half ? 0x7362 : 0x5140)),
+		attention_codes_f16(b, u_permute(b, words[0][0], words[1][0], I(half ? 0x7362 : 0x5140)),
 				    out + 2 * half);
 	for (unsigned v = 0; v < 4; v++)
-		out[v] = OP2(b, "mul.rn.f16x2", out[v], scale);
+		out[v] = h_mul(b, out[v], scale);
 }
 
 /* Of 16 tokens (or 8) of sub S, in K's type. */
@@ -364,9 +363,9 @@ static void add_narrow(struct attention_reader *r, unsigned s, attention_scores 
 /* VALUE as COUNT terms in tf32. */
 static void write_terms(struct tcb_ptx_build *b, kit_op value, unsigned count, kit_op out[WEIGHT_TERMS_MAX])
 {
-	out[0] = OP1(b, "cvt.rna.tf32.f32", value);
+	out[0] = tf32_from_f(b, value);
 	if (count > 1)
-		out[1] = OP1(b, "cvt.rna.tf32.f32", OP2(b, "sub.rn.f32", value, out[0]));
+		out[1] = tf32_from_f(b, f_sub(b, value, out[0]));
 }
 
 /* The weights of half H of sub S, of tokens 2c and 2c + 1, times SCALE (NULL: 1), as terms. */
@@ -380,8 +379,8 @@ static void write_weight_terms(struct attention_reader *r, kit_op weights[SETS_M
 	for (unsigned n = 0; n < g->columns; n++)
 		for (unsigned x = 0; x < PAIR; x++) {
 			kit_op terms[WEIGHT_TERMS_MAX];
-			write_terms(b, scale ? OP2(b, "mul.rn.f32", weights[n][x], scale[x]) : weights[n][x],
-				    g->weight_terms, terms);
+			write_terms(b, scale ? f_mul(b, weights[n][x], scale[x]) : weights[n][x], g->weight_terms,
+				    terms);
 			for (unsigned i = 0; i < g->weight_terms; i++)
 				out[n][i][x] = terms[i];
 		}
@@ -394,9 +393,9 @@ static kit_op float_of(struct attention_reader *r, kit_op word, unsigned i)
 	const kit_op out = tcb_ptx_reg(b, "b32"); /* mma takes no .f32 */
 	kit_op half[2];
 	if (r->w->g->type == TCB_TYPE_BF16)
-		return i ? OP2(b, "and.b32", word, I(-65536)) : OP2(b, "shl.b32", word, I(16));
+		return i ? u_and(b, word, I(-65536)) : u_shl(b, word, I(16));
 	tcb_kit_halves(b, word, half);
-	tcb_ptx_into1(b, "cvt.f32.f16", out, half[i]);
+	f_from_f16_to(b, out, half[i]);
 	return out;
 }
 
@@ -417,7 +416,7 @@ static void add_wide(struct attention_reader *r, unsigned s, unsigned h, attenti
 		if (g->is_blocks && within == 0) {
 			kit_op scale[PAIR];
 			for (unsigned x = 0; x < PAIR; x++)
-				scale[x] = OP1(b, "cvt.f32.f16", attention_v_scale(r, s, 2 * h + x, step / steps));
+				scale[x] = f_from_f16(b, attention_v_scale(r, s, 2 * h + x, step / steps));
 			write_weight_terms(r, weights[s][h], scale, terms);
 		}
 		for (unsigned i = 0; i < 4; i++)

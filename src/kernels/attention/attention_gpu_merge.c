@@ -27,9 +27,9 @@ struct source {
 /* The part against which nothing counts. */
 static struct part neutral_part(struct tcb_ptx_build *b)
 {
-	struct part part = { tcb_kit_constant(b, "f32", F(-FLT_MAX)), tcb_kit_constant(b, "f32", F(0)), { I(0) } };
+	struct part part = { f_set(b, F(-FLT_MAX)), f_set(b, F(0)), { I(0) } };
 	for (unsigned i = 0; i < ITEM; i++)
-		part.o[i] = tcb_kit_constant(b, "f32", F(0));
+		part.o[i] = f_set(b, F(0));
 	return part;
 }
 
@@ -67,14 +67,12 @@ static struct part merge(struct attention_writer *w, const struct part *parts, u
 		return to;
 	for (unsigned i = 1; i < count; i++)
 		all[i] = parts[i].max;
-	to.max = tcb_kit_fold(b, "max.f32", all, count);
+	to.max = tcb_kit_fold(b, f_max, all, count);
 	for (unsigned i = 0; i < count; i++) {
-		const kit_op factor = OP1(b, "ex2.approx.ftz.f32", OP2(b, "sub.rn.f32", parts[i].max, to.max));
-		to.sum = i ? OP3(b, "fma.rn.f32", parts[i].sum, factor, to.sum)
-			   : OP2(b, "mul.rn.f32", parts[i].sum, factor);
+		const kit_op factor = f_power2(b, f_sub(b, parts[i].max, to.max));
+		to.sum = i ? f_fma(b, parts[i].sum, factor, to.sum) : f_mul(b, parts[i].sum, factor);
 		for (unsigned j = 0; j < ITEM; j++)
-			to.o[j] = i ? OP3(b, "fma.rn.f32", parts[i].o[j], factor, to.o[j])
-				    : OP2(b, "mul.rn.f32", parts[i].o[j], factor);
+			to.o[j] = i ? f_fma(b, parts[i].o[j], factor, to.o[j]) : f_mul(b, parts[i].o[j], factor);
 	}
 	return to;
 }
@@ -97,12 +95,12 @@ void attention_write_tile(struct attention_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct attention_gpu *g = w->g;
-	const kit_op of_head = OP2(b, "div.u32", w->tile, I(g->token_tiles));
-	const kit_op token_tile = OP2(b, "sub.u32", w->tile, OP2(b, "mul.lo.u32", of_head, I(g->token_tiles)));
-	w->first_token = OP2(b, "mul.lo.u32", token_tile, I(g->tokens));
-	w->kv_head = OP2(b, "div.u32", of_head, I(g->head_tiles));
-	const kit_op head_tile = OP2(b, "sub.u32", of_head, OP2(b, "mul.lo.u32", w->kv_head, I(g->head_tiles)));
-	w->first_head = OP2(b, "mul.lo.u32", head_tile, I(g->heads));
+	const kit_op of_head = u_div(b, w->tile, I(g->token_tiles));
+	const kit_op token_tile = u_sub(b, w->tile, u_mul(b, of_head, I(g->token_tiles)));
+	w->first_token = u_mul(b, token_tile, I(g->tokens));
+	w->kv_head = u_div(b, of_head, I(g->head_tiles));
+	const kit_op head_tile = u_sub(b, of_head, u_mul(b, w->kv_head, I(g->head_tiles)));
+	w->first_head = u_mul(b, head_tile, I(g->heads));
 }
 
 /* --- where items are --- */
@@ -115,9 +113,9 @@ static struct item item_of(struct attention_writer *w, kit_op index)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned each = w->g->k / ITEM;
-	const kit_op row = OP2(b, "div.u32", index, I(each));
-	const kit_op within = OP2(b, "sub.u32", index, OP2(b, "mul.lo.u32", row, I(each)));
-	return (struct item){ row, OP2(b, "mul.lo.u32", within, I(4 * ITEM)) };
+	const kit_op row = u_div(b, index, I(each));
+	const kit_op within = u_sub(b, index, u_mul(b, row, I(each)));
+	return (struct item){ row, u_mul(b, within, I(4 * ITEM)) };
 }
 
 /* What is turned round in the place of a row's vectors in shared memory, by exclusive or: four rows that a warp stores
@@ -125,11 +123,10 @@ static struct item item_of(struct attention_writer *w, kit_op index)
 kit_op attention_write_turned(struct attention_writer *w, kit_op row)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op two = OP2(b, "and.b32", OP2(b, "shr.u32", row, I(1)), I(3));
+	const kit_op two = u_and(b, u_shr(b, row, I(1)), I(3));
 	if (w->g->v_words < 4) /* lanes of a row are one vector apart, else two */
-		return OP2(b, "shl.b32", two, I(5));
-	return OP2(b, "or.b32", OP2(b, "shl.b32", OP2(b, "and.b32", two, I(1)), I(4)),
-		   OP2(b, "shl.b32", OP2(b, "and.b32", two, I(2)), I(5)));
+		return u_shl(b, two, I(5));
+	return u_or(b, u_shl(b, u_and(b, two, I(1)), I(4)), u_shl(b, u_and(b, two, I(2)), I(5)));
 }
 
 /* A row's place in shared memory: O from O_AT on, statistics from ML_AT on. */
@@ -138,10 +135,9 @@ static struct source shared_source(struct attention_writer *w, const struct item
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct attention_gpu *g = w->g;
 	struct source from = { "ld.shared", I(0), I(0), g->rows * g->k * 4, g->rows * 8, 0 };
-	const kit_op within = OP2(b, "xor.b32", item->within, attention_write_turned(w, item->row));
-	from.o = OP2(b, "add.u32", OP3(b, "mad.lo.u32", item->row, I(g->k * 4), within),
-		     OP2(b, "add.u32", w->kit.shared, I(o_at)));
-	from.ml = OP3(b, "mad.lo.u32", item->row, I(8), OP2(b, "add.u32", w->kit.shared, I(ml_at)));
+	const kit_op within = u_xor(b, item->within, attention_write_turned(w, item->row));
+	from.o = u_add(b, u_mad(b, item->row, I(g->k * 4), within), u_add(b, w->kit.shared, I(o_at)));
+	from.ml = u_mad(b, item->row, I(8), u_add(b, w->kit.shared, I(ml_at)));
 	return from;
 }
 
@@ -153,10 +149,10 @@ static struct source slot_source(struct attention_writer *w, const struct item *
 	struct source from = { "ld.global.cg", I(0), I(0), g->rows * g->k * 4, g->rows * 8, 0 };
 	kit_op number = slot;
 	if (!g->is_dealt) {
-		const kit_op tile = OP3(b, "mad.lo.u32", w->sequence, I(g->tiles), w->tile);
-		number = OP3(b, "mad.lo.u32", tile, I(g->slots), slot);
+		const kit_op tile = u_mad(b, w->sequence, I(g->tiles), w->tile);
+		number = u_mad(b, tile, I(g->slots), slot);
 	}
-	const kit_op row = OP3(b, "mad.lo.u32", number, I(g->rows), item->row);
+	const kit_op row = u_mad(b, number, I(g->rows), item->row);
 	from.o = tcb_kit_behind(b, tcb_kit_element(b, w->parts, row, g->k * 4), item->within);
 	from.ml = tcb_kit_element(b, w->parts_ml, row, 8);
 	return from;
@@ -170,7 +166,7 @@ static void store_slot(struct attention_writer *w, const struct item *item, cons
 	const struct source to = slot_source(w, item, slot);
 	const kit_op stat[2] = { part->max, part->sum };
 	tcb_kit_store(b, "st.global", "f32", tcb_ptx_at(tcb_ptx_assume_aligned(b, to.o, 16), 0), part->o, ITEM);
-	tcb_ptx_guard(b, OP2(b, "setp.eq.u32", item->within, I(0)));
+	tcb_ptx_guard(b, u_eq(b, item->within, I(0)));
 	tcb_kit_store(b, "st.global", "f32", tcb_ptx_at(tcb_ptx_assume_aligned(b, to.ml, 8), 0), stat, 2);
 	tcb_ptx_unguard(b);
 }
@@ -181,23 +177,20 @@ static void store_result(struct attention_writer *w, const struct item *item, co
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct attention_gpu *g = w->g;
 	const unsigned bytes = (unsigned)tcb_type_bytes(g->io);
-	const kit_op of_token = OP2(b, "div.u32", item->row, I(g->heads));
-	const kit_op token = OP2(b, "add.u32", w->first_token, of_token);
-	const kit_op head = OP2(b, "add.u32", w->first_head,
-				OP2(b, "sub.u32", item->row, OP2(b, "mul.lo.u32", of_token, I(g->heads))));
-	const kit_op is_inside = OP3(b, "setp.lt.and.u32", head, I(g->group), OP2(b, "setp.lt.u32", token, I(g->m)));
-	const kit_op factor =
-		OP3(b, "selp.f32", F(0), OP1(b, "rcp.rn.f32", part->sum), OP2(b, "setp.eq.f32", part->sum, F(0)));
-	const kit_op all = OP3(b, "mad.lo.u32", w->kv_head, I(g->group), head);
-	const kit_op row =
-		OP3(b, "mad.lo.u32", OP3(b, "mad.lo.u32", w->sequence, I(g->m), token), I(g->kv_heads * g->group), all);
+	const kit_op of_token = u_div(b, item->row, I(g->heads));
+	const kit_op token = u_add(b, w->first_token, of_token);
+	const kit_op head = u_add(b, w->first_head, u_sub(b, item->row, u_mul(b, of_token, I(g->heads))));
+	const kit_op is_inside = u_lt_and(b, head, I(g->group), u_lt(b, token, I(g->m)));
+	const kit_op factor = f_select(b, F(0), f_reciprocal(b, part->sum), f_eq(b, part->sum, F(0)));
+	const kit_op all = u_mad(b, w->kv_head, I(g->group), head);
+	const kit_op row = u_mad(b, u_mad(b, w->sequence, I(g->m), token), I(g->kv_heads * g->group), all);
 	kit_op values[ITEM];
 	for (unsigned i = 0; i < ITEM; i++)
-		values[i] = OP2(b, "mul.rn.f32", part->o[i], factor);
+		values[i] = f_mul(b, part->o[i], factor);
 	for (unsigned i = 0; i < ITEM / 2 && bytes == 2; i++)
 		values[i] = OP2(b, tcb_ptx_namef(b, "cvt.rn.%sx2.f32", attention_word(g)), values[2 * i + 1],
 				values[2 * i]);
-	const kit_op within = bytes == 2 ? OP2(b, "shr.u32", item->within, I(1)) : item->within;
+	const kit_op within = bytes == 2 ? u_shr(b, item->within, I(1)) : item->within;
 	const kit_op at = tcb_kit_behind(b, tcb_kit_element(b, w->out, row, bytes * g->k), within);
 	tcb_ptx_guard(b, is_inside);
 	tcb_kit_store(b, "st.global", bytes == 2 ? "b32" : "f32",
@@ -211,7 +204,7 @@ static void store_block(struct attention_writer *w, const struct item *item, con
 	const struct source to = shared_source(w, item, w->g->block_o_at, w->g->block_ml_at);
 	const kit_op stat[2] = { part->max, part->sum };
 	tcb_kit_store(b, "st.shared", "f32", tcb_ptx_at(tcb_ptx_assume_aligned(b, to.o, 16), 0), part->o, ITEM);
-	tcb_ptx_guard(b, OP2(b, "setp.eq.u32", item->within, I(0)));
+	tcb_ptx_guard(b, u_eq(b, item->within, I(0)));
 	tcb_kit_store(b, "st.shared", "f32", tcb_ptx_at(tcb_ptx_assume_aligned(b, to.ml, 8), 0), stat, 2);
 	tcb_ptx_unguard(b);
 }
@@ -223,7 +216,7 @@ static void hand_on(struct attention_writer *w, const struct item *item, const s
 	const struct attention_gpu *g = w->g;
 	struct tcb_ptx_if scope;
 	if (g->is_dealt) {
-		tcb_ptx_if_begin(&w->kit.b, &scope, OP2(&w->kit.b, "setp.eq.u32", w->parts_count, I(1)));
+		tcb_ptx_if_begin(&w->kit.b, &scope, u_eq(&w->kit.b, w->parts_count, I(1)));
 		store_result(w, item, part);
 		tcb_ptx_if_else(&w->kit.b, &scope);
 		store_slot(w, item, part, w->split);
@@ -231,8 +224,7 @@ static void hand_on(struct attention_writer *w, const struct item *item, const s
 	} else if (g->slots == 1)
 		store_result(w, item, part);
 	else
-		store_slot(w, item, part,
-			   g->cluster > 1 ? OP2(&w->kit.b, "div.u32", w->split, I(g->cluster)) : w->split);
+		store_slot(w, item, part, g->cluster > 1 ? u_div(&w->kit.b, w->split, I(g->cluster)) : w->split);
 }
 
 static void merge_turns(struct attention_writer *w)
@@ -258,10 +250,10 @@ static void merge_cluster(struct attention_writer *w)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct attention_gpu *g = w->g;
 	struct tcb_ptx_for loop;
-	const kit_op rank = OP2(b, "rem.u32", w->split, I(g->cluster));
+	const kit_op rank = u_rem(b, w->split, I(g->cluster));
 	tcb_kit_warp_barrier(b);
 	tcb_kit_cluster_barrier(b);
-	tcb_ptx_for_begin(b, &loop, OP3(b, "mad.lo.u32", rank, I(g->threads), w->kit.tid), I(g->rows * g->k / ITEM),
+	tcb_ptx_for_begin(b, &loop, u_mad(b, rank, I(g->threads), w->kit.tid), I(g->rows * g->k / ITEM),
 			  I(g->threads * g->cluster), 0);
 	tcb_kit_nounroll(b);
 	const struct item item = item_of(w, loop.iv);
@@ -283,20 +275,20 @@ static struct part merge_dealt(struct attention_writer *w, const struct item *it
 	const struct part sum = neutral_part(b);
 	tcb_ptx_for_begin(b, &loop, I(0), w->parts_count, I(BATCH), 1);
 	tcb_kit_nounroll(b);
-	const struct source from = slot_source(w, item, OP2(b, "add.u32", w->first_part, loop.iv));
-	const kit_op left = OP2(b, "sub.u32", w->parts_count, loop.iv);
+	const struct source from = slot_source(w, item, u_add(b, w->first_part, loop.iv));
+	const kit_op left = u_sub(b, w->parts_count, loop.iv);
 	struct part parts[BATCH + 1] = { sum };
 	for (unsigned i = 0; i < BATCH; i++) {
 		parts[i + 1] = neutral_part(b);
-		tcb_ptx_guard(b, OP2(b, "setp.gt.u32", left, I(i)));
+		tcb_ptx_guard(b, u_gt(b, left, I(i)));
 		load_into(w, &from, i, &parts[i + 1]);
 		tcb_ptx_unguard(b);
 	}
 	const struct part all = merge(w, parts, BATCH + 1);
-	tcb_ptx_into1(b, "mov.f32", sum.max, all.max);
-	tcb_ptx_into1(b, "mov.f32", sum.sum, all.sum);
+	f_set_to(b, sum.max, all.max);
+	f_set_to(b, sum.sum, all.sum);
 	for (unsigned i = 0; i < ITEM; i++)
-		tcb_ptx_into1(b, "mov.f32", sum.o[i], all.o[i]);
+		f_set_to(b, sum.o[i], all.o[i]);
 	tcb_ptx_for_end(b, &loop);
 	return sum;
 }
@@ -309,13 +301,13 @@ static void merge_slots(struct attention_writer *w)
 	struct tcb_ptx_if scope, several;
 	kit_op last = I(g->splitk - 1);
 	if (g->is_dealt) {
-		last = OP2(b, "sub.u32", w->parts_count, I(1));
-		tcb_ptx_if_begin(b, &several, OP2(b, "setp.gt.u32", last, I(0)));
+		last = u_sub(b, w->parts_count, I(1));
+		tcb_ptx_if_begin(b, &several, u_gt(b, last, I(0)));
 	}
 	if (g->cluster == 1)
 		tcb_kit_block_barrier(b);
 	tcb_kit_last_begin(&w->kit, &scope);
-	const kit_op tile = OP3(b, "mad.lo.u32", w->sequence, I(g->tiles), w->tile);
+	const kit_op tile = u_mad(b, w->sequence, I(g->tiles), w->tile);
 	tcb_kit_last_of(&w->kit, &scope, tcb_ptx_at(tcb_kit_element(b, w->counters, tile, 4), 0), last, g->flag_at);
 	tcb_ptx_for_begin(b, &loop, w->kit.tid, I(g->rows * g->k / ITEM), I(g->threads), 0);
 	tcb_kit_nounroll(b);
@@ -354,33 +346,33 @@ static void write_second(struct attention_writer *w)
 	struct tcb_ptx_if scope;
 	struct part parts[2] = { neutral_part(b), neutral_part(b) };
 	tcb_kit_threads(&w->kit);
-	w->tile = tcb_ptx_special(b, "ctaid.y");
-	w->sequence = tcb_ptx_special(b, "ctaid.z");
+	w->tile = u_block_y(b);
+	w->sequence = u_block_z(b);
 	attention_write_tile(w);
-	const kit_op own = OP2(b, "div.u32", w->kit.tid, I(items));
-	const kit_op index = OP2(b, "sub.u32", w->kit.tid, OP2(b, "mul.lo.u32", own, I(items)));
-	const struct item item = { tcb_ptx_special(b, "ctaid.x"), OP2(b, "mul.lo.u32", index, I(4 * ITEM)) };
+	const kit_op own = u_div(b, w->kit.tid, I(items));
+	const kit_op index = u_sub(b, w->kit.tid, u_mul(b, own, I(items)));
+	const struct item item = { u_block_x(b), u_mul(b, index, I(4 * ITEM)) };
 	struct source from = slot_source(w, &item, own);
 	from.o_step *= SECOND_PARTS;
 	from.ml_step *= SECOND_PARTS;
 	if (g->slots >= SECOND_PARTS)
 		parts[0] = merge_all(w, &from, g->slots / SECOND_PARTS);
 	if (rest) {
-		tcb_ptx_guard(b, OP2(b, "setp.lt.u32", own, I(rest)));
+		tcb_ptx_guard(b, u_lt(b, own, I(rest)));
 		load_into(w, &from, g->slots / SECOND_PARTS, &parts[1]);
 		tcb_ptx_unguard(b);
 		parts[0] = merge(w, parts, 2);
 	}
 	const kit_op stat[2] = { parts[0].max, parts[0].sum };
-	const kit_op ml_at = OP2(b, "add.u32", w->kit.shared, I(SECOND_PARTS * o_bytes));
-	tcb_kit_store(b, "st.shared", "f32",
-		      tcb_ptx_at(OP3(b, "mad.lo.u32", w->kit.tid, I(4 * ITEM), w->kit.shared), 0), parts[0].o, ITEM);
-	tcb_kit_store(b, "st.shared", "f32", tcb_ptx_at(OP3(b, "mad.lo.u32", w->kit.tid, I(8), ml_at), 0), stat, 2);
+	const kit_op ml_at = u_add(b, w->kit.shared, I(SECOND_PARTS * o_bytes));
+	tcb_kit_store(b, "st.shared", "f32", tcb_ptx_at(u_mad(b, w->kit.tid, I(4 * ITEM), w->kit.shared), 0),
+		      parts[0].o, ITEM);
+	tcb_kit_store(b, "st.shared", "f32", tcb_ptx_at(u_mad(b, w->kit.tid, I(8), ml_at), 0), stat, 2);
 	tcb_kit_block_barrier(b);
-	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.lt.u32", w->kit.tid, I(items)));
+	tcb_ptx_if_begin(b, &scope, u_lt(b, w->kit.tid, I(items)));
 	from = (struct source){ "ld.shared",
-				OP2(b, "add.u32", w->kit.shared, item.within),
-				OP3(b, "mad.lo.u32", w->kit.tid, I(8), ml_at),
+				u_add(b, w->kit.shared, item.within),
+				u_mad(b, w->kit.tid, I(8), ml_at),
 				o_bytes,
 				8 * items,
 				0 };

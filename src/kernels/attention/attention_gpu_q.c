@@ -41,15 +41,15 @@ const char *attention_word(const struct attention_gpu *g)
 kit_op attention_token_of(struct attention_writer *w, kit_op row)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op i = OP2(b, "add.u32", w->first_token, OP2(b, "div.u32", row, I(w->g->heads)));
-	return OP2(b, "min.u32", i, I(w->g->m - 1));
+	const kit_op i = u_add(b, w->first_token, u_div(b, row, I(w->g->heads)));
+	return u_min(b, i, I(w->g->m - 1));
 }
 
 kit_op attention_row(struct attention_reader *r, kit_op own, unsigned more)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
-	const kit_op row = OP2(b, "add.u32", own, I(more));
-	return r->w->g->row_warps > 1 ? OP2(b, "add.u32", row, r->first_row) : row;
+	const kit_op row = u_add(b, own, I(more));
+	return r->w->g->row_warps > 1 ? u_add(b, row, r->first_row) : row;
 }
 
 /* Where the lane's values of row g of columns N begin; rows past the tile, and heads past the group, are others again.
@@ -59,15 +59,14 @@ static kit_op lane_row(struct attention_reader *r, kit_op q, unsigned n)
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
 	const unsigned bytes = (unsigned)tcb_type_bytes(g->io), lane = (g->is_blocks ? VALUES / 2 : VALUES) * bytes;
-	const kit_op own = OP2(b, "min.u32", OP2(b, "add.u32", r->g, I(ATTENTION_COLUMNS * n)), I(g->own_rows - 1));
+	const kit_op own = u_min(b, u_add(b, r->g, I(ATTENTION_COLUMNS * n)), I(g->own_rows - 1));
 	const kit_op row = attention_row(r, own, 0);
-	const kit_op head = OP2(b, "add.u32", r->w->first_head, OP2(b, "rem.u32", row, I(g->heads)));
-	const kit_op in_kv = OP2(b, "min.u32", head, I(g->group - 1));
-	const kit_op all = OP3(b, "mad.lo.u32", r->w->kv_head, I(g->group), in_kv);
-	const kit_op at =
-		OP3(b, "mad.lo.u32", OP3(b, "mad.lo.u32", r->w->sequence, I(g->m), attention_token_of(r->w, row)),
-		    I(g->kv_heads * g->group), all);
-	const kit_op of_lane = OP3(b, "mad.wide.u32", r->c, I(lane), q);
+	const kit_op head = u_add(b, r->w->first_head, u_rem(b, row, I(g->heads)));
+	const kit_op in_kv = u_min(b, head, I(g->group - 1));
+	const kit_op all = u_mad(b, r->w->kv_head, I(g->group), in_kv);
+	const kit_op at = u_mad(b, u_mad(b, r->w->sequence, I(g->m), attention_token_of(r->w, row)),
+				I(g->kv_heads * g->group), all);
+	const kit_op of_lane = l_mad_wide(b, r->c, I(lane), q);
 	return tcb_ptx_assume_aligned(b, tcb_kit_element(b, of_lane, at, bytes * g->k), lane < 16 ? lane : 16);
 }
 
@@ -92,8 +91,8 @@ static void floats_of(struct attention_reader *r, kit_op word, kit_op out[2])
 		tcb_kit_floats(b, word, out);
 		return;
 	}
-	out[0] = OP2(b, "shl.b32", word, I(16));
-	out[1] = OP2(b, "and.b32", word, I(-65536));
+	out[0] = u_shl(b, word, I(16));
+	out[1] = u_and(b, word, I(-65536));
 }
 
 /* VALUES of a row to terms; IS_WILD: one is infinite or none, and the first term has all that there is. */
@@ -111,7 +110,7 @@ static void write_terms(struct attention_reader *r, unsigned n, unsigned i, kit_
 				break;
 			floats_of(r, word, rounded);
 			for (unsigned j = 0; j < 2; j++)
-				pair[j] = OP3(b, "selp.f32", F(0), OP2(b, "sub.rn.f32", pair[j], rounded[j]), is_wild);
+				pair[j] = f_select(b, F(0), f_sub(b, pair[j], rounded[j]), is_wild);
 		}
 }
 
@@ -122,14 +121,14 @@ static kit_op largest_of(struct attention_reader *r, kit_op (*value)[VALUES])
 	const unsigned blocks = r->w->g->k / ATTENTION_K_BLOCK;
 	kit_op bits[ATTENTION_K_BLOCKS_MAX * VALUES];
 	for (unsigned i = 0; i < blocks * VALUES; i++)
-		bits[i] = OP2(b, "and.b32", value[i / VALUES][i % VALUES], I(INT32_MAX));
-	return tcb_kit_over_lanes(b, "max.u32", tcb_kit_fold(b, "max.u32", bits, blocks * VALUES), 4);
+		bits[i] = u_and(b, value[i / VALUES][i % VALUES], I(INT32_MAX));
+	return tcb_kit_over_lanes(b, u_max, tcb_kit_fold(b, u_max, bits, blocks * VALUES), 4);
 }
 
 /* 2^(TO - 127) of an exponent's place. */
 static kit_op power_of(struct attention_reader *r, kit_op to)
 {
-	return OP2(&r->w->kit.b, "shl.b32", to, I(EXPONENT));
+	return u_shl(&r->w->kit.b, to, I(EXPONENT));
 }
 
 /* Columns N of q, VALUE, as terms of 16 bits. */
@@ -137,14 +136,14 @@ static void make_terms(struct attention_reader *r, unsigned n, kit_op (*value)[V
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const kit_op largest = largest_of(r, value);
-	const kit_op exponent = OP2(b, "max.u32", OP2(b, "shr.u32", largest, I(EXPONENT)), I(LARGEST + 1));
-	const kit_op is_wild = OP2(b, "setp.eq.u32", exponent, I(NOT_FINITE));
-	const kit_op factor = power_of(r, OP2(b, "sub.u32", I(2 * BIAS + LARGEST), exponent));
-	const kit_op inverse = power_of(r, OP2(b, "sub.u32", exponent, I(LARGEST)));
-	r->scale[n] = OP2(b, "mul.rn.f32", inverse, r->scale[n]);
+	const kit_op exponent = u_max(b, u_shr(b, largest, I(EXPONENT)), I(LARGEST + 1));
+	const kit_op is_wild = u_eq(b, exponent, I(NOT_FINITE));
+	const kit_op factor = power_of(r, u_sub(b, I(2 * BIAS + LARGEST), exponent));
+	const kit_op inverse = power_of(r, u_sub(b, exponent, I(LARGEST)));
+	r->scale[n] = f_mul(b, inverse, r->scale[n]);
 	for (unsigned i = 0; i < r->w->g->k / ATTENTION_K_BLOCK; i++) {
 		for (unsigned j = 0; j < VALUES; j++)
-			value[i][j] = OP2(b, "mul.rn.f32", value[i][j], factor);
+			value[i][j] = f_mul(b, value[i][j], factor);
 		write_terms(r, n, i, value[i], is_wild);
 	}
 }
@@ -157,24 +156,23 @@ struct wild {
 
 static kit_op is_not_finite(struct tcb_ptx_build *b, kit_op value)
 {
-	return OP2(b, "setp.ge.u32", OP2(b, "and.b32", value, I(INT32_MAX)), I(INFINITE));
+	return u_ge(b, u_and(b, value, I(INT32_MAX)), I(INFINITE));
 }
 
 static struct wild find_wild(struct attention_reader *r, kit_op (*value)[VALUES], kit_op largest)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	struct tcb_ptx_if scope;
-	struct wild wild = { .is_row = OP2(b, "setp.ge.u32", largest, I(INFINITE)) };
+	struct wild wild = { .is_row = u_ge(b, largest, I(INFINITE)) };
 	wild.is_any = OP2(b, "vote.sync.any.pred", wild.is_row, I(-1));
-	wild.is_single = tcb_kit_constant(b, "u32", I(0));
+	wild.is_single = u_set(b, I(0));
 	tcb_ptx_if_begin(b, &scope, wild.is_any);
 	kit_op found = I(0);
 	for (unsigned i = 0; i < r->w->g->k / ATTENTION_K_BLOCK * VALUES; i++)
-		found = OP2(b, "add.u32", found,
-			    OP3(b, "selp.u32", I(1), I(0), is_not_finite(b, value[i / VALUES][i % VALUES])));
-	const kit_op all = tcb_kit_over_lanes(b, "add.u32", found, 4);
-	const kit_op is_single = OP3(b, "setp.eq.and.u32", all, I(1), OP2(b, "setp.eq.u32", largest, I(INFINITE)));
-	tcb_ptx_into3(b, "selp.u32", wild.is_single, I(1), I(0), is_single);
+		found = u_add(b, found, u_select(b, I(1), I(0), is_not_finite(b, value[i / VALUES][i % VALUES])));
+	const kit_op all = tcb_kit_over_lanes(b, u_add, found, 4);
+	const kit_op is_single = u_eq_and(b, all, I(1), u_eq(b, largest, I(INFINITE)));
+	u_select_to(b, wild.is_single, I(1), I(0), is_single);
 	tcb_ptx_if_end(b, &scope);
 	return wild;
 }
@@ -186,12 +184,11 @@ static void mend_wild(struct attention_reader *r, const struct wild *wild, const
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	struct tcb_ptx_if scope;
 	tcb_ptx_if_begin(b, &scope, wild->is_any);
-	const kit_op is_single = OP2(b, "setp.ne.u32", wild->is_single, I(0));
+	const kit_op is_single = u_ne(b, wild->is_single, I(0));
 	for (unsigned i = 0; i < VALUES; i++) {
-		const kit_op sign = OP2(b, "or.b32", OP2(b, "shr.s32", OP1(b, "mov.b32", value[i]), I(31)), I(1));
-		const kit_op own = OP3(b, "selp.s32", sign, I(0), is_not_finite(b, value[i]));
-		tcb_ptx_into3(b, "selp.s32", whole[i], OP3(b, "selp.s32", own, I(0), is_single), whole[i],
-			      wild->is_row);
+		const kit_op sign = u_or(b, s_shr(b, b_set(b, value[i]), I(31)), I(1));
+		const kit_op own = s_select(b, sign, I(0), is_not_finite(b, value[i]));
+		s_select_to(b, whole[i], s_select(b, own, I(0), is_single), whole[i], wild->is_row);
 	}
 	tcb_ptx_if_end(b, &scope);
 }
@@ -202,10 +199,10 @@ static kit_op digits_of(struct attention_reader *r, const kit_op whole[4], unsig
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	kit_op own[4], pair[2];
 	for (unsigned i = 0; i < 4; i++)
-		own[i] = place ? OP2(b, "add.s32", whole[i], I(place > 1 ? 0x8080 : 0x80)) : whole[i];
+		own[i] = place ? s_add(b, whole[i], I(place > 1 ? 0x8080 : 0x80)) : whole[i];
 	for (unsigned i = 0; i < 2; i++)
-		pair[i] = OP3(b, "prmt.b32", own[2 * i], own[2 * i + 1], I(place | (4 + place) << 4));
-	return OP3(b, "prmt.b32", pair[0], pair[1], I(0x5410));
+		pair[i] = u_permute(b, own[2 * i], own[2 * i + 1], I(place | (4 + place) << 4));
+	return u_permute(b, pair[0], pair[1], I(0x5410));
 }
 
 /* Columns N of q, VALUE, as terms of bytes. */
@@ -215,17 +212,16 @@ static void make_codes(struct attention_reader *r, unsigned n, kit_op (*value)[V
 	const struct attention_gpu *g = r->w->g;
 	const unsigned top = DIGIT * g->q_terms - 2; /* the largest is between 2^top and twice that */
 	const kit_op largest = largest_of(r, value);
-	const kit_op exponent =
-		OP2(b, "max.u32", OP2(b, "shr.u32", OP2(b, "add.u32", largest, I(CARRY)), I(EXPONENT)), I(top + 1));
-	const kit_op factor = power_of(r, OP2(b, "sub.u32", I(2 * BIAS + top), exponent));
+	const kit_op exponent = u_max(b, u_shr(b, u_add(b, largest, I(CARRY)), I(EXPONENT)), I(top + 1));
+	const kit_op factor = power_of(r, u_sub(b, I(2 * BIAS + top), exponent));
 	/* Sums are in the unit of the highest digit. */
-	const kit_op unit = power_of(r, OP2(b, "sub.u32", exponent, I(top - DIGIT * (g->q_terms - 1))));
+	const kit_op unit = power_of(r, u_sub(b, exponent, I(top - DIGIT * (g->q_terms - 1))));
 	const struct wild wild = find_wild(r, value, largest);
-	r->scale[n] = OP2(b, "mul.rn.f32", OP3(b, "selp.b32", I(INFINITE), unit, wild.is_row), r->scale[n]);
+	r->scale[n] = f_mul(b, b_select(b, I(INFINITE), unit, wild.is_row), r->scale[n]);
 	for (unsigned i = 0; i < g->k / ATTENTION_K_BLOCK; i++) {
 		kit_op whole[VALUES];
 		for (unsigned j = 0; j < VALUES; j++)
-			whole[j] = OP1(b, "cvt.rni.s32.f32", OP2(b, "mul.rn.f32", value[i][j], factor));
+			whole[j] = s_from_f(b, f_mul(b, value[i][j], factor));
 		mend_wild(r, &wild, value[i], whole);
 		for (unsigned term = 0; term < g->q_terms; term++)
 			for (unsigned half = 0; half < 2; half++)

@@ -23,7 +23,7 @@ static const unsigned own_tokens[ATTENTION_TOKENS] = { 0, 1, 8, 9 };
 static kit_op row_at(struct attention_reader *r, kit_op base, kit_op t)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
-	return tcb_ptx_assume_aligned(b, OP3(b, "mad.wide.u32", attention_row_of(r, t), r->row_bytes, base),
+	return tcb_ptx_assume_aligned(b, l_mad_wide(b, attention_row_of(r, t), r->row_bytes, base),
 				      4 * r->w->g->v_words);
 }
 
@@ -45,10 +45,10 @@ static void load_k(struct attention_reader *r, kit_op first, const kit_op *condi
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	const kit_op own = OP2(b, "add.u32", first, r->g);
+	const kit_op own = u_add(b, first, r->g);
 	for (unsigned s = 0; s < g->subs; s++)
 		for (unsigned h = 0; h < g->halves; h++) {
-			const kit_op row = row_at(r, r->k, OP2(b, "add.u32", own, I(16 * s + 8 * h)));
+			const kit_op row = row_at(r, r->k, u_add(b, own, I(16 * s + 8 * h)));
 			load_row(r, row, &r->k_words[s][0][h], ATTENTION_HALVES, g->k / ATTENTION_K_BLOCK, 4,
 				 2 * ATTENTION_K_BLOCK, condition);
 		}
@@ -59,10 +59,10 @@ static void load_v(struct attention_reader *r, kit_op first, const kit_op *condi
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
 	const unsigned block_bytes = 8 * 4 * g->v_words;
-	const kit_op mine = OP3(b, "mad.lo.u32", r->c, I(2), first);
+	const kit_op mine = u_mad(b, r->c, I(2), first);
 	for (unsigned s = 0; s < g->subs; s++)
 		for (unsigned t = 0; t < 2 * g->halves; t++) {
-			const kit_op row = row_at(r, r->v, OP2(b, "add.u32", mine, I(16 * s + own_tokens[t])));
+			const kit_op row = row_at(r, r->v, u_add(b, mine, I(16 * s + own_tokens[t])));
 			load_row(r, row, &r->v_words[s][0][t], ATTENTION_TOKENS, g->row_bytes / block_bytes, g->v_words,
 				 block_bytes, condition);
 		}
@@ -76,8 +76,8 @@ static void registers_begin(struct attention_reader *r)
 		(&r->k_words[0][0][0][0])[i] = tcb_ptx_reg(b, "b32");
 	for (unsigned i = 0; i < g->subs * ATTENTION_K_BLOCKS_MAX * ATTENTION_TOKENS * 4; i++)
 		(&r->v_words[0][0][0][0])[i] = tcb_ptx_reg(b, "b32");
-	r->k = OP3(b, "mad.wide.u32", r->c, I(16), r->k);
-	r->v = OP3(b, "mad.wide.u32", r->g, I(4 * g->v_words), r->v);
+	r->k = l_mad_wide(b, r->c, I(16), r->k);
+	r->v = l_mad_wide(b, r->g, I(4 * g->v_words), r->v);
 }
 
 /* --- copy=async --- */
@@ -89,10 +89,10 @@ static void ring_begin(struct attention_reader *r)
 	r->ring = (struct tcb_kit_ring){
 		.stages = g->stages, .slot_bytes = g->slot_bytes, .has_before = 1, .is_bulk = g->copy == TCB_COPY_BULK
 	};
-	tcb_kit_ring_slots(b, &r->ring, r->turn, OP2(b, "add.u32", r->w->kit.shared, I(g->ring_at)));
+	tcb_kit_ring_slots(b, &r->ring, r->turn, u_add(b, r->w->kit.shared, I(g->ring_at)));
 	if (r->ring.is_bulk) {
-		tcb_kit_ring_barriers(b, &r->ring, r->turn, OP2(b, "add.u32", r->w->kit.shared, I(g->barrier_at)));
-		tcb_kit_ring_barriers_init(b, &r->ring, OP2(b, "setp.eq.u32", r->thread, I(0)));
+		tcb_kit_ring_barriers(b, &r->ring, r->turn, u_add(b, r->w->kit.shared, I(g->barrier_at)));
+		tcb_kit_ring_barriers_init(b, &r->ring, u_eq(b, r->thread, I(0)));
 		attention_ring_barrier(r);
 	}
 	attention_ring_begin(r);
@@ -103,8 +103,8 @@ static void ask(struct attention_reader *r, kit_op begin, kit_op piece, kit_op e
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	struct tcb_ptx_if scope;
-	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.lt.u32", piece, end));
-	attention_ring_fill(r, OP3(b, "mad.lo.u32", piece, I(r->w->g->kv), begin), &slot);
+	tcb_ptx_if_begin(b, &scope, u_lt(b, piece, end));
+	attention_ring_fill(r, u_mad(b, piece, I(r->w->g->kv), begin), &slot);
 	tcb_ptx_if_end(b, &scope);
 	tcb_kit_ring_filled(b, &r->ring);
 }
@@ -114,17 +114,17 @@ static kit_op place(struct attention_reader *r, kit_op token, unsigned pitch, un
 		    unsigned align)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
-	kit_op row = OP3(b, "mad.lo.u32", token, I(pitch), OP2(b, "add.u32", r->ring.slot, I(at)));
+	kit_op row = u_mad(b, token, I(pitch), u_add(b, r->ring.slot, I(at)));
 	if (r->w->g->is_within)
-		row = OP2(b, "add.u32", row, OP2(b, "and.b32", r->within, I(-4)));
-	return tcb_ptx_assume_aligned(b, bytes ? OP3(b, "mad.lo.u32", lane, I(bytes), row) : row, align);
+		row = u_add(b, row, u_and(b, r->within, I(-4)));
+	return tcb_ptx_assume_aligned(b, bytes ? u_mad(b, lane, I(bytes), row) : row, align);
 }
 
 static void write_places(struct attention_reader *r)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	const kit_op pair = OP2(b, "shl.b32", r->c, I(1));
+	const kit_op pair = u_shl(b, r->c, I(1));
 	r->k_lane = place(r, r->g, g->k_pitch, 0, r->c, g->is_blocks ? 4 : 16, g->is_blocks ? 4 : 16);
 	r->v_lane = place(r, pair, g->v_pitch, g->v_at, r->g, g->is_blocks ? 4 : 4 * g->v_words,
 			  g->is_blocks ? 4 : 4 * g->v_words);
@@ -133,7 +133,7 @@ static void write_places(struct attention_reader *r)
 		r->v_scale = place(r, pair, g->v_pitch, g->v_at, r->c, 0, 2);
 	}
 	if (g->is_odd && !g->is_within)
-		r->shifts = tcb_ptx_assume_aligned(b, OP2(b, "add.u32", r->ring.slot, I(g->shifts_at)), 4);
+		r->shifts = tcb_ptx_assume_aligned(b, u_add(b, r->ring.slot, I(g->shifts_at)), 4);
 }
 
 /* --- both --- */
@@ -151,13 +151,13 @@ void attention_read_first(struct attention_reader *r, kit_op begin, kit_op first
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
 	if (g->copy == TCB_COPY_LDG) {
-		const kit_op here = OP3(b, "mad.lo.u32", first, I(g->kv), begin);
+		const kit_op here = u_mad(b, first, I(g->kv), begin);
 		load_k(r, here, NULL);
 		load_v(r, here, NULL);
 		return;
 	}
 	for (unsigned i = 0; i + 1 < g->stages; i++)
-		ask(r, begin, OP2(b, "add.u32", first, I(i * g->turns)), end, tcb_kit_ring_slot(&r->ring, (int)i));
+		ask(r, begin, u_add(b, first, I(i * g->turns)), end, tcb_kit_ring_slot(&r->ring, (int)i));
 }
 
 void attention_read_piece(struct attention_reader *r, kit_op begin, kit_op piece, kit_op end)
@@ -171,10 +171,10 @@ void attention_read_piece(struct attention_reader *r, kit_op begin, kit_op piece
 	else
 		OP1(b, "cp.async.wait_group", I(g->stages - 2));
 	attention_ring_barrier(r); /* others' copies are there, and all have done with the slot before */
-	ask(r, begin, OP2(b, "add.u32", piece, I((g->stages - 1) * g->turns)), end,
+	ask(r, begin, u_add(b, piece, I((g->stages - 1) * g->turns)), end,
 	    tcb_kit_ring_slot(&r->ring, TCB_KIT_SLOT_BEFORE));
 	if (r->ring.is_bulk)
-		attention_ring_clear(r, OP3(b, "mad.lo.u32", piece, I(g->kv), begin));
+		attention_ring_clear(r, u_mad(b, piece, I(g->kv), begin));
 	write_places(r);
 }
 
@@ -186,7 +186,7 @@ void attention_read_end(struct attention_reader *r)
 	if (!r->ring.is_bulk)
 		return;
 	tcb_ptx_op0(b, "fence.proxy.async.shared::cta");
-	tcb_ptx_guard(b, OP2(b, "setp.eq.u32", r->thread, I(0)));
+	tcb_ptx_guard(b, u_eq(b, r->thread, I(0)));
 	for (unsigned i = 0; i < r->ring.stages; i++)
 		OP1(b, "mbarrier.inval.shared::cta.b64", tcb_kit_ring_slot(&r->ring, (int)i).barrier);
 	tcb_ptx_unguard(b);
@@ -196,9 +196,9 @@ static kit_op next_first(struct attention_reader *r, kit_op begin, kit_op piece,
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	const kit_op next = OP2(b, "add.u32", piece, I(g->turns));
-	*has_next = OP2(b, "setp.lt.u32", next, end);
-	return OP3(b, "mad.lo.u32", next, I(g->kv), begin);
+	const kit_op next = u_add(b, piece, I(g->turns));
+	*has_next = u_lt(b, next, end);
+	return u_mad(b, next, I(g->kv), begin);
 }
 
 void attention_read_k_done(struct attention_reader *r, kit_op begin, kit_op piece, kit_op end)
@@ -235,7 +235,7 @@ static kit_op shift_of(struct attention_reader *r, kit_op lane, unsigned step, u
 {
 	if (r->w->g->is_within)
 		return r->shift;
-	return shared_word(r, OP3(&r->w->kit.b, "mad.lo.u32", lane, I(step), r->shifts), 4 * token);
+	return shared_word(r, u_mad(&r->w->kit.b, lane, I(step), r->shifts), 4 * token);
 }
 
 /* Four codes at OF_ROW bytes from a row's beginning, which is at ROW_AT behind BASE. */
@@ -245,17 +245,17 @@ static kit_op codes_at(struct attention_reader *r, kit_op base, unsigned row_at_
 	const unsigned off = of_row % 4, at = row_at_ + of_row - off;
 	kit_op word = shared_word(r, base, at);
 	if (shift) {
-		const kit_op by = off ? OP2(b, "add.u32", *shift, I(16)) : *shift;
-		word = OP3(b, "shf.r.clamp.b32", word, shared_word(r, base, at + 4), by);
+		const kit_op by = off ? u_add(b, *shift, I(16)) : *shift;
+		word = u_funnel(b, word, shared_word(r, base, at + 4), by);
 	} else if (off) {
-		word = OP3(b, "prmt.b32", word, shared_word(r, base, at + 4), I(0x5432));
+		word = u_permute(b, word, shared_word(r, base, at + 4), I(0x5432));
 	}
 	return word;
 }
 
 static kit_op flipped(struct attention_reader *r, kit_op word)
 {
-	return OP2(&r->w->kit.b, "xor.b32", word, I(INT32_C(-0x7f7f7f80)));
+	return u_xor(&r->w->kit.b, word, I(INT32_C(-0x7f7f7f80)));
 }
 
 static kit_op scale_at(struct attention_reader *r, kit_op base, unsigned at, const kit_op *shift)
@@ -263,7 +263,7 @@ static kit_op scale_at(struct attention_reader *r, kit_op base, unsigned at, con
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	kit_op half;
 	if (shift)
-		base = tcb_ptx_assume_aligned(b, OP2(b, "add.u32", base, OP2(b, "shr.u32", *shift, I(3))), 2);
+		base = tcb_ptx_assume_aligned(b, u_add(b, base, u_shr(b, *shift, I(3))), 2);
 	tcb_kit_load(b, "ld.shared", "b16", tcb_ptx_at(base, at), &half, 1);
 	return half;
 }
@@ -272,14 +272,13 @@ static kit_op scale_at(struct attention_reader *r, kit_op base, unsigned at, con
 void attention_codes_f16(struct tcb_ptx_build *b, kit_op word, kit_op out[2])
 {
 	for (unsigned i = 0; i < 2; i++)
-		out[i] = OP2(b, "sub.rn.f16x2", OP3(b, "prmt.b32", word, I(0x64646464), I(i ? 0x4342 : 0x4140)),
-			     tcb_kit_constant(b, "b32", I(0x64806480)));
+		out[i] = h_sub(b, u_permute(b, word, I(0x64646464), I(i ? 0x4342 : 0x4140)), b_set(b, I(0x64806480)));
 }
 
 kit_op attention_code_f32(struct tcb_ptx_build *b, kit_op word, unsigned i)
 {
 	const kit_op out = tcb_ptx_reg(b, "b32"); /* mma takes no .f32 */
-	tcb_ptx_into2(b, "sub.rn.f32", out, OP3(b, "prmt.b32", word, I(0x4b000000), I(0x7540 + i)), F(8388736.0f));
+	f_sub_to(b, out, u_permute(b, word, I(0x4b000000), I(0x7540 + i)), F(8388736.0f));
 	return out;
 }
 
@@ -304,9 +303,8 @@ static void k_codes(struct attention_reader *r, unsigned s, unsigned h, unsigned
 	for (unsigned x = 0; x < 2; x++) {
 		if (g->is_odd)
 			of_scale[x] = shift_of(r, r->c, 8, token + x);
-		scale_out[x] =
-			OP1(b, "cvt.f32.f16",
-			    scale_at(r, r->k_scale, row + x * g->k_pitch + BLOCK * i, g->is_odd ? &of_scale[x] : NULL));
+		scale_out[x] = f_from_f16(
+			b, scale_at(r, r->k_scale, row + x * g->k_pitch + BLOCK * i, g->is_odd ? &of_scale[x] : NULL));
 	}
 }
 

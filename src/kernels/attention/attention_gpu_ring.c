@@ -25,15 +25,15 @@ kit_op attention_row_of(struct attention_reader *r, kit_op t)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	const kit_op token = OP2(b, "min.u32", t, r->last);
+	const kit_op token = u_min(b, t, r->last);
 	if (!g->page)
 		return token;
-	const kit_op page = OP2(b, "div.u32", token, I(g->page));
-	const kit_op within = OP2(b, "sub.u32", token, OP2(b, "mul.lo.u32", page, I(g->page)));
+	const kit_op page = u_div(b, token, I(g->page));
+	const kit_op within = u_sub(b, token, u_mul(b, page, I(g->page)));
 	kit_op number;
 	tcb_kit_load(b, g->pdl ? "ld.global" : "ld.global.nc", "u32",
 		     tcb_ptx_at(tcb_kit_element(b, r->table, page, 4), 0), &number, 1);
-	return OP3(b, "mad.lo.u32", number, I(g->page), within);
+	return u_mad(b, number, I(g->page), within);
 }
 
 /* Copy J of a lane: its token, and which of the row's copies it is. */
@@ -41,9 +41,9 @@ static void unit_of(struct attention_reader *r, unsigned j, kit_op *token, kit_o
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	const kit_op unit = OP2(b, "add.u32", r->thread, I(g->row_warps * WARP * j));
-	*token = OP2(b, "div.u32", unit, I(g->units));
-	*within = OP2(b, "sub.u32", unit, OP2(b, "mul.lo.u32", *token, I(g->units)));
+	const kit_op unit = u_add(b, r->thread, I(g->row_warps * WARP * j));
+	*token = u_div(b, unit, I(g->units));
+	*within = u_sub(b, unit, u_mul(b, *token, I(g->units)));
 }
 
 /* Places of copy J, but for the slot and the piece: from the piece's first row on, and of K's and V's part of a slot.
@@ -54,10 +54,10 @@ static void write_places(struct attention_reader *r, unsigned j, kit_op *token, 
 	const struct attention_gpu *g = r->w->g;
 	kit_op within;
 	unit_of(r, j, token, &within);
-	const kit_op bytes = OP2(b, "mul.lo.u32", within, I(g->unit));
-	*from = is_in_line(g) ? OP3(b, "mad.lo.u32", *token, I(g->token_bytes), bytes) : bytes;
-	to[0] = OP3(b, "mad.lo.u32", *token, I(g->k_pitch), bytes);
-	to[1] = g->k_pitch == g->v_pitch ? to[0] : OP3(b, "mad.lo.u32", *token, I(g->v_pitch), bytes);
+	const kit_op bytes = u_mul(b, within, I(g->unit));
+	*from = is_in_line(g) ? u_mad(b, *token, I(g->token_bytes), bytes) : bytes;
+	to[0] = u_mad(b, *token, I(g->k_pitch), bytes);
+	to[1] = g->k_pitch == g->v_pitch ? to[0] : u_mad(b, *token, I(g->v_pitch), bytes);
 }
 
 void attention_ring_begin(struct attention_reader *r)
@@ -65,16 +65,16 @@ void attention_ring_begin(struct attention_reader *r)
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
 	if (g->copy == TCB_COPY_BULK) {
-		const kit_op row = OP2(b, "mul.lo.u32", r->w->kv_head, I(g->row_bytes));
-		r->within = OP2(b, "and.b32", row, I(UNIT - 1));
-		r->box = OP2(b, "shr.u32", OP2(b, "and.b32", row, I(-UNIT)), I(1));
+		const kit_op row = u_mul(b, r->w->kv_head, I(g->row_bytes));
+		r->within = u_and(b, row, I(UNIT - 1));
+		r->box = u_shr(b, u_and(b, row, I(-UNIT)), I(1));
 	} else if (g->is_within) {
-		r->within = OP2(b, "and.b32", OP1(b, "cvt.u32.u64", r->k), I(15)); /* V's is the same */
-		r->k = OP2(b, "and.b64", r->k, I(-16));
-		r->v = OP2(b, "and.b64", r->v, I(-16));
+		r->within = u_and(b, u_from_l(b, r->k), I(15)); /* V's is the same */
+		r->k = l_and(b, r->k, I(-16));
+		r->v = l_and(b, r->v, I(-16));
 	}
 	if (g->is_within && g->is_odd)
-		r->shift = OP2(b, "shl.b32", OP2(b, "and.b32", r->within, I(2)), I(3));
+		r->shift = u_shl(b, u_and(b, r->within, I(2)), I(3));
 	for (unsigned j = 0; g->is_kept && j < g->copies; j++) {
 		kit_op to[2];
 		write_places(r, j, &r->unit_token[j], &r->unit_from[j], to);
@@ -107,12 +107,11 @@ static void copy_odd(struct attention_reader *r, kit_op to, unsigned at, kit_op 
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	const kit_op off = OP2(b, "and.b32", OP1(b, "cvt.u32.u64", row), I(2));
-	const kit_op from = tcb_kit_behind(b, OP2(b, "and.b64", row, I(-4)), within);
+	const kit_op off = u_and(b, u_from_l(b, row), I(2));
+	const kit_op from = tcb_kit_behind(b, l_and(b, row, I(-4)), within);
 	/* The last word of a row that is not off is half the next row's, or nobody's. */
-	const kit_op is_half = OP3(b, "setp.eq.and.u32", off, I(0),
-				   OP2(b, "setp.eq.u32", within, I((int64_t)g->unit * (g->units - 1))));
-	const kit_op bytes = OP3(b, "selp.u32", I(2), I(4), is_half);
+	const kit_op is_half = u_eq_and(b, off, I(0), u_eq(b, within, I((int64_t)g->unit * (g->units - 1))));
+	const kit_op bytes = u_select(b, I(2), I(4), is_half);
 	copy(r, to, at, from, &bytes, is_own);
 }
 
@@ -130,10 +129,10 @@ static int tell_own(struct attention_reader *r, unsigned j, kit_op token, kit_op
 	const unsigned threads = g->row_warps * WARP, rest = g->kv * g->units - threads * j;
 	if (rest >= threads && !has_spare(g))
 		return 0;
-	*is_own = OP2(b, "setp.lt.u32", r->thread, I(rest));
+	*is_own = u_lt(b, r->thread, I(rest));
 	if (has_spare(g)) {
-		const kit_op at = OP2(b, "sub.u32", to, OP2(b, "mul.lo.u32", token, I(g->k_pitch)));
-		*is_own = OP3(b, "setp.lt.and.u32", at, OP2(b, "add.u32", r->within, I(g->row_bytes)), *is_own);
+		const kit_op at = u_sub(b, to, u_mul(b, token, I(g->k_pitch)));
+		*is_own = u_lt_and(b, at, u_add(b, r->within, I(g->row_bytes)), *is_own);
 	}
 	return 1;
 }
@@ -147,7 +146,7 @@ static void fill(struct attention_reader *r, kit_op first, const struct tcb_kit_
 	const struct attention_gpu *g = r->w->g;
 	for (unsigned v = 0; v < 2; v++) {
 		const kit_op all = v ? r->v : r->k;
-		const kit_op base = is_in_line(g) ? OP3(b, "mad.wide.u32", first, r->row_bytes, all) : all;
+		const kit_op base = is_in_line(g) ? l_mad_wide(b, first, r->row_bytes, all) : all;
 		for (unsigned j = 0; j < g->copies; j++) {
 			kit_op token = r->unit_token[j % ATTENTION_UNITS_MAX], from, to[2];
 			if (g->is_kept) {
@@ -157,15 +156,14 @@ static void fill(struct attention_reader *r, kit_op first, const struct tcb_kit_
 			} else {
 				write_places(r, j, &token, &from, to);
 			}
-			const kit_op place = OP2(b, "add.u32", slot->base, to[v]);
+			const kit_op place = u_add(b, slot->base, to[v]);
 			const unsigned at = slot->at + (v ? g->v_at : 0);
 			kit_op own = row, bytes, is_own;
 			if (!is_in_line(g))
-				own = OP3(b, "mad.wide.u32",
-					  OP4(b, "shfl.sync.idx.b32", row, token, I(WARP - 1), I(-1)), r->row_bytes,
-					  base);
+				own = l_mad_wide(b, OP4(b, "shfl.sync.idx.b32", row, token, I(WARP - 1), I(-1)),
+						 r->row_bytes, base);
 			if (left)
-				bytes = OP3(b, "selp.u32", I(g->unit), I(0), OP2(b, "setp.lt.u32", token, *left));
+				bytes = u_select(b, I(g->unit), I(0), u_lt(b, token, *left));
 			const kit_op *guard = tell_own(r, j, token, to[0], &is_own) ? &is_own : NULL;
 			if (g->is_odd && !g->is_within)
 				copy_odd(r, place, at, own, from, guard);
@@ -181,11 +179,11 @@ static void store_shifts(struct attention_reader *r, kit_op row, const struct tc
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	const kit_op at = OP1(b, "cvt.u32.u64", OP3(b, "mad.wide.u32", row, r->row_bytes, r->k));
-	const kit_op shift = OP2(b, "shl.b32", OP2(b, "and.b32", at, I(2)), I(3));
-	tcb_ptx_guard(b, OP2(b, "setp.lt.u32", r->thread, I(g->kv)));
+	const kit_op at = u_from_l(b, l_mad_wide(b, row, r->row_bytes, r->k));
+	const kit_op shift = u_shl(b, u_and(b, at, I(2)), I(3));
+	tcb_ptx_guard(b, u_lt(b, r->thread, I(g->kv)));
 	tcb_kit_store(b, "st.shared", "b32",
-		      tcb_ptx_at(tcb_ptx_assume_aligned(b, OP3(b, "mad.lo.u32", r->w->kit.lane, I(4), slot->base), 4),
+		      tcb_ptx_at(tcb_ptx_assume_aligned(b, u_mad(b, r->w->kit.lane, I(4), slot->base), 4),
 				 slot->at + g->shifts_at),
 		      &shift, 1);
 	tcb_ptx_unguard(b);
@@ -196,7 +194,7 @@ void attention_ring_barrier(struct attention_reader *r)
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
 	if (g->row_warps > 1)
-		OP2(b, "bar.sync", OP2(b, "add.u32", r->turn, I(TURN_BARRIER)), I(g->row_warps * WARP));
+		OP2(b, "bar.sync", u_add(b, r->turn, I(TURN_BARRIER)), I(g->row_warps * WARP));
 	else
 		tcb_kit_warp_barrier(b);
 }
@@ -222,7 +220,7 @@ static void fill_bulk(struct attention_reader *r, kit_op first, const struct tcb
 	const struct attention_gpu *g = r->w->g;
 	const kit_op where[BOX_RANK] = { r->box, first, r->w->sequence };
 	struct tcb_ptx_if scope;
-	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.eq.u32", r->thread, I(0)));
+	tcb_ptx_if_begin(b, &scope, u_eq(b, r->thread, I(0)));
 	tcb_kit_expect(b, slot->barrier, I((int64_t)2 * g->kv * g->k_pitch));
 	for (unsigned v = 0; v < 2; v++) {
 		const kit_op all[] = { tcb_ptx_at(slot->base, slot->at + (v ? g->v_at : 0)),
@@ -237,12 +235,12 @@ void attention_ring_clear(struct attention_reader *r, kit_op first)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	const kit_op left = OP2(b, "sub.u32", OP2(b, "add.u32", r->last, I(1)), first);
-	const kit_op zero = tcb_kit_constant(b, "b16", I(0));
+	const kit_op left = u_sub(b, u_add(b, r->last, I(1)), first);
+	const kit_op zero = b16_set(b, I(0));
 	struct tcb_ptx_if scope;
-	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.lt.u32", left, I(g->kv)));
-	const kit_op row = OP3(b, "mad.lo.u32", r->thread, I(g->v_pitch), OP2(b, "add.u32", r->ring.slot, r->within));
-	tcb_ptx_guard(b, OP3(b, "setp.ge.and.u32", r->thread, left, OP2(b, "setp.lt.u32", r->thread, I(g->kv))));
+	tcb_ptx_if_begin(b, &scope, u_lt(b, left, I(g->kv)));
+	const kit_op row = u_mad(b, r->thread, I(g->v_pitch), u_add(b, r->ring.slot, r->within));
+	tcb_ptx_guard(b, u_ge_and(b, r->thread, left, u_lt(b, r->thread, I(g->kv))));
 	for (unsigned i = 0; i < g->k / ATTENTION_K_BLOCK; i++)
 		tcb_kit_store(b, "st.shared", "b16", tcb_ptx_at(tcb_ptx_assume_aligned(b, row, 2), g->v_at + BLOCK * i),
 			      &zero, 1);
@@ -261,15 +259,15 @@ void attention_ring_fill(struct attention_reader *r, kit_op first, const struct 
 		return;
 	}
 	if (!is_in_line(g)) {
-		const kit_op own = OP2(b, "rem.u32", r->w->kit.lane, I(g->kv));
-		const kit_op row = attention_row_of(r, OP2(b, "add.u32", first, own));
+		const kit_op own = u_rem(b, r->w->kit.lane, I(g->kv));
+		const kit_op row = attention_row_of(r, u_add(b, first, own));
 		if (g->is_odd && !g->is_within)
 			store_shifts(r, row, slot);
 		fill(r, first, slot, NULL, row);
 		return;
 	}
-	const kit_op left = OP2(b, "sub.u32", OP2(b, "add.u32", r->last, I(1)), first);
-	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.ge.u32", left, I(g->kv)));
+	const kit_op left = u_sub(b, u_add(b, r->last, I(1)), first);
+	tcb_ptx_if_begin(b, &scope, u_ge(b, left, I(g->kv)));
 	fill(r, first, slot, NULL, I(0));
 	tcb_ptx_if_else(b, &scope);
 	fill(r, first, slot, &left, I(0));

@@ -22,23 +22,23 @@ static void write_visible(struct prefill_writer *w, kit_op i, kit_op *begin, kit
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
-	const kit_op next = OP2(b, "add.s32", OP2(b, "sub.s32", w->length, w->m), OP2(b, "add.u32", i, I(1)));
-	*end = g->causal ? OP2(b, "max.s32", next, I(0)) : w->length;
+	const kit_op next = s_add(b, s_sub(b, w->length, w->m), u_add(b, i, I(1)));
+	*end = g->causal ? s_max(b, next, I(0)) : w->length;
 	if (!g->window) {
-		*begin = tcb_kit_constant(b, "u32", I(0));
+		*begin = u_set(b, I(0));
 		return;
 	}
-	*begin = OP2(b, "max.s32", OP2(b, "sub.s32", next, I(g->window)), I(0));
-	*begin = OP2(b, "min.s32", *begin, *end);
+	*begin = s_max(b, s_sub(b, next, I(g->window)), I(0));
+	*begin = s_min(b, *begin, *end);
 }
 
 void prefill_rows_open(struct prefill_writer *w, struct prefill_rows *rows, kit_op first_row)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	for (unsigned r = 0; r < 2; r++) {
-		rows->row[r] = r ? OP2(b, "add.u32", first_row, I(PREFILL_ROWS / 2)) : first_row;
-		const kit_op token = OP2(b, "add.u32", OP2(b, "div.u32", rows->row[r], I(w->g->heads)), w->first_token);
-		write_visible(w, OP2(b, "min.u32", token, OP2(b, "sub.u32", w->m, I(1))), &rows->from[r], &rows->to[r]);
+		rows->row[r] = r ? u_add(b, first_row, I(PREFILL_ROWS / 2)) : first_row;
+		const kit_op token = u_add(b, u_div(b, rows->row[r], I(w->g->heads)), w->first_token);
+		write_visible(w, u_min(b, token, u_sub(b, w->m, I(1))), &rows->from[r], &rows->to[r]);
 	}
 }
 
@@ -47,19 +47,17 @@ static void write_limits(struct prefill_writer *w)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
 	kit_op seen_by_all, last_begin;
-	const kit_op last =
-		OP2(b, "min.u32", OP2(b, "add.u32", w->first_token, I(g->tokens - 1)), OP2(b, "sub.u32", w->m, I(1)));
+	const kit_op last = u_min(b, u_add(b, w->first_token, I(g->tokens - 1)), u_sub(b, w->m, I(1)));
 	write_visible(w, w->first_token, &w->begin, &seen_by_all);
 	write_visible(w, last, &last_begin, &w->end);
-	w->count = OP2(b, "div.u32", OP2(b, "add.u32", OP2(b, "sub.u32", w->end, w->begin), I(g->kv - 1)), I(g->kv));
-	seen_by_all = OP2(b, "max.s32", OP2(b, "sub.s32", seen_by_all, w->begin), I(0));
-	w->masked = OP2(b, "sub.u32", w->count, OP2(b, "div.u32", seen_by_all, I(g->kv)));
-	w->masked = OP2(b, "max.u32", OP2(b, "min.u32", w->masked, w->count), I(1));
+	w->count = u_div(b, u_add(b, u_sub(b, w->end, w->begin), I(g->kv - 1)), I(g->kv));
+	seen_by_all = s_max(b, s_sub(b, seen_by_all, w->begin), I(0));
+	w->masked = u_sub(b, w->count, u_div(b, seen_by_all, I(g->kv)));
+	w->masked = u_max(b, u_min(b, w->masked, w->count), I(1));
 	w->unmasked_to = w->count;
 	if (g->window) {
-		const kit_op before = OP2(b, "add.u32", OP2(b, "sub.u32", last_begin, w->begin), I(g->kv - 1));
-		w->unmasked_to =
-			OP2(b, "max.s32", w->masked, OP2(b, "sub.s32", w->count, OP2(b, "div.u32", before, I(g->kv))));
+		const kit_op before = u_add(b, u_sub(b, last_begin, w->begin), I(g->kv - 1));
+		w->unmasked_to = s_max(b, w->masked, s_sub(b, w->count, u_div(b, before, I(g->kv))));
 	}
 }
 
@@ -68,15 +66,15 @@ void prefill_write_tile(struct prefill_writer *w, kit_op item)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
 	const unsigned head_tiles = g->group / g->heads, of_sequence = g->kv_heads * head_tiles;
-	kit_op tile = OP2(b, "div.u32", item, w->width);
-	const kit_op rest = OP2(b, "sub.u32", item, OP2(b, "mul.lo.u32", tile, w->width));
+	kit_op tile = u_div(b, item, w->width);
+	const kit_op rest = u_sub(b, item, u_mul(b, tile, w->width));
 	if (g->causal)
-		tile = OP2(b, "sub.u32", OP2(b, "sub.u32", w->token_tiles, I(1)), tile);
-	w->first_token = OP2(b, "mul.lo.u32", tile, I(g->tokens));
-	w->sequence = OP2(b, "div.u32", rest, I(of_sequence));
-	const kit_op heads = OP2(b, "sub.u32", rest, OP2(b, "mul.lo.u32", w->sequence, I(of_sequence)));
-	w->head = OP2(b, "mul.lo.u32", heads, I(g->heads));
-	w->kv_head = OP2(b, "div.u32", heads, I(head_tiles));
+		tile = u_sub(b, u_sub(b, w->token_tiles, I(1)), tile);
+	w->first_token = u_mul(b, tile, I(g->tokens));
+	w->sequence = u_div(b, rest, I(of_sequence));
+	const kit_op heads = u_sub(b, rest, u_mul(b, w->sequence, I(of_sequence)));
+	w->head = u_mul(b, heads, I(g->heads));
+	w->kv_head = u_div(b, heads, I(head_tiles));
 	tcb_kit_load(b, g->pdl ? "ld.global" : "ld.global.nc", "u32",
 		     tcb_ptx_at(tcb_kit_element(b, w->lengths, w->sequence, 4), 0), &w->length, 1);
 	write_limits(w);
@@ -85,27 +83,27 @@ void prefill_write_tile(struct prefill_writer *w, kit_op item)
 void prefill_items_begin(struct prefill_writer *w, struct prefill_items *items)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op block = tcb_ptx_special(b, "ctaid.x");
+	const kit_op block = u_block_x(b);
 	if (!w->g->resident) {
 		prefill_write_tile(w, block);
 		return;
 	}
-	const kit_op blocks = tcb_ptx_special(b, "nctaid.x");
-	const kit_op all = OP2(b, "mul.lo.u32", w->token_tiles, w->width);
+	const kit_op blocks = u_blocks_x(b);
+	const kit_op all = u_mul(b, w->token_tiles, w->width);
 	if (w->g->is_dynamic) {
 		items->all = all;
-		items->next = OP1(b, "mov.u32", block);
+		items->next = u_set(b, block);
 		tcb_ptx_repeat_begin(b, &items->loop);
 		prefill_write_tile(w, items->next);
 		return;
 	}
-	const kit_op other = OP2(b, "sub.u32", OP2(b, "sub.u32", blocks, I(1)), block);
-	const kit_op both = OP2(b, "add.u32", block, other);
-	const kit_op within = OP1(b, "mov.u32", block);
+	const kit_op other = u_sub(b, u_sub(b, blocks, I(1)), block);
+	const kit_op both = u_add(b, block, other);
+	const kit_op within = u_set(b, block);
 	tcb_ptx_for_begin(b, &items->loop, I(0), all, blocks, 1);
-	const kit_op item = OP2(b, "add.u32", items->loop.iv, within);
-	tcb_ptx_into2(b, "sub.u32", within, both, within);
-	tcb_ptx_if_begin(b, &items->scope, OP2(b, "setp.lt.u32", item, all));
+	const kit_op item = u_add(b, items->loop.iv, within);
+	u_sub_to(b, within, both, within);
+	tcb_ptx_if_begin(b, &items->scope, u_lt(b, item, all));
 	prefill_write_tile(w, item);
 }
 
@@ -113,9 +111,8 @@ void prefill_items_begin(struct prefill_writer *w, struct prefill_items *items)
 kit_op prefill_items_draw(struct prefill_writer *w, struct prefill_items *items)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op drawn =
-		OP2(b, "atom.global.inc.u32", tcb_ptx_at(w->counter, 0), OP2(b, "sub.u32", items->all, I(1)));
-	return OP2(b, "add.u32", drawn, tcb_ptx_special(b, "nctaid.x"));
+	const kit_op drawn = OP2(b, "atom.global.inc.u32", tcb_ptx_at(w->counter, 0), u_sub(b, items->all, I(1)));
+	return u_add(b, drawn, u_blocks_x(b));
 }
 
 void prefill_items_end(struct prefill_writer *w, struct prefill_items *items)
@@ -123,7 +120,7 @@ void prefill_items_end(struct prefill_writer *w, struct prefill_items *items)
 	if (!w->g->resident)
 		return;
 	if (w->g->is_dynamic) {
-		tcb_ptx_repeat_end(&w->kit.b, &items->loop, OP2(&w->kit.b, "setp.lt.u32", items->next, items->all));
+		tcb_ptx_repeat_end(&w->kit.b, &items->loop, u_lt(&w->kit.b, items->next, items->all));
 		return;
 	}
 	tcb_ptx_if_end(&w->kit.b, &items->scope);

@@ -54,8 +54,7 @@ struct mma_writer {
 static kit_op swizzle(struct mma_writer *x, kit_op row)
 {
 	struct tcb_ptx_build *b = &x->w->kit.b;
-	return x->variants == VARIANTS ? OP2(b, "and.b32", row, I(7))
-				       : OP2(b, "and.b32", OP2(b, "shr.u32", row, I(1)), I(3));
+	return x->variants == VARIANTS ? u_and(b, row, I(7)) : u_and(b, u_shr(b, row, I(1)), I(3));
 }
 static unsigned swizzle_of(const struct mma_writer *x, unsigned row)
 {
@@ -69,13 +68,13 @@ static void open_copies(struct mma_writer *x)
 {
 	struct tcb_ptx_build *b = &x->w->kit.b;
 	const struct prefill_gpu *g = x->w->g;
-	x->copy_chunk = OP2(b, "rem.u32", x->w->kit.tid, I(x->chunks));
-	x->copy_row = OP2(b, "div.u32", x->w->kit.tid, I(x->chunks));
-	x->is_copier = OP2(b, "setp.lt.u32", x->copy_row, I(x->rows_each));
-	const kit_op place = OP2(b, "mul.lo.u32", OP2(b, "xor.b32", x->copy_chunk, swizzle(x, x->copy_row)), I(CHUNK));
+	x->copy_chunk = u_rem(b, x->w->kit.tid, I(x->chunks));
+	x->copy_row = u_div(b, x->w->kit.tid, I(x->chunks));
+	x->is_copier = u_lt(b, x->copy_row, I(x->rows_each));
+	const kit_op place = u_mul(b, u_xor(b, x->copy_chunk, swizzle(x, x->copy_row)), I(CHUNK));
 	x->copy_at = place;
-	x->copy_row_at = OP2(b, "mul.lo.u32", x->copy_row, I(x->pitch));
-	x->row_bytes = tcb_kit_constant(b, "u32", I((int64_t)g->kv_heads * g->k * 2));
+	x->copy_row_at = u_mul(b, x->copy_row, I(x->pitch));
+	x->row_bytes = u_set(b, I((int64_t)g->kv_heads * g->k * 2));
 }
 
 /* Of the tile's sequence and KV head: where this thread's chunk of token 0 is, or of a page's first. */
@@ -84,22 +83,21 @@ static void open_kv(struct mma_writer *x)
 	struct prefill_writer *w = x->w;
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
-	const kit_op within =
-		OP3(b, "mad.lo.u32", x->copy_chunk, I(CHUNK), OP2(b, "mul.lo.u32", w->kv_head, I(g->k * 2)));
-	const kit_op before = OP2(b, "mul.lo.u32", w->sequence, w->per_sequence);
+	const kit_op within = u_mad(b, x->copy_chunk, I(CHUNK), u_mul(b, w->kv_head, I(g->k * 2)));
+	const kit_op before = u_mul(b, w->sequence, w->per_sequence);
 	x->k = tcb_kit_behind(b, w->k, within);
 	x->v = tcb_kit_behind(b, w->v, within);
 	if (g->page) {
 		x->table = tcb_kit_element(b, w->table, before, 4);
 		return;
 	}
-	x->k = OP3(b, "mad.wide.u32", before, x->row_bytes, x->k);
-	x->v = OP3(b, "mad.wide.u32", before, x->row_bytes, x->v);
+	x->k = l_mad_wide(b, before, x->row_bytes, x->k);
+	x->v = l_mad_wide(b, before, x->row_bytes, x->v);
 }
 
 static kit_op token_at(struct mma_writer *x, kit_op base, kit_op row)
 {
-	return tcb_ptx_assume_aligned(&x->w->kit.b, OP3(&x->w->kit.b, "mad.wide.u32", row, x->row_bytes, base), CHUNK);
+	return tcb_ptx_assume_aligned(&x->w->kit.b, l_mad_wide(&x->w->kit.b, row, x->row_bytes, base), CHUNK);
 }
 
 /* The row of TOKEN from there on, which nobody asks for but where it IS_SEEN. */
@@ -110,14 +108,14 @@ static kit_op row_of_token(struct mma_writer *x, kit_op token, kit_op is_seen)
 	const struct prefill_gpu *g = w->g;
 	if (!g->page)
 		return token;
-	const kit_op page = OP2(b, "div.u32", token, I(g->page));
-	const kit_op within = OP2(b, "sub.u32", token, OP2(b, "mul.lo.u32", page, I(g->page)));
-	const kit_op number = tcb_kit_constant(b, "u32", I(0));
+	const kit_op page = u_div(b, token, I(g->page));
+	const kit_op within = u_sub(b, token, u_mul(b, page, I(g->page)));
+	const kit_op number = u_set(b, I(0));
 	tcb_ptx_guard(b, is_seen);
 	tcb_kit_load_into(b, g->pdl ? "ld.global" : "ld.global.nc", "u32",
 			  tcb_ptx_at(tcb_kit_element(b, x->table, page, 4), 0), &number, 1);
 	tcb_ptx_unguard(b);
-	return OP3(b, "mad.lo.u32", number, I(g->page), within);
+	return u_mad(b, number, I(g->page), within);
 }
 
 /* K and V of the tile from token FIRST on to the slot that is filled next; zeros for what nobody sees. */
@@ -130,19 +128,16 @@ static void copy_tile(struct mma_writer *x, kit_op first)
 	kit_op to[8];
 	if (x->rows_each * x->chunks < g->threads)
 		tcb_ptx_if_begin(b, &scope, x->is_copier);
-	const kit_op row_at = OP2(b, "add.u32", x->fill_slot, x->copy_row_at);
-	const kit_op token = OP2(b, "add.u32", first, x->copy_row);
+	const kit_op row_at = u_add(b, x->fill_slot, x->copy_row_at);
+	const kit_op token = u_add(b, first, x->copy_row);
 	for (unsigned i = 0; i < x->passes; i++) {
 		const unsigned by = swizzle_of(x, i * x->rows_each), rows = i * x->rows_each;
 		if (i == 0 || (by && i < 8 / x->rows_each))
 			to[by] = tcb_ptx_assume_aligned(
-				b,
-				OP2(b, "add.u32", row_at,
-				    by ? OP2(b, "xor.b32", x->copy_at, I(by * CHUNK)) : x->copy_at),
-				CHUNK);
-		const kit_op own = i ? OP2(b, "add.u32", token, I(rows)) : token;
-		const kit_op is_seen = OP2(b, "setp.lt.u32", own, w->end);
-		const kit_op bytes = OP3(b, "selp.u32", I(CHUNK), I(0), is_seen);
+				b, u_add(b, row_at, by ? u_xor(b, x->copy_at, I(by * CHUNK)) : x->copy_at), CHUNK);
+		const kit_op own = i ? u_add(b, token, I(rows)) : token;
+		const kit_op is_seen = u_lt(b, own, w->end);
+		const kit_op bytes = u_select(b, I(CHUNK), I(0), is_seen);
 		const kit_op row = row_of_token(x, own, is_seen);
 		for (unsigned v = 0; v < 2; v++) {
 			const kit_op all[] = { tcb_ptx_at(to[by], (int64_t)rows * x->pitch + v * g->tile_bytes),
@@ -159,9 +154,9 @@ static void copy_tile(struct mma_writer *x, kit_op first)
 static void next_slot(struct mma_writer *x, kit_op slot)
 {
 	struct tcb_ptx_build *b = &x->w->kit.b;
-	const kit_op is_last = OP2(b, "setp.eq.u32", slot, x->last_slot);
-	const kit_op next = OP2(b, "add.u32", slot, I(x->w->g->slot_bytes));
-	tcb_ptx_into3(b, "selp.u32", slot, x->w->kit.shared, next, is_last);
+	const kit_op is_last = u_eq(b, slot, x->last_slot);
+	const kit_op next = u_add(b, slot, I(x->w->g->slot_bytes));
+	u_select_to(b, slot, x->w->kit.shared, next, is_last);
 }
 
 /* Tile INDEX, counted from the last token, if there is one; a group in any case. */
@@ -170,9 +165,9 @@ static void fill(struct mma_writer *x, kit_op index)
 	struct prefill_writer *w = x->w;
 	struct tcb_ptx_build *b = &w->kit.b;
 	struct tcb_ptx_if scope;
-	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.lt.u32", index, w->count));
-	const kit_op tile = OP2(b, "sub.u32", OP2(b, "sub.u32", w->count, I(1)), index);
-	copy_tile(x, OP3(b, "mad.lo.u32", tile, I(w->g->kv), w->begin));
+	tcb_ptx_if_begin(b, &scope, u_lt(b, index, w->count));
+	const kit_op tile = u_sub(b, u_sub(b, w->count, I(1)), index);
+	copy_tile(x, u_mad(b, tile, I(w->g->kv), w->begin));
 	next_slot(x, x->fill_slot);
 	tcb_ptx_if_end(b, &scope);
 	tcb_ptx_op0(b, "cp.async.commit_group");
@@ -185,15 +180,14 @@ static void fill(struct mma_writer *x, kit_op index)
 static void open_fragments(struct mma_writer *x)
 {
 	struct tcb_ptx_build *b = &x->w->kit.b;
-	const kit_op lane = x->w->kit.lane, eight = OP2(b, "and.b32", lane, I(7));
-	const kit_op low = OP2(b, "and.b32", OP2(b, "shr.u32", lane, I(3)), I(1)), high = OP2(b, "shr.u32", lane, I(4));
+	const kit_op lane = x->w->kit.lane, eight = u_and(b, lane, I(7));
+	const kit_op low = u_and(b, u_shr(b, lane, I(3)), I(1)), high = u_shr(b, lane, I(4));
 	for (unsigned v = 0; v < 2; v++) {
 		struct fragment_at *to = v ? &x->of_v : &x->of_k;
-		const kit_op row = OP3(b, "mad.lo.u32", v ? low : high, I(8), eight);
-		const kit_op chunk = OP2(b, "xor.b32", v ? high : low, swizzle(x, row));
+		const kit_op row = u_mad(b, v ? low : high, I(8), eight);
+		const kit_op chunk = u_xor(b, v ? high : low, swizzle(x, row));
 		for (unsigned i = 0; i < x->variants; i++)
-			to->at[i] = OP3(b, "mad.lo.u32", row, I(x->pitch),
-					OP2(b, "mul.lo.u32", OP2(b, "xor.b32", chunk, I(2 * i)), I(CHUNK)));
+			to->at[i] = u_mad(b, row, I(x->pitch), u_mul(b, u_xor(b, chunk, I(2 * i)), I(CHUNK)));
 	}
 }
 
@@ -214,9 +208,9 @@ static void load_fragment(struct mma_writer *x, const kit_op *at, int is_v, unsi
 static void fragments_of_slot(struct mma_writer *x, const struct fragment_at *from, unsigned more, kit_op out[VARIANTS])
 {
 	struct tcb_ptx_build *b = &x->w->kit.b;
-	const kit_op slot = more ? OP2(b, "add.u32", x->slot, I(more)) : x->slot;
+	const kit_op slot = more ? u_add(b, x->slot, I(more)) : x->slot;
 	for (unsigned i = 0; i < x->variants; i++)
-		out[i] = tcb_ptx_assume_aligned(b, OP2(b, "add.u32", slot, from->at[i]), CHUNK);
+		out[i] = tcb_ptx_assume_aligned(b, u_add(b, slot, from->at[i]), CHUNK);
 }
 
 static void multiply(struct mma_writer *x, const kit_op *sums, const kit_op *before, const kit_op a[4],
@@ -260,19 +254,15 @@ static void load_q(struct mma_writer *x, unsigned sub)
 	struct prefill_writer *w = x->w;
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
-	const kit_op c = OP2(b, "and.b32", w->kit.lane, I(3));
+	const kit_op c = u_and(b, w->kit.lane, I(3));
 	const unsigned bytes = g->is_f32 ? 4 : 2;
 	for (unsigned r = 0; r < 2; r++) {
-		const kit_op within = OP2(b, "div.u32", x->rows[sub].row[r], I(g->heads));
-		const kit_op head =
-			OP2(b, "add.u32", w->head,
-			    OP2(b, "sub.u32", x->rows[sub].row[r], OP2(b, "mul.lo.u32", within, I(g->heads))));
-		const kit_op token =
-			OP2(b, "min.u32", OP2(b, "add.u32", w->first_token, within), OP2(b, "sub.u32", w->m, I(1)));
-		const kit_op index = OP3(b, "mad.lo.u32", OP3(b, "mad.lo.u32", w->sequence, w->m, token),
-					 I((int64_t)g->kv_heads * g->group), head);
-		const kit_op at =
-			OP3(b, "mad.wide.u32", c, I(2 * bytes), tcb_kit_element(b, w->q, index, g->k * bytes));
+		const kit_op within = u_div(b, x->rows[sub].row[r], I(g->heads));
+		const kit_op head = u_add(b, w->head, u_sub(b, x->rows[sub].row[r], u_mul(b, within, I(g->heads))));
+		const kit_op token = u_min(b, u_add(b, w->first_token, within), u_sub(b, w->m, I(1)));
+		const kit_op index =
+			u_mad(b, u_mad(b, w->sequence, w->m, token), I((int64_t)g->kv_heads * g->group), head);
+		const kit_op at = l_mad_wide(b, c, I(2 * bytes), tcb_kit_element(b, w->q, index, g->k * bytes));
 		if (g->is_f32) {
 			load_q_terms(x, sub, r, at);
 			continue;
@@ -347,7 +337,7 @@ static struct steps open_steps(struct mma_writer *x)
 {
 	struct steps out = { .is_split = x->w->g->k > (x->subs > 1 ? TOGETHER_OF_SUBS : TOGETHER) };
 	if (out.is_split)
-		out.always = OP2(&x->w->kit.b, "setp.ne.u32", x->w->token_tiles, I(0));
+		out.always = u_ne(&x->w->kit.b, x->w->token_tiles, I(0));
 	return out;
 }
 
@@ -403,8 +393,8 @@ static void write_scores_of_terms(struct mma_writer *x, scores_t scores)
 static kit_op scales_of_slot(struct mma_writer *x)
 {
 	struct tcb_ptx_build *b = &x->w->kit.b;
-	const kit_op c = OP2(b, "and.b32", x->w->kit.lane, I(3));
-	return tcb_ptx_assume_aligned(b, OP3(b, "mad.lo.u32", c, I(8), x->slot), 8);
+	const kit_op c = u_and(b, x->w->kit.lane, I(3));
+	return tcb_ptx_assume_aligned(b, u_mad(b, c, I(8), x->slot), 8);
 }
 
 /* Codes of block I of K of 16 tokens from T on, times Q, times SCALE, added to SCORES, or as their first. */
@@ -423,9 +413,9 @@ static void multiply_block(struct mma_writer *x, const kit_op *q[BLOCK_STEPS * P
 	for (unsigned i = 0; i < 2 * SUMS; i++) {
 		const kit_op sum = sums[i / SUMS][i % SUMS], own = scale[i / SUMS][i % 2];
 		if (is_first)
-			scores[i] = OP2(b, "mul.rn.f32", sum, own);
+			scores[i] = f_mul(b, sum, own);
 		else
-			tcb_ptx_into3(b, "fma.rn.f32", scores[i], sum, own, scores[i]);
+			f_fma_to(b, scores[i], sum, own, scores[i]);
 	}
 }
 
@@ -566,7 +556,7 @@ static void write_tile(struct mma_writer *x, int is_masked)
 		kit_op factor[2];
 		prefill_write_weights(x->w, &x->rows[s], scores[s], g->kv / 2, x->first, is_masked, factor);
 		for (unsigned i = 0; i < g->k / 2; i++)
-			tcb_ptx_into2(b, "mul.rn.f32", x->o[s][i], x->o[s][i], factor[i / 2 % 2]);
+			f_mul_to(b, x->o[s][i], x->o[s][i], factor[i / 2 % 2]);
 		for (unsigned i = 0; i < g->kv / 4 && !g->is_f32; i++)
 			p[s][i] = tcb_ptx_reg(b, "b32");
 		if (!g->is_f32)
@@ -588,9 +578,9 @@ static void write_steps(struct mma_writer *x, kit_op from, kit_op to, int is_mas
 	tcb_kit_nounroll(b);
 	OP1(b, "cp.async.wait_group", I(g->stages - 2));
 	tcb_kit_block_barrier(b);
-	fill(x, OP2(b, "add.u32", loop.iv, I(g->stages - 1)));
+	fill(x, u_add(b, loop.iv, I(g->stages - 1)));
 	write_tile(x, is_masked);
-	tcb_ptx_into2(b, "sub.u32", x->first, x->first, I(g->kv));
+	u_sub_to(b, x->first, x->first, I(g->kv));
 	next_slot(x, x->slot);
 	tcb_ptx_for_end(b, &loop);
 }
@@ -600,19 +590,19 @@ static void open_rows(struct mma_writer *x)
 	struct prefill_writer *w = x->w;
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
-	const kit_op quad = OP2(b, "shr.u32", w->kit.lane, I(2));
+	const kit_op quad = u_shr(b, w->kit.lane, I(2));
 	if (g->q_at)
-		x->q_at = OP2(b, "add.u32",
-			      OP3(b, "mad.lo.u32", w->kit.warp, I(g->own_rows * g->k * 2 * g->terms),
-				  OP3(b, "mad.lo.u32", w->kit.lane, I(CHUNK), w->kit.shared)),
-			      I(g->q_at));
+		x->q_at = u_add(b,
+				u_mad(b, w->kit.warp, I(g->own_rows * g->k * 2 * g->terms),
+				      u_mad(b, w->kit.lane, I(CHUNK), w->kit.shared)),
+				I(g->q_at));
 	for (unsigned s = 0; s < x->subs; s++) {
-		const kit_op row = OP3(b, "mad.lo.u32", w->kit.warp, I(g->own_rows), quad);
-		prefill_rows_open(w, &x->rows[s], s ? OP2(b, "add.u32", row, I(PREFILL_ROWS * s)) : row);
+		const kit_op row = u_mad(b, w->kit.warp, I(g->own_rows), quad);
+		prefill_rows_open(w, &x->rows[s], s ? u_add(b, row, I(PREFILL_ROWS * s)) : row);
 		prefill_rows_clear(w, &x->rows[s]);
 		load_q(x, s);
 		for (unsigned i = 0; i < g->k / 2; i++)
-			x->o[s][i] = tcb_kit_constant(b, "f32", F(0));
+			x->o[s][i] = f_set(b, F(0));
 	}
 }
 
@@ -625,9 +615,9 @@ static kit_op draw(struct mma_writer *x, struct prefill_items *items)
 	struct tcb_ptx_if scope;
 	if (!x->w->g->is_dynamic)
 		return I(0);
-	const kit_op drawn = tcb_kit_constant(b, "u32", I(0));
+	const kit_op drawn = u_set(b, I(0));
 	tcb_kit_one_begin(&x->w->kit, &scope);
-	tcb_ptx_into1(b, "mov.u32", drawn, prefill_items_draw(x->w, items));
+	u_set_to(b, drawn, prefill_items_draw(x->w, items));
 	tcb_ptx_if_end(b, &scope);
 	return drawn;
 }
@@ -648,7 +638,7 @@ static void end_tile(struct mma_writer *x, struct prefill_items *items, kit_op d
 	if (x->w->g->is_dynamic) {
 		tcb_kit_load_into(b, "ld.shared", "u32", tcb_ptx_at(tcb_ptx_assume_aligned(b, x->item, ITEM_WORD), 0),
 				  &items->next, 1);
-		tcb_ptx_into2(b, "xor.b32", x->item, x->item, I(ITEM_WORD));
+		u_xor_to(b, x->item, x->item, I(ITEM_WORD));
 	}
 }
 
@@ -665,21 +655,21 @@ void prefill_write_mma(struct prefill_writer *w)
 	x.passes = g->kv / x.rows_each;
 	tcb_kit_depend(&w->kit);
 	if (g->is_dynamic)
-		x.item = OP2(b, "add.u32", w->kit.shared, I(g->item_at));
+		x.item = u_add(b, w->kit.shared, I(g->item_at));
 	prefill_items_begin(w, &items);
 	const kit_op drawn = draw(&x, &items);
 	open_copies(&x);
 	open_kv(&x);
 	open_fragments(&x);
-	x.zero = tcb_kit_constant(b, "f32", F(0));
-	x.slot = OP1(b, "mov.u32", w->kit.shared);
-	x.fill_slot = OP1(b, "mov.u32", w->kit.shared);
-	x.last_slot = OP2(b, "add.u32", w->kit.shared, I((int64_t)(g->stages - 1) * g->slot_bytes));
+	x.zero = f_set(b, F(0));
+	x.slot = u_set(b, w->kit.shared);
+	x.fill_slot = u_set(b, w->kit.shared);
+	x.last_slot = u_add(b, w->kit.shared, I((int64_t)(g->stages - 1) * g->slot_bytes));
 	for (unsigned i = 0; i + 1 < g->stages; i++)
 		fill(&x, I(i));
 	open_rows(&x);
-	x.first = OP3(b, "mad.lo.u32", OP2(b, "sub.u32", w->count, I(1)), I(g->kv), w->begin);
-	write_steps(&x, I(0), OP2(b, "min.u32", w->masked, w->count), 1);
+	x.first = u_mad(b, u_sub(b, w->count, I(1)), I(g->kv), w->begin);
+	write_steps(&x, I(0), u_min(b, w->masked, w->count), 1);
 	write_steps(&x, w->masked, w->unmasked_to, 0);
 	if (g->window)
 		write_steps(&x, w->unmasked_to, w->count, 1);

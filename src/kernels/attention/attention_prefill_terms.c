@@ -36,8 +36,8 @@ static void floats_of(struct prefill_writer *w, kit_op word, kit_op out[2])
 		tcb_kit_floats(b, word, out);
 		return;
 	}
-	out[0] = OP2(b, "shl.b32", word, I(16));
-	out[1] = OP2(b, "and.b32", word, I(-65536));
+	out[0] = u_shl(b, word, I(16));
+	out[1] = u_and(b, word, I(-65536));
 }
 
 /* Two values as COUNT terms, each of both in a word; IS_WILD, if it is a predicate: the first has all that there is. */
@@ -53,9 +53,9 @@ static void write_pair(struct prefill_writer *w, const kit_op value[2], unsigned
 			return;
 		floats_of(w, out[term * step], rounded);
 		for (unsigned j = 0; j < 2; j++) {
-			left[j] = OP2(b, "sub.rn.f32", left[j], rounded[j]);
+			left[j] = f_sub(b, left[j], rounded[j]);
 			if (is_wild)
-				left[j] = OP3(b, "selp.f32", F(0), left[j], *is_wild);
+				left[j] = f_select(b, F(0), left[j], *is_wild);
 		}
 	}
 }
@@ -63,7 +63,7 @@ static void write_pair(struct prefill_writer *w, const kit_op value[2], unsigned
 /* 2^(TO - 127) of an exponent's place. */
 static kit_op power_of(struct tcb_ptx_build *b, kit_op to)
 {
-	return OP1(b, "mov.b32", OP2(b, "shl.b32", to, I(EXPONENT)));
+	return b_set(b, u_shl(b, to, I(EXPONENT)));
 }
 
 void prefill_load_terms(struct prefill_writer *w, struct prefill_rows *rows, unsigned r, kit_op at,
@@ -76,17 +76,17 @@ void prefill_load_terms(struct prefill_writer *w, struct prefill_rows *rows, uns
 	for (unsigned i = 0; i < g->k / 8; i++)
 		tcb_kit_load(b, g->pdl ? "ld.global" : "ld.global.nc", "f32", tcb_ptx_at(at, 32 * i), value + 2 * i, 2);
 	for (unsigned i = 0; i < g->k / 4; i++)
-		bits[i] = OP2(b, "and.b32", value[i], I(INT32_MAX));
-	const kit_op largest = tcb_kit_over_lanes(b, "max.u32", tcb_kit_fold(b, "max.u32", bits, g->k / 4), 4);
-	const kit_op exponent = OP2(b, "max.u32", OP2(b, "shr.u32", largest, I(EXPONENT)), I(LARGEST + 1));
-	const kit_op is_wild = OP2(b, "setp.eq.u32", exponent, I(NOT_FINITE));
+		bits[i] = u_and(b, value[i], I(INT32_MAX));
+	const kit_op largest = tcb_kit_over_lanes(b, u_max, tcb_kit_fold(b, u_max, bits, g->k / 4), 4);
+	const kit_op exponent = u_max(b, u_shr(b, largest, I(EXPONENT)), I(LARGEST + 1));
+	const kit_op is_wild = u_eq(b, exponent, I(NOT_FINITE));
 	rows->scale[r] = F((float)unit);
 	if (g->type != TCB_TYPE_BF16) {
-		const kit_op factor = power_of(b, OP2(b, "sub.u32", I(2 * BIAS + LARGEST), exponent));
-		const kit_op inverse = power_of(b, OP2(b, "sub.u32", exponent, I(LARGEST)));
-		rows->scale[r] = OP2(b, "mul.rn.f32", inverse, F((float)unit));
+		const kit_op factor = power_of(b, u_sub(b, I(2 * BIAS + LARGEST), exponent));
+		const kit_op inverse = power_of(b, u_sub(b, exponent, I(LARGEST)));
+		rows->scale[r] = f_mul(b, inverse, F((float)unit));
 		for (unsigned i = 0; i < g->k / 4; i++)
-			value[i] = OP2(b, "mul.rn.f32", value[i], factor);
+			value[i] = f_mul(b, value[i], factor);
 	}
 	for (unsigned i = 0; i < g->k / 8; i++)
 		write_pair(w, value + 2 * i, g->terms, &is_wild, &out[0][i], PREFILL_WORDS_MAX);
@@ -95,8 +95,8 @@ void prefill_load_terms(struct prefill_writer *w, struct prefill_rows *rows, uns
 kit_op prefill_write_score(struct prefill_writer *w, kit_op high, kit_op rest)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op is_finite = OP2(b, "setp.lt.f32", OP1(b, "abs.f32", high), F(INFINITY));
-	return OP3(b, "selp.f32", OP2(b, "add.rn.f32", high, rest), high, is_finite);
+	const kit_op is_finite = f_lt(b, f_abs(b, high), F(INFINITY));
+	return f_select(b, f_add(b, high, rest), high, is_finite);
 }
 
 /* --- weights --- */
@@ -112,9 +112,9 @@ void prefill_write_wide(struct prefill_writer *w, const kit_op weights[4], const
 	struct tcb_ptx_build *b = &w->kit.b;
 	for (unsigned i = 0; i < 4; i++) {
 		const unsigned to = i % 2 * 2 + i / 2; /* rows of a token, then those of the next */
-		const kit_op value = scale ? OP2(b, "mul.rn.f32", weights[i], scale[i % 2]) : weights[i];
-		out[0][to] = OP1(b, "cvt.rna.tf32.f32", value);
-		out[1][to] = OP1(b, "cvt.rna.tf32.f32", OP2(b, "sub.rn.f32", value, out[0][to]));
+		const kit_op value = scale ? f_mul(b, weights[i], scale[i % 2]) : weights[i];
+		out[0][to] = tf32_from_f(b, value);
+		out[1][to] = tf32_from_f(b, f_sub(b, value, out[0][to]));
 	}
 }
 
@@ -125,7 +125,7 @@ void prefill_write_floats(struct prefill_writer *w, kit_op word, kit_op out[2])
 	tcb_kit_halves(b, word, half);
 	for (unsigned i = 0; i < 2; i++) {
 		out[i] = tcb_ptx_reg(b, "b32"); /* mma takes no .f32 */
-		tcb_ptx_into1(b, "cvt.f32.f16", out[i], half[i]);
+		f_from_f16_to(b, out[i], half[i]);
 	}
 }
 
@@ -136,27 +136,25 @@ void prefill_copy_scales(struct prefill_writer *w, kit_op slot, kit_op first)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
 	const unsigned blocks = g->k / ATTENTION_HEAD_UNIT, items = g->kv * blocks;
-	const kit_op row = OP3(b, "mad.lo.u32", w->sequence, w->per_sequence, first);
-	const kit_op of_head = OP2(b, "mul.lo.u32", w->kv_head, I((int64_t)blocks * SCALE));
+	const kit_op row = u_mad(b, w->sequence, w->per_sequence, first);
+	const kit_op of_head = u_mul(b, w->kv_head, I((int64_t)blocks * SCALE));
 	for (unsigned done = 0; done < items; done += g->threads) {
 		struct tcb_ptx_if scope;
 		const int is_partial = done + g->threads > items;
-		const kit_op item = done ? OP2(b, "add.u32", w->kit.tid, I(done)) : w->kit.tid;
+		const kit_op item = done ? u_add(b, w->kit.tid, I(done)) : w->kit.tid;
 		if (is_partial)
-			tcb_ptx_if_begin(b, &scope, OP2(b, "setp.lt.u32", item, I(items)));
-		const kit_op token = OP2(b, "div.u32", item, I(blocks));
-		const kit_op block = OP2(b, "sub.u32", item, OP2(b, "mul.lo.u32", token, I(blocks)));
-		const kit_op is_seen = OP2(b, "setp.lt.u32", OP2(b, "add.u32", first, token), w->end);
-		const kit_op bytes = OP3(b, "selp.u32", I(SCALE), I(0), is_seen);
-		const kit_op within = OP3(b, "mad.lo.u32", block, I(SCALE), of_head);
-		const kit_op to = tcb_ptx_assume_aligned(b,
-							 OP3(b, "mad.lo.u32", block, I((int64_t)g->scale_pitch),
-							     OP3(b, "mad.lo.u32", token, I(SCALE), slot)),
-							 SCALE);
+			tcb_ptx_if_begin(b, &scope, u_lt(b, item, I(items)));
+		const kit_op token = u_div(b, item, I(blocks));
+		const kit_op block = u_sub(b, item, u_mul(b, token, I(blocks)));
+		const kit_op is_seen = u_lt(b, u_add(b, first, token), w->end);
+		const kit_op bytes = u_select(b, I(SCALE), I(0), is_seen);
+		const kit_op within = u_mad(b, block, I(SCALE), of_head);
+		const kit_op to = tcb_ptx_assume_aligned(
+			b, u_mad(b, block, I((int64_t)g->scale_pitch), u_mad(b, token, I(SCALE), slot)), SCALE);
 		for (unsigned v = 0; v < 2; v++) {
 			const kit_op of_row =
-				OP3(b, "mad.wide.u32", OP2(b, "add.u32", row, token),
-				    I((int64_t)g->kv_heads * blocks * SCALE), v ? w->v_scales : w->k_scales);
+				l_mad_wide(b, u_add(b, row, token), I((int64_t)g->kv_heads * blocks * SCALE),
+					   v ? w->v_scales : w->k_scales);
 			const kit_op from = tcb_ptx_assume_aligned(b, tcb_kit_behind(b, of_row, within), SCALE);
 			const kit_op all[] = { tcb_ptx_at(to, g->scales_at + v * blocks * g->scale_pitch),
 					       tcb_ptx_at(from, 0), I(SCALE), bytes };

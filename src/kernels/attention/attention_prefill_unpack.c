@@ -17,12 +17,12 @@ enum { THREADS = 256, VALUES = 8, BLOCK_VALUES = 32, BLOCK_BYTES = 34, SCALE_BYT
 /* Four codes of WORD to two words of f16, times SCALE (NULL: 1). */
 static void unpack(struct tcb_ptx_build *b, kit_op word, const kit_op *scale, kit_op out[2])
 {
-	const kit_op biased = OP2(b, "xor.b32", word, I(0x80808080)), magic = tcb_kit_constant(b, "b32", I(0x4b000000));
+	const kit_op biased = u_xor(b, word, I(0x80808080)), magic = b_set(b, I(0x4b000000));
 	kit_op value[4];
 	for (unsigned i = 0; i < 4; i++) {
-		const kit_op bits = OP3(b, "prmt.b32", biased, magic, I(0x7650 + i));
-		const kit_op code = OP2(b, "sub.rn.f32", OP1(b, "mov.b32", bits), F(0x1p23f + 128));
-		value[i] = scale ? OP2(b, "mul.rn.f32", code, *scale) : code;
+		const kit_op bits = u_permute(b, biased, magic, I(0x7650 + i));
+		const kit_op code = f_sub(b, b_set(b, bits), F(0x1p23f + 128));
+		value[i] = scale ? f_mul(b, code, *scale) : code;
 	}
 	out[0] = tcb_kit_pack_f16(b, value[0], value[1]);
 	out[1] = tcb_kit_pack_f16(b, value[2], value[3]);
@@ -36,7 +36,7 @@ struct quarter {
 static struct quarter load_quarter(struct tcb_ptx_build *b, kit_op from, kit_op quarter)
 {
 	struct quarter out;
-	const kit_op codes = OP3(b, "mad.wide.u32", quarter, I(VALUES), from);
+	const kit_op codes = l_mad_wide(b, quarter, I(VALUES), from);
 	tcb_kit_load(b, "ld.global.nc", "b16", tcb_ptx_at(from, 0), &out.scale, 1);
 	for (unsigned i = 0; i < 4; i++)
 		tcb_kit_load(b, "ld.global.nc", "b16", tcb_ptx_at(codes, SCALE_BYTES + 2 * i), &out.half[i], 1);
@@ -48,15 +48,14 @@ static void store_quarter(struct tcb_ptx_build *b, const struct quarter *quarter
 			  kit_op number)
 {
 	kit_op out[4];
-	const kit_op scale = OP1(b, "cvt.f32.f16", quarter->scale);
+	const kit_op scale = f_from_f16(b, quarter->scale);
 	if (scale_to) {
-		tcb_ptx_guard(b, OP2(b, "setp.eq.u32", number, I(0)));
+		tcb_ptx_guard(b, u_eq(b, number, I(0)));
 		tcb_kit_store(b, "st.global", "f32", tcb_ptx_at(*scale_to, 0), &scale, 1);
 		tcb_ptx_unguard(b);
 	}
 	for (unsigned i = 0; i < 2; i++)
-		unpack(b, OP1(b, "mov.b32", tcb_ptx_vector(b, quarter->half + 2 * i, 2)), scale_to ? NULL : &scale,
-		       out + 2 * i);
+		unpack(b, b_set(b, tcb_ptx_vector(b, quarter->half + 2 * i, 2)), scale_to ? NULL : &scale, out + 2 * i);
 	tcb_kit_store(b, "st.global", "b32", tcb_ptx_at(to, 0), out, 4);
 }
 
@@ -65,15 +64,15 @@ static kit_op row_of(struct prefill_writer *w, kit_op token, kit_op table)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned page_tokens = w->g->block_page;
-	const kit_op before = OP2(b, "mul.lo.u32", w->sequence, w->per_sequence);
+	const kit_op before = u_mul(b, w->sequence, w->per_sequence);
 	if (!page_tokens)
-		return OP2(b, "add.u32", before, token);
-	const kit_op page = OP2(b, "div.u32", token, I(page_tokens));
-	const kit_op within = OP2(b, "sub.u32", token, OP2(b, "mul.lo.u32", page, I(page_tokens)));
+		return u_add(b, before, token);
+	const kit_op page = u_div(b, token, I(page_tokens));
+	const kit_op within = u_sub(b, token, u_mul(b, page, I(page_tokens)));
 	kit_op number;
-	tcb_kit_load(b, "ld.global.nc", "u32",
-		     tcb_ptx_at(tcb_kit_element(b, table, OP2(b, "add.u32", before, page), 4), 0), &number, 1);
-	return OP3(b, "mad.lo.u32", number, I(page_tokens), within);
+	tcb_kit_load(b, "ld.global.nc", "u32", tcb_ptx_at(tcb_kit_element(b, table, u_add(b, before, page), 4), 0),
+		     &number, 1);
+	return u_mad(b, number, I(page_tokens), within);
 }
 
 void prefill_write_unpack(struct prefill_writer *w)
@@ -103,38 +102,36 @@ void prefill_write_unpack(struct prefill_writer *w)
 	w->per_sequence = g->block_page ? tcb_kit_number(&w->kit, "pages_each", g->block_pages) : tokens;
 	tcb_kit_dependents(&w->kit, 1);
 	tcb_kit_threads(&w->kit);
-	w->sequence = tcb_ptx_special(b, "ctaid.y");
-	const kit_op index = OP3(b, "mad.lo.u32", tcb_ptx_special(b, "ctaid.x"), I(THREADS), w->kit.tid);
-	const kit_op token = OP2(b, "div.u32", index, I(row / VALUES));
-	const kit_op eight = OP2(b, "sub.u32", index, OP2(b, "mul.lo.u32", token, I(row / VALUES)));
+	w->sequence = u_block_y(b);
+	const kit_op index = u_mad(b, u_block_x(b), I(THREADS), w->kit.tid);
+	const kit_op token = u_div(b, index, I(row / VALUES));
+	const kit_op eight = u_sub(b, index, u_mul(b, token, I(row / VALUES)));
 	tcb_kit_load(b, "ld.global.nc", "u32", tcb_ptx_at(tcb_kit_element(b, lengths, w->sequence, 4), 0), &w->length,
 		     1);
 	/* Without pages there is memory for all tokens, and where they are all used nobody waits for the length first.
 	 */
-	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.lt.u32", token, is_eager ? tokens : w->length));
+	tcb_ptx_if_begin(b, &scope, u_lt(b, token, is_eager ? tokens : w->length));
 	const kit_op from = row_of(w, token, table);
-	const kit_op block = OP2(b, "shr.u32", eight, I(2)), quarter = OP2(b, "and.b32", eight, I(3));
-	const kit_op to = OP3(b, "mad.lo.u32", w->sequence, tokens, token);
+	const kit_op block = u_shr(b, eight, I(2)), quarter = u_and(b, eight, I(3));
+	const kit_op to = u_mad(b, w->sequence, tokens, token);
 	struct quarter own[2];
 	for (unsigned i = 0; i < 2; i++) {
-		const kit_op at = OP3(b, "mad.wide.u32", from, I(row / BLOCK_VALUES * BLOCK_BYTES), i ? v : k);
-		own[i] = load_quarter(
-			b, tcb_ptx_assume_aligned(b, OP3(b, "mad.wide.u32", block, I(BLOCK_BYTES), at), 2), quarter);
+		const kit_op at = l_mad_wide(b, from, I(row / BLOCK_VALUES * BLOCK_BYTES), i ? v : k);
+		own[i] = load_quarter(b, tcb_ptx_assume_aligned(b, l_mad_wide(b, block, I(BLOCK_BYTES), at), 2),
+				      quarter);
 	}
 	struct tcb_ptx_if seen;
 	if (is_eager)
-		tcb_ptx_if_begin(b, &seen, OP2(b, "setp.lt.u32", token, w->length));
+		tcb_ptx_if_begin(b, &seen, u_lt(b, token, w->length));
 	for (unsigned i = 0; i < 2; i++) {
-		const kit_op to_row = OP3(b, "mad.wide.u32", to, I(row * 2), i ? v16 : k16);
+		const kit_op to_row = l_mad_wide(b, to, I(row * 2), i ? v16 : k16);
 		kit_op scale_to = I(0);
 		if (g->has_scales)
 			scale_to = tcb_ptx_assume_aligned(
-				b,
-				OP3(b, "mad.wide.u32", block, I(4),
-				    OP3(b, "mad.wide.u32", to, I(row / BLOCK_VALUES * 4), scales[i])),
+				b, l_mad_wide(b, block, I(4), l_mad_wide(b, to, I(row / BLOCK_VALUES * 4), scales[i])),
 				4);
-		store_quarter(b, &own[i], OP3(b, "mad.wide.u32", eight, I(2 * VALUES), to_row),
-			      g->has_scales ? &scale_to : NULL, quarter);
+		store_quarter(b, &own[i], l_mad_wide(b, eight, I(2 * VALUES), to_row), g->has_scales ? &scale_to : NULL,
+			      quarter);
 	}
 	if (is_eager)
 		tcb_ptx_if_end(b, &seen);

@@ -46,20 +46,20 @@ static void open_rings(struct wgmma_writer *x)
 	const kit_op shared = w->kit.shared;
 	struct tcb_ptx_if scope;
 	x->k = x->v = (struct tcb_kit_tiles){ .stages = g->stages, .slot_bytes = g->tile_bytes };
-	tcb_kit_tiles_open(b, &x->k, OP2(b, "add.u32", shared, I(g->k_at)), shared, g->barrier_at);
-	tcb_kit_tiles_open(b, &x->v, OP2(b, "add.u32", shared, I(g->v_at)), shared,
+	tcb_kit_tiles_open(b, &x->k, u_add(b, shared, I(g->k_at)), shared, g->barrier_at);
+	tcb_kit_tiles_open(b, &x->v, u_add(b, shared, I(g->v_at)), shared,
 			   g->barrier_at + TCB_KIT_TILE_BARRIERS * g->stages);
-	x->q_full = OP2(b, "add.u32", shared, I(g->barrier_at + 2 * TCB_KIT_TILE_BARRIERS * g->stages));
-	x->q_empty = OP2(b, "add.u32", x->q_full, I(8));
-	x->q_parity = tcb_kit_constant(b, "u32", I(0));
+	x->q_full = u_add(b, shared, I(g->barrier_at + 2 * TCB_KIT_TILE_BARRIERS * g->stages));
+	x->q_empty = u_add(b, x->q_full, I(8));
+	x->q_parity = u_set(b, I(0));
 	if (g->converts) {
 		x->raw = (struct tcb_kit_tiles){ .stages = PREFILL_RAW_STAGES, .slot_bytes = g->raw_bytes };
-		tcb_kit_tiles_open(b, &x->raw, OP2(b, "add.u32", shared, I(g->raw_at)), shared,
+		tcb_kit_tiles_open(b, &x->raw, u_add(b, shared, I(g->raw_at)), shared,
 				   g->barrier_at + 2 * TCB_KIT_TILE_BARRIERS * g->stages + 16);
 	}
 	if (g->is_dynamic) {
-		x->item = OP2(b, "add.u32", shared, I(g->item_at));
-		x->item_parity = tcb_kit_constant(b, "u32", I(0));
+		x->item = u_add(b, shared, I(g->item_at));
+		x->item_parity = u_set(b, I(0));
 	}
 	tcb_kit_one_begin(&w->kit, &scope);
 	tcb_kit_tiles_init_for(b, &x->k, g->converts ? GROUP_WARPS : 1, GROUP_WARPS * g->workers);
@@ -85,9 +85,9 @@ static kit_op draw_item(struct wgmma_writer *x, struct prefill_items *items, kit
 {
 	struct tcb_ptx_build *b = &x->w->kit.b;
 	struct tcb_ptx_if one;
-	const kit_op drawn = tcb_kit_constant(b, "u32", I(0));
+	const kit_op drawn = u_set(b, I(0));
 	tcb_ptx_if_begin(b, &one, is_one);
-	tcb_ptx_into1(b, "mov.u32", drawn, prefill_items_draw(x->w, items));
+	u_set_to(b, drawn, prefill_items_draw(x->w, items));
 	tcb_ptx_if_end(b, &one);
 	return drawn;
 }
@@ -97,7 +97,7 @@ static void tell_item(struct wgmma_writer *x, kit_op drawn)
 {
 	struct tcb_ptx_build *b = &x->w->kit.b;
 	const kit_op arrival[] = { tcb_ptx_sink_operand(), tcb_ptx_at(x->item, 0) };
-	tcb_kit_wait(b, tcb_ptx_at(x->item, ITEM_EMPTY), OP2(b, "xor.b32", x->item_parity, I(1)));
+	tcb_kit_wait(b, tcb_ptx_at(x->item, ITEM_EMPTY), u_xor(b, x->item_parity, I(1)));
 	tcb_kit_store(b, "st.shared", "u32", tcb_ptx_at(x->item, ITEM_NUMBER), &drawn, 1);
 	tcb_ptx_into(b, "mbarrier.arrive.shared::cta.b64", 2, arrival);
 }
@@ -108,8 +108,8 @@ static void hear_item(struct wgmma_writer *x, struct prefill_items *items)
 	tcb_kit_wait(b, tcb_ptx_at(x->item, 0), x->item_parity);
 	tcb_kit_load_into(b, "ld.shared", "u32", tcb_ptx_at(x->item, ITEM_NUMBER), &items->next, 1);
 	tcb_kit_warp_barrier(b);
-	tcb_kit_release(&x->w->kit, OP2(b, "add.u32", x->item, I(ITEM_EMPTY)));
-	tcb_ptx_into2(b, "xor.b32", x->item_parity, x->item_parity, I(1));
+	tcb_kit_release(&x->w->kit, u_add(b, x->item, I(ITEM_EMPTY)));
+	u_xor_to(b, x->item_parity, x->item_parity, I(1));
 }
 
 /* --- the thread that copies --- */
@@ -120,15 +120,13 @@ static void copy_page(struct wgmma_writer *x, const struct tcb_kit_tiles *r, kit
 	struct prefill_writer *w = x->w;
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
-	const kit_op page = OP2(b, "div.u32", token, I(g->page));
-	const kit_op within = OP2(b, "rem.u32", token, I(g->page));
-	const kit_op number = tcb_kit_constant(b, "u32", I((int64_t)g->sequences * g->pages));
-	tcb_ptx_guard(b, OP2(b, "setp.lt.u32", token, w->length));
-	tcb_kit_load_into(
-		b, g->pdl ? "ld.global" : "ld.global.nc", "u32",
-		tcb_ptx_at(tcb_kit_element(b, w->table, OP3(b, "mad.lo.u32", w->sequence, w->per_sequence, page), 4),
-			   0),
-		&number, 1);
+	const kit_op page = u_div(b, token, I(g->page));
+	const kit_op within = u_rem(b, token, I(g->page));
+	const kit_op number = u_set(b, I((int64_t)g->sequences * g->pages));
+	tcb_ptx_guard(b, u_lt(b, token, w->length));
+	tcb_kit_load_into(b, g->pdl ? "ld.global" : "ld.global.nc", "u32",
+			  tcb_ptx_at(tcb_kit_element(b, w->table, u_mad(b, w->sequence, w->per_sequence, page), 4), 0),
+			  &number, 1);
 	tcb_ptx_unguard(b);
 	for (unsigned i = 0; i < g->k / PREFILL_BOX; i++) {
 		const kit_op where[] = { I(PREFILL_BOX * i), w->kv_head, within, number };
@@ -148,8 +146,7 @@ static void copy_pages(struct wgmma_writer *x, const struct tcb_kit_tiles *r, ki
 	}
 	tcb_ptx_for_begin(b, &loop, I(0), I(g->kv), I(g->page), 1);
 	tcb_kit_nounroll(b);
-	copy_page(x, r, map, OP2(b, "add.u32", first, loop.iv),
-		  OP3(b, "mad.lo.u32", loop.iv, I(PREFILL_BOX_BYTES), r->slot));
+	copy_page(x, r, map, u_add(b, first, loop.iv), u_mad(b, loop.iv, I(PREFILL_BOX_BYTES), r->slot));
 	tcb_ptx_for_end(b, &loop);
 }
 
@@ -158,7 +155,7 @@ static void copy_tile(struct wgmma_writer *x, struct tcb_kit_tiles *r, kit_op ma
 	struct prefill_writer *w = x->w;
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
-	tcb_kit_wait(b, tcb_ptx_at(r->empty, 0), OP2(b, "xor.b32", r->parity, I(1)));
+	tcb_kit_wait(b, tcb_ptx_at(r->empty, 0), u_xor(b, r->parity, I(1)));
 	tcb_kit_expect(b, tcb_ptx_at(r->full, 0), I(g->tile_bytes));
 	if (g->page)
 		copy_pages(x, r, map, first);
@@ -174,18 +171,18 @@ static void copy_q(struct wgmma_writer *x)
 	struct prefill_writer *w = x->w;
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
-	tcb_kit_wait(b, tcb_ptx_at(x->q_empty, 0), OP2(b, "xor.b32", x->q_parity, I(1)));
+	tcb_kit_wait(b, tcb_ptx_at(x->q_empty, 0), u_xor(b, x->q_parity, I(1)));
 	tcb_kit_expect(b, tcb_ptx_at(x->q_full, 0), I((int64_t)g->rows * g->k * 2));
 	for (unsigned j = 0; j < g->workers; j++)
 		for (unsigned i = 0; i < g->k / PREFILL_BOX; i++) {
 			const kit_op where[] = { I(PREFILL_BOX * i), w->head,
-						 j ? OP2(b, "add.u32", w->first_token, I(j * g->own_rows / g->heads))
+						 j ? u_add(b, w->first_token, I(j * g->own_rows / g->heads))
 						   : w->first_token,
 						 w->sequence };
 			tcb_kit_copy_box(b, w->kit.shared, (i * g->rows + j * g->own_rows) * PREFILL_BOX_BYTES, w->q,
 					 where, 4, x->q_full);
 		}
-	tcb_ptx_into2(b, "xor.b32", x->q_parity, x->q_parity, I(1));
+	u_xor_to(b, x->q_parity, x->q_parity, I(1));
 }
 
 /* K of a tile comes before V of the tile before it. */
@@ -199,28 +196,28 @@ static void write_copier(struct wgmma_writer *x)
 	struct tcb_ptx_for loop;
 	if (g->of_copier)
 		tcb_ptx_op1(b, "setmaxnreg.dec.sync.aligned.u32", I(g->of_copier));
-	tcb_ptx_if_begin(b, &one, OP2(b, "setp.eq.u32", w->kit.tid, I(GROUP_THREADS * g->workers)));
+	tcb_ptx_if_begin(b, &one, u_eq(b, w->kit.tid, I(GROUP_THREADS * g->workers)));
 	prefill_items_begin(w, &items);
 	kit_op drawn = I(0);
 	if (g->is_dynamic) /* it comes while copies are asked for */
 		drawn = prefill_items_draw(w, &items);
-	tcb_ptx_if_begin(b, &some, OP2(b, "setp.gt.u32", w->count, I(0)));
+	tcb_ptx_if_begin(b, &some, u_gt(b, w->count, I(0)));
 	copy_q(x);
-	const kit_op first = OP3(b, "mad.lo.u32", OP2(b, "sub.u32", w->count, I(1)), I(g->kv), w->begin);
+	const kit_op first = u_mad(b, u_sub(b, w->count, I(1)), I(g->kv), w->begin);
 	copy_tile(x, &x->k, w->k, first);
 	tcb_ptx_for_begin(b, &loop, I(1), w->count, I(1), 0);
 	tcb_kit_nounroll(b);
-	const kit_op next = OP2(b, "sub.u32", first, I(g->kv));
+	const kit_op next = u_sub(b, first, I(g->kv));
 	copy_tile(x, &x->k, w->k, next);
 	copy_tile(x, &x->v, w->v, first);
-	tcb_ptx_into1(b, "mov.u32", first, next);
+	u_set_to(b, first, next);
 	tcb_ptx_for_end(b, &loop);
 	copy_tile(x, &x->v, w->v, first);
 	tcb_ptx_if_end(b, &some);
 	if (g->is_dynamic) {
 		tell_item(x, drawn);
-		tcb_ptx_into1(b, "mov.u32", items.next, drawn);
-		tcb_ptx_into2(b, "xor.b32", x->item_parity, x->item_parity, I(1));
+		u_set_to(b, items.next, drawn);
+		u_xor_to(b, x->item_parity, x->item_parity, I(1));
 	}
 	prefill_items_end(w, &items);
 	tcb_ptx_if_end(b, &one);
@@ -232,7 +229,7 @@ static void write_copier(struct wgmma_writer *x)
 static kit_op row_in_token(struct wgmma_writer *x)
 {
 	const unsigned bytes = (unsigned)tcb_kv_bytes(TCB_TYPE_BLOCKS, x->w->g->k);
-	return OP2(&x->w->kit.b, "mul.lo.u32", x->w->kv_head, I(bytes));
+	return u_mul(&x->w->kit.b, x->w->kv_head, I(bytes));
 }
 
 /*
@@ -245,19 +242,19 @@ static void copy_raw(struct wgmma_writer *x, kit_op entry, kit_op slot, kit_op f
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
 	struct tcb_ptx_if scope;
-	const kit_op half = OP2(b, "shr.u32", OP2(b, "add.u32", entry, I(1)), I(1));
-	const kit_op is_odd = OP2(b, "setp.ne.u32", OP2(b, "and.b32", entry, I(1)), I(0));
-	const kit_op k_tile = OP2(b, "sub.u32", OP2(b, "sub.u32", w->count, I(1)), half);
-	kit_op tile = OP3(b, "selp.u32", k_tile, OP2(b, "sub.u32", w->count, half), is_odd);
-	const kit_op is_k = OP3(b, "setp.lt.and.u32", half, w->count, is_odd);
-	tile = OP3(b, "selp.u32", I(0), tile, OP2(b, "setp.eq.u32", half, w->count));
-	const kit_op is_first = OP2(b, "setp.eq.u32", entry, I(0));
-	tile = OP3(b, "selp.u32", OP2(b, "sub.u32", w->count, I(1)), tile, is_first);
-	const kit_op first = OP3(b, "mad.lo.u32", tile, I(g->kv), w->begin);
-	const kit_op pair = OP2(b, "shr.u32", OP2(b, "and.b32", row_in_token(x), I(-RAW_ALIGN)), I(1));
+	const kit_op half = u_shr(b, u_add(b, entry, I(1)), I(1));
+	const kit_op is_odd = u_ne(b, u_and(b, entry, I(1)), I(0));
+	const kit_op k_tile = u_sub(b, u_sub(b, w->count, I(1)), half);
+	kit_op tile = u_select(b, k_tile, u_sub(b, w->count, half), is_odd);
+	const kit_op is_k = u_lt_and(b, half, w->count, is_odd);
+	tile = u_select(b, I(0), tile, u_eq(b, half, w->count));
+	const kit_op is_first = u_eq(b, entry, I(0));
+	tile = u_select(b, u_sub(b, w->count, I(1)), tile, is_first);
+	const kit_op first = u_mad(b, tile, I(g->kv), w->begin);
+	const kit_op pair = u_shr(b, u_and(b, row_in_token(x), I(-RAW_ALIGN)), I(1));
 	const kit_op where[] = { pair, first, w->sequence };
 	tcb_kit_expect(b, tcb_ptx_at(full, 0), I((int64_t)g->kv * g->raw_pitch));
-	tcb_ptx_if_begin(b, &scope, OP2(b, "or.pred", is_first, is_k));
+	tcb_ptx_if_begin(b, &scope, p_or(b, is_first, is_k));
 	tcb_kit_copy_box(b, slot, 0, w->k, where, RAW_RANK, full);
 	tcb_ptx_if_else(b, &scope);
 	tcb_kit_copy_box(b, slot, 0, w->v, where, RAW_RANK, full);
@@ -268,9 +265,9 @@ static void copy_raw(struct wgmma_writer *x, kit_op entry, kit_op slot, kit_op f
 static void convert_tile(struct wgmma_writer *x, struct prefill_converter *c, struct tcb_kit_tiles *r)
 {
 	struct tcb_kit *kit = &x->w->kit;
-	tcb_kit_wait(&kit->b, tcb_ptx_at(r->empty, 0), OP2(&kit->b, "xor.b32", r->parity, I(1)));
-	const kit_op within = OP2(&kit->b, "and.b32", row_in_token(x), I(RAW_ALIGN - 1));
-	prefill_convert_tile(c, OP2(&kit->b, "add.u32", x->raw.slot, within), r->slot);
+	tcb_kit_wait(&kit->b, tcb_ptx_at(r->empty, 0), u_xor(&kit->b, r->parity, I(1)));
+	const kit_op within = u_and(&kit->b, row_in_token(x), I(RAW_ALIGN - 1));
+	prefill_convert_tile(c, u_add(&kit->b, x->raw.slot, within), r->slot);
 	tcb_ptx_op0(&kit->b, "fence.proxy.async.shared::cta");
 	tcb_kit_warp_barrier(&kit->b);
 	tcb_kit_release(kit, r->full);
@@ -282,13 +279,12 @@ static void convert_tile(struct wgmma_writer *x, struct prefill_converter *c, st
 static void copy_first(struct wgmma_writer *x)
 {
 	struct tcb_ptx_build *b = &x->w->kit.b;
-	const kit_op before = OP2(b, "xor.b32", x->raw.parity, I(1));
+	const kit_op before = u_xor(b, x->raw.parity, I(1));
 	copy_q(x);
 	for (unsigned i = 0; i < PREFILL_RAW_STAGES; i++) {
-		const kit_op full = OP2(b, "add.u32", x->raw.first_full, I(8 * i));
-		tcb_kit_wait(b, tcb_ptx_at(OP2(b, "add.u32", x->raw.first_empty, I(8 * i)), 0), before);
-		copy_raw(x, tcb_kit_constant(b, "u32", I(i)),
-			 OP2(b, "add.u32", x->raw.first_slot, I((int64_t)i * x->raw.slot_bytes)), full);
+		const kit_op full = u_add(b, x->raw.first_full, I(8 * i));
+		tcb_kit_wait(b, tcb_ptx_at(u_add(b, x->raw.first_empty, I(8 * i)), 0), before);
+		copy_raw(x, u_set(b, I(i)), u_add(b, x->raw.first_slot, I((int64_t)i * x->raw.slot_bytes)), full);
 	}
 }
 
@@ -304,29 +300,29 @@ static void write_converters(struct wgmma_writer *x)
 	if (g->of_copier)
 		tcb_ptx_op1(b, "setmaxnreg.dec.sync.aligned.u32", I(g->of_copier));
 	prefill_convert_open(w, &converter);
-	const kit_op is_one = OP2(b, "setp.eq.u32", w->kit.tid, I(GROUP_THREADS * g->workers));
+	const kit_op is_one = u_eq(b, w->kit.tid, I(GROUP_THREADS * g->workers));
 	kit_op drawn = I(0);
 	prefill_items_begin(w, &items);
 	if (g->is_dynamic)
 		drawn = draw_item(x, &items, is_one);
-	const kit_op all = OP2(b, "shl.b32", w->count, I(1));
-	tcb_ptx_if_begin(b, &some, OP2(b, "setp.gt.u32", w->count, I(0)));
+	const kit_op all = u_shl(b, w->count, I(1));
+	tcb_ptx_if_begin(b, &some, u_gt(b, w->count, I(0)));
 	tcb_ptx_if_begin(b, &one, is_one);
 	copy_first(x);
 	tcb_ptx_if_end(b, &one);
 	tcb_ptx_for_begin(b, &loop, I(0), all, I(1), 1);
 	tcb_kit_nounroll(b);
-	const kit_op entry = loop.iv, is_even = OP2(b, "setp.eq.u32", OP2(b, "and.b32", entry, I(1)), I(0));
-	const kit_op is_last = OP2(b, "setp.eq.u32", OP2(b, "add.u32", entry, I(1)), all);
-	const kit_op is_v = OP2(b, "or.pred", OP3(b, "setp.ne.and.u32", entry, I(0), is_even), is_last);
+	const kit_op entry = loop.iv, is_even = u_eq(b, u_and(b, entry, I(1)), I(0));
+	const kit_op is_last = u_eq(b, u_add(b, entry, I(1)), all);
+	const kit_op is_v = p_or(b, u_ne_and(b, entry, I(0), is_even), is_last);
 	tcb_kit_wait(b, tcb_ptx_at(x->raw.full, 0), x->raw.parity);
 	tcb_ptx_if_begin(b, &which, is_v);
 	convert_tile(x, &converter, &x->v);
 	tcb_ptx_if_else(b, &which);
 	convert_tile(x, &converter, &x->k);
 	tcb_ptx_if_end(b, &which);
-	const kit_op next = OP2(b, "add.u32", entry, I(PREFILL_RAW_STAGES));
-	tcb_ptx_if_begin(b, &one, OP3(b, "setp.lt.and.u32", next, all, is_one));
+	const kit_op next = u_add(b, entry, I(PREFILL_RAW_STAGES));
+	tcb_ptx_if_begin(b, &one, u_lt_and(b, next, all, is_one));
 	tcb_kit_wait(b, tcb_ptx_at(x->raw.empty, 0), x->raw.parity);
 	copy_raw(x, next, x->raw.slot, x->raw.full);
 	tcb_ptx_if_end(b, &one);
@@ -347,13 +343,13 @@ static void write_converters(struct wgmma_writer *x)
 /* SLOT / 16 without the upper bits, which in a cluster say whose memory it is; and what MORE has in them. */
 static kit_op slot16(struct tcb_ptx_build *b, kit_op slot, kit_op more)
 {
-	return OP2(b, "add.u32", OP2(b, "shr.u32", OP2(b, "and.b32", slot, I(0x3ffff)), I(4)), more);
+	return u_add(b, u_shr(b, u_and(b, slot, I(0x3ffff)), I(4)), more);
 }
 
 static kit_op descriptor(struct wgmma_writer *x, kit_op low, unsigned bytes)
 {
 	struct tcb_ptx_build *b = &x->w->kit.b;
-	return tcb_kit_descriptor(b, bytes ? OP2(b, "add.u32", low, I(bytes / 16)) : low, x->high);
+	return tcb_kit_descriptor(b, bytes ? u_add(b, low, I(bytes / 16)) : low, x->high);
 }
 
 /* S of K's slot in use, as a group. */
@@ -422,13 +418,13 @@ static void clear_past_length(struct wgmma_writer *x)
 	const unsigned box_bytes = g->kv * PREFILL_BOX_BYTES;
 	struct tcb_ptx_if scope;
 	struct tcb_ptx_for loop;
-	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.gt.u32", OP2(b, "add.u32", x->first, I(g->kv)), w->length));
+	tcb_ptx_if_begin(b, &scope, u_gt(b, u_add(b, x->first, I(g->kv)), w->length));
 	tcb_kit_wait(b, tcb_ptx_at(x->v.full, 0), x->v.parity);
-	const kit_op rows = OP2(b, "sub.u32", w->length, x->first);
-	const kit_op own = OP3(b, "mad.lo.u32", w->kit.tid, I(16), OP2(b, "mul.lo.u32", rows, I(PREFILL_BOX_BYTES)));
-	const kit_op zero = tcb_kit_constant(b, "b32", I(0)), zeros[] = { zero, zero, zero, zero };
+	const kit_op rows = u_sub(b, w->length, x->first);
+	const kit_op own = u_mad(b, w->kit.tid, I(16), u_mul(b, rows, I(PREFILL_BOX_BYTES)));
+	const kit_op zero = b_set(b, I(0)), zeros[] = { zero, zero, zero, zero };
 	tcb_ptx_for_begin(b, &loop, own, I(box_bytes), I((int64_t)GROUP_THREADS * g->workers * 16), 0);
-	const kit_op at = tcb_ptx_assume_aligned(b, OP2(b, "add.u32", x->v.slot, loop.iv), 16);
+	const kit_op at = tcb_ptx_assume_aligned(b, u_add(b, x->v.slot, loop.iv), 16);
 	for (unsigned i = 0; i < g->k / PREFILL_BOX; i++)
 		tcb_kit_store(b, "st.shared", "b32", tcb_ptx_at(at, i * box_bytes), zeros, 4);
 	tcb_ptx_for_end(b, &loop);
@@ -442,7 +438,7 @@ static void take_turn(struct wgmma_writer *x)
 {
 	struct tcb_ptx_build *b = &x->w->kit.b;
 	if (x->w->g->turns)
-		OP2(b, "bar.sync", OP2(b, "add.u32", x->index, I(TURN_BARRIER)), I(2 * GROUP_THREADS));
+		OP2(b, "bar.sync", u_add(b, x->index, I(TURN_BARRIER)), I(2 * GROUP_THREADS));
 }
 
 static void hand_on(struct wgmma_writer *x)
@@ -450,9 +446,9 @@ static void hand_on(struct wgmma_writer *x)
 	struct tcb_ptx_build *b = &x->w->kit.b;
 	if (!x->w->g->turns)
 		return;
-	const kit_op next = OP2(b, "add.u32", x->index, I(1));
-	const kit_op other = OP3(b, "selp.u32", I(0), next, OP2(b, "setp.eq.u32", next, I(x->w->g->workers)));
-	OP2(b, "bar.arrive", OP2(b, "add.u32", other, I(TURN_BARRIER)), I(2 * GROUP_THREADS));
+	const kit_op next = u_add(b, x->index, I(1));
+	const kit_op other = u_select(b, I(0), next, u_eq(b, next, I(x->w->g->workers)));
+	OP2(b, "bar.arrive", u_add(b, other, I(TURN_BARRIER)), I(2 * GROUP_THREADS));
 }
 
 /* The first warpgroup's turn comes first; whose it is at the end is taken back. */
@@ -463,7 +459,7 @@ static void open_turns(struct wgmma_writer *x, int is_end)
 	struct tcb_ptx_if scope;
 	if (!g->turns)
 		return;
-	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.eq.u32", x->index, I(is_end ? 0 : g->workers - 1)));
+	tcb_ptx_if_begin(b, &scope, u_eq(b, x->index, I(is_end ? 0 : g->workers - 1)));
 	if (is_end)
 		take_turn(x);
 	else
@@ -498,7 +494,7 @@ static void write_steps(struct wgmma_writer *x, kit_op from, kit_op to, int is_m
 	struct tcb_ptx_for loop;
 	tcb_ptx_for_begin(b, &loop, from, to, I(1), 0);
 	tcb_kit_nounroll(b);
-	tcb_ptx_into2(b, "sub.u32", x->first, x->first, I(g->kv));
+	u_sub_to(b, x->first, x->first, I(g->kv));
 	tcb_kit_wait(b, tcb_ptx_at(x->k.full, 0), x->k.parity);
 	take_turn(x);
 	issue_scores(x);
@@ -513,7 +509,7 @@ static void write_steps(struct wgmma_writer *x, kit_op from, kit_op to, int is_m
 	wait_groups(x, 0);
 	release(x, &x->v);
 	for (unsigned i = 0; i < g->k / 2; i++)
-		tcb_ptx_into2(b, "mul.rn.f32", x->o[i], x->o[i], factor[i / 2 % 2]);
+		f_mul_to(b, x->o[i], x->o[i], factor[i / 2 % 2]);
 	prefill_write_packed(x->w, scores, g->kv / 2, x->p);
 	tcb_ptx_for_end(b, &loop);
 }
@@ -522,7 +518,7 @@ static void write_last(struct wgmma_writer *x)
 {
 	struct tcb_ptx_build *b = &x->w->kit.b;
 	tcb_kit_release(&x->w->kit, x->q_empty);
-	tcb_ptx_into2(b, "xor.b32", x->q_parity, x->q_parity, I(1));
+	u_xor_to(b, x->q_parity, x->q_parity, I(1));
 	tcb_kit_wait(b, tcb_ptx_at(x->v.full, 0), x->v.parity);
 	issue_values(x);
 	wait_groups(x, 0);
@@ -534,16 +530,15 @@ static void open_worker(struct wgmma_writer *x)
 	struct prefill_writer *w = x->w;
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
-	x->index = OP2(b, "shr.u32", w->kit.warp, I(2));
-	x->high = tcb_kit_constant(b, "u32", I(TCB_KIT_DESCRIPTOR_HIGH));
-	x->k16 = tcb_kit_constant(b, "u32", I(1 << 16));
-	x->v16 = tcb_kit_constant(b, "u32", I((int64_t)(g->kv * PREFILL_BOX_BYTES / 16) << 16));
-	x->q16 = slot16(b, OP3(b, "mad.lo.u32", x->index, I(PREFILL_GROUP_ROWS * PREFILL_BOX_BYTES), w->kit.shared),
-			x->k16);
-	x->always = OP2(b, "setp.ne.u32", w->width, I(0));
-	x->never = OP2(b, "setp.eq.u32", w->width, I(0));
+	x->index = u_shr(b, w->kit.warp, I(2));
+	x->high = u_set(b, I(TCB_KIT_DESCRIPTOR_HIGH));
+	x->k16 = u_set(b, I(1 << 16));
+	x->v16 = u_set(b, I((int64_t)(g->kv * PREFILL_BOX_BYTES / 16) << 16));
+	x->q16 = slot16(b, u_mad(b, x->index, I(PREFILL_GROUP_ROWS * PREFILL_BOX_BYTES), w->kit.shared), x->k16);
+	x->always = u_ne(b, w->width, I(0));
+	x->never = u_eq(b, w->width, I(0));
 	for (unsigned i = 0; i < g->kv / 2; i++)
-		x->s[i] = tcb_kit_constant(b, "f32", F(0));
+		x->s[i] = f_set(b, F(0));
 	for (unsigned i = 0; i < g->kv / 4; i++)
 		x->p[i] = tcb_ptx_reg(b, "b32");
 	for (unsigned i = 0; i < g->k / 2; i++)
@@ -563,13 +558,13 @@ static void write_worker(struct wgmma_writer *x)
 	open_worker(x);
 	open_turns(x, 0);
 	prefill_items_begin(w, &items);
-	const kit_op quad = OP2(b, "shr.u32", w->kit.lane, I(2));
-	prefill_rows_open(w, &x->rows, OP3(b, "mad.lo.u32", w->kit.warp, I(PREFILL_ROWS), quad));
+	const kit_op quad = u_shr(b, w->kit.lane, I(2));
+	prefill_rows_open(w, &x->rows, u_mad(b, w->kit.warp, I(PREFILL_ROWS), quad));
 	prefill_rows_clear(w, &x->rows);
 	for (unsigned i = 0; i < g->k / 2; i++)
-		tcb_ptx_into1(b, "mov.f32", x->o[i], F(0));
-	tcb_ptx_if_begin(b, &some, OP2(b, "setp.gt.u32", w->count, I(0)));
-	tcb_ptx_into3(b, "mad.lo.u32", x->first, OP2(b, "sub.u32", w->count, I(1)), I(g->kv), w->begin);
+		f_set_to(b, x->o[i], F(0));
+	tcb_ptx_if_begin(b, &some, u_gt(b, w->count, I(0)));
+	u_mad_to(b, x->first, u_sub(b, w->count, I(1)), I(g->kv), w->begin);
 	write_first(x);
 	write_steps(x, I(1), w->masked, 1);
 	write_steps(x, w->masked, w->unmasked_to, 0);
@@ -591,7 +586,7 @@ void prefill_write_wgmma(struct prefill_writer *w)
 	struct tcb_ptx_if scope;
 	open_rings(&x);
 	tcb_kit_depend(&w->kit);
-	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.ge.u32", w->kit.warp, I(GROUP_WARPS * w->g->workers)));
+	tcb_ptx_if_begin(b, &scope, u_ge(b, w->kit.warp, I(GROUP_WARPS * w->g->workers)));
 	(w->g->converts ? write_converters : write_copier)(&x);
 	tcb_ptx_if_else(b, &scope);
 	write_worker(&x);

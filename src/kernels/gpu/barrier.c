@@ -89,5 +89,5 @@ void tcb_kit_last_of(struct tcb_kit *kit, struct tcb_ptx_if *scope, kit_op count
 	tcb_ptx_if_end(b, scope);
 	tcb_kit_block_barrier(b);
 	tcb_ptx_load(b, "ld.shared.u32", flag, &seen, 1);
-	tcb_ptx_if_begin(b, scope, OP2(b, "setp.eq.u32", seen, last));
+	tcb_ptx_if_begin(b, scope, u_eq(b, seen, last));
 }

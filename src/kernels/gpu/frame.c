@@ -87,7 +87,7 @@ kit_op tcb_kit_tensor(struct tcb_kit *kit, const char *name, const struct tcb_te
 	add_argument(kit, TCB_ARGUMENT_TENSOR, index);
 	kit->launch->tensor[index] = *tensor;
 	const kit_op map = tcb_ptx_param_bytes(&kit->b, name, TCB_PTX_TENSOR_MAP_ALIGN, TCB_PTX_TENSOR_MAP_BYTES);
-	return OP1(&kit->b, "cvta.param.u64", OP1(&kit->b, "mov.u64", map));
+	return OP1(&kit->b, "cvta.param.u64", l_set(&kit->b, map));
 }
 
 void tcb_kit_depend(struct tcb_kit *kit)
@@ -106,9 +106,9 @@ void tcb_kit_dependents(struct tcb_kit *kit, int is_waiting)
 
 void tcb_kit_threads(struct tcb_kit *kit)
 {
-	kit->tid = tcb_ptx_special(&kit->b, "tid.x");
-	kit->lane = OP2(&kit->b, "and.b32", kit->tid, I(WARP - 1));
-	kit->warp = OP2(&kit->b, "shr.u32", kit->tid, I(5));
+	kit->tid = u_thread(&kit->b);
+	kit->lane = u_and(&kit->b, kit->tid, I(WARP - 1));
+	kit->warp = u_shr(&kit->b, kit->tid, I(5));
 }
 
 void tcb_kit_uniform_warp(struct tcb_kit *kit)
@@ -118,10 +118,10 @@ void tcb_kit_uniform_warp(struct tcb_kit *kit)
 
 void tcb_kit_memory(struct tcb_kit *kit, unsigned align)
 {
-	kit->shared = OP1(&kit->b, "mov.u32", tcb_ptx_shared_dynamic(&kit->b, "memory", align));
+	kit->shared = u_set(&kit->b, tcb_ptx_shared_dynamic(&kit->b, "memory", align));
 }
 
 void tcb_kit_one_begin(struct tcb_kit *kit, struct tcb_ptx_if *scope)
 {
-	tcb_ptx_if_begin(&kit->b, scope, OP2(&kit->b, "setp.eq.u32", kit->tid, I(0)));
+	tcb_ptx_if_begin(&kit->b, scope, u_eq(&kit->b, kit->tid, I(0)));
 }

@@ -10,21 +10,21 @@ enum { BARRIER = 8, PIECE = 16 };
 void tcb_kit_ring_slots(struct tcb_ptx_build *b, struct tcb_kit_ring *r, kit_op index, kit_op memory)
 {
 	const unsigned bytes = r->stages * r->slot_bytes;
-	r->first_slot = OP3(b, "mad.lo.u32", index, I(bytes), memory);
-	r->slot = OP1(b, "mov.u32", r->first_slot);
-	r->slots_end = OP2(b, "add.u32", r->first_slot, I(bytes));
+	r->first_slot = u_mad(b, index, I(bytes), memory);
+	r->slot = u_set(b, r->first_slot);
+	r->slots_end = u_add(b, r->first_slot, I(bytes));
 	if (r->has_before)
-		r->slot_before = OP2(b, "add.u32", r->first_slot, I(bytes - r->slot_bytes));
+		r->slot_before = u_add(b, r->first_slot, I(bytes - r->slot_bytes));
 }
 
 void tcb_kit_ring_barriers(struct tcb_ptx_build *b, struct tcb_kit_ring *r, kit_op index, kit_op memory)
 {
 	const unsigned bytes = r->stages * BARRIER;
-	r->first_barrier = OP3(b, "mad.lo.u32", index, I(bytes), memory);
-	r->barrier = OP1(b, "mov.u32", r->first_barrier);
+	r->first_barrier = u_mad(b, index, I(bytes), memory);
+	r->barrier = u_set(b, r->first_barrier);
 	if (r->has_before)
-		r->barrier_before = OP2(b, "add.u32", r->first_barrier, I(bytes - BARRIER));
-	r->parity = tcb_kit_constant(b, "u32", I(0));
+		r->barrier_before = u_add(b, r->first_barrier, I(bytes - BARRIER));
+	r->parity = u_set(b, I(0));
 }
 
 void tcb_kit_ring_barriers_init(struct tcb_ptx_build *b, const struct tcb_kit_ring *r, kit_op is_filler)
@@ -57,7 +57,7 @@ void tcb_kit_copy_lanes(struct tcb_ptx_build *b, kit_op lane_at, kit_op from, ki
 	for (unsigned done = 0; done < bytes; done += WARP * PIECE) {
 		const unsigned left = bytes - done;
 		if (left < WARP * PIECE)
-			tcb_ptx_guard(b, OP2(b, "setp.lt.u32", lane_at, I(left)));
+			tcb_ptx_guard(b, u_lt(b, lane_at, I(left)));
 		OP3(b, "cp.async.cg.shared.global", tcb_ptx_at(to, at + done), tcb_ptx_at(from, done), I(PIECE));
 		if (left < WARP * PIECE)
 			tcb_ptx_unguard(b);
@@ -81,17 +81,17 @@ void tcb_kit_ring_wait(struct tcb_ptx_build *b, const struct tcb_kit_ring *r)
 void tcb_kit_ring_next(struct tcb_ptx_build *b, struct tcb_kit_ring *r)
 {
 	if (r->has_before)
-		tcb_ptx_into1(b, "mov.u32", r->slot_before, r->slot);
-	tcb_ptx_into2(b, "add.u32", r->slot, r->slot, I(r->slot_bytes));
-	const kit_op again = OP2(b, "setp.eq.u32", r->slot, r->slots_end);
-	tcb_ptx_into3(b, "selp.u32", r->slot, r->first_slot, r->slot, again);
+		u_set_to(b, r->slot_before, r->slot);
+	u_add_to(b, r->slot, r->slot, I(r->slot_bytes));
+	const kit_op again = u_eq(b, r->slot, r->slots_end);
+	u_select_to(b, r->slot, r->first_slot, r->slot, again);
 	if (!r->is_bulk)
 		return;
 	if (r->has_before)
-		tcb_ptx_into1(b, "mov.u32", r->barrier_before, r->barrier);
-	tcb_ptx_into2(b, "add.u32", r->barrier, r->barrier, I(BARRIER));
-	tcb_ptx_into3(b, "selp.u32", r->barrier, r->first_barrier, r->barrier, again);
+		u_set_to(b, r->barrier_before, r->barrier);
+	u_add_to(b, r->barrier, r->barrier, I(BARRIER));
+	u_select_to(b, r->barrier, r->first_barrier, r->barrier, again);
 	tcb_ptx_guard(b, again);
-	tcb_ptx_into2(b, "xor.b32", r->parity, r->parity, I(1));
+	u_xor_to(b, r->parity, r->parity, I(1));
 	tcb_ptx_unguard(b);
 }

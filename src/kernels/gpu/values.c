@@ -12,12 +12,12 @@ kit_op tcb_kit_constant(struct tcb_ptx_build *b, const char *type, kit_op value)
 
 kit_op tcb_kit_element(struct tcb_ptx_build *b, kit_op base, kit_op index, unsigned bytes)
 {
-	return OP3(b, "mad.wide.u32", index, I(bytes), base);
+	return l_mad_wide(b, index, I(bytes), base);
 }
 
 kit_op tcb_kit_behind(struct tcb_ptx_build *b, kit_op base, kit_op offset)
 {
-	return OP2(b, "add.u64", base, OP1(b, "cvt.u64.u32", offset));
+	return l_add(b, base, l_from_u(b, offset));
 }
 
 kit_op tcb_kit_vector(struct tcb_ptx_build *b, const kit_op *values, unsigned width)
@@ -52,7 +52,7 @@ void tcb_kit_halves(struct tcb_ptx_build *b, kit_op word, kit_op out[2])
 {
 	for (unsigned i = 0; i < 2; i++)
 		out[i] = tcb_ptx_reg(b, "b16");
-	tcb_ptx_into1(b, "mov.b32", tcb_ptx_vector(b, out, 2), word);
+	b_set_to(b, tcb_ptx_vector(b, out, 2), word);
 }
 
 void tcb_kit_floats(struct tcb_ptx_build *b, kit_op word, kit_op out[2])
@@ -60,15 +60,15 @@ void tcb_kit_floats(struct tcb_ptx_build *b, kit_op word, kit_op out[2])
 	kit_op half[2];
 	tcb_kit_halves(b, word, half);
 	for (unsigned i = 0; i < 2; i++)
-		out[i] = OP1(b, "cvt.f32.f16", half[i]);
+		out[i] = f_from_f16(b, half[i]);
 }
 
 kit_op tcb_kit_pack_f16(struct tcb_ptx_build *b, kit_op low, kit_op high)
 {
 	if (b->module->target.sm >= 80)
-		return OP2(b, "cvt.rn.f16x2.f32", high, low);
-	const kit_op first = OP1(b, "cvt.rn.f16.f32", low), second = OP1(b, "cvt.rn.f16.f32", high);
-	return OP1(b, "mov.b32", tcb_ptx_vector(b, (const kit_op[]){ first, second }, 2));
+		return f16x2_from_f(b, high, low);
+	const kit_op first = f16_from_f(b, low), second = f16_from_f(b, high);
+	return b_set(b, tcb_ptx_vector(b, (const kit_op[]){ first, second }, 2));
 }
 
 kit_op tcb_kit_butterfly(struct tcb_ptx_build *b, kit_op value, unsigned distance)
@@ -76,23 +76,23 @@ kit_op tcb_kit_butterfly(struct tcb_ptx_build *b, kit_op value, unsigned distanc
 	return OP4(b, "shfl.sync.bfly.b32", value, I(distance), I(WARP - 1), I(-1));
 }
 
-kit_op tcb_kit_over_lanes(struct tcb_ptx_build *b, const char *op, kit_op value, unsigned lanes)
+kit_op tcb_kit_over_lanes(struct tcb_ptx_build *b, kit_word *op, kit_op value, unsigned lanes)
 {
 	for (unsigned distance = lanes / 2; distance; distance /= 2)
-		value = OP2(b, op, value, tcb_kit_butterfly(b, value, distance));
+		value = op(b, value, tcb_kit_butterfly(b, value, distance));
 	return value;
 }
 
-kit_op tcb_kit_fold(struct tcb_ptx_build *b, const char *op, const kit_op *values, unsigned count)
+kit_op tcb_kit_fold(struct tcb_ptx_build *b, kit_word *op, const kit_op *values, unsigned count)
 {
 	enum { CHAINS = 4 };
 	kit_op chain[CHAINS];
 	unsigned chains = count < CHAINS ? count : CHAINS;
 	for (unsigned i = 0; i < count; i++)
-		chain[i % CHAINS] = i < CHAINS ? values[i] : OP2(b, op, chain[i % CHAINS], values[i]);
+		chain[i % CHAINS] = i < CHAINS ? values[i] : op(b, chain[i % CHAINS], values[i]);
 	for (; chains > 1; chains = (chains + 1) / 2)
 		for (unsigned i = 0; i < chains / 2; i++)
-			chain[i] = OP2(b, op, chain[i], chain[chains - 1 - i]);
+			chain[i] = op(b, chain[i], chain[chains - 1 - i]);
 	return chain[0];
 }
 

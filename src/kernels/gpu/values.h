@@ -4,6 +4,7 @@
  * pieces of PTX that all of them need.  Nothing here knows of kernels or launches.
  *
  * How an emitter stands on the kit, from the bottom up:
+ *   vocabulary.h  the words, one instruction each
  *   values.h   constants, vectors, halves, values of other lanes
  *   barrier.h  mbarriers, clusters, which block is the last
  *   ring.h     slots in shared memory that copies fill ahead
@@ -16,22 +17,12 @@
 #define TCB_KERNELS_GPU_VALUES_H
 
 #include "kernels/gpu/hardware.h"
-#include "ptx/build/build.h"
+#include "kernels/gpu/vocabulary.h"
 
-/* What an instruction takes or gives: a register, a constant, an address. */
-typedef struct tcb_ptx_operand kit_op;
-
-#define I tcb_ptx_int
-#define F tcb_ptx_f32
 #define OP1 tcb_ptx_op1
 #define OP2 tcb_ptx_op2
 #define OP3 tcb_ptx_op3
 #define OP4 tcb_ptx_op4
-
-enum {
-	TCB_KIT_AND_OR = 0xea, /* lop3: (a & b) | c */
-	TCB_KIT_AND_XOR = 0x6a /* (a & b) ^ c */
-};
 
 /* VALUE in a new register of TYPE ("u32"), where the assembler keeps it. */
 kit_op tcb_kit_constant(struct tcb_ptx_build *b, const char *type, kit_op value);
@@ -59,10 +50,10 @@ kit_op tcb_kit_pack_f16(struct tcb_ptx_build *b, kit_op low, kit_op high);
 
 /* VALUE of the lane whose number differs in the bit DISTANCE. */
 kit_op tcb_kit_butterfly(struct tcb_ptx_build *b, kit_op value, unsigned distance);
-/* VALUE combined by OP ("max.f32") over groups of LANES lanes, in every lane. */
-kit_op tcb_kit_over_lanes(struct tcb_ptx_build *b, const char *op, kit_op value, unsigned lanes);
+/* VALUE combined by OP (f_max) over groups of LANES lanes, in every lane. */
+kit_op tcb_kit_over_lanes(struct tcb_ptx_build *b, kit_word *op, kit_op value, unsigned lanes);
 /* VALUES combined by OP in up to four chains, these in a tree. */
-kit_op tcb_kit_fold(struct tcb_ptx_build *b, const char *op, const kit_op *values, unsigned count);
+kit_op tcb_kit_fold(struct tcb_ptx_build *b, kit_word *op, const kit_op *values, unsigned count);
 /* SUMS += A * X: 16 rows by 8 columns, 16 of k, halves to floats; in the order of mma.sync's registers. */
 void tcb_kit_multiply_f16(struct tcb_ptx_build *b, kit_op sums[4], const kit_op a[4], const kit_op x[2]);
 /* Begins a loop's body: the assembler leaves it as it is, and its registers as they are estimated. */

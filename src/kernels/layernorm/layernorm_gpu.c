@@ -25,13 +25,12 @@ static kit_op count_values(struct tcb_rows_writer *w, const struct tcb_rows_valu
 	unsigned sure = 0;
 	for (unsigned i = 0; i < values->count; i++)
 		sure += !values->unsure[i];
-	kit_op count = tcb_kit_constant(b, "f32", F((float)(sure * w->g->width)));
+	kit_op count = f_set(b, F((float)(sure * w->g->width)));
 	for (unsigned i = 0; i < values->count; i++)
 		if (values->unsure[i])
-			count = OP2(b, "add.rn.f32", count,
-				    OP3(b, "selp.f32", F((float)w->g->width), F(0), values->present[i]));
+			count = f_add(b, count, f_select(b, F((float)w->g->width), F(0), values->present[i]));
 	if (values->edge)
-		count = OP2(b, "add.rn.f32", count, OP3(b, "selp.f32", F(1), F(0), values->present[values->count]));
+		count = f_add(b, count, f_select(b, F(1), F(0), values->present[values->count]));
 	return count;
 }
 
@@ -48,12 +47,12 @@ static int all_sure(const struct tcb_rows_values *values)
 /* 1 / COUNT, at least of 1. */
 static kit_op inverse(struct tcb_rows_writer *w, kit_op count)
 {
-	return OP1(&w->kit.b, "rcp.approx.ftz.f32", OP2(&w->kit.b, "max.f32", count, F(1)));
+	return f_reciprocal_near(&w->kit.b, f_max(&w->kit.b, count, F(1)));
 }
 
 static kit_op value_of(struct tcb_rows_writer *w, const struct tcb_rows_values *values, unsigned i)
 {
-	return w->is_rescue ? OP2(&w->kit.b, "mul.rn.f32", values->value[i], F(TCB_ROWS_RESCUE)) : values->value[i];
+	return w->is_rescue ? f_mul(&w->kit.b, values->value[i], F(TCB_ROWS_RESCUE)) : values->value[i];
 }
 
 static kit_op sum_of(struct tcb_rows_writer *w, const struct tcb_rows_values *values)
@@ -62,7 +61,7 @@ static kit_op sum_of(struct tcb_rows_writer *w, const struct tcb_rows_values *va
 	const unsigned count = tcb_rows_floats(w, values);
 	for (unsigned i = 0; i < count; i++)
 		x[i] = value_of(w, values, i);
-	return tcb_kit_fold(&w->kit.b, "add.rn.f32", x, count);
+	return tcb_kit_fold(&w->kit.b, f_add, x, count);
 }
 
 /* Squared deviations of VALUES from MEAN; those that are not there have none. */
@@ -73,17 +72,17 @@ static kit_op squares_of(struct tcb_rows_writer *w, const struct tcb_rows_values
 	const unsigned count = tcb_rows_floats(w, values), chains = count < 4 ? count : 4;
 	for (unsigned i = 0; i < count; i++) {
 		const unsigned vector = i / w->g->width;
-		kit_op d = OP2(b, "sub.rn.f32", value_of(w, values, i), mean);
+		kit_op d = f_sub(b, value_of(w, values, i), mean);
 		if (values->unsure[vector])
-			d = OP3(b, "selp.f32", d, F(0), values->present[vector]);
-		chain[i % 4] = i < 4 ? OP2(b, "mul.rn.f32", d, d) : OP3(b, "fma.rn.f32", d, d, chain[i % 4]);
+			d = f_select(b, d, F(0), values->present[vector]);
+		chain[i % 4] = i < 4 ? f_mul(b, d, d) : f_fma(b, d, d, chain[i % 4]);
 	}
-	return tcb_kit_fold(b, "add.rn.f32", chain, chains);
+	return tcb_kit_fold(b, f_add, chain, chains);
 }
 
 static kit_op over_warp(struct tcb_rows_writer *w, kit_op value)
 {
-	return tcb_kit_over_lanes(&w->kit.b, "add.rn.f32", value, 32);
+	return tcb_kit_over_lanes(&w->kit.b, f_add, value, 32);
 }
 
 static kit_op scale_of(const struct tcb_rows_writer *w)
@@ -102,7 +101,7 @@ static void reduce(struct tcb_rows_writer *w, struct tcb_rows_values *values, ki
 		part[PART_COUNT] = over_warp(w, count_values(w, values));
 		share = inverse(w, part[PART_COUNT]);
 	}
-	part[PART_MEAN] = OP2(b, "mul.rn.f32", sum, share);
+	part[PART_MEAN] = f_mul(b, sum, share);
 	part[PART_M2] = over_warp(w, squares_of(w, values, part[PART_MEAN]));
 	part[PART_SCALE] = scale_of(w);
 }
@@ -110,7 +109,7 @@ static void reduce(struct tcb_rows_writer *w, struct tcb_rows_values *values, ki
 static void begin(struct tcb_rows_writer *w, kit_op *state)
 {
 	for (int i = PART_COUNT; i <= PART_M2; i++)
-		state[i] = tcb_kit_constant(&w->kit.b, "f32", F(0));
+		state[i] = f_set(&w->kit.b, F(0));
 }
 
 static void add(struct tcb_rows_writer *w, const struct tcb_rows_values *values, kit_op *state)
@@ -120,27 +119,27 @@ static void add(struct tcb_rows_writer *w, const struct tcb_rows_values *values,
 	const int is_sure = all_sure(values);
 	const kit_op count = is_sure ? F((float)most) : count_values(w, values);
 	const kit_op share = is_sure ? F((float)(1.0 / most)) : inverse(w, count);
-	const kit_op mean = OP2(b, "mul.rn.f32", sum_of(w, values), share);
+	const kit_op mean = f_mul(b, sum_of(w, values), share);
 	const kit_op m2 = squares_of(w, values, mean);
-	const kit_op apart = OP2(b, "sub.rn.f32", mean, state[PART_MEAN]);
-	const kit_op all = OP2(b, "add.rn.f32", state[PART_COUNT], count);
-	const kit_op weight = OP2(b, "mul.rn.f32", inverse(w, all), count);
-	const kit_op move = OP2(b, "mul.rn.f32", apart, weight);
-	const kit_op between = OP2(b, "mul.rn.f32", OP2(b, "mul.rn.f32", move, apart), state[PART_COUNT]);
-	tcb_ptx_into2(b, "add.rn.f32", state[PART_M2], state[PART_M2], OP2(b, "add.rn.f32", m2, between));
-	tcb_ptx_into2(b, "add.rn.f32", state[PART_MEAN], state[PART_MEAN], move);
-	tcb_ptx_into1(b, "mov.f32", state[PART_COUNT], all);
+	const kit_op apart = f_sub(b, mean, state[PART_MEAN]);
+	const kit_op all = f_add(b, state[PART_COUNT], count);
+	const kit_op weight = f_mul(b, inverse(w, all), count);
+	const kit_op move = f_mul(b, apart, weight);
+	const kit_op between = f_mul(b, f_mul(b, move, apart), state[PART_COUNT]);
+	f_add_to(b, state[PART_M2], state[PART_M2], f_add(b, m2, between));
+	f_add_to(b, state[PART_MEAN], state[PART_MEAN], move);
+	f_set_to(b, state[PART_COUNT], all);
 }
 
 static void finish(struct tcb_rows_writer *w, const kit_op *state, kit_op *part)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	part[PART_COUNT] = over_warp(w, state[PART_COUNT]);
-	const kit_op weight = OP2(b, "mul.rn.f32", inverse(w, part[PART_COUNT]), state[PART_COUNT]);
-	part[PART_MEAN] = over_warp(w, OP2(b, "mul.rn.f32", state[PART_MEAN], weight));
-	const kit_op apart = OP2(b, "sub.rn.f32", state[PART_MEAN], part[PART_MEAN]);
-	const kit_op squared = OP2(b, "mul.rn.f32", apart, apart);
-	part[PART_M2] = over_warp(w, OP3(b, "fma.rn.f32", squared, state[PART_COUNT], state[PART_M2]));
+	const kit_op weight = f_mul(b, inverse(w, part[PART_COUNT]), state[PART_COUNT]);
+	part[PART_MEAN] = over_warp(w, f_mul(b, state[PART_MEAN], weight));
+	const kit_op apart = f_sub(b, state[PART_MEAN], part[PART_MEAN]);
+	const kit_op squared = f_mul(b, apart, apart);
+	part[PART_M2] = over_warp(w, f_fma(b, squared, state[PART_COUNT], state[PART_M2]));
 	part[PART_SCALE] = scale_of(w);
 }
 
@@ -148,8 +147,8 @@ static void finish(struct tcb_rows_writer *w, const kit_op *state, kit_op *part)
 static kit_op is_lost(struct tcb_rows_writer *w, const kit_op *part)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op far = OP2(b, "setp.gtu.f32", OP1(b, "abs.f32", part[PART_MEAN]), F(0x1p48f));
-	return OP3(b, "setp.gtu.or.f32", part[PART_M2], F(0x1p100f), far);
+	const kit_op far = f_not_le(b, f_abs(b, part[PART_MEAN]), F(0x1p48f));
+	return f_not_le_or(b, part[PART_M2], F(0x1p100f), far);
 }
 
 /* Mean and M2 of the row, times SCALE_OUT. */
@@ -160,25 +159,24 @@ static void combine(struct tcb_rows_writer *w, kit_op (*parts)[TCB_ROWS_PART_MAX
 	const float share = (float)(1.0 / w->g->n);
 	kit_op scale = parts[0][PART_SCALE], mean = F(0), m2 = F(0);
 	for (unsigned i = 1; i < count; i++)
-		scale = OP2(b, "min.f32", scale, parts[i][PART_SCALE]);
-	scale = tcb_kit_over_lanes(b, "min.f32", scale, lanes);
+		scale = f_min(b, scale, parts[i][PART_SCALE]);
+	scale = tcb_kit_over_lanes(b, f_min, scale, lanes);
 	for (unsigned i = 0; i < count; i++) {
-		const kit_op same = OP2(b, "setp.eq.f32", parts[i][PART_SCALE], scale);
-		const kit_op down = OP3(b, "selp.f32", F(1), F(TCB_ROWS_RESCUE), same);
-		const kit_op weight = OP2(b, "mul.rn.f32", parts[i][PART_COUNT], F(share));
-		parts[i][PART_MEAN] = OP2(b, "mul.rn.f32", parts[i][PART_MEAN], down);
-		parts[i][PART_M2] = OP2(b, "mul.rn.f32", OP2(b, "mul.rn.f32", parts[i][PART_M2], down), down);
-		mean = i ? OP3(b, "fma.rn.f32", parts[i][PART_MEAN], weight, mean)
-			 : OP2(b, "mul.rn.f32", parts[i][PART_MEAN], weight);
+		const kit_op same = f_eq(b, parts[i][PART_SCALE], scale);
+		const kit_op down = f_select(b, F(1), F(TCB_ROWS_RESCUE), same);
+		const kit_op weight = f_mul(b, parts[i][PART_COUNT], F(share));
+		parts[i][PART_MEAN] = f_mul(b, parts[i][PART_MEAN], down);
+		parts[i][PART_M2] = f_mul(b, f_mul(b, parts[i][PART_M2], down), down);
+		mean = i ? f_fma(b, parts[i][PART_MEAN], weight, mean) : f_mul(b, parts[i][PART_MEAN], weight);
 	}
-	mean = tcb_kit_over_lanes(b, "add.rn.f32", mean, lanes);
+	mean = tcb_kit_over_lanes(b, f_add, mean, lanes);
 	for (unsigned i = 0; i < count; i++) {
-		const kit_op apart = OP2(b, "sub.rn.f32", parts[i][PART_MEAN], mean);
-		const kit_op squared = OP2(b, "mul.rn.f32", apart, apart);
-		const kit_op part = OP3(b, "fma.rn.f32", squared, parts[i][PART_COUNT], parts[i][PART_M2]);
-		m2 = i ? OP2(b, "add.rn.f32", m2, part) : part;
+		const kit_op apart = f_sub(b, parts[i][PART_MEAN], mean);
+		const kit_op squared = f_mul(b, apart, apart);
+		const kit_op part = f_fma(b, squared, parts[i][PART_COUNT], parts[i][PART_M2]);
+		m2 = i ? f_add(b, m2, part) : part;
 	}
-	*m2_out = tcb_kit_over_lanes(b, "add.rn.f32", m2, lanes);
+	*m2_out = tcb_kit_over_lanes(b, f_add, m2, lanes);
 	*mean_out = mean;
 	*scale_out = scale;
 }
@@ -192,12 +190,12 @@ static void join(struct tcb_rows_writer *w, kit_op (*parts)[TCB_ROWS_PART_MAX], 
 	(void)own;
 	if (count * lanes > 1)
 		combine(w, parts, count, lanes, &mean, &m2, &scale);
-	const kit_op is_plain = OP2(b, "setp.eq.f32", scale, F(1));
-	const kit_op eps = OP3(b, "selp.f32", F((float)LAYERNORM_EPS), F(0x1p-126f), is_plain);
-	const kit_op variance = OP3(b, "fma.rn.f32", m2, F((float)(1.0 / w->g->n)), eps);
-	stat[STAT_ROOT] = OP3(b, "selp.f32", F(1), F(root), is_plain);
-	stat[STAT_MEAN] = OP2(b, "mul.rn.f32", mean, OP3(b, "selp.f32", F(1), F(1 / root), is_plain));
-	stat[STAT_FACTOR] = OP2(b, "mul.rn.f32", OP1(b, "rsqrt.approx.f32", variance), stat[STAT_ROOT]);
+	const kit_op is_plain = f_eq(b, scale, F(1));
+	const kit_op eps = f_select(b, F((float)LAYERNORM_EPS), F(0x1p-126f), is_plain);
+	const kit_op variance = f_fma(b, m2, F((float)(1.0 / w->g->n)), eps);
+	stat[STAT_ROOT] = f_select(b, F(1), F(root), is_plain);
+	stat[STAT_MEAN] = f_mul(b, mean, f_select(b, F(1), F(1 / root), is_plain));
+	stat[STAT_FACTOR] = f_mul(b, f_rsqrt_near(b, variance), stat[STAT_ROOT]);
 }
 
 static void result(struct tcb_rows_writer *w, struct tcb_rows_values *values, const struct tcb_rows_values *weights,
@@ -206,10 +204,9 @@ static void result(struct tcb_rows_writer *w, struct tcb_rows_values *values, co
 	struct tcb_ptx_build *b = &w->kit.b;
 	(void)is_raw;
 	for (unsigned i = 0; i < tcb_rows_floats(w, values); i++) {
-		const kit_op x = OP2(b, "mul.rn.f32", values->value[i], stat[STAT_ROOT]);
-		const kit_op d = OP2(b, "sub.rn.f32", x, stat[STAT_MEAN]);
-		values->value[i] = OP3(b, "fma.rn.f32", OP2(b, "mul.rn.f32", d, stat[STAT_FACTOR]), weights[0].value[i],
-				       weights[1].value[i]);
+		const kit_op x = f_mul(b, values->value[i], stat[STAT_ROOT]);
+		const kit_op d = f_sub(b, x, stat[STAT_MEAN]);
+		values->value[i] = f_fma(b, f_mul(b, d, stat[STAT_FACTOR]), weights[0].value[i], weights[1].value[i]);
 	}
 }
 

@@ -57,16 +57,16 @@ kit_op mm_write_swizzle(struct mm_writer *w, unsigned pitch, kit_op row)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned chunks = pitch / CHUNK < 8 ? pitch / CHUNK : 8, shift = chunks == 8 ? 0 : chunks == 4 ? 1 : 2;
-	const kit_op which = OP2(b, "and.b32", OP2(b, "shr.u32", row, I(shift)), I(chunks - 1));
-	return OP2(b, "shl.b32", which, I(4));
+	const kit_op which = u_and(b, u_shr(b, row, I(shift)), I(chunks - 1));
+	return u_shl(b, which, I(4));
 }
 
 /* Where pass PASS of what is at row ROW, byte AT of the row goes. */
 static kit_op goal(struct mm_writer *w, unsigned pitch, int is_swizzled, kit_op row, kit_op at)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op to = is_swizzled ? OP2(b, "xor.b32", at, mm_write_swizzle(w, pitch, row)) : at;
-	return OP3(b, "mad.lo.u32", row, I(pitch), to);
+	const kit_op to = is_swizzled ? u_xor(b, at, mm_write_swizzle(w, pitch, row)) : at;
+	return u_mad(b, row, I(pitch), to);
 }
 
 static void goals(struct mm_writer *w, const struct deal *d, unsigned pitch, int is_swizzled, kit_op row, kit_op at,
@@ -77,7 +77,7 @@ static void goals(struct mm_writer *w, const struct deal *d, unsigned pitch, int
 		if (i == 0 || !is_swizzled || d->rows % 8 == 0)
 			out[i] = i ? out[0] : goal(w, pitch, is_swizzled, row, at);
 		else
-			out[i] = goal(w, pitch, 1, OP2(b, "add.u32", row, I(i * d->rows)), at);
+			out[i] = goal(w, pitch, 1, u_add(b, row, I(i * d->rows)), at);
 }
 
 /* Bytes from goal 0 to that of pass PASS where the goals are one. */
@@ -90,16 +90,16 @@ static unsigned goal_step(const struct deal *d, unsigned pitch, int is_swizzled,
 static kit_op in_pieces(struct mm_writer *w, kit_op values, unsigned vec)
 {
 	const unsigned each = vec / w->g->element;
-	return each > 1 ? OP2(&w->kit.b, "shr.u32", values, I(__builtin_ctz(each))) : values;
+	return each > 1 ? u_shr(&w->kit.b, values, I(__builtin_ctz(each))) : values;
 }
 
 /* BASE + (ROW * LENGTH + COLUMN) * element: where the block's tile begins, the same for all threads. */
 static kit_op tile_address(struct mm_writer *w, kit_op base, kit_op row, kit_op length, kit_op column, unsigned vec)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op first = OP1(b, "cvt.u64.u32", in_pieces(w, column, vec));
-	const kit_op pieces = OP3(b, "mad.wide.u32", row, in_pieces(w, length, vec), first);
-	return OP2(b, "add.u64", base, OP2(b, "mul.lo.u64", pieces, I(vec)));
+	const kit_op first = l_from_u(b, in_pieces(w, column, vec));
+	const kit_op pieces = l_mad_wide(b, row, in_pieces(w, length, vec), first);
+	return l_add(b, base, l_mul(b, pieces, I(vec)));
 }
 
 /* A thread's bytes from there on, for each pass. */
@@ -107,9 +107,9 @@ static void offsets(struct mm_writer *w, const struct deal *d, kit_op row, kit_o
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	for (unsigned i = 0; i < d->passes; i++) {
-		const kit_op here = i ? OP2(b, "add.u32", row, I(i * d->rows)) : row;
-		out[i] = OP3(b, "mad.lo.u32", here, in_pieces(w, length, d->vec), piece);
-		out[i] = OP2(b, "mul.lo.u32", out[i], I(d->vec));
+		const kit_op here = i ? u_add(b, row, I(i * d->rows)) : row;
+		out[i] = u_mad(b, here, in_pieces(w, length, d->vec), piece);
+		out[i] = u_mul(b, out[i], I(d->vec));
 	}
 }
 
@@ -118,46 +118,42 @@ void mm_write_copy_open(struct mm_writer *w, struct mm_copy *copy, kit_op k_firs
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
 	const struct deal a = deal_a(g), d = deal_b(g);
-	const kit_op a_piece = OP2(b, "rem.u32", w->kit.tid, I(a.across)),
-		     a_row = OP2(b, "div.u32", w->kit.tid, I(a.across));
-	const kit_op b_piece = OP2(b, "rem.u32", w->kit.tid, I(d.across)),
-		     b_row = OP2(b, "div.u32", w->kit.tid, I(d.across));
-	copy->k = OP1(b, "mov.u32", k_first);
+	const kit_op a_piece = u_rem(b, w->kit.tid, I(a.across)), a_row = u_div(b, w->kit.tid, I(a.across));
+	const kit_op b_piece = u_rem(b, w->kit.tid, I(d.across)), b_row = u_div(b, w->kit.tid, I(d.across));
+	copy->k = u_set(b, k_first);
 	copy->k_end = k_end;
-	copy->a_k = OP2(b, "mul.lo.u32", a_piece, I(g->vec_a / g->element));
+	copy->a_k = u_mul(b, a_piece, I(g->vec_a / g->element));
 	copy->b_k = b_row;
-	const kit_op column = OP3(b, "mad.lo.u32", b_piece, I(g->vec_b / g->element), w->column);
-	copy->a_rows = OP2(b, "sub.s32", w->m, OP2(b, "add.u32", w->row, a_row));
+	const kit_op column = u_mad(b, b_piece, I(g->vec_b / g->element), w->column);
+	copy->a_rows = s_sub(b, w->m, u_add(b, w->row, a_row));
 	for (unsigned i = 0; i < d.groups; i++)
-		copy->b_is_inside[i] =
-			OP2(b, "setp.lt.u32", OP2(b, "add.u32", column, I(i * d.across * g->vec_b / g->element)), w->n);
+		copy->b_is_inside[i] = u_lt(b, u_add(b, column, I(i * d.across * g->vec_b / g->element)), w->n);
 	copy->a = tile_address(w, w->a, w->row, w->k, k_first, g->vec_a);
 	copy->b_ = tile_address(w, w->b_, k_first, w->n, w->column, g->vec_b);
 	offsets(w, &a, a_row, w->k, a_piece, copy->a_from);
 	offsets(w, &d, b_row, w->n, b_piece, copy->b_from);
-	copy->b_step = OP2(b, "mul.wide.u32", in_pieces(w, w->n, g->vec_b), I((int64_t)g->bk * g->vec_b));
+	copy->b_step = l_mul_wide(b, in_pieces(w, w->n, g->vec_b), I((int64_t)g->bk * g->vec_b));
 	if (g->a_is_transposed) {
-		const kit_op to = OP3(b, "mad.lo.u32", a_piece, I(g->pitch_a), OP2(b, "shl.b32", a_row, I(2)));
+		const kit_op to = u_mad(b, a_piece, I(g->pitch_a), u_shl(b, a_row, I(2)));
 		for (unsigned i = 0; i < a.passes; i++)
 			copy->a_to[i] = to;
 	} else {
-		goals(w, &a, g->pitch_a, 1, a_row, OP2(b, "mul.lo.u32", a_piece, I(g->vec_a)), copy->a_to);
+		goals(w, &a, g->pitch_a, 1, a_row, u_mul(b, a_piece, I(g->vec_a)), copy->a_to);
 	}
 	for (unsigned i = 0; i < d.groups; i++)
 		goals(w, &d, g->pitch_b, g->isa == TCB_ISA_MMA, b_row,
-		      OP3(b, "mad.lo.u32", b_piece, I(g->vec_b), I(i * d.across * g->vec_b)),
-		      copy->b_to + i * d.passes);
-	copy->slot = OP1(b, "mov.u32", w->kit.shared);
+		      u_mad(b, b_piece, I(g->vec_b), I(i * d.across * g->vec_b)), copy->b_to + i * d.passes);
+	copy->slot = u_set(b, w->kit.shared);
 }
 
 kit_op mm_write_copy_is_plain(struct mm_writer *w, const struct mm_copy *copy)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
-	const kit_op rest = OP2(b, "rem.u32", OP2(b, "sub.u32", copy->k_end, copy->k), I(g->bk));
-	kit_op is_plain = OP2(b, "setp.eq.u32", rest, I(0));
-	is_plain = OP3(b, "setp.le.and.u32", OP2(b, "add.u32", w->row, I(g->bm)), w->m, is_plain);
-	return OP3(b, "setp.le.and.u32", OP2(b, "add.u32", w->column, I(g->bn)), w->n, is_plain);
+	const kit_op rest = u_rem(b, u_sub(b, copy->k_end, copy->k), I(g->bk));
+	kit_op is_plain = u_eq(b, rest, I(0));
+	is_plain = u_le_and(b, u_add(b, w->row, I(g->bm)), w->m, is_plain);
+	return u_le_and(b, u_add(b, w->column, I(g->bn)), w->n, is_plain);
 }
 
 /* --- one piece --- */
@@ -169,7 +165,7 @@ static void piece_async(struct mm_writer *w, unsigned vec, kit_op from, kit_op t
 	const char *copy = vec == 16 ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global";
 	kit_op operands[4] = { to, from, I(vec) };
 	if (!is_plain)
-		operands[3] = OP3(b, "selp.u32", I(vec), I(0), is_inside);
+		operands[3] = u_select(b, I(vec), I(0), is_inside);
 	tcb_ptx_into(b, copy, is_plain ? 3 : 4, operands);
 }
 
@@ -223,7 +219,7 @@ static int is_cut(const struct deal *d, unsigned pass)
 static kit_op place(struct mm_writer *w, kit_op base, kit_op offset, unsigned at)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	return tcb_ptx_at(OP2(b, "add.u64", base, OP1(b, "cvt.u64.u32", offset)), at);
+	return tcb_ptx_at(l_add(b, base, l_from_u(b, offset)), at);
 }
 
 /* The threads that take the piece of pass PASS: all, or those whose rows are in the tile; of those, when the step is
@@ -234,9 +230,9 @@ static int guard(struct mm_writer *w, const struct mm_copy *copy, enum how how, 
 	const int is_plain = copy->is_plain && how == ASYNC;
 	const kit_op threads = I(is_cut(d, pass) ? (d->tile_rows - pass * d->rows) * d->across : 0);
 	if (is_cut(d, pass) && is_plain)
-		tcb_ptx_guard(b, OP3(b, "setp.lt.and.u32", w->kit.tid, threads, copy->more));
+		tcb_ptx_guard(b, u_lt_and(b, w->kit.tid, threads, copy->more));
 	else if (is_cut(d, pass))
-		tcb_ptx_guard(b, OP2(b, "setp.lt.u32", w->kit.tid, threads));
+		tcb_ptx_guard(b, u_lt(b, w->kit.tid, threads));
 	else if (is_plain)
 		tcb_ptx_guard(b, copy->more);
 	return is_cut(d, pass) || is_plain;
@@ -250,18 +246,17 @@ static void each_a(struct mm_writer *w, struct mm_copy *copy, enum how how, kit_
 	const int is_tested = how != STORE && !copy->is_plain;
 	for (unsigned i = 0; i < d.passes; i++) {
 		kit_op from = I(0), is_row = I(0);
-		const kit_op at = OP2(b, "add.u32", copy->slot, copy->a_to[i]);
+		const kit_op at = u_add(b, copy->slot, copy->a_to[i]);
 		if (how != STORE)
 			from = place(w, copy->a, copy->a_from[i], 0);
 		if (is_tested)
-			is_row = OP2(b, "setp.gt.s32", copy->a_rows, I(i * d.rows));
+			is_row = s_gt(b, copy->a_rows, I(i * d.rows));
 		for (unsigned group = 0; group < d.groups; group++) {
 			const unsigned step = g->a_is_transposed ? group * TRANSPOSED_K * g->pitch_a + i * d.rows * 4
 								 : goal_step(&d, g->pitch_a, 1, i);
 			kit_op inside = is_row;
 			if (is_tested)
-				inside = OP3(b, "setp.gt.and.s32", left,
-					     OP2(b, "add.u32", copy->a_k, I(group * TRANSPOSED_K)), is_row);
+				inside = s_gt_and(b, left, u_add(b, copy->a_k, I(group * TRANSPOSED_K)), is_row);
 			const int is_guarded = guard(w, copy, how, &d, i);
 			one(w, copy, how, d.vec, tcb_ptx_at(from, group * TRANSPOSED_K * 4), tcb_ptx_at(at, step),
 			    inside, held);
@@ -278,17 +273,17 @@ static void each_b(struct mm_writer *w, struct mm_copy *copy, enum how how, kit_
 	const struct deal d = deal_b(g);
 	const int is_swizzled = g->isa == TCB_ISA_MMA, is_tested = how != STORE && !copy->is_plain;
 	if (is_tested)
-		left = OP2(b, "sub.s32", left, copy->b_k);
+		left = s_sub(b, left, copy->b_k);
 	for (unsigned i = 0; i < d.passes; i++) {
 		kit_op from = I(0);
 		if (how != STORE)
 			from = place(w, copy->b_, copy->b_from[i], 0);
 		for (unsigned group = 0; group < d.groups; group++) {
-			const kit_op at = OP2(b, "add.u32", copy->slot, copy->b_to[group * d.passes + i]);
+			const kit_op at = u_add(b, copy->slot, copy->b_to[group * d.passes + i]);
 			const kit_op to = tcb_ptx_at(at, g->a_bytes + goal_step(&d, g->pitch_b, is_swizzled, i));
 			kit_op inside = I(0);
 			if (is_tested)
-				inside = OP3(b, "setp.gt.and.s32", left, I(i * d.rows), copy->b_is_inside[group]);
+				inside = s_gt_and(b, left, I(i * d.rows), copy->b_is_inside[group]);
 			const int is_guarded = guard(w, copy, how, &d, i);
 			one(w, copy, how, d.vec, tcb_ptx_at(from, group * d.across * d.vec), to, inside, held);
 			if (is_guarded)
@@ -300,17 +295,17 @@ static void each_b(struct mm_writer *w, struct mm_copy *copy, enum how how, kit_
 void mm_write_next_slot(struct mm_writer *w, kit_op slot)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op end = OP2(b, "add.u32", w->kit.shared, I((int64_t)w->g->stages * w->g->stage_bytes));
-	tcb_ptx_into2(b, "add.u32", slot, slot, I(w->g->stage_bytes));
-	tcb_ptx_into3(b, "selp.u32", slot, w->kit.shared, slot, OP2(b, "setp.eq.u32", slot, end));
+	const kit_op end = u_add(b, w->kit.shared, I((int64_t)w->g->stages * w->g->stage_bytes));
+	u_add_to(b, slot, slot, I(w->g->stage_bytes));
+	u_select_to(b, slot, w->kit.shared, slot, u_eq(b, slot, end));
 }
 
 static void next_step(struct mm_writer *w, struct mm_copy *copy)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	tcb_ptx_into2(b, "add.u64", copy->a, copy->a, I((int64_t)w->g->bk * w->g->element));
-	tcb_ptx_into2(b, "add.u64", copy->b_, copy->b_, copy->b_step);
-	tcb_ptx_into2(b, "add.u32", copy->k, copy->k, I(w->g->bk));
+	l_add_to(b, copy->a, copy->a, I((int64_t)w->g->bk * w->g->element));
+	l_add_to(b, copy->b_, copy->b_, copy->b_step);
+	u_add_to(b, copy->k, copy->k, I(w->g->bk));
 }
 
 void mm_write_copy_load(struct mm_writer *w, struct mm_copy *copy)
@@ -320,9 +315,9 @@ void mm_write_copy_load(struct mm_writer *w, struct mm_copy *copy)
 	kit_op left = I(0);
 	unsigned held = 0;
 	if (copy->is_plain)
-		copy->more = OP2(b, "setp.lt.u32", copy->k, copy->k_end);
+		copy->more = u_lt(b, copy->k, copy->k_end);
 	else
-		left = OP2(b, "sub.s32", copy->k_end, copy->k);
+		left = s_sub(b, copy->k_end, copy->k);
 	each_a(w, copy, how, left, &held);
 	each_b(w, copy, how, left, &held);
 	if (how == ASYNC) {

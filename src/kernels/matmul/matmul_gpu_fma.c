@@ -32,9 +32,9 @@ static struct shape shape_of(const struct matmul_gpu *g)
 static void place(struct mm_writer *w, kit_op *m_out, kit_op *n_out)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op eight = OP2(b, "and.b32", OP2(b, "shr.u32", w->kit.lane, I(1)), I(7));
-	const kit_op high = OP2(b, "and.b32", OP2(b, "shr.u32", w->kit.lane, I(3)), I(2));
-	const kit_op four = OP2(b, "or.b32", OP2(b, "and.b32", w->kit.lane, I(1)), high);
+	const kit_op eight = u_and(b, u_shr(b, w->kit.lane, I(1)), I(7));
+	const kit_op high = u_and(b, u_shr(b, w->kit.lane, I(3)), I(2));
+	const kit_op four = u_or(b, u_and(b, w->kit.lane, I(1)), high);
 	const int is_high = shape_of(w->g).lanes_m == 8;
 	*m_out = is_high ? eight : four;
 	*n_out = is_high ? four : eight;
@@ -48,17 +48,17 @@ static void open_fma(struct mm_writer *w, struct mm_fragments *f)
 	kit_op m, n, m0, n0;
 	place(w, &m, &n);
 	mm_write_warp_origin(w, &m0, &n0);
-	n = OP3(b, "mad.lo.u32", n, I(WIDE), n0);
-	f->b_at = OP3(b, "mad.lo.u32", n, I(4), I(g->a_bytes));
+	n = u_mad(b, n, I(WIDE), n0);
+	f->b_at = u_mad(b, n, I(4), I(g->a_bytes));
 	if (g->a_is_transposed) {
-		m = OP3(b, "mad.lo.u32", m, I(WIDE), m0);
-		f->a_at = f->a_odd = OP2(b, "shl.b32", m, I(2));
+		m = u_mad(b, m, I(WIDE), m0);
+		f->a_at = f->a_odd = u_shl(b, m, I(2));
 	} else {
-		m = OP2(b, "add.u32", m, m0);
-		f->a_at = f->a_odd = OP3(b, "mad.lo.u32", m, I(g->pitch_a), mm_write_swizzle(w, g->pitch_a, m));
+		m = u_add(b, m, m0);
+		f->a_at = f->a_odd = u_mad(b, m, I(g->pitch_a), mm_write_swizzle(w, g->pitch_a, m));
 		if (s.lanes_m == 4) {
-			const kit_op odd = OP2(b, "add.u32", m, I(4));
-			f->a_odd = OP3(b, "mad.lo.u32", m, I(g->pitch_a), mm_write_swizzle(w, g->pitch_a, odd));
+			const kit_op odd = u_add(b, m, I(4));
+			f->a_odd = u_mad(b, m, I(g->pitch_a), mm_write_swizzle(w, g->pitch_a, odd));
 		}
 	}
 	for (unsigned set = 0; set < 2; set++) {
@@ -79,16 +79,16 @@ static void load_fma(struct mm_writer *w, struct mm_fragments *f, kit_op slot, u
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
 	const struct shape s = shape_of(g);
-	const kit_op b_at = OP2(b, "add.u32", slot, f->b_at);
+	const kit_op b_at = u_add(b, slot, f->b_at);
 	if (g->a_is_transposed) {
-		const kit_op at = OP2(b, "add.u32", slot, f->a_at);
+		const kit_op at = u_add(b, slot, f->a_at);
 		for (unsigned i = 0; i < s.rows; i += WIDE)
 			load_four(w, at, (int64_t)step * g->pitch_a + (int64_t)i * s.lanes_m * 4, f->a[step % 2] + i);
 	} else if (step % WIDE == 0) {
 		const unsigned set = step / WIDE % 2;
 		const kit_op chunk = I((int64_t)step / WIDE * 16);
-		const kit_op even = OP2(b, "xor.b32", OP2(b, "add.u32", slot, f->a_at), chunk);
-		const kit_op odd = s.lanes_m == 4 ? OP2(b, "xor.b32", OP2(b, "add.u32", slot, f->a_odd), chunk) : even;
+		const kit_op even = u_xor(b, u_add(b, slot, f->a_at), chunk);
+		const kit_op odd = s.lanes_m == 4 ? u_xor(b, u_add(b, slot, f->a_odd), chunk) : even;
 		for (unsigned i = 0; i < s.rows; i++)
 			load_four(w, i % 2 ? odd : even, (int64_t)i * s.lanes_m * g->pitch_a, f->a[set] + i * WIDE);
 	}
@@ -107,7 +107,7 @@ static void multiply_fma(struct mm_writer *w, struct mm_fragments *f, unsigned s
 		for (unsigned c = 0; c < s.columns; c++) {
 			const unsigned j = i % 2 ? s.columns - 1 - c : c;
 			const kit_op sum = w->acc[i * s.columns + j];
-			tcb_ptx_into3(&w->kit.b, "fma.rn.f32", sum, a, b[j], sum);
+			f_fma_to(&w->kit.b, sum, a, b[j], sum);
 		}
 	}
 }
@@ -121,14 +121,14 @@ static void results_fma(struct mm_writer *w, void (*store)(struct mm_writer *w, 
 	kit_op m, n, m0, n0;
 	place(w, &m, &n);
 	mm_write_warp_origin(w, &m0, &n0);
-	m0 = OP2(b, "add.u32", w->row, m0);
-	n = OP3(b, "mad.lo.u32", n, I(WIDE), OP2(b, "add.u32", w->column, n0));
-	m = g->a_is_transposed ? OP3(b, "mad.lo.u32", m, I(WIDE), m0) : OP2(b, "add.u32", m, m0);
+	m0 = u_add(b, w->row, m0);
+	n = u_mad(b, n, I(WIDE), u_add(b, w->column, n0));
+	m = g->a_is_transposed ? u_mad(b, m, I(WIDE), m0) : u_add(b, m, m0);
 	for (unsigned i = 0; i < s.rows; i++) {
 		const unsigned down = g->a_is_transposed ? i / WIDE * WIDE * s.lanes_m + i % WIDE : i * s.lanes_m;
-		const kit_op row = OP2(b, "add.u32", m, I(down));
+		const kit_op row = u_add(b, m, I(down));
 		for (unsigned j = 0; j < s.columns; j += WIDE)
-			store(w, row, OP2(b, "add.u32", n, I(j * s.lanes_n)), w->acc + i * s.columns + j, WIDE);
+			store(w, row, u_add(b, n, I(j * s.lanes_n)), w->acc + i * s.columns + j, WIDE);
 	}
 }
 

@@ -38,21 +38,21 @@ void mm_write_parameters(struct mm_writer *w)
 void mm_write_tile(struct mm_writer *w, kit_op tile)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op group_tiles = OP2(b, "mul.lo.u32", w->group, w->tiles_n);
-	const kit_op index = OP2(b, "div.u32", tile, group_tiles);
-	const kit_op within = OP2(b, "sub.u32", tile, OP2(b, "mul.lo.u32", index, group_tiles));
-	const kit_op first = OP2(b, "mul.lo.u32", index, w->group);
-	const kit_op rows = OP2(b, "min.u32", w->group, OP2(b, "sub.u32", w->tiles_m, first));
-	const kit_op column = OP2(b, "div.u32", within, rows);
-	const kit_op row = OP2(b, "sub.u32", within, OP2(b, "mul.lo.u32", column, rows));
-	w->row = OP2(b, "mul.lo.u32", OP2(b, "add.u32", first, row), I((int64_t)w->g->bm * w->g->cluster));
-	w->column = OP2(b, "mul.lo.u32", column, I(w->g->bn));
+	const kit_op group_tiles = u_mul(b, w->group, w->tiles_n);
+	const kit_op index = u_div(b, tile, group_tiles);
+	const kit_op within = u_sub(b, tile, u_mul(b, index, group_tiles));
+	const kit_op first = u_mul(b, index, w->group);
+	const kit_op rows = u_min(b, w->group, u_sub(b, w->tiles_m, first));
+	const kit_op column = u_div(b, within, rows);
+	const kit_op row = u_sub(b, within, u_mul(b, column, rows));
+	w->row = u_mul(b, u_add(b, first, row), I((int64_t)w->g->bm * w->g->cluster));
+	w->column = u_mul(b, column, I(w->g->bn));
 }
 
 void mm_write_warp_origin(struct mm_writer *w, kit_op *m_out, kit_op *n_out)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
-	*m_out = OP2(b, "mul.lo.u32", OP2(b, "div.u32", w->kit.warp, I(g->warps_n)), I(g->wm));
-	*n_out = OP2(b, "mul.lo.u32", OP2(b, "rem.u32", w->kit.warp, I(g->warps_n)), I(g->wn));
+	*m_out = u_mul(b, u_div(b, w->kit.warp, I(g->warps_n)), I(g->wm));
+	*n_out = u_mul(b, u_rem(b, w->kit.warp, I(g->warps_n)), I(g->wn));
 }

@@ -17,17 +17,17 @@ static void open_mma(struct mm_writer *w, struct mm_fragments *f)
 	const int is_eight = g->wk == 8;
 	kit_op m0, n0;
 	mm_write_warp_origin(w, &m0, &n0);
-	const kit_op sixteen = OP2(b, "and.b32", w->kit.lane, I(15)), high = OP2(b, "shr.u32", w->kit.lane, I(4));
-	const kit_op row = OP2(b, "add.u32", sixteen, m0);
-	kit_op at = OP2(b, "shl.b32", high, I(4));
+	const kit_op sixteen = u_and(b, w->kit.lane, I(15)), high = u_shr(b, w->kit.lane, I(4));
+	const kit_op row = u_add(b, sixteen, m0);
+	kit_op at = u_shl(b, high, I(4));
 	if (is_eight)
 		at = I(0);
-	f->a_at = OP3(b, "mad.lo.u32", row, I(g->pitch_a), OP2(b, "xor.b32", mm_write_swizzle(w, g->pitch_a, row), at));
+	f->a_at = u_mad(b, row, I(g->pitch_a), u_xor(b, mm_write_swizzle(w, g->pitch_a, row), at));
 	/* B: 8 (or 16) rows of k, then the next eight columns. */
-	const kit_op k = is_eight ? OP2(b, "and.b32", w->kit.lane, I(7)) : sixteen;
-	const kit_op right = is_eight ? OP2(b, "and.b32", OP2(b, "shr.u32", w->kit.lane, I(3)), I(1)) : high;
-	const kit_op chunk = OP3(b, "mad.lo.u32", right, I(16), OP2(b, "shl.b32", n0, I(1)));
-	f->b_at = OP3(b, "mad.lo.u32", k, I(g->pitch_b), OP2(b, "xor.b32", mm_write_swizzle(w, g->pitch_b, k), chunk));
+	const kit_op k = is_eight ? u_and(b, w->kit.lane, I(7)) : sixteen;
+	const kit_op right = is_eight ? u_and(b, u_shr(b, w->kit.lane, I(3)), I(1)) : high;
+	const kit_op chunk = u_mad(b, right, I(16), u_shl(b, n0, I(1)));
+	f->b_at = u_mad(b, k, I(g->pitch_b), u_xor(b, mm_write_swizzle(w, g->pitch_b, k), chunk));
 	for (unsigned set = 0; set < 2; set++) {
 		for (unsigned i = 0; i < g->wm / FRAGMENT_M * g->wk / 4; i++)
 			f->a[set][i] = tcb_ptx_reg(b, "b32");
@@ -43,15 +43,15 @@ static void load_mma(struct mm_writer *w, struct mm_fragments *f, kit_op slot, u
 	const unsigned a_regs = g->wk / 4, b_regs = g->wk / 4; /* of a load */
 	const char *load_a = tcb_ptx_namef(b, "ldmatrix.sync.aligned.m8n8.x%u.shared.b16", a_regs);
 	const char *load_b = tcb_ptx_namef(b, "ldmatrix.sync.aligned.m8n8.x%u.trans.shared.b16", b_regs);
-	const kit_op a_at = OP2(b, "xor.b32", OP2(b, "add.u32", slot, f->a_at), I(step * g->wk * 2));
-	const kit_op b_at = OP2(b, "add.u32", OP2(b, "add.u32", slot, f->b_at), I(g->a_bytes));
+	const kit_op a_at = u_xor(b, u_add(b, slot, f->a_at), I(step * g->wk * 2));
+	const kit_op b_at = u_add(b, u_add(b, slot, f->b_at), I(g->a_bytes));
 	for (unsigned i = 0; i < g->wm / FRAGMENT_M; i++)
 		tcb_ptx_into1(b, load_a, tcb_ptx_vector(b, f->a[step % 2] + i * a_regs, a_regs),
 			      tcb_ptx_at(a_at, (int64_t)i * FRAGMENT_M * g->pitch_a));
 	for (unsigned j = 0; j < g->wn / PAIR_N; j++)
-		tcb_ptx_into1(b, load_b, tcb_ptx_vector(b, f->b[step % 2] + j * b_regs, b_regs),
-			      tcb_ptx_at(j ? OP2(b, "xor.b32", b_at, I(j * PAIR_N * 2)) : b_at,
-					 (int64_t)step * g->wk * g->pitch_b));
+		tcb_ptx_into1(
+			b, load_b, tcb_ptx_vector(b, f->b[step % 2] + j * b_regs, b_regs),
+			tcb_ptx_at(j ? u_xor(b, b_at, I(j * PAIR_N * 2)) : b_at, (int64_t)step * g->wk * g->pitch_b));
 }
 
 static void multiply_mma(struct mm_writer *w, struct mm_fragments *f, unsigned step)
@@ -78,13 +78,13 @@ static void results_mma(struct mm_writer *w, void (*store)(struct mm_writer *w, 
 	const struct matmul_gpu *g = w->g;
 	kit_op m0, n0;
 	mm_write_warp_origin(w, &m0, &n0);
-	const kit_op m = OP2(b, "add.u32", OP2(b, "add.u32", w->row, m0), OP2(b, "shr.u32", w->kit.lane, I(2)));
-	const kit_op pair = OP2(b, "shl.b32", OP2(b, "and.b32", w->kit.lane, I(3)), I(1));
-	const kit_op n = OP2(b, "add.u32", OP2(b, "add.u32", w->column, n0), pair);
+	const kit_op m = u_add(b, u_add(b, w->row, m0), u_shr(b, w->kit.lane, I(2)));
+	const kit_op pair = u_shl(b, u_and(b, w->kit.lane, I(3)), I(1));
+	const kit_op n = u_add(b, u_add(b, w->column, n0), pair);
 	for (unsigned i = 0; i < g->wm / 8; i++) {
-		const kit_op row = OP2(b, "add.u32", m, I(8 * i));
+		const kit_op row = u_add(b, m, I(8 * i));
 		for (unsigned j = 0; j < g->wn / FRAGMENT_N; j++)
-			store(w, row, OP2(b, "add.u32", n, I(8 * j)),
+			store(w, row, u_add(b, n, I(8 * j)),
 			      w->acc + (i / 2 * (g->wn / FRAGMENT_N) + j) * SUMS + i % 2 * 2, 2);
 	}
 }

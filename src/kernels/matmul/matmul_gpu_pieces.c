@@ -27,14 +27,14 @@ void mm_write_pieces_open(struct mm_writer *w, struct mm_pieces *p)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
-	p->number = tcb_ptx_special(b, "ctaid.x");
-	p->blocks = tcb_ptx_special(b, "nctaid.x");
-	p->tiles = OP2(b, "mul.lo.u32", w->tiles_m, w->tiles_n);
+	p->number = u_block_x(b);
+	p->blocks = u_blocks_x(b);
+	p->tiles = u_mul(b, w->tiles_m, w->tiles_n);
 	p->rank = I(0);
 	if (g->cluster > 1) {
-		p->rank = tcb_ptx_special(b, "cluster_ctarank");
-		p->number = OP2(b, "div.u32", p->number, I(g->cluster));
-		p->blocks = OP2(b, "div.u32", p->blocks, I(g->cluster));
+		p->rank = u_cluster_rank(b);
+		p->number = u_div(b, p->number, I(g->cluster));
+		p->blocks = u_div(b, p->blocks, I(g->cluster));
 	}
 }
 
@@ -44,20 +44,20 @@ void mm_write_pieces_open(struct mm_writer *w, struct mm_pieces *p)
 static kit_op range_steps(struct mm_writer *w, const struct mm_pieces *p, kit_op range)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op more = OP3(b, "selp.u32", I(1), I(0), OP2(b, "setp.lt.u32", range, p->spare));
-	return OP2(b, "add.u32", p->share, more);
+	const kit_op more = u_select(b, I(1), I(0), u_lt(b, range, p->spare));
+	return u_add(b, p->share, more);
 }
 
 static void begin_dealt(struct mm_writer *w, struct mm_pieces *p)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	p->range = OP2(b, "sub.u32", OP2(b, "sub.u32", p->blocks, p->number), I(1));
-	const kit_op first = OP3(b, "mad.lo.u32", p->range, p->share, OP2(b, "min.u32", p->range, p->spare));
+	p->range = u_sub(b, u_sub(b, p->blocks, p->number), I(1));
+	const kit_op first = u_mad(b, p->range, p->share, u_min(b, p->range, p->spare));
 	p->left = range_steps(w, p, p->range);
-	p->tile = OP2(b, "div.u32", first, w->steps);
-	p->step = OP2(b, "sub.u32", first, OP2(b, "mul.lo.u32", p->tile, w->steps));
-	p->count = OP2(b, "min.u32", OP2(b, "sub.u32", w->steps, p->step), p->left);
-	p->whole = OP2(b, "add.u32", p->shared, p->number);
+	p->tile = u_div(b, first, w->steps);
+	p->step = u_sub(b, first, u_mul(b, p->tile, w->steps));
+	p->count = u_min(b, u_sub(b, w->steps, p->step), p->left);
+	p->whole = u_add(b, p->shared, p->number);
 	tcb_ptx_repeat_begin(b, &p->loop);
 }
 
@@ -65,14 +65,14 @@ static void begin_dealt(struct mm_writer *w, struct mm_pieces *p)
 static void end_dealt(struct mm_writer *w, struct mm_pieces *p)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	tcb_ptx_into2(b, "sub.u32", p->left, p->left, p->count);
-	const kit_op is_dealt = OP2(b, "setp.ne.u32", p->left, I(0));
-	tcb_ptx_into3(b, "selp.u32", p->tile, OP2(b, "add.u32", p->tile, I(1)), p->whole, is_dealt);
-	tcb_ptx_into3(b, "selp.u32", p->whole, p->whole, OP2(b, "add.u32", p->whole, p->blocks), is_dealt);
-	tcb_ptx_into3(b, "selp.u32", p->left, p->left, w->steps, is_dealt);
-	tcb_ptx_into1(b, "mov.u32", p->step, I(0));
-	tcb_ptx_into2(b, "min.u32", p->count, w->steps, p->left);
-	tcb_ptx_repeat_end(b, &p->loop, OP2(b, "setp.lt.u32", p->tile, p->tiles));
+	u_sub_to(b, p->left, p->left, p->count);
+	const kit_op is_dealt = u_ne(b, p->left, I(0));
+	u_select_to(b, p->tile, u_add(b, p->tile, I(1)), p->whole, is_dealt);
+	u_select_to(b, p->whole, p->whole, u_add(b, p->whole, p->blocks), is_dealt);
+	u_select_to(b, p->left, p->left, w->steps, is_dealt);
+	u_set_to(b, p->step, I(0));
+	u_min_to(b, p->count, w->steps, p->left);
+	tcb_ptx_repeat_end(b, &p->loop, u_lt(b, p->tile, p->tiles));
 }
 
 void mm_write_pieces_begin(struct mm_writer *w, struct mm_pieces *p)
@@ -100,7 +100,7 @@ void mm_write_piece_place(struct mm_writer *w, const struct mm_pieces *p)
 {
 	mm_write_tile(w, p->tile);
 	if (w->g->cluster > 1)
-		w->row = OP3(&w->kit.b, "mad.lo.u32", p->rank, I(w->g->bm), w->row);
+		w->row = u_mad(&w->kit.b, p->rank, I(w->g->bm), w->row);
 }
 
 /* --- parts --- */
@@ -116,15 +116,15 @@ static kit_op part_of(struct mm_writer *w, const struct mm_pieces *p, const stru
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned groups = groups_of_tile(w->g);
-	const kit_op block = w->g->cluster > 1 ? OP3(b, "mad.lo.u32", number, I(w->g->cluster), p->rank) : number;
-	return groups > 1 ? OP3(b, "mad.lo.u32", block, I(groups), group->index) : block;
+	const kit_op block = w->g->cluster > 1 ? u_mad(b, number, I(w->g->cluster), p->rank) : number;
+	return groups > 1 ? u_mad(b, block, I(groups), group->index) : block;
 }
 
 /* Where this thread's sums of PART begin. */
 static kit_op sums_of(struct mm_writer *w, const struct mm_pieces *p, kit_op part)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op thread = OP2(b, "and.b32", w->kit.tid, I(GROUP_THREADS - 1));
+	const kit_op thread = u_and(b, w->kit.tid, I(GROUP_THREADS - 1));
 	const kit_op first = tcb_kit_element(b, p->parts, part, w->g->wm * w->g->wn * 4);
 	return tcb_kit_element(b, first, thread, WIDE * 4);
 }
@@ -154,7 +154,7 @@ static void add_part(struct mm_writer *w, const struct mm_pieces *p, const struc
 	tcb_ptx_if_begin(b, &scope, group->leader);
 	tcb_ptx_repeat_begin(b, &wait);
 	tcb_ptx_load(b, "ld.acquire.gpu.global.u32", flag, &seen, 1);
-	tcb_ptx_repeat_end(b, &wait, OP2(b, "setp.eq.u32", seen, I(0)));
+	tcb_ptx_repeat_end(b, &wait, u_eq(b, seen, I(0)));
 	tcb_ptx_store(b, "st.relaxed.gpu.global.u32", flag, &none, 1);
 	tcb_ptx_if_end(b, &scope);
 	OP2(b, "bar.sync", group->barrier, I(GROUP_THREADS));
@@ -162,7 +162,7 @@ static void add_part(struct mm_writer *w, const struct mm_pieces *p, const struc
 	for (unsigned i = 0; i < w->g->wm * w->g->wn / GROUP_THREADS; i += WIDE) {
 		tcb_kit_load(b, "ld.global.cg", "f32", tcb_ptx_at(at, (int64_t)i * GROUP_THREADS * 4), values, WIDE);
 		for (unsigned j = 0; j < WIDE; j++)
-			tcb_ptx_into2(b, "add.rn.f32", w->acc[i + j], w->acc[i + j], values[j]);
+			f_add_to(b, w->acc[i + j], w->acc[i + j], values[j]);
 	}
 }
 
@@ -172,15 +172,15 @@ static void add_parts(struct mm_writer *w, const struct mm_pieces *p, const stru
 	struct tcb_ptx_build *b = &w->kit.b;
 	struct tcb_ptx_if some;
 	struct tcb_ptx_for others;
-	const kit_op lacking = OP2(b, "sub.u32", w->steps, p->count);
-	tcb_ptx_if_begin(b, &some, OP2(b, "setp.ne.u32", lacking, I(0)));
-	const kit_op number = OP1(b, "mov.u32", p->number), range = OP1(b, "mov.u32", p->range);
+	const kit_op lacking = u_sub(b, w->steps, p->count);
+	tcb_ptx_if_begin(b, &some, u_ne(b, lacking, I(0)));
+	const kit_op number = u_set(b, p->number), range = u_set(b, p->range);
 	tcb_ptx_repeat_begin(b, &others);
-	tcb_ptx_into2(b, "sub.u32", number, number, I(1));
-	tcb_ptx_into2(b, "add.u32", range, range, I(1));
+	u_sub_to(b, number, number, I(1));
+	u_add_to(b, range, range, I(1));
 	add_part(w, p, group, part_of(w, p, group, number));
-	tcb_ptx_into2(b, "sub.u32", lacking, lacking, OP2(b, "min.u32", lacking, range_steps(w, p, range)));
-	tcb_ptx_repeat_end(b, &others, OP2(b, "setp.ne.u32", lacking, I(0)));
+	u_sub_to(b, lacking, lacking, u_min(b, lacking, range_steps(w, p, range)));
+	tcb_ptx_repeat_end(b, &others, u_ne(b, lacking, I(0)));
 	tcb_ptx_if_end(b, &some);
 }
 
@@ -188,7 +188,7 @@ void mm_write_parts_begin(struct mm_writer *w, struct mm_pieces *p, const struct
 			  struct tcb_ptx_if *scope)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	tcb_ptx_if_begin(b, scope, OP2(b, "setp.ne.u32", p->step, I(0)));
+	tcb_ptx_if_begin(b, scope, u_ne(b, p->step, I(0)));
 	leave_part(w, p, group);
 	tcb_ptx_if_else(b, scope);
 	add_parts(w, p, group);

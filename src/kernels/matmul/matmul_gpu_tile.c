@@ -26,17 +26,17 @@ static kit_op element(struct mm_writer *w, kit_op base, kit_op row, kit_op colum
 	struct tcb_ptx_build *b = &w->kit.b;
 	kit_op length = w->n;
 	if (wide > 1) {
-		length = OP2(b, "shr.u32", length, I(__builtin_ctz(wide)));
-		column = OP2(b, "shr.u32", column, I(__builtin_ctz(wide)));
+		length = u_shr(b, length, I(__builtin_ctz(wide)));
+		column = u_shr(b, column, I(__builtin_ctz(wide)));
 	}
-	const kit_op at = OP3(b, "mad.wide.u32", row, length, OP1(b, "cvt.u64.u32", column));
-	return OP2(b, "add.u64", base, OP2(b, "mul.lo.u64", at, I((int64_t)bytes * wide)));
+	const kit_op at = l_mad_wide(b, row, length, l_from_u(b, column));
+	return l_add(b, base, l_mul(b, at, I((int64_t)bytes * wide)));
 }
 
 static kit_op is_inside(struct mm_writer *w, kit_op row, kit_op column)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	return OP3(b, "setp.lt.and.u32", column, w->n, OP2(b, "setp.lt.u32", row, w->m));
+	return u_lt_and(b, column, w->n, u_lt(b, row, w->m));
 }
 
 /* Values of f32 that rows of the workspace are aligned to, 4 at most. */
@@ -52,7 +52,7 @@ static void store_f32(struct mm_writer *w, kit_op base, kit_op row, kit_op colum
 	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned wide = wide_f32(w) < count ? wide_f32(w) : count;
 	for (unsigned i = 0; i < count; i += wide) {
-		const kit_op here = i ? OP2(b, "add.u32", column, I(i)) : column;
+		const kit_op here = i ? u_add(b, column, I(i)) : column;
 		const kit_op at = element(w, base, row, here, 4, wide);
 		tcb_ptx_guard(b, is_inside(w, row, here));
 		tcb_kit_store(b, "st.global", "f32", tcb_ptx_at(at, 0), values + i, wide);
@@ -65,7 +65,7 @@ static kit_op pack(struct mm_writer *w, kit_op low, kit_op high)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	if (w->g->type == TCB_TYPE_BF16)
-		return OP2(b, "cvt.rn.bf16x2.f32", high, low);
+		return bf16x2_from_f(b, high, low);
 	return tcb_kit_pack_f16(b, low, high);
 }
 
@@ -75,7 +75,7 @@ static void store_half(struct mm_writer *w, kit_op row, kit_op column, const kit
 	const char *type = w->g->type == TCB_TYPE_F16 ? "f16" : "bf16";
 	const unsigned wide = w->g->vec_c / 2 < count ? w->g->vec_c / 2 : count;
 	for (unsigned i = 0; i < count; i += wide) {
-		const kit_op here = i ? OP2(b, "add.u32", column, I(i)) : column;
+		const kit_op here = i ? u_add(b, column, I(i)) : column;
 		const kit_op at = element(w, w->c, row, here, 2, wide);
 		kit_op packed[2];
 		for (unsigned j = 0; j < wide / 2; j++)
@@ -112,13 +112,13 @@ static void write_sum(struct mm_writer *w, kit_op first_slice, kit_op slice_byte
 	const kit_op inside = is_inside(w, row, column);
 	struct tcb_ptx_if scope;
 	for (unsigned j = 0; j < wide; j++)
-		sum[j] = tcb_kit_constant(b, "f32", F(0));
+		sum[j] = f_set(b, F(0));
 	tcb_ptx_if_begin(b, &scope, inside);
 	for (unsigned i = 0; i < w->g->splitk; i++) {
 		tcb_kit_load(b, "ld.global.cg", "f32", tcb_ptx_at(at, 0), part, wide);
 		for (unsigned j = 0; j < wide; j++)
-			tcb_ptx_into2(b, "add.rn.f32", sum[j], sum[j], part[j]);
-		at = OP2(b, "add.u64", at, slice_bytes);
+			f_add_to(b, sum[j], sum[j], part[j]);
+		at = l_add(b, at, slice_bytes);
 	}
 	store_c(w, row, column, sum, wide);
 	tcb_ptx_if_end(b, &scope);
@@ -129,21 +129,21 @@ static void write_slices(struct mm_writer *w, const struct mm_math *math, kit_op
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
 	const unsigned wide = wide_f32(w);
-	const kit_op pieces = OP2(b, "mul.wide.u32", w->m, OP2(b, "shr.u32", w->n, I(__builtin_ctz(wide))));
-	const kit_op slice_bytes = OP2(b, "mul.lo.u64", pieces, I(4 * wide));
+	const kit_op pieces = l_mul_wide(b, w->m, u_shr(b, w->n, I(__builtin_ctz(wide))));
+	const kit_op slice_bytes = l_mul(b, pieces, I(4 * wide));
 	const kit_op first = w->slices;
 	struct tcb_ptx_if scope;
 	struct tcb_ptx_for loop;
-	w->slices = OP2(b, "add.u64", first, OP2(b, "mul.lo.u64", slice_bytes, OP1(b, "cvt.u64.u32", slice)));
+	w->slices = l_add(b, first, l_mul(b, slice_bytes, l_from_u(b, slice)));
 	math->results(w, store_slice);
 	tcb_kit_block_barrier(b);
 	tcb_kit_last_begin(&w->kit, &scope);
-	const kit_op counter = tcb_kit_element(b, w->counters, tcb_ptx_special(b, "ctaid.x"), 4);
+	const kit_op counter = tcb_kit_element(b, w->counters, u_block_x(b), 4);
 	tcb_kit_last_of(&w->kit, &scope, tcb_ptx_at(counter, 0), I(g->splitk - 1), g->flag_at);
 	tcb_ptx_for_begin(b, &loop, w->kit.tid, I((int64_t)g->bm * g->bn / wide), I(g->threads), 0);
-	const kit_op row = OP2(b, "add.u32", w->row, OP2(b, "div.u32", loop.iv, I(g->bn / wide)));
-	const kit_op piece = OP2(b, "rem.u32", loop.iv, I(g->bn / wide));
-	write_sum(w, first, slice_bytes, row, OP3(b, "mad.lo.u32", piece, I(wide), w->column));
+	const kit_op row = u_add(b, w->row, u_div(b, loop.iv, I(g->bn / wide)));
+	const kit_op piece = u_rem(b, loop.iv, I(g->bn / wide));
+	write_sum(w, first, slice_bytes, row, u_mad(b, piece, I(wide), w->column));
 	tcb_ptx_for_end(b, &loop);
 	tcb_ptx_if_end(b, &scope);
 }
@@ -153,7 +153,7 @@ static void write_slices(struct mm_writer *w, const struct mm_math *math, kit_op
 static void wait_for_step(struct mm_writer *w)
 {
 	tcb_ptx_op1(&w->kit.b, "cp.async.wait_group", I(w->g->stages - 2));
-	tcb_ptx_op1(&w->kit.b, "bar.sync", I(0));
+	tcb_kit_block_barrier(&w->kit.b);
 }
 
 static void write_async(struct mm_writer *w, const struct mm_math *math, struct mm_copy *copy, kit_op count)
@@ -164,7 +164,7 @@ static void write_async(struct mm_writer *w, const struct mm_math *math, struct 
 	math->open(w, &f);
 	for (unsigned i = 0; i + 1 < w->g->stages; i++)
 		mm_write_copy_load(w, copy);
-	const kit_op slot = OP1(b, "mov.u32", w->kit.shared);
+	const kit_op slot = u_set(b, w->kit.shared);
 	wait_for_step(w);
 	math->load(w, &f, slot, 0);
 	tcb_ptx_for_begin(b, &loop, I(0), count, I(1), 0);
@@ -172,7 +172,7 @@ static void write_async(struct mm_writer *w, const struct mm_math *math, struct 
 		if (step + 1 < math->steps) {
 			math->load(w, &f, slot, step + 1);
 		} else {
-			const kit_op has_next = OP2(b, "setp.lt.u32", OP2(b, "add.u32", loop.iv, I(1)), count);
+			const kit_op has_next = u_lt(b, u_add(b, loop.iv, I(1)), count);
 			wait_for_step(w);
 			mm_write_next_slot(w, slot);
 			tcb_ptx_guard(b, has_next);
@@ -195,7 +195,7 @@ static void write_ldg(struct mm_writer *w, const struct mm_math *math, struct mm
 	math->open(w, &f);
 	mm_write_copy_load(w, copy);
 	mm_write_copy_store(w, copy);
-	const kit_op slot = OP1(b, "mov.u32", w->kit.shared);
+	const kit_op slot = u_set(b, w->kit.shared);
 	tcb_kit_block_barrier(b);
 	tcb_ptx_for_begin(b, &loop, I(0), count, I(1), 0);
 	mm_write_copy_load(w, copy);
@@ -229,20 +229,20 @@ void mm_write_tiles(struct mm_writer *w)
 	w->n = tcb_kit_number(&w->kit, "n", g->n);
 	w->k = tcb_kit_number(&w->kit, "k", g->k);
 	mm_write_parameters(w);
-	mm_write_tile(w, tcb_ptx_special(b, "ctaid.x"));
+	mm_write_tile(w, u_block_x(b));
 	end = w->k;
 	if (g->splitk > 1) {
-		const kit_op part = OP2(b, "mul.lo.u32", w->steps, I(g->bk));
-		slice = tcb_ptx_special(b, "ctaid.y");
-		first = OP2(b, "mul.lo.u32", slice, part);
-		end = OP2(b, "min.u32", OP2(b, "add.u32", first, part), w->k);
+		const kit_op part = u_mul(b, w->steps, I(g->bk));
+		slice = u_block_y(b);
+		first = u_mul(b, slice, part);
+		end = u_min(b, u_add(b, first, part), w->k);
 	}
 	/* none in a slice past K's end */
-	const kit_op left = OP2(b, "max.s32", OP2(b, "sub.s32", end, first), I(0));
-	const kit_op count = OP2(b, "div.u32", OP2(b, "add.u32", left, I(g->bk - 1)), I(g->bk));
-	mm_write_copy_open(w, &copy, g->splitk > 1 ? first : tcb_kit_constant(b, "u32", I(0)), end);
+	const kit_op left = s_max(b, s_sub(b, end, first), I(0));
+	const kit_op count = u_div(b, u_add(b, left, I(g->bk - 1)), I(g->bk));
+	mm_write_copy_open(w, &copy, g->splitk > 1 ? first : u_set(b, I(0)), end);
 	for (unsigned i = 0; i < g->wm * g->wn / 32; i++)
-		w->acc[i] = tcb_kit_constant(b, "f32", F(0));
+		w->acc[i] = f_set(b, F(0));
 	tcb_kit_depend(&w->kit);
 	if (g->copy == TCB_COPY_ASYNC) {
 		struct tcb_ptx_if scope;

@@ -64,7 +64,7 @@ static void copy_box(struct mm_writer *w, const struct tcb_kit_tiles *r, unsigne
 		return;
 	}
 	const kit_op all[] = { tcb_ptx_at(r->slot, at), tcb_ptx_at_tile(b, map, where, 2), tcb_ptx_at(r->full, 0),
-			       OP1(b, "mov.u16", I((1 << w->g->cluster) - 1)) };
+			       u16_set(b, I((1 << w->g->cluster) - 1)) };
 	tcb_ptx_into(b,
 		     "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster",
 		     4, all);
@@ -77,20 +77,19 @@ static void write_copies(struct mm_writer *w, const struct tcb_kit_tiles *r, kit
 	const struct matmul_gpu *g = w->g;
 	const unsigned boxes = g->bn / BOX, each = boxes / g->cluster, box_bytes = g->bk * ROW_BYTES;
 	for (unsigned i = 0; i < g->bk / BOX; i++)
-		copy_box(w, r, i * g->bm * ROW_BYTES, w->a, i ? OP2(b, "add.u32", step_k, I(i * BOX)) : step_k, w->row,
-			 0);
+		copy_box(w, r, i * g->bm * ROW_BYTES, w->a, i ? u_add(b, step_k, I(i * BOX)) : step_k, w->row, 0);
 	if (g->cluster == 1) {
 		for (unsigned i = 0; i < boxes; i++)
 			copy_box(w, r, g->a_bytes + i * box_bytes, w->b_,
-				 i ? OP2(b, "add.u32", w->column, I(i * BOX)) : w->column, step_k, 0);
+				 i ? u_add(b, w->column, I(i * BOX)) : w->column, step_k, 0);
 		return;
 	}
 	struct tcb_kit_tiles mine = *r;
-	mine.slot = OP3(b, "mad.lo.u32", rank, I(each * box_bytes), r->slot);
-	const kit_op column = OP3(b, "mad.lo.u32", rank, I(each * BOX), w->column);
+	mine.slot = u_mad(b, rank, I(each * box_bytes), r->slot);
+	const kit_op column = u_mad(b, rank, I(each * BOX), w->column);
 	for (unsigned i = 0; i < each; i++)
-		copy_box(w, &mine, g->a_bytes + i * box_bytes, w->b_,
-			 i ? OP2(b, "add.u32", column, I(i * BOX)) : column, step_k, 1);
+		copy_box(w, &mine, g->a_bytes + i * box_bytes, w->b_, i ? u_add(b, column, I(i * BOX)) : column, step_k,
+			 1);
 }
 
 static void write_producer(struct mm_writer *w, struct tcb_kit_tiles *r, struct mm_pieces *pieces)
@@ -99,15 +98,14 @@ static void write_producer(struct mm_writer *w, struct tcb_kit_tiles *r, struct 
 	const struct matmul_gpu *g = w->g;
 	struct tcb_ptx_for steps;
 	struct tcb_ptx_if scope;
-	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.eq.u32", w->kit.lane, I(0)));
+	tcb_ptx_if_begin(b, &scope, u_eq(b, w->kit.lane, I(0)));
 	mm_write_pieces_begin(w, pieces);
 	mm_write_piece_place(w, pieces);
 	tcb_ptx_for_begin(b, &steps, I(0), pieces->count, I(1), 1);
-	(g->cluster > 1 ? tcb_kit_wait_cluster : tcb_kit_wait)(b, tcb_ptx_at(r->empty, 0),
-							       OP2(b, "xor.b32", r->parity, I(1)));
+	(g->cluster > 1 ? tcb_kit_wait_cluster : tcb_kit_wait)(b, tcb_ptx_at(r->empty, 0), u_xor(b, r->parity, I(1)));
 	tcb_kit_expect(b, tcb_ptx_at(r->full, 0), I(g->stage_bytes));
-	const kit_op step = g->is_dealt ? OP2(b, "add.u32", pieces->step, steps.iv) : steps.iv;
-	write_copies(w, r, pieces->rank, OP2(b, "mul.lo.u32", step, I(g->bk)));
+	const kit_op step = g->is_dealt ? u_add(b, pieces->step, steps.iv) : steps.iv;
+	write_copies(w, r, pieces->rank, u_mul(b, step, I(g->bk)));
 	tcb_kit_tiles_next(b, r);
 	tcb_ptx_for_end(b, &steps);
 	mm_write_pieces_end(w, pieces);
@@ -139,11 +137,10 @@ static void write_multiply(struct mm_writer *w, const struct group *group, kit_o
 	const char *mnemonic =
 		tcb_ptx_namef(b, "wgmma.mma_async.sync.aligned.m64n%uk16.f32.%s.%s", g->wn, type_word(g), type_word(g));
 	const unsigned a_at = kk / 4 * g->bm * ROW_BYTES + kk % 4 * 32, b_at = 2 * kk * TCB_KIT_EIGHT_ROWS;
-	const kit_op low_b = OP2(b, "add.u32", OP2(b, "add.u32", slot16, group->b), I(b_at / 16));
+	const kit_op low_b = u_add(b, u_add(b, slot16, group->b), I(b_at / 16));
 	const kit_op from_b = tcb_kit_descriptor(b, low_b, group->high);
 	for (unsigned i = 0; i < g->wm / 64; i++) {
-		const kit_op low_a =
-			OP2(b, "add.u32", OP2(b, "add.u32", slot16, group->a), I((a_at + i * 64 * ROW_BYTES) / 16));
+		const kit_op low_a = u_add(b, u_add(b, slot16, group->a), I((a_at + i * 64 * ROW_BYTES) / 16));
 		const kit_op operands[] = { tcb_ptx_vector(b, w->acc + i * each, each),
 					    tcb_kit_descriptor(b, low_a, group->high),
 					    from_b,
@@ -166,10 +163,9 @@ static void write_release(struct mm_writer *w, kit_op empty)
 		tcb_kit_release(&w->kit, empty);
 		return;
 	}
-	const kit_op there =
-		OP2(b, "mapa.shared::cluster.u32", empty, OP2(b, "and.b32", w->kit.lane, I(g->cluster - 1)));
+	const kit_op there = OP2(b, "mapa.shared::cluster.u32", empty, u_and(b, w->kit.lane, I(g->cluster - 1)));
 	const kit_op operands[] = { tcb_ptx_sink_operand(), tcb_ptx_at(there, 0) };
-	tcb_ptx_guard(b, OP2(b, "setp.lt.u32", w->kit.lane, I(g->cluster)));
+	tcb_ptx_guard(b, u_lt(b, w->kit.lane, I(g->cluster)));
 	tcb_ptx_into(b, "mbarrier.arrive.release.cluster.shared::cluster.b64", 2, operands);
 	tcb_ptx_unguard(b);
 }
@@ -179,22 +175,21 @@ static void take_turn(struct mm_writer *w, const struct group *group)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	if (w->g->turns)
-		OP2(b, "bar.sync", OP2(b, "add.u32", group->of.index, I(TURN_BARRIER)), I(2 * GROUP_THREADS));
+		OP2(b, "bar.sync", u_add(b, group->of.index, I(TURN_BARRIER)), I(2 * GROUP_THREADS));
 }
 
 static kit_op next_turn(struct mm_writer *w, kit_op turn)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op next = OP2(b, "add.u32", turn, I(1));
-	return OP3(b, "selp.u32", I(0), next, OP2(b, "setp.eq.u32", next, I(w->g->workers)));
+	const kit_op next = u_add(b, turn, I(1));
+	return u_select(b, I(0), next, u_eq(b, next, I(w->g->workers)));
 }
 
 static void hand_on(struct mm_writer *w, const struct group *group)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	if (w->g->turns)
-		OP2(b, "bar.arrive", OP2(b, "add.u32", next_turn(w, group->of.index), I(TURN_BARRIER)),
-		    I(2 * GROUP_THREADS));
+		OP2(b, "bar.arrive", u_add(b, next_turn(w, group->of.index), I(TURN_BARRIER)), I(2 * GROUP_THREADS));
 }
 
 /* COUNT steps of a tile; one product is in flight while the next stage is waited for. */
@@ -203,12 +198,12 @@ static void write_steps(struct mm_writer *w, struct tcb_kit_tiles *r, const stru
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
 	struct tcb_ptx_for steps;
-	const kit_op before = OP1(b, "mov.u32", r->empty);
+	const kit_op before = u_set(b, r->empty);
 	tcb_ptx_for_begin(b, &steps, I(0), count, I(1), 1);
-	const kit_op is_later = OP2(b, "setp.ne.u32", steps.iv, I(0));
+	const kit_op is_later = u_ne(b, steps.iv, I(0));
 	tcb_kit_wait(b, tcb_ptx_at(r->full, 0), r->parity);
 	/* Without its upper bits, which in a cluster say whose memory it is. */
-	const kit_op slot16 = OP2(b, "shr.u32", OP2(b, "and.b32", r->slot, I(0x3ffff)), I(4));
+	const kit_op slot16 = u_shr(b, u_and(b, r->slot, I(0x3ffff)), I(4));
 	tcb_ptx_op0(b, "wgmma.fence.sync.aligned");
 	for (unsigned kk = 0; kk < g->bk / 16; kk++)
 		write_multiply(w, group, slot16, kk, kk ? group->always : is_later);
@@ -218,7 +213,7 @@ static void write_steps(struct mm_writer *w, struct tcb_kit_tiles *r, const stru
 	tcb_ptx_op1(b, "wgmma.wait_group.sync.aligned", I(1));
 	write_release(w, before);
 	tcb_ptx_if_end(b, &scope);
-	tcb_ptx_into1(b, "mov.u32", before, r->empty);
+	u_set_to(b, before, r->empty);
 	tcb_kit_tiles_next(b, r);
 	tcb_ptx_for_end(b, &steps);
 	hand_on(w, group);
@@ -234,22 +229,20 @@ static void write_box(struct mm_writer *w, struct group *group, const kit_op *ac
 	struct tcb_ptx_build *b = &w->kit.b;
 	const char *convert = w->g->type == TCB_TYPE_F16 ? "cvt.rn.f16x2.f32" : "cvt.rn.bf16x2.f32";
 	struct tcb_ptx_if scope;
-	const kit_op lane_row = OP2(b, "and.b32", w->kit.lane, I(15)), half = OP2(b, "shr.u32", w->kit.lane, I(4));
-	const kit_op swizzle = OP2(b, "and.b32", w->kit.lane, I(7));
-	const kit_op buffer = OP3(b, "mad.lo.u32", group->stores, I(OUT_BYTES), group->out);
-	const kit_op at =
-		OP3(b, "mad.lo.u32", OP3(b, "mad.lo.u32", group->warp, I(16), lane_row), I(ROW_BYTES), buffer);
+	const kit_op lane_row = u_and(b, w->kit.lane, I(15)), half = u_shr(b, w->kit.lane, I(4));
+	const kit_op swizzle = u_and(b, w->kit.lane, I(7));
+	const kit_op buffer = u_mad(b, group->stores, I(OUT_BYTES), group->out);
+	const kit_op at = u_mad(b, u_mad(b, group->warp, I(16), lane_row), I(ROW_BYTES), buffer);
 	tcb_ptx_guard(b, group->of.leader); /* the buffer's last store has been read */
 	tcb_ptx_op1(b, "cp.async.bulk.wait_group.read", I(1));
 	tcb_ptx_unguard(b);
 	OP2(b, "bar.sync", group->of.barrier, I(GROUP_THREADS));
 	for (unsigned i = 0; i < BOX / 16; i++) {
-		const kit_op chunk = OP2(b, "xor.b32", OP2(b, "add.u32", half, I(2 * i)), swizzle);
+		const kit_op chunk = u_xor(b, u_add(b, half, I(2 * i)), swizzle);
 		kit_op packed[4];
 		for (unsigned q = 0; q < 4; q++)
 			packed[q] = OP2(b, convert, acc[8 * i + 2 * q + 1], acc[8 * i + 2 * q]);
-		const kit_op operands[] = { tcb_ptx_at(OP3(b, "mad.lo.u32", chunk, I(16), at), 0),
-					    tcb_ptx_vector(b, packed, 4) };
+		const kit_op operands[] = { tcb_ptx_at(u_mad(b, chunk, I(16), at), 0), tcb_ptx_vector(b, packed, 4) };
 		tcb_ptx_into(b, "stmatrix.sync.aligned.m8n8.x4.shared.b16", 2, operands);
 	}
 	tcb_ptx_op0(b, "fence.proxy.async.shared::cta");
@@ -260,7 +253,7 @@ static void write_box(struct mm_writer *w, struct group *group, const kit_op *ac
 	tcb_ptx_into(b, "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group", 2, operands);
 	tcb_ptx_op0(b, "cp.async.bulk.commit_group");
 	tcb_ptx_if_end(b, &scope);
-	tcb_ptx_into2(b, "xor.b32", group->stores, group->stores, I(1));
+	u_xor_to(b, group->stores, group->stores, I(1));
 }
 
 static void write_results(struct mm_writer *w, struct group *group)
@@ -268,15 +261,14 @@ static void write_results(struct mm_writer *w, struct group *group)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
 	const kit_op index = group->of.index;
-	const kit_op index_m = g->warps_n > 1 ? OP2(b, "div.u32", index, I(g->warps_n)) : index;
-	const kit_op index_n = g->warps_n > 1 ? OP2(b, "rem.u32", index, I(g->warps_n)) : I(0);
-	const kit_op row = g->turns ? w->row : OP3(b, "mad.lo.u32", index_m, I(g->wm), w->row);
-	const kit_op column = g->warps_n > 1 ? OP3(b, "mad.lo.u32", index_n, I(g->wn), w->column) : w->column;
+	const kit_op index_m = g->warps_n > 1 ? u_div(b, index, I(g->warps_n)) : index;
+	const kit_op index_n = g->warps_n > 1 ? u_rem(b, index, I(g->warps_n)) : I(0);
+	const kit_op row = g->turns ? w->row : u_mad(b, index_m, I(g->wm), w->row);
+	const kit_op column = g->warps_n > 1 ? u_mad(b, index_n, I(g->wn), w->column) : w->column;
 	for (unsigned i = 0; i < g->wm / 64; i++)
 		for (unsigned j = 0; j < g->wn / BOX; j++)
-			write_box(w, group, w->acc + i * g->wn / 2 + j * BOX / 2,
-				  i ? OP2(b, "add.u32", row, I(64 * i)) : row,
-				  j ? OP2(b, "add.u32", column, I(BOX * j)) : column);
+			write_box(w, group, w->acc + i * g->wn / 2 + j * BOX / 2, i ? u_add(b, row, I(64 * i)) : row,
+				  j ? u_add(b, column, I(BOX * j)) : column);
 }
 
 /* Fields of a descriptor: start / 16 in bits 0 to 13, leading / 16 from 16 on, stride / 16 from 32 on, swizzling of 128
@@ -286,23 +278,22 @@ static void open_group(struct mm_writer *w, struct group *group)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
 	const unsigned box_bytes = g->bk * ROW_BYTES;
-	const kit_op index = OP2(b, "shr.u32", w->kit.warp, I(2));
+	const kit_op index = u_shr(b, w->kit.warp, I(2));
 	group->of.index = index;
-	group->warp = OP2(b, "and.b32", w->kit.warp, I(GROUP_WARPS - 1));
-	const kit_op index_m = g->warps_n > 1 ? OP2(b, "div.u32", index, I(g->warps_n)) : index;
-	group->a = g->turns ? tcb_kit_constant(b, "u32", I(1 << 16))
-			    : OP3(b, "mad.lo.u32", index_m, I(g->wm * ROW_BYTES / 16), I(1 << 16));
-	group->b = tcb_kit_constant(b, "u32", I((int64_t)g->a_bytes / 16 + ((int64_t)(box_bytes / 16) << 16)));
+	group->warp = u_and(b, w->kit.warp, I(GROUP_WARPS - 1));
+	const kit_op index_m = g->warps_n > 1 ? u_div(b, index, I(g->warps_n)) : index;
+	group->a = g->turns ? u_set(b, I(1 << 16)) : u_mad(b, index_m, I(g->wm * ROW_BYTES / 16), I(1 << 16));
+	group->b = u_set(b, I((int64_t)g->a_bytes / 16 + ((int64_t)(box_bytes / 16) << 16)));
 	if (g->warps_n > 1) {
-		const kit_op index_n = OP2(b, "rem.u32", index, I(g->warps_n));
-		group->b = OP3(b, "mad.lo.u32", index_n, I(g->wn / BOX * box_bytes / 16), group->b);
+		const kit_op index_n = u_rem(b, index, I(g->warps_n));
+		group->b = u_mad(b, index_n, I(g->wn / BOX * box_bytes / 16), group->b);
 	}
-	group->high = tcb_kit_constant(b, "u32", I(TCB_KIT_DESCRIPTOR_HIGH));
-	group->always = OP2(b, "setp.ne.u32", w->steps, I(0));
-	group->of.barrier = OP2(b, "add.u32", index, I(GROUP_BARRIER));
-	group->of.leader = OP2(b, "setp.eq.u32", OP2(b, "and.b32", w->kit.tid, I(GROUP_THREADS - 1)), I(0));
-	group->out = OP3(b, "mad.lo.u32", index, I(2 * OUT_BYTES), OP2(b, "add.u32", w->kit.shared, I(g->out_at)));
-	group->stores = tcb_kit_constant(b, "u32", I(0));
+	group->high = u_set(b, I(TCB_KIT_DESCRIPTOR_HIGH));
+	group->always = u_ne(b, w->steps, I(0));
+	group->of.barrier = u_add(b, index, I(GROUP_BARRIER));
+	group->of.leader = u_eq(b, u_and(b, w->kit.tid, I(GROUP_THREADS - 1)), I(0));
+	group->out = u_mad(b, index, I(2 * OUT_BYTES), u_add(b, w->kit.shared, I(g->out_at)));
+	group->stores = u_set(b, I(0));
 }
 
 /* A piece: its sums, and where they go. */
@@ -324,20 +315,20 @@ static void write_piece(struct mm_writer *w, struct tcb_kit_tiles *r, struct mm_
 static void write_turns(struct mm_writer *w, struct tcb_kit_tiles *r, struct mm_pieces *pieces, struct group *group)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op turn = tcb_kit_constant(b, "u32", I(0)), last = I(w->g->workers - 1);
+	const kit_op turn = u_set(b, I(0)), last = I(w->g->workers - 1);
 	struct tcb_ptx_if scope;
-	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.eq.u32", group->of.index, last));
+	tcb_ptx_if_begin(b, &scope, u_eq(b, group->of.index, last));
 	hand_on(w, group);
 	tcb_ptx_if_end(b, &scope);
 	mm_write_pieces_begin(w, pieces);
-	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.eq.u32", group->of.index, turn));
+	tcb_ptx_if_begin(b, &scope, u_eq(b, group->of.index, turn));
 	write_piece(w, r, pieces, group);
 	tcb_ptx_if_else(b, &scope);
 	tcb_kit_tiles_skip(b, r, pieces->count);
 	tcb_ptx_if_end(b, &scope);
-	tcb_ptx_into1(b, "mov.u32", turn, next_turn(w, turn));
+	u_set_to(b, turn, next_turn(w, turn));
 	mm_write_pieces_end(w, pieces);
-	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.eq.u32", group->of.index, turn));
+	tcb_ptx_if_begin(b, &scope, u_eq(b, group->of.index, turn));
 	take_turn(w, group);
 	tcb_ptx_if_end(b, &scope);
 }
@@ -349,7 +340,7 @@ static void write_consumers(struct mm_writer *w, struct tcb_kit_tiles *r, struct
 	struct group group;
 	open_group(w, &group);
 	for (unsigned i = 0; i < g->wm / 64 * (g->wn / 2); i++)
-		w->acc[i] = tcb_kit_constant(b, "f32", F(0));
+		w->acc[i] = f_set(b, F(0));
 	if (g->turns) {
 		write_turns(w, r, pieces, &group);
 	} else {
@@ -393,7 +384,7 @@ void mm_write_wgmma(struct mm_writer *w)
 	tcb_kit_tiles_open(b, &ring, w->kit.shared, w->kit.shared, g->barrier_at);
 	write_barriers(w, &ring);
 	tcb_kit_depend(&w->kit);
-	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.ge.u32", w->kit.warp, I(GROUP_WARPS * g->workers)));
+	tcb_ptx_if_begin(b, &scope, u_ge(b, w->kit.warp, I(GROUP_WARPS * g->workers)));
 	write_producer(w, &ring, &pieces);
 	tcb_ptx_if_else(b, &scope);
 	write_consumers(w, &ring, &pieces);

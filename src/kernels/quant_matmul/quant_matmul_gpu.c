@@ -19,13 +19,13 @@ static void write_threads(struct qmm_writer *w)
 	const struct qmm_gpu *g = w->g;
 	tcb_kit_threads(&w->kit);
 	tcb_kit_uniform_warp(&w->kit);
-	w->quad = OP2(b, "shr.u32", w->kit.lane, I(2));
-	w->pair = OP2(b, "and.b32", w->kit.lane, I(3));
-	w->side = g->is_wgmma ? OP2(b, "shr.u32", w->kit.warp, I(2)) : w->kit.warp; /* four warps are one */
+	w->quad = u_shr(b, w->kit.lane, I(2));
+	w->pair = u_and(b, w->kit.lane, I(3));
+	w->side = g->is_wgmma ? u_shr(b, w->kit.warp, I(2)) : w->kit.warp; /* four warps are one */
 	w->ks = I(0);
 	if (g->ksplit > 1) {
-		w->ks = OP2(b, "rem.u32", w->side, I(g->ksplit));
-		w->side = OP2(b, "div.u32", w->side, I(g->ksplit));
+		w->ks = u_rem(b, w->side, I(g->ksplit));
+		w->side = u_div(b, w->side, I(g->ksplit));
 	}
 }
 
@@ -34,14 +34,14 @@ static void write_groups(struct qmm_writer *w, kit_op least, kit_op longer)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
-	const kit_op block = tcb_ptx_special(b, "ctaid.x");
-	w->first = OP3(b, "mad.lo.u32", block, least, OP2(b, "min.u32", block, longer));
-	w->end = OP2(b, "add.u32", w->first, least);
-	w->end = OP2(b, "add.u32", w->end, OP3(b, "selp.u32", I(1), I(0), OP2(b, "setp.lt.u32", block, longer)));
+	const kit_op block = u_block_x(b);
+	w->first = u_mad(b, block, least, u_min(b, block, longer));
+	w->end = u_add(b, w->first, least);
+	w->end = u_add(b, w->end, u_select(b, I(1), I(0), u_lt(b, block, longer)));
 	if (!g->resident &&
 	    !g->is_rolling) { /* warps with no rows of their own copy, too, and do the last ones again */
-		const kit_op groups = OP2(b, "div.u32", OP2(b, "add.u32", w->rows, I(g->rows - 1)), I(g->rows));
-		w->end = OP2(b, "min.u32", w->end, groups);
+		const kit_op groups = u_div(b, u_add(b, w->rows, I(g->rows - 1)), I(g->rows));
+		w->end = u_min(b, w->end, groups);
 	}
 }
 
@@ -65,23 +65,22 @@ static void write_parameters(struct qmm_writer *w)
 	w->tokens = tcb_kit_number(&w->kit, "tokens", g->m);
 	least = tcb_kit_number(&w->kit, "least", g->least);
 	longer = tcb_kit_number(&w->kit, "longer", g->longer);
-	tile = tcb_ptx_special(b, "ctaid.z");
-	w->first_token = OP2(b, "mul.lo.u32", tile, I(g->tokens));
-	w->padded = OP2(b, "mul.lo.u32", tcb_ptx_special(b, "nctaid.z"), I(g->tokens));
+	tile = u_block_z(b);
+	w->first_token = u_mul(b, tile, I(g->tokens));
+	w->padded = u_mul(b, u_blocks_z(b), I(g->tokens));
 	if (g->splitk > 1) {
-		const kit_op groups = OP2(b, "shr.u32", w->padded, I(3));
-		slice = tcb_ptx_special(b, "ctaid.y");
+		const kit_op groups = u_shr(b, w->padded, I(3));
+		slice = u_block_y(b);
 		w->weights = tcb_kit_element(b, w->weights, slice, g->slice * g->unit.bytes);
 		if (has_image)
-			w->x = tcb_kit_element(b, w->x, OP2(b, "mul.lo.u32", slice, groups),
+			w->x = tcb_kit_element(b, w->x, u_mul(b, slice, groups),
 					       g->slice * g->unit_tiles * g->x_group_bytes);
 		else
 			w->x = tcb_kit_element(b, w->x, slice, g->slice * QMM_UNIT_VALUES * 4);
 	}
 	if (g->join == TCB_JOIN_LAST) { /* the counters lie behind the slices */
-		const kit_op all = OP2(b, "mul.lo.u32", OP2(b, "mul.lo.u32", w->tokens, w->rows), I(g->splitk));
-		const kit_op block =
-			OP3(b, "mad.lo.u32", tile, tcb_ptx_special(b, "nctaid.x"), tcb_ptx_special(b, "ctaid.x"));
+		const kit_op all = u_mul(b, u_mul(b, w->tokens, w->rows), I(g->splitk));
+		const kit_op block = u_mad(b, tile, u_blocks_x(b), u_block_x(b));
 		w->counters = tcb_kit_element(b, tcb_kit_element(b, w->slices, all, 4), block, 4);
 	}
 	write_groups(w, least, longer);

@@ -23,33 +23,33 @@ static kit_op row_of(struct qmm_writer *w, kit_op group, unsigned row_tile)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
-	kit_op row = OP3(b, "mad.lo.u32", group, I(g->rows), w->quad);
+	kit_op row = u_mad(b, group, I(g->rows), w->quad);
 	if (g->is_wgmma) /* four warps, 16 rows each */
-		row = OP3(b, "mad.lo.u32", OP2(b, "and.b32", w->kit.warp, I(3)), I(QMM_UNIT_ROWS), row);
-	return OP2(b, "add.u32", row, I(row_tile * (g->is_wgmma ? 4 : 1) * QMM_UNIT_ROWS));
+		row = u_mad(b, u_and(b, w->kit.warp, I(3)), I(QMM_UNIT_ROWS), row);
+	return u_add(b, row, I(row_tile * (g->is_wgmma ? 4 : 1) * QMM_UNIT_ROWS));
 }
 
 static void store_direct(struct qmm_writer *w, kit_op group, unsigned row_tile, kit_op sums[][4])
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op row = row_of(w, group, row_tile), other = OP2(b, "add.u32", row, I(8));
-	const kit_op has[2] = { OP2(b, "setp.lt.u32", row, w->rows), OP2(b, "setp.lt.u32", other, w->rows) };
-	const kit_op token = OP3(b, "mad.lo.u32", w->pair, I(2), w->first_token);
+	const kit_op row = row_of(w, group, row_tile), other = u_add(b, row, I(8));
+	const kit_op has[2] = { u_lt(b, row, w->rows), u_lt(b, other, w->rows) };
+	const kit_op token = u_mad(b, w->pair, I(2), w->first_token);
 	const kit_op y_row = tcb_kit_element(b, w->y, row, 4);
-	const kit_op pitch = OP2(b, "mul.wide.u32", w->rows, I(4));
-	kit_op at = OP3(b, "mad.lo.u64", OP1(b, "cvt.u64.u32", token), pitch, y_row);
+	const kit_op pitch = l_mul_wide(b, w->rows, I(4));
+	kit_op at = l_mad(b, l_from_u(b, token), pitch, y_row);
 	for (unsigned group8 = 0; group8 < w->g->token_groups; group8++) {
 		for (unsigned odd = 0; odd < 2; odd++) {
-			const kit_op this = OP2(b, "add.u32", token, I(8 * group8 + odd));
+			const kit_op this = u_add(b, token, I(8 * group8 + odd));
 			for (unsigned half = 0; half < 2; half++) {
-				tcb_ptx_guard(b, OP3(b, "setp.lt.and.u32", this, w->tokens, has[half]));
+				tcb_ptx_guard(b, u_lt_and(b, this, w->tokens, has[half]));
 				tcb_ptx_store(b, "st.global.f32", tcb_ptx_at(at, 32 * half),
 					      &sums[group8][2 * half + odd], 1);
 				tcb_ptx_unguard(b);
 			}
-			at = OP2(b, "add.u64", at, pitch);
+			at = l_add(b, at, pitch);
 		}
-		at = OP3(b, "mad.lo.u64", pitch, I(6), at);
+		at = l_mad(b, pitch, I(6), at);
 	}
 }
 
@@ -57,7 +57,7 @@ static void store_direct(struct qmm_writer *w, kit_op group, unsigned row_tile, 
 
 kit_op qmm_write_cast_rank(struct qmm_writer *w)
 {
-	return OP2(&w->kit.b, "rem.u32", tcb_ptx_special(&w->kit.b, "ctaid.x"), I(w->g->cast));
+	return u_rem(&w->kit.b, u_block_x(&w->kit.b), I(w->g->cast));
 }
 
 /* Parts that a block adds. */
@@ -73,7 +73,7 @@ static kit_op block_rows(struct qmm_writer *w)
 	const struct qmm_gpu *g = w->g;
 	if (g->is_streamed) /* of rows that there are not, too */
 		return I(g->block_rows);
-	return OP2(b, "mul.lo.u32", OP2(b, "sub.u32", OP2(b, "max.u32", w->end, w->first), w->first), I(g->rows));
+	return u_mul(b, u_sub(b, u_max(b, w->end, w->first), w->first), I(g->rows));
 }
 
 /* The first of the block's rows that this block adds, and how many. */
@@ -85,9 +85,9 @@ static void own_rows(struct qmm_writer *w, kit_op *first, kit_op *count)
 	*count = all;
 	if (w->g->join != TCB_JOIN_CLUSTER)
 		return;
-	*first = OP2(b, "mul.lo.u32", tcb_ptx_special(b, "ctaid.y"), I(w->g->own_rows));
-	*count = OP2(b, "sub.u32", all, OP2(b, "min.u32", *first, all));
-	*count = OP2(b, "min.u32", *count, I(w->g->own_rows));
+	*first = u_mul(b, u_block_y(b), I(w->g->own_rows));
+	*count = u_sub(b, all, u_min(b, *first, all));
+	*count = u_min(b, *count, I(w->g->own_rows));
 }
 
 void qmm_write_join_open(struct qmm_writer *w)
@@ -97,10 +97,10 @@ void qmm_write_join_open(struct qmm_writer *w)
 	kit_op first, count;
 	if (g->join != TCB_JOIN_CLUSTER)
 		return;
-	w->join_barrier = OP2(b, "add.u32", w->kit.shared, I(g->flag_at));
+	w->join_barrier = u_add(b, w->kit.shared, I(g->flag_at));
 	own_rows(w, &first, &count);
-	count = OP2(b, "mul.lo.u32", count, I(g->tokens * 4 * part_count(g)));
-	tcb_ptx_guard(b, OP2(b, "setp.eq.u32", w->kit.tid, I(0)));
+	count = u_mul(b, count, I(g->tokens * 4 * part_count(g)));
+	tcb_ptx_guard(b, u_eq(b, w->kit.tid, I(0)));
 	tcb_kit_barriers_init(b, w->join_barrier, 1, 1);
 	tcb_ptx_op0(b, "fence.mbarrier_init.release.cluster");
 	tcb_kit_expect(b, tcb_ptx_at(w->join_barrier, 0), count);
@@ -119,20 +119,20 @@ static void store_part(struct qmm_writer *w, kit_op row, unsigned half, kit_op s
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
-	kit_op at = OP2(b, "add.u32", w->kit.shared, I(g->part_at)), part = w->ks, barrier = I(0);
+	kit_op at = u_add(b, w->kit.shared, I(g->part_at)), part = w->ks, barrier = I(0);
 	if (g->join == TCB_JOIN_CLUSTER) {
-		const kit_op owner = OP2(b, "div.u32", row, I(g->own_rows));
+		const kit_op owner = u_div(b, row, I(g->own_rows));
 		kit_op rank = owner;
 		if (g->cast > 1) /* the cluster's blocks of other rows come first */
-			rank = OP3(b, "mad.lo.u32", owner, I(g->cast), qmm_write_cast_rank(w));
-		row = OP2(b, "rem.u32", row, I(g->own_rows));
-		part = OP3(b, "mad.lo.u32", tcb_ptx_special(b, "ctaid.y"), I(g->ksplit), part);
+			rank = u_mad(b, owner, I(g->cast), qmm_write_cast_rank(w));
+		row = u_rem(b, row, I(g->own_rows));
+		part = u_mad(b, u_block_y(b), I(g->ksplit), part);
 		at = OP2(b, "mapa.shared::cluster.u32", at, rank);
 		barrier = OP2(b, "mapa.shared::cluster.u32", w->join_barrier, rank);
 	}
-	at = OP3(b, "mad.lo.u32", part, I(g->part_bytes), at);
-	at = OP3(b, "mad.lo.u32", row, I(4 * g->part_pitch), at);
-	at = tcb_ptx_assume_aligned(b, OP3(b, "mad.lo.u32", w->pair, I(8), at), 8);
+	at = u_mad(b, part, I(g->part_bytes), at);
+	at = u_mad(b, row, I(4 * g->part_pitch), at);
+	at = tcb_ptx_assume_aligned(b, u_mad(b, w->pair, I(8), at), 8);
 	for (unsigned group8 = 0; group8 < g->token_groups; group8++) {
 		const kit_op *pair = &sums[group8][2 * half], to = tcb_ptx_at(at, 4 * QMM_GROUP_TOKENS * group8);
 		if (g->join == TCB_JOIN_CLUSTER)
@@ -153,7 +153,7 @@ static kit_op *sum_at(const struct qmm_gpu *g, struct qmm_sums *sums, unsigned i
 void qmm_write_zero(struct qmm_writer *w, struct qmm_sums *sums)
 {
 	for (unsigned i = 0; i < w->g->chains * w->g->row_tiles * w->g->token_groups * 4; i++)
-		*sum_at(w->g, sums, i) = tcb_kit_constant(&w->kit.b, "f32", F(0));
+		*sum_at(w->g, sums, i) = f_set(&w->kit.b, F(0));
 }
 
 void qmm_write_results(struct qmm_writer *w, kit_op group, struct qmm_sums *sums)
@@ -162,7 +162,7 @@ void qmm_write_results(struct qmm_writer *w, kit_op group, struct qmm_sums *sums
 	const unsigned of_chain = w->g->row_tiles * w->g->token_groups * 4;
 	for (unsigned i = of_chain; i < w->g->chains * of_chain; i++) {
 		kit_op *sum = sum_at(w->g, sums, i % of_chain);
-		tcb_ptx_into2(b, "add.rn.f32", *sum, *sum, *sum_at(w->g, sums, i));
+		f_add_to(b, *sum, *sum, *sum_at(w->g, sums, i));
 	}
 	for (unsigned i = 0; i < w->g->row_tiles; i++) {
 		kit_op row;
@@ -170,9 +170,9 @@ void qmm_write_results(struct qmm_writer *w, kit_op group, struct qmm_sums *sums
 			store_direct(w, group, i, sums->of[0][i]);
 			continue;
 		}
-		row = row_of(w, OP2(b, "sub.u32", group, w->first), i);
+		row = row_of(w, u_sub(b, group, w->first), i);
 		store_part(w, row, 0, sums->of[0][i]);
-		store_part(w, OP2(b, "add.u32", row, I(ROWS)), 1, sums->of[0][i]);
+		store_part(w, u_add(b, row, I(ROWS)), 1, sums->of[0][i]);
 	}
 }
 
@@ -193,19 +193,19 @@ static void spread_begin(struct qmm_writer *w, struct spread *s)
 	const struct qmm_gpu *g = w->g;
 	kit_op first, count, row, token;
 	own_rows(w, &first, &count);
-	count = OP2(b, "mul.lo.u32", OP2(b, "shr.u32", count, I(3)), I(g->token_groups));
+	count = u_mul(b, u_shr(b, count, I(3)), I(g->token_groups));
 	tcb_ptx_for_begin(b, &s->loop, w->kit.warp, count, I(g->threads / WARP), 0);
-	row = OP3(b, "mad.lo.u32", OP2(b, "div.u32", s->loop.iv, I(g->token_groups)), I(ROWS), w->quad);
-	token = OP2(b, "mul.lo.u32", OP2(b, "rem.u32", s->loop.iv, I(g->token_groups)), I(QMM_GROUP_TOKENS));
-	token = OP3(b, "mad.lo.u32", w->pair, I(2), token);
-	s->part = OP3(b, "mad.lo.u32", row, I(g->part_pitch), token);
-	s->part = OP3(b, "mad.lo.u32", s->part, I(4), w->kit.shared);
+	row = u_mad(b, u_div(b, s->loop.iv, I(g->token_groups)), I(ROWS), w->quad);
+	token = u_mul(b, u_rem(b, s->loop.iv, I(g->token_groups)), I(QMM_GROUP_TOKENS));
+	token = u_mad(b, w->pair, I(2), token);
+	s->part = u_mad(b, row, I(g->part_pitch), token);
+	s->part = u_mad(b, s->part, I(4), w->kit.shared);
 	s->part = tcb_ptx_assume_aligned(b, s->part, 8);
-	s->row = OP3(b, "mad.lo.u32", w->first, I(g->rows), OP2(b, "add.u32", first, row));
-	s->token = OP2(b, "add.u32", w->first_token, token);
-	s->has_next = OP2(b, "setp.lt.u32", OP2(b, "add.u32", s->token, I(1)), w->tokens);
-	const kit_op has = OP2(b, "setp.lt.u32", s->row, w->rows);
-	tcb_ptx_if_begin(b, &s->scope, OP3(b, "setp.lt.and.u32", s->token, w->tokens, has));
+	s->row = u_mad(b, w->first, I(g->rows), u_add(b, first, row));
+	s->token = u_add(b, w->first_token, token);
+	s->has_next = u_lt(b, u_add(b, s->token, I(1)), w->tokens);
+	const kit_op has = u_lt(b, s->row, w->rows);
+	tcb_ptx_if_begin(b, &s->scope, u_lt_and(b, s->token, w->tokens, has));
 }
 
 static void spread_end(struct qmm_writer *w, struct spread *s)
@@ -217,7 +217,7 @@ static void spread_end(struct qmm_writer *w, struct spread *s)
 static void add_pair(struct qmm_writer *w, kit_op sum[2], const kit_op part[2])
 {
 	for (unsigned i = 0; i < 2; i++)
-		sum[i] = sum[i].kind ? OP2(&w->kit.b, "add.rn.f32", sum[i], part[i]) : part[i];
+		sum[i] = sum[i].kind ? f_add(&w->kit.b, sum[i], part[i]) : part[i];
 }
 
 static void add_parts(struct qmm_writer *w, const struct spread *s, kit_op sum[2])
@@ -235,10 +235,10 @@ static void add_parts(struct qmm_writer *w, const struct spread *s, kit_op sum[2
 static void places_of(struct qmm_writer *w, const struct spread *s, const kit_op *slice, kit_op at[2])
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op token = slice ? OP3(b, "mad.lo.u32", *slice, w->tokens, s->token) : s->token;
-	const kit_op first = OP2(b, "mul.wide.u32", token, w->rows), row = OP1(b, "cvt.u64.u32", s->row);
-	at[0] = OP3(b, "mad.lo.u64", OP2(b, "add.u64", first, row), I(4), slice ? w->slices : w->y);
-	at[1] = OP2(b, "add.u64", at[0], OP2(b, "mul.wide.u32", w->rows, I(4)));
+	const kit_op token = slice ? u_mad(b, *slice, w->tokens, s->token) : s->token;
+	const kit_op first = l_mul_wide(b, token, w->rows), row = l_from_u(b, s->row);
+	at[0] = l_mad(b, l_add(b, first, row), I(4), slice ? w->slices : w->y);
+	at[1] = l_add(b, at[0], l_mul_wide(b, w->rows, I(4)));
 }
 
 static void store_pair(struct qmm_writer *w, const struct spread *s, const kit_op at[2], const kit_op sum[2])
@@ -271,7 +271,7 @@ static void join_last(struct qmm_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
-	kit_op slice = tcb_ptx_special(b, "ctaid.y"), zero = I(0);
+	kit_op slice = u_block_y(b), zero = I(0);
 	kit_op at[2], part[2], sum[2] = { { 0 } };
 	struct tcb_ptx_if scope;
 	struct spread s;
@@ -281,12 +281,12 @@ static void join_last(struct qmm_writer *w)
 	tcb_kit_last_of(&w->kit, &scope, tcb_ptx_at(w->counters, 0), I(g->splitk - 1), g->flag_at);
 	spread_begin(w, &s);
 	places_of(w, &s, &zero, at);
-	at[1] = OP3(b, "selp.b64", at[1], at[0], s.has_next);
-	const kit_op pitch = OP2(b, "mul.wide.u32", OP2(b, "mul.lo.u32", w->tokens, w->rows), I(4));
+	at[1] = lb_select(b, at[1], at[0], s.has_next);
+	const kit_op pitch = l_mul_wide(b, u_mul(b, w->tokens, w->rows), I(4));
 	for (unsigned k = 0; k < g->splitk; k++) {
 		for (unsigned i = 0; i < 2; i++) {
 			tcb_ptx_load(b, "ld.global.cg.f32", tcb_ptx_at(at[i], 0), &part[i], 1);
-			at[i] = OP2(b, "add.u64", at[i], pitch);
+			at[i] = l_add(b, at[i], pitch);
 		}
 		add_pair(w, sum, part);
 	}

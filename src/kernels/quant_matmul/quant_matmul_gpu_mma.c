@@ -41,12 +41,12 @@ static void ring_open(struct qmm_writer *w, struct ring *r)
 					.slot_bytes = g->tile_bytes,
 					.is_bulk = g->copy == TCB_COPY_BULK };
 	tcb_kit_ring_slots(b, &r->kit, w->kit.warp, w->kit.shared);
-	r->fill_group = OP2(b, "add.u32", w->first, w->side);
-	r->fill_unit = tcb_kit_constant(b, "u32", I(0));
+	r->fill_group = u_add(b, w->first, w->side);
+	r->fill_unit = u_set(b, I(0));
 	if (!r->kit.is_bulk)
 		return;
-	tcb_kit_ring_barriers(b, &r->kit, w->kit.warp, OP2(b, "add.u32", w->kit.shared, I(g->barrier_at)));
-	tcb_kit_ring_barriers_init(b, &r->kit, OP2(b, "setp.eq.u32", w->kit.lane, I(0)));
+	tcb_kit_ring_barriers(b, &r->kit, w->kit.warp, u_add(b, w->kit.shared, I(g->barrier_at)));
+	tcb_kit_ring_barriers_init(b, &r->kit, u_eq(b, w->kit.lane, I(0)));
 	tcb_kit_warp_barrier(b);
 }
 
@@ -54,16 +54,16 @@ static void ring_open(struct qmm_writer *w, struct ring *r)
 static kit_op warp_tile(struct qmm_writer *w, unsigned i)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	return w->g->is_wgmma ? OP2(b, "add.u32", OP2(b, "and.b32", w->kit.warp, I(3)), I(4 * i)) : I(i);
+	return w->g->is_wgmma ? u_add(b, u_and(b, w->kit.warp, I(3)), I(4 * i)) : I(i);
 }
 
 /* BYTES by all lanes. */
 static void copy_async(struct qmm_writer *w, kit_op source, kit_op slot, unsigned slot_at, unsigned bytes)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op lane_at = OP2(b, "shl.b32", w->kit.lane, I(4));
+	const kit_op lane_at = u_shl(b, w->kit.lane, I(4));
 	const kit_op from = tcb_ptx_assume_aligned(b, tcb_kit_element(b, source, lane_at, 1), 16);
-	tcb_kit_copy_lanes(b, lane_at, from, OP2(b, "add.u32", slot, lane_at), slot_at, bytes);
+	tcb_kit_copy_lanes(b, lane_at, from, u_add(b, slot, lane_at), slot_at, bytes);
 }
 
 /* Asks for the next tile, if the block has it, into slot WHICH (tcb_kit_ring_slot). */
@@ -73,16 +73,16 @@ static void ring_fill(struct qmm_writer *w, struct ring *r, int which)
 	const struct qmm_gpu *g = w->g;
 	const struct tcb_kit_slot slot = tcb_kit_ring_slot(&r->kit, which);
 	const unsigned bytes = g->unroll * g->unit.bytes;
-	kit_op has = OP2(b, "setp.lt.u32", r->fill_group, w->end), unit;
+	kit_op has = u_lt(b, r->fill_group, w->end), unit;
 	struct tcb_ptx_if scope;
 	if (r->kit.is_bulk)
-		has = OP3(b, "setp.eq.and.u32", w->kit.lane, I(0), has);
+		has = u_eq_and(b, w->kit.lane, I(0), has);
 	tcb_ptx_if_begin(b, &scope, has);
 	if (r->kit.is_bulk)
 		tcb_kit_expect(b, slot.barrier, I((int64_t)g->row_tiles * bytes));
 	unit = r->fill_unit;
 	if (g->ksplit > 1)
-		unit = OP3(b, "mad.lo.u32", w->ks, I(g->share), unit);
+		unit = u_mad(b, w->ks, I(g->share), unit);
 	for (unsigned i = 0; i < g->row_tiles; i++) {
 		const kit_op rows = qmm_write_rows_at(w, r->fill_group, warp_tile(w, i));
 		const kit_op from = tcb_kit_element(b, rows, unit, g->unit.bytes);
@@ -94,14 +94,14 @@ static void ring_fill(struct qmm_writer *w, struct ring *r, int which)
 	tcb_ptx_if_end(b, &scope);
 	tcb_kit_ring_filled(b, &r->kit);
 	if (g->steps > 1) {
-		const kit_op next = OP2(b, "add.u32", r->fill_unit, I(g->unroll));
-		const kit_op is_last = OP2(b, "setp.eq.u32", next, I(g->share));
-		tcb_ptx_into3(b, "selp.u32", r->fill_unit, I(0), next, is_last);
+		const kit_op next = u_add(b, r->fill_unit, I(g->unroll));
+		const kit_op is_last = u_eq(b, next, I(g->share));
+		u_select_to(b, r->fill_unit, I(0), next, is_last);
 		tcb_ptx_guard(b, is_last);
-		tcb_ptx_into2(b, "add.u32", r->fill_group, r->fill_group, I(g->side));
+		u_add_to(b, r->fill_group, r->fill_group, I(g->side));
 		tcb_ptx_unguard(b);
 	} else {
-		tcb_ptx_into2(b, "add.u32", r->fill_group, r->fill_group, I(g->side));
+		u_add_to(b, r->fill_group, r->fill_group, I(g->side));
 	}
 }
 
@@ -120,17 +120,17 @@ static void x_open(struct qmm_writer *w, struct kernel *k)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned share_bytes = w->g->share * w->g->unit_tiles * w->g->x_tile_bytes;
 	if (w->g->x_is_counted)
-		k->barrier_first = OP3(b, "mad.lo.u32", w->ks, I(w->g->share * 8), w->x_barrier);
+		k->barrier_first = u_mad(b, w->ks, I(w->g->share * 8), w->x_barrier);
 	if (w->g->is_wgmma) {
-		k->b_lane[0] = OP3(b, "mad.lo.u32", w->ks, I(share_bytes), k->image);
+		k->b_lane[0] = u_mad(b, w->ks, I(share_bytes), k->image);
 		k->b_lane[1] = k->b_lane[0];
 		return;
 	}
-	const kit_op share = w->g->ksplit > 1 ? OP3(b, "mad.lo.u32", w->ks, I(share_bytes), k->image) : k->image;
+	const kit_op share = w->g->ksplit > 1 ? u_mad(b, w->ks, I(share_bytes), k->image) : k->image;
 	qmm_write_lane_rows(w, share, k->b_lane);
 	if (w->g->group) {
-		k->b_lane[QMM_X_SUMS] = OP3(b, "mad.lo.u32", w->kit.lane, I(8), share);
-		k->b_lane[QMM_X_SCALES] = OP3(b, "mad.lo.u32", w->pair, I(QMM_SCALE_STRIDE), share);
+		k->b_lane[QMM_X_SUMS] = u_mad(b, w->kit.lane, I(8), share);
+		k->b_lane[QMM_X_SCALES] = u_mad(b, w->pair, I(QMM_SCALE_STRIDE), share);
 	}
 }
 
@@ -189,10 +189,9 @@ static void write_unit_wgmma(struct qmm_writer *w, struct kernel *k, unsigned of
 	for (unsigned chunk = 0; chunk < QMM_CHUNKS; chunk++) {
 		qmm_write_expand(w, &k->chunks, &k->lane_at[0], offset * g->unit.bytes, g->unroll * g->unit.bytes,
 				 chunk);
-		qmm_write_products(
-			w, &k->chunks, chunk,
-			OP2(&w->kit.b, "add.u32", k->x_at[0], I((offset * QMM_CHUNKS + chunk) * g->x_tile_bytes)),
-			&k->sums);
+		qmm_write_products(w, &k->chunks, chunk,
+				   u_add(&w->kit.b, k->x_at[0], I((offset * QMM_CHUNKS + chunk) * g->x_tile_bytes)),
+				   &k->sums);
 	}
 }
 
@@ -204,18 +203,18 @@ static unsigned x_parts(const struct qmm_gpu *g)
 static void x_start(struct qmm_writer *w, struct kernel *k)
 {
 	for (unsigned i = 0; i < x_parts(w->g); i++)
-		k->x_at[i] = OP1(&w->kit.b, "mov.u32", k->b_lane[i]);
+		k->x_at[i] = u_set(&w->kit.b, k->b_lane[i]);
 	if (w->g->x_is_counted)
-		k->barrier_at = OP1(&w->kit.b, "mov.u32", k->barrier_first);
+		k->barrier_at = u_set(&w->kit.b, k->barrier_first);
 }
 
 static void x_next(struct qmm_writer *w, struct kernel *k)
 {
 	const unsigned bytes = w->g->unroll * w->g->unit_tiles * w->g->x_tile_bytes;
 	for (unsigned i = 0; i < x_parts(w->g); i++)
-		tcb_ptx_into2(&w->kit.b, "add.u32", k->x_at[i], k->x_at[i], I(bytes));
+		u_add_to(&w->kit.b, k->x_at[i], k->x_at[i], I(bytes));
 	if (w->g->x_is_counted)
-		tcb_ptx_into2(&w->kit.b, "add.u32", k->barrier_at, k->barrier_at, I(8 * w->g->unroll));
+		u_add_to(&w->kit.b, k->barrier_at, k->barrier_at, I(8 * w->g->unroll));
 }
 
 /* --- weights through the ring --- */
@@ -239,7 +238,7 @@ static void write_whole_share(struct qmm_writer *w, struct kernel *k)
 	for (unsigned step = 0; step < w->g->steps; step++) {
 		const struct tcb_kit_slot slot = tcb_kit_ring_slot(&k->ring.kit, (int)step);
 		tcb_kit_wait(b, slot.barrier, I(0));
-		write_tile(w, k, slot.at ? OP2(b, "add.u32", slot.base, I(slot.at)) : slot.base);
+		write_tile(w, k, slot.at ? u_add(b, slot.base, I(slot.at)) : slot.base);
 		if (step + 1 < w->g->steps)
 			x_next(w, k);
 	}
@@ -252,7 +251,7 @@ static void write_share(struct qmm_writer *w, struct kernel *k)
 	struct tcb_ptx_for steps;
 	if (g->steps > 1)
 		tcb_ptx_for_begin(b, &steps, I(0), I(g->steps), I(1), 1);
-	const kit_op slot = OP1(b, "mov.u32", k->ring.kit.slot); /* so that a waiting loop has a header of its own */
+	const kit_op slot = u_set(b, k->ring.kit.slot); /* so that a waiting loop has a header of its own */
 	ring_wait(w, &k->ring);
 	write_tile(w, k, slot);
 	tcb_kit_warp_barrier(b);
@@ -269,7 +268,7 @@ static void write_ring_rows(struct qmm_writer *w, struct kernel *k)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
 	struct tcb_ptx_for groups;
-	tcb_ptx_for_begin(b, &groups, OP2(b, "add.u32", w->first, w->side), w->end, I(g->side), 0);
+	tcb_ptx_for_begin(b, &groups, u_add(b, w->first, w->side), w->end, I(g->side), 0);
 	qmm_write_zero(w, &k->sums);
 	x_start(w, k);
 	(g->is_whole ? write_whole_share : write_share)(w, k);
@@ -290,7 +289,7 @@ static unsigned slot_bytes(const struct qmm_gpu *g)
 static void roll_open(struct qmm_writer *w, struct kernel *k)
 {
 	for (unsigned i = 0; i < w->g->xstages - 1; i++) {
-		qmm_write_x_ask(w, OP2(&w->kit.b, "add.u32", k->image, I(i * slot_bytes(w->g))), I(i));
+		qmm_write_x_ask(w, u_add(&w->kit.b, k->image, I(i * slot_bytes(w->g))), I(i));
 		tcb_ptx_op0(&w->kit.b, "cp.async.commit_group");
 	}
 }
@@ -307,32 +306,31 @@ static void write_rolling_rows(struct qmm_writer *w, struct kernel *k)
 	const unsigned last = g->xstages - 1;
 	struct tcb_ptx_for units;
 	struct tcb_ptx_if scope;
-	kit_op free_slot = OP1(b, "mov.u32", OP2(b, "add.u32", r->kit.first_slot, I(last * g->tile_bytes)));
-	kit_op x_free = tcb_kit_constant(b, "u32", I(last * slot_bytes(g)));
-	kit_op x_offset = tcb_kit_constant(b, "u32", I(0));
+	kit_op free_slot = u_set(b, u_add(b, r->kit.first_slot, I(last * g->tile_bytes)));
+	kit_op x_free = u_set(b, I(last * slot_bytes(g)));
+	kit_op x_offset = u_set(b, I(0));
 	qmm_write_zero(w, &k->sums);
 	tcb_ptx_for_begin(b, &units, I(0), I(g->slice), I(1), 1);
 	tcb_ptx_op1(b, "cp.async.wait_group", I(g->xstages - 2));
 	tcb_kit_block_barrier(b);
-	const kit_op next = OP2(b, "add.u32", units.iv, I(last)), slot = OP1(b, "mov.u32", r->kit.slot);
-	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.lt.u32", next, I(g->slice)));
-	qmm_write_x_ask(w, OP2(b, "add.u32", k->image, x_free), next);
+	const kit_op next = u_add(b, units.iv, I(last)), slot = u_set(b, r->kit.slot);
+	tcb_ptx_if_begin(b, &scope, u_lt(b, next, I(g->slice)));
+	qmm_write_x_ask(w, u_add(b, k->image, x_free), next);
 	tcb_ptx_if_end(b, &scope);
-	tcb_ptx_into1(b, "mov.u32", r->kit.slot, free_slot);
+	u_set_to(b, r->kit.slot, free_slot);
 	ring_fill(w, r, TCB_KIT_SLOT_NOW);
-	tcb_ptx_into1(b, "mov.u32", r->kit.slot, slot);
+	u_set_to(b, r->kit.slot, slot);
 	qmm_write_lane_at(w, slot, &k->lane_at[0]);
 	for (unsigned i = 0; i < x_parts(g); i++)
-		k->x_at[i] = tcb_ptx_assume_aligned(b, OP2(b, "add.u32", k->b_lane[i], x_offset), i < 2 ? 16 : 8);
+		k->x_at[i] = tcb_ptx_assume_aligned(b, u_add(b, k->b_lane[i], x_offset), i < 2 ? 16 : 8);
 	(g->group ? write_unit_s8 : write_unit)(w, k, 0);
-	tcb_ptx_into1(b, "mov.u32", free_slot, slot);
+	u_set_to(b, free_slot, slot);
 	tcb_kit_ring_next(b, &r->kit);
-	tcb_ptx_into1(b, "mov.u32", x_free, x_offset);
-	tcb_ptx_into2(b, "add.u32", x_offset, x_offset, I(slot_bytes(g)));
-	tcb_ptx_into3(b, "selp.u32", x_offset, I(0), x_offset,
-		      OP2(b, "setp.eq.u32", x_offset, I(g->xstages * slot_bytes(g))));
+	u_set_to(b, x_free, x_offset);
+	u_add_to(b, x_offset, x_offset, I(slot_bytes(g)));
+	u_select_to(b, x_offset, I(0), x_offset, u_eq(b, x_offset, I(g->xstages * slot_bytes(g))));
 	tcb_ptx_for_end(b, &units);
-	qmm_write_results(w, OP2(b, "add.u32", w->first, w->side), &k->sums);
+	qmm_write_results(w, u_add(b, w->first, w->side), &k->sums);
 }
 
 /* --- weights straight to registers --- */
@@ -345,7 +343,7 @@ static void direct_group(struct qmm_writer *w, struct kernel *k, kit_op group)
 	for (unsigned i = 0; i < g->row_tiles; i++) {
 		kit_op rows = qmm_write_rows_at(w, group, I(i));
 		if (g->ksplit > 1)
-			rows = tcb_kit_element(b, rows, OP2(b, "mul.lo.u32", w->ks, I(g->share)), g->unit.bytes);
+			rows = tcb_kit_element(b, rows, u_mul(b, w->ks, I(g->share)), g->unit.bytes);
 		qmm_write_lane_at(w, rows, &k->lane_at[i]);
 	}
 }
@@ -363,12 +361,12 @@ static void direct_next(struct qmm_writer *w, struct kernel *k)
 {
 	for (unsigned i = 0; i < w->g->row_tiles; i++) {
 		struct qmm_lane_at *at = &k->lane_at[i];
-		tcb_ptx_into2(&w->kit.b, "add.u64", at->codes, at->codes, I(w->g->unit.bytes));
-		tcb_ptx_into2(&w->kit.b, "add.u64", at->header, at->header, I(w->g->unit.bytes));
+		l_add_to(&w->kit.b, at->codes, at->codes, I(w->g->unit.bytes));
+		l_add_to(&w->kit.b, at->header, at->header, I(w->g->unit.bytes));
 		if (at->last.kind)
-			tcb_ptx_into2(&w->kit.b, "add.u64", at->last, at->last, I(w->g->unit.bytes));
+			l_add_to(&w->kit.b, at->last, at->last, I(w->g->unit.bytes));
 		if (at->high.kind)
-			tcb_ptx_into2(&w->kit.b, "add.u64", at->high, at->high, I(w->g->unit.bytes));
+			l_add_to(&w->kit.b, at->high, at->high, I(w->g->unit.bytes));
 	}
 }
 
@@ -379,14 +377,14 @@ static void write_direct_rows(struct qmm_writer *w, struct kernel *k)
 	const struct qmm_gpu *g = w->g;
 	struct tcb_ptx_for steps;
 	struct tcb_ptx_if scope;
-	const kit_op group = OP2(b, "add.u32", w->first, w->side);
-	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.lt.u32", group, w->end));
+	const kit_op group = u_add(b, w->first, w->side);
+	tcb_ptx_if_begin(b, &scope, u_lt(b, group, w->end));
 	qmm_write_zero(w, &k->sums);
 	x_start(w, k);
 	tcb_ptx_for_begin(b, &steps, I(0), I(g->share), I(1), 1);
 	(g->group ? write_unit_s8 : write_unit)(w, k, 0);
 	direct_next(w, k);
-	tcb_ptx_guard(b, OP2(b, "setp.lt.u32", steps.iv, I(g->share - 1)));
+	tcb_ptx_guard(b, u_lt(b, steps.iv, I(g->share - 1)));
 	direct_load(w, k);
 	tcb_ptx_unguard(b);
 	x_next(w, k);
@@ -413,7 +411,7 @@ static void write_beside(struct qmm_writer *w, struct kernel *k)
 	qmm_write_x_open(w);
 	qmm_write_join_open(w);
 	tcb_kit_block_barrier(b);
-	tcb_ptx_if_begin(b, &role, OP2(b, "setp.ge.u32", w->kit.warp, I(g->warps)));
+	tcb_ptx_if_begin(b, &role, u_ge(b, w->kit.warp, I(g->warps)));
 	tcb_kit_depend(&w->kit);
 	qmm_write_x_beside(w, k->image);
 	qmm_write_join_meet(w);
@@ -435,14 +433,14 @@ void qmm_write_mma(struct qmm_writer *w)
 	const struct qmm_gpu *g = w->g;
 	struct kernel kernel = { 0 }, *k = &kernel;
 	unsigned asked = 0;
-	k->image = OP2(b, "add.u32", w->kit.shared, I(g->image_at));
+	k->image = u_add(b, w->kit.shared, I(g->image_at));
 	w->is_direct = g->copy == TCB_COPY_LDG;
 	if (g->beside) {
 		write_beside(w, k);
 		return;
 	}
 	if (w->is_direct)
-		direct_group(w, k, OP2(b, "add.u32", w->first, w->side));
+		direct_group(w, k, u_add(b, w->first, w->side));
 	else
 		ring_open(w, &k->ring);
 	qmm_write_x_open(w);

@@ -67,10 +67,10 @@ static unsigned shift_of(const struct qmm_gpu *g, unsigned half)
 void qmm_write_s8_constants(struct qmm_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op zero = OP2(b, "shr.u32", w->rows, I(31));
+	const kit_op zero = u_shr(b, w->rows, I(31));
 	for (unsigned i = 0; i < 4; i++) {
 		const int64_t base = BASE_BITS - ((int64_t)shift_of(w->g, i / 2) << 23);
-		w->start[i] = w->g->group == 32 ? OP2(b, "add.u32", zero, I(base)) : tcb_kit_constant(b, "b32", I(0));
+		w->start[i] = w->g->group == 32 ? u_add(b, zero, I(base)) : b_set(b, I(0));
 	}
 }
 
@@ -97,21 +97,21 @@ static float power_of(int exponent)
 
 static kit_op times(struct qmm_writer *w, kit_op value, float by)
 {
-	return by == 1 ? value : OP2(&w->kit.b, "mul.rn.f32", value, F(by));
+	return by == 1 ? value : f_mul(&w->kit.b, value, F(by));
 }
 
 /* Four scales that have a sign, above -128: for group=256 without that. */
 static kit_op bytes_of_header(struct unit *u, kit_op word)
 {
-	return u->is_fine ? word : OP2(&u->w->kit.b, "xor.b32", word, I(SIGNS));
+	return u->is_fine ? word : u_xor(&u->w->kit.b, word, I(SIGNS));
 }
 
 /* The same of scales of 6 bits that come above -32, d in the bits over them. */
 static kit_op bytes_of_six(struct unit *u, kit_op word)
 {
 	struct tcb_ptx_build *b = &u->w->kit.b;
-	const kit_op field = OP2(b, "and.b32", word, I(0x3f3f3f3f));
-	return bytes_of_header(u, OP2(b, "add.u32", field, I(0x60606060)));
+	const kit_op field = u_and(b, word, I(0x3f3f3f3f));
+	return bytes_of_header(u, u_add(b, field, I(0x60606060)));
 }
 
 /* What a row's scales have in common, and the bytes that they are. */
@@ -136,7 +136,7 @@ static void open_row(struct unit *u, const struct qmm_raw *raw, unsigned half, s
 	if (kind != TCB_SCALES_K)
 		return;
 	for (unsigned i = 0; i < 2; i++)
-		h->scales[half][i] = OP2(b, "and.b32", word[1 + i], I(0x3f3f3f3f));
+		h->scales[half][i] = u_and(b, word[1 + i], I(0x3f3f3f3f));
 	h->dmin[half] = pair[1];
 	h->minus_mins[half] = qmm_write_minus_mins(w, word);
 }
@@ -160,16 +160,16 @@ static kit_op scale_of(struct unit *u, kit_op word, unsigned byte, int is_signed
 	const unsigned upper = is_signed ? 8 | byte : 4;
 	kit_op field;
 	if (!u->is_fine)
-		return OP3(b, "prmt.b32", word, I(0), I(upper << 12 | upper << 8 | upper << 4 | byte));
-	field = OP3(b, "prmt.b32", word, I(0x47000000), I(0x7604 | byte << 4));
-	return OP3(b, "fma.rn.f32", OP1(b, "mov.b32", field), d, times(u->w, d, is_signed ? -32896.0f : -32768.0f));
+		return u_permute(b, word, I(0), I(upper << 12 | upper << 8 | upper << 4 | byte));
+	field = u_permute(b, word, I(0x47000000), I(0x7604 | byte << 4));
+	return f_fma(b, b_set(b, field), d, times(u->w, d, is_signed ? -32896.0f : -32768.0f));
 }
 
 /* 2^(e - 127), which for e = 0 is below the normal floats. */
 static kit_op power_of_byte(struct unit *u, kit_op word, unsigned byte)
 {
 	struct tcb_ptx_build *b = &u->w->kit.b;
-	return OP1(b, "mov.b32", OP2(b, "max.u32", qmm_write_power(u->w, word, byte), I(1 << 22)));
+	return b_set(b, u_max(b, qmm_write_power(u->w, word, byte), I(1 << 22)));
 }
 
 /* Scale RUN of the unit, as write_header() lays it down. */
@@ -201,13 +201,13 @@ static void open_chunk(struct unit *u, const struct qmm_raw *raw, unsigned chunk
 
 static kit_op shifted(struct qmm_writer *w, kit_op word, int left)
 {
-	return left ? OP2(&w->kit.b, left > 0 ? "shl.b32" : "shr.u32", word, I(left > 0 ? left : -left)) : word;
+	return left ? (left > 0 ? u_shl : u_shr)(&w->kit.b, word, I(left > 0 ? left : -left)) : word;
 }
 
-/* (WORD << LEFT & MASK) | or ^ OTHER, by OP. */
-static kit_op masked(struct qmm_writer *w, kit_op word, int left, uint32_t mask, kit_op other, int op)
+/* (WORD << LEFT & MASK) | or ^ OTHER. */
+static kit_op masked(struct qmm_writer *w, kit_op word, int left, uint32_t mask, kit_op other, kit_word3 *op)
 {
-	return OP4(&w->kit.b, "lop3.b32", shifted(w, word, left), I((int32_t)mask), other, I(op));
+	return op(&w->kit.b, shifted(w, word, left), I((int32_t)mask), other);
 }
 
 /* Registers of A of 16 values, PIECE of CHUNK: of rows l / 4 and l / 4 + 8. */
@@ -225,28 +225,26 @@ static void bytes_of(struct unit *u, const struct qmm_raw *raw, unsigned chunk, 
 	switch (u->g->unit.format) {
 	case TCB_FORMAT_Q4_0: /* codes less 8 in the upper half of a byte */
 		for (unsigned half = 0; half < HALVES; half++)
-			out[half] = masked(w, all, half ? 0 : 4, 0xf0f0f0f0, I(SIGNS), TCB_KIT_AND_XOR);
+			out[half] = masked(w, all, half ? 0 : 4, 0xf0f0f0f0, I(SIGNS), u_and_xor);
 		break;
 	case TCB_FORMAT_Q5_K: /* the second row's times 4 */
 		high = shifted(w, raw->high[chunk], fifth[piece]);
-		out[0] = masked(w, high, 0, 0x10101010, OP2(b, "and.b32", all, I(0x0f0f0f0f)), TCB_KIT_AND_OR);
-		out[1] = masked(w, high, 0, 0x40404040, OP2(b, "and.b32", shifted(w, all, -2), I(0x3c3c3c3c)),
-				TCB_KIT_AND_OR);
+		out[0] = masked(w, high, 0, 0x10101010, u_and(b, all, I(0x0f0f0f0f)), u_and_or);
+		out[1] = masked(w, high, 0, 0x40404040, u_and(b, shifted(w, all, -2), I(0x3c3c3c3c)), u_and_or);
 		break;
 	case TCB_FORMAT_Q6_K: /* codes less 32 in the upper six bits */
 		high = raw->high[2 * chunk + piece / 2];
 		for (int half = 0; half < HALVES; half++)
 			out[half] = masked(w, high, 6 - 2 * half - 4 * (int)(piece % 2), 0xc0c0c0c0,
-					   masked(w, all, 2 - 4 * half, 0x3c3c3c3c, I(SIGNS), TCB_KIT_AND_XOR),
-					   TCB_KIT_AND_XOR);
+					   masked(w, all, 2 - 4 * half, 0x3c3c3c3c, I(SIGNS), u_and_xor), u_and_xor);
 		break;
 	case TCB_FORMAT_Q8_0:
 		for (unsigned half = 0; half < HALVES; half++)
 			out[half] = raw->code[chunk][2 * piece + half];
 		break;
 	default:
-		out[0] = OP2(b, "and.b32", all, I(0x0f0f0f0f));
-		out[1] = OP2(b, "and.b32", all, I((int32_t)0xf0f0f0f0));
+		out[0] = u_and(b, all, I(0x0f0f0f0f));
+		out[1] = u_and(b, all, I((int32_t)0xf0f0f0f0));
 	}
 }
 
@@ -295,9 +293,8 @@ static void add_scaled(struct unit *u, const struct header *h, unsigned run, con
 {
 	struct tcb_ptx_build *b = &u->w->kit.b;
 	for (unsigned i = 0; i < 4; i++) {
-		const kit_op value =
-			OP3(b, "fma.rn.f32", OP1(b, "mov.b32", product[i]), h->scale[i / 2][run], h->less[i / 2][run]);
-		tcb_ptx_into3(b, "fma.rn.f32", sums[i], value, x_scale[i % 2], sums[i]);
+		const kit_op value = f_fma(b, b_set(b, product[i]), h->scale[i / 2][run], h->less[i / 2][run]);
+		f_fma_to(b, sums[i], value, x_scale[i % 2], sums[i]);
 	}
 }
 
@@ -307,9 +304,9 @@ static void add_integers(struct unit *u, const struct header *h, unsigned run, c
 	struct tcb_ptx_build *b = &u->w->kit.b;
 	for (unsigned i = 0; i < 4; i++)
 		if (!whole[i].kind)
-			whole[i] = OP2(b, "mul.lo.s32", product[i], h->scale[i / 2][run]);
+			whole[i] = s_mul(b, product[i], h->scale[i / 2][run]);
 		else
-			tcb_ptx_into3(b, "mad.lo.s32", whole[i], product[i], h->scale[i / 2][run], whole[i]);
+			s_mad_to(b, whole[i], product[i], h->scale[i / 2][run], whole[i]);
 }
 
 /* Minus the sums over the unit of mins times sums of activations. */
@@ -317,7 +314,7 @@ static void multiply_mins(struct unit *u, const struct header *h, const kit_op x
 {
 	const kit_op a[4] = { h->minus_mins[0], h->minus_mins[1], h->minus_mins[0], h->minus_mins[1] };
 	for (unsigned i = 0; i < 4; i++)
-		out[i] = tcb_kit_constant(&u->w->kit.b, "f32", F(0));
+		out[i] = f_set(&u->w->kit.b, F(0));
 	tcb_kit_multiply_f16(&u->w->kit.b, out, a, x);
 }
 
@@ -340,13 +337,13 @@ static void close_unit(struct unit *u, const struct header *h, const kit_op x_at
 	for (unsigned i = 0; i < 4; i++) {
 		kit_op value;
 		if (u->is_fine) {
-			value = OP2(b, "mul.rn.f32", of_mins[i], h->dmin[i / 2]);
+			value = f_mul(b, of_mins[i], h->dmin[i / 2]);
 		} else {
-			value = OP2(b, "mul.rn.f32", OP1(b, "cvt.rn.f32.s32", whole[i]), h->d[i / 2]);
+			value = f_mul(b, f_from_s(b, whole[i]), h->d[i / 2]);
 			if (has_mins)
-				value = OP3(b, "fma.rn.f32", of_mins[i], h->dmin[i / 2], value);
+				value = f_fma(b, of_mins[i], h->dmin[i / 2], value);
 		}
-		tcb_ptx_into3(b, "fma.rn.f32", sums[i], value, x_scale[i % 2], sums[i]);
+		f_fma_to(b, sums[i], value, x_scale[i % 2], sums[i]);
 	}
 }
 
@@ -413,7 +410,7 @@ static void load_scales(struct unit *u, kit_op header, unsigned at, struct qmm_r
 		switch (kind_of(u)) {
 		case TCB_SCALES_K:
 			qmm_write_load_half(w, header, row + 4, &word);
-			h->scales[half][0] = OP2(&w->kit.b, "and.b32", word, I(0x3f3f));
+			h->scales[half][0] = u_and(&w->kit.b, word, I(0x3f3f));
 			break;
 		case TCB_SCALES_POWER:
 			qmm_write_load_half(w, header, row, &word);
@@ -441,16 +438,15 @@ static void write_loop(struct unit *u, const struct qmm_lane_at *lane, unsigned 
 	const struct qmm_gpu *g = u->g;
 	const unsigned high = g->unit.high_words / QMM_CHUNKS;
 	const unsigned scale_bytes = kind_of(u) == TCB_SCALES_HALF || kind_of(u) == TCB_SCALES_BYTES ? 4 : 2;
-	struct qmm_lane_at now = { .codes = OP1(b, "mov.u32", lane->codes), .header = OP1(b, "mov.u32", lane->header) };
+	struct qmm_lane_at now = { .codes = u_set(b, lane->codes), .header = u_set(b, lane->header) };
 	kit_op x_now[QMM_X_PARTS], next;
 	struct tcb_ptx_for loop;
 	if (high)
-		now.high = OP1(b, "mov.u32", lane->high);
+		now.high = u_set(b, lane->high);
 	for (unsigned i = 0; i < QMM_X_PARTS; i++)
-		x_now[i] = i == QMM_X_SUMS ? x_at[i] : OP1(b, "mov.u32", x_at[i]);
+		x_now[i] = i == QMM_X_SUMS ? x_at[i] : u_set(b, x_at[i]);
 	for (unsigned i = 0; i < g->row_tiles * g->token_groups * 4 && !u->is_fine; i++)
-		u->whole[i / 4 % g->row_tiles][i / 4 / g->row_tiles][i % 4] =
-			tcb_kit_constant(&u->w->kit.b, "b32", I(0));
+		u->whole[i / 4 % g->row_tiles][i / 4 / g->row_tiles][i % 4] = b_set(&u->w->kit.b, I(0));
 	tcb_ptx_for_begin(b, &loop, I(0), I(QMM_CHUNKS), I(1), 1);
 	if (tcb_has_table(g->unit.format))
 		tcb_kit_nounroll(b);
@@ -460,15 +456,14 @@ static void write_loop(struct unit *u, const struct qmm_lane_at *lane, unsigned 
 		load_scales(u, now.header, at + i * tile_rows + g->unit.header_at, &raw[i], &u->header[i]);
 	}
 	write_products(u, raw, 0, x_now, x_offset, sums);
-	tcb_ptx_into2(b, "add.u32", now.codes, now.codes, I(WARP * 4 * g->unit.code_words));
-	tcb_ptx_into2(b, "add.u32", now.header, now.header, I(scale_bytes));
+	u_add_to(b, now.codes, now.codes, I(WARP * 4 * g->unit.code_words));
+	u_add_to(b, now.header, now.header, I(scale_bytes));
 	if (high)
-		tcb_ptx_into2(b, "add.u32", now.high, now.high, I(WARP * 4 * high));
-	next = OP2(b, "add.u32", x_now[QMM_X_LOW], I(QMM_TILE_BYTES));
-	tcb_ptx_into1(b, "mov.u32", x_now[QMM_X_LOW], x_now[QMM_X_HIGH]);
-	tcb_ptx_into1(b, "mov.u32", x_now[QMM_X_HIGH], next);
-	tcb_ptx_into2(b, "add.u32", x_now[QMM_X_SCALES], x_now[QMM_X_SCALES],
-		      I(QMM_GROUP_TOKENS / 2 * QMM_SCALE_STRIDE));
+		u_add_to(b, now.high, now.high, I(WARP * 4 * high));
+	next = u_add(b, x_now[QMM_X_LOW], I(QMM_TILE_BYTES));
+	u_set_to(b, x_now[QMM_X_LOW], x_now[QMM_X_HIGH]);
+	u_set_to(b, x_now[QMM_X_HIGH], next);
+	u_add_to(b, x_now[QMM_X_SCALES], x_now[QMM_X_SCALES], I(QMM_GROUP_TOKENS / 2 * QMM_SCALE_STRIDE));
 	tcb_ptx_for_end(b, &loop);
 }
 

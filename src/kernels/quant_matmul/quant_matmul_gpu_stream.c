@@ -33,9 +33,9 @@ struct kernel {
 static void ring_open(struct qmm_writer *w, struct ring *r, unsigned count, unsigned bytes, kit_op first_barrier)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	r->at = tcb_kit_constant(b, "u32", I(0));
-	r->barrier = OP1(b, "mov.u32", first_barrier);
-	r->parity = tcb_kit_constant(b, "u32", I(0));
+	r->at = u_set(b, I(0));
+	r->barrier = u_set(b, first_barrier);
+	r->parity = u_set(b, I(0));
 	r->bytes = bytes;
 	r->count = count;
 	r->first_barrier = first_barrier;
@@ -45,13 +45,13 @@ static void ring_next(struct qmm_writer *w, struct ring *r)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	kit_op again;
-	tcb_ptx_into2(b, "add.u32", r->at, r->at, I(r->bytes));
-	tcb_ptx_into2(b, "add.u32", r->barrier, r->barrier, I(8));
-	again = OP2(b, "setp.eq.u32", r->at, I(r->count * r->bytes));
-	tcb_ptx_into3(b, "selp.u32", r->at, I(0), r->at, again);
-	tcb_ptx_into3(b, "selp.u32", r->barrier, r->first_barrier, r->barrier, again);
+	u_add_to(b, r->at, r->at, I(r->bytes));
+	u_add_to(b, r->barrier, r->barrier, I(8));
+	again = u_eq(b, r->at, I(r->count * r->bytes));
+	u_select_to(b, r->at, I(0), r->at, again);
+	u_select_to(b, r->barrier, r->first_barrier, r->barrier, again);
 	tcb_ptx_guard(b, again);
-	tcb_ptx_into2(b, "xor.b32", r->parity, r->parity, I(1));
+	u_xor_to(b, r->parity, r->parity, I(1));
 	tcb_ptx_unguard(b);
 }
 
@@ -60,11 +60,11 @@ static void open_memory(struct qmm_writer *w, struct kernel *k)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
 	k->x_ring = w->kit.shared;
-	k->w_ring = OP2(b, "add.u32", w->kit.shared, I(g->xstages * g->x_tile_bytes));
-	k->x_full = OP2(b, "add.u32", w->kit.shared, I(g->barrier_at));
-	k->x_empty = OP2(b, "add.u32", k->x_full, I(8 * g->xstages));
-	k->w_full = OP2(b, "add.u32", k->x_empty, I(8 * g->xstages));
-	tcb_ptx_guard(b, OP2(b, "setp.eq.u32", w->kit.tid, I(0)));
+	k->w_ring = u_add(b, w->kit.shared, I(g->xstages * g->x_tile_bytes));
+	k->x_full = u_add(b, w->kit.shared, I(g->barrier_at));
+	k->x_empty = u_add(b, k->x_full, I(8 * g->xstages));
+	k->w_full = u_add(b, k->x_empty, I(8 * g->xstages));
+	tcb_ptx_guard(b, u_eq(b, w->kit.tid, I(0)));
 	for (unsigned i = 0; i < g->xstages; i++) {
 		tcb_kit_barriers_init(b, tcb_ptx_at(k->x_full, 8 * i), 1, 1);
 		tcb_kit_barriers_init(b, tcb_ptx_at(k->x_empty, 8 * i), 1, g->warps * g->cast);
@@ -92,12 +92,12 @@ static void ask_weights(struct qmm_writer *w, struct kernel *k, struct asking *a
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned bytes = w->g->unit.bytes;
-	kit_op to = OP2(b, "add.u32", k->w_ring, a->w.at);
+	kit_op to = u_add(b, k->w_ring, a->w.at);
 	tcb_kit_expect(b, tcb_ptx_at(a->w.barrier, 0), I(a->row_units * bytes));
 	for (unsigned i = 0; i < a->row_units; i++) {
-		tcb_kit_copy_bulk(b, tcb_ptx_at(tcb_ptx_assume_aligned(b, OP2(b, "add.u32", to, I(i * bytes)), 16), 0),
+		tcb_kit_copy_bulk(b, tcb_ptx_at(tcb_ptx_assume_aligned(b, u_add(b, to, I(i * bytes)), 16), 0),
 				  a->rows_at[i], I(bytes), tcb_ptx_at(a->w.barrier, 0));
-		tcb_ptx_into2(b, "add.u64", a->rows_at[i], a->rows_at[i], I(bytes));
+		l_add_to(b, a->rows_at[i], a->rows_at[i], I(bytes));
 	}
 	ring_next(w, &a->w);
 }
@@ -106,7 +106,7 @@ static void ask_weights(struct qmm_writer *w, struct kernel *k, struct asking *a
 static void ask_x(struct qmm_writer *w, const struct asking *a)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op to = tcb_ptx_assume_aligned(b, OP2(b, "add.u32", a->x_ring, a->x.at), 16);
+	const kit_op to = tcb_ptx_assume_aligned(b, u_add(b, a->x_ring, a->x.at), 16);
 	if (w->g->cast == 1) {
 		tcb_kit_copy_bulk(b, tcb_ptx_at(to, 0), a->x_at, I(w->g->x_tile_bytes), tcb_ptx_at(a->x.barrier, 0));
 		return;
@@ -129,53 +129,51 @@ static void write_asking(struct qmm_writer *w, struct kernel *k)
 	a->row_units = g->side * g->rows / QMM_UNIT_ROWS;
 	for (unsigned side = 0, i = 0; side < g->side; side++)
 		for (unsigned j = 0; j < g->rows / QMM_UNIT_ROWS; j++, i++) {
-			const kit_op at = qmm_write_rows_at(w, OP2(b, "add.u32", w->first, I(side)), I(j));
-			a->rows_at[i] = OP1(b, "mov.b64", at);
+			const kit_op at = qmm_write_rows_at(w, u_add(b, w->first, I(side)), I(j));
+			a->rows_at[i] = lb_set(b, at);
 		}
 	ring_open(w, &a->w, g->stages, a->row_units * g->unit.bytes, k->w_full);
 	ring_open(w, &a->x, g->xstages, g->x_tile_bytes, k->x_full);
 	for (unsigned i = 0; i < first; i++)
 		ask_weights(w, k, a);
 	tcb_kit_depend(&w->kit);
-	groups = OP2(b, "shr.u32", w->padded, I(3));
-	x_pitch = OP2(b, "mul.wide.u32", groups, I(QMM_TILE_BYTES));
-	a->x_at = tcb_kit_element(b, w->x, OP2(b, "shr.u32", w->first_token, I(3)), QMM_TILE_BYTES);
+	groups = u_shr(b, w->padded, I(3));
+	x_pitch = l_mul_wide(b, groups, I(QMM_TILE_BYTES));
+	a->x_at = tcb_kit_element(b, w->x, u_shr(b, w->first_token, I(3)), QMM_TILE_BYTES);
 	a->x_ring = k->x_ring;
 	if (g->cast > 1) {
 		const kit_op rank = qmm_write_cast_rank(w);
 		kit_op bits = I((1 << g->cast) - 1);
 		a->x_at = tcb_kit_element(b, a->x_at, rank, g->x_tile_bytes / g->cast);
-		a->x_ring = OP3(b, "mad.lo.u32", rank, I(g->x_tile_bytes / g->cast), k->x_ring);
+		a->x_ring = u_mad(b, rank, I(g->x_tile_bytes / g->cast), k->x_ring);
 		if (g->join == TCB_JOIN_CLUSTER)
-			bits = OP2(b, "shl.b32", bits, OP2(b, "mul.lo.u32", tcb_ptx_special(b, "ctaid.y"), I(g->cast)));
-		a->mask = OP1(b, "cvt.u16.u32", bits);
+			bits = u_shl(b, bits, u_mul(b, u_block_y(b), I(g->cast)));
+		a->mask = u16_from_u(b, bits);
 	}
 	tcb_ptx_for_begin(b, &loop, I(0), I(chunks), I(1), 1);
-	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.ge.u32", loop.iv, I(g->xstages)));
+	tcb_ptx_if_begin(b, &scope, u_ge(b, loop.iv, I(g->xstages)));
 	/* The slot was filled once more than it was emptied: the other parity. */
-	empty = OP2(b, "add.u32", a->x.barrier, I(8 * g->xstages));
-	tcb_kit_wait(b, tcb_ptx_at(empty, 0), OP2(b, "xor.b32", a->x.parity, I(1)));
+	empty = u_add(b, a->x.barrier, I(8 * g->xstages));
+	tcb_kit_wait(b, tcb_ptx_at(empty, 0), u_xor(b, a->x.parity, I(1)));
 	if (g->slice > g->stages) {
 		struct tcb_ptx_if more;
-		done = OP2(b, "sub.u32", loop.iv, I(g->xstages));
-		const kit_op is_last =
-			OP2(b, "setp.eq.u32", OP2(b, "and.b32", done, I(QMM_CHUNKS - 1)), I(QMM_CHUNKS - 1));
-		const kit_op has =
-			OP3(b, "setp.lt.and.u32", OP2(b, "shr.u32", done, I(2)), I(g->slice - g->stages), is_last);
+		done = u_sub(b, loop.iv, I(g->xstages));
+		const kit_op is_last = u_eq(b, u_and(b, done, I(QMM_CHUNKS - 1)), I(QMM_CHUNKS - 1));
+		const kit_op has = u_lt_and(b, u_shr(b, done, I(2)), I(g->slice - g->stages), is_last);
 		tcb_ptx_if_begin(b, &more, has);
 		ask_weights(w, k, a);
 		tcb_ptx_if_end(b, &more);
 	}
 	tcb_ptx_if_end(b, &scope);
 	if (g->by_grid) {
-		tcb_ptx_if_begin(b, &scope, OP2(b, "setp.eq.u32", OP2(b, "and.b32", loop.iv, I(QMM_CHUNKS - 1)), I(0)));
-		const kit_op unit = OP2(b, "shr.u32", loop.iv, I(__builtin_ctz(QMM_CHUNKS)));
+		tcb_ptx_if_begin(b, &scope, u_eq(b, u_and(b, loop.iv, I(QMM_CHUNKS - 1)), I(0)));
+		const kit_op unit = u_shr(b, loop.iv, I(__builtin_ctz(QMM_CHUNKS)));
 		qmm_write_x_ready(w, unit);
 		tcb_ptx_if_end(b, &scope);
 	}
 	tcb_kit_expect(b, tcb_ptx_at(a->x.barrier, 0), I(g->x_tile_bytes));
 	ask_x(w, a);
-	tcb_ptx_into2(b, "add.u64", a->x_at, a->x_at, x_pitch);
+	l_add_to(b, a->x_at, a->x_at, x_pitch);
 	ring_next(w, &a->x);
 	tcb_ptx_for_end(b, &loop);
 	if (g->by_grid)
@@ -192,7 +190,7 @@ static void free_slot(struct qmm_writer *w, kit_op barrier, kit_op predicate)
 	const struct qmm_gpu *g = w->g;
 	kit_op rank = w->kit.lane;
 	if (g->cast > 1 && g->join == TCB_JOIN_CLUSTER)
-		rank = OP3(b, "mad.lo.u32", tcb_ptx_special(b, "ctaid.y"), I(g->cast), rank);
+		rank = u_mad(b, u_block_y(b), I(g->cast), rank);
 	tcb_ptx_guard(b, predicate);
 	if (g->cast == 1)
 		tcb_ptx_op1(b, "mbarrier.arrive.shared::cta.b64", tcb_ptx_at(barrier, 0));
@@ -210,27 +208,26 @@ static void write_computing(struct qmm_writer *w, struct kernel *k)
 	struct tcb_ptx_for loop;
 	const unsigned of_side = g->rows / QMM_UNIT_ROWS * g->unit.bytes;
 	kit_op unit, previous, frees, first;
-	frees = OP2(b, "setp.lt.u32", w->kit.lane, I(g->cast));
-	unit = OP3(b, "mad.lo.u32", w->side, I(of_side), k->w_ring);
-	unit = OP3(b, "mad.lo.u32", OP2(b, "and.b32", w->kit.warp, I(3)), I(g->unit.bytes), unit);
+	frees = u_lt(b, w->kit.lane, I(g->cast));
+	unit = u_mad(b, w->side, I(of_side), k->w_ring);
+	unit = u_mad(b, u_and(b, w->kit.warp, I(3)), I(g->unit.bytes), unit);
 	ring_open(w, &w_ring, g->stages, g->side * of_side, k->w_full);
 	ring_open(w, &x_ring, g->xstages, g->x_tile_bytes, k->x_full);
-	previous = OP1(b, "mov.u32", k->x_empty);
+	previous = u_set(b, k->x_empty);
 	qmm_write_zero(w, &k->sums);
 	qmm_write_chunks_open(w, &k->chunks);
 	tcb_ptx_for_begin(b, &loop, I(0), I(g->slice), I(1), 1);
-	first = OP2(b, "setp.eq.u32", loop.iv, I(0));
+	first = u_eq(b, loop.iv, I(0));
 	tcb_kit_wait(b, tcb_ptx_at(w_ring.barrier, 0), w_ring.parity);
 	struct qmm_lane_at lane;
-	qmm_write_lane_at(w, tcb_ptx_assume_aligned(b, OP2(b, "add.u32", unit, w_ring.at), 16), &lane);
+	qmm_write_lane_at(w, tcb_ptx_assume_aligned(b, u_add(b, unit, w_ring.at), 16), &lane);
 	for (unsigned chunk = 0; chunk < QMM_CHUNKS; chunk++) {
 		qmm_write_expand(w, &k->chunks, &lane, 0, 4 * g->unit.bytes, chunk);
 		tcb_kit_wait(b, tcb_ptx_at(x_ring.barrier, 0), x_ring.parity);
-		qmm_write_products(w, &k->chunks, chunk, OP2(b, "add.u32", k->x_ring, x_ring.at), &k->sums);
+		qmm_write_products(w, &k->chunks, chunk, u_add(b, k->x_ring, x_ring.at), &k->sums);
 		/* The products before these are done: their activations may go. */
-		free_slot(w, previous,
-			  chunk == 0 ? OP3(b, "setp.lt.and.u32", w->kit.lane, I(g->cast), tcb_ptx_not(first)) : frees);
-		tcb_ptx_into2(b, "add.u32", previous, x_ring.barrier, I(8 * g->xstages));
+		free_slot(w, previous, chunk == 0 ? u_lt_and(b, w->kit.lane, I(g->cast), tcb_ptx_not(first)) : frees);
+		u_add_to(b, previous, x_ring.barrier, I(8 * g->xstages));
 		ring_next(w, &x_ring);
 	}
 	ring_next(w, &w_ring);
@@ -246,23 +243,23 @@ void qmm_write_stream(struct qmm_writer *w)
 	struct tcb_ptx_if role, one;
 	open_memory(w, k);
 	qmm_write_join_open(w);
-	tcb_ptx_if_begin(b, &role, OP2(b, g->askers > 1 ? "setp.ge.u32" : "setp.eq.u32", w->kit.warp, I(g->warps)));
+	tcb_ptx_if_begin(b, &role, (g->askers > 1 ? u_ge : u_eq)(b, w->kit.warp, I(g->warps)));
 	if (g->is_traded)
 		tcb_ptx_op1(b, "setmaxnreg.dec.sync.aligned.u32", I(QMM_TRADE_LEFT));
 	if (g->by_grid) {
 		struct tcb_ptx_if shares;
-		tcb_ptx_if_begin(b, &shares, OP2(b, "setp.gt.u32", w->kit.warp, I(g->warps)));
+		tcb_ptx_if_begin(b, &shares, u_gt(b, w->kit.warp, I(g->warps)));
 		tcb_kit_depend(&w->kit);
 		qmm_write_x_share(w);
-		tcb_ptx_if_begin(b, &one, OP2(b, "setp.eq.u32", w->kit.lane, I(0)));
+		tcb_ptx_if_begin(b, &one, u_eq(b, w->kit.lane, I(0)));
 		qmm_write_x_done(w);
 		tcb_ptx_if_end(b, &one);
 		tcb_ptx_if_end(b, &shares);
 	}
 	if (g->askers > 1) {
-		tcb_ptx_if_begin(b, &one, OP2(b, "setp.eq.u32", w->kit.tid, I(g->warps * WARP)));
+		tcb_ptx_if_begin(b, &one, u_eq(b, w->kit.tid, I(g->warps * WARP)));
 	} else {
-		tcb_ptx_if_begin(b, &one, OP2(b, "setp.eq.u32", w->kit.lane, I(0)));
+		tcb_ptx_if_begin(b, &one, u_eq(b, w->kit.lane, I(0)));
 	}
 	write_asking(w, k);
 	tcb_ptx_if_end(b, &one);
@@ -276,6 +273,6 @@ void qmm_write_stream(struct qmm_writer *w)
 		OP2(b, "bar.sync", I(1), I(g->warps * WARP));
 	else
 		tcb_kit_depend(&w->kit);
-	qmm_write_results(w, OP2(b, "add.u32", w->first, w->side), &k->sums);
+	qmm_write_results(w, u_add(b, w->first, w->side), &k->sums);
 	tcb_ptx_if_end(b, &role);
 }

@@ -68,22 +68,22 @@ void qmm_write_code_constants(struct qmm_writer *w)
 	const uint32_t low = minus_half(1024, centre), high = minus_half(64, centre);
 	if (tcb_has_table(format))
 		write_table(w);
-	w->bias_low = tcb_kit_constant(b, "b32", I(low | low << 16));
-	w->bias_high = tcb_kit_constant(b, "b32", I(high | high << 16));
+	w->bias_low = b_set(b, I(low | low << 16));
+	w->bias_high = b_set(b, I(high | high << 16));
 }
 
 void qmm_write_header_constants(struct qmm_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	if (scales_kind(w) == TCB_SCALES_SIX && !w->g->group)
-		w->select_two = OP3(b, "mad.lo.u32", w->pair, I(0x1111), I(0x4400));
+		w->select_two = u_mad(b, w->pair, I(0x1111), I(0x4400));
 	if (!tcb_format(w->g->unit.format)->has_offsets)
 		return;
-	w->minus_1024 = tcb_kit_constant(b, "b32", I((int64_t)0xe400e400));
-	w->mins_bias = tcb_kit_constant(b, "b32", I(0x5d006500)); /* 64 + 256, 1024 + 256 */
+	w->minus_1024 = b_set(b, I((int64_t)0xe400e400));
+	w->mins_bias = b_set(b, I(0x5d006500)); /* 64 + 256, 1024 + 256 */
 	/* Byte l of the first word in the lower half, of the second in the upper one; of the only word in both. */
-	w->select_two = OP3(b, "mad.lo.u32", w->pair, I(0x1111), I(0x4400));
-	w->select_one = OP2(b, "mul.lo.u32", w->pair, I(0x1111));
+	w->select_two = u_mad(b, w->pair, I(0x1111), I(0x4400));
+	w->select_one = u_mul(b, w->pair, I(0x1111));
 }
 
 /* --- loads --- */
@@ -92,9 +92,9 @@ kit_op qmm_write_rows_at(struct qmm_writer *w, kit_op group, kit_op i)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
-	const kit_op last = OP2(b, "shr.u32", OP2(b, "sub.u32", w->rows, I(1)), I(4));
-	const kit_op at = OP3(b, "mad.lo.u32", group, I(g->rows / QMM_UNIT_ROWS), i);
-	return tcb_kit_element(b, w->weights, OP2(b, "min.u32", at, last), g->row_units * g->unit.bytes);
+	const kit_op last = u_shr(b, u_sub(b, w->rows, I(1)), I(4));
+	const kit_op at = u_mad(b, group, I(g->rows / QMM_UNIT_ROWS), i);
+	return tcb_kit_element(b, w->weights, u_min(b, at, last), g->row_units * g->unit.bytes);
 }
 
 void qmm_write_load(struct qmm_writer *w, kit_op address, unsigned at, kit_op *out, unsigned count)
@@ -170,64 +170,64 @@ void qmm_write_load_codes(struct qmm_writer *w, const struct qmm_lane_at *lane, 
 /* WORD's lower or upper half, twice. */
 static kit_op twice(struct qmm_writer *w, kit_op word, int is_upper)
 {
-	return OP3(&w->kit.b, "prmt.b32", word, I(0), I(is_upper ? 0x3232 : 0x1010));
+	return u_permute(&w->kit.b, word, I(0), I(is_upper ? 0x3232 : 0x1010));
 }
 
 /* Fields of 6 bits, exact: what is set above them makes them 1024 and more, 64 and more, 256 and more. */
 kit_op qmm_write_minus_mins(struct qmm_writer *w, const kit_op word[4])
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op scales = OP3(b, "prmt.b32", word[1], word[2], w->select_two);
-	const kit_op mins = OP3(b, "prmt.b32", word[3], I(0), w->select_one);
-	const kit_op field = OP4(b, "lop3.b32", mins, I(0x00f0000f), I(ADD_64_1024), I(TCB_KIT_AND_OR));
-	const kit_op upper = OP4(b, "lop3.b32", scales, I(0x00c000c0), I(ADD_256), I(TCB_KIT_AND_OR));
-	return OP2(b, "sub.rn.f16x2", w->mins_bias, OP2(b, "add.rn.f16x2", field, upper));
+	const kit_op scales = u_permute(b, word[1], word[2], w->select_two);
+	const kit_op mins = u_permute(b, word[3], I(0), w->select_one);
+	const kit_op field = u_and_or(b, mins, I(0x00f0000f), I(ADD_64_1024));
+	const kit_op upper = u_and_or(b, scales, I(0x00c000c0), I(ADD_256));
+	return h_sub(b, w->mins_bias, h_add(b, field, upper));
 }
 
 static void k_scales(struct qmm_writer *w, const kit_op word[4], kit_op *scale, kit_op *offset)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op scales = OP3(b, "prmt.b32", word[1], word[2], w->select_two);
-	kit_op field = OP4(b, "lop3.b32", scales, I(0x003f003f), I(ADD_1024), I(TCB_KIT_AND_OR));
-	field = OP2(b, "add.rn.f16x2", field, w->minus_1024);
-	*scale = OP2(b, "mul.rn.f16x2", field, twice(w, word[0], 0));
-	*offset = OP2(b, "mul.rn.f16x2", qmm_write_minus_mins(w, word), twice(w, word[0], 1));
+	const kit_op scales = u_permute(b, word[1], word[2], w->select_two);
+	kit_op field = u_and_or(b, scales, I(0x003f003f), I(ADD_1024));
+	field = h_add(b, field, w->minus_1024);
+	*scale = h_mul(b, field, twice(w, word[0], 0));
+	*offset = h_mul(b, qmm_write_minus_mins(w, word), twice(w, word[0], 1));
 }
 
 static void q6_scales(struct qmm_writer *w, kit_op word, kit_op d, kit_op scale[QMM_TURNS_MAX])
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op centre = tcb_kit_constant(b, "b32", I((int64_t)0xe480e480)); /* -(1024 + 128) */
+	const kit_op centre = b_set(b, I((int64_t)0xe480e480)); /* -(1024 + 128) */
 	d = twice(w, d, 0);
 	for (unsigned turn = 0; turn < QMM_TURNS_MAX; turn++) {
-		const kit_op field = OP3(b, "prmt.b32", word, I(0x64646464), I(turn ? 0x4342 : 0x4140));
-		scale[turn] = OP2(b, "mul.rn.f16x2", OP2(b, "add.rn.f16x2", field, centre), d);
+		const kit_op field = u_permute(b, word, I(0x64646464), I(turn ? 0x4342 : 0x4140));
+		scale[turn] = h_mul(b, h_add(b, field, centre), d);
 	}
 }
 
 kit_op qmm_write_six_d(struct qmm_writer *w, const kit_op word[2])
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op low = OP2(b, "and.b32", OP2(b, "shr.u32", word[0], I(6)), I(0x03030303));
-	kit_op four = OP4(b, "lop3.b32", OP2(b, "shr.u32", word[1], I(4)), I(0x0c0c0c0c), low, I(TCB_KIT_AND_OR));
-	four = OP2(b, "or.b32", four, OP2(b, "shr.u32", four, I(4))); /* bytes 0 and 2 */
-	return OP3(b, "prmt.b32", four, I(0), I(0x2020));
+	const kit_op low = u_and(b, u_shr(b, word[0], I(6)), I(0x03030303));
+	kit_op four = u_and_or(b, u_shr(b, word[1], I(4)), I(0x0c0c0c0c), low);
+	four = u_or(b, four, u_shr(b, four, I(4))); /* bytes 0 and 2 */
+	return u_permute(b, four, I(0), I(0x2020));
 }
 
 static kit_op six_scales(struct qmm_writer *w, const kit_op word[2])
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op centre = tcb_kit_constant(b, "b32", I((int64_t)0xe420e420)); /* -(1024 + 32) */
-	kit_op field = OP3(b, "prmt.b32", word[0], word[1], w->select_two);
-	field = OP4(b, "lop3.b32", field, I(0x003f003f), I(ADD_1024), I(TCB_KIT_AND_OR));
-	return OP2(b, "mul.rn.f16x2", OP2(b, "add.rn.f16x2", field, centre), qmm_write_six_d(w, word));
+	const kit_op centre = b_set(b, I((int64_t)0xe420e420)); /* -(1024 + 32) */
+	kit_op field = u_permute(b, word[0], word[1], w->select_two);
+	field = u_and_or(b, field, I(0x003f003f), I(ADD_1024));
+	return h_mul(b, h_add(b, field, centre), qmm_write_six_d(w, word));
 }
 
 kit_op qmm_write_power(struct qmm_writer *w, kit_op word, unsigned byte)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op top = OP3(b, "prmt.b32", word, I(0), I(byte << 12 | 0x444));
-	return OP2(b, "shr.u32", top, I(1));
+	const kit_op top = u_permute(b, word, I(0), I(byte << 12 | 0x444));
+	return u_shr(b, top, I(1));
 }
 
 /* Those that are too small for halves round to 0, or to the smallest. */
@@ -236,7 +236,7 @@ static kit_op power_scales(struct qmm_writer *w, kit_op word)
 	struct tcb_ptx_build *b = &w->kit.b;
 	kit_op power[2];
 	for (unsigned i = 0; i < 2; i++)
-		power[i] = OP1(b, "mov.b32", qmm_write_power(w, word, i));
+		power[i] = b_set(b, qmm_write_power(w, word, i));
 	return tcb_kit_pack_f16(b, power[0], power[1]);
 }
 
@@ -269,21 +269,20 @@ static kit_op turn_high(struct qmm_writer *w, const struct qmm_raw *raw, unsigne
 {
 	struct qmm_high_place place;
 	qmm_high_at(&w->g->unit, chunk, step, 2 * pair, 0, &place);
-	return place.turn
-		       ? OP3(&w->kit.b, "shf.r.wrap.b32", raw->high[place.word], raw->high[place.word], I(place.turn))
-		       : raw->high[place.word];
+	return place.turn ? u_rotate(&w->kit.b, raw->high[place.word], raw->high[place.word], I(place.turn))
+			  : raw->high[place.word];
 }
 
 /* The same as tcb_quant_write_lookup() of codes that are a sign and three bits. */
 static void signed_lookup(struct qmm_writer *w, kit_op word, kit_op out[2])
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op index = OP2(b, "and.b32", word, I(0x77777777));
+	const kit_op index = u_and(b, word, I(0x77777777));
 	for (unsigned i = 0; i < 2; i++) {
-		const kit_op at = i ? OP2(b, "shr.u32", index, I(16)) : index;
-		const kit_op sign = i ? OP2(b, "shl.b32", word, I(4)) : word;
-		const kit_op size = OP3(b, "prmt.b32", w->table[0], w->table[1], at);
-		out[i] = OP4(b, "lop3.b32", sign, I(SIGNS), size, I(TCB_KIT_AND_OR));
+		const kit_op at = i ? u_shr(b, index, I(16)) : index;
+		const kit_op sign = i ? u_shl(b, word, I(4)) : word;
+		const kit_op size = u_permute(b, w->table[0], w->table[1], at);
+		out[i] = u_and_or(b, sign, I(SIGNS), size);
 	}
 }
 
@@ -301,7 +300,7 @@ static void code_words(struct qmm_writer *w, const struct qmm_raw *raw, unsigned
 		return;
 	}
 	out[0] = of_chunk[u->code_words == 8 ? 2 * step : step];
-	out[1] = u->code_words == 8 ? of_chunk[2 * step + 1] : OP2(&w->kit.b, "shr.u32", out[0], I(8));
+	out[1] = u->code_words == 8 ? of_chunk[2 * step + 1] : u_shr(&w->kit.b, out[0], I(8));
 }
 
 /* The pair of codes of register REG of a step, exact, less the format's centre. */
@@ -311,18 +310,17 @@ static kit_op code_pair(struct qmm_writer *w, const kit_op words[2], const kit_o
 	const unsigned high = reg % 2;
 	kit_op pair = words[reg / 2];
 	if (scales_kind(w) == TCB_SCALES_POWER)
-		return OP3(b, "prmt.b32", pair, I(0), I(high ? 0x3424 : 0x1404));
+		return u_permute(b, pair, I(0), I(high ? 0x3424 : 0x1404));
 	if (tcb_has_signed_codes(w->g->unit.format)) {
-		pair = OP3(b, "prmt.b32", pair, I(0x64646464), I(high ? 0x4342 : 0x4140));
-		return OP2(b, "add.rn.f16x2", pair, w->bias_low);
+		pair = u_permute(b, pair, I(0x64646464), I(high ? 0x4342 : 0x4140));
+		return h_add(b, pair, w->bias_low);
 	}
-	pair = OP4(b, "lop3.b32", pair, I(high ? 0x00f000f0 : 0x000f000f), I(high ? ADD_64 : ADD_1024),
-		   I(TCB_KIT_AND_OR));
+	pair = u_and_or(b, pair, I(high ? 0x00f000f0 : 0x000f000f), I(high ? ADD_64 : ADD_1024));
 	if (w->g->unit.high_words) {
 		const unsigned mask = ((1u << w->g->unit.high_bits) - 1) << (high ? 8 : 4);
-		pair = OP4(b, "lop3.b32", turned[reg / 2], I((int64_t)mask << 16 | mask), pair, I(TCB_KIT_AND_OR));
+		pair = u_and_or(b, turned[reg / 2], I((int64_t)mask << 16 | mask), pair);
 	}
-	return OP2(b, "add.rn.f16x2", pair, high ? w->bias_high : w->bias_low);
+	return h_add(b, pair, high ? w->bias_high : w->bias_low);
 }
 
 void qmm_write_fragment(struct qmm_writer *w, const struct qmm_raw *raw, const struct qmm_scales *scales,
@@ -342,8 +340,8 @@ void qmm_write_fragment(struct qmm_writer *w, const struct qmm_raw *raw, const s
 		if (!a[reg].kind)
 			a[reg] = tcb_ptx_reg(b, "b32");
 		if (tcb_format(u->format)->has_offsets)
-			tcb_ptx_into3(b, "fma.rn.f16x2", a[reg], pair, scale, scales->offset[reg % 2]);
+			h_fma_to(b, a[reg], pair, scale, scales->offset[reg % 2]);
 		else
-			tcb_ptx_into2(b, "mul.rn.f16x2", a[reg], pair, scale);
+			h_mul_to(b, a[reg], pair, scale);
 	}
 }

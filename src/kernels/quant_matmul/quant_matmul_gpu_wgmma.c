@@ -43,20 +43,20 @@ static kit_op descriptor_of(struct qmm_writer *w, kit_op address)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const uint64_t constant = UINT64_C(1) << 62 | (uint64_t)(QMM_TILE_BYTES >> 4) << 32 | UINT64_C(1) << 16;
-	const kit_op start = OP2(b, "shr.u32", OP2(b, "and.b32", address, I(0x3ffff)), I(4));
-	return OP2(b, "or.b64", OP1(b, "cvt.u64.u32", start), I((int64_t)constant));
+	const kit_op start = u_shr(b, u_and(b, address, I(0x3ffff)), I(4));
+	return l_or(b, l_from_u(b, start), I((int64_t)constant));
 }
 
 void qmm_write_products(struct qmm_writer *w, struct qmm_chunks *c, unsigned chunk, kit_op tile, struct qmm_sums *sums)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
-	const kit_op all = OP2(b, "setp.eq.u32", I(0), I(0)), first = descriptor_of(w, tile);
+	const kit_op all = u_eq(b, I(0), I(0)), first = descriptor_of(w, tile);
 	char mnemonic[64];
 	snprintf(mnemonic, sizeof(mnemonic), "wgmma.mma_async.sync.aligned.m64n%uk16.f32.f16.f16", g->tokens);
 	tcb_ptx_op0(b, "wgmma.fence.sync.aligned");
 	for (unsigned step = 0; step < QMM_CHUNK_STEPS; step++) {
-		const kit_op x = step ? OP2(b, "add.u64", first, I(step * STEP_BYTES >> 4)) : first;
+		const kit_op x = step ? l_add(b, first, I(step * STEP_BYTES >> 4)) : first;
 		for (unsigned i = 0; i < g->row_tiles; i++) {
 			const kit_op operand[7] = { tcb_ptx_vector(b, sums->of[step % g->chains][i][0],
 								   4 * g->token_groups),

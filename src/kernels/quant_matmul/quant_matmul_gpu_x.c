@@ -30,10 +30,9 @@ struct lane_source {
 static void source_of(struct qmm_writer *w, kit_op token, kit_op unit, struct lane_source *out)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op row = OP3(b, "mad.wide.u32", token, I((int64_t)w->g->k * 4), w->x);
+	const kit_op row = l_mad_wide(b, token, I((int64_t)w->g->k * 4), w->x);
 	out->token = token;
-	out->first =
-		OP3(b, "mad.lo.u32", unit, I(QMM_UNIT_VALUES), OP2(b, "shl.b32", w->kit.lane, I(w->g->group ? 3 : 2)));
+	out->first = u_mad(b, unit, I(QMM_UNIT_VALUES), u_shl(b, w->kit.lane, I(w->g->group ? 3 : 2)));
 	out->at = tcb_kit_element(b, row, out->first, 4);
 }
 
@@ -43,20 +42,19 @@ static void load_values(struct qmm_writer *w, const struct lane_source *from, un
 			kit_op has, struct lane_values *out)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op token = tokens_on ? OP2(b, "add.u32", from->token, I(tokens_on)) : from->token;
+	const kit_op token = tokens_on ? u_add(b, from->token, I(tokens_on)) : from->token;
 	const int64_t at = ((int64_t)tokens_on * w->g->k + (int64_t)units_on * QMM_UNIT_VALUES) * 4;
-	has = has.kind ? OP3(b, "setp.lt.and.u32", token, w->tokens, has) : OP2(b, "setp.lt.u32", token, w->tokens);
+	has = has.kind ? u_lt_and(b, token, w->tokens, has) : u_lt(b, token, w->tokens);
 	for (unsigned i = 0; i < 2 * LANE_FLOATS; i++)
 		if (out->value[i].kind)
-			tcb_ptx_into1(b, "mov.f32", out->value[i], F(0));
+			f_set_to(b, out->value[i], F(0));
 		else
-			out->value[i] = tcb_kit_constant(b, "f32", F(0));
+			out->value[i] = f_set(b, F(0));
 	for (unsigned half = 0; half < 2; half++) {
 		const unsigned on = half * (w->g->group ? LANE_FLOATS : QMM_UNIT_VALUES / 2);
 		kit_op guard = has;
 		if (w->g->k % QMM_UNIT_VALUES) /* signed: this may begin behind the row's end */
-			guard = OP3(b, "setp.lt.and.s32", from->first,
-				    I((int64_t)w->g->k - units_on * QMM_UNIT_VALUES - on), has);
+			guard = s_lt_and(b, from->first, I((int64_t)w->g->k - units_on * QMM_UNIT_VALUES - on), has);
 		tcb_ptx_guard(b, guard);
 		tcb_ptx_into1(b, "ld.global.v4.f32", tcb_ptx_vector(b, out->value + half * LANE_FLOATS, LANE_FLOATS),
 			      tcb_ptx_at(from->at, at + on * 4));
@@ -67,9 +65,8 @@ static void load_values(struct qmm_writer *w, const struct lane_source *from, un
 /* Which of a unit's tiles a lane's first pair goes to (qmm_k_of()), and how many further on its pair I. */
 static kit_op first_tile(struct qmm_writer *w)
 {
-	return w->g->group || w->g->unit.run == WARP
-		       ? I(0)
-		       : OP2(&w->kit.b, "and.b32", OP2(&w->kit.b, "shr.u32", w->kit.lane, I(3)), I(2));
+	return w->g->group || w->g->unit.run == WARP ? I(0)
+						     : u_and(&w->kit.b, u_shr(&w->kit.b, w->kit.lane, I(3)), I(2));
 }
 
 static unsigned tile_of_pair(const struct qmm_gpu *g, unsigned i)
@@ -86,18 +83,17 @@ static void places_of(struct qmm_writer *w, kit_op token, struct lane_places *ou
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const int is_short = w->g->unit.run < WARP;
-	const kit_op row = OP2(b, "and.b32", token, I(QMM_GROUP_TOKENS - 1));
-	const kit_op runs = OP2(b, "and.b32", OP2(b, "shr.u32", w->kit.lane, I(is_short ? 2 : 3)), I(3));
-	const kit_op base = OP3(b, "mad.lo.u32", row, I(TOKEN_BYTES), OP2(b, "shl.b32", runs, I(2)));
-	kit_op chunk = OP2(b, "and.b32", w->kit.lane, I(7));
+	const kit_op row = u_and(b, token, I(QMM_GROUP_TOKENS - 1));
+	const kit_op runs = u_and(b, u_shr(b, w->kit.lane, I(is_short ? 2 : 3)), I(3));
+	const kit_op base = u_mad(b, row, I(TOKEN_BYTES), u_shl(b, runs, I(2)));
+	kit_op chunk = u_and(b, w->kit.lane, I(7));
 	if (is_short) /* lane / 16 is the half */
-		chunk = OP3(b, "mad.lo.u32", OP2(b, "shr.u32", w->kit.lane, I(4)), I(4),
-			    OP2(b, "and.b32", w->kit.lane, I(3)));
-	chunk = OP2(b, "shl.b32", OP2(b, "xor.b32", chunk, row), I(4));
-	out->place[0] = OP2(b, "add.u32", base, chunk);
+		chunk = u_mad(b, u_shr(b, w->kit.lane, I(4)), I(4), u_and(b, w->kit.lane, I(3)));
+	chunk = u_shl(b, u_xor(b, chunk, row), I(4));
+	out->place[0] = u_add(b, base, chunk);
 	out->place[1] = out->place[0];
 	if (is_short)
-		out->place[1] = OP2(b, "add.u32", base, OP2(b, "xor.b32", chunk, I(TOKEN_BYTES / 2)));
+		out->place[1] = u_add(b, base, u_xor(b, chunk, I(TOKEN_BYTES / 2)));
 }
 
 static void pairs_of(struct qmm_writer *w, const struct lane_values *values, kit_op pair[LANE_FLOATS])
@@ -133,7 +129,7 @@ static void store_codes(struct qmm_writer *w, int is_global, kit_op record, kit_
 	struct tcb_ptx_if scope;
 	if (has.kind)
 		tcb_ptx_if_begin(b, &scope, has);
-	qmm_write_x_codes(w, is_global, record, OP2(b, "and.b32", token, I(QMM_GROUP_TOKENS - 1)), values->value);
+	qmm_write_x_codes(w, is_global, record, u_and(b, token, I(QMM_GROUP_TOKENS - 1)), values->value);
 	if (has.kind)
 		tcb_ptx_if_end(b, &scope);
 }
@@ -150,18 +146,17 @@ static void prepare_rounds(struct qmm_writer *w, const struct deal *d, const str
 	for (unsigned i = 0; i < d->tokens_ahead * d->units_ahead; i++) {
 		const unsigned units_on = i / d->tokens_ahead * d->deep;
 		if (!is_whole)
-			has[i] = OP2(b, "setp.lt.s32", OP2(b, "add.u32", unit, first_unit),
-				     I((int64_t)g->slice - units_on));
+			has[i] = s_lt(b, u_add(b, unit, first_unit), I((int64_t)g->slice - units_on));
 		load_values(w, from, i % d->tokens_ahead * d->across, units_on, has[i], &values[i]);
 	}
 	for (unsigned i = 0; i < d->tokens_ahead * d->units_ahead; i++) {
 		const unsigned tokens_on = i % d->tokens_ahead * d->across, units_on = i / d->tokens_ahead * d->deep;
 		const unsigned at = units_on * g->unit_tiles * g->x_tile_bytes + tokens_on / 8 * g->x_group_bytes;
-		const kit_op this = tokens_on % 8 ? OP2(b, "add.u32", token, I(tokens_on % 8)) : token;
+		const kit_op this = tokens_on % 8 ? u_add(b, token, I(tokens_on % 8)) : token;
 		struct lane_places places;
 		kit_op pair[LANE_FLOATS];
 		if (g->group) {
-			store_codes(w, 0, OP2(b, "add.u32", to, I(at)), this, has[i], &values[i]);
+			store_codes(w, 0, u_add(b, to, I(at)), this, has[i], &values[i]);
 			continue;
 		}
 		places_of(w, this, &places);
@@ -169,7 +164,7 @@ static void prepare_rounds(struct qmm_writer *w, const struct deal *d, const str
 		if (!is_whole)
 			tcb_ptx_guard(b, has[i]);
 		for (unsigned j = 0; j < LANE_FLOATS; j++) {
-			const kit_op base = OP2(b, "add.u32", to, places.place[j % 2]);
+			const kit_op base = u_add(b, to, places.place[j % 2]);
 			tcb_ptx_store(b, "st.shared.b32", tcb_ptx_at(base, at + tile_of_pair(g, j) * g->x_tile_bytes),
 				      &pair[j], 1);
 		}
@@ -190,9 +185,8 @@ void qmm_write_x_prepare(struct qmm_writer *w, kit_op image)
 	deal_out(g, &d);
 	const int has_tokens = g->tokens > d.tokens_ahead * d.across, has_units = g->slice > d.units_ahead * d.deep;
 	if (d.warps < g->warps)
-		tcb_ptx_if_begin(b, &scope, OP2(b, "setp.lt.u32", w->kit.warp, I(d.warps)));
-	const kit_op token = OP2(b, "rem.u32", w->kit.warp, I(d.across)),
-		     unit = OP2(b, "div.u32", w->kit.warp, I(d.across));
+		tcb_ptx_if_begin(b, &scope, u_lt(b, w->kit.warp, I(d.warps)));
+	const kit_op token = u_rem(b, w->kit.warp, I(d.across)), unit = u_div(b, w->kit.warp, I(d.across));
 	if (has_tokens) {
 		tcb_ptx_for_begin(b, &tokens, I(0), I(g->tokens), I(d.tokens_ahead * d.across), 1);
 		token_on = tokens.iv;
@@ -201,11 +195,11 @@ void qmm_write_x_prepare(struct qmm_writer *w, kit_op image)
 		tcb_ptx_for_begin(b, &units, I(0), I(g->slice), I(d.units_ahead * d.deep), 1);
 		unit_on = units.iv;
 	}
-	const kit_op of_block = OP2(b, "add.u32", token, token_on), of_slice = OP2(b, "add.u32", unit, unit_on);
-	source_of(w, OP2(b, "add.u32", of_block, w->first_token), of_slice, &from);
-	to = OP3(b, "mad.lo.u32", of_slice, I(g->unit_tiles), first_tile(w));
-	to = OP3(b, "mad.lo.u32", to, I(g->x_tile_bytes), image);
-	to = OP3(b, "mad.lo.u32", OP2(b, "shr.u32", of_block, I(3)), I(g->x_group_bytes), to);
+	const kit_op of_block = u_add(b, token, token_on), of_slice = u_add(b, unit, unit_on);
+	source_of(w, u_add(b, of_block, w->first_token), of_slice, &from);
+	to = u_mad(b, of_slice, I(g->unit_tiles), first_tile(w));
+	to = u_mad(b, to, I(g->x_tile_bytes), image);
+	to = u_mad(b, u_shr(b, of_block, I(3)), I(g->x_group_bytes), to);
 	prepare_rounds(w, &d, &from, to, token, unit_on, unit);
 	if (has_units)
 		tcb_ptx_for_end(b, &units);
@@ -220,9 +214,7 @@ static kit_op unit_in_turn(struct qmm_writer *w, kit_op i)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned ksplit = w->g->ksplit;
-	return ksplit == 1 ? i
-			   : OP3(b, "mad.lo.u32", OP2(b, "rem.u32", i, I(ksplit)), I(w->g->share),
-				 OP2(b, "div.u32", i, I(ksplit)));
+	return ksplit == 1 ? i : u_mad(b, u_rem(b, i, I(ksplit)), I(w->g->share), u_div(b, i, I(ksplit)));
 }
 
 /* --- by warps beside those that multiply --- */
@@ -243,7 +235,7 @@ static void beside_load(struct qmm_writer *w, struct beside *s, unsigned set, ki
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	struct lane_source from;
-	source_of(w, OP2(b, "add.u32", s->token, w->first_token), unit_in_turn(w, i), &from);
+	source_of(w, u_add(b, s->token, w->first_token), unit_in_turn(w, i), &from);
 	for (unsigned j = 0; j < s->round; j++)
 		load_values(w, &from, (round * s->round + j) * w->g->beside, 0, has, &s->values[set][j]);
 }
@@ -252,19 +244,19 @@ static void beside_store(struct qmm_writer *w, struct beside *s, unsigned set, k
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
-	kit_op to = OP3(b, "mad.lo.u32", unit_in_turn(w, i), I(g->unit_tiles), s->first_tile);
-	to = OP3(b, "mad.lo.u32", to, I(g->x_tile_bytes), s->image);
+	kit_op to = u_mad(b, unit_in_turn(w, i), I(g->unit_tiles), s->first_tile);
+	to = u_mad(b, to, I(g->x_tile_bytes), s->image);
 	for (unsigned j = 0; j < s->round; j++) {
 		const unsigned token_on = (round * s->round + j) * g->beside, odd = token_on % QMM_GROUP_TOKENS != 0;
 		const unsigned at = token_on / QMM_GROUP_TOKENS * g->x_group_bytes;
 		kit_op pair[LANE_FLOATS];
 		if (g->group) {
-			store_codes(w, 0, OP2(b, "add.u32", to, I(at)), s->row[odd], (kit_op){ 0 }, &s->values[set][j]);
+			store_codes(w, 0, u_add(b, to, I(at)), s->row[odd], (kit_op){ 0 }, &s->values[set][j]);
 			continue;
 		}
 		pairs_of(w, &s->values[set][j], pair);
 		for (unsigned p = 0; p < LANE_FLOATS; p++) {
-			const kit_op base = OP2(b, "add.u32", to, s->places[odd].place[p % 2]);
+			const kit_op base = u_add(b, to, s->places[odd].place[p % 2]);
 			tcb_ptx_store(b, "st.shared.b32", tcb_ptx_at(base, at + tile_of_pair(g, p) * g->x_tile_bytes),
 				      &pair[p], 1);
 		}
@@ -274,11 +266,11 @@ static void beside_store(struct qmm_writer *w, struct beside *s, unsigned set, k
 static void beside_arrive(struct qmm_writer *w, kit_op i)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op barrier = OP3(b, "mad.lo.u32", unit_in_turn(w, i), I(8), w->x_barrier);
+	const kit_op barrier = u_mad(b, unit_in_turn(w, i), I(8), w->x_barrier);
 	if (w->g->is_wgmma)
 		tcb_ptx_op0(b, "fence.proxy.async.shared::cta");
 	tcb_kit_warp_barrier(b);
-	tcb_ptx_guard(b, OP2(b, "setp.eq.u32", w->kit.lane, I(0)));
+	tcb_ptx_guard(b, u_eq(b, w->kit.lane, I(0)));
 	tcb_ptx_op1(b, "mbarrier.arrive.shared::cta.b64", tcb_ptx_at(barrier, 0));
 	tcb_ptx_unguard(b);
 }
@@ -292,10 +284,10 @@ void qmm_write_x_beside(struct qmm_writer *w, kit_op image)
 	const unsigned of_warp = g->tokens / g->beside; /* of each unit: one round of tokens, or two */
 	const unsigned step = of_warp > ROUND_TOKENS ? 1 : 2;
 	s->round = of_warp > ROUND_TOKENS ? ROUND_TOKENS : of_warp;
-	s->token = OP2(b, "sub.u32", w->kit.warp, I(g->warps));
+	s->token = u_sub(b, w->kit.warp, I(g->warps));
 	s->first_tile = first_tile(w);
 	for (unsigned i = 0; i < QMM_BESIDE_WARPS / g->beside; i++) {
-		s->row[i] = i ? OP2(b, "add.u32", s->token, I(i * g->beside)) : s->token;
+		s->row[i] = i ? u_add(b, s->token, I(i * g->beside)) : s->token;
 		if (!g->group)
 			places_of(w, s->row[i], &s->places[i]);
 	}
@@ -303,19 +295,19 @@ void qmm_write_x_beside(struct qmm_writer *w, kit_op image)
 	if (step == 2) /* the loop's first loads to this set have registers to go to */
 		for (unsigned j = 0; j < s->round; j++)
 			for (unsigned i = 0; i < 2 * LANE_FLOATS; i++)
-				s->values[1][j].value[i] = tcb_kit_constant(b, "f32", F(0));
+				s->values[1][j].value[i] = f_set(b, F(0));
 	tcb_ptx_for_begin(b, &loop, I(0), I(g->slice), I(step), 1);
-	const kit_op second = step == 2 ? OP2(b, "add.u32", loop.iv, I(1)) : loop.iv;
-	const kit_op next = OP2(b, "add.u32", loop.iv, I(step));
+	const kit_op second = step == 2 ? u_add(b, loop.iv, I(1)) : loop.iv;
+	const kit_op next = u_add(b, loop.iv, I(step));
 	kit_op has = { 0 };
 	struct tcb_ptx_if scope;
 	if (step == 2)
-		has = OP2(b, "setp.lt.u32", second, I(g->slice));
+		has = u_lt(b, second, I(g->slice));
 	beside_load(w, s, 1, second, step == 2 ? 0 : 1, has);
 	beside_store(w, s, 0, loop.iv, 0);
 	if (step == 2)
 		beside_arrive(w, loop.iv);
-	beside_load(w, s, 0, next, 0, OP2(b, "setp.lt.u32", next, I(g->slice)));
+	beside_load(w, s, 0, next, 0, u_lt(b, next, I(g->slice)));
 	if (step == 2)
 		tcb_ptx_if_begin(b, &scope, has);
 	beside_store(w, s, 1, second, step == 2 ? 0 : 1);
@@ -329,8 +321,8 @@ void qmm_write_x_beside(struct qmm_writer *w, kit_op image)
 static kit_op tile_at(struct qmm_writer *w, kit_op i)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op groups = OP2(b, "shr.u32", w->padded, I(3)), first = OP2(b, "shr.u32", w->first_token, I(3));
-	return tcb_kit_element(b, w->x, OP3(b, "mad.lo.u32", i, groups, first), w->g->x_group_bytes);
+	const kit_op groups = u_shr(b, w->padded, I(3)), first = u_shr(b, w->first_token, I(3));
+	return tcb_kit_element(b, w->x, u_mad(b, i, groups, first), w->g->x_group_bytes);
 }
 
 /* By all threads, 16 bytes at a time, several asked for before the first is stored. */
@@ -344,10 +336,10 @@ static void copy_by_threads(struct qmm_writer *w, kit_op image)
 	tcb_ptx_for_begin(b, &loop, w->kit.tid, I(all), I(AHEAD * g->threads), 0);
 	for (unsigned i = 0; i < AHEAD; i++) {
 		kit_op from;
-		piece[i] = OP2(b, "add.u32", loop.iv, I(i * g->threads));
-		has[i] = OP2(b, "setp.lt.u32", piece[i], I(all));
-		from = tile_at(w, OP2(b, "div.u32", piece[i], I(pieces)));
-		from = tcb_kit_element(b, from, OP2(b, "rem.u32", piece[i], I(pieces)), CHUNK_BYTES);
+		piece[i] = u_add(b, loop.iv, I(i * g->threads));
+		has[i] = u_lt(b, piece[i], I(all));
+		from = tile_at(w, u_div(b, piece[i], I(pieces)));
+		from = tcb_kit_element(b, from, u_rem(b, piece[i], I(pieces)), CHUNK_BYTES);
 		for (unsigned j = 0; j < 4; j++)
 			word[i][j] = tcb_ptx_reg(b, "b32");
 		tcb_ptx_guard(b, has[i]);
@@ -355,7 +347,7 @@ static void copy_by_threads(struct qmm_writer *w, kit_op image)
 		tcb_ptx_unguard(b);
 	}
 	for (unsigned i = 0; i < AHEAD; i++) {
-		const kit_op to = OP3(b, "mad.lo.u32", piece[i], I(CHUNK_BYTES), image);
+		const kit_op to = u_mad(b, piece[i], I(CHUNK_BYTES), image);
 		tcb_ptx_guard(b, has[i]);
 		tcb_ptx_store(b, "st.shared.v4.b32", tcb_ptx_at(to, 0), word[i], 4);
 		tcb_ptx_unguard(b);
@@ -372,7 +364,7 @@ static unsigned copiers(const struct qmm_gpu *g)
  */
 static kit_op turn_of_warp(struct qmm_writer *w, unsigned i)
 {
-	return i ? OP2(&w->kit.b, "add.u32", w->kit.warp, I(i * copiers(w->g))) : w->kit.warp;
+	return i ? u_add(&w->kit.b, w->kit.warp, I(i * copiers(w->g))) : w->kit.warp;
 }
 
 void qmm_write_x_open(struct qmm_writer *w)
@@ -381,21 +373,21 @@ void qmm_write_x_open(struct qmm_writer *w)
 	const struct qmm_gpu *g = w->g;
 	if (!g->x_is_counted)
 		return;
-	w->x_barrier = OP2(b, "add.u32", w->kit.shared, I(g->x_barrier_at));
+	w->x_barrier = u_add(b, w->kit.shared, I(g->x_barrier_at));
 	if (g->beside) {
-		tcb_ptx_guard(b, OP2(b, "setp.eq.u32", w->kit.tid, I(0)));
+		tcb_ptx_guard(b, u_eq(b, w->kit.tid, I(0)));
 		tcb_kit_barriers_init(b, w->x_barrier, g->slice, g->beside);
 		tcb_kit_barriers_ready(b);
 		tcb_ptx_unguard(b);
 		return;
 	}
-	kit_op first = OP2(b, "setp.eq.u32", w->kit.lane, I(0));
+	kit_op first = u_eq(b, w->kit.lane, I(0));
 	if (g->by_grid)
-		first = OP3(b, "setp.lt.and.u32", w->kit.warp, I(g->sharers), first);
+		first = u_lt_and(b, w->kit.warp, I(g->sharers), first);
 	for (unsigned i = 0; i * copiers(g) < g->slice; i++) {
 		const kit_op turn = turn_of_warp(w, i);
-		const kit_op barrier = OP3(b, "mad.lo.u32", unit_in_turn(w, turn), I(8), w->x_barrier);
-		tcb_ptx_guard(b, OP3(b, "setp.lt.and.u32", turn, I(g->slice), first));
+		const kit_op barrier = u_mad(b, unit_in_turn(w, turn), I(8), w->x_barrier);
+		tcb_ptx_guard(b, u_lt_and(b, turn, I(g->slice), first));
 		tcb_kit_barriers_init(b, barrier, 1, 1);
 		tcb_ptx_unguard(b);
 	}
@@ -409,13 +401,13 @@ static void copy_unit(struct qmm_writer *w, kit_op image, kit_op unit)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
-	const kit_op barrier = tcb_ptx_at(OP3(b, "mad.lo.u32", unit, I(8), w->x_barrier), 0);
-	const kit_op first = OP2(b, "mul.lo.u32", unit, I(g->unit_tiles));
+	const kit_op barrier = tcb_ptx_at(u_mad(b, unit, I(8), w->x_barrier), 0);
+	const kit_op first = u_mul(b, unit, I(g->unit_tiles));
 	tcb_kit_expect(b, barrier, I(g->unit_tiles * g->x_tile_bytes));
 	for (unsigned i = 0; i < g->unit_tiles; i++) {
-		const kit_op tile = i ? OP2(b, "add.u32", first, I(i)) : first;
-		tcb_kit_copy_bulk(b, tcb_ptx_at(OP3(b, "mad.lo.u32", tile, I(g->x_tile_bytes), image), 0),
-				  tile_at(w, tile), I(g->x_tile_bytes), barrier);
+		const kit_op tile = i ? u_add(b, first, I(i)) : first;
+		tcb_kit_copy_bulk(b, tcb_ptx_at(u_mad(b, tile, I(g->x_tile_bytes), image), 0), tile_at(w, tile),
+				  I(g->x_tile_bytes), barrier);
 	}
 }
 
@@ -426,9 +418,9 @@ static void copy_shared(struct qmm_writer *w, kit_op image)
 	const struct qmm_gpu *g = w->g;
 	struct tcb_ptx_if sharers, one;
 	struct tcb_ptx_for loop;
-	tcb_ptx_if_begin(b, &sharers, OP2(b, "setp.lt.u32", w->kit.warp, I(g->sharers)));
+	tcb_ptx_if_begin(b, &sharers, u_lt(b, w->kit.warp, I(g->sharers)));
 	qmm_write_x_share(w);
-	tcb_ptx_if_begin(b, &one, OP2(b, "setp.eq.u32", w->kit.lane, I(0)));
+	tcb_ptx_if_begin(b, &one, u_eq(b, w->kit.lane, I(0)));
 	tcb_ptx_for_begin(b, &loop, w->kit.warp, I(g->slice), I(g->sharers), 0);
 	const kit_op unit = unit_in_turn(w, loop.iv);
 	qmm_write_x_ready(w, unit);
@@ -453,7 +445,7 @@ void qmm_write_x_copy(struct qmm_writer *w, kit_op image)
 		copy_shared(w, image);
 		return;
 	}
-	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.eq.u32", w->kit.lane, I(0)));
+	tcb_ptx_if_begin(b, &scope, u_eq(b, w->kit.lane, I(0)));
 	tcb_ptx_for_begin(b, &loop, w->kit.warp, I(g->slice), I(g->warps), 0);
 	copy_unit(w, image, unit_in_turn(w, loop.iv));
 	tcb_ptx_for_end(b, &loop);
@@ -465,15 +457,15 @@ void qmm_write_x_ask(struct qmm_writer *w, kit_op slot, kit_op unit)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
 	const unsigned pieces = g->x_tile_bytes / CHUNK_BYTES, all = g->unit_tiles * pieces;
-	const kit_op first = OP2(b, "mul.lo.u32", unit, I(g->unit_tiles));
+	const kit_op first = u_mul(b, unit, I(g->unit_tiles));
 	for (unsigned at = 0; at < all; at += g->threads) {
-		const kit_op piece = OP2(b, "add.u32", w->kit.tid, I(at));
-		const kit_op tile = g->unit_tiles > 1 ? OP2(b, "div.u32", piece, I(pieces)) : I(0);
-		const kit_op within = g->unit_tiles > 1 ? OP2(b, "rem.u32", piece, I(pieces)) : piece;
-		const kit_op from = tile_at(w, g->unit_tiles > 1 ? OP2(b, "add.u32", first, tile) : first);
+		const kit_op piece = u_add(b, w->kit.tid, I(at));
+		const kit_op tile = g->unit_tiles > 1 ? u_div(b, piece, I(pieces)) : I(0);
+		const kit_op within = g->unit_tiles > 1 ? u_rem(b, piece, I(pieces)) : piece;
+		const kit_op from = tile_at(w, g->unit_tiles > 1 ? u_add(b, first, tile) : first);
 		if (all - at < g->threads)
-			tcb_ptx_guard(b, OP2(b, "setp.lt.u32", piece, I(all)));
-		OP3(b, "cp.async.cg.shared.global", tcb_ptx_at(OP3(b, "mad.lo.u32", piece, I(CHUNK_BYTES), slot), 0),
+			tcb_ptx_guard(b, u_lt(b, piece, I(all)));
+		OP3(b, "cp.async.cg.shared.global", tcb_ptx_at(u_mad(b, piece, I(CHUNK_BYTES), slot), 0),
 		    tcb_ptx_at(tcb_ptx_assume_aligned(b, tcb_kit_element(b, from, within, CHUNK_BYTES), CHUNK_BYTES),
 			       0),
 		    I(CHUNK_BYTES));
@@ -485,11 +477,11 @@ void qmm_write_x_ask(struct qmm_writer *w, kit_op slot, kit_op unit)
 void qmm_write_lane_rows(struct qmm_writer *w, kit_op base, kit_op out[2])
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op row = OP2(b, "and.b32", w->kit.lane, I(7)), chunk = OP2(b, "shr.u32", w->kit.lane, I(3));
-	const kit_op place = OP2(b, "shl.b32", OP2(b, "xor.b32", chunk, row), I(4));
-	const kit_op at = OP3(b, "mad.lo.u32", row, I(TOKEN_BYTES), base);
-	out[0] = tcb_ptx_assume_aligned(b, OP2(b, "add.u32", at, place), 16);
-	out[1] = tcb_ptx_assume_aligned(b, OP2(b, "add.u32", at, OP2(b, "xor.b32", place, I(TOKEN_BYTES / 2))), 16);
+	const kit_op row = u_and(b, w->kit.lane, I(7)), chunk = u_shr(b, w->kit.lane, I(3));
+	const kit_op place = u_shl(b, u_xor(b, chunk, row), I(4));
+	const kit_op at = u_mad(b, row, I(TOKEN_BYTES), base);
+	out[0] = tcb_ptx_assume_aligned(b, u_add(b, at, place), 16);
+	out[1] = tcb_ptx_assume_aligned(b, u_add(b, at, u_xor(b, place, I(TOKEN_BYTES / 2))), 16);
 }
 
 /* COUNT tokens from FIRST on, a unit of each, by a warp: from w->x to the image at IMAGE. */
@@ -503,16 +495,14 @@ static void write_into_image(struct qmm_writer *w, kit_op image, kit_op unit, ki
 	source_of(w, first, unit, &from);
 	for (unsigned i = 0; i < count; i++)
 		load_values(w, &from, i, 0, (kit_op){ 0 }, &values[i]);
-	const kit_op groups = OP2(b, "shr.u32", w->padded, I(3)),
-		     tile = OP3(b, "mad.lo.u32", unit, I(g->unit_tiles), first_tile(w));
-	const kit_op pitch = OP2(b, "mul.wide.u32", groups, I(g->x_group_bytes));
-	tiles[0] = tcb_kit_element(b, image, OP3(b, "mad.lo.u32", tile, groups, OP2(b, "shr.u32", first, I(3))),
-				   g->x_group_bytes);
+	const kit_op groups = u_shr(b, w->padded, I(3)), tile = u_mad(b, unit, I(g->unit_tiles), first_tile(w));
+	const kit_op pitch = l_mul_wide(b, groups, I(g->x_group_bytes));
+	tiles[0] = tcb_kit_element(b, image, u_mad(b, tile, groups, u_shr(b, first, I(3))), g->x_group_bytes);
 	for (unsigned i = 1; i < g->unit_tiles; i++)
-		tiles[i] = OP2(b, "add.u64", tiles[i - 1], pitch);
+		tiles[i] = l_add(b, tiles[i - 1], pitch);
 	for (unsigned i = 0; i < count; i++) {
-		const kit_op token = OP2(b, "add.u32", first, I(i));
-		const kit_op has = OP2(b, "setp.lt.u32", token, w->padded);
+		const kit_op token = u_add(b, first, I(i));
+		const kit_op has = u_lt(b, token, w->padded);
 		struct lane_places places;
 		kit_op pair[LANE_FLOATS];
 		if (g->group) {
@@ -548,9 +538,9 @@ void qmm_write_prepare_kernel(struct qmm_writer *w)
 	w->padded = tcb_kit_number(&w->kit, "padded", padded);
 	tcb_kit_dependents(&w->kit, 1);
 	tcb_kit_threads(&w->kit);
-	unit = tcb_ptx_special(b, "ctaid.x");
-	first = OP3(b, "mad.lo.u32", tcb_ptx_special(b, "ctaid.y"), I(QMM_PREPARE_WARPS), w->kit.warp);
-	first = OP2(b, "mul.lo.u32", first, I(each));
+	unit = u_block_x(b);
+	first = u_mad(b, u_block_y(b), I(QMM_PREPARE_WARPS), w->kit.warp);
+	first = u_mul(b, first, I(each));
 	write_into_image(w, image, unit, first, each);
 	tcb_kit_end(&w->kit);
 }
@@ -570,15 +560,15 @@ static kit_op ready_of(struct qmm_writer *w, kit_op unit)
 /* Pieces of a unit: it is ready when they all are. */
 static kit_op pieces_of_unit(struct qmm_writer *w)
 {
-	return OP2(&w->kit.b, "div.u32", w->padded, I(qmm_share_tokens(w->g)));
+	return u_div(&w->kit.b, w->padded, I(qmm_share_tokens(w->g)));
 }
 
 void qmm_write_x_share(struct qmm_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op of_unit = pieces_of_unit(w), all = OP2(b, "mul.lo.u32", of_unit, I(w->g->row_units));
-	const kit_op first = OP2(b, "setp.eq.u32", w->kit.lane, I(0)), image_before = w->x, one = I(1);
-	const kit_op taken = tcb_kit_constant(b, "u32", I(0));
+	const kit_op of_unit = pieces_of_unit(w), all = u_mul(b, of_unit, I(w->g->row_units));
+	const kit_op first = u_eq(b, w->kit.lane, I(0)), image_before = w->x, one = I(1);
+	const kit_op taken = u_set(b, I(0));
 	struct tcb_ptx_if scope;
 	struct tcb_ptx_for loop;
 	w->x = w->floats;
@@ -587,12 +577,12 @@ void qmm_write_x_share(struct qmm_writer *w)
 	tcb_ptx_into2(b, "atom.global.add.u32", taken, claim_word(w->claims, 0), one);
 	tcb_ptx_unguard(b);
 	const kit_op piece = OP4(b, "shfl.sync.idx.b32", taken, I(0), I(31), I(-1));
-	const kit_op has = OP2(b, "setp.lt.u32", piece, all);
+	const kit_op has = u_lt(b, piece, all);
 	tcb_ptx_if_begin(b, &scope, has);
-	const kit_op unit = OP2(b, "div.u32", piece, of_unit);
-	const kit_op within = OP2(b, "sub.u32", piece, OP2(b, "mul.lo.u32", unit, of_unit));
+	const kit_op unit = u_div(b, piece, of_unit);
+	const kit_op within = u_sub(b, piece, u_mul(b, unit, of_unit));
 	const unsigned tokens = qmm_share_tokens(w->g);
-	write_into_image(w, w->image, unit, OP2(b, "mul.lo.u32", within, I(tokens)), tokens);
+	write_into_image(w, w->image, unit, u_mul(b, within, I(tokens)), tokens);
 	tcb_kit_warp_barrier(b);
 	tcb_ptx_guard(b, first);
 	tcb_ptx_op0(b, "fence.acq_rel.gpu"); /* behind a barrier: of what the other lanes stored, too */
@@ -608,13 +598,13 @@ void qmm_write_x_ready(struct qmm_writer *w, kit_op unit)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const kit_op all = pieces_of_unit(w);
 	if (w->g->splitk > 1)
-		unit = OP3(b, "mad.lo.u32", tcb_ptx_special(b, "ctaid.y"), I(w->g->slice), unit);
+		unit = u_mad(b, u_block_y(b), I(w->g->slice), unit);
 	const kit_op ready = ready_of(w, unit);
 	struct tcb_ptx_for wait;
 	kit_op seen;
 	tcb_ptx_repeat_begin(b, &wait);
 	tcb_ptx_load(b, "ld.acquire.gpu.global.u32", ready, &seen, 1);
-	tcb_ptx_repeat_end(b, &wait, OP2(b, "setp.ne.u32", seen, all));
+	tcb_ptx_repeat_end(b, &wait, u_ne(b, seen, all));
 	tcb_ptx_op0(b, "fence.proxy.async"); /* bulk copies read what others' stores wrote */
 }
 
@@ -624,12 +614,12 @@ void qmm_write_x_done(struct qmm_writer *w)
 	const kit_op zero = I(0);
 	struct tcb_ptx_if scope;
 	struct tcb_ptx_for loop;
-	kit_op blocks = OP2(b, "mul.lo.u32", tcb_ptx_special(b, "nctaid.x"), tcb_ptx_special(b, "nctaid.y"));
-	blocks = OP2(b, "mul.lo.u32", blocks, tcb_ptx_special(b, "nctaid.z"));
-	const kit_op last = OP2(b, "sub.u32", OP2(b, "mul.lo.u32", blocks, I(w->g->sharers)), I(1));
+	kit_op blocks = u_mul(b, u_blocks_x(b), u_blocks_y(b));
+	blocks = u_mul(b, blocks, u_blocks_z(b));
+	const kit_op last = u_sub(b, u_mul(b, blocks, I(w->g->sharers)), I(1));
 	tcb_ptx_op0(b, "fence.acq_rel.gpu");
 	const kit_op arrived = tcb_kit_arrive(b, claim_word(w->claims, 1), last);
-	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.eq.u32", arrived, last));
+	tcb_ptx_if_begin(b, &scope, u_eq(b, arrived, last));
 	tcb_ptx_store(b, "st.global.u32", claim_word(w->claims, 0), &zero, 1);
 	tcb_ptx_for_begin(b, &loop, I(0), I(w->g->row_units), I(1), 1);
 	tcb_ptx_store(b, "st.global.u32", ready_of(w, loop.iv), &zero, 1);

@@ -24,7 +24,7 @@ struct record {
 static kit_op behind(struct qmm_writer *w, const struct record *record, kit_op offset)
 {
 	return record->is_global ? tcb_kit_element(&w->kit.b, record->at, offset, 1)
-				 : OP2(&w->kit.b, "add.u32", record->at, offset);
+				 : u_add(&w->kit.b, record->at, offset);
 }
 
 static void store(struct qmm_writer *w, const struct record *record, const char *type, kit_op at, const kit_op *values,
@@ -37,18 +37,18 @@ static void store(struct qmm_writer *w, const struct record *record, const char 
 
 static kit_op lane_bits(struct qmm_writer *w, unsigned from, unsigned mask)
 {
-	const kit_op lane = from ? OP2(&w->kit.b, "shr.u32", w->kit.lane, I(from)) : w->kit.lane;
-	return OP2(&w->kit.b, "and.b32", lane, I(mask));
+	const kit_op lane = from ? u_shr(&w->kit.b, w->kit.lane, I(from)) : w->kit.lane;
+	return u_and(&w->kit.b, lane, I(mask));
 }
 
 /* Where the lane's codes of the token in row ROW are in a record: half of a chunk. */
 static kit_op place_of(struct qmm_writer *w, kit_op row)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op chunk = OP2(b, "shl.b32", OP2(b, "xor.b32", lane_bits(w, 1, 7), row), I(4));
-	const kit_op at = OP3(b, "mad.lo.u32", lane_bits(w, 4, 1), I(QMM_TILE_BYTES),
-			      OP3(b, "mad.lo.u32", lane_bits(w, 0, 1), I(LANE_BYTES), chunk));
-	return OP3(b, "mad.lo.u32", row, I(TOKEN_BYTES), at);
+	const kit_op chunk = u_shl(b, u_xor(b, lane_bits(w, 1, 7), row), I(4));
+	const kit_op at =
+		u_mad(b, lane_bits(w, 4, 1), I(QMM_TILE_BYTES), u_mad(b, lane_bits(w, 0, 1), I(LANE_BYTES), chunk));
+	return u_mad(b, row, I(TOKEN_BYTES), at);
 }
 
 /* VALUE, by the first of each LANES lanes, to AT bytes behind the record and as many as OFFSET says. */
@@ -56,8 +56,8 @@ static void store_one_of(struct qmm_writer *w, const struct record *record, unsi
 			 kit_op offset, unsigned at, kit_op value)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op to = behind(w, record, OP2(b, "add.u32", offset, I(at)));
-	tcb_ptx_guard(b, OP2(b, "setp.eq.u32", lane_bits(w, 0, lanes - 1), I(0)));
+	const kit_op to = behind(w, record, u_add(b, offset, I(at)));
+	tcb_ptx_guard(b, u_eq(b, lane_bits(w, 0, lanes - 1), I(0)));
 	store(w, record, type, to, &value, 1);
 	tcb_ptx_unguard(b);
 }
@@ -74,28 +74,27 @@ static void store_sums(struct qmm_writer *w, const struct record *record, kit_op
 	const struct qmm_gpu *g = w->g;
 	const unsigned lanes = g->group == 32 ? 4 : 2;
 	kit_op sum = I(0), value, exponent, half, at;
-	at = OP3(b, "mad.lo.u32", row, I(32), OP2(b, "shl.b32", lane_bits(w, 2, 3), I(3)));
-	at = OP3(b, "mad.lo.u32", lane_bits(w, 4, 1), I(2), at);
+	at = u_mad(b, row, I(32), u_shl(b, lane_bits(w, 2, 3), I(3)));
+	at = u_mad(b, lane_bits(w, 4, 1), I(2), at);
 	for (int i = 0; i < 2; i++)
-		sum = OP3(b, "dp4a.s32.s32", word[i], I(0x01010101), sum);
+		sum = s_dot(b, word[i], I(0x01010101), sum);
 	for (unsigned distance = 1; distance < lanes; distance *= 2)
-		sum = OP2(b, "add.u32", sum, tcb_kit_butterfly(b, sum, distance));
+		sum = u_add(b, sum, tcb_kit_butterfly(b, sum, distance));
 	if (g->group != 32) {
-		at = OP3(b, "mad.lo.u32", lane_bits(w, 1, 1), I(4), at);
-		store_one_of(w, record, lanes, "b16", at, g->x_sum_at, OP1(b, "cvt.rn.f16.s32", sum));
+		at = u_mad(b, lane_bits(w, 1, 1), I(4), at);
+		store_one_of(w, record, lanes, "b16", at, g->x_sum_at, f16_from_s(b, sum));
 		return;
 	}
 	for (unsigned distance = lanes; distance < WARP; distance *= 2)
-		largest = OP2(b, "max.u32", largest, tcb_kit_butterfly(b, largest, distance));
-	exponent = OP2(b, "max.u32", OP2(b, "shr.u32", largest, I(23)), I(17)); /* no power overflows */
-	value = OP2(b, "mul.rn.f32", OP1(b, "cvt.rn.f32.s32", sum), scale);
-	value = OP2(b, "mul.rn.f32", value,
-		    OP1(b, "mov.b32", OP2(b, "shl.b32", OP2(b, "sub.u32", I(127 + 127 + 8), exponent), I(23))));
-	half = OP1(b, "cvt.rn.f16.f32", value);
+		largest = u_max(b, largest, tcb_kit_butterfly(b, largest, distance));
+	exponent = u_max(b, u_shr(b, largest, I(23)), I(17)); /* no power overflows */
+	value = f_mul(b, f_from_s(b, sum), scale);
+	value = f_mul(b, value, b_set(b, u_shl(b, u_sub(b, I(127 + 127 + 8), exponent), I(23))));
+	half = f16_from_f(b, value);
 	store_one_of(w, record, lanes, "b16", at, g->x_sum_at, half);
-	value = OP2(b, "sub.rn.f32", value, OP1(b, "cvt.f32.f16", half));
-	store_one_of(w, record, lanes, "b16", at, g->x_sum_at + 4, OP1(b, "cvt.rn.f16.f32", value));
-	exponent = OP2(b, "shl.b32", OP2(b, "sub.u32", exponent, I(8)), I(23));
+	value = f_sub(b, value, f_from_f16(b, half));
+	store_one_of(w, record, lanes, "b16", at, g->x_sum_at + 4, f16_from_f(b, value));
+	exponent = u_shl(b, u_sub(b, exponent, I(8)), I(23));
 	store_one_of(w, record, WARP, "b32", at_tokens, g->x_power_at, exponent);
 }
 
@@ -105,14 +104,14 @@ void qmm_write_x_codes(struct qmm_writer *w, int is_global, kit_op record, kit_o
 	const struct qmm_gpu *g = w->g;
 	const struct record to = { record, is_global };
 	const kit_op largest = tcb_quant_write_largest(b, value, TCB_QUANT_LANE_VALUES, g->group);
-	kit_op word[2], at = OP2(b, "shl.b32", OP2(b, "and.b32", row, I(1)), I(2));
+	kit_op word[2], at = u_shl(b, u_and(b, row, I(1)), I(2));
 	const kit_op scale = tcb_quant_write_codes(b, value, TCB_QUANT_LANE_VALUES, largest, word);
-	at = OP3(b, "mad.lo.u32", OP2(b, "shr.u32", row, I(1)), I(QMM_SCALE_STRIDE), at);
+	at = u_mad(b, u_shr(b, row, I(1)), I(QMM_SCALE_STRIDE), at);
 	if (tcb_format(g->unit.format)->has_offsets)
 		store_sums(w, &to, row, at, largest, word, scale);
 	if (g->group == 32) {
-		at = OP3(b, "mad.lo.u32", lane_bits(w, 3, 3), I(QMM_GROUP_TOKENS / 2 * QMM_SCALE_STRIDE), at);
-		at = OP3(b, "mad.lo.u32", lane_bits(w, 2, 1), I(QMM_SCALE_STRIDE / 2), at);
+		at = u_mad(b, lane_bits(w, 3, 3), I(QMM_GROUP_TOKENS / 2 * QMM_SCALE_STRIDE), at);
+		at = u_mad(b, lane_bits(w, 2, 1), I(QMM_SCALE_STRIDE / 2), at);
 	}
 	store_one_of(w, &to, g->group / TCB_QUANT_LANE_VALUES, "b32", at, g->x_scale_at, scale);
 	at = tcb_ptx_assume_aligned(b, behind(w, &to, place_of(w, row)), LANE_BYTES);

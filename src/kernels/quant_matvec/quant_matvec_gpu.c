@@ -27,8 +27,8 @@ static void write_threads(struct qmv_writer *w)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned ksplit = w->g->ksplit;
 	tcb_kit_threads(&w->kit);
-	w->ks = ksplit > 1 ? OP2(b, "rem.u32", w->kit.warp, I(ksplit)) : tcb_kit_constant(b, "u32", I(0));
-	w->rw = ksplit > 1 ? OP2(b, "div.u32", w->kit.warp, I(ksplit)) : w->kit.warp;
+	w->ks = ksplit > 1 ? u_rem(b, w->kit.warp, I(ksplit)) : u_set(b, I(0));
+	w->rw = ksplit > 1 ? u_div(b, w->kit.warp, I(ksplit)) : w->kit.warp;
 }
 
 /* Where the planes of a packed matrix begin (quant_matvec_planes.c). */
@@ -39,8 +39,8 @@ static void write_planes(struct qmv_writer *w)
 	for (unsigned i = 1; i < g->stream_count; i++) {
 		const unsigned row_bytes = g->row_blocks * g->stream[i - 1].stride;
 		if (row_bytes % CHUNK) {
-			kit_op bytes = OP3(b, "mad.lo.u32", w->weight_rows, I(row_bytes), I(CHUNK - 1));
-			bytes = OP2(b, "and.b32", bytes, I(-CHUNK));
+			kit_op bytes = u_mad(b, w->weight_rows, I(row_bytes), I(CHUNK - 1));
+			bytes = u_and(b, bytes, I(-CHUNK));
 			w->weights[i] = tcb_kit_behind(b, w->weights[i - 1], bytes);
 		} else {
 			w->weights[i] = tcb_kit_element(b, w->weights[i - 1], w->weight_rows, row_bytes);
@@ -59,15 +59,15 @@ static void write_slice(struct qmv_writer *w)
 	w->row_x = w->x;
 	if (g->splitk == 1)
 		return;
-	slice = tcb_ptx_special(b, "ctaid.y");
+	slice = u_block_y(b);
 	for (unsigned i = 0; i < g->stream_count; i++)
 		w->weights[i] = tcb_kit_element(b, w->weights[i], slice, g->slice * g->stream[i].stride);
 	w->x = tcb_kit_element(b, w->x, slice, slice_values * 4);
 	if (g->has_norm)
 		w->norm = tcb_kit_element(b, w->norm, slice, slice_values * 4);
 	if (g->k % QMV_VALUES) {
-		const kit_op left = OP2(b, "sub.u32", I(g->k), OP2(b, "mul.lo.u32", slice, I(slice_values)));
-		w->x_values = OP2(b, "min.u32", left, I(slice_values));
+		const kit_op left = u_sub(b, I(g->k), u_mul(b, slice, I(slice_values)));
+		w->x_values = u_min(b, left, I(slice_values));
 	}
 }
 
@@ -86,30 +86,28 @@ static void write_parameters(struct qmv_writer *w)
 		w->counters = tcb_kit_workspace(&w->kit, "counters", 4, g->counters_at);
 	}
 	w->rows = tcb_kit_number(&w->kit, "rows", g->n);
-	w->last_row = OP2(b, "sub.u32", w->rows, I(1));
+	w->last_row = u_sub(b, w->rows, I(1));
 	if (g->is_mma) /* of tiles */
-		w->last_row = OP2(b, "div.u32", w->last_row, I(g->group_rows));
-	w->weight_rows = g->is_gated ? OP2(b, "shl.b32", w->rows, I(1)) : w->rows;
+		w->last_row = u_div(b, w->last_row, I(g->group_rows));
+	w->weight_rows = g->is_gated ? u_shl(b, w->rows, I(1)) : w->rows;
 	least = tcb_kit_number(&w->kit, "least", g->least);
 	longer = tcb_kit_number(&w->kit, "longer", g->longer);
-	token = tcb_ptx_special(b, "ctaid.z");
-	block = tcb_ptx_special(b, "ctaid.x");
+	token = u_block_z(b);
+	block = u_block_x(b);
 	w->x = tcb_kit_element(b, w->x, token, g->own_launch ? g->image.bytes : g->k * 4);
-	w->y = tcb_kit_element(b, w->y, OP2(b, "mul.lo.u32", token, w->rows), 4);
+	w->y = tcb_kit_element(b, w->y, u_mul(b, token, w->rows), 4);
 	if (g->splitk > 1) {
-		w->slices = tcb_kit_element(b, w->slices, OP2(b, "mul.lo.u32", token, w->weight_rows), 4 * g->splitk);
-		w->counters = tcb_kit_element(b, w->counters,
-					      OP3(b, "mad.lo.u32", token, tcb_ptx_special(b, "nctaid.x"), block), 4);
+		w->slices = tcb_kit_element(b, w->slices, u_mul(b, token, w->weight_rows), 4 * g->splitk);
+		w->counters = tcb_kit_element(b, w->counters, u_mad(b, token, u_blocks_x(b), block), 4);
 	}
 	write_planes(w);
 	write_slice(w);
-	w->first = OP3(b, "mad.lo.u32", block, least, OP2(b, "min.u32", block, longer));
-	w->end = OP2(b, "add.u32", w->first, least);
-	w->end = OP2(b, "add.u32", w->end, OP3(b, "selp.u32", I(1), I(0), OP2(b, "setp.lt.u32", block, longer)));
+	w->first = u_mad(b, block, least, u_min(b, block, longer));
+	w->end = u_add(b, w->first, least);
+	w->end = u_add(b, w->end, u_select(b, I(1), I(0), u_lt(b, block, longer)));
 	if (!g->resident) {
-		const kit_op groups =
-			OP2(b, "div.u32", OP2(b, "add.u32", w->rows, I(g->group_rows - 1)), I(g->group_rows));
-		w->end = OP2(b, "min.u32", w->end, groups);
+		const kit_op groups = u_div(b, u_add(b, w->rows, I(g->group_rows - 1)), I(g->group_rows));
+		w->end = u_min(b, w->end, groups);
 	}
 }
 
@@ -131,14 +129,14 @@ static struct held held_rows(struct qmv_writer *w)
 	const unsigned lanes = WARP / g->rows;
 	struct held held = { .distance = g->is_mma ? 1 : WARP / 2, .mask = g->is_mma ? 2 : lanes - 1 };
 	if (g->is_mma) { /* of four lanes 4 g + t two write: rows g and g + 8, or g of gate and of up */
-		const kit_op is_odd = OP2(b, "and.b32", w->kit.lane, I(1));
+		const kit_op is_odd = u_and(b, w->kit.lane, I(1));
 		held.which = is_odd;
-		held.row = g->is_gated ? w->column : OP3(b, "mad.lo.u32", is_odd, I(QMV_TILE_ROWS / 2), w->column);
+		held.row = g->is_gated ? w->column : u_mad(b, is_odd, I(QMV_TILE_ROWS / 2), w->column);
 	} else if (g->is_gated) {
-		held.which = OP2(b, "shr.u32", w->kit.lane, I(4));
-		held.row = OP2(b, "div.u32", OP2(b, "and.b32", w->kit.lane, I(WARP / 2 - 1)), I(lanes));
+		held.which = u_shr(b, w->kit.lane, I(4));
+		held.row = u_div(b, u_and(b, w->kit.lane, I(WARP / 2 - 1)), I(lanes));
 	} else {
-		held.row = OP2(b, "div.u32", w->kit.lane, I(lanes));
+		held.row = u_div(b, w->kit.lane, I(lanes));
 	}
 	return held;
 }
@@ -150,7 +148,7 @@ static void write_row(struct qmv_writer *w, kit_op total, const struct held *hel
 	const kit_op up = w->g->is_gated ? tcb_kit_butterfly(b, total, held->distance) : total;
 	const kit_op result = qmv_write_result(w, total, up), at = tcb_kit_element(b, w->y, row, 4);
 	if (w->g->is_gated)
-		is_writer = OP3(b, "setp.eq.and.u32", held->which, I(0), is_writer);
+		is_writer = u_eq_and(b, held->which, I(0), is_writer);
 	tcb_ptx_guard(b, is_writer);
 	tcb_ptx_store(b, "st.global.f32", tcb_ptx_at(at, 0), &result, 1);
 	tcb_ptx_unguard(b);
@@ -163,20 +161,20 @@ static void write_results(struct qmv_writer *w, kit_op group, const kit_op *sums
 	const struct qmv_gpu *g = w->g;
 	kit_op value[QMV_GPU_ROWS_MAX], total, row, is_writer, part;
 	for (unsigned i = 0; i < g->sums; i++)
-		value[i] = OP2(b, "sub.rn.f32", sums[i], mins[i]);
+		value[i] = f_sub(b, sums[i], mins[i]);
 	total = g->is_mma ? qmv_write_mma_sum(w, value) : qmv_write_warp_sum(w, value, g->rows);
 	const struct held held = held_rows(w);
-	row = OP3(b, "mad.lo.u32", group, I(g->group_rows), held.row);
-	is_writer = OP2(b, "setp.lt.u32", row, w->rows);
-	is_writer = OP3(b, "setp.eq.and.u32", OP2(b, "and.b32", w->kit.lane, I(held.mask)), I(0), is_writer);
+	row = u_mad(b, group, I(g->group_rows), held.row);
+	is_writer = u_lt(b, row, w->rows);
+	is_writer = u_eq_and(b, u_and(b, w->kit.lane, I(held.mask)), I(0), is_writer);
 	if (g->ksplit == 1 && g->splitk == 1) {
 		write_row(w, total, &held, row, is_writer);
 		return;
 	}
-	row = OP2(b, "sub.u32", row, OP2(b, "mul.lo.u32", w->first, I(g->group_rows)));
+	row = u_sub(b, row, u_mul(b, w->first, I(g->group_rows)));
 	if (g->is_gated)
-		row = OP3(b, "mad.lo.u32", row, I(2), held.which);
-	part = OP3(b, "mad.lo.u32", OP3(b, "mad.lo.u32", row, I(g->ksplit), w->ks), I(4), w->kit.shared);
+		row = u_mad(b, row, I(2), held.which);
+	part = u_mad(b, u_mad(b, row, I(g->ksplit), w->ks), I(4), w->kit.shared);
 	tcb_ptx_guard(b, is_writer);
 	tcb_ptx_store(b, "st.shared.f32", tcb_ptx_at(part, g->part_at), &total, 1);
 	tcb_ptx_unguard(b);
@@ -187,12 +185,12 @@ static kit_op write_parts_sum(struct qmv_writer *w, kit_op i)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned ksplit = w->g->ksplit, width = ksplit % 4 == 0 ? 4 : ksplit % 2 == 0 ? 2 : 1;
-	const kit_op at = OP3(b, "mad.lo.u32", i, I(4 * ksplit), w->kit.shared);
+	const kit_op at = u_mad(b, i, I(4 * ksplit), w->kit.shared);
 	kit_op part[4], sum = I(0);
 	for (unsigned k = 0; k < ksplit; k++) {
 		if (k % width == 0)
 			tcb_kit_load(b, "ld.shared", "f32", tcb_ptx_at(at, w->g->part_at + 4 * k), part, width);
-		sum = k ? OP2(b, "add.rn.f32", sum, part[k % width]) : part[0];
+		sum = k ? f_add(b, sum, part[k % width]) : part[0];
 	}
 	return sum;
 }
@@ -210,18 +208,18 @@ static void write_slices_sum(struct qmv_writer *w, kit_op first_row, kit_op coun
 	tcb_kit_last_begin(&w->kit, &last);
 	tcb_kit_last_of(&w->kit, &last, tcb_ptx_at(w->counters, 0), I(g->splitk - 1), g->flag_at);
 	tcb_ptx_for_begin(b, &loop, w->kit.tid, count, I(g->warps * WARP), 0);
-	row = OP2(b, "add.u32", first_row, loop.iv);
+	row = u_add(b, first_row, loop.iv);
 	at[0] = tcb_kit_element(b, w->slices, row, 4);
 	if (g->is_gated)
 		at[1] = tcb_kit_element(b, at[0], w->rows, 4);
 	for (unsigned i = 0; i < sides; i++)
-		sum[i] = tcb_kit_constant(b, "f32", F(0));
+		sum[i] = f_set(b, F(0));
 	struct tcb_ptx_for inner;
 	tcb_ptx_for_begin(b, &inner, I(0), I(g->splitk), I(1), 1);
 	for (unsigned i = 0; i < sides; i++) {
 		tcb_ptx_load(b, "ld.global.cg.f32", tcb_ptx_at(at[i], 0), &part, 1);
-		tcb_ptx_into2(b, "add.rn.f32", sum[i], sum[i], part);
-		tcb_ptx_into3(b, "mad.wide.u32", at[i], w->weight_rows, I(4), at[i]);
+		f_add_to(b, sum[i], sum[i], part);
+		l_mad_wide_to(b, at[i], w->weight_rows, I(4), at[i]);
 	}
 	tcb_ptx_for_end(b, &inner);
 	sum[0] = qmv_write_result(w, sum[0], sum[sides - 1]);
@@ -235,24 +233,24 @@ static void write_shared_rows(struct qmv_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
-	const kit_op first_row = OP2(b, "mul.lo.u32", w->first, I(g->group_rows));
-	const kit_op end_row = OP2(b, "min.u32", OP2(b, "mul.lo.u32", w->end, I(g->group_rows)), w->rows);
-	const kit_op count = OP2(b, "sub.u32", end_row, first_row);
+	const kit_op first_row = u_mul(b, w->first, I(g->group_rows));
+	const kit_op end_row = u_min(b, u_mul(b, w->end, I(g->group_rows)), w->rows);
+	const kit_op count = u_sub(b, end_row, first_row);
 	struct tcb_ptx_for loop;
 	kit_op sum, up, row, at;
 	tcb_kit_block_barrier(b);
 	tcb_ptx_for_begin(b, &loop, w->kit.tid, count, I(g->warps * WARP), 0);
 	if (g->is_gated) {
-		const kit_op first = OP2(b, "shl.b32", loop.iv, I(1));
+		const kit_op first = u_shl(b, loop.iv, I(1));
 		sum = write_parts_sum(w, first);
-		up = write_parts_sum(w, OP2(b, "add.u32", first, I(1)));
+		up = write_parts_sum(w, u_add(b, first, I(1)));
 	} else {
 		sum = up = write_parts_sum(w, loop.iv);
 	}
-	row = OP2(b, "add.u32", first_row, loop.iv);
+	row = u_add(b, first_row, loop.iv);
 	if (g->splitk > 1) {
-		const kit_op slice = tcb_ptx_special(b, "ctaid.y");
-		at = tcb_kit_element(b, w->slices, OP3(b, "mad.lo.u32", slice, w->weight_rows, row), 4);
+		const kit_op slice = u_block_y(b);
+		at = tcb_kit_element(b, w->slices, u_mad(b, slice, w->weight_rows, row), 4);
 	} else {
 		sum = qmv_write_result(w, sum, up);
 		at = tcb_kit_element(b, w->y, row, 4);
@@ -277,12 +275,12 @@ static void direct_open(struct qmv_writer *w, struct direct *d)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
-	const kit_op first = OP2(b, "mul.lo.u32", w->ks, I(g->share)), block = OP2(b, "add.u32", first, w->within);
+	const kit_op first = u_mul(b, w->ks, I(g->share)), block = u_add(b, first, w->within);
 	kit_op last = block;
 	if (g->is_partial) {
 		const unsigned done = (g->steps - 1) * g->step;
-		last = OP2(b, "min.u32", OP2(b, "add.u32", w->within, I(done)), I(g->share - 1));
-		last = OP2(b, "add.u32", first, last);
+		last = u_min(b, u_add(b, w->within, I(done)), I(g->share - 1));
+		last = u_add(b, first, last);
 	}
 	for (unsigned part = 0; part < QMV_PARTS; part++) {
 		const unsigned stream = g->stream_of[part], stride = g->stream[stream].stride;
@@ -292,7 +290,7 @@ static void direct_open(struct qmv_writer *w, struct direct *d)
 		if (w->part[part].kind == TCB_PTX_O_REG)
 			base = tcb_kit_behind(b, base, w->part[part]);
 		else if (w->part[part].bits)
-			base = OP2(b, "add.u64", base, w->part[part]);
+			base = l_add(b, base, w->part[part]);
 		d->lane[part] = tcb_kit_element(b, base, block, stride);
 		if (g->is_partial)
 			d->last[part] = tcb_kit_element(b, base, last, stride);
@@ -345,9 +343,9 @@ static void direct_advance(struct qmv_writer *w, struct direct *d)
 			const kit_op by = I((int64_t)g->unroll * g->step * g->stream[g->stream_of[part]].stride);
 			if (!g->format->bytes[part])
 				continue;
-			tcb_ptx_into2(b, "add.u64", where->at[part], where->at[part], by);
+			l_add_to(b, where->at[part], where->at[part], by);
 			if (g->is_narrow && part <= QMV_HIGH)
-				tcb_ptx_into2(b, "add.u64", where->tail[part], where->tail[part], by);
+				l_add_to(b, where->tail[part], where->tail[part], by);
 		}
 }
 
@@ -370,7 +368,7 @@ static void xs_open(struct qmv_writer *w, struct lane_xs *xs)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
-	qmv_write_x_bases(w, OP3(b, "mad.lo.u32", w->ks, I(g->share), w->within), &xs->bases);
+	qmv_write_x_bases(w, u_mad(b, w->ks, I(g->share), w->within), &xs->bases);
 	if (g->is_mma)
 		qmv_write_mma_open(w);
 	if (g->is_partial)
@@ -402,7 +400,7 @@ static void write_unit(struct qmv_writer *w, const struct qmv_lane_w *weights, s
 static void zero(struct qmv_writer *w, kit_op *values)
 {
 	for (unsigned i = 0; i < w->g->sums; i++)
-		values[i] = tcb_kit_constant(&w->kit.b, "f32", F(0));
+		values[i] = f_set(&w->kit.b, F(0));
 }
 
 /* A block per tile: one group per warp, all steps at once or in a loop that loads the next ones as it goes. */
@@ -410,7 +408,7 @@ static void write_direct(struct qmv_writer *w, struct direct *d, struct lane_xs 
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
-	const kit_op group = OP2(b, "add.u32", w->first, w->rw);
+	const kit_op group = u_add(b, w->first, w->rw);
 	kit_op sums[QMV_GPU_ROWS_MAX], mins[QMV_GPU_ROWS_MAX], more;
 	struct tcb_ptx_for loop;
 	const int is_loop = g->unroll < g->steps;
@@ -418,7 +416,7 @@ static void write_direct(struct qmv_writer *w, struct direct *d, struct lane_xs 
 	zero(w, mins);
 	if (is_loop) {
 		tcb_ptx_for_begin(b, &loop, I(0), I(g->steps / g->unroll), I(1), 1);
-		more = OP2(b, "setp.lt.u32", loop.iv, I(g->steps / g->unroll - 1));
+		more = u_lt(b, loop.iv, I(g->steps / g->unroll - 1));
 	}
 	for (unsigned step = 0; step < g->unroll; step++) {
 		xs_step(w, xs, step);
@@ -446,9 +444,9 @@ static void write_direct_rows(struct qmv_writer *w, struct direct *d, struct lan
 	const struct qmv_gpu *g = w->g;
 	struct tcb_ptx_for loop;
 	kit_op sums[QMV_GPU_ROWS_MAX], mins[QMV_GPU_ROWS_MAX], next, more;
-	tcb_ptx_for_begin(b, &loop, OP2(b, "add.u32", w->first, w->rw), w->end, I(g->row_warps), 0);
-	next = OP2(b, "add.u32", loop.iv, I(g->row_warps));
-	more = OP2(b, "setp.lt.u32", next, w->end);
+	tcb_ptx_for_begin(b, &loop, u_add(b, w->first, w->rw), w->end, I(g->row_warps), 0);
+	next = u_add(b, loop.iv, I(g->row_warps));
+	more = u_lt(b, next, w->end);
 	direct_group(w, d, next);
 	zero(w, sums);
 	zero(w, mins);
@@ -471,12 +469,12 @@ static void write_ring_rows(struct qmv_writer *w, struct qmv_ring *ring, struct 
 	const struct qmv_gpu *g = w->g;
 	struct tcb_ptx_for loop;
 	kit_op sums[QMV_GPU_ROWS_MAX], mins[QMV_GPU_ROWS_MAX];
-	tcb_ptx_for_begin(b, &loop, OP2(b, "add.u32", w->first, w->rw), w->end, I(g->row_warps), 0);
+	tcb_ptx_for_begin(b, &loop, u_add(b, w->first, w->rw), w->end, I(g->row_warps), 0);
 	zero(w, sums); /* before the loop that waits, so that the two loops have headers of their own */
 	zero(w, mins);
 	for (unsigned chunk = 0; chunk < g->chunks; chunk++) {
 		const unsigned later = chunk + g->stages, steps = g->steps / g->chunks;
-		const kit_op group = OP2(b, "add.u32", loop.iv, I(later / g->chunks * g->row_warps));
+		const kit_op group = u_add(b, loop.iv, I(later / g->chunks * g->row_warps));
 		qmv_write_ring_wait(w, ring);
 		for (unsigned step = 0; step < steps; step++)
 			for (unsigned row = 0; row < g->rows; row++) {
@@ -506,12 +504,12 @@ struct parts {
 static void write_ask(struct qmv_writer *w, struct parts *p, unsigned from, unsigned to)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op mine = OP2(b, "add.u32", w->first, w->rw);
+	const kit_op mine = u_add(b, w->first, w->rw);
 	for (unsigned i = from; i < to; i++) {
 		if (w->g->copy == TCB_COPY_LDG)
 			direct_load_all(w, &p->direct);
 		else
-			qmv_write_ring_fill(w, &p->ring, OP2(b, "add.u32", mine, I(i / w->g->chunks * w->g->row_warps)),
+			qmv_write_ring_fill(w, &p->ring, u_add(b, mine, I(i / w->g->chunks * w->g->row_warps)),
 					    i % w->g->chunks, (int)i);
 	}
 }
@@ -522,7 +520,7 @@ static void write_start(struct qmv_writer *w, struct parts *p)
 	const struct qmv_gpu *g = w->g;
 	if (g->copy == TCB_COPY_LDG) {
 		direct_open(w, &p->direct);
-		direct_group(w, &p->direct, OP2(b, "add.u32", w->first, w->rw));
+		direct_group(w, &p->direct, u_add(b, w->first, w->rw));
 	} else {
 		qmv_write_ring_open(w, &p->ring);
 	}
@@ -561,7 +559,7 @@ static void write_matvec(struct qmv_writer *w, struct parts *p)
 	tcb_kit_dependents(&w->kit, 0);
 	write_threads(w);
 	tcb_kit_memory(&w->kit, 128);
-	w->image = OP2(&w->kit.b, "add.u32", w->kit.shared, I(g->image_at));
+	w->image = u_add(&w->kit.b, w->kit.shared, I(g->image_at));
 	w->image_store = "st.shared";
 	w->image_is_global = 0;
 	if (g->format->table)
@@ -596,14 +594,14 @@ static void write_prepare(struct qmv_writer *w)
 		w->norm = tcb_kit_operand(&w->kit, "norm", 16, QMV_NORM);
 	w->image = tcb_kit_workspace(&w->kit, "image", 16, 0);
 	tcb_kit_dependents(&w->kit, 1);
-	token = tcb_ptx_special(b, "ctaid.z");
+	token = u_block_z(b);
 	w->x = tcb_kit_element(b, w->x, token, g->k * 4);
 	w->x_values = I(g->k);
 	w->image = tcb_kit_element(b, w->image, token, g->image.bytes);
 	w->image_store = "st.global";
 	w->image_is_global = 1;
 	write_threads(w);
-	qmv_write_x_block(w, OP3(b, "mad.lo.u32", tcb_ptx_special(b, "ctaid.x"), I(IMAGE_WARPS), w->kit.warp));
+	qmv_write_x_block(w, u_mad(b, u_block_x(b), I(IMAGE_WARPS), w->kit.warp));
 	tcb_kit_end(&w->kit);
 }
 

@@ -25,7 +25,7 @@
 void qmv_write_squares_begin(struct qmv_writer *w)
 {
 	for (int i = 0; i < 2; i++)
-		w->squares[i] = tcb_kit_constant(&w->kit.b, "f32", F(0));
+		w->squares[i] = f_set(&w->kit.b, F(0));
 }
 
 void qmv_write_squares_add(struct qmv_writer *w, const kit_op value[8])
@@ -34,10 +34,10 @@ void qmv_write_squares_add(struct qmv_writer *w, const kit_op value[8])
 	for (int i = 0; i < 2; i++) {
 		kit_op chain[2];
 		for (int j = 0; j < 8; j++) {
-			const kit_op x = i ? OP2(b, "mul.rn.f32", value[j], F(RESCUE)) : value[j];
-			chain[j % 2] = j < 2 ? OP2(b, "mul.rn.f32", x, x) : OP3(b, "fma.rn.f32", x, x, chain[j % 2]);
+			const kit_op x = i ? f_mul(b, value[j], F(RESCUE)) : value[j];
+			chain[j % 2] = j < 2 ? f_mul(b, x, x) : f_fma(b, x, x, chain[j % 2]);
 		}
-		tcb_ptx_into2(b, "add.rn.f32", w->squares[i], w->squares[i], OP2(b, "add.rn.f32", chain[0], chain[1]));
+		f_add_to(b, w->squares[i], w->squares[i], f_add(b, chain[0], chain[1]));
 	}
 }
 
@@ -46,10 +46,9 @@ void qmv_write_squares_store(struct qmv_writer *w, kit_op part)
 	struct tcb_ptx_build *b = &w->kit.b;
 	kit_op sum[2];
 	for (int i = 0; i < 2; i++)
-		sum[i] = tcb_kit_over_lanes(b, "add.rn.f32", w->squares[i], 32);
-	const kit_op at =
-		OP3(b, w->image_is_global ? "mad.wide.u32" : "mad.lo.u32", part, I(QMV_SQUARES_BYTES), w->image);
-	tcb_ptx_guard(b, OP2(b, "setp.eq.u32", w->kit.lane, I(0)));
+		sum[i] = tcb_kit_over_lanes(b, f_add, w->squares[i], 32);
+	const kit_op at = (w->image_is_global ? l_mad_wide : u_mad)(b, part, I(QMV_SQUARES_BYTES), w->image);
+	tcb_ptx_guard(b, u_eq(b, w->kit.lane, I(0)));
 	tcb_kit_store(b, w->image_store, "f32", tcb_ptx_at(at, w->g->image.squares), sum, 2);
 	tcb_ptx_unguard(b);
 }
@@ -59,19 +58,19 @@ static void load_parts(struct qmv_writer *w, kit_op sum[2])
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned parts = w->g->image.squares_count;
-	const kit_op at = OP3(b, "mad.lo.u32", w->kit.lane, I(QMV_SQUARES_BYTES), w->image);
+	const kit_op at = u_mad(b, w->kit.lane, I(QMV_SQUARES_BYTES), w->image);
 	for (unsigned first = 0; first < parts; first += WARP) {
 		kit_op part[2];
 		for (int i = 0; i < 2; i++)
-			part[i] = tcb_kit_constant(b, "f32", F(0));
+			part[i] = f_set(b, F(0));
 		if (first + WARP > parts)
-			tcb_ptx_guard(b, OP2(b, "setp.lt.u32", w->kit.lane, I(parts - first)));
+			tcb_ptx_guard(b, u_lt(b, w->kit.lane, I(parts - first)));
 		tcb_kit_load_into(b, "ld.shared", "f32",
 				  tcb_ptx_at(at, w->g->image.squares + first * QMV_SQUARES_BYTES), part, 2);
 		if (first + WARP > parts)
 			tcb_ptx_unguard(b);
 		for (int i = 0; i < 2; i++)
-			sum[i] = first ? OP2(b, "add.rn.f32", sum[i], part[i]) : part[i];
+			sum[i] = first ? f_add(b, sum[i], part[i]) : part[i];
 	}
 }
 
@@ -84,16 +83,16 @@ void qmv_write_factor(struct qmv_writer *w)
 	load_parts(w, sum);
 	/* Lanes that have nothing hold zeros; all end with the same. */
 	for (int i = 0; i < 2; i++)
-		sum[i] = tcb_kit_over_lanes(b, "add.rn.f32", sum[i], lanes);
+		sum[i] = tcb_kit_over_lanes(b, f_add, sum[i], lanes);
 	for (unsigned distance = lanes; distance < WARP; distance *= 2)
 		for (int i = 0; i < 2; i++)
-			sum[i] = OP2(b, "add.rn.f32", sum[i], tcb_kit_butterfly(b, sum[i], distance));
-	const kit_op is_lost = OP2(b, "setp.gtu.f32", sum[0], F(LOST));
-	const kit_op total = OP3(b, "selp.f32", sum[1], sum[0], is_lost);
-	const kit_op eps = OP3(b, "selp.f32", F(0), F((float)QMV_NORM_EPS), is_lost);
-	const kit_op mean = OP3(b, "fma.rn.f32", total, F((float)(1.0 / w->g->k)), eps);
-	const kit_op root = OP3(b, "selp.f32", F(RESCUE), F(1), is_lost);
-	w->factor = OP2(b, "mul.rn.f32", OP1(b, "rsqrt.approx.f32", mean), root);
+			sum[i] = f_add(b, sum[i], tcb_kit_butterfly(b, sum[i], distance));
+	const kit_op is_lost = f_not_le(b, sum[0], F(LOST));
+	const kit_op total = f_select(b, sum[1], sum[0], is_lost);
+	const kit_op eps = f_select(b, F(0), F((float)QMV_NORM_EPS), is_lost);
+	const kit_op mean = f_fma(b, total, F((float)(1.0 / w->g->k)), eps);
+	const kit_op root = f_select(b, F(RESCUE), F(1), is_lost);
+	w->factor = f_mul(b, f_rsqrt_near(b, mean), root);
 }
 
 /*
@@ -113,19 +112,19 @@ double qmv_gpu_norm_chain(const struct qmv_gpu *g)
 /* p / (1 + 2^(-p log2(e))) */
 static kit_op silu(struct tcb_ptx_build *b, kit_op p)
 {
-	const kit_op power = OP1(b, "ex2.approx.ftz.f32", OP2(b, "mul.rn.f32", p, F(-0x1.715476p+0f)));
-	return OP2(b, "mul.rn.f32", p, OP1(b, "rcp.approx.ftz.f32", OP2(b, "add.rn.f32", power, F(1))));
+	const kit_op power = f_power2(b, f_mul(b, p, F(-0x1.715476p+0f)));
+	return f_mul(b, p, f_reciprocal_near(b, f_add(b, power, F(1))));
 }
 
 kit_op qmv_write_result(struct qmv_writer *w, kit_op gate, kit_op up)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	if (w->g->has_norm) {
-		gate = OP2(b, "mul.rn.f32", gate, w->factor);
+		gate = f_mul(b, gate, w->factor);
 		if (w->g->is_gated)
-			up = OP2(b, "mul.rn.f32", up, w->factor);
+			up = f_mul(b, up, w->factor);
 	}
-	return w->g->is_gated ? OP2(b, "mul.rn.f32", silu(b, gate), up) : gate;
+	return w->g->is_gated ? f_mul(b, silu(b, gate), up) : gate;
 }
 
 /* ex2.approx 2^-22.5, log2(e) as a float and the product are exp's argument, whose rounding is the chain's; the sum and

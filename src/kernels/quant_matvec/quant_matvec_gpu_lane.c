@@ -16,7 +16,6 @@
 #include "kernels/gpu/quant_gpu.h"
 
 enum {
-	AND_OR = 0xea, /* lop3: (a & b) | c */
 	NIBBLES = 0x0f0f0f0f,
 	LOG_SUB = 5, /* a sub-block has 32 values */
 	LOG_CHUNK = 4
@@ -41,29 +40,29 @@ static kit_op shifted(struct qmv_writer *w, const char *mnemonic, kit_op value, 
 static void k_constants(struct qmv_writer *w, kit_op order)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op first = OP2(b, "setp.eq.u32", order, I(0)), second = OP2(b, "setp.eq.u32", order, I(1));
+	const kit_op first = u_eq(b, order, I(0)), second = u_eq(b, order, I(1));
 	kit_op is_odd, at;
 	if (w->g->layout == TCB_LAYOUT_S) {
 		/* Bit 12 j of three words: from byte 3 j / 2 of the first two, or, from j = 5 on, of the last two. */
-		w->is_late = OP2(b, "setp.ge.u32", w->sub_block, I(5));
-		at = OP2(b, "shr.u32", OP2(b, "mul.lo.u32", w->sub_block, I(3)), I(1));
-		at = OP3(b, "selp.u32", OP2(b, "sub.u32", at, I(4)), at, w->is_late);
-		w->select_field = OP3(b, "mad.lo.u32", at, I(0x11), I(0x10));
-		w->shift = OP2(b, "shl.b32", OP2(b, "and.b32", w->sub_block, I(1)), I(2));
-		w->shift_min = OP2(b, "add.u32", w->shift, I(6));
-		w->mask_m = OP3(b, "selp.b32", I(63), I(0), first);
+		w->is_late = u_ge(b, w->sub_block, I(5));
+		at = u_shr(b, u_mul(b, w->sub_block, I(3)), I(1));
+		at = u_select(b, u_sub(b, at, I(4)), at, w->is_late);
+		w->select_field = u_mad(b, at, I(0x11), I(0x10));
+		w->shift = u_shl(b, u_and(b, w->sub_block, I(1)), I(2));
+		w->shift_min = u_add(b, w->shift, I(6));
+		w->mask_m = b_select(b, I(63), I(0), first);
 		return;
 	}
-	w->is_late = OP2(b, "setp.ge.u32", w->sub_block, I(4));
-	is_odd = OP2(b, "setp.ne.u32", OP2(b, "and.b32", w->sub_block, I(2)), I(0));
-	w->select_pair = OP3(b, "selp.b32", I(0x7632), I(0x5410), is_odd);
-	w->select_low = OP3(b, "selp.b32", I(0x3232), I(0x1010), is_odd);
-	w->mask_early = OP3(b, "selp.b32", I(0), I(0x3f3f3f3f), w->is_late);
-	w->mask_top = OP3(b, "selp.b32", I(0x30303030), I(0), w->is_late);
-	w->mask_c = OP3(b, "selp.b32", I(0x00000f0f), I(0), w->is_late);
-	w->mask_d = OP3(b, "selp.b32", I(0x0f0f0000), I(0), w->is_late);
+	w->is_late = u_ge(b, w->sub_block, I(4));
+	is_odd = u_ne(b, u_and(b, w->sub_block, I(2)), I(0));
+	w->select_pair = b_select(b, I(0x7632), I(0x5410), is_odd);
+	w->select_low = b_select(b, I(0x3232), I(0x1010), is_odd);
+	w->mask_early = b_select(b, I(0), I(0x3f3f3f3f), w->is_late);
+	w->mask_top = b_select(b, I(0x30303030), I(0), w->is_late);
+	w->mask_c = b_select(b, I(0x00000f0f), I(0), w->is_late);
+	w->mask_d = b_select(b, I(0x0f0f0000), I(0), w->is_late);
 	/* Byte 2 or 3 for the one lane of a piece's sub-block that takes its min; the others take nothing. */
-	w->select_min = OP3(b, "selp.b32", I(0x4442), OP3(b, "selp.b32", I(0x4443), I(0x4444), second), first);
+	w->select_min = b_select(b, I(0x4442), b_select(b, I(0x4443), I(0x4444), second), first);
 }
 
 /* Bytes of a superblock's parts, from its start, or in its planes. */
@@ -75,29 +74,29 @@ static void part_constants(struct qmv_writer *w, kit_op byte)
 	const int is_native = g->layout == TCB_LAYOUT_NATIVE, is_s = g->layout == TCB_LAYOUT_S;
 	kit_op at[QMV_PARTS] = { byte, I(0), I(0), I(0) };
 	if (f->high_bits) {
-		const kit_op chunk = OP2(b, "shr.u32", byte, I(LOG_CHUNK)), in_run = OP2(b, "and.b32", byte, I(31));
-		const kit_op run = OP2(b, "shr.u32", byte, I(5));
-		at[QMV_HIGH] = is_s                ? OP2(b, "shl.b32", chunk, I(1 + f->high_bits))
+		const kit_op chunk = u_shr(b, byte, I(LOG_CHUNK)), in_run = u_and(b, byte, I(31));
+		const kit_op run = u_shr(b, byte, I(5));
+		at[QMV_HIGH] = is_s                ? u_shl(b, chunk, I(1 + f->high_bits))
 			       : f->high_bits == 1 ? in_run
-						   : OP3(b, "mad.lo.u32", OP2(b, "shr.u32", run, I(1)), I(32), in_run);
-		w->shift_high = is_s ? OP2(b, "and.b32", OP2(b, "shr.u32", byte, I(2)), I(3))
-				     : OP2(b, "and.b32", run, I(f->high_bits == 1 ? 3 : 1));
+						   : u_mad(b, u_shr(b, run, I(1)), I(32), in_run);
+		w->shift_high =
+			is_s ? u_and(b, u_shr(b, byte, I(2)), I(3)) : u_and(b, run, I(f->high_bits == 1 ? 3 : 1));
 		w->shift_high = shifted(w, "shl.b32", w->shift_high, is_s ? f->high_bits - 1 : 1);
 	}
 	if (f->scales == QMV_SCALES_HALVES)
-		at[QMV_SCALES] = OP2(b, "shl.b32", w->sub_block, I(1));
+		at[QMV_SCALES] = u_shl(b, w->sub_block, I(1));
 	if (f->scales == QMV_SCALES_POWERS || f->scales == QMV_SCALES_SIXES)
 		at[QMV_SCALES] = w->sub_block;
 	if (f->scales == QMV_SCALES_BYTES) /* runs of 16 */
 		at[QMV_SCALES] = w->sum_run;
 	if (is_native && f->block) {
-		const kit_op inner = OP2(b, "and.b32", byte, I(f->bytes[QMV_CODES] / 8 - 1));
-		at[QMV_SCALES] = OP2(b, "mul.lo.u32", w->sub_block, I(f->block));
-		at[QMV_CODES] = OP2(b, "add.u32", at[QMV_SCALES], inner);
+		const kit_op inner = u_and(b, byte, I(f->bytes[QMV_CODES] / 8 - 1));
+		at[QMV_SCALES] = u_mul(b, w->sub_block, I(f->block));
+		at[QMV_CODES] = u_add(b, at[QMV_SCALES], inner);
 	}
 	for (unsigned part = 0; part < QMV_PARTS; part++)
 		w->part[part] = is_native && at[part].kind == TCB_PTX_O_REG && f->native_at[part]
-					? OP2(b, "add.u32", at[part], I(f->native_at[part]))
+					? u_add(b, at[part], I(f->native_at[part]))
 				: is_native && at[part].kind != TCB_PTX_O_REG ? I(f->native_at[part])
 									      : at[part];
 }
@@ -117,23 +116,22 @@ void qmv_write_lane_constants(struct qmv_writer *w)
 	const unsigned log_vec = log_of(g->vec), log_lanes = log_of(g->piece_lanes), log_run = g->log_run;
 	const unsigned shared = (g->format->scales == QMV_SCALES_K ? log_run : LOG_CHUNK) - log_vec;
 	kit_op byte, order, value;
-	w->piece = OP2(b, "and.b32", w->kit.lane, I(g->piece_lanes - 1));
-	w->within = OP2(b, "shr.u32", w->kit.lane, I(log_lanes));
-	byte = OP2(b, "shl.b32", w->piece, I(log_vec));
+	w->piece = u_and(b, w->kit.lane, I(g->piece_lanes - 1));
+	w->within = u_shr(b, w->kit.lane, I(log_lanes));
+	byte = u_shl(b, w->piece, I(log_vec));
 	/* The first value of its low codes. */
 	value = byte;
 	if (g->halves == 2)
-		value = OP3(b, "mad.lo.u32", OP2(b, "shr.u32", byte, I(log_run)), I(2 << log_run),
-			    OP2(b, "and.b32", byte, I((1 << log_run) - 1)));
-	w->sub_block = OP2(b, "shr.u32", value, I(LOG_SUB));
-	order = OP2(b, "and.b32", w->piece, I((1 << shared) - 1));
-	w->sum_run = g->format->scales == QMV_SCALES_BYTES ? OP2(b, "shr.u32", value, I(LOG_CHUNK)) : w->sub_block;
+		value = u_mad(b, u_shr(b, byte, I(log_run)), I(2 << log_run), u_and(b, byte, I((1 << log_run) - 1)));
+	w->sub_block = u_shr(b, value, I(LOG_SUB));
+	order = u_and(b, w->piece, I((1 << shared) - 1));
+	w->sum_run = g->format->scales == QMV_SCALES_BYTES ? u_shr(b, value, I(LOG_CHUNK)) : w->sub_block;
 	if (g->format->scales == QMV_SCALES_K && g->layout != TCB_LAYOUT_S)
-		w->sum_run = OP2(b, "add.u32", w->sub_block, OP2(b, "and.b32", order, I(1)));
+		w->sum_run = u_add(b, w->sub_block, u_and(b, order, I(1)));
 	if (g->format->scales == QMV_SCALES_K)
 		k_constants(w, order);
 	else
-		w->is_first = OP2(b, "setp.eq.u32", order, I(0));
+		w->is_first = u_eq(b, order, I(0));
 	part_constants(w, byte);
 }
 
@@ -149,15 +147,15 @@ void qmv_write_where(struct qmv_writer *w, const char *type, struct qmv_where *w
 	for (unsigned part = QMV_CODES; part <= QMV_HIGH; part++) {
 		if (!g->format->bytes[part])
 			continue;
-		const kit_op at = where->at[part], low = is_wide ? OP1(b, "cvt.u32.u64", at) : at;
-		const kit_op odd = OP2(b, "and.b32", low, I(2)); /* 0 or 2 */
+		const kit_op at = where->at[part], low = is_wide ? u_from_l(b, at) : at;
+		const kit_op odd = u_and(b, low, I(2)); /* 0 or 2 */
 		const unsigned bytes = part == QMV_CODES ? g->vec : 4 * g->high_words;
 		/* Without the rest of two bytes the last word is not needed: the one before it is read again. */
-		const kit_op rest = OP3(b, "mad.lo.u32", odd, I(2), I(bytes - 4));
-		where->select[part] = OP3(b, "mad.lo.u32", odd, I(0x1111), I(0x3210));
-		where->at[part] = is_wide ? OP2(b, "and.b64", at, I(-4)) : OP2(b, "and.b32", at, I(-4));
-		where->tail[part] = is_wide ? OP2(b, "add.u64", where->at[part], OP1(b, "cvt.u64.u32", rest))
-					    : OP2(b, "add.u32", where->at[part], rest);
+		const kit_op rest = u_mad(b, odd, I(2), I(bytes - 4));
+		where->select[part] = u_mad(b, odd, I(0x1111), I(0x3210));
+		where->at[part] = is_wide ? l_and(b, at, I(-4)) : u_and(b, at, I(-4));
+		where->tail[part] =
+			is_wide ? l_add(b, where->at[part], l_from_u(b, rest)) : u_add(b, where->at[part], rest);
 	}
 }
 
@@ -222,11 +220,9 @@ void qmv_write_lane_align(struct qmv_writer *w, const struct qmv_lane_w *loaded,
 	if (!g->is_narrow)
 		return;
 	for (unsigned i = 0; i < g->vec / 4; i++)
-		out->code[i] =
-			OP3(&w->kit.b, "prmt.b32", loaded->code[i], loaded->code[i + 1], loaded->select[QMV_CODES]);
+		out->code[i] = u_permute(&w->kit.b, loaded->code[i], loaded->code[i + 1], loaded->select[QMV_CODES]);
 	for (unsigned i = 0; i < g->high_words; i++)
-		out->high[i] =
-			OP3(&w->kit.b, "prmt.b32", loaded->high[i], loaded->high[i + 1], loaded->select[QMV_HIGH]);
+		out->high[i] = u_permute(&w->kit.b, loaded->high[i], loaded->high[i + 1], loaded->select[QMV_HIGH]);
 }
 
 /* --- codes --- */
@@ -235,9 +231,7 @@ void qmv_write_lane_align(struct qmv_writer *w, const struct qmv_lane_w *loaded,
  */
 static kit_op moved(struct qmv_writer *w, kit_op word, int by)
 {
-	return by > 0   ? OP2(&w->kit.b, "shl.b32", word, I(by))
-	       : by < 0 ? OP2(&w->kit.b, "shr.u32", word, I(-by))
-			: word;
+	return by > 0 ? u_shl(&w->kit.b, word, I(by)) : by < 0 ? u_shr(&w->kit.b, word, I(-by)) : word;
 }
 
 /* Word I of codes of five or six bits. */
@@ -246,19 +240,19 @@ static kit_op wide_codes(struct qmv_writer *w, const struct qmv_lane_w *weights,
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
 	const int bits = (int)g->format->high_bits;
-	const kit_op code = is_high ? OP2(b, "shr.u32", weights->code[i], I(4)) : weights->code[i];
-	const kit_op nibbles = OP2(b, "and.b32", code, I(NIBBLES));
+	const kit_op code = is_high ? u_shr(b, weights->code[i], I(4)) : weights->code[i];
+	const kit_op nibbles = u_and(b, code, I(NIBBLES));
 	kit_op high;
 	if (g->layout == TCB_LAYOUT_S || g->is_mma) {
 		high = weights->high[bits == 2 && is_high ? 1 : 0];
 		if (g->vec < 16)
-			high = OP2(b, "shr.u32", high, w->shift_high);
+			high = u_shr(b, high, w->shift_high);
 		high = moved(w, high, 4 - bits * (int)i - (bits == 1 && is_high ? 4 : 0));
 	} else {
-		high = OP2(b, "shr.u32", weights->high[i], w->shift_high);
+		high = u_shr(b, weights->high[i], w->shift_high);
 		high = moved(w, high, bits == 1 ? 4 - is_high : 4 - 4 * is_high);
 	}
-	return OP4(b, "lop3.b32", high, I(bits == 1 ? 0x10101010 : 0x30303030), nibbles, I(AND_OR));
+	return u_and_or(b, high, I(bits == 1 ? 0x10101010 : 0x30303030), nibbles);
 }
 
 /* The codes of WORD's eight nibbles, of which the low ones or the high ones of each byte are taken. */
@@ -266,7 +260,7 @@ static kit_op table_codes(struct qmv_writer *w, kit_op word, int is_high)
 {
 	kit_op four[2];
 	tcb_quant_write_lookup(&w->kit.b, w->table, word, four);
-	return OP3(&w->kit.b, "prmt.b32", four[0], four[1], I(is_high ? 0x7531 : 0x6420));
+	return u_permute(&w->kit.b, four[0], four[1], I(is_high ? 0x7531 : 0x6420));
 }
 
 kit_op qmv_write_codes(struct qmv_writer *w, const struct qmv_lane_w *weights, unsigned i, int is_high)
@@ -277,7 +271,7 @@ kit_op qmv_write_codes(struct qmv_writer *w, const struct qmv_lane_w *weights, u
 		return table_codes(w, weights->code[i], is_high);
 	if (w->g->format->high_bits)
 		return wide_codes(w, weights, i, is_high);
-	return OP2(&w->kit.b, "and.b32", weights->code[i], I(is_high ? (int64_t)0xf0f0f0f0 : (int64_t)NIBBLES));
+	return u_and(&w->kit.b, weights->code[i], I(is_high ? (int64_t)0xf0f0f0f0 : (int64_t)NIBBLES));
 }
 
 kit_op qmv_write_halves(struct qmv_writer *w, const struct qmv_lane_w *weights, unsigned i, int is_high, int is_odd)
@@ -290,13 +284,13 @@ kit_op qmv_write_halves(struct qmv_writer *w, const struct qmv_lane_w *weights, 
 	else if (g->format->high_bits)
 		word = wide_codes(w, weights, i, is_high);
 	else if (g->halves == 1)
-		word = OP2(b, "xor.b32", word, I(0x80808080)); /* code + 128 */
+		word = u_xor(b, word, I(0x80808080)); /* code + 128 */
 	if (is_odd)
-		word = OP2(b, "shr.u32", word, I(8));
+		word = u_shr(b, word, I(8));
 	if (g->halves == 2 && qmv_has_large_high(g->format))
-		return OP2(b, "and.b32", word, I(is_high ? 0x00f000f0 : 0x000f000f));
-	word = OP2(b, "and.b32", word, I(0x00ff00ff));
+		return u_and(b, word, I(is_high ? 0x00f000f0 : 0x000f000f));
+	word = u_and(b, word, I(0x00ff00ff));
 	if (g->halves == 2 && !g->format->table)
 		return word;
-	return OP2(b, "sub.f16x2", word, tcb_kit_constant(b, "b32", I(0x00800080)));
+	return OP2(b, "sub.f16x2", word, b_set(b, I(0x00800080)));
 }

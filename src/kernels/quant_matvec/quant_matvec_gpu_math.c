@@ -11,10 +11,7 @@
 #include "kernels/quant_matvec/quant_matvec_gpu_math.h"
 #include "kernels/quant_matvec/quant_matvec_gpu_lane.h"
 
-enum {
-	BIAS_BITS = 0x4b400000, /* of BIAS */
-	AND_OR = 0xea           /* lop3: (a & b) | c */
-};
+enum { BIAS_BITS = 0x4b400000 /* of BIAS */ };
 #define BIAS 12582912.0f /* 1.5 * 2^23: integers below 2^22 in magnitude fit beside it */
 
 /* --- scales --- */
@@ -26,42 +23,42 @@ struct scales {
 
 static kit_op float_of_half(struct qmv_writer *w, kit_op half)
 {
-	return OP1(&w->kit.b, "cvt.f32.f16", half);
+	return f_from_f16(&w->kit.b, half);
 }
 
 static void decode_k(struct qmv_writer *w, const kit_op word[4], struct scales *out)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	kit_op half[2] = { tcb_ptx_reg(b, "b16"), tcb_ptx_reg(b, "b16") }, all, pair, low;
-	tcb_ptx_into1(b, "mov.b32", tcb_ptx_vector(b, half, 2), word[0]);
+	b_set_to(b, tcb_ptx_vector(b, half, 2), word[0]);
 	out->d = float_of_half(w, half[0]);
 	out->dmin = float_of_half(w, half[1]);
 	if (w->g->layout == TCB_LAYOUT_S) {
-		all = OP3(b, "prmt.b32", OP3(b, "selp.b32", word[2], word[1], w->is_late),
-			  OP3(b, "selp.b32", word[3], word[2], w->is_late), w->select_field);
-		out->scale[0] = OP2(b, "and.b32", OP2(b, "shr.u32", all, w->shift), I(63));
-		out->min = OP2(b, "and.b32", OP2(b, "shr.u32", all, w->shift_min), w->mask_m);
+		all = u_permute(b, b_select(b, word[2], word[1], w->is_late), b_select(b, word[3], word[2], w->is_late),
+				w->select_field);
+		out->scale[0] = u_and(b, u_shr(b, all, w->shift), I(63));
+		out->min = u_and(b, u_shr(b, all, w->shift_min), w->mask_m);
 		return;
 	}
-	pair = OP3(b, "prmt.b32", word[1], word[2], w->select_pair);
-	low = OP3(b, "prmt.b32", word[3], I(0), w->select_low);
-	all = OP2(b, "and.b32", pair, w->mask_early);
-	all = OP4(b, "lop3.b32", OP2(b, "shr.u32", pair, I(2)), w->mask_top, all, I(AND_OR));
-	all = OP4(b, "lop3.b32", low, w->mask_c, all, I(AND_OR));
-	all = OP4(b, "lop3.b32", OP2(b, "shr.u32", low, I(4)), w->mask_d, all, I(AND_OR));
-	out->scale[0] = OP3(b, "prmt.b32", all, I(0), I(0x4440));
-	out->scale[1] = OP3(b, "prmt.b32", all, I(0), I(0x4441));
-	out->min = OP3(b, "prmt.b32", all, I(0), w->select_min);
+	pair = u_permute(b, word[1], word[2], w->select_pair);
+	low = u_permute(b, word[3], I(0), w->select_low);
+	all = u_and(b, pair, w->mask_early);
+	all = u_and_or(b, u_shr(b, pair, I(2)), w->mask_top, all);
+	all = u_and_or(b, low, w->mask_c, all);
+	all = u_and_or(b, u_shr(b, low, I(4)), w->mask_d, all);
+	out->scale[0] = u_permute(b, all, I(0), I(0x4440));
+	out->scale[1] = u_permute(b, all, I(0), I(0x4441));
+	out->min = u_permute(b, all, I(0), w->select_min);
 }
 
 /* 2^(e - 128): (e - 1) << 23, but for e = 0 and 1 what is below the smallest normal float. */
 static kit_op float_of_power(struct qmv_writer *w, kit_op e)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op normal = OP2(b, "sub.s32", OP2(b, "shl.b32", e, I(23)), I(1 << 23));
-	const kit_op small = OP2(b, "shl.b32", I(1 << 21), OP2(b, "min.u32", e, I(1)));
-	const kit_op is_small = OP2(b, "setp.lt.u32", e, I(2));
-	return OP1(b, "mov.b32", OP3(b, "selp.b32", small, normal, is_small));
+	const kit_op normal = s_sub(b, u_shl(b, e, I(23)), I(1 << 23));
+	const kit_op small = u_shl(b, I(1 << 21), u_min(b, e, I(1)));
+	const kit_op is_small = u_lt(b, e, I(2));
+	return b_set(b, b_select(b, small, normal, is_small));
 }
 
 kit_op qmv_write_whole_scale(struct qmv_writer *w, kit_op scale, kit_op d)
@@ -70,7 +67,7 @@ kit_op qmv_write_whole_scale(struct qmv_writer *w, kit_op scale, kit_op d)
 	case QMV_SCALES_POWERS:
 		return float_of_power(w, scale);
 	case QMV_SCALES_SIXES:
-		return OP2(&w->kit.b, "mul.rn.f32", OP1(&w->kit.b, "cvt.rn.f32.s32", scale), float_of_half(w, d));
+		return f_mul(&w->kit.b, f_from_s(&w->kit.b, scale), float_of_half(w, d));
 	default:
 		return float_of_half(w, scale);
 	}
@@ -102,8 +99,8 @@ static void decode_scales(struct qmv_writer *w, const struct qmv_lane_w *weights
 /* A * B + C, a float's bits that count from BIAS_BITS in C, as a float. */
 static kit_op float_product(struct qmv_writer *w, kit_op a, kit_op b, kit_op c)
 {
-	const kit_op bits = OP3(&w->kit.b, "mad.lo.s32", a, b, c);
-	return OP2(&w->kit.b, "sub.rn.f32", OP1(&w->kit.b, "mov.b32", bits), F(BIAS));
+	const kit_op bits = s_mad(&w->kit.b, a, b, c);
+	return f_sub(&w->kit.b, b_set(&w->kit.b, bits), F(BIAS));
 }
 
 /* START + sums of code times activation code, of the low or of the high codes. */
@@ -119,12 +116,12 @@ static kit_op dot(struct qmv_writer *w, const struct qmv_lane_w *weights, const 
 static kit_op dot_high(struct qmv_writer *w, const struct qmv_lane_w *weights, const kit_op *x, kit_op start)
 {
 	const kit_op sum = dot(w, weights, x, 1, start);
-	return !qmv_has_large_high(w->g->format) ? sum : OP2(&w->kit.b, "shr.s32", sum, I(4));
+	return !qmv_has_large_high(w->g->format) ? sum : s_shr(&w->kit.b, sum, I(4));
 }
 
 static kit_op float_of(struct qmv_writer *w, kit_op integer)
 {
-	return OP1(&w->kit.b, "cvt.rn.f32.s32", integer);
+	return f_from_s(&w->kit.b, integer);
 }
 
 /*
@@ -140,18 +137,18 @@ static void add_k_products(struct qmv_writer *w, const struct qmv_lane_w *weight
 	const int fits = !w->g->format->high_bits;
 	const kit_op high = dot_high(w, weights, x->high, I(0));
 	const kit_op low = dot(w, weights, x->low, 0, is_one ? high : I(0));
-	const kit_op d = OP2(b, "mul.rn.f32", scales->d, x->scale[0]);
+	const kit_op d = f_mul(b, scales->d, x->scale[0]);
 	kit_op start = I(fits ? BIAS_BITS : 0), product;
 	if (is_shared && !is_one)
-		start = OP3(b, "mad.lo.s32", high, scales->scale[1], start);
+		start = s_mad(b, high, scales->scale[1], start);
 	product = fits ? float_product(w, low, scales->scale[0], start)
-		       : float_of(w, OP3(b, "mad.lo.s32", low, scales->scale[0], start));
-	tcb_ptx_into3(b, "fma.rn.f32", sum, product, d, sum);
+		       : float_of(w, s_mad(b, low, scales->scale[0], start));
+	f_fma_to(b, sum, product, d, sum);
 	if (is_shared)
 		return;
 	product = fits ? float_product(w, high, scales->scale[1], I(BIAS_BITS))
-		       : float_of(w, OP2(b, "mul.lo.s32", high, scales->scale[1]));
-	tcb_ptx_into3(b, "fma.rn.f32", sum, product, OP2(b, "mul.rn.f32", scales->d, x->scale[1]), sum);
+		       : float_of(w, s_mul(b, high, scales->scale[1]));
+	f_fma_to(b, sum, product, f_mul(b, scales->d, x->scale[1]), sum);
 }
 
 /* A scale that is a float: 127 * 127 * 32 < 2^20.  x->sum: what the centre takes off. */
@@ -161,9 +158,9 @@ static void add_half_products(struct qmv_writer *w, const struct qmv_lane_w *wei
 	struct tcb_ptx_build *b = &w->kit.b;
 	kit_op all = w->g->format->centre ? x->sum[0] : I(0);
 	if (w->g->halves == 2)
-		all = OP2(b, "add.u32", dot_high(w, weights, x->high, I(0)), all);
+		all = u_add(b, dot_high(w, weights, x->high, I(0)), all);
 	all = dot(w, weights, x->low, 0, all);
-	tcb_ptx_into3(b, "fma.rn.f32", sum, float_of(w, all), OP2(b, "mul.rn.f32", scales->d, x->scale[0]), sum);
+	f_fma_to(b, sum, float_of(w, all), f_mul(b, scales->d, x->scale[0]), sum);
 }
 
 /* Signed scales of 16 codes each; with the centre taken off at most 128 * 32 * 127 * 32 < 2^24: floats hold it. */
@@ -172,14 +169,13 @@ static void add_byte_products(struct qmv_writer *w, const struct qmv_lane_w *wei
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const kit_op low = dot(w, weights, x->low, 0, x->sum[0]), high = dot_high(w, weights, x->high, x->sum[1]);
-	const kit_op d = OP2(b, "mul.rn.f32", scales->d, x->scale[0]);
-	kit_op all = OP2(b, "mul.lo.s32", low, scales->scale[0]);
+	const kit_op d = f_mul(b, scales->d, x->scale[0]);
+	kit_op all = s_mul(b, low, scales->scale[0]);
 	if (!w->g->scales_apart)
-		all = OP3(b, "mad.lo.s32", high, scales->scale[1], all);
-	tcb_ptx_into3(b, "fma.rn.f32", sum, float_of(w, all), d, sum);
+		all = s_mad(b, high, scales->scale[1], all);
+	f_fma_to(b, sum, float_of(w, all), d, sum);
 	if (w->g->scales_apart)
-		tcb_ptx_into3(b, "fma.rn.f32", sum, float_of(w, OP2(b, "mul.lo.s32", high, scales->scale[1])),
-			      OP2(b, "mul.rn.f32", scales->d, x->scale[1]), sum);
+		f_fma_to(b, sum, float_of(w, s_mul(b, high, scales->scale[1])), f_mul(b, scales->d, x->scale[1]), sum);
 }
 
 /* The products of low or of high codes with floats, even and odd bytes apart. */
@@ -190,15 +186,13 @@ static kit_op float_dot(struct qmv_writer *w, const struct qmv_lane_w *weights, 
 	for (unsigned i = 0; i < w->g->vec / 4; i++)
 		for (unsigned odd = 0; odd < 2; odd++) {
 			kit_op half[2] = { tcb_ptx_reg(b, "b16"), tcb_ptx_reg(b, "b16") };
-			tcb_ptx_into1(b, "mov.b32", tcb_ptx_vector(b, half, 2),
-				      qmv_write_halves(w, weights, i, is_high, (int)odd));
+			b_set_to(b, tcb_ptx_vector(b, half, 2), qmv_write_halves(w, weights, i, is_high, (int)odd));
 			for (unsigned j = 0; j < 2; j++) {
 				const kit_op value = float_of_half(w, half[j]), by = x[4 * i + 2 * j + odd];
-				sum[odd] = i + j == 0 ? OP2(b, "mul.rn.f32", value, by)
-						      : OP3(b, "fma.rn.f32", value, by, sum[odd]);
+				sum[odd] = i + j == 0 ? f_mul(b, value, by) : f_fma(b, value, by, sum[odd]);
 			}
 		}
-	return OP2(b, "add.rn.f32", sum[0], sum[1]);
+	return f_add(b, sum[0], sum[1]);
 }
 
 /* Up to d, which is the superblock's or the sub-block's. */
@@ -214,13 +208,13 @@ static kit_op float_products(struct qmv_writer *w, const struct qmv_lane_w *weig
 		return low;
 	high = float_dot(w, weights, x->high, 1);
 	if (is_one || qmv_has_whole_scales(g->format)) {
-		low = OP3(b, "fma.rn.f32", high, small, low);
-		return is_one ? OP2(b, "mul.rn.f32", low, float_of(w, scales->scale[0])) : low;
+		low = f_fma(b, high, small, low);
+		return is_one ? f_mul(b, low, float_of(w, scales->scale[0])) : low;
 	}
 	if (!g->format->high_bits)
-		high = OP2(b, "mul.rn.f32", high, small);
-	low = OP2(b, "mul.rn.f32", low, float_of(w, scales->scale[0]));
-	return OP3(b, "fma.rn.f32", high, float_of(w, scales->scale[1]), low);
+		high = f_mul(b, high, small);
+	low = f_mul(b, low, float_of(w, scales->scale[0]));
+	return f_fma(b, high, float_of(w, scales->scale[1]), low);
 }
 
 /* What mins take off, or the centre of codes that are added as floats; products with d or dmin are exact, and cannot
@@ -231,15 +225,15 @@ static void add_mins(struct qmv_writer *w, const struct qmv_lane_x *x, const str
 	const struct qmv_format *f = w->g->format;
 	const kit_op centre = F((float)f->centre);
 	if (f->has_mins) {
-		const kit_op min = OP2(b, "mul.rn.f32", float_of(w, scales->min), scales->dmin);
-		tcb_ptx_into3(b, "fma.rn.f32", mins, min, x->sum[0], mins);
+		const kit_op min = f_mul(b, float_of(w, scales->min), scales->dmin);
+		f_fma_to(b, mins, min, x->sum[0], mins);
 	} else if (!w->g->is_q8 && f->centre) {
-		kit_op sum = x->sum[0], d = OP2(b, "mul.rn.f32", scales->d, centre);
+		kit_op sum = x->sum[0], d = f_mul(b, scales->d, centre);
 		if (w->g->is_split) {
-			sum = OP2(b, "mul.rn.f32", sum, float_of(w, scales->scale[0]));
-			sum = OP3(b, "fma.rn.f32", x->sum[1], float_of(w, scales->scale[1]), sum);
+			sum = f_mul(b, sum, float_of(w, scales->scale[0]));
+			sum = f_fma(b, x->sum[1], float_of(w, scales->scale[1]), sum);
 		}
-		tcb_ptx_into3(b, "fma.rn.f32", mins, sum, d, mins);
+		f_fma_to(b, mins, sum, d, mins);
 	}
 }
 
@@ -260,8 +254,7 @@ void qmv_write_unit(struct qmv_writer *w, const struct qmv_lane_w *loaded, const
 	if (w->g->is_q8)
 		add_products[w->g->format->scales](w, &weights, x, &scales, sum);
 	else
-		tcb_ptx_into3(b, "fma.rn.f32", sum, float_products(w, &weights, x, &scales),
-			      OP2(b, "mul.rn.f32", scales.d, x->scale[0]), sum);
+		f_fma_to(b, sum, float_products(w, &weights, x, &scales), f_mul(b, scales.d, x->scale[0]), sum);
 	add_mins(w, x, &scales, mins);
 }
 
@@ -276,17 +269,17 @@ kit_op qmv_write_warp_sum(struct qmv_writer *w, kit_op *values, unsigned count)
 	struct tcb_ptx_build *b = &w->kit.b;
 	for (unsigned distance = 16; distance; distance /= 2) {
 		if (count == 1) {
-			const kit_op other = OP4(b, "shfl.sync.bfly.b32", values[0], I(distance), I(31), I(-1));
-			values[0] = OP2(b, "add.rn.f32", values[0], other);
+			const kit_op other = tcb_kit_butterfly(b, values[0], distance);
+			values[0] = f_add(b, values[0], other);
 			continue;
 		}
-		const kit_op upper = OP2(b, "setp.ne.u32", OP2(b, "and.b32", w->kit.lane, I(distance)), I(0));
+		const kit_op upper = u_ne(b, u_and(b, w->kit.lane, I(distance)), I(0));
 		count /= 2;
 		for (unsigned i = 0; i < count; i++) {
-			const kit_op keep = OP3(b, "selp.f32", values[i + count], values[i], upper);
-			const kit_op give = OP3(b, "selp.f32", values[i], values[i + count], upper);
-			const kit_op other = OP4(b, "shfl.sync.bfly.b32", give, I(distance), I(31), I(-1));
-			values[i] = OP2(b, "add.rn.f32", keep, other);
+			const kit_op keep = f_select(b, values[i + count], values[i], upper);
+			const kit_op give = f_select(b, values[i], values[i + count], upper);
+			const kit_op other = tcb_kit_butterfly(b, give, distance);
+			values[i] = f_add(b, keep, other);
 		}
 	}
 	return values[0];

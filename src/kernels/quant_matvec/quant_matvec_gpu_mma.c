@@ -36,26 +36,24 @@ void qmv_write_mma_constants(struct qmv_writer *w)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_format *f = w->g->format;
 	const unsigned scales = QMV_TILE_ROWS * (f->bytes[QMV_CODES] + f->bytes[QMV_HIGH]);
-	const kit_op row = OP2(b, "shr.u32", w->kit.lane, I(2));
-	w->piece = OP2(b, "and.b32", w->kit.lane, I(PIECE_LANES - 1));
+	const kit_op row = u_shr(b, w->kit.lane, I(2));
+	w->piece = u_and(b, w->kit.lane, I(PIECE_LANES - 1));
 	w->within = I(0);
 	w->column = row;
-	w->part[QMV_CODES] = OP2(b, "shl.b32", w->kit.lane, I(4));
+	w->part[QMV_CODES] = u_shl(b, w->kit.lane, I(4));
 	if (f->high_bits)
-		w->part[QMV_HIGH] = OP2(b, "add.u32", w->part[QMV_CODES], I(QMV_TILE_ROWS * f->bytes[QMV_CODES]));
-	w->part[QMV_SCALES] = OP3(b, "mad.lo.u32", row, I(f->bytes[QMV_SCALES]), I(scales));
+		w->part[QMV_HIGH] = u_add(b, w->part[QMV_CODES], I(QMV_TILE_ROWS * f->bytes[QMV_CODES]));
+	w->part[QMV_SCALES] = u_mad(b, row, I(f->bytes[QMV_SCALES]), I(scales));
 	if (f->scales != QMV_SCALES_K)
-		w->part[QMV_SCALES] =
-			OP3(b, "mad.lo.u32", w->piece, I(f->bytes[QMV_SCALES] / PIECE_LANES), w->part[QMV_SCALES]);
+		w->part[QMV_SCALES] = u_mad(b, w->piece, I(f->bytes[QMV_SCALES] / PIECE_LANES), w->part[QMV_SCALES]);
 	if (f->bytes[QMV_D])
-		w->part[QMV_D] =
-			OP3(b, "mad.lo.u32", row, I(f->bytes[QMV_D]), I(scales + QMV_TILE_ROWS * f->bytes[QMV_SCALES]));
+		w->part[QMV_D] = u_mad(b, row, I(f->bytes[QMV_D]), I(scales + QMV_TILE_ROWS * f->bytes[QMV_SCALES]));
 	if (f->scales == QMV_SCALES_K) {
 		/* 24 bits of twelve bytes, from byte 3 t on: of the first two words or of the last two. */
-		const kit_op at = OP2(b, "mul.lo.u32", w->piece, I(3));
-		w->is_late = OP2(b, "setp.ge.u32", w->piece, I(2));
-		const kit_op in_pair = OP3(b, "selp.u32", OP2(b, "sub.u32", at, I(4)), at, w->is_late);
-		w->select_field = OP3(b, "mad.lo.u32", in_pair, I(0x111), I(0x210));
+		const kit_op at = u_mul(b, w->piece, I(3));
+		w->is_late = u_ge(b, w->piece, I(2));
+		const kit_op in_pair = u_select(b, u_sub(b, at, I(4)), at, w->is_late);
+		w->select_field = u_mad(b, in_pair, I(0x111), I(0x210));
 	}
 }
 
@@ -101,12 +99,12 @@ void qmv_write_mma_open(struct qmv_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
-	const kit_op of_piece = g->halves == 2 ? w->piece : OP2(b, "shr.u32", w->piece, I(1));
-	const kit_op beyond = OP2(b, "sub.u32", w->column, of_piece);
+	const kit_op of_piece = g->halves == 2 ? w->piece : u_shr(b, w->piece, I(1));
+	const kit_op beyond = u_sub(b, w->column, of_piece);
 	for (unsigned h = 0; h < pieces_of(g); h++) {
-		w->is_column[h] = OP2(b, "setp.eq.u32", beyond, I(h * PIECE_LANES / (g->halves == 2 ? 1 : 2)));
+		w->is_column[h] = u_eq(b, beyond, I(h * PIECE_LANES / (g->halves == 2 ? 1 : 2)));
 		for (unsigned i = 0; i < SETS * 4; i++)
-			w->b_words[h][i] = tcb_kit_constant(b, "b32", I(0));
+			w->b_words[h][i] = b_set(b, I(0));
 	}
 }
 
@@ -185,7 +183,7 @@ static void add_products(struct qmv_writer *w, const struct qmv_lane_w *weights,
 
 static kit_op float_of(struct qmv_writer *w, kit_op integer)
 {
-	return OP1(&w->kit.b, "cvt.rn.f32.s32", integer);
+	return f_from_s(&w->kit.b, integer);
 }
 
 /* D times what a sum of products of codes with the image's activations falls short. */
@@ -193,8 +191,8 @@ static kit_op scaled(struct qmv_writer *w, kit_op d, kit_op inverse)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	if (!w->g->has_scale)
-		return OP2(b, "mul.rn.f32", d, F(0x1p24f));
-	return OP2(b, "mul.rn.f32", OP2(b, "mul.rn.f32", d, F(0x1p14f)), inverse);
+		return f_mul(b, d, F(0x1p24f));
+	return f_mul(b, f_mul(b, d, F(0x1p14f)), inverse);
 }
 
 /* Row R: Q4_K, Q5_K. */
@@ -204,16 +202,16 @@ static void add_k(struct qmv_writer *w, const kit_op *word, const kit_op dot[2],
 	struct tcb_ptx_build *b = &w->kit.b;
 	kit_op d[2], field, product;
 	tcb_kit_floats(b, word[0], d);
-	field = OP3(b, "prmt.b32", OP3(b, "selp.b32", word[2], word[1], w->is_late),
-		    OP3(b, "selp.b32", word[3], word[2], w->is_late), w->select_field);
+	field = u_permute(b, b_select(b, word[2], word[1], w->is_late), b_select(b, word[3], word[2], w->is_late),
+			  w->select_field);
 	for (unsigned s = 0; s < 2; s++) {
-		const kit_op shifted = s ? OP2(b, "shr.u32", field, I(12)) : field;
-		const kit_op scale = float_of(w, OP2(b, "and.b32", shifted, I(63)));
-		const kit_op min = float_of(w, OP2(b, "and.b32", OP2(b, "shr.u32", shifted, I(6)), I(63)));
-		product = s ? OP3(b, "fma.rn.f32", dot[s], scale, product) : OP2(b, "mul.rn.f32", dot[s], scale);
-		tcb_ptx_into3(b, "fma.rn.f32", mins, OP2(b, "mul.rn.f32", min, d[1]), x_sum[s], mins);
+		const kit_op shifted = s ? u_shr(b, field, I(12)) : field;
+		const kit_op scale = float_of(w, u_and(b, shifted, I(63)));
+		const kit_op min = float_of(w, u_and(b, u_shr(b, shifted, I(6)), I(63)));
+		product = s ? f_fma(b, dot[s], scale, product) : f_mul(b, dot[s], scale);
+		f_fma_to(b, mins, f_mul(b, min, d[1]), x_sum[s], mins);
 	}
-	tcb_ptx_into3(b, "fma.rn.f32", sum, product, scaled(w, d[0], inverse), sum);
+	f_fma_to(b, sum, product, scaled(w, d[0], inverse), sum);
 }
 
 /* The scales of a lane's two sub-blocks as floats, of what was loaded of them and of d. */
@@ -225,11 +223,10 @@ static void whole_scales(struct qmv_writer *w, kit_op word, kit_op half, kit_op 
 		return;
 	}
 	const int is_six = w->g->format->scales == QMV_SCALES_SIXES;
-	const kit_op both = OP1(b, "cvt.u32.u16", word);
+	const kit_op both = u_from_u16(b, word);
 	for (int s = 0; s < 2; s++) /* byte S, with its sign, or with zeros above */
 		d[s] = qmv_write_whole_scale(
-			w, OP3(b, "prmt.b32", both, I(0), I(is_six ? (s ? 0x9991 : 0x8880) : (s ? 0x4441 : 0x4440))),
-			half);
+			w, u_permute(b, both, I(0), I(is_six ? (s ? 0x9991 : 0x8880) : (s ? 0x4441 : 0x4440))), half);
 }
 
 /* Q4_0, Q8_0, MXFP4, IQ4_XS. */
@@ -241,9 +238,9 @@ static void add_halves(struct qmv_writer *w, const kit_op *word, kit_op half, co
 	kit_op d[2];
 	whole_scales(w, word[0], half, d);
 	for (unsigned s = 0; s < 2; s++) {
-		tcb_ptx_into3(b, "fma.rn.f32", sum, dot[s], scaled(w, d[s], inverse), sum);
+		f_fma_to(b, sum, dot[s], scaled(w, d[s], inverse), sum);
 		if (w->g->format->centre)
-			tcb_ptx_into3(b, "fma.rn.f32", mins, OP2(b, "mul.rn.f32", d[s], centre), x_sum[s], mins);
+			f_fma_to(b, mins, f_mul(b, d[s], centre), x_sum[s], mins);
 	}
 }
 
@@ -253,15 +250,15 @@ static void add_bytes(struct qmv_writer *w, const kit_op *word, kit_op half, con
 {
 	static const int selectors[] = { 0x8880, 0x9991, 0xaaa2, 0xbbb3 };
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op d = OP1(b, "cvt.f32.f16", half), centre = F((float)w->g->format->centre);
+	const kit_op d = f_from_f16(b, half), centre = F((float)w->g->format->centre);
 	kit_op product, taken;
 	for (unsigned s = 0; s < 4; s++) {
-		const kit_op scale = float_of(w, OP3(b, "prmt.b32", word[0], I(0), I(selectors[s])));
-		product = s ? OP3(b, "fma.rn.f32", dot[s], scale, product) : OP2(b, "mul.rn.f32", dot[s], scale);
-		taken = s ? OP3(b, "fma.rn.f32", x_sum[s], scale, taken) : OP2(b, "mul.rn.f32", x_sum[s], scale);
+		const kit_op scale = float_of(w, u_permute(b, word[0], I(0), I(selectors[s])));
+		product = s ? f_fma(b, dot[s], scale, product) : f_mul(b, dot[s], scale);
+		taken = s ? f_fma(b, x_sum[s], scale, taken) : f_mul(b, x_sum[s], scale);
 	}
-	tcb_ptx_into3(b, "fma.rn.f32", sum, product, scaled(w, d, inverse), sum);
-	tcb_ptx_into3(b, "fma.rn.f32", mins, taken, OP2(b, "mul.rn.f32", d, centre), mins);
+	f_fma_to(b, sum, product, scaled(w, d, inverse), sum);
+	f_fma_to(b, mins, taken, f_mul(b, d, centre), mins);
 }
 
 void qmv_write_mma_unit(struct qmv_writer *w, const struct qmv_lane_w *weights, const struct qmv_x_bases *bases,
@@ -274,15 +271,15 @@ void qmv_write_mma_unit(struct qmv_writer *w, const struct qmv_lane_w *weights, 
 	struct sums dots;
 	kit_op inverse = I(0), x_sum[4];
 	for (unsigned i = 0; i < 4 * g->parts; i++) {
-		dots.low[i / 4][i % 4] = tcb_kit_constant(b, "f32", F(0));
+		dots.low[i / 4][i % 4] = f_set(b, F(0));
 		if (g->halves == 2)
-			dots.high[i / 4][i % 4] = tcb_kit_constant(b, "f32", F(0));
+			dots.high[i / 4][i % 4] = f_set(b, F(0));
 	}
 	add_products(w, weights, bases, step, &dots);
 	for (unsigned i = 0; g->parts > 1 && i < 4; i++) {
-		dots.low[0][i] = OP3(b, "fma.rn.f32", dots.low[1][i], F(1 / QMV_REST), dots.low[0][i]);
+		dots.low[0][i] = f_fma(b, dots.low[1][i], F(1 / QMV_REST), dots.low[0][i]);
 		if (g->halves == 2)
-			dots.high[0][i] = OP3(b, "fma.rn.f32", dots.high[1][i], F(1 / QMV_REST), dots.high[0][i]);
+			dots.high[0][i] = f_fma(b, dots.high[1][i], F(1 / QMV_REST), dots.high[0][i]);
 	}
 	if (g->has_scale)
 		tcb_ptx_load(b, "ld.shared.f32",
@@ -297,7 +294,7 @@ void qmv_write_mma_unit(struct qmv_writer *w, const struct qmv_lane_w *weights, 
 		const kit_op *word = weights->scale + 4 * r;
 		kit_op two[2] = { low[0], low[1] };
 		for (unsigned s = 0; g->halves == 2 && s < 2; s++)
-			two[s] = OP3(b, "fma.rn.f32", high[s], F(qmv_has_large_high(g->format) ? 0x1p-4f : 1), low[s]);
+			two[s] = f_fma(b, high[s], F(qmv_has_large_high(g->format) ? 0x1p-4f : 1), low[s]);
 		if (is_bytes)
 			add_bytes(w, word, weights->d[r], four, inverse, x_sum, sum[r], mins[r]);
 		else if (g->format->scales == QMV_SCALES_K)
@@ -310,10 +307,10 @@ void qmv_write_mma_unit(struct qmv_writer *w, const struct qmv_lane_w *weights, 
 kit_op qmv_write_mma_sum(struct qmv_writer *w, kit_op value[2])
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op is_odd = OP2(b, "setp.ne.u32", OP2(b, "and.b32", w->kit.lane, I(1)), I(0));
+	const kit_op is_odd = u_ne(b, u_and(b, w->kit.lane, I(1)), I(0));
 	/* An odd lane keeps row g + 8 and gives row g to its neighbour. */
-	const kit_op keep = OP3(b, "selp.f32", value[1], value[0], is_odd);
-	const kit_op give = OP3(b, "selp.f32", value[0], value[1], is_odd);
-	const kit_op sum = OP2(b, "add.rn.f32", keep, OP4(b, "shfl.sync.bfly.b32", give, I(1), I(31), I(-1)));
-	return OP2(b, "add.rn.f32", sum, OP4(b, "shfl.sync.bfly.b32", sum, I(2), I(31), I(-1)));
+	const kit_op keep = f_select(b, value[1], value[0], is_odd);
+	const kit_op give = f_select(b, value[0], value[1], is_odd);
+	const kit_op sum = f_add(b, keep, tcb_kit_butterfly(b, give, 1));
+	return f_add(b, sum, tcb_kit_butterfly(b, sum, 2));
 }

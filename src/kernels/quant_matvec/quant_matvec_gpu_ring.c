@@ -26,10 +26,10 @@ static void lane_parts(struct qmv_writer *w, struct qmv_ring *ring, kit_op withi
 		const struct qmv_stream *s = &g->stream[g->stream_of[part]];
 		if (!g->format->bytes[part])
 			continue;
-		out->at[part] = OP3(b, "mad.lo.u32", within, I(s->stride), w->part[part]);
+		out->at[part] = u_mad(b, within, I(s->stride), w->part[part]);
 		if (g->stream_count > 1 && s->stride % CHUNK) { /* what was copied begins at the 16 bytes before */
-			const kit_op at = OP1(b, "cvt.u32.u64", ring->source[g->stream_of[part]]);
-			out->at[part] = OP2(b, "add.u32", out->at[part], OP2(b, "and.b32", at, I(CHUNK - 1)));
+			const kit_op at = u_from_l(b, ring->source[g->stream_of[part]]);
+			out->at[part] = u_add(b, out->at[part], u_and(b, at, I(CHUNK - 1)));
 		}
 	}
 	qmv_write_where(w, "u32", out);
@@ -39,22 +39,22 @@ void qmv_write_ring_open(struct qmv_writer *w, struct qmv_ring *ring)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
-	const kit_op first = OP2(b, "mul.lo.u32", w->ks, I(g->share));
+	const kit_op first = u_mul(b, w->ks, I(g->share));
 	*ring = (struct qmv_ring){
 		.kit = { .stages = g->stages, .slot_bytes = g->slot_bytes, .is_bulk = g->copy == TCB_COPY_BULK }
 	};
 	tcb_kit_ring_slots(b, &ring->kit, w->kit.warp, w->kit.shared);
 	for (unsigned i = 0; i < g->stream_count; i++)
-		ring->source[i] = OP3(b, "mad.wide.u32", first, I(g->stream[i].stride), w->weights[i]);
+		ring->source[i] = l_mad_wide(b, first, I(g->stream[i].stride), w->weights[i]);
 	lane_parts(w, ring, w->within, &ring->lane);
 	if (g->is_partial) {
 		const unsigned left = g->share - (g->steps - 1) * g->step;
-		lane_parts(w, ring, OP2(b, "min.u32", w->within, I(left - 1)), &ring->last);
+		lane_parts(w, ring, u_min(b, w->within, I(left - 1)), &ring->last);
 	}
 	if (!ring->kit.is_bulk)
 		return;
-	tcb_kit_ring_barriers(b, &ring->kit, w->kit.warp, OP2(b, "add.u32", w->kit.shared, I(g->barrier_at)));
-	tcb_kit_ring_barriers_init(b, &ring->kit, OP2(b, "setp.eq.u32", w->kit.lane, I(0)));
+	tcb_kit_ring_barriers(b, &ring->kit, w->kit.warp, u_add(b, w->kit.shared, I(g->barrier_at)));
+	tcb_kit_ring_barriers_init(b, &ring->kit, u_eq(b, w->kit.lane, I(0)));
 	tcb_kit_warp_barrier(b); /* says to all lanes, and to who looks for races, that they are there */
 }
 
@@ -62,18 +62,18 @@ kit_op qmv_write_row(struct qmv_writer *w, kit_op group, unsigned i)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned rows = w->g->rows >> (w->g->is_gated && !w->g->is_mma); /* isa=mma: of tiles */
-	const kit_op row = OP3(b, "mad.lo.u32", group, I(rows), I(i % rows));  /* i from ROWS on: of up */
-	const kit_op least = OP2(b, "min.u32", row, w->last_row);
-	return i < rows ? least : OP2(b, "add.u32", least, w->rows);
+	const kit_op row = u_mad(b, group, I(rows), I(i % rows));              /* i from ROWS on: of up */
+	const kit_op least = u_min(b, row, w->last_row);
+	return i < rows ? least : u_add(b, least, w->rows);
 }
 
 /* BYTES of a row by all lanes. */
 static void fill_async(struct qmv_writer *w, unsigned bytes, kit_op source, kit_op slot, unsigned slot_at)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op lane_at = OP2(b, "shl.b32", w->kit.lane, I(4));
+	const kit_op lane_at = u_shl(b, w->kit.lane, I(4));
 	const kit_op from = tcb_kit_behind(b, source, lane_at);
-	tcb_kit_copy_lanes(b, lane_at, from, OP2(b, "add.u32", slot, lane_at), slot_at, bytes);
+	tcb_kit_copy_lanes(b, lane_at, from, u_add(b, slot, lane_at), slot_at, bytes);
 }
 
 void qmv_write_ring_fill(struct qmv_writer *w, struct qmv_ring *ring, kit_op group, unsigned chunk, int which)
@@ -81,10 +81,10 @@ void qmv_write_ring_fill(struct qmv_writer *w, struct qmv_ring *ring, kit_op gro
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
 	const struct tcb_kit_slot slot = tcb_kit_ring_slot(&ring->kit, which);
-	kit_op has = OP2(b, "setp.lt.u32", group, w->end);
+	kit_op has = u_lt(b, group, w->end);
 	struct tcb_ptx_if scope;
 	if (ring->kit.is_bulk)
-		has = OP3(b, "setp.eq.and.u32", w->kit.lane, I(0), has);
+		has = u_eq_and(b, w->kit.lane, I(0), has);
 	tcb_ptx_if_begin(b, &scope, has);
 	if (ring->kit.is_bulk)
 		tcb_kit_expect(b, slot.barrier, I(g->slot_copied));
@@ -93,12 +93,11 @@ void qmv_write_ring_fill(struct qmv_writer *w, struct qmv_ring *ring, kit_op gro
 		for (unsigned k = 0; k < g->stream_count; k++) {
 			const struct qmv_stream *s = &g->stream[k];
 			const unsigned at = slot.at + s->slot_at + i * s->pitch;
-			kit_op from =
-				OP3(b, "mad.wide.u32", row, I((int64_t)g->row_blocks * s->stride), ring->source[k]);
+			kit_op from = l_mad_wide(b, row, I((int64_t)g->row_blocks * s->stride), ring->source[k]);
 			if (chunk)
-				from = OP2(b, "add.u64", from, I((int64_t)chunk * (g->share / g->chunks) * s->stride));
+				from = l_add(b, from, I((int64_t)chunk * (g->share / g->chunks) * s->stride));
 			if (s->stride % CHUNK)
-				from = OP2(b, "and.b64", from, I(-CHUNK));
+				from = l_and(b, from, I(-CHUNK));
 			if (ring->kit.is_bulk)
 				tcb_kit_copy_bulk(b, tcb_ptx_at(slot.base, at), from, I(s->copied), slot.barrier);
 			else
@@ -129,9 +128,9 @@ void qmv_write_ring_take(struct qmv_writer *w, struct qmv_ring *ring, unsigned r
 		offset[part] = s->slot_at + (int64_t)row * s->pitch + (int64_t)step * g->step * s->stride;
 		if (!g->format->bytes[part])
 			continue;
-		where.at[part] = OP2(b, "add.u32", ring->kit.slot, lane->at[part]);
+		where.at[part] = u_add(b, ring->kit.slot, lane->at[part]);
 		if (g->is_narrow && part <= QMV_HIGH)
-			where.tail[part] = OP2(b, "add.u32", ring->kit.slot, lane->tail[part]);
+			where.tail[part] = u_add(b, ring->kit.slot, lane->tail[part]);
 	}
 	(g->is_mma ? qmv_write_mma_load : qmv_write_lane_load)(w, "ld.shared", &where, offset, 0, out);
 }

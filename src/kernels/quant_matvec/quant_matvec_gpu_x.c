@@ -34,9 +34,8 @@ static kit_op image_at(struct qmv_writer *w, kit_op block, unsigned stride, kit_
 	const int is_wide = w->image_is_global;
 	kit_op base = w->image;
 	if (offset.kind != TCB_PTX_O_SINK)
-		base = is_wide ? OP2(b, "add.u64", base, OP1(b, "cvt.u64.u32", offset))
-			       : OP2(b, "add.u32", base, offset);
-	return OP3(b, is_wide ? "mad.wide.u32" : "mad.lo.u32", block, I(stride), base);
+		base = is_wide ? l_add(b, base, l_from_u(b, offset)) : u_add(b, base, offset);
+	return (is_wide ? l_mad_wide : u_mad)(b, block, I(stride), base);
 }
 
 /* Eight of COUNT values behind BASE, those of superblock BLOCK; zeros past the end, if IS_CHECKED. */
@@ -44,13 +43,13 @@ static void load_floats(struct qmv_writer *w, const char *load, kit_op base, kit
 			kit_op value[LANE_VALUES])
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op at = OP3(b, "mad.wide.u32", block, I(BLOCK_VALUE_BYTES),
-			      OP3(b, "mad.wide.u32", w->kit.lane, I(LANE_VALUES * 4), base));
+	const kit_op at =
+		l_mad_wide(b, block, I(BLOCK_VALUE_BYTES), l_mad_wide(b, w->kit.lane, I(LANE_VALUES * 4), base));
 	for (int i = 0; i < LANE_VALUES; i++)
-		value[i] = is_checked ? tcb_kit_constant(b, "f32", F(0)) : tcb_ptx_reg(b, "f32");
+		value[i] = is_checked ? f_set(b, F(0)) : tcb_ptx_reg(b, "f32");
 	if (is_checked) {
-		const kit_op first = OP3(b, "mad.lo.u32", block, I(QMV_VALUES), OP2(b, "shl.b32", w->kit.lane, I(3)));
-		tcb_ptx_guard(b, OP2(b, "setp.lt.u32", first, count));
+		const kit_op first = u_mad(b, block, I(QMV_VALUES), u_shl(b, w->kit.lane, I(3)));
+		tcb_ptx_guard(b, u_lt(b, first, count));
 	}
 	for (int half = 0; half < 2; half++)
 		tcb_ptx_into1(b, load, tcb_ptx_vector(b, value + 4 * half, 4), tcb_ptx_at(at, 16 * half));
@@ -64,7 +63,7 @@ static void load_values(struct qmv_writer *w, kit_op block, int is_checked, kit_
 	struct tcb_ptx_build *b = &w->kit.b;
 	load_floats(w, "ld.global.v4.f32", w->x, w->x_values, block, is_checked, value);
 	for (int i = 0; w->g->is_half && !w->g->has_norm && i < LANE_VALUES; i++)
-		value[i] = OP1(b, "cvt.f32.f16", OP1(b, "cvt.rn.f16.f32", value[i]));
+		value[i] = f_from_f16(b, f16_from_f(b, value[i]));
 }
 
 /* The norm's weights for these. */
@@ -87,13 +86,12 @@ static void place_of_lane(struct qmv_writer *w, kit_op *half, kit_op *byte)
 	const unsigned log = w->g->log_run - 3; /* lanes of a run */
 	if (w->g->halves == 1) {
 		*half = I(0);
-		*byte = OP2(b, "shl.b32", w->kit.lane, I(3));
+		*byte = u_shl(b, w->kit.lane, I(3));
 		return;
 	}
-	const kit_op high = OP2(b, "shr.u32", w->kit.lane, I(log + 1)),
-		     low = OP2(b, "and.b32", w->kit.lane, I((1 << log) - 1));
-	*half = OP2(b, "and.b32", OP2(b, "shr.u32", w->kit.lane, I(log)), I(1));
-	*byte = OP3(b, "mad.lo.u32", high, I(1 << w->g->log_run), OP2(b, "shl.b32", low, I(3)));
+	const kit_op high = u_shr(b, w->kit.lane, I(log + 1)), low = u_and(b, w->kit.lane, I((1 << log) - 1));
+	*half = u_and(b, u_shr(b, w->kit.lane, I(log)), I(1));
+	*byte = u_mad(b, high, I(1 << w->g->log_run), u_shl(b, low, I(3)));
 }
 
 static kit_op largest_of(struct qmv_writer *w, const kit_op value[LANE_VALUES])
@@ -113,12 +111,12 @@ static kit_op sum_of(struct qmv_writer *w, const kit_op value[LANE_VALUES])
 	struct tcb_ptx_build *b = &w->kit.b;
 	kit_op sum[LANE_VALUES];
 	for (int i = 0; i < LANE_VALUES / 2; i++)
-		sum[i] = OP2(b, "add.rn.f32", value[2 * i], value[2 * i + 1]);
+		sum[i] = f_add(b, value[2 * i], value[2 * i + 1]);
 	for (int count = LANE_VALUES / 4; count; count /= 2)
 		for (int i = 0; i < count; i++)
-			sum[i] = OP2(b, "add.rn.f32", sum[2 * i], sum[2 * i + 1]);
+			sum[i] = f_add(b, sum[2 * i], sum[2 * i + 1]);
 	for (unsigned distance = 1; distance < sum_lanes(w->g); distance *= 2)
-		sum[0] = OP2(b, "add.rn.f32", sum[0], tcb_kit_butterfly(b, sum[0], distance));
+		sum[0] = f_add(b, sum[0], tcb_kit_butterfly(b, sum[0], distance));
 	return sum[0];
 }
 
@@ -129,9 +127,9 @@ static kit_op centre_of(struct qmv_writer *w, const kit_op word[2])
 	const int64_t ones = (256 - w->g->format->centre) * 0x01010101;
 	kit_op sum = I(0);
 	for (int i = 0; i < 2; i++)
-		sum = OP3(b, "dp4a.s32.s32", word[i], I((int32_t)ones), sum);
+		sum = s_dot(b, word[i], I((int32_t)ones), sum);
 	for (unsigned distance = 1; distance < sum_lanes(w->g); distance *= 2)
-		sum = OP2(b, "add.u32", sum, tcb_kit_butterfly(b, sum, distance));
+		sum = u_add(b, sum, tcb_kit_butterfly(b, sum, distance));
 	return sum;
 }
 
@@ -143,7 +141,7 @@ static kit_op store_codes(struct qmv_writer *w, kit_op block, const kit_op value
 	const kit_op scale = tcb_quant_write_codes(b, value, TCB_QUANT_LANE_VALUES, largest_of(w, value), word);
 	place_of_lane(w, &half, &byte);
 	if (w->g->halves == 2)
-		byte = OP3(b, "mad.lo.u32", half, I(w->g->image.high), byte);
+		byte = u_mad(b, half, I(w->g->image.high), byte);
 	tcb_kit_store(b, w->image_store, "b32", tcb_ptx_at(image_at(w, block, w->g->image.code_stride, byte), 0), word,
 		      2);
 	if (w->g->format->centre)
@@ -165,24 +163,24 @@ static kit_op store_values(struct qmv_writer *w, kit_op block, const kit_op valu
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
 	const unsigned log = g->vec == 16 ? 4 : g->vec == 8 ? 3 : 2, chunks = g->vec / 4;
-	const kit_op large = OP2(b, "setp.ge.u32", largest_of(w, value), I(LARGE));
-	const kit_op up = OP3(b, "selp.f32", F(1), F(0x1p24f), large);
+	const kit_op large = u_ge(b, largest_of(w, value), I(LARGE));
+	const kit_op up = f_select(b, F(1), F(0x1p24f), large);
 	kit_op half, byte, scaled[LANE_VALUES];
 	place_of_lane(w, &half, &byte);
 	for (int i = 0; i < LANE_VALUES; i++)
-		scaled[i] = OP2(b, "mul.rn.f32", value[i], up);
+		scaled[i] = f_mul(b, value[i], up);
 	for (unsigned i = 0; i < 2; i++) {
-		const kit_op t = OP2(b, "add.u32", byte, I(4 * i)), lane = OP2(b, "shr.u32", t, I(log));
-		const kit_op chunk = OP2(b, "and.b32", OP2(b, "shr.u32", t, I(2)), I(chunks - 1));
+		const kit_op t = u_add(b, byte, I(4 * i)), lane = u_shr(b, t, I(log));
+		const kit_op chunk = u_and(b, u_shr(b, t, I(2)), I(chunks - 1));
 		const unsigned by = g->vec == 16 ? 2 : g->vec == 8 ? 4 : 1; /* lane_order() */
-		const kit_op order = OP2(b, "mul.lo.u32", OP2(b, "xor.b32", chunk, half), I(by));
-		const kit_op row = g->halves == 2 ? OP3(b, "mad.lo.u32", half, I(chunks), chunk) : chunk;
-		const kit_op at = OP3(b, "mad.lo.u32", row, I(g->piece_lanes), OP2(b, "xor.b32", lane, order));
+		const kit_op order = u_mul(b, u_xor(b, chunk, half), I(by));
+		const kit_op row = g->halves == 2 ? u_mad(b, half, I(chunks), chunk) : chunk;
+		const kit_op at = u_mad(b, row, I(g->piece_lanes), u_xor(b, lane, order));
 		tcb_kit_store(b, w->image_store, "f32",
-			      tcb_ptx_at(image_at(w, block, BLOCK_VALUE_BYTES, OP2(b, "shl.b32", at, I(4))), 0),
-			      scaled + 4 * i, 4);
+			      tcb_ptx_at(image_at(w, block, BLOCK_VALUE_BYTES, u_shl(b, at, I(4))), 0), scaled + 4 * i,
+			      4);
 	}
-	return OP3(b, "selp.f32", F(0x1p24f), F(1), large);
+	return f_select(b, F(0x1p24f), F(1), large);
 }
 
 /* The parts of activations for isa=mma. */
@@ -194,7 +192,7 @@ static kit_op store_parts(struct qmv_writer *w, kit_op block, const kit_op value
 	if (g->has_scale)
 		up = qmv_write_mma_scale(w, largest_of(w, value), &inverse);
 	for (int i = 0; i < LANE_VALUES; i++)
-		scaled[i] = g->has_scale ? OP2(b, "mul.rn.f32", value[i], up) : value[i];
+		scaled[i] = g->has_scale ? f_mul(b, value[i], up) : value[i];
 	qmv_write_mma_values(w, scaled, image_at(w, block, g->image.code_stride, qmv_write_mma_place(w)));
 	return inverse;
 }
@@ -203,9 +201,9 @@ static kit_op store_parts(struct qmv_writer *w, kit_op block, const kit_op value
 static void store_one_of(struct qmv_writer *w, kit_op block, unsigned lanes, unsigned stride, unsigned at, kit_op value)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op word = OP2(b, "mul.lo.u32", OP2(b, "div.u32", w->kit.lane, I(lanes)), I(4));
+	const kit_op word = u_mul(b, u_div(b, w->kit.lane, I(lanes)), I(4));
 	const kit_op to = image_at(w, block, stride, lanes == 32 ? tcb_ptx_sink_operand() : word);
-	tcb_ptx_guard(b, OP2(b, "setp.eq.u32", OP2(b, "and.b32", w->kit.lane, I(lanes - 1)), I(0)));
+	tcb_ptx_guard(b, u_eq(b, u_and(b, w->kit.lane, I(lanes - 1)), I(0)));
 	tcb_kit_store(b, w->image_store, "b32", tcb_ptx_at(to, at), &value, 1);
 	tcb_ptx_unguard(b);
 }
@@ -220,7 +218,7 @@ static void prepare(struct qmv_writer *w, kit_op block, const kit_op stored[LANE
 	if (g->has_norm && g->splitk == 1)
 		qmv_write_squares_add(w, stored);
 	for (int i = 0; i < LANE_VALUES; i++)
-		value[i] = g->has_norm ? OP2(&w->kit.b, "mul.rn.f32", stored[i], norm[i]) : stored[i];
+		value[i] = g->has_norm ? f_mul(&w->kit.b, stored[i], norm[i]) : stored[i];
 	if (g->runs && !is_centred)
 		sum = sum_of(w, value);
 	scale = g->is_q8    ? store_codes(w, block, value, &sum)
@@ -241,15 +239,15 @@ static unsigned ahead(const struct qmv_gpu *g)
 void qmv_write_x_load(struct qmv_writer *w, struct qmv_x_loads *loads)
 {
 	for (unsigned i = 0; i < ahead(w->g); i++)
-		load_values(w, OP2(&w->kit.b, "add.u32", w->kit.warp, I(i * w->g->warps)),
-			    is_past(w->g, (i + 1) * w->g->warps), loads->value[i]);
+		load_values(w, u_add(&w->kit.b, w->kit.warp, I(i * w->g->warps)), is_past(w->g, (i + 1) * w->g->warps),
+			    loads->value[i]);
 }
 
 void qmv_write_norm_load(struct qmv_writer *w, struct qmv_x_loads *loads)
 {
 	for (unsigned i = 0; w->g->has_norm && i < ahead(w->g); i++)
-		load_norm(w, OP2(&w->kit.b, "add.u32", w->kit.warp, I(i * w->g->warps)),
-			  is_past(w->g, (i + 1) * w->g->warps), loads->norm[i]);
+		load_norm(w, u_add(&w->kit.b, w->kit.warp, I(i * w->g->warps)), is_past(w->g, (i + 1) * w->g->warps),
+			  loads->norm[i]);
 }
 
 /* Squares of the whole token, of which the block prepares a slice only. */
@@ -273,11 +271,11 @@ void qmv_write_x_prepare(struct qmv_writer *w, struct qmv_x_loads *loads)
 	if (g->has_norm)
 		qmv_write_squares_begin(w);
 	for (unsigned i = 0; i < first; i++) {
-		const kit_op block = OP2(b, "add.u32", w->kit.warp, I(i * g->warps));
+		const kit_op block = u_add(b, w->kit.warp, I(i * g->warps));
 		const int is_checked = (i + 1) * g->warps > g->image.blocks;
 		struct tcb_ptx_if scope;
 		if (is_checked)
-			tcb_ptx_if_begin(b, &scope, OP2(b, "setp.lt.u32", block, I(g->image.blocks)));
+			tcb_ptx_if_begin(b, &scope, u_lt(b, block, I(g->image.blocks)));
 		prepare(w, block, loads->value[i], loads->norm[i]);
 		if (is_checked)
 			tcb_ptx_if_end(b, &scope);
@@ -285,8 +283,8 @@ void qmv_write_x_prepare(struct qmv_writer *w, struct qmv_x_loads *loads)
 	if (first * g->warps < g->image.blocks) {
 		struct tcb_ptx_for loop;
 		kit_op value[LANE_VALUES], norm[LANE_VALUES];
-		tcb_ptx_for_begin(b, &loop, OP2(b, "add.u32", w->kit.warp, I(first * g->warps)), I(g->image.blocks),
-				  I(g->warps), 0);
+		tcb_ptx_for_begin(b, &loop, u_add(b, w->kit.warp, I(first * g->warps)), I(g->image.blocks), I(g->warps),
+				  0);
 		load_values(w, loop.iv, is_past(g, g->image.blocks), value);
 		load_norm(w, loop.iv, is_past(g, g->image.blocks), norm);
 		prepare(w, loop.iv, value, norm);
@@ -303,7 +301,7 @@ void qmv_write_x_block(struct qmv_writer *w, kit_op block)
 	struct tcb_ptx_build *b = &w->kit.b;
 	struct tcb_ptx_if scope;
 	kit_op value[LANE_VALUES], norm[LANE_VALUES];
-	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.lt.u32", block, I(w->g->image.blocks)));
+	tcb_ptx_if_begin(b, &scope, u_lt(b, block, I(w->g->image.blocks)));
 	load_values(w, block, is_past(w->g, w->g->image.blocks), value);
 	load_norm(w, block, is_past(w->g, w->g->image.blocks), norm);
 	if (w->g->has_norm)
@@ -318,13 +316,12 @@ void qmv_write_x_copy(struct qmv_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned step = w->g->warps * 32 * 16;
-	const kit_op start = OP2(b, "shl.b32", w->kit.tid, I(4));
+	const kit_op start = u_shl(b, w->kit.tid, I(4));
 	struct tcb_ptx_for loop;
 	kit_op word[4];
 	tcb_ptx_for_begin(b, &loop, start, I(w->g->image.bytes), I(step), w->g->image.bytes >= step);
-	tcb_ptx_load(b, "ld.global.v4.b32", tcb_ptx_at(OP2(b, "add.u64", w->x, OP1(b, "cvt.u64.u32", loop.iv)), 0),
-		     word, 4);
-	tcb_ptx_store(b, "st.shared.v4.b32", tcb_ptx_at(OP2(b, "add.u32", w->image, loop.iv), 0), word, 4);
+	tcb_ptx_load(b, "ld.global.v4.b32", tcb_ptx_at(l_add(b, w->x, l_from_u(b, loop.iv)), 0), word, 4);
+	tcb_ptx_store(b, "st.shared.v4.b32", tcb_ptx_at(u_add(b, w->image, loop.iv), 0), word, 4);
 	tcb_ptx_for_end(b, &loop);
 }
 
@@ -340,26 +337,26 @@ void qmv_write_x_bases(struct qmv_writer *w, kit_op block, struct qmv_x_bases *o
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
-	out->scale = OP3(b, "mad.lo.u32", block, I(g->image.scale_stride), w->image);
+	out->scale = u_mad(b, block, I(g->image.scale_stride), w->image);
 	if (g->group == 32)
-		out->scale = OP3(b, "mad.lo.u32", w->sub_block, I(4), out->scale);
+		out->scale = u_mad(b, w->sub_block, I(4), out->scale);
 	if (g->runs) {
-		out->sum = OP3(b, "mad.lo.u32", block, I(g->image.sum_stride), w->image);
-		out->sum = g->is_mma ? OP3(b, "mad.lo.u32", w->piece, I(g->image.sum_stride / 4), out->sum)
-				     : OP3(b, "mad.lo.u32", w->sum_run, I(4), out->sum);
+		out->sum = u_mad(b, block, I(g->image.sum_stride), w->image);
+		out->sum = g->is_mma ? u_mad(b, w->piece, I(g->image.sum_stride / 4), out->sum)
+				     : u_mad(b, w->sum_run, I(4), out->sum);
 	}
-	out->codes = OP3(b, "mad.lo.u32", block, I(g->image.code_stride), w->image);
+	out->codes = u_mad(b, block, I(g->image.code_stride), w->image);
 	if (g->is_mma) {
 		out->codes = qmv_write_mma_base(w, out->codes);
 		return;
 	}
 	if (g->is_q8) {
-		out->codes = OP3(b, "mad.lo.u32", w->piece, I(g->vec), out->codes);
+		out->codes = u_mad(b, w->piece, I(g->vec), out->codes);
 		return;
 	}
 	for (unsigned i = 0; i < orders(g); i++) {
 		const unsigned order = g->vec == 4 ? lane_order(g, i, 0) : lane_order(g, 0, i);
-		out->values[i] = OP3(b, "mad.lo.u32", OP2(b, "xor.b32", w->piece, I(order)), I(16), out->codes);
+		out->values[i] = u_mad(b, u_xor(b, w->piece, I(order)), I(16), out->codes);
 	}
 }
 
@@ -367,13 +364,13 @@ void qmv_write_x_advance(struct qmv_writer *w, struct qmv_x_bases *bases, unsign
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
-	tcb_ptx_into2(b, "add.u32", bases->scale, bases->scale, I(blocks * g->image.scale_stride));
+	u_add_to(b, bases->scale, bases->scale, I(blocks * g->image.scale_stride));
 	if (g->runs)
-		tcb_ptx_into2(b, "add.u32", bases->sum, bases->sum, I(blocks * g->image.sum_stride));
+		u_add_to(b, bases->sum, bases->sum, I(blocks * g->image.sum_stride));
 	if (g->is_q8 || g->is_mma)
-		tcb_ptx_into2(b, "add.u32", bases->codes, bases->codes, I(blocks * g->image.code_stride));
+		u_add_to(b, bases->codes, bases->codes, I(blocks * g->image.code_stride));
 	for (unsigned i = 0; !g->is_q8 && !g->is_mma && i < orders(g); i++)
-		tcb_ptx_into2(b, "add.u32", bases->values[i], bases->values[i], I(blocks * g->image.code_stride));
+		u_add_to(b, bases->values[i], bases->values[i], I(blocks * g->image.code_stride));
 }
 
 /* Scales and sums of a lane's step; only the first of the lanes that share a sum takes it. */
@@ -397,8 +394,8 @@ static void read_scales(struct qmv_writer *w, const struct qmv_x_bases *bases, u
 		const unsigned run = i * (1u << (g->log_run - 4)); /* a split piece's high codes are 2^log_run on */
 		tcb_ptx_load(b, load, tcb_ptx_at(bases->sum, sum + 4 * run), &out->sum[i], 1);
 		if (g->vec < 16 && g->format->scales != QMV_SCALES_K)
-			out->sum[i] = OP3(b, is_integer ? "selp.b32" : "selp.f32", out->sum[i],
-					  is_integer ? I(0) : F(0), w->is_first);
+			out->sum[i] = (is_integer ? b_select : f_select)(b, out->sum[i], is_integer ? I(0) : F(0),
+									 w->is_first);
 	}
 }
 
@@ -429,7 +426,7 @@ kit_op qmv_write_x_last(struct qmv_writer *w)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
 	const unsigned done = (g->steps - 1) * g->step;
-	const kit_op has = OP2(b, "setp.lt.u32", w->within, I(g->share - done));
-	const kit_op block = OP3(b, "mad.lo.u32", w->ks, I(g->share), OP2(b, "add.u32", w->within, I(done)));
-	return OP3(b, "selp.u32", block, I(g->image.blocks - 1), has);
+	const kit_op has = u_lt(b, w->within, I(g->share - done));
+	const kit_op block = u_mad(b, w->ks, I(g->share), u_add(b, w->within, I(done)));
+	return u_select(b, block, I(g->image.blocks - 1), has);
 }

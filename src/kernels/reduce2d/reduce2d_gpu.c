@@ -47,7 +47,7 @@ static kit_op identity(const struct writer *w)
 
 static kit_op widen(struct writer *w, kit_op value)
 {
-	return is_sum(w) ? OP1(&w->kit.b, "cvt.f64.f32", value) : value;
+	return is_sum(w) ? d_from_f(&w->kit.b, value) : value;
 }
 
 /* Two values of a lane's end: f64 sums; f32 extremes, NaN if either is. */
@@ -56,12 +56,12 @@ static kit_op combine(struct writer *w, kit_op x, kit_op y)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const int is_max = w->g->kind == REDUCE2D_MAX;
 	if (is_sum(w))
-		return OP2(b, "add.rn.f64", x, y);
+		return d_add(b, x, y);
 	if (w->g->capability >= 80)
-		return OP2(b, is_max ? "max.NaN.f32" : "min.NaN.f32", x, y);
-	const kit_op value = OP2(b, is_max ? "max.f32" : "min.f32", x, y);
-	const kit_op nan = tcb_kit_constant(b, "u32", I(QUIET_NAN));
-	return OP3(b, "selp.b32", OP1(b, "mov.b32", nan), value, OP2(b, "setp.nan.f32", x, y));
+		return (is_max ? f_max_nan : f_min_nan)(b, x, y);
+	const kit_op value = (is_max ? f_max : f_min)(b, x, y);
+	const kit_op nan = u_set(b, I(QUIET_NAN));
+	return b_select(b, b_set(b, nan), value, f_unordered(b, x, y));
 }
 
 static kit_op exchange(struct writer *w, kit_op value, unsigned distance)
@@ -72,11 +72,11 @@ static kit_op exchange(struct writer *w, kit_op value, unsigned distance)
 		return tcb_kit_butterfly(b, value, distance);
 	for (int i = 0; i < 2; i++)
 		half[i] = tcb_ptx_reg(b, "b32");
-	tcb_ptx_into1(b, "mov.b64", tcb_ptx_vector(b, half, 2), value);
+	lb_set_to(b, tcb_ptx_vector(b, half, 2), value);
 	for (int i = 0; i < 2; i++)
 		other[i] = tcb_kit_butterfly(b, half[i], distance);
 	const kit_op whole = tcb_ptx_reg(b, "f64");
-	tcb_ptx_into1(b, "mov.b64", whole, tcb_ptx_vector(b, other, 2));
+	lb_set_to(b, whole, tcb_ptx_vector(b, other, 2));
 	return whole;
 }
 
@@ -95,14 +95,14 @@ static void open_sums(struct writer *w)
 	const struct reduce2d_gpu *g = w->g;
 	for (unsigned i = 0; i < g->unroll * g->width; i++) {
 		if (!is_sum(w) || g->form != TCB_FORM_PAIRWISE)
-			w->sum[i] = tcb_kit_constant(b, "f32", identity(w));
+			w->sum[i] = f_set(b, identity(w));
 		if (is_sum(w) && g->form == TCB_FORM_KAHAN)
-			w->lost[i] = tcb_kit_constant(b, "f32", F(0));
+			w->lost[i] = f_set(b, F(0));
 	}
 	if (is_sum(w) && g->form == TCB_FORM_PAIRWISE)
-		w->total = OP1(b, "cvt.f64.f32", identity(w));
+		w->total = d_from_f(b, identity(w));
 	if (!is_sum(w) && g->capability < 80)
-		w->is_nan = OP2(b, "setp.ne.u32", w->kit.tid, w->kit.tid);
+		w->is_nan = u_ne(b, w->kit.tid, w->kit.tid);
 }
 
 /* The values of a vector's place I and of accumulator I. */
@@ -113,23 +113,23 @@ static void add_value(struct writer *w, unsigned i, kit_op value)
 	if (!is_sum(w)) {
 		const int is_max = g->kind == REDUCE2D_MAX;
 		if (g->capability >= 80) {
-			tcb_ptx_into2(b, is_max ? "max.NaN.f32" : "min.NaN.f32", w->sum[i], w->sum[i], value);
+			(is_max ? f_max_nan_to : f_min_nan_to)(b, w->sum[i], w->sum[i], value);
 			return;
 		}
-		tcb_ptx_into2(b, is_max ? "max.f32" : "min.f32", w->sum[i], w->sum[i], value);
-		tcb_ptx_into3(b, "setp.nan.or.f32", w->is_nan, value, value, w->is_nan);
+		(is_max ? f_max_to : f_min_to)(b, w->sum[i], w->sum[i], value);
+		f_unordered_or_to(b, w->is_nan, value, value, w->is_nan);
 		return;
 	}
 	if (g->form == TCB_FORM_LANES) {
-		tcb_ptx_into2(b, "add.rn.f32", w->sum[i], w->sum[i], value);
+		f_add_to(b, w->sum[i], w->sum[i], value);
 		return;
 	}
 	/* y = value - lost; t = sum + y; lost = (t - sum) - y */
-	const kit_op y = OP2(b, "sub.rn.f32", value, w->lost[i]);
-	const kit_op t = OP2(b, "add.rn.f32", w->sum[i], y);
-	const kit_op moved = OP2(b, "sub.rn.f32", t, w->sum[i]);
-	tcb_ptx_into2(b, "sub.rn.f32", w->lost[i], moved, y);
-	tcb_ptx_into1(b, "mov.f32", w->sum[i], t);
+	const kit_op y = f_sub(b, value, w->lost[i]);
+	const kit_op t = f_add(b, w->sum[i], y);
+	const kit_op moved = f_sub(b, t, w->sum[i]);
+	f_sub_to(b, w->lost[i], moved, y);
+	f_set_to(b, w->sum[i], t);
 }
 
 static void add_step(struct writer *w, const kit_op *value)
@@ -145,8 +145,8 @@ static void add_step(struct writer *w, const kit_op *value)
 	memcpy(tree, value, count * sizeof *tree);
 	for (; count > 1; count /= 2)
 		for (unsigned i = 0; i < count / 2; i++)
-			tree[i] = OP2(b, "add.rn.f32", tree[i], tree[i + count / 2]);
-	tcb_ptx_into2(b, "add.rn.f64", w->total, w->total, OP1(b, "cvt.f64.f32", tree[0]));
+			tree[i] = f_add(b, tree[i], tree[i + count / 2]);
+	d_add_to(b, w->total, w->total, d_from_f(b, tree[0]));
 }
 
 /* What the lane ends with. */
@@ -162,14 +162,14 @@ static kit_op close_sums(struct writer *w)
 	for (unsigned i = 0; i < count; i++) {
 		end[i] = w->sum[i];
 		if (is_wide)
-			end[i] = OP2(b, "sub.rn.f64", widen(w, w->sum[i]), widen(w, w->lost[i]));
+			end[i] = d_sub(b, widen(w, w->sum[i]), widen(w, w->lost[i]));
 	}
 	for (; count > 1; count /= 2)
 		for (unsigned i = 0; i < count / 2; i++)
 			end[i] = is_wide || !is_sum(w) ? combine(w, end[i], end[i + count / 2])
-						       : OP2(b, "add.rn.f32", end[i], end[i + count / 2]);
+						       : f_add(b, end[i], end[i + count / 2]);
 	if (!is_sum(w) && g->capability < 80)
-		end[0] = OP3(b, "selp.b32", OP1(b, "mov.b32", I(QUIET_NAN)), end[0], w->is_nan);
+		end[0] = b_select(b, b_set(b, I(QUIET_NAN)), end[0], w->is_nan);
 	return is_wide ? end[0] : widen(w, end[0]);
 }
 
@@ -180,14 +180,13 @@ static void load_step(struct writer *w, kit_op step, kit_op *value, int is_again
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct reduce2d_gpu *g = w->g;
-	const kit_op first = OP3(b, "mad.lo.u32", step, I(g->step), w->kit.tid);
-	const kit_op from = OP3(b, "mad.wide.u32", first, I(4 * g->width), w->x);
+	const kit_op first = u_mad(b, step, I(g->step), w->kit.tid);
+	const kit_op from = l_mad_wide(b, first, I(4 * g->width), w->x);
 	for (unsigned i = 0; !is_again && i < g->unroll * g->width; i++)
-		value[i] = is_cut ? tcb_kit_constant(b, "f32", identity(w)) : tcb_ptx_reg(b, "f32");
+		value[i] = is_cut ? f_set(b, identity(w)) : tcb_ptx_reg(b, "f32");
 	for (unsigned i = 0; i < g->unroll; i++) {
 		if (is_cut)
-			tcb_ptx_guard(b,
-				      OP2(b, "setp.lt.u32", OP2(b, "add.u32", first, I(i * g->threads)), w->vectors));
+			tcb_ptx_guard(b, u_lt(b, u_add(b, first, I(i * g->threads)), w->vectors));
 		else if (only_if)
 			tcb_ptx_guard(b, *only_if);
 		tcb_kit_load_into(b, g->pdl ? "ld.global.L1::no_allocate" : "ld.global.nc.L1::no_allocate", "f32",
@@ -213,27 +212,27 @@ static void write_steps(struct writer *w, take_fn *take, int is_ahead)
 		take(w, value);
 		return;
 	}
-	const kit_op whole = OP2(b, "div.u32", w->vectors, I(g->step));
+	const kit_op whole = u_div(b, w->vectors, I(g->step));
 	if (is_ahead) {
 		for (unsigned i = 0; i < g->unroll * g->width; i++)
-			next[i] = tcb_kit_constant(b, "f32", identity(w));
-		const kit_op has = OP2(b, "setp.lt.u32", w->block, whole);
+			next[i] = f_set(b, identity(w));
+		const kit_op has = u_lt(b, w->block, whole);
 		load_step(w, w->block, next, 1, 0, &has);
 	}
 	tcb_ptx_for_begin(b, &loop, w->block, whole, w->blocks, 0);
 	tcb_kit_nounroll(b);
 	if (is_ahead) {
-		const kit_op after = OP2(b, "add.u32", loop.iv, w->blocks);
-		const kit_op more = OP2(b, "setp.lt.u32", after, whole);
+		const kit_op after = u_add(b, loop.iv, w->blocks);
+		const kit_op more = u_lt(b, after, whole);
 		for (unsigned i = 0; i < g->unroll * g->width; i++)
-			value[i] = OP1(b, "mov.b32", next[i]);
+			value[i] = b_set(b, next[i]);
 		load_step(w, after, next, 1, 0, &more);
 	} else {
 		load_step(w, loop.iv, value, 0, 0, NULL);
 	}
 	take(w, value);
 	tcb_ptx_for_end(b, &loop);
-	tcb_ptx_if_begin(b, &cut, OP2(b, "setp.eq.u32", OP2(b, "rem.u32", whole, w->blocks), w->block));
+	tcb_ptx_if_begin(b, &cut, u_eq(b, u_rem(b, whole, w->blocks), w->block));
 	load_step(w, whole, value, 0, 1, NULL);
 	take(w, value);
 	tcb_ptx_if_end(b, &cut);
@@ -243,11 +242,11 @@ static void write_steps(struct writer *w, take_fn *take, int is_ahead)
 static kit_op load_rest(struct writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op value = tcb_kit_constant(b, "f32", identity(w));
-	const kit_op base = OP3(b, "mad.wide.u32", w->vectors, I(4 * w->g->width), w->x);
-	const kit_op from = OP3(b, "mad.wide.u32", w->kit.tid, I(4), base);
-	const kit_op is_first = OP2(b, "setp.eq.u32", w->block, I(0));
-	tcb_ptx_guard(b, OP3(b, "setp.lt.and.u32", w->kit.tid, w->rest, is_first));
+	const kit_op value = f_set(b, identity(w));
+	const kit_op base = l_mad_wide(b, w->vectors, I(4 * w->g->width), w->x);
+	const kit_op from = l_mad_wide(b, w->kit.tid, I(4), base);
+	const kit_op is_first = u_eq(b, w->block, I(0));
+	tcb_ptx_guard(b, u_lt_and(b, w->kit.tid, w->rest, is_first));
 	tcb_ptx_into1(b, w->g->pdl ? "ld.global.f32" : "ld.global.nc.f32", value, tcb_ptx_at(from, 0));
 	tcb_ptx_unguard(b);
 	return value;
@@ -256,7 +255,7 @@ static kit_op load_rest(struct writer *w)
 static void take_wide(struct writer *w, const kit_op *value)
 {
 	for (unsigned i = 0; i < w->g->unroll * w->g->width; i++)
-		tcb_ptx_into2(&w->kit.b, "add.rn.f64", w->total, w->total, OP1(&w->kit.b, "cvt.f64.f32", value[i]));
+		d_add_to(&w->kit.b, w->total, w->total, d_from_f(&w->kit.b, value[i]));
 }
 
 /* The warp's end of all its steps, in every lane. */
@@ -269,13 +268,13 @@ static kit_op write_warp(struct writer *w)
 	write_steps(w, add_step, w->g->stages > 1);
 	kit_op end = close_sums(w);
 	if (is_sum(w)) { /* what f32 could not hold, or what is infinite or a NaN */
-		const kit_op kept = tcb_kit_constant(b, "f64", end);
-		const kit_op size = OP1(b, "abs.f64", end);
-		const kit_op huge = OP1(b, "cvt.f64.f32", F(INFINITY));
-		tcb_ptx_if_begin(b, &lost, OP2(b, "vote.sync.any.pred", OP2(b, "setp.geu.f64", size, huge), I(-1)));
-		w->total = OP1(b, "cvt.f64.f32", identity(w));
+		const kit_op kept = d_set(b, end);
+		const kit_op size = d_abs(b, end);
+		const kit_op huge = d_from_f(b, F(INFINITY));
+		tcb_ptx_if_begin(b, &lost, OP2(b, "vote.sync.any.pred", d_not_lt(b, size, huge), I(-1)));
+		w->total = d_from_f(b, identity(w));
 		write_steps(w, take_wide, 0);
-		tcb_ptx_into1(b, "mov.f64", kept, w->total);
+		d_set_to(b, kept, w->total);
 		tcb_ptx_if_end(b, &lost);
 		end = kept;
 	}
@@ -303,12 +302,12 @@ static kit_op write_block(struct writer *w, kit_op value)
 	const unsigned warps = w->g->warps, bytes = value_bytes(w);
 	if (warps == 1)
 		return value;
-	const kit_op at = OP3(b, "mad.lo.u32", w->kit.warp, I(bytes), w->kit.shared);
-	tcb_ptx_guard(b, OP2(b, "setp.eq.u32", w->kit.lane, I(0)));
+	const kit_op at = u_mad(b, w->kit.warp, I(bytes), w->kit.shared);
+	tcb_ptx_guard(b, u_eq(b, w->kit.lane, I(0)));
 	tcb_kit_store(b, "st.shared", value_type(w), tcb_ptx_at(at, 0), &value, 1);
 	tcb_ptx_unguard(b);
 	tcb_kit_block_barrier(b);
-	const kit_op from = OP3(b, "mad.lo.u32", OP2(b, "and.b32", w->kit.lane, I(warps - 1)), I(bytes), w->kit.shared);
+	const kit_op from = u_mad(b, u_and(b, w->kit.lane, I(warps - 1)), I(bytes), w->kit.shared);
 	const kit_op all = tcb_ptx_reg(b, value_type(w));
 	tcb_kit_load_into(b, "ld.shared", value_type(w), tcb_ptx_at(from, 0), &all, 1);
 	return over_lanes(w, all, warps);
@@ -320,9 +319,9 @@ static void write_result(struct writer *w, kit_op value)
 	struct tcb_ptx_build *b = &w->kit.b;
 	kit_op y;
 	if (is_sum(w)) {
-		y = OP1(b, "cvt.rn.f32.f64", value);
+		y = f_from_d(b, value);
 	} else { /* a NaN is the quiet one of reduce2d.h */
-		y = OP3(b, "selp.b32", OP1(b, "mov.b32", I(QUIET_NAN)), value, OP2(b, "setp.nan.f32", value, value));
+		y = b_select(b, b_set(b, I(QUIET_NAN)), value, f_unordered(b, value, value));
 	}
 	tcb_ptx_store(b, "st.global.b32", tcb_ptx_at(w->y, 0), &y, 1);
 }
@@ -335,14 +334,14 @@ static void write_all(struct writer *w, kit_op count)
 	struct tcb_ptx_if first;
 	const kit_op all = tcb_kit_constant(b, is_sum(w) ? "f64" : "f32", F(0));
 	if (is_sum(w))
-		tcb_ptx_into1(b, "cvt.f64.f32", all, identity(w));
+		d_from_f_to(b, all, identity(w));
 	else
-		tcb_ptx_into1(b, "mov.f32", all, identity(w));
+		f_set_to(b, all, identity(w));
 	tcb_ptx_for_begin(b, &loop, w->kit.tid, count, I(w->g->threads), 0);
 	const kit_op value = tcb_ptx_reg(b, value_type(w));
 	tcb_kit_load_into(b, "ld.global.cg", value_type(w),
-			  tcb_ptx_at(OP3(b, "mad.wide.u32", loop.iv, I(value_bytes(w)), w->partials), 0), &value, 1);
-	tcb_ptx_into1(b, is_sum(w) ? "mov.f64" : "mov.f32", all, combine(w, all, value));
+			  tcb_ptx_at(l_mad_wide(b, loop.iv, I(value_bytes(w)), w->partials), 0), &value, 1);
+	(is_sum(w) ? d_set_to : f_set_to)(b, all, combine(w, all, value));
 	tcb_ptx_for_end(b, &loop);
 	if (w->g->warps > 1)
 		tcb_kit_block_barrier(b); /* shared memory has been read */
@@ -356,24 +355,24 @@ static void write_all(struct writer *w, kit_op count)
 static kit_op order_word(struct writer *w, kit_op value)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op bits = OP1(b, "mov.b32", value);
-	const kit_op sign = OP2(b, "shr.s32", bits, I(31));
-	const kit_op flip = OP2(b, "or.b32", sign, I((int64_t)0x80000000));
-	kit_op word = OP2(b, "xor.b32", bits, flip);
+	const kit_op bits = b_set(b, value);
+	const kit_op sign = s_shr(b, bits, I(31));
+	const kit_op flip = u_or(b, sign, I((int64_t)0x80000000));
+	kit_op word = u_xor(b, bits, flip);
 	if (w->g->kind == REDUCE2D_MIN)
-		word = OP1(b, "not.b32", word);
-	return OP3(b, "selp.b32", I(-1), word, OP2(b, "setp.nan.f32", value, value));
+		word = u_not(b, word);
+	return b_select(b, I(-1), word, f_unordered(b, value, value));
 }
 
 static kit_op value_of_word(struct writer *w, kit_op word)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op is_nan = OP2(b, "setp.eq.u32", word, I((int64_t)0xffffffff));
-	const kit_op up = w->g->kind == REDUCE2D_MIN ? OP1(b, "not.b32", word) : word;
-	const kit_op sign = OP2(b, "shr.s32", OP1(b, "not.b32", up), I(31));
-	const kit_op bits = OP2(b, "xor.b32", up, OP2(b, "or.b32", sign, I((int64_t)0x80000000)));
+	const kit_op is_nan = u_eq(b, word, I((int64_t)0xffffffff));
+	const kit_op up = w->g->kind == REDUCE2D_MIN ? u_not(b, word) : word;
+	const kit_op sign = s_shr(b, u_not(b, up), I(31));
+	const kit_op bits = u_xor(b, up, u_or(b, sign, I((int64_t)0x80000000)));
 	const kit_op value = tcb_ptx_reg(b, "f32");
-	tcb_ptx_into1(b, "mov.b32", value, OP3(b, "selp.b32", I(QUIET_NAN), bits, is_nan));
+	b_set_to(b, value, b_select(b, I(QUIET_NAN), bits, is_nan));
 	return value;
 }
 
@@ -385,26 +384,26 @@ static void write_atomic(struct writer *w, kit_op value)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	struct tcb_ptx_if first, is_last;
-	const kit_op last = OP2(b, "sub.u32", w->blocks, I(1));
+	const kit_op last = u_sub(b, w->blocks, I(1));
 	tcb_kit_one_begin(&w->kit, &first);
 	if (is_sum(w)) {
 		const kit_op bits = tcb_ptx_reg(b, "b64");
-		tcb_ptx_into1(b, "mov.b64", bits, value);
-		const kit_op some = OP2(b, "setp.ne.u64", OP2(b, "xor.b64", bits, I(INT64_MIN)), I(0));
-		OP2(b, "red.global.or.b32", tcb_ptx_at(w->state, FLAG_AT), OP3(b, "selp.b32", I(1), I(0), some));
+		lb_set_to(b, bits, value);
+		const kit_op some = l_ne(b, l_xor(b, bits, I(INT64_MIN)), I(0));
+		OP2(b, "red.global.or.b32", tcb_ptx_at(w->state, FLAG_AT), b_select(b, I(1), I(0), some));
 		OP2(b, "red.global.add.f64", tcb_ptx_at(w->state, TOTAL_AT), value);
 	} else {
 		OP2(b, "red.global.max.u32", tcb_ptx_at(w->state, TOTAL_AT), order_word(w, value));
 	}
 	tcb_ptx_op0(b, "fence.acq_rel.gpu");
 	const kit_op arrived = tcb_kit_arrive(b, tcb_ptx_at(w->state, COUNTER_AT), last);
-	tcb_ptx_if_begin(b, &is_last, OP2(b, "setp.eq.u32", arrived, last));
+	tcb_ptx_if_begin(b, &is_last, u_eq(b, arrived, last));
 	if (is_sum(w)) {
 		const kit_op some = OP2(b, "atom.global.exch.b32", tcb_ptx_at(w->state, FLAG_AT), I(0));
 		const kit_op bits = OP2(b, "atom.global.exch.b64", tcb_ptx_at(w->state, TOTAL_AT), I(0));
-		const kit_op total = tcb_ptx_reg(b, "f64"), none = OP1(b, "cvt.f64.f32", F(-0.0f));
-		tcb_ptx_into1(b, "mov.b64", total, bits);
-		write_result(w, OP3(b, "selp.f64", total, none, OP2(b, "setp.ne.u32", some, I(0))));
+		const kit_op total = tcb_ptx_reg(b, "f64"), none = d_from_f(b, F(-0.0f));
+		lb_set_to(b, total, bits);
+		write_result(w, d_select(b, total, none, u_ne(b, some, I(0))));
 	} else {
 		const kit_op word = OP2(b, "atom.global.exch.b32", tcb_ptx_at(w->state, TOTAL_AT), I(0));
 		write_result(w, value_of_word(w, word));
@@ -429,7 +428,7 @@ static void write_places(struct writer *w)
 	struct tcb_ptx_build *b = &w->kit.b;
 	tcb_kit_dependents(&w->kit, 1);
 	tcb_kit_threads(&w->kit);
-	w->kit.shared = OP1(b, "mov.u32", tcb_ptx_shared(b, "parts", 8, (w->g->warps + 2) * 8));
+	w->kit.shared = u_set(b, tcb_ptx_shared(b, "parts", 8, (w->g->warps + 2) * 8));
 }
 
 static void write_reduce(struct writer *w)
@@ -448,8 +447,8 @@ static void write_reduce(struct writer *w)
 	w->vectors = tcb_kit_number(&w->kit, "vectors", g->vectors);
 	w->rest = tcb_kit_number(&w->kit, "rest", g->rest);
 	write_places(w);
-	w->block = tcb_ptx_special(b, "ctaid.x");
-	w->blocks = tcb_ptx_special(b, "nctaid.x");
+	w->block = u_block_x(b);
+	w->blocks = u_blocks_x(b);
 	const kit_op end = write_block(w, write_warp(w));
 	if (g->join == TCB_JOIN_ATOMIC) {
 		write_atomic(w, end);
@@ -464,7 +463,7 @@ static void write_reduce(struct writer *w)
 			      tcb_ptx_at(tcb_kit_element(b, w->partials, w->block, value_bytes(w)), 0), &end, 1);
 	tcb_ptx_if_end(b, &scope);
 	if (g->join == TCB_JOIN_LAST) {
-		const kit_op last = OP2(b, "sub.u32", w->blocks, I(1));
+		const kit_op last = u_sub(b, w->blocks, I(1));
 		tcb_kit_last_begin(&w->kit, &scope);
 		tcb_kit_last_of(&w->kit, &scope, tcb_ptx_at(w->state, COUNTER_AT), last, g->warps * 8);
 		write_all(w, w->blocks);

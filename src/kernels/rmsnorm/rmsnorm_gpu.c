@@ -27,38 +27,38 @@ static kit_op square_sum(struct tcb_rows_writer *w, const struct tcb_rows_values
 	for (unsigned i = 0; i < count; i++) {
 		kit_op x = values->value[i];
 		if (w->is_rescue)
-			x = OP2(b, "mul.rn.f32", x, F(TCB_ROWS_RESCUE));
-		chain[i % 4] = i < 4 ? OP2(b, "mul.rn.f32", x, x) : OP3(b, "fma.rn.f32", x, x, chain[i % 4]);
+			x = f_mul(b, x, F(TCB_ROWS_RESCUE));
+		chain[i % 4] = i < 4 ? f_mul(b, x, x) : f_fma(b, x, x, chain[i % 4]);
 	}
-	return tcb_kit_fold(b, "add.rn.f32", chain, chains);
+	return tcb_kit_fold(b, f_add, chain, chains);
 }
 
 static void reduce(struct tcb_rows_writer *w, struct tcb_rows_values *values, kit_op *part)
 {
-	part[PART_SUM] = tcb_kit_over_lanes(&w->kit.b, "add.rn.f32", square_sum(w, values), 32);
+	part[PART_SUM] = tcb_kit_over_lanes(&w->kit.b, f_add, square_sum(w, values), 32);
 	part[PART_SCALE] = F(w->is_rescue ? TCB_ROWS_RESCUE : 1);
 }
 
 static void begin(struct tcb_rows_writer *w, kit_op *state)
 {
-	state[PART_SUM] = tcb_kit_constant(&w->kit.b, "f32", F(0));
+	state[PART_SUM] = f_set(&w->kit.b, F(0));
 }
 
 static void add(struct tcb_rows_writer *w, const struct tcb_rows_values *values, kit_op *state)
 {
-	tcb_ptx_into2(&w->kit.b, "add.rn.f32", state[PART_SUM], state[PART_SUM], square_sum(w, values));
+	f_add_to(&w->kit.b, state[PART_SUM], state[PART_SUM], square_sum(w, values));
 }
 
 static void finish(struct tcb_rows_writer *w, const kit_op *state, kit_op *part)
 {
-	part[PART_SUM] = tcb_kit_over_lanes(&w->kit.b, "add.rn.f32", state[PART_SUM], 32);
+	part[PART_SUM] = tcb_kit_over_lanes(&w->kit.b, f_add, state[PART_SUM], 32);
 	part[PART_SCALE] = F(w->is_rescue ? TCB_ROWS_RESCUE : 1);
 }
 
 /* So much that 256 parts would not add up, or not a number. */
 static kit_op is_lost(struct tcb_rows_writer *w, const kit_op *part)
 {
-	return OP2(&w->kit.b, "setp.gtu.f32", part[PART_SUM], F(0x1p116f));
+	return f_not_le(&w->kit.b, part[PART_SUM], F(0x1p116f));
 }
 
 static void join(struct tcb_rows_writer *w, kit_op (*parts)[TCB_ROWS_PART_MAX], unsigned count, unsigned lanes,
@@ -69,21 +69,21 @@ static void join(struct tcb_rows_writer *w, kit_op (*parts)[TCB_ROWS_PART_MAX], 
 	(void)own;
 	if (count * lanes > 1) {
 		for (unsigned i = 1; i < count; i++)
-			scale = OP2(b, "min.f32", scale, parts[i][PART_SCALE]);
-		scale = tcb_kit_over_lanes(b, "min.f32", scale, lanes);
+			scale = f_min(b, scale, parts[i][PART_SCALE]);
+		scale = tcb_kit_over_lanes(b, f_min, scale, lanes);
 		for (unsigned i = 0; i < count; i++) {
-			const kit_op same = OP2(b, "setp.eq.f32", parts[i][PART_SCALE], scale);
-			const kit_op down = OP3(b, "selp.f32", F(1), F(TCB_ROWS_RESCUE), same);
-			const kit_op part = OP2(b, "mul.rn.f32", OP2(b, "mul.rn.f32", parts[i][PART_SUM], down), down);
-			sum = i ? OP2(b, "add.rn.f32", sum, part) : part;
+			const kit_op same = f_eq(b, parts[i][PART_SCALE], scale);
+			const kit_op down = f_select(b, F(1), F(TCB_ROWS_RESCUE), same);
+			const kit_op part = f_mul(b, f_mul(b, parts[i][PART_SUM], down), down);
+			sum = i ? f_add(b, sum, part) : part;
 		}
-		sum = tcb_kit_over_lanes(b, "add.rn.f32", sum, lanes);
+		sum = tcb_kit_over_lanes(b, f_add, sum, lanes);
 	}
-	const kit_op is_plain = OP2(b, "setp.eq.f32", scale, F(1));
-	const kit_op eps = OP3(b, "selp.f32", F((float)RMSNORM_EPS), F(0), is_plain);
-	const kit_op mean = OP3(b, "fma.rn.f32", sum, F((float)(1.0 / w->g->n)), eps);
-	stat[STAT_ROOT] = OP3(b, "selp.f32", F(1), F(sqrtf(TCB_ROWS_RESCUE)), is_plain);
-	stat[STAT_FACTOR] = OP2(b, "mul.rn.f32", OP1(b, "rsqrt.approx.f32", mean), stat[STAT_ROOT]);
+	const kit_op is_plain = f_eq(b, scale, F(1));
+	const kit_op eps = f_select(b, F((float)RMSNORM_EPS), F(0), is_plain);
+	const kit_op mean = f_fma(b, sum, F((float)(1.0 / w->g->n)), eps);
+	stat[STAT_ROOT] = f_select(b, F(1), F(sqrtf(TCB_ROWS_RESCUE)), is_plain);
+	stat[STAT_FACTOR] = f_mul(b, f_rsqrt_near(b, mean), stat[STAT_ROOT]);
 }
 
 static void result(struct tcb_rows_writer *w, struct tcb_rows_values *values, const struct tcb_rows_values *weights,
@@ -92,8 +92,8 @@ static void result(struct tcb_rows_writer *w, struct tcb_rows_values *values, co
 	struct tcb_ptx_build *b = &w->kit.b;
 	(void)is_raw;
 	for (unsigned i = 0; i < tcb_rows_floats(w, values); i++) {
-		const kit_op x = OP2(b, "mul.rn.f32", values->value[i], stat[STAT_ROOT]);
-		values->value[i] = OP2(b, "mul.rn.f32", OP2(b, "mul.rn.f32", x, stat[STAT_FACTOR]), weights->value[i]);
+		const kit_op x = f_mul(b, values->value[i], stat[STAT_ROOT]);
+		values->value[i] = f_mul(b, f_mul(b, x, stat[STAT_FACTOR]), weights->value[i]);
 	}
 }
 

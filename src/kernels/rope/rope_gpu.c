@@ -47,8 +47,8 @@ static void load_values(struct rope_writer *w, enum tcb_type type, const char *p
 		} else if (type == TCB_TYPE_F16) {
 			tcb_kit_floats(b, word[i], out + 2 * i);
 		} else {
-			out[2 * i] = OP1(b, "mov.b32", OP2(b, "shl.b32", word[i], I(16)));
-			out[2 * i + 1] = OP1(b, "mov.b32", OP2(b, "and.b32", word[i], I((int64_t)0xffff0000)));
+			out[2 * i] = b_set(b, u_shl(b, word[i], I(16)));
+			out[2 * i + 1] = b_set(b, u_and(b, word[i], I((int64_t)0xffff0000)));
 		}
 	}
 }
@@ -66,7 +66,7 @@ static void store_values(struct rope_writer *w, kit_op address, const kit_op *va
 		else if (type == TCB_TYPE_F16)
 			word[i] = tcb_kit_pack_f16(b, values[2 * i], values[2 * i + 1]);
 		else
-			word[i] = OP2(b, "cvt.rn.bf16x2.f32", values[2 * i + 1], values[2 * i]);
+			word[i] = bf16x2_from_f(b, values[2 * i + 1], values[2 * i]);
 	}
 	for (unsigned i = 0; i < words; i += PIECE)
 		tcb_kit_store(b, prefix, type == TCB_TYPE_F32 ? "f32" : "b32", tcb_ptx_at(address, 4 * i), word + i,
@@ -78,8 +78,7 @@ static kit_op chunk_address(struct rope_writer *w, kit_op base, kit_op head, enu
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned bytes = (unsigned)tcb_type_bytes(type);
-	return OP3(b, "mad.wide.u32", w->chunk, I(vectors * w->g->width * bytes),
-		   OP3(b, "mad.wide.u32", head, I(w->g->k * bytes), base));
+	return l_mad_wide(b, w->chunk, I(vectors * w->g->width * bytes), l_mad_wide(b, head, I(w->g->k * bytes), base));
 }
 
 /* The first of the thread's two vectors of head HEAD; the second is APART bytes behind it. */
@@ -102,33 +101,33 @@ static void write_places(struct rope_writer *w, const kit_op *first)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct rope_gpu *g = w->g;
 	const unsigned groups = tcb_div_up(w->launch->heads, g->unroll), lanes = rope_gpu_lanes(g, w->launch);
-	const kit_op tid = tcb_ptx_special(b, "tid.x"), number = tcb_ptx_special(b, "ctaid.x");
-	const kit_op block = first ? OP2(b, "sub.u32", number, *first) : number;
-	const kit_op item = OP3(b, "mad.lo.u32", block, I(g->threads), tid);
-	const kit_op group = OP2(b, "div.u32", item, I(lanes));
-	w->chunk = OP2(b, "sub.u32", item, OP2(b, "mul.lo.u32", group, I(lanes)));
+	const kit_op tid = u_thread(b), number = u_block_x(b);
+	const kit_op block = first ? u_sub(b, number, *first) : number;
+	const kit_op item = u_mad(b, block, I(g->threads), tid);
+	const kit_op group = u_div(b, item, I(lanes));
+	w->chunk = u_sub(b, item, u_mul(b, group, I(lanes)));
 	if (rope_gpu_has_split_block(g))
-		w->lane = OP2(b, "and.b32", item, I(WARP - 1));
+		w->lane = u_and(b, item, I(WARP - 1));
 	if (lanes > g->chunks) {
-		w->has_chunk = OP2(b, "setp.lt.u32", w->chunk, I(g->chunks));
-		w->chunk = OP2(b, "min.u32", w->chunk, I(g->chunks - 1));
+		w->has_chunk = u_lt(b, w->chunk, I(g->chunks));
+		w->chunk = u_min(b, w->chunk, I(g->chunks - 1));
 	}
-	const kit_op token = OP2(b, "div.u32", group, I(groups));
-	w->first = OP2(b, "mul.lo.u32", OP2(b, "sub.u32", group, OP2(b, "mul.lo.u32", token, I(groups))), I(g->unroll));
-	w->has_token = OP2(b, "setp.lt.u32", token, w->tokens);
-	w->token = OP2(b, "min.u32", token, OP2(b, "sub.u32", w->tokens, I(1)));
+	const kit_op token = u_div(b, group, I(groups));
+	w->first = u_mul(b, u_sub(b, group, u_mul(b, token, I(groups))), I(g->unroll));
+	w->has_token = u_lt(b, token, w->tokens);
+	w->token = u_min(b, token, u_sub(b, w->tokens, I(1)));
 }
 
 static void write_position(struct rope_writer *w, kit_op lengths)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	kit_op length;
-	w->sequence = OP2(b, "div.u32", w->token, w->m);
+	w->sequence = u_div(b, w->token, w->m);
 	tcb_kit_load(b, w->g->pdl ? "ld.global" : "ld.global.nc", "u32",
 		     tcb_ptx_at(tcb_kit_element(b, lengths, w->sequence, 4), 0), &length, 1);
-	const kit_op index = OP2(b, "sub.u32", w->token, OP2(b, "mul.lo.u32", w->sequence, w->m));
-	w->position = OP2(b, "add.u32", OP2(b, "sub.u32", length, w->m), index);
-	w->is_new = OP3(b, "setp.ge.and.s32", w->position, I(0), w->has_token);
+	const kit_op index = u_sub(b, w->token, u_mul(b, w->sequence, w->m));
+	w->position = u_add(b, u_sub(b, length, w->m), index);
+	w->is_new = s_ge_and(b, w->position, I(0), w->has_token);
 }
 
 static void load_rotation(struct rope_writer *w, kit_op position)
@@ -147,21 +146,21 @@ static kit_op write_cache_token(struct rope_writer *w)
 	const struct rope_gpu *g = w->g;
 	kit_op page;
 	if (!g->page)
-		return OP3(b, "mad.lo.u32", w->sequence, w->cache, w->position);
-	const kit_op number = OP2(b, "div.u32", w->position, I(g->page));
-	const kit_op inside = OP2(b, "sub.u32", w->position, OP2(b, "mul.lo.u32", number, I(g->page)));
-	const kit_op entry = OP3(b, "mad.lo.u32", w->sequence, w->cache, number);
+		return u_mad(b, w->sequence, w->cache, w->position);
+	const kit_op number = u_div(b, w->position, I(g->page));
+	const kit_op inside = u_sub(b, w->position, u_mul(b, number, I(g->page)));
+	const kit_op entry = u_mad(b, w->sequence, w->cache, number);
 	const kit_op address = tcb_ptx_at(tcb_kit_element(b, w->table, entry, 4), 0);
 	const char *prefix = g->pdl ? "ld.global" : "ld.global.nc";
 	if (g->kv != TCB_TYPE_BLOCKS) {
 		tcb_kit_load(b, prefix, "u32", address, &page, 1);
 	} else { /* not only those with a token come here */
-		page = OP1(b, "mov.u32", I(0));
+		page = u_set(b, I(0));
 		tcb_ptx_guard(b, w->is_new);
 		tcb_kit_load_into(b, prefix, "u32", address, &page, 1);
 		tcb_ptx_unguard(b);
 	}
-	return OP3(b, "mad.lo.u32", page, I(g->page), inside);
+	return u_mad(b, page, I(g->page), inside);
 }
 
 /* Which head of what the launch writes to head HEAD of the row is; AT: the cache's token. */
@@ -173,22 +172,22 @@ static kit_op write_goal(struct rope_writer *w, kit_op head, kit_op at)
 	const unsigned v = g->query + g->kv_heads;
 	kit_op goal = I(0);
 	if (w->launch->to == ROPE_WORKSPACE)
-		return OP3(b, "mad.lo.u32", w->token, I(g->kv_heads), OP2(b, "sub.u32", head, I(g->query)));
+		return u_mad(b, w->token, I(g->kv_heads), u_sub(b, head, I(g->query)));
 	if (first < g->query)
-		goal = OP3(b, "mad.lo.u32", w->token, I(g->query), head);
+		goal = u_mad(b, w->token, I(g->query), head);
 	if (end <= g->query)
 		return goal;
-	const kit_op row = OP3(b, "mad.lo.u32", at, I(g->kv_heads), head);
+	const kit_op row = u_mad(b, at, I(g->kv_heads), head);
 	kit_op of_cache = I(0);
 	if (first < v)
-		of_cache = OP2(b, "add.u32", OP2(b, "sub.u32", row, I(g->query)), w->k_head);
+		of_cache = u_add(b, u_sub(b, row, I(g->query)), w->k_head);
 	if (end > v) {
-		const kit_op of_v = OP2(b, "add.u32", OP2(b, "sub.u32", row, I(v)), w->v_head);
-		of_cache = first < v ? OP3(b, "selp.u32", of_v, of_cache, OP2(b, "setp.ge.u32", head, I(v))) : of_v;
+		const kit_op of_v = u_add(b, u_sub(b, row, I(v)), w->v_head);
+		of_cache = first < v ? u_select(b, of_v, of_cache, u_ge(b, head, I(v))) : of_v;
 	}
 	if (first >= g->query)
 		return of_cache;
-	return OP3(b, "selp.u32", goal, of_cache, OP2(b, "setp.lt.u32", head, I(g->query)));
+	return u_select(b, goal, of_cache, u_lt(b, head, I(g->query)));
 }
 
 /* The thread's two vectors, FIRST and SECOND, rotated; where IS_PLAIN (NULL: nowhere) as they are. */
@@ -203,12 +202,12 @@ static void rotate(struct rope_writer *w, kit_op *first, kit_op *second, const k
 			high = low + 1;
 		}
 		const kit_op x = *low, y = *high;
-		const kit_op minus = OP1(b, "neg.f32", OP2(b, "mul.rn.f32", y, w->sine[i]));
-		*low = OP3(b, "fma.rn.f32", x, w->cosine[i], minus);
-		*high = OP3(b, "fma.rn.f32", y, w->cosine[i], OP2(b, "mul.rn.f32", x, w->sine[i]));
+		const kit_op minus = f_neg(b, f_mul(b, y, w->sine[i]));
+		*low = f_fma(b, x, w->cosine[i], minus);
+		*high = f_fma(b, y, w->cosine[i], f_mul(b, x, w->sine[i]));
 		if (is_plain) {
-			*low = OP3(b, "selp.f32", x, *low, *is_plain);
-			*high = OP3(b, "selp.f32", y, *high, *is_plain);
+			*low = f_select(b, x, *low, *is_plain);
+			*high = f_select(b, y, *high, *is_plain);
 		}
 	}
 }
@@ -228,17 +227,17 @@ static void load_heads(struct rope_writer *w, struct heads *out)
 	const struct rope_gpu *g = w->g;
 	const struct rope_launch *launch = w->launch;
 	const int is_workspace = launch->from == ROPE_WORKSPACE;
-	const kit_op row = OP2(b, "mul.lo.u32", w->token, I(is_workspace ? g->kv_heads : g->query + 2 * g->kv_heads));
+	const kit_op row = u_mul(b, w->token, I(is_workspace ? g->kv_heads : g->query + 2 * g->kv_heads));
 	out->is_cut = launch->heads % g->unroll != 0;
 	for (unsigned u = 0; u < g->unroll; u++) {
-		kit_op index = u ? OP2(b, "add.u32", w->first, I(u)) : w->first;
+		kit_op index = u ? u_add(b, w->first, I(u)) : w->first;
 		if (out->is_cut) {
-			out->has_head[u] = OP2(b, "setp.lt.u32", index, I(launch->heads));
-			index = OP2(b, "min.u32", index, I(launch->heads - 1));
+			out->has_head[u] = u_lt(b, index, I(launch->heads));
+			index = u_min(b, index, I(launch->heads - 1));
 		}
-		out->head[u] = launch->first ? OP2(b, "add.u32", index, I(launch->first)) : index;
-		const kit_op from = head_address(
-			w, w->from, OP2(b, "add.u32", row, is_workspace ? index : out->head[u]), from_type(w));
+		out->head[u] = launch->first ? u_add(b, index, I(launch->first)) : index;
+		const kit_op from =
+			head_address(w, w->from, u_add(b, row, is_workspace ? index : out->head[u]), from_type(w));
 		load_values(w, from_type(w), load_prefix(w), from, out->low[u]);
 		load_values(w, from_type(w), load_prefix(w), tcb_ptx_at(from, apart(w, from_type(w))), out->high[u]);
 	}
@@ -250,8 +249,7 @@ static void rotate_head(struct rope_writer *w, struct heads *heads, unsigned u)
 	if (launch->rotated == launch->heads) {
 		rotate(w, heads->low[u], heads->high[u], NULL);
 	} else if (launch->rotated) {
-		const kit_op is_plain =
-			OP2(&w->kit.b, "setp.ge.u32", heads->head[u], I(launch->first + launch->rotated));
+		const kit_op is_plain = u_ge(&w->kit.b, heads->head[u], I(launch->first + launch->rotated));
 		rotate(w, heads->low[u], heads->high[u], &is_plain);
 	}
 }
@@ -299,14 +297,14 @@ static void write_blocks(struct rope_writer *w, kit_op lengths)
 	load_heads(w, &heads);
 	write_position(w, lengths);
 	if (w->launch->rotated)
-		load_rotation(w, OP2(b, "max.s32", w->position, I(0)));
+		load_rotation(w, s_max(b, w->position, I(0)));
 	const kit_op at = write_cache_token(w);
 	for (unsigned u = 0; u < g->unroll; u++) {
 		rotate_head(w, &heads, u);
 		rope_write_codes(w, heads.low[u], heads.high[u], &codes[u]);
 	}
 	const kit_op is_there =
-		rope_gpu_lanes(g, w->launch) > g->chunks ? OP2(b, "and.pred", w->is_new, w->has_chunk) : w->is_new;
+		rope_gpu_lanes(g, w->launch) > g->chunks ? p_and(b, w->is_new, w->has_chunk) : w->is_new;
 	tcb_ptx_if_begin(b, &scope, is_there);
 	for (unsigned u = 0; u < g->unroll; u++)
 		rope_store_codes(w, write_goal(w, heads.head[u], at), &codes[u],
@@ -359,7 +357,7 @@ static void write_kernel(struct rope_writer *w, const struct rope_launch *launch
 	} else {
 		const kit_op first = tcb_kit_number(&w->kit, "first_blocks", first_blocks);
 		tcb_kit_dependents(&w->kit, 1);
-		tcb_ptx_if_begin(b, &scope, OP2(b, "setp.lt.u32", tcb_ptx_special(b, "ctaid.x"), first));
+		tcb_ptx_if_begin(b, &scope, u_lt(b, u_block_x(b), first));
 		w->launch = &launches[0];
 		write_part(w, NULL, lengths);
 		tcb_ptx_if_else(b, &scope);

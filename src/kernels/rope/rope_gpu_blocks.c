@@ -41,8 +41,8 @@ static kit_op value_at(struct rope_writer *w, kit_op value, kit_op chunk)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned lanes = rope_gpu_lanes(w->g, w->launch);
-	const kit_op first = OP2(b, "and.b32", w->lane, I(-(int64_t)lanes));
-	return OP4(b, "shfl.sync.idx.b32", value, OP2(b, "add.u32", first, chunk), I(WARP - 1), I(-1));
+	const kit_op first = u_and(b, w->lane, I(-(int64_t)lanes));
+	return OP4(b, "shfl.sync.idx.b32", value, u_add(b, first, chunk), I(WARP - 1), I(-1));
 }
 
 /*
@@ -55,21 +55,21 @@ static void join_units(struct rope_writer *w, kit_op largest[2])
 	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned h = w->g->k / 2 / UNIT;
 	if (h == 1) {
-		largest[0] = largest[1] = OP2(b, "max.u32", largest[0], largest[1]);
+		largest[0] = largest[1] = u_max(b, largest[0], largest[1]);
 		return;
 	}
 	const unsigned lanes = UNIT / w->g->width;
-	const kit_op unit = OP2(b, "div.u32", w->chunk, I(lanes));
-	const kit_op is_last = OP2(b, "setp.eq.u32", unit, I(h - 1)), is_first = OP2(b, "setp.eq.u32", unit, I(0));
-	const kit_op low = OP3(b, "selp.u32", unit, OP2(b, "xor.b32", unit, I(1)), is_last);
-	const kit_op up = OP2(b, "add.u32", OP2(b, "xor.b32", OP2(b, "sub.u32", unit, I(1)), I(1)), I(1));
-	const kit_op high = OP3(b, "selp.u32", unit, up, is_first);
-	kit_op low_other = value_at(w, largest[0], OP2(b, "mul.lo.u32", low, I(lanes)));
-	kit_op high_other = value_at(w, largest[1], OP2(b, "mul.lo.u32", high, I(lanes)));
-	low_other = OP3(b, "selp.b32", value_at(w, largest[1], I(0)), low_other, is_last);
-	high_other = OP3(b, "selp.b32", value_at(w, largest[0], I((h - 1) * lanes)), high_other, is_first);
-	largest[0] = OP2(b, "max.u32", largest[0], low_other);
-	largest[1] = OP2(b, "max.u32", largest[1], high_other);
+	const kit_op unit = u_div(b, w->chunk, I(lanes));
+	const kit_op is_last = u_eq(b, unit, I(h - 1)), is_first = u_eq(b, unit, I(0));
+	const kit_op low = u_select(b, unit, u_xor(b, unit, I(1)), is_last);
+	const kit_op up = u_add(b, u_xor(b, u_sub(b, unit, I(1)), I(1)), I(1));
+	const kit_op high = u_select(b, unit, up, is_first);
+	kit_op low_other = value_at(w, largest[0], u_mul(b, low, I(lanes)));
+	kit_op high_other = value_at(w, largest[1], u_mul(b, high, I(lanes)));
+	low_other = b_select(b, value_at(w, largest[1], I(0)), low_other, is_last);
+	high_other = b_select(b, value_at(w, largest[0], I((h - 1) * lanes)), high_other, is_first);
+	largest[0] = u_max(b, largest[0], low_other);
+	largest[1] = u_max(b, largest[1], high_other);
 }
 
 /* The lane of a block that the thread is, for its vector RUN; the block's number in the head. */
@@ -77,9 +77,9 @@ static kit_op lane_of_block(struct rope_writer *w, unsigned run, kit_op *block)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned values = values_of(w->g), lanes = lanes_of(w->g);
-	const kit_op at = run ? OP2(b, "add.u32", w->chunk, I(w->g->k / 2 / values)) : w->chunk;
-	*block = OP2(b, "div.u32", at, I(lanes));
-	return OP2(b, "and.b32", at, I(lanes - 1));
+	const kit_op at = run ? u_add(b, w->chunk, I(w->g->k / 2 / values)) : w->chunk;
+	*block = u_div(b, at, I(lanes));
+	return u_and(b, at, I(lanes - 1));
 }
 
 /* The word before the first of vector RUN. */
@@ -91,10 +91,10 @@ static kit_op word_before(struct rope_writer *w, unsigned run, const struct rope
 	kit_op before = OP4(b, "shfl.sync.up.b32", codes->word[run][last], I(1), I(0), I(-1));
 	if (run && rope_gpu_has_split_block(w->g)) { /* the second half goes on where the first ends */
 		const kit_op other = value_at(w, codes->word[0][last], I(w->g->chunks - 1));
-		before = OP3(b, "selp.b32", other, before, OP2(b, "setp.eq.u32", w->chunk, I(0)));
+		before = b_select(b, other, before, u_eq(b, w->chunk, I(0)));
 	}
-	const kit_op is_first = OP2(b, "setp.eq.u32", lane_of_block(w, run, &block), I(0));
-	return OP3(b, "selp.b32", codes->scale[run], before, is_first);
+	const kit_op is_first = u_eq(b, lane_of_block(w, run, &block), I(0));
+	return b_select(b, codes->scale[run], before, is_first);
 }
 
 void rope_write_codes(struct rope_writer *w, const kit_op first[], const kit_op second[], struct rope_codes *out)
@@ -133,8 +133,8 @@ static void store_two(struct rope_writer *w, kit_op block, kit_op lane, kit_op w
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	struct tcb_ptx_if scope;
-	store_half(w, tcb_kit_behind(b, block, OP3(b, "mad.lo.u32", lane, I(2), I(SCALE_BYTES))), word, 0);
-	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.eq.u32", lane, I(0)));
+	store_half(w, tcb_kit_behind(b, block, u_mad(b, lane, I(2), I(SCALE_BYTES))), word, 0);
+	tcb_ptx_if_begin(b, &scope, u_eq(b, lane, I(0)));
 	store_half(w, block, scale, 0);
 	tcb_ptx_if_end(b, &scope);
 }
@@ -144,19 +144,18 @@ static void store_words(struct rope_writer *w, kit_op block, kit_op is_odd, kit_
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned values = values_of(w->g), words = values / 4, lanes = lanes_of(w->g);
-	const kit_op odd = OP3(b, "selp.u32", I(1), I(0), is_odd);
-	const kit_op select = OP3(b, "selp.b32", I(0x7654), I(0x5432), is_odd);
-	const kit_op to = tcb_kit_behind(
-		b, block, OP3(b, "mad.lo.u32", lane, I(values), OP2(b, "mul.lo.u32", odd, I(SCALE_BYTES))));
+	const kit_op odd = u_select(b, I(1), I(0), is_odd);
+	const kit_op select = b_select(b, I(0x7654), I(0x5432), is_odd);
+	const kit_op to = tcb_kit_behind(b, block, u_mad(b, lane, I(values), u_mul(b, odd, I(SCALE_BYTES))));
 	struct tcb_ptx_if scope;
 	for (unsigned i = 0; i < words; i++) {
-		const kit_op moved = OP3(b, "prmt.b32", i ? word[i - 1] : before, word[i], select);
+		const kit_op moved = u_permute(b, i ? word[i - 1] : before, word[i], select);
 		tcb_kit_store(b, w->g->stream ? "st.global.cs" : "st.global", "b32", tcb_ptx_at(to, 4 * i), &moved, 1);
 	}
-	const kit_op left = OP3(b, "selp.u32", I(0), I(lanes - 1), is_odd);
-	tcb_ptx_if_begin(b, &scope, OP2(b, "setp.eq.u32", lane, left));
-	store_half(w, tcb_kit_behind(b, block, OP3(b, "selp.u32", I(0), I(ROPE_BLOCK), is_odd)),
-		   OP3(b, "selp.b32", scale, word[words - 1], is_odd), 1);
+	const kit_op left = u_select(b, I(0), I(lanes - 1), is_odd);
+	tcb_ptx_if_begin(b, &scope, u_eq(b, lane, left));
+	store_half(w, tcb_kit_behind(b, block, u_select(b, I(0), I(ROPE_BLOCK), is_odd)),
+		   b_select(b, scale, word[words - 1], is_odd), 1);
 	tcb_ptx_if_end(b, &scope);
 }
 
@@ -164,24 +163,24 @@ void rope_store_codes(struct rope_writer *w, kit_op head, const struct rope_code
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct rope_gpu *g = w->g;
-	const kit_op cache = OP3(b, "mad.wide.u32", w->k_head, I((int64_t)(g->k * tcb_type_bytes(g->q))), w->out);
-	const kit_op of_cache = OP2(b, "sub.u32", head, w->k_head);
+	const kit_op cache = l_mad_wide(b, w->k_head, I((int64_t)(g->k * tcb_type_bytes(g->q))), w->out);
+	const kit_op of_cache = u_sub(b, head, w->k_head);
 	struct tcb_ptx_if scope;
 	if (predicate)
 		tcb_ptx_if_begin(b, &scope, *predicate);
 	for (unsigned run = 0; run < runs_of(g); run++) {
 		kit_op in_head;
 		const kit_op lane = lane_of_block(w, run, &in_head);
-		const kit_op number = OP3(b, "mad.lo.u32", of_cache, I(g->k / ROPE_BLOCK), in_head);
-		const kit_op odd = OP2(b, "and.b32", number, I(1));
+		const kit_op number = u_mad(b, of_cache, I(g->k / ROPE_BLOCK), in_head);
+		const kit_op odd = u_and(b, number, I(1));
 		/* Two blocks at a time, so that the assembler and the checks see what addresses are multiples of. */
-		const kit_op pair = OP3(b, "mad.wide.u32", OP2(b, "shr.u32", number, I(1)), I(2 * BLOCK_BYTES), cache);
-		const kit_op block = OP3(b, "mad.wide.u32", odd, I(BLOCK_BYTES), pair);
+		const kit_op pair = l_mad_wide(b, u_shr(b, number, I(1)), I(2 * BLOCK_BYTES), cache);
+		const kit_op block = l_mad_wide(b, odd, I(BLOCK_BYTES), pair);
 		if (values_of(g) < 4)
 			store_two(w, block, lane, codes->word[run][0], codes->scale[run]);
 		else
-			store_words(w, block, OP2(b, "setp.ne.u32", odd, I(0)), lane, codes->word[run],
-				    codes->before[run], codes->scale[run]);
+			store_words(w, block, u_ne(b, odd, I(0)), lane, codes->word[run], codes->before[run],
+				    codes->scale[run]);
 	}
 	if (predicate)
 		tcb_ptx_if_end(b, &scope);

@@ -27,36 +27,35 @@ static void write_places(struct tcb_rows_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct tcb_rows_gpu *g = w->g;
-	const kit_op tid = tcb_ptx_special(b, "tid.x"), block = tcb_ptx_special(b, "ctaid.x");
-	const kit_op warp = OP2(b, "shr.u32", tid, I(5)), zero = tcb_kit_constant(b, "u32", I(0));
+	const kit_op tid = u_thread(b), block = u_block_x(b);
+	const kit_op warp = u_shr(b, tid, I(5)), zero = u_set(b, I(0));
 	kit_op thread = tid, start;
-	w->kit.lane = OP2(b, "and.b32", tid, I(WARP - 1));
+	w->kit.lane = u_and(b, tid, I(WARP - 1));
 	w->ks = zero;
 	w->rw = warp;
 	if (g->rows == 1) {
 		w->ks = warp;
 		w->rw = zero;
 	} else if (g->ksplit > 1) {
-		w->ks = OP2(b, "and.b32", warp, I(g->ksplit - 1));
-		w->rw = OP2(b, "div.u32", warp, I(g->ksplit));
+		w->ks = u_and(b, warp, I(g->ksplit - 1));
+		w->rw = u_div(b, warp, I(g->ksplit));
 	}
 	if (g->rows > 1)
-		thread = OP2(b, "and.b32", tid, I(WARP * g->ksplit - 1));
+		thread = u_and(b, tid, I(WARP * g->ksplit - 1));
 	w->thread = thread;
-	w->place = OP2(b, "mul.lo.u32", thread, I(g->width));
-	w->place_bytes = OP2(b, "mul.lo.u32", thread, I(g->width * 4));
+	w->place = u_mul(b, thread, I(g->width));
+	w->place_bytes = u_mul(b, thread, I(g->width * 4));
 	w->column = w->place;
-	w->end = tcb_kit_constant(b, "u32", I(g->n));
+	w->end = u_set(b, I(g->n));
 	w->slice_bytes = I((int64_t)g->n * 4);
 	if (g->splitk == 1)
 		return;
-	w->slice = OP2(b, "and.b32", block, I(g->splitk - 1));
-	start = OP2(b, "mul.lo.u32", w->slice, I(g->slice));
-	w->column = OP2(b, "add.u32", w->place, start);
-	w->end = OP2(b, "min.u32", OP2(b, "add.u32", start, I(g->slice)), I(g->n));
+	w->slice = u_and(b, block, I(g->splitk - 1));
+	start = u_mul(b, w->slice, I(g->slice));
+	w->column = u_add(b, w->place, start);
+	w->end = u_min(b, u_add(b, start, I(g->slice)), I(g->n));
 	if (g->copy == TCB_COPY_BULK)
-		w->slice_bytes =
-			tcb_ptx_assume_aligned(b, OP2(b, "shl.b32", OP2(b, "sub.u32", w->end, start), I(2)), 16);
+		w->slice_bytes = tcb_ptx_assume_aligned(b, u_shl(b, u_sub(b, w->end, start), I(2)), 16);
 }
 
 /* ARRAY at the lane's first column. */
@@ -85,8 +84,8 @@ static void write_parameters(struct tcb_rows_writer *w, enum role role)
 	rows = tcb_kit_number(&w->kit, "rows", g->m);
 	if (role != PARTS)
 		tcb_kit_dependents(&w->kit, 0);
-	w->last_row = OP2(b, "sub.u32", rows, I(1));
-	w->tiles = g->rows > 1 ? OP2(b, "div.u32", OP2(b, "add.u32", rows, I(g->rows - 1)), I(g->rows)) : rows;
+	w->last_row = u_sub(b, rows, I(1));
+	w->tiles = g->rows > 1 ? u_div(b, u_add(b, rows, I(g->rows - 1)), I(g->rows)) : rows;
 	write_places(w);
 	w->x_base = w->x;
 	w->y_base = w->y;
@@ -111,9 +110,9 @@ static void write_row_number(struct tcb_rows_writer *w, kit_op tile)
 	w->row = tile;
 	if (w->g->rows == 1)
 		return;
-	w->row = OP3(b, "mad.lo.u32", tile, I(w->g->rows), w->rw);
-	w->has_row = OP2(b, "setp.le.u32", w->row, w->last_row);
-	w->row = OP2(b, "min.u32", w->row, w->last_row);
+	w->row = u_mad(b, tile, I(w->g->rows), w->rw);
+	w->has_row = u_le(b, w->row, w->last_row);
+	w->row = u_min(b, w->row, w->last_row);
 }
 
 /* The same, and where it is. */
@@ -130,8 +129,8 @@ static void write_row(struct tcb_rows_writer *w, kit_op tile)
 static kit_op row_of(struct tcb_rows_writer *w, kit_op array)
 {
 	if (w->g->shifted)
-		return OP2(&w->kit.b, "add.u64", array, w->shift.from);
-	return OP3(&w->kit.b, "mad.wide.u32", w->row, I((int64_t)w->g->n * 4), array);
+		return l_add(&w->kit.b, array, w->shift.from);
+	return l_mad_wide(&w->kit.b, w->row, I((int64_t)w->g->n * 4), array);
 }
 
 /* --- parts of a row --- */
@@ -143,11 +142,11 @@ static kit_op part_address(struct tcb_rows_writer *w, kit_op p, int is_global)
 	const struct tcb_rows_gpu *g = w->g;
 	const unsigned bytes = w->math->part * 4;
 	if (is_global)
-		return tcb_kit_element(b, w->parts, OP3(b, "mad.lo.u32", w->row, I(g->parts), p), bytes);
-	const kit_op base = OP2(b, "add.u32", w->kit.shared, I(g->parts_at));
-	const kit_op index = g->rows > 1 ? OP3(b, "mad.lo.u32", w->rw, I(g->parts), p) : p;
-	const kit_op at = OP3(b, "mad.lo.u32", index, I(bytes), base);
-	return g->resident ? OP2(b, "add.u32", at, w->buffer) : at;
+		return tcb_kit_element(b, w->parts, u_mad(b, w->row, I(g->parts), p), bytes);
+	const kit_op base = u_add(b, w->kit.shared, I(g->parts_at));
+	const kit_op index = g->rows > 1 ? u_mad(b, w->rw, I(g->parts), p) : p;
+	const kit_op at = u_mad(b, index, I(bytes), base);
+	return g->resident ? u_add(b, at, w->buffer) : at;
 }
 
 static kit_op part_number(struct tcb_rows_writer *w)
@@ -155,7 +154,7 @@ static kit_op part_number(struct tcb_rows_writer *w)
 	const struct tcb_rows_gpu *g = w->g;
 	if (g->splitk == 1 || g->join == TCB_JOIN_WHOLE)
 		return w->ks;
-	return OP3(&w->kit.b, "mad.lo.u32", w->slice, I(g->ksplit), w->ks);
+	return u_mad(&w->kit.b, w->slice, I(g->ksplit), w->ks);
 }
 
 static void write_meeting(struct tcb_rows_writer *w)
@@ -174,17 +173,16 @@ static void write_part_out(struct tcb_rows_writer *w, const kit_op *part)
 	const kit_op at = part_address(w, part_number(w), g->join == TCB_JOIN_LAUNCH);
 	if (g->join == TCB_JOIN_CLUSTER) {
 		write_meeting(w);
-		const kit_op to =
-			OP2(b, "mapa.shared::cluster.u32", at, OP2(b, "min.u32", w->kit.lane, I(g->splitk - 1)));
-		tcb_ptx_guard(b, OP2(b, "setp.lt.u32", w->kit.lane, I(g->splitk)));
+		const kit_op to = OP2(b, "mapa.shared::cluster.u32", at, u_min(b, w->kit.lane, I(g->splitk - 1)));
+		tcb_ptx_guard(b, u_lt(b, w->kit.lane, I(g->splitk)));
 		tcb_kit_store(b, "st.shared::cluster", "f32", tcb_ptx_at(to, 0), part, floats);
 		tcb_ptx_unguard(b);
 		tcb_kit_cluster_barrier(b);
 		return;
 	}
-	kit_op is_writer = OP2(b, "setp.eq.u32", w->kit.lane, I(0));
+	kit_op is_writer = u_eq(b, w->kit.lane, I(0));
 	if (g->join == TCB_JOIN_LAUNCH && g->rows > 1)
-		is_writer = OP2(b, "and.pred", is_writer, w->has_row);
+		is_writer = p_and(b, is_writer, w->has_row);
 	tcb_ptx_guard(b, is_writer);
 	tcb_kit_store(b, g->join == TCB_JOIN_LAUNCH ? "st.global" : "st.shared", "f32", tcb_ptx_at(at, 0), part,
 		      floats);
@@ -206,14 +204,14 @@ static void write_join(struct tcb_rows_writer *w, const kit_op *own, kit_op *sta
 		w->math->join(w, parts, 1, 1, own, stat);
 		return;
 	}
-	const kit_op p = lanes < WARP ? OP2(b, "and.b32", w->kit.lane, I(lanes - 1)) : w->kit.lane;
+	const kit_op p = lanes < WARP ? u_and(b, w->kit.lane, I(lanes - 1)) : w->kit.lane;
 	const kit_op at = part_address(w, p, is_global);
 	for (unsigned i = 0; i < count; i++)
 		tcb_kit_load(b, is_global ? "ld.global.cg" : "ld.shared", "f32",
 			     tcb_ptx_at(at, (int64_t)i * WARP * floats * 4), parts[i], floats);
 	w->math->join(w, parts, count, lanes, own, stat);
 	if (g->resident)
-		tcb_ptx_into2(b, "xor.b32", w->buffer, w->buffer, I(g->parts_bytes));
+		u_xor_to(b, w->buffer, w->buffer, I(g->parts_bytes));
 }
 
 /* --- rows in registers --- */
@@ -236,9 +234,8 @@ static void write_held_results(struct tcb_rows_writer *w, const struct tcb_rows_
 			if (g->lead)
 				memcpy(weights[i].value, all[i].value + first * g->width, floats * sizeof *some.value);
 			else if (g->shifted)
-				tcb_rows_write_shifted_weights(
-					w, i, tcb_kit_constant(&w->kit.b, "u64", I((int64_t)first * g->pass * 4)),
-					&weights[i]);
+				tcb_rows_write_shifted_weights(w, i, l_set(&w->kit.b, I((int64_t)first * g->pass * 4)),
+							       &weights[i]);
 			else
 				tcb_rows_write_load(w, TCB_ROWS_WEIGHT,
 						    tcb_ptx_at(w->weight[i], (int64_t)first * g->pass * 4), &weights[i],
@@ -254,7 +251,7 @@ static void write_lead(struct tcb_rows_writer *w, struct tcb_rows_values *weight
 	for (unsigned i = 0; w->g->lead && i < w->math->weights; i++) {
 		weights[i] = w->held;
 		if (w->g->shifted)
-			tcb_rows_write_shifted_weights(w, i, tcb_kit_constant(&w->kit.b, "u64", I(0)), &weights[i]);
+			tcb_rows_write_shifted_weights(w, i, l_set(&w->kit.b, I(0)), &weights[i]);
 		else
 			tcb_rows_write_load(w, TCB_ROWS_WEIGHT, w->weight[i], &weights[i], NULL);
 	}
@@ -273,10 +270,9 @@ static void write_group(struct tcb_rows_writer *w, enum loop_goal goal, kit_op s
 	const enum tcb_rows_source kind = is_shared                 ? TCB_ROWS_SHARED
 					  : goal == GOAL_STATISTICS ? TCB_ROWS_TWICE
 								    : TCB_ROWS_ONCE;
-	const kit_op wide = OP1(b, "cvt.u64.u32", offset);
+	const kit_op wide = l_from_u(b, offset);
 	struct tcb_rows_values weights[TCB_ROWS_WEIGHTS_MAX];
-	tcb_rows_write_load(w, kind, is_shared ? OP2(b, "add.u32", source, offset) : OP2(b, "add.u64", source, wide),
-			    values, NULL);
+	tcb_rows_write_load(w, kind, is_shared ? u_add(b, source, offset) : l_add(b, source, wide), values, NULL);
 	if (goal == GOAL_STATISTICS) {
 		w->math->add(w, values, regs);
 		return;
@@ -286,11 +282,10 @@ static void write_group(struct tcb_rows_writer *w, enum loop_goal goal, kit_op s
 		if (w->g->shifted)
 			tcb_rows_write_shifted_weights(w, i, wide, &weights[i]);
 		else
-			tcb_rows_write_load(w, TCB_ROWS_WEIGHT, OP2(b, "add.u64", w->weight[i], wide), &weights[i],
-					    NULL);
+			tcb_rows_write_load(w, TCB_ROWS_WEIGHT, l_add(b, w->weight[i], wide), &weights[i], NULL);
 	}
 	w->math->result(w, values, weights, regs, 1);
-	tcb_rows_write_store(w, OP2(b, "add.u64", row_of(w, w->y), wide), values);
+	tcb_rows_write_store(w, l_add(b, row_of(w, w->y), wide), values);
 }
 
 /* All groups of the lane's part of a row: the slice, or IS_WHOLE the row.  REGS: state or statistics. */
@@ -304,16 +299,14 @@ static void write_loop(struct tcb_rows_writer *w, enum loop_goal goal, kit_op so
 	kit_op groups = I(n / span), first = is_whole ? w->place : w->column, end = is_whole ? I(n) : w->end;
 	struct tcb_ptx_for loop;
 	if (g->shifted)
-		end = is_fixed ? w->shift.end : OP2(b, "min.u32", w->end, w->shift.end);
+		end = is_fixed ? w->shift.end : u_min(b, w->end, w->shift.end);
 	if (!is_fixed)
-		groups = OP2(b, "div.u32",
-			     OP2(b, "sub.u32", g->shifted ? OP2(b, "min.u32", w->end, I(n)) : w->end,
-				 OP2(b, "sub.u32", w->column, w->place)),
-			     I(span));
+		groups = u_div(b, u_sub(b, g->shifted ? u_min(b, w->end, I(n)) : w->end, u_sub(b, w->column, w->place)),
+			       I(span));
 	if (!is_fixed || n / span) {
 		tcb_ptx_for_begin(b, &loop, I(0), groups, I(1), is_fixed);
 		tcb_kit_nounroll(b);
-		write_group(w, goal, source, OP2(b, "mul.lo.u32", loop.iv, I(span * 4)), &values, regs);
+		write_group(w, goal, source, u_mul(b, loop.iv, I(span * 4)), &values, regs);
 		tcb_ptx_for_end(b, &loop);
 	}
 	if (is_fixed && g->most % span == 0 && !g->shifted)
@@ -321,16 +314,16 @@ static void write_loop(struct tcb_rows_writer *w, enum loop_goal goal, kit_op so
 	struct tcb_rows_values tail = { .count = g->unroll, .edge = g->shifted };
 	if (is_fixed)
 		tail.count = tcb_div_up(g->most - n / span * span, g->pass);
-	const kit_op done = OP2(b, "mul.lo.u32", is_fixed ? tcb_kit_constant(b, "u32", groups) : groups, I(span));
+	const kit_op done = u_mul(b, is_fixed ? u_set(b, groups) : groups, I(span));
 	for (unsigned i = 0; i < tail.count; i++) {
 		tail.unsure[i] = !is_fixed || n / span * span + (i + 1) * g->pass > n;
-		tail.present[i] = tcb_rows_is_vector(w, OP2(b, "add.u32", first, done), end, done, i * g->pass);
+		tail.present[i] = tcb_rows_is_vector(w, u_add(b, first, done), end, done, i * g->pass);
 	}
 	if (tail.edge) {
 		tail.present[tail.count] = is_whole ? w->shift.is_edge : w->shift.has_edge;
 		tail.unsure[tail.count] = 1;
 	}
-	write_group(w, goal, source, OP2(b, "shl.b32", done, I(2)), &tail, regs);
+	write_group(w, goal, source, u_shl(b, done, I(2)), &tail, regs);
 }
 
 /* --- the ring's order --- */
@@ -352,7 +345,7 @@ static void write_refill(struct tcb_rows_writer *w, enum moment now, kit_op tile
 		return;
 	if (is_own)
 		tcb_kit_warp_barrier(b);
-	tcb_rows_write_ring_fill(w, OP3(b, "mad.lo.u32", step, I(is_before ? g->stages - 1 : g->stages), tile),
+	tcb_rows_write_ring_fill(w, u_mad(b, step, I(is_before ? g->stages - 1 : g->stages), tile),
 				 is_before ? TCB_KIT_SLOT_BEFORE : TCB_KIT_SLOT_NOW);
 }
 
@@ -366,7 +359,7 @@ static void write_first_fills(struct tcb_rows_writer *w, kit_op tile, kit_op ste
 	for (unsigned i = 0; i < count; i++) {
 		tcb_rows_write_ring_fill(w, tile, (int)i);
 		if (i + 1 < count)
-			tile = OP2(&w->kit.b, "add.u32", tile, step);
+			tile = u_add(&w->kit.b, tile, step);
 	}
 }
 
@@ -382,8 +375,8 @@ static void load_held(struct tcb_rows_writer *w, struct tile *t)
 	const int is_ring = w->g->copy != TCB_COPY_LDG;
 	t->values = w->held;
 	tcb_rows_write_load(w, is_ring ? TCB_ROWS_SHARED : TCB_ROWS_ONCE,
-			    is_ring ? OP2(&w->kit.b, "add.u32", w->ring.slot, w->place_bytes) : row_of(w, w->x),
-			    &t->values, NULL);
+			    is_ring ? u_add(&w->kit.b, w->ring.slot, w->place_bytes) : row_of(w, w->x), &t->values,
+			    NULL);
 }
 
 /* VALUES are those of a row that the writer is at now. */
@@ -413,18 +406,18 @@ static void write_part(struct tcb_rows_writer *w, struct tile *t, kit_op source,
 	kit_op again[TCB_ROWS_PART_MAX], kept[TCB_ROWS_PART_MAX];
 	struct tcb_ptx_if lost;
 	if (g->join == TCB_JOIN_WHOLE) /* from the slice back to the row's beginning */
-		source = OP2(b, "sub.u64", source, OP2(b, "mul.wide.u32", w->slice, I((int64_t)g->slice * 4)));
+		source = l_sub(b, source, l_mul_wide(b, w->slice, I((int64_t)g->slice * 4)));
 	write_part_once(w, t, source, part);
 	if (!w->math->is_lost)
 		return;
 	for (unsigned i = 0; i < w->math->part; i++)
-		kept[i] = tcb_kit_constant(b, "f32", part[i]);
+		kept[i] = f_set(b, part[i]);
 	tcb_ptx_if_begin(b, &lost, OP2(b, "vote.sync.any.pred", w->math->is_lost(w, part), I(-1)));
 	w->is_rescue = 1;
 	write_part_once(w, t, source, again);
 	w->is_rescue = 0;
 	for (unsigned i = 0; i < w->math->part; i++)
-		tcb_ptx_into1(b, "mov.f32", kept[i], again[i]);
+		f_set_to(b, kept[i], again[i]);
 	tcb_ptx_if_end(b, &lost);
 	memcpy(part, kept, sizeof kept);
 }
@@ -436,8 +429,7 @@ static void write_tile(struct tcb_rows_writer *w, struct tile *t, enum role role
 	const int holds = g->keep == TCB_XIN_REGS;
 	kit_op part[TCB_ROWS_PART_MAX], stat[TCB_ROWS_STAT_MAX], source = t->number;
 	if (!holds)
-		source = g->keep == TCB_XIN_SHARED ? OP2(&w->kit.b, "add.u32", w->ring.slot, w->place_bytes)
-						   : row_of(w, w->x);
+		source = g->keep == TCB_XIN_SHARED ? u_add(&w->kit.b, w->ring.slot, w->place_bytes) : row_of(w, w->x);
 	if (role != RESULTS) {
 		write_part(w, t, source, part);
 		if (g->parts > 1 || role == PARTS)
@@ -462,7 +454,7 @@ static void write_tiles(struct tcb_rows_writer *w, struct tile *t)
 	const kit_op first = t->number;
 	const int is_ring = g->copy != TCB_COPY_LDG, is_ahead = !is_ring && g->stages > 1;
 	struct tcb_ptx_for loop;
-	w->buffer = tcb_kit_constant(b, "u32", I(0));
+	w->buffer = u_set(b, I(0));
 	if (is_ring)
 		write_first_fills(w, first, t->step);
 	if (is_ahead) {
@@ -474,10 +466,10 @@ static void write_tiles(struct tcb_rows_writer *w, struct tile *t)
 	tcb_ptx_for_begin(b, &loop, first, w->tiles, t->step, 1);
 	t->number = loop.iv;
 	if (is_ahead) {
-		const kit_op next = OP2(b, "add.u32", loop.iv, t->step);
-		const kit_op more = OP2(b, "setp.lt.u32", next, w->tiles);
+		const kit_op next = u_add(b, loop.iv, t->step);
+		const kit_op more = u_lt(b, next, w->tiles);
 		for (unsigned i = 0; i < tcb_rows_floats(w, &t->values); i++)
-			t->values.value[i] = OP1(b, "mov.b32", t->next.value[i]);
+			t->values.value[i] = b_set(b, t->next.value[i]);
 		write_row(w, next);
 		take_places(w, &t->next);
 		tcb_rows_write_load(w, TCB_ROWS_ONCE, row_of(w, w->x), &t->next, &more);
@@ -501,12 +493,12 @@ static void write_tiles(struct tcb_rows_writer *w, struct tile *t)
 static void write_number(struct tcb_rows_writer *w, struct tile *t)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	t->number = tcb_ptx_special(b, "ctaid.x");
-	t->step = tcb_ptx_special(b, "nctaid.x");
+	t->number = u_block_x(b);
+	t->step = u_blocks_x(b);
 	if (w->g->splitk == 1)
 		return;
-	t->number = OP2(b, "div.u32", t->number, I(w->g->splitk));
-	t->step = OP2(b, "div.u32", t->step, I(w->g->splitk));
+	t->number = u_div(b, t->number, I(w->g->splitk));
+	t->step = u_div(b, t->step, I(w->g->splitk));
 }
 
 static void write_kernel(struct tcb_rows_writer *w, struct tile *t, enum role role)

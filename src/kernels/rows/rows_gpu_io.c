@@ -36,12 +36,11 @@ void tcb_rows_write_load(struct tcb_rows_writer *w, enum tcb_rows_source source,
 			values->value[i] = tcb_ptx_reg(b, "f32");
 		/* Where the row before had a value, this one may have none if it is shifted. */
 		if (values->unsure[i / g->width] && (!again_if || g->shifted))
-			tcb_ptx_into1(b, "mov.b32", values->value[i],
-				      F(source == TCB_ROWS_WEIGHT ? 0 : w->math->absent));
+			b_set_to(b, values->value[i], F(source == TCB_ROWS_WEIGHT ? 0 : w->math->absent));
 	}
 	for (unsigned i = 0; i < values->count; i++) {
 		if (values->unsure[i] && again_if)
-			tcb_ptx_guard(b, OP2(b, "and.pred", values->present[i], *again_if));
+			tcb_ptx_guard(b, p_and(b, values->present[i], *again_if));
 		else if (values->unsure[i])
 			tcb_ptx_guard(b, values->present[i]);
 		else if (again_if)
@@ -52,11 +51,10 @@ void tcb_rows_write_load(struct tcb_rows_writer *w, enum tcb_rows_source source,
 	}
 	if (!values->edge)
 		return;
-	const kit_op at = source == TCB_ROWS_SHARED ? OP3(b, "mad.lo.u32", w->thread, I(4),
-							  OP2(b, "add.u32", w->ring.slot, I(g->edge_at)))
-						    : OP2(b, "add.u64", w->x_base, w->shift.edge);
+	const kit_op at = source == TCB_ROWS_SHARED ? u_mad(b, w->thread, I(4), u_add(b, w->ring.slot, I(g->edge_at)))
+						    : l_add(b, w->x_base, w->shift.edge);
 	const kit_op is_there = values->present[values->count];
-	tcb_ptx_guard(b, again_if ? OP2(b, "and.pred", is_there, *again_if) : is_there);
+	tcb_ptx_guard(b, again_if ? p_and(b, is_there, *again_if) : is_there);
 	tcb_kit_load_into(b, load_prefix(w, source), "f32", tcb_ptx_at(at, 0), values->value + values->count * g->width,
 			  1);
 	tcb_ptx_unguard(b);
@@ -68,7 +66,7 @@ void tcb_rows_write_store(struct tcb_rows_writer *w, kit_op to, const struct tcb
 	const struct tcb_rows_gpu *g = w->g;
 	for (unsigned i = 0; i < values->count; i++) {
 		if (values->unsure[i] && g->rows > 1)
-			tcb_ptx_guard(b, OP2(b, "and.pred", values->present[i], w->has_row));
+			tcb_ptx_guard(b, p_and(b, values->present[i], w->has_row));
 		else if (values->unsure[i])
 			tcb_ptx_guard(b, values->present[i]);
 		else if (g->rows > 1)
@@ -80,10 +78,9 @@ void tcb_rows_write_store(struct tcb_rows_writer *w, kit_op to, const struct tcb
 	if (!values->edge)
 		return;
 	const kit_op is_there = values->present[values->count];
-	tcb_ptx_guard(b, g->rows > 1 ? OP2(b, "and.pred", is_there, w->has_row) : is_there);
+	tcb_ptx_guard(b, g->rows > 1 ? p_and(b, is_there, w->has_row) : is_there);
 	tcb_kit_store(b, g->stream ? "st.global.cs" : "st.global", "f32",
-		      tcb_ptx_at(OP2(b, "add.u64", w->y_base, w->shift.edge), 0),
-		      values->value + values->count * g->width, 1);
+		      tcb_ptx_at(l_add(b, w->y_base, w->shift.edge), 0), values->value + values->count * g->width, 1);
 	tcb_ptx_unguard(b);
 }
 
@@ -99,8 +96,8 @@ void tcb_rows_write_ring_open(struct tcb_rows_writer *w)
 	tcb_kit_ring_slots(b, &w->ring, w->rw, w->kit.shared);
 	if (!w->ring.is_bulk)
 		return;
-	tcb_kit_ring_barriers(b, &w->ring, w->rw, OP2(b, "add.u32", w->kit.shared, I(g->barrier_at)));
-	w->is_filler = OP2(b, "setp.eq.u32", w->place, I(0));
+	tcb_kit_ring_barriers(b, &w->ring, w->rw, u_add(b, w->kit.shared, I(g->barrier_at)));
+	w->is_filler = u_eq(b, w->place, I(0));
 	tcb_kit_ring_barriers_init(b, &w->ring, w->is_filler);
 	tcb_kit_block_barrier(b);
 }
@@ -111,26 +108,25 @@ void tcb_rows_write_ring_fill(struct tcb_rows_writer *w, kit_op tile, int which)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct tcb_rows_gpu *g = w->g;
 	const struct tcb_kit_slot slot = tcb_kit_ring_slot(&w->ring, which);
-	kit_op has = OP2(b, "setp.lt.u32", tile, w->tiles);
+	kit_op has = u_lt(b, tile, w->tiles);
 	struct tcb_ptx_if scope;
 	if (w->ring.is_bulk)
-		has = OP3(b, "setp.lt.and.u32", tile, w->tiles, w->is_filler);
+		has = u_lt_and(b, tile, w->tiles, w->is_filler);
 	tcb_ptx_if_begin(b, &scope, has);
-	const kit_op row = OP2(b, "min.u32", OP3(b, "mad.lo.u32", tile, I(g->rows), w->rw), w->last_row);
+	const kit_op row = u_min(b, u_mad(b, tile, I(g->rows), w->rw), w->last_row);
 	struct tcb_rows_values places = w->held;
 	struct tcb_rows_shift shift;
 	if (g->shifted) {
 		tcb_rows_write_shift(w, row, &shift);
 		tcb_rows_write_presence(w, &shift, &places);
 	}
-	const kit_op from = g->shifted ? OP2(b, "add.u64", w->x, shift.from)
-				       : OP3(b, "mad.wide.u32", row, I((int64_t)g->n * 4), w->x);
+	const kit_op from = g->shifted ? l_add(b, w->x, shift.from) : l_mad_wide(b, row, I((int64_t)g->n * 4), w->x);
 	if (w->ring.is_bulk) {
 		tcb_kit_expect(b, slot.barrier, w->slice_bytes);
 		tcb_kit_copy_bulk(b, tcb_ptx_at(slot.base, slot.at), from, w->slice_bytes, slot.barrier);
 	} else {
 		const char *copy = g->width == 4 ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global";
-		const kit_op to = OP2(b, "add.u32", slot.base, w->place_bytes);
+		const kit_op to = u_add(b, slot.base, w->place_bytes);
 		for (unsigned i = 0; i < g->passes; i++) {
 			if (places.unsure[i])
 				tcb_ptx_guard(b, places.present[i]);
@@ -141,8 +137,8 @@ void tcb_rows_write_ring_fill(struct tcb_rows_writer *w, kit_op tile, int which)
 		if (g->shifted) {
 			tcb_ptx_guard(b, shift.has_edge);
 			OP3(b, "cp.async.ca.shared.global",
-			    tcb_ptx_at(OP3(b, "mad.lo.u32", w->thread, I(4), slot.base), slot.at + g->edge_at),
-			    tcb_ptx_at(OP2(b, "add.u64", w->x_base, shift.edge), 0), I(4));
+			    tcb_ptx_at(u_mad(b, w->thread, I(4), slot.base), slot.at + g->edge_at),
+			    tcb_ptx_at(l_add(b, w->x_base, shift.edge), 0), I(4));
 			tcb_ptx_unguard(b);
 		}
 	}

@@ -26,11 +26,11 @@ kit_op tcb_rows_is_vector(struct tcb_rows_writer *w, kit_op column, kit_op end, 
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct tcb_rows_gpu *g = w->g;
 	const unsigned columns = g->slice < g->most ? g->slice : g->most;
-	const kit_op at = OP2(b, "add.u32", column, I(ahead));
+	const kit_op at = u_add(b, column, I(ahead));
 	if (!g->shifted || !shares_ring(g))
-		return OP2(b, "setp.lt.u32", at, end);
-	const kit_op place = OP2(b, "add.u32", OP2(b, "add.u32", w->place, done), I(ahead));
-	return OP3(b, "setp.lt.and.u32", at, end, OP2(b, "setp.lt.u32", place, I(columns)));
+		return u_lt(b, at, end);
+	const kit_op place = u_add(b, u_add(b, w->place, done), I(ahead));
+	return u_lt_and(b, at, end, u_lt(b, place, I(columns)));
 }
 
 void tcb_rows_write_shift(struct tcb_rows_writer *w, kit_op row, struct tcb_rows_shift *out)
@@ -38,24 +38,23 @@ void tcb_rows_write_shift(struct tcb_rows_writer *w, kit_op row, struct tcb_rows
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct tcb_rows_gpu *g = w->g;
 	const int64_t vector = g->width * 4;
-	const kit_op start = OP2(b, "mul.wide.u32", row, I((int64_t)g->n * 4));
-	const kit_op before = OP2(b, "mul.lo.u32", row, I(g->n));
-	out->head = OP2(b, "and.b32", OP2(b, "sub.u32", I(0), before), I(g->width - 1));
+	const kit_op start = l_mul_wide(b, row, I((int64_t)g->n * 4));
+	const kit_op before = u_mul(b, row, I(g->n));
+	out->head = u_and(b, u_sub(b, I(0), before), I(g->width - 1));
 	for (unsigned i = 0; 1u << i < g->width; i++)
-		out->bit[i] = OP2(b, "setp.ne.u32", OP2(b, "and.b32", out->head, I(1 << i)), I(0));
-	out->from = OP2(b, "and.b64", OP2(b, "add.u64", start, I(vector - 1)), I(-vector));
-	out->end = OP2(b, "and.b32", OP2(b, "sub.u32", I(g->n), out->head), I(-(int64_t)g->width));
-	const kit_op is_head = OP2(b, "setp.lt.u32", w->thread, out->head);
-	const kit_op behind = OP3(b, "selp.u32", I(0), out->end, is_head);
-	out->edge_column = OP2(b, "add.u32", w->thread, behind);
-	out->edge = OP2(b, "add.u64", start, OP2(b, "mul.wide.u32", out->edge_column, I(4)));
-	const kit_op edges = OP2(b, "sub.u32", I(g->n), out->end);
-	out->is_edge = shares_ring(g) ? OP3(b, "setp.lt.and.u32", w->thread, edges,
-					    OP2(b, "setp.lt.u32", w->thread, I(2 * g->width)))
-				      : OP2(b, "setp.lt.u32", w->thread, edges);
+		out->bit[i] = u_ne(b, u_and(b, out->head, I(1 << i)), I(0));
+	out->from = l_and(b, l_add(b, start, I(vector - 1)), I(-vector));
+	out->end = u_and(b, u_sub(b, I(g->n), out->head), I(-(int64_t)g->width));
+	const kit_op is_head = u_lt(b, w->thread, out->head);
+	const kit_op behind = u_select(b, I(0), out->end, is_head);
+	out->edge_column = u_add(b, w->thread, behind);
+	out->edge = l_add(b, start, l_mul_wide(b, out->edge_column, I(4)));
+	const kit_op edges = u_sub(b, I(g->n), out->end);
+	out->is_edge = shares_ring(g) ? u_lt_and(b, w->thread, edges, u_lt(b, w->thread, I(2 * g->width)))
+				      : u_lt(b, w->thread, edges);
 	out->has_edge = out->is_edge;
 	if (g->splitk > 1)
-		out->has_edge = OP3(b, "setp.eq.and.u32", w->slice, I(0), out->is_edge);
+		out->has_edge = u_eq_and(b, w->slice, I(0), out->is_edge);
 }
 
 void tcb_rows_write_presence(struct tcb_rows_writer *w, const struct tcb_rows_shift *shift,
@@ -82,7 +81,7 @@ static void write_funnel(struct tcb_rows_writer *w, kit_op *read, kit_op *out)
 	const unsigned width = w->g->width;
 	for (unsigned step = width / 2; step; step /= 2)
 		for (unsigned i = 0; i < width + step - 1; i++)
-			read[i] = OP3(b, "selp.f32", read[i + step], read[i], w->shift.bit[step / 2]);
+			read[i] = f_select(b, read[i + step], read[i], w->shift.bit[step / 2]);
 	for (unsigned i = 0; i < width; i++)
 		out[i] = read[i];
 }
@@ -93,13 +92,13 @@ void tcb_rows_write_shifted_weights(struct tcb_rows_writer *w, unsigned index, k
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct tcb_rows_gpu *g = w->g;
 	const char *one = "ld.global.nc.f32";
-	const kit_op at = OP2(b, "add.u64", w->weight[index], bytes);
-	const kit_op first = OP3(b, "mad.wide.u32", w->shift.head, I(4), at);
+	const kit_op at = l_add(b, w->weight[index], bytes);
+	const kit_op first = l_mad_wide(b, w->shift.head, I(4), at);
 	for (unsigned i = 0; i < values->count; i++) {
 		kit_op *value = values->value + i * g->width, read[2 * 4];
 		const int64_t pass = (int64_t)i * g->pass * 4;
 		for (unsigned j = 0; values->unsure[i] && j < g->width; j++) {
-			value[j] = tcb_kit_constant(b, "f32", F(0));
+			value[j] = f_set(b, F(0));
 			tcb_ptx_guard(b, values->present[i]);
 			tcb_ptx_into1(b, one, value[j], tcb_ptx_at(first, pass + 4 * j));
 			tcb_ptx_unguard(b);
@@ -113,9 +112,8 @@ void tcb_rows_write_shifted_weights(struct tcb_rows_writer *w, unsigned index, k
 	if (!values->edge)
 		return;
 	kit_op *edge = &values->value[values->count * g->width];
-	*edge = tcb_kit_constant(b, "f32", F(0));
+	*edge = f_set(b, F(0));
 	tcb_ptx_guard(b, values->present[values->count]);
-	tcb_ptx_into1(b, one, *edge,
-		      tcb_ptx_at(OP3(b, "mad.wide.u32", w->shift.edge_column, I(4), w->weight_base[index]), 0));
+	tcb_ptx_into1(b, one, *edge, tcb_ptx_at(l_mad_wide(b, w->shift.edge_column, I(4), w->weight_base[index]), 0));
 	tcb_ptx_unguard(b);
 }

@@ -28,33 +28,32 @@ static kit_op write_exp(struct tcb_rows_writer *w, kit_op x, kit_op max)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const float ln2_high = 0x1.62e43p-1f, ln2_low = -0x1.05c61p-29f; /* of ln 2, together to 2^-50 */
-	const kit_op t = OP2(b, "sub.rn.f32", x, max);
-	const kit_op p = OP2(b, "mul.rn.f32", t, F(0x1.715476p0f));
-	const kit_op power = OP1(b, "ex2.approx.ftz.f32", p);
-	kit_op c = OP3(b, "fma.rn.f32", p, F(-ln2_high), t);
-	c = OP3(b, "fma.rn.f32", p, F(-ln2_low), c);
-	return OP3(b, "fma.rn.f32", power, OP2(b, "min.f32", c, F(1)), power);
+	const kit_op t = f_sub(b, x, max);
+	const kit_op p = f_mul(b, t, F(0x1.715476p0f));
+	const kit_op power = f_power2(b, p);
+	kit_op c = f_fma(b, p, F(-ln2_high), t);
+	c = f_fma(b, p, F(-ln2_low), c);
+	return f_fma(b, power, f_min(b, c, F(1)), power);
 }
 
 static kit_op largest(struct tcb_rows_writer *w, const kit_op *values, unsigned count)
 {
-	return OP2(&w->kit.b, "max.f32", tcb_kit_fold(&w->kit.b, "max.f32", values, count), F(-FLT_MAX));
+	return f_max(&w->kit.b, tcb_kit_fold(&w->kit.b, f_max, values, count), F(-FLT_MAX));
 }
 
 static void reduce(struct tcb_rows_writer *w, struct tcb_rows_values *values, kit_op *part)
 {
 	const unsigned count = tcb_rows_floats(w, values);
-	part[PART_MAX] = tcb_kit_over_lanes(&w->kit.b, "max.f32", largest(w, values->value, count), 32);
+	part[PART_MAX] = tcb_kit_over_lanes(&w->kit.b, f_max, largest(w, values->value, count), 32);
 	for (unsigned i = 0; i < count; i++)
 		values->value[i] = write_exp(w, values->value[i], part[PART_MAX]);
-	part[PART_SUM] = tcb_kit_over_lanes(&w->kit.b, "add.rn.f32",
-					    tcb_kit_fold(&w->kit.b, "add.rn.f32", values->value, count), 32);
+	part[PART_SUM] = tcb_kit_over_lanes(&w->kit.b, f_add, tcb_kit_fold(&w->kit.b, f_add, values->value, count), 32);
 }
 
 static void begin(struct tcb_rows_writer *w, kit_op *state)
 {
-	state[PART_MAX] = tcb_kit_constant(&w->kit.b, "f32", F(-FLT_MAX));
-	state[PART_SUM] = tcb_kit_constant(&w->kit.b, "f32", F(0));
+	state[PART_MAX] = f_set(&w->kit.b, F(-FLT_MAX));
+	state[PART_SUM] = f_set(&w->kit.b, F(0));
 }
 
 static void add(struct tcb_rows_writer *w, const struct tcb_rows_values *values, kit_op *state)
@@ -62,21 +61,21 @@ static void add(struct tcb_rows_writer *w, const struct tcb_rows_values *values,
 	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned count = tcb_rows_floats(w, values);
 	kit_op e[TCB_ROWS_VALUES_MAX + 1];
-	const kit_op max = OP2(b, "max.f32", state[PART_MAX], tcb_kit_fold(b, "max.f32", values->value, count));
+	const kit_op max = f_max(b, state[PART_MAX], tcb_kit_fold(b, f_max, values->value, count));
 	const kit_op factor = write_exp(w, state[PART_MAX], max);
 	for (unsigned i = 0; i < count; i++)
 		e[i] = write_exp(w, values->value[i], max);
-	const kit_op sum = tcb_kit_fold(b, "add.rn.f32", e, count);
+	const kit_op sum = tcb_kit_fold(b, f_add, e, count);
 	tcb_ptx_into(b, "fma.rn.f32", 4, (const kit_op[]){ state[PART_SUM], state[PART_SUM], factor, sum });
-	tcb_ptx_into1(b, "mov.f32", state[PART_MAX], max);
+	f_set_to(b, state[PART_MAX], max);
 }
 
 static void finish(struct tcb_rows_writer *w, const kit_op *state, kit_op *part)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	part[PART_MAX] = tcb_kit_over_lanes(b, "max.f32", state[PART_MAX], 32);
+	part[PART_MAX] = tcb_kit_over_lanes(b, f_max, state[PART_MAX], 32);
 	const kit_op factor = write_exp(w, state[PART_MAX], part[PART_MAX]);
-	part[PART_SUM] = tcb_kit_over_lanes(b, "add.rn.f32", OP2(b, "mul.rn.f32", state[PART_SUM], factor), 32);
+	part[PART_SUM] = tcb_kit_over_lanes(b, f_add, f_mul(b, state[PART_SUM], factor), 32);
 }
 
 /* SCALE is that of exponentials against the warp's own maximum, or of exp(x - max). */
@@ -87,19 +86,18 @@ static void join(struct tcb_rows_writer *w, kit_op (*parts)[TCB_ROWS_PART_MAX], 
 	kit_op max = parts[0][PART_MAX], sum = parts[0][PART_SUM];
 	if (count * lanes > 1) {
 		for (unsigned i = 1; i < count; i++)
-			max = OP2(b, "max.f32", max, parts[i][PART_MAX]);
-		max = tcb_kit_over_lanes(b, "max.f32", max, lanes);
+			max = f_max(b, max, parts[i][PART_MAX]);
+		max = tcb_kit_over_lanes(b, f_max, max, lanes);
 		for (unsigned i = 0; i < count; i++) {
 			const kit_op factor = write_exp(w, parts[i][PART_MAX], max);
-			sum = i ? OP3(b, "fma.rn.f32", parts[i][PART_SUM], factor, sum)
-				: OP2(b, "mul.rn.f32", parts[i][PART_SUM], factor);
+			sum = i ? f_fma(b, parts[i][PART_SUM], factor, sum) : f_mul(b, parts[i][PART_SUM], factor);
 		}
-		sum = tcb_kit_over_lanes(b, "add.rn.f32", sum, lanes);
+		sum = tcb_kit_over_lanes(b, f_add, sum, lanes);
 	}
 	stat[STAT_MAX] = max;
-	stat[STAT_SCALE] = OP1(b, "rcp.rn.f32", sum);
+	stat[STAT_SCALE] = f_reciprocal(b, sum);
 	if (own && count * lanes > 1)
-		stat[STAT_OWN] = OP2(b, "mul.rn.f32", stat[STAT_SCALE], write_exp(w, own[PART_MAX], max));
+		stat[STAT_OWN] = f_mul(b, stat[STAT_SCALE], write_exp(w, own[PART_MAX], max));
 	else
 		stat[STAT_OWN] = stat[STAT_SCALE];
 }
@@ -111,7 +109,7 @@ static void result(struct tcb_rows_writer *w, struct tcb_rows_values *values, co
 	(void)weights;
 	for (unsigned i = 0; i < tcb_rows_floats(w, values); i++) {
 		const kit_op e = is_raw ? write_exp(w, values->value[i], stat[STAT_MAX]) : values->value[i];
-		values->value[i] = OP2(b, "mul.rn.f32", e, stat[is_raw ? STAT_SCALE : STAT_OWN]);
+		values->value[i] = f_mul(b, e, stat[is_raw ? STAT_SCALE : STAT_OWN]);
 	}
 }
 
