@@ -139,7 +139,7 @@ static void keep_sums(struct tcb_kit *kit, const kit_op *sums, unsigned count, k
 	for (unsigned i = 1; i < count; i++)
 		folded = u_xor(b, folded, b_set(b, sums[i]));
 	tcb_ptx_guard(b, u_eq(b, folded, I(NEVER)));
-	tcb_kit_store(b, "st.global", "b32", tcb_ptx_at(to, 0), &folded, 1);
+	tcb_kit_put(b, TCB_KIT_GLOBAL, "b32", tcb_ptx_at(to, 0), folded);
 	tcb_ptx_unguard(b);
 }
 
@@ -226,9 +226,9 @@ static void fill_shared(struct writer *w)
 	const kit_op seed = u_mad(b, u_block_x(b), I(SHARED_BYTES), loop.iv);
 	const kit_op value = random_values(b, w->form.kind, seed, 0);
 	const kit_op at = u_add(b, w->kit.shared, loop.iv);
-	tcb_kit_store(b, "st.shared", "b32", tcb_ptx_at(at, 0), &value, 1);
+	tcb_kit_put(b, TCB_KIT_SHARED, "b32", tcb_ptx_at(at, 0), value);
 	tcb_ptx_for_end(b, &loop);
-	tcb_ptx_op0(b, "fence.proxy.async.shared::cta");
+	fence_async_shared(b);
 	tcb_kit_block_barrier(b);
 }
 
@@ -249,7 +249,7 @@ static void write_wgmma(struct writer *w)
 	const kit_op always = u_ne(b, w->steps, I(0));
 	clear(&w->kit, w->form.kind, sums, COLUMNS / 2);
 	tcb_ptx_for_begin(b, &loop, I(0), w->steps, I(1), 1);
-	tcb_ptx_op0(b, "wgmma.fence.sync.aligned");
+	wgmma_begin(b);
 	for (unsigned i = 0; i < PARTS; i++) {
 		const unsigned at = i * PART_BYTES / 16;
 		const kit_op operands[] = { tcb_ptx_vector(b, sums, COLUMNS / 2),
@@ -262,10 +262,10 @@ static void write_wgmma(struct writer *w)
 					    I(0) };
 		tcb_ptx_into(b, mnemonic, sizeof operands / sizeof *operands, operands);
 	}
-	tcb_ptx_op0(b, "wgmma.commit_group.sync.aligned");
-	tcb_ptx_op1(b, "wgmma.wait_group.sync.aligned", I(1));
+	wgmma_commit(b);
+	wgmma_wait(b, I(1));
 	tcb_ptx_for_end(b, &loop);
-	tcb_ptx_op1(b, "wgmma.wait_group.sync.aligned", I(0));
+	wgmma_wait(b, I(0));
 	keep_sums(&w->kit, sums, COLUMNS / 2, w->to);
 	w->operations = 2.0 * GROUPS * GROUP_ROWS * COLUMNS * PARTS * PART_BYTES / 2;
 }

@@ -107,7 +107,7 @@ static void store_part(struct attention_reader *r)
 		const kit_op of_tile = attention_row(r, r->g, ATTENTION_COLUMNS * n);
 		const kit_op stat[2] = { r->max[n], tcb_kit_over_lanes(b, f_add, r->sum[n], 4) };
 		tcb_ptx_guard(b, u_lt_and(b, own, I(g->own_rows), u_eq(b, r->c, I(0))));
-		tcb_kit_store(b, "st.shared", "f32", tcb_ptx_at(u_mad(b, of_tile, I(8), ml), g->ml_at), stat, 2);
+		tcb_kit_store(b, TCB_KIT_SHARED, "f32", tcb_ptx_at(u_mad(b, of_tile, I(8), ml), g->ml_at), stat, 2);
 		tcb_ptx_unguard(b);
 		for (unsigned x = 0; x < PAIR; x++) {
 			const kit_op row = u_mad(b, r->c, I(PAIR), I(ATTENTION_COLUMNS * n + x));
@@ -122,7 +122,7 @@ static void store_part(struct attention_reader *r)
 				const kit_op values[4] = { r->acc[n][i][x], r->acc[n][i][2 + x], r->acc[n][i + 1][x],
 							   r->acc[n][i + 1][2 + x] };
 				const unsigned block = i / g->v_words, within = i % g->v_words * 2;
-				tcb_kit_store(b, "st.shared", "f32",
+				tcb_kit_store(b, TCB_KIT_SHARED, "f32",
 					      tcb_ptx_at(tcb_ptx_assume_aligned(b, at[within / 4], 16),
 							 g->o_at + block * 8 * each * 4),
 					      values, 4);
@@ -202,8 +202,8 @@ static void write_kernel(struct attention_writer *w)
 		w->tile = u_block_y(b);
 		w->sequence = u_block_z(b);
 		attention_write_tile(w);
-		tcb_kit_load(b, g->pdl ? "ld.global" : "ld.global.nc", "u32",
-			     tcb_ptx_at(tcb_kit_element(b, lengths, w->sequence, 4), 0), &r.length, 1);
+		r.length = tcb_kit_get(b, tcb_kit_input(g->pdl), "u32",
+				       tcb_ptx_at(tcb_kit_element(b, lengths, w->sequence, 4), 0));
 	}
 	r.g = u_shr(b, w->kit.lane, I(2));
 	r.c = u_and(b, w->kit.lane, I(3));

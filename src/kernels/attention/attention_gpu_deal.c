@@ -41,10 +41,7 @@ static kit_op pieces_of(struct attention_writer *w, kit_op length)
 static kit_op load_length(struct attention_writer *w, kit_op lengths, kit_op sequence)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	kit_op length;
-	tcb_kit_load(b, w->g->pdl ? "ld.global" : "ld.global.nc", "u32",
-		     tcb_ptx_at(tcb_kit_element(b, lengths, sequence, 4), 0), &length, 1);
-	return length;
+	return tcb_kit_get(b, tcb_kit_input(w->g->pdl), "u32", tcb_ptx_at(tcb_kit_element(b, lengths, sequence, 4), 0));
 }
 
 /* pieces_of of sequence FIRST + lane, 0 past the last. */
@@ -64,7 +61,7 @@ static kit_op sum_up_to(struct attention_writer *w, kit_op value)
 	struct tcb_ptx_build *b = &w->kit.b;
 	kit_op sum = value;
 	for (unsigned step = 1; step < WARP; step *= 2) {
-		const kit_op other = OP4(b, "shfl.sync.up.b32", sum, I(step), I(0), I(-1));
+		const kit_op other = u_lane_before(b, sum, I(step));
 		const kit_op is_there = u_ge(b, w->kit.lane, I(step));
 		sum = u_add(b, sum, u_select(b, other, I(0), is_there));
 	}
@@ -100,7 +97,7 @@ static void write_find(struct attention_writer *w, struct attention_deal *d, kit
 	const kit_op is_it = u_le_and(b, begin, wanted, u_gt(b, end, wanted)); /* one lane, once */
 	u_select_to(b, own, sequence, own, is_it);
 	u_select_to(b, before, begin, before, is_it);
-	u_set_to(b, all, OP4(b, "shfl.sync.idx.b32", end, I(WARP - 1), I(WARP - 1), I(-1)));
+	u_set_to(b, all, u_lane(b, end, I(WARP - 1)));
 	tcb_ptx_for_end(b, &loop);
 	d->sequence = u_set(b, tcb_kit_over_lanes(b, u_add, own, WARP));
 	d->before = u_set(b, tcb_kit_over_lanes(b, u_add, before, WARP));

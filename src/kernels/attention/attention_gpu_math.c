@@ -28,20 +28,7 @@ enum {
 static void multiply(struct attention_reader *r, kit_op sums[SUMS], const kit_op *before, const kit_op a[4],
 		     const kit_op x[2], unsigned k)
 {
-	struct tcb_ptx_build *b = &r->w->kit.b;
-	const char *type = attention_word(r->w->g);
-	const kit_op all[4] = { tcb_ptx_vector(b, sums, SUMS), tcb_ptx_vector(b, a, k / 4), tcb_ptx_vector(b, x, k / 8),
-				tcb_ptx_vector(b, before, SUMS) };
-	tcb_ptx_into(b, tcb_ptx_namef(b, "mma.sync.aligned.m16n8k%u.row.col.f32.%s.%s.f32", k, type, type), 4, all);
-}
-
-/* The same, 8 of k, in tf32. */
-static void multiply_wide(struct attention_reader *r, kit_op sums[SUMS], const kit_op a[4], const kit_op x[2])
-{
-	struct tcb_ptx_build *b = &r->w->kit.b;
-	const kit_op d = tcb_ptx_vector(b, sums, SUMS);
-	const kit_op all[4] = { d, tcb_ptx_vector(b, a, 4), tcb_ptx_vector(b, x, 2), d };
-	tcb_ptx_into(b, "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", 4, all);
+	tcb_kit_multiply(&r->w->kit.b, attention_word(r->w->g), k, sums, before, a, x);
 }
 
 /* --- scores --- */
@@ -248,14 +235,14 @@ static void rescale(struct attention_reader *r, const kit_op next[SETS_MAX], kit
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
 	struct tcb_ptx_if scope;
-	tcb_ptx_if_begin(b, &scope, OP2(b, "vote.sync.any.pred", is_more, I(-1)));
+	tcb_ptx_if_begin(b, &scope, p_any(b, is_more));
 	for (unsigned n = 0; n < g->columns; n++) {
 		const kit_op factor = f_power2(b, f_sub(b, r->max[n], next[n]));
 		f_mul_to(b, r->sum[n], r->sum[n], factor);
 		f_set_to(b, r->max[n], next[n]);
 		for (unsigned x = 0; x < PAIR; x++) {
 			const kit_op lane = u_mad(b, r->c, I(8), I(4 * x)); /* g = 2c + x */
-			const kit_op own = OP4(b, "shfl.sync.idx.b32", factor, lane, I(WARP - 1), I(-1));
+			const kit_op own = u_lane(b, factor, lane);
 			for (unsigned i = 0; i < g->k / 16; i++)
 				for (unsigned half = 0; half < 2; half++) {
 					const kit_op sum = r->acc[n][i][2 * half + x];
@@ -340,11 +327,10 @@ static void add_narrow(struct attention_reader *r, unsigned s, attention_scores 
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	const char *pack = tcb_ptx_namef(b, "cvt.rn.%sx2.f32", attention_word(g));
 	kit_op p[SETS_MAX][HALVES], v[ATTENTION_TOKENS][4];
 	for (unsigned n = 0; n < g->columns; n++)
 		for (unsigned h = 0; h < g->halves; h++)
-			p[n][h] = OP2(b, pack, weights[s][h][n][1], weights[s][h][n][0]);
+			p[n][h] = tcb_kit_pack(b, attention_word(g), weights[s][h][n][0], weights[s][h][n][1]);
 	for (unsigned step = 0; step < g->k / 16; step++) {
 		const unsigned value = step % g->v_words * 2;
 		kit_op a[4];
@@ -424,7 +410,7 @@ static void add_wide(struct attention_reader *r, unsigned s, unsigned h, attenti
 					    : float_of(r, words[i / 2][within], i % 2);
 		for (unsigned n = 0; n < g->columns; n++)
 			for (unsigned i = 0; i < g->weight_terms; i++)
-				multiply_wide(r, r->acc[n][step], a, terms[n][i]);
+				tcb_kit_multiply(b, "tf32", 8, r->acc[n][step], r->acc[n][step], a, terms[n][i]);
 	}
 }
 

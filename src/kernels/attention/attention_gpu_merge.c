@@ -18,8 +18,8 @@ struct part {
 
 /* Parts that lie one behind the other. */
 struct source {
-	const char *load; /* "ld.shared" */
-	kit_op o, ml;     /* addresses of the first one's item */
+	enum tcb_kit_memory memory;
+	kit_op o, ml; /* addresses of the first one's item */
 	unsigned o_step, ml_step;
 	int is_of_cluster; /* the same place in the blocks of the cluster */
 };
@@ -39,13 +39,13 @@ static void load_into(struct attention_writer *w, const struct source *from, uns
 	kit_op o = from->o, ml = from->ml;
 	const kit_op stat[2] = { part->max, part->sum };
 	if (from->is_of_cluster) {
-		o = OP2(b, "mapa.shared::cluster.u32", o, I(index));
-		ml = OP2(b, "mapa.shared::cluster.u32", ml, I(index));
+		o = u_in_rank(b, o, I(index));
+		ml = u_in_rank(b, ml, I(index));
 		index = 0;
 	}
-	tcb_kit_load_into(b, from->load, "f32",
+	tcb_kit_load_into(b, from->memory, "f32",
 			  tcb_ptx_at(tcb_ptx_assume_aligned(b, ml, 8), (int64_t)index * from->ml_step), stat, 2);
-	tcb_kit_load_into(b, from->load, "f32",
+	tcb_kit_load_into(b, from->memory, "f32",
 			  tcb_ptx_at(tcb_ptx_assume_aligned(b, o, 16), (int64_t)index * from->o_step), part->o, ITEM);
 }
 
@@ -134,7 +134,7 @@ static struct source shared_source(struct attention_writer *w, const struct item
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct attention_gpu *g = w->g;
-	struct source from = { "ld.shared", I(0), I(0), g->rows * g->k * 4, g->rows * 8, 0 };
+	struct source from = { TCB_KIT_SHARED, I(0), I(0), g->rows * g->k * 4, g->rows * 8, 0 };
 	const kit_op within = u_xor(b, item->within, attention_write_turned(w, item->row));
 	from.o = u_add(b, u_mad(b, item->row, I(g->k * 4), within), u_add(b, w->kit.shared, I(o_at)));
 	from.ml = u_mad(b, item->row, I(8), u_add(b, w->kit.shared, I(ml_at)));
@@ -146,7 +146,7 @@ static struct source slot_source(struct attention_writer *w, const struct item *
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct attention_gpu *g = w->g;
-	struct source from = { "ld.global.cg", I(0), I(0), g->rows * g->k * 4, g->rows * 8, 0 };
+	struct source from = { TCB_KIT_OTHERS, I(0), I(0), g->rows * g->k * 4, g->rows * 8, 0 };
 	kit_op number = slot;
 	if (!g->is_dealt) {
 		const kit_op tile = u_mad(b, w->sequence, I(g->tiles), w->tile);
@@ -165,9 +165,9 @@ static void store_slot(struct attention_writer *w, const struct item *item, cons
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct source to = slot_source(w, item, slot);
 	const kit_op stat[2] = { part->max, part->sum };
-	tcb_kit_store(b, "st.global", "f32", tcb_ptx_at(tcb_ptx_assume_aligned(b, to.o, 16), 0), part->o, ITEM);
+	tcb_kit_store(b, TCB_KIT_GLOBAL, "f32", tcb_ptx_at(tcb_ptx_assume_aligned(b, to.o, 16), 0), part->o, ITEM);
 	tcb_ptx_guard(b, u_eq(b, item->within, I(0)));
-	tcb_kit_store(b, "st.global", "f32", tcb_ptx_at(tcb_ptx_assume_aligned(b, to.ml, 8), 0), stat, 2);
+	tcb_kit_store(b, TCB_KIT_GLOBAL, "f32", tcb_ptx_at(tcb_ptx_assume_aligned(b, to.ml, 8), 0), stat, 2);
 	tcb_ptx_unguard(b);
 }
 
@@ -188,12 +188,11 @@ static void store_result(struct attention_writer *w, const struct item *item, co
 	for (unsigned i = 0; i < ITEM; i++)
 		values[i] = f_mul(b, part->o[i], factor);
 	for (unsigned i = 0; i < ITEM / 2 && bytes == 2; i++)
-		values[i] = OP2(b, tcb_ptx_namef(b, "cvt.rn.%sx2.f32", attention_word(g)), values[2 * i + 1],
-				values[2 * i]);
+		values[i] = tcb_kit_pack(b, attention_word(g), values[2 * i], values[2 * i + 1]);
 	const kit_op within = bytes == 2 ? u_shr(b, item->within, I(1)) : item->within;
 	const kit_op at = tcb_kit_behind(b, tcb_kit_element(b, w->out, row, bytes * g->k), within);
 	tcb_ptx_guard(b, is_inside);
-	tcb_kit_store(b, "st.global", bytes == 2 ? "b32" : "f32",
+	tcb_kit_store(b, TCB_KIT_GLOBAL, bytes == 2 ? "b32" : "f32",
 		      tcb_ptx_at(tcb_ptx_assume_aligned(b, at, ITEM * bytes), 0), values, bytes == 2 ? ITEM / 2 : ITEM);
 	tcb_ptx_unguard(b);
 }
@@ -203,9 +202,9 @@ static void store_block(struct attention_writer *w, const struct item *item, con
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct source to = shared_source(w, item, w->g->block_o_at, w->g->block_ml_at);
 	const kit_op stat[2] = { part->max, part->sum };
-	tcb_kit_store(b, "st.shared", "f32", tcb_ptx_at(tcb_ptx_assume_aligned(b, to.o, 16), 0), part->o, ITEM);
+	tcb_kit_store(b, TCB_KIT_SHARED, "f32", tcb_ptx_at(tcb_ptx_assume_aligned(b, to.o, 16), 0), part->o, ITEM);
 	tcb_ptx_guard(b, u_eq(b, item->within, I(0)));
-	tcb_kit_store(b, "st.shared", "f32", tcb_ptx_at(tcb_ptx_assume_aligned(b, to.ml, 8), 0), stat, 2);
+	tcb_kit_store(b, TCB_KIT_SHARED, "f32", tcb_ptx_at(tcb_ptx_assume_aligned(b, to.ml, 8), 0), stat, 2);
 	tcb_ptx_unguard(b);
 }
 
@@ -258,7 +257,7 @@ static void merge_cluster(struct attention_writer *w)
 	tcb_kit_nounroll(b);
 	const struct item item = item_of(w, loop.iv);
 	struct source from = shared_source(w, &item, g->block_o_at, g->block_ml_at);
-	from.load = "ld.shared::cluster";
+	from.memory = TCB_KIT_CLUSTER;
 	from.is_of_cluster = 1;
 	const struct part part = merge_all(w, &from, g->cluster);
 	hand_on(w, &item, &part);
@@ -365,12 +364,12 @@ static void write_second(struct attention_writer *w)
 	}
 	const kit_op stat[2] = { parts[0].max, parts[0].sum };
 	const kit_op ml_at = u_add(b, w->kit.shared, I(SECOND_PARTS * o_bytes));
-	tcb_kit_store(b, "st.shared", "f32", tcb_ptx_at(u_mad(b, w->kit.tid, I(4 * ITEM), w->kit.shared), 0),
+	tcb_kit_store(b, TCB_KIT_SHARED, "f32", tcb_ptx_at(u_mad(b, w->kit.tid, I(4 * ITEM), w->kit.shared), 0),
 		      parts[0].o, ITEM);
-	tcb_kit_store(b, "st.shared", "f32", tcb_ptx_at(u_mad(b, w->kit.tid, I(8), ml_at), 0), stat, 2);
+	tcb_kit_store(b, TCB_KIT_SHARED, "f32", tcb_ptx_at(u_mad(b, w->kit.tid, I(8), ml_at), 0), stat, 2);
 	tcb_kit_block_barrier(b);
 	tcb_ptx_if_begin(b, &scope, u_lt(b, w->kit.tid, I(items)));
-	from = (struct source){ "ld.shared",
+	from = (struct source){ TCB_KIT_SHARED,
 				u_add(b, w->kit.shared, item.within),
 				u_mad(b, w->kit.tid, I(8), ml_at),
 				o_bytes,

@@ -75,11 +75,11 @@ static void load(struct attention_reader *r, kit_op row, unsigned i, const char 
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	const char *prefix = g->pdl ? "ld.global" : "ld.global.nc";
+	const enum tcb_kit_memory memory = tcb_kit_input(g->pdl);
 	const unsigned block = ATTENTION_K_BLOCK * (unsigned)tcb_type_bytes(g->io);
 	const unsigned width = g->is_blocks ? count / 2 : count < 4 ? count : 4;
 	for (unsigned done = 0; done < count; done += width)
-		tcb_kit_load(b, prefix, type,
+		tcb_kit_load(b, memory, type,
 			     tcb_ptx_at(row, block * i + (g->is_blocks ? block / 2 * (done / width) : 4 * done)),
 			     out + done, width);
 }
@@ -100,11 +100,10 @@ static void write_terms(struct attention_reader *r, unsigned n, unsigned i, kit_
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	const char *pack = tcb_ptx_namef(b, "cvt.rn.%sx2.f32", attention_word(g));
 	for (unsigned w = 0; w < WORDS; w++)
 		for (unsigned term = 0; term < g->q_terms; term++) {
 			kit_op *pair = value + 2 * w, rounded[2];
-			const kit_op word = OP2(b, pack, pair[1], pair[0]);
+			const kit_op word = tcb_kit_pack(b, attention_word(g), pair[0], pair[1]);
 			r->q[n][term][i][w] = word;
 			if (term + 1 == g->q_terms)
 				break;
@@ -164,7 +163,7 @@ static struct wild find_wild(struct attention_reader *r, kit_op (*value)[VALUES]
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	struct tcb_ptx_if scope;
 	struct wild wild = { .is_row = u_ge(b, largest, I(INFINITE)) };
-	wild.is_any = OP2(b, "vote.sync.any.pred", wild.is_row, I(-1));
+	wild.is_any = p_any(b, wild.is_row);
 	wild.is_single = u_set(b, I(0));
 	tcb_ptx_if_begin(b, &scope, wild.is_any);
 	kit_op found = I(0);

@@ -32,11 +32,11 @@ static void load_row(struct attention_reader *r, kit_op row, kit_op (*to)[4], un
 		     unsigned width, unsigned step, const kit_op *condition)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
-	const char *prefix = r->w->g->pdl ? "ld.global.L1::no_allocate" : "ld.global.nc.L1::no_allocate";
+	const enum tcb_kit_memory memory = tcb_kit_input_once(r->w->g->pdl);
 	if (condition)
 		tcb_ptx_guard(b, *condition);
 	for (unsigned i = 0; i < count; i++)
-		tcb_kit_load_into(b, prefix, "b32", tcb_ptx_at(row, step * i), to[i * to_step], width);
+		tcb_kit_load_into(b, memory, "b32", tcb_ptx_at(row, step * i), to[i * to_step], width);
 	if (condition)
 		tcb_ptx_unguard(b);
 }
@@ -169,7 +169,7 @@ void attention_read_piece(struct attention_reader *r, kit_op begin, kit_op piece
 	if (r->ring.is_bulk)
 		tcb_kit_ring_wait(b, &r->ring);
 	else
-		OP1(b, "cp.async.wait_group", I(g->stages - 2));
+		copies_wait(b, I(g->stages - 2));
 	attention_ring_barrier(r); /* others' copies are there, and all have done with the slot before */
 	ask(r, begin, u_add(b, piece, I((g->stages - 1) * g->turns)), end,
 	    tcb_kit_ring_slot(&r->ring, TCB_KIT_SLOT_BEFORE));
@@ -185,7 +185,7 @@ void attention_read_end(struct attention_reader *r)
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	if (!r->ring.is_bulk)
 		return;
-	tcb_ptx_op0(b, "fence.proxy.async.shared::cta");
+	fence_async_shared(b);
 	tcb_ptx_guard(b, u_eq(b, r->thread, I(0)));
 	for (unsigned i = 0; i < r->ring.stages; i++)
 		OP1(b, "mbarrier.inval.shared::cta.b64", tcb_kit_ring_slot(&r->ring, (int)i).barrier);
@@ -225,9 +225,7 @@ void attention_read_v_done(struct attention_reader *r, kit_op begin, kit_op piec
 
 static kit_op shared_word(struct attention_reader *r, kit_op base, unsigned at)
 {
-	kit_op word;
-	tcb_kit_load(&r->w->kit.b, "ld.shared", "b32", tcb_ptx_at(base, at), &word, 1);
-	return word;
+	return tcb_kit_get(&r->w->kit.b, TCB_KIT_SHARED, "b32", tcb_ptx_at(base, at));
 }
 
 /* What the row of the slot's token TOKEN, and of the lane's (STEP bytes each lane), is off by: 0 or 16 bits. */
@@ -264,7 +262,7 @@ static kit_op scale_at(struct attention_reader *r, kit_op base, unsigned at, con
 	kit_op half;
 	if (shift)
 		base = tcb_ptx_assume_aligned(b, u_add(b, base, u_shr(b, *shift, I(3))), 2);
-	tcb_kit_load(b, "ld.shared", "b16", tcb_ptx_at(base, at), &half, 1);
+	half = tcb_kit_get(b, TCB_KIT_SHARED, "b16", tcb_ptx_at(base, at));
 	return half;
 }
 
@@ -318,7 +316,7 @@ void attention_k_block(struct attention_reader *r, unsigned s, unsigned h, unsig
 		for (unsigned w = 0; w < 4; w++)
 			out[w] = r->k_words[s][i][h][w];
 	else
-		tcb_kit_load(&r->w->kit.b, "ld.shared", "b32",
+		tcb_kit_load(&r->w->kit.b, TCB_KIT_SHARED, "b32",
 			     tcb_ptx_at(r->k_lane, (16 * s + 8 * h) * g->k_pitch + 2 * ATTENTION_K_BLOCK * i), out, 4);
 }
 
@@ -336,7 +334,7 @@ void attention_v_block(struct attention_reader *r, unsigned s, unsigned t, unsig
 		for (unsigned w = 0; w < g->v_words; w++)
 			out[w] = r->v_words[s][i][t][w];
 	} else {
-		tcb_kit_load(&r->w->kit.b, "ld.shared", "b32",
+		tcb_kit_load(&r->w->kit.b, TCB_KIT_SHARED, "b32",
 			     tcb_ptx_at(r->v_lane, token * g->v_pitch + 8 * 4 * g->v_words * i), out, g->v_words);
 	}
 }

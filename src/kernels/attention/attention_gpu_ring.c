@@ -30,9 +30,8 @@ kit_op attention_row_of(struct attention_reader *r, kit_op t)
 		return token;
 	const kit_op page = u_div(b, token, I(g->page));
 	const kit_op within = u_sub(b, token, u_mul(b, page, I(g->page)));
-	kit_op number;
-	tcb_kit_load(b, g->pdl ? "ld.global" : "ld.global.nc", "u32",
-		     tcb_ptx_at(tcb_kit_element(b, r->table, page, 4), 0), &number, 1);
+	const kit_op number =
+		tcb_kit_get(b, tcb_kit_input(g->pdl), "u32", tcb_ptx_at(tcb_kit_element(b, r->table, page, 4), 0));
 	return u_mad(b, number, I(g->page), within);
 }
 
@@ -89,14 +88,11 @@ static void copy(struct attention_reader *r, kit_op to, unsigned at, kit_op from
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	const kit_op operands[4] = { tcb_ptx_at(tcb_ptx_assume_aligned(b, to, g->unit), at),
-				     tcb_ptx_at(tcb_ptx_assume_aligned(b, from, g->unit), 0), I(g->unit),
-				     bytes ? *bytes : I(0) };
 	if (is_own)
 		tcb_ptx_guard(b, *is_own);
 	/* Neighbours' copies share sectors where rows begin anywhere. */
-	tcb_ptx_into(b, g->unit == 16 && !g->is_within ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global",
-		     bytes ? 4 : 3, operands);
+	tcb_kit_copy(b, tcb_ptx_at(tcb_ptx_assume_aligned(b, to, g->unit), at),
+		     tcb_ptx_at(tcb_ptx_assume_aligned(b, from, g->unit), 0), g->unit, g->is_within, bytes);
 	if (is_own)
 		tcb_ptx_unguard(b);
 }
@@ -160,8 +156,7 @@ static void fill(struct attention_reader *r, kit_op first, const struct tcb_kit_
 			const unsigned at = slot->at + (v ? g->v_at : 0);
 			kit_op own = row, bytes, is_own;
 			if (!is_in_line(g))
-				own = l_mad_wide(b, OP4(b, "shfl.sync.idx.b32", row, token, I(WARP - 1), I(-1)),
-						 r->row_bytes, base);
+				own = l_mad_wide(b, u_lane(b, row, token), r->row_bytes, base);
 			if (left)
 				bytes = u_select(b, I(g->unit), I(0), u_lt(b, token, *left));
 			const kit_op *guard = tell_own(r, j, token, to[0], &is_own) ? &is_own : NULL;
@@ -182,10 +177,10 @@ static void store_shifts(struct attention_reader *r, kit_op row, const struct tc
 	const kit_op at = u_from_l(b, l_mad_wide(b, row, r->row_bytes, r->k));
 	const kit_op shift = u_shl(b, u_and(b, at, I(2)), I(3));
 	tcb_ptx_guard(b, u_lt(b, r->thread, I(g->kv)));
-	tcb_kit_store(b, "st.shared", "b32",
-		      tcb_ptx_at(tcb_ptx_assume_aligned(b, u_mad(b, r->w->kit.lane, I(4), slot->base), 4),
-				 slot->at + g->shifts_at),
-		      &shift, 1);
+	tcb_kit_put(b, TCB_KIT_SHARED, "b32",
+		    tcb_ptx_at(tcb_ptx_assume_aligned(b, u_mad(b, r->w->kit.lane, I(4), slot->base), 4),
+			       slot->at + g->shifts_at),
+		    shift);
 	tcb_ptx_unguard(b);
 }
 
@@ -194,7 +189,7 @@ void attention_ring_barrier(struct attention_reader *r)
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
 	if (g->row_warps > 1)
-		OP2(b, "bar.sync", u_add(b, r->turn, I(TURN_BARRIER)), I(g->row_warps * WARP));
+		barrier_named(b, u_add(b, r->turn, I(TURN_BARRIER)), I(g->row_warps * WARP));
 	else
 		tcb_kit_warp_barrier(b);
 }
@@ -242,8 +237,8 @@ void attention_ring_clear(struct attention_reader *r, kit_op first)
 	const kit_op row = u_mad(b, r->thread, I(g->v_pitch), u_add(b, r->ring.slot, r->within));
 	tcb_ptx_guard(b, u_ge_and(b, r->thread, left, u_lt(b, r->thread, I(g->kv))));
 	for (unsigned i = 0; i < g->k / ATTENTION_K_BLOCK; i++)
-		tcb_kit_store(b, "st.shared", "b16", tcb_ptx_at(tcb_ptx_assume_aligned(b, row, 2), g->v_at + BLOCK * i),
-			      &zero, 1);
+		tcb_kit_put(b, TCB_KIT_SHARED, "b16",
+			    tcb_ptx_at(tcb_ptx_assume_aligned(b, row, 2), g->v_at + BLOCK * i), zero);
 	tcb_ptx_unguard(b);
 	attention_ring_barrier(r);
 	tcb_ptx_if_end(b, &scope);

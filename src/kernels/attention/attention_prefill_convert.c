@@ -68,7 +68,7 @@ void prefill_convert_tile(struct prefill_converter *c, kit_op raw, kit_op slot)
 	for (unsigned t = 0; t < g->kv; t += tokens) {
 		kit_op word[WORDS + 1];
 		for (unsigned i = 0; i <= WORDS; i++)
-			tcb_kit_load(b, "ld.shared", "b32", tcb_ptx_at(from, t * g->raw_pitch + 4 * i), &word[i], 1);
+			word[i] = tcb_kit_get(b, TCB_KIT_SHARED, "b32", tcb_ptx_at(from, t * g->raw_pitch + 4 * i));
 		const kit_op scale = u_permute(b, word[0], word[0], c->scale);
 		for (unsigned i = 0; i < CHUNKS; i++) {
 			kit_op out[4];
@@ -76,7 +76,7 @@ void prefill_convert_tile(struct prefill_converter *c, kit_op raw, kit_op slot)
 				const kit_op *own = word + 2 * i + j;
 				convert(b, u_funnel(b, own[0], own[1], c->shift), scale, out + 2 * j);
 			}
-			tcb_kit_store(b, "st.shared", "b32", tcb_ptx_at(to[i], t * PREFILL_BOX_BYTES), out, 4);
+			tcb_kit_store(b, TCB_KIT_SHARED, "b32", tcb_ptx_at(to[i], t * PREFILL_BOX_BYTES), out, 4);
 		}
 	}
 }

@@ -75,8 +75,8 @@ void prefill_write_tile(struct prefill_writer *w, kit_op item)
 	const kit_op heads = u_sub(b, rest, u_mul(b, w->sequence, I(of_sequence)));
 	w->head = u_mul(b, heads, I(g->heads));
 	w->kv_head = u_div(b, heads, I(head_tiles));
-	tcb_kit_load(b, g->pdl ? "ld.global" : "ld.global.nc", "u32",
-		     tcb_ptx_at(tcb_kit_element(b, w->lengths, w->sequence, 4), 0), &w->length, 1);
+	w->length = tcb_kit_get(b, tcb_kit_input(g->pdl), "u32",
+				tcb_ptx_at(tcb_kit_element(b, w->lengths, w->sequence, 4), 0));
 	write_limits(w);
 }
 
@@ -111,7 +111,7 @@ void prefill_items_begin(struct prefill_writer *w, struct prefill_items *items)
 kit_op prefill_items_draw(struct prefill_writer *w, struct prefill_items *items)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op drawn = OP2(b, "atom.global.inc.u32", tcb_ptx_at(w->counter, 0), u_sub(b, items->all, I(1)));
+	const kit_op drawn = u_atomic_count(b, tcb_ptx_at(w->counter, 0), u_sub(b, items->all, I(1)));
 	return u_add(b, drawn, u_blocks_x(b));
 }
 

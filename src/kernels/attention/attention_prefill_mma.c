@@ -112,8 +112,8 @@ static kit_op row_of_token(struct mma_writer *x, kit_op token, kit_op is_seen)
 	const kit_op within = u_sub(b, token, u_mul(b, page, I(g->page)));
 	const kit_op number = u_set(b, I(0));
 	tcb_ptx_guard(b, is_seen);
-	tcb_kit_load_into(b, g->pdl ? "ld.global" : "ld.global.nc", "u32",
-			  tcb_ptx_at(tcb_kit_element(b, x->table, page, 4), 0), &number, 1);
+	tcb_kit_load_into(b, tcb_kit_input(g->pdl), "u32", tcb_ptx_at(tcb_kit_element(b, x->table, page, 4), 0),
+			  &number, 1);
 	tcb_ptx_unguard(b);
 	return u_mad(b, number, I(g->page), within);
 }
@@ -140,9 +140,9 @@ static void copy_tile(struct mma_writer *x, kit_op first)
 		const kit_op bytes = u_select(b, I(CHUNK), I(0), is_seen);
 		const kit_op row = row_of_token(x, own, is_seen);
 		for (unsigned v = 0; v < 2; v++) {
-			const kit_op all[] = { tcb_ptx_at(to[by], (int64_t)rows * x->pitch + v * g->tile_bytes),
-					       tcb_ptx_at(token_at(x, v ? x->v : x->k, row), 0), I(CHUNK), bytes };
-			tcb_ptx_into(b, "cp.async.cg.shared.global", 4, all);
+			const kit_op from = tcb_ptx_at(token_at(x, v ? x->v : x->k, row), 0);
+			tcb_kit_copy(b, tcb_ptx_at(to[by], (int64_t)rows * x->pitch + v * g->tile_bytes), from, CHUNK,
+				     0, &bytes);
 		}
 	}
 	if (x->rows_each * x->chunks < g->threads)
@@ -170,7 +170,7 @@ static void fill(struct mma_writer *x, kit_op index)
 	copy_tile(x, u_mad(b, tile, I(w->g->kv), w->begin));
 	next_slot(x, x->fill_slot);
 	tcb_ptx_if_end(b, &scope);
-	tcb_ptx_op0(b, "cp.async.commit_group");
+	copies_commit(b);
 }
 
 /* --- fragments --- */
@@ -195,13 +195,9 @@ static void open_fragments(struct mma_writer *x)
 static void load_fragment(struct mma_writer *x, const kit_op *at, int is_v, unsigned tokens, unsigned step,
 			  kit_op out[4])
 {
-	struct tcb_ptx_build *b = &x->w->kit.b;
 	const unsigned group = step / x->variants * x->variants * 2 * CHUNK;
-	for (unsigned i = 0; i < 4; i++)
-		out[i] = tcb_ptx_reg(b, "b32");
-	tcb_ptx_into1(
-		b, is_v ? "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16" : "ldmatrix.sync.aligned.m8n8.x4.shared.b16",
-		tcb_ptx_vector(b, out, 4), tcb_ptx_at(at[step % x->variants], (int64_t)tokens * x->pitch + group));
+	tcb_kit_load_matrices(&x->w->kit.b, is_v,
+			      tcb_ptx_at(at[step % x->variants], (int64_t)tokens * x->pitch + group), out, 4);
 }
 
 /* The places of K's or V's fragments in the slot in use. */
@@ -216,11 +212,7 @@ static void fragments_of_slot(struct mma_writer *x, const struct fragment_at *fr
 static void multiply(struct mma_writer *x, const kit_op *sums, const kit_op *before, const kit_op a[4],
 		     const kit_op b_[2])
 {
-	struct tcb_ptx_build *b = &x->w->kit.b;
-	const char *type = prefill_type_word(x->w->g);
-	const kit_op all[4] = { tcb_ptx_vector(b, sums, SUMS), tcb_ptx_vector(b, a, 4), tcb_ptx_vector(b, b_, 2),
-				tcb_ptx_vector(b, before, SUMS) };
-	tcb_ptx_into(b, tcb_ptx_namef(b, "mma.sync.aligned.m16n8k16.row.col.f32.%s.%s.f32", type, type), 4, all);
+	tcb_kit_multiply(&x->w->kit.b, prefill_type_word(x->w->g), 16, sums, before, a, b_);
 }
 
 /* --- Q --- */
@@ -243,7 +235,7 @@ static void load_q_terms(struct mma_writer *x, unsigned sub, unsigned r, kit_op 
 		for (unsigned half = 0; half < 2; half++)
 			x->q[sub][term][step][2 * half + r] = own[half];
 		if (g->q_at)
-			tcb_kit_store(&x->w->kit.b, "st.shared", "b32",
+			tcb_kit_store(&x->w->kit.b, TCB_KIT_SHARED, "b32",
 				      tcb_ptx_at(x->q_at, q_place(g, sub, term, step) + 8 * r), own, 2);
 	}
 }
@@ -269,11 +261,11 @@ static void load_q(struct mma_writer *x, unsigned sub)
 		}
 		for (unsigned i = 0; i < g->k / 16; i++)
 			for (unsigned half = 0; half < 2; half++)
-				tcb_kit_load(b, g->pdl ? "ld.global" : "ld.global.nc", "b32",
-					     tcb_ptx_at(at, 32 * i + 16 * half), &x->q[sub][0][i][2 * half + r], 1);
+				tcb_kit_load(b, tcb_kit_input(g->pdl), "b32", tcb_ptx_at(at, 32 * i + 16 * half),
+					     &x->q[sub][0][i][2 * half + r], 1);
 	}
 	for (unsigned i = 0; g->q_at && !g->is_f32 && i < g->k / 16; i++)
-		tcb_kit_store(b, "st.shared", "b32", tcb_ptx_at(x->q_at, q_place(g, sub, 0, i)), x->q[sub][0][i], 4);
+		tcb_kit_store(b, TCB_KIT_SHARED, "b32", tcb_ptx_at(x->q_at, q_place(g, sub, 0, i)), x->q[sub][0][i], 4);
 }
 
 static const kit_op *q_of(struct mma_writer *x, unsigned sub, unsigned term, unsigned step, kit_op room[4])
@@ -281,7 +273,7 @@ static const kit_op *q_of(struct mma_writer *x, unsigned sub, unsigned term, uns
 	const struct prefill_gpu *g = x->w->g;
 	if (!g->q_at)
 		return x->q[sub][term][step];
-	tcb_kit_load(&x->w->kit.b, "ld.shared", "b32", tcb_ptx_at(x->q_at, q_place(g, sub, term, step)), room, 4);
+	tcb_kit_load(&x->w->kit.b, TCB_KIT_SHARED, "b32", tcb_ptx_at(x->q_at, q_place(g, sub, term, step)), room, 4);
 	if (g->is_f32) {
 		const kit_op second = room[1];
 		room[1] = room[2];
@@ -504,17 +496,14 @@ static void write_wide(struct mma_writer *x, scores_t weights, unsigned t, kit_o
 /* V of 16 tokens and values, f16, times P. */
 static void multiply_wide(struct mma_writer *x, wide_t p, const kit_op v[4], unsigned step)
 {
-	struct tcb_ptx_build *b = &x->w->kit.b;
 	for (unsigned half = 0; half < 2; half++) {
 		kit_op floats[2][2];
 		for (unsigned tokens = 0; tokens < 2; tokens++)
 			prefill_write_floats(x->w, v[2 * half + tokens], floats[tokens]);
 		for (unsigned i = 0; i < 2 * WIDE_TERMS * x->subs; i++) {
 			const unsigned s = i % x->subs, tokens = i / x->subs % 2, term = i / x->subs / 2;
-			const kit_op d = tcb_ptx_vector(b, x->o[s] + SUMS * (2 * step + half), SUMS);
-			const kit_op all[4] = { d, tcb_ptx_vector(b, p[s][tokens][term], 4),
-						tcb_ptx_vector(b, floats[tokens], 2), d };
-			tcb_ptx_into(b, "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", 4, all);
+			const kit_op *sums = x->o[s] + SUMS * (2 * step + half);
+			tcb_kit_multiply(&x->w->kit.b, "tf32", 8, sums, sums, p[s][tokens][term], floats[tokens]);
 		}
 	}
 }
@@ -576,7 +565,7 @@ static void write_steps(struct mma_writer *x, kit_op from, kit_op to, int is_mas
 	struct tcb_ptx_for loop;
 	tcb_ptx_for_begin(b, &loop, from, to, I(1), 0);
 	tcb_kit_nounroll(b);
-	OP1(b, "cp.async.wait_group", I(g->stages - 2));
+	copies_wait(b, I(g->stages - 2));
 	tcb_kit_block_barrier(b);
 	fill(x, u_add(b, loop.iv, I(g->stages - 1)));
 	write_tile(x, is_masked);
@@ -629,15 +618,15 @@ static void end_tile(struct mma_writer *x, struct prefill_items *items, kit_op d
 	struct tcb_ptx_if scope;
 	if (x->w->g->is_dynamic) {
 		tcb_kit_one_begin(&x->w->kit, &scope);
-		tcb_kit_store(b, "st.shared", "u32", tcb_ptx_at(tcb_ptx_assume_aligned(b, x->item, ITEM_WORD), 0),
-			      &drawn, 1);
+		tcb_kit_put(b, TCB_KIT_SHARED, "u32", tcb_ptx_at(tcb_ptx_assume_aligned(b, x->item, ITEM_WORD), 0),
+			    drawn);
 		tcb_ptx_if_end(b, &scope);
 	}
 	if (x->w->g->resident)
 		tcb_kit_block_barrier(b);
 	if (x->w->g->is_dynamic) {
-		tcb_kit_load_into(b, "ld.shared", "u32", tcb_ptx_at(tcb_ptx_assume_aligned(b, x->item, ITEM_WORD), 0),
-				  &items->next, 1);
+		tcb_kit_load_into(b, TCB_KIT_SHARED, "u32",
+				  tcb_ptx_at(tcb_ptx_assume_aligned(b, x->item, ITEM_WORD), 0), &items->next, 1);
 		u_xor_to(b, x->item, x->item, I(ITEM_WORD));
 	}
 }

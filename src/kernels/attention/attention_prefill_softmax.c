@@ -159,9 +159,9 @@ void prefill_write_weights(struct prefill_writer *w, struct prefill_rows *rows, 
 
 void prefill_write_packed(struct prefill_writer *w, const kit_op *weights, unsigned count, const kit_op *to)
 {
-	const char *pack = w->g->type == TCB_TYPE_F16 ? "cvt.rn.f16x2.f32" : "cvt.rn.bf16x2.f32";
 	for (unsigned i = 0; i < count / 2; i++)
-		tcb_ptx_into2(&w->kit.b, pack, to[i], weights[2 * i + 1], weights[2 * i]);
+		(w->g->type == TCB_TYPE_F16 ? f16x2_from_f_to : bf16x2_from_f_to)(&w->kit.b, to[i], weights[2 * i + 1],
+										  weights[2 * i]);
 }
 
 /* Word J of lane I of a quad to word I of lane J; IS_ODD: of the lane's two lowest bits. */
@@ -189,7 +189,7 @@ static void store_floats(struct prefill_writer *w, const kit_op *sums, kit_op in
 	tcb_ptx_guard(b, is_there);
 	for (unsigned i = 0; i < w->g->k / 8; i++) {
 		const kit_op value[2] = { f_mul(b, sums[4 * i], inverse), f_mul(b, sums[4 * i + 1], inverse) };
-		tcb_kit_store(b, "st.global", "f32", tcb_ptx_at(at, 32 * i), value, 2);
+		tcb_kit_store(b, TCB_KIT_GLOBAL, "f32", tcb_ptx_at(at, 32 * i), value, 2);
 	}
 	tcb_ptx_unguard(b);
 }
@@ -198,7 +198,6 @@ void prefill_write_out(struct prefill_writer *w, struct prefill_rows *rows, cons
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
-	const char *pack = g->type == TCB_TYPE_F16 ? "cvt.rn.f16x2.f32" : "cvt.rn.bf16x2.f32";
 	const kit_op c = u_and(b, w->kit.lane, I(QUAD - 1));
 	kit_op is_odd[2];
 	for (unsigned bit = 0; bit < 2; bit++)
@@ -222,11 +221,12 @@ void prefill_write_out(struct prefill_writer *w, struct prefill_rows *rows, cons
 			kit_op word[QUAD];
 			for (unsigned j = 0; j < QUAD; j++) {
 				const kit_op *own = sums + 16 * i + 4 * j + 2 * r;
-				word[j] = OP2(b, pack, f_mul(b, own[1], inverse), f_mul(b, own[0], inverse));
+				const kit_op low = f_mul(b, own[0], inverse);
+				word[j] = tcb_kit_pack(b, prefill_type_word(g), low, f_mul(b, own[1], inverse));
 			}
 			transpose(b, word, is_odd);
 			tcb_ptx_guard(b, is_there);
-			tcb_kit_store(b, "st.global", "b32", tcb_ptx_at(at, 64 * i), word, QUAD);
+			tcb_kit_store(b, TCB_KIT_GLOBAL, "b32", tcb_ptx_at(at, 64 * i), word, QUAD);
 			tcb_ptx_unguard(b);
 		}
 	}

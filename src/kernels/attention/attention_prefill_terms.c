@@ -45,10 +45,9 @@ static void write_pair(struct prefill_writer *w, const kit_op value[2], unsigned
 		       kit_op *out, size_t step)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const char *pack = tcb_ptx_namef(b, "cvt.rn.%sx2.f32", prefill_type_word(w->g));
 	kit_op left[2] = { value[0], value[1] }, rounded[2];
 	for (unsigned term = 0; term < count; term++) {
-		out[term * step] = OP2(b, pack, left[1], left[0]);
+		out[term * step] = tcb_kit_pack(b, prefill_type_word(w->g), left[0], left[1]);
 		if (term + 1 == count)
 			return;
 		floats_of(w, out[term * step], rounded);
@@ -74,7 +73,7 @@ void prefill_load_terms(struct prefill_writer *w, struct prefill_rows *rows, uns
 	const double scale = LOG2_E / sqrt((double)g->k), unit = g->cap ? 2 * scale / g->cap : scale;
 	kit_op value[2 * PREFILL_WORDS_MAX], bits[2 * PREFILL_WORDS_MAX];
 	for (unsigned i = 0; i < g->k / 8; i++)
-		tcb_kit_load(b, g->pdl ? "ld.global" : "ld.global.nc", "f32", tcb_ptx_at(at, 32 * i), value + 2 * i, 2);
+		tcb_kit_load(b, tcb_kit_input(g->pdl), "f32", tcb_ptx_at(at, 32 * i), value + 2 * i, 2);
 	for (unsigned i = 0; i < g->k / 4; i++)
 		bits[i] = u_and(b, value[i], I(INT32_MAX));
 	const kit_op largest = tcb_kit_over_lanes(b, u_max, tcb_kit_fold(b, u_max, bits, g->k / 4), 4);
@@ -156,9 +155,8 @@ void prefill_copy_scales(struct prefill_writer *w, kit_op slot, kit_op first)
 				l_mad_wide(b, u_add(b, row, token), I((int64_t)g->kv_heads * blocks * SCALE),
 					   v ? w->v_scales : w->k_scales);
 			const kit_op from = tcb_ptx_assume_aligned(b, tcb_kit_behind(b, of_row, within), SCALE);
-			const kit_op all[] = { tcb_ptx_at(to, g->scales_at + v * blocks * g->scale_pitch),
-					       tcb_ptx_at(from, 0), I(SCALE), bytes };
-			tcb_ptx_into(b, "cp.async.ca.shared.global", 4, all);
+			tcb_kit_copy(b, tcb_ptx_at(to, g->scales_at + v * blocks * g->scale_pitch), tcb_ptx_at(from, 0),
+				     SCALE, 0, &bytes);
 		}
 		if (is_partial)
 			tcb_ptx_if_end(b, &scope);
@@ -171,7 +169,7 @@ void prefill_load_scales(struct prefill_writer *w, kit_op slot, int is_v, unsign
 	const struct prefill_gpu *g = w->g;
 	const unsigned blocks = g->k / ATTENTION_HEAD_UNIT;
 	for (unsigned half = 0; half < 2; half++)
-		tcb_kit_load(&w->kit.b, "ld.shared", "f32",
+		tcb_kit_load(&w->kit.b, TCB_KIT_SHARED, "f32",
 			     tcb_ptx_at(slot, g->scales_at + ((unsigned)is_v * blocks + block) * g->scale_pitch +
 						      (tokens + 8 * half) * SCALE),
 			     out[half], 2);

@@ -98,7 +98,7 @@ static void tell_item(struct wgmma_writer *x, kit_op drawn)
 	struct tcb_ptx_build *b = &x->w->kit.b;
 	const kit_op arrival[] = { tcb_ptx_sink_operand(), tcb_ptx_at(x->item, 0) };
 	tcb_kit_wait(b, tcb_ptx_at(x->item, ITEM_EMPTY), u_xor(b, x->item_parity, I(1)));
-	tcb_kit_store(b, "st.shared", "u32", tcb_ptx_at(x->item, ITEM_NUMBER), &drawn, 1);
+	tcb_kit_put(b, TCB_KIT_SHARED, "u32", tcb_ptx_at(x->item, ITEM_NUMBER), drawn);
 	tcb_ptx_into(b, "mbarrier.arrive.shared::cta.b64", 2, arrival);
 }
 
@@ -106,7 +106,7 @@ static void hear_item(struct wgmma_writer *x, struct prefill_items *items)
 {
 	struct tcb_ptx_build *b = &x->w->kit.b;
 	tcb_kit_wait(b, tcb_ptx_at(x->item, 0), x->item_parity);
-	tcb_kit_load_into(b, "ld.shared", "u32", tcb_ptx_at(x->item, ITEM_NUMBER), &items->next, 1);
+	tcb_kit_load_into(b, TCB_KIT_SHARED, "u32", tcb_ptx_at(x->item, ITEM_NUMBER), &items->next, 1);
 	tcb_kit_warp_barrier(b);
 	tcb_kit_release(&x->w->kit, u_add(b, x->item, I(ITEM_EMPTY)));
 	u_xor_to(b, x->item_parity, x->item_parity, I(1));
@@ -124,7 +124,7 @@ static void copy_page(struct wgmma_writer *x, const struct tcb_kit_tiles *r, kit
 	const kit_op within = u_rem(b, token, I(g->page));
 	const kit_op number = u_set(b, I((int64_t)g->sequences * g->pages));
 	tcb_ptx_guard(b, u_lt(b, token, w->length));
-	tcb_kit_load_into(b, g->pdl ? "ld.global" : "ld.global.nc", "u32",
+	tcb_kit_load_into(b, tcb_kit_input(g->pdl), "u32",
 			  tcb_ptx_at(tcb_kit_element(b, w->table, u_mad(b, w->sequence, w->per_sequence, page), 4), 0),
 			  &number, 1);
 	tcb_ptx_unguard(b);
@@ -195,7 +195,7 @@ static void write_copier(struct wgmma_writer *x)
 	struct prefill_items items;
 	struct tcb_ptx_for loop;
 	if (g->of_copier)
-		tcb_ptx_op1(b, "setmaxnreg.dec.sync.aligned.u32", I(g->of_copier));
+		registers_fewer(b, I(g->of_copier));
 	tcb_ptx_if_begin(b, &one, u_eq(b, w->kit.tid, I(GROUP_THREADS * g->workers)));
 	prefill_items_begin(w, &items);
 	kit_op drawn = I(0);
@@ -268,7 +268,7 @@ static void convert_tile(struct wgmma_writer *x, struct prefill_converter *c, st
 	tcb_kit_wait(&kit->b, tcb_ptx_at(r->empty, 0), u_xor(&kit->b, r->parity, I(1)));
 	const kit_op within = u_and(&kit->b, row_in_token(x), I(RAW_ALIGN - 1));
 	prefill_convert_tile(c, u_add(&kit->b, x->raw.slot, within), r->slot);
-	tcb_ptx_op0(&kit->b, "fence.proxy.async.shared::cta");
+	fence_async_shared(&kit->b);
 	tcb_kit_warp_barrier(&kit->b);
 	tcb_kit_release(kit, r->full);
 	tcb_kit_release(kit, x->raw.empty);
@@ -298,7 +298,7 @@ static void write_converters(struct wgmma_writer *x)
 	struct prefill_items items;
 	struct tcb_ptx_for loop;
 	if (g->of_copier)
-		tcb_ptx_op1(b, "setmaxnreg.dec.sync.aligned.u32", I(g->of_copier));
+		registers_fewer(b, I(g->of_copier));
 	prefill_convert_open(w, &converter);
 	const kit_op is_one = u_eq(b, w->kit.tid, I(GROUP_THREADS * g->workers));
 	kit_op drawn = I(0);
@@ -360,7 +360,7 @@ static void issue_scores(struct wgmma_writer *x)
 	const char *type = prefill_type_word(g);
 	const char *mnemonic = tcb_ptx_namef(b, "wgmma.mma_async.sync.aligned.m64n%uk16.f32.%s.%s", g->kv, type, type);
 	const kit_op k = slot16(b, x->k.slot, x->k16);
-	tcb_ptx_op0(b, "wgmma.fence.sync.aligned");
+	wgmma_begin(b);
 	for (unsigned i = 0; i < g->k / 16; i++) {
 		const unsigned box = i / 4, within = i % 4 * 32;
 		const kit_op all[] = { tcb_ptx_vector(b, x->s, g->kv / 2),
@@ -373,7 +373,7 @@ static void issue_scores(struct wgmma_writer *x)
 				       I(0) };
 		tcb_ptx_into(b, mnemonic, 8, all);
 	}
-	tcb_ptx_op0(b, "wgmma.commit_group.sync.aligned");
+	wgmma_commit(b);
 }
 
 /* O += P V of V's slot in use, as a group. */
@@ -384,7 +384,7 @@ static void issue_values(struct wgmma_writer *x)
 	const char *type = prefill_type_word(g);
 	const char *mnemonic = tcb_ptx_namef(b, "wgmma.mma_async.sync.aligned.m64n%uk16.f32.%s.%s", g->k, type, type);
 	const kit_op v = slot16(b, x->v.slot, x->v16);
-	tcb_ptx_op0(b, "wgmma.fence.sync.aligned");
+	wgmma_begin(b);
 	for (unsigned i = 0; i < g->kv / 16; i++) {
 		const kit_op all[] = { tcb_ptx_vector(b, x->o, g->k / 2),
 				       tcb_ptx_vector(b, x->p + 4 * i, 4),
@@ -395,12 +395,12 @@ static void issue_values(struct wgmma_writer *x)
 				       I(1) };
 		tcb_ptx_into(b, mnemonic, 7, all);
 	}
-	tcb_ptx_op0(b, "wgmma.commit_group.sync.aligned");
+	wgmma_commit(b);
 }
 
 static void wait_groups(struct wgmma_writer *x, unsigned left)
 {
-	tcb_ptx_op1(&x->w->kit.b, "wgmma.wait_group.sync.aligned", I(left));
+	wgmma_wait(&x->w->kit.b, I(left));
 }
 
 static void release(struct wgmma_writer *x, struct tcb_kit_tiles *r)
@@ -426,10 +426,10 @@ static void clear_past_length(struct wgmma_writer *x)
 	tcb_ptx_for_begin(b, &loop, own, I(box_bytes), I((int64_t)GROUP_THREADS * g->workers * 16), 0);
 	const kit_op at = tcb_ptx_assume_aligned(b, u_add(b, x->v.slot, loop.iv), 16);
 	for (unsigned i = 0; i < g->k / PREFILL_BOX; i++)
-		tcb_kit_store(b, "st.shared", "b32", tcb_ptx_at(at, i * box_bytes), zeros, 4);
+		tcb_kit_store(b, TCB_KIT_SHARED, "b32", tcb_ptx_at(at, i * box_bytes), zeros, 4);
 	tcb_ptx_for_end(b, &loop);
-	tcb_ptx_op0(b, "fence.proxy.async.shared::cta");
-	OP2(b, "bar.sync", I(WORKERS_BARRIER), I(GROUP_THREADS * g->workers));
+	fence_async_shared(b);
+	barrier_named(b, I(WORKERS_BARRIER), I(GROUP_THREADS * g->workers));
 	tcb_ptx_if_end(b, &scope);
 }
 
@@ -438,7 +438,7 @@ static void take_turn(struct wgmma_writer *x)
 {
 	struct tcb_ptx_build *b = &x->w->kit.b;
 	if (x->w->g->turns)
-		OP2(b, "bar.sync", u_add(b, x->index, I(TURN_BARRIER)), I(2 * GROUP_THREADS));
+		barrier_named(b, u_add(b, x->index, I(TURN_BARRIER)), I(2 * GROUP_THREADS));
 }
 
 static void hand_on(struct wgmma_writer *x)
@@ -448,7 +448,7 @@ static void hand_on(struct wgmma_writer *x)
 		return;
 	const kit_op next = u_add(b, x->index, I(1));
 	const kit_op other = u_select(b, I(0), next, u_eq(b, next, I(x->w->g->workers)));
-	OP2(b, "bar.arrive", u_add(b, other, I(TURN_BARRIER)), I(2 * GROUP_THREADS));
+	barrier_named_arrive(b, u_add(b, other, I(TURN_BARRIER)), I(2 * GROUP_THREADS));
 }
 
 /* The first warpgroup's turn comes first; whose it is at the end is taken back. */
@@ -554,7 +554,7 @@ static void write_worker(struct wgmma_writer *x)
 	struct prefill_items items;
 	struct tcb_ptx_if some;
 	if (g->of_worker)
-		tcb_ptx_op1(b, "setmaxnreg.inc.sync.aligned.u32", I(g->of_worker));
+		registers_more(b, I(g->of_worker));
 	open_worker(x);
 	open_turns(x, 0);
 	prefill_items_begin(w, &items);

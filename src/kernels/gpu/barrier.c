@@ -13,8 +13,8 @@ void tcb_kit_barriers_init(struct tcb_ptx_build *b, kit_op first, unsigned count
 
 void tcb_kit_barriers_ready(struct tcb_ptx_build *b)
 {
-	tcb_ptx_op0(b, "fence.mbarrier_init.release.cluster");
-	tcb_ptx_op0(b, "fence.proxy.async.shared::cta");
+	fence_barriers(b);
+	fence_async_shared(b);
 }
 
 void tcb_kit_expect(struct tcb_ptx_build *b, kit_op barrier, kit_op bytes)
@@ -70,13 +70,13 @@ void tcb_kit_cluster_barrier(struct tcb_ptx_build *b)
 void tcb_kit_last_begin(struct tcb_kit *kit, struct tcb_ptx_if *scope)
 {
 	tcb_kit_one_begin(kit, scope);
-	tcb_ptx_op0(&kit->b, "fence.acq_rel.gpu"); /* behind a barrier: of what the other warps stored, too */
+	fence_gpu(&kit->b); /* behind a barrier: of what the other warps stored, too */
 }
 
 kit_op tcb_kit_arrive(struct tcb_ptx_build *b, kit_op counter, kit_op last)
 {
-	const kit_op arrived = OP2(b, "atom.global.inc.u32", counter, last);
-	tcb_ptx_op0(b, "fence.acq_rel.gpu");
+	const kit_op arrived = u_atomic_count(b, counter, last);
+	fence_gpu(b);
 	return arrived;
 }
 
@@ -85,9 +85,9 @@ void tcb_kit_last_of(struct tcb_kit *kit, struct tcb_ptx_if *scope, kit_op count
 	struct tcb_ptx_build *b = &kit->b;
 	const kit_op flag = tcb_ptx_at(kit->shared, flag_at), arrived = tcb_kit_arrive(b, counter, last);
 	kit_op seen;
-	tcb_ptx_store(b, "st.shared.u32", flag, &arrived, 1);
+	tcb_kit_put(b, TCB_KIT_SHARED, "u32", flag, arrived);
 	tcb_ptx_if_end(b, scope);
 	tcb_kit_block_barrier(b);
-	tcb_ptx_load(b, "ld.shared.u32", flag, &seen, 1);
+	seen = tcb_kit_get(b, TCB_KIT_SHARED, "u32", flag);
 	tcb_ptx_if_begin(b, scope, u_eq(b, seen, last));
 }

@@ -113,7 +113,7 @@ void tcb_kit_threads(struct tcb_kit *kit)
 
 void tcb_kit_uniform_warp(struct tcb_kit *kit)
 {
-	kit->warp = OP4(&kit->b, "shfl.sync.idx.b32", kit->warp, I(0), I(WARP - 1), I(-1));
+	kit->warp = u_lane(&kit->b, kit->warp, I(0));
 }
 
 void tcb_kit_memory(struct tcb_kit *kit, unsigned align)

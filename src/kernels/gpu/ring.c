@@ -58,7 +58,7 @@ void tcb_kit_copy_lanes(struct tcb_ptx_build *b, kit_op lane_at, kit_op from, ki
 		const unsigned left = bytes - done;
 		if (left < WARP * PIECE)
 			tcb_ptx_guard(b, u_lt(b, lane_at, I(left)));
-		OP3(b, "cp.async.cg.shared.global", tcb_ptx_at(to, at + done), tcb_ptx_at(from, done), I(PIECE));
+		tcb_kit_copy(b, tcb_ptx_at(to, at + done), tcb_ptx_at(from, done), PIECE, 0, NULL);
 		if (left < WARP * PIECE)
 			tcb_ptx_unguard(b);
 	}
@@ -67,7 +67,7 @@ void tcb_kit_copy_lanes(struct tcb_ptx_build *b, kit_op lane_at, kit_op from, ki
 void tcb_kit_ring_filled(struct tcb_ptx_build *b, const struct tcb_kit_ring *r)
 {
 	if (!r->is_bulk)
-		tcb_ptx_op0(b, "cp.async.commit_group");
+		copies_commit(b);
 }
 
 void tcb_kit_ring_wait(struct tcb_ptx_build *b, const struct tcb_kit_ring *r)
@@ -75,7 +75,7 @@ void tcb_kit_ring_wait(struct tcb_ptx_build *b, const struct tcb_kit_ring *r)
 	if (r->is_bulk)
 		tcb_kit_wait(b, tcb_ptx_at(r->barrier, 0), r->parity);
 	else
-		OP1(b, "cp.async.wait_group", I(r->stages - 1));
+		copies_wait(b, I(r->stages - 1));
 }
 
 void tcb_kit_ring_next(struct tcb_ptx_build *b, struct tcb_kit_ring *r)

@@ -5,6 +5,8 @@
  */
 #include "kernels/gpu/values.h"
 
+#include <stdio.h>
+
 kit_op tcb_kit_constant(struct tcb_ptx_build *b, const char *type, kit_op value)
 {
 	return OP1(b, tcb_ptx_namef(b, "mov.%s", type), value);
@@ -25,27 +27,80 @@ kit_op tcb_kit_vector(struct tcb_ptx_build *b, const kit_op *values, unsigned wi
 	return width > 1 ? tcb_ptx_vector(b, values, width) : values[0];
 }
 
-const char *tcb_kit_access(struct tcb_ptx_build *b, const char *prefix, const char *type, unsigned width)
+enum tcb_kit_memory tcb_kit_input(int is_dependent)
 {
-	return width > 1 ? tcb_ptx_namef(b, "%s.v%u.%s", prefix, width, type) : tcb_ptx_namef(b, "%s.%s", prefix, type);
+	return is_dependent ? TCB_KIT_GLOBAL : TCB_KIT_INPUT;
 }
 
-void tcb_kit_load(struct tcb_ptx_build *b, const char *prefix, const char *type, kit_op address, kit_op *out,
+enum tcb_kit_memory tcb_kit_input_once(int is_dependent)
+{
+	return is_dependent ? TCB_KIT_GLOBAL_ONCE : TCB_KIT_INPUT_ONCE;
+}
+
+enum { MNEMONIC_MAX = 48 };
+
+/* "ld", 4, "f32": the mnemonic of an access to as many of that type. */
+static const char *access_of(char text[MNEMONIC_MAX], const char *verb, enum tcb_kit_memory memory, const char *type,
+			     unsigned width)
+{
+	static const char *const memories[] = {
+		[TCB_KIT_SHARED] = "shared",
+		[TCB_KIT_CLUSTER] = "shared::cluster",
+		[TCB_KIT_GLOBAL] = "global",
+		[TCB_KIT_GLOBAL_ONCE] = "global.L1::no_allocate",
+		[TCB_KIT_INPUT] = "global.nc",
+		[TCB_KIT_INPUT_ONCE] = "global.nc.L1::no_allocate",
+		[TCB_KIT_INPUT_PASSING] = "global.nc.L1::evict_first",
+		[TCB_KIT_OTHERS] = "global.cg",
+		[TCB_KIT_STREAM] = "global.cs",
+		[TCB_KIT_RELAXED] = "relaxed.gpu.global",
+		[TCB_KIT_ACQUIRE] = "acquire.gpu.global",
+	};
+	if (width > 1)
+		snprintf(text, MNEMONIC_MAX, "%s.%s.v%u.%s", verb, memories[memory], width, type);
+	else
+		snprintf(text, MNEMONIC_MAX, "%s.%s.%s", verb, memories[memory], type);
+	return text;
+}
+
+void tcb_kit_load(struct tcb_ptx_build *b, enum tcb_kit_memory memory, const char *type, kit_op address, kit_op *out,
 		  unsigned width)
 {
-	tcb_ptx_load(b, tcb_kit_access(b, prefix, type, width), address, out, width);
+	char text[MNEMONIC_MAX];
+	tcb_ptx_load(b, access_of(text, "ld", memory, type, width), address, out, width);
 }
 
-void tcb_kit_load_into(struct tcb_ptx_build *b, const char *prefix, const char *type, kit_op address, const kit_op *to,
-		       unsigned width)
+void tcb_kit_load_into(struct tcb_ptx_build *b, enum tcb_kit_memory memory, const char *type, kit_op address,
+		       const kit_op *to, unsigned width)
 {
-	tcb_ptx_into1(b, tcb_kit_access(b, prefix, type, width), tcb_kit_vector(b, to, width), address);
+	char text[MNEMONIC_MAX];
+	tcb_ptx_into1(b, access_of(text, "ld", memory, type, width), tcb_kit_vector(b, to, width), address);
 }
 
-void tcb_kit_store(struct tcb_ptx_build *b, const char *prefix, const char *type, kit_op address, const kit_op *values,
-		   unsigned width)
+void tcb_kit_store(struct tcb_ptx_build *b, enum tcb_kit_memory memory, const char *type, kit_op address,
+		   const kit_op *values, unsigned width)
 {
-	tcb_ptx_store(b, tcb_kit_access(b, prefix, type, width), address, values, width);
+	char text[MNEMONIC_MAX];
+	tcb_ptx_store(b, access_of(text, "st", memory, type, width), address, values, width);
+}
+
+kit_op tcb_kit_get(struct tcb_ptx_build *b, enum tcb_kit_memory memory, const char *type, kit_op address)
+{
+	kit_op value;
+	tcb_kit_load(b, memory, type, address, &value, 1);
+	return value;
+}
+
+void tcb_kit_put(struct tcb_ptx_build *b, enum tcb_kit_memory memory, const char *type, kit_op address, kit_op value)
+{
+	tcb_kit_store(b, memory, type, address, &value, 1);
+}
+
+void tcb_kit_copy(struct tcb_ptx_build *b, kit_op to, kit_op from, unsigned bytes, int is_shared, const kit_op *some)
+{
+	const kit_op operands[] = { to, from, I(bytes), some ? *some : I(0) };
+	tcb_ptx_into(b, bytes == 16 && !is_shared ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global",
+		     some ? 4 : 3, operands);
 }
 
 void tcb_kit_halves(struct tcb_ptx_build *b, kit_op word, kit_op out[2])
@@ -69,6 +124,11 @@ kit_op tcb_kit_pack_f16(struct tcb_ptx_build *b, kit_op low, kit_op high)
 		return f16x2_from_f(b, high, low);
 	const kit_op first = f16_from_f(b, low), second = f16_from_f(b, high);
 	return b_set(b, tcb_ptx_vector(b, (const kit_op[]){ first, second }, 2));
+}
+
+kit_op tcb_kit_pack(struct tcb_ptx_build *b, const char *type, kit_op low, kit_op high)
+{
+	return type[0] == 'b' ? bf16x2_from_f(b, high, low) : tcb_kit_pack_f16(b, low, high);
 }
 
 kit_op tcb_kit_butterfly(struct tcb_ptx_build *b, kit_op value, unsigned distance)
@@ -96,18 +156,37 @@ kit_op tcb_kit_fold(struct tcb_ptx_build *b, kit_word *op, const kit_op *values,
 	return chain[0];
 }
 
+void tcb_kit_multiply(struct tcb_ptx_build *b, const char *type, unsigned k, const kit_op sums[4],
+		      const kit_op before[4], const kit_op *a, const kit_op *x)
+{
+	const unsigned words = k * (type[0] == 't' ? 32 : 16) / 64; /* of A in a lane; of X half as many */
+	const kit_op all[4] = { tcb_ptx_vector(b, sums, 4), tcb_ptx_vector(b, a, words),
+				tcb_ptx_vector(b, x, words / 2), tcb_ptx_vector(b, before, 4) };
+	char text[64];
+	snprintf(text, sizeof text, "mma.sync.aligned.m16n8k%u.row.col.f32.%s.%s.f32", k, type, type);
+	tcb_ptx_into(b, text, 4, all);
+}
+
+void tcb_kit_load_matrices(struct tcb_ptx_build *b, int is_turned, kit_op address, kit_op *out, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		out[i] = tcb_ptx_reg(b, "b32");
+	tcb_kit_load_matrices_into(b, is_turned, address, out, count);
+}
+
+void tcb_kit_load_matrices_into(struct tcb_ptx_build *b, int is_turned, kit_op address, const kit_op *to,
+				unsigned count)
+{
+	char text[64];
+	snprintf(text, sizeof text, "ldmatrix.sync.aligned.m8n8.x%u%s.shared.b16", count, is_turned ? ".trans" : "");
+	tcb_ptx_into1(b, text, tcb_kit_vector(b, to, count), address);
+}
+
 void tcb_kit_multiply_f16(struct tcb_ptx_build *b, kit_op sums[4], const kit_op a[4], const kit_op x[2])
 {
-	const kit_op d = tcb_ptx_vector(b, sums, 4);
-	if (b->module->target.sm >= 80) {
-		const kit_op all[4] = { d, tcb_ptx_vector(b, a, 4), tcb_ptx_vector(b, x, 2), d };
-		tcb_ptx_into(b, "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", 4, all);
-		return;
-	}
-	for (unsigned i = 0; i < 2; i++) {
-		const kit_op all[4] = { d, tcb_ptx_vector(b, a + 2 * i, 2), tcb_ptx_vector(b, x + i, 1), d };
-		tcb_ptx_into(b, "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32", 4, all);
-	}
+	const unsigned steps = b->module->target.sm >= 80 ? 1 : 2;
+	for (unsigned i = 0; i < steps; i++)
+		tcb_kit_multiply(b, "f16", 16 / steps, sums, sums, a + 2 * i, x + i);
 }
 
 void tcb_kit_nounroll(struct tcb_ptx_build *b)

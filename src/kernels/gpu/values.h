@@ -33,20 +33,47 @@ kit_op tcb_kit_behind(struct tcb_ptx_build *b, kit_op base, kit_op offset);
 
 /* WIDTH registers that are one vector, or the only one of them. */
 kit_op tcb_kit_vector(struct tcb_ptx_build *b, const kit_op *values, unsigned width);
-/* "ld.shared", "f32", 4: the mnemonic of an access to as many of that type. */
-const char *tcb_kit_access(struct tcb_ptx_build *b, const char *prefix, const char *type, unsigned width);
-/* WIDTH values in one access: to new registers, to those that are there, and from them. */
-void tcb_kit_load(struct tcb_ptx_build *b, const char *prefix, const char *type, kit_op address, kit_op *out,
+/* Where a value is, and what is said of it: INPUT, nobody writes it while the kernel runs; ONCE, it is not asked for
+ * again, PASSING, hardly; OTHERS, blocks that ran or run wrote it; STREAM, nobody reads it soon; CLUSTER, shared memory
+ * of a block of the cluster; RELAXED and ACQUIRE, a flag between blocks. */
+enum tcb_kit_memory {
+	TCB_KIT_SHARED,
+	TCB_KIT_CLUSTER,
+	TCB_KIT_GLOBAL,
+	TCB_KIT_GLOBAL_ONCE,
+	TCB_KIT_INPUT,
+	TCB_KIT_INPUT_ONCE,
+	TCB_KIT_INPUT_PASSING,
+	TCB_KIT_OTHERS,
+	TCB_KIT_STREAM,
+	TCB_KIT_RELAXED,
+	TCB_KIT_ACQUIRE
+};
+/* INPUT, unless the kernel before may still write it: IS_DEPENDENT. */
+enum tcb_kit_memory tcb_kit_input(int is_dependent);
+enum tcb_kit_memory tcb_kit_input_once(int is_dependent);
+
+/* WIDTH values of TYPE ("f32") in one access: to new registers, to those that are there, and from them. */
+void tcb_kit_load(struct tcb_ptx_build *b, enum tcb_kit_memory memory, const char *type, kit_op address, kit_op *out,
 		  unsigned width);
-void tcb_kit_load_into(struct tcb_ptx_build *b, const char *prefix, const char *type, kit_op address, const kit_op *to,
-		       unsigned width);
-void tcb_kit_store(struct tcb_ptx_build *b, const char *prefix, const char *type, kit_op address, const kit_op *values,
-		   unsigned width);
+void tcb_kit_load_into(struct tcb_ptx_build *b, enum tcb_kit_memory memory, const char *type, kit_op address,
+		       const kit_op *to, unsigned width);
+void tcb_kit_store(struct tcb_ptx_build *b, enum tcb_kit_memory memory, const char *type, kit_op address,
+		   const kit_op *values, unsigned width);
+/* The same of one value. */
+kit_op tcb_kit_get(struct tcb_ptx_build *b, enum tcb_kit_memory memory, const char *type, kit_op address);
+void tcb_kit_put(struct tcb_ptx_build *b, enum tcb_kit_memory memory, const char *type, kit_op address, kit_op value);
+
+/* Copies in the background, to shared memory: BYTES (4, 8 or 16), of these SOME and then zeros (NULL: all), by each
+ * thread; IS_SHARED: its neighbours copy from the same sectors. */
+void tcb_kit_copy(struct tcb_ptx_build *b, kit_op to, kit_op from, unsigned bytes, int is_shared, const kit_op *some);
 
 /* WORD as its two halves; as the floats that these are; and two floats as halves in a word, LOW in its lower one. */
 void tcb_kit_halves(struct tcb_ptx_build *b, kit_op word, kit_op out[2]);
 void tcb_kit_floats(struct tcb_ptx_build *b, kit_op word, kit_op out[2]);
 kit_op tcb_kit_pack_f16(struct tcb_ptx_build *b, kit_op low, kit_op high);
+/* The same as halves of TYPE, "f16" or "bf16". */
+kit_op tcb_kit_pack(struct tcb_ptx_build *b, const char *type, kit_op low, kit_op high);
 
 /* VALUE of the lane whose number differs in the bit DISTANCE. */
 kit_op tcb_kit_butterfly(struct tcb_ptx_build *b, kit_op value, unsigned distance);
@@ -54,7 +81,16 @@ kit_op tcb_kit_butterfly(struct tcb_ptx_build *b, kit_op value, unsigned distanc
 kit_op tcb_kit_over_lanes(struct tcb_ptx_build *b, kit_word *op, kit_op value, unsigned lanes);
 /* VALUES combined by OP in up to four chains, these in a tree. */
 kit_op tcb_kit_fold(struct tcb_ptx_build *b, kit_word *op, const kit_op *values, unsigned count);
-/* SUMS += A * X: 16 rows by 8 columns, 16 of k, halves to floats; in the order of mma.sync's registers. */
+/* SUMS = BEFORE + A * X: 16 rows by 8 columns, K of k; "f16", "bf16" or "tf32" to floats; in the order of mma.sync's
+ * registers. */
+void tcb_kit_multiply(struct tcb_ptx_build *b, const char *type, unsigned k, const kit_op sums[4],
+		      const kit_op before[4], const kit_op *a, const kit_op *x);
+/* COUNT matrices of 8 by 8 halves from shared memory, of which each lane says where a row is, to new registers
+ * or those that are there; IS_TURNED: rows as columns. */
+void tcb_kit_load_matrices(struct tcb_ptx_build *b, int is_turned, kit_op address, kit_op *out, unsigned count);
+void tcb_kit_load_matrices_into(struct tcb_ptx_build *b, int is_turned, kit_op address, const kit_op *to,
+				unsigned count);
+/* SUMS += A * X: 16 rows by 8 columns, 16 of k, halves to floats; on any GPU that has such. */
 void tcb_kit_multiply_f16(struct tcb_ptx_build *b, kit_op sums[4], const kit_op a[4], const kit_op x[2]);
 /* Begins a loop's body: the assembler leaves it as it is, and its registers as they are estimated. */
 void tcb_kit_nounroll(struct tcb_ptx_build *b);

@@ -24,9 +24,21 @@
  *   _select(x, y, p)        X where P, else Y
  *   f_min f_max             the number where one is NaN;  f_min_nan f_max_nan: NaN
  *   f_power2  _near         2^x;  to about 1 ulp, subnormal numbers as 0
- *   f_add_down              rounded down
+ *   f_add_down              rounded down;  h_sub_loose: or fused with a product
  *   A_from_B                to the nearest, of two the even;  f16x2_from_f(high, low);  tf32_from_f: away from 0
+ *   u_lane(x, n) u_lane_before(x, n)    X of lane N; of the lane N before;  p_any: whether P in a lane of the warp
+ *   u_atomic_add b_atomic_swap    of global memory; what was there.  u_atomic_count(at, y): 1 more, behind Y 0.
+ *                           u_atomic_or, _max, _add_relaxed, d_atomic_add: without that
  *   u_thread u_block_x u_blocks_x    the thread's number in its block, the block's in the grid, how many there are
+ *
+ * Of NVIDIA's hardware alone:
+ *   copies_commit copies_wait(n)    copies to shared memory: a group ends; until all but N groups are there
+ *   stores_commit stores_wait_read(n)    the same of bulk copies out of it
+ *   wgmma_begin wgmma_commit wgmma_wait(n)    products of warpgroups
+ *   fence_async_shared fence_async fence_gpu fence_barriers    before what copies; other blocks; clusters see
+ *   barrier_named(id, threads) barrier_named_arrive    of some of the block's threads, meeting or passing by
+ *   registers_fewer registers_more    how many a thread of this warpgroup has
+ *   u_in_rank(at, rank)     where that address of shared memory is in another block of the cluster
  */
 #ifndef TCB_KERNELS_GPU_VOCABULARY_H
 #define TCB_KERNELS_GPU_VOCABULARY_H
@@ -83,64 +95,70 @@ typedef kit_op kit_word3(struct tcb_ptx_build *b, kit_op x, kit_op y, kit_op z);
 	X(d_from_f, "cvt.f64.f32")                 \
 	X(f_from_d, "cvt.rn.f32.f64")
 
-#define TCB_GPU_WORDS_2(X)                    \
-	X(u_add, "add.u32")                   \
-	X(u_sub, "sub.u32")                   \
-	X(u_mul, "mul.lo.u32")                \
-	X(u_div, "div.u32")                   \
-	X(u_rem, "rem.u32")                   \
-	X(u_min, "min.u32")                   \
-	X(u_max, "max.u32")                   \
-	X(u_and, "and.b32")                   \
-	X(u_or, "or.b32")                     \
-	X(u_xor, "xor.b32")                   \
-	X(u_shl, "shl.b32")                   \
-	X(u_shr, "shr.u32")                   \
-	X(s_add, "add.s32")                   \
-	X(s_sub, "sub.s32")                   \
-	X(s_mul, "mul.lo.s32")                \
-	X(s_min, "min.s32")                   \
-	X(s_max, "max.s32")                   \
-	X(s_shr, "shr.s32")                   \
-	X(l_add, "add.u64")                   \
-	X(l_sub, "sub.u64")                   \
-	X(l_mul, "mul.lo.u64")                \
-	X(l_and, "and.b64")                   \
-	X(l_or, "or.b64")                     \
-	X(l_xor, "xor.b64")                   \
-	X(l_mul_wide, "mul.wide.u32")         \
-	X(f_add, "add.rn.f32")                \
-	X(f_sub, "sub.rn.f32")                \
-	X(f_mul, "mul.rn.f32")                \
-	X(f_min, "min.f32")                   \
-	X(f_max, "max.f32")                   \
-	X(f_min_nan, "min.NaN.f32")           \
-	X(f_max_nan, "max.NaN.f32")           \
-	X(f_add_down, "add.rm.f32")           \
-	X(d_add, "add.rn.f64")                \
-	X(d_sub, "sub.rn.f64")                \
-	X(h_add, "add.rn.f16x2")              \
-	X(h_sub, "sub.rn.f16x2")              \
-	X(h_mul, "mul.rn.f16x2")              \
-	X(f16x2_from_f, "cvt.rn.f16x2.f32")   \
-	X(bf16x2_from_f, "cvt.rn.bf16x2.f32") \
-	X(u_eq, "setp.eq.u32")                \
-	X(u_ne, "setp.ne.u32")                \
-	X(u_lt, "setp.lt.u32")                \
-	X(u_le, "setp.le.u32")                \
-	X(u_gt, "setp.gt.u32")                \
-	X(u_ge, "setp.ge.u32")                \
-	X(s_lt, "setp.lt.s32")                \
-	X(s_gt, "setp.gt.s32")                \
-	X(l_ne, "setp.ne.u64")                \
-	X(f_eq, "setp.eq.f32")                \
-	X(f_lt, "setp.lt.f32")                \
-	X(f_gt, "setp.gt.f32")                \
-	X(f_not_le, "setp.gtu.f32")           \
-	X(f_unordered, "setp.nan.f32")        \
-	X(d_not_lt, "setp.geu.f64")           \
-	X(p_and, "and.pred")                  \
-	X(p_or, "or.pred")
+#define TCB_GPU_WORDS_2(X)                       \
+	X(u_add, "add.u32")                      \
+	X(u_sub, "sub.u32")                      \
+	X(u_mul, "mul.lo.u32")                   \
+	X(u_div, "div.u32")                      \
+	X(u_rem, "rem.u32")                      \
+	X(u_min, "min.u32")                      \
+	X(u_max, "max.u32")                      \
+	X(u_and, "and.b32")                      \
+	X(u_or, "or.b32")                        \
+	X(u_xor, "xor.b32")                      \
+	X(u_shl, "shl.b32")                      \
+	X(u_shr, "shr.u32")                      \
+	X(s_add, "add.s32")                      \
+	X(s_sub, "sub.s32")                      \
+	X(s_mul, "mul.lo.s32")                   \
+	X(s_min, "min.s32")                      \
+	X(s_max, "max.s32")                      \
+	X(s_shr, "shr.s32")                      \
+	X(l_add, "add.u64")                      \
+	X(l_sub, "sub.u64")                      \
+	X(l_mul, "mul.lo.u64")                   \
+	X(l_and, "and.b64")                      \
+	X(l_or, "or.b64")                        \
+	X(l_xor, "xor.b64")                      \
+	X(l_mul_wide, "mul.wide.u32")            \
+	X(f_add, "add.rn.f32")                   \
+	X(f_sub, "sub.rn.f32")                   \
+	X(f_mul, "mul.rn.f32")                   \
+	X(f_min, "min.f32")                      \
+	X(f_max, "max.f32")                      \
+	X(f_min_nan, "min.NaN.f32")              \
+	X(f_max_nan, "max.NaN.f32")              \
+	X(f_add_down, "add.rm.f32")              \
+	X(d_add, "add.rn.f64")                   \
+	X(h_sub_loose, "sub.f16x2")              \
+	X(d_sub, "sub.rn.f64")                   \
+	X(h_add, "add.rn.f16x2")                 \
+	X(h_sub, "sub.rn.f16x2")                 \
+	X(h_mul, "mul.rn.f16x2")                 \
+	X(f16x2_from_f, "cvt.rn.f16x2.f32")      \
+	X(bf16x2_from_f, "cvt.rn.bf16x2.f32")    \
+	X(u_eq, "setp.eq.u32")                   \
+	X(u_ne, "setp.ne.u32")                   \
+	X(u_lt, "setp.lt.u32")                   \
+	X(u_le, "setp.le.u32")                   \
+	X(u_gt, "setp.gt.u32")                   \
+	X(u_ge, "setp.ge.u32")                   \
+	X(s_lt, "setp.lt.s32")                   \
+	X(s_gt, "setp.gt.s32")                   \
+	X(l_ne, "setp.ne.u64")                   \
+	X(f_eq, "setp.eq.f32")                   \
+	X(f_lt, "setp.lt.f32")                   \
+	X(f_gt, "setp.gt.f32")                   \
+	X(f_not_le, "setp.gtu.f32")              \
+	X(f_unordered, "setp.nan.f32")           \
+	X(d_not_lt, "setp.geu.f64")              \
+	X(p_and, "and.pred")                     \
+	X(p_or, "or.pred")                       \
+	X(u_in_rank, "mapa.shared::cluster.u32") \
+	X(u_atomic_add, "atom.global.add.u32")   \
+	X(u_atomic_count, "atom.global.inc.u32") \
+	X(b_atomic_swap, "atom.global.exch.b32") \
+	X(lb_atomic_swap, "atom.global.exch.b64")
 
 #define TCB_GPU_WORDS_3(X)                \
 	X(u_mad, "mad.lo.u32")            \
@@ -174,6 +192,33 @@ typedef kit_op kit_word3(struct tcb_ptx_build *b, kit_op x, kit_op y, kit_op z);
 	X(f_not_le_or, "setp.gtu.or.f32") \
 	X(f_unordered_or, "setp.nan.or.f32")
 
+/* What gives no result. */
+#define TCB_GPU_ACTS_0(X)                                      \
+	X(wgmma_begin, "wgmma.fence.sync.aligned")             \
+	X(wgmma_commit, "wgmma.commit_group.sync.aligned")     \
+	X(copies_commit, "cp.async.commit_group")              \
+	X(copies_wait_all, "cp.async.wait_all")                \
+	X(stores_commit, "cp.async.bulk.commit_group")         \
+	X(fence_async_shared, "fence.proxy.async.shared::cta") \
+	X(fence_async, "fence.proxy.async")                    \
+	X(fence_gpu, "fence.acq_rel.gpu")                      \
+	X(fence_barriers, "fence.mbarrier_init.release.cluster")
+
+#define TCB_GPU_ACTS_1(X)                                     \
+	X(wgmma_wait, "wgmma.wait_group.sync.aligned")        \
+	X(copies_wait, "cp.async.wait_group")                 \
+	X(stores_wait_read, "cp.async.bulk.wait_group.read")  \
+	X(registers_fewer, "setmaxnreg.dec.sync.aligned.u32") \
+	X(registers_more, "setmaxnreg.inc.sync.aligned.u32")
+
+#define TCB_GPU_ACTS_2(X)                     \
+	X(barrier_named, "bar.sync")          \
+	X(barrier_named_arrive, "bar.arrive") \
+	X(u_atomic_or, "red.global.or.b32")   \
+	X(u_atomic_max, "red.global.max.u32") \
+	X(d_atomic_add, "red.global.add.f64") \
+	X(u_atomic_add_relaxed, "red.relaxed.gpu.global.add.u32")
+
 #define WORD_0(word, ptx)                                  \
 	static inline kit_op word(struct tcb_ptx_build *b) \
 	{                                                  \
@@ -206,14 +251,35 @@ typedef kit_op kit_word3(struct tcb_ptx_build *b, kit_op x, kit_op y, kit_op z);
 	{                                                                                             \
 		tcb_ptx_into3(b, ptx, d, x, y, z);                                                    \
 	}
+#define ACT_0(word, ptx)                                 \
+	static inline void word(struct tcb_ptx_build *b) \
+	{                                                \
+		tcb_ptx_op0(b, ptx);                     \
+	}
+#define ACT_1(word, ptx)                                           \
+	static inline void word(struct tcb_ptx_build *b, kit_op x) \
+	{                                                          \
+		tcb_ptx_op1(b, ptx, x);                            \
+	}
+#define ACT_2(word, ptx)                                                     \
+	static inline void word(struct tcb_ptx_build *b, kit_op x, kit_op y) \
+	{                                                                    \
+		tcb_ptx_op2(b, ptx, x, y);                                   \
+	}
 TCB_GPU_WORDS_0(WORD_0)
 TCB_GPU_WORDS_1(WORD_1)
 TCB_GPU_WORDS_2(WORD_2)
 TCB_GPU_WORDS_3(WORD_3)
+TCB_GPU_ACTS_0(ACT_0)
+TCB_GPU_ACTS_1(ACT_1)
+TCB_GPU_ACTS_2(ACT_2)
 #undef WORD_0
 #undef WORD_1
 #undef WORD_2
 #undef WORD_3
+#undef ACT_0
+#undef ACT_1
+#undef ACT_2
 
 static inline kit_op u_and_or(struct tcb_ptx_build *b, kit_op x, kit_op y, kit_op z)
 {
@@ -223,6 +289,21 @@ static inline kit_op u_and_or(struct tcb_ptx_build *b, kit_op x, kit_op y, kit_o
 static inline kit_op u_and_xor(struct tcb_ptx_build *b, kit_op x, kit_op y, kit_op z)
 {
 	return tcb_ptx_op4(b, "lop3.b32", x, y, z, I(0x6a));
+}
+
+static inline kit_op u_lane(struct tcb_ptx_build *b, kit_op x, kit_op lane)
+{
+	return tcb_ptx_op4(b, "shfl.sync.idx.b32", x, lane, I(31), I(-1));
+}
+
+static inline kit_op u_lane_before(struct tcb_ptx_build *b, kit_op x, kit_op count)
+{
+	return tcb_ptx_op4(b, "shfl.sync.up.b32", x, count, I(0), I(-1));
+}
+
+static inline kit_op p_any(struct tcb_ptx_build *b, kit_op p)
+{
+	return tcb_ptx_op2(b, "vote.sync.any.pred", p, I(-1));
 }
 
 #endif

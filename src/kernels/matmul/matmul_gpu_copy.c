@@ -162,11 +162,8 @@ kit_op mm_write_copy_is_plain(struct mm_writer *w, const struct mm_copy *copy)
 static void piece_async(struct mm_writer *w, unsigned vec, kit_op from, kit_op to, kit_op is_inside, int is_plain)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const char *copy = vec == 16 ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global";
-	kit_op operands[4] = { to, from, I(vec) };
-	if (!is_plain)
-		operands[3] = u_select(b, I(vec), I(0), is_inside);
-	tcb_ptx_into(b, copy, is_plain ? 3 : 4, operands);
+	const kit_op bytes = is_plain ? I(vec) : u_select(b, I(vec), I(0), is_inside);
+	tcb_kit_copy(b, to, from, vec, 0, is_plain ? NULL : &bytes);
 }
 
 /* Registers of a piece: 16-bit ones for single halves. */
@@ -177,20 +174,18 @@ static unsigned words(unsigned vec)
 
 static void piece_load(struct mm_writer *w, unsigned vec, kit_op from, kit_op *held, kit_op is_inside)
 {
-	static const char *const loads[] = { "", "ld.global.nc.b32", "ld.global.nc.v2.b32", "", "ld.global.nc.v4.b32" };
 	struct tcb_ptx_build *b = &w->kit.b;
-	const char *load = vec == 2 ? "ld.global.nc.b16" : loads[vec / 4];
+	const char *type = vec == 2 ? "b16" : "b32";
 	for (unsigned i = 0; i < words(vec); i++)
-		held[i] = tcb_kit_constant(b, vec == 2 ? "b16" : "b32", I(0));
+		held[i] = (vec == 2 ? b16_set : b_set)(b, I(0));
 	tcb_ptx_guard(b, is_inside);
-	tcb_ptx_into1(b, load, words(vec) > 1 ? tcb_ptx_vector(b, held, words(vec)) : held[0], from);
+	tcb_kit_load_into(b, TCB_KIT_INPUT, type, from, held, words(vec));
 	tcb_ptx_unguard(b);
 }
 
 static void piece_store(struct mm_writer *w, unsigned vec, kit_op to, const kit_op *held)
 {
-	static const char *const stores[] = { "", "st.shared.b32", "st.shared.v2.b32", "", "st.shared.v4.b32" };
-	tcb_ptx_store(&w->kit.b, vec == 2 ? "st.shared.b16" : stores[vec / 4], to, held, words(vec));
+	tcb_kit_store(&w->kit.b, TCB_KIT_SHARED, vec == 2 ? "b16" : "b32", to, held, words(vec));
 }
 
 /* --- a step --- */
@@ -321,7 +316,7 @@ void mm_write_copy_load(struct mm_writer *w, struct mm_copy *copy)
 	each_a(w, copy, how, left, &held);
 	each_b(w, copy, how, left, &held);
 	if (how == ASYNC) {
-		tcb_ptx_op0(&w->kit.b, "cp.async.commit_group");
+		copies_commit(&w->kit.b);
 		mm_write_next_slot(w, copy->slot);
 	}
 	next_step(w, copy);

@@ -71,7 +71,7 @@ static void open_fma(struct mm_writer *w, struct mm_fragments *f)
 
 static void load_four(struct mm_writer *w, kit_op at, int64_t offset, const kit_op *out)
 {
-	tcb_ptx_into1(&w->kit.b, "ld.shared.v4.f32", tcb_ptx_vector(&w->kit.b, out, WIDE), tcb_ptx_at(at, offset));
+	tcb_kit_load_into(&w->kit.b, TCB_KIT_SHARED, "f32", tcb_ptx_at(at, offset), out, WIDE);
 }
 
 static void load_fma(struct mm_writer *w, struct mm_fragments *f, kit_op slot, unsigned step)

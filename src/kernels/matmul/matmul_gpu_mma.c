@@ -41,17 +41,16 @@ static void load_mma(struct mm_writer *w, struct mm_fragments *f, kit_op slot, u
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
 	const unsigned a_regs = g->wk / 4, b_regs = g->wk / 4; /* of a load */
-	const char *load_a = tcb_ptx_namef(b, "ldmatrix.sync.aligned.m8n8.x%u.shared.b16", a_regs);
-	const char *load_b = tcb_ptx_namef(b, "ldmatrix.sync.aligned.m8n8.x%u.trans.shared.b16", b_regs);
 	const kit_op a_at = u_xor(b, u_add(b, slot, f->a_at), I(step * g->wk * 2));
 	const kit_op b_at = u_add(b, u_add(b, slot, f->b_at), I(g->a_bytes));
 	for (unsigned i = 0; i < g->wm / FRAGMENT_M; i++)
-		tcb_ptx_into1(b, load_a, tcb_ptx_vector(b, f->a[step % 2] + i * a_regs, a_regs),
-			      tcb_ptx_at(a_at, (int64_t)i * FRAGMENT_M * g->pitch_a));
+		tcb_kit_load_matrices_into(b, 0, tcb_ptx_at(a_at, (int64_t)i * FRAGMENT_M * g->pitch_a),
+					   f->a[step % 2] + i * a_regs, a_regs);
 	for (unsigned j = 0; j < g->wn / PAIR_N; j++)
-		tcb_ptx_into1(
-			b, load_b, tcb_ptx_vector(b, f->b[step % 2] + j * b_regs, b_regs),
-			tcb_ptx_at(j ? u_xor(b, b_at, I(j * PAIR_N * 2)) : b_at, (int64_t)step * g->wk * g->pitch_b));
+		tcb_kit_load_matrices_into(
+			b, 1,
+			tcb_ptx_at(j ? u_xor(b, b_at, I(j * PAIR_N * 2)) : b_at, (int64_t)step * g->wk * g->pitch_b),
+			f->b[step % 2] + j * b_regs, b_regs);
 }
 
 static void multiply_mma(struct mm_writer *w, struct mm_fragments *f, unsigned step)
@@ -59,15 +58,13 @@ static void multiply_mma(struct mm_writer *w, struct mm_fragments *f, unsigned s
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
 	const char *type = g->type == TCB_TYPE_F16 ? "f16" : "bf16";
-	const char *mnemonic = tcb_ptx_namef(b, "mma.sync.aligned.m16n8k%u.row.col.f32.%s.%s.f32", g->wk, type, type);
 	const unsigned a_regs = g->wk / 4, b_regs = g->wk / 8, across = g->wn / FRAGMENT_N;
 	for (unsigned i = 0; i < g->wm / FRAGMENT_M; i++)
 		for (unsigned c = 0; c < across; c++) {
 			const unsigned j = i % 2 ? across - 1 - c : c;
-			const kit_op sums = tcb_ptx_vector(b, w->acc + (i * across + j) * SUMS, SUMS);
-			const kit_op operands[] = { sums, tcb_ptx_vector(b, f->a[step % 2] + i * a_regs, a_regs),
-						    tcb_ptx_vector(b, f->b[step % 2] + j * b_regs, b_regs), sums };
-			tcb_ptx_into(b, mnemonic, 4, operands);
+			const kit_op *sums = w->acc + (i * across + j) * SUMS;
+			tcb_kit_multiply(b, type, g->wk, sums, sums, f->a[step % 2] + i * a_regs,
+					 f->b[step % 2] + j * b_regs);
 		}
 }
 

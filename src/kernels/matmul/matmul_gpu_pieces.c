@@ -135,11 +135,12 @@ static void leave_part(struct mm_writer *w, const struct mm_pieces *p, const str
 	const kit_op part = part_of(w, p, group, p->number), at = sums_of(w, p, part), there = I(1);
 	struct tcb_ptx_if scope;
 	for (unsigned i = 0; i < w->g->wm * w->g->wn / GROUP_THREADS; i += WIDE)
-		tcb_kit_store(b, "st.global", "f32", tcb_ptx_at(at, (int64_t)i * GROUP_THREADS * 4), w->acc + i, WIDE);
-	OP2(b, "bar.sync", group->barrier, I(GROUP_THREADS));
+		tcb_kit_store(b, TCB_KIT_GLOBAL, "f32", tcb_ptx_at(at, (int64_t)i * GROUP_THREADS * 4), w->acc + i,
+			      WIDE);
+	barrier_named(b, group->barrier, I(GROUP_THREADS));
 	tcb_ptx_if_begin(b, &scope, group->leader);
-	tcb_ptx_op0(b, "fence.acq_rel.gpu"); /* behind a barrier: of what the other threads stored, too */
-	tcb_ptx_store(b, "st.relaxed.gpu.global.u32", tcb_ptx_at(tcb_kit_element(b, p->flags, part, 4), 0), &there, 1);
+	fence_gpu(b); /* behind a barrier: of what the other threads stored, too */
+	tcb_kit_put(b, TCB_KIT_RELAXED, "u32", tcb_ptx_at(tcb_kit_element(b, p->flags, part, 4), 0), there);
 	tcb_ptx_if_end(b, &scope);
 }
 
@@ -153,14 +154,14 @@ static void add_part(struct mm_writer *w, const struct mm_pieces *p, const struc
 	kit_op seen, values[WIDE];
 	tcb_ptx_if_begin(b, &scope, group->leader);
 	tcb_ptx_repeat_begin(b, &wait);
-	tcb_ptx_load(b, "ld.acquire.gpu.global.u32", flag, &seen, 1);
+	seen = tcb_kit_get(b, TCB_KIT_ACQUIRE, "u32", flag);
 	tcb_ptx_repeat_end(b, &wait, u_eq(b, seen, I(0)));
-	tcb_ptx_store(b, "st.relaxed.gpu.global.u32", flag, &none, 1);
+	tcb_kit_put(b, TCB_KIT_RELAXED, "u32", flag, none);
 	tcb_ptx_if_end(b, &scope);
-	OP2(b, "bar.sync", group->barrier, I(GROUP_THREADS));
+	barrier_named(b, group->barrier, I(GROUP_THREADS));
 	const kit_op at = sums_of(w, p, part);
 	for (unsigned i = 0; i < w->g->wm * w->g->wn / GROUP_THREADS; i += WIDE) {
-		tcb_kit_load(b, "ld.global.cg", "f32", tcb_ptx_at(at, (int64_t)i * GROUP_THREADS * 4), values, WIDE);
+		tcb_kit_load(b, TCB_KIT_OTHERS, "f32", tcb_ptx_at(at, (int64_t)i * GROUP_THREADS * 4), values, WIDE);
 		for (unsigned j = 0; j < WIDE; j++)
 			f_add_to(b, w->acc[i + j], w->acc[i + j], values[j]);
 	}

@@ -55,7 +55,7 @@ static void store_f32(struct mm_writer *w, kit_op base, kit_op row, kit_op colum
 		const kit_op here = i ? u_add(b, column, I(i)) : column;
 		const kit_op at = element(w, base, row, here, 4, wide);
 		tcb_ptx_guard(b, is_inside(w, row, here));
-		tcb_kit_store(b, "st.global", "f32", tcb_ptx_at(at, 0), values + i, wide);
+		tcb_kit_store(b, TCB_KIT_GLOBAL, "f32", tcb_ptx_at(at, 0), values + i, wide);
 		tcb_ptx_unguard(b);
 	}
 }
@@ -63,10 +63,7 @@ static void store_f32(struct mm_writer *w, kit_op base, kit_op row, kit_op colum
 /* Two values in a register, LOW in its lower half. */
 static kit_op pack(struct mm_writer *w, kit_op low, kit_op high)
 {
-	struct tcb_ptx_build *b = &w->kit.b;
-	if (w->g->type == TCB_TYPE_BF16)
-		return bf16x2_from_f(b, high, low);
-	return tcb_kit_pack_f16(b, low, high);
+	return tcb_kit_pack(&w->kit.b, w->g->type == TCB_TYPE_BF16 ? "bf16" : "f16", low, high);
 }
 
 static void store_half(struct mm_writer *w, kit_op row, kit_op column, const kit_op *values, unsigned count)
@@ -83,7 +80,8 @@ static void store_half(struct mm_writer *w, kit_op row, kit_op column, const kit
 		if (wide == 1)
 			packed[0] = OP1(b, tcb_ptx_namef(b, "cvt.rn.%s.f32", type), values[i]);
 		tcb_ptx_guard(b, is_inside(w, row, here));
-		tcb_kit_store(b, "st.global", wide == 1 ? "b16" : "b32", tcb_ptx_at(at, 0), packed, wide == 4 ? 2 : 1);
+		tcb_kit_store(b, TCB_KIT_GLOBAL, wide == 1 ? "b16" : "b32", tcb_ptx_at(at, 0), packed,
+			      wide == 4 ? 2 : 1);
 		tcb_ptx_unguard(b);
 	}
 }
@@ -115,7 +113,7 @@ static void write_sum(struct mm_writer *w, kit_op first_slice, kit_op slice_byte
 		sum[j] = f_set(b, F(0));
 	tcb_ptx_if_begin(b, &scope, inside);
 	for (unsigned i = 0; i < w->g->splitk; i++) {
-		tcb_kit_load(b, "ld.global.cg", "f32", tcb_ptx_at(at, 0), part, wide);
+		tcb_kit_load(b, TCB_KIT_OTHERS, "f32", tcb_ptx_at(at, 0), part, wide);
 		for (unsigned j = 0; j < wide; j++)
 			f_add_to(b, sum[j], sum[j], part[j]);
 		at = l_add(b, at, slice_bytes);
@@ -152,7 +150,7 @@ static void write_slices(struct mm_writer *w, const struct mm_math *math, kit_op
 
 static void wait_for_step(struct mm_writer *w)
 {
-	tcb_ptx_op1(&w->kit.b, "cp.async.wait_group", I(w->g->stages - 2));
+	copies_wait(&w->kit.b, I(w->g->stages - 2));
 	tcb_kit_block_barrier(&w->kit.b);
 }
 
@@ -184,7 +182,7 @@ static void write_async(struct mm_writer *w, const struct mm_math *math, struct 
 		math->multiply(w, &f, step);
 	}
 	tcb_ptx_for_end(b, &loop);
-	tcb_ptx_op0(b, "cp.async.wait_all");
+	copies_wait_all(b);
 }
 
 static void write_ldg(struct mm_writer *w, const struct mm_math *math, struct mm_copy *copy, kit_op count)

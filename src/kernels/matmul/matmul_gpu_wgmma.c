@@ -163,7 +163,7 @@ static void write_release(struct mm_writer *w, kit_op empty)
 		tcb_kit_release(&w->kit, empty);
 		return;
 	}
-	const kit_op there = OP2(b, "mapa.shared::cluster.u32", empty, u_and(b, w->kit.lane, I(g->cluster - 1)));
+	const kit_op there = u_in_rank(b, empty, u_and(b, w->kit.lane, I(g->cluster - 1)));
 	const kit_op operands[] = { tcb_ptx_sink_operand(), tcb_ptx_at(there, 0) };
 	tcb_ptx_guard(b, u_lt(b, w->kit.lane, I(g->cluster)));
 	tcb_ptx_into(b, "mbarrier.arrive.release.cluster.shared::cluster.b64", 2, operands);
@@ -175,7 +175,7 @@ static void take_turn(struct mm_writer *w, const struct group *group)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	if (w->g->turns)
-		OP2(b, "bar.sync", u_add(b, group->of.index, I(TURN_BARRIER)), I(2 * GROUP_THREADS));
+		barrier_named(b, u_add(b, group->of.index, I(TURN_BARRIER)), I(2 * GROUP_THREADS));
 }
 
 static kit_op next_turn(struct mm_writer *w, kit_op turn)
@@ -189,7 +189,7 @@ static void hand_on(struct mm_writer *w, const struct group *group)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	if (w->g->turns)
-		OP2(b, "bar.arrive", u_add(b, next_turn(w, group->of.index), I(TURN_BARRIER)), I(2 * GROUP_THREADS));
+		barrier_named_arrive(b, u_add(b, next_turn(w, group->of.index), I(TURN_BARRIER)), I(2 * GROUP_THREADS));
 }
 
 /* COUNT steps of a tile; one product is in flight while the next stage is waited for. */
@@ -204,20 +204,20 @@ static void write_steps(struct mm_writer *w, struct tcb_kit_tiles *r, const stru
 	tcb_kit_wait(b, tcb_ptx_at(r->full, 0), r->parity);
 	/* Without its upper bits, which in a cluster say whose memory it is. */
 	const kit_op slot16 = u_shr(b, u_and(b, r->slot, I(0x3ffff)), I(4));
-	tcb_ptx_op0(b, "wgmma.fence.sync.aligned");
+	wgmma_begin(b);
 	for (unsigned kk = 0; kk < g->bk / 16; kk++)
 		write_multiply(w, group, slot16, kk, kk ? group->always : is_later);
-	tcb_ptx_op0(b, "wgmma.commit_group.sync.aligned");
+	wgmma_commit(b);
 	struct tcb_ptx_if scope;
 	tcb_ptx_if_begin(b, &scope, is_later);
-	tcb_ptx_op1(b, "wgmma.wait_group.sync.aligned", I(1));
+	wgmma_wait(b, I(1));
 	write_release(w, before);
 	tcb_ptx_if_end(b, &scope);
 	u_set_to(b, before, r->empty);
 	tcb_kit_tiles_next(b, r);
 	tcb_ptx_for_end(b, &steps);
 	hand_on(w, group);
-	tcb_ptx_op1(b, "wgmma.wait_group.sync.aligned", I(0));
+	wgmma_wait(b, I(0));
 	write_release(w, before);
 }
 
@@ -227,31 +227,30 @@ static void write_steps(struct mm_writer *w, struct tcb_kit_tiles *r, const stru
 static void write_box(struct mm_writer *w, struct group *group, const kit_op *acc, kit_op row, kit_op column)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const char *convert = w->g->type == TCB_TYPE_F16 ? "cvt.rn.f16x2.f32" : "cvt.rn.bf16x2.f32";
 	struct tcb_ptx_if scope;
 	const kit_op lane_row = u_and(b, w->kit.lane, I(15)), half = u_shr(b, w->kit.lane, I(4));
 	const kit_op swizzle = u_and(b, w->kit.lane, I(7));
 	const kit_op buffer = u_mad(b, group->stores, I(OUT_BYTES), group->out);
 	const kit_op at = u_mad(b, u_mad(b, group->warp, I(16), lane_row), I(ROW_BYTES), buffer);
 	tcb_ptx_guard(b, group->of.leader); /* the buffer's last store has been read */
-	tcb_ptx_op1(b, "cp.async.bulk.wait_group.read", I(1));
+	stores_wait_read(b, I(1));
 	tcb_ptx_unguard(b);
-	OP2(b, "bar.sync", group->of.barrier, I(GROUP_THREADS));
+	barrier_named(b, group->of.barrier, I(GROUP_THREADS));
 	for (unsigned i = 0; i < BOX / 16; i++) {
 		const kit_op chunk = u_xor(b, u_add(b, half, I(2 * i)), swizzle);
 		kit_op packed[4];
 		for (unsigned q = 0; q < 4; q++)
-			packed[q] = OP2(b, convert, acc[8 * i + 2 * q + 1], acc[8 * i + 2 * q]);
+			packed[q] = tcb_kit_pack(b, type_word(w->g), acc[8 * i + 2 * q], acc[8 * i + 2 * q + 1]);
 		const kit_op operands[] = { tcb_ptx_at(u_mad(b, chunk, I(16), at), 0), tcb_ptx_vector(b, packed, 4) };
 		tcb_ptx_into(b, "stmatrix.sync.aligned.m8n8.x4.shared.b16", 2, operands);
 	}
-	tcb_ptx_op0(b, "fence.proxy.async.shared::cta");
-	OP2(b, "bar.sync", group->of.barrier, I(GROUP_THREADS));
+	fence_async_shared(b);
+	barrier_named(b, group->of.barrier, I(GROUP_THREADS));
 	tcb_ptx_if_begin(b, &scope, group->of.leader);
 	const kit_op where[] = { column, row };
 	const kit_op operands[] = { tcb_ptx_at_tile(b, w->c, where, 2), tcb_ptx_at(buffer, 0) };
 	tcb_ptx_into(b, "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group", 2, operands);
-	tcb_ptx_op0(b, "cp.async.bulk.commit_group");
+	stores_commit(b);
 	tcb_ptx_if_end(b, &scope);
 	u_xor_to(b, group->stores, group->stores, I(1));
 }
@@ -349,7 +348,7 @@ static void write_consumers(struct mm_writer *w, struct tcb_kit_tiles *r, struct
 		mm_write_pieces_end(w, pieces);
 	}
 	tcb_ptx_guard(b, group.of.leader); /* shared memory is read until then */
-	tcb_ptx_op1(b, "cp.async.bulk.wait_group.read", I(0));
+	stores_wait_read(b, I(0));
 	tcb_ptx_unguard(b);
 }
 

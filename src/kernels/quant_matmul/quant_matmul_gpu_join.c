@@ -43,8 +43,8 @@ static void store_direct(struct qmm_writer *w, kit_op group, unsigned row_tile, 
 			const kit_op this = u_add(b, token, I(8 * group8 + odd));
 			for (unsigned half = 0; half < 2; half++) {
 				tcb_ptx_guard(b, u_lt_and(b, this, w->tokens, has[half]));
-				tcb_ptx_store(b, "st.global.f32", tcb_ptx_at(at, 32 * half),
-					      &sums[group8][2 * half + odd], 1);
+				tcb_kit_put(b, TCB_KIT_GLOBAL, "f32", tcb_ptx_at(at, 32 * half),
+					    sums[group8][2 * half + odd]);
 				tcb_ptx_unguard(b);
 			}
 			at = l_add(b, at, pitch);
@@ -102,7 +102,7 @@ void qmm_write_join_open(struct qmm_writer *w)
 	count = u_mul(b, count, I(g->tokens * 4 * part_count(g)));
 	tcb_ptx_guard(b, u_eq(b, w->kit.tid, I(0)));
 	tcb_kit_barriers_init(b, w->join_barrier, 1, 1);
-	tcb_ptx_op0(b, "fence.mbarrier_init.release.cluster");
+	fence_barriers(b);
 	tcb_kit_expect(b, tcb_ptx_at(w->join_barrier, 0), count);
 	tcb_ptx_unguard(b);
 	tcb_kit_cluster_arrive(b);
@@ -127,8 +127,8 @@ static void store_part(struct qmm_writer *w, kit_op row, unsigned half, kit_op s
 			rank = u_mad(b, owner, I(g->cast), qmm_write_cast_rank(w));
 		row = u_rem(b, row, I(g->own_rows));
 		part = u_mad(b, u_block_y(b), I(g->ksplit), part);
-		at = OP2(b, "mapa.shared::cluster.u32", at, rank);
-		barrier = OP2(b, "mapa.shared::cluster.u32", w->join_barrier, rank);
+		at = u_in_rank(b, at, rank);
+		barrier = u_in_rank(b, w->join_barrier, rank);
 	}
 	at = u_mad(b, part, I(g->part_bytes), at);
 	at = u_mad(b, row, I(4 * g->part_pitch), at);
@@ -139,7 +139,7 @@ static void store_part(struct qmm_writer *w, kit_op row, unsigned half, kit_op s
 			OP3(b, "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.f32", to,
 			    tcb_ptx_vector(b, pair, 2), tcb_ptx_at(barrier, 0));
 		else
-			tcb_ptx_store(b, "st.shared.v2.f32", to, pair, 2);
+			tcb_kit_store(b, TCB_KIT_SHARED, "f32", to, pair, 2);
 	}
 }
 
@@ -225,8 +225,8 @@ static void add_parts(struct qmm_writer *w, const struct spread *s, kit_op sum[2
 	const struct qmm_gpu *g = w->g;
 	for (unsigned i = 0; i < part_count(g); i++) {
 		kit_op part[2];
-		tcb_ptx_load(&w->kit.b, "ld.shared.v2.f32", tcb_ptx_at(s->part, g->part_at + i * g->part_bytes), part,
-			     2);
+		tcb_kit_load(&w->kit.b, TCB_KIT_SHARED, "f32", tcb_ptx_at(s->part, g->part_at + i * g->part_bytes),
+			     part, 2);
 		add_pair(w, sum, part);
 	}
 }
@@ -244,9 +244,9 @@ static void places_of(struct qmm_writer *w, const struct spread *s, const kit_op
 static void store_pair(struct qmm_writer *w, const struct spread *s, const kit_op at[2], const kit_op sum[2])
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	tcb_ptx_store(b, "st.global.f32", tcb_ptx_at(at[0], 0), &sum[0], 1);
+	tcb_kit_put(b, TCB_KIT_GLOBAL, "f32", tcb_ptx_at(at[0], 0), sum[0]);
 	tcb_ptx_guard(b, s->has_next);
-	tcb_ptx_store(b, "st.global.f32", tcb_ptx_at(at[1], 0), &sum[1], 1);
+	tcb_kit_put(b, TCB_KIT_GLOBAL, "f32", tcb_ptx_at(at[1], 0), sum[1]);
 	tcb_ptx_unguard(b);
 }
 
@@ -285,7 +285,7 @@ static void join_last(struct qmm_writer *w)
 	const kit_op pitch = l_mul_wide(b, u_mul(b, w->tokens, w->rows), I(4));
 	for (unsigned k = 0; k < g->splitk; k++) {
 		for (unsigned i = 0; i < 2; i++) {
-			tcb_ptx_load(b, "ld.global.cg.f32", tcb_ptx_at(at[i], 0), &part[i], 1);
+			part[i] = tcb_kit_get(b, TCB_KIT_OTHERS, "f32", tcb_ptx_at(at[i], 0));
 			at[i] = l_add(b, at[i], pitch);
 		}
 		add_pair(w, sum, part);

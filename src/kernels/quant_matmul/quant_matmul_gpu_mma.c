@@ -139,8 +139,7 @@ static void load_x(struct qmm_writer *w, struct kernel *k, unsigned offset, unsi
 		   unsigned group, kit_op out[4])
 {
 	const unsigned tile = (offset * QMM_CHUNKS + chunk) * w->g->token_groups + group;
-	tcb_ptx_load(&w->kit.b, "ldmatrix.sync.aligned.m8n8.x4.shared.b16",
-		     tcb_ptx_at(k->x_at[half], (int64_t)tile * QMM_TILE_BYTES), out, 4);
+	tcb_kit_load_matrices(&w->kit.b, 0, tcb_ptx_at(k->x_at[half], (int64_t)tile * QMM_TILE_BYTES), out, 4);
 }
 
 /* One unit, OFFSET units behind the tile's first, of all rows; codes come from raw, or from the ring's tile. */
@@ -273,7 +272,7 @@ static void write_ring_rows(struct qmm_writer *w, struct kernel *k)
 	x_start(w, k);
 	(g->is_whole ? write_whole_share : write_share)(w, k);
 	if (g->is_wgmma)
-		tcb_ptx_op1(b, "wgmma.wait_group.sync.aligned", I(0));
+		wgmma_wait(b, I(0));
 	qmm_write_results(w, groups.iv, &k->sums);
 	tcb_ptx_for_end(b, &groups);
 }
@@ -290,7 +289,7 @@ static void roll_open(struct qmm_writer *w, struct kernel *k)
 {
 	for (unsigned i = 0; i < w->g->xstages - 1; i++) {
 		qmm_write_x_ask(w, u_add(&w->kit.b, k->image, I(i * slot_bytes(w->g))), I(i));
-		tcb_ptx_op0(&w->kit.b, "cp.async.commit_group");
+		copies_commit(&w->kit.b);
 	}
 }
 
@@ -311,7 +310,7 @@ static void write_rolling_rows(struct qmm_writer *w, struct kernel *k)
 	kit_op x_offset = u_set(b, I(0));
 	qmm_write_zero(w, &k->sums);
 	tcb_ptx_for_begin(b, &units, I(0), I(g->slice), I(1), 1);
-	tcb_ptx_op1(b, "cp.async.wait_group", I(g->xstages - 2));
+	copies_wait(b, I(g->xstages - 2));
 	tcb_kit_block_barrier(b);
 	const kit_op next = u_add(b, units.iv, I(last)), slot = u_set(b, r->kit.slot);
 	tcb_ptx_if_begin(b, &scope, u_lt(b, next, I(g->slice)));
@@ -460,7 +459,7 @@ void qmm_write_mma(struct qmm_writer *w)
 	if (w->is_direct && !g->lead)
 		direct_load(w, k);
 	if (g->is_wgmma)
-		tcb_ptx_op0(b, "fence.proxy.async.shared::cta"); /* wgmma reads what this thread stored */
+		fence_async_shared(b); /* wgmma reads what this thread stored */
 	tcb_kit_block_barrier(b);
 	qmm_write_join_meet(w);
 	write_rows(w, k);

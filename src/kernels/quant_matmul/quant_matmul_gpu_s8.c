@@ -328,10 +328,10 @@ static void close_unit(struct unit *u, const struct header *h, const kit_op x_at
 	kit_op of_mins[4], x[2], x_scale[2];
 	if (u->is_fine && !has_mins)
 		return;
-	tcb_ptx_load(b, "ld.shared.v2.f32",
+	tcb_kit_load(b, TCB_KIT_SHARED, "f32",
 		     tcb_ptx_at(x_at[QMM_X_SCALES], record + (u->is_fine ? g->x_power_at : g->x_scale_at)), x_scale, 2);
 	if (has_mins) {
-		tcb_ptx_load(b, "ld.shared.v2.b32", tcb_ptx_at(x_at[QMM_X_SUMS], record + g->x_sum_at), x, 2);
+		tcb_kit_load(b, TCB_KIT_SHARED, "b32", tcb_ptx_at(x_at[QMM_X_SUMS], record + g->x_sum_at), x, 2);
 		multiply_mins(u, h, x, of_mins);
 	}
 	for (unsigned i = 0; i < 4; i++) {
@@ -354,10 +354,9 @@ static void write_chunk(struct unit *u, unsigned chunk, kit_op a[][RUNS_MAX][4],
 	struct tcb_ptx_build *b = &u->w->kit.b;
 	const struct qmm_gpu *g = u->g;
 	kit_op x[4], x_scale[4];
-	tcb_ptx_load(b, "ldmatrix.sync.aligned.m8n8.x4.shared.b16",
-		     tcb_ptx_at(x_at[chunk % 2], record + chunk / 2 * QMM_TILE_BYTES), x, 4);
+	tcb_kit_load_matrices(b, 0, tcb_ptx_at(x_at[chunk % 2], record + chunk / 2 * QMM_TILE_BYTES), x, 4);
 	if (u->is_fine)
-		tcb_ptx_load(b, "ld.shared.v4.f32",
+		tcb_kit_load(b, TCB_KIT_SHARED, "f32",
 			     tcb_ptx_at(x_at[QMM_X_SCALES],
 					record + g->x_scale_at + chunk * (QMM_GROUP_TOKENS / 2 * QMM_SCALE_STRIDE)),
 			     x_scale, 4);

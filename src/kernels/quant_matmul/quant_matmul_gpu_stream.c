@@ -195,8 +195,7 @@ static void free_slot(struct qmm_writer *w, kit_op barrier, kit_op predicate)
 	if (g->cast == 1)
 		tcb_ptx_op1(b, "mbarrier.arrive.shared::cta.b64", tcb_ptx_at(barrier, 0));
 	else
-		tcb_ptx_op1(b, "mbarrier.arrive.shared::cluster.b64",
-			    tcb_ptx_at(OP2(b, "mapa.shared::cluster.u32", barrier, rank), 0));
+		tcb_ptx_op1(b, "mbarrier.arrive.shared::cluster.b64", tcb_ptx_at(u_in_rank(b, barrier, rank), 0));
 	tcb_ptx_unguard(b);
 }
 
@@ -232,7 +231,7 @@ static void write_computing(struct qmm_writer *w, struct kernel *k)
 	}
 	ring_next(w, &w_ring);
 	tcb_ptx_for_end(b, &loop);
-	tcb_ptx_op1(b, "wgmma.wait_group.sync.aligned", I(0));
+	wgmma_wait(b, I(0));
 }
 
 void qmm_write_stream(struct qmm_writer *w)
@@ -245,7 +244,7 @@ void qmm_write_stream(struct qmm_writer *w)
 	qmm_write_join_open(w);
 	tcb_ptx_if_begin(b, &role, (g->askers > 1 ? u_ge : u_eq)(b, w->kit.warp, I(g->warps)));
 	if (g->is_traded)
-		tcb_ptx_op1(b, "setmaxnreg.dec.sync.aligned.u32", I(QMM_TRADE_LEFT));
+		registers_fewer(b, I(QMM_TRADE_LEFT));
 	if (g->by_grid) {
 		struct tcb_ptx_if shares;
 		tcb_ptx_if_begin(b, &shares, u_gt(b, w->kit.warp, I(g->warps)));
@@ -266,11 +265,11 @@ void qmm_write_stream(struct qmm_writer *w)
 	qmm_write_join_meet(w);
 	tcb_ptx_if_else(b, &role);
 	if (g->is_traded)
-		tcb_ptx_op1(b, "setmaxnreg.inc.sync.aligned.u32", I(QMM_TRADE_TAKEN));
+		registers_more(b, I(QMM_TRADE_TAKEN));
 	write_computing(w, k);
 	qmm_write_join_meet(w);
 	if (g->has_parts && g->join != TCB_JOIN_CLUSTER) /* the parts lie where the rings were */
-		OP2(b, "bar.sync", I(1), I(g->warps * WARP));
+		barrier_named(b, I(1), I(g->warps * WARP));
 	else
 		tcb_kit_depend(&w->kit);
 	qmm_write_results(w, u_add(b, w->first, w->side), &k->sums);

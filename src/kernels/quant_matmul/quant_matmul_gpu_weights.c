@@ -99,19 +99,19 @@ kit_op qmm_write_rows_at(struct qmm_writer *w, kit_op group, kit_op i)
 
 void qmm_write_load(struct qmm_writer *w, kit_op address, unsigned at, kit_op *out, unsigned count)
 {
-	const char *prefix = w->is_direct ? "ld.global.nc.L1::no_allocate" : "ld.shared";
+	const enum tcb_kit_memory memory = w->is_direct ? TCB_KIT_INPUT_ONCE : TCB_KIT_SHARED;
 	if (out[0].kind)
-		tcb_kit_load_into(&w->kit.b, prefix, "b32", tcb_ptx_at(address, at), out, count);
+		tcb_kit_load_into(&w->kit.b, memory, "b32", tcb_ptx_at(address, at), out, count);
 	else
-		tcb_kit_load(&w->kit.b, prefix, "b32", tcb_ptx_at(address, at), out, count);
+		tcb_kit_load(&w->kit.b, memory, "b32", tcb_ptx_at(address, at), out, count);
 }
 
 void qmm_write_load_half(struct qmm_writer *w, kit_op address, unsigned at, kit_op *out)
 {
-	const char *mnemonic = w->is_direct ? "ld.global.nc.u16" : "ld.shared.u16";
+	const enum tcb_kit_memory memory = w->is_direct ? TCB_KIT_INPUT : TCB_KIT_SHARED;
 	if (!out->kind)
 		*out = tcb_ptx_reg(&w->kit.b, "u32");
-	tcb_ptx_into1(&w->kit.b, mnemonic, *out, tcb_ptx_at(address, at));
+	tcb_kit_load_into(&w->kit.b, memory, "u16", tcb_ptx_at(address, at), out, 1);
 }
 
 /* Lanes need more of a row's header than two scales, or four. */
@@ -125,15 +125,15 @@ void qmm_write_lane_at(struct qmm_writer *w, kit_op unit, struct qmm_lane_at *ou
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const int is_wide = unit.kind == TCB_PTX_O_REG && w->is_direct;
-	const char *mad = is_wide ? "mad.wide.u32" : "mad.lo.u32";
-	out->codes = OP3(b, mad, w->kit.lane, I(LANE_BYTES), unit);
-	out->header = OP3(b, mad, w->quad, I(w->g->unit.header_bytes), unit);
+	kit_word3 *mad = is_wide ? l_mad_wide : u_mad;
+	out->codes = mad(b, w->kit.lane, I(LANE_BYTES), unit);
+	out->header = mad(b, w->quad, I(w->g->unit.header_bytes), unit);
 	if (!has_row_header(w->g)) /* a part of a lane's own */
-		out->header = OP3(b, mad, w->pair, I(w->g->unit.header_bytes / 4), out->header);
+		out->header = mad(b, w->pair, I(w->g->unit.header_bytes / 4), out->header);
 	if (w->g->unit.format == TCB_FORMAT_Q6_K)
-		out->last = OP3(b, mad, w->quad, I(2), unit);
+		out->last = mad(b, w->quad, I(2), unit);
 	if (w->g->group && w->g->unit.high_words)
-		out->high = OP3(b, mad, w->kit.lane, I(4 * w->g->unit.high_words / QMM_CHUNKS), unit);
+		out->high = mad(b, w->kit.lane, I(4 * w->g->unit.high_words / QMM_CHUNKS), unit);
 }
 
 void qmm_write_load_header(struct qmm_writer *w, const struct qmm_lane_at *lane, unsigned at, struct qmm_raw *out)

@@ -54,7 +54,7 @@ void qmm_write_products(struct qmm_writer *w, struct qmm_chunks *c, unsigned chu
 	const kit_op all = u_eq(b, I(0), I(0)), first = descriptor_of(w, tile);
 	char mnemonic[64];
 	snprintf(mnemonic, sizeof(mnemonic), "wgmma.mma_async.sync.aligned.m64n%uk16.f32.f16.f16", g->tokens);
-	tcb_ptx_op0(b, "wgmma.fence.sync.aligned");
+	wgmma_begin(b);
 	for (unsigned step = 0; step < QMM_CHUNK_STEPS; step++) {
 		const kit_op x = step ? l_add(b, first, I(step * STEP_BYTES >> 4)) : first;
 		for (unsigned i = 0; i < g->row_tiles; i++) {
@@ -69,6 +69,6 @@ void qmm_write_products(struct qmm_writer *w, struct qmm_chunks *c, unsigned chu
 			tcb_ptx_into(b, mnemonic, 7, operand);
 		}
 	}
-	tcb_ptx_op0(b, "wgmma.commit_group.sync.aligned");
-	tcb_ptx_op1(b, "wgmma.wait_group.sync.aligned", I(1));
+	wgmma_commit(b);
+	wgmma_wait(b, I(1));
 }

@@ -56,8 +56,8 @@ static void load_values(struct qmm_writer *w, const struct lane_source *from, un
 		if (w->g->k % QMM_UNIT_VALUES) /* signed: this may begin behind the row's end */
 			guard = s_lt_and(b, from->first, I((int64_t)w->g->k - units_on * QMM_UNIT_VALUES - on), has);
 		tcb_ptx_guard(b, guard);
-		tcb_ptx_into1(b, "ld.global.v4.f32", tcb_ptx_vector(b, out->value + half * LANE_FLOATS, LANE_FLOATS),
-			      tcb_ptx_at(from->at, at + on * 4));
+		tcb_kit_load_into(b, TCB_KIT_GLOBAL, "f32", tcb_ptx_at(from->at, at + on * 4),
+				  out->value + half * LANE_FLOATS, LANE_FLOATS);
 		tcb_ptx_unguard(b);
 	}
 }
@@ -165,8 +165,8 @@ static void prepare_rounds(struct qmm_writer *w, const struct deal *d, const str
 			tcb_ptx_guard(b, has[i]);
 		for (unsigned j = 0; j < LANE_FLOATS; j++) {
 			const kit_op base = u_add(b, to, places.place[j % 2]);
-			tcb_ptx_store(b, "st.shared.b32", tcb_ptx_at(base, at + tile_of_pair(g, j) * g->x_tile_bytes),
-				      &pair[j], 1);
+			tcb_kit_put(b, TCB_KIT_SHARED, "b32",
+				    tcb_ptx_at(base, at + tile_of_pair(g, j) * g->x_tile_bytes), pair[j]);
 		}
 		if (!is_whole)
 			tcb_ptx_unguard(b);
@@ -257,8 +257,8 @@ static void beside_store(struct qmm_writer *w, struct beside *s, unsigned set, k
 		pairs_of(w, &s->values[set][j], pair);
 		for (unsigned p = 0; p < LANE_FLOATS; p++) {
 			const kit_op base = u_add(b, to, s->places[odd].place[p % 2]);
-			tcb_ptx_store(b, "st.shared.b32", tcb_ptx_at(base, at + tile_of_pair(g, p) * g->x_tile_bytes),
-				      &pair[p], 1);
+			tcb_kit_put(b, TCB_KIT_SHARED, "b32",
+				    tcb_ptx_at(base, at + tile_of_pair(g, p) * g->x_tile_bytes), pair[p]);
 		}
 	}
 }
@@ -268,7 +268,7 @@ static void beside_arrive(struct qmm_writer *w, kit_op i)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const kit_op barrier = u_mad(b, unit_in_turn(w, i), I(8), w->x_barrier);
 	if (w->g->is_wgmma)
-		tcb_ptx_op0(b, "fence.proxy.async.shared::cta");
+		fence_async_shared(b);
 	tcb_kit_warp_barrier(b);
 	tcb_ptx_guard(b, u_eq(b, w->kit.lane, I(0)));
 	tcb_ptx_op1(b, "mbarrier.arrive.shared::cta.b64", tcb_ptx_at(barrier, 0));
@@ -343,13 +343,13 @@ static void copy_by_threads(struct qmm_writer *w, kit_op image)
 		for (unsigned j = 0; j < 4; j++)
 			word[i][j] = tcb_ptx_reg(b, "b32");
 		tcb_ptx_guard(b, has[i]);
-		tcb_ptx_into1(b, "ld.global.v4.b32", tcb_ptx_vector(b, word[i], 4), tcb_ptx_at(from, 0));
+		tcb_kit_load_into(b, TCB_KIT_GLOBAL, "b32", tcb_ptx_at(from, 0), word[i], 4);
 		tcb_ptx_unguard(b);
 	}
 	for (unsigned i = 0; i < AHEAD; i++) {
 		const kit_op to = u_mad(b, piece[i], I(CHUNK_BYTES), image);
 		tcb_ptx_guard(b, has[i]);
-		tcb_ptx_store(b, "st.shared.v4.b32", tcb_ptx_at(to, 0), word[i], 4);
+		tcb_kit_store(b, TCB_KIT_SHARED, "b32", tcb_ptx_at(to, 0), word[i], 4);
 		tcb_ptx_unguard(b);
 	}
 	tcb_ptx_for_end(b, &loop);
@@ -465,10 +465,11 @@ void qmm_write_x_ask(struct qmm_writer *w, kit_op slot, kit_op unit)
 		const kit_op from = tile_at(w, g->unit_tiles > 1 ? u_add(b, first, tile) : first);
 		if (all - at < g->threads)
 			tcb_ptx_guard(b, u_lt(b, piece, I(all)));
-		OP3(b, "cp.async.cg.shared.global", tcb_ptx_at(u_mad(b, piece, I(CHUNK_BYTES), slot), 0),
-		    tcb_ptx_at(tcb_ptx_assume_aligned(b, tcb_kit_element(b, from, within, CHUNK_BYTES), CHUNK_BYTES),
-			       0),
-		    I(CHUNK_BYTES));
+		tcb_kit_copy(b, tcb_ptx_at(u_mad(b, piece, I(CHUNK_BYTES), slot), 0),
+			     tcb_ptx_at(tcb_ptx_assume_aligned(b, tcb_kit_element(b, from, within, CHUNK_BYTES),
+							       CHUNK_BYTES),
+					0),
+			     CHUNK_BYTES, 0, NULL);
 		if (all - at < g->threads)
 			tcb_ptx_unguard(b);
 	}
@@ -513,10 +514,10 @@ static void write_into_image(struct qmm_writer *w, kit_op image, kit_op unit, ki
 		pairs_of(w, &values[i], pair);
 		tcb_ptx_guard(b, has);
 		for (unsigned j = 0; j < LANE_FLOATS; j++)
-			tcb_ptx_store(
-				b, "st.global.b32",
+			tcb_kit_put(
+				b, TCB_KIT_GLOBAL, "b32",
 				tcb_ptx_at(tcb_kit_element(b, tiles[tile_of_pair(g, j)], places.place[j % 2], 1), 0),
-				&pair[j], 1);
+				pair[j]);
 		tcb_ptx_unguard(b);
 	}
 }
@@ -574,9 +575,9 @@ void qmm_write_x_share(struct qmm_writer *w)
 	w->x = w->floats;
 	tcb_ptx_repeat_begin(b, &loop);
 	tcb_ptx_guard(b, first);
-	tcb_ptx_into2(b, "atom.global.add.u32", taken, claim_word(w->claims, 0), one);
+	u_atomic_add_to(b, taken, claim_word(w->claims, 0), one);
 	tcb_ptx_unguard(b);
-	const kit_op piece = OP4(b, "shfl.sync.idx.b32", taken, I(0), I(31), I(-1));
+	const kit_op piece = u_lane(b, taken, I(0));
 	const kit_op has = u_lt(b, piece, all);
 	tcb_ptx_if_begin(b, &scope, has);
 	const kit_op unit = u_div(b, piece, of_unit);
@@ -585,8 +586,8 @@ void qmm_write_x_share(struct qmm_writer *w)
 	write_into_image(w, w->image, unit, u_mul(b, within, I(tokens)), tokens);
 	tcb_kit_warp_barrier(b);
 	tcb_ptx_guard(b, first);
-	tcb_ptx_op0(b, "fence.acq_rel.gpu"); /* behind a barrier: of what the other lanes stored, too */
-	OP2(b, "red.relaxed.gpu.global.add.u32", ready_of(w, unit), one);
+	fence_gpu(b); /* behind a barrier: of what the other lanes stored, too */
+	u_atomic_add_relaxed(b, ready_of(w, unit), one);
 	tcb_ptx_unguard(b);
 	tcb_ptx_if_end(b, &scope);
 	tcb_ptx_repeat_end(b, &loop, has);
@@ -603,9 +604,9 @@ void qmm_write_x_ready(struct qmm_writer *w, kit_op unit)
 	struct tcb_ptx_for wait;
 	kit_op seen;
 	tcb_ptx_repeat_begin(b, &wait);
-	tcb_ptx_load(b, "ld.acquire.gpu.global.u32", ready, &seen, 1);
+	seen = tcb_kit_get(b, TCB_KIT_ACQUIRE, "u32", ready);
 	tcb_ptx_repeat_end(b, &wait, u_ne(b, seen, all));
-	tcb_ptx_op0(b, "fence.proxy.async"); /* bulk copies read what others' stores wrote */
+	fence_async(b); /* bulk copies read what others' stores wrote */
 }
 
 void qmm_write_x_done(struct qmm_writer *w)
@@ -617,12 +618,12 @@ void qmm_write_x_done(struct qmm_writer *w)
 	kit_op blocks = u_mul(b, u_blocks_x(b), u_blocks_y(b));
 	blocks = u_mul(b, blocks, u_blocks_z(b));
 	const kit_op last = u_sub(b, u_mul(b, blocks, I(w->g->sharers)), I(1));
-	tcb_ptx_op0(b, "fence.acq_rel.gpu");
+	fence_gpu(b);
 	const kit_op arrived = tcb_kit_arrive(b, claim_word(w->claims, 1), last);
 	tcb_ptx_if_begin(b, &scope, u_eq(b, arrived, last));
-	tcb_ptx_store(b, "st.global.u32", claim_word(w->claims, 0), &zero, 1);
+	tcb_kit_put(b, TCB_KIT_GLOBAL, "u32", claim_word(w->claims, 0), zero);
 	tcb_ptx_for_begin(b, &loop, I(0), I(w->g->row_units), I(1), 1);
-	tcb_ptx_store(b, "st.global.u32", ready_of(w, loop.iv), &zero, 1);
+	tcb_kit_put(b, TCB_KIT_GLOBAL, "u32", ready_of(w, loop.iv), zero);
 	tcb_ptx_for_end(b, &loop);
 	tcb_ptx_if_end(b, &scope);
 }

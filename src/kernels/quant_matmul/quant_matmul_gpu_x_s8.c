@@ -7,7 +7,6 @@
  * lanes of mma's D and B look for them: of tokens 2 p and 2 p + 1, and of runs p and
  * p + 4, with lane p of four.
  */
-#include <stdio.h>
 
 #include "kernels/gpu/quant_gpu.h"
 #include "kernels/quant_matmul/quant_matmul_gpu_x.h"
@@ -30,9 +29,8 @@ static kit_op behind(struct qmm_writer *w, const struct record *record, kit_op o
 static void store(struct qmm_writer *w, const struct record *record, const char *type, kit_op at, const kit_op *values,
 		  unsigned count)
 {
-	char mnemonic[24];
-	snprintf(mnemonic, sizeof mnemonic, "st.%s.%s", record->is_global ? "global" : "shared", type);
-	tcb_ptx_store(&w->kit.b, mnemonic, tcb_ptx_at(at, 0), values, count);
+	tcb_kit_store(&w->kit.b, record->is_global ? TCB_KIT_GLOBAL : TCB_KIT_SHARED, type, tcb_ptx_at(at, 0), values,
+		      count);
 }
 
 static kit_op lane_bits(struct qmm_writer *w, unsigned from, unsigned mask)
@@ -115,5 +113,5 @@ void qmm_write_x_codes(struct qmm_writer *w, int is_global, kit_op record, kit_o
 	}
 	store_one_of(w, &to, g->group / TCB_QUANT_LANE_VALUES, "b32", at, g->x_scale_at, scale);
 	at = tcb_ptx_assume_aligned(b, behind(w, &to, place_of(w, row)), LANE_BYTES);
-	store(w, &to, "v2.b32", at, word, 2);
+	store(w, &to, "b32", at, word, 2);
 }

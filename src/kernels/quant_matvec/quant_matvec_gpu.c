@@ -150,7 +150,7 @@ static void write_row(struct qmv_writer *w, kit_op total, const struct held *hel
 	if (w->g->is_gated)
 		is_writer = u_eq_and(b, held->which, I(0), is_writer);
 	tcb_ptx_guard(b, is_writer);
-	tcb_ptx_store(b, "st.global.f32", tcb_ptx_at(at, 0), &result, 1);
+	tcb_kit_put(b, TCB_KIT_GLOBAL, "f32", tcb_ptx_at(at, 0), result);
 	tcb_ptx_unguard(b);
 }
 
@@ -176,7 +176,7 @@ static void write_results(struct qmv_writer *w, kit_op group, const kit_op *sums
 		row = u_mad(b, row, I(2), held.which);
 	part = u_mad(b, u_mad(b, row, I(g->ksplit), w->ks), I(4), w->kit.shared);
 	tcb_ptx_guard(b, is_writer);
-	tcb_ptx_store(b, "st.shared.f32", tcb_ptx_at(part, g->part_at), &total, 1);
+	tcb_kit_put(b, TCB_KIT_SHARED, "f32", tcb_ptx_at(part, g->part_at), total);
 	tcb_ptx_unguard(b);
 }
 
@@ -189,7 +189,7 @@ static kit_op write_parts_sum(struct qmv_writer *w, kit_op i)
 	kit_op part[4], sum = I(0);
 	for (unsigned k = 0; k < ksplit; k++) {
 		if (k % width == 0)
-			tcb_kit_load(b, "ld.shared", "f32", tcb_ptx_at(at, w->g->part_at + 4 * k), part, width);
+			tcb_kit_load(b, TCB_KIT_SHARED, "f32", tcb_ptx_at(at, w->g->part_at + 4 * k), part, width);
 		sum = k ? f_add(b, sum, part[k % width]) : part[0];
 	}
 	return sum;
@@ -217,13 +217,13 @@ static void write_slices_sum(struct qmv_writer *w, kit_op first_row, kit_op coun
 	struct tcb_ptx_for inner;
 	tcb_ptx_for_begin(b, &inner, I(0), I(g->splitk), I(1), 1);
 	for (unsigned i = 0; i < sides; i++) {
-		tcb_ptx_load(b, "ld.global.cg.f32", tcb_ptx_at(at[i], 0), &part, 1);
+		part = tcb_kit_get(b, TCB_KIT_OTHERS, "f32", tcb_ptx_at(at[i], 0));
 		f_add_to(b, sum[i], sum[i], part);
 		l_mad_wide_to(b, at[i], w->weight_rows, I(4), at[i]);
 	}
 	tcb_ptx_for_end(b, &inner);
 	sum[0] = qmv_write_result(w, sum[0], sum[sides - 1]);
-	tcb_ptx_store(b, "st.global.f32", tcb_ptx_at(tcb_kit_element(b, w->y, row, 4), 0), &sum[0], 1);
+	tcb_kit_put(b, TCB_KIT_GLOBAL, "f32", tcb_ptx_at(tcb_kit_element(b, w->y, row, 4), 0), sum[0]);
 	tcb_ptx_for_end(b, &loop);
 	tcb_ptx_if_end(b, &last);
 }
@@ -255,9 +255,9 @@ static void write_shared_rows(struct qmv_writer *w)
 		sum = qmv_write_result(w, sum, up);
 		at = tcb_kit_element(b, w->y, row, 4);
 	}
-	tcb_ptx_store(b, "st.global.f32", tcb_ptx_at(at, 0), &sum, 1);
+	tcb_kit_put(b, TCB_KIT_GLOBAL, "f32", tcb_ptx_at(at, 0), sum);
 	if (g->is_gated && g->splitk > 1)
-		tcb_ptx_store(b, "st.global.f32", tcb_ptx_at(tcb_kit_element(b, at, w->rows, 4), 0), &up, 1);
+		tcb_kit_put(b, TCB_KIT_GLOBAL, "f32", tcb_ptx_at(tcb_kit_element(b, at, w->rows, 4), 0), up);
 	tcb_ptx_for_end(b, &loop);
 	if (g->splitk > 1)
 		write_slices_sum(w, first_row, count);
@@ -322,13 +322,12 @@ static void direct_load(struct qmv_writer *w, struct direct *d, unsigned row, un
 {
 	const struct qmv_gpu *g = w->g;
 	/* The parts of a native block share sectors: those stay in L1 for the other loads. */
-	const char *load =
-		g->layout == TCB_LAYOUT_NATIVE ? "ld.global.nc.L1::evict_first" : "ld.global.nc.L1::no_allocate";
+	const enum tcb_kit_memory memory = g->layout == TCB_LAYOUT_NATIVE ? TCB_KIT_INPUT_PASSING : TCB_KIT_INPUT_ONCE;
 	const int is_last = g->is_partial && step == g->steps - 1;
 	int64_t offset[QMV_PARTS];
 	for (unsigned part = 0; part < QMV_PARTS; part++)
 		offset[part] = is_last ? 0 : (int64_t)step * g->step * g->stream[g->stream_of[part]].stride;
-	(g->is_mma ? qmv_write_mma_load : qmv_write_lane_load)(w, load, is_last ? &d->row_last[row] : &d->row[row],
+	(g->is_mma ? qmv_write_mma_load : qmv_write_lane_load)(w, memory, is_last ? &d->row_last[row] : &d->row[row],
 							       offset, is_again, &d->batch[row][step % g->unroll]);
 }
 
@@ -560,7 +559,7 @@ static void write_matvec(struct qmv_writer *w, struct parts *p)
 	write_threads(w);
 	tcb_kit_memory(&w->kit, 128);
 	w->image = u_add(&w->kit.b, w->kit.shared, I(g->image_at));
-	w->image_store = "st.shared";
+	w->image_memory = TCB_KIT_SHARED;
 	w->image_is_global = 0;
 	if (g->format->table)
 		qmv_write_table_constants(w);
@@ -598,7 +597,7 @@ static void write_prepare(struct qmv_writer *w)
 	w->x = tcb_kit_element(b, w->x, token, g->k * 4);
 	w->x_values = I(g->k);
 	w->image = tcb_kit_element(b, w->image, token, g->image.bytes);
-	w->image_store = "st.global";
+	w->image_memory = TCB_KIT_GLOBAL;
 	w->image_is_global = 1;
 	write_threads(w);
 	qmv_write_x_block(w, u_mad(b, u_block_x(b), I(IMAGE_WARPS), w->kit.warp));

@@ -49,7 +49,7 @@ void qmv_write_squares_store(struct qmv_writer *w, kit_op part)
 		sum[i] = tcb_kit_over_lanes(b, f_add, w->squares[i], 32);
 	const kit_op at = (w->image_is_global ? l_mad_wide : u_mad)(b, part, I(QMV_SQUARES_BYTES), w->image);
 	tcb_ptx_guard(b, u_eq(b, w->kit.lane, I(0)));
-	tcb_kit_store(b, w->image_store, "f32", tcb_ptx_at(at, w->g->image.squares), sum, 2);
+	tcb_kit_store(b, w->image_memory, "f32", tcb_ptx_at(at, w->g->image.squares), sum, 2);
 	tcb_ptx_unguard(b);
 }
 
@@ -65,7 +65,7 @@ static void load_parts(struct qmv_writer *w, kit_op sum[2])
 			part[i] = f_set(b, F(0));
 		if (first + WARP > parts)
 			tcb_ptx_guard(b, u_lt(b, w->kit.lane, I(parts - first)));
-		tcb_kit_load_into(b, "ld.shared", "f32",
+		tcb_kit_load_into(b, TCB_KIT_SHARED, "f32",
 				  tcb_ptx_at(at, w->g->image.squares + first * QMV_SQUARES_BYTES), part, 2);
 		if (first + WARP > parts)
 			tcb_ptx_unguard(b);

@@ -11,8 +11,6 @@
  */
 #include "kernels/quant_matvec/quant_matvec_gpu_lane.h"
 
-#include <stdio.h>
-
 #include "kernels/gpu/quant_gpu.h"
 
 enum {
@@ -31,9 +29,9 @@ static unsigned log_of(unsigned power)
 	return log;
 }
 
-static kit_op shifted(struct qmv_writer *w, const char *mnemonic, kit_op value, unsigned by)
+static kit_op shifted(struct qmv_writer *w, kit_op value, unsigned by)
 {
-	return by ? OP2(&w->kit.b, mnemonic, value, I(by)) : value;
+	return by ? u_shl(&w->kit.b, value, I(by)) : value;
 }
 
 /* Native and p: bytes of the words of 6-bit scales; s: 12 bits each, twelve bytes in all (quant_matvec_planes.c). */
@@ -81,7 +79,7 @@ static void part_constants(struct qmv_writer *w, kit_op byte)
 						   : u_mad(b, u_shr(b, run, I(1)), I(32), in_run);
 		w->shift_high =
 			is_s ? u_and(b, u_shr(b, byte, I(2)), I(3)) : u_and(b, run, I(f->high_bits == 1 ? 3 : 1));
-		w->shift_high = shifted(w, "shl.b32", w->shift_high, is_s ? f->high_bits - 1 : 1);
+		w->shift_high = shifted(w, w->shift_high, is_s ? f->high_bits - 1 : 1);
 	}
 	if (f->scales == QMV_SCALES_HALVES)
 		at[QMV_SCALES] = u_shl(b, w->sub_block, I(1));
@@ -160,52 +158,49 @@ void qmv_write_where(struct qmv_writer *w, const char *type, struct qmv_where *w
 }
 
 /* COUNT registers of TYPE, in one access where that is allowed. */
-static void load(struct qmv_writer *w, const char *prefix, const char *type, kit_op at, int64_t offset, kit_op *to,
-		 unsigned count, const char *reg_type, int is_again)
+static void load(struct qmv_writer *w, enum tcb_kit_memory memory, const char *type, kit_op at, int64_t offset,
+		 kit_op *to, unsigned count, const char *reg_type, int is_again)
 {
-	char mnemonic[64];
 	for (unsigned i = 0; !is_again && i < count; i++)
 		to[i] = tcb_ptx_reg(&w->kit.b, reg_type);
-	snprintf(mnemonic, sizeof mnemonic, "%s%s.%s", prefix, count == 4 ? ".v4" : count == 2 ? ".v2" : "", type);
-	tcb_ptx_into1(&w->kit.b, mnemonic, count == 1 ? to[0] : tcb_ptx_vector(&w->kit.b, to, count),
-		      tcb_ptx_at(at, offset));
+	tcb_kit_load_into(&w->kit.b, memory, type, tcb_ptx_at(at, offset), to, count);
 }
 
-static void load_words(struct qmv_writer *w, const char *prefix, const struct qmv_where *where, unsigned part,
+static void load_words(struct qmv_writer *w, enum tcb_kit_memory memory, const struct qmv_where *where, unsigned part,
 		       int64_t offset, kit_op *to, unsigned words, int is_again)
 {
 	if (!w->g->is_narrow) {
-		load(w, prefix, "b32", where->at[part], offset, to, words, "b32", is_again);
+		load(w, memory, "b32", where->at[part], offset, to, words, "b32", is_again);
 		return;
 	}
 	for (unsigned i = 0; i < words; i++)
-		load(w, prefix, "b32", where->at[part], offset + 4 * i, &to[i], 1, "b32", is_again);
-	load(w, prefix, "b32", where->tail[part], offset, &to[words], 1, "b32", is_again);
+		load(w, memory, "b32", where->at[part], offset + 4 * i, &to[i], 1, "b32", is_again);
+	load(w, memory, "b32", where->tail[part], offset, &to[words], 1, "b32", is_again);
 }
 
-void qmv_write_lane_load(struct qmv_writer *w, const char *prefix, const struct qmv_where *where,
+void qmv_write_lane_load(struct qmv_writer *w, enum tcb_kit_memory memory, const struct qmv_where *where,
 			 const int64_t offset[QMV_PARTS], int is_again, struct qmv_lane_w *out)
 {
 	const struct qmv_gpu *g = w->g;
 	const kit_op scales = where->at[QMV_SCALES];
 	const int64_t at = offset[QMV_SCALES];
-	load_words(w, prefix, where, QMV_CODES, offset[QMV_CODES], out->code, g->vec / 4, is_again);
+	load_words(w, memory, where, QMV_CODES, offset[QMV_CODES], out->code, g->vec / 4, is_again);
 	if (g->high_words)
-		load_words(w, prefix, where, QMV_HIGH, offset[QMV_HIGH], out->high, g->high_words, is_again);
+		load_words(w, memory, where, QMV_HIGH, offset[QMV_HIGH], out->high, g->high_words, is_again);
 	if (g->format->scales == QMV_SCALES_K) {
-		load(w, prefix, "b32", scales, at, out->scale, 4, "b32", is_again);
+		load(w, memory, "b32", scales, at, out->scale, 4, "b32", is_again);
 	} else if (g->format->scales == QMV_SCALES_HALVES) {
-		load(w, prefix, "b16", scales, at, out->scale, 1, "b16", is_again);
+		load(w, memory, "b16", scales, at, out->scale, 1, "b16", is_again);
 	} else if (g->format->scales == QMV_SCALES_POWERS) {
-		load(w, prefix, "u8", scales, at, out->scale, 1, "u32", is_again);
+		load(w, memory, "u8", scales, at, out->scale, 1, "u32", is_again);
 	} else if (g->format->scales == QMV_SCALES_SIXES) {
-		load(w, prefix, "s8", scales, at, out->scale, 1, "s32", is_again);
-		load(w, prefix, "b16", where->at[QMV_D], offset[QMV_D], out->d, 1, "b16", is_again);
+		load(w, memory, "s8", scales, at, out->scale, 1, "s32", is_again);
+		load(w, memory, "b16", where->at[QMV_D], offset[QMV_D], out->d, 1, "b16", is_again);
 	} else {
-		load(w, prefix, "s8", scales, at, &out->scale[0], 1, "s32", is_again);
-		load(w, prefix, "s8", scales, at + (g->layout == TCB_LAYOUT_S ? 1 : 4), &out->scale[1], 1, "s32",
+		load(w, memory, "s8", scales, at, &out->scale[0], 1, "s32", is_again);
+		load(w, memory, "s8", scales, at + (g->layout == TCB_LAYOUT_S ? 1 : 4), &out->scale[1], 1, "s32",
 		     is_again);
-		load(w, prefix, "b16", where->at[QMV_D], offset[QMV_D], out->d, 1, "b16", is_again);
+		load(w, memory, "b16", where->at[QMV_D], offset[QMV_D], out->d, 1, "b16", is_again);
 	}
 	if (g->is_narrow && !is_again) {
 		out->select[QMV_CODES] = where->select[QMV_CODES];
@@ -292,5 +287,5 @@ kit_op qmv_write_halves(struct qmv_writer *w, const struct qmv_lane_w *weights, 
 	word = u_and(b, word, I(0x00ff00ff));
 	if (g->halves == 2 && !g->format->table)
 		return word;
-	return OP2(b, "sub.f16x2", word, b_set(b, I(0x00800080)));
+	return h_sub_loose(b, word, b_set(b, I(0x00800080)));
 }

@@ -16,8 +16,8 @@ struct qmv_where {
 };
 /* From addresses of the parts: narrow ones rounded down to words. */
 void qmv_write_where(struct qmv_writer *w, const char *type, struct qmv_where *where);
-/* Loads LOAD ("ld.shared") from OFFSET[part] behind WHERE into OUT, whose registers exist already if IS_AGAIN. */
-void qmv_write_lane_load(struct qmv_writer *w, const char *load, const struct qmv_where *where,
+/* Loads from MEMORY, OFFSET[part] behind WHERE into OUT, whose registers exist already if IS_AGAIN. */
+void qmv_write_lane_load(struct qmv_writer *w, enum tcb_kit_memory memory, const struct qmv_where *where,
 			 const int64_t offset[QMV_PARTS], int is_again, struct qmv_lane_w *out);
 /* Aligns narrow words, once, before the other two are called. */
 void qmv_write_lane_align(struct qmv_writer *w, const struct qmv_lane_w *loaded, struct qmv_lane_w *out);

@@ -106,9 +106,9 @@ static kit_op float_product(struct qmv_writer *w, kit_op a, kit_op b, kit_op c)
 /* START + sums of code times activation code, of the low or of the high codes. */
 static kit_op dot(struct qmv_writer *w, const struct qmv_lane_w *weights, const kit_op *x, int is_high, kit_op start)
 {
-	const char *mnemonic = w->g->halves == 1 || w->g->format->table ? "dp4a.s32.s32" : "dp4a.u32.s32";
+	kit_word3 *word = w->g->halves == 1 || w->g->format->table ? s_dot : s_dot_unsigned;
 	for (unsigned i = 0; i < w->g->vec / 4; i++)
-		start = OP3(&w->kit.b, mnemonic, qmv_write_codes(w, weights, i, is_high), x[i], start);
+		start = word(&w->kit.b, qmv_write_codes(w, weights, i, is_high), x[i], start);
 	return start;
 }
 

@@ -59,35 +59,33 @@ void qmv_write_mma_constants(struct qmv_writer *w)
 
 /* --- from memory --- */
 
-static void load(struct qmv_writer *w, const char *prefix, const char *type, unsigned count, kit_op at, int64_t offset,
-		 int is_again, kit_op *to)
+static void load(struct qmv_writer *w, enum tcb_kit_memory memory, const char *type, unsigned count, kit_op at,
+		 int64_t offset, int is_again, kit_op *to)
 {
 	for (unsigned i = 0; !is_again && i < count; i++)
 		to[i] = tcb_ptx_reg(&w->kit.b, type);
-	const char *mnemonic = tcb_ptx_namef(&w->kit.b, "%s%s.%s", prefix, count == 4 ? ".v4" : "", type);
-	tcb_ptx_into1(&w->kit.b, mnemonic, count == 1 ? to[0] : tcb_ptx_vector(&w->kit.b, to, count),
-		      tcb_ptx_at(at, offset));
+	tcb_kit_load_into(&w->kit.b, memory, type, tcb_ptx_at(at, offset), to, count);
 }
 
-void qmv_write_mma_load(struct qmv_writer *w, const char *prefix, const struct qmv_where *where,
+void qmv_write_mma_load(struct qmv_writer *w, enum tcb_kit_memory memory, const struct qmv_where *where,
 			const int64_t offset[QMV_PARTS], int is_again, struct qmv_lane_w *out)
 {
 	const struct qmv_gpu *g = w->g;
 	const struct qmv_format *f = g->format;
 	const unsigned pieces = 2 * pieces_of(g), high = g->high_words * pieces;
 	for (unsigned i = 0; i < pieces; i++)
-		load(w, prefix, "b32", 4, where->at[QMV_CODES], offset[QMV_CODES] + i * 32 * QMV_PIECE, is_again,
+		load(w, memory, "b32", 4, where->at[QMV_CODES], offset[QMV_CODES] + i * 32 * QMV_PIECE, is_again,
 		     out->code + PIECE_WORDS * i);
 	for (unsigned i = 0; i < high; i += 4)
-		load(w, prefix, "b32", 4, where->at[QMV_HIGH], offset[QMV_HIGH] + i / 4 * 32 * QMV_PIECE, is_again,
+		load(w, memory, "b32", 4, where->at[QMV_HIGH], offset[QMV_HIGH] + i / 4 * 32 * QMV_PIECE, is_again,
 		     out->high + i);
 	for (unsigned r = 0; r < 2; r++) {
 		const unsigned words = f->scales == QMV_SCALES_K ? 4 : 1;
 		/* Two bytes of a lane's sub-blocks, or words. */
-		load(w, prefix, f->bytes[QMV_SCALES] == 8 ? "b16" : "b32", words, where->at[QMV_SCALES],
+		load(w, memory, f->bytes[QMV_SCALES] == 8 ? "b16" : "b32", words, where->at[QMV_SCALES],
 		     offset[QMV_SCALES] + r * 8 * f->bytes[QMV_SCALES], is_again, out->scale + 4 * r);
 		if (f->bytes[QMV_D])
-			load(w, prefix, "b16", 1, where->at[QMV_D], offset[QMV_D] + r * 8 * f->bytes[QMV_D], is_again,
+			load(w, memory, "b16", 1, where->at[QMV_D], offset[QMV_D] + r * 8 * f->bytes[QMV_D], is_again,
 			     out->d + r);
 	}
 }
@@ -118,7 +116,7 @@ static const kit_op *read_unit(struct qmv_writer *w, const struct qmv_x_bases *b
 	const int64_t at = (int64_t)step * g->image.code_stride + part * QMV_VALUES * 2 +
 			   h * PIECE_LANES * qmv_gpu_piece_bytes(g) + unit * 16;
 	tcb_ptx_guard(b, w->is_column[h]);
-	tcb_ptx_into1(b, "ld.shared.v4.b32", tcb_ptx_vector(b, to, 4), tcb_ptx_at(bases->codes, at));
+	tcb_kit_load_into(b, TCB_KIT_SHARED, "b32", tcb_ptx_at(bases->codes, at), to, 4);
 	tcb_ptx_unguard(b);
 	return to;
 }
@@ -139,10 +137,7 @@ static void halves_of(struct qmv_writer *w, const struct qmv_lane_w row[2], unsi
 
 static void multiply(struct qmv_writer *w, const kit_op a[4], const kit_op x[2], kit_op c[4])
 {
-	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op operands[] = { tcb_ptx_vector(b, c, 4), tcb_ptx_vector(b, a, 4), tcb_ptx_vector(b, x, 2),
-				    tcb_ptx_vector(b, c, 4) };
-	tcb_ptx_into(b, "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", 4, operands);
+	tcb_kit_multiply(&w->kit.b, "f16", 16, c, c, a, x);
 }
 
 /* What a lane has of rows r = 0 and 1 in its piece H, as one lane of the other kernels has it. */
@@ -282,12 +277,10 @@ void qmv_write_mma_unit(struct qmv_writer *w, const struct qmv_lane_w *weights, 
 			dots.high[0][i] = f_fma(b, dots.high[1][i], F(1 / QMV_REST), dots.high[0][i]);
 	}
 	if (g->has_scale)
-		tcb_ptx_load(b, "ld.shared.f32",
-			     tcb_ptx_at(bases->scale, g->image.scale + (int64_t)step * g->image.scale_stride), &inverse,
-			     1);
+		inverse = tcb_kit_get(b, TCB_KIT_SHARED, "f32",
+				      tcb_ptx_at(bases->scale, g->image.scale + (int64_t)step * g->image.scale_stride));
 	if (g->runs)
-		tcb_ptx_load(b, is_bytes ? "ld.shared.v4.f32" : "ld.shared.v2.f32", tcb_ptx_at(bases->sum, sums_at),
-			     x_sum, is_bytes ? 4 : 2);
+		tcb_kit_load(b, TCB_KIT_SHARED, "f32", tcb_ptx_at(bases->sum, sums_at), x_sum, is_bytes ? 4 : 2);
 	for (unsigned r = 0; r < 2; r++) {
 		const kit_op *low = dots.low[0] + 2 * r, *high = g->halves == 2 ? dots.high[0] + 2 * r : low;
 		const kit_op four[] = { low[0], high[0], low[1], high[1] };

@@ -10,7 +10,7 @@
 #include "kernels/quant_matvec/quant_matvec_gpu_x.h"
 
 void qmv_write_mma_constants(struct qmv_writer *w);
-void qmv_write_mma_load(struct qmv_writer *w, const char *prefix, const struct qmv_where *where,
+void qmv_write_mma_load(struct qmv_writer *w, enum tcb_kit_memory memory, const struct qmv_where *where,
 			const int64_t offset[QMV_PARTS], int is_again, struct qmv_lane_w *out);
 void qmv_write_mma_open(struct qmv_writer *w);
 void qmv_write_mma_unit(struct qmv_writer *w, const struct qmv_lane_w *weights, const struct qmv_x_bases *bases,

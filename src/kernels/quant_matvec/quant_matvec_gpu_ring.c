@@ -132,5 +132,5 @@ void qmv_write_ring_take(struct qmv_writer *w, struct qmv_ring *ring, unsigned r
 		if (g->is_narrow && part <= QMV_HIGH)
 			where.tail[part] = u_add(b, ring->kit.slot, lane->tail[part]);
 	}
-	(g->is_mma ? qmv_write_mma_load : qmv_write_lane_load)(w, "ld.shared", &where, offset, 0, out);
+	(g->is_mma ? qmv_write_mma_load : qmv_write_lane_load)(w, TCB_KIT_SHARED, &where, offset, 0, out);
 }

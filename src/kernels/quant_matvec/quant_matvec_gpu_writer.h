@@ -24,8 +24,8 @@ struct qmv_writer {
 	kit_op weight_rows;      /* N, or 2 N of a gated pair */
 	kit_op slices, counters; /* splitk > 1: the workspace's */
 	kit_op image;            /* base address: of the image in SPACE */
-	const char *image_store; /* "st.shared" or "st.global" */
-	int image_is_global;     /* its addresses are .u64 */
+	enum tcb_kit_memory image_memory; /* shared or global */
+	int image_is_global;              /* its addresses are .u64 */
 	kit_op ks, rw;
 	kit_op first, end; /* the block's groups of rows */
 	/* constants of a lane: its piece, its superblock within a step; its bytes of a superblock's parts */

@@ -17,8 +17,6 @@
 #include "kernels/quant_matvec/quant_matvec_gpu_fused.h"
 #include "kernels/quant_matvec/quant_matvec_gpu_x_mma.h"
 
-#include <stdio.h>
-
 #include "kernels/gpu/quant_gpu.h"
 
 enum {
@@ -39,8 +37,8 @@ static kit_op image_at(struct qmv_writer *w, kit_op block, unsigned stride, kit_
 }
 
 /* Eight of COUNT values behind BASE, those of superblock BLOCK; zeros past the end, if IS_CHECKED. */
-static void load_floats(struct qmv_writer *w, const char *load, kit_op base, kit_op count, kit_op block, int is_checked,
-			kit_op value[LANE_VALUES])
+static void load_floats(struct qmv_writer *w, enum tcb_kit_memory memory, kit_op base, kit_op count, kit_op block,
+			int is_checked, kit_op value[LANE_VALUES])
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const kit_op at =
@@ -52,7 +50,7 @@ static void load_floats(struct qmv_writer *w, const char *load, kit_op base, kit
 		tcb_ptx_guard(b, u_lt(b, first, count));
 	}
 	for (int half = 0; half < 2; half++)
-		tcb_ptx_into1(b, load, tcb_ptx_vector(b, value + 4 * half, 4), tcb_ptx_at(at, 16 * half));
+		tcb_kit_load_into(b, memory, "f32", tcb_ptx_at(at, 16 * half), value + 4 * half, 4);
 	if (is_checked)
 		tcb_ptx_unguard(b);
 }
@@ -61,7 +59,7 @@ static void load_floats(struct qmv_writer *w, const char *load, kit_op base, kit
 static void load_values(struct qmv_writer *w, kit_op block, int is_checked, kit_op value[LANE_VALUES])
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	load_floats(w, "ld.global.v4.f32", w->x, w->x_values, block, is_checked, value);
+	load_floats(w, TCB_KIT_GLOBAL, w->x, w->x_values, block, is_checked, value);
 	for (int i = 0; w->g->is_half && !w->g->has_norm && i < LANE_VALUES; i++)
 		value[i] = f_from_f16(b, f16_from_f(b, value[i]));
 }
@@ -70,7 +68,7 @@ static void load_values(struct qmv_writer *w, kit_op block, int is_checked, kit_
 static void load_norm(struct qmv_writer *w, kit_op block, int is_checked, kit_op norm[LANE_VALUES])
 {
 	if (w->g->has_norm)
-		load_floats(w, "ld.global.nc.v4.f32", w->norm, w->x_values, block, is_checked, norm);
+		load_floats(w, TCB_KIT_INPUT, w->norm, w->x_values, block, is_checked, norm);
 }
 
 /* Whether superblocks up to COUNT - 1 go past the slice's activations. */
@@ -142,7 +140,7 @@ static kit_op store_codes(struct qmv_writer *w, kit_op block, const kit_op value
 	place_of_lane(w, &half, &byte);
 	if (w->g->halves == 2)
 		byte = u_mad(b, half, I(w->g->image.high), byte);
-	tcb_kit_store(b, w->image_store, "b32", tcb_ptx_at(image_at(w, block, w->g->image.code_stride, byte), 0), word,
+	tcb_kit_store(b, w->image_memory, "b32", tcb_ptx_at(image_at(w, block, w->g->image.code_stride, byte), 0), word,
 		      2);
 	if (w->g->format->centre)
 		*sum = centre_of(w, word);
@@ -176,7 +174,7 @@ static kit_op store_values(struct qmv_writer *w, kit_op block, const kit_op valu
 		const kit_op order = u_mul(b, u_xor(b, chunk, half), I(by));
 		const kit_op row = g->halves == 2 ? u_mad(b, half, I(chunks), chunk) : chunk;
 		const kit_op at = u_mad(b, row, I(g->piece_lanes), u_xor(b, lane, order));
-		tcb_kit_store(b, w->image_store, "f32",
+		tcb_kit_store(b, w->image_memory, "f32",
 			      tcb_ptx_at(image_at(w, block, BLOCK_VALUE_BYTES, u_shl(b, at, I(4))), 0), scaled + 4 * i,
 			      4);
 	}
@@ -204,7 +202,7 @@ static void store_one_of(struct qmv_writer *w, kit_op block, unsigned lanes, uns
 	const kit_op word = u_mul(b, u_div(b, w->kit.lane, I(lanes)), I(4));
 	const kit_op to = image_at(w, block, stride, lanes == 32 ? tcb_ptx_sink_operand() : word);
 	tcb_ptx_guard(b, u_eq(b, u_and(b, w->kit.lane, I(lanes - 1)), I(0)));
-	tcb_kit_store(b, w->image_store, "b32", tcb_ptx_at(to, at), &value, 1);
+	tcb_kit_put(b, w->image_memory, "b32", tcb_ptx_at(to, at), value);
 	tcb_ptx_unguard(b);
 }
 
@@ -258,7 +256,7 @@ static void add_all_squares(struct qmv_writer *w)
 	struct tcb_ptx_for loop;
 	kit_op value[LANE_VALUES];
 	tcb_ptx_for_begin(b, &loop, w->kit.warp, I(g->row_blocks), I(g->warps), 0);
-	load_floats(w, "ld.global.v4.f32", w->row_x, I(g->k), loop.iv, g->k % QMV_VALUES != 0, value);
+	load_floats(w, TCB_KIT_GLOBAL, w->row_x, I(g->k), loop.iv, g->k % QMV_VALUES != 0, value);
 	qmv_write_squares_add(w, value);
 	tcb_ptx_for_end(b, &loop);
 }
@@ -320,8 +318,8 @@ void qmv_write_x_copy(struct qmv_writer *w)
 	struct tcb_ptx_for loop;
 	kit_op word[4];
 	tcb_ptx_for_begin(b, &loop, start, I(w->g->image.bytes), I(step), w->g->image.bytes >= step);
-	tcb_ptx_load(b, "ld.global.v4.b32", tcb_ptx_at(l_add(b, w->x, l_from_u(b, loop.iv)), 0), word, 4);
-	tcb_ptx_store(b, "st.shared.v4.b32", tcb_ptx_at(u_add(b, w->image, loop.iv), 0), word, 4);
+	tcb_kit_load(b, TCB_KIT_GLOBAL, "b32", tcb_ptx_at(l_add(b, w->x, l_from_u(b, loop.iv)), 0), word, 4);
+	tcb_kit_store(b, TCB_KIT_SHARED, "b32", tcb_ptx_at(u_add(b, w->image, loop.iv), 0), word, 4);
 	tcb_ptx_for_end(b, &loop);
 }
 
@@ -381,18 +379,18 @@ static void read_scales(struct qmv_writer *w, const struct qmv_x_bases *bases, u
 	const unsigned scale = g->image.scale + g->image.scale_stride * block;
 	const unsigned sum = g->image.sum + g->image.sum_stride * block;
 	const int is_integer = g->is_q8 && g->format->centre;
-	const char *load = is_integer ? "ld.shared.u32" : "ld.shared.f32";
 	if (g->scales_apart == 1) {
-		tcb_ptx_load(b, "ld.shared.v2.f32", tcb_ptx_at(bases->scale, scale), out->scale, 2);
+		tcb_kit_load(b, TCB_KIT_SHARED, "f32", tcb_ptx_at(bases->scale, scale), out->scale, 2);
 	} else {
-		tcb_ptx_load(b, "ld.shared.f32", tcb_ptx_at(bases->scale, scale), out->scale, 1);
+		*out->scale = tcb_kit_get(b, TCB_KIT_SHARED, "f32", tcb_ptx_at(bases->scale, scale));
 		if (g->scales_apart)
-			tcb_ptx_load(b, "ld.shared.f32", tcb_ptx_at(bases->scale, scale + 4 * g->scales_apart),
+			tcb_kit_load(b, TCB_KIT_SHARED, "f32", tcb_ptx_at(bases->scale, scale + 4 * g->scales_apart),
 				     out->scale + 1, 1);
 	}
 	for (unsigned i = 0; g->runs && i <= g->is_split; i++) {
 		const unsigned run = i * (1u << (g->log_run - 4)); /* a split piece's high codes are 2^log_run on */
-		tcb_ptx_load(b, load, tcb_ptx_at(bases->sum, sum + 4 * run), &out->sum[i], 1);
+		out->sum[i] = tcb_kit_get(b, TCB_KIT_SHARED, is_integer ? "u32" : "f32",
+					  tcb_ptx_at(bases->sum, sum + 4 * run));
 		if (g->vec < 16 && g->format->scales != QMV_SCALES_K)
 			out->sum[i] = (is_integer ? b_select : f_select)(b, out->sum[i], is_integer ? I(0) : F(0),
 									 w->is_first);
@@ -404,18 +402,18 @@ void qmv_write_x_lane(struct qmv_writer *w, const struct qmv_x_bases *bases, uns
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
 	const unsigned block = step * g->step, words = g->vec / 4, at = block * g->image.code_stride;
-	static const char *const codes[] = { "", "ld.shared.b32", "ld.shared.v2.b32", "", "ld.shared.v4.b32" };
 	read_scales(w, bases, block, out);
 	for (unsigned half = 0; half < g->halves; half++) {
 		kit_op *to = half ? out->high : out->low;
 		if (g->is_q8) {
-			tcb_ptx_load(b, codes[words], tcb_ptx_at(bases->codes, at + half * g->image.high), to, words);
+			tcb_kit_load(b, TCB_KIT_SHARED, "b32", tcb_ptx_at(bases->codes, at + half * g->image.high), to,
+				     words);
 			continue;
 		}
 		for (unsigned chunk = 0; chunk < words; chunk++) {
 			const unsigned row = half * words + chunk;
 			const kit_op base = bases->values[g->vec == 4 ? half : chunk ^ half];
-			tcb_ptx_load(b, "ld.shared.v4.f32", tcb_ptx_at(base, at + row * g->piece_lanes * 16),
+			tcb_kit_load(b, TCB_KIT_SHARED, "f32", tcb_ptx_at(base, at + row * g->piece_lanes * 16),
 				     to + 4 * chunk, 4);
 		}
 	}

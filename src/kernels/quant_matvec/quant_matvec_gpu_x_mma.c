@@ -31,7 +31,7 @@ void qmv_write_mma_values(struct qmv_writer *w, const kit_op value[8], kit_op ad
 			*high = f_mul(b, f_sub(b, *high, rounded[1]), F(QMV_REST));
 		}
 		for (unsigned i = 0; i < 2; i++)
-			tcb_kit_store(b, w->image_store, "b32",
+			tcb_kit_store(b, w->image_memory, "b32",
 				      tcb_ptx_at(address, part * QMV_VALUES * 2 + i * 8 * g->halves), word + 2 * i, 2);
 	}
 }

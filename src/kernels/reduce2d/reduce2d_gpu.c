@@ -189,7 +189,7 @@ static void load_step(struct writer *w, kit_op step, kit_op *value, int is_again
 			tcb_ptx_guard(b, u_lt(b, u_add(b, first, I(i * g->threads)), w->vectors));
 		else if (only_if)
 			tcb_ptx_guard(b, *only_if);
-		tcb_kit_load_into(b, g->pdl ? "ld.global.L1::no_allocate" : "ld.global.nc.L1::no_allocate", "f32",
+		tcb_kit_load_into(b, tcb_kit_input_once(g->pdl), "f32",
 				  tcb_ptx_at(from, (int64_t)i * g->threads * 4 * g->width), value + i * g->width,
 				  g->width);
 		tcb_ptx_unguard(b);
@@ -247,7 +247,7 @@ static kit_op load_rest(struct writer *w)
 	const kit_op from = l_mad_wide(b, w->kit.tid, I(4), base);
 	const kit_op is_first = u_eq(b, w->block, I(0));
 	tcb_ptx_guard(b, u_lt_and(b, w->kit.tid, w->rest, is_first));
-	tcb_ptx_into1(b, w->g->pdl ? "ld.global.f32" : "ld.global.nc.f32", value, tcb_ptx_at(from, 0));
+	tcb_kit_load_into(b, tcb_kit_input(w->g->pdl), "f32", tcb_ptx_at(from, 0), &value, 1);
 	tcb_ptx_unguard(b);
 	return value;
 }
@@ -271,7 +271,7 @@ static kit_op write_warp(struct writer *w)
 		const kit_op kept = d_set(b, end);
 		const kit_op size = d_abs(b, end);
 		const kit_op huge = d_from_f(b, F(INFINITY));
-		tcb_ptx_if_begin(b, &lost, OP2(b, "vote.sync.any.pred", d_not_lt(b, size, huge), I(-1)));
+		tcb_ptx_if_begin(b, &lost, p_any(b, d_not_lt(b, size, huge)));
 		w->total = d_from_f(b, identity(w));
 		write_steps(w, take_wide, 0);
 		d_set_to(b, kept, w->total);
@@ -304,12 +304,12 @@ static kit_op write_block(struct writer *w, kit_op value)
 		return value;
 	const kit_op at = u_mad(b, w->kit.warp, I(bytes), w->kit.shared);
 	tcb_ptx_guard(b, u_eq(b, w->kit.lane, I(0)));
-	tcb_kit_store(b, "st.shared", value_type(w), tcb_ptx_at(at, 0), &value, 1);
+	tcb_kit_put(b, TCB_KIT_SHARED, value_type(w), tcb_ptx_at(at, 0), value);
 	tcb_ptx_unguard(b);
 	tcb_kit_block_barrier(b);
 	const kit_op from = u_mad(b, u_and(b, w->kit.lane, I(warps - 1)), I(bytes), w->kit.shared);
 	const kit_op all = tcb_ptx_reg(b, value_type(w));
-	tcb_kit_load_into(b, "ld.shared", value_type(w), tcb_ptx_at(from, 0), &all, 1);
+	tcb_kit_load_into(b, TCB_KIT_SHARED, value_type(w), tcb_ptx_at(from, 0), &all, 1);
 	return over_lanes(w, all, warps);
 }
 
@@ -323,7 +323,7 @@ static void write_result(struct writer *w, kit_op value)
 	} else { /* a NaN is the quiet one of reduce2d.h */
 		y = b_select(b, b_set(b, I(QUIET_NAN)), value, f_unordered(b, value, value));
 	}
-	tcb_ptx_store(b, "st.global.b32", tcb_ptx_at(w->y, 0), &y, 1);
+	tcb_kit_put(b, TCB_KIT_GLOBAL, "b32", tcb_ptx_at(w->y, 0), y);
 }
 
 /* All blocks' results, in a fixed order, by the threads of this one; thread 0 writes the end. */
@@ -332,14 +332,14 @@ static void write_all(struct writer *w, kit_op count)
 	struct tcb_ptx_build *b = &w->kit.b;
 	struct tcb_ptx_for loop;
 	struct tcb_ptx_if first;
-	const kit_op all = tcb_kit_constant(b, is_sum(w) ? "f64" : "f32", F(0));
+	const kit_op all = (is_sum(w) ? d_set : f_set)(b, F(0));
 	if (is_sum(w))
 		d_from_f_to(b, all, identity(w));
 	else
 		f_set_to(b, all, identity(w));
 	tcb_ptx_for_begin(b, &loop, w->kit.tid, count, I(w->g->threads), 0);
 	const kit_op value = tcb_ptx_reg(b, value_type(w));
-	tcb_kit_load_into(b, "ld.global.cg", value_type(w),
+	tcb_kit_load_into(b, TCB_KIT_OTHERS, value_type(w),
 			  tcb_ptx_at(l_mad_wide(b, loop.iv, I(value_bytes(w)), w->partials), 0), &value, 1);
 	(is_sum(w) ? d_set_to : f_set_to)(b, all, combine(w, all, value));
 	tcb_ptx_for_end(b, &loop);
@@ -390,22 +390,22 @@ static void write_atomic(struct writer *w, kit_op value)
 		const kit_op bits = tcb_ptx_reg(b, "b64");
 		lb_set_to(b, bits, value);
 		const kit_op some = l_ne(b, l_xor(b, bits, I(INT64_MIN)), I(0));
-		OP2(b, "red.global.or.b32", tcb_ptx_at(w->state, FLAG_AT), b_select(b, I(1), I(0), some));
-		OP2(b, "red.global.add.f64", tcb_ptx_at(w->state, TOTAL_AT), value);
+		u_atomic_or(b, tcb_ptx_at(w->state, FLAG_AT), b_select(b, I(1), I(0), some));
+		d_atomic_add(b, tcb_ptx_at(w->state, TOTAL_AT), value);
 	} else {
-		OP2(b, "red.global.max.u32", tcb_ptx_at(w->state, TOTAL_AT), order_word(w, value));
+		u_atomic_max(b, tcb_ptx_at(w->state, TOTAL_AT), order_word(w, value));
 	}
-	tcb_ptx_op0(b, "fence.acq_rel.gpu");
+	fence_gpu(b);
 	const kit_op arrived = tcb_kit_arrive(b, tcb_ptx_at(w->state, COUNTER_AT), last);
 	tcb_ptx_if_begin(b, &is_last, u_eq(b, arrived, last));
 	if (is_sum(w)) {
-		const kit_op some = OP2(b, "atom.global.exch.b32", tcb_ptx_at(w->state, FLAG_AT), I(0));
-		const kit_op bits = OP2(b, "atom.global.exch.b64", tcb_ptx_at(w->state, TOTAL_AT), I(0));
+		const kit_op some = b_atomic_swap(b, tcb_ptx_at(w->state, FLAG_AT), I(0));
+		const kit_op bits = lb_atomic_swap(b, tcb_ptx_at(w->state, TOTAL_AT), I(0));
 		const kit_op total = tcb_ptx_reg(b, "f64"), none = d_from_f(b, F(-0.0f));
 		lb_set_to(b, total, bits);
 		write_result(w, d_select(b, total, none, u_ne(b, some, I(0))));
 	} else {
-		const kit_op word = OP2(b, "atom.global.exch.b32", tcb_ptx_at(w->state, TOTAL_AT), I(0));
+		const kit_op word = b_atomic_swap(b, tcb_ptx_at(w->state, TOTAL_AT), I(0));
 		write_result(w, value_of_word(w, word));
 	}
 	tcb_ptx_if_end(b, &is_last);
@@ -459,8 +459,8 @@ static void write_reduce(struct writer *w)
 	if (g->join == TCB_JOIN_NONE)
 		write_result(w, end);
 	else
-		tcb_kit_store(b, "st.global", value_type(w),
-			      tcb_ptx_at(tcb_kit_element(b, w->partials, w->block, value_bytes(w)), 0), &end, 1);
+		tcb_kit_put(b, TCB_KIT_GLOBAL, value_type(w),
+			    tcb_ptx_at(tcb_kit_element(b, w->partials, w->block, value_bytes(w)), 0), end);
 	tcb_ptx_if_end(b, &scope);
 	if (g->join == TCB_JOIN_LAST) {
 		const kit_op last = u_sub(b, w->blocks, I(1));

@@ -25,21 +25,22 @@ static enum tcb_type to_type(const struct rope_writer *w)
 }
 
 /* Rows are another kernel's results, which under dependent launch may be written while this one is there. */
-static const char *load_prefix(const struct rope_writer *w)
+static enum tcb_kit_memory memory_of(const struct rope_writer *w)
 {
-	return w->g->pdl || w->launch->from == ROPE_WORKSPACE ? "ld.global" : "ld.global.nc";
+	return tcb_kit_input(w->g->pdl || w->launch->from == ROPE_WORKSPACE);
 }
 
 /* --- values in memory --- */
 
 /* WIDTH values of TYPE at ADDRESS as floats. */
-static void load_values(struct rope_writer *w, enum tcb_type type, const char *prefix, kit_op address, kit_op *out)
+static void load_values(struct rope_writer *w, enum tcb_type type, enum tcb_kit_memory memory, kit_op address,
+			kit_op *out)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned words = type == TCB_TYPE_F32 ? w->g->width : w->g->width / 2;
 	kit_op word[ROPE_WIDTH_MAX];
 	for (unsigned i = 0; i < words; i += PIECE)
-		tcb_kit_load(b, prefix, type == TCB_TYPE_F32 ? "f32" : "b32", tcb_ptx_at(address, 4 * i), word + i,
+		tcb_kit_load(b, memory, type == TCB_TYPE_F32 ? "f32" : "b32", tcb_ptx_at(address, 4 * i), word + i,
 			     (unsigned)tcb_least(words, PIECE));
 	for (unsigned i = 0; i < words; i++) {
 		if (type == TCB_TYPE_F32) {
@@ -58,18 +59,18 @@ static void store_values(struct rope_writer *w, kit_op address, const kit_op *va
 	struct tcb_ptx_build *b = &w->kit.b;
 	const enum tcb_type type = to_type(w);
 	const unsigned words = type == TCB_TYPE_F32 ? w->g->width : w->g->width / 2;
-	const char *prefix = w->g->stream && w->launch->to == ROPE_TO_OUT ? "st.global.cs" : "st.global";
+	const enum tcb_kit_memory memory =
+		w->g->stream && w->launch->to == ROPE_TO_OUT ? TCB_KIT_STREAM : TCB_KIT_GLOBAL;
 	kit_op word[ROPE_WIDTH_MAX];
 	for (unsigned i = 0; i < words; i++) {
 		if (type == TCB_TYPE_F32)
 			word[i] = values[i];
-		else if (type == TCB_TYPE_F16)
-			word[i] = tcb_kit_pack_f16(b, values[2 * i], values[2 * i + 1]);
 		else
-			word[i] = bf16x2_from_f(b, values[2 * i + 1], values[2 * i]);
+			word[i] = tcb_kit_pack(b, type == TCB_TYPE_F16 ? "f16" : "bf16", values[2 * i],
+					       values[2 * i + 1]);
 	}
 	for (unsigned i = 0; i < words; i += PIECE)
-		tcb_kit_store(b, prefix, type == TCB_TYPE_F32 ? "f32" : "b32", tcb_ptx_at(address, 4 * i), word + i,
+		tcb_kit_store(b, memory, type == TCB_TYPE_F32 ? "f32" : "b32", tcb_ptx_at(address, 4 * i), word + i,
 			      (unsigned)tcb_least(words, PIECE));
 }
 
@@ -123,8 +124,8 @@ static void write_position(struct rope_writer *w, kit_op lengths)
 	struct tcb_ptx_build *b = &w->kit.b;
 	kit_op length;
 	w->sequence = u_div(b, w->token, w->m);
-	tcb_kit_load(b, w->g->pdl ? "ld.global" : "ld.global.nc", "u32",
-		     tcb_ptx_at(tcb_kit_element(b, lengths, w->sequence, 4), 0), &length, 1);
+	length = tcb_kit_get(b, tcb_kit_input(w->g->pdl), "u32",
+			     tcb_ptx_at(tcb_kit_element(b, lengths, w->sequence, 4), 0));
 	const kit_op index = u_sub(b, w->token, u_mul(b, w->sequence, w->m));
 	w->position = u_add(b, u_sub(b, length, w->m), index);
 	w->is_new = s_ge_and(b, w->position, I(0), w->has_token);
@@ -133,10 +134,10 @@ static void write_position(struct rope_writer *w, kit_op lengths)
 static void load_rotation(struct rope_writer *w, kit_op position)
 {
 	const struct rope_gpu *g = w->g;
-	const char *prefix = g->pdl ? "ld.global" : "ld.global.nc";
+	const enum tcb_kit_memory memory = tcb_kit_input(g->pdl);
 	const kit_op at = chunk_address(w, w->rotation, position, TCB_TYPE_F32, 1);
-	load_values(w, TCB_TYPE_F32, prefix, at, w->cosine);
-	load_values(w, TCB_TYPE_F32, prefix, tcb_ptx_at(at, g->k / 2 * 4), w->sine);
+	load_values(w, TCB_TYPE_F32, memory, at, w->cosine);
+	load_values(w, TCB_TYPE_F32, memory, tcb_ptx_at(at, g->k / 2 * 4), w->sine);
 }
 
 /* The cache's token of the thread's. */
@@ -151,13 +152,13 @@ static kit_op write_cache_token(struct rope_writer *w)
 	const kit_op inside = u_sub(b, w->position, u_mul(b, number, I(g->page)));
 	const kit_op entry = u_mad(b, w->sequence, w->cache, number);
 	const kit_op address = tcb_ptx_at(tcb_kit_element(b, w->table, entry, 4), 0);
-	const char *prefix = g->pdl ? "ld.global" : "ld.global.nc";
+	const enum tcb_kit_memory memory = tcb_kit_input(g->pdl);
 	if (g->kv != TCB_TYPE_BLOCKS) {
-		tcb_kit_load(b, prefix, "u32", address, &page, 1);
+		page = tcb_kit_get(b, memory, "u32", address);
 	} else { /* not only those with a token come here */
 		page = u_set(b, I(0));
 		tcb_ptx_guard(b, w->is_new);
-		tcb_kit_load_into(b, prefix, "u32", address, &page, 1);
+		tcb_kit_load_into(b, memory, "u32", address, &page, 1);
 		tcb_ptx_unguard(b);
 	}
 	return u_mad(b, page, I(g->page), inside);
@@ -238,8 +239,8 @@ static void load_heads(struct rope_writer *w, struct heads *out)
 		out->head[u] = launch->first ? u_add(b, index, I(launch->first)) : index;
 		const kit_op from =
 			head_address(w, w->from, u_add(b, row, is_workspace ? index : out->head[u]), from_type(w));
-		load_values(w, from_type(w), load_prefix(w), from, out->low[u]);
-		load_values(w, from_type(w), load_prefix(w), tcb_ptx_at(from, apart(w, from_type(w))), out->high[u]);
+		load_values(w, from_type(w), memory_of(w), from, out->low[u]);
+		load_values(w, from_type(w), memory_of(w), tcb_ptx_at(from, apart(w, from_type(w))), out->high[u]);
 	}
 }
 

@@ -42,7 +42,7 @@ static kit_op value_at(struct rope_writer *w, kit_op value, kit_op chunk)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned lanes = rope_gpu_lanes(w->g, w->launch);
 	const kit_op first = u_and(b, w->lane, I(-(int64_t)lanes));
-	return OP4(b, "shfl.sync.idx.b32", value, u_add(b, first, chunk), I(WARP - 1), I(-1));
+	return u_lane(b, value, u_add(b, first, chunk));
 }
 
 /*
@@ -88,7 +88,7 @@ static kit_op word_before(struct rope_writer *w, unsigned run, const struct rope
 	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned last = values_of(w->g) / 4 - 1;
 	kit_op block;
-	kit_op before = OP4(b, "shfl.sync.up.b32", codes->word[run][last], I(1), I(0), I(-1));
+	kit_op before = u_lane_before(b, codes->word[run][last], I(1));
 	if (run && rope_gpu_has_split_block(w->g)) { /* the second half goes on where the first ends */
 		const kit_op other = value_at(w, codes->word[0][last], I(w->g->chunks - 1));
 		before = b_select(b, other, before, u_eq(b, w->chunk, I(0)));
@@ -124,8 +124,8 @@ static void store_half(struct rope_writer *w, kit_op address, kit_op word, unsig
 {
 	kit_op halves[2];
 	tcb_kit_halves(&w->kit.b, word, halves);
-	tcb_kit_store(&w->kit.b, w->g->stream ? "st.global.cs" : "st.global", "b16", tcb_ptx_at(address, 0),
-		      &halves[half], 1);
+	tcb_kit_put(&w->kit.b, w->g->stream ? TCB_KIT_STREAM : TCB_KIT_GLOBAL, "b16", tcb_ptx_at(address, 0),
+		    halves[half]);
 }
 
 /* Of a vector of two values: the codes, and by the first lane the scale. */
@@ -150,7 +150,7 @@ static void store_words(struct rope_writer *w, kit_op block, kit_op is_odd, kit_
 	struct tcb_ptx_if scope;
 	for (unsigned i = 0; i < words; i++) {
 		const kit_op moved = u_permute(b, i ? word[i - 1] : before, word[i], select);
-		tcb_kit_store(b, w->g->stream ? "st.global.cs" : "st.global", "b32", tcb_ptx_at(to, 4 * i), &moved, 1);
+		tcb_kit_put(b, w->g->stream ? TCB_KIT_STREAM : TCB_KIT_GLOBAL, "b32", tcb_ptx_at(to, 4 * i), moved);
 	}
 	const kit_op left = u_select(b, I(0), I(lanes - 1), is_odd);
 	tcb_ptx_if_begin(b, &scope, u_eq(b, lane, left));

@@ -173,9 +173,9 @@ static void write_part_out(struct tcb_rows_writer *w, const kit_op *part)
 	const kit_op at = part_address(w, part_number(w), g->join == TCB_JOIN_LAUNCH);
 	if (g->join == TCB_JOIN_CLUSTER) {
 		write_meeting(w);
-		const kit_op to = OP2(b, "mapa.shared::cluster.u32", at, u_min(b, w->kit.lane, I(g->splitk - 1)));
+		const kit_op to = u_in_rank(b, at, u_min(b, w->kit.lane, I(g->splitk - 1)));
 		tcb_ptx_guard(b, u_lt(b, w->kit.lane, I(g->splitk)));
-		tcb_kit_store(b, "st.shared::cluster", "f32", tcb_ptx_at(to, 0), part, floats);
+		tcb_kit_store(b, TCB_KIT_CLUSTER, "f32", tcb_ptx_at(to, 0), part, floats);
 		tcb_ptx_unguard(b);
 		tcb_kit_cluster_barrier(b);
 		return;
@@ -184,7 +184,7 @@ static void write_part_out(struct tcb_rows_writer *w, const kit_op *part)
 	if (g->join == TCB_JOIN_LAUNCH && g->rows > 1)
 		is_writer = p_and(b, is_writer, w->has_row);
 	tcb_ptx_guard(b, is_writer);
-	tcb_kit_store(b, g->join == TCB_JOIN_LAUNCH ? "st.global" : "st.shared", "f32", tcb_ptx_at(at, 0), part,
+	tcb_kit_store(b, g->join == TCB_JOIN_LAUNCH ? TCB_KIT_GLOBAL : TCB_KIT_SHARED, "f32", tcb_ptx_at(at, 0), part,
 		      floats);
 	tcb_ptx_unguard(b);
 	if (g->join != TCB_JOIN_LAUNCH)
@@ -207,7 +207,7 @@ static void write_join(struct tcb_rows_writer *w, const kit_op *own, kit_op *sta
 	const kit_op p = lanes < WARP ? u_and(b, w->kit.lane, I(lanes - 1)) : w->kit.lane;
 	const kit_op at = part_address(w, p, is_global);
 	for (unsigned i = 0; i < count; i++)
-		tcb_kit_load(b, is_global ? "ld.global.cg" : "ld.shared", "f32",
+		tcb_kit_load(b, is_global ? TCB_KIT_OTHERS : TCB_KIT_SHARED, "f32",
 			     tcb_ptx_at(at, (int64_t)i * WARP * floats * 4), parts[i], floats);
 	w->math->join(w, parts, count, lanes, own, stat);
 	if (g->resident)
@@ -412,7 +412,7 @@ static void write_part(struct tcb_rows_writer *w, struct tile *t, kit_op source,
 		return;
 	for (unsigned i = 0; i < w->math->part; i++)
 		kept[i] = f_set(b, part[i]);
-	tcb_ptx_if_begin(b, &lost, OP2(b, "vote.sync.any.pred", w->math->is_lost(w, part), I(-1)));
+	tcb_ptx_if_begin(b, &lost, p_any(b, w->math->is_lost(w, part)));
 	w->is_rescue = 1;
 	write_part_once(w, t, source, again);
 	w->is_rescue = 0;

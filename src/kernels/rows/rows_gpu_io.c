@@ -12,17 +12,17 @@
  * Under dependent launch a row may have been written while this kernel was there already, so it is not read through the
  * path for data that is constant for a kernel's life.
  */
-static const char *load_prefix(const struct tcb_rows_writer *w, enum tcb_rows_source source)
+static enum tcb_kit_memory memory_of(const struct tcb_rows_writer *w, enum tcb_rows_source source)
 {
 	switch (source) {
 	case TCB_ROWS_ONCE:
-		return w->g->pdl ? "ld.global.L1::no_allocate" : "ld.global.nc.L1::no_allocate";
+		return tcb_kit_input_once(w->g->pdl);
 	case TCB_ROWS_TWICE:
-		return w->g->pdl ? "ld.global" : "ld.global.nc";
+		return tcb_kit_input(w->g->pdl);
 	case TCB_ROWS_WEIGHT:
-		return "ld.global.nc";
+		return TCB_KIT_INPUT;
 	default:
-		return "ld.shared";
+		return TCB_KIT_SHARED;
 	}
 }
 
@@ -45,7 +45,7 @@ void tcb_rows_write_load(struct tcb_rows_writer *w, enum tcb_rows_source source,
 			tcb_ptx_guard(b, values->present[i]);
 		else if (again_if)
 			tcb_ptx_guard(b, *again_if);
-		tcb_kit_load_into(b, load_prefix(w, source), "f32", tcb_ptx_at(from, (int64_t)i * g->pass * 4),
+		tcb_kit_load_into(b, memory_of(w, source), "f32", tcb_ptx_at(from, (int64_t)i * g->pass * 4),
 				  values->value + i * g->width, g->width);
 		tcb_ptx_unguard(b);
 	}
@@ -55,7 +55,7 @@ void tcb_rows_write_load(struct tcb_rows_writer *w, enum tcb_rows_source source,
 						    : l_add(b, w->x_base, w->shift.edge);
 	const kit_op is_there = values->present[values->count];
 	tcb_ptx_guard(b, again_if ? p_and(b, is_there, *again_if) : is_there);
-	tcb_kit_load_into(b, load_prefix(w, source), "f32", tcb_ptx_at(at, 0), values->value + values->count * g->width,
+	tcb_kit_load_into(b, memory_of(w, source), "f32", tcb_ptx_at(at, 0), values->value + values->count * g->width,
 			  1);
 	tcb_ptx_unguard(b);
 }
@@ -71,7 +71,7 @@ void tcb_rows_write_store(struct tcb_rows_writer *w, kit_op to, const struct tcb
 			tcb_ptx_guard(b, values->present[i]);
 		else if (g->rows > 1)
 			tcb_ptx_guard(b, w->has_row);
-		tcb_kit_store(b, g->stream ? "st.global.cs" : "st.global", "f32",
+		tcb_kit_store(b, g->stream ? TCB_KIT_STREAM : TCB_KIT_GLOBAL, "f32",
 			      tcb_ptx_at(to, (int64_t)i * g->pass * 4), values->value + i * g->width, g->width);
 		tcb_ptx_unguard(b);
 	}
@@ -79,7 +79,7 @@ void tcb_rows_write_store(struct tcb_rows_writer *w, kit_op to, const struct tcb
 		return;
 	const kit_op is_there = values->present[values->count];
 	tcb_ptx_guard(b, g->rows > 1 ? p_and(b, is_there, w->has_row) : is_there);
-	tcb_kit_store(b, g->stream ? "st.global.cs" : "st.global", "f32",
+	tcb_kit_store(b, g->stream ? TCB_KIT_STREAM : TCB_KIT_GLOBAL, "f32",
 		      tcb_ptx_at(l_add(b, w->y_base, w->shift.edge), 0), values->value + values->count * g->width, 1);
 	tcb_ptx_unguard(b);
 }
@@ -125,20 +125,18 @@ void tcb_rows_write_ring_fill(struct tcb_rows_writer *w, kit_op tile, int which)
 		tcb_kit_expect(b, slot.barrier, w->slice_bytes);
 		tcb_kit_copy_bulk(b, tcb_ptx_at(slot.base, slot.at), from, w->slice_bytes, slot.barrier);
 	} else {
-		const char *copy = g->width == 4 ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global";
 		const kit_op to = u_add(b, slot.base, w->place_bytes);
 		for (unsigned i = 0; i < g->passes; i++) {
 			if (places.unsure[i])
 				tcb_ptx_guard(b, places.present[i]);
-			OP3(b, copy, tcb_ptx_at(to, slot.at + (int64_t)i * g->pass * 4),
-			    tcb_ptx_at(from, (int64_t)i * g->pass * 4), I(g->width * 4));
+			tcb_kit_copy(b, tcb_ptx_at(to, slot.at + (int64_t)i * g->pass * 4),
+				     tcb_ptx_at(from, (int64_t)i * g->pass * 4), g->width * 4, 0, NULL);
 			tcb_ptx_unguard(b);
 		}
 		if (g->shifted) {
 			tcb_ptx_guard(b, shift.has_edge);
-			OP3(b, "cp.async.ca.shared.global",
-			    tcb_ptx_at(u_mad(b, w->thread, I(4), slot.base), slot.at + g->edge_at),
-			    tcb_ptx_at(l_add(b, w->x_base, shift.edge), 0), I(4));
+			tcb_kit_copy(b, tcb_ptx_at(u_mad(b, w->thread, I(4), slot.base), slot.at + g->edge_at),
+				     tcb_ptx_at(l_add(b, w->x_base, shift.edge), 0), 4, 0, NULL);
 			tcb_ptx_unguard(b);
 		}
 	}

@@ -91,7 +91,6 @@ void tcb_rows_write_shifted_weights(struct tcb_rows_writer *w, unsigned index, k
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct tcb_rows_gpu *g = w->g;
-	const char *one = "ld.global.nc.f32";
 	const kit_op at = l_add(b, w->weight[index], bytes);
 	const kit_op first = l_mad_wide(b, w->shift.head, I(4), at);
 	for (unsigned i = 0; i < values->count; i++) {
@@ -100,13 +99,13 @@ void tcb_rows_write_shifted_weights(struct tcb_rows_writer *w, unsigned index, k
 		for (unsigned j = 0; values->unsure[i] && j < g->width; j++) {
 			value[j] = f_set(b, F(0));
 			tcb_ptx_guard(b, values->present[i]);
-			tcb_ptx_into1(b, one, value[j], tcb_ptx_at(first, pass + 4 * j));
+			tcb_kit_load_into(b, TCB_KIT_INPUT, "f32", tcb_ptx_at(first, pass + 4 * j), &value[j], 1);
 			tcb_ptx_unguard(b);
 		}
 		if (values->unsure[i])
 			continue;
-		tcb_kit_load(b, "ld.global.nc", "f32", tcb_ptx_at(at, pass), read, g->width);
-		tcb_kit_load(b, "ld.global.nc", "f32", tcb_ptx_at(at, pass + 4 * g->width), read + g->width, g->width);
+		tcb_kit_load(b, TCB_KIT_INPUT, "f32", tcb_ptx_at(at, pass), read, g->width);
+		tcb_kit_load(b, TCB_KIT_INPUT, "f32", tcb_ptx_at(at, pass + 4 * g->width), read + g->width, g->width);
 		write_funnel(w, read, value);
 	}
 	if (!values->edge)
@@ -114,6 +113,7 @@ void tcb_rows_write_shifted_weights(struct tcb_rows_writer *w, unsigned index, k
 	kit_op *edge = &values->value[values->count * g->width];
 	*edge = f_set(b, F(0));
 	tcb_ptx_guard(b, values->present[values->count]);
-	tcb_ptx_into1(b, one, *edge, tcb_ptx_at(l_mad_wide(b, w->shift.edge_column, I(4), w->weight_base[index]), 0));
+	tcb_kit_load_into(b, TCB_KIT_INPUT, "f32",
+			  tcb_ptx_at(l_mad_wide(b, w->shift.edge_column, I(4), w->weight_base[index]), 0), edge, 1);
 	tcb_ptx_unguard(b);
 }

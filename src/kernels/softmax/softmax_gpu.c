@@ -66,7 +66,7 @@ static void add(struct tcb_rows_writer *w, const struct tcb_rows_values *values,
 	for (unsigned i = 0; i < count; i++)
 		e[i] = write_exp(w, values->value[i], max);
 	const kit_op sum = tcb_kit_fold(b, f_add, e, count);
-	tcb_ptx_into(b, "fma.rn.f32", 4, (const kit_op[]){ state[PART_SUM], state[PART_SUM], factor, sum });
+	f_fma_to(b, state[PART_SUM], state[PART_SUM], factor, sum);
 	f_set_to(b, state[PART_MAX], max);
 }
 
