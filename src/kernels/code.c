@@ -70,7 +70,7 @@ static void set_unit(struct tcb_code_unit *unit, const struct tcb_kernel *kernel
 {
 	memset(unit, 0, sizeof *unit);
 	unit->shape = kernel->problem.shape;
-	unit->packed_bytes = kernel->packed_bytes;
+	memcpy(unit->packed_bytes, kernel->packed_bytes, sizeof unit->packed_bytes);
 	unit->workspace_bytes = kernel->workspace_bytes;
 	unit->chain = kernel->chain;
 	unit->ulps = kernel->ulps;

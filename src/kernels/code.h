@@ -28,7 +28,7 @@ struct tcb_code_launch {
 /* The candidate at one shape. */
 struct tcb_code_unit {
 	struct tcb_shape shape;
-	size_t packed_bytes, workspace_bytes;
+	size_t packed_bytes[TCB_OPERANDS_MAX], workspace_bytes;
 	double chain, ulps;
 	double step_operations; /* of a compute limit (compute_limit.h): in each step; 0 of a candidate */
 	uint32_t class, layout, launch_count;

@@ -17,11 +17,11 @@ struct emulation {
 	const struct tcb_op *op;
 	const struct tcb_kernel *kernel;
 	struct tcb_operand operands[TCB_OPERANDS_MAX];
-	size_t count, output;
-	int weights; /* operand that is packed; -1: none */
-	struct tcb_buffer data[TCB_OPERANDS_MAX], packed, workspace, first_result;
-	struct tcb_buffer y, magnitude, extra, got; /* got: the output as f32 */
-	struct tcb_reference reference;
+	size_t count;
+	struct tcb_buffer data[TCB_OPERANDS_MAX], packed[TCB_OPERANDS_MAX], first_result[TCB_OPERANDS_MAX];
+	void *pointers[TCB_OPERANDS_MAX]; /* of data */
+	struct tcb_buffer workspace, reference_data;
+	struct tcb_reference reference[TCB_OUTPUTS_MAX];
 	struct tcb_ptx_memory *memory;
 	uint64_t address[TCB_OPERANDS_MAX], workspace_address;
 	struct tcb_ptx_program *program[TCB_LAUNCHES_MAX];
@@ -32,53 +32,50 @@ static void emulation_fini(struct emulation *e)
 	for (size_t i = 0; i < TCB_LAUNCHES_MAX; i++)
 		tcb_ptx_program_destroy(e->program[i]);
 	tcb_ptx_memory_destroy(e->memory);
-	for (size_t i = 0; i < TCB_OPERANDS_MAX; i++)
+	for (size_t i = 0; i < TCB_OPERANDS_MAX; i++) {
 		tcb_buffer_free(&e->data[i]);
-	tcb_buffer_free(&e->packed);
+		tcb_buffer_free(&e->packed[i]);
+		tcb_buffer_free(&e->first_result[i]);
+	}
 	tcb_buffer_free(&e->workspace);
-	tcb_buffer_free(&e->first_result);
-	tcb_buffer_free(&e->y);
-	tcb_buffer_free(&e->magnitude);
-	tcb_buffer_free(&e->extra);
-	tcb_buffer_free(&e->got);
+	tcb_buffer_free(&e->reference_data);
 }
 
 static enum tcb_status make_operands(struct emulation *e, uint64_t seed, struct tcb_error *err)
 {
 	const struct tcb_problem *problem = &e->kernel->problem;
-	void *pointers[TCB_OPERANDS_MAX] = { NULL };
+	const enum tcb_layout layout = (enum tcb_layout)e->kernel->geometry.knob[TCB_KNOB_LAYOUT];
 
 	e->count = e->op->operands(problem, e->operands);
-	e->output = (size_t)tcb_operand_output(e->operands, e->count);
-	e->weights = e->kernel->packed_bytes ? tcb_operand_weights(e->operands, e->count) : -1;
 	for (size_t i = 0; i < e->count; i++) {
-		TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, e->operands[i].bytes, &e->data[i], err));
-		pointers[i] = e->data[i].data;
+		const size_t bytes = e->operands[i].bytes;
+		TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, bytes, &e->data[i], err));
+		e->pointers[i] = e->data[i].data;
+		if (e->operands[i].role == TCB_ROLE_OUTPUT)
+			TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, bytes, &e->first_result[i], err));
 	}
-	e->op->fill(problem, seed, pointers);
-
-	size_t outputs = e->operands[e->output].rows * e->operands[e->output].cols;
-	TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, outputs * sizeof(double), &e->y, err));
-	TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, outputs * sizeof(double), &e->magnitude, err));
-	TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, outputs * sizeof(double), &e->extra, err));
-	TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, outputs * sizeof(float), &e->got, err));
-	e->reference = (struct tcb_reference){ e->y.data, e->magnitude.data, e->extra.data, NULL };
-	e->op->reference(problem, pointers, &e->reference);
-	if (e->weights >= 0) {
-		TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, e->kernel->packed_bytes, &e->packed, err));
-		e->op->pack(problem, (enum tcb_layout)e->kernel->geometry.knob[TCB_KNOB_LAYOUT], pointers[e->weights],
-			    e->packed.data);
+	e->op->fill(problem, seed, e->pointers);
+	const size_t doubles = tcb_references_lay_out(e->operands, e->count, NULL, NULL);
+	TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, doubles * sizeof(double), &e->reference_data, err));
+	tcb_references_lay_out(e->operands, e->count, e->reference_data.data, e->reference);
+	e->op->reference(problem, e->pointers, e->reference);
+	for (size_t i = 0; i < e->count; i++) {
+		if (!e->kernel->packed_bytes[i])
+			continue;
+		TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, e->kernel->packed_bytes[i], &e->packed[i], err));
+		e->op->pack(problem, i, layout, e->pointers[i], e->packed[i].data);
 	}
-	return tcb_buffer_alloc(TCB_BUFFER_PLAIN, e->operands[e->output].bytes, &e->first_result, err);
+	return TCB_OK;
 }
 
 static enum tcb_status map_memory(struct emulation *e, struct tcb_error *err)
 {
 	TCB_TRY(tcb_ptx_memory_create(&e->memory, err));
 	for (size_t i = 0; i < e->count; i++) {
-		const struct tcb_buffer *buffer = (int)i == e->weights ? &e->packed : &e->data[i];
+		const struct tcb_buffer *buffer = e->packed[i].data ? &e->packed[i] : &e->data[i];
+		const int is_output = e->operands[i].role == TCB_ROLE_OUTPUT;
 		TCB_TRY(tcb_ptx_memory_add(e->memory, e->operands[i].name, buffer->data, buffer->bytes,
-					   ALLOCATION_ALIGN, i == e->output ? TCB_PTX_MAY_WRITE : TCB_PTX_READ_ONLY,
+					   ALLOCATION_ALIGN, is_output ? TCB_PTX_MAY_WRITE : TCB_PTX_READ_ONLY,
 					   &e->address[i], err));
 	}
 	if (!e->kernel->workspace_bytes)
@@ -118,14 +115,16 @@ static void add_counts(const struct tcb_ptx_emulation *from, struct tcb_kernel_e
 	to->global_write_bytes += from->global_write_bytes;
 }
 
-/* One call of the kernel: all its launches, into a poisoned output. */
+/* One call of the kernel: all its launches, into poisoned outputs. */
 static enum tcb_status call(struct emulation *e, unsigned round, uint64_t seed, const struct tcb_ptx_sink *sink,
 			    struct tcb_kernel_emulation *out, struct tcb_error *err)
 {
 	unsigned char params[TCB_PARAMETERS_MAX];
 	struct tcb_ptx_emulation counts;
 
-	memset(e->data[e->output].data, TCB_POISON, e->operands[e->output].bytes);
+	for (size_t i = 0; i < e->count; i++)
+		if (e->operands[i].role == TCB_ROLE_OUTPUT)
+			memset(e->data[i].data, TCB_POISON, e->operands[i].bytes);
 	for (size_t i = 0; i < e->kernel->launch_count && !out->findings; i++) {
 		const struct tcb_launch *from = &e->kernel->launch[i];
 		struct tcb_ptx_launch launch = { .dynamic_shared = from->shared_bytes,
@@ -146,20 +145,25 @@ static enum tcb_status call(struct emulation *e, unsigned round, uint64_t seed, 
 
 static void compare(struct emulation *e, unsigned round, struct tcb_kernel_emulation *out)
 {
-	const struct tcb_operand *output = &e->operands[e->output];
-	size_t first_bad = 0;
-	const size_t count = output->rows * output->cols;
-	tcb_operand_to_f32(output, e->data[e->output].data, 0, count, e->got.data);
-	double ratio = tcb_kernel_error_ratio(e->kernel, &e->reference, e->got.data, count, &first_bad);
+	const struct tcb_plan bound = { .chain = e->kernel->chain, .ulps = e->kernel->ulps };
+	size_t output = 0, first_bad = 0;
+	const double ratio =
+		tcb_outputs_error_ratio(&bound, e->operands, e->count, e->reference, e->pointers, &output, &first_bad);
 
-	if (ratio > out->error_ratio || ratio != ratio) {
+	if (ratio > out->error_ratio || !round) {
 		out->error_ratio = ratio;
+		out->output = e->operands[output].name;
 		out->first_bad = first_bad;
 	}
-	if (!round)
-		memcpy(e->first_result.data, e->data[e->output].data, output->bytes);
-	else
-		out->calls_differ |= memcmp(e->first_result.data, e->data[e->output].data, output->bytes) != 0;
+	for (size_t i = 0; i < e->count; i++) {
+		const size_t bytes = e->first_result[i].bytes;
+		if (!bytes)
+			continue;
+		if (!round)
+			memcpy(e->first_result[i].data, e->pointers[i], bytes);
+		else
+			out->calls_differ |= memcmp(e->first_result[i].data, e->pointers[i], bytes) != 0;
+	}
 }
 
 enum tcb_status tcb_kernel_emulate(const struct tcb_op *op, const struct tcb_kernel *kernel,

@@ -23,7 +23,8 @@ struct tcb_kernel_emulation {
 	/* of both */
 	uint64_t findings;  /* errors that went to the sink */
 	double error_ratio; /* largest |error| / allowed; above 1 it is wrong */
-	size_t first_bad;   /* output; where ERROR_RATIO is above 1 */
+	const char *output; /* the one that has it */
+	size_t first_bad;   /* its first element above 1, where ERROR_RATIO is */
 	int calls_differ;   /* the second call gave other bits */
 	double seconds;
 };

@@ -63,6 +63,31 @@ int tcb_operand_weights(const struct tcb_operand *operands, size_t count)
 	return operand_of_role(operands, count, TCB_ROLE_WEIGHTS);
 }
 
+size_t tcb_packed_total(const size_t packed_bytes[TCB_OPERANDS_MAX])
+{
+	size_t total = 0;
+	for (size_t i = 0; i < TCB_OPERANDS_MAX; i++)
+		total += packed_bytes[i];
+	return total;
+}
+
+size_t tcb_references_lay_out(const struct tcb_operand *operands, size_t count, double *data,
+			      struct tcb_reference out[TCB_OUTPUTS_MAX])
+{
+	size_t used = 0;
+	for (size_t i = 0, output = 0; i < count; i++) {
+		const size_t elements = operands[i].rows * operands[i].cols;
+		if (operands[i].role != TCB_ROLE_OUTPUT)
+			continue;
+		if (out)
+			out[output++] = (struct tcb_reference){ .y = data + used,
+								.magnitude = data + used + elements,
+								.extra = data + used + 2 * elements };
+		used += 3 * elements;
+	}
+	return used;
+}
+
 const struct tcb_variant *tcb_variant_at(const struct tcb_op *op, size_t index)
 {
 	for (const struct tcb_variant *const *list = op->variant_lists; *list; list++) {
@@ -357,11 +382,11 @@ static largest_fn *best_largest(void)
 	return largest_any;
 }
 
-static double error_ratio(double chain, double ulps, const struct tcb_reference *reference, const float *got,
-			  size_t count, size_t *first_bad_out)
+double tcb_error_ratio(const struct tcb_plan *plan, const struct tcb_reference *reference, const float *got,
+		       size_t count, size_t *first_bad_out)
 {
 	enum { BLOCK = 64 * LANES };
-	const struct bound bound = { tcb_gamma(chain), ulps * ULP, reference, got };
+	const struct bound bound = { tcb_gamma(plan->chain), plan->ulps * ULP, reference, got };
 	largest_fn *largest_in = best_largest();
 	double largest = 0;
 	int bad_seen = 0;
@@ -385,16 +410,54 @@ static double error_ratio(double chain, double ulps, const struct tcb_reference 
 	return largest;
 }
 
-double tcb_error_ratio(const struct tcb_plan *plan, const struct tcb_reference *reference, const float *got,
-		       size_t count, size_t *first_bad_out)
+double tcb_output_error_ratio(const struct tcb_plan *plan, const struct tcb_operand *output,
+			      const struct tcb_reference *reference, const void *got, size_t first, size_t count,
+			      size_t *first_bad_out)
 {
-	return error_ratio(plan->chain, plan->ulps, reference, got, count, first_bad_out);
+	enum { PIECE = 4096 };
+	double largest = 0;
+	int bad_seen = 0;
+	for (size_t i = first, piece; i < first + count; i += piece) {
+		float values[PIECE];
+		const float *as_floats = values;
+		size_t bad = SIZE_MAX;
+		piece = first + count - i < PIECE ? first + count - i : PIECE;
+		if (output->type == TCB_TYPE_F32 && !output->block_rows)
+			as_floats = (const float *)got + i;
+		else
+			tcb_operand_to_f32(output, got, i, piece, values);
+		const struct tcb_reference part = { .y = reference->y + i,
+						    .magnitude = reference->magnitude + i,
+						    .extra = reference->extra + i };
+		const double ratio = tcb_error_ratio(plan, &part, as_floats, piece, &bad);
+		largest = ratio > largest ? ratio : largest;
+		if (bad != SIZE_MAX && !bad_seen && first_bad_out)
+			*first_bad_out = i + bad;
+		bad_seen |= bad != SIZE_MAX;
+	}
+	return largest;
 }
 
-double tcb_kernel_error_ratio(const struct tcb_kernel *kernel, const struct tcb_reference *reference, const float *got,
-			      size_t count, size_t *first_bad_out)
+double tcb_outputs_error_ratio(const struct tcb_plan *plan, const struct tcb_operand *operands, size_t count,
+			       const struct tcb_reference *references, void *const data[], size_t *output_out,
+			       size_t *first_bad_out)
 {
-	return error_ratio(kernel->chain, kernel->ulps, reference, got, count, first_bad_out);
+	double largest = -1;
+	for (size_t i = 0; i < count; i++) {
+		size_t bad = 0;
+		if (operands[i].role != TCB_ROLE_OUTPUT)
+			continue;
+		const double ratio = tcb_output_error_ratio(plan, &operands[i], references++, data[i], 0,
+							    operands[i].rows * operands[i].cols, &bad);
+		if (ratio <= largest)
+			continue;
+		largest = ratio;
+		if (output_out)
+			*output_out = i;
+		if (first_bad_out)
+			*first_bad_out = bad;
+	}
+	return largest;
 }
 
 void tcb_kernel_fini(struct tcb_kernel *kernel)

@@ -29,7 +29,7 @@
 #include "base/trial.h"
 #include "ptx/ir/tensor_map.h"
 
-enum { TCB_OPERANDS_MAX = 6, TCB_AXES_MAX = 28, TCB_AXIS_VALUES_MAX = 32 };
+enum { TCB_OPERANDS_MAX = 12, TCB_OUTPUTS_MAX = 4, TCB_AXES_MAX = 28, TCB_AXIS_VALUES_MAX = 32 };
 
 enum tcb_role { TCB_ROLE_INPUT, TCB_ROLE_WEIGHTS, TCB_ROLE_OUTPUT };
 
@@ -39,7 +39,7 @@ enum tcb_type { TCB_TYPE_F32, TCB_TYPE_F16, TCB_TYPE_BF16, TCB_TYPE_BLOCKS, TCB_
 struct tcb_operand {
 	const char *name;
 	enum tcb_role role;
-	enum tcb_type type; /* outputs are judged as f32 */
+	enum tcb_type type; /* outputs are judged as f32, each by itself */
 	size_t rows, cols;  /* in elements */
 	size_t bytes;       /* as stored by the user (native layout) */
 	int streams;        /* cold measurements rotate this operand beyond the last-level cache */
@@ -74,10 +74,10 @@ struct tcb_plan {
 	struct tcb_problem problem;
 	struct tcb_geometry geometry;
 	const struct tcb_variant *variant;
-	size_t packed_bytes;    /* 0: runs on the weights as stored */
-	size_t workspace_bytes; /* scratch for all threads, 64-byte aligned */
+	size_t packed_bytes[TCB_OPERANDS_MAX]; /* of each operand; 0: runs on it as stored */
+	size_t workspace_bytes;                /* scratch for all threads, 64-byte aligned */
 	unsigned threads;
-	/* Allowed error of output i (SPEC section 4): gamma(chain) * magnitude[i] + extra[i] +
+	/* Allowed error of element i of an output (SPEC section 4): gamma(chain) * magnitude[i] + extra[i] +
 	 * ulps * 2^-23 * |y[i]|, with gamma(d) = d*u / (1 - d*u), u = 2^-24.  All zero: EXACT. */
 	double chain, ulps;
 };
@@ -96,7 +96,7 @@ enum {
 };
 
 enum tcb_argument_kind {
-	TCB_ARGUMENT_OPERAND,   /* the address of operand[value]; the packed weights when packed_bytes > 0 */
+	TCB_ARGUMENT_OPERAND,   /* the address of operand[value]; the packed copy where packed_bytes[value] > 0 */
 	TCB_ARGUMENT_WORKSPACE, /* the address of the workspace + value */
 	TCB_ARGUMENT_U32,       /* value */
 	TCB_ARGUMENT_TENSOR     /* a tensor map: that of tensor[value], at its operand's address or in the workspace */
@@ -139,8 +139,8 @@ struct tcb_kernel {
 	struct tcb_ptx_module *module; /* owned */
 	size_t launch_count;
 	struct tcb_launch launch[TCB_LAUNCHES_MAX];
-	size_t packed_bytes;    /* 0: runs on the weights as stored */
-	size_t workspace_bytes; /* zeroed once, 256-byte aligned; 0: none */
+	size_t packed_bytes[TCB_OPERANDS_MAX]; /* of each operand; 0: runs on it as stored */
+	size_t workspace_bytes;                /* zeroed once, 256-byte aligned; 0: none */
 	enum tcb_class class;
 	double chain, ulps; /* as in struct tcb_plan */
 	/* Why a simulation cannot tell its time (timing.h): control depends on what lanes tell each other.  NULL: it
@@ -164,7 +164,7 @@ static inline size_t tcb_grid_column(const struct tcb_grid *grid, size_t j)
 	return grid && grid->columns ? grid->columns[j] : j;
 }
 
-/* What reference() fills; each array has as many elements as the output, or as GRID, row by row. */
+/* What reference() fills of one output; each array has as many elements as it, or as GRID, row by row. */
 struct tcb_reference {
 	double *y;                   /* the result in double */
 	double *magnitude;           /* sum of |a||b| of the output's terms */
@@ -248,7 +248,7 @@ struct tcb_op {
 
 	/* TCB_E_USAGE with a line that says what shape would do.  OP is the op itself: a family of ops shares it. */
 	enum tcb_status (*check_shape)(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err);
-	/* Fills OUT and returns the count; exactly one operand is the OUTPUT. */
+	/* Fills OUT and returns the count; one to TCB_OUTPUTS_MAX operands are OUTPUTs, any number WEIGHTS. */
 	size_t (*operands)(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX]);
 	/* Valid random data into every operand that is no output.  An op with operands of whole numbers (I32) leaves
 	 * out those that are NULL. */
@@ -257,11 +257,13 @@ struct tcb_op {
 	 * tcb_fill_in_parts, and the parts write every byte of the inputs.  NULL: it comes all together. */
 	size_t (*fill_parts)(const struct tcb_problem *problem);
 	void (*fill_part)(const struct tcb_problem *problem, uint64_t seed, void *const operand[], size_t part);
+	/* OUT: one for each output, in the operands' order; the pool is that of the first. */
 	void (*reference)(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out);
 	/*
-	 * Of an op whose reference can be had for a grid of outputs alone (worker/draw.h): how many columns come
-	 * together, so that what is drawn has all of them or none (all of a row's: whole rows are drawn), and what an
-	 * operation of the reference takes one thread.  NULL: its reference is cheap, or its outputs come all together.
+	 * Of an op with one output whose reference can be had for a grid of it alone (worker/draw.h): how many columns
+	 * come together, so that what is drawn has all of them or none (all of a row's: whole rows are drawn), and what
+	 * an operation of the reference takes one thread.  NULL: its reference is cheap, or its outputs come all
+	 * together.
 	 */
 	size_t (*drawn_columns)(const struct tcb_problem *problem);
 	double reference_flop_ns;
@@ -272,9 +274,9 @@ struct tcb_op {
 	 * with nothing to be kept, and exponentials of ten digits.  NULL: there is no such short cut.
 	 */
 	void (*reference_sums)(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out);
-	/* The same rounding chain as PLAN's variant in scalar code, from the weights as stored: bit-equal for class
-	 * EXACT.  Depends on problem, variant and the tiles' k only: plans share the result.  NULL: no EXACT variant.
-	 */
+	/* Of an op with one output in f32: the same rounding chain as PLAN's variant in scalar code, from the weights
+	 * as stored: bit-equal for class EXACT.  Depends on problem, variant and the tiles' k only: plans share the
+	 * result.  NULL: no EXACT variant. */
 	void (*exact)(const struct tcb_plan *plan, void *const operand[], float *y);
 	double (*flops)(const struct tcb_problem *problem);
 	/* Compulsory bytes of one call: every operand once, weights as stored. */
@@ -297,14 +299,16 @@ struct tcb_op {
 	/* CPU execution.  TCB_E_ILLEGAL where no variant was built for the geometry. */
 	enum tcb_status (*plan)(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
 				struct tcb_plan *out, struct tcb_error *err);
-	/* NULL if never packed.  Packed bytes depend on problem and layout only: plans and kernels share them. */
-	void (*pack)(const struct tcb_problem *problem, enum tcb_layout layout, const void *weights, void *packed);
-	void (*unpack)(const struct tcb_problem *problem, enum tcb_layout layout, const void *packed,
+	/* WEIGHTS, which are operand WHICH, by themselves.  NULL if never packed.  Packed bytes depend on problem and
+	 * layout only: plans and kernels share them. */
+	void (*pack)(const struct tcb_problem *problem, size_t which, enum tcb_layout layout, const void *weights,
+		     void *packed);
+	void (*unpack)(const struct tcb_problem *problem, size_t which, enum tcb_layout layout, const void *packed,
 		       void *weights); /* inverse of pack */
 	/* Rows that LAYOUT packs by themselves, group after group, so that pack may be called for some groups alone; 0:
-	 * for whole matrices only.  NULL if never packed. */
+	 * for whole matrices only.  Of an op with one operand of weights.  NULL if never packed. */
 	size_t (*pack_rows)(enum tcb_layout layout);
-	/* WORKSPACE as plan says; the weights operand is the packed copy when plan->packed_bytes > 0.
+	/* WORKSPACE as plan says; operand[i] is the packed copy where plan->packed_bytes[i] > 0.
 	 * POOL has at least plan->threads threads. */
 	void (*run)(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool);
 
@@ -327,9 +331,15 @@ const struct tcb_op *tcb_op_find(const char *name); /* NULL if unknown */
 /* Checks op, contract and shape together; fills OUT. */
 enum tcb_status tcb_problem_init(const struct tcb_op *op, enum tcb_contract contract, const struct tcb_shape *shape,
 				 struct tcb_problem *out, struct tcb_error *err);
-/* Index of the OUTPUT and of the WEIGHTS operand; -1 where there is none. */
+/* Index of the first OUTPUT and of the first WEIGHTS operand; -1 where there is none. */
 int tcb_operand_output(const struct tcb_operand *operands, size_t count);
 int tcb_operand_weights(const struct tcb_operand *operands, size_t count);
+/* All packed operands together. */
+size_t tcb_packed_total(const size_t packed_bytes[TCB_OPERANDS_MAX]);
+/* Lays out the references of all outputs in DATA: for each in turn its three arrays.  Returns how many doubles they
+ * take; with OUT NULL that is all. */
+size_t tcb_references_lay_out(const struct tcb_operand *operands, size_t count, double *data,
+			      struct tcb_reference out[TCB_OUTPUTS_MAX]);
 /* Variant INDEX over all lists of OP, NULL past the end. */
 const struct tcb_variant *tcb_variant_at(const struct tcb_op *op, size_t index);
 /* The variant that GEOMETRY names under CONTRACT: isa, layout, micro m and n, unroll; NULL if none was built.  An unset
@@ -372,9 +382,16 @@ double tcb_gamma(double chain);
  * allowed.  FIRST_BAD_OUT (nullable) gets the first output with a ratio above 1. */
 double tcb_error_ratio(const struct tcb_plan *plan, const struct tcb_reference *reference, const float *got,
 		       size_t count, size_t *first_bad_out);
-/* The same for what KERNEL computed. */
-double tcb_kernel_error_ratio(const struct tcb_kernel *kernel, const struct tcb_reference *reference, const float *got,
-			      size_t count, size_t *first_bad_out);
+/* The same of COUNT elements from FIRST on of OUTPUT, which is at GOT; REFERENCE is that of all of it, as is
+ * FIRST_BAD_OUT. */
+double tcb_output_error_ratio(const struct tcb_plan *plan, const struct tcb_operand *output,
+			      const struct tcb_reference *reference, const void *got, size_t first, size_t count,
+			      size_t *first_bad_out);
+/* The same of all elements of all outputs, whose references are REFERENCES, where DATA has them.  OUTPUT_OUT (nullable)
+ * gets the operand with the largest ratio, FIRST_BAD_OUT its first element with one above 1. */
+double tcb_outputs_error_ratio(const struct tcb_plan *plan, const struct tcb_operand *operands, size_t count,
+			       const struct tcb_reference *references, void *const data[], size_t *output_out,
+			       size_t *first_bad_out);
 void tcb_kernel_fini(struct tcb_kernel *kernel); /* NULL and zeroed are fine */
 /* Lays out the parameters of LAUNCH as its entry wants them; returns their bytes, 0 when CAPACITY is too small
  * (TCB_PARAMETERS_MAX is enough) or a tensor map breaks a rule.  Tensor maps are the emulator's. */

@@ -44,7 +44,8 @@ static void describe_launch(const struct tcb_launch *launch, struct tcb_str *out
 
 void tcb_kernel_describe(const struct tcb_kernel *kernel, struct tcb_str *out)
 {
-	tcb_str_addf(out, "packed=%zu workspace=%zu\n", kernel->packed_bytes, kernel->workspace_bytes);
+	tcb_str_addf(out, "packed=%zu workspace=%zu\n", tcb_packed_total(kernel->packed_bytes),
+		     kernel->workspace_bytes);
 	for (size_t i = 0; i < kernel->launch_count; i++)
 		describe_launch(&kernel->launch[i], out);
 }
@@ -59,29 +60,40 @@ static size_t less_of(size_t size, size_t unit)
 	return size <= 2 * unit ? size : unit + size % unit;
 }
 
-static enum tcb_status hash_packing(const struct tcb_problem *problem, enum tcb_layout layout, uint64_t *out,
-				    struct tcb_error *err)
+/* SMALL's operand WHICH, of STORED bytes, packed: a hash that goes on from *HASH. */
+static enum tcb_status hash_packed(const struct tcb_problem *small, size_t which, size_t stored, enum tcb_layout layout,
+				   uint64_t *hash, struct tcb_error *err)
 {
-	struct tcb_operand operands[TCB_OPERANDS_MAX];
-	struct tcb_problem small = *problem;
 	struct tcb_rng rng;
-	small.shape.n = less_of(problem->shape.n, ROWS_UNIT);
-	small.shape.k = less_of(problem->shape.k, VALUES_UNIT);
-	const int which = tcb_operand_weights(operands, problem->op->operands(&small, operands));
 	/* No layout takes more than two floats per value, rows made up to whole groups. */
-	const size_t stored = operands[which].bytes;
-	const size_t room = 2 * sizeof(float) * (small.shape.n + 2 * ROWS_UNIT) * small.shape.k;
+	const size_t room = 2 * sizeof(float) * (small->shape.n + 2 * ROWS_UNIT) * small->shape.k;
 	uint8_t *weights = malloc(stored), *packed = calloc(1, room);
 	if (weights && packed) {
 		tcb_rng_init(&rng, 1);
 		for (size_t i = 0; i < stored; i++)
 			weights[i] = (uint8_t)tcb_rng_next(&rng);
-		problem->op->pack(&small, layout, weights, packed);
-		*out = tcb_hash64(packed, room, 0);
+		small->op->pack(small, which, layout, weights, packed);
+		*hash = tcb_hash64(packed, room, *hash);
 	}
 	free(weights);
 	free(packed);
 	return weights && packed ? TCB_OK : tcb_fail(err, TCB_E_NOMEM, "out of memory for packed weights");
+}
+
+/* Of all that KERNEL packs. */
+static enum tcb_status hash_packing(const struct tcb_kernel *kernel, enum tcb_layout layout, uint64_t *out,
+				    struct tcb_error *err)
+{
+	struct tcb_operand operands[TCB_OPERANDS_MAX];
+	struct tcb_problem small = kernel->problem;
+	small.shape.n = less_of(small.shape.n, ROWS_UNIT);
+	small.shape.k = less_of(small.shape.k, VALUES_UNIT);
+	const size_t count = small.op->operands(&small, operands);
+	*out = 0;
+	for (size_t i = 0; i < count; i++)
+		if (kernel->packed_bytes[i])
+			TCB_TRY(hash_packed(&small, i, operands[i].bytes, layout, out, err));
+	return TCB_OK;
 }
 
 /* --- signatures --- */
@@ -93,10 +105,10 @@ enum tcb_status tcb_kernel_sign(const struct tcb_kernel *kernel, const struct tc
 	enum tcb_status status = TCB_OK;
 	out[0] = '\0';
 	tcb_kernel_describe(kernel, &rest);
-	if (kernel->packed_bytes) {
+	if (tcb_packed_total(kernel->packed_bytes)) {
 		const enum tcb_layout layout = (enum tcb_layout)kernel->geometry.knob[TCB_KNOB_LAYOUT];
 		if (!packings->is_known[layout])
-			status = hash_packing(&kernel->problem, layout, &packings->hash[layout], err);
+			status = hash_packing(kernel, layout, &packings->hash[layout], err);
 		packings->is_known[layout] = status == TCB_OK;
 		tcb_str_addf(&rest, "packing %016llx\n", (unsigned long long)packings->hash[layout]);
 	}

@@ -40,11 +40,11 @@ static void describe_operands(struct tcbrt_plan *plan)
 	struct tcb_operand operands[TCB_OPERANDS_MAX];
 	struct tcbrt_plan_info *info = &plan->info;
 
-	_Static_assert((int)TCB_OPERANDS_MAX == (int)TCBRT_OPERANDS_MAX, "every operand has room");
 	_Static_assert((int)TCBRT_ROLE_OUTPUT == (int)TCB_ROLE_OUTPUT &&
 			       (int)TCBRT_ROLE_WEIGHTS == (int)TCB_ROLE_WEIGHTS,
 		       "roles are those of op.h");
 	info->operand_count = plan->problem.op->operands(&plan->problem, operands);
+	assert(info->operand_count <= TCBRT_OPERANDS_MAX);
 	info->weights = tcb_operand_weights(operands, info->operand_count);
 	info->output = tcb_operand_output(operands, info->operand_count);
 	for (size_t i = 0; i < info->operand_count; i++) {
@@ -100,7 +100,7 @@ static enum tcb_status make_cpu(struct tcbrt_plan *plan, const struct rt_saved *
 	TCB_TRY(check_kernel(plan, saved, err));
 	plan->info.threads = plan->cpu.threads;
 	plan->info.workspace_bytes = RT_GANG_BYTES + plan->cpu.workspace_bytes;
-	describe_packing(plan, plan->cpu.packed_bytes);
+	describe_packing(plan, tcb_packed_total(plan->cpu.packed_bytes));
 	return TCB_OK;
 }
 
@@ -134,7 +134,7 @@ static enum tcb_status make_gpu(struct tcbrt_plan *plan, const struct tcb_target
 	plan->info.workspace_bytes = plan->image->unit[0].workspace_bytes;
 	for (unsigned i = 0; i < plan->image->unit[0].launch_count; i++)
 		plan->info.overlap_launches += plan->image->unit[0].launch[i].is_dependent != 0;
-	describe_packing(plan, plan->image->unit[0].packed_bytes);
+	describe_packing(plan, tcb_packed_total(plan->image->unit[0].packed_bytes));
 	return TCB_OK;
 }
 
@@ -311,7 +311,7 @@ int tcbrt_pack(const struct tcbrt_plan *plan, const void *weights, void *packed)
 {
 	if (!plan || !plan->info.packed_bytes || !weights || !is_aligned(packed, TCBRT_ALIGNMENT))
 		return TCBRT_E_USAGE;
-	plan->problem.op->pack(&plan->problem, layout_of(plan), weights, packed);
+	plan->problem.op->pack(&plan->problem, (size_t)plan->info.weights, layout_of(plan), weights, packed);
 	return TCBRT_OK;
 }
 
@@ -319,7 +319,7 @@ int tcbrt_unpack(const struct tcbrt_plan *plan, const void *packed, void *weight
 {
 	if (!plan || !plan->info.packed_bytes || !weights || !is_aligned(packed, TCBRT_ALIGNMENT))
 		return TCBRT_E_USAGE;
-	plan->problem.op->unpack(&plan->problem, layout_of(plan), packed, weights);
+	plan->problem.op->unpack(&plan->problem, (size_t)plan->info.weights, layout_of(plan), packed, weights);
 	return TCBRT_OK;
 }
 
@@ -344,7 +344,7 @@ int tcbrt_pack_rows(const struct tcbrt_plan *plan, size_t first, size_t rows, co
 
 	if (!weights || !is_aligned(packed, TCBRT_ALIGNMENT) || !take_rows(plan, first, rows, &part, &at))
 		return TCBRT_E_USAGE;
-	part.op->pack(&part, layout_of(plan), weights, (char *)packed + at);
+	part.op->pack(&part, (size_t)plan->info.weights, layout_of(plan), weights, (char *)packed + at);
 	return TCBRT_OK;
 }
 
@@ -355,6 +355,6 @@ int tcbrt_unpack_rows(const struct tcbrt_plan *plan, size_t first, size_t rows, 
 
 	if (!weights || !is_aligned(packed, TCBRT_ALIGNMENT) || !take_rows(plan, first, rows, &part, &at))
 		return TCBRT_E_USAGE;
-	part.op->unpack(&part, layout_of(plan), (const char *)packed + at, weights);
+	part.op->unpack(&part, (size_t)plan->info.weights, layout_of(plan), (const char *)packed + at, weights);
 	return TCBRT_OK;
 }

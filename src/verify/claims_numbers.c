@@ -37,7 +37,7 @@ static double sum_error(struct tcb_op_run *run, enum tcb_form form, struct tcb_f
 	if (!tcb_op_run_go(run, &geometry, out))
 		return -1;
 	(void)tcb_op_run_error(run);
-	return fabs((double)run->got[0] - run->reference.y[0]) / run->reference.y[0];
+	return fabs((double)run->got[0] - run->reference[0].y[0]) / run->reference[0].y[0];
 }
 
 static void kahan(struct tcb_claim_lab *lab, enum tcb_plant plant, struct tcb_finding *out)
@@ -90,7 +90,7 @@ static void stable_sums(struct tcb_claim_lab *lab, enum tcb_plant plant, struct 
 					return;
 				}
 				if (plant == TCB_PLANT_DEFECT)
-					run.got[0] += (float)(0.01 * run.reference.magnitude[0] + 1);
+					run.got[0] += (float)(0.01 * run.reference[0].magnitude[0] + 1);
 				worst = fmax(worst, tcb_op_run_error(&run));
 			}
 			tcb_op_run_close(&run);
@@ -202,7 +202,7 @@ static void put_values(struct tcb_claim_lab *lab, enum tcb_plant plant, const fl
 		}
 		(void)tcb_op_run_error(&run);
 		for (size_t r = 0; r < run.outputs; r++) {
-			const double want = run.reference.y[r];
+			const double want = run.reference[0].y[r];
 			const float got =
 				plant == TCB_PLANT_DEFECT ? fminf(fmaxf(run.got[r], -FLT_MAX), FLT_MAX) : run.got[r];
 			const int is_right = isnan(want)   ? isnan(got)

@@ -27,19 +27,22 @@ static int take_operands(struct tcb_op_run *run)
 	const struct tcb_op *op = run->problem.op;
 	run->operand_count = op->operands(&run->problem, run->operands);
 	run->output = (size_t)tcb_operand_output(run->operands, run->operand_count);
-	for (size_t i = 0; i < run->operand_count; i++)
-		if (i != run->output && !(run->data[i] = take_memory(run->operands[i].bytes)))
+	for (size_t i = 0; i < run->operand_count; i++) {
+		const size_t bytes = run->operands[i].bytes;
+		if (run->operands[i].role != TCB_ROLE_OUTPUT)
+			run->data[i] = take_memory(bytes);
+		else if ((run->guarded[i] = take_memory(bytes + 2 * GUARD)))
+			run->data[i] = run->guarded[i] + GUARD;
+		if (!run->data[i])
 			return 0;
-	if (!(run->guarded = take_memory(run->operands[run->output].bytes + 2 * GUARD)))
-		return 0;
-	run->data[run->output] = run->guarded + GUARD;
-	run->outputs = run->operands[run->output].rows * run->operands[run->output].cols;
+	}
+	const size_t doubles = tcb_references_lay_out(run->operands, run->operand_count, NULL, NULL);
+	run->outputs = doubles / 3;
 	run->got = take_memory(run->outputs * sizeof *run->got);
-	run->reference.y = take_memory(3 * run->outputs * sizeof(double));
-	if (!run->got || !run->reference.y)
+	run->doubles = take_memory(doubles * sizeof(double));
+	if (!run->got || !run->doubles)
 		return 0;
-	run->reference.magnitude = run->reference.y + run->outputs;
-	run->reference.extra = run->reference.magnitude + run->outputs;
+	tcb_references_lay_out(run->operands, run->operand_count, run->doubles, run->reference);
 	return 1;
 }
 
@@ -71,27 +74,46 @@ void tcb_op_run_restrict(struct tcb_op_run *run, enum tcb_isa isa)
 	(void)tcb_default_geometry(&run->problem, &run->target, &run->standard);
 }
 
+static size_t elements(const struct tcb_operand *operand)
+{
+	return operand->rows * operand->cols;
+}
+
+/* OPERANDS, the packed ones as they are packed: in memory of their own, which PACKED gets.  0: out of memory. */
+static int pack(struct tcb_op_run *run, void *operands[], void *packed[])
+{
+	for (size_t i = 0; i < run->operand_count; i++) {
+		operands[i] = run->data[i];
+		if (!run->plan.packed_bytes[i])
+			continue;
+		if (!(operands[i] = packed[i] = take_memory(run->plan.packed_bytes[i])))
+			return 0;
+		run->problem.op->pack(&run->problem, i, (enum tcb_layout)run->plan.geometry.knob[TCB_KNOB_LAYOUT],
+				      run->data[i], packed[i]);
+	}
+	return 1;
+}
+
 /* What was planned, in memory of its own. */
 static int run_plan(struct tcb_op_run *run, struct tcb_pool *pool)
 {
-	const struct tcb_op *op = run->problem.op;
-	const int weights = tcb_operand_weights(run->operands, run->operand_count);
-	void *workspace = take_memory(run->plan.workspace_bytes), *packed = take_memory(run->plan.packed_bytes);
+	void *workspace = take_memory(run->plan.workspace_bytes), *packed[TCB_OPERANDS_MAX] = { NULL };
 	void *operands[TCB_OPERANDS_MAX];
-	memcpy(operands, run->data, sizeof operands);
-	if (workspace && packed) {
-		if (run->plan.packed_bytes && weights >= 0) {
-			op->pack(&run->problem, (enum tcb_layout)run->plan.geometry.knob[TCB_KNOB_LAYOUT],
-				 run->data[weights], packed);
-			operands[weights] = packed;
-		}
-		memset(run->guarded, POISON, run->operands[run->output].bytes + 2 * GUARD);
-		op->run(&run->plan, operands, workspace, pool);
-		tcb_operand_to_f32(&run->operands[run->output], run->data[run->output], 0, run->outputs, run->got);
+	const int is_run = workspace && pack(run, operands, packed);
+	float *got = run->got;
+	for (size_t i = 0; i < run->operand_count; i++)
+		if (run->guarded[i])
+			memset(run->guarded[i], POISON, run->operands[i].bytes + 2 * GUARD);
+	if (is_run)
+		run->problem.op->run(&run->plan, operands, workspace, pool);
+	for (size_t i = 0; i < run->operand_count; i++) {
+		free(packed[i]);
+		if (!run->guarded[i])
+			continue;
+		tcb_operand_to_f32(&run->operands[i], run->data[i], 0, elements(&run->operands[i]), got);
+		got += elements(&run->operands[i]);
 	}
-	const int is_run = workspace && packed;
 	free(workspace);
-	free(packed);
 	return is_run;
 }
 
@@ -113,27 +135,39 @@ int tcb_op_run_go(struct tcb_op_run *run, const struct tcb_geometry *geometry, s
 
 int tcb_op_run_guards(const struct tcb_op_run *run)
 {
-	const unsigned char *behind = run->guarded + GUARD + run->operands[run->output].bytes;
-	for (size_t i = 0; i < GUARD; i++)
-		if (run->guarded[i] != POISON || behind[i] != POISON)
-			return 0;
+	for (size_t o = 0; o < run->operand_count; o++) {
+		const unsigned char *before = run->guarded[o];
+		const unsigned char *behind = before ? before + GUARD + run->operands[o].bytes : NULL;
+		for (size_t i = 0; before && i < GUARD; i++)
+			if (before[i] != POISON || behind[i] != POISON)
+				return 0;
+	}
 	return 1;
 }
 
 double tcb_op_run_error(struct tcb_op_run *run)
 {
-	run->problem.op->reference(&run->problem, run->data, &run->reference);
-	return tcb_error_ratio(&run->plan, &run->reference, run->got, run->outputs, NULL);
+	const struct tcb_reference *reference = run->reference;
+	const float *got = run->got;
+	double worst = 0;
+	run->problem.op->reference(&run->problem, run->data, run->reference);
+	for (size_t i = 0; i < run->operand_count; i++) {
+		if (!run->guarded[i])
+			continue;
+		const size_t count = elements(&run->operands[i]);
+		worst = fmax(worst, tcb_error_ratio(&run->plan, reference++, got, count, NULL));
+		got += count;
+	}
+	return worst;
 }
 
 void tcb_op_run_close(struct tcb_op_run *run)
 {
-	if (run->operand_count)
-		run->data[run->output] = NULL;
-	for (size_t i = 0; i < TCB_OPERANDS_MAX; i++)
-		free(run->data[i]);
-	free(run->guarded);
+	for (size_t i = 0; i < TCB_OPERANDS_MAX; i++) {
+		free(run->guarded[i] ? NULL : run->data[i]);
+		free(run->guarded[i]);
+	}
 	free(run->got);
-	free(run->reference.y);
+	free(run->doubles);
 	*run = (struct tcb_op_run){ 0 };
 }

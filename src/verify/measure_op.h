@@ -20,12 +20,13 @@ struct tcb_op_run {
 	struct tcb_geometry standard; /* the default on this processor */
 	struct tcb_operand operands[TCB_OPERANDS_MAX];
 	void *data[TCB_OPERANDS_MAX];
-	unsigned char *guarded; /* the output's memory, with guard zones before and behind it */
-	size_t operand_count, output;
-	size_t outputs;                 /* elements of the output */
-	float *got;                     /* of the last run, as f32 */
-	struct tcb_plan plan;           /* of the last run */
-	struct tcb_reference reference; /* of the data when tcb_op_run_error was called */
+	unsigned char *guarded[TCB_OPERANDS_MAX]; /* an output's memory, with guard zones before and behind it */
+	size_t operand_count, output;             /* output: the first */
+	size_t outputs;                           /* elements of all outputs */
+	float *got;                               /* of the last run, as f32, output after output */
+	struct tcb_plan plan;                     /* of the last run */
+	double *doubles;
+	struct tcb_reference reference[TCB_OUTPUTS_MAX]; /* of the data when tcb_op_run_error was called */
 };
 
 /* OP in its default contract, filled by the lab's seed.  0: OUT says why not. */
@@ -35,7 +36,7 @@ int tcb_op_run_open(struct tcb_op_run *run, struct tcb_claim_lab *lab, const cha
 void tcb_op_run_restrict(struct tcb_op_run *run, enum tcb_isa isa);
 /* GEOMETRY, NULL: the default, with its threads.  0: OUT says why not. */
 int tcb_op_run_go(struct tcb_op_run *run, const struct tcb_geometry *geometry, struct tcb_finding *out);
-/* Is what lies around the output as it was before the last run? */
+/* Is what lies around the outputs as it was before the last run? */
 int tcb_op_run_guards(const struct tcb_op_run *run);
 /* Largest |got - reference| over what is allowed; infinity where a NaN is on one side only. */
 double tcb_op_run_error(struct tcb_op_run *run);

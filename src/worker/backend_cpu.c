@@ -132,11 +132,12 @@ static enum tcb_status ready_plan(struct cpu_worker *worker, const struct tcb_ge
 		return tcb_fail(err, TCB_E_ILLEGAL, "the geometry needs %u threads, the device gives %u", plan->threads,
 				tcb_pool_threads(worker->pool));
 	int is_packed;
-	TCB_TRY(tcb_instance_pack_prepare(worker->instance, plan, &is_packed, err));
+	TCB_TRY(tcb_instance_pack_prepare(worker->instance, plan->variant->layout, plan->packed_bytes, &is_packed,
+					  err));
 	if (is_packed)
 		return TCB_OK;
 	tcb_watch_phase(worker->config->watch, 1, "packing the weights");
-	return tcb_instance_pack(worker->instance, plan, err);
+	return tcb_instance_pack(worker->instance, plan->variant->layout, err);
 }
 
 static void add_measurement(struct tcb_trial_reply *reply, enum tcb_state state, size_t samples, int dropped)
@@ -196,24 +197,23 @@ static enum tcb_status measure_state(struct cpu_worker *worker, const struct tcb
 	enum tcb_status status =
 		tcb_runner_init(&runner, worker->config->op, plan, worker->pool, worker->rotation, state, err);
 	if (status == TCB_OK) {
-		const float *got;
+		void *got[TCB_OPERANDS_MAX];
 		tcb_spend(&reply->prepare_ns, &since);
 		runner.hot_copy = worker->hot_turn++;
 		runner.warm_ns = is_long(worker) ? call_ns : 0;
 		runner.waits = &worker->waits;
 		runner.lost = lost;
 		tcb_watch_phase(watch, 1, "measuring %s", tcb_state_text(state));
-		size_t count = tcb_measure(&runner, rule, worker->instance->output, samples, &dropped, &got);
+		size_t count = tcb_measure(&runner, rule, samples, &dropped, got);
 		add_measurement(reply, state, count, dropped);
 		/* What was timed must also be right: other memory than the verification's, other threads' caches. */
 		tcb_watch_phase(watch, 0, "comparing the output after measuring");
 		since = tcb_clock_ns();
 		struct tcb_check check = { .outcome = TCB_OUTCOME_OK, .error_ratio = reply->error_ratio };
 		status = tcb_judge_bound(worker->instance, plan, got, worker->judges, "in the timed runs", &check, err);
-		if (check.outcome != TCB_OUTCOME_OK) {
-			reply->outcome = check.outcome;
-			snprintf(reply->message, sizeof(reply->message), "%s", check.message);
-		}
+		reply->outcome = check.outcome;
+		if (check.message[0])
+			memcpy(reply->message, check.message, sizeof(reply->message));
 		if (reply->class_checked != TCB_CLASS_EXACT || check.outcome != TCB_OUTCOME_OK)
 			reply->error_ratio = check.error_ratio;
 		tcb_spend(&reply->verify_ns, &since);
@@ -247,8 +247,7 @@ static enum tcb_status attempt(void *self, const struct tcb_work *work, const st
 		tcb_rotation_cut(worker->rotation, 2 * cache);
 	TCB_TRY(ready_plan(worker, &work->geometry, &plan, err));
 	tcb_spend(&reply->prepare_ns, &since);
-	if (plan.packed_bytes > 0)
-		reply->pack_ns = worker->instance->packed[plan.variant->layout].pack_ns;
+	reply->pack_ns = worker->instance->packed[plan.variant->layout].pack_ns;
 	size_t used = 0;
 	const int is_lost = has_lost(worker, rule, check.call_ns);
 	for (int state = 0; state < TCB_STATE_COUNT && reply->outcome == TCB_OUTCOME_OK; state++) {
@@ -329,7 +328,7 @@ static enum tcb_status ready_limit(struct cpu_worker *worker, enum tcb_state sta
 	for (size_t i = 0; i < instance->operand_count; i++) {
 		size_t streamed = instance->operands[i].streams ? instance->operands[i].bytes : 0;
 		bytes += streamed;
-		written += i == instance->output ? streamed : 0;
+		written += instance->operands[i].role == TCB_ROLE_OUTPUT ? streamed : 0;
 	}
 	const int is_copy = written > 0 && (worker->config->op->is_copy || written >= bytes - written);
 	const enum tcb_traffic kind = is_copy ? TCB_TRAFFIC_COPY : TCB_TRAFFIC_READ;

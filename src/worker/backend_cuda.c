@@ -59,10 +59,9 @@ struct gpu_worker {
 	struct gpu_case small[CASES_MAX]; /* a ring */
 	size_t small_count, small_next;
 	size_t rotation_bytes;
-	struct tcb_gpu_buffer flush; /* made when first needed */
-	struct tcb_rng rng;          /* of samples of outputs */
-	void *got;                   /* an output on the host */
-	size_t got_bytes;
+	struct tcb_gpu_buffer flush;            /* made when first needed */
+	struct tcb_rng rng;                     /* of samples of outputs */
+	struct tcb_buffer got[TCB_OUTPUTS_MAX]; /* outputs on the host */
 	/* prepared */
 	enum tcb_state state;
 	struct tcb_gpu_runner *runners;
@@ -151,32 +150,34 @@ static void fault(struct tcb_trial_reply *reply, enum tcb_gpu_fault what, const 
 	snprintf(reply->message, sizeof reply->message, "%s", why);
 }
 
-/* Compares the output on the device with the reference. */
+/* Compares the outputs on the device with the reference. */
 static enum tcb_status judge(struct gpu_worker *worker, const struct gpu_case *where, const struct tcb_code_unit *unit,
 			     const char *when, struct tcb_trial_reply *reply, struct tcb_error *err)
 {
-	size_t bytes = where->instance->operands[where->instance->output].bytes;
-	if (worker->got_bytes < bytes) {
-		free(worker->got);
-		worker->got = malloc(bytes);
-		worker->got_bytes = worker->got ? bytes : 0;
-		if (!worker->got)
-			return tcb_fail(err, TCB_E_NOMEM, "out of memory for an output of %zu bytes", bytes);
+	const struct tcb_instance *instance = where->instance;
+	void *got[TCB_OPERANDS_MAX] = { NULL };
+	for (size_t i = 0; i < instance->output_count; i++) {
+		const size_t output = instance->output[i].operand, bytes = instance->operands[output].bytes;
+		if (worker->got[i].bytes < bytes) {
+			tcb_buffer_free(&worker->got[i]);
+			TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, bytes, &worker->got[i], err));
+		}
+		got[output] = worker->got[i].data;
 	}
-	TCB_TRY(tcb_gpu_memory_output(where->memory, worker->got, err));
+	TCB_TRY(tcb_gpu_memory_outputs(where->memory, got, err));
 	struct tcb_plan bound = { .chain = unit->chain, .ulps = unit->ulps };
 	struct tcb_check check = { .outcome = TCB_OUTCOME_OK };
-	TCB_TRY(tcb_judge_bound(where->instance, &bound, worker->got, worker->pool, when, &check, err));
+	TCB_TRY(tcb_judge_bound(where->instance, &bound, got, worker->pool, when, &check, err));
+	if (check.outcome != TCB_OUTCOME_OK || check.error_ratio > reply->error_ratio)
+		memcpy(reply->message, check.message, sizeof reply->message);
 	if (check.error_ratio > reply->error_ratio)
 		reply->error_ratio = check.error_ratio;
-	if (check.outcome != TCB_OUTCOME_OK) {
+	if (check.outcome != TCB_OUTCOME_OK)
 		reply->outcome = check.outcome;
-		memcpy(reply->message, check.message, sizeof reply->message);
-	}
 	return TCB_OK;
 }
 
-/* The same of what a candidate whose first output was right leaves in later calls. */
+/* The same of what a candidate whose first outputs were right leaves in later calls. */
 static enum tcb_status again(struct gpu_worker *worker, const struct gpu_case *where, const struct tcb_code_unit *unit,
 			     const char *when, struct tcb_trial_reply *reply, struct tcb_error *err)
 {
@@ -514,9 +515,10 @@ static enum tcb_status load_compute(struct gpu_worker *worker, struct tcb_code_i
 {
 	const double wanted =
 		tcb_compute_need(&worker->config->problem, &worker->config->place->device.target).operations;
+	const size_t unpacked[TCB_OPERANDS_MAX] = { 0 };
 	double best = 0, pack_ns;
 	/* What a runner is recorded on, though these kernels touch no operand. */
-	TCB_TRY(tcb_gpu_memory_need(worker->full.memory, TCB_LAYOUT_NATIVE, 0, 1, &pack_ns, err));
+	TCB_TRY(tcb_gpu_memory_need(worker->full.memory, TCB_LAYOUT_NATIVE, unpacked, 1, &pack_ns, err));
 	for (size_t i = 0; i < image->unit_count; i++) {
 		struct tcb_code_unit *unit = &image->unit[i];
 		struct tcb_gpu_runner runner;

@@ -12,7 +12,7 @@ enum { GUARD = 256 }; /* bytes before and after; the alignment that candidates m
 
 struct layout_copies {
 	size_t count, capacity;
-	size_t packed_bytes;
+	size_t packed_bytes[TCB_OPERANDS_MAX];
 	double pack_ns;
 	struct tcb_gpu_operands *copies; /* [0] owns all, the others what streams */
 };
@@ -21,7 +21,7 @@ struct tcb_gpu_memory {
 	const struct tcb_cuda *cuda;
 	CUstream stream;
 	struct tcb_instance *instance;
-	struct tcb_gpu_buffer shared[TCB_OPERANDS_MAX]; /* what does not stream; the first copy's output */
+	struct tcb_gpu_buffer shared[TCB_OPERANDS_MAX]; /* what does not stream; the first copy's outputs */
 	struct layout_copies layout[TCB_LAYOUT_COUNT];
 };
 
@@ -67,7 +67,8 @@ static int is_copied(const struct tcb_gpu_memory *memory, size_t index)
 /* An output that streams is written somewhere else in each copy; that of the first copy is looked at. */
 static int is_other_output(const struct tcb_gpu_memory *memory, size_t index, size_t copy)
 {
-	return copy > 0 && index == memory->instance->output && memory->instance->operands[index].streams;
+	const struct tcb_operand *operand = &memory->instance->operands[index];
+	return copy > 0 && operand->role == TCB_ROLE_OUTPUT && operand->streams;
 }
 
 enum tcb_status tcb_gpu_memory_create(const struct tcb_cuda *cuda, CUstream stream, struct tcb_instance *instance,
@@ -85,7 +86,7 @@ enum tcb_status tcb_gpu_memory_create(const struct tcb_cuda *cuda, CUstream stre
 		if (is_copied(memory, i))
 			continue;
 		status = tcb_gpu_buffer_alloc(cuda, operand->bytes, &memory->shared[i], err);
-		if (status == TCB_OK && i != instance->output)
+		if (status == TCB_OK && operand->role != TCB_ROLE_OUTPUT)
 			status = tcb_cuda_check(
 				cuda, cuda->copy_in(memory->shared[i].data, instance->data[i].data, operand->bytes),
 				"copying an operand to the GPU", err);
@@ -113,13 +114,12 @@ void tcb_gpu_memory_destroy(struct tcb_gpu_memory *memory)
 	free(memory);
 }
 
-static size_t operand_bytes(const struct tcb_gpu_memory *memory, size_t index, size_t packed_bytes)
+static size_t operand_bytes(const struct tcb_gpu_memory *memory, size_t index, const size_t packed_bytes[])
 {
-	int is_packed = packed_bytes > 0 && (int)index == memory->instance->weights;
-	return is_packed ? packed_bytes : memory->instance->operands[index].bytes;
+	return packed_bytes[index] ? packed_bytes[index] : memory->instance->operands[index].bytes;
 }
 
-size_t tcb_gpu_memory_streamed(const struct tcb_gpu_memory *memory, size_t packed_bytes)
+size_t tcb_gpu_memory_streamed(const struct tcb_gpu_memory *memory, const size_t packed_bytes[TCB_OPERANDS_MAX])
 {
 	size_t bytes = 0;
 	for (size_t i = 0; i < memory->instance->operand_count; i++)
@@ -129,8 +129,8 @@ size_t tcb_gpu_memory_streamed(const struct tcb_gpu_memory *memory, size_t packe
 }
 
 /* The first copy comes from the host, the others from the first. */
-static enum tcb_status add_copy(struct tcb_gpu_memory *memory, struct layout_copies *set, const void *packed,
-				struct tcb_error *err)
+static enum tcb_status add_copy(struct tcb_gpu_memory *memory, struct layout_copies *set,
+				const struct tcb_packed *packed, struct tcb_error *err)
 {
 	const struct tcb_cuda *cuda = memory->cuda;
 	const struct tcb_instance *instance = memory->instance;
@@ -141,10 +141,9 @@ static enum tcb_status add_copy(struct tcb_gpu_memory *memory, struct layout_cop
 		if (!is_copied(memory, i))
 			continue;
 		size_t bytes = operand_bytes(memory, i, set->packed_bytes);
-		int is_packed = set->packed_bytes > 0 && (int)i == instance->weights;
+		const struct tcb_buffer *from = set->packed_bytes[i] ? &packed->buffer[i] : &instance->data[i];
 		TCB_TRY(tcb_gpu_buffer_alloc(cuda, bytes, &copy->buffer[i], err));
-		int result = set->count == 1 ? cuda->copy_in(copy->buffer[i].data,
-							     is_packed ? packed : instance->data[i].data, bytes)
+		int result = set->count == 1 ? cuda->copy_in(copy->buffer[i].data, from->data, bytes)
 					     : cuda->copy_device(copy->buffer[i].data, set->copies[0].buffer[i].data,
 								 bytes, NULL);
 		TCB_TRY(tcb_cuda_check(cuda, result, "copying an operand on the GPU", err));
@@ -152,12 +151,13 @@ static enum tcb_status add_copy(struct tcb_gpu_memory *memory, struct layout_cop
 	return TCB_OK;
 }
 
-enum tcb_status tcb_gpu_memory_need(struct tcb_gpu_memory *memory, enum tcb_layout layout, size_t packed_bytes,
-				    size_t copies, double *pack_ns_out, struct tcb_error *err)
+enum tcb_status tcb_gpu_memory_need(struct tcb_gpu_memory *memory, enum tcb_layout layout,
+				    const size_t packed_bytes[TCB_OPERANDS_MAX], size_t copies, double *pack_ns_out,
+				    struct tcb_error *err)
 {
 	struct layout_copies *set = &memory->layout[layout];
 	struct tcb_instance *instance = memory->instance;
-	const void *packed = NULL;
+	const struct tcb_packed *packed = NULL;
 	*pack_ns_out = set->pack_ns;
 	if (set->count >= copies)
 		return TCB_OK;
@@ -169,9 +169,11 @@ enum tcb_status tcb_gpu_memory_need(struct tcb_gpu_memory *memory, enum tcb_layo
 		set->copies = grown;
 		set->capacity = copies;
 	}
-	set->packed_bytes = packed_bytes;
-	if (packed_bytes > 0 && set->count == 0)
-		TCB_TRY(tcb_instance_packed(instance, layout, packed_bytes, &packed, &set->pack_ns, err));
+	memcpy(set->packed_bytes, packed_bytes, sizeof set->packed_bytes);
+	if (set->count == 0) {
+		TCB_TRY(tcb_instance_packed(instance, layout, packed_bytes, &packed, err));
+		set->pack_ns = packed->pack_ns;
+	}
 	while (set->count < copies)
 		TCB_TRY(add_copy(memory, set, packed, err));
 	*pack_ns_out = set->pack_ns;
@@ -195,22 +197,30 @@ size_t tcb_gpu_memory_copies(const struct tcb_gpu_memory *memory, enum tcb_layou
 
 enum tcb_status tcb_gpu_memory_poison(struct tcb_gpu_memory *memory, struct tcb_error *err)
 {
-	const struct tcb_gpu_buffer *output = &memory->shared[memory->instance->output];
-	return tcb_cuda_check(memory->cuda, memory->cuda->fill(output->data, TCB_POISON, output->bytes, memory->stream),
-			      "poisoning the output", err);
+	for (size_t i = 0; i < memory->instance->output_count; i++) {
+		const struct tcb_gpu_buffer *output = &memory->shared[memory->instance->output[i].operand];
+		TCB_TRY(tcb_cuda_check(memory->cuda,
+				       memory->cuda->fill(output->data, TCB_POISON, output->bytes, memory->stream),
+				       "poisoning an output", err));
+	}
+	return TCB_OK;
 }
 
-enum tcb_status tcb_gpu_memory_fetch(void *ctx, size_t first, size_t bytes, void *to, struct tcb_error *err)
+enum tcb_status tcb_gpu_memory_fetch(void *ctx, size_t output, size_t first, size_t bytes, void *to,
+				     struct tcb_error *err)
 {
 	const struct tcb_gpu_memory *memory = ctx;
-	const struct tcb_gpu_buffer *output = &memory->shared[memory->instance->output];
-	return tcb_cuda_check(memory->cuda, memory->cuda->copy_out(to, output->data + first, bytes),
-			      "reading the output", err);
+	return tcb_cuda_check(memory->cuda, memory->cuda->copy_out(to, memory->shared[output].data + first, bytes),
+			      "reading an output", err);
 }
 
-enum tcb_status tcb_gpu_memory_output(struct tcb_gpu_memory *memory, void *got, struct tcb_error *err)
+enum tcb_status tcb_gpu_memory_outputs(struct tcb_gpu_memory *memory, void *const got[], struct tcb_error *err)
 {
-	return tcb_gpu_memory_fetch(memory, 0, memory->shared[memory->instance->output].bytes, got, err);
+	for (size_t i = 0; i < memory->instance->output_count; i++) {
+		const size_t output = memory->instance->output[i].operand;
+		TCB_TRY(tcb_gpu_memory_fetch(memory, output, 0, memory->shared[output].bytes, got[output], err));
+	}
+	return TCB_OK;
 }
 
 enum tcb_status tcb_gpu_memory_check(struct tcb_gpu_memory *memory, enum tcb_layout layout, const char **what_out,

@@ -34,23 +34,25 @@ enum tcb_status tcb_gpu_memory_create(const struct tcb_cuda *cuda, CUstream stre
 				      struct tcb_gpu_memory **out, struct tcb_error *err);
 void tcb_gpu_memory_destroy(struct tcb_gpu_memory *memory); /* NULL is fine */
 /*
- * At least COPIES copies in LAYOUT with PACKED_BYTES of packed weights (0: as stored).  Copies share what does not
+ * At least COPIES copies in LAYOUT with PACKED_BYTES of each operand (struct tcb_kernel).  Copies share what does not
  * stream.  ADDRESS_OUT(copy) afterwards.  PACK_NS_OUT: what packing once cost on the host, 0 for none.
  */
-enum tcb_status tcb_gpu_memory_need(struct tcb_gpu_memory *memory, enum tcb_layout layout, size_t packed_bytes,
-				    size_t copies, double *pack_ns_out, struct tcb_error *err);
+enum tcb_status tcb_gpu_memory_need(struct tcb_gpu_memory *memory, enum tcb_layout layout,
+				    const size_t packed_bytes[TCB_OPERANDS_MAX], size_t copies, double *pack_ns_out,
+				    struct tcb_error *err);
 /* Addresses of the operands of copy INDEX. */
 void tcb_gpu_memory_operands(const struct tcb_gpu_memory *memory, enum tcb_layout layout, size_t index,
 			     uint64_t operand[TCB_OPERANDS_MAX]);
 size_t tcb_gpu_memory_copies(const struct tcb_gpu_memory *memory, enum tcb_layout layout);
 /* Bytes of one copy that stream. */
-size_t tcb_gpu_memory_streamed(const struct tcb_gpu_memory *memory, size_t packed_bytes);
-/* Fills the output with poison. */
+size_t tcb_gpu_memory_streamed(const struct tcb_gpu_memory *memory, const size_t packed_bytes[TCB_OPERANDS_MAX]);
+/* Fills the outputs with poison. */
 enum tcb_status tcb_gpu_memory_poison(struct tcb_gpu_memory *memory, struct tcb_error *err);
-/* The output as it is now into GOT. */
-/* BYTES bytes of MEMORY's (a struct tcb_gpu_memory) from byte FIRST on: a tcb_fetch_fn (look_again.h). */
-enum tcb_status tcb_gpu_memory_fetch(void *memory, size_t first, size_t bytes, void *to, struct tcb_error *err);
-enum tcb_status tcb_gpu_memory_output(struct tcb_gpu_memory *memory, void *got, struct tcb_error *err);
+/* BYTES bytes of MEMORY's (a struct tcb_gpu_memory) output from byte FIRST on: a tcb_fetch_fn (look_again.h). */
+enum tcb_status tcb_gpu_memory_fetch(void *memory, size_t output, size_t first, size_t bytes, void *to,
+				     struct tcb_error *err);
+/* The outputs as they are now, each to where GOT, in the order of operands, says. */
+enum tcb_status tcb_gpu_memory_outputs(struct tcb_gpu_memory *memory, void *const got[], struct tcb_error *err);
 /* Names what was written that must not be: a guard zone of any buffer.  NULL: nothing. */
 enum tcb_status tcb_gpu_memory_check(struct tcb_gpu_memory *memory, enum tcb_layout layout, const char **what_out,
 				     struct tcb_error *err);

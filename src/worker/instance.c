@@ -31,33 +31,37 @@ static enum tcb_status have_room(size_t bytes, const char *what, struct tcb_erro
 			what, bytes >> 20, available >> 20);
 }
 
+static enum tcb_status add_output(struct tcb_instance *instance, size_t index, struct tcb_error *err)
+{
+	const struct tcb_operand *operand = &instance->operands[index];
+	if (instance->output_count == TCB_OUTPUTS_MAX)
+		return tcb_fail(err, TCB_E_UNSUPPORTED, "op %s has more than %d outputs", instance->op->name,
+				TCB_OUTPUTS_MAX);
+	if (!tcb_type_bytes(operand->type) || operand->type == TCB_TYPE_I32)
+		return tcb_fail(err, TCB_E_UNSUPPORTED, "output '%s' of op %s has type %s, which cannot be judged",
+				operand->name, instance->op->name, tcb_type_text(operand->type));
+	instance->output[instance->output_count++] =
+		(struct tcb_output){ .operand = index, .count = operand->rows * operand->cols };
+	return TCB_OK;
+}
+
 static enum tcb_status alloc_operands(struct tcb_instance *instance, struct tcb_error *err)
 {
 	const struct tcb_op *op = instance->op;
-	int outputs = 0;
 	size_t filled = 0;
 	for (size_t i = 0; i < instance->operand_count; i++)
 		filled += instance->operands[i].role == TCB_ROLE_OUTPUT ? 0 : instance->operands[i].bytes;
 	TCB_TRY(have_room(filled, "the operands", err));
 	for (size_t i = 0; i < instance->operand_count; i++) {
 		const struct tcb_operand *operand = &instance->operands[i];
-		outputs += operand->role == TCB_ROLE_OUTPUT;
+		const int is_output = operand->role == TCB_ROLE_OUTPUT;
+		if (is_output)
+			TCB_TRY(add_output(instance, i, err));
 		/* An output is poisoned before each run, and takes no memory where it is on a GPU. */
-		const int is_bare = operand->role == TCB_ROLE_OUTPUT || op->fill_part;
-		TCB_TRY(tcb_buffer_alloc(is_bare ? TCB_BUFFER_GUARD_BARE : TCB_BUFFER_GUARD, operand->bytes,
-					 &instance->data[i], err));
+		TCB_TRY(tcb_buffer_alloc(is_output || op->fill_part ? TCB_BUFFER_GUARD_BARE : TCB_BUFFER_GUARD,
+					 operand->bytes, &instance->data[i], err));
 	}
-	if (outputs != 1)
-		return tcb_fail(err, TCB_E_UNSUPPORTED, "op %s has %d outputs; the tuner can judge exactly one",
-				op->name, outputs);
-	instance->output = (size_t)tcb_operand_output(instance->operands, instance->operand_count);
-	instance->weights = tcb_operand_weights(instance->operands, instance->operand_count);
-	const struct tcb_operand *output = &instance->operands[instance->output];
-	if (!tcb_type_bytes(output->type))
-		return tcb_fail(err, TCB_E_UNSUPPORTED, "op %s has an output of type %s, which cannot be judged",
-				op->name, tcb_type_text(output->type));
-	instance->output_count = output->rows * output->cols;
-	return TCB_OK;
+	return instance->output_count ? TCB_OK : tcb_fail(err, TCB_E_UNSUPPORTED, "op %s has no output", op->name);
 }
 
 enum tcb_status tcb_instance_create(const struct tcb_op *op, const struct tcb_problem *problem, uint64_t seed,
@@ -77,7 +81,7 @@ enum tcb_status tcb_instance_create(const struct tcb_op *op, const struct tcb_pr
 			operand[i] = instance->data[i].data;
 		tcb_op_fill(problem, seed, operand, pool);
 		for (size_t i = 0; i < instance->operand_count && status == TCB_OK; i++) {
-			if (i != instance->output)
+			if (instance->operands[i].role != TCB_ROLE_OUTPUT)
 				status = tcb_buffer_protect(&instance->data[i], 1, err);
 		}
 	}
@@ -89,6 +93,12 @@ enum tcb_status tcb_instance_create(const struct tcb_op *op, const struct tcb_pr
 	return TCB_OK;
 }
 
+static void drop_packed(struct tcb_packed *packed)
+{
+	for (size_t i = 0; i < TCB_OPERANDS_MAX; i++)
+		tcb_buffer_free(&packed->buffer[i]);
+}
+
 void tcb_instance_destroy(struct tcb_instance *instance)
 {
 	if (!instance)
@@ -96,9 +106,10 @@ void tcb_instance_destroy(struct tcb_instance *instance)
 	for (size_t i = 0; i < TCB_OPERANDS_MAX; i++)
 		tcb_buffer_free(&instance->data[i]);
 	for (size_t i = 0; i < TCB_LAYOUT_COUNT; i++)
-		tcb_buffer_free(&instance->packed[i].buffer);
+		drop_packed(&instance->packed[i]);
+	for (size_t i = 0; i < instance->output_count; i++)
+		tcb_buffer_free(&instance->output[i].right.output);
 	tcb_buffer_free(&instance->reference_data);
-	tcb_buffer_free(&instance->right.output);
 	free(instance);
 }
 
@@ -107,7 +118,7 @@ void tcb_instance_destroy(struct tcb_instance *instance)
 enum { HEAD_BYTES = 64 << 10 }; /* a whole number of pages on any machine: what follows is made read-only */
 
 struct tcb_shared_reference {
-	size_t map_bytes, count;
+	size_t map_bytes, doubles;
 	atomic_int is_ready;
 };
 
@@ -115,17 +126,15 @@ struct tcb_shared_reference *tcb_shared_reference_create(const struct tcb_op *op
 							 const struct tcb_draw *draw)
 {
 	struct tcb_operand operands[TCB_OPERANDS_MAX];
-	const int output = tcb_operand_output(operands, op->operands(problem, operands));
-	if (output < 0 || !tcb_type_bytes(operands[output].type))
-		return NULL;
-	const size_t count = draw ? draw->count : operands[output].rows * operands[output].cols;
-	const size_t bytes = HEAD_BYTES + 3 * count * sizeof(double);
+	const size_t all = tcb_references_lay_out(operands, op->operands(problem, operands), NULL, NULL);
+	const size_t doubles = draw ? 3 * draw->count : all;
+	const size_t bytes = HEAD_BYTES + doubles * sizeof(double);
 	struct tcb_shared_reference *shared =
 		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (shared == MAP_FAILED)
 		return NULL;
 	shared->map_bytes = bytes;
-	shared->count = count;
+	shared->doubles = doubles;
 	return shared;
 }
 
@@ -143,10 +152,11 @@ void tcb_instance_refer(const struct tcb_instance *instance, struct tcb_referenc
 	instance->op->reference(&instance->problem, operand, out);
 }
 
-/* Elements of each array of the reference. */
-static size_t reference_count(const struct tcb_instance *instance)
+/* Of all that the reference has. */
+static size_t reference_doubles(const struct tcb_instance *instance)
 {
-	return instance->draw ? instance->draw->count : instance->output_count;
+	return instance->draw ? 3 * instance->draw->count
+			      : tcb_references_lay_out(instance->operands, instance->operand_count, NULL, NULL);
 }
 
 static struct tcb_reference reference_at(double *data, size_t count)
@@ -154,35 +164,39 @@ static struct tcb_reference reference_at(double *data, size_t count)
 	return (struct tcb_reference){ .y = data, .magnitude = data + count, .extra = data + 2 * count };
 }
 
-/* Where the parts of a drawn reference are: grid after grid, then the sums. */
+/* Where the references of outputs are, or the parts of a drawn one: grid after grid, then the sums. */
 static void divide(struct tcb_instance *instance, double *data)
 {
 	const struct tcb_draw *draw = instance->draw;
 	size_t at = 0;
-	instance->reference = reference_at(data, reference_count(instance));
-	for (size_t g = 0; draw && g < draw->grid_count; g++) {
+	if (!draw) {
+		tcb_references_lay_out(instance->operands, instance->operand_count, data, instance->reference);
+		return;
+	}
+	instance->reference[0] = reference_at(data, draw->count);
+	for (size_t g = 0; g < draw->grid_count; g++) {
 		const size_t count = draw->grid[g].row_count * draw->grid[g].column_count;
 		instance->drawn[g] = reference_at(data + 3 * at, count);
 		instance->drawn[g].grid = &draw->grid[g];
 		at += count;
 	}
-	if (draw && draw->sums)
+	if (draw->sums)
 		instance->sums = reference_at(data + 3 * at, draw->sum_count);
+}
+
+static void compute_with(struct tcb_instance *instance, struct tcb_reference *out, struct tcb_pool *pool)
+{
+	out->pool = pool;
+	tcb_instance_refer(instance, out);
+	out->pool = NULL;
 }
 
 static void compute(struct tcb_instance *instance, struct tcb_pool *pool)
 {
-	struct tcb_reference *all[TCB_DRAW_GRIDS + 1] = { &instance->reference };
-	size_t count = 1;
-	for (size_t g = 0; instance->draw && g < instance->draw->grid_count; g++) {
-		all[g] = &instance->drawn[g];
-		count = g + 1;
-	}
-	for (size_t i = 0; i < count; i++) {
-		all[i]->pool = pool;
-		tcb_instance_refer(instance, all[i]);
-		all[i]->pool = NULL;
-	}
+	if (!instance->draw)
+		compute_with(instance, instance->reference, pool);
+	for (size_t g = 0; instance->draw && g < instance->draw->grid_count; g++)
+		compute_with(instance, &instance->drawn[g], pool);
 	if (!instance->sums.y)
 		return;
 	void *operand[TCB_OPERANDS_MAX];
@@ -202,7 +216,7 @@ static enum tcb_status share_reference(struct tcb_instance *instance, struct tcb
 	if (!atomic_load(&shared->is_ready))
 		compute(instance, pool);
 	if (mprotect(data, shared->map_bytes - HEAD_BYTES, PROT_READ) != 0) {
-		instance->reference.y = NULL;
+		instance->reference[0].y = NULL;
 		return tcb_fail(err, TCB_E_NOMEM, "cannot protect the reference of %s", instance->op->name);
 	}
 	atomic_store(&shared->is_ready, 1);
@@ -211,15 +225,19 @@ static enum tcb_status share_reference(struct tcb_instance *instance, struct tcb
 
 enum tcb_status tcb_instance_reference(struct tcb_instance *instance, struct tcb_pool *pool, struct tcb_error *err)
 {
-	const size_t count = reference_count(instance);
-	if (instance->reference.y)
+	const size_t bytes = reference_doubles(instance) * sizeof(double);
+	const int is_shared = instance->shared && instance->shared->doubles * sizeof(double) == bytes;
+	if (instance->reference[0].y)
 		return TCB_OK;
-	if (!instance->shared || instance->shared->count != count || !atomic_load(&instance->shared->is_ready))
-		TCB_TRY(have_room(3 * count * sizeof(double) + instance->data[instance->output].bytes,
-				  "the reference results", err));
-	if (instance->shared && instance->shared->count == count)
+	if (!is_shared || !atomic_load(&instance->shared->is_ready)) {
+		size_t outputs = 0;
+		for (size_t i = 0; i < instance->output_count; i++)
+			outputs += instance->data[instance->output[i].operand].bytes;
+		TCB_TRY(have_room(bytes + outputs, "the reference results", err));
+	}
+	if (is_shared)
 		return share_reference(instance, pool, err);
-	TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, 3 * count * sizeof(double), &instance->reference_data, err));
+	TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, bytes, &instance->reference_data, err));
 	divide(instance, instance->reference_data.data);
 	compute(instance, pool);
 	return tcb_buffer_protect(&instance->reference_data, 1, err);
@@ -227,59 +245,65 @@ enum tcb_status tcb_instance_reference(struct tcb_instance *instance, struct tcb
 
 /* ---- packed weights ---- */
 
-enum tcb_status tcb_instance_pack_prepare(struct tcb_instance *instance, const struct tcb_plan *plan,
-					  int *is_packed_out, struct tcb_error *err)
-{
-	struct tcb_packed *packed = &instance->packed[plan->variant->layout];
-	*is_packed_out = 1;
-	if (plan->packed_bytes == 0 || (packed->buffer.map && packed->buffer.bytes == plan->packed_bytes))
-		return TCB_OK;
-	*is_packed_out = 0;
-	tcb_buffer_free(&packed->buffer);
-	TCB_TRY(have_room(plan->packed_bytes, "the packed weights", err));
-	return tcb_buffer_alloc(TCB_BUFFER_GUARD, plan->packed_bytes, &packed->buffer, err);
-}
-
-enum tcb_status tcb_instance_pack(struct tcb_instance *instance, const struct tcb_plan *plan, struct tcb_error *err)
-{
-	struct tcb_packed *packed = &instance->packed[plan->variant->layout];
-	uint64_t start = tcb_clock_ns();
-	instance->op->pack(&plan->problem, plan->variant->layout, instance->data[instance->weights].data,
-			   packed->buffer.data);
-	packed->pack_ns = (double)(tcb_clock_ns() - start);
-	return tcb_buffer_protect(&packed->buffer, 1, err);
-}
-
-enum tcb_status tcb_instance_packed(struct tcb_instance *instance, enum tcb_layout layout, size_t packed_bytes,
-				    const void **out, double *pack_ns_out, struct tcb_error *err)
+enum tcb_status tcb_instance_pack_prepare(struct tcb_instance *instance, enum tcb_layout layout,
+					  const size_t packed_bytes[TCB_OPERANDS_MAX], int *is_packed_out,
+					  struct tcb_error *err)
 {
 	struct tcb_packed *packed = &instance->packed[layout];
-	if (!packed->buffer.map || packed->buffer.bytes != packed_bytes) {
-		tcb_buffer_free(&packed->buffer);
-		TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_GUARD, packed_bytes, &packed->buffer, err));
-		uint64_t start = tcb_clock_ns();
-		instance->op->pack(&instance->problem, layout, instance->data[instance->weights].data,
-				   packed->buffer.data);
-		packed->pack_ns = (double)(tcb_clock_ns() - start);
-	}
-	*out = packed->buffer.data;
-	*pack_ns_out = packed->pack_ns;
+	*is_packed_out = 1;
+	for (size_t i = 0; i < instance->operand_count; i++)
+		*is_packed_out &= packed_bytes[i] == packed->buffer[i].bytes;
+	if (*is_packed_out)
+		return TCB_OK;
+	drop_packed(packed);
+	TCB_TRY(have_room(tcb_packed_total(packed_bytes), "the packed weights", err));
+	for (size_t i = 0; i < instance->operand_count; i++)
+		if (packed_bytes[i])
+			TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_GUARD, packed_bytes[i], &packed->buffer[i], err));
 	return TCB_OK;
+}
+
+enum tcb_status tcb_instance_pack(struct tcb_instance *instance, enum tcb_layout layout, struct tcb_error *err)
+{
+	struct tcb_packed *packed = &instance->packed[layout];
+	const uint64_t start = tcb_clock_ns();
+	for (size_t i = 0; i < instance->operand_count; i++)
+		if (packed->buffer[i].map)
+			instance->op->pack(&instance->problem, i, layout, instance->data[i].data,
+					   packed->buffer[i].data);
+	packed->pack_ns = (double)(tcb_clock_ns() - start);
+	for (size_t i = 0; i < instance->operand_count; i++)
+		if (packed->buffer[i].map)
+			TCB_TRY(tcb_buffer_protect(&packed->buffer[i], 1, err));
+	return TCB_OK;
+}
+
+enum tcb_status tcb_instance_packed(struct tcb_instance *instance, enum tcb_layout layout,
+				    const size_t packed_bytes[TCB_OPERANDS_MAX], const struct tcb_packed **out,
+				    struct tcb_error *err)
+{
+	int is_packed;
+	*out = &instance->packed[layout];
+	TCB_TRY(tcb_instance_pack_prepare(instance, layout, packed_bytes, &is_packed, err));
+	return is_packed ? TCB_OK : tcb_instance_pack(instance, layout, err);
 }
 
 struct tcb_buffer *tcb_instance_buffer(struct tcb_instance *instance, const struct tcb_plan *plan, size_t index)
 {
-	if ((int)index == instance->weights && plan->packed_bytes > 0)
-		return &instance->packed[plan->variant->layout].buffer;
+	if (plan->packed_bytes[index] > 0)
+		return &instance->packed[plan->variant->layout].buffer[index];
 	return &instance->data[index];
 }
 
 size_t tcb_instance_bytes(const struct tcb_instance *instance)
 {
-	size_t bytes = instance->reference_data.map_bytes + instance->right.output.map_bytes;
-	for (size_t i = 0; i < TCB_OPERANDS_MAX; i++)
+	size_t bytes = instance->reference_data.map_bytes;
+	for (size_t i = 0; i < instance->output_count; i++)
+		bytes += instance->output[i].right.output.map_bytes;
+	for (size_t i = 0; i < TCB_OPERANDS_MAX; i++) {
 		bytes += instance->data[i].map_bytes;
-	for (size_t i = 0; i < TCB_LAYOUT_COUNT; i++)
-		bytes += instance->packed[i].buffer.map_bytes;
+		for (size_t layout = 0; layout < TCB_LAYOUT_COUNT; layout++)
+			bytes += instance->packed[layout].buffer[i].map_bytes;
+	}
 	return bytes;
 }

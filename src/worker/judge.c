@@ -15,8 +15,7 @@
 #include "worker/judge_drawn.h"
 
 enum {
-	CHUNK = 1 << 16, /* outputs that one thread compares at a time */
-	PIECE = 4096,    /* of them widened at a time */
+	CHUNK = 1 << 16, /* elements that one thread compares at a time */
 	SHARE = 4 << 20, /* bytes that one thread compares or copies at a time */
 	EXACT_ENTRIES = 2048,
 	EXACT_BYTES = 64 << 20,
@@ -29,38 +28,18 @@ struct comparison {
 	const void *got;
 	size_t count;
 	double *ratio;  /* per chunk */
-	size_t *bad_at; /* per chunk: first output beyond its bound, SIZE_MAX if none */
+	size_t *bad_at; /* per chunk: first element beyond its bound, SIZE_MAX if none */
 };
 
 static void compare_chunk(void *ctx, size_t task, unsigned thread)
 {
 	(void)thread;
 	struct comparison *comparison = ctx;
-	size_t start = task * CHUNK;
-	size_t count = comparison->count - start < CHUNK ? comparison->count - start : CHUNK;
-	float values[PIECE];
-	double largest = 0;
-	size_t bad = SIZE_MAX;
-	for (size_t i = 0; i < count; i += PIECE) {
-		const size_t piece = count - i < PIECE ? count - i : PIECE;
-		const struct tcb_reference *whole = comparison->reference;
-		struct tcb_reference part = { .y = whole->y + start + i,
-					      .magnitude = whole->magnitude + start + i,
-					      .extra = whole->extra + start + i };
-		size_t piece_bad = SIZE_MAX;
-		const float *as_floats = values;
-		if (comparison->output->type == TCB_TYPE_F32 && !comparison->output->block_rows)
-			as_floats = (const float *)comparison->got + start + i;
-		else
-			tcb_operand_to_f32(comparison->output, comparison->got, start + i, piece, values);
-		const double ratio = tcb_error_ratio(comparison->plan, &part, as_floats, piece, &piece_bad);
-		if (ratio > largest)
-			largest = ratio;
-		if (piece_bad != SIZE_MAX && bad == SIZE_MAX)
-			bad = start + i + piece_bad;
-	}
-	comparison->ratio[task] = largest;
-	comparison->bad_at[task] = bad;
+	const size_t start = task * CHUNK;
+	const size_t count = comparison->count - start < CHUNK ? comparison->count - start : CHUNK;
+	comparison->bad_at[task] = SIZE_MAX;
+	comparison->ratio[task] = tcb_output_error_ratio(comparison->plan, comparison->output, comparison->reference,
+							 comparison->got, start, count, &comparison->bad_at[task]);
 }
 
 static int is_poison(const unsigned char *bytes, size_t count)
@@ -72,32 +51,41 @@ static int is_poison(const unsigned char *bytes, size_t count)
 	return 1;
 }
 
-static void set_wrong(struct tcb_check *check, const struct tcb_instance *instance, size_t at, const char *when,
-		      const char *fault)
+/* Which output, where there are several: " 'k'". */
+static const char *name_of(const struct tcb_instance *instance, size_t output, char room[32])
 {
-	char shape[TCB_SHAPE_TEXT_MAX];
+	room[0] = '\0';
+	if (instance->output_count > 1)
+		snprintf(room, 32, " '%.24s'", instance->operands[instance->output[output].operand].name);
+	return room;
+}
+
+static void set_wrong(struct tcb_check *check, const struct tcb_instance *instance, size_t output, size_t at,
+		      const char *when, const char *fault)
+{
+	char shape[TCB_SHAPE_TEXT_MAX], name[32];
+	const size_t cols = instance->operands[instance->output[output].operand].cols;
 	tcb_shape_print(&instance->problem.shape, shape);
-	size_t cols = instance->operands[instance->output].cols ? instance->operands[instance->output].cols : 1;
 	check->outcome = TCB_OUTCOME_WRONG;
-	snprintf(check->message, sizeof(check->message), "at %s%s%s output [%zu][%zu] %s", shape, *when ? " " : "",
-		 when, at / cols, at % cols, fault);
+	snprintf(check->message, sizeof(check->message), "at %s%s%s output%s [%zu][%zu] %s", shape, *when ? " " : "",
+		 when, name_of(instance, output, name), at / (cols ? cols : 1), at % (cols ? cols : 1), fault);
 }
 
 static void set_wrong_value(struct tcb_check *check, const struct tcb_instance *instance, const struct tcb_plan *plan,
-			    const void *got, const struct tcb_finding *found, const char *when)
+			    size_t output, const void *got, const struct tcb_finding *found, const char *when)
 {
-	const struct tcb_operand *output = &instance->operands[instance->output];
-	size_t bytes, place = tcb_operand_place(output, found->bad, &bytes);
+	const struct tcb_operand *operand = &instance->operands[instance->output[output].operand];
+	size_t bytes, place = tcb_operand_place(operand, found->bad, &bytes);
 	float value;
 	double allowed =
 		tcb_gamma(plan->chain) * found->magnitude + found->extra + plan->ulps * 0x1p-23 * fabs(found->y);
 	char fault[128];
-	tcb_operand_to_f32(output, got, found->bad, 1, &value);
+	tcb_operand_to_f32(operand, got, found->bad, 1, &value);
 	if (is_poison((const unsigned char *)got + place, bytes))
 		snprintf(fault, sizeof(fault), "was never written (poison is still there)");
 	else
 		snprintf(fault, sizeof(fault), "is %.9g, not %.9g within %.2g", (double)value, found->y, allowed);
-	set_wrong(check, instance, found->bad, when, fault);
+	set_wrong(check, instance, output, found->bad, when, fault);
 }
 
 /* ---- outputs that are known ---- */
@@ -133,10 +121,9 @@ static void run_shares(struct pair *pair, struct tcb_pool *pool)
 }
 
 /* Is GOT the output that was found right last, bit by bit?  The same bound, or a wider one, then says the same. */
-static int is_known_right(const struct tcb_instance *instance, const struct tcb_plan *plan, const void *got,
+static int is_known_right(const struct tcb_right *right, const struct tcb_plan *plan, const void *got,
 			  struct tcb_pool *pool)
 {
-	const struct tcb_right *right = &instance->right;
 	struct pair pair = { .from = got, .other = right->output.data, .bytes = right->output.bytes };
 	if (!right->output.map || right->chain > plan->chain || right->ulps > plan->ulps)
 		return 0;
@@ -144,11 +131,9 @@ static int is_known_right(const struct tcb_instance *instance, const struct tcb_
 	return !atomic_load(&pair.differs);
 }
 
-static enum tcb_status keep_right(struct tcb_instance *instance, const struct tcb_plan *plan, const void *got,
+static enum tcb_status keep_right(struct tcb_right *right, const struct tcb_plan *plan, const void *got, size_t bytes,
 				  double error_ratio, struct tcb_pool *pool, struct tcb_error *err)
 {
-	struct tcb_right *right = &instance->right;
-	const size_t bytes = instance->operands[instance->output].bytes;
 	if (!right->output.map)
 		TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, bytes, &right->output, err));
 	else
@@ -161,17 +146,17 @@ static enum tcb_status keep_right(struct tcb_instance *instance, const struct tc
 	return tcb_buffer_protect(&right->output, 1, err);
 }
 
-/* Each output. */
-static enum tcb_status judge_all(const struct tcb_instance *instance, const struct tcb_plan *plan, const void *got,
-				 struct tcb_pool *pool, struct tcb_finding *out, struct tcb_error *err)
+/* Each element of an output. */
+static enum tcb_status judge_all(const struct tcb_instance *instance, size_t output, const struct tcb_plan *plan,
+				 const void *got, struct tcb_pool *pool, struct tcb_finding *out, struct tcb_error *err)
 {
-	const struct tcb_reference *reference = &instance->reference;
-	size_t chunks = (instance->output_count + CHUNK - 1) / CHUNK;
+	const struct tcb_reference *reference = &instance->reference[output];
+	const size_t count = instance->output[output].count, chunks = (count + CHUNK - 1) / CHUNK;
 	struct comparison comparison = { .plan = plan,
 					 .reference = reference,
-					 .output = &instance->operands[instance->output],
+					 .output = &instance->operands[instance->output[output].operand],
 					 .got = got,
-					 .count = instance->output_count };
+					 .count = count };
 	double few_ratios[4];
 	size_t few_bad[4];
 	int is_few = chunks <= 4;
@@ -203,26 +188,46 @@ done:
 	return status;
 }
 
-enum tcb_status tcb_judge_bound(struct tcb_instance *instance, const struct tcb_plan *plan, const void *got,
-				struct tcb_pool *pool, const char *when, struct tcb_check *check, struct tcb_error *err)
+static void add_ratio(struct tcb_check *check, const struct tcb_instance *instance, size_t output, double ratio)
 {
+	char name[32];
+	if (ratio <= check->error_ratio)
+		return;
+	check->error_ratio = ratio;
+	if (instance->output_count > 1 && check->outcome == TCB_OUTCOME_OK)
+		snprintf(check->message, sizeof(check->message), "largest error in output%s",
+			 name_of(instance, output, name));
+}
+
+static enum tcb_status judge_output(struct tcb_instance *instance, size_t output, const struct tcb_plan *plan,
+				    const void *got, struct tcb_pool *pool, const char *when, struct tcb_check *check,
+				    struct tcb_error *err)
+{
+	const size_t bytes = instance->operands[instance->output[output].operand].bytes;
+	struct tcb_right *right = &instance->output[output].right;
 	struct tcb_finding found;
-	TCB_TRY(tcb_instance_reference(instance, pool, err));
-	if (is_known_right(instance, plan, got, pool)) {
-		if (instance->right.error_ratio > check->error_ratio)
-			check->error_ratio = instance->right.error_ratio;
+	if (is_known_right(right, plan, got, pool)) {
+		add_ratio(check, instance, output, right->error_ratio);
 		return TCB_OK;
 	}
 	if (instance->draw)
 		TCB_TRY(tcb_judge_drawn(instance, plan, got, pool, &found, err));
 	else
-		TCB_TRY(judge_all(instance, plan, got, pool, &found, err));
-	if (found.error_ratio > check->error_ratio)
-		check->error_ratio = found.error_ratio;
+		TCB_TRY(judge_all(instance, output, plan, got, pool, &found, err));
+	add_ratio(check, instance, output, found.error_ratio);
 	if (found.bad == SIZE_MAX)
-		return keep_right(instance, plan, got, found.error_ratio, pool, err);
+		return keep_right(right, plan, got, bytes, found.error_ratio, pool, err);
 	if (check->outcome == TCB_OUTCOME_OK)
-		set_wrong_value(check, instance, plan, got, &found, when);
+		set_wrong_value(check, instance, plan, output, got, &found, when);
+	return TCB_OK;
+}
+
+enum tcb_status tcb_judge_bound(struct tcb_instance *instance, const struct tcb_plan *plan, void *const operand[],
+				struct tcb_pool *pool, const char *when, struct tcb_check *check, struct tcb_error *err)
+{
+	TCB_TRY(tcb_instance_reference(instance, pool, err));
+	for (size_t i = 0; i < instance->output_count; i++)
+		TCB_TRY(judge_output(instance, i, plan, operand[instance->output[i].operand], pool, when, check, err));
 	return TCB_OK;
 }
 
@@ -290,7 +295,7 @@ static enum tcb_status get_exact(struct tcb_exact_cache *cache, struct tcb_insta
 	struct entry fresh = { .shape = plan->problem.shape, .seed = instance->seed, .variant = plan->variant };
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++)
 		fresh.k[level] = plan->geometry.tile[level].k;
-	TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, instance->output_count * sizeof(float), &fresh.y, err));
+	TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, instance->output[0].count * sizeof(float), &fresh.y, err));
 	void *operand[TCB_OPERANDS_MAX];
 	for (size_t i = 0; i < instance->operand_count; i++)
 		operand[i] = instance->data[i].data;
@@ -314,7 +319,7 @@ enum tcb_status tcb_judge_exact(struct tcb_exact_cache *cache, struct tcb_instan
 {
 	const float *exact;
 	TCB_TRY(get_exact(cache, instance, plan, &exact, err));
-	for (size_t i = 0; i < instance->output_count; i++) {
+	for (size_t i = 0; i < instance->output[0].count; i++) {
 		/* The payload of a NaN is nobody's business, but the poison is a NaN that nobody computed. */
 		if (memcmp(&got[i], &exact[i], sizeof(float)) == 0 ||
 		    (isnan(got[i]) && isnan(exact[i]) && !is_poison((const unsigned char *)&got[i], sizeof(float))))
@@ -325,7 +330,7 @@ enum tcb_status tcb_judge_exact(struct tcb_exact_cache *cache, struct tcb_instan
 		else
 			snprintf(fault, sizeof(fault), "is %.9g (%a), not exactly %.9g (%a)", (double)got[i],
 				 (double)got[i], (double)exact[i], (double)exact[i]);
-		set_wrong(check, instance, i, "", fault);
+		set_wrong(check, instance, 0, i, "", fault);
 		break;
 	}
 	return TCB_OK;

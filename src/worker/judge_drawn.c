@@ -85,7 +85,7 @@ static double mark_of_sum(const struct scan *scan, size_t row, size_t block, con
 /* How far VALUES are from those of the output that was right last, as a share of their size. */
 static double mark_of_difference(const struct scan *scan, size_t first, const float *values, size_t count)
 {
-	const struct tcb_buffer *right = &scan->instance->right.output;
+	const struct tcb_buffer *right = &scan->instance->output[0].right.output;
 	double off = 0, size = 0x1p-1000;
 	float known[BLOCK_MAX];
 	if (right->map)
@@ -246,7 +246,7 @@ enum tcb_status tcb_judge_drawn(const struct tcb_instance *instance, const struc
 				struct tcb_pool *pool, struct tcb_finding *out, struct tcb_error *err)
 {
 	const struct tcb_draw *draw = instance->draw;
-	const struct tcb_operand *output = &instance->operands[instance->output];
+	const struct tcb_operand *output = &instance->operands[instance->output[0].operand];
 	const size_t unit = instance->op->drawn_columns(&instance->problem);
 	struct scan scan = { .instance = instance,
 			     .output = output,
@@ -260,8 +260,8 @@ enum tcb_status tcb_judge_drawn(const struct tcb_instance *instance, const struc
 	scan.mark = malloc(output->rows * scan.across * sizeof *scan.mark);
 	enum tcb_status status = TCB_OK;
 	if (!scan.mark || (draw->sums && !factor)) {
-		status =
-			tcb_fail(err, TCB_E_NOMEM, "out of memory while comparing %zu outputs", instance->output_count);
+		status = tcb_fail(err, TCB_E_NOMEM, "out of memory while comparing %zu outputs",
+				  instance->output[0].count);
 		goto done;
 	}
 	for (size_t i = 0; draw->sums && i < output->cols; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * An output whose reference is drawn (draw.h): the drawn outputs are held
+ * The one output of an op whose reference is drawn (draw.h): the drawn outputs are held
  * against their bounds, and all outputs are looked at in blocks of neighbours in
  * a row.  What looks odd is held against a reference made for it.
  */

@@ -120,13 +120,11 @@ void tcb_runner_heat(struct tcb_runner *runner)
 	void *operand[TCB_OPERANDS_MAX];
 	struct tcb_operand operands[TCB_OPERANDS_MAX];
 	const size_t count = runner->op->operands(&runner->plan.problem, operands);
-	const int weights = tcb_operand_weights(operands, count);
 	const unsigned threads = tcb_pool_threads(runner->pool);
 	next_operands(runner, operand);
 	for (size_t i = 0; i < count; i++) {
-		const int is_packed = (int)i == weights && runner->plan.packed_bytes > 0;
-		struct look look = { operand[i], is_packed ? runner->plan.packed_bytes : operands[i].bytes,
-				     (size_t)threads * PIECES };
+		const size_t packed = runner->plan.packed_bytes[i];
+		struct look look = { operand[i], packed ? packed : operands[i].bytes, (size_t)threads * PIECES };
 		tcb_pool_run(runner->pool, threads, TCB_SCHED_STATIC, look.pieces, look_at_piece, &look);
 	}
 }
@@ -161,20 +159,20 @@ void tcb_runner_warm(struct tcb_runner *runner)
 		tcb_runner_call(runner);
 }
 
-const float *tcb_runner_check_call(struct tcb_runner *runner, size_t output, double *ns_out)
+void tcb_runner_check_call(struct tcb_runner *runner, void *operand[TCB_OPERANDS_MAX], double *ns_out)
 {
-	void *operand[TCB_OPERANDS_MAX];
-	next_operands(runner, operand);
 	struct tcb_operand operands[TCB_OPERANDS_MAX];
-	runner->op->operands(&runner->plan.problem, operands);
-	memset(operand[output], TCB_POISON, operands[output].bytes);
+	const size_t count = runner->op->operands(&runner->plan.problem, operands);
+	next_operands(runner, operand);
+	for (size_t i = 0; i < count; i++)
+		if (operands[i].role == TCB_ROLE_OUTPUT)
+			memset(operand[i], TCB_POISON, operands[i].bytes);
 	if (runner->state == TCB_HOT && runner->warm_ns >= TCB_LONG_CALL_NS)
 		tcb_runner_heat(runner);
 	uint64_t start = tcb_clock_ns();
 	runner->op->run(&runner->plan, operand, runner->workspace.data, runner->pool);
 	if (ns_out)
 		*ns_out = (double)(tcb_clock_ns() - start);
-	return operand[output];
 }
 
 int tcb_measure_has_lost(const double *samples, size_t count, double warm_ns, double lose_ns,
@@ -201,14 +199,14 @@ static int is_enough(double ns, double before_ns, double lose_ns)
 }
 
 /* Where the caller found calls long: the checked call is the first sample.  0: they are not. */
-static size_t measure_long(struct tcb_runner *runner, const struct tcb_screen_rule *rule, size_t output,
-			   double *samples, int *dropped_out, const float **got_out)
+static size_t measure_long(struct tcb_runner *runner, const struct tcb_screen_rule *rule, double *samples,
+			   int *dropped_out, void *operand[TCB_OPERANDS_MAX])
 {
 	const double lose_ns = rule->lose_ns[runner->state], before_ns = runner->warm_ns;
 	size_t count = 1;
 	if (runner->waits)
 		tcb_waits_begin(runner->waits);
-	*got_out = tcb_runner_check_call(runner, output, &samples[0]);
+	tcb_runner_check_call(runner, operand, &samples[0]);
 	if (runner->waits && runner->lost)
 		runner->lost[0] = tcb_waits_look(runner->waits, 1);
 	if (samples[0] < TCB_LONG_CALL_NS)
@@ -280,8 +278,8 @@ static size_t measure_short(struct tcb_runner *runner, const struct tcb_screen_r
 	return taking.count;
 }
 
-size_t tcb_measure(struct tcb_runner *runner, const struct tcb_screen_rule *rule, size_t output, double *samples,
-		   int *dropped_out, const float **got_out)
+size_t tcb_measure(struct tcb_runner *runner, const struct tcb_screen_rule *rule, double *samples, int *dropped_out,
+		   void *operand[TCB_OPERANDS_MAX])
 {
 	size_t count = 0;
 	*dropped_out = 0;
@@ -289,10 +287,10 @@ size_t tcb_measure(struct tcb_runner *runner, const struct tcb_screen_rule *rule
 	for (size_t i = 0; i < rule->samples_max && runner->lost; i++)
 		runner->lost[i] = NAN;
 	if (runner->warm_ns >= TCB_LONG_CALL_NS)
-		count = measure_long(runner, rule, output, samples, dropped_out, got_out);
+		count = measure_long(runner, rule, samples, dropped_out, operand);
 	if (count > 0)
 		return count;
 	count = measure_short(runner, rule, samples, dropped_out);
-	*got_out = tcb_runner_check_call(runner, output, NULL);
+	tcb_runner_check_call(runner, operand, NULL);
 	return count;
 }

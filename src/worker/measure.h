@@ -50,19 +50,20 @@ double tcb_runner_sample(struct tcb_runner *runner);
 /* Makes a hot runner's next copy hot before a sample among other candidates: some calls, or, where these are long, a
  * look at each of its operands. */
 void tcb_runner_heat(struct tcb_runner *runner);
-/* One call on a poisoned output; the output, valid until the next call.  NS_OUT (nullable): what the call took. */
-const float *tcb_runner_check_call(struct tcb_runner *runner, size_t output, double *ns_out);
+/* One call on poisoned outputs; OPERAND gets its operands, valid until the next call.  NS_OUT (nullable): what the call
+ * took. */
+void tcb_runner_check_call(struct tcb_runner *runner, void *operand[TCB_OPERANDS_MAX], double *ns_out);
 
 /*
  * Warms RUNNER up and takes samples into SAMPLES (room for rule->samples_max) until RULE says that it is enough.  Those
  * that others disturbed are taken again, as many as RULE allows samples at most; then they stay, and runner->lost
- * tells. Returns how many; DROPPED_OUT: stopped because the candidate had certainly lost.  GOT_OUT: what a call after
- * the samples, on other memory than the verification's, left in operand OUTPUT, poisoned before; where calls are long
+ * tells. Returns how many; DROPPED_OUT: stopped because the candidate had certainly lost.  OPERAND: that of a call
+ * after the samples, on other memory than the verification's, with its outputs, poisoned before; where calls are long
  * (runner->warm_ns says so before), that call is the first of the samples, and the only one if it took as long as the
  * caller says or has lost.
  */
-size_t tcb_measure(struct tcb_runner *runner, const struct tcb_screen_rule *rule, size_t output, double *samples,
-		   int *dropped_out, const float **got_out);
+size_t tcb_measure(struct tcb_runner *runner, const struct tcb_screen_rule *rule, double *samples, int *dropped_out,
+		   void *operand[TCB_OPERANDS_MAX]);
 
 /* Has a candidate with these samples, and no call faster than WARM_NS before them, certainly lost against LOSE_NS (0:
  * never)?  OVER (nullable): of the rule, what is known of the machine's noise. */

@@ -28,7 +28,6 @@ enum {
 
 struct tcb_copies {
 	int used;
-	size_t packed_bytes;
 	size_t bytes[TCB_OPERANDS_MAX];  /* of operand i in this layout */
 	size_t offset[TCB_OPERANDS_MAX]; /* in a copy (streamed) or in `fixed` */
 	int streams[TCB_OPERANDS_MAX];
@@ -138,7 +137,6 @@ static void place_operands(struct tcb_instance *instance, const struct tcb_plan 
 {
 	size_t fixed = 0;
 	copies->operand_count = instance->operand_count;
-	copies->packed_bytes = plan->packed_bytes;
 	for (size_t i = 0; i < instance->operand_count; i++) {
 		size_t bytes = tcb_instance_buffer(instance, plan, i)->bytes;
 		size_t *end = instance->operands[i].streams ? &copies->stride : &fixed;
@@ -248,7 +246,7 @@ static void write_copies(struct tcb_rotation *rotation, const struct tcb_plan *p
 	if (writing.enough < COPIES_LEAST)
 		writing.enough = COPIES_LEAST;
 	for (size_t i = 0; i < copies->operand_count; i++)
-		if (i != rotation->instance->output)
+		if (rotation->instance->operands[i].role != TCB_ROLE_OUTPUT)
 			writing.source[i] = tcb_instance_buffer(rotation->instance, plan, i)->data;
 	tcb_pool_each(rotation->pool, threads, write_all, &writing);
 	const size_t written = atomic_load(&writing.written);
@@ -325,7 +323,7 @@ enum tcb_status tcb_rotation_get(struct tcb_rotation *rotation, const struct tcb
 	}
 	*out = copies;
 	copies->stamp = ++rotation->clock;
-	int is_same = copies->used && copies->packed_bytes == fresh.packed_bytes && copies->stride == fresh.stride;
+	int is_same = copies->used && memcmp(copies->bytes, fresh.bytes, sizeof fresh.bytes) == 0;
 	/* A set larger than its part of the cap would leave no room for those that must be resident with it. */
 	int is_oversized = rotation->reserved > 1 && copies->count > COPIES_LEAST &&
 			   copies->count * copies->stride > bytes + copies->stride;

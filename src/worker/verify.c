@@ -103,10 +103,31 @@ static void poison_share(void *ctx, size_t share, unsigned thread)
 	memset((char *)output->data + first, TCB_POISON, tcb_least(SHARE, output->bytes - first));
 }
 
-static void poison(struct tcb_buffer *output, struct tcb_pool *pool)
+static void poison(struct tcb_instance *instance, struct tcb_pool *pool)
 {
-	const size_t shares = tcb_div_up(output->bytes, SHARE);
-	tcb_pool_run(pool, shares > 1 ? tcb_pool_threads(pool) : 1, TCB_SCHED_DYNAMIC, shares, poison_share, output);
+	for (size_t i = 0; i < instance->output_count; i++) {
+		struct tcb_buffer *output = &instance->data[instance->output[i].operand];
+		const size_t shares = tcb_div_up(output->bytes, SHARE);
+		tcb_pool_run(pool, shares > 1 ? tcb_pool_threads(pool) : 1, TCB_SCHED_DYNAMIC, shares, poison_share,
+			     output);
+	}
+}
+
+static void check_guards(const struct tcb_verifier *verifier, const struct tcb_instance *instance, const char *shape,
+			 struct tcb_check *check)
+{
+	for (size_t i = 0; i < instance->output_count; i++) {
+		const size_t output = instance->output[i].operand;
+		char what[40] = "output";
+		if (tcb_buffer_check(&instance->data[output]) == 0)
+			continue;
+		if (instance->output_count > 1)
+			snprintf(what, sizeof(what), "output '%.24s'", instance->operands[output].name);
+		set_outside(check, shape, what);
+		return;
+	}
+	if (verifier->workspace.map && tcb_buffer_check(&verifier->workspace) != 0)
+		set_outside(check, shape, "workspace");
 }
 
 /* Runs and judges PLAN on INSTANCE.  SMALL: the order-matched chain of class EXACT is affordable. */
@@ -119,37 +140,34 @@ static enum tcb_status check_instance(struct tcb_verifier *verifier, struct tcb_
 	tcb_shape_print(&instance->problem.shape, shape);
 	check->class_checked = plan->variant->class;
 	int is_packed;
-	TCB_TRY(tcb_instance_pack_prepare(instance, plan, &is_packed, err));
+	TCB_TRY(tcb_instance_pack_prepare(instance, plan->variant->layout, plan->packed_bytes, &is_packed, err));
 	TCB_TRY(prepare_workspace(verifier, plan->workspace_bytes, err));
 	explain_regions(verifier, instance, plan);
 	if (!is_packed) {
 		tcb_watch_phase(verifier->watch, 1, "packing the weights of %s", shape);
-		TCB_TRY(tcb_instance_pack(instance, plan, err));
+		TCB_TRY(tcb_instance_pack(instance, plan->variant->layout, err));
 	}
 
-	struct tcb_buffer *output = &instance->data[instance->output];
 	void *operand[TCB_OPERANDS_MAX];
 	for (size_t i = 0; i < instance->operand_count; i++)
 		operand[i] = tcb_instance_buffer(instance, plan, i)->data;
-	poison(output, verifier->judges);
+	poison(instance, verifier->judges);
 	tcb_watch_phase(verifier->watch, 1, "verifying %s", shape);
 	const uint64_t start = tcb_clock_ns();
 	op->run(plan, operand, plan->workspace_bytes ? verifier->workspace.data : NULL, verifier->pool);
 	check->call_ns = (double)(tcb_clock_ns() - start);
 	tcb_watch_phase(verifier->watch, 0, "comparing %s with the reference", shape);
 
-	if (tcb_buffer_check(output) != 0)
-		set_outside(check, shape, "output");
-	else if (plan->workspace_bytes && tcb_buffer_check(&verifier->workspace) != 0)
-		set_outside(check, shape, "workspace");
+	check_guards(verifier, instance, shape, check);
 	if (check->outcome != TCB_OUTCOME_OK)
 		return TCB_OK;
 	int has_bound = plan->chain > 0 || plan->ulps > 0 || plan->variant->class != TCB_CLASS_EXACT;
 	if (plan->variant->class == TCB_CLASS_EXACT && op->exact && (small || !has_bound))
-		TCB_TRY(tcb_judge_exact(verifier->exact, instance, plan, output->data, check, err));
+		TCB_TRY(tcb_judge_exact(verifier->exact, instance, plan, operand[instance->output[0].operand], check,
+					err));
 	if (check->outcome != TCB_OUTCOME_OK || (!has_bound && op->exact))
 		return TCB_OK;
-	return tcb_judge_bound(instance, plan, output->data, verifier->judges, "", check, err);
+	return tcb_judge_bound(instance, plan, operand, verifier->judges, "", check, err);
 }
 
 /* ---- hopeless candidates ---- */

@@ -107,16 +107,17 @@ static void open_weights(const struct subject *subject, int is_hot)
 {
 	const struct subject *pair = &subject[FUSED + 1];
 	const struct tcb_plan *plan = &pair->plan;
-	const size_t bytes = plan->packed_bytes ? plan->packed_bytes : pair->bytes[TCB_QUANT_WEIGHTS];
+	const size_t bytes = plan->packed_bytes[TCB_QUANT_WEIGHTS] ? plan->packed_bytes[TCB_QUANT_WEIGHTS]
+								   : pair->bytes[TCB_QUANT_WEIGHTS];
 	for (size_t i = ONE; i < SUBJECTS; i++)
 		if (subject[i].plan.variant->layout != plan->variant->layout || bytes % (2 * LINE))
 			abort();
 	weights.half = bytes / 2;
 	weights.count = 2 * (is_hot ? 1 : COLD_BYTES / bytes + 1);
 	weights.memory = memory(weights.half * weights.count);
-	if (plan->packed_bytes)
-		pair->problem.op->pack(&pair->problem, plan->variant->layout, pair->operand[TCB_QUANT_WEIGHTS],
-				       weights.memory);
+	if (plan->packed_bytes[TCB_QUANT_WEIGHTS])
+		pair->problem.op->pack(&pair->problem, TCB_QUANT_WEIGHTS, plan->variant->layout,
+				       pair->operand[TCB_QUANT_WEIGHTS], weights.memory);
 	else
 		memcpy(weights.memory, pair->operand[TCB_QUANT_WEIGHTS], bytes);
 	for (size_t i = 2; i < weights.count; i += 2)

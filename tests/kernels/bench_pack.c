@@ -49,9 +49,9 @@ static double rate(const struct tcb_problem *problem, size_t l, int is_pack, uin
 	while (rounds < ROUNDS_MAX && all < ENOUGH_NS) {
 		const uint64_t start = tcb_clock_ns();
 		if (is_pack)
-			problem->op->pack(problem, layouts[l].layout, weights, packed);
+			problem->op->pack(problem, TCB_QUANT_WEIGHTS, layouts[l].layout, weights, packed);
 		else
-			problem->op->unpack(problem, layouts[l].layout, packed, weights);
+			problem->op->unpack(problem, TCB_QUANT_WEIGHTS, layouts[l].layout, packed, weights);
 		all += ns[rounds++] = (double)(tcb_clock_ns() - start);
 	}
 	return (double)bytes / tcb_median(ns, rounds);

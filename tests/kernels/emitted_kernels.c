@@ -57,7 +57,8 @@ static uint64_t packing(const struct tcb_op *op, const struct tcb_kernel *kernel
 		small.shape.n = 64 + small.shape.n % 64;
 	if (small.shape.k > VALUES_MOST)
 		small.shape.k = 1024 + small.shape.k % 1024;
-	const size_t bytes = operands[tcb_operand_weights(operands, op->operands(&small, operands))].bytes;
+	const int which = tcb_operand_weights(operands, op->operands(&small, operands));
+	const size_t bytes = operands[which].bytes;
 	const size_t room = 8 * (small.shape.n + 128) * small.shape.k;
 	uint8_t *weights = malloc(bytes), *packed = calloc(1, room);
 	if (!weights || !packed)
@@ -65,7 +66,7 @@ static uint64_t packing(const struct tcb_op *op, const struct tcb_kernel *kernel
 	tcb_rng_init(&rng, 1);
 	for (size_t i = 0; i < bytes; i++)
 		weights[i] = (uint8_t)tcb_rng_next(&rng);
-	op->pack(&small, (enum tcb_layout)kernel->geometry.knob[TCB_KNOB_LAYOUT], weights, packed);
+	op->pack(&small, (size_t)which, (enum tcb_layout)kernel->geometry.knob[TCB_KNOB_LAYOUT], weights, packed);
 	const uint64_t hash = tcb_hash64(packed, room, 0);
 	free(weights);
 	free(packed);
@@ -82,11 +83,11 @@ static uint64_t hash_of(const struct tcb_op *op, const struct tcb_problem *probl
 	/* Earlier commits have no tcb_kernel_emit. */
 	if (op->emit(problem, target, geometry, &kernel, NULL) == TCB_OK) {
 		tcb_ptx_print(kernel.module, &text);
-		tcb_str_addf(&text, "%zu %zu", kernel.packed_bytes, kernel.workspace_bytes);
+		tcb_str_addf(&text, "%zu %zu", tcb_packed_total(kernel.packed_bytes), kernel.workspace_bytes);
 		for (size_t i = 0; i < kernel.launch_count; i++)
 			add_launch(&kernel.launch[i], &text);
 		hash = text.failed ? 0 : tcb_hash64(text.data, text.length, 0);
-		if (kernel.packed_bytes)
+		if (tcb_packed_total(kernel.packed_bytes))
 			hash ^= packing(op, &kernel);
 	}
 	tcb_str_fini(&text);

@@ -199,24 +199,21 @@ void gpu_bench_open(struct gpu_bench *b, const struct tcb_problem *problem, uint
 	b->output_align = 4;
 	b->outputs = b->operand[b->output].rows * b->operand[b->output].cols;
 	b->op->fill(&b->problem, seed, b->data);
-	b->reference.y = test_malloc(b->outputs * sizeof(double));
-	b->reference.magnitude = test_malloc(b->outputs * sizeof(double));
-	b->reference.extra = test_malloc(b->outputs * sizeof(double));
+	b->doubles = test_malloc(sizeof(double) * tcb_references_lay_out(b->operand, b->operand_count, NULL, NULL));
+	tcb_references_lay_out(b->operand, b->operand_count, b->doubles, b->reference);
 	gpu_bench_refer(b);
 }
 
 void gpu_bench_refer(struct gpu_bench *b)
 {
-	b->op->reference(&b->problem, b->data, &b->reference);
+	b->op->reference(&b->problem, b->data, b->reference);
 }
 
 void gpu_bench_close(struct gpu_bench *b)
 {
 	for (size_t i = 0; i < b->operand_count; i++)
 		test_free(b->data[i]);
-	test_free(b->reference.y);
-	test_free(b->reference.magnitude);
-	test_free(b->reference.extra);
+	test_free(b->doubles);
 }
 
 static void see_error(void *ctx, const struct tcb_ptx_finding *finding)
@@ -264,29 +261,34 @@ static void launch_all(struct gpu_bench *b, const struct tcb_kernel *kernel, str
  */
 static double run_twice(struct gpu_bench *b, const struct tcb_kernel *kernel, uint64_t seed)
 {
+	const struct tcb_plan bound = { .chain = kernel->chain, .ulps = kernel->ulps };
 	const size_t workspace_bytes = kernel->workspace_bytes ? kernel->workspace_bytes : 4;
-	const size_t y_bytes = b->operand[b->output].bytes;
 	uint64_t address[TCB_OPERANDS_MAX], workspace;
 	struct tcb_ptx_memory *memory;
-	unsigned char *packed = NULL, *scratch = test_malloc(workspace_bytes);
-	unsigned char *y[2] = { test_malloc(y_bytes), test_malloc(y_bytes) };
-	float *got = test_malloc(b->outputs * sizeof *got);
+	unsigned char *scratch = test_malloc(workspace_bytes);
+	void *host[2][TCB_OPERANDS_MAX] = { { NULL } };
 	double ratio = 0;
+	int differs = 0;
 	memset(scratch, 0, workspace_bytes);
-	if (kernel->packed_bytes) {
-		packed = test_malloc(kernel->packed_bytes);
-		b->op->pack(&b->problem, (enum tcb_layout)kernel->geometry.knob[TCB_KNOB_LAYOUT], b->data[b->weights],
-			    packed);
-	}
+	for (size_t i = 0; i < b->operand_count; i++)
+		if (kernel->packed_bytes[i]) {
+			host[0][i] = host[1][i] = test_malloc(kernel->packed_bytes[i]);
+			b->op->pack(&b->problem, i, (enum tcb_layout)kernel->geometry.knob[TCB_KNOB_LAYOUT], b->data[i],
+				    host[0][i]);
+		}
 	b->findings = b->threads = 0;
 	for (int turn = 0; turn < 2; turn++) {
 		assert_int_equal(tcb_ptx_memory_create(&memory, NULL), TCB_OK);
-		memset(y[turn], 0xff, y_bytes);
 		for (size_t i = 0; i < b->operand_count; i++) {
-			const int is_output = (int)i == b->output, is_packed = (int)i == b->weights && packed;
-			void *host = is_output ? y[turn] : is_packed ? packed : b->data[i];
-			const size_t bytes = is_packed ? kernel->packed_bytes : b->operand[i].bytes;
-			assert_int_equal(tcb_ptx_memory_add(memory, b->operand[i].name, host, bytes,
+			const int is_output = b->operand[i].role == TCB_ROLE_OUTPUT;
+			const size_t packed = kernel->packed_bytes[i], bytes = packed ? packed : b->operand[i].bytes;
+			if (is_output) {
+				host[turn][i] = test_malloc(bytes);
+				memset(host[turn][i], 0xff, bytes);
+			} else if (!packed) {
+				host[turn][i] = b->data[i];
+			}
+			assert_int_equal(tcb_ptx_memory_add(memory, b->operand[i].name, host[turn][i], bytes,
 							    is_output ? b->output_align : 16,
 							    is_output ? TCB_PTX_MAY_WRITE : TCB_PTX_READ_ONLY,
 							    &address[i], NULL),
@@ -300,17 +302,18 @@ static double run_twice(struct gpu_bench *b, const struct tcb_kernel *kernel, ui
 			b->findings += scratch[i] != 0;
 		tcb_ptx_memory_destroy(memory);
 	}
-	tcb_operand_to_f32(&b->operand[b->output], y[0], 0, b->outputs, got);
-	ratio = tcb_kernel_error_ratio(kernel, &b->reference, got, b->outputs, NULL);
-	b->first = got[0];
-	if (b->findings || memcmp(y[0], y[1], y_bytes) != 0)
-		ratio = INFINITY;
-	test_free(got);
-	test_free(y[0]);
-	test_free(y[1]);
+	ratio = tcb_outputs_error_ratio(&bound, b->operand, b->operand_count, b->reference, host[0], NULL, NULL);
+	tcb_operand_to_f32(&b->operand[b->output], host[0][b->output], 0, 1, &b->first);
+	for (size_t i = 0; i < b->operand_count; i++) {
+		if (b->operand[i].role == TCB_ROLE_OUTPUT) {
+			differs |= memcmp(host[0][i], host[1][i], b->operand[i].bytes) != 0;
+			test_free(host[1][i]);
+		}
+		if (host[0][i] != b->data[i])
+			test_free(host[0][i]);
+	}
 	test_free(scratch);
-	test_free(packed);
-	return ratio;
+	return b->findings || differs ? INFINITY : ratio;
 }
 
 /* Instruction number N of opcode OP in the last function. */

@@ -77,17 +77,18 @@ struct gpu_bench {
 	const struct tcb_op *op;
 	struct tcb_problem problem;
 	struct tcb_operand operand[TCB_OPERANDS_MAX];
-	size_t operand_count, outputs;
-	int output, weights;
+	size_t operand_count, outputs; /* outputs: elements of the first */
+	int output, weights;           /* the first */
 	unsigned output_align; /* 4 unless the test says otherwise: most kernels may be handed part of an array */
 	size_t zeros_at;       /* the workspace is zeros from there on between calls; 0: not looked at */
 	void *data[TCB_OPERANDS_MAX];
-	struct tcb_reference reference;
+	double *doubles;
+	struct tcb_reference reference[TCB_OUTPUTS_MAX];
 	char what[80]; /* what is particular, for messages */
 	/* of the last run */
 	uint64_t findings, threads;
 	char message[400]; /* of its first finding */
-	float first;       /* output */
+	float first;       /* element of the first output */
 };
 
 void gpu_bench_open(struct gpu_bench *b, const struct tcb_problem *problem, uint64_t seed);

@@ -70,7 +70,8 @@ static void list_geometry(const struct tcb_op *op, const struct tcb_problem *pro
 		fail("out of memory", NULL);
 	tcb_hash_hex(ptx.data, ptx.length, ptx_hash);
 	tcb_hash_hex(launches.data, launches.length, launch_hash);
-	printf(" %s %s %zu %zu\n", ptx_hash, launch_hash, kernel.packed_bytes, kernel.workspace_bytes);
+	printf(" %s %s %zu %zu\n", ptx_hash, launch_hash, tcb_packed_total(kernel.packed_bytes),
+	       kernel.workspace_bytes);
 	if (whole)
 		printf("%s%s", launches.data, ptx.data);
 	tcb_str_fini(&ptx);

@@ -75,9 +75,9 @@ static void run(struct subject *s, const struct tcb_geometry *geometry, struct t
 	void *data[OPERANDS] = { s->data[WEIGHTS], s->data[X], s->data[Y] };
 	if (op->plan(&s->problem, geometry, plan, &err) != TCB_OK)
 		fail_msg("%s", err.message);
-	if (plan->packed_bytes) {
-		alloc(plan->packed_bytes, &packed);
-		op->pack(&plan->problem, plan->variant->layout, s->data[WEIGHTS], packed.data);
+	if (plan->packed_bytes[WEIGHTS]) {
+		alloc(plan->packed_bytes[WEIGHTS], &packed);
+		op->pack(&plan->problem, WEIGHTS, plan->variant->layout, s->data[WEIGHTS], packed.data);
 		assert_int_equal(tcb_buffer_protect(&packed, 1, NULL), TCB_OK);
 		data[WEIGHTS] = packed.data;
 	}

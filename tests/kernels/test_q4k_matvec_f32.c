@@ -86,7 +86,7 @@ static void try_call(const struct tcb_variant *variant, size_t rows, size_t bloc
 	if (variant->layout != TCB_LAYOUT_NATIVE) {
 		size_t bytes = q4k_packed_bytes(variant->layout, rows, d.shape.k);
 		assert_int_equal(tcb_buffer_alloc(TCB_BUFFER_GUARD, bytes, &packed, NULL), TCB_OK);
-		plan.problem.op->pack(&plan.problem, variant->layout, weights, packed.data);
+		plan.problem.op->pack(&plan.problem, 0, variant->layout, weights, packed.data);
 		weights = packed.data;
 	}
 	assert_int_equal(tcb_buffer_alloc(TCB_BUFFER_GUARD, blocks * sizeof(struct q4k_x32), &prepared, NULL), TCB_OK);

@@ -82,9 +82,9 @@ static struct tcb_plan run(const struct tcb_variant *v, const struct tcb_problem
 	g.knob[TCB_KNOB_HINT] = TCB_HINT_T0;
 	if (op->plan(problem, &g, &plan, &err) != TCB_OK)
 		fail_msg("%s", err.message);
-	if (plan.packed_bytes) {
-		data[WEIGHTS] = packed = allocate(plan.packed_bytes);
-		op->pack(&plan.problem, plan.variant->layout, operand[WEIGHTS], packed);
+	if (plan.packed_bytes[WEIGHTS]) {
+		data[WEIGHTS] = packed = allocate(plan.packed_bytes[WEIGHTS]);
+		op->pack(&plan.problem, WEIGHTS, plan.variant->layout, operand[WEIGHTS], packed);
 	}
 	void *workspace = allocate(plan.workspace_bytes);
 	op->run(&plan, data, workspace, pool);

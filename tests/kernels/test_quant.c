@@ -71,9 +71,9 @@ static double run_default(const struct tcb_op *op, const struct tcb_problem *pro
 	op->default_geometry(problem, &host, &g);
 	if (op->plan(problem, &g, &plan, &err) != TCB_OK)
 		fail_msg("%s", err.message);
-	if (plan.packed_bytes) {
-		data[TCB_QUANT_WEIGHTS] = packed = allocate(plan.packed_bytes);
-		op->pack(&plan.problem, plan.variant->layout, operand[TCB_QUANT_WEIGHTS], packed);
+	if (plan.packed_bytes[TCB_QUANT_WEIGHTS]) {
+		data[TCB_QUANT_WEIGHTS] = packed = allocate(plan.packed_bytes[TCB_QUANT_WEIGHTS]);
+		op->pack(&plan.problem, TCB_QUANT_WEIGHTS, plan.variant->layout, operand[TCB_QUANT_WEIGHTS], packed);
 	}
 	if (plan.workspace_bytes)
 		workspace = allocate(plan.workspace_bytes);

@@ -53,7 +53,7 @@ static void make(struct matrix *m, size_t format, size_t n, size_t k)
 	for (size_t o = 0; o < OPS; o++) {
 		alloc(tcb_lines_bytes(&m->problem[o]), &m->packed[o]);
 		memset(m->packed[o].data, o ? 0x55 : 0xaa, tcb_lines_bytes(&m->problem[o]));
-		m->problem[o].op->pack(&m->problem[o], TCB_LAYOUT_R16, bytes, m->packed[o].data);
+		m->problem[o].op->pack(&m->problem[o], TCB_QUANT_WEIGHTS, TCB_LAYOUT_R16, bytes, m->packed[o].data);
 		assert_int_equal(tcb_buffer_check(&m->packed[o]), 0);
 	}
 }
@@ -88,7 +88,8 @@ static void check_same(struct matrix *m)
 	assert_memory_equal(m->packed[0].data, m->packed[1].data, bytes);
 	for (size_t o = 0; o < OPS; o++) {
 		memset(m->back.data, 0x33, m->n * m->row_bytes);
-		m->problem[!o].op->unpack(&m->problem[!o], TCB_LAYOUT_R16, m->packed[o].data, m->back.data);
+		m->problem[!o].op->unpack(&m->problem[!o], TCB_QUANT_WEIGHTS, TCB_LAYOUT_R16, m->packed[o].data,
+					  m->back.data);
 		assert_memory_equal(m->back.data, m->stored.data, m->n * m->row_bytes);
 		assert_int_equal(tcb_buffer_check(&m->back), 0);
 	}

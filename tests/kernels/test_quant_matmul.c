@@ -73,7 +73,7 @@ static void bench_init(struct bench *b, const char *op, enum tcb_contract contra
 	operands_of(b, data);
 	b->op->fill(&b->problem, 7 + shape.m + 100 * shape.n, data);
 	guarded(tcb_lines_bytes(&b->problem), &b->packed);
-	b->op->pack(&b->problem, TCB_LAYOUT_R16, b->weights.data, b->packed.data);
+	b->op->pack(&b->problem, TCB_QUANT_WEIGHTS, TCB_LAYOUT_R16, b->weights.data, b->packed.data);
 	assert_int_equal(tcb_buffer_check(&b->packed), 0);
 	b->outputs = shape.m * shape.n;
 }
@@ -136,8 +136,8 @@ static void run_plan(struct bench *b, const struct tcb_plan *plan)
 	struct tcb_buffer workspace;
 	void *data[TCB_OPERANDS_MAX];
 	operands_of(b, data);
-	if (plan->packed_bytes) {
-		assert_int_equal(plan->packed_bytes, b->packed.bytes);
+	if (plan->packed_bytes[TCB_QUANT_WEIGHTS]) {
+		assert_int_equal(plan->packed_bytes[TCB_QUANT_WEIGHTS], b->packed.bytes);
 		data[TCB_QUANT_WEIGHTS] = b->packed.data;
 	}
 	guarded(plan->workspace_bytes, &workspace);

@@ -106,9 +106,9 @@ static double run(const struct bench *b, const struct tcb_variant *v, size_t ste
 	assert_ptr_equal(plan.variant, v);
 	assert_true(plan.chain <= tcb_quant_chain_max(b->problem.shape.k));
 	memcpy(data, b->data, sizeof(data));
-	if (plan.packed_bytes) {
-		alloc(plan.packed_bytes, &packed);
-		b->op->pack(&b->problem, v->layout, b->data[TCB_QUANT_WEIGHTS], packed.data);
+	if (plan.packed_bytes[TCB_QUANT_WEIGHTS]) {
+		alloc(plan.packed_bytes[TCB_QUANT_WEIGHTS], &packed);
+		b->op->pack(&b->problem, TCB_QUANT_WEIGHTS, v->layout, b->data[TCB_QUANT_WEIGHTS], packed.data);
 		data[TCB_QUANT_WEIGHTS] = packed.data;
 	}
 	alloc(plan.workspace_bytes, &workspace);

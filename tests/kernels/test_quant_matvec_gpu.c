@@ -62,8 +62,8 @@ static void planes_round_trip(void **state)
 		for (int layout = TCB_LAYOUT_P; layout <= TCB_LAYOUT_S; layout++) {
 			memset(packed, 0xaa, planes);
 			memset(back, 0x55, bytes);
-			op->pack(&problem, (enum tcb_layout)layout, stored, packed);
-			op->unpack(&problem, (enum tcb_layout)layout, packed, back);
+			op->pack(&problem, TCB_QUANT_WEIGHTS, (enum tcb_layout)layout, stored, packed);
+			op->unpack(&problem, TCB_QUANT_WEIGHTS, (enum tcb_layout)layout, packed, back);
 			assert_memory_equal(stored, back, bytes);
 		}
 		test_free(stored);
@@ -284,7 +284,7 @@ static void extreme_activations(void **state)
 			gpu_bench_refer(&bench);
 			if (!isfinite(values[v])) /* no distance judges: every output must be a NaN */
 				for (size_t i = 0; i < bench.outputs; i++)
-					bench.reference.y[i] = NAN;
+					bench.reference[0].y[i] = NAN;
 			the_op()->default_geometry(&p, &target, &g);
 			assert_true(!mma || matvec_geometry(&p, &target, TCB_KNOB_ISA, TCB_ISA_MMA, &rng, &g));
 			const double ratio = gpu_bench_run(&bench, &target, &g, NULL, 1);
@@ -334,7 +334,7 @@ static void tiny_beside_large_activations(void **state)
 		tcb_dequantize(format, block, blocks, w);
 		for (size_t k = 0; k < shape.k; k++)
 			sum += fabs((double)w[k]);
-		bench.reference.extra[n] = fmax(0, bench.reference.extra[n] - 0x1p-51 * sum);
+		bench.reference[0].extra[n] = fmax(0, bench.reference[0].extra[n] - 0x1p-51 * sum);
 	}
 	without = gpu_bench_run(&bench, &target, &g, NULL, 1);
 	print_message("largest error %.3f of what is allowed, %.1f without the term\n", ratio, without);
@@ -437,7 +437,7 @@ static void activations_at_the_end_of_their_range(void **state)
 			memset(bench.data[TCB_QUANT_WEIGHTS], 0, bench.operand[TCB_QUANT_WEIGHTS].bytes);
 		gpu_bench_refer(&bench);
 		for (size_t n = 0; n < p.shape.n; n++)
-			assert_true(isfinite(bench.reference.y[n]) && (!has_zeros || bench.reference.y[n] == 0));
+			assert_true(isfinite(bench.reference[0].y[n]) && (!has_zeros || bench.reference[0].y[n] == 0));
 		gpu_bench_check(&bench, &target, &g, i, NULL);
 		assert_true(isfinite(bench.first));
 		gpu_bench_close(&bench);

@@ -74,9 +74,10 @@ static void signatures_tell_kernels_apart(void **state)
 }
 
 /* The same PTX and launches on weights that lie otherwise are another kernel. */
-static void spoilt_pack(const struct tcb_problem *problem, enum tcb_layout layout, const void *weights, void *packed)
+static void spoilt_pack(const struct tcb_problem *problem, size_t which, enum tcb_layout layout, const void *weights,
+			void *packed)
 {
-	tcb_op_find(problem->op_name)->pack(problem, layout, weights, packed);
+	tcb_op_find(problem->op_name)->pack(problem, which, layout, weights, packed);
 	((unsigned char *)packed)[5] ^= 1;
 }
 

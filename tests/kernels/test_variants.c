@@ -70,12 +70,13 @@ struct subject {
 struct bench {
 	struct tcb_problem problem;
 	struct tcb_space *space;
-	size_t operand_count, output_count;
-	int output, weights;
+	size_t operand_count;
 	struct tcb_operand operands[TCB_OPERANDS_MAX];
 	struct tcb_buffer buffers[TCB_OPERANDS_MAX];
-	struct tcb_reference reference;
-	struct tcb_buffer packed[TCB_LAYOUT_COUNT]; /* read-only; what plans and kernels of one layout share */
+	double *doubles;
+	struct tcb_reference reference[TCB_OUTPUTS_MAX];
+	struct tcb_buffer packed[TCB_LAYOUT_COUNT]
+				[TCB_OPERANDS_MAX]; /* read-only; what plans and kernels of one layout share */
 	/* The order-matched result of a variant and tiles' k: what exact() depends on. */
 	const struct tcb_variant *exact_variant;
 	size_t exact_k[TCB_LEVEL_COUNT];
@@ -110,22 +111,18 @@ static int bench_init(struct bench *b, const struct tcb_op *op, enum tcb_contrac
 	if (tcb_problem_init(op, contract, &shape, &b->problem, &err) != TCB_OK)
 		return -1;
 	b->operand_count = op->operands(&b->problem, b->operands);
-	b->output = tcb_operand_output(b->operands, b->operand_count);
-	b->weights = tcb_operand_weights(b->operands, b->operand_count);
 	for (size_t i = 0; i < b->operand_count; i++) {
 		alloc_guarded(b->operands[i].bytes, &b->buffers[i]);
 		data[i] = b->buffers[i].data;
 	}
 	op->fill(&b->problem, 42 + shape.n, data);
-	b->output_count = b->operands[b->output].rows * b->operands[b->output].cols;
-	b->reference.y = malloc(b->output_count * sizeof(double));
-	b->reference.magnitude = malloc(b->output_count * sizeof(double));
-	b->reference.extra = malloc(b->output_count * sizeof(double));
-	assert_true(b->reference.y && b->reference.magnitude && b->reference.extra);
-	op->reference(&b->problem, data, &b->reference);
+	b->doubles = malloc(sizeof(double) * tcb_references_lay_out(b->operands, b->operand_count, NULL, NULL));
+	assert_non_null(b->doubles);
+	tcb_references_lay_out(b->operands, b->operand_count, b->doubles, b->reference);
+	op->reference(&b->problem, data, b->reference);
 	for (size_t i = 0; i < b->operand_count; i++) {
 		assert_int_equal(tcb_buffer_check(&b->buffers[i]), 0);
-		if ((int)i != b->output)
+		if (b->operands[i].role != TCB_ROLE_OUTPUT)
 			protect(&b->buffers[i], 1);
 	}
 	/* What policies leave out of a CPU's space must be right, too. */
@@ -140,11 +137,10 @@ static void bench_fini(struct bench *b)
 	for (size_t i = 0; i < b->operand_count; i++)
 		tcb_buffer_free(&b->buffers[i]);
 	for (int layout = 0; layout < TCB_LAYOUT_COUNT; layout++)
-		tcb_buffer_free(&b->packed[layout]);
+		for (size_t i = 0; i < b->operand_count; i++)
+			tcb_buffer_free(&b->packed[layout][i]);
 	tcb_buffer_free(&b->exact);
-	free(b->reference.y);
-	free(b->reference.magnitude);
-	free(b->reference.extra);
+	free(b->doubles);
 	memset(b, 0, sizeof(*b));
 }
 
@@ -171,23 +167,24 @@ static struct bench *get_bench(const struct tcb_op *op, int contract, size_t sha
 	return bench;
 }
 
-/* The weights of B as PLAN wants them: packed once, and unpacking gives them back. */
-static void *pack_and_check(struct bench *b, const struct tcb_op *op, const struct tcb_plan *plan, const char *text)
+/* Operand I of B, which are weights, as PLAN wants them: packed once, and unpacking gives them back. */
+static void *pack_and_check(struct bench *b, size_t i, const struct tcb_op *op, const struct tcb_plan *plan,
+			    const char *text)
 {
-	struct tcb_buffer unpacked, *packed = &b->packed[plan->variant->layout];
+	struct tcb_buffer unpacked, *packed = &b->packed[plan->variant->layout][i];
 	if (packed->data) {
-		assert_int_equal(packed->bytes, plan->packed_bytes);
+		assert_int_equal(packed->bytes, plan->packed_bytes[i]);
 		return packed->data;
 	}
-	assert_true(b->weights >= 0 && op->pack && op->unpack);
-	alloc_guarded(plan->packed_bytes, packed);
-	op->pack(&plan->problem, plan->variant->layout, b->buffers[b->weights].data, packed->data);
+	assert_true(b->operands[i].role == TCB_ROLE_WEIGHTS && op->pack && op->unpack);
+	alloc_guarded(plan->packed_bytes[i], packed);
+	op->pack(&plan->problem, i, plan->variant->layout, b->buffers[i].data, packed->data);
 	protect(packed, 1);
-	alloc_guarded(b->operands[b->weights].bytes, &unpacked);
-	op->unpack(&plan->problem, plan->variant->layout, packed->data, unpacked.data);
+	alloc_guarded(b->operands[i].bytes, &unpacked);
+	op->unpack(&plan->problem, i, plan->variant->layout, packed->data, unpacked.data);
 	if (tcb_buffer_check(packed) || tcb_buffer_check(&unpacked))
 		fail_msg("%s: pack or unpack writes outside its buffer", text);
-	if (memcmp(unpacked.data, b->buffers[b->weights].data, b->operands[b->weights].bytes) != 0)
+	if (memcmp(unpacked.data, b->buffers[i].data, b->operands[i].bytes) != 0)
 		fail_msg("%s: unpack does not give back what was packed", text);
 	tcb_buffer_free(&unpacked);
 	return packed->data;
@@ -205,39 +202,52 @@ static const float *exact_result(struct bench *b, const struct tcb_op *op, const
 		return b->exact.data;
 	assert_non_null(op->exact);
 	tcb_buffer_free(&b->exact);
-	alloc_guarded(b->output_count * sizeof(float), &b->exact);
+	const int output = tcb_operand_output(b->operands, b->operand_count);
+	alloc_guarded(b->operands[output].bytes, &b->exact);
 	op->exact(plan, data, b->exact.data);
 	b->exact_variant = plan->variant;
 	return b->exact.data;
 }
 
+/* OUTPUT, an operand of PLAN's at GOT with REFERENCE. */
+static void judge_output(const struct tcb_plan *plan, const struct tcb_operand *output,
+			 const struct tcb_reference *reference, const void *got_at, const char *text)
+{
+	const size_t count = output->rows * output->cols;
+	size_t bad = 0;
+	float *got = malloc(count * sizeof(float));
+	assert_non_null(got);
+	tcb_operand_to_f32(output, got_at, 0, count, got);
+	double ratio = tcb_error_ratio(plan, reference, got, count, &bad);
+	if (!(ratio <= 1))
+		fail_msg("%s: %s %zu is %.9g, reference %.9g, error ratio %g", text, output->name, bad,
+			 (double)got[bad], reference->y[bad], ratio);
+	/* The judge itself: the largest element off by half, or by a twentieth of its terms, must not pass. */
+	size_t top = 0;
+	for (size_t i = 1; i < count; i++)
+		if (!isnan(reference->y[i]) &&
+		    (isnan(reference->y[top]) || fabs(reference->y[i]) > fabs(reference->y[top])))
+			top = i;
+	got[top] += (float)fmax(0.5 * fabs(reference->y[top]), 0.05 * reference->magnitude[top]);
+	if (!isnan(reference->y[top]) && tcb_error_ratio(plan, reference, got, count, NULL) <= 1)
+		fail_msg("%s: a wrong %s passes, the bound is too wide", text, output->name);
+	free(got);
+}
+
 static void judge(struct bench *b, const struct tcb_op *op, const struct tcb_plan *plan, void *const data[],
 		  const char *text)
 {
-	size_t bad = 0;
+	const struct tcb_reference *reference = b->reference;
+	const int output = tcb_operand_output(b->operands, b->operand_count);
 	if (plan->variant->class == TCB_CLASS_EXACT) {
 		const float *exact = exact_result(b, op, plan, data);
-		if (memcmp(exact, data[b->output], b->output_count * sizeof(float)) != 0)
+		if (memcmp(exact, data[output], b->operands[output].bytes) != 0)
 			fail_msg("%s: not bit-equal to the order-matched reference", text);
 		return;
 	}
-	float *got = malloc(b->output_count * sizeof(float));
-	assert_non_null(got);
-	tcb_operand_to_f32(&b->operands[b->output], data[b->output], 0, b->output_count, got);
-	double ratio = tcb_error_ratio(plan, &b->reference, got, b->output_count, &bad);
-	if (!(ratio <= 1))
-		fail_msg("%s: output %zu is %.9g, reference %.9g, error ratio %g", text, bad, (double)got[bad],
-			 b->reference.y[bad], ratio);
-	/* The judge itself: the largest output off by half, or by a twentieth of its terms, must not pass. */
-	size_t top = 0;
-	for (size_t i = 1; i < b->output_count; i++)
-		if (!isnan(b->reference.y[i]) &&
-		    (isnan(b->reference.y[top]) || fabs(b->reference.y[i]) > fabs(b->reference.y[top])))
-			top = i;
-	got[top] += (float)fmax(0.5 * fabs(b->reference.y[top]), 0.05 * b->reference.magnitude[top]);
-	if (tcb_error_ratio(plan, &b->reference, got, b->output_count, NULL) <= 1)
-		fail_msg("%s: a wrong output passes, the bound is too wide", text);
-	free(got);
+	for (size_t i = 0; i < b->operand_count; i++)
+		if (b->operands[i].role == TCB_ROLE_OUTPUT)
+			judge_output(plan, &b->operands[i], reference++, data[i], text);
 }
 
 static void try_geometry(struct bench *b, const struct tcb_op *op, const struct tcb_geometry *geometry)
@@ -254,20 +264,23 @@ static void try_geometry(struct bench *b, const struct tcb_op *op, const struct 
 		fail_msg("%s: legal, but its plan fails: %s", text, err.message);
 	assert_true(plan.threads >= 1 && plan.threads <= THREADS);
 	for (size_t i = 0; i < b->operand_count; i++)
-		data[i] = b->buffers[i].data;
-	if (plan.packed_bytes)
-		data[b->weights] = pack_and_check(b, op, &plan, text);
+		data[i] = plan.packed_bytes[i] ? pack_and_check(b, i, op, &plan, text) : b->buffers[i].data;
 	if (plan.workspace_bytes)
 		alloc_guarded(plan.workspace_bytes, &workspace);
 	/* Twice: what a first call left in the workspace must not matter. */
 	for (int call = 0; call < 2; call++) {
-		memset(data[b->output], TCB_POISON, b->operands[b->output].bytes);
+		for (size_t i = 0; i < b->operand_count; i++)
+			if (b->operands[i].role == TCB_ROLE_OUTPUT)
+				memset(data[i], TCB_POISON, b->operands[i].bytes);
 		op->run(&plan, data, workspace.data, pool);
 	}
-	if (tcb_buffer_check(&b->buffers[b->output]) || (plan.workspace_bytes && tcb_buffer_check(&workspace)))
-		fail_msg("%s: writes outside its buffers", text);
-	if (b->weights >= 0)
-		data[b->weights] = b->buffers[b->weights].data;
+	for (size_t i = 0; i < b->operand_count; i++) {
+		if (tcb_buffer_check(&b->buffers[i]))
+			fail_msg("%s: writes outside its buffers", text);
+		data[i] = b->buffers[i].data;
+	}
+	if (plan.workspace_bytes && tcb_buffer_check(&workspace))
+		fail_msg("%s: writes outside its workspace", text);
 	judge(b, op, &plan, data, text);
 	tcb_buffer_free(&workspace);
 }

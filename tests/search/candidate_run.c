@@ -56,17 +56,13 @@ static enum tcb_status upload(const struct tcb_gpu_session *session, struct tcb_
 {
 	const struct tcb_cuda *cuda = session->cuda;
 
+	const struct tcb_packed *packed;
+	TCB_TRY(tcb_instance_packed(instance, (enum tcb_layout)unit->layout, unit->packed_bytes, &packed, err));
 	for (size_t i = 0; i < instance->operand_count; i++) {
-		const void *from = instance->data[i].data;
-		size_t bytes = instance->operands[i].bytes;
-		double pack_ns;
-		if ((int)i == instance->weights && unit->packed_bytes > 0) {
-			TCB_TRY(tcb_instance_packed(instance, (enum tcb_layout)unit->layout, unit->packed_bytes, &from,
-						    &pack_ns, err));
-			bytes = unit->packed_bytes;
-		}
+		const void *from = unit->packed_bytes[i] ? packed->buffer[i].data : instance->data[i].data;
+		const size_t bytes = unit->packed_bytes[i] ? unit->packed_bytes[i] : instance->operands[i].bytes;
 		TCB_TRY(tcb_cuda_check(cuda, cuda->alloc(&out->address[i], bytes), "allocating an operand", err));
-		if (i != instance->output)
+		if (instance->operands[i].role != TCB_ROLE_OUTPUT)
 			TCB_TRY(tcb_cuda_check(cuda, cuda->copy_in(out->address[i], from, bytes), "copying an operand",
 					       err));
 	}
@@ -81,18 +77,44 @@ static void release(const struct tcb_gpu_session *session, struct device_operand
 			(void)session->cuda->free(operands->address[i]);
 }
 
-/* One call into a poisoned output; CHECK says whether it was right. */
+/* The outputs as they are now, judged. */
+static enum tcb_status judge(struct running *running, const struct tcb_code_unit *unit, struct tcb_instance *instance,
+			     const struct device_operands *operands, struct tcb_check *check, struct tcb_error *err)
+{
+	const struct tcb_plan bound = { .chain = unit->chain, .ulps = unit->ulps };
+	enum tcb_status status = TCB_OK;
+	void *got[TCB_OPERANDS_MAX] = { NULL };
+
+	for (size_t i = 0; i < instance->output_count && status == TCB_OK; i++) {
+		const size_t output = instance->output[i].operand, bytes = instance->operands[output].bytes;
+		got[output] = malloc(bytes);
+		status = got[output] ? tcb_cuda_check(running->session.cuda,
+						      running->session.cuda->copy_out(got[output],
+										      operands->address[output], bytes),
+						      "reading an output", err)
+				     : tcb_fail(err, TCB_E_NOMEM, "out of memory for an output");
+	}
+	if (status == TCB_OK)
+		status = tcb_judge_bound(instance, &bound, got, running->pool, "", check, err);
+	for (size_t i = 0; i < TCB_OPERANDS_MAX; i++)
+		free(got[i]);
+	return status;
+}
+
+/* One call into poisoned outputs; CHECK says whether they were right. */
 static enum tcb_status call_once(struct running *running, struct tcb_gpu_runner *runner, struct tcb_instance *instance,
 				 const struct device_operands *operands, int call, struct tcb_check *check,
 				 struct tcb_error *err)
 {
 	const struct tcb_cuda *cuda = running->session.cuda;
-	struct tcb_plan bound = { .chain = runner->code.unit->chain, .ulps = runner->code.unit->ulps };
-	uint64_t output = operands->address[instance->output];
-	size_t bytes = instance->operands[instance->output].bytes;
 	char why[256];
-	int result = cuda->fill(output, TCB_POISON, bytes, running->session.stream);
+	int result = TCB_CUDA_SUCCESS;
 
+	for (size_t i = 0; i < instance->output_count && result == TCB_CUDA_SUCCESS; i++) {
+		const size_t output = instance->output[i].operand;
+		result = cuda->fill(operands->address[output], TCB_POISON, instance->operands[output].bytes,
+				    running->session.stream);
+	}
 	if (result == TCB_CUDA_SUCCESS)
 		result = tcb_gpu_runner_call(runner, operands->address, call);
 	if (result != TCB_CUDA_SUCCESS) {
@@ -102,14 +124,7 @@ static enum tcb_status call_once(struct running *running, struct tcb_gpu_runner 
 	}
 	if (tcb_gpu_wait(&running->session, why) != TCB_GPU_FINE)
 		return tcb_fail(err, TCB_E_FAILED, "a candidate spoiled the context: %s", why);
-	float *got = malloc(bytes);
-	if (!got)
-		return tcb_fail(err, TCB_E_NOMEM, "out of memory for an output");
-	enum tcb_status status = tcb_cuda_check(cuda, cuda->copy_out(got, output, bytes), "reading the output", err);
-	if (status == TCB_OK)
-		status = tcb_judge_bound(instance, &bound, got, running->pool, "", check, err);
-	free(got);
-	return status;
+	return judge(running, runner->code.unit, instance, operands, check, err);
 }
 
 /* A candidate at one shape: twice, so that the second call finds the workspace as the first left it. */

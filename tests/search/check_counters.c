@@ -256,17 +256,16 @@ static enum tcb_status prepare(struct comparing *comparing, const struct stored_
 	TCB_TRY(tcb_instance_create(problem->op, &emulated, SEED, NULL, &comparing->instance, err));
 	for (size_t i = 0; i < comparing->count; i++) {
 		struct comparison *comparison = &comparing->list[i];
-		const void *packed;
-		double pack_ns;
+		const struct tcb_packed *packed;
 		struct tcb_shape shape = emulated.shape;
 		if (*dimension != all) /* what is for more rows only is refused by emit */
 			(void)tcb_verify_gpu_fit(&problem->problem, target, &shape, &comparison->geometry);
 		comparison->status = tcb_kernel_emit(&emulated, target, &comparison->geometry, &comparison->kernel,
 						     &comparison->error);
-		if (comparison->status == TCB_OK && comparison->kernel.packed_bytes > 0)
+		if (comparison->status == TCB_OK)
 			TCB_TRY(tcb_instance_packed(comparing->instance,
 						    (enum tcb_layout)comparison->geometry.knob[TCB_KNOB_LAYOUT],
-						    comparison->kernel.packed_bytes, &packed, &pack_ns, err));
+						    comparison->kernel.packed_bytes, &packed, err));
 	}
 	return TCB_OK;
 }

@@ -23,7 +23,7 @@ struct emulating {
 	const struct tcb_kernel *kernel;
 	const struct tcb_instance *instance;
 	struct tcb_ptx_memory *memory;
-	struct tcb_buffer output, workspace;
+	struct tcb_buffer output[TCB_OPERANDS_MAX], workspace;
 	uint64_t address[TCB_OPERANDS_MAX], workspace_address;
 	struct emulated_counters *out;
 };
@@ -33,27 +33,28 @@ static const void *operand_data(const struct emulating *e, size_t index, size_t 
 	const struct tcb_instance *instance = e->instance;
 
 	*bytes = instance->operands[index].bytes;
-	if (index == instance->output)
-		return e->output.data;
-	if ((int)index != instance->weights || e->kernel->packed_bytes == 0)
+	if (e->output[index].data)
+		return e->output[index].data;
+	if (e->kernel->packed_bytes[index] == 0)
 		return instance->data[index].data;
-	*bytes = e->kernel->packed_bytes;
-	return instance->packed[e->kernel->geometry.knob[TCB_KNOB_LAYOUT]].buffer.data;
+	*bytes = e->kernel->packed_bytes[index];
+	return instance->packed[e->kernel->geometry.knob[TCB_KNOB_LAYOUT]].buffer[index].data;
 }
 
 static enum tcb_status map_memory(struct emulating *e, struct tcb_error *err)
 {
 	const struct tcb_instance *instance = e->instance;
 
-	TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, instance->operands[instance->output].bytes, &e->output, err));
 	TCB_TRY(tcb_ptx_memory_create(&e->memory, err));
 	for (size_t i = 0; i < instance->operand_count; i++) {
+		const int is_output = instance->operands[i].role == TCB_ROLE_OUTPUT;
 		size_t bytes;
+		if (is_output)
+			TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, instance->operands[i].bytes, &e->output[i], err));
 		/* What is mapped as read-only is not written. */
 		void *data = (void *)(uintptr_t)operand_data(e, i, &bytes);
 		TCB_TRY(tcb_ptx_memory_add(e->memory, instance->operands[i].name, data, bytes, ALLOCATION_ALIGN,
-					   i == instance->output ? TCB_PTX_MAY_WRITE : TCB_PTX_READ_ONLY,
-					   &e->address[i], err));
+					   is_output ? TCB_PTX_MAY_WRITE : TCB_PTX_READ_ONLY, &e->address[i], err));
 	}
 	if (e->kernel->workspace_bytes == 0)
 		return TCB_OK;
@@ -157,7 +158,8 @@ enum tcb_status emulated_counters(const struct tcb_kernel *kernel, const struct 
 	for (size_t i = 0; i < kernel->launch_count && status == TCB_OK; i++)
 		status = run_launch(&e, &kernel->launch[i], err);
 	tcb_ptx_memory_destroy(e.memory);
-	tcb_buffer_free(&e.output);
+	for (size_t i = 0; i < TCB_OPERANDS_MAX; i++)
+		tcb_buffer_free(&e.output[i]);
 	tcb_buffer_free(&e.workspace);
 	out->seconds = 1e-9 * (double)(tcb_clock_ns() - start);
 	return status;

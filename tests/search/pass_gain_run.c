@@ -94,7 +94,7 @@ static enum tcb_status start(struct gain *gain, struct member *member, struct tc
 	return fault == TCB_GPU_FINE ? TCB_OK : tcb_fail(err, TCB_E_FAILED, "%.250s", why);
 }
 
-/* The output of one call. */
+/* The outputs of one call, one behind the other. */
 static enum tcb_status output_of(struct gain *gain, struct member *member, void *out, struct tcb_error *err)
 {
 	uint64_t operand[TCB_OPERANDS_MAX];
@@ -104,14 +104,23 @@ static enum tcb_status output_of(struct gain *gain, struct member *member, void 
 	TCB_TRY(tcb_gpu_memory_poison(gain->memory, err));
 	if (tcb_gpu_runner_once(&member->runner, operand, &ns, why) != TCB_GPU_FINE)
 		return tcb_fail(err, TCB_E_FAILED, "%.250s", why);
-	return tcb_gpu_memory_output(gain->memory, out, err);
+	void *got[TCB_OPERANDS_MAX];
+	char *at = out;
+	for (size_t i = 0; i < gain->instance->output_count; i++) {
+		const size_t output = gain->instance->output[i].operand;
+		got[output] = at;
+		at += gain->instance->operands[output].bytes;
+	}
+	return tcb_gpu_memory_outputs(gain->memory, got, err);
 }
 
 /* --- a group --- */
 
 static enum tcb_status compare_outputs(struct gain *gain, int differs[GROUP_MAX], struct tcb_error *err)
 {
-	const size_t bytes = gain->instance->operands[gain->instance->output].bytes;
+	size_t bytes = 0;
+	for (size_t i = 0; i < gain->instance->output_count; i++)
+		bytes += gain->instance->operands[gain->instance->output[i].operand].bytes;
 	char *first = malloc(bytes), *other = malloc(bytes);
 	enum tcb_status status = first && other ? TCB_OK : tcb_fail(err, TCB_E_NOMEM, "out of memory for an output");
 	for (size_t i = 0; i < gain->group_count && status == TCB_OK; i++) {

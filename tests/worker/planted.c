@@ -130,15 +130,16 @@ static enum tcb_status make_plan(const struct tcb_problem *problem, const struct
 		.chain = (double)problem->shape.k,
 	};
 	if (variant->layout == TCB_LAYOUT_R4)
-		out->packed_bytes = groups(&problem->shape) * GROUP * problem->shape.k * sizeof(float);
+		out->packed_bytes[1] = groups(&problem->shape) * GROUP * problem->shape.k * sizeof(float);
 	return TCB_OK;
 }
 
 /* Four rows side by side: packed[group][k][row]. */
-static void pack(const struct tcb_problem *problem, enum tcb_layout layout, const void *weights, void *packed)
+static void pack(const struct tcb_problem *problem, size_t which, enum tcb_layout layout, const void *weights,
+		 void *packed)
 {
 	const struct tcb_shape *shape = &problem->shape;
-	(void)layout;
+	(void)which, (void)layout;
 	for (size_t n = 0; n < groups(shape) * GROUP; n++) {
 		for (size_t k = 0; k < shape->k; k++)
 			((float *)packed)[(n / GROUP * shape->k + k) * GROUP + n % GROUP] =
@@ -146,10 +147,11 @@ static void pack(const struct tcb_problem *problem, enum tcb_layout layout, cons
 	}
 }
 
-static void unpack(const struct tcb_problem *problem, enum tcb_layout layout, const void *packed, void *weights)
+static void unpack(const struct tcb_problem *problem, size_t which, enum tcb_layout layout, const void *packed,
+		   void *weights)
 {
 	const struct tcb_shape *shape = &problem->shape;
-	(void)layout;
+	(void)which, (void)layout;
 	for (size_t n = 0; n < shape->n; n++) {
 		for (size_t k = 0; k < shape->k; k++)
 			((float *)weights)[n * shape->k + k] =
@@ -175,7 +177,7 @@ static void run_tile(void *ctx, size_t task, unsigned thread)
 	for (size_t m = 0; m < shape->m; m++) {
 		for (size_t n = task * tile; n < end && n < shape->n; n++)
 			y[m * shape->n + n] =
-				job->plan->packed_bytes
+				job->plan->packed_bytes[1]
 					? chain(x + m * shape->k, w + n / GROUP * shape->k * GROUP + n % GROUP, GROUP,
 						shape->k)
 					: chain(x + m * shape->k, w + n * shape->k, 1, shape->k);

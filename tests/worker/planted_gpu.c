@@ -65,10 +65,11 @@ static double traffic(const struct tcb_problem *problem)
 }
 
 /* Columns side by side: packed[k][n]. */
-static void pack(const struct tcb_problem *problem, enum tcb_layout layout, const void *weights, void *packed)
+static void pack(const struct tcb_problem *problem, size_t which, enum tcb_layout layout, const void *weights,
+		 void *packed)
 {
 	size_t rows = problem->shape.n, k = problem->shape.k;
-	(void)layout;
+	(void)which, (void)layout;
 	for (size_t n = 0; n < rows; n++)
 		for (size_t i = 0; i < k; i++)
 			((float *)packed)[i * rows + n] = ((const float *)weights)[n * k + i];
@@ -219,7 +220,7 @@ static void write_kernel(struct tcb_str *out, unsigned capability, enum planted_
 static void lay_out(struct tcb_kernel *out, const struct tcb_shape *shape, unsigned threads)
 {
 	struct tcb_launch *launch = &out->launch[0];
-	int is_packed = out->packed_bytes > 0;
+	int is_packed = out->packed_bytes[1] > 0;
 	const struct tcb_argument arguments[] = {
 		{ TCB_ARGUMENT_OPERAND, 0 },
 		{ TCB_ARGUMENT_OPERAND, 1 },
@@ -265,7 +266,7 @@ static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_
 	out->chain = (double)shape->k;
 	out->workspace_bytes = 4 * shape->n;
 	if (geometry->knob[TCB_KNOB_LAYOUT] == TCB_LAYOUT_R4)
-		out->packed_bytes = 4 * shape->n * shape->k;
+		out->packed_bytes[1] = 4 * shape->n * shape->k;
 	lay_out(out, shape, threads);
 	if (behaviour == PLANTED_GPU_BIG_SHARED)
 		out->launch[0].shared_bytes = 300 << 10; /* more than any card has */

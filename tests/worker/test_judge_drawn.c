@@ -47,7 +47,7 @@ struct pair {
 	struct tcb_problem problem;
 	struct tcb_instance *whole, *drawn;
 	struct tcb_draw *draw;
-	void *got;
+	void *got, *operand[TCB_OPERANDS_MAX]; /* the output, also in its place among the operands */
 	struct tcb_plan plan;
 };
 
@@ -65,8 +65,9 @@ static void open_pair(size_t large, struct pair *p)
 	p->drawn->draw = p->draw;
 	assert_int_equal(tcb_instance_reference(p->whole, pool, NULL), TCB_OK);
 	assert_int_equal(tcb_instance_reference(p->drawn, pool, NULL), TCB_OK);
-	p->got = malloc(p->whole->operands[p->whole->output].bytes);
+	p->got = malloc(p->whole->operands[p->whole->output[0].operand].bytes);
 	assert_non_null(p->got);
+	p->operand[p->whole->output[0].operand] = p->got;
 	p->plan.chain = 300;
 }
 
@@ -80,13 +81,13 @@ static void close_pair(struct pair *p)
 
 static double allowed_at(const struct pair *p, size_t at)
 {
-	const struct tcb_reference *whole = &p->whole->reference;
+	const struct tcb_reference *whole = &p->whole->reference[0];
 	return tcb_gamma(p->plan.chain) * whole->magnitude[at] + whole->extra[at];
 }
 
 static void put(struct pair *p, size_t at, double value)
 {
-	const struct tcb_operand *output = &p->whole->operands[p->whole->output];
+	const struct tcb_operand *output = &p->whole->operands[p->whole->output[0].operand];
 	const float single = (float)value;
 	tcb_type_from_f32(output->type, &single, 1, (char *)p->got + at * tcb_type_bytes(output->type));
 }
@@ -96,14 +97,14 @@ static void compute(struct pair *p)
 {
 	struct tcb_rng rng;
 	tcb_rng_init(&rng, 3);
-	for (size_t i = 0; i < p->whole->output_count; i++)
-		put(p, i, p->whole->reference.y[i] + 0.01 * (double)tcb_rng_normal(&rng) * allowed_at(p, i));
+	for (size_t i = 0; i < p->whole->output[0].count; i++)
+		put(p, i, p->whole->reference[0].y[i] + 0.01 * (double)tcb_rng_normal(&rng) * allowed_at(p, i));
 }
 
 static struct tcb_check judge(struct pair *p)
 {
 	struct tcb_check check = { .outcome = TCB_OUTCOME_OK };
-	assert_int_equal(tcb_judge_bound(p->drawn, &p->plan, p->got, pool, "", &check, NULL), TCB_OK);
+	assert_int_equal(tcb_judge_bound(p->drawn, &p->plan, p->operand, pool, "", &check, NULL), TCB_OK);
 	assert_int_equal(check.outcome == TCB_OUTCOME_WRONG, check.error_ratio > 1);
 	return check;
 }
@@ -132,9 +133,9 @@ static void grids_are_parts_of_the_whole(void **state)
 	for (size_t large = 0; large < LARGES; large++) {
 		struct pair p;
 		open_pair(large, &p);
-		const size_t columns = p.whole->operands[p.whole->output].cols;
-		const struct tcb_reference *whole = &p.whole->reference;
-		assert_true(p.draw->count < p.whole->output_count);
+		const size_t columns = p.whole->operands[p.whole->output[0].operand].cols;
+		const struct tcb_reference *whole = &p.whole->reference[0];
+		assert_true(p.draw->count < p.whole->output[0].count);
 		for (size_t g = 0; g < p.draw->grid_count; g++) {
 			const struct tcb_reference *part = &p.drawn->drawn[g];
 			for (size_t i = 0; i < part->grid->row_count * part->grid->column_count; i++) {
@@ -159,8 +160,8 @@ static void sums_are_sums(void **state)
 	for (size_t large = 0; large < SUMMED; large++) {
 		struct pair p;
 		open_pair(large, &p);
-		const size_t n = p.whole->operands[p.whole->output].cols;
-		const struct tcb_reference *whole = &p.whole->reference, *sums = &p.drawn->sums;
+		const size_t n = p.whole->operands[p.whole->output[0].operand].cols;
+		const struct tcb_reference *whole = &p.whole->reference[0], *sums = &p.drawn->sums;
 		assert_int_equal(p.draw->sums, (n + TCB_SUM_COLUMNS - 1) / TCB_SUM_COLUMNS);
 		for (size_t i = 0; i < p.draw->sum_count; i++) {
 			const size_t from = i % p.draw->sums * TCB_SUM_COLUMNS;
@@ -256,8 +257,8 @@ enum { TILE = 6 };
 static void plant(struct pair *p, enum fault fault, size_t row, size_t column)
 {
 	const size_t n = p->problem.shape.n, at = row * n + column;
-	const size_t bytes = tcb_type_bytes(p->whole->operands[p->whole->output].type);
-	const double *y = p->whole->reference.y, off = bytes == sizeof(float) ? 4 : 40;
+	const size_t bytes = tcb_type_bytes(p->whole->operands[p->whole->output[0].operand].type);
+	const double *y = p->whole->reference[0].y, off = bytes == sizeof(float) ? 4 : 40;
 	if (fault == ONE_OUTPUT)
 		put(p, at, y[at] + off * allowed_at(p, at));
 	if (fault == NOT_A_NUMBER || fault == INFINITE)
@@ -297,7 +298,7 @@ static void planted_faults_are_found(void **state)
 				compute(&p);
 				plant(&p, fault, row, column);
 				struct tcb_check all = { .outcome = TCB_OUTCOME_OK };
-				assert_int_equal(tcb_judge_bound(p.whole, &p.plan, p.got, pool, "", &all, NULL),
+				assert_int_equal(tcb_judge_bound(p.whole, &p.plan, p.operand, pool, "", &all, NULL),
 						 TCB_OK);
 				const struct tcb_check check = judge(&p);
 				if (check.outcome != all.outcome)
@@ -323,10 +324,10 @@ static void one_output_anywhere(void **state)
 	compute(&p);
 	tcb_rng_init(&rng, 5);
 	for (int i = 0; i < 300; i++) {
-		const size_t at = (size_t)tcb_rng_below(&rng, p.whole->output_count);
+		const size_t at = (size_t)tcb_rng_below(&rng, p.whole->output[0].count);
 		float before;
 		memcpy(&before, (char *)p.got + at * sizeof before, sizeof before);
-		put(&p, at, p.whole->reference.y[at] + (i % 2 ? 4 : -4) * allowed_at(&p, at));
+		put(&p, at, p.whole->reference[0].y[at] + (i % 2 ? 4 : -4) * allowed_at(&p, at));
 		const struct tcb_check check = judge(&p);
 		char where[32];
 		snprintf(where, sizeof where, "[%zu][%zu]", at / p.problem.shape.n, at % p.problem.shape.n);
@@ -400,7 +401,7 @@ enum row_fault {
 static void plant_row(struct pair *p, enum row_fault fault, size_t row)
 {
 	const size_t n = p->problem.shape.n, at = row * n, edge = at + 512;
-	const double *y = p->whole->reference.y;
+	const double *y = p->whole->reference[0].y;
 	for (size_t c = 0; c < n; c++) {
 		if (fault == LAST_ROW)
 			put(p, at + c, y[at + c] * 1.001 + (y[at + c] == 0));
@@ -432,7 +433,7 @@ static void faults_of_rows_are_found(void **state)
 				assert_false(has_row(&p, row));
 				compute(&p);
 				plant_row(&p, fault, fault == LAST_ROW ? p.problem.shape.m - 2 : row);
-				assert_int_equal(tcb_judge_bound(p.whole, &p.plan, p.got, pool, "", &all, NULL),
+				assert_int_equal(tcb_judge_bound(p.whole, &p.plan, p.operand, pool, "", &all, NULL),
 						 TCB_OK);
 				const struct tcb_check check = judge(&p);
 				if (check.outcome != all.outcome)
@@ -452,7 +453,7 @@ static void later_attentions_are_compared_with_the_first(void **state)
 	for (size_t large = SUMMED; large < LARGES; large++) {
 		struct pair p;
 		open_pair(large, &p);
-		const size_t columns = p.whole->operands[p.whole->output].cols, head = p.problem.shape.k;
+		const size_t columns = p.whole->operands[p.whole->output[0].operand].cols, head = p.problem.shape.k;
 		size_t at = 0;
 		while (has_row(&p, at / columns) || has_column(&p, at % columns))
 			at += at % columns + head < columns ? head : columns - at % columns;
@@ -462,10 +463,10 @@ static void later_attentions_are_compared_with_the_first(void **state)
 		compute(&p);
 		assert_int_equal(judge(&p).outcome, TCB_OUTCOME_OK);
 		for (size_t i = 0; i < head; i++)
-			put(&p, at + i, -p.whole->reference.y[at + i] - 8 * allowed_at(&p, at + i));
+			put(&p, at + i, -p.whole->reference[0].y[at + i] - 8 * allowed_at(&p, at + i));
 		assert_int_equal(judge(&p).outcome, TCB_OUTCOME_WRONG);
 		compute(&p);
-		put(&p, at, p.whole->reference.y[at] + 0.2 * allowed_at(&p, at)); /* odd and right */
+		put(&p, at, p.whole->reference[0].y[at] + 0.2 * allowed_at(&p, at)); /* odd and right */
 		assert_int_equal(judge(&p).outcome, TCB_OUTCOME_OK);
 		close_pair(&p);
 	}

@@ -184,7 +184,7 @@ static void emulation_text(const struct job *job, struct tcb_str *out)
 		     e->calls_differ ? "; a second call with other warp order gives other bits" : "",
 		     e->error_ratio <= 1 ? "" : "; first bad output below");
 	if (!(e->error_ratio <= 1))
-		tcb_str_addf(out, "          output %zu\n", e->first_bad);
+		tcb_str_addf(out, "          output %zu of %s\n", e->first_bad, e->output);
 	tcb_str_addf(out, "          %llu warp instructions, %llu thread instructions, %llu divergent branches\n",
 		     (unsigned long long)c->warps, (unsigned long long)c->threads, (unsigned long long)c->divergent);
 	tcb_str_addf(
@@ -263,7 +263,7 @@ static enum tcb_status print_json(const struct job *job, struct tcb_error *err)
 	cli_json_set(root, "shape", cli_json_shape(&job->problem.shape), &failed);
 	cli_json_set(root, "target", json_string(target), &failed);
 	cli_json_set(root, "geometry", json_string(job->geometry), &failed);
-	cli_json_set(root, "packed_bytes", cli_json_size(job->kernel.packed_bytes), &failed);
+	cli_json_set(root, "packed_bytes", cli_json_size(tcb_packed_total(job->kernel.packed_bytes)), &failed);
 	cli_json_set(root, "workspace_bytes", cli_json_size(job->kernel.workspace_bytes), &failed);
 	for (size_t i = 0; i < job->kernel.launch_count; i++)
 		cli_json_add(launches, launch_json(&job->kernel.launch[i], &failed), &failed);

@@ -183,8 +183,9 @@ static enum tcb_status allocate(struct job *job, struct tcb_error *err)
 		else if (operand->role == TCB_ROLE_OUTPUT)
 			TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, operand->bytes, &job->output, err));
 	}
-	if (job->plan.packed_bytes)
-		TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_HUGE, job->plan.packed_bytes, &job->packed, err));
+	const size_t packed = tcb_packed_total(job->plan.packed_bytes); /* there is one operand of weights */
+	if (packed)
+		TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_HUGE, packed, &job->packed, err));
 	if (job->plan.workspace_bytes)
 		TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, job->plan.workspace_bytes, &job->workspace, err));
 	if (is_gpu(job))
@@ -210,12 +211,13 @@ static enum tcb_status execute(struct job *job, struct tcb_error *err)
 	if (is_gpu(job))
 		return cli_run_gpu(job->op, &job->problem, &job->geometry, &job->place, operand, &job->pack_ns,
 				   &job->run_ns, err);
-	if (job->plan.packed_bytes) {
+	const int weights = tcb_operand_weights(job->operands, job->operand_count);
+	if (job->packed.data) {
 		start = tcb_clock_ns();
-		job->op->pack(&job->plan.problem, job->plan.variant->layout, job->weights.tensor->data,
+		job->op->pack(&job->plan.problem, (size_t)weights, job->plan.variant->layout, job->weights.tensor->data,
 			      job->packed.data);
 		job->pack_ns = (double)(tcb_clock_ns() - start);
-		operand[tcb_operand_weights(job->operands, job->operand_count)] = job->packed.data;
+		operand[weights] = job->packed.data;
 	}
 	start = tcb_clock_ns();
 	job->op->run(&job->plan, operand, job->workspace.data, job->pool);

@@ -20,7 +20,7 @@ struct gpu_job {
 	struct tcb_operand operands[TCB_OPERANDS_MAX];
 	size_t count;
 	struct tcb_gpu_buffer buffer[TCB_OPERANDS_MAX];
-	void *packed;
+	void *packed[TCB_OPERANDS_MAX];
 };
 
 static enum tcb_status compile(struct gpu_job *job, const struct tcb_problem *problem,
@@ -41,24 +41,24 @@ static enum tcb_status copy_in(struct gpu_job *job, const struct tcb_op *op, con
 {
 	const struct tcb_cuda *cuda = job->session.cuda;
 	const struct tcb_code_unit *unit = &job->image->unit[0];
-	int weights = tcb_operand_weights(job->operands, job->count);
 	*pack_ns = 0;
-	if (unit->packed_bytes > 0) {
-		uint64_t start = tcb_clock_ns();
-		job->packed = malloc(unit->packed_bytes);
-		if (!job->packed)
+	for (size_t i = 0; i < job->count; i++) {
+		const uint64_t start = tcb_clock_ns();
+		if (!unit->packed_bytes[i])
+			continue;
+		job->packed[i] = malloc(unit->packed_bytes[i]);
+		if (!job->packed[i])
 			return tcb_fail(err, TCB_E_NOMEM, "out of memory for the packed weights");
-		op->pack(problem, (enum tcb_layout)unit->layout, host[weights], job->packed);
-		*pack_ns = (double)(tcb_clock_ns() - start);
+		op->pack(problem, i, (enum tcb_layout)unit->layout, host[i], job->packed[i]);
+		*pack_ns += (double)(tcb_clock_ns() - start);
 	}
 	for (size_t i = 0; i < job->count; i++) {
-		int is_packed = (int)i == weights && job->packed;
-		size_t bytes = is_packed ? unit->packed_bytes : job->operands[i].bytes;
+		const void *from = job->packed[i] ? job->packed[i] : host[i];
+		size_t bytes = job->packed[i] ? unit->packed_bytes[i] : job->operands[i].bytes;
 		TCB_TRY(tcb_gpu_buffer_alloc(cuda, bytes, &job->buffer[i], err));
 		if (job->operands[i].role != TCB_ROLE_OUTPUT)
-			TCB_TRY(tcb_cuda_check(
-				cuda, cuda->copy_in(job->buffer[i].data, is_packed ? job->packed : host[i], bytes),
-				"copying operands to the GPU", err));
+			TCB_TRY(tcb_cuda_check(cuda, cuda->copy_in(job->buffer[i].data, from, bytes),
+					       "copying operands to the GPU", err));
 	}
 	return tcb_cuda_check(cuda, cuda->context_sync(), "copying operands to the GPU", err);
 }
@@ -91,11 +91,13 @@ static enum tcb_status execute(struct gpu_job *job, const struct tcb_op *op, con
 	uint64_t start = tcb_clock_ns();
 	TCB_TRY(call(job, err));
 	*run_ns = (double)(tcb_clock_ns() - start);
-	int output = tcb_operand_output(job->operands, job->count);
-	return tcb_cuda_check(
-		job->session.cuda,
-		job->session.cuda->copy_out(host[output], job->buffer[output].data, job->operands[output].bytes),
-		"copying the result from the GPU", err);
+	for (size_t i = 0; i < job->count; i++)
+		if (job->operands[i].role == TCB_ROLE_OUTPUT)
+			TCB_TRY(tcb_cuda_check(
+				job->session.cuda,
+				job->session.cuda->copy_out(host[i], job->buffer[i].data, job->operands[i].bytes),
+				"copying the result from the GPU", err));
+	return TCB_OK;
 }
 
 enum tcb_status cli_run_gpu(const struct tcb_op *op, const struct tcb_problem *problem,
@@ -110,10 +112,11 @@ enum tcb_status cli_run_gpu(const struct tcb_op *op, const struct tcb_problem *p
 	if (status == TCB_OK)
 		status = execute(job, op, problem, place, host, pack_ns_out, run_ns_out, err);
 	tcb_gpu_runner_fini(&job->runner);
-	for (size_t i = 0; i < job->count; i++)
+	for (size_t i = 0; i < job->count; i++) {
 		if (job->session.cuda)
 			tcb_gpu_buffer_free(job->session.cuda, &job->buffer[i]);
-	free(job->packed);
+		free(job->packed[i]);
+	}
 	free(job->image);
 	tcb_gpu_session_close(&job->session);
 	free(job);

@@ -44,8 +44,10 @@ static void footprint(const struct tcb_problem *problem, const struct tcb_target
 		qmm_cpu_footprint(problem, geometry, out);
 }
 
-static void pack(const struct tcb_problem *problem, enum tcb_layout layout, const void *weights, void *packed)
+static void pack(const struct tcb_problem *problem, size_t which, enum tcb_layout layout, const void *weights,
+		 void *packed)
 {
+	(void)which;
 	if (layout == TCB_LAYOUT_F || layout == TCB_LAYOUT_G)
 		qmm_fragments_pack(problem->op->format->id, layout, problem->shape.n, problem->shape.k, weights,
 				   packed);
@@ -53,8 +55,10 @@ static void pack(const struct tcb_problem *problem, enum tcb_layout layout, cons
 		tcb_lines_pack(problem, weights, packed);
 }
 
-static void unpack(const struct tcb_problem *problem, enum tcb_layout layout, const void *packed, void *weights)
+static void unpack(const struct tcb_problem *problem, size_t which, enum tcb_layout layout, const void *packed,
+		   void *weights)
 {
+	(void)which;
 	if (layout == TCB_LAYOUT_F || layout == TCB_LAYOUT_G)
 		qmm_fragments_unpack(problem->op->format->id, layout, problem->shape.n, problem->shape.k, packed,
 				     weights);

@@ -104,7 +104,7 @@ enum tcb_status qmm_plan(const struct tcb_problem *problem, const struct tcb_geo
 	out->variant = variant;
 	out->threads = (unsigned)knob(geometry, TCB_KNOB_THREADS, 1);
 	if (variant->layout != TCB_LAYOUT_NATIVE)
-		out->packed_bytes = tcb_lines_bytes(problem);
+		out->packed_bytes[TCB_QUANT_WEIGHTS] = tcb_lines_bytes(problem);
 	if (tcb_mul_size(out->threads, parts.thread_bytes, &out->workspace_bytes) ||
 	    tcb_add_size(out->workspace_bytes, parts.threads_at, &out->workspace_bytes))
 		return tcb_fail(err, TCB_E_OVERFLOW, "%s: the panels of %u threads are too large", op->name,

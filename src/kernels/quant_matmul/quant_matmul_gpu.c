@@ -124,7 +124,7 @@ enum tcb_status qmm_emit(const struct tcb_problem *problem, const struct tcb_tar
 		w = (struct qmm_writer){ .kit = w.kit, .g = &g };
 	}
 	write_matmul(&w);
-	out->packed_bytes = qmm_fragments_bytes(g.unit.format, g.n, g.k);
+	out->packed_bytes[TCB_QUANT_WEIGHTS] = qmm_fragments_bytes(g.unit.format, g.n, g.k);
 	out->workspace_bytes = g.workspace_bytes;
 	out->class = TCB_CLASS_BOUNDED;
 	out->chain = qmm_gpu_chain(&g);

@@ -132,7 +132,7 @@ static enum tcb_status plan(const struct tcb_problem *problem, const struct tcb_
 	out->geometry = *geometry;
 	out->variant = variant;
 	out->threads = knob[TCB_KNOB_THREADS] == TCB_KNOB_UNSET ? 1 : (unsigned)knob[TCB_KNOB_THREADS];
-	out->packed_bytes = packed_bytes(problem, variant->layout);
+	out->packed_bytes[TCB_QUANT_WEIGHTS] = packed_bytes(problem, variant->layout);
 	out->workspace_bytes = space_of(out).bytes;
 	out->chain = chain_of(out) + qmv_kind(problem)->is_gated; /* of exp's argument */
 	out->ulps = qmv_kind(problem)->is_gated ? QMV_GATE_ULPS : 0;
@@ -182,9 +182,11 @@ static size_t pair_at(const struct tcb_problem *problem, enum tcb_layout layout,
 	return first + rows;
 }
 
-static void pack(const struct tcb_problem *problem, enum tcb_layout layout, const void *weights, void *packed)
+static void pack(const struct tcb_problem *problem, size_t which, enum tcb_layout layout, const void *weights,
+		 void *packed)
 {
 	struct pair pair;
+	(void)which;
 	if (is_for_gpus(layout))
 		qmv_plane_pack(problem, layout, weights, packed);
 	else if (!qmv_kind(problem)->is_gated)
@@ -198,9 +200,11 @@ static void pack(const struct tcb_problem *problem, enum tcb_layout layout, cons
 		}
 }
 
-static void unpack(const struct tcb_problem *problem, enum tcb_layout layout, const void *packed, void *weights)
+static void unpack(const struct tcb_problem *problem, size_t which, enum tcb_layout layout, const void *packed,
+		   void *weights)
 {
 	struct pair pair;
+	(void)which;
 	if (is_for_gpus(layout))
 		qmv_plane_unpack(problem, layout, packed, weights);
 	else if (!qmv_kind(problem)->is_gated)

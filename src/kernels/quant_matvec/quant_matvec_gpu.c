@@ -615,7 +615,7 @@ enum tcb_status qmv_emit(const struct tcb_problem *problem, const struct tcb_tar
 	if (g.own_launch)
 		write_prepare(&w);
 	write_matvec(&w, &parts);
-	out->packed_bytes = g.layout == TCB_LAYOUT_NATIVE ? 0 : qmv_packed_bytes(problem, g.layout);
+	out->packed_bytes[TCB_QUANT_WEIGHTS] = g.layout == TCB_LAYOUT_NATIVE ? 0 : qmv_packed_bytes(problem, g.layout);
 	out->workspace_bytes = g.workspace_bytes;
 	out->class = TCB_CLASS_BOUNDED;
 	out->chain = qmv_gpu_chain(&g) + qmv_gpu_norm_chain(&g) + g.is_gated; /* of exp's argument */
