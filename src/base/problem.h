@@ -43,8 +43,14 @@ enum tcb_state { TCB_COLD, TCB_HOT, TCB_STATE_COUNT };
 
 struct tcb_op; /* kernels/op.h */
 
+/* Who knows ops by name (kernels/op_registry.h), for what knows none. */
+struct tcb_op_names {
+	const struct tcb_op *(*find)(const void *ctx, const char *name); /* NULL if unknown */
+	const void *ctx;
+};
+
 struct tcb_problem {
-	const struct tcb_op *op;       /* NULL in what a database says: only op_name is known there */
+	const struct tcb_op *op;       /* NULL where only op_name is known, as in what a database says of other ops */
 	char op_name[TCB_OP_NAME_MAX]; /* the op's, for databases and messages */
 	enum tcb_contract contract;
 	struct tcb_shape shape;

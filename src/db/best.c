@@ -295,6 +295,7 @@ enum tcb_status tcb_db_best_each(struct tcb_db *db, const struct tcb_best_filter
 
 		int column = read_best(stmt, &best);
 
+		tcb_db_name_op(db, &best.problem);
 		if (column >= 0)
 			tcb_db_note_unreadable(db, "best", sqlite3_column_int64(stmt, BEST_ID), stmt, column);
 		else if (each(ctx, &best))

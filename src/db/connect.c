@@ -265,6 +265,17 @@ enum tcb_status tcb_db_open(const char *path, enum tcb_db_mode mode, struct tcb_
 	return TCB_OK;
 }
 
+void tcb_db_know_ops(struct tcb_db *db, const struct tcb_op_names *names)
+{
+	db->names = *names;
+}
+
+void tcb_db_name_op(const struct tcb_db *db, struct tcb_problem *problem)
+{
+	if (db->names.find)
+		problem->op = db->names.find(db->names.ctx, problem->op_name);
+}
+
 int tcb_db_is_copy(const struct tcb_db *db)
 {
 	return db->file != NULL;

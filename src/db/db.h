@@ -32,6 +32,9 @@ enum tcb_status tcb_db_open(const char *path, enum tcb_db_mode mode, struct tcb_
 void tcb_db_close(struct tcb_db *db);
 /* Is the file of an older schema, and DB a migrated copy of it in memory?  Opened for WRITE it would be migrated. */
 int tcb_db_is_copy(const struct tcb_db *db);
+/* From now on the problems that DB hands out have their ops, by NAMES, which is copied; shapes are as they are stored,
+ * legal for the op or not. */
+void tcb_db_know_ops(struct tcb_db *db, const struct tcb_op_names *names);
 /*
  * Rows that cannot be read (a text too long, a word that is none of its list, a negative size) are left out by what
  * reads here: a damaged row costs itself only.  How many were so far through this handle, and the FIRST (nullable) in a

@@ -21,10 +21,11 @@ struct tcb_db {
 	sqlite3 *sql;  /* what is read and written */
 	sqlite3 *file; /* NULL, or the file of an older version, of which SQL is a migrated copy in memory */
 	enum tcb_db_mode mode;
-	uint64_t busy_since_ns; /* when the lock that is being waited for was first refused */
-	unsigned lockless;      /* times that a lock was refused because the file system has none */
-	uint64_t next_sync_ns;  /* from then on a trial is synced to the disk again */
-	struct tcb_rng *jitter; /* own state, so that waiting processes do not march in step */
+	struct tcb_op_names names; /* tcb_db_know_ops */
+	uint64_t busy_since_ns;    /* when the lock that is being waited for was first refused */
+	unsigned lockless;         /* times that a lock was refused because the file system has none */
+	uint64_t next_sync_ns;     /* from then on a trial is synced to the disk again */
+	struct tcb_rng *jitter;    /* own state, so that waiting processes do not march in step */
 	char path[512];
 	struct {
 		size_t count;
@@ -61,7 +62,9 @@ enum tcb_status tcb_schema_check(struct tcb_db *db, const struct tcb_migration *
 enum tcb_status tcb_db_merge_from(struct tcb_db *db, struct tcb_db *source, struct tcb_db_merged *out,
 				  struct tcb_error *err);
 
-/* connect.c: SQLite's result RC means that the file system has no locks. */
+/* connect.c: PROBLEM's op by its name, where it is known. */
+void tcb_db_name_op(const struct tcb_db *db, struct tcb_problem *problem);
+/* SQLite's result RC means that the file system has no locks. */
 int tcb_db_is_lockless(const struct tcb_db *db, int rc);
 
 /* statement.c */

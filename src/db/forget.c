@@ -121,6 +121,7 @@ static enum tcb_status judge_pair(struct tcb_db *db, sqlite3_stmt *stmt, tcb_db_
 	size_t count, stale;
 	const int column = read_pair(stmt, &pair);
 
+	tcb_db_name_op(db, &pair.problem);
 	if (column >= 0) {
 		tcb_db_note_unreadable(db, "problem", problem, stmt, column);
 		return TCB_OK;

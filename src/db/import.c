@@ -48,6 +48,7 @@ enum tcb_status tcb_db_memory(const char *name, struct tcb_db **out, struct tcb_
 enum tcb_status tcb_db_copy(struct tcb_db *db, struct tcb_db **out, struct tcb_error *err)
 {
 	TCB_TRY(make(db->path, out, err));
+	(*out)->names = db->names;
 	const int rc = tcb_db_copy_to_memory(db->sql, &(*out)->sql);
 	return finish(out, rc == SQLITE_OK ? TCB_OK : tcb_db_fail(db, rc, "copying it into memory", err), err);
 }

@@ -512,6 +512,7 @@ enum tcb_status tcb_db_tried_each(struct tcb_db *db, int (*each)(void *ctx, cons
 		struct tcb_tried tried = { 0 }, *added;
 		int column = tried_columns(stmt, &tried);
 
+		tcb_db_name_op(db, &tried.problem);
 		if (column >= 0) {
 			tcb_db_note_unreadable(db, "sweep", sqlite3_column_int64(stmt, 0), stmt, column);
 		} else if (!(added = array_add(&list, sizeof(tried), 1))) {

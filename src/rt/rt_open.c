@@ -4,7 +4,6 @@
  * mapped where it was made of the database as it is now; the database is closed
  * again.  The user's comes first, the system's below it.
  */
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,19 +26,18 @@ SAME_CODE(E_UNSUPPORTED);
 SAME_CODE(E_BUSY);
 SAME_CODE(E_VERSION);
 
-static enum tcb_status create(struct tcbrt **out, struct tcb_error *err)
+static enum tcb_status create(const struct tcb_registry *ops, struct tcbrt **out, struct tcb_error *err)
 {
 	struct tcbrt *rt = calloc(1, sizeof(*rt));
-	size_t count;
-	const struct tcb_op *const *ops = tcb_ops(&count);
 
 	*out = rt;
 	if (!rt || !(rt->devices = calloc(RT_HOST_DEVICES_MAX + RT_GPU_DEVICES_MAX, sizeof(*rt->devices))) ||
-	    !(rt->ops = calloc(count + 1, sizeof(*rt->ops))))
+	    !(rt->ops = calloc(ops->count + 1, sizeof(*rt->ops))))
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory while opening the tuning results");
-	assert(count <= RT_OP_SLOTS / 2);
-	for (size_t i = 0; i < count; i++)
-		rt_op_add(rt, ops[i]);
+	if (ops->count > RT_OP_SLOTS / 2)
+		return tcb_fail(err, TCB_E_OVERFLOW, "%zu ops are more than %d", ops->count, RT_OP_SLOTS / 2);
+	for (size_t i = 0; i < ops->count; i++)
+		rt_op_add(rt, ops->ops[i]);
 	rt->is_verbose = rt_is_verbose();
 	rt_host_processors(&rt->processors, &rt->cores);
 	rt->host_device_count = rt_host_devices(rt->devices, RT_HOST_DEVICES_MAX, err);
@@ -126,19 +124,17 @@ static enum tcb_status load_layers(struct tcbrt *rt, struct tcb_error *err)
 	return status;
 }
 
-enum opening { OPEN_FILE, OPEN_LAYERS, OPEN_NOTHING };
-
-static int open_results(enum opening opening, const char *path, struct tcbrt **out, struct tcbrt_error *err)
+int rt_open(const struct tcb_registry *ops, const char *path, int is_empty, struct tcbrt **out, struct tcbrt_error *err)
 {
 	struct tcb_error error = { .message = "" };
 	struct tcbrt *rt = NULL;
 	char resolved[512];
-	enum tcb_status status = out ? create(&rt, &error)
+	enum tcb_status status = out ? create(ops, &rt, &error)
 				     : tcb_fail(&error, TCB_E_USAGE, "there is no place for the results: OUT is NULL");
 
-	if (status == TCB_OK && opening == OPEN_LAYERS)
+	if (status == TCB_OK && !is_empty && !path)
 		status = load_layers(rt, &error);
-	if (status == TCB_OK && opening == OPEN_FILE) {
+	if (status == TCB_OK && !is_empty && path) {
 		status = tcb_db_path(path, TCB_DB_READ, resolved, sizeof(resolved), &error);
 		if (status == TCB_OK)
 			status = load(rt, resolved, 0, &error);
@@ -154,12 +150,16 @@ static int open_results(enum opening opening, const char *path, struct tcbrt **o
 
 int tcbrt_open(const char *path, struct tcbrt **out, struct tcbrt_error *err)
 {
-	return open_results(path ? OPEN_FILE : OPEN_LAYERS, path, out, err);
+	const struct tcb_registry ops = tcb_registry_built_in();
+
+	return rt_open(&ops, path, 0, out, err);
 }
 
 int tcbrt_open_empty(struct tcbrt **out, struct tcbrt_error *err)
 {
-	return open_results(OPEN_NOTHING, NULL, out, err);
+	const struct tcb_registry ops = tcb_registry_built_in();
+
+	return rt_open(&ops, NULL, 1, out, err);
 }
 
 void tcbrt_close(struct tcbrt *rt)

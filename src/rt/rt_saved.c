@@ -143,7 +143,8 @@ static enum tcb_status load(const struct tcbrt *rt, const void *blob, size_t byt
 	char why[TCB_WHY_MAX];
 
 	TCB_TRY(read_head(blob, bytes, &head, err));
-	const struct tcb_op *op = tcb_op_find(head.op);
+	const uint32_t stored = rt_op_find(rt, head.op);
+	const struct tcb_op *op = stored == RT_NONE ? NULL : rt->ops[stored].op;
 	const struct tcb_shape shape = { head.m, head.n, head.k, head.heads };
 	if (!op)
 		return tcb_fail(err, TCB_E_NOT_FOUND, "the plan was saved for op '%s', which this library lacks",

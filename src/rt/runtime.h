@@ -18,6 +18,7 @@
 
 #include "db/db.h"
 #include "kernels/constraint.h"
+#include "kernels/op_registry.h"
 #include "rt/image.h"
 #include "tcbrt.h"
 
@@ -107,6 +108,10 @@ struct rt_found {
 	const struct rt_layer *layer; /* NULL: none */
 	const struct rt_entry *entry;
 };
+
+/* rt_open.c: tcbrt_open, and tcbrt_open_empty where IS_EMPTY, for the ops that OPS has now, which outlive *OUT. */
+int rt_open(const struct tcb_registry *ops, const char *path, int is_empty, struct tcbrt **out,
+	    struct tcbrt_error *err);
 
 /* rt_host.c: fills the devices "cpu" and "cpu:FAMILY" of this host, in that order; returns how many (at most CAPACITY).
  */

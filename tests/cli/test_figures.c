@@ -97,8 +97,10 @@ static struct tcb_best product(enum tcb_contract contract)
 	best.limit_ns = (struct tcb_interval){ 5e3, 4.9e3, 5.1e3 };
 	best.target = (struct tcb_target){ .kind = TCB_TARGET_CUDA, .capability = 90, .sm_count = 132 };
 	tcb_target_complete_gpu(&best.target);
-	best.problem =
-		(struct tcb_problem){ .op_name = "q4k_matmul", .contract = contract, .shape = { 512, 8192, 4096 } };
+	best.problem = (struct tcb_problem){ .op = tcb_op_find("q4k_matmul"),
+					     .op_name = "q4k_matmul",
+					     .contract = contract,
+					     .shape = { 512, 8192, 4096 } };
 	strcpy(best.geometry, "isa=mma");
 	return best;
 }
@@ -247,7 +249,7 @@ static void test_served_earlier(void **state)
 	strcpy(best.variant, "softmax_of_old");
 	expect_stale(&best, CLI_SERVED_REFUSED);
 	best = good;
-	strcpy(best.problem.op_name, "no_such_op");
+	best.problem.op = NULL; /* the database's op is not known here */
 	expect_stale(&best, CLI_SERVED_REFUSED);
 }
 

@@ -119,6 +119,31 @@ static void test_put_and_replace(void **state)
 	assert_int_equal(tcb_db_check(db, NULL, NULL, &err), TCB_OK);
 }
 
+static const char known; /* stands for an op: nobody looks into it here */
+
+static const struct tcb_op *find_known(const void *ctx, const char *name)
+{
+	return strcmp(name, ctx) == 0 ? (const struct tcb_op *)&known : NULL;
+}
+
+/* Rows have their ops once the database was told who knows them. */
+static void test_names_ops(void **state)
+{
+	struct seen seen;
+
+	(void)state;
+	assert_int_equal(fixture_put(db, sweep, 0, 1000, &err), TCB_OK);
+	assert_int_equal(fixture_put_best(db, sweep, 0, 1000, 0, &err), TCB_OK);
+	read_all(&seen);
+	assert_null(seen.best[0].problem.op);
+	tcb_db_know_ops(db, &(struct tcb_op_names){ find_known, "q4k_matvec" });
+	read_all(&seen);
+	assert_ptr_equal(seen.best[0].problem.op, &known);
+	tcb_db_know_ops(db, &(struct tcb_op_names){ find_known, "another" });
+	read_all(&seen);
+	assert_null(seen.best[0].problem.op);
+}
+
 static void test_needs_a_trial(void **state)
 {
 	struct seen seen;
@@ -390,6 +415,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_put_and_replace, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_names_ops, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_needs_a_trial, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_trial_of_an_earlier_sweep, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_modelled, setup, teardown),

@@ -233,6 +233,7 @@ static int note_tried(void *ctx, const struct tcb_tried *tried)
 	size_t count;
 	assert_string_equal(tried->device.key, device.key);
 	assert_string_equal(tried->problem.op_name, "q4k_matvec");
+	assert_null(tried->problem.op);
 	assert_string_equal(tried->default_geometry, "");
 	assert_int_equal(
 		tcb_db_trials(db, &tried->device, &tried->problem, tried->rotation_bytes, &trials, &count, &err),

@@ -123,35 +123,30 @@ static const struct tcb_format *find_format(const char *folded)
 }
 
 /* The ops of FORMAT as a family: what their names have before the underscore. */
-static int format_family(const struct tcb_format *format, char out[CLI_NAME_MAX])
+static int format_family(const struct tcb_registry *ops, const struct tcb_format *format, char out[CLI_NAME_MAX])
 {
-	size_t count;
-	const struct tcb_op *const *ops = tcb_ops(&count);
-
-	for (size_t i = 0; i < count; i++)
-		if (ops[i]->format == format) {
-			snprintf(out, CLI_NAME_MAX, "%.*s", (int)strcspn(ops[i]->name, "_"), ops[i]->name);
+	for (size_t i = 0; i < ops->count; i++)
+		if (ops->ops[i]->format == format) {
+			snprintf(out, CLI_NAME_MAX, "%.*s", (int)strcspn(ops->ops[i]->name, "_"), ops->ops[i]->name);
 			return 1;
 		}
 	return 0;
 }
 
-static int understand_op(const char *folded, char out[CLI_NAME_MAX])
+static int understand_op(const struct tcb_registry *ops, const char *folded, char out[CLI_NAME_MAX])
 {
-	size_t count;
-	const struct tcb_op *const *ops = tcb_ops(&count);
 	const struct tcb_format *format = find_format(folded);
 
-	for (size_t i = 0; i < count; i++)
-		if (is_same(folded, ops[i]->name)) {
-			set(out, ops[i]->name);
+	for (size_t i = 0; i < ops->count; i++)
+		if (is_same(folded, ops->ops[i]->name)) {
+			set(out, ops->ops[i]->name);
 			return 1;
 		}
 	if (strcmp(folded, "all") == 0) {
 		set(out, folded);
 		return 1;
 	}
-	return format && format_family(format, out);
+	return format && format_family(ops, format, out);
 }
 
 /* "gpu:3", "cuda3". */
@@ -206,8 +201,9 @@ static int understand_family(const char *folded, char out[CLI_NAME_MAX])
 	return 1;
 }
 
-static int understand_device(const char *folded, char out[CLI_NAME_MAX])
+static int understand_device(const struct tcb_registry *ops, const char *folded, char out[CLI_NAME_MAX])
 {
+	(void)ops;
 	if (strcmp(folded, "cpu") == 0 || tcb_gpu_is_name(folded, NULL)) {
 		set(out, folded);
 		return 1;
@@ -215,19 +211,21 @@ static int understand_device(const char *folded, char out[CLI_NAME_MAX])
 	return understand_family(folded, out) || understand_number(folded, out) || understand_capability(folded, out);
 }
 
-static int understand_contract(const char *folded, char out[CLI_NAME_MAX])
+static int understand_contract(const struct tcb_registry *ops, const char *folded, char out[CLI_NAME_MAX])
 {
 	enum tcb_contract contract;
 
+	(void)ops;
 	if (tcb_contract_parse(folded, &contract, NULL) != TCB_OK)
 		return 0;
 	set(out, tcb_contract_text(contract));
 	return 1;
 }
 
-int cli_alias_understand(enum cli_names names, const char *typed, char out[CLI_NAME_MAX])
+int cli_alias_understand(const struct tcb_registry *ops, enum cli_names names, const char *typed,
+			 char out[CLI_NAME_MAX])
 {
-	static int (*const understands[])(const char *, char[CLI_NAME_MAX]) = {
+	static int (*const understands[])(const struct tcb_registry *, const char *, char[CLI_NAME_MAX]) = {
 		[CLI_NAMES_OP] = understand_op,
 		[CLI_NAMES_DEVICE] = understand_device,
 		[CLI_NAMES_CONTRACT] = understand_contract,
@@ -241,7 +239,7 @@ int cli_alias_understand(enum cli_names names, const char *typed, char out[CLI_N
 		return 0;
 	if (alias && alias->meaning)
 		set(out, alias->meaning);
-	else if (!understands[names](folded, out))
+	else if (!understands[names](ops, folded, out))
 		return 0;
 	return strcmp(typed, out) != 0;
 }
@@ -255,25 +253,24 @@ static int has_part(const char *name, const char *part)
 }
 
 /* The ops whose name has PART, as "a, b, c"; how many. */
-static size_t add_ops_with(const char *part, struct tcb_str *out)
+static size_t add_ops_with(const struct tcb_registry *ops, const char *part, struct tcb_str *out)
 {
-	size_t count, found = 0;
-	const struct tcb_op *const *ops = tcb_ops(&count);
+	size_t found = 0;
 
-	for (size_t i = 0; i < count; i++)
-		if (has_part(ops[i]->name, part))
-			tcb_str_addf(out, "%s%s", found++ ? ", " : "", ops[i]->name);
+	for (size_t i = 0; i < ops->count; i++)
+		if (has_part(ops->ops[i]->name, part))
+			tcb_str_addf(out, "%s%s", found++ ? ", " : "", ops->ops[i]->name);
 	return found;
 }
 
 /* TEXT with @PART replaced by the ops that have the part. */
-static void add_advice(const char *text, const char *part, struct tcb_str *out)
+static void add_advice(const struct tcb_registry *ops, const char *text, const char *part, struct tcb_str *out)
 {
 	const char *mark = strstr(text, "@PART");
 
 	tcb_str_addf(out, "; %.*s", (int)(mark ? mark - text : (long)strlen(text)), text);
 	if (mark)
-		(void)add_ops_with(part, out);
+		(void)add_ops_with(ops, part, out);
 }
 
 /* "Q4_K_M" is what llama.cpp calls files of mostly Q4_K. */
@@ -307,18 +304,18 @@ static const char *gguf_type_named(const char *folded)
 	return NULL;
 }
 
-static void advise_op(const char *folded, struct tcb_str *out)
+static void advise_op(const struct tcb_registry *ops, const char *folded, struct tcb_str *out)
 {
 	const struct tcb_format *format = format_of_file(folded);
 	struct tcb_str with = { 0 };
 	char family[CLI_NAME_MAX];
 
-	if (format && format_family(format, family))
+	if (format && format_family(ops, format, family))
 		tcb_str_addf(out,
 			     "; files of that name hold mostly %s: --op %s, and 'tcbtune model FILE' is for all that a "
 			     "file holds",
 			     format->gguf_name, family);
-	else if (add_ops_with(folded, &with))
+	else if (add_ops_with(ops, folded, &with))
 		tcb_str_addf(out, "; there are %s", with.data ? with.data : "");
 	else if (gguf_type_named(folded))
 		tcb_str_addf(out, "; no op has %s weights", gguf_type_named(folded));
@@ -350,16 +347,16 @@ static void advise_device(const char *folded, struct tcb_str *out)
 	}
 }
 
-static void add_nearest(enum cli_names names, const char *typed, struct tcb_str *out)
+static void add_nearest(const struct tcb_registry *ops, enum cli_names names, const char *typed, struct tcb_str *out)
 {
 	enum { MOST = 64 };
 	const char *all[MOST];
 	char families[TCB_FAMILIES_TEXT_MAX], suggestion[96];
-	size_t count = 0, ops;
+	size_t count = 0;
 
 	if (names == CLI_NAMES_OP)
-		for (const struct tcb_op *const *op = tcb_ops(&ops); *op && count < MOST; op++)
-			all[count++] = (*op)->name;
+		for (size_t i = 0; i < ops->count && count < MOST; i++)
+			all[count++] = ops->ops[i]->name;
 	if (names == CLI_NAMES_DEVICE) {
 		all[count++] = "cpu";
 		tcb_cpu_families("cpu:", families);
@@ -370,7 +367,7 @@ static void add_nearest(enum cli_names names, const char *typed, struct tcb_str 
 	tcb_str_add(out, suggestion);
 }
 
-void cli_alias_advice(enum cli_names names, const char *typed, char out[CLI_ADVICE_MAX])
+void cli_alias_advice(const struct tcb_registry *ops, enum cli_names names, const char *typed, char out[CLI_ADVICE_MAX])
 {
 	struct tcb_str text = { 0 };
 	char folded[CLI_NAME_MAX];
@@ -378,13 +375,13 @@ void cli_alias_advice(enum cli_names names, const char *typed, char out[CLI_ADVI
 	if (fold(typed, folded)) {
 		const struct alias *alias = find(names, folded);
 		if (alias && alias->advice)
-			add_advice(alias->advice, alias->meaning, &text);
+			add_advice(ops, alias->advice, alias->meaning, &text);
 		else if (names == CLI_NAMES_OP)
-			advise_op(folded, &text);
+			advise_op(ops, folded, &text);
 		else if (names == CLI_NAMES_DEVICE)
 			advise_device(folded, &text);
 		if (!text.length)
-			add_nearest(names, typed, &text);
+			add_nearest(ops, names, typed, &text);
 	}
 	snprintf(out, CLI_ADVICE_MAX, "%s", text.data ? text.data : "");
 	tcb_str_fini(&text);

@@ -9,12 +9,15 @@
 #define TCB_CLI_ALIASES_H
 
 #include "cli/core/cli.h"
+#include "kernels/op_registry.h"
 
 enum { CLI_NAME_MAX = 64, CLI_ADVICE_MAX = 320 };
 
 /* The name that TYPED means into OUT, and 1; 0: it is a name already, or means nothing that is certain. */
-int cli_alias_understand(enum cli_names names, const char *typed, char out[CLI_NAME_MAX]);
+int cli_alias_understand(const struct tcb_registry *ops, enum cli_names names, const char *typed,
+			 char out[CLI_NAME_MAX]);
 /* What is near to TYPED, which is no name: " (did you mean X?)" or "; ..."; empty where nothing is. */
-void cli_alias_advice(enum cli_names names, const char *typed, char out[CLI_ADVICE_MAX]);
+void cli_alias_advice(const struct tcb_registry *ops, enum cli_names names, const char *typed,
+		      char out[CLI_ADVICE_MAX]);
 
 #endif

@@ -14,6 +14,7 @@
 
 #include "base/status.h"
 #include "base/util.h"
+#include "kernels/op_registry.h"
 
 /* Where a value goes: the member at `offset` of the command's argument struct. */
 enum cli_kind {
@@ -58,7 +59,9 @@ struct cli_command {
 	void (*table)(struct tcb_str *out); /* what help prints after the options; NULL: nothing */
 	const char *examples;               /* command lines, each on a line of its own */
 	const struct cli_option *options;   /* ends with a row that has neither name nor argument */
-	size_t args_bytes;                  /* size of the argument struct */
+	/* Size of the argument struct, whose first member is `const struct tcb_registry *ops`, the ops to choose from.
+	 */
+	size_t args_bytes;
 	enum tcb_status (*run)(const void *args, struct tcb_error *err);
 };
 
@@ -79,8 +82,8 @@ struct cli_kept {
 	char **texts;
 	size_t count;
 };
-/* Fills ARGS (zeroed, command->args_bytes) and KEPT (zeroed) from the words after the command's name.  *HELP_OUT is 1
- * when --help was among them (nothing else is then checked).  Both are finished with cli_args_fini. */
+/* Fills ARGS (command->args_bytes, zeroed but for its ops) and KEPT (zeroed) from the words after the command's name.
+ * *HELP_OUT is 1 when --help was among them (nothing else is then checked).  Both are finished with cli_args_fini. */
 enum tcb_status cli_parse(const struct cli_command *command, int argc, char **argv, void *args, struct cli_kept *kept,
 			  int *help_out, struct tcb_error *err);
 void cli_args_fini(const struct cli_command *command, void *args, struct cli_kept *kept);

@@ -15,6 +15,7 @@
 enum shell { SHELL_BASH, SHELL_ZSH, SHELL_FISH };
 
 struct completion_args {
+	const struct tcb_registry *ops;
 	int shell;
 };
 
@@ -40,13 +41,10 @@ static void add_choices(struct tcb_str *out, const char *words)
 		tcb_str_add_bytes(out, words[i] == '|' ? " " : words + i, 1);
 }
 
-static void add_ops(struct tcb_str *out)
+static void add_ops(struct tcb_str *out, const struct tcb_registry *ops)
 {
-	size_t count;
-	const struct tcb_op *const *ops = tcb_ops(&count);
-
-	for (size_t i = 0; i < count; i++)
-		tcb_str_addf(out, "%s%s", i ? " " : "", ops[i]->name);
+	for (size_t i = 0; i < ops->count; i++)
+		tcb_str_addf(out, "%s%s", i ? " " : "", ops->ops[i]->name);
 }
 
 static void add_devices(struct tcb_str *out)
@@ -74,12 +72,12 @@ static void add_commands(struct tcb_str *out)
 }
 
 /* The words that OPTION takes, if they are known; else nothing, and files are offered. */
-static void add_values(struct tcb_str *out, const struct cli_option *option)
+static void add_values(struct tcb_str *out, const struct tcb_registry *ops, const struct cli_option *option)
 {
 	if (option->words)
 		add_choices(out, option->words);
 	else if (option->names == CLI_NAMES_OP)
-		add_ops(out);
+		add_ops(out, ops);
 	else if (option->names == CLI_NAMES_DEVICE)
 		add_devices(out);
 	else if (option->names == CLI_NAMES_CONTRACT)
@@ -105,7 +103,7 @@ static void add_about(struct tcb_str *out, const char *help)
 	tcb_str_fini(&full);
 }
 
-static void add_bash_options(struct tcb_str *out, const struct cli_command *command)
+static void add_bash_options(struct tcb_str *out, const struct tcb_registry *ops, const struct cli_command *command)
 {
 	tcb_str_addf(out, "\t%s)\n\t\twords='--help", command->name);
 	for (const struct cli_option *option = command->options; !is_end(option); option++)
@@ -114,19 +112,19 @@ static void add_bash_options(struct tcb_str *out, const struct cli_command *comm
 	tcb_str_add(out, "'\n\t\tplain='");
 	for (const struct cli_option *option = command->options; !is_end(option); option++)
 		if (!option->name)
-			add_values(out, option);
+			add_values(out, ops, option);
 	tcb_str_add(out, "'\n\t\tcase $prev in\n");
 	for (const struct cli_option *option = command->options; !is_end(option); option++) {
 		if (!option->name || option->kind == CLI_FLAG)
 			continue;
 		tcb_str_addf(out, "\t\t--%s) value=1 words='", option->name);
-		add_values(out, option);
+		add_values(out, ops, option);
 		tcb_str_add(out, "' ;;\n");
 	}
 	tcb_str_add(out, "\t\tesac\n\t\t;;\n");
 }
 
-static void add_bash(struct tcb_str *out)
+static void add_bash(struct tcb_str *out, const struct tcb_registry *ops)
 {
 	tcb_str_add(out,
 		    "# bash completion for tcbtune, made by 'tcbtune completion bash'\n"
@@ -138,7 +136,7 @@ static void add_bash(struct tcb_str *out)
 	add_commands(out);
 	tcb_str_add(out, " --help --version' -- \"$cur\"))\n\t\treturn\n\tfi\n\tcase ${COMP_WORDS[1]} in\n");
 	for (const struct cli_command *const *command = cli_commands; *command; command++)
-		add_bash_options(out, *command);
+		add_bash_options(out, ops, *command);
 	tcb_str_add(out, "\tesac\n"
 			 "\t[[ $value || $cur == -* ]] || words=$plain\n"
 			 "\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
@@ -146,11 +144,11 @@ static void add_bash(struct tcb_str *out)
 			 "complete -o default -F _tcbtune tcbtune\n");
 }
 
-static void add_zsh_option(struct tcb_str *out, const struct cli_option *option)
+static void add_zsh_option(struct tcb_str *out, const struct tcb_registry *ops, const struct cli_option *option)
 {
 	struct tcb_str values = { 0 };
 
-	add_values(&values, option);
+	add_values(&values, ops, option);
 	tcb_str_addf(out, " \\\n\t\t\t'%s", option->kind == CLI_LIST ? "*" : "");
 	if (option->name) {
 		tcb_str_addf(out, "--%s%s[", option->name, option->kind == CLI_FLAG ? "" : "=");
@@ -172,7 +170,7 @@ static void add_zsh_option(struct tcb_str *out, const struct cli_option *option)
 	tcb_str_fini(&values);
 }
 
-static void add_zsh(struct tcb_str *out)
+static void add_zsh(struct tcb_str *out, const struct tcb_registry *ops)
 {
 	tcb_str_add(out, "#compdef tcbtune\n"
 			 "# zsh completion for tcbtune, made by 'tcbtune completion zsh'\n"
@@ -187,18 +185,19 @@ static void add_zsh(struct tcb_str *out)
 	for (const struct cli_command *const *command = cli_commands; *command; command++) {
 		tcb_str_addf(out, "\t%s)\n\t\t_arguments '--help[what the command does]'", (*command)->name);
 		for (const struct cli_option *option = (*command)->options; !is_end(option); option++)
-			add_zsh_option(out, option);
+			add_zsh_option(out, ops, option);
 		tcb_str_add(out, "\n\t\t;;\n");
 	}
 	tcb_str_add(out, "\tesac\n}\nif [[ $funcstack[1] == _tcbtune ]]; then\n\t_tcbtune \"$@\"\n"
 			 "else\n\tcompdef _tcbtune tcbtune\nfi\n");
 }
 
-static void add_fish_option(struct tcb_str *out, const char *command, const struct cli_option *option)
+static void add_fish_option(struct tcb_str *out, const struct tcb_registry *ops, const char *command,
+			    const struct cli_option *option)
 {
 	struct tcb_str values = { 0 };
 
-	add_values(&values, option);
+	add_values(&values, ops, option);
 	if (option->name || values.data) {
 		tcb_str_addf(out, "complete -c tcbtune -n '__fish_seen_subcommand_from %s'", command);
 		if (option->name)
@@ -216,7 +215,7 @@ static void add_fish_option(struct tcb_str *out, const char *command, const stru
 	tcb_str_fini(&values);
 }
 
-static void add_fish(struct tcb_str *out)
+static void add_fish(struct tcb_str *out, const struct tcb_registry *ops)
 {
 	tcb_str_add(out, "# fish completion for tcbtune, made by 'tcbtune completion fish'\n");
 	for (const struct cli_command *const *command = cli_commands; *command; command++) {
@@ -226,17 +225,17 @@ static void add_fish(struct tcb_str *out)
 			     "'\ncomplete -c tcbtune -n '__fish_seen_subcommand_from %s' -l help -d 'explain it'\n",
 			     (*command)->name);
 		for (const struct cli_option *option = (*command)->options; !is_end(option); option++)
-			add_fish_option(out, (*command)->name, option);
+			add_fish_option(out, ops, (*command)->name, option);
 	}
 }
 
 static enum tcb_status run_completion(const void *arguments, struct tcb_error *err)
 {
-	static void (*const add[])(struct tcb_str *) = { add_bash, add_zsh, add_fish };
+	static void (*const add[])(struct tcb_str *, const struct tcb_registry *) = { add_bash, add_zsh, add_fish };
 	const struct completion_args *args = arguments;
 	struct tcb_str out = { 0 };
 
-	add[args->shell](&out);
+	add[args->shell](&out, args->ops);
 	return cli_emit(&out, err);
 }
 

@@ -13,6 +13,7 @@
 #include "cli/tune/measured_cache.h"
 
 struct devices_args {
+	const struct tcb_registry *ops;
 	const char *db;
 	int json;
 };

@@ -16,6 +16,7 @@
 enum { ROWS_MAX = 64 };
 
 struct doctor_args {
+	const struct tcb_registry *ops;
 	const char *db;
 	int json;
 };
@@ -40,13 +41,13 @@ static const char *state_text(enum tcb_doctor_state state)
 }
 
 /* The database that commands would use now. */
-static void database_row(const char *option, struct tcb_doctor_row *row)
+static void database_row(const struct doctor_args *args, struct tcb_doctor_row *row)
 {
 	struct tcb_error err = { .status = TCB_OK };
 	struct tcb_db *db = NULL;
 	struct tcb_db_info info;
 	char path[CLI_PATH_MAX] = "";
-	enum tcb_status status = cli_open_db(option, TCB_DB_READ, path, &db, &err);
+	enum tcb_status status = cli_open_db(args->ops, args->db, TCB_DB_READ, path, &db, &err);
 
 	memset(row, 0, sizeof *row);
 	row->what = "database";
@@ -141,7 +142,7 @@ static void winners_row(const struct winners *winners, struct tcb_doctor_row *ro
 }
 
 /* The database of the installation, and what it has for this machine's devices; returns how many rows. */
-static size_t system_rows(struct tcb_doctor_row *rows, size_t capacity)
+static size_t system_rows(const struct tcb_registry *ops, struct tcb_doctor_row *rows, size_t capacity)
 {
 	struct counting counting = { .device_count = 0 };
 	struct tcb_error err = { .status = TCB_OK };
@@ -159,7 +160,7 @@ static size_t system_rows(struct tcb_doctor_row *rows, size_t capacity)
 		return count;
 	}
 	find_devices(&counting);
-	status = tcb_db_open(path, TCB_DB_READ_SYSTEM, &db, &err);
+	status = cli_open_db_file(ops, path, TCB_DB_READ_SYSTEM, &db, &err);
 	if (status == TCB_OK)
 		status = tcb_db_best_each(db, NULL, count_winner, &counting, &err);
 	tcb_db_close(db);
@@ -253,8 +254,8 @@ static enum tcb_status run_doctor(const void *arguments, struct tcb_error *err)
 	size_t count = tcb_doctor(rows, ROWS_MAX / 2);
 
 	cache_row(args->db, &rows[count++]);
-	database_row(args->db, &rows[count++]);
-	count += system_rows(&rows[count], ROWS_MAX - count);
+	database_row(args, &rows[count++]);
+	count += system_rows(args->ops, &rows[count], ROWS_MAX - count);
 	return args->json ? print_json(rows, count, err) : print_text(rows, count, err);
 }
 

@@ -13,6 +13,7 @@
 enum { HELP_COLUMN = 24, WIDEST = 100 };
 
 struct help_args {
+	const struct tcb_registry *ops;
 	const char *command;
 	int is_manual;
 };

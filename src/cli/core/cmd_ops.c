@@ -10,6 +10,7 @@
 #include "kernels/op.h"
 
 struct ops_args {
+	const struct tcb_registry *ops;
 	int json, markdown, variants;
 };
 
@@ -153,8 +154,8 @@ static json_t *op_json(const struct tcb_op *op, int *failed)
 static enum tcb_status run_ops(const void *arguments, struct tcb_error *err)
 {
 	const struct ops_args *args = arguments;
-	size_t count;
-	const struct tcb_op *const *ops = tcb_ops(&count);
+	const struct tcb_op *const *ops = args->ops->ops;
+	const size_t count = args->ops->count;
 	int failed = 0;
 	json_t *root, *rows;
 

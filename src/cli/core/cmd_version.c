@@ -7,6 +7,7 @@
 #include "cli/core/emit.h"
 
 struct version_args {
+	const struct tcb_registry *ops;
 	int json;
 };
 

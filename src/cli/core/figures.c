@@ -102,10 +102,8 @@ struct cli_limit cli_limit_of_bytes(const struct tcb_best *best)
 
 static struct tcb_compute_need need_of(const struct tcb_best *best)
 {
-	struct tcb_problem problem = best->problem;
-
-	problem.op = tcb_op_find(problem.op_name);
-	return problem.op ? tcb_compute_need(&problem, &best->target) : (struct tcb_compute_need){ TCB_COMPUTE_F32, 0 };
+	return best->problem.op ? tcb_compute_need(&best->problem, &best->target)
+				: (struct tcb_compute_need){ TCB_COMPUTE_F32, 0 };
 }
 
 /* Operations a nanosecond of KIND of BEST's device as its maker specifies them: those of the most common card of its
@@ -219,7 +217,7 @@ static int find_target(const struct tcb_best *best, struct tcb_target *out)
 
 static int find_problem(const struct tcb_best *best, struct tcb_problem *out)
 {
-	const struct tcb_op *op = tcb_op_find(best->problem.op_name);
+	const struct tcb_op *op = best->problem.op;
 
 	return op && tcb_problem_init(op, best->problem.contract, &best->problem.shape, out, NULL) == TCB_OK;
 }

@@ -16,6 +16,7 @@ struct running {
 	const struct cli_command *command;
 	int argc;
 	char **argv;
+	struct tcb_registry ops;
 	struct tcb_error *err;
 	enum tcb_status status;
 };
@@ -30,7 +31,8 @@ static const char *command_name(const char *word)
 	return word;
 }
 
-static enum tcb_status run_command(const struct cli_command *command, int argc, char **argv, struct tcb_error *err)
+static enum tcb_status run_command(const struct cli_command *command, const struct tcb_registry *ops, int argc,
+				   char **argv, struct tcb_error *err)
 {
 	void *args = calloc(1, command->args_bytes);
 	struct cli_kept kept = { NULL, 0 };
@@ -39,6 +41,7 @@ static enum tcb_status run_command(const struct cli_command *command, int argc, 
 
 	if (!args)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory");
+	memcpy(args, &ops, sizeof ops);
 	status = cli_parse(command, argc, argv, args, &kept, &help, err);
 	if (status == TCB_OK)
 		status = help ? cli_help_command(command, err) : command->run(args, err);
@@ -51,13 +54,13 @@ static void run(void *ctx)
 {
 	struct running *running = ctx;
 
-	running->status = run_command(running->command, running->argc, running->argv, running->err);
+	running->status = run_command(running->command, &running->ops, running->argc, running->argv, running->err);
 }
 
 int main(int argc, char **argv)
 {
 	struct tcb_error err = { .status = TCB_OK };
-	struct running running = { .argc = argc - 2, .argv = argv + 2, .err = &err };
+	struct running running = { .argc = argc - 2, .argv = argv + 2, .ops = tcb_registry_built_in(), .err = &err };
 	enum tcb_status status;
 
 	/* A closed pipe or a file-size limit is then an error of one write, with its own message. */

@@ -193,13 +193,13 @@ static enum tcb_status add_item(struct cli_list *list, const char *text, struct 
 }
 
 /* What TEXT certainly means, if that is another name: kept, and said. */
-static enum tcb_status understand(const struct cli_option *option, const char **text, struct cli_kept *kept,
-				  struct tcb_error *err)
+static enum tcb_status understand(const struct tcb_registry *ops, const struct cli_option *option, const char **text,
+				  struct cli_kept *kept, struct tcb_error *err)
 {
 	char name[CLI_NAME_MAX];
 	char **texts;
 
-	if (!text || !*text || !cli_alias_understand(option->names, *text, name))
+	if (!text || !*text || !cli_alias_understand(ops, option->names, *text, name))
 		return TCB_OK;
 	texts = realloc(kept->texts, (kept->count + 1) * sizeof *texts);
 	if (!texts)
@@ -218,7 +218,7 @@ static enum tcb_status set_value(const struct cli_option *option, const char *te
 {
 	void *member = (char *)args + option->offset;
 
-	TCB_TRY(understand(option, &text, kept, err));
+	TCB_TRY(understand(*(const struct tcb_registry *const *)args, option, &text, kept, err));
 
 	switch (option->kind) {
 	case CLI_FLAG:

@@ -57,7 +57,7 @@ static enum tcb_status add_op(struct cli_problems *problems, const struct tcb_op
 	if (texts->count)
 		return TCB_OK;
 	if (gguf) {
-		TCB_TRY(cli_gguf_shapes(op, gguf, named, &found, &count, err));
+		TCB_TRY(cli_gguf_shapes(problems->ops, op, gguf, named, &found, &count, err));
 		shapes = found;
 	}
 	for (size_t i = 0; i < count && status == TCB_OK; i++)
@@ -75,13 +75,11 @@ static int is_mismatch(enum tcb_status status)
 static enum tcb_status add_all(struct cli_problems *problems, const char *contract, const struct cli_list *shapes,
 			       const char *gguf, struct tcb_error *err)
 {
-	size_t count;
-	const struct tcb_op *const *ops = tcb_ops(&count);
 	enum tcb_status status = TCB_OK;
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < problems->ops->count; i++) {
 		size_t before = problems->count;
-		status = add_op(problems, ops[i], 0, contract, shapes, gguf, err);
+		status = add_op(problems, problems->ops->ops[i], 0, contract, shapes, gguf, err);
 		if (is_mismatch(status))
 			problems->count = before;
 		else if (status != TCB_OK)
@@ -96,27 +94,27 @@ static enum tcb_status add_family(struct cli_problems *problems, const char *nam
 				  const struct cli_list *shapes, const char *gguf, size_t *found_out,
 				  struct tcb_error *err)
 {
-	size_t count, length = strlen(name);
-	const struct tcb_op *const *ops = tcb_ops(&count);
+	const size_t length = strlen(name);
 
 	*found_out = 0;
-	for (size_t i = 0; i < count; i++) {
-		if (strncmp(ops[i]->name, name, length) != 0 || ops[i]->name[length] != '_')
+	for (const struct tcb_op *const *op = problems->ops->ops; *op; op++) {
+		if (strncmp((*op)->name, name, length) != 0 || (*op)->name[length] != '_')
 			continue;
 		++*found_out;
-		TCB_TRY(add_op(problems, ops[i], 1, contract, shapes, gguf, err));
+		TCB_TRY(add_op(problems, *op, 1, contract, shapes, gguf, err));
 	}
 	return TCB_OK;
 }
 
-enum tcb_status cli_problems_make(const char *name, const char *contract, const struct cli_list *shapes,
-				  const char *gguf, struct cli_problems *out, struct tcb_error *err)
+enum tcb_status cli_problems_make(const struct tcb_registry *ops, const char *name, const char *contract,
+				  const struct cli_list *shapes, const char *gguf, struct cli_problems *out,
+				  struct tcb_error *err)
 {
-	const struct tcb_op *op = tcb_op_find(name);
+	const struct tcb_op *op = tcb_registry_find(ops, name);
 	size_t found = 0;
 	enum tcb_status status = TCB_OK;
 
-	memset(out, 0, sizeof *out);
+	*out = (struct cli_problems){ .ops = ops };
 	if (shapes->count && gguf)
 		return tcb_fail(err, TCB_E_USAGE, "--shape and --gguf exclude each other; give one of them");
 	if (strcmp(name, "all") == 0) {
@@ -125,7 +123,7 @@ enum tcb_status cli_problems_make(const char *name, const char *contract, const 
 		if (!op)
 			status = add_family(out, name, contract, shapes, gguf, &found, err);
 		if (!found && status == TCB_OK)
-			status = cli_find_op(name, &op, err);
+			status = cli_find_op(ops, name, &op, err);
 		if (!found && status == TCB_OK)
 			status = add_op(out, op, 1, contract, shapes, gguf, err);
 	}

@@ -13,17 +13,19 @@ struct cli_problem {
 };
 
 struct cli_problems {
+	const struct tcb_registry *ops; /* that were to choose from */
 	struct cli_problem *list;
 	size_t count;
 };
 
 /*
- * OP is a name, a family ("reduce2d": the ops named reduce2d_...) or "all"; shapes come from SHAPES, else from the
- * model file GGUF, else from the op itself.  With "all", ops that have no such contract or shape are left out, and it
- * is an error if none remains.
+ * Of OPS: OP is a name, a family ("reduce2d": the ops named reduce2d_...) or "all"; shapes come from SHAPES, else from
+ * the model file GGUF, else from the op itself.  With "all", ops that have no such contract or shape are left out, and
+ * it is an error if none remains.
  */
-enum tcb_status cli_problems_make(const char *op, const char *contract, const struct cli_list *shapes, const char *gguf,
-				  struct cli_problems *out, struct tcb_error *err);
+enum tcb_status cli_problems_make(const struct tcb_registry *ops, const char *op, const char *contract,
+				  const struct cli_list *shapes, const char *gguf, struct cli_problems *out,
+				  struct tcb_error *err);
 void cli_problems_fini(struct cli_problems *problems);
 /* "op contract shape", for messages. */
 enum { CLI_LABEL_MAX = TCB_OP_NAME_MAX + 8 + TCB_SHAPE_TEXT_MAX };

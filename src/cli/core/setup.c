@@ -20,30 +20,31 @@
 enum { CPUS_MAX = sizeof((struct tcb_place *)NULL)->cpus / sizeof(int), NEAR_FILES_MAX = 200 };
 
 /* The ops of the family NAME, as "a, b". */
-static size_t add_family(const char *name, struct tcb_str *out)
+static size_t add_family(const struct tcb_registry *ops, const char *name, struct tcb_str *out)
 {
 	const size_t length = strlen(name);
-	size_t count, found = 0;
+	size_t found = 0;
 
-	for (const struct tcb_op *const *op = tcb_ops(&count); *op; op++)
+	for (const struct tcb_op *const *op = ops->ops; *op; op++)
 		if (strncmp((*op)->name, name, length) == 0 && (*op)->name[length] == '_')
 			tcb_str_addf(out, "%s%s", found++ ? ", " : "", (*op)->name);
 	return found;
 }
 
-enum tcb_status cli_find_op(const char *name, const struct tcb_op **out, struct tcb_error *err)
+enum tcb_status cli_find_op(const struct tcb_registry *ops, const char *name, const struct tcb_op **out,
+			    struct tcb_error *err)
 {
 	char advice[CLI_ADVICE_MAX];
 	struct tcb_str family = { 0 };
 	enum tcb_status status = TCB_E_USAGE;
 
-	*out = tcb_op_find(name);
+	*out = tcb_registry_find(ops, name);
 	if (*out)
 		return TCB_OK;
-	if (add_family(name, &family)) {
+	if (add_family(ops, name, &family)) {
 		tcb_fail(err, status, "'%.60s' stands for several ops (%s); name one of them", name, family.data);
 	} else {
-		cli_alias_advice(CLI_NAMES_OP, name, advice);
+		cli_alias_advice(ops, CLI_NAMES_OP, name, advice);
 		tcb_fail(err, status, "unknown op '%.60s'%s; 'tcbtune ops' lists all", name, advice);
 	}
 	tcb_str_fini(&family);
@@ -58,7 +59,7 @@ enum tcb_status cli_check_device(const char *name, struct tcb_error *err)
 	if (strcmp(name, "cpu") == 0 || tcb_gpu_is_name(name, NULL) ||
 	    (strncmp(name, "cpu:", 4) == 0 && tcb_isa_parse(name + 4, &isa, NULL) == TCB_OK && tcb_isa_is_of_cpu(isa)))
 		return TCB_OK;
-	cli_alias_advice(CLI_NAMES_DEVICE, name, advice);
+	cli_alias_advice(NULL, CLI_NAMES_DEVICE, name, advice);
 	if (advice[0] == ';')
 		return tcb_fail(err, TCB_E_USAGE,
 				"unknown device '%.60s'%s; 'tcbtune devices' shows what this machine has", name,
@@ -306,15 +307,25 @@ static int suggest_file(const char *path, char out[CLI_ADVICE_MAX])
 	return nearest != NULL;
 }
 
-enum tcb_status cli_open_db(const char *option, enum tcb_db_mode mode, char path_out[CLI_PATH_MAX], struct tcb_db **out,
-			    struct tcb_error *err)
+enum tcb_status cli_open_db_file(const struct tcb_registry *ops, const char *path, enum tcb_db_mode mode,
+				 struct tcb_db **out, struct tcb_error *err)
+{
+	const struct tcb_op_names names = tcb_registry_names(ops);
+
+	TCB_TRY(tcb_db_open(path, mode, out, err));
+	tcb_db_know_ops(*out, &names);
+	return TCB_OK;
+}
+
+enum tcb_status cli_open_db(const struct tcb_registry *ops, const char *option, enum tcb_db_mode mode,
+			    char path_out[CLI_PATH_MAX], struct tcb_db **out, struct tcb_error *err)
 {
 	char suggestion[CLI_ADVICE_MAX];
 	enum tcb_status status;
 
 	TCB_TRY(tcb_db_path(option, mode, path_out, CLI_PATH_MAX, err));
 	read_judged();
-	status = tcb_db_open(path_out, mode, out, err);
+	status = cli_open_db_file(ops, path_out, mode, out, err);
 	if (status == TCB_E_NOT_FOUND && option && suggest_file(path_out, suggestion))
 		return tcb_fail(err, status, "%s does not exist%s", path_out, suggestion);
 	return status;

@@ -9,9 +9,10 @@
 #include "cli/core/cli.h"
 #include "db/db.h"
 #include "device/device.h"
-#include "kernels/op.h"
+#include "kernels/op_registry.h"
 
-enum tcb_status cli_find_op(const char *name, const struct tcb_op **out, struct tcb_error *err);
+enum tcb_status cli_find_op(const struct tcb_registry *ops, const char *name, const struct tcb_op **out,
+			    struct tcb_error *err);
 /* TCB_E_USAGE with the nearest name where NAME is no device. */
 enum tcb_status cli_check_device(const char *name, struct tcb_error *err);
 enum tcb_status cli_check_threads(uint64_t threads, struct tcb_error *err);
@@ -34,14 +35,17 @@ enum tcb_status cli_find_geometry(const struct tcb_op *op, const struct tcb_prob
 				  struct tcb_error *err);
 /* gguf_shapes.c: the shapes of a model file's tensors of the op's weight type, one token each, each shape once.  Free
  * *OUT.  IS_NAMED: this very op was asked for, so what the file holds besides is said. */
-enum tcb_status cli_gguf_shapes(const struct tcb_op *op, const char *path, int is_named, struct tcb_shape **out,
-				size_t *count_out, struct tcb_error *err);
+enum tcb_status cli_gguf_shapes(const struct tcb_registry *ops, const struct tcb_op *op, const char *path, int is_named,
+				struct tcb_shape **out, size_t *count_out, struct tcb_error *err);
 
 /* As long as the database takes. */
 enum { CLI_PATH_MAX = 512 };
 /* PATH_OUT gets the file's name, for messages. */
-enum tcb_status cli_open_db(const char *option, enum tcb_db_mode mode, char path_out[CLI_PATH_MAX], struct tcb_db **out,
-			    struct tcb_error *err);
+enum tcb_status cli_open_db(const struct tcb_registry *ops, const char *option, enum tcb_db_mode mode,
+			    char path_out[CLI_PATH_MAX], struct tcb_db **out, struct tcb_error *err);
+/* The file PATH itself; its problems have their ops of OPS, as those of the other have. */
+enum tcb_status cli_open_db_file(const struct tcb_registry *ops, const char *path, enum tcb_db_mode mode,
+				 struct tcb_db **out, struct tcb_error *err);
 /* TCB_E_USAGE if OUT (--out; nullable) is a file of the database: its results would be lost. */
 enum tcb_status cli_check_out_db(const char *out, const char *option, struct tcb_error *err);
 /* Says which rows could not be read, if any.  NULL is fine. */

@@ -9,20 +9,21 @@
 #include <string.h>
 
 #include "cli/core/emit.h"
+#include "rt/runtime.h"
 
 /* MISSING gets the line about a database that is not there, else "".  With --db that file alone is read, else the
  * system's database lies below the user's. */
-static enum tcb_status open_results(const char *option, struct tcbrt **out, char missing[TCBRT_REASON_MAX],
+static enum tcb_status open_results(const struct cli_query *query, struct tcbrt **out, char missing[TCBRT_REASON_MAX],
 				    struct tcb_error *err)
 {
 	struct tcbrt_error failure;
 	int code;
 
 	missing[0] = '\0';
-	code = tcbrt_open(option, out, &failure);
+	code = rt_open(query->ops, query->db, 0, out, &failure);
 	if (code == TCBRT_E_NOT_FOUND) {
 		snprintf(missing, TCBRT_REASON_MAX, "%.*s", TCBRT_REASON_MAX - 1, failure.message);
-		code = tcbrt_open_empty(out, &failure);
+		code = rt_open(query->ops, NULL, 1, out, &failure);
 	}
 	return code == TCBRT_OK ? TCB_OK : tcb_fail(err, (enum tcb_status)code, "%s", failure.message);
 }
@@ -96,7 +97,7 @@ enum tcb_status cli_tuned_find(const struct cli_query *query, const struct tcb_p
 
 	tcb_heads_print(&problem->shape.heads, words);
 	TCB_TRY(name_device(query->device, device, err));
-	TCB_TRY(open_results(query->db, &results, missing, err));
+	TCB_TRY(open_results(query, &results, missing, err));
 	say_unreadable(results);
 	code = tcbrt_lookup(results, &asked, out);
 	tcbrt_close(results);

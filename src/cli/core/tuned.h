@@ -10,6 +10,7 @@
 #include "tcbrt.h"
 
 struct cli_query {
+	const struct tcb_registry *ops;
 	const char *db;     /* --db, or NULL */
 	const char *device; /* as on the command line */
 	uint64_t threads;   /* 0: as many as is fastest */

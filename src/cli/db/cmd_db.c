@@ -203,7 +203,7 @@ static enum tcb_status merge(const struct cli_db_args *args, struct tcb_error *e
 
 	if (args->files.count == 0)
 		return tcb_fail(err, TCB_E_USAGE, "'db merge' needs FILE...: databases to be added to --db");
-	TCB_TRY(cli_open_db(args->db, TCB_DB_WRITE, path, &db, err));
+	TCB_TRY(cli_open_db(args->ops, args->db, TCB_DB_WRITE, path, &db, err));
 	status = tcb_db_merge(db, args->files.items, args->files.count, &merged, err);
 	tcb_db_close(db);
 	if (status == TCB_OK && merged.provisional)
@@ -224,7 +224,7 @@ enum tcb_status cli_db_select(const struct cli_db_args *args, struct tcb_shape *
 	if (!args->shape)
 		return TCB_OK;
 	out->shape = shape;
-	return cli_read_shape(args->op ? tcb_op_find(args->op) : NULL, args->shape, shape, err);
+	return cli_read_shape(args->op ? tcb_registry_find(args->ops, args->op) : NULL, args->shape, shape, err);
 }
 
 #define OF(action) (1u << CLI_DB_##action)
@@ -268,7 +268,7 @@ static enum tcb_status look(const struct cli_db_args *args, struct tcb_error *er
 	char path[CLI_PATH_MAX];
 	struct tcb_db *db = NULL;
 
-	TCB_TRY(cli_open_db(args->db, TCB_DB_READ, path, &db, err));
+	TCB_TRY(cli_open_db(args->ops, args->db, TCB_DB_READ, path, &db, err));
 	const enum tcb_status status = args->action == CLI_DB_INFO ? print_info(db, path, args->json, err)
 								   : print_check(db, path, args->json, err);
 	tcb_db_close(db);

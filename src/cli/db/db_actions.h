@@ -22,6 +22,7 @@ enum cli_db_action {
 };
 
 struct cli_db_args {
+	const struct tcb_registry *ops;
 	int action; /* enum cli_db_action */
 	struct cli_list files;
 	const char *db, *op, *device, *shape, *out;

@@ -35,7 +35,7 @@ static int copy_text(const struct tcb_winner *winner, const char *group, const c
 }
 
 /* What tells whether its kernel is today's.  -1: it cannot be read. */
-static int read_kernel(const struct tcb_winner *winner, struct tcb_best *out)
+static int read_kernel(const struct tcb_registry *ops, const struct tcb_winner *winner, struct tcb_best *out)
 {
 	char contract[16];
 	const struct {
@@ -57,6 +57,7 @@ static int read_kernel(const struct tcb_winner *winner, struct tcb_best *out)
 		return -1;
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
 		*sizes[i].out = (size_t)tcb_winner_value(winner, "problem", sizes[i].name)->integer;
+	out->problem.op = tcb_registry_find(ops, out->problem.op_name);
 	const char *kind = tcb_winner_value(winner, "device", "kind")->text;
 	target->kind = kind && strcmp(kind, "cuda") == 0 ? TCB_TARGET_CUDA : TCB_TARGET_CPU;
 	target->threads = (unsigned)tcb_winner_value(winner, "device", "threads")->integer;
@@ -75,7 +76,8 @@ static int export_winner(void *ctx, const struct tcb_winner *winner)
 	struct tcb_winner cut = *winner;
 	struct tcb_best kernel;
 
-	if (!exporting->args->stale && (read_kernel(winner, &kernel) != 0 || cli_best_is_stale(&kernel))) {
+	if (!exporting->args->stale &&
+	    (read_kernel(exporting->args->ops, winner, &kernel) != 0 || cli_best_is_stale(&kernel))) {
 		exporting->stale++;
 		return 0;
 	}
@@ -149,7 +151,7 @@ enum tcb_status cli_db_export(const struct cli_db_args *args, struct tcb_error *
 	if (args->json)
 		asked.format = CLI_DB_JSON;
 	if (args->op)
-		TCB_TRY(cli_find_op(args->op, &op, err));
+		TCB_TRY(cli_find_op(args->ops, args->op, &op, err));
 	if (asked.format == CLI_DB_HEADER && (args->device || args->shape || args->state || args->stale))
 		return tcb_fail(err, TCB_E_USAGE,
 				"a C header has the winners of all devices, shapes and states: "
@@ -157,7 +159,7 @@ enum tcb_status cli_db_export(const struct cli_db_args *args, struct tcb_error *
 	if (asked.format == CLI_DB_FILE && !args->out)
 		return tcb_fail(err, TCB_E_USAGE, "--format db needs --out FILE: the name of the database to be made");
 	TCB_TRY(cli_check_out_db(args->out, args->db, err));
-	TCB_TRY(cli_open_db(args->db, TCB_DB_READ, path, &db, err));
+	TCB_TRY(cli_open_db(args->ops, args->db, TCB_DB_READ, path, &db, err));
 	const enum tcb_status status = asked.format == CLI_DB_HEADER ? cli_export_header(db, args->op, args->out, err)
 								     : export_winners(&asked, db, err);
 	cli_close_db(db);
@@ -302,7 +304,7 @@ enum tcb_status cli_db_import(const struct cli_db_args *args, struct tcb_error *
 	for (size_t i = 0; i < args->files.count && status == TCB_OK; i++)
 		status = add_file(args->files.items[i], together, &winners, err);
 	if (status == TCB_OK)
-		status = cli_open_db(args->db, TCB_DB_WRITE, path, &db, err);
+		status = cli_open_db(args->ops, args->db, TCB_DB_WRITE, path, &db, err);
 	if (status == TCB_OK)
 		status = tcb_db_import(db, together, &merged, err);
 	tcb_db_close(db);

@@ -33,7 +33,7 @@ struct judging {
 static enum tcb_status judge_kernels(void *ctx, const struct tcb_tried *of, struct tcb_trial *trials, size_t count,
 				     size_t *stale_out, struct tcb_error *err)
 {
-	const struct tcb_op *op = tcb_op_find(of->problem.op_name);
+	const struct tcb_op *op = of->problem.op;
 	struct tcb_problem problem = { 0 };
 	struct tcb_current current = { 0 };
 	struct judging *judging = ctx;
@@ -59,11 +59,11 @@ static enum tcb_status open_to_trim(const struct cli_db_args *args, char path[CL
 	struct tcb_db *db;
 
 	/* What does not exist is not made to be emptied. */
-	TCB_TRY(cli_open_db(args->db, TCB_DB_READ, path, &db, err));
+	TCB_TRY(cli_open_db(args->ops, args->db, TCB_DB_READ, path, &db, err));
 	*bytes_out = tcb_db_size(db);
 	const enum tcb_status status = args->dry_run ? tcb_db_copy(db, out, err) : TCB_OK;
 	tcb_db_close(db);
-	return args->dry_run || status != TCB_OK ? status : tcb_db_open(path, TCB_DB_WRITE, out, err);
+	return args->dry_run || status != TCB_OK ? status : cli_open_db_file(args->ops, path, TCB_DB_WRITE, out, err);
 }
 
 struct count_row {

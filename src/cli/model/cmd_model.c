@@ -16,6 +16,7 @@
 #include "cli/tune/sweep_run.h"
 
 struct model_args {
+	const struct tcb_registry *ops;
 	struct cli_list files;
 	const char *name, *device, *contract, *tokens, *db;
 	uint64_t threads, seed, rotation;
@@ -307,8 +308,8 @@ static enum tcb_status open_db(struct modelling *m, struct tcb_error *err)
 	enum tcb_status status;
 
 	if (!m->args->plan)
-		return cli_open_db(m->args->db, TCB_DB_WRITE, run->db_path, &run->db, err);
-	status = cli_open_db(m->args->db, TCB_DB_READ, run->db_path, &run->db, err);
+		return cli_open_db(m->args->ops, m->args->db, TCB_DB_WRITE, run->db_path, &run->db, err);
+	status = cli_open_db(m->args->ops, m->args->db, TCB_DB_READ, run->db_path, &run->db, err);
 	return status == TCB_E_NOT_FOUND ? TCB_OK : status; /* nothing is known then */
 }
 
@@ -353,7 +354,8 @@ static enum tcb_status run_model(const void *arguments, struct tcb_error *err)
 							: "",
 			  .is_plan = args->plan,
 			  .is_retuned = args->retune },
-		.sweep_args = { .device = args->device,
+		.sweep_args = { .ops = args->ops,
+				.device = args->device,
 				.db = args->db,
 				.threads = args->threads,
 				.seed = args->seed,
@@ -369,7 +371,7 @@ static enum tcb_status run_model(const void *arguments, struct tcb_error *err)
 	if (args->name && strcmp(args->name, "list") == 0)
 		return print_presets(err);
 	TCB_TRY(read_model(args, &model, err));
-	status = cli_model_plan_make(&model, args->tokens, args->contract, args->all_logits, &m.plan, err);
+	status = cli_model_plan_make(args->ops, &model, args->tokens, args->contract, args->all_logits, &m.plan, err);
 	if (status == TCB_OK)
 		status = run_plan(&m, err);
 	cli_sweeping_close(&m.sweeping);

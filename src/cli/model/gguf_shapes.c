@@ -57,11 +57,10 @@ static size_t collect_shapes(const struct tcb_op *op, const struct tcb_gguf *ggu
 }
 
 /* The op for weights of FORMAT that is to it what OP is to its own; NULL: none. */
-static const struct tcb_op *op_for(const struct tcb_op *op, const struct tcb_format *format)
+static const struct tcb_op *op_for(const struct tcb_registry *ops, const struct tcb_op *op,
+				   const struct tcb_format *format)
 {
-	size_t count;
-
-	for (const struct tcb_op *const *other = tcb_ops(&count); *other; other++)
+	for (const struct tcb_op *const *other = ops->ops; *other; other++)
 		if (format && (*other)->format == format && strchr(op->name, '_') && strchr((*other)->name, '_') &&
 		    strcmp(strchr((*other)->name, '_'), strchr(op->name, '_')) == 0)
 			return *other;
@@ -69,13 +68,14 @@ static const struct tcb_op *op_for(const struct tcb_op *op, const struct tcb_for
 }
 
 /* "3 of Q6_K (q6k_matvec), 1 of F16 (no op)": the matrices that are not OP's; how many kinds. */
-static size_t add_others(const struct tcb_op *op, const struct holding *holding, struct tcb_str *out)
+static size_t add_others(const struct tcb_registry *ops, const struct tcb_op *op, const struct holding *holding,
+			 struct tcb_str *out)
 {
 	size_t kinds = 0;
 
 	for (uint32_t i = 0; i < TYPES_MAX; i++) {
 		const struct tcb_gguf_type *type = tcb_gguf_type(i);
-		const struct tcb_op *other = type ? op_for(op, tcb_format_find(type->name)) : NULL;
+		const struct tcb_op *other = type ? op_for(ops, op, tcb_format_find(type->name)) : NULL;
 
 		if (holding->matrices[i] && strcmp(type->name, op->format->gguf_name) != 0)
 			tcb_str_addf(out, "%s%zu of %s (%s)", kinds++ ? ", " : "", holding->matrices[i], type->name,
@@ -86,8 +86,8 @@ static size_t add_others(const struct tcb_op *op, const struct holding *holding,
 	return kinds;
 }
 
-static enum tcb_status nothing_fits(const struct tcb_op *op, const char *path, const struct holding *holding,
-				    struct tcb_error *err)
+static enum tcb_status nothing_fits(const struct tcb_registry *ops, const struct tcb_op *op, const char *path,
+				    const struct holding *holding, struct tcb_error *err)
 {
 	struct tcb_str others = { 0 };
 	size_t kinds;
@@ -95,7 +95,7 @@ static enum tcb_status nothing_fits(const struct tcb_op *op, const char *path, c
 	if (holding->fitting)
 		return tcb_fail(err, TCB_E_NOT_FOUND, "no %s tensor of %.150s fits op %s: %.250s",
 				op->format->gguf_name, path, op->name, holding->first_left.message);
-	kinds = add_others(op, holding, &others);
+	kinds = add_others(ops, op, holding, &others);
 	if (holding->vectors)
 		tcb_str_addf(&others, "%s%zu vector%s", kinds ? ", " : "", holding->vectors,
 			     holding->vectors == 1 ? "" : "s");
@@ -105,21 +105,22 @@ static enum tcb_status nothing_fits(const struct tcb_op *op, const char *path, c
 	return TCB_E_NOT_FOUND;
 }
 
-static void say_rest(const struct tcb_op *op, const char *path, const struct holding *holding)
+static void say_rest(const struct tcb_registry *ops, const struct tcb_op *op, const char *path,
+		     const struct holding *holding)
 {
 	struct tcb_str others = { 0 };
 
 	if (holding->left_out)
 		cli_say("%zu of %zu %s matrices of %s are left out: %s", holding->left_out, holding->fitting,
 			op->format->gguf_name, path, holding->first_left.message);
-	if (add_others(op, holding, &others))
+	if (add_others(ops, op, holding, &others))
 		cli_say("%s holds other matrices, too: %s; 'tcbtune model %s' is for all", path,
 			others.data ? others.data : "", path);
 	tcb_str_fini(&others);
 }
 
-enum tcb_status cli_gguf_shapes(const struct tcb_op *op, const char *path, int is_named, struct tcb_shape **out,
-				size_t *count_out, struct tcb_error *err)
+enum tcb_status cli_gguf_shapes(const struct tcb_registry *ops, const struct tcb_op *op, const char *path, int is_named,
+				struct tcb_shape **out, size_t *count_out, struct tcb_error *err)
 {
 	struct tcb_gguf *gguf = NULL;
 	struct holding holding = { .vectors = 0 };
@@ -137,9 +138,9 @@ enum tcb_status cli_gguf_shapes(const struct tcb_op *op, const char *path, int i
 		status = tcb_fail(err, TCB_E_NOMEM, "out of memory");
 	tcb_gguf_close(gguf);
 	if (status == TCB_OK && *count_out == 0)
-		status = nothing_fits(op, path, &holding, err);
+		status = nothing_fits(ops, op, path, &holding, err);
 	else if (status == TCB_OK && is_named)
-		say_rest(op, path, &holding);
+		say_rest(ops, op, path, &holding);
 	if (status != TCB_OK) {
 		free(*out);
 		*out = NULL;

@@ -57,17 +57,15 @@ static enum tcb_status parse_tokens(const char *text, struct cli_model_plan *pla
 }
 
 /* The op of FORMAT for ROWS of activations. */
-static const struct tcb_op *find_op(const struct tcb_format *format, size_t rows)
+static const struct tcb_op *find_op(const struct tcb_registry *ops, const struct tcb_format *format, size_t rows)
 {
 	const char *end = rows == 1 ? "_matvec" : "_matmul";
-	size_t count;
-	const struct tcb_op *const *ops = tcb_ops(&count);
 
-	for (size_t i = 0; i < count; i++) {
-		const size_t length = strlen(ops[i]->name);
-		if (ops[i]->format == format && length > strlen(end) &&
-		    strcmp(ops[i]->name + length - strlen(end), end) == 0)
-			return ops[i];
+	for (const struct tcb_op *const *op = ops->ops; *op; op++) {
+		const size_t length = strlen((*op)->name);
+		if ((*op)->format == format && length > strlen(end) &&
+		    strcmp((*op)->name + length - strlen(end), end) == 0)
+			return *op;
 	}
 	return NULL;
 }
@@ -109,7 +107,7 @@ static enum tcb_status add_calls(struct cli_model_plan *plan, const struct cli_p
 		shape.m = 1;
 	else if (product->is_expert)
 		cli_model_spread(plan->model, plan->tokens[token_index], &shape.m, &calls);
-	op = find_op(product->format, shape.m);
+	op = find_op(plan->ops, product->format, shape.m);
 	if (!op)
 		return tcb_fail(err, TCB_E_UNSUPPORTED, "this build has no products with %s weights of %zu tokens",
 				product->format->gguf_name, shape.m);
@@ -159,10 +157,12 @@ static int compare_items(const void *left, const void *right)
 	return (a->share < b->share) - (a->share > b->share);
 }
 
-enum tcb_status cli_model_plan_make(const struct cli_model *model, const char *tokens_text, const char *contract,
-				    int all_logits, struct cli_model_plan *out, struct tcb_error *err)
+enum tcb_status cli_model_plan_make(const struct tcb_registry *ops, const struct cli_model *model,
+				    const char *tokens_text, const char *contract, int all_logits,
+				    struct cli_model_plan *out, struct tcb_error *err)
 {
 	memset(out, 0, sizeof *out);
+	out->ops = ops;
 	out->model = model;
 	TCB_TRY(parse_tokens(tokens_text, out, err));
 	for (size_t t = 0; t < out->token_count; t++)

@@ -45,6 +45,7 @@ struct cli_model_problem {
 };
 
 struct cli_model_plan {
+	const struct tcb_registry *ops;
 	const struct cli_model *model;
 	size_t tokens[CLI_TOKENS_MAX], token_count;
 	struct cli_model_problem *list;
@@ -60,8 +61,9 @@ struct cli_projection {
 
 /* TOKENS_TEXT: "1,32,512".  With ALL_LOGITS every token of a prompt goes through the output head, else the last one.
  * MODEL is lent.  Free the plan in every case. */
-enum tcb_status cli_model_plan_make(const struct cli_model *model, const char *tokens_text, const char *contract,
-				    int all_logits, struct cli_model_plan *out, struct tcb_error *err);
+enum tcb_status cli_model_plan_make(const struct tcb_registry *ops, const struct cli_model *model,
+				    const char *tokens_text, const char *contract, int all_logits,
+				    struct cli_model_plan *out, struct tcb_error *err);
 void cli_model_plan_fini(struct cli_model_plan *plan);
 /* Reads what DB (NULL: nothing) knows of every problem on DEVICE, and what follows for the others.  IS_MODELLED: the
  * device is not there, so that a model's word is all there can be. */

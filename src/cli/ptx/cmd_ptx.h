@@ -14,6 +14,7 @@
 #include "ptx/assemble/assemble.h"
 
 struct ptx_args {
+	const struct tcb_registry *ops;
 	struct cli_list words; /* "check FILE..." */
 	struct cli_list rules, no_rules, suppress, kernels, blocks;
 	const char *baseline;

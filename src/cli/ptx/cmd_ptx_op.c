@@ -48,7 +48,7 @@ static enum tcb_status prepare(struct job *job, struct tcb_geometry *geometry, s
 	struct tcb_ptx_target target;
 	char why[TCB_WHY_MAX];
 
-	TCB_TRY(cli_find_op(args->op, &job->op, err));
+	TCB_TRY(cli_find_op(args->ops, args->op, &job->op, err));
 	if (!args->target)
 		return tcb_fail(err, TCB_E_USAGE, "'ptx --op' needs --target: the capability to emit for, as sm_89");
 	TCB_TRY(ptx_parse_target(args->target, &target, err));

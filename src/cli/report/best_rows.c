@@ -127,7 +127,7 @@ enum tcb_status cli_best_find(struct tcb_db *db, const struct tcb_device *device
 
 int cli_best_is_stale(const struct tcb_best *best)
 {
-	const struct tcb_op *op = tcb_op_find(best->problem.op_name);
+	const struct tcb_op *op = best->problem.op;
 	struct tcb_packings packings = { .is_known = { 0 } };
 	struct tcb_geometry geometry;
 	struct tcb_problem problem;

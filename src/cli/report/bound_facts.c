@@ -120,12 +120,11 @@ static void find_arithmetic(const struct tcb_best *best, struct tcb_bottleneck_f
 	out->compute_is_specified = limit.is_specified;
 }
 
-static int has_weights(struct tcb_problem problem)
+static int has_weights(const struct tcb_problem *problem)
 {
 	struct tcb_operand operands[TCB_OPERANDS_MAX];
 
-	problem.op = tcb_op_find(problem.op_name); /* a stored problem has the name alone */
-	return problem.op && tcb_operand_weights(operands, problem.op->operands(&problem, operands)) >= 0;
+	return problem->op && tcb_operand_weights(operands, problem->op->operands(problem, operands)) >= 0;
 }
 
 void cli_bounds_facts(const struct cli_bounds *bounds, const struct tcb_best *best, const struct tcb_counter *counters,
@@ -138,7 +137,7 @@ void cli_bounds_facts(const struct cli_bounds *bounds, const struct tcb_best *be
 
 	*out = (struct tcb_bottleneck_facts){
 		.is_gpu = best->target.kind == TCB_TARGET_CUDA,
-		.has_weights = has_weights(best->problem),
+		.has_weights = has_weights(&best->problem),
 		.state = best->state,
 		.is_overlapped = parsed && geometry.knob[TCB_KNOB_PDL] == 1,
 		.is_matrix = isa == TCB_ISA_MMA || isa == TCB_ISA_WGMMA || isa == TCB_ISA_AMX,

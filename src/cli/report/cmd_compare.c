@@ -15,6 +15,7 @@
 enum format { FORMAT_TABLE, FORMAT_MD, FORMAT_JSON };
 
 struct compare_args {
+	const struct tcb_registry *ops;
 	const char *old_path, *new_path, *fail_over, *op, *shape, *device, *out;
 	uint64_t threads;
 	int state;  /* 0: both, else 1 + enum tcb_state */
@@ -109,7 +110,7 @@ static enum tcb_status check(struct compare_args *args, struct tcb_error *err)
 	if (args->json)
 		args->format = FORMAT_JSON;
 	if (args->op)
-		TCB_TRY(cli_find_op(args->op, &op, err));
+		TCB_TRY(cli_find_op(args->ops, args->op, &op, err));
 	TCB_TRY(cli_check_out_db(args->out, args->old_path, err));
 	return cli_check_out_db(args->out, args->new_path, err);
 }
@@ -152,6 +153,7 @@ static enum tcb_status compare(const struct compare_args *args, struct cli_compa
 {
 	struct tcb_shape shape;
 	struct cli_wanted wanted = {
+		.ops = args->ops,
 		.op = args->op,
 		.device = args->device,
 		.state = args->state ? tcb_state_text((enum tcb_state)(args->state - 1)) : NULL,
@@ -159,7 +161,8 @@ static enum tcb_status compare(const struct compare_args *args, struct cli_compa
 	};
 
 	if (args->shape) {
-		TCB_TRY(cli_read_shape(args->op ? tcb_op_find(args->op) : NULL, args->shape, &shape, err));
+		TCB_TRY(cli_read_shape(args->op ? tcb_registry_find(args->ops, args->op) : NULL, args->shape, &shape,
+				       err));
 		wanted.shape = &shape;
 	}
 	TCB_TRY(parse_percent(args->fail_over, &comparison->fail_over, err));

@@ -19,6 +19,7 @@
 enum { COMMIT_SHOWN = 7, SIGNATURE_SHOWN = 6 };
 
 struct history_args {
+	const struct tcb_registry *ops;
 	const char *op, *shape, *contract, *device, *db;
 	uint64_t threads;
 	int state; /* 0: both, else 1 + enum tcb_state */
@@ -353,9 +354,9 @@ static enum tcb_status run_history(const void *arguments, struct tcb_error *err)
 	char path[CLI_PATH_MAX] = "";
 	struct tcb_db *db = NULL;
 
-	TCB_TRY(cli_find_op(args->op, &op, err));
+	TCB_TRY(cli_find_op(args->ops, args->op, &op, err));
 	TCB_TRY(cli_read_shape(op, args->shape, &wanted.shape, err));
-	TCB_TRY(cli_open_db(args->db, TCB_DB_READ, path, &db, err));
+	TCB_TRY(cli_open_db(args->ops, args->db, TCB_DB_READ, path, &db, err));
 	enum tcb_status status = tell_all(db, path, &wanted, err);
 	cli_best_rows_fini(&wanted.rows);
 	cli_close_db(db);

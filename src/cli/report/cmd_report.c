@@ -18,6 +18,7 @@
 enum format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_MD, FORMAT_HTML };
 
 struct report_args {
+	const struct tcb_registry *ops;
 	const char *op, *device, *shape, *columns, *sort, *out, *db;
 	int format, geometry, state, verdict; /* enum format, cli_geometry_view; the others from 1, 0: any */
 	int json, counters;
@@ -398,7 +399,6 @@ static enum tcb_status nothing_found(const struct cli_bounds *all, const char *p
 	};
 	char nearby[CLI_NEARBY_MAX];
 	struct tcb_str asked = { 0 };
-	size_t count;
 
 	cli_nearby(all->list, all->count, &wanted, nearby);
 	for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)
@@ -410,20 +410,17 @@ static enum tcb_status nothing_found(const struct cli_bounds *all, const char *p
 		tcb_fail(err, TCB_E_NOT_FOUND,
 			 "%.120s holds no result%s%s%.220s%s; run 'tcbtune sweep --op %.40s%s%.40s'", path,
 			 asked.data ? asked.data : "", nearby[0] ? " (" : "", nearby, nearby[0] ? ")" : "",
-			 args->op ? args->op : tcb_ops(&count)[0]->name, device->is_named ? " --device " : "",
+			 args->op ? args->op : args->ops->ops[0]->name, device->is_named ? " --device " : "",
 			 device->is_named ? args->device : "");
 	tcb_str_fini(&asked);
 	return TCB_E_NOT_FOUND;
 }
 
 /* Is there an op of that name, or one whose name begins with it? */
-static int is_family(const char *name)
+static int is_family(const struct tcb_registry *ops, const char *name)
 {
-	size_t count;
-	const struct tcb_op *const *ops = tcb_ops(&count);
-
-	for (size_t i = 0; i < count; i++)
-		if (is_op(name, ops[i]->name))
+	for (size_t i = 0; i < ops->count; i++)
+		if (is_op(name, ops->ops[i]->name))
 			return 1;
 	return 0;
 }
@@ -433,9 +430,10 @@ static enum tcb_status check_filter(const struct report_args *args, struct cli_s
 {
 	const struct tcb_op *op;
 
-	if (args->op && !is_family(args->op))
-		TCB_TRY(cli_find_op(args->op, &op, err));
-	return args->shape ? cli_shapes_read(args->op ? tcb_op_find(args->op) : NULL, args->shape, 0, shapes_out, err)
+	if (args->op && !is_family(args->ops, args->op))
+		TCB_TRY(cli_find_op(args->ops, args->op, &op, err));
+	return args->shape ? cli_shapes_read(args->op ? tcb_registry_find(args->ops, args->op) : NULL, args->shape, 0,
+					     shapes_out, err)
 			   : TCB_OK;
 }
 
@@ -456,7 +454,7 @@ static enum tcb_status run_report(const void *arguments, struct tcb_error *err)
 	TCB_TRY(cli_best_view_check(&view, err));
 	TCB_TRY(cli_check_out_db(args.out, args.db, err));
 	TCB_TRY(check_filter(&args, &collecting.shapes, err));
-	status = cli_open_db(args.db, TCB_DB_READ, path, &db, err);
+	status = cli_open_db(args.ops, args.db, TCB_DB_READ, path, &db, err);
 	if (status == TCB_OK)
 		status = cli_bounds_load(db, &bounds, err);
 	if (status == TCB_OK && args.device)

@@ -112,6 +112,7 @@ void cli_row_label(const struct tcb_problem *problem, char out[CLI_ROW_LABEL_MAX
 
 /* compare_read.c */
 struct cli_wanted {
+	const struct tcb_registry *ops;
 	const char *op, *device, *state; /* NULL: any; DEVICE: a name or a key */
 	const struct tcb_shape *shape;
 	uint64_t threads; /* 0: any */

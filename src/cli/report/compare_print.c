@@ -19,7 +19,7 @@ static const struct cli_told *any_side(const struct cli_row *row)
 
 void cli_row_label(const struct tcb_problem *problem, char out[CLI_ROW_LABEL_MAX])
 {
-	const struct tcb_op *op = tcb_op_find(problem->op_name);
+	const struct tcb_op *op = problem->op;
 	const int is_own = op && op->default_contract == problem->contract;
 	char shape[TCB_SHAPE_TEXT_MAX];
 

@@ -227,11 +227,11 @@ enum tcb_status cli_comparison_read(const char *old_path, const char *new_path, 
 	out->paths[0] = old_path;
 	out->paths[1] = new_path;
 	TCB_TRY(check_files(old_path, new_path, err));
-	TCB_TRY(tcb_db_open(old_path, TCB_DB_READ_SYSTEM, &db, err));
+	TCB_TRY(cli_open_db_file(wanted->ops, old_path, TCB_DB_READ_SYSTEM, &db, err));
 	enum tcb_status status = read_side(db, wanted, &out->sides[0], err);
 	cli_close_db(db);
 	TCB_TRY(status);
-	TCB_TRY(tcb_db_open(new_path, TCB_DB_READ_SYSTEM, &db, err));
+	TCB_TRY(cli_open_db_file(wanted->ops, new_path, TCB_DB_READ_SYSTEM, &db, err));
 	status = read_side(db, wanted, &out->sides[1], err);
 	if (status == TCB_OK)
 		status = join(out, err);

@@ -26,6 +26,7 @@
 #include "search/search.h"
 
 struct bench_args {
+	const struct tcb_registry *ops;
 	const char *op, *device, *contract, *db;
 	struct cli_list shapes, geometries;
 	uint64_t threads, seed, rotation;
@@ -391,7 +392,7 @@ static enum tcb_status open_db(struct benching *run, struct tcb_error *err)
 
 	if (run->args->geometries.count)
 		return TCB_OK;
-	status = cli_open_db(run->args->db, TCB_DB_READ, path, &run->db, err);
+	status = cli_open_db(run->args->ops, run->args->db, TCB_DB_READ, path, &run->db, err);
 	if (status == TCB_OK)
 		status = cli_bounds_load(run->db, &run->bounds, err);
 	return status == TCB_E_NOT_FOUND && !run->args->db ? TCB_OK : status;
@@ -409,7 +410,7 @@ static enum tcb_status run_bench(const void *arguments, struct tcb_error *err)
 	if (args->geometries.count > GIVEN_MAX)
 		return tcb_fail(err, TCB_E_USAGE, "--geometry is given %zu times; at most %d are measured together",
 				args->geometries.count, GIVEN_MAX);
-	TCB_TRY(cli_problems_make(args->op, args->contract, &args->shapes, NULL, &problems, err));
+	TCB_TRY(cli_problems_make(args->ops, args->op, args->contract, &args->shapes, NULL, &problems, err));
 	run.contests = args->json ? json_array() : NULL;
 	status = cli_open_device(args->device, args->threads, &run.place, err);
 	if (status == TCB_OK)

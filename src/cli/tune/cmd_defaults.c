@@ -18,6 +18,7 @@
 enum format { FORMAT_TEXT, FORMAT_TABLE };
 
 struct defaults_args {
+	const struct tcb_registry *ops;
 	struct cli_list files, judges;
 	const char *op, *arch, *out;
 	uint64_t worst, least, folds;
@@ -538,9 +539,9 @@ static enum tcb_status read_all(struct cli_default_groups *groups, const struct 
 				struct tcb_error *err)
 {
 	for (size_t i = 0; i < args->files.count; i++)
-		TCB_TRY(cli_defaults_add(groups, args->files.items[i], 0, err));
+		TCB_TRY(cli_defaults_add(args->ops, groups, args->files.items[i], 0, err));
 	for (size_t i = 0; i < args->judges.count; i++)
-		TCB_TRY(cli_defaults_add(groups, args->judges.items[i], 1, err));
+		TCB_TRY(cli_defaults_add(args->ops, groups, args->judges.items[i], 1, err));
 	TCB_TRY(cli_defaults_fill(groups, args->op, args->arch, args->least, err));
 	if (groups->count == 0)
 		return tcb_fail(err, TCB_E_NOT_FOUND,
@@ -586,8 +587,8 @@ static enum tcb_status fill(const struct judged *judged, const struct cli_defaul
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu rules", groups->count);
 	for (size_t i = 0; i < groups->count; i++)
 		wanted[i] = judged[i].wanted;
-	const struct cli_fill what = { args->device,  args->db, args->threads, args->budget_s,
-				       groups->items, wanted,   groups->count };
+	const struct cli_fill what = { args->ops,      args->device,  args->db, args->threads,
+				       args->budget_s, groups->items, wanted,   groups->count };
 	enum tcb_status status = cli_fill_run(&what, err);
 	free(wanted);
 	return status;
@@ -614,7 +615,7 @@ static enum tcb_status run_defaults(const void *arguments, struct tcb_error *err
 	struct cli_default_groups groups = { 0 };
 	const struct tcb_op *op;
 	if (args->op)
-		TCB_TRY(cli_find_op(args->op, &op, err));
+		TCB_TRY(cli_find_op(args->ops, args->op, &op, err));
 	enum tcb_status status = read_all(&groups, args, err);
 	if (status == TCB_OK)
 		status = judge_and_print(&groups, args, err);

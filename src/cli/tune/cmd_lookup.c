@@ -15,6 +15,7 @@
 #include "cli/report/bound_facts.h"
 
 struct lookup_args {
+	const struct tcb_registry *ops;
 	const char *op, *device, *shape, *contract, *db;
 	uint64_t threads;
 	int state; /* enum tcb_state */
@@ -135,10 +136,11 @@ static enum tcb_status explain(const struct lookup_args *args, const struct tcb_
 
 	*out = (struct explanation){ .is_found = 0 };
 	if (!is_system || args->db)
-		status = cli_open_db(args->db, TCB_DB_READ, path, &db, err);
+		status = cli_open_db(args->ops, args->db, TCB_DB_READ, path, &db, err);
 	else
-		status = tcb_db_system_path(path, sizeof path) ? tcb_db_open(path, TCB_DB_READ_SYSTEM, &db, err)
-							       : TCB_E_NOT_FOUND;
+		status = tcb_db_system_path(path, sizeof path)
+				 ? cli_open_db_file(args->ops, path, TCB_DB_READ_SYSTEM, &db, err)
+				 : TCB_E_NOT_FOUND;
 	if (status == TCB_OK)
 		status = explain_from(db, &source, out, err);
 	tcb_db_close(db);
@@ -176,7 +178,7 @@ static enum tcb_status find_nearby(const struct lookup_args *args, const struct 
 		if (tcb_cpu_open(args->device, 0, &host, NULL) == TCB_OK)
 			wanted.device_key = host.device.key;
 	}
-	status = cli_open_db(args->db, TCB_DB_READ, path, &db, err);
+	status = cli_open_db(args->ops, args->db, TCB_DB_READ, path, &db, err);
 	if (status == TCB_OK)
 		status = cli_bounds_load(db, &all, err);
 	if (status == TCB_OK)
@@ -261,7 +263,7 @@ static enum tcb_status print_json(const struct lookup_args *args, const struct t
 static enum tcb_status look_up(const struct lookup_args *args, const struct tcb_op *op, const struct tcb_shape *shape,
 			       int is_one, struct tcb_error *err)
 {
-	struct cli_query query = { args->db, args->device, args->threads, (enum tcb_state)args->state };
+	struct cli_query query = { args->ops, args->db, args->device, args->threads, (enum tcb_state)args->state };
 	struct tcb_problem problem;
 	struct tcbrt_tuning tuning;
 	struct explanation found;
@@ -288,7 +290,7 @@ static enum tcb_status run_lookup(const void *arguments, struct tcb_error *err)
 	struct cli_shapes shapes;
 	enum tcb_status status;
 
-	TCB_TRY(cli_find_op(args->op, &op, err));
+	TCB_TRY(cli_find_op(args->ops, args->op, &op, err));
 	TCB_TRY(cli_check_device(args->device, err));
 	TCB_TRY(cli_check_threads(args->threads, err));
 	TCB_TRY(cli_shapes_read(op, args->shape, 0, &shapes, err));

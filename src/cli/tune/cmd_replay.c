@@ -16,6 +16,7 @@
 #include "search/replay/replay.h"
 
 struct replay_args {
+	const struct tcb_registry *ops;
 	struct cli_list files, strategies;
 	uint64_t repeats, seed;
 	double until_stable; /* percent; 0: not asked for */
@@ -326,7 +327,7 @@ static enum tcb_status stop(const struct replaying *r, struct tcb_error *err)
 
 static enum tcb_status run_replay(const void *arguments, struct tcb_error *err)
 {
-	struct replaying r = { .args = arguments };
+	struct replaying r = { .args = arguments, .spaces.ops = ((const struct replay_args *)arguments)->ops };
 	if (r.args->repeats < 1 || r.args->repeats > REPEATS_MAX)
 		return tcb_fail(err, TCB_E_USAGE, "--repeats: from 1 to %d", REPEATS_MAX);
 	TCB_TRY(find_strategies(&r, err));

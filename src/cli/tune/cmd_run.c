@@ -17,6 +17,7 @@
 #include "cli/tune/run_gpu.h"
 
 struct run_args {
+	const struct tcb_registry *ops;
 	const char *op, *device, *weights, *x, *out, *contract, *geometry, *db;
 	uint64_t threads;
 	int json;
@@ -95,7 +96,7 @@ static int is_gpu(const struct job *job)
 /* Chooses the geometry, and opens the device with the threads that it wants. */
 static enum tcb_status choose_geometry(struct job *job, const struct run_args *args, struct tcb_error *err)
 {
-	struct cli_query query = { args->db, args->device, args->threads, TCB_COLD };
+	struct cli_query query = { args->ops, args->db, args->device, args->threads, TCB_COLD };
 	const char *text = args->geometry;
 	uint64_t threads = args->threads;
 
@@ -143,7 +144,7 @@ static enum tcb_status prepare(struct job *job, const struct run_args *args, str
 	enum tcb_contract contract;
 	struct tcb_shape shape = { 0 };
 
-	TCB_TRY(cli_find_op(args->op, &job->op, err));
+	TCB_TRY(cli_find_op(args->ops, args->op, &job->op, err));
 	TCB_TRY(cli_find_contract(job->op, args->contract, &contract, err));
 	TCB_TRY(cli_check_device(args->device, err));
 	TCB_TRY(cli_check_threads(args->threads, err));

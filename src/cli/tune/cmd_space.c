@@ -12,6 +12,7 @@
 #include "kernels/space.h"
 
 struct space_args {
+	const struct tcb_registry *ops;
 	const char *op, *device, *shape, *contract, *explain;
 	uint64_t threads;
 	int count, any_size, json;
@@ -183,7 +184,7 @@ static enum tcb_status run_space(const void *arguments, struct tcb_error *err)
 
 	if (args->count && args->explain)
 		return tcb_fail(err, TCB_E_USAGE, "--count and --explain exclude each other; give one of them");
-	TCB_TRY(cli_find_op(args->op, &op, err));
+	TCB_TRY(cli_find_op(args->ops, args->op, &op, err));
 	TCB_TRY(cli_make_problem(op, args->contract, args->shape, &problem, err));
 	if (args->explain)
 		TCB_TRY(tcb_geometry_parse(args->explain, &geometry, err));

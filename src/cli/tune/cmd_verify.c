@@ -18,6 +18,7 @@
 enum format { FORMAT_TABLE, FORMAT_JSON, FORMAT_MD };
 
 struct verify_args {
+	const struct tcb_registry *ops;
 	const char *op, *device, *only, *out, *db;
 	struct cli_list from;
 	uint64_t seed;
@@ -135,7 +136,7 @@ static enum tcb_status measure(const struct verify_args *args, struct cli_verify
 	size_t asked = 0;
 	TCB_TRY(check_only(args->only, err));
 	if (args->op)
-		TCB_TRY(cli_find_op(args->op, &lab.op, err));
+		TCB_TRY(cli_find_op(args->ops, args->op, &lab.op, err));
 	TCB_TRY(cli_open_device(args->device, 0, &place, err));
 	/* ptxas tells registers and spills whatever the version */
 	if (tcb_assembler_find_first(TCB_ASSEMBLER_PTXAS, &lab.assembler, &why) != TCB_OK) {
@@ -159,11 +160,12 @@ static enum tcb_status measure(const struct verify_args *args, struct cli_verify
 
 /* --- the database --- */
 
-static enum tcb_status store(const char *option, const struct cli_verify_report *report, struct tcb_error *err)
+static enum tcb_status store(const struct verify_args *args, const struct cli_verify_report *report,
+			     struct tcb_error *err)
 {
 	char path[CLI_PATH_MAX];
 	struct tcb_db *db;
-	TCB_TRY(cli_open_db(option, TCB_DB_WRITE, path, &db, err));
+	TCB_TRY(cli_open_db(args->ops, args->db, TCB_DB_WRITE, path, &db, err));
 	const enum tcb_status status = tcb_db_verified_put(db, &report->run, report->rows, report->count, err);
 	cli_close_db(db);
 	return status;
@@ -190,12 +192,12 @@ static int load_row(void *ctx, const struct tcb_verified_run *run, const struct 
 	return loading->status != TCB_OK;
 }
 
-static enum tcb_status load(const char *option, struct cli_verify_reports *reports, struct tcb_error *err)
+static enum tcb_status load(const struct verify_args *args, struct cli_verify_reports *reports, struct tcb_error *err)
 {
 	char path[CLI_PATH_MAX];
 	struct tcb_db *db;
 	struct loading loading = { reports, err, TCB_OK };
-	TCB_TRY(cli_open_db(option, TCB_DB_READ, path, &db, err));
+	TCB_TRY(cli_open_db(args->ops, args->db, TCB_DB_READ, path, &db, err));
 	enum tcb_status status = tcb_db_verified_each(db, load_row, &loading, err);
 	cli_close_db(db);
 	if (status == TCB_OK)
@@ -211,13 +213,13 @@ static enum tcb_status collect(const struct verify_args *args, struct cli_verify
 			       struct tcb_error *err)
 {
 	if (args->stored)
-		return load(args->db, reports, err);
+		return load(args, reports, err);
 	for (size_t i = 0; i < args->from.count; i++)
 		TCB_TRY(cli_verify_read(args->from.items[i], reports, err));
 	if (args->from.count)
 		return TCB_OK;
 	TCB_TRY(measure(args, reports, err));
-	return store(args->db, &reports->items[0], err);
+	return store(args, &reports->items[0], err);
 }
 
 static enum tcb_status print(const struct verify_args *args, const struct cli_verify_reports *reports,

@@ -166,7 +166,7 @@ static enum tcb_status add_trials(struct reading *reading, const struct tcb_trie
 	struct tcb_problem problem;
 	struct tcb_trial *trials;
 	size_t count;
-	const struct tcb_op *op = tcb_op_find(tried->problem.op_name);
+	const struct tcb_op *op = tried->problem.op;
 	if (!op || !make_target(&device) ||
 	    tcb_problem_init(op, tried->problem.contract, &tried->problem.shape, &problem, NULL) != TCB_OK)
 		return TCB_OK;
@@ -189,11 +189,11 @@ static int add_tried(void *ctx, const struct tcb_tried *tried)
 	return reading->status != TCB_OK;
 }
 
-enum tcb_status cli_defaults_add(struct cli_default_groups *groups, const char *path, int is_judged,
-				 struct tcb_error *err)
+enum tcb_status cli_defaults_add(const struct tcb_registry *ops, struct cli_default_groups *groups, const char *path,
+				 int is_judged, struct tcb_error *err)
 {
 	struct reading reading = { .groups = groups, .is_judged = is_judged, .err = err };
-	TCB_TRY(tcb_db_open(path, TCB_DB_READ, &reading.db, err));
+	TCB_TRY(cli_open_db_file(ops, path, TCB_DB_READ, &reading.db, err));
 	enum tcb_status status = tcb_db_tried_each(reading.db, add_tried, &reading, err);
 	cli_close_db(reading.db);
 	return status == TCB_OK ? reading.status : status;

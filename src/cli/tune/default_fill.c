@@ -162,7 +162,7 @@ enum tcb_status cli_fill_run(const struct cli_fill *fill, struct tcb_error *err)
 		cli_say("nothing is missing for rules of this device");
 		return TCB_OK;
 	}
-	TCB_TRY(cli_open_db(fill->db, TCB_DB_WRITE, path, &filling.db, err));
+	TCB_TRY(cli_open_db(fill->ops, fill->db, TCB_DB_WRITE, path, &filling.db, err));
 	enum tcb_status status = TCB_OK;
 	for (size_t g = 0; g < fill->group_count; g++)
 		for (size_t r = 0; status == TCB_OK && is_of(&fill->groups[g], target) && r < fill->groups[g].row_count;

@@ -9,6 +9,7 @@
 #include "cli/tune/default_cells.h"
 
 struct cli_fill {
+	const struct tcb_registry *ops;
 	const char *device, *db; /* as on the command line */
 	uint64_t threads;
 	double budget_s; /* for all; 0: as long as it takes */

@@ -123,7 +123,6 @@ static enum tcb_status make_origin(const struct tcb_tried *tried, const struct t
 				   struct cli_origin *out, struct tcb_error *err)
 {
 	*out = (struct cli_origin){ .problem = tried->problem, .device = tried->device };
-	out->problem.op = tcb_op_find(tried->problem.op_name);
 	out->geometries = malloc(count * sizeof *out->geometries + 1);
 	if (!out->geometries)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu geometries", count);
@@ -150,11 +149,10 @@ static enum tcb_status add_trials(struct from_database *from, const struct tcb_t
 				  const struct tcb_trial *trials, size_t count, struct tcb_error *err)
 {
 	char shape[TCB_SHAPE_TEXT_MAX], name[sizeof(((struct tcb_recorded *)0)->name)];
-	struct tcb_problem problem = tried->problem;
 	size_t added = 0;
-	problem.op = tcb_op_find(problem.op_name);
-	if (problem.op)
-		TCB_TRY(cli_replay_winners_add(&from->spaces->winners, &problem, &tried->device, trials, count, err));
+	if (tried->problem.op)
+		TCB_TRY(cli_replay_winners_add(&from->spaces->winners, &tried->problem, &tried->device, trials, count,
+					       err));
 	tcb_shape_print(&tried->problem.shape, shape);
 	for (int state = 0; state < TCB_STATE_COUNT && count >= TRIALS_LEAST; state++) {
 		struct tcb_recorded space;
@@ -205,7 +203,7 @@ static enum tcb_status add_database(struct cli_spaces *spaces, const char *path,
 {
 	struct from_database from = { .spaces = spaces, .err = err };
 	const size_t before = spaces->count;
-	TCB_TRY(tcb_db_open(path, TCB_DB_READ, &from.db, err));
+	TCB_TRY(cli_open_db_file(spaces->ops, path, TCB_DB_READ, &from.db, err));
 	enum tcb_status status = tcb_db_tried_each(from.db, add_tried, &from, err);
 	if (status == TCB_OK)
 		status = from.status;

@@ -8,6 +8,7 @@
 #include "cli/tune/replay_starts.h"
 
 struct cli_spaces {
+	const struct tcb_registry *ops; /* of the problems of databases */
 	struct tcb_recorded *items;
 	struct cli_origin *origins; /* [space] */
 	size_t count;

@@ -50,7 +50,6 @@ static int add_best(void *ctx, const struct tcb_best *best)
 {
 	struct reading *reading = ctx;
 	struct tcb_start_winner winner = { .problem = best->problem, .threads = best->threads, .tried = best->tried };
-	winner.problem.op = tcb_op_find(best->problem.op_name);
 	if (!winner.problem.op || best->modelled || best->target.kind != reading->device->target.kind ||
 	    tcb_geometry_parse(best->geometry, &winner.geometry, NULL) != TCB_OK)
 		return 0;

@@ -8,6 +8,7 @@
 #include "cli/core/cli.h"
 
 struct cli_sweep_args {
+	const struct tcb_registry *ops;
 	const char *op, *device, *contract, *gguf, *strategy, *shard, *db;
 	struct cli_list shapes;
 	uint64_t threads, max_trials, seed, rotation, finalists;
