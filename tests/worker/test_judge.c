@@ -31,6 +31,7 @@ static struct tcb_instance *instance_of(struct tcb_shared_reference *shared)
 	struct tcb_problem problem;
 	struct tcb_instance *instance;
 	planted_problem(&problem);
+	problem.op = &op;
 	assert_int_equal(tcb_instance_create(&op, &problem, 1, NULL, &instance, NULL), TCB_OK);
 	instance->shared = shared;
 	assert_int_equal(tcb_instance_reference(instance, pool, NULL), TCB_OK);
@@ -118,6 +119,7 @@ static void exact_results_are_of_their_instance(void **state)
 	struct tcb_plan plan;
 	(void)state;
 	planted_problem(&problem);
+	problem.op = &op;
 	planted_geometry(PLANTED_EXACT, 0, 1, &geometry);
 	assert_int_equal(planted_op.plan(&problem, &geometry, &plan, NULL), TCB_OK);
 	assert_int_equal(tcb_exact_cache_create(&cache, NULL), TCB_OK);
@@ -149,6 +151,7 @@ static void reference_is_shared(void **state)
 	(void)state;
 	struct tcb_problem problem;
 	planted_problem(&problem);
+	problem.op = &op;
 	struct tcb_shared_reference *shared = tcb_shared_reference_create(&op, &problem, NULL);
 	assert_non_null(shared);
 	struct tcb_instance *own = instance_of(NULL), *first = instance_of(shared), *second = instance_of(shared);
@@ -213,6 +216,7 @@ static struct tcb_instance *many_instance(struct tcb_shared_reference *shared)
 	op.fill = many_fill;
 	op.reference = many_reference;
 	planted_problem(&problem);
+	problem.op = &op;
 	assert_int_equal(tcb_instance_create(&op, &problem, 1, NULL, &instance, NULL), TCB_OK);
 	instance->shared = shared;
 	assert_int_equal(tcb_instance_reference(instance, pool, NULL), TCB_OK);
@@ -298,6 +302,7 @@ static void references_of_all_outputs_are_shared(void **state)
 	(void)state;
 	tcb_instance_destroy(many_instance(NULL)); /* sets the op up */
 	planted_problem(&problem);
+	problem.op = &op;
 	struct tcb_shared_reference *shared = tcb_shared_reference_create(&op, &problem, NULL);
 	struct tcb_instance *first = many_instance(shared), *second = many_instance(shared);
 	assert_int_equal(references, 2);
@@ -336,6 +341,7 @@ static void what_cannot_be_judged_is_refused(void **state)
 	struct tcb_problem problem;
 	(void)state;
 	planted_problem(&problem);
+	problem.op = &op;
 	size_t (*const refused[])(const struct tcb_problem *,
 				  struct tcb_operand[TCB_OPERANDS_MAX]) = { too_many_operands, whole_numbers,
 									    no_output };
@@ -396,6 +402,7 @@ static void each_weights_are_packed_by_themselves(void **state)
 	op.pack = weights_pack;
 	packings = 0;
 	planted_problem(&problem);
+	problem.op = &op;
 	assert_int_equal(tcb_instance_create(&op, &problem, 1, NULL, &instance, NULL), TCB_OK);
 	assert_int_equal(tcb_instance_packed(instance, TCB_LAYOUT_R4, bytes, &packed, NULL), TCB_OK);
 	assert_int_equal(packings, 2);
