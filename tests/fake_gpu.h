@@ -34,10 +34,8 @@ static inline void fake_gpu_load(const char *cards)
 static inline void fake_gpu_place(const char *name, struct tcb_place *out)
 {
 	struct tcb_error err;
-	memset(out, 0, sizeof *out);
-	if (tcb_gpu_open(name, 1, &out->gpu, &err) != TCB_OK)
+	if (tcb_place_open(name, 0, 1, out, &err) != TCB_OK)
 		fail_msg("%s", err.message);
-	out->device = out->gpu.device;
 }
 
 #endif

@@ -23,4 +23,8 @@
  */
 enum tcb_status tcb_cpu_identify(const char *name, unsigned threads, struct tcb_device *out, struct tcb_error *err);
 
+/* cpu_kind.c: the family that names TARGET's group: the last in the list's order, but for those that are not part of
+ * its key (cpu_identity.c). */
+enum tcb_isa tcb_cpu_widest(const struct tcb_target *target);
+
 #endif

@@ -47,6 +47,23 @@ static const struct row rows[] = {
 
 enum { ROWS = sizeof rows / sizeof *rows };
 
+void tcb_target_complete_gpu(struct tcb_target *target)
+{
+	target->kind = TCB_TARGET_CUDA;
+	target->warp_threads = 32;
+	target->block_threads_max = 1024;
+	target->thread_registers_max = 255;
+	if (target->block_registers_max == 0)
+		target->block_registers_max = 65536;
+	target->line_bytes = 128;
+	target->llc_bytes = target->l2_bytes;
+	target->isa_mask = 1u << TCB_ISA_FMA | 1u << TCB_ISA_DP4A;
+	if (target->capability >= 75) /* the first with all shapes of mma.sync that are used */
+		target->isa_mask |= 1u << TCB_ISA_MMA;
+	if (target->capability == 90)
+		target->isa_mask |= 1u << TCB_ISA_WGMMA;
+}
+
 void tcb_gpu_complete(struct tcb_gpu *gpu)
 {
 	struct tcb_device *device = &gpu->device;

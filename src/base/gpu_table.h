@@ -44,6 +44,8 @@ double tcb_gpu_nominal_rate(unsigned capability, unsigned sm_count, enum tcb_com
 /* Is NAME a kind of GPU, "sm_90", or a model of one, "sm_90:" and its key?  CAPABILITY_OUT and KEY_OUT (nullable):
  * lent, NULL for a kind. */
 int tcb_gpu_parse(const char *name, unsigned *capability_out, const char **key_out);
+/* cuda_kind.c: the number of "cuda:0"; -1: NAME is not so. */
+int tcb_gpu_ordinal(const char *name);
 /* Fills what follows from the rest: name, key, arch, instruction families, limits of a block. */
 void tcb_gpu_complete(struct tcb_gpu *gpu);
 

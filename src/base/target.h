@@ -28,7 +28,7 @@ struct tcb_target {
 	size_t shared_optin_bytes;
 };
 
-/* target.c: fills what follows from the rest of a GPU's: kind, instruction families, limits of a block. */
+/* gpu_table.c: fills what follows from the rest of a GPU's: kind, instruction families, limits of a block. */
 void tcb_target_complete_gpu(struct tcb_target *target);
 
 static inline int tcb_target_has(const struct tcb_target *target, enum tcb_isa isa)

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/kind.h"
 #include "base/util.h"
 #include "db/db_private.h"
 
@@ -47,13 +48,12 @@ static enum tcb_status put_device(struct tcb_db *db, const struct tcb_device *de
 			" ?20, ?21, ?22)"
 			" ON CONFLICT (key, name, threads) DO UPDATE SET key = key RETURNING id",
 			"ttittttiiiiiiiiiiiiiii", device->key, device->name, (int64_t)target->threads,
-			target->kind == TCB_TARGET_CPU ? "cpu" : "cuda", device->arch, device->model, isa.data,
-			(int64_t)device->family, (int64_t)device->stepping_model, (int64_t)device->stepping,
-			(int64_t)device->cores, (int64_t)device->memory_bytes, (int64_t)device->clock_khz,
-			(int64_t)target->line_bytes, (int64_t)target->l1d_bytes, (int64_t)target->l2_bytes,
-			(int64_t)target->llc_bytes, (int64_t)target->capability, (int64_t)target->sm_count,
-			(int64_t)target->shared_optin_bytes, (int64_t)(device->is_virtual != 0),
-			(int64_t)device->has_ecc);
+			tcb_kind_of(target)->name, device->arch, device->model, isa.data, (int64_t)device->family,
+			(int64_t)device->stepping_model, (int64_t)device->stepping, (int64_t)device->cores,
+			(int64_t)device->memory_bytes, (int64_t)device->clock_khz, (int64_t)target->line_bytes,
+			(int64_t)target->l1d_bytes, (int64_t)target->l2_bytes, (int64_t)target->llc_bytes,
+			(int64_t)target->capability, (int64_t)target->sm_count, (int64_t)target->shared_optin_bytes,
+			(int64_t)(device->is_virtual != 0), (int64_t)device->has_ecc);
 	if (status == TCB_OK)
 		status = tcb_db_finish(db, stmt, id_out, doing, err);
 	tcb_str_fini(&isa);

@@ -115,7 +115,17 @@ enum tcb_status tcb_cpu_open(const char *name, unsigned threads, struct tcb_plac
 	device.cores = order.core_count;
 	device.clock_khz = order.clock_khz;
 	out->device = device;
+	memcpy(out->address, device.name, sizeof out->address);
 	out->cpu_count = threads;
 	memcpy(out->cpus, order.cpus, sizeof out->cpus);
 	return TCB_OK;
 }
+
+static enum tcb_status open_place(const char *name, unsigned threads, int attached_only, struct tcb_place *out,
+				  struct tcb_error *err)
+{
+	(void)attached_only; /* it is */
+	return tcb_cpu_open(name, threads, out, err);
+}
+
+const struct tcb_device_kind tcb_device_cpu = { .open = open_place };

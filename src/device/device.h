@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where candidates run.  cpu_device.c: this host through hwloc (topology,
+ * Where candidates run.  place.c: a device by its name.  cpu_device.c: this host through hwloc (topology,
  * caches, which processors to pin to).  bandwidth.c and compute.c: the measured
  * limits of reading or copying and of arithmetic that results are compared
  * with.  counters.c: what a kernel call did (PAPI when hardware events exist,
@@ -21,6 +21,9 @@
 enum { TCB_CPUS_MAX = 1024 };
 struct tcb_place {
 	struct tcb_device device;
+	char address[TCB_DEVICE_NAME_MAX]; /* as this machine names it: "cuda:0" */
+	int is_absent;                     /* known by its specification alone: nothing can run on it */
+	int is_nearest;                    /* not even by its own: the model's name says whose it is */
 	/* of a CPU */
 	unsigned cpu_count;     /* == device.target.threads */
 	int cpus[TCB_CPUS_MAX]; /* OS processor numbers, one per physical core first, powerful cores first */
@@ -28,6 +31,34 @@ struct tcb_place {
 	/* of a GPU; gpu.device is the same as device */
 	struct tcb_gpu gpu;
 };
+
+struct tcb_nvml;
+/* What is asked of a kind of device here (base/kind.h has the rest). */
+struct tcb_device_kind {
+	/* As tcb_place_open; OUT is zeros. */
+	enum tcb_status (*open)(const char *name, unsigned threads, int attached_only, struct tcb_place *out,
+				struct tcb_error *err);
+	/* As tcb_place_open_others; NULL: a name means one device. */
+	enum tcb_status (*open_others)(const char *name, struct tcb_place **others_out, size_t *count_out,
+				       struct tcb_error *err);
+	/* Something that tells its clocks and what holds them back; NULL: there is no such thing. */
+	enum tcb_status (*watch)(const struct tcb_place *place, struct tcb_nvml **out, struct tcb_error *err);
+};
+extern const struct tcb_device_kind *const tcb_device_kinds[]; /* device_kinds.c: by enum tcb_target_kind */
+extern const struct tcb_device_kind tcb_device_cpu, tcb_device_cuda;
+
+/* place.c */
+/*
+ * The device that a person names so (tcb_kind_asked; else TCB_E_USAGE).  THREADS: of a kind that has them, 0 for as
+ * many as are good.  Unless ATTACHED_ONLY one that is absent may be had for its specification.
+ */
+enum tcb_status tcb_place_open(const char *name, unsigned threads, int attached_only, struct tcb_place *out,
+			       struct tcb_error *err);
+/* Where NAME means several identical devices, "cuda:all": those beside the first, which the caller frees; else NULL. */
+enum tcb_status tcb_place_open_others(const char *name, struct tcb_place **others_out, size_t *count_out,
+				      struct tcb_error *err);
+/* Close it with tcb_nvml_close; NULL where nobody tells. */
+struct tcb_nvml *tcb_place_watch(const struct tcb_place *place);
 
 /* cpu_device.c */
 /*

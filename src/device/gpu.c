@@ -13,7 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/kind.h"
 #include "device/cuda.h"
+#include "device/device.h"
+#include "device/nvml.h"
 
 /* What the child sends: this, then COUNT GPUs. */
 struct reply {
@@ -147,36 +150,13 @@ enum tcb_status tcb_gpu_list(struct tcb_gpu out[TCB_GPUS_MAX], size_t *count_out
 	return status;
 }
 
-/* Digits to the end of TEXT; -1 if there is anything else or too much. */
-static int number(const char *text)
-{
-	int value = 0;
-	if (!*text)
-		return -1;
-	for (; *text; text++) {
-		if (*text < '0' || *text > '9' || value > 1000)
-			return -1;
-		value = 10 * value + (*text - '0');
-	}
-	return value;
-}
-
-int tcb_gpu_is_name(const char *name, unsigned *capability_out)
-{
-	if (tcb_gpu_parse(name, capability_out, NULL))
-		return 1;
-	if (capability_out)
-		*capability_out = 0;
-	return strncmp(name, "cuda:", 5) == 0 && (strcmp(name + 5, "all") == 0 || number(name + 5) >= 0);
-}
-
 /* Does NAME mean the attached GPU number ORDINAL? */
 static int is_meant(const char *name, size_t ordinal, const struct tcb_device *device)
 {
 	unsigned capability;
 	const char *key;
 	if (!tcb_gpu_parse(name, &capability, &key))
-		return (int)ordinal == number(name + 5);
+		return (int)ordinal == tcb_gpu_ordinal(name);
 	return device->target.capability == capability && (!key || strcmp(device->key, key) == 0);
 }
 
@@ -198,9 +178,9 @@ enum tcb_status tcb_gpu_open_all(struct tcb_gpu out[TCB_GPUS_MAX], size_t *count
 
 enum tcb_status tcb_gpu_open(const char *name, int measured_only, struct tcb_gpu *out, struct tcb_error *err)
 {
-	unsigned capability;
+	unsigned capability = 0;
 	size_t count = 0;
-	if (!tcb_gpu_is_name(name, &capability))
+	if (!tcb_kind_cuda.is_asked(name))
 		return tcb_fail(err, TCB_E_USAGE,
 				"unknown GPU '%.60s'; use cuda:0, cuda:1, ..., cuda:all or sm_75 ... sm_120", name);
 	struct tcb_gpu *gpus = calloc(TCB_GPUS_MAX, sizeof *gpus);
@@ -214,6 +194,7 @@ enum tcb_status tcb_gpu_open(const char *name, int measured_only, struct tcb_gpu
 		free(gpus);
 		return all;
 	}
+	tcb_gpu_parse(name, &capability, NULL);
 	enum tcb_status status = tcb_gpu_list(gpus, &count, &missing);
 	size_t found = count;
 	for (size_t i = 0; i < count && found == count; i++) {
@@ -232,3 +213,57 @@ enum tcb_status tcb_gpu_open(const char *name, int measured_only, struct tcb_gpu
 	free(gpus);
 	return status;
 }
+
+/* ---- as places ---- */
+
+static void place(const struct tcb_gpu *gpu, struct tcb_place *out)
+{
+	out->device = gpu->device;
+	out->gpu = *gpu;
+	out->is_absent = gpu->ordinal < 0;
+	out->is_nearest = gpu->nearest != 0;
+	if (out->is_absent)
+		memcpy(out->address, gpu->device.name, sizeof out->address);
+	else
+		snprintf(out->address, sizeof out->address, "cuda:%d", gpu->ordinal);
+}
+
+static enum tcb_status open_place(const char *name, unsigned threads, int attached_only, struct tcb_place *out,
+				  struct tcb_error *err)
+{
+	struct tcb_gpu gpu;
+	(void)threads; /* of the host, which it has none of */
+	TCB_TRY(tcb_gpu_open(name, attached_only, &gpu, err));
+	place(&gpu, out);
+	return TCB_OK;
+}
+
+static enum tcb_status open_others(const char *name, struct tcb_place **others_out, size_t *count_out,
+				   struct tcb_error *err)
+{
+	size_t count = 0;
+	if (strcmp(name, "cuda:all") != 0)
+		return TCB_OK;
+	struct tcb_gpu *gpus = calloc(TCB_GPUS_MAX, sizeof *gpus);
+	if (!gpus)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the list of GPUs");
+	enum tcb_status status = tcb_gpu_open_all(gpus, &count, err);
+	if (status == TCB_OK && count > 1) {
+		*others_out = calloc(count - 1, sizeof **others_out);
+		if (!*others_out)
+			status = tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu GPUs", count);
+		for (size_t i = 1; *others_out && i < count; i++) {
+			place(&gpus[i], &(*others_out)[i - 1]);
+			*count_out = i;
+		}
+	}
+	free(gpus);
+	return status;
+}
+
+static enum tcb_status watch(const struct tcb_place *place, struct tcb_nvml **out, struct tcb_error *err)
+{
+	return tcb_nvml_open(place->gpu.uuid, out, err);
+}
+
+const struct tcb_device_kind tcb_device_cuda = { .open = open_place, .open_others = open_others, .watch = watch };

@@ -23,8 +23,6 @@ enum tcb_status tcb_gpu_describe(const struct tcb_cuda *cuda, int device, struct
 /* The GPUs that the driver sees, in its order; their number in *COUNT_OUT.  Asks in a child process, because the driver
  * does not survive the fork that starts a worker.  TCB_E_UNSUPPORTED with the reason when there is no driver or GPU. */
 enum tcb_status tcb_gpu_list(struct tcb_gpu out[TCB_GPUS_MAX], size_t *count_out, struct tcb_error *err);
-/* Is NAME a GPU's: "cuda:0", "cuda:all", "sm_89", "sm_89:KEY"?  CAPABILITY_OUT (nullable): 0 for cuda:N. */
-int tcb_gpu_is_name(const char *name, unsigned *capability_out);
 /* "cuda:all": all of them, which must be identical, by their keys. */
 enum tcb_status tcb_gpu_open_all(struct tcb_gpu out[TCB_GPUS_MAX], size_t *count_out, struct tcb_error *err);
 /* "cuda:N": that GPU.  "cuda:all": the first of identical ones.  "sm_NN": the first attached one of that capability,

@@ -7,6 +7,8 @@
  */
 #include "kernels/compute_limit.h"
 
+#include "base/kind.h"
+
 /* Values of f32 as sums of terms that matrix instructions multiply exactly: of halves two, of bf16 three. */
 enum { TERMS_F16 = 2, TERMS_BF16 = 3 };
 
@@ -22,7 +24,7 @@ static int has_terms(const struct tcb_op *op)
 struct tcb_compute_need tcb_compute_need(const struct tcb_problem *problem, const struct tcb_target *target)
 {
 	const struct tcb_op *op = problem->op;
-	const int is_gpu = target->kind == TCB_TARGET_CUDA, is_bf16 = op->type == TCB_TYPE_BF16;
+	const int has_f16 = tcb_kind_of(target)->multiplies_f16, is_bf16 = op->type == TCB_TYPE_BF16;
 	const double operations = op->flops(problem);
 
 	if (problem->contract == TCB_CONTRACT_Q8)
@@ -31,9 +33,9 @@ struct tcb_compute_need tcb_compute_need(const struct tcb_problem *problem, cons
 						  operations };
 	if (problem->contract == TCB_CONTRACT_F16 && is_bf16)
 		return (struct tcb_compute_need){ TCB_COMPUTE_BF16, operations };
-	if (problem->contract == TCB_CONTRACT_F16 && is_gpu)
+	if (problem->contract == TCB_CONTRACT_F16 && has_f16)
 		return (struct tcb_compute_need){ TCB_COMPUTE_F16, operations };
-	if (problem->contract == TCB_CONTRACT_F32 && is_gpu && has_terms(op))
+	if (problem->contract == TCB_CONTRACT_F32 && has_f16 && has_terms(op))
 		return is_bf16 ? (struct tcb_compute_need){ TCB_COMPUTE_BF16, TERMS_BF16 * operations }
 			       : (struct tcb_compute_need){ TCB_COMPUTE_F16, TERMS_F16 * operations };
 	return (struct tcb_compute_need){ TCB_COMPUTE_F32, operations };

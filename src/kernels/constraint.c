@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/kind.h"
 #include "base/sizes.h"
 #include "kernels/gpu/hardware.h"
 
@@ -97,18 +98,19 @@ int tcb_constraint_knob(const struct tcb_target *target, enum tcb_knob knob, int
 {
 	const int is_count = knob == TCB_KNOB_THREADS || knob == TCB_KNOB_UNROLL || knob == TCB_KNOB_WARPS ||
 			     knob == TCB_KNOB_VEC || knob == TCB_KNOB_STAGES || knob == TCB_KNOB_SPLITK;
-	const int is_cpu = target->kind == TCB_TARGET_CPU;
+	const enum tcb_knob_scope scope = tcb_kind_of(target)->knobs, of = tcb_knob_scope(knob);
 	if (value == TCB_KNOB_UNSET)
 		return 0;
 	if (is_count && value < 1)
 		return reject(why, "%s=%d must be at least 1", tcb_knob_key(knob), value);
 	if (value < 0 || (!tcb_knob_word(knob, value) && tcb_knob_word(knob, 0)))
 		return reject(why, "%s has no value %d", tcb_knob_key(knob), value);
-	if (tcb_knob_scope(knob) == (is_cpu ? TCB_SCOPE_GPU : TCB_SCOPE_CPU))
-		return reject(why, "%s is a knob of %s only", tcb_knob_key(knob), is_cpu ? "GPUs" : "CPUs");
-	if (knob == TCB_KNOB_SCHED && value == (is_cpu ? TCB_SCHED_STREAMK : TCB_SCHED_STATIC))
+	if (of != TCB_SCOPE_COMMON && of != scope)
+		return reject(why, "%s is a knob of %s only", tcb_knob_key(knob),
+			      of == TCB_SCOPE_GPU ? "GPUs" : "CPUs");
+	if (knob == TCB_KNOB_SCHED && value == (scope == TCB_SCOPE_CPU ? TCB_SCHED_STREAMK : TCB_SCHED_STATIC))
 		return reject(why, "sched=%s is a value of %s only", tcb_knob_word(knob, value),
-			      is_cpu ? "GPUs" : "CPUs");
+			      scope == TCB_SCOPE_CPU ? "GPUs" : "CPUs");
 	return 0;
 }
 
@@ -231,7 +233,7 @@ size_t tcb_shared_limit(const struct tcb_target *target)
 		unsigned capability;
 		size_t kib;
 	} rows[] = { { 75, 64 }, { 80, 163 }, { 86, 99 }, { 89, 99 }, { 90, 227 }, { 100, 227 } };
-	if (target->kind != TCB_TARGET_CUDA)
+	if (!tcb_kind_of(target)->is_emitted)
 		return 0;
 	if (target->shared_optin_bytes)
 		return target->shared_optin_bytes;
@@ -245,7 +247,7 @@ size_t tcb_shared_limit(const struct tcb_target *target)
 static int check_shared(const struct tcb_candidate *c, char *why)
 {
 	size_t bytes = c->footprint.shared_bytes;
-	if (c->target->kind != TCB_TARGET_CUDA || !bytes)
+	if (!tcb_kind_of(c->target)->is_emitted || !bytes)
 		return 0;
 	size_t limit = tcb_shared_limit(c->target);
 	if (bytes > limit)
@@ -259,7 +261,7 @@ static int check_shared(const struct tcb_candidate *c, char *why)
 
 static int check_threads(const struct tcb_candidate *c, char *why)
 {
-	if (c->target->kind == TCB_TARGET_CPU) {
+	if (tcb_kind_of(c->target)->has_threads) {
 		int32_t threads = c->geometry->knob[TCB_KNOB_THREADS];
 		if (threads != TCB_KNOB_UNSET && threads > (int32_t)c->target->threads)
 			return reject(why, "threads=%d, but the device gives %u", threads, c->target->threads);
@@ -284,7 +286,7 @@ static int check_thread_registers(const struct tcb_candidate *c, char *why)
 	const unsigned most = c->target->thread_registers_max ? c->target->thread_registers_max : 255;
 	const unsigned all = c->target->block_registers_max ? c->target->block_registers_max : 65536;
 	const unsigned blocks = c->footprint.blocks_together ? c->footprint.blocks_together : 1;
-	if (c->target->kind != TCB_TARGET_CUDA || !each || c->is_kernel)
+	if (!tcb_kind_of(c->target)->is_emitted || !each || c->is_kernel)
 		return 0;
 	if (c->footprint.thread_registers > most)
 		return reject(why, "about %u registers per thread, but %u are the most", c->footprint.thread_registers,
@@ -309,7 +311,7 @@ static int check_cpu_registers(const struct tcb_candidate *c, char *why)
 {
 	int32_t isa = c->geometry->knob[TCB_KNOB_ISA];
 	unsigned have = vector_registers(isa);
-	if (c->target->kind != TCB_TARGET_CPU || !have || c->footprint.vector_registers <= have)
+	if (tcb_kind_of(c->target)->is_emitted || !have || c->footprint.vector_registers <= have)
 		return 0;
 	return reject(why, "the micro tile needs %u vector registers, but %s has %u", c->footprint.vector_registers,
 		      tcb_isa_text((enum tcb_isa)isa), have);
@@ -418,7 +420,7 @@ static int is_even_on_cpu(const struct tcb_candidate *c, int level, int dim)
 	const size_t value = get_dim(c->geometry, level, dim), micro = get_dim(c->geometry, TCB_MICRO, dim);
 	const size_t macro = get_dim(c->geometry, TCB_MACRO, dim), midi = get_dim(c->geometry, TCB_MIDI, dim);
 	const size_t size = shape_dim(&c->problem->shape, dim), most_parts = 4 * (size_t)c->target->threads;
-	if (c->target->kind != TCB_TARGET_CPU || dim == 2 || !micro || value % micro)
+	if (tcb_kind_of(c->target)->is_emitted || dim == 2 || !micro || value % micro)
 		return 0;
 	if (tcb_is_power_of_two(value / micro))
 		return 1;
@@ -448,7 +450,7 @@ static int check_power_of_two(const struct tcb_candidate *c, char *why)
 
 static int check_variant(const struct tcb_candidate *c, char *why)
 {
-	if (c->target->kind != TCB_TARGET_CPU)
+	if (tcb_kind_of(c->target)->is_emitted)
 		return 0;
 	const struct tcb_geometry *g = c->geometry;
 	int32_t isa = g->knob[TCB_KNOB_ISA];
@@ -480,7 +482,7 @@ static int check_idle_knob(const struct tcb_candidate *c, char *why)
 
 static int check_plan(const struct tcb_candidate *c, char *why)
 {
-	if (c->target->kind != TCB_TARGET_CPU)
+	if (tcb_kind_of(c->target)->is_emitted)
 		return 0;
 	struct tcb_plan plan;
 	struct tcb_error err;
@@ -563,8 +565,7 @@ void tcb_constraint_soft(const struct tcb_op *op, const struct tcb_problem *prob
 			 const struct tcb_geometry *geometry, struct tcb_soft *out)
 {
 	const struct tcb_shape *shape = &problem->shape;
-	/* A CPU pads to register tiles, a GPU to whole blocks. */
-	const struct tcb_tile *tile = &geometry->tile[target->kind == TCB_TARGET_CPU ? TCB_MICRO : TCB_MIDI];
+	const struct tcb_tile *tile = &geometry->tile[tcb_kind_of(target)->unit];
 	const size_t cache[TCB_LEVEL_COUNT] = { target->llc_bytes, target->l2_bytes, target->l1d_bytes };
 	struct tcb_footprint footprint = { 0 };
 	op->footprint(problem, target, geometry, &footprint);

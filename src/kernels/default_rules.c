@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cpu_identity.h"
+#include "base/kind.h"
 #include "base/sizes.h"
 #include "kernels/constraint.h"
 
@@ -28,32 +30,16 @@ const struct tcb_default_rule *tcb_default_rule_at(size_t index)
 	return NULL;
 }
 
-/* The family that names a CPU's group: the last in the list's order, but for those that are not part of its key
- * (cpu_identity.c). */
-static enum tcb_isa widest_of(const struct tcb_target *target)
-{
-	int isa = TCB_ISA_NEON;
-	while (isa > 0 && !tcb_target_has(target, (enum tcb_isa)isa))
-		isa--;
-	return (enum tcb_isa)isa;
-}
-
 void tcb_target_arch(const struct tcb_target *target, char out[TCB_ARCH_TEXT_MAX])
 {
-	if (target->kind == TCB_TARGET_CUDA) {
-		(void)snprintf(out, TCB_ARCH_TEXT_MAX, "sm_%u", target->capability);
-		return;
-	}
-	const enum tcb_isa widest = widest_of(target);
-	(void)snprintf(out, TCB_ARCH_TEXT_MAX, "%s-%s", widest == TCB_ISA_NEON ? "aarch64" : "x86_64",
-		       tcb_isa_text(widest));
+	tcb_kind_of(target)->name_arch(target, out, TCB_ARCH_TEXT_MAX);
 }
 
 /* Takes the widest family away from a CPU; 0 where only one is left. */
 static int narrow(struct tcb_target *target)
 {
-	const enum tcb_isa widest = widest_of(target);
-	if (target->kind == TCB_TARGET_CUDA || widest == TCB_ISA_SCALAR)
+	const enum tcb_isa widest = tcb_cpu_widest(target);
+	if (tcb_kind_of(target)->is_emitted || widest == TCB_ISA_SCALAR)
 		return 0;
 	target->isa_mask &= ~(1u << widest);
 	if (widest <= TCB_ISA_AVX512VNNI) /* which kernels in bf16 use, too */
@@ -76,7 +62,7 @@ static const struct tcb_default_rule *find(const char *name, const struct tcb_pr
 	const struct tcb_default_rule *found = NULL;
 	tcb_target_arch(target, arch);
 	for (size_t i = 0; (rule = tcb_default_rule_at(i)); i++) {
-		const int is_exact = target->kind == TCB_TARGET_CUDA || rule->threads == target->threads;
+		const int is_exact = !tcb_kind_of(target)->has_threads || rule->threads == target->threads;
 		if (!strcmp(rule->op, name) && rule->contract == problem->contract && !strcmp(rule->arch, arch) &&
 		    (is_exact || (!found && rule->threads == 1)))
 			found = rule;
@@ -297,7 +283,7 @@ static int settle(const struct place *place, const struct tcb_target *target, tc
 			return 1;
 		geometry->knob[TCB_KNOB_STREAM] = 1;
 	}
-	return target->kind == TCB_TARGET_CUDA && mend(place, target, geometry);
+	return tcb_kind_of(target)->is_emitted && mend(place, target, geometry);
 }
 
 int tcb_default_apply(const char *form, const struct tcb_problem *problem, const struct tcb_target *target,
@@ -381,7 +367,7 @@ const struct tcb_default_rule *tcb_default_geometry(const struct tcb_problem *pr
 			continue;
 		if (!row->geometry)
 			break;
-		if (target->kind == TCB_TARGET_CUDA || rule->threads == target->threads
+		if (!tcb_kind_of(target)->has_threads || rule->threads == target->threads
 			    ? tcb_default_apply(row->geometry, problem, &within, out)
 			    : apply_dealt(row->geometry, problem, &within, out))
 			return rule;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/kind.h"
 #include "base/util.h"
 #include "kernels/formats.h"
 #include "ptx/ir/ir.h"
@@ -127,9 +128,16 @@ static void chain(const struct tcb_variant *variant, uint64_t *hash)
 	*hash = tcb_hash64(variant->name, strlen(variant->name), *hash);
 }
 
+enum tcb_status tcb_op_require(const struct tcb_op *op, const struct tcb_target *target, struct tcb_error *err)
+{
+	if (!tcb_kind_of(target)->is_emitted || op->emit)
+		return TCB_OK;
+	return tcb_fail(err, TCB_E_UNSUPPORTED, "op %s has no GPU kernels; --device cpu has its space", op->name);
+}
+
 const struct tcb_rule *tcb_op_rules(const struct tcb_op *op, const struct tcb_target *target)
 {
-	return target->kind == TCB_TARGET_CUDA ? op->gpu_rules : op->cpu_rules;
+	return tcb_kind_of(target)->is_emitted ? op->gpu_rules : op->cpu_rules;
 }
 
 void tcb_op_signature(const struct tcb_op *op, char out[TCB_SIGNATURE_MAX])

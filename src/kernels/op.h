@@ -346,6 +346,8 @@ const struct tcb_variant *tcb_variant_at(const struct tcb_op *op, size_t index);
  * layout is native, an unset unroll is 1.  Of a GPU's, contract and isa alone name it. */
 const struct tcb_variant *tcb_variant_find(const struct tcb_op *op, enum tcb_contract contract,
 					   const struct tcb_geometry *geometry);
+/* TCB_E_UNSUPPORTED where OP has no kernels for TARGET. */
+enum tcb_status tcb_op_require(const struct tcb_op *op, const struct tcb_target *target, struct tcb_error *err);
 /* The rules that TARGET's geometries keep, up to a row without a function; NULL: none. */
 const struct tcb_rule *tcb_op_rules(const struct tcb_op *op, const struct tcb_target *target);
 /* VARIANT's signature, of its machine code (code_signature.c); NULL: a GPU's, whose candidates have their own. */

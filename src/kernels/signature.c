@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/cgroup.h"
+#include "base/kind.h"
 #include "kernels/constraint.h"
 #include "kernels/judged.h"
 #include "ptx/text/text.h"
@@ -228,7 +229,7 @@ enum tcb_status tcb_trials_current(const struct tcb_problem *problem, const stru
 				   struct tcb_error *err)
 {
 	/* A CPU's signatures are at hand: no threads for that. */
-	const unsigned threads = target->kind == TCB_TARGET_CUDA ? tcb_granted_processors() : 1;
+	const unsigned threads = tcb_kind_of(target)->is_emitted ? tcb_granted_processors() : 1;
 	struct looking looking = {
 		.problem = problem,
 		.target = target,

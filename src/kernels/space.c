@@ -271,9 +271,7 @@ enum tcb_status tcb_space_create(const struct tcb_op *op, const struct tcb_probl
 {
 	struct tcb_geometry own, fallback;
 	*out = NULL;
-	if (target->kind == TCB_TARGET_CUDA && !op->emit)
-		return tcb_fail(err, TCB_E_UNSUPPORTED, "op %s has no GPU kernels; --device cpu has its space",
-				op->name);
+	TCB_TRY(tcb_op_require(op, target, err));
 	struct walk *walk = calloc(1, sizeof(*walk));
 	struct tcb_space *space = calloc(1, sizeof(*space));
 	enum tcb_status status;

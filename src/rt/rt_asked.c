@@ -39,7 +39,7 @@ int rt_asked(const struct tcbrt *rt, const struct tcbrt_query *query, const stru
 	if (tcb_geometry_parse(query->geometry, &geometry, &err) != TCB_OK)
 		return refuse(out, TCBRT_E_USAGE, "query.geometry: %.480s", err.message);
 	target.threads = key->threads;
-	if (!device->is_gpu && key->threads == 0)
+	if (rt_has_threads(device) && key->threads == 0)
 		target.threads =
 			geometry.knob[TCB_KNOB_THREADS] > 0 ? (unsigned)geometry.knob[TCB_KNOB_THREADS] : rt->cores;
 	if (!rt_is_legal(op, &problem, &target, &geometry, why))

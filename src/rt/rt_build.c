@@ -103,7 +103,7 @@ static int has_todays_default(const struct tcbrt *rt, const struct tcb_op *op, c
 	struct tcb_geometry measured, today;
 	struct tcb_problem problem;
 
-	if (device != RT_NONE && !rt->devices[device].is_gpu) {
+	if (device != RT_NONE && rt_has_threads(&rt->devices[device])) {
 		target = rt->devices[device].target;
 		target.threads = best->threads;
 	}
@@ -136,7 +136,8 @@ static void judge(const struct tcbrt *rt, const struct tcb_best *best, struct rt
 	enum rt_refusal refusal;
 
 	/* What is legal on another machine's CPU nobody knows here. */
-	if (device != RT_NONE && !rt->devices[device].is_gpu && strcmp(rt->devices[device].key, best->device_key) != 0)
+	if (device != RT_NONE && rt_has_threads(&rt->devices[device]) &&
+	    strcmp(rt->devices[device].key, best->device_key) != 0)
 		device = RT_NONE;
 	refusal = rt_judge(op == RT_NONE ? NULL : rt->ops[op].op, device == RT_NONE ? NULL : &rt->devices[device],
 			   &claim, &geometry);

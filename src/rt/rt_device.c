@@ -9,7 +9,6 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "base/gpu_table.h"
 #include "rt/runtime.h"
 
 static uint32_t first_slot(const char *name, size_t length)
@@ -59,7 +58,7 @@ uint32_t rt_device_find(const struct tcbrt *rt, const char *name)
 	const uint32_t found = find_device(rt, name, strlen(name));
 	const char *key;
 
-	if (found == RT_NONE && tcb_gpu_parse(name, NULL, &key) && key)
+	if (found == RT_NONE && tcb_kind_stored(name, &key) && key)
 		return find_device(rt, name, (size_t)(key - name) - 1);
 	return found;
 }
@@ -80,16 +79,17 @@ static enum tcb_status add_device(struct tcbrt *rt, const struct rt_device *devi
 
 enum tcb_status rt_device_add(struct tcbrt *rt, const char *name, uint32_t *out, struct tcb_error *err)
 {
-	struct rt_device kind = { .kind = rt->device_count, .is_gpu = 1 };
+	struct rt_device device = { .kind = rt->device_count };
+	const struct tcb_kind *kind;
 	const char *key;
 
 	*out = find_device(rt, name, strlen(name));
-	if (*out != RT_NONE || !tcb_gpu_parse(name, NULL, &key) || key)
+	if (*out != RT_NONE || !(kind = tcb_kind_stored(name, &key)) || key || !kind->describe)
 		return TCB_OK;
-	strncpy(kind.name, name, sizeof(kind.name) - 1);
-	strncpy(kind.arch, name, sizeof(kind.arch) - 1);
-	rt_gpu_target(name, &kind.target);
-	return add_device(rt, &kind, out, err);
+	strncpy(device.name, name, sizeof(device.name) - 1);
+	strncpy(device.arch, name, sizeof(device.arch) - 1);
+	kind->describe(name, &device.target);
+	return add_device(rt, &device, out, err);
 }
 
 enum tcb_status rt_device_add_model(struct tcbrt *rt, const char *name, const char *key, uint32_t *out,
@@ -103,7 +103,7 @@ enum tcb_status rt_device_add_model(struct tcbrt *rt, const char *name, const ch
 		return TCB_OK;
 	model = rt->devices[kind];
 	(void)snprintf(model.name, sizeof(model.name), "%s:%s", name, key);
-	if (!tcb_gpu_parse(model.name, NULL, NULL))
+	if (!tcb_kind_stored(model.name, NULL))
 		return TCB_OK;
 	*out = find_device(rt, model.name, strlen(model.name));
 	return *out == RT_NONE ? add_device(rt, &model, out, err) : TCB_OK;

@@ -13,6 +13,7 @@ static void show(const struct tcbrt *rt, const struct rt_found *found, char word
 	const enum rt_refusal refusal = rt_refusal(rt, found);
 	const struct rt_stored_device *device;
 	struct rt_texts texts;
+	uint32_t own;
 
 	*out = (struct tcbrt_entry){ .op = "",
 				     .contract = "",
@@ -33,6 +34,7 @@ static void show(const struct tcbrt *rt, const struct rt_found *found, char word
 		return;
 	texts = rt_entry_texts(found);
 	device = &layer->image.devices[entry->key.device];
+	own = layer->relations[entry->key.device].own;
 	out->op = layer->image.ops[entry->key.op].name;
 	out->contract = tcb_contract_text((enum tcb_contract)entry->key.contract);
 	out->state = tcb_state_text((enum tcb_state)entry->key.state);
@@ -40,7 +42,7 @@ static void show(const struct tcbrt *rt, const struct rt_found *found, char word
 	out->device_key = device->key;
 	out->arch = device->arch;
 	out->model = device->model;
-	out->is_this_host = layer->relations[entry->key.device].own != RT_NONE && !rt_is_gpu_name(device->name);
+	out->is_this_host = own != RT_NONE && rt_has_threads(&rt->devices[own]);
 	out->threads = entry->key.threads;
 	out->m = (size_t)entry->key.m;
 	out->n = (size_t)entry->key.n;

@@ -228,7 +228,7 @@ static const struct rt_entry *find_at_once(const struct tcbrt *rt, const struct 
 
 void rt_exact(const struct tcbrt *rt, const struct rt_key *key, struct rt_exact *out)
 {
-	const int is_open = key->threads == 0 && !rt->devices[key->device].is_gpu;
+	const int is_open = key->threads == 0 && rt_has_threads(&rt->devices[key->device]);
 	const unsigned threads = is_open ? rt->cores : key->threads;
 	const struct rt_entry *entry = find_at_once(rt, key, threads, is_open);
 

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/gpu_table.h"
 #include "db/verdict.h"
 #include "kernels/default_rules.h"
 #include "rt/runtime.h"
@@ -125,7 +124,7 @@ static void search_layer(struct asking *asking, const struct rt_layer *layer, co
 
 		if (!is_own && relation->kin != asking->rt->devices[asking->key->device].kind)
 			continue;
-		if (is_own || asking->rt->devices[relation->kin].is_gpu)
+		if (is_own || !rt_has_threads(&asking->rt->devices[relation->kin]))
 			asking->stored += group->stored;
 		near->layer = layer;
 		rt_points_near(image, group, at, &near->far, near_add, near);
@@ -345,7 +344,7 @@ static const char *say_why_default(const struct asking *asking)
 		       "this op, contract, state and number of threads here";
 	if (asking->is_kind)
 		return "nothing is stored for this op, contract and state on such a GPU";
-	if (asking->rt->devices[asking->key->device].is_gpu)
+	if (!rt_has_threads(&asking->rt->devices[asking->key->device]))
 		return "nothing else is stored for this op, contract and state on such a GPU";
 	return "nothing else is stored for this op, contract, state and number of threads here";
 }
@@ -353,9 +352,10 @@ static const char *say_why_default(const struct asking *asking)
 static int take_default(const struct asking *asking, struct tcbrt_tuning *out)
 {
 	struct tcb_target target = asking->rt->devices[asking->key->device].target;
+	const struct tcb_kind *kind = tcb_kind_of(&target);
 	const struct tcb_default_rule *rule;
 	struct tcb_geometry geometry;
-	char why[TCB_WHY_MAX], stands[80] = "";
+	char why[TCB_WHY_MAX], nearest[TCB_ARCH_TEXT_MAX], arch[TCB_ARCH_TEXT_MAX], stands[80] = "";
 	int is_there;
 
 	target.threads = asking->key->threads;
@@ -367,9 +367,10 @@ static int take_default(const struct asking *asking, struct tcbrt_tuning *out)
 		return refuse(asking, why, out);
 	rt_tuning_fill(out, TCBRT_SOURCE_DEFAULT, &geometry,
 		       tcb_variant_find(asking->op, asking->problem.contract, &geometry), target.threads);
-	if (asking->rt->devices[asking->key->device].is_gpu && tcb_gpu_nearest(target.capability) != target.capability)
-		say(stands, sizeof(stands), " (sm_%u, the nearest recorded kind, stands for sm_%u)",
-		    tcb_gpu_nearest(target.capability), target.capability);
+	if (kind->stand_in && kind->stand_in(&target, nearest, sizeof(nearest))) {
+		tcb_target_arch(&target, arch);
+		say(stands, sizeof(stands), " (%.16s, the nearest recorded kind, stands for %.16s)", nearest, arch);
+	}
 	say(out->reason, sizeof(out->reason), "%s; %s%s%s: this is %s%s", asking->missing, say_why_default(asking),
 	    asking->rt->left_out[0] ? "; " : "", asking->rt->left_out,
 	    rule ? "the default by rule" : "the op's default", stands);
@@ -419,7 +420,9 @@ static void name_device(struct asking *asking, const char *name)
 	const char *key;
 
 	asking->device = "this device";
-	if (!tcb_gpu_parse(name, NULL, &key))
+	const struct tcb_kind *kind = tcb_kind_stored(name, &key);
+
+	if (!kind || !kind->describe)
 		return;
 	asking->is_kind = !key;
 	asking->device = key ? "this GPU" : name;
@@ -442,10 +445,10 @@ int rt_fallback(const struct tcbrt *rt, const char *name, const struct rt_key *o
 		say(out->reason, sizeof(out->reason), "%.*s", TCBRT_REASON_MAX - 1, err.message);
 		return (int)status;
 	}
-	if (key.threads == 0 && !rt->devices[key.device].is_gpu)
+	if (key.threads == 0 && rt_has_threads(&rt->devices[key.device]))
 		key.threads = rt->cores;
 	name_device(&asking, name);
-	if (!asking.model.layer && rt->devices[key.device].is_gpu)
+	if (!asking.model.layer && tcb_kind_of(&rt->devices[key.device].target)->has_model)
 		asking.model = rt_exact_modelled(rt, &key);
 	say_missing(&asking);
 	/* Where the default was measured to be better than the best, a guess is not better either. */

@@ -8,35 +8,34 @@
 #include <string.h>
 
 #include "base/cgroup.h"
-#include "base/cpu_identity.h"
 #include "rt/runtime.h"
 
-static void add_device(struct rt_device *out, const struct tcb_device *host, const char *name, uint32_t isa_mask)
+static uint32_t add_known(const struct tcb_kind *kind, struct rt_device *out, uint32_t capacity, struct tcb_error *err)
 {
-	memset(out, 0, sizeof(*out));
-	snprintf(out->name, sizeof(out->name), "%s", name);
-	memcpy(out->key, host->key, sizeof(out->key));
-	memcpy(out->arch, host->arch, sizeof(out->arch));
-	out->target = host->target;
-	out->target.isa_mask = isa_mask;
+	struct tcb_device known[RT_KNOWN_DEVICES_MAX];
+	const uint32_t count = (uint32_t)kind->known(known, capacity, err);
+
+	for (uint32_t i = 0; i < count; i++) {
+		memset(&out[i], 0, sizeof(*out));
+		memcpy(out[i].name, known[i].name, sizeof(out->name));
+		memcpy(out[i].arch, known[i].arch, sizeof(out->arch));
+		out[i].target = known[i].target;
+		if (kind->has_threads)
+			memcpy(out[i].key, known[i].key, sizeof(out->key));
+	}
+	return count;
 }
 
-uint32_t rt_host_devices(struct rt_device *out, uint32_t capacity, struct tcb_error *err)
+uint32_t rt_known_devices(struct rt_device *out, uint32_t capacity, uint32_t *host_count_out, struct tcb_error *err)
 {
-	struct tcb_device host;
 	uint32_t count = 0;
 
-	/* Asked once: CPUID is slow in virtual machines.  The families share the key, see cpu_identity.h. */
-	if (tcb_cpu_identify("cpu", 1, &host, err) != TCB_OK)
-		return 0;
-	add_device(&out[count++], &host, "cpu", host.target.isa_mask);
-	for (int isa = 0; isa < TCB_ISA_COUNT && count < capacity; isa++) {
-		char name[TCB_DEVICE_NAME_MAX];
-
-		if (!tcb_target_has(&host.target, (enum tcb_isa)isa))
-			continue;
-		snprintf(name, sizeof(name), "cpu:%s", tcb_isa_text((enum tcb_isa)isa));
-		add_device(&out[count++], &host, name, 1u << isa | 1u << TCB_ISA_SCALAR);
+	for (int is_other = 0; is_other < 2; is_other++) {
+		for (size_t i = 0; tcb_kinds[i]; i++)
+			if (tcb_kinds[i]->has_threads != is_other)
+				count += add_known(tcb_kinds[i], out + count, capacity - count, err);
+		if (!is_other)
+			*host_count_out = count;
 	}
 	return count;
 }

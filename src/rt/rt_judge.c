@@ -17,7 +17,7 @@ static int is_legal(const struct tcb_op *op, const struct rt_device *device, con
 
 	if (!device)
 		return 1;
-	if (device->is_gpu && claim->threads != 0)
+	if (!rt_has_threads(device) && claim->threads != 0)
 		return 0;
 	target = device->target;
 	target.threads = claim->threads;
@@ -46,8 +46,9 @@ enum rt_refusal rt_judge(const struct tcb_op *op, const struct rt_device *device
 	return is_legal(op, device, claim, geometry_out) ? RT_FINE : RT_ILLEGAL;
 }
 
-/* Of a GPU: is its kernel today's? */
-static int is_current(const struct tcb_op *op, const struct rt_found *found, const char *signature)
+/* Of a GPU of KIND: is its kernel today's? */
+static int is_current(const struct tcb_op *op, enum tcb_target_kind kind, const struct rt_found *found,
+		      const char *signature)
 {
 	const struct rt_entry *entry = found->entry;
 	const struct tcb_shape shape = rt_key_shape(&entry->key);
@@ -56,11 +57,12 @@ static int is_current(const struct tcb_op *op, const struct rt_found *found, con
 	struct tcb_problem problem;
 
 	return tcb_problem_init(op, (enum tcb_contract)entry->key.contract, &shape, &problem, NULL) == TCB_OK &&
-	       measured_on->kind == TCB_TARGET_CUDA &&
+	       measured_on->kind == kind &&
 	       tcb_candidate_is_current(&problem, measured_on, &entry->geometry, signature, &packings);
 }
 
-static enum rt_refusal see_kernel(const struct tcb_op *op, const struct rt_found *found, const char *signature)
+static enum rt_refusal see_kernel(const struct tcb_op *op, enum tcb_target_kind kind, const struct rt_found *found,
+				  const char *signature)
 {
 	const struct rt_layer *layer = found->layer;
 	const uint8_t kept = layer->kept ? layer->kept[found->entry - layer->image.entries] : RT_UNSEEN;
@@ -68,7 +70,7 @@ static enum rt_refusal see_kernel(const struct tcb_op *op, const struct rt_found
 	if (kept == RT_FINE || kept == RT_OTHER_KERNEL)
 		return (enum rt_refusal)kept;
 	rt_set_mark(layer, RT_HAS_NEWS);
-	return is_current(op, found, signature) ? RT_FINE : RT_OTHER_KERNEL;
+	return is_current(op, kind, found, signature) ? RT_FINE : RT_OTHER_KERNEL;
 }
 
 static enum rt_refusal see(const struct tcbrt *rt, const struct rt_found *found)
@@ -92,7 +94,9 @@ static enum rt_refusal see(const struct tcbrt *rt, const struct rt_found *found)
 		return refusal;
 	if (!tcb_geometry_equal(&geometry, &entry->geometry))
 		return RT_DAMAGED;
-	return device && device->is_gpu ? see_kernel(op, found, texts.signature) : RT_FINE;
+	if (!device || !tcb_kind_of(&device->target)->is_emitted)
+		return RT_FINE;
+	return see_kernel(op, device->target.kind, found, texts.signature);
 }
 
 /* Threads that look at the same time find the same: whoever stores it last changes nothing. */

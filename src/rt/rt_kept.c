@@ -124,9 +124,10 @@ static void add_known(const struct rt_layer *layer, struct rt_kept *kept)
 		memset(kept, 0, kept_bytes(&layer->image));
 	for (uint32_t i = 0; i < layer->image.entry_count; i++) {
 		const enum rt_refusal known = rt_known(layer, i);
-		const uint32_t device = layer->image.entries[i].key.device;
+		const char *device = layer->image.devices[layer->image.entries[i].key.device].name;
+		const struct tcb_kind *kind = tcb_kind_stored(device, NULL);
 
-		if ((known == RT_FINE || known == RT_OTHER_KERNEL) && rt_is_gpu_name(layer->image.devices[device].name))
+		if ((known == RT_FINE || known == RT_OTHER_KERNEL) && kind && kind->is_emitted)
 			kept->refusal[i] = (uint8_t)known;
 	}
 	kept->build = rt_build_stamp();

@@ -22,7 +22,7 @@ static enum tcb_status relate(struct tcbrt *rt, struct rt_layer *layer, uint32_t
 		return TCB_OK;
 	if (strcmp(rt->devices[kind].arch, device->arch) == 0)
 		relation->kin = kind;
-	if (rt->devices[kind].is_gpu)
+	if (tcb_kind_of(&rt->devices[kind].target)->describe)
 		return rt_device_add_model(rt, device->name, device->key, &relation->own, err);
 	if (strcmp(rt->devices[kind].key, device->key) == 0)
 		relation->own = kind;

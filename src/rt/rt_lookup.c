@@ -65,6 +65,13 @@ static void copy_exact(const struct tcbrt *rt, const struct rt_key *key, const s
 		say_faster(rt, threads, out->reason + strlen(out->reason));
 }
 
+static int is_of_models(const char *name)
+{
+	const struct tcb_kind *kind = tcb_kind_stored(name, NULL);
+
+	return kind && kind->describe;
+}
+
 /* Names and numbers of QUERY as a key, or a code and OUT's reason. */
 static int make_key(const struct tcbrt *rt, const struct tcbrt_query *query, struct rt_key *key,
 		    struct tcbrt_tuning *out)
@@ -77,13 +84,13 @@ static int make_key(const struct tcbrt *rt, const struct tcbrt_query *query, str
 			    "see `tcbtune ops`, or upgrade libtcbrt");
 	op = rt->ops[key->op].op;
 	key->device = query->device ? rt_device_find(rt, query->device) : 0;
-	if (key->device == RT_NONE && rt_is_gpu_name(query->device))
+	if (key->device == RT_NONE && is_of_models(query->device))
 		return fail(out, TCBRT_E_NOT_FOUND, "nothing is recorded or stored for", query->device,
 			    "see `tcbtune devices`, or run `tcbtune sweep` on it");
 	if (key->device == RT_NONE)
 		return fail(out, TCBRT_E_UNSUPPORTED, "this host has no device", query->device,
 			    "use \"cpu\", or see `tcbtune devices`");
-	if (rt->devices[key->device].is_gpu && !op->emit)
+	if (tcb_op_require(op, &rt->devices[key->device].target, NULL) != TCB_OK)
 		return fail(out, TCBRT_E_UNSUPPORTED, "there are no GPU kernels of op", query->op, "ask for \"cpu\"");
 	if ((unsigned)query->contract > TCB_CONTRACT_COUNT)
 		return fail(out, TCBRT_E_USAGE, "query for op", query->op, "contract is outside enum tcbrt_contract");
@@ -96,7 +103,7 @@ static int make_key(const struct tcbrt *rt, const struct tcbrt_query *query, str
 	key->contract = (uint16_t)(query->contract == TCBRT_CONTRACT_DEFAULT ? (unsigned)op->default_contract
 									     : (unsigned)query->contract - 1u);
 	key->state = (uint16_t)query->state;
-	key->threads = rt->devices[key->device].is_gpu ? 0 : query->threads;
+	key->threads = rt_has_threads(&rt->devices[key->device]) ? query->threads : 0;
 	if (key->threads > RT_THREADS_MAX)
 		return fail(out, TCBRT_E_USAGE, "query for op", query->op, "threads are more than 1024");
 	key->m = query->m;
@@ -145,7 +152,7 @@ enum tcb_status rt_query_problem(const struct tcbrt *rt, const struct tcbrt_quer
 		return tcb_fail(err, TCB_E_USAGE, "%s", unused.reason);
 	const struct tcb_shape shape = rt_key_shape(&key);
 	*device_out = rt->devices[key.device];
-	if (device_out->is_gpu)
+	if (!rt_has_threads(device_out))
 		(void)snprintf(device_out->name, sizeof(device_out->name), "%s", query->device);
 	return tcb_problem_init(rt->ops[key.op].op, (enum tcb_contract)key.contract, &shape, problem, err);
 }

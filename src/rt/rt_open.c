@@ -31,7 +31,7 @@ static enum tcb_status create(const struct tcb_registry *ops, struct tcbrt **out
 	struct tcbrt *rt = calloc(1, sizeof(*rt));
 
 	*out = rt;
-	if (!rt || !(rt->devices = calloc(RT_HOST_DEVICES_MAX + RT_GPU_DEVICES_MAX, sizeof(*rt->devices))) ||
+	if (!rt || !(rt->devices = calloc(RT_KNOWN_DEVICES_MAX, sizeof(*rt->devices))) ||
 	    !(rt->ops = calloc(ops->count + 1, sizeof(*rt->ops))))
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory while opening the tuning results");
 	if (ops->count > RT_OP_SLOTS / 2)
@@ -40,9 +40,7 @@ static enum tcb_status create(const struct tcb_registry *ops, struct tcbrt **out
 		rt_op_add(rt, ops->ops[i]);
 	rt->is_verbose = rt_is_verbose();
 	rt_host_processors(&rt->processors, &rt->cores);
-	rt->host_device_count = rt_host_devices(rt->devices, RT_HOST_DEVICES_MAX, err);
-	rt->device_count =
-		rt->host_device_count + rt_gpu_devices(rt->devices + rt->host_device_count, RT_GPU_DEVICES_MAX);
+	rt->device_count = rt_known_devices(rt->devices, RT_KNOWN_DEVICES_MAX, &rt->host_device_count, err);
 	for (uint32_t i = 0; i < rt->device_count; i++) {
 		rt->devices[i].kind = i;
 		rt->devices[i].length = strlen(rt->devices[i].name);

@@ -152,7 +152,7 @@ enum tcb_status rt_plan_make(const struct tcb_problem *problem, const struct tcb
 	plan->problem = *problem;
 	plan->geometry = *geometry;
 	plan->info.tuning = *tuning;
-	plan->info.is_gpu = device->is_gpu;
+	plan->info.is_gpu = tcb_kind_of(&device->target)->is_emitted;
 	memcpy(plan->device, device->name, sizeof(plan->device));
 	memcpy(plan->device_key, device->key, sizeof(plan->device_key));
 	status = plan->info.is_gpu ? make_gpu(plan, &target, saved, err) : make_cpu(plan, saved, err);
@@ -248,11 +248,12 @@ static enum tcb_status create(const struct tcbrt *rt, const struct tcbrt_query *
 		return tcb_fail(err, (enum tcb_status)code, "%s", tuning.reason);
 	TCB_TRY(rt_query_problem(rt, query, &problem, &device, err));
 	TCB_TRY(tcb_geometry_parse(tuning.geometry, &geometry, err));
+	const int is_emitted = tcb_kind_of(&device.target)->is_emitted;
 	target = device.target;
-	target.threads = device.is_gpu ? 0 : tuning.threads;
-	if (!device.is_gpu && !query->geometry)
+	target.threads = is_emitted ? 0 : tuning.threads;
+	if (!is_emitted && !query->geometry)
 		leave_tiles(&problem, &target, &geometry, &tuning);
-	if (query->layout && device.is_gpu)
+	if (query->layout && is_emitted)
 		return tcb_fail(err, TCB_E_USAGE,
 				"query.layout is for CPUs: a GPU's kernels have layouts of their own");
 	if (query->layout && query->geometry)

@@ -106,7 +106,7 @@ static enum tcb_status find_device(const struct tcbrt *rt, const struct rt_saved
 	if (at != RT_NONE) {
 		*out = rt->devices[at];
 		memcpy(out->name, head->device, sizeof(out->name));
-		if (out->is_gpu || strcmp(out->key, head->device_key) == 0)
+		if (!rt_has_threads(out) || strcmp(out->key, head->device_key) == 0)
 			return TCB_OK;
 		return tcb_fail(err, TCB_E_UNSUPPORTED,
 				"the plan was saved on another machine (%s; this is %s): plan it here",
@@ -155,7 +155,8 @@ static enum tcb_status load(const struct tcbrt *rt, const void *blob, size_t byt
 	target = device.target;
 	target.threads = head.threads;
 	variant = tcb_variant_find(op, problem.contract, &geometry);
-	if (!variant || (device.is_gpu && !op->emit) || !rt_is_legal(op, &problem, &target, &geometry, why))
+	if (!variant || tcb_op_require(op, &device.target, NULL) != TCB_OK ||
+	    !rt_is_legal(op, &problem, &target, &geometry, why))
 		return tcb_fail(err, TCB_E_VERSION,
 				"this library has no kernel for the saved plan of %s: plan it again", head.op);
 	fill_tuning(&head, &geometry, variant->name, &tuning);

@@ -18,7 +18,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/gpu_table.h"
 #include "base/problem.h"
 #include "db/db.h"
 #include "rt/rt_plan.h"
@@ -205,7 +204,7 @@ struct looking {
 	const struct tcb_problem *problem;
 	const char *device; /* the query's, or "cpu" */
 	unsigned threads;   /* 0: any */
-	struct rt_device host[RT_HOST_DEVICES_MAX];
+	struct rt_device host[RT_KNOWN_DEVICES_MAX];
 	uint32_t host_count;
 	int is_found;
 };
@@ -213,17 +212,15 @@ struct looking {
 /* A name that only tcbtune knows, "cuda:0", may be any. */
 static int is_device(const struct looking *looking, const struct tcb_best *best)
 {
+	char name[TCB_DEVICE_NAME_MAX];
 	const char *key;
-	unsigned kind;
 
 	for (uint32_t i = 0; i < looking->host_count; i++)
 		if (strcmp(looking->host[i].name, looking->device) == 0)
 			return strcmp(best->device_name, looking->device) == 0 &&
 			       strcmp(best->device_key, looking->host[i].key) == 0;
-	if (!tcb_gpu_parse(looking->device, &kind, &key))
+	if (!tcb_kind_split(looking->device, name, &key))
 		return 1;
-	char name[TCB_DEVICE_NAME_MAX];
-	snprintf(name, sizeof(name), "sm_%u", kind);
 	return strcmp(best->device_name, name) == 0 && (!key || strcmp(best->device_key, key) == 0);
 }
 
@@ -243,11 +240,15 @@ static enum tcb_status check_result(const char *path, const struct tcbrt_query *
 {
 	struct looking looking = { .problem = problem,
 				   .device = query->device ? query->device : "cpu",
-				   .threads = query->device && rt_is_gpu_name(query->device) ? 0 : query->threads };
+				   .threads = query->threads };
 	char file[PATH_BYTES];
 	struct tcb_db *db;
 
-	looking.host_count = rt_host_devices(looking.host, RT_HOST_DEVICES_MAX, NULL);
+	const struct tcb_kind *kind = tcb_kind_stored(looking.device, NULL);
+
+	if (kind && !kind->has_threads)
+		looking.threads = 0;
+	(void)rt_known_devices(looking.host, RT_KNOWN_DEVICES_MAX, &looking.host_count, NULL);
 	TCB_TRY(tcb_db_path(path, TCB_DB_READ, file, sizeof(file), err));
 	TCB_TRY(tcb_db_open(file, TCB_DB_READ, &db, err));
 	const enum tcb_status status =

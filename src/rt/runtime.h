@@ -16,6 +16,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "base/kind.h"
 #include "db/db.h"
 #include "kernels/constraint.h"
 #include "kernels/op_registry.h"
@@ -49,7 +50,6 @@ struct rt_device {
 	char arch[32];
 	size_t length; /* of the name */
 	uint32_t kind; /* of a model of GPU its kind, else itself */
-	int is_gpu;
 	struct tcb_target target;
 };
 
@@ -113,10 +113,14 @@ struct rt_found {
 int rt_open(const struct tcb_registry *ops, const char *path, int is_empty, struct tcbrt **out,
 	    struct tcbrt_error *err);
 
-/* rt_host.c: fills the devices "cpu" and "cpu:FAMILY" of this host, in that order; returns how many (at most CAPACITY).
- */
-enum { RT_HOST_DEVICES_MAX = 8 };
-uint32_t rt_host_devices(struct rt_device *out, uint32_t capacity, struct tcb_error *err);
+/* rt_host.c: fills the devices that are known without a database but for their number and length, this host's first,
+ * and of these "cpu" before all; returns how many (at most CAPACITY).  HOST_COUNT_OUT: how many are this host's. */
+enum { RT_KNOWN_DEVICES_MAX = 32 };
+uint32_t rt_known_devices(struct rt_device *out, uint32_t capacity, uint32_t *host_count_out, struct tcb_error *err);
+static inline int rt_has_threads(const struct rt_device *device)
+{
+	return tcb_kind_of(&device->target)->has_threads;
+}
 /* Processors that this process may use, and how many threads a sweep takes by default: the physical cores among them,
  * or what its control group grants. */
 void rt_host_processors(unsigned *processors_out, unsigned *cores_out);
@@ -136,14 +140,6 @@ unsigned rt_processors(const char *sysfs, const cpu_set_t *allowed, struct rt_pr
 /* Puts them into the order in which threads should take them: one of each core first, the more powerful cores before
  * the others, those of a package together. */
 void rt_processors_order(const char *sysfs, struct rt_processor *all, unsigned count);
-
-/* rt_gpu.c: "sm_90" and "sm_90:KEY". */
-enum { RT_GPU_DEVICES_MAX = 16 };
-int rt_is_gpu_name(const char *name);
-/* Fills a device for each recorded kind, but for its number and length; returns how many (at most CAPACITY). */
-uint32_t rt_gpu_devices(struct rt_device *out, uint32_t capacity);
-/* What kernels may use on a GPU of that NAME, recorded or not. */
-void rt_gpu_target(const char *name, struct tcb_target *out);
 
 /* rt_device.c */
 /* RT's ops have room for it; RT_OP_SLOTS / 2 of them at most. */

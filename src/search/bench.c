@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/kind.h"
 #include "base/stats.h"
 #include "base/util.h"
 #include "search/legs.h"
@@ -375,7 +376,7 @@ enum tcb_status tcb_bench_run(const struct tcb_op *op, const struct tcb_problem 
 								    tcb_deadline_in(fmax(TCB_FIRST_S - options->spent_s,
 											 FIRST_LEAST_S)))
 					       : evaluation.deadline,
-			       .has_legs = place->device.target.kind == TCB_TARGET_CPU,
+			       .has_legs = tcb_kind_of(&place->device.target)->has_threads,
 			       .legs = { .count = 1 },
 			       .out = out };
 	for (size_t g = 0; g < count; g++)

@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/kind.h"
+
 /* A fixed cost below this share of a call is not talked about. */
 static const double WORTH_A_WORD = 0.05;
 
@@ -139,34 +141,20 @@ static void add_evidence(const struct tcb_bottleneck_facts *facts, char *text)
 		add(text, "nothing but the time was measured");
 }
 
-/* What would have to change, of a kernel for a CPU and for a GPU; where bytes are the limit: add_fewer_bytes. */
-static const char *const advices[TCB_BOTTLENECK_COUNT][2] = {
-	[TCB_BOTTLENECK_LAUNCH] = { "fewer and larger calls: several products in one, a pool whose threads do not "
-				    "sleep, fewer threads",
-				    "fewer and larger calls: several products in one launch, or dependent launches "
-				    "(pdl=1) that hide the next "
-				    "call's start" },
-	[TCB_BOTTLENECK_COMPUTE] = { "cheaper operations: a contract of smaller types (q8, f16); no other geometry can "
-				     "gain "
-				     "more than what is left to the limit",
-				     "cheaper operations: a contract of smaller types (q8, f16); no other geometry can "
-				     "gain "
-				     "more than what is left to the limit" },
-	[TCB_BOTTLENECK_ISSUE] = { "fewer instructions per value: a wider instruction family, a contract of smaller "
-				   "types, larger register tiles",
-				   "fewer instructions per value: matrix instructions (isa=mma, wgmma), a contract of "
-				   "smaller types, larger "
-				   "register tiles, bulk copies" },
-	[TCB_BOTTLENECK_LATENCY] = { "more loads in flight: prefetch further ahead, more threads, longer runs through "
-				     "memory",
-				     "more bytes in flight: more stages, more warps or blocks per SM, more rows a "
-				     "thread" },
-};
+/* What would have to change of a kernel; where bytes are the limit: add_fewer_bytes. */
+static const char *advice_of(const struct tcb_kind_advice *advice, enum tcb_bottleneck_kind kind)
+{
+	const char *const of[TCB_BOTTLENECK_COUNT] = { [TCB_BOTTLENECK_LAUNCH] = advice->launch,
+						       [TCB_BOTTLENECK_COMPUTE] = advice->compute,
+						       [TCB_BOTTLENECK_ISSUE] = advice->issue,
+						       [TCB_BOTTLENECK_LATENCY] = advice->latency };
+	return of[kind];
+}
 
 /* Of what is bound by its bytes: by whether they are weights. */
 static void add_fewer_bytes(const struct tcb_bottleneck_facts *facts, char *text)
 {
-	const char *cache = facts->is_gpu ? "the L2" : "the cache";
+	const char *cache = facts->device->advice.cache;
 	if (facts->has_weights)
 		add(text,
 		    "fewer bytes: weights of fewer bits, more rows of activations per call, or weights that stay in %s",
@@ -200,14 +188,14 @@ static void say_unknown(const struct tcb_bottleneck_facts *facts, const struct a
 		    "the share of the read limit is known as %.0f to %.0f %%, and %.0f %% is what decides: a quieter "
 		    "machine or a longer sweep tells",
 		    100 * facts->read.lo, 100 * facts->read.hi, 100 * TCB_BOUND_BANDWIDTH);
-	else if (facts->is_gpu && is->issue == NOT_KNOWN)
+	else if (facts->device->is_emitted && is->issue == NOT_KNOWN)
 		add(text, "counters ('tcbtune sweep --counters best') tell how often instructions are issued");
-	else if (facts->is_gpu && has_compute_limit(facts) && !facts->compute_is_specified)
+	else if (facts->device->is_emitted && has_compute_limit(facts) && !facts->compute_is_specified)
 		add(text,
 		    "the share of the compute limit is known as %.0f to %.0f %%, and %.0f %% is what decides: a "
 		    "longer sweep tells",
 		    100 * facts->compute.lo, 100 * facts->compute.hi, 100 * TCB_BOUND_COMPUTE);
-	else if (facts->is_gpu)
+	else if (facts->device->is_emitted)
 		add(text, "a sweep or 'tcbtune bench' measures the compute limit");
 	else if (is->compute == NOT_KNOWN)
 		add(text, "'tcbtune bench' measures the compute limit");
@@ -245,7 +233,7 @@ static enum tcb_bottleneck_kind kind_of(const struct tcb_bottleneck_facts *facts
 	if (is->read == NOT_KNOWN)
 		return TCB_BOTTLENECK_UNKNOWN;
 	/* Nothing is kept busy.  A GPU's counter sees all instructions, but not how long one for matrices takes. */
-	if (facts->is_gpu)
+	if (facts->device->is_emitted)
 		return is->issue == NOT_REACHED && (!facts->is_matrix || is->compute == NOT_REACHED)
 			       ? TCB_BOTTLENECK_LATENCY
 			       : TCB_BOTTLENECK_UNKNOWN;
@@ -274,5 +262,5 @@ void tcb_bottleneck_find(const struct tcb_bottleneck_facts *facts, struct tcb_bo
 	else if (out->kind == TCB_BOTTLENECK_BANDWIDTH)
 		add_fewer_bytes(facts, out->advice);
 	else
-		add(out->advice, "%s", advices[out->kind][facts->is_gpu != 0]);
+		add(out->advice, "%s", advice_of(&facts->device->advice, out->kind));
 }

@@ -43,7 +43,7 @@ enum tcb_limit_use {
 
 /* Intervals with median 0 and numbers that are NaN are not known. */
 struct tcb_bottleneck_facts {
-	int is_gpu;
+	const struct tcb_kind *device;
 	int has_weights; /* it multiplies weights, which could be of another format; softmax and norms do not */
 	enum tcb_state state;
 	int is_overlapped;           /* calls begin before the one before them has ended */

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/kind.h"
 #include "base/stats.h"
 #include "base/util.h"
 #include "search/sweep_state.h"
@@ -48,7 +49,8 @@ static double now_s(void)
 static double finals_reserve(const struct tcb_sweep *sweep)
 {
 	const double budget_s = sweep->options->budget_s;
-	const double most = sweep->gpu ? FINALS_SHARE : FINALS_SHARE_MOST; /* a GPU's samples hardly differ */
+	const double most =
+		sweep->kind->has_threads ? FINALS_SHARE_MOST : FINALS_SHARE; /* a GPU's samples hardly differ */
 	return fmax(FINALS_SHARE * budget_s, fmin(most * budget_s, FINALS_LEAST_S));
 }
 
@@ -234,7 +236,7 @@ static void adapt_samples(struct tcb_sweep *sweep)
 static void learn_cost(struct tcb_sweep *sweep, const struct tcb_trial *trial, double took_s)
 {
 	const size_t before = sweep->out->tried + sweep->out->with_passes;
-	const int is_new = !sweep->gpu && !sweep->has_layout[layout_of(&trial->geometry)];
+	const int is_new = sweep->kind->has_threads && !sweep->has_layout[layout_of(&trial->geometry)];
 	if (is_new && trial->outcome == TCB_OUTCOME_OK) {
 		const double extra_s =
 			before > 0 ? took_s - try_s(sweep) : 1e-9 * (trial->prepare_ns + fmax(trial->pack_ns, 0));
@@ -397,7 +399,7 @@ static int has_time(const struct tcb_sweep *sweep, size_t count, double until_s)
 /* Can candidate INDEX be tried before the screening ends, also where it is the first of its layout? */
 static int fits(const struct tcb_sweep *sweep, size_t index)
 {
-	const int is_new = !sweep->gpu && !sweep->has_layout[layout_of(&sweep->space->geometries[index])];
+	const int is_new = sweep->kind->has_threads && !sweep->has_layout[layout_of(&sweep->space->geometries[index])];
 	if (sweep->out->tried == 0 || !is_new)
 		return 1;
 	return has_time(sweep, 1, sweep->screen_end_s - sweep->layout_s);
@@ -584,7 +586,7 @@ static enum tcb_status prepare(struct tcb_sweep *sweep, const struct tcb_place *
 	TCB_TRY(sweep->strategy->create(&setup, &sweep->strategist, err));
 	TCB_TRY(find_anchor(sweep, err));
 	screen_until(sweep);
-	if (sweep->gpu)
+	if (sweep->kind->has_passes)
 		TCB_TRY(tcb_sweep_take_over_passes(sweep, err));
 	TCB_TRY(screen_former(sweep, err));
 	for (size_t i = 0; i < sweep->space->count; i++) {
@@ -617,7 +619,7 @@ static enum tcb_status run(struct tcb_sweep *sweep, struct tcb_error *err)
 		return status;
 	if (sweep->options->budget_s > 0)
 		tcb_team_until(sweep->team, tcb_deadline_at(sweep->end_s));
-	if (sweep->target->kind == TCB_TARGET_CUDA)
+	if (sweep->kind->has_passes)
 		TCB_TRY(screen_passes(sweep, err));
 	TCB_TRY(tcb_sweep_keep_best(sweep, 1, err));
 	if (!sweep->is_long) /* so that the last candidates lie between two measurements */
@@ -646,7 +648,8 @@ enum tcb_status tcb_sweep_run(const struct tcb_op *op, const struct tcb_problem 
 		.op = op,
 		.problem = problem,
 		.target = &place->device.target,
-		.gpu = place->device.target.kind == TCB_TARGET_CUDA ? &place->gpu : NULL,
+		.kind = tcb_kind_of(&place->device.target),
+		.gpu = tcb_kind_of(&place->device.target)->has_model ? &place->gpu : NULL,
 		.options = options,
 		.sink = sink,
 		.out = out,

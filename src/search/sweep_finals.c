@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/kind.h"
 #include "base/util.h"
 #include "kernels/signature.h"
 #include "search/sweep_state.h"
@@ -100,7 +101,7 @@ static enum tcb_status finals_report(void *ctx, size_t index, size_t rank, const
 static double renewal_s(const struct tcb_sweep *sweep, enum tcb_state state)
 {
 	double layout_ns = 0;
-	if (sweep->gpu)
+	if (!sweep->kind->has_threads)
 		return 0;
 	for (size_t i = 0; i < sweep->space->count; i++)
 		layout_ns = fmax(layout_ns,

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/kind.h"
 #include "base/util.h"
 #include "verify/claim.h"
 
@@ -65,7 +66,7 @@ void tcb_found(struct tcb_finding *out, int holds, const char *format, ...)
 
 int tcb_found_on_cpu(const struct tcb_claim_lab *lab, struct tcb_finding *out)
 {
-	if (lab->place->device.target.kind == TCB_TARGET_CPU)
+	if (!tcb_kind_of(&lab->place->device.target)->is_emitted)
 		return 1;
 	tcb_found_nothing(out, "measured on the processor: run it with --device cpu");
 	return 0;

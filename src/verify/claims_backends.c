@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/kind.h"
 #include "base/util.h"
 #include "kernels/constraint.h"
 #include "kernels/default_rules.h"
@@ -156,7 +157,7 @@ static void one_element(struct tcb_claim_lab *lab, enum tcb_plant plant, struct 
 			continue;
 		const double error = error_of(lab, ops[i]->name, &shape, tcb_float_isa(&lab->place->device.target),
 					      plant == TCB_PLANT_DEFECT, out);
-		if (lab->place->device.target.kind != TCB_TARGET_CPU)
+		if (tcb_kind_of(&lab->place->device.target)->is_emitted)
 			return;
 		asked++;
 		wrong += !(error <= 1);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/gpu_table.h"
+#include "base/kind.h"
 #include "base/sizes.h"
 #include "base/util.h"
 #include "kernels/formats.h"
@@ -84,7 +85,7 @@ static void equivalence(struct tcb_claim_lab *lab, enum tcb_plant plant, struct 
 	const struct tcb_target *target = &lab->place->device.target;
 	struct results cpu = { 0 }, gpu = { 0 };
 	const enum spoil spoil = plant == TCB_PLANT_DEFECT ? SPOIL_RESULT : SPOIL_NOTHING;
-	for (size_t i = 0; target->kind == TCB_TARGET_CPU && i < op_count; i++) {
+	for (size_t i = 0; !tcb_kind_of(target)->is_emitted && i < op_count; i++) {
 		const size_t k = !ops[i]->default_shapes[0].k ? 0 : ops[i]->format ? 512 : 129;
 		struct tcb_shape shape = { ops[i]->default_shapes[0].m == 1 && k ? 1 : 13, 67, k };
 		if (ops[i]->has_words) {
@@ -162,7 +163,7 @@ static void sample_spaces(const struct tcb_claim_lab *lab, int any_size, size_t 
 		if ((lab->op ? lab->op != op : !is_first_of_family(ops, i / 2)) ||
 		    tcb_gpu_table(90, &gpu, NULL) != TCB_OK ||
 		    (i % 2 && lab->place->device.target.capability == gpu.device.target.capability) ||
-		    (target->kind == TCB_TARGET_CUDA && !op->emit) ||
+		    tcb_op_require(op, target, NULL) != TCB_OK ||
 		    tcb_problem_init(op, op->default_contract, &op->default_shapes[0], &problem, NULL) != TCB_OK ||
 		    tcb_space_create(op, &problem, target, any_size, &space, NULL) != TCB_OK)
 			continue;
@@ -199,7 +200,7 @@ static void see_powers(void *ctx, const struct tcb_problem *problem, const struc
 	struct tally *tally = ctx;
 	const struct tcb_shape *s = &problem->shape;
 	const struct tcb_tile *midi = &geometry->tile[TCB_MIDI], *micro = &geometry->tile[TCB_MICRO];
-	const int is_cpu = target->kind == TCB_TARGET_CPU;
+	const int is_cpu = !tcb_kind_of(target)->is_emitted;
 	int is_wrong = 0;
 	for (int level = 0; level <= TCB_MIDI; level++) { /* the register tile is the variant's */
 		const struct tcb_tile *t = &geometry->tile[level];
@@ -214,7 +215,7 @@ static void see_powers(void *ctx, const struct tcb_problem *problem, const struc
 static void powers(struct tcb_claim_lab *lab, enum tcb_plant plant, struct tcb_finding *out)
 {
 	struct tally tally = { 0 };
-	if (lab->place->device.target.kind != TCB_TARGET_CPU) {
+	if (tcb_kind_of(&lab->place->device.target)->is_emitted) {
 		tcb_found_nothing(out, "on a GPU --any-size adds geometries, but no tile of another size, so nothing "
 				       "can be planted: run it with --device cpu");
 		return;
@@ -233,7 +234,7 @@ static void see_occupancy(void *ctx, const struct tcb_problem *problem, const st
 	struct tally *tally = ctx;
 	struct tcb_footprint footprint;
 	struct tcb_occupancy occupancy;
-	if (target->kind != TCB_TARGET_CUDA)
+	if (!tcb_kind_of(target)->is_emitted)
 		return;
 	problem->op->footprint(problem, target, geometry, &footprint);
 	const struct tcb_ptx_resources resources = { .registers = footprint.thread_registers };
@@ -327,7 +328,7 @@ static void see_padding(void *ctx, const struct tcb_problem *problem, const stru
 {
 	struct tally *tally = ctx;
 	const struct tcb_shape *s = &problem->shape;
-	const struct tcb_tile *tile = &geometry->tile[target->kind == TCB_TARGET_CPU ? TCB_MICRO : TCB_MIDI];
+	const struct tcb_tile *tile = &geometry->tile[tcb_kind_of(target)->unit];
 	const size_t size[3] = { s->m, s->n, tcb_most(s->k, 1) }, step[3] = { tile->m, tile->n, tile->k };
 	double padded = 1, used = 1;
 	struct tcb_soft soft;

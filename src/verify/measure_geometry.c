@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/gpu_table.h"
+#include "base/kind.h"
 #include "base/util.h"
 #include "kernels/default_rules.h"
 #include "kernels/simd/isas.h"
@@ -132,7 +133,7 @@ void tcb_claim_agnostic(struct tcb_claim_lab *lab, enum tcb_plant plant, struct 
 	for (size_t i = 0; i < op_count; i++) {
 		if (!is_asked(lab, ops[i]))
 			continue;
-		if (lab->place->device.target.kind == TCB_TARGET_CPU)
+		if (!tcb_kind_of(&lab->place->device.target)->is_emitted)
 			judge_cpu(ops[i], &lab->place->device.target, &found);
 		for (size_t row = 0; ops[i]->emit && tcb_gpu_table_row(row, &gpu); row++) {
 			struct tcb_geometry cpus;
@@ -238,7 +239,7 @@ void tcb_claim_suggestions(struct tcb_claim_lab *lab, enum tcb_plant plant, stru
 		struct tcb_geometry geometry;
 		struct tcb_problem problem;
 		char why[TCB_WHY_MAX];
-		if (!is_asked(lab, op) || (target->kind == TCB_TARGET_CUDA && !op->emit) ||
+		if (!is_asked(lab, op) || tcb_op_require(op, target, NULL) != TCB_OK ||
 		    !take_default(op, target, &problem, &geometry))
 			continue;
 		change(&rng, &geometry);

@@ -38,6 +38,7 @@ static inline void tcb_say_drawn(const struct tcb_worker_config *config, struct 
 }
 
 struct tcb_backend {
+	double timeout_s; /* of a candidate, unless the sweep says */
 	enum tcb_status (*create)(const struct tcb_worker_config *config, void **self_out, struct tcb_error *err);
 	/* Verifies and measures; SAMPLES has room for rule->samples_max of each state, and LOST, all NaN, for what
 	 * others took of each. */
@@ -58,6 +59,7 @@ struct tcb_backend {
 				 struct tcb_counter *out, size_t capacity, size_t *count_out, struct tcb_error *err);
 };
 
+extern const struct tcb_backend *const tcb_backends[]; /* backends.c: by enum tcb_target_kind */
 extern const struct tcb_backend tcb_backend_cpu, tcb_backend_cuda;
 
 #endif

@@ -497,6 +497,7 @@ static enum tcb_status count_events(void *self, const struct tcb_work *work, enu
 }
 
 const struct tcb_backend tcb_backend_cpu = {
+	.timeout_s = 20,
 	.create = create,
 	.attempt = attempt,
 	.prepare = prepare,

@@ -622,18 +622,17 @@ static void add_counter(struct tcb_counter *out, size_t capacity, size_t *count,
 	if (*count >= capacity)
 		return;
 	struct tcb_counter *counter = &out[(*count)++];
-	memset(counter, 0, sizeof *counter);
+	*counter = (struct tcb_counter){ .value = value };
 	snprintf(counter->source, sizeof counter->source, "%s", source);
 	snprintf(counter->name, sizeof counter->name, "%s", name);
-	counter->value = value;
 }
 
 /* Clocks while the kernel runs: read right after a graph of its launches was sent. */
 static void add_state(const struct gpu_worker *worker, struct tcb_counter *out, size_t capacity, size_t *count)
 {
-	struct tcb_nvml *nvml;
+	struct tcb_nvml *nvml = tcb_place_watch(worker->config->place);
 	struct tcb_gpu_state now;
-	if (tcb_nvml_open(worker->config->place->gpu.uuid, &nvml, NULL) != TCB_OK)
+	if (!nvml)
 		return;
 	tcb_nvml_state(nvml, &now);
 	add_counter(out, capacity, count, "nvml", "sm_mhz", now.sm_mhz);
@@ -693,6 +692,7 @@ static enum tcb_status count_events(void *self, const struct tcb_work *work, enu
 }
 
 const struct tcb_backend tcb_backend_cuda = {
+	.timeout_s = 4,
 	.create = create,
 	.attempt = attempt,
 	.prepare = prepare,

@@ -12,11 +12,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/kind.h"
 #include "base/quiet.h"
 #include "base/util.h"
+#include "worker/backend.h"
 #include "worker/exchange.h"
-
-static const double timeout_default_s = 20, timeout_gpu_s = 4;
 
 static enum tcb_status out_of_memory(struct tcb_error *err)
 {
@@ -30,7 +30,6 @@ static enum tcb_status create(const struct tcb_op *op, const struct tcb_problem 
 			      const struct tcb_evaluate_options *options, struct tcb_shared_code *shared,
 			      struct tcb_evaluator **out, struct tcb_error *err)
 {
-	int is_cuda = place->device.target.kind == TCB_TARGET_CUDA;
 	struct tcb_evaluator *evaluator = calloc(1, sizeof(*evaluator));
 	if (!evaluator)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the evaluation of %s", op->name);
@@ -40,7 +39,7 @@ static enum tcb_status create(const struct tcb_op *op, const struct tcb_problem 
 	evaluator->options = *options;
 	evaluator->limit = TCB_LIMIT_READ;
 	if (options->timeout_s <= 0)
-		evaluator->options.timeout_s = is_cuda ? timeout_gpu_s : timeout_default_s;
+		evaluator->options.timeout_s = tcb_backends[place->device.target.kind]->timeout_s;
 	void *page = mmap(NULL, sizeof(struct tcb_watch), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (page == MAP_FAILED) {
 		free(evaluator);
@@ -64,14 +63,14 @@ static enum tcb_status create(const struct tcb_op *op, const struct tcb_problem 
 	/* Before the first thread of ours: the assembler's begin with the first candidate. */
 	if (status == TCB_OK)
 		status = tcb_nursery_create(&evaluator->config, &evaluator->nursery, err);
-	if (status == TCB_OK && is_cuda && !op->emit)
-		status = tcb_fail(err, TCB_E_UNSUPPORTED, "op %s has no GPU kernels", op->name);
+	if (status == TCB_OK)
+		status = tcb_op_require(op, &place->device.target, err);
 	if (status == TCB_OK)
 		status = tcb_evaluator_begin(evaluator, err);
 	if (status == TCB_OK && shared) {
 		tcb_shared_code_use(shared);
 		evaluator->code = shared;
-	} else if (status == TCB_OK && is_cuda) {
+	} else if (status == TCB_OK && tcb_kind_of(&place->device.target)->is_emitted) {
 		status = tcb_shared_code_create(problem, &place->device.target, &evaluator->code, err);
 	}
 	if (status != TCB_OK) {
@@ -212,11 +211,6 @@ enum tcb_status tcb_evaluator_want(struct tcb_evaluator *evaluator, const struct
 	return evaluator->code ? tcb_shared_code_want(evaluator->code, geometry, err) : TCB_OK;
 }
 
-static int is_gpu(const struct tcb_evaluator *evaluator)
-{
-	return evaluator->place.device.target.kind == TCB_TARGET_CUDA;
-}
-
 /* REQUEST's answer into the trial; the worker goes if it can be trusted no more. */
 static enum tcb_status try_once(struct tcb_evaluator *evaluator, const struct tcb_request *request,
 				struct tcb_error *err)
@@ -241,7 +235,7 @@ static enum tcb_status try_once(struct tcb_evaluator *evaluator, const struct tc
 		trial->verify_ns = (double)(tcb_clock_ns() - start); /* all that it took: nothing else came of it */
 	}
 	/* Nothing keeps a GPU's candidate from writing where the inputs are. */
-	if (damaged || (is_gpu(evaluator) && trial->outcome == TCB_OUTCOME_WRONG))
+	if (damaged || (evaluator->code && trial->outcome == TCB_OUTCOME_WRONG))
 		tcb_process_retire(&evaluator->process, NULL, 0);
 	return TCB_OK;
 }
@@ -270,8 +264,8 @@ static enum tcb_status check_gpu(struct tcb_evaluator *evaluator, struct tcb_err
 		return TCB_OK;
 	if (status == TCB_E_INTERRUPTED || status == TCB_E_NOMEM)
 		return tcb_fail(err, status, "%s", why.message);
-	return tcb_fail(err, TCB_E_FAILED, "cuda:%d does not work any more: %.200s; the last candidate %.200s",
-			evaluator->place.gpu.ordinal, why.message, evaluator->trial.message);
+	return tcb_fail(err, TCB_E_FAILED, "%s does not work any more: %.200s; the last candidate %.200s",
+			evaluator->place.address, why.message, evaluator->trial.message);
 }
 
 static enum tcb_status try_code(struct tcb_evaluator *evaluator, const struct tcb_request *request,
@@ -282,7 +276,7 @@ static enum tcb_status try_code(struct tcb_evaluator *evaluator, const struct tc
 		return out_of_memory(err);
 	size_t served = evaluator->process.pid ? evaluator->served : 0;
 	TCB_TRY(try_once(evaluator, request, err));
-	if (!is_gpu(evaluator))
+	if (!evaluator->code)
 		return TCB_OK;
 	/* In a used worker an earlier candidate may have spoilt the inputs. */
 	if (served > 0 && (trial->outcome == TCB_OUTCOME_WRONG || trial->outcome == TCB_OUTCOME_CRASHED)) {
@@ -313,7 +307,7 @@ enum tcb_status tcb_evaluator_try(struct tcb_evaluator *evaluator, const struct 
 	/* What compiling tells of a candidate, before it runs. */
 	trial->outcome = code.outcome;
 	trial->prepare_ns = 1e9 * code.seconds;
-	if (is_gpu(evaluator))
+	if (evaluator->code)
 		memcpy(trial->signature, code.signature, sizeof(trial->signature));
 	memcpy(trial->message, code.message, sizeof(trial->message));
 	if (status == TCB_OK && code.outcome == TCB_OUTCOME_OK)

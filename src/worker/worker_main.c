@@ -197,8 +197,9 @@ static void send_error(int fd, enum tcb_status status, struct tcb_error *err)
 
 _Noreturn void tcb_worker_main(int fd, const struct tcb_worker_config *config)
 {
-	int is_gpu = config->place->device.target.kind == TCB_TARGET_CUDA;
-	struct worker worker = { .fd = fd, .config = config, .backend = is_gpu ? &tcb_backend_cuda : &tcb_backend_cpu };
+	struct worker worker = { .fd = fd,
+				 .config = config,
+				 .backend = tcb_backends[config->place->device.target.kind] };
 	struct tcb_error err;
 	memset(&err, 0, sizeof(err));
 	tcb_fault_install();

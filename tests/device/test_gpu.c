@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/kind.h"
 #include "device/gpu.h"
 
 static void names_are_told_from_others(void **state)
@@ -27,13 +28,11 @@ static void names_are_told_from_others(void **state)
 					   "sm_90:0123456789ABCDEF",
 					   "sm_90:0123456789abcde",
 					   "sm_90:0123456789abcdef0" };
-	unsigned capability;
 	(void)state;
 	for (size_t i = 0; i < sizeof good / sizeof *good; i++)
-		assert_true(tcb_gpu_is_name(good[i], &capability));
-	assert_int_equal(capability, 120);
+		assert_true(tcb_kind_cuda.is_asked(good[i]));
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-		assert_false(tcb_gpu_is_name(bad[i], &capability));
+		assert_false(tcb_kind_cuda.is_asked(bad[i]));
 }
 
 static void the_table_is_plausible(void **state)

@@ -63,7 +63,7 @@ static void draw_device(unsigned threads, struct tcb_device *out)
 
 		snprintf(out->name, sizeof(out->name), "%s", kind);
 		snprintf(out->arch, sizeof(out->arch), "%s", kind);
-		rt_gpu_target(kind, &out->target);
+		tcb_kind_cuda.describe(kind, &out->target);
 		out->target.threads = 0;
 	}
 	if (drive_once_in(4))
@@ -182,10 +182,10 @@ static void check_answer(const struct tcbrt *rt, const struct tcbrt_query *query
 	    tcb_geometry_parse(tuning->geometry, &geometry, &err) != TCB_OK)
 		drive_fail("answered, but %s", err.message);
 	target = device.target;
-	target.threads = device.is_gpu ? 0 : tuning->threads;
+	target.threads = rt_has_threads(&device) ? tuning->threads : 0;
 	DRIVE_CHECK(rt_is_legal(problem.op, &problem, &target, &geometry, why), "%s for %s %zux%zux%zu is illegal: %s",
 		    tuning->geometry, query->op, query->m, query->n, query->k, why);
-	DRIVE_CHECK(device.is_gpu || tuning->threads > 0, "it is for no threads");
+	DRIVE_CHECK(!rt_has_threads(&device) || tuning->threads > 0, "it is for no threads");
 	DRIVE_CHECK(!(tuning->source == TCBRT_SOURCE_EXACT || tuning->source == TCBRT_SOURCE_PROVISIONAL) ||
 			    (tuning->tuned_m == query->m && tuning->tuned_n == query->n && tuning->tuned_k == query->k),
 		    "exact, but it was measured at another shape");

@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/gpu_table.h"
 #include "drive.h"
 #include "rt/rt_plan.h"
 
@@ -565,7 +566,7 @@ static void exercise_drawn(const struct tcbrt *rt, const struct tcbrt_query *que
 		drive_fail("looked up, it is no problem: %s", err.message);
 	target = device.target;
 	target.threads = tuning->threads;
-	if (device.is_gpu || !drive_geometry(&problem, &target, &geometry))
+	if (!rt_has_threads(&device) || !drive_geometry(&problem, &target, &geometry))
 		return;
 	struct tcbrt_tuning drawn = *tuning;
 	rt_tuning_geometry(&drawn, &geometry);
@@ -598,7 +599,8 @@ static void run_round(const struct tcbrt *rt)
 	if (code != TCBRT_OK) {
 		check_refused(code, plan, &err, "the plan");
 		/* A kind of GPU that only a database has heard of may have results and no PTX. */
-		DRIVE_CHECK(found != TCBRT_OK || query.layout || (query.device && rt_is_gpu_name(query.device)),
+		DRIVE_CHECK(found != TCBRT_OK || query.layout ||
+				    (query.device && tcb_gpu_parse(query.device, NULL, NULL)),
 			    "looked up, it cannot be planned: %s", err.message);
 		counts.refused++;
 		return;

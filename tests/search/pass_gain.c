@@ -147,7 +147,7 @@ static enum tcb_status pack_best(struct packing *packing, const struct tcb_best 
 	struct tcb_geometry geometry;
 	struct tcb_gpu gpu;
 	char shape[TCB_SHAPE_TEXT_MAX];
-	if (!op || !op->emit || best->modelled || !tcb_gpu_is_name(best->device_name, NULL))
+	if (!op || !op->emit || best->modelled || !tcb_gpu_parse(best->device_name, NULL, NULL))
 		return TCB_OK;
 	memcpy(stored.device_name, best->device_name, sizeof stored.device_name);
 	memcpy(stored.model, best->model, sizeof stored.model);

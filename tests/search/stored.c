@@ -3,6 +3,7 @@
  * In: a tuning database.  Out: its GPU problems and their candidates in order.
  */
 #include "stored.h"
+#include "base/kind.h"
 #include "kernels/signature.h"
 
 #include <math.h>
@@ -15,7 +16,7 @@ enum tcb_status stored_gpu(const struct stored_problem *problem, struct tcb_gpu 
 	struct tcb_gpu row;
 
 	const enum tcb_status status = tcb_gpu_open(problem->device_name, 0, out, err);
-	(void)tcb_gpu_is_name(problem->device_name, &capability);
+	(void)tcb_gpu_parse(problem->device_name, &capability, NULL);
 	if (status == TCB_OK && strcmp(out->device.model, problem->model) == 0)
 		return TCB_OK;
 	for (size_t i = 0; tcb_gpu_table_row(i, &row); i++) {
@@ -37,7 +38,7 @@ static int is_wanted(const struct stored_filter *filter, const struct tcb_best *
 {
 	const struct tcb_shape *shape = filter->shape;
 
-	return tcb_gpu_is_name(best->device_name, NULL) && !best->modelled &&
+	return tcb_kind_of(&best->target)->is_emitted && !best->modelled &&
 	       (!filter->contract || strcmp(filter->contract, tcb_contract_text(best->problem.contract)) == 0) &&
 	       (!shape || (shape->m == best->problem.shape.m && shape->n == best->problem.shape.n &&
 			   shape->k == best->problem.shape.k));

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/kind.h"
 #include "base/util.h"
 #include "cmocka_all.h"
 #include "search/bottleneck.h"
@@ -14,7 +15,7 @@
 /* 1,000 bytes and 4,000 operations in 100 ns: 10 bytes and 40 operations a nanosecond. */
 static struct tcb_bottleneck_facts measured(int is_gpu)
 {
-	return (struct tcb_bottleneck_facts){ .is_gpu = is_gpu,
+	return (struct tcb_bottleneck_facts){ .device = is_gpu ? &tcb_kind_cuda : &tcb_kind_cpu,
 					      .state = TCB_COLD,
 					      .bytes = 1000,
 					      .operations = 4000,

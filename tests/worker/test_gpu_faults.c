@@ -34,10 +34,8 @@ static int open_gpu(void **state)
 	struct tcb_error err;
 
 	(void)state;
-	if (tcb_gpu_open("cuda:0", 1, &place.gpu, &err) != TCB_OK)
+	if (tcb_place_open("cuda:0", 0, 1, &place, &err) != TCB_OK)
 		snprintf(no_gpu, sizeof no_gpu, "%s", err.message);
-	else
-		place.device = place.gpu.device;
 	return 0;
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/geometry.h"
 #include "base/gpu_table.h"
+#include "base/kind.h"
 #include "base/util.h"
 #include "cli/core/cli.h"
 #include "device/device.h"
@@ -184,7 +185,7 @@ static int understand_capability(const char *folded, char out[CLI_NAME_MAX])
 		if (read < 1 || read > 2 || (read == 2 && !strchr("af", letter)))
 			continue;
 		snprintf(out, CLI_NAME_MAX, "sm_%u", capability);
-		return tcb_gpu_is_name(out, NULL);
+		return tcb_kind_asked(out) != NULL;
 	}
 	return 0;
 }
@@ -204,7 +205,7 @@ static int understand_family(const char *folded, char out[CLI_NAME_MAX])
 static int understand_device(const struct tcb_registry *ops, const char *folded, char out[CLI_NAME_MAX])
 {
 	(void)ops;
-	if (strcmp(folded, "cpu") == 0 || tcb_gpu_is_name(folded, NULL)) {
+	if (tcb_kind_asked(folded)) {
 		set(out, folded);
 		return 1;
 	}

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/kind.h"
 #include "cli/core/cli.h"
 #include "cli/core/emit.h"
 #include "cli/core/setup.h"
@@ -54,32 +55,27 @@ static size_t count_of(const struct cli_device_filter *filter, const struct tcb_
 static void find_here(const char *name, struct cli_device_filter *out)
 {
 	const char *key = NULL;
-	unsigned capability;
-	struct tcb_place cpu;
-	struct tcb_gpu gpu;
+	struct tcb_place place;
 
-	if (tcb_gpu_parse(name, &capability, &key)) {
-		snprintf(out->name, sizeof out->name, "sm_%u", capability);
+	if (tcb_kind_split(name, out->name, &key)) {
 		snprintf(out->key, sizeof out->key, "%s", key ? key : "");
 		return;
 	}
 	snprintf(out->name, sizeof out->name, "%s", name);
-	if (!tcb_gpu_is_name(name, NULL)) {
-		if (tcb_cpu_open(name, 0, &cpu, NULL) == TCB_OK)
-			snprintf(out->key, sizeof out->key, "%s", cpu.device.key);
-	} else if (tcb_gpu_open(name, 1, &gpu, NULL) == TCB_OK) {
-		snprintf(out->name, sizeof out->name, "%s", gpu.device.name);
-		snprintf(out->key, sizeof out->key, "%s", gpu.device.key);
+	if (tcb_place_open(name, 0, 1, &place, NULL) == TCB_OK) {
+		snprintf(out->name, sizeof out->name, "%s", place.device.name);
+		snprintf(out->key, sizeof out->key, "%s", place.device.key);
 	}
 }
 
 /* Where there is nothing of this machine's CPU: those of others, which are looked at as often. */
 static void widen(struct cli_device_filter *filter, const struct tcb_best *list, size_t count)
 {
+	const struct tcb_kind *kind = tcb_kind_asked(filter->name);
 	struct cli_device_filter any = *filter;
 
 	any.key[0] = '\0';
-	if (strncmp(filter->name, "cpu", 3) != 0 || count_of(filter, list, count) || !count_of(&any, list, count))
+	if (!kind || !kind->has_threads || count_of(filter, list, count) || !count_of(&any, list, count))
 		return;
 	cli_say("no result is of this machine's %s (key %s); these are other machines'", filter->name, filter->key);
 	*filter = any;

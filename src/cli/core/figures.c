@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/gpu_table.h"
+#include "base/kind.h"
 #include "db/verdict.h"
 #include "device/device.h"
 #include "kernels/compute_limit.h"
@@ -106,13 +107,12 @@ static struct tcb_compute_need need_of(const struct tcb_best *best)
 				: (struct tcb_compute_need){ TCB_COMPUTE_F32, 0 };
 }
 
-/* Operations a nanosecond of KIND of BEST's device as its maker specifies them: those of the most common card of its
- * capability, with as many multiprocessors as BEST's has; 0: not known. */
+/* Operations a nanosecond of KIND of BEST's device as its maker specifies them; 0: not known. */
 static double specified_rate(const struct tcb_best *best, enum tcb_compute_kind kind)
 {
-	const struct tcb_target *target = &best->target;
+	const struct tcb_kind *of = tcb_kind_of(&best->target);
 
-	return target->kind == TCB_TARGET_CUDA ? tcb_gpu_nominal_rate(target->capability, target->sm_count, kind) : 0;
+	return of->specified_rate ? of->specified_rate(&best->target, kind) : 0;
 }
 
 struct cli_limit cli_limit_of_arithmetic(const struct tcb_best *best)
@@ -203,10 +203,10 @@ static int find_target(const struct tcb_best *best, struct tcb_target *out)
 	static struct tcb_place here; /* of the last row: opening reads the topology, and rows are many */
 
 	*out = best->target;
-	if (out->kind != TCB_TARGET_CPU)
+	if (!tcb_kind_of(out)->has_threads)
 		return 1;
 	if (strcmp(here.device.name, best->device_name) != 0 &&
-	    tcb_cpu_open(best->device_name, 0, &here, NULL) != TCB_OK)
+	    tcb_place_open(best->device_name, 0, 1, &here, NULL) != TCB_OK)
 		return 0;
 	if (strcmp(here.device.key, best->device_key) != 0)
 		return 0;

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/kind.h"
 #include "cli/core/emit.h"
 #include "kernels/constraint.h"
 #include "kernels/judged.h"
@@ -53,22 +54,25 @@ enum tcb_status cli_find_op(const struct tcb_registry *ops, const char *name, co
 
 enum tcb_status cli_check_device(const char *name, struct tcb_error *err)
 {
-	char families[TCB_FAMILIES_TEXT_MAX], advice[CLI_ADVICE_MAX];
-	enum tcb_isa isa;
+	struct tcb_str forms = { 0 };
+	char advice[CLI_ADVICE_MAX];
 
-	if (strcmp(name, "cpu") == 0 || tcb_gpu_is_name(name, NULL) ||
-	    (strncmp(name, "cpu:", 4) == 0 && tcb_isa_parse(name + 4, &isa, NULL) == TCB_OK && tcb_isa_is_of_cpu(isa)))
+	if (tcb_kind_asked(name))
 		return TCB_OK;
 	cli_alias_advice(NULL, CLI_NAMES_DEVICE, name, advice);
 	if (advice[0] == ';')
 		return tcb_fail(err, TCB_E_USAGE,
 				"unknown device '%.60s'%s; 'tcbtune devices' shows what this machine has", name,
 				advice);
-	tcb_cpu_families("cpu:", families);
-	return tcb_fail(err, TCB_E_USAGE,
-			"unknown device '%.60s'%s; devices are cpu, %s, cuda:0, cuda:1, ..., cuda:all and sm_75 ... "
-			"sm_120, and 'tcbtune devices' shows which this machine has",
-			name, advice, families);
+	for (size_t i = 0; tcb_kinds[i]; i++) {
+		tcb_str_add(&forms, i ? ", " : "");
+		tcb_kinds[i]->add_forms(&forms);
+	}
+	tcb_fail(err, TCB_E_USAGE,
+		 "unknown device '%.60s'%s; devices are %s, and 'tcbtune devices' shows which this machine has", name,
+		 advice, forms.failed ? "those of" : forms.data);
+	tcb_str_fini(&forms);
+	return TCB_E_USAGE;
 }
 
 enum tcb_status cli_check_threads(uint64_t threads, struct tcb_error *err)
@@ -83,12 +87,8 @@ enum tcb_status cli_open_device(const char *name, uint64_t threads, struct tcb_p
 {
 	TCB_TRY(cli_check_device(name, err));
 	TCB_TRY(cli_check_threads(threads, err));
-	if (!tcb_gpu_is_name(name, NULL))
-		return tcb_cpu_open(name, (unsigned)threads, out, err);
-	memset(out, 0, sizeof *out);
-	TCB_TRY(tcb_gpu_open(name, 0, &out->gpu, err));
-	out->device = out->gpu.device;
-	if (out->gpu.nearest)
+	TCB_TRY(tcb_place_open(name, (unsigned)threads, 0, out, err));
+	if (out->is_nearest)
 		cli_say("%s is not recorded: %s stands for it", name, out->device.model);
 	return TCB_OK;
 }
@@ -237,8 +237,8 @@ enum tcb_status cli_find_geometry(const struct tcb_op *op, const struct tcb_prob
 	TCB_TRY(tcb_geometry_parse(text, out, err));
 	if (tcb_constraint_violated(op, problem, target, out, 1, why))
 		return tcb_fail(err, TCB_E_ILLEGAL, "illegal geometry: %s", why);
-	if (target->kind == TCB_TARGET_CUDA)
-		return op->emit ? TCB_OK : tcb_fail(err, TCB_E_UNSUPPORTED, "op %s has no GPU kernels", op->name);
+	if (tcb_kind_of(target)->is_emitted)
+		return tcb_op_require(op, target, err);
 	return op->plan(problem, out, &plan, err);
 }
 

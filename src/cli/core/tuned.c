@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/kind.h"
 #include "cli/core/emit.h"
 #include "rt/runtime.h"
 
@@ -62,18 +63,19 @@ static void say_unreadable(const struct tcbrt *results)
 /* NAME as the library knows devices.  Which GPU a number means, or a kind of which one is attached, the driver says. */
 static enum tcb_status name_device(const char *name, char out[TCB_DEVICE_NAME_MAX], struct tcb_error *err)
 {
+	const struct tcb_kind *kind = tcb_kind_asked(name);
 	const char *key = NULL;
-	const int is_kind = tcb_gpu_parse(name, NULL, &key) && !key;
-	struct tcb_gpu gpu;
+	const int is_stored = tcb_kind_stored(name, &key) != NULL;
+	struct tcb_place place;
 	enum tcb_status status;
 
 	snprintf(out, TCB_DEVICE_NAME_MAX, "%s", name);
-	if (key || !tcb_gpu_is_name(name, NULL))
+	if (key || !kind || !kind->describe)
 		return TCB_OK;
-	status = tcb_gpu_open(name, 1, &gpu, err);
+	status = tcb_place_open(name, 0, 1, &place, err);
 	if (status == TCB_OK)
-		snprintf(out, TCB_DEVICE_NAME_MAX, "%.24s:%s", gpu.device.name, gpu.device.key);
-	return is_kind && status == TCB_E_NOT_FOUND ? TCB_OK : status;
+		snprintf(out, TCB_DEVICE_NAME_MAX, "%.24s:%s", place.device.name, place.device.key);
+	return is_stored && status == TCB_E_NOT_FOUND ? TCB_OK : status;
 }
 
 enum tcb_status cli_tuned_find(const struct cli_query *query, const struct tcb_problem *problem,

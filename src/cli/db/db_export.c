@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/kind.h"
 #include "cli/core/emit.h"
 #include "cli/report/best_rows.h"
 #include "kernels/default_rules.h"
@@ -151,7 +152,7 @@ static int add_winner(void *ctx, const struct tcb_best *best)
 		     "\t{ { \"%s\", \"%s\", \"%s\", \"%s\", %u, %zu, %zu, %zu }, \"%s\",\n\t  \"%s\",\n"
 		     "\t  \"%s\", %.6g, %.4g },\n",
 		     best->problem.op_name, tcb_contract_text(best->problem.contract), best->arch,
-		     tcb_state_text(best->state), best->target.kind == TCB_TARGET_CUDA ? 0 : best->threads, shape->m,
+		     tcb_state_text(best->state), tcb_kind_of(&best->target)->has_threads ? best->threads : 0, shape->m,
 		     shape->n, shape->k, best->device_key, geometry, is_default ? "" : best->variant, ns->median,
 		     is_default ? 1 : best->speedup.median);
 	return 0;

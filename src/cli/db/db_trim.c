@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/kind.h"
 #include "cli/core/emit.h"
 #include "cli/db/db_actions.h"
 #include "kernels/signature.h"
@@ -45,7 +46,7 @@ static enum tcb_status judge_kernels(void *ctx, const struct tcb_tried *of, stru
 	*stale_out = count;
 	if (unknown == count)
 		return TCB_OK;
-	if (of->device.target.kind == TCB_TARGET_CUDA && !judging->is_said++)
+	if (tcb_kind_of(&of->device.target)->is_emitted && !judging->is_said++)
 		cli_say("looking for kernels that have changed; of a GPU's this takes some milliseconds each");
 	TCB_TRY(tcb_trials_current(&problem, &of->device.target, trials + unknown, count - unknown, 0, &current, err));
 	*stale_out = unknown + current.count;

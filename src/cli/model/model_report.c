@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#include "base/kind.h"
 #include "kernels/formats.h"
 
 static const double GB = 1e9;
@@ -100,7 +101,7 @@ enum tcb_status cli_model_add_plan(const struct cli_model_told *told, struct tcb
 
 	add_model(told, out);
 	TCB_TRY(add_problems(told, out, err));
-	if (told->device->target.kind != TCB_TARGET_CUDA)
+	if (tcb_kind_of(&told->device->target)->has_threads)
 		(void)snprintf(threads, sizeof threads, " with %u thread%s", told->device->target.threads,
 			       told->device->target.threads == 1 ? "" : "s");
 	cli_text_duration(told->budget_s, budget);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/geometry.h"
+#include "base/kind.h"
 #include "cli/core/figures.h"
 #include "kernels/op.h"
 
@@ -136,7 +137,7 @@ void cli_bounds_facts(const struct cli_bounds *bounds, const struct tcb_best *be
 	const struct cli_limit limit = cli_limit_of_bytes(best);
 
 	*out = (struct tcb_bottleneck_facts){
-		.is_gpu = best->target.kind == TCB_TARGET_CUDA,
+		.device = tcb_kind_of(&best->target),
 		.has_weights = has_weights(&best->problem),
 		.state = best->state,
 		.is_overlapped = parsed && geometry.knob[TCB_KNOB_PDL] == 1,
@@ -159,7 +160,7 @@ void cli_bounds_facts(const struct cli_bounds *bounds, const struct tcb_best *be
 	/* Calls that overlap hide it. */
 	if (!out->is_overlapped)
 		out->fixed_ns = fixed_ns(bounds, best);
-	if (!out->is_gpu) {
+	if (out->device->has_threads) {
 		out->core = core_share(bounds, best);
 		return;
 	}

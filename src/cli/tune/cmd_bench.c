@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/kind.h"
 #include "cli/core/cli.h"
 #include "cli/core/emit.h"
 #include "cli/core/nearby.h"
@@ -313,7 +314,7 @@ static enum tcb_status bench_state(struct benching *run, struct cli_contest *con
 	TCB_TRY(add_scalar(run, contest, err));
 	TCB_TRY(add_others(run, contest, err));
 	/* A GPU's tell what else binds; on a CPU those that there are decide nothing. */
-	if (run->place.device.target.kind == TCB_TARGET_CUDA && contest->stored.counter_count == 0) {
+	if (tcb_kind_of(&run->place.device.target)->is_emitted && contest->stored.counter_count == 0) {
 		opts.count = collect_counter;
 		opts.count_ctx = &contest->stored;
 	}

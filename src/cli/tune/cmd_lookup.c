@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/kind.h"
 #include "cli/core/cli.h"
 #include "cli/core/emit.h"
 #include "cli/core/figures.h"
@@ -153,7 +154,6 @@ static enum tcb_status find_nearby(const struct lookup_args *args, const struct 
 {
 	const char *key = NULL;
 	char name[TCB_DEVICE_NAME_MAX];
-	unsigned capability;
 	struct tcb_place host;
 	struct cli_near_to wanted = { .op = problem->op_name,
 				      .threads = (unsigned)args->threads,
@@ -169,13 +169,12 @@ static enum tcb_status find_nearby(const struct lookup_args *args, const struct 
 	if (tuning->source == TCBRT_SOURCE_EXACT || tuning->source == TCBRT_SOURCE_EARLIER)
 		return TCB_OK;
 	/* Which GPU a number means is the driver's to say, and the answer's reason says what came of it. */
-	if (tcb_gpu_parse(args->device, &capability, &key)) {
-		snprintf(name, sizeof name, "sm_%u", capability);
+	if (tcb_kind_split(args->device, name, &key)) {
 		wanted.device_name = name;
 		wanted.device_key = key;
-	} else if (!tcb_gpu_is_name(args->device, NULL)) {
+	} else if (tcb_kind_stored(args->device, NULL)) {
 		wanted.device_name = args->device;
-		if (tcb_cpu_open(args->device, 0, &host, NULL) == TCB_OK)
+		if (tcb_place_open(args->device, 0, 1, &host, NULL) == TCB_OK)
 			wanted.device_key = host.device.key;
 	}
 	status = cli_open_db(args->ops, args->db, TCB_DB_READ, path, &db, err);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/kind.h"
 #include "base/pool.h"
 #include "base/util.h"
 #include "cli/core/cli.h"
@@ -88,9 +89,9 @@ static void job_fini(struct job *job)
 	cli_weights_close(&job->weights);
 }
 
-static int is_gpu(const struct job *job)
+static int is_emitted(const struct job *job)
 {
-	return job->place.device.target.kind == TCB_TARGET_CUDA;
+	return tcb_kind_of(&job->place.device.target)->is_emitted;
 }
 
 /* Chooses the geometry, and opens the device with the threads that it wants. */
@@ -113,11 +114,11 @@ static enum tcb_status choose_geometry(struct job *job, const struct run_args *a
 	TCB_TRY(cli_find_geometry(job->op, &job->problem, &job->place.device.target, text, &job->geometry, err));
 	tcb_geometry_print(&job->geometry, job->geometry_text);
 	job->variant = tcb_variant_find(job->op, job->problem.contract, &job->geometry);
-	if (is_gpu(job) && job->place.gpu.ordinal < 0)
+	if (job->place.is_absent)
 		return tcb_fail(err, TCB_E_NOT_FOUND,
 				"%s is not attached, so nothing can run on it; 'tcbtune devices' shows what is",
 				args->device);
-	return is_gpu(job) ? TCB_OK : job->op->plan(&job->problem, &job->geometry, &job->plan, err);
+	return is_emitted(job) ? TCB_OK : job->op->plan(&job->problem, &job->geometry, &job->plan, err);
 }
 
 /* How many outputs the tensor's rows are for: a gated pair has two for each. */
@@ -189,7 +190,7 @@ static enum tcb_status allocate(struct job *job, struct tcb_error *err)
 		TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_HUGE, packed, &job->packed, err));
 	if (job->plan.workspace_bytes)
 		TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, job->plan.workspace_bytes, &job->workspace, err));
-	if (is_gpu(job))
+	if (is_emitted(job))
 		return TCB_OK;
 	return tcb_pool_create(job->plan.threads, job->plan.threads <= job->place.cpu_count ? job->place.cpus : NULL,
 			       &job->pool, err);
@@ -209,7 +210,7 @@ static enum tcb_status execute(struct job *job, struct tcb_error *err)
 			     : job->operands[i].role == TCB_ROLE_OUTPUT ? job->output.data
 									: (void *)(uintptr_t)job->weights.tensor->data;
 	}
-	if (is_gpu(job))
+	if (is_emitted(job))
 		return cli_run_gpu(job->op, &job->problem, &job->geometry, &job->place, operand, &job->pack_ns,
 				   &job->run_ns, err);
 	const int weights = tcb_operand_weights(job->operands, job->operand_count);

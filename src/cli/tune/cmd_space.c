@@ -189,9 +189,7 @@ static enum tcb_status run_space(const void *arguments, struct tcb_error *err)
 	if (args->explain)
 		TCB_TRY(tcb_geometry_parse(args->explain, &geometry, err));
 	TCB_TRY(cli_open_device(args->device, args->threads, &place, err));
-	if (place.device.target.kind == TCB_TARGET_CUDA && !op->emit)
-		return tcb_fail(err, TCB_E_UNSUPPORTED, "op %s has no GPU kernels; --device cpu has its space",
-				op->name);
+	TCB_TRY(tcb_op_require(op, &place.device.target, err));
 	if (args->explain) {
 		TCB_TRY(explain(op, &problem, &place.device.target, args, &geometry, &found, err));
 		if (!args->json)

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/kind.h"
 #include "cli/core/cli.h"
 #include "cli/core/emit.h"
 #include "cli/core/figures.h"
@@ -245,6 +246,6 @@ void cli_contest_bound(const struct cli_contest contests[TCB_STATE_COUNT], enum 
 		facts.compute_source = "measured";
 		facts.compute_is_specified = 0;
 	}
-	facts.core = facts.is_gpu ? NAN : cli_core_share(&cold, &hot);
+	facts.core = facts.device->has_threads ? cli_core_share(&cold, &hot) : NAN;
 	tcb_bottleneck_find(&facts, out);
 }

@@ -15,6 +15,7 @@
 
 #include "base/cpu_identity.h"
 #include "base/gpu_table.h"
+#include "base/kind.h"
 #include "base/sizes.h"
 #include "base/stats.h"
 #include "cli/core/emit.h"
@@ -26,44 +27,6 @@ enum { FROM_SHAPE = 200, DIMS = 3, SAMPLES_MAX = 64 };
  * CPU no geometry is good at both. */
 static const double HOT_SHARE = 1.0 / 3;
 static const double FAILED = 100; /* what a geometry that failed loses */
-
-/* --- targets --- */
-
-static unsigned capability_of(const char *arch)
-{
-	unsigned capability = 0;
-	return sscanf(arch, "sm_%u", &capability) == 1 ? capability : 0;
-}
-
-/* What is known of the device: all, where it is this machine; else what its name and architecture say. */
-static int make_target(struct tcb_device *device)
-{
-	struct tcb_device host;
-	struct tcb_gpu gpu;
-	const unsigned threads = device->target.threads, capability = capability_of(device->arch);
-	const char *family = strchr(device->name, ':');
-	enum tcb_isa isa;
-	if (capability) {
-		if (tcb_gpu_table(capability, &gpu, NULL) != TCB_OK)
-			return 0;
-		device->target = gpu.device.target;
-		return 1;
-	}
-	if (tcb_cpu_identify(device->name, threads, &host, NULL) == TCB_OK && !strcmp(host.key, device->key)) {
-		device->target = host.target;
-		return 1;
-	}
-	family = family ? family + 1 : strrchr(device->arch, '-') ? strrchr(device->arch, '-') + 1 : "";
-	if (tcb_isa_parse(family, &isa, NULL) != TCB_OK || !tcb_isa_is_of_cpu(isa))
-		return 0;
-	device->target = (struct tcb_target){ .kind = TCB_TARGET_CPU, .threads = threads, .line_bytes = 64 };
-	/* With what comes before it: of what is not in the list's order, what its processors have. */
-	const enum tcb_isa most = isa == TCB_ISA_NEON         ? TCB_ISA_SCALAR
-				  : isa == TCB_ISA_AVX512BF16 ? TCB_ISA_AVX512VNNI
-							      : isa;
-	device->target.isa_mask = 1u << isa | ((2u << most) - 1);
-	return 1;
-}
 
 /* --- reading --- */
 
@@ -86,7 +49,7 @@ static struct cli_default_group *group_of(struct cli_default_groups *groups, con
 {
 	struct cli_default_group made = { .op = problem->op, .contract = problem->contract };
 	tcb_target_arch(target, made.arch);
-	made.threads = target->kind == TCB_TARGET_CUDA ? 0 : target->threads;
+	made.threads = tcb_kind_of(target)->has_threads ? target->threads : 0;
 	for (size_t i = 0; i < groups->count; i++) {
 		struct cli_default_group *group = &groups->items[i];
 		if (group->op == made.op && group->contract == made.contract && group->threads == made.threads &&
@@ -167,7 +130,7 @@ static enum tcb_status add_trials(struct reading *reading, const struct tcb_trie
 	struct tcb_trial *trials;
 	size_t count;
 	const struct tcb_op *op = tried->problem.op;
-	if (!op || !make_target(&device) ||
+	if (!op || !tcb_kind_of(&device.target)->recall(&device) ||
 	    tcb_problem_init(op, tried->problem.contract, &tried->problem.shape, &problem, NULL) != TCB_OK)
 		return TCB_OK;
 	struct cli_default_group *group = group_of(reading->groups, &problem, &device.target);

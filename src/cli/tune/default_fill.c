@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/build_info.h"
+#include "base/kind.h"
 #include "base/util.h"
 #include "cli/core/emit.h"
 #include "search/search.h"
@@ -33,7 +34,7 @@ static int is_of(const struct cli_default_group *group, const struct tcb_target 
 {
 	char arch[TCB_ARCH_TEXT_MAX];
 	tcb_target_arch(target, arch);
-	return !strcmp(arch, group->arch) && (target->kind == TCB_TARGET_CUDA || target->threads == group->threads);
+	return !strcmp(arch, group->arch) && (!tcb_kind_of(target)->has_threads || target->threads == group->threads);
 }
 
 /* Is the shape of row R to be measured here: it was, or it was on other devices alone and R is the first of those? */
@@ -155,8 +156,8 @@ enum tcb_status cli_fill_run(const struct cli_fill *fill, struct tcb_error *err)
 	char path[CLI_PATH_MAX];
 	TCB_TRY(cli_open_device(fill->device, fill->threads, &filling.place, err));
 	const struct tcb_target *target = &filling.place.device.target;
-	if (target->kind == TCB_TARGET_CUDA)
-		TCB_TRY(tcb_gpu_open(fill->device, 1, &filling.place.gpu, err));
+	if (filling.place.is_absent)
+		TCB_TRY(tcb_place_open(fill->device, (unsigned)fill->threads, 1, &filling.place, err));
 	filling.left = count_missing(&filling);
 	if (!filling.left) {
 		cli_say("nothing is missing for rules of this device");

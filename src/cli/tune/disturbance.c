@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/kind.h"
 #include "base/util.h"
 #include "cli/core/emit.h"
 #include "cli/core/stop.h"
@@ -20,8 +21,7 @@ void cli_disturbance_begin(struct cli_disturbance *seen, const struct tcb_place 
 {
 	*seen = (struct cli_disturbance){ .begin_ns = tcb_clock_ns() };
 	tcb_load_look(&seen->begin);
-	if (place->device.target.kind == TCB_TARGET_CUDA && place->gpu.ordinal >= 0)
-		(void)tcb_nvml_open(place->gpu.uuid, &seen->nvml, NULL);
+	seen->nvml = tcb_place_watch(place);
 }
 
 static void look_at_gpu(struct cli_disturbance *seen)
@@ -126,7 +126,7 @@ double cli_quiet_wait(struct cli_quiet *quiet, const struct tcb_place *place)
 	const int has_looked = quiet->has_looked;
 
 	/* A GPU's times hardly depend on who has the processors. */
-	if (place->device.target.kind == TCB_TARGET_CUDA || (has_looked && !(quiet->left_s > 0)))
+	if (!tcb_kind_of(&place->device.target)->has_threads || (has_looked && !(quiet->left_s > 0)))
 		return 0;
 	quiet->has_looked = 1;
 	const double others = look_for_a_moment();

@@ -14,35 +14,6 @@
 /* Beyond this, cards of one kind are not interchangeable: twice what tells two candidates apart. */
 static const double DIFFER_MOST = 0.02;
 
-enum tcb_status cli_cards_open(const char *name, struct tcb_place **others_out, size_t *count_out,
-			       struct tcb_error *err)
-{
-	struct tcb_gpu *gpus;
-	size_t count = 0;
-	enum tcb_status status;
-
-	*others_out = NULL;
-	*count_out = 0;
-	if (strcmp(name, "cuda:all") != 0)
-		return TCB_OK;
-	gpus = calloc(TCB_GPUS_MAX, sizeof *gpus);
-	if (!gpus)
-		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the list of GPUs");
-	status = tcb_gpu_open_all(gpus, &count, err);
-	if (status == TCB_OK && count > 1) {
-		*others_out = calloc(count - 1, sizeof **others_out);
-		if (!*others_out)
-			status = tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu GPUs", count);
-		for (size_t i = 1; *others_out && i < count; i++) {
-			(*others_out)[i - 1].gpu = gpus[i];
-			(*others_out)[i - 1].device = gpus[i].device;
-			*count_out = i;
-		}
-	}
-	free(gpus);
-	return status;
-}
-
 /* The card whose finals the results are. */
 static int lead_of(const struct tcb_sweep_result *result)
 {

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/build_info.h"
+#include "base/kind.h"
 #include "base/util.h"
 #include "cli/core/cli.h"
 #include "cli/core/progress.h"
@@ -129,8 +130,8 @@ static enum tcb_status begin_sweep(struct sweep_job *job, const struct tcb_sweep
 
 int cli_sweeping_is_modelled(const struct cli_sweeping *run)
 {
-	return run->place.device.target.kind == TCB_TARGET_CUDA &&
-	       (run->place.gpu.ordinal < 0 || run->args->effort == CLI_EFFORT_ESTIMATE);
+	return tcb_kind_of(&run->place.device.target)->has_model &&
+	       (run->place.is_absent || run->args->effort == CLI_EFFORT_ESTIMATE);
 }
 
 /* Of a sweep of a few trials nothing is to be told; that before it, of the same kernels, told of most of them. */
@@ -282,8 +283,8 @@ static void say_result(const struct sweep_job *job)
 		cli_say("%s: ranked %zu candidates of %zu by the model, %zu of them failed; nothing was measured, "
 			"because %s%s%s",
 			job->label, result->tried, result->space_count, result->failed,
-			job->run->place.gpu.ordinal < 0 ? job->run->place.device.name : "--effort estimate says so",
-			job->run->place.gpu.ordinal < 0 ? " is not attached" : "", ended);
+			job->run->place.is_absent ? job->run->place.device.name : "--effort estimate says so",
+			job->run->place.is_absent ? " is not attached" : "", ended);
 	else if (job->run->args->finals_only)
 		cli_say("%s: held the finals among the %zu candidates that are known, of %zu", job->label,
 			result->known, result->space_count);
@@ -372,21 +373,21 @@ static void fill_options(const struct cli_sweeping *run, struct attending *atten
 	};
 }
 
-/* Is the device's compute limit to be measured?  A GPU's once, but for another driver, and where all is asked for
- * afresh; on a CPU it takes milliseconds, and others on the machine make it seem slower than it is. */
+/* Is the device's compute limit to be measured?  One of emitted kernels once, but for another driver, and where all is
+ * asked for afresh; on a CPU it takes milliseconds, and others on the machine make it seem slower than it is. */
 static enum tcb_status want_rate(struct sweep_job *job, struct tcb_sweep_options *opts, struct tcb_error *err)
 {
 	const struct cli_sweeping *run = job->run;
 	const struct tcb_device *device = &run->place.device;
-	const int is_gpu = device->target.kind == TCB_TARGET_CUDA;
+	const int is_emitted = tcb_kind_of(&device->target)->is_emitted;
 	int is_known;
 
 	job->rate.kind = tcb_compute_need(&job->problem->problem, &device->target).kind;
 	if (cli_sweeping_is_modelled(run))
 		return TCB_OK;
 	TCB_TRY(tcb_db_rate_get(run->db, device, job->rate.kind, &job->rate, &is_known, err));
-	opts->wants_compute = !is_gpu || ((!is_known || run->args->fresh) &&
-					  (opts->budget_s == 0 || opts->budget_s >= COMPUTE_LEAST_S));
+	opts->wants_compute = !is_emitted || ((!is_known || run->args->fresh) &&
+					      (opts->budget_s == 0 || opts->budget_s >= COMPUTE_LEAST_S));
 	return TCB_OK;
 }
 
@@ -535,9 +536,9 @@ enum tcb_status cli_sweeping_open(struct cli_sweeping *run, struct tcb_error *er
 	const struct cli_sweep_args *args = run->args;
 
 	TCB_TRY(cli_open_device(args->device, args->threads, &run->place, err));
-	TCB_TRY(cli_cards_open(args->device, &run->others, &run->other_count, err));
+	TCB_TRY(tcb_place_open_others(args->device, &run->others, &run->other_count, err));
 	if ((args->measured_only || args->finals_only) && cli_sweeping_is_modelled(run))
-		TCB_TRY(tcb_gpu_open(args->device, 1, &run->place.gpu, err));
+		TCB_TRY(tcb_place_open(args->device, (unsigned)args->threads, 1, &run->place, err));
 	return TCB_OK;
 }
 

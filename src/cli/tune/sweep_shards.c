@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/kind.h"
 #include "cli/core/cli.h"
 #include "cli/core/emit.h"
 #include "kernels/default_rules.h"
@@ -78,7 +79,7 @@ static void add_command(struct tcb_str *out, const struct cli_finals *finals, co
 	tcb_shape_print(&problem->shape, shape);
 	tcb_str_addf(out, "tcbtune sweep --op %s --contract %s --shape %s --device %s", problem->op_name,
 		     tcb_contract_text(problem->contract), shape, finals->device_text);
-	if (finals->device->target.kind == TCB_TARGET_CPU)
+	if (tcb_kind_of(&finals->device->target)->has_threads)
 		tcb_str_addf(out, " --threads %u", finals->device->target.threads);
 	if (finals->rotation_bytes)
 		tcb_str_addf(out, " --rotation %llu", (unsigned long long)finals->rotation_bytes);

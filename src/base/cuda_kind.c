@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * GPUs of NVIDIA: "cuda:0" and "cuda:all" are attached ones, "sm_90" those of a
+ * capability, "sm_90:KEY" one model of it.  Results are of models.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/gpu_table.h"
+#include "base/kind.h"
+
+int tcb_gpu_ordinal(const char *name)
+{
+	int value = 0;
+
+	if (strncmp(name, "cuda:", 5) != 0 || !name[5])
+		return -1;
+	for (const char *digit = name + 5; *digit; digit++) {
+		if (*digit < '0' || *digit > '9' || value > 1000)
+			return -1;
+		value = 10 * value + (*digit - '0');
+	}
+	return value;
+}
+
+static int is_asked(const char *name)
+{
+	return tcb_gpu_parse(name, NULL, NULL) || strcmp(name, "cuda:all") == 0 || tcb_gpu_ordinal(name) >= 0;
+}
+
+static void add_forms(struct tcb_str *out)
+{
+	tcb_str_add(out, "cuda:0, cuda:1, ..., cuda:all and sm_75 ... sm_120");
+}
+
+static int is_stored(const char *name, const char **key_out)
+{
+	return tcb_gpu_parse(name, NULL, key_out);
+}
+
+static size_t known(struct tcb_device *out, size_t capacity, struct tcb_error *err)
+{
+	struct tcb_gpu gpu;
+	size_t count = 0;
+
+	(void)err;
+	for (size_t kind = 0; count < capacity && tcb_gpu_kind(kind, &gpu); kind++) {
+		/* Several cards of one kind: the first stands for it. */
+		if (count && strcmp(out[count - 1].name, gpu.device.name) == 0)
+			continue;
+		out[count++] = gpu.device;
+	}
+	return count;
+}
+
+/* One that is not recorded has what the nearest recorded one below it has. */
+static void describe(const char *name, struct tcb_target *out)
+{
+	unsigned capability = 0;
+	size_t shared_most = 0;
+	struct tcb_gpu gpu, below;
+
+	tcb_gpu_parse(name, &capability, NULL);
+	tcb_gpu_table_row(0, &below);
+	for (size_t row = 0; tcb_gpu_table_row(row, &gpu); row++) {
+		const struct tcb_target *target = &gpu.device.target;
+
+		if (target->capability <= capability && target->capability > below.device.target.capability)
+			below = gpu;
+		if (target->shared_optin_bytes > shared_most)
+			shared_most = target->shared_optin_bytes;
+	}
+	if (below.device.target.capability != capability) {
+		below.device.target.capability = capability;
+		/* What was measured there ran: nobody knows a smaller limit. */
+		below.device.target.shared_optin_bytes = shared_most;
+		tcb_gpu_complete(&below);
+	}
+	*out = below.device.target;
+}
+
+static int recall(struct tcb_device *device)
+{
+	struct tcb_gpu gpu;
+	unsigned capability;
+
+	if (!tcb_gpu_parse(device->arch, &capability, NULL) || tcb_gpu_table(capability, &gpu, NULL) != TCB_OK)
+		return 0;
+	device->target = gpu.device.target;
+	return 1;
+}
+
+static int stand_in(const struct tcb_target *target, char *out, size_t capacity)
+{
+	const unsigned nearest = tcb_gpu_nearest(target->capability);
+
+	snprintf(out, capacity, "sm_%u", nearest);
+	return nearest != target->capability;
+}
+
+static void name_arch(const struct tcb_target *target, char *out, size_t capacity)
+{
+	snprintf(out, capacity, "sm_%u", target->capability);
+}
+
+/* Those of the most common card of its capability, with as many multiprocessors. */
+static double specified_rate(const struct tcb_target *target, enum tcb_compute_kind kind)
+{
+	return tcb_gpu_nominal_rate(target->capability, target->sm_count, kind);
+}
+
+const struct tcb_kind tcb_kind_cuda = {
+	.name = "cuda",
+	.is_emitted = 1,
+	.has_passes = 1,
+	.has_model = 1,
+	.multiplies_f16 = 1,
+	.unit = TCB_MIDI,
+	.knobs = TCB_SCOPE_GPU,
+	.advice = { .launch = "fewer and larger calls: several products in one launch, or dependent launches (pdl=1) "
+			      "that "
+			      "hide the next call's start",
+		    .compute = "cheaper operations: a contract of smaller types (q8, f16); no other geometry can gain "
+			       "more than what is left to the limit",
+		    .issue =
+			    "fewer instructions per value: matrix instructions (isa=mma, wgmma), a contract of smaller "
+			    "types, larger register tiles, bulk copies",
+		    .latency = "more bytes in flight: more stages, more warps or blocks per SM, more rows per thread",
+		    .cache = "the L2" },
+	.is_asked = is_asked,
+	.add_forms = add_forms,
+	.is_stored = is_stored,
+	.known = known,
+	.describe = describe,
+	.recall = recall,
+	.stand_in = stand_in,
+	.name_arch = name_arch,
+	.specified_rate = specified_rate,
+};

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Kinds of devices, a row each.  What the program asks of a kind is a member of
+ * its row here, or of its row in the table of the folder that knows the answer
+ * (device/place.h, worker/backend.h); nobody compares a target's kind.
+ */
+#ifndef TCB_BASE_KIND_H
+#define TCB_BASE_KIND_H
+
+#include <stddef.h>
+
+#include "base/compute.h"
+#include "base/status.h"
+#include "base/target.h"
+#include "base/util.h"
+
+/* What would have to change of a kernel that a thing binds; and who keeps bytes near. */
+struct tcb_kind_advice {
+	const char *launch, *compute, *issue, *latency;
+	const char *cache; /* "the L2" */
+};
+
+struct tcb_kind {
+	const char *name; /* "cpu": in databases and JSON */
+	/* Candidates are functions of this program that share threads of this host: a result is of a number of them,
+	 * and what the device has is known on its host alone. */
+	int has_threads;
+	/* Each candidate's code is written for it, has a signature of its own and is launched as blocks of threads;
+	 * counters tell what binds it. */
+	int is_emitted;
+	int has_passes;            /* that code may be optimised: the knob passes */
+	int has_model;             /* a model ranks candidates where no such device is */
+	int multiplies_f16;        /* as such, whatever the width of the sums */
+	enum tcb_level unit;       /* the tile that shapes are padded to: of registers, of a block */
+	enum tcb_knob_scope knobs; /* that it has besides those of all */
+	struct tcb_kind_advice advice;
+
+	/* How a person names one of its devices: "cpu:avx2", "cuda:0", "sm_90", "sm_90:KEY". */
+	int (*is_asked)(const char *name);
+	void (*add_forms)(struct tcb_str *out); /* the same in words, for messages */
+	/* How results name one.  KEY_OUT: behind the colon of a model, "sm_90:KEY", lent; else NULL. */
+	int (*is_stored)(const char *name, const char **key_out);
+	/* The devices that are known without asking a driver: this host's, or those that are recorded.  Returns how
+	 * many, at most CAPACITY. */
+	size_t (*known)(struct tcb_device *out, size_t capacity, struct tcb_error *err);
+	/* What kernels may use on any device of that stored NAME, recorded or not, as of which results' models differ
+	 * by key alone; NULL: that is known on its host alone. */
+	void (*describe)(const char *name, struct tcb_target *out);
+	/* Fills DEVICE's target by its name, key, architecture and threads; 0: nothing is known of it. */
+	int (*recall)(struct tcb_device *device);
+	/* The architecture of the recorded devices that stand for TARGET, which is not of a recorded one; 0: it is.
+	 * NULL: none are recorded. */
+	int (*stand_in)(const struct tcb_target *target, char *out, size_t capacity);
+	/* The group of devices that share rules, "sm_90". */
+	void (*name_arch)(const struct tcb_target *target, char *out, size_t capacity);
+	/* Operations a nanosecond as its maker specifies them, 0: unknown; NULL: no maker does. */
+	double (*specified_rate)(const struct tcb_target *target, enum tcb_compute_kind kind);
+};
+
+/* kinds.c: by enum tcb_target_kind, the last NULL. */
+extern const struct tcb_kind *const tcb_kinds[];
+extern const struct tcb_kind tcb_kind_cpu, tcb_kind_cuda; /* cpu_kind.c, cuda_kind.c */
+
+static inline const struct tcb_kind *tcb_kind_of(const struct tcb_target *target)
+{
+	return tcb_kinds[target->kind];
+}
+
+/* kind.c */
+/* The kind of that name; -1 if there is none. */
+int tcb_kind_find(const char *name, enum tcb_target_kind *out);
+/* The kind of the device that a person, or a result, names so; NULL if it is of none. */
+const struct tcb_kind *tcb_kind_asked(const char *name);
+const struct tcb_kind *tcb_kind_stored(const char *name, const char **key_out); /* KEY_OUT: nullable */
+/* Of "sm_90" and "sm_90:KEY", whose results are those of models: "sm_90", and the key (lent; NULL: any model's).  0:
+ * NAME is not so. */
+int tcb_kind_split(const char *name, char model_of[TCB_DEVICE_NAME_MAX], const char **key_out);
+
+#endif
