@@ -120,15 +120,10 @@ static kit_op seed_of(struct tcb_kit *kit)
 	return u_mad(&kit->b, u_block_x(&kit->b), I(THREADS), kit->tid);
 }
 
-static const char *sum_type(enum tcb_compute_kind kind)
-{
-	return kind == TCB_COMPUTE_INT8 ? "s32" : "f32";
-}
-
 static void clear(struct tcb_kit *kit, enum tcb_compute_kind kind, kit_op *sums, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++)
-		sums[i] = tcb_kit_constant(&kit->b, sum_type(kind), kind == TCB_COMPUTE_INT8 ? I(0) : F(0));
+		sums[i] = kind == TCB_COMPUTE_INT8 ? s_set(&kit->b, I(0)) : f_set(&kit->b, F(0));
 }
 
 /* Uses SUMS. */
@@ -138,9 +133,7 @@ static void keep_sums(struct tcb_kit *kit, const kit_op *sums, unsigned count, k
 	kit_op folded = b_set(b, sums[0]);
 	for (unsigned i = 1; i < count; i++)
 		folded = u_xor(b, folded, b_set(b, sums[i]));
-	tcb_ptx_guard(b, u_eq(b, folded, I(NEVER)));
-	tcb_kit_put(b, TCB_KIT_GLOBAL, "b32", tcb_ptx_at(to, 0), folded);
-	tcb_ptx_unguard(b);
+	tcb_kit_put_where(b, u_eq(b, folded, I(NEVER)), TCB_KIT_GLOBAL, "b32", to, folded);
 }
 
 /* --- steps --- */
@@ -226,7 +219,7 @@ static void fill_shared(struct writer *w)
 	const kit_op seed = u_mad(b, u_block_x(b), I(SHARED_BYTES), loop.iv);
 	const kit_op value = random_values(b, w->form.kind, seed, 0);
 	const kit_op at = u_add(b, w->kit.shared, loop.iv);
-	tcb_kit_put(b, TCB_KIT_SHARED, "b32", tcb_ptx_at(at, 0), value);
+	tcb_kit_put(b, TCB_KIT_SHARED, "b32", at, value);
 	tcb_ptx_for_end(b, &loop);
 	fence_async_shared(b);
 	tcb_kit_block_barrier(b);

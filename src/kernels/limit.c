@@ -60,10 +60,8 @@ static void write_loads(struct tcb_ptx_build *b, const struct form *form, kit_op
 		for (unsigned j = 0; j < 4; j++)
 			piece[i][j] = b_set(b, I(0));
 	for (unsigned i = 0; i < form->loads; i++) {
-		tcb_ptx_guard(b, inside[i]);
-		tcb_kit_load_into(b, TCB_KIT_INPUT_ONCE, "b32", tcb_ptx_at(source, (int64_t)i * form->threads * PIECE),
-				  piece[i], 4);
-		tcb_ptx_unguard(b);
+		tcb_kit_load_where(b, inside[i], TCB_KIT_INPUT_ONCE, "b32",
+				   tcb_ptx_at(source, (int64_t)i * form->threads * PIECE), piece[i], 4);
 	}
 }
 
@@ -110,16 +108,12 @@ static enum tcb_status make_kernel(const struct tcb_problem *problem, const stru
 	const kit_op folded = traffic.is_copy ? goal : tcb_kit_fold(b, u_xor, piece[0], 4 * form->loads);
 	tcb_kit_depend(&kit); /* what is written may still be read by the launch before */
 	for (unsigned i = 0; traffic.is_copy && i < form->loads; i++) {
-		tcb_ptx_guard(b, inside[i]);
-		tcb_kit_store(b, TCB_KIT_GLOBAL, "b32", tcb_ptx_at(goal, (int64_t)i * form->threads * PIECE), piece[i],
-			      4);
-		tcb_ptx_unguard(b);
+		tcb_kit_store_where(b, inside[i], TCB_KIT_GLOBAL, "b32",
+				    tcb_ptx_at(goal, (int64_t)i * form->threads * PIECE), piece[i], 4);
 	}
 	if (!traffic.is_copy) {
 		/* One in 2^32 threads would store a word that is never looked at. */
-		tcb_ptx_guard(b, u_eq(b, folded, I(0x5eed1e55)));
-		tcb_kit_put(b, TCB_KIT_GLOBAL, "b32", tcb_ptx_at(goal, 0), folded);
-		tcb_ptx_unguard(b);
+		tcb_kit_put_where(b, u_eq(b, folded, I(0x5eed1e55)), TCB_KIT_GLOBAL, "b32", goal, folded);
 	}
 	tcb_kit_end(&kit);
 	return tcb_kit_close(&kit, err);

@@ -40,9 +40,9 @@ static void run_exp(float *x, float *y)
 	struct tcb_ptx_function *function = tcb_ptx_kernel_begin(&b, "exponentials", NULL);
 	const kit_op from = tcb_ptx_param_pointer(&b, "x", 16), to = tcb_ptx_param_pointer(&b, "y", 16);
 	const kit_op tid = tcb_ptx_special(&b, "tid.x");
-	kit_op value = tcb_kit_get(&b, TCB_KIT_GLOBAL, "f32", tcb_ptx_at(tcb_kit_element(&b, from, tid, 4), 0));
+	kit_op value = tcb_kit_get(&b, TCB_KIT_GLOBAL, "f32", tcb_kit_element(&b, from, tid, 4));
 	value = prefill_write_exp(&b, value);
-	tcb_kit_put(&b, TCB_KIT_GLOBAL, "f32", tcb_ptx_at(tcb_kit_element(&b, to, tid, 4), 0), value);
+	tcb_kit_put(&b, TCB_KIT_GLOBAL, "f32", tcb_kit_element(&b, to, tid, 4), value);
 	tcb_ptx_kernel_end(&b);
 	if (tcb_ptx_build_finish(&b, &module, &err) != TCB_OK ||
 	    tcb_ptx_program_create(function, &program, &err) != TCB_OK ||

@@ -202,8 +202,7 @@ static void write_kernel(struct attention_writer *w)
 		w->tile = u_block_y(b);
 		w->sequence = u_block_z(b);
 		attention_write_tile(w);
-		r.length = tcb_kit_get(b, tcb_kit_input(g->pdl), "u32",
-				       tcb_ptx_at(tcb_kit_element(b, lengths, w->sequence, 4), 0));
+		r.length = tcb_kit_get(b, tcb_kit_input(g->pdl), "u32", tcb_kit_element(b, lengths, w->sequence, 4));
 	}
 	r.g = u_shr(b, w->kit.lane, I(2));
 	r.c = u_and(b, w->kit.lane, I(3));

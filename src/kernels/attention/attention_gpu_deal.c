@@ -41,7 +41,7 @@ static kit_op pieces_of(struct attention_writer *w, kit_op length)
 static kit_op load_length(struct attention_writer *w, kit_op lengths, kit_op sequence)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	return tcb_kit_get(b, tcb_kit_input(w->g->pdl), "u32", tcb_ptx_at(tcb_kit_element(b, lengths, sequence, 4), 0));
+	return tcb_kit_get(b, tcb_kit_input(w->g->pdl), "u32", tcb_kit_element(b, lengths, sequence, 4));
 }
 
 /* pieces_of of sequence FIRST + lane, 0 past the last. */

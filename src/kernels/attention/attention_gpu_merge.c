@@ -165,10 +165,9 @@ static void store_slot(struct attention_writer *w, const struct item *item, cons
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct source to = slot_source(w, item, slot);
 	const kit_op stat[2] = { part->max, part->sum };
-	tcb_kit_store(b, TCB_KIT_GLOBAL, "f32", tcb_ptx_at(tcb_ptx_assume_aligned(b, to.o, 16), 0), part->o, ITEM);
-	tcb_ptx_guard(b, u_eq(b, item->within, I(0)));
-	tcb_kit_store(b, TCB_KIT_GLOBAL, "f32", tcb_ptx_at(tcb_ptx_assume_aligned(b, to.ml, 8), 0), stat, 2);
-	tcb_ptx_unguard(b);
+	tcb_kit_store(b, TCB_KIT_GLOBAL, "f32", tcb_ptx_assume_aligned(b, to.o, 16), part->o, ITEM);
+	tcb_kit_store_where(b, u_eq(b, item->within, I(0)), TCB_KIT_GLOBAL, "f32", tcb_ptx_assume_aligned(b, to.ml, 8),
+			    stat, 2);
 }
 
 /* Divided; zeros where no weight is.  Rows past the problem's tokens or heads are not stored. */
@@ -191,10 +190,8 @@ static void store_result(struct attention_writer *w, const struct item *item, co
 		values[i] = tcb_kit_pack(b, attention_word(g), values[2 * i], values[2 * i + 1]);
 	const kit_op within = bytes == 2 ? u_shr(b, item->within, I(1)) : item->within;
 	const kit_op at = tcb_kit_behind(b, tcb_kit_element(b, w->out, row, bytes * g->k), within);
-	tcb_ptx_guard(b, is_inside);
-	tcb_kit_store(b, TCB_KIT_GLOBAL, bytes == 2 ? "b32" : "f32",
-		      tcb_ptx_at(tcb_ptx_assume_aligned(b, at, ITEM * bytes), 0), values, bytes == 2 ? ITEM / 2 : ITEM);
-	tcb_ptx_unguard(b);
+	tcb_kit_store_where(b, is_inside, TCB_KIT_GLOBAL, bytes == 2 ? "b32" : "f32",
+			    tcb_ptx_assume_aligned(b, at, ITEM * bytes), values, bytes == 2 ? ITEM / 2 : ITEM);
 }
 
 static void store_block(struct attention_writer *w, const struct item *item, const struct part *part)
@@ -202,10 +199,9 @@ static void store_block(struct attention_writer *w, const struct item *item, con
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct source to = shared_source(w, item, w->g->block_o_at, w->g->block_ml_at);
 	const kit_op stat[2] = { part->max, part->sum };
-	tcb_kit_store(b, TCB_KIT_SHARED, "f32", tcb_ptx_at(tcb_ptx_assume_aligned(b, to.o, 16), 0), part->o, ITEM);
-	tcb_ptx_guard(b, u_eq(b, item->within, I(0)));
-	tcb_kit_store(b, TCB_KIT_SHARED, "f32", tcb_ptx_at(tcb_ptx_assume_aligned(b, to.ml, 8), 0), stat, 2);
-	tcb_ptx_unguard(b);
+	tcb_kit_store(b, TCB_KIT_SHARED, "f32", tcb_ptx_assume_aligned(b, to.o, 16), part->o, ITEM);
+	tcb_kit_store_where(b, u_eq(b, item->within, I(0)), TCB_KIT_SHARED, "f32", tcb_ptx_assume_aligned(b, to.ml, 8),
+			    stat, 2);
 }
 
 /* --- the block's --- */
@@ -364,9 +360,8 @@ static void write_second(struct attention_writer *w)
 	}
 	const kit_op stat[2] = { parts[0].max, parts[0].sum };
 	const kit_op ml_at = u_add(b, w->kit.shared, I(SECOND_PARTS * o_bytes));
-	tcb_kit_store(b, TCB_KIT_SHARED, "f32", tcb_ptx_at(u_mad(b, w->kit.tid, I(4 * ITEM), w->kit.shared), 0),
-		      parts[0].o, ITEM);
-	tcb_kit_store(b, TCB_KIT_SHARED, "f32", tcb_ptx_at(u_mad(b, w->kit.tid, I(8), ml_at), 0), stat, 2);
+	tcb_kit_store(b, TCB_KIT_SHARED, "f32", u_mad(b, w->kit.tid, I(4 * ITEM), w->kit.shared), parts[0].o, ITEM);
+	tcb_kit_store(b, TCB_KIT_SHARED, "f32", u_mad(b, w->kit.tid, I(8), ml_at), stat, 2);
 	tcb_kit_block_barrier(b);
 	tcb_ptx_if_begin(b, &scope, u_lt(b, w->kit.tid, I(items)));
 	from = (struct source){ TCB_KIT_SHARED,

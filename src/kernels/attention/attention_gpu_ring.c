@@ -30,8 +30,7 @@ kit_op attention_row_of(struct attention_reader *r, kit_op t)
 		return token;
 	const kit_op page = u_div(b, token, I(g->page));
 	const kit_op within = u_sub(b, token, u_mul(b, page, I(g->page)));
-	const kit_op number =
-		tcb_kit_get(b, tcb_kit_input(g->pdl), "u32", tcb_ptx_at(tcb_kit_element(b, r->table, page, 4), 0));
+	const kit_op number = tcb_kit_get(b, tcb_kit_input(g->pdl), "u32", tcb_kit_element(b, r->table, page, 4));
 	return u_mad(b, number, I(g->page), within);
 }
 
@@ -92,7 +91,7 @@ static void copy(struct attention_reader *r, kit_op to, unsigned at, kit_op from
 		tcb_ptx_guard(b, *is_own);
 	/* Neighbours' copies share sectors where rows begin anywhere. */
 	tcb_kit_copy(b, tcb_ptx_at(tcb_ptx_assume_aligned(b, to, g->unit), at),
-		     tcb_ptx_at(tcb_ptx_assume_aligned(b, from, g->unit), 0), g->unit, g->is_within, bytes);
+		     tcb_ptx_assume_aligned(b, from, g->unit), g->unit, g->is_within, bytes);
 	if (is_own)
 		tcb_ptx_unguard(b);
 }

@@ -75,8 +75,7 @@ void prefill_write_tile(struct prefill_writer *w, kit_op item)
 	const kit_op heads = u_sub(b, rest, u_mul(b, w->sequence, I(of_sequence)));
 	w->head = u_mul(b, heads, I(g->heads));
 	w->kv_head = u_div(b, heads, I(head_tiles));
-	w->length = tcb_kit_get(b, tcb_kit_input(g->pdl), "u32",
-				tcb_ptx_at(tcb_kit_element(b, w->lengths, w->sequence, 4), 0));
+	w->length = tcb_kit_get(b, tcb_kit_input(g->pdl), "u32", tcb_kit_element(b, w->lengths, w->sequence, 4));
 	write_limits(w);
 }
 

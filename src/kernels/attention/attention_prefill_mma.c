@@ -112,8 +112,7 @@ static kit_op row_of_token(struct mma_writer *x, kit_op token, kit_op is_seen)
 	const kit_op within = u_sub(b, token, u_mul(b, page, I(g->page)));
 	const kit_op number = u_set(b, I(0));
 	tcb_ptx_guard(b, is_seen);
-	tcb_kit_load_into(b, tcb_kit_input(g->pdl), "u32", tcb_ptx_at(tcb_kit_element(b, x->table, page, 4), 0),
-			  &number, 1);
+	tcb_kit_load_into(b, tcb_kit_input(g->pdl), "u32", tcb_kit_element(b, x->table, page, 4), &number, 1);
 	tcb_ptx_unguard(b);
 	return u_mad(b, number, I(g->page), within);
 }
@@ -618,15 +617,14 @@ static void end_tile(struct mma_writer *x, struct prefill_items *items, kit_op d
 	struct tcb_ptx_if scope;
 	if (x->w->g->is_dynamic) {
 		tcb_kit_one_begin(&x->w->kit, &scope);
-		tcb_kit_put(b, TCB_KIT_SHARED, "u32", tcb_ptx_at(tcb_ptx_assume_aligned(b, x->item, ITEM_WORD), 0),
-			    drawn);
+		tcb_kit_put(b, TCB_KIT_SHARED, "u32", tcb_ptx_assume_aligned(b, x->item, ITEM_WORD), drawn);
 		tcb_ptx_if_end(b, &scope);
 	}
 	if (x->w->g->resident)
 		tcb_kit_block_barrier(b);
 	if (x->w->g->is_dynamic) {
-		tcb_kit_load_into(b, TCB_KIT_SHARED, "u32",
-				  tcb_ptx_at(tcb_ptx_assume_aligned(b, x->item, ITEM_WORD), 0), &items->next, 1);
+		tcb_kit_load_into(b, TCB_KIT_SHARED, "u32", tcb_ptx_assume_aligned(b, x->item, ITEM_WORD), &items->next,
+				  1);
 		u_xor_to(b, x->item, x->item, I(ITEM_WORD));
 	}
 }

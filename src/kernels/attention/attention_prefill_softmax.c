@@ -225,9 +225,7 @@ void prefill_write_out(struct prefill_writer *w, struct prefill_rows *rows, cons
 				word[j] = tcb_kit_pack(b, prefill_type_word(g), low, f_mul(b, own[1], inverse));
 			}
 			transpose(b, word, is_odd);
-			tcb_ptx_guard(b, is_there);
-			tcb_kit_store(b, TCB_KIT_GLOBAL, "b32", tcb_ptx_at(at, 64 * i), word, QUAD);
-			tcb_ptx_unguard(b);
+			tcb_kit_store_where(b, is_there, TCB_KIT_GLOBAL, "b32", tcb_ptx_at(at, 64 * i), word, QUAD);
 		}
 	}
 }

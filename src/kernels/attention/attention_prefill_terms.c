@@ -155,8 +155,8 @@ void prefill_copy_scales(struct prefill_writer *w, kit_op slot, kit_op first)
 				l_mad_wide(b, u_add(b, row, token), I((int64_t)g->kv_heads * blocks * SCALE),
 					   v ? w->v_scales : w->k_scales);
 			const kit_op from = tcb_ptx_assume_aligned(b, tcb_kit_behind(b, of_row, within), SCALE);
-			tcb_kit_copy(b, tcb_ptx_at(to, g->scales_at + v * blocks * g->scale_pitch), tcb_ptx_at(from, 0),
-				     SCALE, 0, &bytes);
+			tcb_kit_copy(b, tcb_ptx_at(to, g->scales_at + v * blocks * g->scale_pitch), from, SCALE, 0,
+				     &bytes);
 		}
 		if (is_partial)
 			tcb_ptx_if_end(b, &scope);

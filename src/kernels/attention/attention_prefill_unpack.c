@@ -37,7 +37,7 @@ static struct quarter load_quarter(struct tcb_ptx_build *b, kit_op from, kit_op 
 {
 	struct quarter out;
 	const kit_op codes = l_mad_wide(b, quarter, I(VALUES), from);
-	out.scale = tcb_kit_get(b, TCB_KIT_INPUT, "b16", tcb_ptx_at(from, 0));
+	out.scale = tcb_kit_get(b, TCB_KIT_INPUT, "b16", from);
 	for (unsigned i = 0; i < 4; i++)
 		out.half[i] = tcb_kit_get(b, TCB_KIT_INPUT, "b16", tcb_ptx_at(codes, SCALE_BYTES + 2 * i));
 	return out;
@@ -50,13 +50,11 @@ static void store_quarter(struct tcb_ptx_build *b, const struct quarter *quarter
 	kit_op out[4];
 	const kit_op scale = f_from_f16(b, quarter->scale);
 	if (scale_to) {
-		tcb_ptx_guard(b, u_eq(b, number, I(0)));
-		tcb_kit_put(b, TCB_KIT_GLOBAL, "f32", tcb_ptx_at(*scale_to, 0), scale);
-		tcb_ptx_unguard(b);
+		tcb_kit_put_where(b, u_eq(b, number, I(0)), TCB_KIT_GLOBAL, "f32", *scale_to, scale);
 	}
 	for (unsigned i = 0; i < 2; i++)
 		unpack(b, b_set(b, tcb_ptx_vector(b, quarter->half + 2 * i, 2)), scale_to ? NULL : &scale, out + 2 * i);
-	tcb_kit_store(b, TCB_KIT_GLOBAL, "b32", tcb_ptx_at(to, 0), out, 4);
+	tcb_kit_store(b, TCB_KIT_GLOBAL, "b32", to, out, 4);
 }
 
 /* The row of TOKEN in K and V. */
@@ -69,8 +67,8 @@ static kit_op row_of(struct prefill_writer *w, kit_op token, kit_op table)
 		return u_add(b, before, token);
 	const kit_op page = u_div(b, token, I(page_tokens));
 	const kit_op within = u_sub(b, token, u_mul(b, page, I(page_tokens)));
-	const kit_op number = tcb_kit_get(b, TCB_KIT_INPUT, "u32",
-					  tcb_ptx_at(tcb_kit_element(b, table, u_add(b, before, page), 4), 0));
+	const kit_op number =
+		tcb_kit_get(b, TCB_KIT_INPUT, "u32", tcb_kit_element(b, table, u_add(b, before, page), 4));
 	return u_mad(b, number, I(page_tokens), within);
 }
 
@@ -105,7 +103,7 @@ void prefill_write_unpack(struct prefill_writer *w)
 	const kit_op index = u_mad(b, u_block_x(b), I(THREADS), w->kit.tid);
 	const kit_op token = u_div(b, index, I(row / VALUES));
 	const kit_op eight = u_sub(b, index, u_mul(b, token, I(row / VALUES)));
-	w->length = tcb_kit_get(b, TCB_KIT_INPUT, "u32", tcb_ptx_at(tcb_kit_element(b, lengths, w->sequence, 4), 0));
+	w->length = tcb_kit_get(b, TCB_KIT_INPUT, "u32", tcb_kit_element(b, lengths, w->sequence, 4));
 	/* Without pages there is memory for all tokens, and where they are all used nobody waits for the length first.
 	 */
 	tcb_ptx_if_begin(b, &scope, u_lt(b, token, is_eager ? tokens : w->length));

@@ -125,8 +125,7 @@ static void copy_page(struct wgmma_writer *x, const struct tcb_kit_tiles *r, kit
 	const kit_op number = u_set(b, I((int64_t)g->sequences * g->pages));
 	tcb_ptx_guard(b, u_lt(b, token, w->length));
 	tcb_kit_load_into(b, tcb_kit_input(g->pdl), "u32",
-			  tcb_ptx_at(tcb_kit_element(b, w->table, u_mad(b, w->sequence, w->per_sequence, page), 4), 0),
-			  &number, 1);
+			  tcb_kit_element(b, w->table, u_mad(b, w->sequence, w->per_sequence, page), 4), &number, 1);
 	tcb_ptx_unguard(b);
 	for (unsigned i = 0; i < g->k / PREFILL_BOX; i++) {
 		const kit_op where[] = { I(PREFILL_BOX * i), w->kv_head, within, number };

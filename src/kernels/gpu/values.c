@@ -7,9 +7,15 @@
 
 #include <stdio.h>
 
-kit_op tcb_kit_constant(struct tcb_ptx_build *b, const char *type, kit_op value)
+struct kit_split u_split(struct tcb_ptx_build *b, kit_op x, kit_op y)
 {
-	return OP1(b, tcb_ptx_namef(b, "mov.%s", type), value);
+	const kit_op whole = u_div(b, x, y);
+	return (struct kit_split){ whole, u_sub(b, x, u_mul(b, whole, y)) };
+}
+
+kit_op u_div_up(struct tcb_ptx_build *b, kit_op x, unsigned n)
+{
+	return u_div(b, u_add(b, x, I(n - 1)), I(n));
 }
 
 kit_op tcb_kit_element(struct tcb_ptx_build *b, kit_op base, kit_op index, unsigned bytes)
@@ -67,21 +73,21 @@ void tcb_kit_load(struct tcb_ptx_build *b, enum tcb_kit_memory memory, const cha
 		  unsigned width)
 {
 	char text[MNEMONIC_MAX];
-	tcb_ptx_load(b, access_of(text, "ld", memory, type, width), address, out, width);
+	tcb_ptx_load(b, access_of(text, "ld", memory, type, width), tcb_ptx_at(address, 0), out, width);
 }
 
 void tcb_kit_load_into(struct tcb_ptx_build *b, enum tcb_kit_memory memory, const char *type, kit_op address,
 		       const kit_op *to, unsigned width)
 {
 	char text[MNEMONIC_MAX];
-	tcb_ptx_into1(b, access_of(text, "ld", memory, type, width), tcb_kit_vector(b, to, width), address);
+	tcb_ptx_into1(b, access_of(text, "ld", memory, type, width), tcb_kit_vector(b, to, width), tcb_ptx_at(address, 0));
 }
 
 void tcb_kit_store(struct tcb_ptx_build *b, enum tcb_kit_memory memory, const char *type, kit_op address,
 		   const kit_op *values, unsigned width)
 {
 	char text[MNEMONIC_MAX];
-	tcb_ptx_store(b, access_of(text, "st", memory, type, width), address, values, width);
+	tcb_ptx_store(b, access_of(text, "st", memory, type, width), tcb_ptx_at(address, 0), values, width);
 }
 
 kit_op tcb_kit_get(struct tcb_ptx_build *b, enum tcb_kit_memory memory, const char *type, kit_op address)
@@ -96,9 +102,36 @@ void tcb_kit_put(struct tcb_ptx_build *b, enum tcb_kit_memory memory, const char
 	tcb_kit_store(b, memory, type, address, &value, 1);
 }
 
+void tcb_kit_load_where(struct tcb_ptx_build *b, kit_op where, enum tcb_kit_memory memory, const char *type,
+			kit_op address, const kit_op *to, unsigned width)
+{
+	tcb_ptx_guard(b, where);
+	tcb_kit_load_into(b, memory, type, address, to, width);
+	tcb_ptx_unguard(b);
+}
+
+void tcb_kit_store_where(struct tcb_ptx_build *b, kit_op where, enum tcb_kit_memory memory, const char *type,
+			 kit_op address, const kit_op *values, unsigned width)
+{
+	tcb_ptx_guard(b, where);
+	tcb_kit_store(b, memory, type, address, values, width);
+	tcb_ptx_unguard(b);
+}
+
+void tcb_kit_put_where(struct tcb_ptx_build *b, kit_op where, enum tcb_kit_memory memory, const char *type,
+		       kit_op address, kit_op value)
+{
+	tcb_kit_store_where(b, where, memory, type, address, &value, 1);
+}
+
+kit_op tcb_kit_entry(struct tcb_ptx_build *b, enum tcb_kit_memory memory, kit_op base, kit_op index)
+{
+	return tcb_kit_get(b, memory, "u32", tcb_kit_element(b, base, index, 4));
+}
+
 void tcb_kit_copy(struct tcb_ptx_build *b, kit_op to, kit_op from, unsigned bytes, int is_shared, const kit_op *some)
 {
-	const kit_op operands[] = { to, from, I(bytes), some ? *some : I(0) };
+	const kit_op operands[] = { tcb_ptx_at(to, 0), tcb_ptx_at(from, 0), I(bytes), some ? *some : I(0) };
 	tcb_ptx_into(b, bytes == 16 && !is_shared ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global",
 		     some ? 4 : 3, operands);
 }
@@ -179,7 +212,7 @@ void tcb_kit_load_matrices_into(struct tcb_ptx_build *b, int is_turned, kit_op a
 {
 	char text[64];
 	snprintf(text, sizeof text, "ldmatrix.sync.aligned.m8n8.x%u%s.shared.b16", count, is_turned ? ".trans" : "");
-	tcb_ptx_into1(b, text, tcb_kit_vector(b, to, count), address);
+	tcb_ptx_into1(b, text, tcb_kit_vector(b, to, count), tcb_ptx_at(address, 0));
 }
 
 void tcb_kit_multiply_f16(struct tcb_ptx_build *b, kit_op sums[4], const kit_op a[4], const kit_op x[2])

@@ -24,8 +24,13 @@
 #define OP3 tcb_ptx_op3
 #define OP4 tcb_ptx_op4
 
-/* VALUE in a new register of TYPE ("u32"), where the assembler keeps it. */
-kit_op tcb_kit_constant(struct tcb_ptx_build *b, const char *type, kit_op value);
+/* X / Y and what is left, X - whole * Y; for a constant Y the assembler multiplies. */
+struct kit_split {
+	kit_op whole, rest;
+};
+struct kit_split u_split(struct tcb_ptx_build *b, kit_op x, kit_op y);
+/* X / N, rounded up */
+kit_op u_div_up(struct tcb_ptx_build *b, kit_op x, unsigned n);
 /* BASE + INDEX * BYTES: INDEX .u32, the others .u64. */
 kit_op tcb_kit_element(struct tcb_ptx_build *b, kit_op base, kit_op index, unsigned bytes);
 /* BASE .u64 + OFFSET .u32 */
@@ -53,7 +58,7 @@ enum tcb_kit_memory {
 enum tcb_kit_memory tcb_kit_input(int is_dependent);
 enum tcb_kit_memory tcb_kit_input_once(int is_dependent);
 
-/* WIDTH values of TYPE ("f32") in one access: to new registers, to those that are there, and from them. */
+/* WIDTH values of TYPE ("f32") at ADDRESS (a register, or with tcb_ptx_at some bytes behind it) in one access: to new registers, to those that are there, and from them. */
 void tcb_kit_load(struct tcb_ptx_build *b, enum tcb_kit_memory memory, const char *type, kit_op address, kit_op *out,
 		  unsigned width);
 void tcb_kit_load_into(struct tcb_ptx_build *b, enum tcb_kit_memory memory, const char *type, kit_op address,
@@ -63,6 +68,15 @@ void tcb_kit_store(struct tcb_ptx_build *b, enum tcb_kit_memory memory, const ch
 /* The same of one value. */
 kit_op tcb_kit_get(struct tcb_ptx_build *b, enum tcb_kit_memory memory, const char *type, kit_op address);
 void tcb_kit_put(struct tcb_ptx_build *b, enum tcb_kit_memory memory, const char *type, kit_op address, kit_op value);
+/* The same only in threads for which WHERE holds. */
+void tcb_kit_load_where(struct tcb_ptx_build *b, kit_op where, enum tcb_kit_memory memory, const char *type,
+			kit_op address, const kit_op *to, unsigned width);
+void tcb_kit_store_where(struct tcb_ptx_build *b, kit_op where, enum tcb_kit_memory memory, const char *type,
+			 kit_op address, const kit_op *values, unsigned width);
+void tcb_kit_put_where(struct tcb_ptx_build *b, kit_op where, enum tcb_kit_memory memory, const char *type,
+		       kit_op address, kit_op value);
+/* Number INDEX of those, .u32, at BASE. */
+kit_op tcb_kit_entry(struct tcb_ptx_build *b, enum tcb_kit_memory memory, kit_op base, kit_op index);
 
 /* Copies in the background, to shared memory: BYTES (4, 8 or 16), of these SOME and then zeros (NULL: all), by each
  * thread; IS_SHARED: its neighbours copy from the same sectors. */

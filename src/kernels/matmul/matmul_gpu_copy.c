@@ -178,9 +178,7 @@ static void piece_load(struct mm_writer *w, unsigned vec, kit_op from, kit_op *h
 	const char *type = vec == 2 ? "b16" : "b32";
 	for (unsigned i = 0; i < words(vec); i++)
 		held[i] = (vec == 2 ? b16_set : b_set)(b, I(0));
-	tcb_ptx_guard(b, is_inside);
-	tcb_kit_load_into(b, TCB_KIT_INPUT, type, from, held, words(vec));
-	tcb_ptx_unguard(b);
+	tcb_kit_load_where(b, is_inside, TCB_KIT_INPUT, type, from, held, words(vec));
 }
 
 static void piece_store(struct mm_writer *w, unsigned vec, kit_op to, const kit_op *held)

@@ -140,7 +140,7 @@ static void leave_part(struct mm_writer *w, const struct mm_pieces *p, const str
 	barrier_named(b, group->barrier, I(GROUP_THREADS));
 	tcb_ptx_if_begin(b, &scope, group->leader);
 	fence_gpu(b); /* behind a barrier: of what the other threads stored, too */
-	tcb_kit_put(b, TCB_KIT_RELAXED, "u32", tcb_ptx_at(tcb_kit_element(b, p->flags, part, 4), 0), there);
+	tcb_kit_put(b, TCB_KIT_RELAXED, "u32", tcb_kit_element(b, p->flags, part, 4), there);
 	tcb_ptx_if_end(b, &scope);
 }
 

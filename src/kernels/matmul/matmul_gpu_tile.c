@@ -54,9 +54,7 @@ static void store_f32(struct mm_writer *w, kit_op base, kit_op row, kit_op colum
 	for (unsigned i = 0; i < count; i += wide) {
 		const kit_op here = i ? u_add(b, column, I(i)) : column;
 		const kit_op at = element(w, base, row, here, 4, wide);
-		tcb_ptx_guard(b, is_inside(w, row, here));
-		tcb_kit_store(b, TCB_KIT_GLOBAL, "f32", tcb_ptx_at(at, 0), values + i, wide);
-		tcb_ptx_unguard(b);
+		tcb_kit_store_where(b, is_inside(w, row, here), TCB_KIT_GLOBAL, "f32", at, values + i, wide);
 	}
 }
 
@@ -79,10 +77,8 @@ static void store_half(struct mm_writer *w, kit_op row, kit_op column, const kit
 			packed[j] = pack(w, values[i + 2 * j], values[i + 2 * j + 1]);
 		if (wide == 1)
 			packed[0] = OP1(b, tcb_ptx_namef(b, "cvt.rn.%s.f32", type), values[i]);
-		tcb_ptx_guard(b, is_inside(w, row, here));
-		tcb_kit_store(b, TCB_KIT_GLOBAL, wide == 1 ? "b16" : "b32", tcb_ptx_at(at, 0), packed,
-			      wide == 4 ? 2 : 1);
-		tcb_ptx_unguard(b);
+		tcb_kit_store_where(b, is_inside(w, row, here), TCB_KIT_GLOBAL, wide == 1 ? "b16" : "b32", at, packed,
+				    wide == 4 ? 2 : 1);
 	}
 }
 
@@ -113,7 +109,7 @@ static void write_sum(struct mm_writer *w, kit_op first_slice, kit_op slice_byte
 		sum[j] = f_set(b, F(0));
 	tcb_ptx_if_begin(b, &scope, inside);
 	for (unsigned i = 0; i < w->g->splitk; i++) {
-		tcb_kit_load(b, TCB_KIT_OTHERS, "f32", tcb_ptx_at(at, 0), part, wide);
+		tcb_kit_load(b, TCB_KIT_OTHERS, "f32", at, part, wide);
 		for (unsigned j = 0; j < wide; j++)
 			f_add_to(b, sum[j], sum[j], part[j]);
 		at = l_add(b, at, slice_bytes);

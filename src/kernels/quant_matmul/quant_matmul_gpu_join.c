@@ -42,10 +42,8 @@ static void store_direct(struct qmm_writer *w, kit_op group, unsigned row_tile, 
 		for (unsigned odd = 0; odd < 2; odd++) {
 			const kit_op this = u_add(b, token, I(8 * group8 + odd));
 			for (unsigned half = 0; half < 2; half++) {
-				tcb_ptx_guard(b, u_lt_and(b, this, w->tokens, has[half]));
-				tcb_kit_put(b, TCB_KIT_GLOBAL, "f32", tcb_ptx_at(at, 32 * half),
-					    sums[group8][2 * half + odd]);
-				tcb_ptx_unguard(b);
+				tcb_kit_put_where(b, u_lt_and(b, this, w->tokens, has[half]), TCB_KIT_GLOBAL, "f32",
+						  tcb_ptx_at(at, 32 * half), sums[group8][2 * half + odd]);
 			}
 			at = l_add(b, at, pitch);
 		}
@@ -244,10 +242,8 @@ static void places_of(struct qmm_writer *w, const struct spread *s, const kit_op
 static void store_pair(struct qmm_writer *w, const struct spread *s, const kit_op at[2], const kit_op sum[2])
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	tcb_kit_put(b, TCB_KIT_GLOBAL, "f32", tcb_ptx_at(at[0], 0), sum[0]);
-	tcb_ptx_guard(b, s->has_next);
-	tcb_kit_put(b, TCB_KIT_GLOBAL, "f32", tcb_ptx_at(at[1], 0), sum[1]);
-	tcb_ptx_unguard(b);
+	tcb_kit_put(b, TCB_KIT_GLOBAL, "f32", at[0], sum[0]);
+	tcb_kit_put_where(b, s->has_next, TCB_KIT_GLOBAL, "f32", at[1], sum[1]);
 }
 
 /* The parts in the block's memory, to y or to the workspace. */
@@ -285,7 +281,7 @@ static void join_last(struct qmm_writer *w)
 	const kit_op pitch = l_mul_wide(b, u_mul(b, w->tokens, w->rows), I(4));
 	for (unsigned k = 0; k < g->splitk; k++) {
 		for (unsigned i = 0; i < 2; i++) {
-			part[i] = tcb_kit_get(b, TCB_KIT_OTHERS, "f32", tcb_ptx_at(at[i], 0));
+			part[i] = tcb_kit_get(b, TCB_KIT_OTHERS, "f32", at[i]);
 			at[i] = l_add(b, at[i], pitch);
 		}
 		add_pair(w, sum, part);

@@ -55,10 +55,8 @@ static void load_values(struct qmm_writer *w, const struct lane_source *from, un
 		kit_op guard = has;
 		if (w->g->k % QMM_UNIT_VALUES) /* signed: this may begin behind the row's end */
 			guard = s_lt_and(b, from->first, I((int64_t)w->g->k - units_on * QMM_UNIT_VALUES - on), has);
-		tcb_ptx_guard(b, guard);
-		tcb_kit_load_into(b, TCB_KIT_GLOBAL, "f32", tcb_ptx_at(from->at, at + on * 4),
-				  out->value + half * LANE_FLOATS, LANE_FLOATS);
-		tcb_ptx_unguard(b);
+		tcb_kit_load_where(b, guard, TCB_KIT_GLOBAL, "f32", tcb_ptx_at(from->at, at + on * 4),
+				   out->value + half * LANE_FLOATS, LANE_FLOATS);
 	}
 }
 
@@ -342,15 +340,11 @@ static void copy_by_threads(struct qmm_writer *w, kit_op image)
 		from = tcb_kit_element(b, from, u_rem(b, piece[i], I(pieces)), CHUNK_BYTES);
 		for (unsigned j = 0; j < 4; j++)
 			word[i][j] = tcb_ptx_reg(b, "b32");
-		tcb_ptx_guard(b, has[i]);
-		tcb_kit_load_into(b, TCB_KIT_GLOBAL, "b32", tcb_ptx_at(from, 0), word[i], 4);
-		tcb_ptx_unguard(b);
+		tcb_kit_load_where(b, has[i], TCB_KIT_GLOBAL, "b32", from, word[i], 4);
 	}
 	for (unsigned i = 0; i < AHEAD; i++) {
 		const kit_op to = u_mad(b, piece[i], I(CHUNK_BYTES), image);
-		tcb_ptx_guard(b, has[i]);
-		tcb_kit_store(b, TCB_KIT_SHARED, "b32", tcb_ptx_at(to, 0), word[i], 4);
-		tcb_ptx_unguard(b);
+		tcb_kit_store_where(b, has[i], TCB_KIT_SHARED, "b32", to, word[i], 4);
 	}
 	tcb_ptx_for_end(b, &loop);
 }
@@ -465,10 +459,8 @@ void qmm_write_x_ask(struct qmm_writer *w, kit_op slot, kit_op unit)
 		const kit_op from = tile_at(w, g->unit_tiles > 1 ? u_add(b, first, tile) : first);
 		if (all - at < g->threads)
 			tcb_ptx_guard(b, u_lt(b, piece, I(all)));
-		tcb_kit_copy(b, tcb_ptx_at(u_mad(b, piece, I(CHUNK_BYTES), slot), 0),
-			     tcb_ptx_at(tcb_ptx_assume_aligned(b, tcb_kit_element(b, from, within, CHUNK_BYTES),
-							       CHUNK_BYTES),
-					0),
+		tcb_kit_copy(b, u_mad(b, piece, I(CHUNK_BYTES), slot),
+			     tcb_ptx_assume_aligned(b, tcb_kit_element(b, from, within, CHUNK_BYTES), CHUNK_BYTES),
 			     CHUNK_BYTES, 0, NULL);
 		if (all - at < g->threads)
 			tcb_ptx_unguard(b);
@@ -514,10 +506,8 @@ static void write_into_image(struct qmm_writer *w, kit_op image, kit_op unit, ki
 		pairs_of(w, &values[i], pair);
 		tcb_ptx_guard(b, has);
 		for (unsigned j = 0; j < LANE_FLOATS; j++)
-			tcb_kit_put(
-				b, TCB_KIT_GLOBAL, "b32",
-				tcb_ptx_at(tcb_kit_element(b, tiles[tile_of_pair(g, j)], places.place[j % 2], 1), 0),
-				pair[j]);
+			tcb_kit_put(b, TCB_KIT_GLOBAL, "b32",
+				    tcb_kit_element(b, tiles[tile_of_pair(g, j)], places.place[j % 2], 1), pair[j]);
 		tcb_ptx_unguard(b);
 	}
 }

@@ -29,8 +29,7 @@ static kit_op behind(struct qmm_writer *w, const struct record *record, kit_op o
 static void store(struct qmm_writer *w, const struct record *record, const char *type, kit_op at, const kit_op *values,
 		  unsigned count)
 {
-	tcb_kit_store(&w->kit.b, record->is_global ? TCB_KIT_GLOBAL : TCB_KIT_SHARED, type, tcb_ptx_at(at, 0), values,
-		      count);
+	tcb_kit_store(&w->kit.b, record->is_global ? TCB_KIT_GLOBAL : TCB_KIT_SHARED, type, at, values, count);
 }
 
 static kit_op lane_bits(struct qmm_writer *w, unsigned from, unsigned mask)

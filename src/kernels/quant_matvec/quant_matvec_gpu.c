@@ -149,9 +149,7 @@ static void write_row(struct qmv_writer *w, kit_op total, const struct held *hel
 	const kit_op result = qmv_write_result(w, total, up), at = tcb_kit_element(b, w->y, row, 4);
 	if (w->g->is_gated)
 		is_writer = u_eq_and(b, held->which, I(0), is_writer);
-	tcb_ptx_guard(b, is_writer);
-	tcb_kit_put(b, TCB_KIT_GLOBAL, "f32", tcb_ptx_at(at, 0), result);
-	tcb_ptx_unguard(b);
+	tcb_kit_put_where(b, is_writer, TCB_KIT_GLOBAL, "f32", at, result);
 }
 
 /* SUMS less MINS of group GROUP's rows, over the warp; to y, or beside those of the other warps of the row. */
@@ -175,9 +173,7 @@ static void write_results(struct qmv_writer *w, kit_op group, const kit_op *sums
 	if (g->is_gated)
 		row = u_mad(b, row, I(2), held.which);
 	part = u_mad(b, u_mad(b, row, I(g->ksplit), w->ks), I(4), w->kit.shared);
-	tcb_ptx_guard(b, is_writer);
-	tcb_kit_put(b, TCB_KIT_SHARED, "f32", tcb_ptx_at(part, g->part_at), total);
-	tcb_ptx_unguard(b);
+	tcb_kit_put_where(b, is_writer, TCB_KIT_SHARED, "f32", tcb_ptx_at(part, g->part_at), total);
 }
 
 /* The parts of the ksplit warps of row I of the block, added in order; gated, I counts rows of gate and up in turn. */
@@ -217,13 +213,13 @@ static void write_slices_sum(struct qmv_writer *w, kit_op first_row, kit_op coun
 	struct tcb_ptx_for inner;
 	tcb_ptx_for_begin(b, &inner, I(0), I(g->splitk), I(1), 1);
 	for (unsigned i = 0; i < sides; i++) {
-		part = tcb_kit_get(b, TCB_KIT_OTHERS, "f32", tcb_ptx_at(at[i], 0));
+		part = tcb_kit_get(b, TCB_KIT_OTHERS, "f32", at[i]);
 		f_add_to(b, sum[i], sum[i], part);
 		l_mad_wide_to(b, at[i], w->weight_rows, I(4), at[i]);
 	}
 	tcb_ptx_for_end(b, &inner);
 	sum[0] = qmv_write_result(w, sum[0], sum[sides - 1]);
-	tcb_kit_put(b, TCB_KIT_GLOBAL, "f32", tcb_ptx_at(tcb_kit_element(b, w->y, row, 4), 0), sum[0]);
+	tcb_kit_put(b, TCB_KIT_GLOBAL, "f32", tcb_kit_element(b, w->y, row, 4), sum[0]);
 	tcb_ptx_for_end(b, &loop);
 	tcb_ptx_if_end(b, &last);
 }
@@ -255,9 +251,9 @@ static void write_shared_rows(struct qmv_writer *w)
 		sum = qmv_write_result(w, sum, up);
 		at = tcb_kit_element(b, w->y, row, 4);
 	}
-	tcb_kit_put(b, TCB_KIT_GLOBAL, "f32", tcb_ptx_at(at, 0), sum);
+	tcb_kit_put(b, TCB_KIT_GLOBAL, "f32", at, sum);
 	if (g->is_gated && g->splitk > 1)
-		tcb_kit_put(b, TCB_KIT_GLOBAL, "f32", tcb_ptx_at(tcb_kit_element(b, at, w->rows, 4), 0), up);
+		tcb_kit_put(b, TCB_KIT_GLOBAL, "f32", tcb_kit_element(b, at, w->rows, 4), up);
 	tcb_ptx_for_end(b, &loop);
 	if (g->splitk > 1)
 		write_slices_sum(w, first_row, count);

@@ -48,9 +48,8 @@ void qmv_write_squares_store(struct qmv_writer *w, kit_op part)
 	for (int i = 0; i < 2; i++)
 		sum[i] = tcb_kit_over_lanes(b, f_add, w->squares[i], 32);
 	const kit_op at = (w->image_is_global ? l_mad_wide : u_mad)(b, part, I(QMV_SQUARES_BYTES), w->image);
-	tcb_ptx_guard(b, u_eq(b, w->kit.lane, I(0)));
-	tcb_kit_store(b, w->image_memory, "f32", tcb_ptx_at(at, w->g->image.squares), sum, 2);
-	tcb_ptx_unguard(b);
+	tcb_kit_store_where(b, u_eq(b, w->kit.lane, I(0)), w->image_memory, "f32", tcb_ptx_at(at, w->g->image.squares),
+			    sum, 2);
 }
 
 /* What the calling lane has of the parts, summed up. */

@@ -115,9 +115,7 @@ static const kit_op *read_unit(struct qmv_writer *w, const struct qmv_x_bases *b
 	kit_op *to = w->b_words[h] + 4 * (set % SETS);
 	const int64_t at = (int64_t)step * g->image.code_stride + part * QMV_VALUES * 2 +
 			   h * PIECE_LANES * qmv_gpu_piece_bytes(g) + unit * 16;
-	tcb_ptx_guard(b, w->is_column[h]);
-	tcb_kit_load_into(b, TCB_KIT_SHARED, "b32", tcb_ptx_at(bases->codes, at), to, 4);
-	tcb_ptx_unguard(b);
+	tcb_kit_load_where(b, w->is_column[h], TCB_KIT_SHARED, "b32", tcb_ptx_at(bases->codes, at), to, 4);
 	return to;
 }
 

@@ -140,8 +140,7 @@ static kit_op store_codes(struct qmv_writer *w, kit_op block, const kit_op value
 	place_of_lane(w, &half, &byte);
 	if (w->g->halves == 2)
 		byte = u_mad(b, half, I(w->g->image.high), byte);
-	tcb_kit_store(b, w->image_memory, "b32", tcb_ptx_at(image_at(w, block, w->g->image.code_stride, byte), 0), word,
-		      2);
+	tcb_kit_store(b, w->image_memory, "b32", image_at(w, block, w->g->image.code_stride, byte), word, 2);
 	if (w->g->format->centre)
 		*sum = centre_of(w, word);
 	return scale;
@@ -174,9 +173,8 @@ static kit_op store_values(struct qmv_writer *w, kit_op block, const kit_op valu
 		const kit_op order = u_mul(b, u_xor(b, chunk, half), I(by));
 		const kit_op row = g->halves == 2 ? u_mad(b, half, I(chunks), chunk) : chunk;
 		const kit_op at = u_mad(b, row, I(g->piece_lanes), u_xor(b, lane, order));
-		tcb_kit_store(b, w->image_memory, "f32",
-			      tcb_ptx_at(image_at(w, block, BLOCK_VALUE_BYTES, u_shl(b, at, I(4))), 0), scaled + 4 * i,
-			      4);
+		tcb_kit_store(b, w->image_memory, "f32", image_at(w, block, BLOCK_VALUE_BYTES, u_shl(b, at, I(4))),
+			      scaled + 4 * i, 4);
 	}
 	return f_select(b, F(0x1p24f), F(1), large);
 }
@@ -201,9 +199,8 @@ static void store_one_of(struct qmv_writer *w, kit_op block, unsigned lanes, uns
 	struct tcb_ptx_build *b = &w->kit.b;
 	const kit_op word = u_mul(b, u_div(b, w->kit.lane, I(lanes)), I(4));
 	const kit_op to = image_at(w, block, stride, lanes == 32 ? tcb_ptx_sink_operand() : word);
-	tcb_ptx_guard(b, u_eq(b, u_and(b, w->kit.lane, I(lanes - 1)), I(0)));
-	tcb_kit_put(b, w->image_memory, "b32", tcb_ptx_at(to, at), value);
-	tcb_ptx_unguard(b);
+	tcb_kit_put_where(b, u_eq(b, u_and(b, w->kit.lane, I(lanes - 1)), I(0)), w->image_memory, "b32",
+			  tcb_ptx_at(to, at), value);
 }
 
 /* The image of superblock BLOCK from the values of the warp's lanes, and the norm's weights for them. */
@@ -318,8 +315,8 @@ void qmv_write_x_copy(struct qmv_writer *w)
 	struct tcb_ptx_for loop;
 	kit_op word[4];
 	tcb_ptx_for_begin(b, &loop, start, I(w->g->image.bytes), I(step), w->g->image.bytes >= step);
-	tcb_kit_load(b, TCB_KIT_GLOBAL, "b32", tcb_ptx_at(l_add(b, w->x, l_from_u(b, loop.iv)), 0), word, 4);
-	tcb_kit_store(b, TCB_KIT_SHARED, "b32", tcb_ptx_at(u_add(b, w->image, loop.iv), 0), word, 4);
+	tcb_kit_load(b, TCB_KIT_GLOBAL, "b32", l_add(b, w->x, l_from_u(b, loop.iv)), word, 4);
+	tcb_kit_store(b, TCB_KIT_SHARED, "b32", u_add(b, w->image, loop.iv), word, 4);
 	tcb_ptx_for_end(b, &loop);
 }
 

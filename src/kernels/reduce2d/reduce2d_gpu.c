@@ -246,9 +246,8 @@ static kit_op load_rest(struct writer *w)
 	const kit_op base = l_mad_wide(b, w->vectors, I(4 * w->g->width), w->x);
 	const kit_op from = l_mad_wide(b, w->kit.tid, I(4), base);
 	const kit_op is_first = u_eq(b, w->block, I(0));
-	tcb_ptx_guard(b, u_lt_and(b, w->kit.tid, w->rest, is_first));
-	tcb_kit_load_into(b, tcb_kit_input(w->g->pdl), "f32", tcb_ptx_at(from, 0), &value, 1);
-	tcb_ptx_unguard(b);
+	tcb_kit_load_where(b, u_lt_and(b, w->kit.tid, w->rest, is_first), tcb_kit_input(w->g->pdl), "f32", from, &value,
+			   1);
 	return value;
 }
 
@@ -303,13 +302,11 @@ static kit_op write_block(struct writer *w, kit_op value)
 	if (warps == 1)
 		return value;
 	const kit_op at = u_mad(b, w->kit.warp, I(bytes), w->kit.shared);
-	tcb_ptx_guard(b, u_eq(b, w->kit.lane, I(0)));
-	tcb_kit_put(b, TCB_KIT_SHARED, value_type(w), tcb_ptx_at(at, 0), value);
-	tcb_ptx_unguard(b);
+	tcb_kit_put_where(b, u_eq(b, w->kit.lane, I(0)), TCB_KIT_SHARED, value_type(w), at, value);
 	tcb_kit_block_barrier(b);
 	const kit_op from = u_mad(b, u_and(b, w->kit.lane, I(warps - 1)), I(bytes), w->kit.shared);
 	const kit_op all = tcb_ptx_reg(b, value_type(w));
-	tcb_kit_load_into(b, TCB_KIT_SHARED, value_type(w), tcb_ptx_at(from, 0), &all, 1);
+	tcb_kit_load_into(b, TCB_KIT_SHARED, value_type(w), from, &all, 1);
 	return over_lanes(w, all, warps);
 }
 
@@ -323,7 +320,7 @@ static void write_result(struct writer *w, kit_op value)
 	} else { /* a NaN is the quiet one of reduce2d.h */
 		y = b_select(b, b_set(b, I(QUIET_NAN)), value, f_unordered(b, value, value));
 	}
-	tcb_kit_put(b, TCB_KIT_GLOBAL, "b32", tcb_ptx_at(w->y, 0), y);
+	tcb_kit_put(b, TCB_KIT_GLOBAL, "b32", w->y, y);
 }
 
 /* All blocks' results, in a fixed order, by the threads of this one; thread 0 writes the end. */
@@ -339,8 +336,8 @@ static void write_all(struct writer *w, kit_op count)
 		f_set_to(b, all, identity(w));
 	tcb_ptx_for_begin(b, &loop, w->kit.tid, count, I(w->g->threads), 0);
 	const kit_op value = tcb_ptx_reg(b, value_type(w));
-	tcb_kit_load_into(b, TCB_KIT_OTHERS, value_type(w),
-			  tcb_ptx_at(l_mad_wide(b, loop.iv, I(value_bytes(w)), w->partials), 0), &value, 1);
+	tcb_kit_load_into(b, TCB_KIT_OTHERS, value_type(w), l_mad_wide(b, loop.iv, I(value_bytes(w)), w->partials),
+			  &value, 1);
 	(is_sum(w) ? d_set_to : f_set_to)(b, all, combine(w, all, value));
 	tcb_ptx_for_end(b, &loop);
 	if (w->g->warps > 1)
@@ -459,8 +456,8 @@ static void write_reduce(struct writer *w)
 	if (g->join == TCB_JOIN_NONE)
 		write_result(w, end);
 	else
-		tcb_kit_put(b, TCB_KIT_GLOBAL, value_type(w),
-			    tcb_ptx_at(tcb_kit_element(b, w->partials, w->block, value_bytes(w)), 0), end);
+		tcb_kit_put(b, TCB_KIT_GLOBAL, value_type(w), tcb_kit_element(b, w->partials, w->block, value_bytes(w)),
+			    end);
 	tcb_ptx_if_end(b, &scope);
 	if (g->join == TCB_JOIN_LAST) {
 		const kit_op last = u_sub(b, w->blocks, I(1));

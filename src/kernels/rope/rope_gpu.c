@@ -124,8 +124,7 @@ static void write_position(struct rope_writer *w, kit_op lengths)
 	struct tcb_ptx_build *b = &w->kit.b;
 	kit_op length;
 	w->sequence = u_div(b, w->token, w->m);
-	length = tcb_kit_get(b, tcb_kit_input(w->g->pdl), "u32",
-			     tcb_ptx_at(tcb_kit_element(b, lengths, w->sequence, 4), 0));
+	length = tcb_kit_get(b, tcb_kit_input(w->g->pdl), "u32", tcb_kit_element(b, lengths, w->sequence, 4));
 	const kit_op index = u_sub(b, w->token, u_mul(b, w->sequence, w->m));
 	w->position = u_add(b, u_sub(b, length, w->m), index);
 	w->is_new = s_ge_and(b, w->position, I(0), w->has_token);
@@ -157,9 +156,7 @@ static kit_op write_cache_token(struct rope_writer *w)
 		page = tcb_kit_get(b, memory, "u32", address);
 	} else { /* not only those with a token come here */
 		page = u_set(b, I(0));
-		tcb_ptx_guard(b, w->is_new);
-		tcb_kit_load_into(b, memory, "u32", address, &page, 1);
-		tcb_ptx_unguard(b);
+		tcb_kit_load_where(b, w->is_new, memory, "u32", address, &page, 1);
 	}
 	return u_mad(b, page, I(g->page), inside);
 }

@@ -124,8 +124,7 @@ static void store_half(struct rope_writer *w, kit_op address, kit_op word, unsig
 {
 	kit_op halves[2];
 	tcb_kit_halves(&w->kit.b, word, halves);
-	tcb_kit_put(&w->kit.b, w->g->stream ? TCB_KIT_STREAM : TCB_KIT_GLOBAL, "b16", tcb_ptx_at(address, 0),
-		    halves[half]);
+	tcb_kit_put(&w->kit.b, w->g->stream ? TCB_KIT_STREAM : TCB_KIT_GLOBAL, "b16", address, halves[half]);
 }
 
 /* Of a vector of two values: the codes, and by the first lane the scale. */

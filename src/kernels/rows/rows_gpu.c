@@ -174,19 +174,15 @@ static void write_part_out(struct tcb_rows_writer *w, const kit_op *part)
 	if (g->join == TCB_JOIN_CLUSTER) {
 		write_meeting(w);
 		const kit_op to = u_in_rank(b, at, u_min(b, w->kit.lane, I(g->splitk - 1)));
-		tcb_ptx_guard(b, u_lt(b, w->kit.lane, I(g->splitk)));
-		tcb_kit_store(b, TCB_KIT_CLUSTER, "f32", tcb_ptx_at(to, 0), part, floats);
-		tcb_ptx_unguard(b);
+		tcb_kit_store_where(b, u_lt(b, w->kit.lane, I(g->splitk)), TCB_KIT_CLUSTER, "f32", to, part, floats);
 		tcb_kit_cluster_barrier(b);
 		return;
 	}
 	kit_op is_writer = u_eq(b, w->kit.lane, I(0));
 	if (g->join == TCB_JOIN_LAUNCH && g->rows > 1)
 		is_writer = p_and(b, is_writer, w->has_row);
-	tcb_ptx_guard(b, is_writer);
-	tcb_kit_store(b, g->join == TCB_JOIN_LAUNCH ? TCB_KIT_GLOBAL : TCB_KIT_SHARED, "f32", tcb_ptx_at(at, 0), part,
-		      floats);
-	tcb_ptx_unguard(b);
+	tcb_kit_store_where(b, is_writer, g->join == TCB_JOIN_LAUNCH ? TCB_KIT_GLOBAL : TCB_KIT_SHARED, "f32", at, part,
+			    floats);
 	if (g->join != TCB_JOIN_LAUNCH)
 		tcb_kit_block_barrier(b);
 }

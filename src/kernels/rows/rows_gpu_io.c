@@ -54,10 +54,8 @@ void tcb_rows_write_load(struct tcb_rows_writer *w, enum tcb_rows_source source,
 	const kit_op at = source == TCB_ROWS_SHARED ? u_mad(b, w->thread, I(4), u_add(b, w->ring.slot, I(g->edge_at)))
 						    : l_add(b, w->x_base, w->shift.edge);
 	const kit_op is_there = values->present[values->count];
-	tcb_ptx_guard(b, again_if ? p_and(b, is_there, *again_if) : is_there);
-	tcb_kit_load_into(b, memory_of(w, source), "f32", tcb_ptx_at(at, 0), values->value + values->count * g->width,
-			  1);
-	tcb_ptx_unguard(b);
+	tcb_kit_load_where(b, again_if ? p_and(b, is_there, *again_if) : is_there, memory_of(w, source), "f32", at,
+			   values->value + values->count * g->width, 1);
 }
 
 void tcb_rows_write_store(struct tcb_rows_writer *w, kit_op to, const struct tcb_rows_values *values)
@@ -79,8 +77,8 @@ void tcb_rows_write_store(struct tcb_rows_writer *w, kit_op to, const struct tcb
 		return;
 	const kit_op is_there = values->present[values->count];
 	tcb_ptx_guard(b, g->rows > 1 ? p_and(b, is_there, w->has_row) : is_there);
-	tcb_kit_store(b, g->stream ? TCB_KIT_STREAM : TCB_KIT_GLOBAL, "f32",
-		      tcb_ptx_at(l_add(b, w->y_base, w->shift.edge), 0), values->value + values->count * g->width, 1);
+	tcb_kit_store(b, g->stream ? TCB_KIT_STREAM : TCB_KIT_GLOBAL, "f32", l_add(b, w->y_base, w->shift.edge),
+		      values->value + values->count * g->width, 1);
 	tcb_ptx_unguard(b);
 }
 
@@ -136,7 +134,7 @@ void tcb_rows_write_ring_fill(struct tcb_rows_writer *w, kit_op tile, int which)
 		if (g->shifted) {
 			tcb_ptx_guard(b, shift.has_edge);
 			tcb_kit_copy(b, tcb_ptx_at(u_mad(b, w->thread, I(4), slot.base), slot.at + g->edge_at),
-				     tcb_ptx_at(l_add(b, w->x_base, shift.edge), 0), 4, 0, NULL);
+				     l_add(b, w->x_base, shift.edge), 4, 0, NULL);
 			tcb_ptx_unguard(b);
 		}
 	}

@@ -98,9 +98,8 @@ void tcb_rows_write_shifted_weights(struct tcb_rows_writer *w, unsigned index, k
 		const int64_t pass = (int64_t)i * g->pass * 4;
 		for (unsigned j = 0; values->unsure[i] && j < g->width; j++) {
 			value[j] = f_set(b, F(0));
-			tcb_ptx_guard(b, values->present[i]);
-			tcb_kit_load_into(b, TCB_KIT_INPUT, "f32", tcb_ptx_at(first, pass + 4 * j), &value[j], 1);
-			tcb_ptx_unguard(b);
+			tcb_kit_load_where(b, values->present[i], TCB_KIT_INPUT, "f32", tcb_ptx_at(first, pass + 4 * j),
+					   &value[j], 1);
 		}
 		if (values->unsure[i])
 			continue;
@@ -113,7 +112,7 @@ void tcb_rows_write_shifted_weights(struct tcb_rows_writer *w, unsigned index, k
 	kit_op *edge = &values->value[values->count * g->width];
 	*edge = f_set(b, F(0));
 	tcb_ptx_guard(b, values->present[values->count]);
-	tcb_kit_load_into(b, TCB_KIT_INPUT, "f32",
-			  tcb_ptx_at(l_mad_wide(b, w->shift.edge_column, I(4), w->weight_base[index]), 0), edge, 1);
+	tcb_kit_load_into(b, TCB_KIT_INPUT, "f32", l_mad_wide(b, w->shift.edge_column, I(4), w->weight_base[index]),
+			  edge, 1);
 	tcb_ptx_unguard(b);
 }
