@@ -45,7 +45,7 @@ struct form {
 
 /* An instruction of matrices: values of k, and registers of a thread's fragments; 0 where there are none. */
 struct fragment {
-	const char *mnemonic;
+	const char *type; /* NULL: bytes */
 	unsigned m, n, k, a, b, d;
 };
 
@@ -55,16 +55,14 @@ static struct fragment fragment_of(const struct form *form)
 	switch (form->kind) {
 	case TCB_COMPUTE_INT8:
 		if (is_old)
-			return (struct fragment){ "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32", 8, 8, 16, 1, 1, 2 };
-		return (struct fragment){ "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", 16, 8, 32, 4, 2, 4 };
+			return (struct fragment){ NULL, 8, 8, 16, 1, 1, 2 };
+		return (struct fragment){ NULL, 16, 8, 32, 4, 2, 4 };
 	case TCB_COMPUTE_BF16:
-		return (struct fragment){ "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", 16, 8, 16, 4, 2, 4 };
+		return (struct fragment){ "bf16", 16, 8, 16, 4, 2, 4 };
 	default:
 		if (is_old)
-			return (struct fragment){
-				"mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32", 16, 8, 8, 2, 1, 4
-			};
-		return (struct fragment){ "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", 16, 8, 16, 4, 2, 4 };
+			return (struct fragment){ "f16", 16, 8, 8, 2, 1, 4 };
+		return (struct fragment){ "f16", 16, 8, 16, 4, 2, 4 };
 	}
 }
 
@@ -193,20 +191,15 @@ static void write_mma(struct writer *w)
 	tcb_kit_nounroll(b);
 	for (unsigned i = 0; i < ROUNDS * TILES_A * TILES_B; i++) {
 		const unsigned tile = i % (TILES_A * TILES_B);
-		const kit_op d = tcb_ptx_vector(b, sums + tile * f.d, f.d);
-		const kit_op all[4] = { d, tcb_ptx_vector(b, x[tile / TILES_B], f.a),
-					tcb_ptx_vector(b, y[tile % TILES_B], f.b), d };
-		tcb_ptx_into(b, f.mnemonic, 4, all);
+		const kit_op *d = sums + tile * f.d, *a = x[tile / TILES_B], *c = y[tile % TILES_B];
+		if (f.type)
+			tcb_kit_multiply(b, f.type, f.k, d, d, a, c);
+		else
+			tcb_kit_multiply_bytes(b, f.m, f.k, 1, d, d, a, c);
 	}
 	tcb_ptx_for_end(b, &loop);
 	keep_sums(&w->kit, sums, TILES_A * TILES_B * f.d, w->to);
 	w->operations = 2.0 * f.m * f.n * f.k * ROUNDS * TILES_A * TILES_B * (THREADS / WARP);
-}
-
-static const char *wgmma_mnemonic(enum tcb_compute_kind kind)
-{
-	return kind == TCB_COMPUTE_BF16 ? "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16"
-					: "wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16";
 }
 
 /* Random values all over shared memory, as wgmma sees them. */
@@ -229,7 +222,7 @@ static void fill_shared(struct writer *w)
 static void write_wgmma(struct writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const char *mnemonic = wgmma_mnemonic(w->form.kind);
+	const char *type = w->form.kind == TCB_COMPUTE_BF16 ? "bf16" : "f16";
 	kit_op sums[COLUMNS / 2];
 	struct tcb_ptx_for loop;
 	fill_shared(w);
@@ -245,15 +238,9 @@ static void write_wgmma(struct writer *w)
 	wgmma_begin(b);
 	for (unsigned i = 0; i < PARTS; i++) {
 		const unsigned at = i * PART_BYTES / 16;
-		const kit_op operands[] = { tcb_ptx_vector(b, sums, COLUMNS / 2),
-					    tcb_kit_descriptor(b, u_add(b, low_a, I(at)), high),
-					    tcb_kit_descriptor(b, u_add(b, low_b, I(at)), high),
-					    always,
-					    I(1),
-					    I(1),
-					    I(0),
-					    I(0) };
-		tcb_ptx_into(b, mnemonic, sizeof operands / sizeof *operands, operands);
+		const kit_op a = tcb_kit_descriptor(b, u_add(b, low_a, I(at)), high);
+		const kit_op x = tcb_kit_descriptor(b, u_add(b, low_b, I(at)), high);
+		tcb_kit_multiply_group(b, type, COLUMNS, sums, a, x, always, 0);
 	}
 	wgmma_commit(b);
 	wgmma_wait(b, I(1));

@@ -70,6 +70,8 @@ SHOWN = [(re.compile(pattern), instead) for pattern, instead in (
     (r"\b(operations|bytes|samples|calls|tokens|candidates|trials|counters|microseconds|GB|MB) an? "
      r"(byte|second|value|call|token|cycle|minute|candidate)\b", "'per'"),
 )]
+# An instruction of PTX as a string; outside gpu/ a string with a dot that is none is a knob's name.
+MNEMONIC = re.compile(r'"(?!(?:micro|midi|macro)\.)[a-z]+\d*(?:\.[\w:%]+)+"')
 LITERAL = r'"(?:[^"\\\n]|\\.)*"'
 LITERALS = re.compile(rf"{LITERAL}(?:\s*{LITERAL})*")
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
@@ -123,6 +125,9 @@ def check_sources(root):
             offences.append(f"{rel}: {text.count(chr(10))} lines; past {LINES_MAX} it holds two ideas")
         if re.search(r"^\s*#\s*if\s+0\b", text, re.M):
             offences.append(f"{rel}: '#if 0'")
+        if rel.parts[:2] == ("src", "kernels") and rel.parts[2] != "gpu":
+            offences += [f"{rel}: {found[0]}: kernels are written in the words of gpu/vocabulary.h, which alone spells "
+                         "them in PTX" for found in MNEMONIC.finditer(text)]
         if re.search(r"typedef[^;]*\b\w+_t\s*;", text):
             offences.append(f"{rel}: a typedef of our own ends in _t")
         if path.name in seen:

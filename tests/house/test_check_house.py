@@ -70,6 +70,11 @@ class Rules(unittest.TestCase):
         for part in ("SPDX", "two ideas", "#if 0", "_t", "no CMakeLists.txt", "only src/cli prints"):
             self.found(offences, part)
 
+    def test_kernels_are_written_in_words(self):
+        self.put("src/kernels/q/q_gpu.h", GOOD + 'tcb_ptx_op2(b, "add.u32", x, y); "micro.n"; "mma.%ux%u.f16"\n')
+        offences = [o for o in check_house.check_sources(self.root) if "vocabulary.h" in o]
+        self.assertEqual(len(offences), 2)
+
     def test_folders_have_rooms(self):
         for i in range(check_house.FILES_MAX + 1):
             self.put(f"src/base/many{i}.h", GOOD)

@@ -87,10 +87,10 @@ static void write_turn(struct attention_reader *r)
 	r->thread = w->kit.lane;
 	if (g->row_warps == 1)
 		return;
-	r->turn = u_div(b, w->kit.warp, I(g->row_warps));
-	const kit_op within = u_sub(b, w->kit.warp, u_mul(b, r->turn, I(g->row_warps)));
-	r->thread = u_mad(b, within, I(WARP), w->kit.lane);
-	r->first_row = u_mul(b, within, I(g->own_rows));
+	const struct kit_split warp = u_split(b, w->kit.warp, I(g->row_warps));
+	r->turn = warp.whole;
+	r->thread = u_mad(b, warp.rest, I(WARP), w->kit.lane);
+	r->first_row = u_mul(b, warp.rest, I(g->own_rows));
 }
 
 /* The warp's sums to shared memory, where attention_gpu_merge.c takes them from. */
@@ -142,7 +142,7 @@ static void write_part(struct attention_reader *r)
 	write_limits(r, &begin, &end);
 	r->last = s_max(b, s_sub(b, end, I(1)), I(0));
 	const kit_op left = u_sub(b, end, begin);
-	const kit_op pieces = u_div(b, u_add(b, left, I(g->kv - 1)), I(g->kv));
+	const kit_op pieces = u_div_up(b, left, g->kv);
 	if (g->is_dealt) {
 		write_pieces(r, begin, u_add(b, w->first_piece, r->turn), u_min(b, w->end_piece, pieces));
 		return;
@@ -202,7 +202,7 @@ static void write_kernel(struct attention_writer *w)
 		w->tile = u_block_y(b);
 		w->sequence = u_block_z(b);
 		attention_write_tile(w);
-		r.length = tcb_kit_get(b, tcb_kit_input(g->pdl), "u32", tcb_kit_element(b, lengths, w->sequence, 4));
+		r.length = tcb_kit_entry(b, tcb_kit_input(g->pdl), lengths, w->sequence);
 	}
 	r.g = u_shr(b, w->kit.lane, I(2));
 	r.c = u_and(b, w->kit.lane, I(3));

@@ -13,17 +13,13 @@
  * all: from one part to the next either b or t is one more.
  */
 #include "kernels/attention/attention_gpu.h"
+#include "kernels/attention/attention_gpu_visible.h"
 #include "kernels/gpu/barrier.h"
 
 void attention_write_visible(struct attention_writer *w, kit_op length, kit_op i, kit_op *begin, kit_op *end)
 {
-	struct tcb_ptx_build *b = &w->kit.b;
 	const struct attention_gpu *g = w->g;
-	const kit_op next = s_add(b, s_sub(b, length, I(g->m)), u_add(b, i, I(1)));
-	*end = g->causal ? s_max(b, next, I(0)) : length;
-	*begin = g->window ? s_max(b, s_sub(b, next, I(g->window)), I(0)) : u_set(b, I(0));
-	if (g->window)
-		*begin = s_min(b, *begin, *end);
+	attention_visible_write(&w->kit.b, g->causal, g->window, length, I(g->m), i, begin, end);
 }
 
 /* Pieces of a tile of a sequence of LENGTH, at least 1: as many as all its query tokens together see. */
@@ -34,14 +30,13 @@ static kit_op pieces_of(struct attention_writer *w, kit_op length)
 	kit_op begin, end, unused;
 	attention_write_visible(w, length, u_set(b, I(0)), &begin, &unused);
 	attention_write_visible(w, length, u_set(b, I(g->m - 1)), &unused, &end);
-	const kit_op left = u_add(b, u_sub(b, end, begin), I(g->kv - 1));
-	return u_max(b, u_div(b, left, I(g->kv)), I(1));
+	return u_max(b, u_div_up(b, u_sub(b, end, begin), g->kv), I(1));
 }
 
 static kit_op load_length(struct attention_writer *w, kit_op lengths, kit_op sequence)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	return tcb_kit_get(b, tcb_kit_input(w->g->pdl), "u32", tcb_kit_element(b, lengths, sequence, 4));
+	return tcb_kit_entry(b, tcb_kit_input(w->g->pdl), lengths, sequence);
 }
 
 /* pieces_of of sequence FIRST + lane, 0 past the last. */
@@ -139,8 +134,9 @@ void attention_deal_begin(struct attention_writer *w, struct attention_deal *d)
 	const kit_op blocks = u_blocks_x(b);
 	d->block = u_block_x(b);
 	const kit_op all = u_mul(b, write_all(w, d), I(w->g->tiles));
-	d->each = u_div(b, all, blocks);
-	d->more = u_sub(b, all, u_mul(b, d->each, blocks));
+	const struct kit_split each = u_split(b, all, blocks);
+	d->each = each.whole;
+	d->more = each.rest;
 	const kit_op first = u_mad(b, d->block, d->each, u_min(b, d->block, d->more));
 	d->left = u_add(b, d->each, u_select(b, I(1), I(0), u_lt(b, d->block, d->more)));
 	write_find(w, d, first);

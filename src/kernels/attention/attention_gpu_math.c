@@ -94,15 +94,11 @@ static void multiply_block(struct attention_reader *r, unsigned n, unsigned i, c
 static void multiply_codes(struct attention_reader *r, unsigned n, unsigned i, const kit_op words[2],
 			   struct products *sums)
 {
-	struct tcb_ptx_build *b = &r->w->kit.b;
 	const kit_op zeros[SUMS] = { r->whole, r->whole, r->whole, r->whole };
 	for (unsigned term = 0; term < r->w->g->q_terms; term += 2) {
 		const kit_op *first = r->q[n][term][i], *second = term ? first : r->q[n][1][i];
 		const kit_op a[4] = { first[0], second[0], first[1], second[1] };
-		const kit_op all[4] = { tcb_ptx_vector(b, term ? sums->single[0] : sums->pair, SUMS),
-					tcb_ptx_vector(b, a, 4), tcb_ptx_vector(b, words, 2),
-					tcb_ptx_vector(b, zeros, SUMS) };
-		tcb_ptx_into(b, "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", 4, all);
+		tcb_kit_multiply_bytes(&r->w->kit.b, 16, 32, 1, term ? sums->single[0] : sums->pair, zeros, a, words);
 	}
 }
 

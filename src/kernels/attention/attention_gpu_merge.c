@@ -95,12 +95,11 @@ void attention_write_tile(struct attention_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct attention_gpu *g = w->g;
-	const kit_op of_head = u_div(b, w->tile, I(g->token_tiles));
-	const kit_op token_tile = u_sub(b, w->tile, u_mul(b, of_head, I(g->token_tiles)));
-	w->first_token = u_mul(b, token_tile, I(g->tokens));
-	w->kv_head = u_div(b, of_head, I(g->head_tiles));
-	const kit_op head_tile = u_sub(b, of_head, u_mul(b, w->kv_head, I(g->head_tiles)));
-	w->first_head = u_mul(b, head_tile, I(g->heads));
+	const struct kit_split of_head = u_split(b, w->tile, I(g->token_tiles));
+	w->first_token = u_mul(b, of_head.rest, I(g->tokens));
+	const struct kit_split head = u_split(b, of_head.whole, I(g->head_tiles));
+	w->kv_head = head.whole;
+	w->first_head = u_mul(b, head.rest, I(g->heads));
 }
 
 /* --- where items are --- */
@@ -113,9 +112,8 @@ static struct item item_of(struct attention_writer *w, kit_op index)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned each = w->g->k / ITEM;
-	const kit_op row = u_div(b, index, I(each));
-	const kit_op within = u_sub(b, index, u_mul(b, row, I(each)));
-	return (struct item){ row, u_mul(b, within, I(4 * ITEM)) };
+	const struct kit_split row = u_split(b, index, I(each));
+	return (struct item){ row.whole, u_mul(b, row.rest, I(4 * ITEM)) };
 }
 
 /* What is turned round in the place of a row's vectors in shared memory, by exclusive or: four rows that a warp stores
@@ -344,16 +342,15 @@ static void write_second(struct attention_writer *w)
 	w->tile = u_block_y(b);
 	w->sequence = u_block_z(b);
 	attention_write_tile(w);
-	const kit_op own = u_div(b, w->kit.tid, I(items));
-	const kit_op index = u_sub(b, w->kit.tid, u_mul(b, own, I(items)));
-	const struct item item = { u_block_x(b), u_mul(b, index, I(4 * ITEM)) };
-	struct source from = slot_source(w, &item, own);
+	const struct kit_split own = u_split(b, w->kit.tid, I(items));
+	const struct item item = { u_block_x(b), u_mul(b, own.rest, I(4 * ITEM)) };
+	struct source from = slot_source(w, &item, own.whole);
 	from.o_step *= SECOND_PARTS;
 	from.ml_step *= SECOND_PARTS;
 	if (g->slots >= SECOND_PARTS)
 		parts[0] = merge_all(w, &from, g->slots / SECOND_PARTS);
 	if (rest) {
-		tcb_ptx_guard(b, u_lt(b, own, I(rest)));
+		tcb_ptx_guard(b, u_lt(b, own.whole, I(rest)));
 		load_into(w, &from, g->slots / SECOND_PARTS, &parts[1]);
 		tcb_ptx_unguard(b);
 		parts[0] = merge(w, parts, 2);

@@ -188,7 +188,7 @@ void attention_read_end(struct attention_reader *r)
 	fence_async_shared(b);
 	tcb_ptx_guard(b, u_eq(b, r->thread, I(0)));
 	for (unsigned i = 0; i < r->ring.stages; i++)
-		OP1(b, "mbarrier.inval.shared::cta.b64", tcb_kit_ring_slot(&r->ring, (int)i).barrier);
+		barrier_end(b, tcb_kit_ring_slot(&r->ring, (int)i).barrier);
 	tcb_ptx_unguard(b);
 }
 

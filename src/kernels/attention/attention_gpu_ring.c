@@ -13,6 +13,7 @@
  * all tokens begin at the same place of 16 bytes, 16 bytes at a time from these on.
  */
 #include "kernels/attention/attention_gpu.h"
+#include "kernels/gpu/tile_ring.h"
 
 enum { BLOCK = 34, BOX_RANK = 3, UNIT = 16, TURN_BARRIER = 1 /* named barrier of the first turn */ };
 
@@ -28,10 +29,9 @@ kit_op attention_row_of(struct attention_reader *r, kit_op t)
 	const kit_op token = u_min(b, t, r->last);
 	if (!g->page)
 		return token;
-	const kit_op page = u_div(b, token, I(g->page));
-	const kit_op within = u_sub(b, token, u_mul(b, page, I(g->page)));
-	const kit_op number = tcb_kit_get(b, tcb_kit_input(g->pdl), "u32", tcb_kit_element(b, r->table, page, 4));
-	return u_mad(b, number, I(g->page), within);
+	const struct kit_split page = u_split(b, token, I(g->page));
+	const kit_op number = tcb_kit_entry(b, tcb_kit_input(g->pdl), r->table, page.whole);
+	return u_mad(b, number, I(g->page), page.rest);
 }
 
 /* Copy J of a lane: its token, and which of the row's copies it is. */
@@ -40,8 +40,9 @@ static void unit_of(struct attention_reader *r, unsigned j, kit_op *token, kit_o
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
 	const kit_op unit = u_add(b, r->thread, I(g->row_warps * WARP * j));
-	*token = u_div(b, unit, I(g->units));
-	*within = u_sub(b, unit, u_mul(b, *token, I(g->units)));
+	const struct kit_split of_token = u_split(b, unit, I(g->units));
+	*token = of_token.whole;
+	*within = of_token.rest;
 }
 
 /* Places of copy J, but for the slot and the piece: from the piece's first row on, and of K's and V's part of a slot.
@@ -216,11 +217,9 @@ static void fill_bulk(struct attention_reader *r, kit_op first, const struct tcb
 	struct tcb_ptx_if scope;
 	tcb_ptx_if_begin(b, &scope, u_eq(b, r->thread, I(0)));
 	tcb_kit_expect(b, slot->barrier, I((int64_t)2 * g->kv * g->k_pitch));
-	for (unsigned v = 0; v < 2; v++) {
-		const kit_op all[] = { tcb_ptx_at(slot->base, slot->at + (v ? g->v_at : 0)),
-				       tcb_ptx_at_tile(b, v ? r->v : r->k, where, BOX_RANK), slot->barrier };
-		tcb_ptx_into(b, "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes", 3, all);
-	}
+	for (unsigned v = 0; v < 2; v++)
+		tcb_kit_copy_box(b, slot->base, slot->at + (v ? g->v_at : 0), v ? r->v : r->k, where, BOX_RANK,
+				 slot->barrier, NULL);
 	tcb_ptx_if_end(b, &scope);
 }
 

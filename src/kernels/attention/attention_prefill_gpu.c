@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "base/sizes.h"
+#include "kernels/attention/attention_gpu_visible.h"
 
 const char *prefill_type_word(const struct prefill_gpu *g)
 {
@@ -17,19 +18,10 @@ const char *prefill_type_word(const struct prefill_gpu *g)
 
 /* --- tiles --- */
 
-/* What query token I sees, as attention_visible has it: *BEGIN <= t < *END, .s32. */
+/* What query token I sees. */
 static void write_visible(struct prefill_writer *w, kit_op i, kit_op *begin, kit_op *end)
 {
-	struct tcb_ptx_build *b = &w->kit.b;
-	const struct prefill_gpu *g = w->g;
-	const kit_op next = s_add(b, s_sub(b, w->length, w->m), u_add(b, i, I(1)));
-	*end = g->causal ? s_max(b, next, I(0)) : w->length;
-	if (!g->window) {
-		*begin = u_set(b, I(0));
-		return;
-	}
-	*begin = s_max(b, s_sub(b, next, I(g->window)), I(0));
-	*begin = s_min(b, *begin, *end);
+	attention_visible_write(&w->kit.b, w->g->causal, w->g->window, w->length, w->m, i, begin, end);
 }
 
 void prefill_rows_open(struct prefill_writer *w, struct prefill_rows *rows, kit_op first_row)
@@ -50,7 +42,7 @@ static void write_limits(struct prefill_writer *w)
 	const kit_op last = u_min(b, u_add(b, w->first_token, I(g->tokens - 1)), u_sub(b, w->m, I(1)));
 	write_visible(w, w->first_token, &w->begin, &seen_by_all);
 	write_visible(w, last, &last_begin, &w->end);
-	w->count = u_div(b, u_add(b, u_sub(b, w->end, w->begin), I(g->kv - 1)), I(g->kv));
+	w->count = u_div_up(b, u_sub(b, w->end, w->begin), g->kv);
 	seen_by_all = s_max(b, s_sub(b, seen_by_all, w->begin), I(0));
 	w->masked = u_sub(b, w->count, u_div(b, seen_by_all, I(g->kv)));
 	w->masked = u_max(b, u_min(b, w->masked, w->count), I(1));
@@ -66,16 +58,15 @@ void prefill_write_tile(struct prefill_writer *w, kit_op item)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
 	const unsigned head_tiles = g->group / g->heads, of_sequence = g->kv_heads * head_tiles;
-	kit_op tile = u_div(b, item, w->width);
-	const kit_op rest = u_sub(b, item, u_mul(b, tile, w->width));
+	struct kit_split tile = u_split(b, item, w->width);
 	if (g->causal)
-		tile = u_sub(b, u_sub(b, w->token_tiles, I(1)), tile);
-	w->first_token = u_mul(b, tile, I(g->tokens));
-	w->sequence = u_div(b, rest, I(of_sequence));
-	const kit_op heads = u_sub(b, rest, u_mul(b, w->sequence, I(of_sequence)));
-	w->head = u_mul(b, heads, I(g->heads));
-	w->kv_head = u_div(b, heads, I(head_tiles));
-	w->length = tcb_kit_get(b, tcb_kit_input(g->pdl), "u32", tcb_kit_element(b, w->lengths, w->sequence, 4));
+		tile.whole = u_sub(b, u_sub(b, w->token_tiles, I(1)), tile.whole);
+	w->first_token = u_mul(b, tile.whole, I(g->tokens));
+	const struct kit_split heads = u_split(b, tile.rest, I(of_sequence));
+	w->sequence = heads.whole;
+	w->head = u_mul(b, heads.rest, I(g->heads));
+	w->kv_head = u_div(b, heads.rest, I(head_tiles));
+	w->length = tcb_kit_entry(b, tcb_kit_input(g->pdl), w->lengths, w->sequence);
 	write_limits(w);
 }
 

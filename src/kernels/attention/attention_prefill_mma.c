@@ -108,13 +108,12 @@ static kit_op row_of_token(struct mma_writer *x, kit_op token, kit_op is_seen)
 	const struct prefill_gpu *g = w->g;
 	if (!g->page)
 		return token;
-	const kit_op page = u_div(b, token, I(g->page));
-	const kit_op within = u_sub(b, token, u_mul(b, page, I(g->page)));
+	const struct kit_split page = u_split(b, token, I(g->page));
 	const kit_op number = u_set(b, I(0));
 	tcb_ptx_guard(b, is_seen);
-	tcb_kit_load_into(b, tcb_kit_input(g->pdl), "u32", tcb_kit_element(b, x->table, page, 4), &number, 1);
+	tcb_kit_load_into(b, tcb_kit_input(g->pdl), "u32", tcb_kit_element(b, x->table, page.whole, 4), &number, 1);
 	tcb_ptx_unguard(b);
-	return u_mad(b, number, I(g->page), within);
+	return u_mad(b, number, I(g->page), page.rest);
 }
 
 /* K and V of the tile from token FIRST on to the slot that is filled next; zeros for what nobody sees. */
@@ -248,9 +247,9 @@ static void load_q(struct mma_writer *x, unsigned sub)
 	const kit_op c = u_and(b, w->kit.lane, I(3));
 	const unsigned bytes = g->is_f32 ? 4 : 2;
 	for (unsigned r = 0; r < 2; r++) {
-		const kit_op within = u_div(b, x->rows[sub].row[r], I(g->heads));
-		const kit_op head = u_add(b, w->head, u_sub(b, x->rows[sub].row[r], u_mul(b, within, I(g->heads))));
-		const kit_op token = u_min(b, u_add(b, w->first_token, within), u_sub(b, w->m, I(1)));
+		const struct kit_split row = u_split(b, x->rows[sub].row[r], I(g->heads));
+		const kit_op head = u_add(b, w->head, row.rest);
+		const kit_op token = u_min(b, u_add(b, w->first_token, row.whole), u_sub(b, w->m, I(1)));
 		const kit_op index =
 			u_mad(b, u_mad(b, w->sequence, w->m, token), I((int64_t)g->kv_heads * g->group), head);
 		const kit_op at = l_mad_wide(b, c, I(2 * bytes), tcb_kit_element(b, w->q, index, g->k * bytes));

@@ -143,8 +143,8 @@ void prefill_copy_scales(struct prefill_writer *w, kit_op slot, kit_op first)
 		const kit_op item = done ? u_add(b, w->kit.tid, I(done)) : w->kit.tid;
 		if (is_partial)
 			tcb_ptx_if_begin(b, &scope, u_lt(b, item, I(items)));
-		const kit_op token = u_div(b, item, I(blocks));
-		const kit_op block = u_sub(b, item, u_mul(b, token, I(blocks)));
+		const struct kit_split of_token = u_split(b, item, I(blocks));
+		const kit_op token = of_token.whole, block = of_token.rest;
 		const kit_op is_seen = u_lt(b, u_add(b, first, token), w->end);
 		const kit_op bytes = u_select(b, I(SCALE), I(0), is_seen);
 		const kit_op within = u_mad(b, block, I(SCALE), of_head);

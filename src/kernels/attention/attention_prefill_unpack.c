@@ -65,11 +65,9 @@ static kit_op row_of(struct prefill_writer *w, kit_op token, kit_op table)
 	const kit_op before = u_mul(b, w->sequence, w->per_sequence);
 	if (!page_tokens)
 		return u_add(b, before, token);
-	const kit_op page = u_div(b, token, I(page_tokens));
-	const kit_op within = u_sub(b, token, u_mul(b, page, I(page_tokens)));
-	const kit_op number =
-		tcb_kit_get(b, TCB_KIT_INPUT, "u32", tcb_kit_element(b, table, u_add(b, before, page), 4));
-	return u_mad(b, number, I(page_tokens), within);
+	const struct kit_split page = u_split(b, token, I(page_tokens));
+	const kit_op number = tcb_kit_entry(b, TCB_KIT_INPUT, table, u_add(b, before, page.whole));
+	return u_mad(b, number, I(page_tokens), page.rest);
 }
 
 void prefill_write_unpack(struct prefill_writer *w)
@@ -101,9 +99,9 @@ void prefill_write_unpack(struct prefill_writer *w)
 	tcb_kit_threads(&w->kit);
 	w->sequence = u_block_y(b);
 	const kit_op index = u_mad(b, u_block_x(b), I(THREADS), w->kit.tid);
-	const kit_op token = u_div(b, index, I(row / VALUES));
-	const kit_op eight = u_sub(b, index, u_mul(b, token, I(row / VALUES)));
-	w->length = tcb_kit_get(b, TCB_KIT_INPUT, "u32", tcb_kit_element(b, lengths, w->sequence, 4));
+	const struct kit_split eighth = u_split(b, index, I(row / VALUES));
+	const kit_op token = eighth.whole, eight = eighth.rest;
+	w->length = tcb_kit_entry(b, TCB_KIT_INPUT, lengths, w->sequence);
 	/* Without pages there is memory for all tokens, and where they are all used nobody waits for the length first.
 	 */
 	tcb_ptx_if_begin(b, &scope, u_lt(b, token, is_eager ? tokens : w->length));

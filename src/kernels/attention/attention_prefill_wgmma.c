@@ -96,10 +96,9 @@ static kit_op draw_item(struct wgmma_writer *x, struct prefill_items *items, kit
 static void tell_item(struct wgmma_writer *x, kit_op drawn)
 {
 	struct tcb_ptx_build *b = &x->w->kit.b;
-	const kit_op arrival[] = { tcb_ptx_sink_operand(), tcb_ptx_at(x->item, 0) };
 	tcb_kit_wait(b, tcb_ptx_at(x->item, ITEM_EMPTY), u_xor(b, x->item_parity, I(1)));
 	tcb_kit_put(b, TCB_KIT_SHARED, "u32", tcb_ptx_at(x->item, ITEM_NUMBER), drawn);
-	tcb_ptx_into(b, "mbarrier.arrive.shared::cta.b64", 2, arrival);
+	barrier_arrive_to(b, tcb_ptx_sink_operand(), tcb_ptx_at(x->item, 0));
 }
 
 static void hear_item(struct wgmma_writer *x, struct prefill_items *items)
@@ -129,7 +128,7 @@ static void copy_page(struct wgmma_writer *x, const struct tcb_kit_tiles *r, kit
 	tcb_ptx_unguard(b);
 	for (unsigned i = 0; i < g->k / PREFILL_BOX; i++) {
 		const kit_op where[] = { I(PREFILL_BOX * i), w->kv_head, within, number };
-		tcb_kit_copy_box(b, slot, i * g->kv * PREFILL_BOX_BYTES, map, where, 4, r->full);
+		tcb_kit_copy_box(b, slot, i * g->kv * PREFILL_BOX_BYTES, map, where, 4, r->full, NULL);
 	}
 }
 
@@ -160,7 +159,7 @@ static void copy_tile(struct wgmma_writer *x, struct tcb_kit_tiles *r, kit_op ma
 		copy_pages(x, r, map, first);
 	for (unsigned i = 0; !g->page && i < g->k / PREFILL_BOX; i++) {
 		const kit_op where[] = { I(PREFILL_BOX * i), w->kv_head, first, w->sequence };
-		tcb_kit_copy_box(b, r->slot, i * g->kv * PREFILL_BOX_BYTES, map, where, 4, r->full);
+		tcb_kit_copy_box(b, r->slot, i * g->kv * PREFILL_BOX_BYTES, map, where, 4, r->full, NULL);
 	}
 	tcb_kit_tiles_next(b, r);
 }
@@ -179,7 +178,7 @@ static void copy_q(struct wgmma_writer *x)
 						   : w->first_token,
 						 w->sequence };
 			tcb_kit_copy_box(b, w->kit.shared, (i * g->rows + j * g->own_rows) * PREFILL_BOX_BYTES, w->q,
-					 where, 4, x->q_full);
+					 where, 4, x->q_full, NULL);
 		}
 	u_xor_to(b, x->q_parity, x->q_parity, I(1));
 }
@@ -254,9 +253,9 @@ static void copy_raw(struct wgmma_writer *x, kit_op entry, kit_op slot, kit_op f
 	const kit_op where[] = { pair, first, w->sequence };
 	tcb_kit_expect(b, tcb_ptx_at(full, 0), I((int64_t)g->kv * g->raw_pitch));
 	tcb_ptx_if_begin(b, &scope, p_or(b, is_first, is_k));
-	tcb_kit_copy_box(b, slot, 0, w->k, where, RAW_RANK, full);
+	tcb_kit_copy_box(b, slot, 0, w->k, where, RAW_RANK, full, NULL);
 	tcb_ptx_if_else(b, &scope);
-	tcb_kit_copy_box(b, slot, 0, w->v, where, RAW_RANK, full);
+	tcb_kit_copy_box(b, slot, 0, w->v, where, RAW_RANK, full, NULL);
 	tcb_ptx_if_end(b, &scope);
 }
 
@@ -356,21 +355,13 @@ static void issue_scores(struct wgmma_writer *x)
 {
 	struct tcb_ptx_build *b = &x->w->kit.b;
 	const struct prefill_gpu *g = x->w->g;
-	const char *type = prefill_type_word(g);
-	const char *mnemonic = tcb_ptx_namef(b, "wgmma.mma_async.sync.aligned.m64n%uk16.f32.%s.%s", g->kv, type, type);
 	const kit_op k = slot16(b, x->k.slot, x->k16);
 	wgmma_begin(b);
 	for (unsigned i = 0; i < g->k / 16; i++) {
 		const unsigned box = i / 4, within = i % 4 * 32;
-		const kit_op all[] = { tcb_ptx_vector(b, x->s, g->kv / 2),
-				       descriptor(x, x->q16, box * g->rows * PREFILL_BOX_BYTES + within),
-				       descriptor(x, k, box * g->kv * PREFILL_BOX_BYTES + within),
-				       i ? x->always : x->never,
-				       I(1),
-				       I(1),
-				       I(0),
-				       I(0) };
-		tcb_ptx_into(b, mnemonic, 8, all);
+		const kit_op rows = descriptor(x, x->q16, box * g->rows * PREFILL_BOX_BYTES + within);
+		const kit_op tokens = descriptor(x, k, box * g->kv * PREFILL_BOX_BYTES + within);
+		tcb_kit_multiply_group(b, prefill_type_word(g), g->kv, x->s, rows, tokens, i ? x->always : x->never, 0);
 	}
 	wgmma_commit(b);
 }
@@ -380,20 +371,11 @@ static void issue_values(struct wgmma_writer *x)
 {
 	struct tcb_ptx_build *b = &x->w->kit.b;
 	const struct prefill_gpu *g = x->w->g;
-	const char *type = prefill_type_word(g);
-	const char *mnemonic = tcb_ptx_namef(b, "wgmma.mma_async.sync.aligned.m64n%uk16.f32.%s.%s", g->k, type, type);
 	const kit_op v = slot16(b, x->v.slot, x->v16);
 	wgmma_begin(b);
-	for (unsigned i = 0; i < g->kv / 16; i++) {
-		const kit_op all[] = { tcb_ptx_vector(b, x->o, g->k / 2),
-				       tcb_ptx_vector(b, x->p + 4 * i, 4),
-				       descriptor(x, v, 2 * i * TCB_KIT_EIGHT_ROWS),
-				       x->always,
-				       I(1),
-				       I(1),
-				       I(1) };
-		tcb_ptx_into(b, mnemonic, 7, all);
-	}
+	for (unsigned i = 0; i < g->kv / 16; i++)
+		tcb_kit_multiply_group(b, prefill_type_word(g), g->k, x->o, tcb_ptx_vector(b, x->p + 4 * i, 4),
+				       descriptor(x, v, 2 * i * TCB_KIT_EIGHT_ROWS), x->always, 1);
 	wgmma_commit(b);
 }
 

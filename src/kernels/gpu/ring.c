@@ -46,10 +46,15 @@ struct tcb_kit_slot tcb_kit_ring_slot(const struct tcb_kit_ring *r, int which)
 				      r->is_bulk ? tcb_ptx_at(is_now ? r->barrier : r->barrier_before, 0) : I(0) };
 }
 
-void tcb_kit_copy_bulk(struct tcb_ptx_build *b, kit_op to, kit_op from, kit_op bytes, kit_op barrier)
+void tcb_kit_copy_bulk(struct tcb_ptx_build *b, kit_op to, kit_op from, kit_op bytes, kit_op barrier,
+		       const kit_op *blocks)
 {
-	OP4(b, "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes", to, tcb_ptx_at(from, 0), bytes,
-	    barrier);
+	const kit_op operands[] = { to, tcb_ptx_at(from, 0), bytes, barrier, blocks ? *blocks : I(0) };
+	if (blocks)
+		tcb_ptx_into(b, "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster",
+			     5, operands);
+	else
+		tcb_ptx_into(b, "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes", 4, operands);
 }
 
 void tcb_kit_copy_lanes(struct tcb_ptx_build *b, kit_op lane_at, kit_op from, kit_op to, unsigned at, unsigned bytes)

@@ -36,8 +36,9 @@ struct tcb_kit_slot {
 	kit_op barrier; /* is_bulk: an address */
 };
 struct tcb_kit_slot tcb_kit_ring_slot(const struct tcb_kit_ring *r, int which);
-/* BYTES from FROM, by one thread, counted by BARRIER. */
-void tcb_kit_copy_bulk(struct tcb_ptx_build *b, kit_op to, kit_op from, kit_op bytes, kit_op barrier);
+/* BYTES from FROM, by one thread, counted by BARRIER; in each of BLOCKS, bits of a cluster's (NULL: this one). */
+void tcb_kit_copy_bulk(struct tcb_ptx_build *b, kit_op to, kit_op from, kit_op bytes, kit_op barrier,
+		       const kit_op *blocks);
 /* BYTES by all lanes of a warp, 16 each at a time: from FROM, to AT bytes behind TO.  LANE_AT, 16 times the lane, is
  * added to both already. */
 void tcb_kit_copy_lanes(struct tcb_ptx_build *b, kit_op lane_at, kit_op from, kit_op to, unsigned at, unsigned bytes);

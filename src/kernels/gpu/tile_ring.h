@@ -35,13 +35,17 @@ void tcb_kit_tiles_next(struct tcb_ptx_build *b, struct tcb_kit_tiles *r);
 void tcb_kit_tiles_skip(struct tcb_ptx_build *b, struct tcb_kit_tiles *r, kit_op count);
 /* Lane 0's arrival at a barrier of this block: its warp is done with what EMPTY is for. */
 void tcb_kit_release(struct tcb_kit *kit, kit_op empty);
-/* A box from MAP at coordinates WHERE to AT bytes behind SLOT, counted by FULL. */
+/* A box from MAP at coordinates WHERE to AT bytes behind SLOT, counted by FULL; BLOCKS as in tcb_kit_copy_bulk. */
 void tcb_kit_copy_box(struct tcb_ptx_build *b, kit_op slot, unsigned at, kit_op map, const kit_op *where, unsigned rank,
-		      kit_op full);
+		      kit_op full, const kit_op *blocks);
 
 /* Upper word of the descriptor of a tile of rows of 128 swizzled bytes; its lower one is the address / 16, and from bit
  * 16 on what the tile's halves are apart where rows run along the result, else 1. */
 enum { TCB_KIT_DESCRIPTOR_HIGH = TCB_KIT_EIGHT_ROWS / 16 | 1 << 30 };
 kit_op tcb_kit_descriptor(struct tcb_ptx_build *b, kit_op low, kit_op high);
+/* SUMS = A * X, and what was there where ADDS holds: by a warpgroup (wgmma) 64 rows by COLUMNS, 16 of k, TYPE ("f16",
+ * "bf16") to floats.  A: a descriptor, or four registers.  X: a descriptor; X_IS_TURNED: its rows run along columns. */
+void tcb_kit_multiply_group(struct tcb_ptx_build *b, const char *type, unsigned columns, const kit_op *sums, kit_op a,
+			    kit_op x, kit_op adds, int x_is_turned);
 
 #endif

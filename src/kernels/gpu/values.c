@@ -43,7 +43,7 @@ enum tcb_kit_memory tcb_kit_input_once(int is_dependent)
 	return is_dependent ? TCB_KIT_GLOBAL_ONCE : TCB_KIT_INPUT_ONCE;
 }
 
-enum { MNEMONIC_MAX = 48 };
+enum { MNEMONIC_MAX = 64 };
 
 /* "ld", 4, "f32": the mnemonic of an access to as many of that type. */
 static const char *access_of(char text[MNEMONIC_MAX], const char *verb, enum tcb_kit_memory memory, const char *type,
@@ -80,7 +80,8 @@ void tcb_kit_load_into(struct tcb_ptx_build *b, enum tcb_kit_memory memory, cons
 		       const kit_op *to, unsigned width)
 {
 	char text[MNEMONIC_MAX];
-	tcb_ptx_into1(b, access_of(text, "ld", memory, type, width), tcb_kit_vector(b, to, width), tcb_ptx_at(address, 0));
+	tcb_ptx_into1(b, access_of(text, "ld", memory, type, width), tcb_kit_vector(b, to, width),
+		      tcb_ptx_at(address, 0));
 }
 
 void tcb_kit_store(struct tcb_ptx_build *b, enum tcb_kit_memory memory, const char *type, kit_op address,
@@ -189,15 +190,31 @@ kit_op tcb_kit_fold(struct tcb_ptx_build *b, kit_word *op, const kit_op *values,
 	return chain[0];
 }
 
+/* MNEMONIC of ROWS rows, each with BYTES of k. */
+static void multiply(struct tcb_ptx_build *b, const char *mnemonic, unsigned rows, unsigned bytes, const kit_op *sums,
+		     const kit_op *before, const kit_op *a, const kit_op *x)
+{
+	const unsigned row_words = bytes / 4, sum_words = rows * 8 / WARP;
+	const kit_op all[4] = { tcb_ptx_vector(b, sums, sum_words), tcb_ptx_vector(b, a, rows * row_words / WARP),
+				tcb_ptx_vector(b, x, 8 * row_words / WARP), tcb_ptx_vector(b, before, sum_words) };
+	tcb_ptx_into(b, mnemonic, 4, all);
+}
+
 void tcb_kit_multiply(struct tcb_ptx_build *b, const char *type, unsigned k, const kit_op sums[4],
 		      const kit_op before[4], const kit_op *a, const kit_op *x)
 {
-	const unsigned words = k * (type[0] == 't' ? 32 : 16) / 64; /* of A in a lane; of X half as many */
-	const kit_op all[4] = { tcb_ptx_vector(b, sums, 4), tcb_ptx_vector(b, a, words),
-				tcb_ptx_vector(b, x, words / 2), tcb_ptx_vector(b, before, 4) };
-	char text[64];
+	char text[MNEMONIC_MAX];
 	snprintf(text, sizeof text, "mma.sync.aligned.m16n8k%u.row.col.f32.%s.%s.f32", k, type, type);
-	tcb_ptx_into(b, text, 4, all);
+	multiply(b, text, 16, k * (type[0] == 't' ? 4 : 2), sums, before, a, x);
+}
+
+void tcb_kit_multiply_bytes(struct tcb_ptx_build *b, unsigned rows, unsigned k, int a_is_signed, const kit_op *sums,
+			    const kit_op *before, const kit_op *a, const kit_op *x)
+{
+	char text[MNEMONIC_MAX];
+	snprintf(text, sizeof text, "mma.sync.aligned.m%un8k%u.row.col.s32.%s.s8.s32", rows, k,
+		 a_is_signed ? "s8" : "u8");
+	multiply(b, text, rows, k, sums, before, a, x);
 }
 
 void tcb_kit_load_matrices(struct tcb_ptx_build *b, int is_turned, kit_op address, kit_op *out, unsigned count)
@@ -210,7 +227,7 @@ void tcb_kit_load_matrices(struct tcb_ptx_build *b, int is_turned, kit_op addres
 void tcb_kit_load_matrices_into(struct tcb_ptx_build *b, int is_turned, kit_op address, const kit_op *to,
 				unsigned count)
 {
-	char text[64];
+	char text[MNEMONIC_MAX];
 	snprintf(text, sizeof text, "ldmatrix.sync.aligned.m8n8.x%u%s.shared.b16", count, is_turned ? ".trans" : "");
 	tcb_ptx_into1(b, text, tcb_kit_vector(b, to, count), tcb_ptx_at(address, 0));
 }

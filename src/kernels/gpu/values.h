@@ -58,7 +58,8 @@ enum tcb_kit_memory {
 enum tcb_kit_memory tcb_kit_input(int is_dependent);
 enum tcb_kit_memory tcb_kit_input_once(int is_dependent);
 
-/* WIDTH values of TYPE ("f32") at ADDRESS (a register, or with tcb_ptx_at some bytes behind it) in one access: to new registers, to those that are there, and from them. */
+/* WIDTH values of TYPE ("f32") at ADDRESS (a register, or with tcb_ptx_at some bytes behind it) in one access: to new
+ * registers, to those that are there, and from them. */
 void tcb_kit_load(struct tcb_ptx_build *b, enum tcb_kit_memory memory, const char *type, kit_op address, kit_op *out,
 		  unsigned width);
 void tcb_kit_load_into(struct tcb_ptx_build *b, enum tcb_kit_memory memory, const char *type, kit_op address,
@@ -99,6 +100,9 @@ kit_op tcb_kit_fold(struct tcb_ptx_build *b, kit_word *op, const kit_op *values,
  * registers. */
 void tcb_kit_multiply(struct tcb_ptx_build *b, const char *type, unsigned k, const kit_op sums[4],
 		      const kit_op before[4], const kit_op *a, const kit_op *x);
+/* The same of bytes (A's have no sign without A_IS_SIGNED) to .s32: ROWS, 16 or 8, by 8 columns. */
+void tcb_kit_multiply_bytes(struct tcb_ptx_build *b, unsigned rows, unsigned k, int a_is_signed, const kit_op *sums,
+			    const kit_op *before, const kit_op *a, const kit_op *x);
 /* COUNT matrices of 8 by 8 halves from shared memory, of which each lane says where a row is, to new registers
  * or those that are there; IS_TURNED: rows as columns. */
 void tcb_kit_load_matrices(struct tcb_ptx_build *b, int is_turned, kit_op address, kit_op *out, unsigned count);

@@ -37,6 +37,10 @@
  *   wgmma_begin wgmma_commit wgmma_wait(n)    products of warpgroups
  *   fence_async_shared fence_async fence_gpu fence_barriers    before what copies; other blocks; clusters see
  *   barrier_named(id, threads) barrier_named_arrive    of some of the block's threads, meeting or passing by
+ *   barrier_arrive(at) _far _release    at a barrier in shared memory; of another block; also of what was written
+ *   barrier_end  cluster_arrive_relaxed
+ *   store_matrices(at, words)  store_box(tile, at)  f_store_counted(to, pair, barrier)    to shared memory; out of it;
+ *                           to another block's, whose barrier counts it
  *   registers_fewer registers_more    how many a thread of this warpgroup has
  *   u_in_rank(at, rank)     where that address of shared memory is in another block of the cluster
  */
@@ -64,36 +68,40 @@ typedef kit_op kit_word3(struct tcb_ptx_build *b, kit_op x, kit_op y, kit_op z);
 	X(u_blocks_z, "nctaid.z") \
 	X(u_cluster_rank, "cluster_ctarank")
 
-#define TCB_GPU_WORDS_1(X)                         \
-	X(u_set, "mov.u32")                        \
-	X(s_set, "mov.s32")                        \
-	X(f_set, "mov.f32")                        \
-	X(d_set, "mov.f64")                        \
-	X(b_set, "mov.b32")                        \
-	X(l_set, "mov.u64")                        \
-	X(lb_set, "mov.b64")                       \
-	X(u16_set, "mov.u16")                      \
-	X(b16_set, "mov.b16")                      \
-	X(u_not, "not.b32")                        \
-	X(f_abs, "abs.f32")                        \
-	X(f_neg, "neg.f32")                        \
-	X(d_abs, "abs.f64")                        \
-	X(f_power2, "ex2.approx.ftz.f32")          \
-	X(f_reciprocal, "rcp.rn.f32")              \
-	X(f_reciprocal_near, "rcp.approx.ftz.f32") \
-	X(f_rsqrt_near, "rsqrt.approx.f32")        \
-	X(l_from_u, "cvt.u64.u32")                 \
-	X(u_from_l, "cvt.u32.u64")                 \
-	X(u_from_u16, "cvt.u32.u16")               \
-	X(u16_from_u, "cvt.u16.u32")               \
-	X(f_from_s, "cvt.rn.f32.s32")              \
-	X(s_from_f, "cvt.rni.s32.f32")             \
-	X(f_from_f16, "cvt.f32.f16")               \
-	X(f16_from_f, "cvt.rn.f16.f32")            \
-	X(f16_from_s, "cvt.rn.f16.s32")            \
-	X(tf32_from_f, "cvt.rna.tf32.f32")         \
-	X(d_from_f, "cvt.f64.f32")                 \
-	X(f_from_d, "cvt.rn.f32.f64")
+#define TCB_GPU_WORDS_1(X)                                           \
+	X(u_set, "mov.u32")                                          \
+	X(s_set, "mov.s32")                                          \
+	X(f_set, "mov.f32")                                          \
+	X(d_set, "mov.f64")                                          \
+	X(b_set, "mov.b32")                                          \
+	X(l_set, "mov.u64")                                          \
+	X(lb_set, "mov.b64")                                         \
+	X(u16_set, "mov.u16")                                        \
+	X(b16_set, "mov.b16")                                        \
+	X(u_not, "not.b32")                                          \
+	X(f_abs, "abs.f32")                                          \
+	X(f_neg, "neg.f32")                                          \
+	X(d_abs, "abs.f64")                                          \
+	X(f_power2, "ex2.approx.ftz.f32")                            \
+	X(f_reciprocal, "rcp.rn.f32")                                \
+	X(f_reciprocal_near, "rcp.approx.ftz.f32")                   \
+	X(f_rsqrt_near, "rsqrt.approx.f32")                          \
+	X(l_from_u, "cvt.u64.u32")                                   \
+	X(u_from_l, "cvt.u32.u64")                                   \
+	X(u_from_u16, "cvt.u32.u16")                                 \
+	X(u16_from_u, "cvt.u16.u32")                                 \
+	X(f_from_s, "cvt.rn.f32.s32")                                \
+	X(s_from_f, "cvt.rni.s32.f32")                               \
+	X(f_from_f16, "cvt.f32.f16")                                 \
+	X(f16_from_f, "cvt.rn.f16.f32")                              \
+	X(bf16_from_f, "cvt.rn.bf16.f32")                            \
+	X(f16_from_s, "cvt.rn.f16.s32")                              \
+	X(tf32_from_f, "cvt.rna.tf32.f32")                           \
+	X(d_from_f, "cvt.f64.f32")                                   \
+	X(f_from_d, "cvt.rn.f32.f64")                                \
+	X(barrier_arrive, "mbarrier.arrive.shared::cta.b64")         \
+	X(barrier_arrive_far, "mbarrier.arrive.shared::cluster.b64") \
+	X(barrier_arrive_release, "mbarrier.arrive.release.cluster.shared::cluster.b64")
 
 #define TCB_GPU_WORDS_2(X)                       \
 	X(u_add, "add.u32")                      \
@@ -193,31 +201,35 @@ typedef kit_op kit_word3(struct tcb_ptx_build *b, kit_op x, kit_op y, kit_op z);
 	X(f_unordered_or, "setp.nan.or.f32")
 
 /* What gives no result. */
-#define TCB_GPU_ACTS_0(X)                                      \
-	X(wgmma_begin, "wgmma.fence.sync.aligned")             \
-	X(wgmma_commit, "wgmma.commit_group.sync.aligned")     \
-	X(copies_commit, "cp.async.commit_group")              \
-	X(copies_wait_all, "cp.async.wait_all")                \
-	X(stores_commit, "cp.async.bulk.commit_group")         \
-	X(fence_async_shared, "fence.proxy.async.shared::cta") \
-	X(fence_async, "fence.proxy.async")                    \
-	X(fence_gpu, "fence.acq_rel.gpu")                      \
-	X(fence_barriers, "fence.mbarrier_init.release.cluster")
+#define TCB_GPU_ACTS_0(X)                                        \
+	X(wgmma_begin, "wgmma.fence.sync.aligned")               \
+	X(wgmma_commit, "wgmma.commit_group.sync.aligned")       \
+	X(copies_commit, "cp.async.commit_group")                \
+	X(copies_wait_all, "cp.async.wait_all")                  \
+	X(stores_commit, "cp.async.bulk.commit_group")           \
+	X(fence_async_shared, "fence.proxy.async.shared::cta")   \
+	X(fence_async, "fence.proxy.async")                      \
+	X(fence_gpu, "fence.acq_rel.gpu")                        \
+	X(fence_barriers, "fence.mbarrier_init.release.cluster") \
+	X(cluster_arrive_relaxed, "barrier.cluster.arrive.relaxed.aligned")
 
 #define TCB_GPU_ACTS_1(X)                                     \
 	X(wgmma_wait, "wgmma.wait_group.sync.aligned")        \
 	X(copies_wait, "cp.async.wait_group")                 \
 	X(stores_wait_read, "cp.async.bulk.wait_group.read")  \
 	X(registers_fewer, "setmaxnreg.dec.sync.aligned.u32") \
-	X(registers_more, "setmaxnreg.inc.sync.aligned.u32")
+	X(registers_more, "setmaxnreg.inc.sync.aligned.u32")  \
+	X(barrier_end, "mbarrier.inval.shared::cta.b64")
 
-#define TCB_GPU_ACTS_2(X)                     \
-	X(barrier_named, "bar.sync")          \
-	X(barrier_named_arrive, "bar.arrive") \
-	X(u_atomic_or, "red.global.or.b32")   \
-	X(u_atomic_max, "red.global.max.u32") \
-	X(d_atomic_add, "red.global.add.f64") \
-	X(u_atomic_add_relaxed, "red.relaxed.gpu.global.add.u32")
+#define TCB_GPU_ACTS_2(X)                                             \
+	X(barrier_named, "bar.sync")                                  \
+	X(barrier_named_arrive, "bar.arrive")                         \
+	X(u_atomic_or, "red.global.or.b32")                           \
+	X(u_atomic_max, "red.global.max.u32")                         \
+	X(d_atomic_add, "red.global.add.f64")                         \
+	X(u_atomic_add_relaxed, "red.relaxed.gpu.global.add.u32")     \
+	X(store_matrices, "stmatrix.sync.aligned.m8n8.x4.shared.b16") \
+	X(store_box, "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group")
 
 #define WORD_0(word, ptx)                                  \
 	static inline kit_op word(struct tcb_ptx_build *b) \
@@ -289,6 +301,11 @@ static inline kit_op u_and_or(struct tcb_ptx_build *b, kit_op x, kit_op y, kit_o
 static inline kit_op u_and_xor(struct tcb_ptx_build *b, kit_op x, kit_op y, kit_op z)
 {
 	return tcb_ptx_op4(b, "lop3.b32", x, y, z, I(0x6a));
+}
+
+static inline void f_store_counted(struct tcb_ptx_build *b, kit_op to, kit_op pair, kit_op barrier)
+{
+	tcb_ptx_op3(b, "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.f32", to, pair, barrier);
 }
 
 static inline kit_op u_lane(struct tcb_ptx_build *b, kit_op x, kit_op lane)

@@ -38,15 +38,12 @@ void mm_write_parameters(struct mm_writer *w)
 void mm_write_tile(struct mm_writer *w, kit_op tile)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op group_tiles = u_mul(b, w->group, w->tiles_n);
-	const kit_op index = u_div(b, tile, group_tiles);
-	const kit_op within = u_sub(b, tile, u_mul(b, index, group_tiles));
-	const kit_op first = u_mul(b, index, w->group);
+	const struct kit_split group = u_split(b, tile, u_mul(b, w->group, w->tiles_n));
+	const kit_op first = u_mul(b, group.whole, w->group);
 	const kit_op rows = u_min(b, w->group, u_sub(b, w->tiles_m, first));
-	const kit_op column = u_div(b, within, rows);
-	const kit_op row = u_sub(b, within, u_mul(b, column, rows));
-	w->row = u_mul(b, u_add(b, first, row), I((int64_t)w->g->bm * w->g->cluster));
-	w->column = u_mul(b, column, I(w->g->bn));
+	const struct kit_split column = u_split(b, group.rest, rows);
+	w->row = u_mul(b, u_add(b, first, column.rest), I((int64_t)w->g->bm * w->g->cluster));
+	w->column = u_mul(b, column.whole, I(w->g->bn));
 }
 
 void mm_write_warp_origin(struct mm_writer *w, kit_op *m_out, kit_op *n_out)

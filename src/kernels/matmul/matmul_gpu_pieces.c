@@ -54,8 +54,9 @@ static void begin_dealt(struct mm_writer *w, struct mm_pieces *p)
 	p->range = u_sub(b, u_sub(b, p->blocks, p->number), I(1));
 	const kit_op first = u_mad(b, p->range, p->share, u_min(b, p->range, p->spare));
 	p->left = range_steps(w, p, p->range);
-	p->tile = u_div(b, first, w->steps);
-	p->step = u_sub(b, first, u_mul(b, p->tile, w->steps));
+	const struct kit_split at = u_split(b, first, w->steps);
+	p->tile = at.whole;
+	p->step = at.rest;
 	p->count = u_min(b, u_sub(b, w->steps, p->step), p->left);
 	p->whole = u_add(b, p->shared, p->number);
 	tcb_ptx_repeat_begin(b, &p->loop);

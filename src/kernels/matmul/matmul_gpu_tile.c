@@ -67,7 +67,6 @@ static kit_op pack(struct mm_writer *w, kit_op low, kit_op high)
 static void store_half(struct mm_writer *w, kit_op row, kit_op column, const kit_op *values, unsigned count)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const char *type = w->g->type == TCB_TYPE_F16 ? "f16" : "bf16";
 	const unsigned wide = w->g->vec_c / 2 < count ? w->g->vec_c / 2 : count;
 	for (unsigned i = 0; i < count; i += wide) {
 		const kit_op here = i ? u_add(b, column, I(i)) : column;
@@ -76,7 +75,7 @@ static void store_half(struct mm_writer *w, kit_op row, kit_op column, const kit
 		for (unsigned j = 0; j < wide / 2; j++)
 			packed[j] = pack(w, values[i + 2 * j], values[i + 2 * j + 1]);
 		if (wide == 1)
-			packed[0] = OP1(b, tcb_ptx_namef(b, "cvt.rn.%s.f32", type), values[i]);
+			packed[0] = (w->g->type == TCB_TYPE_F16 ? f16_from_f : bf16_from_f)(b, values[i]);
 		tcb_kit_store_where(b, is_inside(w, row, here), TCB_KIT_GLOBAL, wide == 1 ? "b16" : "b32", at, packed,
 				    wide == 4 ? 2 : 1);
 	}
@@ -233,7 +232,7 @@ void mm_write_tiles(struct mm_writer *w)
 	}
 	/* none in a slice past K's end */
 	const kit_op left = s_max(b, s_sub(b, end, first), I(0));
-	const kit_op count = u_div(b, u_add(b, left, I(g->bk - 1)), I(g->bk));
+	const kit_op count = u_div_up(b, left, g->bk);
 	mm_write_copy_open(w, &copy, g->splitk > 1 ? first : u_set(b, I(0)), end);
 	for (unsigned i = 0; i < g->wm * g->wn / 32; i++)
 		w->acc[i] = f_set(b, F(0));

@@ -59,15 +59,8 @@ static void copy_box(struct mm_writer *w, const struct tcb_kit_tiles *r, unsigne
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const kit_op where[] = { x, y };
-	if (!is_shared) {
-		tcb_kit_copy_box(b, r->slot, at, map, where, 2, r->full);
-		return;
-	}
-	const kit_op all[] = { tcb_ptx_at(r->slot, at), tcb_ptx_at_tile(b, map, where, 2), tcb_ptx_at(r->full, 0),
-			       u16_set(b, I((1 << w->g->cluster) - 1)) };
-	tcb_ptx_into(b,
-		     "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster",
-		     4, all);
+	const kit_op all = is_shared ? u16_set(b, I((1 << w->g->cluster) - 1)) : I(0);
+	tcb_kit_copy_box(b, r->slot, at, map, where, 2, r->full, is_shared ? &all : NULL);
 }
 
 /* The boxes of one stage: RANK's part of B's. */
@@ -133,23 +126,13 @@ static void write_multiply(struct mm_writer *w, const struct group *group, kit_o
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
-	const unsigned each = g->wn / 2;
-	const char *mnemonic =
-		tcb_ptx_namef(b, "wgmma.mma_async.sync.aligned.m64n%uk16.f32.%s.%s", g->wn, type_word(g), type_word(g));
 	const unsigned a_at = kk / 4 * g->bm * ROW_BYTES + kk % 4 * 32, b_at = 2 * kk * TCB_KIT_EIGHT_ROWS;
 	const kit_op low_b = u_add(b, u_add(b, slot16, group->b), I(b_at / 16));
 	const kit_op from_b = tcb_kit_descriptor(b, low_b, group->high);
 	for (unsigned i = 0; i < g->wm / 64; i++) {
 		const kit_op low_a = u_add(b, u_add(b, slot16, group->a), I((a_at + i * 64 * ROW_BYTES) / 16));
-		const kit_op operands[] = { tcb_ptx_vector(b, w->acc + i * each, each),
-					    tcb_kit_descriptor(b, low_a, group->high),
-					    from_b,
-					    adds,
-					    I(1),
-					    I(1),
-					    I(0),
-					    I(1) };
-		tcb_ptx_into(b, mnemonic, 8, operands);
+		tcb_kit_multiply_group(b, type_word(g), g->wn, w->acc + i * g->wn / 2,
+				       tcb_kit_descriptor(b, low_a, group->high), from_b, adds, 1);
 	}
 }
 
@@ -164,9 +147,8 @@ static void write_release(struct mm_writer *w, kit_op empty)
 		return;
 	}
 	const kit_op there = u_in_rank(b, empty, u_and(b, w->kit.lane, I(g->cluster - 1)));
-	const kit_op operands[] = { tcb_ptx_sink_operand(), tcb_ptx_at(there, 0) };
 	tcb_ptx_guard(b, u_lt(b, w->kit.lane, I(g->cluster)));
-	tcb_ptx_into(b, "mbarrier.arrive.release.cluster.shared::cluster.b64", 2, operands);
+	barrier_arrive_release_to(b, tcb_ptx_sink_operand(), tcb_ptx_at(there, 0));
 	tcb_ptx_unguard(b);
 }
 
@@ -241,15 +223,13 @@ static void write_box(struct mm_writer *w, struct group *group, const kit_op *ac
 		kit_op packed[4];
 		for (unsigned q = 0; q < 4; q++)
 			packed[q] = tcb_kit_pack(b, type_word(w->g), acc[8 * i + 2 * q], acc[8 * i + 2 * q + 1]);
-		const kit_op operands[] = { tcb_ptx_at(u_mad(b, chunk, I(16), at), 0), tcb_ptx_vector(b, packed, 4) };
-		tcb_ptx_into(b, "stmatrix.sync.aligned.m8n8.x4.shared.b16", 2, operands);
+		store_matrices(b, tcb_ptx_at(u_mad(b, chunk, I(16), at), 0), tcb_ptx_vector(b, packed, 4));
 	}
 	fence_async_shared(b);
 	barrier_named(b, group->of.barrier, I(GROUP_THREADS));
 	tcb_ptx_if_begin(b, &scope, group->of.leader);
 	const kit_op where[] = { column, row };
-	const kit_op operands[] = { tcb_ptx_at_tile(b, w->c, where, 2), tcb_ptx_at(buffer, 0) };
-	tcb_ptx_into(b, "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group", 2, operands);
+	store_box(b, tcb_ptx_at_tile(b, w->c, where, 2), tcb_ptx_at(buffer, 0));
 	stores_commit(b);
 	tcb_ptx_if_end(b, &scope);
 	u_xor_to(b, group->stores, group->stores, I(1));

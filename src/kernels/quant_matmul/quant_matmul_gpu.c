@@ -40,7 +40,7 @@ static void write_groups(struct qmm_writer *w, kit_op least, kit_op longer)
 	w->end = u_add(b, w->end, u_select(b, I(1), I(0), u_lt(b, block, longer)));
 	if (!g->resident &&
 	    !g->is_rolling) { /* warps with no rows of their own copy, too, and do the last ones again */
-		const kit_op groups = u_div(b, u_add(b, w->rows, I(g->rows - 1)), I(g->rows));
+		const kit_op groups = u_div_up(b, w->rows, g->rows);
 		w->end = u_min(b, w->end, groups);
 	}
 }

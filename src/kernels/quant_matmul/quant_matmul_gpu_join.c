@@ -134,8 +134,7 @@ static void store_part(struct qmm_writer *w, kit_op row, unsigned half, kit_op s
 	for (unsigned group8 = 0; group8 < g->token_groups; group8++) {
 		const kit_op *pair = &sums[group8][2 * half], to = tcb_ptx_at(at, 4 * QMM_GROUP_TOKENS * group8);
 		if (g->join == TCB_JOIN_CLUSTER)
-			OP3(b, "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.f32", to,
-			    tcb_ptx_vector(b, pair, 2), tcb_ptx_at(barrier, 0));
+			f_store_counted(b, to, tcb_ptx_vector(b, pair, 2), tcb_ptx_at(barrier, 0));
 		else
 			tcb_kit_store(b, TCB_KIT_SHARED, "f32", to, pair, 2);
 	}

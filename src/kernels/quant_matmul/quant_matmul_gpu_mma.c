@@ -87,7 +87,8 @@ static void ring_fill(struct qmm_writer *w, struct ring *r, int which)
 		const kit_op rows = qmm_write_rows_at(w, r->fill_group, warp_tile(w, i));
 		const kit_op from = tcb_kit_element(b, rows, unit, g->unit.bytes);
 		if (r->kit.is_bulk)
-			tcb_kit_copy_bulk(b, tcb_ptx_at(slot.base, slot.at + i * bytes), from, I(bytes), slot.barrier);
+			tcb_kit_copy_bulk(b, tcb_ptx_at(slot.base, slot.at + i * bytes), from, I(bytes), slot.barrier,
+					  NULL);
 		else
 			copy_async(w, from, slot.base, slot.at + i * bytes, bytes);
 	}

@@ -265,25 +265,14 @@ static void multiply(struct unit *u, const kit_op a[4], const kit_op x[2], const
 	for (unsigned i = 0; i < 4; i++)
 		out[i] = tcb_ptx_reg(b, "s32");
 	if (u->g->capability >= 80) {
-		const kit_op all[4] = { tcb_ptx_vector(b, out, 4), tcb_ptx_vector(b, a, 2 * steps),
-					tcb_ptx_vector(b, x, steps), tcb_ptx_vector(b, c, 4) };
-		tcb_ptx_into(b,
-			     steps == 1     ? "mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32"
-			     : u->is_signed ? "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32"
-					    : "mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32",
-			     4, all);
+		tcb_kit_multiply_bytes(b, 16, 16 * steps, steps == 1 || u->is_signed, out, c, a, x);
 		return;
 	}
 	for (unsigned half = 0; half < HALVES; half++)
 		for (unsigned step = 0; step < steps; step++) {
 			const kit_op *from = step ? out : c;
-			const kit_op all[4] = { tcb_ptx_vector(b, out + 2 * half, 2),
-						tcb_ptx_vector(b, a + 2 * step + half, 1),
-						tcb_ptx_vector(b, x + step, 1), tcb_ptx_vector(b, from + 2 * half, 2) };
-			tcb_ptx_into(b,
-				     u->is_signed ? "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32"
-						  : "mma.sync.aligned.m8n8k16.row.col.s32.u8.s8.s32",
-				     4, all);
+			tcb_kit_multiply_bytes(b, 8, 16, u->is_signed, out + 2 * half, from + 2 * half,
+					       a + 2 * step + half, x + step);
 		}
 }
 

@@ -96,7 +96,7 @@ static void ask_weights(struct qmm_writer *w, struct kernel *k, struct asking *a
 	tcb_kit_expect(b, tcb_ptx_at(a->w.barrier, 0), I(a->row_units * bytes));
 	for (unsigned i = 0; i < a->row_units; i++) {
 		tcb_kit_copy_bulk(b, tcb_ptx_at(tcb_ptx_assume_aligned(b, u_add(b, to, I(i * bytes)), 16), 0),
-				  a->rows_at[i], I(bytes), tcb_ptx_at(a->w.barrier, 0));
+				  a->rows_at[i], I(bytes), tcb_ptx_at(a->w.barrier, 0), NULL);
 		l_add_to(b, a->rows_at[i], a->rows_at[i], I(bytes));
 	}
 	ring_next(w, &a->w);
@@ -107,14 +107,8 @@ static void ask_x(struct qmm_writer *w, const struct asking *a)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const kit_op to = tcb_ptx_assume_aligned(b, u_add(b, a->x_ring, a->x.at), 16);
-	if (w->g->cast == 1) {
-		tcb_kit_copy_bulk(b, tcb_ptx_at(to, 0), a->x_at, I(w->g->x_tile_bytes), tcb_ptx_at(a->x.barrier, 0));
-		return;
-	}
-	const kit_op operand[5] = { tcb_ptx_at(to, 0), tcb_ptx_at(a->x_at, 0), I(w->g->x_tile_bytes / w->g->cast),
-				    tcb_ptx_at(a->x.barrier, 0), a->mask };
-	tcb_ptx_into(b, "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster", 5,
-		     operand);
+	tcb_kit_copy_bulk(b, tcb_ptx_at(to, 0), a->x_at, I(w->g->x_tile_bytes / w->g->cast),
+			  tcb_ptx_at(a->x.barrier, 0), w->g->cast > 1 ? &a->mask : NULL);
 }
 
 static void write_asking(struct qmm_writer *w, struct kernel *k)
@@ -193,9 +187,9 @@ static void free_slot(struct qmm_writer *w, kit_op barrier, kit_op predicate)
 		rank = u_mad(b, u_block_y(b), I(g->cast), rank);
 	tcb_ptx_guard(b, predicate);
 	if (g->cast == 1)
-		tcb_ptx_op1(b, "mbarrier.arrive.shared::cta.b64", tcb_ptx_at(barrier, 0));
+		barrier_arrive(b, tcb_ptx_at(barrier, 0));
 	else
-		tcb_ptx_op1(b, "mbarrier.arrive.shared::cluster.b64", tcb_ptx_at(u_in_rank(b, barrier, rank), 0));
+		barrier_arrive_far(b, tcb_ptx_at(u_in_rank(b, barrier, rank), 0));
 	tcb_ptx_unguard(b);
 }
 

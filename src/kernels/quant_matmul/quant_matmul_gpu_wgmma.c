@@ -5,9 +5,8 @@
  * tensor cores work on the 64 before; B is a tile of activations in shared memory,
  * as it lies.
  */
-#include <stdio.h>
-
 #include "kernels/quant_matmul/quant_matmul_gpu_wgmma.h"
+#include "kernels/gpu/tile_ring.h"
 
 enum { STEP_BYTES = 32 };
 
@@ -52,22 +51,12 @@ void qmm_write_products(struct qmm_writer *w, struct qmm_chunks *c, unsigned chu
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
 	const kit_op all = u_eq(b, I(0), I(0)), first = descriptor_of(w, tile);
-	char mnemonic[64];
-	snprintf(mnemonic, sizeof(mnemonic), "wgmma.mma_async.sync.aligned.m64n%uk16.f32.f16.f16", g->tokens);
 	wgmma_begin(b);
 	for (unsigned step = 0; step < QMM_CHUNK_STEPS; step++) {
 		const kit_op x = step ? l_add(b, first, I(step * STEP_BYTES >> 4)) : first;
-		for (unsigned i = 0; i < g->row_tiles; i++) {
-			const kit_op operand[7] = { tcb_ptx_vector(b, sums->of[step % g->chains][i][0],
-								   4 * g->token_groups),
-						    tcb_ptx_vector(b, c->a[chunk % 2][i][step], 4),
-						    x,
-						    all,
-						    I(1),
-						    I(1),
-						    I(0) };
-			tcb_ptx_into(b, mnemonic, 7, operand);
-		}
+		for (unsigned i = 0; i < g->row_tiles; i++)
+			tcb_kit_multiply_group(b, "f16", g->tokens, sums->of[step % g->chains][i][0],
+					       tcb_ptx_vector(b, c->a[chunk % 2][i][step], 4), x, all, 0);
 	}
 	wgmma_commit(b);
 	wgmma_wait(b, I(1));

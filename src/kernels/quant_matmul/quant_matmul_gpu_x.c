@@ -269,7 +269,7 @@ static void beside_arrive(struct qmm_writer *w, kit_op i)
 		fence_async_shared(b);
 	tcb_kit_warp_barrier(b);
 	tcb_ptx_guard(b, u_eq(b, w->kit.lane, I(0)));
-	tcb_ptx_op1(b, "mbarrier.arrive.shared::cta.b64", tcb_ptx_at(barrier, 0));
+	barrier_arrive(b, tcb_ptx_at(barrier, 0));
 	tcb_ptx_unguard(b);
 }
 
@@ -401,7 +401,7 @@ static void copy_unit(struct qmm_writer *w, kit_op image, kit_op unit)
 	for (unsigned i = 0; i < g->unit_tiles; i++) {
 		const kit_op tile = i ? u_add(b, first, I(i)) : first;
 		tcb_kit_copy_bulk(b, tcb_ptx_at(u_mad(b, tile, I(g->x_tile_bytes), image), 0), tile_at(w, tile),
-				  I(g->x_tile_bytes), barrier);
+				  I(g->x_tile_bytes), barrier, NULL);
 	}
 }
 
@@ -570,8 +570,8 @@ void qmm_write_x_share(struct qmm_writer *w)
 	const kit_op piece = u_lane(b, taken, I(0));
 	const kit_op has = u_lt(b, piece, all);
 	tcb_ptx_if_begin(b, &scope, has);
-	const kit_op unit = u_div(b, piece, of_unit);
-	const kit_op within = u_sub(b, piece, u_mul(b, unit, of_unit));
+	const struct kit_split at = u_split(b, piece, of_unit);
+	const kit_op unit = at.whole, within = at.rest;
 	const unsigned tokens = qmm_share_tokens(w->g);
 	write_into_image(w, w->image, unit, u_mul(b, within, I(tokens)), tokens);
 	tcb_kit_warp_barrier(b);

@@ -106,7 +106,7 @@ static void write_parameters(struct qmv_writer *w)
 	w->end = u_add(b, w->first, least);
 	w->end = u_add(b, w->end, u_select(b, I(1), I(0), u_lt(b, block, longer)));
 	if (!g->resident) {
-		const kit_op groups = u_div(b, u_add(b, w->rows, I(g->group_rows - 1)), I(g->group_rows));
+		const kit_op groups = u_div_up(b, w->rows, g->group_rows);
 		w->end = u_min(b, w->end, groups);
 	}
 }

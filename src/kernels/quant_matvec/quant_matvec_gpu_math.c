@@ -29,8 +29,8 @@ static kit_op float_of_half(struct qmv_writer *w, kit_op half)
 static void decode_k(struct qmv_writer *w, const kit_op word[4], struct scales *out)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	kit_op half[2] = { tcb_ptx_reg(b, "b16"), tcb_ptx_reg(b, "b16") }, all, pair, low;
-	b_set_to(b, tcb_ptx_vector(b, half, 2), word[0]);
+	kit_op half[2], all, pair, low;
+	tcb_kit_halves(b, word[0], half);
 	out->d = float_of_half(w, half[0]);
 	out->dmin = float_of_half(w, half[1]);
 	if (w->g->layout == TCB_LAYOUT_S) {
@@ -185,8 +185,8 @@ static kit_op float_dot(struct qmv_writer *w, const struct qmv_lane_w *weights, 
 	kit_op sum[2];
 	for (unsigned i = 0; i < w->g->vec / 4; i++)
 		for (unsigned odd = 0; odd < 2; odd++) {
-			kit_op half[2] = { tcb_ptx_reg(b, "b16"), tcb_ptx_reg(b, "b16") };
-			b_set_to(b, tcb_ptx_vector(b, half, 2), qmv_write_halves(w, weights, i, is_high, (int)odd));
+			kit_op half[2];
+			tcb_kit_halves(b, qmv_write_halves(w, weights, i, is_high, (int)odd), half);
 			for (unsigned j = 0; j < 2; j++) {
 				const kit_op value = float_of_half(w, half[j]), by = x[4 * i + 2 * j + odd];
 				sum[odd] = i + j == 0 ? f_mul(b, value, by) : f_fma(b, value, by, sum[odd]);

@@ -99,7 +99,7 @@ void qmv_write_ring_fill(struct qmv_writer *w, struct qmv_ring *ring, kit_op gro
 			if (s->stride % CHUNK)
 				from = l_and(b, from, I(-CHUNK));
 			if (ring->kit.is_bulk)
-				tcb_kit_copy_bulk(b, tcb_ptx_at(slot.base, at), from, I(s->copied), slot.barrier);
+				tcb_kit_copy_bulk(b, tcb_ptx_at(slot.base, at), from, I(s->copied), slot.barrier, NULL);
 			else
 				fill_async(w, s->copied, from, slot.base, at);
 		}

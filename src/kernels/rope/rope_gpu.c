@@ -105,18 +105,18 @@ static void write_places(struct rope_writer *w, const kit_op *first)
 	const kit_op tid = u_thread(b), number = u_block_x(b);
 	const kit_op block = first ? u_sub(b, number, *first) : number;
 	const kit_op item = u_mad(b, block, I(g->threads), tid);
-	const kit_op group = u_div(b, item, I(lanes));
-	w->chunk = u_sub(b, item, u_mul(b, group, I(lanes)));
+	const struct kit_split group = u_split(b, item, I(lanes));
+	w->chunk = group.rest;
 	if (rope_gpu_has_split_block(g))
 		w->lane = u_and(b, item, I(WARP - 1));
 	if (lanes > g->chunks) {
 		w->has_chunk = u_lt(b, w->chunk, I(g->chunks));
 		w->chunk = u_min(b, w->chunk, I(g->chunks - 1));
 	}
-	const kit_op token = u_div(b, group, I(groups));
-	w->first = u_mul(b, u_sub(b, group, u_mul(b, token, I(groups))), I(g->unroll));
-	w->has_token = u_lt(b, token, w->tokens);
-	w->token = u_min(b, token, u_sub(b, w->tokens, I(1)));
+	const struct kit_split token = u_split(b, group.whole, I(groups));
+	w->first = u_mul(b, token.rest, I(g->unroll));
+	w->has_token = u_lt(b, token.whole, w->tokens);
+	w->token = u_min(b, token.whole, u_sub(b, w->tokens, I(1)));
 }
 
 static void write_position(struct rope_writer *w, kit_op lengths)
@@ -147,9 +147,8 @@ static kit_op write_cache_token(struct rope_writer *w)
 	kit_op page;
 	if (!g->page)
 		return u_mad(b, w->sequence, w->cache, w->position);
-	const kit_op number = u_div(b, w->position, I(g->page));
-	const kit_op inside = u_sub(b, w->position, u_mul(b, number, I(g->page)));
-	const kit_op entry = u_mad(b, w->sequence, w->cache, number);
+	const struct kit_split at = u_split(b, w->position, I(g->page));
+	const kit_op entry = u_mad(b, w->sequence, w->cache, at.whole);
 	const kit_op address = tcb_ptx_at(tcb_kit_element(b, w->table, entry, 4), 0);
 	const enum tcb_kit_memory memory = tcb_kit_input(g->pdl);
 	if (g->kv != TCB_TYPE_BLOCKS) {
@@ -158,7 +157,7 @@ static kit_op write_cache_token(struct rope_writer *w)
 		page = u_set(b, I(0));
 		tcb_kit_load_where(b, w->is_new, memory, "u32", address, &page, 1);
 	}
-	return u_mad(b, page, I(g->page), inside);
+	return u_mad(b, page, I(g->page), at.rest);
 }
 
 /* Which head of what the launch writes to head HEAD of the row is; AT: the cache's token. */

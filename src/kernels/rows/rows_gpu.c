@@ -85,7 +85,7 @@ static void write_parameters(struct tcb_rows_writer *w, enum role role)
 	if (role != PARTS)
 		tcb_kit_dependents(&w->kit, 0);
 	w->last_row = u_sub(b, rows, I(1));
-	w->tiles = g->rows > 1 ? u_div(b, u_add(b, rows, I(g->rows - 1)), I(g->rows)) : rows;
+	w->tiles = g->rows > 1 ? u_div_up(b, rows, g->rows) : rows;
 	write_places(w);
 	w->x_base = w->x;
 	w->y_base = w->y;
@@ -513,7 +513,7 @@ static void write_kernel(struct tcb_rows_writer *w, struct tile *t, enum role ro
 	tcb_kit_begin(&w->kit, tcb_ptx_namef(b, names[role], w->math->name), &kernel);
 	write_parameters(w, role);
 	if (g->join == TCB_JOIN_CLUSTER)
-		tcb_ptx_op0(b, "barrier.cluster.arrive.relaxed.aligned");
+		cluster_arrive_relaxed(b);
 	w->is_met = 0;
 	if (is_early) {
 		write_number(w, t);

@@ -121,7 +121,7 @@ void tcb_rows_write_ring_fill(struct tcb_rows_writer *w, kit_op tile, int which)
 	const kit_op from = g->shifted ? l_add(b, w->x, shift.from) : l_mad_wide(b, row, I((int64_t)g->n * 4), w->x);
 	if (w->ring.is_bulk) {
 		tcb_kit_expect(b, slot.barrier, w->slice_bytes);
-		tcb_kit_copy_bulk(b, tcb_ptx_at(slot.base, slot.at), from, w->slice_bytes, slot.barrier);
+		tcb_kit_copy_bulk(b, tcb_ptx_at(slot.base, slot.at), from, w->slice_bytes, slot.barrier, NULL);
 	} else {
 		const kit_op to = u_add(b, slot.base, w->place_bytes);
 		for (unsigned i = 0; i < g->passes; i++) {
