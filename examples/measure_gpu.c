@@ -58,21 +58,23 @@ struct job {
 
 static void make_copies(struct job *job, size_t bytes)
 {
+	struct tcbrt_operand operand;
 	size_t each = 0;
 
 	/* Activations come from the product before and are in the caches. */
 	for (size_t i = 0; i < job->info.operand_count; i++)
-		each += is_streamed(&job->info, i) ? job->info.operand[i].bytes : 0;
+		if (tcbrt_plan_operand(job->plan, i, &operand) == TCBRT_OK && is_streamed(&job->info, i))
+			each += operand.bytes;
 	job->copies = bytes / each + 1 < COPIES_MAX ? bytes / each + 1 : COPIES_MAX;
 	for (size_t i = 0; i < job->info.operand_count; i++) {
-		const struct tcbrt_operand *operand = &job->info.operand[i];
-		const int is_packed = (int)i == job->info.weights && job->info.packed_bytes;
-		const size_t size = is_packed ? job->info.packed_bytes : operand->bytes;
-		char *stored = host(operand->bytes), *packed = is_packed ? host(size) : stored;
+		tcbrt_plan_operand(job->plan, i, &operand);
+		const int is_packed = operand.packed_bytes != 0;
+		const size_t size = is_packed ? operand.packed_bytes : operand.bytes;
+		char *stored = host(operand.bytes), *packed = is_packed ? host(size) : stored;
 
-		fill(stored, operand->bytes, operand->type);
+		fill(stored, operand.bytes, operand.type);
 		if (is_packed)
-			tcbrt_pack(job->plan, stored, packed);
+			tcbrt_pack_operand(job->plan, i, stored, packed);
 		for (size_t c = 0; c < job->copies; c++) {
 			CUdeviceptr at;
 

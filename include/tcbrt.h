@@ -339,39 +339,45 @@ enum tcbrt_role { TCBRT_ROLE_INPUT = 0, TCBRT_ROLE_WEIGHTS = 1, TCBRT_ROLE_OUTPU
  *     reduce2d_sum, _max, _min               x M x N, y one number
  *     attention_decode_*, attention_prefill_*
  *                                            q, k, v, lengths, out(, pages)
- *     rope_append_*                          qkv, rotation, lengths, out(, pages)
+ *     rope_append_*                          qkv, rotation, lengths, q, k, v(, pages)
  *
  * Attention: q and out have a row for each query token, k and v for each KV token of the cache, of all heads side by
  * side.  lengths (i32) are the KV tokens that each sequence has at the time of the call, from 0 to N: one plan serves a
  * cache as it grows.  Queries are the last M of these tokens.  With the word causal each sees its own token and those
  * before it, with w1024 1024 of these at most (a window is causal), otherwise all.  pages (i32), with the word p16, has
  * where each 16 tokens of a sequence are.  examples/attention.c.
- * rope_append: out has a row for each head, q's of the new tokens, then those of k's cache and of v's; what is not of
- * the new tokens is left as it is.  Rows of rope_append_q80's caches are Q8_0 blocks, 34 bytes for 32 columns.
+ * rope_append has three outputs, each where the caller wants it: q has a row for each new token, k and v are the caches
+ * as attention reads them, of which the new tokens' rows are written and the others left as they are.
+ *
+ * An op may have several outputs, and several operands of weights, each packed by itself.
  */
 struct tcbrt_operand {
 	char name[16]; /* "x", "weights", "y" */
-	char type[8];  /* "f32", "f16", "bf16", "i32"; "blocks": of the op's weight format, as in a GGUF file */
+	/* "f32", "f16", "bf16", "i32"; "blocks": of the op's weight format, as in a GGUF file; a KV cache's: Q8_0, 34
+	 * bytes for 32 columns */
+	char type[8];
 	enum tcbrt_role role;
 	size_t rows, columns; /* in elements */
 	size_t bytes;         /* as the caller has it */
 	size_t alignment;     /* of its address, in bytes; of packed weights TCBRT_ALIGNMENT */
-	size_t block_rows;    /* its last rows, which are Q8_0 blocks and not of that type: a KV cache's */
+	size_t packed_bytes;  /* as the kernel reads it, in place of bytes; 0: as it is stored (info.packed_bytes) */
 	size_t reserved[1];
 };
 
 enum {
-	TCBRT_OPERANDS_MAX = 6,
-	TCBRT_ALIGNMENT = 256, /* of packed weights and workspaces */
+	TCBRT_OPERANDS_MAX = 12,     /* that a plan has */
+	TCBRT_INFO_OPERANDS_MAX = 6, /* that struct tcbrt_plan_info tells */
+	TCBRT_ALIGNMENT = 256,       /* of packed weights and workspaces */
 	TCBRT_LAYOUT_MAX = 32
 };
 
 struct tcbrt_plan_info {
 	struct tcbrt_tuning tuning; /* which kernel and geometry, where they come from and why */
-	size_t operand_count;
-	struct tcbrt_operand operand[TCBRT_OPERANDS_MAX]; /* in the order in which tcbrt_execute takes them */
-	int weights, output;                              /* index of the weights (-1: there are none) and the output */
-	/* Of the weights as the kernel reads them, in place of operand[weights].bytes; 0: as they are stored. */
+	size_t operand_count;       /* all of them, in the order in which tcbrt_execute takes them */
+	/* The first ones; tcbrt_plan_operand tells all.  Of ops that 0.2 has there are no more. */
+	struct tcbrt_operand operand[TCBRT_INFO_OPERANDS_MAX];
+	int weights, output; /* index of the first operand of weights (-1: there are none) and the first output */
+	/* Of those weights as the kernel reads them, in place of operand[weights].bytes; 0: as they are stored. */
 	size_t packed_bytes;
 	char layout[TCBRT_LAYOUT_MAX]; /* "r16"; "native": as they are stored */
 	size_t pack_rows;              /* tcbrt_pack_rows takes multiples of so many rows; 0: all rows at once only */
@@ -395,6 +401,8 @@ TCBRT_API int tcbrt_plan_create(const struct tcbrt *rt, const struct tcbrt_query
 /* NULL is fine. */
 TCBRT_API void tcbrt_plan_destroy(struct tcbrt_plan *plan);
 TCBRT_API int tcbrt_plan_info(const struct tcbrt_plan *plan, struct tcbrt_plan_info *out);
+/* Operand INDEX of info.operand_count.  TCBRT_E_USAGE: there are not so many. */
+TCBRT_API int tcbrt_plan_operand(const struct tcbrt_plan *plan, size_t index, struct tcbrt_operand *out);
 
 /*
  * Packs WEIGHTS, as they are stored, into info.packed_bytes at PACKED, an address that is a multiple of
@@ -407,6 +415,9 @@ TCBRT_API int tcbrt_plan_info(const struct tcbrt_plan *plan, struct tcbrt_plan_i
 TCBRT_API int tcbrt_pack(const struct tcbrt_plan *plan, const void *weights, void *packed);
 TCBRT_API int tcbrt_pack_rows(const struct tcbrt_plan *plan, size_t first, size_t rows, const void *weights,
 			      void *packed);
+/* The same of operand INDEX of the plan, which is packed (tcbrt_plan_operand), where there are several. */
+TCBRT_API int tcbrt_pack_operand(const struct tcbrt_plan *plan, size_t index, const void *weights, void *packed);
+TCBRT_API int tcbrt_unpack_operand(const struct tcbrt_plan *plan, size_t index, const void *packed, void *weights);
 /* The weights as they were stored, byte for byte; all of them, or chunks of rows, which go to WEIGHTS. */
 TCBRT_API int tcbrt_unpack(const struct tcbrt_plan *plan, const void *packed, void *weights);
 TCBRT_API int tcbrt_unpack_rows(const struct tcbrt_plan *plan, size_t first, size_t rows, const void *packed,
@@ -584,7 +595,7 @@ TCBRT_API void tcbrt_gpu_unload(struct tcbrt_gpu *gpu);
 
 enum {
 	/* Kernels that can begin while what is before them in the stream ends do so (programmatic dependent launch).
-	 * What is before them may write every operand but those that are read early: the one whose role is
+	 * What is before them may write every operand but those that are read early: those whose role is
 	 * TCBRT_ROLE_WEIGHTS, and w and b of norms.  Everything else, KV caches and page tables too, is read and
 	 * written after it has ended.  So it is right wherever weights were written long before, and the first
 	 * execution behind a kernel that writes weights (unpacks or swaps them) goes without it.  It has no effect on

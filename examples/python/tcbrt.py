@@ -50,7 +50,7 @@ class _Tuning(c.Structure):
 class _Operand(c.Structure):
     _fields_ = [("name", c.c_char * 16), ("type", c.c_char * 8), ("role", c.c_int), ("rows", c.c_size_t),
                 ("columns", c.c_size_t), ("bytes", c.c_size_t), ("alignment", c.c_size_t),
-                ("block_rows", c.c_size_t), ("reserved", c.c_size_t * 1)]
+                ("packed_bytes", c.c_size_t), ("reserved", c.c_size_t * 1)]
 
 
 class _Info(c.Structure):
@@ -64,7 +64,7 @@ _lib = c.CDLL(os.environ.get("TCBRT_LIBRARY", "libtcbrt.so.0"))
 _P, _S = c.c_void_p, c.c_size_t
 for _name, _arguments in {
         "open": [c.c_char_p, _P, _P], "open_empty": [_P, _P], "plan_create": [_P, _P, _P, _P],
-        "plan_info": [_P, _P], "pack": [_P, _P, _P], "workspace_init": [_P, _P],
+        "plan_info": [_P, _P], "plan_operand": [_P, _S, _P], "pack": [_P, _P, _P], "workspace_init": [_P, _P],
         "weights_alloc": [_S, _P, _P, _P], "pool_create": [c.c_uint, _P, _P],
         "execute": [_P, _P, _P, _P], "gpu_device": [c.c_char_p, _P],
         "gpu_load": [_P, _P, _P], "gpu_execute": [_P, _P, c.c_ulonglong, _P, c.c_uint]}.items():
@@ -171,8 +171,8 @@ def _has_shape(shape, rows, columns):
 def _wrong(memory, operand, size, is_packed):
     """What is wrong with MEMORY for OPERAND, or None."""
     kind, rows, columns = operand.type.decode(), operand.rows, operand.columns
-    # Packed weights, stored blocks and caches with rows of blocks are bytes.
-    is_raw = is_packed or kind == "blocks" or operand.block_rows
+    # Packed weights, stored blocks and caches of blocks are bytes.
+    is_raw = is_packed or kind == "blocks"
     accepted = _ACCEPTED.get(kind, (kind,))
     if memory.type != "bytes" and memory.type not in accepted:
         return f"it is of type {memory.type}, and must be {'bytes (uint8)' if kind == 'blocks' else kind}"
@@ -187,11 +187,11 @@ def _wrong(memory, operand, size, is_packed):
     return None
 
 
-def _operand_address(info, index, where, place, packed=None):
-    """The address of operand INDEX, or Error if it is not what the plan of INFO reads or writes in PLACE."""
-    operand = info.operand[index]
-    is_packed = index == info.weights and info.packed_bytes > 0 and packed is not None
-    size = info.packed_bytes if is_packed else operand.bytes
+def _operand_address(operands, index, where, place, packed=None):
+    """The address of operand INDEX, or Error if it is not what the plan of OPERANDS reads or writes in PLACE."""
+    operand = operands[index]
+    is_packed = operand.packed_bytes > 0 and packed is not None
+    size = operand.packed_bytes if is_packed else operand.bytes
     name = (f"operand {index}, {operand.name.decode()} ({'packed' if is_packed else operand.type.decode()}, "
             f"{operand.rows} x {operand.columns})")
     try:
@@ -215,11 +215,11 @@ def _operand_address(info, index, where, place, packed=None):
     return address
 
 
-def _addresses(info, operands, place, layout):
-    if len(operands) != info.operand_count:
-        names = ", ".join(info.operand[i].name.decode() for i in range(info.operand_count))
-        raise Error(USAGE, f"the plan has {info.operand_count} operands ({names}), and got {len(operands)}")
-    return [_operand_address(info, i, where, place, layout) for i, where in enumerate(operands)]
+def _addresses(operands, given, place, layout):
+    if len(given) != len(operands):
+        names = ", ".join(operand.name.decode() for operand in operands)
+        raise Error(USAGE, f"the plan has {len(operands)} operands ({names}), and got {len(given)}")
+    return [_operand_address(operands, i, where, place, layout) for i, where in enumerate(given)]
 
 
 class Aligned:
@@ -285,11 +285,14 @@ class Pool:
 
 
 class Plan:
-    """What runs: .info has the operands, the kernel and the reason."""
+    """What runs: .operands, and .info with the kernel and the reason."""
 
     def __init__(self, plan):
         self._plan, self.info = plan, _Info()
         _lib.tcbrt_plan_info(plan, c.byref(self.info))
+        self.operands = [_Operand() for _ in range(self.info.operand_count)]
+        for i, operand in enumerate(self.operands):
+            _lib.tcbrt_plan_operand(plan, i, c.byref(operand))
         self.source = _lib.tcbrt_source_text(self.info.tuning.source).decode()
         self.reason = self.info.tuning.reason.decode()
         self.kernel = self.info.tuning.variant.decode()
@@ -307,9 +310,9 @@ class Plan:
         """The weights as the kernel reads them, in memory of the library's: WEIGHTS are not needed any more."""
         if self.info.weights < 0:
             raise Error(USAGE, "this plan has no weights")
-        address = _operand_address(self.info, self.info.weights, weights, "cpu")
+        address = _operand_address(self.operands, self.info.weights, weights, "cpu")
         if not self.info.packed_bytes:
-            stored = Weights(self.info.operand[self.info.weights].bytes, self.layout)
+            stored = Weights(self.operands[self.info.weights].bytes, self.layout)
             c.memmove(stored.address, address, stored.size)
             return stored
         packed = Weights(self.info.packed_bytes, self.layout)
@@ -322,11 +325,11 @@ class Plan:
         """On the CPU; one execution of a plan at a time, since it has one workspace."""
         if self.info.is_gpu:
             raise Error(USAGE, "a plan for a GPU is executed by what .load() returns")
-        addresses = _addresses(self.info, operands, "cpu", self.layout)
-        code = _lib.tcbrt_execute(self._plan, (c.c_void_p * 6)(*addresses), self._workspace.address,
+        addresses = _addresses(self.operands, operands, "cpu", self.layout)
+        code = _lib.tcbrt_execute(self._plan, (c.c_void_p * len(addresses))(*addresses), self._workspace.address,
                                   pool._pool if pool else None)
         if code:
-            raise Error(code, "the library refused the operands, see .info.operand")
+            raise Error(code, "the library refused the operands, see .operands")
 
     def load(self):
         """Into the current CUDA context."""
@@ -348,14 +351,14 @@ class Loaded:
         OVERLAP lets it begin while what is before it on STREAM ends, which short kernels gain much by: right unless
         that writes weights (TCBRT_GPU_OVERLAP of tcbrt.h says it in full)."""
         info = self.plan.info
-        addresses = (c.c_ulonglong * 6)(*_addresses(info, operands, "cuda", self.plan.layout))
+        addresses = _addresses(self.plan.operands, operands, "cuda", self.plan.layout)
         places = {memory.place for memory in map(_memory, operands) if memory and ":" in memory.place}
         if len(places) > 1:
             raise Error(USAGE, f"the operands are on several devices: {', '.join(sorted(places))}")
         scratch = 0
         if info.workspace_bytes:
             scratch = self._workspace_address(workspace, info.workspace_bytes)
-        code = _lib.tcbrt_gpu_execute(self._gpu, addresses, scratch, stream, 1 if overlap else 0)
+        code = _lib.tcbrt_gpu_execute(self._gpu, (c.c_ulonglong * len(addresses))(*addresses), scratch, stream, 1 if overlap else 0)
         if code:
             raise Error(code, "the driver refused the launch")
 

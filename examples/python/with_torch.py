@@ -20,7 +20,7 @@ def main():
     plan = rt.plan("rmsnorm", *x.shape, device=tcbrt.gpu())
     workspace = torch.zeros(max(plan.info.workspace_bytes, 1), dtype=torch.uint8, device="cuda")
     loaded = plan.load()
-    names = [operand.name.decode() for operand in plan.info.operand[:plan.info.operand_count]]
+    names = [operand.name.decode() for operand in plan.operands]
     operands = [{"x": x, "w": weight, "y": y}[name] for name in names]
 
     def run():

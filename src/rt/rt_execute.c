@@ -22,7 +22,7 @@ int tcbrt_workspace_init(const struct tcbrt_plan *plan, void *workspace)
 static enum tcb_status check_operand(const struct tcbrt_plan *plan, void *const operand[], size_t i,
 				     struct tcb_error *err)
 {
-	const struct tcbrt_operand *wanted = &plan->info.operand[i];
+	const struct tcbrt_operand *wanted = &plan->operand[i];
 
 	if (!operand[i])
 		return tcb_fail(err, TCB_E_USAGE, "operand %zu, %s, is NULL", i, wanted->name);

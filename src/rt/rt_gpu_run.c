@@ -108,7 +108,7 @@ static int take_operands(const struct tcbrt_plan *plan, const unsigned long long
 	if (!operand || (plan->info.workspace_bytes && (!workspace || workspace % TCBRT_ALIGNMENT)))
 		return -1;
 	for (size_t i = 0; i < plan->info.operand_count; i++) {
-		if (!operand[i] || operand[i] % plan->info.operand[i].alignment)
+		if (!operand[i] || operand[i] % plan->operand[i].alignment)
 			return -1;
 		out[i] = operand[i];
 	}

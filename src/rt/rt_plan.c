@@ -35,21 +35,38 @@ int rt_report(enum tcb_status status, const struct tcb_error *from, struct tcbrt
 	return (int)status;
 }
 
+/* A GPU's layouts of one name differ between ops: there the op belongs to it. */
+static void describe_packing(struct tcbrt_plan *plan, int is_packed)
+{
+	const struct tcb_op *op = plan->problem.op;
+	const int32_t knob = plan->geometry.knob[TCB_KNOB_LAYOUT];
+	const enum tcb_layout layout = knob == TCB_KNOB_UNSET ? TCB_LAYOUT_NATIVE : (enum tcb_layout)knob;
+	const char *word = tcb_knob_word(TCB_KNOB_LAYOUT, (int32_t)layout);
+	struct tcbrt_plan_info *info = &plan->info;
+
+	if (info->is_gpu && is_packed)
+		snprintf(info->layout, sizeof(info->layout), "%s.%s", op->name, word);
+	else
+		snprintf(info->layout, sizeof(info->layout), "%s", word);
+	info->pack_rows = is_packed && op->pack_rows ? op->pack_rows(layout) : 0;
+}
+
 static void describe_operands(struct tcbrt_plan *plan)
 {
+	const size_t *packed = plan->info.is_gpu ? plan->image->unit[0].packed_bytes : plan->cpu.packed_bytes;
 	struct tcb_operand operands[TCB_OPERANDS_MAX];
 	struct tcbrt_plan_info *info = &plan->info;
 
+	_Static_assert((int)TCB_OPERANDS_MAX == (int)TCBRT_OPERANDS_MAX, "every operand has room");
 	_Static_assert((int)TCBRT_ROLE_OUTPUT == (int)TCB_ROLE_OUTPUT &&
 			       (int)TCBRT_ROLE_WEIGHTS == (int)TCB_ROLE_WEIGHTS,
 		       "roles are those of op.h");
 	info->operand_count = plan->problem.op->operands(&plan->problem, operands);
-	assert(info->operand_count <= TCBRT_OPERANDS_MAX);
 	info->weights = tcb_operand_weights(operands, info->operand_count);
 	info->output = tcb_operand_output(operands, info->operand_count);
 	for (size_t i = 0; i < info->operand_count; i++) {
 		const struct tcb_operand *from = &operands[i];
-		struct tcbrt_operand *to = &info->operand[i];
+		struct tcbrt_operand *to = &plan->operand[i];
 		const size_t element = tcb_type_bytes(from->type);
 
 		snprintf(to->name, sizeof(to->name), "%s", from->name);
@@ -58,28 +75,13 @@ static void describe_operands(struct tcbrt_plan *plan)
 		to->rows = from->rows;
 		to->columns = from->cols;
 		to->bytes = from->bytes;
-		to->block_rows = from->block_rows;
-		to->alignment = info->is_gpu ? GPU_ALIGNMENT : element ? element : 1;
+		to->packed_bytes = packed[i];
+		to->alignment = packed[i] ? TCBRT_ALIGNMENT : info->is_gpu ? GPU_ALIGNMENT : element ? element : 1;
+		if (i < TCBRT_INFO_OPERANDS_MAX)
+			info->operand[i] = *to;
 	}
-	if (info->packed_bytes)
-		info->operand[info->weights].alignment = TCBRT_ALIGNMENT;
-}
-
-/* A GPU's layouts of one name differ between ops: there the op belongs to it. */
-static void describe_packing(struct tcbrt_plan *plan, size_t packed_bytes)
-{
-	const struct tcb_op *op = plan->problem.op;
-	const int32_t knob = plan->geometry.knob[TCB_KNOB_LAYOUT];
-	const enum tcb_layout layout = knob == TCB_KNOB_UNSET ? TCB_LAYOUT_NATIVE : (enum tcb_layout)knob;
-	const char *word = tcb_knob_word(TCB_KNOB_LAYOUT, (int32_t)layout);
-	struct tcbrt_plan_info *info = &plan->info;
-
-	info->packed_bytes = packed_bytes;
-	if (info->is_gpu && packed_bytes)
-		snprintf(info->layout, sizeof(info->layout), "%s.%s", op->name, word);
-	else
-		snprintf(info->layout, sizeof(info->layout), "%s", word);
-	info->pack_rows = packed_bytes && op->pack_rows ? op->pack_rows(layout) : 0;
+	info->packed_bytes = info->weights < 0 ? 0 : packed[info->weights];
+	describe_packing(plan, tcb_packed_total(packed) > 0);
 }
 
 static enum tcb_status check_kernel(const struct tcbrt_plan *plan, const struct rt_saved *saved, struct tcb_error *err)
@@ -100,7 +102,6 @@ static enum tcb_status make_cpu(struct tcbrt_plan *plan, const struct rt_saved *
 	TCB_TRY(check_kernel(plan, saved, err));
 	plan->info.threads = plan->cpu.threads;
 	plan->info.workspace_bytes = RT_GANG_BYTES + plan->cpu.workspace_bytes;
-	describe_packing(plan, tcb_packed_total(plan->cpu.packed_bytes));
 	return TCB_OK;
 }
 
@@ -134,7 +135,6 @@ static enum tcb_status make_gpu(struct tcbrt_plan *plan, const struct tcb_target
 	plan->info.workspace_bytes = plan->image->unit[0].workspace_bytes;
 	for (unsigned i = 0; i < plan->image->unit[0].launch_count; i++)
 		plan->info.overlap_launches += plan->image->unit[0].launch[i].is_dependent != 0;
-	describe_packing(plan, tcb_packed_total(plan->image->unit[0].packed_bytes));
 	return TCB_OK;
 }
 
@@ -294,6 +294,14 @@ int tcbrt_plan_info(const struct tcbrt_plan *plan, struct tcbrt_plan_info *out)
 	return TCBRT_OK;
 }
 
+int tcbrt_plan_operand(const struct tcbrt_plan *plan, size_t index, struct tcbrt_operand *out)
+{
+	if (!plan || !out || index >= plan->info.operand_count)
+		return TCBRT_E_USAGE;
+	*out = plan->operand[index];
+	return TCBRT_OK;
+}
+
 /* ---- packing ---- */
 
 static int is_aligned(const void *at, size_t alignment)
@@ -308,20 +316,35 @@ static enum tcb_layout layout_of(const struct tcbrt_plan *plan)
 	return knob == TCB_KNOB_UNSET ? TCB_LAYOUT_NATIVE : (enum tcb_layout)knob;
 }
 
+static int is_packed(const struct tcbrt_plan *plan, size_t index)
+{
+	return plan && index < plan->info.operand_count && plan->operand[index].packed_bytes;
+}
+
+int tcbrt_pack_operand(const struct tcbrt_plan *plan, size_t index, const void *weights, void *packed)
+{
+	if (!is_packed(plan, index) || !weights || !is_aligned(packed, TCBRT_ALIGNMENT))
+		return TCBRT_E_USAGE;
+	plan->problem.op->pack(&plan->problem, index, layout_of(plan), weights, packed);
+	return TCBRT_OK;
+}
+
+int tcbrt_unpack_operand(const struct tcbrt_plan *plan, size_t index, const void *packed, void *weights)
+{
+	if (!is_packed(plan, index) || !weights || !is_aligned(packed, TCBRT_ALIGNMENT))
+		return TCBRT_E_USAGE;
+	plan->problem.op->unpack(&plan->problem, index, layout_of(plan), packed, weights);
+	return TCBRT_OK;
+}
+
 int tcbrt_pack(const struct tcbrt_plan *plan, const void *weights, void *packed)
 {
-	if (!plan || !plan->info.packed_bytes || !weights || !is_aligned(packed, TCBRT_ALIGNMENT))
-		return TCBRT_E_USAGE;
-	plan->problem.op->pack(&plan->problem, (size_t)plan->info.weights, layout_of(plan), weights, packed);
-	return TCBRT_OK;
+	return tcbrt_pack_operand(plan, plan ? (size_t)plan->info.weights : 0, weights, packed);
 }
 
 int tcbrt_unpack(const struct tcbrt_plan *plan, const void *packed, void *weights)
 {
-	if (!plan || !plan->info.packed_bytes || !weights || !is_aligned(packed, TCBRT_ALIGNMENT))
-		return TCBRT_E_USAGE;
-	plan->problem.op->unpack(&plan->problem, (size_t)plan->info.weights, layout_of(plan), packed, weights);
-	return TCBRT_OK;
+	return tcbrt_unpack_operand(plan, plan ? (size_t)plan->info.weights : 0, packed, weights);
 }
 
 /* The problem of ROWS rows from FIRST on, and where they begin in packed weights; 0: they are not groups of rows. */

@@ -20,10 +20,11 @@ struct tcbrt_plan {
 	struct tcb_problem problem;
 	struct tcb_geometry geometry;
 	struct tcbrt_plan_info info;
-	struct tcb_plan cpu;                 /* unless info.is_gpu */
-	struct tcb_code_image *image;        /* of a GPU, owned */
-	char device[TCB_DEVICE_NAME_MAX];    /* "cpu", "sm_90", "sm_90:KEY" */
-	char device_key[TCB_DEVICE_KEY_MAX]; /* of a CPU */
+	struct tcbrt_operand operand[TCBRT_OPERANDS_MAX]; /* all that there are */
+	struct tcb_plan cpu;                              /* unless info.is_gpu */
+	struct tcb_code_image *image;                     /* of a GPU, owned */
+	char device[TCB_DEVICE_NAME_MAX];                 /* "cpu", "sm_90", "sm_90:KEY" */
+	char device_key[TCB_DEVICE_KEY_MAX];              /* of a CPU */
 	char signature[TCB_SIGNATURE_MAX];
 };
 

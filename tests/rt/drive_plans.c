@@ -62,13 +62,15 @@ struct bench {
 	struct drive_zone data[TCBRT_OPERANDS_MAX], packed, workspace;
 	void *stored[TCBRT_OPERANDS_MAX];  /* as the caller has them */
 	void *operand[TCBRT_OPERANDS_MAX]; /* as they are executed */
-	struct tcb_reference reference;
+	struct tcb_operand described[TCB_OPERANDS_MAX];
+	double *doubles;
+	struct tcb_reference references[TCB_OUTPUTS_MAX];
 	float *exact; /* of class EXACT */
-	size_t count; /* of outputs */
 };
 
-static void check_info(const struct tcbrt_plan_info *info)
+static void check_info(const struct tcbrt_plan *plan)
 {
+	const struct tcbrt_plan_info *info = &plan->info;
 	DRIVE_CHECK(info->operand_count > 0 && info->operand_count <= TCBRT_OPERANDS_MAX, "it has %zu operands",
 		    info->operand_count);
 	DRIVE_CHECK(info->output >= 0 && info->operand[info->output].role == TCBRT_ROLE_OUTPUT, "it has no output");
@@ -77,32 +79,37 @@ static void check_info(const struct tcbrt_plan_info *info)
 	DRIVE_CHECK((info->packed_bytes == 0) == (strcmp(info->layout, "native") == 0), "packed to %zu bytes, in %s",
 		    info->packed_bytes, info->layout);
 	for (size_t i = 0; i < info->operand_count; i++)
-		DRIVE_CHECK(info->operand[i].bytes > 0 && info->operand[i].alignment > 0, "operand %zu has no bytes",
+		DRIVE_CHECK(plan->operand[i].bytes > 0 && plan->operand[i].alignment > 0, "operand %zu has no bytes",
 			    i);
 }
 
-static int is_small(const struct tcbrt_plan_info *info)
+static int is_small(const struct tcbrt_plan *plan)
 {
+	const struct tcbrt_plan_info *info = &plan->info;
 	size_t most = info->packed_bytes > info->workspace_bytes ? info->packed_bytes : info->workspace_bytes;
 
 	for (size_t i = 0; i < info->operand_count; i++)
-		most = most > info->operand[i].bytes ? most : info->operand[i].bytes;
+		most = most > plan->operand[i].bytes ? most : plan->operand[i].bytes;
 	return most <= BYTES_MAX;
+}
+
+static int is_output(const struct bench *b, size_t i)
+{
+	return b->plan->operand[i].role == TCBRT_ROLE_OUTPUT;
 }
 
 static void compute_reference(struct bench *b)
 {
 	const struct tcb_op *op = b->plan->problem.op;
-	const struct tcbrt_operand *output = &b->info.operand[b->info.output];
+	const size_t count = op->operands(&b->plan->problem, b->described);
 
-	b->count = output->rows * output->columns;
-	double *y = malloc(3 * b->count * sizeof(double));
-	DRIVE_CHECK(y, "out of memory");
-	b->reference = (struct tcb_reference){ y, y + b->count, y + 2 * b->count, NULL };
-	op->reference(&b->plan->problem, b->stored, &b->reference);
+	b->doubles = malloc(tcb_references_lay_out(b->described, count, NULL, NULL) * sizeof(double));
+	DRIVE_CHECK(b->doubles, "out of memory");
+	tcb_references_lay_out(b->described, count, b->doubles, b->references);
+	op->reference(&b->plan->problem, b->stored, b->references);
 	if (b->plan->cpu.variant->class != TCB_CLASS_EXACT)
 		return;
-	b->exact = malloc(b->count * sizeof(float));
+	b->exact = malloc(b->described[b->info.output].bytes);
 	DRIVE_CHECK(b->exact, "out of memory");
 	op->exact(&b->plan->cpu, b->stored, b->exact);
 }
@@ -118,14 +125,14 @@ static void bench_init(struct bench *b, const struct tcbrt_plan *plan, struct be
 	for (size_t i = 0; i < b->info.operand_count; i++) {
 		const int is_stored_only = (int)i == weights && b->info.packed_bytes;
 
-		b->data[i] = drive_zone(b->info.operand[i].bytes, is_stored_only ? 1 : b->info.operand[i].alignment);
+		b->data[i] = drive_zone(plan->operand[i].bytes, is_stored_only ? 1 : plan->operand[i].alignment);
 		b->operand[i] = b->stored[i] = b->data[i].at;
 	}
 	plan->problem.op->fill(&plan->problem, tcb_rng_next(&drive_rng), b->stored);
 	if (lender)
 		memcpy(b->stored[weights], lender->stored[weights], b->info.operand[weights].bytes);
 	for (size_t i = 0; i < b->info.operand_count; i++)
-		if ((int)i != b->info.output)
+		if (!is_output(b, i))
 			drive_zone_protect(&b->data[i], 1);
 	if (!plan->info.is_gpu)
 		compute_reference(b);
@@ -142,7 +149,7 @@ static void bench_init(struct bench *b, const struct tcbrt_plan *plan, struct be
 static void bench_check_zones(const struct bench *b)
 {
 	for (size_t i = 0; i < b->info.operand_count; i++)
-		drive_zone_check(&b->data[i], b->info.operand[i].name);
+		drive_zone_check(&b->data[i], b->plan->operand[i].name);
 	drive_zone_check(&b->packed, "what is packed");
 	drive_zone_check(&b->workspace, "the workspace");
 }
@@ -154,7 +161,7 @@ static void bench_fini(struct bench *b)
 		tcb_buffer_free(&b->data[i].buffer);
 	tcb_buffer_free(&b->packed.buffer);
 	tcb_buffer_free(&b->workspace.buffer);
-	free(b->reference.y);
+	free(b->doubles);
 	free(b->exact);
 }
 
@@ -288,21 +295,16 @@ static void pack(struct bench *b)
 
 /* ---- executing ---- */
 
-static void judge(const struct bench *b, const void *output, const char *how)
+static void judge(const struct bench *b, const char *how)
 {
-	struct tcb_operand described[TCB_OPERANDS_MAX];
-	float *got = malloc(b->count * sizeof(float));
-	size_t bad = 0;
+	size_t output = 0, bad = 0;
 
-	DRIVE_CHECK(got, "out of memory");
-	b->plan->problem.op->operands(&b->plan->problem, described);
-	tcb_operand_to_f32(&described[b->info.output], output, 0, b->count, got);
 	if (b->exact)
-		DRIVE_CHECK(memcmp(got, b->exact, b->count * sizeof(float)) == 0,
+		DRIVE_CHECK(memcmp(b->operand[b->info.output], b->exact, b->described[b->info.output].bytes) == 0,
 			    "%s: not bit-equal to the order-matched reference", how);
-	else if (!(tcb_error_ratio(&b->plan->cpu, &b->reference, got, b->count, &bad) <= 1))
-		drive_fail("%s: output %zu is %.9g, not %.9g", how, bad, (double)got[bad], b->reference.y[bad]);
-	free(got);
+	else if (!(tcb_outputs_error_ratio(&b->plan->cpu, b->described, b->info.operand_count, b->references,
+					   b->operand, &output, &bad) <= 1))
+		drive_fail("%s: %s %zu is wrong", how, b->described[output].name, bad);
 }
 
 struct seat {
@@ -347,39 +349,72 @@ static void run_gang(const struct bench *b, void *workspace)
 	run_seats(seats, threads);
 }
 
-/* Two threads execute the same plan at once, each with its own output and workspace. */
-static void run_two(const struct bench *b, void *workspace, const void *first)
+/* Two threads execute the same plan at once, each with its own outputs and workspace. */
+static void run_two(const struct bench *b, void *workspace, char *const first[])
 {
-	struct drive_zone output = drive_zone(b->data[b->info.output].bytes, b->info.operand[b->info.output].alignment);
+	struct drive_zone output[TCBRT_OPERANDS_MAX] = { { .at = NULL } };
 	struct drive_zone other = drive_zone(b->info.workspace_bytes, TCBRT_ALIGNMENT);
 	void *operand[TCBRT_OPERANDS_MAX];
 	struct seat seats[] = { { b, b->operand, workspace, 0, 0, 2, TCBRT_OK },
 				{ b, operand, other.at, 0, 0, 2, TCBRT_OK } };
 
 	memcpy(operand, b->operand, sizeof(operand));
-	operand[b->info.output] = output.at;
+	for (size_t i = 0; i < b->info.operand_count; i++)
+		if (is_output(b, i)) {
+			output[i] = drive_zone(b->data[i].bytes, b->plan->operand[i].alignment);
+			operand[i] = output[i].at;
+		}
 	DRIVE_CHECK(tcbrt_workspace_init(b->plan, other.at) == TCBRT_OK, "its workspace cannot be made ready");
 	run_seats(seats, 2);
-	DRIVE_CHECK(memcmp(first, output.at, output.bytes) == 0, "beside another execution the result is another");
-	drive_zone_check(&output, "the other output");
+	for (size_t i = 0; i < b->info.operand_count; i++)
+		if (is_output(b, i)) {
+			DRIVE_CHECK(memcmp(first[i], output[i].at, output[i].bytes) == 0,
+				    "beside another execution the result is another");
+			drive_zone_check(&output[i], "the other output");
+			tcb_buffer_free(&output[i].buffer);
+		}
 	drive_zone_check(&other, "the other workspace");
-	tcb_buffer_free(&output.buffer);
 	tcb_buffer_free(&other.buffer);
+}
+
+/* Outputs: poison them, keep them in FIRST, compare them with it. */
+static void poison(const struct bench *b)
+{
+	for (size_t i = 0; i < b->info.operand_count; i++)
+		if (is_output(b, i))
+			memset(b->operand[i], TCB_POISON, b->data[i].bytes);
+}
+
+static void keep(const struct bench *b, char *first[])
+{
+	for (size_t i = 0; i < b->info.operand_count; i++)
+		if (is_output(b, i)) {
+			first[i] = malloc(b->data[i].bytes);
+			DRIVE_CHECK(first[i], "out of memory");
+			memcpy(first[i], b->operand[i], b->data[i].bytes);
+		}
+}
+
+static int is_kept(const struct bench *b, char *const first[])
+{
+	int is_same = 1;
+
+	for (size_t i = 0; i < b->info.operand_count; i++)
+		is_same &= !is_output(b, i) || memcmp(first[i], b->operand[i], b->data[i].bytes) == 0;
+	return is_same;
 }
 
 /* However it is executed, the result is right, and the same. */
 static void execute(struct bench *b, void *workspace)
 {
-	const size_t bytes = b->data[b->info.output].bytes;
-	void *output = b->operand[b->info.output], *first = malloc(bytes);
+	char *first[TCBRT_OPERANDS_MAX] = { NULL };
 
-	DRIVE_CHECK(first, "out of memory");
 	for (unsigned i = 0; i < 5; i++) {
 		const unsigned threads = i ? 1 + (unsigned)drive_below(THREADS_MAX) : 0;
 		char how[32];
 
 		snprintf(how, sizeof(how), "%u: with %u", i, threads);
-		memset(output, TCB_POISON, bytes);
+		poison(b);
 		if (i == 3)
 			run_gang(b, workspace);
 		else if (i == 4)
@@ -388,15 +423,16 @@ static void execute(struct bench *b, void *workspace)
 			DRIVE_CHECK(tcbrt_execute(b->plan, b->operand, workspace, pools[threads]) == TCBRT_OK,
 				    "it is refused");
 		if (i == 0) {
-			judge(b, output, "alone");
-			memcpy(first, output, bytes);
+			judge(b, "alone");
+			keep(b, first);
 		}
-		DRIVE_CHECK(memcmp(first, output, bytes) == 0, "%s threads the result is another than alone", how);
+		DRIVE_CHECK(is_kept(b, first), "%s threads the result is another than alone", how);
 		bench_check_zones(b);
 	}
 	DRIVE_CHECK(tcbrt_execute(b->plan, b->operand, (char *)workspace + 64, NULL) == TCBRT_E_USAGE,
 		    "a workspace was taken that is not aligned");
-	free(first);
+	for (size_t i = 0; i < TCBRT_OPERANDS_MAX; i++)
+		free(first[i]);
 	counts.executed++;
 }
 
@@ -453,8 +489,8 @@ static void load_forged(const struct tcbrt *rt, unsigned char *blob, size_t byte
 		check_refused(code, plan, &err, "a forged plan");
 		return;
 	}
-	check_info(&plan->info);
-	if (!plan->info.is_gpu && is_small(&plan->info) &&
+	check_info(plan);
+	if (!plan->info.is_gpu && is_small(plan) &&
 	    plan->problem.shape.m * plan->problem.shape.n * (plan->problem.shape.k | 1) < (size_t)1 << 23) {
 		bench_init(&b, plan, NULL);
 		pack(&b);
@@ -534,10 +570,10 @@ static void exercise(const struct tcbrt *rt, const struct tcbrt_query *query, co
 {
 	struct bench b;
 
-	check_info(&plan->info);
+	check_info(plan);
 	counts.plans++;
 	counts.gpus += plan->info.is_gpu != 0;
-	if (!is_small(&plan->info))
+	if (!is_small(plan))
 		return;
 	snprintf(now.what + strlen(now.what), sizeof(now.what) - strlen(now.what), " %s %s", plan->info.tuning.variant,
 		 plan->info.layout);
@@ -606,7 +642,7 @@ static void run_round(const struct tcbrt *rt)
 		return;
 	}
 	DRIVE_CHECK(found == TCBRT_OK, "planned, though looked up it was refused: %s", tuning.reason);
-	if (drive_once_in(2) && is_small(&plan->info))
+	if (drive_once_in(2) && is_small(plan))
 		exercise_drawn(rt, &query, &tuning);
 	else
 		exercise(rt, &query, plan);

@@ -65,7 +65,7 @@ int main(void)
 	AT(tcbrt_operand, columns);
 	AT(tcbrt_operand, bytes);
 	AT(tcbrt_operand, alignment);
-	AT(tcbrt_operand, block_rows);
+	AT(tcbrt_operand, packed_bytes);
 	AT(tcbrt_operand, reserved);
 	SIZE(tcbrt_plan_info);
 	AT(tcbrt_plan_info, tuning);

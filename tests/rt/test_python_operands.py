@@ -180,7 +180,7 @@ def check_numpy(rt, plan):
     refused("it is not contiguous", product.pack, np.zeros((2 * weights.size,), dtype=np.uint8)[::2])
     refused("it is of type f32, and must be bytes (uint8)", product.pack, weights.view(np.float32))
     attention = rt.plan("attention_decode_bf16", 1, 64, 64, contract=1, threads=1, words="h4/2,b1")
-    names = [o.name.decode() for o in attention.info.operand[:attention.info.operand_count]]
+    names = [o.name.decode() for o in attention.operands]
     kv, q, lengths = np.zeros((64, 2, 64), dtype=np.uint16), np.zeros((1, 4, 64), dtype=np.float32), np.array([3])
     out = np.ones_like(q)
     at = dict(q=q, k=kv, v=kv, lengths=lengths.astype(np.int32), out=out)

@@ -50,11 +50,12 @@ static void bench_init(struct bench *b, const struct tcbrt *rt, const struct tcb
 		fail_msg("%s %zux%zux%zu: %s", query->op, query->m, query->n, query->k, err.message);
 	assert_int_equal(tcbrt_plan_info(b->plan, &b->info), TCBRT_OK);
 	for (size_t i = 0; i < b->info.operand_count; i++) {
-		b->data[i] = alloc(b->info.operand[i].bytes);
+		struct tcbrt_operand operand;
+
+		assert_int_equal(tcbrt_plan_operand(b->plan, i, &operand), TCBRT_OK);
+		b->data[i] = alloc(operand.bytes);
 		/* As badly aligned as the plan allows. */
-		b->operand[i] = b->stored[i] =
-			(char *)b->data[i].data +
-			((int)i == b->info.weights && b->info.packed_bytes ? 1 : b->info.operand[i].alignment);
+		b->operand[i] = b->stored[i] = (char *)b->data[i].data + (operand.packed_bytes ? 1 : operand.alignment);
 	}
 	b->plan->problem.op->fill(&b->plan->problem, SEED, b->stored);
 	b->workspace = alloc(b->info.workspace_bytes);
@@ -77,42 +78,64 @@ static void bench_fini(struct bench *b)
 	tcbrt_plan_destroy(b->plan);
 }
 
+static int is_output(const struct bench *b, size_t i)
+{
+	return b->plan->operand[i].role == TCBRT_ROLE_OUTPUT;
+}
+
 static void poison(struct bench *b)
 {
-	memset(b->operand[b->info.output], 0xff, b->info.operand[b->info.output].bytes);
+	for (size_t i = 0; i < b->info.operand_count; i++)
+		if (is_output(b, i))
+			memset(b->operand[i], 0xff, b->plan->operand[i].bytes);
+}
+
+/* Copies all outputs to KEPT, or compares them with it. */
+static void keep_outputs(const struct bench *b, char *kept)
+{
+	for (size_t i = 0; i < b->info.operand_count; i++)
+		if (is_output(b, i)) {
+			memcpy(kept, b->operand[i], b->plan->operand[i].bytes);
+			kept += b->plan->operand[i].bytes;
+		}
+}
+
+static void check_outputs(const struct bench *b, const char *kept)
+{
+	for (size_t i = 0; i < b->info.operand_count; i++)
+		if (is_output(b, i)) {
+			assert_memory_equal(kept, b->operand[i], b->plan->operand[i].bytes);
+			kept += b->plan->operand[i].bytes;
+		}
 }
 
 static void check_result(struct bench *b, const char *how)
 {
-	const struct tcbrt_operand *output = &b->info.operand[b->info.output];
-	const size_t count = output->rows * output->columns;
-	float *got = malloc(count * sizeof(float));
-	struct tcb_reference reference;
+	const struct tcb_op *op = b->plan->problem.op;
 	struct tcb_operand described[TCB_OPERANDS_MAX];
-	size_t bad = 0;
+	struct tcb_reference references[TCB_OUTPUTS_MAX];
+	const size_t count = op->operands(&b->plan->problem, described);
+	const int is_new = !b->reference.map;
+	size_t output = 0, bad = 0;
 
-	if (!b->reference.map) {
-		b->reference = alloc(3 * count * sizeof(double));
-		double *y = b->reference.data;
-		b->plan->problem.op->reference(&b->plan->problem, b->stored,
-					       &(struct tcb_reference){ y, y + count, y + 2 * count, NULL });
-	}
-	double *y = b->reference.data;
-	reference = (struct tcb_reference){ y, y + count, y + 2 * count, NULL };
-	b->plan->problem.op->operands(&b->plan->problem, described);
-	tcb_operand_to_f32(&described[b->info.output], b->operand[b->info.output], 0, count, got);
+	if (is_new)
+		b->reference = alloc(tcb_references_lay_out(described, count, NULL, NULL) * sizeof(double));
+	tcb_references_lay_out(described, count, b->reference.data, references);
+	if (is_new)
+		op->reference(&b->plan->problem, b->stored, references);
 	if (b->plan->cpu.variant->class == TCB_CLASS_EXACT) {
-		float *exact = malloc(count * sizeof(float));
+		const size_t bytes = described[b->info.output].bytes;
+		float *exact = malloc(bytes);
 
-		b->plan->problem.op->exact(&b->plan->cpu, b->stored, exact);
-		assert_memory_equal(got, exact, count * sizeof(float));
+		op->exact(&b->plan->cpu, b->stored, exact);
+		assert_memory_equal(b->operand[b->info.output], exact, bytes);
 		free(exact);
-	} else if (!(tcb_error_ratio(&b->plan->cpu, &reference, got, count, &bad) <= 1)) {
-		fail_msg("%s %zux%zux%zu %s with %s: output %zu is %g, not %g", b->plan->problem.op->name,
-			 b->plan->problem.shape.m, b->plan->problem.shape.n, b->plan->problem.shape.k, how,
-			 b->info.tuning.variant, bad, (double)got[bad], y[bad]);
+	} else if (!(tcb_outputs_error_ratio(&b->plan->cpu, described, count, references, b->operand, &output, &bad) <=
+		     1)) {
+		fail_msg("%s %zux%zux%zu %s with %s: %s %zu is wrong", op->name, b->plan->problem.shape.m,
+			 b->plan->problem.shape.n, b->plan->problem.shape.k, how, b->info.tuning.variant,
+			 described[output].name, bad);
 	}
-	free(got);
 }
 
 struct seat {
@@ -149,20 +172,22 @@ static void execute_by_threads(struct bench *b, unsigned threads)
 /* However a plan is executed, the result is right, and the same. */
 static void check_ways(struct bench *b, struct tcbrt_pool *const pool[THREADS_MAX + 1])
 {
-	const size_t bytes = b->info.operand[b->info.output].bytes;
-	void *first = malloc(bytes), *output = b->operand[b->info.output];
+	size_t bytes = 0;
+	for (size_t i = 0; i < b->info.operand_count; i++)
+		bytes += is_output(b, i) ? b->plan->operand[i].bytes : 0;
+	char *first = malloc(bytes);
 
 	poison(b);
 	assert_int_equal(tcbrt_execute(b->plan, b->operand, aligned(&b->workspace), NULL), TCBRT_OK);
 	check_result(b, "alone");
-	memcpy(first, output, bytes);
+	keep_outputs(b, first);
 	for (unsigned threads = 1; threads <= THREADS_MAX; threads++) {
 		poison(b);
 		assert_int_equal(tcbrt_execute(b->plan, b->operand, aligned(&b->workspace), pool[threads]), TCBRT_OK);
-		assert_memory_equal(first, output, bytes);
+		check_outputs(b, first);
 		poison(b);
 		execute_by_threads(b, threads);
-		assert_memory_equal(first, output, bytes);
+		check_outputs(b, first);
 	}
 	free(first);
 }
@@ -249,31 +274,31 @@ static void every_op_runs(void **state)
 	tcbrt_close(rt);
 }
 
-/* A program that has the cache of an output of two types needs no more than the plan says. */
-static void rows_of_blocks_are_told(void **state)
+/* As tcbrt_pack does it, for the operand that is packed; no other can be. */
+static void operands_are_packed_by_number(void **state)
 {
-	const struct tcbrt_query caches = {
-		.op = "rope_append_q80", .contract = TCBRT_CONTRACT_F32, .m = 3, .n = 10, .k = 64, .words = "h4/2,b2"
-	};
-	const struct tcbrt_query plain = { .op = "rope_append_f16", .m = 3, .n = 10, .k = 64, .words = "h4/2,b2" };
-	const size_t q_rows = (size_t)2 * 3 * 4, cache_rows = (size_t)2 * 2 * 10 * 2;
+	const struct tcbrt_query query = { .op = "q4k_matvec", .m = 1, .n = 96, .k = 512, .layout = "r16" };
 	struct tcbrt *rt;
 	struct bench b;
 
 	(void)state;
 	assert_int_equal(tcbrt_open_empty(&rt, NULL), TCBRT_OK);
-	bench_init(&b, rt, &caches);
-	const struct tcbrt_operand *out = &b.info.operand[b.info.output];
-	assert_string_equal(out->type, "f32");
-	assert_int_equal(out->rows, q_rows + cache_rows);
-	assert_int_equal(out->block_rows, cache_rows);
-	assert_int_equal(out->bytes, q_rows * 64 * sizeof(float) + cache_rows * 64 / 32 * 34);
-	for (size_t i = 0; i < b.info.operand_count; i++)
-		assert_true((int)i == b.info.output || b.info.operand[i].block_rows == 0);
-	bench_fini(&b);
-	bench_init(&b, rt, &plain);
-	assert_string_equal(b.info.operand[b.info.output].type, "f16");
-	assert_int_equal(b.info.operand[b.info.output].block_rows, 0);
+	bench_init(&b, rt, &query);
+	const size_t weights = (size_t)b.info.weights, bytes = b.info.operand[weights].bytes;
+	struct tcb_buffer again = alloc(b.info.packed_bytes), back = alloc(bytes);
+
+	assert_int_equal(b.info.operand[weights].packed_bytes, b.info.packed_bytes);
+	for (size_t i = 0; i <= b.info.operand_count; i++) {
+		const int code = i == weights ? TCBRT_OK : TCBRT_E_USAGE;
+
+		assert_int_equal(tcbrt_pack_operand(b.plan, i, b.stored[weights], aligned(&again)), code);
+		assert_int_equal(tcbrt_unpack_operand(b.plan, i, aligned(&again), back.data), code);
+	}
+	assert_memory_equal(aligned(&again), aligned(&b.packed), b.info.packed_bytes);
+	assert_memory_equal(back.data, b.stored[weights], bytes);
+	assert_int_equal(tcbrt_pack_operand(NULL, weights, b.stored[weights], aligned(&again)), TCBRT_E_USAGE);
+	tcb_buffer_free(&again);
+	tcb_buffer_free(&back);
 	bench_fini(&b);
 	tcbrt_close(rt);
 }
@@ -673,7 +698,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_op_runs),
-		cmocka_unit_test(rows_of_blocks_are_told),
+		cmocka_unit_test(operands_are_packed_by_number),
 		cmocka_unit_test(layouts_are_shared),
 		cmocka_unit_test(unpacking_gives_back),
 		cmocka_unit_test(saved_plans_come_back),

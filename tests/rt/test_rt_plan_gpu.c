@@ -53,6 +53,7 @@ struct bench {
 	void *stored[TCBRT_OPERANDS_MAX];
 	unsigned long long operand[TCBRT_OPERANDS_MAX], workspace;
 	double *reference;
+	struct tcb_reference references[TCB_OUTPUTS_MAX];
 };
 
 static unsigned long long to_gpu(const void *from, size_t bytes)
@@ -74,19 +75,19 @@ static void bench_init(struct bench *b, const struct tcbrt *rt, const struct tcb
 		fail_msg("%s %zux%zux%zu: %s", query->op, query->m, query->n, query->k, err.message);
 	assert_true(b->info.is_gpu);
 	for (size_t i = 0; i < b->info.operand_count; i++)
-		b->stored[i] = calloc(1, b->info.operand[i].bytes);
+		b->stored[i] = calloc(1, b->plan->operand[i].bytes);
 	b->plan->problem.op->fill(&b->plan->problem, SEED, b->stored);
 	for (size_t i = 0; i < b->info.operand_count; i++) {
-		if ((int)i == b->info.weights && b->info.packed_bytes) {
-			const size_t bytes = tcb_round_up(b->info.packed_bytes, TCBRT_ALIGNMENT);
+		if (b->plan->operand[i].packed_bytes) {
+			const size_t bytes = tcb_round_up(b->plan->operand[i].packed_bytes, TCBRT_ALIGNMENT);
 			void *packed = aligned_alloc(TCBRT_ALIGNMENT, bytes);
 
 			memset(packed, 0, bytes);
 			assert_int_equal(tcbrt_pack(b->plan, b->stored[i], packed), TCBRT_OK);
-			b->operand[i] = to_gpu(packed, b->info.packed_bytes);
+			b->operand[i] = to_gpu(packed, b->plan->operand[i].packed_bytes);
 			free(packed);
 		} else {
-			b->operand[i] = to_gpu(b->stored[i], b->info.operand[i].bytes);
+			b->operand[i] = to_gpu(b->stored[i], b->plan->operand[i].bytes);
 		}
 	}
 	if (b->info.workspace_bytes) {
@@ -96,13 +97,12 @@ static void bench_init(struct bench *b, const struct tcbrt *rt, const struct tcb
 		free(zeros);
 	}
 	check(cuda->context_sync()); /* the stream waits for no other */
-	const struct tcbrt_operand *output = &b->info.operand[b->info.output];
-	const size_t count = output->rows * output->columns;
+	struct tcb_operand described[TCB_OPERANDS_MAX];
+	const size_t count = b->plan->problem.op->operands(&b->plan->problem, described);
 
-	b->reference = malloc(3 * count * sizeof(double));
-	b->plan->problem.op->reference(
-		&b->plan->problem, b->stored,
-		&(struct tcb_reference){ b->reference, b->reference + count, b->reference + 2 * count, NULL });
+	b->reference = malloc(tcb_references_lay_out(described, count, NULL, NULL) * sizeof(double));
+	tcb_references_lay_out(described, count, b->reference, b->references);
+	b->plan->problem.op->reference(&b->plan->problem, b->stored, b->references);
 }
 
 static void bench_fini(struct bench *b)
@@ -120,31 +120,33 @@ static void bench_fini(struct bench *b)
 
 static void poison(struct bench *b)
 {
-	check(cuda->fill(b->operand[b->info.output], 0xff, b->info.operand[b->info.output].bytes, stream));
+	for (size_t i = 0; i < b->info.operand_count; i++)
+		if (b->plan->operand[i].role == TCBRT_ROLE_OUTPUT)
+			check(cuda->fill(b->operand[i], 0xff, b->plan->operand[i].bytes, stream));
 }
 
 static void check_result(struct bench *b, const char *how)
 {
-	const struct tcbrt_operand *output = &b->info.operand[b->info.output];
 	const struct tcb_code_unit *unit = &b->plan->image->unit[0];
-	const size_t count = output->rows * output->columns;
 	const struct tcb_plan bound = { .chain = unit->chain, .ulps = unit->ulps };
-	const struct tcb_reference reference = { b->reference, b->reference + count, b->reference + 2 * count, NULL };
-	void *raw = malloc(output->bytes);
-	float *got = malloc(count * sizeof(float));
 	struct tcb_operand described[TCB_OPERANDS_MAX];
-	size_t bad = 0;
+	const size_t count = b->plan->problem.op->operands(&b->plan->problem, described);
+	void *got[TCB_OPERANDS_MAX] = { NULL };
+	size_t output = 0, bad = 0;
 
 	check(cuda->stream_sync(stream));
-	check(cuda->copy_out(raw, b->operand[b->info.output], output->bytes));
-	b->plan->problem.op->operands(&b->plan->problem, described);
-	tcb_operand_to_f32(&described[b->info.output], raw, 0, count, got);
-	if (unit->class != TCB_CLASS_EXACT && !(tcb_error_ratio(&bound, &reference, got, count, &bad) <= 1))
-		fail_msg("%s %zux%zux%zu %s with %s: output %zu is %g, not %g", b->plan->problem.op->name,
+	for (size_t i = 0; i < count; i++)
+		if (described[i].role == TCB_ROLE_OUTPUT) {
+			got[i] = malloc(described[i].bytes);
+			check(cuda->copy_out(got[i], b->operand[i], described[i].bytes));
+		}
+	if (unit->class != TCB_CLASS_EXACT &&
+	    !(tcb_outputs_error_ratio(&bound, described, count, b->references, got, &output, &bad) <= 1))
+		fail_msg("%s %zux%zux%zu %s with %s: %s %zu is wrong", b->plan->problem.op->name,
 			 b->plan->problem.shape.m, b->plan->problem.shape.n, b->plan->problem.shape.k, how,
-			 b->info.tuning.geometry, bad, (double)got[bad], b->reference[bad]);
-	free(raw);
-	free(got);
+			 b->info.tuning.geometry, described[output].name, bad);
+	for (size_t i = 0; i < count; i++)
+		free(got[i]);
 }
 
 static void execute(struct bench *b, unsigned flags)
