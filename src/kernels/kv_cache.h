@@ -36,6 +36,12 @@ static inline size_t tcb_kv_token(const struct tcb_shape *shape, const int32_t *
 	return (size_t)table[sequence * tcb_kv_pages(shape) + t / page] * page + t % page;
 }
 
+/* What the blocks of a cache of blocks are; of other caches NULL. */
+static inline const struct tcb_format *tcb_kv_format(enum tcb_type kv)
+{
+	return kv == TCB_TYPE_BLOCKS ? tcb_format_row(TCB_FORMAT_Q8_0) : NULL;
+}
+
 /* Bytes of COUNT values; whole blocks. */
 static inline size_t tcb_kv_bytes(enum tcb_type kv, size_t count)
 {

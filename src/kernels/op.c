@@ -181,21 +181,11 @@ void tcb_type_from_f32(enum tcb_type type, const float *values, size_t count, vo
 			half[i] = type == TCB_TYPE_F16 ? tcb_f32_to_f16(values[i]) : tcb_f32_to_bf16(values[i]);
 }
 
-/* --- operands of two types --- */
-
-/* Elements of OPERAND before its blocks. */
-static size_t plain_count(const struct tcb_operand *operand)
-{
-	return (operand->rows - operand->block_rows) * operand->cols;
-}
-
 size_t tcb_operand_place(const struct tcb_operand *operand, size_t index, size_t *bytes)
 {
-	const struct tcb_format *blocks = tcb_format_row(TCB_FORMAT_Q8_0);
-	const size_t plain = plain_count(operand), each = tcb_type_bytes(operand->type);
-	*bytes = index < plain ? each : blocks->block_bytes;
-	return index < plain ? index * each
-			     : plain * each + (index - plain) / blocks->block_values * blocks->block_bytes;
+	const struct tcb_format *format = operand->format;
+	*bytes = format ? format->block_bytes : tcb_type_bytes(operand->type);
+	return index / (format ? format->block_values : 1) * *bytes;
 }
 
 static int are_all(const uint8_t *bytes, size_t count, uint8_t byte)
@@ -219,17 +209,18 @@ static void block_to_f32(const struct tcb_format *format, const uint8_t *block, 
 
 void tcb_operand_to_f32(const struct tcb_operand *operand, const void *data, size_t first, size_t count, float *out)
 {
-	const struct tcb_format *format = tcb_format(TCB_FORMAT_Q8_0);
-	const size_t all = plain_count(operand), plain = first < all ? (count < all - first ? count : all - first) : 0;
+	const struct tcb_format *format = operand->format;
+	const uint8_t *from = data;
 	float values[256];
-	size_t bytes, piece;
-	if (plain)
-		tcb_type_to_f32(operand->type, (const char *)data + tcb_operand_place(operand, first, &bytes), plain,
-				out);
-	for (size_t i = plain; i < count; i += piece) {
-		const size_t at = (first + i - all) % format->block_values;
+	size_t bytes;
+	if (!format) {
+		tcb_type_to_f32(operand->type, from + tcb_operand_place(operand, first, &bytes), count, out);
+		return;
+	}
+	for (size_t i = 0, piece; i < count; i += piece) {
+		const size_t at = (first + i) % format->block_values;
 		piece = format->block_values - at < count - i ? format->block_values - at : count - i;
-		block_to_f32(format, (const uint8_t *)data + tcb_operand_place(operand, first + i, &bytes), values);
+		block_to_f32(format, from + tcb_operand_place(operand, first + i, &bytes), values);
 		memcpy(out + i, values + at, piece * sizeof *out);
 	}
 }
@@ -430,7 +421,7 @@ double tcb_output_error_ratio(const struct tcb_plan *plan, const struct tcb_oper
 		const float *as_floats = values;
 		size_t bad = SIZE_MAX;
 		piece = first + count - i < PIECE ? first + count - i : PIECE;
-		if (output->type == TCB_TYPE_F32 && !output->block_rows)
+		if (output->type == TCB_TYPE_F32)
 			as_floats = (const float *)got + i;
 		else
 			tcb_operand_to_f32(output, got, i, piece, values);

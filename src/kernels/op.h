@@ -33,17 +33,20 @@ enum { TCB_OPERANDS_MAX = 12, TCB_OUTPUTS_MAX = 4, TCB_AXES_MAX = 28, TCB_AXIS_V
 
 enum tcb_role { TCB_ROLE_INPUT, TCB_ROLE_WEIGHTS, TCB_ROLE_OUTPUT };
 
-/* What an operand's elements are; BLOCKS: blocks of the op's weight format. */
+/* What an operand's elements are; BLOCKS: values in blocks of a format. */
 enum tcb_type { TCB_TYPE_F32, TCB_TYPE_F16, TCB_TYPE_BF16, TCB_TYPE_BLOCKS, TCB_TYPE_I32, TCB_TYPE_COUNT };
+
+struct tcb_format;
 
 struct tcb_operand {
 	const char *name;
 	enum tcb_role role;
-	enum tcb_type type; /* outputs are judged as f32, each by itself */
-	size_t rows, cols;  /* in elements */
-	size_t bytes;       /* as stored by the user (native layout) */
-	int streams;        /* cold measurements rotate this operand beyond the last-level cache */
-	size_t block_rows;  /* of an output: its last rows, which are blocks of q8_0 and not of TYPE */
+	enum tcb_type type;              /* outputs are judged as f32, each by itself */
+	size_t rows, cols;               /* in elements */
+	size_t bytes;                    /* as stored by the user (native layout) */
+	int streams;                     /* cold measurements rotate this operand beyond the last-level cache */
+	const struct tcb_format *format; /* of TYPE BLOCKS: which they are (formats.h) */
+	int is_partly_written;           /* of an output: a call leaves some of it as it was */
 };
 
 /* What the build signs a CPU's variants with (code_signature.c), sorted by name. */
@@ -227,7 +230,6 @@ struct tcb_rule {
 			      const struct tcb_geometry *geometry);
 };
 
-struct tcb_format;
 struct tcb_rng;
 
 struct tcb_op {
@@ -235,7 +237,6 @@ struct tcb_op {
 	const char *summary;             /* one line for `tcbtune ops` */
 	const char *shape_form;          /* "MxNxK" or "MxN" */
 	int has_words;                   /* its shape has words (struct tcb_heads) */
-	int is_copy;                     /* held against a copy, though its operands differ in size */
 	const struct tcb_format *format; /* of its weights (formats.h); NULL: they are not quantised */
 	enum tcb_type type;              /* of the operands that are not in blocks */
 	const void *member;              /* for the functions of a family of ops: what tells this one from the others */

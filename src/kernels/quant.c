@@ -51,6 +51,7 @@ size_t tcb_quant_operands(const struct tcb_problem *problem, struct tcb_operand 
 		.cols = s->k,
 		.bytes = s->n * tcb_quant_row_bytes(format, s->k),
 		.streams = 1,
+		.format = format,
 	};
 	out[TCB_QUANT_X] = (struct tcb_operand){
 		.name = "x",

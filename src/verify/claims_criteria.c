@@ -419,7 +419,7 @@ static int see_dense(void *ctx, const struct tcb_op *op, const struct tcb_kernel
 	if (op->format || tcb_problem_init(op, op->default_contract, &op->default_shapes[0], &problem, NULL) != TCB_OK)
 		return 0;
 	for (size_t i = 0, count = op->operands(&problem, operands); i < count; i++)
-		if (operands[i].type == TCB_TYPE_BLOCKS || operands[i].block_rows)
+		if (operands[i].type == TCB_TYPE_BLOCKS)
 			return 0;
 	return see_counts(ctx, op, emulation);
 }

@@ -320,21 +320,23 @@ static double time_limit(struct cpu_worker *worker)
 	return tcb_bandwidth_call(limit);
 }
 
-/* The loop over as many bytes as a call of the op streams: a copy where it writes as much as it reads. */
+/* The loop over as many bytes as a call of the op streams: a copy where it writes as much as it reads, or parts of
+ * outputs. */
 static enum tcb_status ready_limit(struct cpu_worker *worker, enum tcb_state state, struct tcb_error *err)
 {
 	struct tcb_instance *instance = worker->instance;
 	size_t bytes = 0, written = 0;
+	int is_partly = 0;
 	for (size_t i = 0; i < instance->operand_count; i++) {
 		size_t streamed = instance->operands[i].streams ? instance->operands[i].bytes : 0;
 		bytes += streamed;
 		written += instance->operands[i].role == TCB_ROLE_OUTPUT ? streamed : 0;
+		is_partly |= instance->operands[i].is_partly_written;
 	}
-	const int is_copy = written > 0 && (worker->config->op->is_copy || written >= bytes - written);
+	const int is_copy = written > 0 && (is_partly || written >= bytes - written);
 	const enum tcb_traffic kind = is_copy ? TCB_TRAFFIC_COPY : TCB_TRAFFIC_READ;
-	const size_t moved = (size_t)worker->config->op->traffic(&worker->config->problem);
-	if (bytes == 0 || worker->config->op->is_copy) /* a call may leave some of an operand alone */
-		bytes = moved;
+	if (bytes == 0 || is_partly)
+		bytes = (size_t)worker->config->op->traffic(&worker->config->problem);
 	const size_t cache = tcb_cache_bytes(worker->config->place);
 	worker->limit_loops = cache > 0 && bytes > 2 * cache ? 1 : HOT_LOOPS;
 	tcb_watch_phase(worker->config->watch, 0, "measuring the limit");

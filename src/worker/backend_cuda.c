@@ -59,9 +59,9 @@ struct gpu_worker {
 	struct gpu_case small[CASES_MAX]; /* a ring */
 	size_t small_count, small_next;
 	size_t rotation_bytes;
-	struct tcb_gpu_buffer flush;            /* made when first needed */
-	struct tcb_rng rng;                     /* of samples of outputs */
-	struct tcb_buffer got[TCB_OUTPUTS_MAX]; /* outputs on the host */
+	struct tcb_gpu_buffer flush;             /* made when first needed */
+	struct tcb_rng rng;                      /* of samples of outputs */
+	struct tcb_buffer got[TCB_OPERANDS_MAX]; /* outputs on the host */
 	/* prepared */
 	enum tcb_state state;
 	struct tcb_gpu_runner *runners;
@@ -154,17 +154,10 @@ static void fault(struct tcb_trial_reply *reply, enum tcb_gpu_fault what, const 
 static enum tcb_status judge(struct gpu_worker *worker, const struct gpu_case *where, const struct tcb_code_unit *unit,
 			     const char *when, struct tcb_trial_reply *reply, struct tcb_error *err)
 {
-	const struct tcb_instance *instance = where->instance;
-	void *got[TCB_OPERANDS_MAX] = { NULL };
-	for (size_t i = 0; i < instance->output_count; i++) {
-		const size_t output = instance->output[i].operand, bytes = instance->operands[output].bytes;
-		if (worker->got[i].bytes < bytes) {
-			tcb_buffer_free(&worker->got[i]);
-			TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, bytes, &worker->got[i], err));
-		}
-		got[output] = worker->got[i].data;
-	}
-	TCB_TRY(tcb_gpu_memory_outputs(where->memory, got, err));
+	void *got[TCB_OPERANDS_MAX];
+	TCB_TRY(tcb_gpu_memory_outputs(where->memory, worker->got, err));
+	for (size_t i = 0; i < TCB_OPERANDS_MAX; i++)
+		got[i] = worker->got[i].data;
 	struct tcb_plan bound = { .chain = unit->chain, .ulps = unit->ulps };
 	struct tcb_check check = { .outcome = TCB_OUTCOME_OK };
 	TCB_TRY(tcb_judge_bound(where->instance, &bound, got, worker->pool, when, &check, err));

@@ -214,11 +214,16 @@ enum tcb_status tcb_gpu_memory_fetch(void *ctx, size_t output, size_t first, siz
 			      "reading an output", err);
 }
 
-enum tcb_status tcb_gpu_memory_outputs(struct tcb_gpu_memory *memory, void *const got[], struct tcb_error *err)
+enum tcb_status tcb_gpu_memory_outputs(struct tcb_gpu_memory *memory, struct tcb_buffer got[TCB_OPERANDS_MAX],
+				       struct tcb_error *err)
 {
 	for (size_t i = 0; i < memory->instance->output_count; i++) {
-		const size_t output = memory->instance->output[i].operand;
-		TCB_TRY(tcb_gpu_memory_fetch(memory, output, 0, memory->shared[output].bytes, got[output], err));
+		const size_t output = memory->instance->output[i].operand, bytes = memory->shared[output].bytes;
+		if (got[output].bytes < bytes) {
+			tcb_buffer_free(&got[output]);
+			TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, bytes, &got[output], err));
+		}
+		TCB_TRY(tcb_gpu_memory_fetch(memory, output, 0, bytes, got[output].data, err));
 	}
 	return TCB_OK;
 }

@@ -51,8 +51,9 @@ enum tcb_status tcb_gpu_memory_poison(struct tcb_gpu_memory *memory, struct tcb_
 /* BYTES bytes of MEMORY's (a struct tcb_gpu_memory) output from byte FIRST on: a tcb_fetch_fn (look_again.h). */
 enum tcb_status tcb_gpu_memory_fetch(void *memory, size_t output, size_t first, size_t bytes, void *to,
 				     struct tcb_error *err);
-/* The outputs as they are now, each to where GOT, in the order of operands, says. */
-enum tcb_status tcb_gpu_memory_outputs(struct tcb_gpu_memory *memory, void *const got[], struct tcb_error *err);
+/* The outputs as they are now, each into GOT's buffer of its operand, which grows where it is too small. */
+enum tcb_status tcb_gpu_memory_outputs(struct tcb_gpu_memory *memory, struct tcb_buffer got[TCB_OPERANDS_MAX],
+				       struct tcb_error *err);
 /* Names what was written that must not be: a guard zone of any buffer.  NULL: nothing. */
 enum tcb_status tcb_gpu_memory_check(struct tcb_gpu_memory *memory, enum tcb_layout layout, const char **what_out,
 				     struct tcb_error *err);

@@ -37,7 +37,7 @@ static enum tcb_status add_output(struct tcb_instance *instance, size_t index, s
 	if (instance->output_count == TCB_OUTPUTS_MAX)
 		return tcb_fail(err, TCB_E_UNSUPPORTED, "op %s has more than %d outputs", instance->op->name,
 				TCB_OUTPUTS_MAX);
-	if (!tcb_type_bytes(operand->type) || operand->type == TCB_TYPE_I32)
+	if (operand->type == TCB_TYPE_I32 || (operand->type == TCB_TYPE_BLOCKS && !operand->format))
 		return tcb_fail(err, TCB_E_UNSUPPORTED, "output '%s' of op %s has type %s, which cannot be judged",
 				operand->name, instance->op->name, tcb_type_text(operand->type));
 	instance->output[instance->output_count++] =

@@ -15,7 +15,11 @@
 #include "ptx/emulate/emulate.h"
 #include "ptx/text/text.h"
 
-/* An op that moves N bytes to few (m of 1), to as many (2), or two times N to few, of which a call reads half (3). */
+/* Bytes of outputs of which a call writes some: a few more than some blocks, little, and enough. */
+static const size_t parts[] = { 2 * 2048 * 16 + 16, 32, 1 << 20 };
+
+/* An op that moves N bytes to few (m of 1), to as many (2), or two times N to few, of which a call reads half (3), or
+ * N bytes to parts of three outputs (4). */
 static size_t operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
 {
 	size_t bytes = problem->shape.n;
@@ -24,12 +28,18 @@ static size_t operands(const struct tcb_problem *problem, struct tcb_operand out
 		out[0] = (struct tcb_operand){ "x", TCB_ROLE_INPUT, TCB_TYPE_F32, 1, bytes / 4, bytes, 1 };
 	out[1] = (struct tcb_operand){ "w", TCB_ROLE_WEIGHTS, TCB_TYPE_F32, 1, bytes / 4, bytes, 1 };
 	out[2] = (struct tcb_operand){ "y", TCB_ROLE_OUTPUT, TCB_TYPE_F32, 1, 1, problem->shape.m == 2 ? bytes : 4, 1 };
-	return 3;
+	if (problem->shape.m != 4)
+		return 3;
+	for (size_t i = 0; i < 3; i++)
+		out[2 + i] = (struct tcb_operand){
+			.name = "part", .role = TCB_ROLE_OUTPUT, .bytes = parts[i], .streams = 1, .is_partly_written = 1
+		};
+	return 5;
 }
 
 static double traffic(const struct tcb_problem *problem)
 {
-	return (double)problem->shape.n + (problem->shape.m == 2 ? (double)problem->shape.n : 4);
+	return (double)problem->shape.n + (problem->shape.m % 2 == 0 ? (double)problem->shape.n : 4);
 }
 
 static const struct tcb_op moving_op = { .name = "moving", .operands = operands, .traffic = traffic };
@@ -53,7 +63,8 @@ static void see(void *ctx, const struct tcb_ptx_finding *finding)
 	print_error("%s\n", finding->message);
 }
 
-/* Runs UNIT on BYTES of WEIGHTS, the first half of them where a second operand is read, too. */
+/* Runs UNIT on BYTES of WEIGHTS, the first half of them where a second operand is read, too.  Several outputs are one
+ * behind the other. */
 static void emulate(const struct tcb_code_image *image, size_t index, unsigned char *weights, unsigned char *output,
 		    size_t bytes, size_t output_bytes, struct tcb_ptx_emulation *out)
 {
@@ -75,14 +86,16 @@ static void emulate(const struct tcb_code_image *image, size_t index, unsigned c
 	assert_int_equal(tcb_ptx_memory_add(memory, "workspace", workspace, unit->workspace_bytes, 256,
 					    TCB_PTX_MAY_WRITE, &at[2], &err),
 			 TCB_OK);
-	assert_in_range(launch->argument_count, 3, 4);
+	assert_in_range(launch->argument_count, 3, 5);
 	for (size_t i = 0; i < launch->argument_count; i++)
 		values[i] = launch->argument[i].kind == TCB_ARGUMENT_OPERAND && launch->argument[i].value == 0
 				    ? at[0] + bytes / 2
 			    : launch->argument[i].kind == TCB_ARGUMENT_WORKSPACE ? at[2]
 			    : launch->argument[i].kind == TCB_ARGUMENT_U32       ? launch->argument[i].value
 			    : launch->argument[i].value == 1                     ? at[0]
-										 : at[1];
+			    : launch->argument[i].value == 2                     ? at[1]
+			    : launch->argument[i].value == 3                     ? at[1] + parts[0]
+										 : at[1] + parts[0] + parts[1];
 	struct tcb_ptx_launch run = { .params = values, .param_bytes = (uint32_t)(8 * launch->argument_count - 4) };
 	memcpy(run.grid, launch->grid, sizeof run.grid);
 	memcpy(run.block, launch->block, sizeof run.block);
@@ -206,6 +219,35 @@ static void each_byte_is_copied_once(void **state)
 	}
 }
 
+/* As many bytes as a call moves, to one output after the other. */
+static void several_outputs_are_copied_to(void **state)
+{
+	const size_t room = parts[0] + parts[1] + parts[2];
+	unsigned char *from = malloc(room), *to = malloc(room);
+	struct tcb_rng rng;
+	(void)state;
+	assert_true(from && to);
+	tcb_rng_init(&rng, 3);
+	for (size_t i = 0; i < room; i++)
+		from[i] = (unsigned char)(1 + tcb_rng_below(&rng, 255));
+	setenv("TCBTUNE_ASSEMBLER", "none", 1);
+	for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+		struct tcb_code_image *image = image_of(90, sizes[s], 3, 0);
+		for (size_t unit = 0; unit < image->unit_count; unit++) {
+			struct tcb_ptx_emulation counted;
+			memset(to, 0, room);
+			emulate(image, unit, from, to, sizes[s], room, &counted);
+			assert_int_equal(counted.findings, 0);
+			assert_memory_equal(from, to, sizes[s]);
+			assert_int_equal(counted.global_read_bytes, sizes[s]);
+			assert_int_equal(counted.global_write_bytes, sizes[s]);
+		}
+		free(image);
+	}
+	free(from);
+	free(to);
+}
+
 static void every_target_assembles(void **state)
 {
 	(void)state;
@@ -232,7 +274,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_byte_is_read_once),    cmocka_unit_test(less_than_a_piece_is_a_launch),
 		cmocka_unit_test(nothing_is_optimised_away), cmocka_unit_test(each_byte_is_copied_once),
-		cmocka_unit_test(both_operands_are_read),    cmocka_unit_test(every_target_assembles),
+		cmocka_unit_test(both_operands_are_read),    cmocka_unit_test(several_outputs_are_copied_to),
+		cmocka_unit_test(every_target_assembles),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

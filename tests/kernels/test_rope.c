@@ -51,6 +51,11 @@ static int has_blocks(const struct gpu_bench *b)
 	return rope_kv_type(&b->problem) == TCB_TYPE_BLOCKS;
 }
 
+static size_t elements(const struct gpu_bench *b, size_t output)
+{
+	return b->operand[ROPE_Q + output].rows * b->operand[ROPE_Q + output].cols;
+}
+
 static double value_at(enum tcb_type type, const void *values, size_t index)
 {
 	float value;
@@ -82,14 +87,19 @@ static double plain(const struct gpu_bench *b, size_t token, size_t head, size_t
 			: x * cosine + value_at(type, b->data[ROPE_QKV], row + i - half) * sine;
 }
 
-/* Where ATTENTION looks for head HEAD of K (WHICH 0) or V of position P, in the output. */
-static size_t attention_head(const struct gpu_bench *b, size_t which, size_t sequence, size_t head, size_t p)
+/* Where ATTENTION looks for head HEAD of position P, in K and in V. */
+static size_t attention_head(const struct gpu_bench *b, size_t sequence, size_t head, size_t p)
 {
 	const struct tcb_shape *s = &b->problem.shape;
 	const int32_t *table = s->heads.page ? b->data[ROPE_TABLE] : NULL;
-	const size_t q_heads = s->heads.sequences * s->m * s->heads.query;
-	const size_t token = tcb_kv_token(s, table, sequence, p) + which * tcb_kv_tokens(s);
-	return q_heads + token * s->heads.kv + head;
+	return tcb_kv_token(s, table, sequence, p) * s->heads.kv + head;
+}
+
+/* Which output head HEAD of a row of qkv goes to: 0, q; 1, K; 2, V. */
+static size_t output_of(const struct gpu_bench *b, size_t head)
+{
+	const struct tcb_heads *heads = &b->problem.shape.heads;
+	return head < heads->query ? 0 : head < (size_t)heads->query + heads->kv ? 1 : 2;
 }
 
 /* VALUES of a block as its codes and scale read, by plain loops; *IS_TIE: one is as near to two codes. */
@@ -106,8 +116,10 @@ static void quantise(double *values, int *is_tie)
 	}
 }
 
-static void compare(const struct gpu_bench *b, size_t token, size_t head, size_t p, size_t to, unsigned char *seen)
+static void compare(const struct gpu_bench *b, size_t token, size_t head, size_t p, size_t to, unsigned char *seen[])
 {
+	const size_t output = output_of(b, head);
+	const struct tcb_reference *reference = &b->reference[output];
 	const int is_block = has_blocks(b) && head >= b->problem.shape.heads.query;
 	const size_t k = b->problem.shape.k, unit = is_block ? BLOCK : k;
 	double want[ROPE_HEAD_MAX];
@@ -118,11 +130,11 @@ static void compare(const struct gpu_bench *b, size_t token, size_t head, size_t
 		if (is_block)
 			quantise(want + first, &is_tie);
 		for (size_t i = first; i < first + unit; i++) {
-			const double got = b->reference[0].y[to * k + i], off = fabs(want[i] - got);
-			if (!(off <= (is_tie ? b->reference[0].extra[to * k + i] : 1e-13 * (1 + fabs(want[i])))))
+			const double got = reference->y[to * k + i], off = fabs(want[i] - got);
+			if (!(off <= (is_tie ? reference->extra[to * k + i] : 1e-13 * (1 + fabs(want[i])))))
 				fail_msg("%s: token %zu, head %zu, value %zu is %g, not %g", b->problem.op_name, token,
 					 head, i, got, want[i]);
-			seen[to * k + i] = 1;
+			seen[output][to * k + i] = 1;
 		}
 	}
 }
@@ -136,20 +148,25 @@ static void reference_is_the_definition(void **state)
 		struct gpu_bench b;
 		gpu_bench_open(&b, &p, 3 + i);
 		const int32_t *lengths = b.data[ROPE_LENGTHS];
-		unsigned char *seen = test_calloc(b.outputs, 1);
+		unsigned char *seen[3];
+		for (size_t o = 0; o < 3; o++)
+			seen[o] = test_calloc(elements(&b, o), 1);
 		for (size_t token = 0; token < s->heads.sequences * s->m; token++) {
 			const size_t sequence = token / s->m, q = s->heads.query, kv = s->heads.kv;
 			const ptrdiff_t at = lengths[sequence] - (ptrdiff_t)s->m + (ptrdiff_t)(token % s->m);
 			for (size_t h = 0; at >= 0 && h < q; h++)
 				compare(&b, token, h, (size_t)at, token * q + h, seen);
 			for (size_t h = 0; at >= 0 && h < 2 * kv; h++)
-				compare(&b, token, q + h, (size_t)at,
-					attention_head(&b, h / kv, sequence, h % kv, (size_t)at), seen);
+				compare(&b, token, q + h, (size_t)at, attention_head(&b, sequence, h % kv, (size_t)at),
+					seen);
 		}
-		for (size_t o = 0; o < b.outputs; o++)
-			if (!seen[o] && !isnan(b.reference[0].y[o]))
-				fail_msg("%s %s: %zu is written", p.op_name, shapes[i / OPS / CONTRACTS], o);
-		test_free(seen);
+		for (size_t o = 0; o < 3; o++) {
+			for (size_t e = 0; e < elements(&b, o); e++)
+				if (!seen[o][e] && !isnan(b.reference[o].y[e]))
+					fail_msg("%s %s: %s %zu is written", p.op_name, shapes[i / OPS / CONTRACTS],
+						 b.operand[ROPE_Q + o].name, e);
+			test_free(seen[o]);
+		}
 		gpu_bench_close(&b);
 	}
 }
@@ -167,19 +184,22 @@ static void writing_elsewhere_is_an_error(void **state)
 	gpu_emit(&p, &target, &g, &kernel);
 	gpu_bench_open(&b, &p, 1);
 	const struct tcb_plan bound = { .chain = kernel.chain, .ulps = kernel.ulps };
-	float *got = test_malloc(b.outputs * sizeof *got);
-	size_t untouched = b.outputs;
-	for (size_t i = 0; i < b.outputs; i++) {
-		got[i] = (float)b.reference[0].y[i];
-		untouched = isnan(b.reference[0].y[i]) ? i : untouched;
+	for (size_t o = 0; o < 3; o++) {
+		const struct tcb_reference *reference = &b.reference[o];
+		const size_t count = elements(&b, o);
+		float *got = test_malloc(count * sizeof *got);
+		size_t untouched = count;
+		for (size_t i = 0; i < count; i++) { /* as exact as the cache's type */
+			const float y = (float)reference->y[i];
+			got[i] = isnan(y) ? y : (float)(_Float16)y;
+			untouched = isnan(y) ? i : untouched;
+		}
+		assert_true(untouched < count);
+		assert_true(tcb_error_ratio(&bound, reference, got, count, NULL) <= 1);
+		got[untouched] = 0;
+		assert_true(tcb_error_ratio(&bound, reference, got, count, NULL) > 1);
+		test_free(got);
 	}
-	assert_true(untouched < b.outputs);
-	for (size_t i = 0; i < b.outputs; i++) /* as exact as the cache's type */
-		got[i] = isnan(got[i]) ? got[i] : (float)(_Float16)got[i];
-	assert_true(tcb_error_ratio(&bound, b.reference, got, b.outputs, NULL) <= 1);
-	got[untouched] = 0;
-	assert_true(tcb_error_ratio(&bound, b.reference, got, b.outputs, NULL) > 1);
-	test_free(got);
 	gpu_bench_close(&b);
 	tcb_kernel_fini(&kernel);
 }
@@ -203,68 +223,72 @@ static const char *wrong_block(const double *x, const unsigned char *block)
 	return NULL;
 }
 
-/* OUT is what a kernel made of poison: blocks of the new tokens, and of all else the poison. */
-static void check_cache(const struct gpu_bench *b, const unsigned char *out, const char *what)
+/* OUT, K and V, is what a kernel made of poison: blocks of the new tokens, and of all else the poison. */
+static void check_cache(const struct gpu_bench *b, unsigned char *const out[], const char *what)
 {
 	const struct tcb_shape *s = &b->problem.shape;
 	const size_t q = s->heads.query, kv = s->heads.kv, head_bytes = s->k / BLOCK * BLOCK_BYTES;
-	const size_t q_bytes = s->heads.sequences * s->m * q * s->k * tcb_type_bytes(b->operand[ROPE_OUT].type);
-	const size_t heads = 2 * tcb_kv_tokens(s) * kv;
+	const size_t heads = tcb_kv_tokens(s) * kv;
 	const int32_t *lengths = b->data[ROPE_LENGTHS];
-	unsigned char *seen = test_calloc(heads, 1);
-	assert_int_equal(b->operand[ROPE_OUT].bytes, q_bytes + heads * head_bytes);
-	for (size_t token = 0; token < s->heads.sequences * s->m; token++)
-		for (size_t h = 0; h < 2 * kv; h++) {
-			const size_t sequence = token / s->m;
-			const ptrdiff_t p = lengths[sequence] - (ptrdiff_t)s->m + (ptrdiff_t)(token % s->m);
-			double x[ROPE_HEAD_MAX];
-			if (p < 0)
-				continue;
-			const size_t at =
-				attention_head(b, h / kv, sequence, h % kv, (size_t)p) - s->heads.sequences * s->m * q;
-			for (size_t i = 0; i < s->k; i++)
-				x[i] = plain(b, token, q + h, (size_t)p, i);
-			for (size_t i = 0; i < s->k / BLOCK; i++) {
-				const char *wrong =
-					wrong_block(x + i * BLOCK, out + q_bytes + at * head_bytes + i * BLOCK_BYTES);
-				if (wrong)
-					fail_msg("%s: head %zu of token %zu, block %zu: a wrong %s", what, h, token, i,
-						 wrong);
+	for (size_t which = 0; which < 2; which++) {
+		const unsigned char *cache = out[1 + which];
+		unsigned char *seen = test_calloc(heads, 1);
+		assert_int_equal(b->operand[ROPE_K + which].bytes, heads * head_bytes);
+		for (size_t token = 0; token < s->heads.sequences * s->m; token++)
+			for (size_t h = 0; h < kv; h++) {
+				const size_t sequence = token / s->m;
+				const ptrdiff_t p = lengths[sequence] - (ptrdiff_t)s->m + (ptrdiff_t)(token % s->m);
+				double x[ROPE_HEAD_MAX];
+				if (p < 0)
+					continue;
+				const size_t at = attention_head(b, sequence, h, (size_t)p);
+				for (size_t i = 0; i < s->k; i++)
+					x[i] = plain(b, token, q + which * kv + h, (size_t)p, i);
+				for (size_t i = 0; i < s->k / BLOCK; i++) {
+					const char *wrong =
+						wrong_block(x + i * BLOCK, cache + at * head_bytes + i * BLOCK_BYTES);
+					if (wrong)
+						fail_msg("%s: head %zu of token %zu, block %zu: a wrong %s", what, h,
+							 token, i, wrong);
+				}
+				seen[at] = 1;
 			}
-			seen[at] = 1;
-		}
-	for (size_t i = 0; i < heads * head_bytes; i++)
-		if (!seen[i / head_bytes] && out[q_bytes + i] != TCB_POISON)
-			fail_msg("%s: byte %zu of the cache was written", what, i);
-	test_free(seen);
+		for (size_t i = 0; i < heads * head_bytes; i++)
+			if (!seen[i / head_bytes] && cache[i] != TCB_POISON)
+				fail_msg("%s: byte %zu of the cache was written", what, i);
+		test_free(seen);
+	}
 }
 
-/* G's result of B, which is held against the reference. */
-static unsigned char *run_on_cpu(struct gpu_bench *b, const struct tcb_geometry *g, const char *what)
+/* G's results of B, q, K and V, which are held against the reference; test_free() each. */
+static void run_on_cpu(struct gpu_bench *b, const struct tcb_geometry *g, const char *what, unsigned char *out[3])
 {
-	const size_t bytes = b->operand[ROPE_OUT].bytes;
-	unsigned char *out = test_malloc(bytes);
-	float *got = test_malloc(b->outputs * sizeof *got);
 	void *operand[TCB_OPERANDS_MAX];
 	struct tcb_pool *pool;
 	struct tcb_plan plan;
 	struct tcb_error err;
-	size_t bad = 0;
+	size_t output, bad = 0;
 	if (b->op->plan(&b->problem, g, &plan, &err) != TCB_OK)
 		fail_msg("%s: %s", what, err.message);
 	assert_int_equal(tcb_pool_create(1, NULL, &pool, NULL), TCB_OK);
 	void *workspace = test_malloc(plan.workspace_bytes + 1);
 	memcpy(operand, b->data, sizeof operand);
-	operand[ROPE_OUT] = out;
-	memset(out, TCB_POISON, bytes);
+	for (size_t o = 0; o < 3; o++) {
+		operand[ROPE_Q + o] = out[o] = test_malloc(b->operand[ROPE_Q + o].bytes);
+		memset(out[o], TCB_POISON, b->operand[ROPE_Q + o].bytes);
+	}
 	b->op->run(&plan, operand, workspace, pool);
-	tcb_operand_to_f32(&b->operand[ROPE_OUT], out, 0, b->outputs, got);
-	if (!(tcb_error_ratio(&plan, b->reference, got, b->outputs, &bad) <= 1))
-		fail_msg("%s: output %zu is %g, not %g", what, bad, (double)got[bad], b->reference[0].y[bad]);
+	if (!(tcb_outputs_error_ratio(&plan, b->operand, b->operand_count, b->reference, operand, &output, &bad) <= 1))
+		fail_msg("%s: %s %zu is not %g", what, b->operand[output].name, bad,
+			 b->reference[output - ROPE_Q].y[bad]);
 	tcb_pool_destroy(pool);
 	test_free(workspace);
-	test_free(got);
-	return out;
+}
+
+static void free_outputs(unsigned char *out[3])
+{
+	for (size_t o = 0; o < 3; o++)
+		test_free(out[o]);
 }
 
 /* By every instruction family that there is here, fused and in parts. */
@@ -287,10 +311,11 @@ static void blocks_are_what_attention_reads(void **state)
 				continue;
 			snprintf(what, sizeof what, "%s by %s, parts=%d", shapes[i / CONTRACTS],
 				 tcb_isa_text((enum tcb_isa)isa), (int)g.knob[TCB_KNOB_PARTS]);
+			unsigned char *out[3];
 			gpu_bench_open(&b, &p, i);
-			unsigned char *out = run_on_cpu(&b, &g, what);
+			run_on_cpu(&b, &g, what, out);
 			check_cache(&b, out, what);
-			test_free(out);
+			free_outputs(out);
 			gpu_bench_close(&b);
 		}
 }
@@ -319,10 +344,10 @@ static void blocks_of_odd_values(void **state)
 			next_v[i] *= 1e-9f;
 		next_v[40] = 1e10f;
 		gpu_bench_refer(&b);
-		unsigned char *out = run_on_cpu(&b, &g, tcb_isa_text((enum tcb_isa)isa));
-		const unsigned char *cache = out + b.operand[ROPE_OUT].bytes - 2 * (size_t)8 * 2 * BLOCK_BYTES;
-		const unsigned char *at_k = cache + (size_t)6 * 2 * BLOCK_BYTES,
-				    *at_v = at_k + (size_t)8 * 2 * BLOCK_BYTES;
+		unsigned char *out[3];
+		run_on_cpu(&b, &g, tcb_isa_text((enum tcb_isa)isa), out);
+		const unsigned char *at_k = out[1] + (size_t)6 * 2 * BLOCK_BYTES,
+				    *at_v = out[2] + (size_t)6 * 2 * BLOCK_BYTES;
 		static const unsigned char zeros[BLOCK_BYTES];
 		assert_true(isnan(value_at(TCB_TYPE_F16, at_k, 0)));
 		assert_true(isnan(value_at(TCB_TYPE_F16, at_k + BLOCK_BYTES, 0)));
@@ -330,7 +355,7 @@ static void blocks_of_odd_values(void **state)
 		assert_memory_equal(at_v + BLOCK_BYTES, zeros, BLOCK_BYTES);
 		assert_true(value_at(TCB_TYPE_F16, at_v + (size_t)2 * BLOCK_BYTES, 0) == 0);
 		assert_true(isinf(value_at(TCB_TYPE_F16, at_v + (size_t)3 * BLOCK_BYTES, 0)));
-		test_free(out);
+		free_outputs(out);
 		gpu_bench_close(&b);
 	}
 }
@@ -340,19 +365,20 @@ static void wrong_blocks_are_an_error(void **state)
 {
 	static const struct {
 		const char *what;
-		size_t at; /* byte of the cache: tokens 4 to 7 of 8 are new, a head of 64 */
+		size_t output, at; /* byte of it: tokens 4 to 7 of 8 are new, a head of 64 */
 		int more;
 		int is_wrong;
 	} cases[] = {
-		{ "nothing", 0, 0, 0 },
-		{ "a code one more", 4 * 68 + 2, 1, 1 },
-		{ "a code one less, of V", 12 * 68 + 40, -1, 1 },
-		{ "the upper byte of a scale", 5 * 68 + 35, 1, 1 },
-		{ "a scale two up", 7 * 68, 2, 1 },
-		{ "a scale two down, of V", 15 * 68 + 34, -2, 1 },
-		{ "a code of an old token", 3 * 68 + 20, 1, 1 },
-		{ "a scale of an old token", 2 * 68 + 1, 1, 1 },
-		{ "the last code of an old token's V", 8 * 68 + 67, 1, 1 },
+		{ "nothing", ROPE_K, 0, 0, 0 },
+		{ "the upper byte of a value of q", ROPE_Q, 2 * 64 * 2 + 1, 4, 1 },
+		{ "a code one more", ROPE_K, 4 * 68 + 2, 1, 1 },
+		{ "a code one less, of V", ROPE_V, 4 * 68 + 40, -1, 1 },
+		{ "the upper byte of a scale", ROPE_K, 5 * 68 + 35, 1, 1 },
+		{ "a scale two up", ROPE_K, 7 * 68, 2, 1 },
+		{ "a scale two down, of V", ROPE_V, 7 * 68 + 34, -2, 1 },
+		{ "a code of an old token", ROPE_K, 3 * 68 + 20, 1, 1 },
+		{ "a scale of an old token", ROPE_K, 2 * 68 + 1, 1, 1 },
+		{ "the last code of an old token's V", ROPE_V, 67, 1, 1 },
 	};
 	const struct tcb_problem p = problem_of(BLOCKS, 0, "4x8x64,h2/1");
 	const struct tcb_plan bound = { .chain = 3 };
@@ -363,23 +389,27 @@ static void wrong_blocks_are_an_error(void **state)
 	assert_int_equal(tcb_cpu_identify("cpu", 1, &device, NULL), TCB_OK);
 	p.op->default_geometry(&p, &device.target, &g);
 	gpu_bench_open(&b, &p, 5);
-	unsigned char *out = run_on_cpu(&b, &g, "default"), *cache = out + b.operand[ROPE_OUT].bytes - (size_t)16 * 68;
-	float *got = test_malloc(b.outputs * sizeof *got);
+	unsigned char *out[3];
+	void *operand[TCB_OPERANDS_MAX] = { NULL };
+	run_on_cpu(&b, &g, "default", out);
+	for (size_t o = 0; o < 3; o++)
+		operand[ROPE_Q + o] = out[o];
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		unsigned char *byte = cache + cases[i].at;
+		unsigned char *byte = (unsigned char *)operand[cases[i].output] + cases[i].at;
+		size_t output;
 		*byte = (unsigned char)(*byte + cases[i].more);
-		tcb_operand_to_f32(&b.operand[ROPE_OUT], out, 0, b.outputs, got);
-		if ((tcb_error_ratio(&bound, b.reference, got, b.outputs, NULL) > 1) != cases[i].is_wrong)
-			fail_msg("%s: %s", cases[i].what, cases[i].is_wrong ? "nobody minds" : "an error");
+		const double ratio = tcb_outputs_error_ratio(&bound, b.operand, b.operand_count, b.reference, operand,
+							     &output, NULL);
+		if ((ratio > 1) != cases[i].is_wrong || (cases[i].is_wrong && output != cases[i].output))
+			fail_msg("%s: %s", cases[i].what, ratio > 1 ? "an error elsewhere" : "nobody minds");
 		*byte = (unsigned char)(*byte - cases[i].more);
 	}
-	test_free(got);
-	test_free(out);
+	free_outputs(out);
 	gpu_bench_close(&b);
 }
 
 /* Elements are read one by one as in one go, and a place is where a block begins. */
-static void operands_of_two_types_are_read(void **state)
+static void outputs_of_blocks_are_read(void **state)
 {
 	const struct tcb_problem p = problem_of(BLOCKS, 0, "2x4x96,h3/1");
 	struct tcb_device device;
@@ -389,22 +419,25 @@ static void operands_of_two_types_are_read(void **state)
 	assert_int_equal(tcb_cpu_identify("cpu", 1, &device, NULL), TCB_OK);
 	p.op->default_geometry(&p, &device.target, &g);
 	gpu_bench_open(&b, &p, 5);
-	const struct tcb_operand *o = &b.operand[ROPE_OUT];
-	unsigned char *out = run_on_cpu(&b, &g, "default");
-	float *all = test_malloc(b.outputs * sizeof *all), one;
-	const size_t plain_values = (size_t)2 * 3 * 96;
-	size_t bytes;
-	assert_int_equal(o->block_rows, 2 * 4);
-	tcb_operand_to_f32(o, out, 0, b.outputs, all);
-	for (size_t i = 0; i < b.outputs; i++) {
-		tcb_operand_to_f32(o, out, i, 1, &one);
-		assert_memory_equal(&one, &all[i], sizeof one);
-		const size_t place = tcb_operand_place(o, i, &bytes), block = (i - plain_values) / BLOCK;
-		assert_int_equal(bytes, i < plain_values ? 2 : BLOCK_BYTES);
-		assert_int_equal(place, i < plain_values ? 2 * i : 2 * plain_values + block * BLOCK_BYTES);
+	unsigned char *out[3];
+	run_on_cpu(&b, &g, "default", out);
+	for (size_t which = 0; which < 3; which++) {
+		const struct tcb_operand *o = &b.operand[ROPE_Q + which];
+		const size_t count = elements(&b, which);
+		float *all = test_malloc(count * sizeof *all), one;
+		size_t bytes;
+		assert_int_equal(o->format ? o->format->id : TCB_FORMAT_COUNT,
+				 which ? TCB_FORMAT_Q8_0 : TCB_FORMAT_COUNT);
+		tcb_operand_to_f32(o, out[which], 0, count, all);
+		for (size_t i = 0; i < count; i++) {
+			tcb_operand_to_f32(o, out[which], i, 1, &one);
+			assert_memory_equal(&one, &all[i], sizeof one);
+			assert_int_equal(tcb_operand_place(o, i, &bytes), which ? i / BLOCK * BLOCK_BYTES : 2 * i);
+			assert_int_equal(bytes, which ? BLOCK_BYTES : 2);
+		}
+		test_free(all);
 	}
-	test_free(all);
-	test_free(out);
+	free_outputs(out);
 	gpu_bench_close(&b);
 }
 
@@ -533,7 +566,7 @@ int main(void)
 		cmocka_unit_test(blocks_are_what_attention_reads),
 		cmocka_unit_test(blocks_of_odd_values),
 		cmocka_unit_test(wrong_blocks_are_an_error),
-		cmocka_unit_test(operands_of_two_types_are_read),
+		cmocka_unit_test(outputs_of_blocks_are_read),
 		cmocka_unit_test(shapes_that_it_does_not_take),
 		cmocka_unit_test(defaults_are_legal_and_in_the_space),
 		cmocka_unit_test(samples_are_right),

@@ -274,6 +274,59 @@ static void every_op_runs(void **state)
 	tcbrt_close(rt);
 }
 
+/* More operands than the info has room for: the first ones are there, and all are told one by one. */
+static void all_operands_are_told(void **state)
+{
+	static const char *const names[] = { "qkv", "rotation", "lengths", "q", "k", "v", "pages" };
+	static const char *const types[] = { "f32", "f32", "i32", "f32", "blocks", "blocks", "i32" };
+	const struct tcbrt_query caches = {
+		.op = "rope_append_q80", .contract = TCBRT_CONTRACT_F32, .m = 3, .n = 12, .k = 64, .words = "h4/2,b2,p4"
+	};
+	const size_t rows = (size_t)2 * 12, bytes = rows * 2 * 64 / 32 * 34;
+	struct tcbrt_operand operand;
+	struct tcbrt *rt;
+	struct bench b;
+
+	(void)state;
+	assert_int_equal(tcbrt_open_empty(&rt, NULL), TCBRT_OK);
+	bench_init(&b, rt, &caches);
+	assert_int_equal(b.info.operand_count, 7);
+	assert_int_equal(b.info.output, 3);
+	assert_int_equal(b.info.weights, -1);
+	for (size_t i = 0; i < b.info.operand_count; i++) {
+		const int is_cache = i == 4 || i == 5;
+
+		assert_int_equal(tcbrt_plan_operand(b.plan, i, &operand), TCBRT_OK);
+		assert_string_equal(operand.name, names[i]);
+		assert_string_equal(operand.type, types[i]);
+		assert_int_equal(operand.role, i == 3 || is_cache ? TCBRT_ROLE_OUTPUT : TCBRT_ROLE_INPUT);
+		assert_int_equal(operand.packed_bytes, 0);
+		if (is_cache) {
+			assert_int_equal(operand.rows, rows);
+			assert_int_equal(operand.columns, 2 * 64);
+			assert_int_equal(operand.bytes, bytes);
+		}
+		if (i < TCBRT_INFO_OPERANDS_MAX)
+			assert_memory_equal(&operand, &b.info.operand[i], sizeof(operand));
+	}
+	assert_int_equal(tcbrt_plan_operand(b.plan, 7, &operand), TCBRT_E_USAGE);
+	assert_int_equal(tcbrt_plan_operand(NULL, 0, &operand), TCBRT_E_USAGE);
+	assert_int_equal(tcbrt_plan_operand(b.plan, 0, NULL), TCBRT_E_USAGE);
+	/* Each output is where the caller has it: none may be missing. */
+	for (size_t i = 0; i < b.info.operand_count; i++) {
+		void *kept = b.operand[i];
+		struct tcbrt_error err;
+
+		b.operand[i] = NULL;
+		assert_int_equal(tcbrt_execute(b.plan, b.operand, aligned(&b.workspace), NULL), TCBRT_E_USAGE);
+		assert_int_equal(tcbrt_execute_check(b.plan, b.operand, aligned(&b.workspace), &err), TCBRT_E_USAGE);
+		assert_non_null(strstr(err.message, names[i]));
+		b.operand[i] = kept;
+	}
+	bench_fini(&b);
+	tcbrt_close(rt);
+}
+
 /* As tcbrt_pack does it, for the operand that is packed; no other can be. */
 static void operands_are_packed_by_number(void **state)
 {
@@ -698,6 +751,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_op_runs),
+		cmocka_unit_test(all_operands_are_told),
 		cmocka_unit_test(operands_are_packed_by_number),
 		cmocka_unit_test(layouts_are_shared),
 		cmocka_unit_test(unpacking_gives_back),

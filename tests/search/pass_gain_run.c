@@ -94,8 +94,9 @@ static enum tcb_status start(struct gain *gain, struct member *member, struct tc
 	return fault == TCB_GPU_FINE ? TCB_OK : tcb_fail(err, TCB_E_FAILED, "%.250s", why);
 }
 
-/* The outputs of one call, one behind the other. */
-static enum tcb_status output_of(struct gain *gain, struct member *member, void *out, struct tcb_error *err)
+/* The outputs of one call. */
+static enum tcb_status outputs_of(struct gain *gain, struct member *member, struct tcb_buffer out[TCB_OPERANDS_MAX],
+				  struct tcb_error *err)
 {
 	uint64_t operand[TCB_OPERANDS_MAX];
 	char why[256];
@@ -104,32 +105,26 @@ static enum tcb_status output_of(struct gain *gain, struct member *member, void 
 	TCB_TRY(tcb_gpu_memory_poison(gain->memory, err));
 	if (tcb_gpu_runner_once(&member->runner, operand, &ns, why) != TCB_GPU_FINE)
 		return tcb_fail(err, TCB_E_FAILED, "%.250s", why);
-	void *got[TCB_OPERANDS_MAX];
-	char *at = out;
-	for (size_t i = 0; i < gain->instance->output_count; i++) {
-		const size_t output = gain->instance->output[i].operand;
-		got[output] = at;
-		at += gain->instance->operands[output].bytes;
-	}
-	return tcb_gpu_memory_outputs(gain->memory, got, err);
+	return tcb_gpu_memory_outputs(gain->memory, out, err);
 }
 
 /* --- a group --- */
 
 static enum tcb_status compare_outputs(struct gain *gain, int differs[GROUP_MAX], struct tcb_error *err)
 {
-	size_t bytes = 0;
-	for (size_t i = 0; i < gain->instance->output_count; i++)
-		bytes += gain->instance->operands[gain->instance->output[i].operand].bytes;
-	char *first = malloc(bytes), *other = malloc(bytes);
-	enum tcb_status status = first && other ? TCB_OK : tcb_fail(err, TCB_E_NOMEM, "out of memory for an output");
+	struct tcb_buffer first[TCB_OPERANDS_MAX] = { { .map = NULL } }, other[TCB_OPERANDS_MAX] = { { .map = NULL } };
+	enum tcb_status status = TCB_OK;
 	for (size_t i = 0; i < gain->group_count && status == TCB_OK; i++) {
-		status = output_of(gain, &gain->group[i], i ? other : first, err);
-		differs[i] = status == TCB_OK && i && memcmp(first, other, bytes) != 0;
+		status = outputs_of(gain, &gain->group[i], i ? other : first, err);
+		differs[i] = 0;
+		for (size_t o = 0; o < TCB_OPERANDS_MAX && status == TCB_OK && i; o++)
+			differs[i] |= first[o].data && memcmp(first[o].data, other[o].data, first[o].bytes) != 0;
 		gain->different += differs[i] != 0;
 	}
-	free(first);
-	free(other);
+	for (size_t o = 0; o < TCB_OPERANDS_MAX; o++) {
+		tcb_buffer_free(&first[o]);
+		tcb_buffer_free(&other[o]);
+	}
 	return status;
 }
 

@@ -262,6 +262,67 @@ static void reference_is_read_only(void **state)
 	assert_true(strncmp(found, "r--", 3) == 0);
 }
 
+/* --- several outputs --- */
+
+static struct tcb_op rope; /* of the registry, that misbehaves after its work */
+static enum { RIGHT, WRONG_VALUE, NOT_WRITTEN, PAST_THE_END } how;
+static size_t spoilt;
+
+static void spoil(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool)
+{
+	struct tcb_operand described[TCB_OPERANDS_MAX];
+	plan->problem.op->operands(&plan->problem, described);
+	tcb_op_find(rope.name)->run(plan, operand, workspace, pool);
+	unsigned char *at = operand[spoilt];
+	if (how == WRONG_VALUE) /* what is new is at the end of all outputs; the exponent */
+		at[described[spoilt].bytes - 1] ^= 8;
+	else if (how == NOT_WRITTEN)
+		memset(at + described[spoilt].bytes - 2, TCB_POISON, 2);
+	else if (how == PAST_THE_END)
+		((volatile unsigned char *)at)[described[spoilt].bytes] = 1;
+}
+
+static void each_output_has_guards_and_is_named(void **state)
+{
+	const struct tcb_shape shape = { 3, 8, 32, { .query = 2, .kv = 1, .sequences = 1 } };
+	const struct tcb_target target = { .kind = TCB_TARGET_CPU, .isa_mask = 1u << TCB_ISA_SCALAR, .threads = 1 };
+	static const char *const faults[] = { "", "is ", "was never written", "(guard zone)" };
+	struct fixture *fixture = *state;
+	struct tcb_verifier *verifier;
+	struct tcb_instance *instance;
+	struct tcb_geometry geometry;
+	struct tcb_problem problem;
+	rope = *tcb_op_find("rope_append_f16");
+	rope.run = spoil;
+	assert_int_equal(tcb_problem_init(&rope, TCB_CONTRACT_F16, &shape, &problem, NULL), TCB_OK);
+	assert_int_equal(tcb_instance_create(&rope, &problem, 1, NULL, &instance, NULL), TCB_OK);
+	assert_int_equal(instance->output_count, 3);
+	rope.default_geometry(&problem, &target, &geometry);
+	for (how = RIGHT; how <= PAST_THE_END; how++)
+		for (size_t o = 0; o < instance->output_count; o++) {
+			struct tcb_check check;
+			char name[32];
+			spoilt = instance->output[o].operand;
+			snprintf(name, sizeof(name), "output '%s'", instance->operands[spoilt].name);
+			assert_int_equal(
+				tcb_verifier_create(instance, 1, fixture->pool, fixture->pool, NULL, &verifier, NULL),
+				TCB_OK);
+			assert_int_equal(tcb_verifier_check(verifier, &geometry, 0, &check, NULL), TCB_OK);
+			tcb_verifier_destroy(verifier);
+			assert_int_equal(check.damaged, how == PAST_THE_END);
+			if (how == RIGHT) {
+				assert_int_equal(check.outcome, TCB_OUTCOME_OK);
+				assert_true(check.error_ratio > 0 && check.error_ratio < 1);
+				assert_int_equal(strncmp(check.message, "largest error in output '", 25), 0);
+				continue;
+			}
+			assert_int_equal(check.outcome, TCB_OUTCOME_WRONG);
+			assert_non_null(strstr(check.message, name));
+			assert_non_null(strstr(check.message, faults[how]));
+		}
+	tcb_instance_destroy(instance);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -270,7 +331,7 @@ int main(void)
 		TEST(right_ones_pass),        TEST(large_tiles_pass),         TEST(too_many_threads),
 		TEST(wrong_ones_fail),        TEST(past_the_output),          TEST(past_the_workspace),
 		TEST(leftovers_do_not_help),  cmocka_unit_test(small_shapes), TEST(many_shapes),
-		TEST(reference_is_read_only), TEST(hopeless_ones_stop_early),
+		TEST(reference_is_read_only), TEST(hopeless_ones_stop_early), TEST(each_output_has_guards_and_is_named),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

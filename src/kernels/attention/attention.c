@@ -65,8 +65,8 @@ static size_t operands(const struct tcb_problem *problem, struct tcb_operand out
 	const size_t io_bytes = rows * q * tcb_type_bytes(io), kv_bytes = tcb_kv_bytes(kv, tokens * row);
 	const size_t pages = tcb_kv_pages(s);
 	out[ATTENTION_Q] = (struct tcb_operand){ "q", TCB_ROLE_INPUT, io, rows, q, io_bytes, 0 };
-	out[ATTENTION_K] = (struct tcb_operand){ "k", TCB_ROLE_INPUT, kv, tokens, row, kv_bytes, 1 };
-	out[ATTENTION_V] = (struct tcb_operand){ "v", TCB_ROLE_INPUT, kv, tokens, row, kv_bytes, 1 };
+	out[ATTENTION_K] = (struct tcb_operand){ "k", TCB_ROLE_INPUT, kv, tokens, row, kv_bytes, 1, tcb_kv_format(kv) };
+	out[ATTENTION_V] = (struct tcb_operand){ "v", TCB_ROLE_INPUT, kv, tokens, row, kv_bytes, 1, tcb_kv_format(kv) };
 	out[ATTENTION_LENGTHS] = (struct tcb_operand){ "lengths", TCB_ROLE_INPUT,     TCB_TYPE_I32,
 						       1,         s->heads.sequences, 4 * (size_t)s->heads.sequences,
 						       0 };

@@ -40,9 +40,10 @@ static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_sha
 static size_t operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
 {
 	const struct tcb_shape *s = &problem->shape;
-	const enum tcb_type io = rope_io_type(problem);
-	const size_t rows = rope_tokens(s), row = rope_row_heads(s) * s->k, pages = tcb_kv_pages(s);
-	const size_t heads = rope_v_head(s, tcb_kv_tokens(s)), sequences = s->heads.sequences;
+	const enum tcb_type io = rope_io_type(problem), q = rope_q_type(problem), kv = rope_kv_type(problem);
+	const size_t rows = rope_tokens(s), row = rope_row_heads(s) * s->k, q_row = s->heads.query * s->k;
+	const size_t tokens = tcb_kv_tokens(s), kv_row = s->heads.kv * s->k, pages = tcb_kv_pages(s);
+	const size_t sequences = s->heads.sequences;
 	out[ROPE_QKV] =
 		(struct tcb_operand){ "qkv", TCB_ROLE_INPUT, io, rows, row, rows * row * tcb_type_bytes(io), 1 };
 	out[ROPE_ROTATION] =
@@ -50,15 +51,18 @@ static size_t operands(const struct tcb_problem *problem, struct tcb_operand out
 				      0 };
 	out[ROPE_LENGTHS] =
 		(struct tcb_operand){ "lengths", TCB_ROLE_INPUT, TCB_TYPE_I32, 1, sequences, 4 * sequences, 0 };
-	out[ROPE_OUT] =
-		(struct tcb_operand){ "out",
-				      TCB_ROLE_OUTPUT,
-				      rope_q_type(problem),
-				      heads,
-				      s->k,
-				      rope_out_place(problem, heads),
-				      1,
-				      rope_kv_type(problem) == TCB_TYPE_BLOCKS ? heads - rope_k_head(s, 0) : 0 };
+	out[ROPE_Q] = (struct tcb_operand){ "q", TCB_ROLE_OUTPUT, q, rows, q_row, rows * q_row * tcb_type_bytes(q), 1 };
+	out[ROPE_K] = (struct tcb_operand){ .name = "k",
+					    .role = TCB_ROLE_OUTPUT,
+					    .type = kv,
+					    .rows = tokens,
+					    .cols = kv_row,
+					    .bytes = tcb_kv_bytes(kv, tokens * kv_row),
+					    .streams = 1,
+					    .format = tcb_kv_format(kv),
+					    .is_partly_written = 1 };
+	out[ROPE_V] = out[ROPE_K];
+	out[ROPE_V].name = "v";
 	if (!pages)
 		return ROPE_TABLE;
 	out[ROPE_TABLE] = (struct tcb_operand){ "pages",   TCB_ROLE_INPUT, TCB_TYPE_I32,
@@ -118,7 +122,7 @@ static void fill(const struct tcb_problem *problem, uint64_t seed, void *const o
 struct job {
 	const struct tcb_problem *problem;
 	void *const *operand;
-	struct tcb_reference *out;
+	struct tcb_reference *out; /* of q, K and V */
 };
 
 /*
@@ -160,14 +164,12 @@ static void quantise_results(struct tcb_reference *out, size_t at)
 	}
 }
 
-/* HEADS heads of X to the output's, of TYPE, from head FIRST on; rotated by ROTATION, if there is one. */
-static void refer_heads(const struct job *job, const char *x, size_t heads, const float *rotation, size_t first,
-			enum tcb_type type)
+/* HEADS heads of X to OUT's, of TYPE, from head FIRST on; rotated by ROTATION, if there is one. */
+static void refer_heads(const struct tcb_problem *problem, const char *x, size_t heads, const float *rotation,
+			struct tcb_reference *out, size_t first, enum tcb_type type)
 {
-	const struct tcb_problem *problem = job->problem;
 	const enum tcb_type io = rope_io_type(problem);
 	const size_t k = problem->shape.k, half = k / 2;
-	struct tcb_reference *out = job->out;
 	for (size_t at = first * k; at < (first + heads) * k; at += k, x += k * tcb_type_bytes(io)) {
 		float values[ROPE_HEAD_MAX];
 		tcb_type_to_f32(io, x, k, values);
@@ -206,22 +208,24 @@ static void refer_token(void *ctx, size_t token, unsigned thread)
 	const float *rotation = (const float *)job->operand[ROPE_ROTATION] + (size_t)p * s->k;
 	const size_t at = tcb_kv_token(s, table, sequence, (size_t)p);
 	const enum tcb_type kv = rope_kv_type(job->problem);
-	refer_heads(job, x, s->heads.query, rotation, rope_q_head(s, token), rope_q_type(job->problem));
-	x += s->heads.query * each;
-	refer_heads(job, x, s->heads.kv, rotation, rope_k_head(s, at), kv);
-	refer_heads(job, x + s->heads.kv * each, s->heads.kv, NULL, rope_v_head(s, at), kv);
+	const size_t query = s->heads.query, heads = s->heads.kv;
+	refer_heads(job->problem, x, query, rotation, &job->out[0], token * query, rope_q_type(job->problem));
+	x += query * each;
+	refer_heads(job->problem, x, heads, rotation, &job->out[1], at * heads, kv);
+	refer_heads(job->problem, x + heads * each, heads, NULL, &job->out[2], at * heads, kv);
 }
 
 /* What is not written keeps what it had: the poison, which is a NaN in all types of a cache. */
 static void reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
 {
 	const struct tcb_shape *s = &problem->shape;
-	const size_t count = rope_v_head(s, tcb_kv_tokens(s)) * s->k;
+	const size_t q = rope_tokens(s) * s->heads.query * s->k, kv = tcb_kv_tokens(s) * s->heads.kv * s->k;
 	struct job job = { problem, operand, out };
-	for (size_t i = 0; i < count; i++) {
-		out->y[i] = (double)NAN;
-		out->magnitude[i] = out->extra[i] = 0;
-	}
+	for (size_t o = 0; o < 3; o++)
+		for (size_t i = 0; i < (o ? kv : q); i++) {
+			out[o].y[i] = (double)NAN;
+			out[o].magnitude[i] = out[o].extra[i] = 0;
+		}
 	tcb_reference_share(out, rope_tokens(s), refer_token, &job);
 }
 
@@ -283,7 +287,6 @@ TCB_VARIANT_TABLES(q80_variants, TCB_ISAS_FLOATS, rope_append_q80_variants)
 		.summary = summary_,                                                       \
 		.shape_form = "MxNxK,hQ/KV",                                               \
 		.has_words = 1,                                                            \
-		.is_copy = 1,                                                              \
 		.type = TYPE,                                                              \
 		.member = &kv_,                                                            \
 		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_F16,              \

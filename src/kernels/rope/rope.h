@@ -17,9 +17,9 @@
  *
  * qkv has a row for each new token: query heads, then K's, then V's.  New token i of a
  * sequence of length L (with the new ones) is its token p = L - m + i; below 0 there is
- * none, and nothing of it is read or written.  The output is one buffer of heads of k
- * values: [q of all new tokens | K of the cache | V of the cache].  K and V lie as
- * attention reads them (kv_cache.h).  What is not new stays as it is.
+ * none, and nothing of it is read or written.  The outputs are q, with a row for each new
+ * token, and K and V of the cache, all as attention reads them (kv_cache.h).  What is not
+ * new stays as it is.
  *
  * Arithmetic is in f32, results are rounded once to the cache's type.  Contract f32: qkv
  * is f32; contract f16: it has the cache's type, and V is copied bit by bit but for NaN.
@@ -36,7 +36,7 @@
 #include "kernels/kv_cache.h"
 
 /* ROPE_TABLE: with pages only. */
-enum { ROPE_QKV, ROPE_ROTATION, ROPE_LENGTHS, ROPE_OUT, ROPE_TABLE };
+enum { ROPE_QKV, ROPE_ROTATION, ROPE_LENGTHS, ROPE_Q, ROPE_K, ROPE_V, ROPE_TABLE };
 enum { ROPE_HEAD_UNIT = 32, ROPE_HEAD_MAX = 256, ROPE_BLOCK = 32 /* values of a block of q8_0 */ };
 
 /* parts=1: all of a token in one go.  As separate kernels do it: q; k, to memory; from there to the cache; v. */
@@ -50,7 +50,7 @@ static inline enum tcb_type rope_kv_type(const struct tcb_problem *problem)
 {
 	return ((const struct rope_op *)problem->op->member)->kv;
 }
-/* Of qkv, and of q in the output. */
+/* Of qkv, and of q that is written. */
 static inline enum tcb_type rope_io_type(const struct tcb_problem *problem)
 {
 	const enum tcb_type kv = rope_kv_type(problem);
@@ -73,19 +73,6 @@ static inline size_t rope_row_heads(const struct tcb_shape *shape)
 {
 	return (size_t)shape->heads.query + 2 * (size_t)shape->heads.kv;
 }
-/* The output's first head of q of new token TOKEN (of all sequences), and of K and of V of the cache's token AT. */
-static inline size_t rope_q_head(const struct tcb_shape *shape, size_t token)
-{
-	return token * shape->heads.query;
-}
-static inline size_t rope_k_head(const struct tcb_shape *shape, size_t at)
-{
-	return (rope_tokens(shape) * shape->heads.query) + at * shape->heads.kv;
-}
-static inline size_t rope_v_head(const struct tcb_shape *shape, size_t at)
-{
-	return rope_k_head(shape, tcb_kv_tokens(shape) + at);
-}
 /* Written of a new token. */
 static inline size_t rope_token_bytes(const struct tcb_problem *problem)
 {
@@ -93,12 +80,4 @@ static inline size_t rope_token_bytes(const struct tcb_problem *problem)
 	return s->heads.query * s->k * tcb_type_bytes(rope_q_type(problem)) +
 	       tcb_kv_bytes(rope_kv_type(problem), 2 * s->heads.kv * s->k);
 }
-/* Where head HEAD of the output is, in bytes; one past the last: all of them. */
-static inline size_t rope_out_place(const struct tcb_problem *problem, size_t head)
-{
-	const size_t q = rope_k_head(&problem->shape, 0), k = problem->shape.k;
-	const size_t of_q = (head < q ? head : q) * k * tcb_type_bytes(rope_q_type(problem));
-	return head < q ? of_q : of_q + tcb_kv_bytes(rope_kv_type(problem), (head - q) * k);
-}
-
 #endif

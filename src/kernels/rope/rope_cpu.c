@@ -51,11 +51,11 @@ struct run {
 	const struct tcb_plan *plan;
 	void *const *operand;
 	float *rotated; /* k, of PART_K */
-	int stream;     /* heads of the output but blocks begin at multiples of 64 bytes, as streamed stores need */
+	int stream;     /* heads of the outputs but blocks begin at multiples of 64 bytes, as streamed stores need */
 	enum part part;
 };
 
-/* A token's: of qkv, of the output, of cos and sin, of k in the workspace. */
+/* A token's: of qkv, of the outputs, of cos and sin, of k in the workspace. */
 struct rows {
 	const char *q, *k, *v;
 	char *q_out, *k_out, *v_out;
@@ -102,13 +102,14 @@ static struct rows find_rows(const struct run *run, size_t sequence, size_t toke
 	const size_t each = s->k * tcb_type_bytes(rope_io_type(run->problem));
 	const int32_t *table = s->heads.page ? run->operand[ROPE_TABLE] : NULL;
 	const size_t at = tcb_kv_token(s, table, sequence, position);
-	char *out = run->operand[ROPE_OUT];
+	const size_t in_cache = tcb_kv_bytes(rope_kv_type(run->problem), at * s->heads.kv * s->k);
+	const size_t in_q = token * s->heads.query * s->k * tcb_type_bytes(rope_q_type(run->problem));
 	struct rows rows = { .q = (const char *)run->operand[ROPE_QKV] + token * rope_row_heads(s) * each };
 	rows.k = rows.q + s->heads.query * each;
 	rows.v = rows.k + s->heads.kv * each;
-	rows.q_out = out + rope_out_place(run->problem, rope_q_head(s, token));
-	rows.k_out = out + rope_out_place(run->problem, rope_k_head(s, at));
-	rows.v_out = out + rope_out_place(run->problem, rope_v_head(s, at));
+	rows.q_out = (char *)run->operand[ROPE_Q] + in_q;
+	rows.k_out = (char *)run->operand[ROPE_K] + in_cache;
+	rows.v_out = (char *)run->operand[ROPE_V] + in_cache;
 	rows.rotation = (const float *)run->operand[ROPE_ROTATION] + position * s->k;
 	if (run->rotated)
 		rows.rotated = run->rotated + token * s->heads.kv * s->k;
@@ -148,7 +149,8 @@ void rope_run(const struct tcb_plan *plan, void *const operand[], void *workspac
 	struct run run = { .problem = &plan->problem, .plan = plan, .operand = operand };
 	const enum tcb_sched sched = (enum tcb_sched)plan->geometry.knob[TCB_KNOB_SCHED];
 	const size_t tasks = task_count(&plan->problem, &plan->geometry);
-	run.stream = plan->geometry.knob[TCB_KNOB_STREAM] && (uintptr_t)operand[ROPE_OUT] % STREAM_ALIGN == 0;
+	const uintptr_t places = (uintptr_t)operand[ROPE_Q] | (uintptr_t)operand[ROPE_K] | (uintptr_t)operand[ROPE_V];
+	run.stream = plan->geometry.knob[TCB_KNOB_STREAM] && places % STREAM_ALIGN == 0;
 	if (plan->geometry.knob[TCB_KNOB_PARTS] == ROPE_WHOLE) {
 		tcb_pool_run(pool, plan->threads, sched, tasks, run_task, &run);
 		return;

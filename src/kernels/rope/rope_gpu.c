@@ -60,7 +60,7 @@ static void store_values(struct rope_writer *w, kit_op address, const kit_op *va
 	const enum tcb_type type = to_type(w);
 	const unsigned words = type == TCB_TYPE_F32 ? w->g->width : w->g->width / 2;
 	const enum tcb_kit_memory memory =
-		w->g->stream && w->launch->to == ROPE_TO_OUT ? TCB_KIT_STREAM : TCB_KIT_GLOBAL;
+		w->g->stream && w->launch->to == ROPE_TO_OUTPUTS ? TCB_KIT_STREAM : TCB_KIT_GLOBAL;
 	kit_op word[ROPE_WIDTH_MAX];
 	for (unsigned i = 0; i < words; i++) {
 		if (type == TCB_TYPE_F32)
@@ -160,31 +160,34 @@ static kit_op write_cache_token(struct rope_writer *w)
 	return u_mad(b, page, I(g->page), at.rest);
 }
 
-/* Which head of what the launch writes to head HEAD of the row is; AT: the cache's token. */
-static kit_op write_goal(struct rope_writer *w, kit_op head, kit_op at)
+/* Where the launch writes head HEAD of the row to: which head of *BASE it is; AT: the cache's token. */
+static kit_op write_goal(struct rope_writer *w, kit_op head, kit_op at, kit_op *base)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct rope_gpu *g = w->g;
 	const unsigned first = w->launch->first, end = first + w->launch->heads;
 	const unsigned v = g->query + g->kv_heads;
-	kit_op goal = I(0);
+	*base = w->workspace;
 	if (w->launch->to == ROPE_WORKSPACE)
 		return u_mad(b, w->token, I(g->kv_heads), u_sub(b, head, I(g->query)));
-	if (first < g->query)
-		goal = u_mad(b, w->token, I(g->query), head);
+	const kit_op of_q = first < g->query ? u_mad(b, w->token, I(g->query), head) : I(0);
+	*base = w->q;
 	if (end <= g->query)
-		return goal;
+		return of_q;
 	const kit_op row = u_mad(b, at, I(g->kv_heads), head);
-	kit_op of_cache = I(0);
-	if (first < v)
-		of_cache = u_add(b, u_sub(b, row, I(g->query)), w->k_head);
-	if (end > v) {
-		const kit_op of_v = u_add(b, u_sub(b, row, I(v)), w->v_head);
-		of_cache = first < v ? u_select(b, of_v, of_cache, u_ge(b, head, I(v))) : of_v;
+	kit_op cache = first < v ? w->k : w->v, before = I(first < v ? g->query : v);
+	if (first < v && end > v) {
+		const kit_op is_v = u_ge(b, head, I(v));
+		cache = l_select(b, w->v, w->k, is_v);
+		before = u_select(b, I(v), I(g->query), is_v);
 	}
+	const kit_op of_cache = u_sub(b, row, before);
+	*base = cache;
 	if (first >= g->query)
 		return of_cache;
-	return u_select(b, goal, of_cache, u_lt(b, head, I(g->query)));
+	const kit_op is_q = u_lt(b, head, I(g->query));
+	*base = l_select(b, w->q, cache, is_q);
+	return u_select(b, of_q, of_cache, is_q);
 }
 
 /* The thread's two vectors, FIRST and SECOND, rotated; where IS_PLAIN (NULL: nowhere) as they are. */
@@ -253,7 +256,7 @@ static void rotate_head(struct rope_writer *w, struct heads *heads, unsigned u)
 
 static int is_to_cache(const struct rope_writer *w)
 {
-	return w->launch->to == ROPE_TO_OUT && w->launch->first + w->launch->heads > w->g->query;
+	return w->launch->to == ROPE_TO_OUTPUTS && w->launch->first + w->launch->heads > w->g->query;
 }
 
 static void write_heads(struct rope_writer *w, kit_op lengths)
@@ -271,7 +274,9 @@ static void write_heads(struct rope_writer *w, kit_op lengths)
 	if (is_to_cache(w))
 		at = write_cache_token(w);
 	for (unsigned u = 0; u < g->unroll; u++) {
-		const kit_op to = head_address(w, w->out, write_goal(w, heads.head[u], at), to_type(w));
+		kit_op base;
+		const kit_op goal = write_goal(w, heads.head[u], at, &base);
+		const kit_op to = head_address(w, base, goal, to_type(w));
 		rotate_head(w, &heads, u);
 		if (heads.is_cut)
 			tcb_ptx_guard(b, heads.has_head[u]);
@@ -303,9 +308,11 @@ static void write_blocks(struct rope_writer *w, kit_op lengths)
 	const kit_op is_there =
 		rope_gpu_lanes(g, w->launch) > g->chunks ? p_and(b, w->is_new, w->has_chunk) : w->is_new;
 	tcb_ptx_if_begin(b, &scope, is_there);
-	for (unsigned u = 0; u < g->unroll; u++)
-		rope_store_codes(w, write_goal(w, heads.head[u], at), &codes[u],
-				 heads.is_cut ? &heads.has_head[u] : NULL);
+	for (unsigned u = 0; u < g->unroll; u++) {
+		kit_op cache;
+		const kit_op goal = write_goal(w, heads.head[u], at, &cache);
+		rope_store_codes(w, cache, goal, &codes[u], heads.is_cut ? &heads.has_head[u] : NULL);
+	}
 	tcb_ptx_if_end(b, &scope);
 }
 
@@ -317,6 +324,18 @@ static void write_part(struct rope_writer *w, const kit_op *first, kit_op length
 		write_blocks(w, lengths);
 	else
 		write_heads(w, lengths);
+}
+
+/* Those that heads FIRST to END of rows of qkv go to. */
+static void declare_outputs(struct rope_writer *w, unsigned first, unsigned end)
+{
+	const unsigned k = w->g->query, v = k + w->g->kv_heads;
+	if (first < k)
+		w->q = tcb_kit_operand(&w->kit, "q", 16, ROPE_Q);
+	if (first < v && end > k)
+		w->k = tcb_kit_operand(&w->kit, "k", 16, ROPE_K);
+	if (end > v)
+		w->v = tcb_kit_operand(&w->kit, "v", 16, ROPE_V);
 }
 
 /* The first COUNT of LAUNCHES in one kernel: blocks of threads have the one, then the other. */
@@ -334,19 +353,18 @@ static void write_kernel(struct rope_writer *w, const struct rope_launch *launch
 						.is_dependent = g->pdl });
 	w->from = launch->from == ROPE_WORKSPACE ? tcb_kit_workspace(&w->kit, "from", 16, 0)
 						 : tcb_kit_operand(&w->kit, "qkv", 16, ROPE_QKV);
-	w->out = launch->to == ROPE_WORKSPACE ? tcb_kit_workspace(&w->kit, "to", 16, 0)
-					      : tcb_kit_operand(&w->kit, "out", 16, ROPE_OUT);
+	if (launch->to == ROPE_WORKSPACE)
+		w->workspace = tcb_kit_workspace(&w->kit, "to", 16, 0);
+	else
+		declare_outputs(w, launches[0].first, launch->first + launch->heads);
 	if (launch->rotated)
 		w->rotation = tcb_kit_operand(&w->kit, "rotation", 16, ROPE_ROTATION);
 	const kit_op lengths = tcb_kit_operand(&w->kit, "lengths", 4, ROPE_LENGTHS);
 	if (is_to_cache(w) && g->page)
 		w->table = tcb_kit_operand(&w->kit, "pages", 4, ROPE_TABLE);
 	w->m = tcb_kit_number(&w->kit, "m", g->m);
-	if (is_to_cache(w)) {
+	if (is_to_cache(w))
 		w->cache = tcb_kit_number(&w->kit, g->page ? "table_pages" : "cache_tokens", g->cache);
-		w->k_head = tcb_kit_number(&w->kit, "k_head", g->k_head);
-		w->v_head = tcb_kit_number(&w->kit, "v_head", g->v_head);
-	}
 	w->tokens = tcb_kit_number(&w->kit, "tokens", g->tokens);
 	if (count == 1) {
 		tcb_kit_dependents(&w->kit, 1);

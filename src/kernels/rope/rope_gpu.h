@@ -24,11 +24,10 @@
 
 /* A geometry and a problem in numbers. */
 struct rope_gpu {
-	enum tcb_type io, q, kv;           /* of qkv, of q and of the cache in the output */
+	enum tcb_type io, q, kv;           /* of qkv, of q that is written and of the cache */
 	unsigned k, query, kv_heads, page; /* in the PTX */
 	unsigned m, sequences, tokens;     /* tokens: new ones, of all sequences; not in the PTX */
 	unsigned cache, pages;             /* tokens, or pages in the table, of a sequence */
-	unsigned k_head, v_head;           /* of the output: where K begins, and V */
 	unsigned width, chunks, unroll;    /* values of a vector; vectors of half a head; heads of a thread */
 	unsigned warps, threads, parts;
 	int is_pairs, pdl, stream;
@@ -36,7 +35,7 @@ struct rope_gpu {
 };
 
 /* A launch: HEADS heads of each token, of which the first ROTATED are rotated. */
-enum rope_place { ROPE_FROM_QKV, ROPE_TO_OUT, ROPE_WORKSPACE };
+enum rope_place { ROPE_FROM_QKV, ROPE_TO_OUTPUTS, ROPE_WORKSPACE };
 struct rope_launch {
 	const char *name;
 	unsigned first, heads; /* of a row of qkv */

@@ -158,19 +158,18 @@ static void store_words(struct rope_writer *w, kit_op block, kit_op is_odd, kit_
 	tcb_ptx_if_end(b, &scope);
 }
 
-void rope_store_codes(struct rope_writer *w, kit_op head, const struct rope_codes *codes, const kit_op *predicate)
+void rope_store_codes(struct rope_writer *w, kit_op cache, kit_op head, const struct rope_codes *codes,
+		      const kit_op *predicate)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct rope_gpu *g = w->g;
-	const kit_op cache = l_mad_wide(b, w->k_head, I((int64_t)(g->k * tcb_type_bytes(g->q))), w->out);
-	const kit_op of_cache = u_sub(b, head, w->k_head);
 	struct tcb_ptx_if scope;
 	if (predicate)
 		tcb_ptx_if_begin(b, &scope, *predicate);
 	for (unsigned run = 0; run < runs_of(g); run++) {
 		kit_op in_head;
 		const kit_op lane = lane_of_block(w, run, &in_head);
-		const kit_op number = u_mad(b, of_cache, I(g->k / ROPE_BLOCK), in_head);
+		const kit_op number = u_mad(b, head, I(g->k / ROPE_BLOCK), in_head);
 		const kit_op odd = u_and(b, number, I(1));
 		/* Two blocks at a time, so that the assembler and the checks see what addresses are multiples of. */
 		const kit_op pair = l_mad_wide(b, u_shr(b, number, I(1)), I(2 * BLOCK_BYTES), cache);

@@ -30,8 +30,6 @@ void rope_gpu_plan(const struct tcb_problem *problem, const struct tcb_geometry 
 	g->tokens = (unsigned)rope_tokens(s);
 	g->pages = (unsigned)tcb_kv_pages(s);
 	g->cache = g->page ? g->pages : (unsigned)s->n;
-	g->k_head = (unsigned)rope_k_head(s, 0);
-	g->v_head = (unsigned)rope_v_head(s, 0);
 	g->width = KNOB(VEC) / 2;
 	g->chunks = g->k / 2 / g->width;
 	g->unroll = KNOB(UNROLL);
@@ -48,18 +46,18 @@ unsigned rope_gpu_launches(const struct rope_gpu *g, struct rope_launch out[ROPE
 {
 	const unsigned q = g->query, kv = g->kv_heads;
 	if (g->parts == ROPE_WHOLE && g->kv == TCB_TYPE_BLOCKS) {
-		out[0] = (struct rope_launch){ "rope_append", 0, q, q, ROPE_FROM_QKV, ROPE_TO_OUT, 0 };
-		out[1] = (struct rope_launch){ "rope_append", q, 2 * kv, kv, ROPE_FROM_QKV, ROPE_TO_OUT, 1 };
+		out[0] = (struct rope_launch){ "rope_append", 0, q, q, ROPE_FROM_QKV, ROPE_TO_OUTPUTS, 0 };
+		out[1] = (struct rope_launch){ "rope_append", q, 2 * kv, kv, ROPE_FROM_QKV, ROPE_TO_OUTPUTS, 1 };
 		return 2;
 	}
 	if (g->parts == ROPE_WHOLE) {
-		out[0] = (struct rope_launch){ "rope_append", 0, q + 2 * kv, q + kv, ROPE_FROM_QKV, ROPE_TO_OUT };
+		out[0] = (struct rope_launch){ "rope_append", 0, q + 2 * kv, q + kv, ROPE_FROM_QKV, ROPE_TO_OUTPUTS };
 		return 1;
 	}
-	out[0] = (struct rope_launch){ "rope_q", 0, q, q, ROPE_FROM_QKV, ROPE_TO_OUT };
+	out[0] = (struct rope_launch){ "rope_q", 0, q, q, ROPE_FROM_QKV, ROPE_TO_OUTPUTS };
 	out[1] = (struct rope_launch){ "rope_k", q, kv, kv, ROPE_FROM_QKV, ROPE_WORKSPACE };
-	out[2] = (struct rope_launch){ "append_k", q, kv, 0, ROPE_WORKSPACE, ROPE_TO_OUT };
-	out[3] = (struct rope_launch){ "append_v", q + kv, kv, 0, ROPE_FROM_QKV, ROPE_TO_OUT };
+	out[2] = (struct rope_launch){ "append_k", q, kv, 0, ROPE_WORKSPACE, ROPE_TO_OUTPUTS };
+	out[3] = (struct rope_launch){ "append_v", q + kv, kv, 0, ROPE_FROM_QKV, ROPE_TO_OUTPUTS };
 	return ROPE_PARTS;
 }
 
@@ -70,7 +68,7 @@ int rope_gpu_has_split_block(const struct rope_gpu *g)
 
 unsigned rope_gpu_lanes(const struct rope_gpu *g, const struct rope_launch *launch)
 {
-	const int is_to_cache = launch->to == ROPE_TO_OUT && launch->first + launch->heads > g->query;
+	const int is_to_cache = launch->to == ROPE_TO_OUTPUTS && launch->first + launch->heads > g->query;
 	return is_to_cache && rope_gpu_has_split_block(g) ? (unsigned)tcb_power_of_two_up(g->chunks) : g->chunks;
 }
 

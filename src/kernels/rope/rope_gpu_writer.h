@@ -15,8 +15,8 @@ struct rope_writer {
 	struct tcb_kit kit;
 	const struct rope_gpu *g;
 	const struct rope_launch *launch;
-	kit_op from, out, rotation, table;
-	kit_op tokens, m, cache, k_head, v_head;
+	kit_op from, q, k, v, workspace, rotation, table;
+	kit_op tokens, m, cache;
 	/* The thread's: its number; new token; which of the vectors of half a head; of all sequences; first head of the
 	 * launch's. */
 	kit_op item, token, chunk, sequence, first;
@@ -36,7 +36,8 @@ struct rope_codes {
 
 /* rope_gpu_blocks.c.  All lanes come to the first one. */
 void rope_write_codes(struct rope_writer *w, const kit_op first[], const kit_op second[], struct rope_codes *out);
-/* To HEAD of the output, where PREDICATE, if there is one. */
-void rope_store_codes(struct rope_writer *w, kit_op head, const struct rope_codes *codes, const kit_op *predicate);
+/* To HEAD of CACHE, where PREDICATE, if there is one. */
+void rope_store_codes(struct rope_writer *w, kit_op cache, kit_op head, const struct rope_codes *codes,
+		      const kit_op *predicate);
 
 #endif
