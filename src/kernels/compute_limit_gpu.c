@@ -150,7 +150,6 @@ static void write_scalar(struct writer *w)
 	const int is_dp4a = w->form.isa == TCB_ISA_DP4A;
 	const kit_op seed = seed_of(&w->kit);
 	kit_op x[FACTORS], y[FACTORS], sums[CHAINS];
-	struct tcb_ptx_for loop;
 	for (unsigned i = 0; i < FACTORS; i++) {
 		x[i] = random_values(b, w->form.kind, seed, i);
 		y[i] = random_values(b, w->form.kind, seed, FACTORS + i);
@@ -160,12 +159,12 @@ static void write_scalar(struct writer *w)
 		}
 	}
 	clear(&w->kit, w->form.kind, sums, CHAINS);
-	tcb_ptx_for_begin(b, &loop, I(0), w->steps, I(1), 1);
+	tcb_ptx_for_begin(b, I(0), w->steps, I(1), 1);
 	tcb_kit_nounroll(b);
 	for (unsigned round = 0; round < SCALAR_ROUNDS; round++)
 		for (unsigned i = 0; i < CHAINS; i++)
 			(is_dp4a ? s_dot_to : f_fma_to)(b, sums[i], x[i / FACTORS], y[i % FACTORS], sums[i]);
-	tcb_ptx_for_end(b, &loop);
+	tcb_ptx_for_end(b);
 	keep_sums(&w->kit, sums, CHAINS, w->to);
 	w->operations = 2.0 * (is_dp4a ? 4 : 1) * CHAINS * SCALAR_ROUNDS * THREADS;
 }
@@ -178,7 +177,6 @@ static void write_mma(struct writer *w)
 	const struct fragment f = fragment_of(&w->form);
 	const kit_op seed = seed_of(&w->kit);
 	kit_op x[TILES_A][A_MAX], y[TILES_B][B_MAX], sums[TILES_A * TILES_B * D_MAX];
-	struct tcb_ptx_for loop;
 	unsigned number = 0;
 	for (unsigned i = 0; i < TILES_A; i++)
 		for (unsigned j = 0; j < f.a; j++)
@@ -187,7 +185,7 @@ static void write_mma(struct writer *w)
 		for (unsigned j = 0; j < f.b; j++)
 			y[i][j] = random_values(b, w->form.kind, seed, number++);
 	clear(&w->kit, w->form.kind, sums, TILES_A * TILES_B * f.d);
-	tcb_ptx_for_begin(b, &loop, I(0), w->steps, I(1), 1);
+	tcb_ptx_for_begin(b, I(0), w->steps, I(1), 1);
 	tcb_kit_nounroll(b);
 	for (unsigned i = 0; i < ROUNDS * TILES_A * TILES_B; i++) {
 		const unsigned tile = i % (TILES_A * TILES_B);
@@ -197,7 +195,7 @@ static void write_mma(struct writer *w)
 		else
 			tcb_kit_multiply_bytes(b, f.m, f.k, 1, d, d, a, c);
 	}
-	tcb_ptx_for_end(b, &loop);
+	tcb_ptx_for_end(b);
 	keep_sums(&w->kit, sums, TILES_A * TILES_B * f.d, w->to);
 	w->operations = 2.0 * f.m * f.n * f.k * ROUNDS * TILES_A * TILES_B * (THREADS / WARP);
 }
@@ -207,13 +205,12 @@ static void fill_shared(struct writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const kit_op first = u_shl(b, w->kit.tid, I(2));
-	struct tcb_ptx_for loop;
-	tcb_ptx_for_begin(b, &loop, first, I(SHARED_BYTES), I(4 * THREADS), 1);
-	const kit_op seed = u_mad(b, u_block_x(b), I(SHARED_BYTES), loop.iv);
+	const kit_op loop = tcb_ptx_for_begin(b, first, I(SHARED_BYTES), I(4 * THREADS), 1);
+	const kit_op seed = u_mad(b, u_block_x(b), I(SHARED_BYTES), loop);
 	const kit_op value = random_values(b, w->form.kind, seed, 0);
-	const kit_op at = u_add(b, w->kit.shared, loop.iv);
+	const kit_op at = u_add(b, w->kit.shared, loop);
 	tcb_kit_put(b, TCB_KIT_SHARED, "b32", at, value);
-	tcb_ptx_for_end(b, &loop);
+	tcb_ptx_for_end(b);
 	fence_async_shared(b);
 	tcb_kit_block_barrier(b);
 }
@@ -224,7 +221,6 @@ static void write_wgmma(struct writer *w)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const char *type = w->form.kind == TCB_COMPUTE_BF16 ? "bf16" : "f16";
 	kit_op sums[COLUMNS / 2];
-	struct tcb_ptx_for loop;
 	fill_shared(w);
 	const kit_op high = u_set(b, I(TCB_KIT_DESCRIPTOR_HIGH));
 	const kit_op start = u_shr(b, u_and(b, w->kit.shared, I(0x3ffff)), I(4));
@@ -234,7 +230,7 @@ static void write_wgmma(struct writer *w)
 	const kit_op low_b = u_add(b, low, I(GROUPS * A_BYTES / 16));
 	const kit_op always = u_ne(b, w->steps, I(0));
 	clear(&w->kit, w->form.kind, sums, COLUMNS / 2);
-	tcb_ptx_for_begin(b, &loop, I(0), w->steps, I(1), 1);
+	tcb_ptx_for_begin(b, I(0), w->steps, I(1), 1);
 	wgmma_begin(b);
 	for (unsigned i = 0; i < PARTS; i++) {
 		const unsigned at = i * PART_BYTES / 16;
@@ -244,7 +240,7 @@ static void write_wgmma(struct writer *w)
 	}
 	wgmma_commit(b);
 	wgmma_wait(b, I(1));
-	tcb_ptx_for_end(b, &loop);
+	tcb_ptx_for_end(b);
 	wgmma_wait(b, I(0));
 	keep_sums(&w->kit, sums, COLUMNS / 2, w->to);
 	w->operations = 2.0 * GROUPS * GROUP_ROWS * COLUMNS * PARTS * PART_BYTES / 2;

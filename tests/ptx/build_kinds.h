@@ -100,8 +100,6 @@ static inline void kind_control(struct tcb_ptx_build *b)
 {
 	operand x = tcb_ptx_param_pointer(b, "x", 16), y = tcb_ptx_param_pointer(b, "y", 4),
 		n = tcb_ptx_param(b, "u32", "n"), tid = tcb_ptx_special(b, "tid.x"), p, at, q[4], sum;
-	struct tcb_ptx_for outer, inner;
-	struct tcb_ptx_if scope;
 
 	tcb_ptx_guard(b, op2(b, "setp.ge.u32", tid, n));
 	tcb_ptx_op0(b, "exit");
@@ -109,26 +107,26 @@ static inline void kind_control(struct tcb_ptx_build *b)
 	sum = tcb_ptx_reg(b, "f32");
 	tcb_ptx_into1(b, "mov.f32", sum, tcb_ptx_f32(0));
 	at = op3(b, "mad.wide.u32", tid, I(16), x);
-	tcb_ptx_for_begin(b, &outer, tid, n, I(128), 0);
-	tcb_ptx_for_begin(b, &inner, I(0), I(4), I(1), 0);
+	tcb_ptx_for_begin(b, tid, n, I(128), 0);
+	tcb_ptx_for_begin(b, I(0), I(4), I(1), 0);
 	tcb_ptx_load(b, "ld.global.v4.f32", tcb_ptx_at(at, 32), q, 4);
 	tcb_ptx_into3(b, "fma.rn.f32", sum, q[0], q[3], sum);
 	tcb_ptx_into2(b, "add.s64", at, at, I(2048));
-	tcb_ptx_for_end(b, &inner);
+	tcb_ptx_for_end(b);
 	p = op2(b, "setp.lt.f32", sum, tcb_ptx_f32(0));
-	tcb_ptx_if_begin(b, &scope, p);
+	tcb_ptx_if_begin(b, p);
 	tcb_ptx_into1(b, "neg.f32", sum, sum);
-	tcb_ptx_if_else(b, &scope);
+	tcb_ptx_if_else(b);
 	tcb_ptx_into2(b, "add.f32", sum, sum, q[1]);
-	tcb_ptx_if_end(b, &scope);
-	tcb_ptx_for_end(b, &outer);
-	tcb_ptx_if_begin(b, &scope, tcb_ptx_not(op2(b, "setp.num.f32", sum, sum)));
+	tcb_ptx_if_end(b);
+	tcb_ptx_for_end(b);
+	tcb_ptx_if_begin(b, tcb_ptx_not(op2(b, "setp.num.f32", sum, sum)));
 	tcb_ptx_op0(b, "trap");
-	tcb_ptx_if_end(b, &scope);
-	tcb_ptx_repeat_begin(b, &inner);
+	tcb_ptx_if_end(b);
+	tcb_ptx_repeat_begin(b);
 	tcb_ptx_op1(b, "nanosleep.u32", I(20));
 	tcb_ptx_load(b, "ld.acquire.gpu.global.u32", tcb_ptx_at(y, 0), q, 1);
-	tcb_ptx_repeat_end(b, &inner, op2(b, "setp.ne.u32", q[0], I(1)));
+	tcb_ptx_repeat_end(b, op2(b, "setp.ne.u32", q[0], I(1)));
 	keep32(b, y, sum);
 }
 
@@ -238,7 +236,6 @@ static inline void kind_copies80(struct tcb_ptx_build *b)
 		tile = tcb_ptx_shared(b, "tile", 16, 2048), ready = tcb_ptx_shared(b, "ready", 8, 8), q;
 	operand lane = tcb_ptx_special(b, "laneid"), at = op3(b, "mad.lo.u32", lane, I(16), op1(b, "mov.u32", tile)),
 		policy, from, p;
-	struct tcb_ptx_for wait;
 
 	from = op3(b, "mad.wide.u32", lane, I(16), x);
 	policy = tcb_ptx_op0(b, "createpolicy.fractional.L2::evict_first.b64");
@@ -252,9 +249,9 @@ static inline void kind_copies80(struct tcb_ptx_build *b)
 	tcb_ptx_op2(b, "mbarrier.init.shared.b64", tcb_ptx_at(ready, 0), I(32));
 	tcb_ptx_op1(b, "cp.async.mbarrier.arrive.noinc.shared.b64", tcb_ptx_at(ready, 0));
 	q = op1(b, "mbarrier.arrive.shared.b64", tcb_ptx_at(ready, 0));
-	tcb_ptx_repeat_begin(b, &wait);
+	tcb_ptx_repeat_begin(b);
 	p = op2(b, "mbarrier.test_wait.shared.b64", tcb_ptx_at(ready, 0), q);
-	tcb_ptx_repeat_end(b, &wait, tcb_ptx_not(p));
+	tcb_ptx_repeat_end(b, tcb_ptx_not(p));
 	keep32(b, y, op2(b, "ld.global.nc.L2::cache_hint.u32", tcb_ptx_at(x, 0), policy));
 	keep32(b, y, op2(b, "redux.sync.add.u32", lane, I(-1)));
 }
@@ -295,7 +292,6 @@ static inline void kind_hopper(struct tcb_ptx_build *b)
 		y = tcb_ptx_param_pointer(b, "y", 4), tile = tcb_ptx_shared_dynamic(b, "tiles", 1024),
 		full = tcb_ptx_shared(b, "full", 8, 16), bar = op1(b, "mov.u32", full), base = op1(b, "mov.u32", tile);
 	operand at = tcb_ptx_at(bar, 0), box[2] = { tcb_ptx_special(b, "ctaid.x"), I(0) }, leader, rank, q[4];
-	struct tcb_ptx_for wait;
 
 	tcb_ptx_op0(b, "griddepcontrol.wait");
 	map = op1(b, "cvta.param.u64", op1(b, "mov.u64", map));
@@ -311,9 +307,9 @@ static inline void kind_hopper(struct tcb_ptx_build *b)
 	tcb_ptx_op4(b, "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes", tcb_ptx_at(base, 4096),
 		    tcb_ptx_at(x, 16), I(1024), at);
 	tcb_ptx_unguard(b);
-	tcb_ptx_repeat_begin(b, &wait);
+	tcb_ptx_repeat_begin(b);
 	q[0] = op2(b, "mbarrier.try_wait.parity.shared::cta.b64", at, I(0));
-	tcb_ptx_repeat_end(b, &wait, tcb_ptx_not(q[0]));
+	tcb_ptx_repeat_end(b, tcb_ptx_not(q[0]));
 	tcb_ptx_load(b, "ld.shared.v4.b32", tcb_ptx_at(tile, 16), q, 4);
 	tcb_ptx_store(b, "stmatrix.sync.aligned.m8n8.x4.shared.b16", tcb_ptx_at(base, 0), q, 4);
 	tcb_ptx_op0(b, "barrier.cluster.arrive.release");

@@ -58,7 +58,7 @@ static inline struct tcb_ptx_module *conflict_kernel(const struct tcb_ptx_tile *
 	uint32_t per_row = tile->pitch < 32 ? tile->pitch : 32;
 	struct tcb_ptx_operand out, base, lane, sum;
 	struct tcb_ptx_module *module;
-	struct tcb_ptx_for fill;
+	struct tcb_ptx_operand fill;
 	struct tcb_ptx_build b;
 	struct tcb_error err;
 
@@ -67,14 +67,14 @@ static inline struct tcb_ptx_module *conflict_kernel(const struct tcb_ptx_tile *
 	out = tcb_ptx_param_pointer(&b, "out", 128);
 	base = tcb_ptx_op1(&b, "mov.u32", tcb_ptx_shared(&b, "tile", 128, words * 4));
 	lane = tcb_ptx_op1(&b, "mov.u32", tcb_ptx_special(&b, "tid.x"));
-	tcb_ptx_for_begin(&b, &fill, tcb_ptx_int(0), tcb_ptx_int((int64_t)words), tcb_ptx_int(32), 1);
+	fill = tcb_ptx_for_begin(&b, tcb_ptx_int(0), tcb_ptx_int((int64_t)words), tcb_ptx_int(32), 1);
 	{
-		struct tcb_ptx_operand i = tcb_ptx_op2(&b, "add.u32", fill.iv, lane);
+		struct tcb_ptx_operand i = tcb_ptx_op2(&b, "add.u32", fill, lane);
 		struct tcb_ptx_operand at = tcb_ptx_op3(&b, "mad.lo.u32", i, tcb_ptx_int(4), base);
 
 		tcb_ptx_store(&b, "st.shared.u32", tcb_ptx_at(at, 0), &i, 1);
 	}
-	tcb_ptx_for_end(&b, &fill);
+	tcb_ptx_for_end(&b);
 	tcb_ptx_op1(&b, "bar.sync", tcb_ptx_int(0));
 	sum = tcb_ptx_op1(&b, "mov.u32", tcb_ptx_int(0));
 	for (unsigned k = 0; k < CONFLICT_STEPS; k++) {

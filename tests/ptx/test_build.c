@@ -237,17 +237,15 @@ static void instructions_have_names(struct given *g)
 
 static void scopes_are_closed(struct given *g)
 {
-	struct tcb_ptx_for loop;
 
-	tcb_ptx_for_begin(g->b, &loop, I(0), g->n, I(1), 0);
+	tcb_ptx_for_begin(g->b, I(0), g->n, I(1), 0);
 }
 
 static void guards_end_before_loops(struct given *g)
 {
-	struct tcb_ptx_for loop;
 
 	tcb_ptx_guard(g->b, op2(g->b, "setp.eq.u32", g->tid, I(0)));
-	tcb_ptx_for_begin(g->b, &loop, I(0), g->n, I(1), 0);
+	tcb_ptx_for_begin(g->b, I(0), g->n, I(1), 0);
 }
 
 static void predicates_guard(struct given *g)
@@ -358,9 +356,8 @@ static void loops_are_recorded(void **state)
 static void long_kernel(struct given *g)
 {
 	operand sum = op1(g->b, "mov.f32", tcb_ptx_f32(0)), v;
-	struct tcb_ptx_for loop;
 
-	tcb_ptx_for_begin(g->b, &loop, I(0), g->n, I(1), 0);
+	tcb_ptx_for_begin(g->b, I(0), g->n, I(1), 0);
 	for (int k = 0; k < 100; k++) {
 		tcb_ptx_load(g->b, "ld.global.nc.v4.b32", tcb_ptx_at(g->x, 16 * k), g->q, 4);
 		for (int i = 0; i < 4; i++) {
@@ -369,7 +366,7 @@ static void long_kernel(struct given *g)
 			tcb_ptx_into3(g->b, "fma.rn.f32", sum, op1(g->b, "cvt.rn.f32.s32", v), sum, sum);
 		}
 	}
-	tcb_ptx_for_end(g->b, &loop);
+	tcb_ptx_for_end(g->b);
 	tcb_ptx_store(g->b, "st.global.f32", tcb_ptx_at(g->y, 0), &sum, 1);
 }
 

@@ -32,21 +32,21 @@ static void strides_count(struct given *g)
 static void carried_pointers_keep_what_steps_leave(struct given *g)
 {
 	operand at = op1(g->b, "mov.u64", g->x);
-	struct tcb_ptx_for loop;
+	struct tcb_ptx_operand loop;
 
-	tcb_ptx_for_begin(g->b, &loop, I(0), g->n, I(1), 0);
+	loop = tcb_ptx_for_begin(g->b, I(0), g->n, I(1), 0);
 	tcb_ptx_load(g->b, "ld.global.v4.b32", tcb_ptx_at(at, 0), g->q, 4);
 	tcb_ptx_into2(g->b, "add.u64", at, at, I(24));
-	tcb_ptx_for_end(g->b, &loop);
+	tcb_ptx_for_end(g->b);
 }
 
 static void counters_keep_what_begin_leaves(struct given *g)
 {
-	struct tcb_ptx_for loop;
+	struct tcb_ptx_operand loop;
 
-	tcb_ptx_for_begin(g->b, &loop, I(2), g->n, I(4), 0);
-	tcb_ptx_load(g->b, "ld.global.v4.b32", tcb_ptx_at(op3(g->b, "mad.wide.u32", loop.iv, I(4), g->x), 0), g->q, 4);
-	tcb_ptx_for_end(g->b, &loop);
+	loop = tcb_ptx_for_begin(g->b, I(2), g->n, I(4), 0);
+	tcb_ptx_load(g->b, "ld.global.v4.b32", tcb_ptx_at(op3(g->b, "mad.wide.u32", loop, I(4), g->x), 0), g->q, 4);
+	tcb_ptx_for_end(g->b);
 }
 
 static void both_ways_count(struct given *g)
@@ -127,21 +127,21 @@ static void proves_shifts_and_masks(struct given *g)
 static void proves_carried_pointers(struct given *g)
 {
 	operand at = op1(g->b, "mov.u64", g->x);
-	struct tcb_ptx_for loop;
+	struct tcb_ptx_operand loop;
 
-	tcb_ptx_for_begin(g->b, &loop, g->tid, g->n, I(1), 0);
+	loop = tcb_ptx_for_begin(g->b, g->tid, g->n, I(1), 0);
 	tcb_ptx_load(g->b, "ld.global.v4.b32", tcb_ptx_at(at, -16), g->q, 4);
 	tcb_ptx_into2(g->b, "add.u64", at, at, I(48));
-	tcb_ptx_for_end(g->b, &loop);
+	tcb_ptx_for_end(g->b);
 }
 
 static void proves_counters(struct given *g)
 {
-	struct tcb_ptx_for loop;
+	struct tcb_ptx_operand loop;
 
-	tcb_ptx_for_begin(g->b, &loop, I(8), g->n, I(4), 0);
-	tcb_ptx_load(g->b, "ld.global.v4.b32", tcb_ptx_at(op3(g->b, "mad.wide.u32", loop.iv, I(4), g->x), 0), g->q, 4);
-	tcb_ptx_for_end(g->b, &loop);
+	loop = tcb_ptx_for_begin(g->b, I(8), g->n, I(4), 0);
+	tcb_ptx_load(g->b, "ld.global.v4.b32", tcb_ptx_at(op3(g->b, "mad.wide.u32", loop, I(4), g->x), 0), g->q, 4);
+	tcb_ptx_for_end(g->b);
 }
 
 static void proves_what_is_assumed(struct given *g)

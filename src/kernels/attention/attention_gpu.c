@@ -59,22 +59,20 @@ static void write_pieces(struct attention_reader *r, kit_op begin, kit_op first,
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
 	const kit_op step = I(g->turns);
-	struct tcb_ptx_for loop;
-	struct tcb_ptx_if scope;
-	tcb_ptx_if_begin(b, &scope, u_lt(b, first, end));
+	tcb_ptx_if_begin(b, u_lt(b, first, end));
 	attention_read_first(r, begin, first, end);
 	attention_make_q(r);
-	tcb_ptx_for_begin(b, &loop, first, end, step, 1);
+	const kit_op loop = tcb_ptx_for_begin(b, first, end, step, 1);
 	tcb_kit_nounroll(b);
 	attention_scores scores;
-	attention_read_piece(r, begin, loop.iv, end);
+	attention_read_piece(r, begin, loop, end);
 	attention_write_scores(r, scores);
-	attention_read_k_done(r, begin, loop.iv, end);
-	attention_write_weights(r, scores, u_mad(b, loop.iv, I(g->kv), begin));
+	attention_read_k_done(r, begin, loop, end);
+	attention_write_weights(r, scores, u_mad(b, loop, I(g->kv), begin));
 	attention_add_values(r, scores);
-	attention_read_v_done(r, begin, loop.iv, end);
-	tcb_ptx_for_end(b, &loop);
-	tcb_ptx_if_end(b, &scope);
+	attention_read_v_done(r, begin, loop, end);
+	tcb_ptx_for_end(b);
+	tcb_ptx_if_end(b);
 }
 
 /* Whose turn this warp's is, and which of those that have it together it is. */

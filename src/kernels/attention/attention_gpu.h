@@ -182,8 +182,6 @@ void attention_write_visible(struct attention_writer *w, kit_op length, kit_op i
 /* is_dealt: all tiles of which a block has pieces; what is written in between is for one.  Set
  * before: lengths, and sequences, how many there are. */
 struct attention_deal {
-	struct tcb_ptx_if some;
-	struct tcb_ptx_for loop;
 	kit_op lengths, sequences;
 	kit_op block, each, more; /* .u32: which it is; pieces of a block; how many blocks have one more */
 	/* .u32: pieces that are left to the block; the sequence in work, its length, and pieces of one of its tiles;

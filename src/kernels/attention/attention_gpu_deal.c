@@ -35,8 +35,7 @@ static kit_op pieces_of(struct attention_writer *w, kit_op length)
 
 static kit_op load_length(struct attention_writer *w, kit_op lengths, kit_op sequence)
 {
-	struct tcb_ptx_build *b = &w->kit.b;
-	return tcb_kit_entry(b, tcb_kit_input(w->g->pdl), lengths, sequence);
+	return tcb_kit_entry(&w->kit.b, tcb_kit_input(w->g->pdl), lengths, sequence);
 }
 
 /* pieces_of of sequence FIRST + lane, 0 past the last. */
@@ -67,13 +66,12 @@ static kit_op sum_up_to(struct attention_writer *w, kit_op value)
 static kit_op write_all(struct attention_writer *w, struct attention_deal *d)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	struct tcb_ptx_for loop;
 	kit_op sequence;
 	const kit_op sum = u_set(b, I(0));
-	tcb_ptx_for_begin(b, &loop, I(0), d->sequences, I(WARP), 1);
+	const kit_op loop = tcb_ptx_for_begin(b, I(0), d->sequences, I(WARP), 1);
 	tcb_kit_nounroll(b);
-	u_add_to(b, sum, sum, lane_pieces(w, d, loop.iv, &sequence));
-	tcb_ptx_for_end(b, &loop);
+	u_add_to(b, sum, sum, lane_pieces(w, d, loop, &sequence));
+	tcb_ptx_for_end(b);
 	return tcb_kit_over_lanes(b, u_add, sum, WARP);
 }
 
@@ -81,19 +79,18 @@ static kit_op write_all(struct attention_writer *w, struct attention_deal *d)
 static void write_find(struct attention_writer *w, struct attention_deal *d, kit_op first)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	struct tcb_ptx_for loop;
 	kit_op sequence;
 	const kit_op wanted = u_div(b, first, I(w->g->tiles)), all = u_set(b, I(0));
 	const kit_op own = u_set(b, I(0)), before = u_set(b, I(0));
-	tcb_ptx_for_begin(b, &loop, I(0), d->sequences, I(WARP), 1);
+	const kit_op loop = tcb_ptx_for_begin(b, I(0), d->sequences, I(WARP), 1);
 	tcb_kit_nounroll(b);
-	const kit_op pieces = lane_pieces(w, d, loop.iv, &sequence);
+	const kit_op pieces = lane_pieces(w, d, loop, &sequence);
 	const kit_op end = u_add(b, all, sum_up_to(w, pieces)), begin = u_sub(b, end, pieces);
 	const kit_op is_it = u_le_and(b, begin, wanted, u_gt(b, end, wanted)); /* one lane, once */
 	u_select_to(b, own, sequence, own, is_it);
 	u_select_to(b, before, begin, before, is_it);
 	u_set_to(b, all, u_lane(b, end, I(WARP - 1)));
-	tcb_ptx_for_end(b, &loop);
+	tcb_ptx_for_end(b);
 	d->sequence = u_set(b, tcb_kit_over_lanes(b, u_add, own, WARP));
 	d->before = u_set(b, tcb_kit_over_lanes(b, u_add, before, WARP));
 }
@@ -141,8 +138,8 @@ void attention_deal_begin(struct attention_writer *w, struct attention_deal *d)
 	d->left = u_add(b, d->each, u_select(b, I(1), I(0), u_lt(b, d->block, d->more)));
 	write_find(w, d, first);
 	d->within = u_sub(b, first, u_mul(b, d->before, I(w->g->tiles)));
-	tcb_ptx_if_begin(b, &d->some, u_gt(b, d->left, I(0)));
-	tcb_ptx_repeat_begin(b, &d->loop);
+	tcb_ptx_if_begin(b, u_gt(b, d->left, I(0)));
+	tcb_ptx_repeat_begin(b);
 	write_step(w, d);
 }
 
@@ -158,6 +155,6 @@ void attention_deal_end(struct attention_writer *w, struct attention_deal *d)
 	u_add_to(b, d->before, d->before, d->pieces);
 	u_set_to(b, d->within, I(0));
 	tcb_ptx_unguard(b);
-	tcb_ptx_repeat_end(b, &d->loop, u_gt(b, d->left, I(0)));
-	tcb_ptx_if_end(b, &d->some);
+	tcb_ptx_repeat_end(b, u_gt(b, d->left, I(0)));
+	tcb_ptx_if_end(b);
 }

@@ -230,8 +230,7 @@ static void rescale(struct attention_reader *r, const kit_op next[SETS_MAX], kit
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	struct tcb_ptx_if scope;
-	tcb_ptx_if_begin(b, &scope, p_any(b, is_more));
+	tcb_ptx_if_begin(b, p_any(b, is_more));
 	for (unsigned n = 0; n < g->columns; n++) {
 		const kit_op factor = f_power2(b, f_sub(b, r->max[n], next[n]));
 		f_mul_to(b, r->sum[n], r->sum[n], factor);
@@ -246,7 +245,7 @@ static void rescale(struct attention_reader *r, const kit_op next[SETS_MAX], kit
 				}
 		}
 	}
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_if_end(b);
 }
 
 /* Scores become weights; what they are against rises where it must.  Without a cap scores are still to be scaled. */
@@ -321,12 +320,12 @@ static void values_of_block(struct attention_reader *r, unsigned s, unsigned p, 
 /* Of 16 tokens (or 8) of sub S, in K's type. */
 static void add_narrow(struct attention_reader *r, unsigned s, attention_scores weights)
 {
-	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
 	kit_op p[SETS_MAX][HALVES], v[ATTENTION_TOKENS][4];
 	for (unsigned n = 0; n < g->columns; n++)
 		for (unsigned h = 0; h < g->halves; h++)
-			p[n][h] = tcb_kit_pack(b, attention_word(g), weights[s][h][n][0], weights[s][h][n][1]);
+			p[n][h] =
+				tcb_kit_pack(&r->w->kit.b, attention_word(g), weights[s][h][n][0], weights[s][h][n][1]);
 	for (unsigned step = 0; step < g->k / 16; step++) {
 		const unsigned value = step % g->v_words * 2;
 		kit_op a[4];

@@ -207,13 +207,12 @@ static void store_block(struct attention_writer *w, const struct item *item, con
 static void hand_on(struct attention_writer *w, const struct item *item, const struct part *part)
 {
 	const struct attention_gpu *g = w->g;
-	struct tcb_ptx_if scope;
 	if (g->is_dealt) {
-		tcb_ptx_if_begin(&w->kit.b, &scope, u_eq(&w->kit.b, w->parts_count, I(1)));
+		tcb_ptx_if_begin(&w->kit.b, u_eq(&w->kit.b, w->parts_count, I(1)));
 		store_result(w, item, part);
-		tcb_ptx_if_else(&w->kit.b, &scope);
+		tcb_ptx_if_else(&w->kit.b);
 		store_slot(w, item, part, w->split);
-		tcb_ptx_if_end(&w->kit.b, &scope);
+		tcb_ptx_if_end(&w->kit.b);
 	} else if (g->slots == 1)
 		store_result(w, item, part);
 	else
@@ -224,17 +223,16 @@ static void merge_turns(struct attention_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct attention_gpu *g = w->g;
-	struct tcb_ptx_for loop;
-	tcb_ptx_for_begin(b, &loop, w->kit.tid, I(g->rows * g->k / ITEM), I(g->threads), 0);
+	const kit_op loop = tcb_ptx_for_begin(b, w->kit.tid, I(g->rows * g->k / ITEM), I(g->threads), 0);
 	tcb_kit_nounroll(b);
-	const struct item item = item_of(w, loop.iv);
+	const struct item item = item_of(w, loop);
 	const struct source from = shared_source(w, &item, g->o_at, g->ml_at);
 	const struct part part = merge_all(w, &from, g->turns);
 	if (g->cluster > 1)
 		store_block(w, &item, &part);
 	else
 		hand_on(w, &item, &part);
-	tcb_ptx_for_end(b, &loop);
+	tcb_ptx_for_end(b);
 }
 
 /* Each block of the cluster has a share of the items of all. */
@@ -242,20 +240,19 @@ static void merge_cluster(struct attention_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct attention_gpu *g = w->g;
-	struct tcb_ptx_for loop;
 	const kit_op rank = u_rem(b, w->split, I(g->cluster));
 	tcb_kit_warp_barrier(b);
 	tcb_kit_cluster_barrier(b);
-	tcb_ptx_for_begin(b, &loop, u_mad(b, rank, I(g->threads), w->kit.tid), I(g->rows * g->k / ITEM),
-			  I(g->threads * g->cluster), 0);
+	const kit_op loop = tcb_ptx_for_begin(b, u_mad(b, rank, I(g->threads), w->kit.tid), I(g->rows * g->k / ITEM),
+					      I(g->threads * g->cluster), 0);
 	tcb_kit_nounroll(b);
-	const struct item item = item_of(w, loop.iv);
+	const struct item item = item_of(w, loop);
 	struct source from = shared_source(w, &item, g->block_o_at, g->block_ml_at);
 	from.memory = TCB_KIT_CLUSTER;
 	from.is_of_cluster = 1;
 	const struct part part = merge_all(w, &from, g->cluster);
 	hand_on(w, &item, &part);
-	tcb_ptx_for_end(b, &loop);
+	tcb_ptx_for_end(b);
 	tcb_kit_warp_barrier(b);
 	tcb_kit_cluster_barrier(b); /* others read this block's memory until here */
 }
@@ -264,12 +261,11 @@ static void merge_cluster(struct attention_writer *w)
 static struct part merge_dealt(struct attention_writer *w, const struct item *item)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	struct tcb_ptx_for loop;
 	const struct part sum = neutral_part(b);
-	tcb_ptx_for_begin(b, &loop, I(0), w->parts_count, I(BATCH), 1);
+	const kit_op loop = tcb_ptx_for_begin(b, I(0), w->parts_count, I(BATCH), 1);
 	tcb_kit_nounroll(b);
-	const struct source from = slot_source(w, item, u_add(b, w->first_part, loop.iv));
-	const kit_op left = u_sub(b, w->parts_count, loop.iv);
+	const struct source from = slot_source(w, item, u_add(b, w->first_part, loop));
+	const kit_op left = u_sub(b, w->parts_count, loop);
 	struct part parts[BATCH + 1] = { sum };
 	for (unsigned i = 0; i < BATCH; i++) {
 		parts[i + 1] = neutral_part(b);
@@ -282,7 +278,7 @@ static struct part merge_dealt(struct attention_writer *w, const struct item *it
 	f_set_to(b, sum.sum, all.sum);
 	for (unsigned i = 0; i < ITEM; i++)
 		f_set_to(b, sum.o[i], all.o[i]);
-	tcb_ptx_for_end(b, &loop);
+	tcb_ptx_for_end(b);
 	return sum;
 }
 
@@ -290,21 +286,19 @@ static void merge_slots(struct attention_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct attention_gpu *g = w->g;
-	struct tcb_ptx_for loop;
-	struct tcb_ptx_if scope, several;
 	kit_op last = I(g->splitk - 1);
 	if (g->is_dealt) {
 		last = u_sub(b, w->parts_count, I(1));
-		tcb_ptx_if_begin(b, &several, u_gt(b, last, I(0)));
+		tcb_ptx_if_begin(b, u_gt(b, last, I(0)));
 	}
 	if (g->cluster == 1)
 		tcb_kit_block_barrier(b);
-	tcb_kit_last_begin(&w->kit, &scope);
+	tcb_kit_last_begin(&w->kit);
 	const kit_op tile = u_mad(b, w->sequence, I(g->tiles), w->tile);
-	tcb_kit_last_of(&w->kit, &scope, tcb_ptx_at(tcb_kit_element(b, w->counters, tile, 4), 0), last, g->flag_at);
-	tcb_ptx_for_begin(b, &loop, w->kit.tid, I(g->rows * g->k / ITEM), I(g->threads), 0);
+	tcb_kit_last_of(&w->kit, tcb_ptx_at(tcb_kit_element(b, w->counters, tile, 4), 0), last, g->flag_at);
+	const kit_op loop = tcb_ptx_for_begin(b, w->kit.tid, I(g->rows * g->k / ITEM), I(g->threads), 0);
 	tcb_kit_nounroll(b);
-	const struct item item = item_of(w, loop.iv);
+	const struct item item = item_of(w, loop);
 	struct part part;
 	if (g->is_dealt) {
 		part = merge_dealt(w, &item);
@@ -313,10 +307,10 @@ static void merge_slots(struct attention_writer *w)
 		part = merge_all(w, &from, g->slots);
 	}
 	store_result(w, &item, &part);
-	tcb_ptx_for_end(b, &loop);
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_for_end(b);
+	tcb_ptx_if_end(b);
 	if (g->is_dealt)
-		tcb_ptx_if_end(b, &several);
+		tcb_ptx_if_end(b);
 }
 
 void attention_write_merge(struct attention_writer *w)
@@ -336,7 +330,6 @@ static void write_second(struct attention_writer *w)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct attention_gpu *g = w->g;
 	const unsigned items = g->k / ITEM, o_bytes = g->k * 4, rest = g->slots % SECOND_PARTS;
-	struct tcb_ptx_if scope;
 	struct part parts[2] = { neutral_part(b), neutral_part(b) };
 	tcb_kit_threads(&w->kit);
 	w->tile = u_block_y(b);
@@ -360,7 +353,7 @@ static void write_second(struct attention_writer *w)
 	tcb_kit_store(b, TCB_KIT_SHARED, "f32", u_mad(b, w->kit.tid, I(4 * ITEM), w->kit.shared), parts[0].o, ITEM);
 	tcb_kit_store(b, TCB_KIT_SHARED, "f32", u_mad(b, w->kit.tid, I(8), ml_at), stat, 2);
 	tcb_kit_block_barrier(b);
-	tcb_ptx_if_begin(b, &scope, u_lt(b, w->kit.tid, I(items)));
+	tcb_ptx_if_begin(b, u_lt(b, w->kit.tid, I(items)));
 	from = (struct source){ TCB_KIT_SHARED,
 				u_add(b, w->kit.shared, item.within),
 				u_mad(b, w->kit.tid, I(8), ml_at),
@@ -369,7 +362,7 @@ static void write_second(struct attention_writer *w)
 				0 };
 	parts[0] = merge_all(w, &from, SECOND_PARTS);
 	store_result(w, &item, &parts[0]);
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_if_end(b);
 }
 
 void attention_write_second(struct attention_writer *w)

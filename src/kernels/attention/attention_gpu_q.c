@@ -73,13 +73,12 @@ static kit_op lane_row(struct attention_reader *r, kit_op q, unsigned n)
 /* COUNT words in the order of a block's values: all of them, or two halves that are half a block apart. */
 static void load(struct attention_reader *r, kit_op row, unsigned i, const char *type, kit_op *out, unsigned count)
 {
-	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
 	const enum tcb_kit_memory memory = tcb_kit_input(g->pdl);
 	const unsigned block = ATTENTION_K_BLOCK * (unsigned)tcb_type_bytes(g->io);
 	const unsigned width = g->is_blocks ? count / 2 : count < 4 ? count : 4;
 	for (unsigned done = 0; done < count; done += width)
-		tcb_kit_load(b, memory, type,
+		tcb_kit_load(&r->w->kit.b, memory, type,
 			     tcb_ptx_at(row, block * i + (g->is_blocks ? block / 2 * (done / width) : 4 * done)),
 			     out + done, width);
 }
@@ -161,18 +160,17 @@ static kit_op is_not_finite(struct tcb_ptx_build *b, kit_op value)
 static struct wild find_wild(struct attention_reader *r, kit_op (*value)[VALUES], kit_op largest)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
-	struct tcb_ptx_if scope;
 	struct wild wild = { .is_row = u_ge(b, largest, I(INFINITE)) };
 	wild.is_any = p_any(b, wild.is_row);
 	wild.is_single = u_set(b, I(0));
-	tcb_ptx_if_begin(b, &scope, wild.is_any);
+	tcb_ptx_if_begin(b, wild.is_any);
 	kit_op found = I(0);
 	for (unsigned i = 0; i < r->w->g->k / ATTENTION_K_BLOCK * VALUES; i++)
 		found = u_add(b, found, u_select(b, I(1), I(0), is_not_finite(b, value[i / VALUES][i % VALUES])));
 	const kit_op all = tcb_kit_over_lanes(b, u_add, found, 4);
 	const kit_op is_single = u_eq_and(b, all, I(1), u_eq(b, largest, I(INFINITE)));
 	u_select_to(b, wild.is_single, I(1), I(0), is_single);
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_if_end(b);
 	return wild;
 }
 
@@ -181,15 +179,14 @@ static void mend_wild(struct attention_reader *r, const struct wild *wild, const
 		      const kit_op whole[VALUES])
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
-	struct tcb_ptx_if scope;
-	tcb_ptx_if_begin(b, &scope, wild->is_any);
+	tcb_ptx_if_begin(b, wild->is_any);
 	const kit_op is_single = u_ne(b, wild->is_single, I(0));
 	for (unsigned i = 0; i < VALUES; i++) {
 		const kit_op sign = u_or(b, s_shr(b, b_set(b, value[i]), I(31)), I(1));
 		const kit_op own = s_select(b, sign, I(0), is_not_finite(b, value[i]));
 		s_select_to(b, whole[i], s_select(b, own, I(0), is_single), whole[i], wild->is_row);
 	}
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_if_end(b);
 }
 
 /* Digit PLACE, 0 the lowest, of four WHOLE numbers in a word. */

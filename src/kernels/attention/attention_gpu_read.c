@@ -102,10 +102,9 @@ static void ring_begin(struct attention_reader *r)
 static void ask(struct attention_reader *r, kit_op begin, kit_op piece, kit_op end, struct tcb_kit_slot slot)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
-	struct tcb_ptx_if scope;
-	tcb_ptx_if_begin(b, &scope, u_lt(b, piece, end));
+	tcb_ptx_if_begin(b, u_lt(b, piece, end));
 	attention_ring_fill(r, u_mad(b, piece, I(r->w->g->kv), begin), &slot);
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_if_end(b);
 	tcb_kit_ring_filled(b, &r->ring);
 }
 

@@ -214,13 +214,12 @@ static void fill_bulk(struct attention_reader *r, kit_op first, const struct tcb
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
 	const kit_op where[BOX_RANK] = { r->box, first, r->w->sequence };
-	struct tcb_ptx_if scope;
-	tcb_ptx_if_begin(b, &scope, u_eq(b, r->thread, I(0)));
+	tcb_ptx_if_begin(b, u_eq(b, r->thread, I(0)));
 	tcb_kit_expect(b, slot->barrier, I((int64_t)2 * g->kv * g->k_pitch));
 	for (unsigned v = 0; v < 2; v++)
 		tcb_kit_copy_box(b, slot->base, slot->at + (v ? g->v_at : 0), v ? r->v : r->k, where, BOX_RANK,
 				 slot->barrier, NULL);
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_if_end(b);
 }
 
 /* A scale of 0 is enough in V, whose codes are numbers whatever they are; scores are masked. */
@@ -230,8 +229,7 @@ void attention_ring_clear(struct attention_reader *r, kit_op first)
 	const struct attention_gpu *g = r->w->g;
 	const kit_op left = u_sub(b, u_add(b, r->last, I(1)), first);
 	const kit_op zero = b16_set(b, I(0));
-	struct tcb_ptx_if scope;
-	tcb_ptx_if_begin(b, &scope, u_lt(b, left, I(g->kv)));
+	tcb_ptx_if_begin(b, u_lt(b, left, I(g->kv)));
 	const kit_op row = u_mad(b, r->thread, I(g->v_pitch), u_add(b, r->ring.slot, r->within));
 	tcb_ptx_guard(b, u_ge_and(b, r->thread, left, u_lt(b, r->thread, I(g->kv))));
 	for (unsigned i = 0; i < g->k / ATTENTION_K_BLOCK; i++)
@@ -239,14 +237,13 @@ void attention_ring_clear(struct attention_reader *r, kit_op first)
 			    tcb_ptx_at(tcb_ptx_assume_aligned(b, row, 2), g->v_at + BLOCK * i), zero);
 	tcb_ptx_unguard(b);
 	attention_ring_barrier(r);
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_if_end(b);
 }
 
 void attention_ring_fill(struct attention_reader *r, kit_op first, const struct tcb_kit_slot *slot)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	struct tcb_ptx_if scope;
 	if (g->copy == TCB_COPY_BULK) {
 		fill_bulk(r, first, slot);
 		return;
@@ -260,9 +257,9 @@ void attention_ring_fill(struct attention_reader *r, kit_op first, const struct 
 		return;
 	}
 	const kit_op left = u_sub(b, u_add(b, r->last, I(1)), first);
-	tcb_ptx_if_begin(b, &scope, u_ge(b, left, I(g->kv)));
+	tcb_ptx_if_begin(b, u_ge(b, left, I(g->kv)));
 	fill(r, first, slot, NULL, I(0));
-	tcb_ptx_if_else(b, &scope);
+	tcb_ptx_if_else(b);
 	fill(r, first, slot, &left, I(0));
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_if_end(b);
 }

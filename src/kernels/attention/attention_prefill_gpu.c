@@ -83,17 +83,17 @@ void prefill_items_begin(struct prefill_writer *w, struct prefill_items *items)
 	if (w->g->is_dynamic) {
 		items->all = all;
 		items->next = u_set(b, block);
-		tcb_ptx_repeat_begin(b, &items->loop);
+		tcb_ptx_repeat_begin(b);
 		prefill_write_tile(w, items->next);
 		return;
 	}
 	const kit_op other = u_sub(b, u_sub(b, blocks, I(1)), block);
 	const kit_op both = u_add(b, block, other);
 	const kit_op within = u_set(b, block);
-	tcb_ptx_for_begin(b, &items->loop, I(0), all, blocks, 1);
-	const kit_op item = u_add(b, items->loop.iv, within);
+	const kit_op loop = tcb_ptx_for_begin(b, I(0), all, blocks, 1);
+	const kit_op item = u_add(b, loop, within);
 	u_sub_to(b, within, both, within);
-	tcb_ptx_if_begin(b, &items->scope, u_lt(b, item, all));
+	tcb_ptx_if_begin(b, u_lt(b, item, all));
 	prefill_write_tile(w, item);
 }
 
@@ -110,11 +110,11 @@ void prefill_items_end(struct prefill_writer *w, struct prefill_items *items)
 	if (!w->g->resident)
 		return;
 	if (w->g->is_dynamic) {
-		tcb_ptx_repeat_end(&w->kit.b, &items->loop, u_lt(&w->kit.b, items->next, items->all));
+		tcb_ptx_repeat_end(&w->kit.b, u_lt(&w->kit.b, items->next, items->all));
 		return;
 	}
-	tcb_ptx_if_end(&w->kit.b, &items->scope);
-	tcb_ptx_for_end(&w->kit.b, &items->loop);
+	tcb_ptx_if_end(&w->kit.b);
+	tcb_ptx_for_end(&w->kit.b);
 }
 
 /* --- the kernel --- */

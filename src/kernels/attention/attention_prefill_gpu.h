@@ -150,8 +150,6 @@ void prefill_write_tile(struct prefill_writer *w, kit_op item);
  * of their number, the others are drawn; before the end NEXT is to become what prefill_items_draw gave.
  */
 struct prefill_items {
-	struct tcb_ptx_for loop;
-	struct tcb_ptx_if scope;
 	kit_op all, next; /* .u32 */
 };
 void prefill_items_begin(struct prefill_writer *w, struct prefill_items *items);

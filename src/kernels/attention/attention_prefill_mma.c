@@ -122,10 +122,9 @@ static void copy_tile(struct mma_writer *x, kit_op first)
 	struct prefill_writer *w = x->w;
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
-	struct tcb_ptx_if scope;
 	kit_op to[8];
 	if (x->rows_each * x->chunks < g->threads)
-		tcb_ptx_if_begin(b, &scope, x->is_copier);
+		tcb_ptx_if_begin(b, x->is_copier);
 	const kit_op row_at = u_add(b, x->fill_slot, x->copy_row_at);
 	const kit_op token = u_add(b, first, x->copy_row);
 	for (unsigned i = 0; i < x->passes; i++) {
@@ -144,7 +143,7 @@ static void copy_tile(struct mma_writer *x, kit_op first)
 		}
 	}
 	if (x->rows_each * x->chunks < g->threads)
-		tcb_ptx_if_end(b, &scope);
+		tcb_ptx_if_end(b);
 	if (g->has_scales)
 		prefill_copy_scales(w, x->fill_slot, first);
 }
@@ -162,12 +161,11 @@ static void fill(struct mma_writer *x, kit_op index)
 {
 	struct prefill_writer *w = x->w;
 	struct tcb_ptx_build *b = &w->kit.b;
-	struct tcb_ptx_if scope;
-	tcb_ptx_if_begin(b, &scope, u_lt(b, index, w->count));
+	tcb_ptx_if_begin(b, u_lt(b, index, w->count));
 	const kit_op tile = u_sub(b, u_sub(b, w->count, I(1)), index);
 	copy_tile(x, u_mad(b, tile, I(w->g->kv), w->begin));
 	next_slot(x, x->fill_slot);
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_if_end(b);
 	copies_commit(b);
 }
 
@@ -286,14 +284,13 @@ typedef kit_op scores_t[SUBS_MAX][PREFILL_KV_MAX / 2];
 
 static void write_scores(struct mma_writer *x, scores_t scores)
 {
-	struct tcb_ptx_build *b = &x->w->kit.b;
 	const struct prefill_gpu *g = x->w->g;
 	const kit_op zeros[SUMS] = { x->zero, x->zero, x->zero, x->zero };
 	kit_op at[VARIANTS];
 	fragments_of_slot(x, &x->of_k, 0, at);
 	for (unsigned s = 0; s < x->subs; s++)
 		for (unsigned i = 0; i < g->kv / 2; i++)
-			scores[s][i] = tcb_ptx_reg(b, "f32");
+			scores[s][i] = tcb_ptx_reg(&x->w->kit.b, "f32");
 	for (unsigned step = 0; step < g->k / 16; step++) {
 		kit_op room[SUBS_MAX][4];
 		const kit_op *q[SUBS_MAX];
@@ -320,7 +317,6 @@ enum { BLOCK_STEPS = ATTENTION_HEAD_UNIT / 16, TOGETHER = 64, TOGETHER_OF_SUBS =
 struct steps {
 	int is_split;
 	kit_op always;
-	struct tcb_ptx_if scope;
 };
 
 static struct steps open_steps(struct mma_writer *x)
@@ -334,13 +330,13 @@ static struct steps open_steps(struct mma_writer *x)
 static void begin_step(struct mma_writer *x, struct steps *steps, unsigned step)
 {
 	if (steps->is_split && step % BLOCK_STEPS == 0)
-		tcb_ptx_if_begin(&x->w->kit.b, &steps->scope, steps->always);
+		tcb_ptx_if_begin(&x->w->kit.b, steps->always);
 }
 
 static void end_step(struct mma_writer *x, struct steps *steps, unsigned step)
 {
 	if (steps->is_split && step % BLOCK_STEPS == BLOCK_STEPS - 1)
-		tcb_ptx_if_end(&x->w->kit.b, &steps->scope);
+		tcb_ptx_if_end(&x->w->kit.b);
 }
 
 /* Contract f32: the first term's part and the rest are summed apart. */
@@ -560,16 +556,15 @@ static void write_steps(struct mma_writer *x, kit_op from, kit_op to, int is_mas
 {
 	struct tcb_ptx_build *b = &x->w->kit.b;
 	const struct prefill_gpu *g = x->w->g;
-	struct tcb_ptx_for loop;
-	tcb_ptx_for_begin(b, &loop, from, to, I(1), 0);
+	const kit_op loop = tcb_ptx_for_begin(b, from, to, I(1), 0);
 	tcb_kit_nounroll(b);
 	copies_wait(b, I(g->stages - 2));
 	tcb_kit_block_barrier(b);
-	fill(x, u_add(b, loop.iv, I(g->stages - 1)));
+	fill(x, u_add(b, loop, I(g->stages - 1)));
 	write_tile(x, is_masked);
 	u_sub_to(b, x->first, x->first, I(g->kv));
 	next_slot(x, x->slot);
-	tcb_ptx_for_end(b, &loop);
+	tcb_ptx_for_end(b);
 }
 
 static void open_rows(struct mma_writer *x)
@@ -599,13 +594,12 @@ static void open_rows(struct mma_writer *x)
 static kit_op draw(struct mma_writer *x, struct prefill_items *items)
 {
 	struct tcb_ptx_build *b = &x->w->kit.b;
-	struct tcb_ptx_if scope;
 	if (!x->w->g->is_dynamic)
 		return I(0);
 	const kit_op drawn = u_set(b, I(0));
-	tcb_kit_one_begin(&x->w->kit, &scope);
+	tcb_kit_one_begin(&x->w->kit);
 	u_set_to(b, drawn, prefill_items_draw(x->w, items));
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_if_end(b);
 	return drawn;
 }
 
@@ -613,11 +607,10 @@ static kit_op draw(struct mma_writer *x, struct prefill_items *items)
 static void end_tile(struct mma_writer *x, struct prefill_items *items, kit_op drawn)
 {
 	struct tcb_ptx_build *b = &x->w->kit.b;
-	struct tcb_ptx_if scope;
 	if (x->w->g->is_dynamic) {
-		tcb_kit_one_begin(&x->w->kit, &scope);
+		tcb_kit_one_begin(&x->w->kit);
 		tcb_kit_put(b, TCB_KIT_SHARED, "u32", tcb_ptx_assume_aligned(b, x->item, ITEM_WORD), drawn);
-		tcb_ptx_if_end(b, &scope);
+		tcb_ptx_if_end(b);
 	}
 	if (x->w->g->resident)
 		tcb_kit_block_barrier(b);

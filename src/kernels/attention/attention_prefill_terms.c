@@ -138,11 +138,10 @@ void prefill_copy_scales(struct prefill_writer *w, kit_op slot, kit_op first)
 	const kit_op row = u_mad(b, w->sequence, w->per_sequence, first);
 	const kit_op of_head = u_mul(b, w->kv_head, I((int64_t)blocks * SCALE));
 	for (unsigned done = 0; done < items; done += g->threads) {
-		struct tcb_ptx_if scope;
 		const int is_partial = done + g->threads > items;
 		const kit_op item = done ? u_add(b, w->kit.tid, I(done)) : w->kit.tid;
 		if (is_partial)
-			tcb_ptx_if_begin(b, &scope, u_lt(b, item, I(items)));
+			tcb_ptx_if_begin(b, u_lt(b, item, I(items)));
 		const struct kit_split of_token = u_split(b, item, I(blocks));
 		const kit_op token = of_token.whole, block = of_token.rest;
 		const kit_op is_seen = u_lt(b, u_add(b, first, token), w->end);
@@ -159,7 +158,7 @@ void prefill_copy_scales(struct prefill_writer *w, kit_op slot, kit_op first)
 				     &bytes);
 		}
 		if (is_partial)
-			tcb_ptx_if_end(b, &scope);
+			tcb_ptx_if_end(b);
 	}
 }
 

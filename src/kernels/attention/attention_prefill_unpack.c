@@ -76,7 +76,6 @@ void prefill_write_unpack(struct prefill_writer *w)
 	const struct prefill_gpu *g = w->g;
 	const unsigned row = g->kv_heads * g->k;
 	const int is_eager = !g->block_page && !w->kit.out->problem.shape.heads.ragged;
-	struct tcb_ptx_if scope;
 	tcb_kit_begin(&w->kit, "attention_prefill_unpack",
 		      &(struct tcb_kit_kernel){
 			      .threads = THREADS,
@@ -104,7 +103,7 @@ void prefill_write_unpack(struct prefill_writer *w)
 	w->length = tcb_kit_entry(b, TCB_KIT_INPUT, lengths, w->sequence);
 	/* Without pages there is memory for all tokens, and where they are all used nobody waits for the length first.
 	 */
-	tcb_ptx_if_begin(b, &scope, u_lt(b, token, is_eager ? tokens : w->length));
+	tcb_ptx_if_begin(b, u_lt(b, token, is_eager ? tokens : w->length));
 	const kit_op from = row_of(w, token, table);
 	const kit_op block = u_shr(b, eight, I(2)), quarter = u_and(b, eight, I(3));
 	const kit_op to = u_mad(b, w->sequence, tokens, token);
@@ -114,9 +113,8 @@ void prefill_write_unpack(struct prefill_writer *w)
 		own[i] = load_quarter(b, tcb_ptx_assume_aligned(b, l_mad_wide(b, block, I(BLOCK_BYTES), at), 2),
 				      quarter);
 	}
-	struct tcb_ptx_if seen;
 	if (is_eager)
-		tcb_ptx_if_begin(b, &seen, u_lt(b, token, w->length));
+		tcb_ptx_if_begin(b, u_lt(b, token, w->length));
 	for (unsigned i = 0; i < 2; i++) {
 		const kit_op to_row = l_mad_wide(b, to, I(row * 2), i ? v16 : k16);
 		kit_op scale_to = I(0);
@@ -128,7 +126,7 @@ void prefill_write_unpack(struct prefill_writer *w)
 			      quarter);
 	}
 	if (is_eager)
-		tcb_ptx_if_end(b, &seen);
-	tcb_ptx_if_end(b, &scope);
+		tcb_ptx_if_end(b);
+	tcb_ptx_if_end(b);
 	tcb_kit_end(&w->kit);
 }

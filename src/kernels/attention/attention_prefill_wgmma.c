@@ -44,7 +44,6 @@ static void open_rings(struct wgmma_writer *x)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
 	const kit_op shared = w->kit.shared;
-	struct tcb_ptx_if scope;
 	x->k = x->v = (struct tcb_kit_tiles){ .stages = g->stages, .slot_bytes = g->tile_bytes };
 	tcb_kit_tiles_open(b, &x->k, u_add(b, shared, I(g->k_at)), shared, g->barrier_at);
 	tcb_kit_tiles_open(b, &x->v, u_add(b, shared, I(g->v_at)), shared,
@@ -61,7 +60,7 @@ static void open_rings(struct wgmma_writer *x)
 		x->item = u_add(b, shared, I(g->item_at));
 		x->item_parity = u_set(b, I(0));
 	}
-	tcb_kit_one_begin(&w->kit, &scope);
+	tcb_kit_one_begin(&w->kit);
 	tcb_kit_tiles_init_for(b, &x->k, g->converts ? GROUP_WARPS : 1, GROUP_WARPS * g->workers);
 	tcb_kit_tiles_init_for(b, &x->v, g->converts ? GROUP_WARPS : 1, GROUP_WARPS * g->workers);
 	if (g->converts)
@@ -74,7 +73,7 @@ static void open_rings(struct wgmma_writer *x)
 				      GROUP_WARPS * (g->workers + (g->converts ? 1 : 0)));
 	}
 	tcb_kit_barriers_ready(b);
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_if_end(b);
 	tcb_kit_block_barrier(b);
 }
 
@@ -84,11 +83,10 @@ static void open_rings(struct wgmma_writer *x)
 static kit_op draw_item(struct wgmma_writer *x, struct prefill_items *items, kit_op is_one)
 {
 	struct tcb_ptx_build *b = &x->w->kit.b;
-	struct tcb_ptx_if one;
 	const kit_op drawn = u_set(b, I(0));
-	tcb_ptx_if_begin(b, &one, is_one);
+	tcb_ptx_if_begin(b, is_one);
 	u_set_to(b, drawn, prefill_items_draw(x->w, items));
-	tcb_ptx_if_end(b, &one);
+	tcb_ptx_if_end(b);
 	return drawn;
 }
 
@@ -137,15 +135,14 @@ static void copy_pages(struct wgmma_writer *x, const struct tcb_kit_tiles *r, ki
 {
 	struct tcb_ptx_build *b = &x->w->kit.b;
 	const struct prefill_gpu *g = x->w->g;
-	struct tcb_ptx_for loop;
 	if (g->page >= g->kv) {
 		copy_page(x, r, map, first, r->slot);
 		return;
 	}
-	tcb_ptx_for_begin(b, &loop, I(0), I(g->kv), I(g->page), 1);
+	const kit_op loop = tcb_ptx_for_begin(b, I(0), I(g->kv), I(g->page), 1);
 	tcb_kit_nounroll(b);
-	copy_page(x, r, map, u_add(b, first, loop.iv), u_mad(b, loop.iv, I(PREFILL_BOX_BYTES), r->slot));
-	tcb_ptx_for_end(b, &loop);
+	copy_page(x, r, map, u_add(b, first, loop), u_mad(b, loop, I(PREFILL_BOX_BYTES), r->slot));
+	tcb_ptx_for_end(b);
 }
 
 static void copy_tile(struct wgmma_writer *x, struct tcb_kit_tiles *r, kit_op map, kit_op first)
@@ -189,36 +186,34 @@ static void write_copier(struct wgmma_writer *x)
 	struct prefill_writer *w = x->w;
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
-	struct tcb_ptx_if one, some;
 	struct prefill_items items;
-	struct tcb_ptx_for loop;
 	if (g->of_copier)
 		registers_fewer(b, I(g->of_copier));
-	tcb_ptx_if_begin(b, &one, u_eq(b, w->kit.tid, I(GROUP_THREADS * g->workers)));
+	tcb_ptx_if_begin(b, u_eq(b, w->kit.tid, I(GROUP_THREADS * g->workers)));
 	prefill_items_begin(w, &items);
 	kit_op drawn = I(0);
 	if (g->is_dynamic) /* it comes while copies are asked for */
 		drawn = prefill_items_draw(w, &items);
-	tcb_ptx_if_begin(b, &some, u_gt(b, w->count, I(0)));
+	tcb_ptx_if_begin(b, u_gt(b, w->count, I(0)));
 	copy_q(x);
 	const kit_op first = u_mad(b, u_sub(b, w->count, I(1)), I(g->kv), w->begin);
 	copy_tile(x, &x->k, w->k, first);
-	tcb_ptx_for_begin(b, &loop, I(1), w->count, I(1), 0);
+	tcb_ptx_for_begin(b, I(1), w->count, I(1), 0);
 	tcb_kit_nounroll(b);
 	const kit_op next = u_sub(b, first, I(g->kv));
 	copy_tile(x, &x->k, w->k, next);
 	copy_tile(x, &x->v, w->v, first);
 	u_set_to(b, first, next);
-	tcb_ptx_for_end(b, &loop);
+	tcb_ptx_for_end(b);
 	copy_tile(x, &x->v, w->v, first);
-	tcb_ptx_if_end(b, &some);
+	tcb_ptx_if_end(b);
 	if (g->is_dynamic) {
 		tell_item(x, drawn);
 		u_set_to(b, items.next, drawn);
 		u_xor_to(b, x->item_parity, x->item_parity, I(1));
 	}
 	prefill_items_end(w, &items);
-	tcb_ptx_if_end(b, &one);
+	tcb_ptx_if_end(b);
 }
 
 /* --- the warpgroup that converts, with prep=warps --- */
@@ -239,7 +234,6 @@ static void copy_raw(struct wgmma_writer *x, kit_op entry, kit_op slot, kit_op f
 	struct prefill_writer *w = x->w;
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
-	struct tcb_ptx_if scope;
 	const kit_op half = u_shr(b, u_add(b, entry, I(1)), I(1));
 	const kit_op is_odd = u_ne(b, u_and(b, entry, I(1)), I(0));
 	const kit_op k_tile = u_sub(b, u_sub(b, w->count, I(1)), half);
@@ -252,11 +246,11 @@ static void copy_raw(struct wgmma_writer *x, kit_op entry, kit_op slot, kit_op f
 	const kit_op pair = u_shr(b, u_and(b, row_in_token(x), I(-RAW_ALIGN)), I(1));
 	const kit_op where[] = { pair, first, w->sequence };
 	tcb_kit_expect(b, tcb_ptx_at(full, 0), I((int64_t)g->kv * g->raw_pitch));
-	tcb_ptx_if_begin(b, &scope, p_or(b, is_first, is_k));
+	tcb_ptx_if_begin(b, p_or(b, is_first, is_k));
 	tcb_kit_copy_box(b, slot, 0, w->k, where, RAW_RANK, full, NULL);
-	tcb_ptx_if_else(b, &scope);
+	tcb_ptx_if_else(b);
 	tcb_kit_copy_box(b, slot, 0, w->v, where, RAW_RANK, full, NULL);
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_if_end(b);
 }
 
 /* The blocks in use to R's slot, when it is empty. */
@@ -292,9 +286,7 @@ static void write_converters(struct wgmma_writer *x)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
 	struct prefill_converter converter;
-	struct tcb_ptx_if some, one, which;
 	struct prefill_items items;
-	struct tcb_ptx_for loop;
 	if (g->of_copier)
 		registers_fewer(b, I(g->of_copier));
 	prefill_convert_open(w, &converter);
@@ -304,33 +296,33 @@ static void write_converters(struct wgmma_writer *x)
 	if (g->is_dynamic)
 		drawn = draw_item(x, &items, is_one);
 	const kit_op all = u_shl(b, w->count, I(1));
-	tcb_ptx_if_begin(b, &some, u_gt(b, w->count, I(0)));
-	tcb_ptx_if_begin(b, &one, is_one);
+	tcb_ptx_if_begin(b, u_gt(b, w->count, I(0)));
+	tcb_ptx_if_begin(b, is_one);
 	copy_first(x);
-	tcb_ptx_if_end(b, &one);
-	tcb_ptx_for_begin(b, &loop, I(0), all, I(1), 1);
+	tcb_ptx_if_end(b);
+	const kit_op loop = tcb_ptx_for_begin(b, I(0), all, I(1), 1);
 	tcb_kit_nounroll(b);
-	const kit_op entry = loop.iv, is_even = u_eq(b, u_and(b, entry, I(1)), I(0));
+	const kit_op entry = loop, is_even = u_eq(b, u_and(b, entry, I(1)), I(0));
 	const kit_op is_last = u_eq(b, u_add(b, entry, I(1)), all);
 	const kit_op is_v = p_or(b, u_ne_and(b, entry, I(0), is_even), is_last);
 	tcb_kit_wait(b, tcb_ptx_at(x->raw.full, 0), x->raw.parity);
-	tcb_ptx_if_begin(b, &which, is_v);
+	tcb_ptx_if_begin(b, is_v);
 	convert_tile(x, &converter, &x->v);
-	tcb_ptx_if_else(b, &which);
+	tcb_ptx_if_else(b);
 	convert_tile(x, &converter, &x->k);
-	tcb_ptx_if_end(b, &which);
+	tcb_ptx_if_end(b);
 	const kit_op next = u_add(b, entry, I(PREFILL_RAW_STAGES));
-	tcb_ptx_if_begin(b, &one, u_lt_and(b, next, all, is_one));
+	tcb_ptx_if_begin(b, u_lt_and(b, next, all, is_one));
 	tcb_kit_wait(b, tcb_ptx_at(x->raw.empty, 0), x->raw.parity);
 	copy_raw(x, next, x->raw.slot, x->raw.full);
-	tcb_ptx_if_end(b, &one);
+	tcb_ptx_if_end(b);
 	tcb_kit_tiles_next(b, &x->raw);
-	tcb_ptx_for_end(b, &loop);
-	tcb_ptx_if_end(b, &some);
+	tcb_ptx_for_end(b);
+	tcb_ptx_if_end(b);
 	if (g->is_dynamic) {
-		tcb_ptx_if_begin(b, &one, is_one);
+		tcb_ptx_if_begin(b, is_one);
 		tell_item(x, drawn);
-		tcb_ptx_if_end(b, &one);
+		tcb_ptx_if_end(b);
 		hear_item(x, &items);
 	}
 	prefill_items_end(w, &items);
@@ -397,21 +389,19 @@ static void clear_past_length(struct wgmma_writer *x)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
 	const unsigned box_bytes = g->kv * PREFILL_BOX_BYTES;
-	struct tcb_ptx_if scope;
-	struct tcb_ptx_for loop;
-	tcb_ptx_if_begin(b, &scope, u_gt(b, u_add(b, x->first, I(g->kv)), w->length));
+	tcb_ptx_if_begin(b, u_gt(b, u_add(b, x->first, I(g->kv)), w->length));
 	tcb_kit_wait(b, tcb_ptx_at(x->v.full, 0), x->v.parity);
 	const kit_op rows = u_sub(b, w->length, x->first);
 	const kit_op own = u_mad(b, w->kit.tid, I(16), u_mul(b, rows, I(PREFILL_BOX_BYTES)));
 	const kit_op zero = b_set(b, I(0)), zeros[] = { zero, zero, zero, zero };
-	tcb_ptx_for_begin(b, &loop, own, I(box_bytes), I((int64_t)GROUP_THREADS * g->workers * 16), 0);
-	const kit_op at = tcb_ptx_assume_aligned(b, u_add(b, x->v.slot, loop.iv), 16);
+	const kit_op loop = tcb_ptx_for_begin(b, own, I(box_bytes), I((int64_t)GROUP_THREADS * g->workers * 16), 0);
+	const kit_op at = tcb_ptx_assume_aligned(b, u_add(b, x->v.slot, loop), 16);
 	for (unsigned i = 0; i < g->k / PREFILL_BOX; i++)
 		tcb_kit_store(b, TCB_KIT_SHARED, "b32", tcb_ptx_at(at, i * box_bytes), zeros, 4);
-	tcb_ptx_for_end(b, &loop);
+	tcb_ptx_for_end(b);
 	fence_async_shared(b);
 	barrier_named(b, I(WORKERS_BARRIER), I(GROUP_THREADS * g->workers));
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_if_end(b);
 }
 
 /* Warpgroups take turns: each waits for its barrier, where the one before it arrives. */
@@ -437,15 +427,14 @@ static void open_turns(struct wgmma_writer *x, int is_end)
 {
 	struct tcb_ptx_build *b = &x->w->kit.b;
 	const struct prefill_gpu *g = x->w->g;
-	struct tcb_ptx_if scope;
 	if (!g->turns)
 		return;
-	tcb_ptx_if_begin(b, &scope, u_eq(b, x->index, I(is_end ? 0 : g->workers - 1)));
+	tcb_ptx_if_begin(b, u_eq(b, x->index, I(is_end ? 0 : g->workers - 1)));
 	if (is_end)
 		take_turn(x);
 	else
 		hand_on(x);
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_if_end(b);
 }
 
 /* The first tile: S, its weights. */
@@ -472,8 +461,7 @@ static void write_steps(struct wgmma_writer *x, kit_op from, kit_op to, int is_m
 	struct tcb_ptx_build *b = &x->w->kit.b;
 	const struct prefill_gpu *g = x->w->g;
 	kit_op scores[PREFILL_KV_MAX / 2], factor[2];
-	struct tcb_ptx_for loop;
-	tcb_ptx_for_begin(b, &loop, from, to, I(1), 0);
+	tcb_ptx_for_begin(b, from, to, I(1), 0);
 	tcb_kit_nounroll(b);
 	u_sub_to(b, x->first, x->first, I(g->kv));
 	tcb_kit_wait(b, tcb_ptx_at(x->k.full, 0), x->k.parity);
@@ -492,7 +480,7 @@ static void write_steps(struct wgmma_writer *x, kit_op from, kit_op to, int is_m
 	for (unsigned i = 0; i < g->k / 2; i++)
 		f_mul_to(b, x->o[i], x->o[i], factor[i / 2 % 2]);
 	prefill_write_packed(x->w, scores, g->kv / 2, x->p);
-	tcb_ptx_for_end(b, &loop);
+	tcb_ptx_for_end(b);
 }
 
 static void write_last(struct wgmma_writer *x)
@@ -533,7 +521,6 @@ static void write_worker(struct wgmma_writer *x)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
 	struct prefill_items items;
-	struct tcb_ptx_if some;
 	if (g->of_worker)
 		registers_more(b, I(g->of_worker));
 	open_worker(x);
@@ -544,7 +531,7 @@ static void write_worker(struct wgmma_writer *x)
 	prefill_rows_clear(w, &x->rows);
 	for (unsigned i = 0; i < g->k / 2; i++)
 		f_set_to(b, x->o[i], F(0));
-	tcb_ptx_if_begin(b, &some, u_gt(b, w->count, I(0)));
+	tcb_ptx_if_begin(b, u_gt(b, w->count, I(0)));
 	u_mad_to(b, x->first, u_sub(b, w->count, I(1)), I(g->kv), w->begin);
 	write_first(x);
 	write_steps(x, I(1), w->masked, 1);
@@ -552,7 +539,7 @@ static void write_worker(struct wgmma_writer *x)
 	if (g->window)
 		write_steps(x, w->unmasked_to, w->count, 1);
 	write_last(x);
-	tcb_ptx_if_end(b, &some);
+	tcb_ptx_if_end(b);
 	prefill_write_out(w, &x->rows, x->o);
 	if (g->is_dynamic)
 		hear_item(x, &items);
@@ -564,12 +551,11 @@ void prefill_write_wgmma(struct prefill_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	struct wgmma_writer x = { .w = w };
-	struct tcb_ptx_if scope;
 	open_rings(&x);
 	tcb_kit_depend(&w->kit);
-	tcb_ptx_if_begin(b, &scope, u_ge(b, w->kit.warp, I(GROUP_WARPS * w->g->workers)));
+	tcb_ptx_if_begin(b, u_ge(b, w->kit.warp, I(GROUP_WARPS * w->g->workers)));
 	(w->g->converts ? write_converters : write_copier)(&x);
-	tcb_ptx_if_else(b, &scope);
+	tcb_ptx_if_else(b);
 	write_worker(&x);
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_if_end(b);
 }

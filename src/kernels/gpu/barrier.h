@@ -19,11 +19,9 @@ void tcb_kit_expect(struct tcb_ptx_build *b, kit_op barrier, kit_op bytes);
 void tcb_kit_wait(struct tcb_ptx_build *b, kit_op barrier, kit_op parity);
 void tcb_kit_wait_cluster(struct tcb_ptx_build *b, kit_op barrier, kit_op parity);
 
-/* All threads of the block; of its warp; of the cluster, in one step or two. */
+/* All threads of the block; of its warp; of the cluster (cluster_arrive, cluster_wait: in two steps). */
 void tcb_kit_block_barrier(struct tcb_ptx_build *b);
 void tcb_kit_warp_barrier(struct tcb_ptx_build *b);
-void tcb_kit_cluster_arrive(struct tcb_ptx_build *b);
-void tcb_kit_cluster_wait(struct tcb_ptx_build *b);
 void tcb_kit_cluster_barrier(struct tcb_ptx_build *b);
 
 /*
@@ -32,8 +30,8 @@ void tcb_kit_cluster_barrier(struct tcb_ptx_build *b);
  * Between the two calls COUNTER may be worked out by thread 0 alone.  Where other threads than 0 wrote, the block has
  * met at a barrier before.
  */
-void tcb_kit_last_begin(struct tcb_kit *kit, struct tcb_ptx_if *scope);
-void tcb_kit_last_of(struct tcb_kit *kit, struct tcb_ptx_if *scope, kit_op counter, kit_op last, unsigned flag_at);
+void tcb_kit_last_begin(struct tcb_kit *kit);
+void tcb_kit_last_of(struct tcb_kit *kit, kit_op counter, kit_op last, unsigned flag_at);
 /* The counting alone, by a thread: how many were there before. */
 kit_op tcb_kit_arrive(struct tcb_ptx_build *b, kit_op counter, kit_op last);
 

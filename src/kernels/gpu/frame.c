@@ -87,7 +87,7 @@ kit_op tcb_kit_tensor(struct tcb_kit *kit, const char *name, const struct tcb_te
 	add_argument(kit, TCB_ARGUMENT_TENSOR, index);
 	kit->launch->tensor[index] = *tensor;
 	const kit_op map = tcb_ptx_param_bytes(&kit->b, name, TCB_PTX_TENSOR_MAP_ALIGN, TCB_PTX_TENSOR_MAP_BYTES);
-	return OP1(&kit->b, "cvta.param.u64", l_set(&kit->b, map));
+	return tcb_ptx_op1(&kit->b, "cvta.param.u64", l_set(&kit->b, map));
 }
 
 void tcb_kit_depend(struct tcb_kit *kit)
@@ -121,7 +121,7 @@ void tcb_kit_memory(struct tcb_kit *kit, unsigned align)
 	kit->shared = u_set(&kit->b, tcb_ptx_shared_dynamic(&kit->b, "memory", align));
 }
 
-void tcb_kit_one_begin(struct tcb_kit *kit, struct tcb_ptx_if *scope)
+void tcb_kit_one_begin(struct tcb_kit *kit)
 {
-	tcb_ptx_if_begin(&kit->b, scope, u_eq(&kit->b, kit->tid, I(0)));
+	tcb_ptx_if_begin(&kit->b, u_eq(&kit->b, kit->tid, I(0)));
 }

@@ -72,6 +72,6 @@ void tcb_kit_uniform_warp(struct tcb_kit *kit);
 /* The block's dynamic shared memory. */
 void tcb_kit_memory(struct tcb_kit *kit, unsigned align);
 /* Thread 0's scope. */
-void tcb_kit_one_begin(struct tcb_kit *kit, struct tcb_ptx_if *scope);
+void tcb_kit_one_begin(struct tcb_kit *kit);
 
 #endif

@@ -23,7 +23,7 @@ kit_op tcb_quant_write_largest(struct tcb_ptx_build *b, const kit_op value[], un
 		for (unsigned i = 0; i < left; i++)
 			bits[i] = u_max(b, bits[i], bits[i + left]);
 	if (group == WARP * count && b->module->target.sm >= 80)
-		return OP2(b, "redux.sync.max.u32", bits[0], I(-1));
+		return tcb_ptx_op2(b, "redux.sync.max.u32", bits[0], I(-1));
 	for (unsigned distance = 1; distance < group / count; distance *= 2)
 		bits[0] = u_max(b, bits[0], tcb_kit_butterfly(b, bits[0], distance));
 	return bits[0];

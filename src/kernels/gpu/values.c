@@ -167,7 +167,7 @@ kit_op tcb_kit_pack(struct tcb_ptx_build *b, const char *type, kit_op low, kit_o
 
 kit_op tcb_kit_butterfly(struct tcb_ptx_build *b, kit_op value, unsigned distance)
 {
-	return OP4(b, "shfl.sync.bfly.b32", value, I(distance), I(WARP - 1), I(-1));
+	return tcb_ptx_op4(b, "shfl.sync.bfly.b32", value, I(distance), I(WARP - 1), I(-1));
 }
 
 kit_op tcb_kit_over_lanes(struct tcb_ptx_build *b, kit_word *op, kit_op value, unsigned lanes)
@@ -241,5 +241,5 @@ void tcb_kit_multiply_f16(struct tcb_ptx_build *b, kit_op sums[4], const kit_op 
 
 void tcb_kit_nounroll(struct tcb_ptx_build *b)
 {
-	OP1(b, ".pragma", (kit_op){ .kind = TCB_PTX_O_TEXT, .reg = TCB_PTX_NO_REG, .text = "nounroll" });
+	tcb_ptx_op1(b, ".pragma", (kit_op){ .kind = TCB_PTX_O_TEXT, .reg = TCB_PTX_NO_REG, .text = "nounroll" });
 }

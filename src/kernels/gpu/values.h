@@ -19,11 +19,6 @@
 #include "kernels/gpu/hardware.h"
 #include "kernels/gpu/vocabulary.h"
 
-#define OP1 tcb_ptx_op1
-#define OP2 tcb_ptx_op2
-#define OP3 tcb_ptx_op3
-#define OP4 tcb_ptx_op4
-
 /* X / Y and what is left, X - whole * Y; for a constant Y the assembler multiplies. */
 struct kit_split {
 	kit_op whole, rest;

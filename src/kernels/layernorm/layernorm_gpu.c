@@ -92,7 +92,6 @@ static kit_op scale_of(const struct tcb_rows_writer *w)
 
 static void reduce(struct tcb_rows_writer *w, struct tcb_rows_values *values, kit_op *part)
 {
-	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned most = values->count * w->g->width * 32;
 	const kit_op sum = over_warp(w, sum_of(w, values));
 	kit_op share = F((float)(1.0 / most));
@@ -101,7 +100,7 @@ static void reduce(struct tcb_rows_writer *w, struct tcb_rows_values *values, ki
 		part[PART_COUNT] = over_warp(w, count_values(w, values));
 		share = inverse(w, part[PART_COUNT]);
 	}
-	part[PART_MEAN] = f_mul(b, sum, share);
+	part[PART_MEAN] = f_mul(&w->kit.b, sum, share);
 	part[PART_M2] = over_warp(w, squares_of(w, values, part[PART_MEAN]));
 	part[PART_SCALE] = scale_of(w);
 }

@@ -72,12 +72,11 @@ static kit_op goal(struct mm_writer *w, unsigned pitch, int is_swizzled, kit_op 
 static void goals(struct mm_writer *w, const struct deal *d, unsigned pitch, int is_swizzled, kit_op row, kit_op at,
 		  kit_op *out)
 {
-	struct tcb_ptx_build *b = &w->kit.b;
 	for (unsigned i = 0; i < d->passes; i++)
 		if (i == 0 || !is_swizzled || d->rows % 8 == 0)
 			out[i] = i ? out[0] : goal(w, pitch, is_swizzled, row, at);
 		else
-			out[i] = goal(w, pitch, 1, u_add(b, row, I(i * d->rows)), at);
+			out[i] = goal(w, pitch, 1, u_add(&w->kit.b, row, I(i * d->rows)), at);
 }
 
 /* Bytes from goal 0 to that of pass PASS where the goals are one. */

@@ -55,7 +55,6 @@ static void load_mma(struct mm_writer *w, struct mm_fragments *f, kit_op slot, u
 
 static void multiply_mma(struct mm_writer *w, struct mm_fragments *f, unsigned step)
 {
-	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
 	const char *type = g->type == TCB_TYPE_F16 ? "f16" : "bf16";
 	const unsigned a_regs = g->wk / 4, b_regs = g->wk / 8, across = g->wn / FRAGMENT_N;
@@ -63,7 +62,7 @@ static void multiply_mma(struct mm_writer *w, struct mm_fragments *f, unsigned s
 		for (unsigned c = 0; c < across; c++) {
 			const unsigned j = i % 2 ? across - 1 - c : c;
 			const kit_op *sums = w->acc + (i * across + j) * SUMS;
-			tcb_kit_multiply(b, type, g->wk, sums, sums, f->a[step % 2] + i * a_regs,
+			tcb_kit_multiply(&w->kit.b, type, g->wk, sums, sums, f->a[step % 2] + i * a_regs,
 					 f->b[step % 2] + j * b_regs);
 		}
 }

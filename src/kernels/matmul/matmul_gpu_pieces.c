@@ -59,7 +59,7 @@ static void begin_dealt(struct mm_writer *w, struct mm_pieces *p)
 	p->step = at.rest;
 	p->count = u_min(b, u_sub(b, w->steps, p->step), p->left);
 	p->whole = u_add(b, p->shared, p->number);
-	tcb_ptx_repeat_begin(b, &p->loop);
+	tcb_ptx_repeat_begin(b);
 }
 
 /* The next piece: of the range, then whole tiles. */
@@ -73,18 +73,16 @@ static void end_dealt(struct mm_writer *w, struct mm_pieces *p)
 	u_select_to(b, p->left, p->left, w->steps, is_dealt);
 	u_set_to(b, p->step, I(0));
 	u_min_to(b, p->count, w->steps, p->left);
-	tcb_ptx_repeat_end(b, &p->loop, u_lt(b, p->tile, p->tiles));
+	tcb_ptx_repeat_end(b, u_lt(b, p->tile, p->tiles));
 }
 
 void mm_write_pieces_begin(struct mm_writer *w, struct mm_pieces *p)
 {
-	struct tcb_ptx_build *b = &w->kit.b;
 	if (w->g->is_dealt) {
 		begin_dealt(w, p);
 		return;
 	}
-	tcb_ptx_for_begin(b, &p->loop, p->number, p->tiles, p->blocks, 0);
-	p->tile = p->loop.iv;
+	p->tile = tcb_ptx_for_begin(&w->kit.b, p->number, p->tiles, p->blocks, 0);
 	p->step = I(0);
 	p->count = w->steps;
 }
@@ -94,7 +92,7 @@ void mm_write_pieces_end(struct mm_writer *w, struct mm_pieces *p)
 	if (w->g->is_dealt)
 		end_dealt(w, p);
 	else
-		tcb_ptx_for_end(&w->kit.b, &p->loop);
+		tcb_ptx_for_end(&w->kit.b);
 }
 
 void mm_write_piece_place(struct mm_writer *w, const struct mm_pieces *p)
@@ -134,15 +132,14 @@ static void leave_part(struct mm_writer *w, const struct mm_pieces *p, const str
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const kit_op part = part_of(w, p, group, p->number), at = sums_of(w, p, part), there = I(1);
-	struct tcb_ptx_if scope;
 	for (unsigned i = 0; i < w->g->wm * w->g->wn / GROUP_THREADS; i += WIDE)
 		tcb_kit_store(b, TCB_KIT_GLOBAL, "f32", tcb_ptx_at(at, (int64_t)i * GROUP_THREADS * 4), w->acc + i,
 			      WIDE);
 	barrier_named(b, group->barrier, I(GROUP_THREADS));
-	tcb_ptx_if_begin(b, &scope, group->leader);
+	tcb_ptx_if_begin(b, group->leader);
 	fence_gpu(b); /* behind a barrier: of what the other threads stored, too */
 	tcb_kit_put(b, TCB_KIT_RELAXED, "u32", tcb_kit_element(b, p->flags, part, 4), there);
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_if_end(b);
 }
 
 /* Part PART, once it is there, added to the sums. */
@@ -150,15 +147,13 @@ static void add_part(struct mm_writer *w, const struct mm_pieces *p, const struc
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const kit_op flag = tcb_ptx_at(tcb_kit_element(b, p->flags, part, 4), 0), none = I(0);
-	struct tcb_ptx_if scope;
-	struct tcb_ptx_for wait;
 	kit_op seen, values[WIDE];
-	tcb_ptx_if_begin(b, &scope, group->leader);
-	tcb_ptx_repeat_begin(b, &wait);
+	tcb_ptx_if_begin(b, group->leader);
+	tcb_ptx_repeat_begin(b);
 	seen = tcb_kit_get(b, TCB_KIT_ACQUIRE, "u32", flag);
-	tcb_ptx_repeat_end(b, &wait, u_eq(b, seen, I(0)));
+	tcb_ptx_repeat_end(b, u_eq(b, seen, I(0)));
 	tcb_kit_put(b, TCB_KIT_RELAXED, "u32", flag, none);
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_if_end(b);
 	barrier_named(b, group->barrier, I(GROUP_THREADS));
 	const kit_op at = sums_of(w, p, part);
 	for (unsigned i = 0; i < w->g->wm * w->g->wn / GROUP_THREADS; i += WIDE) {
@@ -172,26 +167,23 @@ static void add_part(struct mm_writer *w, const struct mm_pieces *p, const struc
 static void add_parts(struct mm_writer *w, const struct mm_pieces *p, const struct mm_piece_group *group)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	struct tcb_ptx_if some;
-	struct tcb_ptx_for others;
 	const kit_op lacking = u_sub(b, w->steps, p->count);
-	tcb_ptx_if_begin(b, &some, u_ne(b, lacking, I(0)));
+	tcb_ptx_if_begin(b, u_ne(b, lacking, I(0)));
 	const kit_op number = u_set(b, p->number), range = u_set(b, p->range);
-	tcb_ptx_repeat_begin(b, &others);
+	tcb_ptx_repeat_begin(b);
 	u_sub_to(b, number, number, I(1));
 	u_add_to(b, range, range, I(1));
 	add_part(w, p, group, part_of(w, p, group, number));
 	u_sub_to(b, lacking, lacking, u_min(b, lacking, range_steps(w, p, range)));
-	tcb_ptx_repeat_end(b, &others, u_ne(b, lacking, I(0)));
-	tcb_ptx_if_end(b, &some);
+	tcb_ptx_repeat_end(b, u_ne(b, lacking, I(0)));
+	tcb_ptx_if_end(b);
 }
 
-void mm_write_parts_begin(struct mm_writer *w, struct mm_pieces *p, const struct mm_piece_group *group,
-			  struct tcb_ptx_if *scope)
+void mm_write_parts_begin(struct mm_writer *w, struct mm_pieces *p, const struct mm_piece_group *group)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	tcb_ptx_if_begin(b, scope, u_ne(b, p->step, I(0)));
+	tcb_ptx_if_begin(b, u_ne(b, p->step, I(0)));
 	leave_part(w, p, group);
-	tcb_ptx_if_else(b, scope);
+	tcb_ptx_if_else(b);
 	add_parts(w, p, group);
 }

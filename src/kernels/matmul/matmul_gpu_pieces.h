@@ -23,7 +23,6 @@ struct mm_pieces {
 	kit_op number, blocks, rank; /* of the cluster, of all of them, of the block in its cluster */
 	kit_op tiles;                /* how many */
 	kit_op tile, step, count;    /* the piece at hand: its first step, its steps */
-	struct tcb_ptx_for loop;
 	/* sched=streamk */
 	kit_op shared, share, spare; /* tiles that are dealt; steps of a range, as many ranges have one more */
 	kit_op range;                /* whose is the block's, from below */
@@ -46,7 +45,6 @@ struct mm_piece_group {
 };
 /* sched=streamk: is the piece the first of its tile?  Opens a scope for those that are, with the sums of the tile's
  * other pieces added to w->acc; of the others the sums are left in the workspace. */
-void mm_write_parts_begin(struct mm_writer *w, struct mm_pieces *p, const struct mm_piece_group *group,
-			  struct tcb_ptx_if *scope);
+void mm_write_parts_begin(struct mm_writer *w, struct mm_pieces *p, const struct mm_piece_group *group);
 
 #endif

@@ -103,10 +103,9 @@ static void write_sum(struct mm_writer *w, kit_op first_slice, kit_op slice_byte
 	const unsigned wide = wide_f32(w);
 	kit_op at = element(w, first_slice, row, column, 4, wide), part[4], sum[4];
 	const kit_op inside = is_inside(w, row, column);
-	struct tcb_ptx_if scope;
 	for (unsigned j = 0; j < wide; j++)
 		sum[j] = f_set(b, F(0));
-	tcb_ptx_if_begin(b, &scope, inside);
+	tcb_ptx_if_begin(b, inside);
 	for (unsigned i = 0; i < w->g->splitk; i++) {
 		tcb_kit_load(b, TCB_KIT_OTHERS, "f32", at, part, wide);
 		for (unsigned j = 0; j < wide; j++)
@@ -114,7 +113,7 @@ static void write_sum(struct mm_writer *w, kit_op first_slice, kit_op slice_byte
 		at = l_add(b, at, slice_bytes);
 	}
 	store_c(w, row, column, sum, wide);
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_if_end(b);
 }
 
 static void write_slices(struct mm_writer *w, const struct mm_math *math, kit_op slice)
@@ -125,20 +124,18 @@ static void write_slices(struct mm_writer *w, const struct mm_math *math, kit_op
 	const kit_op pieces = l_mul_wide(b, w->m, u_shr(b, w->n, I(__builtin_ctz(wide))));
 	const kit_op slice_bytes = l_mul(b, pieces, I(4 * wide));
 	const kit_op first = w->slices;
-	struct tcb_ptx_if scope;
-	struct tcb_ptx_for loop;
 	w->slices = l_add(b, first, l_mul(b, slice_bytes, l_from_u(b, slice)));
 	math->results(w, store_slice);
 	tcb_kit_block_barrier(b);
-	tcb_kit_last_begin(&w->kit, &scope);
+	tcb_kit_last_begin(&w->kit);
 	const kit_op counter = tcb_kit_element(b, w->counters, u_block_x(b), 4);
-	tcb_kit_last_of(&w->kit, &scope, tcb_ptx_at(counter, 0), I(g->splitk - 1), g->flag_at);
-	tcb_ptx_for_begin(b, &loop, w->kit.tid, I((int64_t)g->bm * g->bn / wide), I(g->threads), 0);
-	const kit_op row = u_add(b, w->row, u_div(b, loop.iv, I(g->bn / wide)));
-	const kit_op piece = u_rem(b, loop.iv, I(g->bn / wide));
+	tcb_kit_last_of(&w->kit, tcb_ptx_at(counter, 0), I(g->splitk - 1), g->flag_at);
+	const kit_op loop = tcb_ptx_for_begin(b, w->kit.tid, I((int64_t)g->bm * g->bn / wide), I(g->threads), 0);
+	const kit_op row = u_add(b, w->row, u_div(b, loop, I(g->bn / wide)));
+	const kit_op piece = u_rem(b, loop, I(g->bn / wide));
 	write_sum(w, first, slice_bytes, row, u_mad(b, piece, I(wide), w->column));
-	tcb_ptx_for_end(b, &loop);
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_for_end(b);
+	tcb_ptx_if_end(b);
 }
 
 /* --- the loop along k --- */
@@ -153,19 +150,18 @@ static void write_async(struct mm_writer *w, const struct mm_math *math, struct 
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	struct mm_fragments f;
-	struct tcb_ptx_for loop;
 	math->open(w, &f);
 	for (unsigned i = 0; i + 1 < w->g->stages; i++)
 		mm_write_copy_load(w, copy);
 	const kit_op slot = u_set(b, w->kit.shared);
 	wait_for_step(w);
 	math->load(w, &f, slot, 0);
-	tcb_ptx_for_begin(b, &loop, I(0), count, I(1), 0);
+	const kit_op loop = tcb_ptx_for_begin(b, I(0), count, I(1), 0);
 	for (unsigned step = 0; step < math->steps; step++) {
 		if (step + 1 < math->steps) {
 			math->load(w, &f, slot, step + 1);
 		} else {
-			const kit_op has_next = u_lt(b, u_add(b, loop.iv, I(1)), count);
+			const kit_op has_next = u_lt(b, u_add(b, loop, I(1)), count);
 			wait_for_step(w);
 			mm_write_next_slot(w, slot);
 			tcb_ptx_guard(b, has_next);
@@ -176,7 +172,7 @@ static void write_async(struct mm_writer *w, const struct mm_math *math, struct 
 			mm_write_copy_load(w, copy);
 		math->multiply(w, &f, step);
 	}
-	tcb_ptx_for_end(b, &loop);
+	tcb_ptx_for_end(b);
 	copies_wait_all(b);
 }
 
@@ -184,13 +180,12 @@ static void write_ldg(struct mm_writer *w, const struct mm_math *math, struct mm
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	struct mm_fragments f;
-	struct tcb_ptx_for loop;
 	math->open(w, &f);
 	mm_write_copy_load(w, copy);
 	mm_write_copy_store(w, copy);
 	const kit_op slot = u_set(b, w->kit.shared);
 	tcb_kit_block_barrier(b);
-	tcb_ptx_for_begin(b, &loop, I(0), count, I(1), 0);
+	tcb_ptx_for_begin(b, I(0), count, I(1), 0);
 	mm_write_copy_load(w, copy);
 	math->load(w, &f, slot, 0);
 	for (unsigned step = 0; step < math->steps; step++) {
@@ -201,7 +196,7 @@ static void write_ldg(struct mm_writer *w, const struct mm_math *math, struct mm
 	mm_write_copy_store(w, copy);
 	mm_write_next_slot(w, slot);
 	tcb_kit_block_barrier(b);
-	tcb_ptx_for_end(b, &loop);
+	tcb_ptx_for_end(b);
 }
 
 /* --- a kernel --- */
@@ -238,14 +233,13 @@ void mm_write_tiles(struct mm_writer *w)
 		w->acc[i] = f_set(b, F(0));
 	tcb_kit_depend(&w->kit);
 	if (g->copy == TCB_COPY_ASYNC) {
-		struct tcb_ptx_if scope;
-		tcb_ptx_if_begin(b, &scope, mm_write_copy_is_plain(w, &copy));
+		tcb_ptx_if_begin(b, mm_write_copy_is_plain(w, &copy));
 		copy.is_plain = 1;
 		write_async(w, &math, &copy, count);
-		tcb_ptx_if_else(b, &scope);
+		tcb_ptx_if_else(b);
 		copy.is_plain = 0;
 		write_async(w, &math, &copy, count);
-		tcb_ptx_if_end(b, &scope);
+		tcb_ptx_if_end(b);
 	} else {
 		write_ldg(w, &math, &copy, count);
 	}

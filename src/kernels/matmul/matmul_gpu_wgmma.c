@@ -39,11 +39,10 @@ static void write_barriers(struct mm_writer *w, const struct tcb_kit_tiles *r)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
-	struct tcb_ptx_if scope;
-	tcb_kit_one_begin(&w->kit, &scope);
+	tcb_kit_one_begin(&w->kit);
 	tcb_kit_tiles_init(b, r, GROUP_WARPS * g->warps_m * g->warps_n * g->cluster);
 	tcb_kit_barriers_ready(b);
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_if_end(b);
 	if (g->cluster > 1) {
 		tcb_kit_warp_barrier(b);
 		tcb_kit_cluster_barrier(b);
@@ -89,20 +88,18 @@ static void write_producer(struct mm_writer *w, struct tcb_kit_tiles *r, struct 
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
-	struct tcb_ptx_for steps;
-	struct tcb_ptx_if scope;
-	tcb_ptx_if_begin(b, &scope, u_eq(b, w->kit.lane, I(0)));
+	tcb_ptx_if_begin(b, u_eq(b, w->kit.lane, I(0)));
 	mm_write_pieces_begin(w, pieces);
 	mm_write_piece_place(w, pieces);
-	tcb_ptx_for_begin(b, &steps, I(0), pieces->count, I(1), 1);
+	const kit_op steps = tcb_ptx_for_begin(b, I(0), pieces->count, I(1), 1);
 	(g->cluster > 1 ? tcb_kit_wait_cluster : tcb_kit_wait)(b, tcb_ptx_at(r->empty, 0), u_xor(b, r->parity, I(1)));
 	tcb_kit_expect(b, tcb_ptx_at(r->full, 0), I(g->stage_bytes));
-	const kit_op step = g->is_dealt ? u_add(b, pieces->step, steps.iv) : steps.iv;
+	const kit_op step = g->is_dealt ? u_add(b, pieces->step, steps) : steps;
 	write_copies(w, r, pieces->rank, u_mul(b, step, I(g->bk)));
 	tcb_kit_tiles_next(b, r);
-	tcb_ptx_for_end(b, &steps);
+	tcb_ptx_for_end(b);
 	mm_write_pieces_end(w, pieces);
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_if_end(b);
 }
 
 /* --- the warpgroups that multiply --- */
@@ -179,10 +176,9 @@ static void write_steps(struct mm_writer *w, struct tcb_kit_tiles *r, const stru
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct matmul_gpu *g = w->g;
-	struct tcb_ptx_for steps;
 	const kit_op before = u_set(b, r->empty);
-	tcb_ptx_for_begin(b, &steps, I(0), count, I(1), 1);
-	const kit_op is_later = u_ne(b, steps.iv, I(0));
+	const kit_op steps = tcb_ptx_for_begin(b, I(0), count, I(1), 1);
+	const kit_op is_later = u_ne(b, steps, I(0));
 	tcb_kit_wait(b, tcb_ptx_at(r->full, 0), r->parity);
 	/* Without its upper bits, which in a cluster say whose memory it is. */
 	const kit_op slot16 = u_shr(b, u_and(b, r->slot, I(0x3ffff)), I(4));
@@ -190,14 +186,13 @@ static void write_steps(struct mm_writer *w, struct tcb_kit_tiles *r, const stru
 	for (unsigned kk = 0; kk < g->bk / 16; kk++)
 		write_multiply(w, group, slot16, kk, kk ? group->always : is_later);
 	wgmma_commit(b);
-	struct tcb_ptx_if scope;
-	tcb_ptx_if_begin(b, &scope, is_later);
+	tcb_ptx_if_begin(b, is_later);
 	wgmma_wait(b, I(1));
 	write_release(w, before);
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_if_end(b);
 	u_set_to(b, before, r->empty);
 	tcb_kit_tiles_next(b, r);
-	tcb_ptx_for_end(b, &steps);
+	tcb_ptx_for_end(b);
 	hand_on(w, group);
 	wgmma_wait(b, I(0));
 	write_release(w, before);
@@ -209,7 +204,6 @@ static void write_steps(struct mm_writer *w, struct tcb_kit_tiles *r, const stru
 static void write_box(struct mm_writer *w, struct group *group, const kit_op *acc, kit_op row, kit_op column)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	struct tcb_ptx_if scope;
 	const kit_op lane_row = u_and(b, w->kit.lane, I(15)), half = u_shr(b, w->kit.lane, I(4));
 	const kit_op swizzle = u_and(b, w->kit.lane, I(7));
 	const kit_op buffer = u_mad(b, group->stores, I(OUT_BYTES), group->out);
@@ -227,11 +221,11 @@ static void write_box(struct mm_writer *w, struct group *group, const kit_op *ac
 	}
 	fence_async_shared(b);
 	barrier_named(b, group->of.barrier, I(GROUP_THREADS));
-	tcb_ptx_if_begin(b, &scope, group->of.leader);
+	tcb_ptx_if_begin(b, group->of.leader);
 	const kit_op where[] = { column, row };
 	store_box(b, tcb_ptx_at_tile(b, w->c, where, 2), tcb_ptx_at(buffer, 0));
 	stores_commit(b);
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_if_end(b);
 	u_xor_to(b, group->stores, group->stores, I(1));
 }
 
@@ -278,15 +272,14 @@ static void open_group(struct mm_writer *w, struct group *group)
 /* A piece: its sums, and where they go. */
 static void write_piece(struct mm_writer *w, struct tcb_kit_tiles *r, struct mm_pieces *pieces, struct group *group)
 {
-	struct tcb_ptx_if scope;
 	mm_write_piece_place(w, pieces);
 	take_turn(w, group);
 	write_steps(w, r, group, pieces->count);
 	if (w->g->is_dealt)
-		mm_write_parts_begin(w, pieces, &group->of, &scope);
+		mm_write_parts_begin(w, pieces, &group->of);
 	write_results(w, group);
 	if (w->g->is_dealt)
-		tcb_ptx_if_end(&w->kit.b, &scope);
+		tcb_ptx_if_end(&w->kit.b);
 }
 
 /* turns: every piece is one's whose turn it is; the first is the first warpgroup's, and the turn that comes after the
@@ -295,21 +288,20 @@ static void write_turns(struct mm_writer *w, struct tcb_kit_tiles *r, struct mm_
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const kit_op turn = u_set(b, I(0)), last = I(w->g->workers - 1);
-	struct tcb_ptx_if scope;
-	tcb_ptx_if_begin(b, &scope, u_eq(b, group->of.index, last));
+	tcb_ptx_if_begin(b, u_eq(b, group->of.index, last));
 	hand_on(w, group);
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_if_end(b);
 	mm_write_pieces_begin(w, pieces);
-	tcb_ptx_if_begin(b, &scope, u_eq(b, group->of.index, turn));
+	tcb_ptx_if_begin(b, u_eq(b, group->of.index, turn));
 	write_piece(w, r, pieces, group);
-	tcb_ptx_if_else(b, &scope);
+	tcb_ptx_if_else(b);
 	tcb_kit_tiles_skip(b, r, pieces->count);
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_if_end(b);
 	u_set_to(b, turn, next_turn(w, turn));
 	mm_write_pieces_end(w, pieces);
-	tcb_ptx_if_begin(b, &scope, u_eq(b, group->of.index, turn));
+	tcb_ptx_if_begin(b, u_eq(b, group->of.index, turn));
 	take_turn(w, group);
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_if_end(b);
 }
 
 static void write_consumers(struct mm_writer *w, struct tcb_kit_tiles *r, struct mm_pieces *pieces)
@@ -352,7 +344,6 @@ void mm_write_wgmma(struct mm_writer *w)
 	const struct matmul_gpu *g = w->g;
 	struct mm_pieces pieces = { .number = I(0) };
 	struct tcb_kit_tiles ring = { .stages = g->stages, .slot_bytes = g->stage_bytes };
-	struct tcb_ptx_if scope;
 	mm_write_begin(w, tcb_ptx_namef(b, "matmul_%s_wgmma", type_word(g)));
 	w->a = map_param(w, "map_a", MATMUL_A, g->m, g->k, g->bm);
 	w->b_ = map_param(w, "map_b", MATMUL_B, g->k, g->n, g->bk);
@@ -363,11 +354,11 @@ void mm_write_wgmma(struct mm_writer *w)
 	tcb_kit_tiles_open(b, &ring, w->kit.shared, w->kit.shared, g->barrier_at);
 	write_barriers(w, &ring);
 	tcb_kit_depend(&w->kit);
-	tcb_ptx_if_begin(b, &scope, u_ge(b, w->kit.warp, I(GROUP_WARPS * g->workers)));
+	tcb_ptx_if_begin(b, u_ge(b, w->kit.warp, I(GROUP_WARPS * g->workers)));
 	write_producer(w, &ring, &pieces);
-	tcb_ptx_if_else(b, &scope);
+	tcb_ptx_if_else(b);
 	write_consumers(w, &ring, &pieces);
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_if_end(b);
 	if (g->cluster > 1) { /* others' copies and arrivals end here before the block does */
 		tcb_kit_warp_barrier(b);
 		tcb_kit_cluster_barrier(b);

@@ -103,13 +103,13 @@ void qmm_write_join_open(struct qmm_writer *w)
 	fence_barriers(b);
 	tcb_kit_expect(b, tcb_ptx_at(w->join_barrier, 0), count);
 	tcb_ptx_unguard(b);
-	tcb_kit_cluster_arrive(b);
+	cluster_arrive(b);
 }
 
 void qmm_write_join_meet(struct qmm_writer *w)
 {
 	if (w->g->join == TCB_JOIN_CLUSTER)
-		tcb_kit_cluster_wait(&w->kit.b);
+		cluster_wait(&w->kit.b);
 }
 
 /* Sums of two tokens of each group, of a row in each quad's lanes, to where the row is added. */
@@ -177,11 +177,9 @@ void qmm_write_results(struct qmm_writer *w, kit_op group, struct qmm_sums *sums
 
 /* A warp's 8 rows by 8 tokens, a row and two tokens per lane. */
 struct spread {
-	struct tcb_ptx_for loop;
 	kit_op part;       /* where the lane's sums of the first part are */
 	kit_op row, token; /* of all; the next token is there if HAS_NEXT */
 	kit_op has_next;
-	struct tcb_ptx_if scope;
 };
 
 static void spread_begin(struct qmm_writer *w, struct spread *s)
@@ -191,9 +189,9 @@ static void spread_begin(struct qmm_writer *w, struct spread *s)
 	kit_op first, count, row, token;
 	own_rows(w, &first, &count);
 	count = u_mul(b, u_shr(b, count, I(3)), I(g->token_groups));
-	tcb_ptx_for_begin(b, &s->loop, w->kit.warp, count, I(g->threads / WARP), 0);
-	row = u_mad(b, u_div(b, s->loop.iv, I(g->token_groups)), I(ROWS), w->quad);
-	token = u_mul(b, u_rem(b, s->loop.iv, I(g->token_groups)), I(QMM_GROUP_TOKENS));
+	const kit_op loop = tcb_ptx_for_begin(b, w->kit.warp, count, I(g->threads / WARP), 0);
+	row = u_mad(b, u_div(b, loop, I(g->token_groups)), I(ROWS), w->quad);
+	token = u_mul(b, u_rem(b, loop, I(g->token_groups)), I(QMM_GROUP_TOKENS));
 	token = u_mad(b, w->pair, I(2), token);
 	s->part = u_mad(b, row, I(g->part_pitch), token);
 	s->part = u_mad(b, s->part, I(4), w->kit.shared);
@@ -202,13 +200,13 @@ static void spread_begin(struct qmm_writer *w, struct spread *s)
 	s->token = u_add(b, w->first_token, token);
 	s->has_next = u_lt(b, u_add(b, s->token, I(1)), w->tokens);
 	const kit_op has = u_lt(b, s->row, w->rows);
-	tcb_ptx_if_begin(b, &s->scope, u_lt_and(b, s->token, w->tokens, has));
+	tcb_ptx_if_begin(b, u_lt_and(b, s->token, w->tokens, has));
 }
 
-static void spread_end(struct qmm_writer *w, struct spread *s)
+static void spread_end(struct qmm_writer *w)
 {
-	tcb_ptx_if_end(&w->kit.b, &s->scope);
-	tcb_ptx_for_end(&w->kit.b, &s->loop);
+	tcb_ptx_if_end(&w->kit.b);
+	tcb_ptx_for_end(&w->kit.b);
 }
 
 static void add_pair(struct qmm_writer *w, kit_op sum[2], const kit_op part[2])
@@ -258,7 +256,7 @@ static void join_parts(struct qmm_writer *w, const kit_op *slice)
 	add_parts(w, &s, sum);
 	places_of(w, &s, slice, at);
 	store_pair(w, &s, at, sum);
-	spread_end(w, &s);
+	spread_end(w);
 }
 
 /* The atomic increment leaves the counter at 0. */
@@ -268,12 +266,11 @@ static void join_last(struct qmm_writer *w)
 	const struct qmm_gpu *g = w->g;
 	kit_op slice = u_block_y(b), zero = I(0);
 	kit_op at[2], part[2], sum[2] = { { 0 } };
-	struct tcb_ptx_if scope;
 	struct spread s;
 	join_parts(w, &slice);
 	tcb_kit_block_barrier(b);
-	tcb_kit_last_begin(&w->kit, &scope);
-	tcb_kit_last_of(&w->kit, &scope, tcb_ptx_at(w->counters, 0), I(g->splitk - 1), g->flag_at);
+	tcb_kit_last_begin(&w->kit);
+	tcb_kit_last_of(&w->kit, tcb_ptx_at(w->counters, 0), I(g->splitk - 1), g->flag_at);
 	spread_begin(w, &s);
 	places_of(w, &s, &zero, at);
 	at[1] = lb_select(b, at[1], at[0], s.has_next);
@@ -287,8 +284,8 @@ static void join_last(struct qmm_writer *w)
 	}
 	places_of(w, &s, NULL, at);
 	store_pair(w, &s, at, sum);
-	spread_end(w, &s);
-	tcb_ptx_if_end(b, &scope);
+	spread_end(w);
+	tcb_ptx_if_end(b);
 }
 
 void qmm_write_join(struct qmm_writer *w)

@@ -74,10 +74,9 @@ static void ring_fill(struct qmm_writer *w, struct ring *r, int which)
 	const struct tcb_kit_slot slot = tcb_kit_ring_slot(&r->kit, which);
 	const unsigned bytes = g->unroll * g->unit.bytes;
 	kit_op has = u_lt(b, r->fill_group, w->end), unit;
-	struct tcb_ptx_if scope;
 	if (r->kit.is_bulk)
 		has = u_eq_and(b, w->kit.lane, I(0), has);
-	tcb_ptx_if_begin(b, &scope, has);
+	tcb_ptx_if_begin(b, has);
 	if (r->kit.is_bulk)
 		tcb_kit_expect(b, slot.barrier, I((int64_t)g->row_tiles * bytes));
 	unit = r->fill_unit;
@@ -92,7 +91,7 @@ static void ring_fill(struct qmm_writer *w, struct ring *r, int which)
 		else
 			copy_async(w, from, slot.base, slot.at + i * bytes, bytes);
 	}
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_if_end(b);
 	tcb_kit_ring_filled(b, &r->kit);
 	if (g->steps > 1) {
 		const kit_op next = u_add(b, r->fill_unit, I(g->unroll));
@@ -248,9 +247,8 @@ static void write_share(struct qmm_writer *w, struct kernel *k)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
-	struct tcb_ptx_for steps;
 	if (g->steps > 1)
-		tcb_ptx_for_begin(b, &steps, I(0), I(g->steps), I(1), 1);
+		tcb_ptx_for_begin(b, I(0), I(g->steps), I(1), 1);
 	const kit_op slot = u_set(b, k->ring.kit.slot); /* so that a waiting loop has a header of its own */
 	ring_wait(w, &k->ring);
 	write_tile(w, k, slot);
@@ -259,7 +257,7 @@ static void write_share(struct qmm_writer *w, struct kernel *k)
 	tcb_kit_ring_next(b, &k->ring.kit);
 	if (g->steps > 1) {
 		x_next(w, k);
-		tcb_ptx_for_end(b, &steps);
+		tcb_ptx_for_end(b);
 	}
 }
 
@@ -267,15 +265,14 @@ static void write_ring_rows(struct qmm_writer *w, struct kernel *k)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
-	struct tcb_ptx_for groups;
-	tcb_ptx_for_begin(b, &groups, u_add(b, w->first, w->side), w->end, I(g->side), 0);
+	const kit_op groups = tcb_ptx_for_begin(b, u_add(b, w->first, w->side), w->end, I(g->side), 0);
 	qmm_write_zero(w, &k->sums);
 	x_start(w, k);
 	(g->is_whole ? write_whole_share : write_share)(w, k);
 	if (g->is_wgmma)
 		wgmma_wait(b, I(0));
-	qmm_write_results(w, groups.iv, &k->sums);
-	tcb_ptx_for_end(b, &groups);
+	qmm_write_results(w, groups, &k->sums);
+	tcb_ptx_for_end(b);
 }
 
 /* --- weights and activations through rings --- */
@@ -304,19 +301,17 @@ static void write_rolling_rows(struct qmm_writer *w, struct kernel *k)
 	const struct qmm_gpu *g = w->g;
 	struct ring *r = &k->ring;
 	const unsigned last = g->xstages - 1;
-	struct tcb_ptx_for units;
-	struct tcb_ptx_if scope;
 	kit_op free_slot = u_set(b, u_add(b, r->kit.first_slot, I(last * g->tile_bytes)));
 	kit_op x_free = u_set(b, I(last * slot_bytes(g)));
 	kit_op x_offset = u_set(b, I(0));
 	qmm_write_zero(w, &k->sums);
-	tcb_ptx_for_begin(b, &units, I(0), I(g->slice), I(1), 1);
+	const kit_op units = tcb_ptx_for_begin(b, I(0), I(g->slice), I(1), 1);
 	copies_wait(b, I(g->xstages - 2));
 	tcb_kit_block_barrier(b);
-	const kit_op next = u_add(b, units.iv, I(last)), slot = u_set(b, r->kit.slot);
-	tcb_ptx_if_begin(b, &scope, u_lt(b, next, I(g->slice)));
+	const kit_op next = u_add(b, units, I(last)), slot = u_set(b, r->kit.slot);
+	tcb_ptx_if_begin(b, u_lt(b, next, I(g->slice)));
 	qmm_write_x_ask(w, u_add(b, k->image, x_free), next);
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_if_end(b);
 	u_set_to(b, r->kit.slot, free_slot);
 	ring_fill(w, r, TCB_KIT_SLOT_NOW);
 	u_set_to(b, r->kit.slot, slot);
@@ -329,7 +324,7 @@ static void write_rolling_rows(struct qmm_writer *w, struct kernel *k)
 	u_set_to(b, x_free, x_offset);
 	u_add_to(b, x_offset, x_offset, I(slot_bytes(g)));
 	u_select_to(b, x_offset, I(0), x_offset, u_eq(b, x_offset, I(g->xstages * slot_bytes(g))));
-	tcb_ptx_for_end(b, &units);
+	tcb_ptx_for_end(b);
 	qmm_write_results(w, u_add(b, w->first, w->side), &k->sums);
 }
 
@@ -375,22 +370,20 @@ static void write_direct_rows(struct qmm_writer *w, struct kernel *k)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
-	struct tcb_ptx_for steps;
-	struct tcb_ptx_if scope;
 	const kit_op group = u_add(b, w->first, w->side);
-	tcb_ptx_if_begin(b, &scope, u_lt(b, group, w->end));
+	tcb_ptx_if_begin(b, u_lt(b, group, w->end));
 	qmm_write_zero(w, &k->sums);
 	x_start(w, k);
-	tcb_ptx_for_begin(b, &steps, I(0), I(g->share), I(1), 1);
+	const kit_op steps = tcb_ptx_for_begin(b, I(0), I(g->share), I(1), 1);
 	(g->group ? write_unit_s8 : write_unit)(w, k, 0);
 	direct_next(w, k);
-	tcb_ptx_guard(b, u_lt(b, steps.iv, I(g->share - 1)));
+	tcb_ptx_guard(b, u_lt(b, steps, I(g->share - 1)));
 	direct_load(w, k);
 	tcb_ptx_unguard(b);
 	x_next(w, k);
-	tcb_ptx_for_end(b, &steps);
+	tcb_ptx_for_end(b);
 	qmm_write_results(w, group, &k->sums);
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_if_end(b);
 }
 
 static void write_rows(struct qmm_writer *w, struct kernel *k)
@@ -406,16 +399,15 @@ static void write_beside(struct qmm_writer *w, struct kernel *k)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
-	struct tcb_ptx_if role;
 	unsigned asked = 0;
 	qmm_write_x_open(w);
 	qmm_write_join_open(w);
 	tcb_kit_block_barrier(b);
-	tcb_ptx_if_begin(b, &role, u_ge(b, w->kit.warp, I(g->warps)));
+	tcb_ptx_if_begin(b, u_ge(b, w->kit.warp, I(g->warps)));
 	tcb_kit_depend(&w->kit);
 	qmm_write_x_beside(w, k->image);
 	qmm_write_join_meet(w);
-	tcb_ptx_if_else(b, &role);
+	tcb_ptx_if_else(b);
 	ring_open(w, &k->ring);
 	for (; asked < g->lead && asked < g->stages; asked++)
 		ring_fill(w, &k->ring, (int)asked);
@@ -424,7 +416,7 @@ static void write_beside(struct qmm_writer *w, struct kernel *k)
 		ring_fill(w, &k->ring, (int)asked);
 	qmm_write_join_meet(w);
 	write_rows(w, k);
-	tcb_ptx_if_end(b, &role);
+	tcb_ptx_if_end(b);
 }
 
 void qmm_write_mma(struct qmm_writer *w)

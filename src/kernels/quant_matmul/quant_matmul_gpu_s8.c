@@ -428,14 +428,13 @@ static void write_loop(struct unit *u, const struct qmm_lane_at *lane, unsigned 
 	const unsigned scale_bytes = kind_of(u) == TCB_SCALES_HALF || kind_of(u) == TCB_SCALES_BYTES ? 4 : 2;
 	struct qmm_lane_at now = { .codes = u_set(b, lane->codes), .header = u_set(b, lane->header) };
 	kit_op x_now[QMM_X_PARTS], next;
-	struct tcb_ptx_for loop;
 	if (high)
 		now.high = u_set(b, lane->high);
 	for (unsigned i = 0; i < QMM_X_PARTS; i++)
 		x_now[i] = i == QMM_X_SUMS ? x_at[i] : u_set(b, x_at[i]);
 	for (unsigned i = 0; i < g->row_tiles * g->token_groups * 4 && !u->is_fine; i++)
 		u->whole[i / 4 % g->row_tiles][i / 4 / g->row_tiles][i % 4] = b_set(&u->w->kit.b, I(0));
-	tcb_ptx_for_begin(b, &loop, I(0), I(QMM_CHUNKS), I(1), 1);
+	tcb_ptx_for_begin(b, I(0), I(QMM_CHUNKS), I(1), 1);
 	if (tcb_has_table(g->unit.format))
 		tcb_kit_nounroll(b);
 	struct qmm_raw raw[QMM_ROW_TILES_MAX] = { 0 };
@@ -452,7 +451,7 @@ static void write_loop(struct unit *u, const struct qmm_lane_at *lane, unsigned 
 	u_set_to(b, x_now[QMM_X_LOW], x_now[QMM_X_HIGH]);
 	u_set_to(b, x_now[QMM_X_HIGH], next);
 	u_add_to(b, x_now[QMM_X_SCALES], x_now[QMM_X_SCALES], I(QMM_GROUP_TOKENS / 2 * QMM_SCALE_STRIDE));
-	tcb_ptx_for_end(b, &loop);
+	tcb_ptx_for_end(b);
 }
 
 void qmm_write_unit_s8(struct qmm_writer *w, const struct qmm_lane_at *lane, unsigned at, unsigned tile_rows,

@@ -116,8 +116,6 @@ static void write_asking(struct qmm_writer *w, struct kernel *k)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
 	struct asking asking, *a = &asking;
-	struct tcb_ptx_for loop;
-	struct tcb_ptx_if scope;
 	const unsigned chunks = g->slice * QMM_CHUNKS, first = g->stages < g->slice ? g->stages : g->slice;
 	kit_op done, x_pitch, groups, empty;
 	a->row_units = g->side * g->rows / QMM_UNIT_ROWS;
@@ -144,32 +142,31 @@ static void write_asking(struct qmm_writer *w, struct kernel *k)
 			bits = u_shl(b, bits, u_mul(b, u_block_y(b), I(g->cast)));
 		a->mask = u16_from_u(b, bits);
 	}
-	tcb_ptx_for_begin(b, &loop, I(0), I(chunks), I(1), 1);
-	tcb_ptx_if_begin(b, &scope, u_ge(b, loop.iv, I(g->xstages)));
+	const kit_op loop = tcb_ptx_for_begin(b, I(0), I(chunks), I(1), 1);
+	tcb_ptx_if_begin(b, u_ge(b, loop, I(g->xstages)));
 	/* The slot was filled once more than it was emptied: the other parity. */
 	empty = u_add(b, a->x.barrier, I(8 * g->xstages));
 	tcb_kit_wait(b, tcb_ptx_at(empty, 0), u_xor(b, a->x.parity, I(1)));
 	if (g->slice > g->stages) {
-		struct tcb_ptx_if more;
-		done = u_sub(b, loop.iv, I(g->xstages));
+		done = u_sub(b, loop, I(g->xstages));
 		const kit_op is_last = u_eq(b, u_and(b, done, I(QMM_CHUNKS - 1)), I(QMM_CHUNKS - 1));
 		const kit_op has = u_lt_and(b, u_shr(b, done, I(2)), I(g->slice - g->stages), is_last);
-		tcb_ptx_if_begin(b, &more, has);
+		tcb_ptx_if_begin(b, has);
 		ask_weights(w, k, a);
-		tcb_ptx_if_end(b, &more);
+		tcb_ptx_if_end(b);
 	}
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_if_end(b);
 	if (g->by_grid) {
-		tcb_ptx_if_begin(b, &scope, u_eq(b, u_and(b, loop.iv, I(QMM_CHUNKS - 1)), I(0)));
-		const kit_op unit = u_shr(b, loop.iv, I(__builtin_ctz(QMM_CHUNKS)));
+		tcb_ptx_if_begin(b, u_eq(b, u_and(b, loop, I(QMM_CHUNKS - 1)), I(0)));
+		const kit_op unit = u_shr(b, loop, I(__builtin_ctz(QMM_CHUNKS)));
 		qmm_write_x_ready(w, unit);
-		tcb_ptx_if_end(b, &scope);
+		tcb_ptx_if_end(b);
 	}
 	tcb_kit_expect(b, tcb_ptx_at(a->x.barrier, 0), I(g->x_tile_bytes));
 	ask_x(w, a);
 	l_add_to(b, a->x_at, a->x_at, x_pitch);
 	ring_next(w, &a->x);
-	tcb_ptx_for_end(b, &loop);
+	tcb_ptx_for_end(b);
 	if (g->by_grid)
 		qmm_write_x_done(w);
 }
@@ -198,7 +195,6 @@ static void write_computing(struct qmm_writer *w, struct kernel *k)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
 	struct ring w_ring, x_ring;
-	struct tcb_ptx_for loop;
 	const unsigned of_side = g->rows / QMM_UNIT_ROWS * g->unit.bytes;
 	kit_op unit, previous, frees, first;
 	frees = u_lt(b, w->kit.lane, I(g->cast));
@@ -209,8 +205,8 @@ static void write_computing(struct qmm_writer *w, struct kernel *k)
 	previous = u_set(b, k->x_empty);
 	qmm_write_zero(w, &k->sums);
 	qmm_write_chunks_open(w, &k->chunks);
-	tcb_ptx_for_begin(b, &loop, I(0), I(g->slice), I(1), 1);
-	first = u_eq(b, loop.iv, I(0));
+	const kit_op loop = tcb_ptx_for_begin(b, I(0), I(g->slice), I(1), 1);
+	first = u_eq(b, loop, I(0));
 	tcb_kit_wait(b, tcb_ptx_at(w_ring.barrier, 0), w_ring.parity);
 	struct qmm_lane_at lane;
 	qmm_write_lane_at(w, tcb_ptx_assume_aligned(b, u_add(b, unit, w_ring.at), 16), &lane);
@@ -224,7 +220,7 @@ static void write_computing(struct qmm_writer *w, struct kernel *k)
 		ring_next(w, &x_ring);
 	}
 	ring_next(w, &w_ring);
-	tcb_ptx_for_end(b, &loop);
+	tcb_ptx_for_end(b);
 	wgmma_wait(b, I(0));
 }
 
@@ -233,31 +229,29 @@ void qmm_write_stream(struct qmm_writer *w)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
 	struct kernel kernel = { 0 }, *k = &kernel;
-	struct tcb_ptx_if role, one;
 	open_memory(w, k);
 	qmm_write_join_open(w);
-	tcb_ptx_if_begin(b, &role, (g->askers > 1 ? u_ge : u_eq)(b, w->kit.warp, I(g->warps)));
+	tcb_ptx_if_begin(b, (g->askers > 1 ? u_ge : u_eq)(b, w->kit.warp, I(g->warps)));
 	if (g->is_traded)
 		registers_fewer(b, I(QMM_TRADE_LEFT));
 	if (g->by_grid) {
-		struct tcb_ptx_if shares;
-		tcb_ptx_if_begin(b, &shares, u_gt(b, w->kit.warp, I(g->warps)));
+		tcb_ptx_if_begin(b, u_gt(b, w->kit.warp, I(g->warps)));
 		tcb_kit_depend(&w->kit);
 		qmm_write_x_share(w);
-		tcb_ptx_if_begin(b, &one, u_eq(b, w->kit.lane, I(0)));
+		tcb_ptx_if_begin(b, u_eq(b, w->kit.lane, I(0)));
 		qmm_write_x_done(w);
-		tcb_ptx_if_end(b, &one);
-		tcb_ptx_if_end(b, &shares);
+		tcb_ptx_if_end(b);
+		tcb_ptx_if_end(b);
 	}
 	if (g->askers > 1) {
-		tcb_ptx_if_begin(b, &one, u_eq(b, w->kit.tid, I(g->warps * WARP)));
+		tcb_ptx_if_begin(b, u_eq(b, w->kit.tid, I(g->warps * WARP)));
 	} else {
-		tcb_ptx_if_begin(b, &one, u_eq(b, w->kit.lane, I(0)));
+		tcb_ptx_if_begin(b, u_eq(b, w->kit.lane, I(0)));
 	}
 	write_asking(w, k);
-	tcb_ptx_if_end(b, &one);
+	tcb_ptx_if_end(b);
 	qmm_write_join_meet(w);
-	tcb_ptx_if_else(b, &role);
+	tcb_ptx_if_else(b);
 	if (g->is_traded)
 		registers_more(b, I(QMM_TRADE_TAKEN));
 	write_computing(w, k);
@@ -267,5 +261,5 @@ void qmm_write_stream(struct qmm_writer *w)
 	else
 		tcb_kit_depend(&w->kit);
 	qmm_write_results(w, u_add(b, w->first, w->side), &k->sums);
-	tcb_ptx_if_end(b, &role);
+	tcb_ptx_if_end(b);
 }

@@ -124,12 +124,11 @@ static void store_codes(struct qmm_writer *w, int is_global, kit_op record, kit_
 			const struct lane_values *values)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	struct tcb_ptx_if scope;
 	if (has.kind)
-		tcb_ptx_if_begin(b, &scope, has);
+		tcb_ptx_if_begin(b, has);
 	qmm_write_x_codes(w, is_global, record, u_and(b, token, I(QMM_GROUP_TOKENS - 1)), values->value);
 	if (has.kind)
-		tcb_ptx_if_end(b, &scope);
+		tcb_ptx_if_end(b);
 }
 
 /* Rounds from token FROM and unit UNIT on, UNIT counted from the warp's first; tiles at TO. */
@@ -176,22 +175,20 @@ void qmm_write_x_prepare(struct qmm_writer *w, kit_op image)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
 	struct deal d;
-	struct tcb_ptx_if scope;
-	struct tcb_ptx_for tokens, units;
 	struct lane_source from;
 	kit_op token_on = I(0), unit_on = I(0), to;
 	deal_out(g, &d);
 	const int has_tokens = g->tokens > d.tokens_ahead * d.across, has_units = g->slice > d.units_ahead * d.deep;
 	if (d.warps < g->warps)
-		tcb_ptx_if_begin(b, &scope, u_lt(b, w->kit.warp, I(d.warps)));
+		tcb_ptx_if_begin(b, u_lt(b, w->kit.warp, I(d.warps)));
 	const kit_op token = u_rem(b, w->kit.warp, I(d.across)), unit = u_div(b, w->kit.warp, I(d.across));
 	if (has_tokens) {
-		tcb_ptx_for_begin(b, &tokens, I(0), I(g->tokens), I(d.tokens_ahead * d.across), 1);
-		token_on = tokens.iv;
+		const kit_op tokens = tcb_ptx_for_begin(b, I(0), I(g->tokens), I(d.tokens_ahead * d.across), 1);
+		token_on = tokens;
 	}
 	if (has_units) {
-		tcb_ptx_for_begin(b, &units, I(0), I(g->slice), I(d.units_ahead * d.deep), 1);
-		unit_on = units.iv;
+		const kit_op units = tcb_ptx_for_begin(b, I(0), I(g->slice), I(d.units_ahead * d.deep), 1);
+		unit_on = units;
 	}
 	const kit_op of_block = u_add(b, token, token_on), of_slice = u_add(b, unit, unit_on);
 	source_of(w, u_add(b, of_block, w->first_token), of_slice, &from);
@@ -200,11 +197,11 @@ void qmm_write_x_prepare(struct qmm_writer *w, kit_op image)
 	to = u_mad(b, u_shr(b, of_block, I(3)), I(g->x_group_bytes), to);
 	prepare_rounds(w, &d, &from, to, token, unit_on, unit);
 	if (has_units)
-		tcb_ptx_for_end(b, &units);
+		tcb_ptx_for_end(b);
 	if (has_tokens)
-		tcb_ptx_for_end(b, &tokens);
+		tcb_ptx_for_end(b);
 	if (d.warps < g->warps)
-		tcb_ptx_if_end(b, &scope);
+		tcb_ptx_if_end(b);
 }
 
 /* Which unit of the slice comes Ith: those that warps of a group begin with come first. */
@@ -231,9 +228,8 @@ struct beside {
 /* Values of the Ith unit, of round ROUND of its tokens, to set SET, if HAS (none: always). */
 static void beside_load(struct qmm_writer *w, struct beside *s, unsigned set, kit_op i, unsigned round, kit_op has)
 {
-	struct tcb_ptx_build *b = &w->kit.b;
 	struct lane_source from;
-	source_of(w, u_add(b, s->token, w->first_token), unit_in_turn(w, i), &from);
+	source_of(w, u_add(&w->kit.b, s->token, w->first_token), unit_in_turn(w, i), &from);
 	for (unsigned j = 0; j < s->round; j++)
 		load_values(w, &from, (round * s->round + j) * w->g->beside, 0, has, &s->values[set][j]);
 }
@@ -278,7 +274,6 @@ void qmm_write_x_beside(struct qmm_writer *w, kit_op image)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
 	struct beside side = { .image = image }, *s = &side;
-	struct tcb_ptx_for loop;
 	const unsigned of_warp = g->tokens / g->beside; /* of each unit: one round of tokens, or two */
 	const unsigned step = of_warp > ROUND_TOKENS ? 1 : 2;
 	s->round = of_warp > ROUND_TOKENS ? ROUND_TOKENS : of_warp;
@@ -294,25 +289,24 @@ void qmm_write_x_beside(struct qmm_writer *w, kit_op image)
 		for (unsigned j = 0; j < s->round; j++)
 			for (unsigned i = 0; i < 2 * LANE_FLOATS; i++)
 				s->values[1][j].value[i] = f_set(b, F(0));
-	tcb_ptx_for_begin(b, &loop, I(0), I(g->slice), I(step), 1);
-	const kit_op second = step == 2 ? u_add(b, loop.iv, I(1)) : loop.iv;
-	const kit_op next = u_add(b, loop.iv, I(step));
+	const kit_op loop = tcb_ptx_for_begin(b, I(0), I(g->slice), I(step), 1);
+	const kit_op second = step == 2 ? u_add(b, loop, I(1)) : loop;
+	const kit_op next = u_add(b, loop, I(step));
 	kit_op has = { 0 };
-	struct tcb_ptx_if scope;
 	if (step == 2)
 		has = u_lt(b, second, I(g->slice));
 	beside_load(w, s, 1, second, step == 2 ? 0 : 1, has);
-	beside_store(w, s, 0, loop.iv, 0);
+	beside_store(w, s, 0, loop, 0);
 	if (step == 2)
-		beside_arrive(w, loop.iv);
+		beside_arrive(w, loop);
 	beside_load(w, s, 0, next, 0, u_lt(b, next, I(g->slice)));
 	if (step == 2)
-		tcb_ptx_if_begin(b, &scope, has);
+		tcb_ptx_if_begin(b, has);
 	beside_store(w, s, 1, second, step == 2 ? 0 : 1);
 	beside_arrive(w, second);
 	if (step == 2)
-		tcb_ptx_if_end(b, &scope);
-	tcb_ptx_for_end(b, &loop);
+		tcb_ptx_if_end(b);
+	tcb_ptx_for_end(b);
 }
 
 /* Tile or record I of the block's in the image. */
@@ -329,12 +323,11 @@ static void copy_by_threads(struct qmm_writer *w, kit_op image)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
 	const unsigned pieces = g->x_tile_bytes / CHUNK_BYTES, all = g->slice * g->unit_tiles * pieces;
-	struct tcb_ptx_for loop;
 	kit_op word[AHEAD][4], piece[AHEAD], has[AHEAD];
-	tcb_ptx_for_begin(b, &loop, w->kit.tid, I(all), I(AHEAD * g->threads), 0);
+	const kit_op loop = tcb_ptx_for_begin(b, w->kit.tid, I(all), I(AHEAD * g->threads), 0);
 	for (unsigned i = 0; i < AHEAD; i++) {
 		kit_op from;
-		piece[i] = u_add(b, loop.iv, I(i * g->threads));
+		piece[i] = u_add(b, loop, I(i * g->threads));
 		has[i] = u_lt(b, piece[i], I(all));
 		from = tile_at(w, u_div(b, piece[i], I(pieces)));
 		from = tcb_kit_element(b, from, u_rem(b, piece[i], I(pieces)), CHUNK_BYTES);
@@ -346,7 +339,7 @@ static void copy_by_threads(struct qmm_writer *w, kit_op image)
 		const kit_op to = u_mad(b, piece[i], I(CHUNK_BYTES), image);
 		tcb_kit_store_where(b, has[i], TCB_KIT_SHARED, "b32", to, word[i], 4);
 	}
-	tcb_ptx_for_end(b, &loop);
+	tcb_ptx_for_end(b);
 }
 
 static unsigned copiers(const struct qmm_gpu *g)
@@ -410,27 +403,23 @@ static void copy_shared(struct qmm_writer *w, kit_op image)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
-	struct tcb_ptx_if sharers, one;
-	struct tcb_ptx_for loop;
-	tcb_ptx_if_begin(b, &sharers, u_lt(b, w->kit.warp, I(g->sharers)));
+	tcb_ptx_if_begin(b, u_lt(b, w->kit.warp, I(g->sharers)));
 	qmm_write_x_share(w);
-	tcb_ptx_if_begin(b, &one, u_eq(b, w->kit.lane, I(0)));
-	tcb_ptx_for_begin(b, &loop, w->kit.warp, I(g->slice), I(g->sharers), 0);
-	const kit_op unit = unit_in_turn(w, loop.iv);
+	tcb_ptx_if_begin(b, u_eq(b, w->kit.lane, I(0)));
+	const kit_op loop = tcb_ptx_for_begin(b, w->kit.warp, I(g->slice), I(g->sharers), 0);
+	const kit_op unit = unit_in_turn(w, loop);
 	qmm_write_x_ready(w, unit);
 	copy_unit(w, image, unit);
-	tcb_ptx_for_end(b, &loop);
+	tcb_ptx_for_end(b);
 	qmm_write_x_done(w);
-	tcb_ptx_if_end(b, &one);
-	tcb_ptx_if_end(b, &sharers);
+	tcb_ptx_if_end(b);
+	tcb_ptx_if_end(b);
 }
 
 void qmm_write_x_copy(struct qmm_writer *w, kit_op image)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
-	struct tcb_ptx_if scope;
-	struct tcb_ptx_for loop;
 	if (!g->x_is_bulk) {
 		copy_by_threads(w, image);
 		return;
@@ -439,11 +428,11 @@ void qmm_write_x_copy(struct qmm_writer *w, kit_op image)
 		copy_shared(w, image);
 		return;
 	}
-	tcb_ptx_if_begin(b, &scope, u_eq(b, w->kit.lane, I(0)));
-	tcb_ptx_for_begin(b, &loop, w->kit.warp, I(g->slice), I(g->warps), 0);
-	copy_unit(w, image, unit_in_turn(w, loop.iv));
-	tcb_ptx_for_end(b, &loop);
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_if_begin(b, u_eq(b, w->kit.lane, I(0)));
+	const kit_op loop = tcb_ptx_for_begin(b, w->kit.warp, I(g->slice), I(g->warps), 0);
+	copy_unit(w, image, unit_in_turn(w, loop));
+	tcb_ptx_for_end(b);
+	tcb_ptx_if_end(b);
 }
 
 void qmm_write_x_ask(struct qmm_writer *w, kit_op slot, kit_op unit)
@@ -560,16 +549,14 @@ void qmm_write_x_share(struct qmm_writer *w)
 	const kit_op of_unit = pieces_of_unit(w), all = u_mul(b, of_unit, I(w->g->row_units));
 	const kit_op first = u_eq(b, w->kit.lane, I(0)), image_before = w->x, one = I(1);
 	const kit_op taken = u_set(b, I(0));
-	struct tcb_ptx_if scope;
-	struct tcb_ptx_for loop;
 	w->x = w->floats;
-	tcb_ptx_repeat_begin(b, &loop);
+	tcb_ptx_repeat_begin(b);
 	tcb_ptx_guard(b, first);
 	u_atomic_add_to(b, taken, claim_word(w->claims, 0), one);
 	tcb_ptx_unguard(b);
 	const kit_op piece = u_lane(b, taken, I(0));
 	const kit_op has = u_lt(b, piece, all);
-	tcb_ptx_if_begin(b, &scope, has);
+	tcb_ptx_if_begin(b, has);
 	const struct kit_split at = u_split(b, piece, of_unit);
 	const kit_op unit = at.whole, within = at.rest;
 	const unsigned tokens = qmm_share_tokens(w->g);
@@ -579,8 +566,8 @@ void qmm_write_x_share(struct qmm_writer *w)
 	fence_gpu(b); /* behind a barrier: of what the other lanes stored, too */
 	u_atomic_add_relaxed(b, ready_of(w, unit), one);
 	tcb_ptx_unguard(b);
-	tcb_ptx_if_end(b, &scope);
-	tcb_ptx_repeat_end(b, &loop, has);
+	tcb_ptx_if_end(b);
+	tcb_ptx_repeat_end(b, has);
 	w->x = image_before;
 }
 
@@ -591,11 +578,10 @@ void qmm_write_x_ready(struct qmm_writer *w, kit_op unit)
 	if (w->g->splitk > 1)
 		unit = u_mad(b, u_block_y(b), I(w->g->slice), unit);
 	const kit_op ready = ready_of(w, unit);
-	struct tcb_ptx_for wait;
 	kit_op seen;
-	tcb_ptx_repeat_begin(b, &wait);
+	tcb_ptx_repeat_begin(b);
 	seen = tcb_kit_get(b, TCB_KIT_ACQUIRE, "u32", ready);
-	tcb_ptx_repeat_end(b, &wait, u_ne(b, seen, all));
+	tcb_ptx_repeat_end(b, u_ne(b, seen, all));
 	fence_async(b); /* bulk copies read what others' stores wrote */
 }
 
@@ -603,17 +589,15 @@ void qmm_write_x_done(struct qmm_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const kit_op zero = I(0);
-	struct tcb_ptx_if scope;
-	struct tcb_ptx_for loop;
 	kit_op blocks = u_mul(b, u_blocks_x(b), u_blocks_y(b));
 	blocks = u_mul(b, blocks, u_blocks_z(b));
 	const kit_op last = u_sub(b, u_mul(b, blocks, I(w->g->sharers)), I(1));
 	fence_gpu(b);
 	const kit_op arrived = tcb_kit_arrive(b, claim_word(w->claims, 1), last);
-	tcb_ptx_if_begin(b, &scope, u_eq(b, arrived, last));
+	tcb_ptx_if_begin(b, u_eq(b, arrived, last));
 	tcb_kit_put(b, TCB_KIT_GLOBAL, "u32", claim_word(w->claims, 0), zero);
-	tcb_ptx_for_begin(b, &loop, I(0), I(w->g->row_units), I(1), 1);
-	tcb_kit_put(b, TCB_KIT_GLOBAL, "u32", ready_of(w, loop.iv), zero);
-	tcb_ptx_for_end(b, &loop);
-	tcb_ptx_if_end(b, &scope);
+	const kit_op loop = tcb_ptx_for_begin(b, I(0), I(w->g->row_units), I(1), 1);
+	tcb_kit_put(b, TCB_KIT_GLOBAL, "u32", ready_of(w, loop), zero);
+	tcb_ptx_for_end(b);
+	tcb_ptx_if_end(b);
 }

@@ -197,31 +197,28 @@ static void write_slices_sum(struct qmv_writer *w, kit_op first_row, kit_op coun
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
 	const unsigned sides = 1 + (unsigned)g->is_gated;
-	struct tcb_ptx_if last;
-	struct tcb_ptx_for loop;
 	kit_op row, sum[2], part, at[2];
 	tcb_kit_block_barrier(b);
-	tcb_kit_last_begin(&w->kit, &last);
-	tcb_kit_last_of(&w->kit, &last, tcb_ptx_at(w->counters, 0), I(g->splitk - 1), g->flag_at);
-	tcb_ptx_for_begin(b, &loop, w->kit.tid, count, I(g->warps * WARP), 0);
-	row = u_add(b, first_row, loop.iv);
+	tcb_kit_last_begin(&w->kit);
+	tcb_kit_last_of(&w->kit, tcb_ptx_at(w->counters, 0), I(g->splitk - 1), g->flag_at);
+	const kit_op loop = tcb_ptx_for_begin(b, w->kit.tid, count, I(g->warps * WARP), 0);
+	row = u_add(b, first_row, loop);
 	at[0] = tcb_kit_element(b, w->slices, row, 4);
 	if (g->is_gated)
 		at[1] = tcb_kit_element(b, at[0], w->rows, 4);
 	for (unsigned i = 0; i < sides; i++)
 		sum[i] = f_set(b, F(0));
-	struct tcb_ptx_for inner;
-	tcb_ptx_for_begin(b, &inner, I(0), I(g->splitk), I(1), 1);
+	tcb_ptx_for_begin(b, I(0), I(g->splitk), I(1), 1);
 	for (unsigned i = 0; i < sides; i++) {
 		part = tcb_kit_get(b, TCB_KIT_OTHERS, "f32", at[i]);
 		f_add_to(b, sum[i], sum[i], part);
 		l_mad_wide_to(b, at[i], w->weight_rows, I(4), at[i]);
 	}
-	tcb_ptx_for_end(b, &inner);
+	tcb_ptx_for_end(b);
 	sum[0] = qmv_write_result(w, sum[0], sum[sides - 1]);
 	tcb_kit_put(b, TCB_KIT_GLOBAL, "f32", tcb_kit_element(b, w->y, row, 4), sum[0]);
-	tcb_ptx_for_end(b, &loop);
-	tcb_ptx_if_end(b, &last);
+	tcb_ptx_for_end(b);
+	tcb_ptx_if_end(b);
 }
 
 /* Where several warps or blocks share a row: their parts are added. */
@@ -232,18 +229,17 @@ static void write_shared_rows(struct qmv_writer *w)
 	const kit_op first_row = u_mul(b, w->first, I(g->group_rows));
 	const kit_op end_row = u_min(b, u_mul(b, w->end, I(g->group_rows)), w->rows);
 	const kit_op count = u_sub(b, end_row, first_row);
-	struct tcb_ptx_for loop;
 	kit_op sum, up, row, at;
 	tcb_kit_block_barrier(b);
-	tcb_ptx_for_begin(b, &loop, w->kit.tid, count, I(g->warps * WARP), 0);
+	const kit_op loop = tcb_ptx_for_begin(b, w->kit.tid, count, I(g->warps * WARP), 0);
 	if (g->is_gated) {
-		const kit_op first = u_shl(b, loop.iv, I(1));
+		const kit_op first = u_shl(b, loop, I(1));
 		sum = write_parts_sum(w, first);
 		up = write_parts_sum(w, u_add(b, first, I(1)));
 	} else {
-		sum = up = write_parts_sum(w, loop.iv);
+		sum = up = write_parts_sum(w, loop);
 	}
-	row = u_add(b, first_row, loop.iv);
+	row = u_add(b, first_row, loop);
 	if (g->splitk > 1) {
 		const kit_op slice = u_block_y(b);
 		at = tcb_kit_element(b, w->slices, u_mad(b, slice, w->weight_rows, row), 4);
@@ -254,7 +250,7 @@ static void write_shared_rows(struct qmv_writer *w)
 	tcb_kit_put(b, TCB_KIT_GLOBAL, "f32", at, sum);
 	if (g->is_gated && g->splitk > 1)
 		tcb_kit_put(b, TCB_KIT_GLOBAL, "f32", tcb_kit_element(b, at, w->rows, 4), up);
-	tcb_ptx_for_end(b, &loop);
+	tcb_ptx_for_end(b);
 	if (g->splitk > 1)
 		write_slices_sum(w, first_row, count);
 }
@@ -361,9 +357,8 @@ struct lane_xs {
 
 static void xs_open(struct qmv_writer *w, struct lane_xs *xs)
 {
-	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
-	qmv_write_x_bases(w, u_mad(b, w->ks, I(g->share), w->within), &xs->bases);
+	qmv_write_x_bases(w, u_mad(&w->kit.b, w->ks, I(g->share), w->within), &xs->bases);
 	if (g->is_mma)
 		qmv_write_mma_open(w);
 	if (g->is_partial)
@@ -405,13 +400,12 @@ static void write_direct(struct qmv_writer *w, struct direct *d, struct lane_xs 
 	const struct qmv_gpu *g = w->g;
 	const kit_op group = u_add(b, w->first, w->rw);
 	kit_op sums[QMV_GPU_ROWS_MAX], mins[QMV_GPU_ROWS_MAX], more;
-	struct tcb_ptx_for loop;
 	const int is_loop = g->unroll < g->steps;
 	zero(w, sums);
 	zero(w, mins);
 	if (is_loop) {
-		tcb_ptx_for_begin(b, &loop, I(0), I(g->steps / g->unroll), I(1), 1);
-		more = u_lt(b, loop.iv, I(g->steps / g->unroll - 1));
+		const kit_op loop = tcb_ptx_for_begin(b, I(0), I(g->steps / g->unroll), I(1), 1);
+		more = u_lt(b, loop, I(g->steps / g->unroll - 1));
 	}
 	for (unsigned step = 0; step < g->unroll; step++) {
 		xs_step(w, xs, step);
@@ -427,7 +421,7 @@ static void write_direct(struct qmv_writer *w, struct direct *d, struct lane_xs 
 	if (is_loop) {
 		direct_advance(w, d);
 		qmv_write_x_advance(w, &xs->bases, g->unroll * g->step);
-		tcb_ptx_for_end(b, &loop);
+		tcb_ptx_for_end(b);
 	}
 	write_results(w, group, sums, mins);
 }
@@ -437,10 +431,9 @@ static void write_direct_rows(struct qmv_writer *w, struct direct *d, struct lan
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
-	struct tcb_ptx_for loop;
 	kit_op sums[QMV_GPU_ROWS_MAX], mins[QMV_GPU_ROWS_MAX], next, more;
-	tcb_ptx_for_begin(b, &loop, u_add(b, w->first, w->rw), w->end, I(g->row_warps), 0);
-	next = u_add(b, loop.iv, I(g->row_warps));
+	const kit_op loop = tcb_ptx_for_begin(b, u_add(b, w->first, w->rw), w->end, I(g->row_warps), 0);
+	next = u_add(b, loop, I(g->row_warps));
 	more = u_lt(b, next, w->end);
 	direct_group(w, d, next);
 	zero(w, sums);
@@ -454,22 +447,21 @@ static void write_direct_rows(struct qmv_writer *w, struct direct *d, struct lan
 			tcb_ptx_unguard(b);
 		}
 	}
-	write_results(w, loop.iv, sums, mins);
-	tcb_ptx_for_end(b, &loop);
+	write_results(w, loop, sums, mins);
+	tcb_ptx_for_end(b);
 }
 
 static void write_ring_rows(struct qmv_writer *w, struct qmv_ring *ring, struct lane_xs *xs)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
-	struct tcb_ptx_for loop;
 	kit_op sums[QMV_GPU_ROWS_MAX], mins[QMV_GPU_ROWS_MAX];
-	tcb_ptx_for_begin(b, &loop, u_add(b, w->first, w->rw), w->end, I(g->row_warps), 0);
+	const kit_op loop = tcb_ptx_for_begin(b, u_add(b, w->first, w->rw), w->end, I(g->row_warps), 0);
 	zero(w, sums); /* before the loop that waits, so that the two loops have headers of their own */
 	zero(w, mins);
 	for (unsigned chunk = 0; chunk < g->chunks; chunk++) {
 		const unsigned later = chunk + g->stages, steps = g->steps / g->chunks;
-		const kit_op group = u_add(b, loop.iv, I(later / g->chunks * g->row_warps));
+		const kit_op group = u_add(b, loop, I(later / g->chunks * g->row_warps));
 		qmv_write_ring_wait(w, ring);
 		for (unsigned step = 0; step < steps; step++)
 			for (unsigned row = 0; row < g->rows; row++) {
@@ -480,10 +472,10 @@ static void write_ring_rows(struct qmv_writer *w, struct qmv_ring *ring, struct 
 		tcb_kit_warp_barrier(b);
 		qmv_write_ring_fill(w, ring, group, later % g->chunks, TCB_KIT_SLOT_NOW);
 		if (chunk + 1 == g->chunks)
-			write_results(w, loop.iv, sums, mins);
+			write_results(w, loop, sums, mins);
 		tcb_kit_ring_next(b, &ring->kit);
 	}
-	tcb_ptx_for_end(b, &loop);
+	tcb_ptx_for_end(b);
 }
 
 /* --- a kernel --- */

@@ -110,12 +110,11 @@ void qmv_write_mma_open(struct qmv_writer *w)
 static const kit_op *read_unit(struct qmv_writer *w, const struct qmv_x_bases *bases, unsigned step, unsigned h,
 			       unsigned unit, unsigned part, unsigned set)
 {
-	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
 	kit_op *to = w->b_words[h] + 4 * (set % SETS);
 	const int64_t at = (int64_t)step * g->image.code_stride + part * QMV_VALUES * 2 +
 			   h * PIECE_LANES * qmv_gpu_piece_bytes(g) + unit * 16;
-	tcb_kit_load_where(b, w->is_column[h], TCB_KIT_SHARED, "b32", tcb_ptx_at(bases->codes, at), to, 4);
+	tcb_kit_load_where(&w->kit.b, w->is_column[h], TCB_KIT_SHARED, "b32", tcb_ptx_at(bases->codes, at), to, 4);
 	return to;
 }
 

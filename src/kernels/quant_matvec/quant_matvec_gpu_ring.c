@@ -82,10 +82,9 @@ void qmv_write_ring_fill(struct qmv_writer *w, struct qmv_ring *ring, kit_op gro
 	const struct qmv_gpu *g = w->g;
 	const struct tcb_kit_slot slot = tcb_kit_ring_slot(&ring->kit, which);
 	kit_op has = u_lt(b, group, w->end);
-	struct tcb_ptx_if scope;
 	if (ring->kit.is_bulk)
 		has = u_eq_and(b, w->kit.lane, I(0), has);
-	tcb_ptx_if_begin(b, &scope, has);
+	tcb_ptx_if_begin(b, has);
 	if (ring->kit.is_bulk)
 		tcb_kit_expect(b, slot.barrier, I(g->slot_copied));
 	for (unsigned i = 0; i < g->rows; i++) {
@@ -104,7 +103,7 @@ void qmv_write_ring_fill(struct qmv_writer *w, struct qmv_ring *ring, kit_op gro
 				fill_async(w, s->copied, from, slot.base, at);
 		}
 	}
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_if_end(b);
 	tcb_kit_ring_filled(b, &ring->kit);
 }
 

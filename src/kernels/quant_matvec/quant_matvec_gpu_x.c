@@ -182,13 +182,12 @@ static kit_op store_values(struct qmv_writer *w, kit_op block, const kit_op valu
 /* The parts of activations for isa=mma. */
 static kit_op store_parts(struct qmv_writer *w, kit_op block, const kit_op value[LANE_VALUES])
 {
-	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
 	kit_op scaled[LANE_VALUES], up, inverse = I(0);
 	if (g->has_scale)
 		up = qmv_write_mma_scale(w, largest_of(w, value), &inverse);
 	for (int i = 0; i < LANE_VALUES; i++)
-		scaled[i] = g->has_scale ? f_mul(b, value[i], up) : value[i];
+		scaled[i] = g->has_scale ? f_mul(&w->kit.b, value[i], up) : value[i];
 	qmv_write_mma_values(w, scaled, image_at(w, block, g->image.code_stride, qmv_write_mma_place(w)));
 	return inverse;
 }
@@ -250,12 +249,11 @@ static void add_all_squares(struct qmv_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
-	struct tcb_ptx_for loop;
 	kit_op value[LANE_VALUES];
-	tcb_ptx_for_begin(b, &loop, w->kit.warp, I(g->row_blocks), I(g->warps), 0);
-	load_floats(w, TCB_KIT_GLOBAL, w->row_x, I(g->k), loop.iv, g->k % QMV_VALUES != 0, value);
+	const kit_op loop = tcb_ptx_for_begin(b, w->kit.warp, I(g->row_blocks), I(g->warps), 0);
+	load_floats(w, TCB_KIT_GLOBAL, w->row_x, I(g->k), loop, g->k % QMV_VALUES != 0, value);
 	qmv_write_squares_add(w, value);
-	tcb_ptx_for_end(b, &loop);
+	tcb_ptx_for_end(b);
 }
 
 void qmv_write_x_prepare(struct qmv_writer *w, struct qmv_x_loads *loads)
@@ -268,22 +266,20 @@ void qmv_write_x_prepare(struct qmv_writer *w, struct qmv_x_loads *loads)
 	for (unsigned i = 0; i < first; i++) {
 		const kit_op block = u_add(b, w->kit.warp, I(i * g->warps));
 		const int is_checked = (i + 1) * g->warps > g->image.blocks;
-		struct tcb_ptx_if scope;
 		if (is_checked)
-			tcb_ptx_if_begin(b, &scope, u_lt(b, block, I(g->image.blocks)));
+			tcb_ptx_if_begin(b, u_lt(b, block, I(g->image.blocks)));
 		prepare(w, block, loads->value[i], loads->norm[i]);
 		if (is_checked)
-			tcb_ptx_if_end(b, &scope);
+			tcb_ptx_if_end(b);
 	}
 	if (first * g->warps < g->image.blocks) {
-		struct tcb_ptx_for loop;
 		kit_op value[LANE_VALUES], norm[LANE_VALUES];
-		tcb_ptx_for_begin(b, &loop, u_add(b, w->kit.warp, I(first * g->warps)), I(g->image.blocks), I(g->warps),
-				  0);
-		load_values(w, loop.iv, is_past(g, g->image.blocks), value);
-		load_norm(w, loop.iv, is_past(g, g->image.blocks), norm);
-		prepare(w, loop.iv, value, norm);
-		tcb_ptx_for_end(b, &loop);
+		const kit_op loop = tcb_ptx_for_begin(b, u_add(b, w->kit.warp, I(first * g->warps)), I(g->image.blocks),
+						      I(g->warps), 0);
+		load_values(w, loop, is_past(g, g->image.blocks), value);
+		load_norm(w, loop, is_past(g, g->image.blocks), norm);
+		prepare(w, loop, value, norm);
+		tcb_ptx_for_end(b);
 	}
 	if (g->has_norm && g->splitk > 1)
 		add_all_squares(w);
@@ -294,9 +290,8 @@ void qmv_write_x_prepare(struct qmv_writer *w, struct qmv_x_loads *loads)
 void qmv_write_x_block(struct qmv_writer *w, kit_op block)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	struct tcb_ptx_if scope;
 	kit_op value[LANE_VALUES], norm[LANE_VALUES];
-	tcb_ptx_if_begin(b, &scope, u_lt(b, block, I(w->g->image.blocks)));
+	tcb_ptx_if_begin(b, u_lt(b, block, I(w->g->image.blocks)));
 	load_values(w, block, is_past(w->g, w->g->image.blocks), value);
 	load_norm(w, block, is_past(w->g, w->g->image.blocks), norm);
 	if (w->g->has_norm)
@@ -304,7 +299,7 @@ void qmv_write_x_block(struct qmv_writer *w, kit_op block)
 	prepare(w, block, value, norm);
 	if (w->g->has_norm)
 		qmv_write_squares_store(w, block);
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_if_end(b);
 }
 
 void qmv_write_x_copy(struct qmv_writer *w)
@@ -312,12 +307,11 @@ void qmv_write_x_copy(struct qmv_writer *w)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned step = w->g->warps * 32 * 16;
 	const kit_op start = u_shl(b, w->kit.tid, I(4));
-	struct tcb_ptx_for loop;
 	kit_op word[4];
-	tcb_ptx_for_begin(b, &loop, start, I(w->g->image.bytes), I(step), w->g->image.bytes >= step);
-	tcb_kit_load(b, TCB_KIT_GLOBAL, "b32", l_add(b, w->x, l_from_u(b, loop.iv)), word, 4);
-	tcb_kit_store(b, TCB_KIT_SHARED, "b32", u_add(b, w->image, loop.iv), word, 4);
-	tcb_ptx_for_end(b, &loop);
+	const kit_op loop = tcb_ptx_for_begin(b, start, I(w->g->image.bytes), I(step), w->g->image.bytes >= step);
+	tcb_kit_load(b, TCB_KIT_GLOBAL, "b32", l_add(b, w->x, l_from_u(b, loop)), word, 4);
+	tcb_kit_store(b, TCB_KIT_SHARED, "b32", u_add(b, w->image, loop), word, 4);
+	tcb_ptx_for_end(b);
 }
 
 /* --- a lane's part --- */

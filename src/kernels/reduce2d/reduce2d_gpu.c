@@ -205,8 +205,6 @@ static void write_steps(struct writer *w, take_fn *take, int is_ahead)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct reduce2d_gpu *g = w->g;
 	kit_op value[VALUES_MAX], next[VALUES_MAX];
-	struct tcb_ptx_for loop;
-	struct tcb_ptx_if cut;
 	if (!g->resident) {
 		load_step(w, w->block, value, 0, 1, NULL);
 		take(w, value);
@@ -219,23 +217,23 @@ static void write_steps(struct writer *w, take_fn *take, int is_ahead)
 		const kit_op has = u_lt(b, w->block, whole);
 		load_step(w, w->block, next, 1, 0, &has);
 	}
-	tcb_ptx_for_begin(b, &loop, w->block, whole, w->blocks, 0);
+	const kit_op loop = tcb_ptx_for_begin(b, w->block, whole, w->blocks, 0);
 	tcb_kit_nounroll(b);
 	if (is_ahead) {
-		const kit_op after = u_add(b, loop.iv, w->blocks);
+		const kit_op after = u_add(b, loop, w->blocks);
 		const kit_op more = u_lt(b, after, whole);
 		for (unsigned i = 0; i < g->unroll * g->width; i++)
 			value[i] = b_set(b, next[i]);
 		load_step(w, after, next, 1, 0, &more);
 	} else {
-		load_step(w, loop.iv, value, 0, 0, NULL);
+		load_step(w, loop, value, 0, 0, NULL);
 	}
 	take(w, value);
-	tcb_ptx_for_end(b, &loop);
-	tcb_ptx_if_begin(b, &cut, u_eq(b, u_rem(b, whole, w->blocks), w->block));
+	tcb_ptx_for_end(b);
+	tcb_ptx_if_begin(b, u_eq(b, u_rem(b, whole, w->blocks), w->block));
 	load_step(w, whole, value, 0, 1, NULL);
 	take(w, value);
-	tcb_ptx_if_end(b, &cut);
+	tcb_ptx_if_end(b);
 }
 
 /* Elements past the last whole vector: one each for the first lanes of block 0; others get the identity. */
@@ -261,7 +259,6 @@ static void take_wide(struct writer *w, const kit_op *value)
 static kit_op write_warp(struct writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	struct tcb_ptx_if lost;
 	open_sums(w);
 	const kit_op rest = w->g->width > 1 ? load_rest(w) : identity(w);
 	write_steps(w, add_step, w->g->stages > 1);
@@ -270,11 +267,11 @@ static kit_op write_warp(struct writer *w)
 		const kit_op kept = d_set(b, end);
 		const kit_op size = d_abs(b, end);
 		const kit_op huge = d_from_f(b, F(INFINITY));
-		tcb_ptx_if_begin(b, &lost, p_any(b, d_not_lt(b, size, huge)));
+		tcb_ptx_if_begin(b, p_any(b, d_not_lt(b, size, huge)));
 		w->total = d_from_f(b, identity(w));
 		write_steps(w, take_wide, 0);
 		d_set_to(b, kept, w->total);
-		tcb_ptx_if_end(b, &lost);
+		tcb_ptx_if_end(b);
 		end = kept;
 	}
 	if (w->g->width > 1)
@@ -327,25 +324,23 @@ static void write_result(struct writer *w, kit_op value)
 static void write_all(struct writer *w, kit_op count)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	struct tcb_ptx_for loop;
-	struct tcb_ptx_if first;
 	const kit_op all = (is_sum(w) ? d_set : f_set)(b, F(0));
 	if (is_sum(w))
 		d_from_f_to(b, all, identity(w));
 	else
 		f_set_to(b, all, identity(w));
-	tcb_ptx_for_begin(b, &loop, w->kit.tid, count, I(w->g->threads), 0);
+	const kit_op loop = tcb_ptx_for_begin(b, w->kit.tid, count, I(w->g->threads), 0);
 	const kit_op value = tcb_ptx_reg(b, value_type(w));
-	tcb_kit_load_into(b, TCB_KIT_OTHERS, value_type(w), l_mad_wide(b, loop.iv, I(value_bytes(w)), w->partials),
-			  &value, 1);
+	tcb_kit_load_into(b, TCB_KIT_OTHERS, value_type(w), l_mad_wide(b, loop, I(value_bytes(w)), w->partials), &value,
+			  1);
 	(is_sum(w) ? d_set_to : f_set_to)(b, all, combine(w, all, value));
-	tcb_ptx_for_end(b, &loop);
+	tcb_ptx_for_end(b);
 	if (w->g->warps > 1)
 		tcb_kit_block_barrier(b); /* shared memory has been read */
 	const kit_op end = write_block(w, over_lanes(w, all, WARP));
-	tcb_kit_one_begin(&w->kit, &first);
+	tcb_kit_one_begin(&w->kit);
 	write_result(w, end);
-	tcb_ptx_if_end(b, &first);
+	tcb_ptx_if_end(b);
 }
 
 /* A value as a word whose unsigned order is its own (max) or the opposite (min), above 0; NaN is above all. */
@@ -380,9 +375,8 @@ static kit_op value_of_word(struct writer *w, kit_op word)
 static void write_atomic(struct writer *w, kit_op value)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	struct tcb_ptx_if first, is_last;
 	const kit_op last = u_sub(b, w->blocks, I(1));
-	tcb_kit_one_begin(&w->kit, &first);
+	tcb_kit_one_begin(&w->kit);
 	if (is_sum(w)) {
 		const kit_op bits = tcb_ptx_reg(b, "b64");
 		lb_set_to(b, bits, value);
@@ -394,7 +388,7 @@ static void write_atomic(struct writer *w, kit_op value)
 	}
 	fence_gpu(b);
 	const kit_op arrived = tcb_kit_arrive(b, tcb_ptx_at(w->state, COUNTER_AT), last);
-	tcb_ptx_if_begin(b, &is_last, u_eq(b, arrived, last));
+	tcb_ptx_if_begin(b, u_eq(b, arrived, last));
 	if (is_sum(w)) {
 		const kit_op some = b_atomic_swap(b, tcb_ptx_at(w->state, FLAG_AT), I(0));
 		const kit_op bits = lb_atomic_swap(b, tcb_ptx_at(w->state, TOTAL_AT), I(0));
@@ -405,8 +399,8 @@ static void write_atomic(struct writer *w, kit_op value)
 		const kit_op word = b_atomic_swap(b, tcb_ptx_at(w->state, TOTAL_AT), I(0));
 		write_result(w, value_of_word(w, word));
 	}
-	tcb_ptx_if_end(b, &is_last);
-	tcb_ptx_if_end(b, &first);
+	tcb_ptx_if_end(b);
+	tcb_ptx_if_end(b);
 }
 
 /* --- kernels --- */
@@ -432,7 +426,6 @@ static void write_reduce(struct writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct reduce2d_gpu *g = w->g;
-	struct tcb_ptx_if scope;
 	begin(w, "reduce2d", g->grid);
 	w->x = tcb_kit_operand(&w->kit, "x", 16, REDUCE2D_X);
 	if (g->join != TCB_JOIN_LAUNCH)
@@ -452,19 +445,19 @@ static void write_reduce(struct writer *w)
 		tcb_kit_end(&w->kit);
 		return;
 	}
-	tcb_kit_one_begin(&w->kit, &scope);
+	tcb_kit_one_begin(&w->kit);
 	if (g->join == TCB_JOIN_NONE)
 		write_result(w, end);
 	else
 		tcb_kit_put(b, TCB_KIT_GLOBAL, value_type(w), tcb_kit_element(b, w->partials, w->block, value_bytes(w)),
 			    end);
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_if_end(b);
 	if (g->join == TCB_JOIN_LAST) {
 		const kit_op last = u_sub(b, w->blocks, I(1));
-		tcb_kit_last_begin(&w->kit, &scope);
-		tcb_kit_last_of(&w->kit, &scope, tcb_ptx_at(w->state, COUNTER_AT), last, g->warps * 8);
+		tcb_kit_last_begin(&w->kit);
+		tcb_kit_last_of(&w->kit, tcb_ptx_at(w->state, COUNTER_AT), last, g->warps * 8);
 		write_all(w, w->blocks);
-		tcb_ptx_if_end(b, &scope);
+		tcb_ptx_if_end(b);
 	}
 	tcb_kit_end(&w->kit);
 }

@@ -265,10 +265,9 @@ static void write_heads(struct rope_writer *w, kit_op lengths)
 	const struct rope_gpu *g = w->g;
 	struct heads heads;
 	kit_op at = I(0);
-	struct tcb_ptx_if scope;
 	load_heads(w, &heads);
 	write_position(w, lengths);
-	tcb_ptx_if_begin(b, &scope, w->is_new);
+	tcb_ptx_if_begin(b, w->is_new);
 	if (w->launch->rotated)
 		load_rotation(w, w->position);
 	if (is_to_cache(w))
@@ -284,7 +283,7 @@ static void write_heads(struct rope_writer *w, kit_op lengths)
 		store_values(w, tcb_ptx_at(to, apart(w, to_type(w))), heads.high[u]);
 		tcb_ptx_unguard(b);
 	}
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_if_end(b);
 }
 
 /* Lanes need each other's largest magnitudes, so all compute, and who has a token stores.  The page is asked for while
@@ -295,7 +294,6 @@ static void write_blocks(struct rope_writer *w, kit_op lengths)
 	const struct rope_gpu *g = w->g;
 	struct rope_codes codes[ROPE_HEADS_MAX];
 	struct heads heads;
-	struct tcb_ptx_if scope;
 	load_heads(w, &heads);
 	write_position(w, lengths);
 	if (w->launch->rotated)
@@ -307,13 +305,13 @@ static void write_blocks(struct rope_writer *w, kit_op lengths)
 	}
 	const kit_op is_there =
 		rope_gpu_lanes(g, w->launch) > g->chunks ? p_and(b, w->is_new, w->has_chunk) : w->is_new;
-	tcb_ptx_if_begin(b, &scope, is_there);
+	tcb_ptx_if_begin(b, is_there);
 	for (unsigned u = 0; u < g->unroll; u++) {
 		kit_op cache;
 		const kit_op goal = write_goal(w, heads.head[u], at, &cache);
 		rope_store_codes(w, cache, goal, &codes[u], heads.is_cut ? &heads.has_head[u] : NULL);
 	}
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_if_end(b);
 }
 
 /* What the blocks of threads from *FIRST on (NULL: all) do for w->launch. */
@@ -345,7 +343,6 @@ static void write_kernel(struct rope_writer *w, const struct rope_launch *launch
 	const struct rope_gpu *g = w->g;
 	const struct rope_launch *launch = w->launch = &launches[count - 1];
 	const unsigned first_blocks = count > 1 ? rope_gpu_blocks(g, launches) : 0;
-	struct tcb_ptx_if scope;
 	tcb_kit_begin(&w->kit, launch->name,
 		      &(struct tcb_kit_kernel){ .threads = g->threads,
 						.blocks_together = 1,
@@ -372,13 +369,13 @@ static void write_kernel(struct rope_writer *w, const struct rope_launch *launch
 	} else {
 		const kit_op first = tcb_kit_number(&w->kit, "first_blocks", first_blocks);
 		tcb_kit_dependents(&w->kit, 1);
-		tcb_ptx_if_begin(b, &scope, u_lt(b, u_block_x(b), first));
+		tcb_ptx_if_begin(b, u_lt(b, u_block_x(b), first));
 		w->launch = &launches[0];
 		write_part(w, NULL, lengths);
-		tcb_ptx_if_else(b, &scope);
+		tcb_ptx_if_else(b);
 		w->launch = &launches[1];
 		write_part(w, &first, lengths);
-		tcb_ptx_if_end(b, &scope);
+		tcb_ptx_if_end(b);
 	}
 	tcb_kit_end(&w->kit);
 }

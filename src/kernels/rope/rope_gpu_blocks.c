@@ -131,11 +131,10 @@ static void store_half(struct rope_writer *w, kit_op address, kit_op word, unsig
 static void store_two(struct rope_writer *w, kit_op block, kit_op lane, kit_op word, kit_op scale)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	struct tcb_ptx_if scope;
 	store_half(w, tcb_kit_behind(b, block, u_mad(b, lane, I(2), I(SCALE_BYTES))), word, 0);
-	tcb_ptx_if_begin(b, &scope, u_eq(b, lane, I(0)));
+	tcb_ptx_if_begin(b, u_eq(b, lane, I(0)));
 	store_half(w, block, scale, 0);
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_if_end(b);
 }
 
 static void store_words(struct rope_writer *w, kit_op block, kit_op is_odd, kit_op lane, const kit_op word[],
@@ -146,16 +145,15 @@ static void store_words(struct rope_writer *w, kit_op block, kit_op is_odd, kit_
 	const kit_op odd = u_select(b, I(1), I(0), is_odd);
 	const kit_op select = b_select(b, I(0x7654), I(0x5432), is_odd);
 	const kit_op to = tcb_kit_behind(b, block, u_mad(b, lane, I(values), u_mul(b, odd, I(SCALE_BYTES))));
-	struct tcb_ptx_if scope;
 	for (unsigned i = 0; i < words; i++) {
 		const kit_op moved = u_permute(b, i ? word[i - 1] : before, word[i], select);
 		tcb_kit_put(b, w->g->stream ? TCB_KIT_STREAM : TCB_KIT_GLOBAL, "b32", tcb_ptx_at(to, 4 * i), moved);
 	}
 	const kit_op left = u_select(b, I(0), I(lanes - 1), is_odd);
-	tcb_ptx_if_begin(b, &scope, u_eq(b, lane, left));
+	tcb_ptx_if_begin(b, u_eq(b, lane, left));
 	store_half(w, tcb_kit_behind(b, block, u_select(b, I(0), I(ROPE_BLOCK), is_odd)),
 		   b_select(b, scale, word[words - 1], is_odd), 1);
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_if_end(b);
 }
 
 void rope_store_codes(struct rope_writer *w, kit_op cache, kit_op head, const struct rope_codes *codes,
@@ -163,9 +161,8 @@ void rope_store_codes(struct rope_writer *w, kit_op cache, kit_op head, const st
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct rope_gpu *g = w->g;
-	struct tcb_ptx_if scope;
 	if (predicate)
-		tcb_ptx_if_begin(b, &scope, *predicate);
+		tcb_ptx_if_begin(b, *predicate);
 	for (unsigned run = 0; run < runs_of(g); run++) {
 		kit_op in_head;
 		const kit_op lane = lane_of_block(w, run, &in_head);
@@ -181,5 +178,5 @@ void rope_store_codes(struct rope_writer *w, kit_op cache, kit_op head, const st
 				    codes->scale[run]);
 	}
 	if (predicate)
-		tcb_ptx_if_end(b, &scope);
+		tcb_ptx_if_end(b);
 }

@@ -160,7 +160,7 @@ static kit_op part_number(struct tcb_rows_writer *w)
 static void write_meeting(struct tcb_rows_writer *w)
 {
 	if (w->g->join == TCB_JOIN_CLUSTER && !w->is_met)
-		tcb_kit_cluster_wait(&w->kit.b);
+		cluster_wait(&w->kit.b);
 	w->is_met = 1;
 }
 
@@ -293,17 +293,16 @@ static void write_loop(struct tcb_rows_writer *w, enum loop_goal goal, kit_op so
 	const int is_fixed = is_whole || g->splitk == 1;
 	struct tcb_rows_values values = { .count = g->unroll };
 	kit_op groups = I(n / span), first = is_whole ? w->place : w->column, end = is_whole ? I(n) : w->end;
-	struct tcb_ptx_for loop;
 	if (g->shifted)
 		end = is_fixed ? w->shift.end : u_min(b, w->end, w->shift.end);
 	if (!is_fixed)
 		groups = u_div(b, u_sub(b, g->shifted ? u_min(b, w->end, I(n)) : w->end, u_sub(b, w->column, w->place)),
 			       I(span));
 	if (!is_fixed || n / span) {
-		tcb_ptx_for_begin(b, &loop, I(0), groups, I(1), is_fixed);
+		const kit_op loop = tcb_ptx_for_begin(b, I(0), groups, I(1), is_fixed);
 		tcb_kit_nounroll(b);
-		write_group(w, goal, source, u_mul(b, loop.iv, I(span * 4)), &values, regs);
-		tcb_ptx_for_end(b, &loop);
+		write_group(w, goal, source, u_mul(b, loop, I(span * 4)), &values, regs);
+		tcb_ptx_for_end(b);
 	}
 	if (is_fixed && g->most % span == 0 && !g->shifted)
 		return;
@@ -400,7 +399,6 @@ static void write_part(struct tcb_rows_writer *w, struct tile *t, kit_op source,
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct tcb_rows_gpu *g = w->g;
 	kit_op again[TCB_ROWS_PART_MAX], kept[TCB_ROWS_PART_MAX];
-	struct tcb_ptx_if lost;
 	if (g->join == TCB_JOIN_WHOLE) /* from the slice back to the row's beginning */
 		source = l_sub(b, source, l_mul_wide(b, w->slice, I((int64_t)g->slice * 4)));
 	write_part_once(w, t, source, part);
@@ -408,13 +406,13 @@ static void write_part(struct tcb_rows_writer *w, struct tile *t, kit_op source,
 		return;
 	for (unsigned i = 0; i < w->math->part; i++)
 		kept[i] = f_set(b, part[i]);
-	tcb_ptx_if_begin(b, &lost, p_any(b, w->math->is_lost(w, part)));
+	tcb_ptx_if_begin(b, p_any(b, w->math->is_lost(w, part)));
 	w->is_rescue = 1;
 	write_part_once(w, t, source, again);
 	w->is_rescue = 0;
 	for (unsigned i = 0; i < w->math->part; i++)
 		f_set_to(b, kept[i], again[i]);
-	tcb_ptx_if_end(b, &lost);
+	tcb_ptx_if_end(b);
 	memcpy(part, kept, sizeof kept);
 }
 
@@ -449,7 +447,6 @@ static void write_tiles(struct tcb_rows_writer *w, struct tile *t)
 	const struct tcb_rows_gpu *g = w->g;
 	const kit_op first = t->number;
 	const int is_ring = g->copy != TCB_COPY_LDG, is_ahead = !is_ring && g->stages > 1;
-	struct tcb_ptx_for loop;
 	w->buffer = u_set(b, I(0));
 	if (is_ring)
 		write_first_fills(w, first, t->step);
@@ -459,10 +456,10 @@ static void write_tiles(struct tcb_rows_writer *w, struct tile *t)
 		t->next = t->values;
 	}
 	write_meeting(w);
-	tcb_ptx_for_begin(b, &loop, first, w->tiles, t->step, 1);
-	t->number = loop.iv;
+	const kit_op loop = tcb_ptx_for_begin(b, first, w->tiles, t->step, 1);
+	t->number = loop;
 	if (is_ahead) {
-		const kit_op next = u_add(b, loop.iv, t->step);
+		const kit_op next = u_add(b, loop, t->step);
 		const kit_op more = u_lt(b, next, w->tiles);
 		for (unsigned i = 0; i < tcb_rows_floats(w, &t->values); i++)
 			t->values.value[i] = b_set(b, t->next.value[i]);
@@ -470,7 +467,7 @@ static void write_tiles(struct tcb_rows_writer *w, struct tile *t)
 		take_places(w, &t->next);
 		tcb_rows_write_load(w, TCB_ROWS_ONCE, row_of(w, w->x), &t->next, &more);
 	}
-	write_row(w, loop.iv);
+	write_row(w, loop);
 	if (is_ahead)
 		take_places(w, &t->values);
 	if (is_ring)
@@ -481,7 +478,7 @@ static void write_tiles(struct tcb_rows_writer *w, struct tile *t)
 	write_tile(w, t, SOLE);
 	if (is_ring)
 		tcb_kit_ring_next(&w->kit.b, &w->ring);
-	tcb_ptx_for_end(b, &loop);
+	tcb_ptx_for_end(b);
 }
 
 /* --- a kernel --- */

@@ -107,10 +107,9 @@ void tcb_rows_write_ring_fill(struct tcb_rows_writer *w, kit_op tile, int which)
 	const struct tcb_rows_gpu *g = w->g;
 	const struct tcb_kit_slot slot = tcb_kit_ring_slot(&w->ring, which);
 	kit_op has = u_lt(b, tile, w->tiles);
-	struct tcb_ptx_if scope;
 	if (w->ring.is_bulk)
 		has = u_lt_and(b, tile, w->tiles, w->is_filler);
-	tcb_ptx_if_begin(b, &scope, has);
+	tcb_ptx_if_begin(b, has);
 	const kit_op row = u_min(b, u_mad(b, tile, I(g->rows), w->rw), w->last_row);
 	struct tcb_rows_values places = w->held;
 	struct tcb_rows_shift shift;
@@ -138,6 +137,6 @@ void tcb_rows_write_ring_fill(struct tcb_rows_writer *w, kit_op tile, int which)
 			tcb_ptx_unguard(b);
 		}
 	}
-	tcb_ptx_if_end(b, &scope);
+	tcb_ptx_if_end(b);
 	tcb_kit_ring_filled(b, &w->ring);
 }

@@ -77,11 +77,10 @@ void tcb_rows_write_presence(struct tcb_rows_writer *w, const struct tcb_rows_sh
 /* The WIDTH values from place HEAD on of the 2 * WIDTH that are READ. */
 static void write_funnel(struct tcb_rows_writer *w, kit_op *read, kit_op *out)
 {
-	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned width = w->g->width;
 	for (unsigned step = width / 2; step; step /= 2)
 		for (unsigned i = 0; i < width + step - 1; i++)
-			read[i] = f_select(b, read[i + step], read[i], w->shift.bit[step / 2]);
+			read[i] = f_select(&w->kit.b, read[i + step], read[i], w->shift.bit[step / 2]);
 	for (unsigned i = 0; i < width; i++)
 		out[i] = read[i];
 }

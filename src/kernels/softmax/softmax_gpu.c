@@ -105,11 +105,10 @@ static void join(struct tcb_rows_writer *w, kit_op (*parts)[TCB_ROWS_PART_MAX], 
 static void result(struct tcb_rows_writer *w, struct tcb_rows_values *values, const struct tcb_rows_values *weights,
 		   const kit_op *stat, int is_raw)
 {
-	struct tcb_ptx_build *b = &w->kit.b;
 	(void)weights;
 	for (unsigned i = 0; i < tcb_rows_floats(w, values); i++) {
 		const kit_op e = is_raw ? write_exp(w, values->value[i], stat[STAT_MAX]) : values->value[i];
-		values->value[i] = f_mul(b, e, stat[is_raw ? STAT_SCALE : STAT_OWN]);
+		values->value[i] = f_mul(&w->kit.b, e, stat[is_raw ? STAT_SCALE : STAT_OWN]);
 	}
 }
 

@@ -26,7 +26,16 @@
 #include "base/util.h"
 #include "ptx/ir/ir.h"
 
-enum { TCB_PTX_LOOP_DEPTH_MAX = 16 };
+enum { TCB_PTX_LOOP_DEPTH_MAX = 16, TCB_PTX_SCOPES_MAX = 32 };
+
+/* An if or a loop that was begun. */
+struct tcb_ptx_scope {
+	struct tcb_ptx_block *otherwise, *join; /* of an if */
+	int has_else;
+	struct tcb_ptx_loop *loop; /* of a loop */
+	struct tcb_ptx_block *header, *exit;
+	struct tcb_ptx_operand iv, end, step;
+};
 
 struct tcb_ptx_build {
 	struct tcb_ptx_module *module;
@@ -36,24 +45,12 @@ struct tcb_ptx_build {
 	uint32_t guard;              /* predicate of the next instructions; TCB_PTX_NO_REG for none */
 	int guard_negated;
 	unsigned label_count;
-	unsigned depth;                    /* of open scopes */
 	struct tcb_ptx_symbol *dynamic;    /* the kernel's dynamic shared memory */
 	struct tcb_ptx_build_cache *cache; /* mnemonics resolved before */
+	struct tcb_ptx_scope scope[TCB_PTX_SCOPES_MAX];
+	unsigned depth; /* how many of them are open */
 	enum tcb_status status;
 	struct tcb_error error;
-};
-
-/* A counted loop: iv = begin; while (iv < end) { body; iv += step }, tested at the bottom, entered under a guard. */
-struct tcb_ptx_for {
-	struct tcb_ptx_operand iv; /* .u32; read it in the body */
-	struct tcb_ptx_operand end, step;
-	struct tcb_ptx_loop *loop;
-	struct tcb_ptx_block *header, *exit;
-};
-
-struct tcb_ptx_if {
-	struct tcb_ptx_block *otherwise, *join;
-	int has_else;
 };
 
 /* --- a module: from create to finish --- */
@@ -136,15 +133,18 @@ void tcb_ptx_unguard(struct tcb_ptx_build *b);
 
 /* --- control --- */
 
-void tcb_ptx_if_begin(struct tcb_ptx_build *b, struct tcb_ptx_if *scope, struct tcb_ptx_operand predicate);
-void tcb_ptx_if_else(struct tcb_ptx_build *b, struct tcb_ptx_if *scope);
-void tcb_ptx_if_end(struct tcb_ptx_build *b, struct tcb_ptx_if *scope);
-/* BEGIN, END, STEP: .u32 registers or immediates.  Without NEVER_EMPTY the loop is skipped when BEGIN >= END. */
-void tcb_ptx_for_begin(struct tcb_ptx_build *b, struct tcb_ptx_for *scope, struct tcb_ptx_operand begin,
-		       struct tcb_ptx_operand end, struct tcb_ptx_operand step, int never_empty);
-void tcb_ptx_for_end(struct tcb_ptx_build *b, struct tcb_ptx_for *scope);
+/* Each end is that of the innermost scope. */
+void tcb_ptx_if_begin(struct tcb_ptx_build *b, struct tcb_ptx_operand predicate);
+void tcb_ptx_if_else(struct tcb_ptx_build *b);
+void tcb_ptx_if_end(struct tcb_ptx_build *b);
+/* A counted loop: iv = begin; while (iv < end) { body; iv += step }, tested at the bottom, entered under a guard.
+ * Returns iv, .u32.  BEGIN, END, STEP: .u32 registers or immediates.  Without NEVER_EMPTY the loop is skipped when
+ * BEGIN >= END. */
+struct tcb_ptx_operand tcb_ptx_for_begin(struct tcb_ptx_build *b, struct tcb_ptx_operand begin,
+					 struct tcb_ptx_operand end, struct tcb_ptx_operand step, int never_empty);
+void tcb_ptx_for_end(struct tcb_ptx_build *b);
 /* do { body } while (PREDICATE): for waiting loops. */
-void tcb_ptx_repeat_begin(struct tcb_ptx_build *b, struct tcb_ptx_for *scope);
-void tcb_ptx_repeat_end(struct tcb_ptx_build *b, struct tcb_ptx_for *scope, struct tcb_ptx_operand predicate);
+void tcb_ptx_repeat_begin(struct tcb_ptx_build *b);
+void tcb_ptx_repeat_end(struct tcb_ptx_build *b, struct tcb_ptx_operand predicate);
 
 #endif

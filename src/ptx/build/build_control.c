@@ -24,13 +24,30 @@ static int may_open(struct tcb_ptx_build *b, const char *what)
 	return b->status == TCB_OK;
 }
 
-static int may_close(struct tcb_ptx_build *b, const void *scope, const char *what)
+/* Opens a scope for WHAT; NULL after an error. */
+static struct tcb_ptx_scope *open_scope(struct tcb_ptx_build *b, const char *what)
 {
 	if (!may_open(b, what))
-		return 0;
-	if (!scope || !b->depth)
+		return NULL;
+	if (b->depth == TCB_PTX_SCOPES_MAX) {
+		tcb_ptx_build_fail(b, TCB_E_USAGE, "usage: more than %d scopes in each other", TCB_PTX_SCOPES_MAX);
+		return NULL;
+	}
+	return memset(&b->scope[b->depth++], 0, sizeof *b->scope);
+}
+
+/* The innermost scope, to which WHAT belongs, a loop or an if; NULL after an error. */
+static struct tcb_ptx_scope *innermost(struct tcb_ptx_build *b, int is_loop, const char *what)
+{
+	struct tcb_ptx_scope *scope = b->depth ? &b->scope[b->depth - 1] : NULL;
+
+	if (!may_open(b, what))
+		return NULL;
+	if (!scope || !(is_loop ? (void *)scope->loop : (void *)scope->otherwise)) {
 		tcb_ptx_build_fail(b, TCB_E_USAGE, "usage: %s without its begin", what);
-	return b->status == TCB_OK;
+		return NULL;
+	}
+	return scope;
 }
 
 /* Jumps to TO, under PREDICATE unless it is NULL. */
@@ -66,21 +83,22 @@ static int is_reached(const struct tcb_ptx_build *b)
 
 /* --- if --- */
 
-void tcb_ptx_if_begin(struct tcb_ptx_build *b, struct tcb_ptx_if *scope, struct tcb_ptx_operand predicate)
+void tcb_ptx_if_begin(struct tcb_ptx_build *b, struct tcb_ptx_operand predicate)
 {
 	struct tcb_ptx_operand skip = tcb_ptx_not(predicate);
+	struct tcb_ptx_scope *scope = open_scope(b, "if");
 
-	memset(scope, 0, sizeof *scope);
-	if (!may_open(b, "if"))
+	if (!scope)
 		return;
 	scope->otherwise = tcb_ptx_build_block(b, label(b, "if", b->label_count++));
 	jump(b, scope->otherwise, &skip);
-	b->depth++;
 }
 
-void tcb_ptx_if_else(struct tcb_ptx_build *b, struct tcb_ptx_if *scope)
+void tcb_ptx_if_else(struct tcb_ptx_build *b)
 {
-	if (!may_close(b, scope->otherwise, "else"))
+	struct tcb_ptx_scope *scope = innermost(b, 0, "else");
+
+	if (!scope)
 		return;
 	if (scope->has_else) {
 		tcb_ptx_build_fail(b, TCB_E_USAGE, "usage: a second else of the same if");
@@ -100,9 +118,11 @@ void tcb_ptx_if_else(struct tcb_ptx_build *b, struct tcb_ptx_if *scope)
 	b->block = scope->otherwise;
 }
 
-void tcb_ptx_if_end(struct tcb_ptx_build *b, struct tcb_ptx_if *scope)
+void tcb_ptx_if_end(struct tcb_ptx_build *b)
 {
-	if (!may_close(b, scope->otherwise, "the end of an if"))
+	struct tcb_ptx_scope *scope = innermost(b, 0, "the end of an if");
+
+	if (!scope)
 		return;
 	b->depth--;
 	if (scope->has_else && !scope->join)
@@ -115,7 +135,7 @@ void tcb_ptx_if_end(struct tcb_ptx_build *b, struct tcb_ptx_if *scope)
 /* --- loops --- */
 
 /* Opens a loop whose header is a new block; the caller has tested whether it runs at all. */
-static void open_loop(struct tcb_ptx_build *b, struct tcb_ptx_for *scope, unsigned number)
+static void open_loop(struct tcb_ptx_build *b, struct tcb_ptx_scope *scope, unsigned number)
 {
 	struct tcb_ptx_loop *loop = tcb_arena_alloc(&b->module->arena, sizeof *loop), **at;
 
@@ -140,10 +160,9 @@ static void open_loop(struct tcb_ptx_build *b, struct tcb_ptx_for *scope, unsign
 	scope->header = loop->header = tcb_ptx_build_block(b, label(b, "loop", number));
 	if (scope->header)
 		b->block = scope->header;
-	b->depth++;
 }
 
-static void close_loop(struct tcb_ptx_build *b, struct tcb_ptx_for *scope, struct tcb_ptx_operand predicate)
+static void close_loop(struct tcb_ptx_build *b, struct tcb_ptx_scope *scope, struct tcb_ptx_operand predicate)
 {
 	if (b->status != TCB_OK)
 		return;
@@ -156,19 +175,19 @@ static void close_loop(struct tcb_ptx_build *b, struct tcb_ptx_for *scope, struc
 	b->depth--;
 }
 
-void tcb_ptx_for_begin(struct tcb_ptx_build *b, struct tcb_ptx_for *scope, struct tcb_ptx_operand begin,
-		       struct tcb_ptx_operand end, struct tcb_ptx_operand step, int never_empty)
+struct tcb_ptx_operand tcb_ptx_for_begin(struct tcb_ptx_build *b, struct tcb_ptx_operand begin,
+					 struct tcb_ptx_operand end, struct tcb_ptx_operand step, int never_empty)
 {
 	unsigned number = b->label_count++;
 	int known =
 		begin.kind == TCB_PTX_O_INT && end.kind == TCB_PTX_O_INT && (uint32_t)begin.bits < (uint32_t)end.bits;
+	struct tcb_ptx_scope *scope = open_scope(b, "for");
 
-	memset(scope, 0, sizeof *scope);
-	if (!may_open(b, "for"))
-		return;
+	if (!scope)
+		return tcb_ptx_sink_operand();
 	if (step.kind == TCB_PTX_O_INT && !(uint32_t)step.bits) {
 		tcb_ptx_build_fail(b, TCB_E_USAGE, "usage: a loop whose step is 0 never ends");
-		return;
+		return tcb_ptx_sink_operand();
 	}
 	scope->end = end;
 	scope->step = step;
@@ -183,31 +202,36 @@ void tcb_ptx_for_begin(struct tcb_ptx_build *b, struct tcb_ptx_for *scope, struc
 		scope->exit = tcb_ptx_build_block(b, NULL);
 	}
 	open_loop(b, scope, number);
+	return scope->iv;
 }
 
-void tcb_ptx_for_end(struct tcb_ptx_build *b, struct tcb_ptx_for *scope)
+void tcb_ptx_for_end(struct tcb_ptx_build *b)
 {
+	struct tcb_ptx_scope *scope = innermost(b, 1, "the end of a for");
 	struct tcb_ptx_operand more;
 
-	if (!may_close(b, scope->loop, "the end of a for"))
+	if (!scope)
 		return;
 	tcb_ptx_into2(b, "add.u32", scope->iv, scope->iv, scope->step);
 	more = tcb_ptx_op2(b, "setp.lt.u32", scope->iv, scope->end);
 	close_loop(b, scope, more);
 }
 
-void tcb_ptx_repeat_begin(struct tcb_ptx_build *b, struct tcb_ptx_for *scope)
+void tcb_ptx_repeat_begin(struct tcb_ptx_build *b)
 {
-	memset(scope, 0, sizeof *scope);
-	if (!may_open(b, "repeat"))
+	struct tcb_ptx_scope *scope = open_scope(b, "repeat");
+
+	if (!scope)
 		return;
 	scope->exit = tcb_ptx_build_block(b, NULL);
 	open_loop(b, scope, b->label_count++);
 }
 
-void tcb_ptx_repeat_end(struct tcb_ptx_build *b, struct tcb_ptx_for *scope, struct tcb_ptx_operand predicate)
+void tcb_ptx_repeat_end(struct tcb_ptx_build *b, struct tcb_ptx_operand predicate)
 {
-	if (may_close(b, scope->loop, "the end of a repeat"))
+	struct tcb_ptx_scope *scope = innermost(b, 1, "the end of a repeat");
+
+	if (scope)
 		close_loop(b, scope, predicate);
 }
 
