@@ -3,8 +3,7 @@
 # tcb_kernel_sources(<target> [UNSANITIZED] SOURCES ...)
 #
 # Adds kernel sources of the calling directory to <target>, which may belong to
-# another directory.  The suffix of a file's name gives its instruction set
-# (_scalar, _avx2, _avx512, _avx512vnni, _avx512bf16, _amx, _neon).
+# another directory.  The suffix of a file's name gives its instruction set (_avx2.c).
 # UNSANITIZED: code that touches no memory, and is timed.
 #
 # tcb_sign_code(<target> <objects>)
@@ -18,13 +17,23 @@
 # OUT: <source> once for each instruction set, as <name>_<isa>.c in the build
 # folder, which includes it.  Such a file is written in the vocabulary of
 # src/kernels/simd/simd.h, which knows the set by its flags.
-set(TCB_ISA_FLAGS_scalar -O2 -fno-tree-vectorize -fno-tree-slp-vectorize)
-set(TCB_ISA_FLAGS_avx2 -O3 -mavx2 -mfma -mf16c)
-set(TCB_ISA_FLAGS_avx512 -O3 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma -mf16c -mprefer-vector-width=512)
-set(TCB_ISA_FLAGS_avx512vnni ${TCB_ISA_FLAGS_avx512} -mavx512vnni)
-set(TCB_ISA_FLAGS_avx512bf16 ${TCB_ISA_FLAGS_avx512vnni} -mavx512bf16)
-set(TCB_ISA_FLAGS_amx ${TCB_ISA_FLAGS_avx512vnni} -mamx-tile -mamx-int8)
-set(TCB_ISA_FLAGS_neon -O3 -march=armv8.2-a+dotprod+fp16)
+# Instruction sets by what the processors that have them are called in CMAKE_SYSTEM_PROCESSOR.
+set(TCB_ISAS "")
+macro(tcb_isa name processors)
+	list(APPEND TCB_ISAS ${name})
+	set(TCB_ISA_FLAGS_${name} ${ARGN})
+	set(TCB_ISA_PROCESSORS_${name} "${processors}")
+endmacro()
+set(TCB_X86 "^(x86_64|AMD64|amd64)$")
+tcb_isa(scalar . -O2 -fno-tree-vectorize -fno-tree-slp-vectorize)
+tcb_isa(avx2 ${TCB_X86} -O3 -mavx2 -mfma -mf16c)
+tcb_isa(avx512 ${TCB_X86} -O3 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma -mf16c -mprefer-vector-width=512)
+tcb_isa(avx512vnni ${TCB_X86} ${TCB_ISA_FLAGS_avx512} -mavx512vnni)
+tcb_isa(avx512bf16 ${TCB_X86} ${TCB_ISA_FLAGS_avx512vnni} -mavx512bf16)
+tcb_isa(amx ${TCB_X86} ${TCB_ISA_FLAGS_avx512vnni} -mamx-tile -mamx-int8)
+tcb_isa(neon "^(aarch64|arm64)$" -O3 -march=armv8.2-a+dotprod+fp16)
+list(JOIN TCB_ISAS "|" TCB_ISA_SUFFIX)
+set(TCB_ISA_SUFFIX "_(${TCB_ISA_SUFFIX})\\.c$")
 # Those whose arithmetic on floats differs (src/kernels/simd/isas.h), and those of them with vectors.
 set(TCB_ISAS_VECTORS avx2 avx512 neon)
 set(TCB_ISAS_FLOATS scalar ${TCB_ISAS_VECTORS})
@@ -36,11 +45,11 @@ endif()
 function(tcb_sources_here out)
 	set(here "")
 	foreach(source ${ARGN})
-		if(source MATCHES "_(avx2|avx512|avx512vnni|avx512bf16|amx)\\.c$" AND NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
-			continue()
-		endif()
-		if(source MATCHES "_neon\\.c$" AND NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
-			continue()
+		if(source MATCHES "${TCB_ISA_SUFFIX}")
+			set(processors "${TCB_ISA_PROCESSORS_${CMAKE_MATCH_1}}")
+			if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "${processors}")
+				continue()
+			endif()
 		endif()
 		list(APPEND here ${source})
 	endforeach()
@@ -61,7 +70,7 @@ endfunction()
 # Compiler flags of SOURCE by its suffix.
 function(tcb_isa_flags out source is_unsanitized)
 	set(flags "")
-	if(source MATCHES "_(scalar|avx2|avx512|avx512vnni|avx512bf16|amx|neon)\\.c$")
+	if(source MATCHES "${TCB_ISA_SUFFIX}")
 		set(flags ${TCB_ISA_FLAGS_${CMAKE_MATCH_1}})
 		# With clang's coverage beside the sanitizers such a file takes ten minutes and more; preset asan has them.
 		if(TCB_SANITIZE AND (is_unsanitized OR TCB_BUILD_FUZZERS))

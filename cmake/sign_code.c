@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu_isas.c"
 #include "kernels/op.h"
 
 _Static_assert(sizeof(void *) == 8 && sizeof(size_t) == 8, "tables of variants are read as this machine has them");
@@ -27,8 +28,10 @@ _Static_assert(sizeof(void *) == 8 && sizeof(size_t) == 8, "tables of variants a
 /* What rows to sign name in their field signed_in. */
 static const char table_name[] = "tcb_signed_variants";
 
-/* Instruction sets that names of files end with, each after those that it may call. */
-static const char *const isas[] = { "scalar", "neon", "avx2", "avx512", "avx512vnni", "avx512bf16", "amx" };
+/* Instruction sets that names of files end with. */
+#define WORD(K, id, word) word,
+static const char *const suffixes[] = { TCB_ISA_LIST(WORD, ISA) };
+#undef WORD
 
 struct object {
 	const char *path;
@@ -253,8 +256,9 @@ static void read_path(struct object *object)
 	object->isa = -1;
 	dot = strchr(object->path + object->folder, '.');
 	word = strrchr(object->path + object->folder, '_');
-	for (size_t i = 0; dot && word && word < dot && i < sizeof(isas) / sizeof(isas[0]); i++)
-		if (strlen(isas[i]) == (size_t)(dot - word) - 1 && strncmp(word + 1, isas[i], strlen(isas[i])) == 0)
+	for (size_t i = 0; dot && word && word < dot && i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
+		if (strlen(suffixes[i]) == (size_t)(dot - word) - 1 &&
+		    strncmp(word + 1, suffixes[i], strlen(suffixes[i])) == 0)
 			object->isa = (int)i;
 }
 
@@ -432,7 +436,8 @@ static void describe_section(struct description *description, struct place place
 /* Does code of OBJECT run beside variants of ROWS: what prepares activations or unpacks weights for them? */
 static int runs_with(const struct object *rows, const struct object *object)
 {
-	return !object->has_rows && object->isa >= 0 && object->isa <= rows->isa && object->folder == rows->folder &&
+	return !object->has_rows && object->isa >= 0 &&
+	       tcb_cpu_isa_within((enum tcb_isa)rows->isa) >> object->isa & 1 && object->folder == rows->folder &&
 	       strncmp(object->path, rows->path, rows->folder) == 0;
 }
 

@@ -13,47 +13,32 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/cpu_isas.h"
 #include "base/util.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
 
-static uint64_t read_xcr0(void)
+static uint32_t read_xcr0(void)
 {
 	uint32_t low, high;
 
 	__asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-	return (uint64_t)high << 32 | low;
+	return low;
 }
 
-static uint32_t detect_isa(void)
+static void read_words(uint32_t words[TCB_CPU_WORD_COUNT])
 {
-	uint32_t eax, ebx, ecx, edx, leaf1_ecx, subleaves, unused, mask = 1u << TCB_ISA_SCALAR;
-	uint64_t xcr0;
+	uint32_t eax, ebx, ecx, edx, unused;
 
-	if (!__get_cpuid(1, &eax, &ebx, &leaf1_ecx, &edx) || !(leaf1_ecx & bit_OSXSAVE))
-		return mask;
-	xcr0 = read_xcr0();
-	if (!__get_cpuid_count(7, 0, &subleaves, &ebx, &ecx, &edx))
-		return mask;
-	/* XCR0 bits: 1 SSE, 2 AVX; 5 to 7 AVX-512 opmask, upper halves, upper registers; 17, 18 AMX. */
-	if ((xcr0 & 0x6) == 0x6 && (leaf1_ecx & bit_FMA) && (leaf1_ecx & bit_F16C) && (ebx & bit_AVX2))
-		mask |= 1u << TCB_ISA_AVX2;
-	if ((mask >> TCB_ISA_AVX2 & 1) && (xcr0 & 0xe6) == 0xe6 && (ebx & bit_AVX512F) && (ebx & bit_AVX512BW) &&
-	    (ebx & bit_AVX512VL) && (ebx & bit_AVX512DQ)) {
-		mask |= 1u << TCB_ISA_AVX512;
-		if (ecx & bit_AVX512VNNI)
-			mask |= 1u << TCB_ISA_AVX512VNNI;
-		/* Leaf 7.1, EAX bit 5; its kernels have VNNI's instructions, too, as all such processors do. */
-		if ((ecx & bit_AVX512VNNI) && subleaves >= 1 &&
-		    __get_cpuid_count(7, 1, &eax, &unused, &unused, &unused) && (eax >> 5 & 1))
-			mask |= 1u << TCB_ISA_AVX512BF16;
-		/* EDX bit 24 AMX-TILE, bit 25 AMX-INT8.  Whether this process may use them is asked later (tiles.h):
-		 * what a processor is does not depend on it. */
-		if ((xcr0 & 0x60000) == 0x60000 && (edx >> 24 & 1) && (edx >> 25 & 1))
-			mask |= 1u << TCB_ISA_AMX;
-	}
-	return mask;
+	if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !(ecx & bit_OSXSAVE))
+		return;
+	words[TCB_CPU_1_ECX] = ecx;
+	words[TCB_CPU_XCR0] = read_xcr0();
+	if (!__get_cpuid_count(7, 0, &eax, &words[TCB_CPU_7_EBX], &words[TCB_CPU_7_ECX], &words[TCB_CPU_7_EDX]))
+		return;
+	if (eax >= 1) /* so many leaves below the first */
+		__get_cpuid_count(7, 1, &words[TCB_CPU_7_1_EAX], &unused, &unused, &unused);
 }
 
 static void detect_model(struct tcb_device *out, char vendor[13])
@@ -108,19 +93,16 @@ static void detect_caches(struct tcb_target *target, const char *vendor)
 }
 #else
 #if defined(__aarch64__)
-#include <asm/hwcap.h>
 #include <sys/auxv.h>
 #endif
 
-static uint32_t detect_isa(void)
+static void read_words(uint32_t words[TCB_CPU_WORD_COUNT])
 {
-	uint32_t mask = 1u << TCB_ISA_SCALAR;
 #if defined(__aarch64__)
-	/* Advanced SIMD is part of the base architecture; the kernels want its dot products too. */
-	if (getauxval(AT_HWCAP) & HWCAP_ASIMDDP)
-		mask |= 1u << TCB_ISA_NEON;
+	words[TCB_CPU_HWCAP] = (uint32_t)getauxval(AT_HWCAP);
+#else
+	(void)words;
 #endif
-	return mask;
 }
 
 static void detect_model(struct tcb_device *out, char vendor[13])
@@ -181,6 +163,29 @@ static void detect_caches(struct tcb_target *target, const char *vendor)
 }
 #endif
 
+enum tcb_status tcb_isa_parse(const char *text, enum tcb_isa *out, struct tcb_error *err)
+{
+	char known[TCB_FAMILIES_TEXT_MAX];
+
+	for (int isa = 0; isa < TCB_ISA_COUNT; isa++)
+		if (strcmp(text, tcb_isa_text((enum tcb_isa)isa)) == 0) {
+			*out = (enum tcb_isa)isa;
+			return TCB_OK;
+		}
+	tcb_cpu_families("", known);
+	return tcb_fail(err, TCB_E_USAGE, "unknown instruction family '%.40s': there are %s", text, known);
+}
+
+void tcb_cpu_families(const char *prefix, char out[TCB_FAMILIES_TEXT_MAX])
+{
+	size_t used = 0;
+
+	for (int isa = 0; isa < TCB_ISA_COUNT; isa++)
+		if (tcb_isa_is_of_cpu((enum tcb_isa)isa))
+			used += (size_t)snprintf(out + used, TCB_FAMILIES_TEXT_MAX - used, "%s%s%s", isa ? ", " : "",
+						 prefix, tcb_isa_text((enum tcb_isa)isa));
+}
+
 /* Trailing and doubled blanks of the brand string carry nothing. */
 static void tidy(char *text)
 {
@@ -219,28 +224,17 @@ static enum tcb_status restrict_isa(const char *name, uint32_t host_mask, uint32
 	return TCB_OK;
 }
 
-/*
- * The families that the key and the architecture's text tell.  Those that were added to the list after results had been
- * stored are not among them: the same processor would have another key, and its results and its group of default
- * rules would be lost.  Nothing is confused by that.  Model and stepping, which the key has, tell all families but
- * those that a hypervisor hides; and whether a stored geometry's family is here is asked of the mask (V1) whenever it
- * is looked up, as it must be for results of the same architecture.
- */
-static uint32_t keyed_families(uint32_t mask)
-{
-	return mask & ~(1u << TCB_ISA_AVX512BF16);
-}
-
 enum tcb_status tcb_cpu_identify(const char *name, unsigned threads, struct tcb_device *out, struct tcb_error *err)
 {
 	struct tcb_device device = { .target = { .kind = TCB_TARGET_CPU, .threads = threads }, .has_ecc = -1 };
 	struct tcb_target *target = &device.target;
-	uint32_t host_mask = detect_isa();
+	uint32_t words[TCB_CPU_WORD_COUNT] = { 0 }, host_mask;
 	char vendor[13], identity[512];
 	struct utsname uts;
-	int best = TCB_ISA_NEON;
 	long count;
 
+	read_words(words);
+	host_mask = tcb_cpu_isas_of(words);
 	TCB_TRY(restrict_isa(name, host_mask, &target->isa_mask, err));
 	detect_model(&device, vendor);
 	tidy(device.model);
@@ -248,14 +242,19 @@ enum tcb_status tcb_cpu_identify(const char *name, unsigned threads, struct tcb_
 	uname(&uts);
 	snprintf(device.name, sizeof device.name, "%s", name);
 	snprintf(device.os, sizeof device.os, "%.40s %.80s", uts.sysname, uts.release);
-	while (!(host_mask >> best & 1))
-		best--;
-	snprintf(device.arch, sizeof device.arch, "%.16s-%s", uts.machine, tcb_isa_text((enum tcb_isa)best));
+	snprintf(device.arch, sizeof device.arch, "%.16s-%s", uts.machine, tcb_isa_text(tcb_cpu_isa_widest(host_mask)));
 	count = sysconf(_SC_NPROCESSORS_ONLN);
 	device.cores = count > 0 ? (unsigned)count : 1;
 	device.memory_bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	/*
+	 * Neither the key nor the architecture's text tells families that were added to the list after results had been
+	 * stored: the same processor would have another key, and its results and its group of default rules would be
+	 * lost.  Nothing is confused by that.  Model and stepping, which the key has, tell all families but those that
+	 * a hypervisor hides; and whether a stored geometry's family is here is asked of the mask (V1) whenever it is
+	 * looked up, as it must be for results of the same architecture.
+	 */
 	snprintf(identity, sizeof identity, "cpu|%s|%u|%u|%u|%s|%" PRIx32 "|%zu|%zu|%zu", vendor, device.family,
-		 device.stepping_model, device.stepping, device.model, keyed_families(host_mask), target->l1d_bytes,
+		 device.stepping_model, device.stepping, device.model, tcb_cpu_isas_keyed(host_mask), target->l1d_bytes,
 		 target->l2_bytes, target->llc_bytes);
 	tcb_hash_hex(identity, strlen(identity), device.key);
 	*out = device;

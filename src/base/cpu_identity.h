@@ -8,6 +8,7 @@
 #ifndef TCB_BASE_CPU_IDENTITY_H
 #define TCB_BASE_CPU_IDENTITY_H
 
+#include "base/cpu_isas.h"
 #include "base/target.h"
 
 /*
@@ -23,8 +24,10 @@
  */
 enum tcb_status tcb_cpu_identify(const char *name, unsigned threads, struct tcb_device *out, struct tcb_error *err);
 
-/* cpu_kind.c: the family that names TARGET's group: the last in the list's order, but for those that are not part of
- * its key (cpu_identity.c). */
-enum tcb_isa tcb_cpu_widest(const struct tcb_target *target);
+/* TCB_E_USAGE names the families of CPUs. */
+enum tcb_status tcb_isa_parse(const char *text, enum tcb_isa *out, struct tcb_error *err);
+/* The families of CPUs, each after PREFIX: "cpu:scalar, cpu:avx2, ...". */
+enum { TCB_FAMILIES_TEXT_MAX = 160 };
+void tcb_cpu_families(const char *prefix, char out[TCB_FAMILIES_TEXT_MAX]);
 
 #endif

@@ -64,28 +64,15 @@ static int recall(struct tcb_device *device)
 	if (tcb_isa_parse(family, &isa, NULL) != TCB_OK || !tcb_isa_is_of_cpu(isa))
 		return 0;
 	device->target = (struct tcb_target){ .kind = TCB_TARGET_CPU, .threads = threads, .line_bytes = 64 };
-	/* With what comes before it: of what is not in the list's order, what its processors have. */
-	const enum tcb_isa most = isa == TCB_ISA_NEON         ? TCB_ISA_SCALAR
-				  : isa == TCB_ISA_AVX512BF16 ? TCB_ISA_AVX512VNNI
-							      : isa;
-	device->target.isa_mask = 1u << isa | ((2u << most) - 1);
+	device->target.isa_mask = tcb_cpu_isa_within(isa);
 	return 1;
-}
-
-enum tcb_isa tcb_cpu_widest(const struct tcb_target *target)
-{
-	int isa = TCB_ISA_NEON;
-
-	while (isa > 0 && !tcb_target_has(target, (enum tcb_isa)isa))
-		isa--;
-	return (enum tcb_isa)isa;
 }
 
 static void name_arch(const struct tcb_target *target, char *out, size_t capacity)
 {
-	const enum tcb_isa widest = tcb_cpu_widest(target);
+	const enum tcb_isa widest = tcb_cpu_isa_widest(target->isa_mask);
 
-	snprintf(out, capacity, "%s-%s", widest == TCB_ISA_NEON ? "aarch64" : "x86_64", tcb_isa_text(widest));
+	snprintf(out, capacity, "%s-%s", tcb_cpu_isa(widest)->machine, tcb_isa_text(widest));
 }
 
 const struct tcb_kind tcb_kind_cpu = {

@@ -90,29 +90,6 @@ const char *tcb_isa_text(enum tcb_isa isa)
 	return tcb_knob_word(TCB_KNOB_ISA, (int32_t)isa);
 }
 
-enum tcb_status tcb_isa_parse(const char *text, enum tcb_isa *out, struct tcb_error *err)
-{
-	char known[TCB_FAMILIES_TEXT_MAX];
-
-	for (int i = 0; i < TCB_ISA_COUNT; i++)
-		if (strcmp(text, words_ISA[i]) == 0) {
-			*out = (enum tcb_isa)i;
-			return TCB_OK;
-		}
-	tcb_cpu_families("", known);
-	return tcb_fail(err, TCB_E_USAGE, "unknown instruction family '%.40s': there are %s", text, known);
-}
-
-void tcb_cpu_families(const char *prefix, char out[TCB_FAMILIES_TEXT_MAX])
-{
-	size_t used = 0;
-
-	for (int isa = 0; isa < TCB_ISA_COUNT; isa++)
-		if (tcb_isa_is_of_cpu((enum tcb_isa)isa))
-			used += (size_t)snprintf(out + used, TCB_FAMILIES_TEXT_MAX - used, "%s%s%s", isa ? ", " : "",
-						 prefix, words_ISA[isa]);
-}
-
 /* Where the parser stands: TEXT for messages, AT inside it. */
 struct cursor {
 	const char *text, *at;

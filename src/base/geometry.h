@@ -83,7 +83,7 @@ struct tcb_tile {
 	X(PASSES, passes)
 
 /* Those of CPUs first; then GPUs' ways to multiply; then families of CPUs that were added later: a family's place is
- * its bit in masks, which keys of devices are made of. */
+ * its bit in masks, which keys of devices are made of.  What is known of a CPU's: cpu_isas.c. */
 #define TCB_ISA_LIST(X, K)             \
 	X(K, SCALAR, "scalar")         \
 	X(K, AVX2, "avx2")             \
@@ -175,13 +175,5 @@ enum tcb_knob_scope tcb_knob_scope(enum tcb_knob knob);
 const char *tcb_knob_word(enum tcb_knob knob, int32_t value);
 
 const char *tcb_isa_text(enum tcb_isa isa);
-enum tcb_status tcb_isa_parse(const char *text, enum tcb_isa *out, struct tcb_error *err);
-static inline int tcb_isa_is_of_cpu(enum tcb_isa isa)
-{
-	return isa <= TCB_ISA_NEON || isa == TCB_ISA_AVX512BF16;
-}
-/* The instruction families of CPUs, each after PREFIX: "cpu:scalar, cpu:avx2, ...". */
-enum { TCB_FAMILIES_TEXT_MAX = 160 };
-void tcb_cpu_families(const char *prefix, char out[TCB_FAMILIES_TEXT_MAX]);
 
 #endif

@@ -40,17 +40,9 @@ struct tcb_compute {
 const struct tcb_compute_loop *const *tcb_compute_lists(void)
 {
 	static const struct tcb_compute_loop *const lists[] = {
-		tcb_compute_loops_scalar,
-#if defined(__x86_64__)
-		tcb_compute_loops_avx2,
-		tcb_compute_loops_avx512,
-		tcb_compute_loops_avx512vnni,
-		tcb_compute_loops_avx512bf16,
-		tcb_compute_loops_amx,
-#elif defined(__aarch64__)
-		tcb_compute_loops_neon,
-#endif
-		NULL,
+#define LOOPS(isa, ID, ...) tcb_compute_loops_##isa,
+		TCB_ISAS_ALL(LOOPS, ) NULL,
+#undef LOOPS
 	};
 	return lists;
 }

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cpu_isas.h"
 #include "device/device.h"
 
 struct tcb_compute_loop {
@@ -24,16 +25,9 @@ struct tcb_compute_loop {
 };
 
 /* Each list ends with a row whose run is NULL. */
-extern const struct tcb_compute_loop tcb_compute_loops_scalar[];
-#if defined(__x86_64__)
-extern const struct tcb_compute_loop tcb_compute_loops_avx2[];
-extern const struct tcb_compute_loop tcb_compute_loops_avx512[];
-extern const struct tcb_compute_loop tcb_compute_loops_avx512vnni[];
-extern const struct tcb_compute_loop tcb_compute_loops_avx512bf16[];
-extern const struct tcb_compute_loop tcb_compute_loops_amx[];
-#elif defined(__aarch64__)
-extern const struct tcb_compute_loop tcb_compute_loops_neon[];
-#endif
+#define TCB_COMPUTE_LIST_OF(isa, ID, ...) extern const struct tcb_compute_loop tcb_compute_loops_##isa[];
+TCB_ISAS_ALL(TCB_COMPUTE_LIST_OF, )
+#undef TCB_COMPUTE_LIST_OF
 
 /* compute.c, for tests: the lists, NULL at the end. */
 const struct tcb_compute_loop *const *tcb_compute_lists(void);

@@ -12,6 +12,7 @@
 
 #include "base/cgroup.h"
 #include "base/cpu_identity.h"
+#include "base/cpu_isas.h"
 #include "base/tiles.h"
 #include "device/cpu_topology.h"
 #include "device/device.h"
@@ -82,11 +83,11 @@ static void fill_caches(struct tcb_target *target, const struct tcb_cpu_order *o
 static enum tcb_status ask_tiles(const char *name, struct tcb_target *target, struct tcb_error *err)
 {
 	struct tcb_error why;
-	if (!tcb_target_has(target, TCB_ISA_AMX) || tcb_tiles_ask(&why) == TCB_OK)
+	if (!tcb_cpu_isas_tiled(target->isa_mask) || tcb_tiles_ask(&why) == TCB_OK)
 		return TCB_OK;
 	if (strcmp(name, "cpu") != 0)
 		return tcb_fail(err, TCB_E_UNSUPPORTED, "%.40s: %s", name, why.message);
-	target->isa_mask &= ~(1u << TCB_ISA_AMX);
+	target->isa_mask &= ~tcb_cpu_isas_tiled(target->isa_mask);
 	return TCB_OK;
 }
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cpu_isas.h"
 #include "base/kind.h"
 #include "base/sizes.h"
 #include "kernels/gpu/hardware.h"
@@ -297,20 +298,10 @@ static int check_thread_registers(const struct tcb_candidate *c, char *why)
 	return 0;
 }
 
-/* Vector registers of an instruction family; 0: not a CPU family. */
-static unsigned vector_registers(int32_t isa)
-{
-	static const unsigned char registers[TCB_ISA_COUNT] = {
-		[TCB_ISA_SCALAR] = 16, [TCB_ISA_AVX2] = 16, [TCB_ISA_AVX512] = 32,     [TCB_ISA_AVX512VNNI] = 32,
-		[TCB_ISA_AMX] = 32,    [TCB_ISA_NEON] = 32, [TCB_ISA_AVX512BF16] = 32,
-	};
-	return isa >= 0 && isa < TCB_ISA_COUNT ? registers[isa] : 0;
-}
-
 static int check_cpu_registers(const struct tcb_candidate *c, char *why)
 {
 	int32_t isa = c->geometry->knob[TCB_KNOB_ISA];
-	unsigned have = vector_registers(isa);
+	const unsigned have = tcb_cpu_isa(isa)->registers;
 	if (tcb_kind_of(c->target)->is_emitted || !have || c->footprint.vector_registers <= have)
 		return 0;
 	return reject(why, "the micro tile needs %u vector registers, but %s has %u", c->footprint.vector_registers,

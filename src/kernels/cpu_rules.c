@@ -4,12 +4,13 @@
  */
 #include "kernels/cpu_rules.h"
 
+#include "kernels/simd/isas.h"
+
 const char *tcb_cpu_policy_scalar(const struct tcb_problem *problem, const struct tcb_target *target,
 				  const struct tcb_geometry *geometry)
 {
-	const uint32_t vectors = 1u << TCB_ISA_AVX2 | 1u << TCB_ISA_AVX512 | 1u << TCB_ISA_NEON;
 	(void)problem;
-	return geometry->knob[TCB_KNOB_ISA] == TCB_ISA_SCALAR && (target->isa_mask & vectors)
+	return geometry->knob[TCB_KNOB_ISA] == TCB_ISA_SCALAR && tcb_float_isa(target) != TCB_ISA_SCALAR
 		       ? "isa=scalar is slower than any vectors"
 		       : NULL;
 }

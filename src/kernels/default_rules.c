@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/cpu_identity.h"
+#include "base/cpu_isas.h"
 #include "base/kind.h"
 #include "base/sizes.h"
 #include "kernels/constraint.h"
@@ -35,15 +35,15 @@ void tcb_target_arch(const struct tcb_target *target, char out[TCB_ARCH_TEXT_MAX
 	tcb_kind_of(target)->name_arch(target, out, TCB_ARCH_TEXT_MAX);
 }
 
-/* Takes the widest family away from a CPU; 0 where only one is left. */
+/* Takes the widest family away from a CPU, and those that contain it; 0 where only one is left. */
 static int narrow(struct tcb_target *target)
 {
-	const enum tcb_isa widest = tcb_cpu_widest(target);
+	const enum tcb_isa widest = tcb_cpu_isa_widest(target->isa_mask);
 	if (tcb_kind_of(target)->is_emitted || widest == TCB_ISA_SCALAR)
 		return 0;
-	target->isa_mask &= ~(1u << widest);
-	if (widest <= TCB_ISA_AVX512VNNI) /* which kernels in bf16 use, too */
-		target->isa_mask &= ~(1u << TCB_ISA_AVX512BF16);
+	for (int isa = 0; isa < TCB_ISA_COUNT; isa++)
+		if (tcb_cpu_isa_within((enum tcb_isa)isa) >> widest & 1)
+			target->isa_mask &= ~(1u << isa);
 	return 1;
 }
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu_isas.h"
 #include "base/sizes.h"
 #include "base/tiles.h"
 #include "kernels/default_rules.h"
@@ -96,7 +97,7 @@ static enum tcb_status check_kernel(const struct tcbrt_plan *plan, const struct 
 static enum tcb_status make_cpu(struct tcbrt_plan *plan, const struct rt_saved *saved, struct tcb_error *err)
 {
 	TCB_TRY(plan->problem.op->plan(&plan->problem, &plan->geometry, &plan->cpu, err));
-	if (plan->cpu.variant->isa == TCB_ISA_AMX)
+	if (tcb_cpu_isa(plan->cpu.variant->isa)->has_tiles)
 		TCB_TRY(tcb_tiles_ask(err));
 	snprintf(plan->signature, sizeof(plan->signature), "%s", tcb_variant_signature(plan->cpu.variant));
 	TCB_TRY(check_kernel(plan, saved, err));
@@ -180,17 +181,17 @@ static void change_geometry(const struct tcb_problem *problem, const struct tcb_
 	snprintf(tuning->variant, sizeof(tuning->variant), "%s", variant->name);
 }
 
-/* Where GEOMETRY needs AMX and this process may not use it: the default without, and TARGET without.  What was asked
- * for by its geometry is not changed: rt_plan_make refuses it. */
+/* Where GEOMETRY needs tiles and this process may not use them: the default without, and TARGET without.  What was
+ * asked for by its geometry is not changed: rt_plan_make refuses it. */
 static void leave_tiles(const struct tcb_problem *problem, struct tcb_target *target, struct tcb_geometry *geometry,
 			struct tcbrt_tuning *tuning)
 {
 	struct tcb_error why;
 	size_t said;
 
-	if (geometry->knob[TCB_KNOB_ISA] != TCB_ISA_AMX || tcb_tiles_ask(&why) == TCB_OK)
+	if (!tcb_cpu_isa(geometry->knob[TCB_KNOB_ISA])->has_tiles || tcb_tiles_ask(&why) == TCB_OK)
 		return;
-	target->isa_mask &= ~(1u << TCB_ISA_AMX);
+	target->isa_mask &= ~tcb_cpu_isas_tiled(target->isa_mask);
 	tcb_default_geometry(problem, target, geometry);
 	said = strlen(tuning->reason);
 	snprintf(tuning->reason + said, sizeof(tuning->reason) - said, "; %.120s, so the default without them",

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/cgroup.h"
+#include "base/cpu_isas.h"
 #include "base/stats.h"
 #include "base/tiles.h"
 #include "kernels/compute_limit.h"
@@ -91,7 +92,7 @@ static enum tcb_status set_up(struct cpu_worker *worker, struct tcb_error *err)
 	CPU_ZERO(&given);
 	(void)sched_getaffinity(0, sizeof given, &given); /* before the pool pins this thread */
 	tcb_watch_phase(config->watch, 0, "starting the worker");
-	if (tcb_target_has(&config->place->device.target, TCB_ISA_AMX)) /* of the tuner's it was asked before */
+	if (tcb_cpu_isas_tiled(config->place->device.target.isa_mask)) /* of the tuner's it was asked before */
 		TCB_TRY(tcb_tiles_ask(err));
 	TCB_TRY(start_pool(worker, err));
 	tcb_waits_open(config->place->cpus, config->place->cpu_count, &worker->waits); /* before there are others */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/geometry.h"
+#include "base/cpu_identity.h"
 #include "base/util.h"
 
 static void canonical_text_round_trips(void **state)

@@ -12,6 +12,7 @@
 #include "attention_case.h"
 #include "base/buffer.h"
 #include "base/cpu_identity.h"
+#include "base/cpu_isas.h"
 #include "instrumented.h"
 #include "kernels/default_rules.h"
 

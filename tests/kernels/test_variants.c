@@ -19,6 +19,7 @@
 
 #include "base/buffer.h"
 #include "base/cpu_identity.h"
+#include "base/cpu_identity.h"
 #include "base/tiles.h"
 #include "base/util.h"
 #include "cmocka_all.h"

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu_identity.h"
 #include "base/geometry.h"
 #include "base/gpu_table.h"
 #include "base/kind.h"

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cpu_identity.h"
 #include "base/geometry.h"
 #include "base/problem.h"
 #include "cli/core/cli.h"

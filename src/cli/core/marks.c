@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/cpu_identity.h"
 #include "cli/core/cli.h"
 #include "cli/report/best_table.h"
 #include "kernels/op.h"

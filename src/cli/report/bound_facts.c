@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu_isas.h"
 #include "base/geometry.h"
 #include "base/kind.h"
 #include "cli/core/figures.h"
@@ -141,7 +142,7 @@ void cli_bounds_facts(const struct cli_bounds *bounds, const struct tcb_best *be
 		.has_weights = has_weights(&best->problem),
 		.state = best->state,
 		.is_overlapped = parsed && geometry.knob[TCB_KNOB_PDL] == 1,
-		.is_matrix = isa == TCB_ISA_MMA || isa == TCB_ISA_WGMMA || isa == TCB_ISA_AMX,
+		.is_matrix = isa == TCB_ISA_MMA || isa == TCB_ISA_WGMMA || tcb_cpu_isa(isa)->has_tiles,
 		.bytes = best->bytes,
 		.operations = best->flops,
 		.ns = best->ns,

@@ -37,7 +37,7 @@ enum {
 /* Words of four bytes in a vector; 0 for no family of CPUs. */
 static size_t lanes_of(int32_t isa)
 {
-	return isa >= 0 && isa < TCB_ISA_COUNT ? tcb_cpu_isa((enum tcb_isa)isa)->lanes : 0;
+	return tcb_cpu_isa(isa)->lanes;
 }
 
 /* The families of TARGET that have kernels for PROBLEM. */

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/cpu_isas.h"
 #include "base/sizes.h"
 #include "kernels/axes.h"
 #include "kernels/quant.h"
@@ -22,6 +23,11 @@ enum {
 	DEFAULT_K_F32 = 512,
 	DEFAULT_TOKENS = 64,
 };
+
+static int has_tiles(int32_t isa)
+{
+	return tcb_cpu_isa(isa)->has_tiles;
+}
 
 static int is_tile_k(const struct tcb_shape *shape, size_t k)
 {
@@ -55,7 +61,7 @@ const char *qmm_cpu_refused(const struct tcb_problem *problem, const struct tcb_
 		return "threads must be 1 or more";
 	if (knob[TCB_KNOB_DECODE] == TCB_DECODE_REGS &&
 	    (problem->contract != TCB_CONTRACT_Q8 || knob[TCB_KNOB_ISA] == TCB_ISA_SCALAR ||
-	     knob[TCB_KNOB_ISA] == TCB_ISA_AMX || knob[TCB_KNOB_LAYOUT] != TCB_LAYOUT_R16))
+	     has_tiles(knob[TCB_KNOB_ISA]) || knob[TCB_KNOB_LAYOUT] != TCB_LAYOUT_R16))
 		return "decode=regs needs layout=r16, contract q8 and vectors";
 	if (knob[TCB_KNOB_ISA] == TCB_ISA_SCALAR && knob[TCB_KNOB_PREFETCH] > 0)
 		return "prefetch must be 0 with isa=scalar: those kernels wait for arithmetic, not for memory";
@@ -151,7 +157,7 @@ size_t qmm_cpu_axes(const struct tcb_problem *problem, const struct tcb_target *
  */
 static int rank_of(enum tcb_isa isa)
 {
-	return isa == TCB_ISA_AMX ? 2 * TCB_ISA_SCALAR + 1 : 2 * (int)isa;
+	return has_tiles(isa) ? 2 * TCB_ISA_SCALAR + 1 : 2 * (int)isa;
 }
 
 /* The preferred instructions that there are variants for, and of their tiles without waste the largest of one group. */
@@ -162,18 +168,17 @@ static const struct tcb_variant *best_variant(const struct tcb_problem *problem,
 	for (size_t i = 0; (variant = tcb_variant_at(op, i)); i++) {
 		if (variant->contract != problem->contract || !tcb_target_has(target, variant->isa) ||
 		    variant->layout != TCB_LAYOUT_NATIVE ||
-		    variant->micro.n >
-			    (variant->isa == TCB_ISA_AMX && problem->shape.n > QMM_ROWS ? AMX_ROWS : QMM_ROWS))
+		    variant->micro.n > (has_tiles(variant->isa) && problem->shape.n > QMM_ROWS ? AMX_ROWS : QMM_ROWS))
 			continue;
 		/* midi.n would be 16 and macro.n, whole register tiles, less. */
 		if (variant->micro.n < QMM_ROWS && problem->shape.n <= variant->micro.n)
 			continue;
-		if (variant->micro.m > (variant->isa == TCB_ISA_AMX ? 16 : 8) ||
+		if (variant->micro.m > (has_tiles(variant->isa) ? 16 : 8) ||
 		    (variant->micro.m > 1 && variant->micro.m > problem->shape.m))
 			continue;
 		if (!best || rank_of(variant->isa) > rank_of(best->isa) ||
 		    (variant->isa == best->isa && (variant->micro.m > best->micro.m ||
-						   (variant->isa == TCB_ISA_AMX && variant->micro.m == best->micro.m &&
+						   (has_tiles(variant->isa) && variant->micro.m == best->micro.m &&
 						    variant->micro.n > best->micro.n))))
 			best = variant;
 	}
@@ -193,7 +198,7 @@ void qmm_cpu_default_geometry(const struct tcb_problem *problem, const struct tc
 	const struct tcb_variant *variant = best_variant(problem, target);
 	const size_t most_k = problem->contract == TCB_CONTRACT_Q8 ? DEFAULT_K_Q8 : DEFAULT_K_F32;
 	const size_t whole_m = tcb_power_of_two_up(s->m), whole_n = tcb_power_of_two_up(s->n);
-	const int is_amx = variant->isa == TCB_ISA_AMX;
+	const int is_amx = has_tiles(variant->isa);
 	const size_t tokens = is_amx ? variant->micro.m : DEFAULT_TOKENS,
 		     rows = is_amx ? DEFAULT_AMX_ROWS : DEFAULT_ROWS;
 	size_t m = tcb_least(whole_m, tokens), macro_n = whole_n, k = s->k;
@@ -234,7 +239,8 @@ void qmm_cpu_footprint(const struct tcb_problem *problem, const struct tcb_geome
 	const int32_t *knob = geometry->knob;
 	const int q8 = problem->contract == TCB_CONTRACT_Q8, regs = knob[TCB_KNOB_DECODE] == TCB_DECODE_REGS;
 	const int32_t isa = knob[TCB_KNOB_ISA];
-	const size_t lanes = isa == TCB_ISA_NEON ? 4 : isa == TCB_ISA_AVX2 ? 8 : 16;
+	const struct tcb_cpu_isa *family = tcb_cpu_isa(isa);
+	const size_t lanes = family->lanes > 1 ? family->lanes : 16;
 	const size_t vectors = tcb_div_up(micro->n, lanes);
 	const size_t line = q8 ? (regs ? tcb_lines(format->id) * QMM_LINE : qmm_panel_bytes(format->id))
 			       : sizeof(struct qmm_values);
@@ -247,9 +253,9 @@ void qmm_cpu_footprint(const struct tcb_problem *problem, const struct tcb_geome
 	/* The innermost loop: sums (without VNNI also those of 16 bits), weights, activations, two constants. */
 	out->accumulators = (unsigned)(micro->m * vectors);
 	out->vector_registers = (unsigned)(micro->m * vectors + vectors + 2);
-	if (q8 && (isa == TCB_ISA_AVX2 || isa == TCB_ISA_AVX512))
+	if (q8 && family->lanes > 1 && !family->has_dots)
 		out->vector_registers += (unsigned)(micro->m * vectors + vectors);
-	if (isa == TCB_ISA_SCALAR || isa == TCB_ISA_AMX)
+	if (isa == TCB_ISA_SCALAR || has_tiles(isa))
 		out->vector_registers = 8;
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++) {
 		const struct tcb_tile *tile = &geometry->tile[level];

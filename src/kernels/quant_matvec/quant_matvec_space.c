@@ -92,7 +92,7 @@ size_t qmv_axes(const struct tcb_problem *problem, const struct tcb_target *targ
 		return qmv_gpu_axes(problem, target, out);
 	const struct tcb_op *op = problem->op;
 	struct tcb_axis *a = tcb_axis_knob(out, &count, TCB_KNOB_ISA);
-	for (int isa = TCB_ISA_SCALAR; isa <= TCB_ISA_NEON; isa++)
+	for (int isa = 0; isa < TCB_ISA_COUNT; isa++)
 		if (tcb_target_has(target, (enum tcb_isa)isa) && has_variant(op, isa, ANY, ANY))
 			tcb_axis_add(a, (size_t)isa);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_LAYOUT);

@@ -238,7 +238,7 @@ enum tcb_status rows_plan(const struct tcb_problem *problem, const struct tcb_ge
 			"with weights, form=onepass, sched=static, midi.m of at most %d and less than the rows, "
 			"midi.n of whole lines, and whole rows longer than micro.n",
 			ROWS_GROUP_MAX);
-	if (is_streamed && (variant->isa == TCB_ISA_SCALAR || variant->isa == TCB_ISA_NEON))
+	if (is_streamed && !tcb_cpu_isa(variant->isa)->has_stream)
 		return tcb_fail(err, TCB_E_ILLEGAL, "stream=1 needs stores past the caches, which isa=%s has not",
 				tcb_isa_text(variant->isa));
 	if (dims.n <= variant->micro.n && form != (int32_t)rows_first_form(rows))

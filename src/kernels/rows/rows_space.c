@@ -307,10 +307,10 @@ static void default_long_rows(const struct tcb_problem *problem, const struct tc
 			out->knob[TCB_KNOB_FORM] = TCB_FORM_ONEPASS;
 		return;
 	}
-	if (out->knob[TCB_KNOB_ISA] == TCB_ISA_AVX512 && tcb_target_has(target, TCB_ISA_AVX2) &&
-	    rows->long_lanes <= tcb_float_lanes(TCB_ISA_AVX2)) {
-		out->knob[TCB_KNOB_ISA] = TCB_ISA_AVX2;
-		out->tile[TCB_MICRO].n = rows->long_chains * tcb_float_lanes(TCB_ISA_AVX2);
+	const enum tcb_isa less = tcb_cpu_isa(out->knob[TCB_KNOB_ISA])->less;
+	if (tcb_target_has(target, less) && rows->long_lanes <= tcb_float_lanes(less)) {
+		out->knob[TCB_KNOB_ISA] = (int32_t)less;
+		out->tile[TCB_MICRO].n = rows->long_chains * tcb_float_lanes(less);
 	}
 	out->knob[TCB_KNOB_STAGES] = rows->long_stages;
 	out->knob[TCB_KNOB_PREFETCH] = (int32_t)row_bytes(problem);
@@ -353,8 +353,8 @@ void rows_default_geometry(const struct tcb_problem *problem, const struct tcb_t
 	out->knob[TCB_KNOB_STAGES] = 1;
 	out->knob[TCB_KNOB_ASKS] = 1;
 	out->knob[TCB_KNOB_FORM] = (int32_t)rows_first_form(rows);
-	out->knob[TCB_KNOB_STREAM] = is_large && (isa == TCB_ISA_AVX512 || isa == TCB_ISA_AVX2) &&
-				     problem->shape.n * sizeof(float) % LINE_BYTES == 0;
+	out->knob[TCB_KNOB_STREAM] =
+		is_large && tcb_cpu_isa(isa)->has_stream && problem->shape.n * sizeof(float) % LINE_BYTES == 0;
 	if (!whole)
 		default_long_rows(problem, target, is_large, out);
 }
