@@ -33,8 +33,11 @@ build() {
 }
 
 for database; do
+	columns="d.capability, d.sm_count, d.shared_bytes"
+	[ "$(sqlite3 -readonly "$database" 'PRAGMA user_version')" -lt 13 ] || columns="json_extract(d.limits, '\$.capability'),
+		json_extract(d.limits, '\$.sm_count'), json_extract(d.limits, '\$.shared_bytes')"
 	sqlite3 -readonly -separator '	' "$database" "SELECT b.git_commit, t.variant, t.signature, t.id, p.op,
-		p.contract, p.m, p.n, p.k, t.geometry, d.capability, d.sm_count, d.shared_bytes
+		p.contract, p.m, p.n, p.k, t.geometry, $columns
 		FROM trial t JOIN sweep s ON s.id = t.sweep_id JOIN problem p ON p.id = s.problem_id
 		JOIN device d ON d.id = s.device_id JOIN build b ON b.id = s.build_id WHERE d.kind = 'cuda'" >"$work/trials"
 	cut -f4- "$work/trials" | "$today" | cut -d' ' -f2 >"$work/today"

@@ -75,6 +75,14 @@ static void name_arch(const struct tcb_target *target, char *out, size_t capacit
 	snprintf(out, capacity, "%s-%s", tcb_cpu_isa(widest)->machine, tcb_isa_text(widest));
 }
 
+static const struct tcb_kind_limit limits[] = {
+	{ "line_bytes", offsetof(struct tcb_target, line_bytes), 1 },
+	{ "l1d_bytes", offsetof(struct tcb_target, l1d_bytes), 1 },
+	{ "l2_bytes", offsetof(struct tcb_target, l2_bytes), 1 },
+	{ "llc_bytes", offsetof(struct tcb_target, llc_bytes), 1 },
+	{ NULL, 0, 0 },
+};
+
 const struct tcb_kind tcb_kind_cpu = {
 	.name = "cpu",
 	.has_threads = 1,
@@ -90,6 +98,7 @@ const struct tcb_kind tcb_kind_cpu = {
 			     "register tiles",
 		    .latency = "more loads in flight: prefetch further ahead, more threads, longer runs through memory",
 		    .cache = "the cache" },
+	.limits = limits,
 	.is_asked = is_asked,
 	.add_forms = add_forms,
 	.is_stored = is_stored,

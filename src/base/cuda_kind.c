@@ -109,6 +109,14 @@ static double specified_rate(const struct tcb_target *target, enum tcb_compute_k
 	return tcb_gpu_nominal_rate(target->capability, target->sm_count, kind);
 }
 
+static const struct tcb_kind_limit limits[] = {
+	{ "capability", offsetof(struct tcb_target, capability), 0 },
+	{ "sm_count", offsetof(struct tcb_target, sm_count), 0 },
+	{ "shared_bytes", offsetof(struct tcb_target, shared_optin_bytes), 1 },
+	{ "l2_bytes", offsetof(struct tcb_target, l2_bytes), 1 },
+	{ NULL, 0, 0 },
+};
+
 const struct tcb_kind tcb_kind_cuda = {
 	.name = "cuda",
 	.is_emitted = 1,
@@ -127,6 +135,8 @@ const struct tcb_kind tcb_kind_cuda = {
 			    "types, larger register tiles, bulk copies",
 		    .latency = "more bytes in flight: more stages, more warps or blocks per SM, more rows per thread",
 		    .cache = "the L2" },
+	.limits = limits,
+	.complete = tcb_target_complete_gpu,
 	.is_asked = is_asked,
 	.add_forms = add_forms,
 	.is_stored = is_stored,

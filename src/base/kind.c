@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which kind a name is of.
+ * Which kind a name is of, and limits as text.
  */
 #include "base/kind.h"
 
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 int tcb_kind_find(const char *name, enum tcb_target_kind *out)
@@ -15,6 +17,58 @@ int tcb_kind_find(const char *name, enum tcb_target_kind *out)
 		return 0;
 	}
 	return -1;
+}
+
+void tcb_kind_print_limits(const struct tcb_target *target, struct tcb_str *out)
+{
+	const char *separator = "{";
+
+	for (const struct tcb_kind_limit *limit = tcb_kind_of(target)->limits; limit->name; limit++) {
+		const void *member = (const char *)target + limit->offset;
+
+		tcb_str_addf(out, "%s\"%s\":%zu", separator, limit->name,
+			     limit->is_size ? *(const size_t *)member : *(const unsigned *)member);
+		separator = ",";
+	}
+	tcb_str_add(out, *separator == '{' ? "{}" : "}");
+}
+
+/* The number of the member NAME of an object of numbers; -1: there is none. */
+static int64_t member_of(const char *object, const char *name)
+{
+	const size_t length = strlen(name);
+
+	for (const char *at = object; (at = strstr(at, name)); at += length) {
+		const char *value = at + length + 1;
+
+		if (at == object || at[-1] != '"' || at[length] != '"')
+			continue;
+		value += strspn(value, " ");
+		value += *value == ':';
+		value += strspn(value, " ");
+		return *value >= '0' && *value <= '9' ? strtoll(value, NULL, 10) : -1;
+	}
+	return -1;
+}
+
+int tcb_kind_read_limits(const char *limits, struct tcb_target *target)
+{
+	const struct tcb_kind *kind = tcb_kind_of(target);
+
+	for (const struct tcb_kind_limit *limit = kind->limits; limit->name; limit++) {
+		const int64_t value = member_of(limits, limit->name);
+		void *member = (char *)target + limit->offset;
+
+		if (value < 0 || (!limit->is_size && value > UINT16_MAX))
+			return -1;
+		if (limit->is_size)
+			*(size_t *)member = (size_t)value;
+		else
+			*(unsigned *)member = (unsigned)value;
+	}
+	if (kind->complete)
+		kind->complete(target);
+	return 0;
 }
 
 const struct tcb_kind *tcb_kind_asked(const char *name)

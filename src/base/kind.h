@@ -20,6 +20,13 @@ struct tcb_kind_advice {
 	const char *cache; /* "the L2" */
 };
 
+/* A member of struct tcb_target that kernels depend on, as databases keep it. */
+struct tcb_kind_limit {
+	const char *name; /* "sm_count" */
+	size_t offset;
+	int is_size; /* size_t; else unsigned, of 16 bits at most */
+};
+
 struct tcb_kind {
 	const char *name; /* "cpu": in databases and JSON */
 	/* Candidates are functions of this program that share threads of this host: a result is of a number of them,
@@ -34,7 +41,9 @@ struct tcb_kind {
 	enum tcb_level unit;       /* the tile that shapes are padded to: of registers, of a block */
 	enum tcb_knob_scope knobs; /* that it has besides those of all */
 	struct tcb_kind_advice advice;
+	const struct tcb_kind_limit *limits; /* up to one without a name */
 
+	void (*complete)(struct tcb_target *target); /* fills what follows from the limits; NULL: nothing does */
 	/* How a person names one of its devices: "cpu:avx2", "cuda:0", "sm_90", "sm_90:KEY". */
 	int (*is_asked)(const char *name);
 	void (*add_forms)(struct tcb_str *out); /* the same in words, for messages */
@@ -69,6 +78,9 @@ static inline const struct tcb_kind *tcb_kind_of(const struct tcb_target *target
 /* kind.c */
 /* The kind of that name; -1 if there is none. */
 int tcb_kind_find(const char *name, enum tcb_target_kind *out);
+/* TARGET's limits as a JSON object; and back, into a target of zeros but for its kind: -1 if LIMITS lacks one. */
+void tcb_kind_print_limits(const struct tcb_target *target, struct tcb_str *out);
+int tcb_kind_read_limits(const char *limits, struct tcb_target *target);
 /* The kind of the device that a person, or a result, names so; NULL if it is of none. */
 const struct tcb_kind *tcb_kind_asked(const char *name);
 const struct tcb_kind *tcb_kind_stored(const char *name, const char **key_out); /* KEY_OUT: nullable */

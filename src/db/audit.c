@@ -63,6 +63,8 @@ static const char *const rules[] = {
 	" FROM pragma_foreign_key_check",
 	/* No CHECK in the schema: with an untrusted schema SQLite refuses JSON functions there. */
 	"SELECT format('device %d: isa is not JSON', id) FROM device WHERE NOT json_valid(isa)",
+	"SELECT format('device %d: limits are not JSON', id) FROM device WHERE NOT json_valid(limits)",
+	"SELECT format('device %d: unknown kind %s', id, kind) FROM device WHERE NOT tcb_is_kind(kind)",
 	"SELECT format('sweep %d: settings are not JSON', id) FROM sweep WHERE NOT json_valid(settings)",
 	"SELECT format('measurement %d: samples are not JSON', id) FROM measurement WHERE NOT json_valid(samples)",
 	"SELECT format('sweep %d: its op is %s, its problem''s is %s', s.id, o.name, p.op) FROM sweep s"

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/kind.h"
 #include "base/util.h"
 #include "db/columns.h"
 #include "db/db_private.h"
@@ -187,28 +188,20 @@ static int size_column(sqlite3_stmt *stmt, int column, size_t *out)
 
 int tcb_db_target(sqlite3_stmt *stmt, int column, unsigned threads, struct tcb_target *out)
 {
-	size_t value[4];
+	const char *kind = (const char *)sqlite3_column_text(stmt, column);
+	const char *limits = (const char *)sqlite3_column_text(stmt, column + 1);
 
-	*out = (struct tcb_target){ .kind = TCB_TARGET_CPU, .threads = threads };
-	if (!sqlite3_column_int(stmt, column))
+	*out = (struct tcb_target){ .threads = threads };
+	if (!kind || tcb_kind_find(kind, &out->kind) != 0)
+		return column;
+	if (tcb_kind_of(out)->has_threads) /* what else it has is known on its host alone */
 		return -1;
-	for (int i = 0; i < 4; i++)
-		if (size_column(stmt, column + 1 + i, &value[i]) || (i < 2 && value[i] > UINT16_MAX))
-			return column + 1 + i;
-	out->capability = (unsigned)value[0];
-	out->sm_count = (unsigned)value[1];
-	out->shared_optin_bytes = value[2];
-	out->l2_bytes = value[3];
-	tcb_target_complete_gpu(out);
-	return -1;
+	return limits && tcb_kind_read_limits(limits, out) == 0 ? -1 : column + 1;
 }
 
 /* What best_each selects: columns that are read by hand, then those of the table that have a member. */
-#define BY_HAND                                                                                        \
-	"best.id, problem.contract, best.state, problem.words, device.threads, device.kind = 'cuda', " \
-	"device.capability,"                                                                           \
-	" device.sm_count, device.shared_bytes, device.l2_bytes"
-enum { BEST_ID, CONTRACT, STATE, WORDS, THREADS, TARGET, FIRST_READ = TARGET + 5 };
+#define BY_HAND "best.id, problem.contract, best.state, problem.words, device.threads, device.kind, device.limits"
+enum { BEST_ID, CONTRACT, STATE, WORDS, THREADS, TARGET, FIRST_READ = TARGET + 2 };
 
 /* 0, or -1: it cannot be read. */
 static int read_column(sqlite3_stmt *stmt, int at, const struct tcb_column *column, struct tcb_best *best)

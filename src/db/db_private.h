@@ -114,8 +114,8 @@ struct tcb_interval tcb_db_interval(sqlite3_stmt *stmt, int first_column);
 /* 0, and *OUT, for a PRAGMA whose value is an integer; else the SQLite result. */
 int tcb_db_pragma(struct tcb_db *db, const char *name, int64_t *out);
 
-/* best.c: from five columns on, whether it is a GPU, capability, multiprocessors, shared memory of a block, L2.  -1, or
- * the first column that cannot be read. */
+/* best.c: from two columns, kind and limits; of a device of a host the kind alone.  -1, or the first column that cannot
+ * be read. */
 int tcb_db_target(sqlite3_stmt *stmt, int column, unsigned threads, struct tcb_target *out);
 
 /* forget.c */

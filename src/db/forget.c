@@ -49,8 +49,8 @@ static int read_pair(sqlite3_stmt *stmt, struct tcb_tried *pair)
 			return 8 + i;
 		*sizes[i] = (size_t)sqlite3_column_int64(stmt, 8 + i);
 	}
-	if (tcb_db_words(stmt, 17, &pair->problem.shape.heads))
-		return 17;
+	if (tcb_db_words(stmt, 14, &pair->problem.shape.heads))
+		return 14;
 	const int64_t threads = sqlite3_column_int64(stmt, 11);
 	if (threads < 0 || threads > UINT_MAX)
 		return 11;
@@ -141,8 +141,8 @@ enum tcb_status tcb_db_judge_kernels(struct tcb_db *db, const struct tcb_db_sele
 {
 	static const char pairs_sql[] =
 		"SELECT device.id, problem.id, device.key, device.name, device.arch, device.model, problem.op,"
-		" problem.contract, problem.m, problem.n, problem.k, device.threads, device.kind = 'cuda',"
-		" device.capability, device.sm_count, device.shared_bytes, device.l2_bytes, problem.words"
+		" problem.contract, problem.m, problem.n, problem.k, device.threads, device.kind, device.limits, "
+		"problem.words"
 		" FROM device JOIN problem WHERE EXISTS (SELECT 1 FROM sweep WHERE device_id = device.id"
 		" AND problem_id = problem.id)" SELECTED("?6") " ORDER BY device.id, problem.id";
 	struct tcb_db_selection of = *selection;

@@ -32,9 +32,13 @@ static enum tcb_status put_device(struct tcb_db *db, const struct tcb_device *de
 {
 	static const char doing[] = "storing a device";
 	const struct tcb_target *target = &device->target;
-	struct tcb_str isa = { 0 };
+	struct tcb_str isa = { 0 }, limits = { 0 };
 	sqlite3_stmt *stmt;
 	enum tcb_status status = isa_list(target->isa_mask, &isa, err);
+
+	tcb_kind_print_limits(target, &limits);
+	if (status == TCB_OK && limits.failed)
+		status = tcb_fail(err, TCB_E_NOMEM, "out of memory while storing a device");
 
 	/* The assignment that changes nothing makes RETURNING give the id of the row that was there. */
 	if (status == TCB_OK)
@@ -42,21 +46,18 @@ static enum tcb_status put_device(struct tcb_db *db, const struct tcb_device *de
 			db, &stmt, doing, err,
 			"INSERT INTO device (key, name, threads, kind, arch, model, isa, family, stepping_model, "
 			"stepping,"
-			" cores, memory_bytes, clock_khz, line_bytes, l1d_bytes, l2_bytes, llc_bytes, capability,"
-			" sm_count, shared_bytes, is_virtual, has_ecc)"
-			" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19,"
-			" ?20, ?21, ?22)"
+			" cores, memory_bytes, clock_khz, limits, is_virtual, has_ecc)"
+			" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)"
 			" ON CONFLICT (key, name, threads) DO UPDATE SET key = key RETURNING id",
-			"ttittttiiiiiiiiiiiiiii", device->key, device->name, (int64_t)target->threads,
+			"ttittttiiiiiitii", device->key, device->name, (int64_t)target->threads,
 			tcb_kind_of(target)->name, device->arch, device->model, isa.data, (int64_t)device->family,
 			(int64_t)device->stepping_model, (int64_t)device->stepping, (int64_t)device->cores,
-			(int64_t)device->memory_bytes, (int64_t)device->clock_khz, (int64_t)target->line_bytes,
-			(int64_t)target->l1d_bytes, (int64_t)target->l2_bytes, (int64_t)target->llc_bytes,
-			(int64_t)target->capability, (int64_t)target->sm_count, (int64_t)target->shared_optin_bytes,
+			(int64_t)device->memory_bytes, (int64_t)device->clock_khz, limits.data,
 			(int64_t)(device->is_virtual != 0), (int64_t)device->has_ecc);
 	if (status == TCB_OK)
 		status = tcb_db_finish(db, stmt, id_out, doing, err);
 	tcb_str_fini(&isa);
+	tcb_str_fini(&limits);
 	return status;
 }
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/kind.h"
 #include "db/db_private.h"
 #include "db/travel.h"
 #include "db/verdict.h"
@@ -29,10 +30,22 @@ static void is_noisy(sqlite3_context *context, int count, sqlite3_value **values
 	sqlite3_result_int(context, tcb_best_is_noisy(&best));
 }
 
+/* A kind's name: does this build know it? */
+static void is_kind(sqlite3_context *context, int count, sqlite3_value **values)
+{
+	const char *name = (const char *)sqlite3_value_text(values[0]);
+	enum tcb_target_kind kind;
+
+	(void)count;
+	sqlite3_result_int(context, name && tcb_kind_find(name, &kind) == 0);
+}
+
 int tcb_db_add_functions(sqlite3 *sql)
 {
-	return sqlite3_create_function(sql, "tcb_is_noisy", 8, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY,
-				       NULL, is_noisy, NULL, NULL);
+	const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY;
+	const int rc = sqlite3_create_function(sql, "tcb_is_noisy", 8, flags, NULL, is_noisy, NULL, NULL);
+
+	return rc != SQLITE_OK ? rc : sqlite3_create_function(sql, "tcb_is_kind", 1, flags, NULL, is_kind, NULL, NULL);
 }
 
 int tcb_db_distrust(sqlite3 *sql)

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/kind.h"
 #include "db/db_private.h"
 
 /* Grows with time: numbers do only among trials that were put here, not among those that were merged. */
@@ -452,7 +453,7 @@ void tcb_db_trials_free(struct tcb_trial *trials, size_t count)
 /* The columns of the query below.  -1, or the first column that cannot be read. */
 static int tried_columns(sqlite3_stmt *stmt, struct tcb_tried *tried)
 {
-	char contract[16];
+	char contract[16], kind[16];
 	const struct {
 		int column;
 		char *out;
@@ -486,7 +487,8 @@ static int tried_columns(sqlite3_stmt *stmt, struct tcb_tried *tried)
 	tried->space_count = space_count > 0 ? (size_t)space_count : 0;
 	tried->device.target.threads = (unsigned)sqlite3_column_int64(stmt, 4);
 	tried->rotation_bytes = (uint64_t)sqlite3_column_int64(stmt, 10);
-	tried->device.target.kind = sqlite3_column_int(stmt, 13) ? TCB_TARGET_CUDA : TCB_TARGET_CPU;
+	if (tcb_db_text(stmt, 13, kind, sizeof(kind)) || tcb_kind_find(kind, &tried->device.target.kind) != 0)
+		return 13;
 	return -1;
 }
 
@@ -502,7 +504,7 @@ enum tcb_status tcb_db_tried_each(struct tcb_db *db, int (*each)(void *ctx, cons
 		db, &stmt, doing, err,
 		"SELECT min(s.id), d.key, d.name, d.model, d.threads, p.op, p.contract, p.m, p.n, p.k,"
 		" s.rotation_bytes, (SELECT b.default_geometry FROM best b WHERE b.device_id = d.id"
-		" AND b.problem_id = p.id LIMIT 1), d.arch, d.kind = 'cuda', p.words,"
+		" AND b.problem_id = p.id LIMIT 1), d.arch, d.kind, p.words,"
 		" (SELECT max(b.space_count) FROM best b WHERE b.device_id = d.id AND b.problem_id = p.id)"
 		" FROM sweep s JOIN device d ON d.id = s.device_id JOIN problem p ON p.id = s.problem_id"
 		" WHERE EXISTS (SELECT 1 FROM trial t WHERE t.sweep_id = s.id) GROUP BY d.id, p.id, s.rotation_bytes"

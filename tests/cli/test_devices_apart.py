@@ -94,8 +94,8 @@ def main():
     found = devices_of(cli, path, "--device", "cpu")
     cli.check([key for _, _, key in found] == [own_key], f"--device cpu: {found}")
     for key, (gpu, median_us) in GPUS.items():
-        add_device(path, key, gpu, median_us, name="sm_90", arch="sm_90", kind="cuda", threads=0, capability=90,
-                   sm_count=132, shared_bytes=232448)
+        add_device(path, key, gpu, median_us, name="sm_90", arch="sm_90", kind="cuda", threads=0,
+                   limits='{"capability":90,"sm_count":132,"shared_bytes":232448,"l2_bytes":52428800}')
     check_formats(cli, path)
     check_filter(cli, path, own_key)
     # of another machine alone the rows are shown, and it is said

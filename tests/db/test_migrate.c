@@ -410,6 +410,61 @@ static void test_windows(void **state)
 	}
 }
 
+/* Version 13: limits are JSON, a kind is any name, and what a GPU's kernels depend on reads as before. */
+static int take_gpu(void *ctx, const struct tcb_best *best)
+{
+	if (strcmp(best->device_name, "sm_90") == 0)
+		*(struct tcb_target *)ctx = best->target;
+	return 0;
+}
+
+static void test_kinds(void **state)
+{
+	enum { BEFORE = 12 };
+	static const char *const limits[] = {
+		"{\"line_bytes\":64,\"l1d_bytes\":1,\"l2_bytes\":2,\"llc_bytes\":3}",
+		"{\"capability\":90,\"sm_count\":132,\"shared_bytes\":232448,\"l2_bytes\":52428800}",
+	};
+	struct fixture *fixture = *state;
+	struct tcb_error err = { 0 };
+	struct tcb_target gpu = { 0 };
+	struct tcb_db *db;
+	sqlite3_stmt *stmt;
+	sqlite3 *sql;
+	int row;
+
+	make_old(fixture->path);
+	assert_int_equal(sqlite3_open(fixture->path, &sql), SQLITE_OK);
+	for (int i = 1; i < BEFORE; i++)
+		run_sql(sql, tcb_migrations[i].sql);
+	run_sql(sql, "UPDATE device SET line_bytes = 64, l1d_bytes = 1, l2_bytes = 2, llc_bytes = 3;"
+		     "INSERT INTO device VALUES (2, '1123456789abcdef', 'sm_90', 0, 'cuda', 'sm_90', 'Test GPU', '[]',"
+		     " 0, 0, 0, 132, 1, 0, 128, 0, 52428800, 52428800, 90, 132, 232448, 0, 1);"
+		     "UPDATE best SET device_id = 2; UPDATE sweep SET device_id = 2 WHERE id = 3");
+	assert_int_equal(sqlite3_close(sql), SQLITE_OK);
+	assert_int_equal(tcb_db_open(fixture->path, TCB_DB_WRITE, &db, &err), TCB_OK);
+	assert_int_equal(tcb_db_query(db, &stmt, "", &err, "SELECT limits FROM device ORDER BY id", ""), TCB_OK);
+	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+		assert_int_equal(tcb_db_step(db, stmt, &row, "", &err), TCB_OK);
+		assert_int_equal(row, 1);
+		assert_string_equal(sqlite3_column_text(stmt, 0), limits[i]);
+	}
+	sqlite3_finalize(stmt);
+	assert_int_equal(tcb_db_best_each(db, NULL, take_gpu, &gpu, &err), TCB_OK);
+	assert_int_equal(gpu.kind, TCB_TARGET_CUDA);
+	assert_int_equal(gpu.capability, 90);
+	assert_int_equal(gpu.shared_optin_bytes, 232448);
+	assert_int_equal(gpu.block_threads_max, 1024);
+	assert_int_equal(tcb_db_check(db, NULL, NULL, &err), TCB_OK);
+	/* What this build does not know is named, and left out when it is read. */
+	assert_int_equal(tcb_db_exec(db, "UPDATE device SET kind = 'abacus' WHERE id = 2", "", &err), TCB_OK);
+	assert_int_equal(tcb_db_check(db, NULL, NULL, &err), TCB_E_FORMAT);
+	gpu = (struct tcb_target){ 0 };
+	assert_int_equal(tcb_db_best_each(db, NULL, take_gpu, &gpu, &err), TCB_OK);
+	assert_int_equal(gpu.capability, 0);
+	tcb_db_close(db);
+}
+
 /* What is damaged in an old file costs itself only, and the check of the file finds it. */
 static void test_damaged_old(void **state)
 {
@@ -485,6 +540,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_version_1, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_version_2, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_windows, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_kinds, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_damaged_old, setup, teardown),
 		cmocka_unit_test(test_concurrent_creation),
 	};

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/kind.h"
 #include "cli/core/emit.h"
 #include "cli/db/db_actions.h"
 
@@ -111,6 +112,26 @@ static int read_list(const json_t *node, const char ***items_out, size_t *count_
 	return 0;
 }
 
+/* Makes the limits of DEVICE, of an older export, of members of its own; those that lack one stay without. */
+static void gather_limits(json_t *device)
+{
+	const char *name = json_string_value(json_object_get(device, "kind"));
+	json_t *limits = json_object();
+	enum tcb_target_kind kind;
+	int failed = !limits || !name || tcb_kind_find(name, &kind) != 0 || json_object_get(device, "limits") != NULL;
+
+	for (const struct tcb_kind_limit *limit = failed ? NULL : tcb_kinds[kind]->limits; limit && limit->name;
+	     limit++) {
+		json_t *value = json_object_get(device, limit->name);
+
+		failed |= !json_is_integer(value) || json_object_set(limits, limit->name, value) != 0;
+	}
+	if (failed)
+		json_decref(limits);
+	else
+		json_object_set_new(device, "limits", limits);
+}
+
 /* Winner number NUMBER of NAME into MEMORY. */
 static enum tcb_status read_winner(const char *name, size_t number, const json_t *node, struct parsing *parsing,
 				   struct tcb_db *memory, struct tcb_error *err)
@@ -118,6 +139,7 @@ static enum tcb_status read_winner(const char *name, size_t number, const json_t
 	struct tcb_winner *winner = &parsing->winner;
 	struct tcb_error why;
 
+	gather_limits(json_object_get(node, "device"));
 	for (size_t i = 0; i < tcb_column_travelling(); i++) {
 		const struct tcb_column *column = &tcb_columns[i];
 		const json_t *value = json_object_get(json_object_get(node, column->group), column->name);
@@ -150,7 +172,7 @@ static enum tcb_status read_document(const char *name, const json_t *root, struc
 	const char *schema = json_string_value(json_object_get(root, "schema"));
 	const json_t *winners = json_object_get(root, "winners");
 
-	if (!schema || strcmp(schema, CLI_DB_EXPORT_SCHEMA) != 0)
+	if (!schema || (strcmp(schema, CLI_DB_EXPORT_SCHEMA) != 0 && strcmp(schema, CLI_DB_EXPORT_SCHEMA_1) != 0))
 		return tcb_fail(
 			err, TCB_E_FORMAT,
 			"%.300s: not an export that this build reads (\"schema\" is %s%.40s, not " CLI_DB_EXPORT_SCHEMA

@@ -41,7 +41,8 @@ enum { CLI_DB_HEADER, CLI_DB_JSON, CLI_DB_FILE }; /* formats */
 enum tcb_status cli_db_export(const struct cli_db_args *args, struct tcb_error *err);
 enum tcb_status cli_db_import(const struct cli_db_args *args, struct tcb_error *err);
 /* winner_json.c */
-#define CLI_DB_EXPORT_SCHEMA "tcbtune.db-export.1"
+#define CLI_DB_EXPORT_SCHEMA "tcbtune.db-export.2"
+#define CLI_DB_EXPORT_SCHEMA_1 "tcbtune.db-export.1" /* what device.limits has now was members of device */
 json_t *cli_winner_json(const struct tcb_winner *winner, int *failed);
 /* The winners that TEXT, an export, holds, into MEMORY; *COUNT_OUT: how many.  NAME is for messages. */
 enum tcb_status cli_winners_parse(const char *name, const char *text, size_t bytes, struct tcb_db *memory,

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/build_info.h"
+#include "base/kind.h"
 #include "cli/core/emit.h"
 #include "cli/db/db_actions.h"
 #include "cli/db/db_export.h"
@@ -59,15 +60,11 @@ static int read_kernel(const struct tcb_registry *ops, const struct tcb_winner *
 		*sizes[i].out = (size_t)tcb_winner_value(winner, "problem", sizes[i].name)->integer;
 	out->problem.op = tcb_registry_find(ops, out->problem.op_name);
 	const char *kind = tcb_winner_value(winner, "device", "kind")->text;
-	target->kind = kind && strcmp(kind, "cuda") == 0 ? TCB_TARGET_CUDA : TCB_TARGET_CPU;
+	const char *limits = tcb_winner_value(winner, "device", "limits")->text;
+	if (!kind || !limits || tcb_kind_find(kind, &target->kind) != 0)
+		return -1;
 	target->threads = (unsigned)tcb_winner_value(winner, "device", "threads")->integer;
-	target->capability = (unsigned)tcb_winner_value(winner, "device", "capability")->integer;
-	target->sm_count = (unsigned)tcb_winner_value(winner, "device", "sm_count")->integer;
-	target->shared_optin_bytes = (size_t)tcb_winner_value(winner, "device", "shared_bytes")->integer;
-	target->l2_bytes = (size_t)tcb_winner_value(winner, "device", "l2_bytes")->integer;
-	if (target->kind == TCB_TARGET_CUDA)
-		tcb_target_complete_gpu(target);
-	return 0;
+	return tcb_kind_read_limits(limits, target);
 }
 
 static int export_winner(void *ctx, const struct tcb_winner *winner)
