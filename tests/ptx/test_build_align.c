@@ -32,9 +32,8 @@ static void strides_count(struct given *g)
 static void carried_pointers_keep_what_steps_leave(struct given *g)
 {
 	operand at = op1(g->b, "mov.u64", g->x);
-	struct tcb_ptx_operand loop;
 
-	loop = tcb_ptx_for_begin(g->b, I(0), g->n, I(1), 0);
+	tcb_ptx_for_begin(g->b, I(0), g->n, I(1), 0);
 	tcb_ptx_load(g->b, "ld.global.v4.b32", tcb_ptx_at(at, 0), g->q, 4);
 	tcb_ptx_into2(g->b, "add.u64", at, at, I(24));
 	tcb_ptx_for_end(g->b);
@@ -127,9 +126,8 @@ static void proves_shifts_and_masks(struct given *g)
 static void proves_carried_pointers(struct given *g)
 {
 	operand at = op1(g->b, "mov.u64", g->x);
-	struct tcb_ptx_operand loop;
 
-	loop = tcb_ptx_for_begin(g->b, g->tid, g->n, I(1), 0);
+	tcb_ptx_for_begin(g->b, g->tid, g->n, I(1), 0);
 	tcb_ptx_load(g->b, "ld.global.v4.b32", tcb_ptx_at(at, -16), g->q, 4);
 	tcb_ptx_into2(g->b, "add.u64", at, at, I(48));
 	tcb_ptx_for_end(g->b);
