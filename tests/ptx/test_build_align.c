@@ -41,9 +41,7 @@ static void carried_pointers_keep_what_steps_leave(struct given *g)
 
 static void counters_keep_what_begin_leaves(struct given *g)
 {
-	struct tcb_ptx_operand loop;
-
-	loop = tcb_ptx_for_begin(g->b, I(2), g->n, I(4), 0);
+	struct tcb_ptx_operand loop = tcb_ptx_for_begin(g->b, I(2), g->n, I(4), 0);
 	tcb_ptx_load(g->b, "ld.global.v4.b32", tcb_ptx_at(op3(g->b, "mad.wide.u32", loop, I(4), g->x), 0), g->q, 4);
 	tcb_ptx_for_end(g->b);
 }
@@ -135,9 +133,7 @@ static void proves_carried_pointers(struct given *g)
 
 static void proves_counters(struct given *g)
 {
-	struct tcb_ptx_operand loop;
-
-	loop = tcb_ptx_for_begin(g->b, I(8), g->n, I(4), 0);
+	struct tcb_ptx_operand loop = tcb_ptx_for_begin(g->b, I(8), g->n, I(4), 0);
 	tcb_ptx_load(g->b, "ld.global.v4.b32", tcb_ptx_at(op3(g->b, "mad.wide.u32", loop, I(4), g->x), 0), g->q, 4);
 	tcb_ptx_for_end(g->b);
 }
