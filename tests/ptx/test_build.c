@@ -237,13 +237,17 @@ static void instructions_have_names(struct given *g)
 
 static void scopes_are_closed(struct given *g)
 {
-
 	tcb_ptx_for_begin(g->b, I(0), g->n, I(1), 0);
+}
+
+static void ends_are_of_the_innermost(struct given *g)
+{
+	tcb_ptx_for_begin(g->b, I(0), g->n, I(1), 0);
+	tcb_ptx_if_end(g->b);
 }
 
 static void guards_end_before_loops(struct given *g)
 {
-
 	tcb_ptx_guard(g->b, op2(g->b, "setp.eq.u32", g->tid, I(0)));
 	tcb_ptx_for_begin(g->b, I(0), g->n, I(1), 0);
 }
@@ -293,6 +297,7 @@ static const struct {
 	{ "syntax: ", "add.u32 register, register, _", results_are_used_where_there_are_some },
 	{ "syntax: ", "frobnicate", instructions_have_names },
 	{ "usage: ", "not ended", scopes_are_closed },
+	{ "usage: ", "the end of an if without its begin", ends_are_of_the_innermost },
 	{ "usage: ", "guard", guards_end_before_loops },
 	{ "operand-type: ", "predicate", predicates_guard },
 	{ "immediate-range: ", "bar.sync 16", barriers_are_16 },
