@@ -418,6 +418,11 @@ static int take_gpu(void *ctx, const struct tcb_best *best)
 	return 0;
 }
 
+static void find_unknown_kind(void *ctx, const char *finding)
+{
+	*(int *)ctx += strcmp(finding, "device 2: unknown kind abacus") == 0;
+}
+
 static void test_kinds(void **state)
 {
 	enum { BEFORE = 12 };
@@ -431,7 +436,7 @@ static void test_kinds(void **state)
 	struct tcb_db *db;
 	sqlite3_stmt *stmt;
 	sqlite3 *sql;
-	int row;
+	int row, unknown = 0;
 
 	make_old(fixture->path);
 	assert_int_equal(sqlite3_open(fixture->path, &sql), SQLITE_OK);
@@ -455,10 +460,12 @@ static void test_kinds(void **state)
 	assert_int_equal(gpu.capability, 90);
 	assert_int_equal(gpu.shared_optin_bytes, 232448);
 	assert_int_equal(gpu.block_threads_max, 1024);
-	assert_int_equal(tcb_db_check(db, NULL, NULL, &err), TCB_OK);
+	(void)tcb_db_check(db, find_unknown_kind, &unknown, &err);
+	assert_int_equal(unknown, 0);
 	/* What this build does not know is named, and left out when it is read. */
 	assert_int_equal(tcb_db_exec(db, "UPDATE device SET kind = 'abacus' WHERE id = 2", "", &err), TCB_OK);
-	assert_int_equal(tcb_db_check(db, NULL, NULL, &err), TCB_E_FORMAT);
+	assert_int_equal(tcb_db_check(db, find_unknown_kind, &unknown, &err), TCB_E_FORMAT);
+	assert_int_equal(unknown, 1);
 	gpu = (struct tcb_target){ 0 };
 	assert_int_equal(tcb_db_best_each(db, NULL, take_gpu, &gpu, &err), TCB_OK);
 	assert_int_equal(gpu.capability, 0);
