@@ -265,7 +265,7 @@ static void reference_is_read_only(void **state)
 /* --- several outputs --- */
 
 static struct tcb_op rope; /* of the registry, that misbehaves after its work */
-static enum { RIGHT, WRONG_VALUE, NOT_WRITTEN, PAST_THE_END } how;
+static enum { RIGHT, WRONG_VALUE, NOT_WRITTEN, BEFORE_THE_START } how;
 static size_t spoilt;
 
 static void spoil(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool)
@@ -278,8 +278,8 @@ static void spoil(const struct tcb_plan *plan, void *const operand[], void *work
 		at[described[spoilt].bytes - 1] ^= 8;
 	else if (how == NOT_WRITTEN)
 		memset(at + described[spoilt].bytes - 2, TCB_POISON, 2);
-	else if (how == PAST_THE_END)
-		((volatile unsigned char *)at)[described[spoilt].bytes] = 1;
+	else if (how == BEFORE_THE_START)
+		((volatile unsigned char *)at)[-1] = 1;
 }
 
 static void each_output_has_guards_and_is_named(void **state)
@@ -298,7 +298,7 @@ static void each_output_has_guards_and_is_named(void **state)
 	assert_int_equal(tcb_instance_create(&rope, &problem, 1, NULL, &instance, NULL), TCB_OK);
 	assert_int_equal(instance->output_count, 3);
 	rope.default_geometry(&problem, &target, &geometry);
-	for (how = RIGHT; how <= PAST_THE_END; how++)
+	for (how = RIGHT; how <= BEFORE_THE_START; how++)
 		for (size_t o = 0; o < instance->output_count; o++) {
 			struct tcb_check check;
 			char name[32];
@@ -309,7 +309,7 @@ static void each_output_has_guards_and_is_named(void **state)
 				TCB_OK);
 			assert_int_equal(tcb_verifier_check(verifier, &geometry, 0, &check, NULL), TCB_OK);
 			tcb_verifier_destroy(verifier);
-			assert_int_equal(check.damaged, how == PAST_THE_END);
+			assert_int_equal(check.damaged, how == BEFORE_THE_START);
 			if (how == RIGHT) {
 				assert_int_equal(check.outcome, TCB_OUTCOME_OK);
 				assert_true(check.error_ratio > 0 && check.error_ratio < 1);
