@@ -1,30 +1,55 @@
 /* SPDX-License-Identifier: MIT
  *
  * Shapes that an op takes, made of three sizes: k is left out where there is none;
- * where the shape has words, it is of a few query tokens and heads, and n says which.
+ * where the shape has words, it is of a few query tokens and heads, and n says which
+ * others there are.
  */
 #ifndef TCB_TESTS_SHAPE_FOR_H
 #define TCB_TESTS_SHAPE_FOR_H
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/op.h"
 
 static inline struct tcb_shape shape_for(const struct tcb_op *op, struct tcb_shape shape)
 {
+	char text[512];
 	if (strcmp(op->shape_form, "MxN") == 0)
 		shape.k = 0;
-	if (!op->has_words)
+	if (!op->words)
 		return shape;
 	shape.m = 1 + (shape.m - 1) % 8;
 	shape.k = 32 * (1 + shape.k / 32 % 8);
-	shape.heads = (struct tcb_heads){ .query = 6, .kv = shape.n % 2 ? 2 : 1, .sequences = 1 + shape.n % 3 };
-	shape.heads.causal = shape.n % 5 == 1;
-	shape.heads.page = shape.n % 7 == 1 ? 16 : 0;
-	shape.heads.ragged = shape.heads.sequences > 1;
-	if (op->check_shape(op, &shape, NULL) != TCB_OK) /* without a mask, where the op has none */
-		shape.heads.causal = 0;
+	int length = snprintf(text, sizeof text, "h6/%d,b%zu", shape.n % 2 ? 2 : 1, 1 + shape.n % 3);
+	for (unsigned i = TCB_WORD_SEQUENCES + 1; i < TCB_WORD_COUNT; i++)
+		if (op->words >> i & 1u && tcb_word_rows[i].example && ((shape.n >> (1 + i % 6)) ^ shape.n) & 1)
+			length +=
+				snprintf(text + length, sizeof text - (size_t)length, ",%s", tcb_word_rows[i].example);
+	if (tcb_words_parse(text, &shape.heads, NULL) != TCB_OK)
+		abort();
 	return shape;
+}
+
+/* The shape that TEXT is, without the words that OP does not take. */
+static inline struct tcb_shape shape_taken(const struct tcb_op *op, const char *text)
+{
+	struct tcb_shape out;
+	char copy[TCB_SHAPE_TEXT_MAX], kept[2 * TCB_SHAPE_TEXT_MAX], alone[2 * TCB_SHAPE_TEXT_MAX], *rest = copy;
+	snprintf(copy, sizeof copy, "%s", text);
+	const char *first = strtok_r(rest, ",", &rest), *heads = strtok_r(rest, ",", &rest);
+	int length = snprintf(kept, sizeof kept, "%s,%s", first, heads);
+	for (char *word; (word = strtok_r(rest, ",", &rest)) != NULL;) {
+		snprintf(alone, sizeof alone, "1x1,%s,%s", heads, word);
+		if (tcb_shape_parse(alone, &out, NULL) != TCB_OK)
+			abort();
+		if (!(tcb_words_given(&out.heads) & ~op->words))
+			length += snprintf(kept + length, sizeof kept - (size_t)length, ",%s", word);
+	}
+	if (tcb_shape_parse(kept, &out, NULL) != TCB_OK)
+		abort();
+	return out;
 }
 
 #endif

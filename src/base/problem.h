@@ -10,29 +10,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/shape_words.h"
 #include "base/status.h"
 
-enum { TCB_OP_NAME_MAX = 32, TCB_WORDS_TEXT_MAX = 64, TCB_SHAPE_TEXT_MAX = 64 + TCB_WORDS_TEXT_MAX };
-
-/*
- * The words of an attention's shape: m query tokens of each sequence against n KV tokens, heads of k.  All zero for
- * other ops, which take none.  X(member, word, what it says): a word is printed where it is not zero (sequences: not
- * 1).
- */
-struct tcb_heads {
-	uint32_t query, kv; /* "h32/8": heads; query is a multiple of kv */
-	uint32_t sequences; /* "b4": each with KV of its own, and a length of its own from 0 to n */
-	uint32_t page;      /* "p16": KV tokens a page, and a table of pages; 0: contiguous */
-	uint32_t window;    /* "w1024": the last 1024 tokens up to its own, that included; with causal only; 0: all */
-	uint32_t cap;       /* "c50": scores s become cap * tanh(s / cap); 0: as they are */
-	uint32_t causal;    /* "causal": query token i of a sequence sees KV up to its own, which is length - m + i */
-	uint16_t ragged;    /* "ragged": lengths differ (kv_cache.h has them); else all are n */
-	uint16_t pairs; /* "pairs": neighbouring values of a head are rotated together; else those half a head apart */
-};
+enum { TCB_OP_NAME_MAX = 32, TCB_SHAPE_TEXT_MAX = 64 + TCB_WORDS_TEXT_MAX };
 
 struct tcb_shape {
 	size_t m, n, k; /* k == 0: the op has no reduction dimension of its own */
-	struct tcb_heads heads;
+	struct tcb_words heads;
 };
 
 /* The activation type a kernel may use inside.  Candidates are never compared across contracts. */
@@ -60,10 +45,6 @@ struct tcb_problem {
 enum tcb_status tcb_shape_parse(const char *text, struct tcb_shape *out, struct tcb_error *err);
 void tcb_shape_print(const struct tcb_shape *shape, char out[TCB_SHAPE_TEXT_MAX]);
 int tcb_shape_equal(const struct tcb_shape *a, const struct tcb_shape *b);
-
-/* shape_words.c: "h32/8,b4"; empty: none.  In any order, each once.  A window is causal, whether it is said or not. */
-enum tcb_status tcb_heads_parse(const char *text, struct tcb_heads *out, struct tcb_error *err);
-void tcb_heads_print(const struct tcb_heads *heads, char out[TCB_WORDS_TEXT_MAX]);
 
 const char *tcb_contract_text(enum tcb_contract contract); /* "f32", "f16", "q8" */
 enum tcb_status tcb_contract_parse(const char *text, enum tcb_contract *out, struct tcb_error *err);

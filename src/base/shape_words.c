@@ -1,31 +1,53 @@
 /* SPDX-License-Identifier: MIT
  *
- * The words of a shape (struct tcb_heads) as text and back.
+ * The words of a shape as text and back, from their rows.
  */
+#include "base/shape_words.h"
+
 #include <ctype.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/problem.h"
 #include "base/util.h"
 
-/* The words that are a letter and a number, in the order of the canonical text. */
-static const struct {
-	char letter;
-	size_t at;
-	uint32_t least, most, unsaid;
-} words[] = {
-	{ 'b', offsetof(struct tcb_heads, sequences), 1, 65535, 1 },
-	{ 'p', offsetof(struct tcb_heads, page), 1, 65536, 0 },
-	{ 'w', offsetof(struct tcb_heads, window), 1, 1u << 30, 0 },
-	{ 'c', offsetof(struct tcb_heads, cap), 1, 65535, 0 },
+const struct tcb_word_row tcb_word_rows[TCB_WORD_COUNT] = {
+#define ROW(ID, field, type, kind, text, with, least, most, unsaid, example, help) \
+	[TCB_WORD_##ID] = { TCB_WORD_##kind, text, TCB_WORD_##with, least, most, unsaid, example, help },
+	TCB_SHAPE_WORDS(ROW)
+#undef ROW
 };
-enum { WORDS = sizeof words / sizeof *words, HEADS_MAX = 4096 };
 
-static uint32_t *member(struct tcb_heads *heads, size_t word)
+const struct tcb_word_row *tcb_word_divisor(enum tcb_word word)
 {
-	return (uint32_t *)(void *)((char *)heads + words[word].at);
+	const unsigned next = word + 1;
+	return next < TCB_WORD_COUNT && tcb_word_rows[next].kind == TCB_WORD_DIVISOR ? &tcb_word_rows[next] : NULL;
+}
+
+uint32_t tcb_word_get(const struct tcb_words *words, enum tcb_word word)
+{
+	switch (word) {
+#define GET(ID, field, ...) \
+	case TCB_WORD_##ID: \
+		return words->field;
+		TCB_SHAPE_WORDS(GET)
+#undef GET
+	default:
+		return 0;
+	}
+}
+
+static void set(struct tcb_words *words, enum tcb_word word, uint32_t value)
+{
+	switch (word) {
+#define SET(ID, field, type, ...)           \
+	case TCB_WORD_##ID:                 \
+		words->field = (type)value; \
+		break;
+		TCB_SHAPE_WORDS(SET)
+#undef SET
+	default:
+		break;
+	}
 }
 
 /* A number from LEAST to MOST at *TEXT, which is moved past it; 0 for none. */
@@ -39,46 +61,60 @@ static uint32_t read_number(const char **text, uint32_t least, uint32_t most)
 	return value >= least && value <= most ? (uint32_t)value : 0;
 }
 
-static int read_heads(const char **text, struct tcb_heads *out)
+/* Does TEXT begin with WORD?  A letter of a number may be that of other words, too. */
+static int begins(const char *text, const struct tcb_word_row *word)
 {
-	if (out->query || !(out->query = read_number(text, 1, HEADS_MAX)) || *(*text)++ != '/' ||
-	    !(out->kv = read_number(text, 1, HEADS_MAX)))
-		return -1;
-	return out->query % out->kv ? -1 : 0;
+	const size_t length = strlen(word->text);
+	if (strncmp(text, word->text, length) != 0)
+		return 0;
+	return word->kind == TCB_WORD_FLAG ? text[length] == ',' || !text[length]
+					   : isdigit((unsigned char)text[length]);
 }
 
-/* WORD at *TEXT, which is moved past it. */
-static int has_word(const char **text, const char *word)
+/* WORD, with which *TEXT begins and which is moved past it, and its divisor. */
+static int read_value(const char **text, unsigned word, struct tcb_words *out)
 {
-	const int is_here = !strncmp(*text, word, strlen(word));
-	*text += is_here ? strlen(word) : 0;
-	return is_here;
+	const struct tcb_word_row *row = &tcb_word_rows[word], *divisor = tcb_word_divisor(word);
+	*text += strlen(row->text);
+	const uint32_t value = row->kind == TCB_WORD_FLAG ? 1 : read_number(text, row->least, row->most);
+	if (!value || tcb_word_get(out, word))
+		return -1;
+	set(out, word, value);
+	if (!divisor)
+		return 0;
+	return !begins(*text, divisor) || read_value(text, word + 1, out) || value % tcb_word_get(out, word + 1) ? -1
+														 : 0;
 }
 
-static int read_word(const char **text, struct tcb_heads *out)
+static int read_word(const char **text, struct tcb_words *out)
 {
-	if (has_word(text, "causal"))
-		return out->causal++;
-	if (has_word(text, "ragged"))
-		return out->ragged++;
-	if (has_word(text, "pairs"))
-		return out->pairs++;
-	const char letter = **text;
-	if (!letter)
-		return -1;
-	++*text;
-	if (letter == 'h')
-		return read_heads(text, out);
-	for (size_t i = 0; i < WORDS; i++)
-		if (letter == words[i].letter)
-			return *member(out, i) || !(*member(out, i) = read_number(text, words[i].least, words[i].most));
+	for (unsigned i = 0; i < TCB_WORD_COUNT; i++)
+		if (tcb_word_rows[i].kind != TCB_WORD_DIVISOR && begins(*text, &tcb_word_rows[i]))
+			return read_value(text, i, out);
 	return -1;
 }
 
-enum tcb_status tcb_heads_parse(const char *text, struct tcb_heads *out, struct tcb_error *err)
+/* What was not said becomes what it then is; -1 where a word that another needs is missing. */
+static int complete(struct tcb_words *out)
+{
+	for (unsigned i = 0; i < TCB_WORD_COUNT; i++) {
+		const int is_given = tcb_word_get(out, i) != 0,
+			  has_other = tcb_word_get(out, tcb_word_rows[i].with) != 0;
+		if (is_given && !has_other)
+			return -1;
+		if (!is_given && has_other)
+			set(out, i, tcb_word_rows[i].unsaid);
+	}
+	if (out->window) /* it ends at the query's own token */
+		out->causal = 1;
+	return 0;
+}
+
+enum tcb_status tcb_words_parse(const char *text, struct tcb_words *out, struct tcb_error *err)
 {
 	const char *at = text;
-	*out = (struct tcb_heads){ 0 };
+	char known[TCB_WORDS_LIST_MAX];
+	*out = (struct tcb_words){ 0 };
 	if (!*text)
 		return TCB_OK;
 	int is_bad = read_word(&at, out);
@@ -86,33 +122,49 @@ enum tcb_status tcb_heads_parse(const char *text, struct tcb_heads *out, struct 
 		at++;
 		is_bad = read_word(&at, out);
 	}
-	if (is_bad || *at || !out->query)
-		return tcb_fail(
-			err, TCB_E_USAGE,
-			"invalid words of a shape '%.80s': give h32/8 (query heads / KV heads, a multiple of each "
-			"other), and where wanted b4 (sequences), p16 (page size), w1024 (window), c50 (cap), "
-			"causal, ragged (lengths differ), pairs (of rope: neighbours are rotated together)",
-			text);
-	for (size_t i = 0; i < WORDS; i++)
-		if (!*member(out, i))
-			*member(out, i) = words[i].unsaid;
-	if (out->window) /* it ends at the query's own token */
-		out->causal = 1;
-	return TCB_OK;
+	if (!is_bad && !*at && !complete(out))
+		return TCB_OK;
+	tcb_words_list(~0u, known);
+	return tcb_fail(
+		err, TCB_E_USAGE,
+		"invalid words of a shape '%.80s': give words such as %s, each once; the first number of h is a "
+		"multiple of the second (tcbtune help shapes)",
+		text, known);
 }
 
-void tcb_heads_print(const struct tcb_heads *heads, char out[TCB_WORDS_TEXT_MAX])
+void tcb_words_print(const struct tcb_words *words, char out[TCB_WORDS_TEXT_MAX])
 {
-	struct tcb_heads copy = *heads;
 	int length = 0;
 	*out = '\0';
-	if (!heads->query)
-		return;
-	length = snprintf(out, TCB_WORDS_TEXT_MAX, "h%u/%u", heads->query, heads->kv);
-	for (size_t i = 0; i < WORDS; i++)
-		if (*member(&copy, i) != words[i].unsaid)
-			length += snprintf(out + length, (size_t)(TCB_WORDS_TEXT_MAX - length), ",%c%u",
-					   words[i].letter, *member(&copy, i));
-	(void)snprintf(out + length, (size_t)(TCB_WORDS_TEXT_MAX - length), "%s%s%s", heads->causal ? ",causal" : "",
-		       heads->ragged ? ",ragged" : "", heads->pairs ? ",pairs" : "");
+	for (unsigned i = 0; i < TCB_WORD_COUNT; i++) {
+		const struct tcb_word_row *row = &tcb_word_rows[i];
+		const uint32_t value = tcb_word_get(words, i);
+		if (!value || value == row->unsaid || !tcb_word_get(words, row->with))
+			continue;
+		char number[16] = "";
+		if (row->kind != TCB_WORD_FLAG)
+			snprintf(number, sizeof number, "%u", value);
+		length += snprintf(out + length, (size_t)(TCB_WORDS_TEXT_MAX - length), "%s%s%s",
+				   length && row->kind != TCB_WORD_DIVISOR ? "," : "", row->text, number);
+	}
+}
+
+unsigned tcb_words_given(const struct tcb_words *words)
+{
+	unsigned given = 0;
+	for (unsigned i = 0; i < TCB_WORD_COUNT; i++) {
+		const uint32_t value = tcb_word_get(words, i);
+		given |= value && value != tcb_word_rows[i].unsaid ? 1u << i : 0;
+	}
+	return given;
+}
+
+void tcb_words_list(unsigned mask, char out[TCB_WORDS_LIST_MAX])
+{
+	int length = 0;
+	*out = '\0';
+	for (unsigned i = 0; i < TCB_WORD_COUNT; i++)
+		if (mask >> i & 1u && tcb_word_rows[i].example && length < TCB_WORDS_LIST_MAX)
+			length += snprintf(out + length, (size_t)(TCB_WORDS_LIST_MAX - length), "%s%s",
+					   length ? ", " : "", tcb_word_rows[i].example);
 }

@@ -85,7 +85,7 @@ enum tcb_status tcb_db_begin(struct tcb_db *db, const char *doing, struct tcb_er
 enum tcb_status tcb_db_end(struct tcb_db *db, enum tcb_status status, const char *doing, struct tcb_error *err);
 /*
  * Compiles SQL and binds its parameters ?1, ?2 ... from FORMAT, one letter each: i int64_t, d double (NaN becomes
- * NULL), t const char * (NULL stays NULL), w struct tcb_heads *.  A t's text must live as long as the statement.
+ * NULL), t const char * (NULL stays NULL), w struct tcb_words *.  A t's text must live as long as the statement.
  */
 enum tcb_status tcb_db_query(struct tcb_db *db, sqlite3_stmt **out, const char *doing, struct tcb_error *err,
 			     const char *sql, const char *format, ...);
@@ -107,8 +107,8 @@ enum tcb_status tcb_db_finish(struct tcb_db *db, sqlite3_stmt *stmt, int64_t *id
 void tcb_db_note_unreadable(struct tcb_db *db, const char *table, int64_t id, sqlite3_stmt *stmt, int column);
 /* Column COLUMN into a buffer of CAPACITY bytes; -1 if it does not fit.  NULL reads as "". */
 int tcb_db_text(sqlite3_stmt *stmt, int column, char *out, size_t capacity);
-/* The words of a problem's shape; -1 if they are none, or not as tcb_heads_print writes them. */
-int tcb_db_words(sqlite3_stmt *stmt, int column, struct tcb_heads *out);
+/* The words of a problem's shape; -1 if they are none, or not as tcb_words_print writes them. */
+int tcb_db_words(sqlite3_stmt *stmt, int column, struct tcb_words *out);
 double tcb_db_double(sqlite3_stmt *stmt, int column); /* NULL reads as NaN */
 struct tcb_interval tcb_db_interval(sqlite3_stmt *stmt, int first_column);
 /* 0, and *OUT, for a PRAGMA whose value is an integer; else the SQLite result. */

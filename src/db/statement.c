@@ -165,7 +165,7 @@ enum tcb_status tcb_db_query(struct tcb_db *db, sqlite3_stmt **out, const char *
 			rc = sqlite3_bind_double(*out, index, va_arg(args, double));
 		} else if (*format == 'w') {
 			char words[TCB_WORDS_TEXT_MAX];
-			tcb_heads_print(va_arg(args, const struct tcb_heads *), words);
+			tcb_words_print(va_arg(args, const struct tcb_words *), words);
 			rc = sqlite3_bind_text(*out, index, words, -1, SQLITE_TRANSIENT);
 		} else {
 			rc = sqlite3_bind_text(*out, index, va_arg(args, const char *), -1, SQLITE_STATIC);
@@ -249,13 +249,13 @@ int tcb_db_text(sqlite3_stmt *stmt, int column, char *out, size_t capacity)
 	return 0;
 }
 
-int tcb_db_words(sqlite3_stmt *stmt, int column, struct tcb_heads *out)
+int tcb_db_words(sqlite3_stmt *stmt, int column, struct tcb_words *out)
 {
 	char text[TCB_WORDS_TEXT_MAX], canonical[TCB_WORDS_TEXT_MAX];
 
-	if (tcb_db_text(stmt, column, text, sizeof text) || tcb_heads_parse(text, out, NULL) != TCB_OK)
+	if (tcb_db_text(stmt, column, text, sizeof text) || tcb_words_parse(text, out, NULL) != TCB_OK)
 		return -1;
-	tcb_heads_print(out, canonical); /* by which a lookup finds them */
+	tcb_words_print(out, canonical); /* by which a lookup finds them */
 	return strcmp(text, canonical) ? -1 : 0;
 }
 

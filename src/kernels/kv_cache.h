@@ -2,7 +2,7 @@
  *
  * KV caches: where a token is and how many values there are, for the ops that read or
  * write them (attention, rope_append).  A shape comes in whose n is the tokens that each
- * sequence has memory for, with words h, b, p and ragged (struct tcb_heads).
+ * sequence has memory for, with TCB_KV_WORDS.
  *
  * K and V are rows of all KV heads of a token, side by side: contiguous, [sequences][n],
  * or with page size P in pages of P tokens, page table[sequence][t / P] for token t;
@@ -16,6 +16,12 @@
 #include "base/util.h"
 #include "kernels/formats.h"
 #include "kernels/op.h"
+
+/* What every op with a KV cache takes. */
+enum {
+	TCB_KV_WORDS = 1u << TCB_WORD_QUERY | 1u << TCB_WORD_KV | 1u << TCB_WORD_SEQUENCES | 1u << TCB_WORD_PAGE |
+		       1u << TCB_WORD_RAGGED
+};
 
 /* Pages of one sequence in the table; 0: contiguous. */
 static inline size_t tcb_kv_pages(const struct tcb_shape *shape)

@@ -19,6 +19,20 @@
 #define UNIT_ROUNDOFF 0x1p-24
 #define ULP 0x1p-23
 
+enum tcb_status tcb_op_check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err)
+{
+	const unsigned other = tcb_words_given(&shape->heads) & ~op->words;
+	char unknown[TCB_WORDS_LIST_MAX], known[TCB_WORDS_LIST_MAX];
+	if (!other)
+		return op->check_shape(op, shape, err);
+	if (!op->words)
+		return tcb_fail(err, TCB_E_USAGE, "op %s takes no words after its shape %s", op->name, op->shape_form);
+	tcb_words_list(other, unknown);
+	tcb_words_list(op->words, known);
+	return tcb_fail(err, TCB_E_USAGE, "op %s does not take words of a shape such as %s; it takes %s", op->name,
+			unknown, known);
+}
+
 enum tcb_status tcb_problem_init(const struct tcb_op *op, enum tcb_contract contract, const struct tcb_shape *shape,
 				 struct tcb_problem *out, struct tcb_error *err)
 {
@@ -34,9 +48,7 @@ enum tcb_status tcb_problem_init(const struct tcb_op *op, enum tcb_contract cont
 		return tcb_fail(err, TCB_E_USAGE, "op %s has no contract %s; it has: %s", op->name,
 				tcb_contract_text(contract), known);
 	}
-	if (!op->has_words && shape->heads.query)
-		return tcb_fail(err, TCB_E_USAGE, "op %s takes no words after its shape %s", op->name, op->shape_form);
-	TCB_TRY(op->check_shape(op, shape, err));
+	TCB_TRY(tcb_op_check_shape(op, shape, err));
 	memset(out, 0, sizeof(*out));
 	out->op = op;
 	snprintf(out->op_name, sizeof(out->op_name), "%s", op->name);

@@ -236,7 +236,7 @@ struct tcb_op {
 	const char *name;                /* "q4k_matvec" */
 	const char *summary;             /* one line for `tcbtune ops` */
 	const char *shape_form;          /* "MxNxK" or "MxN" */
-	int has_words;                   /* its shape has words (struct tcb_heads) */
+	unsigned words;                  /* of its shape: bit 1u << enum tcb_word; 0: it has none */
 	const struct tcb_format *format; /* of its weights (formats.h); NULL: they are not quantised */
 	enum tcb_type type;              /* of the operands that are not in blocks */
 	const void *member;              /* for the functions of a family of ops: what tells this one from the others */
@@ -329,6 +329,8 @@ const struct tcb_op *const *tcb_ops(size_t *count_out);
 const struct tcb_op *tcb_op_find(const char *name); /* NULL if unknown */
 
 /* op.c */
+/* What check_shape says of SHAPE, whose words must be among those that OP takes. */
+enum tcb_status tcb_op_check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err);
 /* Checks op, contract and shape together; fills OUT. */
 enum tcb_status tcb_problem_init(const struct tcb_op *op, enum tcb_contract contract, const struct tcb_shape *shape,
 				 struct tcb_problem *out, struct tcb_error *err);

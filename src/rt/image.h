@@ -26,10 +26,10 @@ struct rt_key {
 	uint16_t contract, state;
 	uint32_t threads;
 	uint64_t m, n, k;
-	struct tcb_heads heads;
+	struct tcb_words heads;
 };
 
-enum { RT_NONE = UINT32_MAX, RT_IMAGE_FORMAT = 9, RT_ENTRIES_MAX = 1 << 30, RT_AXES = 4 };
+enum { RT_NONE = UINT32_MAX, RT_IMAGE_FORMAT = TCB_WORDS_FORMAT << 16 | 9, RT_ENTRIES_MAX = 1 << 30, RT_AXES = 4 };
 
 /* Sorted by the key, threads last: the entries of one shape follow each other. */
 struct rt_entry {
@@ -153,25 +153,27 @@ static inline uint64_t rt_mix(uint64_t a, uint64_t b)
 }
 
 /* A number for the words of a shape: 0 for none. */
-static inline uint64_t rt_words(const struct tcb_heads *heads)
+static inline uint64_t rt_words(const struct tcb_words *words)
 {
-	uint64_t half[4];
+	enum { COUNT = sizeof(*words) / sizeof(uint64_t) };
+	uint64_t part[COUNT], any = 0, hash = 0;
 
-	if (!heads->query)
-		return 0;
-	_Static_assert(sizeof(half) == sizeof(*heads), "heads are four numbers of 64 bits");
-	memcpy(half, heads, sizeof(half));
-	return rt_mix(rt_mix(half[0], half[1]), rt_mix(half[2], half[3]));
+	memcpy(part, words, sizeof(part));
+	for (int i = 0; i < COUNT; i++)
+		any |= part[i];
+	for (int i = 0; any && i < COUNT; i += 2)
+		hash ^= rt_mix(part[i] + (uint64_t)i, i + 1 < COUNT ? part[i + 1] : 0);
+	return hash;
 }
 
 /* The same for all words but those whose numbers are axes: near shapes have as many query heads to a KV head (a tile's
  * rows), and the same pages, window, cap and mask. */
-static inline uint64_t rt_words_kind(const struct tcb_heads *heads)
+static inline uint64_t rt_words_kind(const struct tcb_words *words)
 {
-	struct tcb_heads kind = *heads;
+	struct tcb_words kind = *words;
 
-	if (heads->kv)
-		kind.query /= heads->kv;
+	if (words->kv)
+		kind.query /= words->kv;
 	kind.kv = kind.sequences = 0;
 	return rt_words(&kind);
 }

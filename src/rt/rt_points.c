@@ -15,7 +15,7 @@ static float log2_of(uint64_t value)
 
 void rt_key_axes(const struct rt_key *key, float at_out[RT_AXES])
 {
-	const struct tcb_heads *heads = &key->heads;
+	const struct tcb_words *heads = &key->heads;
 
 	at_out[0] = log2_of(key->m);
 	at_out[1] = log2_of(key->n);

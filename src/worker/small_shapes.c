@@ -95,7 +95,7 @@ static size_t worded_shapes(const struct tcb_op *op, const struct tcb_shape *pro
 	const size_t tile = geometry->tile[TCB_MIDI].n, part = geometry->tile[TCB_MACRO].n;
 	const size_t wanted[TCB_VERIFY_SHAPES_MAX] = { 1, COLUMNS, tile + 3, part + COLUMNS };
 	struct tcb_shape shape = *problem, least_k = *problem;
-	struct tcb_heads *heads = &shape.heads;
+	struct tcb_words *heads = &shape.heads;
 	size_t count = 0;
 	const uint32_t group = heads->query / heads->kv;
 	heads->kv = (uint32_t)tcb_least(heads->kv, FEW_HEADS);

@@ -45,36 +45,6 @@ static void malformed_shapes_are_refused(void **state)
 	}
 }
 
-static void heads_are_read(void **state)
-{
-	static const char *const bad[] = { "h32",      "h0/1",       "h32/5",       "h32/8,",
-					   "b4",       "h32/8,b0",   "h32/8,b1x",   "h32/8,h8/8",
-					   ",h1/1",    "h1/1 b2",    "h1/1,p65537", "h1/1,causal,causal",
-					   "h99999/1", "h1/1,b2,b2", "x",           "h1/1,z3" };
-	struct tcb_heads heads;
-	struct tcb_error err;
-	char text[TCB_WORDS_TEXT_MAX];
-
-	(void)state;
-	assert_int_equal(tcb_heads_parse("causal,w7,b1,h8/2", &heads, NULL), TCB_OK);
-	assert_int_equal(heads.query, 8);
-	assert_int_equal(heads.kv, 2);
-	assert_int_equal(heads.sequences, 1);
-	assert_int_equal(heads.window, 7);
-	assert_int_equal(heads.page, 0);
-	tcb_heads_print(&heads, text);
-	assert_string_equal(text, "h8/2,w7,causal");
-	assert_int_equal(tcb_heads_parse("h8/2,w7", &heads, NULL), TCB_OK); /* the same, said shorter */
-	tcb_heads_print(&heads, text);
-	assert_string_equal(text, "h8/2,w7,causal");
-	assert_int_equal(tcb_heads_parse("", &heads, NULL), TCB_OK);
-	assert_int_equal(heads.query, 0);
-	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-		assert_int_equal(tcb_heads_parse(bad[i], &heads, &err), TCB_E_USAGE);
-		assert_non_null(strstr(err.message, "h32/8"));
-	}
-}
-
 static void equal_shapes(void **state)
 {
 	struct tcb_shape a, b;
@@ -130,13 +100,9 @@ static void arithmetic_reports_overflow(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(shapes_round_trip),
-		cmocka_unit_test(malformed_shapes_are_refused),
-		cmocka_unit_test(heads_are_read),
-		cmocka_unit_test(equal_shapes),
-		cmocka_unit_test(overflowing_shapes_are_refused),
-		cmocka_unit_test(words_round_trip),
-		cmocka_unit_test(arithmetic_reports_overflow),
+		cmocka_unit_test(shapes_round_trip), cmocka_unit_test(malformed_shapes_are_refused),
+		cmocka_unit_test(equal_shapes),      cmocka_unit_test(overflowing_shapes_are_refused),
+		cmocka_unit_test(words_round_trip),  cmocka_unit_test(arithmetic_reports_overflow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

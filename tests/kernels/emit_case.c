@@ -9,8 +9,10 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/sizes.h"
 #include "base/util.h"
 #include "device/gpu.h"
 #include "kernels/constraint.h"
@@ -73,29 +75,36 @@ static size_t draw_size(struct emit_draw *draw)
 }
 
 /* Words, most of them such as the op takes; the shape's own sizes become those of heads. */
-static void draw_words(struct emit_draw *draw, struct tcb_shape *out)
+static void draw_words(struct emit_draw *draw, const struct tcb_op *op, struct tcb_shape *out)
 {
-	static const uint32_t groups[] = { 1, 2, 4, 5, 7, 8, 16, 32, 64 }, pages[] = { 0, 0, 0, 1, 5, 16, 256 };
-	struct tcb_heads *heads = &out->heads;
+	static const size_t groups[] = { 1, 2, 4, 5, 7, 8, 16, 32, 64 }, numbers[] = { 1, 2, 5, 16, 50, 256 };
+	const size_t kv = 1 + below(draw, 9);
+	char text[512];
+	int length = snprintf(text, sizeof text, "h%zu/%zu", kv * groups[below(draw, COUNT(groups))], kv);
 	out->k = 32 * (1 + below(draw, 9));
 	out->m = below(draw, 3) ? 1 : 1 + below(draw, 40);
-	heads->kv = 1 + (uint32_t)below(draw, 9);
-	heads->query = heads->kv * groups[below(draw, COUNT(groups))];
-	heads->sequences = below(draw, 3) ? 1 : 1 + (uint32_t)below(draw, 300);
-	heads->page = pages[below(draw, COUNT(pages))];
-	heads->window = below(draw, 3) ? 0 : 1 + (uint32_t)below(draw, 5000);
-	heads->cap = below(draw, 4) ? 0 : 50;
-	heads->causal = heads->window ? 1 : (uint32_t)below(draw, 2);
-	heads->ragged = (uint16_t)below(draw, 2);
-	heads->pairs = below(draw, 4) == 0;
+	for (unsigned i = TCB_WORD_SEQUENCES; i < TCB_WORD_COUNT; i++) {
+		const struct tcb_word_row *row = &tcb_word_rows[i];
+		const size_t number = below(draw, 2) ? numbers[below(draw, COUNT(numbers))] : 1 + below(draw, 5000);
+		if (below(draw, op->words >> i & 1u ? 3 : 50))
+			continue;
+		const size_t room = sizeof text - (size_t)length;
+		if (row->kind == TCB_WORD_NUMBER && !tcb_word_divisor(i))
+			length += snprintf(text + length, room, ",%s%zu", row->text,
+					   tcb_most(row->least, tcb_least(number, row->most)));
+		else if (row->example)
+			length += snprintf(text + length, room, ",%s", row->example);
+	}
+	if (tcb_words_parse(text, &out->heads, NULL) != TCB_OK)
+		abort();
 }
 
 static void draw_shape(struct emit_draw *draw, const struct tcb_op *op, struct tcb_shape *out)
 {
 	static const size_t units[] = { 1, 32, 256 };
 	*out = (struct tcb_shape){ draw_size(draw), draw_size(draw), 0 };
-	if (op->has_words) {
-		draw_words(draw, out);
+	if (op->words) {
+		draw_words(draw, op, out);
 		return;
 	}
 	if (strcmp(op->shape_form, "MxN") == 0)

@@ -235,7 +235,7 @@ static void defaults_are_legal(void **state)
 		struct tcb_geometry geometry;
 		struct tcb_gpu gpu;
 		struct tcb_error err;
-		shape.heads = (struct tcb_heads){ .query = 3 * group, .kv = 3, .sequences = 2 };
+		shape.heads = (struct tcb_words){ .query = 3 * group, .kv = 3, .sequences = 2 };
 		assert_int_equal(tcb_problem_init(op, contracts[i / OPS % CONTRACTS], &shape, &problem, &err), TCB_OK);
 		assert_int_equal(tcb_gpu_table(capability, &gpu, &err), TCB_OK);
 		op->default_geometry(&problem, &gpu.device.target, &geometry);

@@ -164,7 +164,7 @@ static void defaults_are_legal(void **state)
 		struct tcb_geometry geometry;
 		struct tcb_gpu gpu;
 		char why[TCB_WHY_MAX];
-		shape.heads = (struct tcb_heads){ .query = 21, .kv = 3, .sequences = 2 };
+		shape.heads = (struct tcb_words){ .query = 21, .kv = 3, .sequences = 2 };
 		assert_int_equal(tcb_problem_init(op, TCB_CONTRACT_F32, &shape, &problem, NULL), TCB_OK);
 		assert_int_equal(tcb_gpu_table(capability, &gpu, NULL), TCB_OK);
 		op->default_geometry(&problem, &gpu.device.target, &geometry);

@@ -15,6 +15,7 @@
 #include "kernels/emulation.h"
 #include "ptx/optimise/passes.h"
 #include "ptx/text/text.h"
+#include "shape_for.h"
 
 static const unsigned capabilities[] = { 75, 80, 90, 120 };
 enum { CAPABILITIES = sizeof capabilities / sizeof *capabilities, SEED = 7 };
@@ -34,7 +35,7 @@ static void see(void *ctx, const struct tcb_ptx_finding *finding)
 
 /* What an op whose shape has words takes instead: one of them, by SHAPE's n. */
 enum { WORDS = 3 };
-static const char *const words[WORDS] = { "1x64x128,h8/2", "3x77x64,h14/2,b4,p16,c30,causal,ragged",
+static const char *const words[WORDS] = { "1x64x128,h8/2", "3x77x64,h14/2,b4,p16,c30,causal,ragged,pairs",
 					  "2x33x256,h8/1,b4,w9,ragged" };
 
 /* OP's default kernel for SHAPE, whose k row ops do without, with PASSES; 0 when it has none for the contract. */
@@ -50,13 +51,8 @@ static int emit_with(const struct tcb_op *op, unsigned capability, enum tcb_cont
 	if (!op->emit || !(op->contracts >> contract & 1u))
 		return 0;
 	assert_int_equal(tcb_gpu_table(capability, &gpu, &err), TCB_OK);
-	if (op->has_words)
-		assert_int_equal(tcb_shape_parse(words[shape->n % WORDS], &fitting, &err), TCB_OK);
-	if (op->has_words &&
-	    op->check_shape(op, &fitting, NULL) != TCB_OK) { /* not all take a cap, a window and a mask, and pairs */
-		fitting.heads.cap = fitting.heads.window = fitting.heads.causal = 0;
-		fitting.heads.pairs = shape->n % 2;
-	}
+	if (op->words)
+		fitting = shape_taken(op, words[shape->n % WORDS]);
 	assert_int_equal(tcb_problem_init(op, contract, &fitting, &problem, &err), TCB_OK);
 	op->default_geometry(&problem, &gpu.device.target, &geometry);
 	geometry.knob[TCB_KNOB_PASSES] = (int32_t)passes;

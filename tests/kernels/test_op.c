@@ -112,7 +112,7 @@ static void test_numbers_alone(void **state)
 		for (size_t n = 36; n <= 37; n++) {
 			const struct tcb_shape shape = shape_for(ops[i], (struct tcb_shape){ 3, n, 64 });
 			struct tcb_problem problem;
-			if (!ops[i]->has_words ||
+			if (!ops[i]->words ||
 			    tcb_problem_init(ops[i], ops[i]->default_contract, &shape, &problem, NULL) != TCB_OK)
 				continue;
 			check_numbers_alone(&problem);

@@ -98,7 +98,7 @@ static size_t attention_head(const struct gpu_bench *b, size_t sequence, size_t 
 /* Which output head HEAD of a row of qkv goes to: 0, q; 1, K; 2, V. */
 static size_t output_of(const struct gpu_bench *b, size_t head)
 {
-	const struct tcb_heads *heads = &b->problem.shape.heads;
+	const struct tcb_words *heads = &b->problem.shape.heads;
 	return head < heads->query ? 0 : head < (size_t)heads->query + heads->kv ? 1 : 2;
 }
 

@@ -25,6 +25,7 @@
 #include "cmocka_all.h"
 #include "instrumented.h"
 #include "kernels/space.h"
+#include "shape_for.h"
 
 enum { THREADS = 2, GEOMETRIES_PER_GROUP = 3, GEOMETRIES_TOGETHER = 12, TESTS_MAX = 256, VARIANTS_MAX = 512 };
 
@@ -35,30 +36,24 @@ static const struct tcb_shape shapes[] = {
 	{ 1, 4099, 256 }, { 3, 33, 768 }, { 2, 257, 512 }, { 70, 100, 256 }, { 5, 1024, 256 },
 };
 enum { SHAPE_COUNT = sizeof(shapes) / sizeof(shapes[0]), FEW_VALUES = 130 * 1280 };
-/* For ops whose shapes have words: groups of 1, 2, 4, 7 and 8, all words, lengths of 0 and 1. */
+/* For ops whose shapes have words: groups of 1, 2, 4, 7 and 8, all words as far as they are taken, lengths of 0 and 1.
+ */
 static const char *const worded[SHAPE_COUNT] = {
 	"1x33x64,h4/4",
-	"1x130x128,h8/2",
+	"1x130x128,h8/2,pairs",
 	"2x257x128,h14/2,causal",
-	"1x1000x96,h7/1",
+	"1x1000x96,h7/1,pairs",
 	"5x40x64,h16/2,b5,causal,ragged",
-	"1x100x256,h4/2,b4,ragged",
+	"1x100x256,h4/2,b4,ragged,pairs",
 	"3x70x32,h4/1,b5,p16,ragged",
-	"1x129x128,h8/1,w17,c30",
+	"1x129x128,h8/1,w17,c30,pairs",
 	"17x60x64,h2/1,b4,p5,w9,causal,ragged",
-	"1x1x128,h4/1",
+	"1x1x128,h4/1,pairs",
 };
 
 static struct tcb_shape shape_of(const struct tcb_op *op, size_t index)
 {
-	struct tcb_shape shape = shapes[index];
-	if (!op->has_words)
-		return shape;
-	assert_int_equal(tcb_shape_parse(worded[index], &shape, NULL), TCB_OK);
-	shape.heads.pairs = index % 2;
-	if (op->check_shape(op, &shape, NULL) != TCB_OK) /* not all rotate */
-		shape.heads.pairs = 0;
-	return shape;
+	return op->words ? shape_taken(op, worded[index]) : shapes[index];
 }
 
 struct subject {

@@ -115,7 +115,7 @@ static double traffic(const struct tcb_problem *problem)
 static const struct tcb_op fake_op = {
 	.name = "fake_matvec",
 	.shape_form = "MxNxK",
-	.has_words = 1, /* and may have none */
+	.words = ~0u, /* and may have none */
 	.contracts = 1u << TCB_CONTRACT_Q8 | 1u << TCB_CONTRACT_F32,
 	.default_contract = TCB_CONTRACT_Q8,
 	.variant_lists = lists,

@@ -15,7 +15,7 @@
 
 enum difference { BY_STALE, BY_STATE, BY_CONTRACT, BY_THREADS, BY_SHAPE, BY_DEVICE, BY_OP, DIFFERENCES };
 
-enum { NAMED = 3, NAME_MAX_BYTES = 128 };
+enum { NAMED = 3, NAME_MAX_BYTES = TCB_SHAPE_TEXT_MAX + 32 };
 
 /* The values of one thing that alone differs: the nearest few. */
 struct values {

@@ -16,7 +16,7 @@ struct cli_near_to {
 	const struct tcb_shape *shape;
 };
 
-enum { CLI_NEARBY_MAX = 320 };
+enum { CLI_NEARBY_MAX = 192 + TCB_SHAPE_TEXT_MAX };
 
 /* Of all COUNT winners of a database: "stored nearby: contract f32; shapes 1x4096x14336, 1x14336x4096", by what alone
  * differs; else the nearest row that there is; empty where there is none. */

@@ -37,8 +37,6 @@ static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_sha
 				"op %s takes query tokens x KV tokens x head size, then query / KV heads and where "
 				"wanted other words, for example %s (tcbtune help shapes)",
 				op->name, example(op));
-	if (shape->heads.pairs)
-		return tcb_fail(err, TCB_E_USAGE, "op %s rotates nothing: the word pairs is rope_append's", op->name);
 	if (shape->heads.window && !shape->heads.causal)
 		return tcb_fail(err, TCB_E_USAGE, "op %s has windows that end at a query's own token: w%u is causal",
 				op->name, shape->heads.window);
@@ -201,35 +199,35 @@ TABLES_AND(prefill, bf16, attention_prefill_bf16_half_variants_avx512bf16)
 TABLES(prefill, q80)
 
 /* The rest: what writes the op's kernels for GPUs, or nothing. */
-#define ATTENTION_OP(kind, kv_, KV, type_, is_prefill_, summary_, ...)                   \
-	static const struct attention_op kind##_##kv_ = { is_prefill_, KV };             \
-	const struct tcb_op tcb_op_attention_##kind##_##kv_ = {                          \
-		.name = "attention_" #kind "_" #kv_,                                     \
-		.summary = summary_,                                                     \
-		.shape_form = "MxNxK,hQ/KV",                                             \
-		.has_words = 1,                                                          \
-		.type = type_,                                                           \
-		.member = &kind##_##kv_,                                                 \
-		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_F16,            \
-		.default_contract = TCB_CONTRACT_F16,                                    \
-		.default_shapes = kind##_shapes,                                         \
-		.default_shape_count = sizeof(kind##_shapes) / sizeof(kind##_shapes[0]), \
-		.variant_lists = kind##_##kv_##_variants,                                \
-		.check_shape = check_shape,                                              \
-		.operands = operands,                                                    \
-		.fill = fill,                                                            \
-		.reference = attention_reference,                                        \
-		.drawn_columns = attention_drawn_columns,                                \
-		.reference_flop_ns = 1,                                                  \
-		.flops = flops,                                                          \
-		.traffic = traffic,                                                      \
-		.axes = attention_axes,                                                  \
-		.default_geometry = attention_default_geometry,                          \
-		.footprint = attention_footprint,                                        \
-		.plan = attention_plan,                                                  \
-		.run = attention_run,                                                    \
-		.cpu_rules = attention_cpu_rules,                                        \
-		__VA_ARGS__                                                              \
+#define ATTENTION_OP(kind, kv_, KV, type_, is_prefill_, summary_, ...)                                      \
+	static const struct attention_op kind##_##kv_ = { is_prefill_, KV };                                \
+	const struct tcb_op tcb_op_attention_##kind##_##kv_ = {                                             \
+		.name = "attention_" #kind "_" #kv_,                                                        \
+		.summary = summary_,                                                                        \
+		.shape_form = "MxNxK,hQ/KV",                                                                \
+		.words = TCB_KV_WORDS | 1u << TCB_WORD_WINDOW | 1u << TCB_WORD_CAP | 1u << TCB_WORD_CAUSAL, \
+		.type = type_,                                                                              \
+		.member = &kind##_##kv_,                                                                    \
+		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_F16,                               \
+		.default_contract = TCB_CONTRACT_F16,                                                       \
+		.default_shapes = kind##_shapes,                                                            \
+		.default_shape_count = sizeof(kind##_shapes) / sizeof(kind##_shapes[0]),                    \
+		.variant_lists = kind##_##kv_##_variants,                                                   \
+		.check_shape = check_shape,                                                                 \
+		.operands = operands,                                                                       \
+		.fill = fill,                                                                               \
+		.reference = attention_reference,                                                           \
+		.drawn_columns = attention_drawn_columns,                                                   \
+		.reference_flop_ns = 1,                                                                     \
+		.flops = flops,                                                                             \
+		.traffic = traffic,                                                                         \
+		.axes = attention_axes,                                                                     \
+		.default_geometry = attention_default_geometry,                                             \
+		.footprint = attention_footprint,                                                           \
+		.plan = attention_plan,                                                                     \
+		.run = attention_run,                                                                       \
+		.cpu_rules = attention_cpu_rules,                                                           \
+		__VA_ARGS__                                                                                 \
 	}
 #define GPU(kind, kv_)                                                     \
 	.emit = attention_emit, .gpu_rules = attention_##kind##_gpu_rules, \

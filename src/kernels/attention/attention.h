@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Attention, forward: what the files of attention_decode_* and attention_prefill_*
- * share.  Of shape m x n x k with words (struct tcb_heads): each of the sequences
+ * share.  Of shape m x n x k with words (shape_words.h): each of the sequences
  * has m query tokens, the last m of its length, and up to n KV tokens; heads are of
  * k values; query heads h * group to h * group + group - 1 read KV head h.
  *

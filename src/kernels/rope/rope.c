@@ -18,13 +18,9 @@ static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_sha
 {
 	size_t bytes;
 	if (!shape->m || !shape->n || !shape->k || !shape->heads.query)
-		return tcb_fail(
-			err, TCB_E_USAGE,
-			"op %s takes new tokens x tokens of the cache x head size, then query / KV heads and "
-			"where wanted b, p, ragged and pairs, for example 1x4096x128,h32/8 (tcbtune help shapes)",
-			op->name);
-	if (shape->heads.window || shape->heads.cap || shape->heads.causal)
-		return tcb_fail(err, TCB_E_USAGE, "op %s takes no window, cap or mask: these are attention's",
+		return tcb_fail(err, TCB_E_USAGE,
+				"op %s takes new tokens x tokens of the cache x head size, then query / KV heads and "
+				"where wanted other words, for example 1x4096x128,h32/8 (tcbtune help shapes)",
 				op->name);
 	if (shape->k % ROPE_HEAD_UNIT || shape->k > ROPE_HEAD_MAX)
 		return tcb_fail(err, TCB_E_USAGE, "op %s takes heads of 32 to 256 values in steps of 32, not of %zu",
@@ -286,7 +282,7 @@ TCB_VARIANT_TABLES(q80_variants, TCB_ISAS_FLOATS, rope_append_q80_variants)
 		.name = "rope_append_" #kv_,                                               \
 		.summary = summary_,                                                       \
 		.shape_form = "MxNxK,hQ/KV",                                               \
-		.has_words = 1,                                                            \
+		.words = TCB_KV_WORDS | 1u << TCB_WORD_PAIRS,                              \
 		.type = TYPE,                                                              \
 		.member = &kv_,                                                            \
 		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_F16,              \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * rope_append: what a layer does between the product that makes q, k and v and
- * attention.  Of shape m x n x k with words h, b, p and ragged (struct tcb_heads):
+ * attention.  Of shape m x n x k with TCB_KV_WORDS and pairs:
  * each sequence gets m new tokens, the last m of its length, and its KV cache has
  * memory for n; heads are of k values.  q and k of the new tokens are rotated
  * (rotary embedding), and k and v are appended to the cache.

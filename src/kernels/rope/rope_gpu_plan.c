@@ -150,7 +150,7 @@ RULE(rule_warps)
 /* Of a launch that has fewer, the others would be nobody's. */
 RULE(rule_unroll)
 {
-	const struct tcb_heads *heads = &problem->shape.heads;
+	const struct tcb_words *heads = &problem->shape.heads;
 	const int is_blocks = rope_kv_type(problem) == TCB_TYPE_BLOCKS;
 	const size_t of_cache = is_blocks ? 2 * (size_t)heads->kv : heads->query;
 	const size_t least = KNOB(PARTS) == ROPE_PARTS ? heads->kv : tcb_least(heads->query, of_cache);

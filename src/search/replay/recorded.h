@@ -11,7 +11,7 @@
 #include "search/strategy.h"
 
 struct tcb_recorded {
-	char name[256];
+	char name[128 + TCB_SHAPE_TEXT_MAX];
 	struct tcb_lattice lattice;
 	size_t valid; /* candidates that did not fail */
 	size_t legal; /* candidates of the space at most, recorded or not; 0: not known */

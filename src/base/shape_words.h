@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The words of a shape: what an op needs to know of a problem besides its sizes, as in
+ * "1x4096x128,h32/8,b4,causal".  The list below is the only one: parser, printer, help,
+ * `tcbtune ops --json`, from which scripts draw shapes, and completions are made of it,
+ * and an op says which of them it takes (op.h).
+ *
+ * A word more is a row here, a part of the pattern in schemas/shape.schema.json
+ * (base.shape_words tells which) and a bit of the ops that take it.
+ */
+#ifndef TCB_BASE_SHAPE_WORDS_H
+#define TCB_BASE_SHAPE_WORDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+/*
+ * X(ID, field, type, kind, text, with, least, most, unsaid, example, help), in the order of the canonical text, which
+ * is a key in databases: rows do not change places.
+ * - kind: NUMBER: TEXT is a letter, and a number from LEAST to MOST follows; DIVISOR: so it is, behind the number of
+ * the row above, which this one divides; FLAG: TEXT is all, and the field is 1
+ * - with: the word that must be given where this one is, or the word itself
+ * - unsaid: what the field is where WITH is given and this is not, which is not printed; without WITH it is 0
+ * Plans and snapshots keep the struct as it lies in memory: a list that changes makes TCB_WORDS_FORMAT one more.
+ */
+#define TCB_SHAPE_WORDS(X)                                                                                            \
+	X(QUERY, query, uint32_t, NUMBER, "h", QUERY, 1, 4096, 0, "h32/8",                                            \
+	  "32 query heads share 8 KV heads, 4 each; must be given")                                                   \
+	X(KV, kv, uint32_t, DIVISOR, "/", QUERY, 1, 4096, 0, NULL, NULL)                                              \
+	X(SEQUENCES, sequences, uint32_t, NUMBER, "b", QUERY, 1, 65535, 1, "b4",                                      \
+	  "4 sequences, each with its own KV tokens; otherwise 1")                                                    \
+	X(PAGE, page, uint32_t, NUMBER, "p", QUERY, 1, 65536, 0, "p16",                                               \
+	  "KV in pages of 16 tokens, found by a page table; otherwise in one piece for each sequence")                \
+	X(WINDOW, window, uint32_t, NUMBER, "w", QUERY, 1, 1073741824, 0, "w1024",                                    \
+	  "a query sees 1024 tokens at most: its own and those before it, so a window is causal, too")                \
+	X(CAP, cap, uint32_t, NUMBER, "c", QUERY, 1, 65535, 0, "c50",                                                 \
+	  "scores are capped: s becomes 50 * tanh(s / 50)")                                                           \
+	X(CAUSAL, causal, uint32_t, FLAG, "causal", QUERY, 1, 1, 0, "causal",                                         \
+	  "a query sees its own token and those before it, not the later ones; the queries are the last M tokens of " \
+	  "their sequence")                                                                                           \
+	X(RAGGED, ragged, uint16_t, FLAG, "ragged", QUERY, 1, 1, 0, "ragged",                                         \
+	  "sequences have lengths of their own, spread evenly from N down; otherwise all have N")                     \
+	X(PAIRS, pairs, uint16_t, FLAG, "pairs", QUERY, 1, 1, 0, "pairs",                                             \
+	  "rope_append rotates values 2j and 2j + 1 of a head together, as GPT-J and Llama's own files have them; "   \
+	  "otherwise j and j + K/2")
+enum { TCB_WORDS_FORMAT = 0 };
+
+/* A query token i of a sequence is token length - m + i of it; query is a multiple of kv; cap, window and page are 0
+ * where there is none. */
+struct tcb_words {
+#define TCB_WORDS_FIELD(ID, field, type, ...) type field;
+	TCB_SHAPE_WORDS(TCB_WORDS_FIELD)
+#undef TCB_WORDS_FIELD
+};
+
+#define TCB_WORDS_BYTES(ID, field, type, ...) +sizeof(type)
+_Static_assert(sizeof(struct tcb_words) == 0 TCB_SHAPE_WORDS(TCB_WORDS_BYTES) && sizeof(struct tcb_words) % 8 == 0,
+	       "words are compared and hashed as bytes, 8 at a time: make the last field larger until they fill them");
+#undef TCB_WORDS_BYTES
+
+enum tcb_word {
+#define TCB_WORDS_ENUM(ID, ...) TCB_WORD_##ID,
+	TCB_SHAPE_WORDS(TCB_WORDS_ENUM)
+#undef TCB_WORDS_ENUM
+		TCB_WORD_COUNT
+};
+
+enum tcb_word_kind { TCB_WORD_NUMBER, TCB_WORD_DIVISOR, TCB_WORD_FLAG };
+
+struct tcb_word_row {
+	enum tcb_word_kind kind;
+	const char *text;
+	enum tcb_word with;
+	uint32_t least, most, unsaid;
+	const char *example, *help; /* NULL of a DIVISOR: they are above */
+};
+extern const struct tcb_word_row tcb_word_rows[TCB_WORD_COUNT];
+/* The row of the number that divides WORD's, or NULL. */
+const struct tcb_word_row *tcb_word_divisor(enum tcb_word word);
+
+/* The longest text, with its zero: of each word a comma, what it begins with and the digits of the largest number. */
+#define TCB_WORDS_LENGTH(ID, field, type, kind, text, with, least, most, ...) +sizeof(text) + sizeof(#most) - 1
+enum { TCB_WORDS_TEXT_MAX = 0 TCB_SHAPE_WORDS(TCB_WORDS_LENGTH) };
+#undef TCB_WORDS_LENGTH
+
+/* "h32/8,b4"; empty: none.  In any order, each once.  A window is causal, whether it is said or not. */
+enum tcb_status tcb_words_parse(const char *text, struct tcb_words *out, struct tcb_error *err);
+void tcb_words_print(const struct tcb_words *words, char out[TCB_WORDS_TEXT_MAX]);
+
+uint32_t tcb_word_get(const struct tcb_words *words, enum tcb_word word);
+/* Bit 1u << WORD of each that is neither 0 nor what it is unsaid. */
+unsigned tcb_words_given(const struct tcb_words *words);
+/* The examples of the words in MASK: "h32/8, b4, causal". */
+enum { TCB_WORDS_LIST_MAX = 256 };
+void tcb_words_list(unsigned mask, char out[TCB_WORDS_LIST_MAX]);
+
+#endif
