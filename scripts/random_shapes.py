@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Shapes of any op that nobody chose, for the drivers beside this file.
 
-An op is an entry of `tcbtune ops --json`.  Sizes are tiny, odd, beside powers of two, unaligned and large; of words
-(`tcbtune help shapes`) each is there or not.  Few are illegal: a K that is not a whole number of blocks, a head of a size
-that the op does not have; those must be refused, not crash.
+An op is an entry of `tcbtune ops --json`.  Sizes are tiny, odd, beside powers of two, unaligned and large; of the
+words that the op takes (`tcbtune help shapes`) each is there or not.  Few are illegal: a K that is not a whole number of
+blocks, a head of a size that the op does not have; those must be refused, not crash.
 """
 import typing
 
@@ -33,26 +33,36 @@ def draw_extent(rng, largest):
     return min(max(1, size), max(1, largest))
 
 
-def draw_words(rng, name, n):
+def draw_number(rng, bounds, n):
+    """A number of a word: a small one, or any up to N."""
+    number = rng.choice([1, 2, 3, 5, 7, 16, 30, 64, 256]) if rng.random() < 0.5 else draw_extent(rng, n)
+    return min(max(bounds["least"], number), bounds["most"])
+
+
+def draw_word(rng, word, n):
+    """The text of WORD, an entry of an op's "words": with what its numbers are, of which each divides the one before."""
+    numbers = []
+    for bounds in reversed(word["numbers"]):
+        number = draw_number(rng, bounds, n)
+        numbers.insert(0, number * max(1, min(rng.randint(1, 16), bounds["most"] // number)) if numbers else number)
+    return word["word"] + "/".join(map(str, numbers))
+
+
+def draw_words(rng, op, n):
     """(query heads, KV heads, sequences, words of the shape) for up to N KV tokens."""
     kv, sequences = rng.choice([1, 1, 2, 3, 4]), rng.choice([1, 1, 1, 2, 3, 5])
     heads = kv * rng.choice([1, 1, 2, 3, 4, 5, 7, 8, 16])
     words = [f"h{heads}/{kv}"] + ([f"b{sequences}"] if sequences > 1 else [])
-    words += [f"p{rng.choice([1, 2, 3, 5, 7, 16, 64, 256])}"] if rng.random() < 0.4 else []
-    if name.startswith("attention"):
-        words += [f"w{draw_extent(rng, n)}"] if rng.random() < 0.3 else []
-        words += [f"c{rng.choice([1, 2, 30, 50])}"] if rng.random() < 0.3 else []
-        words += ["causal"] if rng.random() < 0.5 else []
-    words += ["ragged"] if rng.random() < 0.5 else []
-    words += ["pairs"] if name.startswith("rope") and rng.random() < 0.5 else []
+    words += [draw_word(rng, word, n) for word in op["words"] if word["word"] not in ("h", "b") and rng.random() < 0.4]
     return heads, kv, sequences, words
 
 
-def draw_cache_shape(rng, name, most):
+def draw_cache_shape(rng, op, most):
     """Of attention and of rope_append: a cache of N tokens."""
+    name = op["name"]
     k = 32 * rng.randint(1, 8) if rng.random() < 0.97 else rng.randint(1, 300)
     n = draw_extent(rng, most.n)
-    heads, kv, sequences, words = draw_words(rng, name, n)
+    heads, kv, sequences, words = draw_words(rng, op, n)
     n = min(n, max(1, most.elements // (sequences * kv * k)))
     m = rng.choice([1, 1, 1, draw_extent(rng, 32)]) if "decode" in name else draw_extent(rng, most.m)
     m = min(m, max(1, most.elements // (sequences * heads * k)), n if name.startswith("rope") else m)
@@ -62,8 +72,8 @@ def draw_cache_shape(rng, name, most):
 
 def draw_shape(rng, op, most):
     """A shape of OP, an entry of `tcbtune ops --json`."""
-    if "," in op["shape_form"]:
-        return draw_cache_shape(rng, op["name"], most)
+    if op["words"]:
+        return draw_cache_shape(rng, op, most)
     if op["shape_form"] == "MxN":
         m = draw_extent(rng, min(most.elements, most.m))
         return f"{m}x{draw_extent(rng, min(most.elements // m, most.n))}"

@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "random-sweeps.py"
-OPS = '{"ops": [{"name": "q4k_matvec", "shape_form": "MxNxK", "weight_type": "Q4_K", "contracts": ["q8"]}]}'
+OPS = '{"ops": [{"name": "q4k_matvec", "shape_form": "MxNxK", "words": [], "weight_type": "Q4_K", "contracts": ["q8"]}]}'
 
 
 class Sweeps(unittest.TestCase):

@@ -121,6 +121,31 @@ static enum tcb_status print_variants(const struct tcb_op *const *ops, size_t co
 	return cli_emit(&out, err);
 }
 
+/* The words of shapes in MASK, each with the bounds of its numbers. */
+static json_t *words_json(unsigned mask, int *failed)
+{
+	json_t *words = json_array();
+
+	for (unsigned i = 0; i < TCB_WORD_COUNT; i++) {
+		const struct tcb_word_row *row = &tcb_word_rows[i];
+		json_t *word, *numbers;
+
+		if (!(mask >> i & 1u) || row->kind == TCB_WORD_DIVISOR)
+			continue;
+		word = json_pack("{s:s, s:s}", "word", row->text, "example", row->example);
+		numbers = json_array();
+		for (; row && row->kind != TCB_WORD_FLAG;
+		     row = row->kind == TCB_WORD_NUMBER ? tcb_word_divisor(i) : NULL)
+			cli_json_add(
+				numbers,
+				json_pack("{s:I, s:I}", "least", (json_int_t)row->least, "most", (json_int_t)row->most),
+				failed);
+		cli_json_set(word, "numbers", numbers, failed);
+		cli_json_add(words, word, failed);
+	}
+	return words;
+}
+
 static json_t *op_json(const struct tcb_op *op, int *failed)
 {
 	char signature[TCB_SIGNATURE_MAX];
@@ -131,6 +156,7 @@ static json_t *op_json(const struct tcb_op *op, int *failed)
 	cli_json_set(row, "name", json_string(op->name), failed);
 	cli_json_set(row, "summary", json_string(op->summary), failed);
 	cli_json_set(row, "shape_form", json_string(op->shape_form), failed);
+	cli_json_set(row, "words", words_json(op->words, failed), failed);
 	cli_json_set(row, "weight_type", op->format ? json_string(op->format->gguf_name) : json_null(), failed);
 	for (int contract = 0; contract < TCB_CONTRACT_COUNT; contract++)
 		if (op->contracts >> contract & 1u)

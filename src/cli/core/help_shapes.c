@@ -1,39 +1,26 @@
 /* SPDX-License-Identifier: MIT
  *
- * tcbtune help shapes: how a problem's sizes are written.
+ * tcbtune help shapes: how a problem's sizes are written, and the words behind them.
  */
+#include <string.h>
+
 #include "cli/core/cli.h"
 #include "cli/core/emit.h"
+#include "kernels/op.h"
 
-static const char text[] = "A shape says how large a problem is: numbers with x between them, as in\n"
-			   "--shape 1x4096x4096.  What they count depends on the op (tcbtune ops):\n"
-			   "\n"
-			   "  MxN        rows and columns of a matrix: softmax, norms, reductions\n"
-			   "  MxNxK      a product: M tokens, N outputs, K inputs; dense products are\n"
-			   "             MxK by KxN; a gated pair has 2 N rows of weights, gate's and\n"
-			   "             then up's\n"
-			   "  MxNxK,...  attention: M query tokens of each sequence against up to N KV\n"
-			   "             tokens, heads of K values; then words, with commas between them;\n"
-			   "             rope_append: M new tokens, a cache with memory for N, and of\n"
-			   "             the words h, b, p, ragged and pairs\n"
-			   "\n"
-			   "Words of attention:\n"
-			   "\n"
-			   "  h32/8      32 query heads share 8 KV heads, 4 each; must be given\n"
-			   "  b4         4 sequences, each with its own KV tokens; otherwise 1\n"
-			   "  p16        KV in pages of 16 tokens, found by a page table; otherwise in\n"
-			   "             one piece for each sequence\n"
-			   "  w1024      a query sees 1024 tokens at most: its own and those before it,\n"
-			   "             so a window is causal, too\n"
-			   "  c50        scores are capped: s becomes 50 * tanh(s / 50)\n"
-			   "  causal     a query sees its own token and those before it, not the later\n"
-			   "             ones; the queries are the last M tokens of their sequence\n"
-			   "  ragged     sequences have lengths of their own, spread evenly from N down;\n"
-			   "             otherwise all have N\n"
-			   "  pairs      rope_append rotates values 2j and 2j + 1 of a head together, as\n"
-			   "             GPT-J and Llama's own files have them; otherwise j and j + K/2\n"
-			   "\n"
-			   "Any order will do; tcbtune prints them in this one.  Two shapes with other\n"
+static const char sizes[] = "A shape says how large a problem is: numbers with x between them, as in\n"
+			    "--shape 1x4096x4096.  What they count depends on the op (tcbtune ops):\n"
+			    "\n"
+			    "  MxN        rows and columns of a matrix: softmax, norms, reductions\n"
+			    "  MxNxK      a product: M tokens, N outputs, K inputs; dense products are\n"
+			    "             MxK by KxN; a gated pair has 2 N rows of weights, gate's and\n"
+			    "             then up's\n"
+			    "  MxNxK,...  attention: M query tokens of each sequence against up to N KV\n"
+			    "             tokens, heads of K values; then words, with commas between them;\n"
+			    "             rope_append: M new tokens, a cache with memory for N\n"
+			    "\n";
+
+static const char rest[] = "Any order will do; tcbtune prints them in this one.  Two shapes with other\n"
 			   "words are other problems, with results of their own.\n"
 			   "\n"
 			   "Several shapes in one word, where a command takes several (sweep, bench,\n"
@@ -49,10 +36,57 @@ static const char text[] = "A shape says how large a problem is: numbers with x 
 			   "  tcbtune sweep --op attention_decode_f16 --shape 1x4096x128,h32/8\n"
 			   "  tcbtune sweep --op attention_decode_f16 --shape 1x8192x128,h28/4,b16,p16,ragged\n";
 
+enum { HELP_COLUMN = 13, FAMILY_COLUMNS = 17 };
+
+static void add_words(struct tcb_str *out)
+{
+	tcb_str_add(out, "Words:\n\n");
+	for (unsigned i = 0; i < TCB_WORD_COUNT; i++) {
+		const struct tcb_word_row *row = &tcb_word_rows[i];
+		struct tcb_str line = { 0 };
+
+		if (!row->example)
+			continue;
+		tcb_str_addf(&line, "  %-*s%s", HELP_COLUMN - 2, row->example, row->help);
+		cli_add_folded(out, line.data ? line.data : "", 0, HELP_COLUMN);
+		out->failed |= line.failed;
+		tcb_str_fini(&line);
+	}
+}
+
+/* Length of the name of the family that OP is of: all but what follows the last "_". */
+static size_t family_length(const struct tcb_op *op)
+{
+	return (size_t)(strrchr(op->name, '_') - op->name);
+}
+
+/* Which words each family of ops takes. */
+static void add_takers(struct tcb_str *out)
+{
+	size_t count;
+	const struct tcb_op *last = NULL;
+
+	tcb_str_add(out, "\nOps take of them:\n\n");
+	for (const struct tcb_op *const *op = tcb_ops(&count); *op; op++) {
+		char words[TCB_WORDS_LIST_MAX];
+		const size_t length = (*op)->words ? family_length(*op) : 0;
+
+		if (!length || (last && family_length(last) == length && !strncmp(last->name, (*op)->name, length)))
+			continue;
+		last = *op;
+		tcb_words_list((*op)->words, words);
+		tcb_str_addf(out, "  %-*.*s  %s\n", FAMILY_COLUMNS, (int)length, (*op)->name, words);
+	}
+	tcb_str_add(out, "\n");
+}
+
 enum tcb_status cli_help_shapes(struct tcb_error *err)
 {
 	struct tcb_str out = { 0 };
 
-	tcb_str_add(&out, text);
+	tcb_str_add(&out, sizes);
+	add_words(&out);
+	add_takers(&out);
+	tcb_str_add(&out, rest);
 	return cli_emit_text(&out, err);
 }
