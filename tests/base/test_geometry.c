@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/geometry.h"
 #include "base/cpu_identity.h"
+#include "base/geometry.h"
 #include "base/util.h"
 
 static void canonical_text_round_trips(void **state)

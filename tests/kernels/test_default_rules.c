@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cpu_identity.h"
 #include "base/gpu_table.h"
 #include "base/sizes.h"
-#include "base/cpu_identity.h"
 #include "base/util.h"
 #include "cmocka_all.h"
 #include "kernels/constraint.h"

@@ -19,7 +19,6 @@
 
 #include "base/buffer.h"
 #include "base/cpu_identity.h"
-#include "base/cpu_identity.h"
 #include "base/tiles.h"
 #include "base/util.h"
 #include "cmocka_all.h"
