@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Geometries to text and back.  The two tables below are made from the lists
- * in geometry.h; the parser and the printer know no key by name, but that
- * passes=none is read as no such knob.
+ * in geometry.h, and an op's parameters stand behind them; the parser and the
+ * printer know no key by name, but that passes=none is read as no such knob.
  */
 #include "base/geometry.h"
 
@@ -33,8 +33,9 @@ void tcb_geometry_init(struct tcb_geometry *geometry)
 {
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++)
 		geometry->tile[level] = (struct tcb_tile){ 1, 1, 1 };
-	for (int knob = 0; knob < TCB_KNOB_COUNT; knob++)
+	for (int knob = 0; knob < TCB_KNOBS_MAX; knob++)
 		geometry->knob[knob] = TCB_KNOB_UNSET;
+	geometry->parameters = NULL;
 }
 
 void tcb_geometry_carry_over(struct tcb_geometry *geometry, const struct tcb_shape *from, const struct tcb_shape *to)
@@ -83,6 +84,102 @@ enum tcb_knob_scope tcb_knob_scope(enum tcb_knob knob)
 const char *tcb_knob_word(enum tcb_knob knob, int32_t value)
 {
 	return value >= 0 && value < knobs[knob].word_count ? knobs[knob].words[value] : NULL;
+}
+
+/* --- parameters --- */
+
+const struct tcb_parameter tcb_parameters_any[] = { { NULL, NULL, NULL } };
+
+static const struct tcb_parameter *parameter_at(const struct tcb_parameter *parameters, int index)
+{
+	for (int i = 0; parameters && parameters[i].key; i++)
+		if (i == index)
+			return &parameters[i];
+	return NULL;
+}
+
+static int32_t count_words(const char *const *words)
+{
+	int32_t count = 0;
+
+	while (words[count])
+		count++;
+	return count;
+}
+
+int tcb_geometry_knobs(const struct tcb_geometry *geometry)
+{
+	int count = TCB_KNOB_COUNT;
+
+	while (parameter_at(geometry->parameters, count - TCB_KNOB_COUNT))
+		count++;
+	return count;
+}
+
+const char *tcb_geometry_key(const struct tcb_geometry *geometry, int knob)
+{
+	if (knob < TCB_KNOB_COUNT)
+		return knobs[knob].key;
+	const struct tcb_parameter *parameter = parameter_at(geometry->parameters, knob - TCB_KNOB_COUNT);
+	return parameter ? parameter->key : NULL;
+}
+
+const char *tcb_geometry_word(const struct tcb_geometry *geometry, int knob, int32_t value)
+{
+	if (knob < TCB_KNOB_COUNT)
+		return tcb_knob_word((enum tcb_knob)knob, value);
+	const struct tcb_parameter *parameter = parameter_at(geometry->parameters, knob - TCB_KNOB_COUNT);
+	return parameter && parameter->words && value >= 0 && value < count_words(parameter->words)
+		       ? parameter->words[value]
+		       : NULL;
+}
+
+/* The length of the name at AT: a letter, then letters, digits and underscores; 0: there is none. */
+static size_t name_length(const char *at)
+{
+	return strspn(at, "abcdefghijklmnopqrstuvwxyz") ? strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789_") : 0;
+}
+
+static int is_name(const char *text, size_t capacity)
+{
+	const size_t length = name_length(text);
+
+	return length && length < capacity && !text[length];
+}
+
+/* By a tile, a knob or an earlier one. */
+static int is_taken(const struct tcb_parameter *parameters, int index)
+{
+	const char *key = parameters[index].key;
+
+	for (int level = 0; level < TCB_LEVEL_COUNT; level++)
+		if (strcmp(level_texts[level], key) == 0)
+			return 1;
+	for (int knob = 0; knob < TCB_KNOB_COUNT; knob++)
+		if (strcmp(knobs[knob].key, key) == 0)
+			return 1;
+	for (int i = 0; i < index; i++)
+		if (strcmp(parameters[i].key, key) == 0)
+			return 1;
+	return 0;
+}
+
+const char *tcb_parameters_refused(const struct tcb_parameter *parameters)
+{
+	for (int i = 0; parameters && parameters[i].key; i++) {
+		const char *const *words = parameters[i].words;
+
+		if (i == TCB_OP_PARAMETERS_MAX)
+			return "more parameters than there is room for";
+		if (!is_name(parameters[i].key, TCB_PARAMETER_KEY_MAX))
+			return "a parameter whose name is too long, or not of a-z, 0-9 and underscores";
+		if (is_taken(parameters, i))
+			return "a parameter of a name that is taken";
+		for (int32_t word = 0; words && words[word]; word++)
+			if (!is_name(words[word], TCB_PARAMETER_WORD_MAX))
+				return "a parameter with a word that is too long, or not of a-z, 0-9 and underscores";
+	}
+	return NULL;
 }
 
 const char *tcb_isa_text(enum tcb_isa isa)
@@ -149,12 +246,12 @@ static size_t word_length(const char *at)
 	return strcspn(at, ",=");
 }
 
-static enum tcb_status parse_knob(struct cursor *cursor, int knob, int32_t *out)
+/* A whole number, where WORDS is NULL, or one of WORDS. */
+static enum tcb_status parse_value(struct cursor *cursor, const char *const *words, int32_t *out)
 {
-	const char *const *words = knobs[knob].words;
 	size_t length = word_length(cursor->at), number;
 
-	if (words == words_NUMBER) {
+	if (!words) {
 		TCB_TRY(parse_number(cursor, 0, INT32_MAX, &number));
 		*out = (int32_t)number;
 		return TCB_OK;
@@ -168,19 +265,49 @@ static enum tcb_status parse_knob(struct cursor *cursor, int knob, int32_t *out)
 	return fail_at(cursor, "unknown value of this knob");
 }
 
-/* One "key=value"; SEEN tells for each level, then for each knob, whether it was given. */
-static enum tcb_status parse_item(struct cursor *cursor, struct tcb_geometry *geometry, unsigned char *seen)
+static int is_key(const char *key, const char *at, size_t length)
+{
+	return strlen(key) == length && strncmp(key, at, length) == 0;
+}
+
+/* Which level, knob or parameter the LENGTH characters at AT name, knobs after levels; -1: none. */
+static int find_item(const char *at, size_t length, const struct tcb_parameter *parameters)
+{
+	for (int level = 0; level < TCB_LEVEL_COUNT; level++)
+		if (is_key(level_texts[level], at, length))
+			return level;
+	for (int knob = 0; knob < TCB_KNOB_COUNT; knob++)
+		if (is_key(knobs[knob].key, at, length))
+			return TCB_LEVEL_COUNT + knob;
+	for (int i = 0; parameters && parameters[i].key; i++)
+		if (is_key(parameters[i].key, at, length))
+			return TCB_LEVEL_COUNT + TCB_KNOB_COUNT + i;
+	return -1;
+}
+
+/* "key=value" that a parameter may look like. */
+static int pass_over(struct cursor *cursor)
+{
+	const char *at = cursor->at;
+	const size_t key = name_length(at), word = key && at[key] == '=' ? word_length(at + key + 1) : 0;
+
+	if (!word || key >= TCB_PARAMETER_KEY_MAX || word >= TCB_PARAMETER_WORD_MAX ||
+	    strspn(at + key + 1, "abcdefghijklmnopqrstuvwxyz0123456789_") != word)
+		return 0;
+	cursor->at += key + 1 + word;
+	return 1;
+}
+
+/* One "key=value"; SEEN tells for each item of find_item whether it was given. */
+static enum tcb_status parse_item(struct cursor *cursor, const struct tcb_parameter *parameters,
+				  struct tcb_geometry *geometry, unsigned char *seen)
 {
 	const char *key = cursor->at;
-	size_t length = word_length(key);
-	int item = -1;
+	const size_t length = word_length(key);
+	const int item = find_item(key, length, parameters), knob = item - TCB_LEVEL_COUNT;
 
-	for (int level = 0; level < TCB_LEVEL_COUNT; level++)
-		if (strlen(level_texts[level]) == length && strncmp(level_texts[level], key, length) == 0)
-			item = level;
-	for (int knob = 0; knob < TCB_KNOB_COUNT; knob++)
-		if (strlen(knobs[knob].key) == length && strncmp(knobs[knob].key, key, length) == 0)
-			item = TCB_LEVEL_COUNT + knob;
+	if (item < 0 && parameters == tcb_parameters_any && pass_over(cursor))
+		return TCB_OK;
 	if (item < 0)
 		return fail_at(cursor, "unknown key");
 	if (seen[item])
@@ -192,18 +319,27 @@ static enum tcb_status parse_item(struct cursor *cursor, struct tcb_geometry *ge
 	cursor->at++;
 	if (item < TCB_LEVEL_COUNT)
 		return parse_tile(cursor, &geometry->tile[item]);
-	return parse_knob(cursor, item - TCB_LEVEL_COUNT, &geometry->knob[item - TCB_LEVEL_COUNT]);
+	if (knob >= TCB_KNOB_COUNT)
+		return parse_value(cursor, parameters[knob - TCB_KNOB_COUNT].words, &geometry->knob[knob]);
+	return parse_value(cursor, knobs[knob].words == words_NUMBER ? NULL : knobs[knob].words, &geometry->knob[knob]);
 }
 
 enum tcb_status tcb_geometry_parse(const char *text, struct tcb_geometry *out, struct tcb_error *err)
 {
+	return tcb_geometry_parse_of(text, NULL, out, err);
+}
+
+enum tcb_status tcb_geometry_parse_of(const char *text, const struct tcb_parameter *parameters,
+				      struct tcb_geometry *out, struct tcb_error *err)
+{
 	struct cursor cursor = { text, text, err };
 	struct tcb_geometry geometry;
-	unsigned char seen[TCB_LEVEL_COUNT + TCB_KNOB_COUNT] = { 0 };
+	unsigned char seen[TCB_LEVEL_COUNT + TCB_KNOBS_MAX] = { 0 };
 
 	tcb_geometry_init(&geometry);
+	geometry.parameters = parameters == tcb_parameters_any ? NULL : parameters;
 	for (;;) {
-		TCB_TRY(parse_item(&cursor, &geometry, seen));
+		TCB_TRY(parse_item(&cursor, parameters, &geometry, seen));
 		if (*cursor.at == '\0')
 			break;
 		if (*cursor.at != ',')
@@ -221,11 +357,14 @@ enum tcb_status tcb_geometry_parse(const char *text, struct tcb_geometry *out, s
 
 void tcb_geometry_print(const struct tcb_geometry *geometry, char out[TCB_GEOMETRY_TEXT_MAX])
 {
+	const int knob_count = tcb_geometry_knobs(geometry);
 	size_t used = 0;
 
 	/* A knob's key, the two separators and its number or word. */
 #define KNOB_LENGTH(id, key, scope, kind, help) +sizeof(key) + 1 + sizeof("-2147483648")
-	_Static_assert(TCB_LEVEL_COUNT * 70 TCB_KNOB_LIST(KNOB_LENGTH) <= TCB_GEOMETRY_TEXT_MAX,
+	_Static_assert(TCB_LEVEL_COUNT * 70 TCB_KNOB_LIST(KNOB_LENGTH) +
+				       TCB_OP_PARAMETERS_MAX * (TCB_PARAMETER_KEY_MAX + TCB_PARAMETER_WORD_MAX) <=
+			       TCB_GEOMETRY_TEXT_MAX,
 		       "the longest key, number and separators of every item fit");
 #undef KNOB_LENGTH
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++) {
@@ -234,17 +373,15 @@ void tcb_geometry_print(const struct tcb_geometry *geometry, char out[TCB_GEOMET
 		used += (size_t)snprintf(out + used, TCB_GEOMETRY_TEXT_MAX - used, "%s%s=%zux%zux%zu", level ? "," : "",
 					 level_texts[level], tile->m, tile->n, tile->k);
 	}
-	for (int knob = 0; knob < TCB_KNOB_COUNT; knob++) {
+	for (int knob = 0; knob < knob_count; knob++) {
 		int32_t value = geometry->knob[knob];
-		const char *word = tcb_knob_word((enum tcb_knob)knob, value);
+		const char *key = tcb_geometry_key(geometry, knob), *word = tcb_geometry_word(geometry, knob, value);
 
 		if (value == TCB_KNOB_UNSET)
 			continue;
 		if (word)
-			used += (size_t)snprintf(out + used, TCB_GEOMETRY_TEXT_MAX - used, ",%s=%s", knobs[knob].key,
-						 word);
+			used += (size_t)snprintf(out + used, TCB_GEOMETRY_TEXT_MAX - used, ",%s=%s", key, word);
 		else
-			used += (size_t)snprintf(out + used, TCB_GEOMETRY_TEXT_MAX - used, ",%s=%d", knobs[knob].key,
-						 value);
+			used += (size_t)snprintf(out + used, TCB_GEOMETRY_TEXT_MAX - used, ",%s=%d", key, value);
 	}
 }

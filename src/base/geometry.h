@@ -7,7 +7,8 @@
  *     macro=1x2048x4096,midi=1x64x4096,micro=1x4x256,isa=avx2,layout=native,threads=2
  *
  * Tiles come first, in this order, then the knobs that are set, in the order
- * of TCB_KNOB_LIST.  Parsing and printing are inverse to each other.
+ * of TCB_KNOB_LIST, then what the op has besides, its parameters, in their own
+ * order.  Parsing and printing are inverse to each other.
  */
 #ifndef TCB_BASE_GEOMETRY_H
 #define TCB_BASE_GEOMETRY_H
@@ -151,12 +152,25 @@ TCB_WORD_LIST(TCB_WORD_ENUM)
 
 enum tcb_knob_scope { TCB_SCOPE_COMMON, TCB_SCOPE_CPU, TCB_SCOPE_GPU };
 
-struct tcb_geometry {
-	struct tcb_tile tile[TCB_LEVEL_COUNT];
-	int32_t knob[TCB_KNOB_COUNT]; /* TCB_KNOB_UNSET where the op does not use it */
+/* What an op has beside the knobs: a number, or a word of its own, under a name of its own. */
+struct tcb_parameter {
+	const char *key, *help;   /* a-z, 0-9 and underscores, and the name of no knob and no tile */
+	const char *const *words; /* the names of 0, 1, ... up to NULL; NULL: whole numbers from 0 */
+};
+enum {
+	TCB_OP_PARAMETERS_MAX = 6,
+	TCB_PARAMETER_KEY_MAX = 16,  /* with the zero behind it */
+	TCB_PARAMETER_WORD_MAX = 12, /* the same */
+	TCB_KNOBS_MAX = TCB_KNOB_COUNT + TCB_OP_PARAMETERS_MAX
 };
 
-/* All tiles 1x1x1, all knobs unset. */
+struct tcb_geometry {
+	struct tcb_tile tile[TCB_LEVEL_COUNT];
+	int32_t knob[TCB_KNOBS_MAX]; /* enum tcb_knob, then the op's parameters; TCB_KNOB_UNSET where it is not used */
+	const struct tcb_parameter *parameters; /* up to one without a key; lent by the op; NULL: it has none */
+};
+
+/* All tiles 1x1x1, all knobs unset, no parameters. */
 void tcb_geometry_init(struct tcb_geometry *geometry);
 /* GEOMETRY, found for shape FROM, for shape TO: tiles that were as large as the shape become as large as the other one.
  * Whether it is legal there is for the caller to ask. */
@@ -165,7 +179,21 @@ int tcb_geometry_equal(const struct tcb_geometry *a, const struct tcb_geometry *
 
 /* Keys may come in any order; unknown, repeated or missing-tile keys are TCB_E_USAGE with the position. */
 enum tcb_status tcb_geometry_parse(const char *text, struct tcb_geometry *out, struct tcb_error *err);
+/* The same of an op with PARAMETERS (NULL: none), which OUT borrows. */
+enum tcb_status tcb_geometry_parse_of(const char *text, const struct tcb_parameter *parameters,
+				      struct tcb_geometry *out, struct tcb_error *err);
+/* Of an op that is not known: what may be a parameter is passed over, and OUT is without it. */
+extern const struct tcb_parameter tcb_parameters_any[];
 void tcb_geometry_print(const struct tcb_geometry *geometry, char out[TCB_GEOMETRY_TEXT_MAX]);
+
+/* How many there are in GEOMETRY's list: the knobs, and behind them its parameters. */
+int tcb_geometry_knobs(const struct tcb_geometry *geometry);
+/* Key of KNOB, or of the parameter that has its place; NULL: GEOMETRY has none there. */
+const char *tcb_geometry_key(const struct tcb_geometry *geometry, int knob);
+/* The word of a VALUE of it (NULL for numbers or values outside the list). */
+const char *tcb_geometry_word(const struct tcb_geometry *geometry, int knob, int32_t value);
+/* What an op may not have for parameters, as a phrase; NULL: PARAMETERS will do. */
+const char *tcb_parameters_refused(const struct tcb_parameter *parameters);
 
 const char *tcb_level_text(enum tcb_level level); /* "macro", "midi", "micro" */
 const char *tcb_knob_key(enum tcb_knob knob);

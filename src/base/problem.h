@@ -26,11 +26,13 @@ enum tcb_contract { TCB_CONTRACT_F32, TCB_CONTRACT_F16, TCB_CONTRACT_Q8, TCB_CON
 /* The cache state of a measurement: buffers rotated beyond the last cache, or one buffer reused. */
 enum tcb_state { TCB_COLD, TCB_HOT, TCB_STATE_COUNT };
 
-struct tcb_op; /* kernels/op.h */
+struct tcb_op;        /* kernels/op.h */
+struct tcb_parameter; /* base/geometry.h */
 
 /* Who knows ops by name (kernels/op_registry.h), for what knows none. */
 struct tcb_op_names {
 	const struct tcb_op *(*find)(const void *ctx, const char *name); /* NULL if unknown */
+	const struct tcb_parameter *(*parameters)(const struct tcb_op *op);
 	const void *ctx;
 };
 

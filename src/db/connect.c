@@ -276,6 +276,14 @@ void tcb_db_name_op(const struct tcb_db *db, struct tcb_problem *problem)
 		problem->op = db->names.find(db->names.ctx, problem->op_name);
 }
 
+const struct tcb_parameter *tcb_db_parameters(const struct tcb_db *db, const char *name,
+					      const struct tcb_parameter *unknown)
+{
+	const struct tcb_op *op = db->names.find ? db->names.find(db->names.ctx, name) : NULL;
+
+	return op ? db->names.parameters(op) : unknown;
+}
+
 int tcb_db_is_copy(const struct tcb_db *db)
 {
 	return db->file != NULL;

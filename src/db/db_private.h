@@ -64,6 +64,9 @@ enum tcb_status tcb_db_merge_from(struct tcb_db *db, struct tcb_db *source, stru
 
 /* connect.c: PROBLEM's op by its name, where it is known. */
 void tcb_db_name_op(const struct tcb_db *db, struct tcb_problem *problem);
+/* The parameters of the op of that NAME; UNKNOWN where nobody knows it. */
+const struct tcb_parameter *tcb_db_parameters(const struct tcb_db *db, const char *name,
+					      const struct tcb_parameter *unknown);
 /* SQLite's result RC means that the file system has no locks. */
 int tcb_db_is_lockless(const struct tcb_db *db, int rc);
 

@@ -74,9 +74,10 @@ static enum tcb_status note_stale(struct tcb_db *db, int64_t device, int64_t pro
 }
 
 /* Geometry, variant and signature of each kernel of one device and problem; what cannot be read stays as it is. */
-static enum tcb_status read_kernels(struct tcb_db *db, int64_t device, int64_t problem, struct tcb_trial **out,
-				    size_t *count_out, struct tcb_error *err)
+static enum tcb_status read_kernels(struct tcb_db *db, int64_t device, int64_t problem, const char *op,
+				    struct tcb_trial **out, size_t *count_out, struct tcb_error *err)
 {
+	const struct tcb_parameter *parameters = tcb_db_parameters(db, op, NULL);
 	sqlite3_stmt *stmt;
 	enum tcb_status status;
 	size_t count = 0, capacity = 0;
@@ -105,7 +106,7 @@ static enum tcb_status read_kernels(struct tcb_db *db, int64_t device, int64_t p
 		count += tcb_db_text(stmt, 0, geometry, sizeof geometry) == 0 &&
 			 tcb_db_text(stmt, 1, trial->variant, sizeof trial->variant) == 0 &&
 			 tcb_db_text(stmt, 2, trial->signature, sizeof trial->signature) == 0 &&
-			 tcb_geometry_parse(geometry, &trial->geometry, NULL) == TCB_OK;
+			 tcb_geometry_parse_of(geometry, parameters, &trial->geometry, NULL) == TCB_OK;
 	}
 	sqlite3_finalize(stmt);
 	*count_out = count;
@@ -126,7 +127,7 @@ static enum tcb_status judge_pair(struct tcb_db *db, sqlite3_stmt *stmt, tcb_db_
 		tcb_db_note_unreadable(db, "problem", problem, stmt, column);
 		return TCB_OK;
 	}
-	enum tcb_status status = read_kernels(db, device, problem, &trials, &count, err);
+	enum tcb_status status = read_kernels(db, device, problem, pair.problem.op_name, &trials, &count, err);
 	if (status == TCB_OK && count) {
 		status = judge(ctx, &pair, trials, count, &stale, err);
 		if (status == TCB_OK)

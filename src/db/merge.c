@@ -300,6 +300,7 @@ static enum tcb_status add_file(struct tcb_db *together, const char *path, struc
 	enum tcb_status status;
 
 	TCB_TRY(tcb_db_open(path, TCB_DB_READ, &source, err));
+	source->names = together->names;
 	status = tcb_db_check(source, NULL, NULL, &why);
 	if (status != TCB_OK)
 		tcb_fail(err, status, "%.400s: nothing was merged; 'tcbtune db check' lists what is wrong",
@@ -313,7 +314,7 @@ static enum tcb_status add_file(struct tcb_db *together, const char *path, struc
 enum tcb_status tcb_db_merge(struct tcb_db *db, const char *const *paths, size_t count, struct tcb_db_merged *out,
 			     struct tcb_error *err)
 {
-	struct tcb_db together = { .mode = TCB_DB_WRITE, .path = "what is to be merged" };
+	struct tcb_db together = { .mode = TCB_DB_WRITE, .names = db->names, .path = "what is to be merged" };
 	enum tcb_status status = tcb_schema_fresh(tcb_migrations, tcb_migration_count, &together, err);
 	sqlite3_stmt *stmt;
 	int64_t provisional = 0;

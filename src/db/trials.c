@@ -57,6 +57,7 @@ struct array {
 };
 
 struct reading {
+	const struct tcb_parameter *parameters; /* of the op */
 	struct array trials, ids, measurements, counters, samples;
 	struct array measurement_owner, counter_owner, first_sample; /* size_t each */
 };
@@ -146,7 +147,7 @@ static int stage_parse(const char *text, enum tcb_stage *out)
 }
 
 /* The columns of the query of trials.  -1, or the first column that cannot be read. */
-static int trial_columns(sqlite3_stmt *stmt, struct tcb_trial *trial)
+static int trial_columns(sqlite3_stmt *stmt, const struct tcb_parameter *parameters, struct tcb_trial *trial)
 {
 	char geometry[TCB_GEOMETRY_TEXT_MAX], outcome[32], class[32];
 	const struct {
@@ -169,7 +170,7 @@ static int trial_columns(sqlite3_stmt *stmt, struct tcb_trial *trial)
 	trial->pack_ns = tcb_db_double(stmt, 8);
 	trial->prepare_ns = tcb_db_double(stmt, 9);
 	trial->verify_ns = tcb_db_double(stmt, 10);
-	if (tcb_geometry_parse(geometry, &trial->geometry, NULL) != TCB_OK)
+	if (tcb_geometry_parse_of(geometry, parameters, &trial->geometry, NULL) != TCB_OK)
 		return 1;
 	if (tcb_outcome_parse(outcome, &trial->outcome, NULL) != TCB_OK)
 		return 4;
@@ -180,7 +181,7 @@ static enum tcb_status read_trial(struct tcb_db *db, sqlite3_stmt *stmt, struct 
 {
 	int64_t id = sqlite3_column_int64(stmt, 0), *slot;
 	struct tcb_trial trial, *item;
-	int column = trial_columns(stmt, &trial);
+	int column = trial_columns(stmt, reading->parameters, &trial);
 
 	if (column >= 0) {
 		tcb_db_note_unreadable(db, "trial", id, stmt, column);
@@ -340,7 +341,8 @@ enum tcb_status tcb_db_trials_audit(struct tcb_db *db, struct tcb_error *err)
 
 		TCB_TRY(tcb_db_query(db, &stmt, doing, err, queries[i].sql, ""));
 		while ((status = tcb_db_step(db, stmt, &row, doing, err)) == TCB_OK && row) {
-			int column = i == 0 ? trial_columns(stmt, &trial) : counter_columns(stmt, &counter);
+			int column = i == 0 ? trial_columns(stmt, tcb_parameters_any, &trial)
+					    : counter_columns(stmt, &counter);
 
 			/* What is wrong with a geometry, column 1 of a trial, the caller says itself. */
 			if (column > (i == 0 ? 1 : 0))
@@ -419,7 +421,7 @@ enum tcb_status tcb_db_trials_anchored(struct tcb_db *db, const struct tcb_devic
 				       const struct tcb_problem *problem, uint64_t rotation_bytes, const char *anchor,
 				       struct tcb_trial **out, size_t *count_out, struct tcb_error *err)
 {
-	struct reading reading = { 0 };
+	struct reading reading = { .parameters = tcb_db_parameters(db, problem->op_name, NULL) };
 	struct array *arrays[] = { &reading.trials,        &reading.ids,         &reading.measurements,
 				   &reading.counters,      &reading.samples,     &reading.measurement_owner,
 				   &reading.counter_owner, &reading.first_sample };

@@ -175,7 +175,8 @@ static int takes_fewer_threads(const struct tcb_best *best)
 {
 	struct tcb_geometry geometry;
 
-	return best->threads > 1 && tcb_geometry_parse(best->geometry, &geometry, NULL) == TCB_OK &&
+	return best->threads > 1 &&
+	       tcb_geometry_parse_of(best->geometry, tcb_parameters_any, &geometry, NULL) == TCB_OK &&
 	       geometry.knob[TCB_KNOB_THREADS] != TCB_KNOB_UNSET &&
 	       (unsigned)geometry.knob[TCB_KNOB_THREADS] < best->threads;
 }

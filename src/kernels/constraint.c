@@ -115,6 +115,25 @@ int tcb_constraint_knob(const struct tcb_target *target, enum tcb_knob knob, int
 	return 0;
 }
 
+/* Parameters are those of the op, each a value that it has. */
+static int check_parameters(const struct tcb_candidate *c, char *why)
+{
+	const struct tcb_geometry *geometry = c->geometry;
+	const int count = tcb_geometry_knobs(geometry);
+	if (geometry->parameters != c->op->parameters)
+		return reject(why, "it does not have the parameters of op %s", c->op->name);
+	for (int knob = TCB_KNOB_COUNT; knob < TCB_KNOBS_MAX; knob++) {
+		const int32_t value = geometry->knob[knob];
+		if (value == TCB_KNOB_UNSET)
+			continue;
+		if (knob >= count)
+			return reject(why, "it has more parameters than op %s", c->op->name);
+		if (value < 0 || (tcb_geometry_word(geometry, knob, 0) && !tcb_geometry_word(geometry, knob, value)))
+			return reject(why, "%s has no value %d", tcb_geometry_key(geometry, knob), value);
+	}
+	return 0;
+}
+
 /* In a walk knobs have legal values only (space.c), so that tiles alone are read. */
 static int check_positive(const struct tcb_candidate *c, char *why)
 {
@@ -138,7 +157,7 @@ static int check_positive(const struct tcb_candidate *c, char *why)
 		if (c->geometry->knob[knob] != TCB_KNOB_UNSET && /* most are */
 		    tcb_constraint_knob(c->target, (enum tcb_knob)knob, c->geometry->knob[knob], why))
 			return -1;
-	return 0;
+	return check_parameters(c, why);
 }
 
 /*

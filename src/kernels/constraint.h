@@ -32,10 +32,11 @@ enum { TCB_WHY_MAX = 256 };
 /* One number of a geometry, named as an axis names it, and its bit in a set of fields. */
 struct tcb_field {
 	enum tcb_axis_kind kind;
-	int which; /* enum tcb_level or enum tcb_knob */
+	int which; /* as in struct tcb_axis */
 };
-enum { TCB_FIELD_COUNT = 3 * TCB_LEVEL_COUNT + TCB_KNOB_COUNT };
-_Static_assert(TCB_FIELD_COUNT <= 8 * sizeof(tcb_fields), "a bit for each");
+/* Tiles and knobs; and the parameters of an op behind them. */
+enum { TCB_FIELD_COUNT = 3 * TCB_LEVEL_COUNT + TCB_KNOB_COUNT, TCB_FIELDS_MAX = 3 * TCB_LEVEL_COUNT + TCB_KNOBS_MAX };
+_Static_assert(TCB_FIELDS_MAX <= 8 * sizeof(tcb_fields), "a bit for each");
 #define TCB_FIELD_BIT(number) ((tcb_fields)1 << (number))
 #define TCB_FIELD_TILES (TCB_FIELD_BIT(3 * TCB_LEVEL_COUNT) - 1)
 #define TCB_FIELD_MIDI_M TCB_FIELD_BIT(3 * TCB_MIDI)
@@ -45,7 +46,7 @@ _Static_assert(TCB_FIELD_COUNT <= 8 * sizeof(tcb_fields), "a bit for each");
 #define TCB_FIELD_KNOB(id) TCB_FIELD_BIT(3 * TCB_LEVEL_COUNT + TCB_KNOB_##id)
 
 tcb_fields tcb_field_bit(struct tcb_field field);
-struct tcb_field tcb_field_at(unsigned bit_number); /* bit_number < TCB_FIELD_COUNT */
+struct tcb_field tcb_field_at(unsigned bit_number); /* bit_number < TCB_FIELDS_MAX */
 int64_t tcb_field_get(struct tcb_field field, const struct tcb_geometry *geometry);
 void tcb_field_set(struct tcb_field field, int64_t value, struct tcb_geometry *geometry);
 

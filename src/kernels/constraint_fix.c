@@ -36,10 +36,10 @@ static void add_tile_values(struct values *values, const struct tcb_candidate *c
 		add_value(values, power);
 }
 
-static void add_knob_values(struct values *values, const struct tcb_candidate *c, enum tcb_knob knob)
+static void add_knob_values(struct values *values, const struct tcb_candidate *c, int knob)
 {
-	if (tcb_knob_word(knob, 0)) {
-		for (int32_t word = 0; tcb_knob_word(knob, word); word++)
+	if (tcb_geometry_word(c->geometry, knob, 0)) {
+		for (int32_t word = 0; tcb_geometry_word(c->geometry, knob, word); word++)
 			add_value(values, word);
 		return;
 	}
@@ -57,9 +57,9 @@ static int is_legal(const struct tcb_candidate *c, const struct tcb_geometry *ge
 }
 
 /* Doublings between two numbers; words are all one step apart. */
-static double distance(struct tcb_field field, int64_t from, int64_t to)
+static double distance(const struct tcb_candidate *c, struct tcb_field field, int64_t from, int64_t to)
 {
-	if (field.kind == TCB_AXIS_KNOB && tcb_knob_word((enum tcb_knob)field.which, 0))
+	if (field.kind == TCB_AXIS_KNOB && tcb_geometry_word(c->geometry, field.which, 0))
 		return 1;
 	return fabs(log2((double)(from < 1 ? 0.5 : (double)from)) - log2((double)(to < 1 ? 0.5 : (double)to)));
 }
@@ -69,21 +69,21 @@ static void print_change(const struct tcb_geometry *from, const struct tcb_geome
 	static const char dims[3] = { 'm', 'n', 'k' };
 	size_t used = 0;
 	text[0] = '\0';
-	for (unsigned bit = 0; bit < TCB_FIELD_COUNT; bit++) {
+	for (unsigned bit = 0; bit < TCB_FIELDS_MAX; bit++) {
 		struct tcb_field field = tcb_field_at(bit);
 		int64_t value = tcb_field_get(field, to);
 		if (value == tcb_field_get(field, from))
 			continue;
 		const char *comma = used ? "," : "";
 		const char *word =
-			field.kind == TCB_AXIS_KNOB ? tcb_knob_word((enum tcb_knob)field.which, (int32_t)value) : NULL;
+			field.kind == TCB_AXIS_KNOB ? tcb_geometry_word(to, field.which, (int32_t)value) : NULL;
 		int length;
 		if (word)
 			length = snprintf(text + used, TCB_WHY_MAX - used, "%s%s=%s", comma,
-					  tcb_knob_key((enum tcb_knob)field.which), word);
+					  tcb_geometry_key(to, field.which), word);
 		else if (field.kind == TCB_AXIS_KNOB)
 			length = snprintf(text + used, TCB_WHY_MAX - used, "%s%s=%lld", comma,
-					  tcb_knob_key((enum tcb_knob)field.which), (long long)value);
+					  tcb_geometry_key(to, field.which), (long long)value);
 		else
 			length = snprintf(text + used, TCB_WHY_MAX - used, "%s%s.%c=%lld", comma,
 					  tcb_level_text((enum tcb_level)field.which), dims[field.kind],
@@ -99,7 +99,7 @@ static double fix_one_field(const struct tcb_candidate *c, tcb_fields preferred,
 	double best = INFINITY;
 	struct tcb_axis axes[TCB_AXES_MAX];
 	size_t axis_count = c->op->axes(c->problem, c->target, axes);
-	for (unsigned bit = 0; bit < TCB_FIELD_COUNT; bit++) {
+	for (unsigned bit = 0; bit < TCB_FIELDS_MAX; bit++) {
 		struct tcb_field field = tcb_field_at(bit);
 		int64_t old = tcb_field_get(field, c->geometry);
 		if (field.kind == TCB_AXIS_KNOB && old == TCB_KNOB_UNSET)
@@ -111,11 +111,11 @@ static double fix_one_field(const struct tcb_candidate *c, tcb_fields preferred,
 				add_value(&values, axes[a].values[v]);
 		}
 		if (field.kind == TCB_AXIS_KNOB)
-			add_knob_values(&values, c, (enum tcb_knob)field.which);
+			add_knob_values(&values, c, field.which);
 		else
 			add_tile_values(&values, c, field);
 		for (size_t v = 0; v < values.count; v++) {
-			double cost = distance(field, old, values.value[v]) +
+			double cost = distance(c, field, old, values.value[v]) +
 				      ((preferred >> bit) & 1u || !preferred ? 0 : elsewhere);
 			if (values.value[v] == old || cost >= best)
 				continue;
@@ -145,11 +145,11 @@ static double fix_variant(const struct tcb_candidate *c, struct tcb_geometry *fi
 		trial.tile[TCB_MICRO].m = variant->micro.m;
 		trial.tile[TCB_MICRO].n = variant->micro.n;
 		double cost = 0;
-		for (unsigned bit = 0; bit < TCB_FIELD_COUNT; bit++) {
+		for (unsigned bit = 0; bit < TCB_FIELDS_MAX; bit++) {
 			struct tcb_field field = tcb_field_at(bit);
 			int64_t from = tcb_field_get(field, c->geometry), to = tcb_field_get(field, &trial);
 			if (from != to)
-				cost += 1 + distance(field, from, to);
+				cost += 1 + distance(c, field, from, to);
 		}
 		if (cost >= best || !is_legal(c, &trial))
 			continue;

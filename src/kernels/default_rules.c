@@ -116,9 +116,9 @@ static const struct tcb_axis *axis_of(const struct place *place, struct tcb_fiel
 }
 
 /* Numbers may be moved to the nearest of their axis; a word is one of it or not. */
-static int is_number(struct tcb_field field)
+static int is_number(const struct place *place, struct tcb_field field)
 {
-	return field.kind != TCB_AXIS_KNOB || !tcb_knob_word((enum tcb_knob)field.which, 0);
+	return field.kind != TCB_AXIS_KNOB || !tcb_geometry_word(&place->standard, field.which, 0);
 }
 
 /* How far VALUE is from WANTED; of a tile that is to be as large as the shape those that are not are farther. */
@@ -155,7 +155,7 @@ static int move_in(const struct place *place, struct tcb_field field, int is_who
 				 field.kind != TCB_AXIS_KNOB && field.which < TCB_MICRO ? tcb_field_get(below, geometry)
 											: 1);
 	tcb_field_set(field, wanted, geometry);
-	return wanted == value || is_number(field);
+	return wanted == value || is_number(place, field);
 }
 
 /* Tiles from the smallest, since each is to be a multiple of the one below. */
@@ -167,7 +167,7 @@ static int move_all_in(const struct place *place, tcb_fields whole, struct tcb_g
 			if (!move_in(place, field, (whole & tcb_field_bit(field)) != 0, geometry))
 				return 0;
 		}
-	for (int knob = 0; knob < TCB_KNOB_COUNT; knob++)
+	for (int knob = 0; knob < tcb_geometry_knobs(&place->standard); knob++)
 		if (!move_in(place, (struct tcb_field){ TCB_AXIS_KNOB, knob }, 0, geometry))
 			return 0;
 	return 1;
@@ -204,7 +204,7 @@ static int fill_in(const char *form, const struct place *place, struct tcb_geome
 		used += (size_t)snprintf(text + used, sizeof text - used, "%zu", number_of(place, *form, field));
 	}
 	text[used] = '\0';
-	return !*form && tcb_geometry_parse(text, out, NULL) == TCB_OK;
+	return !*form && tcb_geometry_parse_of(text, place->problem->op->parameters, out, NULL) == TCB_OK;
 }
 
 static int is_legal(const struct place *place, const struct tcb_target *target, const struct tcb_geometry *geometry)
@@ -235,7 +235,8 @@ static size_t list_changes(const struct place *place, const struct tcb_geometry 
 		const struct tcb_field field = { axis->kind, axis->which };
 		const int64_t value = tcb_field_get(field, geometry);
 		const int is_join = field.kind == TCB_AXIS_KNOB && field.which == TCB_KNOB_JOIN; /* goes with splitk */
-		for (size_t v = 0; v < axis->count && (is_join || is_number(field)) && value != TCB_KNOB_UNSET; v++)
+		for (size_t v = 0; v < axis->count && (is_join || is_number(place, field)) && value != TCB_KNOB_UNSET;
+		     v++)
 			if (axis->values[v] != value && axis->values[v] != TCB_KNOB_UNSET)
 				changes[count++] =
 					(struct change){ field, axis->values[v], distance(axis->values[v], value, 0) };

@@ -59,6 +59,8 @@ static enum tcb_status make_operands(struct emulation *e, uint64_t seed, struct 
 	TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, doubles * sizeof(double), &e->reference_data, err));
 	tcb_references_lay_out(e->operands, e->count, e->reference_data.data, e->reference);
 	e->op->reference(problem, e->pointers, e->reference);
+	if (e->reference[0].failure)
+		return tcb_fail(err, TCB_E_FAILED, "the reference of %s: %.300s", e->op->name, e->reference[0].failure);
 	for (size_t i = 0; i < e->count; i++) {
 		if (!e->kernel->packed_bytes[i])
 			continue;

@@ -68,8 +68,9 @@ struct tcb_variant {
 	enum tcb_class class;
 	/* tcb_signed_variants, by which the build knows rows to sign; NULL: a GPU's, whose candidates are written */
 	const struct tcb_signed_variant *signed_in;
-	void (*entry)(void);   /* cast by the op to its own micro-kernel type */
-	const char *signature; /* a test's own; NULL: tcb_variant_signature() has it */
+	void (*entry)(void); /* cast by the op to its own micro-kernel type */
+	/* Its own, of whatever source it was made from (tcb_source_sign); NULL: tcb_variant_signature() has it */
+	const char *signature;
 };
 
 /* A candidate made ready: which variant, and what memory it needs. */
@@ -174,6 +175,9 @@ struct tcb_reference {
 	double *extra;               /* the contract's own term: activation quantisation, f16 rounding */
 	struct tcb_pool *pool;       /* whose threads share the work; NULL: the caller alone */
 	const struct tcb_grid *grid; /* the outputs that are wanted; NULL: all, and always with ops that draw none */
+	/* Why there is none: set by an op whose reference is not a function of this build, but another process, say,
+	 * that is gone; of several outputs the first has it.  Lent by the op; NULL: the arrays are filled. */
+	const char *failure;
 };
 
 /* A large product is held against sums of as many neighbours in a row, each times tcb_sum_factor of its column. */
@@ -183,7 +187,7 @@ enum { TCB_SUM_COLUMNS = 64 };
 enum tcb_axis_kind { TCB_AXIS_TILE_M, TCB_AXIS_TILE_N, TCB_AXIS_TILE_K, TCB_AXIS_KNOB };
 struct tcb_axis {
 	enum tcb_axis_kind kind;
-	int which; /* enum tcb_level or enum tcb_knob */
+	int which; /* enum tcb_level; enum tcb_knob, or TCB_KNOB_COUNT + the place of a parameter of the op */
 	size_t count;
 	int64_t values[TCB_AXIS_VALUES_MAX];
 };
@@ -232,6 +236,8 @@ struct tcb_rule {
 
 struct tcb_rng;
 
+/* Every callback gets the op itself, most as problem->op: several ops may share a function, and one that was loaded
+ * finds there what stands behind it (context). */
 struct tcb_op {
 	const char *name;                /* "q4k_matvec" */
 	const char *summary;             /* one line for `tcbtune ops` */
@@ -289,8 +295,9 @@ struct tcb_op {
 	/* The op whose rules (default_rules.h) serve where this one has none: its kernels are the same but for what is
 	 * around them.  NULL: no other's do. */
 	const char *rules_of;
-	/* SPEC section 4's standard geometry, legal for PROBLEM and TARGET.  What is used where nobody swept is that of
-	 * tcb_default_geometry (default_rules.h), which asks for this one where it has no rule. */
+	/* SPEC section 4's standard geometry, legal for PROBLEM and TARGET, with the op's parameters where it has any.
+	 * What is used where nobody swept is that of tcb_default_geometry (default_rules.h), which asks for this one
+	 * where it has no rule. */
 	void (*default_geometry)(const struct tcb_problem *problem, const struct tcb_target *target,
 				 struct tcb_geometry *out);
 	/* Called for any geometry for which H1 and H2 hold, buildable or not. */
@@ -308,7 +315,7 @@ struct tcb_op {
 		       void *weights); /* inverse of pack */
 	/* Rows that LAYOUT packs by themselves, group after group, so that pack may be called for some groups alone; 0:
 	 * for whole matrices only.  Of an op with one operand of weights.  NULL if never packed. */
-	size_t (*pack_rows)(enum tcb_layout layout);
+	size_t (*pack_rows)(const struct tcb_op *op, enum tcb_layout layout);
 	/* WORKSPACE as plan says; operand[i] is the packed copy where plan->packed_bytes[i] > 0.
 	 * POOL has at least plan->threads threads. */
 	void (*run)(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool);
@@ -322,6 +329,10 @@ struct tcb_op {
 	/* What emit writes, a row for each contract and instruction family, up to one without a name.  They have no
 	 * entry and no signature, and their tiles are the geometry's. */
 	const struct tcb_variant *gpu_variants;
+	/* What its geometries have beside the knobs, up to one without a key (geometry.h); NULL: nothing. */
+	const struct tcb_parameter *parameters;
+	/* Of an op that was loaded: what stands behind its callbacks, a library or another process, for them alone. */
+	void *context;
 };
 
 /* registry.c: the ops of this build, in a fixed order. */

@@ -46,6 +46,9 @@ enum tcb_status tcb_registry_add(struct tcb_registry *registry, const struct tcb
 		return tcb_fail(err, TCB_E_USAGE, "there is an op %s already; choose another name", op->name);
 	if (!is_whole(op))
 		return tcb_fail(err, TCB_E_USAGE, "op %s lacks something that every op has (kernels/op.h)", op->name);
+	const char *refused = tcb_parameters_refused(op->parameters);
+	if (refused)
+		return tcb_fail(err, TCB_E_USAGE, "op %s has %s", op->name, refused);
 	const size_t count = registry->count;
 	const struct tcb_op **grown = realloc(registry->grown, (count + 2) * sizeof *grown);
 	if (!grown)
@@ -71,7 +74,12 @@ static const struct tcb_op *find(const void *ctx, const char *name)
 	return tcb_registry_find(ctx, name);
 }
 
+static const struct tcb_parameter *parameters_of(const struct tcb_op *op)
+{
+	return op->parameters;
+}
+
 struct tcb_op_names tcb_registry_names(const struct tcb_registry *registry)
 {
-	return (struct tcb_op_names){ .find = find, .ctx = registry };
+	return (struct tcb_op_names){ .find = find, .parameters = parameters_of, .ctx = registry };
 }

@@ -20,7 +20,8 @@ struct tcb_registry {
 struct tcb_registry tcb_registry_built_in(void);
 void tcb_registry_fini(struct tcb_registry *registry);
 /* Adds OP, which must outlive REGISTRY.  TCB_E_USAGE with a line that says why where its name cannot be one (a-z, 0-9
- * and underscores; "all" is every op's) or is taken, or where OP lacks what every op has. */
+ * and underscores; "all" is every op's) or is taken, where OP lacks what every op has,
+ * or where its parameters will not do. */
 enum tcb_status tcb_registry_add(struct tcb_registry *registry, const struct tcb_op *op, struct tcb_error *err);
 /* NULL if unknown. */
 const struct tcb_op *tcb_registry_find(const struct tcb_registry *registry, const char *name);

@@ -99,6 +99,13 @@ static enum tcb_status hash_packing(const struct tcb_kernel *kernel, enum tcb_la
 
 /* --- signatures --- */
 
+void tcb_source_sign(const struct tcb_str *source, const struct tcb_str *rest, char out[TCB_SIGNATURE_MAX])
+{
+	snprintf(out, TCB_SIGNATURE_MAX, "%016llx%016llx",
+		 (unsigned long long)tcb_hash64(source->data, source->length, 0),
+		 (unsigned long long)tcb_hash64(rest->data, rest->length, 0));
+}
+
 enum tcb_status tcb_kernel_sign(const struct tcb_kernel *kernel, const struct tcb_str *ptx,
 				struct tcb_packings *packings, char out[TCB_SIGNATURE_MAX], struct tcb_error *err)
 {
@@ -116,9 +123,7 @@ enum tcb_status tcb_kernel_sign(const struct tcb_kernel *kernel, const struct tc
 	if (status == TCB_OK && (rest.failed || ptx->failed))
 		status = tcb_fail(err, TCB_E_NOMEM, "out of memory for a kernel's description");
 	if (status == TCB_OK)
-		snprintf(out, TCB_SIGNATURE_MAX, "%016llx%016llx",
-			 (unsigned long long)tcb_hash64(ptx->data, ptx->length, 0),
-			 (unsigned long long)tcb_hash64(rest.data, rest.length, 0));
+		tcb_source_sign(ptx, &rest, out);
 	tcb_str_fini(&rest);
 	return status;
 }

@@ -8,6 +8,7 @@
  *        (code_signature.c, at build time).
  *   GPU  a candidate's own: its PTX, its launches with arguments and tensors, and what its layout makes of weights.
  *        It takes as long as writing the PTX, some milliseconds; judged.h remembers what came of it.
+ *   loaded  a variant's, which its loader made of the source (tcb_source_sign), whatever that is.
  */
 #ifndef TCB_KERNELS_SIGNATURE_H
 #define TCB_KERNELS_SIGNATURE_H
@@ -23,6 +24,8 @@ struct tcb_packings {
 
 /* Adds all of KERNEL but its PTX: bytes and launches, a line each. */
 void tcb_kernel_describe(const struct tcb_kernel *kernel, struct tcb_str *out);
+/* The signature of a kernel by its SOURCE, text or bytes of any kind, and by the REST of what decides what it does. */
+void tcb_source_sign(const struct tcb_str *source, const struct tcb_str *rest, char out[TCB_SIGNATURE_MAX]);
 /* KERNEL's signature; PTX: its module printed.  PACKINGS is of KERNEL's problem.  TCB_E_NOMEM. */
 enum tcb_status tcb_kernel_sign(const struct tcb_kernel *kernel, const struct tcb_str *ptx,
 				struct tcb_packings *packings, char out[TCB_SIGNATURE_MAX], struct tcb_error *err);

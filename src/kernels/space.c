@@ -62,12 +62,13 @@ static void drop_repeated_values(struct tcb_axis *axis)
 	axis->count = kept;
 }
 
-/* Keeps of a knob's values those that it has (H1), so that the walk need not look. */
+/* Keeps of a knob's values those that it has (H1), so that the walk need not look; a parameter has what its op says.
+ */
 static void drop_illegal_values(struct tcb_axis *axis, const struct tcb_target *target)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < axis->count; i++)
-		if (axis->kind != TCB_AXIS_KNOB ||
+		if (axis->kind != TCB_AXIS_KNOB || axis->which >= TCB_KNOB_COUNT ||
 		    !tcb_constraint_knob(target, (enum tcb_knob)axis->which, (int32_t)axis->values[i], NULL))
 			axis->values[kept++] = axis->values[i];
 	axis->count = kept;

@@ -34,7 +34,7 @@ enum { RT_NONE = UINT32_MAX, RT_IMAGE_FORMAT = TCB_WORDS_FORMAT << 16 | 9, RT_EN
 /* Sorted by the key, threads last: the entries of one shape follow each other. */
 struct rt_entry {
 	struct rt_key key;
-	struct tcb_geometry geometry;
+	struct tcb_geometry geometry; /* without its list of parameters: rt_entry_geometry */
 	struct tcb_interval ns, speedup;
 	double plain_ns; /* without dependent launch; 0: unknown */
 	uint64_t texts;  /* in the texts: geometry, variant, signature, measured_at, each with a zero behind it */

@@ -36,7 +36,7 @@ int rt_asked(const struct tcbrt *rt, const struct tcbrt_query *query, const stru
 
 	if (status != TCB_OK)
 		return refuse(out, (int)status, "%.500s", err.message);
-	if (tcb_geometry_parse(query->geometry, &geometry, &err) != TCB_OK)
+	if (tcb_geometry_parse_of(query->geometry, op->parameters, &geometry, &err) != TCB_OK)
 		return refuse(out, TCBRT_E_USAGE, "query.geometry: %.480s", err.message);
 	target.threads = key->threads;
 	if (rt_has_threads(device) && key->threads == 0)

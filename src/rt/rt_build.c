@@ -108,7 +108,7 @@ static int has_todays_default(const struct tcbrt *rt, const struct tcb_op *op, c
 		target.threads = best->threads;
 	}
 	if (tcb_problem_init(op, best->problem.contract, &best->problem.shape, &problem, NULL) != TCB_OK ||
-	    tcb_geometry_parse(best->default_geometry, &measured, NULL) != TCB_OK)
+	    tcb_geometry_parse_of(best->default_geometry, op->parameters, &measured, NULL) != TCB_OK)
 		return 0;
 	(void)tcb_default_geometry(&problem, &target, &today);
 	return tcb_geometry_equal(&measured, &today);
@@ -456,7 +456,7 @@ uint64_t rt_stamp_library(const struct tcbrt *rt)
 {
 	const size_t sizes[] = { TCBRT_VERSION,           RT_IMAGE_FORMAT,
 				 sizeof(struct rt_entry), sizeof(struct rt_stored_device),
-				 sizeof(struct rt_group), TCB_KNOB_COUNT };
+				 sizeof(struct rt_group), TCB_KNOBS_MAX };
 	uint64_t hash = hash_more(sizes, sizeof(sizes), 0);
 
 	for (uint32_t i = 0; i < rt->op_count; i++) {

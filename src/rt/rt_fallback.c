@@ -158,10 +158,10 @@ static const struct tcb_variant *carry_over(const struct asking *asking, const s
 	const struct tcb_shape tuned = rt_key_shape(&entry->key);
 	const struct tcb_variant *variant;
 
-	*geometry = entry->geometry;
+	*geometry = rt_entry_geometry(entry, asking->op);
 	tcb_geometry_carry_over(geometry, &tuned, &asking->problem.shape);
 	if (!is_legal(asking, geometry, entry->key.threads)) {
-		*geometry = entry->geometry;
+		*geometry = rt_entry_geometry(entry, asking->op);
 		if (!is_legal(asking, geometry, entry->key.threads))
 			return NULL;
 	}
@@ -280,9 +280,13 @@ static int refuse(const struct asking *asking, const char *why, struct tcbrt_tun
 static int take_earlier(const struct asking *asking, struct tcbrt_tuning *out)
 {
 	const struct rt_found *found = &asking->exact->earlier;
+	struct tcb_geometry geometry;
 	char shape[TCB_SHAPE_TEXT_MAX];
 
-	if (!found->layer || !is_legal(asking, &found->entry->geometry, found->entry->key.threads))
+	if (!found->layer)
+		return 0;
+	geometry = rt_entry_geometry(found->entry, asking->op);
+	if (!is_legal(asking, &geometry, found->entry->key.threads))
 		return 0;
 	out->source = TCBRT_SOURCE_EARLIER;
 	rt_tuning_stored(out, found);

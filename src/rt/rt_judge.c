@@ -31,7 +31,9 @@ enum rt_refusal rt_judge(const struct tcb_op *op, const struct rt_device *device
 	const struct tcb_variant *variant;
 	const char *today;
 
-	if (tcb_geometry_parse(claim->geometry, geometry_out, NULL) != TCB_OK) {
+	const struct tcb_parameter *parameters = op ? op->parameters : tcb_parameters_any;
+
+	if (tcb_geometry_parse_of(claim->geometry, parameters, geometry_out, NULL) != TCB_OK) {
 		tcb_geometry_init(geometry_out);
 		return RT_OTHER_GEOMETRY;
 	}
@@ -51,6 +53,7 @@ static int is_current(const struct tcb_op *op, enum tcb_target_kind kind, const 
 		      const char *signature)
 {
 	const struct rt_entry *entry = found->entry;
+	const struct tcb_geometry geometry = rt_entry_geometry(entry, op);
 	const struct tcb_shape shape = rt_key_shape(&entry->key);
 	const struct tcb_target *measured_on = &found->layer->image.devices[entry->key.device].measured_on;
 	struct tcb_packings packings = { .is_known = { 0 } };
@@ -58,7 +61,7 @@ static int is_current(const struct tcb_op *op, enum tcb_target_kind kind, const 
 
 	return tcb_problem_init(op, (enum tcb_contract)entry->key.contract, &shape, &problem, NULL) == TCB_OK &&
 	       measured_on->kind == kind &&
-	       tcb_candidate_is_current(&problem, measured_on, &entry->geometry, signature, &packings);
+	       tcb_candidate_is_current(&problem, measured_on, &geometry, signature, &packings);
 }
 
 static enum rt_refusal see_kernel(const struct tcb_op *op, enum tcb_target_kind kind, const struct rt_found *found,

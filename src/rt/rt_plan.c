@@ -49,7 +49,7 @@ static void describe_packing(struct tcbrt_plan *plan, int is_packed)
 		snprintf(info->layout, sizeof(info->layout), "%s.%s", op->name, word);
 	else
 		snprintf(info->layout, sizeof(info->layout), "%s", word);
-	info->pack_rows = is_packed && op->pack_rows ? op->pack_rows(layout) : 0;
+	info->pack_rows = is_packed && op->pack_rows ? op->pack_rows(op, layout) : 0;
 }
 
 static void describe_operands(struct tcbrt_plan *plan)
@@ -248,7 +248,7 @@ static enum tcb_status create(const struct tcbrt *rt, const struct tcbrt_query *
 	if (code != TCBRT_OK)
 		return tcb_fail(err, (enum tcb_status)code, "%s", tuning.reason);
 	TCB_TRY(rt_query_problem(rt, query, &problem, &device, err));
-	TCB_TRY(tcb_geometry_parse(tuning.geometry, &geometry, err));
+	TCB_TRY(tcb_geometry_parse_of(tuning.geometry, problem.op->parameters, &geometry, err));
 	const int is_emitted = tcb_kind_of(&device.target)->is_emitted;
 	target = device.target;
 	target.threads = is_emitted ? 0 : tuning.threads;

@@ -151,7 +151,7 @@ static enum tcb_status load(const struct tcbrt *rt, const void *blob, size_t byt
 				head.op);
 	TCB_TRY(find_device(rt, &head, &device, err));
 	TCB_TRY(tcb_problem_init(op, (enum tcb_contract)head.contract, &shape, &problem, err));
-	TCB_TRY(tcb_geometry_parse(head.geometry, &geometry, err));
+	TCB_TRY(tcb_geometry_parse_of(head.geometry, op->parameters, &geometry, err));
 	target = device.target;
 	target.threads = head.threads;
 	variant = tcb_variant_find(op, problem.contract, &geometry);

@@ -189,6 +189,14 @@ enum rt_refusal rt_look_at(const struct rt_layer *layer, uint32_t index);
 /* Why it is passed over; the first time all that is in it is looked at, and a GPU's kernel is written and compared with
  * the one that was measured, which allocates. */
 enum rt_refusal rt_refusal(const struct tcbrt *rt, const struct rt_found *found);
+/* ENTRY's geometry, with the parameters of OP, its own: an image has no pointers. */
+static inline struct tcb_geometry rt_entry_geometry(const struct rt_entry *entry, const struct tcb_op *op)
+{
+	struct tcb_geometry geometry = entry->geometry;
+
+	geometry.parameters = op->parameters;
+	return geometry;
+}
 /* As a phrase. */
 const char *rt_refusal_text(enum rt_refusal refusal);
 /* Its texts, lent; of a sound entry only. */

@@ -13,8 +13,6 @@
 #include "base/util.h"
 #include "search/strategy.h"
 
-enum { FIELDS = 3 * TCB_LEVEL_COUNT + TCB_KNOB_COUNT };
-
 static int compare_values(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -117,14 +115,14 @@ static double geometry_value(const void *ctx, size_t index, size_t field)
 
 static int geometry_is_named(const void *ctx, size_t field)
 {
-	(void)ctx;
-	return field >= 3 * TCB_LEVEL_COUNT && tcb_knob_word((enum tcb_knob)(field - 3 * TCB_LEVEL_COUNT), 0) != NULL;
+	return field >= 3 * TCB_LEVEL_COUNT && tcb_geometry_word(ctx, (int)field - 3 * TCB_LEVEL_COUNT, 0) != NULL;
 }
 
 enum tcb_status tcb_lattice_of_geometries(struct tcb_lattice *lattice, const struct tcb_geometry *geometries,
 					  size_t count, struct tcb_error *err)
 {
-	const struct tcb_lattice_source source = { count, FIELDS, geometry_value, geometry_is_named, geometries };
+	const size_t fields = 3 * TCB_LEVEL_COUNT + (count ? (size_t)tcb_geometry_knobs(geometries) : 0);
+	const struct tcb_lattice_source source = { count, fields, geometry_value, geometry_is_named, geometries };
 	return tcb_lattice_init(lattice, &source, err);
 }
 

@@ -48,9 +48,9 @@ double tcb_start_distance(const struct tcb_start_winner *winner, const struct tc
 static double steps_apart(const struct tcb_geometry *a, const struct tcb_geometry *b, double most)
 {
 	double steps = 0;
-	for (int knob = 0; knob < TCB_KNOB_COUNT && steps < most; knob++) {
+	for (int knob = 0; knob < TCB_KNOBS_MAX && steps < most; knob++) {
 		const int32_t x = a->knob[knob], y = b->knob[knob];
-		const int is_number = x >= 0 && y >= 0 && !tcb_knob_word((enum tcb_knob)knob, 0);
+		const int is_number = x >= 0 && y >= 0 && !tcb_geometry_word(a, knob, 0);
 		if (x != y && knob == TCB_KNOB_THREADS)
 			steps += THREADS_APART;
 		else if (x != y)

@@ -40,7 +40,7 @@ struct contest {
 /* Which of two equally fast geometries to keep: the lower knob values, which need less, in the order of the knobs. */
 static int is_simpler(const struct tcb_geometry *a, const struct tcb_geometry *b)
 {
-	for (int knob = 0; knob < TCB_KNOB_COUNT; knob++)
+	for (int knob = 0; knob < TCB_KNOBS_MAX; knob++)
 		if (a->knob[knob] != b->knob[knob])
 			return a->knob[knob] < b->knob[knob];
 	char text_a[TCB_GEOMETRY_TEXT_MAX], text_b[TCB_GEOMETRY_TEXT_MAX];

@@ -184,27 +184,36 @@ static void divide(struct tcb_instance *instance, double *data)
 		instance->sums = reference_at(data + 3 * at, draw->sum_count);
 }
 
-static void compute_with(struct tcb_instance *instance, struct tcb_reference *out, struct tcb_pool *pool)
+static enum tcb_status failed(const struct tcb_instance *instance, const struct tcb_reference *reference,
+			      struct tcb_error *err)
+{
+	return tcb_fail(err, TCB_E_FAILED, "the reference of %s: %.300s", instance->op->name, reference->failure);
+}
+
+static enum tcb_status compute_with(struct tcb_instance *instance, struct tcb_reference *out, struct tcb_pool *pool,
+				    struct tcb_error *err)
 {
 	out->pool = pool;
 	tcb_instance_refer(instance, out);
 	out->pool = NULL;
+	return out->failure ? failed(instance, out, err) : TCB_OK;
 }
 
-static void compute(struct tcb_instance *instance, struct tcb_pool *pool)
+static enum tcb_status compute(struct tcb_instance *instance, struct tcb_pool *pool, struct tcb_error *err)
 {
 	if (!instance->draw)
-		compute_with(instance, instance->reference, pool);
+		TCB_TRY(compute_with(instance, instance->reference, pool, err));
 	for (size_t g = 0; instance->draw && g < instance->draw->grid_count; g++)
-		compute_with(instance, &instance->drawn[g], pool);
+		TCB_TRY(compute_with(instance, &instance->drawn[g], pool, err));
 	if (!instance->sums.y)
-		return;
+		return TCB_OK;
 	void *operand[TCB_OPERANDS_MAX];
 	for (size_t i = 0; i < instance->operand_count; i++)
 		operand[i] = instance->data[i].data;
 	instance->sums.pool = pool;
 	instance->op->reference_sums(&instance->problem, operand, &instance->sums);
 	instance->sums.pool = NULL;
+	return instance->sums.failure ? failed(instance, &instance->sums, err) : TCB_OK;
 }
 
 /* A process that died over it leaves it to the next. */
@@ -212,15 +221,17 @@ static enum tcb_status share_reference(struct tcb_instance *instance, struct tcb
 {
 	struct tcb_shared_reference *shared = instance->shared;
 	double *data = (double *)(void *)((char *)shared + HEAD_BYTES);
+	enum tcb_status status = TCB_OK;
 	divide(instance, data);
 	if (!atomic_load(&shared->is_ready))
-		compute(instance, pool);
-	if (mprotect(data, shared->map_bytes - HEAD_BYTES, PROT_READ) != 0) {
+		status = compute(instance, pool, err);
+	if (status == TCB_OK && mprotect(data, shared->map_bytes - HEAD_BYTES, PROT_READ) != 0)
+		status = tcb_fail(err, TCB_E_NOMEM, "cannot protect the reference of %s", instance->op->name);
+	if (status == TCB_OK)
+		atomic_store(&shared->is_ready, 1);
+	else
 		instance->reference[0].y = NULL;
-		return tcb_fail(err, TCB_E_NOMEM, "cannot protect the reference of %s", instance->op->name);
-	}
-	atomic_store(&shared->is_ready, 1);
-	return TCB_OK;
+	return status;
 }
 
 enum tcb_status tcb_instance_reference(struct tcb_instance *instance, struct tcb_pool *pool, struct tcb_error *err)
@@ -239,8 +250,12 @@ enum tcb_status tcb_instance_reference(struct tcb_instance *instance, struct tcb
 		return share_reference(instance, pool, err);
 	TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, bytes, &instance->reference_data, err));
 	divide(instance, instance->reference_data.data);
-	compute(instance, pool);
-	return tcb_buffer_protect(&instance->reference_data, 1, err);
+	enum tcb_status status = compute(instance, pool, err);
+	if (status == TCB_OK)
+		return tcb_buffer_protect(&instance->reference_data, 1, err);
+	tcb_buffer_free(&instance->reference_data);
+	instance->reference[0].y = NULL;
+	return status;
 }
 
 /* ---- packed weights ---- */

@@ -59,7 +59,8 @@ enum tcb_status tcb_instance_create(const struct tcb_op *op, const struct tcb_pr
 				    struct tcb_pool *pool, struct tcb_instance **out, struct tcb_error *err);
 void tcb_instance_destroy(struct tcb_instance *instance); /* NULL is fine */
 
-/* Computes the reference unless it is there, with POOL's threads; in memory that is shared, if SHARED is set. */
+/* Computes the reference unless it is there, with POOL's threads; in memory that is shared, if SHARED is set.
+ * TCB_E_FAILED where the op gave none. */
 enum tcb_status tcb_instance_reference(struct tcb_instance *instance, struct tcb_pool *pool, struct tcb_error *err);
 /* Room for the weights in LAYOUT, PACKED_BYTES of each operand (struct tcb_plan): tcb_instance_pack fills it, unless
  * IS_PACKED_OUT says that it was filled before.  Two steps, so that the caller can tell the op's time from its own. */
@@ -73,7 +74,7 @@ enum tcb_status tcb_instance_packed(struct tcb_instance *instance, enum tcb_layo
 				    struct tcb_error *err);
 /* The buffer that PLAN's run reads or writes for operand INDEX: the packed copy for packed weights. */
 struct tcb_buffer *tcb_instance_buffer(struct tcb_instance *instance, const struct tcb_plan *plan, size_t index);
-/* The reference of OUT's grid, into arrays of the caller's. */
+/* The reference of OUT's grid, into arrays of the caller's; or OUT's failure. */
 void tcb_instance_refer(const struct tcb_instance *instance, struct tcb_reference *out);
 /* Memory that processes forked later share: the first of them computes the reference (of what DRAW says, where it is
  * not NULL), the others find it.  NULL where there is none: each computes its own. */

@@ -236,10 +236,15 @@ static enum tcb_status hear_suspects(const struct scan *scan, const struct tcb_p
 	if (!court.hearings)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory while comparing %zu blocks of outputs", count);
 	tcb_pool_run(pool, tcb_pool_threads(pool), TCB_SCHED_DYNAMIC, count, refer_suspect, &court);
-	for (size_t i = 0; i < count; i++)
-		compare(scan, plan, &court.hearings[i].reference, out);
+	enum tcb_status status = TCB_OK;
+	for (size_t i = 0; i < count && status == TCB_OK; i++)
+		if (court.hearings[i].reference.failure)
+			status = tcb_fail(err, TCB_E_FAILED, "the reference of %s: %.300s", scan->instance->op->name,
+					  court.hearings[i].reference.failure);
+		else
+			compare(scan, plan, &court.hearings[i].reference, out);
 	free(court.hearings);
-	return TCB_OK;
+	return status;
 }
 
 enum tcb_status tcb_judge_drawn(const struct tcb_instance *instance, const struct tcb_plan *plan, const void *got,

@@ -185,6 +185,130 @@ static void mistakes_are_named_with_their_column(void **state)
 	}
 }
 
+/* --- parameters of an op --- */
+
+static const char *const orders[] = { "up", "down", NULL };
+static const struct tcb_parameter own[] = { { "chunk", "rows at a time", NULL },
+					    { "order", "which way", orders },
+					    { NULL, NULL, NULL } };
+#define TILES "macro=1x8x256,midi=1x8x256,micro=1x4x256"
+
+static void parameters_come_last_and_round_trip(void **state)
+{
+	static const char text[] = TILES ",isa=avx2,threads=2,chunk=64,order=down";
+	struct tcb_geometry geometry, other;
+	char out[TCB_GEOMETRY_TEXT_MAX];
+
+	(void)state;
+	assert_int_equal(
+		tcb_geometry_parse_of("order=down," TILES ",chunk=64,threads=2,isa=avx2", own, &geometry, NULL),
+		TCB_OK);
+	assert_int_equal(tcb_geometry_knobs(&geometry), TCB_KNOB_COUNT + 2);
+	assert_string_equal(tcb_geometry_key(&geometry, TCB_KNOB_COUNT + 1), "order");
+	assert_null(tcb_geometry_key(&geometry, TCB_KNOB_COUNT + 2));
+	assert_int_equal(geometry.knob[TCB_KNOB_COUNT], 64);
+	assert_int_equal(geometry.knob[TCB_KNOB_COUNT + 1], 1);
+	tcb_geometry_print(&geometry, out);
+	assert_string_equal(out, text);
+	assert_int_equal(tcb_geometry_parse_of(text, own, &other, NULL), TCB_OK);
+	assert_true(tcb_geometry_equal(&geometry, &other));
+	other.knob[TCB_KNOB_COUNT] = 32;
+	assert_false(tcb_geometry_equal(&geometry, &other));
+	/* One that is not set is not printed, and a knob's text is as it was. */
+	assert_int_equal(tcb_geometry_parse_of(TILES ",isa=avx2", own, &other, NULL), TCB_OK);
+	tcb_geometry_print(&other, out);
+	assert_string_equal(out, TILES ",isa=avx2");
+	assert_int_equal(other.knob[TCB_KNOB_COUNT], TCB_KNOB_UNSET);
+}
+
+static void parameters_are_their_ops_alone(void **state)
+{
+	static const struct {
+		const char *text;
+		const struct tcb_parameter *parameters;
+		const char *what; /* NULL: it is read */
+	} cases[] = {
+		{ TILES ",chunk=64", NULL, "unknown key" },
+		{ TILES ",chunks=64", own, "unknown key" },
+		{ TILES ",chunk=64,chunk=64", own, "twice" },
+		{ TILES ",chunk=up", own, "whole number" },
+		{ TILES ",order=sideways", own, "unknown value" },
+		{ TILES ",order=1", own, "unknown value" },
+		{ TILES ",chunk=64,order=sideways,what=7", tcb_parameters_any, NULL },
+		{ TILES ",chunk=64,Order=1", tcb_parameters_any, "unknown key" },
+		{ TILES ",chunk=", tcb_parameters_any, "unknown key" },
+		{ TILES ",chunk=6 4", tcb_parameters_any, "unknown key" },
+		{ TILES ",threads=many", tcb_parameters_any, "whole number" },
+		{ TILES ",chunk", tcb_parameters_any, "unknown key" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct tcb_geometry geometry;
+		struct tcb_error err = { .message = "" };
+		char out[TCB_GEOMETRY_TEXT_MAX];
+		const enum tcb_status status =
+			tcb_geometry_parse_of(cases[i].text, cases[i].parameters, &geometry, &err);
+
+		if (status != (cases[i].what ? TCB_E_USAGE : TCB_OK) ||
+		    (cases[i].what && !strstr(err.message, cases[i].what)))
+			fail_msg("'%s': %s", cases[i].text, err.message);
+		if (cases[i].what)
+			continue;
+		tcb_geometry_print(&geometry, out);
+		assert_string_equal(out, TILES);
+	}
+}
+
+static void unfit_parameters_are_refused(void **state)
+{
+	static const char *const words[] = { "fine", "Not", NULL };
+	static const struct tcb_parameter taken[] = { { "chunk" }, { "unroll" }, { NULL } };
+	static const struct tcb_parameter level[] = { { "midi" }, { NULL } };
+	static const struct tcb_parameter twice[] = { { "chunk" }, { "order" }, { "chunk" }, { NULL } };
+	static const struct tcb_parameter form[] = { { "9" }, { NULL } };
+	static const struct tcb_parameter long_key[] = { { "sixteen_is_a_lot" }, { NULL } };
+	static const struct tcb_parameter word[] = { { "order", "", words }, { NULL } };
+	static const struct tcb_parameter many[] = { { "a" }, { "b" }, { "c" }, { "d" },
+						     { "e" }, { "f" }, { "g" }, { NULL } };
+	static const struct tcb_parameter *const bad[] = { taken, level, twice, form, long_key, word, many };
+
+	(void)state;
+	assert_null(tcb_parameters_refused(NULL));
+	assert_null(tcb_parameters_refused(own));
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+		if (!tcb_parameters_refused(bad[i]))
+			fail_msg("list %zu was taken", i);
+}
+
+/* The longest that there can be has room. */
+static void longest_text_fits(void **state)
+{
+	static const struct tcb_parameter six[] = { { "fifteen_letters" },
+						    { "fifteen_lettert" },
+						    { "fifteen_letteru" },
+						    { "fifteen_letterv" },
+						    { "fifteen_letterw" },
+						    { "fifteen_letterx" },
+						    { NULL } };
+	struct tcb_geometry geometry, again;
+	char out[TCB_GEOMETRY_TEXT_MAX];
+
+	(void)state;
+	tcb_geometry_init(&geometry);
+	geometry.parameters = six;
+	for (int level = 0; level < TCB_LEVEL_COUNT; level++)
+		geometry.tile[level] = (struct tcb_tile){ SIZE_MAX, SIZE_MAX, SIZE_MAX };
+	for (int knob = 0; knob < TCB_KNOBS_MAX; knob++)
+		geometry.knob[knob] = tcb_geometry_word(&geometry, knob, 0) ? 0 : INT32_MAX;
+	geometry.knob[TCB_KNOB_PASSES] = TCB_PASSES_ALL;
+	assert_null(tcb_parameters_refused(six));
+	tcb_geometry_print(&geometry, out);
+	assert_true(strlen(out) < TCB_GEOMETRY_TEXT_MAX - 1);
+	assert_int_equal(tcb_geometry_parse_of(out, six, &again, NULL), TCB_OK);
+	assert_true(tcb_geometry_equal(&geometry, &again));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -195,6 +319,10 @@ int main(void)
 		cmocka_unit_test(keys_may_come_in_any_order),
 		cmocka_unit_test(random_geometries_round_trip),
 		cmocka_unit_test(mistakes_are_named_with_their_column),
+		cmocka_unit_test(parameters_come_last_and_round_trip),
+		cmocka_unit_test(parameters_are_their_ops_alone),
+		cmocka_unit_test(unfit_parameters_are_refused),
+		cmocka_unit_test(longest_text_fits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

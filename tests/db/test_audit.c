@@ -150,6 +150,57 @@ static void test_planted(void **state)
 	setup(NULL);
 }
 
+static const char known; /* stands for an op */
+
+static const struct tcb_op *find_known(const void *ctx, const char *name)
+{
+	return strcmp(name, ctx) == 0 ? (const struct tcb_op *)&known : NULL;
+}
+
+static const struct tcb_parameter *parameters_of(const struct tcb_op *op)
+{
+	static const struct tcb_parameter own[] = { { "chunk", "", NULL }, { NULL, NULL, NULL } };
+
+	return op ? own : NULL;
+}
+
+/* An op that is known has the parameters that it has; of another nobody can say. */
+static void test_parameters(void **state)
+{
+	static const struct {
+		const char *text, *op;
+		int is_sound;
+	} cases[] = {
+		{ ",chunk=5", "q4k_matvec", 1 }, { ",chunk=5,what=7", "q4k_matvec", 0 },
+		{ ",what=7", "q4k_matvec", 0 },  { ",chunk=5,chunk=6", "q4k_matvec", 0 },
+		{ ",what=7", "another", 1 },     { ",what", "another", 0 },
+		{ ",what=7", NULL, 1 },          { ",threads=2", NULL, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct tcb_op_names names = { cases[i].op ? find_known : NULL, parameters_of, cases[i].op };
+		char change[128];
+		struct tcb_db *db;
+		sqlite3 *sql;
+
+		if (i > 0)
+			setup(NULL);
+		snprintf(change, sizeof(change), "UPDATE trial SET geometry = geometry || '%s' WHERE id = 7",
+			 cases[i].text);
+		assert_int_equal(sqlite3_open(fixture.path, &sql), SQLITE_OK);
+		assert_int_equal(sqlite3_exec(sql, change, NULL, NULL, NULL), SQLITE_OK);
+		assert_int_equal(sqlite3_close(sql), SQLITE_OK);
+		assert_int_equal(tcb_db_open(fixture.path, TCB_DB_READ, &db, &err), TCB_OK);
+		tcb_db_know_ops(db, &names);
+		if (tcb_db_check(db, NULL, NULL, &err) != (cases[i].is_sound ? TCB_OK : TCB_E_FORMAT))
+			fail_msg("%s, case %zu: %s", cases[i].text, i, err.message);
+		tcb_db_close(db);
+		fixture_fini(&fixture);
+	}
+	setup(NULL);
+}
+
 /*
  * Single flipped bytes anywhere: never a crash or a hang, and whatever reads
  * the file ends with a status.  Bytes of free space or of a text may go unseen,
@@ -212,6 +263,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_sound, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_planted, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_parameters, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_flipped_bytes, setup, teardown),
 	};
 	return cmocka_run_group_tests_name("db.audit", tests, NULL, NULL);

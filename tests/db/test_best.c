@@ -136,10 +136,10 @@ static void test_names_ops(void **state)
 	assert_int_equal(fixture_put_best(db, sweep, 0, 1000, 0, &err), TCB_OK);
 	read_all(&seen);
 	assert_null(seen.best[0].problem.op);
-	tcb_db_know_ops(db, &(struct tcb_op_names){ find_known, "q4k_matvec" });
+	tcb_db_know_ops(db, &(struct tcb_op_names){ .find = find_known, .ctx = "q4k_matvec" });
 	read_all(&seen);
 	assert_ptr_equal(seen.best[0].problem.op, &known);
-	tcb_db_know_ops(db, &(struct tcb_op_names){ find_known, "another" });
+	tcb_db_know_ops(db, &(struct tcb_op_names){ .find = find_known, .ctx = "another" });
 	read_all(&seen);
 	assert_null(seen.best[0].problem.op);
 }

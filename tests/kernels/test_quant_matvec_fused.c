@@ -160,7 +160,7 @@ static void layouts_give_back_both(void **state)
 			op->pack(&problem, TCB_QUANT_WEIGHTS, layouts[l], stored, packed);
 			op->unpack(&problem, TCB_QUANT_WEIGHTS, layouts[l], packed, back);
 			assert_memory_equal(stored, back, bytes);
-			assert_true(!qmv_kind(&problem)->is_gated || op->pack_rows(layouts[l]) == 0);
+			assert_true(!qmv_kind(&problem)->is_gated || op->pack_rows(op, layouts[l]) == 0);
 		}
 		test_free(stored);
 		test_free(packed);

@@ -231,7 +231,7 @@ static int has_other_default(const struct tcb_best *best)
 	struct tcb_problem problem;
 
 	if (!find_target(best, &target) || !find_problem(best, &problem) ||
-	    tcb_geometry_parse(best->default_geometry, &measured, NULL) != TCB_OK)
+	    tcb_geometry_parse_of(best->default_geometry, problem.op->parameters, &measured, NULL) != TCB_OK)
 		return 0;
 	(void)tcb_default_geometry(&problem, &target, &today);
 	return !tcb_geometry_equal(&measured, &today);
@@ -245,7 +245,8 @@ static int is_still_built(const struct tcb_best *best)
 	struct tcb_target target;
 	struct tcb_problem problem;
 
-	if (!find_problem(best, &problem) || tcb_geometry_parse(best->geometry, &geometry, NULL) != TCB_OK)
+	if (!find_problem(best, &problem) ||
+	    tcb_geometry_parse_of(best->geometry, problem.op->parameters, &geometry, NULL) != TCB_OK)
 		return 0;
 	variant = tcb_variant_find(problem.op, problem.contract, &geometry);
 	return variant && strcmp(variant->name, best->variant) == 0 &&

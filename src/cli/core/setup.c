@@ -234,7 +234,7 @@ enum tcb_status cli_find_geometry(const struct tcb_op *op, const struct tcb_prob
 	char why[TCB_WHY_MAX];
 	struct tcb_plan plan;
 
-	TCB_TRY(tcb_geometry_parse(text, out, err));
+	TCB_TRY(tcb_geometry_parse_of(text, op->parameters, out, err));
 	if (tcb_constraint_violated(op, problem, target, out, 1, why))
 		return tcb_fail(err, TCB_E_ILLEGAL, "illegal geometry: %s", why);
 	if (tcb_kind_of(target)->is_emitted)

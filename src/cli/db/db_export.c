@@ -141,7 +141,8 @@ static int add_winner(void *ctx, const struct tcb_best *best)
 		exporting->stale++;
 		return 0;
 	}
-	if (tcb_geometry_parse(is_default ? best->default_geometry : best->geometry, &parsed, NULL) != TCB_OK ||
+	if (tcb_geometry_parse_of(is_default ? best->default_geometry : best->geometry, best->problem.op->parameters,
+				  &parsed, NULL) != TCB_OK ||
 	    !is_plain(best->problem.op_name) || !is_plain(best->arch) || !is_plain(best->device_key) ||
 	    !is_plain(best->variant)) {
 		exporting->strange++;

@@ -200,7 +200,8 @@ static int copy_winner(void *ctx, const struct tcb_winner *winner)
 }
 
 /* A database: what export made, or one that was swept into. */
-static enum tcb_status read_database(const char *path, struct tcb_db *memory, size_t *count_out, struct tcb_error *err)
+static enum tcb_status read_database(const struct tcb_registry *ops, const char *path, struct tcb_db *memory,
+				     size_t *count_out, struct tcb_error *err)
 {
 	static const struct tcb_db_selection all = { 0 };
 	struct copying copying = { .memory = memory, .err = err };
@@ -208,7 +209,7 @@ static enum tcb_status read_database(const char *path, struct tcb_db *memory, si
 	struct tcb_error why;
 	size_t others;
 
-	TCB_TRY(tcb_db_open(path, TCB_DB_READ, &source, err));
+	TCB_TRY(cli_open_db_file(ops, path, TCB_DB_READ, &source, err));
 	enum tcb_status status = tcb_db_check(source, NULL, NULL, &why);
 	if (status != TCB_OK)
 		tcb_fail(err, status, "%.440s: nothing was imported", why.message);
@@ -219,13 +220,14 @@ static enum tcb_status read_database(const char *path, struct tcb_db *memory, si
 	return status == TCB_OK ? copying.status : status;
 }
 
-static enum tcb_status read_winners(const char *path, struct tcb_db *memory, size_t *count_out, struct tcb_error *err)
+static enum tcb_status read_winners(const struct tcb_registry *ops, const char *path, struct tcb_db *memory,
+				    size_t *count_out, struct tcb_error *err)
 {
 	struct tcb_str text = { 0 };
 	enum tcb_status status = read_file(path, &text, err);
 
 	if (status == TCB_OK && text.length >= 16 && memcmp(text.data, "SQLite format 3", 16) == 0)
-		status = read_database(path, memory, count_out, err);
+		status = read_database(ops, path, memory, count_out, err);
 	else if (status == TCB_OK && text.length >= 2 &&
 		 (memcmp(text.data, "\x1f\x8b", 2) == 0 || memcmp(text.data,
 								  "\xfd"
@@ -239,8 +241,10 @@ static enum tcb_status read_winners(const char *path, struct tcb_db *memory, siz
 }
 
 /* The winners of PATH, marked, into TOGETHER. */
-static enum tcb_status add_file(const char *path, struct tcb_db *together, size_t *count, struct tcb_error *err)
+static enum tcb_status add_file(const struct tcb_registry *ops, const char *path, struct tcb_db *together,
+				size_t *count, struct tcb_error *err)
 {
+	const struct tcb_op_names names = tcb_registry_names(ops);
 	struct tcb_db_merged ignored;
 	struct tcb_db *memory;
 	char name[CLI_PATH_MAX + 16];
@@ -248,7 +252,8 @@ static enum tcb_status add_file(const char *path, struct tcb_db *together, size_
 
 	snprintf(name, sizeof name, "winners of %s", path);
 	TCB_TRY(tcb_db_memory(name, &memory, err));
-	enum tcb_status status = read_winners(path, memory, &more, err);
+	tcb_db_know_ops(memory, &names);
+	enum tcb_status status = read_winners(ops, path, memory, &more, err);
 	if (status == TCB_OK)
 		status = tcb_db_mark_imported(memory, path, err);
 	if (status == TCB_OK)
@@ -299,7 +304,7 @@ enum tcb_status cli_db_import(const struct cli_db_args *args, struct tcb_error *
 	TCB_TRY(tcb_db_memory("what is to be imported", &together, err));
 	enum tcb_status status = TCB_OK;
 	for (size_t i = 0; i < args->files.count && status == TCB_OK; i++)
-		status = add_file(args->files.items[i], together, &winners, err);
+		status = add_file(args->ops, args->files.items[i], together, &winners, err);
 	if (status == TCB_OK)
 		status = cli_open_db(args->ops, args->db, TCB_DB_WRITE, path, &db, err);
 	if (status == TCB_OK)

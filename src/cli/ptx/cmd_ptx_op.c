@@ -57,7 +57,7 @@ static enum tcb_status prepare(struct job *job, struct tcb_geometry *geometry, s
 	TCB_TRY(tcb_gpu_table(target.sm, &job->gpu, err));
 	TCB_TRY(cli_make_problem(job->op, args->contract, args->shape, &job->problem, err));
 	if (args->geometry)
-		TCB_TRY(tcb_geometry_parse(args->geometry, geometry, err));
+		TCB_TRY(tcb_geometry_parse_of(args->geometry, job->op->parameters, geometry, err));
 	else
 		tcb_default_geometry(&job->problem, &job->gpu.device.target, geometry);
 	if (tcb_constraint_violated(job->op, &job->problem, &job->gpu.device.target, geometry, 1, why))

@@ -132,7 +132,7 @@ int cli_best_is_stale(const struct tcb_best *best)
 	struct tcb_geometry geometry;
 	struct tcb_problem problem;
 
-	return !op || tcb_geometry_parse(best->geometry, &geometry, NULL) != TCB_OK ||
+	return !op || tcb_geometry_parse_of(best->geometry, op->parameters, &geometry, NULL) != TCB_OK ||
 	       tcb_problem_init(op, best->problem.contract, &best->problem.shape, &problem, NULL) != TCB_OK ||
 	       !tcb_candidate_is_current(&problem, &best->target, &geometry, best->signature, &packings);
 }

@@ -133,7 +133,7 @@ void cli_bounds_facts(const struct cli_bounds *bounds, const struct tcb_best *be
 		      size_t counter_count, struct tcb_bottleneck_facts *out)
 {
 	struct tcb_geometry geometry;
-	const int parsed = tcb_geometry_parse(best->geometry, &geometry, NULL) == TCB_OK;
+	const int parsed = tcb_geometry_parse_of(best->geometry, tcb_parameters_any, &geometry, NULL) == TCB_OK;
 	const int isa = parsed ? geometry.knob[TCB_KNOB_ISA] : TCB_KNOB_UNSET;
 	const struct cli_limit limit = cli_limit_of_bytes(best);
 

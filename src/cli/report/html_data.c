@@ -37,9 +37,10 @@ static int is_of(const struct tcb_best *best, const struct tcb_tried *tried)
 
 static size_t find(const struct tcb_trial *trials, size_t count, const char *text)
 {
+	const struct tcb_parameter *parameters = count ? trials->geometry.parameters : NULL;
 	struct tcb_geometry geometry;
 
-	if (!text[0] || tcb_geometry_parse(text, &geometry, NULL) != TCB_OK)
+	if (!text[0] || tcb_geometry_parse_of(text, parameters, &geometry, NULL) != TCB_OK)
 		return TCB_ASK_NONE;
 	for (size_t i = 0; i < count; i++)
 		if (trials[i].outcome == TCB_OUTCOME_OK && tcb_geometry_equal(&trials[i].geometry, &geometry))
@@ -164,12 +165,12 @@ double cli_html_field(const struct tcb_geometry *geometry, size_t field)
 	return (double)tcb_field_get(tcb_field_at((unsigned)field), geometry);
 }
 
-void cli_html_field_name(size_t field, char out[CLI_HTML_FIELD_MAX])
+void cli_html_field_name(const struct tcb_geometry *geometry, size_t field, char out[CLI_HTML_FIELD_MAX])
 {
 	const struct tcb_field part = tcb_field_at((unsigned)field);
 
 	if (part.kind == TCB_AXIS_KNOB)
-		snprintf(out, CLI_HTML_FIELD_MAX, "%s", tcb_knob_key((enum tcb_knob)part.which));
+		snprintf(out, CLI_HTML_FIELD_MAX, "%s", tcb_geometry_key(geometry, part.which));
 	else
 		snprintf(out, CLI_HTML_FIELD_MAX, "%s %c", tcb_level_text((enum tcb_level)part.which),
 			 "mnk"[field % 3]);
@@ -179,7 +180,7 @@ void cli_html_field_value(const struct tcb_geometry *geometry, size_t field, cha
 {
 	const struct tcb_field part = tcb_field_at((unsigned)field);
 	const int64_t value = tcb_field_get(part, geometry);
-	const char *word = part.kind == TCB_AXIS_KNOB ? tcb_knob_word((enum tcb_knob)part.which, (int32_t)value) : NULL;
+	const char *word = part.kind == TCB_AXIS_KNOB ? tcb_geometry_word(geometry, part.which, (int32_t)value) : NULL;
 
 	if (word)
 		snprintf(out, CLI_HTML_FIELD_MAX, "%s", word);
@@ -191,13 +192,13 @@ void cli_html_field_value(const struct tcb_geometry *geometry, size_t field, cha
 
 size_t cli_html_only_difference(const struct tcb_geometry *a, const struct tcb_geometry *b)
 {
-	size_t found = TCB_FIELD_COUNT;
+	size_t found = TCB_FIELDS_MAX;
 
-	for (size_t f = 0; f < TCB_FIELD_COUNT; f++) {
+	for (size_t f = 0; f < TCB_FIELDS_MAX; f++) {
 		if (cli_html_field(a, f) == cli_html_field(b, f))
 			continue;
-		if (found != TCB_FIELD_COUNT)
-			return TCB_FIELD_COUNT;
+		if (found != TCB_FIELDS_MAX)
+			return TCB_FIELDS_MAX;
 		found = f;
 	}
 	return found;

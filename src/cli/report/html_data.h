@@ -43,11 +43,11 @@ void cli_html_threads(const struct tcb_best *best, struct tcb_str *out);
 /* The parts of a geometry, tiles and knobs alike. */
 enum { CLI_HTML_FIELD_MAX = 48 };
 double cli_html_field(const struct tcb_geometry *geometry, size_t field);
-/* "unroll" */
-void cli_html_field_name(size_t field, char out[CLI_HTML_FIELD_MAX]);
+/* "unroll"; of a parameter what GEOMETRY's op calls it */
+void cli_html_field_name(const struct tcb_geometry *geometry, size_t field, char out[CLI_HTML_FIELD_MAX]);
 /* "4", "dynamic", "-" where it is not set */
 void cli_html_field_value(const struct tcb_geometry *geometry, size_t field, char out[CLI_HTML_FIELD_MAX]);
-/* The field in which alone A and B differ; TCB_FIELD_COUNT: in none, or in several. */
+/* The field in which alone A and B differ; TCB_FIELDS_MAX: in none, or in several. */
 size_t cli_html_only_difference(const struct tcb_geometry *a, const struct tcb_geometry *b);
 
 /* html_json.c: all of it once, as text that may stand inside a script element. */

@@ -116,7 +116,7 @@ static void draw_value(struct cli_html_plot *plot, const struct cli_html_space *
 
 	cli_text_time(value->median, median);
 	cli_text_time(value->least, least);
-	cli_html_field_name(part->field, name);
+	cli_html_field_name(&space->list->geometry, part->field, name);
 	cli_html_field_value(&space->list[value->example].geometry, part->field, text);
 	tcb_str_addf(plot->out, "<text class=\"end\" x=\"%.1f\" y=\"%.1f\">%s (%zu)</text>", plot->left - 6, y + 4,
 		     text, value->count);
@@ -142,7 +142,7 @@ static void draw_parts(struct cli_html_plot *plot, const struct cli_html_space *
 
 	for (size_t p = 0; p < count; p++) {
 		char name[CLI_HTML_FIELD_MAX];
-		cli_html_field_name(parts[p].field, name);
+		cli_html_field_name(&space->list->geometry, parts[p].field, name);
 		tcb_str_addf(plot->out, "<text class=\"part\" x=\"2\" y=\"%.1f\">%s</text>", y + 12, name);
 		for (size_t v = 0; v < shown(&parts[p]); v++, y += ROW)
 			draw_value(plot, space, &parts[p], &parts[p].values[v], y + 8);
@@ -164,7 +164,7 @@ static void add_effect_numbers(const struct cli_html_space *space, const struct 
 			const struct value *value = &parts[p].values[v];
 			char name[CLI_HTML_FIELD_MAX], text[CLI_HTML_FIELD_MAX], least[CLI_NUMBER_MAX];
 			char median[CLI_NUMBER_MAX], slice[CLI_NUMBER_MAX];
-			cli_html_field_name(parts[p].field, name);
+			cli_html_field_name(&space->list->geometry, parts[p].field, name);
 			cli_html_field_value(&space->list[value->example].geometry, parts[p].field, text);
 			cli_text_time(value->least, least);
 			cli_text_time(value->median, median);
@@ -216,12 +216,12 @@ static void add_effects(const struct cli_html_space *space, const struct part *p
 
 void cli_html_effects(const struct cli_html_space *space, struct tcb_str *out)
 {
-	struct part parts[TCB_FIELD_COUNT] = { 0 };
+	struct part parts[TCB_FIELDS_MAX] = { 0 };
 	double *times = malloc((space->count + 1) * sizeof *times);
 	size_t count = 0;
 
 	out->failed |= !times;
-	for (size_t f = 0; f < TCB_FIELD_COUNT && times; f++) {
+	for (size_t f = 0; f < TCB_FIELDS_MAX && times; f++) {
 		parts[count] = (struct part){ .field = f };
 		out->failed |= find_values(space, &parts[count], times) != 0;
 		if (parts[count].count > 1)
@@ -250,11 +250,11 @@ struct axis {
 
 /* The parts that differ within the tie set; of one with many values the rest share the last place. */
 static size_t find_axes(const struct cli_html_space *space, const size_t *ties, size_t tie_count,
-			struct axis out[TCB_FIELD_COUNT])
+			struct axis out[TCB_FIELDS_MAX])
 {
 	size_t count = 0;
 
-	for (size_t f = 0; f < TCB_FIELD_COUNT; f++) {
+	for (size_t f = 0; f < TCB_FIELDS_MAX; f++) {
 		struct axis *axis = &out[count];
 		*axis = (struct axis){ .field = f };
 		for (size_t t = 0; t < tie_count; t++) {
@@ -287,7 +287,7 @@ static void draw_axes(struct cli_html_plot *plot, const struct cli_html_space *s
 	for (size_t a = 0; a < count; a++) {
 		const double y = plot->top + 16 + step * (double)a;
 		char text[CLI_HTML_FIELD_MAX];
-		cli_html_field_name(axes[a].field, text);
+		cli_html_field_name(&space->list->geometry, axes[a].field, text);
 		tcb_str_addf(
 			plot->out,
 			"<g class=\"axis\" data-axis=\"%zu\" data-y=\"%.1f\"><text class=\"end part\" x=\"%.1f\" "
@@ -349,7 +349,7 @@ static void add_ties(const struct cli_html_space *space, const size_t *ties, siz
 		     struct tcb_str *out)
 {
 	static const double STEP = 38;
-	struct axis axes[TCB_FIELD_COUNT];
+	struct axis axes[TCB_FIELDS_MAX];
 	const size_t count = find_axes(space, ties, tie_count, axes);
 	struct cli_html_plot plot = { .out = out };
 

@@ -195,7 +195,7 @@ static enum tcb_status add_others(struct benching *run, struct cli_contest *cont
 		struct tcb_geometry geometry;
 		char role[CLI_ROLE_MAX], shape[TCB_SHAPE_TEXT_MAX], why[TCB_WHY_MAX];
 
-		TCB_TRY(tcb_geometry_parse(best->geometry, &geometry, err));
+		TCB_TRY(tcb_geometry_parse_of(best->geometry, problem->op->parameters, &geometry, err));
 		tcb_geometry_carry_over(&geometry, &best->problem.shape, &problem->shape);
 		tcb_shape_print(&best->problem.shape, shape);
 		snprintf(role, sizeof role, "of %s", shape);
@@ -218,7 +218,7 @@ static double distance(const struct tcb_geometry *a, const struct tcb_geometry *
 		sum += fabs(log2((double)p->m / (double)q->m)) + fabs(log2((double)p->n / (double)q->n)) +
 		       fabs(log2((double)p->k / (double)q->k));
 	}
-	for (int knob = 0; knob < TCB_KNOB_COUNT; knob++)
+	for (int knob = 0; knob < TCB_KNOBS_MAX; knob++)
 		if (knob != TCB_KNOB_ISA)
 			sum += a->knob[knob] != b->knob[knob];
 	return sum;

@@ -107,7 +107,7 @@ static enum tcb_status choose_geometry(struct job *job, const struct run_args *a
 		job->source = tcbrt_source_text(job->tuning.source);
 		text = job->tuning.geometry;
 	}
-	TCB_TRY(tcb_geometry_parse(text, &job->geometry, err));
+	TCB_TRY(tcb_geometry_parse_of(text, job->op->parameters, &job->geometry, err));
 	if (threads == 0 && job->geometry.knob[TCB_KNOB_THREADS] > 0)
 		threads = (uint64_t)job->geometry.knob[TCB_KNOB_THREADS];
 	TCB_TRY(cli_open_device(args->device, threads, &job->place, err));

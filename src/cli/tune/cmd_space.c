@@ -187,7 +187,7 @@ static enum tcb_status run_space(const void *arguments, struct tcb_error *err)
 	TCB_TRY(cli_find_op(args->ops, args->op, &op, err));
 	TCB_TRY(cli_make_problem(op, args->contract, args->shape, &problem, err));
 	if (args->explain)
-		TCB_TRY(tcb_geometry_parse(args->explain, &geometry, err));
+		TCB_TRY(tcb_geometry_parse_of(args->explain, op->parameters, &geometry, err));
 	TCB_TRY(cli_open_device(args->device, args->threads, &place, err));
 	TCB_TRY(tcb_op_require(op, &place.device.target, err));
 	if (args->explain) {

@@ -173,7 +173,7 @@ static int compare_geometries(const struct tcb_geometry *a, const struct tcb_geo
 			if (x[d] != y[d])
 				return x[d] < y[d] ? -1 : 1;
 	}
-	for (int k = 0; k < TCB_KNOB_COUNT; k++)
+	for (int k = 0; k < TCB_KNOBS_MAX; k++)
 		if (a->knob[k] != b->knob[k])
 			return a->knob[k] < b->knob[k] ? -1 : 1;
 	return 0;

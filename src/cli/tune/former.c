@@ -30,7 +30,7 @@ enum tcb_status cli_former_load(struct tcb_db *db, const struct tcb_device *devi
 		out->is_stale[s] = is_found && !best->modelled && cli_best_is_stale(best);
 		if (!is_found || best->modelled || best->provisional || out->is_stale[s])
 			continue;
-		TCB_TRY(tcb_geometry_parse(best->geometry, &out->asked[s].geometry, err));
+		TCB_TRY(tcb_geometry_parse_of(best->geometry, problem->op->parameters, &out->asked[s].geometry, err));
 		TCB_TRY(tcb_db_ties_each(db, best, add_tie, &out->row[s], err));
 		out->asked[s].valid = 1;
 	}

@@ -109,8 +109,9 @@ struct from_database {
 
 static size_t find_default(const struct tcb_trial *trials, size_t count, const char *text)
 {
+	const struct tcb_parameter *parameters = count ? trials->geometry.parameters : NULL;
 	struct tcb_geometry geometry;
-	if (!text[0] || tcb_geometry_parse(text, &geometry, NULL) != TCB_OK)
+	if (!text[0] || tcb_geometry_parse_of(text, parameters, &geometry, NULL) != TCB_OK)
 		return TCB_ASK_NONE;
 	for (size_t i = 0; i < count; i++)
 		if (tcb_geometry_equal(&trials[i].geometry, &geometry))

@@ -41,7 +41,8 @@ static int add_tie(void *ctx, const char *text)
 {
 	struct reading *reading = ctx;
 	struct tcb_start_winner *now = &reading->now;
-	if (tcb_geometry_parse(text, &now->geometry, NULL) == TCB_OK && now->rank > 0 && add(reading, now) != 0)
+	if (tcb_geometry_parse_of(text, now->problem.op->parameters, &now->geometry, NULL) == TCB_OK && now->rank > 0 &&
+	    add(reading, now) != 0)
 		return 1;
 	return ++now->rank == RANKS;
 }
@@ -51,7 +52,7 @@ static int add_best(void *ctx, const struct tcb_best *best)
 	struct reading *reading = ctx;
 	struct tcb_start_winner winner = { .problem = best->problem, .threads = best->threads, .tried = best->tried };
 	if (!winner.problem.op || best->modelled || best->target.kind != reading->device->target.kind ||
-	    tcb_geometry_parse(best->geometry, &winner.geometry, NULL) != TCB_OK)
+	    tcb_geometry_parse_of(best->geometry, winner.problem.op->parameters, &winner.geometry, NULL) != TCB_OK)
 		return 0;
 	winner.device = strcmp(best->device_key, reading->device->key) == 0 ? TCB_START_OWN
 			: strcmp(best->arch, reading->device->arch) == 0    ? TCB_START_SAME_ARCH

@@ -66,9 +66,9 @@ static void unpack(const struct tcb_problem *problem, size_t which, enum tcb_lay
 		tcb_lines_unpack(problem, packed, weights);
 }
 
-static size_t pack_rows(enum tcb_layout layout)
+static size_t pack_rows(const struct tcb_op *op, enum tcb_layout layout)
 {
-	(void)layout;
+	(void)op, (void)layout;
 	return QMM_ROWS;
 }
 

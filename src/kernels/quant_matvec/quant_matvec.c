@@ -218,18 +218,13 @@ static void unpack(const struct tcb_problem *problem, size_t which, enum tcb_lay
 		}
 }
 
-static size_t pack_rows(enum tcb_layout layout)
+/* Rows of a gated pair's groups do not follow each other as stored. */
+static size_t pack_rows(const struct tcb_op *op, enum tcb_layout layout)
 {
-	if (layout == TCB_LAYOUT_P || layout == TCB_LAYOUT_S)
+	const struct qmv_kind *kind = op->member;
+	if (kind->is_gated || layout == TCB_LAYOUT_P || layout == TCB_LAYOUT_S)
 		return 0;
 	return layout == TCB_LAYOUT_F ? QMV_TILE_ROWS : q4k_layout_rows(layout);
-}
-
-/* Rows of a gated pair's groups do not follow each other as stored. */
-static size_t pack_rows_of_pair(enum tcb_layout layout)
-{
-	(void)layout;
-	return 0;
 }
 
 /* One call of run(), shared by its threads. */
@@ -489,7 +484,7 @@ TCB_FORMAT_OTHER_ROWS(LISTS)
 		.plan = plan,                                                                                \
 		.pack = pack,                                                                                \
 		.unpack = unpack,                                                                            \
-		.pack_rows = is_gated_ ? pack_rows_of_pair : pack_rows,                                      \
+		.pack_rows = pack_rows,                                                                      \
 		.run = run,                                                                                  \
 		.emit = qmv_emit,                                                                            \
 		.gpu_rules = qmv_gpu_rules,                                                                  \
