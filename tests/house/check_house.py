@@ -54,6 +54,9 @@ SEARCH_SEES_OF_KERNELS = {f"kernels/{name}.h" for name in ("op", "constraint", "
                                                          "signature", "timing")}
 # folders of kernels that belong to no op
 KERNEL_FLOORS = {"gpu", "simd"}
+# Who means the ops of this build and no others: those that make registries, claims about this build, the examples in
+# its help, and the program that libtcbrt starts.
+ASK_FOR_BUILT_IN = ("kernels/op.h", "kernels/registry.c", "kernels/op_registry.c", "verify/", "cli/core/marks.c", "rt/rt_tune.c")
 LINES_MAX = 700
 FILES_MAX = 60  # sources and headers per folder
 TEXTS = {".c", ".h", ".md", ".py", ".sh", ".sql", ".json", ".case", ".cmake"}
@@ -150,6 +153,10 @@ def check_sources(root):
     for path in c_files(root, "src"):
         if re.search(r"(->|\.)emit\s*\(", path.read_text()) and path.name != "kernel_emit.c":
             offences.append(f"{path.relative_to(root)}: kernels come from tcb_kernel_emit, which sees to the knob passes")
+    for path in c_files(root, "src"):
+        rel = str(path.relative_to(root / "src"))
+        if re.search(r"\btcb_(ops|op_find)\(", path.read_text()) and not rel.startswith(ASK_FOR_BUILT_IN):
+            offences.append(f"src/{rel}: ops come from the registry that is handed down (kernels/op_registry.h)")
     for path in (root / "src" / "cli").parent.rglob("*.c"):
         rel = path.relative_to(root / "src")
         if rel.parts[0] != "cli" and re.search(r"(?<![\w.>*])(printf|puts|exit|fprintf\s*\(\s*std(out|err))\s*\(",

@@ -84,6 +84,10 @@ class Rules(unittest.TestCase):
         self.put("src/search/s.c", GOOD + "status = op->emit(problem, target, geometry, out, err);\n")
         self.found(check_house.check_sources(self.root), "kernels come from tcb_kernel_emit")
 
+    def test_ops_come_from_the_registry(self):
+        self.put("src/search/s.c", GOOD + "op = tcb_op_find(name);\n")
+        self.found(check_house.check_sources(self.root), "ops come from the registry")
+
     def test_what_hides_failures(self):
         self.put("tests/CMakeLists.txt", 'x PROPERTIES SKIP_REGULAR_EXPRESSION "SKIPPED"')
         self.put("tests/test_a.c", "#include <cmocka.h>\n")

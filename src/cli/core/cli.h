@@ -65,6 +65,9 @@ struct cli_command {
 	enum tcb_status (*run)(const void *args, struct tcb_error *err);
 };
 
+/* dispatch.c: the program for the ops of OPS, which outlive it; the exit status. */
+int cli_main(const struct tcb_registry *ops, int argc, char **argv);
+
 /* One per command, at the end of cmd_NAME.c. */
 extern const struct cli_command cli_command_bench, cli_command_compare, cli_command_completion, cli_command_db,
 	cli_command_defaults, cli_command_devices, cli_command_doctor, cli_command_help, cli_command_history,
