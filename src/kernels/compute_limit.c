@@ -15,7 +15,8 @@ enum { TERMS_F16 = 2, TERMS_BF16 = 3 };
 /* Does OP multiply f32 with matrix instructions, in terms?  Those whose other operand has 16 bits or less do. */
 static int has_terms(const struct tcb_op *op)
 {
-	for (const struct tcb_variant *row = op->gpu_variants; row && row->name; row++)
+	const struct tcb_variant *row;
+	for (size_t i = 0; (row = tcb_variant_at(tcb_op_gpu(op), i)); i++)
 		if (row->contract == TCB_CONTRACT_F32 && (row->isa == TCB_ISA_MMA || row->isa == TCB_ISA_WGMMA))
 			return 1;
 	return 0;

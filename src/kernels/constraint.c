@@ -189,11 +189,13 @@ static int check_nesting(const struct tcb_candidate *c, char *why)
 	return 0;
 }
 
-/* Before the others, so that a footprint may rely on the rules. */
+/* Before the others, so that these may rely on the rules, and on a side. */
 static int check_rules(const struct tcb_candidate *c, char *why)
 {
-	const struct tcb_rule *rule = tcb_op_rules(c->op, c->target);
-	for (; rule && rule->broken; rule++) {
+	const struct tcb_side *side = tcb_op_side(c->op, c->target);
+	if (!side)
+		return reject(why, "op %s has no kernels for such a device", c->op->name);
+	for (const struct tcb_rule *rule = side->rules; rule && rule->broken; rule++) {
 		const int is_done = (c->is_walk && rule->reads) || (rule->kind == TCB_RULE_POLICY && c->any_size) ||
 				    (rule->kind == TCB_RULE_DOUBLE && c->is_kernel);
 		const char *reason = is_done ? NULL : rule->broken(c->problem, c->target, c->geometry);
@@ -460,7 +462,7 @@ static int check_power_of_two(const struct tcb_candidate *c, char *why)
 
 static int check_variant(const struct tcb_candidate *c, char *why)
 {
-	if (tcb_kind_of(c->target)->is_emitted)
+	if (!tcb_op_side(c->op, c->target)->plan)
 		return 0;
 	const struct tcb_geometry *g = c->geometry;
 	int32_t isa = g->knob[TCB_KNOB_ISA];
@@ -492,11 +494,10 @@ static int check_idle_knob(const struct tcb_candidate *c, char *why)
 
 static int check_plan(const struct tcb_candidate *c, char *why)
 {
-	if (tcb_kind_of(c->target)->is_emitted)
-		return 0;
+	const struct tcb_side *side = tcb_op_side(c->op, c->target);
 	struct tcb_plan plan;
 	struct tcb_error err;
-	if (c->op->plan(c->problem, c->geometry, &plan, why ? &err : NULL) == TCB_OK)
+	if (!side->plan || side->plan(c->problem, c->geometry, &plan, why ? &err : NULL) == TCB_OK)
 		return 0;
 	return reject(why, "%.180s", why ? err.message : "");
 }
@@ -535,7 +536,7 @@ const struct tcb_constraint *tcb_constraint_first(struct tcb_candidate *c, char 
 {
 	for (size_t i = 0; i < sizeof(constraints) / sizeof(constraints[0]); i++) {
 		if (i == FOOTPRINT_FROM)
-			c->op->footprint(c->problem, c->target, c->geometry, &c->footprint);
+			tcb_op_side(c->op, c->target)->footprint(c->problem, c->target, c->geometry, &c->footprint);
 		if (constraints[i].check(c, reason) != 0)
 			return &constraints[i];
 	}
@@ -561,8 +562,9 @@ const struct tcb_constraint *tcb_constraint_left(struct tcb_candidate *candidate
 	for (size_t i = 0; i < sizeof(constraints) / sizeof(constraints[0]); i++) {
 		const struct tcb_constraint *row = &constraints[i];
 		if (i == FOOTPRINT_FROM)
-			candidate->op->footprint(candidate->problem, candidate->target, candidate->geometry,
-						 &candidate->footprint);
+			tcb_op_side(candidate->op, candidate->target)
+				->footprint(candidate->problem, candidate->target, candidate->geometry,
+					    &candidate->footprint);
 		if (!row->reads && row->check(candidate, NULL) != 0)
 			return row;
 	}
@@ -578,7 +580,7 @@ void tcb_constraint_soft(const struct tcb_op *op, const struct tcb_problem *prob
 	const struct tcb_tile *tile = &geometry->tile[tcb_kind_of(target)->unit];
 	const size_t cache[TCB_LEVEL_COUNT] = { target->llc_bytes, target->l2_bytes, target->l1d_bytes };
 	struct tcb_footprint footprint = { 0 };
-	op->footprint(problem, target, geometry, &footprint);
+	tcb_op_side(op, target)->footprint(problem, target, geometry, &footprint);
 
 	double used = (double)shape->m * (double)shape->n * (double)shape_dim(shape, 2);
 	double padded = (double)tcb_round_up(shape->m, tile->m) * (double)tcb_round_up(shape->n, tile->n) *

@@ -98,7 +98,7 @@ static double fix_one_field(const struct tcb_candidate *c, tcb_fields preferred,
 	const double elsewhere = 64; /* more than any distance */
 	double best = INFINITY;
 	struct tcb_axis axes[TCB_AXES_MAX];
-	size_t axis_count = c->op->axes(c->problem, c->target, axes);
+	size_t axis_count = tcb_op_side(c->op, c->target)->axes(c->problem, c->target, axes);
 	for (unsigned bit = 0; bit < TCB_FIELDS_MAX; bit++) {
 		struct tcb_field field = tcb_field_at(bit);
 		int64_t old = tcb_field_get(field, c->geometry);
@@ -135,7 +135,7 @@ static double fix_variant(const struct tcb_candidate *c, struct tcb_geometry *fi
 {
 	double best = INFINITY;
 	const struct tcb_variant *variant;
-	for (size_t i = 0; (variant = tcb_variant_at(c->op, i)) != NULL; i++) {
+	for (size_t i = 0; (variant = tcb_variant_at(tcb_op_cpu(c->op), i)) != NULL; i++) {
 		struct tcb_geometry trial = *c->geometry;
 		trial.knob[TCB_KNOB_ISA] = (int32_t)variant->isa;
 		if (trial.knob[TCB_KNOB_LAYOUT] != TCB_KNOB_UNSET || variant->layout != TCB_LAYOUT_NATIVE)
@@ -174,7 +174,7 @@ static int default_is_legal(const struct tcb_candidate *c)
 {
 	struct tcb_geometry standard;
 	tcb_geometry_init(&standard);
-	c->op->default_geometry(c->problem, c->target, &standard);
+	tcb_op_standard(c->problem, c->target, &standard);
 	return is_legal(c, &standard);
 }
 
@@ -190,6 +190,8 @@ const struct tcb_constraint *tcb_constraint_violated(const struct tcb_op *op, co
 	if (!broken || !why)
 		return broken;
 	int length = snprintf(why, TCB_WHY_MAX, "%s %s: %.180s", broken->id, broken->title, reason);
+	if (!tcb_op_side(op, target))
+		return broken;
 	if (find_fix(&candidate, broken->reads, &fixed, fix) == 0)
 		snprintf(why + length, TCB_WHY_MAX - (size_t)length, "; nearest legal: %s", fix);
 	else

@@ -102,9 +102,9 @@ struct place {
 static void place_init(struct place *place, const struct tcb_problem *problem, const struct tcb_target *target)
 {
 	place->problem = problem;
-	place->axis_count = problem->op->axes(problem, target, place->axes);
+	place->axis_count = tcb_op_side(problem->op, target)->axes(problem, target, place->axes);
 	tcb_geometry_init(&place->standard);
-	problem->op->default_geometry(problem, target, &place->standard);
+	tcb_op_standard(problem, target, &place->standard);
 }
 
 static const struct tcb_axis *axis_of(const struct place *place, struct tcb_field field)
@@ -374,6 +374,6 @@ const struct tcb_default_rule *tcb_default_geometry(const struct tcb_problem *pr
 			return rule;
 	}
 	tcb_geometry_init(out);
-	problem->op->default_geometry(problem, target, out);
+	tcb_op_standard(problem, target, out);
 	return NULL;
 }

@@ -22,7 +22,7 @@ static void emit(void *ctx)
 {
 	struct emitting *e = ctx;
 
-	e->status = e->problem->op->emit(e->problem, e->target, e->geometry, e->out, e->err);
+	e->status = tcb_op_side(e->problem->op, e->target)->emit(e->problem, e->target, e->geometry, e->out, e->err);
 	if (e->status != TCB_OK || e->geometry->knob[TCB_KNOB_PASSES] != TCB_PASSES_ALL)
 		return;
 	e->status = tcb_ptx_optimise(e->out->module, NULL, NULL, e->err);

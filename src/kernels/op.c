@@ -101,9 +101,9 @@ size_t tcb_references_lay_out(const struct tcb_operand *operands, size_t count, 
 	return used;
 }
 
-const struct tcb_variant *tcb_variant_at(const struct tcb_op *op, size_t index)
+const struct tcb_variant *tcb_variant_at(const struct tcb_side *side, size_t index)
 {
-	for (const struct tcb_variant *const *list = op->variant_lists; *list; list++) {
+	for (const struct tcb_variant *const *list = side ? side->variants : NULL; list && *list; list++) {
 		for (const struct tcb_variant *variant = *list; variant->name; variant++) {
 			if (index-- == 0)
 				return variant;
@@ -112,25 +112,37 @@ const struct tcb_variant *tcb_variant_at(const struct tcb_op *op, size_t index)
 	return NULL;
 }
 
-const struct tcb_variant *tcb_variant_find(const struct tcb_op *op, enum tcb_contract contract,
-					   const struct tcb_geometry *geometry)
+/* Does GEOMETRY, whose knobs are set, name VARIANT?  IS_WRITTEN: to emit, for which it is any of its isa. */
+static int is_named(const struct tcb_variant *variant, const struct tcb_geometry *geometry, int is_written)
 {
 	const int32_t *knob = geometry->knob;
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
-	int32_t layout = knob[TCB_KNOB_LAYOUT] == TCB_KNOB_UNSET ? TCB_LAYOUT_NATIVE : knob[TCB_KNOB_LAYOUT];
-	int32_t unroll = knob[TCB_KNOB_UNROLL] == TCB_KNOB_UNSET ? 1 : knob[TCB_KNOB_UNROLL];
-	for (const struct tcb_variant *const *list = op->variant_lists; *list; list++) {
-		for (const struct tcb_variant *variant = *list; variant->name; variant++) {
-			if (variant->contract == contract && (int32_t)variant->isa == knob[TCB_KNOB_ISA] &&
-			    (int32_t)variant->layout == layout && variant->unroll == unroll &&
-			    variant->micro.m == micro->m && variant->micro.n == micro->n)
-				return variant;
-		}
+	const int32_t layout = knob[TCB_KNOB_LAYOUT] == TCB_KNOB_UNSET ? TCB_LAYOUT_NATIVE : knob[TCB_KNOB_LAYOUT];
+	const int32_t unroll = knob[TCB_KNOB_UNROLL] == TCB_KNOB_UNSET ? 1 : knob[TCB_KNOB_UNROLL];
+	return (int32_t)variant->isa == knob[TCB_KNOB_ISA] &&
+	       (is_written || ((int32_t)variant->layout == layout && variant->unroll == unroll &&
+			       variant->micro.m == micro->m && variant->micro.n == micro->n));
+}
+
+const struct tcb_variant *tcb_variant_find(const struct tcb_op *op, enum tcb_contract contract,
+					   const struct tcb_geometry *geometry)
+{
+	for (int kind = 0; kind < TCB_SIDES_MAX; kind++) {
+		const struct tcb_side *side = op->side[kind];
+		for (const struct tcb_variant *const *list = side ? side->variants : NULL; list && *list; list++)
+			for (const struct tcb_variant *variant = *list; variant->name; variant++)
+				if (variant->contract == contract && is_named(variant, geometry, !side->plan))
+					return variant;
 	}
-	for (const struct tcb_variant *variant = op->gpu_variants; variant && variant->name; variant++)
-		if (variant->contract == contract && (int32_t)variant->isa == knob[TCB_KNOB_ISA])
-			return variant;
 	return NULL;
+}
+
+int tcb_op_is_like(const struct tcb_op *a, const struct tcb_op *b)
+{
+	for (int kind = 0; kind < TCB_SIDES_MAX; kind++)
+		if ((a->side[kind] ? a->side[kind]->axes : NULL) != (b->side[kind] ? b->side[kind]->axes : NULL))
+			return 0;
+	return 1;
 }
 
 static void chain(const struct tcb_variant *variant, uint64_t *hash)
@@ -142,14 +154,9 @@ static void chain(const struct tcb_variant *variant, uint64_t *hash)
 
 enum tcb_status tcb_op_require(const struct tcb_op *op, const struct tcb_target *target, struct tcb_error *err)
 {
-	if (!tcb_kind_of(target)->is_emitted || op->emit)
+	if (tcb_op_side(op, target))
 		return TCB_OK;
 	return tcb_fail(err, TCB_E_UNSUPPORTED, "op %s has no GPU kernels; --device cpu has its space", op->name);
-}
-
-const struct tcb_rule *tcb_op_rules(const struct tcb_op *op, const struct tcb_target *target)
-{
-	return tcb_kind_of(target)->is_emitted ? op->gpu_rules : op->cpu_rules;
 }
 
 void tcb_op_signature(const struct tcb_op *op, char out[TCB_SIGNATURE_MAX])
@@ -157,7 +164,7 @@ void tcb_op_signature(const struct tcb_op *op, char out[TCB_SIGNATURE_MAX])
 	/* Chained, so that the order of variants counts and nothing is allocated. */
 	uint64_t low = 0, high = 1;
 	const struct tcb_variant *variant;
-	for (size_t i = 0; (variant = tcb_variant_at(op, i)) != NULL; i++) {
+	for (size_t i = 0; (variant = tcb_variant_at(tcb_op_cpu(op), i)) != NULL; i++) {
 		chain(variant, &low);
 		chain(variant, &high);
 	}

@@ -9,7 +9,8 @@
  *   -> pack   (weights into the plan's layout, once, outside the timed part)
  *   -> run    (f32 in memory to f32 in memory, the timed part)
  * On a GPU plan and run are emit: it makes a struct tcb_kernel, PTX and what to launch.
- * Beside it reference() in double with the allowed error of each output.
+ * Beside it reference() in double with the allowed error of each output.  What differs by
+ * the kind of device is in the op's sides (struct tcb_side).
  *
  * Operands are row-major dense arrays handed over as operand[i], in the order
  * of operands().  All sizes are bytes unless a name says otherwise.  Nothing
@@ -236,6 +237,39 @@ struct tcb_rule {
 
 struct tcb_rng;
 
+/* What differs by the kind of device that an op runs on.  Ops of a family share the functions. */
+enum { TCB_SIDES_MAX = 4 }; /* kinds that there may be */
+struct tcb_side {
+	/* One list per source file, the last pointer NULL; each list ends with a row whose name is NULL.  Of GPUs they
+	 * are what emit writes, a row for each contract and instruction family: without entry and signature, and their
+	 * tiles are the geometry's. */
+	const struct tcb_variant *const *variants;
+	const struct tcb_rule *rules; /* up to a row without a function; NULL: none */
+	/* The axes of the default space for TARGET; returns how many. */
+	size_t (*axes)(const struct tcb_problem *problem, const struct tcb_target *target,
+		       struct tcb_axis out[TCB_AXES_MAX]);
+	/* SPEC section 4's standard geometry, legal for PROBLEM and TARGET, with the op's parameters where it has any.
+	 * What is used where nobody swept is that of tcb_default_geometry (default_rules.h), which asks for this one
+	 * where it has no rule. */
+	void (*default_geometry)(const struct tcb_problem *problem, const struct tcb_target *target,
+				 struct tcb_geometry *out);
+	/* Called for any geometry for which H1 and H2 hold, buildable or not. */
+	void (*footprint)(const struct tcb_problem *problem, const struct tcb_target *target,
+			  const struct tcb_geometry *geometry, struct tcb_footprint *out);
+
+	/* CPUs.  TCB_E_ILLEGAL where no variant was built for the geometry. */
+	enum tcb_status (*plan)(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
+				struct tcb_plan *out, struct tcb_error *err);
+	/* WORKSPACE as plan says; operand[i] is the packed copy where plan->packed_bytes[i] > 0.
+	 * POOL has at least plan->threads threads. */
+	void (*run)(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool);
+
+	/* GPUs.  GEOMETRY is legal for PROBLEM and TARGET; finish OUT with tcb_kernel_fini.  Others call
+	 * tcb_kernel_emit, which sees to the knob passes. */
+	enum tcb_status (*emit)(const struct tcb_problem *problem, const struct tcb_target *target,
+				const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
+};
+
 /* Every callback gets the op itself, most as problem->op: several ops may share a function, and one that was loaded
  * finds there what stands behind it (context). */
 struct tcb_op {
@@ -250,8 +284,8 @@ struct tcb_op {
 	enum tcb_contract default_contract;
 	const struct tcb_shape *default_shapes;
 	size_t default_shape_count;
-	/* One list per source file, the last pointer NULL; each list ends with a row whose name is NULL. */
-	const struct tcb_variant *const *variant_lists;
+	/* By enum tcb_target_kind; NULL: the op has no kernels for that kind.  tcb_op_side() has that of a target. */
+	const struct tcb_side *side[TCB_SIDES_MAX];
 
 	/* TCB_E_USAGE with a line that says what shape would do.  OP is the op itself: a family of ops shares it. */
 	enum tcb_status (*check_shape)(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err);
@@ -289,24 +323,9 @@ struct tcb_op {
 	/* Compulsory bytes of one call: every operand once, weights as stored. */
 	double (*traffic)(const struct tcb_problem *problem);
 
-	/* The axes of the default space for TARGET; returns how many. */
-	size_t (*axes)(const struct tcb_problem *problem, const struct tcb_target *target,
-		       struct tcb_axis out[TCB_AXES_MAX]);
 	/* The op whose rules (default_rules.h) serve where this one has none: its kernels are the same but for what is
 	 * around them.  NULL: no other's do. */
 	const char *rules_of;
-	/* SPEC section 4's standard geometry, legal for PROBLEM and TARGET, with the op's parameters where it has any.
-	 * What is used where nobody swept is that of tcb_default_geometry (default_rules.h), which asks for this one
-	 * where it has no rule. */
-	void (*default_geometry)(const struct tcb_problem *problem, const struct tcb_target *target,
-				 struct tcb_geometry *out);
-	/* Called for any geometry for which H1 and H2 hold, buildable or not. */
-	void (*footprint)(const struct tcb_problem *problem, const struct tcb_target *target,
-			  const struct tcb_geometry *geometry, struct tcb_footprint *out);
-
-	/* CPU execution.  TCB_E_ILLEGAL where no variant was built for the geometry. */
-	enum tcb_status (*plan)(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
-				struct tcb_plan *out, struct tcb_error *err);
 	/* WEIGHTS, which are operand WHICH, by themselves.  NULL if never packed.  Packed bytes depend on problem and
 	 * layout only: plans and kernels share them. */
 	void (*pack)(const struct tcb_problem *problem, size_t which, enum tcb_layout layout, const void *weights,
@@ -316,19 +335,6 @@ struct tcb_op {
 	/* Rows that LAYOUT packs by themselves, group after group, so that pack may be called for some groups alone; 0:
 	 * for whole matrices only.  Of an op with one operand of weights.  NULL if never packed. */
 	size_t (*pack_rows)(const struct tcb_op *op, enum tcb_layout layout);
-	/* WORKSPACE as plan says; operand[i] is the packed copy where plan->packed_bytes[i] > 0.
-	 * POOL has at least plan->threads threads. */
-	void (*run)(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool);
-
-	/* GPU execution; NULL where the op has no kernels for it.  GEOMETRY is legal for PROBLEM and TARGET; finish OUT
-	 * with tcb_kernel_fini.  Others call tcb_kernel_emit, which sees to the knob passes. */
-	enum tcb_status (*emit)(const struct tcb_problem *problem, const struct tcb_target *target,
-				const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
-	const struct tcb_rule *gpu_rules; /* up to a row without a function; NULL: none */
-	const struct tcb_rule *cpu_rules; /* the same for CPUs */
-	/* What emit writes, a row for each contract and instruction family, up to one without a name.  They have no
-	 * entry and no signature, and their tiles are the geometry's. */
-	const struct tcb_variant *gpu_variants;
 	/* What its geometries have beside the knobs, up to one without a key (geometry.h); NULL: nothing. */
 	const struct tcb_parameter *parameters;
 	/* Of an op that was loaded: what stands behind its callbacks, a library or another process, for them alone. */
@@ -339,7 +345,36 @@ struct tcb_op {
 const struct tcb_op *const *tcb_ops(size_t *count_out);
 const struct tcb_op *tcb_op_find(const char *name); /* NULL if unknown */
 
+/* For an op's table: its sides, NULL where it has none; for a side's, that all VARIANTS_ are in one list. */
+#define TCB_SIDES(cpu, gpu)                                         \
+	{                                                           \
+		[TCB_TARGET_CPU] = (cpu), [TCB_TARGET_CUDA] = (gpu) \
+	}
+#define TCB_VARIANT_LIST(variants_) ((const struct tcb_variant *const[]){ (variants_), NULL })
+
+/* OP's side for TARGET, or NULL. */
+static inline const struct tcb_side *tcb_op_side(const struct tcb_op *op, const struct tcb_target *target)
+{
+	return op->side[target->kind];
+}
+static inline const struct tcb_side *tcb_op_cpu(const struct tcb_op *op)
+{
+	return op->side[TCB_TARGET_CPU];
+}
+static inline const struct tcb_side *tcb_op_gpu(const struct tcb_op *op)
+{
+	return op->side[TCB_TARGET_CUDA];
+}
+/* PROBLEM's standard geometry for TARGET, for which its op has a side. */
+static inline void tcb_op_standard(const struct tcb_problem *problem, const struct tcb_target *target,
+				   struct tcb_geometry *out)
+{
+	tcb_op_side(problem->op, target)->default_geometry(problem, target, out);
+}
+
 /* op.c */
+/* Do A and B have the same spaces, of problems of the same shape? */
+int tcb_op_is_like(const struct tcb_op *a, const struct tcb_op *b);
 /* What check_shape says of SHAPE, whose words must be among those that OP takes. */
 enum tcb_status tcb_op_check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err);
 /* Checks op, contract and shape together; fills OUT. */
@@ -354,16 +389,14 @@ size_t tcb_packed_total(const size_t packed_bytes[TCB_OPERANDS_MAX]);
  * take; with OUT NULL that is all. */
 size_t tcb_references_lay_out(const struct tcb_operand *operands, size_t count, double *data,
 			      struct tcb_reference out[TCB_OUTPUTS_MAX]);
-/* Variant INDEX over all lists of OP, NULL past the end. */
-const struct tcb_variant *tcb_variant_at(const struct tcb_op *op, size_t index);
+/* Variant INDEX over all lists of SIDE (NULL: it has none), NULL past the end. */
+const struct tcb_variant *tcb_variant_at(const struct tcb_side *side, size_t index);
 /* The variant that GEOMETRY names under CONTRACT: isa, layout, micro m and n, unroll; NULL if none was built.  An unset
- * layout is native, an unset unroll is 1.  Of a GPU's, contract and isa alone name it. */
+ * layout is native, an unset unroll is 1.  Of what emit writes, contract and isa alone name it. */
 const struct tcb_variant *tcb_variant_find(const struct tcb_op *op, enum tcb_contract contract,
 					   const struct tcb_geometry *geometry);
 /* TCB_E_UNSUPPORTED where OP has no kernels for TARGET. */
 enum tcb_status tcb_op_require(const struct tcb_op *op, const struct tcb_target *target, struct tcb_error *err);
-/* The rules that TARGET's geometries keep, up to a row without a function; NULL: none. */
-const struct tcb_rule *tcb_op_rules(const struct tcb_op *op, const struct tcb_target *target);
 /* VARIANT's signature, of its machine code (code_signature.c); NULL: a GPU's, whose candidates have their own. */
 const char *tcb_variant_signature(const struct tcb_variant *variant);
 /* Hash of the signatures of all of OP's variants for CPUs: changes when any of them changes. */
@@ -415,7 +448,7 @@ size_t tcb_launch_parameters(const struct tcb_launch *launch, const uint64_t ope
 			     size_t capacity);
 
 /* kernel_emit.c: PROBLEM's kernel of GEOMETRY by its op's emit, optimised where the knob passes says so.  The op has
- * one; finish OUT with tcb_kernel_fini.  TCB_E_ILLEGAL as emit. */
+ * one for TARGET; finish OUT with tcb_kernel_fini.  TCB_E_ILLEGAL as emit. */
 enum tcb_status tcb_kernel_emit(const struct tcb_problem *problem, const struct tcb_target *target,
 				const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
 

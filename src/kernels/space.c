@@ -79,7 +79,7 @@ static enum tcb_status take_axes(struct tcb_space *space, const struct tcb_op *o
 {
 	uint64_t raw = 1;
 	tcb_fields seen = 0;
-	space->axis_count = op->axes(problem, target, space->axes);
+	space->axis_count = tcb_op_side(op, target)->axes(problem, target, space->axes);
 	assert(space->axis_count <= TCB_AXES_MAX);
 	for (size_t i = 0; i < space->axis_count; i++) {
 		struct tcb_axis *axis = &space->axes[i];
@@ -121,7 +121,7 @@ static void place_constraints(struct walk *walk)
 		if (rows[i].reads)
 			walk->at[depth].row[walk->at[depth].count++] = &rows[i];
 	}
-	const struct tcb_rule *rule = tcb_op_rules(walk->candidate.op, walk->candidate.target);
+	const struct tcb_rule *rule = tcb_op_side(walk->candidate.op, walk->candidate.target)->rules;
 	for (; rule && rule->broken && walk->space->axis_count; rule++) {
 		size_t depth = depth_of(walk->space, rule->reads);
 		if (!rule->reads || (rule->kind == TCB_RULE_POLICY && walk->candidate.any_size))
@@ -282,7 +282,7 @@ enum tcb_status tcb_space_create(const struct tcb_op *op, const struct tcb_probl
 	}
 	walk->space = space;
 	tcb_geometry_init(&own);
-	op->default_geometry(problem, target, &own);
+	tcb_op_standard(problem, target, &own);
 	walk->geometry = own;
 	walk->candidate = (struct tcb_candidate){ op, problem, target, &walk->geometry, { 0 }, any_size, 0, 0 };
 	status = take_axes(space, op, problem, target, err);

@@ -62,7 +62,7 @@ int tcbrt_execute_check(const struct tcbrt_plan *plan, void *const operand[], co
 
 static void run(const struct tcbrt_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool)
 {
-	plan->problem.op->run(&plan->cpu, operand, (char *)workspace + RT_GANG_BYTES, pool);
+	tcb_op_cpu(plan->problem.op)->run(&plan->cpu, operand, (char *)workspace + RT_GANG_BYTES, pool);
 }
 
 int tcbrt_execute(const struct tcbrt_plan *plan, void *const operand[], void *workspace, struct tcbrt_pool *pool)

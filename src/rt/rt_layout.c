@@ -49,7 +49,7 @@ int rt_take_layout(const struct tcb_problem *problem, const struct tcb_target *t
 
 	if ((has == TCB_KNOB_UNSET ? TCB_LAYOUT_NATIVE : (enum tcb_layout)has) == layout)
 		return 1;
-	for (size_t i = 0; (variant = tcb_variant_at(op, i)); i++) {
+	for (size_t i = 0; (variant = tcb_variant_at(tcb_op_cpu(op), i)); i++) {
 		const double far = distance(&from, variant);
 		struct tcb_geometry to;
 

@@ -24,10 +24,10 @@ static int has_foreign_knob(const struct tcb_op *op, const struct tcb_problem *p
 {
 	struct tcb_axis axes[TCB_AXES_MAX];
 	struct tcb_geometry standard;
-	size_t axis_count = op->axes(problem, target, axes);
+	size_t axis_count = tcb_op_side(op, target)->axes(problem, target, axes);
 
 	tcb_geometry_init(&standard);
-	op->default_geometry(problem, target, &standard);
+	tcb_op_standard(problem, target, &standard);
 	for (int knob = 0; knob < TCB_KNOB_COUNT; knob++)
 		if (geometry->knob[knob] != TCB_KNOB_UNSET && knob != TCB_KNOB_PASSES &&
 		    !is_used(&standard, axes, axis_count, knob))

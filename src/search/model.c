@@ -54,7 +54,7 @@ enum tcb_status tcb_model_init(struct tcb_model *model, const struct tcb_op *op,
 			       const struct tcb_gpu *gpu, struct tcb_error *err)
 {
 	*model = (struct tcb_model){ .op = op, .problem = problem, .target = &gpu->device.target };
-	if (!op->emit)
+	if (!tcb_op_side(op, model->target))
 		return tcb_fail(err, TCB_E_UNSUPPORTED, "op %s has no GPU kernels", op->name);
 	set_machine(gpu, &model->machine);
 	return TCB_OK;

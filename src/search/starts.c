@@ -29,7 +29,7 @@ double tcb_start_distance(const struct tcb_start_winner *winner, const struct tc
 {
 	static const double DEVICE[] = { 0, SAME_ARCH, OTHER_ARCH };
 	const struct tcb_shape *from = &winner->problem.shape, *to = &problem->shape;
-	if (!winner->problem.op || winner->problem.op->axes != problem->op->axes || !threads != !winner->threads ||
+	if (!winner->problem.op || !tcb_op_is_like(winner->problem.op, problem->op) || !threads != !winner->threads ||
 	    !from->heads.query != !to->heads.query)
 		return INFINITY;
 	const double m = log2_apart(from->m, to->m), n = log2_apart(from->n, to->n), k = log2_apart(from->k, to->k);

@@ -318,7 +318,7 @@ static void all_kernels(struct tcb_claim_lab *lab, enum tcb_plant plant, struct 
 	unsigned findings = 0, barriers = 0, kernels = 0;
 	for (size_t i = 0; i < op_count; i++) {
 		const struct case_of c = { ops[i]->name, ops[i]->default_shapes[0] };
-		if (!ops[i]->emit || (lab->op && lab->op != ops[i]))
+		if (!tcb_op_gpu(ops[i]) || (lab->op && lab->op != ops[i]))
 			continue;
 		const int found = check_text(&c, plant == TCB_PLANT_DEFECT, &barriers, out);
 		if (found < 0)

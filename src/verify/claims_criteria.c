@@ -140,7 +140,7 @@ static int is_first_of_family(const struct tcb_op *const *ops, size_t index)
 {
 	const struct tcb_op *op = ops[index];
 	for (size_t i = 0; i < index; i++)
-		if (ops[i]->axes == op->axes && !ops[i]->format == !op->format &&
+		if (tcb_op_is_like(ops[i], op) && !ops[i]->format == !op->format &&
 		    (!op->format || ops[i]->format->block_values == op->format->block_values))
 			return 0;
 	return 1;
@@ -236,7 +236,7 @@ static void see_occupancy(void *ctx, const struct tcb_problem *problem, const st
 	struct tcb_occupancy occupancy;
 	if (!tcb_kind_of(target)->is_emitted)
 		return;
-	problem->op->footprint(problem, target, geometry, &footprint);
+	tcb_op_side(problem->op, target)->footprint(problem, target, geometry, &footprint);
 	const struct tcb_ptx_resources resources = { .registers = footprint.thread_registers };
 	if (!footprint.thread_registers || !footprint.block_threads ||
 	    tcb_occupancy(90, &resources, footprint.block_threads, footprint.shared_bytes, &occupancy, NULL) != TCB_OK)
@@ -359,7 +359,7 @@ static void see_lines(void *ctx, const struct tcb_problem *problem, const struct
 {
 	struct tally *tally = ctx;
 	struct tcb_footprint f;
-	problem->op->footprint(problem, target, geometry, &f);
+	tcb_op_side(problem->op, target)->footprint(problem, target, geometry, &f);
 	if (!f.vector_bytes || !is_power(f.vector_bytes) || f.vector_bytes > 64)
 		return;
 	const size_t base = f.base_bytes + (tally->is_planted ? f.vector_bytes / 2 : 0);

@@ -376,7 +376,7 @@ static void fewer_barriers(struct tcb_claim_lab *lab, enum tcb_plant plant, stru
 		struct tcb_kernel kernel = { 0 };
 		struct tcb_geometry geometry;
 		struct tcb_problem problem;
-		if (!ops[i]->emit || (lab->op && lab->op != ops[i]) || tcb_gpu_table(90, &gpu, NULL) != TCB_OK ||
+		if (!tcb_op_gpu(ops[i]) || (lab->op && lab->op != ops[i]) || tcb_gpu_table(90, &gpu, NULL) != TCB_OK ||
 		    tcb_problem_init(ops[i], ops[i]->default_contract, &ops[i]->default_shapes[0], &problem, NULL) !=
 			    TCB_OK)
 			continue;

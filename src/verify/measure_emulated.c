@@ -34,7 +34,7 @@ static int emit_default(const struct tcb_op *op, const struct tcb_shape *shape, 
 {
 	struct tcb_geometry geometry;
 	struct tcb_problem problem;
-	if (!op->emit || tcb_problem_init(op, op->default_contract, shape, &problem, NULL) != TCB_OK)
+	if (!tcb_op_side(op, target) || tcb_problem_init(op, op->default_contract, shape, &problem, NULL) != TCB_OK)
 		return 0;
 	(void)tcb_default_geometry(&problem, target, &geometry);
 	return tcb_kernel_emit(&problem, target, &geometry, out, NULL) == TCB_OK;

@@ -67,7 +67,7 @@ void tcb_claim_refused_before_code(struct tcb_claim_lab *lab, enum tcb_plant pla
 	for (size_t i = 0; i < op_count; i++) {
 		struct tcb_geometry standard, changed;
 		struct tcb_problem problem;
-		if (!ops[i]->emit || !is_asked(lab, ops[i]) || !take_default(ops[i], target, &problem, &standard))
+		if (!tcb_op_gpu(ops[i]) || !is_asked(lab, ops[i]) || !take_default(ops[i], target, &problem, &standard))
 			continue;
 		for (int c = 0; c < CHANGES; c++) {
 			struct tcb_kernel kernel = { 0 };
@@ -135,7 +135,7 @@ void tcb_claim_agnostic(struct tcb_claim_lab *lab, enum tcb_plant plant, struct 
 			continue;
 		if (!tcb_kind_of(&lab->place->device.target)->is_emitted)
 			judge_cpu(ops[i], &lab->place->device.target, &found);
-		for (size_t row = 0; ops[i]->emit && tcb_gpu_table_row(row, &gpu); row++) {
+		for (size_t row = 0; tcb_op_gpu(ops[i]) && tcb_gpu_table_row(row, &gpu); row++) {
 			struct tcb_geometry cpus;
 			struct tcb_problem problem;
 			struct tcb_target host = { .kind = TCB_TARGET_CPU,
@@ -280,7 +280,8 @@ void tcb_claim_batches_fit(struct tcb_claim_lab *lab, enum tcb_plant plant, stru
 		const size_t limit = tcb_shared_limit(&gpu.device.target) / (plant == TCB_PLANT_DEFECT ? 16 : 1);
 		for (size_t g = 0; g < space->count; g += 1 + space->count / 200) {
 			struct tcb_footprint footprint;
-			op->footprint(&problem, &gpu.device.target, &space->geometries[g], &footprint);
+			tcb_op_side(op, &gpu.device.target)
+				->footprint(&problem, &gpu.device.target, &space->geometries[g], &footprint);
 			over += footprint.shared_bytes > limit || footprint.block_threads > 1024;
 			seen++;
 		}

@@ -105,7 +105,7 @@ static int run_plan(struct tcb_op_run *run, struct tcb_pool *pool)
 		if (run->guarded[i])
 			memset(run->guarded[i], POISON, run->operands[i].bytes + 2 * GUARD);
 	if (is_run)
-		run->problem.op->run(&run->plan, operands, workspace, pool);
+		tcb_op_cpu(run->problem.op)->run(&run->plan, operands, workspace, pool);
 	for (size_t i = 0; i < run->operand_count; i++) {
 		free(packed[i]);
 		if (!run->guarded[i])
@@ -121,8 +121,8 @@ int tcb_op_run_go(struct tcb_op_run *run, const struct tcb_geometry *geometry, s
 {
 	struct tcb_pool *pool = NULL;
 	struct tcb_error err;
-	enum tcb_status status =
-		run->problem.op->plan(&run->problem, geometry ? geometry : &run->standard, &run->plan, &err);
+	enum tcb_status status = tcb_op_cpu(run->problem.op)
+					 ->plan(&run->problem, geometry ? geometry : &run->standard, &run->plan, &err);
 	if (status == TCB_OK)
 		status = tcb_pool_create(run->plan.threads ? run->plan.threads : 1, NULL, &pool, &err);
 	if (status == TCB_OK && !run_plan(run, pool))

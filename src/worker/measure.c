@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Timing (SPEC section 7).  In: a planned and packed candidate; out: the
- * nanoseconds of single calls.  Only op->run lies between two readings of the
+ * nanoseconds of single calls.  Only the op's run lies between two readings of the
  * clock.
  */
 #include "worker/measure.h"
@@ -73,7 +73,7 @@ void tcb_runner_call(struct tcb_runner *runner)
 {
 	void *operand[TCB_OPERANDS_MAX];
 	next_operands(runner, operand);
-	runner->op->run(&runner->plan, operand, runner->workspace.data, runner->pool);
+	tcb_op_cpu(runner->op)->run(&runner->plan, operand, runner->workspace.data, runner->pool);
 }
 
 double tcb_runner_sample(struct tcb_runner *runner)
@@ -82,7 +82,7 @@ double tcb_runner_sample(struct tcb_runner *runner)
 		void *operand[TCB_OPERANDS_MAX];
 		next_operands(runner, operand);
 		uint64_t start = tcb_clock_ns();
-		runner->op->run(&runner->plan, operand, runner->workspace.data, runner->pool);
+		tcb_op_cpu(runner->op)->run(&runner->plan, operand, runner->workspace.data, runner->pool);
 		return (double)(tcb_clock_ns() - start);
 	}
 	uint64_t start = tcb_clock_ns();
@@ -170,7 +170,7 @@ void tcb_runner_check_call(struct tcb_runner *runner, void *operand[TCB_OPERANDS
 	if (runner->state == TCB_HOT && runner->warm_ns >= TCB_LONG_CALL_NS)
 		tcb_runner_heat(runner);
 	uint64_t start = tcb_clock_ns();
-	runner->op->run(&runner->plan, operand, runner->workspace.data, runner->pool);
+	tcb_op_cpu(runner->op)->run(&runner->plan, operand, runner->workspace.data, runner->pool);
 	if (ns_out)
 		*ns_out = (double)(tcb_clock_ns() - start);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Timing one candidate: the clock around op->run, cold over rotating copies or
+ * Timing one candidate: the clock around the op's run, cold over rotating copies or
  * hot on one, in the calling process.  A sample is long against the timer:
  * short calls are timed in batches.
  */

@@ -204,13 +204,13 @@ enum tcb_status tcb_verify_plan(const struct tcb_op *op, const struct tcb_proble
 	struct tcb_problem small = *problem;
 	struct tcb_geometry fitted = *geometry;
 	small.shape = *shape;
-	if (op->plan(&small, geometry, out, NULL) == TCB_OK)
+	if (tcb_op_cpu(op)->plan(&small, geometry, out, NULL) == TCB_OK)
 		return TCB_OK;
 	tcb_verify_fit(&problem->shape, shape, &fitted);
-	enum tcb_status status = op->plan(&small, &fitted, out, err);
+	enum tcb_status status = tcb_op_cpu(op)->plan(&small, &fitted, out, err);
 	while (status == TCB_E_ILLEGAL && fitted.knob[TCB_KNOB_THREADS] > 1) {
 		fitted.knob[TCB_KNOB_THREADS]--;
-		status = op->plan(&small, &fitted, out, NULL);
+		status = tcb_op_cpu(op)->plan(&small, &fitted, out, NULL);
 	}
 	return status;
 }

@@ -84,7 +84,7 @@ static int plan_full(struct tcb_verifier *verifier, const struct tcb_geometry *g
 	struct tcb_error refused;
 	unsigned threads = tcb_pool_threads(verifier->pool);
 	memset(plan, 0, sizeof(*plan));
-	if (verifier->full->op->plan(&verifier->full->problem, geometry, plan, &refused) != TCB_OK)
+	if (tcb_op_cpu(verifier->full->op)->plan(&verifier->full->problem, geometry, plan, &refused) != TCB_OK)
 		snprintf(check->message, sizeof(check->message), "no plan: %.200s", refused.message);
 	else if (plan->threads > threads)
 		snprintf(check->message, sizeof(check->message), "needs %u threads, the device gives %u", plan->threads,
@@ -154,7 +154,7 @@ static enum tcb_status check_instance(struct tcb_verifier *verifier, struct tcb_
 	poison(instance, verifier->judges);
 	tcb_watch_phase(verifier->watch, 1, "verifying %s", shape);
 	const uint64_t start = tcb_clock_ns();
-	op->run(plan, operand, plan->workspace_bytes ? verifier->workspace.data : NULL, verifier->pool);
+	tcb_op_cpu(op)->run(plan, operand, plan->workspace_bytes ? verifier->workspace.data : NULL, verifier->pool);
 	check->call_ns = (double)(tcb_clock_ns() - start);
 	tcb_watch_phase(verifier->watch, 0, "comparing %s with the reference", shape);
 

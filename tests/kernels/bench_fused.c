@@ -89,7 +89,7 @@ static void open_subject(struct subject *s, const char *name, struct tcb_shape s
 		exit(2);
 	}
 	tcb_default_geometry(&s->problem, &device.target, &geometry);
-	if (op->plan(&s->problem, &geometry, &s->plan, &err) != TCB_OK) {
+	if (tcb_op_cpu(op)->plan(&s->problem, &geometry, &s->plan, &err) != TCB_OK) {
 		fprintf(stderr, "bench_fused: %s\n", err.message);
 		exit(2);
 	}
@@ -134,7 +134,7 @@ static void call(struct subject *s, size_t halves)
 		operand[TCB_QUANT_WEIGHTS] = weights.memory + weights.next * weights.half;
 		weights.next += halves;
 	}
-	s->problem.op->run(&s->plan, operand, s->workspace, pool);
+	tcb_op_cpu(s->problem.op)->run(&s->plan, operand, s->workspace, pool);
 }
 
 #define GATE(isa, ID, ...) [TCB_ISA_##ID] = qmv_gate_##isa,

@@ -144,7 +144,7 @@ static void add(struct check *c, const struct tcb_problem *problem, const struct
 	if (batch[*filled].count && batch[*filled].target.feature != wanted.feature)
 		submit(c, &batch[(*filled)++]);
 	batch[*filled].target = wanted;
-	c->op->footprint(problem, target, g, &f);
+	tcb_op_side(c->op, target)->footprint(problem, target, g, &f);
 	c->geometries++;
 	for (struct tcb_ptx_function *function = kernel.module->functions; function; function = function->next)
 		add_function(c, g, &f, kernel.module->version, function, &batch[*filled]);
@@ -192,7 +192,8 @@ static void check_space(struct check *c, const struct tcb_target *target, enum t
 
 static int has_kernels(const struct tcb_op *op, enum tcb_contract contract)
 {
-	for (const struct tcb_variant *variant = op->gpu_variants; variant && variant->name; variant++)
+	const struct tcb_variant *variant;
+	for (size_t i = 0; (variant = tcb_variant_at(tcb_op_gpu(op), i)); i++)
 		if (variant->contract == contract)
 			return 1;
 	return 0;
@@ -272,7 +273,7 @@ int main(int argc, char **argv)
 	if (tcb_assemble_pool_create(&c.assembler, cores > 0 ? (unsigned)cores : 1, SECONDS, &c.pool, &err) != TCB_OK)
 		fail("pool", &err);
 	for (const struct tcb_op *const *op = tcb_ops(&ops); *op; op++)
-		if (only ? *op == only : (*op)->emit != NULL) {
+		if (only ? *op == only : tcb_op_gpu(*op) != NULL) {
 			c.op = *op;
 			check_op(&c, shape.m ? &shape : &(*op)->default_shapes[0], contracts, wanted, count);
 		}

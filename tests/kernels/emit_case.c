@@ -139,7 +139,7 @@ static void walk(struct emit_draw *draw, const struct tcb_op *op, const struct t
 		 const struct tcb_target *target, size_t steps, struct tcb_geometry *geometry)
 {
 	struct tcb_axis axes[TCB_AXES_MAX];
-	const size_t count = op->axes(problem, target, axes);
+	const size_t count = tcb_op_side(op, target)->axes(problem, target, axes);
 	for (size_t i = 0; i < steps; i++) {
 		struct tcb_geometry changed = *geometry;
 		/* Rules tie fields together: one, two or three at once. */
@@ -275,7 +275,7 @@ int emit_case(struct emit_draw *draw, struct emit_tally *tally, char what[EMIT_W
 	size_t op_count;
 	const struct tcb_op *const *ops = tcb_ops(&op_count);
 	size_t which = below(draw, op_count);
-	while (!ops[which]->emit)
+	while (!tcb_op_gpu(ops[which]))
 		which = (which + 1) % op_count;
 	const struct tcb_op *op = ops[which];
 	const struct tcb_target target = draw_target(draw);
@@ -296,7 +296,7 @@ int emit_case(struct emit_draw *draw, struct emit_tally *tally, char what[EMIT_W
 		if (below(draw, 2))
 			tcb_default_geometry(&problem, &target, &geometry);
 		else
-			op->default_geometry(&problem, &target, &geometry);
+			tcb_op_standard(&problem, &target, &geometry);
 		walk(draw, op, &problem, &target, below(draw, STEPS_MAX), &geometry);
 	}
 	if (below(draw, 4) == 0)

@@ -81,7 +81,7 @@ static uint64_t hash_of(const struct tcb_op *op, const struct tcb_problem *probl
 	struct tcb_str text = { 0 };
 	uint64_t hash = 0;
 	/* Earlier commits have no tcb_kernel_emit. */
-	if (op->emit(problem, target, geometry, &kernel, NULL) == TCB_OK) {
+	if (tcb_op_side(op, target)->emit(problem, target, geometry, &kernel, NULL) == TCB_OK) {
 		tcb_ptx_print(kernel.module, &text);
 		tcb_str_addf(&text, "%zu %zu", tcb_packed_total(kernel.packed_bytes), kernel.workspace_bytes);
 		for (size_t i = 0; i < kernel.launch_count; i++)
@@ -116,7 +116,7 @@ static uint64_t take(char *field[FIELDS])
 	struct tcb_geometry geometry;
 	if (capability == 90)
 		target.isa_mask |= 1u << TCB_ISA_WGMMA;
-	if (!op || !op->emit || tcb_contract_parse(field[2], &contract, NULL) != TCB_OK ||
+	if (!op || !tcb_op_gpu(op) || tcb_contract_parse(field[2], &contract, NULL) != TCB_OK ||
 	    tcb_problem_init(op, contract, &shape, &problem, NULL) != TCB_OK ||
 	    tcb_geometry_parse(field[6], &geometry, NULL) != TCB_OK)
 		return 0;

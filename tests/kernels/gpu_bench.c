@@ -112,7 +112,7 @@ void gpu_check_default(const struct tcb_problem *p, unsigned capability)
 {
 	const struct tcb_target target = gpu_target(capability, 0);
 	struct tcb_geometry g;
-	p->op->default_geometry(p, &target, &g);
+	tcb_op_standard(p, &target, &g);
 	gpu_check_rule(p, capability, &g, 0, NULL);
 }
 

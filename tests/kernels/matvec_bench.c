@@ -13,7 +13,7 @@ void matvec_find(const char *const kinds[], struct matvec_ops *out)
 	out->count = 0;
 	for (size_t i = 0; i < count; i++) {
 		const char *tail = strchr(all[i]->name, '_');
-		for (size_t k = 0; tail && all[i]->emit && all[i]->format && kinds[k]; k++)
+		for (size_t k = 0; tail && tcb_op_gpu(all[i]) && all[i]->format && kinds[k]; k++)
 			if (strcmp(tail + 1, kinds[k]) == 0 && out->count < MATVEC_OPS_MAX)
 				out->op[out->count++] = all[i];
 	}

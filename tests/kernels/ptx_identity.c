@@ -153,7 +153,8 @@ static size_t list_problem(const struct tcb_op *op, enum tcb_contract contract, 
 
 static int has_kernels(const struct tcb_op *op, enum tcb_contract contract)
 {
-	for (const struct tcb_variant *variant = op->gpu_variants; variant && variant->name; variant++)
+	const struct tcb_variant *variant;
+	for (size_t i = 0; (variant = tcb_variant_at(tcb_op_gpu(op), i)); i++)
 		if (variant->contract == contract)
 			return 1;
 	return 0;
@@ -166,7 +167,7 @@ static void list_all(const struct tcb_op *only, size_t spare)
 	struct tcb_gpu gpu;
 	struct tcb_error err;
 	for (const struct tcb_op *const *op = tcb_ops(&ops); *op; op++) {
-		if (only ? *op != only : !(*op)->emit)
+		if (only ? *op != only : !tcb_op_gpu(*op))
 			continue;
 		for (size_t i = 0; i < sizeof capabilities / sizeof *capabilities; i++) {
 			if (tcb_gpu_table(capabilities[i], &gpu, &err) != TCB_OK)

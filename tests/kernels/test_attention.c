@@ -157,7 +157,7 @@ static void check_kernel(const struct tcb_problem *problem, const struct tcb_geo
 	char text[TCB_GEOMETRY_TEXT_MAX];
 	size_t bad = 0;
 	tcb_geometry_print(geometry, text);
-	if (problem->op->plan(problem, geometry, &plan, &err) != TCB_OK)
+	if (tcb_op_cpu(problem->op)->plan(problem, geometry, &plan, &err) != TCB_OK)
 		fail_msg("%s %s: %s", problem->op_name, text, err.message);
 	const struct tcb_operand *out = &data->operands[ATTENTION_OUT];
 	void *workspace = aligned_alloc(64, (plan.workspace_bytes + 63) / 64 * 64);
@@ -165,7 +165,7 @@ static void check_kernel(const struct tcb_problem *problem, const struct tcb_geo
 	assert_true(workspace && got);
 	memset(workspace, TCB_POISON, plan.workspace_bytes);
 	memset(data->operand[ATTENTION_OUT], TCB_POISON, out->bytes);
-	problem->op->run(&plan, data->operand, workspace, pool);
+	tcb_op_cpu(problem->op)->run(&plan, data->operand, workspace, pool);
 	tcb_type_to_f32(out->type, data->operand[ATTENTION_OUT], data->outputs, got);
 	const double ratio = tcb_error_ratio(&plan, &data->reference, got, data->outputs, &bad);
 	if (!(ratio <= 1))
@@ -196,7 +196,7 @@ static void kernels_of_this_processor(void **state)
 		attention_odd_problem(op_names[n % OPS], n / OPS % 2 ? TCB_CONTRACT_F32 : TCB_CONTRACT_F16, &op,
 				      &problem);
 		data_init(&problem, &data);
-		op.default_geometry(&problem, &target, &geometry);
+		tcb_op_standard(&problem, &target, &geometry);
 		if (geometry.knob[TCB_KNOB_ISA] == (int32_t)isa) /* the op has kernels of this family */
 			check_kernel(&problem, &geometry, &data, pool);
 		data_fini(&data);
@@ -249,7 +249,7 @@ static void extremes_of_bf16(void **state)
 		target.isa_mask = 1u << isa | 1u << TCB_ISA_SCALAR;
 		attention_problem(&op, n / OPS % 2 ? TCB_CONTRACT_F32 : TCB_CONTRACT_F16, "2x41x64,h4/2", &problem);
 		data_init(&problem, &data);
-		op.default_geometry(&problem, &target, &geometry);
+		tcb_op_standard(&problem, &target, &geometry);
 		if (geometry.knob[TCB_KNOB_ISA] == (int32_t)isa) /* the op has kernels of this family */
 			check_kernel(&problem, &geometry, &data, pool);
 		data_fini(&data);
@@ -287,7 +287,7 @@ static void defaults_with_pairs_of_bf16(void **state)
 		struct tcb_problem problem;
 		struct tcb_geometry geometry;
 		attention_problem(op, rows[i].contract, rows[i].shape, &problem);
-		op->default_geometry(&problem, &target, &geometry);
+		tcb_op_standard(&problem, &target, &geometry);
 		assert_int_equal(geometry.knob[TCB_KNOB_ISA], (int32_t)rows[i].isa);
 	}
 }
@@ -351,7 +351,7 @@ static void tiles_of_kernels(void **state)
 			continue;
 		attention_problem(op, contract, shapes[n / OPS / 2], &problem);
 		data_init(&problem, &data);
-		for (size_t v = 0; (variant = tcb_variant_at(op, v)); v++)
+		for (size_t v = 0; (variant = tcb_variant_at(tcb_op_cpu(op), v)); v++)
 			if (variant->contract == contract && tcb_target_has(&device.target, variant->isa))
 				check_tiles(&problem, variant, &data, pool);
 		data_fini(&data);

@@ -160,7 +160,7 @@ static void every_way_is_right(void **state)
 		const enum tcb_contract contract = contracts[(at_op + at_way + at_shape) % CONTRACTS];
 		assert_int_equal(tcb_problem_init(op, contract, &shape, &problem, &err), TCB_OK);
 		assert_int_equal(tcb_gpu_table(capability, &gpu, &err), TCB_OK);
-		op->default_geometry(&problem, &gpu.device.target, &geometry);
+		tcb_op_standard(&problem, &gpu.device.target, &geometry);
 		apply(&ways[at_way], &shape, &geometry);
 		if (tcb_constraint_require(&problem, &gpu.device.target, &geometry, NULL) != TCB_OK)
 			continue; /* too many registers, warps without anything to do, blocks by ldg */
@@ -211,7 +211,7 @@ static void lengths_are_dealt(void **state)
 		assert_int_equal(tcb_shape_parse(rows[at].shape, &shape, &err), TCB_OK);
 		assert_int_equal(tcb_problem_init(op, contracts[i / OPS % CONTRACTS], &shape, &problem, &err), TCB_OK);
 		assert_int_equal(tcb_gpu_table(90, &gpu, &err), TCB_OK);
-		op->default_geometry(&problem, &gpu.device.target, &geometry);
+		tcb_op_standard(&problem, &gpu.device.target, &geometry);
 		own.stages = geometry.knob[TCB_KNOB_COPY] == TCB_COPY_ASYNC ? 2 : 0;
 		own.is_bulk = at % 2 && attention_gpu_has_bulk(&problem, &gpu.device.target);
 		own.vec = own.is_bulk ? 16 : 0;
@@ -238,7 +238,7 @@ static void defaults_are_legal(void **state)
 		shape.heads = (struct tcb_words){ .query = 3 * group, .kv = 3, .sequences = 2 };
 		assert_int_equal(tcb_problem_init(op, contracts[i / OPS % CONTRACTS], &shape, &problem, &err), TCB_OK);
 		assert_int_equal(tcb_gpu_table(capability, &gpu, &err), TCB_OK);
-		op->default_geometry(&problem, &gpu.device.target, &geometry);
+		tcb_op_standard(&problem, &gpu.device.target, &geometry);
 		if (tcb_constraint_require(&problem, &gpu.device.target, &geometry, &err) != TCB_OK)
 			fail_msg("%s %s, heads of %u, %u query heads each, on sm_%u: %s", op->name,
 				 tcb_contract_text(problem.contract), k, group, capability, err.message);
@@ -291,7 +291,7 @@ static void data_that_are_not_finite(void **state)
 		op.fill = fill_odd;
 		assert_int_equal(tcb_problem_init(&op, contracts[i / OPS % CONTRACTS], &shape, &problem, &err), TCB_OK);
 		assert_int_equal(tcb_gpu_table(90, &gpu, &err), TCB_OK);
-		op.default_geometry(&problem, &gpu.device.target, &geometry);
+		tcb_op_standard(&problem, &gpu.device.target, &geometry);
 		emulate(&op, &problem, 90, 0, &geometry, odd[i / OPS / CONTRACTS]);
 		if (geometry.knob[TCB_KNOB_GROUP] == TCB_KNOB_UNSET)
 			continue;

@@ -32,8 +32,9 @@ static void kernels_of_gpus(void **state)
 		struct tcb_gpu gpu;
 		assert_int_equal(tcb_gpu_table(90, &gpu, &err), TCB_OK);
 		attention_odd_problem(name, is_f32 ? TCB_CONTRACT_F32 : TCB_CONTRACT_F16, &op, &problem);
-		op.default_geometry(&problem, &gpu.device.target, &geometry);
-		if (op.emit(&problem, &gpu.device.target, &geometry, &kernel, &err) != TCB_OK ||
+		tcb_op_standard(&problem, &gpu.device.target, &geometry);
+		if (tcb_op_side(&op, &gpu.device.target)
+				    ->emit(&problem, &gpu.device.target, &geometry, &kernel, &err) != TCB_OK ||
 		    tcb_kernel_emulate(&op, &kernel, NULL, ATTENTION_SEED, &sink, &emulation, &err) != TCB_OK)
 			fail_msg("%s", err.message);
 		assert_int_equal(emulation.findings, 0);
@@ -109,7 +110,8 @@ static void prefill_of_gpus(void **state)
 		if (strstr(text, "blocks=1"))
 			gpu.device.target.sm_count = 2;
 		if (tcb_geometry_parse(text, &geometry, &err) != TCB_OK ||
-		    op->emit(&problem, &gpu.device.target, &geometry, &kernel, &err) != TCB_OK ||
+		    tcb_op_side(op, &gpu.device.target)->emit(&problem, &gpu.device.target, &geometry, &kernel, &err) !=
+			    TCB_OK ||
 		    tcb_kernel_emulate(op, &kernel, NULL, ATTENTION_SEED, &sink, &emulation, &err) != TCB_OK)
 			fail_msg("%s %s %s: %s", op->name, rows[n / PREFILLS].shape, text, err.message);
 		assert_int_equal(emulation.findings, 0);
@@ -172,14 +174,15 @@ static void huge_scores_on_gpus(void **state)
 		assert_int_equal(tcb_gpu_table(capabilities[n / OPS / 4 % 2], &gpu, &err), TCB_OK);
 		const int is_f32 = n / OPS / 8 == 2;
 		attention_problem(&op, is_f32 ? TCB_CONTRACT_F32 : TCB_CONTRACT_F16, text, &problem);
-		op.default_geometry(&problem, &gpu.device.target, &geometry);
+		tcb_op_standard(&problem, &gpu.device.target, &geometry);
 		const struct attention_op *of = op.member;
 		const int has_group = of->kv == TCB_TYPE_BLOCKS && !of->is_prefill;
 		if (n / OPS / 8 == 1 && !has_group)
 			continue;
 		if (has_group)
 			geometry.knob[TCB_KNOB_GROUP] = n / OPS / 8 == 1 ? ATTENTION_HEAD_MAX : 0;
-		if (op.emit(&problem, &gpu.device.target, &geometry, &kernel, &err) != TCB_OK ||
+		if (tcb_op_side(&op, &gpu.device.target)
+				    ->emit(&problem, &gpu.device.target, &geometry, &kernel, &err) != TCB_OK ||
 		    tcb_kernel_emulate(&op, &kernel, NULL, ATTENTION_SEED, &sink, &emulation, &err) != TCB_OK)
 			fail_msg("%s %s: %s", op.name, text, err.message);
 		assert_int_equal(emulation.findings, 0);

@@ -88,7 +88,7 @@ static void every_tile_is_right(void **state)
 		attention_problem(op, TCB_CONTRACT_F32, shapes[i / OPS / TILES], &problem);
 		const size_t k = problem.shape.k, kv = tiles[at].kv, m = rows / tiles[at].heads;
 		assert_int_equal(tcb_gpu_table(capability, &gpu, &err), TCB_OK);
-		op->default_geometry(&problem, &gpu.device.target, &geometry);
+		tcb_op_standard(&problem, &gpu.device.target, &geometry);
 		geometry.tile[TCB_MICRO] = (struct tcb_tile){ tiles[at].rows / tiles[at].heads, kv, k };
 		geometry.tile[TCB_MIDI] = (struct tcb_tile){ m, kv, k };
 		geometry.tile[TCB_MACRO] =
@@ -142,7 +142,7 @@ static void results_are_exact(void **state)
 		exact = rows[i / OPS].exact;
 		attention_problem(&op, TCB_CONTRACT_F32, rows[i / OPS].shape, &problem);
 		assert_int_equal(tcb_gpu_table(89, &gpu, NULL), TCB_OK);
-		op.default_geometry(&problem, &gpu.device.target, &geometry);
+		tcb_op_standard(&problem, &gpu.device.target, &geometry);
 		const double ratio = emulate(&op, &problem, 89, &geometry, 1);
 		print_message("%s %s: 2^%.1f of the sizes of its terms\n", op.name, rows[i / OPS].shape,
 			      log2(ratio * exact));
@@ -167,7 +167,7 @@ static void defaults_are_legal(void **state)
 		shape.heads = (struct tcb_words){ .query = 21, .kv = 3, .sequences = 2 };
 		assert_int_equal(tcb_problem_init(op, TCB_CONTRACT_F32, &shape, &problem, NULL), TCB_OK);
 		assert_int_equal(tcb_gpu_table(capability, &gpu, NULL), TCB_OK);
-		op->default_geometry(&problem, &gpu.device.target, &geometry);
+		tcb_op_standard(&problem, &gpu.device.target, &geometry);
 		if (tcb_constraint_violated(op, &problem, &gpu.device.target, &geometry, 0, why))
 			fail_msg("%s, heads of %u, on sm_%u: %s", op->name, k, capability, why);
 	}
@@ -213,7 +213,7 @@ static void data_that_are_not_finite(void **state)
 		op.fill = fill_odd;
 		attention_problem(&op, TCB_CONTRACT_F32, odd[i / OPS], &problem);
 		assert_int_equal(tcb_gpu_table(90, &gpu, NULL), TCB_OK);
-		op.default_geometry(&problem, &gpu.device.target, &geometry);
+		tcb_op_standard(&problem, &gpu.device.target, &geometry);
 		emulate(&op, &problem, 90, &geometry, 0);
 	}
 }

@@ -113,7 +113,8 @@ static void emulate(const struct tcb_op *op, unsigned capability, unsigned sms, 
 	gpu.device.target.sm_count = sms;
 	if (tcb_geometry_parse(text, &geometry, &err) != TCB_OK ||
 	    tcb_constraint_require(&problem, &gpu.device.target, &geometry, &err) != TCB_OK ||
-	    op->emit(&problem, &gpu.device.target, &geometry, &kernel, &err) != TCB_OK ||
+	    tcb_op_side(op, &gpu.device.target)->emit(&problem, &gpu.device.target, &geometry, &kernel, &err) !=
+		    TCB_OK ||
 	    tcb_kernel_emulate(op, &kernel, NULL, ATTENTION_SEED, &sink, &emulation, &err) != TCB_OK)
 		fail_msg("%s %s %s: %s", op->name, shape_text, text, err.message);
 	if (emulation.findings || emulation.calls_differ || !(emulation.error_ratio <= 1))
@@ -233,7 +234,7 @@ static void data_that_are_not_finite(void **state)
 		assert_int_equal(tcb_shape_parse(shape_text, &shape, &err), TCB_OK);
 		assert_int_equal(tcb_problem_init(&op, TCB_CONTRACT_F16, &shape, &problem, &err), TCB_OK);
 		assert_int_equal(tcb_gpu_table(capability, &gpu, &err), TCB_OK);
-		op.default_geometry(&problem, &gpu.device.target, &geometry);
+		tcb_op_standard(&problem, &gpu.device.target, &geometry);
 		if (i / OPS / 2)
 			geometry.knob[TCB_KNOB_EXP] = i / OPS / 2 == 1 ? 2 : 8;
 		tcb_geometry_print(&geometry, text);

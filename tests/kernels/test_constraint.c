@@ -413,6 +413,19 @@ static void test_h15_power_of_two(void **state)
 	rejects("H15", &f, "macro.n=504");
 }
 
+/* Before all that ask the side. */
+static void test_no_side(void **state)
+{
+	struct fixture f;
+	char why[TCB_WHY_MAX];
+	(void)state;
+	fixture_cuda(&f, 90);
+	rejects("V4", &f, "op toy has no kernels for such a device");
+	for (int knob = 0; knob < TCB_KNOB_COUNT; knob++)
+		f.geometry.knob[knob] = TCB_KNOB_UNSET;
+	assert_string_equal(tcb_constraint_violated(&toy_op, &f.problem, &f.target, &f.geometry, 0, why)->id, "V4");
+}
+
 static void test_v1_variant(void **state)
 {
 	(void)state;
@@ -591,6 +604,7 @@ int main(void)
 		cmocka_unit_test(test_h12_swizzle),
 		cmocka_unit_test(test_h13_vector),
 		cmocka_unit_test(test_h15_power_of_two),
+		cmocka_unit_test(test_no_side),
 		cmocka_unit_test(test_v1_variant),
 		cmocka_unit_test(test_v2_idle_knob),
 		cmocka_unit_test(test_v3_plan),

@@ -86,7 +86,7 @@ static void check_usable(const struct tcb_problem *problem, const struct tcb_tar
 		fail_msg("%s %s %s: %s", problem->op_name, shape, text, why);
 	assert_non_null(tcb_variant_find(problem->op, problem->contract, geometry));
 	if (target->kind == TCB_TARGET_CPU) {
-		status = problem->op->plan(problem, geometry, &plan, &err);
+		status = tcb_op_cpu(problem->op)->plan(problem, geometry, &plan, &err);
 	} else if (is_emitted) {
 		status = tcb_kernel_emit(problem, target, geometry, &kernel, &err);
 		if (status == TCB_OK)
@@ -189,7 +189,7 @@ static void a_row_is_dealt_to_more_threads(void **state)
 	target.threads = 2;
 	assert_non_null(tcb_default_geometry(&problem, &target, &two));
 	tcb_geometry_init(&own);
-	op->default_geometry(&problem, &target, &own);
+	tcb_op_standard(&problem, &target, &own);
 	assert_int_equal(two.knob[TCB_KNOB_THREADS], 2);
 	assert_int_equal(two.tile[TCB_MACRO].n, own.tile[TCB_MACRO].n);
 	assert_int_equal(two.tile[TCB_MICRO].n, one.tile[TCB_MICRO].n);
@@ -239,7 +239,7 @@ static void others_have_the_own_default(void **state)
 		struct tcb_problem problem = problem_of(rule, &far);
 		struct tcb_geometry geometry, own;
 		tcb_geometry_init(&own);
-		problem.op->default_geometry(&problem, &target, &own);
+		tcb_op_standard(&problem, &target, &own);
 		const struct tcb_default_rule *by = tcb_default_geometry(&problem, &target, &geometry);
 		assert_true(by ? strcmp(by->arch, rule->arch) != 0 && target.kind == TCB_TARGET_CPU
 			       : tcb_geometry_equal(&geometry, &own));
@@ -424,7 +424,7 @@ static void forms_give_way(void **state)
 		assert_int_equal(tcb_problem_init(tcb_op_find("matmul_f32"), TCB_CONTRACT_F32, &shape, &problem, NULL),
 				 TCB_OK);
 		tcb_geometry_init(&own);
-		problem.op->default_geometry(&problem, &target, &own);
+		tcb_op_standard(&problem, &target, &own);
 		assert_true(tcb_default_apply(product, &problem, &target, &geometry));
 		assert_int_equal(geometry.tile[TCB_MICRO].m, own.tile[TCB_MICRO].m);
 		assert_int_equal(geometry.tile[TCB_MICRO].n, own.tile[TCB_MICRO].n);

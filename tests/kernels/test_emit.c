@@ -100,14 +100,14 @@ static void passes_are_all_gpu_kernels_knob(void **state)
 		char why[TCB_WHY_MAX];
 		assert_int_equal(tcb_problem_init(op, op->default_contract, &op->default_shapes[0], &problem, NULL),
 				 TCB_OK);
-		op->default_geometry(&problem, &cpu, &geometry);
+		tcb_op_standard(&problem, &cpu, &geometry);
 		geometry.knob[TCB_KNOB_PASSES] = TCB_PASSES_ALL;
 		assert_non_null(tcb_constraint_violated(op, &problem, &cpu, &geometry, 0, why));
 		assert_non_null(strstr(why, "passes is a knob of GPUs only"));
-		if (!op->emit)
+		if (!tcb_op_gpu(op))
 			continue;
 		assert_int_equal(tcb_gpu_table(90, &gpu, NULL), TCB_OK);
-		op->default_geometry(&problem, &gpu.device.target, &geometry);
+		tcb_op_standard(&problem, &gpu.device.target, &geometry);
 		geometry.knob[TCB_KNOB_PASSES] = TCB_PASSES_ALL;
 		if (tcb_constraint_violated(op, &problem, &gpu.device.target, &geometry, 0, why))
 			fail_msg("%s: %s", op->name, why);

@@ -48,13 +48,13 @@ static int emit_with(const struct tcb_op *op, unsigned capability, enum tcb_cont
 	struct tcb_gpu gpu;
 	struct tcb_error err;
 
-	if (!op->emit || !(op->contracts >> contract & 1u))
+	if (!tcb_op_gpu(op) || !(op->contracts >> contract & 1u))
 		return 0;
 	assert_int_equal(tcb_gpu_table(capability, &gpu, &err), TCB_OK);
 	if (op->words)
 		fitting = shape_taken(op, words[shape->n % WORDS]);
 	assert_int_equal(tcb_problem_init(op, contract, &fitting, &problem, &err), TCB_OK);
-	op->default_geometry(&problem, &gpu.device.target, &geometry);
+	tcb_op_standard(&problem, &gpu.device.target, &geometry);
 	geometry.knob[TCB_KNOB_PASSES] = (int32_t)passes;
 	const enum tcb_status status = tcb_kernel_emit(&problem, &gpu.device.target, &geometry, out, &err);
 	/* Products have no GPU kernels of contract f32, nor of bf16 below sm_80; attention none below that. */

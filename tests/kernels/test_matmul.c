@@ -97,15 +97,15 @@ static void run_isa(struct job *job, const struct tcb_op *op, enum tcb_isa isa, 
 	struct tcb_error err;
 	only.isa_mask = 1u << isa;
 	only.threads = 1;
-	op->default_geometry(&job->problem, &only, &geometry);
+	tcb_op_standard(&job->problem, &only, &geometry);
 	assert_int_equal(geometry.knob[TCB_KNOB_ISA], isa);
 	geometry.knob[TCB_KNOB_DECODE] = (int32_t)decode;
-	if (op->plan(&job->problem, &geometry, &plan, &err) != TCB_OK)
+	if (tcb_op_cpu(op)->plan(&job->problem, &geometry, &plan, &err) != TCB_OK)
 		fail_msg("%s", err.message);
 	assert_int_equal(tcb_pool_create(1, NULL, &pool, NULL), TCB_OK);
 	void *workspace = aligned_alloc(64, (plan.workspace_bytes + 63) / 64 * 64);
 	assert_non_null(workspace);
-	op->run(&plan, job->operand, workspace, pool);
+	tcb_op_cpu(op)->run(&plan, job->operand, workspace, pool);
 	op->reference(&job->problem, job->operand, &job->reference);
 	float *got = test_malloc(job->outputs * sizeof *got);
 	tcb_type_to_f32(job->operands[MATMUL_C].type, job->operand[MATMUL_C], job->outputs, got);
@@ -176,7 +176,7 @@ static int same(float a, float b)
 static const struct matmul_movers *movers_of(enum tcb_isa isa)
 {
 	const struct tcb_variant *variant;
-	for (size_t i = 0; (variant = tcb_variant_at(ops[0], i)); i++)
+	for (size_t i = 0; (variant = tcb_variant_at(tcb_op_cpu(ops[0]), i)); i++)
 		if (variant->isa == isa)
 			return ((matmul_kernels_fn *)variant->entry)()->movers;
 	return NULL;
@@ -312,7 +312,7 @@ static void plans_refuse(void **state)
 						  &problem, NULL),
 				 TCB_OK);
 		assert_int_equal(tcb_geometry_parse(cases[i].text, &geometry, NULL), TCB_OK);
-		assert_int_equal(ops[0]->plan(&problem, &geometry, &plan, &err), TCB_E_ILLEGAL);
+		assert_int_equal(tcb_op_cpu(ops[0])->plan(&problem, &geometry, &plan, &err), TCB_E_ILLEGAL);
 		if (!strstr(err.message, cases[i].says))
 			fail_msg("'%s' does not say '%s'", err.message, cases[i].says);
 	}
@@ -339,7 +339,7 @@ static void defaults_are_sensible(void **state)
 			char why[TCB_WHY_MAX];
 			assert_int_equal(tcb_problem_init(ops[0], TCB_CONTRACT_F32, &shapes[s], &problem, NULL),
 					 TCB_OK);
-			ops[0]->default_geometry(&problem, &many, &g);
+			tcb_op_standard(&problem, &many, &g);
 			if (tcb_constraint_violated(ops[0], &problem, &many, &g, 0, why))
 				fail_msg("%s", why);
 			assert_int_equal(g.knob[TCB_KNOB_ISA], widest);

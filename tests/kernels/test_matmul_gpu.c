@@ -57,7 +57,7 @@ static void spaces_have_hundreds_and_the_default(void **state)
 			if (!has_kernels(ops[o], gpu_capabilities[c]))
 				continue;
 			struct tcb_space *space = gpu_space(&p, &target, 0);
-			ops[o]->default_geometry(&p, &target, &g);
+			tcb_op_standard(&p, &target, &g);
 			assert_true(tcb_space_find(space, &g) != SIZE_MAX);
 			assert_true(space->count > 300);
 			tcb_space_destroy(space);

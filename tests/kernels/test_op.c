@@ -46,10 +46,10 @@ static void test_variants(void **state)
 {
 	(void)state;
 	struct tcb_geometry geometry;
-	assert_ptr_equal(tcb_variant_at(&toy_op, 0), &toy_scalar[0]);
-	assert_ptr_equal(tcb_variant_at(&toy_op, 2), &toy_avx2[0]);
-	assert_ptr_equal(tcb_variant_at(&toy_op, 4), &toy_avx2[2]);
-	assert_null(tcb_variant_at(&toy_op, 5));
+	assert_ptr_equal(tcb_variant_at(tcb_op_cpu(&toy_op), 0), &toy_scalar[0]);
+	assert_ptr_equal(tcb_variant_at(tcb_op_cpu(&toy_op), 2), &toy_avx2[0]);
+	assert_ptr_equal(tcb_variant_at(tcb_op_cpu(&toy_op), 4), &toy_avx2[2]);
+	assert_null(tcb_variant_at(tcb_op_cpu(&toy_op), 5));
 	toy_default(&toy_problem, &toy_target, &geometry);
 	assert_ptr_equal(tcb_variant_find(&toy_op, TCB_CONTRACT_F32, &geometry), &toy_scalar[1]);
 	assert_null(tcb_variant_find(&toy_op, TCB_CONTRACT_Q8, &geometry));
@@ -66,16 +66,17 @@ static void test_signature(void **state)
 	struct tcb_variant one[] = { toy_scalar[0], toy_scalar[1], { 0 } };
 	struct tcb_variant two[] = { toy_avx2[0], { 0 } };
 	const struct tcb_variant *const lists[] = { one, two, NULL }, *const turned[] = { two, one, NULL };
-	struct tcb_op op = { .variant_lists = lists };
+	struct tcb_side side = { .variants = lists };
+	const struct tcb_op op = { .side = TCB_SIDES(&side, NULL) };
 	char first[TCB_SIGNATURE_MAX], other[TCB_SIGNATURE_MAX];
 	tcb_op_signature(&op, first);
 	assert_int_equal(strlen(first), TCB_SIGNATURE_MAX - 1);
 	tcb_op_signature(&op, other);
 	assert_string_equal(first, other);
-	op.variant_lists = turned;
+	side.variants = turned;
 	tcb_op_signature(&op, other);
 	assert_string_not_equal(first, other);
-	op.variant_lists = lists;
+	side.variants = lists;
 	two[0].signature = "cc";
 	tcb_op_signature(&op, other);
 	assert_string_not_equal(first, other);

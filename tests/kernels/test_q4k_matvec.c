@@ -73,7 +73,7 @@ static void run(struct subject *s, const struct tcb_geometry *geometry, struct t
 	struct tcb_buffer packed = { 0 }, workspace;
 	struct tcb_error err;
 	void *data[OPERANDS] = { s->data[WEIGHTS], s->data[X], s->data[Y] };
-	if (op->plan(&s->problem, geometry, plan, &err) != TCB_OK)
+	if (tcb_op_cpu(op)->plan(&s->problem, geometry, plan, &err) != TCB_OK)
 		fail_msg("%s", err.message);
 	if (plan->packed_bytes[WEIGHTS]) {
 		alloc(plan->packed_bytes[WEIGHTS], &packed);
@@ -85,7 +85,7 @@ static void run(struct subject *s, const struct tcb_geometry *geometry, struct t
 	memset(data[Y], TCB_POISON, s->outputs * sizeof(float));
 	tcb_buffer_protect(&s->buffer[WEIGHTS], 1, NULL);
 	tcb_buffer_protect(&s->buffer[X], 1, NULL);
-	op->run(plan, data, workspace.data, pool);
+	tcb_op_cpu(op)->run(plan, data, workspace.data, pool);
 	tcb_buffer_protect(&s->buffer[WEIGHTS], 0, NULL);
 	tcb_buffer_protect(&s->buffer[X], 0, NULL);
 	assert_int_equal(tcb_buffer_check(&s->buffer[Y]), 0);
@@ -144,7 +144,7 @@ static void try_all(enum tcb_contract contract)
 	for (size_t n = 33; n < 49; n++) {
 		struct subject s;
 		subject_init(&s, contract, (struct tcb_shape){ 1 + n % 3, n, 256 * (1 + n % 4) });
-		for (size_t i = 0; (v = tcb_variant_at(op, i)) != NULL; i++) {
+		for (size_t i = 0; (v = tcb_variant_at(tcb_op_cpu(op), i)) != NULL; i++) {
 			if (v->contract != contract || !tcb_target_has(&host, v->isa))
 				continue;
 			for (unsigned walk = (unsigned)(n + i) % 3; walk < 12; walk += 3) {
@@ -182,7 +182,7 @@ static void test_not_a_number(void **state)
 	subject_init(&s, TCB_CONTRACT_Q8, (struct tcb_shape){ 2, 19, 512 });
 	for (int infinite = 0; infinite < 2; infinite++) {
 		((float *)s.data[X])[300] = infinite ? -INFINITY : NAN;
-		for (size_t i = 0; (v = tcb_variant_at(op, i)) != NULL; i++) {
+		for (size_t i = 0; (v = tcb_variant_at(tcb_op_cpu(op), i)) != NULL; i++) {
 			struct tcb_plan plan;
 			if (v->contract != TCB_CONTRACT_Q8 || !tcb_target_has(&host, v->isa))
 				continue;
@@ -207,7 +207,7 @@ static void test_tiny_activations(void **state)
 	for (size_t i = 256; i < 512; i++)
 		((float *)s.data[X])[i] = 0;
 	op->reference(&s.problem, s.data, &s.reference);
-	for (size_t i = 0; (v = tcb_variant_at(op, i)) != NULL; i++) {
+	for (size_t i = 0; (v = tcb_variant_at(tcb_op_cpu(op), i)) != NULL; i++) {
 		struct tcb_plan plan;
 		if (v->contract != TCB_CONTRACT_Q8 || !tcb_target_has(&host, v->isa))
 			continue;
@@ -272,7 +272,7 @@ static void test_refusals(void **state)
 		struct tcb_plan plan;
 		struct tcb_error err = { TCB_OK, "" };
 		assert_int_equal(tcb_geometry_parse(rows[i].geometry, &geometry, NULL), TCB_OK);
-		const enum tcb_status status = op->plan(&problem, &geometry, &plan, &err);
+		const enum tcb_status status = tcb_op_cpu(op)->plan(&problem, &geometry, &plan, &err);
 		assert_int_equal(status, rows[i].part ? TCB_E_ILLEGAL : TCB_OK);
 		if (rows[i].part && !strstr(err.message, rows[i].part))
 			fail_msg("%s: \"%s\" does not say \"%s\"", rows[i].geometry, err.message, rows[i].part);
@@ -297,7 +297,7 @@ static void test_space(void **state)
 									     { 1 + sizes[i] % 2, sizes[i], 512 } };
 					struct tcb_geometry geometry;
 					char why[TCB_WHY_MAX] = "";
-					op->default_geometry(&problem, &target, &geometry);
+					tcb_op_standard(&problem, &target, &geometry);
 					if (tcb_constraint_violated(op, &problem, &target, &geometry, 0, why))
 						fail_msg("N=%zu threads=%u: %s", sizes[i], threads, why);
 				}

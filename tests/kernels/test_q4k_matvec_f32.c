@@ -27,7 +27,7 @@ static struct tcb_target host;
 static const struct tcb_variant *find(enum tcb_isa isa, enum tcb_layout layout)
 {
 	const struct tcb_variant *v;
-	for (size_t i = 0; (v = tcb_variant_at(op, i)) != NULL; i++)
+	for (size_t i = 0; (v = tcb_variant_at(tcb_op_cpu(op), i)) != NULL; i++)
 		if (v->contract == TCB_CONTRACT_F32 && v->isa == isa && v->layout == layout)
 			return v;
 	fail_msg("no f32 variant of %s with this layout", tcb_isa_text(isa));
@@ -128,7 +128,7 @@ static void test_calls(void **state)
 	size_t calls = 0;
 	if (!tcb_target_has(&host, isa))
 		skip_because("this machine has no %s", tcb_isa_text(isa));
-	for (size_t i = 0; (v = tcb_variant_at(op, i)) != NULL; i++) {
+	for (size_t i = 0; (v = tcb_variant_at(tcb_op_cpu(op), i)) != NULL; i++) {
 		if (v->contract != TCB_CONTRACT_F32 || v->isa != isa)
 			continue;
 		assert_int_equal(v->class, TCB_CLASS_EXACT);

@@ -80,14 +80,14 @@ static struct tcb_plan run(const struct tcb_variant *v, const struct tcb_problem
 	g.knob[TCB_KNOB_SCHED] = TCB_SCHED_STATIC;
 	g.knob[TCB_KNOB_PREFETCH] = 0;
 	g.knob[TCB_KNOB_HINT] = TCB_HINT_T0;
-	if (op->plan(problem, &g, &plan, &err) != TCB_OK)
+	if (tcb_op_cpu(op)->plan(problem, &g, &plan, &err) != TCB_OK)
 		fail_msg("%s", err.message);
 	if (plan.packed_bytes[WEIGHTS]) {
 		data[WEIGHTS] = packed = allocate(plan.packed_bytes[WEIGHTS]);
 		op->pack(&plan.problem, WEIGHTS, plan.variant->layout, operand[WEIGHTS], packed);
 	}
 	void *workspace = allocate(plan.workspace_bytes);
-	op->run(&plan, data, workspace, pool);
+	tcb_op_cpu(op)->run(&plan, data, workspace, pool);
 	free(workspace);
 	free(packed);
 	return plan;
@@ -101,7 +101,7 @@ static double try_variants(const struct tcb_problem *problem, void *const operan
 	const size_t outputs = problem->shape.m * problem->shape.n;
 	double largest = 0;
 	size_t tried = 0;
-	for (size_t i = 0; (v = tcb_variant_at(op, i)) != NULL; i++) {
+	for (size_t i = 0; (v = tcb_variant_at(tcb_op_cpu(op), i)) != NULL; i++) {
 		if (v->contract != problem->contract || !tcb_target_has(&host, v->isa))
 			continue;
 		for (int steps = 0; steps < 2; steps++, tried++) {

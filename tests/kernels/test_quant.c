@@ -68,8 +68,8 @@ static double run_default(const struct tcb_op *op, const struct tcb_problem *pro
 	struct tcb_plan plan;
 	struct tcb_error err;
 	void *data[TCB_OPERANDS_MAX] = { operand[0], operand[1], operand[2] }, *packed = NULL, *workspace = NULL;
-	op->default_geometry(problem, &host, &g);
-	if (op->plan(problem, &g, &plan, &err) != TCB_OK)
+	tcb_op_standard(problem, &host, &g);
+	if (tcb_op_cpu(op)->plan(problem, &g, &plan, &err) != TCB_OK)
 		fail_msg("%s", err.message);
 	if (plan.packed_bytes[TCB_QUANT_WEIGHTS]) {
 		data[TCB_QUANT_WEIGHTS] = packed = allocate(plan.packed_bytes[TCB_QUANT_WEIGHTS]);
@@ -77,7 +77,7 @@ static double run_default(const struct tcb_op *op, const struct tcb_problem *pro
 	}
 	if (plan.workspace_bytes)
 		workspace = allocate(plan.workspace_bytes);
-	op->run(&plan, data, workspace, pool);
+	tcb_op_cpu(op)->run(&plan, data, workspace, pool);
 	free(workspace);
 	free(packed);
 	return tcb_error_ratio(&plan, judge, operand[TCB_QUANT_Y], problem->shape.m * problem->shape.n, NULL);

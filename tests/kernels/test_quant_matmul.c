@@ -142,7 +142,7 @@ static void run_plan(struct bench *b, const struct tcb_plan *plan)
 	}
 	guarded(plan->workspace_bytes, &workspace);
 	memset(b->y.data, TCB_POISON, b->outputs * sizeof(float));
-	b->op->run(plan, data, workspace.data, pool);
+	tcb_op_cpu(b->op)->run(plan, data, workspace.data, pool);
 	assert_int_equal(tcb_buffer_check(&workspace), 0);
 	assert_int_equal(tcb_buffer_check(&b->y), 0);
 	tcb_buffer_free(&workspace);
@@ -164,7 +164,7 @@ static void try_variants(struct bench *b, float *first)
 	char shape[TCB_SHAPE_TEXT_MAX];
 	int have_first = 0;
 	tcb_shape_print(&b->problem.shape, shape);
-	for (size_t i = 0; (variant = tcb_variant_at(b->op, i)); i++) {
+	for (size_t i = 0; (variant = tcb_variant_at(tcb_op_cpu(b->op), i)); i++) {
 		if (variant->contract != b->problem.contract || !tcb_target_has(&target, variant->isa))
 			continue;
 		for (int way = 0; way < 4; way++) {
@@ -175,7 +175,7 @@ static void try_variants(struct bench *b, float *first)
 			     variant->isa == TCB_ISA_AMX || variant->contract != TCB_CONTRACT_Q8))
 				continue;
 			struct tcb_error err;
-			if (b->op->plan(&b->problem, &g, &plan, &err) != TCB_OK)
+			if (tcb_op_cpu(b->op)->plan(&b->problem, &g, &plan, &err) != TCB_OK)
 				fail_msg("%s: %s", variant->name, err.message);
 			run_plan(b, &plan);
 			if (variant->isa == TCB_ISA_SCALAR || !have_first)
@@ -288,16 +288,17 @@ static void try_amx_in_c(const struct amx_in_c *amx)
 			bench_init(&b, op_names[o], TCB_CONTRACT_Q8,
 				   (struct tcb_shape){ shapes[i].m, shapes[i].n, shapes[i].blocks * unit });
 			take_reference(&b);
-			const struct tcb_variant *variant = tcb_variant_at(b.op, 0), *best = NULL;
-			for (size_t v = 0; (variant = tcb_variant_at(b.op, v)); v++)
+			const struct tcb_variant *variant = tcb_variant_at(tcb_op_cpu(b.op), 0), *best = NULL;
+			for (size_t v = 0; (variant = tcb_variant_at(tcb_op_cpu(b.op), v)); v++)
 				if (variant->contract == TCB_CONTRACT_Q8 && variant->isa != TCB_ISA_SCALAR &&
 				    variant->isa != TCB_ISA_AMX && tcb_target_has(&target, variant->isa))
 					best = variant;
 			float *expected = calloc(b.outputs, sizeof(float));
 			assert_non_null(expected);
 			struct tcb_plan plan;
-			struct tcb_geometry g = geometry_of(&b, best ? best : tcb_variant_at(b.op, 0), 0, 1);
-			assert_int_equal(b.op->plan(&b.problem, &g, &plan, NULL), TCB_OK);
+			struct tcb_geometry g =
+				geometry_of(&b, best ? best : tcb_variant_at(tcb_op_cpu(b.op), 0), 0, 1);
+			assert_int_equal(tcb_op_cpu(b.op)->plan(&b.problem, &g, &plan, NULL), TCB_OK);
 			run_plan(&b, &plan);
 			memcpy(expected, b.y.data, b.outputs * sizeof(float));
 			for (int size = 0; size < 4; size++) {
@@ -476,12 +477,12 @@ static void test_values_that_are_no_numbers(void **state)
 		const struct tcb_variant *variant;
 		for (int i = 0; i < K; i++)
 			x[4 * K + i] = 1e-40f;
-		for (size_t v = 0; (variant = tcb_variant_at(b.op, v)); v++) {
+		for (size_t v = 0; (variant = tcb_variant_at(tcb_op_cpu(b.op), v)); v++) {
 			if (variant->contract != TCB_CONTRACT_Q8 || !tcb_target_has(&target, variant->isa))
 				continue;
 			struct tcb_plan plan;
 			const struct tcb_geometry g = geometry_of(&b, variant, 0, v % 2);
-			assert_int_equal(b.op->plan(&b.problem, &g, &plan, NULL), TCB_OK);
+			assert_int_equal(tcb_op_cpu(b.op)->plan(&b.problem, &g, &plan, NULL), TCB_OK);
 			run_plan(&b, &plan);
 			memcpy(clean, b.y.data, sizeof(clean));
 			const float kept[2] = { x[1 * K + 300], x[7 * K + 5] };
@@ -521,10 +522,10 @@ static void test_relative_error(void **state)
 			take_reference(&b);
 			struct tcb_geometry g;
 			struct tcb_plan plan;
-			b.op->default_geometry(&b.problem, &target, &g);
+			tcb_op_standard(&b.problem, &target, &g);
 			g.knob[TCB_KNOB_THREADS] = 1;
 			g.tile[TCB_MACRO] = (struct tcb_tile){ 8, 32, 4096 };
-			assert_int_equal(b.op->plan(&b.problem, &g, &plan, NULL), TCB_OK);
+			assert_int_equal(tcb_op_cpu(b.op)->plan(&b.problem, &g, &plan, NULL), TCB_OK);
 			run_plan(&b, &plan);
 			const float *y = b.y.data;
 			double error = 0, norm = 0;
@@ -553,9 +554,9 @@ static void test_every_row_counts(void **state)
 		float before[M * N];
 		struct tcb_plan plan;
 		bench_init(&b, op_names[o], TCB_CONTRACT_Q8, (struct tcb_shape){ M, N, K });
-		struct tcb_geometry g = geometry_of(&b, tcb_variant_at(b.op, 0), 0, 1);
+		struct tcb_geometry g = geometry_of(&b, tcb_variant_at(tcb_op_cpu(b.op), 0), 0, 1);
 		g.knob[TCB_KNOB_LAYOUT] = TCB_LAYOUT_R16;
-		assert_int_equal(b.op->plan(&b.problem, &g, &plan, NULL), TCB_OK);
+		assert_int_equal(tcb_op_cpu(b.op)->plan(&b.problem, &g, &plan, NULL), TCB_OK);
 		run_plan(&b, &plan);
 		memcpy(before, b.y.data, sizeof(before));
 		/* The last line of row 17: codes. */
@@ -580,8 +581,8 @@ static void test_refusals(void **state)
 	struct tcb_plan plan;
 	struct tcb_error err;
 	bench_init(&b, "q4k_matmul", TCB_CONTRACT_Q8, (struct tcb_shape){ 8, 64, 1024 });
-	const struct tcb_geometry good = geometry_of(&b, tcb_variant_at(b.op, 0), 0, 1);
-	assert_int_equal(b.op->plan(&b.problem, &good, &plan, &err), TCB_OK);
+	const struct tcb_geometry good = geometry_of(&b, tcb_variant_at(tcb_op_cpu(b.op), 0), 0, 1);
+	assert_int_equal(tcb_op_cpu(b.op)->plan(&b.problem, &good, &plan, &err), TCB_OK);
 	struct tcb_geometry bad[9];
 	for (size_t i = 0; i < 9; i++)
 		bad[i] = good;
@@ -595,7 +596,7 @@ static void test_refusals(void **state)
 	bad[7].tile[TCB_MACRO].n = 32;
 	bad[8].tile[TCB_MICRO].m = 3;
 	for (size_t i = 0; i < 9; i++)
-		if (b.op->plan(&b.problem, &bad[i], &plan, &err) != TCB_E_ILLEGAL || !err.message[0])
+		if (tcb_op_cpu(b.op)->plan(&b.problem, &bad[i], &plan, &err) != TCB_E_ILLEGAL || !err.message[0])
 			fail_msg("bad geometry %zu is not refused", i);
 	bench_fini(&b);
 }

@@ -325,7 +325,7 @@ static void powers_of_all_sizes(void **state)
 		for (size_t i = 0; i < p.shape.m * K && is_q8; i++) /* sums are normal */
 			x[i] *= 0x1p20f;
 		gpu_bench_refer(&bench);
-		p.op->default_geometry(&p, &target, &g);
+		tcb_op_standard(&p, &target, &g);
 		snprintf(bench.what, sizeof bench.what, "powers, q8 %d", is_q8);
 		gpu_bench_check(&bench, &target, &g, 1, NULL);
 		gpu_bench_close(&bench);

@@ -23,7 +23,7 @@ static int has_gpu_matmul(const struct tcb_format *format)
 	size_t count;
 	const struct tcb_op *const *ops = tcb_ops(&count);
 	for (size_t i = 0; i < count; i++)
-		if (ops[i]->format == format && ops[i]->gpu_rules == qmm_gpu_rules)
+		if (ops[i]->format == format && tcb_op_gpu(ops[i]) == &qmm_gpu)
 			return 1;
 	return 0;
 }
@@ -290,7 +290,7 @@ static void grids_are_spread(void **state)
 		struct tcb_kernel kernel;
 		gpu_emit(&p, &target, &g, &kernel);
 		last = &kernel.launch[kernel.launch_count - 1];
-		tcb_op_find("q4k_matmul")->footprint(&p, &target, &g, &footprint);
+		tcb_op_side(p.op, &target)->footprint(&p, &target, &g, &footprint);
 		assert_int_equal(last->shared_bytes, footprint.shared_bytes);
 		if (cases[i].is_spread)
 			assert_true(last->shared_bytes + 1024 > half &&

@@ -101,7 +101,7 @@ static double run(const struct bench *b, const struct tcb_variant *v, size_t ste
 		g.knob[TCB_KNOB_UNROLL] = v->unroll;
 	g.knob[TCB_KNOB_PREFETCH] = v->isa == TCB_ISA_SCALAR ? 0 : 1024;
 	g.knob[TCB_KNOB_HINT] = (int32_t)(rows % 3);
-	if (b->op->plan(&b->problem, &g, &plan, &err) != TCB_OK)
+	if (tcb_op_cpu(b->op)->plan(&b->problem, &g, &plan, &err) != TCB_OK)
 		fail_msg("%s: %s", v->name, err.message);
 	assert_ptr_equal(plan.variant, v);
 	assert_true(plan.chain <= tcb_quant_chain_max(b->problem.shape.k));
@@ -113,7 +113,7 @@ static double run(const struct bench *b, const struct tcb_variant *v, size_t ste
 	}
 	alloc(plan.workspace_bytes, &workspace);
 	memset(data[TCB_QUANT_Y], TCB_POISON, b->outputs * sizeof(float));
-	b->op->run(&plan, data, workspace.data, pool);
+	tcb_op_cpu(b->op)->run(&plan, data, workspace.data, pool);
 	assert_int_equal(tcb_buffer_check(&workspace) | tcb_buffer_check(&b->buffer[TCB_QUANT_Y]), 0);
 	tcb_buffer_free(&packed);
 	tcb_buffer_free(&workspace);
@@ -126,7 +126,7 @@ static double try_variants(struct bench *b)
 	const struct tcb_variant *v;
 	double largest = 0;
 	b->op->reference(&b->problem, b->data, &b->reference);
-	for (size_t i = 0; (v = tcb_variant_at(b->op, i)); i++) {
+	for (size_t i = 0; (v = tcb_variant_at(tcb_op_cpu(b->op), i)); i++) {
 		if (v->contract != b->problem.contract || !tcb_target_has(&host, v->isa))
 			continue;
 		for (int steps = 0; steps < 2; steps++) {
@@ -313,7 +313,7 @@ static void test_default_layout(void **state)
 					assert_int_equal(tcb_problem_init(op, q8 ? TCB_CONTRACT_Q8 : TCB_CONTRACT_F32,
 									  &shape, &problem, NULL),
 							 TCB_OK);
-					op->default_geometry(&problem, &target, &geometry);
+					tcb_op_standard(&problem, &target, &geometry);
 					const int none =
 						op->format->id == TCB_FORMAT_Q4_K && !q8 && isas[i] == TCB_ISA_AVX2;
 					const int packed = isas[i] != TCB_ISA_SCALAR && !of_arm && n >= 16 && !none;

@@ -370,7 +370,7 @@ static void extreme_tokens(void **state)
 		gpu_bench_refer(&bench);
 		for (size_t j = 0; j < bench.outputs; j++)
 			assert_true(isfinite(size) == isfinite(bench.reference[0].y[j]));
-		op->default_geometry(&p, &target, &g);
+		tcb_op_standard(&p, &target, &g);
 		assert_true(!is_mma || matvec_geometry(&p, &target, TCB_KNOB_ISA, TCB_ISA_MMA, &rng, &g));
 		const double ratio = gpu_bench_run(&bench, &target, &g, NULL, 1);
 		if (!(ratio <= 1))

@@ -285,7 +285,7 @@ static void extreme_activations(void **state)
 			if (!isfinite(values[v])) /* no distance judges: every output must be a NaN */
 				for (size_t i = 0; i < bench.outputs; i++)
 					bench.reference[0].y[i] = NAN;
-			the_op()->default_geometry(&p, &target, &g);
+			tcb_op_standard(&p, &target, &g);
 			assert_true(!mma || matvec_geometry(&p, &target, TCB_KNOB_ISA, TCB_ISA_MMA, &rng, &g));
 			const double ratio = gpu_bench_run(&bench, &target, &g, NULL, 1);
 			/* Runs are compared bit by bit, also where the results are NaN. */
@@ -367,7 +367,7 @@ static void powers_of_all_sizes(void **state)
 		for (size_t i = 0; i < K; i++) /* sums are normal */
 			x[i] *= 0x1p20f;
 		gpu_bench_refer(&bench);
-		op->default_geometry(&p, &target, &g);
+		tcb_op_standard(&p, &target, &g);
 		assert_true(kind != 2 || matvec_geometry(&p, &target, TCB_KNOB_ISA, TCB_ISA_MMA, &rng, &g));
 		snprintf(bench.what, sizeof bench.what, "powers, kind %d", kind);
 		gpu_bench_check(&bench, &target, &g, 1, NULL);

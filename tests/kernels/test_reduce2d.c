@@ -34,7 +34,7 @@ static float run(const struct tcb_problem *problem, const struct tcb_geometry *g
 	struct tcb_error err;
 	const struct tcb_op *op = problem->op;
 	size_t bytes = problem->shape.m * problem->shape.n * sizeof(float);
-	if (op->plan(problem, geometry, &plan, &err) != TCB_OK)
+	if (tcb_op_cpu(op)->plan(problem, geometry, &plan, &err) != TCB_OK)
 		fail_msg("%s", err.message);
 	assert_int_equal(tcb_buffer_alloc(TCB_BUFFER_GUARD, bytes, &x, NULL), TCB_OK);
 	assert_int_equal(tcb_buffer_alloc(TCB_BUFFER_GUARD, sizeof(float), &y, NULL), TCB_OK);
@@ -42,7 +42,7 @@ static float run(const struct tcb_problem *problem, const struct tcb_geometry *g
 	memcpy(x.data, data, bytes);
 	memset(y.data, TCB_POISON, sizeof(float));
 	memset(workspace.data, TCB_POISON, plan.workspace_bytes);
-	op->run(&plan, (void *const[]){ x.data, y.data }, workspace.data, pool);
+	tcb_op_cpu(op)->run(&plan, (void *const[]){ x.data, y.data }, workspace.data, pool);
 	assert_int_equal(tcb_buffer_check(&y), 0);
 	assert_int_equal(tcb_buffer_check(&workspace), 0);
 	float result = *(const float *)y.data;
@@ -111,7 +111,7 @@ static void test_every_size(void **state)
 					struct tcb_problem problem;
 					struct tcb_geometry geometry;
 					make_problem(ops[o], shapes[k].m, shapes[k].n, &problem);
-					ops[o]->default_geometry(&problem, &only, &geometry);
+					tcb_op_standard(&problem, &only, &geometry);
 					assert_true(run(&problem, &geometry) == want[o]);
 				}
 			}
@@ -299,14 +299,14 @@ static void test_refusals(void **state)
 		assert_non_null(strstr(err.message, ops[o]->name));
 		assert_int_equal(ops[o]->check_shape(ops[o], &(struct tcb_shape){ 0, 4, 0 }, &err), TCB_E_USAGE);
 		make_problem(ops[o], 32, 32, &problem);
-		ops[o]->default_geometry(&problem, &target, &geometry);
-		assert_int_equal(ops[o]->plan(&problem, &geometry, &plan, &err), TCB_OK);
+		tcb_op_standard(&problem, &target, &geometry);
+		assert_int_equal(tcb_op_cpu(ops[o])->plan(&problem, &geometry, &plan, &err), TCB_OK);
 		geometry.knob[TCB_KNOB_FORM] = o == SUM ? TCB_FORM_ONEPASS : TCB_FORM_LANES;
-		assert_int_equal(ops[o]->plan(&problem, &geometry, &plan, &err), TCB_E_ILLEGAL);
+		assert_int_equal(tcb_op_cpu(ops[o])->plan(&problem, &geometry, &plan, &err), TCB_E_ILLEGAL);
 		assert_non_null(strstr(err.message, "form"));
-		ops[o]->default_geometry(&problem, &target, &geometry);
+		tcb_op_standard(&problem, &target, &geometry);
 		geometry.knob[TCB_KNOB_THREADS] = 99;
-		assert_int_equal(ops[o]->plan(&problem, &geometry, &plan, &err), TCB_E_ILLEGAL);
+		assert_int_equal(tcb_op_cpu(ops[o])->plan(&problem, &geometry, &plan, &err), TCB_E_ILLEGAL);
 	}
 }
 

@@ -180,7 +180,7 @@ static void writing_elsewhere_is_an_error(void **state)
 	struct tcb_kernel kernel;
 	struct gpu_bench b;
 	(void)state;
-	p.op->default_geometry(&p, &target, &g);
+	tcb_op_standard(&p, &target, &g);
 	gpu_emit(&p, &target, &g, &kernel);
 	gpu_bench_open(&b, &p, 1);
 	const struct tcb_plan bound = { .chain = kernel.chain, .ulps = kernel.ulps };
@@ -268,7 +268,7 @@ static void run_on_cpu(struct gpu_bench *b, const struct tcb_geometry *g, const 
 	struct tcb_plan plan;
 	struct tcb_error err;
 	size_t output, bad = 0;
-	if (b->op->plan(&b->problem, g, &plan, &err) != TCB_OK)
+	if (tcb_op_cpu(b->op)->plan(&b->problem, g, &plan, &err) != TCB_OK)
 		fail_msg("%s: %s", what, err.message);
 	assert_int_equal(tcb_pool_create(1, NULL, &pool, NULL), TCB_OK);
 	void *workspace = test_malloc(plan.workspace_bytes + 1);
@@ -277,7 +277,7 @@ static void run_on_cpu(struct gpu_bench *b, const struct tcb_geometry *g, const 
 		operand[ROPE_Q + o] = out[o] = test_malloc(b->operand[ROPE_Q + o].bytes);
 		memset(out[o], TCB_POISON, b->operand[ROPE_Q + o].bytes);
 	}
-	b->op->run(&plan, operand, workspace, pool);
+	tcb_op_cpu(b->op)->run(&plan, operand, workspace, pool);
 	if (!(tcb_outputs_error_ratio(&plan, b->operand, b->operand_count, b->reference, operand, &output, &bad) <= 1))
 		fail_msg("%s: %s %zu is not %g", what, b->operand[output].name, bad,
 			 b->reference[output - ROPE_Q].y[bad]);
@@ -303,7 +303,7 @@ static void blocks_are_what_attention_reads(void **state)
 			struct tcb_geometry g;
 			struct gpu_bench b;
 			char what[100];
-			p.op->default_geometry(&p, &device.target, &g);
+			tcb_op_standard(&p, &device.target, &g);
 			g.knob[TCB_KNOB_ISA] = isa;
 			g.knob[TCB_KNOB_PARTS] = (i + (size_t)isa) % 2 ? ROPE_PARTS : ROPE_WHOLE;
 			if (!tcb_target_has(&device.target, (enum tcb_isa)isa) ||
@@ -330,7 +330,7 @@ static void blocks_of_odd_values(void **state)
 	(void)state;
 	assert_int_equal(tcb_cpu_identify("cpu", 1, &device, NULL), TCB_OK);
 	for (int isa = 0; isa < TCB_ISA_COUNT; isa++) {
-		p.op->default_geometry(&p, &device.target, &g);
+		tcb_op_standard(&p, &device.target, &g);
 		g.knob[TCB_KNOB_ISA] = isa;
 		if (!tcb_target_has(&device.target, (enum tcb_isa)isa) || !tcb_variant_find(p.op, p.contract, &g))
 			continue;
@@ -387,7 +387,7 @@ static void wrong_blocks_are_an_error(void **state)
 	struct gpu_bench b;
 	(void)state;
 	assert_int_equal(tcb_cpu_identify("cpu", 1, &device, NULL), TCB_OK);
-	p.op->default_geometry(&p, &device.target, &g);
+	tcb_op_standard(&p, &device.target, &g);
 	gpu_bench_open(&b, &p, 5);
 	unsigned char *out[3];
 	void *operand[TCB_OPERANDS_MAX] = { NULL };
@@ -417,7 +417,7 @@ static void outputs_of_blocks_are_read(void **state)
 	struct gpu_bench b;
 	(void)state;
 	assert_int_equal(tcb_cpu_identify("cpu", 1, &device, NULL), TCB_OK);
-	p.op->default_geometry(&p, &device.target, &g);
+	tcb_op_standard(&p, &device.target, &g);
 	gpu_bench_open(&b, &p, 5);
 	unsigned char *out[3];
 	run_on_cpu(&b, &g, "default", out);

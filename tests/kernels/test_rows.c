@@ -70,11 +70,11 @@ static float *run(struct bench *b, const struct tcb_geometry *geometry, struct t
 {
 	struct tcb_buffer workspace;
 	struct tcb_error err;
-	if (b->op->plan(&b->problem, geometry, plan, &err) != TCB_OK)
+	if (tcb_op_cpu(b->op)->plan(&b->problem, geometry, plan, &err) != TCB_OK)
 		fail_msg("%s", err.message);
 	assert_int_equal(tcb_buffer_alloc(TCB_BUFFER_GUARD, plan->workspace_bytes, &workspace, NULL), TCB_OK);
 	memset(b->data[b->output], TCB_POISON, b->count * sizeof(float));
-	b->op->run(plan, b->data, workspace.data, pool);
+	tcb_op_cpu(b->op)->run(plan, b->data, workspace.data, pool);
 	assert_int_equal(tcb_buffer_check(&b->buffer[b->output]), 0);
 	assert_int_equal(tcb_buffer_check(&workspace), 0);
 	tcb_buffer_free(&workspace);
@@ -153,7 +153,7 @@ static void test_every_length(void **state)
 				only.isa_mask = 1u << TCB_ISA_SCALAR | 1u << isa;
 				if (!tcb_target_has(&target, (enum tcb_isa)isa) || !tcb_float_lanes(isa))
 					continue;
-				b.op->default_geometry(&b.problem, &only, &geometry);
+				tcb_op_standard(&b.problem, &only, &geometry);
 				check(&b, &geometry);
 				checked++;
 				for (int32_t stages = 1; stages <= 3; stages++) {
@@ -200,7 +200,7 @@ static void test_short_rows_are_streamed(void **state)
 					continue;
 				assert_int_equal(tcb_geometry_parse(texts[o], &geometry, NULL), TCB_OK);
 				geometry.knob[TCB_KNOB_ISA] = isa;
-				if (b.op->plan(&b.problem, &geometry, &plan, NULL) == TCB_OK)
+				if (tcb_op_cpu(b.op)->plan(&b.problem, &geometry, &plan, NULL) == TCB_OK)
 					check(&b, &geometry);
 			}
 			bench_fini(&b);
@@ -304,7 +304,7 @@ static void test_cancelling_variance_fails(void **state)
 	struct tcb_plan plan;
 	bench_init(&b, &tcb_op_layernorm, 1, 4096);
 	change_to_far_mean(&b);
-	b.op->default_geometry(&b.problem, &target, &geometry);
+	tcb_op_standard(&b.problem, &target, &geometry);
 	geometry.knob[TCB_KNOB_FORM] = TCB_FORM_TWOPASS; /* the other one is allowed more */
 	float *y = run(&b, &geometry, &plan), sum = 0, squares = 0;
 	assert_true(ratio_of(&b, &plan, y) <= 1);
@@ -382,7 +382,7 @@ static void test_groups(void **state)
 	static const size_t columns[] = { 272, 1037 };
 	for (size_t o = 0; o < 2; o++) {
 		const struct tcb_variant *variant;
-		for (size_t i = 0; (variant = tcb_variant_at(norms[o], i)) != NULL; i++) {
+		for (size_t i = 0; (variant = tcb_variant_at(tcb_op_cpu(norms[o]), i)) != NULL; i++) {
 			if (!tcb_float_lanes((int32_t)variant->isa) || !tcb_target_has(&target, variant->isa) ||
 			    !rows_has_loops(variant->micro.n / tcb_float_lanes((int32_t)variant->isa)))
 				continue;
@@ -408,7 +408,7 @@ static void test_shared_parts(void **state)
 	static const size_t columns[] = { 1030, 4096 };
 	const struct tcb_op *op = tcb_op_find("softmax");
 	const struct tcb_variant *variant;
-	for (size_t i = 0; (variant = tcb_variant_at(op, i)) != NULL; i++) {
+	for (size_t i = 0; (variant = tcb_variant_at(tcb_op_cpu(op), i)) != NULL; i++) {
 		if (!tcb_float_lanes((int32_t)variant->isa) || !tcb_target_has(&target, variant->isa) ||
 		    !rows_has_loops(variant->micro.n / tcb_float_lanes((int32_t)variant->isa)))
 			continue;
@@ -458,13 +458,13 @@ static void test_refusals(void **state)
 	assert_int_equal(op->check_shape(op, &(struct tcb_shape){ 4, SIZE_MAX / 8, 0 }, &err), TCB_E_OVERFLOW);
 	assert_int_equal(tcb_problem_init(op, TCB_CONTRACT_F32, &(struct tcb_shape){ 2, 4096, 0 }, &problem, &err),
 			 TCB_OK);
-#define REFUSES(change, part)                                                                \
-	do {                                                                                 \
-		op->default_geometry(&problem, &target, &geometry);                          \
-		assert_int_equal(op->plan(&problem, &geometry, &plan, &err), TCB_OK);        \
-		change;                                                                      \
-		assert_int_equal(op->plan(&problem, &geometry, &plan, &err), TCB_E_ILLEGAL); \
-		assert_non_null(strstr(err.message, part));                                  \
+#define REFUSES(change, part)                                                                            \
+	do {                                                                                             \
+		tcb_op_standard(&problem, &target, &geometry);                                           \
+		assert_int_equal(tcb_op_cpu(op)->plan(&problem, &geometry, &plan, &err), TCB_OK);        \
+		change;                                                                                  \
+		assert_int_equal(tcb_op_cpu(op)->plan(&problem, &geometry, &plan, &err), TCB_E_ILLEGAL); \
+		assert_non_null(strstr(err.message, part));                                              \
 	} while (0)
 	REFUSES(geometry.knob[TCB_KNOB_FORM] = TCB_FORM_KAHAN, "no form=kahan");
 	REFUSES(geometry.knob[TCB_KNOB_STAGES] = 2, "prefetch of a row");

@@ -48,7 +48,7 @@ static void check_line(char *line, const struct tcb_target *target)
 	/* The old signature counts for it, and for no other variant. */
 	assert_true(tcb_candidate_is_current(&problem, target, &geometry, field[2], &packings));
 	assert_true(tcb_signature_is_proven(op, tcb_variant_find(op, contract, &geometry), field[2]));
-	assert_false(tcb_signature_is_proven(tcb_op_find("reduce2d_min"), op->gpu_variants, field[2]));
+	assert_false(tcb_signature_is_proven(tcb_op_find("reduce2d_min"), tcb_variant_at(tcb_op_gpu(op), 0), field[2]));
 	field[2][0] = field[2][0] == '0' ? '1' : '0';
 	assert_false(tcb_candidate_is_current(&problem, target, &geometry, field[2], &packings));
 }

@@ -91,7 +91,7 @@ static void packing_counts(void **state)
 	(void)state;
 	op.pack = spoilt_pack;
 	spoilt.op = &op;
-	p.op->default_geometry(&p, &h100.device.target, &geometry);
+	tcb_op_standard(&p, &h100.device.target, &geometry);
 	sign(&p, &geometry, good);
 	sign(&spoilt, &geometry, bad);
 	assert_string_not_equal(good, bad);

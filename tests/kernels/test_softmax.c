@@ -28,11 +28,11 @@ static void run(const struct tcb_problem *problem, const struct tcb_geometry *ge
 	struct tcb_plan plan;
 	struct tcb_error err;
 	struct tcb_buffer workspace;
-	if (op->plan(problem, geometry, &plan, &err) != TCB_OK ||
+	if (tcb_op_cpu(op)->plan(problem, geometry, &plan, &err) != TCB_OK ||
 	    tcb_buffer_alloc(TCB_BUFFER_PLAIN, plan.workspace_bytes, &workspace, &err) != TCB_OK)
 		fail_msg("%s", err.message);
 	memset(y, TCB_POISON, problem->shape.m * problem->shape.n * sizeof(float));
-	op->run(&plan, (void *const[]){ (void *)(uintptr_t)x, y }, workspace.data, pool);
+	tcb_op_cpu(op)->run(&plan, (void *const[]){ (void *)(uintptr_t)x, y }, workspace.data, pool);
 	tcb_buffer_free(&workspace);
 }
 
@@ -101,7 +101,7 @@ static void test_exp_bound(void **state)
 {
 	(void)state;
 	const struct tcb_variant *variant;
-	for (size_t i = 0; (variant = tcb_variant_at(op, i)) != NULL; i++) {
+	for (size_t i = 0; (variant = tcb_variant_at(tcb_op_cpu(op), i)) != NULL; i++) {
 		size_t count;
 		if (!rows_has_loops(variant->micro.n / tcb_float_lanes((int32_t)variant->isa)))
 			continue;
@@ -281,13 +281,13 @@ static void test_refusals(void **state)
 
 	assert_int_equal(tcb_problem_init(op, TCB_CONTRACT_F32, &(struct tcb_shape){ 1, 4096, 0 }, &problem, &err),
 			 TCB_OK);
-#define REFUSES(change, part)                                                                \
-	do {                                                                                 \
-		op->default_geometry(&problem, &target, &geometry);                          \
-		assert_int_equal(op->plan(&problem, &geometry, &plan, &err), TCB_OK);        \
-		change;                                                                      \
-		assert_int_equal(op->plan(&problem, &geometry, &plan, &err), TCB_E_ILLEGAL); \
-		assert_non_null(strstr(err.message, part));                                  \
+#define REFUSES(change, part)                                                                            \
+	do {                                                                                             \
+		tcb_op_standard(&problem, &target, &geometry);                                           \
+		assert_int_equal(tcb_op_cpu(op)->plan(&problem, &geometry, &plan, &err), TCB_OK);        \
+		change;                                                                                  \
+		assert_int_equal(tcb_op_cpu(op)->plan(&problem, &geometry, &plan, &err), TCB_E_ILLEGAL); \
+		assert_non_null(strstr(err.message, part));                                              \
 	} while (0)
 	REFUSES(geometry.knob[TCB_KNOB_THREADS] = 2, "only 1 tasks");
 	REFUSES(geometry.tile[TCB_MACRO].n = geometry.tile[TCB_MIDI].n = 2048, "threads=1");
@@ -301,7 +301,7 @@ static void test_refusals(void **state)
 #undef REFUSES
 	/* Streaming stores where rows are not aligned: H13. */
 	problem.shape.n = 4097;
-	op->default_geometry(&problem, &target, &geometry);
+	tcb_op_standard(&problem, &target, &geometry);
 	if (geometry.knob[TCB_KNOB_ISA] != TCB_ISA_SCALAR) {
 		char why[TCB_WHY_MAX];
 		geometry.knob[TCB_KNOB_STREAM] = 1;

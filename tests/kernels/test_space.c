@@ -34,7 +34,7 @@ static void compare_with_brute_force(const struct tcb_op *op, const struct tcb_p
 	struct tcb_space *space = create(op, problem, target, any_size);
 	struct tcb_geometry geometry;
 	size_t legal = 0;
-	op->default_geometry(problem, target, &geometry);
+	tcb_op_standard(problem, target, &geometry);
 	for (size_t raw = 0; raw < space->raw_count; raw++) {
 		size_t rest = raw;
 		for (size_t a = space->axis_count; a-- > 0; rest /= space->axes[a].count) {
@@ -152,7 +152,7 @@ static void test_defaults_are_legal(void **state)
 		char why[TCB_WHY_MAX] = "";
 		const struct tcb_variant *variant;
 		size_t v = 0;
-		while ((variant = tcb_variant_at(op, v)) && variant->contract != contract)
+		while ((variant = tcb_variant_at(tcb_op_cpu(op), v)) && variant->contract != contract)
 			v++;
 		if (!variant) /* for GPUs only */
 			continue;
@@ -160,9 +160,9 @@ static void test_defaults_are_legal(void **state)
 		target.threads = 1u << rest / MASKS / SHAPES;
 		shape = shape_for(op, shape);
 		assert_int_equal(tcb_problem_init(op, contract, &shape, &problem, &err), TCB_OK);
-		op->default_geometry(&problem, &target, &geometry);
+		tcb_op_standard(&problem, &target, &geometry);
 		if (tcb_constraint_violated(op, &problem, &target, &geometry, 0, why) ||
-		    op->plan(&problem, &geometry, &plan, &err) != TCB_OK) {
+		    tcb_op_cpu(op)->plan(&problem, &geometry, &plan, &err) != TCB_OK) {
 			char text[TCB_GEOMETRY_TEXT_MAX];
 			tcb_geometry_print(&geometry, text);
 			fail_msg("%s %s, %zux%zux%zu, isa mask %x, %u threads, %s: %s\n", op->name,
@@ -198,8 +198,10 @@ static size_t unreachable_default_axes(const struct tcb_problem *problem, const 
 static void test_default_outside_the_axes(void **state)
 {
 	(void)state;
+	struct tcb_side side = toy_cpu;
 	struct tcb_op op = toy_op;
-	op.axes = unreachable_default_axes;
+	side.axes = unreachable_default_axes;
+	op.side[TCB_TARGET_CPU] = &side;
 	compare_with_brute_force(&op, &toy_problem, &toy_target, 0);
 	struct tcb_space *space = create(&op, &toy_problem, &toy_target, 0);
 	assert_int_equal(space->count, 3);
@@ -235,10 +237,12 @@ static size_t overflowing_axes(const struct tcb_problem *problem, const struct t
 static void test_large_products(void **state)
 {
 	(void)state;
+	struct tcb_side side = toy_cpu;
 	struct tcb_op op = toy_op;
 	struct tcb_space *space;
 	struct tcb_error err;
-	op.axes = huge_axes;
+	side.axes = huge_axes;
+	op.side[TCB_TARGET_CPU] = &side;
 	uint64_t start = tcb_clock_ns();
 	assert_int_equal(tcb_space_create(&op, &toy_problem, &toy_target, 0, &space, &err), TCB_OK);
 	double seconds = (double)(tcb_clock_ns() - start) * 1e-9;
@@ -247,7 +251,7 @@ static void test_large_products(void **state)
 	assert_true(seconds < 30); /* brute force under a sanitizer would take minutes */
 	tcb_space_destroy(space);
 
-	op.axes = overflowing_axes;
+	side.axes = overflowing_axes;
 	assert_int_equal(tcb_space_create(&op, &toy_problem, &toy_target, 0, &space, &err), TCB_E_OVERFLOW);
 	assert_null(space);
 }

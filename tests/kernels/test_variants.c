@@ -121,7 +121,7 @@ static int bench_init(struct bench *b, const struct tcb_op *op, enum tcb_contrac
 			protect(&b->buffers[i], 1);
 	}
 	/* What policies leave out of a CPU's space must be right, too. */
-	if (tcb_space_create(op, &b->problem, &target, op->cpu_rules != NULL, &b->space, &err) != TCB_OK)
+	if (tcb_space_create(op, &b->problem, &target, tcb_op_cpu(op)->rules != NULL, &b->space, &err) != TCB_OK)
 		fail_msg("%s", err.message);
 	return 0;
 }
@@ -255,7 +255,7 @@ static void try_geometry(struct bench *b, const struct tcb_op *op, const struct 
 	tcb_shape_print(&b->problem.shape, shape);
 	int length = snprintf(text, sizeof(text), "%s %s ", op->name, shape);
 	tcb_geometry_print(geometry, text + length);
-	if (op->plan(&b->problem, geometry, &plan, &err) != TCB_OK)
+	if (tcb_op_cpu(op)->plan(&b->problem, geometry, &plan, &err) != TCB_OK)
 		fail_msg("%s: legal, but its plan fails: %s", text, err.message);
 	assert_true(plan.threads >= 1 && plan.threads <= THREADS);
 	for (size_t i = 0; i < b->operand_count; i++)
@@ -267,7 +267,7 @@ static void try_geometry(struct bench *b, const struct tcb_op *op, const struct 
 		for (size_t i = 0; i < b->operand_count; i++)
 			if (b->operands[i].role == TCB_ROLE_OUTPUT)
 				memset(data[i], TCB_POISON, b->operands[i].bytes);
-		op->run(&plan, data, workspace.data, pool);
+		tcb_op_cpu(op)->run(&plan, data, workspace.data, pool);
 	}
 	for (size_t i = 0; i < b->operand_count; i++) {
 		if (tcb_buffer_check(&b->buffers[i]))
@@ -285,7 +285,7 @@ static size_t variants_of(const struct tcb_op *op, enum tcb_isa isa, enum tcb_co
 {
 	size_t count = 0;
 	const struct tcb_variant *variant;
-	for (size_t i = 0; (variant = tcb_variant_at(op, i)) != NULL; i++) {
+	for (size_t i = 0; (variant = tcb_variant_at(tcb_op_cpu(op), i)) != NULL; i++) {
 		if (variant->isa == isa && variant->contract == contract) {
 			assert_true(count < VARIANTS_MAX);
 			out[count++] = variant;
@@ -382,7 +382,7 @@ static void test_tables(void **state)
 	for (size_t o = 0; o < count; o++) {
 		const struct tcb_variant *variant;
 		assert_ptr_equal(tcb_op_find(ops[o]->name), ops[o]);
-		for (size_t i = 0; (variant = tcb_variant_at(ops[o], i)) != NULL; i++) {
+		for (size_t i = 0; (variant = tcb_variant_at(tcb_op_cpu(ops[o]), i)) != NULL; i++) {
 			struct tcb_geometry geometry;
 			tcb_geometry_init(&geometry);
 			geometry.tile[TCB_MICRO] = variant->micro;
@@ -396,7 +396,7 @@ static void test_tables(void **state)
 			assert_int_equal(strlen(tcb_variant_signature(variant)), 32);
 			assert_non_null(variant->entry);
 		}
-		assert_null(tcb_variant_at(ops[o], 100000));
+		assert_null(tcb_variant_at(tcb_op_cpu(ops[o]), 100000));
 	}
 }
 
@@ -438,7 +438,8 @@ int main(int argc, char **argv)
 	for (size_t o = 0; o < op_count; o++) {
 		for (int isa = 0; isa < TCB_ISA_COUNT; isa++) {
 			const struct tcb_variant *variant = NULL;
-			for (size_t i = 0; (variant = tcb_variant_at(ops[o], i)) && (int)variant->isa != isa; i++) {
+			for (size_t i = 0;
+			     (variant = tcb_variant_at(tcb_op_cpu(ops[o]), i)) && (int)variant->isa != isa; i++) {
 			}
 			if (!variant || count > TESTS_MAX || (family >= 0 && isa != family))
 				continue;

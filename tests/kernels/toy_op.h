@@ -141,16 +141,20 @@ static enum tcb_status toy_plan(const struct tcb_problem *problem, const struct 
 	return TCB_OK;
 }
 
-static const struct tcb_op toy_op = {
-	.name = "toy",
-	.shape_form = "MxNxK",
-	.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_Q8,
-	.variant_lists = toy_variants,
-	.check_shape = toy_check_shape,
+static const struct tcb_side toy_cpu = {
+	.variants = toy_variants,
 	.axes = toy_axes,
 	.default_geometry = toy_default,
 	.footprint = toy_footprint_fn,
 	.plan = toy_plan,
+};
+
+static const struct tcb_op toy_op = {
+	.name = "toy",
+	.shape_form = "MxNxK",
+	.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_Q8,
+	.side = TCB_SIDES(&toy_cpu, NULL),
+	.check_shape = toy_check_shape,
 };
 
 static const struct tcb_problem toy_problem = { &toy_op, "toy", TCB_CONTRACT_F32, { 3, 48, 192 } };

@@ -127,7 +127,7 @@ static void put_winner(void)
 
 	draw_device(1 + (unsigned)drive_below(4), &device);
 	moved.shape.n += drive_once_in(2) ? 0 : 1 + drive_below(300);
-	if (device.target.kind == TCB_TARGET_CUDA && !problem->op->emit)
+	if (device.target.kind == TCB_TARGET_CUDA && !tcb_op_gpu(problem->op))
 		return;
 	draw_winner(&moved, &device, &trial, &best);
 	const char *ties[] = { best.geometry };

@@ -60,27 +60,43 @@ static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_sha
 	return TCB_OK;
 }
 
-static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-			     struct tcb_geometry *out)
+/* The numbers that both sides have. */
+static void set_tiles(const struct tcb_problem *problem, enum tcb_isa isa, struct tcb_geometry *out)
 {
 	tcb_geometry_init(out);
 	out->tile[TCB_MACRO] = (struct tcb_tile){ 1, problem->shape.n, problem->shape.k };
 	out->tile[TCB_MIDI] = (struct tcb_tile){ 1, 1, problem->shape.k };
 	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, 1, 256 };
-	out->knob[TCB_KNOB_ISA] = target->kind == TCB_TARGET_CUDA ? TCB_ISA_FMA : TCB_ISA_SCALAR;
-	if (target->kind == TCB_TARGET_CUDA)
-		out->knob[TCB_KNOB_WARPS] = 4;
-	else
-		out->knob[TCB_KNOB_THREADS] = (int32_t)target->threads;
+	out->knob[TCB_KNOB_ISA] = (int32_t)isa;
 }
 
-static size_t axes(const struct tcb_problem *problem, const struct tcb_target *target,
-		   struct tcb_axis out[TCB_AXES_MAX])
+static void cpu_geometry(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
 {
-	(void)problem;
+	set_tiles(problem, TCB_ISA_SCALAR, out);
+	out->knob[TCB_KNOB_THREADS] = (int32_t)target->threads;
+}
+
+static void gpu_geometry(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
+{
+	(void)target;
+	set_tiles(problem, TCB_ISA_FMA, out);
+	out->knob[TCB_KNOB_WARPS] = 4;
+}
+
+static size_t cpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		       struct tcb_axis out[TCB_AXES_MAX])
+{
+	(void)problem, (void)target;
 	out[0] = (struct tcb_axis){ TCB_AXIS_KNOB, TCB_KNOB_PREFETCH, 2, { 0, 512 } };
-	out[1] = (struct tcb_axis){ TCB_AXIS_KNOB, TCB_KNOB_PDL, 2, { 0, 1 } };
-	return target->kind == TCB_TARGET_CUDA ? 2 : 1;
+	return 1;
+}
+
+static size_t gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		       struct tcb_axis out[TCB_AXES_MAX])
+{
+	const size_t count = cpu_axes(problem, target, out);
+	out[count] = (struct tcb_axis){ TCB_AXIS_KNOB, TCB_KNOB_PDL, 2, { 0, 1 } };
+	return count + 1;
 }
 
 static void footprint(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -112,21 +128,30 @@ static double traffic(const struct tcb_problem *problem)
 	return (double)problem->shape.n * (double)problem->shape.k;
 }
 
+static const struct tcb_side cpu = {
+	.variants = lists,
+	.axes = cpu_axes,
+	.default_geometry = cpu_geometry,
+	.footprint = footprint,
+	.plan = plan,
+};
+static const struct tcb_side gpu = {
+	.variants = TCB_VARIANT_LIST(gpu_variants),
+	.axes = gpu_axes,
+	.default_geometry = gpu_geometry,
+	.footprint = footprint,
+	.emit = emit,
+};
+
 static const struct tcb_op fake_op = {
 	.name = "fake_matvec",
 	.shape_form = "MxNxK",
 	.words = ~0u, /* and may have none */
 	.contracts = 1u << TCB_CONTRACT_Q8 | 1u << TCB_CONTRACT_F32,
 	.default_contract = TCB_CONTRACT_Q8,
-	.variant_lists = lists,
+	.side = TCB_SIDES(&cpu, &gpu),
 	.check_shape = check_shape,
-	.axes = axes,
-	.default_geometry = default_geometry,
-	.footprint = footprint,
 	.traffic = traffic,
-	.plan = plan,
-	.emit = emit,
-	.gpu_variants = gpu_variants,
 };
 
 static enum tcb_status plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,

@@ -44,7 +44,7 @@ int main(int argc, char **argv)
 		goto failed;
 	record.device = &device;
 	record.problem = &problem;
-	op->default_geometry(&problem, &device.target, &trial.geometry);
+	tcb_op_standard(&problem, &device.target, &trial.geometry);
 	variant = tcb_variant_find(op, problem.contract, &trial.geometry);
 	strcpy(trial.variant, variant->name);
 	strcpy(trial.signature, tcb_variant_signature(variant));

@@ -111,7 +111,7 @@ static void every_op_fits(void **state)
 		struct task task = { .op = ops[i / 3], .device = devices[i % 3] };
 		pthread_t thread;
 
-		if (test_leaves_out(i) || (i % 3 && !task.op->emit))
+		if (test_leaves_out(i) || (i % 3 && !tcb_op_gpu(task.op)))
 			continue;
 		assert_int_equal(pthread_create(&thread, &attributes, work, &task), 0);
 		assert_int_equal(pthread_join(thread, NULL), 0);

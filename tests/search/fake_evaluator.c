@@ -113,18 +113,22 @@ static enum tcb_status fake_plan(const struct tcb_problem *problem, const struct
 static const struct tcb_variant VARIANTS[] = { ROWS(SCALAR), ROWS(AVX2), ROWS(AVX512), { .name = NULL } };
 static const struct tcb_variant *const LISTS[] = { VARIANTS, NULL };
 
+static const struct tcb_side side = {
+	.variants = LISTS,
+	.axes = fake_axes,
+	.default_geometry = fake_default,
+	.footprint = fake_footprint,
+	.plan = fake_plan,
+};
+
 const struct tcb_op fake_op = {
 	.name = "fake",
 	.summary = "a simulated op",
 	.shape_form = "MxNxK",
 	.contracts = 1u << TCB_CONTRACT_F32,
 	.default_contract = TCB_CONTRACT_F32,
-	.variant_lists = LISTS,
+	.side = TCB_SIDES(&side, NULL),
 	.check_shape = fake_check_shape,
-	.axes = fake_axes,
-	.default_geometry = fake_default,
-	.footprint = fake_footprint,
-	.plan = fake_plan,
 };
 
 const struct tcb_place fake_cpu = {

@@ -269,7 +269,7 @@ static enum tcb_status take_stored(struct work *work, struct tcb_db *db, const s
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for candidates");
 	}
 	if (work->options->plant != PLANT_NONE)
-		problem->op->default_geometry(&problem->problem, &gpu.device.target, &geometries[count++]);
+		tcb_op_standard(&problem->problem, &gpu.device.target, &geometries[count++]);
 	for (size_t i = 0; i < wanted; i++)
 		geometries[count++] = list.candidates[i].trial->geometry;
 	tcb_shape_print(&problem->problem.shape, shape);
@@ -372,7 +372,7 @@ static enum tcb_status from_words(struct work *work, struct tcb_error *err)
 	struct tcb_geometry geometry;
 	struct tcb_gpu gpu;
 
-	if (!op || !op->emit || !options->shape || !options->device)
+	if (!op || !tcb_op_gpu(op) || !options->shape || !options->device)
 		return tcb_fail(err, TCB_E_USAGE, "without --db: --op with GPU kernels, --shape and --device");
 	contract = op->default_contract;
 	if (options->contract)
@@ -385,7 +385,7 @@ static enum tcb_status from_words(struct work *work, struct tcb_error *err)
 	if (options->geometry)
 		TCB_TRY(tcb_geometry_parse(options->geometry, &geometry, err));
 	else
-		op->default_geometry(&problem, &gpu.device.target, &geometry);
+		tcb_op_standard(&problem, &gpu.device.target, &geometry);
 	return take(work, &problem, &gpu.device.target, &geometry, 1, err);
 }
 

@@ -96,7 +96,7 @@ static enum tcb_status fill(struct tcb_db *db, const struct tcb_op *op, const st
 	memset(&best, 0, sizeof best);
 	TCB_TRY(tcb_db_sweep_begin(db, &record, &sweep, err));
 	for (size_t i = 0; i < sizeof warps / sizeof *warps; i++) {
-		op->default_geometry(problem, &gpu->device.target, &geometry);
+		tcb_op_standard(problem, &gpu->device.target, &geometry);
 		geometry.tile[TCB_MIDI].n = (size_t)warps[i];
 		geometry.knob[TCB_KNOB_WARPS] = warps[i];
 		if (tcb_constraint_violated(op, problem, &gpu->device.target, &geometry, 1, NULL))

@@ -76,7 +76,7 @@ static enum tcb_status compile(const struct tcb_op *op, const struct tcb_problem
 	(void)tcb_ptx_passes(&count);
 	tcb_ptx_pass_defaults(&options);
 	options.left_out = left_out;
-	enum tcb_status status = op->emit(problem, target, geometry, &kernel, err);
+	enum tcb_status status = tcb_op_side(op, target)->emit(problem, target, geometry, &kernel, err);
 	if (status == TCB_OK && left_out + 1 != 1u << count)
 		status = tcb_ptx_optimise(kernel.module, &options, NULL, err);
 	if (status == TCB_OK)
@@ -147,7 +147,7 @@ static enum tcb_status pack_best(struct packing *packing, const struct tcb_best 
 	struct tcb_geometry geometry;
 	struct tcb_gpu gpu;
 	char shape[TCB_SHAPE_TEXT_MAX];
-	if (!op || !op->emit || best->modelled || !tcb_gpu_parse(best->device_name, NULL, NULL))
+	if (!op || !tcb_op_gpu(op) || best->modelled || !tcb_gpu_parse(best->device_name, NULL, NULL))
 		return TCB_OK;
 	memcpy(stored.device_name, best->device_name, sizeof stored.device_name);
 	memcpy(stored.model, best->model, sizeof stored.model);

@@ -60,7 +60,7 @@ static int collect(void *ctx, const struct tcb_best *best)
 	struct stored_problem *next = &collecting->out[collecting->count];
 	const struct tcb_op *op = tcb_op_find(best->problem.op_name);
 
-	if (!op || !op->emit || !is_wanted(collecting->filter, best))
+	if (!op || !tcb_op_gpu(op) || !is_wanted(collecting->filter, best))
 		return 0;
 	for (size_t i = 0; i < collecting->count; i++)
 		if (is_same(&collecting->out[i], best))

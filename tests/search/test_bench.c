@@ -19,7 +19,7 @@ static int set_up(void **state)
 	(void)state;
 	fake_world_reset(1, &problem);
 	for (int i = 0; i < 9; i++)
-		fake_op.default_geometry(&problem, &fake_cpu.device.target, &pair[i]);
+		tcb_op_standard(&problem, &fake_cpu.device.target, &pair[i]);
 	pair[1].knob[TCB_KNOB_ISA] = TCB_ISA_AVX512;
 	pair[1].knob[TCB_KNOB_UNROLL] = 2;
 	return 0;

@@ -166,7 +166,7 @@ static double bench(double budget_s, struct tcb_bench_result *result)
 	fake_world_reset(1, &problem);
 	fake_world.true_ns = scalar_is_slow;
 	for (int i = 0; i < 3; i++)
-		fake_op.default_geometry(&problem, &fake_cpu.device.target, &geometries[i]);
+		tcb_op_standard(&problem, &fake_cpu.device.target, &geometries[i]);
 	geometries[0].knob[TCB_KNOB_ISA] = TCB_ISA_AVX512;
 	geometries[2].knob[TCB_KNOB_ISA] = TCB_ISA_SCALAR;
 	const double start = fake_world.now_s;

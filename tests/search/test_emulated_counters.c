@@ -27,7 +27,7 @@ static void of_default(const struct tcb_problem *problem, struct tcb_kernel *ker
 	struct tcb_gpu gpu;
 
 	assert_int_equal(tcb_gpu_table(90, &gpu, &err), TCB_OK);
-	op->default_geometry(problem, &gpu.device.target, &geometry);
+	tcb_op_standard(problem, &gpu.device.target, &geometry);
 	if (tcb_kernel_emit(problem, &gpu.device.target, &geometry, kernel, &err) != TCB_OK ||
 	    tcb_instance_create(op, problem, 1, NULL, instance, &err) != TCB_OK)
 		fail_msg("%s", err.message);

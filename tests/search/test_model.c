@@ -114,7 +114,7 @@ static void test_no_gpu_kernels(void **state)
 	struct tcb_sweep_result result;
 	struct tcb_place place;
 	(void)state;
-	op.emit = NULL;
+	op.side[TCB_TARGET_CUDA] = NULL;
 	place_of(89, &place);
 	assert_int_equal(tcb_problem_init(&op, TCB_CONTRACT_F32, &op.default_shapes[0], &problem, &err), TCB_OK);
 	assert_int_equal(tcb_model_sweep(&op, &problem, &place, &options, &result, &err), TCB_E_UNSUPPORTED);
@@ -134,7 +134,7 @@ static void test_bounds(void **state)
 	assert_int_equal(tcb_model_init(&model, op, &problem, &place.gpu, &err), TCB_OK);
 	slow = model;
 	slow.machine.memory_bytes_s /= 2;
-	op->default_geometry(&problem, &place.device.target, &geometry);
+	tcb_op_standard(&problem, &place.device.target, &geometry);
 	double at_speed[TCB_STATE_COUNT], at_half[TCB_STATE_COUNT];
 	assert_int_equal(tcb_model_time(&model, &geometry, 0, at_speed, &err), TCB_OK);
 	assert_int_equal(tcb_model_time(&slow, &geometry, 0, at_half, &err), TCB_OK);

@@ -116,7 +116,7 @@ static void compare_problem(const struct sampled_problem *of, unsigned drawn, st
 	assert_int_equal(tcb_gpu_table(of->capability, &gpu, &err), TCB_OK);
 	assert_int_equal(tcb_model_init(&model, op, &problem, &gpu, &err), TCB_OK);
 	print_message("%s %s on %s\n", op->name, of->shape, gpu.device.model);
-	op->default_geometry(&problem, &gpu.device.target, &geometry);
+	tcb_op_standard(&problem, &gpu.device.target, &geometry);
 	compare(&model, &geometry, tally);
 	assert_int_equal(tcb_space_create(op, &problem, &gpu.device.target, 0, &space, &err), TCB_OK);
 	tcb_rng_init(&rng, SEED);

@@ -31,7 +31,7 @@ static struct tcb_start_winner winner_of(const char *op, enum tcb_contract contr
 {
 	struct tcb_start_winner winner = { .problem = problem_of(op, contract, n, k), .threads = 2, .tried = 1000 };
 	tcb_geometry_init(&winner.geometry);
-	winner.problem.op->default_geometry(&winner.problem, &cpu, &winner.geometry);
+	tcb_op_standard(&winner.problem, &cpu, &winner.geometry);
 	return winner;
 }
 

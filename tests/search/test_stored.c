@@ -59,7 +59,7 @@ static int64_t begin(void)
 /* The default geometry with other tiles: WARPS tells candidates apart. */
 static void make_geometry(int warps, struct tcb_geometry *geometry)
 {
-	op->default_geometry(&problem, &device.target, geometry);
+	tcb_op_standard(&problem, &device.target, geometry);
 	geometry->tile[TCB_MIDI].n = (size_t)warps;
 	geometry->knob[TCB_KNOB_WARPS] = warps;
 	geometry->knob[TCB_KNOB_UNROLL] = geometry->knob[TCB_KNOB_OCC] = 1; /* the registers do for 32 warps */

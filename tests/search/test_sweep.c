@@ -344,7 +344,7 @@ static enum tcb_outcome default_fails(const struct tcb_geometry *geometry)
 {
 	struct tcb_geometry fallback;
 	struct tcb_problem problem = { .shape = { 1, 4096, 4096 } };
-	fake_op.default_geometry(&problem, &fake_cpu.device.target, &fallback);
+	tcb_op_standard(&problem, &fake_cpu.device.target, &fallback);
 	return tcb_geometry_equal(geometry, &fallback) ? TCB_OUTCOME_WRONG : TCB_OUTCOME_OK;
 }
 

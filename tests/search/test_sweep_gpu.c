@@ -288,7 +288,7 @@ static enum tcb_status emit_optimised(const struct tcb_problem *problem, const s
 {
 	struct tcb_problem of_inner = *problem;
 	of_inner.op = inner;
-	TCB_TRY(inner->emit(&of_inner, target, geometry, out, err));
+	TCB_TRY(tcb_op_side(inner, target)->emit(&of_inner, target, geometry, out, err));
 	return tcb_ptx_optimise(out->module, NULL, NULL, err);
 }
 
@@ -320,7 +320,9 @@ static void passes_cost_no_more_than_they_may(void **state)
 	tcb_sweep_result_fini(&result);
 
 	struct tcb_op optimised = *inner;
-	optimised.emit = emit_optimised;
+	struct tcb_side side = *tcb_op_gpu(inner);
+	side.emit = emit_optimised;
+	optimised.side[TCB_TARGET_CUDA] = &side;
 	problem.op = &optimised;
 	memset(store, 0, sizeof *store);
 	if (sweep_of(&problem, 1, store, NULL, 0, &result, &err) != TCB_OK)

@@ -48,7 +48,7 @@ static void test_finals_among_shards(void **state)
 	fake_world_reset(1, &problem);
 	const struct tcb_geometry best = best_geometry(&problem);
 	tcb_geometry_init(&fallback);
-	fake_op.default_geometry(&problem, &fake_cpu.device.target, &fallback);
+	tcb_op_standard(&problem, &fake_cpu.device.target, &fallback);
 	for (unsigned i = 1; i <= SHARDS; i++) {
 		struct store store = { 0 };
 		struct tcb_sweep_options options = { .states = BOTH, .seed = i, .shard = { i, SHARDS } };

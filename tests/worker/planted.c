@@ -310,6 +310,8 @@ static void run(const struct tcb_plan *plan, void *const operand[], void *worksp
 
 static const struct tcb_shape shapes[] = { { PLANTED_M, PLANTED_N, PLANTED_K } };
 
+static const struct tcb_side side = { .variants = variant_lists, .plan = make_plan, .run = run };
+
 const struct tcb_op planted_op = {
 	.name = "planted",
 	.summary = "misbehaves on request",
@@ -318,7 +320,7 @@ const struct tcb_op planted_op = {
 	.default_contract = TCB_CONTRACT_F32,
 	.default_shapes = shapes,
 	.default_shape_count = 1,
-	.variant_lists = variant_lists,
+	.side = TCB_SIDES(&side, NULL),
 	.check_shape = check_shape,
 	.operands = operands,
 	.fill = fill,
@@ -326,10 +328,8 @@ const struct tcb_op planted_op = {
 	.exact = exact,
 	.flops = flops,
 	.traffic = traffic,
-	.plan = make_plan,
 	.pack = pack,
 	.unpack = unpack,
-	.run = run,
 };
 
 void planted_problem(struct tcb_problem *out)

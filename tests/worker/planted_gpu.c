@@ -279,8 +279,16 @@ static const struct tcb_variant gpu_variants[] = {
 	{ .name = "planted_f32_fma", .contract = TCB_CONTRACT_F32, .isa = TCB_ISA_FMA, .class = TCB_CLASS_BOUNDED },
 	{ .name = NULL },
 };
-static const struct tcb_variant *const no_variants[] = { NULL };
 static const struct tcb_shape shapes[] = { { 1, PLANTED_GPU_N, PLANTED_GPU_K } };
+
+static const struct tcb_side side = {
+	.variants = TCB_VARIANT_LIST(gpu_variants),
+	.rules = rules,
+	.axes = axes,
+	.default_geometry = default_geometry,
+	.footprint = footprint,
+	.emit = emit,
+};
 
 const struct tcb_op planted_gpu_op = {
 	.name = "planted",
@@ -290,20 +298,14 @@ const struct tcb_op planted_gpu_op = {
 	.default_contract = TCB_CONTRACT_F32,
 	.default_shapes = shapes,
 	.default_shape_count = 1,
-	.variant_lists = no_variants,
+	.side = TCB_SIDES(NULL, &side),
 	.check_shape = check_shape,
 	.operands = operands,
 	.fill = fill,
 	.reference = reference,
 	.flops = flops,
 	.traffic = traffic,
-	.axes = axes,
-	.default_geometry = default_geometry,
-	.footprint = footprint,
 	.pack = pack,
-	.emit = emit,
-	.gpu_rules = rules,
-	.gpu_variants = gpu_variants,
 };
 
 void planted_gpu_problem(struct tcb_problem *out)

@@ -133,7 +133,7 @@ static void try_space(const struct tcb_op *op, enum tcb_contract contract, const
 static int has_kernels(const struct tcb_op *op, enum tcb_contract contract)
 {
 	const struct tcb_variant *variant;
-	for (size_t i = 0; (variant = tcb_variant_at(op, i)) != NULL; i++)
+	for (size_t i = 0; (variant = tcb_variant_at(tcb_op_cpu(op), i)) != NULL; i++)
 		if (variant->contract == contract)
 			return 1;
 	return 0;

@@ -121,7 +121,7 @@ static void exact_results_are_of_their_instance(void **state)
 	planted_problem(&problem);
 	problem.op = &op;
 	planted_geometry(PLANTED_EXACT, 0, 1, &geometry);
-	assert_int_equal(planted_op.plan(&problem, &geometry, &plan, NULL), TCB_OK);
+	assert_int_equal(tcb_op_cpu(&planted_op)->plan(&problem, &geometry, &plan, NULL), TCB_OK);
 	assert_int_equal(tcb_exact_cache_create(&cache, NULL), TCB_OK);
 	for (size_t i = 0; i < 4; i++) {
 		static float got[OUTPUTS];

@@ -58,7 +58,7 @@ static void plan_of(struct fixture *fixture, enum planted behaviour, int is_pack
 	struct tcb_geometry geometry;
 	int has_packed;
 	planted_geometry(behaviour, is_packed, THREADS, &geometry);
-	assert_int_equal(planted_op.plan(&fixture->instance->problem, &geometry, plan, NULL), TCB_OK);
+	assert_int_equal(tcb_op_cpu(&planted_op)->plan(&fixture->instance->problem, &geometry, plan, NULL), TCB_OK);
 	assert_int_equal(tcb_instance_pack_prepare(fixture->instance, plan->variant->layout, plan->packed_bytes,
 						   &has_packed, NULL),
 			 TCB_OK);
@@ -388,7 +388,7 @@ static void samples_are_calls(void **state)
 static void slow_run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool)
 {
 	const uint64_t start = tcb_clock_ns();
-	planted_op.run(plan, operand, workspace, pool);
+	tcb_op_cpu(&planted_op)->run(plan, operand, workspace, pool);
 	while (tcb_clock_ns() - start < 1.2 * TCB_LONG_CALL_NS)
 		;
 	calls++;
@@ -399,8 +399,10 @@ static void long_calls(void **state)
 {
 	struct fixture *fixture = *state;
 	struct tcb_rotation *rotation = rotation_of(fixture, ROTATION, 1 << 30);
+	struct tcb_side side = *tcb_op_cpu(&planted_op);
 	struct tcb_op slow = planted_op;
-	slow.run = slow_run;
+	side.run = slow_run;
+	slow.side[TCB_TARGET_CPU] = &side;
 	for (int s = 0; s < TCB_STATE_COUNT; s++) {
 		struct tcb_plan plan;
 		struct tcb_runner runner;
@@ -450,7 +452,7 @@ static double disturbed_ns(void *ctx, size_t thread)
 static void stretched_run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool)
 {
 	const uint64_t start = tcb_clock_ns();
-	planted_op.run(plan, operand, workspace, pool);
+	tcb_op_cpu(&planted_op)->run(plan, operand, workspace, pool);
 	while (calls < 2 && tcb_clock_ns() - start < 1.2 * TCB_LONG_CALL_NS)
 		;
 	calls++;
@@ -461,12 +463,14 @@ static void disturbed_warming(void **state)
 {
 	struct fixture *fixture = *state;
 	struct tcb_rotation *rotation = rotation_of(fixture, ROTATION, 1 << 30);
+	struct tcb_side side = *tcb_op_cpu(&planted_op);
 	struct tcb_op stretched = planted_op;
 	struct tcb_plan plan;
 	struct tcb_runner runner;
 	int left = 0;
 	struct tcb_waits waits = { .threads = 1, .waited_ns = disturbed_ns, .ctx = &left };
-	stretched.run = stretched_run;
+	side.run = stretched_run;
+	stretched.side[TCB_TARGET_CPU] = &side;
 	plan_of(fixture, PLANTED_GOOD, 0, &plan);
 	assert_int_equal(tcb_runner_init(&runner, &stretched, &plan, fixture->pool, rotation, TCB_HOT, NULL), TCB_OK);
 	runner.waits = &waits;

@@ -32,7 +32,7 @@ static size_t variant_count(const struct tcb_op *op)
 {
 	size_t count = 0;
 
-	while (tcb_variant_at(op, count))
+	while (tcb_variant_at(tcb_op_cpu(op), count))
 		count++;
 	return count;
 }
@@ -116,7 +116,7 @@ static enum tcb_status print_variants(const struct tcb_op *const *ops, size_t co
 	const struct tcb_variant *variant;
 
 	for (size_t i = 0; i < count; i++)
-		for (size_t v = 0; (variant = tcb_variant_at(ops[i], v)); v++)
+		for (size_t v = 0; (variant = tcb_variant_at(tcb_op_cpu(ops[i]), v)); v++)
 			tcb_str_addf(&out, "%s\n", variant->name);
 	return cli_emit(&out, err);
 }
@@ -167,7 +167,7 @@ static json_t *op_json(const struct tcb_op *op, int *failed)
 		cli_json_add(shapes, cli_json_shape(&op->default_shapes[i]), failed);
 	cli_json_set(row, "default_shapes", shapes, failed);
 	cli_json_set(row, "signature", json_string(signature), failed);
-	for (size_t i = 0; (variant = tcb_variant_at(op, i)); i++)
+	for (size_t i = 0; (variant = tcb_variant_at(tcb_op_cpu(op), i)); i++)
 		cli_json_add(variants,
 			     json_pack("{s:s, s:s, s:s, s:s, s:s}", "name", variant->name, "contract",
 				       tcb_contract_text(variant->contract), "isa", tcb_isa_text(variant->isa), "class",

@@ -235,11 +235,10 @@ enum tcb_status cli_find_geometry(const struct tcb_op *op, const struct tcb_prob
 	struct tcb_plan plan;
 
 	TCB_TRY(tcb_geometry_parse_of(text, op->parameters, out, err));
+	TCB_TRY(tcb_op_require(op, target, err));
 	if (tcb_constraint_violated(op, problem, target, out, 1, why))
 		return tcb_fail(err, TCB_E_ILLEGAL, "illegal geometry: %s", why);
-	if (tcb_kind_of(target)->is_emitted)
-		return tcb_op_require(op, target, err);
-	return op->plan(problem, out, &plan, err);
+	return tcb_kind_of(target)->is_emitted ? TCB_OK : tcb_op_side(op, target)->plan(problem, out, &plan, err);
 }
 
 /* Where it is remembered which results of GPUs are of today's kernels: a file of the user's cache folder, which is

@@ -52,7 +52,7 @@ static enum tcb_status prepare(struct job *job, struct tcb_geometry *geometry, s
 	if (!args->target)
 		return tcb_fail(err, TCB_E_USAGE, "'ptx --op' needs --target: the capability to emit for, as sm_89");
 	TCB_TRY(ptx_parse_target(args->target, &target, err));
-	if (!job->op->emit)
+	if (!tcb_op_gpu(job->op))
 		return tcb_fail(err, TCB_E_UNSUPPORTED, "op %s has no GPU kernels in this build", job->op->name);
 	TCB_TRY(tcb_gpu_table(target.sm, &job->gpu, err));
 	TCB_TRY(cli_make_problem(job->op, args->contract, args->shape, &job->problem, err));

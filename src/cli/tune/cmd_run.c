@@ -118,7 +118,7 @@ static enum tcb_status choose_geometry(struct job *job, const struct run_args *a
 		return tcb_fail(err, TCB_E_NOT_FOUND,
 				"%s is not attached, so nothing can run on it; 'tcbtune devices' shows what is",
 				args->device);
-	return is_emitted(job) ? TCB_OK : job->op->plan(&job->problem, &job->geometry, &job->plan, err);
+	return is_emitted(job) ? TCB_OK : tcb_op_cpu(job->op)->plan(&job->problem, &job->geometry, &job->plan, err);
 }
 
 /* How many outputs the tensor's rows are for: a gated pair has two for each. */
@@ -222,7 +222,7 @@ static enum tcb_status execute(struct job *job, struct tcb_error *err)
 		operand[weights] = job->packed.data;
 	}
 	start = tcb_clock_ns();
-	job->op->run(&job->plan, operand, job->workspace.data, job->pool);
+	tcb_op_cpu(job->op)->run(&job->plan, operand, job->workspace.data, job->pool);
 	job->run_ns = (double)(tcb_clock_ns() - start);
 	return TCB_OK;
 }

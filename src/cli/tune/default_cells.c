@@ -415,7 +415,7 @@ int cli_form_apply(const char *form, const struct cli_shape_row *row, const stru
 	if (form)
 		return tcb_default_apply(form, &row->problem, target, out);
 	tcb_geometry_init(out);
-	row->problem.op->default_geometry(&row->problem, target, out);
+	tcb_op_standard(&row->problem, target, out);
 	return 1;
 }
 

@@ -12,7 +12,6 @@
 #include "kernels/attention/attention_cpu.h"
 #include "kernels/attention/attention_gpu.h"
 #include "kernels/attention/attention_prefill_gpu.h"
-#include "kernels/simd/isas.h"
 
 static const char *example(const struct tcb_op *op)
 {
@@ -179,27 +178,7 @@ static const struct tcb_shape prefill_shapes[] = {
 	{ 2048, 2048, 128, WORDS(32, 8, 1) },
 };
 
-#define TABLES(kind, kv) TCB_VARIANT_TABLES(kind##_##kv##_variants, TCB_ISAS_FLOATS, attention_##kind##_##kv##_variants)
-/* With one table more, of contract f16 and of a family of x86-64. */
-#if defined(__x86_64__)
-#define TABLES_AND(kind, kv, half)                                                                \
-	TCB_ISAS_FLOATS(TCB_VARIANT_TABLE_DECLARATION, attention_##kind##_##kv##_variants)        \
-	extern const struct tcb_variant half[];                                                   \
-	static const struct tcb_variant *const kind##_##kv##_variants[] = {                       \
-		TCB_ISAS_FLOATS(TCB_VARIANT_TABLE, attention_##kind##_##kv##_variants) half, NULL \
-	};
-#else
-#define TABLES_AND(kind, kv, half) TABLES(kind, kv)
-#endif
-TABLES(decode, f16)
-TABLES_AND(decode, bf16, attention_decode_bf16_half_variants_avx512bf16)
-TABLES_AND(decode, q80, attention_decode_q80_half_variants_avx512vnni)
-TABLES(prefill, f16)
-TABLES_AND(prefill, bf16, attention_prefill_bf16_half_variants_avx512bf16)
-TABLES(prefill, q80)
-
-/* The rest: what writes the op's kernels for GPUs, or nothing. */
-#define ATTENTION_OP(kind, kv_, KV, type_, is_prefill_, summary_, ...)                                      \
+#define ATTENTION_OP(kind, kv_, KV, type_, is_prefill_, summary_)                                           \
 	static const struct attention_op kind##_##kv_ = { is_prefill_, KV };                                \
 	const struct tcb_op tcb_op_attention_##kind##_##kv_ = {                                             \
 		.name = "attention_" #kind "_" #kv_,                                                        \
@@ -212,7 +191,7 @@ TABLES(prefill, q80)
 		.default_contract = TCB_CONTRACT_F16,                                                       \
 		.default_shapes = kind##_shapes,                                                            \
 		.default_shape_count = sizeof(kind##_shapes) / sizeof(kind##_shapes[0]),                    \
-		.variant_lists = kind##_##kv_##_variants,                                                   \
+		.side = TCB_SIDES(&attention_##kind##_##kv_##_cpu, &attention_##kind##_##kv_##_gpu),        \
 		.check_shape = check_shape,                                                                 \
 		.operands = operands,                                                                       \
 		.fill = fill,                                                                               \
@@ -221,23 +200,12 @@ TABLES(prefill, q80)
 		.reference_flop_ns = 1,                                                                     \
 		.flops = flops,                                                                             \
 		.traffic = traffic,                                                                         \
-		.axes = attention_axes,                                                                     \
-		.default_geometry = attention_default_geometry,                                             \
-		.footprint = attention_footprint,                                                           \
-		.plan = attention_plan,                                                                     \
-		.run = attention_run,                                                                       \
-		.cpu_rules = attention_cpu_rules,                                                           \
-		__VA_ARGS__                                                                                 \
 	}
-#define GPU(kind, kv_)                                                     \
-	.emit = attention_emit, .gpu_rules = attention_##kind##_gpu_rules, \
-	.gpu_variants = attention_##kind##_##kv_##_gpu_variants
-
 #define DECODE "attention of one or a few query tokens against "
 #define PREFILL "attention of many query tokens against "
-ATTENTION_OP(decode, f16, TCB_TYPE_F16, TCB_TYPE_F16, 0, DECODE "an f16 KV cache", GPU(decode, f16));
-ATTENTION_OP(decode, bf16, TCB_TYPE_BF16, TCB_TYPE_BF16, 0, DECODE "a bf16 KV cache", GPU(decode, bf16));
-ATTENTION_OP(decode, q80, TCB_TYPE_BLOCKS, TCB_TYPE_F16, 0, DECODE "a KV cache of Q8_0 blocks", GPU(decode, q80));
-ATTENTION_OP(prefill, f16, TCB_TYPE_F16, TCB_TYPE_F16, 1, PREFILL "f16 KV", GPU(prefill, f16));
-ATTENTION_OP(prefill, bf16, TCB_TYPE_BF16, TCB_TYPE_BF16, 1, PREFILL "bf16 KV", GPU(prefill, bf16));
-ATTENTION_OP(prefill, q80, TCB_TYPE_BLOCKS, TCB_TYPE_F16, 1, PREFILL "KV of Q8_0 blocks", GPU(prefill, q80));
+ATTENTION_OP(decode, f16, TCB_TYPE_F16, TCB_TYPE_F16, 0, DECODE "an f16 KV cache");
+ATTENTION_OP(decode, bf16, TCB_TYPE_BF16, TCB_TYPE_BF16, 0, DECODE "a bf16 KV cache");
+ATTENTION_OP(decode, q80, TCB_TYPE_BLOCKS, TCB_TYPE_F16, 0, DECODE "a KV cache of Q8_0 blocks");
+ATTENTION_OP(prefill, f16, TCB_TYPE_F16, TCB_TYPE_F16, 1, PREFILL "f16 KV");
+ATTENTION_OP(prefill, bf16, TCB_TYPE_BF16, TCB_TYPE_BF16, 1, PREFILL "bf16 KV");
+ATTENTION_OP(prefill, q80, TCB_TYPE_BLOCKS, TCB_TYPE_F16, 1, PREFILL "KV of Q8_0 blocks");

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/sizes.h"
+#include "kernels/simd/isas.h"
 
 enum {
 	SHARE = 64,  /* bytes that threads' memory lies apart in multiples of */
@@ -62,8 +63,8 @@ static void dims_init(const struct tcb_problem *problem, const struct tcb_geomet
 	*out = d;
 }
 
-enum tcb_status attention_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
-			       struct tcb_plan *out, struct tcb_error *err)
+static enum tcb_status attention_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
+				      struct tcb_plan *out, struct tcb_error *err)
 {
 	const struct tcb_tile *tile = geometry->tile;
 	const int32_t *knob = geometry->knob;
@@ -349,7 +350,7 @@ static void merge_task(void *ctx, size_t index, unsigned thread)
 	stage(run, &call, ATTENTION_STORE);
 }
 
-void attention_run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool)
+static void attention_run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool)
 {
 	struct run run = { .plan = plan,
 			   .shape = &plan->problem.shape,
@@ -364,3 +365,39 @@ void attention_run(const struct tcb_plan *plan, void *const operand[], void *wor
 	if (run.dims.splits > 1)
 		tcb_pool_run(pool, plan->threads, sched, run.dims.tasks / run.dims.splits, merge_task, &run);
 }
+
+#define TABLES(kind, kv) TCB_VARIANT_TABLES(kind##_##kv##_variants, TCB_ISAS_FLOATS, attention_##kind##_##kv##_variants)
+/* With one table more, of contract f16 and of a family of x86-64. */
+#if defined(__x86_64__)
+#define TABLES_AND(kind, kv, half)                                                                \
+	TCB_ISAS_FLOATS(TCB_VARIANT_TABLE_DECLARATION, attention_##kind##_##kv##_variants)        \
+	extern const struct tcb_variant half[];                                                   \
+	static const struct tcb_variant *const kind##_##kv##_variants[] = {                       \
+		TCB_ISAS_FLOATS(TCB_VARIANT_TABLE, attention_##kind##_##kv##_variants) half, NULL \
+	};
+#else
+#define TABLES_AND(kind, kv, half) TABLES(kind, kv)
+#endif
+TABLES(decode, f16)
+TABLES_AND(decode, bf16, attention_decode_bf16_half_variants_avx512bf16)
+TABLES_AND(decode, q80, attention_decode_q80_half_variants_avx512vnni)
+TABLES(prefill, f16)
+TABLES_AND(prefill, bf16, attention_prefill_bf16_half_variants_avx512bf16)
+TABLES(prefill, q80)
+
+#define SIDE(kind, kv)                                              \
+	const struct tcb_side attention_##kind##_##kv##_cpu = {     \
+		.variants = kind##_##kv##_variants,                 \
+		.rules = attention_cpu_rules,                       \
+		.axes = attention_cpu_axes,                         \
+		.default_geometry = attention_cpu_default_geometry, \
+		.footprint = attention_cpu_footprint,               \
+		.plan = attention_plan,                             \
+		.run = attention_run,                               \
+	}
+SIDE(decode, f16);
+SIDE(decode, bf16);
+SIDE(decode, q80);
+SIDE(prefill, f16);
+SIDE(prefill, bf16);
+SIDE(prefill, q80);

@@ -22,17 +22,18 @@
 
 #include "kernels/attention/attention.h"
 
-size_t attention_axes(const struct tcb_problem *problem, const struct tcb_target *target,
-		      struct tcb_axis out[TCB_AXES_MAX]);
-void attention_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-				struct tcb_geometry *out);
-void attention_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
-			 const struct tcb_geometry *geometry, struct tcb_footprint *out);
+/* attention_cpu_space.c */
+size_t attention_cpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+			  struct tcb_axis out[TCB_AXES_MAX]);
+void attention_cpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+				    struct tcb_geometry *out);
+void attention_cpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+			     const struct tcb_geometry *geometry, struct tcb_footprint *out);
 extern const struct tcb_rule attention_cpu_rules[];
 
-enum tcb_status attention_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
-			       struct tcb_plan *out, struct tcb_error *err);
-void attention_run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool);
+/* attention_cpu.c */
+extern const struct tcb_side attention_decode_f16_cpu, attention_decode_bf16_cpu, attention_decode_q80_cpu;
+extern const struct tcb_side attention_prefill_f16_cpu, attention_prefill_bf16_cpu, attention_prefill_q80_cpu;
 
 /* --- the micro-kernel --- */
 

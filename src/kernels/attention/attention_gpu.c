@@ -10,7 +10,6 @@
 #include <float.h>
 #include <math.h>
 
-#include "kernels/attention/attention_prefill_gpu.h"
 #include "kernels/gpu/barrier.h"
 
 enum { PAIR = ATTENTION_PAIR, SUMS = ATTENTION_SUMS };
@@ -242,13 +241,11 @@ static double chain(const struct attention_gpu *g)
 	return of_warp * (4.0 * g->kv * g->weight_terms + 8) + 8.0 * (g->turns + parts) + 16;
 }
 
-enum tcb_status attention_emit(const struct tcb_problem *problem, const struct tcb_target *target,
-			       const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err)
+static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_target *target,
+			    const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err)
 {
 	struct attention_gpu g;
 	struct attention_writer w = { .g = &g };
-	if (attention_of(problem)->is_prefill)
-		return prefill_gpu_emit(problem, target, geometry, out, err);
 	TCB_TRY(tcb_kit_open(&w.kit, problem, target, 0, geometry, out, err));
 	attention_gpu_plan(problem, target, geometry, &g);
 	write_kernel(&w);
@@ -274,6 +271,19 @@ enum tcb_status attention_emit(const struct tcb_problem *problem, const struct t
 			.name = NULL                                                                          \
 		}                                                                                             \
 	}
-const struct tcb_variant attention_decode_f16_gpu_variants[] = VARIANTS(f16);
-const struct tcb_variant attention_decode_bf16_gpu_variants[] = VARIANTS(bf16);
-const struct tcb_variant attention_decode_q80_gpu_variants[] = VARIANTS(q80);
+static const struct tcb_variant f16_variants[] = VARIANTS(f16);
+static const struct tcb_variant bf16_variants[] = VARIANTS(bf16);
+static const struct tcb_variant q80_variants[] = VARIANTS(q80);
+
+#define SIDE(kv)                                                    \
+	const struct tcb_side attention_decode_##kv##_gpu = {       \
+		.variants = TCB_VARIANT_LIST(kv##_variants),        \
+		.rules = attention_decode_gpu_rules,                \
+		.axes = attention_gpu_axes,                         \
+		.default_geometry = attention_gpu_default_geometry, \
+		.footprint = attention_gpu_footprint,               \
+		.emit = emit,                                       \
+	}
+SIDE(f16);
+SIDE(bf16);
+SIDE(q80);

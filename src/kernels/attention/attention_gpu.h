@@ -103,10 +103,7 @@ void attention_gpu_default_geometry(const struct tcb_problem *problem, const str
 				    struct tcb_geometry *out);
 
 /* attention_gpu.c */
-enum tcb_status attention_emit(const struct tcb_problem *problem, const struct tcb_target *target,
-			       const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
-extern const struct tcb_variant attention_decode_f16_gpu_variants[], attention_decode_bf16_gpu_variants[],
-	attention_decode_q80_gpu_variants[];
+extern const struct tcb_side attention_decode_f16_gpu, attention_decode_bf16_gpu, attention_decode_q80_gpu;
 
 /* --- what the files that write the kernel share --- */
 

@@ -196,8 +196,8 @@ static double chain(const struct prefill_gpu *g)
 	return tiles * (4.0 * g->kv * g->terms + 8) + 24 + (g->polynomials ? ceil(PREFILL_EXP_OFF * 0x1p24) : 0);
 }
 
-enum tcb_status prefill_gpu_emit(const struct tcb_problem *problem, const struct tcb_target *target,
-				 const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err)
+static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_target *target,
+			    const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err)
 {
 	const int is_wgmma = geometry->knob[TCB_KNOB_ISA] == TCB_ISA_WGMMA;
 	struct prefill_gpu g;
@@ -244,6 +244,19 @@ enum tcb_status prefill_gpu_emit(const struct tcb_problem *problem, const struct
 			.name = NULL                                                \
 		}                                                                   \
 	}
-const struct tcb_variant attention_prefill_f16_gpu_variants[] = ROWS(f16);
-const struct tcb_variant attention_prefill_bf16_gpu_variants[] = ROWS(bf16);
-const struct tcb_variant attention_prefill_q80_gpu_variants[] = ROWS(q80);
+static const struct tcb_variant f16_variants[] = ROWS(f16);
+static const struct tcb_variant bf16_variants[] = ROWS(bf16);
+static const struct tcb_variant q80_variants[] = ROWS(q80);
+
+#define SIDE(kv)                                                  \
+	const struct tcb_side attention_prefill_##kv##_gpu = {    \
+		.variants = TCB_VARIANT_LIST(kv##_variants),      \
+		.rules = attention_prefill_gpu_rules,             \
+		.axes = prefill_gpu_axes,                         \
+		.default_geometry = prefill_gpu_default_geometry, \
+		.footprint = prefill_gpu_footprint,               \
+		.emit = emit,                                     \
+	}
+SIDE(f16);
+SIDE(bf16);
+SIDE(q80);

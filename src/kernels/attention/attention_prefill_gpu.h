@@ -112,8 +112,7 @@ void prefill_gpu_default_geometry(const struct tcb_problem *problem, const struc
 				  struct tcb_geometry *out);
 
 /* attention_prefill_gpu.c */
-enum tcb_status prefill_gpu_emit(const struct tcb_problem *problem, const struct tcb_target *target,
-				 const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
+extern const struct tcb_side attention_prefill_f16_gpu, attention_prefill_bf16_gpu, attention_prefill_q80_gpu;
 
 /* --- what the files that write the kernels share --- */
 
@@ -210,8 +209,5 @@ void prefill_write_wgmma(struct prefill_writer *w);
 void prefill_write_mma(struct prefill_writer *w);
 
 const char *prefill_type_word(const struct prefill_gpu *g);
-
-extern const struct tcb_variant attention_prefill_f16_gpu_variants[], attention_prefill_bf16_gpu_variants[],
-	attention_prefill_q80_gpu_variants[];
 
 #endif

@@ -22,7 +22,7 @@ int tcb_gpu_is_default(const struct tcb_problem *problem, const struct tcb_targe
 		       const struct tcb_geometry *geometry)
 {
 	struct tcb_geometry standard;
-	problem->op->default_geometry(problem, target, &standard);
+	tcb_op_standard(problem, target, &standard);
 	standard.knob[TCB_KNOB_PASSES] = geometry->knob[TCB_KNOB_PASSES];
 	return tcb_geometry_equal(&standard, geometry);
 }

@@ -139,6 +139,5 @@ static const struct rows_op rows = {
 	.gpu = &layernorm_gpu_math,
 };
 
-ROWS_OP(layernorm, rows, tcb_rows_gpu_rules,
-	"rows of f32 less their mean over their deviation, times a weight and plus a bias a column", { 512, 4096, 0 },
-	{ 1, 4096, 0 }, { 4096, 4096, 0 });
+ROWS_OP(layernorm, rows, "rows of f32 less their mean over their deviation, times a weight and plus a bias a column",
+	{ 512, 4096, 0 }, { 1, 4096, 0 }, { 4096, 4096, 0 });

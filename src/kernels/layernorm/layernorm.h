@@ -33,5 +33,6 @@ extern const struct tcb_op tcb_op_layernorm;
 
 /* layernorm_gpu.c */
 extern const struct tcb_rows_math layernorm_gpu_math;
+extern const struct tcb_side layernorm_gpu;
 
 #endif

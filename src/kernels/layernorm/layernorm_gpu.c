@@ -239,3 +239,5 @@ const struct tcb_rows_math layernorm_gpu_math = {
 	.registers = 44,
 	.temporaries = 2,
 };
+
+ROWS_GPU_SIDE(layernorm, tcb_rows_gpu_rules);

@@ -6,7 +6,6 @@
 #include "base/util.h"
 #include "kernels/matmul/matmul_cpu.h"
 #include "kernels/matmul/matmul_gpu.h"
-#include "kernels/simd/isas.h"
 
 static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err)
 {
@@ -65,10 +64,6 @@ static double traffic(const struct tcb_problem *problem)
 
 static const struct tcb_shape default_shapes[] = { { 1024, 1024, 1024 }, { 2048, 2048, 2048 }, { 4096, 4096, 4096 } };
 
-TCB_VARIANT_TABLES(f32_variants, TCB_ISAS_FLOATS, matmul_f32_variants)
-TCB_VARIANT_TABLES(f16_variants, TCB_ISAS_FLOATS, matmul_f16_variants)
-TCB_VARIANT_TABLES(bf16_variants, TCB_ISAS_FLOATS, matmul_bf16_variants)
-
 #define MATMUL_OP(type_, TYPE, contract, exact_, summary_)                                 \
 	const struct tcb_op tcb_op_matmul_##type_ = {                                      \
 		.name = "matmul_" #type_,                                                  \
@@ -79,7 +74,7 @@ TCB_VARIANT_TABLES(bf16_variants, TCB_ISAS_FLOATS, matmul_bf16_variants)
 		.default_contract = contract,                                              \
 		.default_shapes = default_shapes,                                          \
 		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]), \
-		.variant_lists = type_##_variants,                                         \
+		.side = TCB_SIDES(&matmul_##type_##_cpu, &matmul_##type_##_gpu),           \
 		.check_shape = check_shape,                                                \
 		.operands = operands,                                                      \
 		.fill = fill,                                                              \
@@ -90,15 +85,6 @@ TCB_VARIANT_TABLES(bf16_variants, TCB_ISAS_FLOATS, matmul_bf16_variants)
 		.exact = exact_,                                                           \
 		.flops = flops,                                                            \
 		.traffic = traffic,                                                        \
-		.axes = matmul_axes,                                                       \
-		.default_geometry = matmul_default_geometry,                               \
-		.footprint = matmul_footprint,                                             \
-		.plan = matmul_plan,                                                       \
-		.run = matmul_run,                                                         \
-		.emit = matmul_emit,                                                       \
-		.gpu_rules = matmul_gpu_rules,                                             \
-		.gpu_variants = matmul_##type_##_gpu_variants,                             \
-		.cpu_rules = matmul_cpu_rules,                                             \
 	}
 
 MATMUL_OP(f32, TCB_TYPE_F32, TCB_CONTRACT_F32, matmul_exact, "dense f32 matrix product");

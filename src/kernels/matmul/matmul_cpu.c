@@ -15,6 +15,7 @@
 #include "base/util.h"
 #include "base/view.h"
 #include "kernels/formats.h"
+#include "kernels/simd/isas.h"
 
 enum { PAGE_FLOATS = 1024, LINE_FLOATS = 16 }; /* threads' parts begin on pages, blocks on lines of their own */
 
@@ -54,8 +55,8 @@ static int make_room(const struct tcb_problem *problem, const struct tcb_geometr
 	return 0;
 }
 
-enum tcb_status matmul_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
-			    struct tcb_plan *out, struct tcb_error *err)
+static enum tcb_status matmul_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
+				   struct tcb_plan *out, struct tcb_error *err)
 {
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
 	const struct tcb_variant *variant = tcb_variant_find(problem->op, problem->contract, geometry);
@@ -196,7 +197,7 @@ static void run_task(void *ctx, size_t index, unsigned thread)
 	}
 }
 
-void matmul_run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool)
+static void matmul_run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool)
 {
 	const struct tcb_geometry *g = &plan->geometry;
 	const struct tcb_shape *s = &plan->problem.shape;
@@ -241,3 +242,18 @@ void matmul_exact(const struct tcb_plan *plan, void *const operand[], float *y)
 				y[n] = first ? y[n] + sum : sum;
 			}
 }
+
+#define SIDE(type)                                                                     \
+	TCB_VARIANT_TABLES(type##_variants, TCB_ISAS_FLOATS, matmul_##type##_variants) \
+	const struct tcb_side matmul_##type##_cpu = {                                  \
+		.variants = type##_variants,                                           \
+		.rules = matmul_cpu_rules,                                             \
+		.axes = matmul_cpu_axes,                                               \
+		.default_geometry = matmul_cpu_default_geometry,                       \
+		.footprint = matmul_cpu_footprint,                                     \
+		.plan = matmul_plan,                                                   \
+		.run = matmul_run,                                                     \
+	}
+SIDE(f32);
+SIDE(f16);
+SIDE(bf16);

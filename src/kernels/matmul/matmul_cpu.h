@@ -66,19 +66,17 @@ struct matmul_kernels {
 typedef const struct matmul_kernels *matmul_kernels_fn(void);
 
 /* matmul_cpu.c */
-enum tcb_status matmul_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
-			    struct tcb_plan *out, struct tcb_error *err);
-void matmul_run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool);
+extern const struct tcb_side matmul_f32_cpu, matmul_f16_cpu, matmul_bf16_cpu;
 void matmul_exact(const struct tcb_plan *plan, void *const operand[], float *y);
 
-/* matmul_space.c */
+/* matmul_cpu_space.c */
 extern const struct tcb_rule matmul_cpu_rules[];
-size_t matmul_axes(const struct tcb_problem *problem, const struct tcb_target *target,
-		   struct tcb_axis out[TCB_AXES_MAX]);
-void matmul_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-			     struct tcb_geometry *out);
-void matmul_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
-		      const struct tcb_geometry *geometry, struct tcb_footprint *out);
+size_t matmul_cpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		       struct tcb_axis out[TCB_AXES_MAX]);
+void matmul_cpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+				 struct tcb_geometry *out);
+void matmul_cpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+			  const struct tcb_geometry *geometry, struct tcb_footprint *out);
 /* Why no variant can run GEOMETRY, NULL if one can. */
 const char *matmul_refused(const struct tcb_problem *problem, const struct tcb_geometry *geometry);
 

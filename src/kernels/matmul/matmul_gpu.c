@@ -7,8 +7,8 @@
 
 #include "kernels/matmul/matmul_gpu_frame.h"
 
-enum tcb_status matmul_emit(const struct tcb_problem *problem, const struct tcb_target *target,
-			    const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err)
+static enum tcb_status matmul_emit(const struct tcb_problem *problem, const struct tcb_target *target,
+				   const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err)
 {
 	const int is_wgmma = geometry->knob[TCB_KNOB_ISA] == TCB_ISA_WGMMA;
 	struct matmul_gpu g;
@@ -27,17 +27,30 @@ enum tcb_status matmul_emit(const struct tcb_problem *problem, const struct tcb_
 		.name = "matmul_" #type "_ptx_" word, .contract = contract_, .isa = TCB_ISA_##isa_, \
 		.class = TCB_CLASS_BOUNDED                                                          \
 	}
-const struct tcb_variant matmul_f32_gpu_variants[] = {
+static const struct tcb_variant f32_variants[] = {
 	ROW(f32, TCB_CONTRACT_F32, FMA, "fma"),
 	{ .name = NULL },
 };
-const struct tcb_variant matmul_f16_gpu_variants[] = {
+static const struct tcb_variant f16_variants[] = {
 	ROW(f16, TCB_CONTRACT_F16, MMA, "mma"),
 	ROW(f16, TCB_CONTRACT_F16, WGMMA, "wgmma"),
 	{ .name = NULL },
 };
-const struct tcb_variant matmul_bf16_gpu_variants[] = {
+static const struct tcb_variant bf16_variants[] = {
 	ROW(bf16, TCB_CONTRACT_F16, MMA, "mma"),
 	ROW(bf16, TCB_CONTRACT_F16, WGMMA, "wgmma"),
 	{ .name = NULL },
 };
+
+#define SIDE(type)                                               \
+	const struct tcb_side matmul_##type##_gpu = {            \
+		.variants = TCB_VARIANT_LIST(type##_variants),   \
+		.rules = matmul_gpu_rules,                       \
+		.axes = matmul_gpu_axes,                         \
+		.default_geometry = matmul_gpu_default_geometry, \
+		.footprint = matmul_gpu_footprint,               \
+		.emit = matmul_emit,                             \
+	}
+SIDE(f32);
+SIDE(f16);
+SIDE(bf16);

@@ -26,9 +26,7 @@
 #include "kernels/matmul/matmul.h"
 
 /* matmul_gpu.c */
-enum tcb_status matmul_emit(const struct tcb_problem *problem, const struct tcb_target *target,
-			    const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
-extern const struct tcb_variant matmul_f32_gpu_variants[], matmul_f16_gpu_variants[], matmul_bf16_gpu_variants[];
+extern const struct tcb_side matmul_f32_gpu, matmul_f16_gpu, matmul_bf16_gpu;
 
 /* matmul_gpu_plan.c */
 extern const struct tcb_rule matmul_gpu_rules[];

@@ -14,7 +14,6 @@
 #include "kernels/quant_matmul/quant_matmul_fragments.h"
 #include "kernels/quant_matmul/quant_matmul_gpu.h"
 #include "kernels/quant_matmul/quant_matmul_layout.h"
-#include "kernels/simd/isas.h"
 
 static const struct tcb_shape default_shapes[] = {
 	{ 8, 4096, 4096 },
@@ -22,27 +21,6 @@ static const struct tcb_shape default_shapes[] = {
 	{ 128, 4096, 4096 },
 	{ 512, 4096, 4096 },
 };
-
-static size_t axes(const struct tcb_problem *problem, const struct tcb_target *target,
-		   struct tcb_axis out[TCB_AXES_MAX])
-{
-	return (target->kind == TCB_TARGET_CUDA ? qmm_gpu_axes : qmm_cpu_axes)(problem, target, out);
-}
-
-static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-			     struct tcb_geometry *out)
-{
-	(target->kind == TCB_TARGET_CUDA ? qmm_gpu_default_geometry : qmm_cpu_default_geometry)(problem, target, out);
-}
-
-static void footprint(const struct tcb_problem *problem, const struct tcb_target *target,
-		      const struct tcb_geometry *geometry, struct tcb_footprint *out)
-{
-	if (target->kind == TCB_TARGET_CUDA)
-		qmm_gpu_footprint(problem, target, geometry, out);
-	else
-		qmm_cpu_footprint(problem, geometry, out);
-}
 
 static void pack(const struct tcb_problem *problem, size_t which, enum tcb_layout layout, const void *weights,
 		 void *packed)
@@ -73,7 +51,6 @@ static size_t pack_rows(const struct tcb_op *op, enum tcb_layout layout)
 }
 
 #define OP(id, format_, name_, ...)                                                                   \
-	TCB_VARIANT_TABLES(variants_##name_, TCB_ISAS_TILES, qmm_##name_)                             \
 	const struct tcb_op tcb_op_##name_##_matmul = {                                               \
 		.name = #name_ "_matmul",                                                             \
 		.summary = #id " weights x f32 activations, many tokens at once",                     \
@@ -83,7 +60,7 @@ static size_t pack_rows(const struct tcb_op *op, enum tcb_layout layout)
 		.default_contract = TCB_CONTRACT_Q8,                                                  \
 		.default_shapes = default_shapes,                                                     \
 		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),            \
-		.variant_lists = variants_##name_,                                                    \
+		.side = TCB_SIDES(&qmm_##name_##_cpu, &qmm_gpu),                                      \
 		.check_shape = tcb_quant_check_shape,                                                 \
 		.operands = tcb_quant_operands,                                                       \
 		.fill = tcb_quant_fill,                                                               \
@@ -94,17 +71,9 @@ static size_t pack_rows(const struct tcb_op *op, enum tcb_layout layout)
 		.exact = qmm_exact,                                                                   \
 		.flops = tcb_quant_flops,                                                             \
 		.traffic = tcb_quant_traffic,                                                         \
-		.axes = axes,                                                                         \
-		.default_geometry = default_geometry,                                                 \
-		.footprint = footprint,                                                               \
-		.plan = qmm_plan,                                                                     \
 		.pack = pack,                                                                         \
 		.unpack = unpack,                                                                     \
 		.pack_rows = pack_rows,                                                               \
-		.run = qmm_run,                                                                       \
-		.emit = qmm_emit,                                                                     \
-		.gpu_rules = qmm_gpu_rules,                                                           \
-		.gpu_variants = qmm_gpu_variants,                                                     \
 	};
 
 TCB_FORMAT_LIST(OP)

@@ -82,8 +82,8 @@ static double chain(const struct tcb_problem *problem)
 	return (double)superblocks + 16 + 1 + 3;
 }
 
-enum tcb_status qmm_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry, struct tcb_plan *out,
-			 struct tcb_error *err)
+static enum tcb_status qmm_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
+				struct tcb_plan *out, struct tcb_error *err)
 {
 	const struct tcb_op *op = problem->op;
 	const struct tcb_variant *variant = tcb_variant_find(op, problem->contract, geometry);
@@ -290,7 +290,7 @@ static const struct conversions *conversions_of(enum tcb_isa isa)
 	return &all[tcb_cpu_isa(isa)->floats];
 }
 
-void qmm_run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool)
+static void qmm_run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool)
 {
 	const struct tcb_shape *s = &plan->problem.shape;
 	const struct tcb_geometry *g = &plan->geometry;
@@ -348,3 +348,15 @@ void qmm_exact(const struct tcb_plan *plan, void *const operand[], float *y)
 			}
 		}
 }
+
+#define SIDE(id, format, name, ...)                                     \
+	TCB_VARIANT_TABLES(name##_variants, TCB_ISAS_TILES, qmm_##name) \
+	const struct tcb_side qmm_##name##_cpu = {                      \
+		.variants = name##_variants,                            \
+		.axes = qmm_cpu_axes,                                   \
+		.default_geometry = qmm_cpu_default_geometry,           \
+		.footprint = qmm_cpu_footprint,                         \
+		.plan = qmm_plan,                                       \
+		.run = qmm_run,                                         \
+	};
+TCB_FORMAT_LIST(SIDE)

@@ -5,12 +5,13 @@
 #ifndef TCB_KERNELS_QUANT_MATMUL_CPU_H
 #define TCB_KERNELS_QUANT_MATMUL_CPU_H
 
+#include "kernels/formats.h"
 #include "kernels/op.h"
 
 /* quant_matmul_cpu.c */
-enum tcb_status qmm_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry, struct tcb_plan *out,
-			 struct tcb_error *err);
-void qmm_run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool);
+#define QMM_DECLARE_SIDE(id, format, name, ...) extern const struct tcb_side qmm_##name##_cpu;
+TCB_FORMAT_LIST(QMM_DECLARE_SIDE)
+#undef QMM_DECLARE_SIDE
 void qmm_exact(const struct tcb_plan *plan, void *const operand[], float *y);
 
 /* quant_matmul_cpu_space.c */
@@ -18,8 +19,8 @@ size_t qmm_cpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 		    struct tcb_axis out[TCB_AXES_MAX]);
 void qmm_cpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			      struct tcb_geometry *out);
-void qmm_cpu_footprint(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
-		       struct tcb_footprint *out);
+void qmm_cpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+		       const struct tcb_geometry *geometry, struct tcb_footprint *out);
 /* Why the op cannot run GEOMETRY whatever the variant, NULL if it can. */
 const char *qmm_cpu_refused(const struct tcb_problem *problem, const struct tcb_geometry *geometry);
 

@@ -103,7 +103,7 @@ static void add_variants(struct tcb_axis *isa, struct tcb_axis *micro_m, struct 
 {
 	const struct tcb_op *op = problem->op;
 	const struct tcb_variant *variant;
-	for (size_t i = 0; (variant = tcb_variant_at(op, i)); i++)
+	for (size_t i = 0; (variant = tcb_variant_at(tcb_op_cpu(op), i)); i++)
 		if (variant->contract == problem->contract && tcb_target_has(target, variant->isa)) {
 			tcb_axis_add(isa, (size_t)variant->isa);
 			tcb_axis_add(micro_m, variant->micro.m);
@@ -165,7 +165,7 @@ static const struct tcb_variant *best_variant(const struct tcb_problem *problem,
 {
 	const struct tcb_op *op = problem->op;
 	const struct tcb_variant *best = NULL, *variant;
-	for (size_t i = 0; (variant = tcb_variant_at(op, i)); i++) {
+	for (size_t i = 0; (variant = tcb_variant_at(tcb_op_cpu(op), i)); i++) {
 		if (variant->contract != problem->contract || !tcb_target_has(target, variant->isa) ||
 		    variant->layout != TCB_LAYOUT_NATIVE ||
 		    variant->micro.n > (has_tiles(variant->isa) && problem->shape.n > QMM_ROWS ? AMX_ROWS : QMM_ROWS))
@@ -182,7 +182,7 @@ static const struct tcb_variant *best_variant(const struct tcb_problem *problem,
 						    variant->micro.n > best->micro.n))))
 			best = variant;
 	}
-	return best ? best : tcb_variant_at(op, 0);
+	return best ? best : tcb_variant_at(tcb_op_cpu(op), 0);
 }
 
 /*
@@ -231,8 +231,8 @@ void qmm_cpu_default_geometry(const struct tcb_problem *problem, const struct tc
 	out->knob[TCB_KNOB_HINT] = TCB_HINT_T0;
 }
 
-void qmm_cpu_footprint(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
-		       struct tcb_footprint *out)
+void qmm_cpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+		       const struct tcb_geometry *geometry, struct tcb_footprint *out)
 {
 	const struct tcb_format *format = problem->op->format;
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
@@ -245,6 +245,7 @@ void qmm_cpu_footprint(const struct tcb_problem *problem, const struct tcb_geome
 	const size_t line = q8 ? (regs ? tcb_lines(format->id) * QMM_LINE : qmm_panel_bytes(format->id))
 			       : sizeof(struct qmm_values);
 	const size_t token = q8 ? sizeof(struct qmm_x8) : QMM_VALUES * sizeof(float);
+	(void)target;
 	memset(out, 0, sizeof(*out));
 	out->k_multiple = out->k_step_multiple = format->block_values;
 	out->element_bytes = 1;

@@ -111,8 +111,8 @@ static void write_matmul(struct qmm_writer *w)
 	tcb_kit_end(&w->kit);
 }
 
-enum tcb_status qmm_emit(const struct tcb_problem *problem, const struct tcb_target *target,
-			 const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err)
+static enum tcb_status qmm_emit(const struct tcb_problem *problem, const struct tcb_target *target,
+				const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err)
 {
 	const int is_wgmma = geometry->knob[TCB_KNOB_ISA] == TCB_ISA_WGMMA;
 	struct qmm_gpu g;
@@ -131,7 +131,7 @@ enum tcb_status qmm_emit(const struct tcb_problem *problem, const struct tcb_tar
 	return tcb_kit_close(&w.kit, err);
 }
 
-const struct tcb_variant qmm_gpu_variants[] = {
+static const struct tcb_variant variants[] = {
 	{ .name = "quant_matmul_f16_ptx_mma",
 	  .contract = TCB_CONTRACT_F16,
 	  .isa = TCB_ISA_MMA,
@@ -145,4 +145,13 @@ const struct tcb_variant qmm_gpu_variants[] = {
 	  .isa = TCB_ISA_MMA,
 	  .class = TCB_CLASS_BOUNDED },
 	{ .name = NULL },
+};
+
+const struct tcb_side qmm_gpu = {
+	.variants = TCB_VARIANT_LIST(variants),
+	.rules = qmm_gpu_rules,
+	.axes = qmm_gpu_axes,
+	.default_geometry = qmm_gpu_default_geometry,
+	.footprint = qmm_gpu_footprint,
+	.emit = qmm_emit,
 };

@@ -38,9 +38,7 @@
 #include "kernels/op.h"
 
 /* quant_matmul_gpu.c */
-enum tcb_status qmm_emit(const struct tcb_problem *problem, const struct tcb_target *target,
-			 const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
-extern const struct tcb_variant qmm_gpu_variants[];
+extern const struct tcb_side qmm_gpu; /* of all formats */
 
 /* quant_matmul_gpu_plan.c: GEOMETRY keeps the rules. */
 extern const struct tcb_rule qmm_gpu_rules[];

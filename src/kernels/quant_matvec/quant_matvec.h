@@ -22,11 +22,20 @@
 double q4k_f32_chain(const struct tcb_plan *plan);
 void q4k_exact(const struct tcb_plan *plan, void *const operand[], float *y);
 
-/* quant_matvec_space.c */
-size_t qmv_axes(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_axis out[TCB_AXES_MAX]);
-void qmv_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out);
-void qmv_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
-		   const struct tcb_geometry *geometry, struct tcb_footprint *out);
+/* quant_matvec_cpu.c */
+#define QMV_DECLARE_SIDE(kind, has_norm, is_gated, op) extern const struct tcb_side qmv_##op##_##kind##_cpu;
+#define QMV_DECLARE_SIDES(id, name, op, ...) QMV_KINDS(QMV_DECLARE_SIDE, op)
+TCB_FORMAT_LIST(QMV_DECLARE_SIDES)
+#undef QMV_DECLARE_SIDES
+#undef QMV_DECLARE_SIDE
+
+/* quant_matvec_cpu_space.c */
+size_t qmv_cpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		    struct tcb_axis out[TCB_AXES_MAX]);
+void qmv_cpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			      struct tcb_geometry *out);
+void qmv_cpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+		       const struct tcb_geometry *geometry, struct tcb_footprint *out);
 /* Why the op cannot run GEOMETRY whatever the variant, NULL if it can. */
 const char *qmv_geometry_refused(const struct tcb_problem *problem, const struct tcb_geometry *geometry);
 

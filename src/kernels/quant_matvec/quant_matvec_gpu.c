@@ -592,8 +592,8 @@ static void write_prepare(struct qmv_writer *w)
 	tcb_kit_end(&w->kit);
 }
 
-enum tcb_status qmv_emit(const struct tcb_problem *problem, const struct tcb_target *target,
-			 const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err)
+static enum tcb_status qmv_emit(const struct tcb_problem *problem, const struct tcb_target *target,
+				const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err)
 {
 	struct qmv_gpu g;
 	struct qmv_writer w = { .g = &g };
@@ -627,15 +627,15 @@ enum tcb_status qmv_emit(const struct tcb_problem *problem, const struct tcb_tar
 		}                                                                  \
 	}
 
-#define OF_FORMAT(id, kind, op) [TCB_FORMAT_##id] = VARIANTS(#op "_" #kind),
-#define MATVEC(id, name, op, ...) OF_FORMAT(id, matvec, op)
-#define RMSNORM_MATVEC(id, name, op, ...) OF_FORMAT(id, rmsnorm_matvec, op)
-#define SWIGLU_MATVEC(id, name, op, ...) OF_FORMAT(id, swiglu_matvec, op)
-#define RMSNORM_SWIGLU_MATVEC(id, name, op, ...) OF_FORMAT(id, rmsnorm_swiglu_matvec, op)
-#define TABLE(kind, ROWS)                                                                                         \
-	const struct tcb_variant qmv_gpu_variants_##kind[TCB_FORMAT_COUNT][QMV_GPU_VARIANTS] = { TCB_FORMAT_LIST( \
-		ROWS) };
-TABLE(matvec, MATVEC)
-TABLE(rmsnorm_matvec, RMSNORM_MATVEC)
-TABLE(swiglu_matvec, SWIGLU_MATVEC)
-TABLE(rmsnorm_swiglu_matvec, RMSNORM_SWIGLU_MATVEC)
+#define SIDE(kind, has_norm, is_gated, op)                                                  \
+	static const struct tcb_variant variants_##op##_##kind[] = VARIANTS(#op "_" #kind); \
+	const struct tcb_side qmv_##op##_##kind##_gpu = {                                   \
+		.variants = TCB_VARIANT_LIST(variants_##op##_##kind),                       \
+		.rules = qmv_gpu_rules,                                                     \
+		.axes = qmv_gpu_axes,                                                       \
+		.default_geometry = qmv_gpu_default_geometry,                               \
+		.footprint = qmv_gpu_footprint,                                             \
+		.emit = qmv_emit,                                                           \
+	};
+#define SIDES(id, name, op, ...) QMV_KINDS(SIDE, op)
+TCB_FORMAT_LIST(SIDES)

@@ -26,14 +26,11 @@
 #include "kernels/quant_matvec/quant_matvec_fused.h"
 
 /* quant_matvec_gpu.c */
-enum tcb_status qmv_emit(const struct tcb_problem *problem, const struct tcb_target *target,
-			 const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
-/* By kind and format; each row ends with one without a name. */
-enum { QMV_GPU_VARIANTS = 6 };
-#define QMV_GPU_DECLARE_VARIANTS(kind, ...) \
-	extern const struct tcb_variant qmv_gpu_variants_##kind[TCB_FORMAT_COUNT][QMV_GPU_VARIANTS];
-QMV_KINDS(QMV_GPU_DECLARE_VARIANTS, )
-#undef QMV_GPU_DECLARE_VARIANTS
+#define QMV_DECLARE_SIDE(kind, has_norm, is_gated, op) extern const struct tcb_side qmv_##op##_##kind##_gpu;
+#define QMV_DECLARE_SIDES(id, name, op, ...) QMV_KINDS(QMV_DECLARE_SIDE, op)
+TCB_FORMAT_LIST(QMV_DECLARE_SIDES)
+#undef QMV_DECLARE_SIDES
+#undef QMV_DECLARE_SIDE
 
 /* quant_matvec_gpu_plan.c: GEOMETRY keeps the rules. */
 void qmv_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,

@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/sizes.h"
 #include "kernels/formats.h"
 #include "kernels/quant_matvec/quant_matvec_pack.h"
 
@@ -129,4 +130,18 @@ void q4k_unpack(enum tcb_layout layout, size_t n, size_t k, const void *packed, 
 	for (size_t row = 0; row < n; row++)
 		for (size_t b = 0; b < blocks; b++, out += Q4K_BLOCK_BYTES)
 			unpack_row(layout, in + (row / rows * blocks + b) * group_block, (unsigned)(row % rows), out);
+}
+
+size_t qmv_block_bytes(const struct tcb_format *format, enum tcb_layout layout)
+{
+	if (format->id == TCB_FORMAT_Q4_K)
+		return q4k_layout_block_bytes(layout);
+	return layout == TCB_LAYOUT_NATIVE ? qmv_super_bytes(format->id) : tcb_lines(format->id) * QMV_LINE;
+}
+
+size_t qmv_group_bytes(const struct tcb_problem *problem, enum tcb_layout layout)
+{
+	const struct tcb_format *format = problem->op->format;
+	return layout == TCB_LAYOUT_NATIVE ? tcb_quant_row_bytes(format, problem->shape.k)
+					   : tcb_div_up(problem->shape.k, QMV_SUPER) * qmv_block_bytes(format, layout);
 }

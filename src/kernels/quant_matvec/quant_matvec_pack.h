@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layouts for CPUs that q4k_matvec has beside r16, which all formats and ops share (quant_lines.h).
+ * Layouts for CPUs that q4k_matvec has beside r16, which all formats and ops share (quant_lines.h), and what rows take
+ * in any.
  */
 #ifndef TCB_KERNELS_QUANT_MATVEC_PACK_H
 #define TCB_KERNELS_QUANT_MATVEC_PACK_H
@@ -20,5 +21,9 @@ size_t q4k_layout_rows(enum tcb_layout layout);        /* rows in a group; 1 for
 size_t q4k_layout_block_bytes(enum tcb_layout layout); /* bytes of one group block */
 void q4k_pack(enum tcb_layout layout, size_t n, size_t k, const void *weights, void *packed);
 void q4k_unpack(enum tcb_layout layout, size_t n, size_t k, const void *packed, void *weights);
+
+/* Of all formats: bytes of a superblock of a row, or of a row group; of a row as stored, or of a row group. */
+size_t qmv_block_bytes(const struct tcb_format *format, enum tcb_layout layout);
+size_t qmv_group_bytes(const struct tcb_problem *problem, enum tcb_layout layout);
 
 #endif

@@ -3,7 +3,7 @@
  * Private to the ops reduce2d_sum, reduce2d_max and reduce2d_min: all elements of an M x N matrix of f32 to one value,
  * tile by tile (seed 003).
  *
- * The geometry drives the loops (reduce2d.c):
+ * The geometry drives the loops (reduce2d_cpu.c):
  *   macro m x n x 1   one task: a tile of the matrix that one thread goes over
  *   midi  m x n x 1   tiles of that tile; each is reduced to a partial result of its own (16x16 in the seed)
  *   micro m x n x 1   rows x columns of one step of the micro-kernel, each vector of it with its own accumulator
@@ -47,15 +47,19 @@ double reduce2d_tiles(const struct reduce2d_operation *operation, const struct t
 /* reduce2d.c */
 extern const struct tcb_op tcb_op_reduce2d_sum, tcb_op_reduce2d_max, tcb_op_reduce2d_min;
 
-/* reduce2d_space.c */
+/* reduce2d_cpu.c */
+extern const struct tcb_side reduce2d_sum_cpu, reduce2d_max_cpu, reduce2d_min_cpu;
+void reduce2d_exact(const struct tcb_plan *plan, void *const operand[], float *y);
+
+/* reduce2d_cpu_space.c */
 extern const struct tcb_rule reduce2d_cpu_rules[];
-size_t reduce2d_axes(const struct tcb_problem *problem, const struct tcb_target *target,
-		     struct tcb_axis out[TCB_AXES_MAX]);
+size_t reduce2d_cpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+			 struct tcb_axis out[TCB_AXES_MAX]);
 /* The seed's tiles of 16x16, a strip of them a task. */
-void reduce2d_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-			       struct tcb_geometry *out);
-void reduce2d_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
-			const struct tcb_geometry *geometry, struct tcb_footprint *out);
+void reduce2d_cpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+				   struct tcb_geometry *out);
+void reduce2d_cpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+			    const struct tcb_geometry *geometry, struct tcb_footprint *out);
 
 /* Strides of a pairwise sum: steps of the micro-kernel that one leaf of the cascade adds up. */
 enum { REDUCE2D_LEAF_STEPS = 8, REDUCE2D_LEVELS = 40 };

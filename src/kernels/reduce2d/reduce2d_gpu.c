@@ -473,8 +473,8 @@ static void write_second(struct writer *w)
 	tcb_kit_end(&w->kit);
 }
 
-enum tcb_status reduce2d_emit(const struct tcb_problem *problem, const struct tcb_target *target,
-			      const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err)
+static enum tcb_status reduce2d_emit(const struct tcb_problem *problem, const struct tcb_target *target,
+				     const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err)
 {
 	struct reduce2d_gpu g;
 	struct writer w = { .g = &g };
@@ -502,6 +502,19 @@ enum tcb_status reduce2d_emit(const struct tcb_problem *problem, const struct tc
 			.name = NULL                    \
 		}                                       \
 	}
-const struct tcb_variant reduce2d_sum_gpu_variants[] = VARIANT(sum, BOUNDED);
-const struct tcb_variant reduce2d_max_gpu_variants[] = VARIANT(max, EXACT);
-const struct tcb_variant reduce2d_min_gpu_variants[] = VARIANT(min, EXACT);
+static const struct tcb_variant sum_variants[] = VARIANT(sum, BOUNDED);
+static const struct tcb_variant max_variants[] = VARIANT(max, EXACT);
+static const struct tcb_variant min_variants[] = VARIANT(min, EXACT);
+
+#define SIDE(what)                                                 \
+	const struct tcb_side reduce2d_##what##_gpu = {            \
+		.variants = TCB_VARIANT_LIST(what##_variants),     \
+		.rules = reduce2d_gpu_rules,                       \
+		.axes = reduce2d_gpu_axes,                         \
+		.default_geometry = reduce2d_gpu_default_geometry, \
+		.footprint = reduce2d_gpu_footprint,               \
+		.emit = reduce2d_emit,                             \
+	}
+SIDE(sum);
+SIDE(max);
+SIDE(min);

@@ -57,8 +57,6 @@ void reduce2d_gpu_footprint(const struct tcb_problem *problem, const struct tcb_
 			    const struct tcb_geometry *geometry, struct tcb_footprint *out);
 
 /* reduce2d_gpu.c */
-enum tcb_status reduce2d_emit(const struct tcb_problem *problem, const struct tcb_target *target,
-			      const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
-extern const struct tcb_variant reduce2d_sum_gpu_variants[], reduce2d_max_gpu_variants[], reduce2d_min_gpu_variants[];
+extern const struct tcb_side reduce2d_sum_gpu, reduce2d_max_gpu, reduce2d_min_gpu;
 
 #endif

@@ -100,5 +100,5 @@ static const struct rows_op rows = {
 	.gpu = &rmsnorm_gpu_math,
 };
 
-ROWS_OP(rmsnorm, rows, tcb_rows_gpu_rules, "rows of f32 over their root mean square, times a weight a column",
-	{ 512, 4096, 0 }, { 1, 4096, 0 }, { 4096, 4096, 0 });
+ROWS_OP(rmsnorm, rows, "rows of f32 over their root mean square, times a weight a column", { 512, 4096, 0 },
+	{ 1, 4096, 0 }, { 4096, 4096, 0 });

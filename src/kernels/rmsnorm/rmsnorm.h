@@ -21,5 +21,6 @@ extern const struct tcb_op tcb_op_rmsnorm;
 
 /* rmsnorm_gpu.c */
 extern const struct tcb_rows_math rmsnorm_gpu_math;
+extern const struct tcb_side rmsnorm_gpu;
 
 #endif

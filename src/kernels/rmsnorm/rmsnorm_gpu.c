@@ -123,3 +123,5 @@ const struct tcb_rows_math rmsnorm_gpu_math = {
 	.bound = bound,
 	.registers = 34,
 };
+
+ROWS_GPU_SIDE(rmsnorm, tcb_rows_gpu_rules);

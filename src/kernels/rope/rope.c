@@ -12,7 +12,6 @@
 #include "base/util.h"
 #include "kernels/rope/rope_cpu.h"
 #include "kernels/rope/rope_gpu.h"
-#include "kernels/simd/isas.h"
 
 static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err)
 {
@@ -272,10 +271,6 @@ static const struct tcb_shape default_shapes[] = {
 	{ 1, 64, 128, HEADS(64) },
 };
 
-TCB_VARIANT_TABLES(f16_variants, TCB_ISAS_FLOATS, rope_append_f16_variants)
-TCB_VARIANT_TABLES(bf16_variants, TCB_ISAS_FLOATS, rope_append_bf16_variants)
-TCB_VARIANT_TABLES(q80_variants, TCB_ISAS_FLOATS, rope_append_q80_variants)
-
 #define ROPE_OP(kv_, KV, TYPE, summary_)                                                   \
 	static const struct rope_op kv_ = { KV };                                          \
 	const struct tcb_op tcb_op_rope_append_##kv_ = {                                   \
@@ -289,22 +284,13 @@ TCB_VARIANT_TABLES(q80_variants, TCB_ISAS_FLOATS, rope_append_q80_variants)
 		.default_contract = TCB_CONTRACT_F16,                                      \
 		.default_shapes = default_shapes,                                          \
 		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]), \
-		.variant_lists = kv_##_variants,                                           \
+		.side = TCB_SIDES(&rope_##kv_##_cpu, &rope_##kv_##_gpu),                   \
 		.check_shape = check_shape,                                                \
 		.operands = operands,                                                      \
 		.fill = fill,                                                              \
 		.reference = reference,                                                    \
 		.flops = flops,                                                            \
 		.traffic = traffic,                                                        \
-		.axes = rope_axes,                                                         \
-		.default_geometry = rope_default_geometry,                                 \
-		.footprint = rope_footprint,                                               \
-		.plan = rope_plan,                                                         \
-		.run = rope_run,                                                           \
-		.emit = rope_emit,                                                         \
-		.gpu_rules = rope_gpu_rules,                                               \
-		.gpu_variants = rope_append_##kv_##_gpu_variants,                          \
-		.cpu_rules = rope_cpu_rules,                                               \
 	}
 
 ROPE_OP(f16, TCB_TYPE_F16, TCB_TYPE_F16, "rotary embedding of q and k; k and v appended to an f16 KV cache");

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/sizes.h"
+#include "kernels/simd/isas.h"
 
 enum { STREAM_ALIGN = 64 };
 
@@ -16,8 +17,8 @@ static size_t task_count(const struct tcb_problem *problem, const struct tcb_geo
 	return problem->shape.heads.sequences * tcb_div_up(problem->shape.m, geometry->tile[TCB_MIDI].m);
 }
 
-enum tcb_status rope_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry, struct tcb_plan *out,
-			  struct tcb_error *err)
+static enum tcb_status rope_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
+				 struct tcb_plan *out, struct tcb_error *err)
 {
 	const struct tcb_shape *s = &problem->shape;
 	const int32_t *knob = geometry->knob;
@@ -144,7 +145,7 @@ static void run_task(void *ctx, size_t index, unsigned thread)
 	}
 }
 
-void rope_run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool)
+static void rope_run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool)
 {
 	struct run run = { .problem = &plan->problem, .plan = plan, .operand = operand };
 	const enum tcb_sched sched = (enum tcb_sched)plan->geometry.knob[TCB_KNOB_SCHED];
@@ -159,3 +160,18 @@ void rope_run(const struct tcb_plan *plan, void *const operand[], void *workspac
 	for (run.part = PART_Q; run.part <= PART_V; run.part++)
 		tcb_pool_run(pool, plan->threads, sched, tasks, run_task, &run);
 }
+
+#define SIDE(kv)                                                                        \
+	TCB_VARIANT_TABLES(kv##_variants, TCB_ISAS_FLOATS, rope_append_##kv##_variants) \
+	const struct tcb_side rope_##kv##_cpu = {                                       \
+		.variants = kv##_variants,                                              \
+		.rules = rope_cpu_rules,                                                \
+		.axes = rope_cpu_axes,                                                  \
+		.default_geometry = rope_cpu_default_geometry,                          \
+		.footprint = rope_cpu_footprint,                                        \
+		.plan = rope_plan,                                                      \
+		.run = rope_run,                                                        \
+	}
+SIDE(f16);
+SIDE(bf16);
+SIDE(q80);

@@ -13,18 +13,17 @@
 
 #include "kernels/rope/rope.h"
 
-/* rope_space.c: of GPUs, too */
-size_t rope_axes(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_axis out[TCB_AXES_MAX]);
-void rope_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-			   struct tcb_geometry *out);
-void rope_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
-		    const struct tcb_geometry *geometry, struct tcb_footprint *out);
+/* rope_cpu_space.c */
+size_t rope_cpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		     struct tcb_axis out[TCB_AXES_MAX]);
+void rope_cpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			       struct tcb_geometry *out);
+void rope_cpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+			const struct tcb_geometry *geometry, struct tcb_footprint *out);
 extern const struct tcb_rule rope_cpu_rules[];
 
 /* rope_cpu.c */
-enum tcb_status rope_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry, struct tcb_plan *out,
-			  struct tcb_error *err);
-void rope_run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool);
+extern const struct tcb_side rope_f16_cpu, rope_bf16_cpu, rope_q80_cpu;
 
 /* The micro-kernel: HEADS heads of K values, one behind the other. */
 struct rope_call {

@@ -380,8 +380,8 @@ static void write_kernel(struct rope_writer *w, const struct rope_launch *launch
 	tcb_kit_end(&w->kit);
 }
 
-enum tcb_status rope_emit(const struct tcb_problem *problem, const struct tcb_target *target,
-			  const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err)
+static enum tcb_status rope_emit(const struct tcb_problem *problem, const struct tcb_target *target,
+				 const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err)
 {
 	struct rope_gpu g;
 	struct rope_launch launches[ROPE_LAUNCHES_MAX];
@@ -413,6 +413,19 @@ enum tcb_status rope_emit(const struct tcb_problem *problem, const struct tcb_ta
 			.name = NULL                              \
 		}                                                 \
 	}
-const struct tcb_variant rope_append_f16_gpu_variants[] = VARIANTS(f16);
-const struct tcb_variant rope_append_bf16_gpu_variants[] = VARIANTS(bf16);
-const struct tcb_variant rope_append_q80_gpu_variants[] = VARIANTS(q80);
+static const struct tcb_variant f16_variants[] = VARIANTS(f16);
+static const struct tcb_variant bf16_variants[] = VARIANTS(bf16);
+static const struct tcb_variant q80_variants[] = VARIANTS(q80);
+
+#define SIDE(kv)                                               \
+	const struct tcb_side rope_##kv##_gpu = {              \
+		.variants = TCB_VARIANT_LIST(kv##_variants),   \
+		.rules = rope_gpu_rules,                       \
+		.axes = rope_gpu_axes,                         \
+		.default_geometry = rope_gpu_default_geometry, \
+		.footprint = rope_gpu_footprint,               \
+		.emit = rope_emit,                             \
+	}
+SIDE(f16);
+SIDE(bf16);
+SIDE(q80);

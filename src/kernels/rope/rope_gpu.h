@@ -65,9 +65,6 @@ void rope_gpu_default_geometry(const struct tcb_problem *problem, const struct t
 extern const struct tcb_rule rope_gpu_rules[];
 
 /* rope_gpu.c */
-enum tcb_status rope_emit(const struct tcb_problem *problem, const struct tcb_target *target,
-			  const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
-extern const struct tcb_variant rope_append_f16_gpu_variants[], rope_append_bf16_gpu_variants[],
-	rope_append_q80_gpu_variants[];
+extern const struct tcb_side rope_f16_gpu, rope_bf16_gpu, rope_q80_gpu;
 
 #endif

@@ -112,26 +112,30 @@ void rows_reference(const struct tcb_problem *problem, void *const operand[], st
 void rows_reference_sums(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out);
 size_t rows_drawn_columns(const struct tcb_problem *problem); /* a row's come together */
 
-/* rows_space.c */
+/* rows_cpu_space.c */
 enum tcb_form rows_first_form(const struct rows_op *rows);
 extern const struct tcb_rule rows_cpu_rules[];
-size_t rows_axes(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_axis out[TCB_AXES_MAX]);
+size_t rows_cpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		     struct tcb_axis out[TCB_AXES_MAX]);
 /* Whole rows and the widest vectors; of data beyond the caches with stores past them and prefetches of the next row. */
-void rows_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-			   struct tcb_geometry *out);
-void rows_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
-		    const struct tcb_geometry *geometry, struct tcb_footprint *out);
+void rows_cpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			       struct tcb_geometry *out);
+void rows_cpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+			const struct tcb_geometry *geometry, struct tcb_footprint *out);
 
-/* The op NAME, with what it does not share with the others on rows; a struct rows_op tells more. */
-#define ROWS_OP(name_, rows_, gpu_rules_, summary_, ...)                                   \
+/* The op NAME and its side for CPUs, with what it does not share with the others on rows; a struct rows_op tells more.
+ * NAME_gpu is its side for GPUs (ROWS_GPU_SIDE). */
+#define ROWS_OP(name_, rows_, summary_, ...)                                               \
 	static const struct tcb_shape default_shapes[] = { __VA_ARGS__ };                  \
-	TCB_VARIANT_TABLES(variant_lists, TCB_ISAS_FLOATS, name_##_variants)               \
-	static const struct tcb_variant gpu_variants[] = {                                 \
-		{ .name = #name_ "_f32_ptx",                                               \
-		  .contract = TCB_CONTRACT_F32,                                            \
-		  .isa = TCB_ISA_FMA,                                                      \
-		  .class = TCB_CLASS_APPROX },                                             \
-		{ .name = NULL },                                                          \
+	TCB_VARIANT_TABLES(variants, TCB_ISAS_FLOATS, name_##_variants)                    \
+	static const struct tcb_side name_##_cpu = {                                       \
+		.variants = variants,                                                      \
+		.rules = rows_cpu_rules,                                                   \
+		.axes = rows_cpu_axes,                                                     \
+		.default_geometry = rows_cpu_default_geometry,                             \
+		.footprint = rows_cpu_footprint,                                           \
+		.plan = rows_plan,                                                         \
+		.run = rows_run,                                                           \
 	};                                                                                 \
 	const struct tcb_op tcb_op_##name_ = {                                             \
 		.name = #name_,                                                            \
@@ -142,7 +146,7 @@ void rows_footprint(const struct tcb_problem *problem, const struct tcb_target *
 		.default_contract = TCB_CONTRACT_F32,                                      \
 		.default_shapes = default_shapes,                                          \
 		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]), \
-		.variant_lists = variant_lists,                                            \
+		.side = TCB_SIDES(&name_##_cpu, &name_##_gpu),                             \
 		.check_shape = rows_check_shape,                                           \
 		.operands = rows_operands,                                                 \
 		.fill = tcb_fill_in_parts,                                                 \
@@ -154,15 +158,6 @@ void rows_footprint(const struct tcb_problem *problem, const struct tcb_target *
 		.reference_sums = rows_reference_sums,                                     \
 		.flops = rows_flops,                                                       \
 		.traffic = rows_traffic,                                                   \
-		.axes = rows_axes,                                                         \
-		.default_geometry = rows_default_geometry,                                 \
-		.footprint = rows_footprint,                                               \
-		.plan = rows_plan,                                                         \
-		.run = rows_run,                                                           \
-		.emit = tcb_rows_gpu_emit,                                                 \
-		.gpu_rules = gpu_rules_,                                                   \
-		.gpu_variants = gpu_variants,                                              \
-		.cpu_rules = rows_cpu_rules,                                               \
 	}
 
 #endif

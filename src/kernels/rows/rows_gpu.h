@@ -193,4 +193,22 @@ void tcb_rows_write_ring_fill(struct tcb_rows_writer *w, kit_op tile, int which)
 enum tcb_status tcb_rows_gpu_emit(const struct tcb_problem *problem, const struct tcb_target *target,
 				  const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
 
+/* The side for GPUs of the op NAME, whose geometries keep RULES. */
+#define ROWS_GPU_SIDE(name_, rules_)                               \
+	static const struct tcb_variant variants[] = {             \
+		{ .name = #name_ "_f32_ptx",                       \
+		  .contract = TCB_CONTRACT_F32,                    \
+		  .isa = TCB_ISA_FMA,                              \
+		  .class = TCB_CLASS_APPROX },                     \
+		{ .name = NULL },                                  \
+	};                                                         \
+	const struct tcb_side name_##_gpu = {                      \
+		.variants = TCB_VARIANT_LIST(variants),            \
+		.rules = rules_,                                   \
+		.axes = tcb_rows_gpu_axes,                         \
+		.default_geometry = tcb_rows_gpu_default_geometry, \
+		.footprint = tcb_rows_gpu_footprint,               \
+		.emit = tcb_rows_gpu_emit,                         \
+	}
+
 #endif

@@ -170,5 +170,4 @@ static const struct rows_op rows = {
 	.gpu = &softmax_gpu_math,
 };
 
-ROWS_OP(softmax, rows, tcb_rows_gpu_plain_rules, "softmax of each row of f32, stable, in blocks", { 1, 32000, 0 },
-	{ 4096, 4096, 0 });
+ROWS_OP(softmax, rows, "softmax of each row of f32, stable, in blocks", { 1, 32000, 0 }, { 4096, 4096, 0 });

@@ -41,5 +41,6 @@ extern const struct tcb_op tcb_op_softmax;
 
 /* softmax_gpu.c */
 extern const struct tcb_rows_math softmax_gpu_math;
+extern const struct tcb_side softmax_gpu;
 
 #endif

@@ -137,3 +137,5 @@ const struct tcb_rows_math softmax_gpu_math = {
 	.bound = bound,
 	.registers = 32,
 };
+
+ROWS_GPU_SIDE(softmax, tcb_rows_gpu_plain_rules);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The search space of rope_append on CPUs, its rules and its default geometry; GPUs' are in
- * rope_gpu_plan.c.
+ * The search space of rope_append on CPUs, its rules and its default geometry.
  */
 #include <string.h>
 
@@ -10,18 +9,16 @@
 #include "kernels/constraint.h"
 #include "kernels/cpu_rules.h"
 #include "kernels/rope/rope_cpu.h"
-#include "kernels/rope/rope_gpu.h"
 #include "kernels/simd/isas.h"
 
 enum { MIDI_MOST = 64, DEFAULT_MIDI = 8, FIRST_CACHES = 2 };
 
-size_t rope_axes(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_axis out[TCB_AXES_MAX])
+size_t rope_cpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		     struct tcb_axis out[TCB_AXES_MAX])
 {
 	const struct tcb_shape *s = &problem->shape;
 	const size_t m = tcb_power_of_two_up(s->m);
 	size_t count = 0;
-	if (target->kind == TCB_TARGET_CUDA)
-		return rope_gpu_axes(problem, target, out);
 	tcb_axis_add_float_isas(tcb_axis_knob(out, &count, TCB_KNOB_ISA), target);
 	tcb_axis_add_threads(tcb_axis_knob(out, &count, TCB_KNOB_THREADS), target);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_SCHED), TCB_SCHED_STATIC, TCB_SCHED_DYNAMIC);
@@ -69,16 +66,13 @@ const struct tcb_rule rope_cpu_rules[] = {
 /* --- default geometry --- */
 
 /* Past the caches where what is written does not stay in the second one. */
-void rope_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
+void rope_cpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			       struct tcb_geometry *out)
 {
 	const struct tcb_shape *s = &problem->shape;
 	const size_t m = tcb_power_of_two_up(s->m), threads = tcb_most(target->threads, 1);
 	const double written = (double)rope_tokens(s) * (double)rope_token_bytes(problem);
 	size_t midi = tcb_least(m, DEFAULT_MIDI);
-	if (target->kind == TCB_TARGET_CUDA) {
-		rope_gpu_default_geometry(problem, target, out);
-		return;
-	}
 	while (midi > 1 && s->heads.sequences * tcb_div_up(s->m, midi) < threads)
 		midi /= 2;
 	tcb_geometry_init(out);
@@ -91,13 +85,10 @@ void rope_default_geometry(const struct tcb_problem *problem, const struct tcb_t
 	out->knob[TCB_KNOB_PARTS] = ROPE_WHOLE;
 }
 
-void rope_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
-		    const struct tcb_geometry *geometry, struct tcb_footprint *out)
+void rope_cpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+			const struct tcb_geometry *geometry, struct tcb_footprint *out)
 {
-	if (target->kind == TCB_TARGET_CUDA) {
-		rope_gpu_footprint(problem, target, geometry, out);
-		return;
-	}
+	(void)target;
 	memset(out, 0, sizeof(*out));
 	out->element_bytes = tcb_type_bytes(rope_kv_type(problem));
 	out->vector_registers = tcb_float_lanes(geometry->knob[TCB_KNOB_ISA]) > 1 ? 6 : 0;

@@ -11,7 +11,6 @@
 #include "kernels/axes.h"
 #include "kernels/constraint.h"
 #include "kernels/matmul/matmul_cpu.h"
-#include "kernels/matmul/matmul_gpu.h"
 #include "kernels/simd/isas.h"
 
 enum {
@@ -83,7 +82,7 @@ static int is_worth_trying(const struct tcb_problem *problem, const struct tcb_t
 		return 0;
 	if (variant->isa != TCB_ISA_SCALAR || op->flops(problem) <= SCALAR_FLOPS_MOST)
 		return 1;
-	for (size_t i = 0; (variant = tcb_variant_at(op, i)); i++)
+	for (size_t i = 0; (variant = tcb_variant_at(tcb_op_cpu(op), i)); i++)
 		if (variant->isa != TCB_ISA_SCALAR && tcb_target_has(target, variant->isa))
 			return 0;
 	return 1;
@@ -93,7 +92,7 @@ static void add_variants(const struct tcb_problem *problem, const struct tcb_tar
 			 struct tcb_axis *m, struct tcb_axis *n)
 {
 	const struct tcb_variant *variant;
-	for (size_t i = 0; (variant = tcb_variant_at(problem->op, i)); i++)
+	for (size_t i = 0; (variant = tcb_variant_at(tcb_op_cpu(problem->op), i)); i++)
 		if (is_worth_trying(problem, target, variant)) {
 			tcb_axis_add(isa, (size_t)variant->isa);
 			tcb_axis_add(m, variant->micro.m);
@@ -161,14 +160,12 @@ static void add_whole(struct tcb_axis *to, const struct tcb_axis *tiles, size_t 
 		}
 }
 
-size_t matmul_axes(const struct tcb_problem *problem, const struct tcb_target *target,
-		   struct tcb_axis out[TCB_AXES_MAX])
+size_t matmul_cpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		       struct tcb_axis out[TCB_AXES_MAX])
 {
 	const struct tcb_shape *s = &problem->shape;
 	const size_t whole_k = tcb_power_of_two_up(s->k);
 	size_t count = 0;
-	if (target->kind == TCB_TARGET_CUDA)
-		return matmul_gpu_axes(problem, target, out);
 	struct tcb_axis *isa = tcb_axis_knob(out, &count, TCB_KNOB_ISA);
 	struct tcb_axis *micro_m = tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MICRO);
 	struct tcb_axis *micro_n = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO);
@@ -210,7 +207,7 @@ static int is_too_tall(const struct tcb_problem *problem, int32_t isa, size_t ro
 	const size_t needed = problem->shape.m;
 	if (rows <= needed)
 		return 0;
-	for (const struct tcb_variant *const *list = problem->op->variant_lists; *list; list++)
+	for (const struct tcb_variant *const *list = tcb_op_cpu(problem->op)->variants; *list; list++)
 		for (const struct tcb_variant *v = *list; v->name && (int32_t)v->isa == isa; v++)
 			if (v->micro.m >= needed && v->micro.m < rows)
 				return 1;
@@ -255,7 +252,7 @@ static const struct tcb_variant *best_variant(const struct tcb_problem *problem,
 	const struct tcb_op *op = problem->op;
 	const struct tcb_variant *best = NULL, *variant;
 	double least = INFINITY;
-	for (size_t i = 0; (variant = tcb_variant_at(op, i)); i++) {
+	for (size_t i = 0; (variant = tcb_variant_at(tcb_op_cpu(op), i)); i++) {
 		if (!tcb_target_has(target, variant->isa) || (best && variant->isa < best->isa))
 			continue;
 		/* One panel of A where C has few rows: B, of which all is in reading, is read in one go. */
@@ -268,7 +265,7 @@ static const struct tcb_variant *best_variant(const struct tcb_problem *problem,
 			least = cost;
 		}
 	}
-	return best ? best : tcb_variant_at(op, 0);
+	return best ? best : tcb_variant_at(tcb_op_cpu(op), 0);
 }
 
 /*
@@ -322,15 +319,11 @@ static void default_skinny(const struct tcb_shape *s, size_t threads, struct tcb
 }
 
 /* What a good BLAS does: panels of both operands, the block of A in the second cache, a part of C for each thread. */
-void matmul_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-			     struct tcb_geometry *out)
+void matmul_cpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+				 struct tcb_geometry *out)
 {
 	const struct tcb_shape *s = &problem->shape;
 	const size_t threads = target->threads ? target->threads : 1;
-	if (target->kind == TCB_TARGET_CUDA) {
-		matmul_gpu_default_geometry(problem, target, out);
-		return;
-	}
 	const struct tcb_variant *variant = best_variant(problem, target);
 	double least = INFINITY;
 	tcb_geometry_init(out);
@@ -351,15 +344,13 @@ void matmul_default_geometry(const struct tcb_problem *problem, const struct tcb
 					  out);
 }
 
-void matmul_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
-		      const struct tcb_geometry *geometry, struct tcb_footprint *out)
+void matmul_cpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+			  const struct tcb_geometry *geometry, struct tcb_footprint *out)
 {
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
 	const size_t lanes = tcb_float_lanes(geometry->knob[TCB_KNOB_ISA]);
-	if (target->kind == TCB_TARGET_CUDA) {
-		matmul_gpu_footprint(problem, target, geometry, out);
-		return;
-	}
+	(void)problem, (void)target;
+	(void)problem, (void)target;
 	memset(out, 0, sizeof(*out));
 	out->element_bytes = sizeof(float);
 	out->accumulators = (unsigned)(micro->m * micro->n / tcb_most(lanes, 1));

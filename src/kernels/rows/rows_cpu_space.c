@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What an op on rows offers to the search: axes, the standard geometry and the
+ * What an op on rows offers to the search on CPUs: axes, the standard geometry and the
  * numbers that the constraints judge.
  */
 #include "base/sizes.h"
@@ -8,7 +8,6 @@
 #include "kernels/constraint.h"
 #include "kernels/cpu_rules.h"
 #include "kernels/rows/rows.h"
-#include "kernels/rows/rows_gpu.h"
 #include "kernels/simd/isas.h"
 
 #include <string.h>
@@ -67,13 +66,12 @@ static int has_groups_ahead(const struct tcb_problem *problem)
 }
 
 /* Rows are alike, so macro.m has nothing to choose; strips narrower than the row pay only when rows are few. */
-size_t rows_axes(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_axis out[TCB_AXES_MAX])
+size_t rows_cpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		     struct tcb_axis out[TCB_AXES_MAX])
 {
 	const struct rows_op *rows = rows_of(problem);
 	size_t row_count = tcb_power_of_two_up(problem->shape.m), columns = tcb_power_of_two_up(problem->shape.n);
 	size_t count = 0;
-	if (target->kind == TCB_TARGET_CUDA)
-		return tcb_rows_gpu_axes(problem, target, out);
 	struct tcb_axis *axis = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MACRO);
 	tcb_axis_add(axis, columns);
 	for (size_t wide = MICRO_MIN_WIDE; wide <= MICRO_MAX; wide *= 2) {
@@ -153,7 +151,7 @@ static size_t late_task_rows(const struct tcb_problem *problem, size_t threads)
 static size_t whole_step(const struct tcb_problem *problem, enum tcb_isa isa)
 {
 	size_t narrowest = 0;
-	for (const struct tcb_variant *const *list = problem->op->variant_lists; *list; list++)
+	for (const struct tcb_variant *const *list = tcb_op_cpu(problem->op)->variants; *list; list++)
 		for (const struct tcb_variant *v = *list; v->name && v->isa == isa; v++)
 			if (v->micro.n >= problem->shape.n && (!narrowest || v->micro.n < narrowest))
 				narrowest = v->micro.n;
@@ -327,14 +325,11 @@ static void default_long_rows(const struct tcb_problem *problem, const struct tc
 	out->knob[TCB_KNOB_PREFETCH] = (int32_t)(ROWS_GROUP_MAX * row_bytes(problem));
 }
 
-void rows_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
+void rows_cpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			       struct tcb_geometry *out)
 {
 	const struct rows_op *rows = rows_of(problem);
 	const enum tcb_isa isa = tcb_float_isa(target);
-	if (target->kind == TCB_TARGET_CUDA) {
-		tcb_rows_gpu_default_geometry(problem, target, out);
-		return;
-	}
 	const size_t whole = whole_step(problem, isa), lanes = tcb_float_lanes(isa);
 	const size_t micro = whole ? whole : lanes * (isa == TCB_ISA_SCALAR ? ROWS_CHAINS_MOST : rows->long_chains);
 	const size_t columns = tcb_most(tcb_power_of_two_up(problem->shape.n), micro);
@@ -359,16 +354,13 @@ void rows_default_geometry(const struct tcb_problem *problem, const struct tcb_t
 		default_long_rows(problem, target, is_large, out);
 }
 
-void rows_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
-		    const struct tcb_geometry *geometry, struct tcb_footprint *out)
+void rows_cpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+			const struct tcb_geometry *geometry, struct tcb_footprint *out)
 {
 	const struct rows_op *rows = rows_of(problem);
 	const struct tcb_tile *tile = geometry->tile;
 	const size_t lanes = tcb_float_lanes(geometry->knob[TCB_KNOB_ISA]);
-	if (target->kind == TCB_TARGET_CUDA) {
-		tcb_rows_gpu_footprint(problem, target, geometry, out);
-		return;
-	}
+	(void)target;
 	memset(out, 0, sizeof(*out));
 	out->element_bytes = sizeof(float);
 	if (lanes) {

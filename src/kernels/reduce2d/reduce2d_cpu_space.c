@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the reduce2d ops offer to the search: axes, the standard geometry and
+ * What the reduce2d ops offer to the search on CPUs: axes, the standard geometry and
  * the numbers that the constraints judge.
  */
 #include "base/sizes.h"
 #include "kernels/axes.h"
 #include "kernels/constraint.h"
 #include "kernels/cpu_rules.h"
-#include "kernels/reduce2d/reduce2d_gpu.h"
+#include "kernels/reduce2d/reduce2d.h"
 #include "kernels/simd/isas.h"
 
 #include <string.h>
@@ -74,12 +74,10 @@ static void add_tiles(const struct tcb_problem *problem, const struct tcb_target
 	tcb_axis_add_powers(axis, 1, 2, MICRO_MAX_N);
 }
 
-size_t reduce2d_axes(const struct tcb_problem *problem, const struct tcb_target *target,
-		     struct tcb_axis out[TCB_AXES_MAX])
+size_t reduce2d_cpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+			 struct tcb_axis out[TCB_AXES_MAX])
 {
 	size_t count = 0;
-	if (target->kind == TCB_TARGET_CUDA)
-		return reduce2d_gpu_axes(problem, target, out);
 	add_tiles(problem, target, out, &count);
 	tcb_axis_add_float_isas(tcb_axis_knob(out, &count, TCB_KNOB_ISA), target);
 	tcb_axis_add_threads(tcb_axis_knob(out, &count, TCB_KNOB_THREADS), target);
@@ -149,14 +147,10 @@ const struct tcb_rule reduce2d_cpu_rules[] = {
 
 /* Whole rows in order, with as many chains as hide the latency, and asked for ahead where the caches do not hold them.
  */
-void reduce2d_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-			       struct tcb_geometry *out)
+void reduce2d_cpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+				   struct tcb_geometry *out)
 {
 	const enum tcb_isa isa = tcb_float_isa(target);
-	if (target->kind == TCB_TARGET_CUDA) {
-		reduce2d_gpu_default_geometry(problem, target, out);
-		return;
-	}
 	const size_t lanes = tcb_float_lanes(isa);
 	size_t threads = tcb_least(problem->shape.m, target->threads ? target->threads : 1);
 	const size_t wanted = tcb_power_of_two_up(problem->shape.n);
@@ -184,15 +178,12 @@ void reduce2d_default_geometry(const struct tcb_problem *problem, const struct t
 		out->knob[TCB_KNOB_FORM] = TCB_FORM_LANES;
 }
 
-void reduce2d_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
-			const struct tcb_geometry *geometry, struct tcb_footprint *out)
+void reduce2d_cpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+			    const struct tcb_geometry *geometry, struct tcb_footprint *out)
 {
 	const struct tcb_tile *tile = geometry->tile;
 	const size_t lanes = tcb_float_lanes(geometry->knob[TCB_KNOB_ISA]);
-	if (target->kind == TCB_TARGET_CUDA) {
-		reduce2d_gpu_footprint(problem, target, geometry, out);
-		return;
-	}
+	(void)problem, (void)target;
 	memset(out, 0, sizeof(*out));
 	out->element_bytes = sizeof(float);
 	if (lanes) {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The search space of the ops qXX_matvec: its axes, its default geometry, the numbers
+ * The search space of the ops qXX_matvec on CPUs: its axes, its default geometry, the numbers
  * that the constraints judge, and the rules of its own that a geometry must
  * keep.
  */
 #include "kernels/axes.h"
 #include "kernels/quant_matvec/quant_matvec.h"
-#include "kernels/quant_matvec/quant_matvec_gpu.h"
 #include "kernels/quant_matvec/quant_matvec_pack.h"
 #include "kernels/quant_matvec/quant_matvec_planes.h"
 
@@ -77,19 +76,18 @@ static void add_shares(struct tcb_axis *to, size_t n, unsigned threads)
 static int has_variant(const struct tcb_op *op, int isa, int layout, int unroll)
 {
 	const struct tcb_variant *v;
-	for (size_t i = 0; (v = tcb_variant_at(op, i)); i++)
+	for (size_t i = 0; (v = tcb_variant_at(tcb_op_cpu(op), i)); i++)
 		if ((isa == ANY || (int)v->isa == isa) && (layout == ANY || (int)v->layout == layout) &&
 		    (unroll == ANY || (int)v->unroll == unroll))
 			return 1;
 	return 0;
 }
 
-size_t qmv_axes(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_axis out[TCB_AXES_MAX])
+size_t qmv_cpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		    struct tcb_axis out[TCB_AXES_MAX])
 {
 	const size_t n = problem->shape.n, k = problem->shape.k;
 	size_t count = 0;
-	if (target->kind == TCB_TARGET_CUDA)
-		return qmv_gpu_axes(problem, target, out);
 	const struct tcb_op *op = problem->op;
 	struct tcb_axis *a = tcb_axis_knob(out, &count, TCB_KNOB_ISA);
 	for (int isa = 0; isa < TCB_ISA_COUNT; isa++)
@@ -133,7 +131,7 @@ static enum tcb_isa best_isa(const struct tcb_problem *problem, const struct tcb
 {
 	enum tcb_isa best = TCB_ISA_SCALAR;
 	const struct tcb_variant *variant;
-	for (size_t i = 0; (variant = tcb_variant_at(problem->op, i)); i++)
+	for (size_t i = 0; (variant = tcb_variant_at(tcb_op_cpu(problem->op), i)); i++)
 		if (variant->contract == problem->contract && variant->isa > best &&
 		    tcb_target_has(target, variant->isa))
 			best = variant->isa;
@@ -147,7 +145,7 @@ static int is_packed(const struct tcb_problem *problem, enum tcb_isa isa)
 	const struct tcb_variant *v;
 	if (isa == TCB_ISA_SCALAR || isa == TCB_ISA_NEON || problem->shape.n < ROWS_MAX)
 		return 0;
-	for (size_t i = 0; (v = tcb_variant_at(problem->op, i)); i++)
+	for (size_t i = 0; (v = tcb_variant_at(tcb_op_cpu(problem->op), i)); i++)
 		if (v->contract == problem->contract && v->isa == isa && v->layout == TCB_LAYOUT_R16)
 			return 1;
 	return 0;
@@ -158,7 +156,8 @@ static int is_packed(const struct tcb_problem *problem, enum tcb_isa isa)
  * side by side where that is faster, else weights as stored and four rows in registers.  Software prefetch gains up to
  * a third where kernels compute for long (AVX2, floats); with bytes and AVX-512 it costs up to a third.
  */
-void qmv_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
+void qmv_cpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			      struct tcb_geometry *out)
 {
 	const size_t n = problem->shape.n, k = problem->shape.k, whole = tcb_power_of_two_up(n);
 	const enum tcb_isa isa = best_isa(problem, target);
@@ -168,10 +167,6 @@ void qmv_default_geometry(const struct tcb_problem *problem, const struct tcb_ta
 	const size_t even = even_share(n, target->threads, MIDI_ROWS), macro = even < midi ? midi : even;
 	const size_t tasks = tcb_div_up(n, macro) * problem->shape.m;
 	const size_t threads = tasks < target->threads ? tasks : target->threads;
-	if (target->kind == TCB_TARGET_CUDA) {
-		qmv_gpu_default_geometry(problem, target, out);
-		return;
-	}
 	tcb_geometry_init(out);
 	out->tile[TCB_MACRO] = (struct tcb_tile){ 1, threads > 1 || whole < macro ? macro : whole, k };
 	out->tile[TCB_MIDI] = (struct tcb_tile){ 1, midi, k };
@@ -187,8 +182,8 @@ void qmv_default_geometry(const struct tcb_problem *problem, const struct tcb_ta
 	out->knob[TCB_KNOB_HINT] = TCB_HINT_T0;
 }
 
-void qmv_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
-		   const struct tcb_geometry *geometry, struct tcb_footprint *out)
+void qmv_cpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+		       const struct tcb_geometry *geometry, struct tcb_footprint *out)
 {
 	const int32_t *knob = geometry->knob;
 	const int q8 = problem->contract == TCB_CONTRACT_Q8;
@@ -205,10 +200,7 @@ void qmv_footprint(const struct tcb_problem *problem, const struct tcb_target *t
 					  : (q8 ? sizeof(struct qmv_x8) : sizeof(struct qmv_x32));
 	const size_t vectors = knob[TCB_KNOB_ISA] == TCB_ISA_NEON ? 4 : 2; /* of a group of 16 rows, at most */
 	const size_t shared = knob[TCB_KNOB_ISA] == TCB_ISA_AVX2 ? 2 : 4;
-	if (target->kind == TCB_TARGET_CUDA) {
-		qmv_gpu_footprint(problem, target, geometry, out);
-		return;
-	}
+	(void)target;
 	memset(out, 0, sizeof(*out));
 	out->k_multiple = out->k_step_multiple = format->block_values;
 	/* Blocks of 144 bytes keep 16-byte accesses aligned, others 2-byte ones; group blocks are multiples of 32

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The search space of attention on CPUs, its rules and its default geometry; GPUs'
- * are in attention_gpu_space.c.
+ * The search space of attention on CPUs, its rules and its default geometry.
  */
 #include <string.h>
 
 #include "base/sizes.h"
 #include "kernels/attention/attention_cpu.h"
-#include "kernels/attention/attention_gpu.h"
-#include "kernels/attention/attention_prefill_gpu.h"
 #include "kernels/axes.h"
 #include "kernels/constraint.h"
 #include "kernels/cpu_rules.h"
@@ -44,7 +41,7 @@ static size_t lanes_of(int32_t isa)
 static void add_isas(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_axis *axis)
 {
 	const struct tcb_variant *variant;
-	for (size_t i = 0; (variant = tcb_variant_at(problem->op, i)); i++)
+	for (size_t i = 0; (variant = tcb_variant_at(tcb_op_cpu(problem->op), i)); i++)
 		if (variant->contract == problem->contract && tcb_target_has(target, variant->isa))
 			tcb_axis_add(axis, variant->isa);
 	if (!axis->count) /* nothing runs here; V1 says so */
@@ -75,17 +72,14 @@ static enum tcb_isa default_isa(const struct tcb_problem *problem, const struct 
 	return widest == TCB_ISA_AVX512BF16 && is_few && tcb_target_has(target, floats) ? floats : widest;
 }
 
-size_t attention_axes(const struct tcb_problem *problem, const struct tcb_target *target,
-		      struct tcb_axis out[TCB_AXES_MAX])
+size_t attention_cpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+			  struct tcb_axis out[TCB_AXES_MAX])
 {
 	const struct tcb_shape *s = &problem->shape;
 	const size_t n = tcb_power_of_two_up(s->n), m = tcb_power_of_two_up(s->m);
 	const int is_prefill = attention_of(problem)->is_prefill;
 	size_t count = 0;
 	struct tcb_axis *a;
-	if (target->kind == TCB_TARGET_CUDA)
-		return (attention_of(problem)->is_prefill ? prefill_gpu_axes : attention_gpu_axes)(problem, target,
-												   out);
 	add_isas(problem, target, tcb_axis_knob(out, &count, TCB_KNOB_ISA));
 	tcb_axis_add_threads(tcb_axis_knob(out, &count, TCB_KNOB_THREADS), target);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_SCHED), TCB_SCHED_STATIC, TCB_SCHED_DYNAMIC);
@@ -205,15 +199,10 @@ static void default_walk(const struct tcb_problem *problem, struct tcb_geometry 
 	out->knob[TCB_KNOB_PREFETCH] = (int32_t)ahead;
 }
 
-void attention_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-				struct tcb_geometry *out)
+void attention_cpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+				    struct tcb_geometry *out)
 {
 	const struct tcb_shape *s = &problem->shape;
-	if (target->kind == TCB_TARGET_CUDA) {
-		(attention_of(problem)->is_prefill ? prefill_gpu_default_geometry
-						   : attention_gpu_default_geometry)(problem, target, out);
-		return;
-	}
 	const enum tcb_isa isa = default_isa(problem, target);
 	const int is_prefill = attention_of(problem)->is_prefill;
 	const struct tcb_tile micro = default_micro(is_prefill, isa, s->k);
@@ -234,15 +223,11 @@ void attention_default_geometry(const struct tcb_problem *problem, const struct 
 		default_walk(problem, out);
 }
 
-void attention_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
-			 const struct tcb_geometry *geometry, struct tcb_footprint *out)
+void attention_cpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+			     const struct tcb_geometry *geometry, struct tcb_footprint *out)
 {
 	const size_t lanes = lanes_of(geometry->knob[TCB_KNOB_ISA]);
-	if (target->kind == TCB_TARGET_CUDA) {
-		(attention_of(problem)->is_prefill ? prefill_gpu_footprint : attention_gpu_footprint)(problem, target,
-												      geometry, out);
-		return;
-	}
+	(void)target;
 	memset(out, 0, sizeof(*out));
 	out->element_bytes = 2;
 	const size_t vectors = lanes ? geometry->tile[TCB_MICRO].n / lanes : 0;

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The MatVecs of all weight formats on CPUs: how a geometry becomes a plan, and
+ * the loops that run it: macro tiles are dealt to threads, midi tiles follow
+ * each other within them, one micro-kernel call covers a few rows of a midi
+ * tile.  Every tile's offset comes from base/view.h.  The search space is
+ * described in quant_matvec_cpu_space.c.
+ *
+ * And the MatVecs fused with their neighbours (quant_matvec_fused.h).  A norm goes before the activations are prepared.
+ * Of a gated pair a task has the same rows of gate and up: the sums of gate go to y, those of up beside it, and when
+ * all of k is done y is what becomes of both.
+ */
+#include "kernels/quant_matvec/quant_matvec.h"
+#include "kernels/quant_matvec/quant_matvec_pack.h"
+#include "kernels/quant_matvec/quant_matvec_prepare.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/sizes.h"
+#include "base/util.h"
+#include "base/view.h"
+#include "kernels/quant.h"
+
+static int is_own(const struct tcb_plan *plan)
+{
+	return qmv_is_own(plan->problem.op->format->id, plan->variant->isa);
+}
+
+/* Prepared activations of a superblock. */
+static size_t activation_bytes(const struct tcb_plan *plan)
+{
+	const int q8 = plan->problem.contract == TCB_CONTRACT_Q8;
+	if (is_own(plan))
+		return q8 ? sizeof(struct q4k_x8) : sizeof(struct q4k_x32);
+	return q8 ? sizeof(struct qmv_x8) : sizeof(struct qmv_x32);
+}
+
+static size_t packed_bytes(const struct tcb_problem *problem, enum tcb_layout layout)
+{
+	const size_t groups = tcb_div_up(problem->shape.n, q4k_layout_rows(layout));
+	return layout == TCB_LAYOUT_NATIVE ? 0
+					   : (groups << qmv_kind(problem)->is_gated) * qmv_group_bytes(problem, layout);
+}
+
+/* The workspace: prepared activations of all tokens; what comes out of their norms; the sums of up. */
+struct space {
+	size_t normed, up, bytes;
+};
+
+static struct space space_of(const struct tcb_plan *plan)
+{
+	const struct tcb_shape *s = &plan->problem.shape;
+	const struct qmv_kind *kind = qmv_kind(&plan->problem);
+	struct space space = { .normed = s->m * tcb_div_up(s->k, QMV_SUPER) * activation_bytes(plan) };
+	space.up = space.normed + (kind->has_norm ? s->m * s->k * sizeof(float) : 0);
+	space.bytes = space.up + (kind->is_gated ? s->m * s->n * sizeof(float) : 0);
+	return space;
+}
+
+/*
+ * Longest rounding chain of one output, contract q8.  Per block at most four roundings (integer sum to f32, the product
+ * with dmin, the difference, the product with dx), then one addition per block and one per k-step, and the reduction
+ * over at most 16 lanes (4 in pairs, 8 in sequence) with its final difference; three for max / 127, 127 / max and x
+ * times that.
+ */
+static double q8_chain(const struct tcb_plan *plan)
+{
+	size_t k = plan->problem.shape.k, step = plan->geometry.tile[TCB_MIDI].k;
+	return (double)(k / QMV_SUPER + (k + step - 1) / step + 4 + 9 + 3);
+}
+
+/*
+ * The same for the kernels that formats share.  A lane takes at most 8 vectors of codes and two sums of offsets a
+ * superblock (of four lanes 8, and their sum with another 8 and four sums), the scalar kernels 16 runs with a product,
+ * a difference and a product each; the sums of 32 activations, or of products in a run, 32; lanes, codes and k-steps as
+ * above.
+ */
+static double shared_chain(const struct tcb_plan *plan)
+{
+	const size_t k = plan->problem.shape.k, steps = k / plan->geometry.tile[TCB_MIDI].k;
+	return (double)(16 * tcb_div_up(k, QMV_SUPER) + (plan->problem.contract == TCB_CONTRACT_Q8 ? 12 : 44) + steps);
+}
+
+static double chain_of(const struct tcb_plan *plan)
+{
+	const double norm = qmv_kind(&plan->problem)->has_norm ? QMV_NORM_CHAIN : 0;
+	if (!is_own(plan))
+		return norm + shared_chain(plan);
+	return norm + (plan->problem.contract == TCB_CONTRACT_Q8 ? q8_chain(plan) : q4k_f32_chain(plan));
+}
+
+static enum tcb_status qmv_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
+				struct tcb_plan *out, struct tcb_error *err)
+{
+	const struct tcb_op *op = problem->op;
+	const struct tcb_variant *variant = tcb_variant_find(op, problem->contract, geometry);
+	const int32_t *knob = geometry->knob;
+	const char *why;
+	memset(out, 0, sizeof(*out));
+	if (!variant) {
+		char text[TCB_GEOMETRY_TEXT_MAX];
+		tcb_geometry_print(geometry, text);
+		return tcb_fail(err, TCB_E_ILLEGAL, "%s has no %s variant for %s", op->name,
+				tcb_contract_text(problem->contract), text);
+	}
+	TCB_TRY(qmv_check_shape(op, &problem->shape, err));
+	if ((why = qmv_geometry_refused(problem, geometry)))
+		return tcb_fail(err, TCB_E_ILLEGAL, "%s: %s", op->name, why);
+	out->problem = *problem;
+	out->geometry = *geometry;
+	out->variant = variant;
+	out->threads = knob[TCB_KNOB_THREADS] == TCB_KNOB_UNSET ? 1 : (unsigned)knob[TCB_KNOB_THREADS];
+	out->packed_bytes[TCB_QUANT_WEIGHTS] = packed_bytes(problem, variant->layout);
+	out->workspace_bytes = space_of(out).bytes;
+	out->chain = chain_of(out) + qmv_kind(problem)->is_gated; /* of exp's argument */
+	out->ulps = qmv_kind(problem)->is_gated ? QMV_GATE_ULPS : 0;
+	return TCB_OK;
+}
+
+/* One call of qmv_run(), shared by its threads. */
+struct job {
+	const struct tcb_plan *plan;
+	qmv_micro_fn *kernel;
+	const uint8_t *weights; /* as stored or packed */
+	const float *x_stored, *norm;
+	uint8_t *prepared;
+	float *normed, *y, *up;
+	size_t group_rows, x_bytes; /* of the layout; of one superblock of prepared activations */
+	size_t up_bytes;            /* gated: from a row group, or a row, to that of up */
+	size_t prefetch;
+	enum tcb_hint hint;
+	struct tcb_view w, x;        /* bytes, row groups x superblocks along k; tokens x superblocks */
+	struct tcb_view out;         /* tokens x outputs */
+	struct tcb_partition shares; /* of out: what one task covers, all of k */
+};
+
+/* Views and partitions of a planned problem cannot fail: tcb_quant_check_shape() bounded the sizes. */
+static void must(enum tcb_status status)
+{
+	assert(status == TCB_OK);
+	(void)status;
+}
+
+/* How many row groups follow each other for the same rows of y: gate's and up's where a layout packs them in turn. */
+static size_t sides(const struct job *job)
+{
+	return job->up && job->group_rows > 1 ? 2 : 1;
+}
+
+/* ROWS rows from CALL's on, micro-kernel calls one after another, STEP bytes apart; RUNS_ON: others follow. */
+static void run_rows(const struct job *job, struct qmv_call *call, size_t rows, size_t step, float *y, float *up,
+		     int runs_on)
+{
+	const size_t micro = job->plan->geometry.tile[TCB_MICRO].n;
+	for (size_t done = 0; done < rows; done += micro) {
+		const size_t left = rows - done;
+		call->rows = left < micro ? left : micro;
+		call->y = y + done;
+		call->next_bytes = left > micro || runs_on || up ? step : 0;
+		job->kernel(call);
+		call->weights += step;
+		if (!up)
+			continue;
+		call->y = up + done;
+		call->next_bytes = left > micro || runs_on ? step : 0;
+		job->kernel(call);
+		call->weights += step;
+	}
+}
+
+/* Rows of one midi tile over its part of k. */
+static void run_midi(const struct job *job, const struct tcb_tile_info *midi, size_t group, size_t token, int runs_on)
+{
+	const struct tcb_plan *p = job->plan;
+	const size_t k0 = midi->start[0], values = p->problem.shape.k - k0 * QMV_SUPER;
+	const size_t n = (group + midi->start[1]) * job->group_rows, left = p->problem.shape.n - n;
+	const size_t rows = midi->extent[1] * job->group_rows < left ? midi->extent[1] * job->group_rows : left;
+	const size_t step = p->geometry.tile[TCB_MICRO].n / job->group_rows * job->w.stride[0] / sides(job);
+	const size_t at = tcb_view_at(&job->out, (size_t[]){ token, n });
+	struct qmv_call call = {
+		.weights = job->weights + midi->offset,
+		.row_bytes = job->w.stride[0] / sides(job),
+		.x = job->prepared + tcb_view_at(&job->x, (size_t[]){ token, k0 }) * job->x_bytes,
+		.blocks = midi->extent[0],
+		.values = values < midi->extent[0] * QMV_SUPER ? values : midi->extent[0] * QMV_SUPER,
+		.accumulate = k0 > 0,
+		.prefetch = job->prefetch,
+		.hint = job->hint,
+	};
+	run_rows(job, &call, rows, step, job->y + at, sides(job) > 1 ? job->up + at : NULL, runs_on && rows < left);
+	if (job->up && sides(job) == 1) {
+		call.weights = job->weights + midi->offset + job->up_bytes;
+		run_rows(job, &call, rows, step, job->up + at, NULL, runs_on && rows < left);
+	}
+}
+
+/* What else is done for the variants of a family, by that which does arithmetic on floats; own: Q4_K's. */
+struct preparers {
+	qmv_prepare_q8_fn *q8;
+	qmv_prepare_f32_fn *f32;
+	q4k_quantize_fn *own_q8;
+	q4k_prepare_fn *own_f32;
+	qmv_norm_fn *norm;
+	qmv_gate_fn *gate;
+};
+#define PREPARERS(isa, ID, ...)                                                             \
+	[TCB_ISA_##ID] = { qmv_prepare_q8_##isa, qmv_prepare_f32_##isa, q4k_quantize_##isa, \
+			   q4k_prepare_##isa,    qmv_norm_##isa,        qmv_gate_##isa },
+static const struct preparers preparers[TCB_ISA_COUNT] = { TCB_ISAS_FLOATS(PREPARERS, ) };
+
+/* One task: a token's outputs of one tile of job->shares, k-blocks outermost, midi tiles in order within them. */
+static void run_share(void *ctx, size_t task, unsigned thread)
+{
+	const struct job *job = ctx;
+	const struct tcb_tile *midi = &job->plan->geometry.tile[TCB_MIDI];
+	const size_t tile[2] = { tcb_div_up(midi->k, QMV_SUPER), (midi->n + job->group_rows - 1) / job->group_rows };
+	const int runs_on = job->plan->geometry.knob[TCB_KNOB_SCHED] != TCB_SCHED_DYNAMIC;
+	struct tcb_tile_info share, tile_info;
+	struct tcb_view rows, by_k;
+	struct tcb_partition tiles;
+	(void)thread;
+	tcb_partition_tile(&job->shares, task, &share);
+	const size_t group = share.start[1] / job->group_rows;
+	must(tcb_view_slice(&job->w, 0, group, (share.extent[1] + job->group_rows - 1) / job->group_rows, &rows, NULL));
+	must(tcb_view_transpose(&rows, 0, 1, &by_k, NULL));
+	must(tcb_partition_init(&tiles, &by_k, tile, NULL));
+	for (size_t i = 0; i < tiles.total; i++) {
+		tcb_partition_tile(&tiles, i, &tile_info);
+		run_midi(job, &tile_info, group, share.start[0], runs_on);
+	}
+	if (job->up) {
+		const size_t at = tcb_view_at(&job->out, share.start);
+		preparers[tcb_cpu_isa(job->plan->variant->isa)->floats].gate(job->y + at, job->up + at,
+									     share.extent[1]);
+	}
+}
+
+/*
+ * The activations of one token into the workspace: 0.6 us for 4096 values of q4_k with AVX-512.  Native kernels take
+ * four codes of a row to a lane, those of r16 one activation for all lanes.
+ */
+static void prepare(void *ctx, size_t token, unsigned thread)
+{
+	const struct job *job = ctx;
+	const struct tcb_plan *plan = job->plan;
+	const enum tcb_isa isa = tcb_cpu_isa(plan->variant->isa)->floats;
+	const struct tcb_format *format = plan->problem.op->format;
+	const size_t k = plan->problem.shape.k, superblocks = tcb_div_up(k, QMV_SUPER);
+	const int q8 = plan->problem.contract == TCB_CONTRACT_Q8;
+	const int as_they_are = plan->variant->layout != TCB_LAYOUT_NATIVE;
+	const float *x = job->x_stored + token * k;
+	void *out = job->prepared + token * superblocks * job->x_bytes;
+	(void)thread;
+	if (job->norm) {
+		preparers[isa].norm(x, job->norm, k, job->normed + token * k);
+		x = job->normed + token * k;
+	}
+	if (is_own(plan) && q8)
+		preparers[isa].own_q8(x, superblocks, out);
+	else if (is_own(plan))
+		preparers[isa].own_f32(x, superblocks, out);
+	else if (q8)
+		preparers[isa].q8(format, x, k, out);
+	else
+		preparers[isa].f32(format, as_they_are, x, k, out);
+}
+
+/*
+ * Rows of a static task: a part of a macro tile, so that others can take what a thread has not begun, of so many bytes
+ * of weights that beginning it costs nothing.  Midi tiles come in the same order as in a whole one; where they go
+ * through it block by block along k, it stays whole.
+ */
+static size_t part_rows(const struct tcb_plan *plan, size_t row_bytes)
+{
+	enum { PARTS_MAX = 16, PART_BYTES = 128 << 10 };
+	const struct tcb_tile *macro = &plan->geometry.tile[TCB_MACRO], *midi = &plan->geometry.tile[TCB_MIDI];
+
+	if (plan->threads > 1 && midi->k >= plan->problem.shape.k)
+		for (size_t parts = PARTS_MAX; parts > 1; parts--)
+			if (macro->n % (parts * midi->n) == 0 && macro->n / parts * row_bytes >= PART_BYTES)
+				return macro->n / parts;
+	return macro->n;
+}
+
+static void qmv_run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool)
+{
+	const struct tcb_shape *s = &plan->problem.shape;
+	const struct tcb_geometry *g = &plan->geometry;
+	const enum tcb_sched sched =
+		g->knob[TCB_KNOB_SCHED] == TCB_SCHED_DYNAMIC ? TCB_SCHED_DYNAMIC : TCB_SCHED_STATIC;
+	const struct qmv_kind *kind = qmv_kind(&plan->problem);
+	const struct space space = space_of(plan);
+	struct job job = {
+		.plan = plan,
+		.kernel = (qmv_micro_fn *)plan->variant->entry,
+		.weights = operand[TCB_QUANT_WEIGHTS],
+		.x_stored = operand[TCB_QUANT_X],
+		.norm = kind->has_norm ? operand[QMV_NORM] : NULL,
+		.prepared = workspace,
+		.normed = (float *)((char *)workspace + space.normed),
+		.y = operand[TCB_QUANT_Y],
+		.up = kind->is_gated ? (float *)((char *)workspace + space.up) : NULL,
+		.group_rows = q4k_layout_rows(plan->variant->layout),
+		.x_bytes = activation_bytes(plan),
+		.prefetch = g->knob[TCB_KNOB_PREFETCH] > 0 ? (size_t)g->knob[TCB_KNOB_PREFETCH] : 0,
+		.hint = g->knob[TCB_KNOB_HINT] > 0 ? (enum tcb_hint)g->knob[TCB_KNOB_HINT] : TCB_HINT_T0,
+	};
+	const enum tcb_layout layout = plan->variant->layout;
+	const size_t groups = tcb_div_up(s->n, job.group_rows), bytes = qmv_group_bytes(&plan->problem, layout);
+	job.up_bytes = layout == TCB_LAYOUT_NATIVE ? s->n * bytes : bytes;
+	must(tcb_view_init_strided(&job.w, 2, (size_t[]){ groups, tcb_div_up(s->k, QMV_SUPER) },
+				   (size_t[]){ bytes * sides(&job), qmv_block_bytes(plan->problem.op->format, layout) },
+				   0, NULL));
+	must(tcb_view_init(&job.x, 2, (size_t[]){ s->m, tcb_div_up(s->k, QMV_SUPER) }, NULL));
+	must(tcb_view_init(&job.out, 2, (size_t[]){ s->m, s->n }, NULL));
+	const size_t rows = sched == TCB_SCHED_DYNAMIC ? g->tile[TCB_MIDI].n : part_rows(plan, bytes / job.group_rows);
+	must(tcb_partition_init(&job.shares, &job.out, (size_t[]){ 1, rows }, NULL));
+	tcb_pool_run(pool, plan->threads, TCB_SCHED_STATIC, s->m, prepare, &job);
+	tcb_pool_run(pool, plan->threads, sched, job.shares.total, run_share, &job);
+}
+
+/* Q4_K's own kernels; on Arm those of all formats beside the portable ones. */
+#if defined(__x86_64__)
+#define Q4K_ISAS_FLOATS TCB_ISAS_FLOATS
+#define Q4K_ISAS_BYTES TCB_ISAS_BYTES
+#define Q4K_SHARED(X, kind)
+#else
+#define Q4K_ISAS_FLOATS TCB_ISAS_SCALAR
+#define Q4K_ISAS_BYTES TCB_ISAS_SCALAR
+#define Q4K_SHARED(X, kind) X(neon, NEON, qmv_q4k_##kind)
+#endif
+#define Q4K_LIST(kind, ...)                                                                                           \
+	Q4K_ISAS_BYTES(TCB_VARIANT_TABLE_DECLARATION, q4k_##kind##_q8)                                                \
+	Q4K_ISAS_FLOATS(TCB_VARIANT_TABLE_DECLARATION, q4k_##kind##_f32)                                              \
+	Q4K_SHARED(TCB_VARIANT_TABLE_DECLARATION, kind)                                                               \
+	static const struct tcb_variant *const lists_q4k_##kind[] = {                                                 \
+		Q4K_ISAS_BYTES(TCB_VARIANT_TABLE, q4k_##kind##_q8)                                                    \
+			Q4K_ISAS_FLOATS(TCB_VARIANT_TABLE, q4k_##kind##_f32) Q4K_SHARED(TCB_VARIANT_TABLE, kind) NULL \
+	};
+QMV_KINDS(Q4K_LIST, )
+#define LIST(kind, has_norm, is_gated, op) TCB_VARIANT_TABLES(lists_##op##_##kind, TCB_ISAS_BYTES, qmv_##op##_##kind)
+#define LISTS(id, name, op, ...) QMV_KINDS(LIST, op)
+TCB_FORMAT_OTHER_ROWS(LISTS)
+
+#define SIDE(kind, has_norm, is_gated, op)                    \
+	const struct tcb_side qmv_##op##_##kind##_cpu = {     \
+		.variants = lists_##op##_##kind,              \
+		.axes = qmv_cpu_axes,                         \
+		.default_geometry = qmv_cpu_default_geometry, \
+		.footprint = qmv_cpu_footprint,               \
+		.plan = qmv_plan,                             \
+		.run = qmv_run,                               \
+	};
+#define SIDES(id, name, op, ...) QMV_KINDS(SIDE, op)
+TCB_FORMAT_LIST(SIDES)
