@@ -305,7 +305,7 @@ static void check_tiles(const struct tcb_problem *problem, const struct tcb_vari
 		size_t rows, tile, parts; /* of query tokens: register tiles, 0: all; KV tokens, at least; of KV */
 	} rows[] = { { 1, 16, 1 }, { 4, 64, 1 }, { 0, 128, 1 }, { 2, 16, 4 }, { 1, 64, 3 } };
 	static const int32_t steps[] = { 0, 16, 5, 0, 64 };
-	const int is_prefill = attention_of(problem)->is_prefill;
+	const int is_decode = attention_of(problem)->tokens_max != 0;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const size_t tile = most(rows[i].tile, variant->micro.n), part = tile * (512 / tile);
 		const size_t all = most(128, variant->micro.m);
@@ -313,14 +313,14 @@ static void check_tiles(const struct tcb_problem *problem, const struct tcb_vari
 		tcb_geometry_init(&geometry);
 		geometry.tile[TCB_MICRO] = (struct tcb_tile){ variant->micro.m, variant->micro.n, problem->shape.k };
 		geometry.tile[TCB_MIDI] =
-			(struct tcb_tile){ rows[i].rows && is_prefill ? rows[i].rows * variant->micro.m : all, tile,
+			(struct tcb_tile){ rows[i].rows && !is_decode ? rows[i].rows * variant->micro.m : all, tile,
 					   problem->shape.k };
 		geometry.tile[TCB_MACRO] =
 			(struct tcb_tile){ all, rows[i].parts > 1 ? most(tile, 64) : part, problem->shape.k };
 		geometry.knob[TCB_KNOB_ISA] = (int32_t)variant->isa;
 		geometry.knob[TCB_KNOB_THREADS] = rows[i].parts > 1 ? 2 : 1;
 		geometry.knob[TCB_KNOB_SCHED] = TCB_SCHED_DYNAMIC;
-		if (!is_prefill) {
+		if (is_decode) {
 			geometry.knob[TCB_KNOB_PREFETCH] = (int32_t)(i * 5000);
 			geometry.knob[TCB_KNOB_STEP] = steps[i];
 		}
@@ -347,7 +347,7 @@ static void tiles_of_kernels(void **state)
 		const struct tcb_variant *variant;
 		struct tcb_problem problem;
 		struct data data;
-		if (attention->is_prefill != (n / OPS / 2 < 3) || test_leaves_out(n))
+		if (!attention->tokens_max != (n / OPS / 2 < 3) || test_leaves_out(n))
 			continue;
 		attention_problem(op, contract, shapes[n / OPS / 2], &problem);
 		data_init(&problem, &data);

@@ -169,14 +169,15 @@ static void huge_scores_on_gpus(void **state)
 			continue;
 		op.fill = fill_huge;
 		assert_int_equal(tcb_shape_parse(text, &shape, &err), TCB_OK);
-		if (shape.m > ATTENTION_DECODE_TOKENS_MAX && !((const struct attention_op *)op.member)->is_prefill)
+		const size_t most = ((const struct attention_op *)op.member)->tokens_max;
+		if (most && shape.m > most)
 			continue;
 		assert_int_equal(tcb_gpu_table(capabilities[n / OPS / 4 % 2], &gpu, &err), TCB_OK);
 		const int is_f32 = n / OPS / 8 == 2;
 		attention_problem(&op, is_f32 ? TCB_CONTRACT_F32 : TCB_CONTRACT_F16, text, &problem);
 		tcb_op_standard(&problem, &gpu.device.target, &geometry);
 		const struct attention_op *of = op.member;
-		const int has_group = of->kv == TCB_TYPE_BLOCKS && !of->is_prefill;
+		const int has_group = of->kv == TCB_TYPE_BLOCKS && of->multiplies_codes;
 		if (n / OPS / 8 == 1 && !has_group)
 			continue;
 		if (has_group)

@@ -13,12 +13,6 @@
 #include "kernels/attention/attention_gpu.h"
 #include "kernels/attention/attention_prefill_gpu.h"
 
-static const char *example(const struct tcb_op *op)
-{
-	const struct attention_op *attention = op->member;
-	return attention->is_prefill ? "2048x2048x128,h32/8,causal" : "1x4096x128,h32/8";
-}
-
 static int overflows(const struct tcb_shape *shape)
 {
 	size_t rows, kv, bytes;
@@ -35,18 +29,18 @@ static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_sha
 		return tcb_fail(err, TCB_E_USAGE,
 				"op %s takes query tokens x KV tokens x head size, then query / KV heads and where "
 				"wanted other words, for example %s (tcbtune help shapes)",
-				op->name, example(op));
+				op->name, attention->example);
 	if (shape->heads.window && !shape->heads.causal)
 		return tcb_fail(err, TCB_E_USAGE, "op %s has windows that end at a query's own token: w%u is causal",
 				op->name, shape->heads.window);
 	if (shape->k % ATTENTION_HEAD_UNIT || shape->k > ATTENTION_HEAD_MAX)
 		return tcb_fail(err, TCB_E_USAGE, "op %s takes heads of 32 to 256 values in steps of 32, not of %zu",
 				op->name, shape->k);
-	if (!attention->is_prefill && shape->m > ATTENTION_DECODE_TOKENS_MAX)
+	if (attention->tokens_max && shape->m > attention->tokens_max)
 		return tcb_fail(err, TCB_E_USAGE,
-				"op %s takes at most %d query tokens of a sequence, not %zu; attention_prefill takes "
+				"op %s takes at most %zu query tokens of a sequence, not %zu; attention_prefill takes "
 				"more",
-				op->name, ATTENTION_DECODE_TOKENS_MAX, shape->m);
+				op->name, attention->tokens_max, shape->m);
 	if (overflows(shape))
 		return tcb_fail(err, TCB_E_OVERFLOW, "an attention of %zux%zux%zu does not fit in memory", shape->m,
 				shape->n, shape->k);
@@ -178,8 +172,17 @@ static const struct tcb_shape prefill_shapes[] = {
 	{ 2048, 2048, 128, WORDS(32, 8, 1) },
 };
 
-#define ATTENTION_OP(kind, kv_, KV, type_, is_prefill_, summary_)                                           \
-	static const struct attention_op kind##_##kv_ = { is_prefill_, KV };                                \
+#define DECODE(kv_)                                                                          \
+	{                                                                                    \
+		.kv = kv_, .multiplies_codes = 1, .tokens_max = ATTENTION_DECODE_TOKENS_MAX, \
+		.example = "1x4096x128,h32/8"                                                \
+	}
+#define PREFILL(kv_)                                               \
+	{                                                          \
+		.kv = kv_, .example = "2048x2048x128,h32/8,causal" \
+	}
+#define ATTENTION_OP(kind, kv_, member_, type_, summary_)                                                   \
+	static const struct attention_op kind##_##kv_ = member_;                                            \
 	const struct tcb_op tcb_op_attention_##kind##_##kv_ = {                                             \
 		.name = "attention_" #kind "_" #kv_,                                                        \
 		.summary = summary_,                                                                        \
@@ -201,11 +204,11 @@ static const struct tcb_shape prefill_shapes[] = {
 		.flops = flops,                                                                             \
 		.traffic = traffic,                                                                         \
 	}
-#define DECODE "attention of one or a few query tokens against "
-#define PREFILL "attention of many query tokens against "
-ATTENTION_OP(decode, f16, TCB_TYPE_F16, TCB_TYPE_F16, 0, DECODE "an f16 KV cache");
-ATTENTION_OP(decode, bf16, TCB_TYPE_BF16, TCB_TYPE_BF16, 0, DECODE "a bf16 KV cache");
-ATTENTION_OP(decode, q80, TCB_TYPE_BLOCKS, TCB_TYPE_F16, 0, DECODE "a KV cache of Q8_0 blocks");
-ATTENTION_OP(prefill, f16, TCB_TYPE_F16, TCB_TYPE_F16, 1, PREFILL "f16 KV");
-ATTENTION_OP(prefill, bf16, TCB_TYPE_BF16, TCB_TYPE_BF16, 1, PREFILL "bf16 KV");
-ATTENTION_OP(prefill, q80, TCB_TYPE_BLOCKS, TCB_TYPE_F16, 1, PREFILL "KV of Q8_0 blocks");
+#define DECODE_TEXT "attention of one or a few query tokens against "
+#define PREFILL_TEXT "attention of many query tokens against "
+ATTENTION_OP(decode, f16, DECODE(TCB_TYPE_F16), TCB_TYPE_F16, DECODE_TEXT "an f16 KV cache");
+ATTENTION_OP(decode, bf16, DECODE(TCB_TYPE_BF16), TCB_TYPE_BF16, DECODE_TEXT "a bf16 KV cache");
+ATTENTION_OP(decode, q80, DECODE(TCB_TYPE_BLOCKS), TCB_TYPE_F16, DECODE_TEXT "a KV cache of Q8_0 blocks");
+ATTENTION_OP(prefill, f16, PREFILL(TCB_TYPE_F16), TCB_TYPE_F16, PREFILL_TEXT "f16 KV");
+ATTENTION_OP(prefill, bf16, PREFILL(TCB_TYPE_BF16), TCB_TYPE_BF16, PREFILL_TEXT "bf16 KV");
+ATTENTION_OP(prefill, q80, PREFILL(TCB_TYPE_BLOCKS), TCB_TYPE_F16, PREFILL_TEXT "KV of Q8_0 blocks");

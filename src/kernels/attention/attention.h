@@ -29,10 +29,12 @@
 enum { ATTENTION_Q, ATTENTION_K, ATTENTION_V, ATTENTION_LENGTHS, ATTENTION_OUT, ATTENTION_TABLE };
 enum { ATTENTION_HEAD_UNIT = 32, ATTENTION_HEAD_MAX = 256, ATTENTION_DECODE_TOKENS_MAX = 32 };
 
-/* What tells the ops apart (op->member).  kv: of K and V; TCB_TYPE_BLOCKS: of q8_0. */
+/* What tells the ops apart (op->member). */
 struct attention_op {
-	int is_prefill;
-	enum tcb_type kv;
+	enum tcb_type kv;     /* of K and V; TCB_TYPE_BLOCKS: of q8_0 */
+	int multiplies_codes; /* contract f16, blocks: their codes by whole numbers; else they become f16 */
+	size_t tokens_max;    /* query tokens of a sequence; 0: any number */
+	const char *example;  /* a shape */
 };
 static inline const struct attention_op *attention_of(const struct tcb_problem *problem)
 {

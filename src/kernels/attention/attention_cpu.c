@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The plan and the loops of attention on CPUs: a plan comes in, its tasks go over
- * tiles of KV tokens and call the micro-kernel.
+ * The plan and the loops of attention on CPUs that both ops share: a plan comes in, its
+ * tasks go over tiles of KV tokens and call the micro-kernel.
  */
 #include "kernels/attention/attention_cpu.h"
 
@@ -10,97 +10,75 @@
 #include <string.h>
 
 #include "base/sizes.h"
-#include "kernels/simd/isas.h"
 
 enum {
 	SHARE = 64,  /* bytes that threads' memory lies apart in multiples of */
 	POINTERS = 4 /* of a token: to its rows of K and V, and to those to ask for meanwhile */
 };
 
-/* The sizes that plan and run share. */
-struct dims {
-	int is_prefill;
-	size_t heads, rows, all_rows; /* of a task: KV heads; query rows of each, whole register tiles; together */
-	size_t k, kv_bytes;           /* of a head: values; bytes of a row of K or V */
-	size_t tiles, splits, tasks;  /* of query tokens; parts of a sequence; tasks of the first phase */
-	size_t tile, together;        /* KV tokens of a tile; whole groups of them */
-	size_t lead;                  /* floats from one row of scores to the next */
-	size_t ahead, step;           /* tokens: asked for ahead; of all heads together */
-	/* Of q and of o; scores; K or V; scales; all. */
-	size_t row_floats, score_floats, packed_floats, scale_floats, floats;
-	size_t thread_bytes, part_bytes, bytes; /* of a thread; of a part in the workspace; of all */
-};
-
-static void dims_init(const struct tcb_problem *problem, const struct tcb_geometry *geometry, struct dims *out)
+void attention_dims_complete(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
+			     struct attention_dims *d)
 {
 	const struct tcb_shape *s = &problem->shape;
-	struct dims d = { .is_prefill = attention_of(problem)->is_prefill, .k = s->k };
-	d.heads = d.is_prefill ? 1 : s->heads.kv;
-	d.rows = tcb_round_up(tcb_least(geometry->tile[TCB_MIDI].m, s->m) * attention_group(s),
-			      geometry->tile[TCB_MICRO].m);
-	d.all_rows = d.heads * d.rows;
-	d.kv_bytes = tcb_kv_bytes(attention_of(problem)->kv, d.k);
-	d.tiles = tcb_div_up(s->m, geometry->tile[TCB_MIDI].m);
-	d.splits = tcb_div_up(s->n, geometry->tile[TCB_MACRO].n);
-	d.tasks = s->heads.sequences * (s->heads.kv / d.heads) * d.tiles * d.splits;
-	d.tile = geometry->tile[TCB_MIDI].n;
-	d.together = tcb_round_up(d.tile, ATTENTION_TOKENS_TOGETHER);
-	d.lead = d.is_prefill ? d.together : ATTENTION_DECODE_LEAD;
-	d.step = d.is_prefill ? 0 : (size_t)geometry->knob[TCB_KNOB_STEP];
-	if (!d.is_prefill)
-		d.ahead =
-			tcb_least(tcb_div_up((size_t)geometry->knob[TCB_KNOB_PREFETCH], d.heads * d.kv_bytes), d.tile);
-	d.row_floats = d.all_rows * d.k;
-	d.score_floats = d.all_rows * d.lead;
-	d.packed_floats = d.is_prefill ? d.lead * d.k : 0;
-	if (!d.is_prefill && attention_of(problem)->kv == TCB_TYPE_BLOCKS)
-		d.scale_floats = d.heads * (d.k / ATTENTION_HEAD_UNIT) * ATTENTION_DECODE_SHARE / 2;
-	d.floats = 2 * d.row_floats + d.score_floats + d.packed_floats + d.scale_floats + 2 * d.all_rows + 2 * d.rows;
-	d.thread_bytes = tcb_round_up(d.floats * 4, SHARE) +
-			 tcb_round_up((POINTERS * d.together + d.all_rows) * sizeof(void *), SHARE);
-	d.part_bytes = d.splits > 1 ? tcb_round_up((d.row_floats + 2 * d.all_rows) * 4, SHARE) : 0;
-	d.bytes = d.thread_bytes * (size_t)geometry->knob[TCB_KNOB_THREADS] + d.part_bytes * d.tasks;
-	*out = d;
+	d->k = s->k;
+	d->rows = tcb_round_up(tcb_least(geometry->tile[TCB_MIDI].m, s->m) * attention_group(s),
+			       geometry->tile[TCB_MICRO].m);
+	d->all_rows = d->heads * d->rows;
+	d->kv_bytes = tcb_kv_bytes(attention_of(problem)->kv, d->k);
+	d->tiles = tcb_div_up(s->m, geometry->tile[TCB_MIDI].m);
+	d->splits = tcb_div_up(s->n, geometry->tile[TCB_MACRO].n);
+	d->tasks = s->heads.sequences * (s->heads.kv / d->heads) * d->tiles * d->splits;
+	d->tile = geometry->tile[TCB_MIDI].n;
+	d->together = tcb_round_up(d->tile, ATTENTION_TOKENS_TOGETHER);
+	d->row_floats = d->all_rows * d->k;
+	d->score_floats = d->all_rows * d->lead;
+	d->floats = 2 * d->row_floats + d->score_floats + d->packed_floats + d->scale_floats + 2 * d->all_rows +
+		    2 * d->rows;
+	d->thread_bytes = tcb_round_up(d->floats * 4, SHARE) +
+			  tcb_round_up((POINTERS * d->together + d->all_rows) * sizeof(void *), SHARE);
+	d->part_bytes = d->splits > 1 ? tcb_round_up((d->row_floats + 2 * d->all_rows) * 4, SHARE) : 0;
+	d->bytes = d->thread_bytes * (size_t)geometry->knob[TCB_KNOB_THREADS] + d->part_bytes * d->tasks;
 }
 
-static enum tcb_status attention_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
-				      struct tcb_plan *out, struct tcb_error *err)
+enum tcb_status attention_check(const struct tcb_problem *problem, const struct tcb_geometry *geometry, int has_more,
+				const char *more, struct tcb_error *err)
 {
-	const struct tcb_tile *tile = geometry->tile;
-	const int32_t *knob = geometry->knob;
-	struct dims dims;
-	memset(out, 0, sizeof(*out));
+	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
 	const struct tcb_variant *variant = tcb_variant_find(problem->op, problem->contract, geometry);
 	if (!variant || !variant->entry)
 		return tcb_fail(err, TCB_E_ILLEGAL, "%s has no kernel for this isa and micro=%zux%zu", problem->op_name,
-				tile[TCB_MICRO].m, tile[TCB_MICRO].n);
-	if (knob[TCB_KNOB_THREADS] < 1 || knob[TCB_KNOB_SCHED] < 0 ||
-	    (!attention_of(problem)->is_prefill && (knob[TCB_KNOB_PREFETCH] < 0 || knob[TCB_KNOB_STEP] < 0)))
-		return tcb_fail(err, TCB_E_ILLEGAL, "%s needs the knobs threads and sched%s", problem->op_name,
-				attention_of(problem)->is_prefill ? "" : ", and prefetch and step");
-	if (!attention_of(problem)->is_prefill && tile[TCB_MIDI].n > ATTENTION_DECODE_TILE_MAX)
-		return tcb_fail(err, TCB_E_ILLEGAL, "midi.n is at most %d KV tokens", ATTENTION_DECODE_TILE_MAX);
-	dims_init(problem, geometry, &dims);
-	if ((size_t)knob[TCB_KNOB_THREADS] > dims.tasks)
-		return tcb_fail(err, TCB_E_ILLEGAL, "threads=%d, but macro.n=%zu makes only %zu tasks",
-				knob[TCB_KNOB_THREADS], tile[TCB_MACRO].n, dims.tasks);
+				micro->m, micro->n);
+	if (geometry->knob[TCB_KNOB_THREADS] < 1 || geometry->knob[TCB_KNOB_SCHED] < 0 || !has_more)
+		return tcb_fail(err, TCB_E_ILLEGAL, "%s needs the knobs threads and sched%s", problem->op_name, more);
+	return TCB_OK;
+}
+
+enum tcb_status attention_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
+			       const struct attention_dims *dims, struct tcb_plan *out, struct tcb_error *err)
+{
+	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO];
+	const int32_t threads = geometry->knob[TCB_KNOB_THREADS];
+	if ((size_t)threads > dims->tasks)
+		return tcb_fail(err, TCB_E_ILLEGAL, "threads=%d, but macro.n=%zu makes only %zu tasks", threads,
+				macro->n, dims->tasks);
+	memset(out, 0, sizeof(*out));
 	out->problem = *problem;
 	out->geometry = *geometry;
-	out->variant = variant;
-	out->workspace_bytes = dims.bytes;
-	out->threads = (unsigned)knob[TCB_KNOB_THREADS];
+	out->variant = tcb_variant_find(problem->op, problem->contract, geometry);
+	out->workspace_bytes = dims->bytes;
+	out->threads = (unsigned)threads;
 	/* A weighted value is added token by token, its product rounded too where there is no fused one; what was added
 	 * is brought to another maximum by an exponential and a product a tile, and a split. */
-	const double tokens = (double)tcb_least(tile[TCB_MACRO].n, problem->shape.n);
-	const double each = variant->isa == TCB_ISA_SCALAR ? 2 : 1;
-	out->chain = each * tokens + 4 * (tokens / (double)dims.tile + 1) + 5 * (double)dims.splits + 20;
+	const double tokens = (double)tcb_least(macro->n, problem->shape.n);
+	const double each = out->variant->isa == TCB_ISA_SCALAR ? 2 : 1;
+	out->chain = each * tokens + 4 * (tokens / (double)dims->tile + 1) + 5 * (double)dims->splits + 20;
 	return TCB_OK;
 }
 
 struct run {
 	const struct tcb_plan *plan;
 	const struct tcb_shape *shape;
-	struct dims dims;
+	struct attention_dims dims;
 	attention_micro_fn *micro;
 	void *const *operand;
 	enum tcb_type io;
@@ -118,7 +96,7 @@ struct scratch {
 
 static struct scratch scratch_of(const struct run *run, unsigned thread)
 {
-	const struct dims *d = &run->dims;
+	const struct attention_dims *d = &run->dims;
 	char *memory = run->threads + thread * d->thread_bytes;
 	struct scratch s = { .q = (float *)(void *)memory };
 	s.o = s.q + d->row_floats;
@@ -280,7 +258,7 @@ static void find_rows_of_tile(const struct run *run, struct attention_call *call
 static void find_rows_of_kv(const struct run *run, const struct attention_call *call, const struct scratch *scratch,
 			    const struct tile *tile, size_t t, size_t end)
 {
-	const struct dims *d = &run->dims;
+	const struct attention_dims *d = &run->dims;
 	const size_t count = call->tokens, ahead = d->ahead, left = tcb_least(ahead, end - t - count);
 	if (left) /* where nothing else is yet */
 		find_tokens(run, tile, ATTENTION_K, t + count, left, left, scratch->k);
@@ -350,54 +328,19 @@ static void merge_task(void *ctx, size_t index, unsigned thread)
 	stage(run, &call, ATTENTION_STORE);
 }
 
-static void attention_run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool)
+void attention_run(const struct tcb_plan *plan, const struct attention_dims *dims, void *const operand[],
+		   void *workspace, struct tcb_pool *pool)
 {
 	struct run run = { .plan = plan,
 			   .shape = &plan->problem.shape,
+			   .dims = *dims,
 			   .micro = (attention_micro_fn *)plan->variant->entry,
 			   .operand = operand,
 			   .io = attention_io_type(&plan->problem),
 			   .threads = workspace };
 	const enum tcb_sched sched = (enum tcb_sched)plan->geometry.knob[TCB_KNOB_SCHED];
-	dims_init(&plan->problem, &plan->geometry, &run.dims);
 	run.parts = run.threads + run.dims.thread_bytes * plan->threads;
 	tcb_pool_run(pool, plan->threads, sched, run.dims.tasks, part_task, &run);
 	if (run.dims.splits > 1)
 		tcb_pool_run(pool, plan->threads, sched, run.dims.tasks / run.dims.splits, merge_task, &run);
 }
-
-#define TABLES(kind, kv) TCB_VARIANT_TABLES(kind##_##kv##_variants, TCB_ISAS_FLOATS, attention_##kind##_##kv##_variants)
-/* With one table more, of contract f16 and of a family of x86-64. */
-#if defined(__x86_64__)
-#define TABLES_AND(kind, kv, half)                                                                \
-	TCB_ISAS_FLOATS(TCB_VARIANT_TABLE_DECLARATION, attention_##kind##_##kv##_variants)        \
-	extern const struct tcb_variant half[];                                                   \
-	static const struct tcb_variant *const kind##_##kv##_variants[] = {                       \
-		TCB_ISAS_FLOATS(TCB_VARIANT_TABLE, attention_##kind##_##kv##_variants) half, NULL \
-	};
-#else
-#define TABLES_AND(kind, kv, half) TABLES(kind, kv)
-#endif
-TABLES(decode, f16)
-TABLES_AND(decode, bf16, attention_decode_bf16_half_variants_avx512bf16)
-TABLES_AND(decode, q80, attention_decode_q80_half_variants_avx512vnni)
-TABLES(prefill, f16)
-TABLES_AND(prefill, bf16, attention_prefill_bf16_half_variants_avx512bf16)
-TABLES(prefill, q80)
-
-#define SIDE(kind, kv)                                              \
-	const struct tcb_side attention_##kind##_##kv##_cpu = {     \
-		.variants = kind##_##kv##_variants,                 \
-		.rules = attention_cpu_rules,                       \
-		.axes = attention_cpu_axes,                         \
-		.default_geometry = attention_cpu_default_geometry, \
-		.footprint = attention_cpu_footprint,               \
-		.plan = attention_plan,                             \
-		.run = attention_run,                               \
-	}
-SIDE(decode, f16);
-SIDE(decode, bf16);
-SIDE(decode, q80);
-SIDE(prefill, f16);
-SIDE(prefill, bf16);
-SIDE(prefill, q80);

@@ -22,18 +22,67 @@
 
 #include "kernels/attention/attention.h"
 
-/* attention_cpu_space.c */
-size_t attention_cpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
-			  struct tcb_axis out[TCB_AXES_MAX]);
-void attention_cpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-				    struct tcb_geometry *out);
-void attention_cpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
-			     const struct tcb_geometry *geometry, struct tcb_footprint *out);
-extern const struct tcb_rule attention_cpu_rules[];
-
-/* attention_cpu.c */
+/* attention_decode_cpu.c, attention_prefill_cpu.c */
 extern const struct tcb_side attention_decode_f16_cpu, attention_decode_bf16_cpu, attention_decode_q80_cpu;
 extern const struct tcb_side attention_prefill_f16_cpu, attention_prefill_bf16_cpu, attention_prefill_q80_cpu;
+
+/* --- what the two share --- */
+
+/* The sizes that plan and run share.  The first are the op's own, the others follow from them. */
+struct attention_dims {
+	size_t heads;                            /* KV heads of a task */
+	size_t lead;                             /* floats from one row of scores to the next */
+	size_t ahead, step;                      /* tokens: asked for ahead; of all heads together */
+	size_t packed_floats, scale_floats;      /* of K or V; of scales */
+	size_t rows, all_rows;                   /* query rows of each head, whole register tiles; together */
+	size_t k, kv_bytes;                      /* of a head: values; bytes of a row of K or V */
+	size_t tiles, splits, tasks;             /* of query tokens; parts of a sequence; tasks of the first phase */
+	size_t tile, together;                   /* KV tokens of a tile; whole groups of them */
+	size_t row_floats, score_floats, floats; /* of q and of o; of scores; of all */
+	size_t thread_bytes, part_bytes, bytes;  /* of a thread; of a part in the workspace; of all */
+};
+
+/* attention_cpu.c */
+void attention_dims_complete(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
+			     struct attention_dims *dims);
+/* TCB_E_ILLEGAL where GEOMETRY names no variant or lacks knobs: threads and sched, or the op's own MORE (", and x"), of
+ * which it has all if HAS_MORE. */
+enum tcb_status attention_check(const struct tcb_problem *problem, const struct tcb_geometry *geometry, int has_more,
+				const char *more, struct tcb_error *err);
+/* The plan of what passed. */
+enum tcb_status attention_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
+			       const struct attention_dims *dims, struct tcb_plan *out, struct tcb_error *err);
+void attention_run(const struct tcb_plan *plan, const struct attention_dims *dims, void *const operand[],
+		   void *workspace, struct tcb_pool *pool);
+
+/* attention_cpu_space.c */
+enum { ATTENTION_CPU_TILE_LEAST = 16, ATTENTION_CPU_ROWS_MOST = 16 /* of a register tile */ };
+/* The family of TARGET with the widest vectors that has kernels for PROBLEM, of equals the last. */
+enum tcb_isa attention_cpu_widest(const struct tcb_problem *problem, const struct tcb_target *target);
+/* The axes that both ops have: rows and floats of register tiles up to these, query tokens of a task from one to the
+ * other, in powers of two. */
+struct attention_ranges {
+	size_t rows_most, floats_most, tokens_least, tokens_most;
+};
+size_t attention_cpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+			  const struct attention_ranges *ranges, struct tcb_axis out[TCB_AXES_MAX]);
+/* Rules of both. */
+const char *attention_cpu_rule_knobs(const struct tcb_problem *problem, const struct tcb_target *target,
+				     const struct tcb_geometry *geometry);
+const char *attention_cpu_policy_tile(const struct tcb_problem *problem, const struct tcb_target *target,
+				      const struct tcb_geometry *geometry);
+/* What a default geometry's task has. */
+struct attention_task {
+	struct tcb_tile micro;
+	size_t m;            /* all query tokens */
+	size_t tokens, part; /* query tokens; KV tokens, of which a tile has at most TILE */
+	size_t tile, heads;
+};
+void attention_cpu_geometry(const struct tcb_problem *problem, const struct tcb_target *target, enum tcb_isa isa,
+			    const struct attention_task *task, struct tcb_geometry *out);
+/* Of SUMS accumulators, and of REGISTERS where there are vectors. */
+void attention_cpu_footprint(const struct tcb_geometry *geometry, size_t sums, size_t registers,
+			     struct tcb_footprint *out);
 
 /* --- the micro-kernel --- */
 
@@ -91,5 +140,18 @@ struct attention_call {
 	void *const *io_row;                       /* q's or out's */
 };
 typedef void attention_micro_fn(const struct attention_call *call);
+
+/* LIST: the tables NAME_variants_<isa> of all families of floats; on x86-64 also NAME_half_variants_ISA, of contract
+ * f16 alone. */
+#if defined(__x86_64__)
+#define ATTENTION_VARIANT_TABLES(list, name, isa)                                                             \
+	TCB_ISAS_FLOATS(TCB_VARIANT_TABLE_DECLARATION, name##_variants)                                       \
+	extern const struct tcb_variant name##_half_variants_##isa[];                                         \
+	static const struct tcb_variant *const list[] = { TCB_ISAS_FLOATS(TCB_VARIANT_TABLE, name##_variants) \
+								  name##_half_variants_##isa,                 \
+							  NULL };
+#else
+#define ATTENTION_VARIANT_TABLES(list, name, isa) TCB_VARIANT_TABLES(list, TCB_ISAS_FLOATS, name##_variants)
+#endif
 
 #endif

@@ -89,7 +89,7 @@ static double coded_error(const float *q, size_t k)
 static int is_in_integers(const struct tcb_problem *problem)
 {
 	const struct attention_op *attention = attention_of(problem);
-	return !attention->is_prefill && attention->kv == TCB_TYPE_BLOCKS && problem->contract == TCB_CONTRACT_F16;
+	return attention->multiplies_codes && attention->kv == TCB_TYPE_BLOCKS && problem->contract == TCB_CONTRACT_F16;
 }
 
 static void open_tile(const struct job *job, size_t length, const struct place *places, size_t rows, struct tile *tile)
@@ -247,7 +247,8 @@ static void close_row(const struct job *job, const struct work *work, const stru
 	const double below = is_rounded ? tiny[TCB_TYPE_F16] : 0;
 	const double least = 0x1p-126, root = sqrt((double)s->k);
 	const double of_k = tile->norm[r] * (of_kv * work->k_norm + below * root);
-	const double of_operands = attention->is_prefill ? of_k : is_rounded ? tile->coded[r] * work->k_norm : 0;
+	const double of_codes = is_rounded ? tile->coded[r] * work->k_norm : 0;
+	const double of_operands = attention->multiplies_codes ? of_codes : of_k;
 	const double flushed = 4 * least * root * (tile->norm[r] + work->k_norm + root);
 	const double score = of_operands + flushed + tcb_gamma(4 * (double)s->k + 8) * tile->norm[r] * work->k_norm +
 			     16 * u * (tile->largest[r] + (double)s->heads.cap);

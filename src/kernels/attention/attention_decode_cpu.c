@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * attention_decode on CPUs: its sizes, its search space with rules and default
+ * geometry, and its side.  attention_cpu.h says how a geometry drives it.
+ */
+#include "base/sizes.h"
+#include "kernels/attention/attention_cpu.h"
+#include "kernels/axes.h"
+#include "kernels/constraint.h"
+#include "kernels/cpu_rules.h"
+#include "kernels/simd/isas.h"
+
+enum {
+	DEFAULT_TILE = 512,
+	DEFAULT_STEP_TILE = 64,  /* with other steps than 0 */
+	DEFAULT_PAIRS_TILE = 64, /* all heads of which are gone over in turn, so that a tile is asked for ahead */
+	DEFAULT_PART = 512,
+	DEFAULT_AHEAD = 8192,
+	DEFAULT_STEP_AHEAD = 65536,
+	SUMS_MOST = 16384,    /* bytes of sums that are loaded for each step of 0 */
+	PAIRS_ROWS_LEAST = 7, /* query rows of a KV head */
+	AHEAD_LEAST = 2048,
+	AHEAD_MOST = 262144,
+	MICRO_OPERANDS = 4 /* registers beside the sums */
+};
+
+/* --- plan and run --- */
+
+static struct attention_dims dims_of(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
+{
+	const struct tcb_shape *s = &problem->shape;
+	const enum tcb_type kv = attention_of(problem)->kv;
+	const size_t heads = s->heads.kv, ahead_bytes = (size_t)geometry->knob[TCB_KNOB_PREFETCH];
+	struct attention_dims dims = {
+		.heads = heads,
+		.lead = ATTENTION_DECODE_LEAD,
+		.ahead = tcb_least(tcb_div_up(ahead_bytes, heads * tcb_kv_bytes(kv, s->k)), geometry->tile[TCB_MIDI].n),
+		.step = (size_t)geometry->knob[TCB_KNOB_STEP],
+	};
+	if (kv == TCB_TYPE_BLOCKS)
+		dims.scale_floats = heads * (s->k / ATTENTION_HEAD_UNIT) * ATTENTION_DECODE_SHARE / 2;
+	attention_dims_complete(problem, geometry, &dims);
+	return dims;
+}
+
+static enum tcb_status decode_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
+				   struct tcb_plan *out, struct tcb_error *err)
+{
+	const int32_t *knob = geometry->knob;
+	TCB_TRY(attention_check(problem, geometry, knob[TCB_KNOB_PREFETCH] >= 0 && knob[TCB_KNOB_STEP] >= 0,
+				", and prefetch and step", err));
+	if (geometry->tile[TCB_MIDI].n > ATTENTION_DECODE_TILE_MAX)
+		return tcb_fail(err, TCB_E_ILLEGAL, "midi.n is at most %d KV tokens", ATTENTION_DECODE_TILE_MAX);
+	const struct attention_dims dims = dims_of(problem, geometry);
+	return attention_plan(problem, geometry, &dims, out, err);
+}
+
+static void decode_run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool)
+{
+	const struct attention_dims dims = dims_of(&plan->problem, &plan->geometry);
+	attention_run(plan, &dims, operand, workspace, pool);
+}
+
+/* --- axes --- */
+
+static size_t axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		   struct tcb_axis out[TCB_AXES_MAX])
+{
+	const size_t m = tcb_power_of_two_up(problem->shape.m);
+	const struct attention_ranges ranges = { 1, ATTENTION_CPU_TILE_LEAST, m, m };
+	size_t count = attention_cpu_axes(problem, target, &ranges, out);
+	struct tcb_axis *a = tcb_axis_knob(out, &count, TCB_KNOB_PREFETCH);
+	tcb_axis_add(a, 0);
+	tcb_axis_add_powers(a, AHEAD_LEAST, 2, AHEAD_MOST);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_STEP), 0, ATTENTION_DECODE_STEP);
+	return count;
+}
+
+/* --- rules (V4) --- */
+
+/* With VNNI blocks are gone over in another way (attention_q80_kernels.c), as are pairs of bf16
+ * (attention_bf16_kernels.c). */
+static int is_in_bytes(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
+{
+	return attention_of(problem)->kv == TCB_TYPE_BLOCKS && problem->contract == TCB_CONTRACT_F16 &&
+	       geometry->knob[TCB_KNOB_ISA] == TCB_ISA_AVX512VNNI;
+}
+
+static int is_in_pairs(const struct tcb_geometry *geometry)
+{
+	return geometry->knob[TCB_KNOB_ISA] == TCB_ISA_AVX512BF16;
+}
+
+static const char *rule_queries(const struct tcb_problem *problem, const struct tcb_target *target,
+				const struct tcb_geometry *geometry)
+{
+	(void)target;
+	return geometry->tile[TCB_MIDI].m < problem->shape.m ? "attention_decode takes all query tokens in midi.m"
+							     : NULL;
+}
+
+static const char *double_step(const struct tcb_problem *problem, const struct tcb_target *target,
+			       const struct tcb_geometry *geometry)
+{
+	(void)target;
+	return (is_in_bytes(problem, geometry) || is_in_pairs(geometry)) && geometry->knob[TCB_KNOB_STEP] > 0
+		       ? "attention_decode with products of bytes or of pairs of bf16 has a step of its own, step=0"
+		       : NULL;
+}
+
+static const char *policy_part(const struct tcb_problem *problem, const struct tcb_target *target,
+			       const struct tcb_geometry *geometry)
+{
+	const size_t part = geometry->tile[TCB_MACRO].n;
+	(void)target;
+	return part < problem->shape.n && part < 8 * ATTENTION_CPU_TILE_LEAST
+		       ? "macro.n below 128 KV tokens only adds parts"
+		       : NULL;
+}
+
+static const struct tcb_rule rules[] = {
+	{ TCB_FIELD_KNOB(HINT), TCB_RULE_KERNEL, attention_cpu_rule_knobs },
+	{ TCB_FIELD_TILES, TCB_RULE_KERNEL, rule_queries },
+	{ TCB_FIELD_TILES, TCB_RULE_POLICY, attention_cpu_policy_tile },
+	{ TCB_FIELD_TILES, TCB_RULE_POLICY, policy_part },
+	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(STEP), TCB_RULE_DOUBLE, double_step },
+	{ TCB_FIELD_KNOB(ISA), TCB_RULE_POLICY, tcb_cpu_policy_scalar },
+	{ 0, 0, NULL },
+};
+
+/* --- default geometry --- */
+
+/* Few rows wait for memory anyway.  There products of pairs of bf16 are done before memory has what they ask for ahead,
+ * and processors drop what is asked for faster than memory answers: a Zen 5 took a fifth longer with four rows, and as
+ * much less with eight (cold, one thread). */
+static enum tcb_isa default_isa(const struct tcb_problem *problem, const struct tcb_target *target)
+{
+	const enum tcb_isa widest = attention_cpu_widest(problem, target);
+	const size_t rows = problem->shape.m * attention_group(&problem->shape);
+	const enum tcb_isa floats = tcb_cpu_isa(widest)->floats;
+	return widest == TCB_ISA_AVX512BF16 && rows < PAIRS_ROWS_LEAST && tcb_target_has(target, floats) ? floats
+													 : widest;
+}
+
+/* Tile, step and what is asked for ahead.  Sums of all heads are loaded and stored for each step of 0, so that it is
+ * for those that fit the first cache, with K and V of this step and of the next. */
+static void default_walk(const struct tcb_problem *problem, struct tcb_geometry *out)
+{
+	const struct tcb_shape *s = &problem->shape;
+	const size_t rows = s->m * attention_group(s),
+		     step = attention_least_step(tcb_cpu_isa(out->knob[TCB_KNOB_ISA])->lanes, rows);
+	const size_t row_bytes = s->heads.kv * tcb_kv_bytes(attention_of(problem)->kv, s->k);
+	const size_t of_step = tcb_least(tcb_power_of_two_up(step * row_bytes), AHEAD_MOST);
+	size_t tile = DEFAULT_TILE, ahead = tcb_most(DEFAULT_AHEAD, of_step);
+	out->knob[TCB_KNOB_STEP] = 0;
+	if (is_in_bytes(problem, out)) {
+		ahead = DEFAULT_STEP_AHEAD;
+	} else if (is_in_pairs(out)) {
+		tile = DEFAULT_PAIRS_TILE;
+		ahead = tcb_least(tcb_power_of_two_up(DEFAULT_PAIRS_TILE * row_bytes), AHEAD_MOST);
+	} else if (s->heads.kv * rows * s->k * sizeof(float) > SUMS_MOST) {
+		tile = DEFAULT_STEP_TILE;
+		ahead = DEFAULT_STEP_AHEAD;
+		out->knob[TCB_KNOB_STEP] = ATTENTION_DECODE_STEP;
+	}
+	out->tile[TCB_MIDI].n = tcb_least(out->tile[TCB_MACRO].n, tile);
+	out->knob[TCB_KNOB_PREFETCH] = (int32_t)ahead;
+}
+
+static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			     struct tcb_geometry *out)
+{
+	const struct tcb_shape *s = &problem->shape;
+	const enum tcb_isa isa = default_isa(problem, target);
+	const size_t lanes = tcb_cpu_isa((int32_t)isa)->lanes;
+	const size_t m = tcb_power_of_two_up(s->m), n = tcb_most(tcb_power_of_two_up(s->n), lanes);
+	const size_t each = tcb_power_of_two_up(tcb_div_up(n, tcb_most(target->threads, 1)));
+	const struct attention_task task = { .micro = { 1, lanes, s->k },
+					     .m = m,
+					     .tokens = m,
+					     .part = tcb_least(n, tcb_most(each, DEFAULT_PART)),
+					     .tile = DEFAULT_TILE,
+					     .heads = s->heads.kv };
+	attention_cpu_geometry(problem, target, isa, &task, out);
+	default_walk(problem, out);
+}
+
+static void footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+		      const struct tcb_geometry *geometry, struct tcb_footprint *out)
+{
+	const size_t lanes = tcb_cpu_isa(geometry->knob[TCB_KNOB_ISA])->lanes;
+	(void)problem, (void)target;
+	attention_cpu_footprint(geometry, lanes, tcb_least(lanes, 16) + MICRO_OPERANDS, out);
+}
+
+TCB_VARIANT_TABLES(f16_variants, TCB_ISAS_FLOATS, attention_decode_f16_variants)
+ATTENTION_VARIANT_TABLES(bf16_variants, attention_decode_bf16, avx512bf16)
+ATTENTION_VARIANT_TABLES(q80_variants, attention_decode_q80, avx512vnni)
+
+#define SIDE(kv)                                              \
+	const struct tcb_side attention_decode_##kv##_cpu = { \
+		.variants = kv##_variants,                    \
+		.rules = rules,                               \
+		.axes = axes,                                 \
+		.default_geometry = default_geometry,         \
+		.footprint = footprint,                       \
+		.plan = decode_plan,                          \
+		.run = decode_run,                            \
+	}
+SIDE(f16);
+SIDE(bf16);
+SIDE(q80);
