@@ -7,9 +7,19 @@
 
 #include "base/sizes.h"
 
+const char *tcb_kv_word(enum tcb_type kv)
+{
+	static const char *const words[TCB_TYPE_COUNT] = {
+#define WORD(word, TYPE, ...) [TYPE] = #word,
+		TCB_KV_LIST(WORD, )
+#undef WORD
+	};
+	return words[kv];
+}
+
 void tcb_kv_to_f32(enum tcb_type kv, const void *from, size_t count, float *out)
 {
-	const struct tcb_format *blocks = tcb_format(TCB_FORMAT_Q8_0);
+	const struct tcb_format *blocks = tcb_format(TCB_KV_FORMAT);
 	if (kv == TCB_TYPE_BLOCKS)
 		tcb_dequantize(blocks, from, count / blocks->block_values, out);
 	else
@@ -18,7 +28,7 @@ void tcb_kv_to_f32(enum tcb_type kv, const void *from, size_t count, float *out)
 
 void tcb_kv_from_f32(enum tcb_type kv, const float *values, size_t count, void *out)
 {
-	const struct tcb_format *blocks = tcb_format(TCB_FORMAT_Q8_0);
+	const struct tcb_format *blocks = tcb_format(TCB_KV_FORMAT);
 	if (kv != TCB_TYPE_BLOCKS)
 		tcb_type_from_f32(kv, values, count, out);
 	for (size_t i = 0; kv == TCB_TYPE_BLOCKS && i < count; i += blocks->block_values)

@@ -8,7 +8,7 @@
  * or with page size P in pages of P tokens, page table[sequence][t / P] for token t;
  * entries past a length are no pages and are not read.
  *
- * Values are f16, bf16 or ggml's q8_0: blocks of 32 along the head (TCB_TYPE_BLOCKS).
+ * Values are of one of the types of TCB_KV_LIST; blocks are along the head.
  */
 #ifndef TCB_KERNELS_KV_CACHE_H
 #define TCB_KERNELS_KV_CACHE_H
@@ -22,6 +22,18 @@ enum {
 	TCB_KV_WORDS = 1u << TCB_WORD_QUERY | 1u << TCB_WORD_KV | 1u << TCB_WORD_SEQUENCES | 1u << TCB_WORD_PAGE |
 		       1u << TCB_WORD_RAGGED
 };
+
+/*
+ * X(word, TYPE, IO, text, ...): what values of K and V may be.  The word is part of the names of ops and kernels, IO
+ * the type of q and out under contract f16.
+ */
+#define TCB_KV_LIST(X, ...)                                                   \
+	X(f16, TCB_TYPE_F16, TCB_TYPE_F16, "an f16 KV cache", __VA_ARGS__)    \
+	X(bf16, TCB_TYPE_BF16, TCB_TYPE_BF16, "a bf16 KV cache", __VA_ARGS__) \
+	X(q80, TCB_TYPE_BLOCKS, TCB_TYPE_F16, "a KV cache of Q8_0 blocks", __VA_ARGS__)
+
+#define TCB_KV_FORMAT TCB_FORMAT_Q8_0 /* of blocks */
+const char *tcb_kv_word(enum tcb_type kv);
 
 /* Pages of one sequence in the table; 0: contiguous. */
 static inline size_t tcb_kv_pages(const struct tcb_shape *shape)
@@ -51,7 +63,7 @@ static inline const struct tcb_format *tcb_kv_format(enum tcb_type kv)
 /* Bytes of COUNT values; whole blocks. */
 static inline size_t tcb_kv_bytes(enum tcb_type kv, size_t count)
 {
-	const struct tcb_format *blocks = tcb_format_row(TCB_FORMAT_Q8_0);
+	const struct tcb_format *blocks = tcb_format_row(TCB_KV_FORMAT);
 	return kv == TCB_TYPE_BLOCKS ? count / blocks->block_values * blocks->block_bytes : count * tcb_type_bytes(kv);
 }
 /* COUNT of them as floats, and back; whole blocks. */

@@ -162,6 +162,15 @@ void scaled_copy_make(const char *source, struct scaled_copy *out)
 						 .class = TCB_CLASS_BOUNDED,
 						 .signature = out->signature };
 	out->lists[0] = out->variants;
+	out->side = (struct tcb_side){
+		.variants = out->lists,
+		.rules = rules,
+		.axes = axes,
+		.default_geometry = default_geometry,
+		.footprint = footprint,
+		.plan = plan,
+		.run = run,
+	};
 	out->op = (struct tcb_op){
 		.name = "scaled_copy",
 		.summary = "y = S x, of a source",
@@ -170,19 +179,13 @@ void scaled_copy_make(const char *source, struct scaled_copy *out)
 		.default_contract = TCB_CONTRACT_F32,
 		.default_shapes = shapes,
 		.default_shape_count = 1,
-		.variant_lists = out->lists,
 		.check_shape = check_shape,
 		.operands = operands,
 		.fill = fill,
 		.reference = reference,
 		.flops = flops,
 		.traffic = traffic,
-		.axes = axes,
-		.default_geometry = default_geometry,
-		.footprint = footprint,
-		.plan = plan,
-		.run = run,
-		.cpu_rules = rules,
+		.side = TCB_SIDES(&out->side, NULL),
 		.parameters = parameters,
 		.context = out,
 	};

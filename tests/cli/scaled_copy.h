@@ -16,6 +16,7 @@ struct scaled_copy {
 	const char *source; /* "y = 0.5 * x", as a file would hold it */
 	struct tcb_variant variants[2];
 	const struct tcb_variant *lists[2];
+	struct tcb_side side;
 	char signature[TCB_SIGNATURE_MAX];
 	struct tcb_op op;
 };

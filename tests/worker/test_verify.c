@@ -272,7 +272,7 @@ static void spoil(const struct tcb_plan *plan, void *const operand[], void *work
 {
 	struct tcb_operand described[TCB_OPERANDS_MAX];
 	plan->problem.op->operands(&plan->problem, described);
-	tcb_op_find(rope.name)->run(plan, operand, workspace, pool);
+	tcb_op_cpu(tcb_op_find(rope.name))->run(plan, operand, workspace, pool);
 	unsigned char *at = operand[spoilt];
 	if (how == WRONG_VALUE) /* what is new is at the end of all outputs; the exponent */
 		at[described[spoilt].bytes - 1] ^= 8;
@@ -293,11 +293,13 @@ static void each_output_has_guards_and_is_named(void **state)
 	struct tcb_geometry geometry;
 	struct tcb_problem problem;
 	rope = *tcb_op_find("rope_append_f16");
-	rope.run = spoil;
+	struct tcb_side side = *tcb_op_cpu(&rope);
+	side.run = spoil;
+	rope.side[TCB_TARGET_CPU] = &side;
 	assert_int_equal(tcb_problem_init(&rope, TCB_CONTRACT_F16, &shape, &problem, NULL), TCB_OK);
 	assert_int_equal(tcb_instance_create(&rope, &problem, 1, NULL, &instance, NULL), TCB_OK);
 	assert_int_equal(instance->output_count, 3);
-	rope.default_geometry(&problem, &target, &geometry);
+	side.default_geometry(&problem, &target, &geometry);
 	for (how = RIGHT; how <= BEFORE_THE_START; how++)
 		for (size_t o = 0; o < instance->output_count; o++) {
 			struct tcb_check check;

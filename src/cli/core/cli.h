@@ -104,7 +104,7 @@ void cli_add_text(struct tcb_str *out, const char *text);
 
 /* cmd_help.c */
 enum tcb_status cli_help_all(struct tcb_error *err);
-enum tcb_status cli_help_shapes(struct tcb_error *err); /* help_shapes.c */
+enum tcb_status cli_help_shapes(const struct tcb_registry *ops, struct tcb_error *err); /* help_shapes.c */
 enum tcb_status cli_help_command(const struct cli_command *command, struct tcb_error *err);
 
 /* Rows that several commands share; TYPE is the command's argument struct. */

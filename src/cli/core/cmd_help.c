@@ -154,7 +154,7 @@ static enum tcb_status run_help(const void *arguments, struct tcb_error *err)
 	struct tcb_str out = { 0 };
 
 	if (args->command && !strcmp(args->command, "shapes"))
-		return cli_help_shapes(err);
+		return cli_help_shapes(args->ops, err);
 	if (args->command && !command)
 		return cli_command_unknown(args->command, err);
 	if (!args->is_manual)

@@ -61,13 +61,12 @@ static size_t family_length(const struct tcb_op *op)
 }
 
 /* Which words each family of ops takes. */
-static void add_takers(struct tcb_str *out)
+static void add_takers(const struct tcb_registry *ops, struct tcb_str *out)
 {
-	size_t count;
 	const struct tcb_op *last = NULL;
 
 	tcb_str_add(out, "\nOps take of them:\n\n");
-	for (const struct tcb_op *const *op = tcb_ops(&count); *op; op++) {
+	for (const struct tcb_op *const *op = ops->ops; *op; op++) {
 		char words[TCB_WORDS_LIST_MAX];
 		const size_t length = (*op)->words ? family_length(*op) : 0;
 
@@ -80,13 +79,13 @@ static void add_takers(struct tcb_str *out)
 	tcb_str_add(out, "\n");
 }
 
-enum tcb_status cli_help_shapes(struct tcb_error *err)
+enum tcb_status cli_help_shapes(const struct tcb_registry *ops, struct tcb_error *err)
 {
 	struct tcb_str out = { 0 };
 
 	tcb_str_add(&out, sizes);
 	add_words(&out);
-	add_takers(&out);
+	add_takers(ops, &out);
 	tcb_str_add(&out, rest);
 	return cli_emit_text(&out, err);
 }

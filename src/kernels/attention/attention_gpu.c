@@ -159,7 +159,7 @@ static void write_kernel(struct attention_writer *w)
 	const struct attention_gpu *g = w->g;
 	struct attention_reader r = { .w = w };
 	struct attention_deal deal;
-	tcb_kit_begin(&w->kit, tcb_ptx_namef(b, "attention_decode_%s", g->is_blocks ? "q80" : attention_word(g)),
+	tcb_kit_begin(&w->kit, tcb_ptx_namef(b, "attention_decode_%s", tcb_kv_word(g->type)),
 		      &(struct tcb_kit_kernel){ .threads = g->threads,
 						.blocks_together = g->occ,
 						.grid = { g->grid[0], g->grid[1], g->grid[2] },
@@ -271,19 +271,14 @@ static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_
 			.name = NULL                                                                          \
 		}                                                                                             \
 	}
-static const struct tcb_variant f16_variants[] = VARIANTS(f16);
-static const struct tcb_variant bf16_variants[] = VARIANTS(bf16);
-static const struct tcb_variant q80_variants[] = VARIANTS(q80);
-
-#define SIDE(kv)                                                    \
-	const struct tcb_side attention_decode_##kv##_gpu = {       \
-		.variants = TCB_VARIANT_LIST(kv##_variants),        \
-		.rules = attention_decode_gpu_rules,                \
-		.axes = attention_gpu_axes,                         \
-		.default_geometry = attention_gpu_default_geometry, \
-		.footprint = attention_gpu_footprint,               \
-		.emit = emit,                                       \
-	}
-SIDE(f16);
-SIDE(bf16);
-SIDE(q80);
+#define SIDE(kv, ...)                                                   \
+	static const struct tcb_variant kv##_variants[] = VARIANTS(kv); \
+	const struct tcb_side attention_decode_##kv##_gpu = {           \
+		.variants = TCB_VARIANT_LIST(kv##_variants),            \
+		.rules = attention_decode_gpu_rules,                    \
+		.axes = attention_gpu_axes,                             \
+		.default_geometry = attention_gpu_default_geometry,     \
+		.footprint = attention_gpu_footprint,                   \
+		.emit = emit,                                           \
+	};
+TCB_KV_LIST(SIDE, )

@@ -103,7 +103,9 @@ void attention_gpu_default_geometry(const struct tcb_problem *problem, const str
 				    struct tcb_geometry *out);
 
 /* attention_gpu.c */
-extern const struct tcb_side attention_decode_f16_gpu, attention_decode_bf16_gpu, attention_decode_q80_gpu;
+#define ATTENTION_SIDE(kv, ...) extern const struct tcb_side attention_decode_##kv##_gpu;
+TCB_KV_LIST(ATTENTION_SIDE, )
+#undef ATTENTION_SIDE
 
 /* --- what the files that write the kernel share --- */
 

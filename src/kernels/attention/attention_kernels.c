@@ -279,7 +279,7 @@ SIMD_INLINE void tile(const struct attention_call *call, const enum tcb_type typ
 
 /* Heads that are no whole number of what registers hold have a function of their own, whose many ways to go over V
  * leave others' registers alone. */
-#define ATTENTION_KERNEL(kv, TYPE)                                                                    \
+#define ATTENTION_KERNEL(kv, TYPE, ...)                                                               \
 	static __attribute__((noinline)) void SIMD_NAME(part_##kv)(const struct attention_call *call) \
 	{                                                                                             \
 		tile(call, TYPE, 0);                                                                  \
@@ -295,16 +295,12 @@ SIMD_INLINE void tile(const struct attention_call *call, const enum tcb_type typ
 			around_tiles(call, 1);                                                        \
 		v_flush_end(before);                                                                  \
 	}
-#define ATTENTION_TABLE(kv)                                                                              \
+#define ATTENTION_TABLE(kv, ...)                                                                         \
 	const struct tcb_variant SIMD_NAME(attention_decode_##kv##_variants)[] = {                       \
 		ATTENTION_ROW(decode_##kv, TCB_CONTRACT_F32, "f32", 1, LANES, SIMD_NAME(attention_##kv)) \
 			ATTENTION_ROW(decode_##kv, TCB_CONTRACT_F16, "half", 1, LANES,                   \
 				      SIMD_NAME(attention_##kv)){ .name = NULL },                        \
 	};
 
-ATTENTION_KERNEL(f16, TCB_TYPE_F16)
-ATTENTION_KERNEL(bf16, TCB_TYPE_BF16)
-ATTENTION_KERNEL(q80, TCB_TYPE_BLOCKS)
-ATTENTION_TABLE(f16)
-ATTENTION_TABLE(bf16)
-ATTENTION_TABLE(q80)
+TCB_KV_LIST(ATTENTION_KERNEL, )
+TCB_KV_LIST(ATTENTION_TABLE, )

@@ -24,7 +24,7 @@ SIMD_INLINE vfloat load_kv(const enum tcb_type type, const void *row, size_t at)
 {
 	if (type != TCB_TYPE_BLOCKS)
 		return load_half(type, row, at);
-	const struct tcb_format *f = tcb_format_row(TCB_FORMAT_Q8_0);
+	const struct tcb_format *f = tcb_format_row(TCB_KV_FORMAT);
 	const uint8_t *block = (const uint8_t *)row + at / f->block_values * f->block_bytes;
 	const int8_t *codes = (const int8_t *)block + f->codes_at + at % f->block_values;
 	return v_mul(v_from_bytes(codes), v_set_f16(block + f->d_at));

@@ -244,19 +244,14 @@ static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_
 			.name = NULL                                                \
 		}                                                                   \
 	}
-static const struct tcb_variant f16_variants[] = ROWS(f16);
-static const struct tcb_variant bf16_variants[] = ROWS(bf16);
-static const struct tcb_variant q80_variants[] = ROWS(q80);
-
-#define SIDE(kv)                                                  \
-	const struct tcb_side attention_prefill_##kv##_gpu = {    \
-		.variants = TCB_VARIANT_LIST(kv##_variants),      \
-		.rules = attention_prefill_gpu_rules,             \
-		.axes = prefill_gpu_axes,                         \
-		.default_geometry = prefill_gpu_default_geometry, \
-		.footprint = prefill_gpu_footprint,               \
-		.emit = emit,                                     \
-	}
-SIDE(f16);
-SIDE(bf16);
-SIDE(q80);
+#define SIDE(kv, ...)                                               \
+	static const struct tcb_variant kv##_variants[] = ROWS(kv); \
+	const struct tcb_side attention_prefill_##kv##_gpu = {      \
+		.variants = TCB_VARIANT_LIST(kv##_variants),        \
+		.rules = attention_prefill_gpu_rules,               \
+		.axes = prefill_gpu_axes,                           \
+		.default_geometry = prefill_gpu_default_geometry,   \
+		.footprint = prefill_gpu_footprint,                 \
+		.emit = emit,                                       \
+	};
+TCB_KV_LIST(SIDE, )

@@ -115,7 +115,7 @@ static void open_tile(const struct job *job, size_t length, const struct place *
 /* What no value of block U of a row of V is beyond; 0 where its scale is no number. */
 static double most_of_block(const char *row, size_t u)
 {
-	const struct tcb_format *f = tcb_format_row(TCB_FORMAT_Q8_0);
+	const struct tcb_format *f = tcb_format_row(TCB_KV_FORMAT);
 	uint16_t half; /* blocks begin anywhere */
 	memcpy(&half, row + u * f->block_bytes + f->d_at, sizeof(half));
 	const float scale = tcb_f16_to_f32(half);

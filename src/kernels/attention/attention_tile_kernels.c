@@ -127,12 +127,10 @@ SIMD_INLINE void tile(const struct attention_call *call, const enum tcb_type typ
 #define ATTENTION_ROWS(m, n, kv, unused)                                                   \
 	ATTENTION_ROW(prefill_##kv, TCB_CONTRACT_F32, "f32", m, n, micro_##kv##_##m##x##n) \
 	ATTENTION_ROW(prefill_##kv, TCB_CONTRACT_F16, "half", m, n, micro_##kv##_##m##x##n)
-#define ATTENTION_TABLE(kv, TYPE)                                                   \
+#define ATTENTION_TABLE(kv, TYPE, ...)                                              \
 	SIZES(ATTENTION_KERNEL, kv, TYPE)                                           \
 	const struct tcb_variant SIMD_NAME(attention_prefill_##kv##_variants)[] = { \
 		SIZES(ATTENTION_ROWS, kv, TYPE){ .name = NULL },                    \
 	};
 
-ATTENTION_TABLE(f16, TCB_TYPE_F16)
-ATTENTION_TABLE(bf16, TCB_TYPE_BF16)
-ATTENTION_TABLE(q80, TCB_TYPE_BLOCKS)
+TCB_KV_LIST(ATTENTION_TABLE, )

@@ -271,11 +271,11 @@ static const struct tcb_shape default_shapes[] = {
 	{ 1, 64, 128, HEADS(64) },
 };
 
-#define ROPE_OP(kv_, KV, TYPE, summary_)                                                   \
+#define ROPE_OP(kv_, KV, TYPE, text, ...)                                                  \
 	static const struct rope_op kv_ = { KV };                                          \
 	const struct tcb_op tcb_op_rope_append_##kv_ = {                                   \
 		.name = "rope_append_" #kv_,                                               \
-		.summary = summary_,                                                       \
+		.summary = "rotary embedding of q and k; k and v appended to " text,       \
 		.shape_form = "MxNxK,hQ/KV",                                               \
 		.words = TCB_KV_WORDS | 1u << TCB_WORD_PAIRS,                              \
 		.type = TYPE,                                                              \
@@ -291,9 +291,6 @@ static const struct tcb_shape default_shapes[] = {
 		.reference = reference,                                                    \
 		.flops = flops,                                                            \
 		.traffic = traffic,                                                        \
-	}
+	};
 
-ROPE_OP(f16, TCB_TYPE_F16, TCB_TYPE_F16, "rotary embedding of q and k; k and v appended to an f16 KV cache");
-ROPE_OP(bf16, TCB_TYPE_BF16, TCB_TYPE_BF16, "rotary embedding of q and k; k and v appended to a bf16 KV cache");
-ROPE_OP(q80, TCB_TYPE_BLOCKS, TCB_TYPE_F16,
-	"rotary embedding of q and k; k and v appended to a KV cache of Q8_0 blocks");
+TCB_KV_LIST(ROPE_OP, )

@@ -413,19 +413,14 @@ static enum tcb_status rope_emit(const struct tcb_problem *problem, const struct
 			.name = NULL                              \
 		}                                                 \
 	}
-static const struct tcb_variant f16_variants[] = VARIANTS(f16);
-static const struct tcb_variant bf16_variants[] = VARIANTS(bf16);
-static const struct tcb_variant q80_variants[] = VARIANTS(q80);
-
-#define SIDE(kv)                                               \
-	const struct tcb_side rope_##kv##_gpu = {              \
-		.variants = TCB_VARIANT_LIST(kv##_variants),   \
-		.rules = rope_gpu_rules,                       \
-		.axes = rope_gpu_axes,                         \
-		.default_geometry = rope_gpu_default_geometry, \
-		.footprint = rope_gpu_footprint,               \
-		.emit = rope_emit,                             \
-	}
-SIDE(f16);
-SIDE(bf16);
-SIDE(q80);
+#define SIDE(kv, ...)                                                   \
+	static const struct tcb_variant kv##_variants[] = VARIANTS(kv); \
+	const struct tcb_side rope_##kv##_gpu = {                       \
+		.variants = TCB_VARIANT_LIST(kv##_variants),            \
+		.rules = rope_gpu_rules,                                \
+		.axes = rope_gpu_axes,                                  \
+		.default_geometry = rope_gpu_default_geometry,          \
+		.footprint = rope_gpu_footprint,                        \
+		.emit = rope_emit,                                      \
+	};
+TCB_KV_LIST(SIDE, )

@@ -65,6 +65,8 @@ void rope_gpu_default_geometry(const struct tcb_problem *problem, const struct t
 extern const struct tcb_rule rope_gpu_rules[];
 
 /* rope_gpu.c */
-extern const struct tcb_side rope_f16_gpu, rope_bf16_gpu, rope_q80_gpu;
+#define ROPE_SIDE(kv, ...) extern const struct tcb_side rope_##kv##_gpu;
+TCB_KV_LIST(ROPE_SIDE, )
+#undef ROPE_SIDE
 
 #endif

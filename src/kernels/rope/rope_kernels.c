@@ -281,10 +281,13 @@ SIMD_INLINE void micro(const struct rope_call *call, const enum tcb_type kv)
 		.layout = TCB_LAYOUT_NATIVE, .micro = { 1, 1, 1 }, .unroll = 1, .class = TCB_CLASS_BOUNDED,   \
 		.signed_in = tcb_signed_variants, .entry = (void (*)(void))SIMD_NAME(rope_##kv),              \
 	}
-#define ROPE_TABLE_OF(kv, MICRO)                                              \
+#define ROPE_TABLE(kv, TYPE, ...)                                             \
 	static void SIMD_NAME(rope_##kv)(const struct rope_call *call)        \
 	{                                                                     \
-		MICRO;                                                        \
+		if (TYPE == TCB_TYPE_BLOCKS)                                  \
+			micro_blocks(call);                                   \
+		else                                                          \
+			micro(call, TYPE);                                    \
 	}                                                                     \
 	const struct tcb_variant SIMD_NAME(rope_append_##kv##_variants)[] = { \
 		ROPE_ROW(kv, TCB_CONTRACT_F32, "f32"),                        \
@@ -292,6 +295,4 @@ SIMD_INLINE void micro(const struct rope_call *call, const enum tcb_type kv)
 		{ .name = NULL },                                             \
 	};
 
-ROPE_TABLE_OF(f16, micro(call, TCB_TYPE_F16))
-ROPE_TABLE_OF(bf16, micro(call, TCB_TYPE_BF16))
-ROPE_TABLE_OF(q80, micro_blocks(call))
+TCB_KV_LIST(ROPE_TABLE, )
