@@ -57,7 +57,9 @@ static void add_words(struct tcb_str *out)
 /* Length of the name of the family that OP is of: all but what follows the last "_". */
 static size_t family_length(const struct tcb_op *op)
 {
-	return (size_t)(strrchr(op->name, '_') - op->name);
+	const char *end = strrchr(op->name, '_');
+
+	return end ? (size_t)(end - op->name) : strlen(op->name);
 }
 
 /* Which words each family of ops takes. */
