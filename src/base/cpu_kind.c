@@ -85,6 +85,7 @@ static const struct tcb_kind_limit limits[] = {
 
 const struct tcb_kind tcb_kind_cpu = {
 	.name = "cpu",
+	.side = TCB_TARGET_CPU,
 	.has_threads = 1,
 	.unit = TCB_MICRO,
 	.knobs = TCB_SCOPE_CPU,

@@ -119,6 +119,7 @@ static const struct tcb_kind_limit limits[] = {
 
 const struct tcb_kind tcb_kind_cuda = {
 	.name = "cuda",
+	.side = TCB_TARGET_CUDA,
 	.is_emitted = 1,
 	.has_passes = 1,
 	.has_model = 1,

@@ -29,6 +29,8 @@ struct tcb_kind_limit {
 
 struct tcb_kind {
 	const char *name; /* "cpu": in databases and JSON */
+	enum tcb_target_kind
+		side; /* whose side of ops it runs (kernels/op.h): its own, or that of a kind that it is like */
 	/* Candidates are functions of this program that share threads of this host: a result is of a number of them,
 	 * and what the device has is known on its host alone. */
 	int has_threads;

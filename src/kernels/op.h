@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "base/geometry.h"
+#include "base/kind.h"
 #include "base/pool.h"
 #include "base/problem.h"
 #include "base/status.h"
@@ -284,7 +285,8 @@ struct tcb_op {
 	enum tcb_contract default_contract;
 	const struct tcb_shape *default_shapes;
 	size_t default_shape_count;
-	/* By enum tcb_target_kind; NULL: the op has no kernels for that kind.  tcb_op_side() has that of a target. */
+	/* By the side that a kind of device runs (base/kind.h); NULL: the op has no kernels for it.  tcb_op_side() has
+	 * that of a target. */
 	const struct tcb_side *side[TCB_SIDES_MAX];
 
 	/* TCB_E_USAGE with a line that says what shape would do.  OP is the op itself: a family of ops shares it. */
@@ -355,7 +357,7 @@ const struct tcb_op *tcb_op_find(const char *name); /* NULL if unknown */
 /* OP's side for TARGET, or NULL. */
 static inline const struct tcb_side *tcb_op_side(const struct tcb_op *op, const struct tcb_target *target)
 {
-	return op->side[target->kind];
+	return op->side[tcb_kind_of(target)->side];
 }
 static inline const struct tcb_side *tcb_op_cpu(const struct tcb_op *op)
 {

@@ -65,6 +65,7 @@ static const struct tcb_kind_limit limits[] = { { "line_bytes", offsetof(struct 
 
 static const struct tcb_kind kind_sleep = {
 	.name = "sleep",
+	.side = TCB_TARGET_CPU,
 	.has_threads = 1,
 	.unit = TCB_MICRO,
 	.knobs = TCB_SCOPE_CPU,

@@ -343,7 +343,7 @@ static void test_too_slow_is_tried_again(void **state)
 static enum tcb_outcome default_fails(const struct tcb_geometry *geometry)
 {
 	struct tcb_geometry fallback;
-	struct tcb_problem problem = { .shape = { 1, 4096, 4096 } };
+	const struct tcb_problem problem = { .op = &fake_op, .shape = { 1, 4096, 4096 } };
 	tcb_op_standard(&problem, &fake_cpu.device.target, &fallback);
 	return tcb_geometry_equal(geometry, &fallback) ? TCB_OUTCOME_WRONG : TCB_OUTCOME_OK;
 }
