@@ -57,7 +57,7 @@ expect "$work/all.txt" '^sanitize +softmax/f32:8x512, each value +ok .*packed [1
 expect "$work/all.txt" '^sanitize +memcheck, planted +ok .*found: 1'
 expect "$work/all.txt" '^sanitize +racecheck, planted +FAIL .*was not found'
 expect "$work/all.txt" '^sanitize +memcheck +ok .*clean: [1-9][0-9]* candidates'
-expect "$work/all.txt" '^1 failed of '
+expect "$work/all.txt" '^1 failed, 0 missed their aim, of '
 if grep -F -e "$bundle" -e "$work/out" "$work/out/check_counters.txt" "$work/out/summary.txt"; then
 	echo "names folders of this machine"
 	failed=1
