@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * NVIDIA GPUs: those that are attached (gpu.c, through the driver) and those
+ * NVIDIA GPUs: those that are attached (gpu_attached.c, through the driver) and those
  * that are known only by their recorded specification (base/gpu_table.h), so
  * that a space can be enumerated and ranked for a device that is absent.
  *
@@ -19,7 +19,7 @@ struct tcb_cuda;
 /* gpu_describe.c: DEVICE as the driver tells it, with its key; but for ordinal, UUID, bus and software. */
 enum tcb_status tcb_gpu_describe(const struct tcb_cuda *cuda, int device, struct tcb_gpu *out, struct tcb_error *err);
 
-/* gpu.c */
+/* gpu_attached.c */
 /* The GPUs that the driver sees, in its order; their number in *COUNT_OUT.  Asks in a child process, because the driver
  * does not survive the fork that starts a worker.  TCB_E_UNSUPPORTED with the reason when there is no driver or GPU. */
 enum tcb_status tcb_gpu_list(struct tcb_gpu out[TCB_GPUS_MAX], size_t *count_out, struct tcb_error *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the driver tells of a GPU: all that identifies its model, and the limits
- * of its multiprocessors.  Apart from gpu.c, because libtcbrt asks too.
+ * of its multiprocessors.  Apart from gpu_attached.c, because libtcbrt asks too.
  */
 #include "device/cuda.h"
 #include "device/gpu.h"

@@ -9,7 +9,8 @@ headers   every header compiles alone: the build shows it of those that their ow
 format    clang-format leaves every file as it is (skipped where clang-format is missing); what passed is kept in
           --passed FILE, by contents, and not looked at again
 words     what docs/glossary.md and plain English of the field leave out: "blocks an SM" is "blocks per SM"
-circles   no sources call each other in a circle (circles.py)
+circles   no sources call each other in a circle (circles.py), nor include each other's headers in one, where a source
+          counts with the header of its name
 """
 import argparse
 import hashlib
@@ -131,7 +132,7 @@ def check_sources(root):
         if rel.parts[:2] == ("src", "kernels") and rel.parts[2] != "gpu":
             offences += [f"{rel}: {found[0]}: kernels are written in the words of gpu/vocabulary.h, which alone spells "
                          "them in PTX" for found in MNEMONIC.finditer(text)]
-        if re.search(r"typedef[^;]*\b\w+_t\s*;", text):
+        if re.search(r"typedef[^;]*\b\w+_t\s*(\[[^;]*)?;", text):
             offences.append(f"{rel}: a typedef of our own ends in _t")
         if path.name in seen:
             offences.append(f"{rel}: the name is taken by {seen[path.name]}")
@@ -224,9 +225,19 @@ def check_format(root, passed=None):
     return offences
 
 
+def include_graph(root):
+    """source (with its header) -> the sources that it or its header includes."""
+    graph = {}
+    for path in c_files(root, "src"):
+        name = str(path.relative_to(root / "src").with_suffix(""))
+        targets = {target.rsplit(".", 1)[0] for target in INCLUDE.findall(path.read_text()) if "/" in target}
+        graph.setdefault(name, set()).update(targets - {name})
+    return {name: {to for to in targets if to in graph} for name, targets in graph.items()}
+
+
 def check_circles(root):
-    graph = circles.uses(root)
-    return ["\n    ".join([f"{len(circle)} sources call each other in a circle:", *circles.edges(graph, circle)])
+    return ["\n    ".join([f"{len(circle)} sources {do} each other in a circle:", *circles.edges(graph, circle)])
+            for do, graph in (("call", circles.uses(root)), ("include", include_graph(root)))
             for circle in circles.circles(graph)]
 
 

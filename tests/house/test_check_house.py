@@ -65,7 +65,7 @@ class Rules(unittest.TestCase):
         self.found(check_house.check_includes(self.root), "does not exist")
 
     def test_source_rules(self):
-        self.put("src/base/b.c", "int x;\n#if 0\n#endif\ntypedef int my_t;\n" + "\n" * 700 + 'printf("x");\n')
+        self.put("src/base/b.c", "int x;\n#if 0\n#endif\ntypedef int my_t;\ntypedef int ours_t[3];\n" + "\n" * 700 + 'printf("x");\n')
         offences = check_house.check_sources(self.root)
         for part in ("SPDX", "two ideas", "#if 0", "_t", "no CMakeLists.txt", "only src/cli prints"):
             self.found(offences, part)
@@ -107,6 +107,13 @@ class Rules(unittest.TestCase):
         self.found(check_house.check_circles(self.root), "base/two -> base/three")
         self.sources({"three": []})
         self.assertEqual(check_house.check_circles(self.root), [])
+
+    def test_include_circles(self):
+        self.put("src/base/one.h", GOOD)
+        self.put("src/base/one.c", GOOD + '#include "base/one.h"\n#include "base/two.h"\n')
+        self.assertEqual(check_house.check_circles(self.root), [])
+        self.put("src/base/two.h", GOOD + '#include "base/one.h"\n')
+        self.found(check_house.check_circles(self.root), "2 sources include each other in a circle")
 
     def test_what_is_no_call_is_no_circle(self):
         self.put("src/base/one.h", f"{GOOD}int one_do(int x);\nint two_do(int x);\n")

@@ -230,7 +230,7 @@ static void write_kernel(struct attention_writer *w)
 }
 
 /*
- * A product of tensor cores cuts sums towards zero: four units a token, as in matmul_gpu_plan.c.  A rescale is an
+ * A product of tensor cores cuts sums towards zero: four units a token, as in matmul_gpu_work.c.  A rescale is an
  * exponential and a product; so is what a part goes through when parts are merged.
  */
 static double chain(const struct attention_gpu *g)

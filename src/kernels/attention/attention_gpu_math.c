@@ -350,10 +350,10 @@ static void write_terms(struct tcb_ptx_build *b, kit_op value, unsigned count, k
 }
 
 /* The weights of half H of sub S, of tokens 2c and 2c + 1, times SCALE (NULL: 1), as terms. */
-typedef kit_op terms_t[SETS_MAX][WEIGHT_TERMS_MAX][PAIR];
+typedef kit_op term_pairs[SETS_MAX][WEIGHT_TERMS_MAX][PAIR];
 
 static void write_weight_terms(struct attention_reader *r, kit_op weights[SETS_MAX][PAIR], const kit_op *scale,
-			       terms_t out)
+			       term_pairs out)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
@@ -387,7 +387,7 @@ static void add_wide(struct attention_reader *r, unsigned s, unsigned h, attenti
 	const struct attention_gpu *g = r->w->g;
 	const unsigned steps = g->is_blocks ? 2 : g->v_words; /* that have the same words */
 	kit_op words[PAIR][4], a[4];
-	terms_t terms;
+	term_pairs terms;
 	if (!g->is_blocks)
 		write_weight_terms(r, weights[s][h], NULL, terms);
 	for (unsigned step = 0; step < g->k / 16; step++) {

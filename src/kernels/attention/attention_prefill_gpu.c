@@ -185,7 +185,7 @@ static void write_parameters(struct prefill_writer *w)
 }
 
 /*
- * A product of tensor cores cuts sums towards zero: four units a token and term, as in matmul_gpu_plan.c.  A rescale is
+ * A product of tensor cores cuts sums towards zero: four units a token and term, as in matmul_gpu_work.c.  A rescale is
  * an exponential and a product, a tile.  Polynomials' weights are off by at most PREFILL_EXP_OFF of each, before they
  * are rounded, in the sum of p v and, the same values, in the sum of p: of sum p |v| and of sum p |y| so much, in units
  * of 2^-24.

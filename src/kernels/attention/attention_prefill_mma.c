@@ -280,9 +280,9 @@ static const kit_op *q_of(struct mma_writer *x, unsigned sub, unsigned term, uns
 
 /* --- a tile of KV --- */
 
-typedef kit_op scores_t[SUBS_MAX][PREFILL_KV_MAX / 2];
+typedef kit_op score_tiles[SUBS_MAX][PREFILL_KV_MAX / 2];
 
-static void write_scores(struct mma_writer *x, scores_t scores)
+static void write_scores(struct mma_writer *x, score_tiles scores)
 {
 	const struct prefill_gpu *g = x->w->g;
 	const kit_op zeros[SUMS] = { x->zero, x->zero, x->zero, x->zero };
@@ -340,12 +340,12 @@ static void end_step(struct mma_writer *x, struct steps *steps, unsigned step)
 }
 
 /* Contract f32: the first term's part and the rest are summed apart. */
-static void write_scores_of_terms(struct mma_writer *x, scores_t scores)
+static void write_scores_of_terms(struct mma_writer *x, score_tiles scores)
 {
 	struct tcb_ptx_build *b = &x->w->kit.b;
 	const struct prefill_gpu *g = x->w->g;
 	const kit_op zeros[SUMS] = { x->zero, x->zero, x->zero, x->zero };
-	scores_t rest;
+	score_tiles rest;
 	kit_op at[VARIANTS];
 	fragments_of_slot(x, &x->of_k, 0, at);
 	for (unsigned s = 0; s < x->subs; s++)
@@ -405,7 +405,7 @@ static void multiply_block(struct mma_writer *x, const kit_op *q[BLOCK_STEPS * P
 	}
 }
 
-static void write_scores_of_codes(struct mma_writer *x, scores_t scores)
+static void write_scores_of_codes(struct mma_writer *x, score_tiles scores)
 {
 	const struct prefill_gpu *g = x->w->g;
 	const kit_op of_slot = scales_of_slot(x);
@@ -451,7 +451,7 @@ static void add_values(struct mma_writer *x, kit_op p[SUBS_MAX][PREFILL_KV_MAX /
 }
 
 /* Contract f32: weights as terms of 16 bits. */
-static void add_values_narrow(struct mma_writer *x, scores_t weights)
+static void add_values_narrow(struct mma_writer *x, score_tiles weights)
 {
 	const struct prefill_gpu *g = x->w->g;
 	struct steps steps = open_steps(x);
@@ -478,9 +478,9 @@ static void add_values_narrow(struct mma_writer *x, scores_t weights)
 enum { WIDE_TERMS = 2 };
 
 /* 16 tokens' weights, two times eight, as terms in tf32. */
-typedef kit_op wide_t[SUBS_MAX][2][WIDE_TERMS][4];
+typedef kit_op wide_tiles[SUBS_MAX][2][WIDE_TERMS][4];
 
-static void write_wide(struct mma_writer *x, scores_t weights, unsigned t, kit_op (*scale)[2], wide_t out)
+static void write_wide(struct mma_writer *x, score_tiles weights, unsigned t, kit_op (*scale)[2], wide_tiles out)
 {
 	for (unsigned i = 0; i < 2 * x->subs; i++)
 		prefill_write_wide(x->w, weights[i / 2] + t / 2 + SUMS * (i % 2), scale ? scale[i % 2] : NULL,
@@ -488,7 +488,7 @@ static void write_wide(struct mma_writer *x, scores_t weights, unsigned t, kit_o
 }
 
 /* V of 16 tokens and values, f16, times P. */
-static void multiply_wide(struct mma_writer *x, wide_t p, const kit_op v[4], unsigned step)
+static void multiply_wide(struct mma_writer *x, wide_tiles p, const kit_op v[4], unsigned step)
 {
 	for (unsigned half = 0; half < 2; half++) {
 		kit_op floats[2][2];
@@ -503,7 +503,7 @@ static void multiply_wide(struct mma_writer *x, wide_t p, const kit_op v[4], uns
 }
 
 /* Contract f32: in tf32; V's scales, where it has them, go into the weights. */
-static void add_values_wide(struct mma_writer *x, scores_t weights)
+static void add_values_wide(struct mma_writer *x, score_tiles weights)
 {
 	const struct prefill_gpu *g = x->w->g;
 	const kit_op of_slot = g->has_scales ? scales_of_slot(x) : I(0);
@@ -511,7 +511,7 @@ static void add_values_wide(struct mma_writer *x, scores_t weights)
 	kit_op at[VARIANTS];
 	fragments_of_slot(x, &x->of_v, g->tile_bytes, at);
 	for (unsigned t = 0; t < g->kv; t += 16) {
-		wide_t p;
+		wide_tiles p;
 		if (!g->has_scales)
 			write_wide(x, weights, t, NULL, p);
 		for (unsigned step = 0; step < g->k / 16; step++) {
@@ -533,7 +533,7 @@ static void write_tile(struct mma_writer *x, int is_masked)
 	struct tcb_ptx_build *b = &x->w->kit.b;
 	const struct prefill_gpu *g = x->w->g;
 	kit_op p[SUBS_MAX][PREFILL_KV_MAX / 4];
-	scores_t scores;
+	score_tiles scores;
 	(!g->is_f32 ? write_scores : g->has_scales ? write_scores_of_codes : write_scores_of_terms)(x, scores);
 	for (unsigned s = 0; s < x->subs; s++) {
 		kit_op factor[2];

@@ -220,7 +220,7 @@ static void add_block(const struct job *job, struct work *work, struct tile *til
 
 /*
  * What a row's results may be off by beside the sums of p v and of p, which the kernel's chain counts:
- *   a score     gamma(4 k + 8) |q||k| for its sum (tensor cores cut; matmul_gpu_plan.c), roundings of what is near it;
+ *   a score     gamma(4 k + 8) |q||k| for its sum (tensor cores cut; matmul_gpu_work.c), roundings of what is near it;
  *               with KV of blocks and contract f16: of prefill K's rounding to f16, of decode q's to whole numbers
  *               of two bytes; three bytes, of contract f32, are at most sqrt(k) / 2^23 off and within gamma
  *   a value     with KV of blocks and contract f16 V's rounding to f16

@@ -25,10 +25,10 @@
 
 #include "kernels/matmul/matmul.h"
 
-/* matmul_gpu.c */
+/* matmul_gpu_emit.c */
 extern const struct tcb_side matmul_f32_gpu, matmul_f16_gpu, matmul_bf16_gpu;
 
-/* matmul_gpu_plan.c */
+/* matmul_gpu_work.c */
 extern const struct tcb_rule matmul_gpu_rules[];
 void matmul_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
 			  const struct tcb_geometry *geometry, struct tcb_footprint *out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The search space of the dense products on GPUs: its axes and its default
- * geometry.  matmul_gpu_plan.c has the rules that leave of their product what is
+ * geometry.  matmul_gpu_work.c has the rules that leave of their product what is
  * a kernel.
  */
 #include <string.h>

@@ -37,7 +37,7 @@
 
 #include "kernels/op.h"
 
-/* quant_matmul_gpu.c */
+/* quant_matmul_gpu_emit.c */
 extern const struct tcb_side qmm_gpu; /* of all formats */
 
 /* quant_matmul_gpu_plan.c: GEOMETRY keeps the rules. */

@@ -25,14 +25,14 @@
 #include "kernels/op.h"
 #include "kernels/quant_matvec/quant_matvec_fused.h"
 
-/* quant_matvec_gpu.c */
+/* quant_matvec_gpu_emit.c */
 #define QMV_DECLARE_SIDE(kind, has_norm, is_gated, op) extern const struct tcb_side qmv_##op##_##kind##_gpu;
 #define QMV_DECLARE_SIDES(id, name, op, ...) QMV_KINDS(QMV_DECLARE_SIDE, op)
 TCB_FORMAT_LIST(QMV_DECLARE_SIDES)
 #undef QMV_DECLARE_SIDES
 #undef QMV_DECLARE_SIDE
 
-/* quant_matvec_gpu_plan.c: GEOMETRY keeps the rules. */
+/* quant_matvec_gpu_work.c: GEOMETRY keeps the rules. */
 void qmv_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
 		       const struct tcb_geometry *geometry, struct tcb_footprint *out);
 

@@ -44,7 +44,7 @@ typedef void reduce2d_micro_fn(struct reduce2d_call *call);
  * order to a partial result, these in row-major order of the tiles.  Any operation; scalar. */
 double reduce2d_tiles(const struct reduce2d_operation *operation, const struct tcb_partition *tiles, const float *x);
 
-/* reduce2d.c */
+/* reduce2d_ops.c */
 extern const struct tcb_op tcb_op_reduce2d_sum, tcb_op_reduce2d_max, tcb_op_reduce2d_min;
 
 /* reduce2d_cpu.c */

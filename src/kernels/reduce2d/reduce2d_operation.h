@@ -18,7 +18,7 @@ struct reduce2d_operation {
 	double (*combine)(double a, double b);
 };
 
-extern const struct reduce2d_operation reduce2d_sum, reduce2d_max, reduce2d_min; /* reduce2d.c */
+extern const struct reduce2d_operation reduce2d_sum, reduce2d_max, reduce2d_min; /* reduce2d_ops.c */
 
 static inline int reduce2d_is_sum(const struct tcb_problem *problem)
 {

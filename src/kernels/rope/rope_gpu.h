@@ -64,7 +64,7 @@ void rope_gpu_default_geometry(const struct tcb_problem *problem, const struct t
 			       struct tcb_geometry *out);
 extern const struct tcb_rule rope_gpu_rules[];
 
-/* rope_gpu.c */
+/* rope_gpu_emit.c */
 #define ROPE_SIDE(kv, ...) extern const struct tcb_side rope_##kv##_gpu;
 TCB_KV_LIST(ROPE_SIDE, )
 #undef ROPE_SIDE

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the writers of rope_append's PTX share: rope_gpu.c writes kernels, rope_gpu_blocks.c
+ * What the writers of rope_append's PTX share: rope_gpu_emit.c writes kernels, rope_gpu_blocks.c
  * what makes values blocks of q8_0.
  */
 #ifndef TCB_KERNELS_ROPE_GPU_WRITER_H

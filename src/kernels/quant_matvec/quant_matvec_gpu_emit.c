@@ -9,9 +9,9 @@
  * (pdl) the weights, which no kernel before this one writes, are asked for before
  * griddepcontrol.wait and the activations after it.
  */
-#include "kernels/quant_matvec/quant_matvec_gpu.h"
 #include "base/sizes.h"
 #include "kernels/gpu/barrier.h"
+#include "kernels/quant_matvec/quant_matvec_gpu.h"
 #include "kernels/quant_matvec/quant_matvec_gpu_fused.h"
 #include "kernels/quant_matvec/quant_matvec_gpu_math.h"
 #include "kernels/quant_matvec/quant_matvec_gpu_mma.h"
