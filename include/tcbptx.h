@@ -70,7 +70,7 @@ struct tcbptx_finding {
 	const char *message;  /* "race: ...", one line */
 	uint32_t line;        /* of the PTX; 0: none */
 	const char *file;     /* of the source, where the text has .loc; else NULL */
-	uint32_t source_line; /* 0: not known */
+	uint32_t source_line; /* 0: unknown */
 	const char *where;    /* with what it was inlined into: "sum.cuh:7, from kernel.cu:22"; NULL as FILE */
 };
 typedef void tcbptx_see_fn(void *ctx, const struct tcbptx_finding *finding);

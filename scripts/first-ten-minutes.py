@@ -56,7 +56,7 @@ def settled(raw):
     lines = [line.split("\r\x1b[K")[-1].rstrip() for line in raw.replace("\r\n", "\n").rstrip("\n").split("\n")]
     for line in lines:
         if "\x1b" in line or "\r" in line:
-            raise SystemExit(f"first-ten-minutes.py: what this line looks like on a terminal is not known: {line!r}")
+            raise SystemExit(f"first-ten-minutes.py: what this line looks like on a terminal is unknown: {line!r}")
     return lines
 
 

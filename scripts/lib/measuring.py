@@ -48,6 +48,6 @@ class Table:
         return " ".join(format(title, width) for (title, _), width in zip(self.columns, self.widths)).rstrip()
 
     def line(self, *cells):
-        """Texts stand in any column, as "-" for a number that is not known."""
+        """Texts stand in any column, as "-" for a number that is unknown."""
         return " ".join(format(cell, width if isinstance(cell, str) else spec)
                         for cell, (_, spec), width in zip(cells, self.columns, self.widths)).rstrip()

@@ -182,7 +182,7 @@ enum tcb_status tcb_geometry_parse(const char *text, struct tcb_geometry *out, s
 /* The same of an op with PARAMETERS (NULL: none), which OUT borrows. */
 enum tcb_status tcb_geometry_parse_of(const char *text, const struct tcb_parameter *parameters,
 				      struct tcb_geometry *out, struct tcb_error *err);
-/* Of an op that is not known: what may be a parameter is passed over, and OUT is without it. */
+/* Of an op that is unknown: what may be a parameter is passed over, and OUT is without it. */
 extern const struct tcb_parameter tcb_parameters_any[];
 void tcb_geometry_print(const struct tcb_geometry *geometry, char out[TCB_GEOMETRY_TEXT_MAX]);
 

@@ -36,7 +36,7 @@ int tcb_gpu_table_row(size_t index, struct tcb_gpu *out);
 /* Kind INDEX: the rows of the table, then kinds that others stand for; 0 past the end. */
 int tcb_gpu_kind(size_t index, struct tcb_gpu *out);
 /* Operations a cycle and multiprocessor of CAPABILITY as its maker specifies them, a product that is added being two;
- * 0: not known. */
+ * 0: unknown. */
 double tcb_gpu_operations_a_cycle(unsigned capability, enum tcb_compute_kind kind);
 /* The same a nanosecond, of SM_COUNT multiprocessors (0: those of the most common card of CAPABILITY) at that card's
  * nominal clock. */

@@ -13,7 +13,7 @@
  * some 10 us, of short calls that share a look some hundredths. */
 #define TCB_LOST_MOST 0.03
 
-/* LOST: as struct tcb_measurement has it; what is not known is not disturbed. */
+/* LOST: as struct tcb_measurement has it; what is unknown is not disturbed. */
 static inline int tcb_is_disturbed(double lost)
 {
 	return lost > TCB_LOST_MOST;

@@ -50,7 +50,7 @@ struct tcb_measurement {
 	size_t sample_count;
 	const double *samples; /* nanoseconds of single calls, in the order taken */
 	/* [sample]: the share of the time around it in which a thread waited for a processor that others had, 0 to 1;
-	 * NaN: not known.  NULL: of none of them. */
+	 * NaN: unknown.  NULL: of none of them. */
 	const double *lost;
 	int dropped_early; /* sampling stopped because the candidate had certainly lost */
 	double anchor_ns;  /* of one read back: the default geometry's time in the same sweep; 0: unknown */

@@ -163,7 +163,7 @@ static enum tcb_status compare_schema(struct audit *audit, struct tcb_error *err
 	return status;
 }
 
-/* Geometry texts are canonical: they parse, and print back to themselves; of an op that is not known but for its
+/* Geometry texts are canonical: they parse, and print back to themselves; of an op that is unknown but for its
  * parameters, which come last. */
 static enum tcb_status check_geometries(struct audit *audit, struct tcb_error *err)
 {

@@ -138,7 +138,7 @@ struct tcb_best {
 	struct tcb_interval limit_ns;            /* the device's read limit for the same bytes; median 0 if none */
 	char limit_method[64];
 	double bytes, flops; /* of one call, from the op's model */
-	/* Of its device, operations a nanosecond; 0: not known.  Read only: tcb_db_rate_put() stores them. */
+	/* Of its device, operations a nanosecond; 0: unknown.  Read only: tcb_db_rate_put() stores them. */
 	double compute_rate[TCB_COMPUTE_COUNT];
 	double regret;
 	double flip_probability; /* that the same finals, held again, name another winner; NaN: unknown */
@@ -146,7 +146,7 @@ struct tcb_best {
 	 * of the looks at a GPU that found its clocks held back. */
 	double expected_gain, others_busy, held_back;
 	double plain_ns; /* read only: of a GPU's geometry with pdl=1, what it took with pdl=0; NaN: unknown */
-	/* Rounds of its finals, and those in which nobody disturbed a finalist; final_rounds 0: not known. */
+	/* Rounds of its finals, and those in which nobody disturbed a finalist; final_rounds 0: unknown. */
 	size_t final_rounds, quiet_rounds;
 	size_t tie_count, tried, space_count;
 	char measured_at[32]; /* ISO 8601, UTC */

@@ -157,7 +157,7 @@ static void samples_print(const struct tcb_measurement *measurement, struct tcb_
 	tcb_str_add(out, "]");
 }
 
-/* Whole per mille; null: not known. */
+/* Whole per mille; null: unknown. */
 static void lost_print(const struct tcb_measurement *measurement, struct tcb_str *out)
 {
 	for (size_t i = 0; measurement->lost && i < measurement->sample_count; i++) {

@@ -37,7 +37,7 @@ static int is_disturbed(const struct tcb_best *best)
 	return best->others_busy > OTHERS_MOST || best->held_back > HELD_BACK_MOST;
 }
 
-/* Written so that what is not known is not wide. */
+/* Written so that what is unknown is not wide. */
 static int is_wide(const struct tcb_interval *interval, double most)
 {
 	return interval->hi > most * interval->lo;
@@ -159,7 +159,7 @@ void tcb_verdict_reason(const struct tcb_best *best, enum tcb_verdict verdict, c
 	tcb_str_fini(&text);
 }
 
-/* Of a provisional one nothing is certain.  Written so that what is not known is not worse. */
+/* Of a provisional one nothing is certain.  Written so that what is unknown is not worse. */
 static int may_lose_to_default(const struct tcb_best *best)
 {
 	return (best->provisional ? best->speedup.median : best->speedup.lo) < 1;

@@ -183,7 +183,7 @@ static enum tcb_status choose_metrics(struct tcb_cupti *cupti, CUcontext context
 			cupti->metrics[cupti->metric_count++] = wanted[i];
 		else
 			snprintf(cupti->note + used, sizeof cupti->note - used, "%s%s",
-				 used ? ", " : "not known on this GPU: ", wanted[i]);
+				 used ? ", " : "unknown on this GPU: ", wanted[i]);
 	}
 	return TCB_OK;
 }

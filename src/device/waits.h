@@ -34,7 +34,7 @@ void tcb_waits_close(struct tcb_waits *waits);
 
 /* From now on. */
 void tcb_waits_begin(struct tcb_waits *waits);
-/* The share since the last look that the thread which waited longest waited, 0 to 1, NaN where it is not known; or -1,
+/* The share since the last look that the thread which waited longest waited, 0 to 1, NaN where it is unknown; or -1,
  * and no look, where the last one is so near that this one would cost more than a hundredth; not if MUST. */
 double tcb_waits_look(struct tcb_waits *waits, int must);
 

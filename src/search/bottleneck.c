@@ -172,7 +172,7 @@ struct answers {
 	enum answer launch, read, compute, issue, core;
 };
 
-/* Why it is not known, and what would tell. */
+/* Why it is unknown, and what would tell. */
 static void say_unknown(const struct tcb_bottleneck_facts *facts, const struct answers *is, char *text)
 {
 	if (is->read == NOT_KNOWN && !(facts->read.median > 0))

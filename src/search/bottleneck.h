@@ -41,7 +41,7 @@ enum tcb_limit_use {
 	TCB_LIMIT_NOISY,  /* the interval of the limit's loop is too wide to say more than that */
 };
 
-/* Intervals with median 0 and numbers that are NaN are not known. */
+/* Intervals with median 0 and numbers that are NaN are unknown. */
 struct tcb_bottleneck_facts {
 	const struct tcb_kind *device;
 	int has_weights; /* it multiplies weights, which could be of another format; softmax and norms do not */
@@ -66,7 +66,7 @@ struct tcb_bottleneck_facts {
 	double registers; /* of a thread */
 };
 
-/* A roofline in numbers: rates in bytes and operations a nanosecond; NaN: not known. */
+/* A roofline in numbers: rates in bytes and operations a nanosecond; NaN: unknown. */
 struct tcb_roofline {
 	double intensity;                   /* operations per byte */
 	double byte_rate, operation_rate;   /* achieved */

@@ -132,8 +132,8 @@ struct tcb_decision {
 	/* Were the finals held again (winner.h): the winner's expected loss against the best finalist, as a ratio - 1,
 	 * and how probable another winner is; NaN of one alone. */
 	double regret, flip_probability;
-	size_t rounds, quiet_rounds; /* held, and of these not disturbed by others: rounds 0, where that is not known */
-	double expected_gain;        /* of as many trials again in this state, as a ratio - 1; NaN: unknown */
+	size_t rounds, quiet_rounds;  /* held, and of these not disturbed by others: rounds 0, where that is unknown */
+	double expected_gain;         /* of as many trials again in this state, as a ratio - 1; NaN: unknown */
 	struct tcb_interval limit_ns; /* the read limit for the op's bytes, interleaved in the same finals */
 	char limit_method[64];
 };

@@ -89,7 +89,7 @@ enum tcb_status tcb_evaluator_try(struct tcb_evaluator *evaluator, const struct 
  * Paired, interleaved samples: in each of ROUNDS rounds every geometry is called once, in an order shuffled again from
  * SEED, and the limit once if LIMIT_OUT is not NULL.  NS_OUT[g * ROUNDS + r] is the time of geometry g in
  * round r.  Who is disturbed by others is called again, a few times.  LOST_OUT (nullable): [g * ROUNDS + r], the
- * share of the time around it that others took all the same, NaN where it is not known; g = COUNT is the limit.
+ * share of the time around it that others took all the same, NaN where it is unknown; g = COUNT is the limit.
  * All geometries must have been tried with outcome ok; one that fails now gets NaN from then on, and
  * so do all in rounds that there was no time for.
  */

@@ -186,7 +186,7 @@ static void test_served(void **state)
 	assert_int_equal(cli_served_of(&best, 0), CLI_SERVED_WINNER);
 	best.speedup.median = 0.99;
 	assert_int_equal(cli_served_of(&best, 0), CLI_SERVED_DEFAULT);
-	/* what is not known is not slower */
+	/* what is unknown is not slower */
 	best.provisional = 0;
 	best.speedup = (struct tcb_interval){ NAN, NAN, NAN };
 	assert_int_equal(cli_served_of(&best, 0), CLI_SERVED_WINNER);

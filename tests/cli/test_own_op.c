@@ -156,7 +156,7 @@ static void reported(void **state)
 	expect(&f.ops, "history --op scaled_copy --shape 16x1024 --db @DB", 0, "scaled_copy");
 	expect(&f.ops, "db check --db @DB", 0, NULL);
 	expect(&f.ops, "db prune --db @DB --dry-run", 0, NULL);
-	/* Of an op that is not known, or whose source is another by now, the results are no longer anybody's. */
+	/* Of an op that is unknown, or whose source is another by now, the results are no longer anybody's. */
 	expect(&without, "report --db @DB --format json", 0, "\"stale\": true");
 	expect(&without, "db check --db @DB", 0, NULL);
 	scaled_copy_make("y = 0.25 * x", &other);

@@ -53,7 +53,7 @@ static void fastest_of_a_driver(void **state)
 	put(db, &device, 6, "wgmma");
 	assert_true(get(db, &device, "wgmma") == 6);
 	assert_true(get(db, &other, "") == -1);
-	assert_true(get(db, &newer, "") == -1); /* another driver's is not known */
+	assert_true(get(db, &newer, "") == -1); /* another driver's is unknown */
 	put(db, &newer, 3, "mma");
 	assert_true(get(db, &newer, "mma") == 3);
 	assert_true(get(db, &device, "") == -1);

@@ -172,7 +172,7 @@ static void this_machine(void **state)
 	for (size_t i = 0; i < cache.count; i++)
 		print_message("  %5.1f MiB: %5.1f ns, %5.1f flushed\n", (double)cache.points[i].bytes / MIB,
 			      cache.points[i].warm_ns, cache.points[i].cold_ns);
-	/* No time: it is not known, and nobody waits. */
+	/* No time: it is unknown, and nobody waits. */
 	assert_int_equal(tcb_cache_measure(&place, tcb_deadline_in(0), &cache, NULL), TCB_OK);
 	assert_int_equal(cache.bytes, 0);
 	assert_false(cache.is_sure);

@@ -84,7 +84,7 @@ static void test_unknown(void **state)
 	assert_true(isnan(tcb_waits_look(&waits, 0)) && isnan(tcb_waits_look(&waits, 1)));
 }
 
-/* Whatever this system has: a share, or that it is not known. */
+/* Whatever this system has: a share, or that it is unknown. */
 static void test_of_this_process(void **state)
 {
 	struct tcb_waits waits;

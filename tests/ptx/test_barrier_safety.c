@@ -174,7 +174,7 @@ static void named_barriers_with_counts(void **state)
 	      BY_WARP "\t@%p4 bra A;\n\tbar.sync 1, 128;\n\tbra B;\nA:\n\tbar.arrive 1, 128;\nB:\n" TAIL);
 	check(".reqntid 160, 1, 1", BY_WARP "\t@%p4 bra A;\n\tbar.sync 1, 128;\n\tbra B;\nA:\n\tbar.arrive 2, 128; // "
 					    "! barrier-divergent\nB:\n" TAIL);
-	/* a size that is not stated, an id that is not known: nothing can be said */
+	/* a size that is not stated, an id that is unknown: nothing can be said */
 	check("", BY_WARP "\t@%p4 bra A;\n\tbar.sync 1, 128;\nA:\n" TAIL);
 	check(".reqntid 128, 1, 1", BY_WARP "\t@%p4 bra A;\n\tadd.s32 %r5, %r4, 1;\n\tbar.sync %r5, 32;\nA:\n" TAIL);
 	check("", "\tbar.sync 1, 48; // ! barrier-divergent\n" TAIL);

@@ -20,7 +20,7 @@ static const struct pass_golden golden[] = {
 	  "mov.u32 %x4, 7;\nloop:\nst.global.u32 [%z0], %x4;\nadd.u32 %x4, %x4, 1;\nsetp.lt.u32 %q2, %x4, 5;\n@%q2 bra "
 	  "loop;\n",
 	  "mov.u32 %x4, 7;\nloop:\nst.global.u32 [%z0], %x4;\nadd.u32 %x4, %x4, 1;\nsetp.lt.u32 %q2, %x4, 5;\n" },
-	{ "a bound that is not known",
+	{ "a bound that is unknown",
 	  "mov.u32 %x4, 0;\nmov.u64 %z4, %z0;\nloop:\nst.global.u32 [%z4], %x4;\nadd.s64 %z4, %z4, 4;\nadd.u32 %x4, "
 	  "%x4, 3;\n"
 	  "setp.lt.u32 %q2, %x4, %x0;\n@%q2 bra loop;\n",
@@ -37,7 +37,7 @@ static const struct pass_golden golden[] = {
 	  "mov.u32 %x4, 0;\nloop:\n.pragma \"nounroll\";\nst.global.u32 [%z0], %x4;\nadd.u32 %x4, %x4, 1;\nsetp.lt.u32 "
 	  "%q2, %x4, 2;\n@%q2 bra loop;\n",
 	  NULL },
-	{ "a step that is not known",
+	{ "a step that is unknown",
 	  "mov.u32 %x4, 0;\nloop:\nst.global.u32 [%z0], %x4;\nadd.u32 %x4, %x4, %x1;\nsetp.lt.u32 %q2, %x4, %x0;\n@%q2 "
 	  "bra loop;\n",
 	  NULL },

@@ -444,11 +444,11 @@ static void sectors_of_global_accesses(void **state)
 		  "16 sectors of 32 bytes for 2 warps, 8" },
 		/* one word past a sector's begin: one sector more */
 		{ "\tmad.wide.u32 %d1, %r0, 4, %d0;\n\tld.global.u32 %r1, [%d1+4];\n", 1, "10 sectors" },
-		/* rows of a length that is not known: neighbours all the same */
+		/* rows of a length that is unknown: neighbours all the same */
 		{ "\tmov.u32 %r2, %ctaid.x;\n\tld.param.u32 %r3, [n];\n\tmad.lo.u32 %r4, %r2, %r3, %r0;\n"
 		  "\tmad.wide.u32 %d1, %r4, 4, %d0;\n\tld.global.u32 %r1, [%d1];\n",
 		  0, NULL },
-		/* a column of a matrix of unknown width is not known */
+		/* a column of a matrix of unknown width is unknown */
 		{ "\tld.param.u32 %r3, [n];\n\tmul.lo.u32 %r4, %r0, %r3;\n\tmad.wide.u32 %d1, %r4, 4, %d0;\n"
 		  "\tld.global.u32 %r1, [%d1];\n",
 		  0, NULL },

@@ -158,7 +158,7 @@ static void test_other_caches(void **state)
 	assert_int_equal(tcb_cpu_identify("cpu", 1, &device, &err), TCB_OK);
 	const size_t fits = device.target.llc_bytes / 4096 / 2 * 3 / 4;
 	if (!fits)
-		skip_because("the size of this processor's last cache is not known");
+		skip_because("the size of this processor's last cache is unknown");
 	put((struct winner){ .n = fits, .k = 4096, .state = TCB_HOT });
 	put((struct winner){ .n = fits, .k = 4096, .state = TCB_COLD });
 	struct tcbrt *rt = fixture_open(&fixture);

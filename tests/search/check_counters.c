@@ -78,7 +78,7 @@ struct comparison {
 	struct tcb_geometry geometry; /* as it is at the emulated shape */
 	char text[TCB_GEOMETRY_TEXT_MAX];
 	double ns;
-	double counted[METRIC_COUNT], emulated[METRIC_COUNT]; /* NAN: not known */
+	double counted[METRIC_COUNT], emulated[METRIC_COUNT]; /* NAN: unknown */
 	double branches;                                      /* counted */
 	struct tcb_kernel kernel;
 	struct emulated_counters counters;

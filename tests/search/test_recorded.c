@@ -189,7 +189,7 @@ static void test_trials(void **state)
 		trials[i].measurement_count = i == 1 ? 1 : 2;
 	}
 	trials[2].outcome = TCB_OUTCOME_WRONG;
-	trials[2].prepare_ns = 7e6; /* it did not come to an end, so what verifying took is not known */
+	trials[2].prepare_ns = 7e6; /* it did not come to an end, so what verifying took is unknown */
 	trials[2].verify_ns = NAN;
 	trials[1].prepare_ns = 1e6;
 	trials[1].verify_ns = 2e6;

@@ -111,7 +111,7 @@ static void test_one_state_only(void **state)
 	assert_false(result.decision[TCB_COLD].valid);
 	assert_int_equal(result.decision[TCB_COLD].state, TCB_COLD);
 	assert_int_equal(fake_world.counted, 0);
-	/* Known in one state only is not known where both are asked for. */
+	/* Known in one state only is unknown where both are asked for. */
 	struct tcb_sweep_result both;
 	struct store more = { 0 };
 	fake_world.tries = 0;

@@ -2,7 +2,7 @@
  *
  * In: times as they are stored or were just measured.  Out: shares and ratios,
  * and whether a share says anything: a limit whose loop took longer than the
- * kernel is no limit, one that varied by half is not known, and one that is only
+ * kernel is no limit, one that varied by half is unknown, and one that is only
  * specified is marked.
  */
 #include "cli/core/figures.h"
@@ -45,7 +45,7 @@ static const char *note_of(enum tcb_limit_use use, const char *name, const char 
 				 "the loop's threads is most of its time";
 	case TCB_LIMIT_NOISY:
 		return "? % LIMIT: the times of the loop that only reads the same bytes varied by half and more, so "
-		       "the share is not known; measure when the machine is quiet";
+		       "the share is unknown; measure when the machine is quiet";
 	case TCB_LIMIT_HOLDS:
 		break;
 	}
@@ -107,7 +107,7 @@ static struct tcb_compute_need need_of(const struct tcb_best *best)
 				: (struct tcb_compute_need){ TCB_COMPUTE_F32, 0 };
 }
 
-/* Operations a nanosecond of KIND of BEST's device as its maker specifies them; 0: not known. */
+/* Operations a nanosecond of KIND of BEST's device as its maker specifies them; 0: unknown. */
 static double specified_rate(const struct tcb_best *best, enum tcb_compute_kind kind)
 {
 	const struct tcb_kind *of = tcb_kind_of(&best->target);
@@ -222,7 +222,7 @@ static int find_problem(const struct tcb_best *best, struct tcb_problem *out)
 	return op && tcb_problem_init(op, best->problem.contract, &best->problem.shape, out, NULL) == TCB_OK;
 }
 
-/* Whether another geometry than that of BEST's finals is the default today; of another machine's CPU it is not known.
+/* Whether another geometry than that of BEST's finals is the default today; of another machine's CPU it is unknown.
  */
 static int has_other_default(const struct tcb_best *best)
 {
@@ -237,7 +237,7 @@ static int has_other_default(const struct tcb_best *best)
 	return !tcb_geometry_equal(&measured, &today);
 }
 
-/* Whether today's kernels have BEST's variant, and it is legal; of another machine's CPU that is not known. */
+/* Whether today's kernels have BEST's variant, and it is legal; of another machine's CPU that is unknown. */
 static int is_still_built(const struct tcb_best *best)
 {
 	const struct tcb_variant *variant;

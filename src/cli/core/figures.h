@@ -19,7 +19,7 @@ struct cli_limit {
 	const char *source;           /* of a compute limit: who says how fast it is, static; else NULL */
 	struct tcb_interval ns;       /* what the limit's loop takes */
 	struct tcb_interval of_limit; /* that over the kernel's time: the median is the quotient of both medians, the
-				       * ends are those that the two intervals allow; zeros: not known */
+				       * ends are those that the two intervals allow; zeros: unknown */
 	enum tcb_limit_use use;
 	int is_specified; /* the limit is not measured but its maker's word, of a result that was measured */
 	const char *note; /* why the share is not shown as a number, or what its mark means, static; NULL: nothing */

@@ -144,7 +144,7 @@ static enum tcb_status read_winner(const char *name, size_t number, const json_t
 		const struct tcb_column *column = &tcb_columns[i];
 		const json_t *value = json_object_get(json_object_get(node, column->group), column->name);
 
-		/* what an older export does not have is not known */
+		/* what an older export does not have is unknown */
 		if (!value && column->is_nullable)
 			winner->values[i] = (struct tcb_value){ .is_null = 1 };
 		else if (!value && column->is_newer)

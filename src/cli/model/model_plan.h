@@ -37,7 +37,7 @@ struct cli_model_problem {
 	enum cli_known known;
 	struct tcb_best best; /* unless MISSING */
 	double tuned_ns, default_ns,
-		limit_ns;       /* of a call; 0: not known.  Tuned is the default where nothing is proven. */
+		limit_ns;       /* of a call; 0: unknown.  Tuned is the default where nothing is proven. */
 	struct cli_limit limit; /* what tuned_ns is of it */
 	int is_served;          /* programs get the best, not the default */
 	int is_estimated;       /* from other problems' default times */
@@ -54,7 +54,7 @@ struct cli_model_plan {
 
 /* The time of all products at one count of tokens. */
 struct cli_projection {
-	double tuned_ns, default_ns, limit_ns; /* 0: not known, since that of some problem is not */
+	double tuned_ns, default_ns, limit_ns; /* 0: unknown, since that of some problem is not */
 	struct cli_limit limit;                /* known as badly as the worst known of them */
 	size_t problems, proven, estimated;
 };

@@ -50,7 +50,7 @@ struct cli_left_out {
 	char type[16];
 	enum cli_left_out_why why;
 	size_t tensors;
-	uint64_t bytes; /* 0: not known */
+	uint64_t bytes; /* 0: unknown */
 	char first[CLI_TENSOR_NAME_MAX];
 };
 const char *cli_left_out_text(enum cli_left_out_why why);

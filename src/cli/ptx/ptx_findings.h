@@ -54,10 +54,10 @@ struct ptx_finding {
 	uint32_t *lines; /* of the PTX text, ascending, without 0; NULL when there are none */
 	size_t line_count, line_capacity;
 	uint64_t count;                 /* how often it was found: at least the number of lines */
-	uint32_t column;                /* of the first line; 0: not known */
+	uint32_t column;                /* of the first line; 0: unknown */
 	const char *function;           /* its symbol; NULL: the module */
 	const char *instruction;        /* NULL: the function as a whole */
-	const char *variable;           /* symbol of what the instruction accesses; NULL: none, or not known */
+	const char *variable;           /* symbol of what the instruction accesses; NULL: none, or unknown */
 	const char *variable_name;      /* what debug sections call it; NULL: they do not */
 	const char *message;            /* without the rule's name */
 	const struct ptx_frame *frames; /* where the source is, the innermost call first */

@@ -64,7 +64,7 @@ static void add_place(struct tcb_str *out, const struct ptx_frame *frame)
 		tcb_str_addf(out, ":%u", frame->column);
 }
 
-/* The function of a frame: the inlined one, or at last the kernel; NULL: not known. */
+/* The function of a frame: the inlined one, or at last the kernel; NULL: unknown. */
 static const char *function_of(const struct ptx_finding *one, size_t frame)
 {
 	return frame + 1 < one->frame_count ? one->frames[frame].function : one->function;

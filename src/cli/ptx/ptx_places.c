@@ -110,7 +110,7 @@ static void take_mentions(struct ptx_findings *f, const struct tcb_ptx_module *m
 
 /* --- the variable --- */
 
-/* The symbol that the value of REG is an address in, as far as single writes lead there; NULL: not known.  STEPS ends
+/* The symbol that the value of REG is an address in, as far as single writes lead there; NULL: unknown.  STEPS ends
  * what is too long to be worth it. */
 static const struct tcb_ptx_symbol *symbol_of(const struct tcb_ptx_function *function, uint32_t reg, unsigned *steps);
 

@@ -38,7 +38,7 @@ int cli_best_row_add_tie(struct cli_best_row *row, const char *geometry); /* 0, 
 int cli_best_row_add_counter(struct cli_best_row *row, const struct tcb_counter *counter);
 void cli_best_rows_fini(struct cli_best_rows *rows);
 
-/* Bytes over nanoseconds is GB/s; 0 where the time is not known. */
+/* Bytes over nanoseconds is GB/s; 0 where the time is unknown. */
 double cli_best_gbs(const struct tcb_best *best);
 
 /* Every column; best_table.h is for people. */

@@ -209,7 +209,7 @@ static void add_rate(struct tcb_str *out, double rate, double limit, const char 
 {
 	tcb_str_addf(out, "%.4g", rate);
 	if (isnan(limit))
-		tcb_str_addf(out, " %s (limit not known)", unit);
+		tcb_str_addf(out, " %s (limit unknown)", unit);
 	else
 		tcb_str_addf(out, " of %.4g %s", limit, unit);
 }
@@ -220,7 +220,7 @@ void cli_bottleneck_add(struct tcb_str *out, const char *indent, const struct tc
 	struct tcb_str line = { 0 };
 
 	if (bottleneck->kind == TCB_BOTTLENECK_UNKNOWN)
-		cli_add_wrapped(out, 4, "%sbound by: not known (%s); what would tell: %s", indent, bottleneck->evidence,
+		cli_add_wrapped(out, 4, "%sbound by: unknown (%s); what would tell: %s", indent, bottleneck->evidence,
 				bottleneck->advice);
 	else
 		cli_add_wrapped(out, 4, "%sbound by: %s (%s); to go faster: %s", indent,

@@ -183,7 +183,7 @@ static void add_number(struct tcb_str *out, double value)
 	if (isfinite(value) && value > 0)
 		tcb_str_addf(out, "<td class=\"n\">%.4g</td>", value);
 	else
-		tcb_str_add(out, "<td class=\"n\">not known</td>");
+		tcb_str_add(out, "<td class=\"n\">unknown</td>");
 }
 
 static void add_numbers(const struct roof *roof, struct tcb_str *out)

@@ -346,7 +346,7 @@ static enum tcb_status add_text(struct tcb_str *out, const struct judged *j, str
 
 /* --- JSON --- */
 
-/* A ratio as it is; null where it is not known, or nothing can be used. */
+/* A ratio as it is; null where it is unknown, or nothing can be used. */
 static json_t *json_row(const struct judged *j, size_t s, int *failed)
 {
 	const struct cli_default_group *group = j->group;

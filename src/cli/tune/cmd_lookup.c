@@ -220,7 +220,7 @@ static enum tcb_status print_text(const struct tcbrt_tuning *tuning, const char 
 			tcb_str_addf(&out, "limit: %s %% of the %s\n", share, explanation->limit.name);
 		cli_bottleneck_add(&out, "", &explanation->bottleneck);
 	} else if (explanation)
-		tcb_str_add(&out, "bound by: not known (no result of this database is behind the answer); what would "
+		tcb_str_add(&out, "bound by: unknown (no result of this database is behind the answer); what would "
 				  "tell: 'tcbtune sweep' of this problem\n");
 	return cli_emit_text(&out, err);
 }

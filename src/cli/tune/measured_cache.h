@@ -13,7 +13,7 @@
 enum tcb_status cli_cache_recall(struct tcb_db *db, struct tcb_place *place, int *is_sure_out, struct tcb_error *err);
 /* The same of the database that the option --db names, if there is one. */
 enum tcb_status cli_cache_recall_from(const char *option, struct tcb_place *place, struct tcb_error *err);
-/* The same, but measures what is not known or not sure, for a small part of a budget of BUDGET_S (0: none), and stores
+/* The same, but measures what is unknown or not sure, for a small part of a budget of BUDGET_S (0: none), and stores
  * it in DB, which is open for writing. */
 enum tcb_status cli_cache_know(struct tcb_db *db, double budget_s, struct tcb_place *place, struct tcb_error *err);
 /* The same for a command that otherwise writes nothing: with the database that the option --db names.  What is measured

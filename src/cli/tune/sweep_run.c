@@ -51,7 +51,7 @@ struct sweep_job {
 	enum tcb_outcome first_failure; /* of the trials of this sweep, with its message */
 	char first_message[256];
 	struct tcb_sweep_result result;
-	struct tcb_compute_rate rate;  /* of the device, as it is stored; 0: not known */
+	struct tcb_compute_rate rate;  /* of the device, as it is stored; 0: unknown */
 	double others_busy, held_back; /* while it ran, once it has ended */
 };
 

@@ -457,7 +457,7 @@ static void check_branches(struct work *w)
 
 /* --- counts --- */
 
-/* Barriers of one number and one count; 0: all threads, or not known. */
+/* Barriers of one number and one count; 0: all threads, or unknown. */
 struct numbered {
 	unsigned id;
 	uint32_t count;
@@ -489,7 +489,7 @@ static uint64_t bit_of(struct counting *c, const struct meeting *m)
 	return UINT64_C(1) << c->numbered_count++;
 }
 
-/* Those that may bring threads to what M waits for: of its number, and with its count or one that is not known. */
+/* Those that may bring threads to what M waits for: of its number, and with its count or one that is unknown. */
 static uint64_t bits_for(const struct counting *c, const struct meeting *m)
 {
 	uint64_t bits = UINT64_C(1) << (NUMBERED_MAX - 1);

@@ -86,7 +86,7 @@ static int add_term(struct bounds *b, const struct place *p, const struct tcb_pt
 	}
 	if (s->max > INT32_MAX)
 		return 0;
-	reach = (__int128)factor * (__int128)s->max; /* what is not known counts against what would be told */
+	reach = (__int128)factor * (__int128)s->max; /* what is unknown counts against what would be told */
 	extent->low += reach > 0 ? reach : 0;
 	extent->high += reach < 0 ? reach : 0;
 	return 1;

@@ -7,7 +7,7 @@
  * shifts are followed back and done again without a bound, thread by thread: with the
  * thread's own numbers, 0 for the block's index (the first block is there in each
  * grid), and the rounds that a loop surely makes.  What depends on a parameter or on
- * how many blocks there are is not known, and nothing is said of it.  Only what the
+ * how many blocks there are is unknown, and nothing is said of it.  Only what the
  * widening sees counts: that steps on the way wrap around does no harm.
  */
 #include "ptx/analyse/bounds_overflow.h"
@@ -110,7 +110,7 @@ static int find_rounds(const struct overflow *o, const struct tcb_ptx_symbolic *
 }
 
 /* The value of OPERAND as INS reads it, a number of 32 bits with a sign, for THREAD of the first block in the last
- * round of the loops; 0 when it is not known. */
+ * round of the loops; 0 when it is unknown. */
 static int find_leaf(const struct overflow *o, const struct tcb_ptx_ins *ins, const struct tcb_ptx_operand *operand,
 		     uint32_t thread, struct range *out)
 {
@@ -159,7 +159,7 @@ static int is_arithmetic(const struct tcb_ptx_ins *ins)
 	}
 }
 
-/* What INS computes of its operands, without a bound; 0 when that is not known. */
+/* What INS computes of its operands, without a bound; 0 when that is unknown. */
 static int compute(const struct overflow *o, const struct tcb_ptx_ins *ins, uint32_t thread, unsigned depth,
 		   struct range *out)
 {

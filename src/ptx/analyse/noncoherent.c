@@ -58,7 +58,7 @@ static int is_noncoherent(const struct tcb_ptx_ins *ins)
 
 /* --- accesses --- */
 
-/* The place that INS touches by operand INDEX; 0 when it is not known. */
+/* The place that INS touches by operand INDEX; 0 when it is unknown. */
 static int find_touch(const struct search *s, const struct tcb_ptx_ins *ins, unsigned index, struct touch *out)
 {
 	struct tcb_ptx_access access;

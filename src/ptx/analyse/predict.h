@@ -23,7 +23,7 @@ enum tcb_ptx_certainty {
 
 struct tcb_ptx_prediction {
 	enum tcb_ptx_certainty certainty;
-	enum tcb_ptx_word space; /* SHARED: counts are wavefronts; GLOBAL: sectors; NO_WORD: not known */
+	enum tcb_ptx_word space; /* SHARED: counts are wavefronts; GLOBAL: sectors; NO_WORD: unknown */
 	unsigned bytes;          /* per thread */
 	int assumes;             /* holds unless index arithmetic wraps around */
 	uint32_t warps;          /* of a block that execute it */

@@ -4,7 +4,7 @@
  * for each block with a meeting of threads, two that show that not all come.
  *
  * A thread surely comes to a block if every branch on its way is known for it,
- * or rejoins before the block: from a branch that is not known it goes on at
+ * or rejoins before the block: from a branch that is unknown it goes on at
  * the post-dominator.  (A loop that never ends is not thought of.)  It surely
  * does not come where affine_control.c says so.  Loops are followed by their
  * rounds, where one exit alone decides how many a thread makes.

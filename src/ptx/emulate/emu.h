@@ -121,7 +121,7 @@ typedef enum tcb_status tcb_emu_bind_fn(struct tcb_emu_decoder *decoder, struct 
 struct tcb_emu_frame {
 	uint8_t *lanes;
 	uint32_t *written; /* by register: the lanes that were written */
-	uint32_t *unknown; /* of those: the lanes whose value depends on what is not known; NULL: all is known */
+	uint32_t *unknown; /* of those: the lanes whose value depends on what is unknown; NULL: all is known */
 	const struct tcb_emu_function *function;
 	struct tcb_emu_frame *caller;   /* or the next free frame */
 	const struct tcb_emu_ins *call; /* in the caller */
@@ -139,7 +139,7 @@ struct tcb_emu_join {
 	int is_call;
 };
 
-/* ENDED: what it does next depends on what is not known */
+/* ENDED: what it does next depends on what is unknown */
 enum tcb_emu_state { TCB_EMU_READY, TCB_EMU_AT_BARRIER, TCB_EMU_AT_CLUSTER, TCB_EMU_AT_WARP_SYNC, TCB_EMU_ENDED };
 
 /* Lanes of a warp that are at the same place. */

@@ -79,7 +79,7 @@ static uint64_t special_value(struct tcb_emu_warp *warp, enum tcb_ptx_special sp
 	case TCB_PTX_SR_CLOCK64:
 	case TCB_PTX_SR_GLOBALTIMER:
 	case TCB_PTX_SR_GLOBALTIMER_LO:
-		if (run->crew) /* how long the clusters before took is not known */
+		if (run->crew) /* how long the clusters before took is unknown */
 			tcb_emu_give_up(warp);
 		return run->tick;
 	case TCB_PTX_SR_TOTAL_SMEM_SIZE:

@@ -240,7 +240,7 @@ int tcb_emu_races_begin(struct tcb_emu_run *run);
 void tcb_emu_races_end(struct tcb_emu_run *run);
 /* REGION's cells; 0: it has none. */
 int tcb_emu_cells(struct tcb_emu_run *run, struct tcb_emu_region *region);
-/* Checks and records one access that lies within REGION.  VALUE is what will be written there (NULL: not known). */
+/* Checks and records one access that lies within REGION.  VALUE is what will be written there (NULL: unknown). */
 void tcb_emu_race_global(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, int lane,
 			 struct tcb_emu_region *region, uint64_t offset, unsigned bytes, unsigned flags,
 			 const void *value);

@@ -19,7 +19,7 @@ enum {
 struct tcb_emu_who {
 	uint32_t tick; /* 0: nobody */
 	uint32_t cluster;
-	uint32_t ins; /* its counter; UINT32_MAX: not known */
+	uint32_t ins; /* its counter; UINT32_MAX: unknown */
 	uint16_t agent;
 	uint8_t lane;
 	uint8_t is_strong; /* TCB_EMU_WAS_STRONG, and TCB_EMU_WAS_VOLATILE or TCB_EMU_OF_BLOCK if it is that */

@@ -72,7 +72,7 @@ struct tcb_ptx_launch {
 	uint64_t step_limit; /* warp instructions before STEP_LIMIT is reported; 0, or more: about 2^32 */
 	uint64_t seed;       /* permutes the order of warps; 0: in order */
 	int is_cooperative;  /* all blocks run together, and have the grid's barrier of cooperative groups */
-	/* Not 0: arguments, memory and grid are not known, and threads do what they do for all that (emu_known.c).  The
+	/* Not 0: arguments, memory and grid are unknown, and threads do what they do for all that (emu_known.c).  The
 	 * address of the middle of TCB_PTX_ANYWHERE bytes, which copies have for memory at unknown places. */
 	uint64_t anywhere;
 	uint8_t shared_fill; /* what shared memory holds before it is written; 0: something else than zeros */

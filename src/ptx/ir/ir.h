@@ -285,7 +285,7 @@ struct tcb_ptx_symbol *tcb_ptx_symbol_add(struct tcb_ptx_module *module, struct 
 struct tcb_ptx_symbol *tcb_ptx_symbol_find(struct tcb_ptx_symbol *list, const char *name);
 struct tcb_ptx_function *tcb_ptx_function_add(struct tcb_ptx_module *module, const char *name);
 struct tcb_ptx_function *tcb_ptx_function_find(struct tcb_ptx_module *module, const char *name);
-/* Bytes of a variable: 0 for an extent that is not known.  UINT64_MAX on overflow. */
+/* Bytes of a variable: 0 for an extent that is unknown.  UINT64_MAX on overflow. */
 uint64_t tcb_ptx_symbol_bytes(const struct tcb_ptx_symbol *symbol);
 /* Declared alignment, else that of the type (and its vector). */
 unsigned tcb_ptx_symbol_align(const struct tcb_ptx_symbol *symbol);

@@ -408,7 +408,7 @@ static size_t sync_first(const char *mnemonic, size_t length, char out[MNEMONIC_
 
 /* What a mnemonic that no form takes falls short of. */
 enum misfit {
-	UNKNOWN, /* a word is not known: it may be newer than the table */
+	UNKNOWN, /* a word is unknown: it may be newer than the table */
 	NO_FORM, /* its words are, but not together, or not with these operands */
 	WRONG    /* it breaks a rule that has a name */
 };

@@ -286,7 +286,7 @@ static inline int tcb_ptx_has(const struct tcb_ptx_ins *ins, unsigned flags)
 
 struct tcb_ptx_access {
 	enum tcb_ptx_word space; /* as the instruction says; NO_WORD: generic */
-	unsigned bytes;          /* per thread; 0: not known from the text */
+	unsigned bytes;          /* per thread; 0: unknown from the text */
 	unsigned align;          /* that the address must have */
 	int reads, writes;
 };

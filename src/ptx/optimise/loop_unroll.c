@@ -114,7 +114,7 @@ static uint64_t extended(uint64_t value, unsigned bits, int is_signed)
 	return is_signed ? (uint64_t)((int64_t)high >> (64 - bits)) : high >> (64 - bits);
 }
 
-/* How often the body runs, up to MOST; 0 when that is not known or more. */
+/* How often the body runs, up to MOST; 0 when that is unknown or more. */
 static unsigned known_rounds(const struct tcb_ptx_loop_pass *loops, const struct tcb_ptx_counted *c, unsigned most)
 {
 	unsigned bits = tcb_ptx_type_bits(c->type);

@@ -126,7 +126,7 @@ static enum tcb_status optimise_function(struct tcb_ptx_function *function, cons
 	return tcb_ptx_loops(function, &dominators, err);
 }
 
-/* What an opaque instruction reads is not known, so nothing around it may change. */
+/* What an opaque instruction reads is unknown, so nothing around it may change. */
 static int has_opaque(const struct tcb_ptx_function *function)
 {
 	for (const struct tcb_ptx_block *block = function->first; block; block = block->next)

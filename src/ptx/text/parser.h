@@ -126,7 +126,7 @@ struct tcb_ptx_parser {
 	const struct tcb_ptx_source *source; /* where the next instruction comes from */
 
 	int is_foreign;       /* text that others wrote: see tcb_ptx_parse_foreign */
-	int is_unknown;       /* the failure is of a word that is not known */
+	int is_unknown;       /* the failure is of a word that is unknown */
 	uint32_t failed_line; /* and its line */
 	char failed_what[400];
 	struct tcb_ptx_unread **unread_end;

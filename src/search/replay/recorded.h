@@ -14,9 +14,9 @@ struct tcb_recorded {
 	char name[128 + TCB_SHAPE_TEXT_MAX];
 	struct tcb_lattice lattice;
 	size_t valid; /* candidates that did not fail */
-	size_t legal; /* candidates of the space at most, recorded or not; 0: not known */
+	size_t legal; /* candidates of the space at most, recorded or not; 0: unknown */
 	int is_open;  /* the file lacks its closing brackets: a recording that was stopped, or that goes on */
-	size_t start; /* the default; TCB_ASK_NONE if there is none, or it is not known */
+	size_t start; /* the default; TCB_ASK_NONE if there is none, or it is unknown */
 	size_t starts[TCB_STARTS_MAX], start_count; /* tried after it, before the strategy is asked */
 	double *value; /* [index]: the time found, infinite where the candidate failed; owned */
 	double *price; /* [index]: what trying it took, any unit but the same for all; owned */

@@ -225,7 +225,7 @@ static double price_of(const json_t *object, const json_t *runs)
 	return isfinite(price) ? price : 0;
 }
 
-/* Milliseconds per UNIT; 1 for one that is not known or not given. */
+/* Milliseconds per UNIT; 1 for one that is unknown or not given. */
 static double unit_ms(const char *unit)
 {
 	static const struct {

@@ -165,7 +165,7 @@ static void step(void *ctx, const struct tcb_ptx_ins *ins, uint16_t *state, int 
 
 /* --- ranks --- */
 
-/* 0: not known */
+/* 0: unknown */
 static uint32_t blocks_of(const struct tcb_ptx_function *function)
 {
 	const uint32_t *d = function->directives.reqnctapercluster;

@@ -17,14 +17,14 @@ enum { USES_MAX = 1 << 12, BARRIERS_MAX = 1 << 8, COUNT_MAX = (1 << 20) - 1 };
 /* One operation on an mbarrier. */
 struct use {
 	const struct tcb_ptx_ins *ins;
-	const struct tcb_ptx_symbol *base; /* NULL: not known */
+	const struct tcb_ptx_symbol *base; /* NULL: unknown */
 	int64_t offset;
 	int is_steady;            /* OFFSET is its place in BASE, in all threads and rounds */
 	unsigned roles;           /* bits by enum role */
 	uint64_t arrivals, bytes; /* of one thread, where known */
 	int has_arrivals, has_bytes;
 	int barrier;      /* index among the barriers; -1: none */
-	uint32_t threads; /* that run it; 0: not known */
+	uint32_t threads; /* that run it; 0: unknown */
 	int is_optional;
 };
 

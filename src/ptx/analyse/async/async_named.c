@@ -129,7 +129,7 @@ static int lives_on(const struct naming *n, const struct tcb_ptx_ins *ins, uint3
 	return 0;
 }
 
-/* Whether THREAD reads lane LANE by INS, a shuffle; where that is not known, it may. */
+/* Whether THREAD reads lane LANE by INS, a shuffle; where that is unknown, it may. */
 static enum answer reads(struct naming *n, const struct tcb_ptx_ins *ins, uint32_t thread, unsigned lane)
 {
 	struct tcb_ptx_value by = tcb_ptx_affine_operand(n->a->affine, ins, &ins->operands[2]);

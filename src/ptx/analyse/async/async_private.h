@@ -37,7 +37,7 @@ int tcb_ptx_async_solve(struct tcb_ptx_async *a, const struct tcb_ptx_async_flow
 
 /* Whether INS, a call or one that nobody knows, may do what instructions whose names begin with FAMILY do. */
 int tcb_ptx_async_may_be(const struct tcb_ptx_ins *ins, const char *family);
-/* Sets the bits of the threads that run INS if any does; 0 when that is not known exactly. */
+/* Sets the bits of the threads that run INS if any does; 0 when that is unknown exactly. */
 int tcb_ptx_async_present(struct tcb_ptx_async *a, const struct tcb_ptx_ins *ins, uint64_t *set);
 static inline int tcb_ptx_async_is_in(const uint64_t *set, uint32_t thread)
 {
@@ -45,7 +45,7 @@ static inline int tcb_ptx_async_is_in(const uint64_t *set, uint32_t thread)
 }
 enum { TCB_PTX_ASYNC_SET_WORDS = TCB_PTX_BLOCK_THREADS_MAX / 64 };
 
-/* The number that OPERAND of INS is in all threads; 0: it is none, or not known. */
+/* The number that OPERAND of INS is in all threads; 0: it is none, or unknown. */
 int tcb_ptx_async_constant(struct tcb_ptx_async *a, const struct tcb_ptx_ins *ins,
 			   const struct tcb_ptx_operand *operand, uint64_t *out);
 /* The variable or parameter that ADDRESS is based on; NULL when there is not exactly one. */
@@ -58,8 +58,8 @@ struct tcb_ptx_async_place {
 	const struct tcb_ptx_ins *ins;
 	unsigned operand;
 	struct tcb_ptx_value address;
-	const struct tcb_ptx_symbol *base; /* NULL: not known */
-	unsigned bytes;                    /* 0: not known */
+	const struct tcb_ptx_symbol *base; /* NULL: unknown */
+	unsigned bytes;                    /* 0: unknown */
 	int reads, writes, is_generic;     /* IS_GENERIC: it may lie elsewhere */
 };
 /* 0: no shared memory is touched. */
@@ -78,7 +78,7 @@ struct tcb_ptx_async_origin {
 };
 void tcb_ptx_async_trace(struct tcb_ptx_async *a, const struct tcb_ptx_operand *operand,
 			 struct tcb_ptx_async_origin *out);
-/* The variable of shared memory that operand INDEX (1 or 2) of the wgmma INS is, all of it; NULL: not known. */
+/* The variable of shared memory that operand INDEX (1 or 2) of the wgmma INS is, all of it; NULL: unknown. */
 const struct tcb_ptx_symbol *tcb_ptx_async_tile(struct tcb_ptx_async *a, const struct tcb_ptx_ins *ins, unsigned index);
 /* Whether X and Y, variables of shared memory, may lie on each other: all dynamic ones begin at one place. */
 int tcb_ptx_async_same_memory(const struct tcb_ptx_symbol *x, const struct tcb_ptx_symbol *y);

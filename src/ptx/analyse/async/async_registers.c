@@ -16,7 +16,7 @@ struct demand {
 	int takes[GROUPS_MAX];
 	int is_told[GROUPS_MAX]; /* that it is parted */
 	const struct tcb_ptx_ins *first_take;
-	int is_open; /* who runs one of them is not known, or whether anybody does */
+	int is_open; /* who runs one of them is unknown, or whether anybody does */
 };
 
 static int is_take(const struct tcb_ptx_ins *ins)
@@ -24,7 +24,7 @@ static int is_take(const struct tcb_ptx_ins *ins)
 	return tcb_ptx_mod(ins, TCB_PTX_SLOT_ATOMIC) == TCB_PTX_INC;
 }
 
-/* Adds to SET the threads that run some setmaxnreg like INS; 0 when one is not known. */
+/* Adds to SET the threads that run some setmaxnreg like INS; 0 when one is unknown. */
 static int like(struct tcb_ptx_async *a, const struct tcb_ptx_ins *ins, uint64_t *set)
 {
 	uint64_t more[TCB_PTX_ASYNC_SET_WORDS];

@@ -26,7 +26,7 @@ enum told { TOLD_READ, TOLD_FENCE, TOLD_WAIT_LD, TOLD_WAIT_ST, TOLD_COUNT };
 struct operation {
 	const struct tcb_ptx_ins *ins;
 	struct tcb_ptx_tensor_place place; /* that it writes (an alloc: its slot) or, a load, reads */
-	uint64_t columns;                  /* of an alloc; 0: not known */
+	uint64_t columns;                  /* of an alloc; 0: unknown */
 };
 
 struct tensors {

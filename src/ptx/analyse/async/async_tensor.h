@@ -12,12 +12,12 @@ struct tcb_ptx_tensor_place {
 	int is_known;
 	const struct tcb_ptx_symbol *slot; /* the variable that tcgen05.alloc put the address into; NULL: none */
 	int64_t slot_offset;
-	const struct tcb_ptx_ins *root; /* what made the address, where SLOT is not known; NULL: it is a number */
+	const struct tcb_ptx_ins *root; /* what made the address, where SLOT is unknown; NULL: it is a number */
 	int64_t column;
 	unsigned columns; /* from COLUMN on; at least these */
 };
 
-/* What operand INDEX, an address of INS or the one that tcgen05.dealloc takes, is; 0: it is not known. */
+/* What operand INDEX, an address of INS or the one that tcgen05.dealloc takes, is; 0: it is unknown. */
 int tcb_ptx_tensor_operand(struct tcb_ptx_async *a, const struct tcb_ptx_ins *ins, unsigned index,
 			   struct tcb_ptx_tensor_place *out);
 /* The place in shared memory of operand INDEX as a slot. */

@@ -79,7 +79,7 @@ static int holds_before(void *ctx, const struct tcb_ptx_condition *c)
 
 /* --- stores --- */
 
-/* The loop that E, a store whose address moves with it, is in; NULL: none, or more is not known. */
+/* The loop that E, a store whose address moves with it, is in; NULL: none, or more is unknown. */
 static const struct tcb_ptx_loop *loop_of(const struct tcb_ptx_grid *g, const struct tcb_ptx_event *e)
 {
 	const struct tcb_ptx_loop *loop = e->ins->block->loop;

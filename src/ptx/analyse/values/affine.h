@@ -26,15 +26,15 @@
 struct tcb_ptx_affine;
 
 /* BLOCK: threads along x, y, z; NULL: from .reqntid, else .maxntid where the kernel reads no index but tid.x.  Where
- * the size is not known, nothing that depends on a thread's index is.  Computes dominators and loops of FUNCTION, which
+ * the size is unknown, nothing that depends on a thread's index is.  Computes dominators and loops of FUNCTION, which
  * must not change while the result lives. */
 enum tcb_status tcb_ptx_affine_create(struct tcb_ptx_function *function, const uint32_t block[3],
 				      struct tcb_ptx_affine **out, struct tcb_error *err);
 void tcb_ptx_affine_destroy(struct tcb_ptx_affine *affine);
 
-/* 0: not known */
+/* 0: unknown */
 uint32_t tcb_ptx_affine_threads(const struct tcb_ptx_affine *affine);
-/* Threads along x, y, z; 0 along x: not known */
+/* Threads along x, y, z; 0 along x: unknown */
 const uint32_t *tcb_ptx_affine_block(const struct tcb_ptx_affine *affine);
 /* Whether the block's size is exact: given, or .reqntid. */
 int tcb_ptx_affine_exact(const struct tcb_ptx_affine *affine);

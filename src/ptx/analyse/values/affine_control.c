@@ -56,7 +56,7 @@ static int holds(enum tcb_ptx_word how, uint64_t x, uint64_t y, unsigned bits, i
 }
 
 /* The first round in which the branch END, whose guard SETP computes, goes the way STAY_IF does not; UINT64_MAX when
- * that is not known.  EACH, or NULL, receives it for each thread. */
+ * that is unknown.  EACH, or NULL, receives it for each thread. */
 static uint64_t rounds_until(struct tcb_ptx_affine *a, const struct tcb_ptx_ins *setp, int stay_if, uint32_t counter,
 			     uint64_t *each)
 {

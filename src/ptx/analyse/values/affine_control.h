@@ -21,7 +21,7 @@ const uint64_t *tcb_ptx_affine_active(const struct tcb_ptx_affine *affine, const
  * known for each. */
 const uint64_t *tcb_ptx_affine_taken(const struct tcb_ptx_affine *affine, const struct tcb_ptx_block *block);
 /* The block at whose end all threads leave LOOP, each after the times in ROUNDS that it has gone back to the header;
- * NULL when there are more exits or the times are not known. */
+ * NULL when there are more exits or the times are unknown. */
 const struct tcb_ptx_block *tcb_ptx_affine_rounds(struct tcb_ptx_affine *affine, const struct tcb_ptx_loop *loop,
 						  uint64_t *rounds);
 enum tcb_ptx_presence tcb_ptx_affine_presence(const struct tcb_ptx_affine *affine, const struct tcb_ptx_block *block);

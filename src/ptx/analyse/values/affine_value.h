@@ -41,7 +41,7 @@ enum tcb_ptx_symbol_kind {
 struct tcb_ptx_symbolic {
 	enum tcb_ptx_symbol_kind kind;
 	uint64_t align; /* a power of two that divides it */
-	uint64_t max;   /* it lies in [0, max]; UINT64_MAX: not known */
+	uint64_t max;   /* it lies in [0, max]; UINT64_MAX: unknown */
 	uint64_t loops; /* bit i: may change from one round of loop i to the next; see affine_loop */
 	uint32_t open;  /* internal, CARRIED: as in struct tcb_ptx_value */
 	const struct tcb_ptx_symbol *variable; /* PARAM, ADDRESS */

@@ -2,7 +2,7 @@
  *
  * What divides a sum of products, where the same register comes in several times:
  * known bits of each summand alone (bits.h) do not see that 3 x + x is 4 x.  And
- * what an address is a multiple of, where values are not known thread by thread.
+ * what an address is a multiple of, where values are unknown thread by thread.
  */
 #ifndef TCB_PTX_LINEAR_H
 #define TCB_PTX_LINEAR_H
