@@ -74,7 +74,7 @@ static int has_chance(const struct race *race, size_t index)
 	return race->setup->score[index].lo <= race->reachable * HOPELESS;
 }
 
-/* By the scores: which level is reached, and and the call time of the candidates that may reach it, as long as the
+/* By the scores: which level is reached, and the call time of the candidates that may reach it, as long as the
  * anchor's at least.  Where few were tried, there are some among the best few that take a hundred times as long. */
 static void expect(struct race *race, const struct ranked *field, size_t count)
 {
