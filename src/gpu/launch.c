@@ -69,8 +69,8 @@ int tcb_gpu_lay_out(const struct tcb_cuda *cuda, const struct tcb_code_launch *l
 		case TCB_ARGUMENT_WORKSPACE:
 			out->word[i] = workspace + argument->value;
 			break;
-		case TCB_ARGUMENT_TENSOR: {
-			const struct tcb_tensor *tensor = &launch->tensor[argument->value];
+		case TCB_ARGUMENT_OWN: {
+			const struct tcb_tensor *tensor = &tcb_launch_ptx(launch->own)->tensor[argument->value];
 			out->pointer[i] = out->map[argument->value];
 			int result = encode(cuda, &tensor->map, tcb_tensor_address(tensor, operand, workspace),
 					    out->pointer[i]);
@@ -89,6 +89,7 @@ static int launch_one(const struct tcb_gpu_code *code, uint32_t index, struct tc
 		      int overlap)
 {
 	const struct tcb_code_launch *launch = &code->unit->launch[index];
+	const struct tcb_launch_ptx *own = tcb_launch_ptx(launch->own);
 	struct tcb_cuda_attribute attributes[2];
 	struct tcb_cuda_config config = { .shared_bytes = launch->shared_bytes,
 					  .stream = stream,
@@ -96,12 +97,12 @@ static int launch_one(const struct tcb_gpu_code *code, uint32_t index, struct tc
 	memset(attributes, 0, sizeof attributes);
 	memcpy(config.grid, launch->grid, sizeof config.grid);
 	memcpy(config.block, launch->block, sizeof config.block);
-	if (launch->cluster[0] > 0) {
+	if (own->cluster[0] > 0) {
 		struct tcb_cuda_attribute *cluster = &attributes[config.attribute_count++];
 		cluster->id = TCB_CUDA_LAUNCH_CLUSTER_DIMENSION;
-		memcpy(cluster->value.dims, launch->cluster, sizeof launch->cluster);
+		memcpy(cluster->value.dims, own->cluster, sizeof own->cluster);
 	}
-	if (overlap && launch->is_dependent) {
+	if (overlap && own->is_dependent) {
 		struct tcb_cuda_attribute *dependent = &attributes[config.attribute_count++];
 		dependent->id = TCB_CUDA_LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION;
 		dependent->value.flag = 1;

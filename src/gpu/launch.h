@@ -9,6 +9,7 @@
 
 #include "device/cuda.h"
 #include "kernels/code.h"
+#include "kernels/gpu/ptx_code.h"
 
 /* The values of a launch's parameters, where POINTER, which the driver takes, leads; not to be copied.  The driver
  * wants tensor maps aligned. */

@@ -2,7 +2,7 @@
  *
  * From geometries to images.  In: a geometry; out: its machine code at every
  * shape it is needed at, or why there is none.  One entry a geometry; one job
- * of the assembler's pool for each different PTX text of an entry.  The pool
+ * of the assembler's pool for each different text of an entry.  The pool
  * answers in order, so waiting for one entry finishes all that came before it.
  */
 #include "kernels/code.h"
@@ -12,17 +12,16 @@
 #include <string.h>
 
 #include "kernels/signature.h"
-#include "ptx/text/text.h"
 
 enum { QUEUE_PER_WORKER = 3, LOG_SHOWN = 160, KEPT = 2048 /* images */ };
 
-/* One PTX text of an entry. */
+/* One text of an entry. */
 struct job {
 	uint64_t hash;
 	size_t first; /* the unit that it was emitted for first */
 	struct tcb_assembly assembly;
-	char *ptx; /* kept where the driver is to assemble; owned */
-	size_t ptx_bytes;
+	char *text; /* kept where the driver is to assemble; owned */
+	size_t text_bytes;
 };
 
 enum entry_state { BEGUN, DONE, DROPPED };
@@ -58,12 +57,6 @@ struct tcb_codes {
 	size_t kept_next;
 };
 
-struct tcb_ptx_target tcb_code_target(const struct tcb_target *target, const struct tcb_geometry *geometry)
-{
-	int is_wgmma = geometry->knob[TCB_KNOB_ISA] == TCB_ISA_WGMMA;
-	return (struct tcb_ptx_target){ .sm = target->capability, .feature = is_wgmma ? 'a' : 0 };
-}
-
 /* ---- the image ---- */
 
 static void set_unit(struct tcb_code_unit *unit, const struct tcb_kernel *kernel)
@@ -84,12 +77,10 @@ static void set_unit(struct tcb_code_unit *unit, const struct tcb_kernel *kernel
 		snprintf(to->entry, sizeof to->entry, "%s", from->entry);
 		memcpy(to->grid, from->grid, sizeof to->grid);
 		memcpy(to->block, from->block, sizeof to->block);
-		memcpy(to->cluster, from->cluster, sizeof to->cluster);
 		to->shared_bytes = from->shared_bytes;
-		to->is_dependent = from->is_dependent != 0;
 		to->argument_count = (uint32_t)from->argument_count;
 		memcpy(to->argument, from->argument, sizeof to->argument);
-		memcpy(to->tensor, from->tensor, sizeof to->tensor);
+		kernel->language->pack_own(kernel, i, to->own);
 	}
 }
 
@@ -98,23 +89,21 @@ static int is_text(const char *text, size_t capacity)
 	return memchr(text, '\0', capacity) != NULL && text[0] != '\0';
 }
 
-static int is_valid_launch(const struct tcb_code_launch *launch)
+static int is_valid_launch(const struct tcb_language *language, const struct tcb_code_launch *launch)
 {
 	if (!is_text(launch->entry, sizeof launch->entry) || launch->argument_count > TCB_ARGUMENTS_MAX)
 		return 0;
 	for (uint32_t i = 0; i < launch->argument_count; i++) {
 		const struct tcb_argument *argument = &launch->argument[i];
-		if (argument->kind > TCB_ARGUMENT_TENSOR ||
+		if (argument->kind > TCB_ARGUMENT_OWN ||
 		    (argument->kind == TCB_ARGUMENT_OPERAND && argument->value >= TCB_OPERANDS_MAX) ||
-		    (argument->kind == TCB_ARGUMENT_TENSOR &&
-		     (argument->value >= TCB_TENSORS_MAX ||
-		      launch->tensor[argument->value].operand >= TCB_OPERANDS_MAX)))
+		    (argument->kind == TCB_ARGUMENT_OWN && !language->is_own_valid(launch->own, argument)))
 			return 0;
 	}
 	return 1;
 }
 
-int tcb_code_image_valid(const void *data, size_t bytes)
+int tcb_code_image_valid(const struct tcb_language *language, const void *data, size_t bytes)
 {
 	const struct tcb_code_image *image = data;
 	if (!data || bytes < sizeof *image || image->bytes != bytes || image->unit_count < 1 ||
@@ -126,10 +115,10 @@ int tcb_code_image_valid(const void *data, size_t bytes)
 		    unit->launch_count < 1 || unit->launch_count > TCB_LAUNCHES_MAX || unit->class >= TCB_CLASS_COUNT ||
 		    unit->layout >= TCB_LAYOUT_COUNT)
 			return 0;
-		if (image->is_ptx && !is_text((const char *)data + unit->offset, unit->bytes))
+		if (image->is_text && !is_text((const char *)data + unit->offset, unit->bytes))
 			return 0;
 		for (uint32_t j = 0; j < unit->launch_count; j++)
-			if (!is_valid_launch(&unit->launch[j]))
+			if (!is_valid_launch(language, &unit->launch[j]))
 				return 0;
 	}
 	return 1;
@@ -152,18 +141,19 @@ static void clear_jobs(struct entry *entry)
 {
 	for (size_t i = 0; i < entry->job_count; i++) {
 		tcb_assembly_fini(&entry->jobs[i].assembly);
-		free(entry->jobs[i].ptx);
+		free(entry->jobs[i].text);
 	}
 	memset(entry->jobs, 0, sizeof entry->jobs);
 	entry->job_count = 0;
 }
 
-/* Emits the candidate at one shape: its unit, and a job unless its PTX is known. */
+/* Emits the candidate at one shape: its unit, and a job unless its text is known. */
 static enum tcb_status emit_unit(struct tcb_codes *codes, struct entry *entry, const struct tcb_shape *shape,
 				 const struct tcb_geometry *geometry, struct tcb_error *err)
 {
 	struct tcb_problem problem = codes->problem;
-	struct tcb_kernel kernel = { .module = NULL };
+	struct tcb_kernel kernel = { .code = NULL };
+	struct tcb_ptx_target target = { 0 };
 	struct tcb_str text = { 0 };
 	size_t index = entry->head.unit_count;
 	problem.shape = *shape;
@@ -175,9 +165,11 @@ static enum tcb_status emit_unit(struct tcb_codes *codes, struct entry *entry, c
 			entry->block_threads = last->block[0] * last->block[1] * last->block[2];
 			entry->shared_bytes = last->shared_bytes;
 		}
-		tcb_ptx_print(kernel.module, &text);
+		if (codes->pool)
+			target = kernel.language->assembled_for(kernel.code);
+		tcb_kernel_print(&kernel, &text);
 		if (text.failed)
-			status = tcb_fail(err, TCB_E_NOMEM, "out of memory for PTX");
+			status = tcb_fail(err, TCB_E_NOMEM, "out of memory for a kernel's text");
 		else if (index == 0)
 			status = tcb_kernel_sign(&kernel, &text, &codes->packings, entry->code.signature, err);
 	}
@@ -197,12 +189,11 @@ static enum tcb_status emit_unit(struct tcb_codes *codes, struct entry *entry, c
 		return TCB_OK;
 	}
 	entry->job_count++;
-	entry->jobs[job] = (struct job){ .hash = hash, .first = index, .ptx_bytes = text.length + 1 };
+	entry->jobs[job] = (struct job){ .hash = hash, .first = index, .text_bytes = text.length + 1 };
 	if (!codes->pool) {
-		entry->jobs[job].ptx = text.data;
+		entry->jobs[job].text = text.data;
 		return TCB_OK;
 	}
-	struct tcb_ptx_target target = tcb_code_target(&codes->target, geometry);
 	status = tcb_assemble_submit(codes->pool, text.data, text.length, &target, err);
 	tcb_str_fini(&text);
 	if (status == TCB_OK) {
@@ -271,11 +262,11 @@ static enum tcb_status seal(struct tcb_codes *codes, struct entry *entry, struct
 		struct tcb_code_image *head = &entry->head;
 		size_t offset[TCB_CODE_UNITS_MAX], bytes[TCB_CODE_UNITS_MAX];
 		head->bytes = sizeof *head;
-		head->is_ptx = codes->pool == NULL;
+		head->is_text = codes->pool == NULL;
 		for (size_t i = 0; i < entry->job_count; i++) {
 			const struct job *job = &entry->jobs[i];
 			offset[i] = (head->bytes + 15) & ~(size_t)15;
-			bytes[i] = head->is_ptx ? job->ptx_bytes : job->assembly.cubin_bytes;
+			bytes[i] = head->is_text ? job->text_bytes : job->assembly.cubin_bytes;
 			head->bytes = offset[i] + bytes[i];
 		}
 		for (size_t i = 0; i < head->unit_count; i++) {
@@ -289,7 +280,7 @@ static enum tcb_status seal(struct tcb_codes *codes, struct entry *entry, struct
 		for (size_t i = 0; i < entry->job_count; i++) {
 			const struct job *job = &entry->jobs[i];
 			memcpy((char *)entry->image + offset[i],
-			       head->is_ptx ? (const void *)job->ptx : job->assembly.cubin, bytes[i]);
+			       head->is_text ? (const void *)job->text : job->assembly.cubin, bytes[i]);
 		}
 		code->image = entry->image;
 		keep(codes, entry);
@@ -416,6 +407,12 @@ size_t tcb_codes_ahead(const struct tcb_codes *codes)
 
 /* ---- create, destroy ---- */
 
+static int find_assembler(const struct tcb_target *target, struct tcb_assembler_info *out)
+{
+	return tcb_languages[target->kind]->assembled_for && tcb_assembler_find(out, NULL) == TCB_OK &&
+	       tcb_assembler_knows(out, target->capability);
+}
+
 enum tcb_status tcb_codes_create(const struct tcb_codes_setup *setup, struct tcb_codes **out, struct tcb_error *err)
 {
 	struct tcb_codes *codes = calloc(1, sizeof *codes);
@@ -428,8 +425,7 @@ enum tcb_status tcb_codes_create(const struct tcb_codes_setup *setup, struct tcb
 		codes->setup.workers = 2;
 	snprintf(codes->name, sizeof codes->name, "the driver");
 	enum tcb_status status = TCB_OK;
-	if (tcb_assembler_find(&codes->assembler, NULL) == TCB_OK &&
-	    tcb_assembler_knows(&codes->assembler, codes->target.capability)) {
+	if (find_assembler(&codes->target, &codes->assembler)) {
 		snprintf(codes->name, sizeof codes->name, "%s %u.%u", tcb_assembler_text(codes->assembler.kind),
 			 codes->assembler.version / 10, codes->assembler.version % 10);
 		status = tcb_assemble_pool_create(&codes->assembler, codes->setup.workers, setup->seconds_limit,
@@ -485,19 +481,20 @@ static enum tcb_status add_unit(struct tcb_code_image **image, const struct tcb_
 }
 
 static enum tcb_status append_unit(struct tcb_code_image **image, const struct tcb_assembler_info *assembler,
-				   const struct tcb_kernel *kernel, const struct tcb_target *target,
-				   struct tcb_error *err)
+				   const struct tcb_kernel *kernel, struct tcb_error *err)
 {
 	struct tcb_assembly assembly = { .status = TCB_E_NOT_FOUND };
-	struct tcb_ptx_target ptx_target = tcb_code_target(target, &kernel->geometry);
+	struct tcb_ptx_target target;
 	struct tcb_str text = { 0 };
-	tcb_ptx_print(kernel->module, &text);
+	tcb_kernel_print(kernel, &text);
 	if (text.failed) {
 		tcb_str_fini(&text);
-		return tcb_fail(err, TCB_E_NOMEM, "out of memory for PTX");
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a kernel's text");
 	}
-	if (assembler)
-		tcb_assemble(assembler, text.data, text.length, &ptx_target, 60, &assembly);
+	if (assembler) {
+		target = kernel->language->assembled_for(kernel->code);
+		tcb_assemble(assembler, text.data, text.length, &target, 60, &assembly);
+	}
 	enum tcb_status status;
 	if (assembler && assembly.status != TCB_OK)
 		status = tcb_fail(err, assembly.status, "assembling a kernel of tcbtune's own: %.300s",
@@ -511,13 +508,13 @@ static enum tcb_status append_unit(struct tcb_code_image **image, const struct t
 	return status;
 }
 
-static enum tcb_status start_image(int is_ptx, struct tcb_code_image **out, struct tcb_error *err)
+static enum tcb_status start_image(int is_text, struct tcb_code_image **out, struct tcb_error *err)
 {
 	*out = calloc(1, sizeof **out);
 	if (!*out)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for code");
 	(*out)->bytes = sizeof **out;
-	(*out)->is_ptx = is_ptx != 0;
+	(*out)->is_text = is_text != 0;
 	return TCB_OK;
 }
 
@@ -526,11 +523,10 @@ enum tcb_status tcb_code_compile(const struct tcb_kernel *kernels, size_t count,
 {
 	struct tcb_assembler_info found;
 	struct tcb_code_image *image;
-	int has_assembler =
-		tcb_assembler_find(&found, NULL) == TCB_OK && tcb_assembler_knows(&found, target->capability);
+	const int has_assembler = find_assembler(target, &found);
 	enum tcb_status status = start_image(!has_assembler, &image, err);
 	for (size_t i = 0; i < count && i < TCB_CODE_UNITS_MAX && status == TCB_OK; i++)
-		status = append_unit(&image, has_assembler ? &found : NULL, &kernels[i], target, err);
+		status = append_unit(&image, has_assembler ? &found : NULL, &kernels[i], err);
 	if (status != TCB_OK) {
 		free(image);
 		image = NULL;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * Machine code of GPU candidates, made ahead of need: the op emits PTX, the
- * assemblers turn it into cubins in parallel, and what comes out is one piece
+ * Machine code of GPU candidates, made ahead of need: the op emits it, the
+ * assemblers of its language turn its text into machine code in parallel, and what comes out is one piece
  * of memory (an image) that can be sent to the process that runs it.
  *
  * A candidate is compiled at several shapes at once: the problem itself and
- * small odd shapes that it is verified at.  Equal PTX is assembled once.
- * Where no assembler is found the image holds PTX, and the driver assembles.
+ * small odd shapes that it is verified at.  Equal text is assembled once.
+ * Where no assembler is found the image holds the text, and the driver assembles.
  */
 #ifndef TCB_KERNELS_CODE_H
 #define TCB_KERNELS_CODE_H
 
 #include "base/trial.h"
-#include "kernels/op.h"
+#include "kernels/language.h"
 #include "ptx/assemble/assemble.h"
 
 enum { TCB_CODE_UNITS_MAX = 4, TCB_CODE_ENTRY_MAX = 64 };
@@ -20,9 +20,9 @@ enum { TCB_CODE_UNITS_MAX = 4, TCB_CODE_ENTRY_MAX = 64 };
 /* A launch as struct tcb_launch, without pointers. */
 struct tcb_code_launch {
 	char entry[TCB_CODE_ENTRY_MAX];
-	uint32_t grid[3], block[3], cluster[3], shared_bytes, is_dependent, argument_count;
+	uint32_t grid[3], block[3], shared_bytes, argument_count;
 	struct tcb_argument argument[TCB_ARGUMENTS_MAX];
-	struct tcb_tensor tensor[TCB_TENSORS_MAX];
+	_Alignas(8) unsigned char own[TCB_LAUNCH_OWN_MAX]; /* its language's part */
 };
 
 /* The candidate at one shape. */
@@ -33,14 +33,14 @@ struct tcb_code_unit {
 	double step_operations; /* of a compute limit (compute_limit.h): in each step; 0 of a candidate */
 	uint32_t class, layout, launch_count;
 	struct tcb_code_launch launch[TCB_LAUNCHES_MAX];
-	size_t offset, bytes; /* of its cubin (or PTX, NUL included) in the image */
+	size_t offset, bytes; /* of what was assembled (or the text, NUL included) in the image */
 };
 
 struct tcb_code_image {
 	size_t bytes; /* of the whole image, this included */
-	uint32_t unit_count, is_ptx;
+	uint32_t unit_count, is_text;
 	struct tcb_code_unit unit[TCB_CODE_UNITS_MAX]; /* [0]: the problem itself */
-						       /* then the cubins */
+						       /* then the codes */
 };
 
 /* What came of one candidate. */
@@ -86,9 +86,7 @@ enum tcb_status tcb_codes_get(struct tcb_codes *codes, const struct tcb_geometry
 enum tcb_status tcb_code_compile(const struct tcb_kernel *kernels, size_t count, const struct tcb_target *target,
 				 struct tcb_code_image **out, struct tcb_error *err);
 
-/* Is IMAGE, of BYTES bytes, whole?  What another process sent is checked before it is used. */
-int tcb_code_image_valid(const void *image, size_t bytes);
-/* The suffix that TARGET's own instructions need: sm_90 -> {90, 'a'} for geometries of the wgmma family, else none. */
-struct tcb_ptx_target tcb_code_target(const struct tcb_target *target, const struct tcb_geometry *geometry);
+/* Is IMAGE, of BYTES bytes, whole, of kernels in LANGUAGE?  What another process sent is checked before it is used. */
+int tcb_code_image_valid(const struct tcb_language *language, const void *image, size_t bytes);
 
 #endif

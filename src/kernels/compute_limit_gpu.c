@@ -267,7 +267,6 @@ static enum tcb_status make_kernel(const struct tcb_problem *problem, const stru
 	struct writer w = { .form = *form };
 	const uint32_t blocks = unit->blocks * target->sm_count;
 	TCB_TRY(tcb_kit_open(&w.kit, problem, target, unit->feature, NULL, out, err));
-	out->geometry.knob[TCB_KNOB_ISA] = form->isa; /* which the assembler is told of */
 	out->workspace_bytes = sizeof(uint32_t);
 	tcb_kit_begin(&w.kit,
 		      tcb_ptx_namef(&w.kit.b, "compute_%s_%s", tcb_isa_text(form->isa), tcb_compute_text(form->kind)),

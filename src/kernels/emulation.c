@@ -9,7 +9,7 @@
 
 #include "base/buffer.h"
 #include "base/util.h"
-#include "ptx/ir/ir.h"
+#include "kernels/gpu/ptx_code.h"
 
 enum { ALLOCATION_ALIGN = 256 }; /* what cuMemAlloc promises */
 
@@ -134,9 +134,9 @@ static enum tcb_status call(struct emulation *e, unsigned round, uint64_t seed, 
 						 .seed = round ? seed + round : 0 };
 		memcpy(launch.grid, from->grid, sizeof launch.grid);
 		memcpy(launch.block, from->block, sizeof launch.block);
-		memcpy(launch.cluster, from->cluster, sizeof launch.cluster);
+		memcpy(launch.cluster, tcb_kernel_ptx(e->kernel)->launch[i].cluster, sizeof launch.cluster);
 		launch.param_bytes =
-			tcb_launch_parameters(from, e->address, e->workspace_address, params, sizeof params);
+			tcb_launch_parameters(e->kernel, i, e->address, e->workspace_address, params, sizeof params);
 		TCB_TRY(tcb_ptx_emulate(e->program[i], &launch, e->memory, sink, &counts, err));
 		out->findings += counts.findings;
 		if (!round)
@@ -181,7 +181,7 @@ enum tcb_status tcb_kernel_emulate(const struct tcb_op *op, const struct tcb_ker
 	if (status == TCB_OK)
 		status = map_memory(&e, err);
 	if (status == TCB_OK)
-		status = decode(&e, module ? module : kernel->module, err);
+		status = decode(&e, module ? module : tcb_kernel_ptx(kernel)->module, err);
 	for (unsigned round = 0; round < TCB_EMULATION_CALLS && status == TCB_OK && !out->findings; round++) {
 		status = call(&e, round, seed, sink, out, err);
 		if (status == TCB_OK && !out->findings)

@@ -6,8 +6,7 @@
  * stack: emitters take up to 400 KiB.
  */
 #include "base/stack.h"
-#include "kernels/op.h"
-#include "ptx/optimise/passes.h"
+#include "kernels/language.h"
 
 struct emitting {
 	const struct tcb_problem *problem;
@@ -25,7 +24,7 @@ static void emit(void *ctx)
 	e->status = tcb_op_side(e->problem->op, e->target)->emit(e->problem, e->target, e->geometry, e->out, e->err);
 	if (e->status != TCB_OK || e->geometry->knob[TCB_KNOB_PASSES] != TCB_PASSES_ALL)
 		return;
-	e->status = tcb_ptx_optimise(e->out->module, NULL, NULL, e->err);
+	e->status = e->out->language->optimise(e->out->code, e->err);
 	if (e->status != TCB_OK)
 		tcb_kernel_fini(e->out);
 }

@@ -13,7 +13,7 @@
 #include "base/kind.h"
 #include "base/util.h"
 #include "kernels/formats.h"
-#include "ptx/ir/ir.h"
+#include "kernels/language.h"
 
 /* Half an ulp of binary32 at 1: the unit roundoff u. */
 #define UNIT_ROUNDOFF 0x1p-24
@@ -482,52 +482,12 @@ void tcb_kernel_fini(struct tcb_kernel *kernel)
 {
 	if (!kernel)
 		return;
-	tcb_ptx_module_destroy(kernel->module);
+	if (kernel->language)
+		kernel->language->destroy(kernel->code);
 	memset(kernel, 0, sizeof(*kernel));
 }
 
-/* One parameter, at most 128 bytes; returns its size, which its offset is a multiple of (but for tensor maps), or 0. */
-static size_t parameter(const struct tcb_launch *launch, const struct tcb_argument *argument, const uint64_t operand[],
-			uint64_t workspace, void *out)
+void tcb_kernel_print(const struct tcb_kernel *kernel, struct tcb_str *out)
 {
-	uint64_t address = workspace + argument->value;
-	const uint32_t word = (uint32_t)argument->value;
-	struct tcb_ptx_tensor_map map;
-	switch (argument->kind) {
-	case TCB_ARGUMENT_U32:
-		memcpy(out, &word, sizeof word);
-		return sizeof word;
-	case TCB_ARGUMENT_TENSOR:
-		map = launch->tensor[argument->value].map;
-		map.address = tcb_tensor_address(&launch->tensor[argument->value], operand, workspace);
-		return tcb_ptx_tensor_map_encode(&map, out, NULL) == TCB_OK ? TCB_PTX_TENSOR_MAP_BYTES : 0;
-	case TCB_ARGUMENT_OPERAND:
-		address = operand[argument->value];
-		break;
-	default:
-		break;
-	}
-	memcpy(out, &address, sizeof address);
-	return sizeof address;
-}
-
-/* Each at a multiple of its size or of a tensor map's alignment, as PTX lays out parameters. */
-size_t tcb_launch_parameters(const struct tcb_launch *launch, const uint64_t operand[], uint64_t workspace, void *out,
-			     size_t capacity)
-{
-	size_t used = 0;
-	for (size_t i = 0; i < launch->argument_count; i++) {
-		unsigned char value[TCB_PTX_TENSOR_MAP_BYTES];
-		const size_t bytes = parameter(launch, &launch->argument[i], operand, workspace, value);
-		const size_t align = bytes < TCB_PTX_TENSOR_MAP_ALIGN ? bytes : TCB_PTX_TENSOR_MAP_ALIGN;
-		if (!bytes)
-			return 0;
-		const size_t at = (used + align - 1) / align * align;
-		if (at + bytes > capacity)
-			return 0;
-		memset((char *)out + used, 0, at - used);
-		memcpy((char *)out + at, value, bytes);
-		used = at + bytes;
-	}
-	return used;
+	kernel->language->print(kernel->code, out);
 }

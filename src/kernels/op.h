@@ -8,7 +8,7 @@
  *   -> plan   (picks the compiled variant, sizes the buffers)
  *   -> pack   (weights into the plan's layout, once, outside the timed part)
  *   -> run    (f32 in memory to f32 in memory, the timed part)
- * On a GPU plan and run are emit: it makes a struct tcb_kernel, PTX and what to launch.
+ * On a GPU plan and run are emit: it makes a struct tcb_kernel, code and what to launch.
  * Beside it reference() in double with the allowed error of each output.  What differs by
  * the kind of device is in the op's sides (struct tcb_side).
  *
@@ -29,7 +29,6 @@
 #include "base/status.h"
 #include "base/target.h"
 #include "base/trial.h"
-#include "ptx/ir/tensor_map.h"
 
 enum { TCB_OPERANDS_MAX = 12, TCB_OUTPUTS_MAX = 4, TCB_AXES_MAX = 28, TCB_AXIS_VALUES_MAX = 32 };
 
@@ -89,60 +88,39 @@ struct tcb_plan {
 };
 
 /*
- * A candidate made ready for a GPU: a module of PTX and the launches that compute the op with it, in order.  All
- * launches go to one stream; the workspace is zeroed once, and every call leaves it as the next one needs it.
+ * A candidate made ready for a GPU: code and the launches that compute the op with it, in order.  All launches go to
+ * one stream; the workspace is zeroed once, and every call leaves it as the next one needs it.
  */
-enum {
-	TCB_LAUNCHES_MAX = 4,
-	TCB_ARGUMENTS_MAX = 12,
-	TCB_TENSORS_MAX = 3,
-	/* Bytes that the parameters of a launch take at most. */
-	TCB_PARAMETERS_MAX =
-		8 * TCB_ARGUMENTS_MAX + TCB_TENSORS_MAX * (TCB_PTX_TENSOR_MAP_BYTES + TCB_PTX_TENSOR_MAP_ALIGN)
-};
+enum { TCB_LAUNCHES_MAX = 4, TCB_ARGUMENTS_MAX = 12 };
 
 enum tcb_argument_kind {
 	TCB_ARGUMENT_OPERAND,   /* the address of operand[value]; the packed copy where packed_bytes[value] > 0 */
 	TCB_ARGUMENT_WORKSPACE, /* the address of the workspace + value */
 	TCB_ARGUMENT_U32,       /* value */
-	TCB_ARGUMENT_TENSOR     /* a tensor map: that of tensor[value], at its operand's address or in the workspace */
+	TCB_ARGUMENT_OWN        /* what the language alone has, number VALUE */
 };
 struct tcb_argument {
 	enum tcb_argument_kind kind;
 	size_t value;
 };
 
-/* What cp.async.bulk.tensor copies from or to. */
-struct tcb_tensor {
-	size_t operand;
-	struct tcb_ptx_tensor_map map; /* but for the address */
-	int in_workspace;              /* what was made of the operand, AT bytes into the workspace */
-	size_t at;
-};
-
+/* What a launch has in any language; the rest is in the code. */
 struct tcb_launch {
-	const char *entry;                      /* lent by the module */
-	uint32_t grid[3], block[3], cluster[3]; /* cluster: zeros for none */
-	uint32_t shared_bytes;                  /* dynamic */
-	/* The kernel waits for the launch before it where it must (griddepcontrol), so that it may be launched with
-	 * programmatic stream serialization. */
-	int is_dependent;
+	const char *entry; /* lent by the code */
+	uint32_t grid[3], block[3];
+	uint32_t shared_bytes; /* dynamic */
 	size_t argument_count;
 	struct tcb_argument argument[TCB_ARGUMENTS_MAX];
-	struct tcb_tensor tensor[TCB_TENSORS_MAX];
 };
 
-static inline uint64_t tcb_tensor_address(const struct tcb_tensor *tensor, const uint64_t operand[], uint64_t workspace)
-{
-	return tensor->in_workspace ? workspace + tensor->at : operand[tensor->operand];
-}
-
-struct tcb_ptx_module;
+struct tcb_language;
+struct tcb_str;
 
 struct tcb_kernel {
 	struct tcb_problem problem;
 	struct tcb_geometry geometry;
-	struct tcb_ptx_module *module; /* owned */
+	const struct tcb_language *language; /* language.h */
+	void *code;                          /* owned; only makers and runners of the language open it */
 	size_t launch_count;
 	struct tcb_launch launch[TCB_LAUNCHES_MAX];
 	size_t packed_bytes[TCB_OPERANDS_MAX]; /* of each operand; 0: runs on it as stored */
@@ -444,10 +422,8 @@ double tcb_outputs_error_ratio(const struct tcb_plan *plan, const struct tcb_ope
 			       const struct tcb_reference *references, void *const data[], size_t *output_out,
 			       size_t *first_bad_out);
 void tcb_kernel_fini(struct tcb_kernel *kernel); /* NULL and zeroed are fine */
-/* Lays out the parameters of LAUNCH as its entry wants them; returns their bytes, 0 when CAPACITY is too small
- * (TCB_PARAMETERS_MAX is enough) or a tensor map breaks a rule.  Tensor maps are the emulator's. */
-size_t tcb_launch_parameters(const struct tcb_launch *launch, const uint64_t operand[], uint64_t workspace, void *out,
-			     size_t capacity);
+/* Its code as text, which its language gives it. */
+void tcb_kernel_print(const struct tcb_kernel *kernel, struct tcb_str *out);
 
 /* kernel_emit.c: PROBLEM's kernel of GEOMETRY by its op's emit, optimised where the knob passes says so.  The op has
  * one for TARGET; finish OUT with tcb_kernel_fini.  TCB_E_ILLEGAL as emit. */

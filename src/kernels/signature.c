@@ -14,41 +14,13 @@
 #include "base/kind.h"
 #include "kernels/constraint.h"
 #include "kernels/judged.h"
-#include "ptx/text/text.h"
-
-static void describe_tensor(const struct tcb_tensor *tensor, struct tcb_str *out)
-{
-	const struct tcb_ptx_tensor_map *map = &tensor->map;
-	tcb_str_addf(out, "tensor operand=%zu type=%d swizzle=%u nan=%d", tensor->operand, (int)map->type, map->swizzle,
-		     map->fill_nan);
-	for (unsigned i = 0; i < map->rank; i++)
-		tcb_str_addf(out, " %llu/%llu/%u/%u", (unsigned long long)map->size[i],
-			     i ? (unsigned long long)map->stride[i] : 0, map->box[i], map->element_stride[i]);
-	if (tensor->in_workspace)
-		tcb_str_addf(out, " workspace %zu", tensor->at);
-	tcb_str_add(out, "\n");
-}
-
-static void describe_launch(const struct tcb_launch *launch, struct tcb_str *out)
-{
-	tcb_str_addf(out, "launch %s grid=%ux%ux%u block=%ux%ux%u cluster=%ux%ux%u shared=%u dependent=%d\n",
-		     launch->entry, launch->grid[0], launch->grid[1], launch->grid[2], launch->block[0],
-		     launch->block[1], launch->block[2], launch->cluster[0], launch->cluster[1], launch->cluster[2],
-		     launch->shared_bytes, launch->is_dependent);
-	for (size_t i = 0; i < launch->argument_count; i++) {
-		const struct tcb_argument *argument = &launch->argument[i];
-		tcb_str_addf(out, "argument %d %zu\n", (int)argument->kind, argument->value);
-		if (argument->kind == TCB_ARGUMENT_TENSOR)
-			describe_tensor(&launch->tensor[argument->value], out);
-	}
-}
+#include "kernels/language.h"
 
 void tcb_kernel_describe(const struct tcb_kernel *kernel, struct tcb_str *out)
 {
 	tcb_str_addf(out, "packed=%zu workspace=%zu\n", tcb_packed_total(kernel->packed_bytes),
 		     kernel->workspace_bytes);
-	for (size_t i = 0; i < kernel->launch_count; i++)
-		describe_launch(&kernel->launch[i], out);
+	kernel->language->describe(kernel, out);
 }
 
 /* --- packing --- */
@@ -106,7 +78,7 @@ void tcb_source_sign(const struct tcb_str *source, const struct tcb_str *rest, c
 		 (unsigned long long)tcb_hash64(rest->data, rest->length, 0));
 }
 
-enum tcb_status tcb_kernel_sign(const struct tcb_kernel *kernel, const struct tcb_str *ptx,
+enum tcb_status tcb_kernel_sign(const struct tcb_kernel *kernel, const struct tcb_str *text,
 				struct tcb_packings *packings, char out[TCB_SIGNATURE_MAX], struct tcb_error *err)
 {
 	struct tcb_str rest = { 0 };
@@ -120,10 +92,10 @@ enum tcb_status tcb_kernel_sign(const struct tcb_kernel *kernel, const struct tc
 		packings->is_known[layout] = status == TCB_OK;
 		tcb_str_addf(&rest, "packing %016llx\n", (unsigned long long)packings->hash[layout]);
 	}
-	if (status == TCB_OK && (rest.failed || ptx->failed))
+	if (status == TCB_OK && (rest.failed || text->failed))
 		status = tcb_fail(err, TCB_E_NOMEM, "out of memory for a kernel's description");
 	if (status == TCB_OK)
-		tcb_source_sign(ptx, &rest, out);
+		tcb_source_sign(text, &rest, out);
 	tcb_str_fini(&rest);
 	return status;
 }
@@ -135,8 +107,8 @@ enum tcb_status tcb_candidate_identify(const struct tcb_problem *problem, const 
 {
 	const struct tcb_op *op = problem->op;
 	const struct tcb_variant *variant = tcb_variant_find(op, problem->contract, geometry);
-	struct tcb_kernel kernel = { .module = NULL };
-	struct tcb_str ptx = { 0 };
+	struct tcb_kernel kernel = { .code = NULL };
+	struct tcb_str text = { 0 };
 	variant_out[0] = signature_out[0] = '\0';
 	if (!variant)
 		return tcb_fail(err, TCB_E_ILLEGAL, "%s has no kernel for this geometry", op->name);
@@ -147,10 +119,10 @@ enum tcb_status tcb_candidate_identify(const struct tcb_problem *problem, const 
 	}
 	enum tcb_status status = tcb_kernel_emit(problem, target, geometry, &kernel, err);
 	if (status == TCB_OK) {
-		tcb_ptx_print(kernel.module, &ptx);
-		status = tcb_kernel_sign(&kernel, &ptx, packings, signature_out, err);
+		tcb_kernel_print(&kernel, &text);
+		status = tcb_kernel_sign(&kernel, &text, packings, signature_out, err);
 	}
-	tcb_str_fini(&ptx);
+	tcb_str_fini(&text);
 	tcb_kernel_fini(&kernel);
 	return status;
 }

@@ -6,8 +6,8 @@
  *
  *   CPU  a variant's: its machine code, that of what it calls and runs with, and the constants that they read
  *        (code_signature.c, at build time).
- *   GPU  a candidate's own: its PTX, its launches with arguments and tensors, and what its layout makes of weights.
- *        It takes as long as writing the PTX, some milliseconds; judged.h remembers what came of it.
+ *   GPU  a candidate's own: its text, its launches with arguments and tensors, and what its layout makes of weights.
+ *        It takes as long as writing the text, some milliseconds; judged.h remembers what came of it.
  *   loaded  a variant's, which its loader made of the source (tcb_source_sign), whatever that is.
  */
 #ifndef TCB_KERNELS_SIGNATURE_H
@@ -22,12 +22,12 @@ struct tcb_packings {
 	unsigned char is_known[TCB_LAYOUT_COUNT];
 };
 
-/* Adds all of KERNEL but its PTX: bytes and launches, a line each. */
+/* Adds all of KERNEL but its text: bytes and launches, a line each. */
 void tcb_kernel_describe(const struct tcb_kernel *kernel, struct tcb_str *out);
 /* The signature of a kernel by its SOURCE, text or bytes of any kind, and by the REST of what decides what it does. */
 void tcb_source_sign(const struct tcb_str *source, const struct tcb_str *rest, char out[TCB_SIGNATURE_MAX]);
-/* KERNEL's signature; PTX: its module printed.  PACKINGS is of KERNEL's problem.  TCB_E_NOMEM. */
-enum tcb_status tcb_kernel_sign(const struct tcb_kernel *kernel, const struct tcb_str *ptx,
+/* KERNEL's signature; TEXT: it printed (tcb_kernel_print).  PACKINGS is of KERNEL's problem.  TCB_E_NOMEM. */
+enum tcb_status tcb_kernel_sign(const struct tcb_kernel *kernel, const struct tcb_str *text,
 				struct tcb_packings *packings, char out[TCB_SIGNATURE_MAX], struct tcb_error *err);
 
 /* The kernel of PROBLEM's candidate GEOMETRY on TARGET: its variant's name and its signature.  TCB_E_ILLEGAL, both

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/gpu/ptx_code.h"
+
 enum { WORKSPACE = TCB_OPERANDS_MAX, SEED = 1 };
 
 static uint32_t streamed_operands(const struct tcb_op *op, const struct tcb_kernel *kernel,
@@ -62,6 +64,7 @@ enum tcb_status tcb_kernel_time(const struct tcb_op *op, const struct tcb_kernel
 	unsigned char params[TCB_LAUNCHES_MAX][TCB_PARAMETERS_MAX];
 	uint64_t address[TCB_OPERANDS_MAX];
 	struct tcb_ptx_contents contents[TCB_PTX_ARRAYS_MAX] = { { NULL, 0 } };
+	const struct tcb_kernel_ptx *ptx = tcb_kernel_ptx(kernel);
 	void *memory;
 	if (kernel->not_simulated)
 		return tcb_fail(err, TCB_E_UNSUPPORTED, "%s", kernel->not_simulated);
@@ -71,17 +74,17 @@ enum tcb_status tcb_kernel_time(const struct tcb_op *op, const struct tcb_kernel
 	for (size_t i = 0; i < kernel->launch_count; i++) {
 		const struct tcb_launch *from = &kernel->launch[i];
 		struct tcb_ptx_timed_launch *to = &launches[i];
-		to->function = tcb_ptx_function_find(kernel->module, from->entry);
+		to->function = tcb_ptx_function_find(ptx->module, from->entry);
 		if (!to->function)
 			return tcb_fail(err, TCB_E_FAILED, "the module has no entry '%s'", from->entry);
 		memcpy(to->grid, from->grid, sizeof to->grid);
 		memcpy(to->block, from->block, sizeof to->block);
 		to->dynamic_shared = from->shared_bytes;
-		to->is_dependent = from->is_dependent;
+		to->is_dependent = ptx->launch[i].is_dependent;
 		to->registers = i + 1 == kernel->launch_count ? registers : 0;
 		to->params = params[i];
-		to->param_bytes =
-			tcb_launch_parameters(from, address, TCB_PTX_ARRAY(WORKSPACE), params[i], sizeof params[i]);
+		to->param_bytes = tcb_launch_parameters(kernel, i, address, TCB_PTX_ARRAY(WORKSPACE), params[i],
+							sizeof params[i]);
 		to->contents = contents;
 	}
 	const struct tcb_ptx_timed what = { launches, kernel->launch_count };

@@ -143,18 +143,19 @@ int tcbrt_gpu_code(const struct tcbrt_plan *plan, struct tcbrt_gpu_code *out)
 	memset(out, 0, sizeof(*out));
 	out->code = (const char *)plan->image + unit->offset;
 	out->bytes = unit->bytes;
-	out->is_ptx = plan->image->is_ptx != 0;
+	out->is_ptx = plan->image->is_text != 0;
 	out->launch_count = unit->launch_count;
 	for (unsigned i = 0; i < out->launch_count; i++) {
 		const struct tcb_code_launch *from = &unit->launch[i];
+		const struct tcb_launch_ptx *own = tcb_launch_ptx(from->own);
 		struct tcbrt_gpu_launch *to = &out->launch[i];
 
 		to->entry = from->entry;
 		memcpy(to->grid, from->grid, sizeof(to->grid));
 		memcpy(to->block, from->block, sizeof(to->block));
-		memcpy(to->cluster, from->cluster, sizeof(to->cluster));
+		memcpy(to->cluster, own->cluster, sizeof(to->cluster));
 		to->shared_bytes = from->shared_bytes;
-		to->may_overlap = from->is_dependent != 0;
+		to->may_overlap = own->is_dependent != 0;
 		to->argument_count = from->argument_count;
 	}
 	return TCBRT_OK;

@@ -15,8 +15,8 @@
 #include "base/sizes.h"
 #include "base/tiles.h"
 #include "kernels/default_rules.h"
+#include "kernels/gpu/ptx_code.h"
 #include "kernels/signature.h"
-#include "ptx/text/text.h"
 #include "rt/runtime.h"
 
 /* What GPU kernels ask of the operands that they do not pack: the widest access. */
@@ -109,19 +109,19 @@ static enum tcb_status make_cpu(struct tcbrt_plan *plan, const struct rt_saved *
 static enum tcb_status sign(struct tcbrt_plan *plan, const struct tcb_kernel *kernel, struct tcb_error *err)
 {
 	struct tcb_packings packings = { .is_known = { 0 } };
-	struct tcb_str ptx = { 0 };
+	struct tcb_str text = { 0 };
 	enum tcb_status status;
 
-	tcb_ptx_print(kernel->module, &ptx);
-	status = tcb_kernel_sign(kernel, &ptx, &packings, plan->signature, err);
-	tcb_str_fini(&ptx);
+	tcb_kernel_print(kernel, &text);
+	status = tcb_kernel_sign(kernel, &text, &packings, plan->signature, err);
+	tcb_str_fini(&text);
 	return status;
 }
 
 static enum tcb_status make_gpu(struct tcbrt_plan *plan, const struct tcb_target *target, const struct rt_saved *saved,
 				struct tcb_error *err)
 {
-	struct tcb_kernel kernel = { .module = NULL };
+	struct tcb_kernel kernel = { .code = NULL };
 	enum tcb_status status = tcb_kernel_emit(&plan->problem, target, &plan->geometry, &kernel, err);
 
 	if (status == TCB_OK)
@@ -135,7 +135,7 @@ static enum tcb_status make_gpu(struct tcbrt_plan *plan, const struct tcb_target
 		return status;
 	plan->info.workspace_bytes = plan->image->unit[0].workspace_bytes;
 	for (unsigned i = 0; i < plan->image->unit[0].launch_count; i++)
-		plan->info.overlap_launches += plan->image->unit[0].launch[i].is_dependent != 0;
+		plan->info.overlap_launches += tcb_launch_ptx(plan->image->unit[0].launch[i].own)->is_dependent != 0;
 	return TCB_OK;
 }
 

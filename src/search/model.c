@@ -78,7 +78,7 @@ static enum tcb_status time_kernel(const struct tcb_model *model, const struct t
 				   const struct tcb_geometry *geometry, unsigned registers,
 				   struct tcb_ptx_timing timing[TCB_STATE_COUNT], struct tcb_error *err)
 {
-	struct tcb_kernel kernel = { .module = NULL };
+	struct tcb_kernel kernel = { .code = NULL };
 	enum tcb_status status = tcb_kernel_emit(model->problem, model->target, geometry, &kernel, err);
 	if (status == TCB_OK)
 		status = tcb_kernel_time(model->op, &kernel, machine, registers, timing, err);

@@ -230,7 +230,7 @@ static int kernel_text(const struct case_of *c, int is_planted, struct tcb_str *
 	struct tcb_str plain = { 0 };
 	if (!emit(c, &kernel, out))
 		return 0;
-	tcb_ptx_print(kernel.module, &plain);
+	tcb_kernel_print(&kernel, &plain);
 	tcb_kernel_fini(&kernel);
 	const char *barrier = plain.failed ? NULL : strstr(plain.data, "\tbar");
 	if (is_planted && barrier) {

@@ -11,8 +11,8 @@
 #include "base/gpu_table.h"
 #include "base/util.h"
 #include "base/view.h"
+#include "kernels/gpu/ptx_code.h"
 #include "kernels/space.h"
-#include "ptx/text/text.h"
 #include "verify/claim.h"
 #include "verify/measure_cache.h"
 #include "verify/measure_geometry.h"
@@ -118,7 +118,7 @@ static int largest_tile(struct tcb_str *ptx, size_t *outputs, struct tcb_finding
 		status = tcb_kernel_emit(&problem, &gpu.device.target, &space->geometries[best], &kernel, &err);
 	}
 	if (status == TCB_OK)
-		tcb_ptx_print(kernel.module, ptx);
+		tcb_kernel_print(&kernel, ptx);
 	tcb_kernel_fini(&kernel);
 	tcb_space_destroy(space);
 	if (status != TCB_OK || ptx->failed)
@@ -348,7 +348,7 @@ static size_t collect_sizes(double *outputs, double *instructions)
 		struct tcb_kernel kernel = { 0 };
 		if (tcb_kernel_emit(&problem, &gpu.device.target, &space->geometries[i], &kernel, NULL) == TCB_OK) {
 			outputs[count] = (double)(micro->m * micro->n);
-			instructions[count++] = (double)count_instructions(kernel.module);
+			instructions[count++] = (double)count_instructions(tcb_kernel_ptx(&kernel)->module);
 		}
 		tcb_kernel_fini(&kernel);
 	}

@@ -9,6 +9,7 @@
 #include "base/gpu_table.h"
 #include "base/util.h"
 #include "kernels/default_rules.h"
+#include "kernels/gpu/ptx_code.h"
 #include "ptx/analyse/hazards/tokens.h"
 #include "ptx/ir/opcodes.h"
 #include "ptx/optimise/passes.h"
@@ -382,7 +383,7 @@ static void fewer_barriers(struct tcb_claim_lab *lab, enum tcb_plant plant, stru
 			continue;
 		(void)tcb_default_geometry(&problem, &gpu.device.target, &geometry);
 		if (tcb_kernel_emit(&problem, &gpu.device.target, &geometry, &kernel, NULL) == TCB_OK) {
-			struct tcb_ptx_function *function = kernel.module->functions;
+			struct tcb_ptx_function *function = tcb_kernel_ptx(&kernel)->module->functions;
 			kernels++;
 			if (tcb_ptx_cfg(function, NULL) == TCB_OK) {
 				tcb_ptx_number(function);

@@ -12,7 +12,7 @@
 #include "base/util.h"
 #include "kernels/constraint.h"
 #include "kernels/default_rules.h"
-#include "ptx/text/text.h"
+#include "kernels/gpu/ptx_code.h"
 
 static struct tcb_shape small_shape(const struct tcb_op *op, int is_odd)
 {
@@ -111,12 +111,12 @@ static void assemble_one(struct tcb_claim_lab *lab, const struct tcb_op *op, con
 	char flags[40] = "";
 	if (registers)
 		(void)snprintf(flags, sizeof flags, "-maxrregcount %u", registers);
-	tcb_ptx_print(kernel->module, &text);
+	tcb_kernel_print(kernel, &text);
 	if (!text.failed && tcb_assemble_build(registers ? flags : NULL, &build, NULL) == TCB_OK) {
 		if (registers)
 			drop_bounds(text.data);
-		tcb_assemble_as(&lab->assembler, text.data, text.length, &kernel->module->target, &build, 60,
-				&assembly);
+		tcb_assemble_as(&lab->assembler, text.data, text.length, &tcb_kernel_ptx(kernel)->module->target,
+				&build, 60, &assembly);
 		if (assembly.status == TCB_OK) {
 			const struct tcb_ptx_resources *r = &assembly.resources;
 			const unsigned spilled = r->spill_store_bytes + r->spill_load_bytes;

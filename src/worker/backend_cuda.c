@@ -377,7 +377,7 @@ static enum tcb_status attempt(void *self, const struct tcb_work *work, const st
 	struct gpu_worker *worker = self;
 	const struct tcb_code_image *image = work->code;
 	size_t used = 0;
-	if (!tcb_code_image_valid(work->code, work->code_bytes))
+	if (!tcb_code_image_valid(&tcb_language_ptx, work->code, work->code_bytes))
 		return tcb_fail(err, TCB_E_FORMAT, "a candidate without usable code");
 	reply->outcome = TCB_OUTCOME_OK;
 	reply->class_checked = image->unit[0].class;
@@ -418,7 +418,7 @@ static struct tcb_code_image *keep(struct gpu_worker *worker, const struct tcb_w
 	if (copy)
 		memcpy(copy, work->code, work->code_bytes);
 	worker->images[worker->image_count++] = copy;
-	if (copy && tcb_code_image_valid(copy, work->code_bytes))
+	if (copy && tcb_code_image_valid(&tcb_language_ptx, copy, work->code_bytes))
 		return copy;
 	tcb_fail(err, copy ? TCB_E_FORMAT : TCB_E_NOMEM, "a finalist without usable code");
 	return NULL;
@@ -662,7 +662,7 @@ static enum tcb_status count_events(void *self, const struct tcb_work *work, enu
 	char why[256];
 	double pack_ns;
 	*count_out = 0;
-	if (!tcb_code_image_valid(work->code, work->code_bytes))
+	if (!tcb_code_image_valid(&tcb_language_ptx, work->code, work->code_bytes))
 		return tcb_fail(err, TCB_E_FORMAT, "a candidate without usable code");
 	enum tcb_status status = tcb_gpu_runner_init(&runner, &worker->session, work->code, 0, &what, why, err);
 	if (status == TCB_OK && what == TCB_GPU_FINE)

@@ -51,7 +51,7 @@ PTX_MAY_INCLUDE = {
     "run": {"ir", "analyse", "emulate"},
 }
 # of kernels, the search and the worker see the op contract, the space and compiled code only.
-SEARCH_SEES_OF_KERNELS = {f"kernels/{name}.h" for name in ("op", "constraint", "space", "code", "limit", "compute_limit",
+SEARCH_SEES_OF_KERNELS = {f"kernels/{name}.h" for name in ("op", "constraint", "space", "code", "language", "limit", "compute_limit",
                                                          "signature", "timing")}
 # folders of kernels that belong to no op
 KERNEL_FLOORS = {"gpu", "simd"}

@@ -18,6 +18,7 @@
 
 #include "base/util.h"
 #include "device/gpu.h"
+#include "kernels/gpu/ptx_code.h"
 #include "kernels/space.h"
 #include "ptx/assemble/assemble.h"
 #include "ptx/ir/opcodes.h"
@@ -140,14 +141,15 @@ static void add(struct check *c, const struct tcb_problem *problem, const struct
 	struct tcb_error err;
 	if (tcb_kernel_emit(problem, target, g, &kernel, &err) != TCB_OK)
 		fail("emit", &err);
-	const struct tcb_ptx_target wanted = kernel.module->target;
+	const struct tcb_ptx_target wanted = tcb_kernel_ptx(&kernel)->module->target;
 	if (batch[*filled].count && batch[*filled].target.feature != wanted.feature)
 		submit(c, &batch[(*filled)++]);
 	batch[*filled].target = wanted;
 	tcb_op_side(c->op, target)->footprint(problem, target, g, &f);
 	c->geometries++;
-	for (struct tcb_ptx_function *function = kernel.module->functions; function; function = function->next)
-		add_function(c, g, &f, kernel.module->version, function, &batch[*filled]);
+	for (struct tcb_ptx_function *function = tcb_kernel_ptx(&kernel)->module->functions; function;
+	     function = function->next)
+		add_function(c, g, &f, tcb_kernel_ptx(&kernel)->module->version, function, &batch[*filled]);
 	if (batch[*filled].count >= BATCH)
 		submit(c, &batch[(*filled)++]);
 	tcb_kernel_fini(&kernel);

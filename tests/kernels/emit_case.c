@@ -17,6 +17,7 @@
 #include "device/gpu.h"
 #include "kernels/constraint.h"
 #include "kernels/default_rules.h"
+#include "kernels/gpu/ptx_code.h"
 #include "ptx/ir/ir.h"
 #include "ptx/text/text.h"
 #include "worker/verify.h"
@@ -190,8 +191,10 @@ static int complain(const struct tcb_problem *problem, const struct tcb_target *
 }
 
 /* Why LAUNCH is none that a GPU takes, or NULL. */
-static const char *launch_refused(const struct tcb_launch *launch, const struct tcb_target *target)
+static const char *launch_refused(const struct tcb_kernel *kernel, size_t index, const struct tcb_target *target)
 {
+	const struct tcb_launch *launch = &kernel->launch[index];
+	const uint32_t cluster = tcb_kernel_ptx(kernel)->launch[index].cluster[0];
 	const uint64_t threads = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
 	if (!launch->grid[0] || !launch->grid[1] || !launch->grid[2] || launch->grid[0] > INT32_MAX ||
 	    launch->grid[1] > GRID_YZ_MAX || launch->grid[2] > GRID_YZ_MAX)
@@ -202,7 +205,7 @@ static const char *launch_refused(const struct tcb_launch *launch, const struct 
 		return "more shared memory than a block may have";
 	if (launch->argument_count > TCB_ARGUMENTS_MAX || strlen(launch->entry) >= TCB_CODE_ENTRY_MAX)
 		return "more arguments, or a longer name, than a launch holds";
-	return launch->cluster[0] && launch->grid[0] % launch->cluster[0] ? "a grid that is not whole clusters" : NULL;
+	return cluster && launch->grid[0] % cluster ? "a grid that is not whole clusters" : NULL;
 }
 
 static int check_kernel(const struct tcb_kernel *kernel, const struct tcb_target *target, char what[EMIT_WHAT_MAX])
@@ -210,8 +213,8 @@ static int check_kernel(const struct tcb_kernel *kernel, const struct tcb_target
 	struct tcb_str text = { 0 };
 	const char *refused = kernel->launch_count && kernel->launch_count <= TCB_LAUNCHES_MAX ? NULL : "no launch";
 	for (size_t i = 0; i < kernel->launch_count && !refused; i++)
-		refused = launch_refused(&kernel->launch[i], target);
-	tcb_ptx_print(kernel->module, &text);
+		refused = launch_refused(kernel, i, target);
+	tcb_kernel_print(kernel, &text);
 	if (!refused && (text.failed || !text.length))
 		refused = "no text";
 	tcb_str_fini(&text);
@@ -222,7 +225,7 @@ static int check_kernel(const struct tcb_kernel *kernel, const struct tcb_target
 static int emit(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_target *target,
 		const struct tcb_geometry *geometry, int is_problem, int *is_legal_out, char what[EMIT_WHAT_MAX])
 {
-	struct tcb_kernel kernel = { .module = NULL };
+	struct tcb_kernel kernel = { .code = NULL };
 	struct tcb_error err = { TCB_OK, "" };
 	const int is_legal = tcb_constraint_require(problem, target, geometry, NULL) == TCB_OK;
 	const enum tcb_status status = tcb_kernel_emit(problem, target, geometry, &kernel, &err);

@@ -17,6 +17,16 @@
 #include "ptx/text.h"
 #endif
 
+#if __has_include("kernels/gpu/ptx_code.h")
+#include "kernels/gpu/ptx_code.h"
+#define MODULE(kernel) tcb_kernel_ptx(kernel)->module
+#define OWN(kernel, i) (&tcb_kernel_ptx(kernel)->launch[i])
+#define TCB_ARGUMENT_TENSOR TCB_ARGUMENT_OWN
+#else
+#define MODULE(kernel) (kernel)->module
+#define OWN(kernel, i) (&(kernel)->launch[i])
+#endif
+
 enum { FIELDS = 10, ROWS_MOST = 128, VALUES_MOST = 2048 };
 
 #ifdef WITHOUT_TENSORS /* a commit that had none */
@@ -33,17 +43,18 @@ static void add_tensor(const struct tcb_tensor *tensor, struct tcb_str *out)
 }
 #endif
 
-static void add_launch(const struct tcb_launch *launch, struct tcb_str *out)
+static void add_launch(const struct tcb_kernel *kernel, size_t at, struct tcb_str *out)
 {
-	tcb_str_addf(out, "%s %u %u %d %zu", launch->entry, launch->shared_bytes, launch->grid[0], launch->is_dependent,
-		     launch->argument_count);
+	const struct tcb_launch *launch = &kernel->launch[at];
+	tcb_str_addf(out, "%s %u %u %d %zu", launch->entry, launch->shared_bytes, launch->grid[0],
+		     OWN(kernel, at)->is_dependent, launch->argument_count);
 	for (int i = 0; i < 3; i++)
-		tcb_str_addf(out, " %u %u %u", launch->grid[i], launch->block[i], launch->cluster[i]);
+		tcb_str_addf(out, " %u %u %u", launch->grid[i], launch->block[i], OWN(kernel, at)->cluster[i]);
 	for (size_t i = 0; i < launch->argument_count; i++) {
 		const struct tcb_argument *argument = &launch->argument[i];
 		tcb_str_addf(out, " %d %zu", (int)argument->kind, argument->value);
 		if (argument->kind == TCB_ARGUMENT_TENSOR)
-			add_tensor(&launch->tensor[argument->value], out);
+			add_tensor(&OWN(kernel, at)->tensor[argument->value], out);
 	}
 }
 
@@ -77,15 +88,15 @@ static uint64_t packing(const struct tcb_op *op, const struct tcb_kernel *kernel
 static uint64_t hash_of(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_target *target,
 			const struct tcb_geometry *geometry)
 {
-	struct tcb_kernel kernel = { .module = NULL };
+	struct tcb_kernel kernel = { .launch_count = 0 };
 	struct tcb_str text = { 0 };
 	uint64_t hash = 0;
 	/* Earlier commits have no tcb_kernel_emit. */
 	if (tcb_op_side(op, target)->emit(problem, target, geometry, &kernel, NULL) == TCB_OK) {
-		tcb_ptx_print(kernel.module, &text);
+		tcb_ptx_print(MODULE(&kernel), &text);
 		tcb_str_addf(&text, "%zu %zu", tcb_packed_total(kernel.packed_bytes), kernel.workspace_bytes);
 		for (size_t i = 0; i < kernel.launch_count; i++)
-			add_launch(&kernel.launch[i], &text);
+			add_launch(&kernel, i, &text);
 		hash = text.failed ? 0 : tcb_hash64(text.data, text.length, 0);
 		if (tcb_packed_total(kernel.packed_bytes))
 			hash ^= packing(op, &kernel);

@@ -13,6 +13,7 @@
 
 #include "instrumented.h"
 #include "kernels/constraint.h"
+#include "kernels/gpu/ptx_code.h"
 #include "ptx/analyse/check.h"
 #include "ptx/emulate/emulate.h"
 
@@ -131,7 +132,7 @@ void gpu_check_text(const struct tcb_kernel *kernel)
 	struct tcb_str text = { 0 }, again = { 0 };
 	struct tcb_ptx_module *parsed;
 	struct tcb_error err;
-	tcb_ptx_print(kernel->module, &text);
+	tcb_kernel_print(kernel, &text);
 	if (tcb_ptx_parse("kernel", text.data, text.length, &parsed, &err) != TCB_OK)
 		fail_msg("%s", err.message);
 	tcb_ptx_print(parsed, &again);
@@ -163,10 +164,10 @@ void gpu_check_clean(const struct tcb_kernel *kernel)
 	}
 	options.launches = launch;
 	options.launch_count = kernel->launch_count;
-	if (tcb_ptx_check(kernel->module, &options, &sink, &report, &err) != TCB_OK)
+	if (tcb_ptx_check(tcb_kernel_ptx(kernel)->module, &options, &sink, &report, &err) != TCB_OK)
 		fail_msg("%s", err.message);
 	if (said.data)
-		fail_at(&kernel->problem, kernel->module->target.sm, &kernel->geometry, said.data);
+		fail_at(&kernel->problem, tcb_kernel_ptx(kernel)->module->target.sm, &kernel->geometry, said.data);
 	tcb_str_fini(&said);
 }
 
@@ -230,12 +231,12 @@ static void launch_all(struct gpu_bench *b, const struct tcb_kernel *kernel, str
 	const struct tcb_ptx_sink sink = { see_error, b };
 	for (size_t i = 0; i < kernel->launch_count && !b->findings; i++) {
 		const struct tcb_launch *l = &kernel->launch[i];
-		struct tcb_ptx_function *function = tcb_ptx_function_find(kernel->module, l->entry);
+		struct tcb_ptx_function *function = tcb_ptx_function_find(tcb_kernel_ptx(kernel)->module, l->entry);
 		struct tcb_ptx_program *program;
 		struct tcb_ptx_emulation result = { 0 };
 		struct tcb_error err = { 0 };
 		unsigned char params[TCB_PARAMETERS_MAX];
-		const size_t bytes = tcb_launch_parameters(l, address, workspace, params, sizeof params);
+		const size_t bytes = tcb_launch_parameters(kernel, i, address, workspace, params, sizeof params);
 		struct tcb_ptx_launch launch = { .dynamic_shared = l->shared_bytes,
 						 .params = params,
 						 .param_bytes = bytes,
@@ -243,7 +244,7 @@ static void launch_all(struct gpu_bench *b, const struct tcb_kernel *kernel, str
 						 .seed = seed };
 		memcpy(launch.grid, l->grid, sizeof launch.grid);
 		memcpy(launch.block, l->block, sizeof launch.block);
-		memcpy(launch.cluster, l->cluster, sizeof launch.cluster);
+		memcpy(launch.cluster, tcb_kernel_ptx(kernel)->launch[i].cluster, sizeof launch.cluster);
 		assert_non_null(function);
 		assert_int_equal(bytes, tcb_ptx_param_total(function));
 		if (tcb_ptx_program_create(function, &program, &err) != TCB_OK)
@@ -320,7 +321,8 @@ static double run_twice(struct gpu_bench *b, const struct tcb_kernel *kernel, ui
 static struct tcb_ptx_ins *find(const struct tcb_kernel *kernel, enum tcb_ptx_op op, unsigned n)
 {
 	unsigned before = n;
-	for (struct tcb_ptx_block *block = kernel->module->last_function->first; block; block = block->next)
+	for (struct tcb_ptx_block *block = tcb_kernel_ptx(kernel)->module->last_function->first; block;
+	     block = block->next)
 		for (struct tcb_ptx_ins *ins = block->first; ins; ins = ins->next)
 			if (ins->op == op && before-- == 0)
 				return ins;
@@ -344,8 +346,8 @@ static void mutate(const struct tcb_kernel *kernel, const struct gpu_mutation *m
 			break;
 		}
 	}
-	assert_int_equal(tcb_ptx_cfg(kernel->module->last_function, NULL), TCB_OK);
-	tcb_ptx_number(kernel->module->last_function);
+	assert_int_equal(tcb_ptx_cfg(tcb_kernel_ptx(kernel)->module->last_function, NULL), TCB_OK);
+	tcb_ptx_number(tcb_kernel_ptx(kernel)->module->last_function);
 }
 
 double gpu_bench_run(struct gpu_bench *b, const struct tcb_target *target, const struct tcb_geometry *g,

@@ -64,7 +64,7 @@ static void list_geometry(const struct tcb_op *op, const struct tcb_problem *pro
 		printf(" refused: %s\n", err.message);
 		return;
 	}
-	tcb_ptx_print(kernel.module, &ptx);
+	tcb_kernel_print(&kernel, &ptx);
 	describe(&kernel, &launches);
 	if (ptx.failed || launches.failed)
 		fail("out of memory", NULL);

@@ -11,6 +11,7 @@
 
 #include "base/util.h"
 #include "kernels/code.h"
+#include "kernels/gpu/ptx_code.h"
 #include "worker/planted_gpu.h"
 
 static const struct tcb_target target = { .kind = TCB_TARGET_CUDA,
@@ -83,9 +84,9 @@ static void images_hold_each_shape_and_equal_code_once(void **state)
 	assert_int_equal(code->outcome, TCB_OUTCOME_OK);
 	assert_int_equal(strlen(code->signature), TCB_SIGNATURE_MAX - 1);
 	const struct tcb_code_image *image = code->image;
-	assert_true(tcb_code_image_valid(image, image->bytes));
+	assert_true(tcb_code_image_valid(&tcb_language_ptx, image, image->bytes));
 	assert_int_equal(image->unit_count, 3);
-	assert_true(image->is_ptx);
+	assert_true(image->is_text);
 	for (size_t i = 0; i < 3; i++) {
 		const struct tcb_code_unit *unit = &image->unit[i];
 		assert_int_equal(unit->shape.n, i == 0 ? PLANTED_GPU_N : i == 1 ? 1 : 5);
@@ -112,12 +113,12 @@ static void damaged_images_are_refused(void **state)
 	const size_t bytes = good->bytes;
 	struct tcb_code_image *image = malloc(bytes);
 	assert_non_null(image);
-#define REFUSED(change)                                           \
-	do {                                                      \
-		memcpy(image, good, bytes);                       \
-		assert_true(tcb_code_image_valid(image, bytes));  \
-		change;                                           \
-		assert_false(tcb_code_image_valid(image, bytes)); \
+#define REFUSED(change)                                                              \
+	do {                                                                         \
+		memcpy(image, good, bytes);                                          \
+		assert_true(tcb_code_image_valid(&tcb_language_ptx, image, bytes));  \
+		change;                                                              \
+		assert_false(tcb_code_image_valid(&tcb_language_ptx, image, bytes)); \
 	} while (0)
 	struct tcb_code_unit *unit = &image->unit[1];
 	REFUSED(image->bytes--);
@@ -136,20 +137,20 @@ static void damaged_images_are_refused(void **state)
 	REFUSED(unit->layout = TCB_LAYOUT_COUNT);
 	REFUSED(unit->launch[0].argument_count = TCB_ARGUMENTS_MAX + 1);
 	REFUSED(unit->launch[0].argument[0].value = TCB_OPERANDS_MAX);
-	REFUSED(unit->launch[0].argument[0].kind = (enum tcb_argument_kind)(TCB_ARGUMENT_TENSOR + 1));
-	REFUSED(unit->launch[0].argument[0] = ((struct tcb_argument){ TCB_ARGUMENT_TENSOR, TCB_TENSORS_MAX }));
-	REFUSED(unit->launch[0].argument[0].kind = TCB_ARGUMENT_TENSOR;
-		unit->launch[0].tensor[0].operand = TCB_OPERANDS_MAX);
+	REFUSED(unit->launch[0].argument[0].kind = (enum tcb_argument_kind)(TCB_ARGUMENT_OWN + 1));
+	REFUSED(unit->launch[0].argument[0] = ((struct tcb_argument){ TCB_ARGUMENT_OWN, TCB_TENSORS_MAX }));
+	REFUSED(unit->launch[0].argument[0].kind = TCB_ARGUMENT_OWN;
+		((struct tcb_launch_ptx *)(void *)unit->launch[0].own)->tensor[0].operand = TCB_OPERANDS_MAX);
 	REFUSED(memset(unit->launch[0].entry, 'x', sizeof unit->launch[0].entry));
 	REFUSED(unit->launch[0].entry[0] = '\0');
 #undef REFUSED
-	assert_false(tcb_code_image_valid(NULL, bytes));
+	assert_false(tcb_code_image_valid(&tcb_language_ptx, NULL, bytes));
 	/* Cut off anywhere, or with random bytes in the head: never read beyond its end (the sanitizers watch). */
 	for (size_t length = 0; length < bytes; length += length < sizeof *image + 64 ? 1 : 97) {
 		char *cut = malloc(length ? length : 1);
 		assert_non_null(cut);
 		memcpy(cut, good, length);
-		assert_false(tcb_code_image_valid(cut, length));
+		assert_false(tcb_code_image_valid(&tcb_language_ptx, cut, length));
 		free(cut);
 	}
 	struct tcb_rng rng;
@@ -159,7 +160,7 @@ static void damaged_images_are_refused(void **state)
 		for (int j = 0; j < 3; j++)
 			((unsigned char *)image)[tcb_rng_below(&rng, sizeof *image)] ^=
 				(unsigned char)(1u << tcb_rng_below(&rng, 8));
-		(void)tcb_code_image_valid(image, bytes);
+		(void)tcb_code_image_valid(&tcb_language_ptx, image, bytes);
 	}
 	free(image);
 	tcb_codes_destroy(codes);
@@ -228,8 +229,8 @@ static void candidates_are_assembled_ahead(void **state)
 		const struct tcb_code *code = get(codes, PLANTED_GPU_GOOD, i);
 		assert_int_equal(code->outcome, TCB_OUTCOME_OK);
 		const struct tcb_code_image *image = code->image;
-		assert_true(tcb_code_image_valid(image, image->bytes));
-		assert_false(image->is_ptx);
+		assert_true(tcb_code_image_valid(&tcb_language_ptx, image, image->bytes));
+		assert_false(image->is_text);
 		assert_memory_equal((const char *)image + image->unit[0].offset, "\177ELF", 4);
 		assert_int_equal(image->unit[0].offset % 16, 0);
 		assert_true(code->resources.registers > 4 && code->resources.registers < 64);

@@ -55,7 +55,7 @@ static struct tcb_code_image *image_of(unsigned capability, size_t product)
 	gpu.device.target.sm_count = 2;
 	if (tcb_compute_limit_image(&problem, &gpu.device.target, &image, &err) != TCB_OK)
 		fail_msg("sm_%u, %s: %s", capability, products[product].op, err.message);
-	assert_true(tcb_code_image_valid(image, image->bytes));
+	assert_true(tcb_code_image_valid(&tcb_language_ptx, image, image->bytes));
 	return image;
 }
 
@@ -238,7 +238,7 @@ static void every_target_assembles(void **state)
 			continue;
 		for (size_t i = 0; i < 5; i++) {
 			struct tcb_code_image *image = image_of(capability, i);
-			assert_false(image->is_ptx);
+			assert_false(image->is_text);
 			for (size_t u = 0; u < image->unit_count; u++)
 				assert_memory_equal((const char *)image + image->unit[u].offset, "\177ELF", 4);
 			free(image);

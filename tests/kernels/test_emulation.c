@@ -13,6 +13,7 @@
 #include "device/gpu.h"
 #include "instrumented.h"
 #include "kernels/emulation.h"
+#include "kernels/gpu/ptx_code.h"
 #include "ptx/optimise/passes.h"
 #include "ptx/text/text.h"
 #include "shape_for.h"
@@ -101,8 +102,8 @@ static void assert_same_text(const struct tcb_kernel *a, const struct tcb_kernel
 {
 	struct tcb_str text_a = { 0 }, text_b = { 0 };
 
-	tcb_ptx_print(a->module, &text_a);
-	tcb_ptx_print(b->module, &text_b);
+	tcb_kernel_print(a, &text_a);
+	tcb_kernel_print(b, &text_b);
 	assert_string_equal(text_a.data, text_b.data);
 	tcb_str_fini(&text_a);
 	tcb_str_fini(&text_b);
@@ -129,8 +130,8 @@ static void default_kernels_are_right(void **state)
 			continue;
 		if (!is_right(op, &kernel, NULL, &seen))
 			fail_msg("%s on sm_%u is wrong; %s", op->name, capability, seen.first);
-		if (tcb_ptx_optimise(kernel.module, NULL, &(struct tcb_ptx_pipeline_debug){ .verify = 1 }, &err) !=
-		    TCB_OK)
+		if (tcb_ptx_optimise(tcb_kernel_ptx(&kernel)->module, NULL,
+				     &(struct tcb_ptx_pipeline_debug){ .verify = 1 }, &err) != TCB_OK)
 			fail_msg("%s", err.message);
 		assert_true(emit_with(op, capability, contract, shape, TCB_PASSES_ALL, &with_passes));
 		assert_same_text(&kernel, &with_passes);
@@ -188,7 +189,7 @@ static void mutations_are_noticed(void **state)
 		    !emit(ops[i % count], 89, (enum tcb_contract)(i / count), &(struct tcb_shape){ 1, 77, 4096 },
 			  &kernel))
 			continue;
-		tcb_ptx_print(kernel.module, &text);
+		tcb_kernel_print(&kernel, &text);
 		for (int row = 0; row < ROWS; row++) {
 			for (unsigned number = 0; number < 3; number++) {
 				char *changed = mutate(text.data, rows[row].from, rows[row].to, number);

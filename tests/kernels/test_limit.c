@@ -11,6 +11,7 @@
 
 #include "base/util.h"
 #include "device/gpu.h"
+#include "kernels/gpu/ptx_code.h"
 #include "kernels/limit.h"
 #include "ptx/emulate/emulate.h"
 #include "ptx/text/text.h"
@@ -53,7 +54,7 @@ static struct tcb_code_image *image_of(unsigned capability, size_t bytes, int ki
 	assert_int_equal(tcb_gpu_table(capability, &gpu, &err), TCB_OK);
 	if (tcb_limit_image(&problem, &gpu.device.target, dependent, &image, &err) != TCB_OK)
 		fail_msg("sm_%u: %s", capability, err.message);
-	assert_true(tcb_code_image_valid(image, image->bytes));
+	assert_true(tcb_code_image_valid(&tcb_language_ptx, image, image->bytes));
 	return image;
 }
 
@@ -127,7 +128,7 @@ static void each_byte_is_read_once(void **state)
 				assert_int_equal(counted.global_read_bytes, sizes[s]);
 				assert_int_equal(counted.global_write_bytes, 0);
 				assert_int_equal(counted.total.sectors, counted.total.sectors_ideal);
-				assert_int_equal(launch->is_dependent, dependent);
+				assert_int_equal(tcb_launch_ptx(launch->own)->is_dependent, dependent);
 				assert_int_equal(strncmp(launch->entry, "read_", 5), 0);
 				assert_int_equal(strstr(launch->entry, "_dependent") != NULL, dependent);
 			}
@@ -262,7 +263,7 @@ static void every_target_assembles(void **state)
 			continue;
 		for (int form = 0; form < (capability >= 90 ? 3 : 2); form++) {
 			struct tcb_code_image *image = image_of(capability, 1 << 20, form == 1, form == 2);
-			assert_false(image->is_ptx);
+			assert_false(image->is_text);
 			assert_memory_equal((const char *)image + image->unit[2].offset, "\177ELF", 4);
 			free(image);
 		}

@@ -213,7 +213,7 @@ static void kernels_assemble(void **state)
 		if (!is_wgmma)
 			qmm_gpu_default_geometry(&p, &target, &g);
 		gpu_emit(&p, &target, &g, &kernel);
-		tcb_ptx_print(kernel.module, &text);
+		tcb_kernel_print(&kernel, &text);
 		tcb_assemble(&info, text.data, text.length, &ptx_target, 60, &assembly);
 		if (assembly.status != TCB_OK)
 			fail_msg("sm_%u: %s", target.capability, assembly.log);
@@ -244,7 +244,7 @@ static void traded_registers_are_enough(void **state)
 		gpu_check_rule(&p, 90, &g, 0, NULL);
 		gpu_emit(&p, &target, &g, &kernel);
 		assert_int_equal(kernel.launch[kernel.launch_count - 1].block[0], 384);
-		tcb_ptx_print(kernel.module, &text);
+		tcb_kernel_print(&kernel, &text);
 		tcb_assemble(&info, text.data, text.length, &ptx_target, 60, &assembly);
 		if (assembly.status != TCB_OK)
 			fail_msg("%s: %s", op_names[o], assembly.log);

@@ -190,7 +190,7 @@ static void ptx_knows_neither_rows_nor_sms(void **state)
 		struct tcb_geometry own = g;
 		own.knob[TCB_KNOB_UNROLL] = i == 2 ? 8 : 4;
 		gpu_emit(&p, &target, &own, &kernel);
-		tcb_ptx_print(kernel.module, &text[i]);
+		tcb_kernel_print(&kernel, &text[i]);
 		tcb_kernel_fini(&kernel);
 	}
 	assert_string_equal(text[0].data, text[1].data);

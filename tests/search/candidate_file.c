@@ -40,7 +40,7 @@ enum tcb_status candidate_read(FILE *file, struct candidate_record *record_out, 
 	if (!image)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a candidate's code");
 	if (fread(image, 1, record_out->image_bytes, file) != record_out->image_bytes ||
-	    !tcb_code_image_valid(image, record_out->image_bytes)) {
+	    !tcb_code_image_valid(&tcb_language_ptx, image, record_out->image_bytes)) {
 		free(image);
 		return tcb_fail(err, TCB_E_FORMAT, "a file of candidates that is damaged or cut short");
 	}

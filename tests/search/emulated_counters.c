@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "kernels/gpu/ptx_code.h"
 #include "ptx/emulate/emulate.h"
 #include "ptx/ir/opcodes.h"
 
@@ -121,11 +122,12 @@ static void add_launch(const struct tcb_ptx_function *function, const struct tcb
 	}
 }
 
-static enum tcb_status run_launch(struct emulating *e, const struct tcb_launch *from, struct tcb_error *err)
+static enum tcb_status run_launch(struct emulating *e, size_t index, struct tcb_error *err)
 {
+	const struct tcb_launch *from = &e->kernel->launch[index];
 	unsigned char params[TCB_PARAMETERS_MAX];
 	struct tcb_ptx_launch launch = { .dynamic_shared = from->shared_bytes, .params = params };
-	struct tcb_ptx_function *function = tcb_ptx_function_find(e->kernel->module, from->entry);
+	struct tcb_ptx_function *function = tcb_ptx_function_find(tcb_kernel_ptx(e->kernel)->module, from->entry);
 	struct tcb_ptx_program *program;
 	struct tcb_ptx_emulation counts;
 
@@ -134,8 +136,9 @@ static enum tcb_status run_launch(struct emulating *e, const struct tcb_launch *
 	TCB_TRY(tcb_ptx_program_create(function, &program, err));
 	memcpy(launch.grid, from->grid, sizeof launch.grid);
 	memcpy(launch.block, from->block, sizeof launch.block);
-	memcpy(launch.cluster, from->cluster, sizeof launch.cluster);
-	launch.param_bytes = tcb_launch_parameters(from, e->address, e->workspace_address, params, sizeof params);
+	memcpy(launch.cluster, tcb_kernel_ptx(e->kernel)->launch[index].cluster, sizeof launch.cluster);
+	launch.param_bytes =
+		tcb_launch_parameters(e->kernel, index, e->address, e->workspace_address, params, sizeof params);
 	enum tcb_status status = tcb_ptx_emulate(program, &launch, e->memory, NULL, &counts, err);
 	if (status == TCB_OK) {
 		const double threads = (double)launch.block[0] * launch.block[1] * launch.block[2];
@@ -156,7 +159,7 @@ enum tcb_status emulated_counters(const struct tcb_kernel *kernel, const struct 
 	memset(out, 0, sizeof *out);
 	enum tcb_status status = map_memory(&e, err);
 	for (size_t i = 0; i < kernel->launch_count && status == TCB_OK; i++)
-		status = run_launch(&e, &kernel->launch[i], err);
+		status = run_launch(&e, i, err);
 	tcb_ptx_memory_destroy(e.memory);
 	for (size_t i = 0; i < TCB_OPERANDS_MAX; i++)
 		tcb_buffer_free(&e.output[i]);

@@ -219,7 +219,7 @@ static enum tcb_status emulate(struct work *work, const struct tcb_problem *prob
 
 	*changed_out = 0;
 	for (size_t i = 0; i < count; i++) {
-		struct tcb_kernel kernel = { .module = NULL };
+		struct tcb_kernel kernel = { .code = NULL };
 		unsigned changed = 0;
 		enum tcb_status status = emit(work, problem, target, geometry, i, &kernel, &changed, err);
 		if (status == TCB_OK && (changed || work->options->plant == PLANT_NONE))

@@ -24,7 +24,7 @@ static enum tcb_status count(const struct tcb_op *op, const struct tcb_problem *
 			     const struct tcb_geometry *geometry, double factor, struct tcb_counter out[COUNTERS],
 			     struct tcb_error *err)
 {
-	struct tcb_kernel kernel = { .module = NULL };
+	struct tcb_kernel kernel = { .code = NULL };
 	struct tcb_instance *instance = NULL;
 	struct emulated_counters found = { 0 };
 

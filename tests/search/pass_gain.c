@@ -21,6 +21,7 @@
 #include "base/util.h"
 #include "candidate_file.h"
 #include "cubin_text.h"
+#include "kernels/gpu/ptx_code.h"
 #include "pass_gain.h"
 #include "ptx/optimise/passes.h"
 #include "stored.h"
@@ -71,14 +72,14 @@ static enum tcb_status compile(const struct tcb_op *op, const struct tcb_problem
 			       struct tcb_code_image **out, struct tcb_error *err)
 {
 	struct tcb_ptx_pass_options options;
-	struct tcb_kernel kernel = { .module = NULL };
+	struct tcb_kernel kernel = { .code = NULL };
 	unsigned count;
 	(void)tcb_ptx_passes(&count);
 	tcb_ptx_pass_defaults(&options);
 	options.left_out = left_out;
 	enum tcb_status status = tcb_op_side(op, target)->emit(problem, target, geometry, &kernel, err);
 	if (status == TCB_OK && left_out + 1 != 1u << count)
-		status = tcb_ptx_optimise(kernel.module, &options, NULL, err);
+		status = tcb_ptx_optimise(tcb_kernel_ptx(&kernel)->module, &options, NULL, err);
 	if (status == TCB_OK)
 		status = tcb_code_compile(&kernel, 1, target, out, err);
 	tcb_kernel_fini(&kernel);
@@ -119,7 +120,7 @@ static enum tcb_status pack_winner(struct packing *packing, const struct tcb_op 
 		const struct tcb_code_unit *unit = &image->unit[0];
 		const char *code = (const char *)image + unit->offset;
 		enum tcb_status status = TCB_OK;
-		if (image->is_ptx)
+		if (image->is_text)
 			texts[i] = (struct cubin_text){ .hash = tcb_hash64(code, unit->bytes, 0) };
 		else if (!cubin_text_read(code, unit->bytes, &texts[i]))
 			status = tcb_fail(err, TCB_E_FORMAT, "the assembler's cubin has no machine code");

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "kernels/gpu/ptx_code.h"
 #include "ptx/ir/opcodes.h"
 
 enum plant plant_find(const char *text)
@@ -52,7 +53,8 @@ unsigned plant_into(struct tcb_kernel *kernel, enum plant what)
 	unsigned changed = 0;
 
 	for (size_t i = what == PLANT_STORE ? kernel->launch_count - 1 : 0; i < kernel->launch_count; i++) {
-		struct tcb_ptx_function *function = tcb_ptx_function_find(kernel->module, kernel->launch[i].entry);
+		struct tcb_ptx_function *function =
+			tcb_ptx_function_find(tcb_kernel_ptx(kernel)->module, kernel->launch[i].entry);
 		for (struct tcb_ptx_block *block = function ? function->first : NULL; block; block = block->next) {
 			for (struct tcb_ptx_ins *ins = block->first, *next; ins; ins = next) {
 				next = ins->next;

@@ -42,7 +42,7 @@ static void as_the_emulator_sums(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof contracts / sizeof *contracts; i++) {
 		struct tcb_problem problem = problem_of(contracts[i]);
-		struct tcb_kernel kernel = { .module = NULL };
+		struct tcb_kernel kernel = { .code = NULL };
 		struct tcb_instance *instance;
 		struct emulated_counters counters;
 		struct tcb_kernel_emulation sums;

@@ -75,7 +75,7 @@ static void compare(const struct tcb_model *model, const struct tcb_geometry *ge
 	double seconds[2];
 	for (int whole = 0; whole < 2; whole++) {
 		struct tcb_ptx_machine machine = model->machine;
-		struct tcb_kernel kernel = { .module = NULL };
+		struct tcb_kernel kernel = { .code = NULL };
 		machine.whole = whole;
 		if (tcb_kernel_emit(model->problem, model->target, geometry, &kernel, &err) != TCB_OK)
 			return;

@@ -12,6 +12,7 @@
 
 #include "base/util.h"
 #include "instrumented.h"
+#include "kernels/gpu/ptx_code.h"
 #include "kernels/signature.h"
 #include "ptx/optimise/passes.h"
 #include "search/search.h"
@@ -289,7 +290,7 @@ static enum tcb_status emit_optimised(const struct tcb_problem *problem, const s
 	struct tcb_problem of_inner = *problem;
 	of_inner.op = inner;
 	TCB_TRY(tcb_op_side(inner, target)->emit(&of_inner, target, geometry, out, err));
-	return tcb_ptx_optimise(out->module, NULL, NULL, err);
+	return tcb_ptx_optimise(tcb_kernel_ptx(out)->module, NULL, NULL, err);
 }
 
 /* Trials with passes are trials: the limit counts them.  What the passes leave as it was is none. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "kernels/gpu/ptx_code.h"
 #include "ptx/text/text.h"
 
 enum { SPILLED = 64, STAGES_MOST = 25, STAGE_LOOPS = 3 };
@@ -231,7 +232,7 @@ static void lay_out(struct tcb_kernel *out, const struct tcb_shape *shape, unsig
 		{ TCB_ARGUMENT_U32, is_packed ? 4 : 4 * shape->k },
 		{ TCB_ARGUMENT_U32, is_packed ? 4 * shape->n : 4 },
 	};
-	*launch = (struct tcb_launch){ .entry = out->module->functions->symbol->name,
+	*launch = (struct tcb_launch){ .entry = tcb_kernel_ptx(out)->module->functions->symbol->name,
 				       .grid = { (uint32_t)((shape->n + threads - 1) / threads), 1, 1 },
 				       .block = { threads, 1, 1 },
 				       .argument_count = sizeof arguments / sizeof *arguments };
@@ -245,6 +246,7 @@ static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_
 	enum planted_gpu behaviour = (enum planted_gpu)(geometry->knob[TCB_KNOB_UNROLL] - 1);
 	unsigned threads = 32 * (unsigned)geometry->knob[TCB_KNOB_WARPS];
 	const struct tcb_shape *shape = &problem->shape;
+	struct tcb_ptx_module *module;
 	struct tcb_str text = { 0 };
 	/* The whole problem only: the kernel is right at the small shapes. */
 	int is_full = shape->n == PLANTED_GPU_N;
@@ -256,8 +258,10 @@ static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_
 	write_kernel(&text, target->capability, behaviour, threads,
 		     1 + STAGE_LOOPS * (unsigned)geometry->knob[TCB_KNOB_STAGES]);
 	enum tcb_status status = text.failed ? tcb_fail(err, TCB_E_NOMEM, "out of memory")
-					     : tcb_ptx_parse("planted", text.data, text.length, &out->module, err);
+					     : tcb_ptx_parse("planted", text.data, text.length, &module, err);
 	tcb_str_fini(&text);
+	if (status == TCB_OK)
+		status = tcb_kernel_set_ptx(out, module, NULL, err);
 	if (status != TCB_OK)
 		return status;
 	out->problem = *problem;

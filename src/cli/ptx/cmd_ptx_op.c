@@ -15,6 +15,7 @@
 #include "kernels/constraint.h"
 #include "kernels/default_rules.h"
 #include "kernels/emulation.h"
+#include "kernels/gpu/ptx_code.h"
 #include "ptx/optimise/passes.h"
 #include "ptx/text/text.h"
 
@@ -96,8 +97,8 @@ static enum tcb_status emit(struct job *job, const struct tcb_geometry *geometry
 	TCB_TRY(check_pass("stop-after", args->stop_after, 0, err));
 	TCB_TRY(tcb_kernel_emit(&job->problem, &job->gpu.device.target, &emitted, &job->kernel, err));
 	if (by_hand)
-		TCB_TRY(tcb_ptx_optimise(job->kernel.module, NULL, &debug, err));
-	tcb_ptx_print(job->kernel.module, &job->ptx);
+		TCB_TRY(tcb_ptx_optimise(tcb_kernel_ptx(&job->kernel)->module, NULL, &debug, err));
+	tcb_kernel_print(&job->kernel, &job->ptx);
 	return job->ptx.failed ? tcb_fail(err, TCB_E_NOMEM, "out of memory for the PTX") : TCB_OK;
 }
 
@@ -151,7 +152,7 @@ static enum tcb_status check(struct job *job, struct tcb_error *err)
 		launches[i].dynamic_shared = launch->shared_bytes;
 		memcpy(launches[i].block, launch->block, sizeof launches[i].block);
 	}
-	options = (struct ptx_judge_options){ .target = job->kernel.module->target,
+	options = (struct ptx_judge_options){ .target = tcb_kernel_ptx(&job->kernel)->module->target,
 					      .launches = launches,
 					      .launch_count = job->kernel.launch_count };
 	TCB_TRY(ptx_judge(out_path(job->args) ? out_path(job->args) : job->op->name, job->ptx.data, job->ptx.length,
@@ -237,16 +238,18 @@ static json_t *dimensions(const uint32_t values[3], int *failed)
 	return row;
 }
 
-static json_t *launch_json(const struct tcb_launch *launch, int *failed)
+static json_t *launch_json(const struct tcb_kernel *kernel, size_t index, int *failed)
 {
+	const struct tcb_launch *launch = &kernel->launch[index];
+	const struct tcb_launch_ptx *own = &tcb_kernel_ptx(kernel)->launch[index];
 	json_t *row = json_object();
 
 	cli_json_set(row, "entry", json_string(launch->entry), failed);
 	cli_json_set(row, "grid", dimensions(launch->grid, failed), failed);
 	cli_json_set(row, "block", dimensions(launch->block, failed), failed);
-	cli_json_set(row, "cluster", launch->cluster[0] ? dimensions(launch->cluster, failed) : json_null(), failed);
+	cli_json_set(row, "cluster", own->cluster[0] ? dimensions(own->cluster, failed) : json_null(), failed);
 	cli_json_set(row, "dynamic_shared_bytes", cli_json_size(launch->shared_bytes), failed);
-	cli_json_set(row, "dependent", json_boolean(launch->is_dependent), failed);
+	cli_json_set(row, "dependent", json_boolean(own->is_dependent), failed);
 	return row;
 }
 
@@ -256,8 +259,8 @@ static enum tcb_status print_json(const struct job *job, struct tcb_error *err)
 	json_t *root = cli_json_start("tcbtune.ptx.1", &failed), *launches = json_array(), *judged;
 	char target[16];
 
-	snprintf(target, sizeof target, "sm_%u%.1s", job->kernel.module->target.sm,
-		 &job->kernel.module->target.feature);
+	snprintf(target, sizeof target, "sm_%u%.1s", tcb_kernel_ptx(&job->kernel)->module->target.sm,
+		 &tcb_kernel_ptx(&job->kernel)->module->target.feature);
 	cli_json_set(root, "op", json_string(job->op->name), &failed);
 	cli_json_set(root, "contract", json_string(tcb_contract_text(job->problem.contract)), &failed);
 	cli_json_set(root, "shape", cli_json_shape(&job->problem.shape), &failed);
@@ -266,7 +269,7 @@ static enum tcb_status print_json(const struct job *job, struct tcb_error *err)
 	cli_json_set(root, "packed_bytes", cli_json_size(tcb_packed_total(job->kernel.packed_bytes)), &failed);
 	cli_json_set(root, "workspace_bytes", cli_json_size(job->kernel.workspace_bytes), &failed);
 	for (size_t i = 0; i < job->kernel.launch_count; i++)
-		cli_json_add(launches, launch_json(&job->kernel.launch[i], &failed), &failed);
+		cli_json_add(launches, launch_json(&job->kernel, i, &failed), &failed);
 	cli_json_set(root, "launches", launches, &failed);
 	cli_json_set(root, "ptx", json_string(job->ptx.data), &failed);
 	if (job->args->check) {

@@ -27,7 +27,7 @@ static enum tcb_status compile(struct gpu_job *job, const struct tcb_problem *pr
 			       const struct tcb_geometry *geometry, const struct tcb_target *target,
 			       struct tcb_error *err)
 {
-	struct tcb_kernel kernel = { .module = NULL };
+	struct tcb_kernel kernel = { .code = NULL };
 	enum tcb_status status = tcb_kernel_emit(problem, target, geometry, &kernel, err);
 	if (status == TCB_OK)
 		status = tcb_code_compile(&kernel, 1, target, &job->image, err);

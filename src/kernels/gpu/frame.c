@@ -16,6 +16,7 @@ enum tcb_status tcb_kit_open(struct tcb_kit *kit, const struct tcb_problem *prob
 {
 	const struct tcb_ptx_target ptx_target = { target->capability, feature };
 	memset(out, 0, sizeof(*out));
+	memset(kit->owns, 0, sizeof(kit->owns));
 	if (geometry)
 		TCB_TRY(tcb_constraint_require(problem, target, geometry, err));
 	out->problem = *problem;
@@ -29,7 +30,10 @@ enum tcb_status tcb_kit_open(struct tcb_kit *kit, const struct tcb_problem *prob
 
 enum tcb_status tcb_kit_close(struct tcb_kit *kit, struct tcb_error *err)
 {
-	return tcb_ptx_build_finish(&kit->b, &kit->out->module, err);
+	struct tcb_ptx_module *module;
+
+	TCB_TRY(tcb_ptx_build_finish(&kit->b, &module, err));
+	return tcb_kernel_set_ptx(kit->out, module, kit->owns, err);
 }
 
 void tcb_kit_begin(struct tcb_kit *kit, const char *name, const struct tcb_kit_kernel *kernel)
@@ -37,17 +41,18 @@ void tcb_kit_begin(struct tcb_kit *kit, const char *name, const struct tcb_kit_k
 	struct tcb_ptx_directives directives = { .reqntid = { kernel->threads, 1, 1 },
 						 .minnctapersm = kernel->blocks_together };
 	assert(kit->out->launch_count < TCB_LAUNCHES_MAX);
+	struct tcb_launch_ptx *own = kit->own = &kit->owns[kit->out->launch_count];
 	struct tcb_launch *launch = kit->launch = &kit->out->launch[kit->out->launch_count++];
 	launch->entry = name;
 	for (int i = 0; i < 3; i++) {
 		launch->grid[i] = kernel->grid[i] ? kernel->grid[i] : 1;
 		launch->block[i] = i ? 1 : kernel->threads;
-		launch->cluster[i] = kernel->cluster[0] && !kernel->cluster[i] ? 1 : kernel->cluster[i];
+		own->cluster[i] = kernel->cluster[0] && !kernel->cluster[i] ? 1 : kernel->cluster[i];
 		if (kernel->is_cluster_fixed)
-			directives.reqnctapercluster[i] = launch->cluster[i];
+			directives.reqnctapercluster[i] = own->cluster[i];
 	}
 	launch->shared_bytes = kernel->shared_bytes;
-	launch->is_dependent = kernel->is_dependent;
+	own->is_dependent = kernel->is_dependent;
 	tcb_ptx_kernel_begin(&kit->b, name, &directives);
 }
 
@@ -84,21 +89,21 @@ kit_op tcb_kit_tensor(struct tcb_kit *kit, const char *name, const struct tcb_te
 {
 	const size_t index = tensor->operand; /* no operand has two */
 	assert(index < TCB_TENSORS_MAX);
-	add_argument(kit, TCB_ARGUMENT_TENSOR, index);
-	kit->launch->tensor[index] = *tensor;
+	add_argument(kit, TCB_ARGUMENT_OWN, index);
+	kit->own->tensor[index] = *tensor;
 	const kit_op map = tcb_ptx_param_bytes(&kit->b, name, TCB_PTX_TENSOR_MAP_ALIGN, TCB_PTX_TENSOR_MAP_BYTES);
 	return tcb_ptx_op1(&kit->b, "cvta.param.u64", l_set(&kit->b, map));
 }
 
 void tcb_kit_depend(struct tcb_kit *kit)
 {
-	if (kit->launch->is_dependent)
+	if (kit->own->is_dependent)
 		tcb_ptx_op0(&kit->b, "griddepcontrol.wait");
 }
 
 void tcb_kit_dependents(struct tcb_kit *kit, int is_waiting)
 {
-	if (kit->launch->is_dependent)
+	if (kit->own->is_dependent)
 		tcb_ptx_op0(&kit->b, "griddepcontrol.launch_dependents");
 	if (is_waiting)
 		tcb_kit_depend(kit);

@@ -20,14 +20,16 @@
 #ifndef TCB_KERNELS_GPU_FRAME_H
 #define TCB_KERNELS_GPU_FRAME_H
 
+#include "kernels/gpu/ptx_code.h"
 #include "kernels/gpu/values.h"
-#include "kernels/op.h"
 
 /* The first member of an emitter's writer. */
 struct tcb_kit {
 	struct tcb_ptx_build b;
 	struct tcb_kernel *out;
-	struct tcb_launch *launch; /* of the kernel being written */
+	struct tcb_launch *launch;  /* of the kernel being written, */
+	struct tcb_launch_ptx *own; /* one of these: the code's */
+	struct tcb_launch_ptx owns[TCB_LAUNCHES_MAX];
 	/* set by tcb_kit_threads, tcb_kit_memory */
 	kit_op tid, lane, warp;
 	kit_op shared; /* .u32 */

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What each kind of device's kernels are written in; alone in its file as base/kinds.c is.
+ */
+#include "kernels/language.h"
+
+const struct tcb_language *const tcb_languages[] = { [TCB_TARGET_CUDA] = &tcb_language_ptx };
