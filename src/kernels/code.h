@@ -13,6 +13,7 @@
 
 #include "base/trial.h"
 #include "kernels/language.h"
+#include "kernels/op.h"
 #include "ptx/assemble/assemble.h"
 
 enum { TCB_CODE_UNITS_MAX = 4, TCB_CODE_ENTRY_MAX = 64 };

@@ -7,6 +7,7 @@
  */
 #include "base/stack.h"
 #include "kernels/language.h"
+#include "kernels/op.h"
 
 struct emitting {
 	const struct tcb_problem *problem;

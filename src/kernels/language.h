@@ -7,8 +7,14 @@
 #ifndef TCB_KERNELS_LANGUAGE_H
 #define TCB_KERNELS_LANGUAGE_H
 
-#include "kernels/op.h"
+#include <stddef.h>
+
+#include "base/status.h"
+#include "base/util.h"
 #include "ptx/ir/ir.h"
+
+struct tcb_argument;
+struct tcb_kernel;
 
 enum { TCB_LAUNCH_OWN_MAX = 576 }; /* bytes of what a launch has of its language's own, in an image (code.h) */
 

@@ -2,6 +2,7 @@
  *
  * What each kind of device's kernels are written in; alone in its file as base/kinds.c is.
  */
+#include "base/target.h"
 #include "kernels/language.h"
 
 const struct tcb_language *const tcb_languages[] = { [TCB_TARGET_CUDA] = &tcb_language_ptx };
