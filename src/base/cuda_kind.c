@@ -65,15 +65,16 @@ static void describe(const char *name, struct tcb_target *out)
 	for (size_t row = 0; tcb_gpu_table_row(row, &gpu); row++) {
 		const struct tcb_target *target = &gpu.device.target;
 
-		if (target->capability <= capability && target->capability > below.device.target.capability)
+		if (target->cuda.capability <= capability &&
+		    target->cuda.capability > below.device.target.cuda.capability)
 			below = gpu;
-		if (target->shared_optin_bytes > shared_most)
-			shared_most = target->shared_optin_bytes;
+		if (target->cuda.shared_optin_bytes > shared_most)
+			shared_most = target->cuda.shared_optin_bytes;
 	}
-	if (below.device.target.capability != capability) {
-		below.device.target.capability = capability;
+	if (below.device.target.cuda.capability != capability) {
+		below.device.target.cuda.capability = capability;
 		/* What was measured there ran: nobody knows a smaller limit. */
-		below.device.target.shared_optin_bytes = shared_most;
+		below.device.target.cuda.shared_optin_bytes = shared_most;
 		tcb_gpu_complete(&below);
 	}
 	*out = below.device.target;
@@ -92,27 +93,27 @@ static int recall(struct tcb_device *device)
 
 static int stand_in(const struct tcb_target *target, char *out, size_t capacity)
 {
-	const unsigned nearest = tcb_gpu_nearest(target->capability);
+	const unsigned nearest = tcb_gpu_nearest(target->cuda.capability);
 
 	snprintf(out, capacity, "sm_%u", nearest);
-	return nearest != target->capability;
+	return nearest != target->cuda.capability;
 }
 
 static void name_arch(const struct tcb_target *target, char *out, size_t capacity)
 {
-	snprintf(out, capacity, "sm_%u", target->capability);
+	snprintf(out, capacity, "sm_%u", target->cuda.capability);
 }
 
 /* Those of the most common card of its capability, with as many multiprocessors. */
 static double specified_rate(const struct tcb_target *target, enum tcb_compute_kind kind)
 {
-	return tcb_gpu_nominal_rate(target->capability, target->sm_count, kind);
+	return tcb_gpu_nominal_rate(target->cuda.capability, target->cuda.sm_count, kind);
 }
 
 static const struct tcb_kind_limit limits[] = {
-	{ "capability", offsetof(struct tcb_target, capability), 0 },
-	{ "sm_count", offsetof(struct tcb_target, sm_count), 0 },
-	{ "shared_bytes", offsetof(struct tcb_target, shared_optin_bytes), 1 },
+	{ "capability", offsetof(struct tcb_target, cuda.capability), 0 },
+	{ "sm_count", offsetof(struct tcb_target, cuda.sm_count), 0 },
+	{ "shared_bytes", offsetof(struct tcb_target, cuda.shared_optin_bytes), 1 },
 	{ "l2_bytes", offsetof(struct tcb_target, l2_bytes), 1 },
 	{ NULL, 0, 0 },
 };

@@ -50,17 +50,17 @@ enum { ROWS = sizeof rows / sizeof *rows };
 void tcb_target_complete_gpu(struct tcb_target *target)
 {
 	target->kind = TCB_TARGET_CUDA;
-	target->warp_threads = 32;
-	target->block_threads_max = 1024;
-	target->thread_registers_max = 255;
-	if (target->block_registers_max == 0)
-		target->block_registers_max = 65536;
+	target->cuda.warp_threads = 32;
+	target->cuda.block_threads_max = 1024;
+	target->cuda.thread_registers_max = 255;
+	if (target->cuda.block_registers_max == 0)
+		target->cuda.block_registers_max = 65536;
 	target->line_bytes = 128;
 	target->llc_bytes = target->l2_bytes;
 	target->isa_mask = 1u << TCB_ISA_FMA | 1u << TCB_ISA_DP4A;
-	if (target->capability >= 75) /* the first with all shapes of mma.sync that are used */
+	if (target->cuda.capability >= 75) /* the first with all shapes of mma.sync that are used */
 		target->isa_mask |= 1u << TCB_ISA_MMA;
-	if (target->capability == 90)
+	if (target->cuda.capability == 90)
 		target->isa_mask |= 1u << TCB_ISA_WGMMA;
 }
 
@@ -71,12 +71,12 @@ void tcb_gpu_complete(struct tcb_gpu *gpu)
 	char identity[320];
 
 	tcb_target_complete_gpu(target);
-	device->cores = target->sm_count;
-	snprintf(device->name, sizeof device->name, "sm_%u", target->capability);
-	snprintf(device->arch, sizeof device->arch, "sm_%u", target->capability);
-	snprintf(identity, sizeof identity, "cuda|%s|%u|%u|%llu|%zu|%u|%u|%u|%d", device->model, target->capability,
-		 target->sm_count, (unsigned long long)device->memory_bytes >> 28, target->l2_bytes, device->clock_khz,
-		 gpu->memory_khz, gpu->bus_bits, device->has_ecc);
+	device->cores = target->cuda.sm_count;
+	snprintf(device->name, sizeof device->name, "sm_%u", target->cuda.capability);
+	snprintf(device->arch, sizeof device->arch, "sm_%u", target->cuda.capability);
+	snprintf(identity, sizeof identity, "cuda|%s|%u|%u|%llu|%zu|%u|%u|%u|%d", device->model,
+		 target->cuda.capability, target->cuda.sm_count, (unsigned long long)device->memory_bytes >> 28,
+		 target->l2_bytes, device->clock_khz, gpu->memory_khz, gpu->bus_bits, device->has_ecc);
 	tcb_hash_hex(identity, strlen(identity), device->key);
 }
 
@@ -112,10 +112,10 @@ int tcb_gpu_table_row(size_t index, struct tcb_gpu *out)
 	out->ordinal = -1;
 	out->source = row->source;
 	snprintf(out->device.model, sizeof out->device.model, "%s", row->model);
-	target->capability = row->capability;
-	target->sm_count = row->sm_count;
+	target->cuda.capability = row->capability;
+	target->cuda.sm_count = row->sm_count;
 	target->l2_bytes = (size_t)row->l2_mib * MIB;
-	target->shared_optin_bytes = (size_t)row->optin_kib * KIB;
+	target->cuda.shared_optin_bytes = (size_t)row->optin_kib * KIB;
 	out->device.memory_bytes = (uint64_t)row->memory_gib << 30;
 	out->device.clock_khz = row->clock_mhz * 1000;
 	out->device.has_ecc = row->has_ecc;
@@ -174,12 +174,12 @@ static void stand_for(unsigned capability, unsigned known, struct tcb_gpu *gpu)
 
 	snprintf(model, sizeof model, "%.80s (sm_%u, the nearest recorded)", gpu->device.model, known);
 	memcpy(gpu->device.model, model, sizeof model);
-	gpu->device.target.capability = capability;
+	gpu->device.target.cuda.capability = capability;
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
 		if (others[i].capability != capability)
 			continue;
 		gpu->shared_max = (size_t)others[i].shared_kib * KIB;
-		gpu->device.target.shared_optin_bytes = (size_t)others[i].optin_kib * KIB;
+		gpu->device.target.cuda.shared_optin_bytes = (size_t)others[i].optin_kib * KIB;
 	}
 	gpu->device.target.isa_mask = 0;
 	gpu->nearest = known;
@@ -244,6 +244,6 @@ double tcb_gpu_nominal_rate(unsigned capability, unsigned sm_count, enum tcb_com
 
 	if (tcb_gpu_table(capability, &gpu, NULL) != TCB_OK)
 		return 0;
-	return tcb_gpu_operations_a_cycle(capability, kind) * (sm_count ? sm_count : gpu.device.target.sm_count) *
+	return tcb_gpu_operations_a_cycle(capability, kind) * (sm_count ? sm_count : gpu.device.target.cuda.sm_count) *
 	       gpu.device.clock_khz * 1e-6;
 }

@@ -16,16 +16,20 @@ enum { TCB_DEVICE_NAME_MAX = 48, TCB_DEVICE_KEY_MAX = 17, TCB_DEVICE_TEXT_MAX = 
 
 enum tcb_target_kind { TCB_TARGET_CPU, TCB_TARGET_CUDA };
 
-struct tcb_target {
-	enum tcb_target_kind kind;
-	uint32_t isa_mask; /* bit 1u << enum tcb_isa: what may be used here */
-	/* CPU; cache sizes in bytes, 0 where unknown */
-	unsigned threads; /* most threads a candidate may use */
-	size_t line_bytes, l1d_bytes, l2_bytes, llc_bytes;
-	/* CUDA */
+/* What CUDA devices have besides what all have. */
+struct tcb_cuda_target {
 	unsigned capability; /* 89 for sm_89 */
 	unsigned sm_count, warp_threads, block_threads_max, thread_registers_max, block_registers_max;
 	size_t shared_optin_bytes;
+};
+
+struct tcb_target {
+	enum tcb_target_kind kind;
+	uint32_t isa_mask; /* bit 1u << enum tcb_isa: what may be used here */
+	unsigned threads;  /* most threads a candidate may use, of a kind that has them (kind.h) */
+	size_t line_bytes, l1d_bytes, l2_bytes, llc_bytes; /* of caches; 0: unknown, or there is none */
+	/* One for each kind that has more than that: zeros in targets of other kinds. */
+	struct tcb_cuda_target cuda;
 };
 
 /* gpu_table.c: fills what follows from the rest of a GPU's: kind, instruction families, limits of a block. */

@@ -157,7 +157,7 @@ static int is_meant(const char *name, size_t ordinal, const struct tcb_device *d
 	const char *key;
 	if (!tcb_gpu_parse(name, &capability, &key))
 		return (int)ordinal == tcb_gpu_ordinal(name);
-	return device->target.capability == capability && (!key || strcmp(device->key, key) == 0);
+	return device->target.cuda.capability == capability && (!key || strcmp(device->key, key) == 0);
 }
 
 enum tcb_status tcb_gpu_open_all(struct tcb_gpu out[TCB_GPUS_MAX], size_t *count_out, struct tcb_error *err)

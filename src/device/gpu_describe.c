@@ -27,11 +27,11 @@ enum tcb_status tcb_gpu_describe(const struct tcb_cuda *cuda, int device, struct
 			       "asking for the GPU's name", err));
 	TCB_TRY(tcb_cuda_check(cuda, cuda->device_memory(&bytes, device), "asking for the GPU's memory", err));
 	out->device.memory_bytes = bytes;
-	target->capability = 10 * attribute(cuda, device, TCB_CUDA_DEVICE_COMPUTE_CAPABILITY_MAJOR) +
-			     attribute(cuda, device, TCB_CUDA_DEVICE_COMPUTE_CAPABILITY_MINOR);
-	target->sm_count = attribute(cuda, device, TCB_CUDA_DEVICE_MULTIPROCESSOR_COUNT);
-	target->shared_optin_bytes = attribute(cuda, device, TCB_CUDA_DEVICE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
-	target->block_registers_max = attribute(cuda, device, TCB_CUDA_DEVICE_MAX_REGISTERS_PER_BLOCK);
+	target->cuda.capability = 10 * attribute(cuda, device, TCB_CUDA_DEVICE_COMPUTE_CAPABILITY_MAJOR) +
+				  attribute(cuda, device, TCB_CUDA_DEVICE_COMPUTE_CAPABILITY_MINOR);
+	target->cuda.sm_count = attribute(cuda, device, TCB_CUDA_DEVICE_MULTIPROCESSOR_COUNT);
+	target->cuda.shared_optin_bytes = attribute(cuda, device, TCB_CUDA_DEVICE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+	target->cuda.block_registers_max = attribute(cuda, device, TCB_CUDA_DEVICE_MAX_REGISTERS_PER_BLOCK);
 	target->l2_bytes = attribute(cuda, device, TCB_CUDA_DEVICE_L2_CACHE_SIZE);
 	out->device.clock_khz = attribute(cuda, device, TCB_CUDA_DEVICE_CLOCK_RATE);
 	out->device.has_ecc = (int)attribute(cuda, device, TCB_CUDA_DEVICE_ECC_ENABLED);

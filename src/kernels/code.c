@@ -226,7 +226,7 @@ static void judge_jobs(struct tcb_codes *codes, struct entry *entry)
 	}
 	code->resources = entry->jobs[0].assembly.resources;
 	if (codes->pool && entry->block_threads)
-		(void)tcb_occupancy(codes->target.capability, &code->resources, entry->block_threads,
+		(void)tcb_occupancy(codes->target.cuda.capability, &code->resources, entry->block_threads,
 				    entry->shared_bytes, &code->occupancy, NULL);
 	unsigned spilled = code->resources.spill_store_bytes + code->resources.spill_load_bytes;
 	if (spilled && !codes->setup.allow_spills) {
@@ -410,7 +410,7 @@ size_t tcb_codes_ahead(const struct tcb_codes *codes)
 static int find_assembler(const struct tcb_target *target, struct tcb_assembler_info *out)
 {
 	return tcb_languages[target->kind]->assembled_for && tcb_assembler_find(out, NULL) == TCB_OK &&
-	       tcb_assembler_knows(out, target->capability);
+	       tcb_assembler_knows(out, target->cuda.capability);
 }
 
 enum tcb_status tcb_codes_create(const struct tcb_codes_setup *setup, struct tcb_codes **out, struct tcb_error *err)

@@ -69,7 +69,7 @@ static struct fragment fragment_of(const struct form *form)
 /* The instructions that multiply KIND; where nothing multiplies bf16, floats are multiplied. */
 static size_t find_forms(enum tcb_compute_kind kind, const struct tcb_target *target, struct form out[FORMS_MAX])
 {
-	const unsigned capability = target->capability;
+	const unsigned capability = target->cuda.capability;
 	size_t count = 0;
 	if (kind == TCB_COMPUTE_F32 || (kind == TCB_COMPUTE_BF16 && capability < 80)) {
 		out[0] = (struct form){ TCB_ISA_FMA, TCB_COMPUTE_F32, capability };
@@ -265,7 +265,7 @@ static enum tcb_status make_kernel(const struct tcb_problem *problem, const stru
 {
 	const struct unit_row *unit = &units[form->isa];
 	struct writer w = { .form = *form };
-	const uint32_t blocks = unit->blocks * target->sm_count;
+	const uint32_t blocks = unit->blocks * target->cuda.sm_count;
 	TCB_TRY(tcb_kit_open(&w.kit, problem, target, unit->feature, NULL, out, err));
 	out->workspace_bytes = sizeof(uint32_t);
 	tcb_kit_begin(&w.kit,

@@ -257,10 +257,10 @@ size_t tcb_shared_limit(const struct tcb_target *target)
 	} rows[] = { { 75, 64 }, { 80, 163 }, { 86, 99 }, { 89, 99 }, { 90, 227 }, { 100, 227 } };
 	if (!tcb_kind_of(target)->is_emitted)
 		return 0;
-	if (target->shared_optin_bytes)
-		return target->shared_optin_bytes;
+	if (target->cuda.shared_optin_bytes)
+		return target->cuda.shared_optin_bytes;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (rows[i].capability == target->capability)
+		if (rows[i].capability == target->cuda.capability)
 			return rows[i].kib * KIB;
 	}
 	return SHARED_STATIC_MAX;
@@ -273,7 +273,7 @@ static int check_shared(const struct tcb_candidate *c, char *why)
 		return 0;
 	size_t limit = tcb_shared_limit(c->target);
 	if (bytes > limit)
-		return reject(why, "%zu bytes of shared memory, but sm_%u has %zu", bytes, c->target->capability,
+		return reject(why, "%zu bytes of shared memory, but sm_%u has %zu", bytes, c->target->cuda.capability,
 			      limit);
 	if (bytes > SHARED_STATIC_MAX && !c->footprint.shared_dynamic)
 		return reject(why, "%zu bytes of static shared memory; above %d it must be dynamic", bytes,
@@ -290,8 +290,8 @@ static int check_threads(const struct tcb_candidate *c, char *why)
 		return 0;
 	}
 	unsigned threads = c->footprint.block_threads;
-	unsigned warp = c->target->warp_threads ? c->target->warp_threads : 32;
-	unsigned most = c->target->block_threads_max ? c->target->block_threads_max : BLOCK_THREADS_MAX;
+	unsigned warp = c->target->cuda.warp_threads ? c->target->cuda.warp_threads : 32;
+	unsigned most = c->target->cuda.block_threads_max ? c->target->cuda.block_threads_max : BLOCK_THREADS_MAX;
 	if (most > BLOCK_THREADS_MAX)
 		most = BLOCK_THREADS_MAX;
 	if (threads % warp)
@@ -305,8 +305,8 @@ static int check_threads(const struct tcb_candidate *c, char *why)
 static int check_thread_registers(const struct tcb_candidate *c, char *why)
 {
 	const unsigned each = (c->footprint.thread_registers + 7) / 8 * 8, threads = c->footprint.block_threads;
-	const unsigned most = c->target->thread_registers_max ? c->target->thread_registers_max : 255;
-	const unsigned all = c->target->block_registers_max ? c->target->block_registers_max : 65536;
+	const unsigned most = c->target->cuda.thread_registers_max ? c->target->cuda.thread_registers_max : 255;
+	const unsigned all = c->target->cuda.block_registers_max ? c->target->cuda.block_registers_max : 65536;
 	const unsigned blocks = c->footprint.blocks_together ? c->footprint.blocks_together : 1;
 	if (!tcb_kind_of(c->target)->is_emitted || !each || c->is_kernel)
 		return 0;

@@ -197,12 +197,17 @@ void tcb_judged_write(const char *path)
 uint64_t tcb_judged_claim(const struct tcb_problem *problem, const struct tcb_target *target,
 			  const struct tcb_geometry *geometry, const char *signature)
 {
-	const uint64_t numbers[] = { problem->contract,          target->kind,
-				     target->isa_mask,           target->capability,
-				     target->sm_count,           target->shared_optin_bytes,
-				     target->l2_bytes,           target->warp_threads,
-				     target->block_threads_max,  target->thread_registers_max,
-				     target->block_registers_max };
+	const uint64_t numbers[] = { problem->contract,
+				     target->kind,
+				     target->isa_mask,
+				     target->cuda.capability,
+				     target->cuda.sm_count,
+				     target->cuda.shared_optin_bytes,
+				     target->l2_bytes,
+				     target->cuda.warp_threads,
+				     target->cuda.block_threads_max,
+				     target->cuda.thread_registers_max,
+				     target->cuda.block_registers_max };
 	char shape[TCB_SHAPE_TEXT_MAX];
 	uint64_t hash = tcb_hash64(problem->op_name, strlen(problem->op_name), 0);
 

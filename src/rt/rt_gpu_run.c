@@ -26,7 +26,7 @@ static enum tcb_status find_device(const struct tcb_cuda *cuda, char name[TCBRT_
 		return tcb_fail(err, TCB_E_USAGE, "no CUDA context is current (%s): set one on this thread",
 				tcb_cuda_error_name(cuda, result));
 	TCB_TRY(tcb_gpu_describe(cuda, device, &gpu, err));
-	(void)snprintf(name, TCBRT_GPU_NAME_MAX, "sm_%u:%s", gpu.device.target.capability, gpu.device.key);
+	(void)snprintf(name, TCBRT_GPU_NAME_MAX, "sm_%u:%s", gpu.device.target.cuda.capability, gpu.device.key);
 	return TCB_OK;
 }
 

@@ -35,11 +35,11 @@ static void set_machine(const struct tcb_gpu *gpu, struct tcb_ptx_machine *out)
 	const struct tcb_target *target = &gpu->device.target;
 	const double clock = gpu->device.clock_khz ? 1e3 * gpu->device.clock_khz : 1.5e9;
 	*out = (struct tcb_ptx_machine){
-		.capability = target->capability,
-		.sm_count = target->sm_count,
+		.capability = target->cuda.capability,
+		.sm_count = target->cuda.sm_count,
 		.clock_hz = clock,
 		.memory_bytes_s = MEMORY_SHARE * gpu->read_bytes_s,
-		.cache_bytes_s = CACHE_BYTES_CYCLE * clock * target->sm_count,
+		.cache_bytes_s = CACHE_BYTES_CYCLE * clock * target->cuda.sm_count,
 		.cache_bytes = target->l2_bytes,
 		.threads = gpu->threads_max,
 		.blocks = gpu->blocks_max,

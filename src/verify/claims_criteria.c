@@ -162,7 +162,7 @@ static void sample_spaces(const struct tcb_claim_lab *lab, int any_size, size_t 
 		struct tcb_problem problem;
 		if ((lab->op ? lab->op != op : !is_first_of_family(ops, i / 2)) ||
 		    tcb_gpu_table(90, &gpu, NULL) != TCB_OK ||
-		    (i % 2 && lab->place->device.target.capability == gpu.device.target.capability) ||
+		    (i % 2 && lab->place->device.target.cuda.capability == gpu.device.target.cuda.capability) ||
 		    tcb_op_require(op, target, NULL) != TCB_OK ||
 		    tcb_problem_init(op, op->default_contract, &op->default_shapes[0], &problem, NULL) != TCB_OK ||
 		    tcb_space_create(op, &problem, target, any_size, &space, NULL) != TCB_OK)

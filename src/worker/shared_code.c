@@ -146,7 +146,7 @@ enum tcb_status tcb_shared_code_get(struct tcb_shared_code *shared, const struct
 
 int tcb_shared_code_has_overlap(const struct tcb_shared_code *shared)
 {
-	return shared->target.capability >= 90;
+	return shared->target.cuda.capability >= 90;
 }
 
 enum tcb_status tcb_shared_code_limit(struct tcb_shared_code *shared, int overlap, const struct tcb_code_image **out,

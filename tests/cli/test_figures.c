@@ -95,7 +95,7 @@ static struct tcb_best product(enum tcb_contract contract)
 	struct tcb_best best = row();
 
 	best.limit_ns = (struct tcb_interval){ 5e3, 4.9e3, 5.1e3 };
-	best.target = (struct tcb_target){ .kind = TCB_TARGET_CUDA, .capability = 90, .sm_count = 132 };
+	best.target = (struct tcb_target){ .kind = TCB_TARGET_CUDA, .cuda.capability = 90, .cuda.sm_count = 132 };
 	tcb_target_complete_gpu(&best.target);
 	best.problem = (struct tcb_problem){ .op = tcb_op_find("q4k_matmul"),
 					     .op_name = "q4k_matmul",

@@ -457,9 +457,9 @@ static void test_kinds(void **state)
 	sqlite3_finalize(stmt);
 	assert_int_equal(tcb_db_best_each(db, NULL, take_gpu, &gpu, &err), TCB_OK);
 	assert_int_equal(gpu.kind, TCB_TARGET_CUDA);
-	assert_int_equal(gpu.capability, 90);
-	assert_int_equal(gpu.shared_optin_bytes, 232448);
-	assert_int_equal(gpu.block_threads_max, 1024);
+	assert_int_equal(gpu.cuda.capability, 90);
+	assert_int_equal(gpu.cuda.shared_optin_bytes, 232448);
+	assert_int_equal(gpu.cuda.block_threads_max, 1024);
 	(void)tcb_db_check(db, find_unknown_kind, &unknown, &err);
 	assert_int_equal(unknown, 0);
 	/* What this build does not know is named, and left out when it is read. */
@@ -468,7 +468,7 @@ static void test_kinds(void **state)
 	assert_int_equal(unknown, 1);
 	gpu = (struct tcb_target){ 0 };
 	assert_int_equal(tcb_db_best_each(db, NULL, take_gpu, &gpu, &err), TCB_OK);
-	assert_int_equal(gpu.capability, 0);
+	assert_int_equal(gpu.cuda.capability, 0);
 	tcb_db_close(db);
 }
 

@@ -86,7 +86,7 @@ static void attached_cards_are_described(void **state)
 	assert_string_equal(gpus[0].device.name, "sm_90");
 	assert_string_equal(gpus[0].device.model, "Fake GPU 90-4");
 	assert_string_equal(gpus[1].device.name, "sm_89");
-	assert_int_equal(gpus[0].device.target.sm_count, 4);
+	assert_int_equal(gpus[0].device.target.cuda.sm_count, 4);
 	assert_int_equal(gpus[0].device.target.l2_bytes, 1 << 20);
 	assert_int_equal(gpus[0].device.memory_bytes, 256 << 20);
 	assert_true(gpus[0].read_bytes_s == 64e9);
@@ -99,7 +99,7 @@ static void attached_cards_are_described(void **state)
 	assert_string_not_equal(gpus[0].device.key, gpus[3].device.key);
 
 	assert_int_equal(tcb_gpu_open("cuda:1", 1, &one, &err), TCB_OK);
-	assert_true(one.ordinal == 1 && one.device.target.capability == 89);
+	assert_true(one.ordinal == 1 && one.device.target.cuda.capability == 89);
 	assert_int_equal(tcb_gpu_open("sm_89", 1, &one, &err), TCB_OK);
 	assert_int_equal(one.ordinal, 1);
 	assert_int_equal(tcb_gpu_open("cuda:4", 1, &one, &err), TCB_E_NOT_FOUND);

@@ -42,11 +42,11 @@ static void the_table_is_plausible(void **state)
 	(void)state;
 	for (unsigned last = 0; tcb_gpu_table_row(count, &gpu); count++) {
 		const struct tcb_target *target = &gpu.device.target;
-		assert_true(target->capability >= last); /* in order */
-		last = target->capability;
+		assert_true(target->cuda.capability >= last); /* in order */
+		last = target->cuda.capability;
 		assert_int_equal(target->kind, TCB_TARGET_CUDA);
 		assert_int_equal(gpu.ordinal, -1);
-		assert_true(target->shared_optin_bytes <= gpu.shared_max);
+		assert_true(target->cuda.shared_optin_bytes <= gpu.shared_max);
 		assert_true(gpu.threads_max % 32 == 0 && gpu.threads_max >= 1024);
 		assert_true(strlen(gpu.source) > 4 && strlen(gpu.device.key) == 16);
 		/* The stated bandwidth is what clock and bus give, within what papers round. */
@@ -66,7 +66,7 @@ static void shared_limits_are_those_of_the_specification(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof limit / sizeof *limit; i++) {
 		assert_int_equal(tcb_gpu_table(limit[i][0], &gpu, NULL), TCB_OK);
-		assert_int_equal(gpu.device.target.shared_optin_bytes, limit[i][1] * 1024);
+		assert_int_equal(gpu.device.target.cuda.shared_optin_bytes, limit[i][1] * 1024);
 	}
 }
 
@@ -87,9 +87,9 @@ static void others_have_the_nearest(void **state)
 		assert_int_equal(tcb_gpu_table(kinds[i].nearest, &known, NULL), TCB_OK);
 		assert_int_equal(known.nearest, 0);
 		assert_int_equal(gpu.nearest, kinds[i].nearest);
-		assert_int_equal(gpu.device.target.capability, kinds[i].capability);
-		assert_int_equal(gpu.device.target.shared_optin_bytes, kinds[i].shared_kib * 1024);
-		assert_int_equal(gpu.device.target.sm_count, known.device.target.sm_count);
+		assert_int_equal(gpu.device.target.cuda.capability, kinds[i].capability);
+		assert_int_equal(gpu.device.target.cuda.shared_optin_bytes, kinds[i].shared_kib * 1024);
+		assert_int_equal(gpu.device.target.cuda.sm_count, known.device.target.cuda.sm_count);
 		assert_true(gpu.read_bytes_s == known.read_bytes_s);
 		snprintf(text, sizeof text, "(sm_%u, the nearest recorded)", kinds[i].nearest);
 		assert_non_null(strstr(gpu.device.model, text));

@@ -25,10 +25,10 @@ static void attached_ones_are_complete(void **state)
 	assert_true(count > 0);
 	for (size_t i = 0; i < count; i++) {
 		const struct tcb_target *target = &gpus[i].device.target;
-		assert_true(target->sm_count > 0 && target->capability >= 50 && target->l2_bytes > 0);
+		assert_true(target->cuda.sm_count > 0 && target->cuda.capability >= 50 && target->l2_bytes > 0);
 		assert_true(gpus[i].read_bytes_s > 1e10 && gpus[i].device.memory_bytes > 1u << 30);
 		printf("cuda:%zu %s %s key %s, %u SMs, %.0f GB/s, driver %s\n", i, gpus[i].device.name,
-		       gpus[i].device.model, gpus[i].device.key, target->sm_count, gpus[i].read_bytes_s / 1e9,
+		       gpus[i].device.model, gpus[i].device.key, target->cuda.sm_count, gpus[i].read_bytes_s / 1e9,
 		       gpus[i].device.driver);
 	}
 	assert_int_equal(tcb_gpu_open(gpus[0].device.name, 1, &again, &err), TCB_OK);

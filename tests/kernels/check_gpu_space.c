@@ -178,14 +178,15 @@ static void check_space(struct check *c, const struct tcb_target *target, enum t
 	for (size_t i = step / 2; i < space->count; i += step) {
 		add(c, &problem, target, &space->geometries[i], batch, &filled);
 		for (; filled - judged > AHEAD; judged++)
-			judge(c, &batch[judged], target->capability, name);
+			judge(c, &batch[judged], target->cuda.capability, name);
 	}
 	if (batch[filled].count)
 		submit(c, &batch[filled++]);
 	for (; judged < filled; judged++)
-		judge(c, &batch[judged], target->capability, name);
-	printf("%s sm_%u %s: %zu geometries, %zu kernels, %zu bad so far, %.0f s\n", c->op->name, target->capability,
-	       name, space->count, c->kernels - before, c->bad, (double)(tcb_clock_ns() - start) * 1e-9);
+		judge(c, &batch[judged], target->cuda.capability, name);
+	printf("%s sm_%u %s: %zu geometries, %zu kernels, %zu bad so far, %.0f s\n", c->op->name,
+	       target->cuda.capability, name, space->count, c->kernels - before, c->bad,
+	       (double)(tcb_clock_ns() - start) * 1e-9);
 	fflush(stdout);
 	free(c->seen);
 	free(batch);
@@ -215,7 +216,7 @@ static void check_op(struct check *c, const struct tcb_shape *shape, unsigned co
 {
 	struct tcb_gpu gpu;
 	for (size_t row = 0; tcb_gpu_table_row(row, &gpu); row++) {
-		const unsigned capability = gpu.device.target.capability;
+		const unsigned capability = gpu.device.target.cuda.capability;
 		struct tcb_gpu first;
 		if (tcb_gpu_table(capability, &first, NULL) != TCB_OK ||
 		    strcmp(first.device.model, gpu.device.model) != 0)

@@ -129,7 +129,7 @@ static struct tcb_target draw_target(struct emit_draw *draw)
 {
 	struct tcb_target target = target_of(capabilities[below(draw, COUNT(capabilities))]);
 	if (below(draw, 8) == 0)
-		target.sm_count = (unsigned)below(draw, 5);
+		target.cuda.sm_count = (unsigned)below(draw, 5);
 	return target;
 }
 
@@ -186,7 +186,8 @@ static int complain(const struct tcb_problem *problem, const struct tcb_target *
 	tcb_shape_print(&problem->shape, shape);
 	tcb_geometry_print(geometry, text);
 	snprintf(what, EMIT_WHAT_MAX, "%s %s %s sm_%u %u SMs %.250s: %s", problem->op_name,
-		 tcb_contract_text(problem->contract), shape, target->capability, target->sm_count, text, reason);
+		 tcb_contract_text(problem->contract), shape, target->cuda.capability, target->cuda.sm_count, text,
+		 reason);
 	return -1;
 }
 

@@ -115,13 +115,13 @@ static uint64_t take(char *field[FIELDS])
 	struct tcb_target target = { .kind = TCB_TARGET_CUDA,
 				     .isa_mask = 1u << TCB_ISA_FMA | 1u << TCB_ISA_DP4A | 1u << TCB_ISA_MMA,
 				     .line_bytes = 128,
-				     .capability = capability,
-				     .sm_count = (unsigned)atoi(field[8]),
-				     .warp_threads = 32,
-				     .block_threads_max = 1024,
-				     .thread_registers_max = 255,
-				     .block_registers_max = 65536,
-				     .shared_optin_bytes = strtoull(field[9], NULL, 10) };
+				     .cuda.capability = capability,
+				     .cuda.sm_count = (unsigned)atoi(field[8]),
+				     .cuda.warp_threads = 32,
+				     .cuda.block_threads_max = 1024,
+				     .cuda.thread_registers_max = 255,
+				     .cuda.block_registers_max = 65536,
+				     .cuda.shared_optin_bytes = strtoull(field[9], NULL, 10) };
 	enum tcb_contract contract;
 	struct tcb_problem problem;
 	struct tcb_geometry geometry;

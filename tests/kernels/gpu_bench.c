@@ -24,7 +24,7 @@ struct tcb_target gpu_target(unsigned capability, unsigned sms)
 	struct tcb_gpu gpu;
 	assert_int_equal(tcb_gpu_table(capability, &gpu, NULL), TCB_OK);
 	if (sms)
-		gpu.device.target.sm_count = sms;
+		gpu.device.target.cuda.sm_count = sms;
 	return gpu.device.target;
 }
 
@@ -84,8 +84,8 @@ struct tcb_space *gpu_space(const struct tcb_problem *p, const struct tcb_target
 	struct tcb_space *space;
 	struct tcb_error err;
 	if (tcb_space_create(p->op, p, target, whole, &space, &err) != TCB_OK)
-		fail_msg("%s %s sm_%u %zux%zux%zu: %s", p->op_name, tcb_contract_text(p->contract), target->capability,
-			 p->shape.m, p->shape.n, p->shape.k, err.message);
+		fail_msg("%s %s sm_%u %zux%zux%zu: %s", p->op_name, tcb_contract_text(p->contract),
+			 target->cuda.capability, p->shape.m, p->shape.n, p->shape.k, err.message);
 	return space;
 }
 
@@ -124,7 +124,7 @@ void gpu_emit(const struct tcb_problem *p, const struct tcb_target *target, cons
 {
 	struct tcb_error err;
 	if (tcb_kernel_emit(p, target, g, out, &err) != TCB_OK)
-		fail_at(p, target->capability, g, err.message);
+		fail_at(p, target->cuda.capability, g, err.message);
 }
 
 void gpu_check_text(const struct tcb_kernel *kernel)
@@ -377,7 +377,7 @@ void gpu_bench_check(struct gpu_bench *b, const struct tcb_target *target, const
 {
 	const double ratio = gpu_bench_run(b, target, g, NULL, seed);
 	if (!(ratio <= 1))
-		fail_run(b, target->capability, g, ratio);
+		fail_run(b, target->cuda.capability, g, ratio);
 	if (tally) {
 		tally->kernels++;
 		tally->threads += b->threads;
@@ -390,7 +390,7 @@ void gpu_bench_check_mutant(struct gpu_bench *b, const struct tcb_target *target
 {
 	const double ratio = gpu_bench_run(b, target, g, mutation, 5);
 	if (mutation->how == NOTHING ? !(ratio <= 1) : ratio <= 1)
-		fail_run(b, target->capability, g, ratio);
+		fail_run(b, target->cuda.capability, g, ratio);
 }
 
 void gpu_check_emitted(const struct tcb_problem *p, const struct tcb_target *target, const struct tcb_geometry *g)
@@ -417,7 +417,7 @@ void gpu_check_mutant(const struct tcb_problem *p, const struct tcb_target *targ
 {
 	const struct tcb_geometry geometry = gpu_geometry(g);
 	struct gpu_bench bench;
-	gpu_check_rule(p, target->capability, &geometry, 1, NULL);
+	gpu_check_rule(p, target->cuda.capability, &geometry, 1, NULL);
 	gpu_bench_open(&bench, p, 9);
 	bench.output_align = 16;
 	snprintf(bench.what, sizeof bench.what, "%s", what);

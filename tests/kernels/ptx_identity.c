@@ -59,7 +59,8 @@ static void list_geometry(const struct tcb_op *op, const struct tcb_problem *pro
 	struct tcb_error err;
 	tcb_shape_print(&problem->shape, shape);
 	tcb_geometry_print(geometry, text);
-	printf("%s %s sm_%u %s %s", op->name, tcb_contract_text(problem->contract), target->capability, shape, text);
+	printf("%s %s sm_%u %s %s", op->name, tcb_contract_text(problem->contract), target->cuda.capability, shape,
+	       text);
 	if (tcb_kernel_emit(problem, target, geometry, &kernel, &err) != TCB_OK) {
 		printf(" refused: %s\n", err.message);
 		return;

@@ -129,7 +129,7 @@ static void emulate(const struct tcb_op *op, const struct tcb_problem *problem, 
 	char text[TCB_GEOMETRY_TEXT_MAX];
 	tcb_geometry_print(geometry, text);
 	assert_int_equal(tcb_gpu_table(capability, &gpu, &err), TCB_OK);
-	gpu.device.target.sm_count = sms ? sms : gpu.device.target.sm_count;
+	gpu.device.target.cuda.sm_count = sms ? sms : gpu.device.target.cuda.sm_count;
 	if (tcb_kernel_emit(problem, &gpu.device.target, geometry, &kernel, &err) != TCB_OK ||
 	    tcb_kernel_emulate(op, &kernel, NULL, ATTENTION_SEED, &sink, &emulation, &err) != TCB_OK)
 		fail_msg("%s %s sm_%u %s: %s", op->name, shape, capability, text, err.message);

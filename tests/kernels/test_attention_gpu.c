@@ -108,7 +108,7 @@ static void prefill_of_gpus(void **state)
 		assert_int_equal(tcb_gpu_table(rows[n / PREFILLS].capability, &gpu, &err), TCB_OK);
 		attention_problem(op, i % 2 ? TCB_CONTRACT_F32 : TCB_CONTRACT_F16, rows[n / PREFILLS].shape, &problem);
 		if (strstr(text, "blocks=1"))
-			gpu.device.target.sm_count = 2;
+			gpu.device.target.cuda.sm_count = 2;
 		if (tcb_geometry_parse(text, &geometry, &err) != TCB_OK ||
 		    tcb_op_side(op, &gpu.device.target)->emit(&problem, &gpu.device.target, &geometry, &kernel, &err) !=
 			    TCB_OK ||

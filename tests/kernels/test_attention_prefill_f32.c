@@ -33,7 +33,7 @@ static double emulate(const struct tcb_op *op, const struct tcb_problem *problem
 	tcb_shape_print(&problem->shape, shape);
 	assert_int_equal(tcb_gpu_table(capability, &gpu, &err), TCB_OK);
 	if (geometry->knob[TCB_KNOB_BLOCKS] > 0)
-		gpu.device.target.sm_count = 2; /* more tiles than blocks */
+		gpu.device.target.cuda.sm_count = 2; /* more tiles than blocks */
 	if (tcb_kernel_emit(problem, &gpu.device.target, geometry, &kernel, &err) != TCB_OK)
 		fail_msg("%s %s sm_%u %s: %s", op->name, shape, capability, text, err.message);
 	if (is_strict)

@@ -110,7 +110,7 @@ static void emulate(const struct tcb_op *op, unsigned capability, unsigned sms, 
 	assert_int_equal(tcb_shape_parse(shape_text, &shape, &err), TCB_OK);
 	assert_int_equal(tcb_problem_init(op, TCB_CONTRACT_F16, &shape, &problem, &err), TCB_OK);
 	assert_int_equal(tcb_gpu_table(capability, &gpu, &err), TCB_OK);
-	gpu.device.target.sm_count = sms;
+	gpu.device.target.cuda.sm_count = sms;
 	if (tcb_geometry_parse(text, &geometry, &err) != TCB_OK ||
 	    tcb_constraint_require(&problem, &gpu.device.target, &geometry, &err) != TCB_OK ||
 	    tcb_op_side(op, &gpu.device.target)->emit(&problem, &gpu.device.target, &geometry, &kernel, &err) !=
@@ -238,7 +238,7 @@ static void data_that_are_not_finite(void **state)
 		if (i / OPS / 2)
 			geometry.knob[TCB_KNOB_EXP] = i / OPS / 2 == 1 ? 2 : 8;
 		tcb_geometry_print(&geometry, text);
-		emulate(&op, capability, gpu.device.target.sm_count, shape_text, text);
+		emulate(&op, capability, gpu.device.target.cuda.sm_count, shape_text, text);
 	}
 }
 

@@ -15,10 +15,10 @@
 #include "worker/planted_gpu.h"
 
 static const struct tcb_target target = { .kind = TCB_TARGET_CUDA,
-					  .capability = 90,
+					  .cuda.capability = 90,
 					  .isa_mask = 1u << TCB_ISA_FMA,
-					  .warp_threads = 32,
-					  .block_threads_max = 1024 };
+					  .cuda.warp_threads = 32,
+					  .cuda.block_threads_max = 1024 };
 
 /* Two small shapes: one output, and five. */
 static size_t small_shapes(const struct tcb_problem *problem, const struct tcb_target *at,

@@ -52,7 +52,7 @@ static struct tcb_code_image *image_of(unsigned capability, size_t product)
 	struct tcb_gpu gpu;
 	problem_of(product, &problem);
 	assert_int_equal(tcb_gpu_table(capability, &gpu, &err), TCB_OK);
-	gpu.device.target.sm_count = 2;
+	gpu.device.target.cuda.sm_count = 2;
 	if (tcb_compute_limit_image(&problem, &gpu.device.target, &image, &err) != TCB_OK)
 		fail_msg("sm_%u, %s: %s", capability, products[product].op, err.message);
 	assert_true(tcb_code_image_valid(&tcb_language_ptx, image, image->bytes));
@@ -233,7 +233,7 @@ static void every_target_assembles(void **state)
 	if (tcb_assembler_find(&info, NULL) != TCB_OK)
 		skip_because("no assembler for PTX");
 	for (size_t row = 0; tcb_gpu_table_row(row, &gpu); row++) {
-		const unsigned capability = gpu.device.target.capability;
+		const unsigned capability = gpu.device.target.cuda.capability;
 		if (!tcb_assembler_knows(&info, capability))
 			continue;
 		for (size_t i = 0; i < 5; i++) {

@@ -44,7 +44,7 @@ static void fixture_init(struct fixture *f)
 static void fixture_cuda(struct fixture *f, unsigned capability)
 {
 	fixture_init(f);
-	f->target = (struct tcb_target){ .kind = TCB_TARGET_CUDA, .capability = capability };
+	f->target = (struct tcb_target){ .kind = TCB_TARGET_CUDA, .cuda.capability = capability };
 }
 
 static void accepts(const char *id, const struct fixture *f)
@@ -224,7 +224,7 @@ static void test_h5_shared(void **state)
 	}
 	/* The device's word wins over the table. */
 	fixture_cuda(&f, 89);
-	f.target.shared_optin_bytes = 120 * 1024;
+	f.target.cuda.shared_optin_bytes = 120 * 1024;
 	p->shared_dynamic = 1;
 	p->shared_bytes = 120 * 1024;
 	accepts("H5", &f);
@@ -251,9 +251,9 @@ static void test_h6_threads(void **state)
 	rejects("H6", &f, "1024 are the most");
 	p->block_threads = 48;
 	rejects("H6", &f, "multiple of the warp of 32");
-	f.target.warp_threads = 16;
+	f.target.cuda.warp_threads = 16;
 	accepts("H6", &f);
-	f.target.block_threads_max = 32;
+	f.target.cuda.block_threads_max = 32;
 	rejects("H6", &f, "32 are the most");
 	fixture_init(&f);
 	f.geometry.knob[TCB_KNOB_THREADS] = 4;

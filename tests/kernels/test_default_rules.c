@@ -248,7 +248,7 @@ static void others_have_the_own_default(void **state)
 		if (target.kind == TCB_TARGET_CPU)
 			target.isa_mask = 1u;
 		else
-			target.capability = 75;
+			target.cuda.capability = 75;
 		assert_null(tcb_default_rule_find(&problem, &target, &within));
 	}
 }

@@ -119,7 +119,7 @@ static void test_candidates(void **state)
 	size_t row = 0;
 
 	(void)state;
-	while (tcb_gpu_table_row(row, &gpu) && gpu.device.target.capability != 90)
+	while (tcb_gpu_table_row(row, &gpu) && gpu.device.target.cuda.capability != 90)
 		row++;
 	const struct tcb_target *target = &gpu.device.target;
 	assert_int_equal(tcb_problem_init(op, op->default_contract, &op->default_shapes[0], &problem, NULL), TCB_OK);
@@ -142,7 +142,7 @@ static void test_candidates(void **state)
 	struct tcb_problem larger = problem;
 	struct tcb_target smaller = *target;
 	larger.shape.m++;
-	smaller.sm_count--;
+	smaller.cuda.sm_count--;
 	assert_int_not_equal(tcb_judged_claim(&larger, target, &geometry, signature) | 1, claim | 1);
 	assert_int_not_equal(tcb_judged_claim(&problem, &smaller, &geometry, signature) | 1, claim | 1);
 }

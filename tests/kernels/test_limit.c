@@ -258,7 +258,7 @@ static void every_target_assembles(void **state)
 	if (tcb_assembler_find(&info, NULL) != TCB_OK)
 		skip_because("no assembler for PTX");
 	for (size_t i = 0; tcb_gpu_table_row(i, &gpu); i++) {
-		unsigned capability = gpu.device.target.capability;
+		unsigned capability = gpu.device.target.cuda.capability;
 		if (!tcb_assembler_knows(&info, capability))
 			continue;
 		for (int form = 0; form < (capability >= 90 ? 3 : 2); form++) {

@@ -204,7 +204,7 @@ static void kernels_assemble(void **state)
 		const struct tcb_problem p =
 			(c % 2 && !is_wgmma ? problem_q8 : problem_of)(op_names[c / 2 % OPS], 128, 4096, 4096);
 		const struct tcb_target target = gpu_target(is_wgmma ? 90 : gpu_capabilities[c], 0);
-		const struct tcb_ptx_target ptx_target = { target.capability, is_wgmma ? 'a' : 0 };
+		const struct tcb_ptx_target ptx_target = { target.cuda.capability, is_wgmma ? 'a' : 0 };
 		struct tcb_geometry g = gpu_geometry(STANDARD);
 		struct tcb_kernel kernel;
 		struct tcb_str text = { 0 };
@@ -216,7 +216,7 @@ static void kernels_assemble(void **state)
 		tcb_kernel_print(&kernel, &text);
 		tcb_assemble(&info, text.data, text.length, &ptx_target, 60, &assembly);
 		if (assembly.status != TCB_OK)
-			fail_msg("sm_%u: %s", target.capability, assembly.log);
+			fail_msg("sm_%u: %s", target.cuda.capability, assembly.log);
 		assert_true(tcb_assembly_resources(&assembly, "qmm_matmul", &resources));
 		tcb_assembly_fini(&assembly);
 		tcb_str_fini(&text);

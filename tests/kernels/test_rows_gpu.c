@@ -305,7 +305,7 @@ static void reductions_have_the_right_bits(void **state)
 		gpu_bench_check(&bench, &target, &g, i, NULL);
 		memcpy(&bits, &bench.first, sizeof bits);
 		if (bits != cases[i / 10].bits)
-			fail_msg("%s of %s, sm_%u: 0x%08x", p.op_name, bench.what, target.capability, bits);
+			fail_msg("%s of %s, sm_%u: 0x%08x", p.op_name, bench.what, target.cuda.capability, bits);
 		gpu_bench_close(&bench);
 	}
 }

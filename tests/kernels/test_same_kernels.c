@@ -17,7 +17,7 @@
 static struct tcb_target h200(void)
 {
 	struct tcb_target target = {
-		.capability = 90, .sm_count = 132, .shared_optin_bytes = 232448, .l2_bytes = 60 << 20
+		.cuda.capability = 90, .cuda.sm_count = 132, .cuda.shared_optin_bytes = 232448, .l2_bytes = 60 << 20
 	};
 	tcb_target_complete_gpu(&target);
 	return target;

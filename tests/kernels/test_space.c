@@ -259,7 +259,7 @@ static void test_large_products(void **state)
 /* Refused at once: a walk through axes without rules would take minutes. */
 static void test_no_gpu_kernels(void **state)
 {
-	const struct tcb_target gpu = { .kind = TCB_TARGET_CUDA, .capability = 90 };
+	const struct tcb_target gpu = { .kind = TCB_TARGET_CUDA, .cuda.capability = 90 };
 	struct tcb_space *space;
 	struct tcb_error err;
 	(void)state;

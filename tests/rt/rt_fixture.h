@@ -168,7 +168,7 @@ static inline void fixture_put(struct fixture *fixture, const struct winner *win
 	if (tcb_cpu_identify("cpu", threads, &device, &err) != TCB_OK)
 		fixture_fail(&err);
 	if (winner->gpu) {
-		device.target = (struct tcb_target){ .kind = TCB_TARGET_CUDA, .capability = 90 };
+		device.target = (struct tcb_target){ .kind = TCB_TARGET_CUDA, .cuda.capability = 90 };
 		strcpy(device.name, winner->gpu);
 		strcpy(device.arch, winner->gpu);
 		strcpy(device.key, FIXTURE_GPU_KEY);

@@ -255,7 +255,7 @@ static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_
 		return tcb_fail(err, TCB_E_UNSUPPORTED, "planted: no such kernel");
 	if (behaviour == PLANTED_GPU_WRONG_FULL && !is_full)
 		behaviour = PLANTED_GPU_GOOD;
-	write_kernel(&text, target->capability, behaviour, threads,
+	write_kernel(&text, target->cuda.capability, behaviour, threads,
 		     1 + STAGE_LOOPS * (unsigned)geometry->knob[TCB_KNOB_STAGES]);
 	enum tcb_status status = text.failed ? tcb_fail(err, TCB_E_NOMEM, "out of memory")
 					     : tcb_ptx_parse("planted", text.data, text.length, &module, err);

@@ -53,11 +53,11 @@ static void add_gpu(struct tcb_str *out, const struct tcb_gpu *gpu)
 
 	cli_text_bytes(device->memory_bytes, memory);
 	cli_text_bytes(device->target.l2_bytes, l2);
-	cli_text_bytes(device->target.shared_optin_bytes, shared);
+	cli_text_bytes(device->target.cuda.shared_optin_bytes, shared);
 	cli_add_line(out, "cuda:%d: %s", gpu->ordinal, device->model);
 	tcb_str_addf(out, "  %-12s %s\n  %-12s %s\n", "key", device->key, "architecture", device->arch);
 	tcb_str_addf(out, "  %-12s %u multiprocessors at %u MHz, %s of shared memory a block\n", "processors",
-		     device->target.sm_count, device->clock_khz / 1000, shared);
+		     device->target.cuda.sm_count, device->clock_khz / 1000, shared);
 	tcb_str_addf(out, "  %-12s %s\n  %-12s %s at %.0f GB/s%s\n", "L2", l2, "memory", memory,
 		     gpu->read_bytes_s / 1e9, device->has_ecc > 0 ? ", ECC" : "");
 	cli_add_line(out, "  %-12s %s", "driver", device->driver);
@@ -117,7 +117,7 @@ static json_t *gpu_json(const struct tcb_gpu *gpu, int *failed)
 	char name[32];
 
 	snprintf(name, sizeof name, gpu->ordinal < 0 ? "sm_%u" : "cuda:%u",
-		 gpu->ordinal < 0 ? target->capability : (unsigned)gpu->ordinal);
+		 gpu->ordinal < 0 ? target->cuda.capability : (unsigned)gpu->ordinal);
 	cli_json_set(row, "name", cli_json_text(name), failed);
 	cli_json_set(row, "attached", json_boolean(gpu->ordinal >= 0), failed);
 	cli_json_set(row, "key", cli_json_text(device->key), failed);
@@ -126,10 +126,10 @@ static json_t *gpu_json(const struct tcb_gpu *gpu, int *failed)
 	cli_json_set(row, "source", cli_json_text(gpu->source), failed);
 	cli_json_set(row, "driver", cli_json_text(device->driver), failed);
 	cli_json_set(row, "uuid", cli_json_text(gpu->uuid), failed);
-	cli_json_set(row, "sm_count", cli_json_size(target->sm_count), failed);
+	cli_json_set(row, "sm_count", cli_json_size(target->cuda.sm_count), failed);
 	cli_json_set(row, "clock_khz", cli_json_size(device->clock_khz), failed);
 	cli_json_set(row, "l2_bytes", cli_json_size(target->l2_bytes), failed);
-	cli_json_set(row, "shared_optin_bytes", cli_json_size(target->shared_optin_bytes), failed);
+	cli_json_set(row, "shared_optin_bytes", cli_json_size(target->cuda.shared_optin_bytes), failed);
 	cli_json_set(row, "memory_bytes", cli_json_size(device->memory_bytes), failed);
 	cli_json_set(row, "read_bytes_s", json_real(gpu->read_bytes_s), failed);
 	cli_json_set(row, "has_ecc", json_boolean(device->has_ecc > 0), failed);

@@ -104,7 +104,7 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 	g->q_terms = g->io != TCB_TYPE_F32 ? 1 : g->type == TCB_TYPE_BF16 ? 3 : 2;
 	g->q_terms += g->is_coded;
 	g->weight_terms = g->io == TCB_TYPE_F32 ? 2 : 1;
-	g->capability = target->capability;
+	g->capability = target->cuda.capability;
 	g->m = (unsigned)s->m;
 	g->n = (unsigned)s->n;
 	g->k = (unsigned)s->k;
@@ -145,7 +145,7 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 	g->copy = (enum tcb_copy)KNOB(COPY);
 	g->unit = KNOB_COUNT(VEC);
 	g->stages = KNOB_COUNT(STAGES);
-	plan_grid(g, KNOB(BLOCKS), target->sm_count ? target->sm_count : 1);
+	plan_grid(g, KNOB(BLOCKS), target->cuda.sm_count ? target->cuda.sm_count : 1);
 	plan_memory(g);
 }
 
@@ -208,7 +208,7 @@ RULE(rule_isa)
 {
 	if (geometry->knob[TCB_KNOB_ISA] != TCB_ISA_MMA)
 		return "isa must be mma";
-	if (target->capability < 80)
+	if (target->cuda.capability < 80)
 		return "attention on a GPU needs sm_80";
 	return tcb_gpu_rule_isa(problem, target, geometry);
 }
@@ -248,7 +248,7 @@ int attention_gpu_has_bulk(const struct tcb_problem *problem, const struct tcb_t
 	const size_t row = tcb_kv_bytes(attention_of(problem)->kv, problem->shape.k);
 	/* Rows of an odd number of 16 bytes are in banks as they are wanted. */
 	const size_t units = tcb_div_up(row + 16 - tcb_least(row & -row, 16), 16);
-	return target->capability >= 90 && attention_of(problem)->kv == TCB_TYPE_BLOCKS && units % 2 &&
+	return target->cuda.capability >= 90 && attention_of(problem)->kv == TCB_TYPE_BLOCKS && units % 2 &&
 	       !problem->shape.heads.page && row * problem->shape.heads.kv % 16 == 0;
 }
 
@@ -327,7 +327,7 @@ RULE(rule_blocks)
 		return "splitk must be 1 to 256";
 	if (cluster < 1 || cluster > CLUSTER_MAX || !tcb_is_power_of_two((size_t)cluster) || splitk % (unsigned)cluster)
 		return "cluster must be 1, 2, 4 or 8 and divide splitk";
-	if (cluster > 1 && target->capability < 90)
+	if (cluster > 1 && target->cuda.capability < 90)
 		return "cluster above 1 needs sm_90";
 	if (is_dealt(geometry))
 		return NULL; /* rule_dealing */
@@ -354,7 +354,7 @@ RULE(rule_idle)
 static size_t blocks_of(const struct tcb_problem *problem, const struct tcb_target *target,
 			const struct tcb_geometry *geometry)
 {
-	return is_dealt(geometry) ? (size_t)KNOB(BLOCKS) * tcb_most(target->sm_count, 1)
+	return is_dealt(geometry) ? (size_t)KNOB(BLOCKS) * tcb_most(target->cuda.sm_count, 1)
 				  : tiles_of(problem, geometry) * KNOB(SPLITK);
 }
 
@@ -365,8 +365,8 @@ RULE(policy_usual)
 	unsigned unusual = 0;
 	unusual += KNOB(HEADS) != group && rows < ATTENTION_COLUMNS && problem->shape.m * group > rows;
 	const int is_blocks = attention_of(problem)->kv == TCB_TYPE_BLOCKS;
-	const size_t blocks = blocks_of(problem, target, geometry), sms = tcb_most(target->sm_count, 1);
-	unusual += KNOB(PDL) == 0 && target->capability >= 90 && !is_blocks;
+	const size_t blocks = blocks_of(problem, target, geometry), sms = tcb_most(target->cuda.sm_count, 1);
+	unusual += KNOB(PDL) == 0 && target->cuda.capability >= 90 && !is_blocks;
 	unusual += KNOB(WARPS) < 2 || KNOB(WARPS) > 8;
 	unusual += row_warps(geometry) > 1 && rows <= ATTENTION_COLUMNS;
 	unusual += KNOB(STAGES) > 4;

@@ -25,7 +25,7 @@ static size_t wave(const struct tcb_problem *problem, const struct tcb_target *t
 {
 	const size_t tiles = (size_t)problem->shape.heads.sequences * problem->shape.heads.kv *
 			     tcb_div_up(attention_group(&problem->shape), heads) * tcb_div_up(problem->shape.m, tokens);
-	return tcb_least(tcb_most(together * tcb_most(target->sm_count, 1) / tiles, 1), 256);
+	return tcb_least(tcb_most(together * tcb_most(target->cuda.sm_count, 1) / tiles, 1), 256);
 }
 
 /* Query heads that fill mma's columns, or all. */
@@ -82,7 +82,7 @@ size_t attention_gpu_axes(const struct tcb_problem *problem, const struct tcb_ta
 	if (m > 1)
 		tcb_axis_add(a, wave(problem, target, 1, heads, tcb_least(m, ROWS_MAX)));
 	a = tcb_axis_knob(out, &count, TCB_KNOB_CLUSTER);
-	tcb_axis_add_powers(a, 1, 2, target->capability >= 90 ? CLUSTER_MAX : 1);
+	tcb_axis_add_powers(a, 1, 2, target->cuda.capability >= 90 ? CLUSTER_MAX : 1);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_JOIN), TCB_JOIN_NONE, TCB_JOIN_CLUSTER, TCB_JOIN_LAST, TCB_JOIN_LAUNCH);
 	/* What sequences together have is the same for each block: no splits for the longest. */
 	if (s->heads.sequences > 1) {
@@ -92,7 +92,7 @@ size_t attention_gpu_axes(const struct tcb_problem *problem, const struct tcb_ta
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_OCC), 1, 2, 3, 4);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_PDL);
 	tcb_axis_add(a, 0);
-	if (target->capability >= 90)
+	if (target->cuda.capability >= 90)
 		ADD(a, 1);
 	return count;
 }
@@ -176,7 +176,7 @@ void attention_gpu_default_geometry(const struct tcb_problem *problem, const str
 						   : 1;
 	out->knob[TCB_KNOB_CLUSTER] = 1;
 	out->knob[TCB_KNOB_JOIN] = splitk > 1 ? TCB_JOIN_LAUNCH : TCB_JOIN_NONE;
-	out->knob[TCB_KNOB_PDL] = splitk > 1 && target->capability >= 90; /* the merge begins meanwhile */
+	out->knob[TCB_KNOB_PDL] = splitk > 1 && target->cuda.capability >= 90; /* the merge begins meanwhile */
 	out->knob[TCB_KNOB_OCC] = is_long || heads * tokens > ATTENTION_COLUMNS ? 1 : (int32_t)resident;
 	out->knob[TCB_KNOB_HEADS] = (int32_t)heads;
 	if (is_blocks)

@@ -75,7 +75,7 @@ void prefill_gpu_plan(const struct tcb_problem *problem, const struct tcb_target
 {
 	struct prefill_gpu *g = out;
 	const struct tcb_shape *s = &problem->shape;
-	const unsigned sms = target->sm_count ? target->sm_count : 1;
+	const unsigned sms = target->cuda.sm_count ? target->cuda.sm_count : 1;
 	memset(g, 0, sizeof(*g));
 	const int is_blocks = attention_of(problem)->kv == TCB_TYPE_BLOCKS;
 	g->converts = is_blocks && KNOB(PREP) == TCB_PREP_WARPS;
@@ -86,7 +86,7 @@ void prefill_gpu_plan(const struct tcb_problem *problem, const struct tcb_target
 	g->terms = !g->is_f32 ? 1 : g->is_wide ? 2 : 3;
 	g->has_scales = g->is_f32 && is_blocks;
 	g->isa = (enum tcb_isa)KNOB(ISA);
-	g->capability = target->capability;
+	g->capability = target->cuda.capability;
 	g->m = (unsigned)s->m;
 	g->n = (unsigned)s->n;
 	g->k = (unsigned)s->k;
@@ -240,7 +240,7 @@ static size_t page_of(const struct tcb_problem *problem)
 static const char *refused_by_wgmma(const struct tcb_problem *problem, const struct tcb_target *target)
 {
 	const struct tcb_shape *s = &problem->shape;
-	if (target->capability != 90)
+	if (target->cuda.capability != 90)
 		return "isa=wgmma is sm_90's alone";
 	if (problem->contract != TCB_CONTRACT_F16)
 		return "the contract must be f16 with isa=wgmma";
@@ -262,7 +262,7 @@ RULE(rule_isa)
 	const int32_t isa = geometry->knob[TCB_KNOB_ISA];
 	if (isa != TCB_ISA_MMA && isa != TCB_ISA_WGMMA)
 		return "isa must be mma or wgmma";
-	if (target->capability < 80)
+	if (target->cuda.capability < 80)
 		return "attention on a GPU needs sm_80";
 	const char *reason = isa == TCB_ISA_WGMMA ? refused_by_wgmma(problem, target) : NULL;
 	return reason ? reason : tcb_gpu_rule_isa(problem, target, geometry);

@@ -57,7 +57,7 @@ size_t prefill_gpu_axes(const struct tcb_problem *problem, const struct tcb_targ
 		ADD(tcb_axis_knob(out, &count, TCB_KNOB_PREP), TCB_PREP_LAUNCH, TCB_PREP_WARPS);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_PDL);
 	tcb_axis_add(a, 0);
-	if (target->capability >= 90)
+	if (target->cuda.capability >= 90)
 		ADD(a, 1);
 	return count;
 }
@@ -106,8 +106,8 @@ void prefill_gpu_default_geometry(const struct tcb_problem *problem, const struc
 	const size_t tiles = tcb_div_up(s->m, own * workers) * s->heads.query * s->heads.sequences;
 	out->knob[TCB_KNOB_ISA] = is_wgmma ? TCB_ISA_WGMMA : TCB_ISA_MMA;
 	out->knob[TCB_KNOB_STAGES] = 2;
-	out->knob[TCB_KNOB_BLOCKS] = is_wgmma && tiles > tcb_most(target->sm_count, 1);
-	out->knob[TCB_KNOB_PDL] = attention_of(problem)->kv == TCB_TYPE_BLOCKS && target->capability >= 90;
+	out->knob[TCB_KNOB_BLOCKS] = is_wgmma && tiles > tcb_most(target->cuda.sm_count, 1);
+	out->knob[TCB_KNOB_PDL] = attention_of(problem)->kv == TCB_TYPE_BLOCKS && target->cuda.capability >= 90;
 	if (attention_of(problem)->kv == TCB_TYPE_BLOCKS)
 		out->knob[TCB_KNOB_PREP] = TCB_PREP_LAUNCH;
 	out->knob[TCB_KNOB_OCC] = 1;

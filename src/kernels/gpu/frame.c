@@ -14,7 +14,7 @@ enum tcb_status tcb_kit_open(struct tcb_kit *kit, const struct tcb_problem *prob
 			     char feature, const struct tcb_geometry *geometry, struct tcb_kernel *out,
 			     struct tcb_error *err)
 {
-	const struct tcb_ptx_target ptx_target = { target->capability, feature };
+	const struct tcb_ptx_target ptx_target = { target->cuda.capability, feature };
 	memset(out, 0, sizeof(*out));
 	memset(kit->owns, 0, sizeof(kit->owns));
 	if (geometry)

@@ -64,7 +64,7 @@ const char *tcb_gpu_rule_occ(const struct tcb_problem *problem, const struct tcb
 			     const struct tcb_geometry *geometry)
 {
 	(void)problem;
-	if (KNOB(OCC) < 1 || KNOB(OCC) * KNOB(WARPS) > warps_together(target->capability))
+	if (KNOB(OCC) < 1 || KNOB(OCC) * KNOB(WARPS) > warps_together(target->cuda.capability))
 		return "occ blocks have more warps than an SM holds";
 	return KNOB(BLOCKS) && KNOB(OCC) != KNOB(BLOCKS) ? "occ must be as many as blocks, if these stay" : NULL;
 }
@@ -75,14 +75,14 @@ const char *tcb_gpu_rule_pdl(const struct tcb_problem *problem, const struct tcb
 	(void)problem;
 	if (KNOB(PDL) > 1)
 		return "pdl must be 0 or 1";
-	return KNOB(PDL) && target->capability < 90 ? "pdl=1 needs sm_90" : NULL;
+	return KNOB(PDL) && target->cuda.capability < 90 ? "pdl=1 needs sm_90" : NULL;
 }
 
 const char *tcb_gpu_rule_copy(const struct tcb_problem *problem, const struct tcb_target *target,
 			      const struct tcb_geometry *geometry)
 {
 	(void)problem;
-	if (KNOB(COPY) == TCB_COPY_ASYNC && target->capability < 80)
+	if (KNOB(COPY) == TCB_COPY_ASYNC && target->cuda.capability < 80)
 		return "copy=async needs sm_80";
-	return KNOB(COPY) == TCB_COPY_BULK && target->capability < 90 ? "copy=bulk needs sm_90" : NULL;
+	return KNOB(COPY) == TCB_COPY_BULK && target->cuda.capability < 90 ? "copy=bulk needs sm_90" : NULL;
 }

@@ -15,7 +15,7 @@
 size_t matmul_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
 		       struct tcb_axis out[TCB_AXES_MAX])
 {
-	const int is_f32 = problem->op->type == TCB_TYPE_F32, has_wgmma = !is_f32 && target->capability == 90;
+	const int is_f32 = problem->op->type == TCB_TYPE_F32, has_wgmma = !is_f32 && target->cuda.capability == 90;
 	const size_t m = tcb_power_of_two_up(problem->shape.m), n = tcb_power_of_two_up(problem->shape.n);
 	const size_t k = tcb_power_of_two_up(problem->shape.k);
 	size_t count = 0;
@@ -24,9 +24,9 @@ size_t matmul_gpu_axes(const struct tcb_problem *problem, const struct tcb_targe
 	if (has_wgmma)
 		tcb_axis_add(a, TCB_ISA_WGMMA);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_COPY);
-	if (target->capability >= 80)
+	if (target->cuda.capability >= 80)
 		tcb_axis_add(a, TCB_COPY_ASYNC);
-	if (target->capability < 80 || (!is_f32 && (problem->shape.k % 2 || problem->shape.n % 2)))
+	if (target->cuda.capability < 80 || (!is_f32 && (problem->shape.k % 2 || problem->shape.n % 2)))
 		tcb_axis_add(a, TCB_COPY_LDG);
 	if (has_wgmma)
 		tcb_axis_add(a, TCB_COPY_BULK);
@@ -72,7 +72,7 @@ size_t matmul_gpu_axes(const struct tcb_problem *problem, const struct tcb_targe
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_SPLITK), 1, 2, 3, 4, 8);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_PDL);
 	tcb_axis_add(a, 0);
-	if (target->capability >= 90)
+	if (target->cuda.capability >= 90)
 		tcb_axis_add(a, 1);
 	return count;
 }
@@ -98,12 +98,12 @@ void matmul_gpu_default_geometry(const struct tcb_problem *problem, const struct
 	const size_t m = tcb_power_of_two_up(problem->shape.m), n = tcb_power_of_two_up(problem->shape.n);
 	const size_t k = tcb_power_of_two_up(problem->shape.k), element = is_f32 ? 4 : 2;
 	const int is_wgmma =
-		!is_f32 && target->capability == 90 && problem->shape.k % 8 == 0 && problem->shape.n % 8 == 0;
+		!is_f32 && target->cuda.capability == 90 && problem->shape.k % 8 == 0 && problem->shape.n % 8 == 0;
 	struct tcb_tile micro = { 32, is_f32 ? 64 : 32, is_f32 ? 8 : 32 };
 	size_t vec = 16;
 	while (vec > element && problem->shape.k * element % vec)
 		vec /= 2;
-	const int is_async = target->capability >= 80 && (is_f32 || (vec >= 4 && problem->shape.n % 2 == 0));
+	const int is_async = target->cuda.capability >= 80 && (is_f32 || (vec >= 4 && problem->shape.n % 2 == 0));
 	if (is_wgmma)
 		micro = (struct tcb_tile){ 64, n > 64 ? 128 : 64, 64 };
 	else if (!is_f32) /* of few rows or columns, more warps: one would have too much to copy */

@@ -78,7 +78,7 @@ static void plan_dealt(struct matmul_gpu *g, unsigned blocks)
 
 static void plan_grid(const struct tcb_target *target, struct matmul_gpu *g)
 {
-	const unsigned sms = target->sm_count ? target->sm_count : 1;
+	const unsigned sms = target->cuda.sm_count ? target->cuda.sm_count : 1;
 	g->tiles_m = tcb_div_up(g->m, g->bm * g->cluster);
 	g->tiles_n = tcb_div_up(g->n, g->bn);
 	g->steps = tcb_div_up(g->k, g->bk);
@@ -109,7 +109,7 @@ void matmul_gpu_plan(const struct tcb_problem *problem, const struct tcb_target 
 	g->type = problem->op->type;
 	g->element = (unsigned)tcb_type_bytes(g->type);
 	g->isa = (enum tcb_isa)KNOB(ISA);
-	g->capability = target->capability;
+	g->capability = target->cuda.capability;
 	g->m = (unsigned)problem->shape.m;
 	g->n = (unsigned)problem->shape.n;
 	g->k = (unsigned)problem->shape.k;
@@ -248,9 +248,9 @@ RULE(rule_isa)
 	const int is_f32 = problem->op->type == TCB_TYPE_F32;
 	if (is_f32 ? isa != TCB_ISA_FMA : isa != TCB_ISA_MMA && isa != TCB_ISA_WGMMA)
 		return is_f32 ? "isa must be fma" : "isa must be mma or wgmma";
-	if (problem->op->type == TCB_TYPE_BF16 && target->capability < 80)
+	if (problem->op->type == TCB_TYPE_BF16 && target->cuda.capability < 80)
 		return "bf16 needs sm_80";
-	if (isa == TCB_ISA_WGMMA && target->capability != 90)
+	if (isa == TCB_ISA_WGMMA && target->cuda.capability != 90)
 		return "isa=wgmma is sm_90's alone";
 	return tcb_gpu_rule_isa(problem, target, geometry);
 }
@@ -315,7 +315,7 @@ RULE(rule_copy)
 	const unsigned stages = KNOB(STAGES);
 	if ((isa == TCB_ISA_WGMMA) != (copy == TCB_COPY_BULK))
 		return "copy must be bulk with isa=wgmma, else ldg or async";
-	if (copy == TCB_COPY_ASYNC && target->capability < 80)
+	if (copy == TCB_COPY_ASYNC && target->cuda.capability < 80)
 		return "copy=async needs sm_80";
 	if (copy == TCB_COPY_LDG && stages != 2)
 		return "stages must be 2 with copy=ldg";
@@ -361,7 +361,7 @@ RULE(rule_blocks)
 		return "splitk must be 1 to 64, and 1 with isa=wgmma";
 	if (KNOB(PDL) > 1)
 		return "pdl must be 0 or 1";
-	return KNOB(PDL) && target->capability < 90 ? "pdl=1 needs sm_90" : NULL;
+	return KNOB(PDL) && target->cuda.capability < 90 ? "pdl=1 needs sm_90" : NULL;
 }
 
 RULE(rule_dealing)
@@ -427,7 +427,7 @@ RULE(policy_macro)
 /* Blocks that there are for each that the SMs hold: under 1 some are idle. */
 static double waves(const struct tcb_target *target, const struct matmul_gpu *g)
 {
-	const unsigned sms = target->sm_count ? target->sm_count : 1;
+	const unsigned sms = target->cuda.sm_count ? target->cuda.sm_count : 1;
 	return (double)g->tiles_m * g->tiles_n * g->cluster * g->splitk / ((double)sms * g->occ);
 }
 
@@ -465,7 +465,7 @@ static unsigned unusual_wgmma(const struct tcb_target *target, const struct matm
 static unsigned unusual_mma(const struct tcb_target *target, const struct matmul_gpu *g)
 {
 	unsigned unusual = unusual_size(target, g);
-	if (target->capability == 90 && g->k % 8 == 0 && g->n % 8 == 0)
+	if (target->cuda.capability == 90 && g->k % 8 == 0 && g->n % 8 == 0)
 		unusual += 2; /* wgmma is twice as fast */
 	unusual += g->threads < 128 || g->threads > 256;
 	unusual += g->wm * g->wn < 32 * 32;

@@ -31,7 +31,7 @@ enum {
  */
 static unsigned cluster_sms(const struct tcb_target *target, unsigned size)
 {
-	const unsigned sms = target->sm_count ? target->sm_count : 1;
+	const unsigned sms = target->cuda.sm_count ? target->cuda.sm_count : 1;
 	return size > 2 && sms > 11 ? sms * 10 / 11 : sms;
 }
 
@@ -127,7 +127,7 @@ static void plan_spread(const struct tcb_target *target, struct qmm_gpu *g)
 	const unsigned share = tcb_div_up(blocks, cluster_sms(target, cluster));
 	const size_t of_sm = tcb_shared_limit(target) + SHARED_OF_SYSTEM;
 	g->launch_bytes = g->shared_bytes;
-	if (target->sm_count && (g->pdl || cluster > 1) && blocks < share * target->sm_count) {
+	if (target->cuda.sm_count && (g->pdl || cluster > 1) && blocks < share * target->cuda.sm_count) {
 		const unsigned least = (unsigned)(of_sm / (share + 1)) / SHARED_ALIGN * SHARED_ALIGN + SHARED_ALIGN;
 		if (least > SHARED_OF_SYSTEM && g->launch_bytes < least - SHARED_OF_SYSTEM)
 			g->launch_bytes = least - SHARED_OF_SYSTEM;
@@ -240,8 +240,8 @@ void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 {
 	struct qmm_gpu *g = out;
 	memset(g, 0, sizeof(*g));
-	g->capability = target->capability;
-	g->sms = target->sm_count ? target->sm_count : 1;
+	g->capability = target->cuda.capability;
+	g->sms = target->cuda.sm_count ? target->cuda.sm_count : 1;
 	qmm_unit_of(problem->op->format->id, &g->unit);
 	g->is_wgmma = geometry->knob[TCB_KNOB_ISA] == TCB_ISA_WGMMA;
 	if (problem->contract == TCB_CONTRACT_Q8)
@@ -477,7 +477,7 @@ RULE(rule_join)
 	const unsigned splitk = KNOB(SPLITK);
 	if (splitk == 1)
 		return join == TCB_JOIN_NONE ? NULL : "join must be none with splitk=1";
-	if (join == TCB_JOIN_CLUSTER && target->capability < 90)
+	if (join == TCB_JOIN_CLUSTER && target->cuda.capability < 90)
 		return "join=cluster needs sm_90";
 	if (join == TCB_JOIN_CLUSTER && splitk > CLUSTER_MAX)
 		return "join=cluster takes 8 blocks at most";
@@ -576,7 +576,7 @@ RULE(rule_registers)
 /* A resident block that gets no second round does what a block per tile does. */
 RULE(policy_rounds)
 {
-	const size_t resident = KNOB(BLOCKS), sms = target->sm_count ? target->sm_count : 1;
+	const size_t resident = KNOB(BLOCKS), sms = target->cuda.sm_count ? target->cuda.sm_count : 1;
 	const size_t tiles = (problem->shape.m + geometry->tile[TCB_MIDI].m - 1) / geometry->tile[TCB_MIDI].m;
 	const size_t all = tiles * KNOB(SPLITK) *
 			   ((problem->shape.n + geometry->tile[TCB_MIDI].n - 1) / geometry->tile[TCB_MIDI].n);
@@ -603,10 +603,10 @@ RULE(policy_usual)
 	const int32_t *of = geometry->knob;
 	const unsigned splitk = KNOB(SPLITK), occ = KNOB(OCC);
 	const size_t tokens = geometry->tile[TCB_MIDI].m, m = tcb_power_of_two_up(problem->shape.m);
-	const int is_modern = target->capability >= 90;
+	const int is_modern = target->cuda.capability >= 90;
 	unsigned unusual = 0;
 	unusual += of[TCB_KNOB_PDL] == 0 && is_modern;
-	unusual += of[TCB_KNOB_COPY] == TCB_COPY_LDG && target->capability >= 80;
+	unusual += of[TCB_KNOB_COPY] == TCB_COPY_LDG && target->cuda.capability >= 80;
 	unusual += of[TCB_KNOB_LEAD] != of[TCB_KNOB_STAGES];
 	unusual += of[TCB_KNOB_JOIN] == TCB_JOIN_LAST && is_modern && splitk <= CLUSTER_MAX;
 	unusual += occ > 1;
@@ -642,7 +642,7 @@ RULE(policy_usual)
 /* Blocks that leave many SMs without work, in the last wave or altogether. */
 RULE(policy_waves)
 {
-	const size_t slots = (size_t)KNOB(OCC) * (target->sm_count ? target->sm_count : 1);
+	const size_t slots = (size_t)KNOB(OCC) * (target->cuda.sm_count ? target->cuda.sm_count : 1);
 	struct qmm_gpu g;
 	size_t blocks;
 	qmm_gpu_plan(problem, target, geometry, &g);

@@ -36,7 +36,7 @@ size_t qmm_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 	const struct tcb_shape *s = &problem->shape;
 	const size_t units = qmm_units_along_k(s->k), rows = tcb_power_of_two_up(s->n),
 		     tokens = tcb_power_of_two_up(s->m);
-	const int is_modern = target->capability >= 90;
+	const int is_modern = target->cuda.capability >= 90;
 	const int has_wgmma = tcb_target_has(target, TCB_ISA_WGMMA) && problem->contract == TCB_CONTRACT_F16;
 	size_t count = 0;
 	struct tcb_axis *a;
@@ -52,7 +52,7 @@ size_t qmm_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 	}
 	a = tcb_axis_knob(out, &count, TCB_KNOB_COPY);
 	tcb_axis_add(a, TCB_COPY_LDG);
-	if (target->capability >= 80 && !has_wgmma) /* which has better ways to stream activations */
+	if (target->cuda.capability >= 80 && !has_wgmma) /* which has better ways to stream activations */
 		tcb_axis_add(a, TCB_COPY_ASYNC);
 	if (is_modern)
 		tcb_axis_add(a, TCB_COPY_BULK);
@@ -133,7 +133,7 @@ static void stream_default(const struct tcb_problem *problem, const struct tcb_t
 	const size_t most = tcb_power_of_two_up(s->m) < STREAMED_TOKENS ? tcb_power_of_two_up(s->m) : STREAMED_TOKENS;
 	struct tcb_geometry g = *out;
 	struct qmm_gpu plan;
-	if (problem->contract != TCB_CONTRACT_Q8 || target->capability < 80 || s->m <= QMM_GROUP_TOKENS ||
+	if (problem->contract != TCB_CONTRACT_Q8 || target->cuda.capability < 80 || s->m <= QMM_GROUP_TOKENS ||
 	    s->k % QMM_UNIT_VALUES || units < STREAMED_STAGES)
 		return;
 	g.knob[TCB_KNOB_COPY] = TCB_COPY_ASYNC;
@@ -142,7 +142,7 @@ static void stream_default(const struct tcb_problem *problem, const struct tcb_t
 	for (size_t tokens = most; tokens >= QMM_GROUP_TOKENS; tokens /= 2) {
 		const size_t blocks = tcb_div_up(s->n, warps * QMM_UNIT_ROWS) * tcb_div_up(s->m, tokens);
 		size_t splitk = 1;
-		for (size_t by = 2; by <= SPLIT_MOST && splitk * blocks < target->sm_count; by++)
+		for (size_t by = 2; by <= SPLIT_MOST && splitk * blocks < target->cuda.sm_count; by++)
 			if (units % by == 0 && units / by >= STREAMED_STAGES)
 				splitk = by;
 		set_tiles(problem, tokens, warps, &g);

@@ -38,7 +38,7 @@ RULE(rule_isa)
 		return "isa must be dp4a under contract q8";
 	if (problem->contract != TCB_CONTRACT_Q8 && isa != TCB_ISA_FMA && isa != TCB_ISA_MMA)
 		return "isa must be fma or mma under contracts f32 and f16";
-	if (isa == TCB_ISA_MMA && target->capability < 80)
+	if (isa == TCB_ISA_MMA && target->cuda.capability < 80)
 		return "isa=mma needs sm_80";
 	return tcb_gpu_rule_isa(problem, target, geometry);
 }
@@ -261,7 +261,7 @@ static size_t chunks_of(const struct tcb_problem *problem, const struct tcb_geom
 RULE(policy_rounds)
 {
 	const unsigned resident = KNOB(BLOCKS), stages = KNOB(STAGES);
-	const size_t sms = target->sm_count ? target->sm_count : 1;
+	const size_t sms = target->cuda.sm_count ? target->cuda.sm_count : 1;
 	const size_t at_once = resident * sms * (KNOB(WARPS) / KNOB(KSPLIT)) * geometry->tile[TCB_MICRO].n;
 	if (!resident)
 		return NULL;
@@ -299,7 +299,7 @@ RULE(policy_usual)
 	unusual += geometry->tile[TCB_MICRO].n > 2 && !is_mma(geometry);
 	unusual += warps < 8 || warps > 16;
 	unusual += resident > 2;
-	unusual += of[TCB_KNOB_PDL] == 0 && target->capability >= 90;
+	unusual += of[TCB_KNOB_PDL] == 0 && target->cuda.capability >= 90;
 	if (of[TCB_KNOB_COPY] == TCB_COPY_LDG) {
 		unusual += (unsigned)of[TCB_KNOB_UNROLL] != tcb_div_up(share, step_of(problem, geometry));
 		unusual += of[TCB_KNOB_LEAD] == 0;

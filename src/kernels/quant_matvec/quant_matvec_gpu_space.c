@@ -41,15 +41,15 @@ size_t qmv_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 	const int has_seven = blocks % 7 == 0; /* K = 14336 */
 	size_t count = 0;
 	struct tcb_axis *a;
-	const int has_mma = problem->contract != TCB_CONTRACT_Q8 && target->capability >= 80;
+	const int has_mma = problem->contract != TCB_CONTRACT_Q8 && target->cuda.capability >= 80;
 	a = tcb_axis_knob(out, &count, TCB_KNOB_ISA);
 	tcb_axis_add(a, problem->contract == TCB_CONTRACT_Q8 ? TCB_ISA_DP4A : TCB_ISA_FMA);
 	if (has_mma)
 		tcb_axis_add(a, TCB_ISA_MMA);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_COPY);
 	tcb_axis_add(a, TCB_COPY_LDG);
-	if (target->capability >= 80)
-		tcb_axis_add(a, target->capability >= 90 ? TCB_COPY_BULK : TCB_COPY_ASYNC);
+	if (target->cuda.capability >= 80)
+		tcb_axis_add(a, target->cuda.capability >= 90 ? TCB_COPY_BULK : TCB_COPY_ASYNC);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_STAGES), 1, 2, 3, 4, 6);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_LEAD), 0, 1, 2, 4);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_BLOCKS), 0, 1, 2, 4);
@@ -94,7 +94,7 @@ size_t qmv_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_PREP), TCB_PREP_BLOCK, TCB_PREP_LAUNCH);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_PDL);
 	tcb_axis_add(a, 0);
-	if (target->capability >= 90)
+	if (target->cuda.capability >= 90)
 		tcb_axis_add(a, 1);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_OCC), 1, 2, 4, 8);
 	return count;

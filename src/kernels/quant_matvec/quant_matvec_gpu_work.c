@@ -67,7 +67,7 @@ static void plan_image(struct qmv_gpu *g)
 
 static void plan_rows(const struct tcb_target *target, struct qmv_gpu *g)
 {
-	const unsigned sms = target->sm_count ? target->sm_count : 1;
+	const unsigned sms = target->cuda.sm_count ? target->cuda.sm_count : 1;
 	g->groups = tcb_div_up(g->n, g->group_rows);
 	if (g->resident) {
 		g->grid = g->resident * sms < g->groups ? g->resident * sms : g->groups;
@@ -131,7 +131,7 @@ void qmv_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	struct qmv_gpu *g = out;
 	memset(g, 0, sizeof(*g));
 	g->format = qmv_format(problem);
-	g->capability = target->capability;
+	g->capability = target->cuda.capability;
 	g->is_q8 = problem->contract == TCB_CONTRACT_Q8;
 	g->is_half = problem->contract == TCB_CONTRACT_F16;
 	g->has_norm = qmv_kind(problem)->has_norm;

@@ -25,9 +25,9 @@ void reduce2d_gpu_plan(const struct tcb_problem *problem, const struct tcb_targe
 {
 	struct reduce2d_gpu *g = out;
 	const uint64_t count = (uint64_t)problem->shape.m * problem->shape.n;
-	const uint64_t sms = target->sm_count ? target->sm_count : 1;
+	const uint64_t sms = target->cuda.sm_count ? target->cuda.sm_count : 1;
 	memset(g, 0, sizeof(*g));
-	g->capability = target->capability;
+	g->capability = target->cuda.capability;
 	g->kind = kind_of(problem);
 	g->form = (enum tcb_form)KNOB(FORM);
 	g->join = (enum tcb_join)KNOB(JOIN);
@@ -178,7 +178,7 @@ RULE(policy_usual)
 	const unsigned occ = KNOB(OCC), resident = KNOB(BLOCKS);
 	unsigned unusual = 0;
 	unusual += KNOB(VEC) != 16;
-	unusual += KNOB(PDL) == 0 && target->capability >= 90;
+	unusual += KNOB(PDL) == 0 && target->cuda.capability >= 90;
 	unusual += KNOB(WARPS) < 4;
 	unusual += !resident && occ > 2;
 	unusual += KNOB(UNROLL) == 1;
@@ -218,7 +218,7 @@ size_t reduce2d_gpu_axes(const struct tcb_problem *problem, const struct tcb_tar
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_JOIN), TCB_JOIN_NONE, TCB_JOIN_LAST, TCB_JOIN_LAUNCH, TCB_JOIN_ATOMIC);
 	if (reduce2d_is_sum(problem))
 		ADD(tcb_axis_knob(out, &count, TCB_KNOB_FORM), TCB_FORM_LANES, TCB_FORM_PAIRWISE, TCB_FORM_KAHAN);
-	if (target->capability >= 90)
+	if (target->cuda.capability >= 90)
 		ADD(tcb_axis_knob(out, &count, TCB_KNOB_PDL), 0, 1);
 	else
 		ADD(tcb_axis_knob(out, &count, TCB_KNOB_PDL), 0);

@@ -123,7 +123,7 @@ RULE(rule_isa)
 {
 	if (geometry->knob[TCB_KNOB_ISA] != TCB_ISA_FMA)
 		return "isa must be fma on a GPU";
-	if (rope_kv_type(problem) == TCB_TYPE_BF16 && target->capability < 80)
+	if (rope_kv_type(problem) == TCB_TYPE_BF16 && target->cuda.capability < 80)
 		return "a bf16 cache needs sm_80";
 	return tcb_gpu_rule_isa(problem, target, geometry);
 }
@@ -240,7 +240,7 @@ size_t rope_gpu_axes(const struct tcb_problem *problem, const struct tcb_target 
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_STREAM), 0, 1);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_PDL);
 	tcb_axis_add(a, 0);
-	if (target->capability >= 90)
+	if (target->cuda.capability >= 90)
 		tcb_axis_add(a, 1);
 	return count;
 }

@@ -40,9 +40,9 @@ void tcb_rows_gpu_plan(const struct tcb_problem *problem, const struct tcb_targe
 		       const struct tcb_geometry *geometry, struct tcb_rows_gpu *out)
 {
 	struct tcb_rows_gpu *g = out;
-	const unsigned sms = target->sm_count ? target->sm_count : 1;
+	const unsigned sms = target->cuda.sm_count ? target->cuda.sm_count : 1;
 	memset(g, 0, sizeof(*g));
-	g->capability = target->capability;
+	g->capability = target->cuda.capability;
 	g->m = (unsigned)problem->shape.m;
 	g->n = (unsigned)problem->shape.n;
 	g->width = KNOB(VEC) / 4;
@@ -241,7 +241,7 @@ RULE(rule_join)
 		return "join must be none with splitk=1, and only then";
 	if (join == TCB_JOIN_LAST || join == TCB_JOIN_ATOMIC)
 		return "join must be none, cluster, launch or whole: all blocks of a row need its statistics";
-	if (join == TCB_JOIN_CLUSTER && target->capability < 90)
+	if (join == TCB_JOIN_CLUSTER && target->cuda.capability < 90)
 		return "join=cluster needs sm_90";
 	if (join == TCB_JOIN_CLUSTER && splitk > CLUSTER_MAX)
 		return "splitk must be at most 8 with join=cluster";
@@ -331,7 +331,7 @@ RULE(policy_usual)
 	const size_t n = problem->shape.n;
 	unsigned unusual = 0;
 	unusual += KNOB(VEC) != tcb_rows_gpu_widest(n);
-	unusual += KNOB(PDL) == 0 && target->capability >= 90;
+	unusual += KNOB(PDL) == 0 && target->cuda.capability >= 90;
 	unusual += KNOB(BLOCKS) != 0;
 	unusual += KNOB(STAGES) > 3;
 	unusual += KNOB(UNROLL) > 4;
@@ -345,7 +345,7 @@ RULE(policy_usual)
 RULE(policy_rounds)
 {
 	const unsigned resident = KNOB(BLOCKS), stages = KNOB(STAGES);
-	const size_t sms = target->sm_count ? target->sm_count : 1;
+	const size_t sms = target->cuda.sm_count ? target->cuda.sm_count : 1;
 	const size_t rows = KNOB(WARPS) / KNOB(KSPLIT);
 	const size_t at_once = resident * sms * rows / KNOB(SPLITK);
 	if (!resident)

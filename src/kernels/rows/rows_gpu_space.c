@@ -33,7 +33,7 @@ unsigned tcb_rows_gpu_widest(size_t n)
 /* The most blocks that may share a row. */
 static size_t most_shares(const struct tcb_problem *problem, const struct tcb_target *target)
 {
-	const size_t sms = target->sm_count ? target->sm_count : 1;
+	const size_t sms = target->cuda.sm_count ? target->cuda.sm_count : 1;
 	size_t most = 1;
 	while (most < SPLIT_MAX && problem->shape.m * most < BLOCKS_WANTED_AN_SM * sms &&
 	       problem->shape.n / (2 * most) >= SLICE_MIN)
@@ -48,14 +48,14 @@ size_t tcb_rows_gpu_axes(const struct tcb_problem *problem, const struct tcb_tar
 	const size_t rows = tcb_power_of_two_up(problem->shape.m), columns = tcb_power_of_two_up(problem->shape.n);
 	const size_t shares = most_shares(problem, target), vec = tcb_rows_gpu_widest(problem->shape.n);
 	const size_t even = widest_even(problem->shape.n), other = even < vec ? even : vec / 2;
-	const int is_hopper = target->capability >= 90;
+	const int is_hopper = target->cuda.capability >= 90;
 	size_t count = 0;
 	struct tcb_axis *a;
 	tcb_axis_add(tcb_axis_knob(out, &count, TCB_KNOB_ISA), TCB_ISA_FMA);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_XIN), TCB_XIN_REGS, TCB_XIN_SHARED, TCB_XIN_L2);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_COPY);
 	tcb_axis_add(a, TCB_COPY_LDG);
-	if (target->capability >= 80)
+	if (target->cuda.capability >= 80)
 		tcb_axis_add(a, is_hopper && even == 16 ? TCB_COPY_BULK : TCB_COPY_ASYNC);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_BLOCKS), 0, 1, 2, 4, 8);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_STAGES), 1, 2, 3, 4);
