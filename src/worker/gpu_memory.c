@@ -141,11 +141,13 @@ static enum tcb_status add_copy(struct tcb_gpu_memory *memory, struct layout_cop
 		if (!is_copied(memory, i))
 			continue;
 		size_t bytes = operand_bytes(memory, i, set->packed_bytes);
-		const struct tcb_buffer *from = set->packed_bytes[i] ? &packed->buffer[i] : &instance->data[i];
 		TCB_TRY(tcb_gpu_buffer_alloc(cuda, bytes, &copy->buffer[i], err));
-		int result = set->count == 1 ? cuda->copy_in(copy->buffer[i].data, from->data, bytes)
-					     : cuda->copy_device(copy->buffer[i].data, set->copies[0].buffer[i].data,
-								 bytes, NULL);
+		int result;
+		if (set->count == 1)
+			result = cuda->copy_in(copy->buffer[i].data,
+					       (set->packed_bytes[i] ? packed->buffer : instance->data)[i].data, bytes);
+		else
+			result = cuda->copy_device(copy->buffer[i].data, set->copies[0].buffer[i].data, bytes, NULL);
 		TCB_TRY(tcb_cuda_check(cuda, result, "copying an operand on the GPU", err));
 	}
 	return TCB_OK;
