@@ -89,14 +89,12 @@ const struct tcb_kind tcb_kind_cpu = {
 	.has_threads = 1,
 	.unit = TCB_MICRO,
 	.knobs = TCB_SCOPE_CPU,
-	.advice = { .launch =
-			    "fewer and larger calls: several products in one, a pool whose threads do not sleep, fewer "
-			    "threads",
+	.advice = { .launch = "fewer and larger calls: several products in one, a pool whose threads do not sleep, "
+			      "fewer threads",
 		    .compute = "cheaper operations: a contract of smaller types (q8, f16); no other geometry can gain "
 			       "more than what is left to the limit",
 		    .issue = "fewer instructions per value: a wider instruction family, a contract of smaller types, "
-			     "larger "
-			     "register tiles",
+			     "larger register tiles",
 		    .latency = "more loads in flight: prefetch further ahead, more threads, longer runs through memory",
 		    .cache = "the cache" },
 	.limits = limits,

@@ -128,13 +128,11 @@ const struct tcb_kind tcb_kind_cuda = {
 	.unit = TCB_MIDI,
 	.knobs = TCB_SCOPE_GPU,
 	.advice = { .launch = "fewer and larger calls: several products in one launch, or dependent launches (pdl=1) "
-			      "that "
-			      "hide the next call's start",
+			      "that hide the next call's start",
 		    .compute = "cheaper operations: a contract of smaller types (q8, f16); no other geometry can gain "
 			       "more than what is left to the limit",
-		    .issue =
-			    "fewer instructions per value: matrix instructions (isa=mma, wgmma), a contract of smaller "
-			    "types, larger register tiles, bulk copies",
+		    .issue = "fewer instructions per value: matrix instructions (isa=mma, wgmma), a contract of "
+			     "smaller types, larger register tiles, bulk copies",
 		    .latency = "more bytes in flight: more stages, more warps or blocks per SM, more rows per thread",
 		    .cache = "the L2" },
 	.limits = limits,

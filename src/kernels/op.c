@@ -156,7 +156,9 @@ enum tcb_status tcb_op_require(const struct tcb_op *op, const struct tcb_target 
 {
 	if (tcb_op_side(op, target))
 		return TCB_OK;
-	return tcb_fail(err, TCB_E_UNSUPPORTED, "op %s has no GPU kernels; --device cpu has its space", op->name);
+	return tcb_fail(err, TCB_E_UNSUPPORTED,
+			"op %s has no %s kernels; use a device of another kind ('tcbtune devices' lists them)",
+			op->name, tcb_kind_of(target)->name);
 }
 
 void tcb_op_signature(const struct tcb_op *op, char out[TCB_SIGNATURE_MAX])

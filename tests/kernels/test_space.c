@@ -265,7 +265,7 @@ static void test_no_gpu_kernels(void **state)
 	(void)state;
 	assert_int_equal(tcb_space_create(&toy_op, &toy_problem, &gpu, 0, &space, &err), TCB_E_UNSUPPORTED);
 	assert_null(space);
-	assert_non_null(strstr(err.message, "has no GPU kernels"));
+	assert_non_null(strstr(err.message, "has no cuda kernels"));
 }
 
 static void test_nothing_legal(void **state)
