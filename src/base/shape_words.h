@@ -2,8 +2,8 @@
  *
  * The words of a shape: what an op needs to know of a problem besides its sizes, as in
  * "1x4096x128,h32/8,b4,causal".  The list below is the only one: parser, printer, help,
- * `tcbtune ops --json`, from which scripts draw shapes, and completions are made of it,
- * and an op says which of them it takes (op.h).
+ * and `tcbtune ops --json`, from which scripts draw shapes, are made of it, and an op says
+ * which of them it takes (op.h).
  *
  * A word more is a row here, a part of the pattern in schemas/shape.schema.json
  * (base.shape_words tells which) and a bit of the ops that take it.
