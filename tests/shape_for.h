@@ -27,7 +27,7 @@ static inline struct tcb_shape shape_for(const struct tcb_op *op, struct tcb_sha
 		if (op->words >> i & 1u && tcb_word_rows[i].example && ((shape.n >> (1 + i % 6)) ^ shape.n) & 1)
 			length +=
 				snprintf(text + length, sizeof text - (size_t)length, ",%s", tcb_word_rows[i].example);
-	if (tcb_words_parse(text, &shape.heads, NULL) != TCB_OK)
+	if (tcb_words_parse(text, &shape.words, NULL) != TCB_OK)
 		abort();
 	return shape;
 }
@@ -44,7 +44,7 @@ static inline struct tcb_shape shape_taken(const struct tcb_op *op, const char *
 		snprintf(alone, sizeof alone, "1x1,%s,%s", heads, word);
 		if (tcb_shape_parse(alone, &out, NULL) != TCB_OK)
 			abort();
-		if (!(tcb_words_given(&out.heads) & ~op->words))
+		if (!(tcb_words_given(&out.words) & ~op->words))
 			length += snprintf(kept + length, sizeof kept - (size_t)length, ",%s", word);
 	}
 	if (tcb_shape_parse(kept, &out, NULL) != TCB_OK)

@@ -49,7 +49,7 @@ enum tcb_status tcb_shape_parse(const char *text, struct tcb_shape *out, struct 
 							"shape '%s' is too large: M*N*K must fit in memory sizes",
 							text);
 			*out = (struct tcb_shape){ .m = dims[0], .n = dims[1], .k = dims[2] };
-			return *at ? tcb_words_parse(at + 1, &out->heads, err) : TCB_OK;
+			return *at ? tcb_words_parse(at + 1, &out->words, err) : TCB_OK;
 		}
 		if (*at++ != 'x' || count == 3)
 			break;
@@ -63,7 +63,7 @@ enum tcb_status tcb_shape_parse(const char *text, struct tcb_shape *out, struct 
 void tcb_shape_print(const struct tcb_shape *shape, char out[TCB_SHAPE_TEXT_MAX])
 {
 	char words[TCB_WORDS_TEXT_MAX], k[32] = "";
-	tcb_words_print(&shape->heads, words);
+	tcb_words_print(&shape->words, words);
 	if (shape->k)
 		snprintf(k, sizeof k, "x%zu", shape->k);
 	snprintf(out, TCB_SHAPE_TEXT_MAX, "%zux%zu%s%s%s", shape->m, shape->n, k, *words ? "," : "", words);
@@ -71,7 +71,7 @@ void tcb_shape_print(const struct tcb_shape *shape, char out[TCB_SHAPE_TEXT_MAX]
 
 int tcb_shape_equal(const struct tcb_shape *a, const struct tcb_shape *b)
 {
-	return a->m == b->m && a->n == b->n && a->k == b->k && memcmp(&a->heads, &b->heads, sizeof a->heads) == 0;
+	return a->m == b->m && a->n == b->n && a->k == b->k && memcmp(&a->words, &b->words, sizeof a->words) == 0;
 }
 
 static const char *const contract_texts[TCB_CONTRACT_COUNT] = { "f32", "f16", "q8" };

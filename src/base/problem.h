@@ -17,7 +17,7 @@ enum { TCB_OP_NAME_MAX = 32, TCB_SHAPE_TEXT_MAX = 64 + TCB_WORDS_TEXT_MAX };
 
 struct tcb_shape {
 	size_t m, n, k; /* k == 0: the op has no reduction dimension of its own */
-	struct tcb_words heads;
+	struct tcb_words words;
 };
 
 /* The activation type a kernel may use inside.  Candidates are never compared across contracts. */

@@ -245,7 +245,7 @@ static int read_best(sqlite3_stmt *stmt, struct tcb_best *best)
 		return CONTRACT;
 	if (tcb_db_text(stmt, STATE, state, sizeof state) || tcb_state_parse(state, &best->state, NULL) != TCB_OK)
 		return STATE;
-	if (tcb_db_words(stmt, WORDS, &best->problem.shape.heads))
+	if (tcb_db_words(stmt, WORDS, &best->problem.shape.words))
 		return WORDS;
 	return tcb_db_target(stmt, TARGET, best->threads, &best->target);
 }
@@ -312,7 +312,7 @@ static enum tcb_status query_best(struct tcb_db *db, sqlite3_stmt **out, const c
 	return tcb_db_query(db, out, doing, err, sql, "ttittiiitw", best->device_key, best->device_name,
 			    (int64_t)best->threads, problem->op_name, tcb_contract_text(problem->contract),
 			    (int64_t)problem->shape.m, (int64_t)problem->shape.n, (int64_t)problem->shape.k,
-			    tcb_state_text(best->state), &problem->shape.heads);
+			    tcb_state_text(best->state), &problem->shape.words);
 }
 
 enum tcb_status tcb_db_ties_each(struct tcb_db *db, const struct tcb_best *best,

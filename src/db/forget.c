@@ -49,7 +49,7 @@ static int read_pair(sqlite3_stmt *stmt, struct tcb_tried *pair)
 			return 8 + i;
 		*sizes[i] = (size_t)sqlite3_column_int64(stmt, 8 + i);
 	}
-	if (tcb_db_words(stmt, 14, &pair->problem.shape.heads))
+	if (tcb_db_words(stmt, 14, &pair->problem.shape.words))
 		return 14;
 	const int64_t threads = sqlite3_column_int64(stmt, 11);
 	if (threads < 0 || threads > UINT_MAX)

@@ -32,7 +32,7 @@ static enum tcb_status query(struct tcb_db *db, sqlite3_stmt **out, const char *
 	return tcb_db_query(db, out, doing, err, sql, fallback ? "ttittiiiwtt" : "ttittiiiwt", best->device_key,
 			    best->device_name, (int64_t)best->threads, problem->op_name,
 			    tcb_contract_text(problem->contract), (int64_t)problem->shape.m, (int64_t)problem->shape.n,
-			    (int64_t)problem->shape.k, &problem->shape.heads, text, fallback);
+			    (int64_t)problem->shape.k, &problem->shape.words, text, fallback);
 }
 
 /* The first columns.  -1, or the one that cannot be read. */

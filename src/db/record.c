@@ -73,7 +73,7 @@ static enum tcb_status put_problem(struct tcb_db *db, const struct tcb_problem *
 			     "INSERT INTO problem (op, contract, m, n, k, words) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
 			     " ON CONFLICT (op, contract, m, n, k, words) DO UPDATE SET op = op RETURNING id",
 			     "ttiiiw", problem->op_name, tcb_contract_text(problem->contract), (int64_t)shape->m,
-			     (int64_t)shape->n, (int64_t)shape->k, &shape->heads));
+			     (int64_t)shape->n, (int64_t)shape->k, &shape->words));
 	return tcb_db_finish(db, stmt, id_out, "storing a problem", err);
 }
 

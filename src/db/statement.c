@@ -188,7 +188,7 @@ enum tcb_status tcb_db_query_selected(struct tcb_db *db, sqlite3_stmt **out, con
 	const struct tcb_shape shape = selection->shape ? *selection->shape : (struct tcb_shape){ 0 };
 
 	return tcb_db_query(db, out, doing, err, sql, "ttiiitw", selection->op, selection->device, (int64_t)shape.m,
-			    (int64_t)shape.n, (int64_t)shape.k, selection->state, &shape.heads);
+			    (int64_t)shape.n, (int64_t)shape.k, selection->state, &shape.words);
 }
 
 enum tcb_status tcb_db_step(struct tcb_db *db, sqlite3_stmt *stmt, int *row_out, const char *doing,

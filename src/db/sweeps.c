@@ -51,7 +51,7 @@ enum tcb_status tcb_db_swept_each(struct tcb_db *db, const struct tcb_device *de
 	TCB_TRY(tcb_db_query(db, &stmt, doing, err, swept_sql, "ttittiiiiw", device->key, device->name,
 			     (int64_t)device->target.threads, problem->op_name, tcb_contract_text(problem->contract),
 			     (int64_t)problem->shape.m, (int64_t)problem->shape.n, (int64_t)problem->shape.k,
-			     (int64_t)rotation_bytes, &problem->shape.heads));
+			     (int64_t)rotation_bytes, &problem->shape.words));
 	while ((status = tcb_db_step(db, stmt, &row, doing, err)) == TCB_OK && row) {
 		const int column = read_swept(stmt, &swept);
 

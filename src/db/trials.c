@@ -307,7 +307,7 @@ static enum tcb_status select_known(struct tcb_db *db, const struct tcb_device *
 	TCB_TRY(tcb_db_query(db, &stmt, doing, err, sql, kind == 'm' ? "ttittiiiiwt" : "ttittiiiiw", device->key,
 			     device->name, (int64_t)device->target.threads, problem->op_name,
 			     tcb_contract_text(problem->contract), (int64_t)problem->shape.m, (int64_t)problem->shape.n,
-			     (int64_t)problem->shape.k, (int64_t)rotation_bytes, &problem->shape.heads, anchor));
+			     (int64_t)problem->shape.k, (int64_t)rotation_bytes, &problem->shape.words, anchor));
 	while ((status = tcb_db_step(db, stmt, &row, doing, err)) == TCB_OK && row) {
 		if (kind == 't')
 			status = read_trial(db, stmt, reading, err);
@@ -483,7 +483,7 @@ static int tried_columns(sqlite3_stmt *stmt, struct tcb_tried *tried)
 			return 7 + i;
 		*sizes[i] = (size_t)value;
 	}
-	if (tcb_db_words(stmt, 14, &tried->problem.shape.heads))
+	if (tcb_db_words(stmt, 14, &tried->problem.shape.words))
 		return 14;
 	const int64_t space_count = sqlite3_column_int64(stmt, 15);
 	tried->space_count = space_count > 0 ? (size_t)space_count : 0;

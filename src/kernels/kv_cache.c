@@ -37,8 +37,8 @@ void tcb_kv_from_f32(enum tcb_type kv, const float *values, size_t count, void *
 
 size_t tcb_kv_length(const struct tcb_shape *shape, size_t sequence)
 {
-	const size_t sequences = shape->heads.sequences;
-	if (!shape->heads.ragged)
+	const size_t sequences = shape->words.sequences;
+	if (!shape->words.ragged)
 		return shape->n;
 	if (sequences >= 4 && sequence + 2 >= sequences)
 		return sequences - 1 - sequence;
@@ -47,8 +47,8 @@ size_t tcb_kv_length(const struct tcb_shape *shape, size_t sequence)
 
 void tcb_kv_fill(const struct tcb_shape *shape, struct tcb_rng *rng, int32_t *lengths, int32_t *table)
 {
-	const size_t each = tcb_kv_pages(shape), count = shape->heads.sequences * each;
-	for (size_t b = 0; b < shape->heads.sequences; b++)
+	const size_t each = tcb_kv_pages(shape), count = shape->words.sequences * each;
+	for (size_t b = 0; b < shape->words.sequences; b++)
 		lengths[b] = (int32_t)tcb_kv_length(shape, b);
 	for (size_t i = 0; i < count; i++)
 		table[i] = (int32_t)i;
@@ -58,7 +58,7 @@ void tcb_kv_fill(const struct tcb_shape *shape, struct tcb_rng *rng, int32_t *le
 		table[j] = table[i - 1];
 		table[i - 1] = other;
 	}
-	for (size_t b = 0; each && b < shape->heads.sequences; b++)
-		for (size_t p = tcb_div_up((size_t)lengths[b], shape->heads.page); p < each; p++)
+	for (size_t b = 0; each && b < shape->words.sequences; b++)
+		for (size_t p = tcb_div_up((size_t)lengths[b], shape->words.page); p < each; p++)
 			table[b * each + p] = -1;
 }

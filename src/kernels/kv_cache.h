@@ -38,17 +38,17 @@ const char *tcb_kv_word(enum tcb_type kv);
 /* Pages of one sequence in the table; 0: contiguous. */
 static inline size_t tcb_kv_pages(const struct tcb_shape *shape)
 {
-	return shape->heads.page ? (shape->n + shape->heads.page - 1) / shape->heads.page : 0;
+	return shape->words.page ? (shape->n + shape->words.page - 1) / shape->words.page : 0;
 }
 /* Tokens that K, and V, have memory for. */
 static inline size_t tcb_kv_tokens(const struct tcb_shape *shape)
 {
-	return shape->heads.sequences * (shape->heads.page ? tcb_kv_pages(shape) * shape->heads.page : shape->n);
+	return shape->words.sequences * (shape->words.page ? tcb_kv_pages(shape) * shape->words.page : shape->n);
 }
 /* Where token T of SEQUENCE is in K and V, in tokens. */
 static inline size_t tcb_kv_token(const struct tcb_shape *shape, const int32_t *table, size_t sequence, size_t t)
 {
-	const size_t page = shape->heads.page;
+	const size_t page = shape->words.page;
 	if (!page)
 		return sequence * shape->n + t;
 	return (size_t)table[sequence * tcb_kv_pages(shape) + t / page] * page + t % page;

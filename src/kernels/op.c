@@ -21,7 +21,7 @@
 
 enum tcb_status tcb_op_check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err)
 {
-	const unsigned other = tcb_words_given(&shape->heads) & ~op->words;
+	const unsigned other = tcb_words_given(&shape->words) & ~op->words;
 	char unknown[TCB_WORDS_LIST_MAX], known[TCB_WORDS_LIST_MAX];
 	if (!other)
 		return op->check_shape(op, shape, err);

@@ -26,7 +26,7 @@ struct rt_key {
 	uint16_t contract, state;
 	uint32_t threads;
 	uint64_t m, n, k;
-	struct tcb_words heads;
+	struct tcb_words words;
 };
 
 enum { RT_NONE = UINT32_MAX, RT_IMAGE_FORMAT = TCB_WORDS_FORMAT << 16 | 9, RT_ENTRIES_MAX = 1 << 30, RT_AXES = 4 };
@@ -64,7 +64,7 @@ struct rt_group {
 	uint32_t op;
 	uint16_t contract, state;
 	uint32_t threads, depth, device; /* depth: rt_key_depth */
-	uint64_t words;                  /* rt_words_kind of its heads */
+	uint64_t words;                  /* rt_words_kind of its words */
 	uint32_t begin, end;
 	uint32_t stored; /* how many entries, points or not */
 };
@@ -181,12 +181,12 @@ static inline uint64_t rt_words_kind(const struct tcb_words *words)
 /* Of shapes with words the size of a head, which near ones have too; else whether there is a k. */
 static inline uint32_t rt_key_depth(const struct rt_key *key)
 {
-	return key->heads.query ? (uint32_t)key->k : key->k != 0;
+	return key->words.query ? (uint32_t)key->k : key->k != 0;
 }
 
 static inline struct tcb_shape rt_key_shape(const struct rt_key *key)
 {
-	return (struct tcb_shape){ (size_t)key->m, (size_t)key->n, (size_t)key->k, key->heads };
+	return (struct tcb_shape){ (size_t)key->m, (size_t)key->n, (size_t)key->k, key->words };
 }
 
 /* Of KEY with OP and DEVICE in place of its own, whatever its threads.  Keys are not copied on their way here: a copy
@@ -196,7 +196,7 @@ static inline uint64_t rt_key_hash(const struct rt_key *key, uint32_t op, uint32
 	const uint64_t names = (uint64_t)op << 32 | device;
 	const uint64_t kinds = (uint64_t)key->contract << 16 | key->state;
 
-	return rt_mix(rt_mix(key->m, key->n), rt_mix(key->k ^ kinds << 32, names)) ^ rt_words(&key->heads);
+	return rt_mix(rt_mix(key->m, key->n), rt_mix(key->k ^ kinds << 32, names)) ^ rt_words(&key->words);
 }
 
 /* Is A, whatever its threads, of the shape of B with OP and DEVICE in place of its own? */
@@ -204,7 +204,7 @@ static inline int rt_key_is_shape(const struct rt_key *a, const struct rt_key *b
 {
 	return a->m == b->m && a->n == b->n && a->k == b->k && a->op == op && a->device == device &&
 	       a->contract == b->contract && a->state == b->state &&
-	       memcmp(&a->heads, &b->heads, sizeof(a->heads)) == 0;
+	       memcmp(&a->words, &b->words, sizeof(a->words)) == 0;
 }
 
 /* rt_points.c */

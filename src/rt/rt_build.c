@@ -177,7 +177,7 @@ static int add_entry(void *ctx, const struct tcb_best *best)
 				      shape->m,
 				      shape->n,
 				      shape->k,
-				      shape->heads };
+				      shape->words };
 	entry->ns = best->ns;
 	entry->speedup = best->speedup;
 	entry->plain_ns = best->plain_ns > 0 ? best->plain_ns : 0;
@@ -217,7 +217,7 @@ static int by_key(const void *left, const void *right, void *ctx)
 	ORDER(a->m, b->m);
 	ORDER(a->n, b->n);
 	ORDER(a->k, b->k);
-	ORDER(memcmp(&a->heads, &b->heads, sizeof(a->heads)), 0);
+	ORDER(memcmp(&a->words, &b->words, sizeof(a->words)), 0);
 	ORDER(a->state, b->state);
 	ORDER(a->threads, b->threads);
 	return 0;
@@ -235,7 +235,7 @@ static int by_group(const void *left, const void *right, void *ctx)
 	ORDER(a->state, b->state);
 	ORDER(a->threads, b->threads);
 	ORDER(rt_key_depth(a), rt_key_depth(b));
-	ORDER(rt_words_kind(&a->heads), rt_words_kind(&b->heads));
+	ORDER(rt_words_kind(&a->words), rt_words_kind(&b->words));
 	ORDER(a->device, b->device);
 	ORDER(i, j);
 	return 0;
@@ -320,7 +320,7 @@ static int is_of_group(const struct rt_group *group, const struct rt_key *key)
 {
 	return group->op == key->op && group->contract == key->contract && group->state == key->state &&
 	       group->threads == key->threads && group->depth == rt_key_depth(key) &&
-	       group->words == rt_words_kind(&key->heads) && group->device == key->device;
+	       group->words == rt_words_kind(&key->words) && group->device == key->device;
 }
 
 /* Sorts the numbers of the COUNT entries by group; with GROUPS and POINTS NULL only counts those. */
@@ -343,7 +343,7 @@ static void put_groups(const struct rt_entry *entries, size_t count, uint32_t *g
 						   .state = key->state,
 						   .threads = key->threads,
 						   .depth = rt_key_depth(key),
-						   .words = rt_words_kind(&key->heads),
+						   .words = rt_words_kind(&key->words),
 						   .device = key->device,
 						   .begin = (uint32_t)point_count };
 			group_count++;

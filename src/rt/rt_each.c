@@ -47,7 +47,7 @@ static void show(const struct tcbrt *rt, const struct rt_found *found, char word
 	out->m = (size_t)entry->key.m;
 	out->n = (size_t)entry->key.n;
 	out->k = (size_t)entry->key.k;
-	tcb_words_print(&entry->key.heads, words);
+	tcb_words_print(&entry->key.words, words);
 	out->words = words;
 	out->geometry = texts.geometry;
 	out->variant = texts.variant;

@@ -83,7 +83,7 @@ static int compare_group(const struct rt_group *group, const struct rt_key *key)
 		group->op, group->contract, group->state, group->threads, group->depth, group->words
 	};
 	const uint64_t right[] = { key->op,      key->contract,     key->state,
-				   key->threads, rt_key_depth(key), rt_words_kind(&key->heads) };
+				   key->threads, rt_key_depth(key), rt_words_kind(&key->words) };
 
 	for (size_t i = 0; i < sizeof(left) / sizeof(left[0]); i++)
 		if (left[i] != right[i])
@@ -254,9 +254,9 @@ static int take_nearest(const struct asking *asking, const struct near *near, en
 		out->tuned_m = tuned.m;
 		out->tuned_n = tuned.n;
 		out->tuned_k = tuned.k;
-		out->tuned_query_heads = tuned.heads.query;
-		out->tuned_kv_heads = tuned.heads.kv;
-		out->tuned_sequences = tuned.heads.sequences;
+		out->tuned_query_heads = tuned.words.query;
+		out->tuned_kv_heads = tuned.words.kv;
+		out->tuned_sequences = tuned.words.sequences;
 		say_near(asking, &found, &tuned, out);
 		return 1;
 	}
@@ -341,7 +341,7 @@ static const char *say_why_default(const struct asking *asking)
 	if (asking->stored)
 		return "no winner of a shape within a factor of 4 is surely better than today's default and the best "
 		       "of enough candidates";
-	if (asking->problem.shape.heads.query)
+	if (asking->problem.shape.words.query)
 		return "nothing else with the same size of a head, query heads for each KV head, pages, window, cap "
 		       "and mask is stored "
 		       "for "

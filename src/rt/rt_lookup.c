@@ -109,8 +109,8 @@ static int make_key(const struct tcbrt *rt, const struct tcbrt_query *query, str
 	key->m = query->m;
 	key->n = query->n;
 	key->k = query->k;
-	key->heads = (struct tcb_words){ 0 };
-	if (query->words && tcb_words_parse(query->words, &key->heads, NULL) != TCB_OK)
+	key->words = (struct tcb_words){ 0 };
+	if (query->words && tcb_words_parse(query->words, &key->words, NULL) != TCB_OK)
 		return fail(out, TCBRT_E_USAGE, "query for op", query->op,
 			    "words are invalid: they are those of a shape, as in \"h32/8,b4\"");
 	return TCBRT_OK;

@@ -44,7 +44,7 @@ struct rt_saved {
 	uint32_t format, head_bytes;
 	uint64_t checksum; /* of all that follows */
 	uint64_t m, n, k;
-	struct tcb_words heads;
+	struct tcb_words words;
 	uint32_t contract, threads, source, reserved;
 	char version[16], op[TCB_OP_NAME_MAX], device[TCB_DEVICE_NAME_MAX], device_key[TCB_DEVICE_KEY_MAX];
 	char signature[TCB_SIGNATURE_MAX];

@@ -15,12 +15,12 @@ static float log2_of(uint64_t value)
 
 void rt_key_axes(const struct rt_key *key, float at_out[RT_AXES])
 {
-	const struct tcb_words *heads = &key->heads;
+	const struct tcb_words *words = &key->words;
 
 	at_out[0] = log2_of(key->m);
 	at_out[1] = log2_of(key->n);
 	at_out[2] = log2_of(key->k);
-	at_out[3] = log2_of((uint64_t)heads->kv * heads->sequences);
+	at_out[3] = log2_of((uint64_t)words->kv * words->sequences);
 }
 
 static int is_before(const struct rt_point *a, const struct rt_point *b, uint32_t axis)

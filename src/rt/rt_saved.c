@@ -37,7 +37,7 @@ static void fill(const struct tcbrt_plan *plan, struct rt_saved *out)
 	out->m = problem->shape.m;
 	out->n = problem->shape.n;
 	out->k = problem->shape.k;
-	out->heads = problem->shape.heads;
+	out->words = problem->shape.words;
 	out->contract = (uint32_t)problem->contract;
 	out->threads = plan->info.tuning.threads;
 	out->source = (uint32_t)plan->info.tuning.source;
@@ -145,7 +145,7 @@ static enum tcb_status load(const struct tcbrt *rt, const void *blob, size_t byt
 	TCB_TRY(read_head(blob, bytes, &head, err));
 	const uint32_t stored = rt_op_find(rt, head.op);
 	const struct tcb_op *op = stored == RT_NONE ? NULL : rt->ops[stored].op;
-	const struct tcb_shape shape = { head.m, head.n, head.k, head.heads };
+	const struct tcb_shape shape = { head.m, head.n, head.k, head.words };
 	if (!op)
 		return tcb_fail(err, TCB_E_NOT_FOUND, "the plan was saved for op '%s', which this library lacks",
 				head.op);

@@ -175,7 +175,7 @@ static enum tcb_status make_problem(const struct tcbrt_query *query, struct tcb_
 	if ((unsigned)query->contract > TCB_CONTRACT_COUNT)
 		return tcb_fail(err, TCB_E_USAGE, "the query's contract is outside enum tcbrt_contract");
 	if (query->words)
-		TCB_TRY(tcb_words_parse(query->words, &shape.heads, err));
+		TCB_TRY(tcb_words_parse(query->words, &shape.words, err));
 	return tcb_problem_init(op,
 				query->contract == TCBRT_CONTRACT_DEFAULT ? op->default_contract
 									  : (enum tcb_contract)(query->contract - 1),

@@ -62,9 +62,9 @@ void rt_tuning_stored(struct tcbrt_tuning *out, const struct rt_found *found)
 	out->tuned_m = entry->key.m;
 	out->tuned_n = entry->key.n;
 	out->tuned_k = entry->key.k;
-	out->tuned_query_heads = entry->key.heads.query;
-	out->tuned_kv_heads = entry->key.heads.kv;
-	out->tuned_sequences = entry->key.heads.sequences;
+	out->tuned_query_heads = entry->key.words.query;
+	out->tuned_kv_heads = entry->key.words.kv;
+	out->tuned_sequences = entry->key.words.sequences;
 	memcpy(out->geometry, texts.geometry, entry->geometry_length + 1u);
 	memcpy(out->variant, texts.variant, entry->variant_length + 1u);
 }

@@ -30,7 +30,7 @@ double tcb_start_distance(const struct tcb_start_winner *winner, const struct tc
 	static const double DEVICE[] = { 0, SAME_ARCH, OTHER_ARCH };
 	const struct tcb_shape *from = &winner->problem.shape, *to = &problem->shape;
 	if (!winner->problem.op || !tcb_op_is_like(winner->problem.op, problem->op) || !threads != !winner->threads ||
-	    !from->heads.query != !to->heads.query)
+	    !from->words.query != !to->words.query)
 		return INFINITY;
 	const double m = log2_apart(from->m, to->m), n = log2_apart(from->n, to->n), k = log2_apart(from->k, to->k);
 	double distance = sqrt(m * m + n * n + k * k) + DEVICE[winner->device] + RANK * winner->rank;

@@ -27,7 +27,7 @@ static int is_asked(const struct tcb_claim_lab *lab, const struct tcb_op *op)
 /* The smallest shape of OP with M rows and N columns or outputs; 0: none is near. */
 static int smallest_shape(const struct tcb_op *op, size_t m, size_t n, struct tcb_shape *out)
 {
-	*out = (struct tcb_shape){ m, n, 0, op->default_shapes[0].heads };
+	*out = (struct tcb_shape){ m, n, 0, op->default_shapes[0].words };
 	if (!op->default_shapes[0].k)
 		return op->check_shape(op, out, NULL) == TCB_OK;
 	for (out->k = 1; out->k <= 1024; out->k++)

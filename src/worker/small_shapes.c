@@ -95,19 +95,19 @@ static size_t worded_shapes(const struct tcb_op *op, const struct tcb_shape *pro
 	const size_t tile = geometry->tile[TCB_MIDI].n, part = geometry->tile[TCB_MACRO].n;
 	const size_t wanted[TCB_VERIFY_SHAPES_MAX] = { 1, COLUMNS, tile + 3, part + COLUMNS };
 	struct tcb_shape shape = *problem, least_k = *problem;
-	struct tcb_words *heads = &shape.heads;
+	struct tcb_words *words = &shape.words;
 	size_t count = 0;
-	const uint32_t group = heads->query / heads->kv;
-	heads->kv = (uint32_t)tcb_least(heads->kv, FEW_HEADS);
-	heads->query = heads->kv * group;
-	heads->sequences = SEQUENCES;
-	heads->ragged = 1;
+	const uint32_t group = words->query / words->kv;
+	words->kv = (uint32_t)tcb_least(words->kv, FEW_HEADS);
+	words->query = words->kv * group;
+	words->sequences = SEQUENCES;
+	words->ragged = 1;
 	if (raise_dimension(op, &least_k, 2, 1) != 0)
 		return 0;
 	for (size_t i = 0; i < TCB_VERIFY_SHAPES_MAX; i++) {
 		shape.n = tcb_least(wanted[i], problem->n);
 		shape.k = i == 1 ? least_k.k : problem->k;
-		const size_t each = shape.m * heads->query * SEQUENCES * shape.k;
+		const size_t each = shape.m * words->query * SEQUENCES * shape.k;
 		if ((i < 2 || shape.n <= MOST_ELEMENTS / each) && op->check_shape(op, &shape, NULL) == TCB_OK)
 			count = add_shape(&shape, out, count);
 	}
@@ -122,7 +122,7 @@ size_t tcb_verify_shapes(const struct tcb_op *op, const struct tcb_shape *proble
 	const size_t threads = threads_of(geometry);
 	size_t k_unit = 0;
 	struct tcb_shape smallest = *problem;
-	if (problem->heads.query)
+	if (problem->words.query)
 		return worded_shapes(op, problem, geometry, out);
 	if (problem->k > 0) {
 		if (raise_dimension(op, &smallest, 2, 1) != 0)

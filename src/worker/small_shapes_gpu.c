@@ -56,19 +56,19 @@ size_t tcb_verify_gpu_shapes(const struct tcb_problem *problem, const struct tcb
 	const struct tcb_shape of_products[] = { { whole->m, 1, whole->k },
 						 { whole->m, tcb_least(1009, whole->n), whole->k },
 						 { tcb_least(201, whole->m), tcb_least(1000, whole->n), whole->k } };
-	const size_t each = whole->m * whole->k * tcb_most(whole->heads.query, 1);
+	const size_t each = whole->m * whole->k * tcb_most(whole->words.query, 1);
 	const struct tcb_shape worded[] = { { whole->m, 1, whole->k },
 					    { whole->m, tcb_least(each > MUCH ? 37 : 1009, whole->n), whole->k } };
-	const int has_words = whole->heads.query > 0;
+	const int has_words = whole->words.query > 0;
 	const struct tcb_shape *wanted = has_words ? worded : whole->k ? of_products : of_rows;
 	const size_t wanted_count = whole->k && !has_words ? 3 : 2;
 	size_t count = 0;
 	for (size_t i = 0; i < wanted_count; i++) {
 		struct tcb_shape shape = wanted[i];
-		shape.heads = whole->heads;
+		shape.words = whole->words;
 		if (has_words) {
-			shape.heads.sequences = SEQUENCES;
-			shape.heads.ragged = 1;
+			shape.words.sequences = SEQUENCES;
+			shape.words.ragged = 1;
 		}
 		if (i == 2 && whole->m == 1 && count > 0) /* the last adds nothing */
 			break;

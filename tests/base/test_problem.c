@@ -53,7 +53,7 @@ static void equal_shapes(void **state)
 	assert_int_equal(tcb_shape_parse("1x4096x128,h32/8,b1", &a, NULL), TCB_OK);
 	assert_int_equal(tcb_shape_parse("1x4096x128,h32/8", &b, NULL), TCB_OK);
 	assert_true(tcb_shape_equal(&a, &b));
-	b.heads.window = 1;
+	b.words.window = 1;
 	assert_false(tcb_shape_equal(&a, &b));
 }
 

@@ -43,9 +43,9 @@ static inline void attention_put(const struct tcb_problem *problem, void *const 
 static inline void attention_fill_odd(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
 {
 	const struct tcb_shape *s = &problem->shape;
-	const size_t row = s->heads.kv * s->k;
+	const size_t row = s->words.kv * s->k;
 	tcb_op_find(problem->op_name)->fill(problem, seed, operand);
-	for (size_t i = 0; i < s->m * s->heads.query * ATTENTION_BLOCK; i++)
+	for (size_t i = 0; i < s->m * s->words.query * ATTENTION_BLOCK; i++)
 		attention_put(problem, operand, ATTENTION_Q, i / ATTENTION_BLOCK * s->k + i % ATTENTION_BLOCK, 1);
 	for (size_t t = 0; t < s->n; t++)
 		attention_put(problem, operand, ATTENTION_K, t * row, -INFINITY);

@@ -96,7 +96,7 @@ static void draw_words(struct emit_draw *draw, const struct tcb_op *op, struct t
 		else if (row->example)
 			length += snprintf(text + length, room, ",%s", row->example);
 	}
-	if (tcb_words_parse(text, &out->heads, NULL) != TCB_OK)
+	if (tcb_words_parse(text, &out->words, NULL) != TCB_OK)
 		abort();
 }
 

@@ -61,29 +61,29 @@ static double value_at(const struct data *data, size_t operand, size_t index)
 /* One query head of one token, by the definition, to OUT of k values. */
 static void plain(const struct tcb_shape *s, const struct data *data, size_t b, size_t i, size_t h, double *out)
 {
-	const size_t kv = h / (s->heads.query / s->heads.kv);
-	const int32_t *table = s->heads.page ? data->operand[ATTENTION_TABLE] : NULL;
+	const size_t kv = h / (s->words.query / s->words.kv);
+	const int32_t *table = s->words.page ? data->operand[ATTENTION_TABLE] : NULL;
 	const long length = ((const int32_t *)data->operand[ATTENTION_LENGTHS])[b];
 	const long position = length - (long)s->m + (long)i;
 	double scores[512], max = -INFINITY, sum = 0;
 	for (long t = 0; t < length; t++) {
-		const size_t at = (tcb_kv_token(s, table, b, (size_t)t) * s->heads.kv + kv) * s->k;
+		const size_t at = (tcb_kv_token(s, table, b, (size_t)t) * s->words.kv + kv) * s->k;
 		double score = 0;
 		for (size_t d = 0; d < s->k; d++)
-			score += value_at(data, ATTENTION_Q, ((b * s->m + i) * s->heads.query + h) * s->k + d) *
+			score += value_at(data, ATTENTION_Q, ((b * s->m + i) * s->words.query + h) * s->k + d) *
 				 value_at(data, ATTENTION_K, at + d);
 		score /= sqrt((double)s->k);
-		if (s->heads.cap)
-			score = s->heads.cap * tanh(score / s->heads.cap);
-		if (((s->heads.causal || s->heads.window) && t > position) ||
-		    (s->heads.window && t <= position - (long)s->heads.window))
+		if (s->words.cap)
+			score = s->words.cap * tanh(score / s->words.cap);
+		if (((s->words.causal || s->words.window) && t > position) ||
+		    (s->words.window && t <= position - (long)s->words.window))
 			score = -INFINITY;
 		scores[t] = score;
 		max = score > max ? score : max;
 	}
 	memset(out, 0, s->k * sizeof(*out));
 	for (long t = 0; t < length && max > -INFINITY; t++) {
-		const size_t at = (tcb_kv_token(s, table, b, (size_t)t) * s->heads.kv + kv) * s->k;
+		const size_t at = (tcb_kv_token(s, table, b, (size_t)t) * s->words.kv + kv) * s->k;
 		const double p = scores[t] > -INFINITY ? exp(scores[t] - max) : 0;
 		sum += p;
 		for (size_t d = 0; d < s->k && p > 0; d++)
@@ -113,8 +113,8 @@ static void the_reference_is_the_definition(void **state)
 		attention_problem(tcb_op_find(op_names[n % OPS]), TCB_CONTRACT_F32, text, &problem);
 		data_init(&problem, &data);
 		const struct tcb_shape *s = &problem.shape;
-		for (size_t row = 0; row < s->heads.sequences * s->m * s->heads.query; row++) {
-			plain(s, &data, row / s->heads.query / s->m, row / s->heads.query % s->m, row % s->heads.query,
+		for (size_t row = 0; row < s->words.sequences * s->m * s->words.query; row++) {
+			plain(s, &data, row / s->words.query / s->m, row / s->words.query % s->m, row % s->words.query,
 			      y);
 			for (size_t d = 0; d < s->k; d++)
 				if (!(fabs(y[d] - data.reference.y[row * s->k + d]) < 1e-12))
@@ -137,9 +137,9 @@ static void odd_data_is_as_specified(void **state)
 		attention_odd_problem(op_names[n], TCB_CONTRACT_F32, &op, &problem);
 		data_init(&problem, &data);
 		const struct tcb_shape *s = &problem.shape;
-		for (size_t row = 0; row < s->heads.sequences * s->m * s->heads.query; row++) {
-			const size_t h = row % s->heads.query, i = row / s->heads.query % s->m;
-			const size_t b = row / s->heads.query / s->m;
+		for (size_t row = 0; row < s->words.sequences * s->m * s->words.query; row++) {
+			const size_t h = row % s->words.query, i = row / s->words.query % s->m;
+			const size_t b = row / s->words.query / s->m;
 			const double y = data.reference.y[row * s->k];
 			assert_int_equal(y == 0, b == 4 || (b == 3 && i == 0) || (b == 0 && h < 2));
 			assert_int_equal(isnan(y) != 0, b == 1 && h >= 2);
@@ -210,15 +210,15 @@ static void fill_extremes(const struct tcb_problem *problem, uint64_t seed, void
 {
 	const struct tcb_shape *s = &problem->shape;
 	tcb_op_find(problem->op_name)->fill(problem, seed, operand);
-	for (size_t i = 0; i < s->m * s->heads.query * s->k; i++) {
-		const size_t d = i % s->k, h = i / s->k % s->heads.query;
+	for (size_t i = 0; i < s->m * s->words.query * s->k; i++) {
+		const size_t d = i % s->k, h = i / s->k % s->words.query;
 		if (h < 2 && d < 2)
 			attention_put(problem, operand, ATTENTION_Q, i, 1.5f);
 		else if (h >= 2)
 			attention_put(problem, operand, ATTENTION_Q, i, d ? 0 : 8);
 	}
 	for (size_t t = 0; t < s->n; t++) {
-		const size_t at = t * s->heads.kv * s->k, next = at + s->k;
+		const size_t at = t * s->words.kv * s->k, next = at + s->k;
 		attention_put(problem, operand, ATTENTION_K, next, t % 2 ? -89 : 0);
 		for (size_t d = 0; d < s->k; d++)
 			attention_put(problem, operand, ATTENTION_V, next + d, t % 2 ? 0x1p120f : 0x1p-20f);
@@ -378,7 +378,7 @@ static void the_model_counts_what_is_seen(void **state)
 		struct tcb_problem problem;
 		attention_problem(tcb_op_find(op_names[i % OPS]), TCB_CONTRACT_F16, rows[i / OPS].shape, &problem);
 		const struct tcb_shape *s = &problem.shape;
-		const double io = 2.0 * 2 * (double)(s->heads.sequences * s->m * 32 * 128) + 4.0 * s->heads.sequences;
+		const double io = 2.0 * 2 * (double)(s->words.sequences * s->m * 32 * 128) + 4.0 * s->words.sequences;
 		const double each = attention_of(&problem)->kv == TCB_TYPE_BLOCKS ? 34.0 / 32 : 2;
 		assert_true(problem.op->traffic(&problem) == rows[i / OPS].kv_tokens * 2 * 8 * 128 * each + io);
 		assert_true(problem.op->flops(&problem) == rows[i / OPS].pairs * 32 * 4 * 128);

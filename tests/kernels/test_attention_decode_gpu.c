@@ -235,7 +235,7 @@ static void defaults_are_legal(void **state)
 		struct tcb_geometry geometry;
 		struct tcb_gpu gpu;
 		struct tcb_error err;
-		shape.heads = (struct tcb_words){ .query = 3 * group, .kv = 3, .sequences = 2 };
+		shape.words = (struct tcb_words){ .query = 3 * group, .kv = 3, .sequences = 2 };
 		assert_int_equal(tcb_problem_init(op, contracts[i / OPS % CONTRACTS], &shape, &problem, &err), TCB_OK);
 		assert_int_equal(tcb_gpu_table(capability, &gpu, &err), TCB_OK);
 		tcb_op_standard(&problem, &gpu.device.target, &geometry);
@@ -255,7 +255,7 @@ static void defaults_are_legal(void **state)
 static void fill_odd(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
 {
 	const struct tcb_shape *s = &problem->shape;
-	const size_t row = (size_t)s->heads.kv * s->k, group = attention_group(s);
+	const size_t row = (size_t)s->words.kv * s->k, group = attention_group(s);
 	tcb_op_find(problem->op_name)->fill(problem, seed, operand);
 	attention_put(problem, operand, ATTENTION_K, (s->n + 1) * row + s->k + 3, NAN);
 	attention_put(problem, operand, ATTENTION_V, (s->n + 2) * row + 3, NAN);
@@ -269,7 +269,7 @@ static void fill_odd(const struct tcb_problem *problem, uint64_t seed, void *con
 	for (size_t i = 0; i < s->m * group * ATTENTION_BLOCK; i++) {
 		const size_t q = i / ATTENTION_BLOCK;
 		attention_put(problem, operand, ATTENTION_Q,
-			      (q / group * s->heads.query + group + q % group) * s->k + i % ATTENTION_BLOCK,
+			      (q / group * s->words.query + group + q % group) * s->k + i % ATTENTION_BLOCK,
 			      q % 2 ? 1 : 0x1.234566p0f);
 	}
 	attention_put(problem, operand, ATTENTION_K, 2 * row + s->k, -INFINITY);

@@ -131,17 +131,17 @@ static void fill_huge(const struct tcb_problem *problem, uint64_t seed, void *co
 	const enum tcb_type kv = attention_of(problem)->kv, io = attention_io_type(problem);
 	const float most = kv == TCB_TYPE_BF16 ? 1e16f : 3e4f;
 	tcb_op_find(problem->op_name)->fill(problem, seed, operand);
-	for (size_t i = 0; i < s->heads.sequences * s->m * s->heads.query * s->k; i++) {
-		const size_t h = i / s->k % s->heads.query;
+	for (size_t i = 0; i < s->words.sequences * s->m * s->words.query * s->k; i++) {
+		const size_t h = i / s->k % s->words.query;
 		const float value = spread[h % 4] / spread[0] * most * (i % 3 ? 1 : -0.75f);
 		tcb_type_from_f32(io, &value, 1, (char *)operand[ATTENTION_Q] + i * tcb_type_bytes(io));
 	}
-	for (size_t i = 0; i < tcb_kv_tokens(s) * s->heads.kv * s->k; i += ATTENTION_BLOCK) {
-		const size_t h = i / s->k % s->heads.kv, t = i / s->k / s->heads.kv;
+	for (size_t i = 0; i < tcb_kv_tokens(s) * s->words.kv * s->k; i += ATTENTION_BLOCK) {
+		const size_t h = i / s->k % s->words.kv, t = i / s->k / s->words.kv;
 		float values[ATTENTION_BLOCK];
 		for (size_t d = 0; d < ATTENTION_BLOCK; d++)
 			values[d] = (h ? 1 : most) * ((float)((t % 5 * 7 + d * 3) % 11) - 5) / 8;
-		if (h == s->heads.kv - 1 && t < s->n && kv != TCB_TYPE_BLOCKS)
+		if (h == s->words.kv - 1 && t < s->n && kv != TCB_TYPE_BLOCKS)
 			values[1] = -INFINITY; /* q is above or below 0 there */
 		tcb_kv_from_f32(kv, values, ATTENTION_BLOCK, (char *)operand[ATTENTION_K] + tcb_kv_bytes(kv, i));
 	}

@@ -164,7 +164,7 @@ static void defaults_are_legal(void **state)
 		struct tcb_geometry geometry;
 		struct tcb_gpu gpu;
 		char why[TCB_WHY_MAX];
-		shape.heads = (struct tcb_words){ .query = 21, .kv = 3, .sequences = 2 };
+		shape.words = (struct tcb_words){ .query = 21, .kv = 3, .sequences = 2 };
 		assert_int_equal(tcb_problem_init(op, TCB_CONTRACT_F32, &shape, &problem, NULL), TCB_OK);
 		assert_int_equal(tcb_gpu_table(capability, &gpu, NULL), TCB_OK);
 		tcb_op_standard(&problem, &gpu.device.target, &geometry);
@@ -183,7 +183,7 @@ static void defaults_are_legal(void **state)
 static void fill_odd(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
 {
 	const struct tcb_shape *s = &problem->shape;
-	const size_t row = (size_t)s->heads.kv * s->k, group = attention_group(s);
+	const size_t row = (size_t)s->words.kv * s->k, group = attention_group(s);
 	tcb_op_find(problem->op_name)->fill(problem, seed, operand);
 	for (size_t d = 0; d < s->k; d++) {
 		if (d % 16 == 3)
@@ -194,7 +194,7 @@ static void fill_odd(const struct tcb_problem *problem, uint64_t seed, void *con
 	for (size_t i = 0; i < s->m * group; i++)
 		for (size_t d = 0; d < ATTENTION_BLOCK; d++)
 			attention_put(problem, operand, ATTENTION_Q,
-				      ((i / group) * s->heads.query + group + i % group) * s->k + d,
+				      ((i / group) * s->words.query + group + i % group) * s->k + d,
 				      i % 2 ? 1 : 0x1.234566p0f);
 	attention_put(problem, operand, ATTENTION_K, 2 * row + s->k, -INFINITY);
 	attention_put(problem, operand, ATTENTION_K, (s->n + 1) * row + s->k + 3, NAN);

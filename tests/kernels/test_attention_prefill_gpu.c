@@ -202,7 +202,7 @@ static void polynomials_in_kernels(void **state)
 static void fill_odd(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
 {
 	const struct tcb_shape *s = &problem->shape;
-	const size_t row = (size_t)s->heads.kv * s->k, queries = (size_t)s->heads.query * s->k;
+	const size_t row = (size_t)s->words.kv * s->k, queries = (size_t)s->words.query * s->k;
 	const int is_blocks = attention_of(problem)->kv == TCB_TYPE_BLOCKS;
 	tcb_op_find(problem->op_name)->fill(problem, seed, operand);
 	attention_put(problem, operand, ATTENTION_K, 3 * row + s->k + 3, NAN);

@@ -69,16 +69,16 @@ static double value_at(enum tcb_type type, const void *values, size_t index)
 static double plain(const struct gpu_bench *b, size_t token, size_t head, size_t p, size_t i)
 {
 	const struct tcb_shape *s = &b->problem.shape;
-	const size_t heads = (size_t)s->heads.query + 2 * s->heads.kv, half = s->k / 2;
+	const size_t heads = (size_t)s->words.query + 2 * s->words.kv, half = s->k / 2;
 	const enum tcb_type type = b->operand[ROPE_QKV].type;
 	const size_t row = (token * heads + head) * s->k;
 	const float *rotation = b->data[ROPE_ROTATION];
 	const double x = value_at(type, b->data[ROPE_QKV], row + i);
-	if (head >= s->heads.query + s->heads.kv)
+	if (head >= s->words.query + s->words.kv)
 		return x;
 	const double cosine = (double)rotation[p * s->k + i % half],
 		     sine = (double)rotation[p * s->k + half + i % half];
-	if (s->heads.pairs) {
+	if (s->words.pairs) {
 		const double c = (double)rotation[p * s->k + i / 2], d = (double)rotation[p * s->k + half + i / 2];
 		return i % 2 ? x * c + value_at(type, b->data[ROPE_QKV], row + i - 1) * d
 			     : x * c - value_at(type, b->data[ROPE_QKV], row + i + 1) * d;
@@ -91,15 +91,15 @@ static double plain(const struct gpu_bench *b, size_t token, size_t head, size_t
 static size_t attention_head(const struct gpu_bench *b, size_t sequence, size_t head, size_t p)
 {
 	const struct tcb_shape *s = &b->problem.shape;
-	const int32_t *table = s->heads.page ? b->data[ROPE_TABLE] : NULL;
-	return tcb_kv_token(s, table, sequence, p) * s->heads.kv + head;
+	const int32_t *table = s->words.page ? b->data[ROPE_TABLE] : NULL;
+	return tcb_kv_token(s, table, sequence, p) * s->words.kv + head;
 }
 
 /* Which output head HEAD of a row of qkv goes to: 0, q; 1, K; 2, V. */
 static size_t output_of(const struct gpu_bench *b, size_t head)
 {
-	const struct tcb_words *heads = &b->problem.shape.heads;
-	return head < heads->query ? 0 : head < (size_t)heads->query + heads->kv ? 1 : 2;
+	const struct tcb_words *words = &b->problem.shape.words;
+	return head < words->query ? 0 : head < (size_t)words->query + words->kv ? 1 : 2;
 }
 
 /* VALUES of a block as its codes and scale read, by plain loops; *IS_TIE: one is as near to two codes. */
@@ -120,7 +120,7 @@ static void compare(const struct gpu_bench *b, size_t token, size_t head, size_t
 {
 	const size_t output = output_of(b, head);
 	const struct tcb_reference *reference = &b->reference[output];
-	const int is_block = has_blocks(b) && head >= b->problem.shape.heads.query;
+	const int is_block = has_blocks(b) && head >= b->problem.shape.words.query;
 	const size_t k = b->problem.shape.k, unit = is_block ? BLOCK : k;
 	double want[ROPE_HEAD_MAX];
 	for (size_t i = 0; i < k; i++)
@@ -151,8 +151,8 @@ static void reference_is_the_definition(void **state)
 		unsigned char *seen[3];
 		for (size_t o = 0; o < 3; o++)
 			seen[o] = test_calloc(elements(&b, o), 1);
-		for (size_t token = 0; token < s->heads.sequences * s->m; token++) {
-			const size_t sequence = token / s->m, q = s->heads.query, kv = s->heads.kv;
+		for (size_t token = 0; token < s->words.sequences * s->m; token++) {
+			const size_t sequence = token / s->m, q = s->words.query, kv = s->words.kv;
 			const ptrdiff_t at = lengths[sequence] - (ptrdiff_t)s->m + (ptrdiff_t)(token % s->m);
 			for (size_t h = 0; at >= 0 && h < q; h++)
 				compare(&b, token, h, (size_t)at, token * q + h, seen);
@@ -227,14 +227,14 @@ static const char *wrong_block(const double *x, const unsigned char *block)
 static void check_cache(const struct gpu_bench *b, unsigned char *const out[], const char *what)
 {
 	const struct tcb_shape *s = &b->problem.shape;
-	const size_t q = s->heads.query, kv = s->heads.kv, head_bytes = s->k / BLOCK * BLOCK_BYTES;
+	const size_t q = s->words.query, kv = s->words.kv, head_bytes = s->k / BLOCK * BLOCK_BYTES;
 	const size_t heads = tcb_kv_tokens(s) * kv;
 	const int32_t *lengths = b->data[ROPE_LENGTHS];
 	for (size_t which = 0; which < 2; which++) {
 		const unsigned char *cache = out[1 + which];
 		unsigned char *seen = test_calloc(heads, 1);
 		assert_int_equal(b->operand[ROPE_K + which].bytes, heads * head_bytes);
-		for (size_t token = 0; token < s->heads.sequences * s->m; token++)
+		for (size_t token = 0; token < s->words.sequences * s->m; token++)
 			for (size_t h = 0; h < kv; h++) {
 				const size_t sequence = token / s->m;
 				const ptrdiff_t p = lengths[sequence] - (ptrdiff_t)s->m + (ptrdiff_t)(token % s->m);

@@ -69,7 +69,7 @@ const char *drive_words(const struct tcb_shape *shape)
 	static size_t next;
 	char *text = texts[next++ % (sizeof(texts) / sizeof(*texts))];
 
-	tcb_words_print(&shape->heads, text);
+	tcb_words_print(&shape->words, text);
 	return *text ? text : NULL;
 }
 

@@ -145,7 +145,7 @@ static const char *near_words(const struct tcb_shape *shape)
 {
 	struct tcb_shape other = *shape;
 
-	other.heads.sequences += other.heads.query && drive_once_in(2) ? (uint32_t)drive_below(3) : 0;
+	other.words.sequences += other.words.query && drive_once_in(2) ? (uint32_t)drive_below(3) : 0;
 	return drive_words(&other);
 }
 
@@ -189,7 +189,7 @@ static void check_answer(const struct tcbrt *rt, const struct tcbrt_query *query
 	DRIVE_CHECK(!(tuning->source == TCBRT_SOURCE_EXACT || tuning->source == TCBRT_SOURCE_PROVISIONAL) ||
 			    (tuning->tuned_m == query->m && tuning->tuned_n == query->n && tuning->tuned_k == query->k),
 		    "exact, but it was measured at another shape");
-	DRIVE_CHECK(tuning->source != TCBRT_SOURCE_EXACT || tuning->tuned_sequences == problem.shape.heads.sequences,
+	DRIVE_CHECK(tuning->source != TCBRT_SOURCE_EXACT || tuning->tuned_sequences == problem.shape.words.sequences,
 		    "exact, but it was measured with other words");
 	DRIVE_CHECK(tcbrt_knob_word(tuning, "isa"), "it has no instruction family");
 	drive_found += tuning->source != TCBRT_SOURCE_DEFAULT;

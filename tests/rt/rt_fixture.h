@@ -100,7 +100,7 @@ static inline struct tcb_shape fixture_shape(const struct winner *winner)
 	struct tcb_shape shape = { .m = 1, .n = winner->n, .k = winner->k };
 	struct tcb_error err;
 
-	if (winner->words && tcb_words_parse(winner->words, &shape.heads, &err) != TCB_OK)
+	if (winner->words && tcb_words_parse(winner->words, &shape.words, &err) != TCB_OK)
 		fixture_fail(&err);
 	return shape;
 }

@@ -232,7 +232,7 @@ static void every_op_runs(void **state)
 			const struct tcb_shape shape =
 				shape_for(ops[o], (struct tcb_shape){ shapes[s].m, shapes[s].n, shapes[s].k });
 
-			tcb_words_print(&shape.heads, words);
+			tcb_words_print(&shape.words, words);
 			query.m = shape.m;
 			query.k = shape.k;
 			query.words = words;

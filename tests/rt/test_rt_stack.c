@@ -85,7 +85,7 @@ static void *work(void *argument)
 	struct tcbrt_error err = { .message = "" };
 	struct tcbrt *rt;
 
-	tcb_words_print(&shape.heads, words);
+	tcb_words_print(&shape.words, words);
 	query.words = words;
 	int code = tcbrt_open_empty(&rt, &err);
 	if (code == TCBRT_OK)

@@ -31,10 +31,10 @@ static const struct {
 	{ "rmsnorm", { .m = 131, .n = 900 }, TCB_CONTRACT_F32 },
 	{ "layernorm", { .m = 132, .n = 1100 }, TCB_CONTRACT_F32 },
 	{ "attention_prefill_f16",
-	  { .m = 90, .n = 150, .k = 64, .heads = { .query = 6, .kv = 2, .sequences = 3, .causal = 1 } },
+	  { .m = 90, .n = 150, .k = 64, .words = { .query = 6, .kv = 2, .sequences = 3, .causal = 1 } },
 	  TCB_CONTRACT_F16 },
 	{ "attention_decode_q80",
-	  { .m = 2, .n = 300, .k = 64, .heads = { .query = 8, .kv = 4, .sequences = 40, .ragged = 1 } },
+	  { .m = 2, .n = 300, .k = 64, .words = { .query = 8, .kv = 4, .sequences = 40, .ragged = 1 } },
 	  TCB_CONTRACT_F16 },
 };
 enum { LARGES = sizeof(larges) / sizeof(larges[0]), PRODUCTS = 6, ROW_OPS = 3, SUMMED = PRODUCTS + ROW_OPS };

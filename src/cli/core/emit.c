@@ -317,7 +317,7 @@ json_t *cli_json_shape(const struct tcb_shape *shape)
 	char text[TCB_SHAPE_TEXT_MAX], words[TCB_WORDS_TEXT_MAX];
 
 	tcb_shape_print(shape, text);
-	tcb_words_print(&shape->heads, words);
+	tcb_words_print(&shape->words, words);
 	return json_pack("{s:s, s:I, s:I, s:I, s:s}", "text", text, "m", (json_int_t)shape->m, "n",
 			 (json_int_t)shape->n, "k", (json_int_t)shape->k, "words", words);
 }

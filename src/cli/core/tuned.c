@@ -97,7 +97,7 @@ enum tcb_status cli_tuned_find(const struct cli_query *query, const struct tcb_p
 	char missing[TCBRT_REASON_MAX];
 	int code;
 
-	tcb_words_print(&problem->shape.heads, words);
+	tcb_words_print(&problem->shape.words, words);
 	TCB_TRY(name_device(query->device, device, err));
 	TCB_TRY(open_results(query, &results, missing, err));
 	say_unreadable(results);

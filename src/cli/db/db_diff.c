@@ -48,7 +48,7 @@ static int compare(const struct tcb_best *a, const struct tcb_best *b)
 		COMPARE_SIZES(a->problem.shape.m, b->problem.shape.m),
 		COMPARE_SIZES(a->problem.shape.n, b->problem.shape.n),
 		COMPARE_SIZES(a->problem.shape.k, b->problem.shape.k),
-		memcmp(&a->problem.shape.heads, &b->problem.shape.heads, sizeof a->problem.shape.heads),
+		memcmp(&a->problem.shape.words, &b->problem.shape.words, sizeof a->problem.shape.words),
 		strcmp(a->device_name, b->device_name),
 		strcmp(a->device_key, b->device_key),
 		COMPARE_SIZES(a->threads, b->threads),

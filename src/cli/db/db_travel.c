@@ -48,7 +48,7 @@ static int read_kernel(const struct tcb_registry *ops, const struct tcb_winner *
 	char words[TCB_WORDS_TEXT_MAX];
 	*out = (struct tcb_best){ 0 };
 	if (copy_text(winner, "problem", "words", words, sizeof words) != 0 ||
-	    tcb_words_parse(words, &out->problem.shape.heads, NULL) != TCB_OK ||
+	    tcb_words_parse(words, &out->problem.shape.words, NULL) != TCB_OK ||
 	    copy_text(winner, "problem", "op", out->problem.op_name, sizeof out->problem.op_name) != 0 ||
 	    copy_text(winner, "problem", "contract", contract, sizeof contract) != 0 ||
 	    tcb_contract_parse(contract, &out->problem.contract, NULL) != TCB_OK ||

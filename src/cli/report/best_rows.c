@@ -230,7 +230,7 @@ static void add_data_row(struct data *data, const struct cli_best_row *row)
 	add_data(data, "ties", 1, "%zu", best->tie_count);
 	add_stored(data, best, "tried", NULL);
 	add_data(data, "git_commit", 0, "%s", best->git_commit);
-	tcb_words_print(&best->problem.shape.heads, words);
+	tcb_words_print(&best->problem.shape.words, words);
 	add_data(data, "words", 0, "%s", words);
 	add_data(data, "limit_use", 0, "%s", cli_limit_is_known(&limit) ? cli_limit_use_text(&limit) : "");
 	add_data(data, "served", 0, "%s", cli_served_text(row->served));

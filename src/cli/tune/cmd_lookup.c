@@ -69,11 +69,11 @@ struct source {
 /* The shape that an answer was measured at; m is 0 where it was not. */
 static struct tcb_shape tuned_shape(const struct tcbrt_tuning *tuning, const struct tcb_problem *problem)
 {
-	struct tcb_shape shape = { tuning->tuned_m, tuning->tuned_n, tuning->tuned_k, problem->shape.heads };
+	struct tcb_shape shape = { tuning->tuned_m, tuning->tuned_n, tuning->tuned_k, problem->shape.words };
 
-	shape.heads.query = tuning->tuned_query_heads;
-	shape.heads.kv = tuning->tuned_kv_heads;
-	shape.heads.sequences = tuning->tuned_sequences;
+	shape.words.query = tuning->tuned_query_heads;
+	shape.words.kv = tuning->tuned_kv_heads;
+	shape.words.sequences = tuning->tuned_sequences;
 	return shape;
 }
 

@@ -51,14 +51,14 @@ static inline enum tcb_type attention_io_type(const struct tcb_problem *problem)
 
 static inline size_t attention_group(const struct tcb_shape *shape)
 {
-	return shape->heads.query / shape->heads.kv;
+	return shape->words.query / shape->words.kv;
 }
 /* KV tokens that query token I of a sequence of LENGTH sees: *FROM <= t < *TO. */
 static inline void attention_visible(const struct tcb_shape *shape, size_t length, size_t i, size_t *from, size_t *to)
 {
 	const ptrdiff_t end = (ptrdiff_t)length - (ptrdiff_t)shape->m + (ptrdiff_t)i + 1;
-	const ptrdiff_t begin = shape->heads.window ? end - (ptrdiff_t)shape->heads.window : 0;
-	*to = shape->heads.causal ? (end > 0 ? (size_t)end : 0) : length;
+	const ptrdiff_t begin = shape->words.window ? end - (ptrdiff_t)shape->words.window : 0;
+	*to = shape->words.causal ? (end > 0 ? (size_t)end : 0) : length;
 	*from = begin > 0 ? (size_t)begin : 0;
 	if (*from > *to)
 		*from = *to;

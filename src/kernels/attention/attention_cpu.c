@@ -27,7 +27,7 @@ void attention_dims_complete(const struct tcb_problem *problem, const struct tcb
 	d->kv_bytes = tcb_kv_bytes(attention_of(problem)->kv, d->k);
 	d->tiles = tcb_div_up(s->m, geometry->tile[TCB_MIDI].m);
 	d->splits = tcb_div_up(s->n, geometry->tile[TCB_MACRO].n);
-	d->tasks = s->heads.sequences * (s->heads.kv / d->heads) * d->tiles * d->splits;
+	d->tasks = s->words.sequences * (s->words.kv / d->heads) * d->tiles * d->splits;
 	d->tile = geometry->tile[TCB_MIDI].n;
 	d->together = tcb_round_up(d->tile, ATTENTION_TOKENS_TOGETHER);
 	d->row_floats = d->all_rows * d->k;
@@ -131,7 +131,7 @@ struct tile {
 static struct tile tile_of(const struct run *run, size_t index)
 {
 	const struct tcb_shape *s = run->shape;
-	const size_t tokens = run->plan->geometry.tile[TCB_MIDI].m, heads = s->heads.kv / run->dims.heads;
+	const size_t tokens = run->plan->geometry.tile[TCB_MIDI].m, heads = s->words.kv / run->dims.heads;
 	struct tile tile = { .first = (run->dims.tiles - 1 - index % run->dims.tiles) * tokens };
 	size_t unused;
 	tile.head = index / run->dims.tiles % heads;
@@ -152,7 +152,7 @@ static void find_rows(const struct run *run, size_t operand, const struct tile *
 		for (size_t r = 0; r < tile->rows; r++) {
 			const size_t token = tile->sequence * s->m + tile->first + r / group;
 			*out++ = (char *)run->operand[operand] +
-				 (token * s->heads.query + (tile->head + h) * group + r % group) * each;
+				 (token * s->words.query + (tile->head + h) * group + r % group) * each;
 		}
 }
 
@@ -161,12 +161,12 @@ static void find_tokens(const struct run *run, const struct tile *tile, size_t o
 			size_t length, const void **out)
 {
 	const struct tcb_shape *s = run->shape;
-	const size_t each = s->heads.kv * run->dims.kv_bytes;
-	const int32_t *table = s->heads.page ? run->operand[ATTENTION_TABLE] : NULL;
+	const size_t each = s->words.kv * run->dims.kv_bytes;
+	const int32_t *table = s->words.page ? run->operand[ATTENTION_TABLE] : NULL;
 	const char *rows = (const char *)run->operand[operand] + tile->head * run->dims.kv_bytes;
 	for (size_t t = 0; t < count;) {
 		const size_t from = tcb_kv_token(s, table, tile->sequence, first + t) * each;
-		const size_t page = s->heads.page ? s->heads.page - (first + t) % s->heads.page : count;
+		const size_t page = s->words.page ? s->words.page - (first + t) % s->words.page : count;
 		const size_t together = tcb_least(page, count - t);
 		for (size_t i = 0; i < together; i++, t++)
 			out[t] = rows + from + i * each;
@@ -212,7 +212,7 @@ static struct attention_call call_of(const struct run *run, const struct tile *t
 					.v_rows = scratch->v,
 					.from = scratch->from,
 					.to = scratch->to,
-					.cap = (float)s->heads.cap,
+					.cap = (float)s->words.cap,
 					.scale = (float)(1 / sqrt((double)s->k)),
 					.io_row = scratch->io };
 }

@@ -76,7 +76,7 @@ void attention_cpu_geometry(const struct tcb_problem *problem, const struct tcb_
 			    const struct attention_task *task, struct tcb_geometry *out)
 {
 	const struct tcb_shape *s = &problem->shape;
-	const size_t tasks = s->heads.sequences * (s->heads.kv / task->heads) * tcb_div_up(s->n, task->part) *
+	const size_t tasks = s->words.sequences * (s->words.kv / task->heads) * tcb_div_up(s->n, task->part) *
 			     tcb_div_up(s->m, task->tokens);
 	tcb_geometry_init(out);
 	out->tile[TCB_MACRO] = (struct tcb_tile){ task->m, task->part, s->k };

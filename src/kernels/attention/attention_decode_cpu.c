@@ -30,7 +30,7 @@ static struct attention_dims dims_of(const struct tcb_problem *problem, const st
 {
 	const struct tcb_shape *s = &problem->shape;
 	const enum tcb_type kv = attention_of(problem)->kv;
-	const size_t heads = s->heads.kv, ahead_bytes = (size_t)geometry->knob[TCB_KNOB_PREFETCH];
+	const size_t heads = s->words.kv, ahead_bytes = (size_t)geometry->knob[TCB_KNOB_PREFETCH];
 	struct attention_dims dims = {
 		.heads = heads,
 		.lead = ATTENTION_DECODE_LEAD,
@@ -149,7 +149,7 @@ static void default_walk(const struct tcb_problem *problem, struct tcb_geometry 
 	const struct tcb_shape *s = &problem->shape;
 	const size_t rows = s->m * attention_group(s),
 		     step = attention_least_step(tcb_cpu_isa(out->knob[TCB_KNOB_ISA])->lanes, rows);
-	const size_t row_bytes = s->heads.kv * tcb_kv_bytes(attention_of(problem)->kv, s->k);
+	const size_t row_bytes = s->words.kv * tcb_kv_bytes(attention_of(problem)->kv, s->k);
 	const size_t of_step = tcb_least(tcb_power_of_two_up(step * row_bytes), AHEAD_MOST);
 	size_t tile = DEFAULT_TILE, ahead = tcb_most(DEFAULT_AHEAD, of_step);
 	out->knob[TCB_KNOB_STEP] = 0;
@@ -158,7 +158,7 @@ static void default_walk(const struct tcb_problem *problem, struct tcb_geometry 
 	} else if (is_in_pairs(out)) {
 		tile = DEFAULT_PAIRS_TILE;
 		ahead = tcb_least(tcb_power_of_two_up(DEFAULT_PAIRS_TILE * row_bytes), AHEAD_MOST);
-	} else if (s->heads.kv * rows * s->k * sizeof(float) > SUMS_MOST) {
+	} else if (s->words.kv * rows * s->k * sizeof(float) > SUMS_MOST) {
 		tile = DEFAULT_STEP_TILE;
 		ahead = DEFAULT_STEP_AHEAD;
 		out->knob[TCB_KNOB_STEP] = ATTENTION_DECODE_STEP;
@@ -180,7 +180,7 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 					     .tokens = m,
 					     .part = tcb_least(n, tcb_most(each, DEFAULT_PART)),
 					     .tile = DEFAULT_TILE,
-					     .heads = s->heads.kv };
+					     .heads = s->words.kv };
 	attention_cpu_geometry(problem, target, isa, &task, out);
 	default_walk(problem, out);
 }

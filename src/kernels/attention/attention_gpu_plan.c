@@ -109,13 +109,13 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 	g->n = (unsigned)s->n;
 	g->k = (unsigned)s->k;
 	g->group = (unsigned)attention_group(s);
-	g->kv_heads = s->heads.kv;
-	g->sequences = s->heads.sequences;
-	g->page = s->heads.page;
+	g->kv_heads = s->words.kv;
+	g->sequences = s->words.sequences;
+	g->page = s->words.page;
 	g->pages = (unsigned)tcb_kv_pages(s);
-	g->window = s->heads.window;
-	g->cap = s->heads.cap;
-	g->causal = s->heads.causal;
+	g->window = s->words.window;
+	g->cap = s->words.cap;
+	g->causal = s->words.causal;
 	g->tokens = (unsigned)geometry->tile[TCB_MIDI].m;
 	g->has_own_limits = g->tokens > 1 && (g->causal || g->window);
 	g->heads = KNOB_COUNT(HEADS);
@@ -239,7 +239,7 @@ int attention_gpu_copies(const struct tcb_problem *problem, unsigned vec)
 	const size_t row = tcb_kv_bytes(attention_of(problem)->kv, problem->shape.k);
 	const size_t aligned = tcb_least(row & -row, 16);
 	if (vec == 16)
-		return aligned == 16 || row * problem->shape.heads.kv % 16 == 0;
+		return aligned == 16 || row * problem->shape.words.kv % 16 == 0;
 	return vec == tcb_most(aligned, 4);
 }
 
@@ -249,7 +249,7 @@ int attention_gpu_has_bulk(const struct tcb_problem *problem, const struct tcb_t
 	/* Rows of an odd number of 16 bytes are in banks as they are wanted. */
 	const size_t units = tcb_div_up(row + 16 - tcb_least(row & -row, 16), 16);
 	return target->cuda.capability >= 90 && attention_of(problem)->kv == TCB_TYPE_BLOCKS && units % 2 &&
-	       !problem->shape.heads.page && row * problem->shape.heads.kv % 16 == 0;
+	       !problem->shape.words.page && row * problem->shape.words.kv % 16 == 0;
 }
 
 RULE(rule_copy)
@@ -300,7 +300,7 @@ static int is_dealt(const struct tcb_geometry *geometry)
 static size_t tiles_of(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
 {
 	const struct tcb_shape *s = &problem->shape;
-	return (size_t)s->heads.sequences * s->heads.kv * tcb_div_up(attention_group(s), tcb_most(KNOB(HEADS), 1)) *
+	return (size_t)s->words.sequences * s->words.kv * tcb_div_up(attention_group(s), tcb_most(KNOB(HEADS), 1)) *
 	       tcb_div_up(s->m, tcb_most(geometry->tile[TCB_MIDI].m, 1));
 }
 
@@ -377,7 +377,7 @@ RULE(policy_usual)
 		   attention_gpu_copies(problem, 8); /* it was slower */
 	unusual += problem->shape.k <= 128 && geometry->tile[TCB_MICRO].n != 16 && geometry->tile[TCB_MICRO].n != 32;
 	unusual += KNOB(SPLITK) > 1 && blocks > 8 * sms;
-	unusual += is_dealt(geometry) && !problem->shape.heads.ragged;
+	unusual += is_dealt(geometry) && !problem->shape.words.ragged;
 	unusual += 2 * blocks < sms && problem->shape.n > 64 * (size_t)KNOB(SPLITK);
 	return tcb_gpu_unusual(unusual, problem, target, geometry);
 }

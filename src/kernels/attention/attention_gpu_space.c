@@ -23,7 +23,7 @@ enum {
 static size_t wave(const struct tcb_problem *problem, const struct tcb_target *target, size_t together, size_t heads,
 		   size_t tokens)
 {
-	const size_t tiles = (size_t)problem->shape.heads.sequences * problem->shape.heads.kv *
+	const size_t tiles = (size_t)problem->shape.words.sequences * problem->shape.words.kv *
 			     tcb_div_up(attention_group(&problem->shape), heads) * tcb_div_up(problem->shape.m, tokens);
 	return tcb_least(tcb_most(together * tcb_most(target->cuda.sm_count, 1) / tiles, 1), 256);
 }
@@ -85,7 +85,7 @@ size_t attention_gpu_axes(const struct tcb_problem *problem, const struct tcb_ta
 	tcb_axis_add_powers(a, 1, 2, target->cuda.capability >= 90 ? CLUSTER_MAX : 1);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_JOIN), TCB_JOIN_NONE, TCB_JOIN_CLUSTER, TCB_JOIN_LAST, TCB_JOIN_LAUNCH);
 	/* What sequences together have is the same for each block: no splits for the longest. */
-	if (s->heads.sequences > 1) {
+	if (s->words.sequences > 1) {
 		ADD(tcb_axis_knob_or_none(out, &count, TCB_KNOB_SCHED), TCB_SCHED_STREAMK);
 		ADD(tcb_axis_knob_or_none(out, &count, TCB_KNOB_BLOCKS), 1, 2, 3);
 	}

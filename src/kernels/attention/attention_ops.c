@@ -17,22 +17,22 @@ static int overflows(const struct tcb_shape *shape)
 {
 	size_t rows, kv, bytes;
 	return shape->m > INT32_MAX || shape->n > INT32_MAX ||
-	       tcb_mul_size(shape->m * shape->heads.sequences, (size_t)shape->heads.query * shape->k, &rows) ||
-	       tcb_mul_size(tcb_kv_tokens(shape), (size_t)shape->heads.kv * shape->k, &kv) ||
+	       tcb_mul_size(shape->m * shape->words.sequences, (size_t)shape->words.query * shape->k, &rows) ||
+	       tcb_mul_size(tcb_kv_tokens(shape), (size_t)shape->words.kv * shape->k, &kv) ||
 	       tcb_add_size(rows, kv, &bytes) || tcb_mul_size(bytes, 4 * sizeof(double), &bytes);
 }
 
 static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err)
 {
 	const struct attention_op *attention = op->member;
-	if (!shape->m || !shape->n || !shape->k || !shape->heads.query)
+	if (!shape->m || !shape->n || !shape->k || !shape->words.query)
 		return tcb_fail(err, TCB_E_USAGE,
 				"op %s takes query tokens x KV tokens x head size, then query / KV heads and where "
 				"wanted other words, for example %s (tcbtune help shapes)",
 				op->name, attention->example);
-	if (shape->heads.window && !shape->heads.causal)
+	if (shape->words.window && !shape->words.causal)
 		return tcb_fail(err, TCB_E_USAGE, "op %s has windows that end at a query's own token: w%u is causal",
-				op->name, shape->heads.window);
+				op->name, shape->words.window);
 	if (shape->k % ATTENTION_HEAD_UNIT || shape->k > ATTENTION_HEAD_MAX)
 		return tcb_fail(err, TCB_E_USAGE, "op %s takes heads of 32 to 256 values in steps of 32, not of %zu",
 				op->name, shape->k);
@@ -51,21 +51,21 @@ static size_t operands(const struct tcb_problem *problem, struct tcb_operand out
 {
 	const struct tcb_shape *s = &problem->shape;
 	const enum tcb_type io = attention_io_type(problem), kv = attention_of(problem)->kv;
-	const size_t rows = s->heads.sequences * s->m, q = (size_t)s->heads.query * s->k;
-	const size_t tokens = tcb_kv_tokens(s), row = (size_t)s->heads.kv * s->k;
+	const size_t rows = s->words.sequences * s->m, q = (size_t)s->words.query * s->k;
+	const size_t tokens = tcb_kv_tokens(s), row = (size_t)s->words.kv * s->k;
 	const size_t io_bytes = rows * q * tcb_type_bytes(io), kv_bytes = tcb_kv_bytes(kv, tokens * row);
 	const size_t pages = tcb_kv_pages(s);
 	out[ATTENTION_Q] = (struct tcb_operand){ "q", TCB_ROLE_INPUT, io, rows, q, io_bytes, 0 };
 	out[ATTENTION_K] = (struct tcb_operand){ "k", TCB_ROLE_INPUT, kv, tokens, row, kv_bytes, 1, tcb_kv_format(kv) };
 	out[ATTENTION_V] = (struct tcb_operand){ "v", TCB_ROLE_INPUT, kv, tokens, row, kv_bytes, 1, tcb_kv_format(kv) };
 	out[ATTENTION_LENGTHS] = (struct tcb_operand){ "lengths", TCB_ROLE_INPUT,     TCB_TYPE_I32,
-						       1,         s->heads.sequences, 4 * (size_t)s->heads.sequences,
+						       1,         s->words.sequences, 4 * (size_t)s->words.sequences,
 						       0 };
 	out[ATTENTION_OUT] = (struct tcb_operand){ "out", TCB_ROLE_OUTPUT, io, rows, q, io_bytes, 0 };
 	if (!pages)
 		return ATTENTION_TABLE;
 	out[ATTENTION_TABLE] = (struct tcb_operand){
-		"pages", TCB_ROLE_INPUT, TCB_TYPE_I32, s->heads.sequences, pages, 4 * s->heads.sequences * pages, 0
+		"pages", TCB_ROLE_INPUT, TCB_TYPE_I32, s->words.sequences, pages, 4 * s->words.sequences * pages, 0
 	};
 	return ATTENTION_TABLE + 1;
 }
@@ -89,8 +89,8 @@ static void fill_q(const struct tcb_problem *problem, struct tcb_rng *rng, void 
 	static const float spread[3] = { 1, 0.25f, 5 };
 	const struct tcb_shape *s = &problem->shape;
 	const enum tcb_type io = attention_io_type(problem);
-	for (size_t i = 0; i < s->heads.sequences * s->m * s->heads.query; i++)
-		fill_values(io, rng, spread[i % s->heads.query % 3], s->k, (char *)q + i * s->k * tcb_type_bytes(io));
+	for (size_t i = 0; i < s->words.sequences * s->m * s->words.query; i++)
+		fill_values(io, rng, spread[i % s->words.query % 3], s->k, (char *)q + i * s->k * tcb_type_bytes(io));
 }
 
 /* What no sequence reads is NaN (in blocks, their scale).  Of NULL operands lengths and pages are the others'. */
@@ -98,20 +98,20 @@ static void fill(const struct tcb_problem *problem, uint64_t seed, void *const o
 {
 	const struct tcb_shape *s = &problem->shape;
 	const enum tcb_type kv = attention_of(problem)->kv;
-	const size_t row = (size_t)s->heads.kv * s->k, row_bytes = tcb_kv_bytes(kv, row);
+	const size_t row = (size_t)s->words.kv * s->k, row_bytes = tcb_kv_bytes(kv, row);
 	int32_t *lengths = operand[ATTENTION_LENGTHS];
 	struct tcb_rng rng;
 	tcb_rng_init(&rng, seed);
 	if (operand[ATTENTION_Q])
 		fill_q(problem, &rng, operand[ATTENTION_Q]);
-	tcb_kv_fill(s, &rng, lengths, s->heads.page ? operand[ATTENTION_TABLE] : NULL);
+	tcb_kv_fill(s, &rng, lengths, s->words.page ? operand[ATTENTION_TABLE] : NULL);
 	if (!operand[ATTENTION_K])
 		return;
 	memset(operand[ATTENTION_K], 0xff, tcb_kv_tokens(s) * row_bytes);
 	memset(operand[ATTENTION_V], 0xff, tcb_kv_tokens(s) * row_bytes);
-	for (size_t b = 0; b < s->heads.sequences; b++)
+	for (size_t b = 0; b < s->words.sequences; b++)
 		for (size_t t = 0; t < (size_t)lengths[b]; t++) {
-			const int32_t *table = s->heads.page ? operand[ATTENTION_TABLE] : NULL;
+			const int32_t *table = s->words.page ? operand[ATTENTION_TABLE] : NULL;
 			const size_t at = tcb_kv_token(s, table, b, t) * row_bytes;
 			fill_values(kv, &rng, 1, row, (char *)operand[ATTENTION_K] + at);
 			fill_values(kv, &rng, 1, row, (char *)operand[ATTENTION_V] + at);
@@ -135,9 +135,9 @@ static double traffic(const struct tcb_problem *problem)
 	const struct tcb_shape *s = &problem->shape;
 	struct tcb_operand all[TCB_OPERANDS_MAX];
 	const size_t count = operands(problem, all);
-	const double row = (double)tcb_kv_bytes(attention_of(problem)->kv, (size_t)s->heads.kv * s->k);
+	const double row = (double)tcb_kv_bytes(attention_of(problem)->kv, (size_t)s->words.kv * s->k);
 	double bytes = 0;
-	for (size_t b = 0; b < s->heads.sequences; b++)
+	for (size_t b = 0; b < s->words.sequences; b++)
 		bytes += 2 * row * tokens_read(s, tcb_kv_length(s, b));
 	for (size_t i = 0; i < count; i++)
 		bytes += i == ATTENTION_K || i == ATTENTION_V ? 0 : (double)all[i].bytes;
@@ -148,13 +148,13 @@ static double flops(const struct tcb_problem *problem)
 {
 	const struct tcb_shape *s = &problem->shape;
 	double pairs = 0;
-	for (size_t b = 0; b < s->heads.sequences; b++)
+	for (size_t b = 0; b < s->words.sequences; b++)
 		for (size_t i = 0; i < s->m; i++) {
 			size_t from, to;
 			attention_visible(s, tcb_kv_length(s, b), i, &from, &to);
 			pairs += (double)(to - from);
 		}
-	return 4.0 * (double)s->k * (double)s->heads.query * pairs;
+	return 4.0 * (double)s->k * (double)s->words.query * pairs;
 }
 
 /* --- the ops --- */

@@ -91,13 +91,13 @@ void prefill_gpu_plan(const struct tcb_problem *problem, const struct tcb_target
 	g->n = (unsigned)s->n;
 	g->k = (unsigned)s->k;
 	g->group = (unsigned)attention_group(s);
-	g->kv_heads = s->heads.kv;
-	g->sequences = s->heads.sequences;
-	*(is_blocks ? &g->block_page : &g->page) = s->heads.page;
+	g->kv_heads = s->words.kv;
+	g->sequences = s->words.sequences;
+	*(is_blocks ? &g->block_page : &g->page) = s->words.page;
 	*(is_blocks ? &g->block_pages : &g->pages) = (unsigned)tcb_kv_pages(s);
-	g->window = s->heads.window;
-	g->cap = s->heads.cap;
-	g->causal = s->heads.causal;
+	g->window = s->words.window;
+	g->cap = s->words.cap;
+	g->causal = s->words.causal;
 	g->heads = KNOB_COUNT(HEADS);
 	g->tokens = (unsigned)geometry->tile[TCB_MIDI].m;
 	g->rows = g->tokens * g->heads;
@@ -222,7 +222,7 @@ RULE(rule_prep)
 		       "do";
 	if (KNOB(ISA) != TCB_ISA_WGMMA || midi->m <= micro->m)
 		return "prep=warps needs isa=wgmma and two or three warpgroups, beside which one converts";
-	if (!tcb_is_power_of_two(s->k) || s->heads.page || tcb_kv_bytes(TCB_TYPE_BLOCKS, s->k) * s->heads.kv % 16)
+	if (!tcb_is_power_of_two(s->k) || s->words.page || tcb_kv_bytes(TCB_TYPE_BLOCKS, s->k) * s->words.kv % 16)
 		return "prep=warps takes heads of 64, 128 and 256 values, no pages, and tokens of a multiple of 16 "
 		       "bytes";
 	return micro->n * s->k % (PREFILL_CONVERTERS * 32)
@@ -233,7 +233,7 @@ RULE(rule_prep)
 /* Of K and V as the kernel reads them: what is made of blocks has none. */
 static size_t page_of(const struct tcb_problem *problem)
 {
-	return attention_of(problem)->kv == TCB_TYPE_BLOCKS ? 0 : problem->shape.heads.page;
+	return attention_of(problem)->kv == TCB_TYPE_BLOCKS ? 0 : problem->shape.words.page;
 }
 
 /* With pages a tensor copy takes one, or a tile's part of one, whole swizzled groups of 8 rows. */
@@ -249,7 +249,7 @@ static const char *refused_by_wgmma(const struct tcb_problem *problem, const str
 	const size_t page = page_of(problem);
 	if (page && (page < 8 || !tcb_is_power_of_two(page)))
 		return "isa=wgmma takes pages of 8, 16, 32, ... tokens";
-	return page && s->heads.window ? "isa=wgmma takes no window with pages" : NULL;
+	return page && s->words.window ? "isa=wgmma takes no window with pages" : NULL;
 }
 
 int prefill_has_wgmma(const struct tcb_problem *problem, const struct tcb_target *target)
@@ -385,7 +385,7 @@ RULE(policy_usual)
 	unusual += g.pdl;
 	/* Blocks that stay copy ahead with isa=wgmma only; lengths that differ ask for tiles to be drawn. */
 	unusual += !is_wgmma && g.resident;
-	unusual += g.is_dynamic && !problem->shape.heads.ragged;
+	unusual += g.is_dynamic && !problem->shape.words.ragged;
 	/* Where tensor cores are slower exponentials are not what they wait for. */
 	unusual += g.polynomials ? is_wgmma || g.k <= SHORT_HEAD ? 1 : 2 : 0;
 	return tcb_gpu_unusual(unusual, problem, target, geometry);

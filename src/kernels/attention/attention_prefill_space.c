@@ -103,7 +103,7 @@ void prefill_gpu_default_geometry(const struct tcb_problem *problem, const struc
 	tcb_geometry_init(out);
 	set_tiles(s, own, is_wgmma ? 2 : 4, kv, out);
 	const size_t workers = out->tile[TCB_MIDI].m / own;
-	const size_t tiles = tcb_div_up(s->m, own * workers) * s->heads.query * s->heads.sequences;
+	const size_t tiles = tcb_div_up(s->m, own * workers) * s->words.query * s->words.sequences;
 	out->knob[TCB_KNOB_ISA] = is_wgmma ? TCB_ISA_WGMMA : TCB_ISA_MMA;
 	out->knob[TCB_KNOB_STAGES] = 2;
 	out->knob[TCB_KNOB_BLOCKS] = is_wgmma && tiles > tcb_most(target->cuda.sm_count, 1);

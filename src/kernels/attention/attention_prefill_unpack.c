@@ -75,7 +75,7 @@ void prefill_write_unpack(struct prefill_writer *w)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
 	const unsigned row = g->kv_heads * g->k;
-	const int is_eager = !g->block_page && !w->kit.out->problem.shape.heads.ragged;
+	const int is_eager = !g->block_page && !w->kit.out->problem.shape.words.ragged;
 	tcb_kit_begin(&w->kit, "attention_prefill_unpack",
 		      &(struct tcb_kit_kernel){
 			      .threads = THREADS,

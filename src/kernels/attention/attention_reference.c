@@ -60,7 +60,7 @@ struct work {
 static size_t q_row(const struct tcb_shape *s, size_t sequence, size_t head, size_t row)
 {
 	const size_t group = attention_group(s);
-	return (sequence * s->m + row / group) * s->heads.query + head * group + row % group;
+	return (sequence * s->m + row / group) * s->words.query + head * group + row % group;
 }
 
 /*
@@ -132,9 +132,9 @@ static void load_block(const struct job *job, size_t sequence, size_t head, size
 	memset(work->v, 0, sizeof(work->v));
 	memset(work->most, 0, sizeof(work->most));
 	for (size_t t = 0; t < count; t++) {
-		const int32_t *table = s->heads.page ? job->operand[ATTENTION_TABLE] : NULL;
+		const int32_t *table = s->words.page ? job->operand[ATTENTION_TABLE] : NULL;
 		const size_t token = tcb_kv_token(s, table, sequence, first + t);
-		const size_t at = tcb_kv_bytes(kv, (token * s->heads.kv + head) * s->k);
+		const size_t at = tcb_kv_bytes(kv, (token * s->words.kv + head) * s->k);
 		float k[HEAD], v[HEAD];
 		double norm = 0;
 		tcb_kv_to_f32(kv, (const char *)job->operand[ATTENTION_K] + at, s->k, k);
@@ -154,7 +154,7 @@ static void load_block(const struct job *job, size_t sequence, size_t head, size
 
 static double capped(const struct tcb_shape *shape, double score)
 {
-	const double cap = shape->heads.cap;
+	const double cap = shape->words.cap;
 	return cap > 0 ? cap * tanh(score / cap) : score;
 }
 
@@ -251,7 +251,7 @@ static void close_row(const struct job *job, const struct work *work, const stru
 	const double of_operands = attention->multiplies_codes ? of_codes : of_k;
 	const double flushed = 4 * least * root * (tile->norm[r] + work->k_norm + root);
 	const double score = of_operands + flushed + tcb_gamma(4 * (double)s->k + 8) * tile->norm[r] * work->k_norm +
-			     16 * u * (tile->largest[r] + (double)s->heads.cap);
+			     16 * u * (tile->largest[r] + (double)s->words.cap);
 	const double of_integers = is_in_integers(job->problem) ? 0.51 * 32 / 32767 : 0;
 	const double weight = expm1(score) + 16 * u + unit[io];
 	const double of_values = 4 * least * (double)(tile->to[r] - tile->from[r]);
@@ -297,7 +297,7 @@ static void run_task(void *ctx, size_t task, unsigned thread)
 {
 	const struct job *job = ctx;
 	const struct tcb_shape *s = &job->problem->shape;
-	const size_t head = task / job->parts % s->heads.kv, sequence = task / job->parts / s->heads.kv;
+	const size_t head = task / job->parts % s->words.kv, sequence = task / job->parts / s->words.kv;
 	const size_t first = task % job->parts * TASK_ROWS, count = tcb_least(TASK_ROWS, job->rows - first);
 	struct place places[TASK_ROWS];
 	(void)thread;
@@ -323,7 +323,7 @@ static void run_grid_task(void *ctx, size_t task, unsigned thread)
 		size_t count = 0;
 		for (; i < end && tcb_grid_row(grid, i) / s->m == sequence; i++) {
 			const size_t row = tcb_grid_row(grid, i);
-			places[count++] = (struct place){ row % s->m, (row * s->heads.query + head) * s->k,
+			places[count++] = (struct place){ row % s->m, (row * s->words.query + head) * s->k,
 							  i * grid->column_count + column };
 		}
 		attend(job, sequence, head / attention_group(s), places, count);
@@ -340,7 +340,7 @@ void attention_reference(const struct tcb_problem *problem, void *const operand[
 	if (grid)
 		tcb_reference_share(out, grid->column_count / s->k * job.parts, run_grid_task, &job);
 	else
-		tcb_reference_share(out, s->heads.sequences * s->heads.kv * job.parts, run_task, &job);
+		tcb_reference_share(out, s->words.sequences * s->words.kv * job.parts, run_task, &job);
 }
 
 size_t attention_drawn_columns(const struct tcb_problem *problem)

@@ -67,17 +67,17 @@ static inline enum tcb_type rope_q_type(const struct tcb_problem *problem)
 /* New tokens of all sequences; heads of a row of qkv. */
 static inline size_t rope_tokens(const struct tcb_shape *shape)
 {
-	return shape->heads.sequences * shape->m;
+	return shape->words.sequences * shape->m;
 }
 static inline size_t rope_row_heads(const struct tcb_shape *shape)
 {
-	return (size_t)shape->heads.query + 2 * (size_t)shape->heads.kv;
+	return (size_t)shape->words.query + 2 * (size_t)shape->words.kv;
 }
 /* Written of a new token. */
 static inline size_t rope_token_bytes(const struct tcb_problem *problem)
 {
 	const struct tcb_shape *s = &problem->shape;
-	return s->heads.query * s->k * tcb_type_bytes(rope_q_type(problem)) +
-	       tcb_kv_bytes(rope_kv_type(problem), 2 * s->heads.kv * s->k);
+	return s->words.query * s->k * tcb_type_bytes(rope_q_type(problem)) +
+	       tcb_kv_bytes(rope_kv_type(problem), 2 * s->words.kv * s->k);
 }
 #endif

@@ -14,7 +14,7 @@ enum { STREAM_ALIGN = 64 };
 
 static size_t task_count(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
 {
-	return problem->shape.heads.sequences * tcb_div_up(problem->shape.m, geometry->tile[TCB_MIDI].m);
+	return problem->shape.words.sequences * tcb_div_up(problem->shape.m, geometry->tile[TCB_MIDI].m);
 }
 
 static enum tcb_status rope_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
@@ -40,7 +40,7 @@ static enum tcb_status rope_plan(const struct tcb_problem *problem, const struct
 	out->variant = variant;
 	out->threads = (unsigned)knob[TCB_KNOB_THREADS];
 	if (knob[TCB_KNOB_PARTS] == ROPE_PARTS)
-		out->workspace_bytes = rope_tokens(s) * s->heads.kv * s->k * sizeof(float);
+		out->workspace_bytes = rope_tokens(s) * s->words.kv * s->k * sizeof(float);
 	out->chain = 3; /* two products and their sum */
 	return TCB_OK;
 }
@@ -67,7 +67,7 @@ struct rows {
 static void rotate_q(const struct run *run, const struct rope_call *head, const struct rows *rows)
 {
 	struct rope_call call = *head;
-	call.heads = run->problem->shape.heads.query;
+	call.heads = run->problem->shape.words.query;
 	call.to = rope_q_type(run->problem);
 	call.stream = run->stream;
 	call.x = rows->q;
@@ -101,19 +101,19 @@ static struct rows find_rows(const struct run *run, size_t sequence, size_t toke
 {
 	const struct tcb_shape *s = &run->problem->shape;
 	const size_t each = s->k * tcb_type_bytes(rope_io_type(run->problem));
-	const int32_t *table = s->heads.page ? run->operand[ROPE_TABLE] : NULL;
+	const int32_t *table = s->words.page ? run->operand[ROPE_TABLE] : NULL;
 	const size_t at = tcb_kv_token(s, table, sequence, position);
-	const size_t in_cache = tcb_kv_bytes(rope_kv_type(run->problem), at * s->heads.kv * s->k);
-	const size_t in_q = token * s->heads.query * s->k * tcb_type_bytes(rope_q_type(run->problem));
+	const size_t in_cache = tcb_kv_bytes(rope_kv_type(run->problem), at * s->words.kv * s->k);
+	const size_t in_q = token * s->words.query * s->k * tcb_type_bytes(rope_q_type(run->problem));
 	struct rows rows = { .q = (const char *)run->operand[ROPE_QKV] + token * rope_row_heads(s) * each };
-	rows.k = rows.q + s->heads.query * each;
-	rows.v = rows.k + s->heads.kv * each;
+	rows.k = rows.q + s->words.query * each;
+	rows.v = rows.k + s->words.kv * each;
 	rows.q_out = (char *)run->operand[ROPE_Q] + in_q;
 	rows.k_out = (char *)run->operand[ROPE_K] + in_cache;
 	rows.v_out = (char *)run->operand[ROPE_V] + in_cache;
 	rows.rotation = (const float *)run->operand[ROPE_ROTATION] + position * s->k;
 	if (run->rotated)
-		rows.rotated = run->rotated + token * s->heads.kv * s->k;
+		rows.rotated = run->rotated + token * s->words.kv * s->k;
 	return rows;
 }
 
@@ -126,9 +126,9 @@ static void run_task(void *ctx, size_t index, unsigned thread)
 	const size_t length = (size_t)((const int32_t *)run->operand[ROPE_LENGTHS])[sequence];
 	struct rope_call head = { .from = rope_io_type(run->problem),
 				  .to = rope_kv_type(run->problem),
-				  .heads = s->heads.kv,
+				  .heads = s->words.kv,
 				  .k = s->k,
-				  .is_pairs = s->heads.pairs,
+				  .is_pairs = s->words.pairs,
 				  .stream = run->stream && rope_kv_type(run->problem) != TCB_TYPE_BLOCKS };
 	(void)thread;
 	for (size_t i = index % tiles * tile; i < end; i++) {

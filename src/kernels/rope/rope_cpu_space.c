@@ -73,13 +73,13 @@ void rope_cpu_default_geometry(const struct tcb_problem *problem, const struct t
 	const size_t m = tcb_power_of_two_up(s->m), threads = tcb_most(target->threads, 1);
 	const double written = (double)rope_tokens(s) * (double)rope_token_bytes(problem);
 	size_t midi = tcb_least(m, DEFAULT_MIDI);
-	while (midi > 1 && s->heads.sequences * tcb_div_up(s->m, midi) < threads)
+	while (midi > 1 && s->words.sequences * tcb_div_up(s->m, midi) < threads)
 		midi /= 2;
 	tcb_geometry_init(out);
 	out->tile[TCB_MACRO] = (struct tcb_tile){ m, 1, s->k };
 	out->tile[TCB_MIDI] = (struct tcb_tile){ midi, 1, s->k };
 	out->knob[TCB_KNOB_ISA] = (int32_t)tcb_float_isa(target);
-	out->knob[TCB_KNOB_THREADS] = (int32_t)tcb_least(threads, s->heads.sequences * tcb_div_up(s->m, midi));
+	out->knob[TCB_KNOB_THREADS] = (int32_t)tcb_least(threads, s->words.sequences * tcb_div_up(s->m, midi));
 	out->knob[TCB_KNOB_SCHED] = TCB_SCHED_STATIC;
 	out->knob[TCB_KNOB_STREAM] = written > FIRST_CACHES * (double)target->l2_bytes;
 	out->knob[TCB_KNOB_PARTS] = ROPE_WHOLE;

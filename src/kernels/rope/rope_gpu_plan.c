@@ -21,12 +21,12 @@ void rope_gpu_plan(const struct tcb_problem *problem, const struct tcb_geometry 
 	g->q = rope_q_type(problem);
 	g->kv = rope_kv_type(problem);
 	g->k = (unsigned)s->k;
-	g->query = s->heads.query;
-	g->kv_heads = s->heads.kv;
-	g->page = s->heads.page;
-	g->is_pairs = s->heads.pairs;
+	g->query = s->words.query;
+	g->kv_heads = s->words.kv;
+	g->page = s->words.page;
+	g->is_pairs = s->words.pairs;
 	g->m = (unsigned)s->m;
-	g->sequences = s->heads.sequences;
+	g->sequences = s->words.sequences;
 	g->tokens = (unsigned)rope_tokens(s);
 	g->pages = (unsigned)tcb_kv_pages(s);
 	g->cache = g->page ? g->pages : (unsigned)s->n;
@@ -136,7 +136,7 @@ RULE(rule_vec)
 	if (problem->shape.k / 2 % (vec / 2))
 		return "vec / 2 values must divide half a head";
 	const int is_split = rope_kv_type(problem) == TCB_TYPE_BLOCKS && problem->shape.k / 2 % ROPE_BLOCK != 0;
-	return is_split && !problem->shape.heads.pairs && tcb_power_of_two_up(problem->shape.k / vec) > WARP
+	return is_split && !problem->shape.words.pairs && tcb_power_of_two_up(problem->shape.k / vec) > WARP
 		       ? "vec must be larger: a head with a block of both halves is one warp's"
 		       : NULL;
 }
@@ -150,10 +150,10 @@ RULE(rule_warps)
 /* Of a launch that has fewer, the others would be nobody's. */
 RULE(rule_unroll)
 {
-	const struct tcb_words *heads = &problem->shape.heads;
+	const struct tcb_words *words = &problem->shape.words;
 	const int is_blocks = rope_kv_type(problem) == TCB_TYPE_BLOCKS;
-	const size_t of_cache = is_blocks ? 2 * (size_t)heads->kv : heads->query;
-	const size_t least = KNOB(PARTS) == ROPE_PARTS ? heads->kv : tcb_least(heads->query, of_cache);
+	const size_t of_cache = is_blocks ? 2 * (size_t)words->kv : words->query;
+	const size_t least = KNOB(PARTS) == ROPE_PARTS ? words->kv : tcb_least(words->query, of_cache);
 	const unsigned unroll = KNOB(UNROLL);
 	if (unroll < 1 || unroll > UNROLL_MAX || unroll * KNOB(VEC) > VALUES_MAX)
 		return "unroll must be 1 to 8, and unroll times vec at most 64: registers";

@@ -16,7 +16,7 @@
 static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err)
 {
 	size_t bytes;
-	if (!shape->m || !shape->n || !shape->k || !shape->heads.query)
+	if (!shape->m || !shape->n || !shape->k || !shape->words.query)
 		return tcb_fail(err, TCB_E_USAGE,
 				"op %s takes new tokens x tokens of the cache x head size, then query / KV heads and "
 				"where wanted other words, for example 1x4096x128,h32/8 (tcbtune help shapes)",
@@ -26,7 +26,7 @@ static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_sha
 				op->name, shape->k);
 	if (shape->m > INT32_MAX || shape->n > INT32_MAX ||
 	    tcb_mul_size(rope_tokens(shape), rope_row_heads(shape), &bytes) || bytes > INT32_MAX ||
-	    tcb_mul_size(tcb_kv_tokens(shape), (size_t)2 * shape->heads.kv, &bytes) || bytes > INT32_MAX)
+	    tcb_mul_size(tcb_kv_tokens(shape), (size_t)2 * shape->words.kv, &bytes) || bytes > INT32_MAX)
 		return tcb_fail(err, TCB_E_OVERFLOW, "new tokens or a KV cache of more than 2^31 heads, of %zux%zux%zu",
 				shape->m, shape->n, shape->k);
 	return TCB_OK;
@@ -36,9 +36,9 @@ static size_t operands(const struct tcb_problem *problem, struct tcb_operand out
 {
 	const struct tcb_shape *s = &problem->shape;
 	const enum tcb_type io = rope_io_type(problem), q = rope_q_type(problem), kv = rope_kv_type(problem);
-	const size_t rows = rope_tokens(s), row = rope_row_heads(s) * s->k, q_row = s->heads.query * s->k;
-	const size_t tokens = tcb_kv_tokens(s), kv_row = s->heads.kv * s->k, pages = tcb_kv_pages(s);
-	const size_t sequences = s->heads.sequences;
+	const size_t rows = rope_tokens(s), row = rope_row_heads(s) * s->k, q_row = s->words.query * s->k;
+	const size_t tokens = tcb_kv_tokens(s), kv_row = s->words.kv * s->k, pages = tcb_kv_pages(s);
+	const size_t sequences = s->words.sequences;
 	out[ROPE_QKV] =
 		(struct tcb_operand){ "qkv", TCB_ROLE_INPUT, io, rows, row, rows * row * tcb_type_bytes(io), 1 };
 	out[ROPE_ROTATION] =
@@ -105,7 +105,7 @@ static void fill(const struct tcb_problem *problem, uint64_t seed, void *const o
 	}
 	if (operand[ROPE_ROTATION])
 		fill_rotation(s, operand[ROPE_ROTATION]);
-	tcb_kv_fill(s, &rng, lengths, s->heads.page ? operand[ROPE_TABLE] : NULL);
+	tcb_kv_fill(s, &rng, lengths, s->words.page ? operand[ROPE_TABLE] : NULL);
 }
 
 /* --- reference --- */
@@ -169,7 +169,7 @@ static void refer_heads(const struct tcb_problem *problem, const char *x, size_t
 		float values[ROPE_HEAD_MAX];
 		tcb_type_to_f32(io, x, k, values);
 		for (size_t j = 0; j < k; j++) {
-			const int is_pairs = problem->shape.heads.pairs != 0, is_low = is_pairs ? j % 2 == 0 : j < half;
+			const int is_pairs = problem->shape.words.pairs != 0, is_low = is_pairs ? j % 2 == 0 : j < half;
 			const size_t angle = is_pairs ? j / 2 : j % half, apart = is_pairs ? 1 : half;
 			out->y[at + j] = (double)values[j];
 			out->magnitude[at + j] = out->extra[at + j] = 0;
@@ -194,7 +194,7 @@ static void refer_token(void *ctx, size_t token, unsigned thread)
 	const struct tcb_shape *s = &job->problem->shape;
 	const size_t sequence = token / s->m, each = s->k * tcb_type_bytes(rope_io_type(job->problem));
 	const size_t length = (size_t)((const int32_t *)job->operand[ROPE_LENGTHS])[sequence];
-	const int32_t *table = s->heads.page ? job->operand[ROPE_TABLE] : NULL;
+	const int32_t *table = s->words.page ? job->operand[ROPE_TABLE] : NULL;
 	const ptrdiff_t p = position(s, length, token % s->m);
 	const char *x = (const char *)job->operand[ROPE_QKV] + token * rope_row_heads(s) * each;
 	(void)thread;
@@ -203,7 +203,7 @@ static void refer_token(void *ctx, size_t token, unsigned thread)
 	const float *rotation = (const float *)job->operand[ROPE_ROTATION] + (size_t)p * s->k;
 	const size_t at = tcb_kv_token(s, table, sequence, (size_t)p);
 	const enum tcb_type kv = rope_kv_type(job->problem);
-	const size_t query = s->heads.query, heads = s->heads.kv;
+	const size_t query = s->words.query, heads = s->words.kv;
 	refer_heads(job->problem, x, query, rotation, &job->out[0], token * query, rope_q_type(job->problem));
 	x += query * each;
 	refer_heads(job->problem, x, heads, rotation, &job->out[1], at * heads, kv);
@@ -214,7 +214,7 @@ static void refer_token(void *ctx, size_t token, unsigned thread)
 static void reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
 {
 	const struct tcb_shape *s = &problem->shape;
-	const size_t q = rope_tokens(s) * s->heads.query * s->k, kv = tcb_kv_tokens(s) * s->heads.kv * s->k;
+	const size_t q = rope_tokens(s) * s->words.query * s->k, kv = tcb_kv_tokens(s) * s->words.kv * s->k;
 	struct job job = { problem, operand, out };
 	for (size_t o = 0; o < 3; o++)
 		for (size_t i = 0; i < (o ? kv : q); i++) {
@@ -231,14 +231,14 @@ static void count_tokens(const struct tcb_shape *shape, double *tokens, double *
 {
 	size_t end = SIZE_MAX;
 	*tokens = *positions = *entries = 0;
-	for (size_t b = 0; b < shape->heads.sequences; b++) {
+	for (size_t b = 0; b < shape->words.sequences; b++) {
 		const size_t length = tcb_kv_length(shape, b), count = tcb_least(shape->m, length),
 			     first = length - count;
 		*tokens += (double)count;
 		*positions += end > length ? (double)count : end > first ? (double)(end - first) : 0;
 		end = tcb_least(end, first);
-		if (shape->heads.page && count)
-			*entries += (double)((length - 1) / shape->heads.page - first / shape->heads.page + 1);
+		if (shape->words.page && count)
+			*entries += (double)((length - 1) / shape->words.page - first / shape->words.page + 1);
 	}
 }
 
@@ -249,7 +249,7 @@ static double traffic(const struct tcb_problem *problem)
 	double tokens, positions, entries;
 	count_tokens(s, &tokens, &positions, &entries);
 	return tokens * (double)(read + rope_token_bytes(problem)) +
-	       4 * (positions * (double)s->k + entries + (double)s->heads.sequences);
+	       4 * (positions * (double)s->k + entries + (double)s->words.sequences);
 }
 
 static double flops(const struct tcb_problem *problem)
@@ -257,7 +257,7 @@ static double flops(const struct tcb_problem *problem)
 	const struct tcb_shape *s = &problem->shape;
 	double tokens, positions, entries;
 	count_tokens(s, &tokens, &positions, &entries);
-	return 3 * tokens * (double)(s->heads.query + s->heads.kv) * (double)s->k;
+	return 3 * tokens * (double)(s->words.query + s->words.kv) * (double)s->k;
 }
 
 /* --- the ops --- */
