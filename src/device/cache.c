@@ -21,6 +21,7 @@
 #include "base/pool.h"
 #include "base/sizes.h"
 #include "base/util.h"
+#include "device/cpu_device.h"
 #include "device/device.h"
 
 enum {
@@ -277,7 +278,8 @@ enum tcb_status tcb_cache_measure(const struct tcb_place *place, struct tcb_dead
 				  struct tcb_error *err)
 {
 	const size_t most = most_footprint(place);
-	struct measuring m = { .threads = place->cpu_count };
+	const struct tcb_cpus *cpus = tcb_cpus_of(place);
+	struct measuring m = { .threads = cpus->count };
 	*out = (struct tcb_cache){ .bytes = 0 };
 	tcb_rng_init(&m.rng, 1);
 	m.shares = aligned_alloc(_Alignof(struct share), m.threads * sizeof *m.shares);
@@ -288,7 +290,7 @@ enum tcb_status tcb_cache_measure(const struct tcb_place *place, struct tcb_dead
 	if (status == TCB_OK)
 		status = tcb_buffer_alloc(TCB_BUFFER_HUGE, most, &m.buffer, err);
 	if (status == TCB_OK)
-		status = tcb_pool_create(m.threads, place->cpus, &m.pool, err);
+		status = tcb_pool_create(m.threads, cpus->list, &m.pool, err);
 	if (status == TCB_OK)
 		measure(&m, most, deadline, out);
 	tcb_pool_destroy(m.pool);

@@ -14,8 +14,8 @@
 #include "base/cpu_identity.h"
 #include "base/cpu_isas.h"
 #include "base/tiles.h"
+#include "device/cpu_device.h"
 #include "device/cpu_topology.h"
-#include "device/device.h"
 
 static enum tcb_status load_topology(hwloc_topology_t *out, struct tcb_error *err)
 {
@@ -117,8 +117,8 @@ enum tcb_status tcb_cpu_open(const char *name, unsigned threads, struct tcb_plac
 	device.clock_khz = order.clock_khz;
 	out->device = device;
 	memcpy(out->address, device.name, sizeof out->address);
-	out->cpu_count = threads;
-	memcpy(out->cpus, order.cpus, sizeof out->cpus);
+	tcb_place_cpus(out)->count = threads;
+	memcpy(tcb_place_cpus(out)->list, order.cpus, sizeof order.cpus);
 	return TCB_OK;
 }
 

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where candidates run.  place.c: a device by its name.  cpu_device.c: this host through hwloc (topology,
- * caches, which processors to pin to).  bandwidth.c and compute.c: the measured
- * limits of reading or copying and of arithmetic that results are compared
- * with.  counters.c: what a kernel call did (PAPI when hardware events exist,
- * the kernel's software events otherwise).
+ * Where candidates run.  place.c: a device by its name, whose kind's files open it (cpu_device.h, gpu.h).  bandwidth.c
+ * and compute.c: the measured limits of reading or copying and of arithmetic that results are compared with.
+ * counters.c: what a kernel call did (PAPI when hardware events exist, the kernel's software events otherwise).
  */
 #ifndef TCB_DEVICE_DEVICE_H
 #define TCB_DEVICE_DEVICE_H
@@ -15,21 +13,20 @@
 #include "base/compute.h"
 #include "base/target.h"
 #include "base/trial.h"
-#include "device/gpu.h"
 
+enum { TCB_CPUS_MAX = 1024, TCB_UUID_MAX = 48, TCB_PLACE_OWN_MAX = 5120 };
 /* A device that candidates run on: the processors of this host, or a GPU. */
-enum { TCB_CPUS_MAX = 1024 };
 struct tcb_place {
 	struct tcb_device device;
 	char address[TCB_DEVICE_NAME_MAX]; /* as this machine names it: "cuda:0" */
+	char uuid[TCB_UUID_MAX];           /* that no other card has; empty where there is none */
+	const char *source;                /* what it is known by: "driver", a data sheet; NULL: by itself */
 	int is_absent;                     /* known by its specification alone: nothing can run on it */
 	int is_nearest;                    /* not even by its own: the model's name says whose it is */
-	/* of a CPU */
-	unsigned cpu_count;     /* == device.target.threads */
-	int cpus[TCB_CPUS_MAX]; /* OS processor numbers, one per physical core first, powerful cores first */
-	size_t cache_bytes;     /* that they have as measured (cache.h), whatever the system says; 0: unknown */
-	/* of a GPU; gpu.device is the same as device */
-	struct tcb_gpu gpu;
+	size_t cache_bytes; /* as measured (cache.h), which cold calls go beyond, whatever is reported; 0: unknown */
+	/* What its kind has besides, for the files of that kind alone: struct tcb_cpus (cpu_device.h), struct tcb_gpu
+	 * (gpu.h). */
+	_Alignas(max_align_t) unsigned char own[TCB_PLACE_OWN_MAX];
 };
 
 struct tcb_nvml;
@@ -59,14 +56,6 @@ enum tcb_status tcb_place_open_others(const char *name, struct tcb_place **other
 				      struct tcb_error *err);
 /* Close it with tcb_nvml_close; NULL where nobody tells. */
 struct tcb_nvml *tcb_place_watch(const struct tcb_place *place);
-
-/* cpu_device.c */
-/*
- * NAME: "cpu" or "cpu:FAMILY".  THREADS 0: the physical cores that control groups and the calling thread's affinity
- * allow, or as many as the control groups' quota grants; so call it before a pool pins the calling thread.
- * TCB_E_USAGE if more threads are asked for than there are processors.
- */
-enum tcb_status tcb_cpu_open(const char *name, unsigned threads, struct tcb_place *out, struct tcb_error *err);
 
 /*
  * bandwidth.c: the limit, so that a "percent of the limit" is honest: the nanoseconds that the best of many loops takes

@@ -20,7 +20,7 @@
 #include "base/cgroup.h"
 #include "base/cpu_identity.h"
 #include "device/counters_private.h"
-#include "device/cpu_topology.h"
+#include "device/cpu_device.h"
 #include "device/doctor_private.h"
 #include "device/gpu.h"
 #include "device/load.h"
@@ -97,11 +97,12 @@ static void check_cores(const char *root, struct tcb_doctor_row *row)
 		advise(row, "threads cannot be pinned here");
 		return;
 	}
-	if (cpu.cpu_count < cpu.device.cores) {
-		found(row, TCB_DOCTOR_LIMITED, "%u of %u cores may be used", cpu.cpu_count, cpu.device.cores);
+	if (cpu.device.target.threads < cpu.device.cores) {
+		found(row, TCB_DOCTOR_LIMITED, "%u of %u cores may be used", cpu.device.target.threads,
+		      cpu.device.cores);
 		advise(row, "affinity (taskset) or the container's CPU limit leaves out the others");
 	} else {
-		found(row, TCB_DOCTOR_OK, "%u of %u cores may be used", cpu.cpu_count, cpu.device.cores);
+		found(row, TCB_DOCTOR_OK, "%u of %u cores may be used", cpu.device.target.threads, cpu.device.cores);
 	}
 }
 

@@ -12,8 +12,17 @@
 #define TCB_DEVICE_GPU_H
 
 #include "base/gpu_table.h"
+#include "device/device.h"
 
 enum { TCB_GPUS_MAX = 64 };
+
+_Static_assert(sizeof(struct tcb_gpu) <= TCB_PLACE_OWN_MAX, "a place has room for it");
+
+/* Of a place that is an NVIDIA GPU; lent. */
+static inline const struct tcb_gpu *tcb_gpu_of(const struct tcb_place *place)
+{
+	return (const void *)place->own;
+}
 
 struct tcb_cuda;
 /* gpu_describe.c: DEVICE as the driver tells it, with its key; but for ordinal, UUID, bus and software. */
@@ -29,5 +38,7 @@ enum tcb_status tcb_gpu_open_all(struct tcb_gpu out[TCB_GPUS_MAX], size_t *count
  * else its entry of the table with ordinal -1 (TCB_E_NOT_FOUND if MEASURED_ONLY).  "sm_NN:KEY": the first attached one
  * of that key. */
 enum tcb_status tcb_gpu_open(const char *name, int measured_only, struct tcb_gpu *out, struct tcb_error *err);
+/* GPU as a place. */
+void tcb_gpu_place(const struct tcb_gpu *gpu, struct tcb_place *out);
 
 #endif

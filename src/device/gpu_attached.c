@@ -216,10 +216,11 @@ enum tcb_status tcb_gpu_open(const char *name, int measured_only, struct tcb_gpu
 
 /* ---- as places ---- */
 
-static void place(const struct tcb_gpu *gpu, struct tcb_place *out)
+void tcb_gpu_place(const struct tcb_gpu *gpu, struct tcb_place *out)
 {
-	out->device = gpu->device;
-	out->gpu = *gpu;
+	*out = (struct tcb_place){ .device = gpu->device, .source = gpu->source };
+	memcpy(out->own, gpu, sizeof *gpu);
+	memcpy(out->uuid, gpu->uuid, sizeof out->uuid);
 	out->is_absent = gpu->ordinal < 0;
 	out->is_nearest = gpu->nearest != 0;
 	if (out->is_absent)
@@ -234,7 +235,7 @@ static enum tcb_status open_place(const char *name, unsigned threads, int attach
 	struct tcb_gpu gpu;
 	(void)threads; /* of the host, which it has none of */
 	TCB_TRY(tcb_gpu_open(name, attached_only, &gpu, err));
-	place(&gpu, out);
+	tcb_gpu_place(&gpu, out);
 	return TCB_OK;
 }
 
@@ -253,7 +254,7 @@ static enum tcb_status open_others(const char *name, struct tcb_place **others_o
 		if (!*others_out)
 			status = tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu GPUs", count);
 		for (size_t i = 1; *others_out && i < count; i++) {
-			place(&gpus[i], &(*others_out)[i - 1]);
+			tcb_gpu_place(&gpus[i], &(*others_out)[i - 1]);
 			*count_out = i;
 		}
 	}
@@ -263,7 +264,7 @@ static enum tcb_status open_others(const char *name, struct tcb_place **others_o
 
 static enum tcb_status watch(const struct tcb_place *place, struct tcb_nvml **out, struct tcb_error *err)
 {
-	return tcb_nvml_open(place->gpu.uuid, out, err);
+	return tcb_nvml_open(place->uuid, out, err);
 }
 
 const struct tcb_device_kind tcb_device_cuda = { .open = open_place, .open_others = open_others, .watch = watch };

@@ -26,9 +26,9 @@ enum tcb_status tcb_cards_begin(const struct tcb_team *team, const struct tcb_pl
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu devices", count);
 	result->card_count = count;
 	for (size_t i = 0; i < count; i++) {
-		const struct tcb_gpu *gpu = i == 0 ? &place->gpu : &options->others[i - 1].gpu;
-		result->cards[i].ordinal = gpu->ordinal;
-		memcpy(result->cards[i].uuid, gpu->uuid, sizeof gpu->uuid);
+		const struct tcb_place *card = i == 0 ? place : &options->others[i - 1];
+		memcpy(result->cards[i].address, card->address, sizeof card->address);
+		memcpy(result->cards[i].uuid, card->uuid, sizeof card->uuid);
 	}
 	return TCB_OK;
 }

@@ -14,6 +14,7 @@
 
 #include "base/cgroup.h"
 #include "base/util.h"
+#include "device/gpu.h"
 #include "search/strategy.h"
 
 enum {
@@ -51,9 +52,12 @@ static void set_machine(const struct tcb_gpu *gpu, struct tcb_ptx_machine *out)
 }
 
 enum tcb_status tcb_model_init(struct tcb_model *model, const struct tcb_op *op, const struct tcb_problem *problem,
-			       const struct tcb_gpu *gpu, struct tcb_error *err)
+			       const struct tcb_place *place, struct tcb_error *err)
 {
-	*model = (struct tcb_model){ .op = op, .problem = problem, .target = &gpu->device.target };
+	const struct tcb_gpu *gpu = tcb_gpu_of(place);
+	*model = (struct tcb_model){
+		.op = op, .problem = problem, .target = &place->device.target, .read_bytes_s = gpu->read_bytes_s
+	};
 	if (!tcb_op_side(op, model->target))
 		return tcb_fail(err, TCB_E_UNSUPPORTED, "op %s has no GPU kernels", op->name);
 	set_machine(gpu, &model->machine);

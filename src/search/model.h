@@ -8,7 +8,7 @@
 #ifndef TCB_SEARCH_MODEL_H
 #define TCB_SEARCH_MODEL_H
 
-#include "device/gpu.h"
+#include "device/device.h"
 #include "kernels/code.h"
 #include "kernels/timing.h"
 #include "search/search.h"
@@ -23,13 +23,14 @@ struct tcb_model {
 	const struct tcb_problem *problem;
 	const struct tcb_target *target;
 	struct tcb_ptx_machine machine;
+	double read_bytes_s;                            /* of its memory, as specified */
 	struct tcb_model_line line[TCB_COPY_COUNT + 1]; /* by the knob copy; the last one: unset */
 };
 
 /* model.c */
-/* GPU and PROBLEM are lent.  TCB_E_UNSUPPORTED where OP has no GPU kernels. */
+/* PLACE, of a kind that has a model, and PROBLEM are lent.  TCB_E_UNSUPPORTED where OP has no GPU kernels. */
 enum tcb_status tcb_model_init(struct tcb_model *model, const struct tcb_op *op, const struct tcb_problem *problem,
-			       const struct tcb_gpu *gpu, struct tcb_error *err);
+			       const struct tcb_place *place, struct tcb_error *err);
 /* Assemblers of the model's kernels; free with tcb_codes_destroy. */
 enum tcb_status tcb_model_codes(const struct tcb_model *model, struct tcb_codes **out, struct tcb_error *err);
 /* Assembles a sample of SPACE, of which TRIALS are to be modelled, for at most SECONDS (0: no limit), so that the

@@ -34,7 +34,6 @@ static const double PROGRESS_EVERY_S = 0.25;
 struct modelling {
 	struct tcb_model model;
 	const struct tcb_sweep_options *options;
-	const struct tcb_gpu *gpu;
 	struct tcb_space *space;
 	struct tcb_pool *pool;
 	double *ns[TCB_STATE_COUNT]; /* [space index]; NaN: not modelled, or not possible */
@@ -149,7 +148,7 @@ static double limit_ns(const struct modelling *m, int state)
 {
 	const double bytes = m->model.op->traffic(m->model.problem);
 	const int is_cached = state == TCB_HOT && bytes <= (double)m->model.machine.cache_bytes;
-	return 1e9 * bytes / (is_cached ? m->model.machine.cache_bytes_s : m->gpu->read_bytes_s);
+	return 1e9 * bytes / (is_cached ? m->model.machine.cache_bytes_s : m->model.read_bytes_s);
 }
 
 /* Is the best so far as near to the limit as asked for? */
@@ -455,11 +454,10 @@ enum tcb_status tcb_model_sweep(const struct tcb_op *op, const struct tcb_proble
 	if (!m)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a model");
 	m->options = options;
-	m->gpu = &place->gpu;
 	m->out = out;
 	m->start_s = now_s() - options->spent_s;
 	m->progress.expected_gain = NAN;
-	enum tcb_status status = tcb_model_init(&m->model, op, problem, &place->gpu, err);
+	enum tcb_status status = tcb_model_init(&m->model, op, problem, place, err);
 	if (status == TCB_OK)
 		status = prepare(m, err);
 	if (status == TCB_OK)

@@ -139,8 +139,7 @@ struct tcb_decision {
 };
 /* One of several GPUs that a sweep ran on. */
 struct tcb_card {
-	int ordinal;
-	char uuid[48];
+	char address[TCB_DEVICE_NAME_MAX], uuid[TCB_UUID_MAX]; /* as its place has them */
 	size_t tried;
 	char lost[256]; /* why it was given up; empty: it was not */
 	/* measured on every card after the finals; median 0 or NaN: not */
@@ -199,7 +198,7 @@ void tcb_cards_differ(const struct tcb_sweep_result *result, enum tcb_state stat
 struct tcb_strategy;
 const struct tcb_strategy *tcb_strategy_find(const char *name);
 /* The same for a device (GPU NULL: a CPU), or an error that names those that there are. */
-enum tcb_status tcb_strategy_get(const char *name, const struct tcb_gpu *gpu, const struct tcb_strategy **out,
+enum tcb_status tcb_strategy_get(const char *name, const struct tcb_place *modelled, const struct tcb_strategy **out,
 				 struct tcb_error *err);
 size_t tcb_strategy_list(const char *names[], const char *summaries[], size_t capacity);
 

@@ -25,12 +25,12 @@ const struct tcb_strategy *tcb_strategy_find(const char *name)
 	return NULL;
 }
 
-enum tcb_status tcb_strategy_get(const char *name, const struct tcb_gpu *gpu, const struct tcb_strategy **out,
+enum tcb_status tcb_strategy_get(const char *name, const struct tcb_place *modelled, const struct tcb_strategy **out,
 				 struct tcb_error *err)
 {
 	struct tcb_str known = { 0 };
 	*out = tcb_strategy_find(name);
-	if (*out && (*out)->needs_gpu && !gpu)
+	if (*out && (*out)->needs_model && !modelled)
 		return tcb_fail(err, TCB_E_USAGE, "strategy %s is for GPUs", (*out)->name);
 	if (*out)
 		return TCB_OK;

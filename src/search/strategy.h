@@ -120,11 +120,11 @@ struct tcb_strategy_setup {
 	size_t start;    /* the default geometry; TCB_ASK_NONE where there is none (recorded spaces of others) */
 	unsigned states; /* bit 1u << enum tcb_state: what is measured */
 	uint64_t seed;
-	/* What needs_gpu sees besides; NULL in a replay. */
+	/* What needs_model sees besides; NULL in a replay. */
 	const struct tcb_problem *problem;
 	const struct tcb_space *space;
 	const struct tcb_op *op;
-	const struct tcb_gpu *gpu; /* NULL on a CPU: then what needs_gpu proposes in any order */
+	const struct tcb_place *modelled; /* NULL: no model knows it, and what needs one proposes in any order */
 };
 
 /* What became of a candidate. */
@@ -140,7 +140,7 @@ struct tcb_told {
 
 struct tcb_strategy {
 	const char *name, *summary;
-	int needs_gpu; /* sweeps of other devices refuse it */
+	int needs_model; /* sweeps of other devices refuse it */
 	enum tcb_status (*create)(const struct tcb_strategy_setup *setup, void **out, struct tcb_error *err);
 	/* SPENT: the share of the budget (time or trials) that is gone, 0 to 1; 0 while there is no limit. */
 	size_t (*ask)(void *self, double spent);

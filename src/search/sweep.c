@@ -548,7 +548,7 @@ static enum tcb_status screen_passes(struct tcb_sweep *sweep, struct tcb_error *
 static enum tcb_status prepare(struct tcb_sweep *sweep, const struct tcb_place *place, struct tcb_error *err)
 {
 	const struct tcb_sweep_options *options = sweep->options;
-	TCB_TRY(tcb_strategy_get(options->strategy, sweep->gpu, &sweep->strategy, err));
+	TCB_TRY(tcb_strategy_get(options->strategy, sweep->modelled, &sweep->strategy, err));
 	for (int s = 0; s < TCB_STATE_COUNT; s++)
 		sweep->state_count += (size_t)tcb_sweep_measures(sweep, s);
 	if (sweep->state_count == 0)
@@ -581,7 +581,7 @@ static enum tcb_status prepare(struct tcb_sweep *sweep, const struct tcb_place *
 		.problem = sweep->problem,
 		.space = sweep->space,
 		.op = sweep->op,
-		.gpu = sweep->gpu,
+		.modelled = sweep->modelled,
 	};
 	TCB_TRY(sweep->strategy->create(&setup, &sweep->strategist, err));
 	TCB_TRY(find_anchor(sweep, err));
@@ -649,7 +649,7 @@ enum tcb_status tcb_sweep_run(const struct tcb_op *op, const struct tcb_problem 
 		.problem = problem,
 		.target = &place->device.target,
 		.kind = tcb_kind_of(&place->device.target),
-		.gpu = tcb_kind_of(&place->device.target)->has_model ? &place->gpu : NULL,
+		.modelled = tcb_kind_of(&place->device.target)->has_model ? place : NULL,
 		.options = options,
 		.sink = sink,
 		.out = out,

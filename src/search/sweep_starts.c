@@ -70,7 +70,7 @@ static enum tcb_status choose_modelled(struct tcb_sweep *sweep, size_t most, siz
 	const uint64_t start_ns = tcb_clock_ns();
 	size_t best[TCB_MODEL_SAMPLE], found;
 	struct tcb_model model;
-	TCB_TRY(tcb_model_init(&model, sweep->op, sweep->problem, sweep->gpu, err));
+	TCB_TRY(tcb_model_init(&model, sweep->op, sweep->problem, sweep->modelled, err));
 	TCB_TRY(tcb_model_sample(&model, &sampling, best, &found, &sweep->out->modelled, err));
 	sweep->out->modelled_s = 1e-9 * (double)(tcb_clock_ns() - start_ns);
 	if (sweep->out->modelled < MODELLED_LEAST && sweep->out->modelled < sweep->space->count)
@@ -92,7 +92,7 @@ enum tcb_status tcb_sweep_choose_starts(struct tcb_sweep *sweep, size_t chosen[T
 	*count_out = 0;
 	const size_t near = choose_winners(sweep, most, chosen, count_out);
 	const int is_new = sweep->out->known == 0; /* else an earlier sweep began so */
-	if (!sweep->gpu || !options->model_starts || !is_new || near >= NEAR_ENOUGH || *count_out == most)
+	if (!sweep->modelled || !options->model_starts || !is_new || near >= NEAR_ENOUGH || *count_out == most)
 		return TCB_OK;
 	return choose_modelled(sweep, most, chosen, count_out, err);
 }

@@ -31,8 +31,8 @@ struct tcb_sweep {
 	const struct tcb_op *op;
 	const struct tcb_problem *problem;
 	const struct tcb_target *target;
-	const struct tcb_kind *kind; /* of the target */
-	const struct tcb_gpu *gpu;   /* that a model knows; NULL: it knows no such device */
+	const struct tcb_kind *kind;      /* of the target */
+	const struct tcb_place *modelled; /* of a kind that a model knows; else NULL */
 	const struct tcb_sweep_options *options;
 	const struct tcb_sink *sink;
 	struct tcb_sweep_result *out;

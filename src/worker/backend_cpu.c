@@ -16,6 +16,7 @@
 #include "base/cpu_isas.h"
 #include "base/stats.h"
 #include "base/tiles.h"
+#include "device/cpu_device.h"
 #include "kernels/compute_limit.h"
 #include "worker/measure.h"
 #include "worker/verify.h"
@@ -65,8 +66,8 @@ struct cpu_worker {
 
 static enum tcb_status start_pool(struct cpu_worker *worker, struct tcb_error *err)
 {
-	const struct tcb_place *place = worker->config->place;
-	return tcb_pool_create(place->cpu_count, place->cpus, &worker->pool, err);
+	const struct tcb_cpus *cpus = tcb_cpus_of(worker->config->place);
+	return tcb_pool_create(cpus->count, cpus->list, &worker->pool, err);
 }
 
 /* The processor of the caller, thread 0 of both pools, and all others that the process was given, as far as the control
@@ -75,7 +76,7 @@ static enum tcb_status start_judges(struct cpu_worker *worker, const cpu_set_t *
 {
 	const struct tcb_place *place = worker->config->place;
 	struct tcb_cgroup granted;
-	int cpus[JUDGES_MAX] = { place->cpus[0] };
+	int cpus[JUDGES_MAX] = { tcb_cpus_of(place)->list[0] };
 	unsigned count = 1;
 	tcb_cgroup_read("", &granted);
 	const unsigned most = granted.processors && granted.processors < JUDGES_MAX ? granted.processors : JUDGES_MAX;
@@ -95,7 +96,8 @@ static enum tcb_status set_up(struct cpu_worker *worker, struct tcb_error *err)
 	if (tcb_cpu_isas_tiled(config->place->device.target.isa_mask)) /* of the tuner's it was asked before */
 		TCB_TRY(tcb_tiles_ask(err));
 	TCB_TRY(start_pool(worker, err));
-	tcb_waits_open(config->place->cpus, config->place->cpu_count, &worker->waits); /* before there are others */
+	tcb_waits_open(tcb_cpus_of(config->place)->list, config->place->device.target.threads,
+		       &worker->waits); /* before there are others */
 	TCB_TRY(start_judges(worker, &given, err));
 	tcb_watch_phase(config->watch, 0, "filling the operands");
 	TCB_TRY(tcb_instance_create(config->op, &config->problem, config->seed, worker->judges, &worker->instance,
@@ -304,8 +306,8 @@ static enum tcb_status ready_loop(struct cpu_worker *worker, enum tcb_state stat
 		data = tcb_copies_stream(lent, 0, &lent_bytes);
 		lent_bytes -= lent_bytes % ((bytes + LINE - 1) / LINE * LINE);
 	}
-	return tcb_bandwidth_create(worker->pool, worker->config->place->cpu_count, kind, bytes, lent_bytes, data,
-				    seconds, limit, err);
+	return tcb_bandwidth_create(worker->pool, worker->config->place->device.target.threads, kind, bytes, lent_bytes,
+				    data, seconds, limit, err);
 }
 
 static double time_limit(struct cpu_worker *worker)
@@ -359,8 +361,8 @@ static enum tcb_status ready_compute(struct cpu_worker *worker, struct tcb_error
 	const struct tcb_place *place = worker->config->place;
 	if (worker->compute)
 		return TCB_OK;
-	return tcb_compute_create(worker->pool, place->cpu_count, place->device.target.isa_mask, need_of(worker).kind,
-				  &worker->compute, err);
+	return tcb_compute_create(worker->pool, place->device.target.threads, place->device.target.isa_mask,
+				  need_of(worker).kind, &worker->compute, err);
 }
 
 /* The runner of each of WORK, warmed up. */

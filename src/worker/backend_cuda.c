@@ -17,6 +17,7 @@
 #include "base/stats.h"
 #include "base/util.h"
 #include "device/cupti.h"
+#include "device/gpu.h"
 #include "device/nvml.h"
 #include "kernels/compute_limit.h"
 #include "worker/gpu_runner.h"
@@ -103,7 +104,7 @@ static enum tcb_status create(const struct tcb_worker_config *config, void **sel
 	worker->config = config;
 	tcb_rng_init(&worker->rng, config->seed);
 	tcb_watch_phase(config->watch, 0, "starting the GPU");
-	TCB_TRY(tcb_gpu_session_open(config->place->gpu.ordinal, &worker->session, err));
+	TCB_TRY(tcb_gpu_session_open(tcb_gpu_of(config->place)->ordinal, &worker->session, err));
 	TCB_TRY(tcb_pool_create(processors < HOST_THREADS ? processors : HOST_THREADS, NULL, &worker->pool, err));
 	worker->rotation_bytes = config->rotation_bytes;
 	if (worker->rotation_bytes == 0) {

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "base/kind.h"
+#include "device/cpu_device.h"
 #include "device/device.h"
 #include "worker/backend.h"
 

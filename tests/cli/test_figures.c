@@ -8,6 +8,7 @@
 
 #include "cli/core/figures.h"
 #include "cmocka_all.h"
+#include "device/cpu_device.h"
 #include "device/device.h"
 #include "kernels/default_rules.h"
 

@@ -62,7 +62,7 @@ static void make_database(void)
 /* As bench does it. */
 static void know(size_t measured_then)
 {
-	struct tcb_place place = { .cpu_count = 1 };
+	struct tcb_place place = { .cache_bytes = 0 };
 	struct tcb_error err;
 
 	fixture_device(&place.device);
@@ -73,7 +73,7 @@ static void know(size_t measured_then)
 
 static void test_is_stored(void **state)
 {
-	struct tcb_place place = { .cpu_count = 1 };
+	struct tcb_place place = { .cache_bytes = 0 };
 	struct tcb_db *db;
 
 	(void)state;

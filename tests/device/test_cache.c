@@ -8,6 +8,7 @@
 #include "base/util.h"
 #include "cmocka_all.h"
 #include "device/cache.h"
+#include "device/cpu_device.h"
 #include "device/device.h"
 
 enum { MIB = 1 << 20, POINTS = 24 };

@@ -13,6 +13,7 @@
 
 #include "base/cpu_identity.h"
 #include "cmocka_all.h"
+#include "device/cpu_device.h"
 
 static void test_default(void **state)
 {
@@ -22,20 +23,20 @@ static void test_default(void **state)
 	cpu_set_t affinity;
 	assert_int_equal(tcb_cpu_open("cpu", 0, &cpu, &err), TCB_OK);
 	assert_int_equal(sched_getaffinity(0, sizeof affinity, &affinity), 0);
-	assert_in_range(cpu.cpu_count, 1, CPU_COUNT(&affinity));
-	assert_int_equal(cpu.device.target.threads, cpu.cpu_count);
+	assert_in_range(tcb_cpus_of(&cpu)->count, 1, CPU_COUNT(&affinity));
+	assert_int_equal(cpu.device.target.threads, tcb_cpus_of(&cpu)->count);
 	assert_in_range(cpu.device.cores, 1, 1 << 20);
 	assert_true(cpu.device.target.line_bytes >= 16);
 	assert_true(cpu.device.target.l1d_bytes > 0);
-	for (unsigned i = 0; i < cpu.cpu_count; i++) {
-		assert_true(CPU_ISSET(cpu.cpus[i], &affinity));
+	for (unsigned i = 0; i < tcb_cpus_of(&cpu)->count; i++) {
+		assert_true(CPU_ISSET(tcb_cpus_of(&cpu)->list[i], &affinity));
 		for (unsigned j = 0; j < i; j++)
-			assert_int_not_equal(cpu.cpus[i], cpu.cpus[j]);
+			assert_int_not_equal(tcb_cpus_of(&cpu)->list[i], tcb_cpus_of(&cpu)->list[j]);
 	}
 
 	/* the key is the one that the library computes without hwloc */
 	struct tcb_device device;
-	assert_int_equal(tcb_cpu_identify("cpu", cpu.cpu_count, &device, &err), TCB_OK);
+	assert_int_equal(tcb_cpu_identify("cpu", tcb_cpus_of(&cpu)->count, &device, &err), TCB_OK);
 	assert_string_equal(cpu.device.key, device.key);
 }
 
@@ -64,8 +65,8 @@ static void test_affinity_is_respected(void **state)
 	assert_string_equal(message, "2 threads asked for, but this process may use 1 processors (1 cores); "
 				     "use --threads 1 or fewer");
 	assert_int_equal(again, TCB_OK);
-	assert_int_equal(cpu.cpu_count, 1);
-	assert_int_equal(cpu.cpus[0], last);
+	assert_int_equal(tcb_cpus_of(&cpu)->count, 1);
+	assert_int_equal(tcb_cpus_of(&cpu)->list[0], last);
 	assert_string_equal(cpu.device.name, "cpu:scalar");
 	assert_int_equal(cpu.device.target.isa_mask, 1u << TCB_ISA_SCALAR);
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "device/cuda.h"
+#include "device/gpu.h"
 
 /* Runs CHECK in a child, because the driver is opened once per process; its exit status. */
 static int in_child(void (*check)(void))

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/gpu.h"
 #include "instrumented.h"
 #include "kernels/constraint.h"
 #include "kernels/gpu/ptx_code.h"

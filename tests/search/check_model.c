@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/gpu.h"
 #include "search/model.h"
 #include "stored.h"
 
@@ -237,7 +238,7 @@ static enum tcb_status refine(const struct tcb_model *model, struct tcb_codes *c
 	return status;
 }
 
-static enum tcb_status model_rows(const struct stored_problem *problem, const struct tcb_gpu *gpu, struct row *rows,
+static enum tcb_status model_rows(const struct stored_problem *problem, const struct tcb_place *place, struct row *rows,
 				  size_t count, struct tcb_error *err)
 {
 	struct tcb_geometry *geometries = malloc(count * sizeof *geometries);
@@ -249,7 +250,7 @@ static enum tcb_status model_rows(const struct stored_problem *problem, const st
 	for (size_t i = 0; i < count && status == TCB_OK; i++)
 		geometries[i] = rows[i].trial->geometry;
 	if (status == TCB_OK)
-		status = tcb_model_init(&model, problem->op, &problem->problem, gpu, err);
+		status = tcb_model_init(&model, problem->op, &problem->problem, place, err);
 	if (status == TCB_OK)
 		status = tcb_model_codes(&model, &codes, err);
 	if (status == TCB_OK)
@@ -286,7 +287,9 @@ static enum tcb_status check_problem(struct tcb_db *db, const struct stored_prob
 {
 	struct stored_list list = { .candidates = NULL };
 	struct tcb_gpu gpu;
+	struct tcb_place place;
 	TCB_TRY(find_gpu(problem, options, &gpu, err));
+	tcb_gpu_place(&gpu, &place);
 	TCB_TRY(stored_candidates(db, problem, options->stale, &list, err));
 	struct row *rows = calloc(list.count + 1, sizeof *rows);
 	enum tcb_status status = rows ? TCB_OK : tcb_fail(err, TCB_E_NOMEM, "out of memory");
@@ -299,7 +302,7 @@ static enum tcb_status check_problem(struct tcb_db *db, const struct stored_prob
 		printf("%zu candidates were measured with other kernels than today's and are %s\n", list.stale,
 		       options->stale == STORED_TAKE_STALE ? "held against today's" : "left out");
 	if (status == TCB_OK && list.count >= LEAST) {
-		status = model_rows(problem, &gpu, rows, list.count, err);
+		status = model_rows(problem, &place, rows, list.count, err);
 		for (int s = 0; s < TCB_STATE_COUNT && status == TCB_OK; s++)
 			status = print_state(problem, (enum tcb_state)s, rows, list.count, tally, err);
 		if (status == TCB_OK)

@@ -136,7 +136,6 @@ const struct tcb_place fake_cpu = {
 			   .isa_mask = 1u << TCB_ISA_SCALAR | 1u << TCB_ISA_AVX2 | 1u << TCB_ISA_AVX512,
 			   .threads = 2,
 			   .line_bytes = 64 },
-	.cpu_count = 2,
 };
 
 double fake_hash(const struct tcb_geometry *geometry, uint64_t salt)

@@ -9,6 +9,7 @@
 
 #include "cmocka_all.h"
 
+#include "device/gpu.h"
 #include "kernels/constraint.h"
 #include "search/model.h"
 #include "search/strategy.h"
@@ -17,9 +18,9 @@ static struct tcb_error err;
 
 static void place_of(unsigned capability, struct tcb_place *out)
 {
-	memset(out, 0, sizeof *out);
-	assert_int_equal(tcb_gpu_table(capability, &out->gpu, &err), TCB_OK);
-	out->device = out->gpu.device;
+	struct tcb_gpu gpu;
+	assert_int_equal(tcb_gpu_table(capability, &gpu, &err), TCB_OK);
+	tcb_gpu_place(&gpu, out);
 }
 
 static struct tcb_problem problem_of(enum tcb_contract contract, size_t n, size_t k)
@@ -131,7 +132,7 @@ static void test_bounds(void **state)
 	struct tcb_place place;
 	(void)state;
 	place_of(89, &place);
-	assert_int_equal(tcb_model_init(&model, op, &problem, &place.gpu, &err), TCB_OK);
+	assert_int_equal(tcb_model_init(&model, op, &problem, &place, &err), TCB_OK);
 	slow = model;
 	slow.machine.memory_bytes_s /= 2;
 	tcb_op_standard(&problem, &place.device.target, &geometry);
@@ -139,7 +140,7 @@ static void test_bounds(void **state)
 	assert_int_equal(tcb_model_time(&model, &geometry, 0, at_speed, &err), TCB_OK);
 	assert_int_equal(tcb_model_time(&slow, &geometry, 0, at_half, &err), TCB_OK);
 	const double cold = at_speed[TCB_COLD], hot = at_speed[TCB_HOT], slower = at_half[TCB_COLD];
-	assert_true(cold >= 1e9 * op->traffic(&problem) / place.gpu.read_bytes_s);
+	assert_true(cold >= 1e9 * op->traffic(&problem) / tcb_gpu_of(&place)->read_bytes_s);
 	assert_true(hot < cold);
 	assert_true(slower > 1.5 * cold);
 }
@@ -155,7 +156,7 @@ static void test_calibration(void **state)
 	struct tcb_place place;
 	(void)state;
 	place_of(86, &place);
-	assert_int_equal(tcb_model_init(&model, op, &problem, &place.gpu, &err), TCB_OK);
+	assert_int_equal(tcb_model_init(&model, op, &problem, &place, &err), TCB_OK);
 	assert_int_equal(tcb_model_codes(&model, &codes, &err), TCB_OK);
 	if (strstr(tcb_codes_assembler(codes), "driver")) {
 		tcb_codes_destroy(codes);
@@ -181,7 +182,7 @@ static void test_sample(void **state)
 	size_t best[TCB_MODEL_SAMPLE], found, modelled;
 	(void)state;
 	place_of(89, &place);
-	assert_int_equal(tcb_model_init(&model, op, &problem, &place.gpu, &err), TCB_OK);
+	assert_int_equal(tcb_model_init(&model, op, &problem, &place, &err), TCB_OK);
 	assert_int_equal(tcb_space_create(op, &problem, &place.device.target, 0, &space, &err), TCB_OK);
 	struct tcb_model_sampling setup = { .space = space, .states = 1u << TCB_HOT, .seed = 3, .seconds = INFINITY };
 	const size_t all = space->count;
@@ -232,7 +233,7 @@ static void test_strategy(void **state)
 	void *self;
 	(void)state;
 	place_of(75, &place);
-	assert_int_equal(tcb_model_init(&model, op, &problem, &place.gpu, &err), TCB_OK);
+	assert_int_equal(tcb_model_init(&model, op, &problem, &place, &err), TCB_OK);
 	assert_int_equal(tcb_space_create(op, &problem, &place.device.target, 0, &space, &err), TCB_OK);
 	const size_t all = space->count;
 	space->count = all < 40 ? all : 40; /* enough to tell an order */
@@ -245,7 +246,7 @@ static void test_strategy(void **state)
 						  .states = 1u << TCB_COLD,
 						  .seed = 3,
 						  .op = op,
-						  .gpu = &place.gpu };
+						  .modelled = &place };
 	assert_int_equal(strategy->create(&setup, &self, &err), TCB_OK);
 	tcb_strategy_model_wait(self);
 	double last = 0;
@@ -286,7 +287,7 @@ static void test_strategy_at_once(void **state)
 						  .states = 1u << TCB_COLD | 1u << TCB_HOT,
 						  .seed = 3,
 						  .op = op,
-						  .gpu = &place.gpu };
+						  .modelled = &place };
 	assert_int_equal(strategy->create(&setup, &self, &err), TCB_OK);
 	strategy->tell(self, 0, &(struct tcb_told){ .outcome = TCB_OUTCOME_OK });
 	for (size_t i = 1; i < space->count; i++) {
@@ -322,7 +323,7 @@ static void test_partial_round(void **state)
 	(void)state;
 	place_of(90, &place);
 	assert_int_equal(tcb_problem_init(op, TCB_CONTRACT_F16, &shape, &problem, &err), TCB_OK);
-	assert_int_equal(tcb_model_init(&model, op, &problem, &place.gpu, &err), TCB_OK);
+	assert_int_equal(tcb_model_init(&model, op, &problem, &place, &err), TCB_OK);
 	for (int i = 0; i < 2; i++) {
 		struct tcb_geometry geometry;
 		assert_int_equal(tcb_geometry_parse(geometries[i], &geometry, &err), TCB_OK);
@@ -339,7 +340,9 @@ static void test_all_fail(void **state)
 	struct tcb_place place;
 	(void)state;
 	place_of(89, &place);
-	place.gpu.blocks_max = 0;
+	struct tcb_gpu gpu = *tcb_gpu_of(&place);
+	gpu.blocks_max = 0;
+	tcb_gpu_place(&gpu, &place);
 	assert_int_equal(tcb_model_sweep(tcb_op_find("q4k_matvec"), &problem, &place, &options, &result, &err), TCB_OK);
 	assert_true(result.tried == 20 && result.failed == 20 && result.failure_count >= 10);
 	assert_non_null(strstr(result.failure, "does not fit on a multiprocessor"));

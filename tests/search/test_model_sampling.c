@@ -18,6 +18,7 @@
 #include "cmocka_all.h"
 
 #include "base/util.h"
+#include "device/gpu.h"
 #include "instrumented.h"
 #include "kernels/constraint.h"
 #include "search/model.h"
@@ -108,13 +109,15 @@ static void compare_problem(const struct sampled_problem *of, unsigned drawn, st
 	struct tcb_shape shape;
 	struct tcb_problem problem;
 	struct tcb_gpu gpu;
+	struct tcb_place place;
 	struct tcb_model model;
 	struct tcb_space *space;
 	struct tcb_geometry geometry;
 	assert_int_equal(tcb_shape_parse(of->shape, &shape, &err), TCB_OK);
 	assert_int_equal(tcb_problem_init(op, of->contract, &shape, &problem, &err), TCB_OK);
 	assert_int_equal(tcb_gpu_table(of->capability, &gpu, &err), TCB_OK);
-	assert_int_equal(tcb_model_init(&model, op, &problem, &gpu, &err), TCB_OK);
+	tcb_gpu_place(&gpu, &place);
+	assert_int_equal(tcb_model_init(&model, op, &problem, &place, &err), TCB_OK);
 	print_message("%s %s on %s\n", op->name, of->shape, gpu.device.model);
 	tcb_op_standard(&problem, &gpu.device.target, &geometry);
 	compare(&model, &geometry, tally);

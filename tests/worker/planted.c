@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "device/cpu_device.h"
 
 enum { GROUP = 4, K_UNIT = 16, SCRATCH_BYTES = 1000, CALLS_BEFORE_TROUBLE = 12 };
 
@@ -359,7 +360,7 @@ void planted_cpu(unsigned threads, struct tcb_place *out)
 	out->device.target.kind = TCB_TARGET_CPU;
 	out->device.target.isa_mask = 1u << TCB_ISA_SCALAR;
 	out->device.target.threads = threads;
-	out->cpu_count = threads;
+	tcb_place_cpus(out)->count = threads;
 	cpu_set_t set;
 	CPU_ZERO(&set);
 	sched_getaffinity(0, sizeof(set), &set);
@@ -367,8 +368,8 @@ void planted_cpu(unsigned threads, struct tcb_place *out)
 	unsigned found = 0;
 	for (int cpu = 0; cpu < CPU_SETSIZE && found < threads; cpu++) {
 		if (CPU_ISSET(cpu, &set))
-			out->cpus[found++] = cpu;
+			tcb_place_cpus(out)->list[found++] = cpu;
 	}
 	for (unsigned i = found; i < threads; i++)
-		out->cpus[i] = out->cpus[0];
+		tcb_place_cpus(out)->list[i] = tcb_place_cpus(out)->list[0];
 }

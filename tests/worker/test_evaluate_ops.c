@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "base/util.h"
+#include "device/cpu_device.h"
 #include "kernels/space.h"
 #include "shape_for.h"
 #include "worker/evaluate.h"

@@ -11,6 +11,8 @@
 #include "cli/core/emit.h"
 #include "cli/core/setup.h"
 #include "cli/tune/measured_cache.h"
+#include "device/cpu_device.h"
+#include "device/gpu.h"
 
 struct devices_args {
 	const struct tcb_registry *ops;
@@ -159,8 +161,8 @@ static enum tcb_status print_json(const struct tcb_place *place, const struct gp
 	for (int isa = 0; isa < TCB_ISA_COUNT; isa++)
 		if (tcb_target_has(target, (enum tcb_isa)isa))
 			cli_json_add(families, json_string(tcb_isa_text((enum tcb_isa)isa)), &failed);
-	for (unsigned i = 0; i < place->cpu_count; i++)
-		cli_json_add(pinned, json_integer(place->cpus[i]), &failed);
+	for (unsigned i = 0; i < tcb_cpus_of(place)->count; i++)
+		cli_json_add(pinned, json_integer(tcb_cpus_of(place)->list[i]), &failed);
 	cli_json_set(row, "name", cli_json_text(device->name), &failed);
 	cli_json_set(row, "key", cli_json_text(device->key), &failed);
 	cli_json_set(row, "arch", cli_json_text(device->arch), &failed);

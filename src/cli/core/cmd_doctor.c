@@ -12,6 +12,8 @@
 #include "cli/report/best_rows.h"
 #include "cli/tune/measured_cache.h"
 #include "device/cache.h"
+#include "device/cpu_device.h"
+#include "device/gpu.h"
 
 enum { ROWS_MAX = 64 };
 

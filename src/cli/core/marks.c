@@ -36,7 +36,7 @@ static void add_strategies(struct tcb_str *out)
 
 	for (size_t i = 0; i < count && i < STRATEGIES_MAX; i++)
 		tcb_str_addf(out, "%s%s%s", i ? ", " : "", names[i],
-			     tcb_strategy_find(names[i])->needs_gpu ? " (GPUs only)" : "");
+			     tcb_strategy_find(names[i])->needs_model ? " (GPUs only)" : "");
 }
 
 static const struct mark {

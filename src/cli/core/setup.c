@@ -18,7 +18,7 @@
 #include "kernels/constraint.h"
 #include "kernels/judged.h"
 
-enum { CPUS_MAX = sizeof((struct tcb_place *)NULL)->cpus / sizeof(int), NEAR_FILES_MAX = 200 };
+enum { NEAR_FILES_MAX = 200 };
 
 /* The ops of the family NAME, as "a, b". */
 static size_t add_family(const struct tcb_registry *ops, const char *name, struct tcb_str *out)
@@ -77,9 +77,9 @@ enum tcb_status cli_check_device(const char *name, struct tcb_error *err)
 
 enum tcb_status cli_check_threads(uint64_t threads, struct tcb_error *err)
 {
-	if (threads > CPUS_MAX)
+	if (threads > TCB_CPUS_MAX)
 		return tcb_fail(err, TCB_E_USAGE, "--threads %llu is more than tcbtune can pin (%d)",
-				(unsigned long long)threads, CPUS_MAX);
+				(unsigned long long)threads, TCB_CPUS_MAX);
 	return TCB_OK;
 }
 

@@ -16,7 +16,7 @@ enum tcb_status cli_find_op(const struct tcb_registry *ops, const char *name, co
 /* TCB_E_USAGE with the nearest name where NAME is no device. */
 enum tcb_status cli_check_device(const char *name, struct tcb_error *err);
 enum tcb_status cli_check_threads(uint64_t threads, struct tcb_error *err);
-/* A GPU that is named by its capability may be absent: out->gpu.ordinal is -1 then. */
+/* A GPU that is named by its capability may be absent: out->is_absent then. */
 enum tcb_status cli_open_device(const char *name, uint64_t threads, struct tcb_place *out, struct tcb_error *err);
 /* TEXT NULL: the op's own. */
 enum tcb_status cli_find_contract(const struct tcb_op *op, const char *text, enum tcb_contract *out,

@@ -14,6 +14,7 @@
 #include "cli/report/best_table.h"
 #include "cli/report/bound_facts.h"
 #include "cli/report/html_report.h"
+#include "device/cpu_device.h"
 
 enum format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_MD, FORMAT_HTML };
 

@@ -16,6 +16,7 @@
 #include "cli/core/tuned.h"
 #include "cli/core/weights.h"
 #include "cli/tune/run_gpu.h"
+#include "device/cpu_device.h"
 
 struct run_args {
 	const struct tcb_registry *ops;
@@ -192,8 +193,9 @@ static enum tcb_status allocate(struct job *job, struct tcb_error *err)
 		TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, job->plan.workspace_bytes, &job->workspace, err));
 	if (is_emitted(job))
 		return TCB_OK;
-	return tcb_pool_create(job->plan.threads, job->plan.threads <= job->place.cpu_count ? job->place.cpus : NULL,
-			       &job->pool, err);
+	const struct tcb_cpus *cpus = tcb_cpus_of(&job->place);
+	return tcb_pool_create(job->plan.threads, job->plan.threads <= cpus->count ? cpus->list : NULL, &job->pool,
+			       err);
 }
 
 static enum tcb_status execute(struct job *job, struct tcb_error *err)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "device/gpu.h"
 #include "kernels/code.h"
 #include "worker/gpu_runner.h"
 
@@ -82,7 +83,7 @@ static enum tcb_status execute(struct gpu_job *job, const struct tcb_op *op, con
 {
 	enum tcb_gpu_fault fault;
 	char why[256];
-	TCB_TRY(tcb_gpu_session_open(place->gpu.ordinal, &job->session, err));
+	TCB_TRY(tcb_gpu_session_open(tcb_gpu_of(place)->ordinal, &job->session, err));
 	TCB_TRY(tcb_gpu_runner_init(&job->runner, &job->session, job->image, 0, &fault, why, err));
 	if (fault != TCB_GPU_FINE)
 		return tcb_fail(err, TCB_E_FAILED, "the kernel cannot be loaded: %s", why);

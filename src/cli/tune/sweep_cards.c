@@ -15,12 +15,12 @@
 static const double DIFFER_MOST = 0.02;
 
 /* The card whose finals the results are. */
-static int lead_of(const struct tcb_sweep_result *result)
+static const char *lead_of(const struct tcb_sweep_result *result)
 {
 	for (size_t i = 0; i < result->card_count; i++)
 		if (!result->cards[i].lost[0])
-			return result->cards[i].ordinal;
-	return result->cards[0].ordinal;
+			return result->cards[i].address;
+	return result->cards[0].address;
 }
 
 void cli_cards_say(const char *label, const struct tcb_sweep_result *result)
@@ -31,9 +31,9 @@ void cli_cards_say(const char *label, const struct tcb_sweep_result *result)
 		return;
 	for (size_t i = 0; i < result->card_count; i++) {
 		const struct tcb_card *card = &result->cards[i];
-		tcb_str_addf(&line, "%scuda:%d tried %zu", i ? ", " : "", card->ordinal, card->tried);
+		tcb_str_addf(&line, "%s%s tried %zu", i ? ", " : "", card->address, card->tried);
 		if (card->lost[0])
-			cli_say("%s: cuda:%d was given up: %s", label, card->ordinal, card->lost);
+			cli_say("%s: %s was given up: %s", label, card->address, card->lost);
 	}
 	for (int state = 0; state < TCB_STATE_COUNT; state++) {
 		double time, speedup;
@@ -45,7 +45,7 @@ void cli_cards_say(const char *label, const struct tcb_sweep_result *result)
 			     "differ by %.1f %%",
 			     tcb_state_text((enum tcb_state)state), 100 * time, 100 * speedup);
 		if (time > DIFFER_MOST || speedup > DIFFER_MOST)
-			tcb_str_addf(&line, ", so the cards are NOT interchangeable and the result is cuda:%d's",
+			tcb_str_addf(&line, ", so the cards are NOT interchangeable and the result is %s's",
 				     lead_of(result));
 	}
 	if (!line.failed)
@@ -70,7 +70,7 @@ json_t *cli_cards_json(const struct tcb_sweep_result *result, int *failed)
 	for (size_t i = 0; i < result->card_count; i++) {
 		const struct tcb_card *card = &result->cards[i];
 		json_t *row = json_object();
-		cli_json_set(row, "device", json_sprintf("cuda:%d", card->ordinal), failed);
+		cli_json_set(row, "device", cli_json_text(card->address), failed);
 		cli_json_set(row, "uuid", json_string(card->uuid), failed);
 		cli_json_set(row, "tried", cli_json_size(card->tried), failed);
 		cli_json_set(row, "lost", card->lost[0] ? json_string(card->lost) : json_null(), failed);

@@ -78,7 +78,7 @@ void tcb_strategy_model_wait(void *self)
 
 static enum tcb_status start_ranking(struct ranking *r, const struct tcb_strategy_setup *setup, struct tcb_error *err)
 {
-	TCB_TRY(tcb_model_init(&r->model, setup->op, setup->problem, setup->gpu, err));
+	TCB_TRY(tcb_model_init(&r->model, setup->op, setup->problem, setup->modelled, err));
 	for (int s = 0; s < TCB_STATE_COUNT; s++)
 		r->ns[s] = malloc(setup->space->count * sizeof *r->ns[s]);
 	r->is_done = calloc(setup->space->count, sizeof *r->is_done);
@@ -114,7 +114,7 @@ static enum tcb_status model_create(const struct tcb_strategy_setup *setup, void
 	r->space = setup->space;
 	r->states = setup->states;
 	enum tcb_status status = tcb_deck_init(&r->deck, setup->lattice->count, setup->seed, err);
-	if (status == TCB_OK && setup->gpu)
+	if (status == TCB_OK && setup->modelled)
 		status = start_ranking(r, setup, err);
 	if (status != TCB_OK) {
 		model_destroy(r);
@@ -177,7 +177,7 @@ static void model_tell(void *self, size_t index, const struct tcb_told *told)
 const struct tcb_strategy tcb_strategy_model = {
 	.name = "model",
 	.summary = "on a GPU, everything in the order of a model's times, the fastest first",
-	.needs_gpu = 1,
+	.needs_model = 1,
 	.create = model_create,
 	.ask = model_ask,
 	.tell = model_tell,
