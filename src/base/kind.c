@@ -19,15 +19,19 @@ int tcb_kind_find(const char *name, enum tcb_target_kind *out)
 	return -1;
 }
 
+size_t tcb_kind_limit_of(const struct tcb_target *target, const struct tcb_kind_limit *limit)
+{
+	const void *member = (const char *)target + limit->offset;
+
+	return limit->is_size ? *(const size_t *)member : *(const unsigned *)member;
+}
+
 void tcb_kind_print_limits(const struct tcb_target *target, struct tcb_str *out)
 {
 	const char *separator = "{";
 
 	for (const struct tcb_kind_limit *limit = tcb_kind_of(target)->limits; limit->name; limit++) {
-		const void *member = (const char *)target + limit->offset;
-
-		tcb_str_addf(out, "%s\"%s\":%zu", separator, limit->name,
-			     limit->is_size ? *(const size_t *)member : *(const unsigned *)member);
+		tcb_str_addf(out, "%s\"%s\":%zu", separator, limit->name, tcb_kind_limit_of(target, limit));
 		separator = ",";
 	}
 	tcb_str_add(out, *separator == '{' ? "{}" : "}");

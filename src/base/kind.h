@@ -80,6 +80,7 @@ static inline const struct tcb_kind *tcb_kind_of(const struct tcb_target *target
 /* kind.c */
 /* The kind of that name; -1 if there is none. */
 int tcb_kind_find(const char *name, enum tcb_target_kind *out);
+size_t tcb_kind_limit_of(const struct tcb_target *target, const struct tcb_kind_limit *limit);
 /* TARGET's limits as a JSON object; and back, into a target of zeros but for its kind: -1 if LIMITS lacks one. */
 void tcb_kind_print_limits(const struct tcb_target *target, struct tcb_str *out);
 int tcb_kind_read_limits(const char *limits, struct tcb_target *target);

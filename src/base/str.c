@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A growing string.
+ * A growing string, and how sizes are written.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -66,4 +66,17 @@ void tcb_str_fini(struct tcb_str *str)
 {
 	free(str->data);
 	memset(str, 0, sizeof *str);
+}
+
+void tcb_size_text(uint64_t bytes, char out[TCB_SIZE_TEXT_MAX])
+{
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
+	size_t unit = 0;
+	double value = (double)bytes;
+
+	while (value >= 1024 && unit + 1 < sizeof units / sizeof *units) {
+		value /= 1024;
+		unit++;
+	}
+	snprintf(out, TCB_SIZE_TEXT_MAX, "%.*f %s", value == (double)(uint64_t)value ? 0 : 1, value, units[unit]);
 }

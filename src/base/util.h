@@ -38,5 +38,7 @@ void tcb_str_add(struct tcb_str *str, const char *text);
 void tcb_str_add_bytes(struct tcb_str *str, const void *bytes, size_t count);
 void tcb_str_addf(struct tcb_str *str, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void tcb_str_fini(struct tcb_str *str);
+enum { TCB_SIZE_TEXT_MAX = 32 };
+void tcb_size_text(uint64_t bytes, char out[TCB_SIZE_TEXT_MAX]); /* "48 KiB" */
 
 #endif

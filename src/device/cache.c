@@ -21,7 +21,7 @@
 #include "base/pool.h"
 #include "base/sizes.h"
 #include "base/util.h"
-#include "device/cpu_device.h"
+#include "device/cpus.h"
 #include "device/device.h"
 
 enum {

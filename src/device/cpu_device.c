@@ -14,8 +14,11 @@
 #include "base/cpu_identity.h"
 #include "base/cpu_isas.h"
 #include "base/tiles.h"
+#include "device/cache.h"
 #include "device/cpu_device.h"
 #include "device/cpu_topology.h"
+#include "device/doctor_private.h"
+#include "device/facts.h"
 
 static enum tcb_status load_topology(hwloc_topology_t *out, struct tcb_error *err)
 {
@@ -129,4 +132,69 @@ static enum tcb_status open_place(const char *name, unsigned threads, int attach
 	return tcb_cpu_open(name, threads, out, err);
 }
 
-const struct tcb_device_kind tcb_device_cpu = { .open = open_place };
+static enum tcb_status list(struct tcb_place **out, size_t *count_out, struct tcb_error *err)
+{
+	return tcb_place_list("cpu", out, count_out, err);
+}
+
+static void tell_families(const struct tcb_target *target, struct tcb_facts *out)
+{
+	struct tcb_str line = { 0 }, names = { 0 };
+
+	for (int isa = 0; isa < TCB_ISA_COUNT; isa++) {
+		const char *name = tcb_isa_text((enum tcb_isa)isa);
+
+		if (!tcb_target_has(target, (enum tcb_isa)isa))
+			continue;
+		tcb_str_addf(&line, "%s%s", line.length ? " " : "", name);
+		tcb_str_addf(&names, "%s\"%s\"", names.length ? "," : "", name);
+	}
+	tcb_fact_line(out, "families", "%s", line.data ? line.data : "");
+	tcb_fact_member(out, "families", "[%s]", names.data ? names.data : "");
+	tcb_str_fini(&line);
+	tcb_str_fini(&names);
+}
+
+static void tell_processors(const struct tcb_place *place, struct tcb_facts *out)
+{
+	const struct tcb_cpus *cpus = tcb_cpus_of(place);
+	struct tcb_str pinned = { 0 };
+
+	for (unsigned i = 0; i < cpus->count; i++)
+		tcb_str_addf(&pinned, "%s%d", i ? "," : "", cpus->list[i]);
+	tcb_fact_line(out, "processors", "%u cores, default %u threads", place->device.cores,
+		      place->device.target.threads);
+	tcb_fact_member(out, "cores", "%u", place->device.cores);
+	tcb_fact_member(out, "threads", "%u", place->device.target.threads);
+	tcb_fact_member(out, "processors", "[%s]", pinned.data ? pinned.data : "");
+	tcb_str_fini(&pinned);
+}
+
+static void tell(const struct tcb_place *place, struct tcb_facts *out)
+{
+	const struct tcb_target *target = &place->device.target;
+	char text[TCB_SIZE_TEXT_MAX];
+
+	tell_families(target, out);
+	tell_processors(place, out);
+	tcb_fact_member(out, "line_bytes", "%zu", target->line_bytes);
+	tcb_fact_size(out, "L1d", "l1d_bytes", target->l1d_bytes);
+	tcb_fact_size(out, "L2", "l2_bytes", target->l2_bytes);
+	tcb_fact_size(out, "last cache", "llc_bytes", target->llc_bytes);
+	if (place->cache_bytes) {
+		tcb_size_text(place->cache_bytes, text);
+		tcb_fact_line(out, "measured", "%s, by all %u threads: what cold calls go beyond", text,
+			      target->threads);
+		tcb_fact_member(out, "cache_bytes", "%zu", place->cache_bytes);
+	} else {
+		tcb_fact_member(out, "cache_bytes", "null");
+	}
+}
+
+const struct tcb_device_kind tcb_device_cpu = {
+	.open = open_place,
+	.list = list,
+	.tell = tell,
+	.checks = tcb_doctor_cpu,
+	.measure_cache = tcb_cache_measure,
+};

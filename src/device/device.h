@@ -24,12 +24,23 @@ struct tcb_place {
 	int is_absent;                     /* known by its specification alone: nothing can run on it */
 	int is_nearest;                    /* not even by its own: the model's name says whose it is */
 	size_t cache_bytes; /* as measured (cache.h), which cold calls go beyond, whatever is reported; 0: unknown */
-	/* What its kind has besides, for the files of that kind alone: struct tcb_cpus (cpu_device.h), struct tcb_gpu
+	/* What its kind has besides, for the files of that kind alone: struct tcb_cpus (cpus.h), struct tcb_gpu
 	 * (gpu.h). */
 	_Alignas(max_align_t) unsigned char own[TCB_PLACE_OWN_MAX];
 };
 
+struct tcb_cache;
+struct tcb_deadline;
+struct tcb_doctor_row;
+struct tcb_facts;
 struct tcb_nvml;
+
+/* What the doctor looks at, below ROOT ("": this machine). */
+struct tcb_doctor_check {
+	const char *what; /* "PAPI" */
+	void (*look)(const char *root, struct tcb_doctor_row *row);
+};
+
 /* What is asked of a kind of device here (base/kind.h has the rest). */
 struct tcb_device_kind {
 	/* As tcb_place_open; OUT is zeros. */
@@ -38,6 +49,17 @@ struct tcb_device_kind {
 	/* As tcb_place_open_others; NULL: a name means one device. */
 	enum tcb_status (*open_others)(const char *name, struct tcb_place **others_out, size_t *count_out,
 				       struct tcb_error *err);
+	/* Those that are here: OUT is the caller's to free.  A failure says why there are none. */
+	enum tcb_status (*list)(struct tcb_place **out, size_t *count_out, struct tcb_error *err);
+	/* Device INDEX of those that a specification is recorded of; 0: past the end.  NULL: there is none. */
+	int (*specified)(size_t index, struct tcb_place *out);
+	/* What there is to tell of PLACE beside its identity (facts.h); NULL: its limits (base/kind.h). */
+	void (*tell)(const struct tcb_place *place, struct tcb_facts *out);
+	const char *told_as;                   /* the list of `tcbtune devices --json` that has them; NULL: "devices" */
+	const struct tcb_doctor_check *checks; /* up to one without a name; NULL: nothing but itself is needed */
+	/* The cache that PLACE has, as cache.h says; NULL: it cannot be measured. */
+	enum tcb_status (*measure_cache)(const struct tcb_place *place, struct tcb_deadline deadline,
+					 struct tcb_cache *out, struct tcb_error *err);
 	/* Something that tells its clocks and what holds them back; NULL: there is no such thing. */
 	enum tcb_status (*watch)(const struct tcb_place *place, struct tcb_nvml **out, struct tcb_error *err);
 };
@@ -54,6 +76,8 @@ enum tcb_status tcb_place_open(const char *name, unsigned threads, int attached_
 /* Where NAME means several identical devices, "cuda:all": those beside the first, which the caller frees; else NULL. */
 enum tcb_status tcb_place_open_others(const char *name, struct tcb_place **others_out, size_t *count_out,
 				      struct tcb_error *err);
+/* For a kind that has one device, that of NAME: its `list`. */
+enum tcb_status tcb_place_list(const char *name, struct tcb_place **out, size_t *count_out, struct tcb_error *err);
 /* Close it with tcb_nvml_close; NULL where nobody tells. */
 struct tcb_nvml *tcb_place_watch(const struct tcb_place *place);
 

@@ -15,7 +15,8 @@
 
 #include "base/kind.h"
 #include "device/cuda.h"
-#include "device/device.h"
+#include "device/doctor_private.h"
+#include "device/facts.h"
 #include "device/nvml.h"
 
 /* What the child sends: this, then COUNT GPUs. */
@@ -267,4 +268,62 @@ static enum tcb_status watch(const struct tcb_place *place, struct tcb_nvml **ou
 	return tcb_nvml_open(place->uuid, out, err);
 }
 
-const struct tcb_device_kind tcb_device_cuda = { .open = open_place, .open_others = open_others, .watch = watch };
+static enum tcb_status list(struct tcb_place **out, size_t *count_out, struct tcb_error *err)
+{
+	struct tcb_gpu *gpus = calloc(TCB_GPUS_MAX, sizeof *gpus);
+	size_t count = 0;
+	*count_out = 0;
+	*out = NULL;
+	if (!gpus)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the list of GPUs");
+	enum tcb_status status = tcb_gpu_list(gpus, &count, err);
+	if (status == TCB_OK && count) {
+		*out = calloc(count, sizeof **out);
+		if (!*out)
+			status = tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu GPUs", count);
+	}
+	for (size_t i = 0; *out && i < count; i++) {
+		tcb_gpu_place(&gpus[i], &(*out)[i]);
+		*count_out = i + 1;
+	}
+	free(gpus);
+	return status;
+}
+
+static int specified(size_t index, struct tcb_place *out)
+{
+	struct tcb_gpu gpu;
+	if (!tcb_gpu_table_row(index, &gpu))
+		return 0;
+	tcb_gpu_place(&gpu, out);
+	return 1;
+}
+
+static void tell(const struct tcb_place *place, struct tcb_facts *out)
+{
+	const struct tcb_device *device = &place->device;
+	const struct tcb_target *target = &device->target;
+	const double read_bytes_s = tcb_gpu_of(place)->read_bytes_s;
+	char shared[TCB_SIZE_TEXT_MAX];
+	tcb_size_text(target->cuda.shared_optin_bytes, shared);
+	tcb_fact_line(out, "processors", "%u multiprocessors at %u MHz, %s of shared memory a block",
+		      target->cuda.sm_count, device->clock_khz / 1000, shared);
+	tcb_fact_member(out, "sm_count", "%u", target->cuda.sm_count);
+	tcb_fact_member(out, "clock_khz", "%u", device->clock_khz);
+	tcb_fact_member(out, "shared_optin_bytes", "%zu", target->cuda.shared_optin_bytes);
+	tcb_fact_size(out, "L2", "l2_bytes", target->l2_bytes);
+	tcb_fact_line(out, "bandwidth", "%.0f GB/s%s", read_bytes_s / 1e9, device->has_ecc > 0 ? ", ECC" : "");
+	tcb_fact_member(out, "read_bytes_s", "%.17g", read_bytes_s);
+	tcb_fact_member(out, "has_ecc", "%s", device->has_ecc > 0 ? "true" : "false");
+}
+
+const struct tcb_device_kind tcb_device_cuda = {
+	.open = open_place,
+	.open_others = open_others,
+	.list = list,
+	.specified = specified,
+	.tell = tell,
+	.told_as = "gpus",
+	.checks = tcb_doctor_cuda,
+	.watch = watch,
+};

@@ -3,6 +3,7 @@
  * A device by its name: whose kind that is, base/kind.h says, and the kind's row
  * here opens it.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/kind.h"
@@ -35,6 +36,17 @@ enum tcb_status tcb_place_open_others(const char *name, struct tcb_place **other
 	*others_out = NULL;
 	*count_out = 0;
 	return kind && kind->open_others ? kind->open_others(name, others_out, count_out, err) : TCB_OK;
+}
+
+enum tcb_status tcb_place_list(const char *name, struct tcb_place **out, size_t *count_out, struct tcb_error *err)
+{
+	*count_out = 0;
+	*out = malloc(sizeof **out);
+	if (!*out)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a device");
+	const enum tcb_status status = tcb_place_open(name, 0, 1, *out, err);
+	*count_out = status == TCB_OK;
+	return status;
 }
 
 struct tcb_nvml *tcb_place_watch(const struct tcb_place *place)

@@ -16,7 +16,7 @@
 #include "base/cpu_isas.h"
 #include "base/stats.h"
 #include "base/tiles.h"
-#include "device/cpu_device.h"
+#include "device/cpus.h"
 #include "kernels/compute_limit.h"
 #include "worker/measure.h"
 #include "worker/verify.h"

@@ -24,14 +24,17 @@ static size_t measured;
 static int is_sure;
 
 /* In place of the machine. */
-enum tcb_status tcb_cache_measure(const struct tcb_place *place, struct tcb_deadline deadline, struct tcb_cache *out,
-				  struct tcb_error *err)
+static enum tcb_status measure_cache(const struct tcb_place *place, struct tcb_deadline deadline, struct tcb_cache *out,
+				     struct tcb_error *err)
 {
 	(void)place, (void)deadline, (void)err;
 	measured++;
 	*out = (struct tcb_cache){ .bytes = FOUND, .is_sure = is_sure };
 	return TCB_OK;
 }
+
+static const struct tcb_device_kind kind = { .measure_cache = measure_cache };
+const struct tcb_device_kind *const tcb_device_kinds[] = { &kind };
 
 static struct fixture fixture;
 

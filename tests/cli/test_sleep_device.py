@@ -21,6 +21,12 @@ def main():
     path = cli.scratch / "sleep.db"
     refused = cli.run("space", "--op", "softmax", "--device", "sleep:1", expect=2).stderr
     cli.check("sleep:0" in refused, refused)
+    told = [row for row in cli.json("devices", schema="devices")["devices"] if row["kind"] == "sleep"]
+    cli.check([(row["name"], row["model"], row["line_bytes"]) for row in told] == [("sleep:0", "A bed", 64)], told)
+    shown = cli.run("devices").stdout
+    cli.check("\nsleep:0: A bed\n" in shown and "  devices      sleep:0\n" in shown, shown)
+    beds = [row for row in cli.json("doctor", schema="doctor")["rows"] if row["what"] == "bed"]
+    cli.check([(row["state"], row["found"]) for row in beds] == [("ok", "made")], beds)
     cli.run("sweep", *SWEEP, "--db", path)
     db = sqlite3.connect(path)
     stored, = db.execute("SELECT kind, name, arch, limits FROM device").fetchall()

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "device/cpu_device.h"
+#include "device/cpus.h"
 
 enum { GROUP = 4, K_UNIT = 16, SCRATCH_BYTES = 1000, CALLS_BEFORE_TROUBLE = 12 };
 

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * tcbtune devices: this host and its GPUs as results are keyed by them, and the
- * GPUs that are known by their specification only.
+ * tcbtune devices: what this machine has of each kind, as results are keyed by
+ * it, and the devices that are known by their specification only.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/kind.h"
 #include "cli/core/cli.h"
 #include "cli/core/emit.h"
 #include "cli/core/setup.h"
 #include "cli/tune/measured_cache.h"
-#include "device/cpu_device.h"
-#include "device/gpu.h"
+#include "device/facts.h"
+
+enum { NAMES_MAX = 64 };
 
 struct devices_args {
 	const struct tcb_registry *ops;
@@ -26,182 +27,170 @@ static const struct cli_option options[] = {
 	CLI_OPTION_END,
 };
 
-static void add_isas(struct tcb_str *out, const struct tcb_target *target)
+/* What PLACE's kind tells of it, else its limits. */
+static void tell(const struct tcb_place *place, struct tcb_facts *out)
 {
-	for (int isa = 0; isa < TCB_ISA_COUNT; isa++)
-		if (tcb_target_has(target, (enum tcb_isa)isa))
-			tcb_str_addf(out, " %s", tcb_isa_text((enum tcb_isa)isa));
+	const struct tcb_target *target = &place->device.target;
+	const struct tcb_kind_limit *limit = tcb_kind_of(target)->limits;
+
+	if (tcb_device_kinds[target->kind]->tell) {
+		tcb_device_kinds[target->kind]->tell(place, out);
+		return;
+	}
+	for (; limit->name; limit++) {
+		const size_t value = tcb_kind_limit_of(target, limit);
+
+		tcb_fact_line(out, limit->name, "%zu", value);
+		tcb_fact_member(out, limit->name, "%zu", value);
+	}
 }
 
-static void add_cache(struct tcb_str *out, const char *name, size_t bytes)
+/* Of those of its kind that are known here, the others that are PLACE by another name: "cpu:avx2", "sm_90". */
+static void add_names(struct tcb_str *out, const struct tcb_place *place)
 {
-	char text[CLI_NUMBER_MAX];
+	const struct tcb_device *device = &place->device;
+	struct tcb_device others[NAMES_MAX];
+	const size_t count = tcb_kind_of(&device->target)->known(others, NAMES_MAX, NULL);
 
-	cli_text_bytes(bytes, text);
-	tcb_str_addf(out, "  %-12s %s\n", name, bytes ? text : "unknown");
+	tcb_str_addf(out, "  %-12s %s", "devices", place->address);
+	if (strcmp(device->name, place->address) != 0)
+		tcb_str_addf(out, ", %s", device->name);
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(others[i].key, device->key) == 0 && strcmp(others[i].name, device->name) != 0)
+			tcb_str_addf(out, ", %s", others[i].name);
+	tcb_str_add(out, "\n");
 }
 
-/* What there is in GPUs: those attached, and why there are none. */
-struct gpus {
-	struct tcb_gpu *list; /* owned */
+static void add_line_if(struct tcb_str *out, const char *label, const char *text)
+{
+	if (text[0])
+		cli_add_line(out, "  %-12s %s", label, text);
+}
+
+static void add_place(struct tcb_str *out, const struct tcb_place *place)
+{
+	const struct tcb_device *device = &place->device;
+	struct tcb_facts facts = { .lines = { 0 } };
+	char memory[TCB_SIZE_TEXT_MAX];
+
+	tell(place, &facts);
+	tcb_size_text(device->memory_bytes, memory);
+	cli_add_line(out, "%s: %s%s", place->address, device->model, device->is_virtual ? " (virtual machine)" : "");
+	tcb_str_addf(out, "  %-12s %s\n  %-12s %s\n", "key", device->key, "architecture", device->arch);
+	tcb_str_add(out, facts.lines.data ? facts.lines.data : "");
+	add_line_if(out, "memory", device->memory_bytes ? memory : "");
+	add_line_if(out, "driver", device->driver);
+	add_line_if(out, "UUID", place->uuid);
+	add_line_if(out, "kernel", device->os);
+	add_names(out, place);
+	out->failed |= facts.lines.failed;
+	tcb_facts_fini(&facts);
+}
+
+static json_t *place_json(const struct tcb_place *place, int *failed)
+{
+	const struct tcb_device *device = &place->device;
+	struct tcb_facts facts = { .lines = { 0 } };
+	struct tcb_str object = { 0 };
+	json_t *row = json_object(), *own;
+
+	tell(place, &facts);
+	cli_json_set(row, "kind", cli_json_text(tcb_kind_of(&device->target)->name), failed);
+	cli_json_set(row, "name", cli_json_text(place->address), failed);
+	cli_json_set(row, "attached", json_boolean(!place->is_absent), failed);
+	cli_json_set(row, "key", cli_json_text(device->key), failed);
+	cli_json_set(row, "arch", cli_json_text(device->arch), failed);
+	cli_json_set(row, "model", cli_json_text(device->model), failed);
+	cli_json_set(row, "source", cli_json_text(place->source ? place->source : "system"), failed);
+	cli_json_set(row, "driver", cli_json_text(device->driver), failed);
+	cli_json_set(row, "uuid", cli_json_text(place->uuid), failed);
+	cli_json_set(row, "os", cli_json_text(device->os), failed);
+	cli_json_set(row, "is_virtual", json_boolean(device->is_virtual), failed);
+	cli_json_set(row, "memory_bytes", cli_json_size(device->memory_bytes), failed);
+	tcb_str_addf(&object, "{%s}", facts.members.data ? facts.members.data + 1 : "");
+	own = object.failed ? NULL : json_loads(object.data, 0, NULL);
+	*failed |= facts.members.failed || json_object_update(row, own) != 0;
+	json_decref(own);
+	tcb_str_fini(&object);
+	tcb_facts_fini(&facts);
+	return row;
+}
+
+/* Each kind's: PLACES are here, or MISSING says why there are none. */
+struct found {
+	struct tcb_place *places; /* owned */
 	size_t count;
 	struct tcb_error missing;
 };
 
-static void add_gpu(struct tcb_str *out, const struct tcb_gpu *gpu)
+static enum tcb_status print_text(const struct found *found, struct tcb_error *err)
 {
-	const struct tcb_device *device = &gpu->device;
-	char memory[CLI_NUMBER_MAX], l2[CLI_NUMBER_MAX], shared[CLI_NUMBER_MAX];
+	struct tcb_str out = { 0 }, specified = { 0 };
+	struct tcb_place place;
 
-	cli_text_bytes(device->memory_bytes, memory);
-	cli_text_bytes(device->target.l2_bytes, l2);
-	cli_text_bytes(device->target.cuda.shared_optin_bytes, shared);
-	cli_add_line(out, "cuda:%d: %s", gpu->ordinal, device->model);
-	tcb_str_addf(out, "  %-12s %s\n  %-12s %s\n", "key", device->key, "architecture", device->arch);
-	tcb_str_addf(out, "  %-12s %u multiprocessors at %u MHz, %s of shared memory a block\n", "processors",
-		     device->target.cuda.sm_count, device->clock_khz / 1000, shared);
-	tcb_str_addf(out, "  %-12s %s\n  %-12s %s at %.0f GB/s%s\n", "L2", l2, "memory", memory,
-		     gpu->read_bytes_s / 1e9, device->has_ecc > 0 ? ", ECC" : "");
-	cli_add_line(out, "  %-12s %s", "driver", device->driver);
-	cli_add_line(out, "  %-12s %s", "UUID", gpu->uuid);
-	tcb_str_addf(out, "  devices      cuda:%d, %s\n", gpu->ordinal, device->name);
-}
-
-static void add_gpus(struct tcb_str *out, const struct gpus *gpus)
-{
-	struct tcb_gpu row;
-
-	for (size_t i = 0; i < gpus->count; i++)
-		add_gpu(out, &gpus->list[i]);
-	if (gpus->count == 0)
-		cli_add_line(out, "cuda: none: %s", gpus->missing.message);
-	tcb_str_add(out, "known by specification, to be ranked by a model when they are absent:\n");
-	for (size_t i = 0; tcb_gpu_table_row(i, &row); i++)
-		tcb_str_addf(out, "  %-7s %s (%s)\n", row.device.name, row.device.model, row.source);
-}
-
-static enum tcb_status print_text(const struct tcb_place *place, const struct gpus *gpus, struct tcb_error *err)
-{
-	const struct tcb_device *device = &place->device;
-	struct tcb_str out = { 0 };
-	char memory[CLI_NUMBER_MAX];
-
-	cli_add_line(&out, "cpu: %s%s", device->model, device->is_virtual ? " (virtual machine)" : "");
-	tcb_str_addf(&out, "  %-12s %s\n  %-12s %s\n", "key", device->key, "architecture", device->arch);
-	tcb_str_addf(&out, "  %-12s", "families");
-	add_isas(&out, &device->target);
-	tcb_str_addf(&out, "\n  %-12s %u cores, default %u threads\n", "processors", device->cores,
-		     device->target.threads);
-	add_cache(&out, "L1d", device->target.l1d_bytes);
-	add_cache(&out, "L2", device->target.l2_bytes);
-	add_cache(&out, "last cache", device->target.llc_bytes);
-	if (place->cache_bytes) {
-		cli_text_bytes(place->cache_bytes, memory);
-		tcb_str_addf(&out, "  %-12s %s, by all %u threads: what cold calls go beyond\n", "measured", memory,
-			     device->target.threads);
+	for (size_t kind = 0; tcb_kinds[kind]; kind++) {
+		for (size_t i = 0; i < found[kind].count; i++)
+			add_place(&out, &found[kind].places[i]);
+		if (found[kind].count == 0)
+			cli_add_line(&out, "%s: none: %s", tcb_kinds[kind]->name, found[kind].missing.message);
+		for (size_t i = 0; tcb_device_kinds[kind]->specified && tcb_device_kinds[kind]->specified(i, &place);
+		     i++)
+			tcb_str_addf(&specified, "  %-7s %s (%s)\n", place.address, place.device.model, place.source);
 	}
-	cli_text_bytes(device->memory_bytes, memory);
-	tcb_str_addf(&out, "  %-12s %s\n  %-12s %s\n", "memory", memory, "kernel", device->os);
-	tcb_str_add(&out, "  devices      cpu");
-	for (int isa = 0; isa < TCB_ISA_COUNT; isa++)
-		if (tcb_target_has(&device->target, (enum tcb_isa)isa))
-			tcb_str_addf(&out, ", cpu:%s", tcb_isa_text((enum tcb_isa)isa));
-	tcb_str_add(&out, "\n");
-	add_gpus(&out, gpus);
+	tcb_str_add(&out, "known by specification, to be ranked by a model when they are absent:\n");
+	tcb_str_add(&out, specified.data ? specified.data : "");
+	out.failed |= specified.failed;
+	tcb_str_fini(&specified);
 	return cli_emit_text(&out, err);
 }
 
-static json_t *gpu_json(const struct tcb_gpu *gpu, int *failed)
+static enum tcb_status print_json(const struct found *found, struct tcb_error *err)
 {
-	const struct tcb_device *device = &gpu->device;
-	const struct tcb_target *target = &device->target;
-	json_t *row = json_object();
-	char name[32];
-
-	snprintf(name, sizeof name, gpu->ordinal < 0 ? "sm_%u" : "cuda:%u",
-		 gpu->ordinal < 0 ? target->cuda.capability : (unsigned)gpu->ordinal);
-	cli_json_set(row, "name", cli_json_text(name), failed);
-	cli_json_set(row, "attached", json_boolean(gpu->ordinal >= 0), failed);
-	cli_json_set(row, "key", cli_json_text(device->key), failed);
-	cli_json_set(row, "arch", cli_json_text(device->arch), failed);
-	cli_json_set(row, "model", cli_json_text(device->model), failed);
-	cli_json_set(row, "source", cli_json_text(gpu->source), failed);
-	cli_json_set(row, "driver", cli_json_text(device->driver), failed);
-	cli_json_set(row, "uuid", cli_json_text(gpu->uuid), failed);
-	cli_json_set(row, "sm_count", cli_json_size(target->cuda.sm_count), failed);
-	cli_json_set(row, "clock_khz", cli_json_size(device->clock_khz), failed);
-	cli_json_set(row, "l2_bytes", cli_json_size(target->l2_bytes), failed);
-	cli_json_set(row, "shared_optin_bytes", cli_json_size(target->cuda.shared_optin_bytes), failed);
-	cli_json_set(row, "memory_bytes", cli_json_size(device->memory_bytes), failed);
-	cli_json_set(row, "read_bytes_s", json_real(gpu->read_bytes_s), failed);
-	cli_json_set(row, "has_ecc", json_boolean(device->has_ecc > 0), failed);
-	return row;
-}
-
-static json_t *gpus_json(const struct gpus *gpus, int *failed)
-{
-	json_t *rows = json_array();
-	struct tcb_gpu row;
-
-	for (size_t i = 0; i < gpus->count; i++)
-		cli_json_add(rows, gpu_json(&gpus->list[i], failed), failed);
-	for (size_t i = 0; tcb_gpu_table_row(i, &row); i++)
-		cli_json_add(rows, gpu_json(&row, failed), failed);
-	return rows;
-}
-
-static enum tcb_status print_json(const struct tcb_place *place, const struct gpus *gpus, struct tcb_error *err)
-{
-	const struct tcb_device *device = &place->device;
-	const struct tcb_target *target = &device->target;
 	int failed = 0;
 	json_t *root = cli_json_start("tcbtune.devices.1", &failed);
-	json_t *row = json_object(), *families = json_array(), *rows = json_array(), *pinned = json_array();
+	struct tcb_place place;
 
-	for (int isa = 0; isa < TCB_ISA_COUNT; isa++)
-		if (tcb_target_has(target, (enum tcb_isa)isa))
-			cli_json_add(families, json_string(tcb_isa_text((enum tcb_isa)isa)), &failed);
-	for (unsigned i = 0; i < tcb_cpus_of(place)->count; i++)
-		cli_json_add(pinned, json_integer(tcb_cpus_of(place)->list[i]), &failed);
-	cli_json_set(row, "name", cli_json_text(device->name), &failed);
-	cli_json_set(row, "key", cli_json_text(device->key), &failed);
-	cli_json_set(row, "arch", cli_json_text(device->arch), &failed);
-	cli_json_set(row, "model", cli_json_text(device->model), &failed);
-	cli_json_set(row, "os", cli_json_text(device->os), &failed);
-	cli_json_set(row, "is_virtual", json_boolean(device->is_virtual), &failed);
-	cli_json_set(row, "families", families, &failed);
-	cli_json_set(row, "cores", cli_json_size(device->cores), &failed);
-	cli_json_set(row, "threads", cli_json_size(target->threads), &failed);
-	cli_json_set(row, "processors", pinned, &failed);
-	cli_json_set(row, "line_bytes", cli_json_size(target->line_bytes), &failed);
-	cli_json_set(row, "l1d_bytes", cli_json_size(target->l1d_bytes), &failed);
-	cli_json_set(row, "l2_bytes", cli_json_size(target->l2_bytes), &failed);
-	cli_json_set(row, "llc_bytes", cli_json_size(target->llc_bytes), &failed);
-	cli_json_set(row, "cache_bytes", place->cache_bytes ? cli_json_size(place->cache_bytes) : json_null(), &failed);
-	cli_json_set(row, "memory_bytes", cli_json_size(device->memory_bytes), &failed);
-	cli_json_add(rows, row, &failed);
-	cli_json_set(root, "devices", rows, &failed);
-	cli_json_set(root, "gpus", gpus_json(gpus, &failed), &failed);
+	for (size_t kind = 0; tcb_kinds[kind]; kind++) {
+		const struct tcb_device_kind *of = tcb_device_kinds[kind];
+		const char *name = of->told_as ? of->told_as : "devices";
+		if (!json_object_get(root, name))
+			cli_json_set(root, name, json_array(), &failed);
+		json_t *list = json_object_get(root, name);
+		for (size_t i = 0; i < found[kind].count; i++)
+			cli_json_add(list, place_json(&found[kind].places[i], &failed), &failed);
+		for (size_t i = 0; of->specified && of->specified(i, &place); i++)
+			cli_json_add(list, place_json(&place, &failed), &failed);
+	}
 	return cli_emit_json(cli_json_end(root, failed), err);
+}
+
+static enum tcb_status find(const struct devices_args *args, size_t kind, struct found *out, struct tcb_error *err)
+{
+	(void)tcb_device_kinds[kind]->list(&out->places, &out->count, &out->missing);
+	for (size_t i = 0; i < out->count; i++)
+		TCB_TRY(cli_cache_recall_from(args->db, &out->places[i], err));
+	return TCB_OK;
 }
 
 static enum tcb_status run_devices(const void *arguments, struct tcb_error *err)
 {
 	const struct devices_args *args = arguments;
-	struct tcb_place place;
+	enum tcb_status status = TCB_OK;
+	struct found *found;
+	size_t kinds = 0;
 
-	struct gpus gpus = { .list = calloc(TCB_GPUS_MAX, sizeof *gpus.list) };
-	enum tcb_status status;
-
-	if (!gpus.list)
-		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the list of GPUs");
-	(void)tcb_gpu_list(gpus.list, &gpus.count, &gpus.missing);
-	status = tcb_cpu_open("cpu", 0, &place, err);
+	while (tcb_kinds[kinds])
+		kinds++;
+	found = calloc(kinds, sizeof *found);
+	if (!found)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the devices");
+	for (size_t kind = 0; kind < kinds && status == TCB_OK; kind++)
+		status = find(args, kind, &found[kind], err);
 	if (status == TCB_OK)
-		status = cli_cache_recall_from(args->db, &place, err);
-	if (status == TCB_OK)
-		status = args->json ? print_json(&place, &gpus, err) : print_text(&place, &gpus, err);
-	free(gpus.list);
+		status = args->json ? print_json(found, err) : print_text(found, err);
+	for (size_t kind = 0; kind < kinds; kind++)
+		free(found[kind].places);
+	free(found);
 	return status;
 }
 

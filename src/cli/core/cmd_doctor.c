@@ -4,18 +4,18 @@
  * how to get it.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/kind.h"
 #include "cli/core/cli.h"
 #include "cli/core/emit.h"
 #include "cli/core/setup.h"
 #include "cli/report/best_rows.h"
 #include "cli/tune/measured_cache.h"
 #include "device/cache.h"
-#include "device/cpu_device.h"
-#include "device/gpu.h"
 
-enum { ROWS_MAX = 64 };
+enum { ROWS_MAX = 96, DEVICES_MAX = 65 };
 
 struct doctor_args {
 	const struct tcb_registry *ops;
@@ -78,7 +78,7 @@ struct winners {
 };
 
 struct counting {
-	struct winners devices[1 + TCB_GPUS_MAX]; /* the processor, then each kind of GPU */
+	struct winners devices[DEVICES_MAX]; /* of several that share results, one */
 	size_t device_count, all;
 };
 
@@ -89,6 +89,8 @@ static void add_device(struct counting *counting, const struct tcb_device *devic
 	for (size_t i = 0; i < counting->device_count; i++)
 		if (strcmp(counting->devices[i].key, device->key) == 0)
 			return;
+	if (counting->device_count == DEVICES_MAX)
+		return;
 	snprintf(winners->key, sizeof winners->key, "%s", device->key);
 	snprintf(winners->model, sizeof winners->model, "%s", device->model);
 	counting->device_count++;
@@ -96,16 +98,15 @@ static void add_device(struct counting *counting, const struct tcb_device *devic
 
 static void find_devices(struct counting *counting)
 {
-	struct tcb_gpu gpus[TCB_GPUS_MAX];
-	struct tcb_place cpu;
-	size_t count = 0;
+	for (size_t kind = 0; tcb_kinds[kind]; kind++) {
+		struct tcb_place *places = NULL;
+		size_t count = 0;
 
-	if (tcb_cpu_open("cpu", 0, &cpu, NULL) == TCB_OK)
-		add_device(counting, &cpu.device);
-	if (tcb_gpu_list(gpus, &count, NULL) != TCB_OK)
-		return;
-	for (size_t i = 0; i < count; i++)
-		add_device(counting, &gpus[i].device);
+		(void)tcb_device_kinds[kind]->list(&places, &count, NULL);
+		for (size_t i = 0; i < count; i++)
+			add_device(counting, &places[i].device);
+		free(places);
+	}
 }
 
 static int count_winner(void *ctx, const struct tcb_best *best)
@@ -179,32 +180,44 @@ static size_t system_rows(const struct tcb_registry *ops, struct tcb_doctor_row 
 	return count;
 }
 
-/* What cold calls go beyond. */
-static void cache_row(const char *option, struct tcb_doctor_row *row)
+/* What cold calls on PLACE go beyond. */
+static void cache_row(const struct tcb_place *place, struct tcb_doctor_row *row)
 {
-	struct tcb_place place;
-	char reported[CLI_NUMBER_MAX], measured[CLI_NUMBER_MAX], rotation[CLI_NUMBER_MAX];
+	char reported[TCB_SIZE_TEXT_MAX], measured[TCB_SIZE_TEXT_MAX], rotation[TCB_SIZE_TEXT_MAX];
 
-	memset(row, 0, sizeof *row);
-	row->what = "cache";
-	row->state = TCB_DOCTOR_LIMITED;
-	if (tcb_cpu_open("cpu", 0, &place, NULL) != TCB_OK || cli_cache_recall_from(option, &place, NULL) != TCB_OK) {
-		snprintf(row->found, sizeof row->found, "unknown");
-		return;
-	}
-	cli_text_bytes(place.device.target.llc_bytes, reported);
-	cli_text_bytes(place.cache_bytes, measured);
-	cli_text_bytes(tcb_rotation_size(&place).bytes, rotation);
-	if (place.cache_bytes) {
+	*row = (struct tcb_doctor_row){ .what = "cache", .state = TCB_DOCTOR_LIMITED };
+	tcb_size_text(place->device.target.llc_bytes, reported);
+	tcb_size_text(place->cache_bytes, measured);
+	tcb_size_text(tcb_rotation_size(place).bytes, rotation);
+	if (place->cache_bytes) {
 		row->state = TCB_DOCTOR_OK;
-		snprintf(row->found, sizeof row->found,
-			 "%.20s measured, %.20s reported: cold calls rotate through %.20s", measured, reported,
-			 rotation);
+		snprintf(row->found, sizeof row->found, "%s measured, %s reported: cold calls rotate through %s",
+			 measured, reported, rotation);
 		return;
 	}
-	snprintf(row->found, sizeof row->found, "%.20s reported, not measured yet: cold calls rotate through %.20s",
-		 reported, rotation);
+	snprintf(row->found, sizeof row->found, "%s reported, not measured yet: cold calls rotate through %s", reported,
+		 rotation);
 	snprintf(row->advice, sizeof row->advice, "the first 'tcbtune sweep' on the processor measures it");
+}
+
+/* Of the kinds whose cache is measured; returns how many rows. */
+static size_t cache_rows(const char *option, struct tcb_doctor_row *rows, size_t capacity)
+{
+	size_t count = 0;
+
+	for (size_t kind = 0; tcb_kinds[kind]; kind++) {
+		struct tcb_place *places = NULL;
+		size_t found = 0;
+
+		if (!tcb_device_kinds[kind]->measure_cache)
+			continue;
+		(void)tcb_device_kinds[kind]->list(&places, &found, NULL);
+		for (size_t i = 0; i < found && count < capacity; i++)
+			if (cli_cache_recall_from(option, &places[i], NULL) == TCB_OK)
+				cache_row(&places[i], &rows[count++]);
+		free(places);
+	}
+	return count;
 }
 
 static enum tcb_status print_text(const struct tcb_doctor_row *rows, size_t count, struct tcb_error *err)
@@ -255,7 +268,7 @@ static enum tcb_status run_doctor(const void *arguments, struct tcb_error *err)
 	struct tcb_doctor_row rows[ROWS_MAX];
 	size_t count = tcb_doctor(rows, ROWS_MAX / 2);
 
-	cache_row(args->db, &rows[count++]);
+	count += cache_rows(args->db, &rows[count], ROWS_MAX / 4);
 	database_row(args, &rows[count++]);
 	count += system_rows(args->ops, &rows[count], ROWS_MAX - count);
 	return args->json ? print_json(rows, count, err) : print_text(rows, count, err);

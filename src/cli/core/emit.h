@@ -75,7 +75,6 @@ void cli_text_time_interval(const struct tcb_interval *ns, char out[CLI_NUMBER_M
 void cli_text_ratio(double ratio, char out[CLI_NUMBER_MAX]);                              /* "1.53" */
 void cli_text_ratio_interval(const struct tcb_interval *ratio, char out[CLI_NUMBER_MAX]); /* "1.53 [1.50, 1.55]" */
 void cli_text_percent(double ratio, char out[CLI_NUMBER_MAX]);                            /* "87.4" */
-void cli_text_bytes(uint64_t bytes, char out[CLI_NUMBER_MAX]);                            /* "48 KiB" */
 /* The time now, in UTC with milliseconds, as the database writes its dates. */
 enum { CLI_DATE_MAX = 32 };
 void cli_text_now(char out[CLI_DATE_MAX]);

@@ -257,19 +257,6 @@ void cli_text_percent(double ratio, char out[CLI_NUMBER_MAX])
 		snprintf(out, CLI_NUMBER_MAX, "%.1f", ratio * 100);
 }
 
-void cli_text_bytes(uint64_t bytes, char out[CLI_NUMBER_MAX])
-{
-	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
-	size_t unit = 0;
-	double value = (double)bytes;
-
-	while (value >= 1024 && unit + 1 < sizeof units / sizeof *units) {
-		value /= 1024;
-		unit++;
-	}
-	snprintf(out, CLI_NUMBER_MAX, "%.*f %s", value == floor(value) ? 0 : 1, value, units[unit]);
-}
-
 void cli_text_duration(double seconds, char out[CLI_NUMBER_MAX])
 {
 	if (seconds < 60)

@@ -112,7 +112,7 @@ static enum tcb_status print_info(struct tcb_db *db, const char *path, int as_js
 		{ "claims", "results of tcbtune verify", info.claims },
 	};
 	if (!as_json) {
-		cli_text_bytes(info.file_bytes, bytes);
+		tcb_size_text(info.file_bytes, bytes);
 		cli_add_line(&out, "%s: %s, schema %d, journal %s, SQLite %s", path, bytes, info.schema_version,
 			     info.journal_mode, info.sqlite_version);
 		for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

@@ -102,8 +102,8 @@ static enum tcb_status print_trimmed(const struct cli_db_args *args, const struc
 		cli_json_set(root, "bytes_after", cli_json_size(trimmed->after), &failed);
 		return cli_emit_json(cli_json_end(root, failed), err);
 	}
-	cli_text_bytes(trimmed->before, before);
-	cli_text_bytes(trimmed->after, after);
+	tcb_size_text(trimmed->before, before);
+	tcb_size_text(trimmed->after, after);
 	cli_add_line(&out, "%s: %s%s, %s before, %s %s", trimmed->path, args->dry_run ? "would be " : "", trimmed->done,
 		     before, after, args->dry_run ? "then" : "now");
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

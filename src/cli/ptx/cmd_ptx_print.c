@@ -66,10 +66,10 @@ static void kernel_text(const struct ptx_judgement *j, const struct ptx_judged_k
 		tcb_str_addf(out, "; spills %u bytes, loads %u", r->spill_store_bytes, r->spill_load_bytes);
 	else if (kernel->has_resources)
 		tcb_str_add(out, "; no spills");
-	cli_text_bytes(r->shared_bytes, bytes);
+	tcb_size_text(r->shared_bytes, bytes);
 	tcb_str_addf(out, "\n  shared      %s static", bytes);
 	if (facts->uses_dynamic_shared || facts->dynamic_shared) {
-		cli_text_bytes(facts->dynamic_shared, bytes);
+		tcb_size_text(facts->dynamic_shared, bytes);
 		tcb_str_addf(out, ", %s dynamic%s", bytes,
 			     facts->dynamic_shared ? "" : " (it has some: give --dynamic-shared)");
 	}

@@ -16,7 +16,7 @@
 #include "cli/core/tuned.h"
 #include "cli/core/weights.h"
 #include "cli/tune/run_gpu.h"
-#include "device/cpu_device.h"
+#include "device/cpus.h"
 
 struct run_args {
 	const struct tcb_registry *ops;

@@ -8,7 +8,6 @@
 
 #include <math.h>
 
-#include "base/kind.h"
 #include "cli/core/setup.h"
 #include "db/known_cache.h"
 #include "device/cache.h"
@@ -21,7 +20,7 @@ enum tcb_status cli_cache_recall(struct tcb_db *db, struct tcb_place *place, int
 	const struct tcb_device *device = &place->device;
 	struct tcb_known_cache known = { .bytes = 0 };
 
-	if (db && tcb_kind_of(&device->target)->has_threads)
+	if (db && tcb_device_kinds[device->target.kind]->measure_cache)
 		TCB_TRY(tcb_db_cache_get(db, device->key, device->target.threads, &known, err));
 	place->cache_bytes = known.bytes;
 	if (is_sure_out)
@@ -56,14 +55,15 @@ static enum tcb_status recall_or_measure(struct tcb_db *db, double budget_s, str
 {
 	struct tcb_cache cache;
 	int is_sure;
+	const struct tcb_device_kind *kind = tcb_device_kinds[place->device.target.kind];
 
 	*new_out = (struct tcb_known_cache){ .bytes = 0 };
 	TCB_TRY(cli_cache_recall(db, place, &is_sure, err));
-	if (is_sure || !tcb_kind_of(&place->device.target)->has_threads)
+	if (is_sure || !kind->measure_cache)
 		return TCB_OK;
 	const double share = place->cache_bytes > 0 ? AGAIN_SHARE : SHARE;
-	TCB_TRY(tcb_cache_measure(place, tcb_deadline_in(budget_s > 0 ? fmin(share * budget_s, MOST_S) : MOST_S),
-				  &cache, err));
+	TCB_TRY(kind->measure_cache(place, tcb_deadline_in(budget_s > 0 ? fmin(share * budget_s, MOST_S) : MOST_S),
+				    &cache, err));
 	if (cache.bytes == 0)
 		return TCB_OK;
 	*new_out = (struct tcb_known_cache){ cache.bytes > place->cache_bytes ? cache.bytes : place->cache_bytes,
