@@ -12,7 +12,7 @@
 
 int tcbrt_workspace_init(const struct tcbrt_plan *plan, void *workspace)
 {
-	if (!plan || plan->info.is_gpu || !workspace || (uintptr_t)workspace % TCBRT_ALIGNMENT)
+	if (!plan || rt_plan_is_launched(plan) || !workspace || (uintptr_t)workspace % TCBRT_ALIGNMENT)
 		return TCBRT_E_USAGE;
 	memset(workspace, 0, RT_GANG_BYTES);
 	return TCBRT_OK;
@@ -37,7 +37,7 @@ static enum tcb_status check(const struct tcbrt_plan *plan, void *const operand[
 {
 	if (!plan)
 		return tcb_fail(err, TCB_E_USAGE, "the plan is NULL");
-	if (plan->info.is_gpu)
+	if (rt_plan_is_launched(plan))
 		return tcb_fail(err, TCB_E_USAGE, "the plan is for the GPU %s: use tcbrt_gpu_execute", plan->device);
 	if (!operand)
 		return tcb_fail(err, TCB_E_USAGE, "the list of operands is NULL");

@@ -45,7 +45,7 @@ static void describe_packing(struct tcbrt_plan *plan, int is_packed)
 	const char *word = tcb_knob_word(TCB_KNOB_LAYOUT, (int32_t)layout);
 	struct tcbrt_plan_info *info = &plan->info;
 
-	if (info->is_gpu && is_packed)
+	if (rt_plan_is_launched(plan) && is_packed)
 		snprintf(info->layout, sizeof(info->layout), "%s.%s", op->name, word);
 	else
 		snprintf(info->layout, sizeof(info->layout), "%s", word);
@@ -54,7 +54,7 @@ static void describe_packing(struct tcbrt_plan *plan, int is_packed)
 
 static void describe_operands(struct tcbrt_plan *plan)
 {
-	const size_t *packed = plan->info.is_gpu ? plan->image->unit[0].packed_bytes : plan->cpu.packed_bytes;
+	const size_t *packed = rt_plan_is_launched(plan) ? plan->image->unit[0].packed_bytes : plan->cpu.packed_bytes;
 	struct tcb_operand operands[TCB_OPERANDS_MAX];
 	struct tcbrt_plan_info *info = &plan->info;
 
@@ -77,7 +77,10 @@ static void describe_operands(struct tcbrt_plan *plan)
 		to->columns = from->cols;
 		to->bytes = from->bytes;
 		to->packed_bytes = packed[i];
-		to->alignment = packed[i] ? TCBRT_ALIGNMENT : info->is_gpu ? GPU_ALIGNMENT : element ? element : 1;
+		to->alignment = packed[i]                   ? TCBRT_ALIGNMENT
+				: rt_plan_is_launched(plan) ? GPU_ALIGNMENT
+				: element                   ? element
+							    : 1;
 		if (i < TCBRT_INFO_OPERANDS_MAX)
 			info->operand[i] = *to;
 	}
@@ -153,14 +156,14 @@ enum tcb_status rt_plan_make(const struct tcb_problem *problem, const struct tcb
 	plan->problem = *problem;
 	plan->geometry = *geometry;
 	plan->info.tuning = *tuning;
-	plan->info.is_gpu = tcb_kind_of(&device->target)->is_emitted;
 	memcpy(plan->device, device->name, sizeof(plan->device));
 	memcpy(plan->device_key, device->key, sizeof(plan->device_key));
-	status = plan->info.is_gpu ? make_gpu(plan, &target, saved, err) : make_cpu(plan, saved, err);
+	status = tcb_kind_of(&target)->is_emitted ? make_gpu(plan, &target, saved, err) : make_cpu(plan, saved, err);
 	if (status != TCB_OK) {
 		tcbrt_plan_destroy(plan);
 		return status;
 	}
+	plan->info.is_gpu = rt_plan_is_launched(plan);
 	describe_operands(plan);
 	*out = plan;
 	return TCB_OK;

@@ -21,12 +21,18 @@ struct tcbrt_plan {
 	struct tcb_geometry geometry;
 	struct tcbrt_plan_info info;
 	struct tcbrt_operand operand[TCBRT_OPERANDS_MAX]; /* all that there are */
-	struct tcb_plan cpu;                              /* unless info.is_gpu */
-	struct tcb_code_image *image;                     /* of a GPU, owned */
+	struct tcb_plan cpu;                              /* unless there is an image */
+	struct tcb_code_image *image;                     /* of a kind whose kernels are emitted, owned */
 	char device[TCB_DEVICE_NAME_MAX];                 /* "cpu", "sm_90", "sm_90:KEY" */
 	char device_key[TCB_DEVICE_KEY_MAX];              /* of a CPU */
 	char signature[TCB_SIGNATURE_MAX];
 };
+
+/* Whether it is launched as blocks of threads, and not run by this library's own functions. */
+static inline int rt_plan_is_launched(const struct tcbrt_plan *plan)
+{
+	return plan->image != NULL;
+}
 
 /* rt_plan.c: ERR of the library from that of a call inside; returns its code. */
 int rt_report(enum tcb_status status, const struct tcb_error *from, struct tcbrt_error *err);
