@@ -17,6 +17,26 @@ static int is_asked(const char *name)
 					    tcb_isa_parse(name + 4, &isa, NULL) == TCB_OK && tcb_isa_is_of_cpu(isa));
 }
 
+/* "avx2", "cpu-avx2", "AVX-512". */
+static int understand(const char *folded, char out[TCB_DEVICE_NAME_MAX])
+{
+	const char *family = strncmp(folded, "cpu", 3) == 0 ? folded + 3 + (folded[3] == ':') : folded;
+	enum tcb_isa isa;
+
+	if (!*family || tcb_isa_parse(family, &isa, NULL) != TCB_OK || !tcb_isa_is_of_cpu(isa))
+		return 0;
+	snprintf(out, TCB_DEVICE_NAME_MAX, "cpu:%s", tcb_isa_text(isa));
+	return 1;
+}
+
+static void add_names(struct tcb_str *out)
+{
+	tcb_str_add(out, " cpu");
+	for (int isa = 0; isa < TCB_ISA_COUNT; isa++)
+		if (tcb_isa_is_of_cpu((enum tcb_isa)isa))
+			tcb_str_addf(out, " cpu:%s", tcb_isa_text((enum tcb_isa)isa));
+}
+
 static void add_forms(struct tcb_str *out)
 {
 	char families[TCB_FAMILIES_TEXT_MAX];
@@ -75,6 +95,12 @@ static void name_arch(const struct tcb_target *target, char *out, size_t capacit
 	snprintf(out, capacity, "%s-%s", tcb_cpu_isa(widest)->machine, tcb_isa_text(widest));
 }
 
+static const struct tcb_alias words[] = {
+	{ "host", "cpu", NULL }, { "cpu0", "cpu", NULL },  { "cpu:0", "cpu", NULL },
+	{ "x86", "cpu", NULL },  { "x8664", "cpu", NULL }, { "vnni", "cpu:avx512vnni", NULL },
+	{ NULL, NULL, NULL },
+};
+
 static const struct tcb_kind_limit limits[] = {
 	{ "line_bytes", offsetof(struct tcb_target, line_bytes), 1 },
 	{ "l1d_bytes", offsetof(struct tcb_target, l1d_bytes), 1 },
@@ -99,6 +125,9 @@ const struct tcb_kind tcb_kind_cpu = {
 		    .cache = "the cache" },
 	.limits = limits,
 	.is_asked = is_asked,
+	.words = words,
+	.understand = understand,
+	.add_names = add_names,
 	.add_forms = add_forms,
 	.is_stored = is_stored,
 	.known = known,

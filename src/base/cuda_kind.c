@@ -3,7 +3,9 @@
  * GPUs of NVIDIA: "cuda:0" and "cuda:all" are attached ones, "sm_90" those of a
  * capability, "sm_90:KEY" one model of it.  Results are of models.
  */
+#include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/gpu_table.h"
@@ -26,6 +28,77 @@ int tcb_gpu_ordinal(const char *name)
 static int is_asked(const char *name)
 {
 	return tcb_gpu_parse(name, NULL, NULL) || strcmp(name, "cuda:all") == 0 || tcb_gpu_ordinal(name) >= 0;
+}
+
+/* "gpu:3", "cuda3". */
+static int understand_number(const char *folded, char out[TCB_DEVICE_NAME_MAX])
+{
+	static const char *const words[] = { "gpu", "cuda", "nvidia" };
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		const size_t length = strlen(words[i]);
+		const char *number =
+			folded + length + (strncmp(folded, words[i], length) == 0 && folded[length] == ':');
+
+		if (strncmp(folded, words[i], length) == 0 && *number && strlen(number) < 4 &&
+		    strspn(number, "0123456789") == strlen(number)) {
+			snprintf(out, TCB_DEVICE_NAME_MAX, "cuda:%d", atoi(number));
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/* "sm90", "compute_90", "sm_90a": the kernels of a capability use what the letter stands for anyway. */
+static int understand_capability(const char *folded, char out[TCB_DEVICE_NAME_MAX])
+{
+	static const char *const words[] = { "sm", "compute", "cc" };
+	unsigned capability;
+	char letter, rest;
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		const size_t length = strlen(words[i]);
+		const int read = strncmp(folded, words[i], length) == 0
+					 ? sscanf(folded + length, "%3u%c%c", &capability, &letter, &rest)
+					 : 0;
+
+		if (read < 1 || read > 2 || (read == 2 && !strchr("af", letter)))
+			continue;
+		snprintf(out, TCB_DEVICE_NAME_MAX, "sm_%u", capability);
+		return tcb_gpu_parse(out, NULL, NULL);
+	}
+	return 0;
+}
+
+static int understand(const char *folded, char out[TCB_DEVICE_NAME_MAX])
+{
+	return understand_number(folded, out) || understand_capability(folded, out);
+}
+
+/* "h100", "rtx4090": a card of the table. */
+static void advise(const char *folded, struct tcb_str *out)
+{
+	struct tcb_gpu gpu;
+	char model[TCB_DEVICE_TEXT_MAX];
+	const int has_digit = strpbrk(folded, "0123456789") != NULL;
+
+	for (size_t i = 0; strlen(folded) >= 2 && has_digit && tcb_gpu_table_row(i, &gpu); i++) {
+		size_t length = 0;
+		for (const char *at = gpu.device.model; *at; at++)
+			if (!strchr("_- ", *at))
+				model[length++] = (char)tolower((unsigned char)*at);
+		model[length] = '\0';
+		if (!strstr(model, folded))
+			continue;
+		tcb_str_addf(out, "; %s is an %s: cuda:0 if it is attached, %s as its specification has it",
+			     gpu.device.model, gpu.device.arch, gpu.device.arch);
+		return;
+	}
+}
+
+static void add_names(struct tcb_str *out)
+{
+	tcb_str_add(out, " cuda:0 cuda:all");
 }
 
 static void add_forms(struct tcb_str *out)
@@ -110,6 +183,29 @@ static double specified_rate(const struct tcb_target *target, enum tcb_compute_k
 	return tcb_gpu_nominal_rate(target->cuda.capability, target->cuda.sm_count, kind);
 }
 
+static const struct tcb_alias words[] = {
+	{ "gpu", "cuda:0", NULL },
+	{ "cuda", "cuda:0", NULL },
+	{ "nvidia", "cuda:0", NULL },
+	{ "gpus", "cuda:all", NULL },
+	{ "gpu:all", "cuda:all", NULL },
+	{ "hopper", NULL, "Hopper is sm_90; cuda:0 is the first attached GPU" },
+	{ "ada", NULL, "Ada is sm_89; cuda:0 is the first attached GPU" },
+	{ "ampere", NULL, "Ampere is sm_80 or sm_86; cuda:0 is the first attached GPU" },
+	{ "turing", NULL, "Turing is sm_75; cuda:0 is the first attached GPU" },
+	{ "blackwell", NULL, "Blackwell is sm_100 or sm_120; cuda:0 is the first attached GPU" },
+	{ "rocm", NULL, "GPUs are NVIDIA's only" },
+	{ "hip", NULL, "GPUs are NVIDIA's only" },
+	{ "amd", NULL, "GPUs are NVIDIA's only; an AMD processor is cpu" },
+	{ "intel", NULL, "GPUs are NVIDIA's only; an Intel processor is cpu" },
+	{ "metal", NULL, "GPUs are NVIDIA's only" },
+	{ "mps", NULL, "GPUs are NVIDIA's only" },
+	{ "vulkan", NULL, "GPUs are NVIDIA's only" },
+	{ "opencl", NULL, "GPUs are NVIDIA's only" },
+	{ "sycl", NULL, "GPUs are NVIDIA's only" },
+	{ NULL, NULL, NULL },
+};
+
 static const struct tcb_kind_limit limits[] = {
 	{ "capability", offsetof(struct tcb_target, cuda.capability), 0 },
 	{ "sm_count", offsetof(struct tcb_target, cuda.sm_count), 0 },
@@ -138,6 +234,10 @@ const struct tcb_kind tcb_kind_cuda = {
 	.limits = limits,
 	.complete = tcb_target_complete_gpu,
 	.is_asked = is_asked,
+	.words = words,
+	.understand = understand,
+	.advise = advise,
+	.add_names = add_names,
 	.add_forms = add_forms,
 	.is_stored = is_stored,
 	.known = known,

@@ -75,6 +75,17 @@ int tcb_kind_read_limits(const char *limits, struct tcb_target *target)
 	return 0;
 }
 
+void tcb_kind_add_names(struct tcb_str *out)
+{
+	struct tcb_str names = { 0 };
+
+	for (size_t i = 0; tcb_kinds[i]; i++)
+		tcb_kinds[i]->add_names(&names);
+	tcb_str_add(out, names.data ? names.data + 1 : "");
+	out->failed |= names.failed;
+	tcb_str_fini(&names);
+}
+
 const struct tcb_kind *tcb_kind_asked(const char *name)
 {
 	for (size_t i = 0; tcb_kinds[i]; i++)

@@ -27,6 +27,13 @@ struct tcb_kind_limit {
 	int is_size; /* size_t; else unsigned, of 16 bits at most */
 };
 
+/* A word that people type for what is called otherwise, folded: without case, blanks, '_' and '-'. */
+struct tcb_alias {
+	const char *typed;
+	const char *meaning; /* the name that is certainly meant; NULL: it is not certain, or not there */
+	const char *advice;  /* what to say then */
+};
+
 struct tcb_kind {
 	const char *name; /* "cpu": in databases and JSON */
 	enum tcb_target_kind
@@ -49,6 +56,13 @@ struct tcb_kind {
 	/* How a person names one of its devices: "cpu:avx2", "cuda:0", "sm_90", "sm_90:KEY". */
 	int (*is_asked)(const char *name);
 	void (*add_forms)(struct tcb_str *out); /* the same in words, for messages */
+	void (*add_names)(struct tcb_str *out); /* such names, a blank before each, that shells complete */
+	/* What else people type, up to one without TYPED; NULL: nothing.  And where no list says it, "cuda3" and
+	 * "SM 90a": the name that a FOLDED word certainly means, 0: none; NULL: there are none such. */
+	const struct tcb_alias *words;
+	int (*understand)(const char *folded, char out[TCB_DEVICE_NAME_MAX]);
+	/* What is near to FOLDED, which is no name, as "; ..."; NULL: nobody knows. */
+	void (*advise)(const char *folded, struct tcb_str *out);
 	/* How results name one.  KEY_OUT: behind the colon of a model, "sm_90:KEY", lent; else NULL. */
 	int (*is_stored)(const char *name, const char **key_out);
 	/* The devices that are known without asking a driver: this host's, or those that are recorded.  Returns how
@@ -86,6 +100,7 @@ void tcb_kind_print_limits(const struct tcb_target *target, struct tcb_str *out)
 int tcb_kind_read_limits(const char *limits, struct tcb_target *target);
 /* The kind of the device that a person, or a result, names so; NULL if it is of none. */
 const struct tcb_kind *tcb_kind_asked(const char *name);
+void tcb_kind_add_names(struct tcb_str *out); /* of all kinds, with blanks between them */
 const struct tcb_kind *tcb_kind_stored(const char *name, const char **key_out); /* KEY_OUT: nullable */
 /* Of "sm_90" and "sm_90:KEY", whose results are those of models: "sm_90", and the key (lent; NULL: any model's).  0:
  * NAME is not so. */

@@ -36,6 +36,11 @@ static void add_forms(struct tcb_str *out)
 	tcb_str_add(out, "sleep:0");
 }
 
+static void add_names(struct tcb_str *out)
+{
+	tcb_str_add(out, " sleep:0");
+}
+
 static int recall(struct tcb_device *device)
 {
 	device->target = (struct tcb_target){
@@ -74,6 +79,7 @@ static const struct tcb_kind kind_sleep = {
 	.limits = limits,
 	.is_asked = is_asked,
 	.add_forms = add_forms,
+	.add_names = add_names,
 	.is_stored = is_stored,
 	.known = known,
 	.recall = recall,

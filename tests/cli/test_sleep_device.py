@@ -27,6 +27,8 @@ def main():
     cli.check("\nsleep:0: A bed\n" in shown and "  devices      sleep:0\n" in shown, shown)
     beds = [row for row in cli.json("doctor", schema="doctor")["rows"] if row["what"] == "bed"]
     cli.check([(row["state"], row["found"]) for row in beds] == [("ok", "made")], beds)
+    completed = cli.run("completion", "fish").stdout
+    cli.check(" sleep:0'" in completed, "shells do not complete it")
     cli.run("sweep", *SWEEP, "--db", path)
     db = sqlite3.connect(path)
     stored, = db.execute("SELECT kind, name, arch, limits FROM device").fetchall()

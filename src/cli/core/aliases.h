@@ -3,7 +3,7 @@
  * Names that people type for what is called otherwise here: ops, devices,
  * contracts.  A name that can mean one thing only is understood, and the user is
  * told; of one that can mean several things all are named; of what is not there
- * it is said.  All such names stand in one table (aliases.c).
+ * it is said.  Those of devices stand in the rows of their kinds (base/kind.h), the others in aliases.c.
  */
 #ifndef TCB_CLI_ALIASES_H
 #define TCB_CLI_ALIASES_H

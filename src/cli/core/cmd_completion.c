@@ -6,8 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/cpu_identity.h"
-#include "base/geometry.h"
+#include "base/kind.h"
 #include "base/problem.h"
 #include "cli/core/cli.h"
 #include "cli/core/emit.h"
@@ -48,18 +47,6 @@ static void add_ops(struct tcb_str *out, const struct tcb_registry *ops)
 		tcb_str_addf(out, "%s%s", i ? " " : "", ops->ops[i]->name);
 }
 
-static void add_devices(struct tcb_str *out)
-{
-	char families[TCB_FAMILIES_TEXT_MAX];
-
-	tcb_cpu_families("cpu:", families);
-	tcb_str_add(out, "cpu ");
-	for (const char *c = families; *c; c++)
-		if (*c != ',')
-			tcb_str_add_bytes(out, c, 1);
-	tcb_str_add(out, " cuda:0 cuda:all");
-}
-
 static void add_contracts(struct tcb_str *out)
 {
 	for (int contract = 0; contract < TCB_CONTRACT_COUNT; contract++)
@@ -80,7 +67,7 @@ static void add_values(struct tcb_str *out, const struct tcb_registry *ops, cons
 	else if (option->names == CLI_NAMES_OP)
 		add_ops(out, ops);
 	else if (option->names == CLI_NAMES_DEVICE)
-		add_devices(out);
+		tcb_kind_add_names(out);
 	else if (option->names == CLI_NAMES_CONTRACT)
 		add_contracts(out);
 	else if (!option->name && strcmp(option->argument, "COMMAND") == 0)
