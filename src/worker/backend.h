@@ -57,6 +57,12 @@ struct tcb_backend {
 	/* Counters of CALLS calls, at most CAPACITY. */
 	enum tcb_status (*count)(void *self, const struct tcb_work *work, enum tcb_state state, unsigned calls,
 				 struct tcb_counter *out, size_t capacity, size_t *count_out, struct tcb_error *err);
+	/* One call in this process, where no candidate is meant; NULL: the op's own function does it.  HOST: the
+	 * operands in the op's order, weights as stored; the outputs are written.  PACK_NS_OUT: repacking on the host,
+	 * RUN_NS_OUT: the call and its end, after a first one that is not timed. */
+	enum tcb_status (*run)(const struct tcb_op *op, const struct tcb_problem *problem,
+			       const struct tcb_geometry *geometry, const struct tcb_place *place, void *const host[],
+			       double *pack_ns_out, double *run_ns_out, struct tcb_error *err);
 };
 
 extern const struct tcb_backend *const tcb_backends[]; /* backends.c: by enum tcb_target_kind */

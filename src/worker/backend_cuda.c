@@ -24,6 +24,7 @@
 #include "worker/judge.h"
 #include "worker/look_again.h"
 #include "worker/measure.h"
+#include "worker/run_cuda.h"
 
 enum {
 	CASES_MAX = 24,         /* small instances kept */
@@ -693,4 +694,5 @@ const struct tcb_backend tcb_backend_cuda = {
 	.time = time_one,
 	.release = release,
 	.count = count_events,
+	.run = tcb_run_cuda,
 };

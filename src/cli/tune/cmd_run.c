@@ -8,15 +8,14 @@
 #include <string.h>
 
 #include "base/buffer.h"
-#include "base/kind.h"
 #include "base/pool.h"
 #include "base/util.h"
 #include "cli/core/cli.h"
 #include "cli/core/emit.h"
 #include "cli/core/tuned.h"
 #include "cli/core/weights.h"
-#include "cli/tune/run_gpu.h"
 #include "device/cpus.h"
+#include "worker/backend.h"
 
 struct run_args {
 	const struct tcb_registry *ops;
@@ -71,7 +70,7 @@ struct job {
 	const char *source;         /* where the geometry comes from */
 	struct tcbrt_tuning tuning; /* unless it was given */
 	const struct tcb_variant *variant;
-	struct tcb_plan plan; /* on a CPU */
+	struct tcb_plan plan; /* unless its backend runs it */
 	struct tcb_operand operands[TCB_OPERANDS_MAX];
 	size_t operand_count;
 	struct tcb_buffer input, packed, workspace, output;
@@ -90,9 +89,9 @@ static void job_fini(struct job *job)
 	cli_weights_close(&job->weights);
 }
 
-static int is_emitted(const struct job *job)
+static const struct tcb_backend *backend(const struct job *job)
 {
-	return tcb_kind_of(&job->place.device.target)->is_emitted;
+	return tcb_backends[job->place.device.target.kind];
 }
 
 /* Chooses the geometry, and opens the device with the threads that it wants. */
@@ -119,7 +118,7 @@ static enum tcb_status choose_geometry(struct job *job, const struct run_args *a
 		return tcb_fail(err, TCB_E_NOT_FOUND,
 				"%s is not attached, so nothing can run on it; 'tcbtune devices' shows what is",
 				args->device);
-	return is_emitted(job) ? TCB_OK : tcb_op_cpu(job->op)->plan(&job->problem, &job->geometry, &job->plan, err);
+	return backend(job)->run ? TCB_OK : tcb_op_cpu(job->op)->plan(&job->problem, &job->geometry, &job->plan, err);
 }
 
 /* How many outputs the tensor's rows are for: a gated pair has two for each. */
@@ -191,7 +190,7 @@ static enum tcb_status allocate(struct job *job, struct tcb_error *err)
 		TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_HUGE, packed, &job->packed, err));
 	if (job->plan.workspace_bytes)
 		TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, job->plan.workspace_bytes, &job->workspace, err));
-	if (is_emitted(job))
+	if (backend(job)->run)
 		return TCB_OK;
 	const struct tcb_cpus *cpus = tcb_cpus_of(&job->place);
 	return tcb_pool_create(job->plan.threads, job->plan.threads <= cpus->count ? cpus->list : NULL, &job->pool,
@@ -212,9 +211,9 @@ static enum tcb_status execute(struct job *job, struct tcb_error *err)
 			     : job->operands[i].role == TCB_ROLE_OUTPUT ? job->output.data
 									: (void *)(uintptr_t)job->weights.tensor->data;
 	}
-	if (is_emitted(job))
-		return cli_run_gpu(job->op, &job->problem, &job->geometry, &job->place, operand, &job->pack_ns,
-				   &job->run_ns, err);
+	if (backend(job)->run)
+		return backend(job)->run(job->op, &job->problem, &job->geometry, &job->place, operand, &job->pack_ns,
+					 &job->run_ns, err);
 	const int weights = tcb_operand_weights(job->operands, job->operand_count);
 	if (job->packed.data) {
 		start = tcb_clock_ns();

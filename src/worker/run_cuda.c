@@ -4,7 +4,7 @@
  * kernel is emitted, assembled, loaded and launched in this process: what runs
  * is the user's choice, not a candidate.
  */
-#include "cli/tune/run_gpu.h"
+#include "worker/run_cuda.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -101,9 +101,9 @@ static enum tcb_status execute(struct gpu_job *job, const struct tcb_op *op, con
 	return TCB_OK;
 }
 
-enum tcb_status cli_run_gpu(const struct tcb_op *op, const struct tcb_problem *problem,
-			    const struct tcb_geometry *geometry, const struct tcb_place *place, void *const host[],
-			    double *pack_ns_out, double *run_ns_out, struct tcb_error *err)
+enum tcb_status tcb_run_cuda(const struct tcb_op *op, const struct tcb_problem *problem,
+			     const struct tcb_geometry *geometry, const struct tcb_place *place, void *const host[],
+			     double *pack_ns_out, double *run_ns_out, struct tcb_error *err)
 {
 	struct gpu_job *job = calloc(1, sizeof *job);
 	if (!job)
