@@ -115,6 +115,7 @@ const struct tcb_kind tcb_kind_cpu = {
 	.has_threads = 1,
 	.unit = TCB_MICRO,
 	.knobs = TCB_SCOPE_CPU,
+	.counters = "papi",
 	.advice = { .launch = "fewer and larger calls: several products in one, a pool whose threads do not sleep, "
 			      "fewer threads",
 		    .compute = "cheaper operations: a contract of smaller types (q8, f16); no other geometry can gain "

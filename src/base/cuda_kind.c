@@ -223,6 +223,7 @@ const struct tcb_kind tcb_kind_cuda = {
 	.multiplies_f16 = 1,
 	.unit = TCB_MIDI,
 	.knobs = TCB_SCOPE_GPU,
+	.counters = "cupti",
 	.advice = { .launch = "fewer and larger calls: several products in one launch, or dependent launches (pdl=1) "
 			      "that hide the next call's start",
 		    .compute = "cheaper operations: a contract of smaller types (q8, f16); no other geometry can gain "

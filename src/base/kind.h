@@ -49,6 +49,7 @@ struct tcb_kind {
 	int multiplies_f16;        /* as such, whatever the width of the sums */
 	enum tcb_level unit;       /* the tile that shapes are padded to: of registers, of a block */
 	enum tcb_knob_scope knobs; /* that it has besides those of all */
+	const char *counters;      /* the source of hardware counters of its candidates; NULL: there is none */
 	struct tcb_kind_advice advice;
 	const struct tcb_kind_limit *limits; /* up to one without a name */
 

@@ -31,7 +31,7 @@ enum tcb_status tcb_strategy_get(const char *name, const struct tcb_place *model
 	struct tcb_str known = { 0 };
 	*out = tcb_strategy_find(name);
 	if (*out && (*out)->needs_model && !modelled)
-		return tcb_fail(err, TCB_E_USAGE, "strategy %s is for GPUs", (*out)->name);
+		return tcb_fail(err, TCB_E_USAGE, "strategy %s is for GPUs that the model knows", (*out)->name);
 	if (*out)
 		return TCB_OK;
 	for (size_t i = 0; i < STRATEGY_COUNT; i++)

@@ -42,6 +42,8 @@ def main():
         least = min(map(time_ns, tried))
         cli.check(time_ns(row["geometry"]) == least == row["ns"]["median"], f"{row['geometry']} of {least} ns")
         cli.check(row["device"]["name"] == "sleep:0" and row["verdict"] == "tuned", row)
+    said = cli.run("report", "--db", path, "--counters").stdout
+    cli.check("hardware counters: devices of the kind sleep have none" in said, said)
     found = cli.json("lookup", "--op", "softmax", "--shape", "64x64", "--device", "sleep:0", "--threads", "1", "--db",
                      path, schema="lookup")
     cli.check(found["source"] == "exact" and found["geometry"] == rows[0]["geometry"], found)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/kind.h"
 #include "db/columns.h"
 #include "kernels/signature.h"
 
@@ -139,8 +140,10 @@ int cli_best_is_stale(const struct tcb_best *best)
 
 int cli_best_row_has_hardware_counters(const struct cli_best_row *row)
 {
-	for (size_t i = 0; i < row->counter_count; i++)
-		if (strcmp(row->counters[i].source, "papi") == 0 || strcmp(row->counters[i].source, "cupti") == 0)
+	const char *source = tcb_kind_of(&row->best.target)->counters;
+
+	for (size_t i = 0; source && i < row->counter_count; i++)
+		if (strcmp(row->counters[i].source, source) == 0)
 			return 1;
 	return 0;
 }

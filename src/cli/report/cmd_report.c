@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/kind.h"
 #include "cli/core/cli.h"
 #include "cli/core/figures.h"
 #include "cli/core/nearby.h"
@@ -254,7 +255,11 @@ static void ask_host(struct host *host)
 /* Why ROW has no hardware counters. */
 static void counters_note(const struct cli_best_row *row, const struct host *host, char *out, size_t capacity)
 {
-	if (strcmp(host->key, row->best.device_key) == 0)
+	const struct tcb_kind *kind = tcb_kind_of(&row->best.target);
+
+	if (!kind->counters)
+		snprintf(out, capacity, "devices of the kind %s have none", kind->name);
+	else if (strcmp(host->key, row->best.device_key) == 0)
 		snprintf(out, capacity, "not available on this machine: %s", host->note);
 	else
 		snprintf(out, capacity, "not available on the machine that measured");
