@@ -125,11 +125,10 @@ enum tcb_status tcb_words_parse(const char *text, struct tcb_words *out, struct 
 	if (!is_bad && !*at && !complete(out))
 		return TCB_OK;
 	tcb_words_list(~0u, known);
-	return tcb_fail(
-		err, TCB_E_USAGE,
-		"invalid words of a shape '%.80s': give words such as %s, each once; the first number of h is a "
-		"multiple of the second (tcbtune help shapes)",
-		text, known);
+	return tcb_fail(err, TCB_E_USAGE,
+			"invalid words of a shape '%.80s': give words such as %s, each once; the first number of h is "
+			"a multiple of the second (tcbtune help shapes)",
+			text, known);
 }
 
 void tcb_words_print(const struct tcb_words *words, char out[TCB_WORDS_TEXT_MAX])

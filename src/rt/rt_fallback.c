@@ -292,8 +292,8 @@ static int take_earlier(const struct asking *asking, struct tcbrt_tuning *out)
 	rt_tuning_stored(out, found);
 	tcb_shape_print(&asking->problem.shape, shape);
 	say(out->reason, sizeof(out->reason),
-	    "%s was measured on %s with another version of its kernel or another compiler%s, where it was %.2f x "
-	    "the default (at least %.2f): sweep again",
+	    "%s was measured on %s with another version of its kernel or another compiler%s, where it was %.2f x the "
+	    "default (at least %.2f): sweep again",
 	    shape, asking->device, found->layer->is_system ? " (system database)" : "", found->entry->speedup.median,
 	    found->entry->speedup.lo);
 	return 1;
@@ -343,9 +343,7 @@ static const char *say_why_default(const struct asking *asking)
 		       "of enough candidates";
 	if (asking->problem.shape.words.query)
 		return "nothing else with the same size of a head, query heads for each KV head, pages, window, cap "
-		       "and mask is stored "
-		       "for "
-		       "this op, contract, state and number of threads here";
+		       "and mask is stored for this op, contract, state and number of threads here";
 	if (asking->is_kind)
 		return "nothing is stored for this op, contract and state on such a GPU";
 	if (!rt_has_threads(&asking->rt->devices[asking->key->device]))

@@ -223,9 +223,8 @@ static void one_column(struct tcb_claim_lab *lab, enum tcb_plant plant, struct t
 /* The text of C's kernel; with IS_PLANTED its first barrier is met by half of the threads only. */
 static int kernel_text(const struct case_of *c, int is_planted, struct tcb_str *text, struct tcb_finding *out)
 {
-	static const char planted[] =
-		"{ .reg .pred %half; .reg .u32 %who; mov.u32 %who, %tid.x; setp.lt.u32 %half, %who, 16; "
-		"@%half bar.sync 0; }";
+	static const char planted[] = "{ .reg .pred %half; .reg .u32 %who; mov.u32 %who, %tid.x; setp.lt.u32 %half, "
+				      "%who, 16; @%half bar.sync 0; }";
 	struct tcb_kernel kernel = { 0 };
 	struct tcb_str plain = { 0 };
 	if (!emit(c, &kernel, out))

@@ -575,8 +575,7 @@ const struct tcb_claim tcb_claims_criteria[] = {
 	{ "F361", "kernels read little more of memory than they must", "DRAM bytes over compulsory bytes", "C",
 	  TCB_CLAIM_OURS, NULL,
 	  "needs a GPU and CUPTI: 'tcbtune sweep --device cuda:0' stores the bytes that the winner read, 'tcbtune "
-	  "report "
-	  "--counters' shows them" },
+	  "report --counters' shows them" },
 	{ "F362",
 	  "fewer than 64 registers are needed for half of an SM's warps (contradicts F310: 64 are exactly half)",
 	  "more than 50 % with 64", "A", TCB_CLAIM_SOURCE, registers, NULL },

@@ -287,11 +287,10 @@ static void heuristic(struct tcb_claim_lab *lab, enum tcb_plant plant, struct tc
 		if (!heuristic_loop(k, &is_split[k], &saved[k], out))
 			return;
 	const double r = correlation(is_split + first, saved + first, end - first);
-	tcb_found(
-		out, r > 0.8,
-		"correlation %.2f of the pass' yes or no with the share of executed instructions that splitting saves, "
-		"over %u loops%s",
-		r, end - first, first ? " that touch memory" : ", half of them with light bodies");
+	tcb_found(out, r > 0.8,
+		  "correlation %.2f of the pass' yes or no with the share of executed instructions that splitting "
+		  "saves, over %u loops%s",
+		  r, end - first, first ? " that touch memory" : ", half of them with light bodies");
 }
 
 /* --- 55, 56, 64: what becomes of which loops --- */
@@ -364,8 +363,7 @@ static void nests(struct tcb_claim_lab *lab, enum tcb_plant plant, struct tcb_fi
 	if (is_run)
 		tcb_found(out, answers == 6 && wrong == 0,
 			  "%u answers are constants (both levels split: 2 of the outer question, 4 of the inner one); "
-			  "%u of 32 "
-			  "results differ%s",
+			  "%u of 32 results differ%s",
 			  answers, wrong, plant == TCB_PLANT_DEFECT ? "; the outer question is about data" : "");
 }
 

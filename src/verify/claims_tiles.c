@@ -167,8 +167,7 @@ static void spills(struct tcb_claim_lab *lab, enum tcb_plant plant, struct tcb_f
 	else
 		tcb_found(out, bytes == 0 && !assembly.timed_out,
 			  "%u bytes spilled, %u registers, of a dense f32 product with %zu outputs per thread, the "
-			  "most of its "
-			  "space%s",
+			  "most of its space%s",
 			  bytes, assembly.resources.registers, outputs,
 			  plant == TCB_PLANT_DEFECT ? " (held to 32 registers)" : "");
 	tcb_assembly_fini(&assembly);
@@ -423,8 +422,7 @@ static void shifts(struct tcb_claim_lab *lab, enum tcb_plant plant, struct tcb_f
 }
 
 static const char no_such_tiles[] =
-	"the GPU kernels have no tiles of other sizes (--any-size adds none), and none were written "
-	"to be timed";
+	"the GPU kernels have no tiles of other sizes (--any-size adds none), and none were written to be timed";
 
 const struct tcb_claim tcb_claims_tiles[] = {
 	{ "I001", "tiles that are powers of two give GPUs a higher occupancy (restated: by the rules of occupancy)",

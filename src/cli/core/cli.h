@@ -37,11 +37,13 @@ struct cli_list {
 /* What a text names, so that other names for it are understood (aliases.h). */
 enum cli_names { CLI_NAMES_ANY, CLI_NAMES_OP, CLI_NAMES_DEVICE, CLI_NAMES_CONTRACT };
 
+/* A row is its first five members, and by name what else there is to say. */
 struct cli_option {
 	const char *name;     /* without the dashes; NULL for positional arguments */
 	const char *argument; /* its name in the usage line; NULL for a flag */
 	enum cli_kind kind;
 	size_t offset;
+	const char *help;
 	enum cli_names names; /* of a text */
 	const char *words;    /* the words that may be given, as in "cold|hot"; NULL: any */
 	const char *fallback; /* the default, parsed as if it had been given; NULL for none */
@@ -49,7 +51,6 @@ struct cli_option {
 	const char *bare;     /* what the option means without its argument; NULL: it needs one */
 	uint64_t least, most; /* of a CLI_COUNT; most 0: any */
 	int required;
-	const char *help;
 };
 
 struct cli_command {
@@ -80,6 +81,7 @@ const struct cli_command *cli_command_find(const char *name); /* NULL if unknown
 enum tcb_status cli_command_unknown(const char *name, struct tcb_error *err);
 
 /* options.c */
+int cli_option_is_end(const struct cli_option *option);
 /* Names that were understood for others, as ARGS lends them. */
 struct cli_kept {
 	char **texts;
@@ -108,67 +110,65 @@ enum tcb_status cli_help_shapes(const struct tcb_registry *ops, struct tcb_error
 enum tcb_status cli_help_command(const struct cli_command *command, struct tcb_error *err);
 
 /* Rows that several commands share; TYPE is the command's argument struct. */
-#define CLI_OPTION_OP(type, must, text)                                                                           \
-	{                                                                                                         \
-		.name = "op", .argument = "OP", .kind = CLI_TEXT, .offset = offsetof(type, op), .required = must, \
-		.names = CLI_NAMES_OP, .help = text                                                               \
+#define CLI_OPTION_OP(type, must, text)                                                                 \
+	{                                                                                               \
+		"op", "OP", CLI_TEXT, offsetof(type, op), text, .required = must, .names = CLI_NAMES_OP \
 	}
 #define CLI_OPTION_DEVICE(type)                                                                                       \
 	{                                                                                                             \
-		.name = "device", .argument = "DEV", .kind = CLI_TEXT, .offset = offsetof(type, device),              \
-		.names = CLI_NAMES_DEVICE, .fallback = "cpu",                                                         \
-		.help = "this host's processor (cpu), or the same restricted to one instruction family (@FAMILIES); " \
-			"a GPU by number (cuda:0) or kind (sm_90), or identical ones together (cuda:all)"             \
+		"device", "DEV", CLI_TEXT, offsetof(type, device),                                                    \
+			"this host's processor (cpu), or the same restricted to one instruction family (@FAMILIES); " \
+			"a GPU by number (cuda:0) or kind (sm_90), or identical ones together (cuda:all)",            \
+			.names = CLI_NAMES_DEVICE, .fallback = "cpu"                                                  \
 	}
-#define CLI_OPTION_THREADS(type)                                                                          \
-	{                                                                                                 \
-		.name = "threads", .argument = "N", .kind = CLI_COUNT, .offset = offsetof(type, threads), \
-		.fallback = "0", .note = "the physical cores", .help = "threads that a kernel may use"    \
+#define CLI_OPTION_THREADS(type)                                                                     \
+	{                                                                                            \
+		"threads", "N", CLI_COUNT, offsetof(type, threads), "threads that a kernel may use", \
+			.fallback = "0", .note = "the physical cores"                                \
 	}
-#define CLI_OPTION_CONTRACT(type)                                                                          \
-	{                                                                                                  \
-		.name = "contract", .argument = "C", .kind = CLI_TEXT, .offset = offsetof(type, contract), \
-		.names = CLI_NAMES_CONTRACT, .note = "the op's own",                                       \
-		.help = "activation type inside the kernel: f32, f16 or q8"                                \
+#define CLI_OPTION_CONTRACT(type)                                                                        \
+	{                                                                                                \
+		"contract", "C", CLI_TEXT, offsetof(type, contract),                                     \
+			"activation type inside the kernel: f32, f16 or q8", .note = "the op's own",     \
+									     .names = CLI_NAMES_CONTRACT \
 	}
-#define CLI_OPTION_SHAPES(type)                                                                           \
-	{                                                                                                 \
-		.name = "shape", .argument = "MxNxK", .kind = CLI_LIST, .offset = offsetof(type, shapes), \
-		.note = "the op's default shapes",                                                        \
-		.help = "a shape to measure (MxN for row ops), or several: 1,2,4x4096x4096, "             \
-			"1:8:*2x4096x4096 ('tcbtune help shapes')"                                        \
+#define CLI_OPTION_SHAPES(type)                                                                                \
+	{                                                                                                      \
+		"shape", "MxNxK", CLI_LIST, offsetof(type, shapes),                                            \
+			"a shape to measure (MxN for row ops), or several: 1,2,4x4096x4096, 1:8:*2x4096x4096 " \
+			"('tcbtune help shapes')",                                                             \
+			.note = "the op's default shapes"                                                      \
 	}
-#define CLI_OPTION_SEED(type, text)                                                                                  \
+#define CLI_OPTION_SEED(type, text)                                                 \
+	{                                                                           \
+		"seed", "N", CLI_COUNT, offsetof(type, seed), text, .fallback = "1" \
+	}
+#define CLI_OPTION_ROTATION(type)                                                   \
+	{                                                                           \
+		"rotation", "BYTES", CLI_BYTES, offsetof(type, rotation),           \
+			"memory that cold measurements rotate through, as in 600M", \
+			.fallback = "0", .note = "twice the last cache as measured" \
+	}
+#define CLI_OPTION_TIMEOUT(type)                                                            \
+	{                                                                                   \
+		"timeout", "TIME", CLI_SECONDS, offsetof(type, timeout_s),                  \
+			"time for one geometry before it counts as hung", .fallback = "20s" \
+	}
+#define CLI_OPTION_WAIT_QUIET(type)                                                                                  \
 	{                                                                                                            \
-		.name = "seed", .argument = "N", .kind = CLI_COUNT, .offset = offsetof(type, seed), .fallback = "1", \
-		.help = text                                                                                         \
+		"wait-quiet", "TIME", CLI_SECONDS, offsetof(type, wait_quiet_s),                                     \
+			"wait until others leave the processors alone, before each problem, before the finals of a " \
+			"sweep and after disturbed rounds of a bench, up to TIME in all; no budget pays for it",     \
+			.note = "do not wait"                                                                        \
 	}
-#define CLI_OPTION_ROTATION(type)                                                                               \
-	{                                                                                                       \
-		.name = "rotation", .argument = "BYTES", .kind = CLI_BYTES, .offset = offsetof(type, rotation), \
-		.fallback = "0", .note = "twice the last cache as measured",                                    \
-		.help = "memory that cold measurements rotate through, as in 600M"                              \
+#define CLI_OPTION_DB(type)                                                          \
+	{                                                                            \
+		"db", "FILE", CLI_TEXT, offsetof(type, db), "the tuning database",   \
+			.note = "$TCBTUNE_DB, else $XDG_DATA_HOME/tcbtune/tuning.db" \
 	}
-#define CLI_OPTION_TIMEOUT(type)                                                                                 \
-	{                                                                                                        \
-		.name = "timeout", .argument = "TIME", .kind = CLI_SECONDS, .offset = offsetof(type, timeout_s), \
-		.fallback = "20s", .help = "time for one geometry before it counts as hung"                      \
-	}
-#define CLI_OPTION_WAIT_QUIET(type)                                                                                    \
-	{                                                                                                              \
-		.name = "wait-quiet", .argument = "TIME", .kind = CLI_SECONDS, .offset = offsetof(type, wait_quiet_s), \
-		.note = "do not wait",                                                                                 \
-		.help = "wait until others leave the processors alone, before each problem, before the finals of a "   \
-			"sweep and after disturbed rounds of a bench, up to TIME in all; no budget pays for it"        \
-	}
-#define CLI_OPTION_DB(type)                                                                                 \
-	{                                                                                                   \
-		.name = "db", .argument = "FILE", .kind = CLI_TEXT, .offset = offsetof(type, db),           \
-		.note = "$TCBTUNE_DB, else $XDG_DATA_HOME/tcbtune/tuning.db", .help = "the tuning database" \
-	}
-#define CLI_OPTION_JSON(type)                                                                                         \
-	{                                                                                                             \
-		.name = "json", .kind = CLI_FLAG, .offset = offsetof(type, json), .help = "print JSON (see schemas/)" \
+#define CLI_OPTION_JSON(type)                                                             \
+	{                                                                                 \
+		"json", NULL, CLI_FLAG, offsetof(type, json), "print JSON (see schemas/)" \
 	}
 #define CLI_OPTION_END       \
 	{                    \

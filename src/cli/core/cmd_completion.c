@@ -20,19 +20,10 @@ struct completion_args {
 };
 
 static const struct cli_option options[] = {
-	{ .argument = "SHELL",
-	  .kind = CLI_WORD,
-	  .offset = offsetof(struct completion_args, shell),
-	  .words = "bash|zsh|fish",
-	  .required = 1,
-	  .help = "the shell that is to read it" },
+	{ NULL, "SHELL", CLI_WORD, offsetof(struct completion_args, shell), "the shell that is to read it",
+	  .words = "bash|zsh|fish", .required = 1 },
 	CLI_OPTION_END,
 };
-
-static int is_end(const struct cli_option *option)
-{
-	return !option->name && !option->argument;
-}
 
 /* "a|b c" up to the blank, with blanks between the words. */
 static void add_choices(struct tcb_str *out, const char *words)
@@ -94,15 +85,15 @@ static void add_about(struct tcb_str *out, const char *help)
 static void add_bash_options(struct tcb_str *out, const struct tcb_registry *ops, const struct cli_command *command)
 {
 	tcb_str_addf(out, "\t%s)\n\t\twords='--help", command->name);
-	for (const struct cli_option *option = command->options; !is_end(option); option++)
+	for (const struct cli_option *option = command->options; !cli_option_is_end(option); option++)
 		if (option->name)
 			tcb_str_addf(out, " --%s", option->name);
 	tcb_str_add(out, "'\n\t\tplain='");
-	for (const struct cli_option *option = command->options; !is_end(option); option++)
+	for (const struct cli_option *option = command->options; !cli_option_is_end(option); option++)
 		if (!option->name)
 			add_values(out, ops, option);
 	tcb_str_add(out, "'\n\t\tcase $prev in\n");
-	for (const struct cli_option *option = command->options; !is_end(option); option++) {
+	for (const struct cli_option *option = command->options; !cli_option_is_end(option); option++) {
 		if (!option->name || option->kind == CLI_FLAG)
 			continue;
 		tcb_str_addf(out, "\t\t--%s) value=1 words='", option->name);
@@ -172,7 +163,7 @@ static void add_zsh(struct tcb_str *out, const struct tcb_registry *ops)
 			 "\tshift words\n\t((CURRENT--))\n\tcase $words[1] in\n");
 	for (const struct cli_command *const *command = cli_commands; *command; command++) {
 		tcb_str_addf(out, "\t%s)\n\t\t_arguments '--help[what the command does]'", (*command)->name);
-		for (const struct cli_option *option = (*command)->options; !is_end(option); option++)
+		for (const struct cli_option *option = (*command)->options; !cli_option_is_end(option); option++)
 			add_zsh_option(out, ops, option);
 		tcb_str_add(out, "\n\t\t;;\n");
 	}
@@ -212,7 +203,7 @@ static void add_fish(struct tcb_str *out, const struct tcb_registry *ops)
 		tcb_str_addf(out,
 			     "'\ncomplete -c tcbtune -n '__fish_seen_subcommand_from %s' -l help -d 'explain it'\n",
 			     (*command)->name);
-		for (const struct cli_option *option = (*command)->options; !is_end(option); option++)
+		for (const struct cli_option *option = (*command)->options; !cli_option_is_end(option); option++)
 			add_fish_option(out, ops, (*command)->name, option);
 	}
 }
@@ -230,9 +221,8 @@ static enum tcb_status run_completion(const void *arguments, struct tcb_error *e
 const struct cli_command cli_command_completion = {
 	.name = "completion",
 	.summary = "print what bash, zsh or fish needs to complete command lines",
-	.description =
-		"Prints a script that completes commands, options and the words that they take. Packages install "
-		"it; without one, put it where the shell looks.",
+	.description = "Prints a script that completes commands, options and the words that they take. Packages "
+		       "install it; without one, put it where the shell looks.",
 	.examples = "  source <(tcbtune completion bash)\n"
 		    "  tcbtune completion zsh > ~/.zfunc/_tcbtune\n"
 		    "  tcbtune completion fish > ~/.config/fish/completions/tcbtune.fish\n",

@@ -198,8 +198,7 @@ const struct cli_command cli_command_devices = {
 	.name = "devices",
 	.summary = "show this machine as results are keyed by it",
 	.description = "Prints the processor's model, key, instruction families, caches (the last one as the system "
-		       "reports it, and as a "
-		       "sweep has measured it, if one has) and default thread count, the GPUs "
+		       "reports it, and as a sweep has measured it, if one has) and default thread count, the GPUs "
 		       "that the driver sees, and the names that --device takes here.",
 	.options = options,
 	.args_bytes = sizeof(struct devices_args),

@@ -137,9 +137,8 @@ static void winners_row(const struct winners *winners, struct tcb_doctor_row *ro
 		return;
 	row->state = TCB_DOCTOR_LIMITED;
 	snprintf(row->advice, sizeof row->advice, "%s: 'tcbtune model' or 'tcbtune sweep' tunes this device",
-		 winners->earlier
-			 ? "their kernels have changed since; programs get the winners that surely gained much, "
-			   "else the defaults"
+		 winners->earlier ? "their kernels have changed since; programs get the winners that surely gained "
+				    "much, else the defaults"
 		 : winners->stale ? "their kernels have changed since, so programs get the defaults"
 				  : "no result of this device is shipped, so programs get the defaults");
 }
@@ -280,8 +279,7 @@ const struct cli_command cli_command_doctor = {
 	.description =
 		"One row for each thing that tcbtune can use: found (ok), found with limits (limited) or not found "
 		"(missing), and below the table what to do about it. The last rows are of the databases: your own, the "
-		"one "
-		"that was installed with tcbtune, and how many of its winners are of this machine's devices: "
+		"one that was installed with tcbtune, and how many of its winners are of this machine's devices: "
 		"current, earlier (of another version of their kernels, and served still) or stale.",
 	.options = options,
 	.args_bytes = sizeof(struct doctor_args),

@@ -19,18 +19,10 @@ struct help_args {
 };
 
 static const struct cli_option options[] = {
-	{ .argument = "COMMAND",
-	  .kind = CLI_TEXT,
-	  .offset = offsetof(struct help_args, command),
-	  .note = "the list of commands",
-	  .help = "the command to explain, or shapes: how a problem's sizes are written" },
-	{ .name = "format",
-	  .argument = "F",
-	  .kind = CLI_WORD,
-	  .offset = offsetof(struct help_args, is_manual),
-	  .words = "text|man",
-	  .fallback = "text",
-	  .help = "for reading here, or the source of the manual page" },
+	{ NULL, "COMMAND", CLI_TEXT, offsetof(struct help_args, command),
+	  "the command to explain, or shapes: how a problem's sizes are written", .note = "the list of commands" },
+	{ "format", "F", CLI_WORD, offsetof(struct help_args, is_manual),
+	  "for reading here, or the source of the manual page", .words = "text|man", .fallback = "text" },
 	CLI_OPTION_END,
 };
 
@@ -90,18 +82,13 @@ static void add_option(struct tcb_str *out, const struct cli_option *option)
 	tcb_str_fini(&right);
 }
 
-static int is_end(const struct cli_option *option)
-{
-	return !option->name && !option->argument;
-}
-
 enum tcb_status cli_help_command(const struct cli_command *command, struct tcb_error *err)
 {
 	struct tcb_str out = { 0 };
 	int optional = 0;
 
 	tcb_str_addf(&out, "usage: tcbtune %s", command->name);
-	for (const struct cli_option *option = command->options; !is_end(option); option++) {
+	for (const struct cli_option *option = command->options; !cli_option_is_end(option); option++) {
 		if (!option->name)
 			tcb_str_addf(&out, option->required ? " %s" : " [%s]",
 				     option->words ? option->words : option->argument);
@@ -113,7 +100,7 @@ enum tcb_status cli_help_command(const struct cli_command *command, struct tcb_e
 	tcb_str_addf(&out, "%s\n\n", optional ? " [options]" : "");
 	add_wrapped(&out, command->description, 0, 0);
 	tcb_str_add(&out, "\n");
-	for (const struct cli_option *option = command->options; !is_end(option); option++)
+	for (const struct cli_option *option = command->options; !cli_option_is_end(option); option++)
 		add_option(&out, option);
 	tcb_str_add(&out, "  --help                this text\n");
 	if (command->table) {

@@ -15,15 +15,10 @@ struct ops_args {
 };
 
 static const struct cli_option options[] = {
-	{ .name = "markdown",
-	  .kind = CLI_FLAG,
-	  .offset = offsetof(struct ops_args, markdown),
-	  .help = "print the table that docs/ops.md begins with" },
-	{ .name = "variants",
-	  .kind = CLI_FLAG,
-	  .offset = offsetof(struct ops_args, variants),
-	  .help = "print the name of every compiled kernel, as traces and profiles show it, instead of a table of "
-		  "ops" },
+	{ "markdown", NULL, CLI_FLAG, offsetof(struct ops_args, markdown),
+	  "print the table that docs/ops.md begins with" },
+	{ "variants", NULL, CLI_FLAG, offsetof(struct ops_args, variants),
+	  "print the name of every compiled kernel, as traces and profiles show it, instead of a table of ops" },
 	CLI_OPTION_JSON(struct ops_args),
 	CLI_OPTION_END,
 };
@@ -204,9 +199,8 @@ static enum tcb_status run_ops(const void *arguments, struct tcb_error *err)
 const struct cli_command cli_command_ops = {
 	.name = "ops",
 	.summary = "list the operations of this build",
-	.description =
-		"Lists every op: the form of its shapes, the GGUF type of its weights, its numeric contracts (the "
-		"default one is marked *) and how many kernels were built for it.",
+	.description = "Lists every op: the form of its shapes, the GGUF type of its weights, its numeric contracts "
+		       "(the default one is marked *) and how many kernels were built for it.",
 	.options = options,
 	.args_bytes = sizeof(struct ops_args),
 	.run = run_ops,

@@ -41,20 +41,18 @@ static const char *note_of(enum tcb_limit_use use, const char *name, const char 
 				 "bench' times the loop with overlap"
 			       : ">100 % LIMIT: the kernel took less time than the loop that only reads the same "
 				 "bytes, so that loop is not a limit here; mostly the problem is so small that "
-				 "starting "
-				 "the loop's threads is most of its time";
+				 "starting the loop's threads is most of its time";
 	case TCB_LIMIT_NOISY:
 		return "? % LIMIT: the times of the loop that only reads the same bytes varied by half and more, so "
 		       "the share is unknown; measure when the machine is quiet";
 	case TCB_LIMIT_HOLDS:
 		break;
 	}
-	return strcmp(name, specified) == 0 ? "~ % LIMIT: of as many operations as the GPU's maker specifies at the "
-					      "nominal clock, since what "
-					      "this device does was not measured; it does less, so the share is "
-					      "larger; 'tcbtune sweep' on the "
-					      "device, of 5 s and more, measures it"
-					    : NULL;
+	return strcmp(name, specified) == 0
+		       ? "~ % LIMIT: of as many operations as the GPU's maker specifies at the nominal clock, since "
+			 "what this device does was not measured; it does less, so the share is larger; 'tcbtune "
+			 "sweep' on the device, of 5 s and more, measures it"
+		       : NULL;
 }
 
 static enum tcb_limit_use use_of(const struct cli_limit *limit)

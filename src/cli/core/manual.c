@@ -13,11 +13,6 @@
 /* The day of CHANGELOG.md on which this version was made. */
 static const char release_date[] = "2026-11-24";
 
-static int is_end(const struct cli_option *option)
-{
-	return !option->name && !option->argument;
-}
-
 /* TEXT so that roff takes none of it for its own; each line of it stays a line. */
 static void add_plain(struct tcb_str *out, const char *text)
 {
@@ -123,7 +118,7 @@ static void add_synopsis(struct tcb_str *out, const struct cli_command *command)
 	int optional = 0;
 
 	tcb_str_addf(out, ".SH SYNOPSIS\n\\fBtcbtune %s\\fR", command->name);
-	for (const struct cli_option *option = command->options; !is_end(option); option++) {
+	for (const struct cli_option *option = command->options; !cli_option_is_end(option); option++) {
 		if (option->name && !option->required) {
 			optional = 1;
 			continue;
@@ -162,7 +157,7 @@ static int names_documents(const struct cli_command *command)
 {
 	int found = strstr(command->description, "docs/") != NULL;
 
-	for (const struct cli_option *option = command->options; !is_end(option); option++)
+	for (const struct cli_option *option = command->options; !cli_option_is_end(option); option++)
 		found |= option->help && strstr(option->help, "docs/");
 	return found;
 }
@@ -178,7 +173,7 @@ static void add_command(struct tcb_str *out, const struct cli_command *command)
 	tcb_str_add(out, ".SH DESCRIPTION\n");
 	add_prose(out, command->description);
 	tcb_str_add(out, ".SH OPTIONS\n");
-	for (const struct cli_option *option = command->options; !is_end(option); option++)
+	for (const struct cli_option *option = command->options; !cli_option_is_end(option); option++)
 		add_option(out, option);
 	tcb_str_add(out, ".TP\n\\fB\\-\\-help\\fR\nPrint what this page says.\n");
 	if (command->table) {
@@ -203,11 +198,9 @@ static void add_overview(struct tcb_str *out)
 {
 	add_title(out, "tcbtune", "measure tiled kernels on this machine and remember the fastest");
 	tcb_str_add(out, ".SH SYNOPSIS\n\\fBtcbtune\\fR \\fICOMMAND\\fR [\\fIoptions\\fR]\n.SH DESCRIPTION\n");
-	add_prose(
-		out,
-		"An autotuner for tiled kernels on CPUs and NVIDIA GPUs: it enumerates every legal geometry of an "
-		"operation, checks each candidate against a reference in double precision, measures it, and keeps the "
-		"winners with all samples in a database, from which tcbrt(3) serves programs.");
+	add_prose(out, "An autotuner for tiled kernels on CPUs and NVIDIA GPUs: it enumerates every legal geometry of "
+		       "an operation, checks each candidate against a reference in double precision, measures it, and "
+		       "keeps the winners with all samples in a database, from which tcbrt(3) serves programs.");
 	tcb_str_add(out, "Start with\n.B tcbtune sweep\nand then\n.BR \"tcbtune report\" .\n.SH COMMANDS\n");
 	for (const struct cli_command *const *command = cli_commands; *command; command++) {
 		tcb_str_addf(out, ".TP\n.BR tcbtune\\-%s (1)\n", (*command)->name);

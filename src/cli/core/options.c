@@ -17,14 +17,14 @@
 
 enum { OPTIONS_MAX = 64, WORD_MAX = 64, NAMES_MAX = 64 };
 
-static int is_end(const struct cli_option *option)
+int cli_option_is_end(const struct cli_option *option)
 {
 	return !option->name && !option->argument;
 }
 
 static const struct cli_option *find_option(const struct cli_command *command, const char *name, size_t length)
 {
-	for (const struct cli_option *option = command->options; !is_end(option); option++)
+	for (const struct cli_option *option = command->options; !cli_option_is_end(option); option++)
 		if (option->name && strlen(option->name) == length && strncmp(option->name, name, length) == 0)
 			return option;
 	return NULL;
@@ -36,7 +36,8 @@ static enum tcb_status unknown_option(const struct cli_command *command, const c
 	char given[WORD_MAX], suggestion[WORD_MAX + 32];
 	size_t count = 0, length = strcspn(word, "=");
 
-	for (const struct cli_option *option = command->options; !is_end(option) && count < NAMES_MAX; option++)
+	for (const struct cli_option *option = command->options; !cli_option_is_end(option) && count < NAMES_MAX;
+	     option++)
 		if (option->name)
 			names[count++] = option->name;
 	if (length >= sizeof given)
@@ -246,7 +247,7 @@ static enum tcb_status set_value(const struct cli_option *option, const char *te
 /* Which option a word without dashes is for: the first that can take it, a list any number. */
 static const struct cli_option *positional(const struct cli_command *command, const unsigned char *seen)
 {
-	for (const struct cli_option *option = command->options; !is_end(option); option++)
+	for (const struct cli_option *option = command->options; !cli_option_is_end(option); option++)
 		if (!option->name && (option->kind == CLI_LIST || !seen[option - command->options]))
 			return option;
 	return NULL;
@@ -331,7 +332,7 @@ enum tcb_status cli_parse(const struct cli_command *command, int argc, char **ar
 			TCB_TRY(set_value(word, argv[i], args, kept, err));
 		}
 	}
-	for (const struct cli_option *option = command->options; !is_end(option); option++) {
+	for (const struct cli_option *option = command->options; !cli_option_is_end(option); option++) {
 		if (seen[option - command->options])
 			continue;
 		if (option->required)
@@ -347,7 +348,7 @@ void cli_args_fini(const struct cli_command *command, void *args, struct cli_kep
 	for (size_t i = 0; i < kept->count; i++)
 		free(kept->texts[i]);
 	free(kept->texts);
-	for (const struct cli_option *option = command->options; !is_end(option); option++)
+	for (const struct cli_option *option = command->options; !cli_option_is_end(option); option++)
 		if (option->kind == CLI_LIST)
 			free(((struct cli_list *)(void *)((char *)args + option->offset))->items);
 }

@@ -153,11 +153,10 @@ static enum tcb_status complete_shape(const struct tcb_op *op, struct tcb_shape 
 	const size_t rows = op->default_shapes[op->default_shape_count - 1].m;
 
 	if (!is_of_one_row(op))
-		return tcb_fail(
-			err, TCB_E_USAGE,
-			"op %s takes a shape MxNxK: %zu rows of activations with a matrix of %zu outputs by %zu "
-			"inputs are %zux%zux%zu",
-			op->name, rows, shape->m, shape->n, rows, shape->m, shape->n);
+		return tcb_fail(err, TCB_E_USAGE,
+				"op %s takes a shape MxNxK: %zu rows of activations with a matrix of %zu outputs by "
+				"%zu inputs are %zux%zux%zu",
+				op->name, rows, shape->m, shape->n, rows, shape->m, shape->n);
 	*shape = (struct tcb_shape){ 1, shape->m, shape->n };
 	return TCB_OK;
 }

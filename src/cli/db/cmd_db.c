@@ -11,77 +11,37 @@
 #include "cli/db/db_actions.h"
 
 static const struct cli_option options[] = {
-	{ .argument = "ACTION",
-	  .kind = CLI_WORD,
-	  .offset = offsetof(struct cli_db_args, action),
-	  .words = "info|check|merge|export|import|forget|prune|diff",
-	  .required = 1,
-	  .help = "info: what the database holds; check: whether all of it is sound; merge: add what the FILEs hold; "
-		  "export: its winners for other machines and programs; import: add the winners of exports; forget: "
-		  "take a selection out; prune: take out what nobody can use; diff: how the winners of two differ" },
-	{ .argument = "FILE...",
-	  .kind = CLI_LIST,
-	  .offset = offsetof(struct cli_db_args, files),
-	  .help = "of merge: databases whose sweeps, trials and winners are added to --db; of import: exports; of "
-		  "diff: "
-		  "two databases, or one, which is compared with --db" },
+	{ NULL, "ACTION", CLI_WORD, offsetof(struct cli_db_args, action),
+	  "info: what the database holds; check: whether all of it is sound; merge: add what the FILEs hold; export: "
+	  "its winners for other machines and programs; import: add the winners of exports; forget: take a selection "
+	  "out; prune: take out what nobody can use; diff: how the winners of two differ",
+	  .words = "info|check|merge|export|import|forget|prune|diff", .required = 1 },
+	{ NULL, "FILE...", CLI_LIST, offsetof(struct cli_db_args, files),
+	  "of merge: databases whose sweeps, trials and winners are added to --db; of import: exports; of diff: two "
+	  "databases, or one, which is compared with --db" },
 	CLI_OPTION_DB(struct cli_db_args),
-	{ .name = "format",
-	  .argument = "FORMAT",
-	  .kind = CLI_WORD,
-	  .offset = offsetof(struct cli_db_args, format),
-	  .words = "c-header|json|db",
-	  .fallback = "c-header",
-	  .help = "of export: a C header with the winners, the rules of defaults, and a lookup; or, for import, the "
-		  "winners and where they come from, as JSON or as a small database" },
+	{ "format", "FORMAT", CLI_WORD, offsetof(struct cli_db_args, format),
+	  "of export: a C header with the winners, the rules of defaults, and a lookup; or, for import, the winners "
+	  "and where they come from, as JSON or as a small database",
+	  .words = "c-header|json|db", .fallback = "c-header" },
 	CLI_OPTION_OP(struct cli_db_args, 0, "of export, forget, diff: of this op only"),
-	{ .name = "device",
-	  .argument = "DEV",
-	  .kind = CLI_TEXT,
-	  .offset = offsetof(struct cli_db_args, device),
-	  .names = CLI_NAMES_DEVICE,
-	  .help = "of export, forget, diff: of devices of this name or key only" },
-	{ .name = "shape",
-	  .argument = "MxNxK",
-	  .kind = CLI_TEXT,
-	  .offset = offsetof(struct cli_db_args, shape),
-	  .help = "of export, forget, diff: of this shape only" },
-	{ .name = "state",
-	  .argument = "STATE",
-	  .kind = CLI_WORD,
-	  .offset = offsetof(struct cli_db_args, state),
-	  .words = "both|cold|hot",
-	  .fallback = "both",
-	  .help = "of export, forget, diff: winners of this cache state only" },
-	{ .name = "stale",
-	  .kind = CLI_FLAG,
-	  .offset = offsetof(struct cli_db_args, stale),
-	  .help = "of export: also winners whose kernels have changed; of forget: only what is of such kernels" },
-	{ .name = "ties",
-	  .argument = "N",
-	  .kind = CLI_COUNT,
-	  .offset = offsetof(struct cli_db_args, ties),
-	  .fallback = "1000",
-	  .least = 1,
-	  .help = "of export: of the geometries that cannot be told from a winner, itself included, the first N" },
-	{ .name = "all",
-	  .kind = CLI_FLAG,
-	  .offset = offsetof(struct cli_db_args, all),
-	  .help = "of forget: everything" },
-	{ .name = "keep-samples",
-	  .kind = CLI_FLAG,
-	  .offset = offsetof(struct cli_db_args, keep_samples),
-	  .help = "of prune: samples of sweeps that decided no winner stay" },
-	{ .name = "dry-run",
-	  .kind = CLI_FLAG,
-	  .offset = offsetof(struct cli_db_args, dry_run),
-	  .help = "of forget and prune: only say what would be taken out" },
-	{ .name = "out",
-	  .argument = "FILE",
-	  .kind = CLI_TEXT,
-	  .offset = offsetof(struct cli_db_args, out),
-	  .note = "stdout",
-	  .help = "of export: where it goes" },
+	{ "device", "DEV", CLI_TEXT, offsetof(struct cli_db_args, device),
+	  "of export, forget, diff: of devices of this name or key only", .names = CLI_NAMES_DEVICE },
+	{ "shape", "MxNxK", CLI_TEXT, offsetof(struct cli_db_args, shape),
+	  "of export, forget, diff: of this shape only" },
+	{ "state", "STATE", CLI_WORD, offsetof(struct cli_db_args, state),
+	  "of export, forget, diff: winners of this cache state only", .words = "both|cold|hot", .fallback = "both" },
+	{ "stale", NULL, CLI_FLAG, offsetof(struct cli_db_args, stale),
+	  "of export: also winners whose kernels have changed; of forget: only what is of such kernels" },
+	{ "ties", "N", CLI_COUNT, offsetof(struct cli_db_args, ties),
+	  "of export: of the geometries that cannot be told from a winner, itself included, the first N",
+	  .fallback = "1000", .least = 1 },
+	{ "all", NULL, CLI_FLAG, offsetof(struct cli_db_args, all), "of forget: everything" },
+	{ "keep-samples", NULL, CLI_FLAG, offsetof(struct cli_db_args, keep_samples),
+	  "of prune: samples of sweeps that decided no winner stay" },
+	{ "dry-run", NULL, CLI_FLAG, offsetof(struct cli_db_args, dry_run),
+	  "of forget and prune: only say what would be taken out" },
+	{ "out", "FILE", CLI_TEXT, offsetof(struct cli_db_args, out), "of export: where it goes", .note = "stdout" },
 	CLI_OPTION_JSON(struct cli_db_args),
 	CLI_OPTION_END,
 };
@@ -252,11 +212,10 @@ static enum tcb_status check_options(const struct cli_db_args *args, struct tcb_
 	static const char *const names[] = { "info", "check", "merge", "export", "import", "forget", "prune", "diff" };
 
 	if (args->files.count && !((OF(MERGE) | OF(IMPORT) | OF(DIFF)) & (1u << args->action)))
-		return tcb_fail(
-			err, TCB_E_USAGE,
-			"'db %s' takes no FILE, but got '%s'; --db names the database, and merge, import and diff "
-			"take FILEs",
-			names[args->action], args->files.items[0]);
+		return tcb_fail(err, TCB_E_USAGE,
+				"'db %s' takes no FILE, but got '%s'; --db names the database, and merge, import and "
+				"diff take FILEs",
+				names[args->action], args->files.items[0]);
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (rows[i].is_given && !(rows[i].of & (1u << args->action)))
 			return tcb_fail(err, TCB_E_USAGE, "'db %s' has no %s", names[args->action], rows[i].name);
@@ -298,23 +257,20 @@ const struct cli_command cli_command_db = {
 	.summary = "look into a tuning database, check it, and carry results into it and out of it",
 	.description =
 		"info prints the file, its schema and how many rows of each kind it holds.  check reads everything: "
-		"SQLite's integrity and foreign keys, and tcbtune's own rules; it prints each finding and exits "
-		"with 1 if there is one.  "
-		"merge adds to --db (made if need be) what the FILEs hold and it does not: all of it, or nothing.  In "
-		"any order, and merged again, the same results.  Of two winners of one problem, device and state a "
-		"measured one stays before a modelled one, one of the whole space before a shard's, then the later, of "
-		"shards' the one that gained most over the default geometry; it is provisional where another sweep's "
-		"trials were not in its finals (docs/many-machines.md).  "
-		"export writes its winners: with the rules of defaults for a program that has no SQLite "
-		"(docs/defaults.md), or with all that a stranger needs to judge them, as JSON or a small database.  "
-		"import adds such winners to --db (made if need be) by the rules of merge, all of the FILEs or "
-		"nothing; "
-		"they keep the keys of their devices, so on another machine lookups use them as what they are.  "
-		"forget takes winners and trials of a selection out; with --state only winners, since trials are of "
-		"both states.  prune takes out what no lookup and no resumed sweep can use, and gives the space back; "
-		"kernels that this build does not have are left alone.  "
-		"diff lists problems whose winners differ and exits with 4 if there is one, 3 if neither database has "
-		"a winner.",
+		"SQLite's integrity and foreign keys, and tcbtune's own rules; it prints each finding and exits with 1 "
+		"if there is one.  merge adds to --db (made if need be) what the FILEs hold and it does not: all of "
+		"it, or nothing.  In any order, and merged again, the same results.  Of two winners of one problem, "
+		"device and state a measured one stays before a modelled one, one of the whole space before a shard's, "
+		"then the later, of shards' the one that gained most over the default geometry; it is provisional "
+		"where another sweep's trials were not in its finals (docs/many-machines.md).  export writes its "
+		"winners: with the rules of defaults for a program that has no SQLite (docs/defaults.md), or with all "
+		"that a stranger needs to judge them, as JSON or a small database.  import adds such winners to --db "
+		"(made if need be) by the rules of merge, all of the FILEs or nothing; they keep the keys of their "
+		"devices, so on another machine lookups use them as what they are.  forget takes winners and trials of "
+		"a selection out; with --state only winners, since trials are of both states.  prune takes out what no "
+		"lookup and no resumed sweep can use, and gives the space back; kernels that this build does not have "
+		"are left alone.  diff lists problems whose winners differ and exits with 4 if there is one, 3 if "
+		"neither database has a winner.",
 	.examples = "  tcbtune db info\n  tcbtune db check --db tuning.db --json\n"
 		    "  tcbtune db merge shard1.db shard2.db --db all.db\n"
 		    "  tcbtune db export --format c-header --op @OP --out geometries.h\n"

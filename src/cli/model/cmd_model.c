@@ -26,50 +26,25 @@ struct model_args {
 };
 
 static const struct cli_option options[] = {
-	{ .argument = "FILE.gguf",
-	  .kind = CLI_LIST,
-	  .offset = offsetof(struct model_args, files),
-	  .help = "the model, all parts of it; its beginning is enough, since only names, types and shapes are read" },
-	{ .name = "model",
-	  .argument = "NAME",
-	  .kind = CLI_TEXT,
-	  .offset = offsetof(struct model_args, name),
-	  .help = "a well-known model's shapes instead of a file; list: prints the names" },
+	{ NULL, "FILE.gguf", CLI_LIST, offsetof(struct model_args, files),
+	  "the model, all parts of it; its beginning is enough, since only names, types and shapes are read" },
+	{ "model", "NAME", CLI_TEXT, offsetof(struct model_args, name),
+	  "a well-known model's shapes instead of a file; list: prints the names" },
 	CLI_OPTION_DEVICE(struct model_args),
 	CLI_OPTION_THREADS(struct model_args),
-	{ .name = "tokens",
-	  .argument = "M,...",
-	  .kind = CLI_TEXT,
-	  .offset = offsetof(struct model_args, tokens),
-	  .fallback = "1,512",
-	  .help = "how many tokens go through the model at once: 1 is decoding, more are prompts" },
-	{ .name = "all-logits",
-	  .kind = CLI_FLAG,
-	  .offset = offsetof(struct model_args, all_logits),
-	  .help = "all tokens go through the output head, as where many sequences decode together; else the last one" },
+	{ "tokens", "M,...", CLI_TEXT, offsetof(struct model_args, tokens),
+	  "how many tokens go through the model at once: 1 is decoding, more are prompts", .fallback = "1,512" },
+	{ "all-logits", NULL, CLI_FLAG, offsetof(struct model_args, all_logits),
+	  "all tokens go through the output head, as where many sequences decode together; else the last one" },
 	CLI_OPTION_CONTRACT(struct model_args),
-	{ .name = "effort",
-	  .argument = "E",
-	  .kind = CLI_WORD,
-	  .offset = offsetof(struct model_args, effort),
-	  .words = "quick|normal|thorough",
-	  .fallback = "normal",
-	  .help = "as of 'tcbtune sweep'" },
-	{ .name = "budget",
-	  .argument = "TIME",
-	  .kind = CLI_SECONDS,
-	  .offset = offsetof(struct model_args, budget_s),
-	  .words = "none",
-	  .note = "the effort's for each problem",
-	  .help = "time for all problems together, as in 10m; those that take more of the model's time get more" },
-	{ .name = "retune",
-	  .kind = CLI_FLAG,
-	  .offset = offsetof(struct model_args, retune),
-	  .help = "go on with problems that are tuned, too" },
-	{ .name = "plan",
-	  .kind = CLI_FLAG,
-	  .offset = offsetof(struct model_args, plan),
-	  .help = "print the plan and what is known, and sweep nothing" },
+	{ "effort", "E", CLI_WORD, offsetof(struct model_args, effort), "as of 'tcbtune sweep'",
+	  .words = "quick|normal|thorough", .fallback = "normal" },
+	{ "budget", "TIME", CLI_SECONDS, offsetof(struct model_args, budget_s),
+	  "time for all problems together, as in 10m; those that take more of the model's time get more",
+	  .words = "none", .note = "the effort's for each problem" },
+	{ "retune", NULL, CLI_FLAG, offsetof(struct model_args, retune), "go on with problems that are tuned, too" },
+	{ "plan", NULL, CLI_FLAG, offsetof(struct model_args, plan),
+	  "print the plan and what is known, and sweep nothing" },
 	CLI_OPTION_SEED(struct model_args, "seed of data, order and finals"),
 	CLI_OPTION_DB(struct model_args),
 	CLI_OPTION_ROTATION(struct model_args),
@@ -122,10 +97,9 @@ static enum tcb_status read_model(const struct model_args *args, struct cli_mode
 	if (args->name && args->files.count)
 		return tcb_fail(err, TCB_E_USAGE, "--model and a file exclude each other; give one of them");
 	if (!args->name && !args->files.count)
-		return tcb_fail(
-			err, TCB_E_USAGE,
-			"'model' needs FILE.gguf, or --model NAME for a well-known model's shapes; --model list "
-			"prints the names");
+		return tcb_fail(err, TCB_E_USAGE,
+				"'model' needs FILE.gguf, or --model NAME for a well-known model's shapes; --model "
+				"list prints the names");
 	if (!args->name)
 		return cli_model_read(args->files.items, args->files.count, out, err);
 	TCB_TRY(cli_preset_model(args->name, out, &is_found, err));
@@ -385,18 +359,13 @@ const struct cli_command cli_command_model = {
 	.summary = "tune every matrix product of a model",
 	.description =
 		"Reads the tensors of a GGUF file, or takes a well-known model's shapes, and sweeps each matrix "
-		"product "
-		"once however many layers share it: the op for one token (q4k_matvec) at one token, the op for many "
-		"(q4k_matmul) at more.  First says the plan: problems, calls, time, and what is left out and why.  "
-		"Then sweeps them within one budget, those first that take most of the time; what is tuned already and "
-		"of today's kernels costs nothing, so that an interrupted run goes on with the same command.  At the "
-		"end "
-		"prints the times and the tokens per second that they come to: tuned, with the default geometries, and "
-		"by "
-		"the device's read limit, cold.  These are matrix products alone: attention, norms and sampling come "
-		"on "
-		"top.  "
-		"Plan and progress go to stderr; the results, or JSON, to stdout.",
+		"product once however many layers share it: the op for one token (q4k_matvec) at one token, the op for "
+		"many (q4k_matmul) at more.  First says the plan: problems, calls, time, and what is left out and why. "
+		" Then sweeps them within one budget, those first that take most of the time; what is tuned already "
+		"and of today's kernels costs nothing, so that an interrupted run goes on with the same command.  At "
+		"the end prints the times and the tokens per second that they come to: tuned, with the default "
+		"geometries, and by the device's read limit, cold.  These are matrix products alone: attention, norms "
+		"and sampling come on top.  Plan and progress go to stderr; the results, or JSON, to stdout.",
 	.examples = "  tcbtune model model.gguf --budget 10m\n"
 		    "  tcbtune model --model llama-3-8b --device cuda:0 --tokens 1,32,512\n"
 		    "  tcbtune model --model gpt-oss-20b --device sm_90 --plan\n"

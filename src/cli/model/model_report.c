@@ -42,16 +42,15 @@ static void add_model(const struct cli_model_told *told, struct tcb_str *out)
 	}
 	cli_add_line(out, "%s: %zu tensors%s%s%s%s", told->source, model->tensors, model->name[0] ? ", " : "",
 		     model->name, model->architecture[0] ? ", " : "", model->architecture);
-	cli_add_line(
-		out,
-		"products: %zu tensors of %zu formats and shapes, %.3g GB; a token goes through %.3g GB, %.1f %% of "
-		"the model's weights that are multiplied",
-		tensors, model->product_count, bytes / GB, model->token_bytes / GB, 100 * covered(model));
+	cli_add_line(out,
+		     "products: %zu tensors of %zu formats and shapes, %.3g GB; a token goes through %.3g GB, %.1f %% "
+		     "of the model's weights that are multiplied",
+		     tensors, model->product_count, bytes / GB, model->token_bytes / GB, 100 * covered(model));
 	if (model->experts)
-		cli_add_line(out,
-			     "a mixture: each token goes through %zu of %zu experts; more tokens are taken to spread "
-			     "evenly",
-			     model->experts_used, model->experts);
+		cli_add_line(
+			out,
+			"a mixture: each token goes through %zu of %zu experts; more tokens are taken to spread evenly",
+			model->experts_used, model->experts);
 	if (model->is_tied)
 		cli_add_line(out, "token_embd is the output head too");
 	for (size_t i = 0; i < model->left_out_count; i++) {
@@ -255,9 +254,9 @@ static void add_notes(const struct cli_model_told *told, struct tcb_str *out)
 		thin += plan->list[i].known == CLI_KNOWN_THIN;
 		estimated += plan->list[i].is_estimated;
 	}
-	cli_add_line(out,
-		     "Matrix products alone, one after the other, weights cold: attention, norms and sampling come on "
-		     "top.");
+	cli_add_line(
+		out,
+		"Matrix products alone, one after the other, weights cold: attention, norms and sampling come on top.");
 	if (plan->model->left_out_token_bytes > 0)
 		cli_add_line(
 			out,

@@ -33,12 +33,11 @@ static void memory_text(const struct tcb_ptx_check_kernel *facts, struct tcb_str
 		cost[is_global] += p->least;
 		ideal[is_global] += p->ideal;
 	}
-	tcb_str_addf(
-		out,
-		"  memory      %llu of %zu accesses predicted: shared %llu wavefronts a block (%llu needed), global "
-		"%llu sectors (%llu needed)\n",
-		(unsigned long long)known, facts->access_count, (unsigned long long)cost[0],
-		(unsigned long long)ideal[0], (unsigned long long)cost[1], (unsigned long long)ideal[1]);
+	tcb_str_addf(out,
+		     "  memory      %llu of %zu accesses predicted: shared %llu wavefronts a block (%llu needed), "
+		     "global %llu sectors (%llu needed)\n",
+		     (unsigned long long)known, facts->access_count, (unsigned long long)cost[0],
+		     (unsigned long long)ideal[0], (unsigned long long)cost[1], (unsigned long long)ideal[1]);
 }
 
 static unsigned larger(unsigned a, unsigned b)

@@ -132,11 +132,10 @@ enum tcb_status ptx_launches_init(struct ptx_launches *l, const struct cli_list 
 
 	*l = (struct ptx_launches){ 0 };
 	if (kernels->count ? kernels->count != blocks->count : blocks->count > 1)
-		return tcb_fail(
-			err, TCB_E_USAGE,
-			"%zu --kernel and %zu --block: each --kernel goes with a --block, in order (one --block "
-			"alone is for all kernels)",
-			kernels->count, blocks->count);
+		return tcb_fail(err, TCB_E_USAGE,
+				"%zu --kernel and %zu --block: each --kernel goes with a --block, in order (one "
+				"--block alone is for all kernels)",
+				kernels->count, blocks->count);
 	for (size_t i = 0; i < kernels->count; i++) {
 		struct ptx_launch one = { .pattern = kernels->items[i],
 					  .launch.dynamic_shared = dynamic_shared,

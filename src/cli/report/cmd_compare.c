@@ -24,67 +24,23 @@ struct compare_args {
 };
 
 static const struct cli_option options[] = {
-	{ .argument = "OLD",
-	  .kind = CLI_TEXT,
-	  .offset = offsetof(struct compare_args, old_path),
-	  .required = 1,
-	  .help = "the database from before" },
-	{ .argument = "NEW",
-	  .kind = CLI_TEXT,
-	  .offset = offsetof(struct compare_args, new_path),
-	  .required = 1,
-	  .help = "the database to judge" },
-	{ .name = "fail-over",
-	  .argument = "PERCENT",
-	  .kind = CLI_TEXT,
-	  .offset = offsetof(struct compare_args, fail_over),
-	  .fallback = "3%",
-	  .help = "exit with 4 where a problem is slower by more than this for certain" },
+	{ NULL, "OLD", CLI_TEXT, offsetof(struct compare_args, old_path), "the database from before", .required = 1 },
+	{ NULL, "NEW", CLI_TEXT, offsetof(struct compare_args, new_path), "the database to judge", .required = 1 },
+	{ "fail-over", "PERCENT", CLI_TEXT, offsetof(struct compare_args, fail_over),
+	  "exit with 4 where a problem is slower by more than this for certain", .fallback = "3%" },
 	CLI_OPTION_OP(struct compare_args, 0, "only this op"),
-	{ .name = "shape",
-	  .argument = "MxNxK",
-	  .kind = CLI_TEXT,
-	  .offset = offsetof(struct compare_args, shape),
-	  .note = "all",
-	  .help = "only this shape" },
-	{ .name = "device",
-	  .argument = "DEV",
-	  .kind = CLI_TEXT,
-	  .offset = offsetof(struct compare_args, device),
-	  .note = "all",
-	  .names = CLI_NAMES_DEVICE,
-	  .help = "only devices of this name or key" },
-	{ .name = "threads",
-	  .argument = "N",
-	  .kind = CLI_COUNT,
-	  .offset = offsetof(struct compare_args, threads),
-	  .fallback = "0",
-	  .note = "all",
-	  .help = "only results of so many threads" },
-	{ .name = "state",
-	  .argument = "STATE",
-	  .kind = CLI_WORD,
-	  .offset = offsetof(struct compare_args, state),
-	  .words = "both|cold|hot",
-	  .fallback = "both",
-	  .help = "only this cache state" },
-	{ .name = "format",
-	  .argument = "F",
-	  .kind = CLI_WORD,
-	  .offset = offsetof(struct compare_args, format),
-	  .words = "table|md|json",
-	  .fallback = "table",
-	  .help = "how to print it" },
-	{ .name = "out",
-	  .argument = "FILE",
-	  .kind = CLI_TEXT,
-	  .offset = offsetof(struct compare_args, out),
-	  .note = "standard output",
-	  .help = "write the comparison to a file, whole or not at all" },
-	{ .name = "json",
-	  .kind = CLI_FLAG,
-	  .offset = offsetof(struct compare_args, json),
-	  .help = "the same as --format json" },
+	{ "shape", "MxNxK", CLI_TEXT, offsetof(struct compare_args, shape), "only this shape", .note = "all" },
+	{ "device", "DEV", CLI_TEXT, offsetof(struct compare_args, device), "only devices of this name or key",
+	  .note = "all", .names = CLI_NAMES_DEVICE },
+	{ "threads", "N", CLI_COUNT, offsetof(struct compare_args, threads), "only results of so many threads",
+	  .fallback = "0", .note = "all" },
+	{ "state", "STATE", CLI_WORD, offsetof(struct compare_args, state), "only this cache state",
+	  .words = "both|cold|hot", .fallback = "both" },
+	{ "format", "F", CLI_WORD, offsetof(struct compare_args, format), "how to print it", .words = "table|md|json",
+	  .fallback = "table" },
+	{ "out", "FILE", CLI_TEXT, offsetof(struct compare_args, out),
+	  "write the comparison to a file, whole or not at all", .note = "standard output" },
+	{ "json", NULL, CLI_FLAG, offsetof(struct compare_args, json), "the same as --format json" },
 	CLI_OPTION_END,
 };
 
@@ -192,20 +148,13 @@ const struct cli_command cli_command_compare = {
 	.summary = "say what became slower or faster from one database to another",
 	.description =
 		"One row for each op, contract, shape, device, number of threads and cache state that either database "
-		"has "
-		"a winner of: both times, NEW's over OLD's with an interval, and SLOWER, FASTER, SAME or UNDECIDED; "
-		"below, what changed: kernel, geometry, build, compiler, driver. The intervals hold for all rows "
-		"together with 95 %. "
-		" "
-		"Two sweeps at different times differ by what the machine did meanwhile. So one sweep each decides "
-		"only "
-		"what stands out by far beside the problems whose kernels did not change. Finals that were held in "
-		"turn (OLD's program with --db OLD, NEW's with --db NEW, again and again: 'tcbtune sweep "
-		"--finals-only') "
-		"decide small changes: docs/how-to/gate-ci.md. "
-		" "
-		"Exits with 4 if a slowdown over --fail-over is confirmed, with 3 if no problem is in both. Neither "
-		"file is changed.",
+		"has a winner of: both times, NEW's over OLD's with an interval, and SLOWER, FASTER, SAME or "
+		"UNDECIDED; below, what changed: kernel, geometry, build, compiler, driver. The intervals hold for all "
+		"rows together with 95 %.  Two sweeps at different times differ by what the machine did meanwhile. So "
+		"one sweep each decides only what stands out by far beside the problems whose kernels did not change. "
+		"Finals that were held in turn (OLD's program with --db OLD, NEW's with --db NEW, again and again: "
+		"'tcbtune sweep --finals-only') decide small changes: docs/how-to/gate-ci.md.  Exits with 4 if a "
+		"slowdown over --fail-over is confirmed, with 3 if no problem is in both. Neither file is changed.",
 	.examples = "  tcbtune compare before.db after.db\n"
 		    "  tcbtune compare before.db after.db --fail-over 5% --format md --out compare.md\n",
 	.options = options,

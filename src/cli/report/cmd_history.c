@@ -29,48 +29,18 @@ enum format { FORMAT_TABLE, FORMAT_JSON };
 
 static const struct cli_option options[] = {
 	CLI_OPTION_OP(struct history_args, 1, "the op"),
-	{ .name = "shape",
-	  .argument = "MxNxK",
-	  .kind = CLI_TEXT,
-	  .offset = offsetof(struct history_args, shape),
-	  .required = 1,
-	  .help = "the shape" },
-	{ .name = "contract",
-	  .argument = "C",
-	  .kind = CLI_TEXT,
-	  .offset = offsetof(struct history_args, contract),
-	  .names = CLI_NAMES_CONTRACT,
-	  .note = "all",
-	  .help = "only this contract: f32, f16 or q8" },
-	{ .name = "device",
-	  .argument = "DEV",
-	  .kind = CLI_TEXT,
-	  .offset = offsetof(struct history_args, device),
-	  .note = "all",
-	  .names = CLI_NAMES_DEVICE,
-	  .help = "only devices of this name or key" },
-	{ .name = "threads",
-	  .argument = "N",
-	  .kind = CLI_COUNT,
-	  .offset = offsetof(struct history_args, threads),
-	  .fallback = "0",
-	  .note = "all",
-	  .help = "only results of so many threads" },
-	{ .name = "state",
-	  .argument = "STATE",
-	  .kind = CLI_WORD,
-	  .offset = offsetof(struct history_args, state),
-	  .words = "both|cold|hot",
-	  .fallback = "both",
-	  .help = "only this cache state" },
+	{ "shape", "MxNxK", CLI_TEXT, offsetof(struct history_args, shape), "the shape", .required = 1 },
+	{ "contract", "C", CLI_TEXT, offsetof(struct history_args, contract), "only this contract: f32, f16 or q8",
+	  .names = CLI_NAMES_CONTRACT, .note = "all" },
+	{ "device", "DEV", CLI_TEXT, offsetof(struct history_args, device), "only devices of this name or key",
+	  .note = "all", .names = CLI_NAMES_DEVICE },
+	{ "threads", "N", CLI_COUNT, offsetof(struct history_args, threads), "only results of so many threads",
+	  .fallback = "0", .note = "all" },
+	{ "state", "STATE", CLI_WORD, offsetof(struct history_args, state), "only this cache state",
+	  .words = "both|cold|hot", .fallback = "both" },
 	CLI_OPTION_DB(struct history_args),
-	{ .name = "format",
-	  .argument = "F",
-	  .kind = CLI_WORD,
-	  .offset = offsetof(struct history_args, format),
-	  .words = "table|json",
-	  .fallback = "table",
-	  .help = "how to print it" },
+	{ "format", "F", CLI_WORD, offsetof(struct history_args, format), "how to print it", .words = "table|json",
+	  .fallback = "table" },
 	CLI_OPTION_JSON(struct history_args),
 	CLI_OPTION_END,
 };
@@ -366,18 +336,13 @@ static enum tcb_status run_history(const void *arguments, struct tcb_error *err)
 const struct cli_command cli_command_history = {
 	.name = "history",
 	.summary = "show one problem over the sweeps of a database",
-	.description =
-		"For each device, number of threads, contract and cache state one line for each sweep that held "
-		"finals, the "
-		"oldest first: when, the program's commit (+: with changes that were not committed), the winner's "
-		"kernel "
-		"(the first digits of its signature), its time with its 95 % interval, the speed-up over the default "
-		"geometry in the same finals, and how many geometries that sweep measured of how many there are. "
-		"Below, "
-		"where the winning geometry changed, and the verdict on what is stored now. Times of different days "
-		"differ by what the machine did meanwhile; the speed-up does not. "
-		" "
-		"Exits with 3 if there is no result.",
+	.description = "For each device, number of threads, contract and cache state one line for each sweep that held "
+		       "finals, the oldest first: when, the program's commit (+: with changes that were not "
+		       "committed), the winner's kernel (the first digits of its signature), its time with its 95 % "
+		       "interval, the speed-up over the default geometry in the same finals, and how many geometries "
+		       "that sweep measured of how many there are. Below, where the winning geometry changed, and the "
+		       "verdict on what is stored now. Times of different days differ by what the machine did "
+		       "meanwhile; the speed-up does not.  Exits with 3 if there is no result.",
 	.examples = "  tcbtune history --op @OP --shape 1x4096x4096\n",
 	.options = options,
 	.args_bytes = sizeof(struct history_args),

@@ -27,82 +27,34 @@ struct report_args {
 };
 
 static const struct cli_option options[] = {
-	{ .name = "op",
-	  .argument = "OP",
-	  .kind = CLI_TEXT,
-	  .offset = offsetof(struct report_args, op),
-	  .names = CLI_NAMES_OP,
-	  .note = "all",
-	  .help = "only this op, or ops whose names begin so (q4k)" },
-	{ .name = "shape",
-	  .argument = "MxNxK",
-	  .kind = CLI_TEXT,
-	  .offset = offsetof(struct report_args, shape),
-	  .note = "all",
-	  .help = "only this shape, or several as in 1,2,4x4096x4096 ('tcbtune help shapes')" },
-	{ .name = "state",
-	  .argument = "S",
-	  .kind = CLI_WORD,
-	  .offset = offsetof(struct report_args, state),
-	  .words = "all|cold|hot",
-	  .fallback = "all",
-	  .help = "only winners of this cache state" },
-	{ .name = "verdict",
-	  .argument = "V",
-	  .kind = CLI_WORD,
-	  .offset = offsetof(struct report_args, verdict),
-	  .words = "all|stale|modelled|provisional|noisy|thin|tuned",
-	  .fallback = "all",
-	  .help = "only results of this verdict" },
-	{ .name = "device",
-	  .argument = "DEV",
-	  .kind = CLI_TEXT,
-	  .offset = offsetof(struct report_args, device),
-	  .note = "all",
-	  .names = CLI_NAMES_DEVICE,
-	  .help = "only results of this device: this machine's (cpu, cpu:avx2, cuda:0), any of a kind (sm_90), or one "
-		  "by its key or a part of its name (H200)" },
-	{ .name = "format",
-	  .argument = "F",
-	  .kind = CLI_WORD,
-	  .offset = offsetof(struct report_args, format),
-	  .words = "table|csv|json|md|html",
-	  .fallback = "table",
-	  .help = "how to print it; html: a page with plots, in one file" },
-	{ .name = "columns",
-	  .argument = "A,B",
-	  .kind = CLI_TEXT,
-	  .offset = offsetof(struct report_args, columns),
-	  .note = "what fits",
-	  .help = "columns of the table: @COLUMNS" },
-	{ .name = "sort",
-	  .argument = "A",
-	  .kind = CLI_TEXT,
-	  .offset = offsetof(struct report_args, sort),
-	  .note = "op, device, shape, state",
-	  .help = "by this column, the least first; -A: the largest first" },
-	{ .name = "geometry",
-	  .argument = "G",
-	  .kind = CLI_WORD,
-	  .offset = offsetof(struct report_args, geometry),
-	  .words = "difference|full|none",
-	  .fallback = "difference",
-	  .help = "below each row what sets the geometry apart from the default, all of it, or nothing" },
-	{ .name = "counters",
-	  .kind = CLI_FLAG,
-	  .offset = offsetof(struct report_args, counters),
-	  .help = "with what was counted of each winner, below the table" },
-	{ .name = "out",
-	  .argument = "FILE",
-	  .kind = CLI_TEXT,
-	  .offset = offsetof(struct report_args, out),
-	  .note = "standard output",
-	  .help = "write the report to a file, whole or not at all" },
+	{ "op", "OP", CLI_TEXT, offsetof(struct report_args, op), "only this op, or ops whose names begin so (q4k)",
+	  .names = CLI_NAMES_OP, .note = "all" },
+	{ "shape", "MxNxK", CLI_TEXT, offsetof(struct report_args, shape),
+	  "only this shape, or several as in 1,2,4x4096x4096 ('tcbtune help shapes')", .note = "all" },
+	{ "state", "S", CLI_WORD, offsetof(struct report_args, state), "only winners of this cache state",
+	  .words = "all|cold|hot", .fallback = "all" },
+	{ "verdict", "V", CLI_WORD, offsetof(struct report_args, verdict), "only results of this verdict",
+	  .words = "all|stale|modelled|provisional|noisy|thin|tuned", .fallback = "all" },
+	{ "device", "DEV", CLI_TEXT, offsetof(struct report_args, device),
+	  "only results of this device: this machine's (cpu, cpu:avx2, cuda:0), any of a kind (sm_90), or one by its "
+	  "key or a part of its name (H200)",
+	  .note = "all", .names = CLI_NAMES_DEVICE },
+	{ "format", "F", CLI_WORD, offsetof(struct report_args, format),
+	  "how to print it; html: a page with plots, in one file", .words = "table|csv|json|md|html",
+	  .fallback = "table" },
+	{ "columns", "A,B", CLI_TEXT, offsetof(struct report_args, columns), "columns of the table: @COLUMNS",
+	  .note = "what fits" },
+	{ "sort", "A", CLI_TEXT, offsetof(struct report_args, sort),
+	  "by this column, the least first; -A: the largest first", .note = "op, device, shape, state" },
+	{ "geometry", "G", CLI_WORD, offsetof(struct report_args, geometry),
+	  "below each row what sets the geometry apart from the default, all of it, or nothing",
+	  .words = "difference|full|none", .fallback = "difference" },
+	{ "counters", NULL, CLI_FLAG, offsetof(struct report_args, counters),
+	  "with what was counted of each winner, below the table" },
+	{ "out", "FILE", CLI_TEXT, offsetof(struct report_args, out), "write the report to a file, whole or not at all",
+	  .note = "standard output" },
 	CLI_OPTION_DB(struct report_args),
-	{ .name = "json",
-	  .kind = CLI_FLAG,
-	  .offset = offsetof(struct report_args, json),
-	  .help = "the same as --format json" },
+	{ "json", NULL, CLI_FLAG, offsetof(struct report_args, json), "the same as --format json" },
 	CLI_OPTION_END,
 };
 
@@ -487,19 +439,15 @@ static enum tcb_status run_report(const void *arguments, struct tcb_error *err)
 const struct cli_command cli_command_report = {
 	.name = "report",
 	.summary = "show the best geometry of every problem measured",
-	.description =
-		"One row for each op, contract, shape, device and cache state (cold: weights rotated beyond the last "
-		"cache; hot: one buffer): the winner's time, its share of the read limit measured in the same finals, "
-		"the speed-up over the op's default geometry (paired, 95 % interval) and the verdict "
-		"(docs/measuring.md: "
-		"tuned, thin, noisy, provisional, modelled or stale). A wide terminal gets more: the time's 95 % "
-		"interval, the rate, how many geometries cannot be told from the winner (ties), how much of the space "
-		"was tried, and the expected regret against the best finalist (-: one candidate alone). What is the "
-		"same "
-		"in all rows is said once above; devices of one name are told apart by their models. A row whose "
-		"winner "
-		"is not surely as fast as the default says that programs get the default. Exits with 3 if there is no "
-		"result.",
+	.description = "One row for each op, contract, shape, device and cache state (cold: weights rotated beyond the "
+		       "last cache; hot: one buffer): the winner's time, its share of the read limit measured in the "
+		       "same finals, the speed-up over the op's default geometry (paired, 95 % interval) and the "
+		       "verdict (docs/measuring.md: tuned, thin, noisy, provisional, modelled or stale). A wide "
+		       "terminal gets more: the time's 95 % interval, the rate, how many geometries cannot be told "
+		       "from the winner (ties), how much of the space was tried, and the expected regret against the "
+		       "best finalist (-: one candidate alone). What is the same in all rows is said once above; "
+		       "devices of one name are told apart by their models. A row whose winner is not surely as fast "
+		       "as the default says that programs get the default. Exits with 3 if there is no result.",
 	.examples = "  tcbtune report\n  tcbtune report --verdict thin\n  tcbtune report --sort -regret --columns "
 		    "op,shape,state,regret,geometry\n"
 		    "  tcbtune report --op @OP --format md --out report.md\n"

@@ -283,28 +283,25 @@ static void add_method(const struct cli_comparison *comparison, enum cli_table_s
 		}
 	if (!comparison->judged)
 		return;
-	(void)snprintf(
-		line, sizeof line,
-		"Intervals of %.4g %% each: 95 %% for all %zu together. SAME: within %.3g %%; SLOWER or FASTER: by "
-		"more than 1 %% for certain.",
-		100 * (1 - comparison->miss), comparison->judged, 100 * comparison->fail_over);
+	(void)snprintf(line, sizeof line,
+		       "Intervals of %.4g %% each: 95 %% for all %zu together. SAME: within %.3g %%; SLOWER or FASTER: "
+		       "by more than 1 %% for certain.",
+		       100 * (1 - comparison->miss), comparison->judged, 100 * comparison->fail_over);
 	cli_add_note(out, style, line);
 	if (pairs) {
-		(void)snprintf(
-			line, sizeof line,
-			"%zu by finals that were held in turn (%zu pairs and more; %zu are the least): lower quartiles "
-			"of what a tenth of the winner's samples are below.",
-			pairs, fewest, comparison->pairs_least);
+		(void)snprintf(line, sizeof line,
+			       "%zu by finals that were held in turn (%zu pairs and more; %zu are the least): lower "
+			       "quartiles of what a tenth of the winner's samples are below.",
+			       pairs, fewest, comparison->pairs_least);
 		cli_add_note(out, style, line);
 	}
 	if (pairs == comparison->judged)
 		return;
 	if (isfinite(comparison->default_moved)) {
-		(void)snprintf(
-			line, sizeof line,
-			"The default geometries of those took %+.1f %% in the median: machine, compiler or all of an "
-			"op's kernels.",
-			100 * (comparison->default_moved - 1));
+		(void)snprintf(line, sizeof line,
+			       "The default geometries of those took %+.1f %% in the median: machine, compiler or all "
+			       "of an op's kernels.",
+			       100 * (comparison->default_moved - 1));
 		cli_add_note(out, style, line);
 	}
 	(void)snprintf(
@@ -314,11 +311,10 @@ static void add_method(const struct cli_comparison *comparison, enum cli_table_s
 		comparison->judged - pairs, comparison->pairs_least);
 	cli_add_note(out, style, line);
 	if (comparison->machine < 1 || comparison->machine > 1) {
-		(void)snprintf(
-			line, sizeof line,
-			"The machine differs: %zu problems whose kernels did not change took %+.1f %% in the median, "
-			"which is taken out.",
-			comparison->controls, 100 * (comparison->machine - 1));
+		(void)snprintf(line, sizeof line,
+			       "The machine differs: %zu problems whose kernels did not change took %+.1f %% in the "
+			       "median, which is taken out.",
+			       comparison->controls, 100 * (comparison->machine - 1));
 		cli_add_note(out, style, line);
 	}
 }
@@ -340,11 +336,10 @@ enum tcb_status cli_comparison_table(const struct cli_comparison *comparison, en
 	add_method(comparison, style, out);
 	if (comparison->stranger[0]) {
 		const struct tcb_best *a = &comparison->stranger[0]->best, *b = &comparison->stranger[1]->best;
-		(void)snprintf(
-			line, sizeof line,
-			"OLD's %.20s is %.50s (key %s), NEW's %.50s (key %s): times of different devices are not "
-			"compared.",
-			a->device_name, a->model, a->device_key, b->model, b->device_key);
+		(void)snprintf(line, sizeof line,
+			       "OLD's %.20s is %.50s (key %s), NEW's %.50s (key %s): times of different devices are "
+			       "not compared.",
+			       a->device_name, a->model, a->device_key, b->model, b->device_key);
 		cli_add_note(out, style, line);
 	}
 	(void)snprintf(line, sizeof line,

@@ -121,10 +121,9 @@ static void draw_value(struct cli_html_plot *plot, const struct cli_html_space *
 	tcb_str_addf(plot->out, "<text class=\"end\" x=\"%.1f\" y=\"%.1f\">%s (%zu)</text>", plot->left - 6, y + 4,
 		     text, value->count);
 	tcb_str_addf(plot->out,
-		     "<g class=\"value\"><title>%s = %s: median %s of %zu candidates, fastest %s</title>"
-		     "<line class=\"quartiles\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>"
-		     "<circle class=\"median\" cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\"/>"
-		     "<path class=\"least\" d=\"M%.1f %.1fv8\"/>",
+		     "<g class=\"value\"><title>%s = %s: median %s of %zu candidates, fastest %s</title><line "
+		     "class=\"quartiles\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/><circle class=\"median\" "
+		     "cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\"/><path class=\"least\" d=\"M%.1f %.1fv8\"/>",
 		     name, text, median, value->count, least, cli_html_x(plot, value->low), y,
 		     cli_html_x(plot, value->high), y, cli_html_x(plot, value->median), y,
 		     cli_html_x(plot, value->least), y - 4);
@@ -156,9 +155,9 @@ static void draw_parts(struct cli_html_plot *plot, const struct cli_html_space *
 static void add_effect_numbers(const struct cli_html_space *space, const struct part *parts, size_t count,
 			       struct tcb_str *out)
 {
-	tcb_str_add(out,
-		    "<details><summary>Numbers</summary><div class=\"scroll\"><table><tr><th>part</th><th>value</th>"
-		    "<th>candidates</th><th>fastest</th><th>median</th><th>slice</th></tr>");
+	tcb_str_add(out, "<details><summary>Numbers</summary><div "
+			 "class=\"scroll\"><table><tr><th>part</th><th>value</th><th>candidates</th><th>fastest</"
+			 "th><th>median</th><th>slice</th></tr>");
 	for (size_t p = 0; p < count; p++)
 		for (size_t v = 0; v < shown(&parts[p]); v++) {
 			const struct value *value = &parts[p].values[v];
@@ -171,8 +170,7 @@ static void add_effect_numbers(const struct cli_html_space *space, const struct 
 			cli_text_time(value->slice, slice);
 			tcb_str_addf(out,
 				     "<tr><td>%s</td><td class=\"n\">%s</td><td class=\"n\">%zu</td><td "
-				     "class=\"n\">%s</td>"
-				     "<td class=\"n\">%s</td><td class=\"n\">%s</td></tr>",
+				     "class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td></tr>",
 				     name, text, value->count, least, median, slice);
 		}
 	tcb_str_add(out, "</table></div></details>");
@@ -233,8 +231,8 @@ void cli_html_effects(const struct cli_html_space *space, struct tcb_str *out)
 	if (count)
 		add_effects(space, parts, count, out);
 	else
-		tcb_str_add(out, "<figure class=\"plot effects\"><figcaption>Main effects and slices</figcaption>"
-				 "<p class=\"none\">All candidates have the same geometry.</p></figure>\n");
+		tcb_str_add(out, "<figure class=\"plot effects\"><figcaption>Main effects and slices</figcaption><p "
+				 "class=\"none\">All candidates have the same geometry.</p></figure>\n");
 	for (size_t p = 0; p < count; p++)
 		free(parts[p].values);
 	free(times);
@@ -331,8 +329,8 @@ static void draw_tie(struct cli_html_plot *plot, const struct cli_html_space *sp
 
 static void add_tie_numbers(const struct cli_html_space *space, const size_t *ties, size_t count, struct tcb_str *out)
 {
-	tcb_str_add(out, "<details><summary>Numbers</summary><div class=\"scroll\"><table><tr><th>screened</th>"
-			 "<th>finals</th><th>geometry</th></tr>");
+	tcb_str_add(out, "<details><summary>Numbers</summary><div "
+			 "class=\"scroll\"><table><tr><th>screened</th><th>finals</th><th>geometry</th></tr>");
 	for (size_t t = 0; t < count; t++) {
 		const struct cli_html_candidate *one = &space->list[ties[t]];
 		char geometry[TCB_GEOMETRY_TEXT_MAX], screened[CLI_NUMBER_MAX], final[CLI_NUMBER_MAX];
@@ -381,8 +379,9 @@ void cli_html_ties(const struct cli_html_space *space, struct tcb_str *out)
 	size_t ties[LINES_MAX], count = 0, all = 0;
 
 	if (space->best == TCB_ASK_NONE) {
-		tcb_str_add(out, "<figure class=\"plot ties\"><figcaption>Candidates that reach the best</figcaption>"
-				 "<p class=\"none\">The winner's own trial is not stored.</p></figure>\n");
+		tcb_str_add(out,
+			    "<figure class=\"plot ties\"><figcaption>Candidates that reach the best</figcaption><p "
+			    "class=\"none\">The winner's own trial is not stored.</p></figure>\n");
 		return;
 	}
 	ties[count++] = space->best;

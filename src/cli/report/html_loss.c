@@ -131,7 +131,6 @@ void cli_html_losses(const struct cli_html_spaces *spaces, struct tcb_str *out)
 		add_map(shapes, all < SHAPES_MAX ? all : SHAPES_MAX, all, out);
 	}
 	if (!maps)
-		tcb_str_add(out,
-			    "<figure class=\"plot loss\"><figcaption>No map</figcaption><p class=\"none\">It takes two "
-			    "shapes of one op on one device.</p></figure>\n");
+		tcb_str_add(out, "<figure class=\"plot loss\"><figcaption>No map</figcaption><p class=\"none\">It "
+				 "takes two shapes of one op on one device.</p></figure>\n");
 }

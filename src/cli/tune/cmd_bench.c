@@ -41,24 +41,15 @@ static const struct cli_option options[] = {
 	CLI_OPTION_THREADS(struct bench_args),
 	CLI_OPTION_SHAPES(struct bench_args),
 	CLI_OPTION_CONTRACT(struct bench_args),
-	{ .name = "geometry",
-	  .argument = "G",
-	  .kind = CLI_LIST,
-	  .offset = offsetof(struct bench_args, geometries),
-	  .note = "the best one in the database",
-	  .help = "a geometry to compare with the others" },
-	{ .name = "cross",
-	  .kind = CLI_FLAG,
-	  .offset = offsetof(struct bench_args, cross),
-	  .help = "also measure the best geometries of other shapes in the database, carried over to this one: what "
-		  "using one shape's best on another costs" },
+	{ "geometry", "G", CLI_LIST, offsetof(struct bench_args, geometries), "a geometry to compare with the others",
+	  .note = "the best one in the database" },
+	{ "cross", NULL, CLI_FLAG, offsetof(struct bench_args, cross),
+	  "also measure the best geometries of other shapes in the database, carried over to this one: what using one "
+	  "shape's best on another costs" },
 	CLI_OPTION_DB(struct bench_args),
-	{ .name = "budget",
-	  .argument = "TIME",
-	  .kind = CLI_SECONDS,
-	  .offset = offsetof(struct bench_args, budget_s),
-	  .fallback = "40s",
-	  .help = "time for one shape, both cache states together; it ends sooner once the intervals are tight" },
+	{ "budget", "TIME", CLI_SECONDS, offsetof(struct bench_args, budget_s),
+	  "time for one shape, both cache states together; it ends sooner once the intervals are tight",
+	  .fallback = "40s" },
 	CLI_OPTION_SEED(struct bench_args, "seed of data and order"),
 	CLI_OPTION_ROTATION(struct bench_args),
 	CLI_OPTION_TIMEOUT(struct bench_args),
@@ -439,15 +430,12 @@ const struct cli_command cli_command_bench = {
 	.description =
 		"For each shape, cold and hot: the best geometry of the database (or those given), the op's default, "
 		"the scalar candidate nearest to the first, and a loop that only reads the same bytes (or copies them, "
-		"where the op writes as much as it reads), all in paired "
-		"interleaved rounds, so that drift of the machine cancels; on a CPU in up to six worker processes, one "
-		"after another, since ratios move by some per cent from one to the next, with the pages that memory "
-		"lies "
-		"in.  Ratios are times over the first row's time, with 95 % intervals.  Below, of the first row: what "
-		"it is bound by (bandwidth, "
-		"compute, issue, "
-		"latency, launch), from which figures (on a GPU with counters, which are read where a sweep has stored "
-		"none), and what would have to change (docs/bottleneck.md).",
+		"where the op writes as much as it reads), all in paired interleaved rounds, so that drift of the "
+		"machine cancels; on a CPU in up to six worker processes, one after another, since ratios move by some "
+		"per cent from one to the next, with the pages that memory lies in.  Ratios are times over the first "
+		"row's time, with 95 % intervals.  Below, of the first row: what it is bound by (bandwidth, compute, "
+		"issue, latency, launch), from which figures (on a GPU with counters, which are read where a sweep has "
+		"stored none), and what would have to change (docs/bottleneck.md).",
 	.examples = "  tcbtune bench --op @OP --shape 1x4096x4096\n",
 	.options = options,
 	.args_bytes = sizeof(struct bench_args),

@@ -30,70 +30,30 @@ struct defaults_args {
 };
 
 static const struct cli_option options[] = {
-	{ .argument = "FILE",
-	  .kind = CLI_LIST,
-	  .offset = offsetof(struct defaults_args, files),
-	  .required = 1,
-	  .help = "a tuning database" },
-	{ .name = "judge",
-	  .argument = "FILE",
-	  .kind = CLI_LIST,
-	  .offset = offsetof(struct defaults_args, judges),
-	  .note = "none",
-	  .help = "a database whose shapes the rules are judged on and not made of" },
+	{ NULL, "FILE", CLI_LIST, offsetof(struct defaults_args, files), "a tuning database", .required = 1 },
+	{ "judge", "FILE", CLI_LIST, offsetof(struct defaults_args, judges),
+	  "a database whose shapes the rules are judged on and not made of", .note = "none" },
 	CLI_OPTION_OP(struct defaults_args, 0, "of this op only"),
-	{ .name = "arch",
-	  .argument = "ARCH",
-	  .kind = CLI_TEXT,
-	  .offset = offsetof(struct defaults_args, arch),
-	  .note = "all",
-	  .help = "of this architecture only, as in sm_90 or x86_64-avx512vnni" },
-	{ .name = "worst",
-	  .argument = "PERCENT",
-	  .kind = CLI_COUNT,
-	  .offset = offsetof(struct defaults_args, worst),
-	  .fallback = "10",
-	  .help = "a rule has as few geometries as lose at most this at each of its shapes" },
-	{ .name = "least",
-	  .argument = "N",
-	  .kind = CLI_COUNT,
-	  .offset = offsetof(struct defaults_args, least),
-	  .fallback = "50",
-	  .help = "shapes with fewer measured geometries are left out" },
-	{ .name = "folds",
-	  .argument = "N",
-	  .kind = CLI_COUNT,
-	  .offset = offsetof(struct defaults_args, folds),
-	  .fallback = "0",
-	  .note = "as many as shapes",
-	  .help = "parts into which the shapes are dealt; each part is judged by a rule that is made of the others" },
-	{ .name = "format",
-	  .argument = "FORMAT",
-	  .kind = CLI_WORD,
-	  .offset = offsetof(struct defaults_args, format),
-	  .words = "text|table",
-	  .fallback = "text",
-	  .help = "text: rules and what they lose; table: the C source of one architecture's rules" },
-	{ .name = "out",
-	  .argument = "FILE",
-	  .kind = CLI_TEXT,
-	  .offset = offsetof(struct defaults_args, out),
-	  .note = "stdout",
-	  .help = "where it goes" },
-	{ .name = "fill",
-	  .kind = CLI_FLAG,
-	  .offset = offsetof(struct defaults_args, fill),
-	  .help = "measure what is missing: the geometries of all rules, and the best three of each shape, at the "
-		  "other shapes; the trials go to --db" },
+	{ "arch", "ARCH", CLI_TEXT, offsetof(struct defaults_args, arch),
+	  "of this architecture only, as in sm_90 or x86_64-avx512vnni", .note = "all" },
+	{ "worst", "PERCENT", CLI_COUNT, offsetof(struct defaults_args, worst),
+	  "a rule has as few geometries as lose at most this at each of its shapes", .fallback = "10" },
+	{ "least", "N", CLI_COUNT, offsetof(struct defaults_args, least),
+	  "shapes with fewer measured geometries are left out", .fallback = "50" },
+	{ "folds", "N", CLI_COUNT, offsetof(struct defaults_args, folds),
+	  "parts into which the shapes are dealt; each part is judged by a rule that is made of the others",
+	  .fallback = "0", .note = "as many as shapes" },
+	{ "format", "FORMAT", CLI_WORD, offsetof(struct defaults_args, format),
+	  "text: rules and what they lose; table: the C source of one architecture's rules", .words = "text|table",
+	  .fallback = "text" },
+	{ "out", "FILE", CLI_TEXT, offsetof(struct defaults_args, out), "where it goes", .note = "stdout" },
+	{ "fill", NULL, CLI_FLAG, offsetof(struct defaults_args, fill),
+	  "measure what is missing: the geometries of all rules, and the best three of each shape, at the other "
+	  "shapes; the trials go to --db" },
 	CLI_OPTION_DEVICE(struct defaults_args),
 	CLI_OPTION_THREADS(struct defaults_args),
-	{ .name = "budget",
-	  .argument = "TIME",
-	  .kind = CLI_SECONDS,
-	  .offset = offsetof(struct defaults_args, budget_s),
-	  .words = "none",
-	  .fallback = "none",
-	  .help = "time for all that --fill measures, as in 60s" },
+	{ "budget", "TIME", CLI_SECONDS, offsetof(struct defaults_args, budget_s),
+	  "time for all that --fill measures, as in 60s", .words = "none", .fallback = "none" },
 	CLI_OPTION_DB(struct defaults_args),
 	CLI_OPTION_JSON(struct defaults_args),
 	CLI_OPTION_END,
@@ -502,10 +462,10 @@ static enum tcb_status add_table(struct tcb_str *out, struct judged *judged, siz
 	size_t number = 0;
 	for (size_t i = 1; i < count; i++)
 		if (strcmp(judged[i].group->arch, judged[0].group->arch) != 0)
-			return tcb_fail(err, TCB_E_USAGE,
-					"a table has the rules of one architecture, and these are %s "
-					"and %s; say --arch",
-					judged[0].group->arch, judged[i].group->arch);
+			return tcb_fail(
+				err, TCB_E_USAGE,
+				"a table has the rules of one architecture, and these are %s and %s; say --arch",
+				judged[0].group->arch, judged[i].group->arch);
 	add_head(out, args);
 	for (size_t i = 0; i < count; i++) {
 		if (!is_worth_it(&judged[i]))
@@ -626,14 +586,12 @@ static enum tcb_status run_defaults(const void *arguments, struct tcb_error *err
 const struct cli_command cli_command_defaults = {
 	.name = "defaults",
 	.summary = "rules that pick default geometries by the shape, from databases",
-	.description =
-		"For each op, contract, architecture and number of threads with at least two measured shapes: the "
-		"fewest geometries that lose at most --worst at each of them, and the rule that picks one by m, n, "
-		"k and m*n.  M, N and K in a geometry stand for tiles as large as the shape.  A loss is the time over "
-		"the best "
-		"of the shape's, in percent: with cold caches, or a third of that with hot ones where it is more; ? "
-		"was not measured.  'left out' is what a rule "
-		"that was made without the shape loses there, 'own default' what the op's hand-written one does.",
+	.description = "For each op, contract, architecture and number of threads with at least two measured shapes: "
+		       "the fewest geometries that lose at most --worst at each of them, and the rule that picks one "
+		       "by m, n, k and m*n.  M, N and K in a geometry stand for tiles as large as the shape.  A loss "
+		       "is the time over the best of the shape's, in percent: with cold caches, or a third of that "
+		       "with hot ones where it is more; ? was not measured.  'left out' is what a rule that was made "
+		       "without the shape loses there, 'own default' what the op's hand-written one does.",
 	.examples = "  tcbtune defaults tuning.db\n"
 		    "  tcbtune defaults half.db --judge other.db --op @OP\n"
 		    "  tcbtune defaults h200.db --format table --out src/kernels/defaults/defaults_sm_90.c\n",

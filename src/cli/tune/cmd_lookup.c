@@ -26,32 +26,17 @@ struct lookup_args {
 static const struct cli_option options[] = {
 	CLI_OPTION_OP(struct lookup_args, 1, "the op to look up"),
 	CLI_OPTION_DEVICE(struct lookup_args),
-	{ .name = "threads",
-	  .argument = "N",
-	  .kind = CLI_COUNT,
-	  .offset = offsetof(struct lookup_args, threads),
-	  .fallback = "0",
-	  .note = "all cores, or fewer where that was measured to be faster",
-	  .help = "threads that the kernel may use" },
-	{ .name = "shape",
-	  .argument = "MxNxK",
-	  .kind = CLI_TEXT,
-	  .offset = offsetof(struct lookup_args, shape),
-	  .required = 1,
-	  .help = "the problem's shape (MxN for row ops), or several as in 1,2,4x4096x4096 ('tcbtune help shapes'), "
-		  "whose answers follow each other" },
+	{ "threads", "N", CLI_COUNT, offsetof(struct lookup_args, threads), "threads that the kernel may use",
+	  .fallback = "0", .note = "all cores, or fewer where that was measured to be faster" },
+	{ "shape", "MxNxK", CLI_TEXT, offsetof(struct lookup_args, shape),
+	  "the problem's shape (MxN for row ops), or several as in 1,2,4x4096x4096 ('tcbtune help shapes'), whose "
+	  "answers follow each other",
+	  .required = 1 },
 	CLI_OPTION_CONTRACT(struct lookup_args),
-	{ .name = "state",
-	  .argument = "STATE",
-	  .kind = CLI_WORD,
-	  .offset = offsetof(struct lookup_args, state),
-	  .words = "cold|hot",
-	  .fallback = "cold",
-	  .help = "what the caches hold when the kernel is called" },
-	{ .name = "explain",
-	  .kind = CLI_FLAG,
-	  .offset = offsetof(struct lookup_args, explain),
-	  .help = "also say what the answer's kernel is bound by, where it was measured" },
+	{ "state", "STATE", CLI_WORD, offsetof(struct lookup_args, state),
+	  "what the caches hold when the kernel is called", .words = "cold|hot", .fallback = "cold" },
+	{ "explain", NULL, CLI_FLAG, offsetof(struct lookup_args, explain),
+	  "also say what the answer's kernel is bound by, where it was measured" },
 	CLI_OPTION_DB(struct lookup_args),
 	CLI_OPTION_JSON(struct lookup_args),
 	CLI_OPTION_END,
@@ -308,21 +293,16 @@ const struct cli_command cli_command_lookup = {
 	.name = "lookup",
 	.summary = "say which geometry a program should use",
 	.description =
-		"Prints the geometry that libtcbrt gives to a program for this problem, and where it comes "
-		"from: exact (this "
-		"shape was tuned here), nearest (another shape was, and its measurements show no loss), "
-		"architecture (the "
-		"same, from another machine of this architecture, which the reason names; a GPU of the same sm_NN and "
-		"another key is another machine), default, or, for a GPU, modelled (ranked by a model, never "
-		"measured); provisional is the best so far of a sweep that has not held its finals, of a shard, "
-		"or of merged sweeps that did not know each other. An entry that is not surely as fast as the default "
-		"gives the "
-		"default. The verdict says how far the entry may be relied on (docs/measuring.md). Without --db the "
-		"system's database "
-		"(TCBTUNE_SYSTEM_DB) lies below the user's, and the reason says where it answers. cuda:0 is that GPU; "
-		"sm_90 the first attached "
-		"one of the kind, or, if none is, any: then nothing is exact; sm_90:KEY one of that key ('tcbtune "
-		"devices'), attached or not.",
+		"Prints the geometry that libtcbrt gives to a program for this problem, and where it comes from: exact "
+		"(this shape was tuned here), nearest (another shape was, and its measurements show no loss), "
+		"architecture (the same, from another machine of this architecture, which the reason names; a GPU of "
+		"the same sm_NN and another key is another machine), default, or, for a GPU, modelled (ranked by a "
+		"model, never measured); provisional is the best so far of a sweep that has not held its finals, of a "
+		"shard, or of merged sweeps that did not know each other. An entry that is not surely as fast as the "
+		"default gives the default. The verdict says how far the entry may be relied on (docs/measuring.md). "
+		"Without --db the system's database (TCBTUNE_SYSTEM_DB) lies below the user's, and the reason says "
+		"where it answers. cuda:0 is that GPU; sm_90 the first attached one of the kind, or, if none is, any: "
+		"then nothing is exact; sm_90:KEY one of that key ('tcbtune devices'), attached or not.",
 	.examples = "  tcbtune lookup --op @OP --shape 1x4096x4096 --json\n"
 		    "  tcbtune lookup --op @OP --shape 1x4096x4096 --explain\n",
 	.options = options,

@@ -25,39 +25,19 @@ struct replay_args {
 };
 
 static const struct cli_option options[] = {
-	{ .argument = "FILE",
-	  .kind = CLI_LIST,
-	  .offset = offsetof(struct replay_args, files),
-	  .required = 1,
-	  .help = "a recorded space (T4 or cache file, plain or gz) or a tuning database" },
-	{ .name = "strategy",
-	  .argument = "NAME",
-	  .kind = CLI_LIST,
-	  .offset = offsetof(struct replay_args, strategies),
-	  .note = "the first of them",
-	  .help = "a search strategy: @STRATEGIES; random is always run beside it" },
-	{ .name = "repeats",
-	  .argument = "N",
-	  .kind = CLI_COUNT,
-	  .offset = offsetof(struct replay_args, repeats),
-	  .fallback = "25",
-	  .help = "runs of each strategy over each space, each with another seed" },
-	{ .name = "starts",
-	  .argument = "WHICH",
-	  .kind = CLI_WORD,
-	  .offset = offsetof(struct replay_args, starts),
-	  .words = "none|stored",
-	  .fallback = "none",
-	  .help = "stored: each space of a database begins with the winners of the other problems that the databases "
-		  "hold" },
-	{ .name = "until-stable",
-	  .argument = "PERCENT",
-	  .kind = CLI_NUMBER,
-	  .offset = offsetof(struct replay_args, until_stable),
-	  .bare = "1",
-	  .note = "scores and curves instead",
-	  .help = "print when a sweep with this --until-stable would have stopped, 1 where it is not said, what it "
-		  "predicted, and how far from the optimum it was" },
+	{ NULL, "FILE", CLI_LIST, offsetof(struct replay_args, files),
+	  "a recorded space (T4 or cache file, plain or gz) or a tuning database", .required = 1 },
+	{ "strategy", "NAME", CLI_LIST, offsetof(struct replay_args, strategies),
+	  "a search strategy: @STRATEGIES; random is always run beside it", .note = "the first of them" },
+	{ "repeats", "N", CLI_COUNT, offsetof(struct replay_args, repeats),
+	  "runs of each strategy over each space, each with another seed", .fallback = "25" },
+	{ "starts", "WHICH", CLI_WORD, offsetof(struct replay_args, starts),
+	  "stored: each space of a database begins with the winners of the other problems that the databases hold",
+	  .words = "none|stored", .fallback = "none" },
+	{ "until-stable", "PERCENT", CLI_NUMBER, offsetof(struct replay_args, until_stable),
+	  "print when a sweep with this --until-stable would have stopped, 1 where it is not said, what it predicted, "
+	  "and how far from the optimum it was",
+	  .bare = "1", .note = "scores and curves instead" },
 	CLI_OPTION_SEED(struct replay_args, "seed of the first run; the next has the next number"),
 	CLI_OPTION_JSON(struct replay_args),
 	CLI_OPTION_END,
@@ -225,11 +205,11 @@ static enum tcb_status print_text(const struct replaying *r, struct tcb_error *e
 		tcb_str_fini(&out);
 		return status;
 	}
-	tcb_str_addf(&out,
-		     "score: 0 is random search, 1 the optimum from the start; budget: of random search's trials, "
-		     "when the score ends\nafter N trials: percent over the optimum, median / 90th percentile of "
-		     "%llu seeds\n",
-		     (unsigned long long)r->args->repeats);
+	tcb_str_addf(
+		&out,
+		"score: 0 is random search, 1 the optimum from the start; budget: of random search's trials, when the "
+		"score ends\nafter N trials: percent over the optimum, median / 90th percentile of %llu seeds\n",
+		(unsigned long long)r->args->repeats);
 	return cli_emit_text(&out, err);
 }
 
@@ -349,9 +329,8 @@ const struct cli_command cli_command_replay = {
 		"expected to reach in the same time, 1 the optimum from the start.  Beside it stands how far the best "
 		"after 10, 30, 100 and 300 trials is from the optimum.  With --until-stable it prints instead when the "
 		"rule of 'tcbtune sweep --until-stable' would have ended each run, and what that was worth.  Files are "
-		"the community's T4 and cache files, "
-		"plain or gz, and tuning databases, each problem of which is a space for each cache state.  Files of "
-		"other kinds are left out and named.",
+		"the community's T4 and cache files, plain or gz, and tuning databases, each problem of which is a "
+		"space for each cache state.  Files of other kinds are left out and named.",
 	.examples = "  tcbtune replay spaces/*.json.gz --strategy hillclimb\n  tcbtune replay tuning.db --json\n"
 		    "  tcbtune replay tuning.db --until-stable 1\n",
 	.options = options,

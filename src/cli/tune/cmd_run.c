@@ -28,31 +28,16 @@ static const struct cli_option options[] = {
 	CLI_OPTION_OP(struct run_args, 1, "the op to run; it must have weights"),
 	CLI_OPTION_DEVICE(struct run_args),
 	CLI_OPTION_THREADS(struct run_args),
-	{ .name = "weights",
-	  .argument = "FILE.gguf:TENSOR",
-	  .kind = CLI_TEXT,
-	  .offset = offsetof(struct run_args, weights),
-	  .required = 1,
-	  .help = "the weights: a tensor of a GGUF model file; its dimensions give N (of a gated pair 2 N) and K" },
-	{ .name = "x",
-	  .argument = "X.f32",
-	  .kind = CLI_TEXT,
-	  .offset = offsetof(struct run_args, x),
-	  .required = 1,
-	  .help = "the activations: M rows of K little-endian 32-bit floats; the file's length gives M" },
-	{ .name = "out",
-	  .argument = "Y.f32",
-	  .kind = CLI_TEXT,
-	  .offset = offsetof(struct run_args, out),
-	  .required = 1,
-	  .help = "where the result goes: M rows of N little-endian 32-bit floats" },
+	{ "weights", "FILE.gguf:TENSOR", CLI_TEXT, offsetof(struct run_args, weights),
+	  "the weights: a tensor of a GGUF model file; its dimensions give N (of a gated pair 2 N) and K",
+	  .required = 1 },
+	{ "x", "X.f32", CLI_TEXT, offsetof(struct run_args, x),
+	  "the activations: M rows of K little-endian 32-bit floats; the file's length gives M", .required = 1 },
+	{ "out", "Y.f32", CLI_TEXT, offsetof(struct run_args, out),
+	  "where the result goes: M rows of N little-endian 32-bit floats", .required = 1 },
 	CLI_OPTION_CONTRACT(struct run_args),
-	{ .name = "geometry",
-	  .argument = "G",
-	  .kind = CLI_TEXT,
-	  .offset = offsetof(struct run_args, geometry),
-	  .note = "the tuned one, as 'tcbtune lookup' finds it",
-	  .help = "the geometry to use" },
+	{ "geometry", "G", CLI_TEXT, offsetof(struct run_args, geometry), "the geometry to use",
+	  .note = "the tuned one, as 'tcbtune lookup' finds it" },
 	CLI_OPTION_DB(struct run_args),
 	CLI_OPTION_JSON(struct run_args),
 	CLI_OPTION_END,
@@ -134,8 +119,7 @@ static enum tcb_status count_outputs(struct job *job, enum tcb_contract contract
 	shape->n = job->weights.n / each;
 	return job->weights.n % each
 		       ? tcb_fail(err, TCB_E_USAGE,
-				  "op %s needs %zu rows of weights for each output, but the tensor has %zu "
-				  "rows",
+				  "op %s needs %zu rows of weights for each output, but the tensor has %zu rows",
 				  job->op->name, each, job->weights.n)
 		       : TCB_OK;
 }
@@ -272,12 +256,10 @@ static enum tcb_status run_run(const void *arguments, struct tcb_error *err)
 const struct cli_command cli_command_run = {
 	.name = "run",
 	.summary = "run an op on a model file's tensor",
-	.description =
-		"Reads the weights from a GGUF file and the activations from a file of floats, runs the op once with "
-		"the "
-		"tuned geometry (or --geometry) and writes the result.  Which kernel and geometry were used is said on "
-		"stderr.  The ops *_matvec take activations up to 2^100 (1.2e30) under contract f32: beyond that a "
-		"result may be infinite or NaN although it is small.",
+	.description = "Reads the weights from a GGUF file and the activations from a file of floats, runs the op once "
+		       "with the tuned geometry (or --geometry) and writes the result.  Which kernel and geometry were "
+		       "used is said on stderr.  The ops *_matvec take activations up to 2^100 (1.2e30) under contract "
+		       "f32: beyond that a result may be infinite or NaN although it is small.",
 	.examples = "  tcbtune run --op @OP --weights model.gguf:blk.0.ffn_down.weight --x x.f32 --out y.f32\n",
 	.options = options,
 	.args_bytes = sizeof(struct run_args),

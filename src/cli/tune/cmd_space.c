@@ -22,26 +22,14 @@ static const struct cli_option options[] = {
 	CLI_OPTION_OP(struct space_args, 1, "the op whose space it is"),
 	CLI_OPTION_DEVICE(struct space_args),
 	CLI_OPTION_THREADS(struct space_args),
-	{ .name = "shape",
-	  .argument = "MxNxK",
-	  .kind = CLI_TEXT,
-	  .offset = offsetof(struct space_args, shape),
-	  .note = "the op's first default shape",
-	  .help = "the problem's shape" },
+	{ "shape", "MxNxK", CLI_TEXT, offsetof(struct space_args, shape), "the problem's shape",
+	  .note = "the op's first default shape" },
 	CLI_OPTION_CONTRACT(struct space_args),
-	{ .name = "count",
-	  .kind = CLI_FLAG,
-	  .offset = offsetof(struct space_args, count),
-	  .help = "print the number of legal geometries only" },
-	{ .name = "explain",
-	  .argument = "GEOMETRY",
-	  .kind = CLI_TEXT,
-	  .offset = offsetof(struct space_args, explain),
-	  .help = "say whether this geometry is legal, and else which constraint forbids it" },
-	{ .name = "any-size",
-	  .kind = CLI_FLAG,
-	  .offset = offsetof(struct space_args, any_size),
-	  .help = "lift the power-of-two rule (H15): tile dimensions may be any size" },
+	{ "count", NULL, CLI_FLAG, offsetof(struct space_args, count), "print the number of legal geometries only" },
+	{ "explain", "GEOMETRY", CLI_TEXT, offsetof(struct space_args, explain),
+	  "say whether this geometry is legal, and else which constraint forbids it" },
+	{ "any-size", NULL, CLI_FLAG, offsetof(struct space_args, any_size),
+	  "lift the power-of-two rule (H15): tile dimensions may be any size" },
 	CLI_OPTION_JSON(struct space_args),
 	CLI_OPTION_END,
 };
@@ -211,10 +199,9 @@ static enum tcb_status run_space(const void *arguments, struct tcb_error *err)
 const struct cli_command cli_command_space = {
 	.name = "space",
 	.summary = "enumerate the legal geometries, or explain one",
-	.description =
-		"Prints the geometries of a problem for which every hard constraint holds, one per line; with --count "
-		"their number; with --explain whether one geometry is legal, which constraint forbids it, and the soft "
-		"constraints' numbers if it is.",
+	.description = "Prints the geometries of a problem for which every hard constraint holds, one per line; with "
+		       "--count their number; with --explain whether one geometry is legal, which constraint forbids "
+		       "it, and the soft constraints' numbers if it is.",
 	.examples = "  tcbtune space --op @OP --shape 1x4096x4096 --count\n"
 		    "  tcbtune space --op @OP --explain macro=1x2048x4096,midi=1x64x4096,micro=1x3x256,isa=avx2\n",
 	.options = options,

@@ -64,8 +64,7 @@ static enum tcb_status run_problems(struct cli_sweeping *run, const struct cli_p
 	printed = print_winners(run, status, err);
 	if (status == TCB_E_INTERRUPTED)
 		return tcb_fail(err, status,
-				"interrupted; every finished trial is in %s, and the same command goes on "
-				"from there",
+				"interrupted; every finished trial is in %s, and the same command goes on from there",
 				run->db_path);
 	if (printed == TCB_OK && run->refuted)
 		return tcb_fail(err, TCB_E_FAILED, "%zu stored decision%s not hold; what was found now is stored",
@@ -155,19 +154,15 @@ const struct cli_command cli_command_sweep = {
 	.summary = "measure an op's candidates and keep the best",
 	.description =
 		"Enumerates the legal geometries of each shape, verifies and measures them in a worker process, cold "
-		"(weights "
-		"rotated beyond the last cache) and hot, and stores every trial and the winners in the database.  "
-		"Trials of "
-		"earlier sweeps are not repeated, so that a sweep that was interrupted goes on with the same command.  "
-		"On a GPU that is not attached (sm_89) the space is ranked by a model instead, and the results are "
-		"marked as modelled until a measured sweep replaces them.  "
-		"On a GPU that is, the best are tried once more with the optimiser's passes (passes=all).  "
-		"With cuda:all, identical GPUs share the candidates, one of them holds the finals, and at the end the "
-		"winner is measured on each.  "
+		"(weights rotated beyond the last cache) and hot, and stores every trial and the winners in the "
+		"database.  Trials of earlier sweeps are not repeated, so that a sweep that was interrupted goes on "
+		"with the same command.  On a GPU that is not attached (sm_89) the space is ranked by a model instead, "
+		"and the results are marked as modelled until a measured sweep replaces them.  On a GPU that is, the "
+		"best are tried once more with the optimiser's passes (passes=all).  With cuda:all, identical GPUs "
+		"share the candidates, one of them holds the finals, and at the end the winner is measured on each.  "
 		"With --shard, several machines have a part of the space each (docs/many-machines.md); their winners "
-		"are "
-		"provisional until a sweep with --finals-only has compared them.  "
-		"Progress goes to stderr; the winners' table, or JSON, to stdout.",
+		"are provisional until a sweep with --finals-only has compared them.  Progress goes to stderr; the "
+		"winners' table, or JSON, to stdout.",
 	.examples = "  tcbtune sweep --op @OP\n"
 		    "  tcbtune sweep --op @OP --gguf model.gguf --budget 60s\n"
 		    "  tcbtune sweep --op @OP --effort quick\n"

@@ -29,40 +29,20 @@ struct verify_args {
 static const struct cli_option options[] = {
 	CLI_OPTION_OP(struct verify_args, 0, "look at the kernels of this op only"),
 	CLI_OPTION_DEVICE(struct verify_args),
-	{ .name = "only",
-	  .argument = "ID,ID",
-	  .kind = CLI_TEXT,
-	  .offset = offsetof(struct verify_args, only),
-	  .note = "all",
-	  .help = "only these claims, as in I031,I042" },
-	{ .name = "from",
-	  .argument = "FILE",
-	  .kind = CLI_LIST,
-	  .offset = offsetof(struct verify_args, from),
-	  .help = "measure nothing: print what --json wrote into FILE, several beside each other" },
-	{ .name = "stored",
-	  .kind = CLI_FLAG,
-	  .offset = offsetof(struct verify_args, stored),
-	  .help = "measure nothing: print the newest results in the database" },
-	{ .name = "format",
-	  .argument = "F",
-	  .kind = CLI_WORD,
-	  .offset = offsetof(struct verify_args, format),
-	  .words = "table|json|md",
-	  .fallback = "table",
-	  .help = "how to print it; md has all claims, also those that were not asked for" },
-	{ .name = "out",
-	  .argument = "FILE",
-	  .kind = CLI_TEXT,
-	  .offset = offsetof(struct verify_args, out),
-	  .note = "standard output",
-	  .help = "write it to a file, whole or not at all" },
+	{ "only", "ID,ID", CLI_TEXT, offsetof(struct verify_args, only), "only these claims, as in I031,I042",
+	  .note = "all" },
+	{ "from", "FILE", CLI_LIST, offsetof(struct verify_args, from),
+	  "measure nothing: print what --json wrote into FILE, several beside each other" },
+	{ "stored", NULL, CLI_FLAG, offsetof(struct verify_args, stored),
+	  "measure nothing: print the newest results in the database" },
+	{ "format", "F", CLI_WORD, offsetof(struct verify_args, format),
+	  "how to print it; md has all claims, also those that were not asked for", .words = "table|json|md",
+	  .fallback = "table" },
+	{ "out", "FILE", CLI_TEXT, offsetof(struct verify_args, out), "write it to a file, whole or not at all",
+	  .note = "standard output" },
 	CLI_OPTION_SEED(struct verify_args, "seed of random data and shapes"),
 	CLI_OPTION_DB(struct verify_args),
-	{ .name = "json",
-	  .kind = CLI_FLAG,
-	  .offset = offsetof(struct verify_args, json),
-	  .help = "the same as --format json" },
+	{ "json", NULL, CLI_FLAG, offsetof(struct verify_args, json), "the same as --format json" },
 	CLI_OPTION_END,
 };
 
@@ -254,11 +234,10 @@ const struct cli_command cli_command_verify = {
 	.summary = "try to falsify what the specification and its sources claim",
 	.description =
 		"Measures each claim of the specification, section 11 (the criteria F301 to F382 and items 1 to 115), "
-		"and "
-		"says PASS, FAIL, REFUTED CLAIM (a claim of the project's sources that is false) or NOT RUN with the "
-		"reason, and the figure behind it.  It takes about two minutes.  Each check has a "
-		"negative control: the same measurement of a planted defect; a check that the defect passes is a FAIL "
-		"itself. Results are stored in the database. Exits with 4 if anything is a FAIL.",
+		"and says PASS, FAIL, REFUTED CLAIM (a claim of the project's sources that is false) or NOT RUN with "
+		"the reason, and the figure behind it.  It takes about two minutes.  Each check has a negative "
+		"control: the same measurement of a planted defect; a check that the defect passes is a FAIL itself. "
+		"Results are stored in the database. Exits with 4 if anything is a FAIL.",
 	.examples = "  tcbtune verify\n  tcbtune verify --only I031,I034\n"
 		    "  tcbtune verify --from here.json --from there.json --format md --out claims.md\n",
 	.options = options,

@@ -60,10 +60,8 @@ void cli_former_say(const struct cli_former *former, const char *label, const st
 
 		if (former->asked[s].valid && now->valid && is_changed(best, now))
 			cli_say("%s: %s: the best of %.10s took %.2f times as long as then before this sweep, and was "
-				"%.2f "
-				"x the default, then %.2f: the machine or its load has changed; 'tcbtune sweep "
-				"--again' "
-				"repeats the decision",
+				"%.2f x the default, then %.2f: the machine or its load has changed; 'tcbtune sweep "
+				"--again' repeats the decision",
 				label, tcb_state_text((enum tcb_state)s), best->measured_at,
 				now->ns.median / best->ns.median, now->speedup.median, best->speedup.median);
 	}

@@ -118,14 +118,12 @@ static enum tcb_status print_text(const struct stopping *s, struct tcb_error *er
 		tcb_str_fini(&out);
 		return status;
 	}
-	tcb_str_addf(
-		&out,
-		"stopped: runs in which, within %d trials, as many again were expected to gain less than %g %%; "
-		"of those:\nafter trials, median / 90th percentile; what was predicted, mean, and what as many again "
-		"brought,\nmean / 90th percentile, in percent; exceeded: runs in which that was more than predicted; "
-		"gap: percent over the optimum when they stopped, "
-		"median / 90th percentile\n",
-		TCB_REPLAY_STOP_MOST, 100 * asked->until);
+	tcb_str_addf(&out,
+		     "stopped: runs in which, within %d trials, as many again were expected to gain less than %g %%; "
+		     "of those:\nafter trials, median / 90th percentile; what was predicted, mean, and what as many "
+		     "again brought,\nmean / 90th percentile, in percent; exceeded: runs in which that was more than "
+		     "predicted; gap: percent over the optimum when they stopped, median / 90th percentile\n",
+		     TCB_REPLAY_STOP_MOST, 100 * asked->until);
 	return cli_emit_text(&out, err);
 }
 

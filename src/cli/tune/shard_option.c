@@ -59,10 +59,10 @@ static enum tcb_status of_kubernetes(unsigned *count, unsigned *index_out, struc
 		return TCB_OK;
 	TCB_TRY(variable(COMPLETIONS, 0, count, err));
 	if (*count == 0)
-		return tcb_fail(err, TCB_E_USAGE,
-				"--shard auto: %s is set, and how many shards there are is not: give --shard auto/N, "
-				"or set %s",
-				INDEX, COMPLETIONS);
+		return tcb_fail(
+			err, TCB_E_USAGE,
+			"--shard auto: %s is set, and how many shards there are is not: give --shard auto/N, or set %s",
+			INDEX, COMPLETIONS);
 	return TCB_OK;
 }
 
@@ -76,11 +76,10 @@ static enum tcb_status ask_environment(unsigned count, struct tcb_shard *out, st
 	else if (getenv(INDEX))
 		TCB_TRY(of_kubernetes(&count, &index, err));
 	else
-		return tcb_fail(
-			err, TCB_E_USAGE,
-			"--shard auto: neither %s nor %s is set, so this is not a task of a Slurm array or of an "
-			"indexed job: give --shard I/N",
-			TASK_ID, INDEX);
+		return tcb_fail(err, TCB_E_USAGE,
+				"--shard auto: neither %s nor %s is set, so this is not a task of a Slurm array or of "
+				"an indexed job: give --shard I/N",
+				TASK_ID, INDEX);
 	if (count > TCB_SHARDS_MOST || index < 1 || index > count)
 		return tcb_fail(err, TCB_E_USAGE,
 				"--shard auto: the environment says shard %u of %u: number the tasks from 1 to N "

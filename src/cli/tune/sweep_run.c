@@ -239,12 +239,11 @@ static enum tcb_status no_winner(const struct sweep_job *job, struct tcb_error *
 	const struct tcb_sweep_result *result = &job->result;
 
 	if (cli_sweeping_is_modelled(job->run))
-		return tcb_fail(
-			err, TCB_E_FAILED,
-			"%s: no candidate could be modelled, %zu of %zu failed, %zu of them because %s; 'tcbtune "
-			"space' lists them",
-			job->label, result->failed, result->space_count, result->failure_count,
-			result->failure[0] ? result->failure : "no time was left");
+		return tcb_fail(err, TCB_E_FAILED,
+				"%s: no candidate could be modelled, %zu of %zu failed, %zu of them because %s; "
+				"'tcbtune space' lists them",
+				job->label, result->failed, result->space_count, result->failure_count,
+				result->failure[0] ? result->failure : "no time was left");
 	return tcb_fail(err, job->first_failure == TCB_OUTCOME_WRONG ? TCB_E_VERIFY : TCB_E_FAILED,
 			"%s: no candidate could be measured, %zu of %zu failed%s%s%s%.200s; 'tcbtune space' lists them",
 			job->label, result->failed, result->space_count,

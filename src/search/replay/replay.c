@@ -126,8 +126,7 @@ enum tcb_status tcb_replay_init(struct tcb_replay *replay, const struct tcb_reco
 	}
 	if (count < 2 || !(replay->optimum < replay->median))
 		status = tcb_fail(err, TCB_E_FORMAT,
-				  "%s: nothing to search: %zu of %zu candidates have a time, half "
-				  "of them the best",
+				  "%s: nothing to search: %zu of %zu candidates have a time, half of them the best",
 				  space->name, count, space->lattice.count);
 	else
 		status = set_clock(replay, err);
