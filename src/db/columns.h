@@ -3,7 +3,7 @@
  * What a result consists of, a row per column of the database: from this table
  * come the statements that store and read best rows (best.c), the records that
  * travel (winners.c), and the members of JSON and columns of tables that show
- * them (src/cli/report/best_rows.c).  A new field of a result is a member of
+ * them (src/cli/report/best_data.c).  A new field of a result is a member of
  * struct tcb_best and a row here, a migration, and a property in the schemas.
  */
 #ifndef TCB_DB_COLUMNS_H

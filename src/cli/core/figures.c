@@ -180,6 +180,11 @@ struct tcb_interval cli_limit_paired(const struct tcb_interval *of_limit, const 
 	return share;
 }
 
+double cli_best_gbs(const struct tcb_best *best)
+{
+	return best->ns.median > 0 ? best->bytes / best->ns.median : 0;
+}
+
 void cli_speedup_text(const struct tcb_best *best, char out[CLI_NUMBER_MAX])
 {
 	cli_text_ratio(best->speedup.median, out);

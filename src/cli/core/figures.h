@@ -45,6 +45,9 @@ const char *cli_limit_use_text(const struct cli_limit *limit); /* "beyond", "spe
 /* PAIRED's ends around SHARE's median, which stays; widened where it is outside of them. */
 struct tcb_interval cli_limit_paired(const struct tcb_interval *of_limit, const struct tcb_interval *paired);
 
+/* Bytes over nanoseconds is GB/s; 0 where the time is unknown. */
+double cli_best_gbs(const struct tcb_best *best);
+
 /* x DEFAULT, paired: "1.531". */
 void cli_speedup_text(const struct tcb_best *best, char out[CLI_NUMBER_MAX]);
 /* "1.531 [1.502, 1.554]"; without an interval of what was never measured. */

@@ -9,7 +9,7 @@
 
 #include "cli/core/emit.h"
 #include "cli/db/db_actions.h"
-#include "cli/report/best_rows.h"
+#include "cli/report/best_data.h"
 
 enum relation { ONLY_A, ONLY_B, SAME, OTHER, RELATIONS };
 static const char *const relation_texts[RELATIONS] = { "only A", "only B", "same", "other" };
@@ -38,27 +38,11 @@ static int add_best(void *ctx, const struct tcb_best *best)
 	return side->is_full;
 }
 
-#define COMPARE_SIZES(x, y) ((x) < (y) ? -1 : (x) > (y))
-
 static int compare(const struct tcb_best *a, const struct tcb_best *b)
 {
-	const int keys[] = {
-		strcmp(a->problem.op_name, b->problem.op_name),
-		COMPARE_SIZES(a->problem.contract, b->problem.contract),
-		COMPARE_SIZES(a->problem.shape.m, b->problem.shape.m),
-		COMPARE_SIZES(a->problem.shape.n, b->problem.shape.n),
-		COMPARE_SIZES(a->problem.shape.k, b->problem.shape.k),
-		memcmp(&a->problem.shape.words, &b->problem.shape.words, sizeof a->problem.shape.words),
-		strcmp(a->device_name, b->device_name),
-		strcmp(a->device_key, b->device_key),
-		COMPARE_SIZES(a->threads, b->threads),
-		COMPARE_SIZES(a->state, b->state),
-	};
+	const int problem = cli_best_order_problem(a, b), device = cli_best_order_device(a, b);
 
-	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-		if (keys[i])
-			return keys[i];
-	return 0;
+	return problem ? problem : device ? device : (int)a->state - (int)b->state;
 }
 
 static int compare_rows(const void *a, const void *b)

@@ -38,18 +38,9 @@ int cli_best_row_add_tie(struct cli_best_row *row, const char *geometry); /* 0, 
 int cli_best_row_add_counter(struct cli_best_row *row, const struct tcb_counter *counter);
 void cli_best_rows_fini(struct cli_best_rows *rows);
 
-/* Bytes over nanoseconds is GB/s; 0 where the time is unknown. */
-double cli_best_gbs(const struct tcb_best *best);
-
-/* Every column; best_table.h is for people. */
-enum tcb_status cli_best_rows_csv(const struct cli_best_rows *rows, struct tcb_str *out, struct tcb_error *err);
-json_t *cli_best_row_json(const struct cli_best_row *row, int *failed);
-/* What tells a result from others: op, contract, shape, device, state. */
-json_t *cli_best_json_head(const struct tcb_best *best, int has_arch, int *failed);
-/* Into OBJECT the stored members (db/columns.h) NAMES, which NULL ends; or those from FIRST on up to before END, which
- * is NULL for all. */
-void cli_best_json_named(json_t *object, const struct tcb_best *best, const char *const *names, int *failed);
-void cli_best_json_stored(json_t *object, const struct tcb_best *best, const char *first, const char *end, int *failed);
+/* As strcmp: by name, key and threads of the device; by op, contract and shape. */
+int cli_best_order_device(const struct tcb_best *a, const struct tcb_best *b);
+int cli_best_order_problem(const struct tcb_best *a, const struct tcb_best *b);
 /* The row of DEVICE's very problem and state; *FOUND_OUT is 0 where there is none. */
 enum tcb_status cli_best_find(struct tcb_db *db, const struct tcb_device *device, const struct tcb_problem *problem,
 			      enum tcb_state state, struct tcb_best *out, int *found_out, struct tcb_error *err);

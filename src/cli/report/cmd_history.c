@@ -11,7 +11,7 @@
 #include "cli/core/cli.h"
 #include "cli/core/nearby.h"
 #include "cli/core/setup.h"
-#include "cli/report/best_rows.h"
+#include "cli/report/best_data.h"
 #include "cli/report/bound_facts.h"
 #include "cli/report/compare.h"
 #include "db/verdict.h"

@@ -12,6 +12,7 @@
 #include "cli/core/nearby.h"
 #include "cli/core/setup.h"
 #include "cli/core/shape_axes.h"
+#include "cli/report/best_data.h"
 #include "cli/report/best_table.h"
 #include "cli/report/bound_facts.h"
 #include "cli/report/html_report.h"

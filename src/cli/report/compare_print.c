@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/report/best_data.h"
 #include "cli/report/compare.h"
 #include "kernels/op.h"
 

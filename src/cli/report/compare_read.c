@@ -81,28 +81,12 @@ static int add_session(void *ctx, const struct tcb_held *held)
 	return 0;
 }
 
-#define COMPARE_SIZES(x, y) ((x) < (y) ? -1 : (x) > (y))
-
 /* By device first: a table is of one. */
 static int compare(const struct tcb_best *a, const struct tcb_best *b)
 {
-	const int keys[] = {
-		strcmp(a->device_name, b->device_name),
-		strcmp(a->device_key, b->device_key),
-		COMPARE_SIZES(a->threads, b->threads),
-		strcmp(a->problem.op_name, b->problem.op_name),
-		COMPARE_SIZES(a->problem.contract, b->problem.contract),
-		COMPARE_SIZES(a->problem.shape.m, b->problem.shape.m),
-		COMPARE_SIZES(a->problem.shape.n, b->problem.shape.n),
-		COMPARE_SIZES(a->problem.shape.k, b->problem.shape.k),
-		memcmp(&a->problem.shape.words, &b->problem.shape.words, sizeof a->problem.shape.words),
-		COMPARE_SIZES(a->state, b->state),
-	};
+	const int device = cli_best_order_device(a, b), problem = cli_best_order_problem(a, b);
 
-	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-		if (keys[i])
-			return keys[i];
-	return 0;
+	return device ? device : problem ? problem : (int)a->state - (int)b->state;
 }
 
 static int compare_told(const void *a, const void *b)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/report/best_data.h"
 #include "cli/report/html_data.h"
 
 static json_t *point(const struct cli_html_candidate *one, size_t number, int *failed)

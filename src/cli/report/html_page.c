@@ -15,11 +15,12 @@ static void add_head(const struct cli_html_source *source, struct tcb_str *out)
 	char now[CLI_DATE_MAX];
 
 	cli_text_now(now);
-	tcb_str_add(out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-			 "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-			 "'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n"
-			 "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-			 "<title>tcbtune report</title>\n<style>\n");
+	tcb_str_add(out,
+		    "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+		    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+		    "style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n"
+		    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+		    "<title>tcbtune report</title>\n<style>\n");
 	tcb_str_add(out, cli_html_style());
 	tcb_str_add(out, "</style></head>\n<body><header><h1>tcbtune report</h1>\n<p class=\"soft\">");
 	cli_html_textf(out, "%zu result%s of %s; written %s by tcbtune %s (%s).", source->rows->count,
@@ -127,18 +128,22 @@ static void add_problem(const struct cli_html_source *source, const struct cli_h
 static void add_problems(const struct cli_html_source *source, const struct cli_html_spaces *spaces,
 			 struct tcb_str *out)
 {
-	tcb_str_addf(out,
-		     "<h2 id=\"problems\">Problems</h2>\n<p class=\"soft\">Times of candidates are those of screening, "
-		     "in the order of their trials; best, default and limit are those of the finals. Kernels of other "
-		     "programs are not in the database. Single trials that the script shows are thinned to about %d "
-		     "per result; drawings and numbers are of all, except where they say otherwise.</p>\n",
-		     CLI_HTML_POINTS_MAX);
+	tcb_str_addf(
+		out,
+		"<h2 id=\"problems\">Problems</h2>\n<p class=\"soft\">Times of candidates are those of screening, in "
+		"the order of their trials; best, default and limit are those of the finals. Kernels of other "
+		"programs are not in the database. Single trials that the script shows are thinned to about %d per "
+		"result; drawings and numbers are of all, except where they say otherwise.</p>\n",
+		CLI_HTML_POINTS_MAX);
 	for (size_t i = 0; i < spaces->count; i++)
 		add_problem(source, &spaces->items[i], i, out);
-	tcb_str_add(out, "<h2 id=\"losses\">What was best at one shape, used at another</h2>\n<p class=\"soft\">How "
-			 "much slower than that shape's own best, where it was measured there; tiles that were as "
-			 "large as the shape are made as large as the other one. Below zero: it was faster there in "
-			 "screening than the winner, which the finals put first.</p>\n<div class=\"plots\">");
+	tcb_str_add(
+		out,
+		"<h2 id=\"losses\">What was best at one shape, used at another</h2>\n<p class=\"soft\">How much slower "
+		"than that shape's own best, where it was measured there; tiles that were as large as the shape are "
+		"made as large as the other one. Below zero: it was faster there in screening than the winner, which "
+		"the finals put first.</p>\n<div "
+		"class=\"plots\">");
 	cli_html_losses(spaces, out);
 	tcb_str_add(out, "</div>\n");
 }
@@ -148,10 +153,10 @@ static enum tcb_status add_scripts(const struct cli_html_source *source, const s
 {
 	enum tcb_status status;
 
-	tcb_str_add(
-		out,
-		"</main>\n<footer><p class=\"none\">With scripts, plots are zoomed with the buttons, with + &minus; 0 "
-		"and arrows, or with Ctrl and the wheel.</p></footer>\n<script type=\"application/json\" id=\"data\">");
+	tcb_str_add(out,
+		    "</main>\n<footer><p class=\"none\">With scripts, plots are zoomed with the buttons, with + "
+		    "&minus; 0 and "
+		    "arrows, or with Ctrl and the wheel.</p></footer>\n<script type=\"application/json\" id=\"data\">");
 	status = cli_html_json(source, spaces, out, err);
 	tcb_str_add(out, "</script>\n<script>");
 	tcb_str_add(out, cli_html_script());

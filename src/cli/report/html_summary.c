@@ -59,10 +59,11 @@ static void add_gain(const struct cli_best_rows *rows, struct tcb_str *out)
 		cli_text_ratio(tcb_median(gains, count), median);
 		cli_text_ratio(gains[0], least);
 		cli_text_ratio(gains[count - 1], most);
-		tcb_str_addf(out,
-			     "<li>The median of %zu winner%s is <strong>%s &times; as fast as the default</strong> "
-			     "(from %s to %s).</li>\n",
-			     count, count == 1 ? "" : "s", median, least, most);
+		tcb_str_addf(
+			out,
+			"<li>The median of %zu winner%s is <strong>%s &times; as fast as the default</strong> (from "
+			"%s to %s).</li>\n",
+			count, count == 1 ? "" : "s", median, least, most);
 	}
 	free(gains);
 }
@@ -213,12 +214,14 @@ void cli_html_summary(const struct cli_html_source *source, struct tcb_str *out)
 		     "<li>Programs get the <strong>default</strong>, since the best is not surely as fast, for ", out);
 	add_unserved(source, CLI_SERVED_REFUSED,
 		     "<li>Programs do not get these, whose kernels have changed since they were measured: ", out);
-	tcb_str_add(out, "</ul></section>\n<h2 id=\"results\">Results</h2>\n<div id=\"tools\" class=\"tools\"></div>\n"
-			 "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Results\"><table "
-			 "class=\"summary\"><thead><tr><th>op</th><th>shape</th><th>device</th><th>state</th><th "
-			 "class=\"n\">time, 95&nbsp;%</th><th class=\"n\">GB/s</th><th class=\"n\">% of limit</th><th "
-			 "class=\"n\">&times; default, 95&nbsp;%</th><th "
-			 "class=\"n\">tried</th><th>verdict</th><th>bound by</th></tr></thead><tbody>\n");
+	tcb_str_add(
+		out,
+		"</ul></section>\n<h2 id=\"results\">Results</h2>\n<div id=\"tools\" class=\"tools\"></div>\n"
+		"<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Results\"><table class=\"summary\">"
+		"<thead><tr><th>op</th><th>shape</th><th>device</th><th>state</th>"
+		"<th class=\"n\">time, 95&nbsp;%</th><th class=\"n\">GB/s</th><th class=\"n\">% of limit</th>"
+		"<th class=\"n\">&times; default, 95&nbsp;%</th><th class=\"n\">tried</th><th>verdict</th>"
+		"<th>bound by</th></tr></thead><tbody>\n");
 	for (size_t i = 0; i < source->rows->count; i++)
 		add_row(source, i, out);
 	tcb_str_add(out, "</tbody></table></div>\n");

@@ -4,6 +4,7 @@
  */
 #include "cli/tune/sweep_json.h"
 
+#include "cli/report/best_data.h"
 #include "cli/tune/sweep_cards.h"
 
 static json_t *finals_json(const struct tcb_sweep_result *result, int *failed)
