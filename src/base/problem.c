@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/util.h"
+
 int tcb_mul_size(size_t a, size_t b, size_t *out)
 {
 	return __builtin_mul_overflow(a, b, out) ? -1 : 0;
@@ -84,12 +86,12 @@ const char *tcb_contract_text(enum tcb_contract contract)
 
 enum tcb_status tcb_contract_parse(const char *text, enum tcb_contract *out, struct tcb_error *err)
 {
-	for (int i = 0; i < TCB_CONTRACT_COUNT; i++)
-		if (strcmp(text, contract_texts[i]) == 0) {
-			*out = (enum tcb_contract)i;
-			return TCB_OK;
-		}
-	return tcb_fail(err, TCB_E_USAGE, "unknown contract '%.40s': use f32, f16 or q8", text);
+	const int found = tcb_text_find(contract_texts, TCB_CONTRACT_COUNT, text);
+
+	if (found < 0)
+		return tcb_fail(err, TCB_E_USAGE, "unknown contract '%.40s': use f32, f16 or q8", text);
+	*out = (enum tcb_contract)found;
+	return TCB_OK;
 }
 
 const char *tcb_state_text(enum tcb_state state)
@@ -99,10 +101,10 @@ const char *tcb_state_text(enum tcb_state state)
 
 enum tcb_status tcb_state_parse(const char *text, enum tcb_state *out, struct tcb_error *err)
 {
-	for (int i = 0; i < TCB_STATE_COUNT; i++)
-		if (strcmp(text, state_texts[i]) == 0) {
-			*out = (enum tcb_state)i;
-			return TCB_OK;
-		}
-	return tcb_fail(err, TCB_E_USAGE, "unknown cache state '%.40s': use cold or hot", text);
+	const int found = tcb_text_find(state_texts, TCB_STATE_COUNT, text);
+
+	if (found < 0)
+		return tcb_fail(err, TCB_E_USAGE, "unknown cache state '%.40s': use cold or hot", text);
+	*out = (enum tcb_state)found;
+	return TCB_OK;
 }

@@ -80,3 +80,12 @@ void tcb_size_text(uint64_t bytes, char out[TCB_SIZE_TEXT_MAX])
 	}
 	snprintf(out, TCB_SIZE_TEXT_MAX, "%.*f %s", value == (double)(uint64_t)value ? 0 : 1, value, units[unit]);
 }
+
+int tcb_text_find(const char *const *texts, int count, const char *text)
+{
+	int i = 0;
+
+	while (i < count && strcmp(texts[i], text) != 0)
+		i++;
+	return i < count ? i : -1;
+}

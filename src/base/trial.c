@@ -4,7 +4,7 @@
  */
 #include "base/trial.h"
 
-#include <string.h>
+#include "base/util.h"
 
 static const char *const outcome_texts[TCB_OUTCOME_COUNT] = {
 #define TCB_OUTCOME_ROW(id, text) text,
@@ -21,12 +21,12 @@ const char *tcb_outcome_text(enum tcb_outcome outcome)
 
 enum tcb_status tcb_outcome_parse(const char *text, enum tcb_outcome *out, struct tcb_error *err)
 {
-	for (int i = 0; i < TCB_OUTCOME_COUNT; i++)
-		if (strcmp(text, outcome_texts[i]) == 0) {
-			*out = (enum tcb_outcome)i;
-			return TCB_OK;
-		}
-	return tcb_fail(err, TCB_E_FORMAT, "unknown trial outcome '%.40s'", text);
+	const int found = tcb_text_find(outcome_texts, TCB_OUTCOME_COUNT, text);
+
+	if (found < 0)
+		return tcb_fail(err, TCB_E_FORMAT, "unknown trial outcome '%.40s'", text);
+	*out = (enum tcb_outcome)found;
+	return TCB_OK;
 }
 
 const char *tcb_stage_text(enum tcb_stage stage)

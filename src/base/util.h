@@ -40,5 +40,7 @@ void tcb_str_addf(struct tcb_str *str, const char *format, ...) __attribute__((f
 void tcb_str_fini(struct tcb_str *str);
 enum { TCB_SIZE_TEXT_MAX = 32 };
 void tcb_size_text(uint64_t bytes, char out[TCB_SIZE_TEXT_MAX]); /* "48 KiB" */
+/* Which of the COUNT texts TEXT is; -1: none. */
+int tcb_text_find(const char *const *texts, int count, const char *text);
 
 #endif

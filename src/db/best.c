@@ -359,9 +359,9 @@ enum tcb_status tcb_db_counters_each(struct tcb_db *db, const struct tcb_best *b
 	while ((status = tcb_db_step(db, stmt, &row, doing, err)) == TCB_OK && row) {
 		struct tcb_counter counter = { .state = best->state, .value = tcb_db_double(stmt, 2) };
 
-		int bad = tcb_db_text(stmt, 0, counter.name, sizeof(counter.name))       ? 0
-			  : tcb_db_text(stmt, 1, counter.source, sizeof(counter.source)) ? 1
-											 : -1;
+		const struct tcb_db_room texts[] = { { counter.name, sizeof counter.name },
+						     { counter.source, sizeof counter.source } };
+		const int bad = tcb_db_texts(stmt, 0, texts, 2);
 
 		if (bad >= 0)
 			tcb_db_note_unreadable(db, "counter of trial", sqlite3_column_int64(stmt, 3), stmt, bad);

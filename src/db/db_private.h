@@ -110,6 +110,12 @@ enum tcb_status tcb_db_finish(struct tcb_db *db, sqlite3_stmt *stmt, int64_t *id
 void tcb_db_note_unreadable(struct tcb_db *db, const char *table, int64_t id, sqlite3_stmt *stmt, int column);
 /* Column COLUMN into a buffer of CAPACITY bytes; -1 if it does not fit.  NULL reads as "". */
 int tcb_db_text(sqlite3_stmt *stmt, int column, char *out, size_t capacity);
+/* The same of adjacent columns, from FIRST on, into TEXTS; -1, or the first column that does not fit. */
+struct tcb_db_room {
+	char *out;
+	size_t capacity;
+};
+int tcb_db_texts(sqlite3_stmt *stmt, int first, const struct tcb_db_room *texts, size_t count);
 /* The words of a problem's shape; -1 if they are none, or not as tcb_words_print writes them. */
 int tcb_db_words(sqlite3_stmt *stmt, int column, struct tcb_words *out);
 double tcb_db_double(sqlite3_stmt *stmt, int column); /* NULL reads as NaN */

@@ -27,21 +27,19 @@ enum tcb_status tcb_db_stale_table(struct tcb_db *db, struct tcb_error *err)
 static int read_pair(sqlite3_stmt *stmt, struct tcb_tried *pair)
 {
 	char contract[16];
-	const struct {
-		char *out;
-		size_t capacity;
-	} texts[] = { { pair->device.key, sizeof pair->device.key },
-		      { pair->device.name, sizeof pair->device.name },
-		      { pair->device.arch, sizeof pair->device.arch },
-		      { pair->device.model, sizeof pair->device.model },
-		      { pair->problem.op_name, sizeof pair->problem.op_name },
-		      { contract, sizeof contract } };
+	const struct tcb_db_room texts[] = { { pair->device.key, sizeof pair->device.key },
+					     { pair->device.name, sizeof pair->device.name },
+					     { pair->device.arch, sizeof pair->device.arch },
+					     { pair->device.model, sizeof pair->device.model },
+					     { pair->problem.op_name, sizeof pair->problem.op_name },
+					     { contract, sizeof contract } };
 	size_t *const sizes[] = { &pair->problem.shape.m, &pair->problem.shape.n, &pair->problem.shape.k };
 
 	*pair = (struct tcb_tried){ 0 };
-	for (int i = 0; i < (int)(sizeof texts / sizeof *texts); i++)
-		if (tcb_db_text(stmt, 2 + i, texts[i].out, texts[i].capacity))
-			return 2 + i;
+
+	const int bad = tcb_db_texts(stmt, 2, texts, sizeof texts / sizeof *texts);
+	if (bad >= 0)
+		return bad;
 	if (tcb_contract_parse(contract, &pair->problem.contract, NULL) != TCB_OK)
 		return 7;
 	for (int i = 0; i < 3; i++) {

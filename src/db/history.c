@@ -38,10 +38,7 @@ static enum tcb_status query(struct tcb_db *db, sqlite3_stmt **out, const char *
 /* The first columns.  -1, or the one that cannot be read. */
 static int read_origin(sqlite3_stmt *stmt, struct tcb_origin *origin)
 {
-	const struct {
-		char *out;
-		size_t capacity;
-	} texts[] = {
+	const struct tcb_db_room texts[] = {
 		{ origin->uid, sizeof origin->uid },
 		{ origin->started_at, sizeof origin->started_at },
 		{ origin->status, sizeof origin->status },
@@ -54,9 +51,9 @@ static int read_origin(sqlite3_stmt *stmt, struct tcb_origin *origin)
 		{ origin->strategy, sizeof origin->strategy },
 	};
 
-	for (int i = 0; i < (int)(sizeof texts / sizeof *texts); i++)
-		if (tcb_db_text(stmt, i, texts[i].out, texts[i].capacity))
-			return i;
+	const int bad = tcb_db_texts(stmt, 0, texts, sizeof texts / sizeof *texts);
+	if (bad >= 0)
+		return bad;
 	origin->rotation_bytes = (uint64_t)sqlite3_column_int64(stmt, ORIGIN_COLUMNS - 1);
 	return -1;
 }
@@ -116,17 +113,17 @@ static void read_rounds(sqlite3_stmt *stmt, int column, struct tcb_held *held)
 
 static int read_held(sqlite3_stmt *stmt, struct tcb_held *held)
 {
+	const struct tcb_db_room texts[] = { { held->geometry, sizeof held->geometry },
+					     { held->variant, sizeof held->variant },
+					     { held->signature, sizeof held->signature } };
 	const int first = ORIGIN_COLUMNS;
 	int column = read_origin(stmt, &held->origin);
 
 	if (column >= 0)
 		return column;
-	if (tcb_db_text(stmt, first, held->geometry, sizeof held->geometry))
-		return first;
-	if (tcb_db_text(stmt, first + 1, held->variant, sizeof held->variant))
-		return first + 1;
-	if (tcb_db_text(stmt, first + 2, held->signature, sizeof held->signature))
-		return first + 2;
+	column = tcb_db_texts(stmt, first, texts, sizeof texts / sizeof *texts);
+	if (column >= 0)
+		return column;
 	held->ns = tcb_db_interval(stmt, first + 3);
 	held->default_ns = tcb_db_interval(stmt, first + 6);
 	held->tried = (size_t)sqlite3_column_int64(stmt, first + 9);

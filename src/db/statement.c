@@ -249,6 +249,14 @@ int tcb_db_text(sqlite3_stmt *stmt, int column, char *out, size_t capacity)
 	return 0;
 }
 
+int tcb_db_texts(sqlite3_stmt *stmt, int first, const struct tcb_db_room *texts, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (tcb_db_text(stmt, first + (int)i, texts[i].out, texts[i].capacity))
+			return first + (int)i;
+	return -1;
+}
+
 int tcb_db_words(sqlite3_stmt *stmt, int column, struct tcb_words *out)
 {
 	char text[TCB_WORDS_TEXT_MAX], canonical[TCB_WORDS_TEXT_MAX];

@@ -25,18 +25,12 @@ static int read_swept(sqlite3_stmt *stmt, struct tcb_swept *swept)
 	*swept = (struct tcb_swept){ .budget_s = sqlite3_column_double(stmt, 5),
 				     .max_trials = (uint64_t)sqlite3_column_int64(stmt, 6),
 				     .any_size = sqlite3_column_int(stmt, 7) };
-	const struct {
-		char *out;
-		size_t capacity;
-	} texts[] = { { swept->shard, sizeof swept->shard },
-		      { swept->status, sizeof swept->status },
-		      { swept->strategy, sizeof swept->strategy },
-		      { swept->seed, sizeof swept->seed } };
+	const struct tcb_db_room texts[] = { { swept->shard, sizeof swept->shard },
+					     { swept->status, sizeof swept->status },
+					     { swept->strategy, sizeof swept->strategy },
+					     { swept->seed, sizeof swept->seed } };
 
-	for (int i = 0; i < (int)(sizeof texts / sizeof *texts); i++)
-		if (tcb_db_text(stmt, 1 + i, texts[i].out, texts[i].capacity))
-			return 1 + i;
-	return -1;
+	return tcb_db_texts(stmt, 1, texts, sizeof texts / sizeof *texts);
 }
 
 enum tcb_status tcb_db_swept_each(struct tcb_db *db, const struct tcb_device *device, const struct tcb_problem *problem,

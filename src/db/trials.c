@@ -150,10 +150,7 @@ static int stage_parse(const char *text, enum tcb_stage *out)
 static int trial_columns(sqlite3_stmt *stmt, const struct tcb_parameter *parameters, struct tcb_trial *trial)
 {
 	char geometry[TCB_GEOMETRY_TEXT_MAX], outcome[32], class[32];
-	const struct {
-		char *out;
-		size_t capacity;
-	} texts[] = {
+	const struct tcb_db_room texts[] = {
 		{ geometry, sizeof(geometry) },
 		{ trial->variant, sizeof(trial->variant) },
 		{ trial->signature, sizeof(trial->signature) },
@@ -163,9 +160,10 @@ static int trial_columns(sqlite3_stmt *stmt, const struct tcb_parameter *paramet
 	};
 
 	memset(trial, 0, sizeof(*trial));
-	for (int i = 0; i < (int)(sizeof(texts) / sizeof(texts[0])); i++)
-		if (tcb_db_text(stmt, 1 + i, texts[i].out, texts[i].capacity))
-			return 1 + i;
+
+	const int bad = tcb_db_texts(stmt, 1, texts, sizeof texts / sizeof *texts);
+	if (bad >= 0)
+		return bad;
 	trial->error_ratio = tcb_db_double(stmt, 7);
 	trial->pack_ns = tcb_db_double(stmt, 8);
 	trial->prepare_ns = tcb_db_double(stmt, 9);

@@ -37,23 +37,20 @@ enum tcb_status tcb_db_verified_put(struct tcb_db *db, const struct tcb_verified
 /* -1, or the first column that cannot be read. */
 static int read_row(sqlite3_stmt *stmt, struct tcb_verified_run *run, struct tcb_verified *row)
 {
-	const struct {
-		char *out;
-		size_t capacity;
-	} texts[] = { { run->device, sizeof run->device },
-		      { run->device_key, sizeof run->device_key },
-		      { run->model, sizeof run->model },
-		      { run->assembler, sizeof run->assembler },
-		      { run->git_commit, sizeof run->git_commit },
-		      { run->measured_at, sizeof run->measured_at },
-		      { row->id, sizeof row->id },
-		      { row->result, sizeof row->result },
-		      { row->evidence, sizeof row->evidence },
-		      { row->control, sizeof row->control } };
+	const struct tcb_db_room texts[] = { { run->device, sizeof run->device },
+					     { run->device_key, sizeof run->device_key },
+					     { run->model, sizeof run->model },
+					     { run->assembler, sizeof run->assembler },
+					     { run->git_commit, sizeof run->git_commit },
+					     { run->measured_at, sizeof run->measured_at },
+					     { row->id, sizeof row->id },
+					     { row->result, sizeof row->result },
+					     { row->evidence, sizeof row->evidence },
+					     { row->control, sizeof row->control } };
 
-	for (int i = 0; i < (int)(sizeof texts / sizeof *texts); i++)
-		if (tcb_db_text(stmt, 1 + i, texts[i].out, texts[i].capacity))
-			return 1 + i;
+	const int bad = tcb_db_texts(stmt, 1, texts, sizeof texts / sizeof *texts);
+	if (bad >= 0)
+		return bad;
 	row->seconds = tcb_db_double(stmt, 11);
 	return -1;
 }

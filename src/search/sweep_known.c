@@ -14,20 +14,26 @@ void tcb_sweep_entry_clear(struct tcb_sweep_entry *entry)
 		entry->ns[s] = entry->checked[s] = (struct tcb_interval){ NAN, NAN, NAN };
 }
 
-void tcb_sweep_entry_fill(struct tcb_sweep_entry *entry, const struct tcb_team_task *task)
+/* What a trial is besides its measurements. */
+static void take(struct tcb_sweep_entry *entry, const struct tcb_trial *trial)
 {
-	const struct tcb_trial *trial = &task->trial;
-	tcb_sweep_entry_clear(entry);
 	entry->decided = 1;
-	entry->when_s = task->when_s;
-	entry->took_s = task->took_s;
-	entry->member = (uint32_t)task->member;
 	entry->outcome = trial->outcome;
 	entry->class_checked = trial->class_checked;
 	entry->error_ratio = trial->error_ratio;
 	entry->pack_ns = trial->pack_ns;
 	entry->prepare_ns = trial->prepare_ns;
 	entry->verify_ns = trial->verify_ns;
+}
+
+void tcb_sweep_entry_fill(struct tcb_sweep_entry *entry, const struct tcb_team_task *task)
+{
+	const struct tcb_trial *trial = &task->trial;
+	tcb_sweep_entry_clear(entry);
+	take(entry, trial);
+	entry->when_s = task->when_s;
+	entry->took_s = task->took_s;
+	entry->member = (uint32_t)task->member;
 	for (size_t m = 0; m < trial->measurement_count; m++)
 		if (trial->measurements[m].stage == TCB_STAGE_SCREEN)
 			entry->ns[trial->measurements[m].state] = trial->measurements[m].ns;
@@ -38,13 +44,8 @@ void tcb_sweep_entry_merge(struct tcb_sweep_entry *entry, const struct tcb_trial
 {
 	if (trial->outcome == TCB_OUTCOME_TOO_SLOW || (entry->decided && entry->outcome != TCB_OUTCOME_OK))
 		return;
-	entry->decided = entry->known = 1;
-	entry->outcome = trial->outcome;
-	entry->class_checked = trial->class_checked;
-	entry->error_ratio = trial->error_ratio;
-	entry->pack_ns = trial->pack_ns;
-	entry->prepare_ns = trial->prepare_ns;
-	entry->verify_ns = trial->verify_ns;
+	take(entry, trial);
+	entry->known = 1;
 	for (size_t m = 0; m < trial->measurement_count; m++) {
 		const struct tcb_measurement *measurement = &trial->measurements[m];
 		int is_final = measurement->stage == TCB_STAGE_FINAL;
