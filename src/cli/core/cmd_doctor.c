@@ -233,18 +233,14 @@ static enum tcb_status print_text(const struct tcb_doctor_row *rows, size_t coun
 		cli_table_cell(&table, "%s", rows[i].what);
 		cli_table_cell(&table, "%s", rows[i].found);
 	}
-	status = cli_table_render(&table, CLI_TABLE_TEXT, &out, err);
-	cli_table_fini(&table);
+	status = cli_table_finish(&table, CLI_TABLE_TEXT, &out, err);
 	for (size_t i = 0; i < count; i++)
 		advised += rows[i].advice[0] != '\0';
 	tcb_str_add(&out, advised ? "\n" : "");
 	for (size_t i = 0; i < count; i++)
 		if (rows[i].advice[0])
 			cli_add_line(&out, "%s: %s", rows[i].what, rows[i].advice);
-	if (status == TCB_OK)
-		return cli_emit_text(&out, err);
-	tcb_str_fini(&out);
-	return status;
+	return cli_emit_made(status, &out, err);
 }
 
 static enum tcb_status print_json(const struct tcb_doctor_row *rows, size_t count, struct tcb_error *err)

@@ -48,7 +48,6 @@ static enum tcb_status print_table(const struct tcb_op *const *ops, size_t count
 	};
 	struct cli_table table;
 	struct tcb_str out = { 0 };
-	enum tcb_status status;
 
 	cli_table_init(&table, columns, sizeof columns / sizeof *columns);
 	for (size_t i = 0; i < count; i++) {
@@ -62,12 +61,7 @@ static enum tcb_status print_table(const struct tcb_op *const *ops, size_t count
 		cli_table_cell(&table, "%s", ops[i]->summary);
 		tcb_str_fini(&contracts);
 	}
-	status = cli_table_render(&table, CLI_TABLE_TEXT, &out, err);
-	cli_table_fini(&table);
-	if (status == TCB_OK)
-		return cli_emit_text(&out, err);
-	tcb_str_fini(&out);
-	return status;
+	return cli_emit_made(cli_table_finish(&table, CLI_TABLE_TEXT, &out, err), &out, err);
 }
 
 /* What does not depend on the machine that this was built for. */
@@ -97,8 +91,7 @@ static enum tcb_status print_markdown(const struct tcb_op *const *ops, size_t co
 		tcb_str_fini(&contracts);
 		tcb_str_fini(&shapes);
 	}
-	status = cli_table_render(&table, CLI_TABLE_MD, &out, err);
-	cli_table_fini(&table);
+	status = cli_table_finish(&table, CLI_TABLE_MD, &out, err);
 	if (status == TCB_OK)
 		return cli_emit(&out, err);
 	tcb_str_fini(&out);

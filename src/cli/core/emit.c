@@ -261,6 +261,14 @@ enum tcb_status cli_emit_text(struct tcb_str *text, struct tcb_error *err)
 	return cli_emit_text_to(NULL, text, err);
 }
 
+enum tcb_status cli_emit_made(enum tcb_status status, struct tcb_str *text, struct tcb_error *err)
+{
+	if (status == TCB_OK)
+		return cli_emit_text(text, err);
+	tcb_str_fini(text);
+	return status;
+}
+
 enum tcb_status cli_emit_json_to(const char *path, json_t *root, struct tcb_error *err)
 {
 	struct tcb_str text = { 0 };

@@ -22,6 +22,8 @@
 void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* What a person reads, to stdout, in lines that the terminal has room for.  Frees TEXT. */
 enum tcb_status cli_emit_text(struct tcb_str *text, struct tcb_error *err);
+/* The same of a TEXT that was made with STATUS, which is returned where it is a failure: then nothing is printed. */
+enum tcb_status cli_emit_made(enum tcb_status status, struct tcb_str *text, struct tcb_error *err);
 /* All of TEXT as it is to stdout; a full disk or a closed pipe is an error.  Frees TEXT. */
 enum tcb_status cli_emit(struct tcb_str *text, struct tcb_error *err);
 /* The same to PATH, or to stdout when PATH is NULL.  The file is complete or as it was before. */
@@ -122,6 +124,9 @@ void cli_table_note(struct cli_table *table, const char *text);
 size_t cli_table_width(const struct cli_table *table);
 /* Whether what goes to PATH (NULL: stdout) may be colored: a terminal, and neither NO_COLOR nor TERM=dumb. */
 int cli_wants_color(const char *path);
+/* Renders TABLE at the end of OUT and finishes it. */
+enum tcb_status cli_table_finish(struct cli_table *table, enum cli_table_style style, struct tcb_str *out,
+				 struct tcb_error *err);
 enum tcb_status cli_table_render(const struct cli_table *table, enum cli_table_style style, struct tcb_str *out,
 				 struct tcb_error *err);
 

@@ -260,3 +260,12 @@ enum tcb_status cli_table_render(const struct cli_table *table, enum cli_table_s
 	free(width);
 	return TCB_OK;
 }
+
+enum tcb_status cli_table_finish(struct cli_table *table, enum cli_table_style style, struct tcb_str *out,
+				 struct tcb_error *err)
+{
+	const enum tcb_status status = cli_table_render(table, style, out, err);
+
+	cli_table_fini(table);
+	return status;
+}

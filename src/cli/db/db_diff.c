@@ -186,14 +186,10 @@ static enum tcb_status print_table(const struct pair *pairs, size_t count, const
 	cli_table_init(&table, columns, sizeof columns / sizeof *columns);
 	for (size_t i = 0; i < count; i++)
 		add_row(&table, &pairs[i]);
-	status = cli_table_render(&table, CLI_TABLE_TEXT, &out, err);
-	cli_table_fini(&table);
+	status = cli_table_finish(&table, CLI_TABLE_TEXT, &out, err);
 	tcb_str_addf(&out, "same geometry: %zu, other: %zu, only in A: %zu, only in B: %zu\n", counts[SAME],
 		     counts[OTHER], counts[ONLY_A], counts[ONLY_B]);
-	if (status == TCB_OK)
-		return cli_emit_text(&out, err);
-	tcb_str_fini(&out);
-	return status;
+	return cli_emit_made(status, &out, err);
 }
 
 static enum tcb_status compare_sides(const struct cli_db_args *args, const struct side sides[2], struct tcb_error *err)

@@ -236,10 +236,7 @@ static enum tcb_status print_results(struct modelling *m, struct tcb_error *err)
 	status = m->args->plan ? cli_model_add_plan(&m->told, &out, err) : TCB_OK;
 	if (status == TCB_OK && (!m->args->plan || cli_model_open_count(&m->told) < m->plan.count))
 		status = cli_model_add_results(&m->told, &out, err);
-	if (status == TCB_OK)
-		return cli_emit_text(&out, err);
-	tcb_str_fini(&out);
-	return status;
+	return cli_emit_made(status, &out, err);
 }
 
 /* The plan to stderr: stdout is for the results. */

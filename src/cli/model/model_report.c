@@ -68,7 +68,6 @@ static enum tcb_status add_problems(const struct cli_model_told *told, struct tc
 	struct cli_column columns[CLI_TOKENS_MAX + 4] = { { "PROBLEM", 0 } };
 	struct cli_table table;
 	size_t count = 1;
-	enum tcb_status status;
 
 	for (size_t t = 0; t < plan->token_count; t++) {
 		(void)snprintf(titles[t], sizeof titles[t], "CALLS AT %zu", plan->tokens[t]);
@@ -88,9 +87,7 @@ static enum tcb_status add_problems(const struct cli_model_told *told, struct tc
 		cli_table_cell(&table, "%s", cli_known_text(item->known));
 		cli_table_cell(&table, "%s", item->product->first);
 	}
-	status = cli_table_render(&table, CLI_TABLE_TEXT, out, err);
-	cli_table_fini(&table);
-	return status;
+	return cli_table_finish(&table, CLI_TABLE_TEXT, out, err);
 }
 
 enum tcb_status cli_model_add_plan(const struct cli_model_told *told, struct tcb_str *out, struct tcb_error *err)
@@ -162,7 +159,6 @@ static enum tcb_status add_times(const struct cli_model_told *told, size_t t, st
 	const struct cli_projection all = cli_model_project(told->plan, t, told->is_modelled);
 	struct cli_table table;
 	char label[CLI_LABEL_MAX];
-	enum tcb_status status;
 
 	cli_add_line(out, "%zu token%s (%s)", told->plan->tokens[t], told->plan->tokens[t] == 1 ? "" : "s",
 		     told->plan->tokens[t] == 1 ? "decode" : "prompt");
@@ -184,9 +180,7 @@ static enum tcb_status add_times(const struct cli_model_told *told, size_t t, st
 			       item->known >= CLI_KNOWN_THIN && !item->is_served ? ", default served" : "",
 			       item->is_estimated ? ", estimated" : "", item->failure[0] ? ", failed" : "");
 	}
-	status = cli_table_render(&table, CLI_TABLE_TEXT, out, err);
-	cli_table_fini(&table);
-	return status;
+	return cli_table_finish(&table, CLI_TABLE_TEXT, out, err);
 }
 
 static double per_second(const struct cli_model_plan *plan, size_t t, double ns)
@@ -208,7 +202,6 @@ static enum tcb_status add_projections(const struct cli_model_told *told, struct
 						     { "tok/s DEFAULT", 1 }, { "x DEFAULT", 1 }, { "tok/s LIMIT", 1 },
 						     { "% LIMIT", 1 },       { "PROVEN", 0 } };
 	struct cli_table table;
-	enum tcb_status status;
 
 	cli_table_init(&table, columns, sizeof columns / sizeof *columns);
 	for (size_t t = 0; t < told->plan->token_count; t++) {
@@ -222,9 +215,7 @@ static enum tcb_status add_projections(const struct cli_model_told *told, struct
 		add_of_limit(&table, &made.limit);
 		cli_table_cell(&table, "%zu of %zu", made.proven, made.problems);
 	}
-	status = cli_table_render(&table, CLI_TABLE_TEXT, out, err);
-	cli_table_fini(&table);
-	return status;
+	return cli_table_finish(&table, CLI_TABLE_TEXT, out, err);
 }
 
 /* "12 of 13 problems are not tuned: 4 thin, 8 with the default's time; ..." */

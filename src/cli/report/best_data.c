@@ -98,16 +98,13 @@ enum tcb_status cli_best_rows_csv(const struct cli_best_rows *rows, struct tcb_s
 	static const struct cli_best_row none;
 	struct data data = { .count = 0 };
 	struct cli_table table;
-	enum tcb_status status;
 
 	add_data_row(&data, &none);
 	cli_table_init(&table, data.columns, data.count);
 	data.table = &table;
 	for (size_t i = 0; i < rows->count; i++)
 		add_data_row(&data, &rows->rows[i]);
-	status = cli_table_render(&table, CLI_TABLE_CSV, out, err);
-	cli_table_fini(&table);
-	return status;
+	return cli_table_finish(&table, CLI_TABLE_CSV, out, err);
 }
 
 /* --- as JSON --- */

@@ -153,8 +153,7 @@ static enum tcb_status add_table(const struct history *history, struct tcb_str *
 	cli_table_init(&table, columns, sizeof columns / sizeof *columns);
 	for (size_t i = 0; i < history->count; i++)
 		add_row(&table, history, i);
-	enum tcb_status status = cli_table_render(&table, CLI_TABLE_TEXT, out, err);
-	cli_table_fini(&table);
+	enum tcb_status status = cli_table_finish(&table, CLI_TABLE_TEXT, out, err);
 	add_geometries(history, out);
 	tcb_verdict_reason(best, verdict, reason);
 	(void)snprintf(line, sizeof line, "now %s: %s", tcb_verdict_text(verdict), reason);

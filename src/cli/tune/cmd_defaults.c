@@ -274,9 +274,7 @@ static enum tcb_status add_rows(struct tcb_str *out, const struct judged *j, str
 		add_percent(&table, j->left_out[s]);
 		add_percent(&table, group->cells.loss[OWN * group->row_count + s]);
 	}
-	enum tcb_status status = cli_table_render(&table, CLI_TABLE_TEXT, out, err);
-	cli_table_fini(&table);
-	return status;
+	return cli_table_finish(&table, CLI_TABLE_TEXT, out, err);
 }
 
 static void add_name(struct tcb_str *out, const struct cli_default_group *group)

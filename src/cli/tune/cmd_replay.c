@@ -199,18 +199,13 @@ static enum tcb_status print_text(const struct replaying *r, struct tcb_error *e
 		mean_score(r, s, &mean);
 		add_row(&table, s ? "" : "mean", "", r->strategies[s]->name, &mean);
 	}
-	enum tcb_status status = cli_table_render(&table, CLI_TABLE_TEXT, &out, err);
-	cli_table_fini(&table);
-	if (status != TCB_OK) {
-		tcb_str_fini(&out);
-		return status;
-	}
+	enum tcb_status status = cli_table_finish(&table, CLI_TABLE_TEXT, &out, err);
 	tcb_str_addf(
 		&out,
 		"score: 0 is random search, 1 the optimum from the start; budget: of random search's trials, when the "
 		"score ends\nafter N trials: percent over the optimum, median / 90th percentile of %llu seeds\n",
 		(unsigned long long)r->args->repeats);
-	return cli_emit_text(&out, err);
+	return cli_emit_made(status, &out, err);
 }
 
 static json_t *json_score(const char *strategy, const struct tcb_replay_score *score, int *failed)

@@ -38,10 +38,7 @@ static enum tcb_status print_winners(struct cli_sweeping *run, enum tcb_status s
 		return TCB_OK;
 	printed = cli_best_table(&run->rows, &(struct cli_best_view){ .is_colored = cli_wants_color(NULL) }, &out, err);
 	cli_best_verdicts(&run->rows, run->args->db, "", &out);
-	if (printed == TCB_OK)
-		return cli_emit_text(&out, err);
-	tcb_str_fini(&out);
-	return printed;
+	return cli_emit_made(printed, &out, err);
 }
 
 static enum tcb_status run_problems(struct cli_sweeping *run, const struct cli_problems *problems,

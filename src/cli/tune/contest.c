@@ -134,8 +134,7 @@ enum tcb_status cli_contest_add(const struct cli_contest *contest, struct tcb_st
 	if (out->length)
 		tcb_str_add(out, "\n");
 	cli_add_line(out, "%s, %s", label, tcb_state_text(contest->state));
-	status = cli_table_render(&table, CLI_TABLE_TEXT, out, err);
-	cli_table_fini(&table);
+	status = cli_table_finish(&table, CLI_TABLE_TEXT, out, err);
 	add_disturbance(contest, out);
 	return status;
 }

@@ -112,19 +112,14 @@ static enum tcb_status print_text(const struct stopping *s, struct tcb_error *er
 				&s->spaces[i * asked->space_count + space]);
 	for (size_t i = 0; i < asked->strategy_count; i++)
 		add_row(&table, i ? "" : "all", asked->strategies[i]->name, &s->all[i]);
-	enum tcb_status status = cli_table_render(&table, CLI_TABLE_TEXT, &out, err);
-	cli_table_fini(&table);
-	if (status != TCB_OK) {
-		tcb_str_fini(&out);
-		return status;
-	}
+	enum tcb_status status = cli_table_finish(&table, CLI_TABLE_TEXT, &out, err);
 	tcb_str_addf(&out,
 		     "stopped: runs in which, within %d trials, as many again were expected to gain less than %g %%; "
 		     "of those:\nafter trials, median / 90th percentile; what was predicted, mean, and what as many "
 		     "again brought,\nmean / 90th percentile, in percent; exceeded: runs in which that was more than "
 		     "predicted; gap: percent over the optimum when they stopped, median / 90th percentile\n",
 		     TCB_REPLAY_STOP_MOST, 100 * asked->until);
-	return cli_emit_text(&out, err);
+	return cli_emit_made(status, &out, err);
 }
 
 static json_t *json_stops(const char *strategy, const struct tcb_replay_stops *stops, int *failed)
