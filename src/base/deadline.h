@@ -50,10 +50,4 @@ static inline struct tcb_deadline tcb_deadline_later(struct tcb_deadline a, stru
 	return a.ns == 0 || (b.ns != 0 && a.ns > b.ns) ? a : b;
 }
 
-/* SECONDS, or a SHARE of what is left if that is less. */
-static inline double tcb_deadline_limit_s(struct tcb_deadline deadline, double seconds, double share)
-{
-	return fmin(seconds, share * tcb_deadline_left_s(deadline));
-}
-
 #endif

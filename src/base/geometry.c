@@ -17,13 +17,13 @@ static const char *const words_NUMBER[] = { NULL };
 #undef WORD
 
 static const struct {
-	const char *key, *help;
+	const char *key;
 	enum tcb_knob_scope scope;
 	const char *const *words; /* words_NUMBER: a decimal integer */
 	int32_t word_count;       /* the end left out */
 } knobs[TCB_KNOB_COUNT] = {
 #define TCB_KNOB_ROW(id, key, scope, kind, help) \
-	{ key, help, TCB_SCOPE_##scope, words_##kind, (int32_t)(sizeof words_##kind / sizeof *words_##kind) - 1 },
+	{ key, TCB_SCOPE_##scope, words_##kind, (int32_t)(sizeof words_##kind / sizeof *words_##kind) - 1 },
 	TCB_KNOB_LIST(TCB_KNOB_ROW)
 #undef TCB_KNOB_ROW
 };
@@ -69,11 +69,6 @@ const char *tcb_level_text(enum tcb_level level)
 const char *tcb_knob_key(enum tcb_knob knob)
 {
 	return knobs[knob].key;
-}
-
-const char *tcb_knob_help(enum tcb_knob knob)
-{
-	return knobs[knob].help;
 }
 
 enum tcb_knob_scope tcb_knob_scope(enum tcb_knob knob)

@@ -197,7 +197,6 @@ const char *tcb_parameters_refused(const struct tcb_parameter *parameters);
 
 const char *tcb_level_text(enum tcb_level level); /* "macro", "midi", "micro" */
 const char *tcb_knob_key(enum tcb_knob knob);
-const char *tcb_knob_help(enum tcb_knob knob);
 enum tcb_knob_scope tcb_knob_scope(enum tcb_knob knob);
 /* The word of a value (NULL for NUMBER knobs or values outside the list). */
 const char *tcb_knob_word(enum tcb_knob knob, int32_t value);

@@ -23,7 +23,7 @@ const struct tcb_word_row *tcb_word_divisor(enum tcb_word word)
 	return next < TCB_WORD_COUNT && tcb_word_rows[next].kind == TCB_WORD_DIVISOR ? &tcb_word_rows[next] : NULL;
 }
 
-uint32_t tcb_word_get(const struct tcb_words *words, enum tcb_word word)
+static uint32_t word_of(const struct tcb_words *words, enum tcb_word word)
 {
 	switch (word) {
 #define GET(ID, field, ...) \
@@ -77,13 +77,12 @@ static int read_value(const char **text, unsigned word, struct tcb_words *out)
 	const struct tcb_word_row *row = &tcb_word_rows[word], *divisor = tcb_word_divisor(word);
 	*text += strlen(row->text);
 	const uint32_t value = row->kind == TCB_WORD_FLAG ? 1 : read_number(text, row->least, row->most);
-	if (!value || tcb_word_get(out, word))
+	if (!value || word_of(out, word))
 		return -1;
 	set(out, word, value);
 	if (!divisor)
 		return 0;
-	return !begins(*text, divisor) || read_value(text, word + 1, out) || value % tcb_word_get(out, word + 1) ? -1
-														 : 0;
+	return !begins(*text, divisor) || read_value(text, word + 1, out) || value % word_of(out, word + 1) ? -1 : 0;
 }
 
 static int read_word(const char **text, struct tcb_words *out)
@@ -98,8 +97,7 @@ static int read_word(const char **text, struct tcb_words *out)
 static int complete(struct tcb_words *out)
 {
 	for (unsigned i = 0; i < TCB_WORD_COUNT; i++) {
-		const int is_given = tcb_word_get(out, i) != 0,
-			  has_other = tcb_word_get(out, tcb_word_rows[i].with) != 0;
+		const int is_given = word_of(out, i) != 0, has_other = word_of(out, tcb_word_rows[i].with) != 0;
 		if (is_given && !has_other)
 			return -1;
 		if (!is_given && has_other)
@@ -137,8 +135,8 @@ void tcb_words_print(const struct tcb_words *words, char out[TCB_WORDS_TEXT_MAX]
 	*out = '\0';
 	for (unsigned i = 0; i < TCB_WORD_COUNT; i++) {
 		const struct tcb_word_row *row = &tcb_word_rows[i];
-		const uint32_t value = tcb_word_get(words, i);
-		if (!value || value == row->unsaid || !tcb_word_get(words, row->with))
+		const uint32_t value = word_of(words, i);
+		if (!value || value == row->unsaid || !word_of(words, row->with))
 			continue;
 		char number[16] = "";
 		if (row->kind != TCB_WORD_FLAG)
@@ -152,7 +150,7 @@ unsigned tcb_words_given(const struct tcb_words *words)
 {
 	unsigned given = 0;
 	for (unsigned i = 0; i < TCB_WORD_COUNT; i++) {
-		const uint32_t value = tcb_word_get(words, i);
+		const uint32_t value = word_of(words, i);
 		given |= value && value != tcb_word_rows[i].unsaid ? 1u << i : 0;
 	}
 	return given;

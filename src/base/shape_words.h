@@ -89,7 +89,6 @@ enum { TCB_WORDS_TEXT_MAX = 0 TCB_SHAPE_WORDS(TCB_WORDS_LENGTH) };
 enum tcb_status tcb_words_parse(const char *text, struct tcb_words *out, struct tcb_error *err);
 void tcb_words_print(const struct tcb_words *words, char out[TCB_WORDS_TEXT_MAX]);
 
-uint32_t tcb_word_get(const struct tcb_words *words, enum tcb_word word);
 /* Bit 1u << WORD of each that is neither 0 nor what it is unsaid. */
 unsigned tcb_words_given(const struct tcb_words *words);
 /* The examples of the words in MASK: "h32/8, b4, causal". */

@@ -89,22 +89,6 @@ enum tcb_status tcb_view_transpose(const struct tcb_view *view, unsigned dim_a, 
 	return TCB_OK;
 }
 
-enum tcb_status tcb_view_reshape(const struct tcb_view *view, unsigned rank, const size_t *shape, struct tcb_view *out,
-				 struct tcb_error *err)
-{
-	struct tcb_view result;
-
-	if (!tcb_view_is_contiguous(view))
-		return tcb_fail(err, TCB_E_USAGE, "only a contiguous view can be reshaped; copy it first");
-	TCB_TRY(tcb_view_init(&result, rank, shape, err));
-	if (tcb_view_count(&result) != tcb_view_count(view))
-		return tcb_fail(err, TCB_E_USAGE, "reshape from %zu to %zu elements", tcb_view_count(view),
-				tcb_view_count(&result));
-	result.offset = view->offset;
-	*out = result;
-	return TCB_OK;
-}
-
 int tcb_view_is_contiguous(const struct tcb_view *view)
 {
 	size_t step = 1;

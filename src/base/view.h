@@ -32,9 +32,6 @@ enum tcb_status tcb_view_slice(const struct tcb_view *view, unsigned dim, size_t
 			       struct tcb_view *out, struct tcb_error *err);
 enum tcb_status tcb_view_transpose(const struct tcb_view *view, unsigned dim_a, unsigned dim_b, struct tcb_view *out,
 				   struct tcb_error *err);
-/* Only of contiguous views, to a shape of as many elements. */
-enum tcb_status tcb_view_reshape(const struct tcb_view *view, unsigned rank, const size_t *shape, struct tcb_view *out,
-				 struct tcb_error *err);
 int tcb_view_is_contiguous(const struct tcb_view *view);
 size_t tcb_view_count(const struct tcb_view *view);
 /* Element offset of INDEX in the buffer; INDEX must lie inside the shape (asserted). */

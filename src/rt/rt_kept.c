@@ -70,9 +70,9 @@ static int look_at_object(struct dl_phdr_info *info, size_t size, void *ctx)
 	return is_here;
 }
 
-uint64_t rt_build_stamp(void)
+static uint64_t build_stamp(void)
 {
-	struct build build = { .within = (uintptr_t)rt_build_stamp };
+	struct build build = { .within = (uintptr_t)build_stamp };
 
 	dl_iterate_phdr(look_at_object, &build);
 	return build.stamp;
@@ -93,7 +93,7 @@ static uint64_t checksum_of(const struct rt_image *image, const struct rt_kept *
 
 static int is_believed(const struct rt_image *image, const struct rt_kept *kept)
 {
-	return kept->build != 0 && kept->build == rt_build_stamp() && kept->checksum == checksum_of(image, kept);
+	return kept->build != 0 && kept->build == build_stamp() && kept->checksum == checksum_of(image, kept);
 }
 
 void rt_kept_load(struct rt_layer *layer)
@@ -130,7 +130,7 @@ static void add_known(const struct rt_layer *layer, struct rt_kept *kept)
 		if ((known == RT_FINE || known == RT_OTHER_KERNEL) && kind && kind->is_emitted)
 			kept->refusal[i] = (uint8_t)known;
 	}
-	kept->build = rt_build_stamp();
+	kept->build = build_stamp();
 	kept->checksum = checksum_of(&layer->image, kept);
 }
 
@@ -158,7 +158,7 @@ void rt_kept_save(const struct rt_layer *layer)
 	struct rt_kept *kept;
 	int fd;
 
-	if (image->header->section[RT_REFUSALS].count != kept_bytes(image) || rt_build_stamp() == 0)
+	if (image->header->section[RT_REFUSALS].count != kept_bytes(image) || build_stamp() == 0)
 		return;
 	fd = tcb_file_open_regular(layer->snapshot, O_RDWR | O_NOFOLLOW);
 	kept = fd < 0 ? NULL : malloc(kept_bytes(image));

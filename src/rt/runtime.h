@@ -225,8 +225,6 @@ void rt_snapshot_load(const char *path, const struct tcb_db_stamp *stamp, uint64
 void rt_snapshot_save(struct rt_layer *layer);
 
 /* rt_kept.c */
-/* What this library's build is; 0: nobody can say. */
-uint64_t rt_build_stamp(void);
 /* The refusals that LAYER's image has from this build. */
 void rt_kept_load(struct rt_layer *layer);
 /* Puts what was found out into LAYER's snapshot, if that is this user's. */

@@ -192,11 +192,6 @@ void tcb_gpu_memory_operands(const struct tcb_gpu_memory *memory, enum tcb_layou
 										       : memory->shared[i].data;
 }
 
-size_t tcb_gpu_memory_copies(const struct tcb_gpu_memory *memory, enum tcb_layout layout)
-{
-	return memory->layout[layout].count;
-}
-
 enum tcb_status tcb_gpu_memory_poison(struct tcb_gpu_memory *memory, struct tcb_error *err)
 {
 	for (size_t i = 0; i < memory->instance->output_count; i++) {

@@ -43,7 +43,6 @@ enum tcb_status tcb_gpu_memory_need(struct tcb_gpu_memory *memory, enum tcb_layo
 /* Addresses of the operands of copy INDEX. */
 void tcb_gpu_memory_operands(const struct tcb_gpu_memory *memory, enum tcb_layout layout, size_t index,
 			     uint64_t operand[TCB_OPERANDS_MAX]);
-size_t tcb_gpu_memory_copies(const struct tcb_gpu_memory *memory, enum tcb_layout layout);
 /* Bytes of one copy that stream. */
 size_t tcb_gpu_memory_streamed(const struct tcb_gpu_memory *memory, const size_t packed_bytes[TCB_OPERANDS_MAX]);
 /* Fills the outputs with poison. */

@@ -309,16 +309,3 @@ struct tcb_buffer *tcb_instance_buffer(struct tcb_instance *instance, const stru
 		return &instance->packed[plan->variant->layout].buffer[index];
 	return &instance->data[index];
 }
-
-size_t tcb_instance_bytes(const struct tcb_instance *instance)
-{
-	size_t bytes = instance->reference_data.map_bytes;
-	for (size_t i = 0; i < instance->output_count; i++)
-		bytes += instance->output[i].right.output.map_bytes;
-	for (size_t i = 0; i < TCB_OPERANDS_MAX; i++) {
-		bytes += instance->data[i].map_bytes;
-		for (size_t layout = 0; layout < TCB_LAYOUT_COUNT; layout++)
-			bytes += instance->packed[layout].buffer[i].map_bytes;
-	}
-	return bytes;
-}

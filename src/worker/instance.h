@@ -82,6 +82,4 @@ struct tcb_shared_reference *tcb_shared_reference_create(const struct tcb_op *op
 							 const struct tcb_draw *draw);
 void tcb_shared_reference_destroy(struct tcb_shared_reference *shared); /* NULL is fine */
 
-size_t tcb_instance_bytes(const struct tcb_instance *instance);
-
 #endif

@@ -159,7 +159,9 @@ void tcb_runner_warm(struct tcb_runner *runner)
 		tcb_runner_call(runner);
 }
 
-void tcb_runner_check_call(struct tcb_runner *runner, void *operand[TCB_OPERANDS_MAX], double *ns_out)
+/* One call on poisoned outputs; OPERAND gets its operands, valid until the next call.  NS_OUT (nullable): what the call
+ * took. */
+static void check_call(struct tcb_runner *runner, void *operand[TCB_OPERANDS_MAX], double *ns_out)
 {
 	struct tcb_operand operands[TCB_OPERANDS_MAX];
 	const size_t count = runner->op->operands(&runner->plan.problem, operands);
@@ -206,7 +208,7 @@ static size_t measure_long(struct tcb_runner *runner, const struct tcb_screen_ru
 	size_t count = 1;
 	if (runner->waits)
 		tcb_waits_begin(runner->waits);
-	tcb_runner_check_call(runner, operand, &samples[0]);
+	check_call(runner, operand, &samples[0]);
 	if (runner->waits && runner->lost)
 		runner->lost[0] = tcb_waits_look(runner->waits, 1);
 	if (samples[0] < TCB_LONG_CALL_NS)
@@ -291,6 +293,6 @@ size_t tcb_measure(struct tcb_runner *runner, const struct tcb_screen_rule *rule
 	if (count > 0)
 		return count;
 	count = measure_short(runner, rule, samples, dropped_out);
-	tcb_runner_check_call(runner, operand, NULL);
+	check_call(runner, operand, NULL);
 	return count;
 }

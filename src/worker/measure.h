@@ -50,9 +50,6 @@ double tcb_runner_sample(struct tcb_runner *runner);
 /* Makes a hot runner's next copy hot before a sample among other candidates: some calls, or, where these are long, a
  * look at each of its operands. */
 void tcb_runner_heat(struct tcb_runner *runner);
-/* One call on poisoned outputs; OPERAND gets its operands, valid until the next call.  NS_OUT (nullable): what the call
- * took. */
-void tcb_runner_check_call(struct tcb_runner *runner, void *operand[TCB_OPERANDS_MAX], double *ns_out);
 
 /*
  * Warms RUNNER up and takes samples into SAMPLES (room for rule->samples_max) until RULE says that it is enough.  Those

@@ -9,9 +9,9 @@
 #include "cmocka_all.h"
 
 #include "run_kernel.h"
+#include "swizzle.h"
 
 #include "ptx/analyse/predict.h"
-#include "ptx/build/swizzle.h"
 #include "ptx/ir/opcodes.h"
 
 enum conflict_walk {

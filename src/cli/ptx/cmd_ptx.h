@@ -77,8 +77,6 @@ struct ptx_judge_options {
  * are settled TEXT. */
 enum tcb_status ptx_judge(const char *name, const char *text, size_t length, const struct ptx_judge_options *options,
 			  struct ptx_judgement *out, struct tcb_error *err);
-/* "ptxas 13.0 for sm_90a as a whole program with -O1" */
-void ptx_assembler_text(const struct ptx_judgement *judgement, struct tcb_str *out);
 void ptx_judgement_fini(struct ptx_judgement *judgement);
 
 /* cmd_ptx_print.c */

@@ -87,7 +87,8 @@ static void kernel_text(const struct ptx_judgement *j, const struct ptx_judged_k
 		tcb_str_addf(out, "%s\n", kernel->occupancy.why);
 }
 
-void ptx_assembler_text(const struct ptx_judgement *j, struct tcb_str *out)
+/* "ptxas 13.0 for sm_90a as a whole program with -O1" */
+static void add_assembler(const struct ptx_judgement *j, struct tcb_str *out)
 {
 	tcb_str_addf(out, "%s %u.%u for ", tcb_assembler_text(j->assembler.kind), j->assembler.version / 10,
 		     j->assembler.version % 10);
@@ -136,7 +137,7 @@ void ptx_judgement_text(const struct ptx_judgement *j, unsigned width, struct tc
 			     j->assembly.status == TCB_OK         ? "assembled"
 			     : j->assembly.status == TCB_E_FORMAT ? "rejected"
 								  : "not assembled");
-		ptx_assembler_text(j, out);
+		add_assembler(j, out);
 	} else if (j->assembler_note[0]) {
 		cli_add_shownf(out, "; not assembled: %s", j->assembler_note);
 	}

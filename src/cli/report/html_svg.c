@@ -148,7 +148,8 @@ static size_t ticks(const struct cli_html_scale *scale, double out[TICKS_MAX])
 	return scale->is_log ? log_ticks(scale, out) : even_ticks(scale, out);
 }
 
-void cli_html_number(double value, char out[CLI_HTML_LABEL_MAX])
+/* "12.3", "45k", "2.5M" */
+static void print_number(double value, char out[CLI_HTML_LABEL_MAX])
 {
 	static const char units[] = " kMG";
 	int unit = 0;
@@ -168,7 +169,7 @@ static void tick_text(const struct cli_html_scale *scale, double value, char out
 	size_t unit = 0;
 
 	if (!scale->is_time) {
-		cli_html_number(value, out);
+		print_number(value, out);
 		return;
 	}
 	/* A tenth above what rounding may have left below a thousand. */

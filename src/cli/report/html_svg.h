@@ -41,8 +41,6 @@ void cli_html_horizontal(const struct cli_html_plot *plot, const char *class, do
 /* One entry of a key between <ul class=key> and </ul>. */
 void cli_html_key(struct tcb_str *out, const char *class, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* "12.3", "45k", "2.5M" */
-void cli_html_number(double value, char out[CLI_HTML_LABEL_MAX]);
 /* Widens SCALE to hold VALUE, if that is a positive number. */
 void cli_html_hold(struct cli_html_scale *scale, double value);
 /* Logarithmic where the ends are far apart; some room beyond them. */

@@ -142,9 +142,9 @@ struct attention_reader {
 	kit_op thread;          /* .u32: among those that have a piece together */
 	/* .u64: of the sequence and KV head; with ldg of the lane, too; with bulk tensor maps */
 	kit_op k, v, table;
-	kit_op row_bytes;          /* of a token in K and V; .u32 */
-	kit_op last;               /* the last token that is seen; .u32 */
-	kit_op first_seen, length; /* .u32 */
+	kit_op row_bytes; /* of a token in K and V; .u32 */
+	kit_op last;      /* the last token that is seen; .u32 */
+	kit_op length;    /* .u32 */
 	/* ldg: what is loaded: K by piece, block, half, word; V by piece, block, token, word */
 	kit_op k_words[ATTENTION_SUBS_MAX][ATTENTION_K_BLOCKS_MAX][ATTENTION_HALVES][4];
 	kit_op v_words[ATTENTION_SUBS_MAX][ATTENTION_K_BLOCKS_MAX][ATTENTION_TOKENS][4];

@@ -17,7 +17,7 @@ struct mm_writer {
 	const struct matmul_gpu *g;
 	kit_op a, b_, c;       /* addresses of the operands (fma, mma), maps (wgmma) */
 	kit_op m, n, k, steps; /* steps: along k, of a slice */
-	kit_op tiles_m, tiles_n, group, group_tiles;
+	kit_op tiles_m, tiles_n, group;
 	kit_op slices, counters; /* splitk > 1: of the workspace */
 	kit_op row, column;      /* where the block's tile begins */
 	kit_op acc[MM_ACCUMULATORS_MAX];

@@ -46,12 +46,6 @@ void tcb_ptx_joins_find(struct tcb_ptx_joins *joins, struct tcb_ptx_block *block
 /* BLOCK lies in the loop of HEADER. */
 int tcb_ptx_joins_in_loop(const struct tcb_ptx_joins *joins, const struct tcb_ptx_block *header,
 			  const struct tcb_ptx_block *block);
-/* BLOCK is in the region of the last search. */
-static inline int tcb_ptx_joins_inside(const struct tcb_ptx_joins *joins, const struct tcb_ptx_block *block)
-{
-	return joins->inside[block->number] == joins->mark;
-}
-
 /* Whether the terminator ends the thread: exit, and ret of an entry. */
 int tcb_ptx_ends_thread(const struct tcb_ptx_function *function, const struct tcb_ptx_ins *end);
 

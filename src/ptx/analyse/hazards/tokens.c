@@ -110,11 +110,6 @@ uint32_t tcb_ptx_token_op(struct tcb_ptx_tokens *t, const struct tcb_ptx_token_w
 	return op;
 }
 
-uint32_t tcb_ptx_tokens_count(const struct tcb_ptx_tokens *t)
-{
-	return t->count;
-}
-
 const struct tcb_ptx_token_what *tcb_ptx_token_what(const struct tcb_ptx_tokens *t, uint32_t token)
 {
 	return &t->nodes[token].what;

@@ -53,7 +53,6 @@ uint32_t tcb_ptx_token_op(struct tcb_ptx_tokens *tokens, const struct tcb_ptx_to
 /* Lets the operation that gave USER take TOKEN, too, which may be made later than it: this is how cycles come about. */
 void tcb_ptx_token_take(struct tcb_ptx_tokens *tokens, uint32_t user, uint32_t token);
 
-uint32_t tcb_ptx_tokens_count(const struct tcb_ptx_tokens *tokens);
 /* The operation that gave TOKEN; kinds MAKE and JOIN have only that. */
 const struct tcb_ptx_token_what *tcb_ptx_token_what(const struct tcb_ptx_tokens *tokens, uint32_t token);
 
@@ -86,17 +85,5 @@ uint32_t tcb_ptx_tokens_fusible(struct tcb_ptx_tokens *tokens, void (*see)(void 
 uint32_t tcb_ptx_tokens_prune(struct tcb_ptx_tokens *tokens);
 /* Whether TOKEN was taken away. */
 int tcb_ptx_token_is_gone(const struct tcb_ptx_tokens *tokens, uint32_t token);
-
-/* hazard_tokens.c: the shared and global accesses of a kernel as a graph: its barriers (those that all threads of the
- * block reach together, without the REMOVED ones) take all tokens before them and give the one that everything behind
- * them takes.  One round of each loop.  OP of access I of the hazards is in *OPS (count in *COUNT, lent). */
-enum tcb_status tcb_ptx_hazard_tokens(struct tcb_ptx_hazards *hazards, struct tcb_ptx_ins *const *removed,
-				      uint32_t removed_count, struct tcb_ptx_tokens **out, const uint32_t **ops,
-				      uint32_t *count, struct tcb_error *err);
-/* Proves that REMOVED can go: each two accesses that may meet and have an order with all barriers have one without
- * them.  TCB_E_FAILED names two that lose it.  Rounds of loops are not told apart: tcb_ptx_redundant_barriers sees
- * those. */
-enum tcb_status tcb_ptx_prove_removal(struct tcb_ptx_hazards *hazards, struct tcb_ptx_ins *const *removed,
-				      uint32_t removed_count, struct tcb_error *err);
 
 #endif

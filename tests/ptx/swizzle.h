@@ -4,8 +4,8 @@
  * section 2 (enum tcb_swizzle), as a function of the host and as index
  * arithmetic that a kernel does.  Elements are words of 4 bytes.
  */
-#ifndef TCB_PTX_SWIZZLE_H
-#define TCB_PTX_SWIZZLE_H
+#ifndef TCB_TESTS_SWIZZLE_H
+#define TCB_TESTS_SWIZZLE_H
 
 #include "base/geometry.h"
 #include "ptx/build/build.h"

@@ -8,11 +8,11 @@
  * takes both and what the block did since, and gives the new BASE.  Where ways
  * meet, tokens are joined.  Edges back to a loop's header are left out.
  */
-#include "ptx/analyse/hazards/hazards_private.h"
+#include "hazard_tokens.h"
 
 #include <stdlib.h>
 
-#include "ptx/analyse/hazards/tokens.h"
+#include "ptx/analyse/hazards/hazards_private.h"
 #include "ptx/ir/opcodes.h"
 
 struct deriving {
@@ -82,9 +82,12 @@ static void derive_block(struct deriving *d, const struct tcb_ptx_block *block)
 	d->pending[block->number] = pending;
 }
 
-enum tcb_status tcb_ptx_hazard_tokens(struct tcb_ptx_hazards *h, struct tcb_ptx_ins *const *removed,
-				      uint32_t removed_count, struct tcb_ptx_tokens **out, const uint32_t **ops,
-				      uint32_t *count, struct tcb_error *err)
+/* The shared and global accesses of a kernel as a graph: its barriers (those that all threads of the block reach
+ * together, without the REMOVED ones) take all tokens before them and give the one that everything behind them takes.
+ * One round of each loop.  OP of access I of the hazards is in *OPS (count in *COUNT, lent). */
+static enum tcb_status hazard_tokens(struct tcb_ptx_hazards *h, struct tcb_ptx_ins *const *removed,
+				     uint32_t removed_count, struct tcb_ptx_tokens **out, const uint32_t **ops,
+				     uint32_t *count, struct tcb_error *err)
 {
 	struct deriving d = { .h = h, .removed = removed, .removed_count = removed_count };
 	const struct tcb_ptx_function *f = h->function;
@@ -130,16 +133,16 @@ static int may_meet(struct tcb_ptx_hazards *h, const struct tcb_ptx_event *a, co
 	       tcb_ptx_events_meet(h, a, b, open, TCB_PTX_ANY_THREADS, all, pair) != TCB_PTX_NEVER_MEET;
 }
 
-enum tcb_status tcb_ptx_prove_removal(struct tcb_ptx_hazards *h, struct tcb_ptx_ins *const *removed,
-				      uint32_t removed_count, struct tcb_error *err)
+enum tcb_status prove_removal(struct tcb_ptx_hazards *h, struct tcb_ptx_ins *const *removed, uint32_t removed_count,
+			      struct tcb_error *err)
 {
 	struct tcb_ptx_tokens *with = NULL, *without = NULL;
 	const uint32_t *ops, *ops_without;
 	uint32_t count;
-	enum tcb_status status = tcb_ptx_hazard_tokens(h, NULL, 0, &with, &ops, &count, err);
+	enum tcb_status status = hazard_tokens(h, NULL, 0, &with, &ops, &count, err);
 
 	if (status == TCB_OK)
-		status = tcb_ptx_hazard_tokens(h, removed, removed_count, &without, &ops_without, &count, err);
+		status = hazard_tokens(h, removed, removed_count, &without, &ops_without, &count, err);
 	for (uint32_t a = 0; a < count && status == TCB_OK; a++)
 		for (uint32_t b = a + 1; b < count && status == TCB_OK; b++) {
 			const struct tcb_ptx_event *x = &h->events[a], *y = &h->events[b];

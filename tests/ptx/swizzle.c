@@ -5,7 +5,7 @@
  * XOR of chunks of 16 bytes does that for vector accesses; the seed's form
  * (i ^ i >> 5) is kept for comparison: SPEC section 2 says what is wrong with it.
  */
-#include "ptx/build/swizzle.h"
+#include "swizzle.h"
 
 #include <stdlib.h>
 
