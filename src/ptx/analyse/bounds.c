@@ -343,26 +343,10 @@ static void check_multiple(const struct bounds *b, const struct place *p)
 
 /* --- all --- */
 
-/* The variable that P's address is based on, if that is one; else NULL. */
-static const struct tcb_ptx_symbol *variable_of(const struct bounds *b, const struct tcb_ptx_value *address)
-{
-	const struct tcb_ptx_symbol *found = NULL;
-
-	for (uint32_t i = 0; i < address->term_count; i++) {
-		const struct tcb_ptx_symbolic *s = tcb_ptx_affine_symbol(b->affine, address->terms[i].symbol);
-
-		if (s->kind != TCB_PTX_Y_ADDRESS)
-			continue;
-		if (found || address->terms[i].factor != 1 || address->terms[i].lanes)
-			return NULL;
-		found = s->variable;
-	}
-	return found;
-}
-
 static void check_operand(struct bounds *b, const struct tcb_ptx_ins *ins, unsigned index)
 {
 	struct place p = { .ins = ins };
+	uint32_t symbol;
 
 	if (!tcb_ptx_access(ins, index, &p.access) || !p.access.bytes || !(p.access.reads || p.access.writes))
 		return;
@@ -373,7 +357,7 @@ static void check_operand(struct bounds *b, const struct tcb_ptx_ins *ins, unsig
 		return;
 	p.guard = tcb_ptx_affine_guard(b->affine, ins);
 	check_multiple(b, &p);
-	p.variable = variable_of(b, &p.address);
+	p.variable = tcb_ptx_affine_variable(b->affine, &p.address, &symbol);
 	if (!p.variable || p.address.assumes)
 		return;
 	p.size = tcb_ptx_symbol_bytes(p.variable);

@@ -10,6 +10,7 @@
  * at a time.  A guarded definition counts as one; what the guards hide is for the emulator.
  */
 #include "ptx/analyse/legality.h"
+#include "base/grow.h"
 #include "ptx/analyse/analyses.h"
 #include "ptx/ir/opcodes.h"
 #include "ptx/text/text.h"
@@ -65,24 +66,19 @@ struct flow {
 	struct writer {
 		uint32_t next, order;
 	} * writers;
-	uint32_t *first_writer, writer_count, writer_capacity;
+	uint32_t *first_writer, writer_count;
+	size_t writer_capacity;
 	struct tcb_ptx_block **oldest; /* the first in the text that writes each register */
 	int failed;
 };
 
 static int grow(void **array, size_t count, size_t *capacity, size_t size)
 {
-	size_t more = *capacity ? *capacity * 2 : 256;
-	void *grown;
+	void *grown = tcb_grow(*array, count, capacity, 256, size);
 
-	if (count < *capacity)
-		return 1;
-	grown = realloc(*array, more * size);
-	if (!grown)
-		return 0;
-	*array = grown;
-	*capacity = more;
-	return 1;
+	if (grown)
+		*array = grown;
+	return grown != NULL;
 }
 
 static int is_address_of(const struct tcb_ptx_ins *ins, uint32_t reg)
@@ -151,13 +147,11 @@ static void see_flow(void *ctx, uint32_t *reg, int is_def)
 	if (flow->failed || flow->defined_in[*reg] == mark || (!is_def && begins_sum(flow, flow->ins, *reg)))
 		return;
 	if (is_def) {
-		size_t capacity = flow->writer_capacity;
-
 		flow->defined_in[*reg] = mark;
 		if (!flow->oldest[*reg])
 			flow->oldest[*reg] = flow->block;
-		flow->failed = !grow((void **)&flow->writers, flow->writer_count, &capacity, sizeof *flow->writers);
-		flow->writer_capacity = (uint32_t)capacity;
+		flow->failed = !grow((void **)&flow->writers, flow->writer_count, &flow->writer_capacity,
+				     sizeof *flow->writers);
 		if (!flow->failed) {
 			flow->writers[flow->writer_count] =
 				(struct writer){ flow->first_writer[*reg], flow->block->order };

@@ -143,23 +143,6 @@ static enum tcb_ptx_word space_of(const struct tcb_ptx_affine *affine, enum tcb_
 	return named == TCB_PTX_SHARED || named == TCB_PTX_GLOBAL ? named : TCB_PTX_NO_WORD;
 }
 
-static int has_own_address(const struct tcb_ptx_ins *ins)
-{
-	switch ((enum tcb_ptx_op)ins->op) {
-	case TCB_PTX_OP_LD:
-	case TCB_PTX_OP_LDU:
-	case TCB_PTX_OP_ST:
-	case TCB_PTX_OP_ATOM:
-	case TCB_PTX_OP_RED:
-	case TCB_PTX_OP_LDMATRIX:
-	case TCB_PTX_OP_STMATRIX:
-	case TCB_PTX_OP_CP_ASYNC:
-		return 1;
-	default:
-		return 0;
-	}
-}
-
 int tcb_ptx_predict(struct tcb_ptx_affine *affine, const struct tcb_ptx_ins *ins, unsigned index,
 		    struct tcb_ptx_prediction *out)
 {
@@ -171,7 +154,7 @@ int tcb_ptx_predict(struct tcb_ptx_affine *affine, const struct tcb_ptx_ins *ins
 	uint64_t active[TCB_PTX_BLOCK_THREADS_MAX / 64] = { 0 };
 
 	memset(out, 0, sizeof *out);
-	if (!has_own_address(ins) || !tcb_ptx_access(ins, index, &access))
+	if ((!tcb_ptx_is_access(ins) && ins->op != TCB_PTX_OP_CP_ASYNC) || !tcb_ptx_access(ins, index, &access))
 		return 0;
 	address = tcb_ptx_affine_address(affine, ins, index);
 	out->space = space_of(affine, is_matrix(ins) && !access.space ? TCB_PTX_SHARED : access.space, &address);

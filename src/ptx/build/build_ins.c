@@ -407,24 +407,37 @@ static struct tcb_ptx_operand braced(struct tcb_ptx_build *b, const struct tcb_p
 	return tcb_ptx_vector(b, items, count);
 }
 
+/* The form of MNEMONIC with COUNT ITEMS, which OPERAND of ALL is to be, without braces or else in them; SPARE is room
+ * for it.  NULL: it has failed. */
+static const struct known *resolve_braced(struct tcb_ptx_build *b, const char *mnemonic, const char *does,
+					  const struct tcb_ptx_operand *items, unsigned count,
+					  struct tcb_ptx_operand all[2], struct tcb_ptx_operand *operand,
+					  struct known *spare)
+{
+	const struct known *known = NULL;
+
+	if (ready(b, mnemonic, 2) && (!count || count > ITEMS_MAX))
+		tcb_ptx_build_fail(b, TCB_E_FORMAT, "syntax: '%.80s' does not %s %u registers", mnemonic, does, count);
+	for (int force = 0; force < 2 && b->status == TCB_OK && (!known || known->form == NO_FORM); force++) {
+		*operand = braced(b, items, count, force);
+		known = b->status == TCB_OK ? resolve(b, mnemonic, 2, all, spare) : NULL;
+	}
+	if (known && known->form == NO_FORM)
+		fail_resolve(b, mnemonic, 2, all);
+	return b->status == TCB_OK ? known : NULL;
+}
+
 void tcb_ptx_load(struct tcb_ptx_build *b, const char *mnemonic, struct tcb_ptx_operand address,
 		  struct tcb_ptx_operand *out, unsigned count)
 {
 	struct tcb_ptx_operand all[2] = { { 0 }, address };
-	const struct known *known = NULL;
+	const struct known *known;
 	struct known spare;
 
 	for (unsigned i = 0; i < count; i++)
 		out[i] = (struct tcb_ptx_operand){ .kind = TCB_PTX_O_REG };
-	if (ready(b, mnemonic, 2) && (!count || count > ITEMS_MAX))
-		tcb_ptx_build_fail(b, TCB_E_FORMAT, "syntax: '%.80s' does not load %u registers", mnemonic, count);
-	for (int force = 0; force < 2 && b->status == TCB_OK && (!known || known->form == NO_FORM); force++) {
-		all[0] = braced(b, out, count, force);
-		known = b->status == TCB_OK ? resolve(b, mnemonic, 2, all, &spare) : NULL;
-	}
-	if (known && known->form == NO_FORM)
-		fail_resolve(b, mnemonic, 2, all);
-	if (known && b->status == TCB_OK)
+	known = resolve_braced(b, mnemonic, "load", out, count, all, &all[0], &spare);
+	if (known)
 		new_results(b, known, &all[0]);
 	if (known && b->status == TCB_OK)
 		append(b, known, 2, all);
@@ -438,18 +451,10 @@ void tcb_ptx_store(struct tcb_ptx_build *b, const char *mnemonic, struct tcb_ptx
 		   const struct tcb_ptx_operand *values, unsigned count)
 {
 	struct tcb_ptx_operand all[2] = { address, { 0 } };
-	const struct known *known = NULL;
 	struct known spare;
+	const struct known *known = resolve_braced(b, mnemonic, "store", values, count, all, &all[1], &spare);
 
-	if (ready(b, mnemonic, 2) && (!count || count > ITEMS_MAX))
-		tcb_ptx_build_fail(b, TCB_E_FORMAT, "syntax: '%.80s' does not store %u registers", mnemonic, count);
-	for (int force = 0; force < 2 && b->status == TCB_OK && (!known || known->form == NO_FORM); force++) {
-		all[1] = braced(b, values, count, force);
-		known = b->status == TCB_OK ? resolve(b, mnemonic, 2, all, &spare) : NULL;
-	}
-	if (known && known->form == NO_FORM)
-		fail_resolve(b, mnemonic, 2, all);
-	if (known && b->status == TCB_OK)
+	if (known)
 		append(b, known, 2, all);
 }
 

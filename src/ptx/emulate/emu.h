@@ -351,32 +351,31 @@ static inline void tcb_emu_set(struct tcb_emu_warp *warp, const struct tcb_emu_o
 	else
 		((uint32_t *)at)[lane] = op->bits == 32 ? (uint32_t)value : (uint32_t)value & ((1u << op->bits) - 1);
 }
-/* The active lanes of a 32-bit result from RESULT. */
-static inline void tcb_emu_put32(struct tcb_emu_warp *warp, const struct tcb_emu_operand *op, const uint32_t *result,
-				 uint32_t active)
+/* The active lanes of a result of EACH bytes, a constant, from RESULT. */
+static inline void tcb_emu_put(struct tcb_emu_warp *warp, const struct tcb_emu_operand *op, const void *result,
+			       size_t each, uint32_t active)
 {
-	uint32_t *to = (uint32_t *)(warp->lanes + op->offset);
+	uint8_t *to = warp->lanes + op->offset;
+	const uint8_t *from = result;
 
 	if (op->kind != TCB_EMU_REG)
 		return;
 	if (active == UINT32_MAX)
-		__builtin_memcpy(to, result, sizeof *to * TCB_EMU_LANES);
+		__builtin_memcpy(to, from, each * TCB_EMU_LANES);
 	else
 		for (uint32_t rest = active; rest; rest &= rest - 1)
-			to[__builtin_ctz(rest)] = result[__builtin_ctz(rest)];
+			__builtin_memcpy(to + each * (unsigned)__builtin_ctz(rest),
+					 from + each * (unsigned)__builtin_ctz(rest), each);
+}
+static inline void tcb_emu_put32(struct tcb_emu_warp *warp, const struct tcb_emu_operand *op, const uint32_t *result,
+				 uint32_t active)
+{
+	tcb_emu_put(warp, op, result, sizeof *result, active);
 }
 static inline void tcb_emu_put64(struct tcb_emu_warp *warp, const struct tcb_emu_operand *op, const uint64_t *result,
 				 uint32_t active)
 {
-	uint64_t *to = (uint64_t *)(warp->lanes + op->offset);
-
-	if (op->kind != TCB_EMU_REG)
-		return;
-	if (active == UINT32_MAX)
-		__builtin_memcpy(to, result, sizeof *to * TCB_EMU_LANES);
-	else
-		for (uint32_t rest = active; rest; rest &= rest - 1)
-			to[__builtin_ctz(rest)] = result[__builtin_ctz(rest)];
+	tcb_emu_put(warp, op, result, sizeof *result, active);
 }
 static inline void tcb_emu_put_pred(struct tcb_emu_warp *warp, const struct tcb_emu_operand *op, uint32_t result,
 				    uint32_t active)
@@ -542,8 +541,18 @@ static inline void tcb_emu_defer(struct tcb_emu_run *run, struct tcb_emu_deferre
 	run->deferred = deferred;
 }
 
-/* --- emu_units.c: binders by opcode --- */
+/* --- emu_units.c: binders by opcode; of those that a binder serves, what runs some --- */
 tcb_emu_bind_fn *tcb_emu_binder(enum tcb_ptx_op op);
+struct tcb_emu_runner {
+	enum tcb_ptx_op op;
+	tcb_emu_run_fn *run;
+};
+/* Gives IN the one of COUNT RUNNERS that its opcode has; 0 where it has none. */
+int tcb_emu_run_by(struct tcb_emu_ins *in, const struct tcb_emu_runner *runners, size_t count);
+tcb_emu_run_fn tcb_emu_run_nothing;
+/* What UNIT (TCB_EMU_UNIT_...) keeps of WARP's block, of BYTES, zeros at first; NULL, which the run knows: no memory.
+ */
+void *tcb_emu_unit(struct tcb_emu_warp *warp, unsigned unit, size_t bytes);
 
 /* --- emu_fp.c --- */
 

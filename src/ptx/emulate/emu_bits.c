@@ -4,6 +4,7 @@
  * One evaluator knows every form; the common ones have vectorised loops.
  */
 #include "ptx/emulate/emu.h"
+#include "ptx/ir/integers.h"
 
 /* in->a: bits of the type, b: signed, c: table of lop3, d: second type signed */
 
@@ -165,16 +166,6 @@ static uint64_t dot(const struct tcb_emu_ins *in, uint64_t a, uint64_t b, uint64
 	return (uint32_t)sum;
 }
 
-static uint32_t lop3(uint32_t table, uint32_t a, uint32_t b, uint32_t c)
-{
-	uint32_t out = 0;
-
-	for (unsigned i = 0; i < 8; i++)
-		if (table >> i & 1)
-			out |= (i & 4 ? a : ~a) & (i & 2 ? b : ~b) & (i & 1 ? c : ~c);
-	return out;
-}
-
 static uint64_t evaluate(const struct tcb_emu_ins *in, const uint64_t *v)
 {
 	switch ((enum tcb_ptx_op)in->ins->op) {
@@ -189,7 +180,7 @@ static uint64_t evaluate(const struct tcb_emu_ins *in, const uint64_t *v)
 	case TCB_PTX_OP_CNOT:
 		return !low_bits(v[0], in->a);
 	case TCB_PTX_OP_LOP3:
-		return lop3(in->c, (uint32_t)v[0], (uint32_t)v[1], (uint32_t)v[2]);
+		return (uint32_t)tcb_ptx_lop3(v[0], v[1], v[2], in->c);
 	case TCB_PTX_OP_SHL:
 		return v[1] >= in->a ? 0 : v[0] << v[1];
 	case TCB_PTX_OP_SHR:
@@ -252,7 +243,7 @@ static void run_lop3_pred(struct tcb_emu_warp *warp, const struct tcb_emu_ins *i
 	uint32_t result[TCB_EMU_LANES], any = 0, with = tcb_emu_pred(warp, &in->op[5]);
 
 	for (unsigned i = 0; i < TCB_EMU_LANES; i++) {
-		result[i] = lop3(in->c, a[i], b[i], c[i]);
+		result[i] = (uint32_t)tcb_ptx_lop3(a[i], b[i], c[i], in->c);
 		any |= (uint32_t)(result[i] != 0) << i;
 	}
 	any = in->ins->mod[TCB_PTX_SLOT_BOOL] == TCB_PTX_AND ? any & with : any | with;

@@ -233,33 +233,17 @@ void tcb_emu_bulk_end(struct tcb_emu_warp *warp)
 				  "cp.async.bulk.wait_group.read before the end");
 }
 
-static void run_nothing(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
-{
-	(void)warp;
-	(void)in;
-	(void)active;
-}
-
 enum tcb_status tcb_emu_bind_bulk(struct tcb_emu_decoder *decoder, struct tcb_emu_ins *in, struct tcb_error *err)
 {
+	const enum tcb_ptx_op op = (enum tcb_ptx_op)in->ins->op;
+	const int is_wait = op == TCB_PTX_OP_CP_ASYNC_BULK_WAIT_GROUP;
+
 	(void)err;
 	decoder->program->reads_async = 1;
-	switch (in->ins->op) {
-	case TCB_PTX_OP_CP_ASYNC_BULK_COMMIT_GROUP:
-		in->run = run_commit;
-		break;
-	case TCB_PTX_OP_CP_ASYNC_BULK_WAIT_GROUP:
+	in->run = is_wait ? run_wait : op == TCB_PTX_OP_CP_ASYNC_BULK_COMMIT_GROUP ? run_commit : run_bulk;
+	if (is_wait)
 		in->a = tcb_ptx_mod(in->ins, TCB_PTX_SLOT_MODE) == TCB_PTX_READ;
-		in->run = run_wait;
-		break;
-	case TCB_PTX_OP_CP_ASYNC_BULK_PREFETCH:
-	case TCB_PTX_OP_CP_ASYNC_BULK_PREFETCH_TENSOR:
-		in->run = run_nothing;
-		break;
-	default:
+	else
 		in->a = tcb_ptx_mod(in->ins, TCB_PTX_SLOT_MULTICAST) ? 4 : 0;
-		in->run = run_bulk;
-		break;
-	}
 	return TCB_OK;
 }

@@ -71,13 +71,6 @@ static void run_store(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, u
 
 /* --- nothing to compute --- */
 
-static void run_nothing(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
-{
-	(void)warp;
-	(void)in;
-	(void)active;
-}
-
 static void run_fence_proxy(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
 {
 	(void)in;
@@ -86,25 +79,14 @@ static void run_fence_proxy(struct tcb_emu_warp *warp, const struct tcb_emu_ins 
 
 enum tcb_status tcb_emu_bind_cluster(struct tcb_emu_decoder *decoder, struct tcb_emu_ins *in, struct tcb_error *err)
 {
+	const enum tcb_ptx_op op = (enum tcb_ptx_op)in->ins->op;
+
 	(void)decoder;
 	(void)err;
-	switch (in->ins->op) {
-	case TCB_PTX_OP_MAPA:
-		in->run = run_mapa;
-		break;
-	case TCB_PTX_OP_GETCTARANK:
-		in->run = run_getctarank;
-		break;
-	case TCB_PTX_OP_ST_ASYNC:
-	case TCB_PTX_OP_RED_ASYNC:
-		in->run = run_store;
-		break;
-	case TCB_PTX_OP_FENCE_PROXY:
-		in->run = tcb_ptx_mod(in->ins, TCB_PTX_SLOT_PROXY) == TCB_PTX_ASYNC ? run_fence_proxy : run_nothing;
-		break;
-	default:
-		in->run = run_nothing;
-		break;
-	}
+	if (op == TCB_PTX_OP_FENCE_PROXY)
+		in->run = tcb_ptx_mod(in->ins, TCB_PTX_SLOT_PROXY) == TCB_PTX_ASYNC ? run_fence_proxy
+										    : tcb_emu_run_nothing;
+	else
+		in->run = op == TCB_PTX_OP_MAPA ? run_mapa : op == TCB_PTX_OP_GETCTARANK ? run_getctarank : run_store;
 	return TCB_OK;
 }

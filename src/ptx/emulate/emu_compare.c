@@ -283,6 +283,10 @@ static void run_copysign(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in
 
 enum tcb_status tcb_emu_bind_compare(struct tcb_emu_decoder *decoder, struct tcb_emu_ins *in, struct tcb_error *err)
 {
+	static const struct tcb_emu_runner runners[] = {
+		{ TCB_PTX_OP_SETP, run_setp }, { TCB_PTX_OP_SET, run_set },     { TCB_PTX_OP_SELP, run_selp },
+		{ TCB_PTX_OP_SLCT, run_slct }, { TCB_PTX_OP_TESTP, run_testp }, { TCB_PTX_OP_COPYSIGN, run_copysign },
+	};
 	enum tcb_ptx_op op = (enum tcb_ptx_op)in->ins->op;
 	enum tcb_ptx_word type = tcb_ptx_mod(in->ins, op == TCB_PTX_OP_SET ? TCB_PTX_SLOT_TYPE2 : TCB_PTX_SLOT_TYPE);
 	int is_pair = type == TCB_PTX_F16X2 || type == TCB_PTX_BF16X2;
@@ -294,26 +298,14 @@ enum tcb_status tcb_emu_bind_compare(struct tcb_emu_decoder *decoder, struct tcb
 	in->c = in->ins->mod[TCB_PTX_SLOT_FTZ] == TCB_PTX_FTZ;
 	in->d = holds_for(tcb_ptx_mod(in->ins, TCB_PTX_SLOT_COMPARE));
 	quick = fast(in);
-	switch (op) {
-	case TCB_PTX_OP_SETP:
-		if (is_pair && in->op[0].kind != TCB_EMU_VECTOR)
-			return tcb_fail(err, TCB_E_UNSUPPORTED, "two predicates are needed");
-		in->run = is_pair ? run_setp_pair : quick ? quick : run_setp;
+	tcb_emu_run_by(in, runners, sizeof runners / sizeof *runners);
+	if (op != TCB_PTX_OP_SETP)
 		return TCB_OK;
-	case TCB_PTX_OP_SET:
-		in->run = run_set;
-		return TCB_OK;
-	case TCB_PTX_OP_SELP:
-		in->run = run_selp;
-		return TCB_OK;
-	case TCB_PTX_OP_SLCT:
-		in->run = run_slct;
-		return TCB_OK;
-	case TCB_PTX_OP_TESTP:
-		in->run = run_testp;
-		return TCB_OK;
-	default:
-		in->run = run_copysign;
-		return TCB_OK;
-	}
+	if (is_pair && in->op[0].kind != TCB_EMU_VECTOR)
+		return tcb_fail(err, TCB_E_UNSUPPORTED, "two predicates are needed");
+	if (is_pair)
+		in->run = run_setp_pair;
+	else if (quick)
+		in->run = quick;
+	return TCB_OK;
 }

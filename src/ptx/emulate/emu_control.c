@@ -320,13 +320,6 @@ static void run_trap(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, ui
 			      : "");
 }
 
-static void run_nothing(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
-{
-	(void)warp;
-	(void)in;
-	(void)active;
-}
-
 static void run_nanosleep(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
 {
 	(void)in;
@@ -434,30 +427,20 @@ static enum tcb_status bind_call(struct tcb_emu_decoder *decoder, struct tcb_emu
 
 enum tcb_status tcb_emu_bind_control(struct tcb_emu_decoder *decoder, struct tcb_emu_ins *in, struct tcb_error *err)
 {
-	switch ((enum tcb_ptx_op)in->ins->op) {
-	case TCB_PTX_OP_BRA:
-		in->run = run_bra;
-		return TCB_OK;
-	case TCB_PTX_OP_BRX:
-		in->run = run_brx;
-		return in->op[0].bits == 32 ? TCB_OK
-					    : tcb_fail(err, TCB_E_UNSUPPORTED, "an index of %u bits", in->op[0].bits);
-	case TCB_PTX_OP_CALL:
+	static const struct tcb_emu_runner runners[] = {
+		{ TCB_PTX_OP_BRA, run_bra },
+		{ TCB_PTX_OP_BRX, run_brx },
+		{ TCB_PTX_OP_RET, tcb_emu_run_return },
+		{ TCB_PTX_OP_EXIT, tcb_emu_run_exit },
+		{ TCB_PTX_OP_TRAP, run_trap },
+		{ TCB_PTX_OP_NANOSLEEP, run_nanosleep },
+	};
+
+	if (in->ins->op == TCB_PTX_OP_CALL)
 		return bind_call(decoder, in, err);
-	case TCB_PTX_OP_RET:
-		in->run = tcb_emu_run_return;
-		return TCB_OK;
-	case TCB_PTX_OP_EXIT:
-		in->run = tcb_emu_run_exit;
-		return TCB_OK;
-	case TCB_PTX_OP_TRAP:
-		in->run = run_trap;
-		return TCB_OK;
-	case TCB_PTX_OP_NANOSLEEP:
-		in->run = run_nanosleep;
-		return TCB_OK;
-	default: /* pmevent, brkpt, prefetches, policies of caches, dependent launches */
-		in->run = run_nothing;
-		return TCB_OK;
-	}
+	in->run = tcb_emu_run_nothing; /* pmevent, brkpt, prefetches, policies of caches, dependent launches */
+	tcb_emu_run_by(in, runners, sizeof runners / sizeof *runners);
+	if (in->run == run_brx && in->op[0].bits != 32)
+		return tcb_fail(err, TCB_E_UNSUPPORTED, "an index of %u bits", in->op[0].bits);
+	return TCB_OK;
 }

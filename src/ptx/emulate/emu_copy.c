@@ -209,22 +209,18 @@ static void run_wait(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, ui
 
 enum tcb_status tcb_emu_bind_copy(struct tcb_emu_decoder *decoder, struct tcb_emu_ins *in, struct tcb_error *err)
 {
+	static const struct tcb_emu_runner runners[] = {
+		{ TCB_PTX_OP_CP_ASYNC_COMMIT_GROUP, run_commit },
+		{ TCB_PTX_OP_CP_ASYNC_WAIT_GROUP, run_wait },
+		{ TCB_PTX_OP_CP_ASYNC_WAIT_ALL, run_wait },
+	};
 	const struct tcb_ptx_ins *ins = in->ins;
 
 	(void)decoder;
-	switch ((enum tcb_ptx_op)ins->op) {
-	case TCB_PTX_OP_CP_ASYNC_COMMIT_GROUP:
-		in->run = run_commit;
+	if (tcb_emu_run_by(in, runners, sizeof runners / sizeof *runners)) {
+		if (ins->op == TCB_PTX_OP_CP_ASYNC_WAIT_GROUP)
+			in->a = (uint32_t)ins->operands[0].bits;
 		return TCB_OK;
-	case TCB_PTX_OP_CP_ASYNC_WAIT_GROUP:
-		in->a = (uint32_t)ins->operands[0].bits;
-		in->run = run_wait;
-		return TCB_OK;
-	case TCB_PTX_OP_CP_ASYNC_WAIT_ALL:
-		in->run = run_wait;
-		return TCB_OK;
-	default:
-		break;
 	}
 	in->b = (uint32_t)ins->operands[2].bits;
 	in->c = in->op_count > 3 + (ins->mod[TCB_PTX_SLOT_HINT] != 0);

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 /* The first address and the least gap between regions: any stray of less than a page is found. */
 #define FIRST_ADDRESS 0x00007f0000000000ull
 enum { GAP = 4096 };
@@ -47,15 +49,10 @@ enum tcb_status tcb_ptx_memory_add(struct tcb_ptx_memory *memory, const char *na
 
 	if (wide & (wide - 1))
 		return tcb_fail(err, TCB_E_USAGE, "an alignment of %u is not a power of two", align);
-	if (memory->region_count == memory->region_capacity) {
-		uint32_t capacity = memory->region_capacity ? memory->region_capacity * 2 : 16;
-		void *grown = realloc(memory->regions, capacity * sizeof *memory->regions);
-
-		if (!grown)
-			return tcb_fail(err, TCB_E_NOMEM, "out of memory for a region of device memory");
-		memory->regions = grown;
-		memory->region_capacity = capacity;
-	}
+	region = tcb_grow(memory->regions, memory->region_count, &memory->region_capacity, 16, sizeof *region);
+	if (!region)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a region of device memory");
+	memory->regions = region;
 	address = (memory->next + 2 * wide - 1) / (2 * wide) * (2 * wide) + wide; /* an odd multiple */
 	if (bytes > TCB_EMU_SHARED_WINDOW - address - GAP)
 		return tcb_fail(err, TCB_E_OVERFLOW, "a region of %zu bytes does not fit the address space", bytes);
@@ -194,20 +191,16 @@ static enum tcb_status load_one(struct tcb_ptx_memory *memory, const struct tcb_
 {
 	const struct tcb_ptx_symbol *symbol = variable->symbol;
 	uint64_t bytes = tcb_ptx_symbol_bytes(symbol);
+	struct tcb_emu_loaded *loaded;
 	uint8_t *host;
 	enum tcb_status status;
 
 	if (bytes > 1u << 30)
 		return tcb_fail(err, TCB_E_OVERFLOW, "'%.80s' is larger than 1 GiB", symbol->name);
-	if (memory->loaded_count == memory->loaded_capacity) {
-		uint32_t capacity = memory->loaded_capacity ? memory->loaded_capacity * 2 : 16;
-		void *grown = realloc(memory->loaded, capacity * sizeof *memory->loaded);
-
-		if (!grown)
-			return tcb_fail(err, TCB_E_NOMEM, "out of memory for variables");
-		memory->loaded = grown;
-		memory->loaded_capacity = capacity;
-	}
+	loaded = tcb_grow(memory->loaded, memory->loaded_count, &memory->loaded_capacity, 16, sizeof *memory->loaded);
+	if (!loaded)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for variables");
+	memory->loaded = loaded;
 	host = calloc(1, bytes ? bytes : 1);
 	if (!host)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for '%.80s'", symbol->name);

@@ -19,18 +19,8 @@ struct format {
 	uint64_t infinity, nan; /* 0: there is none */
 };
 
-enum {
-	FORMAT_F64,
-	FORMAT_F32,
-	FORMAT_TF32,
-	FORMAT_F16,
-	FORMAT_BF16,
-	FORMAT_E5M2,
-	FORMAT_E4M3,
-	FORMAT_E3M2,
-	FORMAT_E2M3,
-	FORMAT_E2M1
-};
+enum { FORMAT_NONE, FORMAT_F64, FORMAT_F32, FORMAT_TF32, FORMAT_F16, FORMAT_BF16 };
+enum { FORMAT_E5M2 = FORMAT_BF16 + 1, FORMAT_E4M3, FORMAT_E3M2, FORMAT_E2M3, FORMAT_E2M1 };
 
 static const struct format formats[] = {
 	[FORMAT_F64] = { 11, 52, 0, 0x7fefffffffffffff, 0x7ff0000000000000, 0x7fffffffffffffff },
@@ -47,60 +37,23 @@ static const struct format formats[] = {
 
 static const struct format *format_of(enum tcb_ptx_word type)
 {
-	switch (type) {
-	case TCB_PTX_F64:
-		return &formats[FORMAT_F64];
-	case TCB_PTX_F32:
-	case TCB_PTX_F32X2:
-		return &formats[FORMAT_F32];
-	case TCB_PTX_TF32:
-		return &formats[FORMAT_TF32];
-	case TCB_PTX_F16:
-	case TCB_PTX_F16X2:
-		return &formats[FORMAT_F16];
-	case TCB_PTX_BF16:
-	case TCB_PTX_BF16X2:
-		return &formats[FORMAT_BF16];
-	case TCB_PTX_E5M2:
-	case TCB_PTX_E5M2X2:
-		return &formats[FORMAT_E5M2];
-	case TCB_PTX_E4M3:
-	case TCB_PTX_E4M3X2:
-		return &formats[FORMAT_E4M3];
-	case TCB_PTX_E3M2:
-	case TCB_PTX_E3M2X2:
-		return &formats[FORMAT_E3M2];
-	case TCB_PTX_E2M3:
-	case TCB_PTX_E2M3X2:
-		return &formats[FORMAT_E2M3];
-	case TCB_PTX_E2M1:
-	case TCB_PTX_E2M1X2:
-		return &formats[FORMAT_E2M1];
-	default:
-		assert(!"no floating-point type");
-		return &formats[FORMAT_F32];
-	}
+	static const uint8_t of_type[TCB_PTX_TYPE_END] = {
+		[TCB_PTX_F64] = FORMAT_F64,     [TCB_PTX_TF32] = FORMAT_TF32,   [TCB_PTX_F32] = FORMAT_F32,
+		[TCB_PTX_F32X2] = FORMAT_F32,   [TCB_PTX_F16] = FORMAT_F16,     [TCB_PTX_F16X2] = FORMAT_F16,
+		[TCB_PTX_BF16] = FORMAT_BF16,   [TCB_PTX_BF16X2] = FORMAT_BF16, [TCB_PTX_E5M2] = FORMAT_E5M2,
+		[TCB_PTX_E5M2X2] = FORMAT_E5M2, [TCB_PTX_E4M3] = FORMAT_E4M3,   [TCB_PTX_E4M3X2] = FORMAT_E4M3,
+		[TCB_PTX_E3M2] = FORMAT_E3M2,   [TCB_PTX_E3M2X2] = FORMAT_E3M2, [TCB_PTX_E2M3] = FORMAT_E2M3,
+		[TCB_PTX_E2M3X2] = FORMAT_E2M3, [TCB_PTX_E2M1] = FORMAT_E2M1,   [TCB_PTX_E2M1X2] = FORMAT_E2M1,
+	};
+	unsigned format = type < TCB_PTX_TYPE_END ? of_type[type] : FORMAT_NONE;
+
+	assert(format != FORMAT_NONE);
+	return &formats[format ? format : FORMAT_F32];
 }
 
 static int bias_of(const struct format *f)
 {
 	return (1 << (f->exponent_bits - 1)) - 1;
-}
-
-static double from_bits(uint64_t bits)
-{
-	double value;
-
-	memcpy(&value, &bits, sizeof value);
-	return value;
-}
-
-static uint64_t to_bits(double value)
-{
-	uint64_t bits;
-
-	memcpy(&bits, &value, sizeof bits);
-	return bits;
 }
 
 double tcb_ptx_float_widen(enum tcb_ptx_word type, uint64_t bits)
@@ -113,7 +66,7 @@ double tcb_ptx_float_widen(enum tcb_ptx_word type, uint64_t bits)
 	if (type == TCB_PTX_F32)
 		return (double)tcb_ptx_float_of_bits((uint32_t)bits);
 	if (type == TCB_PTX_F64)
-		return from_bits(bits);
+		return tcb_ptx_double_of_bits(bits);
 	bits >>= f->dropped;
 	magnitude = bits & ((1ull << sign_at) - 1);
 	mantissa = magnitude & ((1ull << f->mantissa_bits) - 1);
@@ -123,9 +76,11 @@ double tcb_ptx_float_widen(enum tcb_ptx_word type, uint64_t bits)
 	if (f->infinity && magnitude == f->infinity)
 		value = (double)INFINITY;
 	else if (exponent)
-		value = from_bits((uint64_t)(exponent - bias_of(f) + 1023) << 52 | mantissa << (52 - f->mantissa_bits));
+		value = tcb_ptx_double_of_bits((uint64_t)(exponent - bias_of(f) + 1023) << 52 |
+					       mantissa << (52 - f->mantissa_bits));
 	else
-		value = (double)mantissa * from_bits((uint64_t)(1024 - bias_of(f) - f->mantissa_bits) << 52);
+		value = (double)mantissa *
+			tcb_ptx_double_of_bits((uint64_t)(1024 - bias_of(f) - f->mantissa_bits) << 52);
 	return bits >> sign_at & 1 ? -value : value;
 }
 
@@ -216,7 +171,7 @@ uint64_t tcb_ptx_float_narrow(enum tcb_ptx_word type, double value, enum tcb_ptx
 		return (f->nan ? f->nan : f->finite) << f->dropped;
 	if ((flags & TCB_PTX_FLOAT_RELU) && !(value > 0))
 		value = 0;
-	bits = to_bits(value);
+	bits = tcb_ptx_double_bits(value);
 	negative = (int)(bits >> 63);
 	mantissa = bits & 0xfffffffffffff;
 	exponent = (int)(bits >> 52 & 0x7ff);
@@ -263,7 +218,8 @@ uint64_t tcb_ptx_float_to_integer(enum tcb_ptx_word to, enum tcb_ptx_word from, 
 {
 	unsigned bits = tcb_ptx_type_bits(to);
 	int is_signed = tcb_ptx_type_class(to) == TCB_PTX_CLASS_SINT;
-	double limit = from_bits((uint64_t)(1023 + bits - (unsigned)is_signed) << 52); /* first that is too large */
+	double limit = tcb_ptx_double_of_bits((uint64_t)(1023 + bits - (unsigned)is_signed)
+					      << 52); /* first that is too large */
 
 	if (isnan(value)) {
 		if (from != TCB_PTX_F64 && bits < 64)
@@ -280,7 +236,7 @@ uint64_t tcb_ptx_float_to_integer(enum tcb_ptx_word to, enum tcb_ptx_word from, 
 
 double tcb_ptx_float_flush(enum tcb_ptx_word type, double value)
 {
-	double least = from_bits((uint64_t)(1 - bias_of(format_of(type)) + 1023) << 52);
+	double least = tcb_ptx_double_of_bits((uint64_t)(1 - bias_of(format_of(type)) + 1023) << 52);
 
 	return fabs(value) < least ? copysign(0, value) : value;
 }
@@ -288,12 +244,12 @@ double tcb_ptx_float_flush(enum tcb_ptx_word type, double value)
 /* SUM with the sign of ERROR, what it lacks, folded into its last bit. */
 static double to_odd(double sum, double error)
 {
-	uint64_t bits = to_bits(sum);
+	uint64_t bits = tcb_ptx_double_bits(sum);
 
 	if (error == 0 || !isfinite(sum) || (bits & 1))
 		return sum;
 	/* the truth is beyond SUM: one bit more in magnitude; or before it: one less, odd because SUM is even */
-	return from_bits((error > 0) == (sum > 0) ? bits | 1 : bits - 1);
+	return tcb_ptx_double_of_bits((error > 0) == (sum > 0) ? bits | 1 : bits - 1);
 }
 
 double tcb_ptx_float_add_odd(double a, double b)

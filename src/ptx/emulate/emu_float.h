@@ -71,6 +71,22 @@ static inline uint32_t tcb_ptx_float_bits(float value)
 	return bits;
 }
 
+static inline double tcb_ptx_double_of_bits(uint64_t bits)
+{
+	double value;
+
+	memcpy(&value, &bits, sizeof value);
+	return value;
+}
+
+static inline uint64_t tcb_ptx_double_bits(double value)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &value, sizeof bits);
+	return bits;
+}
+
 /* Exact; NaN becomes the canonical 0x7fffffff. */
 static inline float tcb_ptx_f16_to_f32(uint32_t half)
 {

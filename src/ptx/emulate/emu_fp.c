@@ -19,38 +19,22 @@
 
 /* in->a: type of the result's element, b: flags of rounding, c: ROUND, d: elements packed in a register */
 
-static double f64_of(uint64_t bits)
-{
-	double value;
-
-	memcpy(&value, &bits, sizeof value);
-	return value;
-}
-
-static uint64_t bits_of(double value)
-{
-	uint64_t bits;
-
-	memcpy(&bits, &value, sizeof bits);
-	return bits;
-}
-
 /* --- .f64 with directed rounding: SUM + ERROR is the exact result, SUM to nearest --- */
 
 static uint64_t directed(double sum, int error, enum tcb_ptx_word round)
 {
 	if (!error || isnan(sum))
-		return bits_of(sum);
+		return tcb_ptx_double_bits(sum);
 	if (isinf(sum)) { /* overflow: ERROR points back to the finite numbers */
 		if (round == TCB_PTX_RZ || (round == TCB_PTX_RM && sum > 0) || (round == TCB_PTX_RP && sum < 0))
-			return bits_of(nextafter(sum, 0));
-		return bits_of(sum);
+			return tcb_ptx_double_bits(nextafter(sum, 0));
+		return tcb_ptx_double_bits(sum);
 	}
 	if (round == TCB_PTX_RM || (round == TCB_PTX_RZ && (sum > 0 || (sum == 0 && error > 0))))
-		return bits_of(error < 0 ? nextafter(sum, -INFINITY) : sum);
+		return tcb_ptx_double_bits(error < 0 ? nextafter(sum, -INFINITY) : sum);
 	if (round == TCB_PTX_RP || round == TCB_PTX_RZ)
-		return bits_of(error > 0 ? nextafter(sum, INFINITY) : sum);
-	return bits_of(sum);
+		return tcb_ptx_double_bits(error > 0 ? nextafter(sum, INFINITY) : sum);
+	return tcb_ptx_double_bits(sum);
 }
 
 #if defined(__SIZEOF_FLOAT128__)
@@ -71,13 +55,13 @@ static uint64_t fma64(double a, double b, double c, enum tcb_ptx_word round)
 	quadruple product = (quadruple)a * b, sum, back, lost;
 
 	if (round == TCB_PTX_RN || !isfinite(a) || !isfinite(b) || !isfinite(c))
-		return bits_of(near);
+		return tcb_ptx_double_bits(near);
 	sum = product + c; /* and what the sum lost (Knuth's two-sum) */
 	back = sum - product;
 	lost = (product - (sum - back)) + (c - back);
 	if (sum == 0 && lost == 0 && round == TCB_PTX_RM &&
 	    (product != 0 || signbit(c) || (a * b == 0 && signbit(a * b))))
-		return bits_of(product == 0 && !signbit(c) && !signbit(a * b) ? 0.0 : -0.0);
+		return tcb_ptx_double_bits(product == 0 && !signbit(c) && !signbit(a * b) ? 0.0 : -0.0);
 	if (isinf(near))
 		return directed(near, near > 0 ? -1 : 1, round);
 	return directed(near, sum == near ? sign_of(lost) : sign_of(sum - near), round);
@@ -88,7 +72,7 @@ static uint64_t div64(double a, double b, enum tcb_ptx_word round)
 	double near = a / b;
 
 	if (round == TCB_PTX_RN || !isfinite(a) || !isfinite(b) || b == 0 || a == 0)
-		return bits_of(near);
+		return tcb_ptx_double_bits(near);
 	if (isinf(near))
 		return directed(near, near > 0 ? -1 : 1, round);
 	return directed(near, sign_of((quadruple)a - (quadruple)near * b) * (b < 0 ? -1 : 1), round);
@@ -99,7 +83,7 @@ static uint64_t sqrt64(double a, enum tcb_ptx_word round)
 	double near = sqrt(a);
 
 	if (round == TCB_PTX_RN || !isfinite(a) || a <= 0)
-		return bits_of(near);
+		return tcb_ptx_double_bits(near);
 	return directed(near, sign_of((quadruple)a - (quadruple)near * near), round);
 }
 
@@ -116,16 +100,16 @@ static double div_approx(double a, double b)
 /* The gross approximation of .f64: the upper half of the number. */
 static uint64_t upper_half(double value)
 {
-	return isnan(value) ? bits_of(NAN) : bits_of(value) & ~0xffffffffull;
+	return isnan(value) ? tcb_ptx_double_bits(NAN) : tcb_ptx_double_bits(value) & ~0xffffffffull;
 }
 
 /* The result when a source is NaN: that NaN, quiet; of several the one that an H200 takes: the second, the third, the
  * first, but of a quotient the first. */
 static uint64_t nan64(const struct tcb_emu_ins *in, const uint64_t *v)
 {
-	uint64_t bits = isnan(f64_of(v[1])) ? v[1] : isnan(f64_of(v[2])) ? v[2] : v[0];
+	uint64_t bits = isnan(tcb_ptx_double_of_bits(v[1])) ? v[1] : isnan(tcb_ptx_double_of_bits(v[2])) ? v[2] : v[0];
 
-	if (in->ins->op == TCB_PTX_OP_DIV && isnan(f64_of(v[0])))
+	if (in->ins->op == TCB_PTX_OP_DIV && isnan(tcb_ptx_double_of_bits(v[0])))
 		bits = v[0];
 
 	return bits | 1ull << 51;
@@ -133,7 +117,8 @@ static uint64_t nan64(const struct tcb_emu_ins *in, const uint64_t *v)
 
 static int any_nan64(const uint64_t *v)
 {
-	return isnan(f64_of(v[0])) || isnan(f64_of(v[1])) || isnan(f64_of(v[2]));
+	return isnan(tcb_ptx_double_of_bits(v[0])) || isnan(tcb_ptx_double_of_bits(v[1])) ||
+	       isnan(tcb_ptx_double_of_bits(v[2]));
 }
 
 static double min_max(const struct tcb_ptx_ins *ins, double a, double b)
@@ -195,7 +180,8 @@ static uint64_t negate_or_abs(const struct tcb_emu_ins *in, enum tcb_ptx_word ty
 
 static uint64_t evaluate64(const struct tcb_emu_ins *in, const uint64_t *v)
 {
-	double a = f64_of(v[0]), b = f64_of(v[1]), pair[3] = { a, b, f64_of(v[2]) }, value;
+	double a = tcb_ptx_double_of_bits(v[0]), b = tcb_ptx_double_of_bits(v[1]),
+	       pair[3] = { a, b, tcb_ptx_double_of_bits(v[2]) }, value;
 	enum tcb_ptx_word round = (enum tcb_ptx_word)in->c;
 
 	switch ((enum tcb_ptx_op)in->ins->op) {
@@ -213,11 +199,11 @@ static uint64_t evaluate64(const struct tcb_emu_ins *in, const uint64_t *v)
 	}
 	switch ((enum tcb_ptx_op)in->ins->op) {
 	case TCB_PTX_OP_ADD:
-		return round == TCB_PTX_RN ? bits_of(a + b) : fma64(a, 1, b, round);
+		return round == TCB_PTX_RN ? tcb_ptx_double_bits(a + b) : fma64(a, 1, b, round);
 	case TCB_PTX_OP_SUB:
-		return round == TCB_PTX_RN ? bits_of(a - b) : fma64(a, 1, -b, round);
+		return round == TCB_PTX_RN ? tcb_ptx_double_bits(a - b) : fma64(a, 1, -b, round);
 	case TCB_PTX_OP_MUL:
-		return round == TCB_PTX_RN ? bits_of(a * b) : fma64(a, b, copysign(0, a * b), round);
+		return round == TCB_PTX_RN ? tcb_ptx_double_bits(a * b) : fma64(a, b, copysign(0, a * b), round);
 	case TCB_PTX_OP_FMA:
 	case TCB_PTX_OP_MAD:
 		return fma64(a, b, pair[2], round);
@@ -236,7 +222,7 @@ static uint64_t evaluate64(const struct tcb_emu_ins *in, const uint64_t *v)
 	case TCB_PTX_OP_MIN:
 	case TCB_PTX_OP_MAX:
 		value = least(in, pair);
-		return bits_of(value) | (isnan(value) ? 1ull << 51 : 0);
+		return tcb_ptx_double_bits(value) | (isnan(value) ? 1ull << 51 : 0);
 	default:
 		return negate_or_abs(in, TCB_PTX_F64, v[0]);
 	}

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "ptx/emulate/emu_program.h"
 
 size_t tcb_ptx_param_offset(const struct tcb_ptx_function *function, unsigned index)
@@ -76,7 +77,7 @@ enum tcb_status tcb_emu_function_index(struct tcb_ptx_program *program, struct t
 				       uint32_t *index_out, struct tcb_error *err)
 {
 	struct tcb_ptx_function *body = definition(program->module, function);
-	struct tcb_emu_function *out;
+	struct tcb_emu_function **functions, *out;
 
 	if (!body || !body->first)
 		return tcb_fail(err, TCB_E_UNSUPPORTED, "'%.80s' has no body in this module", function->symbol->name);
@@ -85,16 +86,11 @@ enum tcb_status tcb_emu_function_index(struct tcb_ptx_program *program, struct t
 			*index_out = i;
 			return TCB_OK;
 		}
-	if (program->function_count == program->function_capacity) {
-		uint32_t capacity = program->function_capacity ? program->function_capacity * 2 : 8;
-		void *grown = realloc(program->functions, capacity * sizeof *program->functions);
-
-		if (!grown)
-			return tcb_fail(err, TCB_E_NOMEM, "out of memory for the emulator's program");
-		program->functions = grown;
-		program->function_capacity = capacity;
-	}
-	out = tcb_arena_alloc(&program->arena, sizeof *out);
+	functions = tcb_grow(program->functions, program->function_count, &program->function_capacity, 8,
+			     sizeof *functions);
+	if (functions)
+		program->functions = functions;
+	out = functions ? tcb_arena_alloc(&program->arena, sizeof *out) : NULL;
 	if (!out)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the emulator's program");
 	TCB_TRY(tcb_ptx_cfg(body, err));

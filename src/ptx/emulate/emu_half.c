@@ -81,20 +81,20 @@ RUN(fma_bf16, TCB_PTX_OP_FMA, 1)
 
 tcb_emu_run_fn *tcb_emu_fast_half(const struct tcb_emu_ins *in)
 {
-	int is_bf16 = in->a == TCB_PTX_BF16;
+	static const struct {
+		enum tcb_ptx_op op;
+		tcb_emu_run_fn *f16, *bf16;
+	} rows[] = {
+		{ TCB_PTX_OP_ADD, add_f16, add_bf16 },
+		{ TCB_PTX_OP_SUB, sub_f16, sub_bf16 },
+		{ TCB_PTX_OP_MUL, mul_f16, mul_bf16 },
+		{ TCB_PTX_OP_FMA, fma_f16, fma_bf16 },
+	};
 
-	if ((in->a != TCB_PTX_F16 && !is_bf16) || in->b || in->c != TCB_PTX_RN)
+	if ((in->a != TCB_PTX_F16 && in->a != TCB_PTX_BF16) || in->b || in->c != TCB_PTX_RN)
 		return NULL;
-	switch ((enum tcb_ptx_op)in->ins->op) {
-	case TCB_PTX_OP_ADD:
-		return is_bf16 ? add_bf16 : add_f16;
-	case TCB_PTX_OP_SUB:
-		return is_bf16 ? sub_bf16 : sub_f16;
-	case TCB_PTX_OP_MUL:
-		return is_bf16 ? mul_bf16 : mul_f16;
-	case TCB_PTX_OP_FMA:
-		return is_bf16 ? fma_bf16 : fma_f16;
-	default:
-		return NULL;
-	}
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (rows[i].op == in->ins->op)
+			return in->a == TCB_PTX_BF16 ? rows[i].bf16 : rows[i].f16;
+	return NULL;
 }

@@ -33,14 +33,9 @@ static int has_effect(const struct tcb_ptx_ins *ins)
 
 static enum need need_of(const struct tcb_ptx_ins *ins)
 {
+	if (tcb_ptx_is_access(ins))
+		return NEED_PLACE;
 	switch ((enum tcb_ptx_op)ins->op) {
-	case TCB_PTX_OP_LD:
-	case TCB_PTX_OP_LDU:
-	case TCB_PTX_OP_ST:
-	case TCB_PTX_OP_ATOM:
-	case TCB_PTX_OP_RED:
-	case TCB_PTX_OP_LDMATRIX:
-	case TCB_PTX_OP_STMATRIX:
 	case TCB_PTX_OP_PREFETCH:
 	case TCB_PTX_OP_PREFETCHU:
 	case TCB_PTX_OP_CP_ASYNC_BULK_PREFETCH:
@@ -122,37 +117,13 @@ static uint32_t missing_in(const struct tcb_emu_warp *warp, const struct tcb_emu
 /* What no analysis of one block can know. */
 static int is_unknown_special(uint16_t special)
 {
-	switch ((enum tcb_ptx_special)special) {
-	case TCB_PTX_SR_TID_X:
-	case TCB_PTX_SR_TID_Y:
-	case TCB_PTX_SR_TID_Z:
-	case TCB_PTX_SR_NTID_X:
-	case TCB_PTX_SR_NTID_Y:
-	case TCB_PTX_SR_NTID_Z:
-	case TCB_PTX_SR_CTAID_X: /* of the first block, which every launch has */
-	case TCB_PTX_SR_CTAID_Y:
-	case TCB_PTX_SR_CTAID_Z:
-	case TCB_PTX_SR_CLUSTERID_X:
-	case TCB_PTX_SR_CLUSTERID_Y:
-	case TCB_PTX_SR_CLUSTERID_Z:
-	case TCB_PTX_SR_CLUSTER_CTAID_X:
-	case TCB_PTX_SR_CLUSTER_CTAID_Y:
-	case TCB_PTX_SR_CLUSTER_CTAID_Z:
-	case TCB_PTX_SR_CLUSTER_NCTAID_X:
-	case TCB_PTX_SR_CLUSTER_NCTAID_Y:
-	case TCB_PTX_SR_CLUSTER_NCTAID_Z:
-	case TCB_PTX_SR_CLUSTER_CTARANK:
-	case TCB_PTX_SR_CLUSTER_NCTARANK:
-	case TCB_PTX_SR_LANEID:
-	case TCB_PTX_SR_LANEMASK_EQ:
-	case TCB_PTX_SR_LANEMASK_LE:
-	case TCB_PTX_SR_LANEMASK_LT:
-	case TCB_PTX_SR_LANEMASK_GE:
-	case TCB_PTX_SR_LANEMASK_GT:
-		return 0;
-	default:
-		return 1;
-	}
+	const int is_size_of_grid = special >= TCB_PTX_SR_NCTAID_X && special <= TCB_PTX_SR_NCTAID_Z;
+	const int is_size_of_clusters = special >= TCB_PTX_SR_NCLUSTERID_X && special <= TCB_PTX_SR_NCLUSTERID_Z;
+	const int is_of_lane = special == TCB_PTX_SR_LANEID ||
+			       (special >= TCB_PTX_SR_LANEMASK_EQ && special <= TCB_PTX_SR_LANEMASK_GT);
+
+	/* of places the first block's are known, which every launch has */
+	return (special > TCB_PTX_SR_CLUSTER_NCTARANK || is_size_of_grid || is_size_of_clusters) && !is_of_lane;
 }
 
 /* Whether what IN computes is unknown even where all its operands are known. */

@@ -22,13 +22,6 @@ static void run_wait(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, ui
 	warp->waited_tick = warp->run->tick;
 }
 
-static void run_nothing(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
-{
-	(void)warp;
-	(void)in;
-	(void)active;
-}
-
 /* Whether LANE waited for the launch before, or something orders it behind somebody who did. */
 static int is_behind_wait(struct tcb_emu_warp *warp, int lane)
 {
@@ -100,6 +93,6 @@ enum tcb_status tcb_emu_bind_launch(struct tcb_emu_decoder *decoder, struct tcb_
 
 	(void)err;
 	decoder->program->waits_for_launch |= waits;
-	in->run = waits ? run_wait : run_nothing;
+	in->run = waits ? run_wait : tcb_emu_run_nothing;
 	return TCB_OK;
 }

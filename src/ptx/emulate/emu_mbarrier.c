@@ -469,48 +469,29 @@ static void run_pending_count(struct tcb_emu_warp *warp, const struct tcb_emu_in
 
 enum tcb_status tcb_emu_bind_mbarrier(struct tcb_emu_decoder *decoder, struct tcb_emu_ins *in, struct tcb_error *err)
 {
+	static const struct tcb_emu_runner runners[] = {
+		{ TCB_PTX_OP_MBARRIER_INIT, run_init },
+		{ TCB_PTX_OP_MBARRIER_INVAL, run_inval },
+		{ TCB_PTX_OP_MBARRIER_EXPECT_TX, run_bytes },
+		{ TCB_PTX_OP_MBARRIER_COMPLETE_TX, run_bytes },
+		{ TCB_PTX_OP_MBARRIER_TEST_WAIT, run_wait },
+		{ TCB_PTX_OP_MBARRIER_TRY_WAIT, run_wait },
+		{ TCB_PTX_OP_CP_ASYNC_MBARRIER_ARRIVE, run_copies_arrive },
+		{ TCB_PTX_OP_MBARRIER_PENDING_COUNT, run_pending_count },
+	};
+	const enum tcb_ptx_op op = (enum tcb_ptx_op)in->ins->op;
+
 	(void)decoder;
 	(void)err;
 	if (tcb_ptx_mod(in->ins, TCB_PTX_SLOT_ORDER) == TCB_PTX_RELAXED)
 		in->a |= IS_RELAXED;
 	if (tcb_ptx_mod(in->ins, TCB_PTX_SLOT_MODE) == TCB_PTX_NOCOMPLETE)
 		in->a |= MUST_NOT_COMPLETE;
-	switch (in->ins->op) {
-	case TCB_PTX_OP_MBARRIER_INIT:
-		in->run = run_init;
-		break;
-	case TCB_PTX_OP_MBARRIER_INVAL:
-		in->run = run_inval;
-		break;
-	case TCB_PTX_OP_MBARRIER_EXPECT_TX:
-	case TCB_PTX_OP_MBARRIER_COMPLETE_TX:
-		in->run = run_bytes;
-		break;
-	case TCB_PTX_OP_MBARRIER_TEST_WAIT:
-	case TCB_PTX_OP_MBARRIER_TRY_WAIT:
-		in->run = run_wait;
-		break;
-	case TCB_PTX_OP_CP_ASYNC_MBARRIER_ARRIVE:
-		in->run = run_copies_arrive;
-		break;
-	case TCB_PTX_OP_MBARRIER_PENDING_COUNT:
-		in->run = run_pending_count;
-		break;
-	case TCB_PTX_OP_MBARRIER_ARRIVE_DROP_EXPECT_TX:
-		in->a |= DROPS | EXPECTS_BYTES;
-		in->run = run_arrive;
-		break;
-	case TCB_PTX_OP_MBARRIER_ARRIVE_EXPECT_TX:
-		in->a |= EXPECTS_BYTES;
-		in->run = run_arrive;
-		break;
-	case TCB_PTX_OP_MBARRIER_ARRIVE_DROP:
+	if (op == TCB_PTX_OP_MBARRIER_ARRIVE_DROP || op == TCB_PTX_OP_MBARRIER_ARRIVE_DROP_EXPECT_TX)
 		in->a |= DROPS;
-		in->run = run_arrive;
-		break;
-	default:
-		in->run = run_arrive;
-		break;
-	}
+	if (op == TCB_PTX_OP_MBARRIER_ARRIVE_EXPECT_TX || op == TCB_PTX_OP_MBARRIER_ARRIVE_DROP_EXPECT_TX)
+		in->a |= EXPECTS_BYTES;
+	in->run = run_arrive;
+	tcb_emu_run_by(in, runners, sizeof runners / sizeof *runners);
 	return TCB_OK;
 }

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 static enum tcb_status no_memory(struct tcb_error *err)
 {
 	return tcb_fail(err, TCB_E_NOMEM, "out of memory for the emulator's program");
@@ -59,20 +61,18 @@ static int is_in_list(const struct tcb_ptx_symbol *list, const struct tcb_ptx_sy
 static enum tcb_status variable_index(struct tcb_ptx_program *program, const struct tcb_ptx_symbol *symbol,
 				      uint64_t *at_out, struct tcb_error *err)
 {
+	struct tcb_emu_variable *variables;
+
 	for (uint32_t i = 0; i < program->variable_count; i++)
 		if (program->variables[i].symbol == symbol) {
 			*at_out = i;
 			return TCB_OK;
 		}
-	if (program->variable_count == program->variable_capacity) {
-		uint32_t capacity = program->variable_capacity ? program->variable_capacity * 2 : 16;
-		void *grown = realloc(program->variables, capacity * sizeof *program->variables);
-
-		if (!grown)
-			return no_memory(err);
-		program->variables = grown;
-		program->variable_capacity = capacity;
-	}
+	variables = tcb_grow(program->variables, program->variable_count, &program->variable_capacity, 16,
+			     sizeof *variables);
+	if (!variables)
+		return no_memory(err);
+	program->variables = variables;
 	program->variables[program->variable_count] = (struct tcb_emu_variable){ symbol, 0 };
 	*at_out = program->variable_count++;
 	return TCB_OK;

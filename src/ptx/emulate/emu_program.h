@@ -39,11 +39,13 @@ struct tcb_ptx_program {
 	struct tcb_arena arena;
 	struct tcb_ptx_module *module;
 	struct tcb_emu_function **functions; /* the entry first */
-	uint32_t function_count, function_capacity;
+	uint32_t function_count;
+	size_t function_capacity;
 	uint8_t *pool; /* immediates */
 	size_t pool_bytes, pool_capacity;
 	struct tcb_emu_variable *variables;
-	uint32_t variable_count, variable_capacity;
+	uint32_t variable_count;
+	size_t variable_capacity;
 	struct tcb_emu_fixup *fixups;
 	uint32_t shared_static;              /* bytes; dynamic shared memory follows */
 	uint32_t dynamic_offset;             /* where it begins */
@@ -100,10 +102,12 @@ struct tcb_emu_loaded { /* a module whose variables live in the memory */
 
 struct tcb_ptx_memory {
 	struct tcb_emu_region *regions; /* by address */
-	uint32_t region_count, region_capacity;
+	uint32_t region_count;
+	size_t region_capacity;
 	uint64_t next;
 	struct tcb_emu_loaded *loaded;
-	uint32_t loaded_count, loaded_capacity;
+	uint32_t loaded_count;
+	size_t loaded_capacity;
 };
 
 /* --- emu_decode.c --- */

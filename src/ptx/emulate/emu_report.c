@@ -9,23 +9,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
+
 /* --- findings that wait --- */
 
 static void hold(void *ctx, const struct tcb_ptx_finding *finding)
 {
 	struct tcb_emu_found *found = ctx;
+	struct tcb_emu_found_item *items = tcb_grow(found->items, found->count, &found->capacity, 16, sizeof *items);
 
-	if (found->count == found->capacity) {
-		const size_t capacity = found->capacity ? found->capacity * 2 : 16;
-		struct tcb_emu_found_item *grown = realloc(found->items, capacity * sizeof *grown);
-
-		if (!grown) {
-			found->has_failed = 1;
-			return;
-		}
-		found->items = grown;
-		found->capacity = capacity;
-	}
+	found->has_failed |= !items;
+	if (!items)
+		return;
+	found->items = items;
 	found->items[found->count++].finding = *finding;
 }
 

@@ -58,7 +58,8 @@ static tcb_emu_bind_fn *const binders[TCB_PTX_OP_COUNT] = {
 	[TCB_PTX_OP_CP_ASYNC_BULK_TENSOR] = tcb_emu_bind_tensor,
 	[TCB_PTX_OP_CP_REDUCE_ASYNC_BULK] = tcb_emu_bind_bulk,
 	[TCB_PTX_OP_CP_REDUCE_ASYNC_BULK_TENSOR] = tcb_emu_bind_tensor,
-	[TCB_PTX_OP_CP_ASYNC_BULK_PREFETCH... TCB_PTX_OP_CP_ASYNC_BULK_WAIT_GROUP] = tcb_emu_bind_bulk,
+	[TCB_PTX_OP_CP_ASYNC_BULK_PREFETCH... TCB_PTX_OP_CP_ASYNC_BULK_PREFETCH_TENSOR] = tcb_emu_bind_control,
+	[TCB_PTX_OP_CP_ASYNC_BULK_COMMIT_GROUP... TCB_PTX_OP_CP_ASYNC_BULK_WAIT_GROUP] = tcb_emu_bind_bulk,
 	[TCB_PTX_OP_TENSORMAP_REPLACE... TCB_PTX_OP_TENSORMAP_CP_FENCEPROXY] = tcb_emu_bind_tensor_map,
 	[TCB_PTX_OP_TCGEN05_ALLOC... TCB_PTX_OP_TCGEN05_LD_RED] = tcb_emu_bind_tmem,
 	[TCB_PTX_OP_TCGEN05_MMA] = tcb_emu_bind_tcgen05,
@@ -78,4 +79,32 @@ static tcb_emu_bind_fn *const binders[TCB_PTX_OP_COUNT] = {
 tcb_emu_bind_fn *tcb_emu_binder(enum tcb_ptx_op op)
 {
 	return op < TCB_PTX_OP_COUNT ? binders[op] : NULL;
+}
+
+int tcb_emu_run_by(struct tcb_emu_ins *in, const struct tcb_emu_runner *runners, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (runners[i].op == in->ins->op) {
+			in->run = runners[i].run;
+			return 1;
+		}
+	return 0;
+}
+
+void tcb_emu_run_nothing(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
+{
+	(void)warp;
+	(void)in;
+	(void)active;
+}
+
+void *tcb_emu_unit(struct tcb_emu_warp *warp, unsigned unit, size_t bytes)
+{
+	struct tcb_emu_block *block = warp->block;
+
+	if (!block->unit[unit])
+		block->unit[unit] = tcb_arena_alloc(&block->arena, bytes);
+	if (!block->unit[unit])
+		tcb_emu_no_memory(warp->run);
+	return block->unit[unit];
 }

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "ptx/emulate/emu_float.h"
+#include "ptx/ir/integers.h"
 
 static uint64_t cut(uint64_t value, unsigned bits)
 {
@@ -115,16 +116,6 @@ static uint64_t funnel(const struct tcb_ptx_ins *ins, uint64_t a, uint64_t b, ui
 	return tcb_ptx_mod(ins, TCB_PTX_SLOT_DIRECTION) == TCB_PTX_L ? both << amount >> 32 : both >> amount;
 }
 
-static uint64_t logic3(uint64_t a, uint64_t b, uint64_t c, uint64_t table)
-{
-	uint64_t out = 0;
-
-	for (unsigned i = 0; i < 8; i++)
-		if (table >> i & 1)
-			out |= (i & 4 ? a : ~a) & (i & 2 ? b : ~b) & (i & 1 ? c : ~c);
-	return out;
-}
-
 /* The byte of b:a that each nibble of C names, or its sign spread when the nibble's top bit is set. */
 static uint64_t permuted(uint64_t a, uint64_t b, uint64_t c)
 {
@@ -168,7 +159,7 @@ static int fold_bits(const struct tcb_ptx_ins *ins, const uint64_t *s, uint64_t 
 		*out = funnel(ins, s[1], s[2], s[3]);
 		return 1;
 	case TCB_PTX_OP_LOP3:
-		*out = logic3(s[1], s[2], s[3], s[4]);
+		*out = tcb_ptx_lop3(s[1], s[2], s[3], s[4]);
 		return !ins->mod[TCB_PTX_SLOT_BOOL];
 	case TCB_PTX_OP_PRMT:
 		*out = permuted(s[1], s[2], s[3]);
@@ -387,29 +378,6 @@ static int compare_floats(enum tcb_ptx_word compare, double a, double b)
 	}
 }
 
-static int compare_integers(enum tcb_ptx_word compare, enum tcb_ptx_word type, uint64_t a, uint64_t b)
-{
-	int less = is_signed(type) ? (int64_t)a < (int64_t)b : a < b;
-
-	switch ((int)compare) {
-	case TCB_PTX_EQ:
-		return a == b;
-	case TCB_PTX_NE:
-		return a != b;
-	case TCB_PTX_LT:
-	case TCB_PTX_LO:
-		return less;
-	case TCB_PTX_LE:
-	case TCB_PTX_LS:
-		return less || a == b;
-	case TCB_PTX_GT:
-	case TCB_PTX_HI:
-		return !less && a != b;
-	default: /* ge, hs */
-		return !less;
-	}
-}
-
 static int fold_setp(const struct tcb_ptx_ins *ins, enum tcb_ptx_word type, const uint64_t *s, uint64_t *out)
 {
 	enum tcb_ptx_word compare = tcb_ptx_mod(ins, TCB_PTX_SLOT_COMPARE);
@@ -417,7 +385,7 @@ static int fold_setp(const struct tcb_ptx_ins *ins, enum tcb_ptx_word type, cons
 	if (type == TCB_PTX_F32 || type == TCB_PTX_F64)
 		*out = (uint64_t)compare_floats(compare, source_value(ins, type, s[1]), source_value(ins, type, s[2]));
 	else if (tcb_ptx_type_class(type) != TCB_PTX_CLASS_FLOAT && tcb_ptx_type_class(type) != TCB_PTX_CLASS_ALT)
-		*out = (uint64_t)compare_integers(compare, type, s[1], s[2]);
+		*out = (uint64_t)tcb_ptx_compare(compare, s[1], s[2], 64, is_signed(type));
 	else
 		return 0;
 	switch ((int)tcb_ptx_mod(ins, TCB_PTX_SLOT_BOOL)) {

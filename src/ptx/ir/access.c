@@ -6,27 +6,34 @@
  */
 #include "ptx/ir/opcodes.h"
 
-enum {
-	BULK_ALIGN = 16,
-	TENSOR_SHARED_ALIGN = 128,
-	TENSOR_MAP_ALIGN = 64,
-	MATRIX_ROW = 16,
-	MBARRIER = 8,
-	WARP = 32,
-	TENSOR_MAP_BYTES = 128
-};
+enum { BULK_ALIGN = 16, TENSOR_SHARED_ALIGN = 128, TENSOR_MAP_ALIGN = 64 };
+enum { MATRIX_ROW = 16, MBARRIER = 8, TENSOR_MAP_BYTES = 128, WARP = 32 };
 
 unsigned tcb_ptx_vector_count(const struct tcb_ptx_ins *ins)
 {
-	switch ((int)tcb_ptx_mod(ins, TCB_PTX_SLOT_VECTOR)) {
-	case TCB_PTX_V2:
-		return 2;
-	case TCB_PTX_V4:
-		return 4;
-	case TCB_PTX_V8:
-		return 8;
+	return tcb_ptx_vector_of(tcb_ptx_mod(ins, TCB_PTX_SLOT_VECTOR));
+}
+
+int tcb_ptx_is_bulk_copy(const struct tcb_ptx_ins *ins)
+{
+	return ins->op == TCB_PTX_OP_CP_ASYNC_BULK || ins->op == TCB_PTX_OP_CP_ASYNC_BULK_TENSOR ||
+	       ins->op == TCB_PTX_OP_CP_REDUCE_ASYNC_BULK || ins->op == TCB_PTX_OP_CP_REDUCE_ASYNC_BULK_TENSOR;
+}
+
+int tcb_ptx_is_access(const struct tcb_ptx_ins *ins)
+{
+	switch ((enum tcb_ptx_op)ins->op) {
+	case TCB_PTX_OP_LD:
+	case TCB_PTX_OP_LDU:
+	case TCB_PTX_OP_ST:
+	case TCB_PTX_OP_ATOM:
+	case TCB_PTX_OP_RED:
+	case TCB_PTX_OP_LDMATRIX:
+	case TCB_PTX_OP_STMATRIX:
+		return 1;
+	default:
+		return 0;
 	}
-	return 1;
 }
 
 static struct tcb_ptx_access access_of(enum tcb_ptx_word space, unsigned bytes, int reads, int writes)

@@ -143,15 +143,7 @@ static unsigned width_count(const struct tcb_ptx_spec *spec, const uint16_t *mod
 	case TCB_PTX_W_FIXED:
 		return spec->count;
 	case TCB_PTX_W_VECTOR:
-		switch (mod[TCB_PTX_SLOT_VECTOR]) {
-		case TCB_PTX_V2:
-			return 2;
-		case TCB_PTX_V4:
-			return 4;
-		case TCB_PTX_V8:
-			return 8;
-		}
-		return 1;
+		return tcb_ptx_vector_of((enum tcb_ptx_word)mod[TCB_PTX_SLOT_VECTOR]);
 	case TCB_PTX_W_COUNT:
 		return spec->count * tcb_ptx_matrices((enum tcb_ptx_word)mod[TCB_PTX_SLOT_MATRICES]);
 	case TCB_PTX_W_N2:

@@ -297,6 +297,10 @@ int tcb_ptx_access(const struct tcb_ptx_ins *ins, unsigned index, struct tcb_ptx
 unsigned tcb_ptx_address_lanes(const struct tcb_ptx_ins *ins);
 /* 1, 2, 4 or 8. */
 unsigned tcb_ptx_vector_count(const struct tcb_ptx_ins *ins);
+/* Whether INS is a copy of bytes or of a part of a tensor that the copy engine makes. */
+int tcb_ptx_is_bulk_copy(const struct tcb_ptx_ins *ins);
+/* Whether INS moves values between registers and one place that its address names, at once. */
+int tcb_ptx_is_access(const struct tcb_ptx_ins *ins);
 
 /* --- resolving --- */
 

@@ -502,6 +502,8 @@ unsigned tcb_ptx_type_bits(enum tcb_ptx_word type);
 enum tcb_ptx_class tcb_ptx_type_class(enum tcb_ptx_word type);
 const char *tcb_ptx_special_text(enum tcb_ptx_special special);
 enum tcb_ptx_word tcb_ptx_special_type(enum tcb_ptx_special special);
+/* Whether a thread may read another value the next time. */
+int tcb_ptx_special_varies(enum tcb_ptx_special special);
 /* The word or special register called TEXT (LENGTH bytes; special registers with their %); NO_WORD or
  * SPECIAL_COUNT when there is none. */
 enum tcb_ptx_word tcb_ptx_word_find(const char *text, size_t length);
@@ -510,6 +512,11 @@ enum tcb_ptx_special tcb_ptx_special_find(const char *text, size_t length);
 static inline unsigned tcb_ptx_matrices(enum tcb_ptx_word word)
 {
 	return word == TCB_PTX_NO_WORD ? 1 : 1u << (word - TCB_PTX_X1);
+}
+/* How many elements a word of the slot VECTOR stands for; 1 without one. */
+static inline unsigned tcb_ptx_vector_of(enum tcb_ptx_word word)
+{
+	return word == TCB_PTX_V2 ? 2 : word == TCB_PTX_V4 ? 4 : word == TCB_PTX_V8 ? 8 : 1;
 }
 /* M, N and K of a shape word; zeros for other words. */
 void tcb_ptx_shape(enum tcb_ptx_word word, unsigned *m, unsigned *n, unsigned *k);

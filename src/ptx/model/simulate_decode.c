@@ -344,6 +344,10 @@ static void decode_control(struct tcb_sim_op *op)
 
 static void decode_ins(const struct decoder *d, struct tcb_sim_op *op)
 {
+	if (tcb_ptx_is_access(op->ins)) {
+		decode_access(op);
+		return;
+	}
 	switch ((enum tcb_ptx_op)op->ins->op) {
 	case TCB_PTX_OP_MOV:
 	case TCB_PTX_OP_CVTA:
@@ -351,15 +355,6 @@ static void decode_ins(const struct decoder *d, struct tcb_sim_op *op)
 		return;
 	case TCB_PTX_OP_CVT:
 		cost_of_conversion(d, op);
-		return;
-	case TCB_PTX_OP_LD:
-	case TCB_PTX_OP_LDU:
-	case TCB_PTX_OP_ST:
-	case TCB_PTX_OP_ATOM:
-	case TCB_PTX_OP_RED:
-	case TCB_PTX_OP_LDMATRIX:
-	case TCB_PTX_OP_STMATRIX:
-		decode_access(op);
 		return;
 	case TCB_PTX_OP_SHFL:
 		cost(op, TCB_SIM_NO_UNIT, 1, 1, LATENCY_SHUFFLE);

@@ -13,30 +13,25 @@
 enum { CALLS_DEPENDENT = 3 /* calls that are simulated where they overlap; the first one is not counted */ };
 static const double CACHE_PORT = 64; /* bytes per cycle that a multiprocessor takes from the L2 */
 
+static void otherwise(double *value, double is)
+{
+	if (*value == 0)
+		*value = is;
+}
+
 void tcb_ptx_machine_defaults(struct tcb_ptx_machine *m)
 {
-	if (m->memory_latency == 0)
-		m->memory_latency = 360e-9;
-	if (m->cache_latency == 0)
-		m->cache_latency = 160e-9;
-	if (m->memory_spread == 0)
-		m->memory_spread = 115e-9;
-	if (m->cache_spread == 0)
-		m->cache_spread = 50e-9;
-	if (m->launch_gap == 0)
-		m->launch_gap = 1.0e-6;
-	if (m->dependent_wait == 0)
-		m->dependent_wait = 630e-9;
-	if (m->dependent_start == 0)
-		m->dependent_start = 380e-9;
-	if (m->block_start == 0)
-		m->block_start = 16e-9;
-	if (m->bulk_latency == 0)
-		m->bulk_latency = 14e-9;
-	if (m->bulk_issue == 0)
-		m->bulk_issue = 7e-9;
-	if (m->behind == 0)
-		m->behind = 0.86;
+	otherwise(&m->memory_latency, 360e-9);
+	otherwise(&m->cache_latency, 160e-9);
+	otherwise(&m->memory_spread, 115e-9);
+	otherwise(&m->cache_spread, 50e-9);
+	otherwise(&m->launch_gap, 1.0e-6);
+	otherwise(&m->dependent_wait, 630e-9);
+	otherwise(&m->dependent_start, 380e-9);
+	otherwise(&m->block_start, 16e-9);
+	otherwise(&m->bulk_latency, 14e-9);
+	otherwise(&m->bulk_issue, 7e-9);
+	otherwise(&m->behind, 0.86);
 }
 
 /* --- the whole --- */

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ptx/ir/integers.h"
+
 static enum tcb_status nomem(struct tcb_ptx_loop_pass *loops)
 {
 	return tcb_fail(loops->err, TCB_E_NOMEM, "out of memory for the loops of '%s'", loops->function->symbol->name);
@@ -90,53 +92,6 @@ void tcb_ptx_loops_touch(struct tcb_ptx_loop_pass *loops, const struct tcb_ptx_c
 }
 
 /* --- comparisons --- */
-
-enum tcb_ptx_word tcb_ptx_compare_plain(enum tcb_ptx_word compare)
-{
-	switch ((int)compare) {
-	case TCB_PTX_LO:
-		return TCB_PTX_LT;
-	case TCB_PTX_LS:
-		return TCB_PTX_LE;
-	case TCB_PTX_HI:
-		return TCB_PTX_GT;
-	case TCB_PTX_HS:
-		return TCB_PTX_GE;
-	}
-	return compare;
-}
-
-enum tcb_ptx_word tcb_ptx_compare_inverse(enum tcb_ptx_word compare)
-{
-	switch ((int)compare) {
-	case TCB_PTX_EQ:
-		return TCB_PTX_NE;
-	case TCB_PTX_NE:
-		return TCB_PTX_EQ;
-	case TCB_PTX_LT:
-		return TCB_PTX_GE;
-	case TCB_PTX_LE:
-		return TCB_PTX_GT;
-	case TCB_PTX_GT:
-		return TCB_PTX_LE;
-	}
-	return TCB_PTX_LT;
-}
-
-enum tcb_ptx_word tcb_ptx_compare_swapped(enum tcb_ptx_word compare)
-{
-	switch ((int)compare) {
-	case TCB_PTX_LT:
-		return TCB_PTX_GT;
-	case TCB_PTX_LE:
-		return TCB_PTX_GE;
-	case TCB_PTX_GT:
-		return TCB_PTX_LT;
-	case TCB_PTX_GE:
-		return TCB_PTX_LE;
-	}
-	return compare;
-}
 
 enum tcb_ptx_word tcb_ptx_unsigned_of(enum tcb_ptx_word type)
 {

@@ -69,10 +69,6 @@ int tcb_ptx_is_invariant(const struct tcb_ptx_loop_pass *loops, const struct tcb
  * LIMIT (NULL: nothing more). */
 int tcb_ptx_is_agreed(const struct tcb_ptx_loop_pass *loops, const struct tcb_ptx_counted *counted,
 		      const struct tcb_ptx_operand *limit);
-/* COMPARE as eq ne lt le gt ge with TYPE as u or s of the same size; inverted, or with its sides swapped. */
-enum tcb_ptx_word tcb_ptx_compare_plain(enum tcb_ptx_word compare);
-enum tcb_ptx_word tcb_ptx_compare_inverse(enum tcb_ptx_word compare);
-enum tcb_ptx_word tcb_ptx_compare_swapped(enum tcb_ptx_word compare);
 enum tcb_ptx_word tcb_ptx_unsigned_of(enum tcb_ptx_word type);
 
 /* --- changing (call tcb_ptx_loops_touch with each loop that is) --- */

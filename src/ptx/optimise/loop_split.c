@@ -29,6 +29,7 @@
  * places than one before its loop is left alone; so is what this pass made.
  *
  */
+#include "ptx/ir/integers.h"
 #include "ptx/optimise/counted.h"
 #include "ptx/optimise/passes.h"
 

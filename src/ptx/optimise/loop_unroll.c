@@ -23,6 +23,7 @@
  *
  * Both loops get .pragma "nounroll", which this pass and ptxas obey.
  */
+#include "ptx/ir/integers.h"
 #include "ptx/optimise/counted.h"
 #include "ptx/optimise/passes.h"
 
@@ -88,25 +89,6 @@ static int find_begin(const struct tcb_ptx_loop_pass *loops, const struct tcb_pt
 	return 0;
 }
 
-static int holds(enum tcb_ptx_word compare, int is_signed, uint64_t a, uint64_t b)
-{
-	int less = is_signed ? (int64_t)a < (int64_t)b : a < b;
-
-	switch ((int)compare) {
-	case TCB_PTX_EQ:
-		return a == b;
-	case TCB_PTX_NE:
-		return a != b;
-	case TCB_PTX_LT:
-		return less;
-	case TCB_PTX_LE:
-		return less || a == b;
-	case TCB_PTX_GT:
-		return !less && a != b;
-	}
-	return !less;
-}
-
 static uint64_t extended(uint64_t value, unsigned bits, int is_signed)
 {
 	uint64_t high = value << (64 - bits);
@@ -125,7 +107,7 @@ static unsigned known_rounds(const struct tcb_ptx_loop_pass *loops, const struct
 		return 0;
 	for (unsigned rounds = 1; rounds <= most; rounds++) {
 		iv = extended(iv + (uint64_t)c->step, bits, is_signed);
-		if (!holds(c->compare, is_signed, iv, bound))
+		if (!tcb_ptx_compare(c->compare, iv, bound, 64, is_signed))
 			return rounds;
 	}
 	return 0;

@@ -18,6 +18,15 @@ enum {
 	SHARED_MAX = 227 * 1024
 };
 
+static int has_any(const struct tcb_ptx_function *function, int (*is)(const struct tcb_ptx_ins *ins))
+{
+	for (const struct tcb_ptx_block *block = function->first; block; block = block->next)
+		for (const struct tcb_ptx_ins *ins = block->first; ins; ins = ins->next)
+			if (is(ins))
+				return 1;
+	return 0;
+}
+
 static int names_cluster(const struct tcb_ptx_ins *ins)
 {
 	for (unsigned i = 0; i < ins->operand_count; i++)
@@ -35,11 +44,7 @@ static int needs_cluster(const struct tcb_ptx_function *function)
 		return 0;
 	if (function->directives.explicitcluster || function->directives.maxclusterrank)
 		return 1;
-	for (const struct tcb_ptx_block *block = function->first; block; block = block->next)
-		for (const struct tcb_ptx_ins *ins = block->first; ins; ins = ins->next)
-			if (names_cluster(ins))
-				return 1;
-	return 0;
+	return has_any(function, names_cluster);
 }
 
 /* What is ordered by counting, and judged by running: the rest the analyses see in the text. */
@@ -72,11 +77,7 @@ static int is_worth_it(const struct tcb_ptx_check_kernel *kernel)
 	if (kernel->errors || kernel->is_for_all || needs_cluster(function) ||
 	    !(kernel->block_source == TCB_PTX_BLOCK_GIVEN || function->directives.reqntid[0]))
 		return 0;
-	for (const struct tcb_ptx_block *block = function->first; block; block = block->next)
-		for (const struct tcb_ptx_ins *ins = block->first; ins; ins = ins->next)
-			if (is_counted(ins))
-				return 1;
-	return 0;
+	return has_any(function, is_counted);
 }
 
 struct seen {

@@ -11,17 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	CODES_MAX = 4096, /* kinds of entries: nvcc has 25 */
-	ATTRIBUTES_MAX = 64,
-	HEADER_BYTES = 11,
-	TAG_PARAMETER = 0x05,
-	TAG_VARIABLE = 0x34,
-	AT_LOCATION = 0x02,
-	AT_NAME = 0x03,
-	OP_ADDRESS = 0x03,
-	PLACE_BYTES = 9
-};
+enum { CODES_MAX = 4096 /* kinds of entries: nvcc has 25 */, ATTRIBUTES_MAX = 64, HEADER_BYTES = 11, PLACE_BYTES = 9 };
+enum { TAG_PARAMETER = 0x05, TAG_VARIABLE = 0x34, AT_LOCATION = 0x02, AT_NAME = 0x03, OP_ADDRESS = 0x03 };
 
 /* Where a symbol stands for eight bytes of a section. */
 struct debug_symbol {

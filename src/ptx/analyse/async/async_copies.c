@@ -39,15 +39,7 @@ struct copies {
 
 static int is_bulk_group(const struct tcb_ptx_ins *ins)
 {
-	switch ((enum tcb_ptx_op)ins->op) {
-	case TCB_PTX_OP_CP_ASYNC_BULK:
-	case TCB_PTX_OP_CP_ASYNC_BULK_TENSOR:
-	case TCB_PTX_OP_CP_REDUCE_ASYNC_BULK:
-	case TCB_PTX_OP_CP_REDUCE_ASYNC_BULK_TENSOR:
-		return tcb_ptx_mod(ins, TCB_PTX_SLOT_SPACE) == TCB_PTX_GLOBAL;
-	default:
-		return 0;
-	}
+	return tcb_ptx_is_bulk_copy(ins) && tcb_ptx_mod(ins, TCB_PTX_SLOT_SPACE) == TCB_PTX_GLOBAL;
 }
 
 /* --- the way through --- */

@@ -7,7 +7,7 @@
 #include "ptx/analyse/async/async_private.h"
 #include "ptx/ir/opcodes.h"
 
-static int has_mask(const struct tcb_ptx_ins *ins)
+const struct tcb_ptx_operand *tcb_ptx_async_mask(const struct tcb_ptx_ins *ins)
 {
 	switch ((enum tcb_ptx_op)ins->op) {
 	case TCB_PTX_OP_BAR_WARP_SYNC:
@@ -17,9 +17,9 @@ static int has_mask(const struct tcb_ptx_ins *ins)
 	case TCB_PTX_OP_MATCH_ALL:
 	case TCB_PTX_OP_REDUX:
 	case TCB_PTX_OP_ELECT:
-		return ins->operand_count > 0;
+		return ins->operand_count ? &ins->operands[ins->operand_count - 1] : NULL;
 	default:
-		return 0;
+		return NULL;
 	}
 }
 
@@ -97,7 +97,7 @@ static void check_mask(struct tcb_ptx_async *a, const struct tcb_ptx_ins *ins)
 
 	if (!tcb_ptx_async_present(a, ins, set))
 		return;
-	mask = tcb_ptx_affine_operand(a->affine, ins, &ins->operands[ins->operand_count - 1]);
+	mask = tcb_ptx_affine_operand(a->affine, ins, tcb_ptx_async_mask(ins));
 	if (!mask.known || mask.term_count)
 		return;
 	for (uint32_t t = 0; t < threads; t++) {
@@ -118,6 +118,6 @@ void tcb_ptx_async_masks(struct tcb_ptx_async *a)
 {
 	for (uint32_t i = 0; i < a->function->reachable_count; i++)
 		for (const struct tcb_ptx_ins *ins = a->function->order[i]->first; ins; ins = ins->next)
-			if (has_mask(ins))
+			if (tcb_ptx_async_mask(ins))
 				check_mask(a, ins);
 }

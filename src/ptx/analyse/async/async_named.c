@@ -33,19 +33,10 @@ struct mask {
 
 /* --- what names --- */
 
+/* Elect takes no value of another lane: async_masks.c says what there is to say. */
 static const struct tcb_ptx_operand *mask_of(const struct tcb_ptx_ins *ins)
 {
-	switch ((enum tcb_ptx_op)ins->op) {
-	case TCB_PTX_OP_BAR_WARP_SYNC:
-	case TCB_PTX_OP_SHFL:
-	case TCB_PTX_OP_VOTE:
-	case TCB_PTX_OP_MATCH_ANY:
-	case TCB_PTX_OP_MATCH_ALL:
-	case TCB_PTX_OP_REDUX:
-		return ins->operand_count ? &ins->operands[ins->operand_count - 1] : NULL;
-	default:
-		return NULL;
-	}
+	return ins->op == TCB_PTX_OP_ELECT ? NULL : tcb_ptx_async_mask(ins);
 }
 
 /* The instruction whose result OPERAND is, through copies; NULL when there are several. */

@@ -87,21 +87,15 @@ const char *tcb_ptx_async_name(const struct tcb_ptx_symbol *symbol);
 
 /* --- async_masks.c --- */
 
+/* The operand that says which lanes INS is for; NULL: it has none. */
+const struct tcb_ptx_operand *tcb_ptx_async_mask(const struct tcb_ptx_ins *ins);
 /* The lane whose value LANE gets by a shuffle; its own where the instruction's clamp keeps it. */
 unsigned tcb_ptx_async_source_lane(const struct tcb_ptx_ins *shfl, unsigned lane, uint64_t by, uint64_t clamp);
 
 /* The families; each reports what it finds. */
-void tcb_ptx_async_masks(struct tcb_ptx_async *a);
-void tcb_ptx_async_named(struct tcb_ptx_async *a);
-void tcb_ptx_async_registers(struct tcb_ptx_async *a);
-void tcb_ptx_async_dependent(struct tcb_ptx_async *a);
-void tcb_ptx_async_wgmma(struct tcb_ptx_async *a);
-void tcb_ptx_async_fragments(struct tcb_ptx_async *a);
-void tcb_ptx_async_tensor(struct tcb_ptx_async *a);
-void tcb_ptx_async_copies(struct tcb_ptx_async *a);
-void tcb_ptx_async_proxies(struct tcb_ptx_async *a);
-void tcb_ptx_async_mbarriers(struct tcb_ptx_async *a);
-void tcb_ptx_async_bulk(struct tcb_ptx_async *a);
-void tcb_ptx_async_cluster(struct tcb_ptx_async *a);
+typedef void tcb_ptx_async_family(struct tcb_ptx_async *a);
+tcb_ptx_async_family tcb_ptx_async_masks, tcb_ptx_async_named, tcb_ptx_async_registers, tcb_ptx_async_dependent,
+	tcb_ptx_async_wgmma, tcb_ptx_async_fragments, tcb_ptx_async_tensor, tcb_ptx_async_copies, tcb_ptx_async_proxies,
+	tcb_ptx_async_mbarriers, tcb_ptx_async_bulk, tcb_ptx_async_cluster;
 
 #endif

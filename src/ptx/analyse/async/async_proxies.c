@@ -160,6 +160,12 @@ static void step(void *ctx, const struct tcb_ptx_ins *ins, uint16_t *state, int 
 {
 	struct proxies *p = ctx;
 
+	if (tcb_ptx_is_bulk_copy(ins)) {
+		if (is_last)
+			see_copy(p, ins, state);
+		see_overwritten(p, ins, state);
+		return;
+	}
 	switch ((enum tcb_ptx_op)ins->op) {
 	case TCB_PTX_OP_FENCE_PROXY:
 		if (tcb_ptx_mod(ins, TCB_PTX_SLOT_PROXY) == TCB_PTX_ASYNC)
@@ -171,14 +177,6 @@ static void step(void *ctx, const struct tcb_ptx_ins *ins, uint16_t *state, int 
 			return;
 		for (unsigned i = 0; i < p->count; i++)
 			state[i] = FENCED;
-		return;
-	case TCB_PTX_OP_CP_ASYNC_BULK:
-	case TCB_PTX_OP_CP_ASYNC_BULK_TENSOR:
-	case TCB_PTX_OP_CP_REDUCE_ASYNC_BULK:
-	case TCB_PTX_OP_CP_REDUCE_ASYNC_BULK_TENSOR:
-		if (is_last)
-			see_copy(p, ins, state);
-		see_overwritten(p, ins, state);
 		return;
 	case TCB_PTX_OP_WGMMA:
 		if (is_last)

@@ -11,20 +11,11 @@
 #include "ptx/analyse/async/async_private.h"
 #include "ptx/ir/opcodes.h"
 
-/* Of the fence: UNFENCED, or FENCED.  Of a register: READY, WRITTEN by arithmetic behind the last fence, of a product
- * that is in no group (OPEN), or in one with 0, 1, ... later ones (CLOSED and on). */
-enum {
-	UNFENCED = 1,
-	FENCED = 2,
-	READY = 1,
-	WRITTEN = 2,
-	OPEN = 4,
-	CLOSED = 8,
-	CLOSED_SHIFT = 3,
-	GROUPS_MAX = 13,
-	PENDING = 0xffff & ~(READY | WRITTEN)
-};
-enum { FENCE_FACT = 0, REGISTERS_MAX = 1 << 14 };
+/* Of the fence; of a register: READY, WRITTEN by arithmetic behind the last fence, of a product that is in no group
+ * (OPEN), or in one with 0, 1, ... later ones (CLOSED and on). */
+enum { UNFENCED = 1, FENCED = 2 };
+enum { READY = 1, WRITTEN = 2, OPEN = 4, CLOSED = 8, CLOSED_SHIFT = 3, PENDING = 0xffff & ~(READY | WRITTEN) };
+enum { FENCE_FACT = 0, REGISTERS_MAX = 1 << 14, GROUPS_MAX = 13 };
 enum told { TOLD_UNFENCED, TOLD_WRITTEN, TOLD_PENDING, TOLD_COUNT };
 
 struct products {

@@ -9,6 +9,7 @@
  * exploration): the time is that of reading the text and writing the answer,
  * whatever the product of blocks and registers is.
  */
+#include "base/grow.h"
 #include "ptx/analyse/analyses.h"
 #include "ptx/ir/opcodes.h"
 
@@ -26,17 +27,12 @@ struct pairs {
 
 static void add_pair(struct pairs *pairs, uint32_t reg, uint32_t block)
 {
-	if (pairs->count == pairs->capacity) {
-		size_t capacity = pairs->capacity ? pairs->capacity * 2 : 1024;
-		struct pair *list = realloc(pairs->list, capacity * sizeof *list);
+	struct pair *list = tcb_grow(pairs->list, pairs->count, &pairs->capacity, 1024, sizeof *list);
 
-		if (!list) {
-			pairs->failed = 1;
-			return;
-		}
-		pairs->list = list;
-		pairs->capacity = capacity;
-	}
+	pairs->failed |= !list;
+	if (!list)
+		return;
+	pairs->list = list;
 	pairs->list[pairs->count++] = (struct pair){ reg, block };
 }
 

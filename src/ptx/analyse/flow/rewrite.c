@@ -39,21 +39,7 @@ int tcb_ptx_has_effect(const struct tcb_ptx_ins *ins)
 /* What differs from one read to the next. */
 static int is_stable(const struct tcb_ptx_operand *operand)
 {
-	if (operand->kind != TCB_PTX_O_SPECIAL)
-		return 1;
-	switch ((enum tcb_ptx_special)operand->special) {
-	case TCB_PTX_SR_WARPID:
-	case TCB_PTX_SR_SMID:
-	case TCB_PTX_SR_CLOCK:
-	case TCB_PTX_SR_CLOCK_HI:
-	case TCB_PTX_SR_CLOCK64:
-	case TCB_PTX_SR_GLOBALTIMER:
-	case TCB_PTX_SR_GLOBALTIMER_LO:
-	case TCB_PTX_SR_GLOBALTIMER_HI:
-		return 0;
-	default:
-		return 1;
-	}
+	return operand->kind != TCB_PTX_O_SPECIAL || !tcb_ptx_special_varies((enum tcb_ptx_special)operand->special);
 }
 
 int tcb_ptx_is_weak_load(const struct tcb_ptx_ins *ins)

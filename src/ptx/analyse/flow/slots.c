@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "ptx/ir/opcodes.h"
 
 enum { CHAIN_MAX = 8 };
@@ -74,17 +75,12 @@ static struct tcb_ptx_symbol *base_of_operand(const struct tcb_ptx_function *f, 
 
 static void add_place(struct slots *s, const struct place *place)
 {
-	if (s->count == s->capacity) {
-		size_t capacity = s->capacity ? 2 * s->capacity : 64;
-		struct place *grown = realloc(s->places, capacity * sizeof *grown);
+	struct place *places = tcb_grow(s->places, s->count, &s->capacity, 64, sizeof *places);
 
-		if (!grown) {
-			s->failed = 1;
-			return;
-		}
-		s->places = grown;
-		s->capacity = capacity;
-	}
+	s->failed |= !places;
+	if (!places)
+		return;
+	s->places = places;
 	s->places[s->count++] = *place;
 }
 

@@ -113,19 +113,7 @@ static const uint64_t *who_runs(struct tcb_ptx_hazards *h, struct tcb_ptx_ins *i
 
 static int is_plain(const struct tcb_ptx_ins *ins)
 {
-	switch ((enum tcb_ptx_op)ins->op) {
-	case TCB_PTX_OP_LD:
-	case TCB_PTX_OP_LDU:
-	case TCB_PTX_OP_ST:
-	case TCB_PTX_OP_ATOM:
-	case TCB_PTX_OP_RED:
-	case TCB_PTX_OP_LDMATRIX:
-	case TCB_PTX_OP_STMATRIX:
-	case TCB_PTX_OP_CP_ASYNC:
-		return 1;
-	default:
-		return 0;
-	}
+	return tcb_ptx_is_access(ins) || ins->op == TCB_PTX_OP_CP_ASYNC;
 }
 
 static int by_address(const void *x, const void *y)

@@ -66,25 +66,6 @@ static const struct tcb_ptx_term *term_of(const struct tcb_ptx_value *v, uint32_
 	return NULL;
 }
 
-/* The one variable whose address V is based on; NULL when there is none. */
-static const struct tcb_ptx_symbol *variable_of(const struct tcb_ptx_affine *affine, const struct tcb_ptx_value *v,
-						uint32_t *symbol)
-{
-	const struct tcb_ptx_symbol *found = NULL;
-
-	for (uint32_t i = 0; i < v->term_count; i++) {
-		const struct tcb_ptx_symbolic *s = tcb_ptx_affine_symbol(affine, v->terms[i].symbol);
-
-		if (s->kind != TCB_PTX_Y_ADDRESS)
-			continue;
-		if (found || v->terms[i].factor != 1 || v->terms[i].lanes)
-			return NULL;
-		found = s->variable;
-		*symbol = v->terms[i].symbol;
-	}
-	return found;
-}
-
 /* What SYMBOL, with factor FA in the first and FB in the second, adds to (second - first). */
 static int add_symbol(const struct tcb_ptx_affine *affine, uint32_t symbol, const struct tcb_ptx_term *a,
 		      const struct tcb_ptx_term *b, unsigned bits_a, unsigned bits_b, struct tcb_ptx_skew skew,
@@ -231,8 +212,8 @@ enum tcb_ptx_meeting tcb_ptx_events_meet(struct tcb_ptx_hazards *h, const struct
 		return TCB_PTX_NEVER_MEET;
 	if (a->is_opaque || b->is_opaque || !a->is_known || !b->is_known)
 		return TCB_PTX_MAY_MEET;
-	va = variable_of(h->affine, &a->address, &sa);
-	vb = variable_of(h->affine, &b->address, &sb);
+	va = tcb_ptx_affine_variable(h->affine, &a->address, &sa);
+	vb = tcb_ptx_affine_variable(h->affine, &b->address, &sb);
 	if (va && vb && sa != sb)
 		return TCB_PTX_NEVER_MEET; /* different variables */
 	if (a->start_count == 0 || b->start_count == 0)

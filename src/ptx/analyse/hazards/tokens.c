@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "ptx/ir/opcodes.h"
 
 struct node {
@@ -26,7 +27,8 @@ struct node {
 struct tcb_ptx_tokens {
 	struct tcb_arena arena;
 	struct node *nodes;
-	uint32_t count, capacity;
+	uint32_t count;
+	size_t capacity;
 	uint32_t *stamps, *stack, stamp, room; /* of searches */
 	int failed;
 };
@@ -52,17 +54,12 @@ void tcb_ptx_tokens_destroy(struct tcb_ptx_tokens *tokens)
 
 static uint32_t add_node(struct tcb_ptx_tokens *t, const struct tcb_ptx_token_what *what)
 {
-	if (t->count == t->capacity) {
-		uint32_t capacity = t->capacity ? t->capacity * 2 : 64;
-		struct node *grown = realloc(t->nodes, capacity * sizeof *grown);
+	struct node *nodes = tcb_grow(t->nodes, t->count, &t->capacity, 64, sizeof *nodes);
 
-		if (!grown) {
-			t->failed = 1;
-			return TCB_PTX_NO_TOKEN;
-		}
-		t->nodes = grown;
-		t->capacity = capacity;
-	}
+	t->failed |= !nodes;
+	if (!nodes)
+		return TCB_PTX_NO_TOKEN;
+	t->nodes = nodes;
 	t->nodes[t->count] = (struct node){ .what = *what };
 	return t->count++;
 }

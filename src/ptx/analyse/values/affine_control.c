@@ -12,6 +12,7 @@
 #include "ptx/analyse/values/affine_ops.h"
 #include "ptx/analyse/values/affine_read.h"
 #include "ptx/analyse/values/affine_state.h"
+#include "ptx/ir/integers.h"
 
 #include <string.h>
 
@@ -29,30 +30,6 @@ static int in_rounds(const struct tcb_ptx_value *x, uint32_t counter, uint64_t *
 		return 1;
 	*factor = x->terms[0].factor;
 	return x->terms[0].symbol == counter && !x->terms[0].lanes;
-}
-
-static int holds(enum tcb_ptx_word how, uint64_t x, uint64_t y, unsigned bits, int is_signed)
-{
-	int64_t sx = (int64_t)(x << (64 - bits)) >> (64 - bits), sy = (int64_t)(y << (64 - bits)) >> (64 - bits);
-	int less = is_signed ? sx < sy : x < y;
-
-	switch ((int)how) {
-	case TCB_PTX_EQ:
-		return x == y;
-	case TCB_PTX_NE:
-		return x != y;
-	case TCB_PTX_LT:
-	case TCB_PTX_LO:
-		return less;
-	case TCB_PTX_LE:
-	case TCB_PTX_LS:
-		return less || x == y;
-	case TCB_PTX_GT:
-	case TCB_PTX_HI:
-		return !less && x != y;
-	default:
-		return !less;
-	}
 }
 
 /* The first round in which the branch END, whose guard SETP computes, goes the way STAY_IF does not; UINT64_MAX when
@@ -79,7 +56,7 @@ static uint64_t rounds_until(struct tcb_ptx_affine *a, const struct tcb_ptx_ins 
 		uint64_t at_x = tcb_ptx_value_lane(&x, t), at_y = tcb_ptx_value_lane(&y, t), round = 0;
 		uint64_t mask = tcb_ptx_value_mask(&x);
 
-		while (holds(how, at_x, at_y, bits, is_signed) == stay_if) {
+		while (tcb_ptx_compare(how, at_x, at_y, bits, is_signed) == stay_if) {
 			if (budget-- == 0)
 				return UINT64_MAX;
 			at_x = (at_x + fx) & mask;

@@ -13,6 +13,7 @@
 #include "ptx/analyse/values/affine_loops.h"
 #include "ptx/analyse/values/affine_ops.h"
 #include "ptx/analyse/values/affine_state.h"
+#include "ptx/ir/integers.h"
 
 enum { OPERANDS_MAX = 4 };
 
@@ -31,35 +32,6 @@ static int is_integer(enum tcb_ptx_word type)
 }
 
 /* --- numbers --- */
-
-static uint64_t compare(enum tcb_ptx_word how, uint64_t x, uint64_t y, unsigned bits, int is_signed)
-{
-	int64_t sx = tcb_ptx_bits_extend(x, bits), sy = tcb_ptx_bits_extend(y, bits);
-	int less = is_signed ? sx < sy : x < y;
-
-	switch ((int)how) {
-	case TCB_PTX_EQ:
-		return x == y;
-	case TCB_PTX_NE:
-		return x != y;
-	case TCB_PTX_LT:
-		return (uint64_t)less;
-	case TCB_PTX_LE:
-		return less || x == y;
-	case TCB_PTX_GT:
-		return !less && x != y;
-	case TCB_PTX_GE:
-		return (uint64_t)!less;
-	case TCB_PTX_LO:
-		return x < y;
-	case TCB_PTX_LS:
-		return x <= y;
-	case TCB_PTX_HI:
-		return x > y;
-	default: /* HS */
-		return x >= y;
-	}
-}
 
 static uint64_t divide(uint64_t x, uint64_t y, unsigned bits, int is_signed, int remainder)
 {
@@ -90,16 +62,6 @@ static uint64_t field(uint64_t x, uint64_t start, uint64_t count, unsigned bits,
 		out |= ~tcb_ptx_bits_mask((unsigned)count);
 	if (is_signed && start >= bits)
 		out = x >> (bits - 1) & 1 ? UINT64_MAX : 0;
-	return out;
-}
-
-static uint64_t lookup3(uint64_t a, uint64_t b, uint64_t c, unsigned table)
-{
-	uint64_t out = 0;
-
-	for (unsigned i = 0; i < 8; i++)
-		if (table >> i & 1)
-			out |= (i & 4 ? a : ~a) & (i & 2 ? b : ~b) & (i & 1 ? c : ~c);
 	return out;
 }
 
@@ -154,13 +116,14 @@ static int compute(const struct tcb_ptx_ins *ins, const uint64_t *x, uint64_t *o
 	case TCB_PTX_OP_MAX:
 		if (tcb_ptx_mod(ins, TCB_PTX_SLOT_RELU))
 			return 0;
-		*out = compare(TCB_PTX_LT, x[0], x[1], bits, is_signed) == (ins->op == TCB_PTX_OP_MIN) ? x[0] : x[1];
+		*out = tcb_ptx_compare(TCB_PTX_LT, x[0], x[1], bits, is_signed) == (ins->op == TCB_PTX_OP_MIN) ? x[0]
+													       : x[1];
 		return 1;
 	case TCB_PTX_OP_ABS:
 		*out = tcb_ptx_bits_extend(x[0], bits) < 0 ? 0 - x[0] : x[0];
 		return 1;
 	case TCB_PTX_OP_SAD:
-		*out = x[2] + (compare(TCB_PTX_LT, x[0], x[1], bits, is_signed) ? x[1] - x[0] : x[0] - x[1]);
+		*out = x[2] + (tcb_ptx_compare(TCB_PTX_LT, x[0], x[1], bits, is_signed) ? x[1] - x[0] : x[0] - x[1]);
 		return 1;
 	case TCB_PTX_OP_MUL:
 	case TCB_PTX_OP_MAD:
@@ -186,7 +149,7 @@ static int compute(const struct tcb_ptx_ins *ins, const uint64_t *x, uint64_t *o
 		return 1;
 	}
 	case TCB_PTX_OP_LOP3:
-		*out = lookup3(x[0], x[1], x[2], (unsigned)x[3]);
+		*out = tcb_ptx_lop3(x[0], x[1], x[2], x[3]);
 		return !tcb_ptx_mod(ins, TCB_PTX_SLOT_BOOL);
 	case TCB_PTX_OP_SHF:
 		*out = funnel(ins, x[0], x[1], x[2]);
@@ -195,7 +158,7 @@ static int compute(const struct tcb_ptx_ins *ins, const uint64_t *x, uint64_t *o
 		*out = x[0] == 0;
 		return 1;
 	case TCB_PTX_OP_SETP:
-		*out = compare(tcb_ptx_mod(ins, TCB_PTX_SLOT_COMPARE), x[0], x[1], bits, is_signed);
+		*out = tcb_ptx_compare(tcb_ptx_mod(ins, TCB_PTX_SLOT_COMPARE), x[0], x[1], bits, is_signed);
 		if (tcb_ptx_mod(ins, TCB_PTX_SLOT_BOOL) == TCB_PTX_AND)
 			*out &= x[2];
 		else if (tcb_ptx_mod(ins, TCB_PTX_SLOT_BOOL) == TCB_PTX_OR)
@@ -563,7 +526,7 @@ int tcb_ptx_affine_compared(struct tcb_ptx_affine *a, const struct tcb_ptx_ins *
 	if (!x.known || !y.known || x.assumes || y.assumes || x.term_count || y.term_count)
 		return 0;
 	for (uint32_t t = 0; t < a->threads; t++)
-		out[t] = compare(tcb_ptx_mod(ins, TCB_PTX_SLOT_COMPARE), tcb_ptx_value_lane(&x, t),
-				 tcb_ptx_value_lane(&y, t), bits, is_signed) != 0;
+		out[t] = tcb_ptx_compare(tcb_ptx_mod(ins, TCB_PTX_SLOT_COMPARE), tcb_ptx_value_lane(&x, t),
+					 tcb_ptx_value_lane(&y, t), bits, is_signed);
 	return 1;
 }

@@ -76,17 +76,8 @@ struct tcb_ptx_value tcb_ptx_affine_special(struct tcb_ptx_affine *a, enum tcb_p
 		if (a->exact)
 			return tcb_ptx_value_number(bits, a->block[special - TCB_PTX_SR_NTID_X]);
 		return uniform_special(a, special);
-	case TCB_PTX_SR_WARPID: /* may change while a thread runs, as the manual says */
-	case TCB_PTX_SR_CLOCK:
-	case TCB_PTX_SR_CLOCK_HI:
-	case TCB_PTX_SR_CLOCK64:
-	case TCB_PTX_SR_GLOBALTIMER:
-	case TCB_PTX_SR_GLOBALTIMER_LO:
-	case TCB_PTX_SR_GLOBALTIMER_HI:
-	case TCB_PTX_SR_SMID:
-		return tcb_ptx_value_unknown(bits);
-	default:
-		return uniform_special(a, special);
+	default: /* a warp's number, too, may change while a thread runs, as the manual says */
+		return tcb_ptx_special_varies(special) ? tcb_ptx_value_unknown(bits) : uniform_special(a, special);
 	}
 }
 
@@ -125,4 +116,22 @@ enum tcb_ptx_word tcb_ptx_affine_space(const struct tcb_ptx_affine *a, const str
 	}
 	/* a variable's address is generic only with its window; global ones need none */
 	return space == TCB_PTX_GLOBAL || window ? space : TCB_PTX_NO_WORD;
+}
+
+const struct tcb_ptx_symbol *tcb_ptx_affine_variable(const struct tcb_ptx_affine *affine,
+						     const struct tcb_ptx_value *address, uint32_t *symbol_out)
+{
+	const struct tcb_ptx_symbol *found = NULL;
+
+	for (uint32_t i = 0; i < address->term_count; i++) {
+		const struct tcb_ptx_term *term = &address->terms[i];
+
+		if (affine->symbols[term->symbol].kind != TCB_PTX_Y_ADDRESS)
+			continue;
+		if (found || term->factor != 1 || term->lanes)
+			return NULL;
+		found = affine->symbols[term->symbol].variable;
+		*symbol_out = term->symbol;
+	}
+	return found;
 }

@@ -8,6 +8,7 @@
  */
 #include "ptx/analyse/values/conditions.h"
 
+#include "ptx/ir/integers.h"
 #include "ptx/ir/opcodes.h"
 
 enum { PARTS_DEPTH = 6 };
@@ -22,26 +23,11 @@ struct asking {
 /* Comparison HOW, or its contrary, in the words of signed numbers; NO_WORD: none of these. */
 static enum tcb_ptx_word in_words(enum tcb_ptx_word how, int is_contrary)
 {
-	switch ((int)how) {
-	case TCB_PTX_LT:
-	case TCB_PTX_LO:
-		return is_contrary ? TCB_PTX_GE : TCB_PTX_LT;
-	case TCB_PTX_LE:
-	case TCB_PTX_LS:
-		return is_contrary ? TCB_PTX_GT : TCB_PTX_LE;
-	case TCB_PTX_GT:
-	case TCB_PTX_HI:
-		return is_contrary ? TCB_PTX_LE : TCB_PTX_GT;
-	case TCB_PTX_GE:
-	case TCB_PTX_HS:
-		return is_contrary ? TCB_PTX_LT : TCB_PTX_GE;
-	case TCB_PTX_EQ:
-		return is_contrary ? TCB_PTX_NE : TCB_PTX_EQ;
-	case TCB_PTX_NE:
-		return is_contrary ? TCB_PTX_EQ : TCB_PTX_NE;
-	default:
+	enum tcb_ptx_word plain = tcb_ptx_compare_plain(how);
+
+	if (!tcb_ptx_compare_is_plain(plain))
 		return TCB_PTX_NO_WORD;
-	}
+	return is_contrary ? tcb_ptx_compare_inverse(plain) : plain;
 }
 
 static int see_predicate(const struct asking *a, uint32_t reg, int wanted, unsigned depth);

@@ -85,15 +85,8 @@ static struct tcb_ptx_spread special_spread(const struct tcb_ptx_lane_env *env, 
 	case TCB_PTX_SR_SMID:
 	case TCB_PTX_SR_NWARPID:
 		return (struct tcb_ptx_spread){ 0, TCB_PTX_UNIFORM_BLOCK };
-	case TCB_PTX_SR_CLOCK:
-	case TCB_PTX_SR_CLOCK_HI:
-	case TCB_PTX_SR_CLOCK64:
-	case TCB_PTX_SR_GLOBALTIMER:
-	case TCB_PTX_SR_GLOBALTIMER_LO:
-	case TCB_PTX_SR_GLOBALTIMER_HI:
-		return anything;
-	default: /* sizes of the launch */
-		return alike;
+	default: /* clocks, or sizes of the launch */
+		return tcb_ptx_special_varies(special) ? anything : alike;
 	}
 }
 

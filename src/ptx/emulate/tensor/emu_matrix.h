@@ -39,16 +39,9 @@ struct tcb_ptx_product {
 	unsigned group, fraction, mantissa;
 };
 
-enum {
-	TCB_PTX_LANES = 32,
-	TCB_PTX_PRODUCT_MAX_M = 64,
-	TCB_PTX_PRODUCT_MAX_N = 256,
-	TCB_PTX_PRODUCT_MAX_K = 256,
-	TCB_PTX_FRAGMENT_REGS = 8,
-	/* of what tensor cores add in their own way */
-	TCB_PTX_TENSOR_M = 16,
-	TCB_PTX_TENSOR_K = 32
-};
+enum { TCB_PTX_LANES = 32, TCB_PTX_FRAGMENT_REGS = 8 };
+enum { TCB_PTX_PRODUCT_MAX_M = 64, TCB_PTX_PRODUCT_MAX_N = 256, TCB_PTX_PRODUCT_MAX_K = 256 };
+enum { TCB_PTX_TENSOR_M = 16, TCB_PTX_TENSOR_K = 32 }; /* of what tensor cores add in their own way */
 
 /* What mma.sync and wgmma.mma_async ask for; 0 when INS is neither. */
 int tcb_ptx_product_of(const struct tcb_ptx_ins *ins, struct tcb_ptx_product *out);

@@ -258,21 +258,15 @@ static void run_movmatrix(struct tcb_emu_warp *warp, const struct tcb_emu_ins *i
 
 enum tcb_status tcb_emu_bind_mma(struct tcb_emu_decoder *decoder, struct tcb_emu_ins *in, struct tcb_error *err)
 {
+	static const struct tcb_emu_runner runners[] = {
+		{ TCB_PTX_OP_LDMATRIX, run_ldmatrix },
+		{ TCB_PTX_OP_STMATRIX, run_stmatrix },
+		{ TCB_PTX_OP_MOVMATRIX, run_movmatrix },
+	};
 	struct tcb_ptx_product *product;
 
-	switch (in->ins->op) {
-	case TCB_PTX_OP_LDMATRIX:
-		in->run = run_ldmatrix;
+	if (tcb_emu_run_by(in, runners, sizeof runners / sizeof *runners))
 		return TCB_OK;
-	case TCB_PTX_OP_STMATRIX:
-		in->run = run_stmatrix;
-		return TCB_OK;
-	case TCB_PTX_OP_MOVMATRIX:
-		in->run = run_movmatrix;
-		return TCB_OK;
-	default:
-		break;
-	}
 	product = tcb_arena_alloc(decoder->arena, sizeof *product);
 	if (!product)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the emulator's program");

@@ -267,23 +267,12 @@ static int look(struct tcb_emu_product05 *p, struct tcb_emu_tmem *m, struct numb
 	return 1;
 }
 
-static struct numbers *numbers_of(struct tcb_emu_warp *warp)
-{
-	struct tcb_emu_block *block = warp->block;
-
-	if (!block->unit[TCB_EMU_UNIT_TCGEN05])
-		block->unit[TCB_EMU_UNIT_TCGEN05] = tcb_arena_alloc(&block->arena, sizeof(struct numbers));
-	if (!block->unit[TCB_EMU_UNIT_TCGEN05])
-		tcb_emu_no_memory(warp->run);
-	return block->unit[TCB_EMU_UNIT_TCGEN05];
-}
-
 static void issue(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, unsigned lane)
 {
 	const struct plan *plan = in->extra;
 	struct tcb_emu_product05 *p = tcb_arena_alloc(&warp->block->arena, sizeof *p);
 	struct tcb_emu_tmem *m = tcb_emu_tmem_of(warp);
-	struct numbers *x = numbers_of(warp);
+	struct numbers *x = tcb_emu_unit(warp, TCB_EMU_UNIT_TCGEN05, sizeof *x);
 
 	if (!p)
 		tcb_emu_no_memory(warp->run);
@@ -381,7 +370,7 @@ static void run_deferred(struct tcb_emu_deferred *self)
 	const struct commit *c = (struct commit *)self;
 	struct tcb_emu_run *run = c->warp->run;
 	struct tcb_emu_tmem *m = tcb_emu_tmem_of(c->warp);
-	struct numbers *x = m ? numbers_of(c->warp) : NULL;
+	struct numbers *x = m ? tcb_emu_unit(c->warp, TCB_EMU_UNIT_TCGEN05, sizeof *x) : NULL;
 
 	while (x && !run->fault && m->first && m->first->tick < c->tick) {
 		struct tcb_emu_product05 *p = m->first;

@@ -20,18 +20,10 @@ enum { LANES = TCB_EMU_TMEM_LANES, COLUMNS = TCB_EMU_TMEM_COLUMNS, UNIT = TCB_EM
 
 struct tcb_emu_tmem *tcb_emu_tmem_of(struct tcb_emu_warp *warp)
 {
-	struct tcb_emu_block *block = warp->block;
-	struct tcb_emu_tmem *m = block->unit[TCB_EMU_UNIT_TMEM];
+	struct tcb_emu_tmem *m = tcb_emu_unit(warp, TCB_EMU_UNIT_TMEM, sizeof *m);
 
-	if (m)
-		return m;
-	m = tcb_arena_alloc(&block->arena, sizeof *m);
-	if (!m) {
-		tcb_emu_no_memory(warp->run);
-		return NULL;
-	}
-	m->end = &m->first;
-	block->unit[TCB_EMU_UNIT_TMEM] = m;
+	if (m && !m->end)
+		m->end = &m->first;
 	return m;
 }
 
@@ -421,13 +413,6 @@ static void run_fence_after(struct tcb_emu_warp *warp, const struct tcb_emu_ins 
 		own->fenced = warp->run->tick;
 }
 
-static void run_nothing(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
-{
-	(void)warp;
-	(void)in;
-	(void)active;
-}
-
 /* --- binding --- */
 
 /* Columns and registers of one repetition (9.7.16.8, tables 49 and 50). */
@@ -470,38 +455,22 @@ static enum tcb_status bind_access(struct tcb_emu_decoder *decoder, struct tcb_e
 
 enum tcb_status tcb_emu_bind_tmem(struct tcb_emu_decoder *decoder, struct tcb_emu_ins *in, struct tcb_error *err)
 {
+	static const struct tcb_emu_runner runners[] = {
+		{ TCB_PTX_OP_TCGEN05_ALLOC, run_alloc },
+		{ TCB_PTX_OP_TCGEN05_DEALLOC, run_dealloc },
+		{ TCB_PTX_OP_TCGEN05_RELINQUISH, run_relinquish },
+		{ TCB_PTX_OP_TCGEN05_LD, run_load },
+		{ TCB_PTX_OP_TCGEN05_ST, run_store },
+		{ TCB_PTX_OP_TCGEN05_WAIT_LD, run_wait_load },
+		{ TCB_PTX_OP_TCGEN05_WAIT_ST, run_wait_store },
+		{ TCB_PTX_OP_TCGEN05_FENCE_AFTER, run_fence_after },
+		{ TCB_PTX_OP_TCGEN05_FENCE_BEFORE, tcb_emu_run_nothing },
+	};
+
 	decoder->program->reads_async = 1;
 	if (tcb_ptx_mod(in->ins, TCB_PTX_SLOT_CTA_GROUP) == TCB_PTX_CTA_GROUP_2)
 		return tcb_fail(err, TCB_E_UNSUPPORTED, "Tensor Memory of a pair of blocks is not emulated");
-	switch (in->ins->op) {
-	case TCB_PTX_OP_TCGEN05_ALLOC:
-		in->run = run_alloc;
-		return TCB_OK;
-	case TCB_PTX_OP_TCGEN05_DEALLOC:
-		in->run = run_dealloc;
-		return TCB_OK;
-	case TCB_PTX_OP_TCGEN05_RELINQUISH:
-		in->run = run_relinquish;
-		return TCB_OK;
-	case TCB_PTX_OP_TCGEN05_LD:
-		in->run = run_load;
-		return bind_access(decoder, in, err);
-	case TCB_PTX_OP_TCGEN05_ST:
-		in->run = run_store;
-		return bind_access(decoder, in, err);
-	case TCB_PTX_OP_TCGEN05_WAIT_LD:
-		in->run = run_wait_load;
-		return TCB_OK;
-	case TCB_PTX_OP_TCGEN05_WAIT_ST:
-		in->run = run_wait_store;
-		return TCB_OK;
-	case TCB_PTX_OP_TCGEN05_FENCE_AFTER:
-		in->run = run_fence_after;
-		return TCB_OK;
-	case TCB_PTX_OP_TCGEN05_FENCE_BEFORE: /* what it orders is done in order here */
-		in->run = run_nothing;
-		return TCB_OK;
-	default:
+	if (!tcb_emu_run_by(in, runners, sizeof runners / sizeof *runners))
 		return tcb_fail(err, TCB_E_UNSUPPORTED, "it is not emulated");
-	}
+	return in->run == run_load || in->run == run_store ? bind_access(decoder, in, err) : TCB_OK;
 }

@@ -10,14 +10,9 @@
 
 #include "ptx/emulate/emu.h"
 
-enum {
-	TCB_EMU_TMEM_LANES = 128,
-	TCB_EMU_TMEM_COLUMNS = 512,
-	TCB_EMU_TMEM_UNIT = 32, /* columns that are allocated at once */
-	TCB_EMU_TMEM_UNITS = TCB_EMU_TMEM_COLUMNS / TCB_EMU_TMEM_UNIT,
-	TCB_EMU_TMEM_QUARTERS = 4, /* 32 lanes each, of one warp among four */
-	TCB_EMU_LANE_SHIFT = 16
-};
+enum { TCB_EMU_TMEM_LANES = 128, TCB_EMU_TMEM_COLUMNS = 512, TCB_EMU_LANE_SHIFT = 16 };
+enum { TCB_EMU_TMEM_UNIT = 32 /* columns that are allocated at once */, TCB_EMU_TMEM_UNITS = 512 / TCB_EMU_TMEM_UNIT };
+enum { TCB_EMU_TMEM_QUARTERS = 4 }; /* 32 lanes each, of one warp among four */
 
 struct tcb_emu_product05; /* emu_tcgen05.c */
 

@@ -57,17 +57,6 @@ struct matrices {
 	double *a, *b, *values; /* NULL before the first that is not computed in float */
 };
 
-static struct matrices *matrices_of(struct tcb_emu_warp *warp)
-{
-	struct tcb_emu_block *block = warp->block;
-
-	if (!block->unit[TCB_EMU_UNIT_WGMMA])
-		block->unit[TCB_EMU_UNIT_WGMMA] = tcb_arena_alloc(&block->arena, sizeof(struct matrices));
-	if (!block->unit[TCB_EMU_UNIT_WGMMA])
-		tcb_emu_no_memory(warp->run);
-	return block->unit[TCB_EMU_UNIT_WGMMA];
-}
-
 static int has_doubles(struct tcb_emu_warp *warp, struct matrices *m)
 {
 	struct tcb_arena *arena = &warp->block->arena;
@@ -437,7 +426,7 @@ static int complete(struct tcb_emu_warp *warp, struct state *s, struct pending *
 {
 	const struct plan *plan = p->in->extra;
 	struct tcb_emu_tile tile = tile_a(warp, plan, p->a);
-	struct matrices *m = matrices_of(warp);
+	struct matrices *m = tcb_emu_unit(warp, TCB_EMU_UNIT_WGMMA, sizeof *m);
 
 	if (!m)
 		return 0;
@@ -578,21 +567,15 @@ static int immediate(const struct tcb_emu_ins *in, unsigned index, int otherwise
 
 enum tcb_status tcb_emu_bind_wgmma(struct tcb_emu_decoder *decoder, struct tcb_emu_ins *in, struct tcb_error *err)
 {
+	static const struct tcb_emu_runner runners[] = {
+		{ TCB_PTX_OP_WGMMA_FENCE, run_fence },
+		{ TCB_PTX_OP_WGMMA_COMMIT_GROUP, run_commit },
+		{ TCB_PTX_OP_WGMMA_WAIT_GROUP, run_wait },
+	};
 	struct plan *plan;
 
-	switch (in->ins->op) {
-	case TCB_PTX_OP_WGMMA_FENCE:
-		in->run = run_fence;
+	if (tcb_emu_run_by(in, runners, sizeof runners / sizeof *runners))
 		return TCB_OK;
-	case TCB_PTX_OP_WGMMA_COMMIT_GROUP:
-		in->run = run_commit;
-		return TCB_OK;
-	case TCB_PTX_OP_WGMMA_WAIT_GROUP:
-		in->run = run_wait;
-		return TCB_OK;
-	default:
-		break;
-	}
 	plan = tcb_arena_alloc(decoder->arena, sizeof *plan);
 	if (!plan)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the emulator's program");
