@@ -102,7 +102,7 @@ struct place {
 static void place_init(struct place *place, const struct tcb_problem *problem, const struct tcb_target *target)
 {
 	place->problem = problem;
-	place->axis_count = tcb_op_side(problem->op, target)->axes(problem, target, place->axes);
+	place->axis_count = tcb_op_space(problem->op, target)->axes(problem, target, place->axes);
 	tcb_geometry_init(&place->standard);
 	tcb_op_standard(problem, target, &place->standard);
 }

@@ -137,10 +137,15 @@ const struct tcb_variant *tcb_variant_find(const struct tcb_op *op, enum tcb_con
 	return NULL;
 }
 
+static int is_side_like(const struct tcb_side *a, const struct tcb_side *b)
+{
+	return a && b ? a->space->axes == b->space->axes : a == b;
+}
+
 int tcb_op_is_like(const struct tcb_op *a, const struct tcb_op *b)
 {
 	for (int kind = 0; kind < TCB_SIDES_MAX; kind++)
-		if ((a->side[kind] ? a->side[kind]->axes : NULL) != (b->side[kind] ? b->side[kind]->axes : NULL))
+		if (!is_side_like(a->side[kind], b->side[kind]))
 			return 0;
 	return 1;
 }

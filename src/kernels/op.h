@@ -216,13 +216,8 @@ struct tcb_rule {
 
 struct tcb_rng;
 
-/* What differs by the kind of device that an op runs on.  Ops of a family share the functions. */
-enum { TCB_SIDES_MAX = 4 }; /* kinds that there may be */
-struct tcb_side {
-	/* One list per source file, the last pointer NULL; each list ends with a row whose name is NULL.  Of GPUs they
-	 * are what emit writes, a row for each contract and instruction family: without entry and signature, and their
-	 * tiles are the geometry's. */
-	const struct tcb_variant *const *variants;
+/* The geometries that ops of a family may have on one kind of device. */
+struct tcb_side_space {
 	const struct tcb_rule *rules; /* up to a row without a function; NULL: none */
 	/* The axes of the default space for TARGET; returns how many. */
 	size_t (*axes)(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -235,6 +230,16 @@ struct tcb_side {
 	/* Called for any geometry for which H1 and H2 hold, buildable or not. */
 	void (*footprint)(const struct tcb_problem *problem, const struct tcb_target *target,
 			  const struct tcb_geometry *geometry, struct tcb_footprint *out);
+};
+
+/* What differs by the kind of device that an op runs on.  Ops of a family share the functions. */
+enum { TCB_SIDES_MAX = 4 }; /* kinds that there may be */
+struct tcb_side {
+	/* One list per source file, the last pointer NULL; each list ends with a row whose name is NULL.  Of GPUs they
+	 * are what emit writes, a row for each contract and instruction family: without entry and signature, and their
+	 * tiles are the geometry's. */
+	const struct tcb_variant *const *variants;
+	const struct tcb_side_space *space;
 
 	/* CPUs.  TCB_E_ILLEGAL where no variant was built for the geometry. */
 	enum tcb_status (*plan)(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
@@ -325,17 +330,28 @@ struct tcb_op {
 const struct tcb_op *const *tcb_ops(size_t *count_out);
 const struct tcb_op *tcb_op_find(const char *name); /* NULL if unknown */
 
-/* For an op's table: its sides, NULL where it has none; for a side's, that all VARIANTS_ are in one list. */
+/* For an op's table: its sides, NULL where it has none; for a side's, that all VARIANTS_ are in one list, or that these
+ * rows are what emit writes. */
 #define TCB_SIDES(cpu, gpu)                                         \
 	{                                                           \
 		[TCB_TARGET_CPU] = (cpu), [TCB_TARGET_CUDA] = (gpu) \
 	}
 #define TCB_VARIANT_LIST(variants_) ((const struct tcb_variant *const[]){ (variants_), NULL })
+#define TCB_EMITTED(...) TCB_VARIANT_LIST(((const struct tcb_variant[]){ __VA_ARGS__, { .name = NULL } }))
+#define TCB_EMITTED_ROW(name_, contract_, isa_, class_)                                     \
+	{                                                                                   \
+		.name = name_, .contract = TCB_CONTRACT_##contract_, .isa = TCB_ISA_##isa_, \
+		.class = TCB_CLASS_##class_                                                 \
+	}
 
 /* OP's side for TARGET, or NULL. */
 static inline const struct tcb_side *tcb_op_side(const struct tcb_op *op, const struct tcb_target *target)
 {
 	return op->side[tcb_kind_of(target)->side];
+}
+static inline const struct tcb_side_space *tcb_op_space(const struct tcb_op *op, const struct tcb_target *target)
+{
+	return tcb_op_side(op, target)->space;
 }
 static inline const struct tcb_side *tcb_op_cpu(const struct tcb_op *op)
 {
@@ -349,7 +365,7 @@ static inline const struct tcb_side *tcb_op_gpu(const struct tcb_op *op)
 static inline void tcb_op_standard(const struct tcb_problem *problem, const struct tcb_target *target,
 				   struct tcb_geometry *out)
 {
-	tcb_op_side(problem->op, target)->default_geometry(problem, target, out);
+	tcb_op_space(problem->op, target)->default_geometry(problem, target, out);
 }
 
 /* op.c */

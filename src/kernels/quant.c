@@ -95,7 +95,7 @@ double tcb_quant_traffic(const struct tcb_problem *problem)
 {
 	struct tcb_operand all[TCB_OPERANDS_MAX];
 	double bytes = 0;
-	for (size_t i = 0, count = tcb_quant_operands(problem, all); i < count; i++)
+	for (size_t i = 0, count = problem->op->operands(problem, all); i < count; i++)
 		bytes += (double)all[i].bytes;
 	return bytes;
 }

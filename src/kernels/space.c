@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/util.h"
 #include "kernels/default_rules.h"
 
@@ -79,7 +80,7 @@ static enum tcb_status take_axes(struct tcb_space *space, const struct tcb_op *o
 {
 	uint64_t raw = 1;
 	tcb_fields seen = 0;
-	space->axis_count = tcb_op_side(op, target)->axes(problem, target, space->axes);
+	space->axis_count = tcb_op_space(op, target)->axes(problem, target, space->axes);
 	assert(space->axis_count <= TCB_AXES_MAX);
 	for (size_t i = 0; i < space->axis_count; i++) {
 		struct tcb_axis *axis = &space->axes[i];
@@ -121,7 +122,7 @@ static void place_constraints(struct walk *walk)
 		if (rows[i].reads)
 			walk->at[depth].row[walk->at[depth].count++] = &rows[i];
 	}
-	const struct tcb_rule *rule = tcb_op_side(walk->candidate.op, walk->candidate.target)->rules;
+	const struct tcb_rule *rule = tcb_op_space(walk->candidate.op, walk->candidate.target)->rules;
 	for (; rule && rule->broken && walk->space->axis_count; rule++) {
 		size_t depth = depth_of(walk->space, rule->reads);
 		if (!rule->reads || (rule->kind == TCB_RULE_POLICY && walk->candidate.any_size))
@@ -134,15 +135,11 @@ static void place_constraints(struct walk *walk)
 static enum tcb_status append(struct walk *walk, const struct tcb_geometry *geometry, struct tcb_error *err)
 {
 	struct tcb_space *space = walk->space;
-	if (space->count == walk->capacity) {
-		size_t capacity = walk->capacity ? 2 * walk->capacity : FIRST_CAPACITY;
-		struct tcb_geometry *grown = realloc(space->geometries, capacity * sizeof(*grown));
-		if (!grown)
-			return tcb_fail(err, TCB_E_NOMEM, "no memory for a space of more than %zu geometries",
-					walk->capacity);
-		space->geometries = grown;
-		walk->capacity = capacity;
-	}
+	struct tcb_geometry *geometries =
+		tcb_grow(space->geometries, space->count, &walk->capacity, FIRST_CAPACITY, sizeof *geometries);
+	if (!geometries)
+		return tcb_fail(err, TCB_E_NOMEM, "no memory for a space of more than %zu geometries", walk->capacity);
+	space->geometries = geometries;
 	space->geometries[space->count++] = *geometry;
 	return TCB_OK;
 }

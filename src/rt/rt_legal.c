@@ -24,7 +24,7 @@ static int has_foreign_knob(const struct tcb_op *op, const struct tcb_problem *p
 {
 	struct tcb_axis axes[TCB_AXES_MAX];
 	struct tcb_geometry standard;
-	size_t axis_count = tcb_op_side(op, target)->axes(problem, target, axes);
+	size_t axis_count = tcb_op_space(op, target)->axes(problem, target, axes);
 
 	tcb_geometry_init(&standard);
 	tcb_op_standard(problem, target, &standard);

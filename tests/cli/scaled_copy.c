@@ -145,6 +145,8 @@ static void run(const struct tcb_plan *plan, void *const operand[], void *worksp
 		}
 }
 
+static const struct tcb_side_space space = { rules, axes, default_geometry, footprint };
+
 void scaled_copy_make(const char *source, struct scaled_copy *out)
 {
 	struct tcb_str text = { 0 }, rest = { 0 };
@@ -162,15 +164,7 @@ void scaled_copy_make(const char *source, struct scaled_copy *out)
 						 .class = TCB_CLASS_BOUNDED,
 						 .signature = out->signature };
 	out->lists[0] = out->variants;
-	out->side = (struct tcb_side){
-		.variants = out->lists,
-		.rules = rules,
-		.axes = axes,
-		.default_geometry = default_geometry,
-		.footprint = footprint,
-		.plan = plan,
-		.run = run,
-	};
+	out->side = (struct tcb_side){ .variants = out->lists, .space = &space, .plan = plan, .run = run };
 	out->op = (struct tcb_op){
 		.name = "scaled_copy",
 		.summary = "y = S x, of a source",

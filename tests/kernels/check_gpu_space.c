@@ -145,7 +145,7 @@ static void add(struct check *c, const struct tcb_problem *problem, const struct
 	if (batch[*filled].count && batch[*filled].target.feature != wanted.feature)
 		submit(c, &batch[(*filled)++]);
 	batch[*filled].target = wanted;
-	tcb_op_side(c->op, target)->footprint(problem, target, g, &f);
+	tcb_op_space(c->op, target)->footprint(problem, target, g, &f);
 	c->geometries++;
 	for (struct tcb_ptx_function *function = tcb_kernel_ptx(&kernel)->module->functions; function;
 	     function = function->next)

@@ -297,7 +297,7 @@ static void short_rows_are_right(void **state)
 			const struct tcb_target target = gpu_target(i % 2 ? 90 : 75, 2);
 			struct tcb_geometry g;
 			struct gpu_bench bench;
-			qmm_gpu_default_geometry(&p, &target, &g);
+			tcb_op_standard(&p, &target, &g);
 			if (i == 2)
 				g.knob[TCB_KNOB_PREP] = TCB_PREP_LAUNCH;
 			gpu_bench_open(&bench, &p, i);
@@ -366,7 +366,7 @@ static void extreme_activations(void **state)
 	const struct tcb_problem p = problem_of("q4k_matmul", 2, 5, 512);
 	const struct tcb_target target = gpu_target(90, 2);
 	struct tcb_geometry g;
-	qmm_gpu_default_geometry(&p, &target, &g);
+	tcb_op_standard(&p, &target, &g);
 	for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
 		struct gpu_bench bench;
 		gpu_bench_open(&bench, &p, 3);
@@ -393,7 +393,7 @@ static void extreme_activations_q8(void **state)
 			struct gpu_bench bench;
 			if ((v + o) % 2 || test_leaves_out(v * OPS + o))
 				continue;
-			qmm_gpu_default_geometry(&p, &target, &g);
+			tcb_op_standard(&p, &target, &g);
 			if (v / 2 % 2 && tcb_quant_group(p.op->format) == 256)
 				g.knob[TCB_KNOB_GROUP] = 256;
 			gpu_bench_open(&bench, &p, 3);

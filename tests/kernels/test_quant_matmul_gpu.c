@@ -211,7 +211,7 @@ static void kernels_assemble(void **state)
 		struct tcb_assembly assembly;
 		struct tcb_ptx_resources resources;
 		if (!is_wgmma)
-			qmm_gpu_default_geometry(&p, &target, &g);
+			tcb_op_standard(&p, &target, &g);
 		gpu_emit(&p, &target, &g, &kernel);
 		tcb_kernel_print(&kernel, &text);
 		tcb_assemble(&info, text.data, text.length, &ptx_target, 60, &assembly);
@@ -290,7 +290,7 @@ static void grids_are_spread(void **state)
 		struct tcb_kernel kernel;
 		gpu_emit(&p, &target, &g, &kernel);
 		last = &kernel.launch[kernel.launch_count - 1];
-		tcb_op_side(p.op, &target)->footprint(&p, &target, &g, &footprint);
+		tcb_op_space(p.op, &target)->footprint(&p, &target, &g, &footprint);
 		assert_int_equal(last->shared_bytes, footprint.shared_bytes);
 		if (cases[i].is_spread)
 			assert_true(last->shared_bytes + 1024 > half &&

@@ -198,9 +198,10 @@ static size_t unreachable_default_axes(const struct tcb_problem *problem, const 
 static void test_default_outside_the_axes(void **state)
 {
 	(void)state;
-	struct tcb_side side = toy_cpu;
+	struct tcb_side_space axes = toy_space;
+	const struct tcb_side side = { toy_variants, &axes, .plan = toy_plan };
 	struct tcb_op op = toy_op;
-	side.axes = unreachable_default_axes;
+	axes.axes = unreachable_default_axes;
 	op.side[TCB_TARGET_CPU] = &side;
 	compare_with_brute_force(&op, &toy_problem, &toy_target, 0);
 	struct tcb_space *space = create(&op, &toy_problem, &toy_target, 0);
@@ -237,11 +238,12 @@ static size_t overflowing_axes(const struct tcb_problem *problem, const struct t
 static void test_large_products(void **state)
 {
 	(void)state;
-	struct tcb_side side = toy_cpu;
+	struct tcb_side_space axes = toy_space;
+	const struct tcb_side side = { toy_variants, &axes, .plan = toy_plan };
 	struct tcb_op op = toy_op;
 	struct tcb_space *space;
 	struct tcb_error err;
-	side.axes = huge_axes;
+	axes.axes = huge_axes;
 	op.side[TCB_TARGET_CPU] = &side;
 	uint64_t start = tcb_clock_ns();
 	assert_int_equal(tcb_space_create(&op, &toy_problem, &toy_target, 0, &space, &err), TCB_OK);
@@ -251,7 +253,7 @@ static void test_large_products(void **state)
 	assert_true(seconds < 30); /* brute force under a sanitizer would take minutes */
 	tcb_space_destroy(space);
 
-	side.axes = overflowing_axes;
+	axes.axes = overflowing_axes;
 	assert_int_equal(tcb_space_create(&op, &toy_problem, &toy_target, 0, &space, &err), TCB_E_OVERFLOW);
 	assert_null(space);
 }

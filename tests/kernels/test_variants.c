@@ -121,7 +121,7 @@ static int bench_init(struct bench *b, const struct tcb_op *op, enum tcb_contrac
 			protect(&b->buffers[i], 1);
 	}
 	/* What policies leave out of a CPU's space must be right, too. */
-	if (tcb_space_create(op, &b->problem, &target, tcb_op_cpu(op)->rules != NULL, &b->space, &err) != TCB_OK)
+	if (tcb_space_create(op, &b->problem, &target, tcb_op_cpu(op)->space->rules != NULL, &b->space, &err) != TCB_OK)
 		fail_msg("%s", err.message);
 	return 0;
 }

@@ -141,13 +141,8 @@ static enum tcb_status toy_plan(const struct tcb_problem *problem, const struct 
 	return TCB_OK;
 }
 
-static const struct tcb_side toy_cpu = {
-	.variants = toy_variants,
-	.axes = toy_axes,
-	.default_geometry = toy_default,
-	.footprint = toy_footprint_fn,
-	.plan = toy_plan,
-};
+static const struct tcb_side_space toy_space = { NULL, toy_axes, toy_default, toy_footprint_fn };
+static const struct tcb_side toy_cpu = { .variants = toy_variants, .space = &toy_space, .plan = toy_plan };
 
 static const struct tcb_op toy_op = {
 	.name = "toy",

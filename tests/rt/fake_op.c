@@ -128,20 +128,10 @@ static double traffic(const struct tcb_problem *problem)
 	return (double)problem->shape.n * (double)problem->shape.k;
 }
 
-static const struct tcb_side cpu = {
-	.variants = lists,
-	.axes = cpu_axes,
-	.default_geometry = cpu_geometry,
-	.footprint = footprint,
-	.plan = plan,
-};
-static const struct tcb_side gpu = {
-	.variants = TCB_VARIANT_LIST(gpu_variants),
-	.axes = gpu_axes,
-	.default_geometry = gpu_geometry,
-	.footprint = footprint,
-	.emit = emit,
-};
+static const struct tcb_side_space cpu_space = { NULL, cpu_axes, cpu_geometry, footprint };
+static const struct tcb_side_space gpu_space = { NULL, gpu_axes, gpu_geometry, footprint };
+static const struct tcb_side cpu = { .variants = lists, .space = &cpu_space, .plan = plan };
+static const struct tcb_side gpu = { .variants = TCB_VARIANT_LIST(gpu_variants), .space = &gpu_space, .emit = emit };
 
 static const struct tcb_op fake_op = {
 	.name = "fake_matvec",

@@ -113,13 +113,8 @@ static enum tcb_status fake_plan(const struct tcb_problem *problem, const struct
 static const struct tcb_variant VARIANTS[] = { ROWS(SCALAR), ROWS(AVX2), ROWS(AVX512), { .name = NULL } };
 static const struct tcb_variant *const LISTS[] = { VARIANTS, NULL };
 
-static const struct tcb_side side = {
-	.variants = LISTS,
-	.axes = fake_axes,
-	.default_geometry = fake_default,
-	.footprint = fake_footprint,
-	.plan = fake_plan,
-};
+static const struct tcb_side_space space = { NULL, fake_axes, fake_default, fake_footprint };
+static const struct tcb_side side = { .variants = LISTS, .space = &space, .plan = fake_plan };
 
 const struct tcb_op fake_op = {
 	.name = "fake",

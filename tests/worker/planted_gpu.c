@@ -279,20 +279,12 @@ static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_
 	return TCB_OK;
 }
 
-static const struct tcb_variant gpu_variants[] = {
-	{ .name = "planted_f32_fma", .contract = TCB_CONTRACT_F32, .isa = TCB_ISA_FMA, .class = TCB_CLASS_BOUNDED },
-	{ .name = NULL },
-};
 static const struct tcb_shape shapes[] = { { 1, PLANTED_GPU_N, PLANTED_GPU_K } };
 
-static const struct tcb_side side = {
-	.variants = TCB_VARIANT_LIST(gpu_variants),
-	.rules = rules,
-	.axes = axes,
-	.default_geometry = default_geometry,
-	.footprint = footprint,
-	.emit = emit,
-};
+static const struct tcb_side_space space = { rules, axes, default_geometry, footprint };
+static const struct tcb_side side = { .variants = TCB_EMITTED(TCB_EMITTED_ROW("planted_f32_fma", F32, FMA, BOUNDED)),
+				      .space = &space,
+				      .emit = emit };
 
 const struct tcb_op planted_gpu_op = {
 	.name = "planted",

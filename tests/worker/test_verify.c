@@ -299,7 +299,7 @@ static void each_output_has_guards_and_is_named(void **state)
 	assert_int_equal(tcb_problem_init(&rope, TCB_CONTRACT_F16, &shape, &problem, NULL), TCB_OK);
 	assert_int_equal(tcb_instance_create(&rope, &problem, 1, NULL, &instance, NULL), TCB_OK);
 	assert_int_equal(instance->output_count, 3);
-	side.default_geometry(&problem, &target, &geometry);
+	side.space->default_geometry(&problem, &target, &geometry);
 	for (how = RIGHT; how <= BEFORE_THE_START; how++)
 		for (size_t o = 0; o < instance->output_count; o++) {
 			struct tcb_check check;

@@ -193,19 +193,15 @@ static void footprint(const struct tcb_problem *problem, const struct tcb_target
 	attention_cpu_footprint(geometry, lanes, tcb_least(lanes, 16) + MICRO_OPERANDS, out);
 }
 
+static const struct tcb_side_space space = { rules, axes, default_geometry, footprint };
+
 TCB_VARIANT_TABLES(f16_variants, TCB_ISAS_FLOATS, attention_decode_f16_variants)
 ATTENTION_VARIANT_TABLES(bf16_variants, attention_decode_bf16, avx512bf16)
 ATTENTION_VARIANT_TABLES(q80_variants, attention_decode_q80, avx512vnni)
 
-#define SIDE(kv)                                              \
-	const struct tcb_side attention_decode_##kv##_cpu = { \
-		.variants = kv##_variants,                    \
-		.rules = rules,                               \
-		.axes = axes,                                 \
-		.default_geometry = default_geometry,         \
-		.footprint = footprint,                       \
-		.plan = decode_plan,                          \
-		.run = decode_run,                            \
+#define SIDE(kv)                                                                                   \
+	const struct tcb_side attention_decode_##kv##_cpu = {                                      \
+		.variants = kv##_variants, .space = &space, .plan = decode_plan, .run = decode_run \
 	}
 SIDE(f16);
 SIDE(bf16);

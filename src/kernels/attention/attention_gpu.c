@@ -259,26 +259,10 @@ static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_
 	return tcb_kit_close(&w.kit, err);
 }
 
-#define VARIANT(type, name_, contract_)                                                             \
-	{                                                                                           \
-		.name = "attention_decode_" #type name_, .contract = contract_, .isa = TCB_ISA_MMA, \
-		.class = TCB_CLASS_BOUNDED                                                          \
-	}
-#define VARIANTS(type)                                                                                        \
-	{                                                                                                     \
-		VARIANT(type, "_ptx_mma", TCB_CONTRACT_F16), VARIANT(type, "_f32_ptx_mma", TCB_CONTRACT_F32), \
-		{                                                                                             \
-			.name = NULL                                                                          \
-		}                                                                                             \
-	}
-#define SIDE(kv, ...)                                                   \
-	static const struct tcb_variant kv##_variants[] = VARIANTS(kv); \
-	const struct tcb_side attention_decode_##kv##_gpu = {           \
-		.variants = TCB_VARIANT_LIST(kv##_variants),            \
-		.rules = attention_decode_gpu_rules,                    \
-		.axes = attention_gpu_axes,                             \
-		.default_geometry = attention_gpu_default_geometry,     \
-		.footprint = attention_gpu_footprint,                   \
-		.emit = emit,                                           \
-	};
+#define ROW(type, word, contract) TCB_EMITTED_ROW("attention_decode_" #type word, contract, MMA, BOUNDED)
+#define SIDE(kv, ...)                                                                                                \
+	const struct tcb_side attention_decode_##kv##_gpu = { .variants = TCB_EMITTED(ROW(kv, "_ptx_mma", F16),      \
+										      ROW(kv, "_f32_ptx_mma", F32)), \
+							      .space = &attention_gpu_space,                         \
+							      .emit = emit };
 TCB_KV_LIST(SIDE, )

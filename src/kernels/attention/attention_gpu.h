@@ -97,10 +97,7 @@ int attention_gpu_copies(const struct tcb_problem *problem, unsigned vec);
 int attention_gpu_has_bulk(const struct tcb_problem *problem, const struct tcb_target *target);
 
 /* attention_gpu_space.c */
-size_t attention_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
-			  struct tcb_axis out[TCB_AXES_MAX]);
-void attention_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-				    struct tcb_geometry *out);
+extern const struct tcb_side_space attention_gpu_space;
 
 /* attention_gpu.c */
 #define ATTENTION_SIDE(kv, ...) extern const struct tcb_side attention_decode_##kv##_gpu;

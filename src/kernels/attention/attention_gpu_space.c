@@ -35,8 +35,8 @@ static size_t usual_heads(const struct tcb_shape *shape)
 }
 
 /* In an order in which the rules cut early. */
-size_t attention_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
-			  struct tcb_axis out[TCB_AXES_MAX])
+static size_t axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		   struct tcb_axis out[TCB_AXES_MAX])
 {
 	const struct tcb_shape *s = &problem->shape;
 	const size_t n = tcb_power_of_two_up(s->n), m = tcb_power_of_two_up(s->m), heads = usual_heads(s);
@@ -121,8 +121,8 @@ static void fit(const struct tcb_problem *problem, const struct tcb_target *targ
  * tokens: each warp has rows of its own, of eight tokens and two heads, and all share a piece of KV.  Measured on an
  * H100: results/h100/2026-11-26.
  */
-void attention_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-				    struct tcb_geometry *out)
+static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			     struct tcb_geometry *out)
 {
 	const struct tcb_shape *s = &problem->shape;
 	const int is_blocks = attention_of(problem)->kv == TCB_TYPE_BLOCKS, is_long = s->k > 128;
@@ -183,3 +183,6 @@ void attention_gpu_default_geometry(const struct tcb_problem *problem, const str
 		out->knob[TCB_KNOB_GROUP] = is_coded ? ATTENTION_Q_GROUP : 0;
 	fit(problem, target, out);
 }
+
+const struct tcb_side_space attention_gpu_space = { attention_decode_gpu_rules, axes, default_geometry,
+						    attention_gpu_footprint };

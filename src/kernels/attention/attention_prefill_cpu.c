@@ -88,19 +88,15 @@ static void footprint(const struct tcb_problem *problem, const struct tcb_target
 	attention_cpu_footprint(geometry, sums, sums + vectors + 1, out);
 }
 
+static const struct tcb_side_space space = { rules, axes, default_geometry, footprint };
+
 TCB_VARIANT_TABLES(f16_variants, TCB_ISAS_FLOATS, attention_prefill_f16_variants)
 ATTENTION_VARIANT_TABLES(bf16_variants, attention_prefill_bf16, avx512bf16)
 TCB_VARIANT_TABLES(q80_variants, TCB_ISAS_FLOATS, attention_prefill_q80_variants)
 
-#define SIDE(kv)                                               \
-	const struct tcb_side attention_prefill_##kv##_cpu = { \
-		.variants = kv##_variants,                     \
-		.rules = rules,                                \
-		.axes = axes,                                  \
-		.default_geometry = default_geometry,          \
-		.footprint = footprint,                        \
-		.plan = prefill_plan,                          \
-		.run = prefill_run,                            \
+#define SIDE(kv)                                                                                     \
+	const struct tcb_side attention_prefill_##kv##_cpu = {                                       \
+		.variants = kv##_variants, .space = &space, .plan = prefill_plan, .run = prefill_run \
 	}
 SIDE(f16);
 SIDE(bf16);

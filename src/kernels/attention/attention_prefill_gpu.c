@@ -231,27 +231,12 @@ static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_
 	return tcb_kit_close(&w.kit, err);
 }
 
-#define ROW(type, isa_, contract_, word)                                                           \
-	{                                                                                          \
-		.name = "attention_prefill_" #type "_" word, .contract = TCB_CONTRACT_##contract_, \
-		.isa = TCB_ISA_##isa_, .class = TCB_CLASS_BOUNDED                                  \
-	}
-#define ROWS(type)                                                                  \
-	{                                                                           \
-		ROW(type, MMA, F16, "ptx_mma"), ROW(type, WGMMA, F16, "ptx_wgmma"), \
-			ROW(type, MMA, F32, "f32_ptx_mma"),                         \
-		{                                                                   \
-			.name = NULL                                                \
-		}                                                                   \
-	}
-#define SIDE(kv, ...)                                               \
-	static const struct tcb_variant kv##_variants[] = ROWS(kv); \
-	const struct tcb_side attention_prefill_##kv##_gpu = {      \
-		.variants = TCB_VARIANT_LIST(kv##_variants),        \
-		.rules = attention_prefill_gpu_rules,               \
-		.axes = prefill_gpu_axes,                           \
-		.default_geometry = prefill_gpu_default_geometry,   \
-		.footprint = prefill_gpu_footprint,                 \
-		.emit = emit,                                       \
+#define ROW(type, isa, contract, word) TCB_EMITTED_ROW("attention_prefill_" #type "_" word, contract, isa, BOUNDED)
+#define SIDE(kv, ...)                                                                                   \
+	const struct tcb_side attention_prefill_##kv##_gpu = {                                          \
+		.variants = TCB_EMITTED(ROW(kv, MMA, F16, "ptx_mma"), ROW(kv, WGMMA, F16, "ptx_wgmma"), \
+					ROW(kv, MMA, F32, "f32_ptx_mma")),                              \
+		.space = &prefill_gpu_space,                                                            \
+		.emit = emit                                                                            \
 	};
 TCB_KV_LIST(SIDE, )

@@ -106,10 +106,7 @@ extern const struct tcb_rule attention_prefill_gpu_rules[];
 int prefill_has_wgmma(const struct tcb_problem *problem, const struct tcb_target *target);
 
 /* attention_prefill_space.c */
-size_t prefill_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
-			struct tcb_axis out[TCB_AXES_MAX]);
-void prefill_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-				  struct tcb_geometry *out);
+extern const struct tcb_side_space prefill_gpu_space;
 
 /* attention_prefill_gpu.c */
 extern const struct tcb_side attention_prefill_f16_gpu, attention_prefill_bf16_gpu, attention_prefill_q80_gpu;

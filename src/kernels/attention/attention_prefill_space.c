@@ -22,8 +22,8 @@ static size_t all_of(size_t size, size_t tile)
 }
 
 /* In an order in which the rules cut early. */
-size_t prefill_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
-			struct tcb_axis out[TCB_AXES_MAX])
+static size_t axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		   struct tcb_axis out[TCB_AXES_MAX])
 {
 	const struct tcb_shape *s = &problem->shape;
 	size_t count = 0;
@@ -94,8 +94,8 @@ static size_t shared_bytes(const struct tcb_problem *problem, const struct tcb_t
 /* wgmma: two warpgroups by turns, as many KV tokens as their registers take, a block that stays on each multiprocessor.
  * mma: four warps of 16 rows; of contract f32 as many as there is shared memory for q's terms, and eight where a
  * multiprocessor has no two blocks of four, but for blocks of KV: so the model ranks them. */
-void prefill_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-				  struct tcb_geometry *out)
+static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			     struct tcb_geometry *out)
 {
 	const struct tcb_shape *s = &problem->shape;
 	const int is_wgmma = prefill_has_wgmma(problem, target);
@@ -121,3 +121,6 @@ void prefill_gpu_default_geometry(const struct tcb_problem *problem, const struc
 	while (!is_wgmma && most > 1 && shared_bytes(problem, target, out) > limit)
 		set_tiles(s, own, most /= 2, kv, out);
 }
+
+const struct tcb_side_space prefill_gpu_space = { attention_prefill_gpu_rules, axes, default_geometry,
+						  prefill_gpu_footprint };

@@ -123,18 +123,12 @@ static const struct rows_op rows = {
 	.stats = LAYERNORM_STATS,
 	.sums = 2,
 	.registers = 2, /* a value, the pivot */
-	.long_form = TCB_FORM_ONEPASS,
 	/* It reads two more arrays: with narrower vectors fewer of its prefetches are dropped, so fewer do. */
-	.long_lanes = 8,
-	.long_chains = 4,
-	.long_stages = ROWS_STAGES_GROUPED,
-	.long_asks = 2,
+	.long_rows = { TCB_FORM_ONEPASS, .lanes = 8, .chains = 4, .stages = ROWS_STAGES_GROUPED },
 	.combine = layernorm_combine,
 	.wide = layernorm_wide,
 	.bound = layernorm_bound,
-	.fill_row = fill_row,
-	.statistics = statistics,
-	.results = results,
+	.reference = { fill_row, statistics, results },
 	.flops = 7, /* sum, deviation, its square, its sum, factor, weight, bias */
 	.gpu = &layernorm_gpu_math,
 };

@@ -156,13 +156,10 @@ static void combine(struct tcb_rows_writer *w, kit_op (*parts)[TCB_ROWS_PART_MAX
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const float share = (float)(1.0 / w->g->n);
-	kit_op scale = parts[0][PART_SCALE], mean = F(0), m2 = F(0);
-	for (unsigned i = 1; i < count; i++)
-		scale = f_min(b, scale, parts[i][PART_SCALE]);
-	scale = tcb_kit_over_lanes(b, f_min, scale, lanes);
+	const kit_op scale = tcb_rows_least_scale(w, parts, PART_SCALE, count, lanes);
+	kit_op mean = F(0), m2 = F(0);
 	for (unsigned i = 0; i < count; i++) {
-		const kit_op same = f_eq(b, parts[i][PART_SCALE], scale);
-		const kit_op down = f_select(b, F(1), F(TCB_ROWS_RESCUE), same);
+		const kit_op down = tcb_rows_to_scale(w, parts[i], PART_SCALE, scale);
 		const kit_op weight = f_mul(b, parts[i][PART_COUNT], F(share));
 		parts[i][PART_MEAN] = f_mul(b, parts[i][PART_MEAN], down);
 		parts[i][PART_M2] = f_mul(b, f_mul(b, parts[i][PART_M2], down), down);
@@ -228,11 +225,7 @@ const struct tcb_rows_math layernorm_gpu_math = {
 	.weight = { LAYERNORM_W, LAYERNORM_B },
 	.part = PART,
 	.absent = 0,
-	.reduce = reduce,
-	.begin = begin,
-	.add = add,
-	.close = finish,
-	.is_lost = is_lost,
+	.to_part = { reduce, begin, add, finish, is_lost },
 	.join = join,
 	.result = result,
 	.bound = bound,
@@ -240,4 +233,4 @@ const struct tcb_rows_math layernorm_gpu_math = {
 	.temporaries = 2,
 };
 
-ROWS_GPU_SIDE(layernorm, tcb_rows_gpu_rules);
+ROWS_GPU_SIDE(layernorm, tcb_rows_gpu_space);

@@ -243,16 +243,10 @@ void matmul_exact(const struct tcb_plan *plan, void *const operand[], float *y)
 			}
 }
 
-#define SIDE(type)                                                                     \
-	TCB_VARIANT_TABLES(type##_variants, TCB_ISAS_FLOATS, matmul_##type##_variants) \
-	const struct tcb_side matmul_##type##_cpu = {                                  \
-		.variants = type##_variants,                                           \
-		.rules = matmul_cpu_rules,                                             \
-		.axes = matmul_cpu_axes,                                               \
-		.default_geometry = matmul_cpu_default_geometry,                       \
-		.footprint = matmul_cpu_footprint,                                     \
-		.plan = matmul_plan,                                                   \
-		.run = matmul_run,                                                     \
+#define SIDE(type)                                                                                              \
+	TCB_VARIANT_TABLES(type##_variants, TCB_ISAS_FLOATS, matmul_##type##_variants)                          \
+	const struct tcb_side matmul_##type##_cpu = {                                                           \
+		.variants = type##_variants, .space = &matmul_cpu_space, .plan = matmul_plan, .run = matmul_run \
 	}
 SIDE(f32);
 SIDE(f16);

@@ -70,13 +70,7 @@ extern const struct tcb_side matmul_f32_cpu, matmul_f16_cpu, matmul_bf16_cpu;
 void matmul_exact(const struct tcb_plan *plan, void *const operand[], float *y);
 
 /* matmul_cpu_space.c */
-extern const struct tcb_rule matmul_cpu_rules[];
-size_t matmul_cpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
-		       struct tcb_axis out[TCB_AXES_MAX]);
-void matmul_cpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-				 struct tcb_geometry *out);
-void matmul_cpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
-			  const struct tcb_geometry *geometry, struct tcb_footprint *out);
+extern const struct tcb_side_space matmul_cpu_space;
 /* Why no variant can run GEOMETRY, NULL if one can. */
 const char *matmul_refused(const struct tcb_problem *problem, const struct tcb_geometry *geometry);
 

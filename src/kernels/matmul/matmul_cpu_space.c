@@ -160,8 +160,8 @@ static void add_whole(struct tcb_axis *to, const struct tcb_axis *tiles, size_t 
 		}
 }
 
-size_t matmul_cpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
-		       struct tcb_axis out[TCB_AXES_MAX])
+static size_t axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		   struct tcb_axis out[TCB_AXES_MAX])
 {
 	const struct tcb_shape *s = &problem->shape;
 	const size_t whole_k = tcb_power_of_two_up(s->k);
@@ -223,7 +223,7 @@ static const char *policy_tall(const struct tcb_problem *problem, const struct t
 		       : NULL;
 }
 
-const struct tcb_rule matmul_cpu_rules[] = {
+static const struct tcb_rule rules[] = {
 	{ TCB_FIELD_MICRO_M | TCB_FIELD_KNOB(ISA), 1, policy_tall },
 	{ 0, 0, NULL },
 };
@@ -319,8 +319,8 @@ static void default_skinny(const struct tcb_shape *s, size_t threads, struct tcb
 }
 
 /* What a good BLAS does: panels of both operands, the block of A in the second cache, a part of C for each thread. */
-void matmul_cpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-				 struct tcb_geometry *out)
+static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			     struct tcb_geometry *out)
 {
 	const struct tcb_shape *s = &problem->shape;
 	const size_t threads = target->threads ? target->threads : 1;
@@ -344,8 +344,8 @@ void matmul_cpu_default_geometry(const struct tcb_problem *problem, const struct
 					  out);
 }
 
-void matmul_cpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
-			  const struct tcb_geometry *geometry, struct tcb_footprint *out)
+static void footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+		      const struct tcb_geometry *geometry, struct tcb_footprint *out)
 {
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
 	const size_t lanes = tcb_float_lanes(geometry->knob[TCB_KNOB_ISA]);
@@ -361,3 +361,5 @@ void matmul_cpu_footprint(const struct tcb_problem *problem, const struct tcb_ta
 		out->level_bytes[level] = sizeof(float) * (t->m * t->k + t->k * t->n + t->m * t->n);
 	}
 }
+
+const struct tcb_side_space matmul_cpu_space = { rules, axes, default_geometry, footprint };

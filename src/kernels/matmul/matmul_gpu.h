@@ -34,9 +34,6 @@ void matmul_gpu_footprint(const struct tcb_problem *problem, const struct tcb_ta
 			  const struct tcb_geometry *geometry, struct tcb_footprint *out);
 
 /* matmul_gpu_space.c */
-size_t matmul_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
-		       struct tcb_axis out[TCB_AXES_MAX]);
-void matmul_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-				 struct tcb_geometry *out);
+extern const struct tcb_side_space matmul_gpu_space;
 
 #endif

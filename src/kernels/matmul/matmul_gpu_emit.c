@@ -22,35 +22,11 @@ static enum tcb_status matmul_emit(const struct tcb_problem *problem, const stru
 	return tcb_kit_close(&w.kit, err);
 }
 
-#define ROW(type, contract_, isa_, word)                                                            \
-	{                                                                                           \
-		.name = "matmul_" #type "_ptx_" word, .contract = contract_, .isa = TCB_ISA_##isa_, \
-		.class = TCB_CLASS_BOUNDED                                                          \
-	}
-static const struct tcb_variant f32_variants[] = {
-	ROW(f32, TCB_CONTRACT_F32, FMA, "fma"),
-	{ .name = NULL },
-};
-static const struct tcb_variant f16_variants[] = {
-	ROW(f16, TCB_CONTRACT_F16, MMA, "mma"),
-	ROW(f16, TCB_CONTRACT_F16, WGMMA, "wgmma"),
-	{ .name = NULL },
-};
-static const struct tcb_variant bf16_variants[] = {
-	ROW(bf16, TCB_CONTRACT_F16, MMA, "mma"),
-	ROW(bf16, TCB_CONTRACT_F16, WGMMA, "wgmma"),
-	{ .name = NULL },
-};
-
-#define SIDE(type)                                               \
-	const struct tcb_side matmul_##type##_gpu = {            \
-		.variants = TCB_VARIANT_LIST(type##_variants),   \
-		.rules = matmul_gpu_rules,                       \
-		.axes = matmul_gpu_axes,                         \
-		.default_geometry = matmul_gpu_default_geometry, \
-		.footprint = matmul_gpu_footprint,               \
-		.emit = matmul_emit,                             \
-	}
-SIDE(f32);
-SIDE(f16);
-SIDE(bf16);
+#define ROW(type, contract, isa, word) TCB_EMITTED_ROW("matmul_" #type "_ptx_" word, contract, isa, BOUNDED)
+#define SIDE(type, ...)                                                                     \
+	const struct tcb_side matmul_##type##_gpu = { .variants = TCB_EMITTED(__VA_ARGS__), \
+						      .space = &matmul_gpu_space,           \
+						      .emit = matmul_emit }
+SIDE(f32, ROW(f32, F32, FMA, "fma"));
+SIDE(f16, ROW(f16, F16, MMA, "mma"), ROW(f16, F16, WGMMA, "wgmma"));
+SIDE(bf16, ROW(bf16, F16, MMA, "mma"), ROW(bf16, F16, WGMMA, "wgmma"));

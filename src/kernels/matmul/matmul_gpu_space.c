@@ -12,8 +12,8 @@
 #include "kernels/matmul/matmul_gpu.h"
 
 /* In an order in which the rules cut early. */
-size_t matmul_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
-		       struct tcb_axis out[TCB_AXES_MAX])
+static size_t axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		   struct tcb_axis out[TCB_AXES_MAX])
 {
 	const int is_f32 = problem->op->type == TCB_TYPE_F32, has_wgmma = !is_f32 && target->cuda.capability == 90;
 	const size_t m = tcb_power_of_two_up(problem->shape.m), n = tcb_power_of_two_up(problem->shape.n);
@@ -91,8 +91,8 @@ static void set_knobs(struct tcb_geometry *out, enum tcb_isa isa, size_t vec, en
 }
 
 /* The seed's tile of 128 x 128, smaller where the problem is: with 8 x 8 sums a thread, or tensor cores. */
-void matmul_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-				 struct tcb_geometry *out)
+static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			     struct tcb_geometry *out)
 {
 	const int is_f32 = problem->op->type == TCB_TYPE_F32;
 	const size_t m = tcb_power_of_two_up(problem->shape.m), n = tcb_power_of_two_up(problem->shape.n);
@@ -120,3 +120,5 @@ void matmul_gpu_default_geometry(const struct tcb_problem *problem, const struct
 		set_knobs(out, is_f32 ? TCB_ISA_FMA : TCB_ISA_MMA, is_f32 ? 4 : vec,
 			  is_async ? TCB_COPY_ASYNC : TCB_COPY_LDG, is_async ? 3 : 2);
 }
+
+const struct tcb_side_space matmul_gpu_space = { matmul_gpu_rules, axes, default_geometry, matmul_gpu_footprint };

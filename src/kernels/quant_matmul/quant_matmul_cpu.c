@@ -349,14 +349,9 @@ void qmm_exact(const struct tcb_plan *plan, void *const operand[], float *y)
 		}
 }
 
-#define SIDE(id, format, name, ...)                                     \
-	TCB_VARIANT_TABLES(name##_variants, TCB_ISAS_TILES, qmm_##name) \
-	const struct tcb_side qmm_##name##_cpu = {                      \
-		.variants = name##_variants,                            \
-		.axes = qmm_cpu_axes,                                   \
-		.default_geometry = qmm_cpu_default_geometry,           \
-		.footprint = qmm_cpu_footprint,                         \
-		.plan = qmm_plan,                                       \
-		.run = qmm_run,                                         \
+#define SIDE(id, format, name, ...)                                                                    \
+	TCB_VARIANT_TABLES(name##_variants, TCB_ISAS_TILES, qmm_##name)                                \
+	const struct tcb_side qmm_##name##_cpu = {                                                     \
+		.variants = name##_variants, .space = &qmm_cpu_space, .plan = qmm_plan, .run = qmm_run \
 	};
 TCB_FORMAT_LIST(SIDE)

@@ -116,8 +116,8 @@ static void add_variants(struct tcb_axis *isa, struct tcb_axis *micro_m, struct 
 	}
 }
 
-size_t qmm_cpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
-		    struct tcb_axis out[TCB_AXES_MAX])
+static size_t axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		   struct tcb_axis out[TCB_AXES_MAX])
 {
 	const struct tcb_shape *s = &problem->shape;
 	size_t count = 0;
@@ -191,8 +191,8 @@ static const struct tcb_variant *best_variant(const struct tcb_problem *problem,
  * it, 256 rows and as many tokens as a tile has: on a Xeon that takes three quarters of the time of blocks of 64 (q4_k,
  * 512x4096x4096).
  */
-void qmm_cpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-			      struct tcb_geometry *out)
+static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			     struct tcb_geometry *out)
 {
 	const struct tcb_shape *s = &problem->shape;
 	const struct tcb_variant *variant = best_variant(problem, target);
@@ -231,8 +231,8 @@ void qmm_cpu_default_geometry(const struct tcb_problem *problem, const struct tc
 	out->knob[TCB_KNOB_HINT] = TCB_HINT_T0;
 }
 
-void qmm_cpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
-		       const struct tcb_geometry *geometry, struct tcb_footprint *out)
+static void footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+		      const struct tcb_geometry *geometry, struct tcb_footprint *out)
 {
 	const struct tcb_format *format = problem->op->format;
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
@@ -265,3 +265,5 @@ void qmm_cpu_footprint(const struct tcb_problem *problem, const struct tcb_targe
 					  tile->m * superblocks * token + tile->m * tile->n * sizeof(float);
 	}
 }
+
+const struct tcb_side_space qmm_cpu_space = { NULL, axes, default_geometry, footprint };

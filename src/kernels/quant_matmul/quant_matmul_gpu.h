@@ -46,9 +46,6 @@ void qmm_gpu_footprint(const struct tcb_problem *problem, const struct tcb_targe
 		       const struct tcb_geometry *geometry, struct tcb_footprint *out);
 
 /* quant_matmul_gpu_space.c */
-size_t qmm_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
-		    struct tcb_axis out[TCB_AXES_MAX]);
-void qmm_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-			      struct tcb_geometry *out);
+extern const struct tcb_side_space qmm_gpu_space;
 
 #endif

@@ -131,27 +131,10 @@ static enum tcb_status qmm_emit(const struct tcb_problem *problem, const struct 
 	return tcb_kit_close(&w.kit, err);
 }
 
-static const struct tcb_variant variants[] = {
-	{ .name = "quant_matmul_f16_ptx_mma",
-	  .contract = TCB_CONTRACT_F16,
-	  .isa = TCB_ISA_MMA,
-	  .class = TCB_CLASS_BOUNDED },
-	{ .name = "quant_matmul_f16_ptx_wgmma",
-	  .contract = TCB_CONTRACT_F16,
-	  .isa = TCB_ISA_WGMMA,
-	  .class = TCB_CLASS_BOUNDED },
-	{ .name = "quant_matmul_q8_ptx_mma",
-	  .contract = TCB_CONTRACT_Q8,
-	  .isa = TCB_ISA_MMA,
-	  .class = TCB_CLASS_BOUNDED },
-	{ .name = NULL },
-};
-
 const struct tcb_side qmm_gpu = {
-	.variants = TCB_VARIANT_LIST(variants),
-	.rules = qmm_gpu_rules,
-	.axes = qmm_gpu_axes,
-	.default_geometry = qmm_gpu_default_geometry,
-	.footprint = qmm_gpu_footprint,
+	.variants = TCB_EMITTED(TCB_EMITTED_ROW("quant_matmul_f16_ptx_mma", F16, MMA, BOUNDED),
+				TCB_EMITTED_ROW("quant_matmul_f16_ptx_wgmma", F16, WGMMA, BOUNDED),
+				TCB_EMITTED_ROW("quant_matmul_q8_ptx_mma", Q8, MMA, BOUNDED)),
+	.space = &qmm_gpu_space,
 	.emit = qmm_emit,
 };

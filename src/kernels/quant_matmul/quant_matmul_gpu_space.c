@@ -30,8 +30,8 @@ static size_t micro_k(const struct tcb_problem *problem)
 }
 
 /* In an order in which the rules cut early. */
-size_t qmm_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
-		    struct tcb_axis out[TCB_AXES_MAX])
+static size_t axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		   struct tcb_axis out[TCB_AXES_MAX])
 {
 	const struct tcb_shape *s = &problem->shape;
 	const size_t units = qmm_units_along_k(s->k), rows = tcb_power_of_two_up(s->n),
@@ -160,8 +160,8 @@ static void stream_default(const struct tcb_problem *problem, const struct tcb_t
  * A warp 16 rows of weights straight to registers, the activations prepared by each block; the reduction is split over
  * blocks only where these do not fit in shared memory.  Contract q8 streams them where there are many.
  */
-void qmm_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-			      struct tcb_geometry *out)
+static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			     struct tcb_geometry *out)
 {
 	const struct tcb_shape *s = &problem->shape;
 	const size_t units = qmm_units_along_k(s->k), rows = tcb_power_of_two_up(s->n);
@@ -199,3 +199,5 @@ void qmm_gpu_default_geometry(const struct tcb_problem *problem, const struct tc
 	out->knob[TCB_KNOB_CLUSTER] = 1;
 	stream_default(problem, target, out);
 }
+
+const struct tcb_side_space qmm_gpu_space = { qmm_gpu_rules, axes, default_geometry, qmm_gpu_footprint };

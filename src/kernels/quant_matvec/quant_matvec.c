@@ -127,7 +127,7 @@ static size_t pack_rows(const struct tcb_op *op, enum tcb_layout layout)
 		.reference = qmv_reference,                                                                  \
 		.exact = TCB_FORMAT_##id == TCB_FORMAT_Q4_K && !(has_norm_ || is_gated_) ? q4k_exact : NULL, \
 		.flops = qmv_flops,                                                                          \
-		.traffic = qmv_traffic,                                                                      \
+		.traffic = tcb_quant_traffic,                                                                \
 		.rules_of = has_norm_ || is_gated_ ? #op "_matvec" : NULL,                                   \
 		.pack = pack,                                                                                \
 		.unpack = unpack,                                                                            \

@@ -30,12 +30,7 @@ TCB_FORMAT_LIST(QMV_DECLARE_SIDES)
 #undef QMV_DECLARE_SIDE
 
 /* quant_matvec_cpu_space.c */
-size_t qmv_cpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
-		    struct tcb_axis out[TCB_AXES_MAX]);
-void qmv_cpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-			      struct tcb_geometry *out);
-void qmv_cpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
-		       const struct tcb_geometry *geometry, struct tcb_footprint *out);
+extern const struct tcb_side_space qmv_cpu_space;
 /* Why the op cannot run GEOMETRY whatever the variant, NULL if it can. */
 const char *qmv_geometry_refused(const struct tcb_problem *problem, const struct tcb_geometry *geometry);
 

@@ -343,14 +343,9 @@ QMV_KINDS(Q4K_LIST, )
 #define LISTS(id, name, op, ...) QMV_KINDS(LIST, op)
 TCB_FORMAT_OTHER_ROWS(LISTS)
 
-#define SIDE(kind, has_norm, is_gated, op)                    \
-	const struct tcb_side qmv_##op##_##kind##_cpu = {     \
-		.variants = lists_##op##_##kind,              \
-		.axes = qmv_cpu_axes,                         \
-		.default_geometry = qmv_cpu_default_geometry, \
-		.footprint = qmv_cpu_footprint,               \
-		.plan = qmv_plan,                             \
-		.run = qmv_run,                               \
+#define SIDE(kind, has_norm, is_gated, op)                                                                 \
+	const struct tcb_side qmv_##op##_##kind##_cpu = {                                                  \
+		.variants = lists_##op##_##kind, .space = &qmv_cpu_space, .plan = qmv_plan, .run = qmv_run \
 	};
 #define SIDES(id, name, op, ...) QMV_KINDS(SIDE, op)
 TCB_FORMAT_LIST(SIDES)

@@ -83,8 +83,8 @@ static int has_variant(const struct tcb_op *op, int isa, int layout, int unroll)
 	return 0;
 }
 
-size_t qmv_cpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
-		    struct tcb_axis out[TCB_AXES_MAX])
+static size_t axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		   struct tcb_axis out[TCB_AXES_MAX])
 {
 	const size_t n = problem->shape.n, k = problem->shape.k;
 	size_t count = 0;
@@ -156,8 +156,8 @@ static int is_packed(const struct tcb_problem *problem, enum tcb_isa isa)
  * side by side where that is faster, else weights as stored and four rows in registers.  Software prefetch gains up to
  * a third where kernels compute for long (AVX2, floats); with bytes and AVX-512 it costs up to a third.
  */
-void qmv_cpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-			      struct tcb_geometry *out)
+static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			     struct tcb_geometry *out)
 {
 	const size_t n = problem->shape.n, k = problem->shape.k, whole = tcb_power_of_two_up(n);
 	const enum tcb_isa isa = best_isa(problem, target);
@@ -182,8 +182,8 @@ void qmv_cpu_default_geometry(const struct tcb_problem *problem, const struct tc
 	out->knob[TCB_KNOB_HINT] = TCB_HINT_T0;
 }
 
-void qmv_cpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
-		       const struct tcb_geometry *geometry, struct tcb_footprint *out)
+static void footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+		      const struct tcb_geometry *geometry, struct tcb_footprint *out)
 {
 	const int32_t *knob = geometry->knob;
 	const int q8 = problem->contract == TCB_CONTRACT_Q8;
@@ -232,3 +232,5 @@ void qmv_cpu_footprint(const struct tcb_problem *problem, const struct tcb_targe
 					  tile->m * blocks * x_block + tile->m * tile->n * sizeof(float);
 	}
 }
+
+const struct tcb_side_space qmv_cpu_space = { NULL, axes, default_geometry, footprint };

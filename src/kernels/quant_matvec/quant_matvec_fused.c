@@ -90,12 +90,3 @@ double qmv_flops(const struct tcb_problem *problem)
 	return (1 + kind->is_gated) * tcb_quant_flops(problem) + 4 * kind->has_norm * m * k +
 	       5 * kind->is_gated * m * n;
 }
-
-double qmv_traffic(const struct tcb_problem *problem)
-{
-	struct tcb_operand all[TCB_OPERANDS_MAX];
-	double bytes = 0;
-	for (size_t i = 0, count = qmv_operands(problem, all); i < count; i++)
-		bytes += (double)all[i].bytes;
-	return bytes;
-}

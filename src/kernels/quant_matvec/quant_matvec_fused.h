@@ -53,6 +53,5 @@ size_t qmv_operands(const struct tcb_problem *problem, struct tcb_operand out[TC
 void qmv_fill(const struct tcb_problem *problem, uint64_t seed, void *const operand[]);
 void qmv_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out);
 double qmv_flops(const struct tcb_problem *problem);
-double qmv_traffic(const struct tcb_problem *problem);
 
 #endif

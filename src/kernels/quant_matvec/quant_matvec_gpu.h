@@ -40,9 +40,6 @@ void qmv_gpu_footprint(const struct tcb_problem *problem, const struct tcb_targe
 extern const struct tcb_rule qmv_gpu_rules[];
 
 /* quant_matvec_gpu_space.c */
-size_t qmv_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
-		    struct tcb_axis out[TCB_AXES_MAX]);
-void qmv_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-			      struct tcb_geometry *out);
+extern const struct tcb_side_space qmv_gpu_space;
 
 #endif

@@ -611,31 +611,15 @@ static enum tcb_status qmv_emit(const struct tcb_problem *problem, const struct 
 	return tcb_kit_close(&w.kit, err);
 }
 
-#define VARIANT(name_, contract_, isa_)                                                       \
-	{                                                                                     \
-		.name = name_, .contract = contract_, .isa = isa_, .class = TCB_CLASS_BOUNDED \
-	}
-#define VARIANTS(op)                                                               \
-	{                                                                          \
-		VARIANT(op "_q8_ptx_dp4a", TCB_CONTRACT_Q8, TCB_ISA_DP4A),         \
-			VARIANT(op "_f32_ptx_fma", TCB_CONTRACT_F32, TCB_ISA_FMA), \
-			VARIANT(op "_f16_ptx_fma", TCB_CONTRACT_F16, TCB_ISA_FMA), \
-			VARIANT(op "_f32_ptx_mma", TCB_CONTRACT_F32, TCB_ISA_MMA), \
-			VARIANT(op "_f16_ptx_mma", TCB_CONTRACT_F16, TCB_ISA_MMA), \
-		{                                                                  \
-			.name = NULL                                               \
-		}                                                                  \
-	}
-
-#define SIDE(kind, has_norm, is_gated, op)                                                  \
-	static const struct tcb_variant variants_##op##_##kind[] = VARIANTS(#op "_" #kind); \
-	const struct tcb_side qmv_##op##_##kind##_gpu = {                                   \
-		.variants = TCB_VARIANT_LIST(variants_##op##_##kind),                       \
-		.rules = qmv_gpu_rules,                                                     \
-		.axes = qmv_gpu_axes,                                                       \
-		.default_geometry = qmv_gpu_default_geometry,                               \
-		.footprint = qmv_gpu_footprint,                                             \
-		.emit = qmv_emit,                                                           \
+#define ROW(op, kind, contract, isa, word) TCB_EMITTED_ROW(#op "_" #kind "_" word, contract, isa, BOUNDED)
+#define SIDE(kind, has_norm, is_gated, op)                                                                          \
+	const struct tcb_side qmv_##op##_##kind##_gpu = {                                                           \
+		.variants =                                                                                         \
+			TCB_EMITTED(ROW(op, kind, Q8, DP4A, "q8_ptx_dp4a"), ROW(op, kind, F32, FMA, "f32_ptx_fma"), \
+				    ROW(op, kind, F16, FMA, "f16_ptx_fma"), ROW(op, kind, F32, MMA, "f32_ptx_mma"), \
+				    ROW(op, kind, F16, MMA, "f16_ptx_mma")),                                        \
+		.space = &qmv_gpu_space,                                                                            \
+		.emit = qmv_emit                                                                                    \
 	};
 #define SIDES(id, name, op, ...) QMV_KINDS(SIDE, op)
 TCB_FORMAT_LIST(SIDES)

@@ -33,8 +33,8 @@ static void add_steps(struct tcb_axis *axis, const struct qmv_format *format, si
 }
 
 /* In an order in which the rules cut early. */
-size_t qmv_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
-		    struct tcb_axis out[TCB_AXES_MAX])
+static size_t axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		   struct tcb_axis out[TCB_AXES_MAX])
 {
 	const size_t n = problem->shape.n, blocks = (problem->shape.k + QMV_VALUES - 1) / QMV_VALUES;
 	const struct qmv_format *format = qmv_format(problem);
@@ -100,10 +100,10 @@ size_t qmv_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 	return count;
 }
 
-/* As qmv_gpu_default_geometry(); a warp takes up to MOST steps of 16-byte accesses at once where no loop divides them.
+/* As default_geometry(); a warp takes up to MOST steps of 16-byte accesses at once where no loop divides them.
  */
-static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target, size_t most,
-			     struct tcb_geometry *out)
+static void default_within(const struct tcb_problem *problem, const struct tcb_target *target, size_t most,
+			   struct tcb_geometry *out)
 {
 	const size_t n = problem->shape.n, blocks = (problem->shape.k + QMV_VALUES - 1) / QMV_VALUES;
 	const struct qmv_format *format = qmv_format(problem);
@@ -163,12 +163,14 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
  * prepared by each block.  The reduction is split over blocks only where its activations do not fit in shared memory,
  * and a warp takes narrower vectors where it would have too many steps of a number that no loop divides.
  */
-void qmv_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-			      struct tcb_geometry *out)
+static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			     struct tcb_geometry *out)
 {
 	struct tcb_footprint footprint;
-	default_geometry(problem, target, DEFAULT_WHOLE, out);
+	default_within(problem, target, DEFAULT_WHOLE, out);
 	qmv_gpu_footprint(problem, target, out, &footprint);
 	if (footprint.thread_registers > THREAD_REGISTERS)
-		default_geometry(problem, target, DEFAULT_UNROLL, out);
+		default_within(problem, target, DEFAULT_UNROLL, out);
 }
+
+const struct tcb_side_space qmv_gpu_space = { qmv_gpu_rules, axes, default_geometry, qmv_gpu_footprint };

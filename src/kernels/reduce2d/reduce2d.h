@@ -52,14 +52,7 @@ extern const struct tcb_side reduce2d_sum_cpu, reduce2d_max_cpu, reduce2d_min_cp
 void reduce2d_exact(const struct tcb_plan *plan, void *const operand[], float *y);
 
 /* reduce2d_cpu_space.c */
-extern const struct tcb_rule reduce2d_cpu_rules[];
-size_t reduce2d_cpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
-			 struct tcb_axis out[TCB_AXES_MAX]);
-/* The seed's tiles of 16x16, a strip of them a task. */
-void reduce2d_cpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-				   struct tcb_geometry *out);
-void reduce2d_cpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
-			    const struct tcb_geometry *geometry, struct tcb_footprint *out);
+extern const struct tcb_side_space reduce2d_cpu_space;
 
 /* Strides of a pairwise sum: steps of the micro-kernel that one leaf of the cascade adds up. */
 enum { REDUCE2D_LEAF_STEPS = 8, REDUCE2D_LEVELS = 40 };

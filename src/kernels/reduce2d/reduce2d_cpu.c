@@ -195,16 +195,10 @@ void reduce2d_exact(const struct tcb_plan *plan, void *const operand[], float *y
 	*y = (float)reduce2d_tiles(operation_of(&plan->problem), &tiles, operand[REDUCE2D_X]);
 }
 
-#define SIDE(what)                                                                       \
-	TCB_VARIANT_TABLES(what##_variants, TCB_ISAS_FLOATS, reduce2d_##what##_variants) \
-	const struct tcb_side reduce2d_##what##_cpu = {                                  \
-		.variants = what##_variants,                                             \
-		.rules = reduce2d_cpu_rules,                                             \
-		.axes = reduce2d_cpu_axes,                                               \
-		.default_geometry = reduce2d_cpu_default_geometry,                       \
-		.footprint = reduce2d_cpu_footprint,                                     \
-		.plan = reduce2d_plan,                                                   \
-		.run = reduce2d_run,                                                     \
+#define SIDE(what)                                                                                                    \
+	TCB_VARIANT_TABLES(what##_variants, TCB_ISAS_FLOATS, reduce2d_##what##_variants)                              \
+	const struct tcb_side reduce2d_##what##_cpu = {                                                               \
+		.variants = what##_variants, .space = &reduce2d_cpu_space, .plan = reduce2d_plan, .run = reduce2d_run \
 	}
 SIDE(sum);
 SIDE(max);

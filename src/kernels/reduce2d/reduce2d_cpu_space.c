@@ -74,8 +74,8 @@ static void add_tiles(const struct tcb_problem *problem, const struct tcb_target
 	tcb_axis_add_powers(axis, 1, 2, MICRO_MAX_N);
 }
 
-size_t reduce2d_cpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
-			 struct tcb_axis out[TCB_AXES_MAX])
+static size_t axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		   struct tcb_axis out[TCB_AXES_MAX])
 {
 	size_t count = 0;
 	add_tiles(problem, target, out, &count);
@@ -135,7 +135,7 @@ static const char *policy_tile(const struct tcb_problem *problem, const struct t
 }
 
 #define FIELD(level, dim) (UINT64_C(1) << (3 * (level) + (dim)))
-const struct tcb_rule reduce2d_cpu_rules[] = {
+static const struct tcb_rule rules[] = {
 	{ TCB_FIELD_TILES, 1, policy_tile },
 	{ TCB_FIELD_TILES | TCB_FIELD_KNOB(THREADS) | TCB_FIELD_KNOB(SCHED), 1, policy_task },
 	{ TCB_FIELD_KNOB(PREFETCH), 1, tcb_cpu_policy_ahead },
@@ -147,8 +147,9 @@ const struct tcb_rule reduce2d_cpu_rules[] = {
 
 /* Whole rows in order, with as many chains as hide the latency, and asked for ahead where the caches do not hold them.
  */
-void reduce2d_cpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-				   struct tcb_geometry *out)
+/* The seed's tiles of 16x16, a strip of them a task. */
+static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			     struct tcb_geometry *out)
 {
 	const enum tcb_isa isa = tcb_float_isa(target);
 	const size_t lanes = tcb_float_lanes(isa);
@@ -178,8 +179,8 @@ void reduce2d_cpu_default_geometry(const struct tcb_problem *problem, const stru
 		out->knob[TCB_KNOB_FORM] = TCB_FORM_LANES;
 }
 
-void reduce2d_cpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
-			    const struct tcb_geometry *geometry, struct tcb_footprint *out)
+static void footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+		      const struct tcb_geometry *geometry, struct tcb_footprint *out)
 {
 	const struct tcb_tile *tile = geometry->tile;
 	const size_t lanes = tcb_float_lanes(geometry->knob[TCB_KNOB_ISA]);
@@ -195,3 +196,5 @@ void reduce2d_cpu_footprint(const struct tcb_problem *problem, const struct tcb_
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++)
 		out->level_bytes[level] = sizeof(float) * tile[level].m * tile[level].n;
 }
+
+const struct tcb_side_space reduce2d_cpu_space = { rules, axes, default_geometry, footprint };

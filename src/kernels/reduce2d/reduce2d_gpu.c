@@ -492,29 +492,11 @@ static enum tcb_status reduce2d_emit(const struct tcb_problem *problem, const st
 	return tcb_kit_close(&w.kit, err);
 }
 
-#define VARIANT(kind, its_class)                        \
-	{                                               \
-		{ .name = "reduce2d_" #kind "_f32_ptx", \
-		  .contract = TCB_CONTRACT_F32,         \
-		  .isa = TCB_ISA_FMA,                   \
-		  .class = TCB_CLASS_##its_class },     \
-		{                                       \
-			.name = NULL                    \
-		}                                       \
-	}
-static const struct tcb_variant sum_variants[] = VARIANT(sum, BOUNDED);
-static const struct tcb_variant max_variants[] = VARIANT(max, EXACT);
-static const struct tcb_variant min_variants[] = VARIANT(min, EXACT);
-
-#define SIDE(what)                                                 \
-	const struct tcb_side reduce2d_##what##_gpu = {            \
-		.variants = TCB_VARIANT_LIST(what##_variants),     \
-		.rules = reduce2d_gpu_rules,                       \
-		.axes = reduce2d_gpu_axes,                         \
-		.default_geometry = reduce2d_gpu_default_geometry, \
-		.footprint = reduce2d_gpu_footprint,               \
-		.emit = reduce2d_emit,                             \
-	}
-SIDE(sum);
-SIDE(max);
-SIDE(min);
+#define SIDE(what, class)                                                                                        \
+	const struct tcb_side reduce2d_##what##_gpu = { .variants = TCB_EMITTED(TCB_EMITTED_ROW(                 \
+								"reduce2d_" #what "_f32_ptx", F32, FMA, class)), \
+							.space = &reduce2d_gpu_space,                            \
+							.emit = reduce2d_emit }
+SIDE(sum, BOUNDED);
+SIDE(max, EXACT);
+SIDE(min, EXACT);

@@ -45,16 +45,10 @@ struct reduce2d_gpu {
 };
 
 /* reduce2d_gpu_plan.c */
+extern const struct tcb_side_space reduce2d_gpu_space;
 void reduce2d_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *target,
 		       const struct tcb_geometry *geometry, struct reduce2d_gpu *out);
 double reduce2d_gpu_chain(const struct reduce2d_gpu *g);
-extern const struct tcb_rule reduce2d_gpu_rules[];
-size_t reduce2d_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
-			 struct tcb_axis out[TCB_AXES_MAX]);
-void reduce2d_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-				   struct tcb_geometry *out);
-void reduce2d_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
-			    const struct tcb_geometry *geometry, struct tcb_footprint *out);
 
 /* reduce2d_gpu.c */
 extern const struct tcb_side reduce2d_sum_gpu, reduce2d_max_gpu, reduce2d_min_gpu;

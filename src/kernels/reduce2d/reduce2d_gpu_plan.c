@@ -67,8 +67,8 @@ double reduce2d_gpu_chain(const struct reduce2d_gpu *g)
 	}
 }
 
-void reduce2d_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
-			    const struct tcb_geometry *geometry, struct tcb_footprint *out)
+static void footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+		      const struct tcb_geometry *geometry, struct tcb_footprint *out)
 {
 	struct reduce2d_gpu g;
 	memset(out, 0, sizeof(*out));
@@ -187,7 +187,7 @@ RULE(policy_usual)
 
 #define READS_BLOCK (TCB_FIELD_KNOB(VEC) | TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(UNROLL))
 
-const struct tcb_rule reduce2d_gpu_rules[] = {
+static const struct tcb_rule rules[] = {
 	{ 0, 0, rule_knobs },
 	{ READS_BLOCK, 0, rule_block },
 	{ READS_BLOCK | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(JOIN), 0, rule_blocks },
@@ -203,8 +203,8 @@ const struct tcb_rule reduce2d_gpu_rules[] = {
 /* --- space --- */
 
 /* In an order in which the rules cut early. */
-size_t reduce2d_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
-			 struct tcb_axis out[TCB_AXES_MAX])
+static size_t axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		   struct tcb_axis out[TCB_AXES_MAX])
 {
 	const size_t rows = tcb_power_of_two_up(problem->shape.m), columns = tcb_power_of_two_up(problem->shape.n);
 	size_t count = 0;
@@ -241,8 +241,8 @@ size_t reduce2d_gpu_axes(const struct tcb_problem *problem, const struct tcb_tar
 }
 
 /* Blocks of 256 threads, two launches: what a textbook has.  Small matrices take fewer threads. */
-void reduce2d_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-				   struct tcb_geometry *out)
+static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			     struct tcb_geometry *out)
 {
 	const size_t vectors = problem->shape.m * problem->shape.n / 4, columns = tcb_power_of_two_up(problem->shape.n);
 	size_t warps = DEFAULT_WARPS, unroll = DEFAULT_UNROLL;
@@ -272,3 +272,5 @@ void reduce2d_gpu_default_geometry(const struct tcb_problem *problem, const stru
 	if (g.grid == 1)
 		out->knob[TCB_KNOB_JOIN] = TCB_JOIN_NONE;
 }
+
+const struct tcb_side_space reduce2d_gpu_space = { rules, axes, default_geometry, footprint };

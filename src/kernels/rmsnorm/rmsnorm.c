@@ -84,18 +84,12 @@ static const struct rows_op rows = {
 	.stats = 1,
 	.sums = 1,
 	.registers = 2, /* a value, the factor */
-	.long_form = TCB_FORM_ONEPASS,
 	/* With narrower vectors fewer prefetches are dropped, so fewer do. */
-	.long_lanes = 8,
-	.long_chains = 4,
-	.long_stages = 3,
-	.long_asks = 2,
+	.long_rows = { TCB_FORM_ONEPASS, .lanes = 8, .chains = 4, .stages = 3 },
 	.combine = rmsnorm_combine,
 	.wide = rmsnorm_wide,
 	.bound = rmsnorm_bound,
-	.fill_row = fill_row,
-	.statistics = statistics,
-	.results = results,
+	.reference = { fill_row, statistics, results },
 	.flops = 4, /* square, add, factor, weight */
 	.gpu = &rmsnorm_gpu_math,
 };

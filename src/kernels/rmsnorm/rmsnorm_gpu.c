@@ -68,12 +68,9 @@ static void join(struct tcb_rows_writer *w, kit_op (*parts)[TCB_ROWS_PART_MAX], 
 	kit_op sum = parts[0][PART_SUM], scale = parts[0][PART_SCALE];
 	(void)own;
 	if (count * lanes > 1) {
-		for (unsigned i = 1; i < count; i++)
-			scale = f_min(b, scale, parts[i][PART_SCALE]);
-		scale = tcb_kit_over_lanes(b, f_min, scale, lanes);
+		scale = tcb_rows_least_scale(w, parts, PART_SCALE, count, lanes);
 		for (unsigned i = 0; i < count; i++) {
-			const kit_op same = f_eq(b, parts[i][PART_SCALE], scale);
-			const kit_op down = f_select(b, F(1), F(TCB_ROWS_RESCUE), same);
+			const kit_op down = tcb_rows_to_scale(w, parts[i], PART_SCALE, scale);
 			const kit_op part = f_mul(b, f_mul(b, parts[i][PART_SUM], down), down);
 			sum = i ? f_add(b, sum, part) : part;
 		}
@@ -113,15 +110,11 @@ const struct tcb_rows_math rmsnorm_gpu_math = {
 	.weight = { RMSNORM_W },
 	.part = PART,
 	.absent = 0,
-	.reduce = reduce,
-	.begin = begin,
-	.add = add,
-	.close = finish,
-	.is_lost = is_lost,
+	.to_part = { reduce, begin, add, finish, is_lost },
 	.join = join,
 	.result = result,
 	.bound = bound,
 	.registers = 34,
 };
 
-ROWS_GPU_SIDE(rmsnorm, tcb_rows_gpu_rules);
+ROWS_GPU_SIDE(rmsnorm, tcb_rows_gpu_space);

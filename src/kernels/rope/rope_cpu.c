@@ -161,16 +161,10 @@ static void rope_run(const struct tcb_plan *plan, void *const operand[], void *w
 		tcb_pool_run(pool, plan->threads, sched, tasks, run_task, &run);
 }
 
-#define SIDE(kv)                                                                        \
-	TCB_VARIANT_TABLES(kv##_variants, TCB_ISAS_FLOATS, rope_append_##kv##_variants) \
-	const struct tcb_side rope_##kv##_cpu = {                                       \
-		.variants = kv##_variants,                                              \
-		.rules = rope_cpu_rules,                                                \
-		.axes = rope_cpu_axes,                                                  \
-		.default_geometry = rope_cpu_default_geometry,                          \
-		.footprint = rope_cpu_footprint,                                        \
-		.plan = rope_plan,                                                      \
-		.run = rope_run,                                                        \
+#define SIDE(kv)                                                                                        \
+	TCB_VARIANT_TABLES(kv##_variants, TCB_ISAS_FLOATS, rope_append_##kv##_variants)                 \
+	const struct tcb_side rope_##kv##_cpu = {                                                       \
+		.variants = kv##_variants, .space = &rope_cpu_space, .plan = rope_plan, .run = rope_run \
 	}
 SIDE(f16);
 SIDE(bf16);

@@ -14,13 +14,7 @@
 #include "kernels/rope/rope.h"
 
 /* rope_cpu_space.c */
-size_t rope_cpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
-		     struct tcb_axis out[TCB_AXES_MAX]);
-void rope_cpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-			       struct tcb_geometry *out);
-void rope_cpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
-			const struct tcb_geometry *geometry, struct tcb_footprint *out);
-extern const struct tcb_rule rope_cpu_rules[];
+extern const struct tcb_side_space rope_cpu_space;
 
 /* rope_cpu.c */
 extern const struct tcb_side rope_f16_cpu, rope_bf16_cpu, rope_q80_cpu;

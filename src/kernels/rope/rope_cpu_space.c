@@ -13,8 +13,8 @@
 
 enum { MIDI_MOST = 64, DEFAULT_MIDI = 8, FIRST_CACHES = 2 };
 
-size_t rope_cpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
-		     struct tcb_axis out[TCB_AXES_MAX])
+static size_t axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		   struct tcb_axis out[TCB_AXES_MAX])
 {
 	const struct tcb_shape *s = &problem->shape;
 	const size_t m = tcb_power_of_two_up(s->m);
@@ -56,7 +56,7 @@ static const char *policy_parts(const struct tcb_problem *problem, const struct 
 	return geometry->knob[TCB_KNOB_PARTS] == ROPE_PARTS ? "parts=4 is there to compare with" : NULL;
 }
 
-const struct tcb_rule rope_cpu_rules[] = {
+static const struct tcb_rule rules[] = {
 	{ TCB_FIELD_TILES, TCB_RULE_DOUBLE, rule_tiles },
 	{ TCB_FIELD_KNOB(PARTS), TCB_RULE_POLICY, policy_parts },
 	{ TCB_FIELD_KNOB(ISA), TCB_RULE_POLICY, tcb_cpu_policy_scalar },
@@ -66,8 +66,8 @@ const struct tcb_rule rope_cpu_rules[] = {
 /* --- default geometry --- */
 
 /* Past the caches where what is written does not stay in the second one. */
-void rope_cpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-			       struct tcb_geometry *out)
+static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			     struct tcb_geometry *out)
 {
 	const struct tcb_shape *s = &problem->shape;
 	const size_t m = tcb_power_of_two_up(s->m), threads = tcb_most(target->threads, 1);
@@ -85,8 +85,8 @@ void rope_cpu_default_geometry(const struct tcb_problem *problem, const struct t
 	out->knob[TCB_KNOB_PARTS] = ROPE_WHOLE;
 }
 
-void rope_cpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
-			const struct tcb_geometry *geometry, struct tcb_footprint *out)
+static void footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+		      const struct tcb_geometry *geometry, struct tcb_footprint *out)
 {
 	(void)target;
 	memset(out, 0, sizeof(*out));
@@ -96,3 +96,5 @@ void rope_cpu_footprint(const struct tcb_problem *problem, const struct tcb_targ
 		out->level_bytes[level] =
 			4 * geometry->tile[level].m * geometry->tile[level].k * rope_row_heads(&problem->shape);
 }
+
+const struct tcb_side_space rope_cpu_space = { rules, axes, default_geometry, footprint };

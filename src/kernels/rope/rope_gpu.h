@@ -46,6 +46,7 @@ struct rope_launch {
 enum { ROPE_LAUNCHES_MAX = 4 };
 
 /* rope_gpu_plan.c */
+extern const struct tcb_side_space rope_gpu_space;
 void rope_gpu_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry, struct rope_gpu *out);
 /* The launches of a call; returns how many. */
 unsigned rope_gpu_launches(const struct rope_gpu *g, struct rope_launch out[ROPE_LAUNCHES_MAX]);
@@ -56,13 +57,6 @@ int rope_gpu_has_split_block(const struct rope_gpu *g);
 unsigned rope_gpu_lanes(const struct rope_gpu *g, const struct rope_launch *launch);
 /* Threads of a launch, as blocks. */
 unsigned rope_gpu_blocks(const struct rope_gpu *g, const struct rope_launch *launch);
-void rope_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
-			const struct tcb_geometry *geometry, struct tcb_footprint *out);
-size_t rope_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
-		     struct tcb_axis out[TCB_AXES_MAX]);
-void rope_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-			       struct tcb_geometry *out);
-extern const struct tcb_rule rope_gpu_rules[];
 
 /* rope_gpu_emit.c */
 #define ROPE_SIDE(kv, ...) extern const struct tcb_side rope_##kv##_gpu;

@@ -399,28 +399,11 @@ static enum tcb_status rope_emit(const struct tcb_problem *problem, const struct
 	return tcb_kit_close(&w.kit, err);
 }
 
-#define VARIANTS(kv)                                              \
-	{                                                         \
-		{ .name = "rope_append_" #kv "_f32_ptx",          \
-		  .contract = TCB_CONTRACT_F32,                   \
-		  .isa = TCB_ISA_FMA,                             \
-		  .class = TCB_CLASS_BOUNDED },                   \
-			{ .name = "rope_append_" #kv "_half_ptx", \
-			  .contract = TCB_CONTRACT_F16,           \
-			  .isa = TCB_ISA_FMA,                     \
-			  .class = TCB_CLASS_BOUNDED },           \
-		{                                                 \
-			.name = NULL                              \
-		}                                                 \
-	}
-#define SIDE(kv, ...)                                                   \
-	static const struct tcb_variant kv##_variants[] = VARIANTS(kv); \
-	const struct tcb_side rope_##kv##_gpu = {                       \
-		.variants = TCB_VARIANT_LIST(kv##_variants),            \
-		.rules = rope_gpu_rules,                                \
-		.axes = rope_gpu_axes,                                  \
-		.default_geometry = rope_gpu_default_geometry,          \
-		.footprint = rope_gpu_footprint,                        \
-		.emit = rope_emit,                                      \
+#define SIDE(kv, ...)                                                                                        \
+	const struct tcb_side rope_##kv##_gpu = {                                                            \
+		.variants = TCB_EMITTED(TCB_EMITTED_ROW("rope_append_" #kv "_f32_ptx", F32, FMA, BOUNDED),   \
+					TCB_EMITTED_ROW("rope_append_" #kv "_half_ptx", F16, FMA, BOUNDED)), \
+		.space = &rope_gpu_space,                                                                    \
+		.emit = rope_emit                                                                            \
 	};
 TCB_KV_LIST(SIDE, )

@@ -84,8 +84,8 @@ unsigned rope_gpu_blocks(const struct rope_gpu *g, const struct rope_launch *lau
 	return (unsigned)blocks_of(g, launch);
 }
 
-void rope_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
-			const struct tcb_geometry *geometry, struct tcb_footprint *out)
+static void footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+		      const struct tcb_geometry *geometry, struct tcb_footprint *out)
 {
 	struct rope_gpu g;
 	struct rope_launch launches[ROPE_LAUNCHES_MAX];
@@ -202,7 +202,7 @@ RULE(policy_parts)
 
 #define READS_UNROLL (TCB_FIELD_KNOB(UNROLL) | TCB_FIELD_KNOB(VEC) | TCB_FIELD_KNOB(PARTS))
 
-const struct tcb_rule rope_gpu_rules[] = {
+static const struct tcb_rule rules[] = {
 	{ 0, 0, rule_knobs },
 	{ TCB_FIELD_KNOB(ISA), 0, tcb_gpu_rule_shape },
 	{ TCB_FIELD_KNOB(ISA), 0, rule_isa },
@@ -218,8 +218,8 @@ const struct tcb_rule rope_gpu_rules[] = {
 
 /* --- the space --- */
 
-size_t rope_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
-		     struct tcb_axis out[TCB_AXES_MAX])
+static size_t axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		   struct tcb_axis out[TCB_AXES_MAX])
 {
 	const size_t k = tcb_power_of_two_up(problem->shape.k);
 	size_t count = 0;
@@ -246,8 +246,8 @@ size_t rope_gpu_axes(const struct tcb_problem *problem, const struct tcb_target 
 }
 
 /* The widest stores, a head in each thread. */
-void rope_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-			       struct tcb_geometry *out)
+static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			     struct tcb_geometry *out)
 {
 	const struct tcb_shape *s = &problem->shape;
 	const size_t k = tcb_power_of_two_up(s->k);
@@ -264,3 +264,5 @@ void rope_gpu_default_geometry(const struct tcb_problem *problem, const struct t
 	out->knob[TCB_KNOB_PDL] = 0;
 	out->knob[TCB_KNOB_PARTS] = ROPE_WHOLE;
 }
+
+const struct tcb_side_space rope_gpu_space = { rules, axes, default_geometry, footprint };

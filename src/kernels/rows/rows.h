@@ -113,51 +113,38 @@ void rows_reference_sums(const struct tcb_problem *problem, void *const operand[
 size_t rows_drawn_columns(const struct tcb_problem *problem); /* a row's come together */
 
 /* rows_cpu_space.c */
+extern const struct tcb_side_space rows_cpu_space;
 enum tcb_form rows_first_form(const struct rows_op *rows);
-extern const struct tcb_rule rows_cpu_rules[];
-size_t rows_cpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
-		     struct tcb_axis out[TCB_AXES_MAX]);
-/* Whole rows and the widest vectors; of data beyond the caches with stores past them and prefetches of the next row. */
-void rows_cpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-			       struct tcb_geometry *out);
-void rows_cpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
-			const struct tcb_geometry *geometry, struct tcb_footprint *out);
 
 /* The op NAME and its side for CPUs, with what it does not share with the others on rows; a struct rows_op tells more.
  * NAME_gpu is its side for GPUs (ROWS_GPU_SIDE). */
-#define ROWS_OP(name_, rows_, summary_, ...)                                               \
-	static const struct tcb_shape default_shapes[] = { __VA_ARGS__ };                  \
-	TCB_VARIANT_TABLES(variants, TCB_ISAS_FLOATS, name_##_variants)                    \
-	static const struct tcb_side name_##_cpu = {                                       \
-		.variants = variants,                                                      \
-		.rules = rows_cpu_rules,                                                   \
-		.axes = rows_cpu_axes,                                                     \
-		.default_geometry = rows_cpu_default_geometry,                             \
-		.footprint = rows_cpu_footprint,                                           \
-		.plan = rows_plan,                                                         \
-		.run = rows_run,                                                           \
-	};                                                                                 \
-	const struct tcb_op tcb_op_##name_ = {                                             \
-		.name = #name_,                                                            \
-		.summary = summary_,                                                       \
-		.shape_form = "MxN",                                                       \
-		.member = &(rows_),                                                        \
-		.contracts = 1u << TCB_CONTRACT_F32,                                       \
-		.default_contract = TCB_CONTRACT_F32,                                      \
-		.default_shapes = default_shapes,                                          \
-		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]), \
-		.side = TCB_SIDES(&name_##_cpu, &name_##_gpu),                             \
-		.check_shape = rows_check_shape,                                           \
-		.operands = rows_operands,                                                 \
-		.fill = tcb_fill_in_parts,                                                 \
-		.fill_parts = rows_fill_parts,                                             \
-		.fill_part = rows_fill_part,                                               \
-		.reference = rows_reference,                                               \
-		.drawn_columns = rows_drawn_columns,                                       \
-		.reference_flop_ns = ROWS_REFERENCE_FLOP_NS,                               \
-		.reference_sums = rows_reference_sums,                                     \
-		.flops = rows_flops,                                                       \
-		.traffic = rows_traffic,                                                   \
+#define ROWS_OP(name_, rows_, summary_, ...)                                                       \
+	static const struct tcb_shape default_shapes[] = { __VA_ARGS__ };                          \
+	TCB_VARIANT_TABLES(variants, TCB_ISAS_FLOATS, name_##_variants)                            \
+	static const struct tcb_side name_##_cpu = {                                               \
+		.variants = variants, .space = &rows_cpu_space, .plan = rows_plan, .run = rows_run \
+	};                                                                                         \
+	const struct tcb_op tcb_op_##name_ = {                                                     \
+		.name = #name_,                                                                    \
+		.summary = summary_,                                                               \
+		.shape_form = "MxN",                                                               \
+		.member = &(rows_),                                                                \
+		.contracts = 1u << TCB_CONTRACT_F32,                                               \
+		.default_contract = TCB_CONTRACT_F32,                                              \
+		.default_shapes = default_shapes,                                                  \
+		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),         \
+		.side = TCB_SIDES(&name_##_cpu, &name_##_gpu),                                     \
+		.check_shape = rows_check_shape,                                                   \
+		.operands = rows_operands,                                                         \
+		.fill = tcb_fill_in_parts,                                                         \
+		.fill_parts = rows_fill_parts,                                                     \
+		.fill_part = rows_fill_part,                                                       \
+		.reference = rows_reference,                                                       \
+		.drawn_columns = rows_drawn_columns,                                               \
+		.reference_flop_ns = ROWS_REFERENCE_FLOP_NS,                                       \
+		.reference_sums = rows_reference_sums,                                             \
+		.flops = rows_flops,                                                               \
+		.traffic = rows_traffic,                                                           \
 	}
 
 #endif

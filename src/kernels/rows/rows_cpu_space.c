@@ -25,6 +25,7 @@ enum {
 	MICRO_MIN_WIDE = 4,   /* the narrowest vector: rows that are shorter fill part of it */
 	MICRO_MAX = 256,      /* columns of the widest step that an op may have built */
 	LINE_BYTES = 64,
+	LONG_ASKS = 2,         /* of long rows: so many a line */
 	GROUP_LEAST = 4,       /* rows that take turns at a part: fewer read what they share too often */
 	AHEAD_SURE = 16384,    /* bytes: a distance that any row is tried with */
 	AHEAD_MAX = 256 << 10, /* a row beyond this is no longer in the caches when its turn comes */
@@ -66,8 +67,8 @@ static int has_groups_ahead(const struct tcb_problem *problem)
 }
 
 /* Rows are alike, so macro.m has nothing to choose; strips narrower than the row pay only when rows are few. */
-size_t rows_cpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
-		     struct tcb_axis out[TCB_AXES_MAX])
+static size_t axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		   struct tcb_axis out[TCB_AXES_MAX])
 {
 	const struct rows_op *rows = rows_of(problem);
 	size_t row_count = tcb_power_of_two_up(problem->shape.m), columns = tcb_power_of_two_up(problem->shape.n);
@@ -228,7 +229,7 @@ static const char *policy_shared(const struct tcb_problem *problem, const struct
 }
 
 #define FIELD(level, dim) (UINT64_C(1) << (3 * (level) + (dim)))
-const struct tcb_rule rows_cpu_rules[] = {
+static const struct tcb_rule rules[] = {
 	{ TCB_FIELD_MIDI_M | TCB_FIELD_KNOB(THREADS) | TCB_FIELD_KNOB(SCHED) | TCB_FIELD_KNOB(STAGES), 1, policy_task },
 	{ FIELD(TCB_MACRO, 1) | TCB_FIELD_MIDI_N | TCB_FIELD_KNOB(FORM) | TCB_FIELD_KNOB(STAGES), 1, policy_block },
 	{ TCB_FIELD_MIDI_M | TCB_FIELD_KNOB(PREFETCH) | TCB_FIELD_KNOB(STAGES), 1, policy_ahead },
@@ -255,7 +256,7 @@ static void default_shared_row(const struct tcb_problem *problem, const struct t
 	out->tile[TCB_MACRO].n = share;
 	out->tile[TCB_MIDI].n = tcb_least(share, is_long ? PART_MOST : BLOCK_MOST);
 	out->knob[TCB_KNOB_THREADS] = (int32_t)tcb_least(target->threads, tcb_div_up(n, share));
-	out->knob[TCB_KNOB_FORM] = is_long ? (int32_t)rows_of(problem)->long_form : TCB_FORM_TWOPASS;
+	out->knob[TCB_KNOB_FORM] = is_long ? (int32_t)rows_of(problem)->long_rows.form : TCB_FORM_TWOPASS;
 	out->knob[TCB_KNOB_STREAM] = 0;
 	out->knob[TCB_KNOB_PREFETCH] = is_long ? SHARED_LONG_AHEAD : SHARED_AHEAD;
 }
@@ -268,10 +269,10 @@ static void default_longest_rows(const struct tcb_problem *problem, struct tcb_g
 	out->tile[TCB_MIDI].n = tcb_least(out->tile[TCB_MACRO].n, BLOCK_MOST);
 	out->tile[TCB_MICRO].n = ROWS_CHAINS_MOST * tcb_float_lanes(out->knob[TCB_KNOB_ISA]);
 	out->knob[TCB_KNOB_FORM] = TCB_FORM_ONEPASS;
-	out->knob[TCB_KNOB_STAGES] = rows->long_stages;
+	out->knob[TCB_KNOB_STAGES] = rows->long_rows.stages;
 	out->knob[TCB_KNOB_PREFETCH] = LONGEST_AHEAD;
 	out->knob[TCB_KNOB_HINT] = TCB_HINT_T1;
-	out->knob[TCB_KNOB_ASKS] = rows->long_asks;
+	out->knob[TCB_KNOB_ASKS] = LONG_ASKS;
 }
 
 /* Rows beyond a step: what keeps memory busy, of data that the caches do not hold. */
@@ -280,7 +281,7 @@ static void default_long_rows(const struct tcb_problem *problem, const struct tc
 {
 	const struct rows_op *rows = rows_of(problem);
 	const int is_vector = out->knob[TCB_KNOB_ISA] != TCB_ISA_SCALAR;
-	const int has_parts = (rows->part_forms >> rows->long_form & 1u) != 0;
+	const int has_parts = (rows->part_forms >> rows->long_rows.form & 1u) != 0;
 	const size_t cache = target->l2_bytes ? target->l2_bytes : L2_BYTES;
 	if (has_parts && is_vector && problem->shape.m == 1 && target->threads > 1 &&
 	    problem->shape.n >= SHARED_LEAST * (size_t)target->threads) {
@@ -293,9 +294,9 @@ static void default_long_rows(const struct tcb_problem *problem, const struct tc
 		default_longest_rows(problem, out);
 		return;
 	}
-	out->knob[TCB_KNOB_FORM] = (int32_t)rows->long_form;
+	out->knob[TCB_KNOB_FORM] = (int32_t)rows->long_rows.form;
 	if (has_parts)
-		out->tile[TCB_MIDI].n = tcb_least(out->tile[TCB_MACRO].n, rows->long_part);
+		out->tile[TCB_MIDI].n = tcb_least(out->tile[TCB_MACRO].n, rows->long_rows.part);
 	if (!is_large || !is_vector)
 		return;
 	if (!has_ahead(problem) || out->tile[TCB_MIDI].m == 1) {
@@ -306,15 +307,15 @@ static void default_long_rows(const struct tcb_problem *problem, const struct tc
 		return;
 	}
 	const enum tcb_isa less = tcb_cpu_isa(out->knob[TCB_KNOB_ISA])->less;
-	if (tcb_target_has(target, less) && rows->long_lanes <= tcb_float_lanes(less)) {
+	if (tcb_target_has(target, less) && rows->long_rows.lanes <= tcb_float_lanes(less)) {
 		out->knob[TCB_KNOB_ISA] = (int32_t)less;
-		out->tile[TCB_MICRO].n = rows->long_chains * tcb_float_lanes(less);
+		out->tile[TCB_MICRO].n = rows->long_rows.chains * tcb_float_lanes(less);
 	}
-	out->knob[TCB_KNOB_STAGES] = rows->long_stages;
+	out->knob[TCB_KNOB_STAGES] = rows->long_rows.stages;
 	out->knob[TCB_KNOB_PREFETCH] = (int32_t)row_bytes(problem);
 	out->knob[TCB_KNOB_HINT] = TCB_HINT_T1;
-	out->knob[TCB_KNOB_ASKS] = rows->long_asks;
-	if (rows->long_stages != ROWS_STAGES_GROUPED)
+	out->knob[TCB_KNOB_ASKS] = LONG_ASKS;
+	if (rows->long_rows.stages != ROWS_STAGES_GROUPED)
 		return;
 	if (!has_groups_ahead(problem) || out->tile[TCB_MACRO].m < 2 * ROWS_GROUP_MAX * target->threads) {
 		out->knob[TCB_KNOB_STAGES] = 2;
@@ -325,13 +326,15 @@ static void default_long_rows(const struct tcb_problem *problem, const struct tc
 	out->knob[TCB_KNOB_PREFETCH] = (int32_t)(ROWS_GROUP_MAX * row_bytes(problem));
 }
 
-void rows_cpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-			       struct tcb_geometry *out)
+/* Whole rows and the widest vectors; of data beyond the caches with stores past them and prefetches of the next row. */
+static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			     struct tcb_geometry *out)
 {
 	const struct rows_op *rows = rows_of(problem);
 	const enum tcb_isa isa = tcb_float_isa(target);
 	const size_t whole = whole_step(problem, isa), lanes = tcb_float_lanes(isa);
-	const size_t micro = whole ? whole : lanes * (isa == TCB_ISA_SCALAR ? ROWS_CHAINS_MOST : rows->long_chains);
+	const size_t micro =
+		whole ? whole : lanes * (isa == TCB_ISA_SCALAR ? ROWS_CHAINS_MOST : rows->long_rows.chains);
 	const size_t columns = tcb_most(tcb_power_of_two_up(problem->shape.n), micro);
 	const size_t threads = tcb_least(problem->shape.m, target->threads);
 	const size_t cache = (target->l2_bytes ? target->l2_bytes : L2_BYTES) / 2;
@@ -354,8 +357,8 @@ void rows_cpu_default_geometry(const struct tcb_problem *problem, const struct t
 		default_long_rows(problem, target, is_large, out);
 }
 
-void rows_cpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
-			const struct tcb_geometry *geometry, struct tcb_footprint *out)
+static void footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+		      const struct tcb_geometry *geometry, struct tcb_footprint *out)
 {
 	const struct rows_op *rows = rows_of(problem);
 	const struct tcb_tile *tile = geometry->tile;
@@ -376,3 +379,5 @@ void rows_cpu_footprint(const struct tcb_problem *problem, const struct tcb_targ
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++)
 		out->level_bytes[level] = 2 * sizeof(float) * tile[level].m * tile[level].n;
 }
+
+const struct tcb_side_space rows_cpu_space = { rules, axes, default_geometry, footprint };

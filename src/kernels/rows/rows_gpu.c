@@ -270,7 +270,7 @@ static void write_group(struct tcb_rows_writer *w, enum loop_goal goal, kit_op s
 	struct tcb_rows_values weights[TCB_ROWS_WEIGHTS_MAX];
 	tcb_rows_write_load(w, kind, is_shared ? u_add(b, source, offset) : l_add(b, source, wide), values, NULL);
 	if (goal == GOAL_STATISTICS) {
-		w->math->add(w, values, regs);
+		w->math->to_part.add(w, values, regs);
 		return;
 	}
 	for (unsigned i = 0; i < w->math->weights; i++) {
@@ -386,12 +386,12 @@ static void write_part_once(struct tcb_rows_writer *w, struct tile *t, kit_op so
 	const int is_whole = w->g->join == TCB_JOIN_WHOLE;
 	kit_op state[TCB_ROWS_STATE_MAX];
 	if (w->g->keep == TCB_XIN_REGS) {
-		w->math->reduce(w, &t->values, part);
+		w->math->to_part.reduce(w, &t->values, part);
 		return;
 	}
-	w->math->begin(w, state);
+	w->math->to_part.begin(w, state);
 	write_loop(w, GOAL_STATISTICS, source, is_whole, state);
-	w->math->close(w, state, part);
+	w->math->to_part.close(w, state, part);
 }
 
 static void write_part(struct tcb_rows_writer *w, struct tile *t, kit_op source, kit_op *part)
@@ -402,11 +402,11 @@ static void write_part(struct tcb_rows_writer *w, struct tile *t, kit_op source,
 	if (g->join == TCB_JOIN_WHOLE) /* from the slice back to the row's beginning */
 		source = l_sub(b, source, l_mul_wide(b, w->slice, I((int64_t)g->slice * 4)));
 	write_part_once(w, t, source, part);
-	if (!w->math->is_lost)
+	if (!w->math->to_part.is_lost)
 		return;
 	for (unsigned i = 0; i < w->math->part; i++)
 		kept[i] = f_set(b, part[i]);
-	tcb_ptx_if_begin(b, p_any(b, w->math->is_lost(w, part)));
+	tcb_ptx_if_begin(b, p_any(b, w->math->to_part.is_lost(w, part)));
 	w->is_rescue = 1;
 	write_part_once(w, t, source, again);
 	w->is_rescue = 0;
@@ -559,4 +559,18 @@ enum tcb_status tcb_rows_gpu_emit(const struct tcb_problem *problem, const struc
 	out->class = TCB_CLASS_APPROX;
 	w.math->bound(&g, out);
 	return tcb_kit_close(&w.kit, err);
+}
+
+kit_op tcb_rows_least_scale(struct tcb_rows_writer *w, kit_op (*parts)[TCB_ROWS_PART_MAX], unsigned at, unsigned count,
+			    unsigned lanes)
+{
+	kit_op scale = parts[0][at];
+	for (unsigned i = 1; i < count; i++)
+		scale = f_min(&w->kit.b, scale, parts[i][at]);
+	return tcb_kit_over_lanes(&w->kit.b, f_min, scale, lanes);
+}
+
+kit_op tcb_rows_to_scale(struct tcb_rows_writer *w, const kit_op *part, unsigned at, kit_op scale)
+{
+	return f_select(&w->kit.b, F(1), F(TCB_ROWS_RESCUE), f_eq(&w->kit.b, part[at], scale));
 }

@@ -88,15 +88,18 @@ struct tcb_rows_math {
 		weight[TCB_ROWS_WEIGHTS_MAX]; /* operands; how many arrays of a value per column */
 	unsigned part;                        /* floats: 1, 2 or 4 */
 	float absent;                         /* what columns past the end read as */
-	/* The warp's part of values held in registers, in every lane; VALUES may become what RESULT takes. */
-	void (*reduce)(struct tcb_rows_writer *w, struct tcb_rows_values *values, kit_op *part);
-	/* The same of values that come one after another: a lane's state (registers), the warp's part in the end. */
-	void (*begin)(struct tcb_rows_writer *w, kit_op *state);
-	void (*add)(struct tcb_rows_writer *w, const struct tcb_rows_values *values, kit_op *state);
-	void (*close)(struct tcb_rows_writer *w, const kit_op *state, kit_op *part);
-	/* Is PART not to be had in f32?  Then it is worked out again of values times TCB_ROWS_RESCUE (w->is_rescue).
-	 * NULL: it always is. */
-	kit_op (*is_lost)(struct tcb_rows_writer *w, const kit_op *part);
+	struct {
+		/* The warp's part of values held in registers, in every lane; VALUES may become what RESULT takes. */
+		void (*reduce)(struct tcb_rows_writer *w, struct tcb_rows_values *values, kit_op *part);
+		/* The same of values that come one after another: a lane's state (registers), the warp's part in the
+		 * end. */
+		void (*begin)(struct tcb_rows_writer *w, kit_op *state);
+		void (*add)(struct tcb_rows_writer *w, const struct tcb_rows_values *values, kit_op *state);
+		void (*close)(struct tcb_rows_writer *w, const kit_op *state, kit_op *part);
+		/* Is PART not to be had in f32?  Then it is worked out again of values times TCB_ROWS_RESCUE
+		 * (w->is_rescue).  NULL: it always is. */
+		kit_op (*is_lost)(struct tcb_rows_writer *w, const kit_op *part);
+	} to_part;
 	/* Statistics of the row.  Lanes hold COUNT parts each, repeated every LANES lanes; OWN is the warp's. */
 	void (*join)(struct tcb_rows_writer *w, kit_op (*parts)[TCB_ROWS_PART_MAX], unsigned count, unsigned lanes,
 		     const kit_op *own, kit_op *stat);
@@ -151,17 +154,12 @@ void tcb_rows_gpu_footprint(const struct tcb_problem *problem, const struct tcb_
 unsigned tcb_rows_gpu_chain(const struct tcb_rows_gpu *g);
 unsigned tcb_rows_gpu_steps(const struct tcb_rows_gpu *g);
 /* The rules of all row ops; those of ops without arrays of a value per column. */
-extern const struct tcb_rule tcb_rows_gpu_rules[];
-extern const struct tcb_rule tcb_rows_gpu_plain_rules[];
+extern const struct tcb_rule tcb_rows_gpu_rules[], tcb_rows_gpu_plain_rules[];
 
 /* rows_gpu_space.c */
 /* Bytes of the widest vectors that rows of N values are taken in. */
 unsigned tcb_rows_gpu_widest(size_t n);
-size_t tcb_rows_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
-			 struct tcb_axis out[TCB_AXES_MAX]);
-void tcb_rows_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-				   struct tcb_geometry *out);
-
+extern const struct tcb_side_space tcb_rows_gpu_space, tcb_rows_gpu_plain_space;
 /* The default geometry of any target. */
 void tcb_rows_gpu_standard(int has_weights, const struct tcb_problem *problem, struct tcb_geometry *out);
 
@@ -193,22 +191,17 @@ void tcb_rows_write_ring_fill(struct tcb_rows_writer *w, kit_op tile, int which)
 enum tcb_status tcb_rows_gpu_emit(const struct tcb_problem *problem, const struct tcb_target *target,
 				  const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
 
-/* The side for GPUs of the op NAME, whose geometries keep RULES. */
-#define ROWS_GPU_SIDE(name_, rules_)                               \
-	static const struct tcb_variant variants[] = {             \
-		{ .name = #name_ "_f32_ptx",                       \
-		  .contract = TCB_CONTRACT_F32,                    \
-		  .isa = TCB_ISA_FMA,                              \
-		  .class = TCB_CLASS_APPROX },                     \
-		{ .name = NULL },                                  \
-	};                                                         \
-	const struct tcb_side name_##_gpu = {                      \
-		.variants = TCB_VARIANT_LIST(variants),            \
-		.rules = rules_,                                   \
-		.axes = tcb_rows_gpu_axes,                         \
-		.default_geometry = tcb_rows_gpu_default_geometry, \
-		.footprint = tcb_rows_gpu_footprint,               \
-		.emit = tcb_rows_gpu_emit,                         \
-	}
+/* Of all lanes' COUNT parts each, repeated every LANES lanes, the smallest of what their values were multiplied with (1
+ * or TCB_ROWS_RESCUE), which is float AT of a part; and what brings PART to SCALE. */
+kit_op tcb_rows_least_scale(struct tcb_rows_writer *w, kit_op (*parts)[TCB_ROWS_PART_MAX], unsigned at, unsigned count,
+			    unsigned lanes);
+kit_op tcb_rows_to_scale(struct tcb_rows_writer *w, const kit_op *part, unsigned at, kit_op scale);
+
+/* The side for GPUs of the op NAME, whose geometries are of SPACE. */
+#define ROWS_GPU_SIDE(name_, space_)                                                                         \
+	const struct tcb_side name_##_gpu = { .variants = TCB_EMITTED(                                       \
+						      TCB_EMITTED_ROW(#name_ "_f32_ptx", F32, FMA, APPROX)), \
+					      .space = &(space_),                                            \
+					      .emit = tcb_rows_gpu_emit }
 
 #endif

@@ -42,8 +42,8 @@ static size_t most_shares(const struct tcb_problem *problem, const struct tcb_ta
 }
 
 /* In an order in which the rules cut early. */
-size_t tcb_rows_gpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
-			 struct tcb_axis out[TCB_AXES_MAX])
+static size_t axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		   struct tcb_axis out[TCB_AXES_MAX])
 {
 	const size_t rows = tcb_power_of_two_up(problem->shape.m), columns = tcb_power_of_two_up(problem->shape.n);
 	const size_t shares = most_shares(problem, target), vec = tcb_rows_gpu_widest(problem->shape.n);
@@ -140,9 +140,13 @@ void tcb_rows_gpu_standard(int has_weights, const struct tcb_problem *problem, s
 		out->knob[TCB_KNOB_LEAD] = 0;
 }
 
-void tcb_rows_gpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-				   struct tcb_geometry *out)
+static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			     struct tcb_geometry *out)
 {
 	(void)target;
 	tcb_rows_gpu_standard(rows_of(problem)->gpu->weights > 0, problem, out);
 }
+
+const struct tcb_side_space tcb_rows_gpu_space = { tcb_rows_gpu_rules, axes, default_geometry, tcb_rows_gpu_footprint };
+const struct tcb_side_space tcb_rows_gpu_plain_space = { tcb_rows_gpu_plain_rules, axes, default_geometry,
+							 tcb_rows_gpu_footprint };

@@ -31,27 +31,32 @@ struct rows_op {
 	size_t stats;
 	unsigned sums;      /* accumulators of a chain */
 	unsigned registers; /* of the inner loop beside its accumulators */
-	/* The default geometry of rows beyond a step, and of data beyond the caches (stages, asks). */
-	enum tcb_form long_form;
-	size_t long_lanes, long_chains; /* vectors of at most LANES, and how many of them */
-	int32_t long_stages, long_asks;
-	size_t long_part; /* midi.n, where LONG_FORM has parts */
+	struct {            /* the default geometry of rows beyond a step, and of data beyond the caches (stages) */
+		enum tcb_form form;
+		size_t part;          /* midi.n, where FORM has parts */
+		size_t lanes, chains; /* vectors of at most LANES, and how many of them */
+		int32_t stages;
+	} long_rows;
 	void (*combine)(struct rows_row *row);
 	/* REDUCE and APPLY in scalar double, for blocks whose statistics are not finite in f32; NULL where f32 does. */
 	void (*wide)(struct rows_call *call);
 	/* The bound of the op's results (struct tcb_plan) for blocks of BLOCK columns, of which a statistic's longest
 	 * chain of roundings is CHAIN. */
 	void (*bound)(enum tcb_form form, size_t block, double chain, struct tcb_plan *plan);
-	/* Random values of row R of a problem: rows of several kinds in turn. */
-	void (*fill_row)(struct tcb_rng *rng, size_t r, size_t n, float *x);
-	/* The reference in double: what all results of LINE depend on, to its stat and kept; then COUNT of them from
-	 * column FIRST on, to arrays that begin there (struct tcb_reference), of which Y may be where KEPT is. */
-	void (*statistics)(struct rows_line *line);
-	void (*results)(const struct rows_line *line, size_t first, size_t count, double *y, double *magnitude,
-			double *extra);
-	/* Sums of LINE's results (reference_sums), of as many blocks as there are, FACTOR of each column; NULL: what
-	 * statistics and results say, added up.  All of x is finite. */
-	void (*add_up)(struct rows_line *line, const double *factor, double *y, double *magnitude, double *extra);
+	struct {
+		/* Random values of row R of a problem: rows of several kinds in turn. */
+		void (*fill_row)(struct tcb_rng *rng, size_t r, size_t n, float *x);
+		/* The reference in double: what all results of LINE depend on, to its stat and kept; then COUNT of them
+		 * from column FIRST on, to arrays that begin there (struct tcb_reference), of which Y may be where KEPT
+		 * is. */
+		void (*statistics)(struct rows_line *line);
+		void (*results)(const struct rows_line *line, size_t first, size_t count, double *y, double *magnitude,
+				double *extra);
+		/* Sums of LINE's results (reference_sums), of as many blocks as there are, FACTOR of each column; NULL:
+		 * what statistics and results say, added up.  All of x is finite. */
+		void (*add_up)(struct rows_line *line, const double *factor, double *y, double *magnitude,
+			       double *extra);
+	} reference;
 	double flops;                    /* of an element */
 	const struct tcb_rows_math *gpu; /* rows_gpu.h */
 };

@@ -41,7 +41,7 @@ void rows_fill_part(const struct tcb_problem *problem, uint64_t seed, void *cons
 	struct tcb_rng rng;
 	tcb_part_rng(seed, part, &rng);
 	for (size_t r = first; r < end; r++)
-		rows->fill_row(&rng, r, n, (float *)operand[rows->x] + r * n);
+		rows->reference.fill_row(&rng, r, n, (float *)operand[rows->x] + r * n);
 	if (end < problem->shape.m)
 		return;
 	for (size_t c = 0; c < n; c++) {
@@ -90,17 +90,17 @@ static void refer_row(void *ctx, size_t task, unsigned thread)
 	(void)thread;
 	if (!grid || !grid->columns) {
 		line.kept = out->y + at;
-		job->rows->statistics(&line);
-		job->rows->results(&line, 0, columns, out->y + at, out->magnitude + at, out->extra + at);
+		job->rows->reference.statistics(&line);
+		job->rows->reference.results(&line, 0, columns, out->y + at, out->magnitude + at, out->extra + at);
 		return;
 	}
-	job->rows->statistics(&line);
+	job->rows->reference.statistics(&line);
 	for (size_t j = 0, count; j < columns; j += count) { /* neighbours together */
 		count = 1;
 		while (j + count < columns && grid->columns[j + count] == grid->columns[j] + count)
 			count++;
-		job->rows->results(&line, grid->columns[j], count, out->y + at + j, out->magnitude + at + j,
-				   out->extra + at + j);
+		job->rows->reference.results(&line, grid->columns[j], count, out->y + at + j, out->magnitude + at + j,
+					     out->extra + at + j);
 	}
 }
 
@@ -153,10 +153,10 @@ static void add_results(const struct job *job, struct rows_line *line, double *y
 {
 	double ys[PIECE], magnitudes[PIECE], extras[PIECE];
 	size_t at = 0;
-	job->rows->statistics(line);
+	job->rows->reference.statistics(line);
 	for (size_t first = 0; first < job->n; first += PIECE) {
 		const size_t piece = tcb_least(PIECE, job->n - first);
-		job->rows->results(line, first, piece, ys, magnitudes, extras);
+		job->rows->reference.results(line, first, piece, ys, magnitudes, extras);
 		for (size_t i = 0; i < piece; i += TCB_SUM_COLUMNS, at++) {
 			double sums[3] = { 0 };
 			add_block(job->factor + first + i, ys + i, magnitudes + i, extras + i,
@@ -178,8 +178,8 @@ static void add_rows(void *ctx, size_t task, unsigned thread)
 		struct rows_line line = line_at(job, row);
 		double *y = job->out->y + row * across, *magnitude = job->out->magnitude + row * across;
 		double *extra = job->out->extra + row * across;
-		if (job->rows->add_up)
-			job->rows->add_up(&line, job->factor, y, magnitude, extra);
+		if (job->rows->reference.add_up)
+			job->rows->reference.add_up(&line, job->factor, y, magnitude, extra);
 		else
 			add_results(job, &line, y, magnitude, extra);
 	}

@@ -154,18 +154,10 @@ static const struct rows_op rows = {
 	.stats = SOFTMAX_STATS,
 	.sums = 1,
 	.registers = 4, /* value, n, r and polynomial */
-	.long_form = TCB_FORM_RUNNING,
-	.long_part = 512,
-	.long_lanes = 16,
-	.long_chains = 2,
-	.long_stages = 3,
-	.long_asks = 2,
+	.long_rows = { TCB_FORM_RUNNING, .part = 512, .lanes = 16, .chains = 2, .stages = 3 },
 	.combine = softmax_combine,
 	.bound = softmax_bound,
-	.fill_row = fill_row,
-	.statistics = statistics,
-	.results = results,
-	.add_up = add_up,
+	.reference = { fill_row, statistics, results, add_up },
 	.flops = 5, /* max, subtract, exp, add, scale */
 	.gpu = &softmax_gpu_math,
 };

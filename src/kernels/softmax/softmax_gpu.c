@@ -128,14 +128,11 @@ const struct tcb_rows_math softmax_gpu_math = {
 	.output = 1,
 	.part = PART,
 	.absent = -INFINITY,
-	.reduce = reduce,
-	.begin = begin,
-	.add = add,
-	.close = finish,
+	.to_part = { reduce, begin, add, finish },
 	.join = join,
 	.result = result,
 	.bound = bound,
 	.registers = 32,
 };
 
-ROWS_GPU_SIDE(softmax, tcb_rows_gpu_plain_rules);
+ROWS_GPU_SIDE(softmax, tcb_rows_gpu_plain_space);
