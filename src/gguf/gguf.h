@@ -25,7 +25,7 @@ struct tcb_gguf_string {
 struct tcb_gguf_tensor {
 	struct tcb_gguf_string name;
 	uint32_t type;         /* ggml type number */
-	const char *type_name; /* "Q4_K", or "unknown" */
+	const char *type_name; /* as ggml writes it, or "unknown" */
 	unsigned dim_count;
 	uint64_t dims[TCB_GGUF_DIMS_MAX]; /* dims[0] is the contiguous one: K; dims[1] is N; 1 from dim_count on */
 	const void *data;                 /* multiple of general.alignment from the start of the file's data */

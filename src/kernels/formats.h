@@ -41,7 +41,7 @@ enum tcb_scales_kind {
 
 /*
  * A row:
- *   ID, name, op     "Q4_K" is GGUF's name, the ops are op_matvec and op_matmul
+ *   ID, name, op     the ID is GGUF's name, the ops are op_matvec and op_matmul
  *   values, bytes    of a block
  *   run, bits        values that share a scale and an offset: 16 or 32; bits of a code as stored
  *   centre           stored as code + centre, unsigned: 8, 32; 0 where codes are stored as they are or in a table
@@ -49,22 +49,22 @@ enum tcb_scales_kind {
  *   scales at, d     kind, and the first byte of the scales and of what they are multiplied by
  *   size             of d in test data: values are some 1e-2, as in models of a few thousand columns
  *   table            the 16 codes that nibbles stand for, or TCB_NO_TABLE
- * Q4_K is apart since its MatVec has kernels of its own for x86.
+ * Rows are apart whose MatVec has kernels of its own for x86 (struct qmv_own).
  */
 /* clang-format off */
 #define TCB_NO_TABLE { 0 }
 #define TCB_MXFP4_TABLE { 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12 }
 #define TCB_IQ4_TABLE { -127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113 }
-#define TCB_FORMAT_Q4_K_ROW(X) \
+#define TCB_FORMAT_OWN_ROWS(X) \
 	X(Q4_K, q4_k, q4k, 256, 144, 32, 4,  0, PAIRS,    16,   0, K,       4,   0, 1e-4, TCB_NO_TABLE)
-#define TCB_FORMAT_OTHER_ROWS(X) \
+#define TCB_FORMAT_SHARED_ROWS(X) \
 	X(Q4_0, q4_0, q40,  32,  18, 32, 4,  8, RUNS,      2,   0, HALF,    0,   0, 4e-3, TCB_NO_TABLE) \
 	X(Q8_0, q8_0, q80,  32,  34, 32, 8,  0, BYTES,     2,   0, HALF,    0,   0, 2.5e-4, TCB_NO_TABLE) \
 	X(Q5_K, q5_k, q5k, 256, 176, 32, 5,  0, PAIRS,    48,  16, K,       4,   0, 5e-5, TCB_NO_TABLE) \
 	X(Q6_K, q6_k, q6k, 256, 210, 16, 6, 32, QUARTERS,  0, 128, BYTES, 192, 208, 1.3e-5, TCB_NO_TABLE) \
 	X(MXFP4, mxfp4, mxfp4, 32, 17, 32, 4, 0, RUNS,     1,   0, POWER,   0,   0, 4e-3, TCB_MXFP4_TABLE) \
 	X(IQ4_XS, iq4_xs, iq4xs, 256, 136, 32, 4, 0, RUNS, 8,   0, SIX,     2,   0, 2e-5, TCB_IQ4_TABLE)
-#define TCB_FORMAT_LIST(X) TCB_FORMAT_Q4_K_ROW(X) TCB_FORMAT_OTHER_ROWS(X)
+#define TCB_FORMAT_LIST(X) TCB_FORMAT_OWN_ROWS(X) TCB_FORMAT_SHARED_ROWS(X)
 /* clang-format on */
 
 #define TCB_FORMAT_ID(id, ...) TCB_FORMAT_##id,
@@ -82,8 +82,8 @@ struct tcb_codes {
 
 struct tcb_format {
 	enum tcb_format_id id;
-	const char *name;      /* "q4_k" */
-	const char *gguf_name; /* "Q4_K" */
+	const char *name; /* as GGUF's, in lower case */
+	const char *gguf_name;
 	size_t block_values, block_bytes, run_values;
 	int code_bits, centre, has_offsets;
 	enum tcb_codes_kind codes;
@@ -114,6 +114,15 @@ static inline const struct tcb_format *tcb_format_row(enum tcb_format_id id)
 {
 	static const struct tcb_format rows[TCB_FORMAT_COUNT] = { TCB_FORMAT_LIST(TCB_FORMAT_STRUCT) };
 	return &rows[id];
+}
+
+/* Codes are TCB_CODES_QUARTERS; as comparisons of ID, which compilers fold before what they read of a row. */
+static inline int tcb_has_quarters(enum tcb_format_id id)
+{
+#define TCB_IF_QUARTERS(id_, name, op, values, bytes, run, bits, centre, codes, ...) \
+	(TCB_CODES_##codes == TCB_CODES_QUARTERS && id == TCB_FORMAT_##id_) ||
+	return TCB_FORMAT_LIST(TCB_IF_QUARTERS) 0;
+#undef TCB_IF_QUARTERS
 }
 
 /* Nibbles stand for codes of a table; codes have a sign, and take a byte. */
@@ -161,7 +170,7 @@ float tcb_power_scale(uint8_t exponent); /* 2^(EXPONENT - 128) */
 void tcb_six_scales(const uint8_t packed[6], int8_t scale_out[8]);
 void tcb_six_scales_pack(const int8_t scale[8], uint8_t packed_out[6]);
 
-/* The eight 6-bit scales and mins of a Q4_K or Q5_K block from its 12 bytes, and back. */
+/* The eight scales and mins of TCB_SCALES_K from their 12 bytes, and back. */
 void tcb_k_scales(const uint8_t packed[12], uint8_t scale_out[8], uint8_t min_out[8]);
 void tcb_k_scales_pack(const uint8_t scale[8], const uint8_t min[8], uint8_t packed_out[12]);
 

@@ -257,7 +257,7 @@ struct tcb_side {
 /* Every callback gets the op itself, most as problem->op: several ops may share a function, and one that was loaded
  * finds there what stands behind it (context). */
 struct tcb_op {
-	const char *name;                /* "q4k_matvec" */
+	const char *name;                /* "softmax" */
 	const char *summary;             /* one line for `tcbtune ops` */
 	const char *shape_form;          /* "MxNxK" or "MxN" */
 	unsigned words;                  /* of its shape: bit 1u << enum tcb_word; 0: it has none */

@@ -4,11 +4,11 @@
  * of 64 bytes, word w (4 bytes) of each row side by side.  Superblocks follow each other along k, groups of rows along
  * n.  N is padded up to the group with zeros, and so is the last superblock.  Packing loses nothing; unpacking gives
  * the stored bytes back.  The words of a row's superblock are
- *     q4_0, q8_0      4 of two d each (eight blocks), then each block's codes, 4 or 8 words
- *     mxfp4           2 of four exponents each (eight blocks), then each block's codes, 4 words
- *     q4_k, q5_k      as stored: d and dmin, 3 of scales and mins, q5_k: 8 of fifth bits, 32 of nibbles
- *     iq4_xs          as stored: d and high bits of scales, their low bits, 32 of nibbles
- *     q6_k            d (its upper half is zero), 4 of scales, then of each half of the values 8 of high bits and 16 of
+ *     blocks of 32    what is before the codes of eight blocks (TCB_SCALES_HALF: 4 words of two d each, POWER: 2 of
+ *                     four exponents), then each block's codes, 4 or 8 words
+ *     of 256          as stored (TCB_SCALES_K: d and dmin, 3 of scales and mins, then 8 of fifth bits if there are any,
+ *                     32 of nibbles; SIX: d and high bits of scales, their low bits, 32 of nibbles)
+ *     QUARTERS        d (its upper half is zero), 4 of scales, then of each half of the values 8 of high bits and 16 of
  *                     nibbles: the order in which kernels need them, so that they read line after line
  */
 #ifndef TCB_KERNELS_QUANT_LINES_H
@@ -34,14 +34,14 @@ static inline size_t tcb_lines(enum tcb_format_id format)
 static inline size_t tcb_lines_pieces(enum tcb_format_id id, size_t values,
 				      struct tcb_lines_piece out[TCB_LINES_PIECES_MAX])
 {
-	static const struct tcb_lines_piece q6k[] = { { 0, 64, 52 },    { 64, 64, 148 }, { 128, 32, 20 },
-						      { 160, 32, 116 }, { 192, 16, 4 },  { 208, 2, 0 } };
+	static const struct tcb_lines_piece quarters[] = { { 0, 64, 52 },    { 64, 64, 148 }, { 128, 32, 20 },
+							   { 160, 32, 116 }, { 192, 16, 4 },  { 208, 2, 0 } };
 	const struct tcb_format *format = tcb_format_row(id);
 	const size_t head = format->codes_at, codes = format->block_bytes - head, blocks = values / 32;
-	if (id == TCB_FORMAT_Q6_K) {
-		for (size_t i = 0; i < sizeof(q6k) / sizeof(q6k[0]); i++)
-			out[i] = q6k[i];
-		return sizeof(q6k) / sizeof(q6k[0]);
+	if (tcb_has_quarters(id)) {
+		for (size_t i = 0; i < sizeof(quarters) / sizeof(quarters[0]); i++)
+			out[i] = quarters[i];
+		return sizeof(quarters) / sizeof(quarters[0]);
 	}
 	if (format->block_values == 256) {
 		out[0] = (struct tcb_lines_piece){ 0, format->block_bytes, 0 };

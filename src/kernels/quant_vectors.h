@@ -12,6 +12,33 @@
 
 #ifdef SIMD_HAS_BYTES
 
+SIMD_INLINE enum tcb_codes_kind codes_kind(enum tcb_format_id format)
+{
+	return tcb_format_row(format)->codes;
+}
+
+SIMD_INLINE enum tcb_scales_kind scales_kind(enum tcb_format_id format)
+{
+	return tcb_format_row(format)->scales;
+}
+
+/* The first byte of a block's codes, and of their bits beyond four. */
+SIMD_INLINE int codes_at(enum tcb_format_id format)
+{
+	return (int)tcb_format_row(format)->codes_at;
+}
+
+SIMD_INLINE int high_at(enum tcb_format_id format)
+{
+	return (int)tcb_format_row(format)->high_at;
+}
+
+/* Codes have bits beyond their nibbles. */
+SIMD_INLINE int has_high_bits(enum tcb_format_id format)
+{
+	return tcb_format_row(format)->high_at != 0;
+}
+
 /* NIBBLES, a byte each, as codes: signed where there is a table, else as stored. */
 SIMD_INLINE vint quant_nibble_codes(vint nibbles, enum tcb_format_id format)
 {

@@ -15,9 +15,8 @@
 #include "base/cpu_identity.h"
 #include "cmocka_all.h"
 #include "kernels/formats.h"
+#include "kernels/quant_matvec/q4k_matvec.h"
 #include "kernels/quant_matvec/quant_matvec.h"
-#include "kernels/quant_matvec/quant_matvec_pack.h"
-#include "kernels/quant_matvec/quant_matvec_prepare.h"
 
 enum { WEIGHTS, X, Y, OPERANDS, ROWS_MAX = 16, BLOCKS_MAX = 9, COMBINATIONS = 4 };
 

@@ -4,6 +4,7 @@
  * zero blocks as padding, nothing written outside, and unpacking gives the
  * stored bytes back.
  */
+#include "kernels/quant_matvec/q4k_matvec.h"
 #include "kernels/quant_matvec/quant_matvec_pack.h"
 
 #include <stdlib.h>
@@ -77,7 +78,7 @@ static void test_places(void **state)
 		const size_t rows = layouts[l].rows, words = layouts[l].scale_words, piece = 64 / rows;
 		const size_t n = 2 * rows - 1, blocks = 3, group_block = rows * (4 + 4 * words + 128);
 		struct matrix m = make(layouts[l].layout, n, blocks * 256);
-		assert_int_equal(q4k_layout_rows(layouts[l].layout), rows);
+		assert_int_equal(qmv_layout_rows(layouts[l].layout), rows);
 		assert_int_equal(q4k_layout_block_bytes(layouts[l].layout), group_block);
 		assert_int_equal(m.packed.bytes, 2 * blocks * group_block);
 		for (size_t row = 0; row < 2 * rows; row++)

@@ -4,7 +4,7 @@
  * double, every other instruction set bit for bit against the scalar code, on
  * ordinary values and on zeros, tiny and huge values, NaN and infinity.
  */
-#include "kernels/quant_matvec/quant_matvec_prepare.h"
+#include "kernels/quant_matvec/q4k_matvec.h"
 
 #include <float.h>
 #include <math.h>

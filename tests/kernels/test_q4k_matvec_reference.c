@@ -15,8 +15,8 @@
 #include "cmocka_all.h"
 #include "gguf/gguf.h"
 #include "kernels/quant.h"
+#include "kernels/quant_matvec/q4k_matvec.h"
 #include "kernels/quant_matvec/quant_matvec.h"
-#include "kernels/quant_matvec/quant_matvec_layout.h"
 
 enum { WEIGHTS, X, Y, OPERANDS };
 

@@ -21,7 +21,7 @@ static struct tcb_target host;
 static struct tcb_pool *pool;
 static const char *const names[] = {
 #define NAME(id, name, op, ...) #op "_matvec",
-	TCB_FORMAT_OTHER_ROWS(NAME)
+	TCB_FORMAT_SHARED_ROWS(NAME)
 #if defined(__aarch64__)
 		"q4k_matvec", /* its own kernels are for others */
 #endif

@@ -9,7 +9,7 @@
 
 /* What was wanted; what may be anything is NULL, 0 or -1. */
 struct cli_near_to {
-	const char *op; /* or a family, "q4k" */
+	const char *op; /* or a family, as formats have */
 	const char *device_name, *device_key;
 	unsigned threads;
 	int contract, state; /* enum tcb_contract, enum tcb_state */

@@ -26,7 +26,7 @@ static const char HEAD[] =
 	"#ifndef TCBTUNE_GEOMETRIES_H\n#define TCBTUNE_GEOMETRIES_H\n\n"
 	"#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n\n"
 	"struct tcbtune_problem {\n"
-	"\tconst char *op, *contract; /* \"q4k_matmul\", \"f16\" */\n"
+	"\tconst char *op, *contract; /* \"softmax\", \"f16\" */\n"
 	"\tconst char *arch;          /* \"sm_90\", \"x86_64-avx512vnni\" */\n"
 	"\tconst char *state;         /* \"cold\" or \"hot\": of the caches */\n"
 	"\tuint32_t threads;          /* of a CPU; 0 of a GPU */\n"

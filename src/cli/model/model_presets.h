@@ -11,7 +11,7 @@
 size_t cli_preset_names(const char *names[], size_t capacity);
 /* The model of that NAME in the formats that its usual GGUF file has; *FOUND_OUT is 0 where there is none. */
 enum tcb_status cli_preset_model(const char *name, struct cli_model *out, int *found_out, struct tcb_error *err);
-/* "32 layers, 4096 wide, Q4_K_M"; "" where there is no such name. */
+/* "32 layers, 4096 wide, " and the mixture of formats; "" where there is no such name. */
 enum { CLI_PRESET_TEXT_MAX = 96 };
 void cli_preset_text(const char *name, char out[CLI_PRESET_TEXT_MAX]);
 

@@ -106,7 +106,7 @@ const char *cli_changed_name(enum cli_changed what);
 const char *cli_row_text(const struct cli_told *told, enum cli_changed what); /* what it is there */
 /* Whether WHAT differs; 0 where a side is missing, and of the kernel where the geometry, which names it, does. */
 int cli_row_changed(const struct cli_row *row, enum cli_changed what);
-/* "q4k_matvec 1x4096x4096", with the contract where it is not the op's own. */
+/* "softmax 1x4096x4096", with the contract where it is not the op's own. */
 enum { CLI_ROW_LABEL_MAX = TCB_OP_NAME_MAX + 8 + TCB_SHAPE_TEXT_MAX };
 void cli_row_label(const struct tcb_problem *problem, char out[CLI_ROW_LABEL_MAX]);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The matmuls of all weight formats, q4k_matmul and so on:
+ * The matmuls of all weight formats:
  * y[m][n] = sum over k of x[m][k] * w[n][k] with quantised weights, for
  * several tokens at once.  What they are; their CPU side is in
  * quant_matmul_cpu.c and quant_matmul_cpu_space.c, contracts f32 and q8; their

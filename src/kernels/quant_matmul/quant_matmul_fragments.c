@@ -12,14 +12,14 @@
  *            8 more), bits 16, 20, 24 and 28 on the second.  Codes in a table: the first
  *            half of a word has the nibbles of row, then of row + 8, the other those 8
  *            more; where they are a sign and three bits, byte i has above the latter the
- *            signs of nibbles 4 + i and i.  Q8_0: in the same order, two words a step, a byte a code above -128.
+ *            signs of nibbles 4 + i and i.  Bytes: in the same order, two words a step, a byte a code above -128.
  *   high     [four words][lane], a word four steps (Q5_K) or two (Q6_K):
  *            qmm_high_at().
  * Layout g, for bytes: a lane has rows l / 4 and l / 4 + 8, values 4 (l % 4) to
  * 4 (l % 4) + 3 of each 16, k in its order.
  *   codes    [chunk of 64][lane][16 bytes], a word 16 values: the low nibbles are the
  *            first row's, the high ones the other's; codes in a table: the first half
- *            of a word is the first row's.  Q8_0: [run of 32][lane], the
+ *            of a word is the first row's.  Bytes: [run of 32][lane], the
  *            four words of A's registers, as stored.
  *   high     [chunk][lane].  Q5_K: a word: of each byte, from bits 4, 5, 0 and 1 on, one
  *            bit of the first row's 16 values and, 2 above, of the other's.  Q6_K: a
@@ -74,7 +74,7 @@ size_t qmm_fragments_bytes(enum tcb_format_id format, size_t n, size_t k)
 /* --- headers --- */
 
 /*
- * Q4_K, Q5_K: d and dmin, then four bytes, a lane's each, three times.  First those of the sub-blocks 0 to 3: the
+ * TCB_SCALES_K: d and dmin, then four bytes, a lane's each, three times.  First those of the sub-blocks 0 to 3: the
  * scale, and from bit 6 on the upper two bits of the min; then those of 4 to 7 likewise; then the mins' lower four
  * bits, that of a sub-block below that of the fourth after it.
  */

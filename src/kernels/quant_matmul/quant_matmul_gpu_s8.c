@@ -50,17 +50,17 @@ struct unit {
 	kit_op whole[QMM_ROW_TILES_MAX][QMM_TOKENS_MAX / 8][4]; /* group=256: the unit's sums */
 };
 
-static const unsigned char shifts[TCB_FORMAT_COUNT][HALVES] = {
-	[TCB_FORMAT_Q4_0] = { 4, 4 },
-	[TCB_FORMAT_Q4_K] = { 0, 4 },
-	[TCB_FORMAT_Q5_K] = { 0, 2 },
-	[TCB_FORMAT_Q6_K] = { 2, 2 },
-};
-
-/* Powers of two are twice what they stand for: qmm_write_power(). */
+/* As bytes_of() leaves codes.  Powers of two are twice what they stand for: qmm_write_power(). */
 static unsigned shift_of(const struct qmm_gpu *g, unsigned half)
 {
-	return tcb_format(g->unit.format)->scales == TCB_SCALES_POWER ? 1 : shifts[g->unit.format][half];
+	const struct tcb_format *f = tcb_format(g->unit.format);
+	if (f->scales == TCB_SCALES_POWER)
+		return 1;
+	if (f->codes == TCB_CODES_PAIRS)
+		return !half ? 0 : f->high_at ? 2 : 4;
+	if (f->codes == TCB_CODES_RUNS)
+		return tcb_has_table(f->id) ? 0 : 4;
+	return f->codes == TCB_CODES_QUARTERS ? 2 : 0;
 }
 
 /* A base is a sum with what the assembler cannot know to be 0: it would make a new constant for each product. */
@@ -222,29 +222,31 @@ static void bytes_of(struct unit *u, const struct qmm_raw *raw, unsigned chunk, 
 		tcb_quant_write_lookup(b, w->table, all, out);
 		return;
 	}
-	switch (u->g->unit.format) {
-	case TCB_FORMAT_Q4_0: /* codes less 8 in the upper half of a byte */
+	switch (tcb_format(u->g->unit.format)->codes) {
+	case TCB_CODES_RUNS: /* codes less 8 in the upper half of a byte */
 		for (unsigned half = 0; half < HALVES; half++)
 			out[half] = masked(w, all, half ? 0 : 4, 0xf0f0f0f0, I(SIGNS), u_and_xor);
 		break;
-	case TCB_FORMAT_Q5_K: /* the second row's times 4 */
+	case TCB_CODES_PAIRS: /* the second row's times 16; where there are fifth bits, times 4 */
+		if (!tcb_format(u->g->unit.format)->high_at) {
+			out[0] = u_and(b, all, I(0x0f0f0f0f));
+			out[1] = u_and(b, all, I((int32_t)0xf0f0f0f0));
+			break;
+		}
 		high = shifted(w, raw->high[chunk], fifth[piece]);
 		out[0] = masked(w, high, 0, 0x10101010, u_and(b, all, I(0x0f0f0f0f)), u_and_or);
 		out[1] = masked(w, high, 0, 0x40404040, u_and(b, shifted(w, all, -2), I(0x3c3c3c3c)), u_and_or);
 		break;
-	case TCB_FORMAT_Q6_K: /* codes less 32 in the upper six bits */
+	case TCB_CODES_QUARTERS: /* codes less 32 in the upper six bits */
 		high = raw->high[2 * chunk + piece / 2];
 		for (int half = 0; half < HALVES; half++)
 			out[half] = masked(w, high, 6 - 2 * half - 4 * (int)(piece % 2), 0xc0c0c0c0,
 					   masked(w, all, 2 - 4 * half, 0x3c3c3c3c, I(SIGNS), u_and_xor), u_and_xor);
 		break;
-	case TCB_FORMAT_Q8_0:
+	case TCB_CODES_BYTES:
 		for (unsigned half = 0; half < HALVES; half++)
 			out[half] = raw->code[chunk][2 * piece + half];
 		break;
-	default:
-		out[0] = u_and(b, all, I(0x0f0f0f0f));
-		out[1] = u_and(b, all, I((int32_t)0xf0f0f0f0));
 	}
 }
 

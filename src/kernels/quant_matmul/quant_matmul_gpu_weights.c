@@ -130,7 +130,7 @@ void qmm_write_lane_at(struct qmm_writer *w, kit_op unit, struct qmm_lane_at *ou
 	out->header = mad(b, w->quad, I(w->g->unit.header_bytes), unit);
 	if (!has_row_header(w->g)) /* a part of a lane's own */
 		out->header = mad(b, w->pair, I(w->g->unit.header_bytes / 4), out->header);
-	if (w->g->unit.format == TCB_FORMAT_Q6_K)
+	if (tcb_format(w->g->unit.format)->scales == TCB_SCALES_BYTES)
 		out->last = mad(b, w->quad, I(2), unit);
 	if (w->g->group && w->g->unit.high_words)
 		out->high = mad(b, w->kit.lane, I(4 * w->g->unit.high_words / QMM_CHUNKS), unit);
@@ -146,7 +146,7 @@ void qmm_write_load_header(struct qmm_writer *w, const struct qmm_lane_at *lane,
 				       has_row_header(w->g) ? u->header_bytes / 4 : 1);
 		else
 			qmm_write_load_half(w, lane->header, row, &out->header[half][0]);
-		if (u->format == TCB_FORMAT_Q6_K)
+		if (tcb_format(u->format)->scales == TCB_SCALES_BYTES)
 			qmm_write_load_half(w, lane->last, at + u->last_at + half * 8 * 2, &out->last[half]);
 	}
 	for (unsigned i = 0; i < u->high_words && !w->g->group; i += 4)

@@ -3,11 +3,11 @@
  * Register tiles of the quantised matmul, generic over format, vector width and
  * size: MICRO_M tokens x VECTORS vectors of rows.  One call walks a span of k.
  *
- * Contract q8, per superblock of 256 values and per run of 32 (q6_k: 16) of it:
+ * Contract q8, per superblock of 256 values and per run of 32 or 16 of it:
  * the tile's integer sums S of codes and activations are exact; as floats they
  * are added up with the run's scale of each row; the mins of all runs come in
- * as one more integer sum; then the whole is taken times the token's d (q4_0 and
- * q8_0, whose activations have a d a run: each run's sum is).
+ * as one more integer sum; then the whole is taken times the token's d (where
+ * blocks are of 32 values activations have a d per run: each run's sum is).
  *
  * Contract f32: one chain of fused multiply-adds over k for each output.
  */
@@ -296,28 +296,38 @@ SIMD_INLINE void f32_tile(const struct qmm_call *call, int mr, int nv)
  * Formats whose panels are alike share the tiles from panels, PANEL_OF says by which name: by scales, and where
  * products are of signed bytes by codes too; where they are done in parts each format has its own.
  */
+/* The same for all formats with codes (ANY: whichever) and scales of these kinds, by the first of them. */
+enum { ANY = -1 };
+#define IF_ALIKE(id, name, op, values, bytes, run, bits, centre, codes, codes_at, high_at, scales, ...) \
+	(int)TCB_SCALES_##scales == SCALES && (CODES == ANY || CODES == (int)TCB_CODES_##codes) ? (int)TCB_FORMAT_##id:
+#define ALIKE_TILE(m, n, name, codes, scales)                                                                     \
+	static void panel_##name##_##m##x##n(const struct qmm_call *call)                                         \
+	{                                                                                                         \
+		enum { CODES = codes, SCALES = scales, FIRST = TCB_FORMAT_LIST(IF_ALIKE)(int) TCB_FORMAT_COUNT }; \
+		q8_tile(call, (enum tcb_format_id)FIRST, 0, m, n / LANES);                                        \
+	}
+#if defined(SIMD_DOT_IS_SIGNED)
+#define PANEL_OF(op, codes, scales) codes##_##scales
+SIZES(ALIKE_TILE, RUNS_HALF, TCB_CODES_RUNS, TCB_SCALES_HALF)
+SIZES(ALIKE_TILE, BYTES_HALF, TCB_CODES_BYTES, TCB_SCALES_HALF)
+SIZES(ALIKE_TILE, PAIRS_K, TCB_CODES_PAIRS, TCB_SCALES_K)
+SIZES(ALIKE_TILE, QUARTERS_BYTES, TCB_CODES_QUARTERS, TCB_SCALES_BYTES)
+SIZES(ALIKE_TILE, RUNS_POWER, TCB_CODES_RUNS, TCB_SCALES_POWER)
+SIZES(ALIKE_TILE, RUNS_SIX, TCB_CODES_RUNS, TCB_SCALES_SIX)
+#elif defined(SIMD_HAS_DOT)
+#define PANEL_OF(op, codes, scales) scales
+SIZES(ALIKE_TILE, HALF, ANY, TCB_SCALES_HALF)
+SIZES(ALIKE_TILE, K, ANY, TCB_SCALES_K)
+SIZES(ALIKE_TILE, BYTES, ANY, TCB_SCALES_BYTES)
+SIZES(ALIKE_TILE, POWER, ANY, TCB_SCALES_POWER)
+SIZES(ALIKE_TILE, SIX, ANY, TCB_SCALES_SIX)
+#else
+#define PANEL_OF(op, codes, scales) op
 #define PANEL_TILE(m, n, name, format)                                    \
 	static void panel_##name##_##m##x##n(const struct qmm_call *call) \
 	{                                                                 \
 		q8_tile(call, format, 0, m, n / LANES);                   \
 	}
-#if defined(SIMD_DOT_IS_SIGNED)
-#define PANEL_OF(op, codes, scales) codes##_##scales
-SIZES(PANEL_TILE, RUNS_HALF, TCB_FORMAT_Q4_0)
-SIZES(PANEL_TILE, BYTES_HALF, TCB_FORMAT_Q8_0)
-SIZES(PANEL_TILE, PAIRS_K, TCB_FORMAT_Q4_K)
-SIZES(PANEL_TILE, QUARTERS_BYTES, TCB_FORMAT_Q6_K)
-SIZES(PANEL_TILE, RUNS_POWER, TCB_FORMAT_MXFP4)
-SIZES(PANEL_TILE, RUNS_SIX, TCB_FORMAT_IQ4_XS)
-#elif defined(SIMD_HAS_DOT)
-#define PANEL_OF(op, codes, scales) scales
-SIZES(PANEL_TILE, HALF, TCB_FORMAT_Q4_0)
-SIZES(PANEL_TILE, K, TCB_FORMAT_Q4_K)
-SIZES(PANEL_TILE, BYTES, TCB_FORMAT_Q6_K)
-SIZES(PANEL_TILE, POWER, TCB_FORMAT_MXFP4)
-SIZES(PANEL_TILE, SIX, TCB_FORMAT_IQ4_XS)
-#else
-#define PANEL_OF(op, codes, scales) op
 #define OWN_PANELS(id, name, op, ...) SIZES(PANEL_TILE, op, TCB_FORMAT_##id)
 TCB_FORMAT_LIST(OWN_PANELS)
 #endif

@@ -47,7 +47,7 @@ struct qmm_values {
 
 /*
  * Contract q8: 256 activations of a token in 8 bits, x[i] ~ d[i / G] * q[i], as tcb_quant_codes() gives them for groups
- * of G values: 32 for q4_0 and q8_0, 256 for the others, which use d[0] only.
+ * of G values: the values of a block, 32, or 256: then it uses d[0] only.
  *
  * start[g] is -centre times the sum of run g's codes: what a run's integer sum starts from.  The sum of run g of 32
  * values is 64 * sums_high[g] + sums_low[g], -32 <= sums_low < 32: for the mins.

@@ -2,8 +2,8 @@
  *
  * How vectors (simd.h) of codes and scales come out of lines (quant_lines.h says
  * which words these are).  FORMAT is a constant after inlining.  Superblocks are walked in
- * spans, so that a span's shifts are constants: 4 spans of two runs (q4_k,
- * q5_k), 2 of eight (q6_k), 8 of one run of the others.
+ * spans, so that a span's shifts are constants: of TCB_CODES_PAIRS 4 spans of
+ * two runs, of TCB_CODES_QUARTERS 2 of eight, of others 8 of one run.
  */
 #ifndef TCB_KERNELS_QUANT_MATMUL_LINES_H
 #define TCB_KERNELS_QUANT_MATMUL_LINES_H
@@ -21,8 +21,7 @@ SIMD_INLINE int runs_of(enum tcb_format_id format)
 
 SIMD_INLINE int spans_of(enum tcb_format_id format)
 {
-	const enum tcb_codes_kind codes = tcb_format_row(format)->codes;
-	return codes == TCB_CODES_QUARTERS ? 2 : codes == TCB_CODES_PAIRS ? 4 : 8;
+	return codes_kind(format) == TCB_CODES_QUARTERS ? 2 : codes_kind(format) == TCB_CODES_PAIRS ? 4 : 8;
 }
 
 SIMD_INLINE int has_mins(enum tcb_format_id format)
@@ -36,20 +35,25 @@ SIMD_INLINE vint nibbles(const uint8_t *line, int high)
 	return vi_and(high ? vi_shift_right(v, 4) : v, vi_bytes(15));
 }
 
+/* The scales of a superblock are two lines, not four. */
+SIMD_INLINE int has_short_headers(enum tcb_format_id format)
+{
+	return scales_kind(format) == TCB_SCALES_POWER || scales_kind(format) == TCB_SCALES_SIX;
+}
+
 /* Codes + centre of step I (four values) of run RUN of a span, whose lines begin at LINES (of its superblock). */
 SIMD_INLINE vint code_step(const uint8_t *lines, enum tcb_format_id format, int span, int run, int i)
 {
-	if (format == TCB_FORMAT_Q8_0)
+	if (codes_kind(format) == TCB_CODES_BYTES)
 		return vi_xor(vi_load(lines + (4 + 8 * span + i) * QMM_LINE), vi_bytes(-128));
-	if (tcb_has_table(format)) {
-		const vint stored = nibbles(lines + (2 + 4 * span + i % 4) * QMM_LINE, i / 4);
-		return vi_xor(quant_nibble_codes(stored, format), vi_bytes(-128));
+	if (codes_kind(format) == TCB_CODES_RUNS) {
+		const int head = has_short_headers(format) ? 2 : 4;
+		const vint stored = nibbles(lines + (head + 4 * span + i % 4) * QMM_LINE, i / 4);
+		return tcb_has_table(format) ? vi_xor(quant_nibble_codes(stored, format), vi_bytes(-128)) : stored;
 	}
-	if (format == TCB_FORMAT_Q4_0)
-		return nibbles(lines + (4 + 4 * span + i % 4) * QMM_LINE, i / 4);
-	if (format == TCB_FORMAT_Q4_K)
+	if (codes_kind(format) == TCB_CODES_PAIRS && !has_high_bits(format))
 		return nibbles(lines + (4 + 8 * span + i) * QMM_LINE, run);
-	if (format == TCB_FORMAT_Q5_K) {
+	if (codes_kind(format) == TCB_CODES_PAIRS) {
 		const vint code = nibbles(lines + (12 + 8 * span + i) * QMM_LINE, run);
 		return vi_add_where(code, 16, vi_load(lines + (4 + i) * QMM_LINE), 1 << (2 * span + run));
 	}
@@ -84,13 +88,12 @@ SIMD_INLINE void read_k_headers(const uint8_t *lines, struct headers *out)
 		out->scale[g] = v_mul(d, v_from_words(vi_unsigned_byte(scales[g / 4], g % 4)));
 }
 
-/* Scales beside formats with tables: two lines. */
 SIMD_INLINE void read_short_headers(const uint8_t *lines, enum tcb_format_id format, struct headers *out)
 {
 	const vint first = vi_load(lines), second = vi_load(lines + QMM_LINE);
 	const vfloat d = v_from_halves(first, 0);
 	SIMD_FOR (int g = 0; g < 8; g++)
-		out->scale[g] = tcb_format_row(format)->scales == TCB_SCALES_POWER
+		out->scale[g] = scales_kind(format) == TCB_SCALES_POWER
 					? quant_power_scale(vi_unsigned_byte(g < 4 ? first : second, g % 4))
 					: v_mul(d, v_from_words(quant_six_scale(first, second, g)));
 }
@@ -99,9 +102,9 @@ SIMD_INLINE void read_headers(const uint8_t *lines, enum tcb_format_id format, s
 {
 	if (has_mins(format)) {
 		read_k_headers(lines, out);
-	} else if (tcb_has_table(format)) {
+	} else if (has_short_headers(format)) {
 		read_short_headers(lines, format, out);
-	} else if (format == TCB_FORMAT_Q6_K) {
+	} else if (scales_kind(format) == TCB_SCALES_BYTES) {
 		const vfloat d = v_from_halves(vi_load(lines), 0);
 		SIMD_FOR (int g = 0; g < 16; g++)
 			out->scale[g] =

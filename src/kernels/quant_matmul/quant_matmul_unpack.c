@@ -72,7 +72,7 @@ SIMD_INLINE void gather(const uint8_t *rows, size_t row_bytes, size_t row_count,
 	const int words = (int)(f->block_bytes / 4);
 	if (f->block_values < QMM_VALUES) {
 		gather_small(row, values, f->codes_at, f->code_bits == 8 ? 8 : 4, lines);
-	} else if (format == TCB_FORMAT_Q6_K) {
+	} else if (tcb_has_quarters(format)) {
 		struct tcb_lines_piece piece[TCB_LINES_PIECES_MAX];
 		const size_t pieces = tcb_lines_pieces(format, values, piece);
 		for (size_t i = 0; i + 1 < pieces; i++)

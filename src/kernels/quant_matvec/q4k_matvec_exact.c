@@ -11,9 +11,9 @@
 #include <assert.h>
 
 #include "kernels/quant.h"
+#include "kernels/quant_matvec/q4k_matvec.h"
 #include "kernels/quant_matvec/quant_matvec.h"
 #include "kernels/quant_matvec/quant_matvec_pack.h"
-#include "kernels/quant_matvec/quant_matvec_prepare.h"
 
 enum { SUB_BLOCKS = 8, ROWS_MAX = 16 };
 
@@ -177,7 +177,7 @@ void q4k_exact(const struct tcb_plan *plan, void *const operand[], float *y)
 	const size_t row_bytes = s->k / Q4K_BLOCK_VALUES * Q4K_BLOCK_BYTES, span = plan->geometry.tile[TCB_MIDI].k;
 	const enum tcb_layout layout = plan->variant->layout;
 	const struct order order = { plan->variant->isa != TCB_ISA_SCALAR,
-				     layout == TCB_LAYOUT_NATIVE ? 0 : 16 / (unsigned)q4k_layout_rows(layout) };
+				     layout == TCB_LAYOUT_NATIVE ? 0 : 16 / (unsigned)qmv_layout_rows(layout) };
 	const uint8_t *weights = operand[TCB_QUANT_WEIGHTS];
 	const float *x = operand[TCB_QUANT_X];
 	assert(plan->problem.contract == TCB_CONTRACT_F32 && order.lanes <= 2);

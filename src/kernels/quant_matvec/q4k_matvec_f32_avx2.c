@@ -13,6 +13,7 @@
 #include <immintrin.h>
 #include <string.h>
 
+#include "kernels/quant_matvec/q4k_matvec.h"
 #include "kernels/quant_matvec/quant_matvec_micro.h"
 
 /* Eight words at P: FLOATS[4 h + b] are their codes in byte b, low nibble (h = 0) or high. */

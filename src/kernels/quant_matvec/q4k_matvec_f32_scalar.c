@@ -9,6 +9,7 @@
 #include <assert.h>
 
 #include "kernels/formats.h"
+#include "kernels/quant_matvec/q4k_matvec.h"
 #include "kernels/quant_matvec/quant_matvec_micro.h"
 
 static const float code_value[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };

@@ -7,6 +7,7 @@
 #ifndef TCB_KERNELS_Q4K_MATVEC_Q8_ROWS_H
 #define TCB_KERNELS_Q4K_MATVEC_Q8_ROWS_H
 
+#include "kernels/quant_matvec/q4k_matvec.h"
 #include "kernels/quant_matvec/quant_matvec_micro.h"
 
 #define Q4K_Q8_NATIVE(rows, unroll) QMV_KERNEL_LONG(native_##rows##_u##unroll, native_rows, rows, unroll)

@@ -7,6 +7,7 @@
 #include <assert.h>
 
 #include "kernels/formats.h"
+#include "kernels/quant_matvec/q4k_matvec.h"
 #include "kernels/quant_matvec/quant_matvec_micro.h"
 
 static float block_dot(const uint8_t *block, const struct q4k_x8 *x)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The MatVecs of all weight formats, q4k_matvec and so on:
+ * The MatVecs of all weight formats:
  * y[m][n] = sum over k of x[m][k] * w[n][k] with quantised weights, a token at
  * a time; and those fused with their neighbours (quant_matvec_fused.h).  What
  * they are and how their weights are packed; their CPU side is in
@@ -27,7 +27,7 @@ static void pack_groups(const struct tcb_problem *problem, enum tcb_layout layou
 	if (layout == TCB_LAYOUT_R16)
 		tcb_lines_pack(problem, weights, packed);
 	else
-		q4k_pack(layout, n, k, weights, packed);
+		qmv_kind(problem)->own->pack(layout, n, k, weights, packed);
 }
 
 static void unpack_groups(const struct tcb_problem *problem, enum tcb_layout layout, const void *packed, void *weights)
@@ -36,7 +36,7 @@ static void unpack_groups(const struct tcb_problem *problem, enum tcb_layout lay
 	if (layout == TCB_LAYOUT_R16)
 		tcb_lines_unpack(problem, packed, weights);
 	else
-		q4k_unpack(layout, n, k, packed, weights);
+		qmv_kind(problem)->own->unpack(layout, n, k, packed, weights);
 }
 
 /* The row groups of gate and up in turn. */
@@ -47,7 +47,7 @@ struct pair {
 
 static size_t pair_at(const struct tcb_problem *problem, enum tcb_layout layout, size_t first, struct pair *out)
 {
-	const size_t rows = q4k_layout_rows(layout), left = problem->shape.n - first;
+	const size_t rows = qmv_layout_rows(layout), left = problem->shape.n - first;
 	const size_t row_bytes = qmv_group_bytes(problem, TCB_LAYOUT_NATIVE), bytes = qmv_group_bytes(problem, layout);
 	out->group = *problem;
 	out->group.shape.n = left < rows ? left : rows;
@@ -100,7 +100,7 @@ static size_t pack_rows(const struct tcb_op *op, enum tcb_layout layout)
 	const struct qmv_kind *kind = op->member;
 	if (kind->is_gated || layout == TCB_LAYOUT_P || layout == TCB_LAYOUT_S)
 		return 0;
-	return layout == TCB_LAYOUT_F ? QMV_TILE_ROWS : q4k_layout_rows(layout);
+	return layout == TCB_LAYOUT_F ? QMV_TILE_ROWS : qmv_layout_rows(layout);
 }
 
 #define SUMMARY_matvec " weights x f32 activations, one token at a time"
@@ -109,29 +109,31 @@ static size_t pack_rows(const struct tcb_op *op, enum tcb_layout layout)
 #define SUMMARY_rmsnorm_swiglu_matvec ": silu of gate's rows, times up's rows, of rmsnorm of activations"
 
 /* The ops differ in format, in what they are fused with, and in kernels. */
-#define OP(kind, has_norm_, is_gated_, id, op)                                                               \
-	const struct tcb_op tcb_op_##op##_##kind = {                                                         \
-		.name = #op "_" #kind,                                                                       \
-		.summary = #id SUMMARY_##kind,                                                               \
-		.shape_form = "MxNxK",                                                                       \
-		.format = &tcb_formats[TCB_FORMAT_##id],                                                     \
-		.member = &(const struct qmv_kind){ has_norm_, is_gated_ },                                  \
-		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_F16 | 1u << TCB_CONTRACT_Q8,        \
-		.default_contract = TCB_CONTRACT_Q8,                                                         \
-		.default_shapes = default_shapes,                                                            \
-		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),                   \
-		.side = TCB_SIDES(&qmv_##op##_##kind##_cpu, &qmv_##op##_##kind##_gpu),                       \
-		.check_shape = qmv_check_shape,                                                              \
-		.operands = qmv_operands,                                                                    \
-		.fill = qmv_fill,                                                                            \
-		.reference = qmv_reference,                                                                  \
-		.exact = TCB_FORMAT_##id == TCB_FORMAT_Q4_K && !(has_norm_ || is_gated_) ? q4k_exact : NULL, \
-		.flops = qmv_flops,                                                                          \
-		.traffic = tcb_quant_traffic,                                                                \
-		.rules_of = has_norm_ || is_gated_ ? #op "_matvec" : NULL,                                   \
-		.pack = pack,                                                                                \
-		.unpack = unpack,                                                                            \
-		.pack_rows = pack_rows,                                                                      \
+#define OP(kind, has_norm_, is_gated_, id, op, own_, exact_)                                          \
+	const struct tcb_op tcb_op_##op##_##kind = {                                                  \
+		.name = #op "_" #kind,                                                                \
+		.summary = #id SUMMARY_##kind,                                                        \
+		.shape_form = "MxNxK",                                                                \
+		.format = &tcb_formats[TCB_FORMAT_##id],                                              \
+		.member = &(const struct qmv_kind){ has_norm_, is_gated_, own_ },                     \
+		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_F16 | 1u << TCB_CONTRACT_Q8, \
+		.default_contract = TCB_CONTRACT_Q8,                                                  \
+		.default_shapes = default_shapes,                                                     \
+		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),            \
+		.side = TCB_SIDES(&qmv_##op##_##kind##_cpu, &qmv_##op##_##kind##_gpu),                \
+		.check_shape = qmv_check_shape,                                                       \
+		.operands = qmv_operands,                                                             \
+		.fill = qmv_fill,                                                                     \
+		.reference = qmv_reference,                                                           \
+		.exact = has_norm_ || is_gated_ ? NULL : exact_,                                      \
+		.flops = qmv_flops,                                                                   \
+		.traffic = tcb_quant_traffic,                                                         \
+		.rules_of = has_norm_ || is_gated_ ? #op "_matvec" : NULL,                            \
+		.pack = pack,                                                                         \
+		.unpack = unpack,                                                                     \
+		.pack_rows = pack_rows,                                                               \
 	};
-#define OPS(id, name, op, ...) QMV_KINDS(OP, id, op)
-TCB_FORMAT_LIST(OPS)
+#define OPS_OWN(id, name, op, ...) QMV_KINDS(OP, id, op, &op##_own, op##_exact)
+#define OPS(id, name, op, ...) QMV_KINDS(OP, id, op, NULL, NULL)
+TCB_FORMAT_OWN_ROWS(OPS_OWN)
+TCB_FORMAT_SHARED_ROWS(OPS)

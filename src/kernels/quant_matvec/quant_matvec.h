@@ -18,9 +18,17 @@
  */
 #define QMV_X_MOST 0x1p100f
 
-/* q4k_matvec_exact.c: what PLAN's f32 variant gives, bit by bit; its longest rounding chain. */
-double q4k_f32_chain(const struct tcb_plan *plan);
-void q4k_exact(const struct tcb_plan *plan, void *const operand[], float *y);
+/* Of formats with kernels of their own: these, for the ops of each kind, and what PLAN's f32 variant gives, bit by bit.
+ */
+#define QMV_DECLARE_LIST(kind, has_norm, is_gated, op) \
+	extern const struct tcb_variant *const qmv_##op##_##kind##_variants[];
+#define QMV_DECLARE_OWN(id, name, op, ...)    \
+	QMV_KINDS(QMV_DECLARE_LIST, op)       \
+	extern const struct qmv_own op##_own; \
+	void op##_exact(const struct tcb_plan *plan, void *const operand[], float *y);
+TCB_FORMAT_OWN_ROWS(QMV_DECLARE_OWN)
+#undef QMV_DECLARE_OWN
+#undef QMV_DECLARE_LIST
 
 /* quant_matvec_cpu.c */
 #define QMV_DECLARE_SIDE(kind, has_norm, is_gated, op) extern const struct tcb_side qmv_##op##_##kind##_cpu;

@@ -22,23 +22,23 @@
 #include "base/view.h"
 #include "kernels/quant.h"
 
-static int is_own(const struct tcb_plan *plan)
+static const struct qmv_own *own_of(const struct tcb_plan *plan)
 {
-	return qmv_is_own(plan->problem.op->format->id, plan->variant->isa);
+	return qmv_own(plan->problem.op, plan->variant->isa);
 }
 
 /* Prepared activations of a superblock. */
 static size_t activation_bytes(const struct tcb_plan *plan)
 {
 	const int q8 = plan->problem.contract == TCB_CONTRACT_Q8;
-	if (is_own(plan))
-		return q8 ? sizeof(struct q4k_x8) : sizeof(struct q4k_x32);
+	if (own_of(plan))
+		return q8 ? own_of(plan)->q8_bytes : own_of(plan)->f32_bytes;
 	return q8 ? sizeof(struct qmv_x8) : sizeof(struct qmv_x32);
 }
 
 static size_t packed_bytes(const struct tcb_problem *problem, enum tcb_layout layout)
 {
-	const size_t groups = tcb_div_up(problem->shape.n, q4k_layout_rows(layout));
+	const size_t groups = tcb_div_up(problem->shape.n, qmv_layout_rows(layout));
 	return layout == TCB_LAYOUT_NATIVE ? 0
 					   : (groups << qmv_kind(problem)->is_gated) * qmv_group_bytes(problem, layout);
 }
@@ -59,22 +59,11 @@ static struct space space_of(const struct tcb_plan *plan)
 }
 
 /*
- * Longest rounding chain of one output, contract q8.  Per block at most four roundings (integer sum to f32, the product
- * with dmin, the difference, the product with dx), then one addition per block and one per k-step, and the reduction
- * over at most 16 lanes (4 in pairs, 8 in sequence) with its final difference; three for max / 127, 127 / max and x
- * times that.
- */
-static double q8_chain(const struct tcb_plan *plan)
-{
-	size_t k = plan->problem.shape.k, step = plan->geometry.tile[TCB_MIDI].k;
-	return (double)(k / QMV_SUPER + (k + step - 1) / step + 4 + 9 + 3);
-}
-
-/*
- * The same for the kernels that formats share.  A lane takes at most 8 vectors of codes and two sums of offsets a
- * superblock (of four lanes 8, and their sum with another 8 and four sums), the scalar kernels 16 runs with a product,
- * a difference and a product each; the sums of 32 activations, or of products in a run, 32; lanes, codes and k-steps as
- * above.
+ * Longest rounding chain of one output of the kernels that formats share: three for max / 127, 127 / max and x times
+ * that, the reduction over at most 16 lanes (4 in pairs, 8 in sequence).  A lane takes at most 8 vectors of codes and
+ * two sums of offsets a superblock (of four lanes 8, and their sum with another 8 and four sums), the scalar kernels 16
+ * runs with a product, a difference and a product each; the sums of 32 activations, or of products in a run, 32; one
+ * for each k-step.
  */
 static double shared_chain(const struct tcb_plan *plan)
 {
@@ -85,9 +74,7 @@ static double shared_chain(const struct tcb_plan *plan)
 static double chain_of(const struct tcb_plan *plan)
 {
 	const double norm = qmv_kind(&plan->problem)->has_norm ? QMV_NORM_CHAIN : 0;
-	if (!is_own(plan))
-		return norm + shared_chain(plan);
-	return norm + (plan->problem.contract == TCB_CONTRACT_Q8 ? q8_chain(plan) : q4k_f32_chain(plan));
+	return norm + (own_of(plan) ? own_of(plan)->chain(plan) : shared_chain(plan));
 }
 
 static enum tcb_status qmv_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
@@ -195,18 +182,15 @@ static void run_midi(const struct job *job, const struct tcb_tile_info *midi, si
 	}
 }
 
-/* What else is done for the variants of a family, by that which does arithmetic on floats; own: Q4_K's. */
+/* What else is done for the variants of a family, by that which does arithmetic on floats. */
 struct preparers {
 	qmv_prepare_q8_fn *q8;
 	qmv_prepare_f32_fn *f32;
-	q4k_quantize_fn *own_q8;
-	q4k_prepare_fn *own_f32;
 	qmv_norm_fn *norm;
 	qmv_gate_fn *gate;
 };
-#define PREPARERS(isa, ID, ...)                                                             \
-	[TCB_ISA_##ID] = { qmv_prepare_q8_##isa, qmv_prepare_f32_##isa, q4k_quantize_##isa, \
-			   q4k_prepare_##isa,    qmv_norm_##isa,        qmv_gate_##isa },
+#define PREPARERS(isa, ID, ...) \
+	[TCB_ISA_##ID] = { qmv_prepare_q8_##isa, qmv_prepare_f32_##isa, qmv_norm_##isa, qmv_gate_##isa },
 static const struct preparers preparers[TCB_ISA_COUNT] = { TCB_ISAS_FLOATS(PREPARERS, ) };
 
 /* One task: a token's outputs of one tile of job->shares, k-blocks outermost, midi tiles in order within them. */
@@ -237,7 +221,7 @@ static void run_share(void *ctx, size_t task, unsigned thread)
 }
 
 /*
- * The activations of one token into the workspace: 0.6 us for 4096 values of q4_k with AVX-512.  Native kernels take
+ * The activations of one token into the workspace: 0.6 us for 4096 values with AVX-512.  Native kernels take
  * four codes of a row to a lane, those of r16 one activation for all lanes.
  */
 static void prepare(void *ctx, size_t token, unsigned thread)
@@ -256,10 +240,8 @@ static void prepare(void *ctx, size_t token, unsigned thread)
 		preparers[isa].norm(x, job->norm, k, job->normed + token * k);
 		x = job->normed + token * k;
 	}
-	if (is_own(plan) && q8)
-		preparers[isa].own_q8(x, superblocks, out);
-	else if (is_own(plan))
-		preparers[isa].own_f32(x, superblocks, out);
+	if (own_of(plan))
+		own_of(plan)->prepare(isa, q8, x, superblocks, out);
 	else if (q8)
 		preparers[isa].q8(format, x, k, out);
 	else
@@ -301,7 +283,7 @@ static void qmv_run(const struct tcb_plan *plan, void *const operand[], void *wo
 		.normed = (float *)((char *)workspace + space.normed),
 		.y = operand[TCB_QUANT_Y],
 		.up = kind->is_gated ? (float *)((char *)workspace + space.up) : NULL,
-		.group_rows = q4k_layout_rows(plan->variant->layout),
+		.group_rows = qmv_layout_rows(plan->variant->layout),
 		.x_bytes = activation_bytes(plan),
 		.prefetch = g->knob[TCB_KNOB_PREFETCH] > 0 ? (size_t)g->knob[TCB_KNOB_PREFETCH] : 0,
 		.hint = g->knob[TCB_KNOB_HINT] > 0 ? (enum tcb_hint)g->knob[TCB_KNOB_HINT] : TCB_HINT_T0,
@@ -310,8 +292,8 @@ static void qmv_run(const struct tcb_plan *plan, void *const operand[], void *wo
 	const size_t groups = tcb_div_up(s->n, job.group_rows), bytes = qmv_group_bytes(&plan->problem, layout);
 	job.up_bytes = layout == TCB_LAYOUT_NATIVE ? s->n * bytes : bytes;
 	must(tcb_view_init_strided(&job.w, 2, (size_t[]){ groups, tcb_div_up(s->k, QMV_SUPER) },
-				   (size_t[]){ bytes * sides(&job), qmv_block_bytes(plan->problem.op->format, layout) },
-				   0, NULL));
+				   (size_t[]){ bytes * sides(&job), qmv_block_bytes(&plan->problem, layout) }, 0,
+				   NULL));
 	must(tcb_view_init(&job.x, 2, (size_t[]){ s->m, tcb_div_up(s->k, QMV_SUPER) }, NULL));
 	must(tcb_view_init(&job.out, 2, (size_t[]){ s->m, s->n }, NULL));
 	const size_t rows = sched == TCB_SCHED_DYNAMIC ? g->tile[TCB_MIDI].n : part_rows(plan, bytes / job.group_rows);
@@ -320,32 +302,17 @@ static void qmv_run(const struct tcb_plan *plan, void *const operand[], void *wo
 	tcb_pool_run(pool, plan->threads, sched, job.shares.total, run_share, &job);
 }
 
-/* Q4_K's own kernels; on Arm those of all formats beside the portable ones. */
-#if defined(__x86_64__)
-#define Q4K_ISAS_FLOATS TCB_ISAS_FLOATS
-#define Q4K_ISAS_BYTES TCB_ISAS_BYTES
-#define Q4K_SHARED(X, kind)
-#else
-#define Q4K_ISAS_FLOATS TCB_ISAS_SCALAR
-#define Q4K_ISAS_BYTES TCB_ISAS_SCALAR
-#define Q4K_SHARED(X, kind) X(neon, NEON, qmv_q4k_##kind)
-#endif
-#define Q4K_LIST(kind, ...)                                                                                           \
-	Q4K_ISAS_BYTES(TCB_VARIANT_TABLE_DECLARATION, q4k_##kind##_q8)                                                \
-	Q4K_ISAS_FLOATS(TCB_VARIANT_TABLE_DECLARATION, q4k_##kind##_f32)                                              \
-	Q4K_SHARED(TCB_VARIANT_TABLE_DECLARATION, kind)                                                               \
-	static const struct tcb_variant *const lists_q4k_##kind[] = {                                                 \
-		Q4K_ISAS_BYTES(TCB_VARIANT_TABLE, q4k_##kind##_q8)                                                    \
-			Q4K_ISAS_FLOATS(TCB_VARIANT_TABLE, q4k_##kind##_f32) Q4K_SHARED(TCB_VARIANT_TABLE, kind) NULL \
-	};
-QMV_KINDS(Q4K_LIST, )
-#define LIST(kind, has_norm, is_gated, op) TCB_VARIANT_TABLES(lists_##op##_##kind, TCB_ISAS_BYTES, qmv_##op##_##kind)
+#define LIST(kind, has_norm, is_gated, op) \
+	TCB_VARIANT_TABLES(qmv_##op##_##kind##_variants, TCB_ISAS_BYTES, qmv_##op##_##kind)
 #define LISTS(id, name, op, ...) QMV_KINDS(LIST, op)
-TCB_FORMAT_OTHER_ROWS(LISTS)
+TCB_FORMAT_SHARED_ROWS(LISTS)
 
-#define SIDE(kind, has_norm, is_gated, op)                                                                 \
-	const struct tcb_side qmv_##op##_##kind##_cpu = {                                                  \
-		.variants = lists_##op##_##kind, .space = &qmv_cpu_space, .plan = qmv_plan, .run = qmv_run \
+#define SIDE(kind, has_norm, is_gated, op)                \
+	const struct tcb_side qmv_##op##_##kind##_cpu = { \
+		.variants = qmv_##op##_##kind##_variants, \
+		.space = &qmv_cpu_space,                  \
+		.plan = qmv_plan,                         \
+		.run = qmv_run,                           \
 	};
 #define SIDES(id, name, op, ...) QMV_KINDS(SIDE, op)
 TCB_FORMAT_LIST(SIDES)

@@ -191,44 +191,36 @@ static void footprint(const struct tcb_problem *problem, const struct tcb_target
 		knob[TCB_KNOB_LAYOUT] == TCB_KNOB_UNSET ? TCB_LAYOUT_NATIVE : (enum tcb_layout)knob[TCB_KNOB_LAYOUT];
 	const size_t rows = geometry->tile[TCB_MICRO].n;
 	const struct tcb_format *format = problem->op->format;
-	const int q4k = format->id == TCB_FORMAT_Q4_K, native = layout == TCB_LAYOUT_NATIVE;
-	const size_t block = q4k      ? q4k_layout_block_bytes(layout)
-			     : native ? qmv_super_bytes(format->id)
-				      : tcb_lines(format->id) * QMV_LINE;
-	const int own = knob[TCB_KNOB_ISA] < 0 || qmv_is_own(format->id, (enum tcb_isa)knob[TCB_KNOB_ISA]);
-	const size_t x_block = q4k && own ? (q8 ? sizeof(struct q4k_x8) : sizeof(struct q4k_x32))
-					  : (q8 ? sizeof(struct qmv_x8) : sizeof(struct qmv_x32));
+	const int native = layout == TCB_LAYOUT_NATIVE;
+	const size_t block = qmv_block_bytes(problem, layout);
+	const enum tcb_isa isa = (enum tcb_isa)knob[TCB_KNOB_ISA];
+	const struct qmv_own *any = qmv_kind(problem)->own,
+			     *own = knob[TCB_KNOB_ISA] < 0 ? any : qmv_own(problem->op, isa);
+	const size_t x_block =
+		own ? (q8 ? own->q8_bytes : own->f32_bytes) : (q8 ? sizeof(struct qmv_x8) : sizeof(struct qmv_x32));
 	const size_t vectors = knob[TCB_KNOB_ISA] == TCB_ISA_NEON ? 4 : 2; /* of a group of 16 rows, at most */
-	const size_t shared = knob[TCB_KNOB_ISA] == TCB_ISA_AVX2 ? 2 : 4;
 	(void)target;
 	memset(out, 0, sizeof(*out));
 	out->k_multiple = out->k_step_multiple = format->block_values;
-	/* Blocks of 144 bytes keep 16-byte accesses aligned, others 2-byte ones; group blocks are multiples of 32
-	 * or 64.
-	 */
+	/* Blocks keep 2-byte accesses aligned; group blocks are multiples of 32 or 64. */
 	out->element_bytes = 1;
 	out->alignment_bytes = out->vector_bytes = block % 64 == 0           ? 64
 						   : block % 32 == 0         ? 32
-						   : q4k                     ? 16
+						   : any                     ? any->alignment
 						   : format->block_bytes % 2 ? 1
 									     : 2;
 	out->base_bytes = 64;
-	out->leading_bytes = out->tile_offset_bytes = q4k || !native ? block : format->block_bytes;
-	/* Sums of each row, those of the mins of two or four rows together, and seven for nibbles, products,
-	 * activations and constants. */
-	if (!q4k || !own) /* a sum a row, and eight for the row at hand */
-		out->vector_registers = (unsigned)(native ? rows : vectors) + 8;
-	else if (native)
-		out->vector_registers = (unsigned)(rows + (rows + shared - 1) / shared + 7);
-	else
-		out->vector_registers = 12;
+	out->leading_bytes = out->tile_offset_bytes = !native ? block : format->block_bytes;
+	/* A sum per row, and eight for the row at hand. */
+	out->vector_registers =
+		own ? (unsigned)own->registers(isa, layout, rows) : (unsigned)(native ? rows : vectors) + 8;
 	if (knob[TCB_KNOB_ISA] == TCB_ISA_SCALAR)
 		out->vector_registers = (unsigned)rows + 4;
 	out->accumulators = (unsigned)(layout == TCB_LAYOUT_NATIVE ? 2 * rows : 4);
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++) {
 		const struct tcb_tile *tile = &geometry->tile[level];
 		const size_t blocks = tcb_div_up(tile->k, QMV_SUPER);
-		out->level_bytes[level] = tcb_div_up(tile->n, q4k_layout_rows(layout)) * blocks * block +
+		out->level_bytes[level] = tcb_div_up(tile->n, qmv_layout_rows(layout)) * blocks * block +
 					  tile->m * blocks * x_block + tile->m * tile->n * sizeof(float);
 	}
 }

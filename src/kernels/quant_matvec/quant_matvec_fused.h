@@ -34,6 +34,7 @@ enum { QMV_NORM = TCB_QUANT_OPERANDS }; /* operand */
 /* The member of an op. */
 struct qmv_kind {
 	int has_norm, is_gated;
+	const struct qmv_own *own; /* kernels of the format's own, where it has any (quant_matvec_layout.h) */
 };
 
 static inline const struct qmv_kind *qmv_kind(const struct tcb_problem *problem)

@@ -14,9 +14,9 @@
  * In a warp it is spread over (128, or 256 where a value is a byte) / vec lanes,
  * each with vec bytes of codes (a piece); a warp so takes several superblocks at
  * once (a step).  Values of a piece: the low nibbles, then the high ones, which
- * are 2^log_run values further on.  Layouts native and p have runs of 32 (Q4_K,
- * Q5_K) or 64 (Q6_K) values; layout s, and Q4_0 as stored, of 16, so that 16
- * bytes are one sub-block of 32 values.
+ * are 2^log_run values further on.  Layouts native and p have runs of 32
+ * (TCB_CODES_PAIRS) or 64 (QUARTERS) values; layout s, and RUNS as stored, of 16,
+ * so that 16 bytes are one sub-block of 32 values.
  */
 #ifndef TCB_KERNELS_QUANT_MATVEC_GPU_H
 #define TCB_KERNELS_QUANT_MATVEC_GPU_H

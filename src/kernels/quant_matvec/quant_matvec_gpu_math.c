@@ -126,8 +126,8 @@ static kit_op float_of(struct qmv_writer *w, kit_op integer)
 
 /*
  * Adds the products of codes under contract q8 to SUM.  They are integers up to the scale of the sub-block, and up to
- * the superblock's end where activations of both share a scale.  Q4_K, Q5_K: at most 63 * 31 * 127 * 32 < 2^23, beside
- * BIAS half of it: what is there twice as large comes by conversion.
+ * the superblock's end where activations of both share a scale.  K-quants with mins: at most 63 * 31 * 127 * 32 < 2^23,
+ * beside BIAS half of it: what is there twice as large comes by conversion.
  */
 static void add_k_products(struct qmv_writer *w, const struct qmv_lane_w *weights, const struct qmv_lane_x *x,
 			   const struct scales *scales, kit_op sum)

@@ -187,7 +187,7 @@ static kit_op scaled(struct qmv_writer *w, kit_op d, kit_op inverse)
 	return f_mul(b, f_mul(b, d, F(0x1p14f)), inverse);
 }
 
-/* Row R: Q4_K, Q5_K. */
+/* Row R of TCB_SCALES_K. */
 static void add_k(struct qmv_writer *w, const kit_op *word, const kit_op dot[2], kit_op inverse, const kit_op *x_sum,
 		  kit_op sum, kit_op mins)
 {
@@ -221,7 +221,7 @@ static void whole_scales(struct qmv_writer *w, kit_op word, kit_op half, kit_op 
 			w, u_permute(b, both, I(0), I(is_six ? (s ? 0x9991 : 0x8880) : (s ? 0x4441 : 0x4440))), half);
 }
 
-/* Q4_0, Q8_0, MXFP4, IQ4_XS. */
+/* Formats without mins, runs of 32. */
 static void add_halves(struct qmv_writer *w, const kit_op *word, kit_op half, const kit_op dot[2], kit_op inverse,
 		       const kit_op *x_sum, kit_op sum, kit_op mins)
 {

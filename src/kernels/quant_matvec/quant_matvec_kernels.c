@@ -6,12 +6,13 @@
  */
 #include "kernels/quant_matvec/quant_matvec_lines.h"
 
-/* Q4_K has kernels of its own for x86; there are enough registers for sums of eight rows where vectors are wide. */
+/* Some formats have kernels of their own for x86; there are enough registers for sums of eight rows where vectors are
+ * wide. */
 #if LANES == 4
 #define FORMATS TCB_FORMAT_LIST
 #define ROWS(X, ...) X(1, __VA_ARGS__) X(2, __VA_ARGS__) X(4, __VA_ARGS__)
 #else
-#define FORMATS TCB_FORMAT_OTHER_ROWS
+#define FORMATS TCB_FORMAT_SHARED_ROWS
 #define ROWS(X, ...) X(1, __VA_ARGS__) X(2, __VA_ARGS__) X(4, __VA_ARGS__) X(8, __VA_ARGS__)
 #endif
 /* X(contract, ...) for each; VNNI changes nothing in f32. */

@@ -13,8 +13,8 @@
  *   micro 1 x n x block   rows of one micro-kernel call, which runs along the whole midi k
  * A micro-kernel call covers micro.n rows (native) or one row group (interleaved; micro.n is the group's size).
  *
- * On x86 and in scalar code Q4_K has kernels of its own (q4k_matvec_*.c); those of the other formats, and all on Arm,
- * are one for all of them (quant_matvec_native.h, quant_matvec_lines.h).
+ * Kernels are one for all formats (quant_matvec_native.h, quant_matvec_lines.h), but for those with kernels of their
+ * own (struct qmv_own).
  */
 #ifndef TCB_KERNELS_QUANT_MATVEC_LAYOUT_H
 #define TCB_KERNELS_QUANT_MATVEC_LAYOUT_H
@@ -23,8 +23,7 @@
 #include <stdint.h>
 
 #include "kernels/quant_lines.h"
-
-enum { Q4K_BLOCK_VALUES = 256, Q4K_BLOCK_BYTES = 144 };
+#include "kernels/quant_matvec/quant_matvec_fused.h"
 
 /* One micro-kernel call. */
 struct qmv_call {
@@ -42,46 +41,6 @@ struct qmv_call {
 				   that prefetching can run on past the end of the rows; 0 on the last */
 };
 typedef void qmv_micro_fn(const struct qmv_call *call);
-
-/*
- * 256 activations quantised to 8 bits for contract q8: x[i] ~ d * code, d = max|x| / 127, code = x * (127 / max)
- * rounded to nearest even.  A block whose max is below 127 * 2^-126 counts as zeros (d = 0); a block that holds a NaN
- * or an infinity gets d = NaN and codes 0, so that every output it touches is NaN.
- *
- * The runs of 32 codes lie in the order 0 2 1 3 4 6 5 7 (q4k_x8_run): 64 bytes then match the low, or the high,
- * nibbles of 64 bytes of a Q4_K block.  sums[j] is the sum of run j's codes, for the mins, natural order;
- * sums[j] == 64 * sums_high[j] + sums_low[j], -32 <= sums_low < 32, for byte dot products.
- */
-struct q4k_x8 {
-	_Alignas(64) int8_t q[256];
-	int16_t sums[8];
-	int8_t sums_high[8], sums_low[8];
-	float d;
-	float pad[7];
-};
-/* Where run J of 32 codes lies in q, counted in runs; its own inverse. */
-static inline unsigned q4k_x8_run(unsigned j)
-{
-	return (j & 4u) | (j & 1u) << 1 | (j >> 1 & 1u);
-}
-
-/*
- * 256 activations for contract f32, 64-byte aligned, in the order in which the codes of a native block come out of
- * 64-byte vectors of 16 words: value 128 g + 64 p + 32 h + 4 w + b (vector g, half p of its words, nibble h, word w
- * of that half, byte b of the word) is x[128 g + 64 h + 16 b + 8 p + w].
- * sums[j] = sum of the 32 activations of sub-block j for the mins, its additions in a fixed order.
- */
-struct q4k_x32 {
-	float x[256];
-	float sums[8];
-	float pad[8];
-};
-
-/* Where activation K of a block, 0 to 255, is in struct q4k_x32. */
-static inline unsigned q4k_x32_index(unsigned k)
-{
-	return (k & 128) + ((k & 32) << 1) + ((k & 3) << 4) + ((k & 64) >> 3) + ((k & 28) >> 2);
-}
 
 enum { QMV_SUPER = 256, QMV_RUNS = 16, QMV_ROWS = 16, QMV_LINE = 64 };
 
@@ -123,10 +82,27 @@ struct qmv_x32 {
 	float sums[QMV_RUNS];
 };
 
-/* Whether variants of ISA are Q4_K's own kernels, where FORMAT is Q4_K: with activations of their own. */
-static inline int qmv_is_own(enum tcb_format_id format, enum tcb_isa isa)
+/*
+ * A format's own kernels on CPUs: what they have in place of what formats share.  Layout r16 is the shared one, with
+ * blocks as BLOCK_BYTES says; other row groups they pack themselves.
+ */
+struct qmv_own {
+	unsigned without;           /* instruction families, by bits, that run the shared kernels */
+	size_t q8_bytes, f32_bytes; /* prepared activations of a superblock */
+	size_t alignment;           /* of a block as stored */
+	void (*prepare)(enum tcb_isa floats, int q8, const float *x, size_t superblocks, void *out);
+	size_t (*block_bytes)(enum tcb_layout layout); /* of a superblock of a row, or of a row group */
+	void (*pack)(enum tcb_layout layout, size_t n, size_t k, const void *weights, void *packed);
+	void (*unpack)(enum tcb_layout layout, size_t n, size_t k, const void *packed, void *weights);
+	double (*chain)(const struct tcb_plan *plan);                               /* longest, of roundings */
+	size_t (*registers)(enum tcb_isa isa, enum tcb_layout layout, size_t rows); /* vectors */
+};
+
+/* That of variants of ISA of OP; NULL: they are shared ones. */
+static inline const struct qmv_own *qmv_own(const struct tcb_op *op, enum tcb_isa isa)
 {
-	return format == TCB_FORMAT_Q4_K && isa != TCB_ISA_NEON;
+	const struct qmv_own *own = ((const struct qmv_kind *)op->member)->own;
+	return own && !(own->without >> isa & 1) ? own : NULL;
 }
 
 #endif

@@ -22,10 +22,10 @@ SIMD_INLINE vint line_at(const uint8_t *p, int line)
 }
 
 /*
- * Lines that many runs need, in registers where there are enough: scales, and the bits beyond nibbles, of q6_k those of
- * half a superblock.  They are loaded before the others, so that memory is read line after line: the processor's own
- * prefetching follows nothing else, and is better than any asking (q5_k, a Zen 4, 4096x4096 cold without software
- * prefetch: 360 us, and 754 us where they are loaded as they are needed).
+ * Lines that many runs need, in registers where there are enough: scales, and the bits beyond nibbles, where there are
+ * two for each code those of half a superblock.  They are loaded before the others, so that memory is read line after
+ * line: the processor's own prefetching follows nothing else, and is better than any asking (q5_k, a Zen 4, 4096x4096
+ * cold without software prefetch: 360 us, and 754 us where they are loaded as they are needed).
  */
 enum { HELD_MOST = 13, HOLDS = LANES == 16 };
 struct held {
@@ -47,7 +47,7 @@ SIMD_INLINE void hold(struct held *held, const uint8_t *p, int first, int count)
 	}
 }
 
-/* What the second half of a superblock of q6_k has instead: its scales, and its high bits. */
+/* What the second half of a superblock with runs of 16 has instead: its scales, and its high bits. */
 SIMD_INLINE void hold_second(struct held *held, const uint8_t *p)
 {
 	if (!HOLDS)
@@ -60,7 +60,9 @@ SIMD_INLINE void hold_second(struct held *held, const uint8_t *p)
 /* The lines at the beginning of a superblock that many of its runs need. */
 SIMD_INLINE int head_lines(enum tcb_format_id format)
 {
-	return format == TCB_FORMAT_Q6_K ? 13 : format == TCB_FORMAT_Q5_K ? 12 : tcb_has_table(format) ? 2 : 4;
+	if (codes_kind(format) == TCB_CODES_QUARTERS)
+		return 13;
+	return has_high_bits(format) ? 12 : scales_kind(format) > TCB_SCALES_BYTES ? 2 : 4;
 }
 
 SIMD_INLINE vint nibbles(const uint8_t *p, int line, int high)
@@ -70,20 +72,20 @@ SIMD_INLINE vint nibbles(const uint8_t *p, int line, int high)
 }
 
 /*
- * A run is FIRST + RUN: RUN, below 8, is a constant after inlining, FIRST is 0 or, in q6_k, 8.  Codes of step I (four
- * values) of a run: + centre, but those that are signed.
+ * A run is FIRST + RUN: RUN, below 8, is a constant after inlining, FIRST is 0 or, of 16 runs, 8.  Codes of step I
+ * (four values) of a run: + centre, but those that are signed.
  */
 SIMD_INLINE vint line_codes(const uint8_t *p, const struct held *held, enum tcb_format_id format, int first, int run,
 			    int i)
 {
 	const int g = run; /* of formats with 8 runs */
-	if (format == TCB_FORMAT_Q8_0)
+	if (codes_kind(format) == TCB_CODES_BYTES)
 		return line_at(p, 4 + 8 * g + i);
-	if (tcb_format_row(format)->codes == TCB_CODES_RUNS)
+	if (codes_kind(format) == TCB_CODES_RUNS)
 		return quant_nibble_codes(nibbles(p, head_lines(format) + 4 * g + i % 4, i / 4), format);
-	if (format == TCB_FORMAT_Q4_K)
+	if (codes_kind(format) == TCB_CODES_PAIRS && !has_high_bits(format))
 		return nibbles(p, 4 + 8 * (g / 2) + i, g % 2);
-	if (format == TCB_FORMAT_Q5_K) {
+	if (codes_kind(format) == TCB_CODES_PAIRS) {
 		const vint fifth = held_at(held, p, 4 + i);
 		return vi_merge(nibbles(p, 12 + 8 * (g / 2) + i, g % 2),
 				g > 4 ? vi_shift_right(fifth, g - 4) : vi_shift_left(fifth, 4 - g), vi_bytes(16));
@@ -94,11 +96,11 @@ SIMD_INLINE vint line_codes(const uint8_t *p, const struct held *held, enum tcb_
 			part > 2 ? vi_shift_right(high, 2) : vi_shift_left(high, 4 - 2 * part), vi_bytes(0x30));
 }
 
-/* The scales of a K-quant's runs as bytes, unsigned or signed (q6_k), four runs to a vector; the mins of q4_k and
- * q5_k. */
+/* The scales of a K-quant's runs as bytes, unsigned or signed (TCB_SCALES_BYTES), four runs to a vector; the mins of
+ * TCB_SCALES_K. */
 SIMD_INLINE vint scale_bytes(const uint8_t *p, const struct held *held, enum tcb_format_id format, int quarter)
 {
-	if (format == TCB_FORMAT_Q6_K)
+	if (scales_kind(format) == TCB_SCALES_BYTES)
 		return HOLDS ? held->line[1 + quarter % 2] : line_at(p, 1 + quarter);
 	const vint a = held_at(held, p, 1), c = held_at(held, p, 3);
 	return quarter ? vi_merge(vi_and(c, vi_bytes(15)), vi_shift_right(a, 2), vi_bytes(0x30))
@@ -123,7 +125,7 @@ SIMD_INLINE vfloat line_scale(const uint8_t *p, const struct held *held, enum tc
 	if (kind == TCB_SCALES_SIX)
 		return v_from_words(quant_six_scale(held_at(held, p, 0), held_at(held, p, 1), run));
 	const vint sc = scale_bytes(p, held, format, first / 4 + run / 4);
-	return v_from_words(format == TCB_FORMAT_Q6_K ? vi_signed_byte(sc, run % 4) : vi_unsigned_byte(sc, run % 4));
+	return v_from_words(kind == TCB_SCALES_BYTES ? vi_signed_byte(sc, run % 4) : vi_unsigned_byte(sc, run % 4));
 }
 
 /* The d (WHICH 0) or dmin (1) of the rows of PART of the superblock at BLOCK. */
@@ -134,7 +136,7 @@ SIMD_INLINE vfloat line_d(const uint8_t *block, int part, int which)
 
 SIMD_INLINE int runs_of(enum tcb_format_id format)
 {
-	return format == TCB_FORMAT_Q6_K ? 16 : 8;
+	return has_short_runs(format) ? 16 : 8;
 }
 
 /* The integer sums of a run. */
@@ -234,7 +236,7 @@ SIMD_INLINE void line_super(const uint8_t *p, enum tcb_format_id format, int q8,
 	}
 	/* Eight runs are unrolled, so that shifts are constants. */
 	for (int first = 0; first < runs; first += 8) {
-		for (int i = 0; first && i < TOGETHER; i++) /* the second half of q6_k */
+		for (int i = 0; first && i < TOGETHER; i++) /* the second half of 16 runs */
 			hold_second(&held[i], p + (first_part + i) * VECTOR_BYTES);
 		SIMD_FOR (int run = 0; run < 8; run++) {
 			const int g = first + run, line = lines * g / runs;

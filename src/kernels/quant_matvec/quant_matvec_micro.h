@@ -117,23 +117,8 @@ SIMD_INLINE void qmv_prefetch_lines(const uint8_t *at, size_t count, struct qmv_
 	}
 #endif
 
-/* One table row of the ops KIND; the name carries op, contract, layout, ISA, micro tile and unroll. */
-#define Q4K_ROW(kind_, contract_, CONTRACT, layout_, LAYOUT_, rows_, unroll_, class_, function)                 \
-	{                                                                                                       \
-		"q4k_" #kind_ "_" #contract_ "_" #layout_ "_" SIMD_TEXT "_1x" #rows_ "x256_u" #unroll_,         \
-			TCB_CONTRACT_##CONTRACT, SIMD_ISA_ID, TCB_LAYOUT_##LAYOUT_, { 1, rows_, 256 }, unroll_, \
-			class_, tcb_signed_variants, (void (*)(void))function                                   \
-	}
-
-/* The tables q4k_KIND_CONTRACT of all kinds of ops, which run the same kernels: ROWS(kind, class), the rows.  What a
- * norm or a gate rounds to is not bound bit by bit, so CLASS holds for the MatVec alone. */
-#define Q4K_TABLES(contract, ROWS, class) QMV_KINDS(Q4K_TABLE, contract, ROWS, class)
-#define Q4K_TABLE(kind_, has_norm, is_gated, contract_, ROWS, class_)                  \
-	const struct tcb_variant SIMD_NAME(q4k_##kind_##_##contract_)[] = {            \
-		ROWS(kind_, (has_norm || is_gated ? TCB_CLASS_BOUNDED : class_)){ 0 }, \
-	};
-
-/* The same for the formats that share their kernels: op, and k of the micro tile. */
+/* One table row of the ops KIND of a format that shares its kernels; the name carries op, contract, layout, ISA and
+ * micro tile, whose k is K_. */
 #define QMV_ROW(kind_, op_, k_, contract_, CONTRACT, layout_, LAYOUT_, rows_, function)                       \
 	{                                                                                                     \
 #op_ "_" #kind_ "_" #contract_ "_" #layout_ "_" SIMD_TEXT "_1x" #rows_ "x" #k_ "_u1",         \

@@ -30,6 +30,12 @@ enum {
 	CHAINS = VECTORS > 8 ? 2 : 1, /* of sums in a superblock: no addition waits for more than eight others */
 };
 
+/* Runs are of 16 values, not 32. */
+SIMD_INLINE int has_short_runs(enum tcb_format_id format)
+{
+	return tcb_format_row(format)->run_values == 16;
+}
+
 /* Scales of the runs of a superblock: runs 0 to 7, then runs 8 to 15 or the offsets of runs 0 to 7. */
 struct heads {
 #if defined(__AVX512BW__)
@@ -79,11 +85,6 @@ SIMD_INLINE const uint8_t *run_at(const uint8_t *p, enum tcb_format_id format, i
 	return p + tcb_format_row(format)->codes_at + (size_t)r * tcb_run_stride(format);
 }
 
-SIMD_INLINE enum tcb_scales_kind scales_kind(enum tcb_format_id format)
-{
-	return tcb_format_row(format)->scales;
-}
-
 #if defined(__AVX2__)
 /* A byte of each of eight blocks as powers of two. */
 SIMD_INLINE __m256 eight_powers(const uint8_t *p, size_t stride)
@@ -119,15 +120,16 @@ SIMD_INLINE __m256 eight_sixes(const uint8_t *p)
 SIMD_INLINE struct heads read_heads(const uint8_t *p, enum tcb_format_id format)
 {
 	struct heads out;
-	if (format == TCB_FORMAT_Q4_0 || format == TCB_FORMAT_Q8_0) {
+	if (scales_kind(format) == TCB_SCALES_HALF) {
 		out.all = _mm512_zextps256_ps512(eight_halves(p, qmv_super_bytes(format) / 8));
 	} else if (scales_kind(format) == TCB_SCALES_POWER) {
 		out.all = _mm512_zextps256_ps512(eight_powers(p, qmv_super_bytes(format) / 8));
 	} else if (scales_kind(format) == TCB_SCALES_SIX) {
 		out.all = _mm512_zextps256_ps512(eight_sixes(p));
-	} else if (format == TCB_FORMAT_Q6_K) {
-		const __m512i sc = _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(p + 192)));
-		const __m256 d = half_everywhere(p + 208);
+	} else if (scales_kind(format) == TCB_SCALES_BYTES) {
+		const struct tcb_format *f = tcb_format_row(format);
+		const __m512i sc = _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(p + f->scales_at)));
+		const __m256 d = half_everywhere(p + f->d_at);
 		out.all = _mm512_mul_ps(_mm512_cvtepi32_ps(sc), _mm512_broadcastss_ps(_mm256_castps256_ps128(d)));
 	} else {
 		const __m256 d = half_everywhere(p), dmin = half_everywhere(p + 2);
@@ -154,7 +156,7 @@ SIMD_INLINE vfloat scales_of(struct heads h, enum tcb_format_id format, int v)
 {
 	const __m512i two = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1);
 	const __m512i four = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
-	if (format == TCB_FORMAT_Q6_K)
+	if (has_short_runs(format))
 		return _mm512_permutexvar_ps(_mm512_add_epi32(four, _mm512_set1_epi32(4 * v)), h.all);
 	return _mm512_permutexvar_ps(_mm512_add_epi32(two, _mm512_set1_epi32(2 * v)), h.all);
 }
@@ -173,16 +175,17 @@ SIMD_INLINE __m512i move_bits(__m512i v, int low, int high, int to)
 	return _mm512_rolv_epi32(v, bits);
 }
 
-/* Codes 64 V to 64 V + 63 of a superblock: + centre, but those of q8_0. */
+/* Codes 64 V to 64 V + 63 of a superblock: + centre, but bytes as they are. */
 SIMD_INLINE vint codes_of(const uint8_t *p, enum tcb_format_id format, int v)
 {
 	const vint nibble = vi_bytes(15);
-	if (format == TCB_FORMAT_Q8_0) {
-		const uint8_t *first = p + 68 * v + 2;
+	if (codes_kind(format) == TCB_CODES_BYTES) {
+		const int block = (int)tcb_format_row(format)->block_bytes;
+		const uint8_t *first = p + 2 * block * v + codes_at(format);
 		return _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_loadu_si256((const __m256i *)first)),
-					  _mm256_loadu_si256((const __m256i *)(first + 34)), 1);
+					  _mm256_loadu_si256((const __m256i *)(first + block)), 1);
 	}
-	if (tcb_format_row(format)->codes == TCB_CODES_RUNS) {
+	if (codes_kind(format) == TCB_CODES_RUNS) {
 		const __m128i *first = (const __m128i *)run_at(p, format, 2 * v);
 		const __m128i *second = (const __m128i *)run_at(p, format, 2 * v + 1);
 		const __m256i a = _mm256_broadcastsi128_si256(_mm_loadu_si128(first));
@@ -191,11 +194,15 @@ SIMD_INLINE vint codes_of(const uint8_t *p, enum tcb_format_id format, int v)
 		const __m512i both = _mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1);
 		return quant_nibble_codes(vi_and(_mm512_srlv_epi32(both, bits), nibble), format);
 	}
-	if (format == TCB_FORMAT_Q5_K) {
-		const vint low = vi_and(move_bits(two_times_32(p + 48 + 32 * v), 0, 4, 0), nibble);
-		return vi_merge(low, move_bits(two_times_32(p + 16), 2 * v, 2 * v + 1, 4), vi_bytes(16));
+	if (codes_kind(format) == TCB_CODES_PAIRS) {
+		const vint low = vi_and(move_bits(two_times_32(p + codes_at(format) + 32 * v), 0, 4, 0), nibble);
+		return has_high_bits(format)
+			       ? vi_merge(low, move_bits(two_times_32(p + high_at(format)), 2 * v, 2 * v + 1, 4),
+					  vi_bytes(16))
+			       : low;
 	}
-	const vint low = vi_load(p + 64 * (v / 2)), high = two_times_32(p + 128 + 32 * (v / 2));
+	const vint low = vi_load(p + codes_at(format) + 64 * (v / 2));
+	const vint high = two_times_32(p + high_at(format) + 32 * (v / 2));
 	return vi_merge(vi_and(v % 2 ? vi_shift_right(low, 4) : low, nibble),
 			move_bits(high, v % 2 ? 4 : 0, v % 2 ? 6 : 2, 4), vi_bytes(0x30));
 }
@@ -205,7 +212,7 @@ SIMD_INLINE vint codes_of(const uint8_t *p, enum tcb_format_id format, int v)
 SIMD_INLINE struct heads read_heads(const uint8_t *p, enum tcb_format_id format)
 {
 	struct heads out = { _mm256_setzero_ps(), _mm256_setzero_ps() };
-	if (format == TCB_FORMAT_Q4_0 || format == TCB_FORMAT_Q8_0) {
+	if (scales_kind(format) == TCB_SCALES_HALF) {
 		out.low = eight_halves(p, qmv_super_bytes(format) / 8);
 		return out;
 	}
@@ -214,9 +221,10 @@ SIMD_INLINE struct heads read_heads(const uint8_t *p, enum tcb_format_id format)
 								: eight_powers(p, qmv_super_bytes(format) / 8);
 		return out;
 	}
-	const int six = format == TCB_FORMAT_Q6_K;
-	const __m128i sc = six ? _mm_loadu_si128((const __m128i *)(p + 192)) : k_scales(p);
-	const __m256 d = half_everywhere(six ? p + 208 : p), dmin = six ? d : half_everywhere(p + 2);
+	const struct tcb_format *f = tcb_format_row(format);
+	const int are_bytes = scales_kind(format) == TCB_SCALES_BYTES;
+	const __m128i sc = are_bytes ? _mm_loadu_si128((const __m128i *)(p + f->scales_at)) : k_scales(p);
+	const __m256 d = half_everywhere(are_bytes ? p + f->d_at : p), dmin = are_bytes ? d : half_everywhere(p + 2);
 	/* The scales and mins of 6 bits are the same with a sign. */
 	out.low = _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(sc)), d);
 	out.high = _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_unpackhi_epi64(sc, sc))), dmin);
@@ -238,7 +246,7 @@ SIMD_INLINE vfloat take_off(struct heads h, const float *sums, vfloat acc)
 
 SIMD_INLINE vfloat scales_of(struct heads h, enum tcb_format_id format, int v)
 {
-	if (format == TCB_FORMAT_Q6_K) {
+	if (has_short_runs(format)) {
 		const __m256i pair =
 			_mm256_add_epi32(_mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1), _mm256_set1_epi32(2 * v % 8));
 		return _mm256_permutevar8x32_ps(v < 4 ? h.low : h.high, pair);
@@ -256,22 +264,25 @@ SIMD_INLINE __m256i move_bits(__m256i v, int from, int to)
 SIMD_INLINE vint codes_of(const uint8_t *p, enum tcb_format_id format, int v)
 {
 	const vint nibble = vi_bytes(15);
-	if (format == TCB_FORMAT_Q8_0)
-		return vi_load(p + 34 * v + 2);
-	if (tcb_format_row(format)->codes == TCB_CODES_RUNS) {
+	if (codes_kind(format) == TCB_CODES_BYTES)
+		return vi_load(p + (int)tcb_format_row(format)->block_bytes * v + codes_at(format));
+	if (codes_kind(format) == TCB_CODES_RUNS) {
 		const __m128i both = _mm_loadu_si128((const __m128i *)run_at(p, format, v));
 		const __m256i a = _mm256_broadcastsi128_si256(both);
 		const vint nibbles = vi_and(_mm256_srlv_epi32(a, _mm256_setr_epi32(0, 0, 0, 0, 4, 4, 4, 4)), nibble);
 		return quant_nibble_codes(nibbles, format);
 	}
-	if (format == TCB_FORMAT_Q5_K) {
-		const vint low = vi_and(move_bits(vi_load(p + 48 + 32 * (v / 2)), 4 * (v % 2), 0), nibble);
-		return vi_merge(low, move_bits(vi_load(p + 16), v, 4), vi_bytes(16));
+	if (codes_kind(format) == TCB_CODES_PAIRS) {
+		const vint low =
+			vi_and(move_bits(vi_load(p + (codes_at(format) + 32 * (v / 2))), 4 * (v % 2), 0), nibble);
+		if (!has_high_bits(format))
+			return low;
+		return vi_merge(low, move_bits(vi_load(p + high_at(format)), v, 4), vi_bytes(16));
 	}
 	const int half = v / 4, part = v % 4;
-	const vint low = vi_load(p + 64 * half + 32 * (part % 2));
+	const vint low = vi_load(p + codes_at(format) + 64 * half + 32 * (part % 2));
 	return vi_merge(vi_and(move_bits(low, 4 * (part / 2), 0), nibble),
-			move_bits(vi_load(p + 128 + 32 * half), 2 * part, 4), vi_bytes(0x30));
+			move_bits(vi_load(p + high_at(format) + 32 * half), 2 * part, 4), vi_bytes(0x30));
 }
 
 #else
@@ -311,7 +322,7 @@ SIMD_INLINE float32x4_t half_everywhere(const uint8_t *p)
 SIMD_INLINE struct heads read_heads(const uint8_t *p, enum tcb_format_id format)
 {
 	struct heads out = { { v_set(0), v_set(0), v_set(0), v_set(0) } };
-	if (format == TCB_FORMAT_Q4_0 || format == TCB_FORMAT_Q8_0) {
+	if (scales_kind(format) == TCB_SCALES_HALF) {
 		uint8_t halves[16];
 		SIMD_FOR (size_t i = 0; i < 8; i++)
 			memcpy(halves + 2 * i, p + i * (qmv_super_bytes(format) / 8), 2);
@@ -331,9 +342,10 @@ SIMD_INLINE struct heads read_heads(const uint8_t *p, enum tcb_format_id format)
 		out.four[1] = is_six ? v_mul(v_load(scale + 4), half_everywhere(p)) : v_load(scale + 4);
 		return out;
 	}
-	if (format == TCB_FORMAT_Q6_K)
-		return widen_heads(vreinterpretq_s8_u8(vld1q_u8(p + 192)), half_everywhere(p + 208),
-				   half_everywhere(p + 208));
+	if (scales_kind(format) == TCB_SCALES_BYTES) {
+		const float32x4_t d = half_everywhere(p + tcb_format_row(format)->d_at);
+		return widen_heads(vreinterpretq_s8_u8(vld1q_u8(p + tcb_format_row(format)->scales_at)), d, d);
+	}
 	/* Scales and mins of 6 bits are the same with a sign. */
 	return widen_heads(vreinterpretq_s8_u8(k_scales(p)), half_everywhere(p), half_everywhere(p + 2));
 }
@@ -354,7 +366,7 @@ SIMD_INLINE vfloat take_off(struct heads h, const float *sums, vfloat acc)
 
 SIMD_INLINE vfloat scales_of(struct heads h, enum tcb_format_id format, int v)
 {
-	const int run = format == TCB_FORMAT_Q6_K ? v : v / 2;
+	const int run = has_short_runs(format) ? v : v / 2;
 	return vdupq_n_f32(h.four[run / 4][run % 4]);
 }
 
@@ -368,24 +380,22 @@ SIMD_INLINE vint move_bits(vint v, int from, int to)
 SIMD_INLINE vint codes_of(const uint8_t *p, enum tcb_format_id format, int v)
 {
 	const vint nibble = vi_bytes(15);
-	if (format == TCB_FORMAT_Q8_0)
-		return vi_load(p + 34 * (v / 2) + 2 + 16 * (v % 2));
-	if (tcb_format_row(format)->codes == TCB_CODES_RUNS)
+	const uint8_t *codes = p + codes_at(format), *bits = p + high_at(format) + 16 * (v % 2);
+	if (codes_kind(format) == TCB_CODES_BYTES)
+		return vi_load(codes + (int)tcb_format_row(format)->block_bytes * (v / 2) + 16 * (v % 2));
+	if (codes_kind(format) == TCB_CODES_RUNS)
 		return quant_nibble_codes(vi_and(move_bits(vi_load(run_at(p, format, v / 2)), 4 * (v % 2), 0), nibble),
 					  format);
-	if (format == TCB_FORMAT_Q4_K || format == TCB_FORMAT_Q5_K) {
-		const uint8_t *codes = p + (format == TCB_FORMAT_Q4_K ? 16 : 48);
+	if (codes_kind(format) == TCB_CODES_PAIRS) {
 		const int run = v / 2;
 		const vint low =
 			vi_and(move_bits(vi_load(codes + 32 * (run / 2) + 16 * (v % 2)), 4 * (run % 2), 0), nibble);
-		return format == TCB_FORMAT_Q4_K
-			       ? low
-			       : vi_merge(low, move_bits(vi_load(p + 16 + 16 * (v % 2)), run, 4), vi_bytes(16));
+		return has_high_bits(format) ? vi_merge(low, move_bits(vi_load(bits), run, 4), vi_bytes(16)) : low;
 	}
 	const int half = v / 8, part = v % 8 / 2;
-	const vint low = vi_load(p + 64 * half + 32 * (part % 2) + 16 * (v % 2));
+	const vint low = vi_load(codes + 64 * half + 32 * (part % 2) + 16 * (v % 2));
 	return vi_merge(vi_and(move_bits(low, 4 * (part / 2), 0), nibble),
-			move_bits(vi_load(p + 128 + 32 * half + 16 * (v % 2)), 2 * part, 4), vi_bytes(0x30));
+			move_bits(vi_load(bits + 32 * half), 2 * part, 4), vi_bytes(0x30));
 }
 #endif
 
@@ -402,7 +412,7 @@ SIMD_INLINE int has_mins(enum tcb_format_id format)
 /* How many vectors of codes are summed up before they are scaled. */
 SIMD_INLINE int joined(enum tcb_format_id format)
 {
-	const int run = format == TCB_FORMAT_Q6_K ? 16 : 32;
+	const int run = has_short_runs(format) ? 16 : 32;
 	return run < VECTOR_BYTES ? 1 : run / VECTOR_BYTES;
 }
 

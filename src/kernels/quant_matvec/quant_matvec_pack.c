@@ -1,147 +1,33 @@
 /* SPDX-License-Identifier: MIT
  *
- * Packed weight layouts of q4k_matvec alone (TCB-01): R rows interleaved so that one
- * 64-byte vector holds a piece of every row, scales kept as 6 bits or widened
- * to bytes.  In: Q4_K blocks as stored, rows of K/256 blocks.  Out: the group
- * blocks that quant_matvec_pack.h describes.  Packing loses nothing; unpacking gives
- * the stored bytes back.
+ * What rows of weights take in the layouts of the ops qXX_matvec for CPUs.
  */
 #include <assert.h>
-#include <string.h>
 
 #include "base/sizes.h"
-#include "kernels/formats.h"
 #include "kernels/quant_matvec/quant_matvec_pack.h"
 
-enum { NIBBLE_BYTES = 128, PAIR_BYTES = 32, SCALE_BYTES = 12, ROWS_MAX = 16 };
-
-static const struct {
-	unsigned rows;
-	int wide;
-} layouts[TCB_LAYOUT_COUNT] = {
-	[TCB_LAYOUT_NATIVE] = { 1, 0 }, [TCB_LAYOUT_R4] = { 4, 0 },  [TCB_LAYOUT_R8] = { 8, 0 },
-	[TCB_LAYOUT_R16] = { 16, 0 },   [TCB_LAYOUT_R8W] = { 8, 1 }, [TCB_LAYOUT_R16W] = { 16, 1 },
-	[TCB_LAYOUT_P] = { 1, 0 },      [TCB_LAYOUT_S] = { 1, 0 },
-};
-
-size_t q4k_layout_rows(enum tcb_layout layout)
+size_t qmv_layout_rows(enum tcb_layout layout)
 {
+	static const unsigned char rows[TCB_LAYOUT_COUNT] = {
+		[TCB_LAYOUT_R4] = 4,  [TCB_LAYOUT_R8] = 8,    [TCB_LAYOUT_R16] = 16,
+		[TCB_LAYOUT_R8W] = 8, [TCB_LAYOUT_R16W] = 16,
+	};
 	assert(layout < TCB_LAYOUT_COUNT);
-	return layouts[layout].rows ? layouts[layout].rows : 1; /* those for GPUs only are none of these */
+	return rows[layout] ? rows[layout] : 1;
 }
 
-size_t q4k_layout_block_bytes(enum tcb_layout layout)
+size_t qmv_block_bytes(const struct tcb_problem *problem, enum tcb_layout layout)
 {
-	return q4k_layout_rows(layout) * (Q4K_BLOCK_BYTES + (layouts[layout].wide ? 16 - SCALE_BYTES : 0));
-}
-
-size_t q4k_packed_bytes(enum tcb_layout layout, size_t n, size_t k)
-{
-	size_t rows = q4k_layout_rows(layout);
-	return (n + rows - 1) / rows * (k / Q4K_BLOCK_VALUES) * q4k_layout_block_bytes(layout);
-}
-
-/* PIECE and ROWS are constants after inlining, so that each piece is one move. */
-static inline __attribute__((always_inline)) void pack_nibbles(const uint8_t *const source[ROWS_MAX], unsigned rows,
-							       uint8_t *out)
-{
-	size_t piece = 64 / rows;
-	for (size_t at = 16; at < Q4K_BLOCK_BYTES; at += piece)
-		for (unsigned r = 0; r < rows; r++, out += piece)
-			memcpy(out, source[r] + at, piece);
-}
-
-static inline __attribute__((always_inline)) void unpack_nibbles(const uint8_t *packed, unsigned rows, unsigned row,
-								 uint8_t *out)
-{
-	size_t piece = 64 / rows;
-	for (size_t at = 0; at < NIBBLE_BYTES; at += piece)
-		memcpy(out + at, packed + at * rows + row * piece, piece);
-}
-
-static void pack_block(enum tcb_layout layout, const uint8_t *const source[ROWS_MAX], uint8_t *out)
-{
-	unsigned rows = layouts[layout].rows, words = layouts[layout].wide ? 4 : 3;
-	uint8_t *scales = out + 4 * rows;
-	for (unsigned r = 0; r < rows; r++) {
-		memcpy(out + 4 * r, source[r], 4);
-		uint8_t bytes[16];
-		if (layouts[layout].wide)
-			tcb_k_scales(source[r] + 4, bytes, bytes + 8);
-		else
-			memcpy(bytes, source[r] + 4, SCALE_BYTES);
-		for (unsigned w = 0; w < words; w++)
-			memcpy(scales + 4 * (w * rows + r), bytes + 4 * w, 4);
-	}
-	uint8_t *nibbles = scales + 4 * words * rows;
-	if (rows == 4)
-		pack_nibbles(source, 4, nibbles);
-	else if (rows == 8)
-		pack_nibbles(source, 8, nibbles);
-	else
-		pack_nibbles(source, 16, nibbles);
-}
-
-static void unpack_row(enum tcb_layout layout, const uint8_t *packed, unsigned r, uint8_t *out)
-{
-	unsigned rows = layouts[layout].rows, words = layouts[layout].wide ? 4 : 3;
-	const uint8_t *scales = packed + 4 * rows;
-	uint8_t bytes[16];
-	memcpy(out, packed + 4 * r, 4);
-	for (unsigned w = 0; w < words; w++)
-		memcpy(bytes + 4 * w, scales + 4 * (w * rows + r), 4);
-	if (layouts[layout].wide)
-		tcb_k_scales_pack(bytes, bytes + 8, out + 4);
-	else
-		memcpy(out + 4, bytes, SCALE_BYTES);
-	const uint8_t *nibbles = scales + 4 * words * rows;
-	if (rows == 4)
-		unpack_nibbles(nibbles, 4, r, out + 16);
-	else if (rows == 8)
-		unpack_nibbles(nibbles, 8, r, out + 16);
-	else
-		unpack_nibbles(nibbles, 16, r, out + 16);
-}
-
-void q4k_pack(enum tcb_layout layout, size_t n, size_t k, const void *weights, void *packed)
-{
-	static const uint8_t zeros[Q4K_BLOCK_BYTES];
-	size_t rows = q4k_layout_rows(layout), blocks = k / Q4K_BLOCK_VALUES;
-	size_t row_bytes = blocks * Q4K_BLOCK_BYTES, group_block = q4k_layout_block_bytes(layout);
-	const uint8_t *in = weights;
-	uint8_t *out = packed;
-	assert(rows > 1 && layout != TCB_LAYOUT_R16 && k % Q4K_BLOCK_VALUES == 0);
-	for (size_t first = 0; first < n; first += rows)
-		for (size_t b = 0; b < blocks; b++, out += group_block) {
-			const uint8_t *source[ROWS_MAX];
-			for (size_t r = 0; r < rows; r++)
-				source[r] = first + r < n ? in + (first + r) * row_bytes + b * Q4K_BLOCK_BYTES : zeros;
-			pack_block(layout, source, out);
-		}
-}
-
-void q4k_unpack(enum tcb_layout layout, size_t n, size_t k, const void *packed, void *weights)
-{
-	size_t rows = q4k_layout_rows(layout), blocks = k / Q4K_BLOCK_VALUES;
-	size_t group_block = q4k_layout_block_bytes(layout);
-	const uint8_t *in = packed;
-	uint8_t *out = weights;
-	assert(rows > 1 && layout != TCB_LAYOUT_R16 && k % Q4K_BLOCK_VALUES == 0);
-	for (size_t row = 0; row < n; row++)
-		for (size_t b = 0; b < blocks; b++, out += Q4K_BLOCK_BYTES)
-			unpack_row(layout, in + (row / rows * blocks + b) * group_block, (unsigned)(row % rows), out);
-}
-
-size_t qmv_block_bytes(const struct tcb_format *format, enum tcb_layout layout)
-{
-	if (format->id == TCB_FORMAT_Q4_K)
-		return q4k_layout_block_bytes(layout);
-	return layout == TCB_LAYOUT_NATIVE ? qmv_super_bytes(format->id) : tcb_lines(format->id) * QMV_LINE;
+	const struct qmv_own *own = qmv_kind(problem)->own;
+	const enum tcb_format_id format = problem->op->format->id;
+	if (own)
+		return own->block_bytes(layout);
+	return layout == TCB_LAYOUT_NATIVE ? qmv_super_bytes(format) : tcb_lines(format) * QMV_LINE;
 }
 
 size_t qmv_group_bytes(const struct tcb_problem *problem, enum tcb_layout layout)
 {
-	const struct tcb_format *format = problem->op->format;
-	return layout == TCB_LAYOUT_NATIVE ? tcb_quant_row_bytes(format, problem->shape.k)
-					   : tcb_div_up(problem->shape.k, QMV_SUPER) * qmv_block_bytes(format, layout);
+	return layout == TCB_LAYOUT_NATIVE ? tcb_quant_row_bytes(problem->op->format, problem->shape.k)
+					   : tcb_div_up(problem->shape.k, QMV_SUPER) * qmv_block_bytes(problem, layout);
 }

@@ -9,7 +9,7 @@
  *   s  byte i of sub-block j's 16 has value i in the low nibble and value i + 16
  *      in the high one.  High bits: word w of these bytes has its b bits of byte
  *      i at bit 8 i + b w of a word of the sub-block's; those of the high nibbles
- *      follow at bit 4 (b = 1) or in a second word (b = 2).  Q4_K, Q5_K: d, dmin
+ *      follow at bit 4 (b = 1) or in a second word (b = 2).  TCB_SCALES_K: d, dmin
  *      and eight fields of 12 bits, scale + 64 min, field j from bit 12 j on.
  *   f  tiles instead of planes: 16 rows of one superblock, row groups one after
  *      another, zeros past the last row.  With lane (g, t) = 4 g + t of a warp

@@ -9,11 +9,8 @@
 #include "kernels/quant_matvec/quant_matvec_layout.h"
 #include "kernels/simd/isas.h"
 
-/* Q4_K's own kernels: K/256 blocks from K floats, K a multiple of 256; all give the same bits. */
-typedef void q4k_quantize_fn(const float *x, size_t blocks, struct q4k_x8 *out);
-typedef void q4k_prepare_fn(const float *x, size_t blocks, struct q4k_x32 *out);
-
-/* The shared ones: K values, K a multiple of the format's block; q8 gives the same bits everywhere. */
+/* For the kernels that formats share: K values, K a multiple of the format's block; q8 gives the same bits everywhere.
+ */
 typedef void qmv_prepare_q8_fn(const struct tcb_format *format, const float *x, size_t k, struct qmv_x8 *out);
 typedef void qmv_prepare_f32_fn(const struct tcb_format *format, int as_they_are, const float *x, size_t k,
 				struct qmv_x32 *out);
@@ -28,13 +25,11 @@ typedef void qmv_gate_fn(float *gate, const float *up, size_t count);
 #define QMV_NORM_CHAIN 4
 #define QMV_GATE_ULPS 3
 
-#define QMV_DECLARE_PREPARERS(isa, ...)           \
-	qmv_norm_fn qmv_norm_##isa;               \
-	qmv_gate_fn qmv_gate_##isa;               \
-	qmv_prepare_q8_fn qmv_prepare_q8_##isa;   \
-	qmv_prepare_f32_fn qmv_prepare_f32_##isa; \
-	q4k_quantize_fn q4k_quantize_##isa;       \
-	q4k_prepare_fn q4k_prepare_##isa;
+#define QMV_DECLARE_PREPARERS(isa, ...)         \
+	qmv_norm_fn qmv_norm_##isa;             \
+	qmv_gate_fn qmv_gate_##isa;             \
+	qmv_prepare_q8_fn qmv_prepare_q8_##isa; \
+	qmv_prepare_f32_fn qmv_prepare_f32_##isa;
 TCB_ISAS_FLOATS(QMV_DECLARE_PREPARERS, )
 #undef QMV_DECLARE_PREPARERS
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Micro-kernels of all MatVecs but q4k_matvec in portable
+ * Micro-kernels of the MatVecs that formats share, in portable
  * C, on rows as stored; the plainest statement of what the others compute.
  * Contract f32: per run of values that share a scale, scale times the sum of
  * products of codes and activations, less the offset times the activations'
@@ -62,7 +62,7 @@ SIMD_INLINE void native_rows(const struct qmv_call *call, enum tcb_format_id id,
 	{                                                 \
 		native_rows(call, TCB_FORMAT_##id, 0);    \
 	}
-TCB_FORMAT_OTHER_ROWS(KERNELS)
+TCB_FORMAT_SHARED_ROWS(KERNELS)
 
 #define TABLE(kind, has_norm, is_gated, op, k)                               \
 	const struct tcb_variant SIMD_NAME(qmv_##op##_##kind)[] = {          \
@@ -73,4 +73,4 @@ TCB_FORMAT_OTHER_ROWS(KERNELS)
 		{ 0 },                                                       \
 	};
 #define TABLES(id, name, op, k, ...) QMV_KINDS(TABLE, op, k)
-TCB_FORMAT_OTHER_ROWS(TABLES)
+TCB_FORMAT_SHARED_ROWS(TABLES)

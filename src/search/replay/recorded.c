@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 /* Of a trial, beside its timed calls: compiling, verifying and warming up.  What version 3 of the database stores of it
- * counts where it is known; before, a sweep of 4,985 candidates of q4k_matmul on an H200 took 200 s. */
+ * counts where it is known; before, a sweep of 4,985 candidates of a matmul on an H200 took 200 s. */
 static const double TRIAL_NS = 40e6;
 
 enum tcb_status tcb_recorded_alloc(struct tcb_recorded *recorded, size_t count, const char *name, struct tcb_error *err)
