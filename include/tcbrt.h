@@ -306,9 +306,9 @@ struct tcbrt_tuning {
  */
 TCBRT_API int tcbrt_lookup(const struct tcbrt *rt, const struct tcbrt_query *query, struct tcbrt_tuning *out);
 
-/* Value of a knob: a number, or a word's number (tcbrt_knob_word has the word).  -1: the op does not use it, or there
- * is none of that name.  NAME: "isa", "layout", "threads", "sched", "unroll", "prefetch", ... as in the geometry's
- * text. */
+/* Value of a knob or of a parameter of the op's own: a number, or a word's number (tcbrt_knob_word has a knob's word,
+ * the geometry's text also those of parameters).  -1: the op does not use it, or there is none of that name.  NAME:
+ * "isa", "layout", "threads", "sched", "unroll", "prefetch", ... as in the geometry's text. */
 TCBRT_API int tcbrt_knob(const struct tcbrt_tuning *tuning, const char *name);
 /* "avx2" for "isa", "native" for "layout"; NULL if the knob is a number or not set. */
 TCBRT_API const char *tcbrt_knob_word(const struct tcbrt_tuning *tuning, const char *name);

@@ -7,7 +7,7 @@
 
 #include "rt/runtime.h"
 
-_Static_assert((int)TCB_KNOB_COUNT <= (int)TCBRT_KNOBS_MAX, "every knob has room in struct tcbrt_tuning");
+_Static_assert((int)TCB_KNOBS_MAX <= (int)TCBRT_KNOBS_MAX, "every knob and parameter has room in struct tcbrt_tuning");
 _Static_assert((int)TCB_GEOMETRY_TEXT_MAX <= (int)TCBRT_GEOMETRY_MAX, "every geometry's text fits");
 _Static_assert((int)TCB_VARIANT_NAME_MAX <= (int)TCBRT_VARIANT_MAX, "every variant's name fits");
 _Static_assert(sizeof(int) == sizeof(int32_t), "knobs are copied as they are");
@@ -28,7 +28,7 @@ void rt_tuning_geometry(struct tcbrt_tuning *out, const struct tcb_geometry *geo
 	out->verdict = TCBRT_VERDICT_NONE;
 	out->plain_ns = 0;
 	memset(out->reserved, 0, sizeof(out->reserved));
-	for (int knob = TCB_KNOB_COUNT; knob < TCBRT_KNOBS_MAX; knob++)
+	for (int knob = TCB_KNOBS_MAX; knob < TCBRT_KNOBS_MAX; knob++)
 		out->knobs[knob] = TCB_KNOB_UNSET;
 }
 
@@ -79,11 +79,50 @@ static enum tcb_knob find_knob(const char *name)
 	return (enum tcb_knob)knob;
 }
 
+static int is_tile(const char *key)
+{
+	for (int level = 0; level < TCB_LEVEL_COUNT; level++)
+		if (strcmp(key, tcb_level_text((enum tcb_level)level)) == 0)
+			return 1;
+	return 0;
+}
+
+/*
+ * The value of a parameter of the op's own; -1: there is none of that name.  An answer does not know its op: the text
+ * of its geometry has the names of the parameters that are set, behind the knobs and in the order of their values.
+ */
+static int parameter(const struct tcbrt_tuning *tuning, const char *name)
+{
+	const size_t length = strlen(name);
+	int place = TCB_KNOB_COUNT;
+
+	for (const char *at = tuning->geometry; *at; at += *at == ',') {
+		char key[TCB_PARAMETER_KEY_MAX];
+		const size_t end = strcspn(at, "=,");
+
+		snprintf(key, sizeof(key), "%.*s", (int)end, at);
+		if (find_knob(key) == TCB_KNOB_COUNT && !is_tile(key)) {
+			while (place < TCB_KNOBS_MAX && tuning->knobs[place] == TCB_KNOB_UNSET)
+				place++;
+			if (place == TCB_KNOBS_MAX)
+				return -1;
+			if (end == length && strncmp(at, name, length) == 0)
+				return tuning->knobs[place];
+			place++;
+		}
+		at += strcspn(at, ",");
+	}
+	return -1;
+}
+
 int tcbrt_knob(const struct tcbrt_tuning *tuning, const char *name)
 {
-	enum tcb_knob knob = tuning && name ? find_knob(name) : TCB_KNOB_COUNT;
+	if (!tuning || !name || tuning->source == TCBRT_SOURCE_NONE)
+		return -1;
 
-	return knob == TCB_KNOB_COUNT || tuning->source == TCBRT_SOURCE_NONE ? -1 : tuning->knobs[knob];
+	const enum tcb_knob knob = find_knob(name);
+
+	return knob == TCB_KNOB_COUNT ? parameter(tuning, name) : tuning->knobs[knob];
 }
 
 const char *tcbrt_knob_word(const struct tcbrt_tuning *tuning, const char *name)

@@ -192,6 +192,37 @@ static void test_null(void **state)
 	tcbrt_close(rt);
 }
 
+/* An op's own parameters, which an answer has behind the knobs: by name, set or not, words and numbers. */
+static void test_parameters(void **state)
+{
+	static const char *const words[] = { "fast", "slow", NULL };
+	static const struct tcb_parameter parameters[] = {
+		{ .key = "depth" }, { .key = "way", .words = words }, { .key = "lanes" }, { .key = NULL }
+	};
+	struct tcb_geometry geometry;
+	struct tcbrt_tuning tuning;
+
+	(void)state;
+	memset(&tuning, 0, sizeof(tuning));
+	tcb_geometry_init(&geometry);
+	geometry.parameters = parameters;
+	geometry.knob[TCB_KNOB_THREADS] = 2;
+	geometry.knob[TCB_KNOB_COUNT + 1] = 1;
+	geometry.knob[TCB_KNOB_COUNT + 2] = 48;
+	rt_tuning_fill(&tuning, TCBRT_SOURCE_ASKED, &geometry, NULL, 2);
+	assert_int_equal(tcbrt_knob(&tuning, "threads"), 2);
+	assert_int_equal(tcbrt_knob(&tuning, "depth"), -1);
+	assert_int_equal(tcbrt_knob(&tuning, "way"), 1);
+	assert_int_equal(tcbrt_knob(&tuning, "lanes"), 48);
+	assert_int_equal(tcbrt_knob(&tuning, "lane"), -1);
+	assert_int_equal(tcbrt_knob(&tuning, "macro"), -1);
+	assert_null(tcbrt_knob_word(&tuning, "way"));
+	geometry.knob[TCB_KNOB_COUNT] = 0;
+	rt_tuning_fill(&tuning, TCBRT_SOURCE_ASKED, &geometry, NULL, 2);
+	assert_int_equal(tcbrt_knob(&tuning, "depth"), 0);
+	assert_int_equal(tcbrt_knob(&tuning, "lanes"), 48);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -200,6 +231,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_provisional, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refused_queries, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_null, setup, teardown),
+		cmocka_unit_test(test_parameters),
 	};
 	return cmocka_run_group_tests_name("rt.rt_lookup", tests, NULL, NULL);
 }
