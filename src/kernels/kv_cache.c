@@ -7,31 +7,21 @@
 
 #include "base/sizes.h"
 
-const char *tcb_kv_word(enum tcb_type kv)
+void tcb_kv_to_f32(enum tcb_kv kv, const void *from, size_t count, float *out)
 {
-	static const char *const words[TCB_TYPE_COUNT] = {
-#define WORD(word, TYPE, ...) [TYPE] = #word,
-		TCB_KV_LIST(WORD, )
-#undef WORD
-	};
-	return words[kv];
-}
-
-void tcb_kv_to_f32(enum tcb_type kv, const void *from, size_t count, float *out)
-{
-	const struct tcb_format *blocks = tcb_format(TCB_KV_FORMAT);
-	if (kv == TCB_TYPE_BLOCKS)
+	const struct tcb_format *blocks = tcb_kv_format(kv);
+	if (blocks)
 		tcb_dequantize(blocks, from, count / blocks->block_values, out);
 	else
-		tcb_type_to_f32(kv, from, count, out);
+		tcb_type_to_f32(tcb_kv_row(kv)->type, from, count, out);
 }
 
-void tcb_kv_from_f32(enum tcb_type kv, const float *values, size_t count, void *out)
+void tcb_kv_from_f32(enum tcb_kv kv, const float *values, size_t count, void *out)
 {
-	const struct tcb_format *blocks = tcb_format(TCB_KV_FORMAT);
-	if (kv != TCB_TYPE_BLOCKS)
-		tcb_type_from_f32(kv, values, count, out);
-	for (size_t i = 0; kv == TCB_TYPE_BLOCKS && i < count; i += blocks->block_values)
+	const struct tcb_format *blocks = tcb_kv_format(kv);
+	if (!blocks)
+		tcb_type_from_f32(tcb_kv_row(kv)->type, values, count, out);
+	for (size_t i = 0; blocks && i < count; i += blocks->block_values)
 		tcb_block_quantize(blocks, values + i, (char *)out + tcb_kv_bytes(kv, i));
 }
 

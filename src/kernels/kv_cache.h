@@ -8,7 +8,7 @@
  * or with page size P in pages of P tokens, page table[sequence][t / P] for token t;
  * entries past a length are no pages and are not read.
  *
- * Values are of one of the types of TCB_KV_LIST; blocks are along the head.
+ * What values may be is a line of TCB_KV_LIST; blocks are along the head.
  */
 #ifndef TCB_KERNELS_KV_CACHE_H
 #define TCB_KERNELS_KV_CACHE_H
@@ -24,16 +24,43 @@ enum {
 };
 
 /*
- * X(word, TYPE, IO, text, ...): what values of K and V may be.  The word is part of the names of ops and kernels, IO
- * the type of q and out under contract f16.
+ * X(word, ID, TYPE, IO, FORMAT, text, ...): what values of K and V may be, an op of each family a line.  The word is
+ * part of the names of ops and kernels, IO the type of q and out under contract f16, FORMAT that of TCB_TYPE_BLOCKS.
  */
-#define TCB_KV_LIST(X, ...)                                                   \
-	X(f16, TCB_TYPE_F16, TCB_TYPE_F16, "an f16 KV cache", __VA_ARGS__)    \
-	X(bf16, TCB_TYPE_BF16, TCB_TYPE_BF16, "a bf16 KV cache", __VA_ARGS__) \
-	X(q80, TCB_TYPE_BLOCKS, TCB_TYPE_F16, "a KV cache of Q8_0 blocks", __VA_ARGS__)
+/* clang-format off */
+#define TCB_KV_LIST(X, ...) \
+	X(f16, F16, TCB_TYPE_F16, TCB_TYPE_F16, TCB_FORMAT_COUNT, "an f16 KV cache", __VA_ARGS__) \
+	X(bf16, BF16, TCB_TYPE_BF16, TCB_TYPE_BF16, TCB_FORMAT_COUNT, "a bf16 KV cache", __VA_ARGS__) \
+	X(q80, Q80, TCB_TYPE_BLOCKS, TCB_TYPE_F16, TCB_FORMAT_Q8_0, "a KV cache of Q8_0 blocks", __VA_ARGS__)
+/* clang-format on */
 
-#define TCB_KV_FORMAT TCB_FORMAT_Q8_0 /* of blocks */
-const char *tcb_kv_word(enum tcb_type kv);
+#define TCB_KV_ID(word, id, ...) TCB_KV_##id,
+enum tcb_kv { TCB_KV_LIST(TCB_KV_ID, ) TCB_KV_COUNT };
+#undef TCB_KV_ID
+
+struct tcb_kv_row {
+	const char *word;
+	enum tcb_type type, io;
+	enum tcb_format_id blocks; /* TCB_FORMAT_COUNT: there are none */
+};
+
+/* Compilers see what the row of a constant says. */
+static inline const struct tcb_kv_row *tcb_kv_row(enum tcb_kv kv)
+{
+#define TCB_KV_ROW(word, id, type, io, format, ...) { #word, type, io, format },
+	static const struct tcb_kv_row rows[TCB_KV_COUNT] = { TCB_KV_LIST(TCB_KV_ROW, ) };
+#undef TCB_KV_ROW
+	return &rows[kv];
+}
+static inline int tcb_kv_has_blocks(enum tcb_kv kv)
+{
+	return tcb_kv_row(kv)->type == TCB_TYPE_BLOCKS;
+}
+/* Of q and out, of what goes into a cache. */
+static inline enum tcb_type tcb_kv_io_type(enum tcb_kv kv, enum tcb_contract contract)
+{
+	return contract == TCB_CONTRACT_F16 ? tcb_kv_row(kv)->io : TCB_TYPE_F32;
+}
 
 /* Pages of one sequence in the table; 0: contiguous. */
 static inline size_t tcb_kv_pages(const struct tcb_shape *shape)
@@ -55,20 +82,21 @@ static inline size_t tcb_kv_token(const struct tcb_shape *shape, const int32_t *
 }
 
 /* What the blocks of a cache of blocks are; of other caches NULL. */
-static inline const struct tcb_format *tcb_kv_format(enum tcb_type kv)
+static inline const struct tcb_format *tcb_kv_format(enum tcb_kv kv)
 {
-	return kv == TCB_TYPE_BLOCKS ? tcb_format_row(TCB_FORMAT_Q8_0) : NULL;
+	return tcb_kv_has_blocks(kv) ? tcb_format_row(tcb_kv_row(kv)->blocks) : NULL;
 }
 
 /* Bytes of COUNT values; whole blocks. */
-static inline size_t tcb_kv_bytes(enum tcb_type kv, size_t count)
+static inline size_t tcb_kv_bytes(enum tcb_kv kv, size_t count)
 {
-	const struct tcb_format *blocks = tcb_format_row(TCB_KV_FORMAT);
-	return kv == TCB_TYPE_BLOCKS ? count / blocks->block_values * blocks->block_bytes : count * tcb_type_bytes(kv);
+	const struct tcb_format *blocks = tcb_kv_format(kv);
+	return blocks ? count / blocks->block_values * blocks->block_bytes
+		      : count * tcb_type_bytes(tcb_kv_row(kv)->type);
 }
 /* COUNT of them as floats, and back; whole blocks. */
-void tcb_kv_to_f32(enum tcb_type kv, const void *from, size_t count, float *out);
-void tcb_kv_from_f32(enum tcb_type kv, const float *values, size_t count, void *out);
+void tcb_kv_to_f32(enum tcb_kv kv, const void *from, size_t count, float *out);
+void tcb_kv_from_f32(enum tcb_kv kv, const float *values, size_t count, void *out);
 
 /* The length of SEQUENCE in test data and in measurements: n, or with ragged n, n (b - 1) / b, ...; from four
  * sequences on the last but one has one token and the last none. */

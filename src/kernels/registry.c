@@ -3,11 +3,13 @@
  * The ops of this build, in the order in which `tcbtune ops` and `--op all`
  * take them; the first one stands in the examples of the help.  A new op is its
  * folder, one line of TCB_OP_LIST and one line of CMakeLists.txt; the ops of a
- * weight format come with its row (formats.h).
+ * weight format come with its row (formats.h), those of a format of KV caches
+ * with its line (kv_cache.h).
  */
 #include <string.h>
 
 #include "kernels/formats.h"
+#include "kernels/kv_cache.h"
 #include "kernels/op.h"
 
 /* A line an op. */
@@ -22,15 +24,10 @@
 	X(reduce2d_sum) \
 	X(reduce2d_max) \
 	X(reduce2d_min) \
-	X(attention_decode_f16) \
-	X(attention_decode_bf16) \
-	X(attention_decode_q80) \
-	X(attention_prefill_f16) \
-	X(attention_prefill_bf16) \
-	X(attention_prefill_q80) \
-	X(rope_append_f16) \
-	X(rope_append_bf16) \
-	X(rope_append_q80)
+	TCB_KV_LIST(TCB_OP_OF_KV, X, attention_decode) \
+	TCB_KV_LIST(TCB_OP_OF_KV, X, attention_prefill) \
+	TCB_KV_LIST(TCB_OP_OF_KV, X, rope_append)
+#define TCB_OP_OF_KV(word, id, type, io, format, text, X, op) X(op##_##word)
 /* clang-format on */
 
 #define TCB_OP_DECLARE(name) extern const struct tcb_op tcb_op_##name;

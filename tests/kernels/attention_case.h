@@ -29,13 +29,15 @@ static inline void attention_problem(const struct tcb_op *op, enum tcb_contract 
 static inline void attention_put(const struct tcb_problem *problem, void *const operand[], size_t which, size_t index,
 				 float value)
 {
-	const enum tcb_type type = which == ATTENTION_Q ? attention_io_type(problem) : attention_of(problem)->kv;
-	char *to = (char *)operand[which] + tcb_kv_bytes(type, index / ATTENTION_BLOCK * ATTENTION_BLOCK);
+	const struct tcb_kv_row *kv = tcb_kv_row(attention_of(problem)->kv);
+	const enum tcb_type type = which == ATTENTION_Q ? attention_io_type(problem) : kv->type;
 	if (type == TCB_TYPE_BLOCKS) {
-		memset(to, 1, tcb_kv_bytes(type, ATTENTION_BLOCK));
+		const size_t bytes = tcb_kv_bytes(attention_of(problem)->kv, ATTENTION_BLOCK);
+		char *to = (char *)operand[which] + index / ATTENTION_BLOCK * bytes;
+		memset(to, 1, bytes);
 		tcb_f16_store(value, to);
 	} else
-		tcb_type_from_f32(type, &value, 1, to + index % ATTENTION_BLOCK * tcb_type_bytes(type));
+		tcb_type_from_f32(type, &value, 1, (char *)operand[which] + index * tcb_type_bytes(type));
 }
 
 /* Of sequence 0 all scores of KV head 0 are -inf, and of KV head 1 one is; of sequence 1 K of token 1 has a NaN in KV

@@ -50,12 +50,15 @@ static void data_fini(struct data *data)
 
 static double value_at(const struct data *data, size_t operand, size_t index)
 {
-	const enum tcb_type type = data->operands[operand].type;
-	const size_t unit = type == TCB_TYPE_BLOCKS ? ATTENTION_BLOCK : 1;
+	const struct tcb_operand *of = &data->operands[operand];
+	const char *at = data->operand[operand];
 	float values[ATTENTION_BLOCK];
-	tcb_kv_to_f32(type, (const char *)data->operand[operand] + tcb_kv_bytes(type, index / unit * unit), unit,
-		      values);
-	return (double)values[index % unit];
+	if (!of->format) {
+		tcb_type_to_f32(of->type, at + index * tcb_type_bytes(of->type), 1, values);
+		return (double)values[0];
+	}
+	tcb_dequantize(of->format, at + index / ATTENTION_BLOCK * of->format->block_bytes, 1, values);
+	return (double)values[index % ATTENTION_BLOCK];
 }
 
 /* One query head of one token, by the definition, to OUT of k values. */
@@ -242,7 +245,7 @@ static void extremes_of_bf16(void **state)
 		struct tcb_problem problem;
 		struct tcb_geometry geometry;
 		struct data data;
-		if (((const struct attention_op *)op.member)->kv != TCB_TYPE_BF16 ||
+		if (((const struct attention_op *)op.member)->kv != TCB_KV_BF16 ||
 		    !tcb_target_has(&device.target, isa) || !tcb_isa_is_of_cpu(isa))
 			continue;
 		op.fill = fill_extremes;
@@ -379,7 +382,7 @@ static void the_model_counts_what_is_seen(void **state)
 		attention_problem(tcb_op_find(op_names[i % OPS]), TCB_CONTRACT_F16, rows[i / OPS].shape, &problem);
 		const struct tcb_shape *s = &problem.shape;
 		const double io = 2.0 * 2 * (double)(s->words.sequences * s->m * 32 * 128) + 4.0 * s->words.sequences;
-		const double each = attention_of(&problem)->kv == TCB_TYPE_BLOCKS ? 34.0 / 32 : 2;
+		const double each = attention_has_blocks(&problem) ? 34.0 / 32 : 2;
 		assert_true(problem.op->traffic(&problem) == rows[i / OPS].kv_tokens * 2 * 8 * 128 * each + io);
 		assert_true(problem.op->flops(&problem) == rows[i / OPS].pairs * 32 * 4 * 128);
 	}

@@ -91,7 +91,7 @@ static void prefill_of_gpus(void **state)
 		const struct tcb_ptx_sink sink = { attention_print_finding, NULL };
 		const size_t n = i / 2;
 		const struct tcb_op *op = tcb_op_find(op_names[FIRST + n % PREFILLS]);
-		const int is_blocks = ((const struct attention_op *)op->member)->kv == TCB_TYPE_BLOCKS;
+		const int is_blocks = tcb_kv_has_blocks(((const struct attention_op *)op->member)->kv);
 		struct tcb_kernel_emulation emulation;
 		struct tcb_problem problem;
 		struct tcb_geometry geometry;
@@ -128,8 +128,9 @@ static void fill_huge(const struct tcb_problem *problem, uint64_t seed, void *co
 {
 	static const float spread[4] = { 3e4f, 1, 200, 4e3f };
 	const struct tcb_shape *s = &problem->shape;
-	const enum tcb_type kv = attention_of(problem)->kv, io = attention_io_type(problem);
-	const float most = kv == TCB_TYPE_BF16 ? 1e16f : 3e4f;
+	const enum tcb_kv kv = attention_of(problem)->kv;
+	const enum tcb_type io = attention_io_type(problem);
+	const float most = kv == TCB_KV_BF16 ? 1e16f : 3e4f;
 	tcb_op_find(problem->op_name)->fill(problem, seed, operand);
 	for (size_t i = 0; i < s->words.sequences * s->m * s->words.query * s->k; i++) {
 		const size_t h = i / s->k % s->words.query;
@@ -141,7 +142,7 @@ static void fill_huge(const struct tcb_problem *problem, uint64_t seed, void *co
 		float values[ATTENTION_BLOCK];
 		for (size_t d = 0; d < ATTENTION_BLOCK; d++)
 			values[d] = (h ? 1 : most) * ((float)((t % 5 * 7 + d * 3) % 11) - 5) / 8;
-		if (h == s->words.kv - 1 && t < s->n && kv != TCB_TYPE_BLOCKS)
+		if (h == s->words.kv - 1 && t < s->n && !tcb_kv_has_blocks(kv))
 			values[1] = -INFINITY; /* q is above or below 0 there */
 		tcb_kv_from_f32(kv, values, ATTENTION_BLOCK, (char *)operand[ATTENTION_K] + tcb_kv_bytes(kv, i));
 	}

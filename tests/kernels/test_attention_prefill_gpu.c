@@ -138,7 +138,7 @@ static void check_rows(const struct row *rows, size_t count, const char *more)
 	for (size_t n = 0; n < OPS * count; n++) {
 		const struct row *row = &rows[n / OPS];
 		const struct tcb_op *op = tcb_op_find(op_names[n % OPS]);
-		const int is_blocks = ((const struct attention_op *)op->member)->kv == TCB_TYPE_BLOCKS;
+		const int is_blocks = tcb_kv_has_blocks(((const struct attention_op *)op->member)->kv);
 		const int has_prep = strstr(row->knobs, "prep=") != NULL;
 		char text[300];
 		if (test_leaves_out(n) || (has_prep && !is_blocks))
@@ -203,7 +203,7 @@ static void fill_odd(const struct tcb_problem *problem, uint64_t seed, void *con
 {
 	const struct tcb_shape *s = &problem->shape;
 	const size_t row = (size_t)s->words.kv * s->k, queries = (size_t)s->words.query * s->k;
-	const int is_blocks = attention_of(problem)->kv == TCB_TYPE_BLOCKS;
+	const int is_blocks = attention_has_blocks(problem);
 	tcb_op_find(problem->op_name)->fill(problem, seed, operand);
 	attention_put(problem, operand, ATTENTION_K, 3 * row + s->k + 3, NAN);
 	attention_put(problem, operand, ATTENTION_V, 2 * row + 3, NAN);

@@ -48,7 +48,7 @@ static struct tcb_problem problem_of(size_t op, size_t contract, const char *tex
 
 static int has_blocks(const struct gpu_bench *b)
 {
-	return rope_kv_type(&b->problem) == TCB_TYPE_BLOCKS;
+	return tcb_kv_has_blocks(rope_kv(&b->problem));
 }
 
 static size_t elements(const struct gpu_bench *b, size_t output)

@@ -16,7 +16,7 @@
  * Where K and V have a token, and what values they have, is kv_cache.h's.
  *
  * Contract f32: q and out are f32, and so is all arithmetic.  Contract f16: q and out
- * have K's type, of q8_0 f16, and the weights exp(s - max) are rounded to it; sums are
+ * have K's type, of blocks f16, and the weights exp(s - max) are rounded to it; sums are
  * in f32.
  * Online softmax: Milakov, Gimelshein 2018; splits of KV: Dao et al. 2023.
  */
@@ -31,7 +31,7 @@ enum { ATTENTION_HEAD_UNIT = 32, ATTENTION_HEAD_MAX = 256, ATTENTION_DECODE_TOKE
 
 /* What tells the ops apart (op->member). */
 struct attention_op {
-	enum tcb_type kv;     /* of K and V; TCB_TYPE_BLOCKS: of q8_0 */
+	enum tcb_kv kv;       /* of K and V */
 	int multiplies_codes; /* contract f16, blocks: their codes by whole numbers; else they become f16 */
 	size_t tokens_max;    /* query tokens of a sequence; 0: any number */
 	const char *example;  /* a shape */
@@ -40,13 +40,14 @@ static inline const struct attention_op *attention_of(const struct tcb_problem *
 {
 	return problem->op->member;
 }
+static inline int attention_has_blocks(const struct tcb_problem *problem)
+{
+	return tcb_kv_has_blocks(attention_of(problem)->kv);
+}
 /* Of q and out. */
 static inline enum tcb_type attention_io_type(const struct tcb_problem *problem)
 {
-	const enum tcb_type kv = attention_of(problem)->kv;
-	if (problem->contract != TCB_CONTRACT_F16)
-		return TCB_TYPE_F32;
-	return kv == TCB_TYPE_BLOCKS ? TCB_TYPE_F16 : kv;
+	return tcb_kv_io_type(attention_of(problem)->kv, problem->contract);
 }
 
 static inline size_t attention_group(const struct tcb_shape *shape)

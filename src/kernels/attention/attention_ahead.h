@@ -30,7 +30,7 @@ SIMD_INLINE struct ahead ahead_of(const struct attention_call *call, const enum 
 		return a;
 	a.end = rows + call->tokens;
 	a.at = *rows;
-	a.row_lines = (call->heads * tcb_kv_bytes(type, call->k) + LINE - 1) / LINE;
+	a.row_lines = (call->heads * kv_bytes(type, call->k) + LINE - 1) / LINE;
 	a.left = (ptrdiff_t)a.row_lines;
 	return a;
 }
@@ -71,7 +71,7 @@ SIMD_INLINE struct head head_of(const struct attention_call *call, const enum tc
 	const size_t first = head * call->head_rows;
 	return (struct head){ call->q + first * call->k, call->o + first * call->k,
 			      call->scores + first * ATTENTION_DECODE_LEAD, call->head_rows,
-			      head * tcb_kv_bytes(type, call->k) };
+			      head * kv_bytes(type, call->k) };
 }
 
 #endif

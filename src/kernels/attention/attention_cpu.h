@@ -23,8 +23,9 @@
 #include "kernels/attention/attention.h"
 
 /* attention_decode_cpu.c, attention_prefill_cpu.c */
-extern const struct tcb_side attention_decode_f16_cpu, attention_decode_bf16_cpu, attention_decode_q80_cpu;
-extern const struct tcb_side attention_prefill_f16_cpu, attention_prefill_bf16_cpu, attention_prefill_q80_cpu;
+#define ATTENTION_SIDES(kv, ...) extern const struct tcb_side attention_decode_##kv##_cpu, attention_prefill_##kv##_cpu;
+TCB_KV_LIST(ATTENTION_SIDES, )
+#undef ATTENTION_SIDES
 
 /* --- what the two share --- */
 

@@ -29,7 +29,7 @@ enum {
 static struct attention_dims dims_of(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
 {
 	const struct tcb_shape *s = &problem->shape;
-	const enum tcb_type kv = attention_of(problem)->kv;
+	const enum tcb_kv kv = attention_of(problem)->kv;
 	const size_t heads = s->words.kv, ahead_bytes = (size_t)geometry->knob[TCB_KNOB_PREFETCH];
 	struct attention_dims dims = {
 		.heads = heads,
@@ -37,7 +37,7 @@ static struct attention_dims dims_of(const struct tcb_problem *problem, const st
 		.ahead = tcb_least(tcb_div_up(ahead_bytes, heads * tcb_kv_bytes(kv, s->k)), geometry->tile[TCB_MIDI].n),
 		.step = (size_t)geometry->knob[TCB_KNOB_STEP],
 	};
-	if (kv == TCB_TYPE_BLOCKS)
+	if (tcb_kv_has_blocks(kv))
 		dims.scale_floats = heads * (s->k / ATTENTION_HEAD_UNIT) * ATTENTION_DECODE_SHARE / 2;
 	attention_dims_complete(problem, geometry, &dims);
 	return dims;
@@ -82,7 +82,7 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
  * (attention_bf16_kernels.c). */
 static int is_in_bytes(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
 {
-	return attention_of(problem)->kv == TCB_TYPE_BLOCKS && problem->contract == TCB_CONTRACT_F16 &&
+	return attention_has_blocks(problem) && problem->contract == TCB_CONTRACT_F16 &&
 	       geometry->knob[TCB_KNOB_ISA] == TCB_ISA_AVX512VNNI;
 }
 
@@ -199,10 +199,11 @@ TCB_VARIANT_TABLES(f16_variants, TCB_ISAS_FLOATS, attention_decode_f16_variants)
 ATTENTION_VARIANT_TABLES(bf16_variants, attention_decode_bf16, avx512bf16)
 ATTENTION_VARIANT_TABLES(q80_variants, attention_decode_q80, avx512vnni)
 
-#define SIDE(kv)                                                                                   \
-	const struct tcb_side attention_decode_##kv##_cpu = {                                      \
-		.variants = kv##_variants, .space = &space, .plan = decode_plan, .run = decode_run \
-	}
-SIDE(f16);
-SIDE(bf16);
-SIDE(q80);
+#define SIDE(kv, ...)                                         \
+	const struct tcb_side attention_decode_##kv##_cpu = { \
+		.variants = kv##_variants,                    \
+		.space = &space,                              \
+		.plan = decode_plan,                          \
+		.run = decode_run,                            \
+	};
+TCB_KV_LIST(SIDE, )

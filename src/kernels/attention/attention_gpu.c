@@ -159,7 +159,7 @@ static void write_kernel(struct attention_writer *w)
 	const struct attention_gpu *g = w->g;
 	struct attention_reader r = { .w = w };
 	struct attention_deal deal;
-	tcb_kit_begin(&w->kit, tcb_ptx_namef(b, "attention_decode_%s", tcb_kv_word(g->type)),
+	tcb_kit_begin(&w->kit, tcb_ptx_namef(b, "attention_decode_%s", tcb_kv_row(g->cache)->word),
 		      &(struct tcb_kit_kernel){ .threads = g->threads,
 						.blocks_together = g->occ,
 						.grid = { g->grid[0], g->grid[1], g->grid[2] },

@@ -26,7 +26,7 @@
  * together, has a ring of `stages` pieces in shared memory, which it fills stages - 1
  * pieces ahead.  copy=bulk, of blocks: the same, filled by two tensor copies a piece.
  *
- * Blocks (q8_0): rows of blocks are aligned to 2 bytes only, so they go through the
+ * Blocks: rows of blocks are aligned to 2 bytes only, so they go through the
  * ring.  group=0: K's codes become f16 for S.  group=256: q becomes bytes, the whole
  * number that it is of a power of two for its row in base 256, and K's codes are
  * multiplied as they are.  Either way sums of a block are scaled by K's scale.  For O^T
@@ -43,16 +43,17 @@
 #include "kernels/gpu/ring.h"
 
 enum {
-	ATTENTION_COLUMNS = 8,      /* query rows of an mma */
-	ATTENTION_PIECE = 8,        /* KV tokens, at least, of a piece */
-	ATTENTION_K_BLOCK = 32,     /* values of a head that four lanes have together; of a block of q8_0, too */
-	ATTENTION_BULK_ALIGN = 128, /* of what tensor copies write to */
+	ATTENTION_COLUMNS = 8,                  /* query rows of an mma */
+	ATTENTION_PIECE = 8,                    /* KV tokens, at least, of a piece */
+	ATTENTION_K_BLOCK = 32,                 /* values of a head that four lanes have together; of a block, too */
+	ATTENTION_BULK_ALIGN = 128,             /* of what tensor copies write to */
 	ATTENTION_Q_GROUP = ATTENTION_HEAD_MAX, /* group: values of a row of q whose codes share a unit */
 	ATTENTION_WHOLE = 0x4b400000 /* as a float 1.5 * 2^23: whole numbers up to 2^22 can be added to its bits */
 };
 
 /* A geometry in numbers. */
 struct attention_gpu {
+	enum tcb_kv cache;
 	enum tcb_type type, io; /* of K and V: f16, bf16 or blocks; of q and out */
 	unsigned capability, m, n, k, group, kv_heads, sequences, page, pages, window, cap, causal;
 	int has_own_limits;           /* rows of a tile see different tokens */

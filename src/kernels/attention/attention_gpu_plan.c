@@ -96,7 +96,8 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 	struct attention_gpu *g = out;
 	const struct tcb_shape *s = &problem->shape;
 	memset(g, 0, sizeof(*g));
-	g->type = attention_of(problem)->kv;
+	g->cache = attention_of(problem)->kv;
+	g->type = tcb_kv_row(g->cache)->type;
 	g->io = attention_io_type(problem);
 	g->is_blocks = g->type == TCB_TYPE_BLOCKS;
 	g->is_wide = g->io == TCB_TYPE_F32;
@@ -140,7 +141,7 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 	g->head_tiles = (unsigned)tcb_div_up(g->group, g->heads);
 	g->tiles = g->kv_heads * g->head_tiles * g->token_tiles;
 	g->v_words = g->k % 64 || g->is_blocks ? 2 : 4;
-	g->row_bytes = (unsigned)tcb_kv_bytes(g->type, g->k);
+	g->row_bytes = (unsigned)tcb_kv_bytes(g->cache, g->k);
 	g->token_bytes = g->kv_heads * g->row_bytes;
 	g->copy = (enum tcb_copy)KNOB(COPY);
 	g->unit = KNOB_COUNT(VEC);
@@ -190,7 +191,7 @@ RULE(rule_knobs)
 {
 	const uint64_t set = KNOB_BIT(ISA) | KNOB_BIT(WARPS) | KNOB_BIT(SPLITK) | KNOB_BIT(JOIN) | KNOB_BIT(CLUSTER) |
 			     KNOB_BIT(PDL) | KNOB_BIT(OCC) | KNOB_BIT(HEADS) | KNOB_BIT(COPY) | KNOB_BIT(STAGES) |
-			     KNOB_BIT(VEC) | (attention_of(problem)->kv == TCB_TYPE_BLOCKS ? KNOB_BIT(GROUP) : 0);
+			     KNOB_BIT(VEC) | (attention_has_blocks(problem) ? KNOB_BIT(GROUP) : 0);
 	return tcb_gpu_sets_knobs(geometry, set, KNOB_BIT(SCHED) | KNOB_BIT(BLOCKS)) /* rule_dealing */
 		       ? NULL
 		       : "a GPU's geometry sets isa, warps, vec, stages, splitk, copy, pdl, occ, join, cluster and "
@@ -248,7 +249,7 @@ int attention_gpu_has_bulk(const struct tcb_problem *problem, const struct tcb_t
 	const size_t row = tcb_kv_bytes(attention_of(problem)->kv, problem->shape.k);
 	/* Rows of an odd number of 16 bytes are in banks as they are wanted. */
 	const size_t units = tcb_div_up(row + 16 - tcb_least(row & -row, 16), 16);
-	return target->cuda.capability >= 90 && attention_of(problem)->kv == TCB_TYPE_BLOCKS && units % 2 &&
+	return target->cuda.capability >= 90 && attention_has_blocks(problem) && units % 2 &&
 	       !problem->shape.words.page && row * problem->shape.words.kv % 16 == 0;
 }
 
@@ -256,7 +257,7 @@ RULE(rule_copy)
 {
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
 	const int32_t copy = geometry->knob[TCB_KNOB_COPY], stages = geometry->knob[TCB_KNOB_STAGES];
-	const int is_blocks = attention_of(problem)->kv == TCB_TYPE_BLOCKS;
+	const int is_blocks = attention_has_blocks(problem);
 	if (copy != TCB_COPY_LDG && copy != TCB_COPY_ASYNC && copy != TCB_COPY_BULK)
 		return "copy must be ldg, async or bulk";
 	if (copy == TCB_COPY_LDG && is_blocks)
@@ -364,7 +365,7 @@ RULE(policy_usual)
 	const size_t group = attention_group(&problem->shape), rows = geometry->tile[TCB_MICRO].m * KNOB(HEADS);
 	unsigned unusual = 0;
 	unusual += KNOB(HEADS) != group && rows < ATTENTION_COLUMNS && problem->shape.m * group > rows;
-	const int is_blocks = attention_of(problem)->kv == TCB_TYPE_BLOCKS;
+	const int is_blocks = attention_has_blocks(problem);
 	const size_t blocks = blocks_of(problem, target, geometry), sms = tcb_most(target->cuda.sm_count, 1);
 	unusual += KNOB(PDL) == 0 && target->cuda.capability >= 90 && !is_blocks;
 	unusual += KNOB(WARPS) < 2 || KNOB(WARPS) > 8;

@@ -40,7 +40,7 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 {
 	const struct tcb_shape *s = &problem->shape;
 	const size_t n = tcb_power_of_two_up(s->n), m = tcb_power_of_two_up(s->m), heads = usual_heads(s);
-	const int is_blocks = attention_of(problem)->kv == TCB_TYPE_BLOCKS;
+	const int is_blocks = attention_has_blocks(problem);
 	size_t count = 0;
 	struct tcb_axis *a;
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_ISA), TCB_ISA_MMA);
@@ -125,7 +125,7 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 			     struct tcb_geometry *out)
 {
 	const struct tcb_shape *s = &problem->shape;
-	const int is_blocks = attention_of(problem)->kv == TCB_TYPE_BLOCKS, is_long = s->k > 128;
+	const int is_blocks = attention_has_blocks(problem), is_long = s->k > 128;
 	const int is_f32 = attention_io_type(problem) == TCB_TYPE_F32;
 	const size_t k = tcb_power_of_two_up(s->k), m = tcb_power_of_two_up(s->m);
 	const size_t rows = is_long || is_f32 ? 8 : 16; /* registers */

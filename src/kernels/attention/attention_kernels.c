@@ -46,7 +46,7 @@ SIMD_INLINE void score_rows(const struct attention_call *call, const enum tcb_ty
 	enum { SUMS = LANES };
 	const int asks = first == 0 && call->k_ahead;
 	const int tokens = SUMS / (rows == 3 ? 4 : rows);
-	const size_t head_bytes = tcb_kv_bytes(type, call->k), head_rows = call->head_rows;
+	const size_t head_bytes = kv_bytes(type, call->k), head_rows = call->head_rows;
 	for (size_t t = span->begin; t < span->end; t += (size_t)tokens) {
 		const float *q = call->q + span->head * head_rows * call->k + first * LANES;
 		float *out = call->scores + (span->head * head_rows + first) * ATTENTION_DECODE_LEAD + t;
@@ -74,7 +74,7 @@ SIMD_INLINE void score_rows(const struct attention_call *call, const enum tcb_ty
 					q += head_rows * LANES;
 				}
 				SIMD_FOR (int j = 0; j < tokens; j++) {
-					k[j] += tcb_kv_bytes(type, ATTENTION_HEAD_UNIT);
+					k[j] += kv_bytes(type, ATTENTION_HEAD_UNIT);
 					SIMD_ADDRESS(k[j]);
 				}
 			}
@@ -129,7 +129,7 @@ SIMD_INLINE void add_tokens(const struct attention_call *call, const enum tcb_ty
 			    const struct span *span, size_t first)
 {
 	const int tokens = (int)attention_tokens_of(LANES, (size_t)rows), asks = first == 0 && call->v_ahead;
-	const size_t head_bytes = tcb_kv_bytes(type, call->k), head_rows = call->head_rows;
+	const size_t head_bytes = kv_bytes(type, call->k), head_rows = call->head_rows;
 	for (size_t t = span->begin; t < span->end; t += (size_t)tokens) {
 		const float *p = call->scores + (span->head * head_rows + first) * ATTENTION_DECODE_LEAD + t;
 		float *o = call->o + (span->head * head_rows + first) * call->k;
@@ -148,7 +148,7 @@ SIMD_INLINE void add_tokens(const struct attention_call *call, const enum tcb_ty
 						__builtin_prefetch(row[j] + ahead[j], 0, 3);
 				add_unit(type, rows, tokens, row, weight, o + at, call->k);
 				SIMD_FOR (int j = 0; j < tokens; j++) {
-					row[j] += tcb_kv_bytes(type, ATTENTION_HEAD_UNIT);
+					row[j] += kv_bytes(type, ATTENTION_HEAD_UNIT);
 					SIMD_ADDRESS(row[j]);
 				}
 			}
@@ -179,14 +179,14 @@ SIMD_INLINE void add_values(const struct attention_call *call, const enum tcb_ty
 			    const int vectors, const struct head *head, size_t first, size_t at, size_t begin,
 			    size_t end)
 {
-	const int bytes = (int)tcb_kv_bytes(type, ATTENTION_HEAD_UNIT) * vectors / VECTORS;
+	const int bytes = (int)kv_bytes(type, ATTENTION_HEAD_UNIT) * vectors / VECTORS;
 	const int asks = first == 0 && call->v_ahead;
 	vfloat sum[8][8];
 	float *o = head->o + first * call->k + at;
 	const float *p = head->scores + first * ATTENTION_DECODE_LEAD;
 	/* Constants below where all that is added up here begins with a block: compilers then keep one address. */
 	const size_t within = vectors * LANES % ATTENTION_HEAD_UNIT ? at % ATTENTION_HEAD_UNIT : 0;
-	const size_t from = head->at + tcb_kv_bytes(type, at - within);
+	const size_t from = head->at + kv_bytes(type, at - within);
 	SIMD_FOR (int r = 0; r < rows; r++)
 		SIMD_FOR (int v = 0; v < vectors; v++)
 			sum[r][v] = v_load(o + (size_t)r * call->k + (size_t)v * LANES);
@@ -279,7 +279,7 @@ SIMD_INLINE void tile(const struct attention_call *call, const enum tcb_type typ
 
 /* Heads that are no whole number of what registers hold have a function of their own, whose many ways to go over V
  * leave others' registers alone. */
-#define ATTENTION_KERNEL(kv, TYPE, ...)                                                               \
+#define ATTENTION_KERNEL(kv, ID, TYPE, ...)                                                           \
 	static __attribute__((noinline)) void SIMD_NAME(part_##kv)(const struct attention_call *call) \
 	{                                                                                             \
 		tile(call, TYPE, 0);                                                                  \

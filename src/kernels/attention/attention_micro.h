@@ -14,6 +14,18 @@
 #include "kernels/formats.h"
 #include "kernels/simd/simd_exp.h"
 
+/* Kernels are of an element type, which compilers fold before what they read of a row; blocks of codes that are bytes,
+ * a run each, are of this format. */
+#define KV_FORMAT TCB_FORMAT_Q8_0
+
+/* Bytes of COUNT values; whole blocks. */
+static inline size_t kv_bytes(enum tcb_type type, size_t count)
+{
+	const struct tcb_format *blocks = tcb_format_row(KV_FORMAT);
+	return type == TCB_TYPE_BLOCKS ? count / blocks->block_values * blocks->block_bytes
+				       : count * tcb_type_bytes(type);
+}
+
 SIMD_INLINE vfloat load_half(const enum tcb_type type, const void *row, size_t at)
 {
 	const uint16_t *half = (const uint16_t *)row + at;
@@ -24,7 +36,7 @@ SIMD_INLINE vfloat load_kv(const enum tcb_type type, const void *row, size_t at)
 {
 	if (type != TCB_TYPE_BLOCKS)
 		return load_half(type, row, at);
-	const struct tcb_format *f = tcb_format_row(TCB_KV_FORMAT);
+	const struct tcb_format *f = tcb_format_row(KV_FORMAT);
 	const uint8_t *block = (const uint8_t *)row + at / f->block_values * f->block_bytes;
 	const int8_t *codes = (const int8_t *)block + f->codes_at + at % f->block_values;
 	return v_mul(v_from_bytes(codes), v_set_f16(block + f->d_at));

@@ -50,14 +50,18 @@ static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_sha
 static size_t operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
 {
 	const struct tcb_shape *s = &problem->shape;
-	const enum tcb_type io = attention_io_type(problem), kv = attention_of(problem)->kv;
+	const enum tcb_type io = attention_io_type(problem);
+	const enum tcb_kv kv = attention_of(problem)->kv;
+	const enum tcb_type type = tcb_kv_row(kv)->type;
 	const size_t rows = s->words.sequences * s->m, q = (size_t)s->words.query * s->k;
 	const size_t tokens = tcb_kv_tokens(s), row = (size_t)s->words.kv * s->k;
 	const size_t io_bytes = rows * q * tcb_type_bytes(io), kv_bytes = tcb_kv_bytes(kv, tokens * row);
 	const size_t pages = tcb_kv_pages(s);
 	out[ATTENTION_Q] = (struct tcb_operand){ "q", TCB_ROLE_INPUT, io, rows, q, io_bytes, 0 };
-	out[ATTENTION_K] = (struct tcb_operand){ "k", TCB_ROLE_INPUT, kv, tokens, row, kv_bytes, 1, tcb_kv_format(kv) };
-	out[ATTENTION_V] = (struct tcb_operand){ "v", TCB_ROLE_INPUT, kv, tokens, row, kv_bytes, 1, tcb_kv_format(kv) };
+	out[ATTENTION_K] =
+		(struct tcb_operand){ "k", TCB_ROLE_INPUT, type, tokens, row, kv_bytes, 1, tcb_kv_format(kv) };
+	out[ATTENTION_V] =
+		(struct tcb_operand){ "v", TCB_ROLE_INPUT, type, tokens, row, kv_bytes, 1, tcb_kv_format(kv) };
 	out[ATTENTION_LENGTHS] = (struct tcb_operand){ "lengths", TCB_ROLE_INPUT,     TCB_TYPE_I32,
 						       1,         s->words.sequences, 4 * (size_t)s->words.sequences,
 						       0 };
@@ -72,14 +76,19 @@ static size_t operands(const struct tcb_problem *problem, struct tcb_operand out
 
 /* --- test data --- */
 
-/* COUNT values of about SIZE, from OUT on; whole units of a head. */
-static void fill_values(enum tcb_type type, struct tcb_rng *rng, float size, size_t count, void *out)
+static void draw(struct tcb_rng *rng, float size, size_t count, float *out)
 {
+	for (size_t j = 0; j < count; j++)
+		out[j] = size * tcb_rng_normal(rng);
+}
+
+/* COUNT values of K or V, from OUT on; whole units of a head. */
+static void fill_values(enum tcb_kv kv, struct tcb_rng *rng, size_t count, void *out)
+{
+	float values[ATTENTION_HEAD_UNIT];
 	for (size_t i = 0; i < count; i += ATTENTION_HEAD_UNIT) {
-		float values[ATTENTION_HEAD_UNIT];
-		for (size_t j = 0; j < ATTENTION_HEAD_UNIT; j++)
-			values[j] = size * tcb_rng_normal(rng);
-		tcb_kv_from_f32(type, values, ATTENTION_HEAD_UNIT, (char *)out + tcb_kv_bytes(type, i));
+		draw(rng, 1, ATTENTION_HEAD_UNIT, values);
+		tcb_kv_from_f32(kv, values, ATTENTION_HEAD_UNIT, (char *)out + tcb_kv_bytes(kv, i));
 	}
 }
 
@@ -89,15 +98,18 @@ static void fill_q(const struct tcb_problem *problem, struct tcb_rng *rng, void 
 	static const float spread[3] = { 1, 0.25f, 5 };
 	const struct tcb_shape *s = &problem->shape;
 	const enum tcb_type io = attention_io_type(problem);
-	for (size_t i = 0; i < s->words.sequences * s->m * s->words.query; i++)
-		fill_values(io, rng, spread[i % s->words.query % 3], s->k, (char *)q + i * s->k * tcb_type_bytes(io));
+	float values[ATTENTION_HEAD_MAX];
+	for (size_t i = 0; i < s->words.sequences * s->m * s->words.query; i++) {
+		draw(rng, spread[i % s->words.query % 3], s->k, values);
+		tcb_type_from_f32(io, values, s->k, (char *)q + i * s->k * tcb_type_bytes(io));
+	}
 }
 
 /* What no sequence reads is NaN (in blocks, their scale).  Of NULL operands lengths and pages are the others'. */
 static void fill(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
 {
 	const struct tcb_shape *s = &problem->shape;
-	const enum tcb_type kv = attention_of(problem)->kv;
+	const enum tcb_kv kv = attention_of(problem)->kv;
 	const size_t row = (size_t)s->words.kv * s->k, row_bytes = tcb_kv_bytes(kv, row);
 	int32_t *lengths = operand[ATTENTION_LENGTHS];
 	struct tcb_rng rng;
@@ -113,8 +125,8 @@ static void fill(const struct tcb_problem *problem, uint64_t seed, void *const o
 		for (size_t t = 0; t < (size_t)lengths[b]; t++) {
 			const int32_t *table = s->words.page ? operand[ATTENTION_TABLE] : NULL;
 			const size_t at = tcb_kv_token(s, table, b, t) * row_bytes;
-			fill_values(kv, &rng, 1, row, (char *)operand[ATTENTION_K] + at);
-			fill_values(kv, &rng, 1, row, (char *)operand[ATTENTION_V] + at);
+			fill_values(kv, &rng, row, (char *)operand[ATTENTION_K] + at);
+			fill_values(kv, &rng, row, (char *)operand[ATTENTION_V] + at);
 		}
 }
 
@@ -181,14 +193,14 @@ static const struct tcb_shape prefill_shapes[] = {
 	{                                                          \
 		.kv = kv_, .example = "2048x2048x128,h32/8,causal" \
 	}
-#define ATTENTION_OP(kind, kv_, member_, type_, summary_)                                                   \
-	static const struct attention_op kind##_##kv_ = member_;                                            \
+#define ATTENTION_OP(kv_, ID, type_, io_, format_, text, kind, KIND, summary_, ...)                         \
+	static const struct attention_op kind##_##kv_ = KIND(TCB_KV_##ID);                                  \
 	const struct tcb_op tcb_op_attention_##kind##_##kv_ = {                                             \
 		.name = "attention_" #kind "_" #kv_,                                                        \
-		.summary = summary_,                                                                        \
+		.summary = summary_ text,                                                                   \
 		.shape_form = "MxNxK,hQ/KV",                                                                \
 		.words = TCB_KV_WORDS | 1u << TCB_WORD_WINDOW | 1u << TCB_WORD_CAP | 1u << TCB_WORD_CAUSAL, \
-		.type = type_,                                                                              \
+		.type = io_,                                                                                \
 		.member = &kind##_##kv_,                                                                    \
 		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_F16,                               \
 		.default_contract = TCB_CONTRACT_F16,                                                       \
@@ -203,12 +215,8 @@ static const struct tcb_shape prefill_shapes[] = {
 		.reference_flop_ns = 1,                                                                     \
 		.flops = flops,                                                                             \
 		.traffic = traffic,                                                                         \
-	}
+	};
 #define DECODE_TEXT "attention of one or a few query tokens against "
 #define PREFILL_TEXT "attention of many query tokens against "
-ATTENTION_OP(decode, f16, DECODE(TCB_TYPE_F16), TCB_TYPE_F16, DECODE_TEXT "an f16 KV cache");
-ATTENTION_OP(decode, bf16, DECODE(TCB_TYPE_BF16), TCB_TYPE_BF16, DECODE_TEXT "a bf16 KV cache");
-ATTENTION_OP(decode, q80, DECODE(TCB_TYPE_BLOCKS), TCB_TYPE_F16, DECODE_TEXT "a KV cache of Q8_0 blocks");
-ATTENTION_OP(prefill, f16, PREFILL(TCB_TYPE_F16), TCB_TYPE_F16, PREFILL_TEXT "f16 KV");
-ATTENTION_OP(prefill, bf16, PREFILL(TCB_TYPE_BF16), TCB_TYPE_BF16, PREFILL_TEXT "bf16 KV");
-ATTENTION_OP(prefill, q80, PREFILL(TCB_TYPE_BLOCKS), TCB_TYPE_F16, PREFILL_TEXT "KV of Q8_0 blocks");
+TCB_KV_LIST(ATTENTION_OP, decode, DECODE, DECODE_TEXT, )
+TCB_KV_LIST(ATTENTION_OP, prefill, PREFILL, PREFILL_TEXT, )

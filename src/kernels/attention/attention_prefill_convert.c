@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * prep=warps of attention_prefill: a tile of K or V in q8_0 blocks as it was stored
+ * prep=warps of attention_prefill: a tile of K or V in blocks as it was stored
  * comes in, from shared memory; as f16 it goes to where wgmma has it from, swizzled.
  *
  * A warpgroup converts.  A thread has blocks of one number in the row, one of every

@@ -94,10 +94,11 @@ TCB_VARIANT_TABLES(f16_variants, TCB_ISAS_FLOATS, attention_prefill_f16_variants
 ATTENTION_VARIANT_TABLES(bf16_variants, attention_prefill_bf16, avx512bf16)
 TCB_VARIANT_TABLES(q80_variants, TCB_ISAS_FLOATS, attention_prefill_q80_variants)
 
-#define SIDE(kv)                                                                                     \
-	const struct tcb_side attention_prefill_##kv##_cpu = {                                       \
-		.variants = kv##_variants, .space = &space, .plan = prefill_plan, .run = prefill_run \
-	}
-SIDE(f16);
-SIDE(bf16);
-SIDE(q80);
+#define SIDE(kv, ...)                                          \
+	const struct tcb_side attention_prefill_##kv##_cpu = { \
+		.variants = kv##_variants,                     \
+		.space = &space,                               \
+		.plan = prefill_plan,                          \
+		.run = prefill_run,                            \
+	};
+TCB_KV_LIST(SIDE, )

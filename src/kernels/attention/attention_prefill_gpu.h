@@ -23,7 +23,7 @@
  * With isa=wgmma the next tile's Q, K and V are on their way before this one's results are
  * stored.
  *
- * prep=launch, with KV of q8_0 blocks: a first launch makes f16 of what lengths say,
+ * prep=launch, with KV of blocks: a first launch makes f16 of what lengths say,
  * once for all tiles (attention_prefill_unpack.c).  prep=warps, isa=wgmma: tensor copies
  * bring blocks to a ring of two tiles, and the warpgroup that copies makes f16 of them,
  * for each tile of query rows again, without a launch (attention_prefill_convert.c).
@@ -33,7 +33,7 @@
  * are polynomials.
  *
  * Contract f32, isa=mma: q and the weights are sums of terms, whose products with K and V
- * are exact (attention_prefill_terms.c); with KV of q8_0 blocks the first launch makes f16
+ * are exact (attention_prefill_terms.c); with KV of blocks the first launch makes f16
  * of their codes, and f32 of their scales, which come with the tiles.
  *
  * Tiles' k is the head; micro.n = midi.n; macro is the problem, in powers of two of
@@ -64,13 +64,14 @@ enum {
 
 /* A geometry in numbers. */
 struct prefill_gpu {
+	enum tcb_kv cache;
 	enum tcb_type type; /* of K and V, and with contract f16 of q and out */
 	/* Contract f32: as many as q and a weight are sums of; is_wide: the weights' are tf32.  Contract f16: 1, 0. */
 	unsigned terms;
 	int is_f32, is_wide;
 	enum tcb_isa isa;
 	unsigned capability, m, n, k, group, kv_heads, sequences, page, pages, window, cap, causal;
-	/* K and V of q8_0 blocks: a first launch makes f16 of them in the workspace, without pages, V from v16_at on;
+	/* K and V of blocks: a first launch makes f16 of them in the workspace, without pages, V from v16_at on;
 	 * or warps do (converts): bytes of a row in shared memory, 16 bytes aligned as in memory, and of a tile */
 	int has_launch, converts;
 	unsigned raw_pitch, raw_bytes;
@@ -109,7 +110,9 @@ int prefill_has_wgmma(const struct tcb_problem *problem, const struct tcb_target
 extern const struct tcb_side_space prefill_gpu_space;
 
 /* attention_prefill_gpu.c */
-extern const struct tcb_side attention_prefill_f16_gpu, attention_prefill_bf16_gpu, attention_prefill_q80_gpu;
+#define PREFILL_SIDE(kv, ...) extern const struct tcb_side attention_prefill_##kv##_gpu;
+TCB_KV_LIST(PREFILL_SIDE, )
+#undef PREFILL_SIDE
 
 /* --- what the files that write the kernels share --- */
 

@@ -77,10 +77,11 @@ void prefill_gpu_plan(const struct tcb_problem *problem, const struct tcb_target
 	const struct tcb_shape *s = &problem->shape;
 	const unsigned sms = target->cuda.sm_count ? target->cuda.sm_count : 1;
 	memset(g, 0, sizeof(*g));
-	const int is_blocks = attention_of(problem)->kv == TCB_TYPE_BLOCKS;
+	const int is_blocks = attention_has_blocks(problem);
 	g->converts = is_blocks && KNOB(PREP) == TCB_PREP_WARPS;
 	g->has_launch = is_blocks && !g->converts;
-	g->type = is_blocks ? TCB_TYPE_F16 : attention_of(problem)->kv;
+	g->cache = attention_of(problem)->kv;
+	g->type = tcb_kv_row(g->cache)->io;
 	g->is_f32 = problem->contract == TCB_CONTRACT_F32;
 	g->is_wide = g->is_f32 && g->type == TCB_TYPE_F16;
 	g->terms = !g->is_f32 ? 1 : g->is_wide ? 2 : 3;
@@ -105,7 +106,7 @@ void prefill_gpu_plan(const struct tcb_problem *problem, const struct tcb_target
 	g->workers = g->rows / g->own_rows;
 	g->kv = (unsigned)geometry->tile[TCB_MICRO].n;
 	g->stages = KNOB_COUNT(STAGES);
-	const size_t raw = tcb_kv_bytes(TCB_TYPE_BLOCKS, g->k), aligned = tcb_least(raw & -raw, RAW_UNIT);
+	const size_t raw = tcb_kv_bytes(g->cache, g->k), aligned = tcb_least(raw & -raw, RAW_UNIT);
 	g->raw_pitch = (unsigned)tcb_round_up(raw + RAW_UNIT - aligned, RAW_UNIT);
 	g->raw_bytes = (unsigned)tcb_round_up((size_t)g->kv * g->raw_pitch, RAW_ALIGN);
 	g->resident = KNOB(BLOCKS);
@@ -190,7 +191,7 @@ void prefill_gpu_footprint(const struct tcb_problem *problem, const struct tcb_t
 
 RULE(rule_knobs)
 {
-	const int is_blocks = attention_of(problem)->kv == TCB_TYPE_BLOCKS;
+	const int is_blocks = attention_has_blocks(problem);
 	const uint64_t set = (is_blocks ? KNOB_BIT(PREP) : 0) | KNOB_BIT(ISA) | KNOB_BIT(STAGES) | KNOB_BIT(HEADS) |
 			     KNOB_BIT(BLOCKS) | KNOB_BIT(PDL) | KNOB_BIT(OCC) | KNOB_BIT(TURNS);
 	return tcb_gpu_sets_knobs(geometry, set, KNOB_BIT(SCHED) | KNOB_BIT(EXP))
@@ -215,14 +216,15 @@ RULE(rule_prep)
 {
 	const struct tcb_tile *midi = &geometry->tile[TCB_MIDI], *micro = &geometry->tile[TCB_MICRO];
 	const struct tcb_shape *s = &problem->shape;
-	if (attention_of(problem)->kv != TCB_TYPE_BLOCKS || KNOB(PREP) == TCB_PREP_LAUNCH)
+	if (!attention_has_blocks(problem) || KNOB(PREP) == TCB_PREP_LAUNCH)
 		return NULL;
 	if (KNOB(PREP) != TCB_PREP_WARPS)
 		return "prep must be launch or warps: a launch of its own makes f16 of blocks, or warps of each block "
 		       "do";
 	if (KNOB(ISA) != TCB_ISA_WGMMA || midi->m <= micro->m)
 		return "prep=warps needs isa=wgmma and two or three warpgroups, beside which one converts";
-	if (!tcb_is_power_of_two(s->k) || s->words.page || tcb_kv_bytes(TCB_TYPE_BLOCKS, s->k) * s->words.kv % 16)
+	if (!tcb_is_power_of_two(s->k) || s->words.page ||
+	    tcb_kv_bytes(attention_of(problem)->kv, s->k) * s->words.kv % 16)
 		return "prep=warps takes heads of 64, 128 and 256 values, no pages, and tokens of a multiple of 16 "
 		       "bytes";
 	return micro->n * s->k % (PREFILL_CONVERTERS * 32)
@@ -233,7 +235,7 @@ RULE(rule_prep)
 /* Of K and V as the kernel reads them: what is made of blocks has none. */
 static size_t page_of(const struct tcb_problem *problem)
 {
-	return attention_of(problem)->kv == TCB_TYPE_BLOCKS ? 0 : problem->shape.words.page;
+	return attention_has_blocks(problem) ? 0 : problem->shape.words.page;
 }
 
 /* With pages a tensor copy takes one, or a tile's part of one, whole swizzled groups of 8 rows. */

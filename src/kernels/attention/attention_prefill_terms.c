@@ -9,7 +9,7 @@
  * bf16 V that of three bf16, which are twice as fast and need no V in f32.  Each term is
  * what the ones before it left, rounded.
  *
- * K and V of q8_0 blocks are multiplied as codes, which all of these types have: sums of
+ * K and V of blocks are multiplied as codes, which all of these types have: sums of
  * a block of K times its scale, and V's scale goes into the weights.
  */
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The first launch of attention_prefill with KV of q8_0 blocks: K and V, as stored
+ * The first launch of attention_prefill with KV of blocks: K and V, as stored
  * or in pages, come in; as much of them as lengths say goes out as f16, token after
  * token, to the workspace.
  *

@@ -221,7 +221,7 @@ static void write_copier(struct wgmma_writer *x)
 /* Where rows of the KV head begin among those of a token; bytes. */
 static kit_op row_in_token(struct wgmma_writer *x)
 {
-	const unsigned bytes = (unsigned)tcb_kv_bytes(TCB_TYPE_BLOCKS, x->w->g->k);
+	const unsigned bytes = (unsigned)tcb_kv_bytes(x->w->g->cache, x->w->g->k);
 	return u_mul(&x->w->kit.b, x->w->kv_head, I(bytes));
 }
 

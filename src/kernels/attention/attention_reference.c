@@ -89,7 +89,7 @@ static double coded_error(const float *q, size_t k)
 static int is_in_integers(const struct tcb_problem *problem)
 {
 	const struct attention_op *attention = attention_of(problem);
-	return attention->multiplies_codes && attention->kv == TCB_TYPE_BLOCKS && problem->contract == TCB_CONTRACT_F16;
+	return attention->multiplies_codes && attention_has_blocks(problem) && problem->contract == TCB_CONTRACT_F16;
 }
 
 static void open_tile(const struct job *job, size_t length, const struct place *places, size_t rows, struct tile *tile)
@@ -113,9 +113,8 @@ static void open_tile(const struct job *job, size_t length, const struct place *
 }
 
 /* What no value of block U of a row of V is beyond; 0 where its scale is no number. */
-static double most_of_block(const char *row, size_t u)
+static double most_of_block(const struct tcb_format *f, const char *row, size_t u)
 {
-	const struct tcb_format *f = tcb_format_row(TCB_KV_FORMAT);
 	uint16_t half; /* blocks begin anywhere */
 	memcpy(&half, row + u * f->block_bytes + f->d_at, sizeof(half));
 	const float scale = tcb_f16_to_f32(half);
@@ -127,7 +126,7 @@ static void load_block(const struct job *job, size_t sequence, size_t head, size
 		       struct work *work)
 {
 	const struct tcb_shape *s = &job->problem->shape;
-	const enum tcb_type kv = attention_of(job->problem)->kv;
+	const enum tcb_kv kv = attention_of(job->problem)->kv;
 	memset(work->k, 0, sizeof(work->k));
 	memset(work->v, 0, sizeof(work->v));
 	memset(work->most, 0, sizeof(work->most));
@@ -140,7 +139,8 @@ static void load_block(const struct job *job, size_t sequence, size_t head, size
 		tcb_kv_to_f32(kv, (const char *)job->operand[ATTENTION_K] + at, s->k, k);
 		tcb_kv_to_f32(kv, (const char *)job->operand[ATTENTION_V] + at, s->k, v);
 		for (size_t u = 0; is_in_integers(job->problem) && u < s->k / UNIT; u++)
-			work->most[t * UNITS + u] = most_of_block((const char *)job->operand[ATTENTION_V] + at, u);
+			work->most[t * UNITS + u] =
+				most_of_block(tcb_kv_format(kv), (const char *)job->operand[ATTENTION_V] + at, u);
 		for (size_t i = 0; i < s->k; i++) {
 			work->k[t / COLUMNS * COLUMNS * s->k + i * COLUMNS + t % COLUMNS] = (double)k[i];
 			work->v[i / COLUMNS * COLUMNS * BLOCK + t * COLUMNS + i % COLUMNS] = (double)v[i];
@@ -242,7 +242,7 @@ static void close_row(const struct job *job, const struct work *work, const stru
 	const struct tcb_shape *s = &job->problem->shape;
 	const enum tcb_type io = attention_io_type(job->problem);
 	const struct attention_op *attention = attention_of(job->problem);
-	const int is_rounded = attention->kv == TCB_TYPE_BLOCKS && io == TCB_TYPE_F16;
+	const int is_rounded = attention_has_blocks(job->problem) && io == TCB_TYPE_F16;
 	const double sum = tile->sum[r], u = 0x1p-24, of_kv = is_rounded ? unit[TCB_TYPE_F16] : 0;
 	const double below = is_rounded ? tiny[TCB_TYPE_F16] : 0;
 	const double least = 0x1p-126, root = sqrt((double)s->k);

@@ -127,7 +127,7 @@ SIMD_INLINE void tile(const struct attention_call *call, const enum tcb_type typ
 #define ATTENTION_ROWS(m, n, kv, unused)                                                   \
 	ATTENTION_ROW(prefill_##kv, TCB_CONTRACT_F32, "f32", m, n, micro_##kv##_##m##x##n) \
 	ATTENTION_ROW(prefill_##kv, TCB_CONTRACT_F16, "half", m, n, micro_##kv##_##m##x##n)
-#define ATTENTION_TABLE(kv, TYPE, ...)                                              \
+#define ATTENTION_TABLE(kv, ID, TYPE, ...)                                          \
 	SIZES(ATTENTION_KERNEL, kv, TYPE)                                           \
 	const struct tcb_variant SIMD_NAME(attention_prefill_##kv##_variants)[] = { \
 		SIZES(ATTENTION_ROWS, kv, TYPE){ .name = NULL },                    \

@@ -24,7 +24,7 @@
  * Arithmetic is in f32, results are rounded once to the cache's type.  Contract f32: qkv
  * is f32; contract f16: it has the cache's type, and V is copied bit by bit but for NaN.
  *
- * A cache of q8_0 blocks: q has qkv's type, f32 or (contract f16) f16, as attention reads
+ * A cache of blocks: q has qkv's type, f32 or (contract f16) f16, as attention reads
  * it, and the cache's heads are k / 32 blocks each.  A block's scale is the largest
  * magnitude over 127, rounded to f16; its codes are the values over the scale as it was
  * before, rounded to the nearest, as ggml's are; of a block with a NaN or an infinity the
@@ -37,31 +37,28 @@
 
 /* ROPE_TABLE: with pages only. */
 enum { ROPE_QKV, ROPE_ROTATION, ROPE_LENGTHS, ROPE_Q, ROPE_K, ROPE_V, ROPE_TABLE };
-enum { ROPE_HEAD_UNIT = 32, ROPE_HEAD_MAX = 256, ROPE_BLOCK = 32 /* values of a block of q8_0 */ };
+enum { ROPE_HEAD_UNIT = 32, ROPE_HEAD_MAX = 256, ROPE_BLOCK = 32 /* values of a block */ };
 
 /* parts=1: all of a token in one go.  As separate kernels do it: q; k, to memory; from there to the cache; v. */
 enum { ROPE_WHOLE = 1, ROPE_PARTS = 4 };
 
 /* What tells the ops apart (op->member). */
 struct rope_op {
-	enum tcb_type kv;
+	enum tcb_kv kv;
 };
-static inline enum tcb_type rope_kv_type(const struct tcb_problem *problem)
+static inline enum tcb_kv rope_kv(const struct tcb_problem *problem)
 {
 	return ((const struct rope_op *)problem->op->member)->kv;
 }
 /* Of qkv, and of q that is written. */
 static inline enum tcb_type rope_io_type(const struct tcb_problem *problem)
 {
-	const enum tcb_type kv = rope_kv_type(problem);
-	if (problem->contract != TCB_CONTRACT_F16)
-		return TCB_TYPE_F32;
-	return kv == TCB_TYPE_BLOCKS ? TCB_TYPE_F16 : kv;
+	return tcb_kv_io_type(rope_kv(problem), problem->contract);
 }
 static inline enum tcb_type rope_q_type(const struct tcb_problem *problem)
 {
-	const enum tcb_type kv = rope_kv_type(problem);
-	return kv == TCB_TYPE_BLOCKS ? rope_io_type(problem) : kv;
+	const enum tcb_kv kv = rope_kv(problem);
+	return tcb_kv_has_blocks(kv) ? rope_io_type(problem) : tcb_kv_row(kv)->type;
 }
 
 /* New tokens of all sequences; heads of a row of qkv. */
@@ -78,6 +75,6 @@ static inline size_t rope_token_bytes(const struct tcb_problem *problem)
 {
 	const struct tcb_shape *s = &problem->shape;
 	return s->words.query * s->k * tcb_type_bytes(rope_q_type(problem)) +
-	       tcb_kv_bytes(rope_kv_type(problem), 2 * s->words.kv * s->k);
+	       tcb_kv_bytes(rope_kv(problem), 2 * s->words.kv * s->k);
 }
 #endif

@@ -103,7 +103,7 @@ static struct rows find_rows(const struct run *run, size_t sequence, size_t toke
 	const size_t each = s->k * tcb_type_bytes(rope_io_type(run->problem));
 	const int32_t *table = s->words.page ? run->operand[ROPE_TABLE] : NULL;
 	const size_t at = tcb_kv_token(s, table, sequence, position);
-	const size_t in_cache = tcb_kv_bytes(rope_kv_type(run->problem), at * s->words.kv * s->k);
+	const size_t in_cache = tcb_kv_bytes(rope_kv(run->problem), at * s->words.kv * s->k);
 	const size_t in_q = token * s->words.query * s->k * tcb_type_bytes(rope_q_type(run->problem));
 	struct rows rows = { .q = (const char *)run->operand[ROPE_QKV] + token * rope_row_heads(s) * each };
 	rows.k = rows.q + s->words.query * each;
@@ -125,11 +125,11 @@ static void run_task(void *ctx, size_t index, unsigned thread)
 	const size_t sequence = index / tiles, end = tcb_least((index % tiles + 1) * tile, s->m);
 	const size_t length = (size_t)((const int32_t *)run->operand[ROPE_LENGTHS])[sequence];
 	struct rope_call head = { .from = rope_io_type(run->problem),
-				  .to = rope_kv_type(run->problem),
+				  .to = tcb_kv_row(rope_kv(run->problem))->type,
 				  .heads = s->words.kv,
 				  .k = s->k,
 				  .is_pairs = s->words.pairs,
-				  .stream = run->stream && rope_kv_type(run->problem) != TCB_TYPE_BLOCKS };
+				  .stream = run->stream && !tcb_kv_has_blocks(rope_kv(run->problem)) };
 	(void)thread;
 	for (size_t i = index % tiles * tile; i < end; i++) {
 		if (length + i < s->m)
@@ -161,11 +161,12 @@ static void rope_run(const struct tcb_plan *plan, void *const operand[], void *w
 		tcb_pool_run(pool, plan->threads, sched, tasks, run_task, &run);
 }
 
-#define SIDE(kv)                                                                                        \
-	TCB_VARIANT_TABLES(kv##_variants, TCB_ISAS_FLOATS, rope_append_##kv##_variants)                 \
-	const struct tcb_side rope_##kv##_cpu = {                                                       \
-		.variants = kv##_variants, .space = &rope_cpu_space, .plan = rope_plan, .run = rope_run \
-	}
-SIDE(f16);
-SIDE(bf16);
-SIDE(q80);
+#define SIDE(kv, ...)                                                                   \
+	TCB_VARIANT_TABLES(kv##_variants, TCB_ISAS_FLOATS, rope_append_##kv##_variants) \
+	const struct tcb_side rope_##kv##_cpu = {                                       \
+		.variants = kv##_variants,                                              \
+		.space = &rope_cpu_space,                                               \
+		.plan = rope_plan,                                                      \
+		.run = rope_run,                                                        \
+	};
+TCB_KV_LIST(SIDE, )

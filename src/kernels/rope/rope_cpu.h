@@ -5,7 +5,7 @@
  * A task has midi.m new tokens of one sequence, token by token: q, k and v of one while its
  * row of cos and sin is in the first cache.  macro.m is all of m, rounded up to a power of
  * two; tiles' n is 1, their k the head's.  stream=1 stores past the caches, a head at a time
- * from scratch in the first cache; heads of q8_0 blocks never.  parts=4 goes over all tokens four times, as separate
+ * from scratch in the first cache; heads of blocks never.  parts=4 goes over all tokens four times, as separate
  * kernels would: q; k, to the workspace in f32; from there to the cache; v.
  */
 #ifndef TCB_KERNELS_ROPE_CPU_H
@@ -17,7 +17,9 @@
 extern const struct tcb_side_space rope_cpu_space;
 
 /* rope_cpu.c */
-extern const struct tcb_side rope_f16_cpu, rope_bf16_cpu, rope_q80_cpu;
+#define ROPE_SIDE(kv, ...) extern const struct tcb_side rope_##kv##_cpu;
+TCB_KV_LIST(ROPE_SIDE, )
+#undef ROPE_SIDE
 
 /* The micro-kernel: HEADS heads of K values, one behind the other. */
 struct rope_call {

@@ -90,7 +90,7 @@ static void footprint(const struct tcb_problem *problem, const struct tcb_target
 {
 	(void)target;
 	memset(out, 0, sizeof(*out));
-	out->element_bytes = tcb_type_bytes(rope_kv_type(problem));
+	out->element_bytes = tcb_type_bytes(tcb_kv_row(rope_kv(problem))->type);
 	out->vector_registers = tcb_float_lanes(geometry->knob[TCB_KNOB_ISA]) > 1 ? 6 : 0;
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++)
 		out->level_bytes[level] =

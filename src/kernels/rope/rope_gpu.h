@@ -11,7 +11,7 @@
  * workspace in f32; from there to the cache; v.  stream=1: results are stored for no one to
  * read soon.
  *
- * Of a cache of q8_0 blocks, vec is twice the bytes of a thread's codes of half a head.  The
+ * Of a cache of blocks, vec is twice the bytes of a thread's codes of half a head.  The
  * launch of parts=1 has blocks of threads for q, and behind them blocks for K and V, so that
  * a warp's lanes, which find the scales of blocks together, all have K or V.
  *
@@ -50,7 +50,7 @@ extern const struct tcb_side_space rope_gpu_space;
 void rope_gpu_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry, struct rope_gpu *out);
 /* The launches of a call; returns how many. */
 unsigned rope_gpu_launches(const struct rope_gpu *g, struct rope_launch out[ROPE_LAUNCHES_MAX]);
-/* Is there a q8_0 block of values of both halves of a head? */
+/* Is there a block of values of both halves of a head? */
 int rope_gpu_has_split_block(const struct rope_gpu *g);
 /* Lanes that have a head, or unroll of them: where they look up each other's magnitudes across the head a power of two,
  * of which some are left over. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A head's values as KV blocks of q8_0 on a GPU: a thread's two vectors come in, codes and
+ * A head's values as KV blocks on a GPU: a thread's two vectors come in, codes and
  * scales go out, and from there to the cache.
  *
  * A KV block's 32 values are those of some lanes side by side, its lanes.  Of values half a

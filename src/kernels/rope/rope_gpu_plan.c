@@ -19,7 +19,7 @@ void rope_gpu_plan(const struct tcb_problem *problem, const struct tcb_geometry 
 	memset(g, 0, sizeof(*g));
 	g->io = rope_io_type(problem);
 	g->q = rope_q_type(problem);
-	g->kv = rope_kv_type(problem);
+	g->kv = tcb_kv_row(rope_kv(problem))->type;
 	g->k = (unsigned)s->k;
 	g->query = s->words.query;
 	g->kv_heads = s->words.kv;
@@ -123,7 +123,7 @@ RULE(rule_isa)
 {
 	if (geometry->knob[TCB_KNOB_ISA] != TCB_ISA_FMA)
 		return "isa must be fma on a GPU";
-	if (rope_kv_type(problem) == TCB_TYPE_BF16 && target->cuda.capability < 80)
+	if (tcb_kv_row(rope_kv(problem))->type == TCB_TYPE_BF16 && target->cuda.capability < 80)
 		return "a bf16 cache needs sm_80";
 	return tcb_gpu_rule_isa(problem, target, geometry);
 }
@@ -135,7 +135,7 @@ RULE(rule_vec)
 		return "vec must be 4, 8 or 16";
 	if (problem->shape.k / 2 % (vec / 2))
 		return "vec / 2 values must divide half a head";
-	const int is_split = rope_kv_type(problem) == TCB_TYPE_BLOCKS && problem->shape.k / 2 % ROPE_BLOCK != 0;
+	const int is_split = tcb_kv_has_blocks(rope_kv(problem)) && problem->shape.k / 2 % ROPE_BLOCK != 0;
 	return is_split && !problem->shape.words.pairs && tcb_power_of_two_up(problem->shape.k / vec) > WARP
 		       ? "vec must be larger: a head with a block of both halves is one warp's"
 		       : NULL;
@@ -151,7 +151,7 @@ RULE(rule_warps)
 RULE(rule_unroll)
 {
 	const struct tcb_words *words = &problem->shape.words;
-	const int is_blocks = rope_kv_type(problem) == TCB_TYPE_BLOCKS;
+	const int is_blocks = tcb_kv_has_blocks(rope_kv(problem));
 	const size_t of_cache = is_blocks ? 2 * (size_t)words->kv : words->query;
 	const size_t least = KNOB(PARTS) == ROPE_PARTS ? words->kv : tcb_least(words->query, of_cache);
 	const unsigned unroll = KNOB(UNROLL);
@@ -174,7 +174,7 @@ RULE(rule_size)
 {
 	const struct tcb_shape *s = &problem->shape;
 	/* With blocks of both halves of a head, lanes are left over. */
-	const size_t k = rope_kv_type(problem) == TCB_TYPE_BLOCKS ? tcb_power_of_two_up(s->k) : s->k;
+	const size_t k = tcb_kv_has_blocks(rope_kv(problem)) ? tcb_power_of_two_up(s->k) : s->k;
 	const size_t items =
 		(tcb_div_up(rope_row_heads(s), tcb_most(KNOB(UNROLL), 1)) + 1) * k / tcb_most(KNOB(VEC), 1);
 	return rope_tokens(s) > (INT32_MAX - 1024) / tcb_most(items, 1) ? "more than 2^31 threads" : NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the writers of rope_append's PTX share: rope_gpu_emit.c writes kernels, rope_gpu_blocks.c
- * what makes values blocks of q8_0.
+ * what makes values blocks.
  */
 #ifndef TCB_KERNELS_ROPE_GPU_WRITER_H
 #define TCB_KERNELS_ROPE_GPU_WRITER_H

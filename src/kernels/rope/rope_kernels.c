@@ -141,7 +141,7 @@ SIMD_INLINE void all_heads(const struct rope_call *call, const enum tcb_type fro
 		fence();
 }
 
-/* --- blocks of q8_0 --- */
+/* --- blocks --- */
 
 enum { BLOCK_VECTORS = ROPE_BLOCK / LANES, SCALE_BYTES = sizeof(uint16_t), BLOCK_BYTES = SCALE_BYTES + ROPE_BLOCK };
 
@@ -281,7 +281,7 @@ SIMD_INLINE void micro(const struct rope_call *call, const enum tcb_type kv)
 		.layout = TCB_LAYOUT_NATIVE, .micro = { 1, 1, 1 }, .unroll = 1, .class = TCB_CLASS_BOUNDED,   \
 		.signed_in = tcb_signed_variants, .entry = (void (*)(void))SIMD_NAME(rope_##kv),              \
 	}
-#define ROPE_TABLE(kv, TYPE, ...)                                             \
+#define ROPE_TABLE(kv, ID, TYPE, ...)                                         \
 	static void SIMD_NAME(rope_##kv)(const struct rope_call *call)        \
 	{                                                                     \
 		if (TYPE == TCB_TYPE_BLOCKS)                                  \

@@ -35,7 +35,8 @@ static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_sha
 static size_t operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
 {
 	const struct tcb_shape *s = &problem->shape;
-	const enum tcb_type io = rope_io_type(problem), q = rope_q_type(problem), kv = rope_kv_type(problem);
+	const enum tcb_type io = rope_io_type(problem), q = rope_q_type(problem);
+	const enum tcb_kv kv = rope_kv(problem);
 	const size_t rows = rope_tokens(s), row = rope_row_heads(s) * s->k, q_row = s->words.query * s->k;
 	const size_t tokens = tcb_kv_tokens(s), kv_row = s->words.kv * s->k, pages = tcb_kv_pages(s);
 	const size_t sequences = s->words.sequences;
@@ -49,7 +50,7 @@ static size_t operands(const struct tcb_problem *problem, struct tcb_operand out
 	out[ROPE_Q] = (struct tcb_operand){ "q", TCB_ROLE_OUTPUT, q, rows, q_row, rows * q_row * tcb_type_bytes(q), 1 };
 	out[ROPE_K] = (struct tcb_operand){ .name = "k",
 					    .role = TCB_ROLE_OUTPUT,
-					    .type = kv,
+					    .type = tcb_kv_row(kv)->type,
 					    .rows = tokens,
 					    .cols = kv_row,
 					    .bytes = tcb_kv_bytes(kv, tokens * kv_row),
@@ -202,7 +203,7 @@ static void refer_token(void *ctx, size_t token, unsigned thread)
 		return;
 	const float *rotation = (const float *)job->operand[ROPE_ROTATION] + (size_t)p * s->k;
 	const size_t at = tcb_kv_token(s, table, sequence, (size_t)p);
-	const enum tcb_type kv = rope_kv_type(job->problem);
+	const enum tcb_type kv = tcb_kv_row(rope_kv(job->problem))->type;
 	const size_t query = s->words.query, heads = s->words.kv;
 	refer_heads(job->problem, x, query, rotation, &job->out[0], token * query, rope_q_type(job->problem));
 	x += query * each;
@@ -271,14 +272,14 @@ static const struct tcb_shape default_shapes[] = {
 	{ 1, 64, 128, HEADS(64) },
 };
 
-#define ROPE_OP(kv_, KV, TYPE, text, ...)                                                  \
-	static const struct rope_op kv_ = { KV };                                          \
+#define ROPE_OP(kv_, ID, type_, io_, format_, text, ...)                                   \
+	static const struct rope_op kv_ = { TCB_KV_##ID };                                 \
 	const struct tcb_op tcb_op_rope_append_##kv_ = {                                   \
 		.name = "rope_append_" #kv_,                                               \
 		.summary = "rotary embedding of q and k; k and v appended to " text,       \
 		.shape_form = "MxNxK,hQ/KV",                                               \
 		.words = TCB_KV_WORDS | 1u << TCB_WORD_PAIRS,                              \
-		.type = TYPE,                                                              \
+		.type = io_,                                                               \
 		.member = &kv_,                                                            \
 		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_F16,              \
 		.default_contract = TCB_CONTRACT_F16,                                      \
