@@ -18,8 +18,8 @@ enum {
 /* --- scores --- */
 
 /* ROWS rows from FIRST on. */
-SIMD_INLINE void score_rows(const struct attention_call *call, const int rows, const struct head *head, size_t first,
-			    struct ahead *ahead)
+SIMD_BODY void score_rows(const struct attention_call *call, const int rows, const struct head *head, size_t first,
+			  struct ahead *ahead)
 {
 	const int tokens = LANES / rows;
 	const vfloat rest = v_set(rest_of(call));
@@ -72,8 +72,8 @@ SIMD_INLINE void scores(const struct attention_call *call, const struct head *he
 
 /* ROWS rows from FIRST on, UNITS units of the head from AT on, tokens BEGIN to END - 1, of which there are two or a
  * last one: its weight's neighbour is 0. */
-SIMD_INLINE void add_values(const struct attention_call *call, const int rows, const int units, const struct head *head,
-			    size_t first, size_t at, size_t begin, size_t end, struct ahead *ahead)
+SIMD_BODY void add_values(const struct attention_call *call, const int rows, const int units, const struct head *head,
+			  size_t first, size_t at, size_t begin, size_t end, struct ahead *ahead)
 {
 	vfloat sum[8][8];
 	float *o = head->o + first * call->k + at;

@@ -46,8 +46,8 @@ SIMD_INLINE void pack_v(const struct attention_call *call)
 
 /* C of ROWS by VECTORS vectors, times FACTOR, or what is added to it: sums over PAIRS_ pairs of A's rows and B's
  * vectors.  Rows of A and C and vectors of B lie A_LEAD bf16, C_LEAD floats and B_LEAD words apart. */
-SIMD_INLINE void product(const int rows, const int vectors, const int adds, size_t depth, const int16_t *a,
-			 size_t a_lead, const float *b, size_t b_lead, float *c, size_t c_lead, float factor)
+SIMD_BODY void product(const int rows, const int vectors, const int adds, size_t depth, const int16_t *a, size_t a_lead,
+		       const float *b, size_t b_lead, float *c, size_t c_lead, float factor)
 {
 	vfloat sum[16][4];
 	SIMD_FOR (int r = 0; r < rows; r++)
@@ -103,7 +103,7 @@ SIMD_INLINE void weights(const struct attention_call *call, const int rows)
 		memset(call->scores + r * call->lead, 0, call->tokens * sizeof(float));
 }
 
-SIMD_INLINE void tile(const struct attention_call *call, const int rows, const int vectors)
+SIMD_BODY void tile(const struct attention_call *call, const int rows, const int vectors)
 {
 	const size_t token_vectors = (call->tokens + LANES - 1) / LANES;
 	pack_k(call);

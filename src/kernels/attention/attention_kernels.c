@@ -40,8 +40,8 @@ struct span {
 
 /* ROWS rows of each head from its row FIRST on.  q is [unit of the head][vector][row][lane], so that one address and
  * constants find it.  The last tokens are whole groups with what follows. */
-SIMD_INLINE void score_rows(const struct attention_call *call, const enum tcb_type type, const int rows,
-			    const struct span *span, size_t first)
+SIMD_BODY void score_rows(const struct attention_call *call, const enum tcb_type type, const int rows,
+			  const struct span *span, size_t first)
 {
 	enum { SUMS = LANES };
 	const int asks = first == 0 && call->k_ahead;
@@ -125,8 +125,8 @@ SIMD_INLINE void add_unit(const enum tcb_type type, const int rows, const int to
 }
 
 /* ROWS rows of each head from its row FIRST on.  Tokens past the tile's have weights of 0 and its last row. */
-SIMD_INLINE void add_tokens(const struct attention_call *call, const enum tcb_type type, const int rows,
-			    const struct span *span, size_t first)
+SIMD_BODY void add_tokens(const struct attention_call *call, const enum tcb_type type, const int rows,
+			  const struct span *span, size_t first)
 {
 	const int tokens = (int)attention_tokens_of(LANES, (size_t)rows), asks = first == 0 && call->v_ahead;
 	const size_t head_bytes = kv_bytes(type, call->k), head_rows = call->head_rows;
@@ -175,9 +175,8 @@ SIMD_INLINE void values_of_few(const struct attention_call *call, const enum tcb
 /* --- values, sums in registers --- */
 
 /* ROWS rows from FIRST on, VECTORS vectors of the head from AT on, tokens BEGIN to END - 1. */
-SIMD_INLINE void add_values(const struct attention_call *call, const enum tcb_type type, const int rows,
-			    const int vectors, const struct head *head, size_t first, size_t at, size_t begin,
-			    size_t end)
+SIMD_BODY void add_values(const struct attention_call *call, const enum tcb_type type, const int rows,
+			  const int vectors, const struct head *head, size_t first, size_t at, size_t begin, size_t end)
 {
 	const int bytes = (int)kv_bytes(type, ATTENTION_HEAD_UNIT) * vectors / VECTORS;
 	const int asks = first == 0 && call->v_ahead;

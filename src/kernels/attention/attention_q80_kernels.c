@@ -170,9 +170,8 @@ SIMD_INLINE const uint8_t *load_words(const struct attention_call *call, const i
 }
 
 /* ROWS rows from FIRST on, VECTORS * LANES tokens from T on, the first of which has scales D. */
-SIMD_INLINE void score_tokens(const struct attention_call *call, const int rows, const int vectors,
-			      const int is_regular, const struct head *head, size_t first, size_t t, const uint16_t *d,
-			      struct ahead *ahead)
+SIMD_BODY void score_tokens(const struct attention_call *call, const int rows, const int vectors, const int is_regular,
+			    const struct head *head, size_t first, size_t t, const uint16_t *d, struct ahead *ahead)
 {
 	const int each = rows < 2 ? 1 : 2;
 	const uint8_t *base = (const uint8_t *)call->k_rows[t] + head->at + CODES_AT;
@@ -262,8 +261,8 @@ SIMD_INLINE int has_odd(const uint16_t *d, const size_t count)
 
 /* Weights of ROWS rows from P on and of COUNT tokens with scales D, of as many units as are done together.  An infinite
  * scale, or one that is NaN, makes NaN of what comes back. */
-SIMD_INLINE void quantise_units(const int rows, const int units, const size_t count, const float *p, const uint16_t *d,
-				int16_t w[][SHARE_TOKENS], float *back)
+SIMD_BODY void quantise_units(const int rows, const int units, const size_t count, const float *p, const uint16_t *d,
+			      int16_t w[][SHARE_TOKENS], float *back)
 {
 	const int all = rows * units, vectors = (int)(count / LANES);
 	vfloat top[LANES], odd = v_set(0);
@@ -315,9 +314,9 @@ SIMD_INLINE void quantise(const struct attention_call *call, const int rows, con
 
 /* BLOCKS blocks from unit U on: codes of COUNT tokens by weights of ROWS rows from FIRST on.  Columns of a block are in
  * o as products of 16 bits leave them (vi_interleave). */
-SIMD_INLINE void add_blocks(const struct attention_call *call, const int rows, const int blocks,
-			    const struct head *head, size_t first, size_t u, const void *const *v_rows, size_t count,
-			    const struct weights *weights, struct ahead *ahead)
+SIMD_BODY void add_blocks(const struct attention_call *call, const int rows, const int blocks, const struct head *head,
+			  size_t first, size_t u, const void *const *v_rows, size_t count,
+			  const struct weights *weights, struct ahead *ahead)
 {
 	const size_t from = head->at + u * BYTES + CODES_AT;
 	const int16_t(*all)[SHARE_TOKENS] = weights->w + u * (size_t)rows;

@@ -38,8 +38,8 @@ SIMD_INLINE void pack_v(const struct attention_call *call, const enum tcb_type t
 
 /* C of ROWS by VECTORS vectors, or what is added to it: sums over DEPTH of A's rows and B's vectors.  Rows of A and C
  * and vectors of B lie A_LEAD, C_LEAD and B_LEAD floats apart. */
-SIMD_INLINE void product(const int rows, const int vectors, const int adds, size_t depth, const float *a, size_t a_lead,
-			 const float *b, size_t b_lead, float *c, size_t c_lead)
+SIMD_BODY void product(const int rows, const int vectors, const int adds, size_t depth, const float *a, size_t a_lead,
+		       const float *b, size_t b_lead, float *c, size_t c_lead)
 {
 	vfloat sum[16][4];
 	SIMD_FOR (int r = 0; r < rows; r++)
@@ -91,7 +91,7 @@ SIMD_INLINE void weights(const struct attention_call *call, const int rows)
 		memset(call->scores + r * call->lead, 0, call->tokens * sizeof(float));
 }
 
-SIMD_INLINE void tile(const struct attention_call *call, const enum tcb_type type, const int rows, const int vectors)
+SIMD_BODY void tile(const struct attention_call *call, const enum tcb_type type, const int rows, const int vectors)
 {
 	const size_t token_vectors = (call->tokens + LANES - 1) / LANES;
 	pack_k(call, type);

@@ -11,8 +11,8 @@
 #include "kernels/layernorm/layernorm.h"
 #include "kernels/rows/rows_micro.h"
 
-SIMD_INLINE float block_mean(const float *x, size_t count, const int chains, const struct v_ahead ahead,
-			     const enum v_fetch fetch)
+SIMD_BODY float block_mean(const float *x, size_t count, const int chains, const struct v_ahead ahead,
+			   const enum v_fetch fetch)
 {
 	const size_t step = (size_t)chains * LANES;
 	vfloat sum[CHAINS_MAX];
@@ -57,8 +57,8 @@ SIMD_INLINE void layernorm_finish(double pivot, const double sums[ROWS_STATS_MAX
 	stats[LAYERNORM_M2] = m2 < 0 ? 0 : m2;
 }
 
-SIMD_INLINE void layernorm_reduce(struct rows_call *call, const int chains, const enum v_fetch fetch,
-				  const enum rows_store late)
+SIMD_BODY void layernorm_reduce(struct rows_call *call, const int chains, const enum v_fetch fetch,
+				const enum rows_store late)
 {
 	const size_t step = (size_t)chains * LANES, count = call->count;
 	const struct rows_call before = late ? *call->late : *call; /* copies: stores cannot change them */
@@ -133,7 +133,7 @@ SIMD_INLINE void layernorm_apply(const struct rows_call *call, const int chains,
 	rows_apply(call, call->x, chains, fetch, store, layernorm_result);
 }
 
-SIMD_INLINE void layernorm_whole(struct rows_call *call, const int chains, const enum rows_store store)
+SIMD_BODY void layernorm_whole(struct rows_call *call, const int chains, const enum rows_store store)
 {
 	const size_t count = call->count;
 	const float *w = call->weight, *b = call->bias;

@@ -51,8 +51,8 @@ SIMD_INLINE void close_tile(const struct matmul_call *call, const int m, const i
 }
 
 /* The sums start from 0, not from C, so that they need not wait for it. */
-SIMD_INLINE void run_tile(const struct matmul_call *call, const int m, const int vectors, const int is_stored,
-			  const enum tcb_type type)
+SIMD_BODY void run_tile(const struct matmul_call *call, const int m, const int vectors, const int is_stored,
+			const enum tcb_type type)
 {
 	const size_t each = is_stored ? tcb_type_bytes(type) : sizeof(float);
 	const size_t b_step = (is_stored ? call->b_stride : (size_t)vectors * LANES) * each;

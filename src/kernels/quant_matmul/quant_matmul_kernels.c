@@ -149,8 +149,8 @@ SIMD_INLINE void prefetch_span(const struct qmm_call *call, const struct source 
 }
 
 /* One superblock of a q8 tile, added to TOTAL. */
-SIMD_INLINE void q8_superblock(const struct qmm_call *call, const struct source *from, const uint8_t *superblock,
-			       const struct qmm_x8 *x, vfloat total[TILE_VECTORS_MAX])
+SIMD_BODY void q8_superblock(const struct qmm_call *call, const struct source *from, const uint8_t *superblock,
+			     const struct qmm_x8 *x, vfloat total[TILE_VECTORS_MAX])
 {
 	const int mr = from->micro_m, nv = from->vectors, runs = runs_of(from->format);
 	const int spans = from->from_lines ? spans_of(from->format) : runs;
@@ -230,7 +230,7 @@ SIMD_INLINE void close_tile(const struct qmm_call *call, int mr, int nv, const v
 		}
 }
 
-SIMD_INLINE void q8_tile(const struct qmm_call *call, enum tcb_format_id format, int from_lines, int mr, int nv)
+SIMD_BODY void q8_tile(const struct qmm_call *call, enum tcb_format_id format, int from_lines, int mr, int nv)
 {
 	const struct source from = { format,
 				     from_lines,
@@ -248,7 +248,7 @@ SIMD_INLINE void q8_tile(const struct qmm_call *call, enum tcb_format_id format,
 	close_tile(call, mr, nv, total);
 }
 
-SIMD_INLINE void f32_tile(const struct qmm_call *call, int mr, int nv)
+SIMD_BODY void f32_tile(const struct qmm_call *call, int mr, int nv)
 {
 	const struct source from = { .group_bytes = call->group_bytes };
 	const uint8_t *values = call->weights;

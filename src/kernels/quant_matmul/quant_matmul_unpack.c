@@ -63,8 +63,8 @@ SIMD_INLINE void gather_small(const uint8_t *const row[QMM_ROWS], size_t values,
 	}
 }
 
-SIMD_INLINE void gather(const uint8_t *rows, size_t row_bytes, size_t row_count, size_t values,
-			enum tcb_format_id format, uint8_t *lines)
+SIMD_BODY void gather(const uint8_t *rows, size_t row_bytes, size_t row_count, size_t values, enum tcb_format_id format,
+		      uint8_t *lines)
 {
 	const uint8_t *row[QMM_ROWS];
 	list_rows(rows, row_bytes, row_count, row);
@@ -85,7 +85,7 @@ SIMD_INLINE void gather(const uint8_t *rows, size_t row_bytes, size_t row_count,
 	}
 }
 
-SIMD_INLINE void unpack_panel(const uint8_t *lines, enum tcb_format_id format, struct qmm_panel *out)
+SIMD_BODY void unpack_panel(const uint8_t *lines, enum tcb_format_id format, struct qmm_panel *out)
 {
 	const int spans = spans_of(format), runs = runs_of(format), steps = QMM_STEPS / runs;
 	for (int part = 0; part < PARTS; part++, lines += 4 * LANES) {
@@ -109,7 +109,7 @@ SIMD_INLINE void unpack_panel(const uint8_t *lines, enum tcb_format_id format, s
 }
 
 /* Each value is rounded once, as tcb_dequantize() does it: scale * code and offset * min are exact. */
-SIMD_INLINE void unpack_values(const uint8_t *lines, enum tcb_format_id format, struct qmm_values *out)
+SIMD_BODY void unpack_values(const uint8_t *lines, enum tcb_format_id format, struct qmm_values *out)
 {
 	const int spans = spans_of(format), runs = runs_of(format), steps = QMM_STEPS / runs;
 	for (int part = 0; part < PARTS; part++, lines += 4 * LANES) {

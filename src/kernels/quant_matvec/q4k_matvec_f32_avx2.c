@@ -82,7 +82,7 @@ SIMD_INLINE void native_block(const uint8_t *p, const struct q4k_x32 *x, int las
 }
 
 /* ROWS rows of stored blocks, UNROLL blocks an iteration. */
-SIMD_INLINE void native_rows(const struct qmv_call *call, int rows, int unroll, int hint)
+SIMD_BODY void native_rows(const struct qmv_call *call, int rows, int unroll, int hint)
 {
 	const struct qmv_stages stages = qmv_stages(call, Q4K_BLOCK_BYTES);
 	const struct q4k_x32 *x = call->x;
@@ -193,8 +193,8 @@ SIMD_INLINE void group_half(const uint8_t *p, const struct q4k_x32 *x, int half,
 typedef void group_half_fn(const uint8_t *p, const struct q4k_x32 *x, int half, __m256 *acc, __m256 *min_acc);
 
 /* One group of eight interleaved rows: HALF for all blocks but the last, TAIL for that. */
-SIMD_INLINE void group_rows(const struct qmv_call *call, int wide, group_half_fn *half_block, group_half_fn *tail,
-			    int hint)
+SIMD_BODY void group_rows(const struct qmv_call *call, int wide, group_half_fn *half_block, group_half_fn *tail,
+			  int hint)
 {
 	const size_t block_bytes = (size_t)(wide ? 148 : 144) * 8;
 	const struct qmv_stages stages = qmv_stages(call, block_bytes);

@@ -131,8 +131,8 @@ SIMD_INLINE void native_step(const uint8_t *const row[8], size_t at, struct qmv_
 typedef void native_tail_fn(const uint8_t *const row[8], size_t at, const struct q4k_x32 *x, __m512 acc[8]);
 
 /* ROWS rows of stored blocks, UNROLL blocks an iteration; TAIL does one iteration, ONE a single block. */
-SIMD_INLINE void native_rows(const struct qmv_call *call, int rows, int unroll, native_tail_fn *tail,
-			     native_tail_fn *one, int hint)
+SIMD_BODY void native_rows(const struct qmv_call *call, int rows, int unroll, native_tail_fn *tail, native_tail_fn *one,
+			   int hint)
 {
 	const struct qmv_stages stages = qmv_stages(call, Q4K_BLOCK_BYTES);
 	const struct q4k_x32 *x = call->x;
@@ -250,7 +250,7 @@ SIMD_INLINE void group_block(const uint8_t *p, struct qmv_offsets ahead, const s
 typedef void group_tail_fn(const uint8_t *p, const struct q4k_x32 *x, __m512 *acc, __m512 *min_acc);
 
 /* One group of ROWS interleaved rows. */
-SIMD_INLINE void group_rows(const struct qmv_call *call, int rows, int wide, group_tail_fn *tail, int hint)
+SIMD_BODY void group_rows(const struct qmv_call *call, int rows, int wide, group_tail_fn *tail, int hint)
 {
 	const size_t block_bytes = (size_t)(wide ? 148 : 144) * (size_t)rows;
 	const struct qmv_stages stages = qmv_stages(call, block_bytes);

@@ -148,7 +148,7 @@ SIMD_INLINE void native_block(const uint8_t *const *row, struct qmv_offsets ahea
 }
 
 /* Native layout: ROWS rows, UNROLL blocks an iteration. */
-SIMD_INLINE void native_rows(const struct qmv_call *call, int rows, int unroll, int hint)
+SIMD_BODY void native_rows(const struct qmv_call *call, int rows, int unroll, int hint)
 {
 	const struct qmv_stages stages = qmv_stages(call, Q4K_BLOCK_BYTES);
 	const struct q4k_x8 *x = call->x;
@@ -270,7 +270,7 @@ SIMD_INLINE __m512 group_block(const uint8_t *p, struct qmv_offsets ahead, const
 }
 
 /* Interleaved layouts: one group of ROWS rows. */
-SIMD_INLINE void group_rows(const struct qmv_call *call, int rows, int wide, int hint)
+SIMD_BODY void group_rows(const struct qmv_call *call, int rows, int wide, int hint)
 {
 	const size_t block_bytes = (size_t)(wide ? 148 : 144) * (size_t)rows;
 	const struct qmv_stages stages = qmv_stages(call, block_bytes);

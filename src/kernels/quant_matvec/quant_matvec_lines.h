@@ -258,7 +258,7 @@ SIMD_INLINE void line_super(const uint8_t *p, enum tcb_format_id format, int q8,
 }
 
 /* One group of 16 interleaved rows. */
-SIMD_INLINE void line_rows(const struct qmv_call *call, enum tcb_format_id format, int q8, int hint)
+SIMD_BODY void line_rows(const struct qmv_call *call, enum tcb_format_id format, int q8, int hint)
 {
 	const size_t bytes = tcb_lines(format) * QMV_LINE;
 	const struct qmv_stages stages = qmv_stages(call, bytes);

@@ -473,7 +473,7 @@ SIMD_INLINE vfloat one_super(const uint8_t *p, enum tcb_format_id format, int q8
 }
 
 /* ROWS rows as stored. */
-SIMD_INLINE void native_rows(const struct qmv_call *call, enum tcb_format_id format, int q8, int rows, int hint)
+SIMD_BODY void native_rows(const struct qmv_call *call, enum tcb_format_id format, int q8, int rows, int hint)
 {
 	const size_t bytes = qmv_super_bytes(format), whole = call->values / QMV_SUPER;
 	const struct qmv_stages stages = qmv_stages(call, bytes);

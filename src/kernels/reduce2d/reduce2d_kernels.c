@@ -143,8 +143,8 @@ SIMD_INLINE double finish_extreme(struct sums *sums, const int count, const enum
 	return result;
 }
 
-SIMD_INLINE void reduce_tile(struct reduce2d_call *call, const int m, const int chains, const enum kind kind,
-			     const enum tcb_form form)
+SIMD_BODY void reduce_tile(struct reduce2d_call *call, const int m, const int chains, const enum kind kind,
+			   const enum tcb_form form)
 {
 	struct sums sums;
 	const int count = m * chains;

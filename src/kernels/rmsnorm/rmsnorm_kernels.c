@@ -15,8 +15,8 @@ SIMD_INLINE vfloat rmsnorm_result(const struct rows_call *call, vfloat value, si
 	return v_mul(v_mul(value, v_set(call->factor)), v_load_left(call->weight + at, left, 0));
 }
 
-SIMD_INLINE void rmsnorm_reduce(struct rows_call *call, const int chains, const enum v_fetch fetch,
-				const enum rows_store late)
+SIMD_BODY void rmsnorm_reduce(struct rows_call *call, const int chains, const enum v_fetch fetch,
+			      const enum rows_store late)
 {
 	const size_t step = (size_t)chains * LANES, count = call->count;
 	const struct rows_call before = late ? *call->late : *call; /* copies: stores cannot change them */
@@ -80,7 +80,7 @@ SIMD_INLINE void rmsnorm_apply(const struct rows_call *call, const int chains, c
 	rows_apply(call, call->x, chains, fetch, store, rmsnorm_result);
 }
 
-SIMD_INLINE void rmsnorm_whole(struct rows_call *call, const int chains, const enum rows_store store)
+SIMD_BODY void rmsnorm_whole(struct rows_call *call, const int chains, const enum rows_store store)
 {
 	const size_t count = call->count;
 	const float *w = call->weight;

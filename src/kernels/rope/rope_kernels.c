@@ -85,8 +85,8 @@ SIMD_INLINE void join_pairs(vfloat *a, vfloat *b)
 #endif
 }
 
-SIMD_INLINE void one_head_of_pairs(const enum tcb_type from, const enum tcb_type to, const void *x, void *y, size_t k,
-				   const float *rotation)
+SIMD_BODY void one_head_of_pairs(const enum tcb_type from, const enum tcb_type to, const void *x, void *y, size_t k,
+				 const float *rotation)
 {
 	for (size_t j = 0; j < k / 2; j += LANES) {
 		vfloat a = load(from, x, 2 * j), b = load(from, x, 2 * j + LANES);
@@ -98,8 +98,8 @@ SIMD_INLINE void one_head_of_pairs(const enum tcb_type from, const enum tcb_type
 	}
 }
 
-SIMD_INLINE void one_head(const enum tcb_type from, const enum tcb_type to, const void *x, void *y, size_t k,
-			  const float *rotation)
+SIMD_BODY void one_head(const enum tcb_type from, const enum tcb_type to, const void *x, void *y, size_t k,
+			const float *rotation)
 {
 	const size_t half = k / 2;
 	if (!rotation) {
@@ -191,7 +191,7 @@ static void store_any_blocks(const float *values, size_t blocks, uint8_t *y)
 }
 
 /* Up to LANES blocks, whose largest magnitudes, scales and quotients are the lanes of vectors. */
-SIMD_INLINE void store_blocks(const float *values, size_t blocks, uint8_t *y)
+SIMD_BODY void store_blocks(const float *values, size_t blocks, uint8_t *y)
 {
 	vfloat largest[LANES];
 	vflag odd = v_no_flag();

@@ -14,8 +14,12 @@
 
 enum { CHAINS_MAX = 16 };
 
-/* Before a loop over chains: early, so that what it indexes can be registers. */
+/* Before a loop over chains: early, so that what it indexes can be registers; not with sanitizers, as SIMD_FOR. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define ROWS_UNROLL
+#else
 #define ROWS_UNROLL _Pragma("GCC unroll 16")
+#endif
 
 /* How results are stored; of a LATE row, which is stored while the next one is reduced, NONE where there is none. */
 enum rows_store { STORE_NONE, STORE_PLAIN, STORE_STREAM };
@@ -51,8 +55,8 @@ SIMD_INLINE void rows_store(const struct rows_call *call, const float *from, siz
 		     store == STORE_STREAM);
 }
 
-SIMD_INLINE void rows_apply(const struct rows_call *call, const float *from, const int chains, const enum v_fetch fetch,
-			    const enum rows_store store, rows_result *result)
+SIMD_BODY void rows_apply(const struct rows_call *call, const float *from, const int chains, const enum v_fetch fetch,
+			  const enum rows_store store, rows_result *result)
 {
 	const size_t step = (size_t)chains * LANES, count = call->count;
 	const struct rows_call own = *call; /* which no store can change: what is in it stays in registers */
@@ -78,9 +82,9 @@ struct rows_grouping {
 };
 
 /* One row's columns AT to END, added to SUMS, and on the way BEFORE's results. */
-SIMD_INLINE void rows_group_part(const struct rows_call *call, const struct rows_call *before, const float *x, float p,
-				 size_t at, size_t end, vfloat sums[ROWS_STATS_MAX], const struct rows_grouping *op,
-				 const int chains, const enum v_fetch fetch, const enum rows_store late)
+SIMD_BODY void rows_group_part(const struct rows_call *call, const struct rows_call *before, const float *x, float p,
+			       size_t at, size_t end, vfloat sums[ROWS_STATS_MAX], const struct rows_grouping *op,
+			       const int chains, const enum v_fetch fetch, const enum rows_store late)
 {
 	const size_t step = (size_t)chains * LANES;
 	const vfloat pivot = v_set(p);
@@ -114,8 +118,8 @@ SIMD_INLINE void rows_group_part(const struct rows_call *call, const struct rows
  * All in one call, because a load that happens to look like a store before it waits for that store, and stores past
  * the caches wait for memory: what a call needs from the stack costs more than the arithmetic of a part.
  */
-SIMD_INLINE void rows_group(struct rows_call *call, const struct rows_grouping *op, const int chains,
-			    const enum v_fetch fetch, const enum rows_store late)
+SIMD_BODY void rows_group(struct rows_call *call, const struct rows_grouping *op, const int chains,
+			  const enum v_fetch fetch, const enum rows_store late)
 {
 	const struct rows_call own = *call;
 	struct rows_call before = late ? *call->late : *call;

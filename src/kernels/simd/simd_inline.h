@@ -40,6 +40,14 @@
 #define SIMD_FOR(...) _Pragma("GCC unroll 32") for (__VA_ARGS__)
 #endif
 
+/* A function that holds a kernel's loops, inlined for the constants that it is called with.  With sanitizers it is one
+ * for all of them, for the same reason. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SIMD_BODY static __attribute__((noinline, unused))
+#else
+#define SIMD_BODY SIMD_INLINE
+#endif
+
 /* POINTER is worked out here: compilers otherwise keep an offset of each access in a register of its own, and run out.
  */
 #define SIMD_ADDRESS(pointer) __asm__("" : "+r"(pointer))

@@ -14,7 +14,7 @@
 #include "kernels/softmax/softmax.h"
 
 /* By lanes. */
-SIMD_INLINE vfloat block_top(const float *x, size_t count, const int chains)
+SIMD_BODY vfloat block_top(const float *x, size_t count, const int chains)
 {
 	const size_t step = (size_t)chains * LANES;
 	vfloat top[CHAINS_MAX];
@@ -54,8 +54,8 @@ SIMD_INLINE vfloat exp_scaled(const struct rows_call *call, vfloat value, size_t
 }
 
 /* The exponentials go to e; prefetches are in the second pass, where there is time to wait for memory. */
-SIMD_INLINE void reduce_twice(struct rows_call *call, const int chains, const enum v_fetch fetch,
-			      const enum rows_store late)
+SIMD_BODY void reduce_twice(struct rows_call *call, const int chains, const enum v_fetch fetch,
+			    const enum rows_store late)
 {
 	const size_t step = (size_t)chains * LANES, count = call->count;
 	const struct rows_call before = late ? *call->late : *call; /* copies: stores cannot change them */
@@ -114,8 +114,8 @@ SIMD_INLINE void raise_max(struct running *run, vfloat top, const int chains)
 }
 
 /* Nothing is stored: APPLY takes the exponentials again, against the row's maximum. */
-SIMD_INLINE void reduce_once(struct rows_call *call, const int chains, const enum v_fetch fetch,
-			     const enum rows_store late)
+SIMD_BODY void reduce_once(struct rows_call *call, const int chains, const enum v_fetch fetch,
+			   const enum rows_store late)
 {
 	const size_t step = (size_t)chains * LANES, count = call->count;
 	const float *x = call->x;
@@ -189,9 +189,9 @@ SIMD_INLINE void see(const struct rows_call *call, struct seen *seen, size_t at,
  * Columns AT to END, one part or its left-over vectors, and on the way BEFORE's results; returns the largest values, by
  * lanes, of as many columns after END, or with IS_LAST, which has none, anything.
  */
-SIMD_INLINE vfloat reduce_part(const struct rows_call *call, const struct rows_call *before, struct seen *seen,
-			       size_t at, size_t end, const int is_last, const int chains, const enum v_fetch fetch,
-			       const enum rows_store late)
+SIMD_BODY vfloat reduce_part(const struct rows_call *call, const struct rows_call *before, struct seen *seen, size_t at,
+			     size_t end, const int is_last, const int chains, const enum v_fetch fetch,
+			     const enum rows_store late)
 {
 	const size_t step = (size_t)chains * LANES, ahead = end - at;
 	vfloat top[CHAINS_MAX];
@@ -228,8 +228,8 @@ SIMD_INLINE vfloat reduce_part(const struct rows_call *call, const struct rows_c
  * Against the largest value so far, which the loop over one part finds for the next: so x is read once, and arithmetic
  * and memory are as busy at every column.  The exponentials go to e; what a part's still miss goes to parts.
  */
-SIMD_INLINE void reduce_parts(struct rows_call *call, const int chains, const enum v_fetch fetch,
-			      const enum rows_store late)
+SIMD_BODY void reduce_parts(struct rows_call *call, const int chains, const enum v_fetch fetch,
+			    const enum rows_store late)
 {
 	const size_t count = call->count, part = call->part;
 	const struct rows_call own = *call;
@@ -292,7 +292,7 @@ SIMD_INLINE void apply_parts(const struct rows_call *call, const int chains, con
 	}
 }
 
-SIMD_INLINE void softmax_whole(struct rows_call *call, const int chains, const enum rows_store store)
+SIMD_BODY void softmax_whole(struct rows_call *call, const int chains, const enum rows_store store)
 {
 	const size_t count = call->count;
 	const enum v_fetch fetch = v_fetch(call->prefetch, call->hint);

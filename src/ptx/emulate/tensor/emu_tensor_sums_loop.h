@@ -34,6 +34,13 @@ enum {
 	MOST_SUM = 90
 };
 
+/* With sanitizers, which take long to compile copies for constants, there is one function for all. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define FOR_CONSTANTS static __attribute__((noinline))
+#else
+#define FOR_CONSTANTS static inline __attribute__((always_inline))
+#endif
+
 typedef float floats __attribute__((vector_size(4 * COLUMNS)));
 typedef int32_t ints __attribute__((vector_size(4 * COLUMNS)));
 typedef int16_t halves __attribute__((vector_size(2 * COLUMNS))); /* exponents of a vector of floats */
@@ -183,9 +190,8 @@ static inline floats cut_sum(ints high, ints low, ints *is_cut)
 }
 
 /* SUM and products FIRST to END of k, exact but for what cores cut. */
-static inline __attribute__((always_inline)) void add_group(const struct tcb_ptx_product *p, const struct wide *w,
-							    int is_one_row, unsigned first, unsigned end, floats *sum,
-							    ints *is_cut)
+FOR_CONSTANTS void add_group(const struct tcb_ptx_product *p, const struct wide *w, int is_one_row, unsigned first,
+			     unsigned end, floats *sum, ints *is_cut)
 {
 	const int least_normal = tcb_ptx_least_exponent(p->c), fraction = (int)p->fraction;
 	floats scale[PARTS], back[PARTS];
@@ -224,8 +230,8 @@ static inline __attribute__((always_inline)) void add_group(const struct tcb_ptx
 }
 
 /* The columns at D, of K products that are added in groups of GROUP. */
-static inline __attribute__((always_inline)) void add_wide(const struct tcb_ptx_product *p, const struct wide *w,
-							   int is_one_row, unsigned k, unsigned group)
+FOR_CONSTANTS void add_wide(const struct tcb_ptx_product *p, const struct wide *w, int is_one_row, unsigned k,
+			    unsigned group)
 {
 	const ints kept = { 0 };
 	floats sum[PARTS];
@@ -270,10 +276,8 @@ static inline struct wide wide_at(const struct tcb_ptx_product *p, const float *
 	return w;
 }
 
-static inline __attribute__((always_inline)) void add_rows(const struct tcb_ptx_product *p, const float *a,
-							   const int16_t *a_exponent, const float *b,
-							   const int16_t *b_exponent, float *d, unsigned k,
-							   unsigned group)
+FOR_CONSTANTS void add_rows(const struct tcb_ptx_product *p, const float *a, const int16_t *a_exponent, const float *b,
+			    const int16_t *b_exponent, float *d, unsigned k, unsigned group)
 {
 	const unsigned whole = p->n / WIDE * WIDE;
 
