@@ -5,8 +5,8 @@
 # tests that are not labelled slow, then those; the former under
 # AddressSanitizer + UndefinedBehaviorSanitizer, those of threaded code under
 # ThreadSanitizer, and the kernels for 64-bit Arm under emulation.  Ends with
-# what was skipped and why; where the compiler or the emulator for Arm cannot be
-# had, the last line says NOT RUN.
+# what was skipped and why, and how long each part took; where the compiler or the
+# emulator for Arm cannot be had, the last line says NOT RUN.
 #   scripts/test.sh          all of it
 #   scripts/test.sh dev      one part only (dev, slow, asan, tsan or neon)
 set -eu
@@ -15,6 +15,7 @@ cd "$(dirname "$0")/.."
 scripts/install-deps.sh test
 jobs=$(nproc)
 skipped=""
+times=""
 if cuda=$(scripts/fetch-assembler.sh); then
 	[ -z "$cuda" ] || export CUDA_HOME="$cuda"
 else
@@ -29,10 +30,14 @@ run() {
 	preset=$1
 	target=$2
 	shift 2
+	started=$(date +%s)
 	cmake --preset "$preset" >/dev/null
 	cmake --build --preset "$preset" -j "$jobs" --target "$target"
+	built=$(date +%s)
 	passed=0
 	ctest --preset "$preset" -j "$jobs" "$@" || passed=$?
+	times="$times
+$(printf '%-6s %6d s %6d s' "$part" $((built - started)) $(($(date +%s) - built)))"
 	list=$(scripts/list-skips.sh "build/$preset")
 	[ -z "$list" ] || skipped="$skipped
 Skipped in $preset:
@@ -41,10 +46,11 @@ $list"
 }
 
 # Whatever the outcome.
-tell_skips() {
+tell() {
 	[ -z "$skipped" ] || echo "$skipped"
+	[ -z "$times" ] || printf '\n%-6s %8s %8s%s\n' part build tests "$times"
 }
-trap tell_skips EXIT
+trap tell EXIT
 
 not_run=""
 for part in ${1:-dev slow asan tsan neon}; do
@@ -70,8 +76,9 @@ for part in ${1:-dev slow asan tsan neon}; do
 	esac
 done
 if [ -n "$not_run" ]; then
-	tell_skips
+	tell
 	skipped=""
+	times=""
 	echo "NOT RUN: $not_run"
 	[ $# -eq 0 ] # who asked for this one alone has not got it
 fi
