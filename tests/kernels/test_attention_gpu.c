@@ -178,7 +178,7 @@ static void huge_scores_on_gpus(void **state)
 		attention_problem(&op, is_f32 ? TCB_CONTRACT_F32 : TCB_CONTRACT_F16, text, &problem);
 		tcb_op_standard(&problem, &gpu.device.target, &geometry);
 		const struct attention_op *of = op.member;
-		const int has_group = of->kv == TCB_TYPE_BLOCKS && of->multiplies_codes;
+		const int has_group = tcb_kv_has_blocks(of->kv) && of->multiplies_codes;
 		if (n / OPS / 8 == 1 && !has_group)
 			continue;
 		if (has_group)
