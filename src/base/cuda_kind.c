@@ -11,6 +11,14 @@
 #include "base/gpu_table.h"
 #include "base/kind.h"
 
+enum {
+	KIB = 1024,
+	SHARED_STATIC_MAX = 48 * KIB, /* what a kernel may declare without opting in (CUDA C programming guide) */
+	BLOCK_THREADS_MAX = 1024,
+	GRID_X_MAX = 0x7fffffff,
+	GRID_YZ_MAX = 65535
+};
+
 int tcb_gpu_ordinal(const char *name)
 {
 	int value = 0;
@@ -206,6 +214,39 @@ static const struct tcb_alias words[] = {
 	{ NULL, NULL, NULL },
 };
 
+/* SPEC H5; a capability that is not listed gets what every device has. */
+static size_t shared_bytes(const struct tcb_target *target)
+{
+	static const struct {
+		unsigned capability;
+		size_t kib;
+	} rows[] = { { 75, 64 }, { 80, 163 }, { 86, 99 }, { 89, 99 }, { 90, 227 }, { 100, 227 } };
+
+	if (target->cuda.shared_optin_bytes)
+		return target->cuda.shared_optin_bytes;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (rows[i].capability == target->cuda.capability)
+			return rows[i].kib * KIB;
+	return SHARED_STATIC_MAX;
+}
+
+static void block_limits(const struct tcb_target *target, struct tcb_block_limits *out)
+{
+	const struct tcb_cuda_target *cuda = &target->cuda;
+
+	*out = (struct tcb_block_limits){
+		.shared_bytes = shared_bytes(target),
+		.static_bytes = SHARED_STATIC_MAX,
+		.threads = cuda->block_threads_max && cuda->block_threads_max < BLOCK_THREADS_MAX
+				   ? cuda->block_threads_max
+				   : BLOCK_THREADS_MAX,
+		.threads_step = cuda->warp_threads ? cuda->warp_threads : 32,
+		.thread_registers = cuda->thread_registers_max ? cuda->thread_registers_max : 255,
+		.registers = cuda->block_registers_max ? cuda->block_registers_max : 65536,
+		.grid = { GRID_X_MAX, GRID_YZ_MAX, GRID_YZ_MAX },
+	};
+}
+
 static const struct tcb_kind_limit limits[] = {
 	{ "capability", offsetof(struct tcb_target, cuda.capability), 0 },
 	{ "sm_count", offsetof(struct tcb_target, cuda.sm_count), 0 },
@@ -234,6 +275,7 @@ const struct tcb_kind tcb_kind_cuda = {
 		    .cache = "the L2" },
 	.limits = limits,
 	.complete = tcb_target_complete_gpu,
+	.block_limits = block_limits,
 	.is_asked = is_asked,
 	.words = words,
 	.understand = understand,

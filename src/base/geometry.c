@@ -356,8 +356,8 @@ void tcb_geometry_print(const struct tcb_geometry *geometry, char out[TCB_GEOMET
 	size_t used = 0;
 
 	/* A knob's key, the two separators and its number or word. */
-#define KNOB_LENGTH(id, key, scope, kind, help) +sizeof(key) + 1 + sizeof("-2147483648")
-	_Static_assert(TCB_LEVEL_COUNT * 70 TCB_KNOB_LIST(KNOB_LENGTH) +
+#define KNOB_LENGTH(id, key, scope, kind, help) +sizeof(key) + 1 + sizeof("4294967295") - 1
+	_Static_assert(1 + TCB_LEVEL_COUNT * 70 TCB_KNOB_LIST(KNOB_LENGTH) +
 				       TCB_OP_PARAMETERS_MAX * (TCB_PARAMETER_KEY_MAX + TCB_PARAMETER_WORD_MAX) <=
 			       TCB_GEOMETRY_TEXT_MAX,
 		       "the longest key, number and separators of every item fit");
@@ -377,6 +377,7 @@ void tcb_geometry_print(const struct tcb_geometry *geometry, char out[TCB_GEOMET
 		if (word)
 			used += (size_t)snprintf(out + used, TCB_GEOMETRY_TEXT_MAX - used, ",%s=%s", key, word);
 		else
-			used += (size_t)snprintf(out + used, TCB_GEOMETRY_TEXT_MAX - used, ",%s=%d", key, value);
+			used += (size_t)snprintf(out + used, TCB_GEOMETRY_TEXT_MAX - used, ",%s=%u", key,
+						 (uint32_t)value);
 	}
 }

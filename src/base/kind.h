@@ -34,6 +34,14 @@ struct tcb_alias {
 	const char *advice;  /* what to say then */
 };
 
+/* What a block of threads may have, SPEC H5 to H11; 0: no limit is known. */
+struct tcb_block_limits {
+	size_t shared_bytes, static_bytes; /* static: without asking for it as dynamic */
+	unsigned threads, threads_step;    /* their number is a multiple of the step */
+	unsigned thread_registers, registers;
+	size_t grid[3];
+};
+
 struct tcb_kind {
 	const char *name; /* "cpu": in databases and JSON */
 	enum tcb_target_kind
@@ -54,6 +62,8 @@ struct tcb_kind {
 	const struct tcb_kind_limit *limits; /* up to one without a name */
 
 	void (*complete)(struct tcb_target *target); /* fills what follows from the limits; NULL: nothing does */
+	/* What a block may have, of a kind whose candidates are emitted. */
+	void (*block_limits)(const struct tcb_target *target, struct tcb_block_limits *out);
 	/* How a person names one of its devices: "cpu:avx2", "cuda:0", "sm_90", "sm_90:KEY". */
 	int (*is_asked)(const char *name);
 	void (*add_forms)(struct tcb_str *out); /* the same in words, for messages */

@@ -14,7 +14,7 @@
 
 enum { TCB_DEVICE_NAME_MAX = 48, TCB_DEVICE_KEY_MAX = 17, TCB_DEVICE_TEXT_MAX = 128 };
 
-enum tcb_target_kind { TCB_TARGET_CPU, TCB_TARGET_CUDA };
+enum tcb_target_kind { TCB_TARGET_CPU, TCB_TARGET_CUDA, TCB_TARGET_COUNT };
 
 /* What CUDA devices have besides what all have. */
 struct tcb_cuda_target {

@@ -10,20 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/kind.h"
+#include "base/sizes.h"
+#include "device/apart.h"
 #include "device/cuda.h"
 #include "device/doctor_private.h"
 #include "device/facts.h"
 #include "device/nvml.h"
-
-/* What the child sends: this, then COUNT GPUs. */
-struct reply {
-	struct tcb_error error; /* status TCB_OK: the GPUs follow */
-	size_t count;
-};
 
 /* Version of the kernel module, as "580.159.03"; empty where it cannot be read. */
 static void module_version(char out[32])
@@ -63,92 +57,28 @@ static enum tcb_status describe(const struct tcb_cuda *cuda, int ordinal, struct
 	return TCB_OK;
 }
 
-static enum tcb_status ask_driver(struct tcb_gpu *gpus, size_t *count_out, struct tcb_error *err)
+static enum tcb_status ask_driver(void *items, size_t capacity, size_t *count_out, struct tcb_error *err)
 {
 	const struct tcb_cuda *cuda = tcb_cuda_open(err);
+	struct tcb_gpu *gpus = items;
 	int count = 0;
 
 	if (!cuda)
 		return err->status;
 	TCB_TRY(tcb_cuda_check(cuda, cuda->device_count(&count), "counting GPUs", err));
-	if (count > TCB_GPUS_MAX)
-		count = TCB_GPUS_MAX;
-	for (int i = 0; i < count; i++)
-		TCB_TRY(describe(cuda, i, &gpus[i], err));
-	*count_out = (size_t)count;
-	return TCB_OK;
-}
-
-static int write_all(int fd, const void *data, size_t bytes)
-{
-	for (const char *at = data; bytes > 0;) {
-		ssize_t done = write(fd, at, bytes);
-		if (done <= 0)
-			return -1;
-		at += done;
-		bytes -= (size_t)done;
-	}
-	return 0;
-}
-
-static int read_all(int fd, void *data, size_t bytes)
-{
-	for (char *at = data; bytes > 0;) {
-		ssize_t done = read(fd, at, bytes);
-		if (done <= 0)
-			return -1;
-		at += done;
-		bytes -= (size_t)done;
-	}
-	return 0;
-}
-
-_Noreturn static void answer(int fd, struct tcb_gpu *gpus)
-{
-	struct reply reply;
-	memset(&reply, 0, sizeof reply);
-	reply.error.status = ask_driver(gpus, &reply.count, &reply.error);
-	int failed = write_all(fd, &reply, sizeof reply) != 0;
-	if (reply.error.status == TCB_OK && !failed)
-		failed = write_all(fd, gpus, reply.count * sizeof *gpus) != 0;
-	_exit(failed);
-}
-
-static enum tcb_status take_answer(int fd, struct tcb_gpu *gpus, size_t *count_out, struct tcb_error *err)
-{
-	struct reply reply;
-	if (read_all(fd, &reply, sizeof reply) != 0 ||
-	    (reply.error.status == TCB_OK &&
-	     (reply.count > TCB_GPUS_MAX || read_all(fd, gpus, reply.count * sizeof *gpus) != 0)))
-		return tcb_fail(err, TCB_E_FAILED,
-				"the process that asked the CUDA driver for its GPUs died; try nvidia-smi");
-	if (reply.error.status != TCB_OK)
-		return tcb_fail(err, reply.error.status, "%s", reply.error.message);
-	for (size_t i = 0; i < reply.count; i++)
-		gpus[i].source = "driver"; /* the child's pointer is not ours */
-	*count_out = reply.count;
+	*count_out = tcb_least((size_t)count, capacity);
+	for (size_t i = 0; i < *count_out; i++)
+		TCB_TRY(describe(cuda, (int)i, &gpus[i], err));
 	return TCB_OK;
 }
 
 enum tcb_status tcb_gpu_list(struct tcb_gpu out[TCB_GPUS_MAX], size_t *count_out, struct tcb_error *err)
 {
-	int ends[2];
-	*count_out = 0;
-	if (pipe(ends) != 0)
-		return tcb_fail(err, TCB_E_IO, "no pipe for asking the CUDA driver");
-	fflush(NULL);
-	pid_t child = fork();
-	if (child == 0) {
-		close(ends[0]);
-		answer(ends[1], out);
-	}
-	close(ends[1]);
-	enum tcb_status status = child < 0 ? tcb_fail(err, TCB_E_NOMEM, "no process for asking the CUDA driver")
-					   : take_answer(ends[0], out, count_out, err);
-	close(ends[0]);
-	if (child > 0)
-		waitpid(child, NULL, 0);
-	return status;
+	TCB_TRY(tcb_ask_apart(ask_driver, out, sizeof *out, TCB_GPUS_MAX, count_out,
+			      "the process that asked the CUDA driver for its GPUs died; try nvidia-smi", err));
+	for (size_t i = 0; i < *count_out; i++)
+		out[i].source = "driver"; /* the child's pointer is not ours */
+	return TCB_OK;
 }
 
 /* Does NAME mean the attached GPU number ORDINAL? */

@@ -96,11 +96,10 @@ static int is_valid_launch(const struct tcb_language *language, const struct tcb
 	for (uint32_t i = 0; i < launch->argument_count; i++) {
 		const struct tcb_argument *argument = &launch->argument[i];
 		if (argument->kind > TCB_ARGUMENT_OWN ||
-		    (argument->kind == TCB_ARGUMENT_OPERAND && argument->value >= TCB_OPERANDS_MAX) ||
-		    (argument->kind == TCB_ARGUMENT_OWN && !language->is_own_valid(launch->own, argument)))
+		    (argument->kind == TCB_ARGUMENT_OPERAND && argument->value >= TCB_OPERANDS_MAX))
 			return 0;
 	}
-	return 1;
+	return language->is_own_valid(launch->own, launch->argument, launch->argument_count);
 }
 
 int tcb_code_image_valid(const struct tcb_language *language, const void *data, size_t bytes)

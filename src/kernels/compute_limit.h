@@ -10,7 +10,7 @@
 #define TCB_KERNELS_COMPUTE_LIMIT_H
 
 #include "base/compute.h"
-#include "kernels/code.h"
+#include "kernels/op.h"
 
 /* KIND: the fastest arithmetic that the contract allows; OPERATIONS of that kind, a call: those of the op, times the
  * terms that its operands are split into. */
@@ -20,13 +20,5 @@ struct tcb_compute_need {
 };
 /* PROBLEM has its op. */
 struct tcb_compute_need tcb_compute_need(const struct tcb_problem *problem, const struct tcb_target *target);
-
-/*
- * One unit for each instruction of TARGET that multiplies what PROBLEM's contract does; the fastest is the limit.  The
- * last argument of its launch is the number of steps, at first 1, of step_operations each (all threads together).  The
- * image is the caller's: free().
- */
-enum tcb_status tcb_compute_limit_image(const struct tcb_problem *problem, const struct tcb_target *target,
-					struct tcb_code_image **out, struct tcb_error *err);
 
 #endif

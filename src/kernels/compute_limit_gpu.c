@@ -12,6 +12,7 @@
 #include "kernels/compute_limit.h"
 #include "kernels/gpu/frame.h"
 #include "kernels/gpu/tile_ring.h"
+#include "kernels/limit_gpu.h"
 
 enum {
 	FORMS_MAX = 2, /* of a kind */
@@ -285,8 +286,8 @@ static enum tcb_status make_kernel(const struct tcb_problem *problem, const stru
 	return tcb_kit_close(&w.kit, err);
 }
 
-enum tcb_status tcb_compute_limit_image(const struct tcb_problem *problem, const struct tcb_target *target,
-					struct tcb_code_image **out, struct tcb_error *err)
+enum tcb_status tcb_compute_limit_gpu(const struct tcb_problem *problem, const struct tcb_target *target,
+				      struct tcb_code_image **out, struct tcb_error *err)
 {
 	struct form forms[FORMS_MAX];
 	struct tcb_kernel kernels[FORMS_MAX];

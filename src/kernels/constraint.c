@@ -13,17 +13,12 @@
 #include "base/cpu_isas.h"
 #include "base/kind.h"
 #include "base/sizes.h"
-#include "kernels/gpu/hardware.h"
 
 enum {
-	KIB = 1024,
-	SHARED_STATIC_MAX = 48 * KIB, /* what a kernel may declare without opting in (CUDA C programming guide) */
-	SHARED_WORDS_MAX = 1 << 16,   /* 256 KiB in 4-byte words: more than any device has */
-	BLOCK_THREADS_MAX = 1024,
+	SHARED_WORDS_MAX = 1 << 16, /* 256 KiB in 4-byte words: more than any device has */
 	BARRIERS_MAX = 16,
 	FMA_CHAINS = 8, /* S7: latency 4 x 2 ports on today's x86 */
 };
-#define GRID_X_MAX ((size_t)0x7fffffff)
 
 static int reject(char why[TCB_WHY_MAX], const char *format, ...) __attribute__((format(printf, 2, 3)));
 static int reject(char why[TCB_WHY_MAX], const char *format, ...)
@@ -248,74 +243,67 @@ static int check_superblock(const struct tcb_candidate *c, char *why)
 	return 0;
 }
 
+/* All 0 of a kind whose candidates are not blocks of threads. */
+static struct tcb_block_limits block_limits(const struct tcb_target *target)
+{
+	struct tcb_block_limits limits = { 0 };
+	if (tcb_kind_of(target)->block_limits)
+		tcb_kind_of(target)->block_limits(target, &limits);
+	return limits;
+}
+
 size_t tcb_shared_limit(const struct tcb_target *target)
 {
-	/* SPEC H5; a capability that is not listed gets what every device has. */
-	static const struct {
-		unsigned capability;
-		size_t kib;
-	} rows[] = { { 75, 64 }, { 80, 163 }, { 86, 99 }, { 89, 99 }, { 90, 227 }, { 100, 227 } };
-	if (!tcb_kind_of(target)->is_emitted)
-		return 0;
-	if (target->cuda.shared_optin_bytes)
-		return target->cuda.shared_optin_bytes;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (rows[i].capability == target->cuda.capability)
-			return rows[i].kib * KIB;
-	}
-	return SHARED_STATIC_MAX;
+	return block_limits(target).shared_bytes;
 }
 
 static int check_shared(const struct tcb_candidate *c, char *why)
 {
-	size_t bytes = c->footprint.shared_bytes;
-	if (!tcb_kind_of(c->target)->is_emitted || !bytes)
-		return 0;
-	size_t limit = tcb_shared_limit(c->target);
-	if (bytes > limit)
-		return reject(why, "%zu bytes of shared memory, but sm_%u has %zu", bytes, c->target->cuda.capability,
-			      limit);
-	if (bytes > SHARED_STATIC_MAX && !c->footprint.shared_dynamic)
-		return reject(why, "%zu bytes of static shared memory; above %d it must be dynamic", bytes,
-			      SHARED_STATIC_MAX);
+	const struct tcb_block_limits limits = block_limits(c->target);
+	const size_t bytes = c->footprint.shared_bytes;
+	char arch[TCB_DEVICE_NAME_MAX];
+	if (limits.shared_bytes && bytes > limits.shared_bytes) {
+		tcb_kind_of(c->target)->name_arch(c->target, arch, sizeof arch);
+		return reject(why, "%zu bytes of shared memory, but %s has %zu", bytes, arch, limits.shared_bytes);
+	}
+	if (limits.static_bytes && bytes > limits.static_bytes && !c->footprint.shared_dynamic)
+		return reject(why, "%zu bytes of static shared memory; above %zu it must be dynamic", bytes,
+			      limits.static_bytes);
 	return 0;
 }
 
 static int check_threads(const struct tcb_candidate *c, char *why)
 {
+	const struct tcb_block_limits limits = block_limits(c->target);
 	if (tcb_kind_of(c->target)->has_threads) {
 		int32_t threads = c->geometry->knob[TCB_KNOB_THREADS];
 		if (threads != TCB_KNOB_UNSET && threads > (int32_t)c->target->threads)
 			return reject(why, "threads=%d, but the device gives %u", threads, c->target->threads);
 		return 0;
 	}
-	unsigned threads = c->footprint.block_threads;
-	unsigned warp = c->target->cuda.warp_threads ? c->target->cuda.warp_threads : 32;
-	unsigned most = c->target->cuda.block_threads_max ? c->target->cuda.block_threads_max : BLOCK_THREADS_MAX;
-	if (most > BLOCK_THREADS_MAX)
-		most = BLOCK_THREADS_MAX;
-	if (threads % warp)
-		return reject(why, "%u threads in a block are not a multiple of the warp of %u", threads, warp);
-	if (threads > most)
-		return reject(why, "%u threads in a block, but %u are the most", threads, most);
+	const unsigned threads = c->footprint.block_threads;
+	if (threads % limits.threads_step)
+		return reject(why, "%u threads in a block are not a multiple of the warp of %u", threads,
+			      limits.threads_step);
+	if (threads > limits.threads)
+		return reject(why, "%u threads in a block, but %u are the most", threads, limits.threads);
 	return 0;
 }
 
 /* A warp's registers are handed out 256 at a time (occupancy tables of sm_75 to sm_120). */
 static int check_thread_registers(const struct tcb_candidate *c, char *why)
 {
+	const struct tcb_block_limits limits = block_limits(c->target);
 	const unsigned each = (c->footprint.thread_registers + 7) / 8 * 8, threads = c->footprint.block_threads;
-	const unsigned most = c->target->cuda.thread_registers_max ? c->target->cuda.thread_registers_max : 255;
-	const unsigned all = c->target->cuda.block_registers_max ? c->target->cuda.block_registers_max : 65536;
 	const unsigned blocks = c->footprint.blocks_together ? c->footprint.blocks_together : 1;
-	if (!tcb_kind_of(c->target)->is_emitted || !each || c->is_kernel)
+	if (!limits.registers || !each || c->is_kernel)
 		return 0;
-	if (c->footprint.thread_registers > most)
+	if (c->footprint.thread_registers > limits.thread_registers)
 		return reject(why, "about %u registers per thread, but %u are the most", c->footprint.thread_registers,
-			      most);
-	if (each * threads * blocks > all)
+			      limits.thread_registers);
+	if (each * threads * blocks > limits.registers)
 		return reject(why, "about %u registers in each of %u threads of %u blocks, but there are %u", each,
-			      threads, blocks, all);
+			      threads, blocks, limits.registers);
 	return 0;
 }
 
@@ -331,13 +319,12 @@ static int check_cpu_registers(const struct tcb_candidate *c, char *why)
 
 static int check_grid(const struct tcb_candidate *c, char *why)
 {
+	const struct tcb_block_limits limits = block_limits(c->target);
 	const size_t *grid = c->footprint.grid;
-	if (grid[0] > GRID_X_MAX)
-		return reject(why, "%zu blocks along x, but %zu are the most", grid[0], GRID_X_MAX);
-	for (int dim = 1; dim < 3; dim++) {
-		if (grid[dim] > GRID_YZ_MAX)
-			return reject(why, "%zu blocks along %c, but %d are the most", grid[dim], dim == 1 ? 'y' : 'z',
-				      GRID_YZ_MAX);
+	for (int dim = 0; dim < 3; dim++) {
+		if (limits.grid[dim] && grid[dim] > limits.grid[dim])
+			return reject(why, "%zu blocks along %c, but %zu are the most", grid[dim], "xyz"[dim],
+				      limits.grid[dim]);
 	}
 	if (c->footprint.barriers > BARRIERS_MAX)
 		return reject(why, "%u barriers, but their ids end at %d", c->footprint.barriers, BARRIERS_MAX - 1);

@@ -29,10 +29,10 @@ struct tcb_language {
 	enum tcb_status (*optimise)(void *code, struct tcb_error *err);
 	/* What the assemblers that are found here make of the text is for this; NULL: only drivers read it. */
 	struct tcb_ptx_target (*assembled_for)(const void *code);
-	/* The own part of launch INDEX, without pointers; and of such a part that came from elsewhere: is what
-	 * ARGUMENT, of kind OWN, says of it valid? */
+	/* The own part of launch INDEX, without pointers; and of such a part that came from elsewhere: is it valid, and
+	 * what those of its COUNT arguments say that are of kind OWN? */
 	void (*pack_own)(const struct tcb_kernel *kernel, size_t index, void *own_out);
-	int (*is_own_valid)(const void *own, const struct tcb_argument *argument);
+	int (*is_own_valid)(const void *own, const struct tcb_argument *arguments, size_t count);
 };
 
 extern const struct tcb_language tcb_language_ptx; /* gpu/ptx_code.c */

@@ -330,11 +330,11 @@ struct tcb_op {
 const struct tcb_op *const *tcb_ops(size_t *count_out);
 const struct tcb_op *tcb_op_find(const char *name); /* NULL if unknown */
 
-/* For an op's table: its sides, NULL where it has none; for a side's, that all VARIANTS_ are in one list, or that these
- * rows are what emit writes. */
-#define TCB_SIDES(cpu, gpu)                                         \
-	{                                                           \
-		[TCB_TARGET_CPU] = (cpu), [TCB_TARGET_CUDA] = (gpu) \
+/* For an op's table: its sides by enum tcb_target_kind, NULL where it has none; for a side's, that all VARIANTS_ are in
+ * one list, or that these rows are what emit writes. */
+#define TCB_SIDES(...)      \
+	{                   \
+		__VA_ARGS__ \
 	}
 #define TCB_VARIANT_LIST(variants_) ((const struct tcb_variant *const[]){ (variants_), NULL })
 #define TCB_EMITTED(...) TCB_VARIANT_LIST(((const struct tcb_variant[]){ __VA_ARGS__, { .name = NULL } }))

@@ -10,6 +10,7 @@
 
 #include "base/quiet.h"
 #include "base/util.h"
+#include "kernels/limit.h"
 #include "worker/exchange.h"
 
 enum { AGAIN_MOST = 5 };              /* of a call that others disturbed */
@@ -238,6 +239,8 @@ enum tcb_status tcb_evaluator_interleave(struct tcb_evaluator *evaluator, const 
 int tcb_evaluator_use_limit(struct tcb_evaluator *evaluator, enum tcb_limit limit)
 {
 	if (limit == TCB_LIMIT_OVERLAP && !(evaluator->code && tcb_shared_code_has_overlap(evaluator->code)))
+		return -1;
+	if (limit == TCB_LIMIT_COMPUTE && evaluator->code && !tcb_has_compute_limit(&evaluator->place.device.target))
 		return -1;
 	evaluator->limit = limit;
 	return 0;

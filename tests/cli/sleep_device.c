@@ -16,7 +16,7 @@
 #include "device/device.h"
 #include "worker/backend.h"
 
-enum { SLEEP = TCB_TARGET_CUDA + 1, STEP_NS = 20000, LIMIT_NS = 10000 };
+enum { SLEEP = TCB_TARGET_COUNT, STEP_NS = 20000, LIMIT_NS = 10000 };
 
 /* ---- base ---- */
 

@@ -13,6 +13,7 @@
 #include "base/util.h"
 #include "device/gpu.h"
 #include "kernels/compute_limit.h"
+#include "kernels/limit.h"
 #include "ptx/emulate/emulate.h"
 #include "ptx/ir/opcodes.h"
 #include "ptx/text/text.h"

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/core/emit.h"
 #include "cli/core/shape_axes.h"
 
 static enum tcb_status add_problem(struct cli_problems *problems, const struct tcb_op *op, enum tcb_contract contract,
@@ -130,6 +131,26 @@ enum tcb_status cli_problems_make(const struct tcb_registry *ops, const char *na
 	if (status != TCB_OK)
 		cli_problems_fini(out);
 	return status;
+}
+
+enum tcb_status cli_problems_keep(struct cli_problems *problems, const struct tcb_target *target, struct tcb_error *err)
+{
+	const struct tcb_op *missing = NULL;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < problems->count; i++) {
+		if (tcb_op_side(problems->list[i].op, target))
+			problems->list[kept++] = problems->list[i];
+		else
+			missing = problems->list[i].op;
+	}
+	if (kept == 0 && missing)
+		return tcb_op_require(missing, target, err);
+	if (missing)
+		cli_say("left out: %zu of %zu problems, whose ops have no %s kernels", problems->count - kept,
+			problems->count, tcb_kind_of(target)->name);
+	problems->count = kept;
+	return TCB_OK;
 }
 
 void cli_problems_fini(struct cli_problems *problems)

@@ -26,6 +26,9 @@ struct cli_problems {
 enum tcb_status cli_problems_make(const struct tcb_registry *ops, const char *op, const char *contract,
 				  const struct cli_list *shapes, const char *gguf, struct cli_problems *out,
 				  struct tcb_error *err);
+/* Leaves out, and says so, those whose ops have no kernels for TARGET; an error if none remains. */
+enum tcb_status cli_problems_keep(struct cli_problems *problems, const struct tcb_target *target,
+				  struct tcb_error *err);
 void cli_problems_fini(struct cli_problems *problems);
 /* "op contract shape", for messages. */
 enum { CLI_LABEL_MAX = TCB_OP_NAME_MAX + 8 + TCB_SHAPE_TEXT_MAX };

@@ -406,6 +406,8 @@ static enum tcb_status run_bench(const void *arguments, struct tcb_error *err)
 	run.contests = args->json ? json_array() : NULL;
 	status = cli_open_device(args->device, args->threads, &run.place, err);
 	if (status == TCB_OK)
+		status = cli_problems_keep(&problems, &run.place.device.target, err);
+	if (status == TCB_OK)
 		status = open_db(&run, err);
 	if (status == TCB_OK && !args->rotation)
 		status = cli_cache_know_from(args->db, args->budget_s, &run.place, err);

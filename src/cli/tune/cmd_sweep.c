@@ -130,6 +130,8 @@ static enum tcb_status run_sweep(const void *arguments, struct tcb_error *err)
 	TCB_TRY(cli_shard_find(args->shard, &run.shard, err));
 	TCB_TRY(cli_problems_make(args->ops, args->op, args->contract, &args->shapes, args->gguf, &problems, err));
 	status = cli_sweeping_open(&run, err);
+	if (status == TCB_OK)
+		status = cli_problems_keep(&problems, &run.place.device.target, err);
 	if (status == TCB_OK && args->effort == CLI_EFFORT_ESTIMATE &&
 	    !cli_sweeping_is_modelled(&run)) /* nothing is stored */
 		status = tcb_db_path(args->db, TCB_DB_READ, run.db_path, sizeof run.db_path, err);

@@ -150,11 +150,16 @@ static void pack_own(const struct tcb_kernel *kernel, size_t index, void *own_ou
 	memcpy(own_out, &tcb_kernel_ptx(kernel)->launch[index], sizeof(struct tcb_launch_ptx));
 }
 
-static int is_own_valid(const void *own, const struct tcb_argument *argument)
+static int is_own_valid(const void *own, const struct tcb_argument *arguments, size_t count)
 {
 	const struct tcb_launch_ptx *ptx = own;
 
-	return argument->value < TCB_TENSORS_MAX && ptx->tensor[argument->value].operand < TCB_OPERANDS_MAX;
+	for (size_t i = 0; i < count; i++)
+		if (arguments[i].kind == TCB_ARGUMENT_OWN &&
+		    (arguments[i].value >= TCB_TENSORS_MAX ||
+		     ptx->tensor[arguments[i].value].operand >= TCB_OPERANDS_MAX))
+			return 0;
+	return 1;
 }
 
 const struct tcb_language tcb_language_ptx = {
