@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the worker process does with a candidate, per kind of device: one
- * table of functions on the processors (backend_cpu.c), one on a CUDA GPU
- * (backend_cuda.c).  worker_main.c reads requests and writes replies; here they are
+ * table of functions on the processors (backend_cpu.c), others on GPUs
+ * (backend_gpu.c).  worker_main.c reads requests and writes replies; here they are
  * carried out.  A status other than TCB_OK is the tuner's trouble; what a
  * candidate does wrong is an outcome.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Device memory of one problem.  In: an instance on the host; out: addresses
- * of its operands, copied once and multiplied on the device.
+ * Device memory of one problem.  In: an instance on the host; out: its operands
+ * on the device, copied once and multiplied there.
  */
 #include "worker/gpu_memory.h"
 
@@ -18,39 +18,39 @@ struct layout_copies {
 };
 
 struct tcb_gpu_memory {
-	const struct tcb_cuda *cuda;
-	CUstream stream;
+	const struct tcb_gpu_session *session;
 	struct tcb_instance *instance;
 	struct tcb_gpu_buffer shared[TCB_OPERANDS_MAX]; /* what does not stream; the first copy's outputs */
 	struct layout_copies layout[TCB_LAYOUT_COUNT];
 };
 
-enum tcb_status tcb_gpu_buffer_alloc(const struct tcb_cuda *cuda, size_t bytes, struct tcb_gpu_buffer *out,
+enum tcb_status tcb_gpu_buffer_alloc(const struct tcb_gpu_session *session, size_t bytes, struct tcb_gpu_buffer *out,
 				     struct tcb_error *err)
 {
+	const struct tcb_gpu_driver *driver = session->driver;
 	memset(out, 0, sizeof *out);
 	/* Allocations are 512-byte aligned: 256 more makes the data 256-byte aligned and not 512. */
 	size_t total = bytes + 2 * GUARD;
-	TCB_TRY(tcb_cuda_check(cuda, cuda->alloc(&out->base, total), "allocating device memory", err));
-	out->data = out->base + GUARD;
+	TCB_TRY(driver->alloc(session->own, total, &out->base, err));
+	out->first = GUARD;
 	out->bytes = bytes;
-	return tcb_cuda_check(cuda, cuda->fill(out->base, TCB_POISON, total, NULL), "filling device memory", err);
+	return driver->fill(session->own, out->base, 0, TCB_POISON, total, err);
 }
 
-void tcb_gpu_buffer_free(const struct tcb_cuda *cuda, struct tcb_gpu_buffer *buffer)
+void tcb_gpu_buffer_free(const struct tcb_gpu_session *session, struct tcb_gpu_buffer *buffer)
 {
 	if (buffer->base)
-		(void)cuda->free(buffer->base);
+		session->driver->free(session->own, buffer->base);
 	memset(buffer, 0, sizeof *buffer);
 }
 
-enum tcb_status tcb_gpu_buffer_check(const struct tcb_cuda *cuda, const struct tcb_gpu_buffer *buffer, int *damaged_out,
-				     struct tcb_error *err)
+enum tcb_status tcb_gpu_buffer_check(const struct tcb_gpu_session *session, const struct tcb_gpu_buffer *buffer,
+				     int *damaged_out, struct tcb_error *err)
 {
+	const struct tcb_gpu_driver *driver = session->driver;
 	unsigned char zone[2 * GUARD];
-	TCB_TRY(tcb_cuda_check(cuda, cuda->copy_out(zone, buffer->base, GUARD), "reading a guard zone", err));
-	TCB_TRY(tcb_cuda_check(cuda, cuda->copy_out(zone + GUARD, buffer->data + buffer->bytes, GUARD),
-			       "reading a guard zone", err));
+	TCB_TRY(driver->copy_out(session->own, buffer->base, buffer->first - GUARD, GUARD, zone, err));
+	TCB_TRY(driver->copy_out(session->own, buffer->base, buffer->first + buffer->bytes, GUARD, zone + GUARD, err));
 	*damaged_out = 0;
 	for (size_t i = 0; i < sizeof zone; i++)
 		*damaged_out |= zone[i] != TCB_POISON;
@@ -71,25 +71,23 @@ static int is_other_output(const struct tcb_gpu_memory *memory, size_t index, si
 	return copy > 0 && operand->role == TCB_ROLE_OUTPUT && operand->streams;
 }
 
-enum tcb_status tcb_gpu_memory_create(const struct tcb_cuda *cuda, CUstream stream, struct tcb_instance *instance,
+enum tcb_status tcb_gpu_memory_create(const struct tcb_gpu_session *session, struct tcb_instance *instance,
 				      struct tcb_gpu_memory **out, struct tcb_error *err)
 {
 	struct tcb_gpu_memory *memory = calloc(1, sizeof *memory);
 	if (!memory)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a problem on the GPU");
-	memory->cuda = cuda;
-	memory->stream = stream;
+	memory->session = session;
 	memory->instance = instance;
 	enum tcb_status status = TCB_OK;
 	for (size_t i = 0; i < instance->operand_count && status == TCB_OK; i++) {
 		const struct tcb_operand *operand = &instance->operands[i];
 		if (is_copied(memory, i))
 			continue;
-		status = tcb_gpu_buffer_alloc(cuda, operand->bytes, &memory->shared[i], err);
+		status = tcb_gpu_buffer_alloc(session, operand->bytes, &memory->shared[i], err);
 		if (status == TCB_OK && operand->role != TCB_ROLE_OUTPUT)
-			status = tcb_cuda_check(
-				cuda, cuda->copy_in(memory->shared[i].data, instance->data[i].data, operand->bytes),
-				"copying an operand to the GPU", err);
+			status = session->driver->copy_in(session->own, memory->shared[i].base, memory->shared[i].first,
+							  instance->data[i].data, operand->bytes, err);
 	}
 	if (status != TCB_OK) {
 		tcb_gpu_memory_destroy(memory);
@@ -104,11 +102,11 @@ void tcb_gpu_memory_destroy(struct tcb_gpu_memory *memory)
 	if (!memory)
 		return;
 	for (size_t i = 0; i < TCB_OPERANDS_MAX; i++)
-		tcb_gpu_buffer_free(memory->cuda, &memory->shared[i]);
+		tcb_gpu_buffer_free(memory->session, &memory->shared[i]);
 	for (size_t l = 0; l < TCB_LAYOUT_COUNT; l++) {
 		for (size_t c = 0; c < memory->layout[l].count; c++)
 			for (size_t i = 0; i < TCB_OPERANDS_MAX; i++)
-				tcb_gpu_buffer_free(memory->cuda, &memory->layout[l].copies[c].buffer[i]);
+				tcb_gpu_buffer_free(memory->session, &memory->layout[l].copies[c].buffer[i]);
 		free(memory->layout[l].copies);
 	}
 	free(memory);
@@ -132,23 +130,25 @@ size_t tcb_gpu_memory_streamed(const struct tcb_gpu_memory *memory, const size_t
 static enum tcb_status add_copy(struct tcb_gpu_memory *memory, struct layout_copies *set,
 				const struct tcb_packed *packed, struct tcb_error *err)
 {
-	const struct tcb_cuda *cuda = memory->cuda;
+	const struct tcb_gpu_session *session = memory->session;
 	const struct tcb_instance *instance = memory->instance;
 	struct tcb_gpu_operands *copy = &set->copies[set->count++];
 	for (size_t i = 0; i < instance->operand_count; i++) {
 		if (is_other_output(memory, i, set->count - 1))
-			TCB_TRY(tcb_gpu_buffer_alloc(cuda, instance->operands[i].bytes, &copy->buffer[i], err));
+			TCB_TRY(tcb_gpu_buffer_alloc(session, instance->operands[i].bytes, &copy->buffer[i], err));
 		if (!is_copied(memory, i))
 			continue;
 		size_t bytes = operand_bytes(memory, i, set->packed_bytes);
-		TCB_TRY(tcb_gpu_buffer_alloc(cuda, bytes, &copy->buffer[i], err));
-		int result;
+		struct tcb_gpu_buffer *to = &copy->buffer[i];
+		const struct tcb_gpu_buffer *first = &set->copies[0].buffer[i];
+		TCB_TRY(tcb_gpu_buffer_alloc(session, bytes, to, err));
 		if (set->count == 1)
-			result = cuda->copy_in(copy->buffer[i].data,
-					       (set->packed_bytes[i] ? packed->buffer : instance->data)[i].data, bytes);
+			TCB_TRY(session->driver->copy_in(
+				session->own, to->base, to->first,
+				(set->packed_bytes[i] ? packed->buffer : instance->data)[i].data, bytes, err));
 		else
-			result = cuda->copy_device(copy->buffer[i].data, set->copies[0].buffer[i].data, bytes, NULL);
-		TCB_TRY(tcb_cuda_check(cuda, result, "copying an operand on the GPU", err));
+			TCB_TRY(session->driver->copy(session->own, to->base, to->first, first->base, first->first,
+						      bytes, err));
 	}
 	return TCB_OK;
 }
@@ -179,36 +179,35 @@ enum tcb_status tcb_gpu_memory_need(struct tcb_gpu_memory *memory, enum tcb_layo
 	while (set->count < copies)
 		TCB_TRY(add_copy(memory, set, packed, err));
 	*pack_ns_out = set->pack_ns;
-	/* Copies on the device run on the default stream; the measuring stream does not wait for it by itself. */
-	return tcb_cuda_check(memory->cuda, memory->cuda->context_sync(), "copying operands on the GPU", err);
+	return memory->session->driver->sync(memory->session->own, err);
 }
 
 void tcb_gpu_memory_operands(const struct tcb_gpu_memory *memory, enum tcb_layout layout, size_t index,
-			     uint64_t operand[TCB_OPERANDS_MAX])
+			     struct tcb_gpu_buffer operand[TCB_OPERANDS_MAX])
 {
 	const struct tcb_gpu_operands *copy = &memory->layout[layout].copies[index];
 	for (size_t i = 0; i < memory->instance->operand_count; i++)
-		operand[i] = is_copied(memory, i) || is_other_output(memory, i, index) ? copy->buffer[i].data
-										       : memory->shared[i].data;
+		operand[i] =
+			is_copied(memory, i) || is_other_output(memory, i, index) ? copy->buffer[i] : memory->shared[i];
 }
 
 enum tcb_status tcb_gpu_memory_poison(struct tcb_gpu_memory *memory, struct tcb_error *err)
 {
 	for (size_t i = 0; i < memory->instance->output_count; i++) {
 		const struct tcb_gpu_buffer *output = &memory->shared[memory->instance->output[i].operand];
-		TCB_TRY(tcb_cuda_check(memory->cuda,
-				       memory->cuda->fill(output->data, TCB_POISON, output->bytes, memory->stream),
-				       "poisoning an output", err));
+		TCB_TRY(memory->session->driver->fill(memory->session->own, output->base, output->first, TCB_POISON,
+						      output->bytes, err));
 	}
-	return TCB_OK;
+	return memory->session->driver->sync(memory->session->own, err);
 }
 
 enum tcb_status tcb_gpu_memory_fetch(void *ctx, size_t output, size_t first, size_t bytes, void *to,
 				     struct tcb_error *err)
 {
 	const struct tcb_gpu_memory *memory = ctx;
-	return tcb_cuda_check(memory->cuda, memory->cuda->copy_out(to, memory->shared[output].data + first, bytes),
-			      "reading an output", err);
+	const struct tcb_gpu_buffer *buffer = &memory->shared[output];
+	return memory->session->driver->copy_out(memory->session->own, buffer->base, buffer->first + first, bytes, to,
+						 err);
 }
 
 enum tcb_status tcb_gpu_memory_outputs(struct tcb_gpu_memory *memory, struct tcb_buffer got[TCB_OPERANDS_MAX],
@@ -234,7 +233,7 @@ enum tcb_status tcb_gpu_memory_check(struct tcb_gpu_memory *memory, enum tcb_lay
 		const struct tcb_gpu_buffer *buffer =
 			is_copied(memory, i) ? &set->copies[0].buffer[i] : &memory->shared[i];
 		int damaged;
-		TCB_TRY(tcb_gpu_buffer_check(memory->cuda, buffer, &damaged, err));
+		TCB_TRY(tcb_gpu_buffer_check(memory->session, buffer, &damaged, err));
 		if (damaged)
 			*what_out = memory->instance->operands[i].name;
 	}

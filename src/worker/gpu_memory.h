@@ -2,47 +2,44 @@
  *
  * One problem in the memory of a GPU: its operands between poisoned guard
  * zones, and as many copies of the streamed ones as go beyond the L2.  The
- * host's side of it (data, reference, packed weights) is a struct tcb_instance.
+ * host's side of it (data, reference, packed weights) is a struct tcb_instance;
+ * what memory is on the device, its driver knows.
  */
 #ifndef TCB_WORKER_GPU_MEMORY_H
 #define TCB_WORKER_GPU_MEMORY_H
 
-#include "device/cuda.h"
+#include "worker/gpu_driver.h"
 #include "worker/instance.h"
 
-/* Device memory with poison before and after it. */
-struct tcb_gpu_buffer {
-	uint64_t base, data; /* of the allocation, of the data: 256-byte aligned, and no more */
-	size_t bytes;
-};
-enum tcb_status tcb_gpu_buffer_alloc(const struct tcb_cuda *cuda, size_t bytes, struct tcb_gpu_buffer *out,
+/* Memory with poison in it, before and after it. */
+enum tcb_status tcb_gpu_buffer_alloc(const struct tcb_gpu_session *session, size_t bytes, struct tcb_gpu_buffer *out,
 				     struct tcb_error *err);
-void tcb_gpu_buffer_free(const struct tcb_cuda *cuda, struct tcb_gpu_buffer *buffer);
+void tcb_gpu_buffer_free(const struct tcb_gpu_session *session, struct tcb_gpu_buffer *buffer);
 /* -1 if a guard zone was written. */
-enum tcb_status tcb_gpu_buffer_check(const struct tcb_cuda *cuda, const struct tcb_gpu_buffer *buffer, int *damaged_out,
-				     struct tcb_error *err);
+enum tcb_status tcb_gpu_buffer_check(const struct tcb_gpu_session *session, const struct tcb_gpu_buffer *buffer,
+				     int *damaged_out, struct tcb_error *err);
 
 /* The operands of an instance, in one weight layout. */
 struct tcb_gpu_operands {
-	struct tcb_gpu_buffer buffer[TCB_OPERANDS_MAX]; /* bytes 0: shared with another copy, data lent */
+	struct tcb_gpu_buffer buffer[TCB_OPERANDS_MAX]; /* bytes 0: shared with another copy */
 };
 
 struct tcb_gpu_memory;
 
-/* INSTANCE and STREAM are lent. */
-enum tcb_status tcb_gpu_memory_create(const struct tcb_cuda *cuda, CUstream stream, struct tcb_instance *instance,
+/* INSTANCE and SESSION are lent. */
+enum tcb_status tcb_gpu_memory_create(const struct tcb_gpu_session *session, struct tcb_instance *instance,
 				      struct tcb_gpu_memory **out, struct tcb_error *err);
 void tcb_gpu_memory_destroy(struct tcb_gpu_memory *memory); /* NULL is fine */
 /*
  * At least COPIES copies in LAYOUT with PACKED_BYTES of each operand (struct tcb_kernel).  Copies share what does not
- * stream.  ADDRESS_OUT(copy) afterwards.  PACK_NS_OUT: what packing once cost on the host, 0 for none.
+ * stream.  PACK_NS_OUT: what packing once cost on the host, 0 for none.
  */
 enum tcb_status tcb_gpu_memory_need(struct tcb_gpu_memory *memory, enum tcb_layout layout,
 				    const size_t packed_bytes[TCB_OPERANDS_MAX], size_t copies, double *pack_ns_out,
 				    struct tcb_error *err);
-/* Addresses of the operands of copy INDEX. */
+/* The operands of copy INDEX, lent. */
 void tcb_gpu_memory_operands(const struct tcb_gpu_memory *memory, enum tcb_layout layout, size_t index,
-			     uint64_t operand[TCB_OPERANDS_MAX]);
+			     struct tcb_gpu_buffer operand[TCB_OPERANDS_MAX]);
 /* Bytes of one copy that stream. */
 size_t tcb_gpu_memory_streamed(const struct tcb_gpu_memory *memory, const size_t packed_bytes[TCB_OPERANDS_MAX]);
 /* Fills the outputs with poison. */

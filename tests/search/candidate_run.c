@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "candidate_file.h"
+#include "device/gpu.h"
+#include "worker/cuda_driver.h"
 #include "worker/gpu_runner.h"
 #include "worker/judge.h"
 
@@ -26,7 +28,7 @@ struct running {
 
 /* The operands of one run, in device memory. */
 struct device_operands {
-	uint64_t address[TCB_OPERANDS_MAX];
+	struct tcb_gpu_buffer buffer[TCB_OPERANDS_MAX];
 };
 
 static enum tcb_status find_instance(struct running *running, const struct tcb_problem *problem,
@@ -54,17 +56,17 @@ static enum tcb_status find_instance(struct running *running, const struct tcb_p
 static enum tcb_status upload(const struct tcb_gpu_session *session, struct tcb_instance *instance,
 			      const struct tcb_code_unit *unit, struct device_operands *out, struct tcb_error *err)
 {
-	const struct tcb_cuda *cuda = session->cuda;
+	const struct tcb_cuda *cuda = tcb_cuda_session(session)->cuda;
 
 	const struct tcb_packed *packed;
 	TCB_TRY(tcb_instance_packed(instance, (enum tcb_layout)unit->layout, unit->packed_bytes, &packed, err));
 	for (size_t i = 0; i < instance->operand_count; i++) {
 		const void *from = unit->packed_bytes[i] ? packed->buffer[i].data : instance->data[i].data;
 		const size_t bytes = unit->packed_bytes[i] ? unit->packed_bytes[i] : instance->operands[i].bytes;
-		TCB_TRY(tcb_cuda_check(cuda, cuda->alloc(&out->address[i], bytes), "allocating an operand", err));
+		TCB_TRY(tcb_cuda_check(cuda, cuda->alloc(&out->buffer[i].base, bytes), "allocating an operand", err));
 		if (instance->operands[i].role != TCB_ROLE_OUTPUT)
-			TCB_TRY(tcb_cuda_check(cuda, cuda->copy_in(out->address[i], from, bytes), "copying an operand",
-					       err));
+			TCB_TRY(tcb_cuda_check(cuda, cuda->copy_in(out->buffer[i].base, from, bytes),
+					       "copying an operand", err));
 	}
 	/* The session's stream does not wait for such copies by itself. */
 	return tcb_cuda_check(cuda, cuda->context_sync(), "copying the operands", err);
@@ -73,14 +75,15 @@ static enum tcb_status upload(const struct tcb_gpu_session *session, struct tcb_
 static void release(const struct tcb_gpu_session *session, struct device_operands *operands)
 {
 	for (size_t i = 0; i < TCB_OPERANDS_MAX; i++)
-		if (operands->address[i])
-			(void)session->cuda->free(operands->address[i]);
+		if (operands->buffer[i].base)
+			(void)tcb_cuda_session(session)->cuda->free(operands->buffer[i].base);
 }
 
 /* The outputs as they are now, judged. */
 static enum tcb_status judge(struct running *running, const struct tcb_code_unit *unit, struct tcb_instance *instance,
 			     const struct device_operands *operands, struct tcb_check *check, struct tcb_error *err)
 {
+	const struct tcb_cuda *cuda = tcb_cuda_session(&running->session)->cuda;
 	const struct tcb_plan bound = { .chain = unit->chain, .ulps = unit->ulps };
 	enum tcb_status status = TCB_OK;
 	void *got[TCB_OPERANDS_MAX] = { NULL };
@@ -88,9 +91,8 @@ static enum tcb_status judge(struct running *running, const struct tcb_code_unit
 	for (size_t i = 0; i < instance->output_count && status == TCB_OK; i++) {
 		const size_t output = instance->output[i].operand, bytes = instance->operands[output].bytes;
 		got[output] = malloc(bytes);
-		status = got[output] ? tcb_cuda_check(running->session.cuda,
-						      running->session.cuda->copy_out(got[output],
-										      operands->address[output], bytes),
+		status = got[output] ? tcb_cuda_check(cuda,
+						      cuda->copy_out(got[output], operands->buffer[output].base, bytes),
 						      "reading an output", err)
 				     : tcb_fail(err, TCB_E_NOMEM, "out of memory for an output");
 	}
@@ -106,25 +108,23 @@ static enum tcb_status call_once(struct running *running, struct tcb_gpu_runner 
 				 const struct device_operands *operands, int call, struct tcb_check *check,
 				 struct tcb_error *err)
 {
-	const struct tcb_cuda *cuda = running->session.cuda;
-	char why[256];
+	const struct tcb_cuda_session *session = tcb_cuda_session(&running->session);
+	char why[TCB_GPU_WHY_MAX];
 	int result = TCB_CUDA_SUCCESS;
 
 	for (size_t i = 0; i < instance->output_count && result == TCB_CUDA_SUCCESS; i++) {
 		const size_t output = instance->output[i].operand;
-		result = cuda->fill(operands->address[output], TCB_POISON, instance->operands[output].bytes,
-				    running->session.stream);
+		result = session->cuda->fill(operands->buffer[output].base, TCB_POISON,
+					     instance->operands[output].bytes, session->stream);
 	}
-	if (result == TCB_CUDA_SUCCESS)
-		result = tcb_gpu_runner_call(runner, operands->address, call);
-	if (result != TCB_CUDA_SUCCESS) {
+	TCB_TRY(tcb_cuda_check(session->cuda, result, "poisoning an output", err));
+	if (tcb_gpu_runner_call(runner, operands->buffer, call, check->message) != TCB_GPU_FINE) {
 		check->outcome = TCB_OUTCOME_LAUNCH_FAILED;
-		snprintf(check->message, sizeof check->message, "launching it: %s", tcb_cuda_error_name(cuda, result));
 		return TCB_OK;
 	}
 	if (tcb_gpu_wait(&running->session, why) != TCB_GPU_FINE)
 		return tcb_fail(err, TCB_E_FAILED, "a candidate spoiled the context: %s", why);
-	return judge(running, runner->code.unit, instance, operands, check, err);
+	return judge(running, runner->unit, instance, operands, check, err);
 }
 
 /* A candidate at one shape: twice, so that the second call finds the workspace as the first left it. */
@@ -133,7 +133,7 @@ static enum tcb_status run_unit(struct running *running, const struct candidate_
 				struct tcb_error *err)
 {
 	struct tcb_gpu_runner runner;
-	struct device_operands operands = { { 0 } };
+	struct device_operands operands = { { { 0 } } };
 	struct tcb_instance *instance;
 	enum tcb_gpu_fault fault;
 	int damaged = 0;
@@ -144,11 +144,11 @@ static enum tcb_status run_unit(struct running *running, const struct candidate_
 	if (status == TCB_OK && fault != TCB_GPU_FINE)
 		check->outcome = TCB_OUTCOME_LAUNCH_FAILED;
 	else if (status == TCB_OK)
-		status = upload(&running->session, instance, runner.code.unit, &operands, err);
+		status = upload(&running->session, instance, runner.unit, &operands, err);
 	for (int call = 0; call < 2 && status == TCB_OK && check->outcome == TCB_OUTCOME_OK; call++)
 		status = call_once(running, &runner, instance, &operands, call, check, err);
 	if (status == TCB_OK && runner.workspace.base)
-		status = tcb_gpu_buffer_check(running->session.cuda, &runner.workspace, &damaged, err);
+		status = tcb_gpu_buffer_check(&running->session, &runner.workspace, &damaged, err);
 	if (damaged && check->outcome == TCB_OUTCOME_OK) {
 		check->outcome = TCB_OUTCOME_WRONG;
 		snprintf(check->message, sizeof check->message, "wrote outside of its workspace");
@@ -207,7 +207,10 @@ enum tcb_status candidates_run(const char *path, int ordinal, struct candidate_t
 	memset(out, 0, sizeof *out);
 	if (!file)
 		return tcb_fail(err, TCB_E_NOT_FOUND, "cannot open %.300s", path);
-	status = tcb_gpu_session_open(ordinal, &running.session, err);
+	const struct tcb_gpu gpu = { .device.target.kind = TCB_TARGET_CUDA, .ordinal = ordinal };
+	struct tcb_place place;
+	tcb_gpu_place(&gpu, &place);
+	status = tcb_gpu_session_open(&place, &running.session, err);
 	if (status == TCB_OK)
 		status = tcb_pool_create(1, NULL, &running.pool, err);
 	if (status == TCB_OK)

@@ -14,6 +14,7 @@
 #include "base/stats.h"
 #include "base/util.h"
 #include "candidate_file.h"
+#include "device/gpu.h"
 #include "worker/gpu_runner.h"
 
 enum { GROUP_MAX = 16, LABELS_MAX = 16, SEED = 1, COPIES_MIN = 4, COPIES_MAX = 512, CALLS = 32 };
@@ -68,7 +69,7 @@ static enum tcb_status open_problem(struct gain *gain, const struct tcb_problem 
 	if (!op)
 		return tcb_fail(err, TCB_E_FORMAT, "no op is called %s", problem->op_name);
 	TCB_TRY(tcb_instance_create(op, problem, SEED, NULL, &gain->instance, err));
-	return tcb_gpu_memory_create(gain->session.cuda, gain->session.stream, gain->instance, &gain->memory, err);
+	return tcb_gpu_memory_create(&gain->session, gain->instance, &gain->memory, err);
 }
 
 /* --- a member --- */
@@ -81,7 +82,7 @@ static enum tcb_status start(struct gain *gain, struct member *member, struct tc
 	TCB_TRY(tcb_gpu_runner_init(&member->runner, &gain->session, member->image, 0, &fault, why, err));
 	if (fault != TCB_GPU_FINE)
 		return tcb_fail(err, TCB_E_FAILED, "%.250s", why);
-	const struct tcb_code_unit *unit = member->runner.code.unit;
+	const struct tcb_code_unit *unit = member->runner.unit;
 	const size_t bytes = tcb_gpu_memory_streamed(gain->memory, unit->packed_bytes);
 	size_t copies = bytes ? gain->rotation_bytes / bytes + 1 : 1;
 	copies = copies < COPIES_MIN ? COPIES_MIN : copies > COPIES_MAX ? COPIES_MAX : copies;
@@ -98,10 +99,10 @@ static enum tcb_status start(struct gain *gain, struct member *member, struct tc
 static enum tcb_status outputs_of(struct gain *gain, struct member *member, struct tcb_buffer out[TCB_OPERANDS_MAX],
 				  struct tcb_error *err)
 {
-	uint64_t operand[TCB_OPERANDS_MAX];
+	struct tcb_gpu_buffer operand[TCB_OPERANDS_MAX];
 	char why[256];
 	double ns;
-	tcb_gpu_memory_operands(gain->memory, (enum tcb_layout)member->runner.code.unit->layout, 0, operand);
+	tcb_gpu_memory_operands(gain->memory, (enum tcb_layout)member->runner.unit->layout, 0, operand);
 	TCB_TRY(tcb_gpu_memory_poison(gain->memory, err));
 	if (tcb_gpu_runner_once(&member->runner, operand, &ns, why) != TCB_GPU_FINE)
 		return tcb_fail(err, TCB_E_FAILED, "%.250s", why);
@@ -269,7 +270,10 @@ enum tcb_status pass_gain_run(const char *path, size_t rounds, size_t rotation_b
 		gain->rounds = rounds;
 		gain->rotation_bytes = rotation_bytes;
 		tcb_rng_init(&gain->rng, SEED);
-		status = tcb_gpu_session_open(0, &gain->session, err);
+		const struct tcb_gpu gpu = { .device.target.kind = TCB_TARGET_CUDA };
+		struct tcb_place place;
+		tcb_gpu_place(&gpu, &place);
+		status = tcb_gpu_session_open(&place, &gain->session, err);
 	}
 	if (status == TCB_OK) {
 		status = run_file(gain, file, err);

@@ -4,13 +4,12 @@
  * kernel is emitted, assembled, loaded and launched in this process: what runs
  * is the user's choice, not a candidate.
  */
-#include "worker/run_cuda.h"
+#include "worker/run_gpu.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/util.h"
-#include "device/gpu.h"
 #include "kernels/code.h"
 #include "worker/gpu_runner.h"
 
@@ -40,7 +39,7 @@ static enum tcb_status compile(struct gpu_job *job, const struct tcb_problem *pr
 static enum tcb_status copy_in(struct gpu_job *job, const struct tcb_op *op, const struct tcb_problem *problem,
 			       void *const host[], double *pack_ns, struct tcb_error *err)
 {
-	const struct tcb_cuda *cuda = job->session.cuda;
+	const struct tcb_gpu_driver *driver = job->session.driver;
 	const struct tcb_code_unit *unit = &job->image->unit[0];
 	*pack_ns = 0;
 	for (size_t i = 0; i < job->count; i++) {
@@ -56,23 +55,19 @@ static enum tcb_status copy_in(struct gpu_job *job, const struct tcb_op *op, con
 	for (size_t i = 0; i < job->count; i++) {
 		const void *from = job->packed[i] ? job->packed[i] : host[i];
 		size_t bytes = job->packed[i] ? unit->packed_bytes[i] : job->operands[i].bytes;
-		TCB_TRY(tcb_gpu_buffer_alloc(cuda, bytes, &job->buffer[i], err));
+		TCB_TRY(tcb_gpu_buffer_alloc(&job->session, bytes, &job->buffer[i], err));
 		if (job->operands[i].role != TCB_ROLE_OUTPUT)
-			TCB_TRY(tcb_cuda_check(cuda, cuda->copy_in(job->buffer[i].data, from, bytes),
-					       "copying operands to the GPU", err));
+			TCB_TRY(driver->copy_in(job->session.own, job->buffer[i].base, job->buffer[i].first, from,
+						bytes, err));
 	}
-	return tcb_cuda_check(cuda, cuda->context_sync(), "copying operands to the GPU", err);
+	return driver->sync(job->session.own, err);
 }
 
 static enum tcb_status call(struct gpu_job *job, struct tcb_error *err)
 {
-	uint64_t operand[TCB_OPERANDS_MAX];
-	char why[256];
-	for (size_t i = 0; i < job->count; i++)
-		operand[i] = job->buffer[i].data;
-	TCB_TRY(tcb_cuda_check(job->session.cuda, tcb_gpu_runner_call(&job->runner, operand, 0), "launching the kernel",
-			       err));
-	if (tcb_gpu_wait(&job->session, why) != TCB_GPU_FINE)
+	char why[TCB_GPU_WHY_MAX];
+	if (tcb_gpu_runner_call(&job->runner, job->buffer, 0, why) != TCB_GPU_FINE ||
+	    tcb_gpu_wait(&job->session, why) != TCB_GPU_FINE)
 		return tcb_fail(err, TCB_E_FAILED, "the kernel failed: %s", why);
 	return TCB_OK;
 }
@@ -83,7 +78,7 @@ static enum tcb_status execute(struct gpu_job *job, const struct tcb_op *op, con
 {
 	enum tcb_gpu_fault fault;
 	char why[256];
-	TCB_TRY(tcb_gpu_session_open(tcb_gpu_of(place)->ordinal, &job->session, err));
+	TCB_TRY(tcb_gpu_session_open(place, &job->session, err));
 	TCB_TRY(tcb_gpu_runner_init(&job->runner, &job->session, job->image, 0, &fault, why, err));
 	if (fault != TCB_GPU_FINE)
 		return tcb_fail(err, TCB_E_FAILED, "the kernel cannot be loaded: %s", why);
@@ -94,16 +89,15 @@ static enum tcb_status execute(struct gpu_job *job, const struct tcb_op *op, con
 	*run_ns = (double)(tcb_clock_ns() - start);
 	for (size_t i = 0; i < job->count; i++)
 		if (job->operands[i].role == TCB_ROLE_OUTPUT)
-			TCB_TRY(tcb_cuda_check(
-				job->session.cuda,
-				job->session.cuda->copy_out(host[i], job->buffer[i].data, job->operands[i].bytes),
-				"copying the result from the GPU", err));
+			TCB_TRY(job->session.driver->copy_out(job->session.own, job->buffer[i].base,
+							      job->buffer[i].first, job->operands[i].bytes, host[i],
+							      err));
 	return TCB_OK;
 }
 
-enum tcb_status tcb_run_cuda(const struct tcb_op *op, const struct tcb_problem *problem,
-			     const struct tcb_geometry *geometry, const struct tcb_place *place, void *const host[],
-			     double *pack_ns_out, double *run_ns_out, struct tcb_error *err)
+enum tcb_status tcb_run_gpu(const struct tcb_op *op, const struct tcb_problem *problem,
+			    const struct tcb_geometry *geometry, const struct tcb_place *place, void *const host[],
+			    double *pack_ns_out, double *run_ns_out, struct tcb_error *err)
 {
 	struct gpu_job *job = calloc(1, sizeof *job);
 	if (!job)
@@ -114,8 +108,7 @@ enum tcb_status tcb_run_cuda(const struct tcb_op *op, const struct tcb_problem *
 		status = execute(job, op, problem, place, host, pack_ns_out, run_ns_out, err);
 	tcb_gpu_runner_fini(&job->runner);
 	for (size_t i = 0; i < job->count; i++) {
-		if (job->session.cuda)
-			tcb_gpu_buffer_free(job->session.cuda, &job->buffer[i]);
+		tcb_gpu_buffer_free(&job->session, &job->buffer[i]);
 		free(job->packed[i]);
 	}
 	free(job->image);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Candidates on a CUDA GPU.  The worker owns the context, the device memory
- * and the reference; a fault poisons the context, so it is told to the tuner,
+ * Candidates on a GPU of any kind.  The worker owns the device's session and memory
+ * and the reference; a fault may spoil the session, so it is told to the tuner,
  * who replaces the worker.  Each candidate is verified on the device at small
  * odd shapes and at the problem itself before it is timed.
  */
@@ -14,31 +14,28 @@
 #include <unistd.h>
 
 #include "base/cgroup.h"
+#include "base/sizes.h"
 #include "base/stats.h"
 #include "base/util.h"
-#include "device/cupti.h"
-#include "device/gpu.h"
-#include "device/nvml.h"
 #include "kernels/compute_limit.h"
 #include "worker/gpu_runner.h"
 #include "worker/judge.h"
 #include "worker/look_again.h"
 #include "worker/measure.h"
-#include "worker/run_cuda.h"
+#include "worker/run_gpu.h"
 
 enum {
-	CASES_MAX = 24,         /* small instances kept */
-	HOST_THREADS = 16,      /* that compute references and compare outputs */
-	COPIES_MIN = 4,         /* of a rotation, however large one copy is */
-	COPIES_MAX = 512,       /* however small: a graph of more calls takes longer to make than to run */
-	CALLS_MIN = 32,         /* in a graph, where calls are short */
-	HOT_CALLS = 64,         /* the first finds the L2 cold, and a run before the sample sees to that */
-	LIMIT_SAMPLES = 5,      /* of each kernel that may be the limit */
-	COMPUTE_TRIES = 12,     /* to find how many steps a call of the compute limit has */
-	COMPUTE_GROWTH = 100,   /* of them, from one try to the next: a launch's own time is most of the first's */
-	ROTATION_MIN = 1 << 29, /* bytes */
-	L2_MULTIPLE = 8,        /* of a rotation */
-	FLUSH_MULTIPLE = 2,     /* of what drives a rotation that is smaller out of the L2 */
+	CASES_MAX = 24,       /* small instances kept */
+	HOST_THREADS = 16,    /* that compute references and compare outputs */
+	COPIES_MIN = 4,       /* of a rotation, however large one copy is */
+	COPIES_MAX = 512,     /* however small: a graph of more calls takes longer to make than to run */
+	CALLS_MIN = 32,       /* in a graph, where calls are short */
+	HOT_CALLS = 64,       /* the first finds the L2 cold, and a run before the sample sees to that */
+	LIMIT_SAMPLES = 5,    /* of each kernel that may be the limit */
+	COMPUTE_TRIES = 12,   /* to find how many steps a call of the compute limit has */
+	COMPUTE_GROWTH = 100, /* of them, from one try to the next: a launch's own time is most of the first's */
+	L2_MULTIPLE = 8,      /* of a rotation */
+	FLUSH_MULTIPLE = 2,   /* of what drives a rotation that is smaller out of the L2 */
 };
 
 /* So long a graph needs no more calls: what lies between two of them, and the clock, are thousandths of it. */
@@ -85,8 +82,7 @@ static enum tcb_status make_case(struct gpu_worker *worker, const struct tcb_pro
 		out->instance->draw = worker->config->draw;
 		out->instance->shared = worker->config->reference;
 	}
-	enum tcb_status status =
-		tcb_gpu_memory_create(worker->session.cuda, worker->session.stream, out->instance, &out->memory, err);
+	enum tcb_status status = tcb_gpu_memory_create(&worker->session, out->instance, &out->memory, err);
 	if (status != TCB_OK) {
 		tcb_instance_destroy(out->instance);
 		out->instance = NULL;
@@ -105,14 +101,14 @@ static enum tcb_status create(const struct tcb_worker_config *config, void **sel
 	worker->config = config;
 	tcb_rng_init(&worker->rng, config->seed);
 	tcb_watch_phase(config->watch, 0, "starting the GPU");
-	TCB_TRY(tcb_gpu_session_open(tcb_gpu_of(config->place)->ordinal, &worker->session, err));
+	TCB_TRY(tcb_gpu_session_open(config->place, &worker->session, err));
 	TCB_TRY(tcb_pool_create(processors < HOST_THREADS ? processors : HOST_THREADS, NULL, &worker->pool, err));
 	worker->rotation_bytes = config->rotation_bytes;
 	if (worker->rotation_bytes == 0) {
-		size_t bytes = L2_MULTIPLE * device->target.l2_bytes;
-		worker->rotation_bytes = bytes > ROTATION_MIN ? bytes : ROTATION_MIN;
+		worker->rotation_bytes = tcb_most(L2_MULTIPLE * device->target.l2_bytes,
+						  worker->session.driver->rotation_least(config->place));
 	}
-	if (worker->rotation_bytes > device->memory_bytes / 8)
+	if (device->memory_bytes && worker->rotation_bytes > device->memory_bytes / 8)
 		worker->rotation_bytes = device->memory_bytes / 8;
 	tcb_watch_phase(config->watch, 0, "filling the operands");
 	return make_case(worker, &config->problem, config->seed, &worker->full, err);
@@ -187,34 +183,30 @@ static enum tcb_status check_runs(struct gpu_worker *worker, const struct gpu_ca
 				  struct tcb_gpu_runner *runner, struct tcb_trial_reply *reply, struct tcb_error *err)
 {
 	char shape[TCB_SHAPE_TEXT_MAX], why[256];
-	uint64_t operand[TCB_OPERANDS_MAX];
-	enum tcb_layout layout = (enum tcb_layout)runner->code.unit->layout;
+	struct tcb_gpu_buffer operand[TCB_OPERANDS_MAX];
+	enum tcb_layout layout = (enum tcb_layout)runner->unit->layout;
 	const char *outside = NULL;
 	tcb_shape_print(&where->instance->problem.shape, shape);
 	tcb_gpu_memory_operands(where->memory, layout, 0, operand);
 	for (int call = 0; call < 2 && reply->outcome == TCB_OUTCOME_OK; call++) {
 		TCB_TRY(tcb_gpu_memory_poison(where->memory, err));
 		tcb_watch_phase(worker->config->watch, 1, "verifying %s", shape);
-		int result = tcb_gpu_runner_call(runner, operand, call);
-		enum tcb_gpu_fault what = TCB_GPU_REFUSED;
-		if (result != TCB_CUDA_SUCCESS)
-			snprintf(why, sizeof why, "launching it: %s",
-				 tcb_cuda_error_name(runner->session->cuda, result));
-		else
+		enum tcb_gpu_fault what = tcb_gpu_runner_call(runner, operand, call, why);
+		if (what == TCB_GPU_FINE)
 			what = tcb_gpu_wait(runner->session, why);
 		tcb_watch_phase(worker->config->watch, 0, "comparing %s with the reference", shape);
 		if (what != TCB_GPU_FINE) {
 			fault(reply, what, why);
 			return TCB_OK;
 		}
-		TCB_TRY((call == 0 ? judge : again)(worker, where, runner->code.unit, "", reply, err));
+		TCB_TRY((call == 0 ? judge : again)(worker, where, runner->unit, "", reply, err));
 	}
 	if (reply->outcome != TCB_OUTCOME_OK)
 		return TCB_OK;
 	TCB_TRY(tcb_gpu_memory_check(where->memory, layout, &outside, err));
 	int damaged = 0;
 	if (!outside && runner->workspace.base)
-		TCB_TRY(tcb_gpu_buffer_check(runner->session->cuda, &runner->workspace, &damaged, err));
+		TCB_TRY(tcb_gpu_buffer_check(runner->session, &runner->workspace, &damaged, err));
 	if (outside || damaged) {
 		reply->outcome = TCB_OUTCOME_WRONG;
 		reply->damaged = 1;
@@ -240,13 +232,12 @@ static enum tcb_status need_flush(struct gpu_worker *worker, struct tcb_gpu_runn
 				  struct tcb_error *err)
 {
 	const size_t l2 = worker->config->place->device.target.l2_bytes;
-	const size_t bytes = tcb_gpu_memory_streamed(worker->full.memory, runner->code.unit->packed_bytes);
+	const size_t bytes = tcb_gpu_memory_streamed(worker->full.memory, runner->unit->packed_bytes);
 	if (copies < COPIES_MAX || copies * bytes >= worker->rotation_bytes || !l2)
 		return TCB_OK;
 	if (!worker->flush.bytes)
-		TCB_TRY(tcb_gpu_buffer_alloc(worker->session.cuda, FLUSH_MULTIPLE * l2, &worker->flush, err));
-	runner->flush = worker->flush.data;
-	runner->flush_bytes = worker->flush.bytes;
+		TCB_TRY(tcb_gpu_buffer_alloc(&worker->session, FLUSH_MULTIPLE * l2, &worker->flush, err));
+	runner->flush = worker->flush;
 	return TCB_OK;
 }
 
@@ -261,13 +252,12 @@ static size_t calls_for(double ns, size_t most)
 static enum tcb_status record(struct gpu_worker *worker, struct tcb_gpu_runner *runner, enum tcb_state state,
 			      double *pack_ns, enum tcb_gpu_fault *fault_out, char why[256], struct tcb_error *err)
 {
-	enum tcb_layout layout = (enum tcb_layout)runner->code.unit->layout;
-	size_t copies = copies_for(worker, runner->code.unit, state);
-	uint64_t operand[TCB_OPERANDS_MAX];
+	enum tcb_layout layout = (enum tcb_layout)runner->unit->layout;
+	size_t copies = copies_for(worker, runner->unit, state);
+	struct tcb_gpu_buffer operand[TCB_OPERANDS_MAX];
 	double ns;
 	tcb_watch_phase(worker->config->watch, 0, "copying the operands to measure on");
-	TCB_TRY(tcb_gpu_memory_need(worker->full.memory, layout, runner->code.unit->packed_bytes, copies, pack_ns,
-				    err));
+	TCB_TRY(tcb_gpu_memory_need(worker->full.memory, layout, runner->unit->packed_bytes, copies, pack_ns, err));
 	if (state == TCB_COLD)
 		TCB_TRY(need_flush(worker, runner, copies, err));
 	tcb_watch_phase(worker->config->watch, 1, "measuring %s", tcb_state_text(state));
@@ -379,7 +369,7 @@ static enum tcb_status attempt(void *self, const struct tcb_work *work, const st
 	struct gpu_worker *worker = self;
 	const struct tcb_code_image *image = work->code;
 	size_t used = 0;
-	if (!tcb_code_image_valid(&tcb_language_ptx, work->code, work->code_bytes))
+	if (!tcb_code_image_valid(worker->session.driver->language, work->code, work->code_bytes))
 		return tcb_fail(err, TCB_E_FORMAT, "a candidate without usable code");
 	reply->outcome = TCB_OUTCOME_OK;
 	reply->class_checked = image->unit[0].class;
@@ -420,7 +410,7 @@ static struct tcb_code_image *keep(struct gpu_worker *worker, const struct tcb_w
 	if (copy)
 		memcpy(copy, work->code, work->code_bytes);
 	worker->images[worker->image_count++] = copy;
-	if (copy && tcb_code_image_valid(&tcb_language_ptx, copy, work->code_bytes))
+	if (copy && tcb_code_image_valid(worker->session.driver->language, copy, work->code_bytes))
 		return copy;
 	tcb_fail(err, copy ? TCB_E_FORMAT : TCB_E_NOMEM, "a finalist without usable code");
 	return NULL;
@@ -485,7 +475,7 @@ static double operations_of(const struct tcb_code_unit *unit)
 static enum tcb_gpu_fault ready_compute(struct gpu_worker *worker, struct tcb_gpu_runner *runner,
 					struct tcb_code_unit *unit, double *ns_out, char why[256])
 {
-	const uint64_t operand[TCB_OPERANDS_MAX] = { 0 };
+	const struct tcb_gpu_buffer operand[TCB_OPERANDS_MAX] = { { 0 } };
 	enum tcb_gpu_fault what = TCB_GPU_FINE;
 	double ns = 0, steps = 1;
 	for (int i = 0; i < COMPUTE_TRIES && what == TCB_GPU_FINE && ns < COMPUTE_NS / 2; i++) {
@@ -588,70 +578,20 @@ static enum tcb_status time_one(void *self, uint32_t index, double *ns_out, stru
 
 /* ---- counters ---- */
 
-/* What is called once a pass. */
-struct counted {
-	struct gpu_worker *worker;
-	struct tcb_gpu_runner *runner;
-	size_t next, copies; /* of the rotation */
-	unsigned calls;
-	char why[256];
-};
-
-static int counted_calls(void *ctx)
+static enum tcb_status count_recorded(struct gpu_worker *worker, struct tcb_gpu_runner *runner, enum tcb_state state,
+				      unsigned calls, struct tcb_counter *out, size_t capacity, size_t *count_out,
+				      struct tcb_error *err)
 {
-	struct counted *counted = ctx;
-	enum tcb_layout layout = (enum tcb_layout)counted->runner->code.unit->layout;
-	for (unsigned i = 0; i < counted->calls; i++) {
-		uint64_t operand[TCB_OPERANDS_MAX];
-		tcb_gpu_memory_operands(counted->worker->full.memory, layout, counted->next++ % counted->copies,
-					operand);
-		if (tcb_gpu_runner_call(counted->runner, operand, 0) != TCB_CUDA_SUCCESS)
-			return -1;
-	}
-	return tcb_gpu_wait(&counted->worker->session, counted->why) == TCB_GPU_FINE ? 0 : -1;
-}
-
-static void add_counter(struct tcb_counter *out, size_t capacity, size_t *count, const char *source, const char *name,
-			double value)
-{
-	if (*count >= capacity)
-		return;
-	struct tcb_counter *counter = &out[(*count)++];
-	*counter = (struct tcb_counter){ .value = value };
-	snprintf(counter->source, sizeof counter->source, "%s", source);
-	snprintf(counter->name, sizeof counter->name, "%s", name);
-}
-
-/* Clocks while the kernel runs: read right after a graph of its launches was sent. */
-static void add_state(const struct gpu_worker *worker, struct tcb_counter *out, size_t capacity, size_t *count)
-{
-	struct tcb_nvml *nvml = tcb_place_watch(worker->config->place);
-	struct tcb_gpu_state now;
-	if (!nvml)
-		return;
-	tcb_nvml_state(nvml, &now);
-	add_counter(out, capacity, count, "nvml", "sm_mhz", now.sm_mhz);
-	add_counter(out, capacity, count, "nvml", "memory_mhz", now.memory_mhz);
-	add_counter(out, capacity, count, "nvml", "celsius", now.celsius);
-	add_counter(out, capacity, count, "nvml", "watts", now.milliwatts / 1000.0);
-	add_counter(out, capacity, count, "nvml", "clocks_held_back", now.held_back != 0);
-	tcb_nvml_close(nvml);
-}
-
-static enum tcb_status count_with(struct counted *counted, struct tcb_counter *out, size_t capacity, size_t *count_out,
-				  struct tcb_error *err)
-{
-	struct tcb_gpu_session *session = &counted->worker->session;
-	struct tcb_cupti *cupti;
-	struct tcb_error why;
-	/* No counters are no failure: the doctor tells why there are none. */
-	if (tcb_cupti_open(session->context, session->device, &cupti, &why) != TCB_OK) {
-		fprintf(stderr, "%s\n", why.message);
-		return TCB_OK;
-	}
-	enum tcb_status status =
-		tcb_cupti_measure(cupti, counted_calls, counted, counted->calls, out, capacity, count_out, err);
-	tcb_cupti_close(cupti);
+	const size_t copies = copies_for(worker, runner->unit, state);
+	struct tcb_gpu_buffer(*operands)[TCB_OPERANDS_MAX] = calloc(copies, sizeof *operands);
+	if (!operands)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu copies", copies);
+	for (size_t i = 0; i < copies; i++)
+		tcb_gpu_memory_operands(worker->full.memory, (enum tcb_layout)runner->unit->layout, i, operands[i]);
+	tcb_watch_phase(worker->config->watch, 1, "counting events, %s", tcb_state_text(state));
+	enum tcb_status status = worker->session.driver->count(runner, worker->config->place, operands, copies, calls,
+							       out, capacity, count_out, err);
+	free(operands);
 	return status;
 }
 
@@ -664,35 +604,24 @@ static enum tcb_status count_events(void *self, const struct tcb_work *work, enu
 	char why[256];
 	double pack_ns;
 	*count_out = 0;
-	if (!tcb_code_image_valid(&tcb_language_ptx, work->code, work->code_bytes))
+	if (!worker->session.driver->count)
+		return TCB_OK;
+	if (!tcb_code_image_valid(worker->session.driver->language, work->code, work->code_bytes))
 		return tcb_fail(err, TCB_E_FORMAT, "a candidate without usable code");
 	enum tcb_status status = tcb_gpu_runner_init(&runner, &worker->session, work->code, 0, &what, why, err);
 	if (status == TCB_OK && what == TCB_GPU_FINE)
 		status = record(worker, &runner, state, &pack_ns, &what, why, err);
-	if (status == TCB_OK && what == TCB_GPU_FINE) {
-		struct counted counted = { .worker = worker,
-					   .runner = &runner,
-					   .copies = copies_for(worker, runner.code.unit, state),
-					   .calls = calls };
-		tcb_watch_phase(worker->config->watch, 1, "counting events, %s", tcb_state_text(state));
-		status = count_with(&counted, out, capacity, count_out, err);
-		if (runner.exec && runner.session->cuda->graph_launch(runner.exec, runner.session->stream) == 0)
-			add_state(worker, out, capacity, count_out);
-		(void)tcb_gpu_wait(&worker->session, why);
-	}
+	if (status == TCB_OK && what == TCB_GPU_FINE)
+		status = count_recorded(worker, &runner, state, calls, out, capacity, count_out, err);
 	for (size_t i = 0; i < *count_out; i++)
 		out[i].state = state;
 	tcb_gpu_runner_fini(&runner);
 	return status;
 }
 
-const struct tcb_backend tcb_backend_cuda = {
-	.timeout_s = 4,
-	.create = create,
-	.attempt = attempt,
-	.prepare = prepare,
-	.time = time_one,
-	.release = release,
-	.count = count_events,
-	.run = tcb_run_cuda,
-};
+#define GPU_BACKEND(seconds)                                                                                        \
+	{                                                                                                           \
+		.timeout_s = (seconds), .create = create, .attempt = attempt, .prepare = prepare, .time = time_one, \
+		.release = release, .count = count_events, .run = tcb_run_gpu,                                      \
+	}
+const struct tcb_backend tcb_backend_cuda = GPU_BACKEND(4);
