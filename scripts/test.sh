@@ -22,6 +22,12 @@ else
 	skipped="
 No assembler for PTX is installed, and none could be fetched (see above)."
 fi
+if wgpu=$(scripts/fetch-wgpu.sh); then
+	export TCBTUNE_WGPU="$wgpu"
+else
+	skipped="$skipped
+No library of WebGPU is installed, and none could be fetched (see above)."
+fi
 scripts/fetch-ggml-hosts.sh || skipped="$skipped
 The programs that the plug-in for ggml is tested in could not be fetched (see above)."
 

@@ -202,15 +202,6 @@ static const struct tcb_alias words[] = {
 	{ "ampere", NULL, "Ampere is sm_80 or sm_86; cuda:0 is the first attached GPU" },
 	{ "turing", NULL, "Turing is sm_75; cuda:0 is the first attached GPU" },
 	{ "blackwell", NULL, "Blackwell is sm_100 or sm_120; cuda:0 is the first attached GPU" },
-	{ "rocm", NULL, "GPUs are NVIDIA's only" },
-	{ "hip", NULL, "GPUs are NVIDIA's only" },
-	{ "amd", NULL, "GPUs are NVIDIA's only; an AMD processor is cpu" },
-	{ "intel", NULL, "GPUs are NVIDIA's only; an Intel processor is cpu" },
-	{ "metal", NULL, "GPUs are NVIDIA's only" },
-	{ "mps", NULL, "GPUs are NVIDIA's only" },
-	{ "vulkan", NULL, "GPUs are NVIDIA's only" },
-	{ "opencl", NULL, "GPUs are NVIDIA's only" },
-	{ "sycl", NULL, "GPUs are NVIDIA's only" },
 	{ NULL, NULL, NULL },
 };
 

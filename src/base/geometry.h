@@ -66,7 +66,9 @@ struct tcb_tile {
 	X(TURNS, "turns", GPU, NUMBER, "1: warpgroups of a block take turns at the tensor cores")                 \
 	X(PARTS, "parts", COMMON, NUMBER, "4: a fused op as the separate kernels that it is made of, 1: as one")  \
 	X(EXP, "exp", GPU, NUMBER, "exponentials of each eight that are polynomials; left out: none are")         \
-	X(STEP, "step", CPU, NUMBER, "KV tokens of which all heads are gone over before the next, 0: fewest")
+	X(STEP, "step", CPU, NUMBER, "KV tokens of which all heads are gone over before the next, 0: fewest")     \
+	X(WORKGROUP, "workgroup", GPU, NUMBER, "invocations of a WebGPU workgroup")                               \
+	X(TREE, "tree", GPU, TREE, "through what the invocations of a WebGPU workgroup bring their sums together")
 
 /* X(KIND, name): the knobs whose values are words of the list TCB_KIND_LIST, enum tcb_name. */
 #define TCB_WORD_LIST(X)    \
@@ -81,10 +83,11 @@ struct tcb_tile {
 	X(JOIN, join)       \
 	X(FORM, form)       \
 	X(DECODE, decode)   \
-	X(PASSES, passes)
+	X(PASSES, passes)   \
+	X(TREE, tree)
 
-/* Those of CPUs first; then GPUs' ways to multiply; then families of CPUs that were added later: a family's place is
- * its bit in masks, which keys of devices are made of.  What is known of a CPU's: cpu_isas.c. */
+/* Those of CPUs first; then GPUs' ways to multiply; then what was added later, of CPUs and of WebGPU: a family's place
+ * is its bit in masks, which keys of devices are made of.  What is known of a CPU's: cpu_isas.c. */
 #define TCB_ISA_LIST(X, K)             \
 	X(K, SCALAR, "scalar")         \
 	X(K, AVX2, "avx2")             \
@@ -92,7 +95,10 @@ struct tcb_tile {
 	X(K, AVX512VNNI, "avx512vnni") \
 	X(K, AMX, "amx")               \
 	X(K, NEON, "neon")             \
-	X(K, FMA, "fma") X(K, DP4A, "dp4a") X(K, MMA, "mma") X(K, WGMMA, "wgmma") X(K, AVX512BF16, "avx512bf16")
+	X(K, FMA, "fma")               \
+	X(K, DP4A, "dp4a")             \
+	X(K, MMA, "mma")               \
+	X(K, WGMMA, "wgmma") X(K, AVX512BF16, "avx512bf16") X(K, WGSL, "wgsl") X(K, WGSL_DP4A, "wgsl_dp4a")
 /*
  * rN: N rows interleaved.  rNw: the same with the sub-block scales widened to bytes.  p, s: codes and scales in planes
  * of their own; s: codes ordered so that 16 bytes are one sub-block, a scale and min side by side.  f: codes of 16 rows
@@ -136,6 +142,8 @@ struct tcb_tile {
 #define TCB_DECODE_LIST(X, K) X(K, PANEL, "panel") X(K, REGS, "regs")
 /* Of src/ptx/optimise.  none is what a geometry without the knob has, and is read as such: one text for one kernel. */
 #define TCB_PASSES_LIST(X, K) X(K, NONE, "none") X(K, ALL, "all")
+/* shared: workgroup memory alone.  subgroup: first within subgroups, which not every device has. */
+#define TCB_TREE_LIST(X, K) X(K, SHARED, "shared") X(K, SUBGROUP, "subgroup")
 #define TCB_SWIZZLE_LIST(X, K) \
 	X(K, NONE, "none") X(K, PAD, "pad") X(K, XOR, "xor") X(K, CHUNK, "chunk") X(K, SEED, "seed")
 

@@ -14,13 +14,40 @@
 
 enum { TCB_DEVICE_NAME_MAX = 48, TCB_DEVICE_KEY_MAX = 17, TCB_DEVICE_TEXT_MAX = 128 };
 
-enum tcb_target_kind { TCB_TARGET_CPU, TCB_TARGET_CUDA, TCB_TARGET_COUNT };
+enum tcb_target_kind { TCB_TARGET_CPU, TCB_TARGET_CUDA, TCB_TARGET_WGPU, TCB_TARGET_COUNT };
 
 /* What CUDA devices have besides what all have. */
 struct tcb_cuda_target {
 	unsigned capability; /* 89 for sm_89 */
 	unsigned sm_count, warp_threads, block_threads_max, thread_registers_max, block_registers_max;
 	size_t shared_optin_bytes;
+};
+
+/* Of adapters of WebGPU, in groups that share rules; a device in software, and what runs anywhere, are their own. */
+enum tcb_wgpu_vendor {
+	TCB_WGPU_PORTABLE,
+	TCB_WGPU_SOFTWARE,
+	TCB_WGPU_OTHER,
+	TCB_WGPU_NVIDIA,
+	TCB_WGPU_AMD,
+	TCB_WGPU_INTEL,
+	TCB_WGPU_APPLE,
+	TCB_WGPU_QUALCOMM,
+	TCB_WGPU_ARM,
+	TCB_WGPU_VENDOR_COUNT
+};
+enum tcb_wgpu_feature { TCB_WGPU_TIMESTAMPS, TCB_WGPU_F16, TCB_WGPU_SUBGROUPS, TCB_WGPU_DP4A };
+
+/* What WebGPU devices have besides what all have. */
+struct tcb_wgpu_target {
+	unsigned vendor;                        /* enum tcb_wgpu_vendor */
+	unsigned features;                      /* bits of enum tcb_wgpu_feature */
+	unsigned workgroup_most, size_most[3];  /* invocations of a workgroup, all and along each axis */
+	unsigned grid_most;                     /* workgroups along each axis */
+	unsigned bindings_most;                 /* storage buffers of a launch */
+	unsigned subgroup_least, subgroup_most; /* invocations, as shaders see them; 0: no subgroups */
+	unsigned is_checked;                    /* accesses are kept within bounds, as in pages */
+	size_t workgroup_bytes, binding_bytes;  /* of a workgroup's memory; of a bound buffer */
 };
 
 struct tcb_target {
@@ -30,6 +57,7 @@ struct tcb_target {
 	size_t line_bytes, l1d_bytes, l2_bytes, llc_bytes; /* of caches; 0: unknown, or there is none */
 	/* One for each kind that has more than that: zeros in targets of other kinds. */
 	struct tcb_cuda_target cuda;
+	struct tcb_wgpu_target wgpu;
 };
 
 /* gpu_table.c: fills what follows from the rest of a GPU's: kind, instruction families, limits of a block. */

@@ -13,7 +13,7 @@ __attribute__((format(printf, 3, 4))) void tcb_doctor_found(struct tcb_doctor_ro
 							    const char *format, ...);
 __attribute__((format(printf, 2, 3))) void tcb_doctor_advise(struct tcb_doctor_row *row, const char *format, ...);
 
-extern const struct tcb_doctor_check tcb_doctor_cpu[], tcb_doctor_cuda[]; /* doctor_cpu.c, doctor_cuda.c */
+extern const struct tcb_doctor_check tcb_doctor_cpu[], tcb_doctor_cuda[], tcb_doctor_wgpu[]; /* doctor_cpu.c, ... */
 
 /* tcb_doctor with ROOT before the paths below /sys and /usr/local that it looks at. */
 size_t tcb_doctor_in(const char *root, struct tcb_doctor_row *out, size_t capacity);

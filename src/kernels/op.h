@@ -335,7 +335,7 @@ const struct tcb_op *tcb_op_find(const char *name); /* NULL if unknown */
 #define TCB_SIDES(...)      \
 	{                   \
 		__VA_ARGS__ \
-	}
+	} /* by enum tcb_target_kind: of CPUs, of CUDA, of WebGPU */
 #define TCB_VARIANT_LIST(variants_) ((const struct tcb_variant *const[]){ (variants_), NULL })
 #define TCB_EMITTED(...) TCB_VARIANT_LIST(((const struct tcb_variant[]){ __VA_ARGS__, { .name = NULL } }))
 #define TCB_EMITTED_ROW(name_, contract_, isa_, class_)                                     \

@@ -625,3 +625,4 @@ static enum tcb_status count_events(void *self, const struct tcb_work *work, enu
 		.release = release, .count = count_events, .run = tcb_run_gpu,                                      \
 	}
 const struct tcb_backend tcb_backend_cuda = GPU_BACKEND(4);
+const struct tcb_backend tcb_backend_wgpu = GPU_BACKEND(20); /* it compiles, too; and it may be a processor */

@@ -4,6 +4,6 @@
  */
 #include "worker/backend.h"
 
-const struct tcb_backend *const tcb_backends[] = {
-	[TCB_TARGET_CPU] = &tcb_backend_cpu, [TCB_TARGET_CUDA] = &tcb_backend_cuda
-};
+const struct tcb_backend *const tcb_backends[] = { [TCB_TARGET_CPU] = &tcb_backend_cpu,
+						   [TCB_TARGET_CUDA] = &tcb_backend_cuda,
+						   [TCB_TARGET_WGPU] = &tcb_backend_wgpu };

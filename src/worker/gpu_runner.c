@@ -9,7 +9,9 @@
 #include <string.h>
 
 /* By enum tcb_target_kind. */
-static const struct tcb_gpu_driver *const drivers[TCB_TARGET_COUNT] = { [TCB_TARGET_CUDA] = &tcb_gpu_driver_cuda };
+static const struct tcb_gpu_driver *const drivers[TCB_TARGET_COUNT] = {
+	[TCB_TARGET_CUDA] = &tcb_gpu_driver_cuda, [TCB_TARGET_WGPU] = &tcb_gpu_driver_wgpu
+};
 
 enum tcb_status tcb_gpu_session_open(const struct tcb_place *place, struct tcb_gpu_session *out, struct tcb_error *err)
 {

@@ -11,6 +11,7 @@
 #include "base/sizes.h"
 #include "base/util.h"
 #include "kernels/reduce2d/reduce2d_gpu.h"
+#include "kernels/reduce2d/reduce2d_wgsl.h"
 
 enum {
 	PART_VALUES = 1 << 20, /* of a part of the data */
@@ -196,7 +197,7 @@ static const struct tcb_shape default_shapes[] = { { 4096, 4096, 0 }, { 5000, 60
 		.contracts = 1u << TCB_CONTRACT_F32, .default_contract = TCB_CONTRACT_F32,                           \
 		.default_shapes = default_shapes,                                                                    \
 		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),                           \
-		.side = TCB_SIDES(&reduce2d_##what##_cpu, &reduce2d_##what##_gpu),                                   \
+		.side = TCB_SIDES(&reduce2d_##what##_cpu, &reduce2d_##what##_gpu, &reduce2d_##what##_wgsl),          \
 		.check_shape = reduce2d_check_shape, .operands = reduce2d_operands, .fill = tcb_fill_in_parts,       \
 		.fill_parts = reduce2d_fill_parts, .fill_part = reduce2d_fill_part, .reference = reduce2d_reference, \
 		.exact = reduce2d_exact, .flops = reduce2d_flops, .traffic = reduce2d_traffic,                       \

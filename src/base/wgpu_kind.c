@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Devices of WebGPU, whoever made them: "wgpu:0" is an adapter of this machine,
+ * "wgpu:portable" what kernels that run anywhere may count on.  Results are of
+ * devices, "wgpu-nvidia:KEY", and what is known of a group, "wgpu-nvidia", serves
+ * its devices; a device in software is a group of its own, so that its times
+ * are never another's.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/kind.h"
+#include "base/wgpu_kind.h"
+
+enum { KIB = 1024, MIB = 1024 * KIB };
+
+static const char prefix[] = "wgpu-";
+static const char *const vendors[TCB_WGPU_VENDOR_COUNT] = {
+	[TCB_WGPU_PORTABLE] = "portable", [TCB_WGPU_SOFTWARE] = "software", [TCB_WGPU_OTHER] = "other",
+	[TCB_WGPU_NVIDIA] = "nvidia",     [TCB_WGPU_AMD] = "amd",           [TCB_WGPU_INTEL] = "intel",
+	[TCB_WGPU_APPLE] = "apple",       [TCB_WGPU_QUALCOMM] = "qualcomm", [TCB_WGPU_ARM] = "arm",
+};
+
+int tcb_wgpu_ordinal(const char *name)
+{
+	char *end;
+	unsigned long value;
+
+	if (strncmp(name, "wgpu:", 5) != 0 || name[5] < '0' || name[5] > '9')
+		return -1;
+	value = strtoul(name + 5, &end, 10);
+	return *end || value > 1000 ? -1 : (int)value;
+}
+
+/* "wgpu-nvidia" and "wgpu-nvidia:KEY"; KEY_OUT and VENDOR_OUT are nullable. */
+static int is_group(const char *name, enum tcb_wgpu_vendor *vendor_out, const char **key_out)
+{
+	const char *of = name + sizeof prefix - 1, *colon;
+	size_t length;
+
+	if (strncmp(name, prefix, sizeof prefix - 1) != 0)
+		return 0;
+	colon = strchr(of, ':');
+	length = colon ? (size_t)(colon - of) : strlen(of);
+	if (colon && (strspn(colon + 1, "0123456789abcdef") != TCB_DEVICE_KEY_MAX - 1 || colon[TCB_DEVICE_KEY_MAX]))
+		return 0;
+	for (int vendor = 0; vendor < TCB_WGPU_VENDOR_COUNT; vendor++) {
+		if (strlen(vendors[vendor]) != length || strncmp(vendors[vendor], of, length) != 0)
+			continue;
+		if (vendor_out)
+			*vendor_out = (enum tcb_wgpu_vendor)vendor;
+		if (key_out)
+			*key_out = colon ? colon + 1 : NULL;
+		return 1;
+	}
+	return 0;
+}
+
+static int is_asked(const char *name)
+{
+	return tcb_wgpu_ordinal(name) >= 0 || strcmp(name, TCB_WGPU_PORTABLE_NAME) == 0 || is_group(name, NULL, NULL);
+}
+
+static void add_forms(struct tcb_str *out)
+{
+	tcb_str_add(out, "wgpu:0, wgpu:1, ... and " TCB_WGPU_PORTABLE_NAME);
+}
+
+static void add_names(struct tcb_str *out)
+{
+	tcb_str_add(out, " wgpu:0 " TCB_WGPU_PORTABLE_NAME);
+}
+
+#define ANY_MAKERS "GPUs of any maker are wgpu:0, wgpu:1, ..., through WebGPU"
+static const struct tcb_alias words[] = {
+	{ "wgpu", "wgpu:0", NULL },
+	{ "webgpu", "wgpu:0", NULL },
+	{ "vulkan", NULL, ANY_MAKERS },
+	{ "amd", NULL, ANY_MAKERS "; an AMD processor is cpu" },
+	{ "intel", NULL, ANY_MAKERS "; an Intel processor is cpu" },
+	{ "rocm", NULL, ANY_MAKERS },
+	{ "hip", NULL, ANY_MAKERS },
+	{ "metal", NULL, ANY_MAKERS },
+	{ "mps", NULL, ANY_MAKERS },
+	{ "opencl", NULL, ANY_MAKERS },
+	{ "sycl", NULL, ANY_MAKERS },
+	{ NULL, NULL, NULL },
+};
+
+static int is_stored(const char *name, const char **key_out)
+{
+	return is_group(name, NULL, key_out);
+}
+
+static void complete(struct tcb_target *target)
+{
+	target->kind = TCB_TARGET_WGPU;
+	target->isa_mask = 1u << TCB_ISA_WGSL;
+	if (target->wgpu.features >> TCB_WGPU_DP4A & 1u)
+		target->isa_mask |= 1u << TCB_ISA_WGSL_DP4A;
+}
+
+/* What every device has that calls itself one (WebGPU, "Limits"). */
+static const struct tcb_wgpu_target guaranteed = {
+	.workgroup_most = 256,
+	.size_most = { 256, 256, 64 },
+	.grid_most = 65535,
+	.bindings_most = 8,
+	.is_checked = 1,
+	.workgroup_bytes = 16 * KIB,
+	.binding_bytes = 128 * MIB,
+};
+
+/* More than that, what ran there ran: nobody knows a smaller limit. */
+static void describe(const char *name, struct tcb_target *out)
+{
+	enum tcb_wgpu_vendor vendor = TCB_WGPU_OTHER;
+
+	(void)is_group(name, &vendor, NULL);
+	*out = (struct tcb_target){ .wgpu = guaranteed };
+	out->wgpu.vendor = vendor;
+	if (vendor != TCB_WGPU_PORTABLE) {
+		out->wgpu.features = 1u << TCB_WGPU_F16 | 1u << TCB_WGPU_SUBGROUPS | 1u << TCB_WGPU_DP4A;
+		out->wgpu.workgroup_most = out->wgpu.size_most[0] = out->wgpu.size_most[1] = 1024;
+		out->wgpu.bindings_most = 16;
+		out->wgpu.subgroup_least = out->wgpu.subgroup_most = 4;
+		out->wgpu.workgroup_bytes = 64 * KIB;
+		out->wgpu.binding_bytes = (size_t)4096 * MIB;
+	}
+	complete(out);
+}
+
+void tcb_wgpu_complete(struct tcb_device *device)
+{
+	complete(&device->target);
+	tcb_kind_wgpu.name_arch(&device->target, device->name, sizeof device->name);
+	tcb_kind_wgpu.name_arch(&device->target, device->arch, sizeof device->arch);
+}
+
+void tcb_wgpu_portable(struct tcb_device *out)
+{
+	*out = (struct tcb_device){ .has_ecc = -1 };
+	describe("wgpu-portable", &out->target);
+	tcb_wgpu_complete(out);
+	snprintf(out->model, sizeof out->model, "what every WebGPU device has");
+	tcb_hash_hex(out->name, strlen(out->name), out->key);
+}
+
+/* The groups: what is known of one serves its devices. */
+static size_t known(struct tcb_device *out, size_t capacity, struct tcb_error *err)
+{
+	size_t count = 0;
+
+	(void)err;
+	for (; count < capacity && count < TCB_WGPU_VENDOR_COUNT; count++) {
+		char name[TCB_DEVICE_NAME_MAX];
+
+		snprintf(name, sizeof name, "%s%s", prefix, vendors[count]);
+		out[count] = (struct tcb_device){ .has_ecc = -1 };
+		describe(name, &out[count].target);
+		tcb_wgpu_complete(&out[count]);
+	}
+	return count;
+}
+
+static int recall(struct tcb_device *device)
+{
+	if (!is_group(device->arch, NULL, NULL))
+		return 0;
+	describe(device->arch, &device->target);
+	return 1;
+}
+
+static void name_arch(const struct tcb_target *target, char *out, size_t capacity)
+{
+	snprintf(out, capacity, "%s%s", prefix,
+		 vendors[target->wgpu.vendor < TCB_WGPU_VENDOR_COUNT ? target->wgpu.vendor : TCB_WGPU_OTHER]);
+}
+
+static void block_limits(const struct tcb_target *target, struct tcb_block_limits *out)
+{
+	const struct tcb_wgpu_target *wgpu = &target->wgpu;
+
+	*out = (struct tcb_block_limits){
+		.shared_bytes = wgpu->workgroup_bytes,
+		/* Workgroups are along x. */
+		.threads = wgpu->workgroup_most < wgpu->size_most[0] ? wgpu->workgroup_most : wgpu->size_most[0],
+		.threads_step = 1,
+		.grid = { wgpu->grid_most, wgpu->grid_most, wgpu->grid_most },
+	};
+}
+
+static const struct tcb_kind_limit limits[] = {
+	{ "vendor", offsetof(struct tcb_target, wgpu.vendor), 0 },
+	{ "features", offsetof(struct tcb_target, wgpu.features), 0 },
+	{ "workgroup_most", offsetof(struct tcb_target, wgpu.workgroup_most), 0 },
+	{ "size_x_most", offsetof(struct tcb_target, wgpu.size_most[0]), 0 },
+	{ "size_y_most", offsetof(struct tcb_target, wgpu.size_most[1]), 0 },
+	{ "size_z_most", offsetof(struct tcb_target, wgpu.size_most[2]), 0 },
+	{ "grid_most", offsetof(struct tcb_target, wgpu.grid_most), 0 },
+	{ "bindings_most", offsetof(struct tcb_target, wgpu.bindings_most), 0 },
+	{ "subgroup_least", offsetof(struct tcb_target, wgpu.subgroup_least), 0 },
+	{ "subgroup_most", offsetof(struct tcb_target, wgpu.subgroup_most), 0 },
+	{ "is_checked", offsetof(struct tcb_target, wgpu.is_checked), 0 },
+	{ "workgroup_bytes", offsetof(struct tcb_target, wgpu.workgroup_bytes), 1 },
+	{ "binding_bytes", offsetof(struct tcb_target, wgpu.binding_bytes), 1 },
+	{ NULL, 0, 0 },
+};
+
+const struct tcb_kind tcb_kind_wgpu = {
+	.name = "wgpu",
+	.side = TCB_TARGET_WGPU,
+	.is_emitted = 1,
+	.unit = TCB_MIDI,
+	.knobs = TCB_SCOPE_GPU,
+	.advice = { .launch = "fewer and larger dispatches: what depends on the one before waits for all of it",
+		    .compute = "cheaper operations: a contract of smaller types (q8, f16)",
+		    .issue = "fewer instructions per value: wider vectors, larger tiles per invocation, subgroups",
+		    .latency = "more bytes in flight: wider vectors, a larger unroll, more workgroups",
+		    .cache = "the last cache" },
+	.limits = limits,
+	.complete = complete,
+	.block_limits = block_limits,
+	.is_asked = is_asked,
+	.words = words,
+	.add_names = add_names,
+	.add_forms = add_forms,
+	.is_stored = is_stored,
+	.known = known,
+	.describe = describe,
+	.recall = recall,
+	.name_arch = name_arch,
+};

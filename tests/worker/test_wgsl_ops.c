@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Every op that has kernels in WGSL, on a WebGPU device: at shapes of odd sizes,
+ * every value of every axis of the space that the device has, verified as a sweep does.
+ */
+#include "wgpu_place.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "instrumented.h"
+#include "kernels/space.h"
+#include "worker/evaluate.h"
+
+/* An op takes those that its check_shape does. */
+static const struct tcb_shape shapes[] = {
+	{ 1, 1, 0 }, { 3, 5, 0 }, { 37, 1009, 0 }, { 130, 260, 0 }, { 1, 37, 512 }, { 3, 130, 768 },
+};
+
+struct coverage {
+	const struct tcb_space *space;
+	unsigned char seen[TCB_AXES_MAX][TCB_AXIS_VALUES_MAX];
+};
+
+static size_t value_of(const struct tcb_axis *axis, const struct tcb_geometry *geometry)
+{
+	const struct tcb_tile *tile = &geometry->tile[axis->kind == TCB_AXIS_KNOB ? 0 : axis->which];
+
+	return axis->kind == TCB_AXIS_KNOB     ? (size_t)geometry->knob[axis->which]
+	       : axis->kind == TCB_AXIS_TILE_M ? tile->m
+	       : axis->kind == TCB_AXIS_TILE_N ? tile->n
+					       : tile->k;
+}
+
+/* Marks GEOMETRY's values; were some of them new? */
+static int cover(struct coverage *coverage, const struct tcb_geometry *geometry)
+{
+	int is_new = 0;
+
+	for (size_t a = 0; a < coverage->space->axis_count; a++) {
+		const struct tcb_axis *axis = &coverage->space->axes[a];
+
+		for (size_t v = 0; v < axis->count; v++) {
+			if ((size_t)axis->values[v] != value_of(axis, geometry) || coverage->seen[a][v])
+				continue;
+			coverage->seen[a][v] = 1;
+			is_new = 1;
+		}
+	}
+	return is_new;
+}
+
+static size_t tried, failed;
+
+static void try_one(struct tcb_evaluator *evaluator, const struct tcb_problem *problem,
+		    const struct tcb_geometry *geometry)
+{
+	static const struct tcb_screen_rule once = { .samples_min = 1, .samples_max = 1 };
+	char text[TCB_GEOMETRY_TEXT_MAX], shape[TCB_SHAPE_TEXT_MAX];
+	const struct tcb_trial *trial;
+	struct tcb_error err;
+
+	if (tcb_evaluator_try(evaluator, geometry, &once, &trial, &err) != TCB_OK)
+		fail_msg("%s", err.message);
+	tried++;
+	if (trial->outcome == TCB_OUTCOME_OK)
+		return;
+	failed++;
+	tcb_geometry_print(geometry, text);
+	tcb_shape_print(&problem->shape, shape);
+	print_error("%s %s %s: %s: %s\n", problem->op_name, shape, text, tcb_outcome_text(trial->outcome),
+		    trial->message);
+}
+
+/* The default, then in a random order those that have a value that none before had. */
+static void try_space(const struct tcb_problem *problem, const struct tcb_place *place)
+{
+	const struct tcb_evaluate_options options = {
+		.seed = 3, .states = 1u << TCB_HOT, .rotation_bytes = 1 << 16, .timeout_s = 120
+	};
+	struct coverage coverage = { 0 };
+	struct tcb_evaluator *evaluator;
+	struct tcb_space *space;
+	struct tcb_error err;
+	struct tcb_rng rng;
+
+	if (tcb_space_create(problem->op, problem, &place->device.target, 0, &space, &err) != TCB_OK ||
+	    tcb_evaluator_create(problem->op, problem, place, &options, &evaluator, &err) != TCB_OK)
+		fail_msg("%s", err.message);
+	coverage.space = space;
+	tcb_rng_init(&rng, space->count);
+	(void)cover(&coverage, &space->geometries[space->default_index]);
+	try_one(evaluator, problem, &space->geometries[space->default_index]);
+	for (size_t left = space->count; left > 0; left--) {
+		const size_t at = (size_t)tcb_rng_below(&rng, left);
+		const struct tcb_geometry geometry = space->geometries[at];
+
+		space->geometries[at] = space->geometries[left - 1];
+		if (cover(&coverage, &geometry) && !test_leaves_out(left))
+			try_one(evaluator, problem, &geometry);
+	}
+	tcb_evaluator_destroy(evaluator);
+	tcb_space_destroy(space);
+}
+
+static void every_value_of_every_axis(void **state)
+{
+	struct tcb_place place;
+	struct tcb_problem problem;
+	size_t op_count, ops_tried = 0;
+	const struct tcb_op *const *ops = tcb_ops(&op_count);
+
+	(void)state;
+	wgpu_place(&place);
+	for (size_t i = 0; i < op_count; i++) {
+		if (!tcb_op_side(ops[i], &place.device.target))
+			continue;
+		ops_tried++;
+		for (int contract = 0; contract < TCB_CONTRACT_COUNT; contract++)
+			for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+				if (tcb_problem_init(ops[i], (enum tcb_contract)contract, &shapes[s], &problem, NULL) ==
+				    TCB_OK)
+					try_space(&problem, &place);
+	}
+	print_message("%zu ops, %zu candidates\n", ops_tried, tried);
+	assert_true(ops_tried > 0 && tried > ops_tried);
+	assert_int_equal(failed, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(every_value_of_every_axis) };
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
