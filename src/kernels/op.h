@@ -302,7 +302,7 @@ struct tcb_op {
 	void (*reference_sums)(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out);
 	/* Of an op with one output in f32: the same rounding chain as PLAN's variant in scalar code, from the weights
 	 * as stored: bit-equal for class EXACT.  Depends on problem, variant and the tiles' k only: plans share the
-	 * result.  NULL: no EXACT variant. */
+	 * result.  NULL: EXACT variants, if any, have what reference() has, which allows no error. */
 	void (*exact)(const struct tcb_plan *plan, void *const operand[], float *y);
 	double (*flops)(const struct tcb_problem *problem);
 	/* Compulsory bytes of one call: every operand once, weights as stored. */
