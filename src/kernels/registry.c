@@ -24,6 +24,7 @@
 	X(reduce2d_sum) \
 	X(reduce2d_max) \
 	X(reduce2d_min) \
+	X(reduce2d_absmax) \
 	X(elementwise_relu_f32) \
 	X(elementwise_gelu_f32) \
 	X(elementwise_silu_f32) \

@@ -141,6 +141,8 @@ static void add_environment(struct tcb_str *out)
 	tcb_str_add(out, ".SH ENVIRONMENT\n"
 			 ".TP\nTCBTUNE_DB\nThe tuning database, where \\-\\-db is not given.\n"
 			 ".TP\nTCBTUNE_SYSTEM_DB\nThe system's database below it, which is only read; empty: none.\n"
+			 ".TP\nTCBTUNE_REDUCTIONS\nReductions of one's own, NAME=IDENTITY:COMBINE;..., each op "
+			 "reduce2d_NAME (docs/ops.md).\n"
 			 ".TP\nXDG_DATA_HOME\nWhere tcbtune/tuning.db lies without either; ~/.local/share if not set.\n"
 			 ".TP\nNO_COLOR\nIf set and not empty: no colour.\n");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Private to the ops reduce2d_sum, reduce2d_max and reduce2d_min: all elements of an M x N matrix of f32 to one value,
+ * Private to the reduce2d ops: all elements of an M x N matrix of f32 to one value,
  * tile by tile (seed 003).
  *
  * The geometry drives the loops (reduce2d_cpu.c):
@@ -17,6 +17,10 @@
  *             kahan carries each accumulator's rounding error along.
  *   max, min  maximum and minimum of IEEE 754-2019: NaN if there is one (the quiet NaN 0x7fc00000), and -0 < +0.
  *             Identities -inf and +inf.  EXACT: the order does not matter.
+ *   others    an identity and an expression that combines (reduce2d_program.h), each element with what a tile, or on a
+ *             GPU a lane, has so far, and these with each other; on a CPU tiles in double.  NaN if there is one.
+ *             EXACT where it rounds nothing, else BOUNDED.  reduce2d_absmax is one, and any may be made
+ *             (reduce2d_made.h).
  */
 #ifndef TCB_KERNELS_REDUCE2D_H
 #define TCB_KERNELS_REDUCE2D_H
@@ -31,12 +35,13 @@ enum { REDUCE2D_X, REDUCE2D_Y, REDUCE2D_OPERANDS };
 /* One micro-kernel call: one midi tile. */
 struct reduce2d_call {
 	const float *x;
-	size_t rows, columns; /* >= 1 */
-	size_t stride;        /* floats from one row to the next */
-	enum tcb_form form;   /* sum only */
-	size_t prefetch;      /* bytes ahead in each row, 0 for none */
-	enum tcb_hint hint;   /* which cache level to prefetch to */
-	double result;        /* out */
+	size_t rows, columns;                   /* >= 1 */
+	size_t stride;                          /* floats from one row to the next */
+	enum tcb_form form;                     /* sum only */
+	size_t prefetch;                        /* bytes ahead in each row, 0 for none */
+	enum tcb_hint hint;                     /* which cache level to prefetch to */
+	double result;                          /* out */
+	const struct reduce2d_program *program; /* of reductions that are one */
 };
 typedef void reduce2d_micro_fn(struct reduce2d_call *call);
 
@@ -45,10 +50,12 @@ typedef void reduce2d_micro_fn(struct reduce2d_call *call);
 double reduce2d_tiles(const struct reduce2d_operation *operation, const struct tcb_partition *tiles, const float *x);
 
 /* reduce2d_ops.c */
-extern const struct tcb_op tcb_op_reduce2d_sum, tcb_op_reduce2d_max, tcb_op_reduce2d_min;
+extern const struct tcb_op tcb_op_reduce2d_sum, tcb_op_reduce2d_max, tcb_op_reduce2d_min, tcb_op_reduce2d_absmax;
+/* Of reductions that multiply a and b: whose roundings all add up. */
+enum { REDUCE2D_FACTORS_MAX = 1 << 20 };
 
 /* reduce2d_cpu.c */
-extern const struct tcb_side reduce2d_sum_cpu, reduce2d_max_cpu, reduce2d_min_cpu;
+extern const struct tcb_side reduce2d_sum_cpu, reduce2d_max_cpu, reduce2d_min_cpu, reduce2d_absmax_cpu;
 void reduce2d_exact(const struct tcb_plan *plan, void *const operand[], float *y);
 
 /* reduce2d_cpu_space.c */

@@ -12,11 +12,6 @@
 #include "base/sizes.h"
 #include "kernels/simd/isas.h"
 
-static const struct reduce2d_operation *operation_of(const struct tcb_problem *problem)
-{
-	return problem->op->member;
-}
-
 static double log2_up(size_t value)
 {
 	unsigned log = 0;
@@ -25,14 +20,22 @@ static double log2_up(size_t value)
 	return log;
 }
 
-/* The longest chain of roundings that a term of a tile's sum goes through (the combination is in double). */
-static double sum_chain(const struct tcb_plan *plan)
+/* Steps of a tile that an accumulator takes part in, at most. */
+static size_t tile_steps(const struct tcb_plan *plan)
 {
 	const struct tcb_tile *midi = &plan->geometry.tile[TCB_MIDI], *micro = &plan->variant->micro;
 	size_t rows = tcb_least(midi->m, plan->problem.shape.m), columns = tcb_least(midi->n, plan->problem.shape.n);
-	size_t lanes = tcb_float_lanes((int32_t)plan->variant->isa), chains = micro->n / lanes;
+	size_t chains = micro->n / tcb_float_lanes((int32_t)plan->variant->isa);
 	/* Rows beyond whole steps, and vectors beyond whole steps of each row, are further ones. */
-	size_t steps = (rows / micro->m + rows % micro->m) * (columns / micro->n + chains);
+	return (rows / micro->m + rows % micro->m) * (columns / micro->n + chains);
+}
+
+/* The longest chain of roundings that a term of a tile's sum goes through (the combination is in double). */
+static double sum_chain(const struct tcb_plan *plan)
+{
+	const struct tcb_tile *micro = &plan->variant->micro;
+	size_t lanes = tcb_float_lanes((int32_t)plan->variant->isa), chains = micro->n / lanes;
+	size_t steps = tile_steps(plan);
 	double sums = (double)(micro->m * chains), fold = log2_up(lanes);
 	switch ((enum tcb_form)plan->geometry.knob[TCB_KNOB_FORM]) {
 	case TCB_FORM_PAIRWISE:
@@ -87,6 +90,13 @@ static enum tcb_status reduce2d_plan(const struct tcb_problem *problem, const st
 		out->chain = sum_chain(out);
 		out->ulps =
 			0.51; /* the result is rounded to f32, and the combination in double leaves next to nothing */
+	}
+	const struct reduce2d_program *program = reduce2d_program(reduce2d_operation(problem));
+	if (program && reduce2d_program_roundings(program)) {
+		const double all = (double)shape->m * (double)shape->n;
+		out->chain = reduce2d_program_roundings(program) *
+			     (reduce2d_program_multiplies(program) ? all : (double)tile_steps(out));
+		out->ulps = 0.51;
 	}
 	return TCB_OK;
 }
@@ -144,12 +154,12 @@ static void reduce_task(void *ctx, size_t index, unsigned thread)
 static void combine_task(void *ctx, size_t index, unsigned thread)
 {
 	const struct run *run = ctx;
-	const struct reduce2d_operation *operation = operation_of(&run->plan->problem);
+	const struct reduce2d_operation *operation = reduce2d_operation(&run->plan->problem);
 	double result = operation->identity;
 	(void)index;
 	(void)thread;
 	for (size_t t = 0; t < run->partial_count; t++)
-		result = operation->combine(result, run->partials[t]);
+		result = reduce2d_combine(operation, result, run->partials[t]);
 	*run->y = (float)result;
 }
 
@@ -169,7 +179,8 @@ static void reduce2d_run(const struct tcb_plan *plan, void *const operand[], voi
 		.call = { .stride = shape->n,
 			  .form = (enum tcb_form)g->knob[TCB_KNOB_FORM],
 			  .prefetch = (size_t)g->knob[TCB_KNOB_PREFETCH],
-			  .hint = (enum tcb_hint)g->knob[TCB_KNOB_HINT] },
+			  .hint = (enum tcb_hint)g->knob[TCB_KNOB_HINT],
+			  .program = reduce2d_program(reduce2d_operation(&plan->problem)) },
 	};
 	struct tcb_view matrix;
 	enum tcb_status status = tcb_view_init(&matrix, 2, (const size_t[]){ shape->m, shape->n }, NULL);
@@ -192,7 +203,7 @@ void reduce2d_exact(const struct tcb_plan *plan, void *const operand[], float *y
 	status = tcb_partition_init(&tiles, &matrix, (const size_t[]){ shape->m, shape->n }, NULL);
 	assert(status == TCB_OK);
 	(void)status;
-	*y = (float)reduce2d_tiles(operation_of(&plan->problem), &tiles, operand[REDUCE2D_X]);
+	*y = (float)reduce2d_tiles(reduce2d_operation(&plan->problem), &tiles, operand[REDUCE2D_X]);
 }
 
 #define SIDE(what)                                                                                                    \
@@ -203,3 +214,4 @@ void reduce2d_exact(const struct tcb_plan *plan, void *const operand[], float *y
 SIDE(sum);
 SIDE(max);
 SIDE(min);
+SIDE(absmax);

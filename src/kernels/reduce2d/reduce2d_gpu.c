@@ -42,6 +42,8 @@ static int is_sum(const struct writer *w)
 /* What an element that is not there counts as. */
 static kit_op identity(const struct writer *w)
 {
+	if (w->g->program)
+		return F(w->g->program->identity);
 	return F(is_sum(w) ? -0.0f : w->g->kind == REDUCE2D_MAX ? -INFINITY : INFINITY);
 }
 
@@ -50,18 +52,69 @@ static kit_op widen(struct writer *w, kit_op value)
 	return is_sum(w) ? d_from_f(&w->kit.b, value) : value;
 }
 
-/* Two values of a lane's end: f64 sums; f32 extremes, NaN if either is. */
-static kit_op combine(struct writer *w, kit_op x, kit_op y)
+/* The larger or smaller of two f32, NaN if either is. */
+static kit_op extreme(struct writer *w, int is_max, kit_op x, kit_op y)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const int is_max = w->g->kind == REDUCE2D_MAX;
-	if (is_sum(w))
-		return d_add(b, x, y);
 	if (w->g->capability >= 80)
 		return (is_max ? f_max_nan : f_min_nan)(b, x, y);
 	const kit_op value = (is_max ? f_max : f_min)(b, x, y);
 	const kit_op nan = u_set(b, I(QUIET_NAN));
 	return b_select(b, b_set(b, nan), value, f_unordered(b, x, y));
+}
+
+/* An instruction for each step of the program. */
+static kit_op run_program(struct writer *w, kit_op x, kit_op y)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct reduce2d_program *program = w->g->program;
+	kit_op stack[REDUCE2D_STACK_MAX];
+	int top = -1;
+	for (unsigned i = 0; i < program->count; i++) {
+		const enum reduce2d_code code = program->step[i].code;
+		const int operands = reduce2d_code_operands(code);
+		top -= operands - 1;
+		const kit_op *from = &stack[top];
+		switch (code) {
+		case REDUCE2D_CODE_A:
+			stack[top] = x;
+			break;
+		case REDUCE2D_CODE_B:
+			stack[top] = y;
+			break;
+		case REDUCE2D_CODE_NUMBER:
+			stack[top] = f_set(b, F(program->step[i].value));
+			break;
+		case REDUCE2D_CODE_NEG:
+			stack[top] = f_neg(b, from[0]);
+			break;
+		case REDUCE2D_CODE_ABS:
+			stack[top] = f_abs(b, from[0]);
+			break;
+		case REDUCE2D_CODE_ADD:
+			stack[top] = f_add(b, from[0], from[1]);
+			break;
+		case REDUCE2D_CODE_SUB:
+			stack[top] = f_sub(b, from[0], from[1]);
+			break;
+		case REDUCE2D_CODE_MUL:
+			stack[top] = f_mul(b, from[0], from[1]);
+			break;
+		case REDUCE2D_CODE_MIN:
+		case REDUCE2D_CODE_MAX:
+			stack[top] = extreme(w, code == REDUCE2D_CODE_MAX, from[0], from[1]);
+			break;
+		}
+	}
+	return stack[0];
+}
+
+/* Two values of a lane's end: f64 sums; f32 of all else. */
+static kit_op combine(struct writer *w, kit_op x, kit_op y)
+{
+	if (is_sum(w))
+		return d_add(&w->kit.b, x, y);
+	return w->g->program ? run_program(w, x, y) : extreme(w, w->g->kind == REDUCE2D_MAX, x, y);
 }
 
 static kit_op exchange(struct writer *w, kit_op value, unsigned distance)
@@ -101,7 +154,7 @@ static void open_sums(struct writer *w)
 	}
 	if (is_sum(w) && g->form == TCB_FORM_PAIRWISE)
 		w->total = d_from_f(b, identity(w));
-	if (!is_sum(w) && g->capability < 80)
+	if (!is_sum(w) && !g->program && g->capability < 80)
 		w->is_nan = u_ne(b, w->kit.tid, w->kit.tid);
 }
 
@@ -110,6 +163,10 @@ static void add_value(struct writer *w, unsigned i, kit_op value)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct reduce2d_gpu *g = w->g;
+	if (g->program) {
+		f_set_to(b, w->sum[i], run_program(w, w->sum[i], value));
+		return;
+	}
 	if (!is_sum(w)) {
 		const int is_max = g->kind == REDUCE2D_MAX;
 		if (g->capability >= 80) {
@@ -168,7 +225,7 @@ static kit_op close_sums(struct writer *w)
 		for (unsigned i = 0; i < count / 2; i++)
 			end[i] = is_wide || !is_sum(w) ? combine(w, end[i], end[i + count / 2])
 						       : f_add(b, end[i], end[i + count / 2]);
-	if (!is_sum(w) && g->capability < 80)
+	if (!is_sum(w) && !g->program && g->capability < 80)
 		end[0] = b_select(b, b_set(b, I(QUIET_NAN)), end[0], w->is_nan);
 	return is_wide ? end[0] : widen(w, end[0]);
 }
@@ -484,8 +541,9 @@ static enum tcb_status reduce2d_emit(const struct tcb_problem *problem, const st
 	if (g.join == TCB_JOIN_LAUNCH)
 		write_second(&w);
 	out->workspace_bytes = g.workspace_bytes;
-	out->class = is_sum(&w) ? TCB_CLASS_BOUNDED : TCB_CLASS_EXACT;
-	if (is_sum(&w)) {
+	const int is_bounded = is_sum(&w) || (g.program && reduce2d_program_roundings(g.program));
+	out->class = is_bounded ? TCB_CLASS_BOUNDED : TCB_CLASS_EXACT;
+	if (is_bounded) {
 		out->chain = reduce2d_gpu_chain(&g);
 		out->ulps = 0.51; /* the result's rounding, and what f64 leaves */
 	}
@@ -500,3 +558,4 @@ static enum tcb_status reduce2d_emit(const struct tcb_problem *problem, const st
 SIDE(sum, BOUNDED);
 SIDE(max, EXACT);
 SIDE(min, EXACT);
+SIDE(absmax, EXACT);

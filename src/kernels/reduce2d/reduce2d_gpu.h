@@ -16,7 +16,8 @@
  * to a sum of its own, pairwise adds up the values of a step in a tree, in f32,
  * and steps in f64, kahan carries each sum's rounding error along.  From a lane
  * on everything is in f64.  A warp whose sums are not finite adds its elements
- * again in f64: a sum overflows only if it is too large itself.
+ * again in f64: a sum overflows only if it is too large itself.  Programs are in
+ * f32 up to the result, each of their steps an instruction.
  */
 #ifndef TCB_KERNELS_REDUCE2D_GPU_H
 #define TCB_KERNELS_REDUCE2D_GPU_H
@@ -25,12 +26,13 @@
 
 enum { REDUCE2D_GPU_UNROLL_MAX = 8, REDUCE2D_GPU_WIDTH_MAX = 4 };
 
-enum reduce2d_kind { REDUCE2D_SUM, REDUCE2D_MAX, REDUCE2D_MIN };
+enum reduce2d_kind { REDUCE2D_SUM, REDUCE2D_MAX, REDUCE2D_MIN, REDUCE2D_OWN };
 
 /* A geometry and a problem in numbers. */
 struct reduce2d_gpu {
 	unsigned capability;
 	enum reduce2d_kind kind;
+	const struct reduce2d_program *program; /* of OWN */
 	enum tcb_form form;
 	enum tcb_join join;
 	unsigned width, warps, threads, unroll, stages, resident, together;
@@ -51,6 +53,6 @@ void reduce2d_gpu_plan(const struct tcb_problem *problem, const struct tcb_targe
 double reduce2d_gpu_chain(const struct reduce2d_gpu *g);
 
 /* reduce2d_gpu.c */
-extern const struct tcb_side reduce2d_sum_gpu, reduce2d_max_gpu, reduce2d_min_gpu;
+extern const struct tcb_side reduce2d_sum_gpu, reduce2d_max_gpu, reduce2d_min_gpu, reduce2d_absmax_gpu;
 
 #endif

@@ -17,6 +17,8 @@ static enum reduce2d_kind kind_of(const struct tcb_problem *problem)
 {
 	if (reduce2d_is_sum(problem))
 		return REDUCE2D_SUM;
+	if (reduce2d_program(reduce2d_operation(problem)))
+		return REDUCE2D_OWN;
 	return problem->op->member == &reduce2d_max ? REDUCE2D_MAX : REDUCE2D_MIN;
 }
 
@@ -29,6 +31,7 @@ void reduce2d_gpu_plan(const struct tcb_problem *problem, const struct tcb_targe
 	memset(g, 0, sizeof(*g));
 	g->capability = target->cuda.capability;
 	g->kind = kind_of(problem);
+	g->program = reduce2d_program(reduce2d_operation(problem));
 	g->form = (enum tcb_form)KNOB(FORM);
 	g->join = (enum tcb_join)KNOB(JOIN);
 	g->width = KNOB(VEC) / 4;
@@ -57,6 +60,13 @@ void reduce2d_gpu_plan(const struct tcb_problem *problem, const struct tcb_targe
 double reduce2d_gpu_chain(const struct reduce2d_gpu *g)
 {
 	const double tree = tcb_log2_up(g->unroll * g->width);
+	if (g->program) { /* a lane's, its warp's and block's with the elements left over, and all blocks' */
+		const double block = tcb_log2_up(WARP) + tcb_log2_up(g->warps), each = g->grid / g->threads + 1;
+		const double combines = g->rounds + tree + block + 1 + (g->grid > 1 ? each + block : 0);
+		const double all = (double)g->vectors * g->width + g->rest;
+		return reduce2d_program_roundings(g->program) *
+		       (reduce2d_program_multiplies(g->program) ? all + combines : combines);
+	}
 	switch (g->form) {
 	case TCB_FORM_PAIRWISE:
 		return tree + 1;
@@ -135,6 +145,8 @@ RULE(rule_blocks)
 	reduce2d_gpu_plan(problem, target, geometry, &g);
 	if (g.grid > 1 && g.join == TCB_JOIN_NONE)
 		return "join must be last, launch or atomic with several blocks";
+	if (g.program && g.join == TCB_JOIN_ATOMIC)
+		return "a program is not an atomic operation: join must be last or launch";
 	if (g.join == TCB_JOIN_CLUSTER || g.join == TCB_JOIN_WHOLE)
 		return "join must be none, last, launch or atomic";
 	if (g.join == TCB_JOIN_LAST && g.grid > LAST_MAX)

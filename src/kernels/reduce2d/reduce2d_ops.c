@@ -48,7 +48,7 @@ static double reduce_view(const struct reduce2d_operation *operation, const stru
 	for (size_t r = 0; r < view->shape[0]; r++) {
 		const float *row = x + view->offset + r * view->stride[0];
 		for (size_t c = 0; c < view->shape[1]; c++)
-			result = operation->combine(result, (double)row[c * view->stride[1]]);
+			result = reduce2d_combine(operation, result, (double)row[c * view->stride[1]]);
 	}
 	return result;
 }
@@ -59,14 +59,9 @@ double reduce2d_tiles(const struct reduce2d_operation *operation, const struct t
 	for (size_t t = 0; t < tiles->total; t++) {
 		struct tcb_view tile;
 		tcb_partition_tile_view(tiles, t, &tile);
-		result = operation->combine(result, reduce_view(operation, &tile, x));
+		result = reduce2d_combine(operation, result, reduce_view(operation, &tile, x));
 	}
 	return result;
-}
-
-static const struct reduce2d_operation *operation_of(const struct tcb_problem *problem)
-{
-	return problem->op->member;
 }
 
 static enum tcb_status reduce2d_check_shape(const struct tcb_op *op, const struct tcb_shape *shape,
@@ -81,6 +76,11 @@ static enum tcb_status reduce2d_check_shape(const struct tcb_op *op, const struc
 				op->name);
 	if (tcb_mul_size(shape->m, shape->n, &bytes) || tcb_mul_size(bytes, 4 * sizeof(double), &bytes))
 		return tcb_fail(err, TCB_E_OVERFLOW, "a matrix of %zux%zu does not fit in memory", shape->m, shape->n);
+	const struct reduce2d_program *program = reduce2d_program(op->member);
+	if (program && reduce2d_program_multiplies(program) && shape->m * shape->n > REDUCE2D_FACTORS_MAX)
+		return tcb_fail(err, TCB_E_USAGE,
+				"op %s multiplies a and b: errors of more than %d factors could not be bounded",
+				op->name, REDUCE2D_FACTORS_MAX);
 	return TCB_OK;
 }
 
@@ -141,12 +141,23 @@ static void reduce_part(void *ctx, size_t task, unsigned thread)
 		add_value(&part, (double)parts->x[i]);
 		part.magnitude += fabs((double)parts->x[i]);
 	}
-	for (size_t i = first; operation != &reduce2d_sum && i < end; i++)
-		part.y = operation->combine(part.y, (double)parts->x[i]);
+	const struct reduce2d_program *program = reduce2d_program(operation);
+	part.magnitude = program ? fabs(operation->identity) : part.magnitude;
+	for (size_t i = first; operation != &reduce2d_sum && i < end; i++) {
+		part.y = reduce2d_combine(operation, part.y, (double)parts->x[i]);
+		if (program)
+			part.magnitude = reduce2d_program_magnitude(program, part.magnitude, fabs((double)parts->x[i]));
+	}
 	parts->part[task] = part;
 }
 
-/* The sum of all parts; what rounds to more than f32 has is infinite. */
+/* What rounds to more than f32 has is infinite. */
+static double round_to_f32(double y)
+{
+	return fabs(y) > FLT_MAX * (1 + 0x1p-25) ? copysign(INFINITY, y) : y;
+}
+
+/* The sum of all parts. */
 static void add_parts(const struct parts *parts, size_t count, struct tcb_reference *out)
 {
 	struct part sum = parts->part[0];
@@ -156,14 +167,14 @@ static void add_parts(const struct parts *parts, size_t count, struct tcb_refere
 		sum.magnitude += parts->part[i].magnitude;
 	}
 	const double y = sum.lost != 0 && isfinite(sum.y) ? sum.y + sum.lost : sum.y;
-	out->y[0] = fabs(y) > FLT_MAX * (1 + 0x1p-25) ? copysign(INFINITY, y) : y;
+	out->y[0] = round_to_f32(y);
 	out->magnitude[0] = sum.magnitude;
 	out->extra[0] = 0x1p-149;
 }
 
 static void reduce2d_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
 {
-	struct parts parts = { .operation = operation_of(problem),
+	struct parts parts = { .operation = reduce2d_operation(problem),
 			       .x = operand[REDUCE2D_X],
 			       .count = problem->shape.m * problem->shape.n };
 	parts.size = tcb_most(tcb_div_up(parts.count, PARTS_MAX), PART_LEAST);
@@ -173,10 +184,20 @@ static void reduce2d_reference(const struct tcb_problem *problem, void *const op
 		add_parts(&parts, count, out);
 		return;
 	}
-	out->y[0] = parts.part[0].y;
-	for (size_t i = 1; i < count; i++)
-		out->y[0] = parts.operation->combine(out->y[0], parts.part[i].y);
+	const struct reduce2d_program *program = reduce2d_program(parts.operation);
+	struct part all = parts.part[0];
+	for (size_t i = 1; i < count; i++) {
+		all.y = reduce2d_combine(parts.operation, all.y, parts.part[i].y);
+		if (program)
+			all.magnitude = reduce2d_program_magnitude(program, all.magnitude, parts.part[i].magnitude);
+	}
+	out->y[0] = all.y;
 	out->magnitude[0] = out->extra[0] = 0;
+	if (program && reduce2d_program_roundings(program)) {
+		out->y[0] = round_to_f32(all.y);
+		out->magnitude[0] = all.magnitude;
+		out->extra[0] = 0x1p-149;
+	}
 }
 
 static double reduce2d_flops(const struct tcb_problem *problem)
@@ -191,19 +212,33 @@ static double reduce2d_traffic(const struct tcb_problem *problem)
 
 static const struct tcb_shape default_shapes[] = { { 4096, 4096, 0 }, { 5000, 6007, 0 } };
 
-#define REDUCE2D_OP(what, text)                                                                                      \
+#define REDUCE2D_OP(what, text, wgsl)                                                                                \
 	{                                                                                                            \
 		.name = "reduce2d_" #what, .summary = text, .shape_form = "MxN", .member = &reduce2d_##what,         \
 		.contracts = 1u << TCB_CONTRACT_F32, .default_contract = TCB_CONTRACT_F32,                           \
 		.default_shapes = default_shapes,                                                                    \
 		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),                           \
-		.side = TCB_SIDES(&reduce2d_##what##_cpu, &reduce2d_##what##_gpu, &reduce2d_##what##_wgsl),          \
+		.side = TCB_SIDES(&reduce2d_##what##_cpu, &reduce2d_##what##_gpu, wgsl),                             \
 		.check_shape = reduce2d_check_shape, .operands = reduce2d_operands, .fill = tcb_fill_in_parts,       \
 		.fill_parts = reduce2d_fill_parts, .fill_part = reduce2d_fill_part, .reference = reduce2d_reference, \
 		.exact = reduce2d_exact, .flops = reduce2d_flops, .traffic = reduce2d_traffic,                       \
 	}
 
+/* The largest magnitude, from which scales of quantisation are made. */
+static const struct reduce2d_own reduce2d_absmax = { .operation = { .name = "absmax", .identity = 0 },
+						     .program = { .identity = 0,
+								  .count = 5,
+								  .step = { { REDUCE2D_CODE_A, 0 },
+									    { REDUCE2D_CODE_ABS, 0 },
+									    { REDUCE2D_CODE_B, 0 },
+									    { REDUCE2D_CODE_ABS, 0 },
+									    { REDUCE2D_CODE_MAX, 0 } } } };
+
 const struct tcb_op tcb_op_reduce2d_sum =
-	REDUCE2D_OP(sum, "sum of a matrix of f32, tile by tile, plain, pairwise or compensated");
-const struct tcb_op tcb_op_reduce2d_max = REDUCE2D_OP(max, "IEEE maximum of a matrix of f32, tile by tile");
-const struct tcb_op tcb_op_reduce2d_min = REDUCE2D_OP(min, "IEEE minimum of a matrix of f32, tile by tile");
+	REDUCE2D_OP(sum, "sum of a matrix of f32, tile by tile, plain, pairwise or compensated", &reduce2d_sum_wgsl);
+const struct tcb_op tcb_op_reduce2d_max =
+	REDUCE2D_OP(max, "IEEE maximum of a matrix of f32, tile by tile", &reduce2d_max_wgsl);
+const struct tcb_op tcb_op_reduce2d_min =
+	REDUCE2D_OP(min, "IEEE minimum of a matrix of f32, tile by tile", &reduce2d_min_wgsl);
+const struct tcb_op tcb_op_reduce2d_absmax =
+	REDUCE2D_OP(absmax, "largest magnitude in a matrix of f32, as an identity and a combine of one's own", NULL);

@@ -52,7 +52,7 @@ static void write_loads(struct writer *w)
 	static const char *const places[] = { "0u", "0u, 1u", "", "0u, 1u, 2u, 3u" };
 	struct tcb_wgsl *t = &w->w;
 	const unsigned width = w->g->width;
-	const char *none = w->is_sum ? "bitcast<f32>(0x80000000u)" : "0u";
+	const char *none = w->is_sum ? "0.0" : "0u";
 
 	tcb_wgsl_add(t, "\nfn load(at: u32) -> %s {\n", w->vector);
 	if (w->is_sum)
@@ -65,13 +65,12 @@ static void write_loads(struct writer *w)
 					: "order_of(bits.x), order_of(bits.y), order_of(bits.z), order_of(bits.w)");
 	tcb_wgsl_add(t,
 		     "\n"
-		     "// The same where the matrix ends.%s\n"
+		     "// The same where the matrix ends.\n"
 		     "fn load_end(at: u32) -> %s {\n"
 		     "if (at * %uu >= count) {\n"
 		     "return %s(%s);\n"
 		     "}\n",
-		     w->is_sum ? "  What is not there counts as -0, so that nothing but -0 sums to -0." : "", w->vector,
-		     width, w->vector, none);
+		     w->vector, width, w->vector, none);
 	if (width == 1)
 		tcb_wgsl_add(t, "return load(at);\n}\n");
 	else
@@ -86,7 +85,7 @@ static void write_loads(struct writer *w)
 
 static void open_sums(struct writer *w, unsigned count, const char *type)
 {
-	const char *none = w->is_sum ? "bitcast<f32>(0x80000000u)" : "0u";
+	const char *none = w->is_sum ? "0.0" : "0u";
 
 	for (unsigned i = 0; i < count; i++) {
 		tcb_wgsl_add(&w->w, "var sum%u = %s(%s);\n", i, type, none);
@@ -156,7 +155,7 @@ static void write_step(struct writer *w, const char *load)
 	char value[64];
 
 	for (unsigned i = 0; i < w->g->unroll; i++) {
-		snprintf(value, sizeof value, "%s(first + %uu)", load, i * w->g->workgroup);
+		snprintf(value, sizeof value, i ? "%s(first + %uu)" : "%s(first)", load, i * w->g->workgroup);
 		take(w, i, value);
 	}
 }

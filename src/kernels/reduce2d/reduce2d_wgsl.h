@@ -2,18 +2,19 @@
  *
  * Private to the reduce2d ops' WGSL kernels: what a geometry means in WebGPU.
  *
- * The matrix is its elements one after another.  An invocation takes a vector of vec
- * bytes at a time (micro); unroll vectors of each invocation, a workgroup's
+ * The matrix is its elements one after another.  An invocation takes a vector
+ * of vec bytes at a time (micro); unroll vectors of each invocation, a workgroup's
  * width apart, are a step of the workgroup (midi, folded into the matrix); as many
- * steps as macro has, every so many steps apart, are a workgroup's share.  Several workgroups leave a
- * result each, which a second launch of one workgroup brings together in a
- * fixed order (join=launch).
+ * steps as macro has, every so many steps apart, are a workgroup's share.  Several
+ * workgroups leave a result each, which a second launch of one workgroup brings
+ * together in a fixed order (join=launch).
  *
  * There is no f64 in WGSL, and a device may take it that there are no NaNs and
- * no infinities.  Sums are in f32 throughout, as form says: lanes adds
- * every value of a vector on to a sum of its own, kahan carries each sum's
- * rounding error along.  So a sum overflows where a partial one does.  Maxima and minima are of words whose
- * unsigned order is that of the values (-0 below +0, a NaN above all), so that they are exact on all devices.
+ * no infinities.  Sums are in f32 throughout, as form says: lanes adds every
+ * value of a vector on to a sum of its own, kahan carries each sum's rounding
+ * error along.  So a sum overflows where a partial one does, and the sign of one
+ * that is 0 is the device's.  Maxima and minima are of words whose unsigned order
+ * is that of the values (-0 below +0, a NaN above all): exact on all devices.
  */
 #ifndef TCB_KERNELS_REDUCE2D_WGSL_H
 #define TCB_KERNELS_REDUCE2D_WGSL_H
