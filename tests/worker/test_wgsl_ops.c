@@ -16,7 +16,7 @@
 
 /* An op takes those that its check_shape does. */
 static const struct tcb_shape shapes[] = {
-	{ 1, 1, 0 }, { 3, 5, 0 }, { 37, 1009, 0 }, { 130, 260, 0 }, { 1, 37, 512 }, { 3, 130, 768 },
+	{ 1, 1, 0 }, { 3, 5, 0 }, { 37, 1009, 0 }, { 130, 260, 0 }, { 2, 4100, 0 }, { 1, 37, 512 }, { 3, 130, 768 },
 };
 
 struct coverage {

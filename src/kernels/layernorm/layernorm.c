@@ -131,6 +131,7 @@ static const struct rows_op rows = {
 	.reference = { fill_row, statistics, results },
 	.flops = 7, /* sum, deviation, its square, its sum, factor, weight, bias */
 	.gpu = &layernorm_gpu_math,
+	.wgsl = &layernorm_wgsl_math,
 };
 
 ROWS_OP(layernorm, rows, "rows of f32 less their mean over their deviation, times a weight and plus a bias a column",

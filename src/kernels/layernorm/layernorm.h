@@ -35,4 +35,8 @@ extern const struct tcb_op tcb_op_layernorm;
 extern const struct tcb_rows_math layernorm_gpu_math;
 extern const struct tcb_side layernorm_gpu;
 
+/* layernorm_wgsl.c */
+extern const struct rows_wgsl_math layernorm_wgsl_math;
+extern const struct tcb_side layernorm_wgsl;
+
 #endif

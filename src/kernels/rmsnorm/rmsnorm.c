@@ -92,6 +92,7 @@ static const struct rows_op rows = {
 	.reference = { fill_row, statistics, results },
 	.flops = 4, /* square, add, factor, weight */
 	.gpu = &rmsnorm_gpu_math,
+	.wgsl = &rmsnorm_wgsl_math,
 };
 
 ROWS_OP(rmsnorm, rows, "rows of f32 over their root mean square, times a weight a column", { 512, 4096, 0 },

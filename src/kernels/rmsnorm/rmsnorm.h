@@ -23,4 +23,8 @@ extern const struct tcb_op tcb_op_rmsnorm;
 extern const struct tcb_rows_math rmsnorm_gpu_math;
 extern const struct tcb_side rmsnorm_gpu;
 
+/* rmsnorm_wgsl.c */
+extern const struct rows_wgsl_math rmsnorm_wgsl_math;
+extern const struct tcb_side rmsnorm_wgsl;
+
 #endif

@@ -133,7 +133,7 @@ enum tcb_form rows_first_form(const struct rows_op *rows);
 		.default_contract = TCB_CONTRACT_F32,                                              \
 		.default_shapes = default_shapes,                                                  \
 		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),         \
-		.side = TCB_SIDES(&name_##_cpu, &name_##_gpu),                                     \
+		.side = TCB_SIDES(&name_##_cpu, &name_##_gpu, &name_##_wgsl),                      \
 		.check_shape = rows_check_shape,                                                   \
 		.operands = rows_operands,                                                         \
 		.fill = tcb_fill_in_parts,                                                         \

@@ -13,6 +13,7 @@ struct rows_call;
 struct rows_row;
 struct tcb_rng;
 struct tcb_rows_math;
+struct rows_wgsl_math;
 
 /* One row as the reference sees it (rows_reference.c). */
 struct rows_line {
@@ -57,8 +58,9 @@ struct rows_op {
 		void (*add_up)(struct rows_line *line, const double *factor, double *y, double *magnitude,
 			       double *extra);
 	} reference;
-	double flops;                    /* of an element */
-	const struct tcb_rows_math *gpu; /* rows_gpu.h */
+	double flops;                      /* of an element */
+	const struct tcb_rows_math *gpu;   /* rows_gpu.h */
+	const struct rows_wgsl_math *wgsl; /* rows_wgsl.h */
 };
 
 static inline const struct rows_op *rows_of(const struct tcb_problem *problem)

@@ -12,7 +12,7 @@
 #include "base/util.h"
 #include "kernels/rough_exps.h"
 
-enum { OPERAND_X, OPERAND_Y, OPERAND_COUNT, PIECE = 1024 };
+enum { PIECE = 1024 };
 
 /* Rows of three kinds in turn: flat ones, like logits, and so spread that most results underflow. */
 static void fill_row(struct tcb_rng *rng, size_t r, size_t n, float *x)
@@ -144,8 +144,8 @@ static void softmax_bound(enum tcb_form form, size_t block, double chain, struct
 }
 
 static const struct rows_op rows = {
-	.x = OPERAND_X,
-	.y = OPERAND_Y,
+	.x = SOFTMAX_X,
+	.y = SOFTMAX_Y,
 	.weight = ROWS_NO_OPERAND,
 	.bias = ROWS_NO_OPERAND,
 	.forms = 1u << TCB_FORM_TWOPASS | 1u << TCB_FORM_ONEPASS | 1u << TCB_FORM_RUNNING,
@@ -160,6 +160,7 @@ static const struct rows_op rows = {
 	.reference = { fill_row, statistics, results, add_up },
 	.flops = 5, /* max, subtract, exp, add, scale */
 	.gpu = &softmax_gpu_math,
+	.wgsl = &softmax_wgsl_math,
 };
 
 ROWS_OP(softmax, rows, "softmax of each row of f32, stable, in blocks", { 1, 32000, 0 }, { 4096, 4096, 0 });

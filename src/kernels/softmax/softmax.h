@@ -34,6 +34,7 @@
  */
 #define SOFTMAX_GPU_EXP_ULPS 2.625
 
+enum { SOFTMAX_X, SOFTMAX_Y, SOFTMAX_OPERANDS };
 enum { SOFTMAX_MAX, SOFTMAX_SUM, SOFTMAX_STATS };
 
 /* softmax.c */
@@ -42,5 +43,9 @@ extern const struct tcb_op tcb_op_softmax;
 /* softmax_gpu.c */
 extern const struct tcb_rows_math softmax_gpu_math;
 extern const struct tcb_side softmax_gpu;
+
+/* softmax_wgsl.c */
+extern const struct rows_wgsl_math softmax_wgsl_math;
+extern const struct tcb_side softmax_wgsl;
 
 #endif
