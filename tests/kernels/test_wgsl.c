@@ -179,26 +179,30 @@ static void ops_write_tidy_text(void **state)
 
 static void text_is_of_the_geometry_alone(void **state)
 {
+	static const char *const ops[] = { "reduce2d_sum", "softmax", "rmsnorm", "layernorm" };
 	static const size_t rows[] = { 512, 500, 37 };
 	const struct tcb_target target = portable();
-	struct tcb_str text[3] = { { 0 } };
-	struct tcb_geometry geometry;
 
 	(void)state;
-	for (size_t i = 0; i < 3; i++) {
-		struct tcb_problem problem;
-		struct tcb_kernel kernel;
+	for (size_t op = 0; op < sizeof ops / sizeof *ops; op++) {
+		struct tcb_str text[3] = { { 0 } };
+		struct tcb_geometry geometry;
 
-		problem_of("reduce2d_sum", rows[i], 512, &problem);
-		if (i == 0)
-			tcb_op_standard(&problem, &target, &geometry);
-		emit(&problem, &target, &geometry, &kernel);
-		tcb_kernel_print(&kernel, &text[i]);
-		assert_string_equal(text[i].data, text[0].data);
-		tcb_kernel_fini(&kernel);
+		for (size_t i = 0; i < 3; i++) {
+			struct tcb_problem problem;
+			struct tcb_kernel kernel;
+
+			problem_of(ops[op], rows[i], 512, &problem);
+			if (i == 0)
+				tcb_op_standard(&problem, &target, &geometry);
+			emit(&problem, &target, &geometry, &kernel);
+			tcb_kernel_print(&kernel, &text[i]);
+			assert_string_equal(text[i].data, text[0].data);
+			tcb_kernel_fini(&kernel);
+		}
+		for (size_t i = 0; i < 3; i++)
+			tcb_str_fini(&text[i]);
 	}
-	for (size_t i = 0; i < 3; i++)
-		tcb_str_fini(&text[i]);
 }
 
 /* Whatever the shape: kernels that nobody tuned run everywhere. */

@@ -18,7 +18,8 @@
  * Each block is reduced on its own; when all blocks of a row are known the op combines them in double, in order, so
  * results depend on the geometry's columns only and never on threads.
  *
- * On a GPU a geometry drives kernels as rows_gpu.h says.
+ * On a GPU a geometry drives kernels as rows_gpu.h says, in WGSL as rows_wgsl.h does, which promises less of NaNs,
+ * infinities and overflow than the ops do elsewhere.
  */
 #ifndef TCB_KERNELS_ROWS_H
 #define TCB_KERNELS_ROWS_H

@@ -12,11 +12,12 @@
  * share a row (midi.n), whose parts a second launch brings together (join=launch).  lead=1: arrays of a value per
  * column are loaded before the statistics are known.
  *
- * What is promised.  WGSL lets a device take it that there are no NaNs and no infinities, and flush
- * what is below 2^-126 (WGSL, "Floating Point Evaluation").  So results are within the bound for rows of finite
- * values whose sums, of squares for norms, are finite in f32, and nothing is for others: neither
- * what the op's header says of NaN and infinities, nor that large values are rescued.  No kernel makes an infinity of
- * its own to stand for what is not there.
+ * What is promised.  WGSL lets a device take it that there are no NaNs and no infinities, and flush what is below
+ * 2^-126 (WGSL, "Floating Point Evaluation").  So results are within the bound for rows of finite values
+ * whose sums, of squares for norms, are finite in f32, and nothing is promised for others: neither what the
+ * op's header says of NaNs and infinities, nor that rows of large values are rescued (rmsnorm of a row of 1e18 is 0).
+ * lavapipe does what the formula says for both; tests/worker/test_wgsl_rows.c holds it to that.  No kernel lets an
+ * infinity stand for what is not there.
  */
 #ifndef TCB_KERNELS_ROWS_WGSL_H
 #define TCB_KERNELS_ROWS_WGSL_H

@@ -11,9 +11,9 @@
  *   running  the exponentials of a part of a row (midi.n) against the largest of it and the parts before, and on the
  * way the next part's maximum: x is read once, and exp is computed once an element, which waits as in twopass
  *
- * On a GPU it drives kernels as kernels/rows/rows_gpu.h says.
+ * On a GPU it drives kernels as kernels/rows/rows_gpu.h says, in WGSL as rows_wgsl.h.
  *
- * NaN anywhere in a row, +inf, or nothing but -inf makes the row NaN, as the formula does.
+ * Elsewhere than in WGSL NaN anywhere in a row, +inf, or nothing but -inf makes the row NaN, as the formula does.
  */
 #ifndef TCB_KERNELS_SOFTMAX_H
 #define TCB_KERNELS_SOFTMAX_H

@@ -62,7 +62,7 @@ static void close_row(struct rows_wgsl_writer *w, enum rows_wgsl_sweep sweep)
 	if (sweep != ROWS_WGSL_SECOND)
 		tcb_wgsl_add(&w->w, "let top = largest_of_row(largest, %s);\n", w->here);
 	if (sweep == ROWS_WGSL_ONLINE)
-		tcb_wgsl_add(&w->w, "sum = select(0.0, sum * exp(largest - top), sum > 0.0);\n");
+		tcb_wgsl_add(&w->w, "sum = select(sum * exp(largest - top), 0.0, sum == 0.0);\n");
 	if (sweep != ROWS_WGSL_FIRST)
 		tcb_wgsl_add(&w->w, "let total = sum_of_row(sum, %s);\n", w->here);
 }
