@@ -105,6 +105,16 @@ static void try_space(const struct tcb_problem *problem, const struct tcb_place 
 	tcb_space_destroy(space);
 }
 
+static int has_kernels(const struct tcb_op *op, enum tcb_contract contract, const struct tcb_target *target)
+{
+	const struct tcb_variant *variant;
+
+	for (size_t i = 0; (variant = tcb_variant_at(tcb_op_side(op, target), i)); i++)
+		if (variant->contract == contract)
+			return 1;
+	return 0;
+}
+
 static void every_value_of_every_axis(void **state)
 {
 	struct tcb_place place;
@@ -120,8 +130,9 @@ static void every_value_of_every_axis(void **state)
 		ops_tried++;
 		for (int contract = 0; contract < TCB_CONTRACT_COUNT; contract++)
 			for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
-				if (tcb_problem_init(ops[i], (enum tcb_contract)contract, &shapes[s], &problem, NULL) ==
-				    TCB_OK)
+				if (has_kernels(ops[i], (enum tcb_contract)contract, &place.device.target) &&
+				    tcb_problem_init(ops[i], (enum tcb_contract)contract, &shapes[s], &problem, NULL) ==
+					    TCB_OK)
 					try_space(&problem, &place);
 	}
 	print_message("%zu ops, %zu candidates\n", ops_tried, tried);

@@ -10,6 +10,7 @@
 #include "kernels/quant_matvec/quant_matvec_gpu.h"
 #include "kernels/quant_matvec/quant_matvec_pack.h"
 #include "kernels/quant_matvec/quant_matvec_planes.h"
+#include "kernels/quant_matvec/quant_matvec_wgsl.h"
 
 #include "kernels/quant.h"
 
@@ -120,7 +121,8 @@ static size_t pack_rows(const struct tcb_op *op, enum tcb_layout layout)
 		.default_contract = TCB_CONTRACT_Q8,                                                  \
 		.default_shapes = default_shapes,                                                     \
 		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),            \
-		.side = TCB_SIDES(&qmv_##op##_##kind##_cpu, &qmv_##op##_##kind##_gpu),                \
+		.side = TCB_SIDES(&qmv_##op##_##kind##_cpu, &qmv_##op##_##kind##_gpu,                 \
+				  has_norm_ || is_gated_ ? NULL : &qmv_##op##_wgsl),                  \
 		.check_shape = qmv_check_shape,                                                       \
 		.operands = qmv_operands,                                                             \
 		.fill = qmv_fill,                                                                     \

@@ -231,15 +231,21 @@ static size_t tile_groups(const struct tcb_problem *problem)
 	return (problem->shape.n + tile_outputs(problem) - 1) / tile_outputs(problem);
 }
 
+size_t qmv_plane_at(const struct tcb_problem *problem, enum qmv_part part)
+{
+	const size_t superblocks = qmv_weight_rows(problem) * superblocks_of_row(problem);
+	size_t bytes = 0;
+	for (unsigned before = 0; before < part; before++)
+		bytes += plane_bytes(qmv_format(problem), (enum qmv_part)before, superblocks);
+	return bytes;
+}
+
 size_t qmv_packed_bytes(const struct tcb_problem *problem, enum tcb_layout layout)
 {
 	const struct qmv_format *f = qmv_format(problem);
-	size_t bytes = 0;
 	if (layout == TCB_LAYOUT_F)
 		return tile_groups(problem) * superblocks_of_row(problem) * tile_bytes(f);
-	for (unsigned part = 0; part < QMV_PARTS; part++)
-		bytes += plane_bytes(f, (enum qmv_part)part, qmv_weight_rows(problem) * superblocks_of_row(problem));
-	return bytes;
+	return qmv_plane_at(problem, QMV_PARTS);
 }
 
 struct matrix {

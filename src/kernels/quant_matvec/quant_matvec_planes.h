@@ -48,6 +48,8 @@ static inline int qmv_has_large_high(const struct qmv_format *f)
 
 const struct qmv_format *qmv_format(const struct tcb_problem *problem);
 size_t qmv_packed_bytes(const struct tcb_problem *problem, enum tcb_layout layout);
+/* Layouts p and s: the first byte of the plane that has PART. */
+size_t qmv_plane_at(const struct tcb_problem *problem, enum qmv_part part);
 void qmv_plane_pack(const struct tcb_problem *problem, enum tcb_layout layout, const void *weights, void *packed);
 void qmv_plane_unpack(const struct tcb_problem *problem, enum tcb_layout layout, const void *packed, void *weights);
 

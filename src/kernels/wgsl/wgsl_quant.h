@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The WGSL kit: weights in blocks, and activations to 8 bits, of all formats.
+ *
+ * A piece is 32 values of a row that lie together as stored: 16 of them, the low ones (of
+ * nibbles, the low nibbles), and 16 others, the high ones, some sixteens further on.  All values are
+ * scale * code - offset, with codes as stored, so that where the format has a centre, this is in the offset;
+ * each sixteen has one scale and one offset.
+ *
+ * What a module gets:
+ *     struct Stored                               a piece as loaded
+ *     fn load(row: u32, piece: u32) -> Stored     piece PIECE of a row; both must be there
+ *     struct Piece { low, high: vec4<u32>, ... }  four codes a word, signed, the first in the lowest byte;
+ *                                                 scale: vec2<f32> (of low, of high), offset: likewise, if there are
+ *     fn decode(stored: Stored, piece: u32) -> Piece
+ *     fn first_of(piece: u32) -> u32              which sixteen of the row the low values are
+ */
+#ifndef TCB_KERNELS_WGSL_WGSL_QUANT_H
+#define TCB_KERNELS_WGSL_WGSL_QUANT_H
+
+#include "kernels/quant.h"
+#include "kernels/wgsl/wgsl.h"
+
+enum { TCB_WGSL_PIECE = 32, TCB_WGSL_SIXTEEN = 16 };
+
+/* Weights as stored (native), or in planes (p, quant_matvec_planes.c), whose offsets in bytes PLANE has: of high bits,
+ * of d, of scales. */
+struct tcb_wgsl_weights {
+	const struct tcb_format *format;
+	enum tcb_layout layout;
+	size_t k;
+	size_t plane[3];
+};
+
+/* Binds them, as operand TCB_QUANT_WEIGHTS, and writes all of the above. */
+int tcb_wgsl_weights(struct tcb_wgsl *w, const struct tcb_wgsl_weights *weights);
+/* In an entry, before a barrier and the first decode. */
+void tcb_wgsl_weights_begin(struct tcb_wgsl *w, const struct tcb_format *format, unsigned workgroup);
+/* Bytes of workgroup memory that decode takes. */
+size_t tcb_wgsl_weights_bytes(const struct tcb_format *format);
+int tcb_wgsl_has_offset(const struct tcb_format *format);
+/* Sixteens from a piece's low values to its high ones. */
+unsigned tcb_wgsl_apart(const struct tcb_format *format);
+
+/* fn floats_of(codes: u32) -> vec4<f32>, of four signed codes. */
+void tcb_wgsl_add_floats_of(struct tcb_wgsl *w);
+/* fn dot_of(a: vec4<u32>, b: vec4<u32>) -> i32, of sixteen codes each; by dot products of the language, or without. */
+void tcb_wgsl_add_dot_of(struct tcb_wgsl *w, int is_dp4a);
+
+/*
+ * fn quantize(x_at: u32, to: u32): GROUP (16 or 32) activations, from vector X_AT of x (array<vec4<f32>>) on, to
+ * sixteen TO and on of CODES (array<vec4<u32>>) and SCALES (array<vec2<f32>>: the scale, and that times the sum of the
+ * codes).  As tcb_quant_codes(), but that a device's quotients may be off in their last bits.
+ */
+struct tcb_wgsl_quantize {
+	const char *codes, *scales;
+	unsigned group;
+	int is_dp4a;
+};
+void tcb_wgsl_add_quantize(struct tcb_wgsl *w, const struct tcb_wgsl_quantize *quantize);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Activations to 8 bits, and products of codes, as WGSL.
+ */
+#include "kernels/wgsl/wgsl_quant.h"
+
+void tcb_wgsl_add_floats_of(struct tcb_wgsl *w)
+{
+	tcb_wgsl_add(w, "\n"
+			"fn floats_of(codes: u32) -> vec4<f32> {\n"
+			"let up = vec4<u32>(codes) << vec4<u32>(24u, 16u, 8u, 0u);\n"
+			"return vec4<f32>(bitcast<vec4<i32>>(up) >> vec4<u32>(24u));\n"
+			"}\n");
+}
+
+void tcb_wgsl_add_dot_of(struct tcb_wgsl *w, int is_dp4a)
+{
+	if (!is_dp4a)
+		tcb_wgsl_add(w, "\n"
+				"fn signed_of(codes: u32) -> vec4<i32> {\n"
+				"let up = vec4<u32>(codes) << vec4<u32>(24u, 16u, 8u, 0u);\n"
+				"return bitcast<vec4<i32>>(up) >> vec4<u32>(24u);\n"
+				"}\n"
+				"\n"
+				"fn dot_four(a: u32, b: u32) -> i32 {\n"
+				"let products = signed_of(a) * signed_of(b);\n"
+				"return products.x + products.y + products.z + products.w;\n"
+				"}\n");
+	const char *dot = is_dp4a ? "dot4I8Packed" : "dot_four";
+
+	tcb_wgsl_add(w,
+		     "\n"
+		     "fn dot_of(a: vec4<u32>, b: vec4<u32>) -> i32 {\n"
+		     "return %s(a.x, b.x) + %s(a.y, b.y) + %s(a.z, b.z) + %s(a.w, b.w);\n"
+		     "}\n",
+		     dot, dot, dot, dot);
+}
+
+/*
+ * A group that holds an infinity or a NaN gets that for a scale; by its bits, since a device may take it that there
+ * are none.  One whose largest is below 127 * 2^-126 counts as zeros.  Quotients of a device are right to 2.5 units in
+ * the last place: a step of Newton's makes 1 / scale as exact as products are.
+ */
+void tcb_wgsl_add_quantize(struct tcb_wgsl *w, const struct tcb_wgsl_quantize *quantize)
+{
+	const unsigned vectors = quantize->group / 4;
+
+	tcb_wgsl_add(w, "\n"
+			"fn size_of(values: vec4<f32>) -> vec4<u32> {\n"
+			"return bitcast<vec4<u32>>(values) & vec4<u32>(0x7fffffffu);\n"
+			"}\n");
+	if (quantize->is_dp4a)
+		tcb_wgsl_add(w, "\n"
+				"fn pack(codes: vec4<i32>) -> u32 {\n"
+				"return pack4xI8(codes);\n"
+				"}\n");
+	else
+		tcb_wgsl_add(
+			w, "\n"
+			   "fn pack(codes: vec4<i32>) -> u32 {\n"
+			   "let bytes = (bitcast<vec4<u32>>(codes) & vec4<u32>(255u)) << vec4<u32>(0u, 8u, 16u, 24u);\n"
+			   "return bytes.x | bytes.y | bytes.z | bytes.w;\n"
+			   "}\n");
+	tcb_wgsl_add(w,
+		     "\n"
+		     "// %u activations, from vector x_at on, to codes of 8 bits with one scale.\n"
+		     "fn quantize(x_at: u32, to: u32) {\n",
+		     quantize->group);
+	for (unsigned i = 0; i < vectors; i++)
+		tcb_wgsl_add(w, "let x%u = x[x_at + %uu];\n", i, i);
+	tcb_wgsl_add(w, "var most = size_of(x0);\n");
+	for (unsigned i = 1; i < vectors; i++)
+		tcb_wgsl_add(w, "most = max(most, size_of(x%u));\n", i);
+	tcb_wgsl_add(w, "let bits = max(max(most.x, most.y), max(most.z, most.w));\n"
+			"let is_large = bits >= 0x03fe0000u; // 127 * 2^-126\n"
+			"let is_coded = is_large && bits < 0x7f800000u;\n"
+			"let scale = select(0.0, bitcast<f32>(bits) * (1.0 / 127.0), is_large);\n"
+			"let rough = 127.0 / bitcast<f32>(select(0x3f800000u, bits, is_coded));\n"
+			"let inverse = select(0.0, fma(rough, fma(-scale, rough, 1.0), rough), is_coded);\n");
+	for (unsigned i = 0; i < vectors; i++)
+		tcb_wgsl_add(w, "let codes%u = vec4<i32>(round(x%u * inverse));\n", i, i);
+	for (unsigned s = 0; s < vectors; s += 4)
+		tcb_wgsl_add(w,
+			     "let sum%u = codes%u + codes%u + codes%u + codes%u;\n"
+			     "%s[to + %uu] = vec4<u32>(pack(codes%u), pack(codes%u), pack(codes%u), pack(codes%u));\n"
+			     "%s[to + %uu] = vec2<f32>(scale, scale * f32(sum%u.x + sum%u.y + sum%u.z + sum%u.w));\n",
+			     s / 4, s, s + 1, s + 2, s + 3, quantize->codes, s / 4, s, s + 1, s + 2, s + 3,
+			     quantize->scales, s / 4, s / 4, s / 4, s / 4, s / 4);
+	tcb_wgsl_add(w, "}\n");
+}
