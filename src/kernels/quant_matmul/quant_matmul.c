@@ -14,6 +14,7 @@
 #include "kernels/quant_matmul/quant_matmul_fragments.h"
 #include "kernels/quant_matmul/quant_matmul_gpu.h"
 #include "kernels/quant_matmul/quant_matmul_layout.h"
+#include "kernels/quant_matmul/quant_matmul_wgsl.h"
 
 static const struct tcb_shape default_shapes[] = {
 	{ 8, 4096, 4096 },
@@ -60,7 +61,7 @@ static size_t pack_rows(const struct tcb_op *op, enum tcb_layout layout)
 		.default_contract = TCB_CONTRACT_Q8,                                                  \
 		.default_shapes = default_shapes,                                                     \
 		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),            \
-		.side = TCB_SIDES(&qmm_##name_##_cpu, &qmm_gpu),                                      \
+		.side = TCB_SIDES(&qmm_##name_##_cpu, &qmm_gpu, &qmm_wgsl),                           \
 		.check_shape = tcb_quant_check_shape,                                                 \
 		.operands = tcb_quant_operands,                                                       \
 		.fill = tcb_quant_fill,                                                               \

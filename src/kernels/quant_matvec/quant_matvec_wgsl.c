@@ -9,8 +9,6 @@
 #include "kernels/quant_matvec/quant_matvec_planes.h"
 #include "kernels/wgsl/wgsl_quant.h"
 
-enum { PREPARE_WORKGROUP = 64 };
-
 struct writer {
 	struct tcb_wgsl w;
 	const struct qmv_wgsl *g;
@@ -251,26 +249,6 @@ static void write_matvec(struct writer *w)
 	tcb_wgsl_end(t);
 }
 
-/* prep=launch: a group an invocation. */
-static void write_prepare(struct writer *w)
-{
-	const struct qmv_wgsl *g = w->g;
-	struct tcb_wgsl *t = &w->w;
-	const size_t groups = (size_t)g->tokens * (g->k / g->group);
-
-	tcb_wgsl_begin(t, "prepare",
-		       &(struct tcb_wgsl_entry){ .workgroup = PREPARE_WORKGROUP,
-						 .grid = { (uint32_t)tcb_div_up(groups, PREPARE_WORKGROUP) },
-						 .uses = { w->x, w->codes, w->scales } });
-	tcb_wgsl_add(t,
-		     "let i = group.x * %uu + local;\n"
-		     "if (i < x_groups) {\n"
-		     "quantize(i * %uu, i * %uu);\n"
-		     "}\n",
-		     PREPARE_WORKGROUP, g->group / 4, g->group / 16);
-	tcb_wgsl_end(t);
-}
-
 /* --- a module --- */
 
 /* Where activations are, prepared or not, and what prepares them. */
@@ -282,10 +260,14 @@ static void write_x(struct writer *w)
 	const char *codes = g->x_in_shared ? "all_codes" : "x_codes",
 		   *scales = g->x_in_shared ? "all_scales" : "x_scales";
 
+	const struct tcb_wgsl_quantize quantize = { .codes = g->own_launch ? codes : "x_codes",
+						    .scales = g->own_launch ? scales : "x_scales",
+						    .group = g->group,
+						    .is_dp4a = g->is_dp4a };
+
 	if (g->own_launch) {
 		w->codes = tcb_wgsl_workspace(t, codes, "array<vec4<u32>>", 16 * all);
 		w->scales = tcb_wgsl_workspace(t, scales, "array<vec2<f32>>", 8 * all);
-		tcb_wgsl_number(t, "x_groups", all * TCB_WGSL_SIXTEEN / g->group);
 	}
 	if (g->x_in_shared && g->is_q8)
 		tcb_wgsl_add(t,
@@ -299,10 +281,9 @@ static void write_x(struct writer *w)
 	else if (g->x_in_shared)
 		tcb_wgsl_add(t, "\nvar<workgroup> x_values: array<vec4<f32>, %zu>;\n", 4 * sixteens);
 	if (g->is_q8)
-		tcb_wgsl_add_quantize(t, &(struct tcb_wgsl_quantize){ .codes = g->own_launch ? codes : "x_codes",
-								      .scales = g->own_launch ? scales : "x_scales",
-								      .group = g->group,
-								      .is_dp4a = g->is_dp4a });
+		tcb_wgsl_add_quantize(t, &quantize);
+	if (g->own_launch)
+		tcb_wgsl_prepare(t, &quantize, all * TCB_WGSL_SIXTEEN, w->x, w->codes, w->scales);
 }
 
 static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -334,8 +315,6 @@ static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_
 	(g.is_q8 ? write_add_q8 : write_add_f32)(&w);
 	write_of_lanes(&w);
 	write_ends(&w);
-	if (g.own_launch)
-		write_prepare(&w);
 	write_matvec(&w);
 	out->packed_bytes[TCB_QUANT_WEIGHTS] = g.layout == TCB_LAYOUT_NATIVE ? 0 : qmv_packed_bytes(problem, g.layout);
 	out->class = TCB_CLASS_BOUNDED;

@@ -203,7 +203,7 @@ RULE(rule_size)
 RULE(rule_launch)
 {
 	return problem->contract == TCB_CONTRACT_Q8 && KNOB(PREP) == TCB_PREP_LAUNCH &&
-			       problem->shape.m * problem->shape.k / KNOB_COUNT(GROUP) > (size_t)GRID_MAX * 64
+			       problem->shape.m * problem->shape.k / KNOB_COUNT(GROUP) > (size_t)TCB_WGSL_PREPARED
 		       ? "more activations than a launch prepares"
 		       : NULL;
 }

@@ -58,5 +58,10 @@ struct tcb_wgsl_quantize {
 	int is_dp4a;
 };
 void tcb_wgsl_add_quantize(struct tcb_wgsl *w, const struct tcb_wgsl_quantize *quantize);
+/* An entry that does so with VALUES activations, a group an invocation; the bindings are those of x, CODES and SCALES.
+ * At most TCB_WGSL_PREPARED groups. */
+enum { TCB_WGSL_PREPARE_WORKGROUP = 64, TCB_WGSL_PREPARED = 65535 * TCB_WGSL_PREPARE_WORKGROUP };
+void tcb_wgsl_prepare(struct tcb_wgsl *w, const struct tcb_wgsl_quantize *quantize, size_t values, int x, int codes,
+		      int scales);
 
 #endif

@@ -4,6 +4,8 @@
  */
 #include "kernels/wgsl/wgsl_quant.h"
 
+#include "base/sizes.h"
+
 void tcb_wgsl_add_floats_of(struct tcb_wgsl *w)
 {
 	tcb_wgsl_add(w, "\n"
@@ -87,4 +89,23 @@ void tcb_wgsl_add_quantize(struct tcb_wgsl *w, const struct tcb_wgsl_quantize *q
 			     s / 4, s, s + 1, s + 2, s + 3, quantize->codes, s / 4, s, s + 1, s + 2, s + 3,
 			     quantize->scales, s / 4, s / 4, s / 4, s / 4, s / 4);
 	tcb_wgsl_add(w, "}\n");
+}
+
+void tcb_wgsl_prepare(struct tcb_wgsl *w, const struct tcb_wgsl_quantize *quantize, size_t values, int x, int codes,
+		      int scales)
+{
+	const size_t groups = values / quantize->group;
+
+	tcb_wgsl_number(w, "x_groups", groups);
+	tcb_wgsl_begin(w, "prepare",
+		       &(struct tcb_wgsl_entry){ .workgroup = TCB_WGSL_PREPARE_WORKGROUP,
+						 .grid = { (uint32_t)tcb_div_up(groups, TCB_WGSL_PREPARE_WORKGROUP) },
+						 .uses = { x, codes, scales } });
+	tcb_wgsl_add(w,
+		     "let i = group.x * %uu + local;\n"
+		     "if (i < x_groups) {\n"
+		     "quantize(i * %uu, i * %uu);\n"
+		     "}\n",
+		     TCB_WGSL_PREPARE_WORKGROUP, quantize->group / 4, quantize->group / TCB_WGSL_SIXTEEN);
+	tcb_wgsl_end(w);
 }

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A geometry of the quantised matmuls for WebGPU in numbers; the rules (V4) that
+ * it keeps; the axes of the space and the default geometry.
+ */
+#include <string.h>
+
+#include "base/sizes.h"
+#include "kernels/axes.h"
+#include "kernels/quant_matmul/quant_matmul_wgsl.h"
+#include "kernels/wgsl/wgsl_quant.h"
+#include "kernels/wgsl/wgsl_rules.h"
+
+enum {
+	STEP_MOST = 256,
+	TILE_MOST = 128,
+	WORKGROUP_USUAL = 64, /* at least */
+	GRID_MAX = 65535,
+	DEFAULT_TILE_M = 32,
+	DEFAULT_TILE_N = 64,
+	DEFAULT_MICRO = 4,
+};
+
+/* Values of a row that lie across each other as stored: a step has all of them. */
+static size_t unit_of(const struct tcb_format *format)
+{
+	return (size_t)tcb_wgsl_apart(format) * TCB_WGSL_PIECE;
+}
+
+static unsigned bounded(size_t value, size_t most)
+{
+	return (unsigned)tcb_most(tcb_least(value, most), 1);
+}
+
+void qmm_wgsl_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry, struct qmm_wgsl *out)
+{
+	struct qmm_wgsl *g = out;
+	const struct tcb_tile *tile = geometry->tile;
+	const unsigned step = bounded(tile[TCB_MIDI].k, STEP_MOST);
+
+	memset(g, 0, sizeof(*g));
+	g->format = problem->op->format;
+	g->is_q8 = problem->contract == TCB_CONTRACT_Q8;
+	g->is_dp4a = geometry->knob[TCB_KNOB_ISA] == TCB_ISA_WGSL_DP4A;
+	g->has_offset = tcb_wgsl_has_offset(g->format);
+	g->workgroup = KNOB_COUNT(WORKGROUP);
+	g->stages = KNOB_COUNT(STAGES);
+	g->tile_m = bounded(tile[TCB_MIDI].m, TILE_MOST);
+	g->tile_n = bounded(tile[TCB_MIDI].n, TILE_MOST);
+	g->micro_m = bounded(tile[TCB_MICRO].m, QMM_WGSL_MICRO_MAX);
+	g->micro_n = bounded(tile[TCB_MICRO].n, QMM_WGSL_MICRO_MAX);
+	g->across_m = bounded(g->tile_m / g->micro_m, TILE_MOST);
+	g->across_n = bounded(g->tile_n / g->micro_n, TILE_MOST);
+	g->pitch_m = g->tile_m + 1;
+	g->pitch_n = g->tile_n + 1;
+	g->pieces = (unsigned)tcb_div_up(step, TCB_WGSL_PIECE);
+	g->sixteens = 2 * g->pieces;
+	g->vectors = 4 * g->sixteens;
+	g->run = g->format->run_values == TCB_WGSL_SIXTEEN ? 1 : 2;
+	g->runs = g->sixteens / g->run;
+	g->k = (unsigned)problem->shape.k;
+	g->n = (unsigned)problem->shape.n;
+	g->tokens = (unsigned)problem->shape.m;
+	g->steps = (unsigned)tcb_div_up(g->k / TCB_WGSL_PIECE, g->pieces);
+	g->groups_m = (unsigned)tcb_div_up(g->tokens, g->tile_m);
+	g->groups_n = (unsigned)tcb_div_up(g->n, g->tile_n);
+}
+
+static size_t memory_of(const struct qmm_wgsl *g)
+{
+	const size_t pitches = g->pitch_m + g->pitch_n;
+
+	if (!g->is_q8)
+		return 16 * g->vectors * pitches + tcb_wgsl_weights_bytes(g->format);
+	return 16 * g->sixteens * pitches + 8 * g->runs * pitches + tcb_wgsl_weights_bytes(g->format);
+}
+
+void qmm_wgsl_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+			const struct tcb_geometry *geometry, struct tcb_footprint *out)
+{
+	struct qmm_wgsl g;
+	(void)target;
+
+	memset(out, 0, sizeof(*out));
+	qmm_wgsl_plan(problem, geometry, &g);
+	out->k_step_multiple = TCB_WGSL_PIECE;
+	out->element_bytes = out->alignment_bytes = 1;
+	out->base_bytes = 256;
+	out->shared_bytes = memory_of(&g);
+	out->block_threads = g.workgroup;
+	out->accumulators = g.micro_m * g.micro_n;
+	out->grid[0] = g.groups_n;
+	out->grid[1] = g.groups_m;
+	out->grid[2] = 1;
+	for (int level = 0; level < TCB_LEVEL_COUNT; level++) {
+		const struct tcb_tile *tile = &geometry->tile[level];
+
+		out->level_bytes[level] = (tile->m + tile->n) * tile->k + sizeof(float) * tile->m * tile->n;
+	}
+}
+
+/* --- rules --- */
+
+RULE(rule_knobs)
+{
+	const int is_q8 = problem->contract == TCB_CONTRACT_Q8;
+	const int32_t isa = geometry->knob[TCB_KNOB_ISA];
+	const uint64_t set = KNOB_BIT(ISA) | KNOB_BIT(LAYOUT) | KNOB_BIT(STAGES) | KNOB_BIT(WORKGROUP);
+
+	if (problem->contract == TCB_CONTRACT_F16)
+		return "there are no WebGPU kernels of contract f16";
+	if (!tcb_wgsl_sets_knobs(geometry, set, 0))
+		return "a WebGPU geometry sets isa, layout, stages and workgroup, and no other knob";
+	if (isa != TCB_ISA_WGSL && !(is_q8 && isa == TCB_ISA_WGSL_DP4A))
+		return "isa must be wgsl, or of contract q8 wgsl_dp4a";
+	if (KNOB(LAYOUT) != TCB_LAYOUT_NATIVE)
+		return "layout must be native";
+	return KNOB(STAGES) == 1 || KNOB(STAGES) == 2 ? NULL : "stages must be 1 or 2";
+}
+
+RULE(rule_tiles)
+{
+	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
+	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
+
+	if (macro->m != midi->m || macro->n != midi->n || macro->k != midi->k)
+		return "macro must be as midi: a workgroup's tile";
+	if (!tcb_is_power_of_two(midi->m) || !tcb_is_power_of_two(midi->n) || midi->m > TILE_MOST ||
+	    midi->n > TILE_MOST)
+		return "midi.m and midi.n must be powers of two up to 128";
+	if (!tcb_is_power_of_two(micro->m) || !tcb_is_power_of_two(micro->n) || micro->m > QMM_WGSL_MICRO_MAX ||
+	    micro->n > QMM_WGSL_MICRO_MAX || micro->k != TCB_WGSL_PIECE)
+		return "micro must be 1, 2, 4 or 8 tokens and rows, and 32 of k";
+	if (midi->k > STEP_MOST || !tcb_is_power_of_two(midi->k) || midi->k % unit_of(problem->op->format))
+		return "midi.k must be a power of two up to 256, and of whole pieces that lie across each other";
+	return NULL;
+}
+
+RULE(rule_share)
+{
+	struct qmm_wgsl g;
+
+	qmm_wgsl_plan(problem, geometry, &g);
+	if (g.across_m * g.across_n != g.workgroup)
+		return "workgroup must be midi.m / micro.m * midi.n / micro.n";
+	return qmm_wgsl_weight_loads(&g) > QMM_WGSL_LOADS_MAX || qmm_wgsl_x_loads(&g) > QMM_WGSL_LOADS_MAX
+		       ? "an invocation would load more than 16 vectors a step"
+		       : NULL;
+}
+
+RULE(rule_size)
+{
+	const struct tcb_shape *shape = &problem->shape;
+	struct tcb_operand operands[TCB_OPERANDS_MAX];
+	const size_t count = problem->op->operands(problem, operands);
+
+	for (size_t i = 0; i < count; i++)
+		if (operands[i].bytes > UINT32_MAX)
+			return "operands are counted in bytes of 32 bits";
+	return problem->contract == TCB_CONTRACT_Q8 && shape->m * shape->k / TCB_WGSL_PIECE > (size_t)TCB_WGSL_PREPARED
+		       ? "more activations than a launch prepares"
+		       : NULL;
+}
+
+/* What the figures of dense products speak for; the default space has of the others one at a time. */
+RULE(rule_usual)
+{
+	const struct tcb_tile *midi = &geometry->tile[TCB_MIDI], *micro = &geometry->tile[TCB_MICRO];
+	const size_t sums = micro->m * micro->n, unit = unit_of(problem->op->format);
+
+	if (tcb_gpu_is_default(problem, target, geometry))
+		return NULL;
+	if (KNOB(WORKGROUP) < WORKGROUP_USUAL || sums > 32 || (sums < 8 && midi->m >= 8) || midi->k > 4 * unit)
+		return "a workgroup of less than 64, or an invocation with less than 8 or more than 32 sums";
+	return tcb_gpu_unusual((KNOB(STAGES) != 2) + (midi->k > tcb_most(unit, 64)) + (midi->k < 64) + (sums < 16) +
+				       (midi->m > 4 * midi->n) + (midi->n > 4 * midi->m),
+			       problem, target, geometry);
+}
+
+const struct tcb_rule qmm_wgsl_rules[] = {
+	{ 0, TCB_RULE_KERNEL, rule_knobs },
+	{ TCB_FIELD_KNOB(ISA), TCB_RULE_KERNEL, tcb_gpu_rule_isa },
+	{ TCB_FIELD_KNOB(WORKGROUP), TCB_RULE_KERNEL, tcb_wgsl_rule_workgroup },
+	{ TCB_FIELD_TILES, TCB_RULE_KERNEL, rule_tiles },
+	{ TCB_FIELD_TILES | TCB_FIELD_KNOB(WORKGROUP), TCB_RULE_KERNEL, rule_share },
+	{ 0, TCB_RULE_KERNEL, rule_size },
+	{ 0, TCB_RULE_POLICY, rule_usual },
+	{ 0, TCB_RULE_KERNEL, tcb_wgsl_rule_bindings },
+	{ 0, 0, NULL },
+};
+
+/* --- space --- */
+
+static void add_tiles(struct tcb_axis *out, size_t *count, enum tcb_axis_kind kind, size_t least, size_t size)
+{
+	const size_t most = tcb_least(tcb_power_of_two_up(size), TILE_MOST);
+
+	tcb_axis_add_powers(tcb_axis_tile(out, count, kind, TCB_MIDI), tcb_least(least, most), 2, most);
+	tcb_axis_add_powers(tcb_axis_tile(out, count, kind, TCB_MACRO), tcb_least(least, most), 2, most);
+}
+
+/* In an order in which the rules cut early. */
+size_t qmm_wgsl_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		     struct tcb_axis out[TCB_AXES_MAX])
+{
+	const int has_dp4a = problem->contract == TCB_CONTRACT_Q8 && tcb_target_has(target, TCB_ISA_WGSL_DP4A);
+	size_t count = 0;
+
+	tcb_axis_add(tcb_axis_knob(out, &count, TCB_KNOB_ISA), has_dp4a ? TCB_ISA_WGSL_DP4A : TCB_ISA_WGSL);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_LAYOUT), TCB_LAYOUT_NATIVE);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_STAGES), 1, 2);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_WORKGROUP), 64, 128, 256);
+	ADD(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MICRO), 1, 2, 4, 8);
+	ADD(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO), 1, 2, 4, 8);
+	ADD(tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, TCB_MICRO), TCB_WGSL_PIECE);
+	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, TCB_MIDI), TCB_WGSL_PIECE, 2, STEP_MOST);
+	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, TCB_MACRO), TCB_WGSL_PIECE, 2, STEP_MOST);
+	add_tiles(out, &count, TCB_AXIS_TILE_M, 8, problem->shape.m);
+	add_tiles(out, &count, TCB_AXIS_TILE_N, 16, problem->shape.n);
+	return count;
+}
+
+/* On any device: a tile of 32 x 64 or, where it does not fit in its memory, as much less as it takes. */
+void qmm_wgsl_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			       struct tcb_geometry *out)
+{
+	size_t m = tcb_least(tcb_power_of_two_up(problem->shape.m), DEFAULT_TILE_M);
+	size_t n = tcb_least(tcb_power_of_two_up(problem->shape.n), DEFAULT_TILE_N);
+	const int has_dp4a = problem->contract == TCB_CONTRACT_Q8 && tcb_target_has(target, TCB_ISA_WGSL_DP4A);
+	struct tcb_footprint footprint;
+
+	tcb_geometry_init(out);
+	out->knob[TCB_KNOB_ISA] = has_dp4a ? TCB_ISA_WGSL_DP4A : TCB_ISA_WGSL;
+	out->knob[TCB_KNOB_LAYOUT] = TCB_LAYOUT_NATIVE;
+	out->knob[TCB_KNOB_STAGES] = 1;
+	for (;; (m > n ? (m /= 2) : (n /= 2))) {
+		const size_t micro_m = tcb_least(m, DEFAULT_MICRO),
+			     micro_n = tcb_least(n, m < DEFAULT_MICRO ? 1 : DEFAULT_MICRO);
+
+		out->tile[TCB_MACRO] = out->tile[TCB_MIDI] = (struct tcb_tile){ m, n, unit_of(problem->op->format) };
+		out->tile[TCB_MICRO] = (struct tcb_tile){ micro_m, micro_n, TCB_WGSL_PIECE };
+		out->knob[TCB_KNOB_WORKGROUP] = (int32_t)(m / micro_m * (n / micro_n));
+		qmm_wgsl_footprint(problem, target, out, &footprint);
+		if (footprint.shared_bytes <= target->wgpu.workgroup_bytes || m * n == 1)
+			return;
+	}
+}
