@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * An array grows to twice its size.
+ */
 #include "base/grow.h"
 
 #include <stdint.h>

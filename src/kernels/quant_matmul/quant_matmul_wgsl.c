@@ -172,16 +172,6 @@ static struct share scale_share(const struct qmm_wgsl *g)
 	return share(g, g->runs, g->tile_m);
 }
 
-unsigned qmm_wgsl_weight_loads(const struct qmm_wgsl *g)
-{
-	return weight_share(g).loads;
-}
-
-unsigned qmm_wgsl_x_loads(const struct qmm_wgsl *g)
-{
-	return x_share(g).loads;
-}
-
 /* STEP's weights and activations, into variables; LET: "let " where they are new. */
 static void write_loads(struct writer *w, const char *let, const char *step)
 {
@@ -408,27 +398,10 @@ static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_
 	return tcb_wgsl_close(t, err);
 }
 
-static const struct tcb_variant variants[] = {
-	{ .name = "quant_matmul_q8_wgsl_dp4a",
-	  .contract = TCB_CONTRACT_Q8,
-	  .isa = TCB_ISA_WGSL_DP4A,
-	  .class = TCB_CLASS_BOUNDED },
-	{ .name = "quant_matmul_q8_wgsl",
-	  .contract = TCB_CONTRACT_Q8,
-	  .isa = TCB_ISA_WGSL,
-	  .class = TCB_CLASS_BOUNDED },
-	{ .name = "quant_matmul_f32_wgsl",
-	  .contract = TCB_CONTRACT_F32,
-	  .isa = TCB_ISA_WGSL,
-	  .class = TCB_CLASS_BOUNDED },
-	{ .name = NULL },
-};
-
 const struct tcb_side qmm_wgsl = {
-	.variants = TCB_VARIANT_LIST(variants),
-	.rules = qmm_wgsl_rules,
-	.axes = qmm_wgsl_axes,
-	.default_geometry = qmm_wgsl_default_geometry,
-	.footprint = qmm_wgsl_footprint,
+	.variants = TCB_EMITTED(TCB_EMITTED_ROW("quant_matmul_q8_wgsl_dp4a", Q8, WGSL_DP4A, BOUNDED),
+				TCB_EMITTED_ROW("quant_matmul_q8_wgsl", Q8, WGSL, BOUNDED),
+				TCB_EMITTED_ROW("quant_matmul_f32_wgsl", F32, WGSL, BOUNDED)),
+	.space = &qmm_wgsl_space,
 	.emit = emit,
 };

@@ -37,13 +37,7 @@ void qmm_wgsl_plan(const struct tcb_problem *problem, const struct tcb_geometry 
 /* Loads of an invocation for a step: of weights (pieces), of activations (vectors of codes or of floats). */
 unsigned qmm_wgsl_weight_loads(const struct qmm_wgsl *g);
 unsigned qmm_wgsl_x_loads(const struct qmm_wgsl *g);
-extern const struct tcb_rule qmm_wgsl_rules[];
-size_t qmm_wgsl_axes(const struct tcb_problem *problem, const struct tcb_target *target,
-		     struct tcb_axis out[TCB_AXES_MAX]);
-void qmm_wgsl_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-			       struct tcb_geometry *out);
-void qmm_wgsl_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
-			const struct tcb_geometry *geometry, struct tcb_footprint *out);
+extern const struct tcb_side_space qmm_wgsl_space;
 
 /* quant_matmul_wgsl.c */
 extern const struct tcb_side qmm_wgsl;

@@ -66,6 +66,21 @@ void qmm_wgsl_plan(const struct tcb_problem *problem, const struct tcb_geometry 
 	g->groups_n = (unsigned)tcb_div_up(g->n, g->tile_n);
 }
 
+static unsigned loads_of(const struct qmm_wgsl *g, size_t pieces)
+{
+	return (unsigned)tcb_div_up(pieces, g->workgroup);
+}
+
+unsigned qmm_wgsl_weight_loads(const struct qmm_wgsl *g)
+{
+	return loads_of(g, (size_t)g->pieces * g->tile_n);
+}
+
+unsigned qmm_wgsl_x_loads(const struct qmm_wgsl *g)
+{
+	return loads_of(g, (size_t)(g->is_q8 ? g->sixteens : g->vectors) * g->tile_m);
+}
+
 static size_t memory_of(const struct qmm_wgsl *g)
 {
 	const size_t pitches = g->pitch_m + g->pitch_n;
@@ -75,8 +90,8 @@ static size_t memory_of(const struct qmm_wgsl *g)
 	return 16 * g->sixteens * pitches + 8 * g->runs * pitches + tcb_wgsl_weights_bytes(g->format);
 }
 
-void qmm_wgsl_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
-			const struct tcb_geometry *geometry, struct tcb_footprint *out)
+static void footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+		      const struct tcb_geometry *geometry, struct tcb_footprint *out)
 {
 	struct qmm_wgsl g;
 	(void)target;
@@ -177,7 +192,7 @@ RULE(rule_usual)
 			       problem, target, geometry);
 }
 
-const struct tcb_rule qmm_wgsl_rules[] = {
+static const struct tcb_rule rules[] = {
 	{ 0, TCB_RULE_KERNEL, rule_knobs },
 	{ TCB_FIELD_KNOB(ISA), TCB_RULE_KERNEL, tcb_gpu_rule_isa },
 	{ TCB_FIELD_KNOB(WORKGROUP), TCB_RULE_KERNEL, tcb_wgsl_rule_workgroup },
@@ -200,8 +215,8 @@ static void add_tiles(struct tcb_axis *out, size_t *count, enum tcb_axis_kind ki
 }
 
 /* In an order in which the rules cut early. */
-size_t qmm_wgsl_axes(const struct tcb_problem *problem, const struct tcb_target *target,
-		     struct tcb_axis out[TCB_AXES_MAX])
+static size_t axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		   struct tcb_axis out[TCB_AXES_MAX])
 {
 	const int has_dp4a = problem->contract == TCB_CONTRACT_Q8 && tcb_target_has(target, TCB_ISA_WGSL_DP4A);
 	size_t count = 0;
@@ -221,13 +236,13 @@ size_t qmm_wgsl_axes(const struct tcb_problem *problem, const struct tcb_target 
 }
 
 /* On any device: a tile of 32 x 64 or, where it does not fit in its memory, as much less as it takes. */
-void qmm_wgsl_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-			       struct tcb_geometry *out)
+static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			     struct tcb_geometry *out)
 {
 	size_t m = tcb_least(tcb_power_of_two_up(problem->shape.m), DEFAULT_TILE_M);
 	size_t n = tcb_least(tcb_power_of_two_up(problem->shape.n), DEFAULT_TILE_N);
 	const int has_dp4a = problem->contract == TCB_CONTRACT_Q8 && tcb_target_has(target, TCB_ISA_WGSL_DP4A);
-	struct tcb_footprint footprint;
+	struct tcb_footprint taken;
 
 	tcb_geometry_init(out);
 	out->knob[TCB_KNOB_ISA] = has_dp4a ? TCB_ISA_WGSL_DP4A : TCB_ISA_WGSL;
@@ -240,8 +255,10 @@ void qmm_wgsl_default_geometry(const struct tcb_problem *problem, const struct t
 		out->tile[TCB_MACRO] = out->tile[TCB_MIDI] = (struct tcb_tile){ m, n, unit_of(problem->op->format) };
 		out->tile[TCB_MICRO] = (struct tcb_tile){ micro_m, micro_n, TCB_WGSL_PIECE };
 		out->knob[TCB_KNOB_WORKGROUP] = (int32_t)(m / micro_m * (n / micro_n));
-		qmm_wgsl_footprint(problem, target, out, &footprint);
-		if (footprint.shared_bytes <= target->wgpu.workgroup_bytes || m * n == 1)
+		footprint(problem, target, out, &taken);
+		if (taken.shared_bytes <= target->wgpu.workgroup_bytes || m * n == 1)
 			return;
 	}
 }
+
+const struct tcb_side_space qmm_wgsl_space = { rules, axes, default_geometry, footprint };

@@ -302,7 +302,7 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	const size_t rows = tcb_least(tcb_power_of_two_up(n), WORKGROUP_MOST / LANES);
 	const size_t passes = tcb_div_up(k / TCB_WGSL_PIECE, LANES);
 	const int is_q8 = problem->contract == TCB_CONTRACT_Q8;
-	struct tcb_footprint footprint;
+	struct tcb_footprint taken;
 	size_t unroll = DEFAULT_UNROLL;
 
 	while (unroll > 1 && unroll / 2 >= passes)
@@ -323,8 +323,8 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 		return;
 	out->knob[TCB_KNOB_GROUP] = 32;
 	out->knob[TCB_KNOB_PREP] = TCB_PREP_BLOCK;
-	footprint(problem, target, out, &footprint);
-	if (footprint.shared_bytes <= target->wgpu.workgroup_bytes)
+	footprint(problem, target, out, &taken);
+	if (taken.shared_bytes <= target->wgpu.workgroup_bytes)
 		return;
 	out->knob[TCB_KNOB_PREP] = TCB_PREP_LAUNCH;
 	out->knob[TCB_KNOB_XIN] = TCB_XIN_L2;

@@ -81,23 +81,6 @@ tcb_emu_bind_fn *tcb_emu_binder(enum tcb_ptx_op op)
 	return op < TCB_PTX_OP_COUNT ? binders[op] : NULL;
 }
 
-int tcb_emu_run_by(struct tcb_emu_ins *in, const struct tcb_emu_runner *runners, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (runners[i].op == in->ins->op) {
-			in->run = runners[i].run;
-			return 1;
-		}
-	return 0;
-}
-
-void tcb_emu_run_nothing(struct tcb_emu_warp *warp, const struct tcb_emu_ins *in, uint32_t active)
-{
-	(void)warp;
-	(void)in;
-	(void)active;
-}
-
 void *tcb_emu_unit(struct tcb_emu_warp *warp, unsigned unit, size_t bytes)
 {
 	struct tcb_emu_block *block = warp->block;

@@ -12,8 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ptx/ir/integers.h"
-
 static const struct {
 	const char *text;
 	uint8_t bits, class;
@@ -157,22 +155,6 @@ enum tcb_ptx_slot tcb_ptx_word_slot(enum tcb_ptx_word word)
 	if (word < TCB_PTX_TYPE_END)
 		return TCB_PTX_SLOT_TYPE;
 	return (unsigned)word < WGMMA_FIRST ? (enum tcb_ptx_slot)modifiers[word].slot : TCB_PTX_SLOT_SHAPE;
-}
-
-enum tcb_ptx_word tcb_ptx_compare_inverse(enum tcb_ptx_word compare)
-{
-	static const enum tcb_ptx_word inverse[] = { TCB_PTX_NE, TCB_PTX_EQ, TCB_PTX_GE,
-						     TCB_PTX_GT, TCB_PTX_LE, TCB_PTX_LT };
-
-	return tcb_ptx_compare_is_plain(compare) ? inverse[compare - TCB_PTX_EQ] : TCB_PTX_LT;
-}
-
-enum tcb_ptx_word tcb_ptx_compare_swapped(enum tcb_ptx_word compare)
-{
-	static const enum tcb_ptx_word swapped[] = { TCB_PTX_EQ, TCB_PTX_NE, TCB_PTX_GT,
-						     TCB_PTX_GE, TCB_PTX_LT, TCB_PTX_LE };
-
-	return tcb_ptx_compare_is_plain(compare) ? swapped[compare - TCB_PTX_EQ] : compare;
 }
 
 int tcb_ptx_special_varies(enum tcb_ptx_special special)
