@@ -147,7 +147,7 @@ static void the_kit_writes_what_it_binds(void **state)
  * it. */
 static void ops_write_tidy_text(void **state)
 {
-	static const struct tcb_shape shapes[] = { { 37, 1000, 0 }, { 3, 130, 768 } };
+	static const struct tcb_shape shapes[] = { { 37, 1000, 0 }, { 3, 130, 768 }, { 130, 260, 100 } };
 	const struct tcb_target target = large();
 	size_t count, seen = 0;
 	const struct tcb_op *const *ops = tcb_ops(&count);
@@ -208,9 +208,10 @@ static void text_is_of_the_geometry_alone(void **state)
 /* Whatever the shape: kernels that nobody tuned run everywhere. */
 static void standard_geometries_run_anywhere(void **state)
 {
-	static const struct tcb_shape shapes[] = { { 1, 1, 0 },     { 1, 3, 0 },       { 5, 1, 0 },
-						   { 512, 512, 0 }, { 5000, 6007, 0 }, { 1, 70000, 0 },
-						   { 70000, 1, 0 }, { 1, 4096, 4096 }, { 32, 4096, 4096 } };
+	static const struct tcb_shape shapes[] = { { 1, 1, 0 },     { 1, 3, 0 },         { 5, 1, 0 },
+						   { 512, 512, 0 }, { 5000, 6007, 0 },   { 1, 70000, 0 },
+						   { 70000, 1, 0 }, { 1, 4096, 4096 },   { 32, 4096, 4096 },
+						   { 37, 29, 41 },  { 4096, 4096, 4096 } };
 	const struct tcb_target target = portable();
 	size_t count, seen = 0;
 	const struct tcb_op *const *ops = tcb_ops(&count);
