@@ -65,29 +65,29 @@ static double traffic(const struct tcb_problem *problem)
 
 static const struct tcb_shape default_shapes[] = { { 1024, 1024, 1024 }, { 2048, 2048, 2048 }, { 4096, 4096, 4096 } };
 
-#define MATMUL_OP(type_, TYPE, contract, wgsl_, exact_, summary_)                          \
-	const struct tcb_op tcb_op_matmul_##type_ = {                                      \
-		.name = "matmul_" #type_,                                                  \
-		.summary = summary_,                                                       \
-		.shape_form = "MxNxK",                                                     \
-		.type = TYPE,                                                              \
-		.contracts = 1u << contract,                                               \
-		.default_contract = contract,                                              \
-		.default_shapes = default_shapes,                                          \
-		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]), \
-		.side = TCB_SIDES(&matmul_##type_##_cpu, &matmul_##type_##_gpu, wgsl_),    \
-		.check_shape = check_shape,                                                \
-		.operands = operands,                                                      \
-		.fill = fill,                                                              \
-		.reference = matmul_reference,                                             \
-		.drawn_columns = matmul_drawn_columns,                                     \
-		.reference_flop_ns = 0.1,                                                  \
-		.reference_sums = matmul_reference_sums,                                   \
-		.exact = exact_,                                                           \
-		.flops = flops,                                                            \
-		.traffic = traffic,                                                        \
+#define MATMUL_OP(type_, TYPE, contract, exact_, summary_)                                               \
+	const struct tcb_op tcb_op_matmul_##type_ = {                                                    \
+		.name = "matmul_" #type_,                                                                \
+		.summary = summary_,                                                                     \
+		.shape_form = "MxNxK",                                                                   \
+		.type = TYPE,                                                                            \
+		.contracts = 1u << contract,                                                             \
+		.default_contract = contract,                                                            \
+		.default_shapes = default_shapes,                                                        \
+		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),               \
+		.side = TCB_SIDES(&matmul_##type_##_cpu, &matmul_##type_##_gpu, &matmul_##type_##_wgsl), \
+		.check_shape = check_shape,                                                              \
+		.operands = operands,                                                                    \
+		.fill = fill,                                                                            \
+		.reference = matmul_reference,                                                           \
+		.drawn_columns = matmul_drawn_columns,                                                   \
+		.reference_flop_ns = 0.1,                                                                \
+		.reference_sums = matmul_reference_sums,                                                 \
+		.exact = exact_,                                                                         \
+		.flops = flops,                                                                          \
+		.traffic = traffic,                                                                      \
 	}
 
-MATMUL_OP(f32, TCB_TYPE_F32, TCB_CONTRACT_F32, &matmul_f32_wgsl, matmul_exact, "dense f32 matrix product");
-MATMUL_OP(f16, TCB_TYPE_F16, TCB_CONTRACT_F16, NULL, NULL, "dense f16 matrix product, f32 sums, f16 results");
-MATMUL_OP(bf16, TCB_TYPE_BF16, TCB_CONTRACT_F16, NULL, NULL, "dense bf16 matrix product, f32 sums, bf16 results");
+MATMUL_OP(f32, TCB_TYPE_F32, TCB_CONTRACT_F32, matmul_exact, "dense f32 matrix product");
+MATMUL_OP(f16, TCB_TYPE_F16, TCB_CONTRACT_F16, NULL, "dense f16 matrix product, f32 sums, f16 results");
+MATMUL_OP(bf16, TCB_TYPE_BF16, TCB_CONTRACT_F16, NULL, "dense bf16 matrix product, f32 sums, bf16 results");

@@ -17,64 +17,116 @@ static const char parts[] = "xyzw";
 
 /* --- operands --- */
 
-static void write_wide(struct writer *w)
+/* Values of 16 bits, in words of two; what is stored is rounded to nearest here, which the language leaves open. */
+static void write_words(struct writer *w)
 {
-	tcb_wgsl_add(&w->w, "\n"
-			    "// Four values of a row of A from 4 * VECTOR on; what is not there counts as zeros.\n"
-			    "fn a_at(row: u32, vector: u32) -> vec4<f32> {\n"
-			    "var values = vec4<f32>(0.0);\n"
-			    "if (whole == 1u || (row < m && vector * 4u < k)) {\n"
-			    "values = a[row * (k / 4u) + vector];\n"
-			    "}\n"
-			    "return values;\n"
-			    "}\n"
-			    "\n"
-			    "fn b_at(row: u32, vector: u32) -> vec4<f32> {\n"
-			    "var values = vec4<f32>(0.0);\n"
-			    "if (whole == 1u || (row < k && vector * 4u < n)) {\n"
-			    "values = b[row * (n / 4u) + vector];\n"
-			    "}\n"
-			    "return values;\n"
-			    "}\n"
-			    "\n"
-			    "fn put(row: u32, vector: u32, values: vec4<f32>) {\n"
-			    "if (whole == 1u || (row < m && vector * 4u < n)) {\n"
-			    "c[row * (n / 4u) + vector] = values;\n"
-			    "}\n"
-			    "}\n");
+	const int is_f16 = w->g->type == TCB_TYPE_F16;
+	const unsigned cut = is_f16 ? 13 : 16; /* bits of an f32 */
+	struct tcb_wgsl *t = &w->w;
+
+	tcb_wgsl_add(t, "\n"
+			"fn floats_of(words: vec2<u32>) -> vec4<f32> {\n");
+	tcb_wgsl_add(t, is_f16 ? "return vec4<f32>(unpack2x16float(words.x), unpack2x16float(words.y));\n"
+			       : "return bitcast<vec4<f32>>(vec4<u32>(words.x << 16u, words.x & 0xffff0000u, "
+				 "words.y << 16u, words.y & 0xffff0000u));\n");
+	tcb_wgsl_add(t,
+		     "}\n"
+		     "\n"
+		     "// To nearest, of two that are as near to the even one.\n"
+		     "fn words_of(values: vec4<f32>) -> vec2<u32> {\n"
+		     "let bits = bitcast<vec4<u32>>(values);\n"
+		     "let odd = (bits >> vec4<u32>(%uu)) & vec4<u32>(1u);\n"
+		     "let near = (bits + odd + vec4<u32>(0x%xu)) & vec4<u32>(0x%xu);\n",
+		     cut, (1u << (cut - 1)) - 1, ~((1u << cut) - 1));
+	tcb_wgsl_add(t, is_f16 ? "let rounded = bitcast<vec4<f32>>(near);\n"
+				 "return vec2<u32>(pack2x16float(rounded.xy), pack2x16float(rounded.zw));\n"
+			       : "return (near.xz >> vec2<u32>(16u)) | near.yw;\n");
+	tcb_wgsl_add(t, "}\n");
 }
 
+/* Vectors of four elements are loaded and stored. */
+static void write_wide(struct writer *w)
+{
+	const int is_f32 = w->g->type == TCB_TYPE_F32;
+	const char *from = is_f32 ? "" : "floats_of(", *to = is_f32 ? "" : "words_of(", *end = is_f32 ? "" : ")";
+
+	tcb_wgsl_add(&w->w,
+		     "\n"
+		     "// Four values of a row of A from 4 * VECTOR on; what is not there counts as zeros.\n"
+		     "fn a_at(row: u32, vector: u32) -> vec4<f32> {\n"
+		     "var values = vec4<f32>(0.0);\n"
+		     "if (whole == 1u || (row < m && vector * 4u < k)) {\n"
+		     "values = %sa[row * (k / 4u) + vector]%s;\n"
+		     "}\n"
+		     "return values;\n"
+		     "}\n"
+		     "\n"
+		     "fn b_at(row: u32, vector: u32) -> vec4<f32> {\n"
+		     "var values = vec4<f32>(0.0);\n"
+		     "if (whole == 1u || (row < k && vector * 4u < n)) {\n"
+		     "values = %sb[row * (n / 4u) + vector]%s;\n"
+		     "}\n"
+		     "return values;\n"
+		     "}\n"
+		     "\n"
+		     "fn put(row: u32, vector: u32, values: vec4<f32>) {\n"
+		     "if (whole == 1u || (row < m && vector * 4u < n)) {\n"
+		     "c[row * (n / 4u) + vector] = %svalues%s;\n"
+		     "}\n"
+		     "}\n",
+		     from, end, from, end, to, end);
+}
+
+/* One element by one. */
 static void write_narrow(struct writer *w)
 {
-	tcb_wgsl_add(&w->w, "\n"
-			    "// Four values of a row of A from 4 * VECTOR on; what is not there counts as zeros.\n"
-			    "fn a_at(row: u32, vector: u32) -> vec4<f32> {\n"
-			    "var values = vec4<f32>(0.0);\n"
-			    "for (var i = 0u; i < 4u; i++) {\n"
-			    "if (whole == 1u || (row < m && vector * 4u + i < k)) {\n"
-			    "values[i] = a[row * k + vector * 4u + i];\n"
-			    "}\n"
-			    "}\n"
-			    "return values;\n"
-			    "}\n"
-			    "\n"
-			    "fn b_at(row: u32, vector: u32) -> vec4<f32> {\n"
-			    "var values = vec4<f32>(0.0);\n"
-			    "for (var i = 0u; i < 4u; i++) {\n"
-			    "if (whole == 1u || (row < k && vector * 4u + i < n)) {\n"
-			    "values[i] = b[row * n + vector * 4u + i];\n"
-			    "}\n"
-			    "}\n"
-			    "return values;\n"
-			    "}\n"
-			    "\n"
-			    "fn put(row: u32, vector: u32, values: vec4<f32>) {\n"
-			    "for (var i = 0u; i < 4u; i++) {\n"
-			    "if (whole == 1u || (row < m && vector * 4u + i < n)) {\n"
-			    "c[row * n + vector * 4u + i] = values[i];\n"
-			    "}\n"
-			    "}\n"
-			    "}\n");
+	const int is_f32 = w->g->type == TCB_TYPE_F32;
+	const char *of_a = is_f32 ? "a[at]" : "floats_of(vec2<u32>(a[at / 2u] >> (at % 2u * 16u), 0u)).x";
+	const char *of_b = is_f32 ? "b[at]" : "floats_of(vec2<u32>(b[at / 2u] >> (at % 2u * 16u), 0u)).x";
+	struct tcb_wgsl *t = &w->w;
+
+	tcb_wgsl_add(t,
+		     "\n"
+		     "// Four values of a row of A from 4 * VECTOR on; what is not there counts as zeros.\n"
+		     "fn a_at(row: u32, vector: u32) -> vec4<f32> {\n"
+		     "var values = vec4<f32>(0.0);\n"
+		     "for (var i = 0u; i < 4u; i++) {\n"
+		     "let at = row * k + vector * 4u + i;\n"
+		     "if (whole == 1u || (row < m && vector * 4u + i < k)) {\n"
+		     "values[i] = %s;\n"
+		     "}\n"
+		     "}\n"
+		     "return values;\n"
+		     "}\n"
+		     "\n"
+		     "fn b_at(row: u32, vector: u32) -> vec4<f32> {\n"
+		     "var values = vec4<f32>(0.0);\n"
+		     "for (var i = 0u; i < 4u; i++) {\n"
+		     "let at = row * n + vector * 4u + i;\n"
+		     "if (whole == 1u || (row < k && vector * 4u + i < n)) {\n"
+		     "values[i] = %s;\n"
+		     "}\n"
+		     "}\n"
+		     "return values;\n"
+		     "}\n",
+		     of_a, of_b);
+	if (!is_f32)
+		tcb_wgsl_add(t, "\n// Another workgroup may be storing the word's other half.\n");
+	tcb_wgsl_add(t, "%sfn put(row: u32, vector: u32, values: vec4<f32>) {\n", is_f32 ? "\n" : "");
+	if (!is_f32)
+		tcb_wgsl_add(t, "let words = words_of(values);\n");
+	tcb_wgsl_add(t,
+		     "for (var i = 0u; i < 4u; i++) {\n"
+		     "let at = row * n + vector * 4u + i;\n"
+		     "if (whole == 1u || (row < m && vector * 4u + i < n)) {\n"
+		     "%s"
+		     "}\n"
+		     "}\n"
+		     "}\n",
+		     is_f32 ? "c[at] = values[i];\n"
+			    : "let half = select(words.x, words.y, i >= 2u) >> (i % 2u * 16u) & 0xffffu;\n"
+			      "atomicAnd(&c[at / 2u], 0xffff0000u >> (at % 2u * 16u));\n"
+			      "atomicOr(&c[at / 2u], half << (at % 2u * 16u));\n");
 }
 
 /* --- a step --- */
@@ -201,16 +253,21 @@ static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_
 	(void)target;
 
 	matmul_wgsl_plan(problem, geometry, &g);
-	const char *type = g.is_wide ? "array<vec4<f32>>" : "array<f32>";
+	const int is_f32 = g.type == TCB_TYPE_F32;
+	const char *wide = is_f32 ? "array<vec4<f32>>" : "array<vec2<u32>>",
+		   *narrow = is_f32 ? "array<f32>" : "array<u32>";
+	const char *type = g.is_wide ? wide : narrow;
 	TCB_TRY(tcb_wgsl_open(t, problem, geometry, out, err));
 	w.a = tcb_wgsl_input(t, "a", type, MATMUL_A);
 	w.b = tcb_wgsl_input(t, "b", type, MATMUL_B);
-	w.c = tcb_wgsl_output(t, "c", type, MATMUL_C);
+	w.c = tcb_wgsl_output(t, "c", is_f32 || g.is_wide ? type : "array<atomic<u32>>", MATMUL_C);
 	tcb_wgsl_number(t, "m", g.m);
 	tcb_wgsl_number(t, "n", g.n);
 	tcb_wgsl_number(t, "k", g.k);
 	tcb_wgsl_number(t, "steps", g.steps);
 	tcb_wgsl_number(t, "whole", (size_t)g.is_whole);
+	if (!is_f32)
+		write_words(&w);
 	(g.is_wide ? write_wide : write_narrow)(&w);
 	write_memory(&w);
 	write_matmul(&w);
@@ -219,7 +276,11 @@ static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_
 	return tcb_wgsl_close(t, err);
 }
 
-const struct tcb_side matmul_f32_wgsl = { .variants =
-						  TCB_EMITTED(TCB_EMITTED_ROW("matmul_f32_wgsl", F32, WGSL, BOUNDED)),
-					  .space = &matmul_wgsl_space,
-					  .emit = emit };
+#define SIDE(type, contract)                                                                                       \
+	const struct tcb_side matmul_##type##_wgsl = { .variants = TCB_EMITTED(TCB_EMITTED_ROW(                    \
+							       "matmul_" #type "_wgsl", contract, WGSL, BOUNDED)), \
+						       .space = &matmul_wgsl_space,                                \
+						       .emit = emit }
+SIDE(f32, F32);
+SIDE(f16, F16);
+SIDE(bf16, F16);

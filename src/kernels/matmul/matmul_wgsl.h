@@ -8,6 +8,10 @@
  * of either next to each other, the next four as far apart as there are invocations; micro.k is midi.k: the loop over a
  * step is unrolled.  vec is the bytes of a load: of four elements where rows of A and B are whole numbers of
  * them, else of one.  stages=2: the next step's values are loaded before this one's are multiplied.
+ *
+ * Types of 16 bits are read and stored as words of two, so that a device needs nothing but what all have.
+ * Where rows are no whole numbers of four, halves of C's words are stored one by one, by atomics.  WGSL does not say
+ * what comes of results that are too large for f16, nor which way those are rounded that are below its normal numbers.
  */
 #ifndef TCB_KERNELS_MATMUL_WGSL_H
 #define TCB_KERNELS_MATMUL_WGSL_H
@@ -36,6 +40,6 @@ void matmul_wgsl_plan(const struct tcb_problem *problem, const struct tcb_geomet
 extern const struct tcb_side_space matmul_wgsl_space;
 
 /* matmul_wgsl.c */
-extern const struct tcb_side matmul_f32_wgsl;
+extern const struct tcb_side matmul_f32_wgsl, matmul_f16_wgsl, matmul_bf16_wgsl;
 
 #endif
