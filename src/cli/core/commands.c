@@ -22,6 +22,7 @@ const struct cli_command *const cli_commands[] = {
 	&cli_command_defaults,
 	/* kernels */
 	&cli_command_ptx,
+	&cli_command_wgsl,
 	&cli_command_verify,
 	/* this machine, this program */
 	&cli_command_ops,

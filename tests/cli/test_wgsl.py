@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+"""Kernels in WGSL as they are handed out: text, dispatches and bindings agree with each other, for what every WebGPU
+device has; compiled where there is an adapter."""
+import re
+
+from cli_support import Cli
+
+REDUCE = ("--op", "reduce2d_sum", "--shape", "37x512")
+
+
+def described(document):
+    """What is told of DOCUMENT's module is what its text has."""
+    text = document["wgsl"]
+    bound = {int(number): name for number, name in
+             re.findall(r"^@group\(0\) @binding\((\d+)\) var<storage, \w+> (\w+):", text, re.M)}
+    overrides = re.findall(r"^override (\w+): u32;", text, re.M)
+    entries = dict(re.findall(r"^@compute @workgroup_size\((\d+)\)\nfn (\w+)\(", text, re.M))
+    seen = set()
+    for launch in document["launches"]:
+        cli.check(re.search(rf"^@compute @workgroup_size\({launch['workgroup']}\)\nfn {launch['entry']}\(", text, re.M),
+                  f"{launch['entry']} of {launch['workgroup']}: {entries}")
+        cli.check(list(launch["constants"]) == overrides, (launch["constants"], overrides))
+        cli.check(f"dispatchWorkgroups({', '.join(map(str, launch['dispatch']))})" in text, launch["dispatch"])
+        for binding in launch["bindings"]:
+            seen.add(binding["binding"])
+            cli.check(binding["bytes"] % 16 == 0, binding)
+            cli.check(f"binding {binding['binding']}: {binding['name']}, {binding['bytes']} bytes" in text, binding)
+    cli.check(seen == set(bound), (seen, bound))
+    cli.check(f"// geometry: {document['geometry']}\n" in text, document["geometry"])
+
+
+def every_op():
+    wgsl = 0
+    for op in cli.json("ops", schema="ops")["ops"]:
+        said = cli.run("wgsl", "--op", op["name"], "--json", expect=None)
+        if said.returncode:
+            cli.check("no wgpu kernels" in said.stderr, f"{op['name']}: {said.stderr}")
+            continue
+        described(cli.json("wgsl", "--op", op["name"], schema="wgsl"))
+        wgsl += 1
+    cli.check(wgsl > 3, f"{wgsl} ops have kernels in WGSL")
+
+
+def geometries():
+    served = cli.json("wgsl", *REDUCE, schema="wgsl")
+    cli.check(served["source"] == "default" and served["expected_ns"] is None, served["source"])
+    cli.check(served["compiled"] is None, served["compiled"])
+    given = cli.json("wgsl", *REDUCE, "--geometry", served["geometry"], schema="wgsl")
+    cli.check(given["source"] == "given" and given["launches"] == served["launches"], given)
+    changed = cli.json("wgsl", *REDUCE, "--set", "form=kahan", schema="wgsl")
+    cli.check(changed["geometry"] == served["geometry"].replace("form=lanes", "form=kahan"), changed["geometry"])
+    cli.check("lost0" in changed["wgsl"] and "lost0" not in served["wgsl"], changed["wgsl"])
+    for words, said in ((("--set", "unroll=3"), "illegal geometry"), (("--set", "unroll"), "--set takes one word"),
+                        (("--set", "tree=subgroup"), "illegal geometry"), (("--device", "cpu"), "for WebGPU")):
+        refused = cli.run("wgsl", *REDUCE, *words, expect=None)
+        cli.check(refused.returncode and said in refused.stderr, refused.stderr)
+
+
+def compiled():
+    absent = cli.run("wgsl", *REDUCE, "--check", expect=None)
+    cli.check(absent.returncode and "--check needs an adapter" in absent.stderr, absent.stderr)
+    if cli.run("space", *REDUCE, "--device", "wgpu:0", "--count", expect=None).returncode:
+        print("no adapter: nothing was compiled")
+        return
+    for op in ("reduce2d_sum", "softmax", "q4k_matvec"):
+        document = cli.json("wgsl", "--op", op, "--device", "wgpu:0", "--check", schema="wgsl")
+        cli.check(document["compiled"] is True, document["compiled"])
+        described(document)
+
+
+cli = Cli()
+every_op()
+geometries()
+compiled()
+cli.done()
