@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Kernels in WGSL as they are handed out: text, dispatches and bindings agree with each other, for what every WebGPU
 device has; compiled where there is an adapter."""
+import json
 import re
 
-from cli_support import Cli
+import jsonschema
+
+from cli_support import Cli, read_schema
 
 REDUCE = ("--op", "reduce2d_sum", "--shape", "37x512")
 
@@ -56,6 +59,39 @@ def geometries():
         cli.check(refused.returncode and said in refused.stderr, refused.stderr)
 
 
+def read_files(folder, op):
+    """What --out left there."""
+    document = json.loads((folder / f"{op}.json").read_text())
+    jsonschema.validate(document, read_schema(cli.schemas, "wgsl"))
+    document["wgsl"] = (folder / document.pop("file")).read_text()
+    return document
+
+
+def files():
+    folder = cli.scratch / "shaders"
+    for op in ("reduce2d_sum", "softmax"):
+        printed = cli.json("wgsl", "--op", op, "--shape", "37x512", schema="wgsl")
+        said = cli.run("wgsl", "--op", op, "--shape", "37x512", "--out", folder)
+        cli.check(said.stdout == "", said.stdout)
+        cli.check(read_files(folder, op) == printed, op)
+    cli.check(len(list(folder.iterdir())) == 4, list(folder.iterdir()))
+    refused = cli.run("wgsl", *REDUCE, "--out", cli.scratch / "none" / "shaders", expect=None)
+    cli.check(refused.returncode and "cannot make" in refused.stderr, refused.stderr)
+
+
+def tuned():
+    """The geometry, time and verdict of a database."""
+    path, folder, there = cli.scratch / "wgsl.db", cli.scratch / "tuned", (*REDUCE, "--device", "wgpu:0")
+    cli.run("sweep", *there, "--budget", "none", "--max-trials", "8", "--rotation", "2M", "--seed", "1", "--db", path)
+    for state in ("cold", "hot"):
+        found = cli.json("lookup", *there, "--state", state, "--db", path, schema="lookup")
+        cli.run("wgsl", *there, "--state", state, "--db", path, "--out", folder)
+        document = read_files(folder, "reduce2d_sum")
+        described(document)
+        for name in ("geometry", "source", "reason", "verdict", "expected_ns", "state"):
+            cli.check(document[name] == found[name], (name, document[name], found[name]))
+
+
 def compiled():
     absent = cli.run("wgsl", *REDUCE, "--check", expect=None)
     cli.check(absent.returncode and "--check needs an adapter" in absent.stderr, absent.stderr)
@@ -66,10 +102,12 @@ def compiled():
         document = cli.json("wgsl", "--op", op, "--device", "wgpu:0", "--check", schema="wgsl")
         cli.check(document["compiled"] is True, document["compiled"])
         described(document)
+    tuned()
 
 
 cli = Cli()
 every_op()
 geometries()
+files()
 compiled()
 cli.done()

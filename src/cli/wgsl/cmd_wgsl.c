@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * tcbtune wgsl --op OP: the WGSL that the tuned geometry becomes, with what a program
- * needs to run it in a WebGPU device of its own; --check compiles it.
+ * needs to run it in a WebGPU device of its own, printed or as files; --check compiles it.
  */
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/kind.h"
 #include "base/wgpu_kind.h"
@@ -17,7 +20,7 @@
 
 struct wgsl_args {
 	const struct tcb_registry *ops;
-	const char *op, *device, *shape, *contract, *geometry, *db;
+	const char *op, *device, *shape, *contract, *geometry, *db, *out;
 	struct cli_list set;
 	int state; /* enum tcb_state */
 	int check, json;
@@ -38,6 +41,8 @@ static const struct cli_option options[] = {
 	{ "set", "KNOB=VALUE", CLI_LIST, offsetof(struct wgsl_args, set), "change one word of that geometry",
 	  .note = "none" },
 	{ "check", NULL, CLI_FLAG, offsetof(struct wgsl_args, check), "compile it on that adapter" },
+	{ "out", "DIR", CLI_TEXT, offsetof(struct wgsl_args, out),
+	  "the folder, made if need be, where OP.wgsl and OP.json go", .note = "standard output" },
 	CLI_OPTION_DB(struct wgsl_args),
 	CLI_OPTION_JSON(struct wgsl_args),
 	CLI_OPTION_END,
@@ -159,16 +164,43 @@ static enum tcb_status check(const struct wgsl_served *served, const char *text,
 
 /* --- output --- */
 
-static enum tcb_status print_json(const struct wgsl_args *args, const struct wgsl_served *served,
-				  const struct tcb_str *whole, struct tcb_error *err)
+/* Of WHOLE, or with FILE of what is in that file beside it. */
+static json_t *document(const struct wgsl_args *args, const struct wgsl_served *served, const struct tcb_str *whole,
+			const char *file)
 {
 	int failed = 0;
 	json_t *root = cli_json_start("tcbtune.wgsl.1", &failed);
 
 	wgsl_set_json(served, root, &failed);
 	cli_json_set(root, "compiled", args->check ? json_true() : json_null(), &failed);
-	cli_json_set(root, "wgsl", json_string(whole->data), &failed);
-	return cli_emit_json(cli_json_end(root, failed), err);
+	cli_json_set(root, file ? "file" : "wgsl", json_string(file ? file : whole->data), &failed);
+	return cli_json_end(root, failed);
+}
+
+static enum tcb_status write_files(const struct wgsl_args *args, const struct wgsl_served *served,
+				   const struct tcb_str *whole, struct tcb_error *err)
+{
+	const char *name = served->op->name;
+	char path[PATH_MAX], file[TCB_OP_NAME_MAX + 8];
+
+	if (snprintf(path, sizeof path, "%s/%s.wgsl", args->out, name) >= (int)sizeof path)
+		return tcb_fail(err, TCB_E_USAGE, "--out: the folder's name is too long");
+	if (mkdir(args->out, 0777) != 0 && errno != EEXIST)
+		return tcb_fail(err, TCB_E_IO, "--out: cannot make %.300s: %s", args->out, strerror(errno));
+	TCB_TRY(cli_write_file(path, whole->data, whole->length, err));
+	snprintf(file, sizeof file, "%s.wgsl", name);
+	snprintf(path, sizeof path, "%s/%s.json", args->out, name);
+	return cli_emit_json_to(path, document(args, served, whole, file), err);
+}
+
+static enum tcb_status print_all(const struct wgsl_args *args, const struct wgsl_served *served, struct tcb_str *whole,
+				 struct tcb_error *err)
+{
+	if (args->out)
+		TCB_TRY(write_files(args, served, whole, err));
+	if (args->json)
+		return cli_emit_json(document(args, served, whole, NULL), err);
+	return args->out ? TCB_OK : cli_emit_to(NULL, whole, err);
 }
 
 static enum tcb_status run_wgsl(const void *arguments, struct tcb_error *err)
@@ -186,10 +218,8 @@ static enum tcb_status run_wgsl(const void *arguments, struct tcb_error *err)
 	}
 	if (status == TCB_OK && args->check)
 		status = check(&served, whole.data, err);
-	if (status == TCB_OK && args->json)
-		status = print_json(args, &served, &whole, err);
-	else if (status == TCB_OK)
-		status = cli_emit_to(NULL, &whole, err);
+	if (status == TCB_OK)
+		status = print_all(args, &served, &whole, err);
 	tcb_str_fini(&whole);
 	tcb_str_fini(&served.text);
 	tcb_kernel_fini(&served.kernel);
@@ -204,10 +234,12 @@ const struct cli_command cli_command_wgsl = {
 		"above it say each dispatch: entry, workgroup size, dispatchWorkgroups' counts, and what is bound at "
 		"which number; 'constants' are the pipeline's overrides.  The dispatches follow each other in one "
 		"pass.  Every binding has its bytes rounded up to 16; whatever lies behind an operand's end is read "
-		"and not used.  --check compiles it on the adapter, and says line and column of what is refused; it "
+		"and not used.  --out writes module and JSON as files, for pages and engines.  --check compiles it on "
+		"the adapter, and says line and column of what is refused; it "
 		"exits with 4 then.",
 	.examples = "  tcbtune wgsl --op reduce2d_sum --shape 4096x4096\n"
-		    "  tcbtune wgsl --op softmax --device wgpu:0 --check --json\n",
+		    "  tcbtune wgsl --op softmax --device wgpu:0 --check --json\n"
+		    "  tcbtune wgsl --op softmax --device wgpu:0 --shape 2048x4096 --out shaders\n",
 	.options = options,
 	.args_bytes = sizeof(struct wgsl_args),
 	.run = run_wgsl,

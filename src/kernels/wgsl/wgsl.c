@@ -43,12 +43,12 @@ void tcb_wgsl_add(struct tcb_wgsl *w, const char *format, ...)
 {
 	char text[FORMATTED_MAX];
 	va_list values;
-	int length;
 
 	va_start(values, format);
-	length = vsnprintf(text, sizeof text, format, values);
+	const int length = vsnprintf(text, sizeof text, format, values);
 	va_end(values);
 	assert(length >= 0 && length < FORMATTED_MAX);
+	(void)length;
 	for (const char *line = text, *end; *line; line = end + 1) {
 		end = strchr(line, '\n');
 		assert(end); /* whole lines */
