@@ -74,9 +74,10 @@ static inline int elementwise_is_gated(enum elementwise_kind kind)
 #define ELEMENTWISE_Z3 (ELEMENTWISE_Z1 * 0.044715)
 
 /* elementwise_ops.c */
-#define ELEMENTWISE_DECLARE(f, KIND, CLASS, type, ...)              \
-	extern const struct tcb_op tcb_op_elementwise_##f##_##type; \
-	extern const struct tcb_side elementwise_##f##_##type##_cpu, elementwise_##f##_##type##_gpu;
+#define ELEMENTWISE_DECLARE(f, KIND, CLASS, type, ...)                                               \
+	extern const struct tcb_op tcb_op_elementwise_##f##_##type;                                  \
+	extern const struct tcb_side elementwise_##f##_##type##_cpu, elementwise_##f##_##type##_gpu, \
+		elementwise_##f##_##type##_wgsl;
 ELEMENTWISE_LIST(ELEMENTWISE_DECLARE, )
 #undef ELEMENTWISE_DECLARE
 

@@ -188,26 +188,27 @@ static const struct tcb_shape default_shapes[] = { { 4096, 4096, 0 } };
 #define SUMMARY_mul "x * b"
 #define SUMMARY_silu_mul "silu(x) * b"
 
-#define ELEMENTWISE_OP(f, KIND, CLASS, type_, TYPE, ...)                                               \
-	static const struct elementwise_op f##_##type_ = { ELEMENTWISE_##KIND };                       \
-	const struct tcb_op tcb_op_elementwise_##f##_##type_ = {                                       \
-		.name = "elementwise_" #f "_" #type_,                                                  \
-		.summary = SUMMARY_##f " of each element of matrices of " #type_,                      \
-		.shape_form = "MxN",                                                                   \
-		.type = TCB_TYPE_##TYPE,                                                               \
-		.member = &f##_##type_,                                                                \
-		.contracts = 1u << TCB_CONTRACT_##TYPE,                                                \
-		.default_contract = TCB_CONTRACT_##TYPE,                                               \
-		.default_shapes = default_shapes,                                                      \
-		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),             \
-		.side = TCB_SIDES(&elementwise_##f##_##type_##_cpu, &elementwise_##f##_##type_##_gpu), \
-		.check_shape = check_shape,                                                            \
-		.operands = operands,                                                                  \
-		.fill = tcb_fill_in_parts,                                                             \
-		.fill_parts = part_count,                                                              \
-		.fill_part = fill_part,                                                                \
-		.reference = reference,                                                                \
-		.flops = flops,                                                                        \
-		.traffic = traffic,                                                                    \
+#define ELEMENTWISE_OP(f, KIND, CLASS, type_, TYPE, ...)                                              \
+	static const struct elementwise_op f##_##type_ = { ELEMENTWISE_##KIND };                      \
+	const struct tcb_op tcb_op_elementwise_##f##_##type_ = {                                      \
+		.name = "elementwise_" #f "_" #type_,                                                 \
+		.summary = SUMMARY_##f " of each element of matrices of " #type_,                     \
+		.shape_form = "MxN",                                                                  \
+		.type = TCB_TYPE_##TYPE,                                                              \
+		.member = &f##_##type_,                                                               \
+		.contracts = 1u << TCB_CONTRACT_##TYPE,                                               \
+		.default_contract = TCB_CONTRACT_##TYPE,                                              \
+		.default_shapes = default_shapes,                                                     \
+		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),            \
+		.side = TCB_SIDES(&elementwise_##f##_##type_##_cpu, &elementwise_##f##_##type_##_gpu, \
+				  &elementwise_##f##_##type_##_wgsl),                                 \
+		.check_shape = check_shape,                                                           \
+		.operands = operands,                                                                 \
+		.fill = tcb_fill_in_parts,                                                            \
+		.fill_parts = part_count,                                                             \
+		.fill_part = fill_part,                                                               \
+		.reference = reference,                                                               \
+		.flops = flops,                                                                       \
+		.traffic = traffic,                                                                   \
 	};
 ELEMENTWISE_LIST(ELEMENTWISE_OP, )
