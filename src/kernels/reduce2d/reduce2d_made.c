@@ -11,17 +11,18 @@
 #include "base/util.h"
 #include "kernels/reduce2d/reduce2d.h"
 #include "kernels/reduce2d/reduce2d_gpu.h"
+#include "kernels/reduce2d/reduce2d_wgsl.h"
 #include "kernels/signature.h"
 
-enum { VARIANTS_MAX = 16, SUMMARY_MAX = 96 };
+enum { VARIANTS_MAX = 16, SUMMARY_MAX = 96, SIDES = 3 /* CPU's, GPU's, WebGPU's */ };
 
 struct reduce2d_made {
 	struct reduce2d_own own;
 	struct tcb_op op;
-	struct tcb_side cpu, gpu;
+	struct tcb_side cpu, gpu, wgsl;
 	char name[2 * TCB_OP_NAME_MAX], summary[REDUCE2D_TEXT_MAX + SUMMARY_MAX];
-	struct tcb_variant variant[2][VARIANTS_MAX + 1]; /* CPU's, GPU's; each ends with one without a name */
-	const struct tcb_variant *lists[2][2];
+	struct tcb_variant variant[SIDES][VARIANTS_MAX + 1]; /* each ends with one without a name */
+	const struct tcb_variant *lists[SIDES][2];
 	char variant_name[VARIANTS_MAX][TCB_VARIANT_NAME_MAX], signature[VARIANTS_MAX][TCB_SIGNATURE_MAX];
 };
 
@@ -35,7 +36,7 @@ static void copy_variants(struct reduce2d_made *made, int which, const struct tc
 	for (size_t i = 0; i < VARIANTS_MAX && (variant = tcb_variant_at(from, i)) != NULL; i++) {
 		list[i] = *variant;
 		list[i].class = reduce2d_program_roundings(&made->own.program) ? TCB_CLASS_BOUNDED : TCB_CLASS_EXACT;
-		if (which) { /* a GPU's, whose name is a label */
+		if (which) { /* an emitted one's, whose name is a label */
 			list[i].name = made->name;
 			continue;
 		}
@@ -70,12 +71,14 @@ enum tcb_status reduce2d_make(const char *name, const char *identity, const char
 					   .program = program };
 	copy_variants(made, 0, &reduce2d_absmax_cpu, &made->cpu);
 	copy_variants(made, 1, &reduce2d_absmax_gpu, &made->gpu);
+	copy_variants(made, 2, &reduce2d_absmax_wgsl, &made->wgsl);
 	made->op = tcb_op_reduce2d_absmax;
 	made->op.name = made->name;
 	made->op.summary = made->summary;
 	made->op.member = &made->own.operation;
 	made->op.side[TCB_TARGET_CPU] = &made->cpu;
 	made->op.side[TCB_TARGET_CUDA] = &made->gpu;
+	made->op.side[TCB_TARGET_WGPU] = &made->wgsl;
 	*out = made;
 	return TCB_OK;
 }

@@ -241,4 +241,5 @@ const struct tcb_op tcb_op_reduce2d_max =
 const struct tcb_op tcb_op_reduce2d_min =
 	REDUCE2D_OP(min, "IEEE minimum of a matrix of f32, tile by tile", &reduce2d_min_wgsl);
 const struct tcb_op tcb_op_reduce2d_absmax =
-	REDUCE2D_OP(absmax, "largest magnitude in a matrix of f32, as an identity and a combine of one's own", NULL);
+	REDUCE2D_OP(absmax, "largest magnitude in a matrix of f32, as an identity and a combine of one's own",
+		    &reduce2d_absmax_wgsl);

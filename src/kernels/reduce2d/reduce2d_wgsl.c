@@ -7,14 +7,13 @@
 
 #include <stdio.h>
 
-#include "kernels/wgsl/wgsl.h"
-
 struct writer {
 	struct tcb_wgsl w;
 	const struct reduce2d_wgsl *g;
 	int is_sum;
 	char vector[16]; /* the type of an invocation's vector: "vec4<f32>" */
 	const char *scalar;
+	char none[16]; /* what changes nothing */
 };
 
 static int is_kahan(const struct writer *w)
@@ -52,10 +51,10 @@ static void write_loads(struct writer *w)
 	static const char *const places[] = { "0u", "0u, 1u", "", "0u, 1u, 2u, 3u" };
 	struct tcb_wgsl *t = &w->w;
 	const unsigned width = w->g->width;
-	const char *none = w->is_sum ? "0.0" : "0u";
+	const char *none = w->none;
 
 	tcb_wgsl_add(t, "\nfn load(at: u32) -> %s {\n", w->vector);
-	if (w->is_sum)
+	if (w->is_sum || w->g->program)
 		tcb_wgsl_add(t, "return x[at];\n}\n");
 	else if (width == 1)
 		tcb_wgsl_add(t, "return order_of(x[at]);\n}\n");
@@ -85,22 +84,26 @@ static void write_loads(struct writer *w)
 
 static void open_sums(struct writer *w, unsigned count, const char *type)
 {
-	const char *none = w->is_sum ? "0.0" : "0u";
-
 	for (unsigned i = 0; i < count; i++) {
-		tcb_wgsl_add(&w->w, "var sum%u = %s(%s);\n", i, type, none);
+		tcb_wgsl_add(&w->w, "var sum%u = %s(%s);\n", i, type, w->none);
 		if (is_kahan(w))
 			tcb_wgsl_add(&w->w, "var lost%u = %s(0.0);\n", i, type);
 	}
 }
 
-/* VALUE, an expression, taken into accumulator I. */
-static void take(struct writer *w, unsigned i, const char *value)
+/* The function that brings two together, vectors or scalars, of what is no sum. */
+static const char *function(const struct writer *w, int is_vector)
+{
+	return !w->g->program ? "max" : is_vector ? "combine_each" : "combine";
+}
+
+/* VALUE, an expression of WIDTH elements, taken into accumulator I. */
+static void take(struct writer *w, unsigned i, const char *value, unsigned width)
 {
 	struct tcb_wgsl *t = &w->w;
 
 	if (!w->is_sum)
-		tcb_wgsl_add(t, "sum%u = max(sum%u, %s);\n", i, i, value);
+		tcb_wgsl_add(t, "sum%u = %s(sum%u, %s);\n", i, function(w, width > 1), i, value);
 	else if (!is_kahan(w))
 		tcb_wgsl_add(t, "sum%u += %s;\n", i, value);
 	else
@@ -112,9 +115,12 @@ static void take(struct writer *w, unsigned i, const char *value)
 			     i, value, i, i, i, i, i, i, i, i, i, i);
 }
 
-static const char *combined(const struct writer *w, const char *a, const char *b, char out[96])
+static const char *combined(const struct writer *w, const char *a, const char *b, int is_vector, char out[96])
 {
-	snprintf(out, 96, w->is_sum ? "%s + %s" : "max(%s, %s)", a, b);
+	if (w->is_sum)
+		snprintf(out, 96, "%s + %s", a, b);
+	else
+		snprintf(out, 96, "%s(%s, %s)", function(w, is_vector), a, b);
 	return out;
 }
 
@@ -131,19 +137,19 @@ static void close_sums(struct writer *w, unsigned count, unsigned width)
 		for (unsigned i = 0; i < count / 2; i++) {
 			snprintf(a, sizeof a, "sum%u", i);
 			snprintf(b, sizeof b, "sum%u", i + count / 2);
-			tcb_wgsl_add(t, "sum%u = %s;\n", i, combined(w, a, b, both));
+			tcb_wgsl_add(t, "sum%u = %s;\n", i, combined(w, a, b, width > 1, both));
 		}
 	if (width == 1)
 		tcb_wgsl_add(t, "let own = sum0;\n");
 	else if (width == 2)
-		tcb_wgsl_add(t, "let own = %s;\n", combined(w, "sum0.x", "sum0.y", both));
+		tcb_wgsl_add(t, "let own = %s;\n", combined(w, "sum0.x", "sum0.y", 0, both));
 	else {
-		(void)combined(w, "sum0.x", "sum0.y", halves[0]);
-		(void)combined(w, "sum0.z", "sum0.w", halves[1]);
+		(void)combined(w, "sum0.x", "sum0.y", 0, halves[0]);
+		(void)combined(w, "sum0.z", "sum0.w", 0, halves[1]);
 		if (w->is_sum)
 			tcb_wgsl_add(t, "let own = (%s) + (%s);\n", halves[0], halves[1]);
 		else
-			tcb_wgsl_add(t, "let own = max(%s, %s);\n", halves[0], halves[1]);
+			tcb_wgsl_add(t, "let own = %s(%s, %s);\n", function(w, 0), halves[0], halves[1]);
 	}
 }
 
@@ -156,7 +162,7 @@ static void write_step(struct writer *w, const char *load)
 
 	for (unsigned i = 0; i < w->g->unroll; i++) {
 		snprintf(value, sizeof value, i ? "%s(first + %uu)" : "%s(first)", load, i * w->g->workgroup);
-		take(w, i, value);
+		take(w, i, value, w->g->width);
 	}
 }
 
@@ -165,7 +171,7 @@ static void write_result(struct writer *w, const char *to, int is_last)
 {
 	tcb_wgsl_add(&w->w, "let total = of_workgroup(own, %s);\n", tcb_wgsl_here(w->g->tree));
 	tcb_wgsl_add(&w->w, "if (local == 0u) {\n%s = %s;\n}\n", to,
-		     is_last && !w->is_sum ? "value_of(total)" : "total");
+		     is_last && !w->is_sum && !w->g->program ? "value_of(total)" : "total");
 }
 
 /* Every groups-th step from the workgroup's own on: whole ones, then the one that is cut, in whose turn it is. */
@@ -214,7 +220,7 @@ static void write_join(struct writer *w, int y, int partials)
 						 .uses = { partials, y } });
 	open_sums(w, 1, w->scalar);
 	tcb_wgsl_add(t, "for (var i = local; i < groups; i += %uu) {\n", w->g->workgroup);
-	take(w, 0, "partials[i]");
+	take(w, 0, "partials[i]", 1);
 	tcb_wgsl_add(t, "}\n");
 	close_sums(w, 1, 1);
 	write_result(w, "y[0]", 1);
@@ -232,6 +238,9 @@ static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_
 
 	reduce2d_wgsl_plan(problem, geometry, &g);
 	w.scalar = w.is_sum ? "f32" : "u32";
+	snprintf(w.none, sizeof w.none, w.is_sum ? "0.0" : "0u");
+	if (g.program)
+		snprintf(w.none, sizeof w.none, "0x%08xu", reduce2d_wgsl_bits(g.program->identity));
 	snprintf(w.vector, sizeof w.vector, "vec%u<%s>", g.width, w.scalar);
 	if (g.width == 1)
 		snprintf(w.vector, sizeof w.vector, "%s", w.scalar);
@@ -244,19 +253,23 @@ static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_
 	tcb_wgsl_number(t, "count", problem->shape.m * problem->shape.n);
 	if (g.has_join || g.rounds > 1)
 		tcb_wgsl_number(t, "groups", g.groups);
-	if (!w.is_sum)
+	if (g.program)
+		reduce2d_wgsl_write_program(t, g.program, g.width);
+	else if (!w.is_sum)
 		write_order(&w, problem->op->member == &reduce2d_min);
 	write_loads(&w);
 	tcb_wgsl_add_tree(t, &(struct tcb_wgsl_tree){ .name = "of_workgroup",
 						      .type = w.scalar,
 						      .operation = w.is_sum ? TCB_WGSL_SUM : TCB_WGSL_MAX,
+						      .function = g.program ? "combine" : NULL,
 						      .tree = g.tree,
 						      .workgroup = g.workgroup });
 	write_reduce(&w, x, y, partials);
 	if (partials)
 		write_join(&w, y, partials);
-	out->class = w.is_sum ? TCB_CLASS_BOUNDED : TCB_CLASS_EXACT;
-	out->chain = w.is_sum ? reduce2d_wgsl_chain(&g) : 0;
+	const int is_bounded = w.is_sum || (g.program && reduce2d_program_roundings(g.program));
+	out->class = is_bounded ? TCB_CLASS_BOUNDED : TCB_CLASS_EXACT;
+	out->chain = is_bounded ? reduce2d_wgsl_chain(&g) : 0;
 	return tcb_wgsl_close(t, err);
 }
 
@@ -269,3 +282,4 @@ static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_
 SIDE(sum, BOUNDED);
 SIDE(max, EXACT);
 SIDE(min, EXACT);
+SIDE(absmax, EXACT);

@@ -29,6 +29,7 @@ void reduce2d_wgsl_plan(const struct tcb_problem *problem, const struct tcb_geom
 	memset(g, 0, sizeof(*g));
 	g->form = (enum tcb_form)KNOB(FORM);
 	g->tree = (enum tcb_tree)KNOB(TREE);
+	g->program = reduce2d_program(reduce2d_operation(problem));
 	g->has_join = KNOB(JOIN) == TCB_JOIN_LAUNCH;
 	g->width = (unsigned)tcb_most(KNOB(VEC) / 4, 1);
 	g->workgroup = KNOB_COUNT(WORKGROUP);
@@ -36,6 +37,7 @@ void reduce2d_wgsl_plan(const struct tcb_problem *problem, const struct tcb_geom
 	g->step = g->workgroup * g->unroll;
 	g->rounds = (unsigned)tcb_least(midi ? macro / midi : 1, ROUNDS_MAX);
 	g->rounds += !g->rounds;
+	g->count = count;
 	g->vectors = count / g->width;
 	/* What is left of a vector is one more. */
 	g->steps = tcb_most(tcb_div_up(tcb_div_up(count, g->width), g->step), 1);
@@ -50,7 +52,12 @@ double reduce2d_wgsl_chain(const struct reduce2d_wgsl *g)
 	const double join = g->has_join ? 1 + tcb_wgsl_tree_chain(g->tree, g->workgroup) : 0;
 	if (g->form == TCB_FORM_KAHAN) /* 2u + O(rounds u^2) (Higham 2002, 4.3) */
 		return 5 + 4.0 * (g->rounds + (double)joined) * 0x1p-24 + tree + join;
-	return g->rounds + 1 + tree + (double)joined + join;
+	const double combines = g->rounds + 1 + tree + (double)joined + join;
+	if (!g->program)
+		return combines;
+	/* Rounded either way (WGSL, "Floating Point Evaluation"). */
+	return 2 * reduce2d_program_roundings(g->program) *
+	       (reduce2d_program_multiplies(g->program) ? (double)g->count + combines : combines);
 }
 
 static void footprint(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -83,8 +90,10 @@ RULE(rule_knobs)
 		return "a WebGPU geometry sets isa, unroll, vec, join, workgroup and tree, and no other knob but form";
 	if (geometry->knob[TCB_KNOB_ISA] != TCB_ISA_WGSL)
 		return "isa must be wgsl";
+	if (reduce2d_program(reduce2d_operation(problem)) && geometry->knob[TCB_KNOB_TREE] != TCB_TREE_SHARED)
+		return "tree must be shared for a reduction of one's own";
 	if (!reduce2d_is_sum(problem))
-		return form == TCB_KNOB_UNSET ? NULL : "form has no effect on max and min and must not be set";
+		return form == TCB_KNOB_UNSET ? NULL : "form has an effect on sums alone and must not be set";
 	return form == TCB_FORM_LANES || form == TCB_FORM_KAHAN ? NULL : "form must be lanes or kahan";
 }
 
@@ -177,7 +186,7 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_VEC), 16, 8, 4);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_WORKGROUP), 32, 64, 128, 256, 512, 1024);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_UNROLL), 1, 2, 4, 8);
-	if (target->wgpu.features >> TCB_WGPU_SUBGROUPS & 1u)
+	if ((target->wgpu.features >> TCB_WGPU_SUBGROUPS & 1u) && !reduce2d_program(reduce2d_operation(problem)))
 		ADD(tcb_axis_knob(out, &count, TCB_KNOB_TREE), TCB_TREE_SHARED, TCB_TREE_SUBGROUP);
 	else
 		ADD(tcb_axis_knob(out, &count, TCB_KNOB_TREE), TCB_TREE_SHARED);

@@ -83,6 +83,7 @@ enum tcb_wgsl_operation { TCB_WGSL_SUM, TCB_WGSL_MAX, TCB_WGSL_MIN };
 struct tcb_wgsl_tree {
 	const char *name, *type;
 	enum tcb_wgsl_operation operation;
+	const char *function; /* instead: one of the module, of two values; with TREE shared only.  NULL: none */
 	enum tcb_tree tree;
 	unsigned workgroup;
 };

@@ -4,6 +4,7 @@
  * to follow each other in the workgroup, as they do on all devices that are known
  * for one-dimensional workgroups; verification tells where that is not so.
  */
+#include <assert.h>
 #include <stdio.h>
 
 #include "base/sizes.h"
@@ -28,9 +29,9 @@ static const struct {
 
 static void combine(const struct tcb_wgsl_tree *tree, const char *a, const char *b, char out[COMBINED_MAX])
 {
-	const char *word = operations[tree->operation].word;
+	const char *word = tree->function ? tree->function : operations[tree->operation].word;
 
-	if (operations[tree->operation].is_infix)
+	if (!tree->function && operations[tree->operation].is_infix)
 		snprintf(out, COMBINED_MAX, "%s %s %s", a, word, b);
 	else
 		snprintf(out, COMBINED_MAX, "%s(%s, %s)", word, a, b);
@@ -95,6 +96,7 @@ static void add_subgroups(struct tcb_wgsl *w, const struct tcb_wgsl_tree *tree)
 
 void tcb_wgsl_add_tree(struct tcb_wgsl *w, const struct tcb_wgsl_tree *tree)
 {
+	assert(!tree->function || tree->tree == TCB_TREE_SHARED);
 	(tree->tree == TCB_TREE_SUBGROUP ? add_subgroups : add_shared)(w, tree);
 }
 
