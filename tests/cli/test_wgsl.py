@@ -92,6 +92,20 @@ def tuned():
             cli.check(document[name] == found[name], (name, document[name], found[name]))
 
 
+def own_reduction():
+    """A combine of one's own is a function of the module; its steps are those that were given."""
+    cli.env["TCBTUNE_REDUCTIONS"] = "lo=1e30:min(a,b);twice=0:a+abs(b)"
+    for op, lines in (("lo", ("= smallest(a, b);", "0x7149f2cau")), ("twice", ("= b & 0x7fffffffu;", "bitcast<f32>(a) + "))):
+        document = cli.json("wgsl", "--op", f"reduce2d_{op}", "--shape", "37x512", schema="wgsl")
+        described(document)
+        cli.check("fn combine(a: u32, b: u32) -> u32 {" in document["wgsl"], document["wgsl"])
+        for line in lines:
+            cli.check(line in document["wgsl"], (line, document["wgsl"]))
+    subgroups = cli.run("wgsl", "--op", "reduce2d_lo", "--shape", "37x512", "--set", "tree=subgroup", expect=None)
+    cli.check("illegal geometry" in subgroups.stderr, subgroups.stderr)
+    del cli.env["TCBTUNE_REDUCTIONS"]
+
+
 def compiled():
     absent = cli.run("wgsl", *REDUCE, "--check", expect=None)
     cli.check(absent.returncode and "--check needs an adapter" in absent.stderr, absent.stderr)
@@ -109,5 +123,6 @@ cli = Cli()
 every_op()
 geometries()
 files()
+own_reduction()
 compiled()
 cli.done()

@@ -179,7 +179,10 @@ static void ops_write_tidy_text(void **state)
 
 static void text_is_of_the_geometry_alone(void **state)
 {
-	static const char *const ops[] = { "reduce2d_sum", "softmax", "rmsnorm", "layernorm" };
+	static const char *const ops[] = {
+		"reduce2d_sum",         "reduce2d_absmax",         "softmax", "rmsnorm", "layernorm",
+		"elementwise_relu_f32", "elementwise_silu_mul_f32"
+	};
 	static const size_t rows[] = { 512, 500, 37 };
 	const struct tcb_target target = portable();
 
