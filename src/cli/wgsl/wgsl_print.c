@@ -16,6 +16,21 @@ struct binding {
 	int is_packed;
 };
 
+/* Where the part of the workspace ends that begins AT: bindings that are written must not overlap. */
+static size_t workspace_end(const struct tcb_kernel *kernel, size_t at)
+{
+	size_t end = kernel->workspace_bytes;
+
+	for (size_t i = 0; i < kernel->launch_count; i++)
+		for (size_t j = 0; j < kernel->launch[i].argument_count; j++) {
+			const struct tcb_argument *argument = &kernel->launch[i].argument[j];
+
+			if (argument->kind == TCB_ARGUMENT_WORKSPACE && argument->value > at)
+				end = tcb_least(end, argument->value);
+		}
+	return end;
+}
+
 static struct binding binding_of(const struct wgsl_served *served, const struct tcb_argument *argument)
 {
 	static const char *const roles[] = {
@@ -28,7 +43,7 @@ static struct binding binding_of(const struct wgsl_served *served, const struct 
 		return (struct binding){ .name = "workspace",
 					 .role = "workspace",
 					 .type = "bytes",
-					 .bytes = kernel->workspace_bytes - argument->value,
+					 .bytes = workspace_end(kernel, argument->value) - argument->value,
 					 .offset = argument->value };
 	(void)served->op->operands(&kernel->problem, operands);
 	const struct tcb_operand *operand = &operands[argument->value];
