@@ -147,11 +147,43 @@ static void limits_cut_the_space(void **state)
 	}
 }
 
+/* Kernels that nobody tuned run everywhere, whatever the contract and the shape: memory is least where tiles of floats
+ * are. */
+static void standard_geometries_run_anywhere(void **state)
+{
+	static const size_t memory[] = { 16 << 10, 32 << 10, 48 << 10 };
+	static const size_t sizes[][2] = { { 1, 1 }, { 1, 7000 }, { 2, 1 }, { 21, 66 }, { 512, 3 }, { 512, 14336 } };
+	size_t count;
+	struct tcb_target target;
+	const struct tcb_op *const *ops = tcb_ops(&count);
+
+	(void)state;
+	tcb_kind_wgpu.describe("wgpu-portable", &target);
+	for (size_t i = 0; i < count * 3 * 6 * TCB_CONTRACT_COUNT; i++) {
+		const struct tcb_op *op = ops[i / 18 / TCB_CONTRACT_COUNT];
+		const enum tcb_contract contract = (enum tcb_contract)(i / 18 % TCB_CONTRACT_COUNT);
+		const size_t *size = sizes[i % 6];
+		struct tcb_problem problem;
+		struct tcb_geometry geometry;
+		char why[TCB_WHY_MAX], text[TCB_GEOMETRY_TEXT_MAX];
+
+		if (!is_product(op, &target) || contract == TCB_CONTRACT_F16)
+			continue;
+		target.wgpu.workgroup_bytes = memory[i / 6 % 3];
+		problem_of(op, contract, size[0], size[1], &problem);
+		tcb_op_standard(&problem, &target, &geometry);
+		tcb_geometry_print(&geometry, text);
+		if (tcb_constraint_violated(op, &problem, &target, &geometry, 0, why))
+			fail_msg("%s %zux%zu %s: %s", op->name, size[0], size[1], text, why);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(text_is_of_the_geometry_alone),
 		cmocka_unit_test(spaces_are_small),
+		cmocka_unit_test(standard_geometries_run_anywhere),
 		cmocka_unit_test(limits_cut_the_space),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,7 +15,7 @@
 #include "kernels/formats.h"
 #include "kernels/op.h"
 
-enum { QMM_WGSL_MICRO_MAX = 8, QMM_WGSL_SUMS_MAX = 64, QMM_WGSL_LOADS_MAX = 16 };
+enum { QMM_WGSL_MICRO_MAX = 8, QMM_WGSL_LOADS_MAX = 32 };
 
 /* A geometry and a problem in numbers. */
 struct qmm_wgsl {

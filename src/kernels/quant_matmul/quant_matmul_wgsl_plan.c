@@ -16,6 +16,7 @@ enum {
 	TILE_MOST = 128,
 	WORKGROUP_USUAL = 64, /* at least */
 	GRID_MAX = 65535,
+	USUAL_LOADS = 16,
 	DEFAULT_TILE_M = 32,
 	DEFAULT_TILE_N = 64,
 	DEFAULT_MICRO = 4,
@@ -159,7 +160,7 @@ RULE(rule_share)
 	if (g.across_m * g.across_n != g.workgroup)
 		return "workgroup must be midi.m / micro.m * midi.n / micro.n";
 	return qmm_wgsl_weight_loads(&g) > QMM_WGSL_LOADS_MAX || qmm_wgsl_x_loads(&g) > QMM_WGSL_LOADS_MAX
-		       ? "an invocation would load more than 16 vectors a step"
+		       ? "an invocation would load more than 32 vectors a step"
 		       : NULL;
 }
 
@@ -183,8 +184,13 @@ RULE(rule_usual)
 	const struct tcb_tile *midi = &geometry->tile[TCB_MIDI], *micro = &geometry->tile[TCB_MICRO];
 	const size_t sums = micro->m * micro->n, unit = unit_of(problem->op->format);
 
+	struct qmm_wgsl g;
+
 	if (tcb_gpu_is_default(problem, target, geometry))
 		return NULL;
+	qmm_wgsl_plan(problem, geometry, &g);
+	if (qmm_wgsl_weight_loads(&g) > USUAL_LOADS || qmm_wgsl_x_loads(&g) > USUAL_LOADS)
+		return "an invocation would load more than 16 vectors a step";
 	if (KNOB(WORKGROUP) < WORKGROUP_USUAL || sums > 32 || (sums < 8 && midi->m >= 8) || midi->k > 4 * unit)
 		return "a workgroup of less than 64, or an invocation with less than 8 or more than 32 sums";
 	return tcb_gpu_unusual((KNOB(STAGES) != 2) + (midi->k > tcb_most(unit, 64)) + (midi->k < 64) + (sums < 16) +
@@ -235,6 +241,24 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	return count;
 }
 
+/* A tile of M x N in workgroups of as few invocations as load a step; what it takes of their memory. */
+static size_t set_tile(const struct tcb_problem *problem, size_t m, size_t n, struct tcb_geometry *out)
+{
+	struct qmm_wgsl g;
+
+	out->tile[TCB_MACRO] = out->tile[TCB_MIDI] = (struct tcb_tile){ m, n, unit_of(problem->op->format) };
+	for (size_t most = DEFAULT_MICRO; most > 0; most /= 2) {
+		const size_t micro_m = tcb_least(m, most), micro_n = tcb_least(n, m < most ? 1 : most);
+
+		out->tile[TCB_MICRO] = (struct tcb_tile){ micro_m, micro_n, TCB_WGSL_PIECE };
+		out->knob[TCB_KNOB_WORKGROUP] = (int32_t)(m / micro_m * (n / micro_n));
+		qmm_wgsl_plan(problem, out, &g);
+		if (qmm_wgsl_weight_loads(&g) <= QMM_WGSL_LOADS_MAX && qmm_wgsl_x_loads(&g) <= QMM_WGSL_LOADS_MAX)
+			break;
+	}
+	return memory_of(&g);
+}
+
 /* On any device: a tile of 32 x 64 or, where it does not fit in its memory, as much less as it takes. */
 static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			     struct tcb_geometry *out)
@@ -242,22 +266,16 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	size_t m = tcb_least(tcb_power_of_two_up(problem->shape.m), DEFAULT_TILE_M);
 	size_t n = tcb_least(tcb_power_of_two_up(problem->shape.n), DEFAULT_TILE_N);
 	const int has_dp4a = problem->contract == TCB_CONTRACT_Q8 && tcb_target_has(target, TCB_ISA_WGSL_DP4A);
-	struct tcb_footprint taken;
 
 	tcb_geometry_init(out);
 	out->knob[TCB_KNOB_ISA] = has_dp4a ? TCB_ISA_WGSL_DP4A : TCB_ISA_WGSL;
 	out->knob[TCB_KNOB_LAYOUT] = TCB_LAYOUT_NATIVE;
 	out->knob[TCB_KNOB_STAGES] = 1;
-	for (;; (m > n ? (m /= 2) : (n /= 2))) {
-		const size_t micro_m = tcb_least(m, DEFAULT_MICRO),
-			     micro_n = tcb_least(n, m < DEFAULT_MICRO ? 1 : DEFAULT_MICRO);
-
-		out->tile[TCB_MACRO] = out->tile[TCB_MIDI] = (struct tcb_tile){ m, n, unit_of(problem->op->format) };
-		out->tile[TCB_MICRO] = (struct tcb_tile){ micro_m, micro_n, TCB_WGSL_PIECE };
-		out->knob[TCB_KNOB_WORKGROUP] = (int32_t)(m / micro_m * (n / micro_n));
-		footprint(problem, target, out, &taken);
-		if (taken.shared_bytes <= target->wgpu.workgroup_bytes || m * n == 1)
-			return;
+	while (set_tile(problem, m, n, out) > target->wgpu.workgroup_bytes && m * n > 1) {
+		if (m > n)
+			m /= 2;
+		else
+			n /= 2;
 	}
 }
 
