@@ -66,7 +66,8 @@ for part in ${1:-dev slow asan tsan neon}; do
 	slow) run ci all -L slow ;;
 	# Tests that install and compile (install), read sources (house) or judge what is printed (printed) gain nothing
 	# here. Of many like cases some tests take a third (tests/instrumented.h).
-	asan) run asan all -LE 'slow|install|house|printed' ;;
+	# Drivers in software are neither instrumented nor free of leaks (webgpu).
+	asan) run asan all -LE 'slow|install|house|printed|webgpu' ;;
 	tsan) run tsan thread_tests -L threads ;;
 	neon)
 		if scripts/install-deps.sh neon; then
