@@ -71,7 +71,7 @@ static enum tcb_status make_kernel(const struct tcb_problem *problem, const stru
 	size_t blocks = is_copy ? 0 : tcb_div_up(pieces, block), blocks_of[TCB_OUTPUTS_MAX];
 	struct tcb_kit kit;
 	struct tcb_ptx_build *b = &kit.b;
-	kit_op piece[LOADS_MAX][4], inside[LOADS_MAX], outputs[TCB_OUTPUTS_MAX];
+	kit_op piece[LOADS_MAX][4], second[LOADS_MAX][4], inside[LOADS_MAX], outputs[TCB_OUTPUTS_MAX];
 	for (size_t i = 0; i < traffic.outputs; i++)
 		blocks += blocks_of[i] = tcb_div_up(traffic.pieces[i], block);
 	memset(out, 0, sizeof *out);
@@ -79,11 +79,15 @@ static enum tcb_status make_kernel(const struct tcb_problem *problem, const stru
 		return tcb_fail(err, TCB_E_OVERFLOW, "%zu bytes are too many for the limit's kernel", traffic.bytes);
 	TCB_TRY(tcb_kit_open(&kit, problem, target, 0, NULL, out, err));
 	out->workspace_bytes = PIECE;
-	const char *name = tcb_ptx_namef(b, "%s_%ux%u%s", is_copy ? "copy" : "read", form->threads, form->loads,
-					 dependent ? "_dependent" : "");
+	const int are_joined = is_copy && traffic.count > 1;
+	const char *name = tcb_ptx_namef(b, "%s_%ux%u%s",
+					 are_joined ? "join"
+					 : is_copy  ? "copy"
+						    : "read",
+					 form->threads, form->loads, dependent ? "_dependent" : "");
 	tcb_kit_begin(&kit, name,
 		      &(struct tcb_kit_kernel){ .threads = form->threads,
-						.grid = { (uint32_t)(traffic.count * blocks) },
+						.grid = { (uint32_t)((are_joined ? 1 : traffic.count) * blocks) },
 						.is_dependent = dependent });
 	kit_op from = tcb_kit_operand(&kit, "from", PIECE, traffic.from[0]);
 	const kit_op other = traffic.count > 1 ? tcb_kit_operand(&kit, "other", PIECE, traffic.from[1]) : from;
@@ -100,7 +104,7 @@ static enum tcb_status make_kernel(const struct tcb_problem *problem, const stru
 		index = goal.index;
 		count = goal.count;
 	}
-	if (traffic.count > 1) { /* blocks of the second operand follow those of the first */
+	if (traffic.count > 1 && !are_joined) { /* blocks of the second operand follow those of the first */
 		const kit_op is_first = u_lt(b, index, I((int64_t)blocks));
 		from = l_select(b, from, other, is_first);
 		index = u_select(b, index, u_sub(b, index, I((int64_t)blocks)), is_first);
@@ -110,6 +114,11 @@ static enum tcb_status make_kernel(const struct tcb_problem *problem, const stru
 	for (unsigned i = 0; i < form->loads; i++)
 		inside[i] = u_lt(b, u_add(b, first, I(i * form->threads)), count);
 	write_loads(b, form, tcb_kit_element(b, from, first, PIECE), inside, piece);
+	if (are_joined) {
+		write_loads(b, form, tcb_kit_element(b, other, first, PIECE), inside, second);
+		for (unsigned i = 0; i < 4 * form->loads; i++)
+			piece[i / 4][i % 4] = u_xor(b, piece[i / 4][i % 4], second[i / 4][i % 4]);
+	}
 	const kit_op folded = is_copy ? goal : tcb_kit_fold(b, u_xor, piece[0], 4 * form->loads);
 	tcb_kit_depend(&kit); /* what is written may still be read by the launch before */
 	for (unsigned i = 0; is_copy && i < form->loads; i++) {

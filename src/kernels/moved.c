@@ -12,10 +12,11 @@ struct tcb_moved tcb_moved_find(const struct tcb_problem *problem)
 	const size_t count = problem->op->operands(problem, operands);
 	const size_t moved = (size_t)problem->op->traffic(problem);
 	struct tcb_moved traffic = { .count = 0 };
-	size_t written = 0;
+	size_t written = 0, outputs = 0;
 	int is_partly = 0;
 	for (size_t i = 0; i < count; i++) {
 		is_partly |= operands[i].is_partly_written;
+		outputs += operands[i].role == TCB_ROLE_OUTPUT;
 		written += operands[i].role == TCB_ROLE_OUTPUT ? operands[i].bytes : 0;
 		if (operands[i].role == TCB_ROLE_OUTPUT || operands[i].bytes < traffic.bytes)
 			continue;
@@ -25,7 +26,7 @@ struct tcb_moved tcb_moved_find(const struct tcb_problem *problem)
 		traffic.from[traffic.count++] = i;
 	}
 	const int is_copy = is_partly || written == traffic.bytes;
-	if (is_copy)
+	if (is_partly || (is_copy && outputs > 1))
 		traffic.count = 1;
 	/* As many bytes as it moves, half of them read. */
 	if (is_partly)

@@ -10,7 +10,8 @@
 
 enum { TCB_MOVED_PIECE = 16, TCB_MOVED_FROM_MAX = 2 };
 
-/* The operands that are read, of the same size, and where one is copied to, the outputs one after another. */
+/* The operands that are read, of the same size, and where one is copied to, the outputs one after another; two are
+ * brought together in one output. */
 struct tcb_moved {
 	size_t from[TCB_MOVED_FROM_MAX], count;
 	size_t bytes;                                                 /* of each */

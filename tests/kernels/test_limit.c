@@ -20,15 +20,16 @@
 static const size_t parts[] = { 2 * 2048 * 16 + 16, 32, 1 << 20 };
 
 /* An op that moves N bytes to few (m of 1), to as many (2), or two times N to few, of which a call reads half (3), or
- * N bytes to parts of three outputs (4). */
+ * N bytes to parts of three outputs (4), or two times N to as many as N (5). */
 static size_t operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
 {
 	size_t bytes = problem->shape.n;
 	out[0] = (struct tcb_operand){ "x", TCB_ROLE_INPUT, TCB_TYPE_F32, 1, 2, 8, 0 };
-	if (problem->shape.m == 3)
+	if (problem->shape.m == 3 || problem->shape.m == 5)
 		out[0] = (struct tcb_operand){ "x", TCB_ROLE_INPUT, TCB_TYPE_F32, 1, bytes / 4, bytes, 1 };
 	out[1] = (struct tcb_operand){ "w", TCB_ROLE_WEIGHTS, TCB_TYPE_F32, 1, bytes / 4, bytes, 1 };
-	out[2] = (struct tcb_operand){ "y", TCB_ROLE_OUTPUT, TCB_TYPE_F32, 1, 1, problem->shape.m == 2 ? bytes : 4, 1 };
+	const size_t output = problem->shape.m == 2 || problem->shape.m == 5 ? bytes : 4;
+	out[2] = (struct tcb_operand){ "y", TCB_ROLE_OUTPUT, TCB_TYPE_F32, 1, 1, output, 1 };
 	if (problem->shape.m != 4)
 		return 3;
 	for (size_t i = 0; i < 3; i++)
@@ -40,6 +41,8 @@ static size_t operands(const struct tcb_problem *problem, struct tcb_operand out
 
 static double traffic(const struct tcb_problem *problem)
 {
+	if (problem->shape.m == 5)
+		return 3.0 * (double)problem->shape.n;
 	return (double)problem->shape.n + (problem->shape.m % 2 == 0 ? (double)problem->shape.n : 4);
 }
 
@@ -220,6 +223,36 @@ static void each_byte_is_copied_once(void **state)
 	}
 }
 
+/* As element-wise ops of two operands: each byte of both is read once, and all of it is in what is written. */
+static void two_operands_are_joined(void **state)
+{
+	struct tcb_rng rng;
+	(void)state;
+	tcb_rng_init(&rng, 3);
+	setenv("TCBTUNE_ASSEMBLER", "none", 1);
+	for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+		struct tcb_code_image *image = image_of(90, sizes[s], 4, 0);
+		unsigned char *both = malloc(2 * sizes[s]), *to = malloc(sizes[s]);
+		assert_true(both && to);
+		for (size_t i = 0; i < 2 * sizes[s]; i++)
+			both[i] = (unsigned char)tcb_rng_below(&rng, 256);
+		for (size_t unit = 0; unit < image->unit_count; unit++) {
+			struct tcb_ptx_emulation counted;
+			memset(to, 0, sizes[s]);
+			emulate(image, unit, both, to, 2 * sizes[s], sizes[s], &counted);
+			assert_int_equal(counted.findings, 0);
+			for (size_t i = 0; i < sizes[s]; i++)
+				assert_int_equal(to[i], both[i] ^ both[sizes[s] + i]);
+			assert_int_equal(counted.global_read_bytes, 2 * sizes[s]);
+			assert_int_equal(counted.global_write_bytes, sizes[s]);
+			assert_int_equal(strncmp(image->unit[unit].launch[0].entry, "join_", 5), 0);
+		}
+		free(image);
+		free(both);
+		free(to);
+	}
+}
+
 /* As many bytes as a call moves, to one output after the other. */
 static void several_outputs_are_copied_to(void **state)
 {
@@ -261,8 +294,10 @@ static void every_target_assembles(void **state)
 		unsigned capability = gpu.device.target.cuda.capability;
 		if (!tcb_assembler_knows(&info, capability))
 			continue;
-		for (int form = 0; form < (capability >= 90 ? 3 : 2); form++) {
-			struct tcb_code_image *image = image_of(capability, 1 << 20, form == 1, form == 2);
+		/* reading, copying, joining, reading as a dependent launch */
+		for (int form = 0; form < (capability >= 90 ? 4 : 3); form++) {
+			const int kind = form == 1 ? 1 : form == 2 ? 4 : 0;
+			struct tcb_code_image *image = image_of(capability, 1 << 20, kind, form == 3);
 			assert_false(image->is_text);
 			assert_memory_equal((const char *)image + image->unit[2].offset, "\177ELF", 4);
 			free(image);
@@ -273,10 +308,10 @@ static void every_target_assembles(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_byte_is_read_once),    cmocka_unit_test(less_than_a_piece_is_a_launch),
-		cmocka_unit_test(nothing_is_optimised_away), cmocka_unit_test(each_byte_is_copied_once),
-		cmocka_unit_test(both_operands_are_read),    cmocka_unit_test(several_outputs_are_copied_to),
-		cmocka_unit_test(every_target_assembles),
+		cmocka_unit_test(each_byte_is_read_once),        cmocka_unit_test(less_than_a_piece_is_a_launch),
+		cmocka_unit_test(nothing_is_optimised_away),     cmocka_unit_test(each_byte_is_copied_once),
+		cmocka_unit_test(both_operands_are_read),        cmocka_unit_test(two_operands_are_joined),
+		cmocka_unit_test(several_outputs_are_copied_to), cmocka_unit_test(every_target_assembles),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
  */
 #include "kernels/wgsl/wgsl_limit.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/sizes.h"
@@ -16,14 +17,14 @@ enum { FORMS = 3, GRID_MOST = 65535 };
 
 /* Invocations in a workgroup, pieces in flight in each. */
 static const struct form {
-	const char *read, *copy;
+	const char *read, *copy, *join;
 	unsigned workgroup, loads;
-} forms[FORMS] = { { "read_256x4", "copy_256x4", 256, 4 },
-		   { "read_256x8", "copy_256x8", 256, 8 },
-		   { "read_128x2", "copy_128x2", 128, 2 } };
+} forms[FORMS] = { { "read_256x4", "copy_256x4", "join_256x4", 256, 4 },
+		   { "read_256x8", "copy_256x8", "join_256x8", 256, 8 },
+		   { "read_128x2", "copy_128x2", "join_128x2", 128, 2 } };
 
-/* Of one operand that is read, or copied to the first output that is as large; workgroups that stay share the pieces
- * where there are more than a grid has. */
+/* Of operands that are read, or one or two brought to the first output that is as large; workgroups that stay share the
+ * pieces where there are more than a grid has. */
 static enum tcb_status make_kernel(const struct tcb_problem *problem, const struct form *form, struct tcb_kernel *out,
 				   struct tcb_error *err)
 {
@@ -43,7 +44,10 @@ static enum tcb_status make_kernel(const struct tcb_problem *problem, const stru
 				     : tcb_wgsl_workspace(&w, "goal", "array<vec4<u32>>", TCB_MOVED_PIECE);
 	tcb_wgsl_number(&w, "pieces", pieces);
 	tcb_wgsl_number(&w, "groups", groups);
-	tcb_wgsl_begin(&w, moved.outputs ? form->copy : form->read,
+	tcb_wgsl_begin(&w,
+		       !moved.outputs ? form->read
+		       : other        ? form->join
+				      : form->copy,
 		       &(struct tcb_wgsl_entry){
 			       .workgroup = form->workgroup, .grid = { groups }, .uses = { from, to, other } });
 	if (!moved.outputs)
@@ -52,10 +56,12 @@ static enum tcb_status make_kernel(const struct tcb_problem *problem, const stru
 		     step);
 	for (unsigned i = 0; i < form->loads; i++) {
 		const unsigned at = i * form->workgroup;
+		char beside[40];
 
+		snprintf(beside, sizeof beside, " ^ second[first + %uu]", at);
 		if (moved.outputs)
-			tcb_wgsl_add(&w, "if (first + %uu < pieces) { goal[first + %uu] = source[first + %uu]; }\n", at,
-				     at, at);
+			tcb_wgsl_add(&w, "if (first + %uu < pieces) { goal[first + %uu] = source[first + %uu]%s; }\n",
+				     at, at, at, other ? beside : "");
 		else
 			tcb_wgsl_add(&w, "folded ^= source[min(first + %uu, pieces - 1u)];\n", at);
 		if (!moved.outputs && other)
