@@ -88,6 +88,9 @@ struct tcb_wgsl_tree {
 	unsigned workgroup;
 };
 void tcb_wgsl_add_tree(struct tcb_wgsl *w, const struct tcb_wgsl_tree *tree);
+/* A and B, expressions, by the tree's operation. */
+enum { TCB_WGSL_COMBINED_MAX = 120 };
+void tcb_wgsl_combine(const struct tcb_wgsl_tree *tree, const char *a, const char *b, char out[TCB_WGSL_COMBINED_MAX]);
 /* What a call of such a function hands on of where it is: "local", or "local, lane, lanes". */
 const char *tcb_wgsl_here(enum tcb_tree tree);
 /* Bytes of workgroup memory that it takes, and roundings that a value goes through. */

@@ -10,26 +10,16 @@
 
 #include "base/sizes.h"
 
-enum {
-	LANES_LEAST = 4 /* of a subgroup (WebGPU, "subgroupMinSize") */,
-	NAMED_MAX = 56,
-	COMBINED_MAX = 2 * NAMED_MAX + 8
-};
-
-static void combine(const struct tcb_wgsl_tree *tree, const char *a, const char *b, char out[COMBINED_MAX])
-{
-	assert(tree->operation == TCB_WGSL_SUM || tree->operation == TCB_WGSL_MAX);
-	snprintf(out, COMBINED_MAX, tree->operation == TCB_WGSL_SUM ? "%s + %s" : "max(%s, %s)", a, b);
-}
+enum { LANES_LEAST = 4 /* of a subgroup (WebGPU, "subgroupMinSize") */, NAMED_MAX = 56 };
 
 /* Halves of what is left of each team, one onto the other. */
 static void add_shared(struct tcb_wgsl *w, const struct tcb_wgsl_tree *tree, unsigned team)
 {
-	char own[NAMED_MAX], other[NAMED_MAX], both[COMBINED_MAX];
+	char own[NAMED_MAX], other[NAMED_MAX], both[TCB_WGSL_COMBINED_MAX];
 
 	snprintf(own, sizeof own, "%s_parts[local]", tree->name);
 	snprintf(other, sizeof other, "%s_parts[local + left]", tree->name);
-	combine(tree, own, other, both);
+	tcb_wgsl_combine(tree, own, other, both);
 	tcb_wgsl_add(w, "\nvar<workgroup> %s_parts: array<%s, %u>;\n\n", tree->name, tree->type, tree->workgroup);
 	tcb_wgsl_add(w,
 		     "fn %s(value: %s, local: u32) -> %s {\n"
@@ -51,11 +41,11 @@ static void add_shared(struct tcb_wgsl *w, const struct tcb_wgsl_tree *tree, uns
 /* Lanes of a subgroup exchange what they have; of teams that are larger each subgroup leaves a part. */
 static void add_subgroups(struct tcb_wgsl *w, const struct tcb_wgsl_tree *tree, unsigned team)
 {
-	char lanes[COMBINED_MAX], parts[COMBINED_MAX], part[NAMED_MAX];
+	char lanes[TCB_WGSL_COMBINED_MAX], parts[TCB_WGSL_COMBINED_MAX], part[NAMED_MAX];
 
 	snprintf(part, sizeof part, "%s_parts[first + i]", tree->name);
-	combine(tree, "all", "subgroupShuffleXor(all, mask)", lanes);
-	combine(tree, "all", part, parts);
+	tcb_wgsl_combine(tree, "all", "subgroupShuffleXor(all, mask)", lanes);
+	tcb_wgsl_combine(tree, "all", part, parts);
 	tcb_wgsl_need(w, TCB_WGPU_SUBGROUPS);
 	if (team > LANES_LEAST)
 		tcb_wgsl_add(w, "\nvar<workgroup> %s_parts: array<%s, %u>;\n", tree->name, tree->type,

@@ -13,8 +13,7 @@
 enum {
 	LANES_LEAST = 4, /* of a subgroup (WebGPU, "subgroupMinSize") */
 	/* Roundings of a subgroup's own sum: a tree of 128 lanes, or one after another where there are eight. */
-	SUBGROUP_CHAIN = 7,
-	COMBINED_MAX = 96
+	SUBGROUP_CHAIN = 7
 };
 
 static const struct {
@@ -27,24 +26,24 @@ static const struct {
 	[TCB_WGSL_MIN] = { "subgroupMin", 0, "min" },
 };
 
-static void combine(const struct tcb_wgsl_tree *tree, const char *a, const char *b, char out[COMBINED_MAX])
+void tcb_wgsl_combine(const struct tcb_wgsl_tree *tree, const char *a, const char *b, char out[TCB_WGSL_COMBINED_MAX])
 {
 	const char *word = tree->function ? tree->function : operations[tree->operation].word;
 
 	if (!tree->function && operations[tree->operation].is_infix)
-		snprintf(out, COMBINED_MAX, "%s %s %s", a, word, b);
+		snprintf(out, TCB_WGSL_COMBINED_MAX, "%s %s %s", a, word, b);
 	else
-		snprintf(out, COMBINED_MAX, "%s(%s, %s)", word, a, b);
+		snprintf(out, TCB_WGSL_COMBINED_MAX, "%s(%s, %s)", word, a, b);
 }
 
 /* Halves of what is left, one onto the other.  What was there before has been read when all are here. */
 static void add_shared(struct tcb_wgsl *w, const struct tcb_wgsl_tree *tree)
 {
-	char both[COMBINED_MAX], own[COMBINED_MAX], other[COMBINED_MAX];
+	char both[TCB_WGSL_COMBINED_MAX], own[TCB_WGSL_COMBINED_MAX], other[TCB_WGSL_COMBINED_MAX];
 
 	snprintf(own, sizeof own, "%s_parts[local]", tree->name);
 	snprintf(other, sizeof other, "%s_parts[local + left]", tree->name);
-	combine(tree, own, other, both);
+	tcb_wgsl_combine(tree, own, other, both);
 	tcb_wgsl_add(w, "\nvar<workgroup> %s_parts: array<%s, %u>;\n\n", tree->name, tree->type, tree->workgroup);
 	tcb_wgsl_add(w,
 		     "fn %s(value: %s, local: u32) -> %s {\n"
@@ -67,10 +66,10 @@ static void add_subgroups(struct tcb_wgsl *w, const struct tcb_wgsl_tree *tree)
 {
 	const unsigned parts = (unsigned)tcb_div_up(tree->workgroup, LANES_LEAST);
 	const char *builtin = operations[tree->operation].subgroup;
-	char both[COMBINED_MAX], part[COMBINED_MAX];
+	char both[TCB_WGSL_COMBINED_MAX], part[TCB_WGSL_COMBINED_MAX];
 
 	snprintf(part, sizeof part, "%s_parts[i]", tree->name);
-	combine(tree, "all", part, both);
+	tcb_wgsl_combine(tree, "all", part, both);
 	tcb_wgsl_need(w, TCB_WGPU_SUBGROUPS);
 	tcb_wgsl_add(w, "\nvar<workgroup> %s_parts: array<%s, %u>;\n\n", tree->name, tree->type, parts);
 	tcb_wgsl_add(w,
