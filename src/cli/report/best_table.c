@@ -253,6 +253,7 @@ static size_t render(const struct cli_best_rows *rows, const struct cli_best_vie
 	}
 	if (cli_table_render(&table, view->is_markdown ? CLI_TABLE_MD : CLI_TABLE_TEXT, out, err) == TCB_OK)
 		width = cli_table_width(&table);
+	cli_table_fini(&table);
 	return width;
 }
 
