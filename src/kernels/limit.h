@@ -17,8 +17,8 @@ enum tcb_status tcb_limit_image(const struct tcb_problem *problem, const struct 
 
 /*
  * One unit for each instruction of TARGET that multiplies what PROBLEM's contract does; the fastest is the limit.  The
- * last argument of its launch is the number of steps, at first 1, of step_operations each (all threads together).  The
- * image is the caller's: free().
+ * last argument of its launch is the number of steps, at first 1, of step_operations each (all threads together); of a
+ * language whose launches take no numbers its grid has so many rows.  The image is the caller's: free().
  */
 enum tcb_status tcb_compute_limit_image(const struct tcb_problem *problem, const struct tcb_target *target,
 					struct tcb_code_image **out, struct tcb_error *err);

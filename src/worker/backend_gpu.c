@@ -32,6 +32,7 @@ enum {
 	CALLS_MIN = 32,       /* in a graph, where calls are short */
 	HOT_CALLS = 64,       /* the first finds the L2 cold, and a run before the sample sees to that */
 	LIMIT_SAMPLES = 5,    /* of each kernel that may be the limit */
+	GRID_ROWS_MOST = 65535,
 	COMPUTE_TRIES = 12,   /* to find how many steps a call of the compute limit has */
 	COMPUTE_GROWTH = 100, /* of them, from one try to the next: a launch's own time is most of the first's */
 	L2_MULTIPLE = 8,      /* of a rotation */
@@ -458,17 +459,22 @@ static enum tcb_status load_limit(struct gpu_worker *worker, const struct tcb_co
 	return TCB_OK;
 }
 
-/* Steps of UNIT, its launch's last argument. */
+/* Steps of UNIT: its launch's last argument, or rows of its grid (limit.h). */
 static void set_steps(struct tcb_code_unit *unit, double steps)
 {
 	struct tcb_code_launch *launch = &unit->launch[0];
-	launch->argument[launch->argument_count - 1].value = (size_t)fmin(fmax(steps, 1), INT32_MAX);
+	struct tcb_argument *last = &launch->argument[launch->argument_count - 1];
+	if (last->kind == TCB_ARGUMENT_U32)
+		last->value = (size_t)fmin(fmax(steps, 1), INT32_MAX);
+	else
+		launch->grid[1] = (uint32_t)fmin(fmax(steps, 1), GRID_ROWS_MOST);
 }
 
 static double operations_of(const struct tcb_code_unit *unit)
 {
 	const struct tcb_code_launch *launch = &unit->launch[0];
-	return unit->step_operations * (double)launch->argument[launch->argument_count - 1].value;
+	const struct tcb_argument *last = &launch->argument[launch->argument_count - 1];
+	return unit->step_operations * (last->kind == TCB_ARGUMENT_U32 ? (double)last->value : launch->grid[1]);
 }
 
 /* RUNNER with UNIT's steps so many that a call takes about COMPUTE_NS; how long the fastest of a few takes. */
