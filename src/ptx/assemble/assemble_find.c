@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/program.h"
 #include "ptx/assemble/assemble_private.h"
 
 enum { PROBE_SECONDS = 20, VERSION_DIGITS = 10 };
@@ -126,8 +127,8 @@ static enum tcb_status probe_ptxas(struct tcb_assembler_info *info, struct tcb_e
 	enum tcb_status status = TCB_OK;
 
 	for (int i = 0; i < 2 && status == TCB_OK; i++)
-		status = tcb_assemble_run_program(info->path, words[i], NULL, 0, PROBE_SECONDS, NULL, &said[i],
-						  &wait_status, &timed_out, err);
+		status = tcb_program_run(info->path, words[i], NULL, 0, PROBE_SECONDS, NULL, &said[i], &wait_status,
+					 &timed_out, err);
 	if (status == TCB_OK && said[0].data && said[1].data)
 		read_ptxas(said[0].data, said[1].data, info);
 	if (status == TCB_OK && !info->target_count)

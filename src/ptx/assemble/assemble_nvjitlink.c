@@ -31,6 +31,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/program.h"
 #include "ptx/assemble/assemble_private.h"
 
 enum {
@@ -206,7 +207,7 @@ static int answer_assemble(const struct tcb_nvjitlink *library, int fd, struct r
 	}
 	reply.is_whole = request->is_whole;
 	reply.cubin_bytes = reply.result == JITLINK_SUCCESS ? cubin_bytes : 0;
-	reply.log_bytes = log.length > TCB_ASSEMBLE_LOG_MAX ? TCB_ASSEMBLE_LOG_MAX : log.length;
+	reply.log_bytes = log.length > TCB_PROGRAM_SAID_MAX ? TCB_PROGRAM_SAID_MAX : log.length;
 	bad = write_all(fd, &reply, sizeof reply) || write_all(fd, log.data, reply.log_bytes) ||
 	      write_all(fd, cubin, reply.cubin_bytes);
 	tcb_str_fini(&log);
@@ -315,7 +316,7 @@ static void server_end(struct tcb_nvjitlink_server *server, int let_it_die, char
 	while (waitpid(server->pid, &wait_status, 0) < 0 && errno == EINTR)
 		;
 	if (how)
-		tcb_assemble_describe_exit(wait_status, how);
+		tcb_program_describe_exit(wait_status, how);
 	*server = (struct tcb_nvjitlink_server){ 0 };
 }
 
@@ -331,7 +332,7 @@ static enum exchange exchange(int fd, int is_send, void *data, size_t bytes, uin
 {
 	for (size_t done = 0; done < bytes;) {
 		struct pollfd events = { .fd = fd, .events = is_send ? POLLOUT : POLLIN };
-		int wait_ms = tcb_assemble_wait_ms(deadline);
+		int wait_ms = tcb_program_wait_ms(deadline);
 		ssize_t moved;
 		if (stop && atomic_load(stop))
 			return EXCHANGE_STOPPED;
@@ -394,7 +395,7 @@ static void lost(struct tcb_nvjitlink_server *server, enum exchange state, doubl
 void tcb_nvjitlink_run(const struct tcb_nvjitlink *library, struct tcb_nvjitlink_server *server,
 		       const struct tcb_assemble_job *job, struct tcb_assembly *out)
 {
-	uint64_t deadline = tcb_assemble_deadline(job->seconds_limit);
+	uint64_t deadline = tcb_program_deadline(job->seconds_limit);
 	struct request request = { .kind = REQUEST_ASSEMBLE, .length = job->length };
 	struct reply reply;
 	struct tcb_error error;
@@ -507,7 +508,7 @@ enum tcb_status tcb_nvjitlink_probe(const struct tcb_nvjitlink *library, struct 
 	enum exchange state;
 
 	TCB_TRY(tcb_nvjitlink_server_start(library, &server, err));
-	state = ask(&server, &request, "", tcb_assemble_deadline(10), NULL, &reply, &targets, &nothing);
+	state = ask(&server, &request, "", tcb_program_deadline(10), NULL, &reply, &targets, &nothing);
 	tcb_nvjitlink_server_stop(&server);
 	if (state == EXCHANGE_DONE) {
 		size_t most = sizeof info->targets / sizeof *info->targets, count = reply.log_bytes / sizeof(unsigned);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the files of the assembler share: a job, the two ways to run it, and
- * the waiting that both do.
+ * What the files of the assembler share: a job, and the two ways to run it.
  */
 #ifndef TCB_PTX_ASSEMBLE_PRIVATE_H
 #define TCB_PTX_ASSEMBLE_PRIVATE_H
@@ -10,11 +9,6 @@
 #include <sys/types.h>
 
 #include "ptx/assemble/assemble.h"
-
-enum {
-	TCB_ASSEMBLE_LOG_MAX = 1 << 24, /* of what it says: thousands of entries with C++ names; the rest is dropped */
-	TCB_ASSEMBLE_STEP_MS = 50       /* how often a waiting thread looks for a request to stop */
-};
 
 struct tcb_assemble_job {
 	const char *ptx;
@@ -43,11 +37,6 @@ void tcb_assemble_target_text(const struct tcb_ptx_target *target, char out[16])
 /* Appends a line to the log and sets STATUS. */
 void tcb_assembly_end(struct tcb_assembly *assembly, enum tcb_status status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Milliseconds until DEADLINE_NS, at most TCB_ASSEMBLE_STEP_MS; 0 when it has passed. */
-int tcb_assemble_wait_ms(uint64_t deadline_ns);
-uint64_t tcb_assemble_deadline(double seconds);
-/* "was killed by signal 11 (Segmentation fault)", "ended with exit status 2" */
-void tcb_assemble_describe_exit(int wait_status, char out[64]);
 
 /* assemble_log.c: as tcb_assembly_resources, by the log alone; NAME_OUT gets the entry's name. */
 int tcb_assemble_log_resources(const char *log, const char *entry, struct tcb_ptx_resources *out, char *name_out,
@@ -58,11 +47,6 @@ unsigned tcb_assemble_cubin_constants(const unsigned char *cubin, size_t bytes, 
 unsigned tcb_assemble_cubin_registers(const unsigned char *cubin, size_t bytes, const char *name, size_t length);
 
 /* assemble_ptxas.c */
-/* Starts PATH with ARGV, waits for it, and gives what it said on both streams.  TCB_E_FAILED when it could not be
- * started, ran longer than the limit (*TIMED_OUT is 1) or was stopped; WAIT_STATUS as of waitpid. */
-enum tcb_status tcb_assemble_run_program(const char *path, const char *const argv[], const int *keep_fds,
-					 size_t keep_count, double seconds_limit, const atomic_int *stop,
-					 struct tcb_str *said, int *wait_status, int *timed_out, struct tcb_error *err);
 void tcb_ptxas_run(const char *path, const struct tcb_assemble_job *job, struct tcb_assembly *out);
 
 /* assemble_seed.c: a module of LTO-IR with nothing to run in it. */
