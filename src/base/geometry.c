@@ -6,6 +6,7 @@
  */
 #include "base/geometry.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -142,6 +143,12 @@ static int is_name(const char *text, size_t capacity)
 	return length && length < capacity && !text[length];
 }
 
+/* The length of the word of a parameter at AT. */
+static size_t parameter_word_length(const char *at)
+{
+	return strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-");
+}
+
 /* By a tile, a knob or an earlier one. */
 static int is_taken(const struct tcb_parameter *parameters, int index)
 {
@@ -159,8 +166,22 @@ static int is_taken(const struct tcb_parameter *parameters, int index)
 	return 0;
 }
 
+enum { FEW_KNOBS_TEXT = 160 }; /* of the text of an op that has parameters */
+
+/* What a geometry's text has for PARAMETER at most: ",key=value". */
+static size_t longest_text(const struct tcb_parameter *parameter)
+{
+	size_t longest = parameter->words ? 1 : sizeof("2147483647") - 1;
+
+	for (const char *const *word = parameter->words; word && *word; word++)
+		longest = strlen(*word) > longest ? strlen(*word) : longest;
+	return strlen(parameter->key) + 2 + longest;
+}
+
 const char *tcb_parameters_refused(const struct tcb_parameter *parameters)
 {
+	size_t length = 0;
+
 	for (int i = 0; parameters && parameters[i].key; i++) {
 		const char *const *words = parameters[i].words;
 
@@ -171,10 +192,12 @@ const char *tcb_parameters_refused(const struct tcb_parameter *parameters)
 		if (is_taken(parameters, i))
 			return "a parameter of a name that is taken";
 		for (int32_t word = 0; words && words[word]; word++)
-			if (!is_name(words[word], TCB_PARAMETER_WORD_MAX))
-				return "a parameter with a word that is too long, or not of a-z, 0-9 and underscores";
+			if (!*words[word] || strlen(words[word]) >= TCB_PARAMETER_WORD_MAX ||
+			    words[word][parameter_word_length(words[word])])
+				return "a parameter with a word that is too long, or not of letters, digits and _.+-";
+		length += longest_text(&parameters[i]);
 	}
-	return NULL;
+	return length > TCB_PARAMETERS_TEXT_MAX ? "parameters whose names and words are too long together" : NULL;
 }
 
 const char *tcb_isa_text(enum tcb_isa isa)
@@ -287,7 +310,7 @@ static int pass_over(struct cursor *cursor)
 	const size_t key = name_length(at), word = key && at[key] == '=' ? word_length(at + key + 1) : 0;
 
 	if (!word || key >= TCB_PARAMETER_KEY_MAX || word >= TCB_PARAMETER_WORD_MAX ||
-	    strspn(at + key + 1, "abcdefghijklmnopqrstuvwxyz0123456789_") != word)
+	    parameter_word_length(at + key + 1) != word)
 		return 0;
 	cursor->at += key + 1 + word;
 	return 1;
@@ -331,6 +354,8 @@ enum tcb_status tcb_geometry_parse_of(const char *text, const struct tcb_paramet
 	struct tcb_geometry geometry;
 	unsigned char seen[TCB_LEVEL_COUNT + TCB_KNOBS_MAX] = { 0 };
 
+	if (strlen(text) >= TCB_GEOMETRY_TEXT_MAX)
+		return tcb_fail(err, TCB_E_USAGE, "a geometry of %zu characters is longer than any", strlen(text));
 	tcb_geometry_init(&geometry);
 	geometry.parameters = parameters == tcb_parameters_any ? NULL : parameters;
 	for (;;) {
@@ -357,10 +382,10 @@ void tcb_geometry_print(const struct tcb_geometry *geometry, char out[TCB_GEOMET
 
 	/* A knob's key, the two separators and its number or word. */
 #define KNOB_LENGTH(id, key, scope, kind, help) +sizeof(key) + 1 + sizeof("4294967295") - 1
-	_Static_assert(1 + TCB_LEVEL_COUNT * 70 TCB_KNOB_LIST(KNOB_LENGTH) +
-				       TCB_OP_PARAMETERS_MAX * (TCB_PARAMETER_KEY_MAX + TCB_PARAMETER_WORD_MAX) <=
-			       TCB_GEOMETRY_TEXT_MAX,
+	_Static_assert(1 + TCB_LEVEL_COUNT * 70 TCB_KNOB_LIST(KNOB_LENGTH) <= TCB_GEOMETRY_TEXT_MAX,
 		       "the longest key, number and separators of every item fit");
+	_Static_assert(1 + TCB_LEVEL_COUNT * 70 + FEW_KNOBS_TEXT + TCB_PARAMETERS_TEXT_MAX <= TCB_GEOMETRY_TEXT_MAX,
+		       "and those of an op with parameters, which has few knobs");
 #undef KNOB_LENGTH
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++) {
 		const struct tcb_tile *tile = &geometry->tile[level];
@@ -379,5 +404,6 @@ void tcb_geometry_print(const struct tcb_geometry *geometry, char out[TCB_GEOMET
 		else
 			used += (size_t)snprintf(out + used, TCB_GEOMETRY_TEXT_MAX - used, ",%s=%u", key,
 						 (uint32_t)value);
+		assert(used < TCB_GEOMETRY_TEXT_MAX);
 	}
 }

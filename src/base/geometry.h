@@ -162,13 +162,15 @@ enum tcb_knob_scope { TCB_SCOPE_COMMON, TCB_SCOPE_CPU, TCB_SCOPE_GPU };
 
 /* What an op has beside the knobs: a number, or a word of its own, under a name of its own. */
 struct tcb_parameter {
-	const char *key, *help;   /* a-z, 0-9 and underscores, and the name of no knob and no tile */
-	const char *const *words; /* the names of 0, 1, ... up to NULL; NULL: whole numbers from 0 */
+	const char *key, *help; /* a-z, 0-9 and underscores, and the name of no knob and no tile */
+	const char *const
+		*words; /* the names of 0, 1, ... up to NULL, of letters, digits and _.+-; NULL: whole numbers from 0 */
 };
 enum {
-	TCB_OP_PARAMETERS_MAX = 6,
-	TCB_PARAMETER_KEY_MAX = 16,  /* with the zero behind it */
-	TCB_PARAMETER_WORD_MAX = 12, /* the same */
+	TCB_OP_PARAMETERS_MAX = 18,
+	TCB_PARAMETER_KEY_MAX = 24,    /* with the zero behind it */
+	TCB_PARAMETER_WORD_MAX = 24,   /* the same */
+	TCB_PARAMETERS_TEXT_MAX = 640, /* of a geometry's text all of them together */
 	TCB_KNOBS_MAX = TCB_KNOB_COUNT + TCB_OP_PARAMETERS_MAX
 };
 

@@ -190,10 +190,10 @@ static int check_rules(const struct tcb_candidate *c, char *why)
 	const struct tcb_side *side = tcb_op_side(c->op, c->target);
 	if (!side)
 		return reject(why, "op %s has no kernels for such a device", c->op->name);
-	for (const struct tcb_rule *rule = side->space->rules; rule && rule->broken; rule++) {
+	for (const struct tcb_rule *rule = side->space->rules; !tcb_rule_is_end(rule); rule++) {
 		const int is_done = (c->is_walk && rule->reads) || (rule->kind == TCB_RULE_POLICY && c->any_size) ||
 				    (rule->kind == TCB_RULE_DOUBLE && c->is_kernel);
-		const char *reason = is_done ? NULL : rule->broken(c->problem, c->target, c->geometry);
+		const char *reason = is_done ? NULL : tcb_rule_broken(rule, c->problem, c->target, c->geometry);
 		if (reason)
 			return reject(why, "%s%s", reason,
 				      rule->kind == TCB_RULE_POLICY ? " (--any-size lifts this)" : "");

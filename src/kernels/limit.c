@@ -13,7 +13,8 @@ static const struct {
 				  struct tcb_code_image **out, struct tcb_error *err);
 	enum tcb_status (*computing)(const struct tcb_problem *problem, const struct tcb_target *target,
 				     struct tcb_code_image **out, struct tcb_error *err);
-} limits[] = { [TCB_TARGET_CUDA] = { tcb_limit_gpu, tcb_compute_limit_gpu }, [TCB_TARGET_WGPU] = { tcb_limit_wgsl, tcb_compute_limit_wgsl } };
+} limits[] = { [TCB_TARGET_CUDA] = { tcb_limit_gpu, tcb_compute_limit_gpu },
+	       [TCB_TARGET_WGPU] = { tcb_limit_wgsl, tcb_compute_limit_wgsl } };
 
 enum tcb_status tcb_limit_image(const struct tcb_problem *problem, const struct tcb_target *target, int dependent,
 				struct tcb_code_image **out, struct tcb_error *err)

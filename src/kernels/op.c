@@ -178,6 +178,14 @@ void tcb_op_signature(const struct tcb_op *op, char out[TCB_SIGNATURE_MAX])
 	snprintf(out, TCB_SIGNATURE_MAX, "%016llx%016llx", (unsigned long long)high, (unsigned long long)low);
 }
 
+enum tcb_status tcb_plan_make(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
+			      struct tcb_plan *out, struct tcb_error *err)
+{
+	const struct tcb_side *side = tcb_op_cpu(problem->op);
+	TCB_TRY(side->plan(problem, geometry, out, err));
+	return side->make ? side->make(out, err) : TCB_OK;
+}
+
 const char *tcb_type_text(enum tcb_type type)
 {
 	static const char *const texts[TCB_TYPE_COUNT] = { "f32", "f16", "bf16", "blocks", "i32" };

@@ -30,7 +30,7 @@
 #include "base/target.h"
 #include "base/trial.h"
 
-enum { TCB_OPERANDS_MAX = 12, TCB_OUTPUTS_MAX = 4, TCB_AXES_MAX = 28, TCB_AXIS_VALUES_MAX = 32 };
+enum { TCB_OPERANDS_MAX = 12, TCB_OUTPUTS_MAX = 4, TCB_AXES_MAX = 28, TCB_AXIS_VALUES_MAX = 64 };
 
 enum tcb_role { TCB_ROLE_INPUT, TCB_ROLE_WEIGHTS, TCB_ROLE_OUTPUT };
 
@@ -212,7 +212,21 @@ struct tcb_rule {
 	enum tcb_rule_kind kind;
 	const char *(*broken)(const struct tcb_problem *problem, const struct tcb_target *target,
 			      const struct tcb_geometry *geometry);
+	/* Instead, of rules that an op has any number of: why its rule NUMBER is broken. */
+	const char *(*broken_of)(const struct tcb_problem *problem, const struct tcb_target *target,
+				 const struct tcb_geometry *geometry, size_t number);
+	size_t number;
 };
+static inline int tcb_rule_is_end(const struct tcb_rule *rule)
+{
+	return !rule || (!rule->broken && !rule->broken_of);
+}
+static inline const char *tcb_rule_broken(const struct tcb_rule *rule, const struct tcb_problem *problem,
+					  const struct tcb_target *target, const struct tcb_geometry *geometry)
+{
+	return rule->broken ? rule->broken(problem, target, geometry)
+			    : rule->broken_of(problem, target, geometry, rule->number);
+}
 
 struct tcb_rng;
 
@@ -244,6 +258,9 @@ struct tcb_side {
 	/* CPUs.  TCB_E_ILLEGAL where no variant was built for the geometry. */
 	enum tcb_status (*plan)(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
 				struct tcb_plan *out, struct tcb_error *err);
+	/* Of an op whose code is compiled while the program runs: PLAN's variant becomes the one that was compiled.
+	 * TCB_E_FORMAT where it does not compile.  NULL: there is nothing to be made. */
+	enum tcb_status (*make)(struct tcb_plan *plan, struct tcb_error *err);
 	/* WORKSPACE as plan says; operand[i] is the packed copy where plan->packed_bytes[i] > 0.
 	 * POOL has at least plan->threads threads. */
 	void (*run)(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool);
@@ -322,6 +339,8 @@ struct tcb_op {
 	size_t (*pack_rows)(const struct tcb_op *op, enum tcb_layout layout);
 	/* What its geometries have beside the knobs, up to one without a key (geometry.h); NULL: nothing. */
 	const struct tcb_parameter *parameters;
+	/* Its kernels may be right at the shape that they were made for alone: none is verified at others. */
+	int is_of_its_shape;
 	/* Of an op that was loaded: what stands behind its callbacks, a library or another process, for them alone. */
 	void *context;
 };
@@ -393,6 +412,9 @@ const struct tcb_variant *tcb_variant_find(const struct tcb_op *op, enum tcb_con
 					   const struct tcb_geometry *geometry);
 /* TCB_E_UNSUPPORTED where OP has no kernels for TARGET. */
 enum tcb_status tcb_op_require(const struct tcb_op *op, const struct tcb_target *target, struct tcb_error *err);
+/* A CPU's candidate as run() takes it: planned, and made (struct tcb_side). */
+enum tcb_status tcb_plan_make(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
+			      struct tcb_plan *out, struct tcb_error *err);
 /* VARIANT's signature, of its machine code (code_signature.c); NULL: a GPU's, whose candidates have their own. */
 const char *tcb_variant_signature(const struct tcb_variant *variant);
 /* Hash of the signatures of all of OP's variants for CPUs: changes when any of them changes. */

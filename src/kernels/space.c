@@ -123,7 +123,7 @@ static void place_constraints(struct walk *walk)
 			walk->at[depth].row[walk->at[depth].count++] = &rows[i];
 	}
 	const struct tcb_rule *rule = tcb_op_space(walk->candidate.op, walk->candidate.target)->rules;
-	for (; rule && rule->broken && walk->space->axis_count; rule++) {
+	for (; !tcb_rule_is_end(rule) && walk->space->axis_count; rule++) {
 		size_t depth = depth_of(walk->space, rule->reads);
 		if (!rule->reads || (rule->kind == TCB_RULE_POLICY && walk->candidate.any_size))
 			continue;
@@ -168,7 +168,7 @@ static int is_pruned(struct walk *walk, size_t depth)
 	}
 	for (size_t i = 0; i < walk->at[depth].rule_count; i++) {
 		const struct tcb_candidate *c = &walk->candidate;
-		if (walk->at[depth].rule[i]->broken(c->problem, c->target, c->geometry)) {
+		if (tcb_rule_broken(walk->at[depth].rule[i], c->problem, c->target, c->geometry)) {
 			exclude(walk, "V4", "rule", points);
 			return 1;
 		}

@@ -99,7 +99,7 @@ static enum tcb_status check_kernel(const struct tcbrt_plan *plan, const struct 
 
 static enum tcb_status make_cpu(struct tcbrt_plan *plan, const struct rt_saved *saved, struct tcb_error *err)
 {
-	TCB_TRY(tcb_op_cpu(plan->problem.op)->plan(&plan->problem, &plan->geometry, &plan->cpu, err));
+	TCB_TRY(tcb_plan_make(&plan->problem, &plan->geometry, &plan->cpu, err));
 	if (tcb_cpu_isa(plan->cpu.variant->isa)->has_tiles)
 		TCB_TRY(tcb_tiles_ask(err));
 	snprintf(plan->signature, sizeof(plan->signature), "%s", tcb_variant_signature(plan->cpu.variant));

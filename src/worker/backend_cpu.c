@@ -130,7 +130,7 @@ static enum tcb_status ready_plan(struct cpu_worker *worker, const struct tcb_ge
 				  struct tcb_error *err)
 {
 	memset(plan, 0, sizeof(*plan));
-	TCB_TRY(tcb_op_cpu(worker->config->op)->plan(&worker->config->problem, geometry, plan, err));
+	TCB_TRY(tcb_plan_make(&worker->config->problem, geometry, plan, err));
 	if (plan->threads > tcb_pool_threads(worker->pool))
 		return tcb_fail(err, TCB_E_ILLEGAL, "the geometry needs %u threads, the device gives %u", plan->threads,
 				tcb_pool_threads(worker->pool));

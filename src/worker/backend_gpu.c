@@ -25,13 +25,13 @@
 #include "worker/run_gpu.h"
 
 enum {
-	CASES_MAX = 24,       /* small instances kept */
-	HOST_THREADS = 16,    /* that compute references and compare outputs */
-	COPIES_MIN = 4,       /* of a rotation, however large one copy is */
-	COPIES_MAX = 512,     /* however small: a graph of more calls takes longer to make than to run */
-	CALLS_MIN = 32,       /* in a graph, where calls are short */
-	HOT_CALLS = 64,       /* the first finds the L2 cold, and a run before the sample sees to that */
-	LIMIT_SAMPLES = 5,    /* of each kernel that may be the limit */
+	CASES_MAX = 24,    /* small instances kept */
+	HOST_THREADS = 16, /* that compute references and compare outputs */
+	COPIES_MIN = 4,    /* of a rotation, however large one copy is */
+	COPIES_MAX = 512,  /* however small: a graph of more calls takes longer to make than to run */
+	CALLS_MIN = 32,    /* in a graph, where calls are short */
+	HOT_CALLS = 64,    /* the first finds the L2 cold, and a run before the sample sees to that */
+	LIMIT_SAMPLES = 5, /* of each kernel that may be the limit */
 	GRID_ROWS_MOST = 65535,
 	COMPUTE_TRIES = 12,   /* to find how many steps a call of the compute limit has */
 	COMPUTE_GROWTH = 100, /* of them, from one try to the next: a launch's own time is most of the first's */

@@ -122,6 +122,8 @@ size_t tcb_verify_shapes(const struct tcb_op *op, const struct tcb_shape *proble
 	const size_t threads = threads_of(geometry);
 	size_t k_unit = 0;
 	struct tcb_shape smallest = *problem;
+	if (op->is_of_its_shape)
+		return 0;
 	if (problem->words.query)
 		return worded_shapes(op, problem, geometry, out);
 	if (problem->k > 0) {
@@ -197,20 +199,19 @@ void tcb_verify_fit(const struct tcb_shape *from, const struct tcb_shape *to, st
 	fit_tiles(from->n, to->n, row_unit(geometry), threads, &midi->n, &macro->n);
 }
 
-enum tcb_status tcb_verify_plan(const struct tcb_op *op, const struct tcb_problem *problem,
-				const struct tcb_geometry *geometry, const struct tcb_shape *shape,
-				struct tcb_plan *out, struct tcb_error *err)
+enum tcb_status tcb_verify_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
+				const struct tcb_shape *shape, struct tcb_plan *out, struct tcb_error *err)
 {
 	struct tcb_problem small = *problem;
 	struct tcb_geometry fitted = *geometry;
 	small.shape = *shape;
-	if (tcb_op_cpu(op)->plan(&small, geometry, out, NULL) == TCB_OK)
+	if (tcb_plan_make(&small, geometry, out, NULL) == TCB_OK)
 		return TCB_OK;
 	tcb_verify_fit(&problem->shape, shape, &fitted);
-	enum tcb_status status = tcb_op_cpu(op)->plan(&small, &fitted, out, err);
+	enum tcb_status status = tcb_plan_make(&small, &fitted, out, err);
 	while (status == TCB_E_ILLEGAL && fitted.knob[TCB_KNOB_THREADS] > 1) {
 		fitted.knob[TCB_KNOB_THREADS]--;
-		status = tcb_op_cpu(op)->plan(&small, &fitted, out, NULL);
+		status = tcb_plan_make(&small, &fitted, out, NULL);
 	}
 	return status;
 }

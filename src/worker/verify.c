@@ -84,7 +84,13 @@ static int plan_full(struct tcb_verifier *verifier, const struct tcb_geometry *g
 	struct tcb_error refused;
 	unsigned threads = tcb_pool_threads(verifier->pool);
 	memset(plan, 0, sizeof(*plan));
-	if (tcb_op_cpu(verifier->full->op)->plan(&verifier->full->problem, geometry, plan, &refused) != TCB_OK)
+	const enum tcb_status status = tcb_plan_make(&verifier->full->problem, geometry, plan, &refused);
+	if (status == TCB_E_FORMAT) {
+		snprintf(check->message, sizeof(check->message), "%.200s", refused.message);
+		check->outcome = TCB_OUTCOME_COMPILE_FAILED;
+		return -1;
+	}
+	if (status != TCB_OK)
 		snprintf(check->message, sizeof(check->message), "no plan: %.200s", refused.message);
 	else if (plan->threads > threads)
 		snprintf(check->message, sizeof(check->message), "needs %u threads, the device gives %u", plan->threads,
@@ -279,7 +285,7 @@ enum tcb_status tcb_verifier_check(struct tcb_verifier *verifier, const struct t
 		struct tcb_plan plan;
 		struct tcb_instance *instance;
 		/* Not every geometry is legal for every shape: tiles that must cover a dimension exactly. */
-		if (tcb_verify_plan(full->op, &full->problem, geometry, &shapes[i], &plan, NULL) != TCB_OK)
+		if (tcb_verify_plan(&full->problem, geometry, &shapes[i], &plan, NULL) != TCB_OK)
 			continue;
 		TCB_TRY(get_case(verifier, &shapes[i], &instance, err));
 		double told;

@@ -50,9 +50,8 @@ void tcb_verify_fit(const struct tcb_shape *from, const struct tcb_shape *to, st
  * The plan by which GEOMETRY, one of PROBLEM's, is verified at SHAPE: as it is, else fitted, else with as many threads
  * as there is work for.  TCB_E_ILLEGAL if it has none there.
  */
-enum tcb_status tcb_verify_plan(const struct tcb_op *op, const struct tcb_problem *problem,
-				const struct tcb_geometry *geometry, const struct tcb_shape *shape,
-				struct tcb_plan *out, struct tcb_error *err);
+enum tcb_status tcb_verify_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
+				const struct tcb_shape *shape, struct tcb_plan *out, struct tcb_error *err);
 /*
  * small_shapes_gpu.c
  *

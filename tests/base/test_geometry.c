@@ -262,15 +262,16 @@ static void parameters_are_their_ops_alone(void **state)
 
 static void unfit_parameters_are_refused(void **state)
 {
-	static const char *const words[] = { "fine", "Not", NULL };
+	static const char *const words[] = { "fine", "Fine-2.5+", "not fine", NULL };
 	static const struct tcb_parameter taken[] = { { "chunk" }, { "unroll" }, { NULL } };
 	static const struct tcb_parameter level[] = { { "midi" }, { NULL } };
 	static const struct tcb_parameter twice[] = { { "chunk" }, { "order" }, { "chunk" }, { NULL } };
 	static const struct tcb_parameter form[] = { { "9" }, { NULL } };
-	static const struct tcb_parameter long_key[] = { { "sixteen_is_a_lot" }, { NULL } };
+	static const struct tcb_parameter long_key[] = { { "twenty_four_letters_long" }, { NULL } };
 	static const struct tcb_parameter word[] = { { "order", "", words }, { NULL } };
-	static const struct tcb_parameter many[] = { { "a" }, { "b" }, { "c" }, { "d" },
-						     { "e" }, { "f" }, { "g" }, { NULL } };
+	static const struct tcb_parameter many[] = { { "a" }, { "b" }, { "c" }, { "d" }, { "e" }, { "f" }, { "g" },
+						     { "h" }, { "i" }, { "j" }, { "l" }, { "o" }, { "p" }, { "q" },
+						     { "r" }, { "s" }, { "t" }, { "u" }, { "v" }, { NULL } };
 	static const struct tcb_parameter *const bad[] = { taken, level, twice, form, long_key, word, many };
 
 	(void)state;
@@ -299,7 +300,7 @@ static void longest_text_fits(void **state)
 	geometry.parameters = six;
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++)
 		geometry.tile[level] = (struct tcb_tile){ SIZE_MAX, SIZE_MAX, SIZE_MAX };
-	for (int knob = 0; knob < TCB_KNOBS_MAX; knob++)
+	for (int knob = 0; knob < tcb_geometry_knobs(&geometry); knob++)
 		geometry.knob[knob] = tcb_geometry_word(&geometry, knob, 0) ? 0 : INT32_MAX;
 	geometry.knob[TCB_KNOB_PASSES] = TCB_PASSES_ALL;
 	assert_null(tcb_parameters_refused(six));

@@ -3,7 +3,7 @@
  * Any text as an expression.  What is accepted has a value or an error that says why it has none, the same each time;
  * what is not, an error.
  */
-#include "base/expression.h"
+#include "kernelfile/expression.h"
 
 #include <string.h>
 

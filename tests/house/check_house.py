@@ -29,6 +29,7 @@ MAY_INCLUDE = {
     "ptx": {"base"},
     "device": {"base"},
     "kernels": {"base", "ptx"},
+    "kernelfile": {"base", "kernels"},
     "gpu": {"base", "kernels", "device"},
     "worker": {"base", "kernels", "device", "gpu"},
     "search": {"base", "kernels", "device", "worker"},
@@ -36,7 +37,7 @@ MAY_INCLUDE = {
     "rt": {"base", "db", "kernels", "ptx", "device", "gpu"},
     "tcbptx": {"base", "ptx"},
     "verify": {"base", "ptx", "device", "kernels", "gpu", "worker", "search"},
-    "cli": {"base", "gguf", "ptx", "device", "kernels", "gpu", "worker", "search", "db", "rt", "verify"},
+    "cli": {"base", "gguf", "ptx", "device", "kernels", "gpu", "worker", "search", "db", "rt", "verify", "kernelfile"},
 }
 # the same between the parts of ptx.
 PTX_MAY_INCLUDE = {

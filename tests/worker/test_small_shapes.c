@@ -30,7 +30,7 @@ static void try_geometry(const struct tcb_op *op, const struct tcb_problem *prob
 	int plans = 0, cut = 0, shared = 0;
 	for (size_t i = 0; i < count; i++) {
 		struct tcb_plan plan;
-		if (tcb_verify_plan(op, problem, geometry, &shapes[i], &plan, NULL) != TCB_OK)
+		if (tcb_verify_plan(problem, geometry, &shapes[i], &plan, NULL) != TCB_OK)
 			continue;
 		plans++;
 		cut |= plan.geometry.tile[TCB_MIDI].k < shapes[i].k;
@@ -106,7 +106,7 @@ static size_t left_out(const struct tcb_op *op, const struct tcb_shape *shape, u
 		struct tcb_plan plan;
 		size_t count = tcb_verify_shapes(op, shape, &space->geometries[i], shapes);
 		while (count > 0 &&
-		       tcb_verify_plan(op, &problem, &space->geometries[i], &shapes[count - 1], &plan, NULL) != TCB_OK)
+		       tcb_verify_plan(&problem, &space->geometries[i], &shapes[count - 1], &plan, NULL) != TCB_OK)
 			count--;
 		without += count == 0;
 	}

@@ -143,6 +143,8 @@ static void add_environment(struct tcb_str *out)
 			 ".TP\nTCBTUNE_SYSTEM_DB\nThe system's database below it, which is only read; empty: none.\n"
 			 ".TP\nTCBTUNE_REDUCTIONS\nReductions of one's own, NAME=IDENTITY:COMBINE;..., each op "
 			 "reduce2d_NAME (docs/ops.md).\n"
+			 ".TP\nTCBTUNE_KERNELS\nFiles that describe kernels of one's own, separated by colons; "
+			 "\\-\\-kernel FILE.json adds one to any command (docs/how-to/tune\\-your\\-own\\-kernel.md).\n"
 			 ".TP\nXDG_DATA_HOME\nWhere tcbtune/tuning.db lies without either; ~/.local/share if not set.\n"
 			 ".TP\nNO_COLOR\nIf set and not empty: no colour.\n");
 }

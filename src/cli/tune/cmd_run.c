@@ -103,7 +103,7 @@ static enum tcb_status choose_geometry(struct job *job, const struct run_args *a
 		return tcb_fail(err, TCB_E_NOT_FOUND,
 				"%s is not attached, so nothing can run on it; 'tcbtune devices' shows what is",
 				args->device);
-	return backend(job)->run ? TCB_OK : tcb_op_cpu(job->op)->plan(&job->problem, &job->geometry, &job->plan, err);
+	return backend(job)->run ? TCB_OK : tcb_plan_make(&job->problem, &job->geometry, &job->plan, err);
 }
 
 /* How many outputs the tensor's rows are for: a gated pair has two for each. */

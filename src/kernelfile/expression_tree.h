@@ -2,10 +2,10 @@
  *
  * What expression_parse.c makes of a text and expression.c goes through.
  */
-#ifndef TCB_BASE_EXPRESSION_TREE_H
-#define TCB_BASE_EXPRESSION_TREE_H
+#ifndef TCB_KERNELFILE_EXPRESSION_TREE_H
+#define TCB_KERNELFILE_EXPRESSION_TREE_H
 
-#include "base/expression.h"
+#include "kernelfile/expression.h"
 
 enum tcb_node_kind {
 	TCB_NODE_VALUE,

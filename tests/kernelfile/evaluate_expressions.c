@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/expression.h"
+#include "kernelfile/expression.h"
 
 static const char *const names[] = { "a", "b", "c", "d", "e" };
 enum { NAMES = sizeof names / sizeof *names };

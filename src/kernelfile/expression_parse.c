@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/expression_tree.h"
 #include "base/grow.h"
+#include "kernelfile/expression_tree.h"
 
 enum { DEPTH_MAX = 300 };
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/expression.h"
+#include "kernelfile/expression.h"
 
 static const char *const names[] = { "tile_m", "tile_n", "order" };
 static const struct tcb_value values[] = { { .whole = 64 },

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/expression_tree.h"
+#include "kernelfile/expression_tree.h"
 
 struct evaluation {
 	const struct tcb_expression *expression;

@@ -10,8 +10,8 @@
  *
  * Whole numbers have 64 bits: what needs more is an error, not another number.
  */
-#ifndef TCB_BASE_EXPRESSION_H
-#define TCB_BASE_EXPRESSION_H
+#ifndef TCB_KERNELFILE_EXPRESSION_H
+#define TCB_KERNELFILE_EXPRESSION_H
 
 #include <stddef.h>
 #include <stdint.h>

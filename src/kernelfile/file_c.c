@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * In: a file of C or C++, a shape and a geometry.  Out: functions of a shared
+ * object, compiled by the system's compiler (CC, CXX; else cc, c++) unless the same was
+ * compiled before: objects are kept in the user's cache by all that they come
+ * from, this processor included.
+ */
+#include "kernelfile/file_c.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cpu_identity.h"
+#include "base/program.h"
+#include "kernels/signature.h"
+
+enum { WORDS_MAX = 160, KEPT_MAX = 4096 };
+static const double COMPILE_S = 120, ASK_S = 20;
+
+struct loaded {
+	struct tcb_file_code code;
+	char key[17];
+	struct loaded *next;
+};
+
+struct tcb_file_c {
+	const struct tcb_kernel_file *file;
+	char compiler[PATH_MAX], folder[PATH_MAX], source[PATH_MAX];
+	char signature[TCB_SIGNATURE_MAX], cpu[TCB_DEVICE_KEY_MAX];
+	int is_own_folder; /* the folder is of this process alone, and goes with it */
+	pthread_mutex_t lock;
+	struct loaded *loaded;
+};
+
+/* The words of a command line. */
+struct words {
+	const char *word[WORDS_MAX];
+	char *owned[WORDS_MAX];
+	size_t count, owned_count;
+};
+
+static void add_word(struct words *words, const char *word)
+{
+	if (words->count + 1 < WORDS_MAX)
+		words->word[words->count++] = word;
+}
+
+static void add_owned(struct words *words, char *word)
+{
+	if (!word)
+		return;
+	words->owned[words->owned_count++] = word;
+	add_word(words, word);
+}
+
+static void free_words(struct words *words)
+{
+	for (size_t i = 0; i < words->owned_count; i++)
+		free(words->owned[i]);
+}
+
+/* --- asking the compiler --- */
+
+static int find_program(const char *name, char out[PATH_MAX])
+{
+	const char *path = getenv("PATH");
+
+	if (strchr(name, '/'))
+		return snprintf(out, PATH_MAX, "%s", name) < PATH_MAX && access(out, X_OK) == 0 ? 0 : -1;
+	while (path && *path) {
+		const size_t length = strcspn(path, ":");
+
+		if (length && snprintf(out, PATH_MAX, "%.*s/%s", (int)length, path, name) < PATH_MAX &&
+		    access(out, X_OK) == 0)
+			return 0;
+		path += length + (path[length] == ':');
+	}
+	return -1;
+}
+
+static enum tcb_status find_compiler(struct tcb_file_c *c, struct tcb_error *err)
+{
+	const int is_cxx = c->file->language == TCB_FILE_CXX;
+	const char *variable = is_cxx ? "CXX" : "CC", *asked = getenv(variable);
+
+	if (find_program(asked && *asked ? asked : is_cxx ? "c++" : "cc", c->compiler) == 0)
+		return TCB_OK;
+	return tcb_fail(err, TCB_E_NOT_FOUND,
+			"%s is in %s, and no compiler is found for it: install gcc or clang, or set %s",
+			c->file->kernel_name, is_cxx ? "C++" : "C", variable);
+}
+
+static int ask(const struct tcb_file_c *c, const struct words *words, struct tcb_str *said)
+{
+	int wait_status, timed_out;
+
+	return tcb_program_run(c->compiler, words->word, NULL, 0, ASK_S, NULL, said, &wait_status, &timed_out, NULL) ==
+				       TCB_OK &&
+			       WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0
+		       ? 0
+		       : -1;
+}
+
+static void add_options(const struct tcb_file_c *c, struct words *words)
+{
+	add_word(words, c->compiler);
+	add_word(words, "-O3");
+	add_word(words, "-march=native");
+	for (size_t i = 0; i < c->file->option_count; i++)
+		add_word(words, c->file->options[i]);
+}
+
+/* --- the signature --- */
+
+static int add_file(struct tcb_str *out, const char *path)
+{
+	char block[65536];
+	FILE *file = fopen(path, "rbe");
+	size_t got;
+
+	if (!file)
+		return -1;
+	while ((got = fread(block, 1, sizeof block, file)) > 0)
+		tcb_str_add_bytes(out, block, got);
+	fclose(file);
+	return 0;
+}
+
+/* What the source includes that is no system's: the names of a rule of make, "x.o: a.c b.h \". */
+static void add_included(const struct tcb_file_c *c, struct tcb_str *out)
+{
+	struct words words = { .count = 0 };
+	struct tcb_str said = { 0 };
+
+	add_options(c, &words);
+	add_word(&words, "-MM");
+	add_word(&words, c->source);
+	if (ask(c, &words, &said) == 0 && said.data) {
+		char *rest = strchr(said.data, ':'), *name;
+
+		while (rest && (name = strsep(&rest, " \n\\:")) != NULL)
+			if (*name && strcmp(name, c->source) != 0)
+				(void)add_file(out, name);
+	}
+	tcb_str_fini(&said);
+}
+
+static enum tcb_status sign(struct tcb_file_c *c, struct tcb_error *err)
+{
+	struct tcb_str source = { 0 }, rest = { 0 };
+	struct words words = { .count = 0 };
+	enum tcb_status status = TCB_OK;
+
+	if (add_file(&source, c->source) != 0)
+		status = tcb_fail(err, TCB_E_NOT_FOUND, "%.200s: its KernelFile %.200s cannot be read (%s)",
+				  c->file->path, c->source, strerror(errno));
+	if (status == TCB_OK) {
+		add_included(c, &source);
+		add_word(&words, c->compiler);
+		add_word(&words, "--version");
+		(void)ask(c, &words, &rest);
+		tcb_str_addf(&rest, "%s %s", c->file->kernel_name,
+			     c->file->reference_name ? c->file->reference_name : "");
+		for (size_t i = 0; i < c->file->option_count; i++)
+			tcb_str_addf(&rest, " %s", c->file->options[i]);
+		tcb_source_sign(&source, &rest, c->signature);
+	}
+	tcb_str_fini(&source);
+	tcb_str_fini(&rest);
+	return status;
+}
+
+/* --- where objects are kept --- */
+
+static int make_folder(const char *path)
+{
+	struct stat found;
+
+	if (mkdir(path, 0700) != 0 && errno != EEXIST)
+		return -1;
+	return stat(path, &found) == 0 && S_ISDIR(found.st_mode) && found.st_uid == geteuid() &&
+			       !(found.st_mode & (S_IWGRP | S_IWOTH))
+		       ? 0
+		       : -1;
+}
+
+/* The user's cache, as long as nobody else may write there; else a folder of this process. */
+static enum tcb_status find_folder(struct tcb_file_c *c, struct tcb_error *err)
+{
+	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	const int is_cache = cache && *cache == '/', is_home = home && *home == '/';
+	char *slash;
+
+	if ((is_cache || is_home) && snprintf(c->folder, sizeof c->folder, "%s%s/tcbtune/objects",
+					      is_cache ? cache : home, is_cache ? "" : "/.cache") < PATH_MAX - 64) {
+		slash = strrchr(c->folder, '/');
+		*slash = '\0';
+		char *above = strrchr(c->folder, '/');
+
+		*above = '\0';
+		(void)mkdir(c->folder, 0700);
+		*above = '/';
+		(void)mkdir(c->folder, 0700);
+		*slash = '/';
+		if (make_folder(c->folder) == 0)
+			return TCB_OK;
+	}
+	snprintf(c->folder, sizeof c->folder, "%s/tcbtune-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+	c->is_own_folder = mkdtemp(c->folder) != NULL;
+	return c->is_own_folder
+		       ? TCB_OK
+		       : tcb_fail(err, TCB_E_IO, "no folder for compiled kernels: %s: %s", c->folder, strerror(errno));
+}
+
+struct kept {
+	char name[32];
+	time_t used;
+};
+
+static int by_age(const void *a, const void *b)
+{
+	const struct kept *x = a, *y = b;
+
+	return (x->used > y->used) - (x->used < y->used);
+}
+
+/* The objects that were used last stay, KEPT_MAX at most; of a folder of its own, none. */
+static void prune(const struct tcb_file_c *c)
+{
+	const size_t most = c->is_own_folder ? 0 : KEPT_MAX;
+	DIR *folder = opendir(c->folder);
+	struct kept *list = NULL, *grown;
+	size_t count = 0;
+	const struct dirent *entry;
+
+	while (folder && (entry = readdir(folder)) != NULL) {
+		struct stat found;
+
+		if (strlen(entry->d_name) >= sizeof list->name || *entry->d_name == '.' ||
+		    fstatat(dirfd(folder), entry->d_name, &found, AT_SYMLINK_NOFOLLOW) != 0)
+			continue;
+		grown = realloc(list, (count + 1) * sizeof *list);
+		if (!grown)
+			break;
+		list = grown;
+		list[count].used = found.st_mtime;
+		strcpy(list[count++].name, entry->d_name);
+	}
+	if (count > most)
+		qsort(list, count, sizeof *list, by_age);
+	for (size_t i = 0; i + most < count; i++)
+		(void)unlinkat(dirfd(folder), list[i].name, 0);
+	free(list);
+	if (folder)
+		closedir(folder);
+	if (c->is_own_folder)
+		(void)rmdir(c->folder);
+}
+
+/* --- creation --- */
+
+enum tcb_status tcb_file_c_create(const struct tcb_kernel_file *file, struct tcb_file_c **out, struct tcb_error *err)
+{
+	struct tcb_file_c *c = calloc(1, sizeof *c);
+	struct tcb_device host;
+	enum tcb_status status;
+
+	*out = NULL;
+	if (!c)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a kernel's file");
+	c->file = file;
+	pthread_mutex_init(&c->lock, NULL);
+	status = find_compiler(c, err);
+	if (status == TCB_OK && !realpath(file->source_path, c->source))
+		status = tcb_fail(err, TCB_E_NOT_FOUND, "%.200s: its KernelFile %.200s cannot be read (%s)", file->path,
+				  file->source_path, strerror(errno));
+	if (status == TCB_OK)
+		status = tcb_cpu_identify("cpu", 1, &host, err);
+	if (status == TCB_OK) {
+		memcpy(c->cpu, host.key, sizeof c->cpu);
+		status = sign(c, err);
+	}
+	if (status == TCB_OK)
+		status = find_folder(c, err);
+	if (status != TCB_OK) {
+		tcb_file_c_destroy(c);
+		return status;
+	}
+	*out = c;
+	return TCB_OK;
+}
+
+void tcb_file_c_destroy(struct tcb_file_c *c)
+{
+	if (!c)
+		return;
+	for (struct loaded *at = c->loaded, *next; at; at = next) {
+		next = at->next;
+		free(at);
+	}
+	if (*c->folder)
+		prune(c);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+const char *tcb_file_c_signature(const struct tcb_file_c *c)
+{
+	return c->signature;
+}
+
+/* --- a candidate --- */
+
+static void add_literal(struct tcb_str *out, const struct tcb_file_argument *argument, const struct tcb_value *value)
+{
+	const double real = value->type == TCB_VALUE_REAL ? value->real : (double)value->whole;
+
+	if (argument->type.element == TCB_FILE_FLOAT || argument->type.element == TCB_FILE_DOUBLE)
+		tcb_str_addf(out, "(%s)%.17g", argument->type.name, real);
+	else if (value->type == TCB_VALUE_WHOLE)
+		tcb_str_addf(out, "%" PRId64, value->whole);
+	else
+		tcb_str_addf(out, "%" PRId64, (int64_t)real);
+}
+
+/* A call of NAME with all arguments: vectors by their places, scalars as what they are. */
+static enum tcb_status add_call(const struct tcb_file_c *c, const char *entry, const char *name,
+				const struct tcb_value *bound, struct tcb_str *out, struct tcb_error *err)
+{
+	const struct tcb_kernel_file *file = c->file;
+
+	tcb_str_addf(out, "void %s(void *const *operand)\n{\n\t%s(", entry, name);
+	for (size_t i = 0; i < file->argument_count; i++) {
+		const struct tcb_file_argument *argument = &file->argument[i];
+		struct tcb_value value;
+
+		tcb_str_add(out, i ? ", " : "");
+		if (argument->is_scalar) {
+			TCB_TRY(tcb_expression_value(argument->value, bound, &value, err));
+			if (value.type == TCB_VALUE_TEXT)
+				return tcb_fail(err, TCB_E_USAGE, "%.160s: the FillValue of %s is not a number",
+						file->path, argument->name);
+			add_literal(out, argument, &value);
+		} else if (file->language == TCB_FILE_CXX) {
+			tcb_str_addf(out, "tcb_pointer{operand[%zu]}", argument->operand);
+		} else {
+			tcb_str_addf(out, "operand[%zu]", argument->operand);
+		}
+	}
+	tcb_str_add(out, ");\n}\n");
+	return TCB_OK;
+}
+
+/* The source with functions that call its kernels. */
+static enum tcb_status write_wrapper(const struct tcb_file_c *c, const struct tcb_value *bound, struct tcb_str *out,
+				     struct tcb_error *err)
+{
+	tcb_str_addf(out, "#include \"%s\"\n", c->source);
+	if (c->file->language == TCB_FILE_CXX)
+		tcb_str_add(out, "struct tcb_pointer {\n\tvoid *to;\n"
+				 "\ttemplate <class T> operator T *() const { return static_cast<T *>(to); }\n};\n"
+				 "extern \"C\" {\n");
+	TCB_TRY(add_call(c, "tcb_file_kernel", c->file->kernel_name, bound, out, err));
+	if (c->file->reference_name)
+		TCB_TRY(add_call(c, "tcb_file_reference", c->file->reference_name, bound, out, err));
+	if (c->file->language == TCB_FILE_CXX)
+		tcb_str_add(out, "}\n");
+	return out->failed ? tcb_fail(err, TCB_E_NOMEM, "out of memory for a kernel's source") : TCB_OK;
+}
+
+/* Parameters and sizes under their names. */
+static void add_definitions(const struct tcb_file_c *c, const struct tcb_value *bound, struct words *words)
+{
+	const struct tcb_kernel_file *file = c->file;
+
+	for (size_t i = 0; i < file->name_count; i++) {
+		char *word = NULL;
+		int length;
+
+		if (strchr(file->names[i], '['))
+			continue;
+		if (bound[i].type == TCB_VALUE_TEXT)
+			length = asprintf(&word, "-D%s=%s", file->names[i], bound[i].text);
+		else if (bound[i].type == TCB_VALUE_REAL)
+			length = asprintf(&word, "-D%s=%.17g", file->names[i], bound[i].real);
+		else
+			length = asprintf(&word, "-D%s=%" PRId64, file->names[i], bound[i].whole);
+		add_owned(words, length < 0 ? NULL : word);
+	}
+}
+
+/* Of what the compiler said, the line that says what is wrong. */
+static void first_error(const struct tcb_str *said, char *out, size_t capacity)
+{
+	const char *at = said->data ? said->data : "", *error = strstr(at, "error");
+	const char *line = error ? error : at;
+
+	while (line > at && line[-1] != '\n')
+		line--;
+	snprintf(out, capacity, "%.*s", (int)strcspn(line, "\n"), line);
+}
+
+static enum tcb_status compile(const struct tcb_file_c *c, const struct tcb_str *source, const char *object,
+			       struct words *words, struct tcb_error *err)
+{
+	char written[PATH_MAX + 32], made[PATH_MAX + 32], line[256];
+	struct tcb_str said = { 0 };
+	struct tcb_error error;
+	int wait_status = 0, timed_out = 0;
+	FILE *file;
+	enum tcb_status status = TCB_OK;
+
+	snprintf(written, sizeof written, "%s/.%d-%s", c->folder, (int)getpid(),
+		 c->file->language == TCB_FILE_CXX ? "source.cpp" : "source.c");
+	snprintf(made, sizeof made, "%s/.%d-made.so", c->folder, (int)getpid());
+	file = fopen(written, "we");
+	if (!file || fwrite(source->data, 1, source->length, file) != source->length)
+		status = tcb_fail(err, TCB_E_IO, "%s cannot be written: %s", written, strerror(errno));
+	if (file && fclose(file) != 0 && status == TCB_OK)
+		status = tcb_fail(err, TCB_E_IO, "%s cannot be written: %s", written, strerror(errno));
+	if (status == TCB_OK) {
+		add_word(words, "-shared");
+		add_word(words, "-fPIC");
+		add_word(words, "-o");
+		add_word(words, made);
+		add_word(words, written);
+		add_word(words, "-lm");
+		words->word[words->count] = NULL;
+		if (tcb_program_run(c->compiler, words->word, NULL, 0, COMPILE_S, NULL, &said, &wait_status, &timed_out,
+				    &error) != TCB_OK)
+			status = tcb_fail(err, TCB_E_FORMAT, "%s", error.message);
+		else if (!WIFEXITED(wait_status) || WEXITSTATUS(wait_status) != 0 || rename(made, object) != 0) {
+			first_error(&said, line, sizeof line);
+			status = tcb_fail(err, TCB_E_FORMAT, "it does not compile: %s",
+					  *line ? line : "the compiler does not say why");
+		}
+	}
+	(void)unlink(written);
+	(void)unlink(made);
+	tcb_str_fini(&said);
+	return status;
+}
+
+static enum tcb_status open_object(struct tcb_file_c *c, const char *object, const char *key,
+				   const struct tcb_file_code **out, struct tcb_error *err)
+{
+	struct loaded *loaded = calloc(1, sizeof *loaded);
+	void *library = loaded ? dlopen(object, RTLD_NOW | RTLD_LOCAL) : NULL;
+
+	if (!library) {
+		free(loaded);
+		(void)unlink(object); /* cut short, or of another system */
+		return tcb_fail(err, TCB_E_FORMAT, "it cannot be loaded: %.300s", loaded ? dlerror() : "out of memory");
+	}
+	loaded->code.kernel = (tcb_file_entry_fn *)(uintptr_t)dlsym(library, "tcb_file_kernel");
+	loaded->code.reference = (tcb_file_entry_fn *)(uintptr_t)dlsym(library, "tcb_file_reference");
+	if (!loaded->code.kernel) {
+		free(loaded);
+		return tcb_fail(err, TCB_E_FORMAT, "it has no kernel: %.300s", object);
+	}
+	strcpy(loaded->key, key);
+	loaded->next = c->loaded;
+	c->loaded = loaded;
+	*out = &loaded->code;
+	return TCB_OK;
+}
+
+/* Of all that the object comes from. */
+static void find_key(const struct tcb_file_c *c, const struct tcb_str *source, const struct words *words, char out[17])
+{
+	struct tcb_str all = { 0 };
+
+	tcb_str_addf(&all, "%s %s %s\n", c->signature, c->cpu, source->data);
+	for (size_t i = 0; i < words->count; i++)
+		tcb_str_addf(&all, "%s\n", words->word[i]);
+	tcb_hash_hex(all.data ? all.data : "", all.length, out);
+	tcb_str_fini(&all);
+}
+
+static enum tcb_status load(struct tcb_file_c *c, const struct tcb_str *source, struct words *words,
+			    const struct tcb_file_code **out, struct tcb_error *err)
+{
+	char key[17], object[PATH_MAX + 32];
+
+	find_key(c, source, words, key);
+	for (const struct loaded *at = c->loaded; at; at = at->next)
+		if (strcmp(at->key, key) == 0) {
+			*out = &at->code;
+			return TCB_OK;
+		}
+	snprintf(object, sizeof object, "%s/%s.so", c->folder, key);
+	if (access(object, R_OK) == 0)
+		(void)utimensat(AT_FDCWD, object, NULL, 0);
+	else
+		TCB_TRY(compile(c, source, object, words, err));
+	return open_object(c, object, key, out, err);
+}
+
+enum tcb_status tcb_file_c_load(struct tcb_file_c *c, const struct tcb_shape *shape,
+				const struct tcb_geometry *geometry, const struct tcb_file_code **out,
+				struct tcb_error *err)
+{
+	struct tcb_value bound[TCB_EXPRESSION_NAMES_MAX];
+	struct tcb_str source = { 0 };
+	struct words words = { .count = 0 };
+	enum tcb_status status;
+
+	tcb_kernel_file_bind(c->file, shape, geometry, bound);
+	add_options(c, &words);
+	add_definitions(c, bound, &words);
+	status = write_wrapper(c, bound, &source, err);
+	if (status == TCB_OK) {
+		pthread_mutex_lock(&c->lock);
+		status = load(c, &source, &words, out, err);
+		pthread_mutex_unlock(&c->lock);
+	}
+	tcb_str_fini(&source);
+	free_words(&words);
+	return status;
+}

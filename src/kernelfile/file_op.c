@@ -1,0 +1,620 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A described kernel comes in, an op goes out: the file's parameters are the axes
+ * of its space, its conditions the rules, its vectors the operands.  What is right is
+ * what the file says: values of a file, another kernel of its source, or
+ * what the default configuration computes.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "kernelfile/file_c.h"
+#include "kernels/axes.h"
+#include "kernels/constraint.h"
+#include "kernels/quant.h"
+
+enum { SHAPE_TEXT_MAX = 96, SEARCH_MOST = 1 << 22 };
+/* By how much an output may miss what is right, where the file does not say: as shares of the value and of the root
+ * mean square of all. */
+static const double RELATIVE = 1e-4, ABSOLUTE_OF_RMS = 1e-4;
+
+/* A candidate that was compiled: a variant of its own, whose entry it is. */
+struct compiled {
+	struct tcb_variant variant;
+	struct compiled *next;
+};
+
+struct tcb_file_op {
+	struct tcb_kernel_file *file;
+	struct tcb_file_c *c;
+	struct tcb_op op;
+	struct tcb_side side;
+	struct tcb_side_space space;
+	struct tcb_rule rules[TCB_FILE_CONDITIONS_MAX + 2]; /* values, conditions, the end */
+	struct tcb_parameter parameters[TCB_OP_PARAMETERS_MAX + 1];
+	struct tcb_variant variants[2]; /* what any candidate is called; and the end */
+	const struct tcb_variant *lists[2];
+	struct tcb_shape shape;
+	struct tcb_geometry standard; /* of the default configuration, but for its tiles */
+	struct compiled *compiled;
+	char summary[160];
+};
+
+static struct tcb_file_op *made_of(const struct tcb_op *op)
+{
+	return (struct tcb_file_op *)(uintptr_t)op->context;
+}
+
+static const struct tcb_kernel_file *file_of(const struct tcb_problem *problem)
+{
+	return made_of(problem->op)->file;
+}
+
+/* --- shape and operands --- */
+
+/* SHAPE has the file's sizes; those that it asks of them hold, and all vectors have sizes. */
+static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err)
+{
+	const struct tcb_kernel_file *file = made_of(op)->file;
+	struct tcb_value bound[TCB_EXPRESSION_NAMES_MAX], holds;
+	size_t count, bytes;
+
+	if (!shape->m || !shape->n || (file->size_count == 3) != (shape->k != 0) ||
+	    (file->size_count == 1 && shape->m != 1))
+		return tcb_fail(err, TCB_E_USAGE, "op %s takes a shape %s", op->name, op->shape_form);
+	tcb_kernel_file_bind(file, shape, NULL, bound);
+	for (size_t i = 0; i < file->size_condition_count; i++) {
+		TCB_TRY(tcb_expression_value(file->size_condition[i], bound, &holds, err));
+		if (!tcb_value_is_true(&holds))
+			return tcb_fail(err, TCB_E_USAGE, "op %s takes no such shape: %.200s", op->name,
+					tcb_expression_text(file->size_condition[i]));
+	}
+	for (size_t i = 0; i < file->argument_count; i++)
+		if (!file->argument[i].is_scalar)
+			TCB_TRY(tcb_kernel_file_count(&file->argument[i], bound, &count, &bytes, err));
+	return TCB_OK;
+}
+
+static enum tcb_type type_of(const struct tcb_file_argument *argument)
+{
+	if (argument->type.element == TCB_FILE_FLOAT)
+		return TCB_TYPE_F32;
+	return argument->type.element == TCB_FILE_HALF ? TCB_TYPE_F16 : TCB_TYPE_I32;
+}
+
+/* Each vector a row of elements. */
+static size_t operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
+{
+	const struct tcb_kernel_file *file = file_of(problem);
+	struct tcb_value bound[TCB_EXPRESSION_NAMES_MAX];
+	size_t operand_count = 0;
+
+	tcb_kernel_file_bind(file, &problem->shape, NULL, bound);
+	for (size_t i = 0; i < file->argument_count; i++) {
+		const struct tcb_file_argument *argument = &file->argument[i];
+		size_t count = 1, bytes = argument->type.bytes;
+
+		if (argument->is_scalar)
+			continue;
+		(void)tcb_kernel_file_count(argument, bound, &count, &bytes, NULL); /* check_shape has seen it */
+		out[operand_count++] = (struct tcb_operand){
+			.name = argument->name,
+			.role = argument->is_output ? TCB_ROLE_OUTPUT : TCB_ROLE_INPUT,
+			.type = type_of(argument),
+			.rows = 1,
+			.cols = bytes / argument->type.element_bytes,
+			.bytes = bytes,
+			.streams = 1,
+		};
+	}
+	return operand_count;
+}
+
+/* --- filling --- */
+
+/* An element of TYPE that is VALUE, at TO. */
+static void put(const struct tcb_file_type *type, double value, void *to)
+{
+	const float single = (float)value;
+	const uint16_t half = tcb_f32_to_f16(single);
+	const int64_t whole = (int64_t)value; /* little end first, so that its first bytes are the narrower ones */
+
+	switch (type->element) {
+	case TCB_FILE_FLOAT:
+		memcpy(to, &single, sizeof single);
+		break;
+	case TCB_FILE_HALF:
+		memcpy(to, &half, sizeof half);
+		break;
+	case TCB_FILE_DOUBLE:
+		memcpy(to, &value, sizeof value);
+		break;
+	default:
+		memcpy(to, &whole, type->element_bytes);
+	}
+}
+
+/* From -1 to 1; of whole numbers 0 to 99, bytes included. */
+static void fill_random(const struct tcb_file_argument *argument, struct tcb_rng *rng, size_t count, char *to)
+{
+	const int is_whole = argument->type.element >= TCB_FILE_SIGNED;
+
+	for (size_t i = 0; i < count; i++, to += argument->type.element_bytes)
+		put(&argument->type, is_whole ? (double)tcb_rng_below(rng, 100) : 2 * tcb_rng_unit(rng) - 1, to);
+}
+
+/* BYTES of the file at PATH; what it has not is zeros.  0 if it has as many. */
+static int read_raw(const char *path, size_t bytes, char *to)
+{
+	FILE *file = fopen(path, "rbe");
+	const size_t got = file ? fread(to, 1, bytes, file) : 0;
+
+	memset(to + got, 0, bytes - got);
+	if (file)
+		fclose(file);
+	return got == bytes ? 0 : -1;
+}
+
+static void fill(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
+{
+	const struct tcb_kernel_file *file = file_of(problem);
+	struct tcb_value bound[TCB_EXPRESSION_NAMES_MAX], value;
+	size_t count, bytes;
+
+	tcb_kernel_file_bind(file, &problem->shape, NULL, bound);
+	for (size_t i = 0; i < file->argument_count; i++) {
+		const struct tcb_file_argument *argument = &file->argument[i];
+		struct tcb_rng rng;
+
+		if (argument->is_scalar || argument->is_output || !operand[argument->operand] ||
+		    tcb_kernel_file_count(argument, bound, &count, &bytes, NULL) != TCB_OK)
+			continue;
+		char *to = operand[argument->operand];
+		const size_t elements = bytes / argument->type.element_bytes;
+
+		tcb_rng_init(&rng, seed + 0x9e3779b97f4a7c15u * (i + 1));
+		if (argument->fill == TCB_FILE_RAW)
+			(void)read_raw(argument->source, bytes, to);
+		else if (argument->fill == TCB_FILE_RANDOM)
+			fill_random(argument, &rng, elements, to);
+		else if (!argument->value || tcb_expression_value(argument->value, bound, &value, NULL) != TCB_OK ||
+			 value.type == TCB_VALUE_TEXT)
+			memset(to, 0, bytes);
+		else
+			for (size_t e = 0; e < elements; e++)
+				put(&argument->type, value.type == TCB_VALUE_REAL ? value.real : (double)value.whole,
+				    to + e * argument->type.element_bytes);
+	}
+}
+
+/* --- what is right --- */
+
+/* As f32 to double, with how far others may be from it. */
+static void take_right(const struct tcb_file_argument *argument, const void *values, size_t count,
+		       struct tcb_reference *out)
+{
+	const double relative = isnan(argument->relative) ? RELATIVE : argument->relative;
+	double squares = 0, absolute = argument->absolute;
+	float value;
+
+	for (size_t i = 0; i < count; i++) {
+		tcb_type_to_f32(type_of(argument), (const char *)values + i * argument->type.element_bytes, 1, &value);
+		out->y[i] = (double)value;
+		squares += isfinite(value) ? (double)value * (double)value : 0;
+	}
+	if (isnan(absolute)) /* and the share is enough where the file gives one */
+		absolute = isnan(argument->relative) ? ABSOLUTE_OF_RMS * sqrt(squares / (double)count) : 0;
+	for (size_t i = 0; i < count; i++) {
+		out->magnitude[i] = 0;
+		out->extra[i] = absolute + relative * fabs(out->y[i]);
+	}
+}
+
+/* OUTPUTS, by operand, computed by what the file says is right from the inputs of OPERAND. */
+static const char *compute_right(const struct tcb_problem *problem, void *const operand[], void *const outputs[])
+{
+	static _Thread_local char why[256];
+	struct tcb_file_op *made = made_of(problem->op);
+	struct tcb_geometry standard = made->standard;
+	const struct tcb_file_code *code;
+	struct tcb_error error;
+	void *all[TCB_OPERANDS_MAX];
+
+	if (tcb_file_c_load(made->c, &problem->shape, &standard, &code, &error) != TCB_OK) {
+		snprintf(why, sizeof why, "the reference: %.230s", error.message);
+		return why;
+	}
+	if (made->file->reference_name && !code->reference)
+		return "the kernel that is to be the reference is not there";
+	for (size_t i = 0; i < TCB_OPERANDS_MAX; i++)
+		all[i] = outputs[i] ? outputs[i] : operand[i];
+	(code->reference ? code->reference : code->kernel)(all);
+	return NULL;
+}
+
+static const char *find_right(const struct tcb_problem *problem, void *const operand[], const struct tcb_operand *list,
+			      void *const outputs[])
+{
+	const struct tcb_kernel_file *file = file_of(problem);
+	const char *failure = NULL;
+	int is_computed = 0;
+
+	for (size_t i = 0; i < file->argument_count; i++)
+		is_computed |= file->argument[i].is_output && !file->argument[i].right;
+	if (is_computed)
+		failure = compute_right(problem, operand, outputs);
+	for (size_t i = 0; !failure && i < file->argument_count; i++) {
+		const struct tcb_file_argument *argument = &file->argument[i];
+
+		if (argument->is_output && argument->right &&
+		    read_raw(argument->right, list[argument->operand].bytes, outputs[argument->operand]) != 0)
+			failure = "the file of right values cannot be read, or is too short";
+	}
+	return failure;
+}
+
+static void reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
+{
+	const struct tcb_kernel_file *file = file_of(problem);
+	struct tcb_operand list[TCB_OPERANDS_MAX];
+	void *outputs[TCB_OPERANDS_MAX] = { NULL };
+	const size_t count = operands(problem, list);
+	int is_there = 1;
+
+	for (size_t i = 0; i < count; i++)
+		if (list[i].role == TCB_ROLE_OUTPUT)
+			is_there &= posix_memalign(&outputs[i], 64, list[i].bytes) == 0 &&
+				    memset(outputs[i], 0, list[i].bytes);
+	out->failure = is_there ? find_right(problem, operand, list, outputs) : "out of memory for the right values";
+	for (size_t i = 0, output = 0; !out->failure && i < file->argument_count; i++) {
+		const struct tcb_file_argument *argument = &file->argument[i];
+
+		if (argument->is_output)
+			take_right(argument, outputs[argument->operand], list[argument->operand].cols, &out[output++]);
+	}
+	for (size_t i = 0; i < count; i++)
+		free(outputs[i]);
+}
+
+/* --- figures --- */
+
+static double value_or(const struct tcb_problem *problem, const struct tcb_expression *expression, double otherwise)
+{
+	struct tcb_value bound[TCB_EXPRESSION_NAMES_MAX], value;
+
+	if (!expression)
+		return otherwise;
+	tcb_kernel_file_bind(file_of(problem), &problem->shape, NULL, bound);
+	if (tcb_expression_value(expression, bound, &value, NULL) != TCB_OK || value.type == TCB_VALUE_TEXT)
+		return otherwise;
+	return value.type == TCB_VALUE_REAL ? value.real : (double)value.whole;
+}
+
+static double flops(const struct tcb_problem *problem)
+{
+	return value_or(problem, file_of(problem)->operations, 0);
+}
+
+static double traffic(const struct tcb_problem *problem)
+{
+	struct tcb_operand list[TCB_OPERANDS_MAX];
+	const size_t count = operands(problem, list);
+	double bytes = 0;
+
+	for (size_t i = 0; i < count; i++)
+		bytes += (double)list[i].bytes;
+	return value_or(problem, file_of(problem)->bytes, bytes);
+}
+
+/* --- the space --- */
+
+static size_t axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		   struct tcb_axis out[TCB_AXES_MAX])
+{
+	const struct tcb_kernel_file *file = file_of(problem);
+	size_t count = 0;
+	(void)target;
+
+	for (size_t i = 0; i < file->parameter_count; i++) {
+		const struct tcb_file_parameter *parameter = &file->parameter[i];
+
+		if (parameter->place < 0)
+			continue;
+		struct tcb_axis *axis = tcb_axis_knob(out, &count, (enum tcb_knob)(TCB_KNOB_COUNT + parameter->place));
+		for (size_t v = 0; v < parameter->count; v++)
+			tcb_axis_add(axis, parameter->words ? v : (size_t)parameter->values[v].whole);
+	}
+	return count;
+}
+
+static void set_tiles(const struct tcb_shape *shape, struct tcb_geometry *geometry)
+{
+	geometry->tile[TCB_MACRO] = (struct tcb_tile){ shape->m, shape->n, shape->k ? shape->k : 1 };
+}
+
+static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			     struct tcb_geometry *out)
+{
+	(void)target;
+	*out = made_of(problem->op)->standard;
+	set_tiles(&problem->shape, out);
+}
+
+static void footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+		      const struct tcb_geometry *geometry, struct tcb_footprint *out)
+{
+	(void)problem, (void)target, (void)geometry;
+	*out = (struct tcb_footprint){ .shared_bytes = 0 };
+}
+
+/* Why condition NUMBER does not hold; its text, which is the reason. */
+static const char *condition_broken(const struct tcb_problem *problem, const struct tcb_target *target,
+				    const struct tcb_geometry *geometry, size_t number)
+{
+	const struct tcb_kernel_file *file = file_of(problem);
+	struct tcb_value bound[TCB_EXPRESSION_NAMES_MAX], holds;
+	(void)target;
+
+	tcb_kernel_file_bind(file, &problem->shape, geometry, bound);
+	if (tcb_expression_value(file->condition[number], bound, &holds, NULL) == TCB_OK && tcb_value_is_true(&holds))
+		return NULL;
+	return tcb_expression_text(file->condition[number]);
+}
+
+/* A value that no axis has, which only a geometry that was written may. */
+static const char *value_broken(const struct tcb_problem *problem, const struct tcb_target *target,
+				const struct tcb_geometry *geometry, size_t number)
+{
+	const struct tcb_kernel_file *file = file_of(problem);
+	(void)target, (void)number;
+
+	for (size_t i = 0; i < file->parameter_count; i++) {
+		const struct tcb_file_parameter *parameter = &file->parameter[i];
+		const int32_t set = parameter->place < 0 ? 0 : geometry->knob[TCB_KNOB_COUNT + parameter->place];
+		size_t v = 0;
+
+		while (parameter->place >= 0 && v < parameter->count &&
+		       set != (parameter->words ? (int32_t)v : (int32_t)parameter->values[v].whole))
+			v++;
+		if (v == parameter->count)
+			return "a parameter has none of its Values";
+	}
+	return NULL;
+}
+
+/* --- candidates --- */
+
+static enum tcb_status plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
+			    struct tcb_plan *out, struct tcb_error *err)
+{
+	const struct tcb_file_op *made = made_of(problem->op);
+
+	(void)err;
+	*out = (struct tcb_plan){
+		.problem = *problem, .geometry = *geometry, .variant = &made->variants[0], .threads = 1
+	};
+	return TCB_OK;
+}
+
+static enum tcb_status make(struct tcb_plan *plan, struct tcb_error *err)
+{
+	struct tcb_file_op *made = made_of(plan->problem.op);
+	const struct tcb_file_code *code;
+	struct compiled *compiled;
+
+	TCB_TRY(tcb_file_c_load(made->c, &plan->problem.shape, &plan->geometry, &code, err));
+	for (compiled = made->compiled; compiled; compiled = compiled->next)
+		if (compiled->variant.entry == (void (*)(void))code->kernel)
+			break;
+	if (!compiled) {
+		compiled = calloc(1, sizeof *compiled);
+		if (!compiled)
+			return tcb_fail(err, TCB_E_NOMEM, "out of memory for a kernel");
+		compiled->variant = made->variants[0];
+		compiled->variant.entry = (void (*)(void))code->kernel;
+		compiled->next = made->compiled;
+		made->compiled = compiled;
+	}
+	plan->variant = &compiled->variant;
+	return TCB_OK;
+}
+
+static void run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool)
+{
+	(void)workspace, (void)pool;
+	((tcb_file_entry_fn *)plan->variant->entry)(operand);
+}
+
+/* --- the op --- */
+
+/* The fields that EXPRESSION reads: those of the parameters among the first names. */
+static tcb_fields fields_of(const struct tcb_kernel_file *file, const struct tcb_expression *expression)
+{
+	const uint64_t reads = tcb_expression_reads(expression);
+	tcb_fields fields = 0;
+
+	for (size_t i = 0; i < file->parameter_count; i++)
+		if (reads >> i & 1u && file->parameter[i].place >= 0)
+			fields |= tcb_field_bit(
+				(struct tcb_field){ TCB_AXIS_KNOB, TCB_KNOB_COUNT + file->parameter[i].place });
+	return fields;
+}
+
+static void set_rules(struct tcb_file_op *made)
+{
+	const struct tcb_kernel_file *file = made->file;
+	size_t count = 0;
+
+	made->rules[count++] = (struct tcb_rule){ .kind = TCB_RULE_KERNEL, .broken_of = value_broken };
+	for (size_t i = 0; i < file->condition_count; i++)
+		made->rules[count++] = (struct tcb_rule){ .reads = fields_of(file, file->condition[i]),
+							  .kind = TCB_RULE_KERNEL,
+							  .broken_of = condition_broken,
+							  .number = i };
+}
+
+static void set_parameters(struct tcb_file_op *made)
+{
+	const struct tcb_kernel_file *file = made->file;
+
+	for (size_t i = 0; i < file->parameter_count; i++) {
+		const struct tcb_file_parameter *parameter = &file->parameter[i];
+
+		if (parameter->place >= 0)
+			made->parameters[parameter->place] =
+				(struct tcb_parameter){ parameter->key, parameter->name,
+							(const char *const *)(uintptr_t)parameter->words };
+	}
+}
+
+static int32_t knob_of(const struct tcb_file_parameter *parameter, size_t value)
+{
+	return parameter->words ? (int32_t)value : (int32_t)parameter->values[value].whole;
+}
+
+static int are_met(const struct tcb_kernel_file *file, const struct tcb_shape *shape,
+		   const struct tcb_geometry *geometry)
+{
+	struct tcb_value bound[TCB_EXPRESSION_NAMES_MAX], holds;
+
+	tcb_kernel_file_bind(file, shape, geometry, bound);
+	for (size_t i = 0; i < file->condition_count; i++)
+		if (tcb_expression_value(file->condition[i], bound, &holds, NULL) != TCB_OK ||
+		    !tcb_value_is_true(&holds))
+			return 0;
+	return 1;
+}
+
+/* The file's defaults; where they break a condition, the first configuration from there on that breaks none. */
+static enum tcb_status find_standard(struct tcb_file_op *made, struct tcb_error *err)
+{
+	const struct tcb_kernel_file *file = made->file;
+	struct tcb_geometry *geometry = &made->standard;
+	size_t at[TCB_FILE_PARAMETERS_MAX];
+
+	tcb_geometry_init(geometry);
+	geometry->knob[TCB_KNOB_ISA] = TCB_ISA_SCALAR;
+	geometry->knob[TCB_KNOB_THREADS] = 1;
+	geometry->parameters = made->parameters;
+	for (size_t i = 0; i < file->parameter_count; i++)
+		at[i] = file->parameter[i].standard;
+	for (size_t tries = 0; tries < SEARCH_MOST; tries++) {
+		size_t next = 0;
+
+		for (size_t i = 0; i < file->parameter_count; i++)
+			if (file->parameter[i].place >= 0)
+				geometry->knob[TCB_KNOB_COUNT + file->parameter[i].place] =
+					knob_of(&file->parameter[i], at[i]);
+		if (are_met(file, &made->shape, geometry))
+			return TCB_OK;
+		while (next < file->parameter_count && ++at[next] == file->parameter[next].count)
+			at[next++] = 0;
+		if (next == file->parameter_count)
+			memset(at, 0, sizeof at);
+	}
+	return tcb_fail(err, TCB_E_USAGE,
+			"%.200s: the Default values break a condition, and no other configuration "
+			"was found that breaks none",
+			file->path);
+}
+
+static enum tcb_status check_outputs(const struct tcb_kernel_file *file, struct tcb_error *err)
+{
+	for (size_t i = 0; i < file->argument_count; i++)
+		if (file->argument[i].is_output && type_of(&file->argument[i]) == TCB_TYPE_I32)
+			return tcb_fail(err, TCB_E_UNSUPPORTED,
+					"%.200s: output %.40s is of %s; outputs of float and half are compared",
+					file->path, file->argument[i].name, file->argument[i].type.name);
+	return TCB_OK;
+}
+
+static void set_op(struct tcb_file_op *made)
+{
+	static const char *const forms[] = { "1xN", "MxN", "MxNxK" };
+	const struct tcb_kernel_file *file = made->file;
+
+	snprintf(made->summary, sizeof made->summary, "kernel %.60s of %.80s", file->kernel_name, file->path);
+	made->variants[0] = (struct tcb_variant){ .name = file->op_name,
+						  .contract = TCB_CONTRACT_F32,
+						  .isa = TCB_ISA_SCALAR,
+						  .micro = { 1, 1, 1 },
+						  .unroll = 1,
+						  .class = TCB_CLASS_BOUNDED,
+						  .signature = tcb_file_c_signature(made->c) };
+	made->lists[0] = made->variants;
+	made->space = (struct tcb_side_space){ made->rules, axes, default_geometry, footprint };
+	made->side = (struct tcb_side){
+		.variants = made->lists, .space = &made->space, .plan = plan, .make = make, .run = run
+	};
+	made->op = (struct tcb_op){
+		.name = file->op_name,
+		.summary = made->summary,
+		.shape_form = forms[file->size_count - 1],
+		.contracts = 1u << TCB_CONTRACT_F32,
+		.default_contract = TCB_CONTRACT_F32,
+		.default_shapes = &made->shape,
+		.default_shape_count = 1,
+		.check_shape = check_shape,
+		.operands = operands,
+		.fill = fill,
+		.reference = reference,
+		.flops = flops,
+		.traffic = traffic,
+		.side = TCB_SIDES(&made->side),
+		.parameters = made->parameters,
+		.is_of_its_shape = !file->any_size,
+		.context = made,
+	};
+}
+
+enum tcb_status tcb_file_op_create(struct tcb_kernel_file *file, struct tcb_file_op **out, struct tcb_error *err)
+{
+	struct tcb_file_op *made = calloc(1, sizeof *made);
+	enum tcb_status status;
+
+	*out = NULL;
+	if (!made) {
+		tcb_kernel_file_destroy(file);
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a kernel's file");
+	}
+	made->file = file;
+	made->shape = tcb_kernel_file_shape(file, file->size);
+	set_parameters(made);
+	set_rules(made);
+	status = check_outputs(file, err);
+	if (status == TCB_OK)
+		status = find_standard(made, err);
+	if (status == TCB_OK)
+		status = tcb_file_c_create(file, &made->c, err);
+	if (status == TCB_OK) {
+		set_op(made);
+		status = check_shape(&made->op, &made->shape, err);
+	}
+	if (status != TCB_OK) {
+		tcb_file_op_destroy(made);
+		return status;
+	}
+	*out = made;
+	return TCB_OK;
+}
+
+void tcb_file_op_destroy(struct tcb_file_op *made)
+{
+	if (!made)
+		return;
+	for (struct compiled *at = made->compiled, *next; at; at = next) {
+		next = at->next;
+		free(at);
+	}
+	tcb_file_c_destroy(made->c);
+	tcb_kernel_file_destroy(made->file);
+	free(made);
+}
+
+const struct tcb_op *tcb_file_op(const struct tcb_file_op *made)
+{
+	return &made->op;
+}
