@@ -65,7 +65,8 @@ static struct tcb_wgpu_binding bind_one(const struct tcb_code_launch *launch, ui
 
 		out.buffer = part->buffer;
 		out.offset = part->at;
-		out.bytes = tcb_round_up(part->bytes, TCB_WGSL_ALIGN) + extra;
+		out.bytes = tcb_launch_wgsl(launch->own)->is_exact ? tcb_round_up(part->bytes, 4)
+								   : tcb_round_up(part->bytes, TCB_WGSL_ALIGN) + extra;
 	}
 	return out;
 }

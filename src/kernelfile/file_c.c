@@ -29,13 +29,14 @@ enum { WORDS_MAX = 160, KEPT_MAX = 4096 };
 static const double COMPILE_S = 120, ASK_S = 20;
 
 struct loaded {
-	struct tcb_file_code code;
+	tcb_file_entry_fn *entry;
 	char key[17];
 	struct loaded *next;
 };
 
 struct tcb_file_c {
 	const struct tcb_kernel_file *file;
+	const struct tcb_file_source *from;
 	char compiler[PATH_MAX], folder[PATH_MAX], source[PATH_MAX];
 	char signature[TCB_SIGNATURE_MAX], cpu[TCB_DEVICE_KEY_MAX];
 	int is_own_folder; /* the folder is of this process alone, and goes with it */
@@ -91,14 +92,14 @@ static int find_program(const char *name, char out[PATH_MAX])
 
 static enum tcb_status find_compiler(struct tcb_file_c *c, struct tcb_error *err)
 {
-	const int is_cxx = c->file->language == TCB_FILE_CXX;
+	const int is_cxx = c->from->language == TCB_FILE_CXX;
 	const char *variable = is_cxx ? "CXX" : "CC", *asked = getenv(variable);
 
 	if (find_program(asked && *asked ? asked : is_cxx ? "c++" : "cc", c->compiler) == 0)
 		return TCB_OK;
 	return tcb_fail(err, TCB_E_NOT_FOUND,
-			"%s is in %s, and no compiler is found for it: install gcc or clang, or set %s",
-			c->file->kernel_name, is_cxx ? "C++" : "C", variable);
+			"%s is in %s, and no compiler is found for it: install gcc or clang, or set %s", c->from->name,
+			is_cxx ? "C++" : "C", variable);
 }
 
 static int ask(const struct tcb_file_c *c, const struct words *words, struct tcb_str *said)
@@ -170,8 +171,7 @@ static enum tcb_status sign(struct tcb_file_c *c, struct tcb_error *err)
 		add_word(&words, c->compiler);
 		add_word(&words, "--version");
 		(void)ask(c, &words, &rest);
-		tcb_str_addf(&rest, "%s %s", c->file->kernel_name,
-			     c->file->reference_name ? c->file->reference_name : "");
+		tcb_str_addf(&rest, "%s", c->from->name);
 		for (size_t i = 0; i < c->file->option_count; i++)
 			tcb_str_addf(&rest, " %s", c->file->options[i]);
 		tcb_source_sign(&source, &rest, c->signature);
@@ -270,7 +270,8 @@ static void prune(const struct tcb_file_c *c)
 
 /* --- creation --- */
 
-enum tcb_status tcb_file_c_create(const struct tcb_kernel_file *file, struct tcb_file_c **out, struct tcb_error *err)
+enum tcb_status tcb_file_c_create(const struct tcb_kernel_file *file, const struct tcb_file_source *from,
+				  struct tcb_file_c **out, struct tcb_error *err)
 {
 	struct tcb_file_c *c = calloc(1, sizeof *c);
 	struct tcb_device host;
@@ -280,11 +281,12 @@ enum tcb_status tcb_file_c_create(const struct tcb_kernel_file *file, struct tcb
 	if (!c)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a kernel's file");
 	c->file = file;
+	c->from = from;
 	pthread_mutex_init(&c->lock, NULL);
 	status = find_compiler(c, err);
-	if (status == TCB_OK && !realpath(file->source_path, c->source))
+	if (status == TCB_OK && !realpath(from->path, c->source))
 		status = tcb_fail(err, TCB_E_NOT_FOUND, "%.200s: its KernelFile %.200s cannot be read (%s)", file->path,
-				  file->source_path, strerror(errno));
+				  from->path, strerror(errno));
 	if (status == TCB_OK)
 		status = tcb_cpu_identify("cpu", 1, &host, err);
 	if (status == TCB_OK) {
@@ -334,13 +336,13 @@ static void add_literal(struct tcb_str *out, const struct tcb_file_argument *arg
 		tcb_str_addf(out, "%" PRId64, (int64_t)real);
 }
 
-/* A call of NAME with all arguments: vectors by their places, scalars as what they are. */
-static enum tcb_status add_call(const struct tcb_file_c *c, const char *entry, const char *name,
-				const struct tcb_value *bound, struct tcb_str *out, struct tcb_error *err)
+/* A call with all arguments: vectors by their places, scalars as what they are. */
+static enum tcb_status add_call(const struct tcb_file_c *c, const struct tcb_value *bound, struct tcb_str *out,
+				struct tcb_error *err)
 {
 	const struct tcb_kernel_file *file = c->file;
 
-	tcb_str_addf(out, "void %s(void *const *operand)\n{\n\t%s(", entry, name);
+	tcb_str_addf(out, "void tcb_file_entry(void *const *operand)\n{\n\t%s(", c->from->name);
 	for (size_t i = 0; i < file->argument_count; i++) {
 		const struct tcb_file_argument *argument = &file->argument[i];
 		struct tcb_value value;
@@ -352,7 +354,7 @@ static enum tcb_status add_call(const struct tcb_file_c *c, const char *entry, c
 				return tcb_fail(err, TCB_E_USAGE, "%.160s: the FillValue of %s is not a number",
 						file->path, argument->name);
 			add_literal(out, argument, &value);
-		} else if (file->language == TCB_FILE_CXX) {
+		} else if (c->from->language == TCB_FILE_CXX) {
 			tcb_str_addf(out, "tcb_pointer{operand[%zu]}", argument->operand);
 		} else {
 			tcb_str_addf(out, "operand[%zu]", argument->operand);
@@ -362,19 +364,17 @@ static enum tcb_status add_call(const struct tcb_file_c *c, const char *entry, c
 	return TCB_OK;
 }
 
-/* The source with functions that call its kernels. */
+/* The source with a function that calls its kernel. */
 static enum tcb_status write_wrapper(const struct tcb_file_c *c, const struct tcb_value *bound, struct tcb_str *out,
 				     struct tcb_error *err)
 {
 	tcb_str_addf(out, "#include \"%s\"\n", c->source);
-	if (c->file->language == TCB_FILE_CXX)
+	if (c->from->language == TCB_FILE_CXX)
 		tcb_str_add(out, "struct tcb_pointer {\n\tvoid *to;\n"
 				 "\ttemplate <class T> operator T *() const { return static_cast<T *>(to); }\n};\n"
 				 "extern \"C\" {\n");
-	TCB_TRY(add_call(c, "tcb_file_kernel", c->file->kernel_name, bound, out, err));
-	if (c->file->reference_name)
-		TCB_TRY(add_call(c, "tcb_file_reference", c->file->reference_name, bound, out, err));
-	if (c->file->language == TCB_FILE_CXX)
+	TCB_TRY(add_call(c, bound, out, err));
+	if (c->from->language == TCB_FILE_CXX)
 		tcb_str_add(out, "}\n");
 	return out->failed ? tcb_fail(err, TCB_E_NOMEM, "out of memory for a kernel's source") : TCB_OK;
 }
@@ -422,7 +422,7 @@ static enum tcb_status compile(const struct tcb_file_c *c, const struct tcb_str 
 	enum tcb_status status = TCB_OK;
 
 	snprintf(written, sizeof written, "%s/.%d-%s", c->folder, (int)getpid(),
-		 c->file->language == TCB_FILE_CXX ? "source.cpp" : "source.c");
+		 c->from->language == TCB_FILE_CXX ? "source.cpp" : "source.c");
 	snprintf(made, sizeof made, "%s/.%d-made.so", c->folder, (int)getpid());
 	file = fopen(written, "we");
 	if (!file || fwrite(source->data, 1, source->length, file) != source->length)
@@ -452,8 +452,8 @@ static enum tcb_status compile(const struct tcb_file_c *c, const struct tcb_str 
 	return status;
 }
 
-static enum tcb_status open_object(struct tcb_file_c *c, const char *object, const char *key,
-				   const struct tcb_file_code **out, struct tcb_error *err)
+static enum tcb_status open_object(struct tcb_file_c *c, const char *object, const char *key, tcb_file_entry_fn **out,
+				   struct tcb_error *err)
 {
 	struct loaded *loaded = calloc(1, sizeof *loaded);
 	void *library = loaded ? dlopen(object, RTLD_NOW | RTLD_LOCAL) : NULL;
@@ -463,16 +463,15 @@ static enum tcb_status open_object(struct tcb_file_c *c, const char *object, con
 		(void)unlink(object); /* cut short, or of another system */
 		return tcb_fail(err, TCB_E_FORMAT, "it cannot be loaded: %.300s", loaded ? dlerror() : "out of memory");
 	}
-	loaded->code.kernel = (tcb_file_entry_fn *)(uintptr_t)dlsym(library, "tcb_file_kernel");
-	loaded->code.reference = (tcb_file_entry_fn *)(uintptr_t)dlsym(library, "tcb_file_reference");
-	if (!loaded->code.kernel) {
+	loaded->entry = (tcb_file_entry_fn *)(uintptr_t)dlsym(library, "tcb_file_entry");
+	if (!loaded->entry) {
 		free(loaded);
 		return tcb_fail(err, TCB_E_FORMAT, "it has no kernel: %.300s", object);
 	}
 	strcpy(loaded->key, key);
 	loaded->next = c->loaded;
 	c->loaded = loaded;
-	*out = &loaded->code;
+	*out = loaded->entry;
 	return TCB_OK;
 }
 
@@ -489,14 +488,14 @@ static void find_key(const struct tcb_file_c *c, const struct tcb_str *source, c
 }
 
 static enum tcb_status load(struct tcb_file_c *c, const struct tcb_str *source, struct words *words,
-			    const struct tcb_file_code **out, struct tcb_error *err)
+			    tcb_file_entry_fn **out, struct tcb_error *err)
 {
 	char key[17], object[PATH_MAX + 32];
 
 	find_key(c, source, words, key);
 	for (const struct loaded *at = c->loaded; at; at = at->next)
 		if (strcmp(at->key, key) == 0) {
-			*out = &at->code;
+			*out = at->entry;
 			return TCB_OK;
 		}
 	snprintf(object, sizeof object, "%s/%s.so", c->folder, key);
@@ -508,8 +507,7 @@ static enum tcb_status load(struct tcb_file_c *c, const struct tcb_str *source, 
 }
 
 enum tcb_status tcb_file_c_load(struct tcb_file_c *c, const struct tcb_shape *shape,
-				const struct tcb_geometry *geometry, const struct tcb_file_code **out,
-				struct tcb_error *err)
+				const struct tcb_geometry *geometry, tcb_file_entry_fn **out, struct tcb_error *err)
 {
 	struct tcb_value bound[TCB_EXPRESSION_NAMES_MAX];
 	struct tcb_str source = { 0 };

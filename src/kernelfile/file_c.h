@@ -8,22 +8,20 @@
 
 #include "kernelfile/kernel_file.h"
 
-/* The file's kernel, or what it calls its reference, on the operands in the order of its vectors. */
+/* The kernel, on the operands in the order of the file's vectors. */
 typedef void tcb_file_entry_fn(void *const operand[]);
 
+/* Of the kernel FROM, which FILE has. */
 struct tcb_file_c;
-enum tcb_status tcb_file_c_create(const struct tcb_kernel_file *file, struct tcb_file_c **out, struct tcb_error *err);
+enum tcb_status tcb_file_c_create(const struct tcb_kernel_file *file, const struct tcb_file_source *from,
+				  struct tcb_file_c **out, struct tcb_error *err);
 void tcb_file_c_destroy(struct tcb_file_c *c); /* NULL is fine */
 /* What results are signed with: the source and what it includes, the options, the compiler. */
 const char *tcb_file_c_signature(const struct tcb_file_c *c);
 
 /* A candidate, compiled and loaded; it stays as long as C.  TCB_E_FORMAT: it does not compile, and the message is the
  * compiler's first error. */
-struct tcb_file_code {
-	tcb_file_entry_fn *kernel, *reference; /* the latter NULL where the file names none */
-};
 enum tcb_status tcb_file_c_load(struct tcb_file_c *c, const struct tcb_shape *shape,
-				const struct tcb_geometry *geometry, const struct tcb_file_code **out,
-				struct tcb_error *err);
+				const struct tcb_geometry *geometry, tcb_file_entry_fn **out, struct tcb_error *err);
 
 #endif

@@ -10,16 +10,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sizes.h"
 #include "base/util.h"
 #include "kernelfile/file_c.h"
+#include "kernelfile/file_cuda.h"
+#include "kernelfile/file_gpu.h"
 #include "kernels/axes.h"
 #include "kernels/constraint.h"
-#include "kernels/quant.h"
+#include "kernels/signature.h"
 
 enum { SHAPE_TEXT_MAX = 96, SEARCH_MOST = 1 << 22 };
 /* By how much an output may miss what is right, where the file does not say: as shares of the value and of the root
  * mean square of all. */
 static const double RELATIVE = 1e-4, ABSOLUTE_OF_RMS = 1e-4;
+
+/* What runs a language, and what its candidates are as variants. */
+static const struct {
+	enum tcb_target_kind side;
+	enum tcb_isa isa;
+} kinds[TCB_FILE_LANGUAGE_COUNT] = { [TCB_FILE_C] = { TCB_TARGET_CPU, TCB_ISA_SCALAR },
+				     [TCB_FILE_CXX] = { TCB_TARGET_CPU, TCB_ISA_SCALAR },
+				     [TCB_FILE_CUDA] = { TCB_TARGET_CUDA, TCB_ISA_FMA },
+				     [TCB_FILE_PTX] = { TCB_TARGET_CUDA, TCB_ISA_FMA },
+				     [TCB_FILE_WGSL] = { TCB_TARGET_WGPU, TCB_ISA_WGSL } };
 
 /* A candidate that was compiled: a variant of its own, whose entry it is. */
 struct compiled {
@@ -29,7 +42,9 @@ struct compiled {
 
 struct tcb_file_op {
 	struct tcb_kernel_file *file;
-	struct tcb_file_c *c;
+	struct tcb_file_c *c;         /* of a kernel of C or C++ */
+	struct tcb_file_c *reference; /* NULL: there is none */
+	struct tcb_str source;        /* of a GPU's kernel */
 	struct tcb_op op;
 	struct tcb_side side;
 	struct tcb_side_space space;
@@ -115,35 +130,14 @@ static size_t operands(const struct tcb_problem *problem, struct tcb_operand out
 
 /* --- filling --- */
 
-/* An element of TYPE that is VALUE, at TO. */
-static void put(const struct tcb_file_type *type, double value, void *to)
-{
-	const float single = (float)value;
-	const uint16_t half = tcb_f32_to_f16(single);
-	const int64_t whole = (int64_t)value; /* little end first, so that its first bytes are the narrower ones */
-
-	switch (type->element) {
-	case TCB_FILE_FLOAT:
-		memcpy(to, &single, sizeof single);
-		break;
-	case TCB_FILE_HALF:
-		memcpy(to, &half, sizeof half);
-		break;
-	case TCB_FILE_DOUBLE:
-		memcpy(to, &value, sizeof value);
-		break;
-	default:
-		memcpy(to, &whole, type->element_bytes);
-	}
-}
-
 /* From -1 to 1; of whole numbers 0 to 99, bytes included. */
 static void fill_random(const struct tcb_file_argument *argument, struct tcb_rng *rng, size_t count, char *to)
 {
 	const int is_whole = argument->type.element >= TCB_FILE_SIGNED;
 
 	for (size_t i = 0; i < count; i++, to += argument->type.element_bytes)
-		put(&argument->type, is_whole ? (double)tcb_rng_below(rng, 100) : 2 * tcb_rng_unit(rng) - 1, to);
+		tcb_file_put(&argument->type, is_whole ? (double)tcb_rng_below(rng, 100) : 2 * tcb_rng_unit(rng) - 1,
+			     to);
 }
 
 /* BYTES of the file at PATH; what it has not is zeros.  0 if it has as many. */
@@ -185,8 +179,9 @@ static void fill(const struct tcb_problem *problem, uint64_t seed, void *const o
 			memset(to, 0, bytes);
 		else
 			for (size_t e = 0; e < elements; e++)
-				put(&argument->type, value.type == TCB_VALUE_REAL ? value.real : (double)value.whole,
-				    to + e * argument->type.element_bytes);
+				tcb_file_put(&argument->type,
+					     value.type == TCB_VALUE_REAL ? value.real : (double)value.whole,
+					     to + e * argument->type.element_bytes);
 	}
 }
 
@@ -217,21 +212,19 @@ static void take_right(const struct tcb_file_argument *argument, const void *val
 static const char *compute_right(const struct tcb_problem *problem, void *const operand[], void *const outputs[])
 {
 	static _Thread_local char why[256];
-	struct tcb_file_op *made = made_of(problem->op);
-	struct tcb_geometry standard = made->standard;
-	const struct tcb_file_code *code;
+	const struct tcb_file_op *made = made_of(problem->op);
+	tcb_file_entry_fn *entry;
 	struct tcb_error error;
 	void *all[TCB_OPERANDS_MAX];
 
-	if (tcb_file_c_load(made->c, &problem->shape, &standard, &code, &error) != TCB_OK) {
+	if (tcb_file_c_load(made->reference ? made->reference : made->c, &problem->shape, &made->standard, &entry,
+			    &error) != TCB_OK) {
 		snprintf(why, sizeof why, "the reference: %.230s", error.message);
 		return why;
 	}
-	if (made->file->reference_name && !code->reference)
-		return "the kernel that is to be the reference is not there";
 	for (size_t i = 0; i < TCB_OPERANDS_MAX; i++)
 		all[i] = outputs[i] ? outputs[i] : operand[i];
-	(code->reference ? code->reference : code->kernel)(all);
+	entry(all);
 	return NULL;
 }
 
@@ -343,11 +336,21 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	set_tiles(&problem->shape, out);
 }
 
+/* Of a GPU's kernel its launch. */
 static void footprint(const struct tcb_problem *problem, const struct tcb_target *target,
 		      const struct tcb_geometry *geometry, struct tcb_footprint *out)
 {
-	(void)problem, (void)target, (void)geometry;
+	const struct tcb_file_op *made = made_of(problem->op);
+	struct tcb_file_size size;
+	(void)target;
+
 	*out = (struct tcb_footprint){ .shared_bytes = 0 };
+	if (made->c || tcb_file_launch_size(made->file, &problem->shape, geometry, &size, NULL) != TCB_OK)
+		return;
+	out->shared_bytes = size.shared_bytes;
+	out->shared_dynamic = size.shared_bytes != 0;
+	out->block_threads = (unsigned)tcb_least(size.block[0] * size.block[1] * size.block[2], UINT32_MAX);
+	memcpy(out->grid, size.grid, sizeof out->grid);
 }
 
 /* Why condition NUMBER does not hold; its text, which is the reason. */
@@ -402,19 +405,19 @@ static enum tcb_status plan(const struct tcb_problem *problem, const struct tcb_
 static enum tcb_status make(struct tcb_plan *plan, struct tcb_error *err)
 {
 	struct tcb_file_op *made = made_of(plan->problem.op);
-	const struct tcb_file_code *code;
+	tcb_file_entry_fn *entry;
 	struct compiled *compiled;
 
-	TCB_TRY(tcb_file_c_load(made->c, &plan->problem.shape, &plan->geometry, &code, err));
+	TCB_TRY(tcb_file_c_load(made->c, &plan->problem.shape, &plan->geometry, &entry, err));
 	for (compiled = made->compiled; compiled; compiled = compiled->next)
-		if (compiled->variant.entry == (void (*)(void))code->kernel)
+		if (compiled->variant.entry == (void (*)(void))entry)
 			break;
 	if (!compiled) {
 		compiled = calloc(1, sizeof *compiled);
 		if (!compiled)
 			return tcb_fail(err, TCB_E_NOMEM, "out of memory for a kernel");
 		compiled->variant = made->variants[0];
-		compiled->variant.entry = (void (*)(void))code->kernel;
+		compiled->variant.entry = (void (*)(void))entry;
 		compiled->next = made->compiled;
 		made->compiled = compiled;
 	}
@@ -426,6 +429,14 @@ static void run(const struct tcb_plan *plan, void *const operand[], void *worksp
 {
 	(void)workspace, (void)pool;
 	((tcb_file_entry_fn *)plan->variant->entry)(operand);
+}
+
+static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_target *target,
+			    const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err)
+{
+	const struct tcb_file_op *made = made_of(problem->op);
+
+	return tcb_file_emit(made->file, &made->source, problem, target, geometry, out, err);
 }
 
 /* --- the op --- */
@@ -496,8 +507,9 @@ static enum tcb_status find_standard(struct tcb_file_op *made, struct tcb_error 
 	size_t at[TCB_FILE_PARAMETERS_MAX];
 
 	tcb_geometry_init(geometry);
-	geometry->knob[TCB_KNOB_ISA] = TCB_ISA_SCALAR;
-	geometry->knob[TCB_KNOB_THREADS] = 1;
+	geometry->knob[TCB_KNOB_ISA] = kinds[file->kernel.language].isa;
+	if (kinds[file->kernel.language].side == TCB_TARGET_CPU)
+		geometry->knob[TCB_KNOB_THREADS] = 1;
 	geometry->parameters = made->parameters;
 	for (size_t i = 0; i < file->parameter_count; i++)
 		at[i] = file->parameter[i].standard;
@@ -531,24 +543,41 @@ static enum tcb_status check_outputs(const struct tcb_kernel_file *file, struct 
 	return TCB_OK;
 }
 
+/* Of what candidates come from, beside the geometry. */
+static uint64_t source_hash(const struct tcb_file_op *made)
+{
+	const char *signature = made->c ? tcb_file_c_signature(made->c) : made->source.data;
+	const char *compiler = made->file->kernel.language == TCB_FILE_CUDA ? tcb_file_cuda_compiler() : NULL;
+	uint64_t hash = tcb_hash64(signature, strlen(signature), 1);
+
+	for (size_t i = 0; i < made->file->option_count; i++)
+		hash = tcb_hash64(made->file->options[i], strlen(made->file->options[i]), hash);
+	return compiler ? tcb_hash64(compiler, strlen(compiler), hash) : hash;
+}
+
 static void set_op(struct tcb_file_op *made)
 {
 	static const char *const forms[] = { "1xN", "MxN", "MxNxK" };
 	const struct tcb_kernel_file *file = made->file;
 
-	snprintf(made->summary, sizeof made->summary, "kernel %.60s of %.80s", file->kernel_name, file->path);
+	const int is_cpu = kinds[file->kernel.language].side == TCB_TARGET_CPU;
+
+	snprintf(made->summary, sizeof made->summary, "kernel %.60s of %.80s", file->kernel.name, file->path);
 	made->variants[0] = (struct tcb_variant){ .name = file->op_name,
 						  .contract = TCB_CONTRACT_F32,
-						  .isa = TCB_ISA_SCALAR,
+						  .isa = kinds[file->kernel.language].isa,
 						  .micro = { 1, 1, 1 },
 						  .unroll = 1,
 						  .class = TCB_CLASS_BOUNDED,
-						  .signature = tcb_file_c_signature(made->c) };
+						  .signature = is_cpu ? tcb_file_c_signature(made->c) : NULL };
 	made->lists[0] = made->variants;
 	made->space = (struct tcb_side_space){ made->rules, axes, default_geometry, footprint };
-	made->side = (struct tcb_side){
-		.variants = made->lists, .space = &made->space, .plan = plan, .make = make, .run = run
-	};
+	made->side = is_cpu ? (struct tcb_side){ .variants = made->lists,
+						 .space = &made->space,
+						 .plan = plan,
+						 .make = make,
+						 .run = run }
+			    : (struct tcb_side){ .variants = made->lists, .space = &made->space, .emit = emit };
 	made->op = (struct tcb_op){
 		.name = file->op_name,
 		.summary = made->summary,
@@ -563,11 +592,34 @@ static void set_op(struct tcb_file_op *made)
 		.reference = reference,
 		.flops = flops,
 		.traffic = traffic,
-		.side = TCB_SIDES(&made->side),
 		.parameters = made->parameters,
 		.is_of_its_shape = !file->any_size,
 		.context = made,
 	};
+	made->op.source = source_hash(made);
+	made->op.side[kinds[file->kernel.language].side] = &made->side;
+}
+
+/* The kernel and what is right, which of a GPU's kernel is not the kernel itself. */
+static enum tcb_status open_sources(struct tcb_file_op *made, struct tcb_error *err)
+{
+	const struct tcb_kernel_file *file = made->file;
+	int is_given = 1;
+
+	if (kinds[file->kernel.language].side == TCB_TARGET_CPU)
+		TCB_TRY(tcb_file_c_create(file, &file->kernel, &made->c, err));
+	else
+		TCB_TRY(tcb_file_read_text(file, &made->source, err));
+	if (file->reference.name)
+		return tcb_file_c_create(file, &file->reference, &made->reference, err);
+	for (size_t i = 0; i < file->argument_count; i++)
+		is_given &= !file->argument[i].is_output || file->argument[i].right != NULL;
+	return made->c || is_given
+		       ? TCB_OK
+		       : tcb_fail(err, TCB_E_USAGE,
+				  "%.200s: nothing says what is right: give under \"tcbtune\" a Reference (Language, "
+				  "KernelFile and KernelName of a function in C), or ReferenceArguments",
+				  file->path);
 }
 
 enum tcb_status tcb_file_op_create(struct tcb_kernel_file *file, struct tcb_file_op **out, struct tcb_error *err)
@@ -588,7 +640,7 @@ enum tcb_status tcb_file_op_create(struct tcb_kernel_file *file, struct tcb_file
 	if (status == TCB_OK)
 		status = find_standard(made, err);
 	if (status == TCB_OK)
-		status = tcb_file_c_create(file, &made->c, err);
+		status = open_sources(made, err);
 	if (status == TCB_OK) {
 		set_op(made);
 		status = check_shape(&made->op, &made->shape, err);
@@ -610,6 +662,8 @@ void tcb_file_op_destroy(struct tcb_file_op *made)
 		free(at);
 	}
 	tcb_file_c_destroy(made->c);
+	tcb_file_c_destroy(made->reference);
+	tcb_str_fini(&made->source);
 	tcb_kernel_file_destroy(made->file);
 	free(made);
 }

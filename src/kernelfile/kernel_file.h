@@ -19,7 +19,8 @@ enum {
 	TCB_FILE_SIZES_MAX = 3,       /* of a problem: M, N and K of its shape */
 	TCB_FILE_ARGUMENTS_MAX = 24,
 	TCB_FILE_CONDITIONS_MAX = 24,
-	TCB_FILE_OPTIONS_MAX = 32
+	TCB_FILE_OPTIONS_MAX = 32,
+	TCB_FILE_DIVISORS_MAX = 4
 };
 
 /* Of an argument's elements. */
@@ -61,13 +62,37 @@ struct tcb_file_argument {
 	char *right; /* a file of right raw values; NULL: the reference computes them */
 };
 
-enum tcb_file_language { TCB_FILE_C, TCB_FILE_CXX, TCB_FILE_LANGUAGE_COUNT };
+enum tcb_file_language {
+	TCB_FILE_C,
+	TCB_FILE_CXX,
+	TCB_FILE_CUDA,
+	TCB_FILE_PTX,
+	TCB_FILE_WGSL,
+	TCB_FILE_LANGUAGE_COUNT
+};
+
+/* A kernel of a source file. */
+struct tcb_file_source {
+	enum tcb_file_language language;
+	char *name, *path;
+};
+
+/* How a GPU's kernel is launched, by dimensions x, y and z; NULL: one. */
+struct tcb_file_launch {
+	struct tcb_expression *block[3], *grid[3];
+	/* Of the problem's size in a dimension, where GRID does not say: what a block does of it, multiplied. */
+	struct tcb_expression *divisor[3][TCB_FILE_DIVISORS_MAX];
+	size_t divisor_count[3];
+	struct tcb_expression *shared; /* dynamic bytes; NULL: none */
+	int grid_is_threads;           /* not blocks */
+};
 
 struct tcb_kernel_file {
 	char *path, *folder;
 	char op_name[TCB_OP_NAME_MAX];
-	enum tcb_file_language language;
-	char *kernel_name, *source_path;
+	struct tcb_file_source kernel;
+	struct tcb_file_source reference; /* a kernel that is right, in C or C++; no name: the default configuration */
+	struct tcb_file_launch launch;
 	char *options[TCB_FILE_OPTIONS_MAX]; /* OPTION_COUNT of them, for the compiler */
 	size_t option_count;
 
@@ -84,7 +109,6 @@ struct tcb_kernel_file {
 
 	struct tcb_file_argument argument[TCB_FILE_ARGUMENTS_MAX];
 	size_t argument_count;
-	char *reference_name; /* a kernel of the same source that is right; NULL: the default configuration */
 	struct tcb_expression *operations, *bytes; /* of a call; NULL: unknown, and each vector once */
 
 	const char *names[TCB_EXPRESSION_NAMES_MAX]; /* NAME_COUNT, of what is bound: lent */
@@ -103,6 +127,8 @@ void tcb_kernel_file_bind(const struct tcb_kernel_file *file, const struct tcb_s
 struct tcb_shape tcb_kernel_file_shape(const struct tcb_kernel_file *file, const size_t size[TCB_FILE_SIZES_MAX]);
 void tcb_kernel_file_sizes(const struct tcb_kernel_file *file, const struct tcb_shape *shape,
 			   size_t out[TCB_FILE_SIZES_MAX]);
+/* VALUE as an element of TYPE, at TO. */
+void tcb_file_put(const struct tcb_file_type *type, double value, void *to);
 /* The elements of vector ARGUMENT, and its bytes.  TCB_E_USAGE. */
 enum tcb_status tcb_kernel_file_count(const struct tcb_file_argument *argument, const struct tcb_value *bound,
 				      size_t *count_out, size_t *bytes_out, struct tcb_error *err);

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "kernels/quant.h"
+
 static struct tcb_value value_of(const struct tcb_file_parameter *parameter, const struct tcb_geometry *geometry)
 {
 	const int32_t set =
@@ -67,4 +69,25 @@ enum tcb_status tcb_kernel_file_count(const struct tcb_file_argument *argument, 
 	if (tcb_mul_size(*count_out, argument->type.bytes, bytes_out))
 		return tcb_fail(err, TCB_E_OVERFLOW, "%s has more bytes than there are", argument->name);
 	return TCB_OK;
+}
+
+void tcb_file_put(const struct tcb_file_type *type, double value, void *to)
+{
+	const float single = (float)value;
+	const uint16_t half = tcb_f32_to_f16(single);
+	const int64_t whole = (int64_t)value; /* little end first, so that its first bytes are the narrower ones */
+
+	switch (type->element) {
+	case TCB_FILE_FLOAT:
+		memcpy(to, &single, sizeof single);
+		break;
+	case TCB_FILE_HALF:
+		memcpy(to, &half, sizeof half);
+		break;
+	case TCB_FILE_DOUBLE:
+		memcpy(to, &value, sizeof value);
+		break;
+	default:
+		memcpy(to, &whole, type->element_bytes);
+	}
 }

@@ -277,68 +277,7 @@ static enum tcb_status read_sizes(const struct tcb_file_reader *reader, const js
 	return name_sizes(reader);
 }
 
-/* --- the specification --- */
-
-static enum tcb_status read_language(const struct tcb_file_reader *reader, const json_t *specification)
-{
-	static const char *const names[] = { [TCB_FILE_C] = "C", [TCB_FILE_CXX] = "C++" };
-	char *language;
-	enum tcb_status status;
-
-	TCB_TRY(tcb_file_text(reader, specification, "Language", 1, &language));
-	const int which = tcb_text_find(names, TCB_FILE_LANGUAGE_COUNT, language);
-
-	status = which >= 0 ? TCB_OK
-			    : tcb_file_refuse(reader, "the Language is %.40s; C and C++ are supported", language);
-	reader->file->language = (enum tcb_file_language)(which < 0 ? 0 : which);
-	free(language);
-	return status;
-}
-
-static enum tcb_status read_options(const struct tcb_file_reader *reader, const json_t *specification)
-{
-	const json_t *list = json_object_get(specification, "CompilerOptions"), *option;
-	struct tcb_kernel_file *file = reader->file;
-	size_t i;
-
-	json_array_foreach(list, i, option)
-	{
-		if (!json_is_string(option) || file->option_count == TCB_FILE_OPTIONS_MAX)
-			return tcb_file_refuse(reader, "CompilerOptions are up to %d texts", TCB_FILE_OPTIONS_MAX);
-		file->options[file->option_count] = strdup(json_string_value(option));
-		if (!file->options[file->option_count])
-			return tcb_fail(reader->err, TCB_E_NOMEM, "out of memory for a kernel's file");
-		file->option_count++;
-	}
-	return TCB_OK;
-}
-
-static int is_name(const char *text)
-{
-	size_t length = 0;
-
-	while (isalnum((unsigned char)text[length]) || text[length] == '_')
-		length++;
-	return length && !text[length] && !isdigit((unsigned char)*text);
-}
-
-static enum tcb_status read_specification(const struct tcb_file_reader *reader, const json_t *specification)
-{
-	struct tcb_kernel_file *file = reader->file;
-	char *source;
-
-	TCB_TRY(read_language(reader, specification));
-	TCB_TRY(tcb_file_text(reader, specification, "KernelName", 1, &file->kernel_name));
-	if (!is_name(file->kernel_name))
-		return tcb_file_refuse(reader, "the KernelName %.60s is not a function's name", file->kernel_name);
-	TCB_TRY(tcb_file_text(reader, specification, "KernelFile", 1, &source));
-	file->source_path = tcb_file_path(file, source);
-	free(source);
-	if (!file->source_path)
-		return tcb_fail(reader->err, TCB_E_NOMEM, "out of memory for a kernel's file");
-	TCB_TRY(read_options(reader, specification));
-	return tcb_file_arguments(reader, specification);
-}
+/* --- our own keys --- */
 
 /* The op's name: as given, or the kernel's in lower case. */
 static enum tcb_status read_name(const struct tcb_file_reader *reader, const json_t *own)
@@ -348,7 +287,7 @@ static enum tcb_status read_name(const struct tcb_file_reader *reader, const jso
 	size_t i = 0;
 
 	TCB_TRY(tcb_file_text(reader, own, "Name", 0, &given));
-	const char *name = given ? given : file->kernel_name;
+	const char *name = given ? given : file->kernel.name;
 
 	for (; name[i] && i + 1 < sizeof file->op_name; i++)
 		file->op_name[i] = (char)tolower((unsigned char)name[i]);
@@ -365,9 +304,7 @@ static enum tcb_status read_own(const struct tcb_file_reader *reader, const json
 
 	file->any_size = json_is_true(json_object_get(own, "AnySize"));
 	TCB_TRY(read_name(reader, own));
-	TCB_TRY(tcb_file_text(reader, own, "Reference", 0, &file->reference_name));
-	if (file->reference_name && !is_name(file->reference_name))
-		return tcb_file_refuse(reader, "the Reference %.60s is not a function's name", file->reference_name);
+	TCB_TRY(tcb_file_reference(reader, json_object_get(own, "Reference")));
 	TCB_TRY(read_conditions(reader, "ProblemConditions", json_object_get(own, "ProblemConditions"),
 				file->size_condition, &file->size_condition_count));
 	if (operations)
@@ -405,7 +342,8 @@ static enum tcb_status read_all(const struct tcb_file_reader *reader, const json
 	TCB_TRY(read_sizes(reader, own, specification));
 	TCB_TRY(read_conditions(reader, "Conditions", json_object_get(space, "Conditions"), file->condition,
 				&file->condition_count));
-	TCB_TRY(read_specification(reader, specification));
+	TCB_TRY(tcb_file_specification(reader, specification));
+	TCB_TRY(tcb_file_arguments(reader, specification));
 	return read_own(reader, own);
 }
 
@@ -459,6 +397,23 @@ static void free_argument(struct tcb_file_argument *argument)
 	tcb_expression_destroy(argument->value);
 }
 
+static void free_source(struct tcb_file_source *source)
+{
+	free(source->name);
+	free(source->path);
+}
+
+static void free_launch(struct tcb_file_launch *launch)
+{
+	for (int d = 0; d < 3; d++) {
+		tcb_expression_destroy(launch->block[d]);
+		tcb_expression_destroy(launch->grid[d]);
+		for (size_t i = 0; i < TCB_FILE_DIVISORS_MAX; i++)
+			tcb_expression_destroy(launch->divisor[d][i]);
+	}
+	tcb_expression_destroy(launch->shared);
+}
+
 static void free_parameter(struct tcb_file_parameter *parameter)
 {
 	free(parameter->name);
@@ -486,9 +441,9 @@ void tcb_kernel_file_destroy(struct tcb_kernel_file *file)
 		free(file->size_name[i]);
 	tcb_expression_destroy(file->operations);
 	tcb_expression_destroy(file->bytes);
-	free(file->reference_name);
-	free(file->kernel_name);
-	free(file->source_path);
+	free_source(&file->kernel);
+	free_source(&file->reference);
+	free_launch(&file->launch);
 	free(file->folder);
 	free(file->path);
 	free(file);

@@ -27,6 +27,9 @@ enum tcb_status tcb_file_expression(const struct tcb_file_reader *reader, const 
 /* SOURCE, of the file's folder where it is relative; NULL without memory.  The caller's: free(). */
 char *tcb_file_path(const struct tcb_kernel_file *file, const char *source);
 
+/* kernel_file_specification.c: source, options and launch; and of our own keys Reference (NULL: none). */
+enum tcb_status tcb_file_specification(const struct tcb_file_reader *reader, const json_t *specification);
+enum tcb_status tcb_file_reference(const struct tcb_file_reader *reader, const json_t *reference);
 /* kernel_file_arguments.c: all Arguments and ReferenceArguments. */
 enum tcb_status tcb_file_arguments(const struct tcb_file_reader *reader, const json_t *specification);
 

@@ -208,9 +208,11 @@ uint64_t tcb_judged_claim(const struct tcb_problem *problem, const struct tcb_ta
 				     target->cuda.block_threads_max,
 				     target->cuda.thread_registers_max,
 				     target->cuda.block_registers_max };
+	const uint64_t none = 0;
 	char shape[TCB_SHAPE_TEXT_MAX];
 	uint64_t hash = tcb_hash64(problem->op_name, strlen(problem->op_name), 0);
 
+	hash = tcb_hash64(problem->op ? &problem->op->source : &none, sizeof none, hash);
 	tcb_shape_print(&problem->shape, shape);
 	hash = tcb_hash64(shape, strlen(shape), hash);
 	hash = tcb_hash64(numbers, sizeof numbers, hash);

@@ -96,7 +96,8 @@ enum { TCB_LAUNCHES_MAX = 4, TCB_ARGUMENTS_MAX = 12 };
 enum tcb_argument_kind {
 	TCB_ARGUMENT_OPERAND,   /* the address of operand[value]; the packed copy where packed_bytes[value] > 0 */
 	TCB_ARGUMENT_WORKSPACE, /* the address of the workspace + value */
-	TCB_ARGUMENT_U32,       /* value */
+	TCB_ARGUMENT_U32,       /* value, of 4 bytes or less */
+	TCB_ARGUMENT_U64,       /* value, of 8 bytes */
 	TCB_ARGUMENT_OWN        /* what the language alone has, number VALUE */
 };
 struct tcb_argument {
@@ -341,8 +342,11 @@ struct tcb_op {
 	const struct tcb_parameter *parameters;
 	/* Its kernels may be right at the shape that they were made for alone: none is verified at others. */
 	int is_of_its_shape;
-	/* Of an op that was loaded: what stands behind its callbacks, a library or another process, for them alone. */
+	/* Of an op that was loaded: what stands behind its callbacks, a library or another process, for them alone; and
+	 * a hash of all that it was made from, by which what is remembered of it is told from what an op of its name
+	 * was before. */
 	void *context;
+	uint64_t source;
 };
 
 /* registry.c: the ops of this build, in a fixed order. */

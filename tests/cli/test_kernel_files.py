@@ -3,10 +3,12 @@
 chosen; what is wrong in a file is said."""
 import json
 import re
+import pathlib
 import sqlite3
 
 from cli_support import Cli
 
+EXAMPLES = pathlib.Path(__file__).parents[2] / "examples/kernel-files"
 SOURCE = r"""
 #include <stddef.h>
 #include <stdlib.h>
@@ -144,10 +146,91 @@ def refused():
         cli.check(said.returncode and part in said.stderr, (words, said.stdout[:200], said.stderr))
 
 
+PTX = """.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry scale(.param .u64 x, .param .u64 y, .param .f32 factor)
+{
+    .reg .u64 %a, %b;
+    .reg .u32 %t, %c, %i;
+    .reg .f32 %v, %f;
+    .reg .pred %p;
+    ld.param.u64 %a, [x];
+    ld.param.u64 %b, [y];
+    ld.param.f32 %f, [factor];
+    mov.u32 %t, %tid.x;
+    mov.u32 %c, %ctaid.x;
+    mad.lo.u32 %i, %c, ${CHUNK}, %t;
+    setp.ge.u32 %p, %i, ${N};
+    @%p ret;
+    mad.wide.u32 %a, %i, 4, %a;
+    mad.wide.u32 %b, %i, 4, %b;
+    ld.global.f32 %v, [%a];
+    mul.f32 %v, %v, %f;
+    st.global.f32 [%b], %v;
+    ret;
+}
+"""
+
+
+def launched(language, source, **changes):
+    """The same op for a GPU, whose right values a function in C computes."""
+    return write(f"{language}.json", KernelSpecification__Language=language, KernelSpecification__KernelFile=source,
+                 KernelSpecification__LocalSize={"X": "CHUNK"}, KernelSpecification__GridDivX=["CHUNK"],
+                 KernelSpecification__CompilerOptions=[],
+                 ConfigurationSpace__TuningParameters=[{"Name": "CHUNK", "Type": "int", "Values": [32, 64, 2048]}],
+                 ConfigurationSpace__Conditions=[],
+                 tcbtune__Reference={"Language": "C", "KernelFile": "scale.c", "KernelName": "scale_plain"}, **changes)
+
+
+def ptx():
+    (cli.scratch / "scale.ptx").write_text(PTX)
+    kernel = launched("PTX", "scale.ptx")
+    lines = cli.run("space", "--kernel", kernel, "--device", "sm_90").stdout.splitlines()
+    cli.check(len(lines) == 2, lines)  # no block has 2048 threads
+    text = cli.run("ptx", "--kernel", kernel, "--target", "sm_90", "--geometry", lines[1]).stdout
+    cli.check("mad.lo.u32" in text and ", 64, " in text and ", 4090;" in text and "${" not in text, text)
+    refused = cli.run("space", "--kernel", launched("PTX", "scale.ptx", tcbtune__Name="other"), "--device", "cpu",
+                      expect=None)
+    cli.check("op other has no cpu kernels" in refused.stderr, refused.stderr)
+    (cli.scratch / "none.ptx").write_text(PTX.replace("entry scale", "entry other"))
+    refused = cli.run("ptx", "--kernel", launched("PTX", "none.ptx"), "--target", "sm_90", expect=None)
+    cli.check("has no kernel scale" in refused.stderr, refused.stderr)
+    unsaid = write("unsaid.json", KernelSpecification__Language="PTX", KernelSpecification__KernelFile="scale.ptx",
+                   KernelSpecification__LocalSize={"X": "CHUNK"}, tcbtune__Reference=None)
+    refused = cli.run("space", "--kernel", unsaid, "--device", "sm_90", expect=None)
+    cli.check("nothing says what is right" in refused.stderr, refused.stderr)
+
+
+def wgsl():
+    kernel = EXAMPLES / "transpose-wgsl" / "transpose.json"
+    document = cli.json("wgsl", "--kernel", kernel, schema="wgsl")
+    cli.check("const tile = 16u;" in document["wgsl"] and "${" not in document["wgsl"], document["wgsl"])
+    cli.check(document["launches"][0]["constants"] == {"rows": 1000, "columns": 1500}, document["launches"])
+    cli.check(document["launches"][0]["dispatch"] == [94, 63, 1], document["launches"])
+    if cli.run("space", "--kernel", kernel, "--device", "wgpu:0", "--count", expect=None).returncode:
+        print("no adapter: no kernel in WGSL was run")
+        return
+    said = cli.run("sweep", "--kernel", kernel, "--device", "wgpu:0", "--problem", "rows=37,columns=50",
+                   "--max-trials", "3", "--budget", "60s", "--db", cli.scratch / "wgsl.db")
+    cli.check("3 of 29 candidates tried, 0 failed" in said.stderr, said.stderr)
+
+
+def cuda():
+    said = cli.run("ptx", "--kernel", EXAMPLES / "gemm-cuda" / "gemm.json", "--target", "sm_90", expect=None)
+    if "no NVRTC is found" in said.stderr or "cannot open source file" in said.stderr:
+        print("no NVRTC with its toolkit's headers: no kernel in CUDA C++ was compiled")
+        return
+    cli.check("wmma" in said.stdout and ".entry" in said.stdout, said.stderr + said.stdout[:300])
+
+
 cli = Cli()
 (cli.scratch / "scale.c").write_text(SOURCE)
 space()
 swept()
 changed_sources_are_other_kernels()
 refused()
+ptx()
+wgsl()
+cuda()
 cli.done()

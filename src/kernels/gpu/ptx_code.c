@@ -43,7 +43,7 @@ enum tcb_status tcb_kernel_set_ptx(struct tcb_kernel *kernel, struct tcb_ptx_mod
 static size_t parameter(const struct tcb_launch_ptx *own, const struct tcb_argument *argument, const uint64_t operand[],
 			uint64_t workspace, void *out)
 {
-	uint64_t address = workspace + argument->value;
+	uint64_t address = argument->kind == TCB_ARGUMENT_U64 ? argument->value : workspace + argument->value;
 	const uint32_t word = (uint32_t)argument->value;
 	struct tcb_ptx_tensor_map map;
 	switch (argument->kind) {

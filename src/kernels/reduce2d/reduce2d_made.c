@@ -76,6 +76,7 @@ enum tcb_status reduce2d_make(const char *name, const char *identity, const char
 	made->op.name = made->name;
 	made->op.summary = made->summary;
 	made->op.member = &made->own.operation;
+	made->op.source = tcb_hash64(made->summary, strlen(made->summary), 1);
 	made->op.side[TCB_TARGET_CPU] = &made->cpu;
 	made->op.side[TCB_TARGET_CUDA] = &made->gpu;
 	made->op.side[TCB_TARGET_WGPU] = &made->wgsl;

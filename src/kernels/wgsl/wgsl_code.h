@@ -27,6 +27,9 @@ struct tcb_launch_wgsl {
 	uint32_t constant_count;
 	struct tcb_wgsl_constant constant[TCB_WGSL_CONSTANTS_MAX];
 	uint8_t binding[TCB_ARGUMENTS_MAX]; /* of each argument */
+	/* Operands are bound with their own bytes, in whole words, since the module may ask for an array's length: of
+	 * modules that are not ours. */
+	uint32_t is_exact;
 };
 
 /* OWN of a launch in an image; lent. */
