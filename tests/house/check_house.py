@@ -29,7 +29,7 @@ MAY_INCLUDE = {
     "ptx": {"base"},
     "device": {"base"},
     "kernels": {"base", "ptx"},
-    "kernelfile": {"base", "kernels"},
+    "kernelfile": {"base", "ptx", "kernels"},
     "gpu": {"base", "kernels", "device"},
     "worker": {"base", "kernels", "device", "gpu"},
     "search": {"base", "kernels", "device", "worker"},
