@@ -27,6 +27,7 @@ struct tcb_launch_wgsl {
 	uint32_t constant_count;
 	struct tcb_wgsl_constant constant[TCB_WGSL_CONSTANTS_MAX];
 	uint8_t binding[TCB_ARGUMENTS_MAX]; /* of each argument */
+	size_t bytes[TCB_ARGUMENTS_MAX];    /* of each that is a part of the workspace; parts do not overlap */
 };
 
 /* OWN of a launch in an image; lent. */
