@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 """examples/webgpu/, the page that runs kernels in a browser's WebGPU, in headless Chromium on its adapter in software: a
-kernel of each family of ops is right there, a wrong result is told, and so is what is missing.  Skipped where there is no
-Chromium, or none with WebGPU."""
+kernel of each family of ops is right there, of its default and of another geometry; a wrong result is told, and so is what
+is missing.  Skipped where there is no Chromium, or none with WebGPU."""
 import http.server
 import json
 import pathlib
 import queue
+import random
 import shutil
 import subprocess
 import sys
@@ -76,6 +77,15 @@ def main():
     for result in report["results"]:
         cli.check(result["right"] and result["us"] > 0, result)
     cli.check(any(result["ratio"] > 0 for result in report["results"]), "no result differs at all from the reference")
+
+    # Another geometry of each, as a sweep tries them.
+    drawn = random.Random(7)
+    for op, shape in SHAPES.items():
+        problem = ("--op", op, "--shape", shape, "--device", "wgpu:portable")
+        geometry = drawn.choice(cli.run("space", *problem).stdout.split())
+        cli.run("wgsl", *problem, "--geometry", geometry, "--out", kernels, "--case")
+    report = opened(cli, server, reports, SHAPES)
+    cli.check(report["failure"] is None and all(result["right"] for result in report["results"]), report)
 
     right = kernels / "softmax.y.right.f32"
     right.write_bytes(right.read_bytes()[:-4] + b"\0\0\0\x40")
