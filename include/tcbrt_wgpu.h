@@ -60,8 +60,8 @@ struct tcbrt_wgpu_binding {
 	int operand;      /* of info.operand, packed where that is; -1: the workspace */
 	int is_written;   /* "storage"; else "read-only-storage", where layouts are not "auto" */
 	size_t offset;    /* in the workspace, a multiple of TCBRT_ALIGNMENT; 0 in an operand */
-	/* To be bound, a multiple of 16: up to 15 more than the operand has, for whatever is behind it and is of no
-	 * other use. */
+	/* To be bound: as the operand has, rounded up to a multiple of 16, so its buffer needs up to 15 more; what
+	 * these hold means nothing. */
 	size_t bytes;
 	size_t reserved[1];
 };

@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include "base/sizes.h"
 #include "base/wgpu_kind.h"
 #include "rt/runtime.h"
 #include "tcbrt_wgpu.h"
@@ -38,13 +39,14 @@ void rt_wgpu_limit(const struct tcbrt_wgpu_adapter *adapter, struct tcb_target *
 	if (!(features & TCBRT_WGPU_SUBGROUPS)) {
 		wgpu->subgroup_least = wgpu->subgroup_most = 0;
 	} else if (adapter->subgroup_min && adapter->subgroup_max) {
-		wgpu->subgroup_least = adapter->subgroup_min;
-		wgpu->subgroup_most = adapter->subgroup_max;
+		wgpu->subgroup_least = (unsigned)tcb_least(adapter->subgroup_min, UINT16_MAX);
+		wgpu->subgroup_most = (unsigned)tcb_least(adapter->subgroup_max, UINT16_MAX);
 	}
-	wgpu->workgroup_most = adapter->workgroup_invocations;
-	wgpu->size_most[0] = adapter->workgroup_size_x;
-	wgpu->grid_most = adapter->workgroups;
-	wgpu->bindings_most = adapter->storage_buffers;
+	/* No more than there may be in a target. */
+	wgpu->workgroup_most = (unsigned)tcb_least(adapter->workgroup_invocations, UINT16_MAX);
+	wgpu->size_most[0] = (unsigned)tcb_least(adapter->workgroup_size_x, UINT16_MAX);
+	wgpu->grid_most = (unsigned)tcb_least(adapter->workgroups, UINT16_MAX);
+	wgpu->bindings_most = (unsigned)tcb_least(adapter->storage_buffers, UINT16_MAX);
 	wgpu->workgroup_bytes = adapter->workgroup_bytes;
 	wgpu->binding_bytes = adapter->binding_bytes;
 	tcb_wgpu_guarantee(wgpu);

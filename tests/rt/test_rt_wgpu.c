@@ -157,6 +157,39 @@ static void says_what_modules_have(void **state)
 	tcbrt_close(rt);
 }
 
+/* A saved plan is the same module; one whose geometry the device may not have is refused. */
+static void plans_are_saved(void **state)
+{
+	struct tcbrt_query query = { .op = "q4k_matvec", .device = "wgpu-intel", .m = 1, .n = 64, .k = 512 };
+	struct tcbrt_plan *plan, *loaded;
+	struct tcbrt_wgpu_code code, again;
+	_Alignas(8) unsigned char blob[8192];
+	struct tcbrt_error err;
+	struct tcbrt *rt;
+	size_t bytes;
+
+	(void)state;
+	assert_int_equal(tcbrt_open_empty(&rt, NULL), TCBRT_OK);
+	assert_int_equal(tcbrt_plan_create(rt, &query, &plan, &err), TCBRT_OK);
+	assert_int_equal(tcbrt_plan_save(plan, blob, sizeof(blob), &bytes), TCBRT_OK);
+	assert_int_equal(tcbrt_plan_load(rt, blob, bytes, &loaded, &err), TCBRT_OK);
+	assert_int_equal(tcbrt_wgpu_code(plan, &code), TCBRT_OK);
+	assert_int_equal(tcbrt_wgpu_code(loaded, &again), TCBRT_OK);
+	assert_string_equal(code.wgsl, again.wgsl);
+	assert_int_equal(code.features, again.features);
+	assert_memory_equal(code.launch[0].dispatch, again.launch[0].dispatch, sizeof(code.launch[0].dispatch));
+	tcbrt_plan_destroy(loaded);
+
+	struct rt_saved *saved = (struct rt_saved *)(void *)blob;
+	assert_non_null(strstr(saved->geometry, "isa=wgsl_dp4a"));
+	strcpy(saved->device, "wgpu-portable");
+	rt_saved_sign(saved);
+	assert_int_equal(tcbrt_plan_load(rt, blob, bytes, &loaded, &err), TCBRT_E_VERSION);
+	assert_null(loaded);
+	tcbrt_plan_destroy(plan);
+	tcbrt_close(rt);
+}
+
 /* The same module for shapes of one geometry. */
 static void texts_are_of_the_geometry(void **state)
 {
@@ -419,6 +452,7 @@ int main(void)
 		cmocka_unit_test(says_what_modules_have),    cmocka_unit_test(texts_are_of_the_geometry),
 		cmocka_unit_test(other_calls_refuse),        cmocka_unit_test(names_are_of_the_adapter),
 		cmocka_unit_test(answers_are_within_limits), cmocka_unit_test(what_was_measured_answers),
+		cmocka_unit_test(plans_are_saved),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
