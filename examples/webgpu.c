@@ -413,7 +413,7 @@ int main(int argc, char **argv)
 {
 	WGPUAdapterInfo info = { .nextInChain = NULL };
 	struct tcbrt_wgpu_adapter on;
-	char name[TCBRT_GPU_NAME_MAX];
+	char name[TCBRT_WGPU_NAME_MAX];
 	struct tcbrt_error err;
 	struct tcbrt *rt;
 

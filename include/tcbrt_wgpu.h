@@ -50,7 +50,8 @@ struct tcbrt_wgpu_adapter {
 };
 
 /* The name that results for ADAPTER are stored under: its maker, and a hash of what it is.  TCBRT_E_USAGE: a NULL. */
-TCBRT_API int tcbrt_wgpu_device(const struct tcbrt_wgpu_adapter *adapter, char name[TCBRT_GPU_NAME_MAX],
+enum { TCBRT_WGPU_NAME_MAX = 48 };
+TCBRT_API int tcbrt_wgpu_device(const struct tcbrt_wgpu_adapter *adapter, char name[TCBRT_WGPU_NAME_MAX],
 				struct tcbrt_error *err);
 
 enum { TCBRT_WGPU_CONSTANTS_MAX = 12 };

@@ -11,18 +11,16 @@
 #include "rt/rt_plan.h"
 #include "tcbrt_wgpu.h"
 
-int tcbrt_wgpu_device(const struct tcbrt_wgpu_adapter *adapter, char name[TCBRT_GPU_NAME_MAX], struct tcbrt_error *err)
+int tcbrt_wgpu_device(const struct tcbrt_wgpu_adapter *adapter, char name[TCBRT_WGPU_NAME_MAX], struct tcbrt_error *err)
 {
 	struct tcb_error error = { .message = "" };
-	char whole[TCB_DEVICE_NAME_MAX];
 	enum tcb_status status = TCB_OK;
 
-	if (!adapter || !name) {
+	_Static_assert((int)TCBRT_WGPU_NAME_MAX == (int)TCB_DEVICE_NAME_MAX, "every name has room");
+	if (adapter && name)
+		rt_wgpu_name(adapter, name);
+	else
 		status = tcb_fail(&error, TCB_E_USAGE, "ADAPTER or NAME is NULL");
-	} else {
-		rt_wgpu_name(adapter, whole);
-		(void)snprintf(name, TCBRT_GPU_NAME_MAX, "%.*s", TCBRT_GPU_NAME_MAX - 1, whole);
-	}
 	return rt_report(status, &error, err);
 }
 

@@ -219,7 +219,7 @@ static void other_calls_refuse(void **state)
 	struct tcbrt_query query = { .op = "softmax", .device = "wgpu-amd", .m = 3, .n = 100 };
 	const unsigned long long address = 256;
 	struct tcbrt_gpu_arguments arguments;
-	char name[TCBRT_GPU_NAME_MAX];
+	char name[TCBRT_WGPU_NAME_MAX];
 	struct tcbrt_plan *plan, *cpu;
 	struct tcbrt_wgpu_code code;
 	struct tcbrt_gpu_code ptx;
@@ -256,7 +256,7 @@ static void other_calls_refuse(void **state)
 
 static void names_are_of_the_adapter(void **state)
 {
-	char name[TCBRT_GPU_NAME_MAX], other[TCBRT_GPU_NAME_MAX];
+	char name[TCBRT_WGPU_NAME_MAX], other[TCBRT_WGPU_NAME_MAX];
 	struct tcbrt_wgpu_adapter adapter = full;
 
 	(void)state;
@@ -318,7 +318,7 @@ static void answers_are_within_limits(void **state)
 static struct tcb_device device_of(const struct tcbrt_wgpu_adapter *adapter, unsigned subgroups)
 {
 	struct tcb_device device = { .has_ecc = -1 };
-	char name[TCBRT_GPU_NAME_MAX];
+	char name[TCBRT_WGPU_NAME_MAX];
 
 	assert_int_equal(tcbrt_wgpu_device(adapter, name, NULL), TCBRT_OK);
 	device.target.wgpu.is_checked = 1;
@@ -402,7 +402,7 @@ static void what_was_measured_answers(void **state)
 	const struct tcb_shape shape = { 1, 512, 1024, { 0 } };
 	const struct tcb_device device = device_of(&full, 32);
 	struct tcbrt_wgpu_adapter adapter = full;
-	char name[TCBRT_GPU_NAME_MAX];
+	char name[TCBRT_WGPU_NAME_MAX];
 	struct tcbrt_query query = { .op = "q4k_matvec", .m = 1, .n = 512, .k = 1024 };
 	struct tcbrt_tuning tuning;
 	struct fixture fixture;
