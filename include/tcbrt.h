@@ -178,12 +178,16 @@ enum tcbrt_contract {
 /* What the caches hold when the kernel is called: weights that were last used long ago, or just now. */
 enum tcbrt_state { TCBRT_COLD = 0, TCBRT_HOT = 1 };
 
+struct tcbrt_wgpu_adapter; /* tcbrt_wgpu.h */
+
 /* What is asked for.  Set the rest to zero: it means the usual. */
 struct tcbrt_query {
 	const char *op;     /* "q4k_matvec" */
 	const char *device; /* NULL or "cpu": this host; "cpu:avx2": this host, restricted to that family and
 			     * scalar; a GPU, attached or not: "sm_90:4f7512987695c574", its kind and key, as
-			     * tcbrt_gpu_device tells them; "sm_90": any of that kind */
+			     * tcbrt_gpu_device tells them; "sm_90": any of that kind; likewise of WebGPU
+			     * "wgpu-nvidia:2c1f0f3bd2d52e4e" as tcbrt_wgpu_device tells it, "wgpu-nvidia", and
+			     * "wgpu-portable": what runs on every device of WebGPU */
 	/* 0: as many as there are cores that this process may use (when tcbrt_open was called), or another number where
 	 * that was measured to be faster at this very shape; at most 1024; a GPU has none */
 	unsigned threads;
@@ -199,7 +203,10 @@ struct tcbrt_query {
 	 * names the constraint that it breaks and the nearest legal change.  With threads == 0 the geometry's own
 	 * number of threads.  NULL: the tuned one. */
 	const char *geometry;
-	size_t reserved[2]; /* zeros */
+	/* Of WebGPU: the device that will run it.  Answers are within its limits, and with device NULL they are for it.
+	 * NULL: as devices of query.device usually are. */
+	const struct tcbrt_wgpu_adapter *wgpu;
+	size_t reserved[1]; /* zeros */
 };
 
 /*
@@ -558,7 +565,8 @@ TCBRT_API int tcbrt_plan_load(const struct tcbrt *rt, const void *blob, size_t b
  * errors, before anything is started.  query.device may be "cuda:0", too.  Strings are values, whatever they begin
  * with. query.state, query.layout and query.geometry are not used: both states are measured, any layout and all
  * geometries. TCBRT_OK says that the database has a result of the problem on that device (modelled, for a GPU that is
- * not attached); everything else is an error.
+ * not attached); everything else is an error.  Of WebGPU name the
+ * device, "wgpu:0" or as tcbrt_wgpu_device does; query.wgpu alone does not.
  */
 TCBRT_API int tcbrt_tune(const char *path, const struct tcbrt_query *query, double seconds, struct tcbrt_error *err);
 

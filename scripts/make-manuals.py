@@ -43,15 +43,15 @@ def header_page(path, version, date):
     text = path.read_text()
     name = path.stem
     first = re.search(r"/\*.*?\*/", text, re.S)
-    about = re.search(r"\* lib\w+: ([^.]*?)\.?\n", first[0])[1]
+    library, about = re.search(r"\* lib(\w+): ([^.]*?)\.?\n", first[0]).groups()
     out = [f'.TH {name.upper()} 3 {date} "tcbtune {version}" "Library Functions"',
            f".SH NAME\n{name} \\- {roff(about)}",
-           f".SH SYNOPSIS\n.nf\n#include <{name}.h>\n.fi\nCompile and link with\n.BR \"pkg\\-config \\-\\-cflags \\-\\-libs {name}\" .",
-           ".SH DESCRIPTION", *prose(first[0].replace(f"lib{name}: {about}.", "", 1))]
+           f".SH SYNOPSIS\n.nf\n#include <{name}.h>\n.fi\nCompile and link with\n.BR \"pkg\\-config \\-\\-cflags \\-\\-libs {library}\" .",
+           ".SH DESCRIPTION", *prose(first[0].replace(f"lib{library}: {about}.", "", 1))]
     rest = text[first.end():]
     rest = re.sub(r'^#ifdef __cplusplus\n.*?^#endif\n', "", rest, flags=re.M | re.S)
     rest = re.sub(r"^#if defined\(__GNUC__\)\n.*?^#endif\n", "", rest, flags=re.M | re.S)
-    rest = re.sub(r"^#(include|ifndef|endif|define \w+_(H|API)\b).*\n", "", rest, flags=re.M).replace(f"{name.upper()}_API ", "")
+    rest = re.sub(r"^#(include|ifndef|endif|define \w+_(H|API)\b).*\n", "", rest, flags=re.M).replace(f"{library.upper()}_API ", "")
     out.append(".SH INTERFACE")
     for piece in re.split(r"^(/\*.*?\*/)\n", rest, flags=re.M | re.S):
         piece = piece.strip("\n")

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """The pictures and transcripts of the README and the how-tos, made again by the commands that they name.
 
-    record-docs.py TCBTUNE            records all of them: pictures, screenshots (with chromium) and docs/first-ten-minutes.md
+    record-docs.py TCBTUNE            records all of them: pictures, screenshots (with chromium), docs/wgsl.md with the kernels
+                                      beside it, and docs/first-ten-minutes.md
     record-docs.py TCBTUNE NAME...    only these, as report.svg
     record-docs.py TCBTUNE --check    changes nothing: exit 1 and a line for each that no longer holds
 
@@ -12,6 +13,7 @@ docs/first-ten-minutes.md has a check of its own (scripts/first-ten-minutes.py; 
 import argparse
 import gzip
 import html
+import json
 import lzma
 import os
 import pathlib
@@ -26,6 +28,7 @@ from typing import NamedTuple
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
 MINUTES = "first-ten-minutes.md"
+KERNELS = "wgsl.md"
 DRAWINGS = {"tiles-cpu.svg", "tiles-gpu.svg", "candidate.svg"}  # of ideas: no command printed what they show
 
 
@@ -48,6 +51,25 @@ RECORDS = [
 ]
 
 
+PAGE = """# Kernels in WGSL
+
+One of each family of ops, as `tcbtune wgsl --op OP --out docs/wgsl` writes it for `wgpu:portable`, which is to say for any
+device of WebGPU: the default geometry of the first default shape. Formats of weights and types of elements differ in how
+values are read; what was tuned for a device differs in its geometry (`--device wgpu:0`).
+[how-to/use-wgsl.md](how-to/use-wgsl.md) says how to use them. scripts/record-docs.py makes this page and the modules.
+
+| op | what | shape | geometry | dispatches: workgroup, count |
+|---|---|---|---|---|
+ROWS
+
+One of them, whole:
+
+```wgsl
+MODULE
+```
+"""
+
+
 class Stage:
     """A folder in which commands run, with TCBTUNE on the path, one database, and nobody's own."""
 
@@ -61,6 +83,9 @@ class Stage:
         packed = ROOT / "results" / name
         unpack = lzma if packed.suffix == ".xz" else gzip
         (self.folder / "h200.db").write_bytes(unpack.decompress(packed.read_bytes()))
+
+    def runs(self, command):
+        return subprocess.run(shlex.split(command), cwd=self.folder, env=self.env, capture_output=True).returncode == 0
 
     def run(self, command, columns=80):
         done = subprocess.run(shlex.split(command), cwd=self.folder, env=self.env | {"COLUMNS": str(columns)},
@@ -78,6 +103,52 @@ def drawn(picture):
 def words(lines):
     """LINES without figures and blanks: what a reader takes for the way in which the program speaks today."""
     return [" ".join(re.sub(r"(?<![\w.])>?\d+(\.\d+)?(e[+-]?\d+)?(?![\w.])", "#", line).split()) for line in lines]
+
+
+def family(op):
+    """What OP's kernels are alike with: those of other formats and types, and of the same shape of work."""
+    name = op["name"].split("_", 1)[1] if op["weight_type"] else op["name"]
+    if re.match("reduce2d_|elementwise_", name):
+        name = name.split("_")[0]
+    return op["weight_type"] is not None, re.sub("_(f16|f32|bf16|q80)$", "", name)
+
+
+def kernels(stage):
+    """docs/wgsl.md and the modules below docs/wgsl/, by their paths below docs/: one kernel of each family of ops."""
+    files, seen, rows = {}, set(), []
+    for op in json.loads(stage.run("tcbtune ops --json"))["ops"]:
+        command = f"tcbtune wgsl --op {op['name']} --db none.db"
+        if family(op) in seen or not stage.runs(command):
+            continue
+        seen.add(family(op))
+        stage.run(f"{command} --out wgsl")
+        told = json.loads((stage.folder / "wgsl" / f"{op['name']}.json").read_text())
+        path = f"wgsl/{told['file']}"
+        files[path] = (stage.folder / path).read_text()
+        launches = "<br>".join(f"`{launch['entry']}`: {launch['workgroup']}, {' x '.join(map(str, launch['dispatch']))}"
+                               for launch in told["launches"])
+        rows.append(f"| [{op['name']}]({path}) | {op['summary']} | {told['shape']['text']} | `{told['geometry']}` | {launches} |")
+    files[KERNELS] = PAGE.replace("ROWS", "\n".join(rows)).replace("MODULE", files["wgsl/reduce2d_sum.wgsl"].rstrip("\n"))
+    return files
+
+
+def check_kernels(stage):
+    made = kernels(stage)
+    for path, text in made.items():
+        file = ROOT / "docs" / path
+        if not file.exists() or file.read_text() != text:
+            yield f"docs/{path} is not what 'tcbtune wgsl' prints today"
+    for file in (ROOT / "docs" / "wgsl").glob("*"):
+        if f"wgsl/{file.name}" not in made:
+            yield f"docs/wgsl/{file.name} is nobody's"
+
+
+def make_kernels(stage):
+    shutil.rmtree(ROOT / "docs" / "wgsl", ignore_errors=True)
+    (ROOT / "docs" / "wgsl").mkdir()
+    for path, text in kernels(stage).items():
+        (ROOT / "docs" / path).write_text(text)
+    print(f"docs/{KERNELS}")
 
 
 def difference(shown, printed):
@@ -149,18 +220,21 @@ def main():
     parser.add_argument("name", nargs="*", help="record only these files")
     parser.add_argument("--check", action="store_true", help="say what no longer holds, and change nothing")
     args = parser.parse_args()
-    known = [MINUTES, *(record.picture for record in RECORDS)]
+    known = [MINUTES, KERNELS, *(record.picture for record in RECORDS)]
     if not set(args.name) <= set(known):
         parser.error(f"NAME is one of {', '.join(known)}")
     with tempfile.TemporaryDirectory() as folder:
         stage = Stage(args.tcbtune, folder)
         if args.check:
-            found = [line for record in RECORDS for line in check_record(stage, record)] + list(check_pages())
+            found = [line for record in RECORDS for line in check_record(stage, record)] + [
+                *check_pages(), *check_kernels(stage)]
             print(*found, sep="\n", end="\n" if found else "")
             sys.exit(1 if found else 0)
         for record in RECORDS:
             if not args.name or record.picture in args.name:
                 make(stage, record)
+        if not args.name or KERNELS in args.name:
+            make_kernels(stage)
     if args.name and MINUTES not in args.name:
         return
     minutes = subprocess.run([sys.executable, ROOT / "scripts" / "first-ten-minutes.py", args.tcbtune], check=True,

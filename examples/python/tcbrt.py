@@ -35,7 +35,8 @@ class _Error(c.Structure):
 class _Query(c.Structure):
     _fields_ = [("op", c.c_char_p), ("device", c.c_char_p), ("threads", c.c_uint), ("contract", c.c_int),
                 ("state", c.c_int), ("m", c.c_size_t), ("n", c.c_size_t), ("k", c.c_size_t),
-                ("layout", c.c_char_p), ("words", c.c_char_p), ("geometry", c.c_char_p), ("reserved", c.c_size_t * 2)]
+                ("layout", c.c_char_p), ("words", c.c_char_p), ("geometry", c.c_char_p), ("wgpu", c.c_void_p),
+                ("reserved", c.c_size_t)]
 
 
 class _Tuning(c.Structure):

@@ -54,6 +54,7 @@ struct tcb_kind {
 	int is_emitted;
 	int has_passes;            /* that code may be optimised: the knob passes */
 	int has_model;             /* a model ranks candidates where no such device is */
+	int has_own_limits;        /* devices of one name differ in what they have: results keep it */
 	int multiplies_f16;        /* as such, whatever the width of the sums */
 	enum tcb_level unit;       /* the tile that shapes are padded to: of registers, of a block */
 	enum tcb_knob_scope knobs; /* that it has besides those of all */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/kind.h"
+#include "base/sizes.h"
 #include "base/wgpu_kind.h"
 
 enum { KIB = 1024, MIB = 1024 * KIB };
@@ -112,6 +113,29 @@ static const struct tcb_wgpu_target guaranteed = {
 	.binding_bytes = 128 * MIB,
 };
 
+void tcb_wgpu_guarantee(struct tcb_wgpu_target *target)
+{
+	unsigned *const numbers[] = { &target->workgroup_most, &target->size_most[0], &target->size_most[1],
+				      &target->size_most[2],   &target->grid_most,    &target->bindings_most };
+	const unsigned least[] = { guaranteed.workgroup_most, guaranteed.size_most[0], guaranteed.size_most[1],
+				   guaranteed.size_most[2],   guaranteed.grid_most,    guaranteed.bindings_most };
+
+	for (size_t i = 0; i < sizeof least / sizeof *least; i++)
+		if (!*numbers[i])
+			*numbers[i] = least[i];
+	if (!target->workgroup_bytes)
+		target->workgroup_bytes = guaranteed.workgroup_bytes;
+	if (!target->binding_bytes)
+		target->binding_bytes = guaranteed.binding_bytes;
+}
+
+/* What subgroups have with devices of a group, as their makers' documents say; of others, and in software, any. */
+static const unsigned short subgroups[TCB_WGPU_VENDOR_COUNT][2] = {
+	[TCB_WGPU_SOFTWARE] = { 4, 4 }, [TCB_WGPU_OTHER] = { 4, 4 },       [TCB_WGPU_NVIDIA] = { 32, 32 },
+	[TCB_WGPU_AMD] = { 32, 64 },    [TCB_WGPU_INTEL] = { 8, 32 },      [TCB_WGPU_APPLE] = { 32, 32 },
+	[TCB_WGPU_ARM] = { 4, 16 },     [TCB_WGPU_QUALCOMM] = { 64, 128 },
+};
+
 /* More than that, what ran there ran: nobody knows a smaller limit. */
 static void describe(const char *name, struct tcb_target *out)
 {
@@ -124,7 +148,8 @@ static void describe(const char *name, struct tcb_target *out)
 		out->wgpu.features = 1u << TCB_WGPU_F16 | 1u << TCB_WGPU_SUBGROUPS | 1u << TCB_WGPU_DP4A;
 		out->wgpu.workgroup_most = out->wgpu.size_most[0] = out->wgpu.size_most[1] = 1024;
 		out->wgpu.bindings_most = 16;
-		out->wgpu.subgroup_least = out->wgpu.subgroup_most = 4;
+		out->wgpu.subgroup_least = subgroups[vendor][0];
+		out->wgpu.subgroup_most = subgroups[vendor][1];
 		out->wgpu.workgroup_bytes = 64 * KIB;
 		out->wgpu.binding_bytes = (size_t)4096 * MIB;
 	}
@@ -136,6 +161,55 @@ void tcb_wgpu_complete(struct tcb_device *device)
 	complete(&device->target);
 	tcb_kind_wgpu.name_arch(&device->target, device->name, sizeof device->name);
 	tcb_kind_wgpu.name_arch(&device->target, device->arch, sizeof device->arch);
+}
+
+/* --- identity --- */
+
+static enum tcb_wgpu_vendor vendor_of(const struct tcb_wgpu_identity *identity)
+{
+	static const struct {
+		uint32_t id; /* of PCI, or of Vulkan's list */
+		enum tcb_wgpu_vendor vendor;
+	} rows[] = { { 0x10de, TCB_WGPU_NVIDIA }, { 0x1002, TCB_WGPU_AMD },      { 0x8086, TCB_WGPU_INTEL },
+		     { 0x106b, TCB_WGPU_APPLE },  { 0x5143, TCB_WGPU_QUALCOMM }, { 0x13b5, TCB_WGPU_ARM } };
+
+	if (identity->type == TCB_WGPU_ADAPTER_CPU)
+		return TCB_WGPU_SOFTWARE;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (rows[i].id == identity->vendor_id)
+			return rows[i].vendor;
+	return TCB_WGPU_OTHER;
+}
+
+static const char *backend_text(int backend)
+{
+	static const char *const names[] = { "", "null", "WebGPU", "D3D11", "D3D12", "Metal", "Vulkan", "GL", "GLES" };
+
+	return backend >= 0 && backend < (int)(sizeof names / sizeof *names) ? names[backend] : "unknown";
+}
+
+static int shown(size_t bytes)
+{
+	return (int)tcb_least(bytes, TCB_DEVICE_TEXT_MAX);
+}
+
+void tcb_wgpu_identify(const struct tcb_wgpu_identity *identity, struct tcb_device *device)
+{
+	const uint32_t version = identity->version;
+	char text[512], implementation[40] = "another implementation";
+
+	device->target.wgpu.vendor = vendor_of(identity);
+	if (version)
+		snprintf(implementation, sizeof implementation, "wgpu-native %u.%u.%u.%u", version >> 24,
+			 version >> 16 & 0xff, version >> 8 & 0xff, version & 0xff);
+	snprintf(device->model, sizeof device->model, "%.*s", shown(identity->device_bytes),
+		 identity->device ? identity->device : "");
+	snprintf(device->driver, sizeof device->driver, "%s, %.*s, %s", backend_text(identity->backend),
+		 shown(identity->description_bytes), identity->description ? identity->description : "",
+		 implementation);
+	snprintf(text, sizeof text, "wgpu|%x|%x|%s|%s|%u", identity->vendor_id, identity->device_id, device->model,
+		 device->driver, device->target.wgpu.is_checked);
+	tcb_hash_hex(text, strlen(text), device->key);
 }
 
 void tcb_wgpu_portable(struct tcb_device *out)
@@ -212,6 +286,7 @@ const struct tcb_kind tcb_kind_wgpu = {
 	.name = "wgpu",
 	.side = TCB_TARGET_WGPU,
 	.is_emitted = 1,
+	.has_own_limits = 1,
 	.unit = TCB_MIDI,
 	.knobs = TCB_SCOPE_GPU,
 	.advice = { .launch = "fewer and larger dispatches: what depends on the one before waits for all of it",

@@ -13,6 +13,20 @@
 int tcb_wgpu_ordinal(const char *name);
 /* Fills what follows from DEVICE's limits, its name included; the key is its maker's to know. */
 void tcb_wgpu_complete(struct tcb_device *device);
+enum { TCB_WGPU_ADAPTER_CPU = 3 }; /* WGPUAdapterType */
+
+/* What an adapter says that it is: WGPUAdapterInfo (numbers as there), and wgpu-native's version, 0: of another
+ * implementation. */
+struct tcb_wgpu_identity {
+	uint32_t vendor_id, device_id, version;
+	int backend, type;
+	const char *device, *description; /* no NUL at their ends */
+	size_t device_bytes, description_bytes;
+};
+/* DEVICE's vendor, model, driver and key, which also is of whether it is_checked. */
+void tcb_wgpu_identify(const struct tcb_wgpu_identity *identity, struct tcb_device *device);
+/* Sets limits that are 0 to what every device has. */
+void tcb_wgpu_guarantee(struct tcb_wgpu_target *target);
 /* A device with what WebGPU guarantees, and no more. */
 void tcb_wgpu_portable(struct tcb_device *out);
 

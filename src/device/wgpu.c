@@ -16,11 +16,6 @@ static struct tcb_wgpu library;
 static struct tcb_error failure; /* of the one attempt */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-void tcb_wgpu_version_text(uint32_t version, char out[24])
-{
-	snprintf(out, 24, "%u.%u.%u.%u", version >> 24, version >> 16 & 0xff, version >> 8 & 0xff, version & 0xff);
-}
-
 static void *open_library(void)
 {
 	/* The first is of the package for Python, whose folder resources it is in. */

@@ -26,8 +26,6 @@ struct tcb_wgpu {
  * process and never closed.  NULL with a line that says how to get it.
  */
 const struct tcb_wgpu *tcb_wgpu_open(struct tcb_error *err);
-/* "29.0.1.1" */
-void tcb_wgpu_version_text(uint32_t version, char out[24]);
 
 /* wgpu_session.c */
 struct tcb_wgpu_session {
@@ -52,6 +50,8 @@ void tcb_wgpu_session_close(struct tcb_wgpu_session *session); /* zeroed is fine
 int tcb_wgpu_failed(struct tcb_wgpu_session *session, char why[TCB_WGPU_WHY_MAX]);
 /* The same as a status. */
 enum tcb_status tcb_wgpu_check(struct tcb_wgpu_session *session, const char *what, struct tcb_error *err);
+/* Is the device gone, and with it all that was made by it?  Asked when errors were looked at. */
+int tcb_wgpu_is_lost(struct tcb_wgpu_session *session);
 /* Until all that was submitted is done. */
 void tcb_wgpu_wait(struct tcb_wgpu_session *session);
 /* A buffer for shaders to read and write, and to copy from and to; NULL where tcb_wgpu_failed says why. */

@@ -32,7 +32,6 @@ enum {
 	TCB_WGPU_SUCCESS = 1,                /* of every ...Status that is used */
 	TCB_WGPU_QUERY_TIMESTAMP = 2,        /* WGPUQueryType */
 	TCB_WGPU_MAP_READ = 1,               /* WGPUMapMode */
-	TCB_WGPU_ADAPTER_CPU = 3,            /* WGPUAdapterType */
 	TCB_WGPU_BACKENDS_PRIMARY = 0x2d,    /* WGPUInstanceBackend: Vulkan, Metal, D3D12, a browser's */
 	TCB_WGPU_FEATURE_TIMESTAMPS = 9,     /* WGPUFeatureName */
 	TCB_WGPU_FEATURE_F16 = 11,           /* the same */

@@ -23,22 +23,6 @@ enum { BINDINGS_MOST = 64, NUMBER_MOST = UINT16_MAX };
 
 /* ---- what an adapter is ---- */
 
-static enum tcb_wgpu_vendor vendor_of(const struct tcb_wgpu_adapter_info *info)
-{
-	static const struct {
-		uint32_t id; /* of PCI, or of Vulkan's list */
-		enum tcb_wgpu_vendor vendor;
-	} rows[] = { { 0x10de, TCB_WGPU_NVIDIA }, { 0x1002, TCB_WGPU_AMD },      { 0x8086, TCB_WGPU_INTEL },
-		     { 0x106b, TCB_WGPU_APPLE },  { 0x5143, TCB_WGPU_QUALCOMM }, { 0x13b5, TCB_WGPU_ARM } };
-
-	if (info->type == TCB_WGPU_ADAPTER_CPU)
-		return TCB_WGPU_SOFTWARE;
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-		if (rows[i].id == info->vendor_id)
-			return rows[i].vendor;
-	return TCB_WGPU_OTHER;
-}
-
 static void take_limits(const struct tcb_wgpu_limits *limits, struct tcb_wgpu_target *out)
 {
 	out->workgroup_most = (unsigned)tcb_least(limits->workgroup_invocations, NUMBER_MOST);
@@ -50,33 +34,22 @@ static void take_limits(const struct tcb_wgpu_limits *limits, struct tcb_wgpu_ta
 	out->binding_bytes = tcb_least(limits->storage_bytes, limits->buffer_bytes);
 }
 
-static const char *backend_text(int backend)
-{
-	static const char *const names[] = { "", "null", "WebGPU", "D3D11", "D3D12", "Metal", "Vulkan", "GL", "GLES" };
-
-	return backend >= 0 && backend < (int)(sizeof names / sizeof *names) ? names[backend] : "unknown";
-}
-
-static int length_of(struct tcb_wgpu_text text)
-{
-	return (int)tcb_least(text.length, TCB_DEVICE_TEXT_MAX);
-}
-
 static void identify(const struct tcb_wgpu_session *session, struct tcb_device *out)
 {
 	struct tcb_wgpu_adapter_info info = { .next = NULL };
-	char identity[512], version[24];
 	struct utsname os;
 
 	(void)session->wgpu->adapter_info(session->adapter, &info);
-	out->target.wgpu.vendor = vendor_of(&info);
-	tcb_wgpu_version_text(session->wgpu->get_version(), version);
-	snprintf(out->model, sizeof out->model, "%.*s", length_of(info.device), info.device.data);
-	snprintf(out->driver, sizeof out->driver, "%s, %.*s, wgpu-native %s", backend_text(info.backend),
-		 length_of(info.description), info.description.data, version);
-	snprintf(identity, sizeof identity, "wgpu|%x|%x|%s|%s|%u", info.vendor_id, info.device_id, out->model,
-		 out->driver, out->target.wgpu.is_checked);
-	tcb_hash_hex(identity, strlen(identity), out->key);
+	tcb_wgpu_identify(&(struct tcb_wgpu_identity){ .vendor_id = info.vendor_id,
+						       .device_id = info.device_id,
+						       .version = session->wgpu->get_version(),
+						       .backend = info.backend,
+						       .type = info.type,
+						       .device = info.device.data,
+						       .device_bytes = info.device.length,
+						       .description = info.description.data,
+						       .description_bytes = info.description.length },
+			  out);
 	if (uname(&os) == 0)
 		snprintf(out->os, sizeof out->os, "%.60s %.60s", os.sysname, os.release);
 	session->wgpu->adapter_info_free(info);

@@ -237,6 +237,18 @@ static void take_map(int status, struct tcb_wgpu_text message, void *first, void
 		keep_error(NULL, status, message, first, NULL);
 }
 
+/* Not every loss is told: a device that makes no buffer of a few bytes is gone, too. */
+int tcb_wgpu_is_lost(struct tcb_wgpu_session *session)
+{
+	char why[TCB_WGPU_WHY_MAX];
+
+	if (session->is_lost)
+		return 1;
+	tcb_wgpu_buffer_free(session, tcb_wgpu_buffer(session, 4));
+	session->is_lost |= tcb_wgpu_failed(session, why);
+	return session->is_lost;
+}
+
 /* AT and BYTES are multiples of 4, BYTES no more than the staging buffer has. */
 static enum tcb_status read_piece(struct tcb_wgpu_session *session, WGPUBuffer buffer, size_t at, size_t bytes,
 				  size_t skip, size_t count, void *to, struct tcb_error *err)

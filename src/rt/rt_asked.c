@@ -21,11 +21,10 @@ static int __attribute__((format(printf, 3, 4))) refuse(struct tcbrt_tuning *out
 	return code;
 }
 
-int rt_asked(const struct tcbrt *rt, const struct tcbrt_query *query, const struct rt_key *key,
+int rt_asked(const struct tcbrt *rt, const char *asked, const struct rt_device *device, const struct rt_key *key,
 	     struct tcbrt_tuning *out)
 {
 	const struct tcb_op *op = rt->ops[key->op].op;
-	const struct rt_device *device = &rt->devices[key->device];
 	const struct tcb_shape shape = rt_key_shape(key);
 	struct tcb_target target = device->target;
 	struct tcb_error err = { .message = "" };
@@ -36,7 +35,7 @@ int rt_asked(const struct tcbrt *rt, const struct tcbrt_query *query, const stru
 
 	if (status != TCB_OK)
 		return refuse(out, (int)status, "%.500s", err.message);
-	if (tcb_geometry_parse_of(query->geometry, op->parameters, &geometry, &err) != TCB_OK)
+	if (tcb_geometry_parse_of(asked, op->parameters, &geometry, &err) != TCB_OK)
 		return refuse(out, TCBRT_E_USAGE, "query.geometry: %.480s", err.message);
 	target.threads = key->threads;
 	if (rt_has_threads(device) && key->threads == 0)

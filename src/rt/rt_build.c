@@ -132,15 +132,19 @@ static void judge(const struct tcbrt *rt, const struct tcb_best *best, struct rt
 	const struct rt_claim claim = { best->problem.contract, best->problem.shape, best->threads,
 					best->geometry,         best->variant,       best->signature };
 	struct tcb_geometry geometry;
-	uint32_t device = rt_device_find(rt, best->device_name);
+	const uint32_t number = rt_device_find(rt, best->device_name);
+	struct rt_device device = { .length = 0 };
+	int is_known = number != RT_NONE;
 	enum rt_refusal refusal;
 
+	if (is_known) {
+		device = rt->devices[number];
+		rt_device_take_limits(&best->target, &device);
+	}
 	/* What is legal on another machine's CPU nobody knows here. */
-	if (device != RT_NONE && rt_has_threads(&rt->devices[device]) &&
-	    strcmp(rt->devices[device].key, best->device_key) != 0)
-		device = RT_NONE;
-	refusal = rt_judge(op == RT_NONE ? NULL : rt->ops[op].op, device == RT_NONE ? NULL : &rt->devices[device],
-			   &claim, &geometry);
+	if (is_known && rt_has_threads(&device) && strcmp(device.key, best->device_key) != 0)
+		is_known = 0;
+	refusal = rt_judge(op == RT_NONE ? NULL : rt->ops[op].op, is_known ? &device : NULL, &claim, &geometry);
 	/* Member by member: what lies between them stays zero. */
 	memcpy(entry->geometry.tile, geometry.tile, sizeof(geometry.tile));
 	memcpy(entry->geometry.knob, geometry.knob, sizeof(geometry.knob));

@@ -92,19 +92,26 @@ enum tcb_status rt_device_add(struct tcbrt *rt, const char *name, uint32_t *out,
 	return add_device(rt, &device, out, err);
 }
 
-enum tcb_status rt_device_add_model(struct tcbrt *rt, const char *name, const char *key, uint32_t *out,
+void rt_device_take_limits(const struct tcb_target *measured_on, struct rt_device *device)
+{
+	if (tcb_kind_of(&device->target)->has_own_limits && measured_on->kind == device->target.kind)
+		device->target = *measured_on;
+}
+
+enum tcb_status rt_device_add_model(struct tcbrt *rt, const struct rt_stored_device *stored, uint32_t *out,
 				    struct tcb_error *err)
 {
-	const uint32_t kind = find_device(rt, name, strlen(name));
+	const uint32_t kind = find_device(rt, stored->name, strlen(stored->name));
 	struct rt_device model;
 
 	*out = RT_NONE;
 	if (kind == RT_NONE)
 		return TCB_OK;
 	model = rt->devices[kind];
-	(void)snprintf(model.name, sizeof(model.name), "%s:%s", name, key);
+	(void)snprintf(model.name, sizeof(model.name), "%s:%s", stored->name, stored->key);
 	if (!tcb_kind_stored(model.name, NULL))
 		return TCB_OK;
+	rt_device_take_limits(&stored->measured_on, &model);
 	*out = find_device(rt, model.name, strlen(model.name));
 	return *out == RT_NONE ? add_device(rt, &model, out, err) : TCB_OK;
 }

@@ -38,7 +38,8 @@ static enum tcb_status check(const struct tcbrt_plan *plan, void *const operand[
 	if (!plan)
 		return tcb_fail(err, TCB_E_USAGE, "the plan is NULL");
 	if (rt_plan_is_launched(plan))
-		return tcb_fail(err, TCB_E_USAGE, "the plan is for the GPU %s: use tcbrt_gpu_execute", plan->device);
+		return tcb_fail(err, TCB_E_USAGE, "the plan is for the GPU %s: use %s", plan->device,
+				rt_plan_is_ptx(plan) ? "tcbrt_gpu_execute" : "tcbrt_wgpu_code");
 	if (!operand)
 		return tcb_fail(err, TCB_E_USAGE, "the list of operands is NULL");
 	if (!workspace)

@@ -45,6 +45,7 @@ struct asking {
 	const struct tcbrt *rt;
 	const struct rt_key *key;
 	const struct rt_exact *exact;
+	const struct rt_device *on;
 	const char *device; /* "this device", "this GPU", "sm_90" */
 	int is_kind;        /* it is no one machine */
 	const struct tcb_op *op;
@@ -122,7 +123,7 @@ static void search_layer(struct asking *asking, const struct rt_layer *layer, co
 		const int is_own = relation->own == asking->key->device;
 		struct near *near = is_own ? &asking->own : &asking->kin;
 
-		if (!is_own && relation->kin != asking->rt->devices[asking->key->device].kind)
+		if (!is_own && relation->kin != asking->on->kind)
 			continue;
 		if (is_own || !rt_has_threads(&asking->rt->devices[relation->kin]))
 			asking->stored += group->stored;
@@ -143,7 +144,7 @@ static void search(struct asking *asking)
 
 static int is_legal(const struct asking *asking, const struct tcb_geometry *geometry, unsigned threads)
 {
-	struct tcb_target target = asking->rt->devices[asking->key->device].target;
+	struct tcb_target target = asking->on->target;
 
 	target.threads = threads;
 	return rt_is_legal(asking->op, &asking->problem, &target, geometry, NULL);
@@ -221,7 +222,7 @@ static unsigned caches_passed(const struct tcb_problem *problem, const struct tc
 /* Cold, all that is read comes from memory; hot, from a cache, whose ways differ more than those of near shapes. */
 static int is_of_other_caches(const struct asking *asking, const struct tcb_shape *tuned)
 {
-	const struct tcb_target *target = &asking->rt->devices[asking->key->device].target;
+	const struct tcb_target *target = &asking->on->target;
 	struct tcb_problem other = asking->problem;
 
 	other.shape = *tuned;
@@ -271,8 +272,8 @@ static int refuse(const struct asking *asking, const char *why, struct tcbrt_tun
 
 	tcb_shape_print(&problem->shape, shape);
 	snprintf(out->reason, sizeof(out->reason), "op %s has no kernel for %s with contract %s on %s: %.*s",
-		 asking->op->name, shape, tcb_contract_text(problem->contract),
-		 asking->rt->devices[asking->key->device].name, (int)strcspn(why, ";"), why);
+		 asking->op->name, shape, tcb_contract_text(problem->contract), asking->on->name,
+		 (int)strcspn(why, ";"), why);
 	return TCBRT_E_NOT_FOUND;
 }
 
@@ -346,14 +347,14 @@ static const char *say_why_default(const struct asking *asking)
 		       "and mask is stored for this op, contract, state and number of threads here";
 	if (asking->is_kind)
 		return "nothing is stored for this op, contract and state on such a GPU";
-	if (!rt_has_threads(&asking->rt->devices[asking->key->device]))
+	if (!rt_has_threads(asking->on))
 		return "nothing else is stored for this op, contract and state on such a GPU";
 	return "nothing else is stored for this op, contract, state and number of threads here";
 }
 
 static int take_default(const struct asking *asking, struct tcbrt_tuning *out)
 {
-	struct tcb_target target = asking->rt->devices[asking->key->device].target;
+	struct tcb_target target = asking->on->target;
 	const struct tcb_kind *kind = tcb_kind_of(&target);
 	const struct tcb_default_rule *rule;
 	struct tcb_geometry geometry;
@@ -388,7 +389,9 @@ static void say_missing(struct asking *asking)
 	char shape[TCB_SHAPE_TEXT_MAX];
 
 	tcb_shape_print(&asking->problem.shape, shape);
-	if (exact->slower.layer && exact->slower.entry->unserved != TCB_UNSERVED_SLOWER)
+	if (exact->unfit.layer)
+		say(asking->missing, room, "the entry for %s needs more than the device of query.wgpu has", shape);
+	else if (exact->slower.layer && exact->slower.entry->unserved != TCB_UNSERVED_SLOWER)
 		say(asking->missing, room, "the entry for %s, the best of %u tried, is not used: %s", shape,
 		    exact->slower.entry->tried, tcb_unserved_text((enum tcb_unserved)exact->slower.entry->unserved));
 	else if (exact->slower.layer)
@@ -430,12 +433,12 @@ static void name_device(struct asking *asking, const char *name)
 	asking->device = key ? "this GPU" : name;
 }
 
-int rt_fallback(const struct tcbrt *rt, const char *name, const struct rt_key *open, const struct rt_exact *exact,
-		struct tcbrt_tuning *out)
+int rt_fallback(const struct tcbrt *rt, const struct rt_device *device, const struct rt_key *open,
+		const struct rt_exact *exact, struct tcbrt_tuning *out)
 {
 	struct rt_key key = *open;
 	struct asking asking = {
-		.rt = rt, .key = &key, .exact = exact, .op = rt->ops[key.op].op, .model = exact->model
+		.rt = rt, .key = &key, .exact = exact, .on = device, .op = rt->ops[key.op].op, .model = exact->model
 	};
 	const struct tcb_shape shape = rt_key_shape(&key);
 	struct tcb_error err;
@@ -447,10 +450,10 @@ int rt_fallback(const struct tcbrt *rt, const char *name, const struct rt_key *o
 		say(out->reason, sizeof(out->reason), "%.*s", TCBRT_REASON_MAX - 1, err.message);
 		return (int)status;
 	}
-	if (key.threads == 0 && rt_has_threads(&rt->devices[key.device]))
+	if (key.threads == 0 && rt_has_threads(device))
 		key.threads = rt->cores;
-	name_device(&asking, name);
-	if (!asking.model.layer && tcb_kind_of(&rt->devices[key.device].target)->has_model)
+	name_device(&asking, device->name);
+	if (!asking.model.layer && tcb_kind_of(&device->target)->has_model)
 		asking.model = rt_exact_modelled(rt, &key);
 	say_missing(&asking);
 	/* Where the default was measured to be better than the best, a guess is not better either. */

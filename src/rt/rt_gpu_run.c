@@ -58,7 +58,7 @@ static enum tcb_status load(const struct tcbrt_plan *plan, struct tcbrt_gpu **ou
 	const struct tcb_cuda *cuda;
 	int result;
 
-	if (!plan || !rt_plan_is_launched(plan))
+	if (!plan || !rt_plan_is_ptx(plan))
 		return tcb_fail(err, TCB_E_USAGE, "loading wants a plan for a GPU: query.device is \"sm_90\" or such");
 	cuda = tcb_cuda_open(err);
 	if (!cuda)
@@ -137,7 +137,7 @@ int tcbrt_gpu_code(const struct tcbrt_plan *plan, struct tcbrt_gpu_code *out)
 	_Static_assert((int)TCBRT_LAUNCHES_MAX == (int)TCB_LAUNCHES_MAX &&
 			       (int)TCBRT_ARGUMENTS_MAX == (int)TCB_ARGUMENTS_MAX,
 		       "every launch and argument has room");
-	if (!plan || !rt_plan_is_launched(plan) || !out)
+	if (!plan || !rt_plan_is_ptx(plan) || !out)
 		return TCBRT_E_USAGE;
 	unit = &plan->image->unit[0];
 	memset(out, 0, sizeof(*out));
@@ -179,7 +179,7 @@ int tcbrt_gpu_arguments(const struct tcbrt_plan *plan, unsigned index, const uns
 	const struct tcb_cuda *cuda = NULL;
 	enum tcb_status status = TCB_OK;
 
-	if (!plan || !rt_plan_is_launched(plan) || index >= plan->image->unit[0].launch_count || !out ||
+	if (!plan || !rt_plan_is_ptx(plan) || index >= plan->image->unit[0].launch_count || !out ||
 	    take_operands(plan, operand, workspace, addresses))
 		status = tcb_fail(&error, TCB_E_USAGE,
 				  "arguments want a plan for a GPU, one of its launches, and aligned addresses");

@@ -23,7 +23,7 @@ static enum tcb_status relate(struct tcbrt *rt, struct rt_layer *layer, uint32_t
 	if (strcmp(rt->devices[kind].arch, device->arch) == 0)
 		relation->kin = kind;
 	if (tcb_kind_of(&rt->devices[kind].target)->describe)
-		return rt_device_add_model(rt, device->name, device->key, &relation->own, err);
+		return rt_device_add_model(rt, device, &relation->own, err);
 	if (strcmp(rt->devices[kind].key, device->key) == 0)
 		relation->own = kind;
 	return TCB_OK;

@@ -72,10 +72,34 @@ static int is_of_models(const char *name)
 	return kind && kind->describe;
 }
 
+/* What QUERY calls its device; NULL: this host. */
+static const char *name_of(const struct tcbrt_query *query, char room[TCB_DEVICE_NAME_MAX])
+{
+	if (query->device || !query->wgpu)
+		return query->device;
+	rt_wgpu_name(query->wgpu, room);
+	return room;
+}
+
+/* The device of KEY as QUERY asks for it. */
+static struct rt_device device_of(const struct tcbrt *rt, const struct tcbrt_query *query, const struct rt_key *key)
+{
+	struct rt_device device = rt->devices[key->device];
+	char room[TCB_DEVICE_NAME_MAX];
+
+	if (!rt_has_threads(&device))
+		(void)snprintf(device.name, sizeof(device.name), "%s", name_of(query, room));
+	if (query->wgpu)
+		rt_wgpu_limit(query->wgpu, &device.target);
+	return device;
+}
+
 /* Names and numbers of QUERY as a key, or a code and OUT's reason. */
 static int make_key(const struct tcbrt *rt, const struct tcbrt_query *query, struct rt_key *key,
 		    struct tcbrt_tuning *out)
 {
+	char room[TCB_DEVICE_NAME_MAX];
+	const char *name;
 	const struct tcb_op *op;
 
 	key->op = rt_op_find(rt, query->op);
@@ -83,13 +107,16 @@ static int make_key(const struct tcbrt *rt, const struct tcbrt_query *query, str
 		return fail(out, TCBRT_E_NOT_FOUND, "this library has no op", query->op,
 			    "see `tcbtune ops`, or upgrade libtcbrt");
 	op = rt->ops[key->op].op;
-	key->device = query->device ? rt_device_find(rt, query->device) : 0;
-	if (key->device == RT_NONE && is_of_models(query->device))
-		return fail(out, TCBRT_E_NOT_FOUND, "nothing is recorded or stored for", query->device,
+	name = name_of(query, room);
+	key->device = name ? rt_device_find(rt, name) : 0;
+	if (key->device == RT_NONE && is_of_models(name))
+		return fail(out, TCBRT_E_NOT_FOUND, "nothing is recorded or stored for", name,
 			    "see `tcbtune devices`, or run `tcbtune sweep` on it");
 	if (key->device == RT_NONE)
-		return fail(out, TCBRT_E_UNSUPPORTED, "this host has no device", query->device,
+		return fail(out, TCBRT_E_UNSUPPORTED, "this host has no device", name,
 			    "use \"cpu\", or see `tcbtune devices`");
+	if (query->wgpu && tcb_kind_of(&rt->devices[key->device].target) != &tcb_kind_wgpu)
+		return fail(out, TCBRT_E_USAGE, "query.wgpu is not of query.device", name, "leave one of them NULL");
 	if (tcb_op_require(op, &rt->devices[key->device].target, NULL) != TCB_OK)
 		return fail(out, TCBRT_E_UNSUPPORTED, "there are no GPU kernels of op", query->op, "ask for \"cpu\"");
 	if ((unsigned)query->contract > TCB_CONTRACT_COUNT)
@@ -116,9 +143,26 @@ static int make_key(const struct tcbrt *rt, const struct tcbrt_query *query, str
 	return TCBRT_OK;
 }
 
+/* What was measured with all that the adapter has is not for a device that was made with less. */
+static void fit(const struct tcbrt *rt, const struct tcbrt_query *query, const struct rt_key *key,
+		struct rt_exact *exact)
+{
+	const struct rt_device device = device_of(rt, query, key);
+	const struct tcb_op *op = rt->ops[key->op].op;
+	const struct tcb_geometry geometry = rt_entry_geometry(exact->found.entry, op);
+	const struct tcb_shape shape = rt_key_shape(key);
+	struct tcb_problem problem;
+
+	if (tcb_problem_init(op, (enum tcb_contract)key->contract, &shape, &problem, NULL) == TCB_OK &&
+	    rt_is_legal(op, &problem, &device.target, &geometry, NULL))
+		return;
+	*exact = (struct rt_exact){ .unfit = exact->found };
+}
+
 int tcbrt_lookup(const struct tcbrt *rt, const struct tcbrt_query *query, struct tcbrt_tuning *out)
 {
 	struct rt_exact exact;
+	struct rt_device device;
 	struct rt_key key;
 	int code;
 
@@ -133,11 +177,17 @@ int tcbrt_lookup(const struct tcbrt *rt, const struct tcbrt_query *query, struct
 	code = make_key(rt, query, &key, out);
 	if (code != TCBRT_OK)
 		return code;
-	if (query->geometry)
-		return rt_asked(rt, query, &key, out);
+	if (query->geometry) {
+		device = device_of(rt, query, &key);
+		return rt_asked(rt, query->geometry, &device, &key, out);
+	}
 	rt_exact(rt, &key, &exact);
-	if (!exact.found.layer)
-		return rt_fallback(rt, query->device ? query->device : "cpu", &key, &exact, out);
+	if (exact.found.layer && query->wgpu)
+		fit(rt, query, &key, &exact);
+	if (!exact.found.layer) {
+		device = device_of(rt, query, &key);
+		return rt_fallback(rt, &device, &key, &exact, out);
+	}
 	copy_exact(rt, &key, &exact.found, out);
 	return TCBRT_OK;
 }
@@ -151,8 +201,6 @@ enum tcb_status rt_query_problem(const struct tcbrt *rt, const struct tcbrt_quer
 	if (make_key(rt, query, &key, &unused) != TCBRT_OK)
 		return tcb_fail(err, TCB_E_USAGE, "%s", unused.reason);
 	const struct tcb_shape shape = rt_key_shape(&key);
-	*device_out = rt->devices[key.device];
-	if (!rt_has_threads(device_out))
-		(void)snprintf(device_out->name, sizeof(device_out->name), "%s", query->device);
+	*device_out = device_of(rt, query, &key);
 	return tcb_problem_init(rt->ops[key.op].op, (enum tcb_contract)key.contract, &shape, problem, err);
 }

@@ -19,7 +19,7 @@
 #include "kernels/signature.h"
 #include "rt/runtime.h"
 
-/* What GPU kernels ask of the operands that they do not pack: the widest access. */
+/* What GPU kernels ask of the operands that they do not pack: the widest access.  WebGPU has offsets. */
 enum { GPU_ALIGNMENT = 16 };
 
 int rt_report(enum tcb_status status, const struct tcb_error *from, struct tcbrt_error *err)
@@ -78,7 +78,8 @@ static void describe_operands(struct tcbrt_plan *plan)
 		to->bytes = from->bytes;
 		to->packed_bytes = packed[i];
 		to->alignment = packed[i]                   ? TCBRT_ALIGNMENT
-				: rt_plan_is_launched(plan) ? GPU_ALIGNMENT
+				: rt_plan_is_ptx(plan)      ? GPU_ALIGNMENT
+				: rt_plan_is_launched(plan) ? TCBRT_ALIGNMENT
 				: element                   ? element
 							    : 1;
 		if (i < TCBRT_INFO_OPERANDS_MAX)
@@ -133,11 +134,12 @@ static enum tcb_status make_gpu(struct tcbrt_plan *plan, const struct tcb_target
 		status = check_kernel(plan, saved, err);
 	if (status == TCB_OK)
 		status = tcb_code_compile(&kernel, 1, target, &plan->image, err);
+	plan->language = kernel.language;
 	tcb_kernel_fini(&kernel);
 	if (status != TCB_OK)
 		return status;
 	plan->info.workspace_bytes = plan->image->unit[0].workspace_bytes;
-	for (unsigned i = 0; i < plan->image->unit[0].launch_count; i++)
+	for (unsigned i = 0; rt_plan_is_ptx(plan) && i < plan->image->unit[0].launch_count; i++)
 		plan->info.overlap_launches += tcb_launch_ptx(plan->image->unit[0].launch[i].own)->is_dependent != 0;
 	return TCB_OK;
 }

@@ -23,6 +23,7 @@ struct tcbrt_plan {
 	struct tcbrt_operand operand[TCBRT_OPERANDS_MAX]; /* all that there are */
 	struct tcb_plan cpu;                              /* unless there is an image */
 	struct tcb_code_image *image;                     /* of a kind whose kernels are emitted, owned */
+	const struct tcb_language *language;              /* of the image */
 	char device[TCB_DEVICE_NAME_MAX];                 /* "cpu", "sm_90", "sm_90:KEY" */
 	char device_key[TCB_DEVICE_KEY_MAX];              /* of a CPU */
 	char signature[TCB_SIGNATURE_MAX];
@@ -32,6 +33,12 @@ struct tcbrt_plan {
 static inline int rt_plan_is_launched(const struct tcbrt_plan *plan)
 {
 	return plan->image != NULL;
+}
+
+/* Whether its code is PTX. */
+static inline int rt_plan_is_ptx(const struct tcbrt_plan *plan)
+{
+	return rt_plan_is_launched(plan) && plan->language == &tcb_language_ptx;
 }
 
 /* rt_plan.c: ERR of the library from that of a call inside; returns its code. */

@@ -193,6 +193,8 @@ static enum tcb_status check(const char *path, const struct tcbrt_query *query, 
 	if ((path && !*path) || (query->device && !*query->device))
 		return tcb_fail(err, TCB_E_USAGE, "%s is empty: NULL means the usual one",
 				path && !*path ? "PATH" : "the query's device");
+	if (query->wgpu && !query->device)
+		return tcb_fail(err, TCB_E_USAGE, "query.wgpu names no device to measure on: set query.device");
 	if (query->threads > RT_THREADS_MAX)
 		return tcb_fail(err, TCB_E_USAGE, "the query's threads are more than %d", RT_THREADS_MAX);
 	return make_problem(query, problem, err);

@@ -115,7 +115,7 @@ int rt_open(const struct tcb_registry *ops, const char *path, int is_empty, stru
 
 /* rt_host.c: fills the devices that are known without a database but for their number and length, this host's first,
  * and of these "cpu" before all; returns how many (at most CAPACITY).  HOST_COUNT_OUT: how many are this host's. */
-enum { RT_KNOWN_DEVICES_MAX = 32 };
+enum { RT_KNOWN_DEVICES_MAX = 48 };
 uint32_t rt_known_devices(struct rt_device *out, uint32_t capacity, uint32_t *host_count_out, struct tcb_error *err);
 static inline int rt_has_threads(const struct rt_device *device)
 {
@@ -151,8 +151,11 @@ uint32_t rt_device_find(const struct tcbrt *rt, const char *name);
 /* The same for what a database holds, which may add a kind of GPU; TCB_E_NOMEM. */
 enum tcb_status rt_device_add(struct tcbrt *rt, const char *name, uint32_t *out, struct tcb_error *err);
 /* And for a model of the GPU of kind NAME; *OUT is RT_NONE for what is none. */
-enum tcb_status rt_device_add_model(struct tcbrt *rt, const char *name, const char *key, uint32_t *out,
+enum tcb_status rt_device_add_model(struct tcbrt *rt, const struct rt_stored_device *stored, uint32_t *out,
 				    struct tcb_error *err);
+/* What results for a device may use that were measured on MEASURED_ON: what is known of the device, or what that had,
+ * of a kind whose devices differ. */
+void rt_device_take_limits(const struct tcb_target *measured_on, struct rt_device *device);
 
 /* rt_legal.c: may a program be handed GEOMETRY?  WHY (may be NULL) names the constraint that it breaks. */
 int rt_is_legal(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_target *target,
@@ -241,6 +244,7 @@ struct rt_exact {
 	struct rt_found slower; /* the best that is stored, and its measurements call the default better */
 	struct rt_found model;  /* the best that is stored is a model's */
 	struct rt_found refused;
+	struct rt_found unfit;   /* the answer, but for the device that is asked for: it lacks what that needs */
 	struct rt_found earlier; /* of another version of its kernel, with a gain that was large and proven */
 	unsigned other_threads;  /* nothing is stored for the full count of threads, but for this one; 0: neither */
 	int is_damaged;          /* an entry that cannot be read may be that of the shape */
@@ -254,13 +258,19 @@ struct rt_found rt_exact_modelled(const struct tcbrt *rt, const struct rt_key *k
 enum tcb_status rt_query_problem(const struct tcbrt *rt, const struct tcbrt_query *query, struct tcb_problem *problem,
 				 struct rt_device *device_out, struct tcb_error *err);
 
-/* rt_fallback.c: everything after the exact entry, for the device that was asked for by NAME. */
-int rt_fallback(const struct tcbrt *rt, const char *name, const struct rt_key *open, const struct rt_exact *exact,
-		struct tcbrt_tuning *out);
+/* rt_fallback.c: everything after the exact entry, for DEVICE, as it was asked for. */
+int rt_fallback(const struct tcbrt *rt, const struct rt_device *device, const struct rt_key *open,
+		const struct rt_exact *exact, struct tcbrt_tuning *out);
 
-/* rt_asked.c: the geometry of QUERY itself, held against the op's constraints. */
-int rt_asked(const struct tcbrt *rt, const struct tcbrt_query *query, const struct rt_key *key,
+/* rt_asked.c: the geometry that is ASKED for itself, held against the op's constraints on DEVICE. */
+int rt_asked(const struct tcbrt *rt, const char *asked, const struct rt_device *device, const struct rt_key *key,
 	     struct tcbrt_tuning *out);
+
+/* rt_wgpu_limits.c */
+/* The name of ADAPTER's results. */
+void rt_wgpu_name(const struct tcbrt_wgpu_adapter *adapter, char out[TCB_DEVICE_NAME_MAX]);
+/* Makes TARGET, of such a device, what ADAPTER says. */
+void rt_wgpu_limit(const struct tcbrt_wgpu_adapter *adapter, struct tcb_target *target);
 
 /* rt_tuning.c */
 /* GEOMETRY with VARIANT (NULL: none) as the answer; without its reason. */

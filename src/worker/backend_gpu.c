@@ -146,7 +146,14 @@ static void fault(struct tcb_trial_reply *reply, enum tcb_gpu_fault what, const 
 			 : what == TCB_GPU_NO_CODE ? TCB_OUTCOME_COMPILE_FAILED
 						   : TCB_OUTCOME_LAUNCH_FAILED;
 	reply->damaged |= what == TCB_GPU_CRASHED; /* the context is lost */
-	snprintf(reply->message, sizeof reply->message, "%s", why);
+	snprintf(reply->message, sizeof reply->message, "%.*s", (int)sizeof reply->message - 1, why);
+}
+
+/* Whether what failed with STATUS failed since the device is gone. */
+static int is_lost(const struct gpu_worker *worker, enum tcb_status status)
+{
+	const struct tcb_gpu_driver *driver = worker->session.driver;
+	return status != TCB_OK && driver->is_lost && driver->is_lost(worker->session.own);
 }
 
 /* Compares the outputs on the device with the reference. */
@@ -363,15 +370,11 @@ static enum tcb_status check_unit(struct gpu_worker *worker, const struct tcb_co
 	return status;
 }
 
-static enum tcb_status attempt(void *self, const struct tcb_work *work, const struct tcb_screen_rule *rule,
-			       struct tcb_trial_reply *reply, double *samples, double *lost, struct tcb_error *err)
+static enum tcb_status try_image(struct gpu_worker *worker, const struct tcb_code_image *image,
+				 const struct tcb_screen_rule *rule, struct tcb_trial_reply *reply, double *samples,
+				 struct tcb_error *err)
 {
-	(void)lost; /* what others take of the processors is nothing to a GPU's events */
-	struct gpu_worker *worker = self;
-	const struct tcb_code_image *image = work->code;
 	size_t used = 0;
-	if (!tcb_code_image_valid(worker->session.driver->language, work->code, work->code_bytes))
-		return tcb_fail(err, TCB_E_FORMAT, "a candidate without usable code");
 	reply->outcome = TCB_OUTCOME_OK;
 	reply->class_checked = image->unit[0].class;
 	/* The small ones first: they are cut at every edge. */
@@ -384,6 +387,22 @@ static enum tcb_status attempt(void *self, const struct tcb_work *work, const st
 		if (reply->measurement_count > 0)
 			used += reply->measurements[reply->measurement_count - 1].sample_count;
 	}
+	return TCB_OK;
+}
+
+static enum tcb_status attempt(void *self, const struct tcb_work *work, const struct tcb_screen_rule *rule,
+			       struct tcb_trial_reply *reply, double *samples, double *lost, struct tcb_error *err)
+{
+	(void)lost; /* what others take of the processors is nothing to a GPU's events */
+	struct gpu_worker *worker = self;
+	if (!tcb_code_image_valid(worker->session.driver->language, work->code, work->code_bytes))
+		return tcb_fail(err, TCB_E_FORMAT, "a candidate without usable code");
+	struct tcb_error why;
+	const enum tcb_status status = try_image(worker, work->code, rule, reply, samples, &why);
+	if (is_lost(worker, status))
+		fault(reply, TCB_GPU_CRASHED, why.message);
+	else if (status != TCB_OK)
+		return tcb_fail(err, status, "%s", why.message);
 	tcb_say_drawn(worker->config, reply);
 	return TCB_OK;
 }
@@ -423,13 +442,14 @@ static enum tcb_status load_finalist(struct gpu_worker *worker, const struct tcb
 	enum tcb_gpu_fault what;
 	char why[256];
 	double pack_ns;
-	TCB_TRY(tcb_gpu_runner_init(runner, &worker->session, image, unit, &what, why, err));
-	if (what == TCB_GPU_FINE)
-		TCB_TRY(record(worker, runner, worker->state, &pack_ns, &what, why, err));
-	if (what == TCB_GPU_FINE)
-		return TCB_OK;
+	enum tcb_status status = tcb_gpu_runner_init(runner, &worker->session, image, unit, &what, why, err);
+	if (status == TCB_OK && what == TCB_GPU_FINE)
+		status = record(worker, runner, worker->state, &pack_ns, &what, why, err);
+	const int lost = is_lost(worker, status);
+	if (!lost && (status != TCB_OK || what == TCB_GPU_FINE))
+		return status;
 	/* The context is of no use any more; the tuner sees a death and lays it at the subject's door. */
-	fprintf(stderr, "%s\n", why);
+	fprintf(stderr, "%s\n", lost ? err->message : why);
 	_exit(1);
 }
 

@@ -49,6 +49,9 @@ struct tcb_gpu_driver {
 	/* Whatever it returns, OWN_OUT, zero or not, is for close. */
 	enum tcb_status (*open)(const struct tcb_place *place, void **own_out, struct tcb_error *err);
 	void (*close)(void *own);
+	/* Where memory failed: is the device gone, which a candidate may have done that was waited for before?  NULL:
+	 * waiting tells that. */
+	int (*is_lost)(void *own);
 
 	/* Memory: of an allocation, from byte FIRST on.  Whoever calls waits for none of it but with sync, and what
 	 * is called afterwards sees it. */

@@ -111,6 +111,11 @@ static void close_session(void *own)
 	free(session);
 }
 
+static int is_lost(void *own)
+{
+	return tcb_wgpu_is_lost(&((struct session *)own)->wgpu);
+}
+
 static size_t rotation_least(const struct tcb_place *place)
 {
 	return place->device.target.wgpu.vendor == TCB_WGPU_SOFTWARE ? ROTATION_SOFTWARE : ROTATION_LEAST;
@@ -193,12 +198,11 @@ static enum tcb_status sync(void *own, struct tcb_error *err)
 static enum tcb_gpu_fault fault_of(struct session *session, const char *what, char why[TCB_GPU_WHY_MAX])
 {
 	char text[TCB_WGPU_WHY_MAX];
-	const int is_lost = session->wgpu.is_lost;
 
 	if (!tcb_wgpu_failed(&session->wgpu, text))
 		return TCB_GPU_FINE;
 	snprintf(why, TCB_GPU_WHY_MAX, "%s: %.230s", what, text);
-	return is_lost ? TCB_GPU_CRASHED : TCB_GPU_REFUSED;
+	return tcb_wgpu_is_lost(&session->wgpu) ? TCB_GPU_CRASHED : TCB_GPU_REFUSED;
 }
 
 static enum tcb_gpu_fault load(struct tcb_gpu_runner *runner, const struct tcb_code_image *image,
@@ -217,7 +221,7 @@ static enum tcb_gpu_fault load(struct tcb_gpu_runner *runner, const struct tcb_c
 			       &own->code, text) == 0)
 		return TCB_GPU_FINE;
 	snprintf(why, TCB_GPU_WHY_MAX, "compiling it: %.230s", text);
-	return session->wgpu.is_lost ? TCB_GPU_CRASHED : TCB_GPU_NO_CODE;
+	return tcb_wgpu_is_lost(&session->wgpu) ? TCB_GPU_CRASHED : TCB_GPU_NO_CODE;
 }
 
 static void forget(struct runner *own)
@@ -382,6 +386,7 @@ const struct tcb_gpu_driver tcb_gpu_driver_wgpu = {
 	.rotation_least = rotation_least,
 	.open = open_session,
 	.close = close_session,
+	.is_lost = is_lost,
 	.alloc = alloc_memory,
 	.free = free_memory,
 	.fill = fill,

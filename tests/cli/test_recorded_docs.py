@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The pictures and transcripts of the README and the how-tos show what their commands print today: scripts/record-docs.py
---check says so, and notices a picture with another header, row or verdict, a page that names no command, and a picture or
-transcript that nobody listed."""
+--check says so, and notices a picture with another header, row or verdict, a page that names no command, a picture or
+transcript that nobody listed, and a kernel that is not today's."""
 import importlib.util
 import pathlib
 import subprocess
@@ -43,6 +43,21 @@ def check_pages(cli, module):
     cli.check(not list(module.check_pages()), "a drawing and a command are taken for transcripts")
 
 
+def check_kernels(cli, module):
+    """Those of docs/wgsl.md: one that was changed, and one that nobody wrote, are noticed."""
+    folder = cli.scratch / "kernels"
+    (folder / "docs").mkdir(parents=True)
+    module.ROOT = folder
+    stage = module.Stage(pathlib.Path(cli.program), str(cli.scratch))
+    module.make_kernels(stage)
+    cli.check(not list(module.check_kernels(stage)), "what was made just now is taken for old")
+    softmax, other = (folder / "docs" / "wgsl" / name for name in ("softmax.wgsl", "other.wgsl"))
+    softmax.write_text(softmax.read_text().replace("max(", "min(", 1))
+    other.write_text("")
+    found = list(module.check_kernels(stage))
+    cli.check(len(found) == 2 and "softmax.wgsl" in found[0] and "other.wgsl" in found[1], f"not noticed: {found}")
+
+
 def main():
     cli = Cli()
     said = subprocess.run([sys.executable, SCRIPT, cli.program, "--check"], capture_output=True, text=True)
@@ -50,6 +65,7 @@ def main():
     module = load()
     check_words(cli, module)
     check_pages(cli, module)
+    check_kernels(cli, module)
     cli.done()
 
 

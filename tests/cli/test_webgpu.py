@@ -2,6 +2,7 @@
 """A sweep on a WebGPU device, in software where there is no other: swept, verified, stored, reported, looked up, run
 and exported as on any device; and what is said where something is missing."""
 import sqlite3
+import subprocess
 import sys
 
 from cli_support import Cli
@@ -31,6 +32,40 @@ def swept(cli, path):
     cli.run("db", "export", "--json", "--db", path, "--out", exported)
     cli.run("db", "import", exported, "--db", cli.scratch / "other.db")
     return name
+
+
+READER = """#include <stdio.h>
+#include "geometries.h"
+int main(void)
+{
+	char text[1024];
+	const struct tcbtune_problem p = { "reduce2d_sum", "f32", "ARCH", "cold", 0, 37, 512, 0 };
+	const char *geometry = tcbtune_geometry(&p, text, sizeof text);
+	size_t tile[3];
+	if (!geometry || !tcbtune_tile(geometry, "midi", tile) || tcbtune_tile(geometry, "none", tile))
+		return 1;
+	printf("%s midi=%zux%zux%zu workgroup=%ld unroll=%ld tree=%ld %.4s %d\\n", geometry, tile[0], tile[1], tile[2],
+	       tcbtune_number(geometry, "workgroup"), tcbtune_number(geometry, "unroll"), tcbtune_number(geometry, "tree"),
+	       tcbtune_value(geometry, "isa"), tcbtune_value(geometry, "roll") == NULL);
+	return 0;
+}
+"""
+
+
+def exported_as_header(cli, path, name):
+    """What an engine compiles in: the winner's words, by the maker of the adapter."""
+    cli.run("db", "export", "--format", "c-header", "--op", "reduce2d_sum", "--db", path, "--out",
+            cli.scratch / "geometries.h")
+    (cli.scratch / "reader.c").write_text(READER.replace("ARCH", name))
+    subprocess.run(["cc", "-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "reader.c", "-o", "reader"],
+                   cwd=cli.scratch, check=True)
+    read = subprocess.run([cli.scratch / "reader"], capture_output=True, text=True)
+    geometry, *words = read.stdout.split()
+    of = dict(word.split("=") for word in geometry.split(","))
+    wanted = [f"midi={of['midi']}", f"workgroup={of['workgroup']}", f"unroll={of['unroll']}", "tree=-1", of["isa"], "1"]
+    cli.check(read.returncode == 0 and words == wanted, (read.stdout, wanted))
+    found = cli.json("lookup", *PROBLEM, "--db", path, schema="lookup")
+    cli.check(found["geometry"] == geometry, (found["geometry"], geometry))
 
 
 def measured(cli, path):
@@ -63,7 +98,8 @@ def main():
         sys.exit(77)
     cli.check(int(there.stdout) > 100, there.stdout)
     path = cli.scratch / "webgpu.db"
-    swept(cli, path)
+    name = swept(cli, path)
+    exported_as_header(cli, path, name)
     measured(cli, path)
     refused(cli)
     cli.done()

@@ -2,7 +2,9 @@
 """Kernels in WGSL as they are handed out: text, dispatches and bindings agree with each other, for what every WebGPU
 device has; compiled where there is an adapter."""
 import json
+import math
 import re
+import struct
 
 import jsonschema
 
@@ -42,6 +44,28 @@ def every_op():
         described(cli.json("wgsl", "--op", op["name"], schema="wgsl"))
         wgsl += 1
     cli.check(wgsl > 3, f"{wgsl} ops have kernels in WGSL")
+
+
+def cases():
+    """The files of a call: as many bytes as are bound, right values that softmax has, and room for errors."""
+    folder = cli.scratch / "cases"
+    cli.run("wgsl", "--op", "softmax", "--shape", "5x37", "--out", folder, "--case")
+    told = json.loads((folder / "softmax.json").read_text())
+    jsonschema.validate(told, read_schema(cli.schemas, "wgsl"))
+    x, y = told["case"]
+    cli.check((x["name"], y["name"]) == ("x", "y"), told["case"])
+    bound = {b["name"]: b["bytes"] for launch in told["launches"] for b in launch["bindings"]}
+    cli.check((folder / x["data"]).stat().st_size == bound["x"], bound)
+    values, right, allowed = (struct.unpack("<185f", (folder / name).read_bytes()[:4 * 185])
+                              for name in (x["data"], y["right"], y["allowed"]))
+    for row in range(5):
+        powers = [math.exp(value) for value in values[37 * row:37 * (row + 1)]]
+        for column, power in enumerate(powers):
+            error = abs(right[37 * row + column] - power / sum(powers))
+            cli.check(error <= 1e-6 and 0 < allowed[37 * row + column] < 1e-3, (row, column, error))
+    for words, said in ((("--case",), "give --out"),):
+        refused = cli.run("wgsl", "--op", "softmax", *words, expect=2)
+        cli.check(said in refused.stderr, refused.stderr)
 
 
 def geometries():
@@ -122,6 +146,7 @@ def compiled():
 cli = Cli()
 every_op()
 geometries()
+cases()
 files()
 own_reduction()
 compiled()

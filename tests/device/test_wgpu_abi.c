@@ -10,6 +10,7 @@
 
 #include <wgpu.h>
 
+#include "base/wgpu_kind.h"
 #include "device/wgpu_abi.h"
 
 struct row {

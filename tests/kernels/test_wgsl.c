@@ -17,6 +17,7 @@
 #include "kernels/limit.h"
 #include "kernels/space.h"
 #include "kernels/wgsl/wgsl.h"
+#include "wgsl_operators.h"
 
 static struct tcb_target portable(void)
 {
@@ -52,10 +53,15 @@ static void emit(const struct tcb_problem *problem, const struct tcb_target *tar
 	assert_ptr_equal(out->language, &tcb_language_wgsl);
 }
 
-/* Indented by what is open, nothing left open, no line with nothing but blanks. */
+/* Indented by what is open, nothing left open, no line with nothing but blanks; operators in parentheses where the
+ * grammar wants them, which wgpu-native does not mind and browsers do. */
 static void assert_tidy(const char *text)
 {
+	const char *loose = wgsl_unparenthesised(text);
 	int depth = 0;
+
+	if (loose)
+		fail_msg("parentheses are missing before: %.60s", loose);
 
 	for (const char *line = text, *end; *line; line = end + 1) {
 		end = strchr(line, '\n');
@@ -175,6 +181,33 @@ static void ops_write_tidy_text(void **state)
 			tcb_space_destroy(space);
 		}
 	assert_true(seen > 100);
+}
+
+static void operators_are_kept_apart(void **state)
+{
+	static const char *const loose[] = { "let a = b >> (i * 8u) & 255u;",
+					     "a = b & c | d;",
+					     "x = a + b << 2u;",
+					     "if (a & b == 0u) {",
+					     "a = b << c << d;",
+					     "if (a && b || c) {",
+					     "y[a ^ b ^ c] = f(a & b & c, 1u - d >> e);" };
+	static const char *const kept[] = { "let a = (b >> (i * 8u)) & 255u;",
+					    "a = (b & c) | d;",
+					    "if (a << 2u < b + c && d * e - f >= g) {",
+					    "if ((a & b) == 0u && !c) {",
+					    "// a & b == c",
+					    "fn f(a: vec2<u32>, b: u32) -> u32 {",
+					    "for (var i = a & b; i < c >> 1u; i += 2u) {",
+					    "y[a ^ b ^ c] = f(a & b & c, -1.0 * d);" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof loose / sizeof *loose; i++)
+		if (!wgsl_unparenthesised(loose[i]))
+			fail_msg("not noticed: %s", loose[i]);
+	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+		if (wgsl_unparenthesised(kept[i]))
+			fail_msg("%s: %s", kept[i], wgsl_unparenthesised(kept[i]));
 }
 
 static void text_is_of_the_geometry_alone(void **state)
@@ -326,6 +359,7 @@ int main(void)
 		cmocka_unit_test(the_kit_writes_what_it_binds),  cmocka_unit_test(ops_write_tidy_text),
 		cmocka_unit_test(text_is_of_the_geometry_alone), cmocka_unit_test(standard_geometries_run_anywhere),
 		cmocka_unit_test(limits_cut_the_space),          cmocka_unit_test(images),
+		cmocka_unit_test(operators_are_kept_apart),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

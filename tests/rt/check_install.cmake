@@ -72,7 +72,7 @@ function(expect program)
 endfunction()
 
 run(${CMAKE_COMMAND} -S ${EXAMPLES} -B ${WORK}/cmake -G ${GENERATOR} -DCMAKE_C_COMPILER=${CC}
-	-DCMAKE_PREFIX_PATH=${WORK}/prefix -DCMAKE_BUILD_TYPE=Release)
+	-DCMAKE_PREFIX_PATH=${WORK}/prefix -DCMAKE_BUILD_TYPE=Release -DWGPU=${SOURCE}/build/wgpu)
 run(${CMAKE_COMMAND} --build ${WORK}/cmake)
 expect(${WORK}/cmake/lookup)
 expect(${WORK}/cmake/lookup_static)

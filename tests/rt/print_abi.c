@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * print_abi: sizes and offsets of all that is public in tcbrt.h, one a line, as
+ * print_abi: sizes and offsets of all that is public in tcbrt.h and tcbrt_wgpu.h, one a line, as
  * tests/rt/abi.txt holds them.
  */
 #include <stdio.h>
-#include <tcbrt.h>
+#include <tcbrt_wgpu.h>
 
 #define SIZE(type) printf("%s %zu\n", #type, sizeof(struct type))
 #define AT(type, member) \
@@ -28,6 +28,7 @@ int main(void)
 	AT(tcbrt_query, layout);
 	AT(tcbrt_query, words);
 	AT(tcbrt_query, geometry);
+	AT(tcbrt_query, wgpu);
 	AT(tcbrt_query, reserved);
 	SIZE(tcbrt_tile);
 	AT(tcbrt_tile, m);
@@ -130,5 +131,51 @@ int main(void)
 	AT(tcbrt_entry, is_system);
 	AT(tcbrt_entry, words);
 	AT(tcbrt_entry, reserved);
+	SIZE(tcbrt_wgpu_adapter);
+	AT(tcbrt_wgpu_adapter, vendor_id);
+	AT(tcbrt_wgpu_adapter, device_id);
+	AT(tcbrt_wgpu_adapter, backend);
+	AT(tcbrt_wgpu_adapter, type);
+	AT(tcbrt_wgpu_adapter, device);
+	AT(tcbrt_wgpu_adapter, description);
+	AT(tcbrt_wgpu_adapter, device_bytes);
+	AT(tcbrt_wgpu_adapter, description_bytes);
+	AT(tcbrt_wgpu_adapter, version);
+	AT(tcbrt_wgpu_adapter, features);
+	AT(tcbrt_wgpu_adapter, subgroup_min);
+	AT(tcbrt_wgpu_adapter, subgroup_max);
+	AT(tcbrt_wgpu_adapter, workgroup_invocations);
+	AT(tcbrt_wgpu_adapter, workgroup_size_x);
+	AT(tcbrt_wgpu_adapter, workgroup_bytes);
+	AT(tcbrt_wgpu_adapter, workgroups);
+	AT(tcbrt_wgpu_adapter, storage_buffers);
+	AT(tcbrt_wgpu_adapter, binding_bytes);
+	AT(tcbrt_wgpu_adapter, reserved);
+	SIZE(tcbrt_wgpu_binding);
+	AT(tcbrt_wgpu_binding, binding);
+	AT(tcbrt_wgpu_binding, operand);
+	AT(tcbrt_wgpu_binding, is_written);
+	AT(tcbrt_wgpu_binding, offset);
+	AT(tcbrt_wgpu_binding, bytes);
+	AT(tcbrt_wgpu_binding, reserved);
+	SIZE(tcbrt_wgpu_constant);
+	AT(tcbrt_wgpu_constant, name);
+	AT(tcbrt_wgpu_constant, value);
+	SIZE(tcbrt_wgpu_launch);
+	AT(tcbrt_wgpu_launch, entry);
+	AT(tcbrt_wgpu_launch, workgroup);
+	AT(tcbrt_wgpu_launch, dispatch);
+	AT(tcbrt_wgpu_launch, binding_count);
+	AT(tcbrt_wgpu_launch, constant_count);
+	AT(tcbrt_wgpu_launch, binding);
+	AT(tcbrt_wgpu_launch, constant);
+	AT(tcbrt_wgpu_launch, reserved);
+	SIZE(tcbrt_wgpu_code);
+	AT(tcbrt_wgpu_code, wgsl);
+	AT(tcbrt_wgpu_code, bytes);
+	AT(tcbrt_wgpu_code, features);
+	AT(tcbrt_wgpu_code, launch_count);
+	AT(tcbrt_wgpu_code, launch);
+	AT(tcbrt_wgpu_code, reserved);
 	return 0;
 }

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * Candidates in WGSL that are wrong, stray, hang or do not compile, on a WebGPU
- * device: each costs its own trial only and is named for what it did, and the
- * next one finds a device that works.  The op is y = 2 x; the knob unroll picks the behaviour.
+ * Candidates in WGSL that are wrong, stray, hang, do not compile or lose the device, on a
+ * WebGPU device: each costs its own trial only and is named for what it did, the next one
+ * finds a device that works, and a sweep goes on.  The op is y = 2 x; the knob unroll picks
+ * the behaviour.  Devices are lost where TCBTUNE_WGPU is losing_wgpu.c.
  */
 #include "wgpu_place.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/util.h"
+#include "kernels/axes.h"
 #include "kernels/wgsl/wgsl.h"
+#include "search/search.h"
 #include "worker/evaluate.h"
 
-enum { N = 1002, WORKGROUP = 64 };
+enum { N = 1002, WORKGROUP = 64, STAGES = 2 };
 
 /* X(id, outcome, words of its message) */
 #define PLANTED_LIST(X)                                                                         \
@@ -34,7 +38,15 @@ enum planted {
 #define PLANTED_ENUM(id, outcome, words) PLANTED_##id,
 	PLANTED_LIST(PLANTED_ENUM) PLANTED_COUNT,
 #undef PLANTED_ENUM
-	PLANTED_ENDLESS
+	PLANTED_ENDLESS,
+	PLANTED_LOST_AT_ONCE,
+	PLANTED_LOST_VERIFIED,
+	PLANTED_LOST_MEASURED
+};
+
+/* Behind how many submissions losing_wgpu.c loses the device: while the module is made, verified, measured. */
+static const unsigned lost_at[] = {
+	[PLANTED_LOST_AT_ONCE] = 0, [PLANTED_LOST_VERIFIED] = 2, [PLANTED_LOST_MEASURED] = 16
 };
 
 static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err)
@@ -77,8 +89,20 @@ static double count_of(const struct tcb_problem *problem)
 static size_t axes(const struct tcb_problem *problem, const struct tcb_target *target,
 		   struct tcb_axis out[TCB_AXES_MAX])
 {
-	(void)problem, (void)target, (void)out;
-	return 0;
+	static const enum planted some[] = { PLANTED_GOOD, PLANTED_WRONG, PLANTED_ENDLESS, PLANTED_LOST_VERIFIED };
+	struct tcb_axis *axis;
+	size_t count = 0;
+
+	(void)problem, (void)target;
+	axis = tcb_axis_knob(out, &count, TCB_KNOB_ISA);
+	tcb_axis_add(axis, TCB_ISA_WGSL);
+	axis = tcb_axis_knob(out, &count, TCB_KNOB_STAGES);
+	for (int64_t i = 1; i <= STAGES; i++)
+		tcb_axis_add(axis, i);
+	axis = tcb_axis_knob(out, &count, TCB_KNOB_UNROLL);
+	for (size_t i = 0; i < sizeof some / sizeof *some; i++)
+		tcb_axis_add(axis, 1 + (int64_t)some[i]);
+	return count;
 }
 
 static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -87,6 +111,7 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	(void)problem, (void)target;
 	tcb_geometry_init(out);
 	out->knob[TCB_KNOB_ISA] = TCB_ISA_WGSL;
+	out->knob[TCB_KNOB_STAGES] = 1;
 	out->knob[TCB_KNOB_UNROLL] = 1 + PLANTED_GOOD;
 }
 
@@ -129,6 +154,8 @@ static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_
 	const uint32_t groups = behaviour == PLANTED_MANY_GROUPS ? 1 << 20
 				: behaviour == PLANTED_ENDLESS   ? 65535
 								 : (uint32_t)problem->shape.n / WORKGROUP + 1;
+	if (behaviour >= PLANTED_LOST_AT_ONCE)
+		tcb_wgsl_add(&w, "// lost at %u\n", lost_at[behaviour]);
 	tcb_wgsl_number(&w, "count", problem->shape.n);
 	tcb_wgsl_begin(
 		&w, "twice",
@@ -257,11 +284,84 @@ static void endless(void **state)
 	tcb_evaluator_destroy(evaluator);
 }
 
+static int can_lose(void)
+{
+	const char *library = getenv("TCBTUNE_WGPU");
+
+	return library && strstr(library, "losing_wgpu") != NULL;
+}
+
+static void lost_devices_cost_their_candidate(void **state)
+{
+	struct tcb_evaluator *evaluator = evaluator_with(60);
+
+	(void)state;
+	for (int i = PLANTED_LOST_AT_ONCE; i <= PLANTED_LOST_MEASURED; i++) {
+		const struct tcb_trial *trial = try(evaluator, (enum planted)i);
+
+		print_message("lost at %u: %s: %s\n", lost_at[i], tcb_outcome_text(trial->outcome), trial->message);
+		assert_int_equal(trial->outcome, TCB_OUTCOME_CRASHED);
+		assert_true(trial->message[0] != '\0');
+		assert_good(try(evaluator, PLANTED_GOOD));
+	}
+	tcb_evaluator_destroy(evaluator);
+}
+
+/* ---- a sweep ---- */
+
+enum { BEHAVIOURS = 4 };
+
+static enum tcb_status put(void *ctx, const struct tcb_trial *trial, struct tcb_error *err)
+{
+	size_t *seen = ctx;
+
+	(void)err;
+	if (trial->measurement_count != 1 || trial->measurements[0].stage != TCB_STAGE_FINAL)
+		seen[trial->outcome]++;
+	return TCB_OK;
+}
+
+/* Without a library that loses devices those that would lose one are good. */
+static void a_sweep_goes_on(void **state)
+{
+	const struct tcb_problem problem = {
+		.op = &twice, .op_name = "twice", .contract = TCB_CONTRACT_F32, .shape = shapes[0]
+	};
+	const struct tcb_sweep_options options = {
+		.seed = 3, .states = 1u << TCB_COLD, .rotation_bytes = 64 << 10, .timeout_s = 2, .finalists = 2
+	};
+	size_t seen[TCB_OUTCOME_COUNT] = { 0 };
+	struct tcb_sink sink = { .ctx = seen, .trial = put };
+	const size_t lost = can_lose() ? STAGES : 0;
+	struct tcb_sweep_result result;
+	struct tcb_place place;
+	struct tcb_error err;
+
+	(void)state;
+	wgpu_place(&place);
+	if (tcb_sweep_run(&twice, &problem, &place, &options, NULL, 0, &sink, &result, &err) != TCB_OK)
+		fail_msg("%s", err.message);
+	assert_true(result.complete);
+	assert_int_equal(result.tried, BEHAVIOURS * STAGES);
+	assert_int_equal(seen[TCB_OUTCOME_TIMEOUT], STAGES);
+	assert_int_equal(seen[TCB_OUTCOME_WRONG], STAGES);
+	assert_int_equal(seen[TCB_OUTCOME_CRASHED], lost);
+	assert_int_equal(seen[TCB_OUTCOME_OK], (BEHAVIOURS - 2) * STAGES - lost);
+	assert_true(result.decision[TCB_COLD].valid);
+	tcb_sweep_result_fini(&result);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_costs_its_own_trial),
 		cmocka_unit_test(endless),
+		cmocka_unit_test(a_sweep_goes_on),
 	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	const struct CMUnitTest of_losses[] = {
+		cmocka_unit_test(lost_devices_cost_their_candidate),
+		cmocka_unit_test(a_sweep_goes_on),
+	};
+
+	return can_lose() ? cmocka_run_group_tests(of_losses, NULL, NULL) : cmocka_run_group_tests(tests, NULL, NULL);
 }

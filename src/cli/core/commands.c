@@ -49,6 +49,10 @@ enum tcb_status cli_command_unknown(const char *name, struct tcb_error *err)
 	const char *names[COMMANDS];
 	char suggestion[96];
 
+	if (strcmp(name, "export") == 0)
+		return tcb_fail(err, TCB_E_USAGE,
+				"unknown command 'export': 'tcbtune wgsl --out DIR' writes a kernel as files, 'tcbtune "
+				"db export' results");
 	for (size_t i = 0; i < COMMANDS; i++)
 		names[i] = cli_commands[i]->name;
 	cli_suggestion(name, names, COMMANDS, suggestion, sizeof suggestion);

@@ -23,7 +23,7 @@ struct wgsl_args {
 	const char *op, *device, *shape, *contract, *geometry, *db, *out;
 	struct cli_list set;
 	int state; /* enum tcb_state */
-	int check, json;
+	int check, with_case, json;
 };
 
 static const struct cli_option options[] = {
@@ -43,6 +43,8 @@ static const struct cli_option options[] = {
 	{ "check", NULL, CLI_FLAG, offsetof(struct wgsl_args, check), "compile it on that adapter" },
 	{ "out", "DIR", CLI_TEXT, offsetof(struct wgsl_args, out),
 	  "the folder, made if need be, where OP.wgsl and OP.json go", .note = "standard output" },
+	{ "case", NULL, CLI_FLAG, offsetof(struct wgsl_args, with_case),
+	  "write the operands of a call and its right result there, too" },
 	CLI_OPTION_DB(struct wgsl_args),
 	CLI_OPTION_JSON(struct wgsl_args),
 	CLI_OPTION_END,
@@ -104,6 +106,8 @@ static enum tcb_status prepare(const struct wgsl_args *args, struct wgsl_served 
 	struct tcb_problem problem;
 
 	served->state = (enum tcb_state)args->state;
+	if (args->with_case && !args->out)
+		return tcb_fail(err, TCB_E_USAGE, "--case writes files: give --out, the folder where they go");
 	TCB_TRY(cli_find_op(args->ops, args->op, &served->op, err));
 	if (tcb_kind_asked(args->device) && tcb_kind_asked(args->device) != &tcb_kind_wgpu)
 		return tcb_fail(err, TCB_E_USAGE, "'wgsl' is for WebGPU: --device wgpu:0 or wgpu:portable, not %.60s",
@@ -164,9 +168,9 @@ static enum tcb_status check(const struct wgsl_served *served, const char *text,
 
 /* --- output --- */
 
-/* Of WHOLE, or with FILE of what is in that file beside it. */
+/* Of WHOLE, or with FILE of what is in that file beside it; CASE_ROWS: NULL, or of a case there, taken. */
 static json_t *document(const struct wgsl_args *args, const struct wgsl_served *served, const struct tcb_str *whole,
-			const char *file)
+			const char *file, json_t *case_rows)
 {
 	int failed = 0;
 	json_t *root = cli_json_start("tcbtune.wgsl.1", &failed);
@@ -174,6 +178,8 @@ static json_t *document(const struct wgsl_args *args, const struct wgsl_served *
 	wgsl_set_json(served, root, &failed);
 	cli_json_set(root, "compiled", args->check ? json_true() : json_null(), &failed);
 	cli_json_set(root, file ? "file" : "wgsl", json_string(file ? file : whole->data), &failed);
+	if (case_rows)
+		cli_json_set(root, "case", case_rows, &failed);
 	return cli_json_end(root, failed);
 }
 
@@ -182,6 +188,7 @@ static enum tcb_status write_files(const struct wgsl_args *args, const struct wg
 {
 	const char *name = served->op->name;
 	char path[PATH_MAX], file[TCB_OP_NAME_MAX + 8];
+	json_t *case_rows = NULL;
 
 	if (snprintf(path, sizeof path, "%s/%s.wgsl", args->out, name) >= (int)sizeof path)
 		return tcb_fail(err, TCB_E_USAGE, "--out: the folder's name is too long");
@@ -190,7 +197,9 @@ static enum tcb_status write_files(const struct wgsl_args *args, const struct wg
 	TCB_TRY(cli_write_file(path, whole->data, whole->length, err));
 	snprintf(file, sizeof file, "%s.wgsl", name);
 	snprintf(path, sizeof path, "%s/%s.json", args->out, name);
-	return cli_emit_json_to(path, document(args, served, whole, file), err);
+	if (args->with_case)
+		TCB_TRY(wgsl_write_case(served, args->out, &case_rows, err));
+	return cli_emit_json_to(path, document(args, served, whole, file, case_rows), err);
 }
 
 static enum tcb_status print_all(const struct wgsl_args *args, const struct wgsl_served *served, struct tcb_str *whole,
@@ -199,7 +208,7 @@ static enum tcb_status print_all(const struct wgsl_args *args, const struct wgsl
 	if (args->out)
 		TCB_TRY(write_files(args, served, whole, err));
 	if (args->json)
-		return cli_emit_json(document(args, served, whole, NULL), err);
+		return cli_emit_json(document(args, served, whole, NULL, NULL), err);
 	return args->out ? TCB_OK : cli_emit_to(NULL, whole, err);
 }
 
@@ -234,7 +243,9 @@ const struct cli_command cli_command_wgsl = {
 		"above it say each dispatch: entry, workgroup size, dispatchWorkgroups' counts, and what is bound at "
 		"which number; 'constants' are the pipeline's overrides.  The dispatches follow each other in one "
 		"pass.  Every binding has its bytes rounded up to 16; whatever lies behind an operand's end is read "
-		"and not used.  --out writes module and JSON as files, for pages and engines.  --check compiles it on "
+		"and not used.  --out writes module and JSON as files, for pages and engines, with --case also what a "
+		"call reads, as it is bound, and of what it writes the right values and how far off each may be, as "
+		"32-bit floats (examples/webgpu/).  --check compiles it on "
 		"the adapter, and says line and column of what is refused; it "
 		"exits with 4 then.",
 	.examples = "  tcbtune wgsl --op reduce2d_sum --shape 4096x4096\n"

@@ -21,6 +21,11 @@ struct wgsl_served {
 	struct tcb_str text; /* the module */
 };
 
+/* wgsl_case.c */
+/* One call of it as files in FOLDER; OUT: what they are, owned. */
+enum tcb_status wgsl_write_case(const struct wgsl_served *served, const char *folder, json_t **out,
+				struct tcb_error *err);
+
 /* wgsl_print.c */
 /* Comments that say all that a program needs to run the module. */
 void wgsl_add_head(const struct wgsl_served *served, struct tcb_str *out);

@@ -16,34 +16,21 @@ struct binding {
 	int is_packed;
 };
 
-/* Where the part of the workspace ends that begins AT: bindings that are written must not overlap. */
-static size_t workspace_end(const struct tcb_kernel *kernel, size_t at)
-{
-	size_t end = kernel->workspace_bytes;
-
-	for (size_t i = 0; i < kernel->launch_count; i++)
-		for (size_t j = 0; j < kernel->launch[i].argument_count; j++) {
-			const struct tcb_argument *argument = &kernel->launch[i].argument[j];
-
-			if (argument->kind == TCB_ARGUMENT_WORKSPACE && argument->value > at)
-				end = tcb_least(end, argument->value);
-		}
-	return end;
-}
-
-static struct binding binding_of(const struct wgsl_served *served, const struct tcb_argument *argument)
+/* What argument INDEX of LAUNCH is. */
+static struct binding binding_of(const struct wgsl_served *served, size_t launch, size_t index)
 {
 	static const char *const roles[] = {
 		[TCB_ROLE_INPUT] = "input", [TCB_ROLE_WEIGHTS] = "weights", [TCB_ROLE_OUTPUT] = "output"
 	};
 	const struct tcb_kernel *kernel = &served->kernel;
+	const struct tcb_argument *argument = &kernel->launch[launch].argument[index];
 	struct tcb_operand operands[TCB_OPERANDS_MAX];
 
 	if (argument->kind == TCB_ARGUMENT_WORKSPACE)
 		return (struct binding){ .name = "workspace",
 					 .role = "workspace",
 					 .type = "bytes",
-					 .bytes = workspace_end(kernel, argument->value) - argument->value,
+					 .bytes = tcb_kernel_wgsl(kernel)->launch[launch].bytes[index],
 					 .offset = argument->value };
 	(void)served->op->operands(&kernel->problem, operands);
 	const struct tcb_operand *operand = &operands[argument->value];
@@ -66,7 +53,7 @@ static void add_launch(const struct wgsl_served *served, size_t index, struct tc
 	tcb_str_addf(out, "//\n// dispatch %zu: %s, workgroups of %u, dispatchWorkgroups(%u, %u, %u)\n", index + 1,
 		     launch->entry, launch->block[0], launch->grid[0], launch->grid[1], launch->grid[2]);
 	for (size_t i = 0; i < launch->argument_count; i++) {
-		const struct binding b = binding_of(served, &launch->argument[i]);
+		const struct binding b = binding_of(served, index, i);
 
 		tcb_str_addf(out, "//   binding %u: %s, %zu bytes", own->binding[i], b.name, b.bytes);
 		if (launch->argument[i].kind == TCB_ARGUMENT_WORKSPACE)
@@ -141,7 +128,7 @@ static json_t *launch_json(const struct wgsl_served *served, size_t index, int *
 	for (uint32_t i = 0; i < own->constant_count; i++)
 		cli_json_set(constants, own->constant[i].name, cli_json_size(own->constant[i].value), failed);
 	for (size_t i = 0; i < launch->argument_count; i++) {
-		const struct binding b = binding_of(served, &launch->argument[i]);
+		const struct binding b = binding_of(served, index, i);
 
 		cli_json_add(bindings, binding_json(own->binding[i], &b, failed), failed);
 	}

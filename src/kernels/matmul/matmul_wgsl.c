@@ -124,7 +124,7 @@ static void write_narrow(struct writer *w)
 		     "}\n"
 		     "}\n",
 		     is_f32 ? "c[at] = values[i];\n"
-			    : "let half = select(words.x, words.y, i >= 2u) >> (i % 2u * 16u) & 0xffffu;\n"
+			    : "let half = (select(words.x, words.y, i >= 2u) >> (i % 2u * 16u)) & 0xffffu;\n"
 			      "atomicAnd(&c[at / 2u], 0xffff0000u >> (at % 2u * 16u));\n"
 			      "atomicOr(&c[at / 2u], half << (at % 2u * 16u));\n");
 }

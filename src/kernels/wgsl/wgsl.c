@@ -82,6 +82,7 @@ int tcb_wgsl_workspace(struct tcb_wgsl *w, const char *name, const char *type, s
 	const size_t at = tcb_round_up(w->out->workspace_bytes, TCB_WGSL_WORKSPACE_ALIGN);
 
 	w->out->workspace_bytes = at + tcb_round_up(bytes, TCB_WGSL_ALIGN);
+	w->bytes[w->binding_count + 1] = w->out->workspace_bytes - at;
 	return bind(w, name, type, "read_write", TCB_ARGUMENT_WORKSPACE, at);
 }
 
@@ -115,6 +116,7 @@ void tcb_wgsl_begin(struct tcb_wgsl *w, const char *name, const struct tcb_wgsl_
 		const int use = entry->uses[launch->argument_count];
 
 		own->binding[launch->argument_count] = (uint8_t)(use - 1);
+		own->bytes[launch->argument_count] = w->bytes[use];
 		launch->argument[launch->argument_count] = w->binding[use];
 	}
 	tcb_wgsl_add(w, "\n@compute @workgroup_size(%u)\n", entry->workgroup);

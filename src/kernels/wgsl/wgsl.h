@@ -39,6 +39,7 @@ struct tcb_wgsl {
 	unsigned features;                                      /* bits of enum tcb_wgpu_feature that it needs */
 	unsigned depth;                                         /* of braces */
 	struct tcb_argument binding[TCB_WGSL_BINDINGS_MAX + 1]; /* by their numbers, from 1 on */
+	size_t bytes[TCB_WGSL_BINDINGS_MAX + 1];                /* of those that are parts of the workspace */
 	int binding_count;
 	uint32_t number_count;
 	struct tcb_wgsl_constant number[TCB_WGSL_CONSTANTS_MAX];
