@@ -14,6 +14,7 @@
 #include "base/sizes.h"
 #include "base/util.h"
 #include "base/wgpu_kind.h"
+#include "device/cuda.h"
 #include "gpu/wgpu_launch.h"
 #include "kernels/language.h"
 #include "worker/gpu_driver.h"
@@ -32,6 +33,9 @@ struct session {
 	WGPUQuerySet set; /* NULL: the clock around it must do */
 	WGPUBuffer resolved;
 	WGPUBuffer poison; /* POISON_BYTES of it */
+	/* What keeps NVIDIA's clocks up, and the devices that have a context for that, a bit each. */
+	const struct tcb_cuda *cuda;
+	uint32_t held;
 };
 
 /* A runner's. */
@@ -81,6 +85,38 @@ static enum tcb_status make_poison(struct session *session, struct tcb_error *er
 	return status;
 }
 
+/*
+ * NVIDIA's driver lowers a GPU's clocks while a Vulkan program lets it wait, as one does that compiles between
+ * measurements: an H100's to 345 MHz of 1980, for seconds after there is work again.  It does not where CUDA has a
+ * context.  WebGPU does not say which of several GPUs of a name an adapter is.
+ */
+static void keep_clocks_up(struct session *session, const char *model)
+{
+	const struct tcb_cuda *cuda = tcb_cuda_open(NULL);
+	char name[TCB_DEVICE_TEXT_MAX];
+	int count = 0, device;
+
+	session->cuda = cuda;
+	if (!cuda || cuda->device_count(&count) != 0)
+		return;
+	for (int i = 0; i < count && i < 32; i++) {
+		CUcontext context;
+
+		if (cuda->device_get(&device, i) == 0 && cuda->device_name(name, sizeof name, device) == 0 &&
+		    strcmp(name, model) == 0 && cuda->context_retain(&context, device) == 0)
+			session->held |= (uint32_t)1 << i;
+	}
+}
+
+static void let_clocks_go(const struct session *session)
+{
+	int device;
+
+	for (int i = 0; i < 32; i++)
+		if (session->held >> i & 1u && session->cuda->device_get(&device, i) == 0)
+			(void)session->cuda->context_release(device);
+}
+
 static enum tcb_status open_session(const struct tcb_place *place, void **own_out, struct tcb_error *err)
 {
 	struct session *session;
@@ -94,6 +130,8 @@ static enum tcb_status open_session(const struct tcb_place *place, void **own_ou
 	*own_out = session;
 	session->is_checked = place->device.target.wgpu.is_checked != 0;
 	TCB_TRY(tcb_wgpu_session_open((unsigned)tcb_wgpu_ordinal(place->address), &session->wgpu, err));
+	if (place->device.target.wgpu.vendor == TCB_WGPU_NVIDIA)
+		keep_clocks_up(session, place->device.model);
 	TCB_TRY(make_poison(session, err));
 	return make_queries(session, err);
 }
@@ -108,6 +146,7 @@ static void close_session(void *own)
 		session->wgpu.wgpu->buffer_release(session->resolved);
 	tcb_wgpu_buffer_free(&session->wgpu, session->poison);
 	tcb_wgpu_session_close(&session->wgpu);
+	let_clocks_go(session);
 	free(session);
 }
 
