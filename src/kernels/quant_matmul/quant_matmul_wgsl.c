@@ -10,7 +10,7 @@
 #include "base/sizes.h"
 #include "kernels/wgsl/wgsl_quant.h"
 
-enum { X_GROUP = 32, TEXT_DOTS = 256 /* of an invocation and a step, that are written one after another */ };
+enum { X_GROUP = 32, TEXT_DOTS = 64 /* of an invocation and a step, that are written one after another */ };
 
 struct writer {
 	struct tcb_wgsl w;
