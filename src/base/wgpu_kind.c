@@ -240,6 +240,7 @@ const struct tcb_kind tcb_kind_wgpu = {
 	.name = "wgpu",
 	.side = TCB_TARGET_WGPU,
 	.is_emitted = 1,
+	.has_free_calls = 1,
 	.unit = TCB_MIDI,
 	.knobs = TCB_SCOPE_GPU,
 	.advice = { .launch = "fewer and larger dispatches: what depends on the one before waits for all of it",

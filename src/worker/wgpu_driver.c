@@ -284,11 +284,13 @@ static struct tcb_wgpu_part part_of(const struct tcb_gpu_buffer *buffer)
 	return (struct tcb_wgpu_part){ handle(buffer->base), buffer->first, buffer->bytes };
 }
 
-static int bind(struct tcb_gpu_runner *runner, const struct tcb_gpu_buffer operand[TCB_OPERANDS_MAX], size_t extra,
-		struct tcb_wgpu_bound *out, char why[TCB_GPU_WHY_MAX])
+/* MEMORY: its workspace. */
+static int bind(struct tcb_gpu_runner *runner, const struct tcb_gpu_buffer operand[TCB_OPERANDS_MAX],
+		const struct tcb_gpu_buffer *memory, size_t extra, struct tcb_wgpu_bound *out,
+		char why[TCB_GPU_WHY_MAX])
 {
 	const struct runner *own = runner->own;
-	const struct tcb_wgpu_part workspace = part_of(&runner->workspace);
+	const struct tcb_wgpu_part workspace = part_of(memory);
 	struct tcb_wgpu_part parts[TCB_OPERANDS_MAX];
 	char text[TCB_WGPU_WHY_MAX];
 
@@ -328,7 +330,7 @@ static enum tcb_gpu_fault call(struct tcb_gpu_runner *runner, const struct tcb_g
 	enum tcb_gpu_fault fault = TCB_GPU_REFUSED;
 
 	(void)overlap;
-	if (bind(runner, operand, EXTRA, &bound, why) == 0) {
+	if (bind(runner, operand, &runner->workspace, EXTRA, &bound, why) == 0) {
 		submit_calls(runner, &bound, 1, 1);
 		fault = fault_of(session_of(runner), "launching it", why);
 	}
@@ -376,7 +378,7 @@ static enum tcb_gpu_fault once(struct tcb_gpu_runner *runner, const struct tcb_g
 	enum tcb_gpu_fault fault = TCB_GPU_REFUSED;
 
 	*ns_out = 0;
-	if (bind(runner, operand, 0, &bound, why) == 0)
+	if (bind(runner, operand, &runner->workspace, 0, &bound, why) == 0)
 		fault = time_calls(runner, &bound, 1, 1, ns_out, why);
 	tcb_wgpu_code_unbind(&own->code, &bound);
 	return fault;
@@ -396,9 +398,13 @@ static enum tcb_gpu_fault record(struct tcb_gpu_runner *runner,
 		return TCB_GPU_REFUSED;
 	}
 	own->copies = copies;
-	for (size_t i = 0; i < copies; i++)
-		if (bind(runner, operands[i], 0, &own->bound[i], why) != 0)
+	for (size_t i = 0; i < copies; i++) {
+		const struct tcb_gpu_buffer *workspace =
+			runner->workspaces ? &runner->workspaces[i] : &runner->workspace;
+
+		if (bind(runner, operands[i], workspace, 0, &own->bound[i], why) != 0)
 			return TCB_GPU_REFUSED;
+	}
 	return time_calls(runner, own->bound, copies, runner->calls, &ns, why);
 }
 
