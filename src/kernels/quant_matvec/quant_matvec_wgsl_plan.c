@@ -235,7 +235,7 @@ RULE(rule_usual)
 
 	qmv_wgsl_plan(problem, geometry, &g);
 	unusual = (g.lanes != lanes) + (g.stages != 2) + (has_subgroups != (g.tree == TCB_TREE_SUBGROUP)) +
-		  (g.rounds > 2) + (g.workgroup == WORKGROUP_LEAST) + (g.rows > 2) + (g.unroll == 1 || g.unroll > 4) +
+		  (g.rounds > 1) + (g.workgroup == WORKGROUP_LEAST) + (g.rows > 2) + (g.unroll == 1 || g.unroll > 4) +
 		  (is_aligned && g.layout != TCB_LAYOUT_NATIVE) + (g.own_launch || !g.x_in_shared) +
 		  (g.is_q8 && g.group != 32);
 	if ((g.lanes > lanes || 4 * g.lanes < lanes || g.rounds > 8) && !tcb_gpu_is_default(problem, target, geometry))
@@ -286,7 +286,7 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	tcb_axis_add(axis, TCB_TREE_SHARED);
 	if (has_subgroups)
 		tcb_axis_add(axis, TCB_TREE_SUBGROUP);
-	ADD(tcb_axis_knob(out, &count, TCB_KNOB_WORKGROUP), 32, 64, 128, 256);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_WORKGROUP), 32, 64, 128, 256, 512);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_UNROLL), 1, 2, 4, 8);
 	ADD(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO), 1, 2, 4);
 	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MIDI), 1, 2, 256);
