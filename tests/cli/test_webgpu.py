@@ -34,11 +34,10 @@ def swept(cli, path):
 
 
 def measured(cli, path):
-    bench = cli.json("bench", *PROBLEM, "--budget", "2s", "--rotation", "2M", "--db", path, schema="bench")
+    bench = cli.json("bench", *PROBLEM, "--budget", "20s", "--rotation", "2M", "--db", path, schema="bench")
     cli.check(bench["device"].startswith("wgpu"), bench["device"])
-    cli.check(all(row["independent_ns"]["median"] > 0 for row in bench["results"]), bench["results"])
-    table = cli.run("bench", *PROBLEM, "--budget", "2s", "--rotation", "2M", "--db", path).stdout
-    cli.check("independent" in table and "calls that do not wait" in table, table)
+    for row in bench["results"]:
+        cli.check(row["independent_ns"] and row["independent_ns"]["median"] > 0, row)
 
 
 def trusted(cli, path):
