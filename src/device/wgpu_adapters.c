@@ -312,8 +312,9 @@ static void tell(const struct tcb_place *place, struct tcb_facts *out)
 			snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", all[0] ? ", " : "", features[i]);
 	tcb_fact_line(out, "features", "%s", all[0] ? all : "none");
 	if (wgpu->is_checked)
-		tcb_fact_line(out, "checks", "accesses and loops are kept within bounds, as in pages; %s" TCB_WGPU_TRUSTED
-					     " is without",
+		tcb_fact_line(out, "checks",
+			      "accesses and loops are kept within bounds, as in pages; %s" TCB_WGPU_TRUSTED
+			      " is without",
 			      place->address);
 	else
 		tcb_fact_line(out, "checks", "none: programs that trust their kernels; pages cannot");

@@ -327,8 +327,9 @@ static void calls_that_do_not_wait_write_their_own(void **state)
 		for (size_t i = 0; i < CALLS; i++) {
 			const struct tcb_gpu_buffer *y = &own.outputs[i * TCB_OPERANDS_MAX + 1];
 
-			assert_int_equal(session.driver->copy_out(session.own, y->base, y->first, sizeof got, got, &err),
-					 TCB_OK);
+			assert_int_equal(
+				session.driver->copy_out(session.own, y->base, y->first, sizeof got, got, &err),
+				TCB_OK);
 			for (size_t j = 0; j < N; j++)
 				assert_float_equal(got[j], 2 * turn * ((const float *)instance->data[0].data)[j], 0);
 		}
@@ -346,8 +347,7 @@ static void calls_that_do_not_wait_write_their_own(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_costs_its_own_trial),
-		cmocka_unit_test(endless),
+		cmocka_unit_test(each_costs_its_own_trial), cmocka_unit_test(endless),
 		cmocka_unit_test(calls_that_do_not_wait_are_timed),
 		cmocka_unit_test(calls_that_do_not_wait_write_their_own), /* the last: it opens the library here */
 	};

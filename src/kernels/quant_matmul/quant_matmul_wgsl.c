@@ -276,8 +276,7 @@ static void write_run(struct writer *w, unsigned r, int is_looped)
 				     (r * g->run + h) * g->pitch_n + j * g->across_n);
 	}
 	for (unsigned i = 0; i < g->micro_m; i++) {
-		tcb_wgsl_add(t, "let x_scale%u = x_scales[%s + %uu];\n", i, scales_m,
-			     r * g->pitch_m + i * g->across_m);
+		tcb_wgsl_add(t, "let x_scale%u = x_scales[%s + %uu];\n", i, scales_m, r * g->pitch_m + i * g->across_m);
 		for (unsigned h = 0; h < g->run; h++)
 			tcb_wgsl_add(t, "let x%u_%u = x_codes[%s + %uu];\n", h, i, codes_m,
 				     (r * g->run + h) * g->pitch_m + i * g->across_m);

@@ -296,8 +296,7 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	out->knob[TCB_KNOB_LAYOUT] = TCB_LAYOUT_NATIVE;
 	out->knob[TCB_KNOB_STAGES] = 1;
 	k = tcb_least(k, STEP_MOST);
-	while (set_tile(problem, standard, m, n, k, out) > target->wgpu.workgroup_bytes &&
-	       (k > unit || m * n > 1)) {
+	while (set_tile(problem, standard, m, n, k, out) > target->wgpu.workgroup_bytes && (k > unit || m * n > 1)) {
 		if (k > unit)
 			k /= 2;
 		else if (m > n)

@@ -63,8 +63,7 @@ static void write_add_q8(struct writer *w)
 		     "let sums = vec2<f32>(vec2<i32>(dot_of(w.low, x.low), dot_of(w.high, x.high)));\n"
 		     "let both = w.scale * x.scale * sums;\n",
 		     has_offset ? "sum: vec2<f32>,\n" : "", in_shared ? "piece" : "first_of(piece)",
-		     in_shared ? w->g->pieces : apart,
-		     has_offset ? ", vec2<f32>(low_scale.y, high_scale.y)" : "");
+		     in_shared ? w->g->pieces : apart, has_offset ? ", vec2<f32>(low_scale.y, high_scale.y)" : "");
 	if (has_offset)
 		tcb_wgsl_add(&w->w, "let offsets = w.offset * x.sum;\n"
 				    "return (both.x - offsets.x) + (both.y - offsets.y);\n"
@@ -166,8 +165,8 @@ static void write_activations(struct writer *w)
 	if (g->x_by_lanes)
 		write_eights(w);
 	else if (g->x_in_shared && g->is_q8 && !g->own_launch)
-		tcb_wgsl_each(t, g->k / g->group, g->workgroup,
-			      "quantize(group.y * %uu + i * %uu, i * %uu);\n", g->k / 4, g->group / 4, g->group / 16);
+		tcb_wgsl_each(t, g->k / g->group, g->workgroup, "quantize(group.y * %uu + i * %uu, i * %uu);\n",
+			      g->k / 4, g->group / 4, g->group / 16);
 	else if (g->x_in_shared && g->is_q8)
 		tcb_wgsl_each(t, g->k / TCB_WGSL_SIXTEEN, g->workgroup,
 			      "x_codes[place_of(i)] = all_codes[group.y * %uu + i];\n"
@@ -197,8 +196,9 @@ static void write_loads(struct writer *w, const char *name, const char *from, un
 
 	for (unsigned u = 0; u < g->unroll; u++)
 		for (unsigned r = 0; r < g->rows; r++)
-			tcb_wgsl_add(&w->w, are_all_there ? "%s%u_%u = load(row_at(%s + %uu), %s + %uu);\n"
-							  : "%s%u_%u = load(row_at(%s + %uu), piece_at(%s + %uu));\n",
+			tcb_wgsl_add(&w->w,
+				     are_all_there ? "%s%u_%u = load(row_at(%s + %uu), %s + %uu);\n"
+						   : "%s%u_%u = load(row_at(%s + %uu), piece_at(%s + %uu));\n",
 				     name, u, r, from, row + r, first, u * g->lanes);
 }
 
@@ -279,8 +279,9 @@ static void write_turns(struct writer *w)
 	const unsigned turns = g->rounds * g->steps;
 
 	for (unsigned p = 0; g->keeps_x && p < g->steps * g->unroll; p++)
-		tcb_wgsl_add(t, are_there(g, p * g->lanes) ? "let x%u = met_by(lane + %uu, token_at);\n"
-							   : "let x%u = met_by(piece_at(lane + %uu), token_at);\n",
+		tcb_wgsl_add(t,
+			     are_there(g, p * g->lanes) ? "let x%u = met_by(lane + %uu, token_at);\n"
+							: "let x%u = met_by(piece_at(lane + %uu), token_at);\n",
 			     p, p * g->lanes);
 	for (unsigned turn = 0; turn < turns; turn++) {
 		const unsigned round = turn / g->steps;

@@ -29,8 +29,8 @@ struct qmv_wgsl {
 	enum tcb_tree tree;
 	int is_q8, is_dp4a, own_launch, x_in_shared;
 	int x_by_lanes; /* those of a subgroup quantise a group together */
-	int is_looped; /* over rounds and steps: too many to write one after another */
-	int keeps_x;   /* a lane's activations stay in it for all of its rows */
+	int is_looped;  /* over rounds and steps: too many to write one after another */
+	int keeps_x;    /* a lane's activations stay in it for all of its rows */
 	unsigned group; /* q8: activations that share a scale */
 	unsigned workgroup, lanes, rows, unroll, stages;
 	unsigned at_once, rounds; /* rows of a workgroup; how often */

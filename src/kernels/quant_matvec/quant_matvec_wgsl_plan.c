@@ -298,8 +298,8 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	return count;
 }
 
-/* On any device: 32 lanes a row, eight rows a workgroup where there are as many.  Sums go through subgroups of 32 where that is what there is, else through workgroup memory.  A launch
- * prepares what does not fit there. */
+/* On any device: 32 lanes a row, eight rows a workgroup where there are as many.  Sums go through subgroups of 32 where
+ * that is what there is, else through workgroup memory.  A launch prepares what does not fit there. */
 static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			     struct tcb_geometry *out)
 {
