@@ -56,6 +56,7 @@ struct tcb_kind {
 	int has_model;             /* a model ranks candidates where no such device is */
 	int has_own_limits;        /* devices of one name differ in what they have: results keep it */
 	int multiplies_f16;        /* as such, whatever the width of the sums */
+	int has_free_calls;        /* calls wait for each other only where they write the same memory */
 	enum tcb_level unit;       /* the tile that shapes are padded to: of registers, of a block */
 	enum tcb_knob_scope knobs; /* that it has besides those of all */
 	const char *counters;      /* the source of hardware counters of its candidates; NULL: there is none */

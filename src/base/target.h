@@ -46,7 +46,7 @@ struct tcb_wgpu_target {
 	unsigned grid_most;                     /* workgroups along each axis */
 	unsigned bindings_most;                 /* storage buffers of a launch */
 	unsigned subgroup_least, subgroup_most; /* invocations, as shaders see them; 0: no subgroups */
-	unsigned is_checked;                    /* accesses are kept within bounds, as in pages */
+	unsigned is_checked;                    /* accesses and loops are kept within bounds, as in pages */
 	size_t workgroup_bytes, binding_bytes;  /* of a workgroup's memory; of a bound buffer */
 };
 

@@ -4,7 +4,8 @@
  * "wgpu:portable" what kernels that run anywhere may count on.  Results are of
  * devices, "wgpu-nvidia:KEY", and what is known of a group, "wgpu-nvidia", serves
  * its devices; a device in software is a group of its own, so that its times
- * are never another's.
+ * are never another's.  So is a device of a program that trusts its kernels, which pages never do:
+ * "wgpu:0:trusted", of "wgpu-nvidia-trusted".
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@
 
 enum { KIB = 1024, MIB = 1024 * KIB };
 
-static const char prefix[] = "wgpu-";
+static const char prefix[] = "wgpu-", trusted[] = "-trusted";
 static const char *const vendors[TCB_WGPU_VENDOR_COUNT] = {
 	[TCB_WGPU_PORTABLE] = "portable", [TCB_WGPU_SOFTWARE] = "software", [TCB_WGPU_OTHER] = "other",
 	[TCB_WGPU_NVIDIA] = "nvidia",     [TCB_WGPU_AMD] = "amd",           [TCB_WGPU_INTEL] = "intel",
@@ -31,10 +32,19 @@ int tcb_wgpu_ordinal(const char *name)
 	if (strncmp(name, "wgpu:", 5) != 0 || name[5] < '0' || name[5] > '9')
 		return -1;
 	value = strtoul(name + 5, &end, 10);
-	return *end || value > 1000 ? -1 : (int)value;
+	return (*end && strcmp(end, TCB_WGPU_TRUSTED) != 0) || value > 1000 ? -1 : (int)value;
 }
 
-/* "wgpu-nvidia" and "wgpu-nvidia:KEY"; KEY_OUT and VENDOR_OUT are nullable. */
+int tcb_wgpu_is_trusted(const char *name)
+{
+	const char *end = strrchr(name, ':');
+
+	if (strncmp(name, prefix, sizeof prefix - 1) == 0)
+		return strstr(name, trusted) != NULL;
+	return end && strcmp(end, TCB_WGPU_TRUSTED) == 0;
+}
+
+/* "wgpu-nvidia", "wgpu-nvidia-trusted", and with ":KEY" behind them; KEY_OUT and VENDOR_OUT are nullable. */
 static int is_group(const char *name, enum tcb_wgpu_vendor *vendor_out, const char **key_out)
 {
 	const char *of = name + sizeof prefix - 1, *colon;
@@ -47,7 +57,11 @@ static int is_group(const char *name, enum tcb_wgpu_vendor *vendor_out, const ch
 	if (colon && (strspn(colon + 1, "0123456789abcdef") != TCB_DEVICE_KEY_MAX - 1 || colon[TCB_DEVICE_KEY_MAX]))
 		return 0;
 	for (int vendor = 0; vendor < TCB_WGPU_VENDOR_COUNT; vendor++) {
-		if (strlen(vendors[vendor]) != length || strncmp(vendors[vendor], of, length) != 0)
+		const size_t own = strlen(vendors[vendor]);
+		const int is_trusted = vendor != TCB_WGPU_PORTABLE && length == own + sizeof trusted - 1 &&
+				       strncmp(of + own, trusted, sizeof trusted - 1) == 0;
+
+		if ((length != own && !is_trusted) || strncmp(vendors[vendor], of, own) != 0)
 			continue;
 		if (vendor_out)
 			*vendor_out = (enum tcb_wgpu_vendor)vendor;
@@ -65,12 +79,12 @@ static int is_asked(const char *name)
 
 static void add_forms(struct tcb_str *out)
 {
-	tcb_str_add(out, "wgpu:0, wgpu:1, ... and " TCB_WGPU_PORTABLE_NAME);
+	tcb_str_add(out, "wgpu:0, wgpu:0" TCB_WGPU_TRUSTED ", wgpu:1, ... and " TCB_WGPU_PORTABLE_NAME);
 }
 
 static void add_names(struct tcb_str *out)
 {
-	tcb_str_add(out, " wgpu:0 " TCB_WGPU_PORTABLE_NAME);
+	tcb_str_add(out, " wgpu:0 wgpu:0" TCB_WGPU_TRUSTED " " TCB_WGPU_PORTABLE_NAME);
 }
 
 #define ANY_MAKERS "GPUs of any maker are wgpu:0, wgpu:1, ..., through WebGPU"
@@ -144,6 +158,7 @@ static void describe(const char *name, struct tcb_target *out)
 	(void)is_group(name, &vendor, NULL);
 	*out = (struct tcb_target){ .wgpu = guaranteed };
 	out->wgpu.vendor = vendor;
+	out->wgpu.is_checked = !tcb_wgpu_is_trusted(name);
 	if (vendor != TCB_WGPU_PORTABLE) {
 		out->wgpu.features = 1u << TCB_WGPU_F16 | 1u << TCB_WGPU_SUBGROUPS | 1u << TCB_WGPU_DP4A;
 		out->wgpu.workgroup_most = out->wgpu.size_most[0] = out->wgpu.size_most[1] = 1024;
@@ -212,6 +227,16 @@ void tcb_wgpu_identify(const struct tcb_wgpu_identity *identity, struct tcb_devi
 	tcb_hash_hex(text, strlen(text), device->key);
 }
 
+void tcb_wgpu_trust(struct tcb_device *device)
+{
+	char identity[TCB_DEVICE_KEY_MAX + sizeof trusted];
+
+	snprintf(identity, sizeof identity, "%s%s", device->key, trusted);
+	tcb_hash_hex(identity, strlen(identity), device->key);
+	device->target.wgpu.is_checked = 0;
+	tcb_wgpu_complete(device);
+}
+
 void tcb_wgpu_portable(struct tcb_device *out)
 {
 	*out = (struct tcb_device){ .has_ecc = -1 };
@@ -227,10 +252,12 @@ static size_t known(struct tcb_device *out, size_t capacity, struct tcb_error *e
 	size_t count = 0;
 
 	(void)err;
-	for (; count < capacity && count < TCB_WGPU_VENDOR_COUNT; count++) {
+	for (; count < capacity && count < 2 * TCB_WGPU_VENDOR_COUNT - 1; count++) {
+		const int is_trusted = count >= TCB_WGPU_VENDOR_COUNT; /* of all but what is portable, the first */
 		char name[TCB_DEVICE_NAME_MAX];
 
-		snprintf(name, sizeof name, "%s%s", prefix, vendors[count]);
+		snprintf(name, sizeof name, "%s%s%s", prefix,
+			 vendors[is_trusted ? count - TCB_WGPU_VENDOR_COUNT + 1 : count], is_trusted ? trusted : "");
 		out[count] = (struct tcb_device){ .has_ecc = -1 };
 		describe(name, &out[count].target);
 		tcb_wgpu_complete(&out[count]);
@@ -248,8 +275,9 @@ static int recall(struct tcb_device *device)
 
 static void name_arch(const struct tcb_target *target, char *out, size_t capacity)
 {
-	snprintf(out, capacity, "%s%s", prefix,
-		 vendors[target->wgpu.vendor < TCB_WGPU_VENDOR_COUNT ? target->wgpu.vendor : TCB_WGPU_OTHER]);
+	snprintf(out, capacity, "%s%s%s", prefix,
+		 vendors[target->wgpu.vendor < TCB_WGPU_VENDOR_COUNT ? target->wgpu.vendor : TCB_WGPU_OTHER],
+		 target->wgpu.is_checked ? "" : trusted);
 }
 
 static void block_limits(const struct tcb_target *target, struct tcb_block_limits *out)
@@ -287,6 +315,7 @@ const struct tcb_kind tcb_kind_wgpu = {
 	.side = TCB_TARGET_WGPU,
 	.is_emitted = 1,
 	.has_own_limits = 1,
+	.has_free_calls = 1,
 	.unit = TCB_MIDI,
 	.knobs = TCB_SCOPE_GPU,
 	.advice = { .launch = "fewer and larger dispatches: what depends on the one before waits for all of it",

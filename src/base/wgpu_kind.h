@@ -8,9 +8,14 @@
 #include "base/target.h"
 
 #define TCB_WGPU_PORTABLE_NAME "wgpu:portable"
+#define TCB_WGPU_TRUSTED ":trusted"
 
-/* The number of "wgpu:0"; -1: NAME is not so. */
+/* The number of "wgpu:0" and "wgpu:0:trusted"; -1: NAME is not so. */
 int tcb_wgpu_ordinal(const char *name);
+/* Does NAME, as people or results have it, end in what says that kernels are trusted? */
+int tcb_wgpu_is_trusted(const char *name);
+/* Makes of DEVICE what it is to a program that trusts its kernels. */
+void tcb_wgpu_trust(struct tcb_device *device);
 /* Fills what follows from DEVICE's limits, its name included; the key is its maker's to know. */
 void tcb_wgpu_complete(struct tcb_device *device);
 enum { TCB_WGPU_ADAPTER_CPU = 3 }; /* WGPUAdapterType */

@@ -187,10 +187,11 @@ enum tcb_status tcb_wgpu_list(struct tcb_device out[TCB_WGPU_ADAPTERS_MAX], size
 static void place(const struct tcb_device *device, size_t ordinal, struct tcb_place *out)
 {
 	*out = (struct tcb_place){ .device = *device, .source = "driver" };
-	snprintf(out->address, sizeof out->address, "wgpu:%zu", ordinal);
+	snprintf(out->address, sizeof out->address, "wgpu:%zu%s", ordinal,
+		 device->target.wgpu.is_checked ? "" : TCB_WGPU_TRUSTED);
 }
 
-/* The first that NAME is the group of, or the group and the key; -1: none. */
+/* The first that NAME is the group of, or the group and the key; -1: none.  All are trusted, or none. */
 static int find_stored(const char *name, const struct tcb_device *devices, size_t count)
 {
 	const char *key = NULL;
@@ -211,6 +212,8 @@ static enum tcb_status open_attached(const char *name, struct tcb_device *device
 	size_t count;
 
 	TCB_TRY(tcb_wgpu_list(devices, &count, err));
+	for (size_t i = 0; i < count && tcb_wgpu_is_trusted(name); i++)
+		tcb_wgpu_trust(&devices[i]);
 	if (ordinal < 0)
 		ordinal = find_stored(name, devices, count);
 	if (ordinal < 0 || (size_t)ordinal >= count)
@@ -281,6 +284,13 @@ static void tell(const struct tcb_place *place, struct tcb_facts *out)
 		if (wgpu->features >> i & 1u)
 			snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", all[0] ? ", " : "", features[i]);
 	tcb_fact_line(out, "features", "%s", all[0] ? all : "none");
+	if (wgpu->is_checked)
+		tcb_fact_line(out, "checks",
+			      "accesses and loops are kept within bounds, as in pages; %s" TCB_WGPU_TRUSTED
+			      " is without",
+			      place->address);
+	else
+		tcb_fact_line(out, "checks", "none: programs that trust their kernels; pages cannot");
 	for (; limit->name; limit++)
 		tcb_fact_member(out, limit->name, "%zu", tcb_kind_limit_of(target, limit));
 }

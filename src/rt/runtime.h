@@ -115,7 +115,7 @@ int rt_open(const struct tcb_registry *ops, const char *path, int is_empty, stru
 
 /* rt_host.c: fills the devices that are known without a database but for their number and length, this host's first,
  * and of these "cpu" before all; returns how many (at most CAPACITY).  HOST_COUNT_OUT: how many are this host's. */
-enum { RT_KNOWN_DEVICES_MAX = 48 };
+enum { RT_KNOWN_DEVICES_MAX = 64 };
 uint32_t rt_known_devices(struct rt_device *out, uint32_t capacity, uint32_t *host_count_out, struct tcb_error *err);
 static inline int rt_has_threads(const struct rt_device *device)
 {

@@ -311,6 +311,8 @@ static enum tcb_status measure_limits(struct bench *bench, enum tcb_state state,
 	tcb_evaluator_until(bench->evaluator, bench->state_end);
 	TCB_TRY(measure_limit(bench, state, TCB_LIMIT_OVERLAP, &out->overlap_ns[state], &out->overlap_ratio[state],
 			      err));
+	TCB_TRY(measure_limit(bench, state, TCB_LIMIT_INDEPENDENT, &out->independent_ns[state],
+			      &out->independent_ratio[state], err));
 	TCB_TRY(measure_limit(bench, state, TCB_LIMIT_COMPUTE, &out->compute_ns[state], &out->compute_ratio[state],
 			      err));
 	if (out->compute_ns[state].median > 0)

@@ -218,6 +218,9 @@ struct tcb_bench_result {
 	char limit_method[2][64];
 	/* The same for a limit whose launches overlap (programmatic dependent launch); zeros where there is none. */
 	struct tcb_interval overlap_ns[2], overlap_ratio[2];
+	/* The first geometry's own time where its calls write different memory and so do not wait for each other;
+	 * zeros where a device has no such calls. */
+	struct tcb_interval independent_ns[2], independent_ratio[2];
 	/* The fastest arithmetic for as many operations. */
 	struct tcb_interval compute_ns[2], compute_ratio[2];
 	char compute_method[2][64];

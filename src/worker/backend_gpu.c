@@ -30,9 +30,10 @@ enum {
 	COPIES_MIN = 4,    /* of a rotation, however large one copy is */
 	COPIES_MAX = 512,  /* however small: a graph of more calls takes longer to make than to run */
 	CALLS_MIN = 32,    /* in a graph, where calls are short */
+	OWN_CALLS = 64,    /* independent ones, each of which writes memory of its own */
 	HOT_CALLS = 64,    /* the first finds the L2 cold, and a run before the sample sees to that */
-	LIMIT_SAMPLES = 5, /* of each kernel that may be the limit */
 	GRID_ROWS_MOST = 65535,
+	LIMIT_SAMPLES = 5,    /* of each kernel that may be the limit */
 	COMPUTE_TRIES = 12,   /* to find how many steps a call of the compute limit has */
 	COMPUTE_GROWTH = 100, /* of them, from one try to the next: a launch's own time is most of the first's */
 	L2_MULTIPLE = 8,      /* of a rotation */
@@ -67,6 +68,7 @@ struct gpu_worker {
 	struct tcb_gpu_runner *runners;
 	size_t runner_count;
 	struct tcb_gpu_runner limit;
+	struct tcb_gpu_own own; /* of its calls, where they are independent */
 	/* Of the compute limit: what the op's operations are of those of one call; 0 of the other limits. */
 	double compute_share;
 	void **images; /* owned copies of the codes that the runners lend; the limit's last */
@@ -413,6 +415,7 @@ static void release(void *self)
 	for (size_t i = 0; i < worker->runner_count; i++)
 		tcb_gpu_runner_fini(&worker->runners[i]);
 	tcb_gpu_runner_fini(&worker->limit);
+	tcb_gpu_own_fini(&worker->session, &worker->own);
 	for (size_t i = 0; i < worker->image_count; i++)
 		free(worker->images[i]);
 	free(worker->runners);
@@ -477,6 +480,31 @@ static enum tcb_status load_limit(struct gpu_worker *worker, const struct tcb_co
 		snprintf(method, 64, "%.60s", image->unit[unit].launch[0].entry);
 	}
 	return TCB_OK;
+}
+
+/* The first candidate, of IMAGE, whose calls do not wait for each other. */
+static enum tcb_status load_independent(struct gpu_worker *worker, const struct tcb_code_image *image, char method[64],
+					struct tcb_error *err)
+{
+	const enum tcb_layout layout = (enum tcb_layout)image->unit[0].layout;
+	enum tcb_gpu_fault what = TCB_GPU_FINE;
+	char why[256] = "";
+	double pack_ns;
+
+	TCB_TRY(tcb_gpu_runner_init(&worker->limit, &worker->session, image, 0, &what, why, err));
+	if (what == TCB_GPU_FINE)
+		TCB_TRY(record(worker, &worker->limit, worker->state, &pack_ns, &what, why, err));
+	if (what == TCB_GPU_FINE)
+		TCB_TRY(tcb_gpu_runner_record_independent(&worker->limit, worker->full.memory, layout,
+							  copies_for(worker, worker->limit.unit, worker->state),
+							  worker->limit.calls < OWN_CALLS ? worker->limit.calls
+											  : OWN_CALLS,
+							  &worker->own, &what, why, err));
+	snprintf(method, 64, "%.60s", image->unit[0].launch[0].entry);
+	if (what == TCB_GPU_FINE)
+		return TCB_OK;
+	fprintf(stderr, "%s\n", why);
+	_exit(1);
 }
 
 /* Steps of UNIT: its launch's last argument, or rows of its grid (limit.h). */
@@ -578,6 +606,8 @@ static enum tcb_status prepare(void *self, enum tcb_state state, const struct tc
 	tcb_watch_subject(worker->config->watch, 0, TCB_WATCH_NOBODY);
 	if (limit == TCB_LIMIT_NONE)
 		return TCB_OK;
+	if (limit == TCB_LIMIT_INDEPENDENT && count > 0)
+		return load_independent(worker, worker->images[0], limit_method, err);
 	if (!(image = keep(worker, &work[count], err)))
 		return TCB_E_FORMAT;
 	return limit == TCB_LIMIT_COMPUTE ? load_compute(worker, image, limit_method, err)

@@ -30,8 +30,9 @@ struct tcb_evaluate_options {
 };
 
 /* What candidates are measured beside: reading their bytes, on a GPU also with overlapping launches; computing
- * as many operations. */
-enum tcb_limit { TCB_LIMIT_NONE, TCB_LIMIT_READ, TCB_LIMIT_OVERLAP, TCB_LIMIT_COMPUTE };
+ * as many operations; the first of them itself, each call of which writes memory of its own, so that none waits for
+ * another (kind->has_free_calls). */
+enum tcb_limit { TCB_LIMIT_NONE, TCB_LIMIT_READ, TCB_LIMIT_OVERLAP, TCB_LIMIT_COMPUTE, TCB_LIMIT_INDEPENDENT };
 
 /* The worker is started here. */
 enum tcb_status tcb_evaluator_create(const struct tcb_op *op, const struct tcb_problem *problem,

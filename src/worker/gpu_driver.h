@@ -31,7 +31,8 @@ struct tcb_gpu_runner {
 	struct tcb_gpu_session *session;
 	const struct tcb_code_unit *unit; /* lent by the image */
 	struct tcb_gpu_buffer workspace;
-	size_t calls; /* after record: in a sample */
+	struct tcb_gpu_buffer *workspaces; /* of each copy; NULL: all have the one above */
+	size_t calls;                      /* after record: in a sample */
 	/* Written over before each sample, so that the last cache holds nothing of what it reads; 0 bytes: nothing. */
 	struct tcb_gpu_buffer flush; /* lent */
 	void *own;

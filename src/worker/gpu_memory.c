@@ -112,6 +112,11 @@ void tcb_gpu_memory_destroy(struct tcb_gpu_memory *memory)
 	free(memory);
 }
 
+int tcb_gpu_memory_is_output(const struct tcb_gpu_memory *memory, size_t index)
+{
+	return index < memory->instance->operand_count && memory->instance->operands[index].role == TCB_ROLE_OUTPUT;
+}
+
 static size_t operand_bytes(const struct tcb_gpu_memory *memory, size_t index, const size_t packed_bytes[])
 {
 	return packed_bytes[index] ? packed_bytes[index] : memory->instance->operands[index].bytes;

@@ -40,6 +40,8 @@ enum tcb_status tcb_gpu_memory_need(struct tcb_gpu_memory *memory, enum tcb_layo
 /* The operands of copy INDEX, lent. */
 void tcb_gpu_memory_operands(const struct tcb_gpu_memory *memory, enum tcb_layout layout, size_t index,
 			     struct tcb_gpu_buffer operand[TCB_OPERANDS_MAX]);
+/* Is operand INDEX an output? */
+int tcb_gpu_memory_is_output(const struct tcb_gpu_memory *memory, size_t index);
 /* Bytes of one copy that stream. */
 size_t tcb_gpu_memory_streamed(const struct tcb_gpu_memory *memory, const size_t packed_bytes[TCB_OPERANDS_MAX]);
 /* Fills the outputs with poison. */

@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sizes.h"
+
+enum { OWN_MOST = 1 << 28 /* bytes of outputs and workspaces of independent calls */ };
+
 /* By enum tcb_target_kind. */
 static const struct tcb_gpu_driver *const drivers[TCB_TARGET_COUNT] = {
 	[TCB_TARGET_CUDA] = &tcb_gpu_driver_cuda, [TCB_TARGET_WGPU] = &tcb_gpu_driver_wgpu
@@ -84,6 +88,83 @@ enum tcb_gpu_fault tcb_gpu_runner_record(struct tcb_gpu_runner *runner, const st
 	fault = runner->session->driver->record(runner, operands, copies, why);
 	free(operands);
 	return fault;
+}
+
+/* Outputs and a workspace for call INDEX; OPERAND gets the former. */
+static enum tcb_status add_own(struct tcb_gpu_own *own, size_t index, const struct tcb_gpu_runner *runner,
+			       const struct tcb_gpu_memory *memory, struct tcb_gpu_buffer operand[TCB_OPERANDS_MAX],
+			       struct tcb_error *err)
+{
+	const struct tcb_gpu_session *session = runner->session;
+	struct tcb_gpu_buffer *workspace = &own->workspaces[index];
+
+	own->calls = index + 1;
+	for (size_t i = 0; i < TCB_OPERANDS_MAX; i++) {
+		struct tcb_gpu_buffer *output = &own->outputs[index * TCB_OPERANDS_MAX + i];
+
+		if (!tcb_gpu_memory_is_output(memory, i))
+			continue;
+		TCB_TRY(tcb_gpu_buffer_alloc(session, operand[i].bytes, output, err));
+		operand[i] = *output;
+	}
+	if (runner->workspace.bytes == 0)
+		return TCB_OK;
+	TCB_TRY(tcb_gpu_buffer_alloc(session, runner->workspace.bytes, workspace, err));
+	return session->driver->fill(session->own, workspace->base, workspace->first, 0, workspace->bytes, err);
+}
+
+/* Bytes that a call writes. */
+static size_t own_bytes(const struct tcb_gpu_runner *runner, const struct tcb_gpu_memory *memory,
+			const struct tcb_gpu_buffer operand[TCB_OPERANDS_MAX])
+{
+	size_t bytes = runner->workspace.bytes + 1;
+
+	for (size_t i = 0; i < TCB_OPERANDS_MAX; i++)
+		bytes += tcb_gpu_memory_is_output(memory, i) ? operand[i].bytes : 0;
+	return bytes;
+}
+
+enum tcb_status tcb_gpu_runner_record_independent(struct tcb_gpu_runner *runner, const struct tcb_gpu_memory *memory,
+						  enum tcb_layout layout, size_t copies, size_t calls,
+						  struct tcb_gpu_own *own, enum tcb_gpu_fault *fault_out,
+						  char why[TCB_GPU_WHY_MAX], struct tcb_error *err)
+{
+	struct tcb_gpu_buffer(*operands)[TCB_OPERANDS_MAX] = calloc(calls, sizeof *operands);
+	enum tcb_status status = TCB_OK;
+
+	own->outputs = calloc(calls * TCB_OPERANDS_MAX, sizeof *own->outputs);
+	own->workspaces = calloc(calls, sizeof *own->workspaces);
+	if (!operands || !own->outputs || !own->workspaces)
+		status = tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu calls", calls);
+	for (size_t i = 0; status == TCB_OK && i < calls; i++) {
+		tcb_gpu_memory_operands(memory, layout, i % copies, operands[i]);
+		if (i == 0)
+			calls = tcb_most(tcb_least(calls, OWN_MOST / own_bytes(runner, memory, operands[i])), 1);
+		status = add_own(own, i, runner, memory, operands[i], err);
+	}
+	if (status == TCB_OK)
+		status = runner->session->driver->sync(runner->session->own, err);
+	if (status == TCB_OK) {
+		runner->calls = calls;
+		runner->workspaces = own->workspaces;
+		*fault_out = runner->session->driver->record(
+			runner, (const struct tcb_gpu_buffer(*)[TCB_OPERANDS_MAX])operands, calls, why);
+		runner->workspaces = NULL;
+	}
+	free(operands);
+	return status;
+}
+
+void tcb_gpu_own_fini(const struct tcb_gpu_session *session, struct tcb_gpu_own *own)
+{
+	for (size_t i = 0; i < own->calls; i++) {
+		tcb_gpu_buffer_free(session, &own->workspaces[i]);
+		for (size_t j = 0; j < TCB_OPERANDS_MAX; j++)
+			tcb_gpu_buffer_free(session, &own->outputs[i * TCB_OPERANDS_MAX + j]);
+	}
+	free(own->outputs);
+	free(own->workspaces);
+	*own = (struct tcb_gpu_own){ 0 };
 }
 
 double tcb_gpu_runner_sample(struct tcb_gpu_runner *runner, char why[TCB_GPU_WHY_MAX])

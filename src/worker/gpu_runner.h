@@ -33,6 +33,19 @@ enum tcb_gpu_fault tcb_gpu_runner_once(struct tcb_gpu_runner *runner,
 enum tcb_gpu_fault tcb_gpu_runner_record(struct tcb_gpu_runner *runner, const struct tcb_gpu_memory *memory,
 					 enum tcb_layout layout, size_t copies, size_t calls,
 					 char why[TCB_GPU_WHY_MAX]);
+/*
+ * The same of calls each of which has a workspace of its own, and outputs of its own: none waits for another, where the
+ * driver lets them.  At most CALLS, and as few as memory is for.  RUNNER has OWN, zeroed, until tcb_gpu_own_fini.
+ */
+struct tcb_gpu_own {
+	struct tcb_gpu_buffer *outputs, *workspaces; /* OPERANDS_MAX of a call, and one */
+	size_t calls;
+};
+enum tcb_status tcb_gpu_runner_record_independent(struct tcb_gpu_runner *runner, const struct tcb_gpu_memory *memory,
+						  enum tcb_layout layout, size_t copies, size_t calls,
+						  struct tcb_gpu_own *own, enum tcb_gpu_fault *fault_out,
+						  char why[TCB_GPU_WHY_MAX], struct tcb_error *err);
+void tcb_gpu_own_fini(const struct tcb_gpu_session *session, struct tcb_gpu_own *own); /* zeroed is fine */
 /* Nanoseconds of a call; negative when it faulted. */
 double tcb_gpu_runner_sample(struct tcb_gpu_runner *runner, char why[TCB_GPU_WHY_MAX]);
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/kind.h"
 #include "base/quiet.h"
 #include "base/util.h"
 #include "kernels/limit.h"
@@ -70,7 +71,7 @@ static enum tcb_status prepare_finals(struct tcb_evaluator *evaluator, struct fi
 		status = tcb_evaluator_add_code(evaluator, &finals->geometries[finals->alive[i]], &request, &code, err);
 	}
 	const struct tcb_code_image *limit = NULL;
-	if (status == TCB_OK && evaluator->code && finals->limit_out)
+	if (status == TCB_OK && evaluator->code && finals->limit_out && evaluator->limit != TCB_LIMIT_INDEPENDENT)
 		status = evaluator->limit == TCB_LIMIT_COMPUTE
 				 ? tcb_shared_code_compute(evaluator->code, &limit, err)
 				 : tcb_shared_code_limit(evaluator->code, evaluator->limit == TCB_LIMIT_OVERLAP, &limit,
@@ -241,6 +242,8 @@ int tcb_evaluator_use_limit(struct tcb_evaluator *evaluator, enum tcb_limit limi
 	if (limit == TCB_LIMIT_OVERLAP && !(evaluator->code && tcb_shared_code_has_overlap(evaluator->code)))
 		return -1;
 	if (limit == TCB_LIMIT_COMPUTE && evaluator->code && !tcb_has_compute_limit(&evaluator->place.device.target))
+		return -1;
+	if (limit == TCB_LIMIT_INDEPENDENT && !tcb_kind_of(&evaluator->place.device.target)->has_free_calls)
 		return -1;
 	evaluator->limit = limit;
 	return 0;

@@ -14,6 +14,7 @@
 #include "base/sizes.h"
 #include "base/util.h"
 #include "base/wgpu_kind.h"
+#include "device/cuda.h"
 #include "gpu/wgpu_launch.h"
 #include "kernels/language.h"
 #include "worker/gpu_driver.h"
@@ -32,6 +33,9 @@ struct session {
 	WGPUQuerySet set; /* NULL: the clock around it must do */
 	WGPUBuffer resolved;
 	WGPUBuffer poison; /* POISON_BYTES of it */
+	/* What keeps NVIDIA's clocks up, and the devices that have a context for that, a bit each. */
+	const struct tcb_cuda *cuda;
+	uint32_t held;
 };
 
 /* A runner's. */
@@ -81,6 +85,38 @@ static enum tcb_status make_poison(struct session *session, struct tcb_error *er
 	return status;
 }
 
+/*
+ * NVIDIA's driver lowers a GPU's clocks while a Vulkan program lets it wait, as one does that compiles between
+ * measurements: an H100's to 345 MHz of 1980, for seconds after there is work again.  It does not where CUDA has a
+ * context.  WebGPU does not say which of several GPUs of a name an adapter is.
+ */
+static void keep_clocks_up(struct session *session, const char *model)
+{
+	const struct tcb_cuda *cuda = tcb_cuda_open(NULL);
+	char name[TCB_DEVICE_TEXT_MAX];
+	int count = 0, device;
+
+	session->cuda = cuda;
+	if (!cuda || cuda->device_count(&count) != 0)
+		return;
+	for (int i = 0; i < count && i < 32; i++) {
+		CUcontext context;
+
+		if (cuda->device_get(&device, i) == 0 && cuda->device_name(name, sizeof name, device) == 0 &&
+		    strcmp(name, model) == 0 && cuda->context_retain(&context, device) == 0)
+			session->held |= (uint32_t)1 << i;
+	}
+}
+
+static void let_clocks_go(const struct session *session)
+{
+	int device;
+
+	for (int i = 0; i < 32; i++)
+		if (session->held >> i & 1u && session->cuda->device_get(&device, i) == 0)
+			(void)session->cuda->context_release(device);
+}
+
 static enum tcb_status open_session(const struct tcb_place *place, void **own_out, struct tcb_error *err)
 {
 	struct session *session;
@@ -94,6 +130,8 @@ static enum tcb_status open_session(const struct tcb_place *place, void **own_ou
 	*own_out = session;
 	session->is_checked = place->device.target.wgpu.is_checked != 0;
 	TCB_TRY(tcb_wgpu_session_open((unsigned)tcb_wgpu_ordinal(place->address), &session->wgpu, err));
+	if (place->device.target.wgpu.vendor == TCB_WGPU_NVIDIA)
+		keep_clocks_up(session, place->device.model);
 	TCB_TRY(make_poison(session, err));
 	return make_queries(session, err);
 }
@@ -108,6 +146,7 @@ static void close_session(void *own)
 		session->wgpu.wgpu->buffer_release(session->resolved);
 	tcb_wgpu_buffer_free(&session->wgpu, session->poison);
 	tcb_wgpu_session_close(&session->wgpu);
+	let_clocks_go(session);
 	free(session);
 }
 
@@ -249,11 +288,13 @@ static struct tcb_wgpu_part part_of(const struct tcb_gpu_buffer *buffer)
 	return (struct tcb_wgpu_part){ handle(buffer->base), buffer->first, buffer->bytes };
 }
 
-static int bind(struct tcb_gpu_runner *runner, const struct tcb_gpu_buffer operand[TCB_OPERANDS_MAX], size_t extra,
-		struct tcb_wgpu_bound *out, char why[TCB_GPU_WHY_MAX])
+/* MEMORY: its workspace. */
+static int bind(struct tcb_gpu_runner *runner, const struct tcb_gpu_buffer operand[TCB_OPERANDS_MAX],
+		const struct tcb_gpu_buffer *memory, size_t extra, struct tcb_wgpu_bound *out,
+		char why[TCB_GPU_WHY_MAX])
 {
 	const struct runner *own = runner->own;
-	const struct tcb_wgpu_part workspace = part_of(&runner->workspace);
+	const struct tcb_wgpu_part workspace = part_of(memory);
 	struct tcb_wgpu_part parts[TCB_OPERANDS_MAX];
 	char text[TCB_WGPU_WHY_MAX];
 
@@ -293,7 +334,7 @@ static enum tcb_gpu_fault call(struct tcb_gpu_runner *runner, const struct tcb_g
 	enum tcb_gpu_fault fault = TCB_GPU_REFUSED;
 
 	(void)overlap;
-	if (bind(runner, operand, EXTRA, &bound, why) == 0) {
+	if (bind(runner, operand, &runner->workspace, EXTRA, &bound, why) == 0) {
 		submit_calls(runner, &bound, 1, 1);
 		fault = fault_of(session_of(runner), "launching it", why);
 	}
@@ -341,7 +382,7 @@ static enum tcb_gpu_fault once(struct tcb_gpu_runner *runner, const struct tcb_g
 	enum tcb_gpu_fault fault = TCB_GPU_REFUSED;
 
 	*ns_out = 0;
-	if (bind(runner, operand, 0, &bound, why) == 0)
+	if (bind(runner, operand, &runner->workspace, 0, &bound, why) == 0)
 		fault = time_calls(runner, &bound, 1, 1, ns_out, why);
 	tcb_wgpu_code_unbind(&own->code, &bound);
 	return fault;
@@ -361,9 +402,13 @@ static enum tcb_gpu_fault record(struct tcb_gpu_runner *runner,
 		return TCB_GPU_REFUSED;
 	}
 	own->copies = copies;
-	for (size_t i = 0; i < copies; i++)
-		if (bind(runner, operands[i], 0, &own->bound[i], why) != 0)
+	for (size_t i = 0; i < copies; i++) {
+		const struct tcb_gpu_buffer *workspace =
+			runner->workspaces ? &runner->workspaces[i] : &runner->workspace;
+
+		if (bind(runner, operands[i], workspace, 0, &own->bound[i], why) != 0)
 			return TCB_GPU_REFUSED;
+	}
 	return time_calls(runner, own->bound, copies, runner->calls, &ns, why);
 }
 

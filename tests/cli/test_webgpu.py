@@ -69,8 +69,34 @@ def exported_as_header(cli, path, name):
 
 
 def measured(cli, path):
-    bench = cli.json("bench", *PROBLEM, "--budget", "2s", "--rotation", "2M", "--db", path, schema="bench")
+    bench = cli.json("bench", *PROBLEM, "--budget", "20s", "--rotation", "2M", "--db", path, schema="bench")
     cli.check(bench["device"].startswith("wgpu"), bench["device"])
+    for row in bench["results"]:
+        cli.check(row["independent_ns"] and row["independent_ns"]["median"] > 0, row)
+
+
+def trusted(cli, path):
+    """Results of programs that trust their kernels are kept apart from those of pages."""
+    problem = PROBLEM[:-1] + ("wgpu:0:trusted",)
+    before = cli.json("report", "--db", path, schema="report")["best"]
+    found = cli.json("lookup", *problem, "--db", path, schema="lookup")
+    cli.check(found["source"] == "default", found)
+    cli.run("sweep", *problem, "--budget", "none", "--max-trials", "2", "--rotation", "2M", "--seed", "1", "--db", path)
+    db = sqlite3.connect(path)
+    devices = dict(db.execute("SELECT name, key FROM device").fetchall())
+    db.close()
+    group = next(name for name in devices if not name.endswith("-trusted"))
+    cli.check(set(devices) == {group, group + "-trusted"} and len(set(devices.values())) == 2, devices)
+    after = cli.json("report", "--db", path, schema="report")["best"]
+    cli.check([row for row in after if row["device"] == before[0]["device"]] == before, (before, after))
+    cli.check(len(after) == 2 * len(before), after)
+    listed = cli.run("devices").stdout
+    cli.check("wgpu:0:trusted is without" in listed, listed)
+    kernel = cli.json("wgsl", *problem, "--check", "--db", path, schema="wgsl")
+    cli.check(kernel["trusted"] is True and kernel["device"] == group + "-trusted", kernel)
+    cli.check("// trusted: " in cli.run("wgsl", *problem, "--db", path).stdout, "the head of a trusted kernel")
+    cli.check(cli.json("wgsl", *PROBLEM, "--db", path, schema="wgsl")["trusted"] is False, "a page's kernel")
+    cli.run("sweep", *PROBLEM[:-1], "wgpu:portable:trusted", expect=2)
 
 
 def refused(cli):
@@ -101,6 +127,7 @@ def main():
     name = swept(cli, path)
     exported_as_header(cli, path, name)
     measured(cli, path)
+    trusted(cli, path)
     refused(cli)
     cli.done()
 

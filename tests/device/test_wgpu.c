@@ -151,6 +151,16 @@ static void names(void **state)
 		{ "wgpu-nvidia:0123456789abcde", 0, 0, -1 },
 		{ "wgpu-nvidia:0123456789abcdef0", 0, 0, -1 },
 		{ "wgpu-nobody", 0, 0, -1 },
+		{ "wgpu:0" TCB_WGPU_TRUSTED, 1, 0, 0 },
+		{ "wgpu:17" TCB_WGPU_TRUSTED, 1, 0, 17 },
+		{ "wgpu:0:trust", 0, 0, -1 },
+		{ "wgpu:" TCB_WGPU_TRUSTED, 0, 0, -1 },
+		{ TCB_WGPU_PORTABLE_NAME TCB_WGPU_TRUSTED, 0, 0, -1 },
+		{ "wgpu-nvidia-trusted", 1, 1, -1 },
+		{ "wgpu-nvidia-trusted:0123456789abcdef", 1, 1, -1 },
+		{ "wgpu-nvidia:trusted", 0, 0, -1 },
+		{ "wgpu-nvidia-trustedly", 0, 0, -1 },
+		{ "wgpu-portable-trusted", 0, 0, -1 },
 		{ "wgpu", 0, 0, -1 },
 	};
 
@@ -161,11 +171,52 @@ static void names(void **state)
 	}
 }
 
+/* By each of its names, as it was stored, and apart from the device with checks. */
+static void a_trusting_program_has_a_device_of_its_own(void **state)
+{
+	struct tcb_place checked, trusted, again;
+	struct tcb_target recalled = { .kind = TCB_TARGET_WGPU };
+	struct tcb_device known[TCB_WGPU_VENDOR_COUNT * 2];
+	struct tcb_str limits = { 0 };
+	struct tcb_error err;
+	char name[80], arch[TCB_DEVICE_NAME_MAX];
+	size_t count, found = 0;
+
+	(void)state;
+	wgpu_place(&checked);
+	assert_int_equal(tcb_place_open("wgpu:0" TCB_WGPU_TRUSTED, 0, 1, &trusted, &err), TCB_OK);
+	assert_string_equal(trusted.address, "wgpu:0" TCB_WGPU_TRUSTED);
+	assert_true(checked.device.target.wgpu.is_checked && !trusted.device.target.wgpu.is_checked);
+	assert_string_not_equal(trusted.device.key, checked.device.key);
+	snprintf(name, sizeof name, "%s-trusted", checked.device.name);
+	assert_string_equal(trusted.device.name, name);
+	assert_string_equal(trusted.device.arch, name);
+	snprintf(name, sizeof name, "%s:%s", trusted.device.name, trusted.device.key);
+	assert_int_equal(tcb_place_open(name, 0, 1, &again, &err), TCB_OK);
+	assert_string_equal(again.address, trusted.address);
+	assert_true(tcb_kind_split(name, arch, NULL));
+	assert_string_equal(arch, trusted.device.name);
+	snprintf(name, sizeof name, "%s:%s", trusted.device.name, checked.device.key);
+	assert_int_equal(tcb_place_open(name, 0, 1, &again, &err), TCB_E_NOT_FOUND);
+	tcb_kind_print_limits(&trusted.device.target, &limits);
+	assert_int_equal(tcb_kind_read_limits(limits.data, &recalled), 0);
+	assert_int_equal(recalled.wgpu.is_checked, 0);
+	tcb_str_fini(&limits);
+	count = tcb_kind_wgpu.known(known, sizeof known / sizeof *known, &err);
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(known[i].name, trusted.device.name) == 0) {
+			found++;
+			assert_int_equal(known[i].target.wgpu.is_checked, 0);
+		}
+	assert_int_equal(found, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names),
 		cmocka_unit_test(an_adapter_tells_what_it_has),
+		cmocka_unit_test(a_trusting_program_has_a_device_of_its_own),
 		cmocka_unit_test(what_is_not_there),
 		cmocka_unit_test(memory_comes_back),
 		cmocka_unit_test(errors_say_where),

@@ -16,6 +16,7 @@
 #include "kernels/wgsl/wgsl.h"
 #include "search/search.h"
 #include "worker/evaluate.h"
+#include "worker/gpu_runner.h"
 
 enum { N = 1002, WORKGROUP = 64, STAGES = 2 };
 
@@ -351,12 +352,99 @@ static void a_sweep_goes_on(void **state)
 	tcb_sweep_result_fini(&result);
 }
 
+/* A bench's: the first against itself where no call waits, which leaves its own time as it is. */
+static void calls_that_do_not_wait_are_timed(void **state)
+{
+	struct tcb_evaluator *evaluator = evaluator_with(60);
+	struct tcb_geometry geometry;
+	struct tcb_error err;
+	double ns[3], limit[3];
+
+	(void)state;
+	default_geometry(NULL, NULL, &geometry);
+	assert_good(try(evaluator, PLANTED_GOOD));
+	assert_int_equal(tcb_evaluator_use_limit(evaluator, TCB_LIMIT_OVERLAP), -1);
+	assert_int_equal(tcb_evaluator_use_limit(evaluator, TCB_LIMIT_INDEPENDENT), 0);
+	for (int s = 0; s < TCB_STATE_COUNT; s++) {
+		if (tcb_evaluator_interleave(evaluator, &geometry, 1, (enum tcb_state)s, 3, 1, ns, limit, NULL, &err) !=
+		    TCB_OK)
+			fail_msg("%s", err.message);
+		for (int i = 0; i < 3; i++)
+			assert_true(ns[i] > 0 && limit[i] > 0);
+		assert_string_equal(tcb_evaluator_limit_method(evaluator, (enum tcb_state)s), "twice");
+	}
+	tcb_evaluator_destroy(evaluator);
+}
+
+/* Each of them finds the inputs of its copy, a workspace of zeros, and an output that nobody else writes. */
+static void calls_that_do_not_wait_write_their_own(void **state)
+{
+	enum { CALLS = 5, COPIES = 2 };
+	const struct tcb_problem problem = {
+		.op = &twice, .op_name = "twice", .contract = TCB_CONTRACT_F32, .shape = shapes[0]
+	};
+	const size_t unpacked[TCB_OPERANDS_MAX] = { 0 };
+	struct tcb_gpu_session session = { 0 };
+	struct tcb_gpu_runner runner = { 0 };
+	struct tcb_gpu_own own = { 0 };
+	struct tcb_gpu_memory *memory = NULL;
+	struct tcb_instance *instance = NULL;
+	struct tcb_code_image *image = NULL;
+	struct tcb_geometry geometry;
+	struct tcb_kernel kernel;
+	struct tcb_place place;
+	struct tcb_error err;
+	enum tcb_gpu_fault fault = TCB_GPU_FINE;
+	char why[TCB_GPU_WHY_MAX] = "";
+	float got[N];
+	double pack_ns;
+
+	(void)state;
+	wgpu_place(&place);
+	default_geometry(NULL, NULL, &geometry);
+	geometry.knob[TCB_KNOB_UNROLL] = 1 + PLANTED_DIRTY; /* twice as much the second time */
+	if (tcb_kernel_emit(&problem, &place.device.target, &geometry, &kernel, &err) != TCB_OK ||
+	    tcb_code_compile(&kernel, 1, &place.device.target, &image, &err) != TCB_OK ||
+	    tcb_gpu_session_open(&place, &session, &err) != TCB_OK ||
+	    tcb_instance_create(&twice, &problem, 5, NULL, &instance, &err) != TCB_OK ||
+	    tcb_gpu_memory_create(&session, instance, &memory, &err) != TCB_OK ||
+	    tcb_gpu_memory_need(memory, TCB_LAYOUT_NATIVE, unpacked, COPIES, &pack_ns, &err) != TCB_OK ||
+	    tcb_gpu_runner_init(&runner, &session, image, 0, &fault, why, &err) != TCB_OK ||
+	    tcb_gpu_runner_record_independent(&runner, memory, TCB_LAYOUT_NATIVE, COPIES, CALLS, &own, &fault, why,
+					      &err) != TCB_OK)
+		fail_msg("%s", err.message);
+	assert_int_equal(fault, TCB_GPU_FINE);
+	assert_int_equal(own.calls, CALLS);
+	assert_int_equal(runner.calls, CALLS);
+	for (int turn = 1; turn <= 2; turn++) {
+		for (size_t i = 0; i < CALLS; i++) {
+			const struct tcb_gpu_buffer *y = &own.outputs[i * TCB_OPERANDS_MAX + 1];
+
+			assert_int_equal(
+				session.driver->copy_out(session.own, y->base, y->first, sizeof got, got, &err),
+				TCB_OK);
+			for (size_t j = 0; j < N; j++)
+				assert_float_equal(got[j], 2 * turn * ((const float *)instance->data[0].data)[j], 0);
+		}
+		assert_true(tcb_gpu_runner_sample(&runner, why) > 0);
+	}
+	tcb_gpu_runner_fini(&runner);
+	tcb_gpu_own_fini(&session, &own);
+	tcb_gpu_memory_destroy(memory);
+	tcb_instance_destroy(instance);
+	tcb_gpu_session_close(&session);
+	tcb_kernel_fini(&kernel);
+	free(image);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_costs_its_own_trial),
 		cmocka_unit_test(endless),
 		cmocka_unit_test(a_sweep_goes_on),
+		cmocka_unit_test(calls_that_do_not_wait_are_timed),
+		cmocka_unit_test(calls_that_do_not_wait_write_their_own), /* the last: it opens the library here */
 	};
 	const struct CMUnitTest of_losses[] = {
 		cmocka_unit_test(lost_devices_cost_their_candidate),

@@ -435,7 +435,9 @@ const struct cli_command cli_command_bench = {
 		"where the op writes as much as it reads), all in paired interleaved rounds, so that drift of the "
 		"machine cancels; on a CPU in up to six worker processes, one after another, since ratios move by some "
 		"per cent from one to the next, with the pages that memory lies in.  Ratios are times over the first "
-		"row's time, with 95 % intervals.  Below, of the first row: what it is bound by (bandwidth, compute, "
+		"row's time, with 95 % intervals.  On WebGPU calls wait for each other, as an engine's do; "
+		"'independent' is the first row in calls that do not.  Below, of the first row: what it is bound by "
+		"(bandwidth, compute, "
 		"issue, latency, launch), from which figures (on a GPU with counters, which are read where a sweep has "
 		"stored none), and what would have to change (docs/bottleneck.md).",
 	.examples = "  tcbtune bench --op @OP --shape 1x4096x4096\n",

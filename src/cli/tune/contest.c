@@ -85,6 +85,12 @@ static void add_rows(struct cli_table *table, const struct cli_contest *contest)
 		tcb_geometry_print(&contest->geometry[i], text);
 		add_row(table, contest, contest->role[i], text, &result->ns[state][i], &result->ratio[state][i]);
 	}
+	if (result->independent_ns[state].median > 0) {
+		struct tcb_interval ratio = inverse(&result->independent_ratio[state]);
+
+		add_row(table, contest, "independent", "the first, in calls that do not wait for each other",
+			&result->independent_ns[state], &ratio);
+	}
 	if (result->limit_ns[state].median > 0) {
 		struct tcb_interval ratio = inverse(&result->limit_ratio[state]);
 		add_row(table, contest, cli_limit_name(result->limit_method[state]), result->limit_method[state],
@@ -182,6 +188,7 @@ json_t *cli_contest_json(const struct cli_contest *contest, int *failed)
 		     cli_limit_is_known(&limit) ? json_string(cli_limit_use_text(&limit)) : json_null(), failed);
 	cli_json_set(object, "overlap_ns", cli_json_interval(&result->overlap_ns[state]), failed);
 	cli_json_set(object, "of_overlap", cli_json_interval(&of_overlap), failed);
+	cli_json_set(object, "independent_ns", cli_json_interval(&result->independent_ns[state]), failed);
 	cli_json_set(object, "operations", cli_json_real(contest->problem->op->flops(problem)), failed);
 	cli_json_set(object, "compute_ns", cli_json_interval(&result->compute_ns[state]), failed);
 	cli_json_set(object, "compute_method", cli_json_text(result->compute_method[state]), failed);

@@ -29,8 +29,8 @@ struct wgsl_args {
 static const struct cli_option options[] = {
 	CLI_OPTION_OP(struct wgsl_args, 1, "the op whose kernel is wanted"),
 	{ "device", "DEV", CLI_TEXT, offsetof(struct wgsl_args, device),
-	  "an adapter (wgpu:0), or what every WebGPU device has (wgpu:portable)", .names = CLI_NAMES_DEVICE,
-	  .fallback = "wgpu:portable" },
+	  "an adapter (wgpu:0; wgpu:0:trusted without its checks), or what every WebGPU device has (wgpu:portable)",
+	  .names = CLI_NAMES_DEVICE, .fallback = "wgpu:portable" },
 	{ "shape", "MxNxK", CLI_TEXT, offsetof(struct wgsl_args, shape), "the problem's shape",
 	  .note = "the op's first default shape" },
 	CLI_OPTION_CONTRACT(struct wgsl_args),

@@ -89,6 +89,9 @@ void wgsl_add_head(const struct wgsl_served *served, struct tcb_str *out)
 	tcb_str_addf(out, "// %s %s, contract %s, for ", served->op->name, shape,
 		     tcb_contract_text(kernel->problem.contract));
 	cli_add_shown(out, served->place.device.name);
+	if (!served->place.device.target.wgpu.is_checked)
+		tcb_str_add(out, "\n// trusted: tuned without checks of bounds and loops, for programs that create its "
+				 "module without them");
 	tcb_str_addf(out, "\n// geometry: %s\n", served->geometry);
 	add_origin(served, out);
 	for (uint32_t i = 0; i < own->constant_count; i++)
@@ -164,6 +167,7 @@ void wgsl_set_json(const struct wgsl_served *served, json_t *root, int *failed)
 	cli_json_set(root, "contract", json_string(tcb_contract_text(kernel->problem.contract)), failed);
 	cli_json_set(root, "shape", cli_json_shape(&kernel->problem.shape), failed);
 	cli_json_set(root, "device", cli_json_text(served->place.device.name), failed);
+	cli_json_set(root, "trusted", json_boolean(!served->place.device.target.wgpu.is_checked), failed);
 	cli_json_set(root, "state", json_string(tcb_state_text(served->state)), failed);
 	cli_json_set(root, "geometry", cli_json_text(served->geometry), failed);
 	cli_json_set(root, "source", json_string(served->is_looked_up ? tcbrt_source_text(tuning->source) : "given"),

@@ -17,6 +17,8 @@ enum {
 	MICRO_MOST = 8,
 	WORKGROUP_USUAL = 64,
 	DEFAULT_TILE = 64,
+	LARGE_TILE = 128,
+	FILLED_GROUPS = 256, /* workgroups that fill any device */
 	DEFAULT_STEP = 16,
 };
 
@@ -213,20 +215,32 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	return count;
 }
 
-/* On any device: a tile of 64 x 64, smaller where the problem is, of which an invocation has 8 x 8. */
-static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-			     struct tcb_geometry *out)
+static void set_tile(const struct tcb_problem *problem, size_t most, int32_t stages, struct tcb_geometry *out)
 {
-	const size_t m = most_of(problem->shape.m, DEFAULT_TILE), n = most_of(problem->shape.n, DEFAULT_TILE);
-	(void)target;
+	const size_t m = most_of(problem->shape.m, most), n = most_of(problem->shape.n, most);
 
 	tcb_geometry_init(out);
 	out->tile[TCB_MACRO] = out->tile[TCB_MIDI] = (struct tcb_tile){ m, n, DEFAULT_STEP };
 	out->tile[TCB_MICRO] = (struct tcb_tile){ MICRO_MOST, MICRO_MOST, DEFAULT_STEP };
 	out->knob[TCB_KNOB_ISA] = TCB_ISA_WGSL;
 	out->knob[TCB_KNOB_VEC] = (int32_t)(width_of(problem) * tcb_type_bytes(problem->op->type));
-	out->knob[TCB_KNOB_STAGES] = 2;
+	out->knob[TCB_KNOB_STAGES] = stages;
 	out->knob[TCB_KNOB_WORKGROUP] = (int32_t)(m / MICRO_MOST * (n / MICRO_MOST));
+}
+
+/* On any device: a tile of 64 x 64, smaller where the problem is, of which an invocation has 8 x 8; 128 x 128, without
+ * loading ahead, where those are enough and a workgroup has memory for it. */
+static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			     struct tcb_geometry *out)
+{
+	const size_t large = problem->shape.m / LARGE_TILE * (problem->shape.n / LARGE_TILE);
+	struct tcb_footprint taken;
+
+	set_tile(problem, LARGE_TILE, 1, out);
+	footprint(problem, target, out, &taken);
+	if (large < FILLED_GROUPS || taken.shared_bytes > target->wgpu.workgroup_bytes ||
+	    target->wgpu.workgroup_most < taken.block_threads)
+		set_tile(problem, DEFAULT_TILE, 2, out);
 }
 
 const struct tcb_side_space matmul_wgsl_space = { rules, axes, default_geometry, footprint };

@@ -10,7 +10,7 @@
 #include "base/sizes.h"
 #include "kernels/wgsl/wgsl_quant.h"
 
-enum { X_GROUP = 32 };
+enum { X_GROUP = 32, TEXT_DOTS = 64 /* of an invocation and a step, that are written one after another */ };
 
 struct writer {
 	struct tcb_wgsl w;
@@ -253,24 +253,33 @@ static void write_products_f32(struct writer *w)
 	tcb_wgsl_add(t, "}\n");
 }
 
-static void write_products_q8(struct writer *w)
+/* Of run R of a step, or IS_LOOPED of run r of the text on top of it. */
+static void write_run(struct writer *w, unsigned r, int is_looped)
 {
 	const struct qmm_wgsl *g = w->g;
 	struct tcb_wgsl *t = &w->w;
 	const char *scale = g->has_offset ? ".x" : "";
+	const char *codes_n = is_looped ? "codes_n" : "at_n", *codes_m = is_looped ? "codes_m" : "at_m";
+	const char *scales_n = is_looped ? "scales_n" : "at_n", *scales_m = is_looped ? "scales_m" : "at_m";
 
-	tcb_wgsl_add(t, "for (var r = 0u; r < %uu; r++) {\n", g->runs);
+	if (is_looped)
+		tcb_wgsl_add(t,
+			     "let scales_n = r * %uu + at_n;\n"
+			     "let scales_m = r * %uu + at_m;\n"
+			     "let codes_n = r * %uu + at_n;\n"
+			     "let codes_m = r * %uu + at_m;\n",
+			     g->pitch_n, g->pitch_m, g->run * g->pitch_n, g->run * g->pitch_m);
 	for (unsigned j = 0; j < g->micro_n; j++) {
-		tcb_wgsl_add(t, "let w_scale%u = w_scales[r * %uu + at_n + %uu];\n", j, g->pitch_n, j * g->across_n);
+		tcb_wgsl_add(t, "let w_scale%u = w_scales[%s + %uu];\n", j, scales_n, r * g->pitch_n + j * g->across_n);
 		for (unsigned h = 0; h < g->run; h++)
-			tcb_wgsl_add(t, "let w%u_%u = w_codes[(r * %uu + %uu) * %uu + at_n + %uu];\n", h, j, g->run, h,
-				     g->pitch_n, j * g->across_n);
+			tcb_wgsl_add(t, "let w%u_%u = w_codes[%s + %uu];\n", h, j, codes_n,
+				     (r * g->run + h) * g->pitch_n + j * g->across_n);
 	}
 	for (unsigned i = 0; i < g->micro_m; i++) {
-		tcb_wgsl_add(t, "let x_scale%u = x_scales[r * %uu + at_m + %uu];\n", i, g->pitch_m, i * g->across_m);
+		tcb_wgsl_add(t, "let x_scale%u = x_scales[%s + %uu];\n", i, scales_m, r * g->pitch_m + i * g->across_m);
 		for (unsigned h = 0; h < g->run; h++)
-			tcb_wgsl_add(t, "let x%u_%u = x_codes[(r * %uu + %uu) * %uu + at_m + %uu];\n", h, i, g->run, h,
-				     g->pitch_m, i * g->across_m);
+			tcb_wgsl_add(t, "let x%u_%u = x_codes[%s + %uu];\n", h, i, codes_m,
+				     (r * g->run + h) * g->pitch_m + i * g->across_m);
 		for (unsigned j = 0; j < g->micro_n; j++) {
 			if (g->run == 2)
 				tcb_wgsl_add(t, "let dot%u_%u = f32(dot_of(w0_%u, x0_%u) + dot_of(w1_%u, x1_%u));\n", i,
@@ -287,7 +296,22 @@ static void write_products_q8(struct writer *w)
 				     j, take);
 		}
 	}
-	tcb_wgsl_add(t, "}\n");
+}
+
+/* Each in a block of its own, where they are few: a loop is counted once more in pages, and not unrolled. */
+static void write_products_q8(struct writer *w)
+{
+	const struct qmm_wgsl *g = w->g;
+	const int is_looped = g->runs * g->micro_m * g->micro_n > TEXT_DOTS;
+
+	for (unsigned r = 0; r < (is_looped ? 1 : g->runs); r++) {
+		if (is_looped)
+			tcb_wgsl_add(&w->w, "for (var r = 0u; r < %uu; r++) {\n", g->runs);
+		else
+			tcb_wgsl_add(&w->w, "{\n");
+		write_run(w, r, is_looped);
+		tcb_wgsl_add(&w->w, "}\n");
+	}
 }
 
 /* --- the entry --- */

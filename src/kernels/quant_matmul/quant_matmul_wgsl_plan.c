@@ -3,6 +3,7 @@
  * A geometry of the quantised matmuls for WebGPU in numbers; the rules (V4) that
  * it keeps; the axes of the space and the default geometry.
  */
+#include <stdint.h>
 #include <string.h>
 
 #include "base/sizes.h"
@@ -17,10 +18,14 @@ enum {
 	WORKGROUP_USUAL = 64, /* at least */
 	GRID_MAX = 65535,
 	USUAL_LOADS = 16,
-	DEFAULT_TILE_M = 32,
-	DEFAULT_TILE_N = 64,
-	DEFAULT_MICRO = 4,
+	FILLED_GROUPS = 256, /* workgroups that fill any device */
 };
+
+/* Tiles of standard geometries, the largest first, with the sums of an invocation and units of a step: as an H100 likes
+ * them. */
+static const struct standard {
+	size_t m, n, micro_m, micro_n, units;
+} standards[] = { { 64, 64, 4, 8, 1 }, { 32, 64, 4, 4, 1 }, { 32, 16, 4, 2, 4 } };
 
 /* Values of a row that lie across each other as stored: a step has all of them. */
 static size_t unit_of(const struct tcb_format *format)
@@ -241,38 +246,60 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	return count;
 }
 
-/* A tile of M x N in workgroups of as few invocations as load a step; what it takes of their memory. */
-static size_t set_tile(const struct tcb_problem *problem, size_t m, size_t n, struct tcb_geometry *out)
+/* The first that makes enough workgroups of PROBLEM, or the last. */
+static const struct standard *standard_of(const struct tcb_problem *problem)
+{
+	const size_t last = sizeof standards / sizeof *standards - 1;
+	size_t i = 0;
+
+	while (i < last && tcb_div_up(problem->shape.m, standards[i].m) * tcb_div_up(problem->shape.n, standards[i].n) <
+				   FILLED_GROUPS)
+		i++;
+	return &standards[i];
+}
+
+/* A tile of M x N with steps of K in workgroups of as few invocations as load a step; what it takes of their memory,
+ * SIZE_MAX: none load that much. */
+static size_t set_tile(const struct tcb_problem *problem, const struct standard *standard, size_t m, size_t n, size_t k,
+		       struct tcb_geometry *out)
 {
 	struct qmm_wgsl g;
 
-	out->tile[TCB_MACRO] = out->tile[TCB_MIDI] = (struct tcb_tile){ m, n, unit_of(problem->op->format) };
-	for (size_t most = DEFAULT_MICRO; most > 0; most /= 2) {
-		const size_t micro_m = tcb_least(m, most), micro_n = tcb_least(n, m < most ? 1 : most);
+	out->tile[TCB_MACRO] = out->tile[TCB_MIDI] = (struct tcb_tile){ m, n, k };
+	for (size_t part = 1; part <= standard->micro_m; part *= 2) {
+		const size_t most_m = standard->micro_m / part, most_n = tcb_most(standard->micro_n / part, 1);
+		const size_t micro_m = tcb_least(m, most_m), micro_n = tcb_least(n, m < most_m ? 1 : most_n);
 
 		out->tile[TCB_MICRO] = (struct tcb_tile){ micro_m, micro_n, TCB_WGSL_PIECE };
 		out->knob[TCB_KNOB_WORKGROUP] = (int32_t)(m / micro_m * (n / micro_n));
 		qmm_wgsl_plan(problem, out, &g);
 		if (qmm_wgsl_weight_loads(&g) <= QMM_WGSL_LOADS_MAX && qmm_wgsl_x_loads(&g) <= QMM_WGSL_LOADS_MAX)
-			break;
+			return memory_of(&g);
 	}
-	return memory_of(&g);
+	return SIZE_MAX;
 }
 
-/* On any device: a tile of 32 x 64 or, where it does not fit in its memory, as much less as it takes. */
+/* On any device: a tile that makes enough workgroups or, where it does not fit in its memory, as much less as it takes.
+ */
 static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			     struct tcb_geometry *out)
 {
-	size_t m = tcb_least(tcb_power_of_two_up(problem->shape.m), DEFAULT_TILE_M);
-	size_t n = tcb_least(tcb_power_of_two_up(problem->shape.n), DEFAULT_TILE_N);
+	const struct standard *standard = standard_of(problem);
+	const size_t unit = unit_of(problem->op->format);
+	size_t m = tcb_least(tcb_power_of_two_up(problem->shape.m), standard->m);
+	size_t n = tcb_least(tcb_power_of_two_up(problem->shape.n), standard->n);
+	size_t k = tcb_least(standard->units * unit, tcb_most(tcb_power_of_two_up(problem->shape.k), unit));
 	const int has_dp4a = problem->contract == TCB_CONTRACT_Q8 && tcb_target_has(target, TCB_ISA_WGSL_DP4A);
 
 	tcb_geometry_init(out);
 	out->knob[TCB_KNOB_ISA] = has_dp4a ? TCB_ISA_WGSL_DP4A : TCB_ISA_WGSL;
 	out->knob[TCB_KNOB_LAYOUT] = TCB_LAYOUT_NATIVE;
 	out->knob[TCB_KNOB_STAGES] = 1;
-	while (set_tile(problem, m, n, out) > target->wgpu.workgroup_bytes && m * n > 1) {
-		if (m > n)
+	k = tcb_least(k, STEP_MOST);
+	while (set_tile(problem, standard, m, n, k, out) > target->wgpu.workgroup_bytes && (k > unit || m * n > 1)) {
+		if (k > unit)
+			k /= 2;
+		else if (m > n)
 			m /= 2;
 		else
 			n /= 2;

@@ -5,6 +5,8 @@
  */
 #include "kernels/quant_matvec/quant_matvec_wgsl.h"
 
+#include <stdio.h>
+
 #include "base/sizes.h"
 #include "kernels/quant_matvec/quant_matvec_planes.h"
 #include "kernels/wgsl/wgsl_quant.h"
@@ -17,24 +19,53 @@ struct writer {
 
 /* --- products of a piece --- */
 
-static void write_add_q8(struct writer *w)
+/* In workgroup memory all low sixteens come before all high ones, so that those of lanes follow each other. */
+static void write_place_of(struct writer *w)
 {
 	const unsigned apart = tcb_wgsl_apart(w->g->format);
 
 	tcb_wgsl_add(&w->w,
 		     "\n"
-		     "// A piece times the activations of a token, whose first sixteen is token_at.\n"
-		     "fn product_of(stored: Stored, piece: u32, token_at: u32) -> f32 {\n"
-		     "let w = decode(stored, piece);\n"
-		     "let low = token_at + first_of(piece);\n"
+		     "// Where a sixteen is kept: the low ones of all pieces, then the high ones.\n"
+		     "fn place_of(sixteen: u32) -> u32 {\n"
+		     "let of_two = sixteen %% %uu;\n"
+		     "return sixteen / %uu * %uu + of_two %% %uu + select(0u, %uu, of_two >= %uu);\n"
+		     "}\n",
+		     2 * apart, 2 * apart, apart, apart, w->g->pieces, apart);
+}
+
+static void write_add_q8(struct writer *w)
+{
+	const unsigned apart = tcb_wgsl_apart(w->g->format);
+	const int in_shared = w->g->x_in_shared;
+	const int has_offset = tcb_wgsl_has_offset(w->g->format);
+
+	tcb_wgsl_add(&w->w,
+		     "\n"
+		     "// The activations that a piece meets.\n"
+		     "struct Met {\n"
+		     "low: vec4<u32>,\n"
+		     "high: vec4<u32>,\n"
+		     "scale: vec2<f32>,\n"
+		     "%s}\n"
+		     "\n"
+		     "// Of a token, whose first sixteen is token_at.\n"
+		     "fn met_by(piece: u32, token_at: u32) -> Met {\n"
+		     "let low = token_at + %s;\n"
 		     "let high = low + %uu;\n"
 		     "let low_scale = x_scales[low];\n"
 		     "let high_scale = x_scales[high];\n"
-		     "let sums = vec2<f32>(vec2<i32>(dot_of(w.low, x_codes[low]), dot_of(w.high, x_codes[high])));\n"
-		     "let both = w.scale * vec2<f32>(low_scale.x, high_scale.x) * sums;\n",
-		     apart);
-	if (tcb_wgsl_has_offset(w->g->format))
-		tcb_wgsl_add(&w->w, "let offsets = w.offset * vec2<f32>(low_scale.y, high_scale.y);\n"
+		     "return Met(x_codes[low], x_codes[high], vec2<f32>(low_scale.x, high_scale.x)%s);\n"
+		     "}\n"
+		     "\n"
+		     "fn product_of(stored: Stored, piece: u32, x: Met) -> f32 {\n"
+		     "let w = decode(stored, piece);\n"
+		     "let sums = vec2<f32>(vec2<i32>(dot_of(w.low, x.low), dot_of(w.high, x.high)));\n"
+		     "let both = w.scale * x.scale * sums;\n",
+		     has_offset ? "sum: vec2<f32>,\n" : "", in_shared ? "piece" : "first_of(piece)",
+		     in_shared ? w->g->pieces : apart, has_offset ? ", vec2<f32>(low_scale.y, high_scale.y)" : "");
+	if (has_offset)
+		tcb_wgsl_add(&w->w, "let offsets = w.offset * x.sum;\n"
 				    "return (both.x - offsets.x) + (both.y - offsets.y);\n"
 				    "}\n");
 	else
@@ -110,6 +141,20 @@ static void write_of_lanes(struct writer *w)
 
 /* --- the entry --- */
 
+/* All lanes take part in each turn: what they exchange is in uniform control flow. */
+static void write_eights(struct writer *w)
+{
+	const struct qmv_wgsl *g = w->g;
+	const unsigned eights = g->k / TCB_WGSL_EIGHT;
+	const unsigned all = (unsigned)tcb_round_up(eights, g->workgroup);
+
+	if (all == eights)
+		tcb_wgsl_each(&w->w, all, g->workgroup, "quantize(group.y * %uu + i * 2u, i, true);\n", g->k / 4);
+	else
+		tcb_wgsl_each(&w->w, all, g->workgroup, "quantize(group.y * %uu + min(i, %uu) * 2u, i, i < %uu);\n",
+			      g->k / 4, eights - 1, eights);
+}
+
 /* The token's activations to where product_of reads them, and token_at. */
 static void write_activations(struct writer *w)
 {
@@ -117,112 +162,196 @@ static void write_activations(struct writer *w)
 	struct tcb_wgsl *t = &w->w;
 
 	tcb_wgsl_weights_begin(t, g->format, g->workgroup);
-	if (g->x_in_shared && g->is_q8 && !g->own_launch)
-		tcb_wgsl_add(t,
-			     "for (var i = local; i < pieces * 32u / %uu; i += %uu) {\n"
-			     "quantize(group.y * pieces * 8u + i * %uu, i * %uu);\n"
-			     "}\n",
-			     g->group, g->workgroup, g->group / 4, g->group / 16);
+	if (g->x_by_lanes)
+		write_eights(w);
+	else if (g->x_in_shared && g->is_q8 && !g->own_launch)
+		tcb_wgsl_each(t, g->k / g->group, g->workgroup, "quantize(group.y * %uu + i * %uu, i * %uu);\n",
+			      g->k / 4, g->group / 4, g->group / 16);
 	else if (g->x_in_shared && g->is_q8)
-		tcb_wgsl_add(t,
-			     "for (var i = local; i < pieces * 2u; i += %uu) {\n"
-			     "x_codes[i] = all_codes[group.y * pieces * 2u + i];\n"
-			     "x_scales[i] = all_scales[group.y * pieces * 2u + i];\n"
-			     "}\n",
-			     g->workgroup);
+		tcb_wgsl_each(t, g->k / TCB_WGSL_SIXTEEN, g->workgroup,
+			      "x_codes[place_of(i)] = all_codes[group.y * %uu + i];\n"
+			      "x_scales[place_of(i)] = all_scales[group.y * %uu + i];\n",
+			      g->k / TCB_WGSL_SIXTEEN, g->k / TCB_WGSL_SIXTEEN);
 	else if (g->x_in_shared)
-		tcb_wgsl_add(t,
-			     "for (var i = local; i < pieces * 8u; i += %uu) {\n"
-			     "x_values[i] = x[group.y * pieces * 8u + i];\n"
-			     "}\n",
-			     g->workgroup);
+		tcb_wgsl_each(t, g->k / 4, g->workgroup, "x_values[i] = x[group.y * %uu + i];\n", g->k / 4);
 	if (g->x_in_shared || tcb_wgsl_weights_bytes(g->format))
 		tcb_wgsl_add(t, "workgroupBarrier();\n");
-	tcb_wgsl_add(t, g->x_in_shared ? "let token_at = 0u;\n" : "let token_at = group.y * pieces * 2u;\n");
+	if (g->x_in_shared)
+		tcb_wgsl_add(t, "let token_at = 0u;\n");
+	else
+		tcb_wgsl_add(t, "let token_at = group.y * %uu;\n", g->k / TCB_WGSL_SIXTEEN);
 }
 
-/* The pieces of a step, from lane's first one (FIRST) on, of rows from FROM on, into NAME0_0, ... */
-static void write_loads(struct writer *w, const char *name, const char *from, const char *first)
+/* Do all lanes have the pieces from AT on, counted in a row, at which lane 0 has one? */
+static int are_there(const struct qmv_wgsl *g, unsigned at)
+{
+	return at + g->lanes <= g->pieces;
+}
+
+/* The pieces of a step into NAME0_0, ..., of rows ROW rows below FROM; FIRST: lane's first one, or "lane + N". */
+static void write_loads(struct writer *w, const char *name, const char *from, unsigned row, const char *first,
+			int are_all_there)
 {
 	const struct qmv_wgsl *g = w->g;
 
 	for (unsigned u = 0; u < g->unroll; u++)
 		for (unsigned r = 0; r < g->rows; r++)
-			tcb_wgsl_add(&w->w, "%s%u_%u = load(row_at(%s + %uu), piece_at(%s + %uu));\n", name, u, r, from,
-				     r, first, u * g->lanes);
-}
-
-static void write_products(struct writer *w)
-{
-	const struct qmv_wgsl *g = w->g;
-
-	for (unsigned u = 0; u < g->unroll; u++) {
-		tcb_wgsl_add(&w->w, "if (is_there(first + %uu)) {\n", u * g->lanes);
-		for (unsigned r = 0; r < g->rows; r++)
-			tcb_wgsl_add(&w->w, "sum%u += product_of(now%u_%u, first + %uu, token_at);\n", r, u, r,
-				     u * g->lanes);
-		tcb_wgsl_add(&w->w, "}\n");
-	}
+			tcb_wgsl_add(&w->w,
+				     are_all_there ? "%s%u_%u = load(row_at(%s + %uu), %s + %uu);\n"
+						   : "%s%u_%u = load(row_at(%s + %uu), piece_at(%s + %uu));\n",
+				     name, u, r, from, row + r, first, u * g->lanes);
 }
 
 /* What is beyond the matrix is loaded from its end, and not used. */
 static void write_ends(struct writer *w)
 {
-	tcb_wgsl_add(&w->w,
-		     "\n"
-		     "fn row_at(row: u32) -> u32 {\n"
-		     "return min(row, rows - 1u);\n"
-		     "}\n"
-		     "\n"
-		     "fn is_there(piece: u32) -> bool {\n"
-		     "return pieces %% %uu == 0u || piece < pieces;\n"
-		     "}\n"
-		     "\n"
-		     "fn piece_at(piece: u32) -> u32 {\n"
-		     "return select(min(piece, pieces - 1u), piece, pieces %% %uu == 0u);\n"
-		     "}\n",
-		     w->g->step, w->g->step);
+	const struct qmv_wgsl *g = w->g;
+
+	tcb_wgsl_add(&w->w, "\n"
+			    "fn row_at(row: u32) -> u32 {\n"
+			    "return min(row, rows - 1u);\n"
+			    "}\n");
+	if (g->pieces % g->step)
+		tcb_wgsl_add(&w->w,
+			     "\n"
+			     "fn piece_at(piece: u32) -> u32 {\n"
+			     "return min(piece, %uu);\n"
+			     "}\n",
+			     g->pieces - 1);
+}
+
+/* What lanes have of rows ROW rows below "row", in NAME0, ..., to results. */
+static void write_results(struct writer *w, const char *name, unsigned row)
+{
+	for (unsigned r = 0; r < w->g->rows; r++)
+		tcb_wgsl_add(&w->w,
+			     "let total_%s%u = of_lanes(%s%u, local);\n"
+			     "if (lane == 0u && row + %uu < rows) {\n"
+			     "y[group.y * rows + row + %uu] = total_%s%u;\n"
+			     "}\n",
+			     name, r, name, r, row + r, row + r, name, r);
+}
+
+/* --- all rounds and steps, one after another in the text --- */
+
+/* Turn TURN's pieces: TURN counts steps, then rounds. */
+static void write_turn_loads(struct writer *w, unsigned turn)
+{
+	const struct qmv_wgsl *g = w->g;
+	const unsigned at = turn % g->steps * g->step;
+	char name[32], first[32];
+
+	snprintf(name, sizeof name, "let w%u_", turn);
+	snprintf(first, sizeof first, "lane + %uu", at);
+	write_loads(w, name, "row", turn / g->steps * g->at_once, first, are_there(g, at + g->step - g->lanes));
+}
+
+static void write_turn(struct writer *w, unsigned turn)
+{
+	const struct qmv_wgsl *g = w->g;
+	struct tcb_wgsl *t = &w->w;
+	const unsigned step = turn % g->steps, round = turn / g->steps;
+
+	for (unsigned u = 0; u < g->unroll; u++) {
+		const unsigned at = step * g->step + u * g->lanes, kept = step * g->unroll + u;
+		char x[48];
+
+		if (!g->is_q8)
+			snprintf(x, sizeof x, "token_at");
+		else if (g->keeps_x)
+			snprintf(x, sizeof x, "x%u", kept);
+		else
+			snprintf(x, sizeof x, "met_by(lane + %uu, token_at)", at);
+		if (!are_there(g, at))
+			tcb_wgsl_add(t, "if (lane + %uu < %uu) {\n", at, g->pieces);
+		for (unsigned r = 0; r < g->rows; r++)
+			tcb_wgsl_add(t, "sum%u_%u += product_of(w%u_%u_%u, lane + %uu, %s);\n", round, r, turn, u, r,
+				     at, x);
+		if (!are_there(g, at))
+			tcb_wgsl_add(t, "}\n");
+	}
+}
+
+static void write_turns(struct writer *w)
+{
+	const struct qmv_wgsl *g = w->g;
+	struct tcb_wgsl *t = &w->w;
+	const unsigned turns = g->rounds * g->steps;
+
+	for (unsigned p = 0; g->keeps_x && p < g->steps * g->unroll; p++)
+		tcb_wgsl_add(t,
+			     are_there(g, p * g->lanes) ? "let x%u = met_by(lane + %uu, token_at);\n"
+							: "let x%u = met_by(piece_at(lane + %uu), token_at);\n",
+			     p, p * g->lanes);
+	for (unsigned turn = 0; turn < turns; turn++) {
+		const unsigned round = turn / g->steps;
+		char name[32];
+
+		for (unsigned r = 0; turn % g->steps == 0 && r < g->rows; r++)
+			tcb_wgsl_add(t, "var sum%u_%u = 0.0;\n", round, r);
+		if (g->stages == 1)
+			write_turn_loads(w, turn);
+		else if (turn + 1 < turns)
+			write_turn_loads(w, turn + 1);
+		write_turn(w, turn);
+		snprintf(name, sizeof name, "sum%u_", round);
+		if ((turn + 1) % g->steps == 0)
+			write_results(w, name, round * g->at_once);
+	}
+}
+
+/* --- or in loops --- */
+
+static void write_products(struct writer *w)
+{
+	const struct qmv_wgsl *g = w->g;
+	const int are_whole = g->pieces % g->step == 0;
+
+	for (unsigned u = 0; u < g->unroll; u++) {
+		if (!are_whole)
+			tcb_wgsl_add(&w->w, "if (first + %uu < %uu) {\n", u * g->lanes, g->pieces);
+		for (unsigned r = 0; r < g->rows; r++)
+			tcb_wgsl_add(&w->w,
+				     g->is_q8 ? "sum%u += product_of(now%u_%u, first + %uu, met_by(first + %uu, "
+						"token_at));\n"
+					      : "sum%u += product_of(now%u_%u, first + %uu, token_at);\n",
+				     r, u, r, u * g->lanes, u * g->lanes);
+		if (!are_whole)
+			tcb_wgsl_add(&w->w, "}\n");
+	}
 }
 
 static void write_rounds(struct writer *w)
 {
 	const struct qmv_wgsl *g = w->g;
 	struct tcb_wgsl *t = &w->w;
+	const int are_whole = g->pieces % g->step == 0;
 
 	tcb_wgsl_add(t, "for (var round = 0u; round < %uu; round++) {\n", g->rounds);
 	for (unsigned r = 0; r < g->rows; r++)
 		tcb_wgsl_add(t, "var sum%u = 0.0;\n", r);
 	tcb_wgsl_add(t,
-		     "for (var step = 0u; step < steps; step++) {\n"
+		     "for (var step = 0u; step < %uu; step++) {\n"
 		     "let first = step * %uu + lane;\n",
-		     g->step);
+		     g->steps, g->step);
 	if (g->stages == 1) {
-		write_loads(w, "let now", "row", "first");
+		write_loads(w, "let now", "row", 0, "first", are_whole);
 	} else {
 		for (unsigned i = 0; i < g->unroll * g->rows; i++)
 			tcb_wgsl_add(t, "let now%u_%u = next%u_%u;\n", i / g->rows, i % g->rows, i / g->rows,
 				     i % g->rows);
-		tcb_wgsl_add(t, "if (step + 1u < steps) {\n");
+		tcb_wgsl_add(t, "if (step + 1u < %uu) {\n", g->steps);
 		tcb_wgsl_add(t, "let after = first + %uu;\n", g->step);
-		write_loads(w, "next", "row", "after");
+		write_loads(w, "next", "row", 0, "after", are_whole);
 		if (g->rounds > 1) {
-			tcb_wgsl_add(t,
-				     "} else if (round + 1u < %uu) {\n"
-				     "let below = row + %uu;\n",
-				     g->rounds, g->at_once);
-			write_loads(w, "next", "below", "lane");
+			tcb_wgsl_add(t, "} else if (round + 1u < %uu) {\n", g->rounds);
+			write_loads(w, "next", "row", g->at_once, "lane", are_whole);
 		}
 		tcb_wgsl_add(t, "}\n");
 	}
 	write_products(w);
 	tcb_wgsl_add(t, "}\n");
-	for (unsigned r = 0; r < g->rows; r++)
-		tcb_wgsl_add(t,
-			     "let total%u = of_lanes(sum%u, local);\n"
-			     "if (lane == 0u && row + %uu < rows) {\n"
-			     "y[group.y * rows + row + %uu] = total%u;\n"
-			     "}\n",
-			     r, r, r, r, r);
+	write_results(w, "sum", 0);
 	tcb_wgsl_add(t, "row += %uu;\n}\n", g->at_once);
 }
 
@@ -237,15 +366,14 @@ static void write_matvec(struct writer *w)
 	tcb_wgsl_begin(t, "matvec", &entry);
 	tcb_wgsl_add(t,
 		     "let lane = local %% %uu;\n"
-		     "var row = group.x * %uu + (local / %uu) * %uu;\n",
-		     g->lanes, g->at_once * g->rounds, g->lanes, g->rows);
-	if (g->stages > 1) {
-		for (unsigned i = 0; i < g->unroll * g->rows; i++)
-			tcb_wgsl_add(t, "var next%u_%u: Stored;\n", i / g->rows, i % g->rows);
-		write_loads(w, "next", "row", "lane");
-	}
+		     "%s row = group.x * %uu + (local / %uu) * %uu;\n",
+		     g->lanes, g->is_looped ? "var" : "let", g->at_once * g->rounds, g->lanes, g->rows);
+	if (g->stages > 1 && g->is_looped)
+		write_loads(w, "var next", "row", 0, "lane", g->pieces % g->step == 0);
+	else if (g->stages > 1)
+		write_turn_loads(w, 0);
 	write_activations(w);
-	write_rounds(w);
+	(g->is_looped ? write_rounds : write_turns)(w);
 	tcb_wgsl_end(t);
 }
 
@@ -262,8 +390,10 @@ static void write_x(struct writer *w)
 
 	const struct tcb_wgsl_quantize quantize = { .codes = g->own_launch ? codes : "x_codes",
 						    .scales = g->own_launch ? scales : "x_scales",
+						    .place = g->x_in_shared && !g->own_launch ? "place_of" : NULL,
 						    .group = g->group,
-						    .is_dp4a = g->is_dp4a };
+						    .is_dp4a = g->is_dp4a,
+						    .is_shared = g->x_by_lanes };
 
 	if (g->own_launch) {
 		w->codes = tcb_wgsl_workspace(t, codes, "array<vec4<u32>>", 16 * all);
@@ -280,6 +410,8 @@ static void write_x(struct writer *w)
 			     sixteens, sixteens);
 	else if (g->x_in_shared)
 		tcb_wgsl_add(t, "\nvar<workgroup> x_values: array<vec4<f32>, %zu>;\n", 4 * sixteens);
+	if (g->is_q8 && g->x_in_shared)
+		write_place_of(w);
 	if (g->is_q8)
 		tcb_wgsl_add_quantize(t, &quantize);
 	if (g->own_launch)
@@ -304,8 +436,6 @@ static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_
 	w.x = tcb_wgsl_input(t, "x", "array<vec4<f32>>", TCB_QUANT_X);
 	w.y = tcb_wgsl_output(t, "y", "array<f32>", TCB_QUANT_Y);
 	tcb_wgsl_number(t, "rows", g.n);
-	tcb_wgsl_number(t, "pieces", g.pieces);
-	tcb_wgsl_number(t, "steps", g.steps);
 	w.weights = tcb_wgsl_weights(t, &weights);
 	write_x(&w);
 	if (g.is_q8)

@@ -6,7 +6,9 @@
  * workgroup at once, so that workgroup * micro.n / midi.n lanes share a row; macro.n rows by a
  * workgroup, one midi tile after another.  A lane takes pieces of 32 values
  * (wgsl/wgsl_quant.h), lanes pieces apart, unroll of them at once (a step).  stages=2: the next step's
- * pieces are asked for before this one's are multiplied, the first before the activations are there.
+ * pieces are asked for before this one's are multiplied, the first before the activations are there.  Rounds and steps
+ * are written one after another where they are few: a page's loops are counted once more by what runs
+ * them, and not unrolled.
  *
  * Contract q8: activations are quantised by each workgroup (prep=block) or by a launch of its own; they
  * are read from workgroup memory (xin=shared), or from where the launch left them (xin=l2).  f32: from workgroup
@@ -26,12 +28,16 @@ struct qmv_wgsl {
 	enum tcb_layout layout;
 	enum tcb_tree tree;
 	int is_q8, is_dp4a, own_launch, x_in_shared;
+	int x_by_lanes; /* those of a subgroup quantise a group together */
+	int is_looped;  /* over rounds and steps: too many to write one after another */
+	int keeps_x;    /* a lane's activations stay in it for all of its rows */
 	unsigned group; /* q8: activations that share a scale */
 	unsigned workgroup, lanes, rows, unroll, stages;
 	unsigned at_once, rounds; /* rows of a workgroup; how often */
 	unsigned k, step;         /* pieces of a step of all lanes */
+	unsigned pieces, steps;
 	/* not in the text */
-	unsigned pieces, steps, tokens, n, groups;
+	unsigned tokens, n, groups;
 };
 
 /* quant_matvec_wgsl_plan.c; GEOMETRY keeps the rules, but where it says. */

@@ -18,6 +18,8 @@ enum {
 	WORKGROUP_MOST = 256,
 	DEFAULT_UNROLL = 4,
 	ROUNDS_MAX = 64,
+	TEXT_PIECES = 32, /* of an invocation, that are written one after another */
+	KEPT_PIECES = 4,  /* whose activations it keeps: 12 words each */
 	GRID_MAX = 65535,
 	FLOATS_CHAIN = 12, /* of a term within its piece */
 	CODES_CHAIN = 6,
@@ -49,6 +51,9 @@ void qmv_wgsl_plan(const struct tcb_problem *problem, const struct tcb_geometry 
 	g->step = g->lanes * g->unroll;
 	g->pieces = g->k / TCB_WGSL_PIECE;
 	g->steps = (unsigned)tcb_div_up(g->pieces, g->step);
+	g->x_by_lanes = g->is_q8 && g->x_in_shared && !g->own_launch && g->tree == TCB_TREE_SUBGROUP;
+	g->is_looped = (size_t)g->rounds * g->steps * g->unroll * g->rows > TEXT_PIECES;
+	g->keeps_x = g->is_q8 && !g->is_looped && g->rounds * g->rows > 1 && g->steps * g->unroll <= KEPT_PIECES;
 	g->tokens = (unsigned)problem->shape.m;
 	g->n = (unsigned)problem->shape.n;
 	g->groups = (unsigned)tcb_div_up(g->n, at_once * g->rounds);
@@ -230,7 +235,7 @@ RULE(rule_usual)
 
 	qmv_wgsl_plan(problem, geometry, &g);
 	unusual = (g.lanes != lanes) + (g.stages != 2) + (has_subgroups != (g.tree == TCB_TREE_SUBGROUP)) +
-		  (g.rounds > 2) + (g.workgroup == WORKGROUP_LEAST) + (g.rows > 2) + (g.unroll == 1 || g.unroll > 4) +
+		  (g.rounds > 1) + (g.workgroup == WORKGROUP_LEAST) + (g.rows > 2) + (g.unroll == 1 || g.unroll > 4) +
 		  (is_aligned && g.layout != TCB_LAYOUT_NATIVE) + (g.own_launch || !g.x_in_shared) +
 		  (g.is_q8 && g.group != 32);
 	if ((g.lanes > lanes || 4 * g.lanes < lanes || g.rounds > 8) && !tcb_gpu_is_default(problem, target, geometry))
@@ -281,7 +286,7 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	tcb_axis_add(axis, TCB_TREE_SHARED);
 	if (has_subgroups)
 		tcb_axis_add(axis, TCB_TREE_SUBGROUP);
-	ADD(tcb_axis_knob(out, &count, TCB_KNOB_WORKGROUP), 32, 64, 128, 256);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_WORKGROUP), 32, 64, 128, 256, 512);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_UNROLL), 1, 2, 4, 8);
 	ADD(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO), 1, 2, 4);
 	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MIDI), 1, 2, 256);
@@ -293,8 +298,8 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	return count;
 }
 
-/* On any device: 32 lanes a row, eight rows a workgroup where there are as many; the sums through workgroup memory.  A
- * launch prepares what does not fit there. */
+/* On any device: 32 lanes a row, eight rows a workgroup where there are as many.  Sums go through subgroups of 32 where
+ * that is what there is, else through workgroup memory.  A launch prepares what does not fit there. */
 static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			     struct tcb_geometry *out)
 {
@@ -302,6 +307,7 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	const size_t rows = tcb_least(tcb_power_of_two_up(n), WORKGROUP_MOST / LANES);
 	const size_t passes = tcb_div_up(k / TCB_WGSL_PIECE, LANES);
 	const int is_q8 = problem->contract == TCB_CONTRACT_Q8;
+	const int has_subgroups = target->wgpu.subgroup_least >= LANES && target->wgpu.subgroup_most <= LANES * rows;
 	struct tcb_footprint taken;
 	size_t unroll = DEFAULT_UNROLL;
 
@@ -315,10 +321,10 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	out->knob[TCB_KNOB_ISA] = is_q8 && tcb_target_has(target, TCB_ISA_WGSL_DP4A) ? TCB_ISA_WGSL_DP4A : TCB_ISA_WGSL;
 	out->knob[TCB_KNOB_LAYOUT] = TCB_LAYOUT_NATIVE;
 	out->knob[TCB_KNOB_UNROLL] = (int32_t)unroll;
-	out->knob[TCB_KNOB_STAGES] = 1;
+	out->knob[TCB_KNOB_STAGES] = 2;
 	out->knob[TCB_KNOB_XIN] = is_q8 ? TCB_XIN_SHARED : TCB_XIN_L2;
 	out->knob[TCB_KNOB_WORKGROUP] = (int32_t)(LANES * rows);
-	out->knob[TCB_KNOB_TREE] = TCB_TREE_SHARED;
+	out->knob[TCB_KNOB_TREE] = has_subgroups ? TCB_TREE_SUBGROUP : TCB_TREE_SHARED;
 	if (!is_q8)
 		return;
 	out->knob[TCB_KNOB_GROUP] = 32;

@@ -13,7 +13,7 @@
 #include "base/sizes.h"
 #include "kernels/language.h"
 
-enum { INDENT = 4, FORMATTED_MAX = 4096 };
+enum { INDENT = 4, FORMATTED_MAX = 4096, EACH_MAX = 8 };
 
 /* ---- text ---- */
 
@@ -39,20 +39,48 @@ static void add_line(struct tcb_wgsl *w, const char *line, size_t length)
 	w->depth = (unsigned)((int)w->depth + opened);
 }
 
-void tcb_wgsl_add(struct tcb_wgsl *w, const char *format, ...)
+static void add_lines(struct tcb_wgsl *w, const char *format, va_list values)
 {
 	char text[FORMATTED_MAX];
-	va_list values;
-
-	va_start(values, format);
 	const int length = vsnprintf(text, sizeof text, format, values);
-	va_end(values);
+
 	assert(length >= 0 && length < FORMATTED_MAX);
 	(void)length;
 	for (const char *line = text, *end; *line; line = end + 1) {
 		end = strchr(line, '\n');
 		assert(end); /* whole lines */
 		add_line(w, line, (size_t)(end - line));
+	}
+}
+
+void tcb_wgsl_add(struct tcb_wgsl *w, const char *format, ...)
+{
+	va_list values;
+
+	va_start(values, format);
+	add_lines(w, format, values);
+	va_end(values);
+}
+
+/* A few are written one after another. */
+void tcb_wgsl_each(struct tcb_wgsl *w, unsigned count, unsigned workgroup, const char *format, ...)
+{
+	const int is_looped = (size_t)count > (size_t)EACH_MAX * workgroup;
+	va_list values;
+
+	if (is_looped)
+		tcb_wgsl_add(w, "for (var i = local; i < %uu; i += %uu) {\n", count, workgroup);
+	for (unsigned first = 0; first < (is_looped ? 1 : count); first += workgroup) {
+		if (!is_looped && count - first < workgroup)
+			tcb_wgsl_add(w, "if (local < %uu) {\n", count - first);
+		else if (!is_looped)
+			tcb_wgsl_add(w, "{\n");
+		if (!is_looped)
+			tcb_wgsl_add(w, "let i = local + %uu;\n", first);
+		va_start(values, format);
+		add_lines(w, format, values);
+		va_end(values);
+		tcb_wgsl_add(w, "}\n");
 	}
 }
 

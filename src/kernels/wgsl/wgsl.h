@@ -73,6 +73,9 @@ void tcb_wgsl_begin(struct tcb_wgsl *w, const char *name, const struct tcb_wgsl_
 void tcb_wgsl_end(struct tcb_wgsl *w);
 /* Lines of WGSL, each up to its newline. */
 void tcb_wgsl_add(struct tcb_wgsl *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Lines that are done for each i below COUNT, by the workgroup's invocations in turn. */
+void tcb_wgsl_each(struct tcb_wgsl *w, unsigned count, unsigned workgroup, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
 
 /* wgsl_tree.c */
 enum tcb_wgsl_operation { TCB_WGSL_SUM, TCB_WGSL_MAX, TCB_WGSL_MIN };

@@ -6,6 +6,7 @@
 #include "kernels/wgsl/wgsl_quant.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 #include "base/sizes.h"
 
@@ -56,9 +57,20 @@ static size_t unit_of(const struct tcb_wgsl_weights *weights)
 	return bytes % WIDE == 0 ? WIDE : bytes % PAIR == 0 ? PAIR : 1;
 }
 
-static void write_bytes(struct tcb_wgsl *w, size_t unit, int has_words)
+/* Places of blocks as stored, and within them, are counted in this many bytes: vectors, where each begins at one. */
+static unsigned counted_in(const struct tcb_wgsl_weights *weights)
 {
-	if (unit == WIDE)
+	return is_native(weights) && unit_of(weights) == WIDE ? WIDE : 1;
+}
+
+static void write_bytes(struct tcb_wgsl *w, size_t unit, unsigned counted, int has_words)
+{
+	if (counted == WIDE)
+		tcb_wgsl_add(w, "\n"
+				"fn bytes16(at: u32) -> vec4<u32> {\n"
+				"return weights[at];\n"
+				"}\n");
+	else if (unit == WIDE)
 		tcb_wgsl_add(w, "\n"
 				"// The 16 bytes from byte AT on, a multiple of 16.\n"
 				"fn bytes16(at: u32) -> vec4<u32> {\n"
@@ -121,20 +133,24 @@ static void write_stored(struct tcb_wgsl *w, const struct tcb_format *format)
 static void write_load_codes(struct tcb_wgsl *w, const struct tcb_wgsl_weights *weights)
 {
 	const struct tcb_format *f = weights->format;
-	const unsigned bytes = f->codes == TCB_CODES_BYTES ? 32 : 16;
-	const char *high = f->codes == TCB_CODES_PAIRS ? "(part & 1u) * 16u" : "(part >> 2u) * 32u + (part & 1u) * 16u";
+	const unsigned bytes = f->codes == TCB_CODES_BYTES ? 32 : 16, unit = counted_in(weights);
+	char high[64];
 
+	if (f->codes == TCB_CODES_PAIRS)
+		snprintf(high, sizeof high, "(part & 1u) * %uu", 16 / unit);
+	else
+		snprintf(high, sizeof high, "(part >> 2u) * %uu + (part & 1u) * %uu", 32 / unit, 16 / unit);
 	if (!is_native(weights))
 		tcb_wgsl_add(w, "let codes_at = (span * 8u + part) * %uu;\n", bytes);
 	else if (is_super(f))
-		tcb_wgsl_add(w, "let codes_at = block + %zuu + part * %uu;\n", f->codes_at, bytes);
+		tcb_wgsl_add(w, "let codes_at = block + %zuu + part * %uu;\n", f->codes_at / unit, bytes / unit);
 	else
-		tcb_wgsl_add(w, "let codes_at = block + %zuu;\n", f->codes_at);
+		tcb_wgsl_add(w, "let codes_at = block + %zuu;\n", f->codes_at / unit);
 	tcb_wgsl_add(w, "stored.codes = bytes16(codes_at);\n");
 	if (f->codes == TCB_CODES_BYTES)
-		tcb_wgsl_add(w, "stored.others = bytes16(codes_at + 16u);\n");
+		tcb_wgsl_add(w, "stored.others = bytes16(codes_at + %uu);\n", 16 / unit);
 	if (has_high(f) && is_native(weights))
-		tcb_wgsl_add(w, "stored.bits = bytes16(block + %zuu + %s);\n", f->high_at, high);
+		tcb_wgsl_add(w, "stored.bits = bytes16(block + %zuu + %s);\n", f->high_at / unit, high);
 	else if (has_high(f))
 		tcb_wgsl_add(w, "stored.bits = bytes16(bits_at + span * %uu + %s);\n",
 			     (unsigned)(f->code_bits - 4) * 32, high);
@@ -162,7 +178,7 @@ static void write_load_scales(struct tcb_wgsl *w, const struct tcb_wgsl_weights 
 		tcb_wgsl_add(w,
 			     native ? "stored.scales = bytes16(block + %zuu);\n"
 				    : "stored.scales = bytes16(scales_at + span * 16u);\n",
-			     f->d_at);
+			     f->d_at / counted_in(weights));
 		break;
 	case TCB_SCALES_BYTES: /* of the sixteens */
 		if (native)
@@ -199,7 +215,7 @@ static void write_load(struct tcb_wgsl *w, const struct tcb_wgsl_weights *weight
 		tcb_wgsl_add(w, "let span = row * blocks + (piece >> 3u);\n");
 	else
 		tcb_wgsl_add(w, "let block = (row * blocks + %s) * %zuu;\n", is_super(f) ? "(piece >> 3u)" : "piece",
-			     f->block_bytes);
+			     f->block_bytes / counted_in(weights));
 	write_load_codes(w, weights);
 	write_load_scales(w, weights);
 	tcb_wgsl_add(w, "return stored;\n}\n");
@@ -380,7 +396,8 @@ int tcb_wgsl_weights(struct tcb_wgsl *w, const struct tcb_wgsl_weights *weights)
 			tcb_wgsl_number(w, "d_at", weights->plane[1]);
 		tcb_wgsl_number(w, "scales_at", weights->plane[2]);
 	}
-	write_bytes(w, unit, f->scales != TCB_SCALES_K);
+	assert(counted_in(weights) == 1 || f->scales == TCB_SCALES_K); /* words are found by their bytes */
+	write_bytes(w, unit, counted_in(weights), f->scales != TCB_SCALES_K);
 	write_first_of(w, f);
 	write_stored(w, f);
 	write_load(w, weights);

@@ -51,12 +51,17 @@ void tcb_wgsl_add_dot_of(struct tcb_wgsl *w, int is_dp4a);
  * fn quantize(x_at: u32, to: u32): GROUP (16 or 32) activations, from vector X_AT of x (array<vec4<f32>>) on, to
  * sixteen TO and on of CODES (array<vec4<u32>>) and SCALES (array<vec2<f32>>: the scale, and that times the sum of the
  * codes).  As tcb_quant_codes(), but that a device's quotients may be off in their last bits.
+ *
+ * IS_SHARED: fn quantize(x_at: u32, eight: u32, is_there: bool), eight activations, half of sixteen EIGHT / 2; GROUP /
+ * 8 lanes of a subgroup that follow each other have those of a group, from a multiple of that on.  All lanes call it.
  */
 struct tcb_wgsl_quantize {
 	const char *codes, *scales;
+	const char *place; /* fn of a sixteen: where it is kept; NULL: by its number */
 	unsigned group;
-	int is_dp4a;
+	int is_dp4a, is_shared;
 };
+enum { TCB_WGSL_EIGHT = 8 };
 void tcb_wgsl_add_quantize(struct tcb_wgsl *w, const struct tcb_wgsl_quantize *quantize);
 /* An entry that does so with VALUES activations, a group an invocation; the bindings are those of x, CODES and SCALES.
  * At most TCB_WGSL_PREPARED groups. */
