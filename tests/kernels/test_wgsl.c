@@ -147,7 +147,10 @@ static void the_kit_writes_what_it_binds(void **state)
  * it. */
 static void ops_write_tidy_text(void **state)
 {
-	static const struct tcb_shape shapes[] = { { 37, 1000, 0 }, { 3, 130, 768 }, { 130, 260, 100 } };
+	static const struct tcb_shape shapes[] = { { 37, 1000, 0 },
+						   { 3, 130, 768 },
+						   { 130, 260, 100 },
+						   { 2, 100, 96, { .query = 6, .kv = 2, .sequences = 3, .page = 8 } } };
 	const struct tcb_target target = large();
 	size_t count, seen = 0;
 	const struct tcb_op *const *ops = tcb_ops(&count);
@@ -211,10 +214,23 @@ static void text_is_of_the_geometry_alone(void **state)
 /* Whatever the shape: kernels that nobody tuned run everywhere. */
 static void standard_geometries_run_anywhere(void **state)
 {
-	static const struct tcb_shape shapes[] = { { 1, 1, 0 },     { 1, 3, 0 },         { 5, 1, 0 },
-						   { 512, 512, 0 }, { 5000, 6007, 0 },   { 1, 70000, 0 },
-						   { 70000, 1, 0 }, { 1, 4096, 4096 },   { 32, 4096, 4096 },
-						   { 37, 29, 41 },  { 4096, 4096, 4096 } };
+	static const struct tcb_shape shapes[] = { { 1, 1, 0 },
+						   { 1, 3, 0 },
+						   { 5, 1, 0 },
+						   { 512, 512, 0 },
+						   { 5000, 6007, 0 },
+						   { 1, 70000, 0 },
+						   { 70000, 1, 0 },
+						   { 1, 4096, 4096 },
+						   { 32, 4096, 4096 },
+						   { 37, 29, 41 },
+						   { 4096, 4096, 4096 },
+						   { 1, 1, 32, { .query = 1, .kv = 1, .sequences = 1 } },
+						   { 1, 4096, 128, { .query = 32, .kv = 8, .sequences = 1 } },
+						   { 5, 37, 96, { .query = 5, .kv = 1, .sequences = 3, .page = 16 } },
+						   { 32, 300, 160, { .query = 6, .kv = 2, .sequences = 2 } },
+						   { 3, 70000, 224, { .query = 8, .kv = 1, .sequences = 1 } },
+						   { 2, 9000, 256, { .query = 16, .kv = 1, .sequences = 7 } } };
 	const struct tcb_target target = portable();
 	size_t count, seen = 0;
 	const struct tcb_op *const *ops = tcb_ops(&count);

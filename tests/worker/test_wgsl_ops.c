@@ -17,8 +17,20 @@
 
 /* An op takes those that its check_shape does. */
 static const struct tcb_shape shapes[] = {
-	{ 1, 1, 0 },    { 3, 5, 0 },      { 37, 1009, 0 }, { 130, 260, 0 },  { 2, 4100, 0 },
-	{ 1, 37, 512 }, { 37, 130, 768 }, { 37, 29, 41 },  { 150, 132, 36 }, { 128, 128, 64 },
+	{ 1, 1, 0 },
+	{ 3, 5, 0 },
+	{ 37, 1009, 0 },
+	{ 130, 260, 0 },
+	{ 2, 4100, 0 },
+	{ 1, 37, 512 },
+	{ 37, 130, 768 },
+	{ 37, 29, 41 },
+	{ 150, 132, 36 },
+	{ 128, 128, 64 },
+	/* of KV caches */
+	{ 1, 200, 64, { .query = 6, .kv = 2, .sequences = 1 } },
+	{ 3, 37, 96, { .query = 5, .kv = 1, .sequences = 4, .ragged = 1, .page = 16, .causal = 1 } },
+	{ 2, 70, 128, { .query = 2, .kv = 2, .sequences = 2, .window = 50, .cap = 3, .causal = 1 } },
 };
 
 struct coverage {
@@ -117,12 +129,29 @@ static int has_kernels(const struct tcb_op *op, enum tcb_contract contract, cons
 	return 0;
 }
 
-/* Was OP's function that writes its kernels met before, with an op of the same type? */
-static int is_written_as_one_before(const struct tcb_op *const *ops, size_t i, const struct tcb_target *target)
+static int has_same_types(const struct tcb_problem *problem, const struct tcb_op *other)
+{
+	struct tcb_operand own[TCB_OPERANDS_MAX], others[TCB_OPERANDS_MAX];
+	struct tcb_problem of_other = *problem;
+
+	of_other.op = other;
+	const size_t count = problem->op->operands(problem, own);
+	if (other->operands(&of_other, others) != count)
+		return 0;
+	for (size_t i = 0; i < count; i++)
+		if (own[i].type != others[i].type)
+			return 0;
+	return 1;
+}
+
+/* Was the function that writes its op's kernels met before, with an op whose operands are of the same types? */
+static int is_written_as_one_before(const struct tcb_op *const *ops, size_t i, const struct tcb_problem *problem,
+				    const struct tcb_target *target)
 {
 	for (size_t before = 0; before < i; before++)
-		if (tcb_op_side(ops[before], target) && ops[before]->type == ops[i]->type &&
-		    tcb_op_side(ops[before], target)->emit == tcb_op_side(ops[i], target)->emit)
+		if (tcb_op_side(ops[before], target) &&
+		    tcb_op_side(ops[before], target)->emit == tcb_op_side(ops[i], target)->emit &&
+		    has_same_types(problem, ops[before]))
 			return 1;
 	return 0;
 }
@@ -146,7 +175,7 @@ static void every_value_of_every_axis(void **state)
 				    tcb_problem_init(ops[i], (enum tcb_contract)contract, &shapes[s], &problem, NULL) ==
 					    TCB_OK)
 					try_space(&problem, &place,
-						  is_written_as_one_before(ops, i, &place.device.target));
+						  is_written_as_one_before(ops, i, &problem, &place.device.target));
 	}
 	print_message("%zu ops, %zu candidates\n", ops_tried, tried);
 	assert_true(ops_tried > 0 && tried > ops_tried);
