@@ -31,6 +31,8 @@ static const struct tcb_shape shapes[] = {
 	{ 1, 200, 64, { .query = 6, .kv = 2, .sequences = 1 } },
 	{ 3, 37, 96, { .query = 5, .kv = 1, .sequences = 4, .ragged = 1, .page = 16, .causal = 1 } },
 	{ 2, 70, 128, { .query = 2, .kv = 2, .sequences = 2, .window = 50, .cap = 3, .causal = 1 } },
+	{ 5, 40, 32, { .query = 3, .kv = 3, .sequences = 2 } },
+	{ 3, 37, 96, { .query = 5, .kv = 1, .sequences = 4, .ragged = 1, .page = 16, .pairs = 1 } },
 };
 
 struct coverage {

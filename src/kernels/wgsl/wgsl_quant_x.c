@@ -43,15 +43,24 @@ void tcb_wgsl_add_dot_of(struct tcb_wgsl *w, int is_dp4a)
  * are none.  One whose largest is below 127 * 2^-126 counts as zeros.  Quotients of a device are right to 2.5 units in
  * the last place: a step of Newton's makes 1 / scale as exact as products are.
  */
-void tcb_wgsl_add_quantize(struct tcb_wgsl *w, const struct tcb_wgsl_quantize *quantize)
+void tcb_wgsl_add_codes(struct tcb_wgsl *w, int is_dp4a)
 {
-	const unsigned vectors = quantize->group / 4;
-
 	tcb_wgsl_add(w, "\n"
 			"fn size_of(values: vec4<f32>) -> vec4<u32> {\n"
 			"return bitcast<vec4<u32>>(values) & vec4<u32>(0x7fffffffu);\n"
+			"}\n"
+			"\n"
+			"// The scale of values whose sizes are at most these, and what they are multiplied by.\n"
+			"fn scale_of(most: vec4<u32>) -> vec2<f32> {\n"
+			"let bits = max(max(most.x, most.y), max(most.z, most.w));\n"
+			"let is_large = bits >= 0x03fe0000u; // 127 * 2^-126\n"
+			"let is_coded = is_large && bits < 0x7f800000u;\n"
+			"let scale = select(0.0, bitcast<f32>(bits) * (1.0 / 127.0), is_large);\n"
+			"let rough = 127.0 / bitcast<f32>(select(0x3f800000u, bits, is_coded));\n"
+			"let inverse = select(0.0, fma(rough, fma(-scale, rough, 1.0), rough), is_coded);\n"
+			"return vec2<f32>(scale, inverse);\n"
 			"}\n");
-	if (quantize->is_dp4a)
+	if (is_dp4a)
 		tcb_wgsl_add(w, "\n"
 				"fn pack(codes: vec4<i32>) -> u32 {\n"
 				"return pack4xI8(codes);\n"
@@ -63,6 +72,13 @@ void tcb_wgsl_add_quantize(struct tcb_wgsl *w, const struct tcb_wgsl_quantize *q
 			   "let bytes = (bitcast<vec4<u32>>(codes) & vec4<u32>(255u)) << vec4<u32>(0u, 8u, 16u, 24u);\n"
 			   "return bytes.x | bytes.y | bytes.z | bytes.w;\n"
 			   "}\n");
+}
+
+void tcb_wgsl_add_quantize(struct tcb_wgsl *w, const struct tcb_wgsl_quantize *quantize)
+{
+	const unsigned vectors = quantize->group / 4;
+
+	tcb_wgsl_add_codes(w, quantize->is_dp4a);
 	tcb_wgsl_add(w,
 		     "\n"
 		     "// %u activations, from vector x_at on, to codes of 8 bits with one scale.\n"
@@ -73,14 +89,10 @@ void tcb_wgsl_add_quantize(struct tcb_wgsl *w, const struct tcb_wgsl_quantize *q
 	tcb_wgsl_add(w, "var most = size_of(x0);\n");
 	for (unsigned i = 1; i < vectors; i++)
 		tcb_wgsl_add(w, "most = max(most, size_of(x%u));\n", i);
-	tcb_wgsl_add(w, "let bits = max(max(most.x, most.y), max(most.z, most.w));\n"
-			"let is_large = bits >= 0x03fe0000u; // 127 * 2^-126\n"
-			"let is_coded = is_large && bits < 0x7f800000u;\n"
-			"let scale = select(0.0, bitcast<f32>(bits) * (1.0 / 127.0), is_large);\n"
-			"let rough = 127.0 / bitcast<f32>(select(0x3f800000u, bits, is_coded));\n"
-			"let inverse = select(0.0, fma(rough, fma(-scale, rough, 1.0), rough), is_coded);\n");
+	tcb_wgsl_add(w, "let both = scale_of(most);\n"
+			"let scale = both.x;\n");
 	for (unsigned i = 0; i < vectors; i++)
-		tcb_wgsl_add(w, "let codes%u = vec4<i32>(round(x%u * inverse));\n", i, i);
+		tcb_wgsl_add(w, "let codes%u = vec4<i32>(round(x%u * both.y));\n", i, i);
 	for (unsigned s = 0; s < vectors; s += 4)
 		tcb_wgsl_add(w,
 			     "let sum%u = codes%u + codes%u + codes%u + codes%u;\n"
