@@ -10,7 +10,7 @@
 #include "base/sizes.h"
 #include "kernels/wgsl/wgsl_team.h"
 
-enum { FOUR = ATTENTION_WGSL_FOUR, ROWS_MAX = ATTENTION_DECODE_WGSL_ROWS_MAX };
+enum { FOUR = ATTENTION_WGSL_FOUR };
 
 struct writer {
 	struct attention_wgsl_writer a;
@@ -18,65 +18,21 @@ struct writer {
 	int parts, statistics; /* bindings of the workspace; 0: none */
 };
 
-static const char letters[] = "xyzw";
-
-/* --- values that are brought together several at a time --- */
-
-/* Of COUNT, in each vector of the language: 4, or as many as there are. */
-static unsigned chunk_of(unsigned count)
-{
-	return count % FOUR == 0 ? FOUR : count % 2 == 0 ? 2 : 1;
-}
-
-static void name_type(unsigned chunk, char out[16])
-{
-	if (chunk == 1)
-		snprintf(out, 16, "f32");
-	else
-		snprintf(out, 16, "vec%u<f32>", chunk);
-}
-
-/* TO0, TO1, ... are NAME0, NAME1, ..., COUNT of them, brought together by FUNCTION. */
-static void write_together(struct writer *w, const char *to, const char *function, const char *name, unsigned count)
-{
-	const unsigned chunk = chunk_of(count);
-	struct tcb_wgsl *t = &w->a.w;
-	char type[16];
-
-	name_type(chunk, type);
-	for (unsigned i = 0; i < count; i += chunk) {
-		struct tcb_str values = { 0 };
-
-		for (unsigned j = 0; j < chunk; j++)
-			tcb_str_addf(&values, "%s%s%u", j ? ", " : "", name, i + j);
-		tcb_wgsl_add(t, "let %s_of%u = %s(%s(%s), %s);\n", to, i, function, type, values.data, w->a.here);
-		tcb_str_fini(&values);
-		for (unsigned j = 0; j < chunk; j++)
-			if (chunk == 1)
-				tcb_wgsl_add(t, "let %s%u = %s_of%u;\n", to, i, to, i);
-			else
-				tcb_wgsl_add(t, "let %s%u = %s_of%u.%c;\n", to, i + j, to, i, letters[j]);
-	}
-}
-
 /* --- functions of the module --- */
 
 static void write_functions(struct writer *w)
 {
 	const struct attention_decode_wgsl *g = w->g;
-	char scores[16], rows[16];
 	struct tcb_wgsl_tree tree = { .tree = g->a.tree, .workgroup = g->a.workgroup };
 
-	name_type(chunk_of(g->a.rows * g->together), scores);
-	name_type(chunk_of(g->a.rows), rows);
 	if (g->team > 1) {
 		tree.name = "sum_of_team";
-		tree.type = scores;
+		tree.type = attention_wgsl_chunk_type(g->a.rows * g->together);
 		tree.operation = TCB_WGSL_SUM;
 		tcb_wgsl_add_team_tree(&w->a.w, &tree, g->team);
 	}
 	tree.name = "largest_of";
-	tree.type = rows;
+	tree.type = attention_wgsl_chunk_type(g->a.rows);
 	tree.operation = TCB_WGSL_MAX;
 	tcb_wgsl_add_tree(&w->a.w, &tree);
 	tree.name = "sum_of";
@@ -150,7 +106,7 @@ static void write_scores(struct writer *w)
 				tcb_wgsl_add(t, "product%u += dot(q%u_%u, key%u_%u);\n", i, r, f, j, f);
 		}
 	if (g->team > 1)
-		write_together(w, "score", "sum_of_team", "product", g->together * g->a.rows);
+		attention_wgsl_together(&w->a, "score", "sum_of_team", "product", g->together * g->a.rows);
 	else
 		for (unsigned i = 0; i < g->together * g->a.rows; i++)
 			tcb_wgsl_add(t, "let score%u = product%u;\n", i, i);
@@ -251,19 +207,9 @@ static void write_tile(struct writer *w)
 	const struct attention_wgsl *g = &w->g->a;
 	struct tcb_wgsl *t = &w->a.w;
 
-	tcb_wgsl_add(t,
-		     "let head_tiles = (sharing + %uu) / %uu;\n"
-		     "let token_tiles = (queries + %uu) / %uu;\n"
-		     "let kv_head = group.y / head_tiles;\n"
-		     "let first_head = group.y %% head_tiles * %uu;\n"
-		     "let sequence = group.z / token_tiles;\n"
-		     "let first_query = group.z %% token_tiles * %uu;\n"
-		     "let length = lengths[sequence];\n"
-		     "let begin = begin_of(length, first_query);\n"
-		     "let end = end_of(length, min(first_query + %uu, queries - 1u));\n"
-		     "let pieces = (end - min(begin, end) + %uu) / %uu;\n",
-		     g->heads - 1, g->heads, g->tokens - 1, g->tokens, g->heads, g->tokens, g->tokens - 1,
-		     w->g->piece - 1, w->g->piece);
+	tcb_wgsl_add(t, "let token_tiles = (queries + %uu) / %uu;\n", g->tokens - 1, g->tokens);
+	attention_wgsl_tile(&w->a, "group.z / token_tiles", "group.z % token_tiles");
+	tcb_wgsl_add(t, "let pieces = (end - min(begin, end) + %uu) / %uu;\n", w->g->piece - 1, w->g->piece);
 	if (w->g->splitk == 1)
 		tcb_wgsl_add(t, "let first = 0u;\n"
 				"let last = pieces;\n");
@@ -341,13 +287,13 @@ static void write_results(struct writer *w)
 	const struct attention_decode_wgsl *g = w->g;
 	struct tcb_wgsl *t = &w->a.w;
 
-	write_together(w, "top", "largest_of", "largest", g->a.rows);
+	attention_wgsl_together(&w->a, "top", "largest_of", "largest", g->a.rows);
 	for (unsigned r = 0; r < g->a.rows; r++)
 		tcb_wgsl_add(t,
 			     "let shrink%u = exp(largest%u - top%u);\n"
 			     "let own%u = select(0.0, sum%u * shrink%u, member == 0u);\n",
 			     r, r, r, r, r, r);
-	write_together(w, "total", "sum_of", "own", g->a.rows);
+	attention_wgsl_together(&w->a, "total", "sum_of", "own", g->a.rows);
 	for (unsigned r = 0; r < g->a.rows; r++)
 		write_row(w, r);
 }
@@ -358,17 +304,8 @@ static void write_attend(struct writer *w)
 	struct tcb_wgsl_entry entry = { .workgroup = g->a.workgroup,
 					.grid = { g->grid[0], g->grid[1], g->grid[2] },
 					.subgroups = g->a.tree == TCB_TREE_SUBGROUP };
-	size_t count = 0;
 
-	attention_wgsl_uses(&w->a, entry.uses);
-	while (entry.uses[count])
-		count++;
-	if (g->splitk == 1)
-		entry.uses[count] = w->a.out;
-	else {
-		entry.uses[count] = w->parts;
-		entry.uses[count + 1] = w->statistics;
-	}
+	attention_wgsl_uses(&w->a, g->splitk == 1 ? w->a.out : w->parts, w->statistics, entry.uses);
 	tcb_wgsl_begin(&w->a.w, "attend", &entry);
 	write_tile(w);
 	write_four_at(w);

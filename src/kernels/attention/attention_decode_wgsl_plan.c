@@ -60,12 +60,6 @@ double attention_decode_wgsl_chain(const struct attention_decode_wgsl *g)
 	return attention_wgsl_chain(g->steps + 2.0, added);
 }
 
-/* Scores, maxima and sums of rows are brought together four at a time, where there are as many. */
-static size_t chunk_bytes(size_t count)
-{
-	return count % FOUR == 0 ? FOUR : count % 2 == 0 ? 2 : 1;
-}
-
 static void footprint(const struct tcb_problem *problem, const struct tcb_target *target,
 		      const struct tcb_geometry *geometry, struct tcb_footprint *out)
 {
@@ -77,9 +71,9 @@ static void footprint(const struct tcb_problem *problem, const struct tcb_target
 	out->element_bytes = out->alignment_bytes = 2;
 	out->base_bytes = 256;
 	out->shared_bytes = (size_t)g.teams * g.a.k * sizeof(float) +
-			    2 * chunk_bytes(g.a.rows) * tcb_wgsl_tree_bytes(g.a.tree, g.a.workgroup);
+			    2 * (size_t)attention_wgsl_chunk(g.a.rows) * tcb_wgsl_tree_bytes(g.a.tree, g.a.workgroup);
 	if (g.team > 1)
-		out->shared_bytes += chunk_bytes((size_t)g.a.rows * g.together) *
+		out->shared_bytes += attention_wgsl_chunk(g.a.rows * g.together) *
 				     tcb_wgsl_team_bytes(g.a.tree, g.a.workgroup, g.team);
 	out->block_threads = g.a.workgroup;
 	out->accumulators = g.a.rows * g.fours * FOUR;

@@ -194,30 +194,29 @@ static const struct tcb_shape prefill_shapes[] = {
 	{                                                          \
 		.kv = kv_, .example = "2048x2048x128,h32/8,causal" \
 	}
-#define SIDE_decode(kv) &attention_decode_##kv##_wgsl
-#define SIDE_prefill(kv) NULL
-#define ATTENTION_OP(kv_, ID, type_, io_, format_, text, kind, KIND, summary_, ...)                                    \
-	static const struct attention_op kind##_##kv_ = KIND(TCB_KV_##ID);                                             \
-	const struct tcb_op tcb_op_attention_##kind##_##kv_ = {                                                        \
-		.name = "attention_" #kind "_" #kv_,                                                                   \
-		.summary = summary_ text,                                                                              \
-		.shape_form = "MxNxK,hQ/KV",                                                                           \
-		.words = TCB_KV_WORDS | 1u << TCB_WORD_WINDOW | 1u << TCB_WORD_CAP | 1u << TCB_WORD_CAUSAL,            \
-		.type = io_,                                                                                           \
-		.member = &kind##_##kv_,                                                                               \
-		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_F16,                                          \
-		.default_contract = TCB_CONTRACT_F16,                                                                  \
-		.default_shapes = kind##_shapes,                                                                       \
-		.default_shape_count = sizeof(kind##_shapes) / sizeof(kind##_shapes[0]),                               \
-		.side = TCB_SIDES(&attention_##kind##_##kv_##_cpu, &attention_##kind##_##kv_##_gpu, SIDE_##kind(kv_)), \
-		.check_shape = check_shape,                                                                            \
-		.operands = operands,                                                                                  \
-		.fill = fill,                                                                                          \
-		.reference = attention_reference,                                                                      \
-		.drawn_columns = attention_drawn_columns,                                                              \
-		.reference_flop_ns = 1,                                                                                \
-		.flops = flops,                                                                                        \
-		.traffic = traffic,                                                                                    \
+#define ATTENTION_OP(kv_, ID, type_, io_, format_, text, kind, KIND, summary_, ...)                         \
+	static const struct attention_op kind##_##kv_ = KIND(TCB_KV_##ID);                                  \
+	const struct tcb_op tcb_op_attention_##kind##_##kv_ = {                                             \
+		.name = "attention_" #kind "_" #kv_,                                                        \
+		.summary = summary_ text,                                                                   \
+		.shape_form = "MxNxK,hQ/KV",                                                                \
+		.words = TCB_KV_WORDS | 1u << TCB_WORD_WINDOW | 1u << TCB_WORD_CAP | 1u << TCB_WORD_CAUSAL, \
+		.type = io_,                                                                                \
+		.member = &kind##_##kv_,                                                                    \
+		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_F16,                               \
+		.default_contract = TCB_CONTRACT_F16,                                                       \
+		.default_shapes = kind##_shapes,                                                            \
+		.default_shape_count = sizeof(kind##_shapes) / sizeof(kind##_shapes[0]),                    \
+		.side = TCB_SIDES(&attention_##kind##_##kv_##_cpu, &attention_##kind##_##kv_##_gpu,         \
+				  &attention_##kind##_##kv_##_wgsl),                                        \
+		.check_shape = check_shape,                                                                 \
+		.operands = operands,                                                                       \
+		.fill = fill,                                                                               \
+		.reference = attention_reference,                                                           \
+		.drawn_columns = attention_drawn_columns,                                                   \
+		.reference_flop_ns = 1,                                                                     \
+		.flops = flops,                                                                             \
+		.traffic = traffic,                                                                         \
 	};
 #define DECODE_TEXT "attention of one or a few query tokens against "
 #define PREFILL_TEXT "attention of many query tokens against "

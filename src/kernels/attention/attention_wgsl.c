@@ -11,7 +11,7 @@
 #include "base/sizes.h"
 #include "kernels/wgsl/wgsl_quant.h"
 
-enum { WORD = 4, HALF = 2, ROWS_MOST = 64 };
+enum { FOUR = ATTENTION_WGSL_FOUR, WORD = 4, HALF = 2, ROWS_MOST = 64 };
 
 /* --- plan --- */
 
@@ -31,7 +31,7 @@ void attention_wgsl_plan(const struct tcb_problem *problem, const struct tcb_geo
 	g->io = attention_io_type(problem);
 	g->has_pages = s->words.page != 0;
 	g->k = (unsigned)s->k;
-	g->width = (unsigned)tcb_most(KNOB(VEC) / value_bytes(g->kv), ATTENTION_WGSL_FOUR);
+	g->width = (unsigned)tcb_most(KNOB(VEC) / value_bytes(g->kv), FOUR);
 	g->tokens = (unsigned)tcb_most(geometry->tile[TCB_MIDI].m, 1);
 	g->heads = KNOB_COUNT(HEADS);
 	g->rows = g->tokens * g->heads;
@@ -79,8 +79,8 @@ static void write_q(struct attention_wgsl_writer *w)
 		     "fn put(row: u32, four: u32, values: vec4<f32>) {\n"
 		     "out[row * %uu + four] = %svalues%s;\n"
 		     "}\n",
-		     w->g->k, is_f32 ? "" : "from_halves(", w->g->k / ATTENTION_WGSL_FOUR, is_f32 ? "" : ")",
-		     1 / sqrt(w->g->k), w->g->k / ATTENTION_WGSL_FOUR, is_f32 ? "" : "to_halves(", is_f32 ? "" : ")");
+		     w->g->k, is_f32 ? "" : "from_halves(", w->g->k / FOUR, is_f32 ? "" : ")", 1 / sqrt(w->g->k),
+		     w->g->k / FOUR, is_f32 ? "" : "to_halves(", is_f32 ? "" : ")");
 }
 
 /* Blocks begin at any two bytes. */
@@ -154,10 +154,46 @@ void attention_wgsl_four(const struct attention_wgsl *g, const char *name, unsig
 {
 	if (tcb_kv_has_blocks(g->kv))
 		snprintf(out, ATTENTION_WGSL_EXPRESSION_MAX, "floats_of(%s.codes%u) * %s.scale", name, i, name);
-	else if (g->width == ATTENTION_WGSL_FOUR)
+	else if (g->width == FOUR)
 		snprintf(out, ATTENTION_WGSL_EXPRESSION_MAX, "from_halves(%s)", name);
 	else
 		snprintf(out, ATTENTION_WGSL_EXPRESSION_MAX, "from_halves(%s.%s)", name, i ? "zw" : "xy");
+}
+
+/* --- values that are brought together several at a time --- */
+
+unsigned attention_wgsl_chunk(unsigned count)
+{
+	return count % FOUR == 0 ? FOUR : count % 2 == 0 ? 2 : 1;
+}
+
+const char *attention_wgsl_chunk_type(unsigned count)
+{
+	static const char *const types[] = { "", "f32", "vec2<f32>", "", "vec4<f32>" };
+
+	return types[attention_wgsl_chunk(count)];
+}
+
+void attention_wgsl_together(struct attention_wgsl_writer *w, const char *to, const char *function, const char *name,
+			     unsigned count)
+{
+	const unsigned chunk = attention_wgsl_chunk(count);
+	struct tcb_wgsl *t = &w->w;
+
+	for (unsigned i = 0; i < count; i += chunk) {
+		struct tcb_str values = { 0 };
+
+		for (unsigned j = 0; j < chunk; j++)
+			tcb_str_addf(&values, "%s%s%u", j ? ", " : "", name, i + j);
+		tcb_wgsl_add(t, "let %s_of%u = %s(%s(%s), %s);\n", to, i, function, attention_wgsl_chunk_type(count),
+			     values.data ? values.data : "", w->here);
+		tcb_str_fini(&values);
+		for (unsigned j = 0; j < chunk; j++)
+			if (chunk == 1)
+				tcb_wgsl_add(t, "let %s%u = %s_of%u;\n", to, i, to, i);
+			else
+				tcb_wgsl_add(t, "let %s%u = %s_of%u.%c;\n", to, i + j, to, i, "xyzw"[j]);
+	}
 }
 
 /* --- what is seen --- */
@@ -193,7 +229,7 @@ static const char *kv_type(const struct attention_wgsl *g)
 {
 	if (tcb_kv_has_blocks(g->kv))
 		return "array<u32>";
-	return g->width == ATTENTION_WGSL_FOUR ? "array<vec2<u32>>" : "array<vec4<u32>>";
+	return g->width == FOUR ? "array<vec2<u32>>" : "array<vec4<u32>>";
 }
 
 enum tcb_status attention_wgsl_open(struct attention_wgsl_writer *w, const struct tcb_problem *problem,
@@ -241,18 +277,37 @@ void attention_wgsl_functions(struct attention_wgsl_writer *w)
 	write_seen(w);
 }
 
-void attention_wgsl_uses(const struct attention_wgsl_writer *w, int uses[TCB_WGSL_BINDINGS_MAX + 1])
+void attention_wgsl_uses(const struct attention_wgsl_writer *w, int to, int other, int uses[TCB_WGSL_BINDINGS_MAX + 1])
 {
-	const int all[] = { w->q, w->k, w->v, w->lengths, w->pages, 0 };
+	const int all[] = { w->q, w->k, w->v, w->lengths, w->pages, to, other };
 
-	memcpy(uses, all, sizeof all);
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		if (all[i])
+			*uses++ = all[i];
+	*uses = 0;
+}
+
+void attention_wgsl_tile(struct attention_wgsl_writer *w, const char *sequence, const char *tile)
+{
+	const struct attention_wgsl *g = w->g;
+
+	tcb_wgsl_add(&w->w,
+		     "let head_tiles = (sharing + %uu) / %uu;\n"
+		     "let kv_head = group.y / head_tiles;\n"
+		     "let first_head = group.y %% head_tiles * %uu;\n"
+		     "let sequence = %s;\n"
+		     "let first_query = %s * %uu;\n"
+		     "let length = lengths[sequence];\n"
+		     "let begin = begin_of(length, first_query);\n"
+		     "let end = end_of(length, min(first_query + %uu, queries - 1u));\n",
+		     g->heads - 1, g->heads, g->heads, sequence, tile, g->tokens, g->tokens - 1);
 }
 
 /* --- rules --- */
 
 unsigned attention_wgsl_vec_least(const struct tcb_problem *problem)
 {
-	return ATTENTION_WGSL_FOUR * value_bytes(attention_of(problem)->kv);
+	return FOUR * value_bytes(attention_of(problem)->kv);
 }
 
 const char *attention_wgsl_rule_vec(const struct tcb_problem *problem, const struct tcb_target *target,

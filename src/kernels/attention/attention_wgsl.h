@@ -78,8 +78,17 @@ void attention_wgsl_functions(struct attention_wgsl_writer *w);
 /* Four values, number I, of a vector NAME as loaded. */
 void attention_wgsl_four(const struct attention_wgsl *g, const char *name, unsigned i,
 			 char out[ATTENTION_WGSL_EXPRESSION_MAX]);
-/* What is read, up to a 0. */
-void attention_wgsl_uses(const struct attention_wgsl_writer *w, int uses[TCB_WGSL_BINDINGS_MAX + 1]);
+/* Lines: TO0, TO1, ... are NAME0, NAME1, ..., COUNT of them, brought together by FUNCTION, as many at a time as a
+ * vector of the language has (a chunk); what FUNCTION takes. */
+void attention_wgsl_together(struct attention_wgsl_writer *w, const char *to, const char *function, const char *name,
+			     unsigned count);
+unsigned attention_wgsl_chunk(unsigned count);
+const char *attention_wgsl_chunk_type(unsigned count);
+/* What an entry has that reads q, K and V, and writes TO and OTHER (0: it does not), up to a 0. */
+void attention_wgsl_uses(const struct attention_wgsl_writer *w, int to, int other, int uses[TCB_WGSL_BINDINGS_MAX + 1]);
+/* Lines of an entry: of its tile kv_head, first_head, sequence, first_query, length, and the tokens that it sees, begin
+ * and end.  SEQUENCE and TILE, of query tokens: which they are. */
+void attention_wgsl_tile(struct attention_wgsl_writer *w, const char *sequence, const char *tile);
 /* Roundings of a term of sums of weights times values, and of a weight: STEPS times a sum is rescaled, ADDED additions.
  */
 double attention_wgsl_chain(double steps, double added);
@@ -94,7 +103,8 @@ tcb_gpu_rule attention_wgsl_rule_heads, attention_wgsl_rule_vec;
 extern const struct tcb_side_space attention_decode_wgsl_space, attention_prefill_wgsl_space;
 
 /* attention_decode_wgsl.c, attention_prefill_wgsl.c */
-#define ATTENTION_WGSL_SIDE(kv, ...) extern const struct tcb_side attention_decode_##kv##_wgsl;
+#define ATTENTION_WGSL_SIDE(kv, ...) \
+	extern const struct tcb_side attention_decode_##kv##_wgsl, attention_prefill_##kv##_wgsl;
 TCB_KV_LIST(ATTENTION_WGSL_SIDE, )
 #undef ATTENTION_WGSL_SIDE
 
