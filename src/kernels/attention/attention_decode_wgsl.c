@@ -122,7 +122,7 @@ static void write_weights(struct writer *w)
 	for (unsigned i = 0; i < g->together * g->a.rows; i++)
 		tcb_wgsl_add(t,
 			     "let seen%u = token%u >= from%u && token%u < to%u;\n"
-			     "let logit%u = select(" ATTENTION_WGSL_LOWEST ", capped(score%u), seen%u);\n",
+			     "let logit%u = select(" TCB_WGSL_LOWEST ", capped(score%u), seen%u);\n",
 			     i, i / g->a.rows, i % g->a.rows, i / g->a.rows, i % g->a.rows, i, i, i);
 	for (unsigned r = 0; r < g->a.rows; r++) {
 		tcb_wgsl_add(t, "var now%u = max(largest%u, logit%u);\n", r, r, r);
@@ -244,7 +244,7 @@ static void write_queries(struct writer *w)
 				     "var o%u_%u = vec4<f32>(0.0);\n",
 				     r, f, r, f, r, f);
 		tcb_wgsl_add(t,
-			     "var largest%u = " ATTENTION_WGSL_LOWEST ";\n"
+			     "var largest%u = " TCB_WGSL_LOWEST ";\n"
 			     "var sum%u = 0.0;\n",
 			     r, r);
 	}
@@ -332,7 +332,7 @@ static void write_join(struct writer *w)
 		     "let row = at / %uu;\n"
 		     "let four = at %% %uu;\n"
 		     "if (row < rows) {\n"
-		     "var top = " ATTENTION_WGSL_LOWEST ";\n"
+		     "var top = " TCB_WGSL_LOWEST ";\n"
 		     "for (var i = 0u; i < %uu; i++) {\n"
 		     "top = max(top, statistics[row * %uu + i].x);\n"
 		     "}\n"

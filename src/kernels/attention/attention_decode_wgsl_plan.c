@@ -19,7 +19,6 @@ enum {
 	LOADED_MAX = 16, /* vectors of K at a time */
 	SPLIT_MOST = 128,
 	TEAM_USUAL = 16,
-	WORKGROUP_LEAST = 32,
 	DEFAULT_WORKGROUP = 128,
 	DEFAULT_WIDTH = 8,
 	MERGED_BYTES = 8192, /* of teams' sums in workgroup memory */

@@ -124,7 +124,7 @@ static void write_weights(struct writer *w)
 		for (unsigned c = 0; c < g->keys; c++)
 			tcb_wgsl_add(t,
 				     "let seen%u_%u = token%u >= from%u && token%u < to%u;\n"
-				     "score%u_%u = select(" ATTENTION_WGSL_LOWEST ", capped(score%u_%u), seen%u_%u);\n"
+				     "score%u_%u = select(" TCB_WGSL_LOWEST ", capped(score%u_%u), seen%u_%u);\n"
 				     "most%u = max(most%u, score%u_%u);\n",
 				     r, c, c, r, c, r, r, c, r, c, r, c, r, r, r, c);
 	}
@@ -196,7 +196,7 @@ static void write_rows(struct writer *w)
 			     "let query%u = min(first_query + (at_row + %uu) / %uu, queries - 1u);\n"
 			     "let from%u = begin_of(length, query%u);\n"
 			     "let to%u = end_of(length, query%u);\n"
-			     "var largest%u = " ATTENTION_WGSL_LOWEST ";\n"
+			     "var largest%u = " TCB_WGSL_LOWEST ";\n"
 			     "var sum%u = 0.0;\n",
 			     r, r * g->teams, g->a.heads, r, r, r, r, r, r);
 		for (unsigned c = 0; c < g->columns; c++)

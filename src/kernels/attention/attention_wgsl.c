@@ -51,10 +51,9 @@ void attention_wgsl_plan(const struct tcb_problem *problem, const struct tcb_geo
  */
 double attention_wgsl_chain(double steps, double added)
 {
-	const double exps =
-		ATTENTION_WGSL_EXP_ULPS * (1 + steps) + ATTENTION_WGSL_EXP_DEPTH * ATTENTION_WGSL_DEPTH_MOST;
+	const double exps = TCB_WGSL_EXP_ULPS * (1 + steps) + TCB_WGSL_EXP_DEPTH * TCB_WGSL_DEPTH_MOST;
 
-	return 2 * exps + steps + added + ATTENTION_WGSL_DIVISION + 1;
+	return 2 * exps + steps + added + TCB_WGSL_DIVISION + 1;
 }
 
 /* --- values --- */
@@ -96,17 +95,20 @@ static void write_blocks(struct attention_wgsl_writer *w, const char *name)
 		     "let block = (row * %uu + vector / %uu) * %zuu;\n"
 		     "let at = block + %zuu + vector %% %uu * %uu;\n"
 		     "let word = at / 4u;\n"
-		     "let shift = at %% 4u * 8u;\n"
 		     "var stored: Stored;\n"
-		     "var low = %s[word];\n",
+		     "%s low = %s[word];\n",
 		     name, w->g->k / (unsigned)f->block_values, in_block, f->block_bytes, f->codes_at, in_block,
-		     w->g->width, name);
-	for (unsigned i = 0; i < words; i++)
-		tcb_wgsl_add(t,
-			     "%s = %s[word + %uu];\n"
-			     "stored.codes%u = select((low >> 16u) | (high << 16u), low, shift == 0u);\n"
-			     "%s",
-			     i ? "high" : "var high", name, i + 1, i, i + 1 < words ? "low = high;\n" : "");
+		     w->g->width, words > 1 ? "var" : "let", name);
+	for (unsigned i = 0; i < words; i++) {
+		if (i + 1 < words)
+			tcb_wgsl_add(t, "let high%u = %s[word + %uu];\n", i, name, i + 1);
+		else /* none is read behind the codes' own */
+			tcb_wgsl_add(t, "let high%u = %s[(at + %uu) / 4u];\n", i, name, w->g->width - 1);
+		tcb_wgsl_add(t, "stored.codes%u = select((low >> 16u) | (high%u << 16u), low, at %% 4u == 0u);\n", i,
+			     i);
+		if (i + 1 < words)
+			tcb_wgsl_add(t, "low = high%u;\n", i);
+	}
 	tcb_wgsl_add(t,
 		     "let scale_at = block + %zuu;\n"
 		     "stored.scale = unpack2x16float(%s[scale_at / 4u] >> (scale_at %% 4u * 8u)).x;\n"

@@ -24,16 +24,7 @@ enum {
 	ATTENTION_WGSL_FOUR = 4, /* values of a vec4<f32> */
 	ATTENTION_WGSL_VEC_MOST = 16,
 	ATTENTION_WGSL_EXPRESSION_MAX = 96,
-	/* exp(x)'s error in ulps is EXP_ULPS + EXP_DEPTH |x| (WGSL, "Accuracy of Concrete Floating Point Expressions"),
-	 * a quotient's 2.5. */
-	ATTENTION_WGSL_EXP_ULPS = 3,
-	ATTENTION_WGSL_EXP_DEPTH = 2,
-	ATTENTION_WGSL_DIVISION = 5,
 };
-/* Below this exponentials are less than 2^-126, and may be 0: 126 ln(2). */
-#define ATTENTION_WGSL_DEPTH_MOST 87.34
-/* The least f32, as WGSL: the maximum of no scores. */
-#define ATTENTION_WGSL_LOWEST "-0x1.fffffep+127f"
 
 /* A geometry and a problem in numbers, for both ops. */
 struct attention_wgsl {

@@ -352,7 +352,7 @@ static void write_blocks(struct writer *w)
 	const struct rope_wgsl *g = w->g;
 	const unsigned blocks = g->k / ROPE_BLOCK;
 	struct tcb_wgsl *t = &w->w;
-	const struct tcb_format *format = tcb_format_row(TCB_FORMAT_Q8_0);
+	const struct tcb_format *format = tcb_kv_format(rope_kv(&t->out->problem));
 
 	tcb_wgsl_begin(t, "append",
 		       &(struct tcb_wgsl_entry){ .workgroup = g->workgroup,

@@ -32,6 +32,14 @@
 
 enum { TCB_WGSL_BINDINGS_MAX = TCB_ARGUMENTS_MAX };
 
+/* What a device may be off by (WGSL, "Accuracy of Concrete Floating Point Expressions"): exp(x) by EXP_ULPS + EXP_DEPTH
+ * |x| ulps, a quotient by 2.5, which are DIVISION roundings of 2^-24. */
+enum { TCB_WGSL_EXP_ULPS = 3, TCB_WGSL_EXP_DEPTH = 2, TCB_WGSL_DIVISION = 5 };
+/* exp(-x) from here on is less than 2^-126, and may be 0: 126 ln(2). */
+#define TCB_WGSL_DEPTH_MOST 87.34
+/* The lowest float: the maximum of nothing. */
+#define TCB_WGSL_LOWEST "-0x1.fffffep+127f"
+
 struct tcb_wgsl {
 	struct tcb_kernel *out;
 	struct tcb_kernel_wgsl *code;
