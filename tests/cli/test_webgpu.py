@@ -100,8 +100,8 @@ def trusted(cli, path):
 
 
 def refused(cli):
-    no_kernels = cli.run("sweep", "--op", "attention_decode", "--device", "wgpu:0", expect=None)
-    cli.check("attention_decode" in no_kernels.stderr and no_kernels.returncode, no_kernels.stderr)
+    no_kernels = cli.run("sweep", "--op", "q4k_rmsnorm_matvec", "--device", "wgpu:0", expect=None)
+    cli.check("q4k_rmsnorm_matvec" in no_kernels.stderr and no_kernels.returncode, no_kernels.stderr)
     absent = cli.run("bench", "--op", "reduce2d_sum", "--shape", "37x512", "--device", "wgpu:portable", expect=None)
     cli.check("wgpu:portable is what every WebGPU device has: nothing runs on it" in absent.stderr, absent.stderr)
     many = cli.run("sweep", "--op", "reduce2d_sum", "--device", "wgpu:99", expect=None)

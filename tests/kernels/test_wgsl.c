@@ -153,7 +153,10 @@ static void the_kit_writes_what_it_binds(void **state)
  * it. */
 static void ops_write_tidy_text(void **state)
 {
-	static const struct tcb_shape shapes[] = { { 37, 1000, 0 }, { 3, 130, 768 }, { 130, 260, 100 } };
+	static const struct tcb_shape shapes[] = { { 37, 1000, 0 },
+						   { 3, 130, 768 },
+						   { 130, 260, 100 },
+						   { 2, 100, 96, { .query = 6, .kv = 2, .sequences = 3, .page = 8 } } };
 	const struct tcb_target target = large();
 	size_t count, seen = 0;
 	const struct tcb_op *const *ops = tcb_ops(&count);
@@ -241,13 +244,65 @@ static void text_is_of_the_geometry_alone(void **state)
 	}
 }
 
+/* The same of ops on KV caches: lengths, sequences, heads, windows and caps are numbers. */
+static void text_is_not_of_the_cache(void **state)
+{
+	static const char *const ops[] = { "attention_decode_f16",  "attention_decode_q80", "attention_prefill_bf16",
+					   "attention_prefill_q80", "rope_append_f16",      "rope_append_q80" };
+	static const struct tcb_shape shapes[] = {
+		{ 4, 512, 64, { .query = 4, .kv = 2, .sequences = 1 } },
+		{ 4, 500, 64, { .query = 6, .kv = 3, .sequences = 3 } },
+		{ 3, 300, 64, { .query = 8, .kv = 4, .sequences = 2, .window = 30, .cap = 5, .causal = 1 } },
+	};
+	const struct tcb_target target = portable();
+
+	(void)state;
+	for (size_t op = 0; op < sizeof ops / sizeof *ops; op++) {
+		struct tcb_str text[3] = { { 0 } };
+		struct tcb_geometry geometry;
+		size_t count = 0;
+
+		for (size_t i = 0; i < 3; i++) {
+			struct tcb_problem problem;
+			struct tcb_kernel kernel;
+
+			if (tcb_problem_init(tcb_op_find(ops[op]), TCB_CONTRACT_F16, &shapes[i], &problem, NULL) !=
+			    TCB_OK)
+				continue;
+			if (count == 0)
+				tcb_op_standard(&problem, &target, &geometry);
+			emit(&problem, &target, &geometry, &kernel);
+			tcb_kernel_print(&kernel, &text[count]);
+			assert_string_equal(text[count].data, text[0].data);
+			tcb_kernel_fini(&kernel);
+			count++;
+		}
+		assert_true(count >= 2); /* rope_append has no windows */
+		for (size_t i = 0; i < count; i++)
+			tcb_str_fini(&text[i]);
+	}
+}
+
 /* Whatever the shape: kernels that nobody tuned run everywhere. */
 static void standard_geometries_run_anywhere(void **state)
 {
-	static const struct tcb_shape shapes[] = { { 1, 1, 0 },     { 1, 3, 0 },         { 5, 1, 0 },
-						   { 512, 512, 0 }, { 5000, 6007, 0 },   { 1, 70000, 0 },
-						   { 70000, 1, 0 }, { 1, 4096, 4096 },   { 32, 4096, 4096 },
-						   { 37, 29, 41 },  { 4096, 4096, 4096 } };
+	static const struct tcb_shape shapes[] = { { 1, 1, 0 },
+						   { 1, 3, 0 },
+						   { 5, 1, 0 },
+						   { 512, 512, 0 },
+						   { 5000, 6007, 0 },
+						   { 1, 70000, 0 },
+						   { 70000, 1, 0 },
+						   { 1, 4096, 4096 },
+						   { 32, 4096, 4096 },
+						   { 37, 29, 41 },
+						   { 4096, 4096, 4096 },
+						   { 1, 1, 32, { .query = 1, .kv = 1, .sequences = 1 } },
+						   { 1, 4096, 128, { .query = 32, .kv = 8, .sequences = 1 } },
+						   { 5, 37, 96, { .query = 5, .kv = 1, .sequences = 3, .page = 16 } },
+						   { 32, 300, 160, { .query = 6, .kv = 2, .sequences = 2 } },
+						   { 3, 70000, 224, { .query = 8, .kv = 1, .sequences = 1 } },
+						   { 2, 9000, 256, { .query = 16, .kv = 1, .sequences = 7 } } };
 	const struct tcb_target target = portable();
 	size_t count, seen = 0;
 	const struct tcb_op *const *ops = tcb_ops(&count);
@@ -356,9 +411,13 @@ static void images(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_kit_writes_what_it_binds),  cmocka_unit_test(ops_write_tidy_text),
-		cmocka_unit_test(text_is_of_the_geometry_alone), cmocka_unit_test(standard_geometries_run_anywhere),
-		cmocka_unit_test(limits_cut_the_space),          cmocka_unit_test(images),
+		cmocka_unit_test(the_kit_writes_what_it_binds),
+		cmocka_unit_test(ops_write_tidy_text),
+		cmocka_unit_test(text_is_of_the_geometry_alone),
+		cmocka_unit_test(text_is_not_of_the_cache),
+		cmocka_unit_test(standard_geometries_run_anywhere),
+		cmocka_unit_test(limits_cut_the_space),
+		cmocka_unit_test(images),
 		cmocka_unit_test(operators_are_kept_apart),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Every op that has kernels in WGSL, on a WebGPU device: at shapes of odd sizes,
- * every value of every axis of the space that the device has, verified as a sweep does.
+ * every value of every axis of the space that the device has, verified as a sweep does; ops on KV caches, whose
+ * kernels take long to compile, have each value at one shape or another.
  * Of ops that one function writes, the first has all of it, the others their defaults.
  */
 #include "wgpu_place.h"
@@ -12,18 +13,38 @@
 
 #include "base/util.h"
 #include "instrumented.h"
+#include "kernels/kv_cache.h"
 #include "kernels/space.h"
 #include "worker/evaluate.h"
 
 /* An op takes those that its check_shape does. */
 static const struct tcb_shape shapes[] = {
-	{ 1, 1, 0 },    { 3, 5, 0 },      { 37, 1009, 0 }, { 130, 260, 0 },  { 2, 4100, 0 },
-	{ 1, 37, 512 }, { 37, 130, 768 }, { 37, 29, 41 },  { 150, 132, 36 }, { 128, 128, 64 },
+	{ 1, 1, 0 },
+	{ 3, 5, 0 },
+	{ 37, 1009, 0 },
+	{ 130, 260, 0 },
+	{ 2, 4100, 0 },
+	{ 1, 37, 512 },
+	{ 37, 130, 768 },
+	{ 37, 29, 41 },
+	{ 150, 132, 36 },
+	{ 128, 128, 64 },
+	/* of KV caches */
+	{ 1, 200, 64, { .query = 6, .kv = 2, .sequences = 1 } },
+	{ 3, 37, 96, { .query = 5, .kv = 1, .sequences = 4, .ragged = 1, .page = 16, .causal = 1 } },
+	{ 19, 70, 128, { .query = 2, .kv = 2, .sequences = 2, .window = 50, .cap = 3, .causal = 1 } },
+	{ 3, 37, 96, { .query = 5, .kv = 1, .sequences = 4, .ragged = 1, .page = 16, .pairs = 1 } },
 };
 
+enum { VALUES_MAX = TCB_AXES_MAX * TCB_AXIS_VALUES_MAX };
+
 struct coverage {
-	const struct tcb_space *space;
-	unsigned char seen[TCB_AXES_MAX][TCB_AXIS_VALUES_MAX];
+	size_t count;
+	struct value {
+		enum tcb_axis_kind kind;
+		int which;
+		size_t value;
+	} seen[VALUES_MAX];
 };
 
 static size_t value_of(const struct tcb_axis *axis, const struct tcb_geometry *geometry)
@@ -36,20 +57,28 @@ static size_t value_of(const struct tcb_axis *axis, const struct tcb_geometry *g
 					       : tile->k;
 }
 
+static int has_seen(const struct coverage *coverage, const struct value *value)
+{
+	for (size_t i = 0; i < coverage->count; i++)
+		if (coverage->seen[i].kind == value->kind && coverage->seen[i].which == value->which &&
+		    coverage->seen[i].value == value->value)
+			return 1;
+	return 0;
+}
+
 /* Marks GEOMETRY's values; were some of them new? */
-static int cover(struct coverage *coverage, const struct tcb_geometry *geometry)
+static int cover(struct coverage *coverage, const struct tcb_space *space, const struct tcb_geometry *geometry)
 {
 	int is_new = 0;
 
-	for (size_t a = 0; a < coverage->space->axis_count; a++) {
-		const struct tcb_axis *axis = &coverage->space->axes[a];
+	for (size_t a = 0; a < space->axis_count; a++) {
+		const struct value value = { space->axes[a].kind, space->axes[a].which,
+					     value_of(&space->axes[a], geometry) };
 
-		for (size_t v = 0; v < axis->count; v++) {
-			if ((size_t)axis->values[v] != value_of(axis, geometry) || coverage->seen[a][v])
-				continue;
-			coverage->seen[a][v] = 1;
-			is_new = 1;
-		}
+		if (has_seen(coverage, &value) || coverage->count == VALUES_MAX)
+			continue;
+		coverage->seen[coverage->count++] = value;
+		is_new = 1;
 	}
 	return is_new;
 }
@@ -76,13 +105,13 @@ static void try_one(struct tcb_evaluator *evaluator, const struct tcb_problem *p
 		    trial->message);
 }
 
-/* The default, then, unless it is ONLY that, in a random order those that have a value that none before had. */
-static void try_space(const struct tcb_problem *problem, const struct tcb_place *place, int only)
+/* The default, then, unless it is ONLY that, in a random order those that have a value that is not in COVERAGE. */
+static void try_space(const struct tcb_problem *problem, const struct tcb_place *place, int only,
+		      struct coverage *coverage)
 {
 	const struct tcb_evaluate_options options = {
 		.seed = 3, .states = 1u << TCB_HOT, .rotation_bytes = 1 << 16, .timeout_s = 120
 	};
-	struct coverage coverage = { 0 };
 	struct tcb_evaluator *evaluator;
 	struct tcb_space *space;
 	struct tcb_error err;
@@ -91,16 +120,15 @@ static void try_space(const struct tcb_problem *problem, const struct tcb_place 
 	if (tcb_space_create(problem->op, problem, &place->device.target, 0, &space, &err) != TCB_OK ||
 	    tcb_evaluator_create(problem->op, problem, place, &options, &evaluator, &err) != TCB_OK)
 		fail_msg("%s", err.message);
-	coverage.space = space;
 	tcb_rng_init(&rng, space->count);
-	(void)cover(&coverage, &space->geometries[space->default_index]);
+	(void)cover(coverage, space, &space->geometries[space->default_index]);
 	try_one(evaluator, problem, &space->geometries[space->default_index]);
 	for (size_t left = only ? 0 : space->count; left > 0; left--) {
 		const size_t at = (size_t)tcb_rng_below(&rng, left);
 		const struct tcb_geometry geometry = space->geometries[at];
 
 		space->geometries[at] = space->geometries[left - 1];
-		if (cover(&coverage, &geometry) && !test_leaves_out(left))
+		if (cover(coverage, space, &geometry) && !test_leaves_out(left))
 			try_one(evaluator, problem, &geometry);
 	}
 	tcb_evaluator_destroy(evaluator);
@@ -117,12 +145,34 @@ static int has_kernels(const struct tcb_op *op, enum tcb_contract contract, cons
 	return 0;
 }
 
-/* Was OP's function that writes its kernels met before, with an op of the same type? */
-static int is_written_as_one_before(const struct tcb_op *const *ops, size_t i, const struct tcb_target *target)
+static int is_of_kv_cache(const struct tcb_op *op)
+{
+	return (op->words & TCB_KV_WORDS) != 0;
+}
+
+/* Of KV caches: do both have blocks, or none? */
+static int is_alike(const struct tcb_problem *problem, const struct tcb_op *other)
+{
+	struct tcb_operand own[TCB_OPERANDS_MAX], others[TCB_OPERANDS_MAX];
+	struct tcb_problem of_other = *problem;
+
+	if (!is_of_kv_cache(other))
+		return other->type == problem->op->type;
+	of_other.op = other;
+	for (size_t i = problem->op->operands(problem, own), end = other->operands(&of_other, others); i > 0; i--)
+		if (i > end || own[i - 1].bytes != others[i - 1].bytes)
+			return 0;
+	return 1;
+}
+
+/* Was the function that writes its op's kernels met before, with an op of the same type? */
+static int is_written_as_one_before(const struct tcb_op *const *ops, size_t i, const struct tcb_problem *problem,
+				    const struct tcb_target *target)
 {
 	for (size_t before = 0; before < i; before++)
-		if (tcb_op_side(ops[before], target) && ops[before]->type == ops[i]->type &&
-		    tcb_op_side(ops[before], target)->emit == tcb_op_side(ops[i], target)->emit)
+		if (tcb_op_side(ops[before], target) &&
+		    tcb_op_side(ops[before], target)->emit == tcb_op_side(ops[i], target)->emit &&
+		    is_alike(problem, ops[before]))
 			return 1;
 	return 0;
 }
@@ -130,6 +180,7 @@ static int is_written_as_one_before(const struct tcb_op *const *ops, size_t i, c
 static void every_value_of_every_axis(void **state)
 {
 	struct tcb_place place;
+	static struct coverage coverage;
 	struct tcb_problem problem;
 	size_t op_count, ops_tried = 0;
 	const struct tcb_op *const *ops = tcb_ops(&op_count);
@@ -140,13 +191,18 @@ static void every_value_of_every_axis(void **state)
 		if (!tcb_op_side(ops[i], &place.device.target))
 			continue;
 		ops_tried++;
+		coverage.count = 0;
 		for (int contract = 0; contract < TCB_CONTRACT_COUNT; contract++)
-			for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
-				if (has_kernels(ops[i], (enum tcb_contract)contract, &place.device.target) &&
-				    tcb_problem_init(ops[i], (enum tcb_contract)contract, &shapes[s], &problem, NULL) ==
+			for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+				if (!has_kernels(ops[i], (enum tcb_contract)contract, &place.device.target) ||
+				    tcb_problem_init(ops[i], (enum tcb_contract)contract, &shapes[s], &problem, NULL) !=
 					    TCB_OK)
-					try_space(&problem, &place,
-						  is_written_as_one_before(ops, i, &place.device.target));
+					continue;
+				if (!is_of_kv_cache(ops[i]))
+					coverage.count = 0;
+				try_space(&problem, &place,
+					  is_written_as_one_before(ops, i, &problem, &place.device.target), &coverage);
+			}
 	}
 	print_message("%zu ops, %zu candidates\n", ops_tried, tried);
 	assert_true(ops_tried > 0 && tried > ops_tried);

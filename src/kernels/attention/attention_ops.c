@@ -12,6 +12,7 @@
 #include "kernels/attention/attention_cpu.h"
 #include "kernels/attention/attention_gpu.h"
 #include "kernels/attention/attention_prefill_gpu.h"
+#include "kernels/attention/attention_wgsl.h"
 
 static int overflows(const struct tcb_shape *shape)
 {
@@ -206,7 +207,8 @@ static const struct tcb_shape prefill_shapes[] = {
 		.default_contract = TCB_CONTRACT_F16,                                                       \
 		.default_shapes = kind##_shapes,                                                            \
 		.default_shape_count = sizeof(kind##_shapes) / sizeof(kind##_shapes[0]),                    \
-		.side = TCB_SIDES(&attention_##kind##_##kv_##_cpu, &attention_##kind##_##kv_##_gpu),        \
+		.side = TCB_SIDES(&attention_##kind##_##kv_##_cpu, &attention_##kind##_##kv_##_gpu,         \
+				  &attention_##kind##_##kv_##_wgsl),                                        \
 		.check_shape = check_shape,                                                                 \
 		.operands = operands,                                                                       \
 		.fill = fill,                                                                               \

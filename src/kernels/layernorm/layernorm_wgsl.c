@@ -111,7 +111,7 @@ static void result(struct rows_wgsl_writer *w, unsigned i, int is_held, const ch
  */
 static void bound(const struct rows_wgsl *g, struct tcb_kernel *out)
 {
-	out->chain = rows_wgsl_chain(g) + (2 * ROWS_WGSL_DIVISION + 8) * rows_wgsl_steps(g) + 3 * ROWS_WGSL_DIVISION +
+	out->chain = rows_wgsl_chain(g) + (2 * TCB_WGSL_DIVISION + 8) * rows_wgsl_steps(g) + 3 * TCB_WGSL_DIVISION +
 		     2 * ROWS_WGSL_RSQRT_ULPS + 14;
 	out->ulps = 0.51;
 }

@@ -17,38 +17,11 @@ static const char parts[] = "xyzw";
 
 /* --- operands --- */
 
-/* Values of 16 bits, in words of two; what is stored is rounded to nearest here, which the language leaves open. */
-static void write_words(struct writer *w)
-{
-	const int is_f16 = w->g->type == TCB_TYPE_F16;
-	const unsigned cut = is_f16 ? 13 : 16; /* bits of an f32 */
-	struct tcb_wgsl *t = &w->w;
-
-	tcb_wgsl_add(t, "\n"
-			"fn floats_of(words: vec2<u32>) -> vec4<f32> {\n");
-	tcb_wgsl_add(t, is_f16 ? "return vec4<f32>(unpack2x16float(words.x), unpack2x16float(words.y));\n"
-			       : "return bitcast<vec4<f32>>(vec4<u32>(words.x << 16u, words.x & 0xffff0000u, "
-				 "words.y << 16u, words.y & 0xffff0000u));\n");
-	tcb_wgsl_add(t,
-		     "}\n"
-		     "\n"
-		     "// To nearest, of two that are as near to the even one.\n"
-		     "fn words_of(values: vec4<f32>) -> vec2<u32> {\n"
-		     "let bits = bitcast<vec4<u32>>(values);\n"
-		     "let odd = (bits >> vec4<u32>(%uu)) & vec4<u32>(1u);\n"
-		     "let near = (bits + odd + vec4<u32>(0x%xu)) & vec4<u32>(0x%xu);\n",
-		     cut, (1u << (cut - 1)) - 1, ~((1u << cut) - 1));
-	tcb_wgsl_add(t, is_f16 ? "let rounded = bitcast<vec4<f32>>(near);\n"
-				 "return vec2<u32>(pack2x16float(rounded.xy), pack2x16float(rounded.zw));\n"
-			       : "return (near.xz >> vec2<u32>(16u)) | near.yw;\n");
-	tcb_wgsl_add(t, "}\n");
-}
-
 /* Vectors of four elements are loaded and stored. */
 static void write_wide(struct writer *w)
 {
 	const int is_f32 = w->g->type == TCB_TYPE_F32;
-	const char *from = is_f32 ? "" : "floats_of(", *to = is_f32 ? "" : "words_of(", *end = is_f32 ? "" : ")";
+	const char *from = is_f32 ? "" : "from_halves(", *to = is_f32 ? "" : "to_halves(", *end = is_f32 ? "" : ")";
 
 	tcb_wgsl_add(&w->w,
 		     "\n"
@@ -81,8 +54,8 @@ static void write_wide(struct writer *w)
 static void write_narrow(struct writer *w)
 {
 	const int is_f32 = w->g->type == TCB_TYPE_F32;
-	const char *of_a = is_f32 ? "a[at]" : "floats_of(vec2<u32>(a[at / 2u] >> (at % 2u * 16u), 0u)).x";
-	const char *of_b = is_f32 ? "b[at]" : "floats_of(vec2<u32>(b[at / 2u] >> (at % 2u * 16u), 0u)).x";
+	const char *of_a = is_f32 ? "a[at]" : "from_halves(vec2<u32>(a[at / 2u] >> (at % 2u * 16u), 0u)).x";
+	const char *of_b = is_f32 ? "b[at]" : "from_halves(vec2<u32>(b[at / 2u] >> (at % 2u * 16u), 0u)).x";
 	struct tcb_wgsl *t = &w->w;
 
 	tcb_wgsl_add(t,
@@ -114,7 +87,7 @@ static void write_narrow(struct writer *w)
 		tcb_wgsl_add(t, "\n// Another workgroup may be storing the word's other half.\n");
 	tcb_wgsl_add(t, "%sfn put(row: u32, vector: u32, values: vec4<f32>) {\n", is_f32 ? "\n" : "");
 	if (!is_f32)
-		tcb_wgsl_add(t, "let words = words_of(values);\n");
+		tcb_wgsl_add(t, "let words = to_halves(values);\n");
 	tcb_wgsl_add(t,
 		     "for (var i = 0u; i < 4u; i++) {\n"
 		     "let at = row * n + vector * 4u + i;\n"
@@ -266,8 +239,10 @@ static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_
 	tcb_wgsl_number(t, "k", g.k);
 	tcb_wgsl_number(t, "steps", g.steps);
 	tcb_wgsl_number(t, "whole", (size_t)g.is_whole);
-	if (!is_f32)
-		write_words(&w);
+	if (!is_f32) {
+		tcb_wgsl_add_from_halves(t, g.type);
+		tcb_wgsl_add_to_halves(t, g.type);
+	}
 	(g.is_wide ? write_wide : write_narrow)(&w);
 	write_memory(&w);
 	write_matmul(&w);

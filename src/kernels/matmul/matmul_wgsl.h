@@ -10,8 +10,7 @@
  * them, else of one.  stages=2: the next step's values are loaded before this one's are multiplied.
  *
  * Types of 16 bits are read and stored as words of two, so that a device needs nothing but what all have.
- * Where rows are no whole numbers of four, halves of C's words are stored one by one, by atomics.  WGSL does not say
- * what comes of results that are too large for f16, nor which way those are rounded that are below its normal numbers.
+ * Where rows are no whole numbers of four, halves of C's words are stored one by one, by atomics.
  */
 #ifndef TCB_KERNELS_MATMUL_WGSL_H
 #define TCB_KERNELS_MATMUL_WGSL_H

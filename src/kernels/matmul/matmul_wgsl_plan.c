@@ -142,17 +142,6 @@ RULE(rule_share)
 	return g.a_loads && g.b_loads ? NULL : "an invocation would have nothing to load: a larger midi.k or micro";
 }
 
-RULE(rule_size)
-{
-	struct tcb_operand operands[TCB_OPERANDS_MAX];
-	const size_t count = problem->op->operands(problem, operands);
-
-	for (size_t i = 0; i < count; i++)
-		if (operands[i].bytes > UINT32_MAX - UINT16_MAX)
-			return "operands are counted in bytes of 32 bits";
-	return NULL;
-}
-
 /* What figures speak for: 128 x 128 with 8 x 8 and 64 x 64 with as much, in steps of 16. */
 RULE(policy_usual)
 {
@@ -170,7 +159,7 @@ static const struct tcb_rule rules[] = {
 	{ TCB_FIELD_KNOB(WORKGROUP), TCB_RULE_KERNEL, tcb_wgsl_rule_workgroup },
 	{ TCB_FIELD_TILES | TCB_FIELD_KNOB(WORKGROUP), TCB_RULE_KERNEL, rule_tiles },
 	{ TCB_FIELD_TILES | TCB_FIELD_KNOB(WORKGROUP), TCB_RULE_KERNEL, rule_share },
-	{ 0, TCB_RULE_KERNEL, rule_size },
+	{ 0, TCB_RULE_KERNEL, tcb_wgsl_rule_size },
 	{ TCB_FIELD_KNOB(VEC), TCB_RULE_POLICY, policy_vec },
 	{ 0, TCB_RULE_POLICY, policy_usual },
 	{ 0, TCB_RULE_KERNEL, tcb_wgsl_rule_bindings },

@@ -52,7 +52,7 @@ static void result(struct rows_wgsl_writer *w, unsigned i, int is_held, const ch
  * reaches the result; then the root and two products, half an ulp each. */
 static void bound(const struct rows_wgsl *g, struct tcb_kernel *out)
 {
-	out->chain = (rows_wgsl_chain(g) + ROWS_WGSL_DIVISION + 4) / 2.0;
+	out->chain = (rows_wgsl_chain(g) + TCB_WGSL_DIVISION + 4) / 2.0;
 	out->ulps = ROWS_WGSL_RSQRT_ULPS + 1.01;
 }
 

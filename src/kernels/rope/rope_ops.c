@@ -12,6 +12,7 @@
 #include "base/util.h"
 #include "kernels/rope/rope_cpu.h"
 #include "kernels/rope/rope_gpu.h"
+#include "kernels/rope/rope_wgsl.h"
 
 static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err)
 {
@@ -272,26 +273,26 @@ static const struct tcb_shape default_shapes[] = {
 	{ 1, 64, 128, HEADS(64) },
 };
 
-#define ROPE_OP(kv_, ID, type_, io_, format_, text, ...)                                   \
-	static const struct rope_op kv_ = { TCB_KV_##ID };                                 \
-	const struct tcb_op tcb_op_rope_append_##kv_ = {                                   \
-		.name = "rope_append_" #kv_,                                               \
-		.summary = "rotary embedding of q and k; k and v appended to " text,       \
-		.shape_form = "MxNxK,hQ/KV",                                               \
-		.words = TCB_KV_WORDS | 1u << TCB_WORD_PAIRS,                              \
-		.type = io_,                                                               \
-		.member = &kv_,                                                            \
-		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_F16,              \
-		.default_contract = TCB_CONTRACT_F16,                                      \
-		.default_shapes = default_shapes,                                          \
-		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]), \
-		.side = TCB_SIDES(&rope_##kv_##_cpu, &rope_##kv_##_gpu),                   \
-		.check_shape = check_shape,                                                \
-		.operands = operands,                                                      \
-		.fill = fill,                                                              \
-		.reference = reference,                                                    \
-		.flops = flops,                                                            \
-		.traffic = traffic,                                                        \
+#define ROPE_OP(kv_, ID, type_, io_, format_, text, ...)                                     \
+	static const struct rope_op kv_ = { TCB_KV_##ID };                                   \
+	const struct tcb_op tcb_op_rope_append_##kv_ = {                                     \
+		.name = "rope_append_" #kv_,                                                 \
+		.summary = "rotary embedding of q and k; k and v appended to " text,         \
+		.shape_form = "MxNxK,hQ/KV",                                                 \
+		.words = TCB_KV_WORDS | 1u << TCB_WORD_PAIRS,                                \
+		.type = io_,                                                                 \
+		.member = &kv_,                                                              \
+		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_F16,                \
+		.default_contract = TCB_CONTRACT_F16,                                        \
+		.default_shapes = default_shapes,                                            \
+		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),   \
+		.side = TCB_SIDES(&rope_##kv_##_cpu, &rope_##kv_##_gpu, &rope_##kv_##_wgsl), \
+		.check_shape = check_shape,                                                  \
+		.operands = operands,                                                        \
+		.fill = fill,                                                                \
+		.reference = reference,                                                      \
+		.flops = flops,                                                              \
+		.traffic = traffic,                                                          \
 	};
 
 TCB_KV_LIST(ROPE_OP, )

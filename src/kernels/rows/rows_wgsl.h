@@ -32,9 +32,7 @@ enum {
 	ROWS_WGSL_EXPRESSION_MAX = 512
 };
 
-/* Roundings of 2^-24 (WGSL, "Accuracy of Concrete Floating Point Expressions"): 2.5 ulp. */
-#define ROWS_WGSL_DIVISION 5
-/* inverseSqrt's ulps there. */
+/* inverseSqrt's ulps (WGSL, "Accuracy of Concrete Floating Point Expressions"). */
 #define ROWS_WGSL_RSQRT_ULPS 2
 
 /* A geometry and a problem in numbers. */

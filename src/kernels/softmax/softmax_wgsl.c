@@ -12,17 +12,10 @@
 #include "kernels/rows/rows_wgsl.h"
 #include "kernels/softmax/softmax.h"
 
-#define LOWEST "-0x1.fffffep+127f"
-
-/* exp(x)'s error in ulps is EXP_ULPS + EXP_DEPTH |x| (WGSL, "Accuracy of Concrete Floating Point Expressions"). */
-enum { EXP_ULPS = 3, EXP_DEPTH = 2 };
-/* Below this exponentials are less than 2^-126, and may be 0: 126 ln(2), which the reference's extra term has. */
-#define DEPTH_MOST 87.34
-
 static void begin(struct rows_wgsl_writer *w, enum rows_wgsl_sweep sweep)
 {
 	if (sweep != ROWS_WGSL_SECOND)
-		tcb_wgsl_add(&w->w, "var largest = " LOWEST ";\n");
+		tcb_wgsl_add(&w->w, "var largest = " TCB_WGSL_LOWEST ";\n");
 	if (sweep != ROWS_WGSL_FIRST)
 		tcb_wgsl_add(&w->w, "var sum = 0.0;\n");
 }
@@ -90,14 +83,15 @@ static void result(struct rows_wgsl_writer *w, unsigned i, int is_held, const ch
  * The element's exponential, 1 / sum, and their product.  In the sum errors that grow with the depth below the maximum
  * count as much as their terms, and the mean depth of those is at most ln(n): it is the entropy of the results less
  * the logarithm of the sum.  Where a sum is rescaled the depths of the steps add up to the term's, and each exponential
- * has EXP_ULPS, and the product's rounding, of its own.
+ * has TCB_WGSL_EXP_ULPS, and the product's rounding, of its own.
  */
 static void bound(const struct rows_wgsl *g, struct tcb_kernel *out)
 {
 	const double steps = rows_wgsl_steps(g), n = (double)g->columns * g->width;
 
-	out->chain = rows_wgsl_chain(g) + steps + ROWS_WGSL_DIVISION;
-	out->ulps = EXP_ULPS + EXP_DEPTH * DEPTH_MOST + EXP_ULPS * (1 + steps) + EXP_DEPTH * log(n) + 1;
+	out->chain = rows_wgsl_chain(g) + steps + TCB_WGSL_DIVISION;
+	out->ulps = TCB_WGSL_EXP_ULPS + TCB_WGSL_EXP_DEPTH * TCB_WGSL_DEPTH_MOST + TCB_WGSL_EXP_ULPS * (1 + steps) +
+		    TCB_WGSL_EXP_DEPTH * log(n) + 1;
 }
 
 const struct rows_wgsl_math softmax_wgsl_math = {
@@ -106,7 +100,7 @@ const struct rows_wgsl_math softmax_wgsl_math = {
 	.output = SOFTMAX_Y,
 	.has_max = 1,
 	.has_sweeps = 1,
-	.absent = LOWEST,
+	.absent = TCB_WGSL_LOWEST,
 	.begin = begin,
 	.add = add,
 	.close = close_row,

@@ -32,6 +32,14 @@
 
 enum { TCB_WGSL_BINDINGS_MAX = TCB_ARGUMENTS_MAX };
 
+/* What a device may be off by (WGSL, "Accuracy of Concrete Floating Point Expressions"): exp(x) by EXP_ULPS + EXP_DEPTH
+ * |x| ulps, a quotient by 2.5, which are DIVISION roundings of 2^-24. */
+enum { TCB_WGSL_EXP_ULPS = 3, TCB_WGSL_EXP_DEPTH = 2, TCB_WGSL_DIVISION = 5 };
+/* exp(-x) from here on is less than 2^-126, and may be 0: 126 ln(2). */
+#define TCB_WGSL_DEPTH_MOST 87.34
+/* The lowest float: the maximum of nothing. */
+#define TCB_WGSL_LOWEST "-0x1.fffffep+127f"
+
 struct tcb_wgsl {
 	struct tcb_kernel *out;
 	struct tcb_kernel_wgsl *code;
@@ -76,6 +84,13 @@ void tcb_wgsl_add(struct tcb_wgsl *w, const char *format, ...) __attribute__((fo
 /* Lines that are done for each i below COUNT, by the workgroup's invocations in turn. */
 void tcb_wgsl_each(struct tcb_wgsl *w, unsigned count, unsigned workgroup, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
+
+/* wgsl_halves.c; TYPE: of 16 bits, f16 or bf16. */
+/* fn from_halves(words: vec2<u32>) -> vec4<f32>, of four values, two a word. */
+void tcb_wgsl_add_from_halves(struct tcb_wgsl *w, enum tcb_type type);
+/* fn to_halves(values: vec4<f32>) -> vec2<u32>; what comes of those that are too large for f16, and which way those are
+ * rounded that are below its normal numbers, WGSL does not say. */
+void tcb_wgsl_add_to_halves(struct tcb_wgsl *w, enum tcb_type type);
 
 /* wgsl_tree.c */
 enum tcb_wgsl_operation { TCB_WGSL_SUM, TCB_WGSL_MAX, TCB_WGSL_MIN };

@@ -47,6 +47,9 @@ void tcb_wgsl_add_floats_of(struct tcb_wgsl *w);
 /* fn dot_of(a: vec4<u32>, b: vec4<u32>) -> i32, of sixteen codes each; by dot products of the language, or without. */
 void tcb_wgsl_add_dot_of(struct tcb_wgsl *w, int is_dp4a);
 
+/* fn size_of(values: vec4<f32>) -> vec4<u32>, that compare as magnitudes do; fn scale_of(most: vec4<u32>) -> vec2<f32>
+ * and fn pack(codes: vec4<i32>) -> u32, for values that become codes of 8 bits: round(value * scale_of(most).y). */
+void tcb_wgsl_add_codes(struct tcb_wgsl *w, int is_dp4a);
 /*
  * fn quantize(x_at: u32, to: u32): GROUP (16 or 32) activations, from vector X_AT of x (array<vec4<f32>>) on, to
  * sixteen TO and on of CODES (array<vec4<u32>>) and SCALES (array<vec2<f32>>: the scale, and that times the sum of the

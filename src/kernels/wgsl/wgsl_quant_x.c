@@ -38,11 +38,27 @@ void tcb_wgsl_add_dot_of(struct tcb_wgsl *w, int is_dp4a)
 		     dot, dot, dot, dot);
 }
 
-static void add_words(struct tcb_wgsl *w, int is_dp4a)
+/*
+ * A group that holds an infinity or a NaN gets that for a scale; by its bits, since a device may take it that there
+ * are none.  One whose largest is below 127 * 2^-126 counts as zeros.  Quotients of a device are right to 2.5 units in
+ * the last place: a step of Newton's makes 1 / scale as exact as products are.
+ */
+void tcb_wgsl_add_codes(struct tcb_wgsl *w, int is_dp4a)
 {
 	tcb_wgsl_add(w, "\n"
 			"fn size_of(values: vec4<f32>) -> vec4<u32> {\n"
 			"return bitcast<vec4<u32>>(values) & vec4<u32>(0x7fffffffu);\n"
+			"}\n"
+			"\n"
+			"// The scale of values whose sizes are at most these, and what they are multiplied by.\n"
+			"fn scale_of(most: vec4<u32>) -> vec2<f32> {\n"
+			"let bits = max(max(most.x, most.y), max(most.z, most.w));\n"
+			"let is_large = bits >= 0x03fe0000u; // 127 * 2^-126\n"
+			"let is_coded = is_large && bits < 0x7f800000u;\n"
+			"let scale = select(0.0, bitcast<f32>(bits) * (1.0 / 127.0), is_large);\n"
+			"let rough = 127.0 / bitcast<f32>(select(0x3f800000u, bits, is_coded));\n"
+			"let inverse = select(0.0, fma(rough, fma(-scale, rough, 1.0), rough), is_coded);\n"
+			"return vec2<f32>(scale, inverse);\n"
 			"}\n");
 	if (is_dp4a)
 		tcb_wgsl_add(w, "\n"
@@ -56,21 +72,6 @@ static void add_words(struct tcb_wgsl *w, int is_dp4a)
 			   "let bytes = (bitcast<vec4<u32>>(codes) & vec4<u32>(255u)) << vec4<u32>(0u, 8u, 16u, 24u);\n"
 			   "return bytes.x | bytes.y | bytes.z | bytes.w;\n"
 			   "}\n");
-}
-
-/*
- * From "bits", the largest of a group, "scale" and "inverse".  A group that holds an infinity or a NaN gets that for a
- * scale; by its bits, since a device may take it that there are none.  One whose largest is below 127 * 2^-126 counts
- * as zeros.  Quotients of a device are right to 2.5 units in the last place: a step of Newton's makes 1 / scale as
- * exact as products are.
- */
-static void add_scale(struct tcb_wgsl *w)
-{
-	tcb_wgsl_add(w, "let is_large = bits >= 0x03fe0000u; // 127 * 2^-126\n"
-			"let is_coded = is_large && bits < 0x7f800000u;\n"
-			"let scale = select(0.0, bitcast<f32>(bits) * (1.0 / 127.0), is_large);\n"
-			"let rough = 127.0 / bitcast<f32>(select(0x3f800000u, bits, is_coded));\n"
-			"let inverse = select(0.0, fma(rough, fma(-scale, rough, 1.0), rough), is_coded);\n");
 }
 
 static void add_group(struct tcb_wgsl *w, const struct tcb_wgsl_quantize *quantize)
@@ -88,10 +89,10 @@ static void add_group(struct tcb_wgsl *w, const struct tcb_wgsl_quantize *quanti
 	tcb_wgsl_add(w, "var most = size_of(x0);\n");
 	for (unsigned i = 1; i < vectors; i++)
 		tcb_wgsl_add(w, "most = max(most, size_of(x%u));\n", i);
-	tcb_wgsl_add(w, "let bits = max(max(most.x, most.y), max(most.z, most.w));\n");
-	add_scale(w);
+	tcb_wgsl_add(w, "let both = scale_of(most);\n"
+			"let scale = both.x;\n");
 	for (unsigned i = 0; i < vectors; i++)
-		tcb_wgsl_add(w, "let codes%u = vec4<i32>(round(x%u * inverse));\n", i, i);
+		tcb_wgsl_add(w, "let codes%u = vec4<i32>(round(x%u * both.y));\n", i, i);
 	for (unsigned s = 0; s < vectors; s += 4)
 		tcb_wgsl_add(w,
 			     "let sum%u = codes%u + codes%u + codes%u + codes%u;\n"
@@ -118,10 +119,11 @@ static void add_shared_group(struct tcb_wgsl *w, const struct tcb_wgsl_quantize 
 		     quantize->group / TCB_WGSL_EIGHT);
 	for (unsigned mask = 1; mask < quantize->group / TCB_WGSL_EIGHT; mask *= 2)
 		tcb_wgsl_add(w, "bits = max(bits, subgroupShuffleXor(bits, %uu));\n", mask);
-	add_scale(w);
 	tcb_wgsl_add(w,
-		     "let codes0 = vec4<i32>(round(x0 * inverse));\n"
-		     "let codes1 = vec4<i32>(round(x1 * inverse));\n"
+		     "let both = scale_of(vec4<u32>(bits));\n"
+		     "let scale = both.x;\n"
+		     "let codes0 = vec4<i32>(round(x0 * both.y));\n"
+		     "let codes1 = vec4<i32>(round(x1 * both.y));\n"
 		     "let codes = codes0 + codes1;\n"
 		     "let own = codes.x + codes.y + codes.z + codes.w;\n"
 		     "let sum = own + subgroupShuffleXor(own, 1u);\n"
@@ -140,7 +142,7 @@ static void add_shared_group(struct tcb_wgsl *w, const struct tcb_wgsl_quantize 
 
 void tcb_wgsl_add_quantize(struct tcb_wgsl *w, const struct tcb_wgsl_quantize *quantize)
 {
-	add_words(w, quantize->is_dp4a);
+	tcb_wgsl_add_codes(w, quantize->is_dp4a);
 	(quantize->is_shared ? add_shared_group : add_group)(w, quantize);
 }
 

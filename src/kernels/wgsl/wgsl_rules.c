@@ -44,3 +44,16 @@ const char *tcb_wgsl_rule_bindings(const struct tcb_problem *problem, const stru
 			return "an operand is larger than what the device binds";
 	return NULL;
 }
+
+const char *tcb_wgsl_rule_size(const struct tcb_problem *problem, const struct tcb_target *target,
+			       const struct tcb_geometry *geometry)
+{
+	struct tcb_operand operands[TCB_OPERANDS_MAX];
+	const size_t count = problem->op->operands(problem, operands);
+
+	(void)target, (void)geometry;
+	for (size_t i = 0; i < count; i++)
+		if (operands[i].bytes > UINT32_MAX - UINT16_MAX)
+			return "operands are counted in bytes of 32 bits";
+	return NULL;
+}

@@ -17,6 +17,8 @@ tcb_gpu_rule tcb_wgsl_rule_workgroup;
 tcb_gpu_rule tcb_wgsl_rule_tree;
 /* Every operand fits in a binding. */
 tcb_gpu_rule tcb_wgsl_rule_bindings;
+/* Bytes of every operand, rounded up, are numbers of 32 bits. */
+tcb_gpu_rule tcb_wgsl_rule_size;
 
 #define TCB_WGSL_READS_TREE (TCB_FIELD_KNOB(WORKGROUP) | TCB_FIELD_KNOB(TREE))
 

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Private to attention_decode's WGSL kernels: what a geometry means in WebGPU.
+ *
+ * Splitk workgroups share a tile's KV, each a part of macro.n tokens of it (fewer where a sequence is shorter); what
+ * they leave in the workspace a second launch brings together (join=launch).  An invocation has micro.k values of
+ * a head (of heads of 96, which tiles have as 128, three quarters of that), so that some invocations next to each
+ * other, a team, have a KV token; teams of a workgroup
+ * take micro.n tokens each at a time, together midi.n, and all query rows of the tile, whose scores are brought
+ * together as tree says.  A team has a running maximum and sum of its own; they meet at the end.  stages=2: V of
+ * tokens is asked for before their scores are there, and K of the next ones before V is added up.
+ */
+#ifndef TCB_KERNELS_ATTENTION_DECODE_WGSL_H
+#define TCB_KERNELS_ATTENTION_DECODE_WGSL_H
+
+#include "kernels/attention/attention_wgsl.h"
+
+enum { ATTENTION_DECODE_WGSL_ROWS_MAX = 8, ATTENTION_DECODE_WGSL_TOGETHER_MAX = 4 };
+
+/* A geometry and a problem in numbers. */
+struct attention_decode_wgsl {
+	struct attention_wgsl a;
+	unsigned team, teams;
+	unsigned vectors, fours; /* of an invocation, of a token */
+	unsigned together;       /* KV tokens of a team at a time */
+	unsigned piece;          /* of all teams */
+	unsigned splitk, stages;
+	/* not in the text */
+	unsigned steps; /* pieces of a part, at most */
+	uint32_t grid[3];
+	unsigned join_groups;
+};
+
+/* attention_decode_wgsl_plan.c */
+void attention_decode_wgsl_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
+				struct attention_decode_wgsl *out);
+double attention_decode_wgsl_chain(const struct attention_decode_wgsl *g);
+
+#endif
