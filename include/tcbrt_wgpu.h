@@ -45,6 +45,7 @@ struct tcbrt_wgpu_adapter {
 	 * maxComputeWorkgroupSizeX, maxComputeWorkgroupStorageSize, maxComputeWorkgroupsPerDimension,
 	 * maxStorageBuffersPerShaderStage. */
 	unsigned workgroup_invocations, workgroup_size_x, workgroup_bytes, workgroups, storage_buffers;
+	int is_trusted;       /* modules are made without checks of bounds and loops, as pages cannot: wgpu:0:trusted */
 	size_t binding_bytes; /* the smaller of maxStorageBufferBindingSize and maxBufferSize */
 	size_t reserved[4];
 };

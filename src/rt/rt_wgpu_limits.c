@@ -25,6 +25,8 @@ void rt_wgpu_name(const struct tcbrt_wgpu_adapter *adapter, char out[TCB_DEVICE_
 						       .description_bytes = adapter->description_bytes },
 			  &device);
 	tcb_wgpu_complete(&device);
+	if (adapter->is_trusted)
+		tcb_wgpu_trust(&device);
 	(void)snprintf(out, TCB_DEVICE_NAME_MAX, "%.24s:%s", device.name, device.key);
 }
 
@@ -49,6 +51,7 @@ void rt_wgpu_limit(const struct tcbrt_wgpu_adapter *adapter, struct tcb_target *
 	wgpu->bindings_most = (unsigned)tcb_least(adapter->storage_buffers, UINT16_MAX);
 	wgpu->workgroup_bytes = adapter->workgroup_bytes;
 	wgpu->binding_bytes = adapter->binding_bytes;
+	wgpu->is_checked = !adapter->is_trusted;
 	tcb_wgpu_guarantee(wgpu);
 	tcb_kind_wgpu.complete(target);
 }

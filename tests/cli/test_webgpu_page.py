@@ -18,7 +18,8 @@ PAGE = pathlib.Path(__file__).resolve().parents[2] / "examples" / "webgpu"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 SHAPES = {"q4k_matvec": "1x60x512", "q4k_matmul": "9x70x256", "matmul_f32": "33x65x70", "matmul_f16": "33x64x70",
           "softmax": "7x1009", "rmsnorm": "5x1000", "layernorm": "5x1000", "reduce2d_sum": "37x112",
-          "elementwise_gelu_f32": "30x100"}
+          "elementwise_gelu_f32": "30x100", "attention_decode_f16": "1x130x64,h4/2",
+          "attention_prefill_f16": "19x130x64,h4/2,causal"}
 
 
 def serve(folder, reports):

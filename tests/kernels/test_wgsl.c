@@ -405,7 +405,11 @@ static void images(void **state)
 	for (uint32_t i = 0; i < image->unit_count; i++)
 		assert_tidy((const char *)image + image->unit[i].offset);
 	free(image);
-	assert_int_equal(tcb_compute_limit_image(&problem, &target, &image, &err), TCB_E_UNSUPPORTED);
+	assert_int_equal(tcb_compute_limit_image(&problem, &target, &image, &err), TCB_OK);
+	assert_true(tcb_code_image_valid(&tcb_language_wgsl, image, image->bytes));
+	assert_true(image->unit[0].step_operations > 0);
+	assert_tidy((const char *)image + image->unit[0].offset);
+	free(image);
 }
 
 int main(void)

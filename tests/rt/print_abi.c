@@ -149,6 +149,7 @@ int main(void)
 	AT(tcbrt_wgpu_adapter, workgroup_bytes);
 	AT(tcbrt_wgpu_adapter, workgroups);
 	AT(tcbrt_wgpu_adapter, storage_buffers);
+	AT(tcbrt_wgpu_adapter, is_trusted);
 	AT(tcbrt_wgpu_adapter, binding_bytes);
 	AT(tcbrt_wgpu_adapter, reserved);
 	SIZE(tcbrt_wgpu_binding);

@@ -261,6 +261,11 @@ static void names_are_of_the_adapter(void **state)
 
 	(void)state;
 	assert_int_equal(tcbrt_wgpu_device(&adapter, name, NULL), TCBRT_OK);
+	adapter.is_trusted = 1;
+	assert_int_equal(tcbrt_wgpu_device(&adapter, other, NULL), TCBRT_OK);
+	assert_non_null(strstr(other, "-trusted:"));
+	assert_null(strstr(name, "-trusted:"));
+	adapter.is_trusted = 0;
 	assert_int_equal(strncmp(name, "wgpu-nvidia:", 12), 0);
 	adapter.workgroup_bytes = 0; /* what a device was made with is not what it is */
 	assert_int_equal(tcbrt_wgpu_device(&adapter, other, NULL), TCBRT_OK);
