@@ -1,7 +1,7 @@
 // q4k_matvec 1x4096x4096, contract q8, for wgpu-portable
-// geometry: macro=1x8x4096,midi=1x8x4096,micro=1x1x32,isa=wgsl,layout=native,unroll=4,stages=1,xin=shared,group=32,prep=block,workgroup=256,tree=shared
+// geometry: macro=1x8x4096,midi=1x8x4096,micro=1x1x32,isa=wgsl,layout=native,unroll=4,stages=2,xin=shared,group=32,prep=block,workgroup=256,tree=shared
 // source: default
-// constants: rows = 4096, pieces = 128, steps = 1, blocks = 16
+// constants: rows = 4096, blocks = 16
 //
 // dispatch 1: matvec, workgroups of 256, dispatchWorkgroups(512, 1, 1)
 //   binding 2: weights, 9437184 bytes, weights of blocks
@@ -11,14 +11,11 @@
 @group(0) @binding(0) var<storage, read> x: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read_write> y: array<f32>;
 override rows: u32;
-override pieces: u32;
-override steps: u32;
 @group(0) @binding(2) var<storage, read> weights: array<vec4<u32>>;
 override blocks: u32;
 
-// The 16 bytes from byte AT on, a multiple of 16.
 fn bytes16(at: u32) -> vec4<u32> {
-    return weights[at >> 4u];
+    return weights[at];
 }
 
 // Which sixteen of its row a piece's low values are; the high ones are 2 on.
@@ -35,8 +32,8 @@ struct Stored {
 fn load(row: u32, piece: u32) -> Stored {
     var stored: Stored;
     let part = piece & 7u;
-    let block = (row * blocks + (piece >> 3u)) * 144u;
-    let codes_at = block + 16u + part * 16u;
+    let block = (row * blocks + (piece >> 3u)) * 9u;
+    let codes_at = block + 1u + part * 1u;
     stored.codes = bytes16(codes_at);
     stored.scales = bytes16(block + 0u);
     return stored;
@@ -70,8 +67,25 @@ fn decode(stored: Stored, piece: u32) -> Piece {
 var<workgroup> x_codes: array<vec4<u32>, 256>;
 var<workgroup> x_scales: array<vec2<f32>, 256>;
 
+// Where a sixteen is kept: the low ones of all pieces, then the high ones.
+fn place_of(sixteen: u32) -> u32 {
+    let of_two = sixteen % 4u;
+    return sixteen / 4u * 2u + of_two % 2u + select(0u, 128u, of_two >= 2u);
+}
+
 fn size_of(values: vec4<f32>) -> vec4<u32> {
     return bitcast<vec4<u32>>(values) & vec4<u32>(0x7fffffffu);
+}
+
+// The scale of values whose sizes are at most these, and what they are multiplied by.
+fn scale_of(most: vec4<u32>) -> vec2<f32> {
+    let bits = max(max(most.x, most.y), max(most.z, most.w));
+    let is_large = bits >= 0x03fe0000u; // 127 * 2^-126
+    let is_coded = is_large && bits < 0x7f800000u;
+    let scale = select(0.0, bitcast<f32>(bits) * (1.0 / 127.0), is_large);
+    let rough = 127.0 / bitcast<f32>(select(0x3f800000u, bits, is_coded));
+    let inverse = select(0.0, fma(rough, fma(-scale, rough, 1.0), rough), is_coded);
+    return vec2<f32>(scale, inverse);
 }
 
 fn pack(codes: vec4<i32>) -> u32 {
@@ -97,26 +111,24 @@ fn quantize(x_at: u32, to: u32) {
     most = max(most, size_of(x5));
     most = max(most, size_of(x6));
     most = max(most, size_of(x7));
-    let bits = max(max(most.x, most.y), max(most.z, most.w));
-    let is_large = bits >= 0x03fe0000u; // 127 * 2^-126
-    let is_coded = is_large && bits < 0x7f800000u;
-    let scale = select(0.0, bitcast<f32>(bits) * (1.0 / 127.0), is_large);
-    let rough = 127.0 / bitcast<f32>(select(0x3f800000u, bits, is_coded));
-    let inverse = select(0.0, fma(rough, fma(-scale, rough, 1.0), rough), is_coded);
-    let codes0 = vec4<i32>(round(x0 * inverse));
-    let codes1 = vec4<i32>(round(x1 * inverse));
-    let codes2 = vec4<i32>(round(x2 * inverse));
-    let codes3 = vec4<i32>(round(x3 * inverse));
-    let codes4 = vec4<i32>(round(x4 * inverse));
-    let codes5 = vec4<i32>(round(x5 * inverse));
-    let codes6 = vec4<i32>(round(x6 * inverse));
-    let codes7 = vec4<i32>(round(x7 * inverse));
+    let both = scale_of(most);
+    let scale = both.x;
+    let codes0 = vec4<i32>(round(x0 * both.y));
+    let codes1 = vec4<i32>(round(x1 * both.y));
+    let codes2 = vec4<i32>(round(x2 * both.y));
+    let codes3 = vec4<i32>(round(x3 * both.y));
+    let codes4 = vec4<i32>(round(x4 * both.y));
+    let codes5 = vec4<i32>(round(x5 * both.y));
+    let codes6 = vec4<i32>(round(x6 * both.y));
+    let codes7 = vec4<i32>(round(x7 * both.y));
     let sum0 = codes0 + codes1 + codes2 + codes3;
-    x_codes[to + 0u] = vec4<u32>(pack(codes0), pack(codes1), pack(codes2), pack(codes3));
-    x_scales[to + 0u] = vec2<f32>(scale, scale * f32(sum0.x + sum0.y + sum0.z + sum0.w));
+    let at0 = place_of(to + 0u);
+    x_codes[at0] = vec4<u32>(pack(codes0), pack(codes1), pack(codes2), pack(codes3));
+    x_scales[at0] = vec2<f32>(scale, scale * f32(sum0.x + sum0.y + sum0.z + sum0.w));
     let sum1 = codes4 + codes5 + codes6 + codes7;
-    x_codes[to + 1u] = vec4<u32>(pack(codes4), pack(codes5), pack(codes6), pack(codes7));
-    x_scales[to + 1u] = vec2<f32>(scale, scale * f32(sum1.x + sum1.y + sum1.z + sum1.w));
+    let at1 = place_of(to + 1u);
+    x_codes[at1] = vec4<u32>(pack(codes4), pack(codes5), pack(codes6), pack(codes7));
+    x_scales[at1] = vec2<f32>(scale, scale * f32(sum1.x + sum1.y + sum1.z + sum1.w));
 }
 
 fn signed_of(codes: u32) -> vec4<i32> {
@@ -133,16 +145,28 @@ fn dot_of(a: vec4<u32>, b: vec4<u32>) -> i32 {
     return dot_four(a.x, b.x) + dot_four(a.y, b.y) + dot_four(a.z, b.z) + dot_four(a.w, b.w);
 }
 
-// A piece times the activations of a token, whose first sixteen is token_at.
-fn product_of(stored: Stored, piece: u32, token_at: u32) -> f32 {
-    let w = decode(stored, piece);
-    let low = token_at + first_of(piece);
-    let high = low + 2u;
+// The activations that a piece meets.
+struct Met {
+    low: vec4<u32>,
+    high: vec4<u32>,
+    scale: vec2<f32>,
+    sum: vec2<f32>,
+}
+
+// Of a token, whose first sixteen is token_at.
+fn met_by(piece: u32, token_at: u32) -> Met {
+    let low = token_at + piece;
+    let high = low + 128u;
     let low_scale = x_scales[low];
     let high_scale = x_scales[high];
-    let sums = vec2<f32>(vec2<i32>(dot_of(w.low, x_codes[low]), dot_of(w.high, x_codes[high])));
-    let both = w.scale * vec2<f32>(low_scale.x, high_scale.x) * sums;
-    let offsets = w.offset * vec2<f32>(low_scale.y, high_scale.y);
+    return Met(x_codes[low], x_codes[high], vec2<f32>(low_scale.x, high_scale.x), vec2<f32>(low_scale.y, high_scale.y));
+}
+
+fn product_of(stored: Stored, piece: u32, x: Met) -> f32 {
+    let w = decode(stored, piece);
+    let sums = vec2<f32>(vec2<i32>(dot_of(w.low, x.low), dot_of(w.high, x.high)));
+    let both = w.scale * x.scale * sums;
+    let offsets = w.offset * x.sum;
     return (both.x - offsets.x) + (both.y - offsets.y);
 }
 
@@ -164,51 +188,30 @@ fn row_at(row: u32) -> u32 {
     return min(row, rows - 1u);
 }
 
-fn is_there(piece: u32) -> bool {
-    return pieces % 128u == 0u || piece < pieces;
-}
-
-fn piece_at(piece: u32) -> u32 {
-    return select(min(piece, pieces - 1u), piece, pieces % 128u == 0u);
-}
-
 @compute @workgroup_size(256)
 fn matvec(
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
     let lane = local % 32u;
-    var row = group.x * 8u + (local / 32u) * 1u;
-    for (var i = local; i < pieces * 32u / 32u; i += 256u) {
-        quantize(group.y * pieces * 8u + i * 8u, i * 2u);
+    let row = group.x * 8u + (local / 32u) * 1u;
+    let w0_0_0 = load(row_at(row + 0u), lane + 0u + 0u);
+    let w0_1_0 = load(row_at(row + 0u), lane + 0u + 32u);
+    let w0_2_0 = load(row_at(row + 0u), lane + 0u + 64u);
+    let w0_3_0 = load(row_at(row + 0u), lane + 0u + 96u);
+    if (local < 128u) {
+        let i = local + 0u;
+        quantize(group.y * 1024u + i * 8u, i * 2u);
     }
     workgroupBarrier();
     let token_at = 0u;
-    for (var round = 0u; round < 1u; round++) {
-        var sum0 = 0.0;
-        for (var step = 0u; step < steps; step++) {
-            let first = step * 128u + lane;
-            let now0_0 = load(row_at(row + 0u), piece_at(first + 0u));
-            let now1_0 = load(row_at(row + 0u), piece_at(first + 32u));
-            let now2_0 = load(row_at(row + 0u), piece_at(first + 64u));
-            let now3_0 = load(row_at(row + 0u), piece_at(first + 96u));
-            if (is_there(first + 0u)) {
-                sum0 += product_of(now0_0, first + 0u, token_at);
-            }
-            if (is_there(first + 32u)) {
-                sum0 += product_of(now1_0, first + 32u, token_at);
-            }
-            if (is_there(first + 64u)) {
-                sum0 += product_of(now2_0, first + 64u, token_at);
-            }
-            if (is_there(first + 96u)) {
-                sum0 += product_of(now3_0, first + 96u, token_at);
-            }
-        }
-        let total0 = of_lanes(sum0, local);
-        if (lane == 0u && row + 0u < rows) {
-            y[group.y * rows + row + 0u] = total0;
-        }
-        row += 8u;
+    var sum0_0 = 0.0;
+    sum0_0 += product_of(w0_0_0, lane + 0u, met_by(lane + 0u, token_at));
+    sum0_0 += product_of(w0_1_0, lane + 32u, met_by(lane + 32u, token_at));
+    sum0_0 += product_of(w0_2_0, lane + 64u, met_by(lane + 64u, token_at));
+    sum0_0 += product_of(w0_3_0, lane + 96u, met_by(lane + 96u, token_at));
+    let total_sum0_0 = of_lanes(sum0_0, local);
+    if (lane == 0u && row + 0u < rows) {
+        y[group.y * rows + row + 0u] = total_sum0_0;
     }
 }
