@@ -59,7 +59,7 @@ enum { TCBRT_WGPU_CONSTANTS_MAX = 12 };
 /* A storage buffer in group 0 of a launch. */
 struct tcbrt_wgpu_binding {
 	unsigned binding; /* its number */
-	int operand;      /* of info.operand, packed where that is; -1: the workspace */
+	int operand;      /* of the plan (tcbrt_plan_operand), packed where that is; -1: the workspace */
 	int is_written;   /* "storage"; else "read-only-storage", where layouts are not "auto" */
 	size_t offset;    /* in the workspace, a multiple of TCBRT_ALIGNMENT; 0 in an operand */
 	/* To be bound: as the operand has, rounded up to a multiple of 16, so its buffer needs up to 15 more; what

@@ -1,15 +1,15 @@
 // reduce2d_sum 4096x4096, contract f32, for wgpu-portable
-// geometry: macro=1x1024x1,midi=1x1024x1,micro=1x4x1,isa=wgsl,unroll=1,vec=16,join=launch,form=lanes,workgroup=256,tree=shared
+// geometry: macro=4x4096x1,midi=1x4096x1,micro=1x4x1,isa=wgsl,unroll=4,vec=16,join=launch,form=lanes,workgroup=256,tree=shared
 // source: default
-// constants: count = 16777216, groups = 16384
-// workspace: 65536 bytes
+// constants: count = 16777216, groups = 1024
+// workspace: 4096 bytes
 //
-// dispatch 1: reduce, workgroups of 256, dispatchWorkgroups(16384, 1, 1)
+// dispatch 1: reduce, workgroups of 256, dispatchWorkgroups(1024, 1, 1)
 //   binding 0: x, 67108864 bytes, input of f32
-//   binding 2: workspace, 65536 bytes from 0 on, zero before the first call
+//   binding 2: workspace, 4096 bytes from 0 on, zero before the first call
 //
 // dispatch 2: join, workgroups of 256, dispatchWorkgroups(1, 1, 1)
-//   binding 2: workspace, 65536 bytes from 0 on, zero before the first call
+//   binding 2: workspace, 4096 bytes from 0 on, zero before the first call
 //   binding 1: y, 16 bytes, output of f32
 
 @group(0) @binding(0) var<storage, read> x: array<vec4<f32>>;
@@ -52,8 +52,27 @@ fn reduce(
     @builtin(local_invocation_index) local: u32,
 ) {
     var sum0 = vec4<f32>(0.0);
-    let first = group.x * 256u + local;
-    sum0 += load_end(first);
+    var sum1 = vec4<f32>(0.0);
+    var sum2 = vec4<f32>(0.0);
+    var sum3 = vec4<f32>(0.0);
+    let whole = count / 4096u; // steps
+    for (var step = group.x; step < whole; step += groups) {
+        let first = step * 1024u + local;
+        sum0 += load(first);
+        sum1 += load(first + 256u);
+        sum2 += load(first + 512u);
+        sum3 += load(first + 768u);
+    }
+    if (whole % groups == group.x) {
+        let first = whole * 1024u + local;
+        sum0 += load_end(first);
+        sum1 += load_end(first + 256u);
+        sum2 += load_end(first + 512u);
+        sum3 += load_end(first + 768u);
+    }
+    sum0 = sum0 + sum2;
+    sum1 = sum1 + sum3;
+    sum0 = sum0 + sum1;
     let own = (sum0.x + sum0.y) + (sum0.z + sum0.w);
     let total = of_workgroup(own, local);
     if (local == 0u) {

@@ -95,7 +95,7 @@ static int is_valid_launch(const struct tcb_language *language, const struct tcb
 		return 0;
 	for (uint32_t i = 0; i < launch->argument_count; i++) {
 		const struct tcb_argument *argument = &launch->argument[i];
-		if (argument->kind > TCB_ARGUMENT_OWN ||
+		if (argument->kind > TCB_ARGUMENT_U64 ||
 		    (argument->kind == TCB_ARGUMENT_OPERAND && argument->value >= TCB_OPERANDS_MAX))
 			return 0;
 	}

@@ -97,8 +97,8 @@ enum tcb_argument_kind {
 	TCB_ARGUMENT_OPERAND,   /* the address of operand[value]; the packed copy where packed_bytes[value] > 0 */
 	TCB_ARGUMENT_WORKSPACE, /* the address of the workspace + value */
 	TCB_ARGUMENT_U32,       /* value, of 4 bytes or less */
-	TCB_ARGUMENT_U64,       /* value, of 8 bytes */
-	TCB_ARGUMENT_OWN        /* what the language alone has, number VALUE */
+	TCB_ARGUMENT_OWN,       /* what the language alone has, number VALUE */
+	TCB_ARGUMENT_U64        /* value, of 8 bytes; signatures have these numbers: the last one is new */
 };
 struct tcb_argument {
 	enum tcb_argument_kind kind;

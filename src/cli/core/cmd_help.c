@@ -122,7 +122,7 @@ static void add_overview(struct tcb_str *out)
 		tcb_str_addf(out, "  %-10s %s\n", (*command)->name, (*command)->summary);
 	cli_add_text(out, "\nstart with:   tcbtune sweep --op @OP        then   tcbtune report\n"
 			  "of sizes:     tcbtune help shapes\n"
-			  "own kernels:  tcbtune sweep --kernel FILE.json    (docs/how-to/tune-your-own-kernel.md)\n"
+			  "own kernels:  tcbtune sweep --kernel FILE.json\n"
 			  "exit status:  0 ok, 1 failure, 2 usage, 3 nothing found, 4 verification failed, "
 			  "130 interrupted\n");
 }

@@ -320,33 +320,58 @@ static void write_attend(struct writer *w)
 static void write_join(struct writer *w)
 {
 	const struct attention_decode_wgsl *g = w->g;
-	const unsigned fours = g->a.k / FOUR;
+	const unsigned fours = g->a.k / FOUR, workgroup = ATTENTION_DECODE_WGSL_JOIN_WORKGROUP;
 	struct tcb_wgsl *t = &w->a.w;
 
+	tcb_wgsl_add(
+		t,
+		"\n"
+		"// Of each part of a row: the largest score and the sum, then what its values are multiplied by.\n"
+		"var<workgroup> of_parts: array<vec2<f32>, %u>;\n"
+		"var<workgroup> weights: array<f32, %u>;\n"
+		"var<workgroup> shares: array<vec4<f32>, %u>;\n",
+		g->splitk, g->splitk, workgroup);
 	tcb_wgsl_begin(t, "join",
-		       &(struct tcb_wgsl_entry){ .workgroup = g->a.workgroup,
-						 .grid = { g->join_groups },
+		       &(struct tcb_wgsl_entry){ .workgroup = workgroup,
+						 .grid = { g->join_rows },
 						 .uses = { w->a.out, w->parts, w->statistics } });
 	tcb_wgsl_add(t,
-		     "let at = group.x * %uu + local;\n"
-		     "let row = at / %uu;\n"
-		     "let four = at %% %uu;\n"
-		     "if (row < rows) {\n"
+		     "let row = group.x;\n"
+		     "let four = local %% %uu;\n"
+		     "let share = local / %uu;\n"
+		     "for (var i = local; i < %uu; i += %uu) {\n"
+		     "of_parts[i] = statistics[row * %uu + i];\n"
+		     "}\n"
+		     "workgroupBarrier();\n"
 		     "var top = " TCB_WGSL_LOWEST ";\n"
 		     "for (var i = 0u; i < %uu; i++) {\n"
-		     "top = max(top, statistics[row * %uu + i].x);\n"
+		     "top = max(top, of_parts[i].x);\n"
 		     "}\n"
+		     "for (var i = local; i < %uu; i += %uu) {\n"
+		     "weights[i] = exp(of_parts[i].x - top);\n"
+		     "}\n"
+		     "workgroupBarrier();\n"
 		     "var total = 0.0;\n"
-		     "var all = vec4<f32>(0.0);\n"
 		     "for (var i = 0u; i < %uu; i++) {\n"
-		     "let part = statistics[row * %uu + i];\n"
-		     "let shrink = exp(part.x - top);\n"
-		     "total += part.y * shrink;\n"
-		     "all += parts[(row * %uu + i) * %uu + four] * shrink;\n"
+		     "total += of_parts[i].y * weights[i];\n"
+		     "}\n",
+		     fours, fours, g->splitk, workgroup, g->splitk, g->splitk, g->splitk, workgroup, g->splitk);
+	tcb_wgsl_add(t,
+		     "var all = vec4<f32>(0.0);\n"
+		     "if (share < %uu) {\n"
+		     "for (var i = share; i < %uu; i += %uu) {\n"
+		     "all += parts[(row * %uu + i) * %uu + four] * weights[i];\n"
+		     "}\n"
+		     "}\n"
+		     "shares[local] = all;\n"
+		     "workgroupBarrier();\n"
+		     "if (share == 0u) {\n"
+		     "for (var i = 1u; i < %uu; i++) {\n"
+		     "all += shares[i * %uu + four];\n"
 		     "}\n"
 		     "put(row, four, all * select(1.0 / total, 0.0, total == 0.0));\n"
 		     "}\n",
-		     g->a.workgroup, fours, fours, g->splitk, g->splitk, g->splitk, g->splitk, g->splitk, fours);
+		     g->join_shares, g->splitk, g->join_shares, g->splitk, fours, g->join_shares, fours);
 	tcb_wgsl_end(t);
 }
 
@@ -366,7 +391,6 @@ static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_
 		w.parts = tcb_wgsl_workspace(t, "parts", "array<vec4<f32>>", rows * g.splitk * g.a.k * sizeof(float));
 		w.statistics =
 			tcb_wgsl_workspace(t, "statistics", "array<vec2<f32>>", rows * g.splitk * 2 * sizeof(float));
-		tcb_wgsl_number(t, "rows", rows);
 	}
 	attention_wgsl_functions(&w.a);
 	write_functions(&w);

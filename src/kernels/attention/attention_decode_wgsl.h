@@ -15,7 +15,11 @@
 
 #include "kernels/attention/attention_wgsl.h"
 
-enum { ATTENTION_DECODE_WGSL_ROWS_MAX = 8, ATTENTION_DECODE_WGSL_TOGETHER_MAX = 4 };
+enum {
+	ATTENTION_DECODE_WGSL_ROWS_MAX = 8,
+	ATTENTION_DECODE_WGSL_TOGETHER_MAX = 4,
+	ATTENTION_DECODE_WGSL_JOIN_WORKGROUP = 128 /* of the second launch, a row each */
+};
 
 /* A geometry and a problem in numbers. */
 struct attention_decode_wgsl {
@@ -25,10 +29,11 @@ struct attention_decode_wgsl {
 	unsigned together;       /* KV tokens of a team at a time */
 	unsigned piece;          /* of all teams */
 	unsigned splitk, stages;
+	unsigned join_shares; /* groups of a workgroup that share a row's parts */
 	/* not in the text */
 	unsigned steps; /* pieces of a part, at most */
 	uint32_t grid[3];
-	unsigned join_groups;
+	uint32_t join_rows;
 };
 
 /* attention_decode_wgsl_plan.c */

@@ -14,14 +14,17 @@ enum {
 	FOUR = ATTENTION_WGSL_FOUR,
 	ROWS_MAX = ATTENTION_DECODE_WGSL_ROWS_MAX,
 	TOGETHER_MAX = ATTENTION_DECODE_WGSL_TOGETHER_MAX,
+	JOIN_WORKGROUP = ATTENTION_DECODE_WGSL_JOIN_WORKGROUP,
 	VALUES_MAX = 128, /* of q, and of sums, in an invocation: registers */
-	VALUES_USUAL = 64,
+	VALUES_USUAL = 32,
 	LOADED_MAX = 16, /* vectors of K at a time */
 	SPLIT_MOST = 128,
-	TEAM_USUAL = 16,
-	DEFAULT_WORKGROUP = 128,
+	TEAM_USUAL = 8,
+	DEFAULT_WORKGROUP = 256,
 	DEFAULT_WIDTH = 8,
-	MERGED_BYTES = 8192, /* of teams' sums in workgroup memory */
+	MERGED_BYTES = 8192, /* of teams' sums in workgroup memory, of each 16 KiB that there are */
+	MERGED_MOST = 16384,
+	MEMORY_UNIT = 16384,
 	/* KV is shared among workgroups until there are as many as fill any GPU. */
 	GROUPS_WANTED = 256,
 	PART_LEAST = 64 /* KV tokens */
@@ -47,14 +50,18 @@ void attention_decode_wgsl_plan(const struct tcb_problem *problem, const struct 
 	g->grid[0] = g->splitk;
 	g->grid[1] = g->a.kv_heads * g->a.head_tiles;
 	g->grid[2] = g->a.sequences * g->a.token_tiles;
-	g->join_groups = (unsigned)tcb_div_up(
-		(size_t)g->a.sequences * g->a.queries * g->a.kv_heads * g->a.sharing * (g->a.k / FOUR), g->a.workgroup);
+	g->join_rows =
+		(uint32_t)tcb_least((size_t)g->a.sequences * g->a.queries * g->a.kv_heads * g->a.sharing, UINT32_MAX);
+	g->join_shares = 1;
+	while (2 * g->join_shares <= tcb_least(g->splitk, JOIN_WORKGROUP / (g->a.k / FOUR)))
+		g->join_shares *= 2;
 }
 
 double attention_decode_wgsl_chain(const struct attention_decode_wgsl *g)
 {
 	const unsigned tree = tcb_wgsl_tree_chain(g->a.tree, g->a.workgroup);
-	const double added = (double)g->steps * g->together + (double)tcb_most(g->teams, tree) + g->splitk;
+	const double added =
+		(double)g->steps * g->together + (double)tcb_most(g->teams, tree) + g->splitk + g->join_shares;
 
 	return attention_wgsl_chain(g->steps + 2.0, added);
 }
@@ -79,7 +86,7 @@ static void footprint(const struct tcb_problem *problem, const struct tcb_target
 	for (int i = 0; i < 3; i++)
 		out->grid[i] = g.grid[i];
 	if (g.splitk > 1)
-		out->grid[0] = tcb_most(g.grid[0], g.join_groups);
+		out->grid[0] = tcb_most(g.grid[0], g.join_rows);
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++)
 		out->level_bytes[level] =
 			2 * tcb_kv_bytes(g.a.kv, tcb_round_up(geometry->tile[level].k, ATTENTION_HEAD_UNIT)) *
@@ -260,9 +267,9 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 }
 
 /*
- * On any device: 8 values of a head an invocation, or as few as are a power of two of them; of the query rows that
- * share a KV head as many as registers hold, heads first; parts of KV until there are 256 workgroups.  Subgroups where
- * the device has them.
+ * On any device: 16 values of a head per invocation, or as few as are a power of two of them; of the query rows that
+ * share a KV head a few, heads first, since registers hold K and V of several tokens that are asked for ahead; parts of
+ * KV until there are 256 workgroups.  Subgroups where the device has them.
  */
 static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			     struct tcb_geometry *out)
@@ -272,7 +279,9 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	const size_t group = tcb_power_of_two_up(attention_group(s));
 	const size_t vec = DEFAULT_WIDTH / FOUR * attention_wgsl_vec_least(problem);
 	const size_t k = tcb_power_of_two_up(s->k);
-	size_t own = s->k, heads = 1, tokens = 1, splitk = 1;
+	const size_t merged =
+		tcb_least(MERGED_MOST, MERGED_BYTES * tcb_most(target->wgpu.workgroup_bytes / MEMORY_UNIT, 1));
+	size_t own = s->k, heads = 1, tokens = 1, splitk = 1, together = 1;
 
 	while (own % (2 * DEFAULT_WIDTH) == 0 && s->k / own < TEAM_USUAL)
 		own /= 2;
@@ -282,20 +291,23 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	while (tokens < m && 2 * tokens * heads <= ROWS_MAX && 2 * tokens * heads * k / team <= VALUES_USUAL)
 		tokens *= 2;
 	size_t teams = tcb_least(DEFAULT_WORKGROUP / team, n);
-	while (teams > 1 && teams * s->k * sizeof(float) > MERGED_BYTES)
+	while (teams > 1 && teams * s->k * sizeof(float) > merged)
 		teams /= 2;
+	while (together < TOGETHER_MAX && 2 * together * teams <= n && 2 * together * heads * tokens <= ROWS_MAX &&
+	       2 * together * (k / team) <= (size_t)LOADED_MAX * DEFAULT_WIDTH)
+		together *= 2;
 	const size_t others = (size_t)s->words.sequences * tcb_div_up(s->m, tokens) * s->words.kv *
 			      tcb_div_up(attention_group(s), heads);
 	while (2 * splitk * others <= GROUPS_WANTED && splitk < SPLIT_MOST &&
-	       n / (2 * splitk) >= tcb_most(PART_LEAST, teams))
+	       n / (2 * splitk) >= tcb_most(PART_LEAST, teams * together))
 		splitk *= 2;
 	tcb_geometry_init(out);
-	out->tile[TCB_MICRO] = (struct tcb_tile){ tokens, 1, k / team };
-	out->tile[TCB_MIDI] = (struct tcb_tile){ tokens, teams, k };
-	out->tile[TCB_MACRO] = (struct tcb_tile){ tokens, tcb_most(n / splitk, teams), k };
+	out->tile[TCB_MICRO] = (struct tcb_tile){ tokens, together, k / team };
+	out->tile[TCB_MIDI] = (struct tcb_tile){ tokens, teams * together, k };
+	out->tile[TCB_MACRO] = (struct tcb_tile){ tokens, tcb_most(n / splitk, teams * together), k };
 	out->knob[TCB_KNOB_ISA] = TCB_ISA_WGSL;
 	out->knob[TCB_KNOB_VEC] = (int32_t)vec;
-	out->knob[TCB_KNOB_STAGES] = 1;
+	out->knob[TCB_KNOB_STAGES] = 2;
 	out->knob[TCB_KNOB_SPLITK] = (int32_t)splitk;
 	out->knob[TCB_KNOB_JOIN] = splitk > 1 ? TCB_JOIN_LAUNCH : TCB_JOIN_NONE;
 	out->knob[TCB_KNOB_HEADS] = (int32_t)heads;

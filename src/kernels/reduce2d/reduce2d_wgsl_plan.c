@@ -13,6 +13,9 @@
 
 enum {
 	DEFAULT_WORKGROUP = 256,
+	DEFAULT_UNROLL = 4,
+	GROUPS_LEAST = 256, /* of the default, before an invocation loads more than a vector at a time */
+	GROUPS_MOST = 1024, /* several waves of a large device's; more are more for the second launch to read */
 	WORKGROUP_LEAST = 32,
 	WORKGROUP_MOST = 1024,
 	JOINED_MAX = 1 << 16,
@@ -174,6 +177,11 @@ static const struct tcb_rule rules[] = {
 
 /* --- space --- */
 
+static int has_subgroup_tree(const struct tcb_problem *problem, const struct tcb_target *target)
+{
+	return (target->wgpu.features >> TCB_WGPU_SUBGROUPS & 1u) && !reduce2d_program(reduce2d_operation(problem));
+}
+
 /* In an order in which the rules cut early. */
 static size_t axes(const struct tcb_problem *problem, const struct tcb_target *target,
 		   struct tcb_axis out[TCB_AXES_MAX])
@@ -186,7 +194,7 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_VEC), 16, 8, 4);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_WORKGROUP), 32, 64, 128, 256, 512, 1024);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_UNROLL), 1, 2, 4, 8);
-	if ((target->wgpu.features >> TCB_WGPU_SUBGROUPS & 1u) && !reduce2d_program(reduce2d_operation(problem)))
+	if (has_subgroup_tree(problem, target))
 		ADD(tcb_axis_knob(out, &count, TCB_KNOB_TREE), TCB_TREE_SHARED, TCB_TREE_SUBGROUP);
 	else
 		ADD(tcb_axis_knob(out, &count, TCB_KNOB_TREE), TCB_TREE_SHARED);
@@ -207,23 +215,24 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 			     struct tcb_geometry *out)
 {
 	const size_t elements = problem->shape.m * problem->shape.n;
-	size_t workgroup = DEFAULT_WORKGROUP, span;
+	size_t workgroup = DEFAULT_WORKGROUP, unroll = 1, span;
 	struct reduce2d_wgsl g;
-	(void)target;
 	while (workgroup > WORKGROUP_LEAST && elements / 4 < workgroup / 2)
 		workgroup /= 2;
-	span = 4 * workgroup;
+	while (unroll < DEFAULT_UNROLL && elements / (8 * workgroup * unroll) >= GROUPS_LEAST)
+		unroll *= 2;
+	span = 4 * workgroup * unroll;
 	tcb_geometry_init(out);
 	out->tile[TCB_MIDI] = fold(&problem->shape, span, 4);
-	while (tcb_div_up(elements, span) >= JOINED_MAX)
+	while (tcb_div_up(elements, span) > GROUPS_MOST)
 		span *= 2;
 	out->tile[TCB_MACRO] = fold(&problem->shape, span, 4);
 	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, 4, 1 };
 	out->knob[TCB_KNOB_ISA] = TCB_ISA_WGSL;
-	out->knob[TCB_KNOB_UNROLL] = 1;
+	out->knob[TCB_KNOB_UNROLL] = (int32_t)unroll;
 	out->knob[TCB_KNOB_VEC] = 16;
 	out->knob[TCB_KNOB_WORKGROUP] = (int32_t)workgroup;
-	out->knob[TCB_KNOB_TREE] = TCB_TREE_SHARED;
+	out->knob[TCB_KNOB_TREE] = has_subgroup_tree(problem, target) ? TCB_TREE_SUBGROUP : TCB_TREE_SHARED;
 	if (reduce2d_is_sum(problem))
 		out->knob[TCB_KNOB_FORM] = TCB_FORM_LANES;
 	out->knob[TCB_KNOB_JOIN] = TCB_JOIN_LAUNCH;

@@ -15,7 +15,8 @@ enum {
 	WORKGROUP_LEAST = 32,
 	WORKGROUP_MOST = 1024,
 	DEFAULT_WORKGROUP = 256,
-	DEFAULT_HELD = 8, /* vectors of an invocation, before rows are read twice */
+	DEFAULT_WORKGROUP_MOST = 512, /* where a row is held so, and the device has as many */
+	DEFAULT_HELD = 8,             /* vectors of an invocation, before rows are read twice */
 	DEFAULT_UNROLL = 4,
 	ROWS_MOST = 64,    /* of a workgroup */
 	SPLIT_MOST = 64,   /* workgroups of a row */
@@ -283,9 +284,14 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	const struct rows_wgsl_math *math = rows_of(problem)->wgsl;
 	const size_t m = problem->shape.m, n = problem->shape.n;
 	const size_t width = n % 4 == 0 ? 4 : n % 2 == 0 ? 2 : 1, columns = n / width;
-	const size_t team = tcb_least(tcb_power_of_two_up(columns), DEFAULT_WORKGROUP);
+	const size_t most =
+		tcb_least(DEFAULT_WORKGROUP_MOST, tcb_least(target->wgpu.workgroup_most, target->wgpu.size_most[0]));
+	size_t team = tcb_least(tcb_power_of_two_up(columns), DEFAULT_WORKGROUP);
 	size_t rows = 1, unroll = 1;
-	(void)target;
+	while (team * DEFAULT_HELD < columns && 2 * team <= most)
+		team *= 2;
+	if (team * DEFAULT_HELD < columns)
+		team = DEFAULT_WORKGROUP;
 	while (team * rows < DEFAULT_WORKGROUP && rows < ROWS_MOST && rows < tcb_power_of_two_up(m))
 		rows *= 2;
 	while (team * unroll < columns && unroll < DEFAULT_HELD)

@@ -30,7 +30,7 @@ struct tcb_launch_wgsl {
 	/* Operands are bound with their own bytes, in whole words, since the module may ask for an array's length: of
 	 * modules that are not ours. */
 	uint32_t is_exact;
-	size_t bytes[TCB_ARGUMENTS_MAX];    /* of each that is a part of the workspace; parts do not overlap */
+	size_t bytes[TCB_ARGUMENTS_MAX]; /* of each that is a part of the workspace; parts do not overlap */
 };
 
 /* OWN of a launch in an image; lent. */
