@@ -32,6 +32,10 @@ def serve(folder, reports):
             self.send_response(204)
             self.end_headers()
 
+        def end_headers(self):
+            self.send_header("Cache-Control", "no-store")  # files change below the page
+            super().end_headers()
+
         def log_message(self, *_):
             pass
 
