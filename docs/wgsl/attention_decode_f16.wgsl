@@ -1,5 +1,5 @@
 // attention_decode_f16 1x4096x128,h32/8, contract f16, for wgpu-portable
-// geometry: macro=1x256x128,midi=1x64x128,micro=1x4x16,isa=wgsl,vec=16,stages=2,splitk=16,join=launch,heads=2,workgroup=128,tree=shared
+// geometry: macro=1x256x128,midi=1x64x128,micro=1x4x16,isa=wgsl,vec=8,stages=2,splitk=16,join=launch,heads=2,workgroup=128,tree=shared
 // source: default
 // constants: queries = 1, kv_heads = 8, sharing = 4, room = 4096, causal = 0, window = 0, cap = 0
 // workspace: 266240 bytes
@@ -18,8 +18,8 @@
 //   binding 6: workspace, 4096 bytes from 262144 on, zero before the first call
 
 @group(0) @binding(0) var<storage, read> q: array<vec2<u32>>;
-@group(0) @binding(1) var<storage, read> k: array<vec4<u32>>;
-@group(0) @binding(2) var<storage, read> v: array<vec4<u32>>;
+@group(0) @binding(1) var<storage, read> k: array<vec2<u32>>;
+@group(0) @binding(2) var<storage, read> v: array<vec2<u32>>;
 @group(0) @binding(3) var<storage, read> lengths: array<u32>;
 @group(0) @binding(4) var<storage, read_write> out: array<vec2<u32>>;
 override queries: u32;
@@ -65,14 +65,14 @@ fn kv_row(sequence: u32, token: u32, kv_head: u32) -> u32 {
 }
 
 // A vector of K or V, as loaded.
-alias Stored = vec4<u32>;
+alias Stored = vec2<u32>;
 
 fn k_at(row: u32, vector: u32) -> Stored {
-    return k[row * 16u + vector];
+    return k[row * 32u + vector];
 }
 
 fn v_at(row: u32, vector: u32) -> Stored {
-    return v[row * 16u + vector];
+    return v[row * 32u + vector];
 }
 
 // The end of the tokens that query token TOKEN of a sequence of LENGTH sees; where they begin.
@@ -163,10 +163,10 @@ fn attend(
     let last = min(first + each, pieces);
     let team = local / 8u;
     let member = local % 8u; // of the team
-    let four0 = (member + 0u) * 2u + 0u;
-    let four1 = (member + 0u) * 2u + 1u;
-    let four2 = (member + 8u) * 2u + 0u;
-    let four3 = (member + 8u) * 2u + 1u;
+    let four0 = (member + 0u) * 1u + 0u;
+    let four1 = (member + 8u) * 1u + 0u;
+    let four2 = (member + 16u) * 1u + 0u;
+    let four3 = (member + 24u) * 1u + 0u;
     let query0 = min(first_query + 0u, queries - 1u);
     let from0 = begin_of(length, query0);
     let to0 = end_of(length, query0);
@@ -197,12 +197,20 @@ fn attend(
     var sum1 = 0.0;
     var k0_0: Stored;
     var k0_1: Stored;
+    var k0_2: Stored;
+    var k0_3: Stored;
     var k1_0: Stored;
     var k1_1: Stored;
+    var k1_2: Stored;
+    var k1_3: Stored;
     var k2_0: Stored;
     var k2_1: Stored;
+    var k2_2: Stored;
+    var k2_3: Stored;
     var k3_0: Stored;
     var k3_1: Stored;
+    var k3_2: Stored;
+    var k3_3: Stored;
     if (first < last) {
         let first_token0 = begin + first * 64u + 0u + team;
         let first_row0 = kv_row(sequence, min(first_token0, end - 1u), kv_head);
@@ -214,12 +222,20 @@ fn attend(
         let first_row3 = kv_row(sequence, min(first_token3, end - 1u), kv_head);
         k0_0 = k_at(first_row0, member + 0u);
         k0_1 = k_at(first_row0, member + 8u);
+        k0_2 = k_at(first_row0, member + 16u);
+        k0_3 = k_at(first_row0, member + 24u);
         k1_0 = k_at(first_row1, member + 0u);
         k1_1 = k_at(first_row1, member + 8u);
+        k1_2 = k_at(first_row1, member + 16u);
+        k1_3 = k_at(first_row1, member + 24u);
         k2_0 = k_at(first_row2, member + 0u);
         k2_1 = k_at(first_row2, member + 8u);
+        k2_2 = k_at(first_row2, member + 16u);
+        k2_3 = k_at(first_row2, member + 24u);
         k3_0 = k_at(first_row3, member + 0u);
         k3_1 = k_at(first_row3, member + 8u);
+        k3_2 = k_at(first_row3, member + 16u);
+        k3_3 = k_at(first_row3, member + 24u);
     }
     for (var piece = first; piece < last; piece++) {
         let token0 = begin + piece * 64u + 0u + team;
@@ -232,28 +248,36 @@ fn attend(
         let row3 = kv_row(sequence, min(token3, end - 1u), kv_head);
         let v0_0 = v_at(row0, member + 0u);
         let v0_1 = v_at(row0, member + 8u);
+        let v0_2 = v_at(row0, member + 16u);
+        let v0_3 = v_at(row0, member + 24u);
         let v1_0 = v_at(row1, member + 0u);
         let v1_1 = v_at(row1, member + 8u);
+        let v1_2 = v_at(row1, member + 16u);
+        let v1_3 = v_at(row1, member + 24u);
         let v2_0 = v_at(row2, member + 0u);
         let v2_1 = v_at(row2, member + 8u);
+        let v2_2 = v_at(row2, member + 16u);
+        let v2_3 = v_at(row2, member + 24u);
         let v3_0 = v_at(row3, member + 0u);
         let v3_1 = v_at(row3, member + 8u);
-        let key0_0 = from_halves(k0_0.xy);
-        let key0_1 = from_halves(k0_0.zw);
-        let key0_2 = from_halves(k0_1.xy);
-        let key0_3 = from_halves(k0_1.zw);
-        let key1_0 = from_halves(k1_0.xy);
-        let key1_1 = from_halves(k1_0.zw);
-        let key1_2 = from_halves(k1_1.xy);
-        let key1_3 = from_halves(k1_1.zw);
-        let key2_0 = from_halves(k2_0.xy);
-        let key2_1 = from_halves(k2_0.zw);
-        let key2_2 = from_halves(k2_1.xy);
-        let key2_3 = from_halves(k2_1.zw);
-        let key3_0 = from_halves(k3_0.xy);
-        let key3_1 = from_halves(k3_0.zw);
-        let key3_2 = from_halves(k3_1.xy);
-        let key3_3 = from_halves(k3_1.zw);
+        let v3_2 = v_at(row3, member + 16u);
+        let v3_3 = v_at(row3, member + 24u);
+        let key0_0 = from_halves(k0_0);
+        let key0_1 = from_halves(k0_1);
+        let key0_2 = from_halves(k0_2);
+        let key0_3 = from_halves(k0_3);
+        let key1_0 = from_halves(k1_0);
+        let key1_1 = from_halves(k1_1);
+        let key1_2 = from_halves(k1_2);
+        let key1_3 = from_halves(k1_3);
+        let key2_0 = from_halves(k2_0);
+        let key2_1 = from_halves(k2_1);
+        let key2_2 = from_halves(k2_2);
+        let key2_3 = from_halves(k2_3);
+        let key3_0 = from_halves(k3_0);
+        let key3_1 = from_halves(k3_1);
+        let key3_2 = from_halves(k3_2);
+        let key3_3 = from_halves(k3_3);
         var product0 = dot(q0_0, key0_0);
         product0 += dot(q0_1, key0_1);
         product0 += dot(q0_2, key0_2);
@@ -307,12 +331,20 @@ fn attend(
             let next_row3 = kv_row(sequence, min(next_token3, end - 1u), kv_head);
             k0_0 = k_at(next_row0, member + 0u);
             k0_1 = k_at(next_row0, member + 8u);
+            k0_2 = k_at(next_row0, member + 16u);
+            k0_3 = k_at(next_row0, member + 24u);
             k1_0 = k_at(next_row1, member + 0u);
             k1_1 = k_at(next_row1, member + 8u);
+            k1_2 = k_at(next_row1, member + 16u);
+            k1_3 = k_at(next_row1, member + 24u);
             k2_0 = k_at(next_row2, member + 0u);
             k2_1 = k_at(next_row2, member + 8u);
+            k2_2 = k_at(next_row2, member + 16u);
+            k2_3 = k_at(next_row2, member + 24u);
             k3_0 = k_at(next_row3, member + 0u);
             k3_1 = k_at(next_row3, member + 8u);
+            k3_2 = k_at(next_row3, member + 16u);
+            k3_3 = k_at(next_row3, member + 24u);
         }
         let seen0 = token0 >= from0 && token0 < to0;
         let logit0 = select(-0x1.fffffep+127f, capped(score0), seen0);
@@ -370,52 +402,52 @@ fn attend(
         sum0 += weight6;
         let weight7 = select(0.0, exp(logit7 - largest1), seen7);
         sum1 += weight7;
-        let value0_0 = from_halves(v0_0.xy);
+        let value0_0 = from_halves(v0_0);
         o0_0 = fma(vec4<f32>(weight0), value0_0, o0_0);
         o1_0 = fma(vec4<f32>(weight1), value0_0, o1_0);
-        let value1_0 = from_halves(v1_0.xy);
+        let value1_0 = from_halves(v1_0);
         o0_0 = fma(vec4<f32>(weight2), value1_0, o0_0);
         o1_0 = fma(vec4<f32>(weight3), value1_0, o1_0);
-        let value2_0 = from_halves(v2_0.xy);
+        let value2_0 = from_halves(v2_0);
         o0_0 = fma(vec4<f32>(weight4), value2_0, o0_0);
         o1_0 = fma(vec4<f32>(weight5), value2_0, o1_0);
-        let value3_0 = from_halves(v3_0.xy);
+        let value3_0 = from_halves(v3_0);
         o0_0 = fma(vec4<f32>(weight6), value3_0, o0_0);
         o1_0 = fma(vec4<f32>(weight7), value3_0, o1_0);
-        let value0_1 = from_halves(v0_0.zw);
+        let value0_1 = from_halves(v0_1);
         o0_1 = fma(vec4<f32>(weight0), value0_1, o0_1);
         o1_1 = fma(vec4<f32>(weight1), value0_1, o1_1);
-        let value1_1 = from_halves(v1_0.zw);
+        let value1_1 = from_halves(v1_1);
         o0_1 = fma(vec4<f32>(weight2), value1_1, o0_1);
         o1_1 = fma(vec4<f32>(weight3), value1_1, o1_1);
-        let value2_1 = from_halves(v2_0.zw);
+        let value2_1 = from_halves(v2_1);
         o0_1 = fma(vec4<f32>(weight4), value2_1, o0_1);
         o1_1 = fma(vec4<f32>(weight5), value2_1, o1_1);
-        let value3_1 = from_halves(v3_0.zw);
+        let value3_1 = from_halves(v3_1);
         o0_1 = fma(vec4<f32>(weight6), value3_1, o0_1);
         o1_1 = fma(vec4<f32>(weight7), value3_1, o1_1);
-        let value0_2 = from_halves(v0_1.xy);
+        let value0_2 = from_halves(v0_2);
         o0_2 = fma(vec4<f32>(weight0), value0_2, o0_2);
         o1_2 = fma(vec4<f32>(weight1), value0_2, o1_2);
-        let value1_2 = from_halves(v1_1.xy);
+        let value1_2 = from_halves(v1_2);
         o0_2 = fma(vec4<f32>(weight2), value1_2, o0_2);
         o1_2 = fma(vec4<f32>(weight3), value1_2, o1_2);
-        let value2_2 = from_halves(v2_1.xy);
+        let value2_2 = from_halves(v2_2);
         o0_2 = fma(vec4<f32>(weight4), value2_2, o0_2);
         o1_2 = fma(vec4<f32>(weight5), value2_2, o1_2);
-        let value3_2 = from_halves(v3_1.xy);
+        let value3_2 = from_halves(v3_2);
         o0_2 = fma(vec4<f32>(weight6), value3_2, o0_2);
         o1_2 = fma(vec4<f32>(weight7), value3_2, o1_2);
-        let value0_3 = from_halves(v0_1.zw);
+        let value0_3 = from_halves(v0_3);
         o0_3 = fma(vec4<f32>(weight0), value0_3, o0_3);
         o1_3 = fma(vec4<f32>(weight1), value0_3, o1_3);
-        let value1_3 = from_halves(v1_1.zw);
+        let value1_3 = from_halves(v1_3);
         o0_3 = fma(vec4<f32>(weight2), value1_3, o0_3);
         o1_3 = fma(vec4<f32>(weight3), value1_3, o1_3);
-        let value2_3 = from_halves(v2_1.zw);
+        let value2_3 = from_halves(v2_3);
         o0_3 = fma(vec4<f32>(weight4), value2_3, o0_3);
         o1_3 = fma(vec4<f32>(weight5), value2_3, o1_3);
-        let value3_3 = from_halves(v3_1.zw);
+        let value3_3 = from_halves(v3_3);
         o0_3 = fma(vec4<f32>(weight6), value3_3, o0_3);
         o1_3 = fma(vec4<f32>(weight7), value3_3, o1_3);
     }

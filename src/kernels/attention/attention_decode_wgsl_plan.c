@@ -20,11 +20,9 @@ enum {
 	LOADED_MAX = 16, /* vectors of K at a time */
 	SPLIT_MOST = 128,
 	TEAM_USUAL = 8,
-	DEFAULT_WORKGROUP = 256,
-	DEFAULT_WIDTH = 8,
-	MERGED_BYTES = 8192, /* of teams' sums in workgroup memory, of each 16 KiB that there are */
-	MERGED_MOST = 16384,
-	MEMORY_UNIT = 16384,
+	DEFAULT_WORKGROUP = 128,
+	DEFAULT_WIDTH = 4,
+	MERGED_BYTES = 8192, /* of teams' sums in workgroup memory */
 	/* KV is shared among workgroups until there are as many as fill any GPU. */
 	GROUPS_WANTED = 256,
 	PART_LEAST = 64 /* KV tokens */
@@ -279,8 +277,6 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	const size_t group = tcb_power_of_two_up(attention_group(s));
 	const size_t vec = DEFAULT_WIDTH / FOUR * attention_wgsl_vec_least(problem);
 	const size_t k = tcb_power_of_two_up(s->k);
-	const size_t merged =
-		tcb_least(MERGED_MOST, MERGED_BYTES * tcb_most(target->wgpu.workgroup_bytes / MEMORY_UNIT, 1));
 	size_t own = s->k, heads = 1, tokens = 1, splitk = 1, together = 1;
 
 	while (own % (2 * DEFAULT_WIDTH) == 0 && s->k / own < TEAM_USUAL)
@@ -291,7 +287,7 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	while (tokens < m && 2 * tokens * heads <= ROWS_MAX && 2 * tokens * heads * k / team <= VALUES_USUAL)
 		tokens *= 2;
 	size_t teams = tcb_least(DEFAULT_WORKGROUP / team, n);
-	while (teams > 1 && teams * s->k * sizeof(float) > merged)
+	while (teams > 1 && teams * s->k * sizeof(float) > MERGED_BYTES)
 		teams /= 2;
 	while (together < TOGETHER_MAX && 2 * together * teams <= n && 2 * together * heads * tokens <= ROWS_MAX &&
 	       2 * together * (k / team) <= (size_t)LOADED_MAX * DEFAULT_WIDTH)
