@@ -18,20 +18,19 @@ struct added {
 	const struct tcb_op *op;
 };
 
-static enum tcb_status add_file(const char *path, struct tcb_registry *registry, struct added *out,
-				struct tcb_error *err)
+static enum tcb_status add_file(const char *path, struct tcb_registry *registry, struct cli_words *words,
+				struct added *out, struct tcb_error *err)
 {
 	struct tcb_kernel_file *file;
-	struct tcb_file_op *made;
-	enum tcb_status status;
+	struct tcb_file_op **ops = realloc(words->ops, (words->op_count + 1) * sizeof(struct tcb_file_op *));
 
+	if (!ops)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory");
+	words->ops = ops;
 	TCB_TRY(tcb_kernel_file_read(path, &file, err));
-	TCB_TRY(tcb_file_op_create(file, &made, err));
-	*out = (struct added){ file, tcb_file_op(made) };
-	status = tcb_registry_add(registry, out->op, err);
-	if (status != TCB_OK)
-		tcb_file_op_destroy(made);
-	return status;
+	TCB_TRY(tcb_file_op_create(file, &ops[words->op_count], err));
+	*out = (struct added){ file, tcb_file_op(ops[words->op_count++]) };
+	return tcb_registry_add(registry, out->op, err);
 }
 
 /* The value of option NAME at word I, in one word or two; NULL: it is another word. */
@@ -119,8 +118,8 @@ static void add_words(struct cli_words *out, size_t at, const char *option, char
 	out->list[out->count++] = made;
 }
 
-static enum tcb_status add_listed(const char *listed, struct tcb_registry *registry, struct added *added,
-				  struct tcb_error *err)
+static enum tcb_status add_listed(const char *listed, struct tcb_registry *registry, struct cli_words *words,
+				  struct added *added, struct tcb_error *err)
 {
 	enum tcb_status status = TCB_OK;
 
@@ -129,7 +128,7 @@ static enum tcb_status add_listed(const char *listed, struct tcb_registry *regis
 		char *path = strndup(listed, length);
 
 		status = !path   ? tcb_fail(err, TCB_E_NOMEM, "out of memory")
-			 : *path ? add_file(path, registry, added, err)
+			 : *path ? add_file(path, registry, words, added, err)
 				 : TCB_OK;
 		free(path);
 		listed += length + (listed[length] == ':');
@@ -147,7 +146,7 @@ enum tcb_status cli_kernel_files(const char *listed, int argc, char **argv, stru
 	*out = (struct cli_words){ .list = calloc((size_t)argc + 5, sizeof *out->list) };
 	if (!out->list)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory");
-	TCB_TRY(add_listed(listed, registry, &added, err));
+	TCB_TRY(add_listed(listed, registry, out, &added, err));
 	for (int i = 0; i < argc; i += words) {
 		const char *value = value_at(argv, argc, i, "--kernel", &words);
 
@@ -164,7 +163,7 @@ enum tcb_status cli_kernel_files(const char *listed, int argc, char **argv, stru
 		}
 	}
 	if (path)
-		TCB_TRY(add_file(path, registry, &added, err));
+		TCB_TRY(add_file(path, registry, out, &added, err));
 	if (problem && !added.file)
 		return tcb_fail(err, TCB_E_USAGE,
 				"--problem has sizes of a kernel that is not ours: give --kernel FILE.json");
@@ -188,5 +187,8 @@ void cli_words_fini(struct cli_words *words)
 {
 	for (size_t i = 0; i < sizeof words->made / sizeof *words->made; i++)
 		free(words->made[i]);
+	for (size_t i = 0; i < words->op_count; i++)
+		tcb_file_op_destroy(words->ops[i]);
+	free(words->ops);
 	free(words->list);
 }

@@ -7,16 +7,21 @@
 
 #include "kernels/op_registry.h"
 
-/* The words of a command line; LIST is owned. */
+struct tcb_file_op;
+
+/* The words of a command line, and the ops that files describe; all of it is owned. */
 struct cli_words {
-	char **list, *made[4]; /* ends with NULL; texts of MADE are owned */
+	char **list, *made[4]; /* LIST ends with NULL; texts of MADE are among it */
 	int count;
+	struct tcb_file_op **ops;
+	size_t op_count;
 };
 
 /*
  * Adds to REGISTRY the ops of the files that LISTED names (separated by colons; NULL: none), and that of `--kernel
  * FILE.json` among the ARGC words of ARGV.  OUT is those words for commands that know ops and shapes: `--kernel` says
- * --op where that is not given, `--problem M=512,N=512` --shape.  The ops live as long as the program.
+ * --op where that is not given, `--problem M=512,N=512` --shape.  The ops live as long as OUT, which is to be finished
+ * whatever came of it.
  */
 enum tcb_status cli_kernel_files(const char *listed, int argc, char **argv, struct tcb_registry *registry,
 				 struct cli_words *out, struct tcb_error *err);
