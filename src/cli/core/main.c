@@ -11,11 +11,14 @@
 
 int main(int argc, char **argv)
 {
-	struct tcb_registry ops = tcb_registry_built_in();
+	static struct tcb_registry ops; /* what is loaded lives as long as the program */
 	struct cli_words words = { .list = NULL };
 	struct tcb_error err;
-	enum tcb_status status = cli_own_reductions(getenv("TCBTUNE_REDUCTIONS"), &ops, &err);
+	enum tcb_status status;
 	int exit_status;
+
+	ops = tcb_registry_built_in();
+	status = cli_own_reductions(getenv("TCBTUNE_REDUCTIONS"), &ops, &err);
 
 	if (status == TCB_OK)
 		status = cli_kernel_files(getenv("TCBTUNE_KERNELS"), argc, argv, &ops, &words, &err);
