@@ -137,7 +137,7 @@ static void damaged_images_are_refused(void **state)
 	REFUSED(unit->layout = TCB_LAYOUT_COUNT);
 	REFUSED(unit->launch[0].argument_count = TCB_ARGUMENTS_MAX + 1);
 	REFUSED(unit->launch[0].argument[0].value = TCB_OPERANDS_MAX);
-	REFUSED(unit->launch[0].argument[0].kind = (enum tcb_argument_kind)(TCB_ARGUMENT_OWN + 1));
+	REFUSED(unit->launch[0].argument[0].kind = (enum tcb_argument_kind)(TCB_ARGUMENT_U64 + 1));
 	REFUSED(unit->launch[0].argument[0] = ((struct tcb_argument){ TCB_ARGUMENT_OWN, TCB_TENSORS_MAX }));
 	REFUSED(unit->launch[0].argument[0].kind = TCB_ARGUMENT_OWN;
 		((struct tcb_launch_ptx *)(void *)unit->launch[0].own)->tensor[0].operand = TCB_OPERANDS_MAX);
