@@ -240,6 +240,7 @@ static void other_calls_refuse(void **state)
 	assert_int_equal(tcbrt_execute_check(plan, NULL, NULL, &err), TCBRT_E_USAGE);
 	assert_non_null(strstr(err.message, "tcbrt_wgpu_code"));
 	assert_int_equal(tcbrt_wgpu_code(cpu, &code), TCBRT_E_USAGE);
+	tcbrt_plan_destroy(cpu);
 	assert_int_equal(tcbrt_wgpu_code(NULL, &code), TCBRT_E_USAGE);
 	assert_int_equal(tcbrt_wgpu_code(plan, NULL), TCBRT_E_USAGE);
 	assert_int_equal(tcbrt_wgpu_device(NULL, name, &err), TCBRT_E_USAGE);
