@@ -5,10 +5,12 @@
  * what the file says: values of a file, another kernel of its source, or
  * what the default configuration computes.
  */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/sizes.h"
 #include "base/util.h"
@@ -53,7 +55,6 @@ struct tcb_file_op {
 	struct tcb_variant variants[2]; /* what any candidate is called; and the end */
 	const struct tcb_variant *lists[2];
 	struct tcb_shape shape;
-	struct tcb_geometry standard; /* of the default configuration, but for its tiles */
 	struct compiled *compiled;
 	char summary[160];
 };
@@ -68,6 +69,68 @@ static const struct tcb_kernel_file *file_of(const struct tcb_problem *problem)
 	return made_of(problem->op)->file;
 }
 
+/* --- the default configuration --- */
+
+static int32_t knob_of(const struct tcb_file_parameter *parameter, size_t value)
+{
+	return parameter->words ? (int32_t)value : (int32_t)parameter->values[value].whole;
+}
+
+/* The first condition that does not hold, or has no value; NULL: all hold.  GEOMETRY NULL: the file's defaults. */
+static const char *broken_by(const struct tcb_kernel_file *file, const struct tcb_shape *shape,
+			     const struct tcb_geometry *geometry)
+{
+	struct tcb_value bound[TCB_EXPRESSION_NAMES_MAX], holds;
+
+	tcb_kernel_file_bind(file, shape, geometry, bound);
+	for (size_t i = 0; i < file->condition_count; i++)
+		if (tcb_expression_value(file->condition[i], bound, &holds, NULL) != TCB_OK ||
+		    !tcb_value_is_true(&holds))
+			return tcb_expression_text(file->condition[i]);
+	return NULL;
+}
+
+/* Configurations there are, conditions or not; SEARCH_MOST at most. */
+static size_t count_configurations(const struct tcb_kernel_file *file)
+{
+	size_t count = 1;
+
+	for (size_t i = 0; i < file->parameter_count && count < SEARCH_MOST; i++)
+		count *= file->parameter[i].count;
+	return tcb_least(count, SEARCH_MOST);
+}
+
+/* The file's defaults; where they break a condition for SHAPE, the first configuration from there on that breaks none.
+ * 0 if there is one. */
+static int find_standard(const struct tcb_file_op *made, const struct tcb_shape *shape, struct tcb_geometry *out)
+{
+	const struct tcb_kernel_file *file = made->file;
+	const size_t most = count_configurations(file);
+	size_t at[TCB_FILE_PARAMETERS_MAX];
+
+	tcb_geometry_init(out);
+	out->knob[TCB_KNOB_ISA] = kinds[file->kernel.language].isa;
+	if (kinds[file->kernel.language].side == TCB_TARGET_CPU)
+		out->knob[TCB_KNOB_THREADS] = 1;
+	out->parameters = made->parameters;
+	out->tile[TCB_MACRO] = (struct tcb_tile){ shape->m, shape->n, shape->k ? shape->k : 1 };
+	for (size_t i = 0; i < file->parameter_count; i++)
+		at[i] = file->parameter[i].standard;
+	for (size_t tries = 0; tries < most; tries++) {
+		size_t next = 0;
+
+		for (size_t i = 0; i < file->parameter_count; i++)
+			if (file->parameter[i].place >= 0)
+				out->knob[TCB_KNOB_COUNT + file->parameter[i].place] =
+					knob_of(&file->parameter[i], at[i]);
+		if (!broken_by(file, shape, out))
+			return 0;
+		while (next < file->parameter_count && ++at[next] == file->parameter[next].count)
+			at[next++] = 0;
+	}
+	return -1;
+}
+
 /* --- shape and operands --- */
 
 /* SHAPE has the file's sizes; those that it asks of them hold, and all vectors have sizes. */
@@ -75,6 +138,7 @@ static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_sha
 {
 	const struct tcb_kernel_file *file = made_of(op)->file;
 	struct tcb_value bound[TCB_EXPRESSION_NAMES_MAX], holds;
+	struct tcb_geometry standard;
 	size_t count, bytes;
 
 	if (!shape->m || !shape->n || (file->size_count == 3) != (shape->k != 0) ||
@@ -90,6 +154,11 @@ static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_sha
 	for (size_t i = 0; i < file->argument_count; i++)
 		if (!file->argument[i].is_scalar)
 			TCB_TRY(tcb_kernel_file_count(&file->argument[i], bound, &count, &bytes, err));
+	if (find_standard(made_of(op), shape, &standard) != 0)
+		return tcb_fail(err, TCB_E_USAGE,
+				"%.160s: the Default values break a condition at this shape (%.120s), and no other "
+				"configuration was found that breaks none",
+				file->path, broken_by(file, shape, NULL));
 	return TCB_OK;
 }
 
@@ -213,12 +282,14 @@ static const char *compute_right(const struct tcb_problem *problem, void *const 
 {
 	static _Thread_local char why[256];
 	const struct tcb_file_op *made = made_of(problem->op);
+	struct tcb_geometry standard;
 	tcb_file_entry_fn *entry;
 	struct tcb_error error;
 	void *all[TCB_OPERANDS_MAX];
 
-	if (tcb_file_c_load(made->reference ? made->reference : made->c, &problem->shape, &made->standard, &entry,
-			    &error) != TCB_OK) {
+	(void)find_standard(made, &problem->shape, &standard);
+	if (tcb_file_c_load(made->reference ? made->reference : made->c, &problem->shape, &standard, &entry, &error) !=
+	    TCB_OK) {
 		snprintf(why, sizeof why, "the reference: %.230s", error.message);
 		return why;
 	}
@@ -323,17 +394,11 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	return count;
 }
 
-static void set_tiles(const struct tcb_shape *shape, struct tcb_geometry *geometry)
-{
-	geometry->tile[TCB_MACRO] = (struct tcb_tile){ shape->m, shape->n, shape->k ? shape->k : 1 };
-}
-
 static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			     struct tcb_geometry *out)
 {
 	(void)target;
-	*out = made_of(problem->op)->standard;
-	set_tiles(&problem->shape, out);
+	(void)find_standard(made_of(problem->op), &problem->shape, out); /* check_shape has found one */
 }
 
 /* Of a GPU's kernel its launch. */
@@ -481,65 +546,21 @@ static void set_parameters(struct tcb_file_op *made)
 	}
 }
 
-static int32_t knob_of(const struct tcb_file_parameter *parameter, size_t value)
+/* Outputs are of types that are compared, and files of values are there. */
+static enum tcb_status check_arguments(const struct tcb_kernel_file *file, struct tcb_error *err)
 {
-	return parameter->words ? (int32_t)value : (int32_t)parameter->values[value].whole;
-}
+	for (size_t i = 0; i < file->argument_count; i++) {
+		const char *source = file->argument[i].right ? file->argument[i].right : file->argument[i].source;
 
-static int are_met(const struct tcb_kernel_file *file, const struct tcb_shape *shape,
-		   const struct tcb_geometry *geometry)
-{
-	struct tcb_value bound[TCB_EXPRESSION_NAMES_MAX], holds;
-
-	tcb_kernel_file_bind(file, shape, geometry, bound);
-	for (size_t i = 0; i < file->condition_count; i++)
-		if (tcb_expression_value(file->condition[i], bound, &holds, NULL) != TCB_OK ||
-		    !tcb_value_is_true(&holds))
-			return 0;
-	return 1;
-}
-
-/* The file's defaults; where they break a condition, the first configuration from there on that breaks none. */
-static enum tcb_status find_standard(struct tcb_file_op *made, struct tcb_error *err)
-{
-	const struct tcb_kernel_file *file = made->file;
-	struct tcb_geometry *geometry = &made->standard;
-	size_t at[TCB_FILE_PARAMETERS_MAX];
-
-	tcb_geometry_init(geometry);
-	geometry->knob[TCB_KNOB_ISA] = kinds[file->kernel.language].isa;
-	if (kinds[file->kernel.language].side == TCB_TARGET_CPU)
-		geometry->knob[TCB_KNOB_THREADS] = 1;
-	geometry->parameters = made->parameters;
-	for (size_t i = 0; i < file->parameter_count; i++)
-		at[i] = file->parameter[i].standard;
-	for (size_t tries = 0; tries < SEARCH_MOST; tries++) {
-		size_t next = 0;
-
-		for (size_t i = 0; i < file->parameter_count; i++)
-			if (file->parameter[i].place >= 0)
-				geometry->knob[TCB_KNOB_COUNT + file->parameter[i].place] =
-					knob_of(&file->parameter[i], at[i]);
-		if (are_met(file, &made->shape, geometry))
-			return TCB_OK;
-		while (next < file->parameter_count && ++at[next] == file->parameter[next].count)
-			at[next++] = 0;
-		if (next == file->parameter_count)
-			memset(at, 0, sizeof at);
-	}
-	return tcb_fail(err, TCB_E_USAGE,
-			"%.200s: the Default values break a condition, and no other configuration "
-			"was found that breaks none",
-			file->path);
-}
-
-static enum tcb_status check_outputs(const struct tcb_kernel_file *file, struct tcb_error *err)
-{
-	for (size_t i = 0; i < file->argument_count; i++)
+		if (source && access(source, R_OK) != 0)
+			return tcb_fail(err, TCB_E_NOT_FOUND,
+					"%.200s: the DataSource of %.40s, %.200s, cannot be read (%s)", file->path,
+					file->argument[i].name, source, strerror(errno));
 		if (file->argument[i].is_output && type_of(&file->argument[i]) == TCB_TYPE_I32)
 			return tcb_fail(err, TCB_E_UNSUPPORTED,
 					"%.200s: output %.40s is of %s; outputs of float and half are compared",
 					file->path, file->argument[i].name, file->argument[i].type.name);
+	}
 	return TCB_OK;
 }
 
@@ -636,9 +657,7 @@ enum tcb_status tcb_file_op_create(struct tcb_kernel_file *file, struct tcb_file
 	made->shape = tcb_kernel_file_shape(file, file->size);
 	set_parameters(made);
 	set_rules(made);
-	status = check_outputs(file, err);
-	if (status == TCB_OK)
-		status = find_standard(made, err);
+	status = check_arguments(file, err);
 	if (status == TCB_OK)
 		status = open_sources(made, err);
 	if (status == TCB_OK) {

@@ -119,6 +119,16 @@ def changed_sources_are_other_kernels():
     (cli.scratch / "scale.c").write_text(SOURCE)
 
 
+def defaults_fit_the_shape():
+    """Where the file's default breaks a condition at another size, the next configuration is the default there."""
+    kernel = write("other.json", ConfigurationSpace__Conditions=["N % CHUNK == 0"],
+                   ConfigurationSpace__TuningParameters__0__Default=4)
+    for size, chunk in ((4096, 4), (4094, 1)):
+        said = cli.run("bench", "--kernel", kernel, "--problem", f"N={size}", "--threads", "1", "--budget", "10s",
+                       "--json")
+        cli.check(f"chunk={chunk}," in said.stdout, said.stdout + said.stderr)
+
+
 def refused():
     for part, changes in (
             ("KernelFile", {"KernelSpecification__KernelFile": "none.c"}),
@@ -132,6 +142,8 @@ def refused():
             ("cannot be an op's name", {"tcbtune__Name": "bad-name"}),
             ("there is an op softmax already", {"tcbtune__Name": "softmax"}),
             ("break a condition", {"ConfigurationSpace__Conditions": ["CHUNK > 99"]}),
+            ("none.bin, cannot be read", {"KernelSpecification__Arguments__0__FillType": "BinaryRaw",
+                                          "KernelSpecification__Arguments__0__DataSource": "none.bin"}),
             ("outputs of float and half", {"KernelSpecification__Arguments__1__Type": "int32"})):
         said = cli.run("space", "--kernel", write("refused.json", **changes), expect=None)
         cli.check(said.returncode and part in said.stderr and said.stderr.count("\n") <= 2, (part, said.stderr))
@@ -229,6 +241,7 @@ cli = Cli()
 space()
 swept()
 changed_sources_are_other_kernels()
+defaults_fit_the_shape()
 refused()
 ptx()
 wgsl()
