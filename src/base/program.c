@@ -13,6 +13,8 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -171,4 +173,47 @@ enum tcb_status tcb_program_run(const char *path, const char *const argv[], cons
 				*timed_out ? "%s ran longer than %g s and was killed" : "%s was stopped", path,
 				seconds_limit);
 	return TCB_OK;
+}
+
+/* ---- processes of our own ---- */
+
+/* Keeps FD and nothing else.  Another thread may have been starting a process at this moment: if this one held that
+ * one's socket, its death would not be seen. */
+static void isolate(int fd)
+{
+	int null;
+
+	fd = fcntl(fd, F_DUPFD, TCB_PROGRAM_FD + 1);
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+	dup2(null, STDERR_FILENO);
+	dup2(fd, TCB_PROGRAM_FD);
+	if (close_range(TCB_PROGRAM_FD + 1, ~0u, 0) == 0)
+		return;
+	/* Kernels before 5.9. */
+	struct rlimit limit;
+	int end = getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 65536 ? (int)limit.rlim_cur : 65536;
+	for (int other = TCB_PROGRAM_FD + 1; other < end; other++)
+		close(other);
+}
+
+pid_t tcb_program_fork(const char *name, int fd)
+{
+	const pid_t parent = getpid(), pid = fork();
+
+	if (pid != 0)
+		return pid;
+	isolate(fd);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	prctl(PR_SET_NAME, name);
+	for (int number = 1; number < NSIG; number++)
+		signal(number, SIG_DFL);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	/* 1 byte: no core file, and no core to a pipe either, which 0 would allow (core(5)). */
+	setrlimit(RLIMIT_CORE, &(struct rlimit){ 1, 1 });
+	return 0;
 }

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernelfile/file_cuda.h"
+#include "kernels/code.h"
 #include "kernels/gpu/ptx_code.h"
 #include "kernels/language.h"
 #include "kernels/wgsl/wgsl_code.h"
@@ -263,6 +263,9 @@ static enum tcb_status emit_ptx(const struct tcb_kernel_file *file, const struct
 	struct tcb_ptx_module *module;
 	const struct tcb_ptx_function *function;
 
+	if (strlen(entry) >= TCB_CODE_ENTRY_MAX)
+		return tcb_fail(err, TCB_E_UNSUPPORTED, "the name of kernel %.60s... is longer than %d letters", entry,
+				TCB_CODE_ENTRY_MAX - 1);
 	TCB_TRY(tcb_ptx_parse_foreign(file->kernel.path, text->data, text->length, &module, err));
 	function = tcb_ptx_function_find(module, entry);
 	if (!function || !function->is_entry) {
@@ -274,12 +277,12 @@ static enum tcb_status emit_ptx(const struct tcb_kernel_file *file, const struct
 	return set_launch(file, out, 1, &out->launch[0], err);
 }
 
-static enum tcb_status emit_cuda(const struct tcb_kernel_file *file, const struct tcb_str *source,
+static enum tcb_status emit_cuda(const struct tcb_kernel_file *file, struct tcb_file_cuda *cuda,
 				 const struct tcb_value *bound, const struct tcb_target *target, struct tcb_kernel *out,
 				 struct tcb_error *err)
 {
 	struct tcb_str ptx = { 0 }, entry = { 0 };
-	enum tcb_status status = tcb_file_cuda_compile(file, source, bound, target->cuda.capability, &ptx, &entry, err);
+	enum tcb_status status = tcb_file_cuda_take(cuda, bound, target->cuda.capability, &ptx, &entry, err);
 
 	if (status == TCB_OK)
 		status = emit_ptx(file, &ptx, entry.data, out, err);
@@ -289,8 +292,9 @@ static enum tcb_status emit_cuda(const struct tcb_kernel_file *file, const struc
 }
 
 enum tcb_status tcb_file_emit(const struct tcb_kernel_file *file, const struct tcb_str *source,
-			      const struct tcb_problem *problem, const struct tcb_target *target,
-			      const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err)
+			      struct tcb_file_cuda *cuda, const struct tcb_problem *problem,
+			      const struct tcb_target *target, const struct tcb_geometry *geometry,
+			      struct tcb_kernel *out, struct tcb_error *err)
 {
 	struct tcb_value bound[TCB_EXPRESSION_NAMES_MAX];
 	struct tcb_str text = { 0 };
@@ -303,7 +307,7 @@ enum tcb_status tcb_file_emit(const struct tcb_kernel_file *file, const struct t
 	out->launch_count = 1;
 	tcb_kernel_file_bind(file, &problem->shape, geometry, bound);
 	if (file->kernel.language == TCB_FILE_CUDA) {
-		status = emit_cuda(file, source, bound, target, out, err);
+		status = emit_cuda(file, cuda, bound, target, out, err);
 	} else {
 		status = fill_in(file, source->data, bound, &text, err);
 		if (status == TCB_OK && file->kernel.language == TCB_FILE_WGSL)

@@ -6,6 +6,7 @@
 #ifndef TCB_KERNELFILE_FILE_GPU_H
 #define TCB_KERNELFILE_FILE_GPU_H
 
+#include "kernelfile/file_cuda.h"
 #include "kernelfile/kernel_file.h"
 
 /* How a candidate is launched. */
@@ -19,9 +20,10 @@ enum tcb_status tcb_file_launch_size(const struct tcb_kernel_file *file, const s
 
 /* The text of FILE's source into OUT, which finish.  TCB_E_NOT_FOUND. */
 enum tcb_status tcb_file_read_text(const struct tcb_kernel_file *file, struct tcb_str *out, struct tcb_error *err);
-/* The candidate of SOURCE, that text. */
+/* The candidate of SOURCE, that text; CUDA compiles it where it is CUDA C++. */
 enum tcb_status tcb_file_emit(const struct tcb_kernel_file *file, const struct tcb_str *source,
-			      const struct tcb_problem *problem, const struct tcb_target *target,
-			      const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
+			      struct tcb_file_cuda *cuda, const struct tcb_problem *problem,
+			      const struct tcb_target *target, const struct tcb_geometry *geometry,
+			      struct tcb_kernel *out, struct tcb_error *err);
 
 #endif

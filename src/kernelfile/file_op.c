@@ -47,6 +47,7 @@ struct tcb_file_op {
 	struct tcb_file_c *c;         /* of a kernel of C or C++ */
 	struct tcb_file_c *reference; /* NULL: there is none */
 	struct tcb_str source;        /* of a GPU's kernel */
+	struct tcb_file_cuda *cuda;   /* of CUDA C++ */
 	struct tcb_op op;
 	struct tcb_side side;
 	struct tcb_side_space space;
@@ -501,7 +502,18 @@ static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_
 {
 	const struct tcb_file_op *made = made_of(problem->op);
 
-	return tcb_file_emit(made->file, &made->source, problem, target, geometry, out, err);
+	return tcb_file_emit(made->file, &made->source, made->cuda, problem, target, geometry, out, err);
+}
+
+/* Of CUDA C++. */
+static int begin(const struct tcb_problem *problem, const struct tcb_target *target,
+		 const struct tcb_geometry *geometry)
+{
+	const struct tcb_file_op *made = made_of(problem->op);
+	struct tcb_value bound[TCB_EXPRESSION_NAMES_MAX];
+
+	tcb_kernel_file_bind(made->file, &problem->shape, geometry, bound);
+	return tcb_file_cuda_begin(made->cuda, bound, target->cuda.capability);
 }
 
 /* --- the op --- */
@@ -598,7 +610,10 @@ static void set_op(struct tcb_file_op *made)
 						 .plan = plan,
 						 .make = make,
 						 .run = run }
-			    : (struct tcb_side){ .variants = made->lists, .space = &made->space, .emit = emit };
+			    : (struct tcb_side){ .variants = made->lists,
+						 .space = &made->space,
+						 .emit = emit,
+						 .begin = made->cuda ? begin : NULL };
 	made->op = (struct tcb_op){
 		.name = file->op_name,
 		.summary = made->summary,
@@ -631,6 +646,8 @@ static enum tcb_status open_sources(struct tcb_file_op *made, struct tcb_error *
 		TCB_TRY(tcb_file_c_create(file, &file->kernel, &made->c, err));
 	else
 		TCB_TRY(tcb_file_read_text(file, &made->source, err));
+	if (file->kernel.language == TCB_FILE_CUDA)
+		TCB_TRY(tcb_file_cuda_create(file, &made->source, &made->cuda, err));
 	if (file->reference.name)
 		return tcb_file_c_create(file, &file->reference, &made->reference, err);
 	for (size_t i = 0; i < file->argument_count; i++)
@@ -682,6 +699,7 @@ void tcb_file_op_destroy(struct tcb_file_op *made)
 	}
 	tcb_file_c_destroy(made->c);
 	tcb_file_c_destroy(made->reference);
+	tcb_file_cuda_destroy(made->cuda);
 	tcb_str_fini(&made->source);
 	tcb_kernel_file_destroy(made->file);
 	free(made);

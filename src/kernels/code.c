@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sizes.h"
 #include "kernels/signature.h"
 
 enum { QUEUE_PER_WORKER = 3, LOG_SHOWN = 160, KEPT = 2048 /* images */ };
@@ -303,6 +304,34 @@ static enum tcb_status take_result(struct tcb_codes *codes, struct tcb_error *er
 	return seal(codes, entry, err);
 }
 
+/* What it is compiled at beside the problem itself. */
+static size_t small_shapes(struct tcb_codes *codes, const struct tcb_geometry *geometry,
+			   struct tcb_shape shapes[TCB_CODE_UNITS_MAX], struct tcb_geometry fitted[TCB_CODE_UNITS_MAX])
+{
+	const size_t count = codes->setup.shapes_of
+				     ? codes->setup.shapes_of(&codes->problem, &codes->target, geometry, shapes, fitted)
+				     : 0;
+	return tcb_least(count, TCB_CODE_UNITS_MAX - 1);
+}
+
+/* Begins what its texts wait for; are they there? */
+static int begin_texts(struct tcb_codes *codes, const struct tcb_geometry *geometry)
+{
+	const struct tcb_side *side = tcb_op_side(codes->problem.op, &codes->target);
+	struct tcb_shape shapes[TCB_CODE_UNITS_MAX];
+	struct tcb_geometry fitted[TCB_CODE_UNITS_MAX];
+	struct tcb_problem problem = codes->problem;
+	if (!side->begin)
+		return 1;
+	int is_there = side->begin(&problem, &codes->target, geometry);
+	const size_t count = small_shapes(codes, geometry, shapes, fitted);
+	for (size_t i = 0; i < count; i++) {
+		problem.shape = shapes[i];
+		is_there &= side->begin(&problem, &codes->target, &fitted[i]);
+	}
+	return is_there;
+}
+
 /* Starts ENTRY's jobs.  What cannot be emitted is an outcome of the candidate, unless memory is out. */
 static enum tcb_status begin(struct tcb_codes *codes, struct entry *entry, struct tcb_error *err)
 {
@@ -317,9 +346,9 @@ static enum tcb_status begin(struct tcb_codes *codes, struct entry *entry, struc
 	entry->job_count = entry->jobs_left = 0;
 	entry->next_in_queue = NULL;
 	enum tcb_status status = emit_unit(codes, entry, &codes->problem.shape, &entry->geometry, &why);
-	if (status == TCB_OK && codes->setup.shapes_of)
-		count = codes->setup.shapes_of(&codes->problem, &codes->target, &entry->geometry, shapes, fitted);
-	for (size_t i = 0; i < count && i + 1 < TCB_CODE_UNITS_MAX && status == TCB_OK; i++) {
+	if (status == TCB_OK)
+		count = small_shapes(codes, &entry->geometry, shapes, fitted);
+	for (size_t i = 0; i < count && status == TCB_OK; i++) {
 		status = emit_unit(codes, entry, &shapes[i], &fitted[i], &why);
 		if (status == TCB_E_ILLEGAL) /* not every kernel serves every size */
 			status = TCB_OK;
@@ -356,8 +385,10 @@ static enum tcb_status want(struct tcb_codes *codes, const struct tcb_geometry *
 
 enum tcb_status tcb_codes_want(struct tcb_codes *codes, const struct tcb_geometry *geometry, struct tcb_error *err)
 {
-	struct entry *entry;
+	struct entry **place, *entry = find_entry(codes, geometry, &place);
 	size_t most = (size_t)QUEUE_PER_WORKER * codes->setup.workers;
+	if ((entry && entry->state != DROPPED) || !begin_texts(codes, geometry))
+		return TCB_OK;
 	if (!codes->pool || codes->jobs_waiting + TCB_CODE_UNITS_MAX > most)
 		return TCB_OK;
 	return want(codes, geometry, &entry, err);
@@ -401,7 +432,8 @@ enum tcb_status tcb_codes_get(struct tcb_codes *codes, const struct tcb_geometry
 
 size_t tcb_codes_ahead(const struct tcb_codes *codes)
 {
-	return codes->pool ? (size_t)QUEUE_PER_WORKER * codes->setup.workers / 2 : 1;
+	const int is_ahead = codes->pool || tcb_op_side(codes->problem.op, &codes->target)->begin;
+	return is_ahead ? (size_t)QUEUE_PER_WORKER * codes->setup.workers / 2 : 1;
 }
 
 /* ---- create, destroy ---- */

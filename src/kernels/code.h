@@ -16,7 +16,7 @@
 #include "kernels/op.h"
 #include "ptx/assemble/assemble.h"
 
-enum { TCB_CODE_UNITS_MAX = 4, TCB_CODE_ENTRY_MAX = 64 };
+enum { TCB_CODE_UNITS_MAX = 4, TCB_CODE_ENTRY_MAX = 256 /* of C++, mangled */ };
 
 /* A launch as struct tcb_launch, without pointers. */
 struct tcb_code_launch {

@@ -270,6 +270,10 @@ struct tcb_side {
 	 * tcb_kernel_emit, which sees to the knob passes. */
 	enum tcb_status (*emit)(const struct tcb_problem *problem, const struct tcb_target *target,
 				const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
+	/* Of an op whose text a compiler writes: begins that, unless it was begun or as many are under way as are worth
+	 * it.  1: emit need not wait for it.  NULL: it never does. */
+	int (*begin)(const struct tcb_problem *problem, const struct tcb_target *target,
+		     const struct tcb_geometry *geometry);
 };
 
 /* Every callback gets the op itself, most as problem->op: several ops may share a function, and one that was loaded

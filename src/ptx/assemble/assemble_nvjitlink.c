@@ -18,14 +18,12 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -35,7 +33,6 @@
 #include "ptx/assemble/assemble_private.h"
 
 enum {
-	SOCKET_FD = 3, /* in the server, after the standard three */
 	JITLINK_SUCCESS = 0,
 	JITLINK_PTX = 2, /* nvJitLinkInputType */
 	JITLINK_LTOIR = 3,
@@ -237,42 +234,11 @@ static int answer_probe(const struct tcb_nvjitlink *library, int fd)
 	return write_all(fd, &reply, sizeof reply) || write_all(fd, targets, reply.log_bytes);
 }
 
-/* Keeps the socket and nothing else.  Another thread may have been starting a server at this moment: if this one held
- * that one's socket, its death would not be seen. */
-static void isolate(int fd)
-{
-	int null;
-
-	fd = fcntl(fd, F_DUPFD, SOCKET_FD + 1);
-	null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	dup2(null, STDIN_FILENO);
-	dup2(null, STDOUT_FILENO);
-	dup2(null, STDERR_FILENO);
-	dup2(fd, SOCKET_FD);
-	if (close_range(SOCKET_FD + 1, ~0u, 0) == 0)
-		return;
-	/* Kernels before 5.9. */
-	struct rlimit limit;
-	int end = getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 65536 ? (int)limit.rlim_cur : 65536;
-	for (int other = SOCKET_FD + 1; other < end; other++)
-		close(other);
-}
-
-_Noreturn static void serve(const struct tcb_nvjitlink *library, int fd, pid_t parent)
+_Noreturn static void serve(const struct tcb_nvjitlink *library, int fd)
 {
 	struct request request;
 	int bad = 0;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(1);
-	prctl(PR_SET_NAME, "tcb-nvjitlink");
-	for (int number = 1; number < NSIG; number++)
-		signal(number, SIG_DFL);
-	signal(SIGINT, SIG_IGN); /* these are for the tuner, which stops us in order */
-	signal(SIGHUP, SIG_IGN);
-	/* 1 byte: no core file, and no core to a pipe either, which 0 would allow (core(5)). */
-	setrlimit(RLIMIT_CORE, &(struct rlimit){ 1, 1 });
 	while (!bad && read_all(fd, &request, sizeof request) == 0)
 		bad = request.kind == REQUEST_PROBE ? answer_probe(library, fd)
 						    : answer_assemble(library, fd, &request);
@@ -284,16 +250,14 @@ _Noreturn static void serve(const struct tcb_nvjitlink *library, int fd, pid_t p
 enum tcb_status tcb_nvjitlink_server_start(const struct tcb_nvjitlink *library, struct tcb_nvjitlink_server *server,
 					   struct tcb_error *err)
 {
-	pid_t parent = getpid(), pid;
+	pid_t pid;
 	int fds[2];
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0)
 		return tcb_fail(err, TCB_E_FAILED, "no socket for nvJitLink's process (%s)", strerror(errno));
-	pid = fork();
-	if (pid == 0) {
-		isolate(fds[1]);
-		serve(library, SOCKET_FD, parent);
-	}
+	pid = tcb_program_fork("tcb-nvjitlink", fds[1]);
+	if (pid == 0)
+		serve(library, TCB_PROGRAM_FD);
 	close(fds[1]);
 	if (pid < 0) {
 		close(fds[0]);
