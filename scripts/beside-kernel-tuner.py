@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""tcbtune and Kernel Tuner on the same kernels, spaces, GPU and seconds: candidates per second, and what they found.
+
+    scripts/beside-kernel-tuner.py [--tcbtune PROGRAM] [--seconds 20] [--seeds 5] [--strategy genetic_algorithm]
+
+The kernels are those of scripts/peers/kernel-tuner.  What the two found with a seed is measured once more by one
+'tcbtune bench', in turns, so that the last columns do not depend on how either of them measures.  Needs a GPU, and
+Kernel Tuner with CuPy: pip install kernel_tuner==1.5.0 cupy-cuda13x.
+"""
+import argparse
+import json
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy
+import scipy.signal
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "lib"))
+import measuring
+
+FOLDER = pathlib.Path(__file__).parent / "peers" / "kernel-tuner"
+
+
+class Kernel:
+    """A kernel file, and what is right of its outputs for inputs of this script's own."""
+
+    def __init__(self, name):
+        document = json.loads((FOLDER / f"{name}.json").read_text())
+        self.name, self.path = name, FOLDER / f"{name}.json"
+        self.op = document["tcbtune"]["Name"]
+        self.sizes = document["tcbtune"]["Problem"]
+        self.specification = document["KernelSpecification"]
+        self.parameters = {p["Name"]: json.loads(p["Values"])
+                           for p in document["ConfigurationSpace"]["TuningParameters"]}
+        self.conditions = [self.with_sizes(c["Expression"]) for c in document["ConfigurationSpace"]["Conditions"]]
+        defines = "".join(f"#define {key} {value}\n" for key, value in self.sizes.items())
+        self.source = defines + (FOLDER / f"{name}.cu").read_text()
+
+    def with_sizes(self, expression):
+        for key, value in self.sizes.items():
+            expression = re.sub(rf"\b{key}\b", str(value), expression)
+        return expression
+
+    def arguments(self, draw):
+        return [draw.uniform(-1, 1, eval(self.with_sizes(a["Size"]))).astype(numpy.float32)
+                for a in self.specification["Arguments"]]
+
+    def right(self, arrays):
+        first, second = (array.astype(numpy.float64) for array in arrays[:2])
+        if self.name == "sgemm":
+            found = first.reshape(self.sizes["M"], -1) @ second.reshape(self.sizes["K"], -1)
+        else:
+            found = scipy.signal.fftconvolve(first.reshape(self.sizes["HEIGHT"] + 16, -1),
+                                             second.reshape(17, 17)[::-1, ::-1], "valid")
+        return [None, None, found.astype(numpy.float32).ravel()]
+
+
+def theirs(kernel, seconds, seed, strategy):
+    """Configurations tried, seconds that it took and the best configuration of Kernel Tuner."""
+    import kernel_tuner
+    arrays = kernel.arguments(numpy.random.default_rng(seed))
+    right = kernel.right(arrays)
+    blocks = [kernel.with_sizes(kernel.specification["GlobalSize"][d]).split(" // ", 1) for d in "XY"]
+    start = time.monotonic()
+    results, _ = kernel_tuner.tune_kernel(
+        kernel.name, kernel.source, tuple(int(size) for size, _ in blocks), arrays, kernel.parameters, lang="CUPY",
+        grid_div_x=[blocks[0][1]], grid_div_y=[blocks[1][1]], restrictions=kernel.conditions, answer=right, atol=1e-2,
+        strategy=strategy, strategy_options={"time_limit": seconds, "max_fevals": 10**6}, quiet=True, seed=seed)
+    took = time.monotonic() - start
+    best = min((r for r in results if isinstance(r.get("time"), float)), key=lambda r: r["time"])
+    return len(results), took, {name: int(best[name]) for name in kernel.parameters}
+
+
+def ours(kernel, tcbtune, seconds, seed, database):
+    """The same of a sweep, the best as a geometry."""
+    start = time.monotonic()
+    run = subprocess.run([tcbtune, "sweep", "--kernel", kernel.path, "--op", kernel.op, "--device", "cuda:0", "--budget",
+                          f"{seconds}s", "--seed", str(seed), "--db", database], capture_output=True, text=True)
+    took = time.monotonic() - start
+    tried = re.search(r"(\d+) of \d+ candidates tried", run.stderr)
+    if run.returncode != 0 or not tried:
+        sys.exit(f"the sweep of {kernel.op} failed: {run.stderr[-800:]}")
+    rows = measuring.call_json([tcbtune, "report", "--kernel", kernel.path, "--op", kernel.op, "--db", database,
+                                "--json"])
+    return int(tried[1]), took, measuring.of_state(rows["best"], "cold")["geometry"]
+
+
+def as_geometry(kernel, tcbtune, configuration):
+    """CONFIGURATION in the words of 'tcbtune space', found in its list."""
+    words = {name.lower() + ("_" if name.lower() == "unroll" else ""): value for name, value in configuration.items()}
+    listed = measuring.call([tcbtune, "space", "--kernel", kernel.path, "--op", kernel.op, "--device", "cuda:0"])
+    for line in listed.splitlines():
+        found = dict(word.split("=", 1) for word in line.split(",") if "=" in word)
+        if all(found.get(name) == str(value) for name, value in words.items()):
+            return line.split()[0]
+    sys.exit(f"{kernel.op}: 'tcbtune space' has no {words}")
+
+
+def compare(kernel, options, seed, table):
+    with tempfile.TemporaryDirectory() as folder:
+        their_tried, their_s, configuration = theirs(kernel, options.seconds, seed, options.strategy)
+        our_tried, our_s, geometry = ours(kernel, options.tcbtune, options.seconds, seed, f"{folder}/t.db")
+        other = as_geometry(kernel, options.tcbtune, configuration)
+        words = [options.tcbtune, "bench", "--kernel", kernel.path, "--op", kernel.op, "--device", "cuda:0", "--budget",
+                 f"{options.bench_seconds}s", "--db", f"{folder}/t.db", "--json", "--geometry", geometry]
+        if other != geometry:
+            words += ["--geometry", other]
+        rows = measuring.of_state(measuring.call_json(words)["results"], "cold")["rows"]
+        us = {row["geometry"]: row["ns"]["median"] / 1e3 for row in reversed(rows) if row.get("ns")}
+    gain = us[other] / us[geometry]
+    print(table.line(kernel.name, seed, their_tried, their_tried / their_s, our_tried, our_tried / our_s,
+                     our_tried / our_s / (their_tried / their_s), us[other], us[geometry], gain), flush=True)
+    return our_tried / our_s / (their_tried / their_s), gain
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tcbtune", default="tcbtune")
+    parser.add_argument("--seconds", type=int, default=20)
+    parser.add_argument("--bench-seconds", type=int, default=6)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--strategy", default="genetic_algorithm", help="of Kernel Tuner")
+    parser.add_argument("--kernels", nargs="+", default=["sgemm", "convolution"])
+    options = parser.parse_args()
+    table = measuring.Table(("kernel", "<12"), ("seed", ">4d"), ("KT tried", ">8d"), ("per s", ">6.1f"),
+                            ("ours tried", ">10d"), ("per s", ">6.1f"), ("ratio", ">6.1f"), ("KT's best us", ">12.1f"),
+                            ("ours us", ">8.1f"), ("gain", ">6.3f"))
+    print(table.head())
+    for name in options.kernels:
+        kernel = Kernel(name)
+        found = [compare(kernel, options, seed, table) for seed in range(1, options.seeds + 1)]
+        rates, gains = zip(*found)
+        print(f"{name}: candidates per second {statistics.median(rates):.1f} times Kernel Tuner's (median); what it "
+              f"found takes {statistics.median(gains):.3f} of our time (median), {min(gains):.3f} at least")
+
+
+main()
