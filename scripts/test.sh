@@ -65,7 +65,7 @@ for part in ${1:-dev slow asan tsan neon}; do
 	dev) run ci all -LE slow ;;
 	slow) run ci all -L slow ;;
 	# Tests that install and compile (install), read sources (house) or judge what is printed (printed) gain nothing
-	# here. Of many like cases some tests take a third (tests/instrumented.h).
+	# here. Of many like cases some tests take a sixth (tests/instrumented.h).
 	# Drivers in software are neither instrumented nor free of leaks (webgpu).
 	asan) run asan all -LE 'slow|install|house|printed|webgpu' ;;
 	tsan) run tsan thread_tests -L threads ;;
