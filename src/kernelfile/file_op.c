@@ -34,7 +34,8 @@ static const struct {
 				     [TCB_FILE_CXX] = { TCB_TARGET_CPU, TCB_ISA_SCALAR },
 				     [TCB_FILE_CUDA] = { TCB_TARGET_CUDA, TCB_ISA_FMA },
 				     [TCB_FILE_PTX] = { TCB_TARGET_CUDA, TCB_ISA_FMA },
-				     [TCB_FILE_WGSL] = { TCB_TARGET_WGPU, TCB_ISA_WGSL } };
+				     [TCB_FILE_WGSL] = { TCB_TARGET_WGPU, TCB_ISA_WGSL },
+				     [TCB_FILE_OPENCL] = { TCB_TARGET_OPENCL, TCB_ISA_OPENCL } };
 
 /* A candidate that was compiled: a variant of its own, whose entry it is. */
 struct compiled {
@@ -50,7 +51,7 @@ struct tcb_file_op {
 	struct tcb_op op;
 	struct tcb_side side;
 	struct tcb_side_space space;
-	struct tcb_rule rules[TCB_FILE_CONDITIONS_MAX + 2]; /* values, conditions, the end */
+	struct tcb_rule rules[TCB_FILE_CONDITIONS_MAX + 5]; /* values, conditions, sides, the end */
 	struct tcb_parameter parameters[TCB_OP_PARAMETERS_MAX + 1];
 	struct tcb_variant variants[2]; /* what any candidate is called; and the end */
 	const struct tcb_variant *lists[2];
@@ -152,7 +153,7 @@ static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_sha
 					tcb_expression_text(file->size_condition[i]));
 	}
 	for (size_t i = 0; i < file->argument_count; i++)
-		if (!file->argument[i].is_scalar)
+		if (file->argument[i].memory == TCB_FILE_VECTOR)
 			TCB_TRY(tcb_kernel_file_count(&file->argument[i], bound, &count, &bytes, err));
 	if (find_standard(made_of(op), shape, &standard) != 0)
 		return tcb_fail(err, TCB_E_USAGE,
@@ -181,7 +182,7 @@ static size_t operands(const struct tcb_problem *problem, struct tcb_operand out
 		const struct tcb_file_argument *argument = &file->argument[i];
 		size_t count = 1, bytes = argument->type.bytes;
 
-		if (argument->is_scalar)
+		if (argument->memory != TCB_FILE_VECTOR)
 			continue;
 		(void)tcb_kernel_file_count(argument, bound, &count, &bytes, NULL); /* check_shape has seen it */
 		out[operand_count++] = (struct tcb_operand){
@@ -232,7 +233,7 @@ static void fill(const struct tcb_problem *problem, uint64_t seed, void *const o
 		const struct tcb_file_argument *argument = &file->argument[i];
 		struct tcb_rng rng;
 
-		if (argument->is_scalar || argument->is_output || !operand[argument->operand] ||
+		if (argument->memory != TCB_FILE_VECTOR || argument->is_output || !operand[argument->operand] ||
 		    tcb_kernel_file_count(argument, bound, &count, &bytes, NULL) != TCB_OK)
 			continue;
 		char *to = operand[argument->operand];
@@ -453,6 +454,20 @@ static const char *value_broken(const struct tcb_problem *problem, const struct 
 	return NULL;
 }
 
+/* A work-group that is too large along a dimension; that it is too large as a whole, constraints say. */
+static const char *side_broken(const struct tcb_problem *problem, const struct tcb_target *target,
+			       const struct tcb_geometry *geometry, size_t number)
+{
+	static const char *const reasons[] = { "LocalSize.X is more than the device has along x",
+					       "LocalSize.Y is more than the device has along y",
+					       "LocalSize.Z is more than the device has along z" };
+	struct tcb_file_size size;
+
+	if (tcb_file_launch_size(file_of(problem), &problem->shape, geometry, &size, NULL) != TCB_OK)
+		return "the launch has no valid size";
+	return size.block[number] > target->opencl.side_most[number] ? reasons[number] : NULL;
+}
+
 /* --- candidates --- */
 
 static enum tcb_status plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
@@ -530,6 +545,9 @@ static void set_rules(struct tcb_file_op *made)
 							  .kind = TCB_RULE_KERNEL,
 							  .broken_of = condition_broken,
 							  .number = i };
+	for (size_t d = 0; d < 3 && file->kernel.language == TCB_FILE_OPENCL; d++)
+		made->rules[count++] =
+			(struct tcb_rule){ .kind = TCB_RULE_KERNEL, .broken_of = side_broken, .number = d };
 }
 
 static void set_parameters(struct tcb_file_op *made)

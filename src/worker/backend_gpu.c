@@ -681,4 +681,5 @@ static enum tcb_status count_events(void *self, const struct tcb_work *work, enu
 		.release = release, .count = count_events, .run = tcb_run_gpu,                                      \
 	}
 const struct tcb_backend tcb_backend_cuda = GPU_BACKEND(4);
-const struct tcb_backend tcb_backend_wgpu = GPU_BACKEND(20); /* it compiles, too; and it may be a processor */
+/* Their drivers compile, too; and they may be processors. */
+const struct tcb_backend tcb_backend_wgpu = GPU_BACKEND(20), tcb_backend_opencl = GPU_BACKEND(20);
