@@ -123,6 +123,15 @@ static void add_options(const struct tcb_file_c *c, struct words *words)
 		add_word(words, c->file->options[i]);
 }
 
+int tcb_file_c_is_team(const struct tcb_kernel_file *file)
+{
+	for (size_t i = 0; i < file->option_count && file->kernel.language <= TCB_FILE_CXX; i++)
+		if (strncmp(file->options[i], "-fopenmp", strlen("-fopenmp")) == 0 &&
+		    strcmp(file->options[i], "-fopenmp-simd") != 0)
+			return 1;
+	return 0;
+}
+
 /* --- the signature --- */
 
 static int add_file(struct tcb_str *out, const char *path)
@@ -344,7 +353,10 @@ static enum tcb_status add_call(const struct tcb_file_c *c, const struct tcb_val
 	const struct tcb_kernel_file *file = c->file;
 	const char *separator = "";
 
-	tcb_str_addf(out, "void tcb_file_entry(void *const *operand)\n{\n\t%s(", c->from->name);
+	tcb_str_addf(out,
+		     "void tcb_file_entry(void *const *operand, int tcb_threads)\n{\n#ifdef _OPENMP\n"
+		     "\tomp_set_num_threads(tcb_threads);\n#else\n\t(void)tcb_threads;\n#endif\n\t%s(",
+		     c->from->name);
 	for (size_t i = 0; i < file->argument_count; i++) {
 		const struct tcb_file_argument *argument = &file->argument[i];
 		struct tcb_value value;
@@ -373,7 +385,7 @@ static enum tcb_status add_call(const struct tcb_file_c *c, const struct tcb_val
 static enum tcb_status write_wrapper(const struct tcb_file_c *c, const struct tcb_value *bound, struct tcb_str *out,
 				     struct tcb_error *err)
 {
-	tcb_str_addf(out, "#include \"%s\"\n", c->source);
+	tcb_str_addf(out, "#ifdef _OPENMP\n#include <omp.h>\n#endif\n#include \"%s\"\n", c->source);
 	if (c->from->language == TCB_FILE_CXX)
 		tcb_str_add(out, "struct tcb_pointer {\n\tvoid *to;\n"
 				 "\ttemplate <class T> operator T *() const { return static_cast<T *>(to); }\n};\n"

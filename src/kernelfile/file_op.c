@@ -7,11 +7,13 @@
  */
 #include <errno.h>
 #include <math.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/pool.h"
 #include "base/sizes.h"
 #include "base/util.h"
 #include "kernelfile/file_c.h"
@@ -24,7 +26,9 @@
 enum { SHAPE_TEXT_MAX = 96, SEARCH_MOST = 1 << 22 };
 /* By how much an output may miss what is right, where the file does not say: as shares of the value and of the root
  * mean square of all. */
-static const double RELATIVE = 1e-4, ABSOLUTE_OF_RMS = 1e-4;
+static const double RELATIVE = 1e-4;
+/* The same of doubles; of whole numbers by nothing. */
+static const double RELATIVE_WIDE = 1e-10;
 
 /* What runs a language, and what its candidates are as variants. */
 static const struct {
@@ -163,11 +167,21 @@ static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_sha
 	return TCB_OK;
 }
 
+/* Of whole numbers that are narrower or wider, which are no outputs, it is said that they are i32. */
 static enum tcb_type type_of(const struct tcb_file_argument *argument)
 {
-	if (argument->type.element == TCB_FILE_FLOAT)
+	switch (argument->type.element) {
+	case TCB_FILE_FLOAT:
 		return TCB_TYPE_F32;
-	return argument->type.element == TCB_FILE_HALF ? TCB_TYPE_F16 : TCB_TYPE_I32;
+	case TCB_FILE_HALF:
+		return TCB_TYPE_F16;
+	case TCB_FILE_DOUBLE:
+		return TCB_TYPE_F64;
+	default:
+		return argument->type.element == TCB_FILE_UNSIGNED && argument->type.element_bytes == sizeof(uint32_t)
+			       ? TCB_TYPE_U32
+			       : TCB_TYPE_I32;
+	}
 }
 
 /* Each vector a row of elements. */
@@ -193,6 +207,7 @@ static size_t operands(const struct tcb_problem *problem, struct tcb_operand out
 			.cols = bytes / argument->type.element_bytes,
 			.bytes = bytes,
 			.streams = 1,
+			.is_updated = argument->is_updated,
 		};
 	}
 	return operand_count;
@@ -233,7 +248,8 @@ static void fill(const struct tcb_problem *problem, uint64_t seed, void *const o
 		const struct tcb_file_argument *argument = &file->argument[i];
 		struct tcb_rng rng;
 
-		if (argument->memory != TCB_FILE_VECTOR || argument->is_output || !operand[argument->operand] ||
+		if (argument->memory != TCB_FILE_VECTOR || (argument->is_output && !argument->is_updated) ||
+		    !operand[argument->operand] ||
 		    tcb_kernel_file_count(argument, bound, &count, &bytes, NULL) != TCB_OK)
 			continue;
 		char *to = operand[argument->operand];
@@ -257,21 +273,24 @@ static void fill(const struct tcb_problem *problem, uint64_t seed, void *const o
 
 /* --- what is right --- */
 
-/* As f32 to double, with how far others may be from it. */
-static void take_right(const struct tcb_file_argument *argument, const void *values, size_t count,
+/* As doubles, with how far others may be from them. */
+static void take_right(const struct tcb_file_argument *argument, const struct tcb_operand *operand, const void *values,
 		       struct tcb_reference *out)
 {
-	const double relative = isnan(argument->relative) ? RELATIVE : argument->relative;
+	const enum tcb_type type = type_of(argument);
+	const double otherwise = type == TCB_TYPE_F64				    ? RELATIVE_WIDE
+				 : type == TCB_TYPE_I32 || type == TCB_TYPE_U32 ? 0
+										: RELATIVE;
+	const double relative = isnan(argument->relative) ? otherwise : argument->relative;
+	const size_t count = operand->cols;
 	double squares = 0, absolute = argument->absolute;
-	float value;
 
 	for (size_t i = 0; i < count; i++) {
-		tcb_type_to_f32(type_of(argument), (const char *)values + i * argument->type.element_bytes, 1, &value);
-		out->y[i] = (double)value;
-		squares += isfinite(value) ? (double)value * (double)value : 0;
+		out->y[i] = tcb_operand_value(operand, values, i);
+		squares += isfinite(out->y[i]) ? out->y[i] * out->y[i] : 0;
 	}
 	if (isnan(absolute)) /* and the share is enough where the file gives one */
-		absolute = isnan(argument->relative) ? ABSOLUTE_OF_RMS * sqrt(squares / (double)count) : 0;
+		absolute = isnan(argument->relative) ? otherwise * sqrt(squares / (double)count) : 0;
 	for (size_t i = 0; i < count; i++) {
 		out->magnitude[i] = 0;
 		out->extra[i] = absolute + relative * fabs(out->y[i]);
@@ -296,7 +315,7 @@ static const char *compute_right(const struct tcb_problem *problem, void *const 
 	}
 	for (size_t i = 0; i < TCB_OPERANDS_MAX; i++)
 		all[i] = outputs[i] ? outputs[i] : operand[i];
-	entry(all);
+	entry(all, 1);
 	return NULL;
 }
 
@@ -332,13 +351,14 @@ static void reference(const struct tcb_problem *problem, void *const operand[], 
 	for (size_t i = 0; i < count; i++)
 		if (list[i].role == TCB_ROLE_OUTPUT)
 			is_there &= posix_memalign(&outputs[i], 64, list[i].bytes) == 0 &&
-				    memset(outputs[i], 0, list[i].bytes);
+				    (list[i].is_updated ? memcpy(outputs[i], operand[i], list[i].bytes)
+							: memset(outputs[i], 0, list[i].bytes));
 	out->failure = is_there ? find_right(problem, operand, list, outputs) : "out of memory for the right values";
 	for (size_t i = 0, output = 0; !out->failure && i < file->argument_count; i++) {
 		const struct tcb_file_argument *argument = &file->argument[i];
 
 		if (argument->is_output)
-			take_right(argument, outputs[argument->operand], list[argument->operand].cols, &out[output++]);
+			take_right(argument, &list[argument->operand], outputs[argument->operand], &out[output++]);
 	}
 	for (size_t i = 0; i < count; i++)
 		free(outputs[i]);
@@ -398,8 +418,11 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			     struct tcb_geometry *out)
 {
-	(void)target;
-	(void)find_standard(made_of(problem->op), &problem->shape, out); /* check_shape has found one */
+	const struct tcb_file_op *made = made_of(problem->op);
+
+	(void)find_standard(made, &problem->shape, out); /* check_shape has found one */
+	if (made->c && tcb_file_c_is_team(made->file))
+		out->knob[TCB_KNOB_THREADS] = (int32_t)target->threads;
 }
 
 /* Of a GPU's kernel its launch. */
@@ -477,7 +500,10 @@ static enum tcb_status plan(const struct tcb_problem *problem, const struct tcb_
 
 	(void)err;
 	*out = (struct tcb_plan){
-		.problem = *problem, .geometry = *geometry, .variant = &made->variants[0], .threads = 1
+		.problem = *problem,
+		.geometry = *geometry,
+		.variant = &made->variants[0],
+		.threads = (unsigned)geometry->knob[TCB_KNOB_THREADS],
 	};
 	return TCB_OK;
 }
@@ -505,10 +531,40 @@ static enum tcb_status make(struct tcb_plan *plan, struct tcb_error *err)
 	return TCB_OK;
 }
 
+static void add_processors(void *ctx, size_t task, unsigned thread)
+{
+	cpu_set_t *of = ctx;
+
+	(void)task;
+	if (sched_getaffinity(0, sizeof *of, &of[thread]) != 0)
+		CPU_ZERO(&of[thread]);
+}
+
+/*
+ * A team's threads are the compiler's library's: they inherit where the first thread may run, which is one processor of
+ * POOL's.  Once in a process, before they are made, that is all of these.
+ */
+static void free_team(struct tcb_pool *pool, unsigned threads)
+{
+	static pid_t done;
+	cpu_set_t *of = done == getpid() ? NULL : calloc(threads, sizeof *of);
+
+	if (!of)
+		return;
+	done = getpid();
+	tcb_pool_each(pool, threads, add_processors, of);
+	for (unsigned i = 1; i < threads; i++)
+		CPU_OR(&of[0], &of[0], &of[i]);
+	(void)sched_setaffinity(0, sizeof *of, &of[0]);
+	free(of);
+}
+
 static void run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool)
 {
-	(void)workspace, (void)pool;
-	((tcb_file_entry_fn *)plan->variant->entry)(operand);
+	(void)workspace;
+	if (plan->threads > 1)
+		free_team(pool, plan->threads);
+	((tcb_file_entry_fn *)plan->variant->entry)(operand, (int)plan->threads);
 }
 
 static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -574,9 +630,11 @@ static enum tcb_status check_arguments(const struct tcb_kernel_file *file, struc
 			return tcb_fail(err, TCB_E_NOT_FOUND,
 					"%.200s: the DataSource of %.40s, %.200s, cannot be read (%s)", file->path,
 					file->argument[i].name, source, strerror(errno));
-		if (file->argument[i].is_output && type_of(&file->argument[i]) == TCB_TYPE_I32)
+		if (file->argument[i].is_output &&
+		    tcb_type_bytes(type_of(&file->argument[i])) != file->argument[i].type.element_bytes)
 			return tcb_fail(err, TCB_E_UNSUPPORTED,
-					"%.200s: output %.40s is of %s; outputs of float and half are compared",
+					"%.200s: output %.40s is of %s; outputs of float, half, double, int32 and uint32 "
+					"are compared",
 					file->path, file->argument[i].name, file->argument[i].type.name);
 	}
 	return TCB_OK;

@@ -109,16 +109,12 @@ static enum tcb_status read_vector(const struct tcb_file_reader *reader, const j
 {
 	const char *access = json_string_value(json_object_get(row, "AccessType"));
 
-	if (access && strcmp(access, "ReadWrite") == 0)
-		return tcb_file_refuse(
-			reader,
-			"%s: a vector that is read and written is not supported; let the kernel read one vector "
-			"(ReadOnly) and write another (WriteOnly)",
-			argument->name);
-	if (access && strcmp(access, "WriteOnly") != 0 && strcmp(access, "ReadOnly") != 0)
-		return tcb_file_refuse(reader, "%s: the AccessType is %.40s; ReadOnly and WriteOnly are known",
+	argument->is_updated = access && strcmp(access, "ReadWrite") == 0;
+	argument->is_output = argument->is_updated || (access && strcmp(access, "WriteOnly") == 0);
+	if (access && !argument->is_output && strcmp(access, "ReadOnly") != 0)
+		return tcb_file_refuse(reader,
+				       "%s: the AccessType is %.40s; ReadOnly, WriteOnly and ReadWrite are known",
 				       argument->name, access);
-	argument->is_output = access && strcmp(access, "WriteOnly") == 0;
 	return read_size(reader, row, argument);
 }
 
@@ -188,7 +184,7 @@ enum tcb_status tcb_file_arguments(const struct tcb_file_reader *reader, const j
 		operands += argument->memory == TCB_FILE_VECTOR;
 	}
 	if (!outputs)
-		return tcb_file_refuse(reader, "none of the Arguments is an output: give one the AccessType WriteOnly");
+		return tcb_file_refuse(reader, "none of the Arguments is an output: give one the AccessType WriteOnly or ReadWrite");
 	if (outputs > TCB_OUTPUTS_MAX || operands > TCB_OPERANDS_MAX)
 		return tcb_file_refuse(reader, "%zu vectors, %zu of them outputs; up to %d and %d are supported",
 				       operands, outputs, TCB_OPERANDS_MAX, TCB_OUTPUTS_MAX);
