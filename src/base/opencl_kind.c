@@ -17,8 +17,8 @@ enum { KIB = 1024, MIB = 1024 * KIB, ORDINAL_MOST = 1000 };
 
 static const char prefix[] = "opencl-", address[] = "opencl:";
 static const char *const vendors[TCB_OPENCL_VENDOR_COUNT] = {
-	[TCB_OPENCL_CPU] = "cpu", [TCB_OPENCL_OTHER] = "other", [TCB_OPENCL_NVIDIA] = "nvidia",
-	[TCB_OPENCL_AMD] = "amd", [TCB_OPENCL_INTEL] = "intel", [TCB_OPENCL_ARM] = "arm",
+	[TCB_OPENCL_CPU] = "cpu",           [TCB_OPENCL_OTHER] = "other", [TCB_OPENCL_NVIDIA] = "nvidia",
+	[TCB_OPENCL_AMD] = "amd",           [TCB_OPENCL_INTEL] = "intel", [TCB_OPENCL_ARM] = "arm",
 	[TCB_OPENCL_QUALCOMM] = "qualcomm",
 };
 
@@ -122,8 +122,11 @@ static enum tcb_opencl_vendor vendor_of(const struct tcb_opencl_identity *identi
 	static const struct {
 		uint32_t id; /* of PCI */
 		enum tcb_opencl_vendor vendor;
-	} rows[] = { { 0x10de, TCB_OPENCL_NVIDIA }, { 0x1002, TCB_OPENCL_AMD },	     { 0x8086, TCB_OPENCL_INTEL },
-		     { 0x13b5, TCB_OPENCL_ARM },    { 0x5143, TCB_OPENCL_QUALCOMM } };
+	} rows[] = { { 0x10de, TCB_OPENCL_NVIDIA },
+		     { 0x1002, TCB_OPENCL_AMD },
+		     { 0x8086, TCB_OPENCL_INTEL },
+		     { 0x13b5, TCB_OPENCL_ARM },
+		     { 0x5143, TCB_OPENCL_QUALCOMM } };
 
 	if (identity->is_cpu)
 		return TCB_OPENCL_CPU;
@@ -142,8 +145,7 @@ void tcb_opencl_identify(const struct tcb_opencl_identity *identity, struct tcb_
 	name_arch(&device->target, device->name, sizeof device->name);
 	name_arch(&device->target, device->arch, sizeof device->arch);
 	snprintf(device->model, sizeof device->model, "%.120s", identity->device);
-	snprintf(device->driver, sizeof device->driver, "%.40s, %.30s, %.50s", identity->platform, identity->driver,
-		 identity->platform_version);
+	snprintf(device->driver, sizeof device->driver, "%.60s, %.60s", identity->platform, identity->driver);
 	/* A processor's times are of as many of its cores as there are. */
 	snprintf(text, sizeof text, "opencl|%x|%s|%s|%s|%s|%u", identity->vendor_id, identity->platform,
 		 identity->platform_version, device->model, identity->driver, device->target.opencl.compute_units);

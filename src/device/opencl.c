@@ -21,8 +21,8 @@ static const char *find_symbols(void *handle)
 {
 	void *symbol;
 
-#define FIND(member, name, place, result, parameters)     \
-	if (!(symbol = dlsym(handle, "cl" #name)))        \
+#define FIND(member, name, place, result, parameters)         \
+	if (!(symbol = dlsym(handle, "cl" #name)))            \
 		return "it lacks cl" #name ", of OpenCL 1.2"; \
 	memcpy(&library.member, &symbol, sizeof symbol);
 	TCB_OPENCL_FUNCTIONS(FIND)
@@ -47,8 +47,8 @@ static const char *find_table(void *handle)
 	if (!platform_ids || platform_ids(1, &platform, NULL) != TCB_CL_SUCCESS || !platform)
 		return "it is a driver that has no platform here";
 	memcpy(&table, platform, sizeof(void *));
-#define FIND(member, name, place, result, parameters)   \
-	if (!table[place])                              \
+#define FIND(member, name, place, result, parameters)         \
+	if (!table[place])                                    \
 		return "it lacks cl" #name ", of OpenCL 1.2"; \
 	memcpy(&library.member, &table[place], sizeof symbol);
 	TCB_OPENCL_FUNCTIONS(FIND)
@@ -65,10 +65,11 @@ static enum tcb_status load(struct tcb_error *err)
 	const char *why;
 
 	if (!handle)
-		return tcb_fail(err, TCB_E_UNSUPPORTED,
-				"no OpenCL: %.200s; install its loader and a driver of it (Debian: ocl-icd-libopencl1, and "
-				"pocl-opencl-icd for processors), or let TCBTUNE_OPENCL name its library",
-				dlerror());
+		return tcb_fail(
+			err, TCB_E_UNSUPPORTED,
+			"no OpenCL: %.200s; install its loader and a driver of it (Debian: ocl-icd-libopencl1, and "
+			"pocl-opencl-icd for processors), or let TCBTUNE_OPENCL name its library",
+			dlerror());
 	why = dlsym(handle, "clGetPlatformIDs") ? find_symbols(handle) : find_table(handle);
 	return why ? tcb_fail(err, TCB_E_UNSUPPORTED, "no OpenCL in %.200s: %s", name, why) : TCB_OK;
 }

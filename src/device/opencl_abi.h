@@ -77,53 +77,52 @@ struct tcb_cl_region { /* cl_buffer_region */
 };
 
 /* X(MEMBER, NAME behind "cl", PLACE in a library's table, RESULT, PARAMETERS).  32-bit signed results are statuses. */
-#define TCB_OPENCL_FUNCTIONS(X)                                                                                     \
-	X(platform_ids, GetPlatformIDs, 0, int32_t, (uint32_t, tcb_cl_platform *, uint32_t *))                      \
-	X(platform_info, GetPlatformInfo, 1, int32_t, (tcb_cl_platform, uint32_t, size_t, void *, size_t *))        \
-	X(device_ids, GetDeviceIDs, 2, int32_t, (tcb_cl_platform, uint64_t, uint32_t, tcb_cl_device *, uint32_t *)) \
-	X(device_info, GetDeviceInfo, 3, int32_t, (tcb_cl_device, uint32_t, size_t, void *, size_t *))              \
-	X(create_context, CreateContext, 4, tcb_cl_context,                                                         \
-	  (const intptr_t *, uint32_t, const tcb_cl_device *,                                                       \
-	   void (*)(const char *, const void *, size_t, void *), void *, int32_t *))                                \
-	X(release_context, ReleaseContext, 7, int32_t, (tcb_cl_context))                                            \
-	X(create_queue, CreateCommandQueue, 9, tcb_cl_queue, (tcb_cl_context, tcb_cl_device, uint64_t, int32_t *))  \
-	X(release_queue, ReleaseCommandQueue, 11, int32_t, (tcb_cl_queue))                                          \
-	X(create_buffer, CreateBuffer, 14, tcb_cl_memory, (tcb_cl_context, uint64_t, size_t, void *, int32_t *))    \
-	X(release_memory, ReleaseMemObject, 18, int32_t, (tcb_cl_memory))                                           \
-	X(create_program, CreateProgramWithSource, 26, tcb_cl_program,                                              \
-	  (tcb_cl_context, uint32_t, const char **, const size_t *, int32_t *))                                     \
-	X(release_program, ReleaseProgram, 29, int32_t, (tcb_cl_program))                                           \
-	X(build, BuildProgram, 30, int32_t,                                                                         \
-	  (tcb_cl_program, uint32_t, const tcb_cl_device *, const char *, void (*)(tcb_cl_program, void *),         \
-	   void *))                                                                                                 \
-	X(build_info, GetProgramBuildInfo, 33, int32_t,                                                             \
-	  (tcb_cl_program, tcb_cl_device, uint32_t, size_t, void *, size_t *))                                      \
-	X(create_kernel, CreateKernel, 34, tcb_cl_kernel, (tcb_cl_program, const char *, int32_t *))                \
-	X(release_kernel, ReleaseKernel, 37, int32_t, (tcb_cl_kernel))                                              \
-	X(set_argument, SetKernelArg, 38, int32_t, (tcb_cl_kernel, uint32_t, size_t, const void *))                 \
-	X(kernel_info, GetKernelInfo, 39, int32_t, (tcb_cl_kernel, uint32_t, size_t, void *, size_t *))             \
-	X(kernel_group_info, GetKernelWorkGroupInfo, 40, int32_t,                                                   \
-	  (tcb_cl_kernel, tcb_cl_device, uint32_t, size_t, void *, size_t *))                                       \
-	X(event_info, GetEventInfo, 42, int32_t, (tcb_cl_event, uint32_t, size_t, void *, size_t *))                \
-	X(release_event, ReleaseEvent, 44, int32_t, (tcb_cl_event))                                                 \
-	X(event_times, GetEventProfilingInfo, 45, int32_t, (tcb_cl_event, uint32_t, size_t, void *, size_t *))      \
-	X(finish, Finish, 47, int32_t, (tcb_cl_queue))                                                              \
-	X(read_buffer, EnqueueReadBuffer, 48, int32_t,                                                              \
-	  (tcb_cl_queue, tcb_cl_memory, uint32_t, size_t, size_t, void *, uint32_t, const tcb_cl_event *,           \
-	   tcb_cl_event *))                                                                                         \
-	X(write_buffer, EnqueueWriteBuffer, 49, int32_t,                                                            \
-	  (tcb_cl_queue, tcb_cl_memory, uint32_t, size_t, size_t, const void *, uint32_t, const tcb_cl_event *,     \
-	   tcb_cl_event *))                                                                                         \
-	X(copy_buffer, EnqueueCopyBuffer, 50, int32_t,                                                              \
-	  (tcb_cl_queue, tcb_cl_memory, tcb_cl_memory, size_t, size_t, size_t, uint32_t, const tcb_cl_event *,      \
-	   tcb_cl_event *))                                                                                         \
-	X(launch, EnqueueNDRangeKernel, 59, int32_t,                                                                \
-	  (tcb_cl_queue, tcb_cl_kernel, uint32_t, const size_t *, const size_t *, const size_t *, uint32_t,         \
-	   const tcb_cl_event *, tcb_cl_event *))                                                                   \
-	X(create_part, CreateSubBuffer, 82, tcb_cl_memory,                                                          \
-	  (tcb_cl_memory, uint64_t, uint32_t, const void *, int32_t *))                                             \
-	X(fill_buffer, EnqueueFillBuffer, 102, int32_t,                                                             \
-	  (tcb_cl_queue, tcb_cl_memory, const void *, size_t, size_t, size_t, uint32_t, const tcb_cl_event *,       \
+#define TCB_OPENCL_FUNCTIONS(X)                                                                                      \
+	X(platform_ids, GetPlatformIDs, 0, int32_t, (uint32_t, tcb_cl_platform *, uint32_t *))                       \
+	X(platform_info, GetPlatformInfo, 1, int32_t, (tcb_cl_platform, uint32_t, size_t, void *, size_t *))         \
+	X(device_ids, GetDeviceIDs, 2, int32_t, (tcb_cl_platform, uint64_t, uint32_t, tcb_cl_device *, uint32_t *))  \
+	X(device_info, GetDeviceInfo, 3, int32_t, (tcb_cl_device, uint32_t, size_t, void *, size_t *))               \
+	X(create_context, CreateContext, 4, tcb_cl_context,                                                          \
+	  (const intptr_t *, uint32_t, const tcb_cl_device *, void (*)(const char *, const void *, size_t, void *),  \
+	   void *, int32_t *))                                                                                       \
+	X(release_context, ReleaseContext, 7, int32_t, (tcb_cl_context))                                             \
+	X(create_queue, CreateCommandQueue, 9, tcb_cl_queue, (tcb_cl_context, tcb_cl_device, uint64_t, int32_t *))   \
+	X(release_queue, ReleaseCommandQueue, 11, int32_t, (tcb_cl_queue))                                           \
+	X(create_buffer, CreateBuffer, 14, tcb_cl_memory, (tcb_cl_context, uint64_t, size_t, void *, int32_t *))     \
+	X(release_memory, ReleaseMemObject, 18, int32_t, (tcb_cl_memory))                                            \
+	X(create_program, CreateProgramWithSource, 26, tcb_cl_program,                                               \
+	  (tcb_cl_context, uint32_t, const char **, const size_t *, int32_t *))                                      \
+	X(release_program, ReleaseProgram, 29, int32_t, (tcb_cl_program))                                            \
+	X(build, BuildProgram, 30, int32_t,                                                                          \
+	  (tcb_cl_program, uint32_t, const tcb_cl_device *, const char *, void (*)(tcb_cl_program, void *), void *)) \
+	X(build_info, GetProgramBuildInfo, 33, int32_t,                                                              \
+	  (tcb_cl_program, tcb_cl_device, uint32_t, size_t, void *, size_t *))                                       \
+	X(create_kernel, CreateKernel, 34, tcb_cl_kernel, (tcb_cl_program, const char *, int32_t *))                 \
+	X(release_kernel, ReleaseKernel, 37, int32_t, (tcb_cl_kernel))                                               \
+	X(set_argument, SetKernelArg, 38, int32_t, (tcb_cl_kernel, uint32_t, size_t, const void *))                  \
+	X(kernel_info, GetKernelInfo, 39, int32_t, (tcb_cl_kernel, uint32_t, size_t, void *, size_t *))              \
+	X(kernel_group_info, GetKernelWorkGroupInfo, 40, int32_t,                                                    \
+	  (tcb_cl_kernel, tcb_cl_device, uint32_t, size_t, void *, size_t *))                                        \
+	X(event_info, GetEventInfo, 42, int32_t, (tcb_cl_event, uint32_t, size_t, void *, size_t *))                 \
+	X(release_event, ReleaseEvent, 44, int32_t, (tcb_cl_event))                                                  \
+	X(event_times, GetEventProfilingInfo, 45, int32_t, (tcb_cl_event, uint32_t, size_t, void *, size_t *))       \
+	X(finish, Finish, 47, int32_t, (tcb_cl_queue))                                                               \
+	X(read_buffer, EnqueueReadBuffer, 48, int32_t,                                                               \
+	  (tcb_cl_queue, tcb_cl_memory, uint32_t, size_t, size_t, void *, uint32_t, const tcb_cl_event *,            \
+	   tcb_cl_event *))                                                                                          \
+	X(write_buffer, EnqueueWriteBuffer, 49, int32_t,                                                             \
+	  (tcb_cl_queue, tcb_cl_memory, uint32_t, size_t, size_t, const void *, uint32_t, const tcb_cl_event *,      \
+	   tcb_cl_event *))                                                                                          \
+	X(copy_buffer, EnqueueCopyBuffer, 50, int32_t,                                                               \
+	  (tcb_cl_queue, tcb_cl_memory, tcb_cl_memory, size_t, size_t, size_t, uint32_t, const tcb_cl_event *,       \
+	   tcb_cl_event *))                                                                                          \
+	X(launch, EnqueueNDRangeKernel, 59, int32_t,                                                                 \
+	  (tcb_cl_queue, tcb_cl_kernel, uint32_t, const size_t *, const size_t *, const size_t *, uint32_t,          \
+	   const tcb_cl_event *, tcb_cl_event *))                                                                    \
+	X(create_part, CreateSubBuffer, 82, tcb_cl_memory,                                                           \
+	  (tcb_cl_memory, uint64_t, uint32_t, const void *, int32_t *))                                              \
+	X(fill_buffer, EnqueueFillBuffer, 102, int32_t,                                                              \
+	  (tcb_cl_queue, tcb_cl_memory, const void *, size_t, size_t, size_t, uint32_t, const tcb_cl_event *,        \
 	   tcb_cl_event *))
 
 #endif

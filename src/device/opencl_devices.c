@@ -239,11 +239,13 @@ static void look_at_devices(const char *root, struct tcb_doctor_row *row)
 				 count, count == 1 ? "" : "s");
 	} else if (why.status == TCB_E_NOT_FOUND) {
 		tcb_doctor_found(row, TCB_DOCTOR_LIMITED, "no device");
-		tcb_doctor_advise(row, "install a driver: a GPU's is its maker's; pocl-opencl-icd is one for processors");
+		tcb_doctor_advise(row,
+				  "install a driver: a GPU's is its maker's; pocl-opencl-icd is one for processors");
 	} else {
 		tcb_doctor_found(row, TCB_DOCTOR_MISSING, "%.150s", why.message);
-		tcb_doctor_advise(row, "install ocl-icd-libopencl1 and a driver (pocl-opencl-icd for processors), or let "
-				       "TCBTUNE_OPENCL name its library");
+		tcb_doctor_advise(row,
+				  "install ocl-icd-libopencl1 and a driver (pocl-opencl-icd for processors), or let "
+				  "TCBTUNE_OPENCL name its library");
 	}
 	free(devices);
 }

@@ -130,9 +130,10 @@ static enum tcb_status set_launch(const struct tcb_kernel_file *file, const stru
 			TCB_TRY(bits_of(argument, bound, &bits, err));
 		if (argument->memory == TCB_FILE_LOCAL)
 			TCB_TRY(tcb_kernel_file_count(argument, bound, &count, &bytes, err));
-		*out = argument->memory == TCB_FILE_VECTOR ? (struct tcb_argument){ TCB_ARGUMENT_OPERAND, argument->operand }
+		*out = argument->memory == TCB_FILE_VECTOR
+			       ? (struct tcb_argument){ TCB_ARGUMENT_OPERAND, argument->operand }
 		       : argument->memory == TCB_FILE_LOCAL ? (struct tcb_argument){ TCB_ARGUMENT_OWN, bytes }
-		       : argument->type.bytes > 4	    ? (struct tcb_argument){ TCB_ARGUMENT_U64, bits }
+		       : argument->type.bytes > 4           ? (struct tcb_argument){ TCB_ARGUMENT_U64, bits }
 							    : (struct tcb_argument){ TCB_ARGUMENT_U32, bits };
 		launch->argument_count++;
 	}

@@ -34,12 +34,11 @@ static const double RELATIVE_WIDE = 1e-10;
 static const struct {
 	enum tcb_target_kind side;
 	enum tcb_isa isa;
-} kinds[TCB_FILE_LANGUAGE_COUNT] = { [TCB_FILE_C] = { TCB_TARGET_CPU, TCB_ISA_SCALAR },
-				     [TCB_FILE_CXX] = { TCB_TARGET_CPU, TCB_ISA_SCALAR },
-				     [TCB_FILE_CUDA] = { TCB_TARGET_CUDA, TCB_ISA_FMA },
-				     [TCB_FILE_PTX] = { TCB_TARGET_CUDA, TCB_ISA_FMA },
-				     [TCB_FILE_WGSL] = { TCB_TARGET_WGPU, TCB_ISA_WGSL },
-				     [TCB_FILE_OPENCL] = { TCB_TARGET_OPENCL, TCB_ISA_OPENCL } };
+} kinds[TCB_FILE_LANGUAGE_COUNT] = {
+	[TCB_FILE_C] = { TCB_TARGET_CPU, TCB_ISA_SCALAR },   [TCB_FILE_CXX] = { TCB_TARGET_CPU, TCB_ISA_SCALAR },
+	[TCB_FILE_CUDA] = { TCB_TARGET_CUDA, TCB_ISA_FMA },  [TCB_FILE_PTX] = { TCB_TARGET_CUDA, TCB_ISA_FMA },
+	[TCB_FILE_WGSL] = { TCB_TARGET_WGPU, TCB_ISA_WGSL }, [TCB_FILE_OPENCL] = { TCB_TARGET_OPENCL, TCB_ISA_OPENCL }
+};
 
 /* A candidate that was compiled: a variant of its own, whose entry it is. */
 struct compiled {
@@ -278,7 +277,7 @@ static void take_right(const struct tcb_file_argument *argument, const struct tc
 		       struct tcb_reference *out)
 {
 	const enum tcb_type type = type_of(argument);
-	const double otherwise = type == TCB_TYPE_F64				    ? RELATIVE_WIDE
+	const double otherwise = type == TCB_TYPE_F64                           ? RELATIVE_WIDE
 				 : type == TCB_TYPE_I32 || type == TCB_TYPE_U32 ? 0
 										: RELATIVE;
 	const double relative = isnan(argument->relative) ? otherwise : argument->relative;
@@ -632,10 +631,11 @@ static enum tcb_status check_arguments(const struct tcb_kernel_file *file, struc
 					file->argument[i].name, source, strerror(errno));
 		if (file->argument[i].is_output &&
 		    tcb_type_bytes(type_of(&file->argument[i])) != file->argument[i].type.element_bytes)
-			return tcb_fail(err, TCB_E_UNSUPPORTED,
-					"%.200s: output %.40s is of %s; outputs of float, half, double, int32 and uint32 "
-					"are compared",
-					file->path, file->argument[i].name, file->argument[i].type.name);
+			return tcb_fail(
+				err, TCB_E_UNSUPPORTED,
+				"%.200s: output %.40s is of %s; outputs of float, half, double, int32 and uint32 "
+				"are compared",
+				file->path, file->argument[i].name, file->argument[i].type.name);
 	}
 	return TCB_OK;
 }

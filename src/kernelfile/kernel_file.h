@@ -55,7 +55,7 @@ struct tcb_file_argument {
 	char *name;
 	struct tcb_file_type type;
 	enum tcb_file_memory memory;
-	int is_output, is_updated; /* updated: an output that begins with its fill, and is read */
+	int is_output, is_updated;    /* updated: an output that begins with its fill, and is read */
 	struct tcb_expression *count; /* of elements, unless it is a scalar */
 	struct tcb_expression *value; /* of a scalar, or of a constant fill */
 	enum tcb_file_fill fill;

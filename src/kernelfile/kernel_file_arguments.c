@@ -57,8 +57,9 @@ static enum tcb_status read_fill(const struct tcb_file_reader *reader, const jso
 	const char *fill = json_string_value(json_object_get(row, "FillType"));
 	const json_t *value = json_object_get(row, "FillValue");
 
-	argument->fill =
-		argument->memory == TCB_FILE_SCALAR || (fill && strcmp(fill, "Constant") == 0) ? TCB_FILE_CONSTANT : TCB_FILE_RANDOM;
+	argument->fill = argument->memory == TCB_FILE_SCALAR || (fill && strcmp(fill, "Constant") == 0)
+				 ? TCB_FILE_CONSTANT
+				 : TCB_FILE_RANDOM;
 	if (fill && strcmp(fill, "BinaryRaw") == 0 && argument->memory != TCB_FILE_SCALAR) {
 		argument->fill = TCB_FILE_RAW;
 		return read_source(reader, row, &argument->source);
@@ -77,9 +78,9 @@ static enum tcb_status read_fill(const struct tcb_file_reader *reader, const jso
 static enum tcb_status read_memory(const struct tcb_file_reader *reader, const char *memory,
 				   struct tcb_file_argument *argument)
 {
-	static const char *const names[] = { [TCB_FILE_VECTOR] = "Vector",
-					     [TCB_FILE_SCALAR] = "Scalar",
-					     [TCB_FILE_LOCAL] = "Local" };
+	static const char *const names[] = {
+		[TCB_FILE_VECTOR] = "Vector", [TCB_FILE_SCALAR] = "Scalar", [TCB_FILE_LOCAL] = "Local"
+	};
 	const int which = memory ? tcb_text_find(names, sizeof names / sizeof *names, memory) : -1;
 
 	if (which < 0)
@@ -87,8 +88,9 @@ static enum tcb_status read_memory(const struct tcb_file_reader *reader, const c
 				       argument->name, memory ? memory : "missing");
 	argument->memory = (enum tcb_file_memory)which;
 	if (argument->memory == TCB_FILE_LOCAL && reader->file->kernel.language != TCB_FILE_OPENCL)
-		return tcb_file_refuse(reader, "%s: only OpenCL C has arguments that are Local; SharedMemory says how "
-					       "much a kernel in CUDA takes",
+		return tcb_file_refuse(reader,
+				       "%s: only OpenCL C has arguments that are Local; SharedMemory says how "
+				       "much a kernel in CUDA takes",
 				       argument->name);
 	if (argument->memory == TCB_FILE_SCALAR && argument->type.bytes != argument->type.element_bytes)
 		return tcb_file_refuse(reader, "%s: a scalar of several values is not supported", argument->name);
@@ -184,7 +186,8 @@ enum tcb_status tcb_file_arguments(const struct tcb_file_reader *reader, const j
 		operands += argument->memory == TCB_FILE_VECTOR;
 	}
 	if (!outputs)
-		return tcb_file_refuse(reader, "none of the Arguments is an output: give one the AccessType WriteOnly or ReadWrite");
+		return tcb_file_refuse(
+			reader, "none of the Arguments is an output: give one the AccessType WriteOnly or ReadWrite");
 	if (outputs > TCB_OUTPUTS_MAX || operands > TCB_OPERANDS_MAX)
 		return tcb_file_refuse(reader, "%zu vectors, %zu of them outputs; up to %d and %d are supported",
 				       operands, outputs, TCB_OPERANDS_MAX, TCB_OUTPUTS_MAX);

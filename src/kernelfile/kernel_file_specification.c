@@ -31,19 +31,18 @@ static int is_kernel_name(const char *text, enum tcb_file_language language)
 static enum tcb_status read_language(const struct tcb_file_reader *reader, const json_t *from,
 				     enum tcb_file_language *out)
 {
-	static const char *const names[TCB_FILE_LANGUAGE_COUNT] = { [TCB_FILE_C] = "C",
-								    [TCB_FILE_CXX] = "C++",
-								    [TCB_FILE_CUDA] = "CUDA",
-								    [TCB_FILE_PTX] = "PTX",
-								    [TCB_FILE_WGSL] = "WGSL",
-								    [TCB_FILE_OPENCL] = "OpenCL" };
+	static const char *const names[TCB_FILE_LANGUAGE_COUNT] = {
+		[TCB_FILE_C] = "C",     [TCB_FILE_CXX] = "C++",   [TCB_FILE_CUDA] = "CUDA",
+		[TCB_FILE_PTX] = "PTX", [TCB_FILE_WGSL] = "WGSL", [TCB_FILE_OPENCL] = "OpenCL"
+	};
 	char *language;
 
 	TCB_TRY(tcb_file_text(reader, from, "Language", 1, &language));
 	const int which = tcb_text_find(names, TCB_FILE_LANGUAGE_COUNT, language);
 	const enum tcb_status status =
 		which >= 0 ? TCB_OK
-			   : tcb_file_refuse(reader, "the Language is %.40s; C, C++, CUDA, PTX, WGSL and OpenCL are supported",
+			   : tcb_file_refuse(reader,
+					     "the Language is %.40s; C, C++, CUDA, PTX, WGSL and OpenCL are supported",
 					     language);
 
 	*out = (enum tcb_file_language)(which < 0 ? 0 : which);

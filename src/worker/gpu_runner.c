@@ -13,10 +13,9 @@
 enum { OWN_MOST = 1 << 28 /* bytes of outputs and workspaces of independent calls */ };
 
 /* By enum tcb_target_kind. */
-static const struct tcb_gpu_driver *const drivers[TCB_TARGET_COUNT] = {
-	[TCB_TARGET_CUDA] = &tcb_gpu_driver_cuda, [TCB_TARGET_WGPU] = &tcb_gpu_driver_wgpu,
-	[TCB_TARGET_OPENCL] = &tcb_gpu_driver_opencl
-};
+static const struct tcb_gpu_driver *const drivers[TCB_TARGET_COUNT] = { [TCB_TARGET_CUDA] = &tcb_gpu_driver_cuda,
+									[TCB_TARGET_WGPU] = &tcb_gpu_driver_wgpu,
+									[TCB_TARGET_OPENCL] = &tcb_gpu_driver_opencl };
 
 enum tcb_status tcb_gpu_session_open(const struct tcb_place *place, struct tcb_gpu_session *out, struct tcb_error *err)
 {

@@ -29,7 +29,8 @@ struct tcb_output {
 	size_t operand;         /* its index */
 	size_t count;           /* its elements */
 	struct tcb_right right; /* judge.c */
-	struct tcb_buffer start; /* read-only: what one that is updated begins with, or a poison of its own; map NULL: poison */
+	struct tcb_buffer
+		start; /* read-only: what one that is updated begins with, or a poison of its own; map NULL: poison */
 };
 
 /* The reference of one problem, for workers that follow each other; tcb_shared_reference_create. */

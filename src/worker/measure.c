@@ -159,8 +159,8 @@ void tcb_runner_warm(struct tcb_runner *runner)
 		tcb_runner_call(runner);
 }
 
-/* One call on poisoned outputs, or on what they begin with; OPERAND gets its operands, valid until the next call.  NS_OUT (nullable): what the call
- * took. */
+/* One call on poisoned outputs, or on what they begin with; OPERAND gets its operands, valid until the next call.
+ * NS_OUT (nullable): what the call took. */
 static void check_call(struct tcb_runner *runner, void *operand[TCB_OPERANDS_MAX], double *ns_out)
 {
 	struct tcb_operand operands[TCB_OPERANDS_MAX];

@@ -100,8 +100,7 @@ static enum tcb_status open_session(const struct tcb_place *place, void **own_ou
 	session->align = tcb_most(bits / 8, FIRST);
 	session->context = session->cl->create_context(NULL, 1, &session->device, NULL, NULL, &code);
 	TCB_TRY(fail("opening the device", session->context ? TCB_CL_SUCCESS : code, err));
-	session->queue =
-		session->cl->create_queue(session->context, session->device, TCB_CL_QUEUE_PROFILING, &code);
+	session->queue = session->cl->create_queue(session->context, session->device, TCB_CL_QUEUE_PROFILING, &code);
 	return fail("making a queue with times", session->queue ? TCB_CL_SUCCESS : code, err);
 }
 
@@ -152,9 +151,9 @@ static enum tcb_status alloc_memory(void *own, size_t bytes, uint64_t *base_out,
 	*base_out = 0;
 	if (memory) {
 		memory->shift = tcb_round_up(FIRST, session->align) - FIRST;
-		memory->whole = session->cl->create_buffer(session->context, TCB_CL_MEM_READ_WRITE,
-							   memory->shift + tcb_round_up(bytes, sizeof(uint32_t)), NULL,
-							   &code);
+		memory->whole =
+			session->cl->create_buffer(session->context, TCB_CL_MEM_READ_WRITE,
+						   memory->shift + tcb_round_up(bytes, sizeof(uint32_t)), NULL, &code);
 	}
 	if (memory && memory->whole) {
 		*base_out = (uintptr_t)memory;
@@ -270,9 +269,8 @@ static void quote_log(const struct session *session, tcb_cl_program program, cha
 static enum tcb_gpu_fault build(const struct session *session, const char *text, const char *folder,
 				tcb_cl_program *out, char why[TCB_GPU_WHY_MAX])
 {
-	const size_t skip = strncmp(text, TCB_OPENCL_OPTIONS, strlen(TCB_OPENCL_OPTIONS)) == 0
-				    ? strlen(TCB_OPENCL_OPTIONS)
-				    : 0;
+	const size_t skip =
+		strncmp(text, TCB_OPENCL_OPTIONS, strlen(TCB_OPENCL_OPTIONS)) == 0 ? strlen(TCB_OPENCL_OPTIONS) : 0;
 	const int length = skip ? (int)strcspn(text + skip, "\n") : 0;
 	char *options = NULL;
 	int32_t code;
@@ -296,8 +294,7 @@ static enum tcb_gpu_fault build(const struct session *session, const char *text,
 
 /* The program of RUNNER's unit, which the session keeps. */
 static enum tcb_gpu_fault program_of(struct session *session, const struct tcb_gpu_runner *runner,
-				     const struct tcb_code_image *image, tcb_cl_program *out,
-				     char why[TCB_GPU_WHY_MAX])
+				     const struct tcb_code_image *image, tcb_cl_program *out, char why[TCB_GPU_WHY_MAX])
 {
 	const char *text = (const char *)image + runner->unit->offset;
 	const char *folder = tcb_launch_opencl(runner->unit->launch[0].own)->folder;

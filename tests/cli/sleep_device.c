@@ -86,8 +86,8 @@ static const struct tcb_kind kind_sleep = {
 	.name_arch = name_arch,
 };
 
-const struct tcb_kind *const tcb_kinds[] = { &tcb_kind_cpu, &tcb_kind_cuda, &tcb_kind_wgpu,
-					    &tcb_kind_opencl, &kind_sleep, NULL };
+const struct tcb_kind *const tcb_kinds[] = { &tcb_kind_cpu,    &tcb_kind_cuda, &tcb_kind_wgpu,
+					     &tcb_kind_opencl, &kind_sleep,    NULL };
 
 /* ---- device ---- */
 

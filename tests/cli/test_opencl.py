@@ -49,22 +49,22 @@ def write(name="scale.json", **changes):
         "ConfigurationSpace": {
             "TuningParameters": [
                 {"Name": "KIND", "Type": "int", "Values": "range(7)", "Default": 0},
-                {"Name": "GROUP", "Type": "int", "Values": "[64, 256, 1 << 20]" if "GROUP" in changes
+                {"Name": "SPAN", "Type": "int", "Values": "[64, 256, 1 << 20]" if "SPAN" in changes
                  else [64], "Default": 64}],
             "Conditions": []},
         "KernelSpecification": {
             "Language": "OpenCL", "KernelName": "scale", "KernelFile": "scale.cl",
             "CompilerOptions": ["-cl-mad-enable", "-DOPTION=2"],
-            "GlobalSizeType": "OpenCL", "LocalSize": {"X": "GROUP"}, "GlobalSize": {"X": "N"},
+            "GlobalSizeType": "OpenCL", "LocalSize": {"X": "SPAN"}, "GlobalSize": {"X": "N"},
             "Arguments": [
                 {"Name": "x", "Type": "float", "MemoryType": "Vector", "AccessType": "ReadOnly", "FillType": "Random",
                  "Size": "N"},
                 {"Name": "y", "Type": "float", "MemoryType": "Vector", "AccessType": "WriteOnly", "Size": "N"},
                 {"Name": "factor", "Type": "float", "MemoryType": "Scalar", "FillType": "Constant", "FillValue": 2.5},
-                {"Name": "held", "Type": "float", "MemoryType": "Local", "Size": "GROUP"}]},
+                {"Name": "held", "Type": "float", "MemoryType": "Local", "Size": "SPAN"}]},
         "tcbtune": {"Problem": {"N": 4096}, "ProblemConditions": ["N % 256 == 0"], "Operations": "N",
                     "Reference": {"Language": "C", "KernelFile": "plain.c", "KernelName": "scale_plain"}}}
-    changes.pop("GROUP", None)
+    changes.pop("SPAN", None)
     for where, value in changes.items():
         *path, key = where.split("__")
         place = document
@@ -76,14 +76,15 @@ def write(name="scale.json", **changes):
 
 
 def space():
-    kernel = write("space.json", GROUP=1)
+    kernel = write("space.json", SPAN=1)
     lines = cli.run("space", "--kernel", kernel, "--device", "opencl:0").stdout.splitlines()
-    cli.check(len(lines) == 14 and not any("group=1048576" in line for line in lines), lines)
+    cli.check(len(lines) == 14 and not any("span=1048576" in line for line in lines), lines)
     said = cli.run("space", "--kernel", kernel, "--device", "opencl:0", "--explain",
-                   lines[0].replace("group=64", "group=1048576"), expect=None)
+                   lines[0].replace("span=64", "span=1048576"), expect=None)
     cli.check("more than the device has along x" in said.stdout + said.stderr, said)
     wide = write("wide.json", KernelSpecification__Arguments__3__Size="1 << 28")
-    said = cli.run("space", "--kernel", wide, "--device", "opencl:0", "--explain", lines[0], expect=None)
+    said = cli.run("space", "--kernel", wide, "--device", "opencl:0", "--explain",
+                   lines[0].split(",span")[0], expect=None)
     cli.check(re.search(r"1073741824 bytes of shared memory, but \S+ has \d+", said.stdout + said.stderr), said)
 
 
@@ -94,7 +95,8 @@ def swept():
     trials = dict(sqlite3.connect(db).execute("SELECT geometry, outcome FROM trial"))
     kinds = {int(re.search(r"kind=(\d)", geometry)[1]): outcome for geometry, outcome in trials.items()}
     cli.check(kinds == OUTCOMES, kinds)
-    (kind, name, driver), = sqlite3.connect(db).execute("SELECT kind, name, driver FROM device")
+    (kind, name, driver), = sqlite3.connect(db).execute("SELECT kind, name, s.driver FROM device JOIN sweep s"
+                                                         " ON s.device_id = device.id")
     cli.check(kind == "opencl" and name.startswith("opencl-") and driver, (kind, name, driver))
     (number, message), = sqlite3.connect(db).execute("SELECT id, message FROM trial WHERE outcome = 'compile_failed'")
     cli.check("scale.cl:13:" in message and "undeclared" in message, message)
@@ -160,7 +162,7 @@ def what_is_missing():
         cli.env.update(TCBTUNE_OPENCL=library, OCL_ICD_VENDORS="/none", OPENCL_VENDOR_PATH="/none")
         said = cli.run("space", "--kernel", write(), "--device", "opencl:0", expect=None)
         cli.check(said.returncode and part in said.stderr and said.stderr.count("\n") == 1, said.stderr)
-        rows = cli.json("doctor", schema="doctor", expect=None)["checks"]
+        rows = cli.json("doctor", schema="doctor", expect=None)["rows"]
         row, = [row for row in rows if row["what"] == "OpenCL"]
         cli.check(row["state"] == doctor and "install" in row["advice"], row)
     for name in ("TCBTUNE_OPENCL", "OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH"):

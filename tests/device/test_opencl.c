@@ -59,8 +59,9 @@ static void identities(void **state)
 		{ 0x10de, 0, "NVIDIA CUDA", "OpenCL 3.0", "H200", "570.1" },
 		{ 0x1, 0, "NVIDIA CUDA", "OpenCL 3.0", "H100", "570.1" },
 	};
-	static const char *const groups[] = { "opencl-nvidia", "opencl-amd",	"opencl-intel",	 "opencl-cpu",	 "opencl-nvidia",
-					      "opencl-nvidia", "opencl-nvidia", "opencl-nvidia", "opencl-other" };
+	static const char *const groups[] = { "opencl-nvidia", "opencl-amd",    "opencl-intel",
+					      "opencl-cpu",    "opencl-nvidia", "opencl-nvidia",
+					      "opencl-nvidia", "opencl-nvidia", "opencl-other" };
 	enum { ROWS = sizeof rows / sizeof *rows };
 	struct tcb_device devices[ROWS];
 
@@ -82,7 +83,8 @@ static void identities(void **state)
 
 static void groups_are_known(void **state)
 {
-	struct tcb_device known[TCB_OPENCL_VENDOR_COUNT + 1], recalled = { .arch = "opencl-arm" }, none = { .arch = "sm_90" };
+	struct tcb_device known[TCB_OPENCL_VENDOR_COUNT + 1], recalled = { .arch = "opencl-arm" },
+							      none = { .arch = "sm_90" };
 	struct tcb_error err;
 	char group[TCB_DEVICE_NAME_MAX];
 	const char *key;
@@ -112,7 +114,8 @@ static void a_device_tells_what_it_has(void **state)
 		skip_because("%s", err.message);
 	const struct tcb_opencl_target *has = &place.device.target.opencl;
 	assert_string_equal(place.address, "opencl:0");
-	assert_true(strlen(place.device.model) > 0 && strlen(place.device.driver) > 0 && strlen(place.device.key) == 16);
+	assert_true(strlen(place.device.model) > 0 && strlen(place.device.driver) > 0 &&
+		    strlen(place.device.key) == 16);
 	assert_true(has->workgroup_most >= 1 && has->compute_units >= 1 && has->local_bytes >= 1024);
 	for (int d = 0; d < 3; d++)
 		assert_true(has->side_most[d] >= 1);

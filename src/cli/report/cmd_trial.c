@@ -113,12 +113,11 @@ static enum tcb_status run_trial(const void *arguments, struct tcb_error *err)
 	else
 		status = tcb_db_told_each(db, (int64_t)args->number, args->op, tell, &telling, err);
 	if (status == TCB_OK && !telling.count)
-		status = args->number
-				 ? tcb_fail(err, TCB_E_NOT_FOUND,
-					    "%.200s has no trial %llu; 'tcbtune trial' lists those that failed", path,
-					    (unsigned long long)args->number)
-				 : tcb_fail(err, TCB_E_NOT_FOUND, "%.200s has no trial that failed%s%.60s", path,
-					    args->op ? " of " : "", args->op ? args->op : "");
+		status = args->number ? tcb_fail(err, TCB_E_NOT_FOUND,
+						 "%.200s has no trial %llu; 'tcbtune trial' lists those that failed",
+						 path, (unsigned long long)args->number)
+				      : tcb_fail(err, TCB_E_NOT_FOUND, "%.200s has no trial that failed%s%.60s", path,
+						 args->op ? " of " : "", args->op ? args->op : "");
 	if (status == TCB_OK) {
 		status = emit(&telling, err);
 	} else {
@@ -132,10 +131,11 @@ static enum tcb_status run_trial(const void *arguments, struct tcb_error *err)
 const struct cli_command cli_command_trial = {
 	.name = "trial",
 	.summary = "show what became of one candidate, or of all that failed",
-	.description = "Of each trial its number, op, shape and device, how it ended and what was said of it: what a "
-		       "compiler complained of, where an output was wrong, how a candidate crashed; and its geometry. Of "
-		       "one that is asked for by its number its times and its kernel, too. Numbers are of one database. "
-		       "Exits with 3 if there is no such trial.",
+	.description =
+		"Of each trial its number, op, shape and device, how it ended and what was said of it: what a "
+		"compiler complained of, where an output was wrong, how a candidate crashed; and its geometry. Of "
+		"one that is asked for by its number its times and its kernel, too. Numbers are of one database. "
+		"Exits with 3 if there is no such trial.",
 	.examples = "  tcbtune trial\n  tcbtune trial 17\n",
 	.options = options,
 	.args_bytes = sizeof(struct trial_args),

@@ -9,7 +9,8 @@
 
 #include "kernels/language.h"
 
-_Static_assert(sizeof(struct tcb_launch_opencl) <= TCB_LAUNCH_OWN_MAX, "an image has room for the own part of a launch");
+_Static_assert(sizeof(struct tcb_launch_opencl) <= TCB_LAUNCH_OWN_MAX,
+	       "an image has room for the own part of a launch");
 
 struct tcb_kernel_opencl *tcb_kernel_opencl_new(struct tcb_kernel *kernel)
 {
