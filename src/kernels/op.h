@@ -304,8 +304,8 @@ struct tcb_op {
 	enum tcb_status (*check_shape)(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err);
 	/* Fills OUT and returns the count; one to TCB_OUTPUTS_MAX operands are OUTPUTs, any number WEIGHTS. */
 	size_t (*operands)(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX]);
-	/* Valid random data into every operand that is no output, or one that is updated.  An op with operands of whole numbers (I32) leaves
-	 * out those that are NULL. */
+	/* Valid random data into every operand that is no output, or one that is updated.  An op with operands of whole
+	 * numbers (I32) leaves out those that are NULL. */
 	void (*fill)(const struct tcb_problem *problem, uint64_t seed, void *const operand[]);
 	/* The same data in parts that know nothing of each other, which threads share (tcb_op_fill); fill is then
 	 * tcb_fill_in_parts, and the parts write every byte of the inputs.  NULL: it comes all together. */
@@ -436,10 +436,10 @@ void tcb_op_signature(const struct tcb_op *op, char out[TCB_SIGNATURE_MAX]);
 /* Bytes of an element of TYPE, 0 for blocks; inline, since kernels multiply by it.  COUNT of them as f32. */
 static inline size_t tcb_type_bytes(enum tcb_type type)
 {
-	return type == TCB_TYPE_F64					   ? 8
+	return type == TCB_TYPE_F64                            ? 8
 	       : type == TCB_TYPE_F16 || type == TCB_TYPE_BF16 ? 2
-	       : type == TCB_TYPE_BLOCKS			   ? 0
-								   : 4;
+	       : type == TCB_TYPE_BLOCKS                       ? 0
+							       : 4;
 }
 void tcb_type_to_f32(enum tcb_type type, const void *elements, size_t count, float *out);
 /* COUNT floats as TYPE, which holds floats; they are rounded to nearest even. */

@@ -291,22 +291,6 @@ static double sample(const struct gpu_worker *worker, struct tcb_gpu_runner *run
 	return tcb_gpu_runner_sample(runner, why);
 }
 
-/* Of an op whose calls go on from what the last one left, none of the timed ones is to be compared, but one more. */
-static enum tcb_status begin_anew(struct gpu_worker *worker, struct tcb_gpu_runner *runner,
-				  enum tcb_gpu_fault *fault_out, char why[256], struct tcb_error *err)
-{
-	struct tcb_gpu_buffer operand[TCB_OPERANDS_MAX];
-	*fault_out = TCB_GPU_FINE;
-	if (!tcb_instance_is_updated(worker->full.instance))
-		return TCB_OK;
-	TCB_TRY(tcb_gpu_memory_poison(worker->full.memory, err));
-	tcb_gpu_memory_operands(worker->full.memory, (enum tcb_layout)runner->unit->layout, 0, operand);
-	*fault_out = tcb_gpu_runner_call(runner, operand, 0, why);
-	if (*fault_out == TCB_GPU_FINE)
-		*fault_out = tcb_gpu_wait(runner->session, why);
-	return TCB_OK;
-}
-
 static enum tcb_status measure(struct gpu_worker *worker, const struct tcb_code_image *image, enum tcb_state state,
 			       const struct tcb_screen_rule *rule, double *samples, struct tcb_trial_reply *reply,
 			       struct tcb_error *err)
@@ -354,7 +338,8 @@ static enum tcb_status measure(struct gpu_worker *worker, const struct tcb_code_
 		reply->measurement_count++;
 		reply->pack_ns = pack_ns;
 		/* What the timed launches left, which overlapped each other. */
-		status = begin_anew(worker, &runner, &what, why, err);
+		status =
+			tcb_gpu_runner_begin_anew(&runner, worker->full.memory, worker->full.instance, &what, why, err);
 		if (status == TCB_OK && what != TCB_GPU_FINE)
 			fault(reply, what, why);
 		else if (status == TCB_OK)

@@ -15,8 +15,8 @@
 #include "base/opencl_kind.h"
 #include "base/sizes.h"
 #include "base/util.h"
-#include "device/opencl.h"
-#include "kernels/opencl/opencl_code.h"
+#include "gpu/opencl_launch.h"
+#include "kernels/language.h"
 #include "worker/gpu_driver.h"
 
 enum {
@@ -24,7 +24,6 @@ enum {
 	ROTATION_CPU = 1 << 26,   /* a host's caches are smaller, and it is slow */
 	FIRST = 256,              /* where operands begin in an allocation (gpu_memory.c) */
 	BUILT_MAX = 8,            /* programs kept */
-	LOG_MAX = 1 << 20,
 };
 
 /* A program that was built. */
@@ -34,11 +33,8 @@ struct built {
 };
 
 struct session {
-	const struct tcb_opencl *cl;
-	tcb_cl_device device;
-	tcb_cl_context context;
-	tcb_cl_queue queue;
-	size_t align, local_bytes;
+	struct tcb_opencl_session opencl;
+	size_t align;
 	int is_lost;
 	struct built built[BUILT_MAX]; /* a ring */
 	size_t built_next;
@@ -88,20 +84,23 @@ static enum tcb_status open_session(const struct tcb_place *place, void **own_ou
 	*own_out = session;
 	if (!session)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a device's session");
-	session->cl = tcb_opencl_open(err);
-	if (!session->cl)
+	session->opencl.cl = tcb_opencl_open(err);
+	if (!session->opencl.cl)
 		return TCB_E_UNSUPPORTED;
-	TCB_TRY(tcb_opencl_devices(session->cl, devices, TCB_OPENCL_DEVICES_MAX, &count, err));
+	TCB_TRY(tcb_opencl_devices(session->opencl.cl, devices, TCB_OPENCL_DEVICES_MAX, &count, err));
 	if (ordinal < 0 || (size_t)ordinal >= count)
 		return tcb_fail(err, TCB_E_NOT_FOUND, "%s is gone", place->address);
-	session->device = devices[ordinal];
-	session->local_bytes = place->device.target.opencl.local_bytes;
-	(void)session->cl->device_info(session->device, TCB_CL_DEVICE_ALIGN_BITS, sizeof bits, &bits, NULL);
+	session->opencl.device = devices[ordinal];
+	session->opencl.local_bytes = place->device.target.opencl.local_bytes;
+	(void)session->opencl.cl->device_info(session->opencl.device, TCB_CL_DEVICE_ALIGN_BITS, sizeof bits, &bits,
+					      NULL);
 	session->align = tcb_most(bits / 8, FIRST);
-	session->context = session->cl->create_context(NULL, 1, &session->device, NULL, NULL, &code);
-	TCB_TRY(fail("opening the device", session->context ? TCB_CL_SUCCESS : code, err));
-	session->queue = session->cl->create_queue(session->context, session->device, TCB_CL_QUEUE_PROFILING, &code);
-	return fail("making a queue with times", session->queue ? TCB_CL_SUCCESS : code, err);
+	session->opencl.context =
+		session->opencl.cl->create_context(NULL, 1, &session->opencl.device, NULL, NULL, &code);
+	TCB_TRY(fail("opening the device", session->opencl.context ? TCB_CL_SUCCESS : code, err));
+	session->opencl.queue = session->opencl.cl->create_queue(session->opencl.context, session->opencl.device,
+								 TCB_CL_QUEUE_PROFILING, &code);
+	return fail("making a queue with times", session->opencl.queue ? TCB_CL_SUCCESS : code, err);
 }
 
 static void close_session(void *own)
@@ -110,11 +109,11 @@ static void close_session(void *own)
 
 	for (size_t i = 0; i < BUILT_MAX; i++)
 		if (session->built[i].program)
-			(void)session->cl->release_program(session->built[i].program);
-	if (session->queue)
-		(void)session->cl->release_queue(session->queue);
-	if (session->context)
-		(void)session->cl->release_context(session->context);
+			(void)session->opencl.cl->release_program(session->built[i].program);
+	if (session->opencl.queue)
+		(void)session->opencl.cl->release_queue(session->opencl.queue);
+	if (session->opencl.context)
+		(void)session->opencl.cl->release_context(session->opencl.context);
 	free(session);
 }
 
@@ -136,9 +135,9 @@ static void free_memory(void *own, uint64_t base)
 	struct memory *memory = memory_of(base);
 
 	if (memory->part)
-		(void)session->cl->release_memory(memory->part);
+		(void)session->opencl.cl->release_memory(memory->part);
 	if (memory->whole)
-		(void)session->cl->release_memory(memory->whole);
+		(void)session->opencl.cl->release_memory(memory->whole);
 	free(memory);
 }
 
@@ -151,9 +150,9 @@ static enum tcb_status alloc_memory(void *own, size_t bytes, uint64_t *base_out,
 	*base_out = 0;
 	if (memory) {
 		memory->shift = tcb_round_up(FIRST, session->align) - FIRST;
-		memory->whole =
-			session->cl->create_buffer(session->context, TCB_CL_MEM_READ_WRITE,
-						   memory->shift + tcb_round_up(bytes, sizeof(uint32_t)), NULL, &code);
+		memory->whole = session->opencl.cl->create_buffer(session->opencl.context, TCB_CL_MEM_READ_WRITE,
+								  memory->shift + tcb_round_up(bytes, sizeof(uint32_t)),
+								  NULL, &code);
 	}
 	if (memory && memory->whole) {
 		*base_out = (uintptr_t)memory;
@@ -178,8 +177,9 @@ static enum tcb_status fill(void *own, uint64_t base, size_t first, unsigned cha
 	const uint32_t word = value * 0x01010101u;
 
 	return done(session, "filling device memory",
-		    session->cl->fill_buffer(session->queue, memory->whole, &word, sizeof word, memory->shift + first,
-					     tcb_round_up(bytes, sizeof word), 0, NULL, NULL),
+		    session->opencl.cl->fill_buffer(session->opencl.queue, memory->whole, &word, sizeof word,
+						    memory->shift + first, tcb_round_up(bytes, sizeof word), 0, NULL,
+						    NULL),
 		    err);
 }
 
@@ -190,8 +190,8 @@ static enum tcb_status copy_in(void *own, uint64_t base, size_t first, const voi
 	const struct memory *memory = memory_of(base);
 
 	return done(session, "copying to the device",
-		    session->cl->write_buffer(session->queue, memory->whole, TCB_CL_TRUE, memory->shift + first, bytes,
-					      from, 0, NULL, NULL),
+		    session->opencl.cl->write_buffer(session->opencl.queue, memory->whole, TCB_CL_TRUE,
+						     memory->shift + first, bytes, from, 0, NULL, NULL),
 		    err);
 }
 
@@ -201,8 +201,8 @@ static enum tcb_status copy_out(void *own, uint64_t base, size_t first, size_t b
 	const struct memory *memory = memory_of(base);
 
 	return done(session, "copying from the device",
-		    session->cl->read_buffer(session->queue, memory->whole, TCB_CL_TRUE, memory->shift + first, bytes,
-					     to, 0, NULL, NULL),
+		    session->opencl.cl->read_buffer(session->opencl.queue, memory->whole, TCB_CL_TRUE,
+						    memory->shift + first, bytes, to, 0, NULL, NULL),
 		    err);
 }
 
@@ -212,9 +212,9 @@ static enum tcb_status copy(void *own, uint64_t to, size_t to_first, uint64_t fr
 	struct session *session = own;
 
 	return done(session, "copying on the device",
-		    session->cl->copy_buffer(session->queue, memory_of(from)->whole, memory_of(to)->whole,
-					     memory_of(from)->shift + from_first, memory_of(to)->shift + to_first,
-					     bytes, 0, NULL, NULL),
+		    session->opencl.cl->copy_buffer(session->opencl.queue, memory_of(from)->whole, memory_of(to)->whole,
+						    memory_of(from)->shift + from_first,
+						    memory_of(to)->shift + to_first, bytes, 0, NULL, NULL),
 		    err);
 }
 
@@ -222,7 +222,7 @@ static enum tcb_status sync(void *own, struct tcb_error *err)
 {
 	struct session *session = own;
 
-	return done(session, "waiting for the device", session->cl->finish(session->queue), err);
+	return done(session, "waiting for the device", session->opencl.cl->finish(session->opencl.queue), err);
 }
 
 /* What BUFFER is to kernels; a NULL handle where CODE_OUT says why. */
@@ -235,9 +235,9 @@ static tcb_cl_memory part_of(const struct session *session, const struct tcb_gpu
 	if (memory->part && memory->part_first == buffer->first && memory->part_bytes == buffer->bytes)
 		return memory->part;
 	if (memory->part)
-		(void)session->cl->release_memory(memory->part);
-	memory->part =
-		session->cl->create_part(memory->whole, TCB_CL_MEM_READ_WRITE, TCB_CL_BUFFER_REGION, &region, code_out);
+		(void)session->opencl.cl->release_memory(memory->part);
+	memory->part = session->opencl.cl->create_part(memory->whole, TCB_CL_MEM_READ_WRITE, TCB_CL_BUFFER_REGION,
+						       &region, code_out);
 	memory->part_first = buffer->first;
 	memory->part_bytes = buffer->bytes;
 	return memory->part;
@@ -245,134 +245,43 @@ static tcb_cl_memory part_of(const struct session *session, const struct tcb_gpu
 
 /* ---- code ---- */
 
-/* The log's first line with an error, else its first. */
-static void quote_log(const struct session *session, tcb_cl_program program, char why[TCB_GPU_WHY_MAX])
+/* The program of RUNNER's unit, which the session keeps.  Nonzero: WHY. */
+static int find_program(struct session *session, const struct tcb_gpu_runner *runner,
+			const struct tcb_code_image *image, tcb_cl_program *out, char why[TCB_GPU_WHY_MAX])
 {
-	size_t bytes = 0;
-	char *log = NULL;
-	const char *line = "the driver does not say why";
-
-	(void)session->cl->build_info(program, session->device, TCB_CL_BUILD_LOG, 0, NULL, &bytes);
-	if (bytes > 0 && bytes < LOG_MAX)
-		log = calloc(1, bytes + 1);
-	if (log && session->cl->build_info(program, session->device, TCB_CL_BUILD_LOG, bytes, log, NULL) == 0) {
-		const char *error = strstr(log, "error:");
-
-		for (line = error ? error : log + strspn(log, "\n"); line > log && line[-1] != '\n';)
-			line--;
-	}
-	snprintf(why, TCB_GPU_WHY_MAX, "compiling it: %.*s", (int)tcb_least(strcspn(line, "\n"), 230), line);
-	free(log);
-}
-
-/* TEXT's first line says with which options. */
-static enum tcb_gpu_fault build(const struct session *session, const char *text, const char *folder,
-				tcb_cl_program *out, char why[TCB_GPU_WHY_MAX])
-{
-	const size_t skip =
-		strncmp(text, TCB_OPENCL_OPTIONS, strlen(TCB_OPENCL_OPTIONS)) == 0 ? strlen(TCB_OPENCL_OPTIONS) : 0;
-	const int length = skip ? (int)strcspn(text + skip, "\n") : 0;
-	char *options = NULL;
-	int32_t code;
-
-	*out = session->cl->create_program(session->context, 1, &text, NULL, &code);
-	if (*out && asprintf(&options, "%.*s%s%s", length, text + skip, *folder ? " -I " : "", folder) < 0)
-		code = TCB_CL_OUT_OF_HOST_MEMORY;
-	else if (*out)
-		code = session->cl->build(*out, 1, &session->device, options, NULL, NULL);
-	free(options);
-	if (code == TCB_CL_SUCCESS)
-		return TCB_GPU_FINE;
-	if (*out && (code == TCB_CL_BUILD_FAILURE || code == TCB_CL_INVALID_BUILD_OPTIONS))
-		quote_log(session, *out, why);
-	else
-		snprintf(why, TCB_GPU_WHY_MAX, "compiling it: %s", tcb_opencl_text(code));
-	if (*out)
-		(void)session->cl->release_program(*out);
-	return TCB_GPU_NO_CODE;
-}
-
-/* The program of RUNNER's unit, which the session keeps. */
-static enum tcb_gpu_fault program_of(struct session *session, const struct tcb_gpu_runner *runner,
-				     const struct tcb_code_image *image, tcb_cl_program *out, char why[TCB_GPU_WHY_MAX])
-{
-	const char *text = (const char *)image + runner->unit->offset;
-	const char *folder = tcb_launch_opencl(runner->unit->launch[0].own)->folder;
-	const uint64_t hash = tcb_hash64(text, strlen(text), tcb_hash64(folder, strlen(folder), 0));
+	const uint64_t hash = tcb_opencl_unit_hash(image, runner->unit);
 	struct built *place = &session->built[session->built_next % BUILT_MAX];
 
 	for (size_t i = 0; i < BUILT_MAX; i++) {
 		*out = session->built[i].program;
 		if (*out && session->built[i].hash == hash)
-			return TCB_GPU_FINE;
+			return 0;
 	}
-	const enum tcb_gpu_fault fault = build(session, text, folder, out, why);
-	if (fault != TCB_GPU_FINE)
-		return fault;
+	if (tcb_opencl_build(&session->opencl, image, runner->unit, out, why) != 0)
+		return -1;
 	if (place->program)
-		(void)session->cl->release_program(place->program);
+		(void)session->opencl.cl->release_program(place->program);
 	*place = (struct built){ hash, *out };
 	session->built_next++;
-	return TCB_GPU_FINE;
-}
-
-/* Can the kernel that was compiled be launched so?  What it takes of a device, only its driver knows. */
-static enum tcb_gpu_fault check_kernel(const struct session *session, const struct runner *own,
-				       const struct tcb_code_launch *launch, char why[TCB_GPU_WHY_MAX])
-{
-	const size_t threads = (size_t)launch->block[0] * launch->block[1] * launch->block[2];
-	size_t most = threads, local = 0;
-	uint64_t fixed = 0;
-	uint32_t arguments = launch->argument_count;
-
-	(void)session->cl->kernel_info(own->kernel, TCB_CL_KERNEL_ARGUMENTS, sizeof arguments, &arguments, NULL);
-	(void)session->cl->kernel_group_info(own->kernel, session->device, TCB_CL_KERNEL_WORKGROUP_MOST, sizeof most,
-					     &most, NULL);
-	(void)session->cl->kernel_group_info(own->kernel, session->device, TCB_CL_KERNEL_LOCAL_BYTES, sizeof fixed,
-					     &fixed, NULL);
-	for (uint32_t i = 0; i < launch->argument_count; i++)
-		local += launch->argument[i].kind == TCB_ARGUMENT_OWN ? launch->argument[i].value : 0;
-	if (arguments != launch->argument_count) {
-		snprintf(why, TCB_GPU_WHY_MAX, "%.60s takes %u arguments; %u are listed", launch->entry, arguments,
-			 launch->argument_count);
-		return TCB_GPU_REFUSED;
-	}
-	if (threads > most) {
-		snprintf(why, TCB_GPU_WHY_MAX,
-			 "a work-group of %zu, but as it was compiled the device runs it in work-groups of %zu at most",
-			 threads, most);
-		return TCB_GPU_REFUSED;
-	}
-	if (session->local_bytes && local + fixed > session->local_bytes) {
-		snprintf(why, TCB_GPU_WHY_MAX, "%zu bytes of local memory, but the device has %zu",
-			 local + (size_t)fixed, session->local_bytes);
-		return TCB_GPU_REFUSED;
-	}
-	return TCB_GPU_FINE;
+	return 0;
 }
 
 static enum tcb_gpu_fault load(struct tcb_gpu_runner *runner, const struct tcb_code_image *image,
 			       char why[TCB_GPU_WHY_MAX])
 {
 	struct session *session = session_of(runner);
-	const struct tcb_code_launch *launch = &runner->unit->launch[0];
 	struct runner *own = calloc(1, sizeof *own);
 	tcb_cl_program program;
-	int32_t code;
 
 	runner->own = own;
 	if (!own) {
 		snprintf(why, TCB_GPU_WHY_MAX, "out of memory for a kernel");
 		return TCB_GPU_REFUSED;
 	}
-	const enum tcb_gpu_fault fault = program_of(session, runner, image, &program, why);
-	if (fault != TCB_GPU_FINE)
-		return fault;
-	own->kernel = session->cl->create_kernel(program, launch->entry, &code);
-	if (own->kernel)
-		return check_kernel(session, own, launch, why);
-	snprintf(why, TCB_GPU_WHY_MAX, "kernel %.60s: %s", launch->entry, tcb_opencl_text(code));
-	return TCB_GPU_NO_CODE;
+	if (find_program(session, runner, image, &program, why) != 0)
+		return TCB_GPU_NO_CODE;
+	const int found = tcb_opencl_kernel(&session->opencl, program, &runner->unit->launch[0], &own->kernel, why);
+	return found < 0 ? TCB_GPU_NO_CODE : found > 0 ? TCB_GPU_REFUSED : TCB_GPU_FINE;
 }
 
 static void forget(struct runner *own)
@@ -392,43 +301,22 @@ static void unload(struct tcb_gpu_runner *runner)
 		return;
 	forget(own);
 	if (own->kernel)
-		(void)session_of(runner)->cl->release_kernel(own->kernel);
+		(void)session_of(runner)->opencl.cl->release_kernel(own->kernel);
 	free(own);
 }
 
 /* ---- calls ---- */
 
-/* A status of the queue's: which fault it is. */
-static enum tcb_gpu_fault fault_of(struct session *session, const char *what, int32_t code, char why[TCB_GPU_WHY_MAX])
+/* Which fault a status is, of which WHY tells already. */
+static enum tcb_gpu_fault fault_of(struct session *session, int32_t code)
 {
 	if (code == TCB_CL_SUCCESS)
 		return TCB_GPU_FINE;
-	snprintf(why, TCB_GPU_WHY_MAX, "%s: %s", what, tcb_opencl_text(code));
 	/* A device's fault shows where it is waited for, as one of these. */
 	if (code != TCB_CL_OUT_OF_RESOURCES && code != TCB_CL_INVALID_COMMAND_QUEUE)
 		return TCB_GPU_REFUSED;
 	session->is_lost = 1;
 	return TCB_GPU_CRASHED;
-}
-
-static int32_t set_argument(const struct session *session, const struct runner *own,
-			    const struct tcb_code_launch *launch, uint32_t index,
-			    const struct tcb_gpu_buffer operand[TCB_OPERANDS_MAX],
-			    const struct tcb_gpu_buffer *workspace)
-{
-	const struct tcb_argument *argument = &launch->argument[index];
-	const uint64_t bits = argument->value; /* little end first */
-	tcb_cl_memory part;
-	int32_t code;
-
-	if (argument->kind == TCB_ARGUMENT_OWN)
-		return session->cl->set_argument(own->kernel, index, argument->value, NULL);
-	if (argument->kind == TCB_ARGUMENT_U32 || argument->kind == TCB_ARGUMENT_U64)
-		return session->cl->set_argument(own->kernel, index,
-						 tcb_launch_opencl(launch->own)->scalar_bytes[index], &bits);
-	part = part_of(session, argument->kind == TCB_ARGUMENT_WORKSPACE ? workspace : &operand[argument->value],
-		       &code);
-	return part ? session->cl->set_argument(own->kernel, index, sizeof part, (void *)&part) : code;
 }
 
 /* One call, submitted; EVENT_OUT (nullable) is the caller's to release. */
@@ -438,23 +326,23 @@ static enum tcb_gpu_fault submit(struct tcb_gpu_runner *runner, const struct tcb
 	struct session *session = session_of(runner);
 	const struct runner *own = runner->own;
 	const struct tcb_code_launch *launch = &runner->unit->launch[0];
-	size_t global[3], local[3];
+	tcb_cl_memory memory[TCB_ARGUMENTS_MAX] = { NULL };
 
 	for (uint32_t i = 0; i < launch->argument_count; i++) {
-		const int32_t code = set_argument(session, own, launch, i, operand, &runner->workspace);
+		const struct tcb_argument *argument = &launch->argument[i];
+		int32_t code = TCB_CL_SUCCESS;
 
-		if (code != TCB_CL_SUCCESS) {
-			snprintf(why, TCB_GPU_WHY_MAX, "argument %u: %s", i + 1, tcb_opencl_text(code));
-			return TCB_GPU_REFUSED;
-		}
+		if (argument->kind == TCB_ARGUMENT_OPERAND || argument->kind == TCB_ARGUMENT_WORKSPACE)
+			memory[i] = part_of(session,
+					    argument->kind == TCB_ARGUMENT_OPERAND ? &operand[argument->value]
+										   : &runner->workspace,
+					    &code);
+		if (code == TCB_CL_SUCCESS)
+			continue;
+		snprintf(why, TCB_GPU_WHY_MAX, "the memory of argument %u: %s", i + 1, tcb_opencl_text(code));
+		return TCB_GPU_REFUSED;
 	}
-	for (int d = 0; d < 3; d++) {
-		local[d] = launch->block[d];
-		global[d] = local[d] * launch->grid[d];
-	}
-	return fault_of(session, "launching it",
-			session->cl->launch(session->queue, own->kernel, 3, NULL, global, local, 0, NULL, event_out),
-			why);
+	return fault_of(session, tcb_opencl_launch(&session->opencl, own->kernel, launch, memory, event_out, why));
 }
 
 static enum tcb_gpu_fault call(struct tcb_gpu_runner *runner, const struct tcb_gpu_buffer operand[TCB_OPERANDS_MAX],
@@ -468,7 +356,11 @@ static enum tcb_gpu_fault wait_for(void *own, char why[TCB_GPU_WHY_MAX])
 {
 	struct session *session = own;
 
-	return fault_of(session, "running it", session->cl->finish(session->queue), why);
+	const int32_t code = session->opencl.cl->finish(session->opencl.queue);
+
+	if (code != TCB_CL_SUCCESS)
+		snprintf(why, TCB_GPU_WHY_MAX, "running it: %s", tcb_opencl_text(code));
+	return fault_of(session, code);
 }
 
 /* ---- timing ---- */
@@ -478,7 +370,7 @@ static enum tcb_gpu_fault add_time(struct session *session, tcb_cl_event event, 
 {
 	uint64_t start = 0, end = 0;
 	int32_t outcome = 0;
-	int32_t code = session->cl->event_info(event, TCB_CL_EVENT_STATUS, sizeof outcome, &outcome, NULL);
+	int32_t code = session->opencl.cl->event_info(event, TCB_CL_EVENT_STATUS, sizeof outcome, &outcome, NULL);
 
 	if (code == TCB_CL_SUCCESS && outcome < 0) {
 		snprintf(why, TCB_GPU_WHY_MAX, "running it: %s", tcb_opencl_text(outcome));
@@ -486,11 +378,13 @@ static enum tcb_gpu_fault add_time(struct session *session, tcb_cl_event event, 
 		return TCB_GPU_CRASHED;
 	}
 	if (code == TCB_CL_SUCCESS)
-		code = session->cl->event_times(event, TCB_CL_EVENT_START, sizeof start, &start, NULL);
+		code = session->opencl.cl->event_times(event, TCB_CL_EVENT_START, sizeof start, &start, NULL);
 	if (code == TCB_CL_SUCCESS)
-		code = session->cl->event_times(event, TCB_CL_EVENT_END, sizeof end, &end, NULL);
+		code = session->opencl.cl->event_times(event, TCB_CL_EVENT_END, sizeof end, &end, NULL);
 	*ns += end > start ? (double)(end - start) : 0;
-	return fault_of(session, "its time", code, why);
+	if (code != TCB_CL_SUCCESS)
+		snprintf(why, TCB_GPU_WHY_MAX, "its time: %s", tcb_opencl_text(code));
+	return fault_of(session, code);
 }
 
 /* CALLS calls over what own has of COPIES, in turn, waited for; NS_OUT: the sum of what they took. */
@@ -515,7 +409,7 @@ static enum tcb_gpu_fault time_calls(struct tcb_gpu_runner *runner, size_t calls
 		if (own->events[i] && fault == TCB_GPU_FINE)
 			fault = add_time(session, own->events[i], ns_out, why);
 		if (own->events[i])
-			(void)session->cl->release_event(own->events[i]);
+			(void)session->opencl.cl->release_event(own->events[i]);
 	}
 	return fault;
 }

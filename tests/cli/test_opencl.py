@@ -90,8 +90,8 @@ def space():
 
 def swept():
     kernel, db = write(), cli.scratch / "own.db"
-    cli.run("sweep", "--kernel", kernel, "--device", "opencl:0", "--strategy", "exhaustive", "--timeout", "1s",
-            "--rotation", "2M", "--finalists", "2", "--budget", "60s", "--db", db)
+    cli.run("sweep", "--kernel", kernel, "--device", "opencl:0", "--strategy", "exhaustive", "--timeout", "2s",
+            "--rotation", "2M", "--finalists", "1", "--counters", "none", "--effort", "quick", "--budget", "none", "--db", db)
     trials = dict(sqlite3.connect(db).execute("SELECT geometry, outcome FROM trial"))
     kinds = {int(re.search(r"kind=(\d)", geometry)[1]): outcome for geometry, outcome in trials.items()}
     cli.check(kinds == OUTCOMES, kinds)
@@ -107,7 +107,7 @@ def swept():
     cli.check("bytes of local memory, but the device has" in message, message)
     rows = cli.json("report", "--kernel", kernel, "--db", db, schema="report")["best"]
     cli.check({row["state"] for row in rows} == {"cold", "hot"}, rows)
-    cli.check(all("kind=0" in row["geometry"] and row["device"] == name for row in rows), rows)
+    cli.check(all("kind=0" in row["geometry"] and row["device"]["name"] == name for row in rows), rows)
     found = cli.json("lookup", "--kernel", kernel, "--device", "opencl:0", "--db", db, schema="lookup")
     cli.check("kind=0" in found["geometry"] and found["source"] == "exact", found)
     said = cli.run("bench", "--kernel", kernel, "--device", "opencl:0", "--budget", "1s", "--rotation", "2M", "--db", db)
@@ -146,9 +146,11 @@ def refused():
         messages = [row[0] for row in sqlite3.connect(db).execute("SELECT message FROM trial")]
         cli.check(any(part in message for message in messages), (part, messages))
     for device, part in (("opencl:99", "opencl:99 is not there"), ("opencl:x", "opencl:0, opencl:1"),
-                         ("opencl", "opencl:0"), ("opencl-amd:0123456789abcdef", "is not there")):
+                         ("opencl-amd:0123456789abcdef", "is not there")):
         said = cli.run("space", "--kernel", write(), "--device", device, expect=None)
         cli.check(said.returncode and part in said.stderr, (device, said.stderr))
+    said = cli.run("space", "--kernel", write(), "--device", "OpenCL")
+    cli.check("is taken as opencl:0" in said.stderr, said.stderr)
     said = cli.run("space", "--op", "softmax", "--device", "opencl:0", expect=None)
     cli.check(said.returncode and "op softmax has no opencl kernels" in said.stderr and said.stderr.count("\n") == 1,
               said.stderr)

@@ -12,7 +12,7 @@
 #include "base/opencl_kind.h"
 #include "base/util.h"
 #include "device/device.h"
-#include "device/opencl.h"
+#include "device/opencl/opencl.h"
 
 static void names(void **state)
 {

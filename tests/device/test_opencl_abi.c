@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * OpenCL's C interface as device/opencl_abi.h declares it, held against Khronos's
+ * OpenCL's C interface as device/opencl/opencl_abi.h declares it, held against Khronos's
  * headers: numbers, types of parameters by their sizes, places in the drivers' table.
  * Built only where these headers are.
  */
@@ -10,7 +10,7 @@
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl_icd.h>
 
-#include "device/opencl_abi.h"
+#include "device/opencl/opencl_abi.h"
 
 static void numbers_agree(void **state)
 {

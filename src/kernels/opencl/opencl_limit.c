@@ -13,13 +13,13 @@
 #include "kernels/moved.h"
 #include "kernels/opencl/opencl_code.h"
 
-enum { FORMS = 3 };
+enum { FORMS = 2 };
 
 static const struct form {
 	const char *entry;
 	unsigned workgroup, loads; /* pieces per work-item */
 	int is_run;                /* that lie one after another */
-} forms[FORMS] = { { "turns_256x4", 256, 4, 0 }, { "turns_64x8", 64, 8, 0 }, { "runs_16x256", 16, 256, 1 } };
+} forms[FORMS] = { { "turns_256x4", 256, 4, 0 }, { "runs_16x256", 16, 256, 1 } };
 
 static void write_text(const struct tcb_moved *moved, const struct form *form, size_t pieces, struct tcb_str *out)
 {

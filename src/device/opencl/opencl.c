@@ -4,7 +4,7 @@
  * is named itself has them only in a table, which the first word of each of its
  * objects points to.
  */
-#include "device/opencl.h"
+#include "device/opencl/opencl.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

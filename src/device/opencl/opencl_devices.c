@@ -15,7 +15,7 @@
 #include "device/device.h"
 #include "device/doctor_private.h"
 #include "device/facts.h"
-#include "device/opencl.h"
+#include "device/opencl/opencl.h"
 
 enum { PLATFORMS_MAX = 16, NUMBER_MOST = UINT16_MAX, EXTENSIONS_MAX = 16384 };
 

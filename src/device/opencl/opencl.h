@@ -8,7 +8,7 @@
 
 #include "base/status.h"
 #include "base/target.h"
-#include "device/opencl_abi.h"
+#include "device/opencl/opencl_abi.h"
 
 enum { TCB_OPENCL_DEVICES_MAX = 32 };
 
@@ -26,6 +26,15 @@ struct tcb_opencl {
 const struct tcb_opencl *tcb_opencl_open(struct tcb_error *err);
 /* "out of resources" of a status; for one that few have met, its number. */
 const char *tcb_opencl_text(int32_t status);
+
+/* A device ready to work. */
+struct tcb_opencl_session {
+	const struct tcb_opencl *cl;
+	tcb_cl_device device;
+	tcb_cl_context context;
+	tcb_cl_queue queue;
+	size_t local_bytes; /* that a work-group may have; 0: unknown */
+};
 
 /* opencl_devices.c */
 /* The devices of all platforms, in their order; at most CAPACITY.  TCB_E_NOT_FOUND where there is none. */
