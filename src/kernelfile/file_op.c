@@ -508,7 +508,7 @@ static enum tcb_status check_arguments(const struct tcb_kernel_file *file, struc
 					"%.200s: the DataSource of %.40s, %.200s, cannot be read (%s)", file->path,
 					file->argument[i].name, source, strerror(errno));
 		if (file->argument[i].is_output &&
-		    tcb_type_bytes(tcb_file_type(&file->argument[i])) != file->argument[i].type.element_bytes)
+		    tcb_element_bytes(tcb_file_type(&file->argument[i])) != file->argument[i].type.element_bytes)
 			return tcb_fail(
 				err, TCB_E_UNSUPPORTED,
 				"%.200s: output %.40s is of %s; outputs of float, half, double, int32 and uint32 "

@@ -215,10 +215,15 @@ void tcb_type_from_f32(enum tcb_type type, const float *values, size_t count, vo
 			half[i] = type == TCB_TYPE_F16 ? tcb_f32_to_f16(values[i]) : tcb_f32_to_bf16(values[i]);
 }
 
+size_t tcb_element_bytes(enum tcb_type type)
+{
+	return type == TCB_TYPE_F64 ? sizeof(double) : type == TCB_TYPE_U32 ? sizeof(uint32_t) : tcb_type_bytes(type);
+}
+
 size_t tcb_operand_place(const struct tcb_operand *operand, size_t index, size_t *bytes)
 {
 	const struct tcb_format *format = operand->format;
-	*bytes = format ? format->block_bytes : tcb_type_bytes(operand->type);
+	*bytes = format ? format->block_bytes : tcb_element_bytes(operand->type);
 	return index / (format ? format->block_values : 1) * *bytes;
 }
 
@@ -445,7 +450,7 @@ double tcb_error_ratio(const struct tcb_plan *plan, const struct tcb_reference *
 
 double tcb_operand_value(const struct tcb_operand *operand, const void *data, size_t index)
 {
-	const char *at = (const char *)data + index * tcb_type_bytes(operand->type);
+	const char *at = (const char *)data + index * tcb_element_bytes(operand->type);
 	float single;
 	double value;
 	int32_t whole;

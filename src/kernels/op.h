@@ -433,13 +433,11 @@ enum tcb_status tcb_plan_make(const struct tcb_problem *problem, const struct tc
 const char *tcb_variant_signature(const struct tcb_variant *variant);
 /* Hash of the signatures of all of OP's variants for CPUs: changes when any of them changes. */
 void tcb_op_signature(const struct tcb_op *op, char out[TCB_SIGNATURE_MAX]);
-/* Bytes of an element of TYPE, 0 for blocks; inline, since kernels multiply by it.  COUNT of them as f32. */
+/* Bytes of an element of TYPE, 0 for blocks, of those that ops of this build have; inline, since kernels multiply by
+ * it, whose signatures are of what that is compiled to.  COUNT of them as f32. */
 static inline size_t tcb_type_bytes(enum tcb_type type)
 {
-	return type == TCB_TYPE_F64                            ? 8
-	       : type == TCB_TYPE_F16 || type == TCB_TYPE_BF16 ? 2
-	       : type == TCB_TYPE_BLOCKS                       ? 0
-							       : 4;
+	return type == TCB_TYPE_F32 || type == TCB_TYPE_I32 ? 4 : type == TCB_TYPE_BLOCKS ? 0 : 2;
 }
 void tcb_type_to_f32(enum tcb_type type, const void *elements, size_t count, float *out);
 /* COUNT floats as TYPE, which holds floats; they are rounded to nearest even. */
@@ -448,6 +446,8 @@ const char *tcb_type_text(enum tcb_type type); /* "f32", "f16", "bf16", "blocks"
 /* COUNT elements of OPERAND, which is at DATA, from element FIRST on.  A block of which the poison's
  * scale is left, but not all else, has infinities for values: nobody expects these. */
 void tcb_operand_to_f32(const struct tcb_operand *operand, const void *data, size_t first, size_t count, float *out);
+/* Bytes of an element of any TYPE; 0 for blocks. */
+size_t tcb_element_bytes(enum tcb_type type);
 /* Element INDEX of OPERAND, of any type. */
 double tcb_operand_value(const struct tcb_operand *operand, const void *data, size_t index);
 /* Where element INDEX of OPERAND is, in bytes: the element, or the block that has it, of BYTES. */
