@@ -16,8 +16,9 @@ build="$build python3 xz-utils"
 # g++ compiles the header as C++.
 # slurm-wlm and munge: a Slurm of its own that a test starts.
 # chromium: what opens HTML reports.
+# opencl-headers, ocl-icd-libopencl1 and pocl-opencl-icd: OpenCL on processors, and what its interface is.
 # libvulkan1 and mesa-vulkan-drivers: Vulkan in software, for WebGPU.
-tests="libcmocka-dev valgrind python3-jsonschema python3-yaml python3-numpy clang-format g++ slurm-wlm munge tmux chromium libvulkan1 mesa-vulkan-drivers"
+tests="libcmocka-dev valgrind python3-jsonschema python3-yaml python3-numpy clang-format g++ slurm-wlm munge tmux chromium opencl-headers ocl-icd-libopencl1 pocl-opencl-icd libvulkan1 mesa-vulkan-drivers"
 neon="gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static"
 
 case "${1:-}" in

@@ -55,6 +55,7 @@ COMMANDS = {
               "--finalists", "--starts", "--shard", "--timeout", "--strategy", "--counters", "--effort"],
     "report": ["--op", "--device", "--format"],
     "compare": ["--device", "--state", "--threads", "--format", "--fail-over"],
+    "trial": ["--op"],
     "history": ["--op", "--shape", "--device", "--contract", "--state", "--threads", "--format"],
     "lookup": ["--op", "--shape", "--device", "--contract", "--state", "--threads"],
     "space": ["--op", "--shape", "--device", "--contract", "--threads", "--explain"],
@@ -67,7 +68,7 @@ FORMATS = {"report": ["table", "csv", "json", "md", "html"], "compare": ["table"
 STORED = (("softmax", "4x1000"), ("reduce2d_sum", "7x33"), ("q4k_matvec", "1x64x256"),
           ("attention_decode_f16", "1x64x64,h4/2"))  # in the sound database
 MOST = random_shapes.Most(m=40, n=300, k=1024, elements=1 << 16)
-TAKES_DB = ("sweep", "report", "history", "lookup", "db")
+TAKES_DB = ("sweep", "report", "trial", "history", "lookup", "db")
 
 
 def make_databases(tcbtune, folder):

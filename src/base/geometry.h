@@ -86,8 +86,8 @@ struct tcb_tile {
 	X(PASSES, passes)   \
 	X(TREE, tree)
 
-/* Those of CPUs first; then GPUs' ways to multiply; then what was added later, of CPUs and of WebGPU: a family's place
- * is its bit in masks, which keys of devices are made of.  What is known of a CPU's: cpu_isas.c. */
+/* Those of CPUs first; then GPUs' ways to multiply; then what was added later, of CPUs, of WebGPU and of OpenCL: a
+ * family's place is its bit in masks, which keys of devices are made of.  What is known of a CPU's: cpu_isas.c. */
 #define TCB_ISA_LIST(X, K)             \
 	X(K, SCALAR, "scalar")         \
 	X(K, AVX2, "avx2")             \
@@ -98,7 +98,8 @@ struct tcb_tile {
 	X(K, FMA, "fma")               \
 	X(K, DP4A, "dp4a")             \
 	X(K, MMA, "mma")               \
-	X(K, WGMMA, "wgmma") X(K, AVX512BF16, "avx512bf16") X(K, WGSL, "wgsl") X(K, WGSL_DP4A, "wgsl_dp4a")
+	X(K, WGMMA, "wgmma")           \
+	X(K, AVX512BF16, "avx512bf16") X(K, WGSL, "wgsl") X(K, WGSL_DP4A, "wgsl_dp4a") X(K, OPENCL, "opencl")
 /*
  * rN: N rows interleaved.  rNw: the same with the sub-block scales widened to bytes.  p, s: codes and scales in planes
  * of their own; s: codes ordered so that 16 bytes are one sub-block, a scale and min side by side.  f: codes of 16 rows

@@ -97,7 +97,7 @@ struct tcb_kind {
 
 /* kinds.c: by enum tcb_target_kind, the last NULL. */
 extern const struct tcb_kind *const tcb_kinds[];
-extern const struct tcb_kind tcb_kind_cpu, tcb_kind_cuda, tcb_kind_wgpu; /* cpu_kind.c, ... */
+extern const struct tcb_kind tcb_kind_cpu, tcb_kind_cuda, tcb_kind_wgpu, tcb_kind_opencl; /* cpu_kind.c, ... */
 
 static inline const struct tcb_kind *tcb_kind_of(const struct tcb_target *target)
 {

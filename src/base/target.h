@@ -14,7 +14,7 @@
 
 enum { TCB_DEVICE_NAME_MAX = 48, TCB_DEVICE_KEY_MAX = 17, TCB_DEVICE_TEXT_MAX = 128 };
 
-enum tcb_target_kind { TCB_TARGET_CPU, TCB_TARGET_CUDA, TCB_TARGET_WGPU, TCB_TARGET_COUNT };
+enum tcb_target_kind { TCB_TARGET_CPU, TCB_TARGET_CUDA, TCB_TARGET_WGPU, TCB_TARGET_OPENCL, TCB_TARGET_COUNT };
 
 /* What CUDA devices have besides what all have. */
 struct tcb_cuda_target {
@@ -50,6 +50,28 @@ struct tcb_wgpu_target {
 	size_t workgroup_bytes, binding_bytes;  /* of a workgroup's memory; of a bound buffer */
 };
 
+/* Of devices of OpenCL, in groups that share rules; processors are one, whoever made them. */
+enum tcb_opencl_vendor {
+	TCB_OPENCL_CPU,
+	TCB_OPENCL_OTHER,
+	TCB_OPENCL_NVIDIA,
+	TCB_OPENCL_AMD,
+	TCB_OPENCL_INTEL,
+	TCB_OPENCL_ARM,
+	TCB_OPENCL_QUALCOMM,
+	TCB_OPENCL_VENDOR_COUNT
+};
+enum tcb_opencl_feature { TCB_OPENCL_F64, TCB_OPENCL_F16 };
+
+/* What OpenCL devices have besides what all have. */
+struct tcb_opencl_target {
+	unsigned vendor;                       /* enum tcb_opencl_vendor */
+	unsigned features;                     /* bits of enum tcb_opencl_feature */
+	unsigned compute_units;                /* 0: unknown */
+	unsigned workgroup_most, side_most[3]; /* work-items of a work-group, all and along each dimension */
+	size_t local_bytes, buffer_bytes;      /* of a work-group's local memory; of a buffer */
+};
+
 struct tcb_target {
 	enum tcb_target_kind kind;
 	uint32_t isa_mask; /* bit 1u << enum tcb_isa: what may be used here */
@@ -58,6 +80,7 @@ struct tcb_target {
 	/* One for each kind that has more than that: zeros in targets of other kinds. */
 	struct tcb_cuda_target cuda;
 	struct tcb_wgpu_target wgpu;
+	struct tcb_opencl_target opencl;
 };
 
 /* gpu_table.c: fills what follows from the rest of a GPU's: kind, instruction families, limits of a block. */

@@ -98,7 +98,6 @@ static const struct tcb_alias words[] = {
 	{ "hip", NULL, ANY_MAKERS },
 	{ "metal", NULL, ANY_MAKERS },
 	{ "mps", NULL, ANY_MAKERS },
-	{ "opencl", NULL, ANY_MAKERS },
 	{ "sycl", NULL, ANY_MAKERS },
 	{ NULL, NULL, NULL },
 };

@@ -64,7 +64,7 @@ struct tcb_device_kind {
 	enum tcb_status (*watch)(const struct tcb_place *place, struct tcb_nvml **out, struct tcb_error *err);
 };
 extern const struct tcb_device_kind *const tcb_device_kinds[]; /* device_kinds.c: by enum tcb_target_kind */
-extern const struct tcb_device_kind tcb_device_cpu, tcb_device_cuda, tcb_device_wgpu;
+extern const struct tcb_device_kind tcb_device_cpu, tcb_device_cuda, tcb_device_wgpu, tcb_device_opencl;
 
 /* place.c */
 /*

@@ -118,8 +118,18 @@ static void add_options(const struct tcb_file_c *c, struct words *words)
 	add_word(words, c->compiler);
 	add_word(words, "-O3");
 	add_word(words, "-march=native");
-	for (size_t i = 0; i < c->file->option_count; i++)
+	/* Of a function for the host beside a GPU's kernel, they are another compiler's. */
+	for (size_t i = 0; i < c->file->option_count && c->file->kernel.language <= TCB_FILE_CXX; i++)
 		add_word(words, c->file->options[i]);
+}
+
+int tcb_file_c_is_team(const struct tcb_kernel_file *file)
+{
+	for (size_t i = 0; i < file->option_count && file->kernel.language <= TCB_FILE_CXX; i++)
+		if (strncmp(file->options[i], "-fopenmp", strlen("-fopenmp")) == 0 &&
+		    strcmp(file->options[i], "-fopenmp-simd") != 0)
+			return 1;
+	return 0;
 }
 
 /* --- the signature --- */
@@ -336,19 +346,26 @@ static void add_literal(struct tcb_str *out, const struct tcb_file_argument *arg
 		tcb_str_addf(out, "%" PRId64, (int64_t)real);
 }
 
-/* A call with all arguments: vectors by their places, scalars as what they are. */
+/* A call with all arguments but local memory: vectors by their places, scalars as what they are. */
 static enum tcb_status add_call(const struct tcb_file_c *c, const struct tcb_value *bound, struct tcb_str *out,
 				struct tcb_error *err)
 {
 	const struct tcb_kernel_file *file = c->file;
+	const char *separator = "";
 
-	tcb_str_addf(out, "void tcb_file_entry(void *const *operand)\n{\n\t%s(", c->from->name);
+	tcb_str_addf(out,
+		     "void tcb_file_entry(void *const *operand, int tcb_threads)\n{\n#ifdef _OPENMP\n"
+		     "\tomp_set_num_threads(tcb_threads);\n#else\n\t(void)tcb_threads;\n#endif\n\t%s(",
+		     c->from->name);
 	for (size_t i = 0; i < file->argument_count; i++) {
 		const struct tcb_file_argument *argument = &file->argument[i];
 		struct tcb_value value;
 
-		tcb_str_add(out, i ? ", " : "");
-		if (argument->is_scalar) {
+		if (argument->memory == TCB_FILE_LOCAL)
+			continue;
+		tcb_str_add(out, separator);
+		separator = ", ";
+		if (argument->memory == TCB_FILE_SCALAR) {
 			TCB_TRY(tcb_expression_value(argument->value, bound, &value, err));
 			if (value.type == TCB_VALUE_TEXT)
 				return tcb_fail(err, TCB_E_USAGE, "%.160s: the FillValue of %s is not a number",
@@ -368,7 +385,7 @@ static enum tcb_status add_call(const struct tcb_file_c *c, const struct tcb_val
 static enum tcb_status write_wrapper(const struct tcb_file_c *c, const struct tcb_value *bound, struct tcb_str *out,
 				     struct tcb_error *err)
 {
-	tcb_str_addf(out, "#include \"%s\"\n", c->source);
+	tcb_str_addf(out, "#ifdef _OPENMP\n#include <omp.h>\n#endif\n#include \"%s\"\n", c->source);
 	if (c->from->language == TCB_FILE_CXX)
 		tcb_str_add(out, "struct tcb_pointer {\n\tvoid *to;\n"
 				 "\ttemplate <class T> operator T *() const { return static_cast<T *>(to); }\n};\n"

@@ -11,9 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sizes.h"
 #include "kernels/code.h"
 #include "kernels/gpu/ptx_code.h"
 #include "kernels/language.h"
+#include "kernels/opencl/opencl_code.h"
 #include "kernels/wgsl/wgsl_code.h"
 #include "ptx/text/text.h"
 
@@ -72,6 +74,14 @@ enum tcb_status tcb_file_launch_size(const struct tcb_kernel_file *file, const s
 	if (launch->shared)
 		TCB_TRY(tcb_expression_size(launch->shared, bound, 0, &shared, err));
 	out->shared_bytes = (size_t)shared;
+	for (size_t i = 0; i < file->argument_count; i++) {
+		size_t count, bytes;
+
+		if (file->argument[i].memory != TCB_FILE_LOCAL)
+			continue;
+		TCB_TRY(tcb_kernel_file_count(&file->argument[i], bound, &count, &bytes, err));
+		out->shared_bytes += tcb_least(bytes, SIZE_MAX - out->shared_bytes);
+	}
 	return TCB_OK;
 }
 
@@ -109,17 +119,22 @@ static enum tcb_status set_launch(const struct tcb_kernel_file *file, const stru
 		const struct tcb_file_argument *argument = &file->argument[i];
 		struct tcb_argument *out = &launch->argument[launch->argument_count];
 		uint64_t bits = 0;
+		size_t count, bytes = 0;
 
-		if (argument->is_scalar && !has_scalars)
+		if (argument->memory == TCB_FILE_SCALAR && !has_scalars)
 			continue;
 		if (launch->argument_count == TCB_ARGUMENTS_MAX)
 			return tcb_fail(err, TCB_E_UNSUPPORTED, "%.200s: more than %d arguments", file->path,
 					TCB_ARGUMENTS_MAX);
-		if (argument->is_scalar)
+		if (argument->memory == TCB_FILE_SCALAR)
 			TCB_TRY(bits_of(argument, bound, &bits, err));
-		*out = !argument->is_scalar       ? (struct tcb_argument){ TCB_ARGUMENT_OPERAND, argument->operand }
-		       : argument->type.bytes > 4 ? (struct tcb_argument){ TCB_ARGUMENT_U64, bits }
-						  : (struct tcb_argument){ TCB_ARGUMENT_U32, bits };
+		if (argument->memory == TCB_FILE_LOCAL)
+			TCB_TRY(tcb_kernel_file_count(argument, bound, &count, &bytes, err));
+		*out = argument->memory == TCB_FILE_VECTOR
+			       ? (struct tcb_argument){ TCB_ARGUMENT_OPERAND, argument->operand }
+		       : argument->memory == TCB_FILE_LOCAL ? (struct tcb_argument){ TCB_ARGUMENT_OWN, bytes }
+		       : argument->type.bytes > 4           ? (struct tcb_argument){ TCB_ARGUMENT_U64, bits }
+							    : (struct tcb_argument){ TCB_ARGUMENT_U32, bits };
 		launch->argument_count++;
 	}
 	return TCB_OK;
@@ -215,7 +230,7 @@ static enum tcb_status set_constants(const struct tcb_kernel_file *file, const s
 		const char *name = argument ? argument->name : file->names[i];
 		struct tcb_wgsl_constant *constant = &own->constant[own->constant_count];
 
-		if ((argument && !argument->is_scalar) || !is_override(text, name))
+		if ((argument && argument->memory != TCB_FILE_SCALAR) || !is_override(text, name))
 			continue;
 		value = argument ? value : bound[i];
 		if (argument)
@@ -252,6 +267,52 @@ static enum tcb_status emit_wgsl(const struct tcb_kernel_file *file, struct tcb_
 	TCB_TRY(set_launch(file, out, 0, &out->launch[0], err));
 	code->text = *text;
 	*text = (struct tcb_str){ .data = NULL };
+	return TCB_OK;
+}
+
+/* --- OpenCL C --- */
+
+/* Options, macros, and the text, whose lines keep their numbers. */
+static enum tcb_status add_program(const struct tcb_kernel_file *file, const struct tcb_str *source,
+				   const struct tcb_value *bound, struct tcb_str *out, struct tcb_error *err)
+{
+	const char *slash = strrchr(file->kernel.path, '/');
+
+	tcb_str_add(out, TCB_OPENCL_OPTIONS);
+	for (size_t i = 0; i < file->option_count; i++)
+		tcb_str_addf(out, " %s", file->options[i]);
+	tcb_str_add(out, "\n");
+	for (size_t i = 0; i < file->name_count; i++) {
+		if (strchr(file->names[i], '['))
+			continue;
+		tcb_str_addf(out, "#define %s ", file->names[i]);
+		add_value(out, &bound[i]);
+		tcb_str_add(out, "\n");
+	}
+	tcb_str_addf(out, "#line 1 \"%s\"\n", slash ? slash + 1 : file->kernel.path);
+	tcb_str_add_bytes(out, source->data, source->length);
+	return out->failed ? tcb_fail(err, TCB_E_NOMEM, "out of memory for a kernel's text") : TCB_OK;
+}
+
+static enum tcb_status emit_opencl(const struct tcb_kernel_file *file, const struct tcb_str *source,
+				   const struct tcb_value *bound, struct tcb_kernel *out, struct tcb_error *err)
+{
+	struct tcb_kernel_opencl *code = tcb_kernel_opencl_new(out);
+	const char *slash = strrchr(file->kernel.path, '/');
+	const int length = slash ? (int)(slash - file->kernel.path) : 0;
+
+	if (!code)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a kernel");
+	if (length < TCB_OPENCL_FOLDER_MAX)
+		snprintf(code->launch.folder, TCB_OPENCL_FOLDER_MAX, "%.*s", length, file->kernel.path);
+	if (strpbrk(code->launch.folder, " \t\n\"")) /* drivers take options apart at blanks */
+		code->launch.folder[0] = '\0';
+	out->launch[0].entry = file->kernel.name;
+	TCB_TRY(add_program(file, source, bound, &code->text, err));
+	TCB_TRY(set_launch(file, out, 1, &out->launch[0], err));
+	for (size_t i = 0; i < out->launch[0].argument_count; i++)
+		if (file->argument[i].memory == TCB_FILE_SCALAR)
+			code->launch.scalar_bytes[i] = (uint8_t)file->argument[i].type.bytes;
 	return TCB_OK;
 }
 
@@ -308,6 +369,8 @@ enum tcb_status tcb_file_emit(const struct tcb_kernel_file *file, const struct t
 	tcb_kernel_file_bind(file, &problem->shape, geometry, bound);
 	if (file->kernel.language == TCB_FILE_CUDA) {
 		status = emit_cuda(file, cuda, bound, target, out, err);
+	} else if (file->kernel.language == TCB_FILE_OPENCL) {
+		status = emit_opencl(file, source, bound, out, err);
 	} else {
 		status = fill_in(file, source->data, bound, &text, err);
 		if (status == TCB_OK && file->kernel.language == TCB_FILE_WGSL)

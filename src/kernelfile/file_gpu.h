@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Kernels of PTX and WGSL files, and what is made of CUDA C++: a candidate is the file's text, in which ${NAME} stands
- * for a parameter or a size, and its launch.
+ * Kernels of PTX, WGSL and OpenCL C files, and what is made of CUDA C++: a candidate is the file's text, in which
+ * ${NAME} stands for a parameter or a size (in OpenCL C macros do), and its launch.
  */
 #ifndef TCB_KERNELFILE_FILE_GPU_H
 #define TCB_KERNELFILE_FILE_GPU_H

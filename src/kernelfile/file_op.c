@@ -7,34 +7,33 @@
  */
 #include <errno.h>
 #include <math.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/pool.h"
 #include "base/sizes.h"
 #include "base/util.h"
 #include "kernelfile/file_c.h"
 #include "kernelfile/file_cuda.h"
+#include "kernelfile/file_data.h"
 #include "kernelfile/file_gpu.h"
 #include "kernels/axes.h"
 #include "kernels/constraint.h"
 #include "kernels/signature.h"
 
 enum { SHAPE_TEXT_MAX = 96, SEARCH_MOST = 1 << 22 };
-/* By how much an output may miss what is right, where the file does not say: as shares of the value and of the root
- * mean square of all. */
-static const double RELATIVE = 1e-4, ABSOLUTE_OF_RMS = 1e-4;
-
 /* What runs a language, and what its candidates are as variants. */
 static const struct {
 	enum tcb_target_kind side;
 	enum tcb_isa isa;
-} kinds[TCB_FILE_LANGUAGE_COUNT] = { [TCB_FILE_C] = { TCB_TARGET_CPU, TCB_ISA_SCALAR },
-				     [TCB_FILE_CXX] = { TCB_TARGET_CPU, TCB_ISA_SCALAR },
-				     [TCB_FILE_CUDA] = { TCB_TARGET_CUDA, TCB_ISA_FMA },
-				     [TCB_FILE_PTX] = { TCB_TARGET_CUDA, TCB_ISA_FMA },
-				     [TCB_FILE_WGSL] = { TCB_TARGET_WGPU, TCB_ISA_WGSL } };
+} kinds[TCB_FILE_LANGUAGE_COUNT] = {
+	[TCB_FILE_C] = { TCB_TARGET_CPU, TCB_ISA_SCALAR },   [TCB_FILE_CXX] = { TCB_TARGET_CPU, TCB_ISA_SCALAR },
+	[TCB_FILE_CUDA] = { TCB_TARGET_CUDA, TCB_ISA_FMA },  [TCB_FILE_PTX] = { TCB_TARGET_CUDA, TCB_ISA_FMA },
+	[TCB_FILE_WGSL] = { TCB_TARGET_WGPU, TCB_ISA_WGSL }, [TCB_FILE_OPENCL] = { TCB_TARGET_OPENCL, TCB_ISA_OPENCL }
+};
 
 /* A candidate that was compiled: a variant of its own, whose entry it is. */
 struct compiled {
@@ -51,7 +50,7 @@ struct tcb_file_op {
 	struct tcb_op op;
 	struct tcb_side side;
 	struct tcb_side_space space;
-	struct tcb_rule rules[TCB_FILE_CONDITIONS_MAX + 2]; /* values, conditions, the end */
+	struct tcb_rule rules[TCB_FILE_CONDITIONS_MAX + 5]; /* values, conditions, sides, the end */
 	struct tcb_parameter parameters[TCB_OP_PARAMETERS_MAX + 1];
 	struct tcb_variant variants[2]; /* what any candidate is called; and the end */
 	const struct tcb_variant *lists[2];
@@ -153,7 +152,7 @@ static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_sha
 					tcb_expression_text(file->size_condition[i]));
 	}
 	for (size_t i = 0; i < file->argument_count; i++)
-		if (!file->argument[i].is_scalar)
+		if (file->argument[i].memory == TCB_FILE_VECTOR)
 			TCB_TRY(tcb_kernel_file_count(&file->argument[i], bound, &count, &bytes, err));
 	if (find_standard(made_of(op), shape, &standard) != 0)
 		return tcb_fail(err, TCB_E_USAGE,
@@ -163,120 +162,17 @@ static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_sha
 	return TCB_OK;
 }
 
-static enum tcb_type type_of(const struct tcb_file_argument *argument)
-{
-	if (argument->type.element == TCB_FILE_FLOAT)
-		return TCB_TYPE_F32;
-	return argument->type.element == TCB_FILE_HALF ? TCB_TYPE_F16 : TCB_TYPE_I32;
-}
-
-/* Each vector a row of elements. */
 static size_t operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
 {
-	const struct tcb_kernel_file *file = file_of(problem);
-	struct tcb_value bound[TCB_EXPRESSION_NAMES_MAX];
-	size_t operand_count = 0;
-
-	tcb_kernel_file_bind(file, &problem->shape, NULL, bound);
-	for (size_t i = 0; i < file->argument_count; i++) {
-		const struct tcb_file_argument *argument = &file->argument[i];
-		size_t count = 1, bytes = argument->type.bytes;
-
-		if (argument->is_scalar)
-			continue;
-		(void)tcb_kernel_file_count(argument, bound, &count, &bytes, NULL); /* check_shape has seen it */
-		out[operand_count++] = (struct tcb_operand){
-			.name = argument->name,
-			.role = argument->is_output ? TCB_ROLE_OUTPUT : TCB_ROLE_INPUT,
-			.type = type_of(argument),
-			.rows = 1,
-			.cols = bytes / argument->type.element_bytes,
-			.bytes = bytes,
-			.streams = 1,
-		};
-	}
-	return operand_count;
-}
-
-/* --- filling --- */
-
-/* From -1 to 1; of whole numbers 0 to 99, bytes included. */
-static void fill_random(const struct tcb_file_argument *argument, struct tcb_rng *rng, size_t count, char *to)
-{
-	const int is_whole = argument->type.element >= TCB_FILE_SIGNED;
-
-	for (size_t i = 0; i < count; i++, to += argument->type.element_bytes)
-		tcb_file_put(&argument->type, is_whole ? (double)tcb_rng_below(rng, 100) : 2 * tcb_rng_unit(rng) - 1,
-			     to);
-}
-
-/* BYTES of the file at PATH; what it has not is zeros.  0 if it has as many. */
-static int read_raw(const char *path, size_t bytes, char *to)
-{
-	FILE *file = fopen(path, "rbe");
-	const size_t got = file ? fread(to, 1, bytes, file) : 0;
-
-	memset(to + got, 0, bytes - got);
-	if (file)
-		fclose(file);
-	return got == bytes ? 0 : -1;
+	return tcb_file_operands(file_of(problem), &problem->shape, out);
 }
 
 static void fill(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
 {
-	const struct tcb_kernel_file *file = file_of(problem);
-	struct tcb_value bound[TCB_EXPRESSION_NAMES_MAX], value;
-	size_t count, bytes;
-
-	tcb_kernel_file_bind(file, &problem->shape, NULL, bound);
-	for (size_t i = 0; i < file->argument_count; i++) {
-		const struct tcb_file_argument *argument = &file->argument[i];
-		struct tcb_rng rng;
-
-		if (argument->is_scalar || argument->is_output || !operand[argument->operand] ||
-		    tcb_kernel_file_count(argument, bound, &count, &bytes, NULL) != TCB_OK)
-			continue;
-		char *to = operand[argument->operand];
-		const size_t elements = bytes / argument->type.element_bytes;
-
-		tcb_rng_init(&rng, seed + 0x9e3779b97f4a7c15u * (i + 1));
-		if (argument->fill == TCB_FILE_RAW)
-			(void)read_raw(argument->source, bytes, to);
-		else if (argument->fill == TCB_FILE_RANDOM)
-			fill_random(argument, &rng, elements, to);
-		else if (!argument->value || tcb_expression_value(argument->value, bound, &value, NULL) != TCB_OK ||
-			 value.type == TCB_VALUE_TEXT)
-			memset(to, 0, bytes);
-		else
-			for (size_t e = 0; e < elements; e++)
-				tcb_file_put(&argument->type,
-					     value.type == TCB_VALUE_REAL ? value.real : (double)value.whole,
-					     to + e * argument->type.element_bytes);
-	}
+	tcb_file_fill(file_of(problem), &problem->shape, seed, operand);
 }
 
 /* --- what is right --- */
-
-/* As f32 to double, with how far others may be from it. */
-static void take_right(const struct tcb_file_argument *argument, const void *values, size_t count,
-		       struct tcb_reference *out)
-{
-	const double relative = isnan(argument->relative) ? RELATIVE : argument->relative;
-	double squares = 0, absolute = argument->absolute;
-	float value;
-
-	for (size_t i = 0; i < count; i++) {
-		tcb_type_to_f32(type_of(argument), (const char *)values + i * argument->type.element_bytes, 1, &value);
-		out->y[i] = (double)value;
-		squares += isfinite(value) ? (double)value * (double)value : 0;
-	}
-	if (isnan(absolute)) /* and the share is enough where the file gives one */
-		absolute = isnan(argument->relative) ? ABSOLUTE_OF_RMS * sqrt(squares / (double)count) : 0;
-	for (size_t i = 0; i < count; i++) {
-		out->magnitude[i] = 0;
-		out->extra[i] = absolute + relative * fabs(out->y[i]);
-	}
-}
 
 /* OUTPUTS, by operand, computed by what the file says is right from the inputs of OPERAND. */
 static const char *compute_right(const struct tcb_problem *problem, void *const operand[], void *const outputs[])
@@ -296,7 +192,7 @@ static const char *compute_right(const struct tcb_problem *problem, void *const 
 	}
 	for (size_t i = 0; i < TCB_OPERANDS_MAX; i++)
 		all[i] = outputs[i] ? outputs[i] : operand[i];
-	entry(all);
+	entry(all, 1);
 	return NULL;
 }
 
@@ -315,7 +211,7 @@ static const char *find_right(const struct tcb_problem *problem, void *const ope
 		const struct tcb_file_argument *argument = &file->argument[i];
 
 		if (argument->is_output && argument->right &&
-		    read_raw(argument->right, list[argument->operand].bytes, outputs[argument->operand]) != 0)
+		    tcb_file_read_raw(argument->right, list[argument->operand].bytes, outputs[argument->operand]) != 0)
 			failure = "the file of right values cannot be read, or is too short";
 	}
 	return failure;
@@ -332,13 +228,15 @@ static void reference(const struct tcb_problem *problem, void *const operand[], 
 	for (size_t i = 0; i < count; i++)
 		if (list[i].role == TCB_ROLE_OUTPUT)
 			is_there &= posix_memalign(&outputs[i], 64, list[i].bytes) == 0 &&
-				    memset(outputs[i], 0, list[i].bytes);
+				    (list[i].is_updated ? memcpy(outputs[i], operand[i], list[i].bytes)
+							: memset(outputs[i], 0, list[i].bytes));
 	out->failure = is_there ? find_right(problem, operand, list, outputs) : "out of memory for the right values";
 	for (size_t i = 0, output = 0; !out->failure && i < file->argument_count; i++) {
 		const struct tcb_file_argument *argument = &file->argument[i];
 
 		if (argument->is_output)
-			take_right(argument, outputs[argument->operand], list[argument->operand].cols, &out[output++]);
+			tcb_file_take_right(argument, &list[argument->operand], outputs[argument->operand],
+					    &out[output++]);
 	}
 	for (size_t i = 0; i < count; i++)
 		free(outputs[i]);
@@ -398,8 +296,11 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			     struct tcb_geometry *out)
 {
-	(void)target;
-	(void)find_standard(made_of(problem->op), &problem->shape, out); /* check_shape has found one */
+	const struct tcb_file_op *made = made_of(problem->op);
+
+	(void)find_standard(made, &problem->shape, out); /* check_shape has found one */
+	if (made->c && tcb_file_c_is_team(made->file))
+		out->knob[TCB_KNOB_THREADS] = (int32_t)target->threads;
 }
 
 /* Of a GPU's kernel its launch. */
@@ -454,6 +355,20 @@ static const char *value_broken(const struct tcb_problem *problem, const struct 
 	return NULL;
 }
 
+/* A work-group that is too large along a dimension; that it is too large as a whole, constraints say. */
+static const char *side_broken(const struct tcb_problem *problem, const struct tcb_target *target,
+			       const struct tcb_geometry *geometry, size_t number)
+{
+	static const char *const reasons[] = { "LocalSize.X is more than the device has along x",
+					       "LocalSize.Y is more than the device has along y",
+					       "LocalSize.Z is more than the device has along z" };
+	struct tcb_file_size size;
+
+	if (tcb_file_launch_size(file_of(problem), &problem->shape, geometry, &size, NULL) != TCB_OK)
+		return "the launch has no valid size";
+	return size.block[number] > target->opencl.side_most[number] ? reasons[number] : NULL;
+}
+
 /* --- candidates --- */
 
 static enum tcb_status plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
@@ -463,7 +378,10 @@ static enum tcb_status plan(const struct tcb_problem *problem, const struct tcb_
 
 	(void)err;
 	*out = (struct tcb_plan){
-		.problem = *problem, .geometry = *geometry, .variant = &made->variants[0], .threads = 1
+		.problem = *problem,
+		.geometry = *geometry,
+		.variant = &made->variants[0],
+		.threads = (unsigned)geometry->knob[TCB_KNOB_THREADS],
 	};
 	return TCB_OK;
 }
@@ -491,10 +409,40 @@ static enum tcb_status make(struct tcb_plan *plan, struct tcb_error *err)
 	return TCB_OK;
 }
 
+static void add_processors(void *ctx, size_t task, unsigned thread)
+{
+	cpu_set_t *of = ctx;
+
+	(void)task;
+	if (sched_getaffinity(0, sizeof *of, &of[thread]) != 0)
+		CPU_ZERO(&of[thread]);
+}
+
+/*
+ * A team's threads are the compiler's library's: they inherit where the first thread may run, which is one processor of
+ * POOL's.  Once in a process, before they are made, that is all of these.
+ */
+static void free_team(struct tcb_pool *pool, unsigned threads)
+{
+	static pid_t done;
+	cpu_set_t *of = done == getpid() ? NULL : calloc(threads, sizeof *of);
+
+	if (!of)
+		return;
+	done = getpid();
+	tcb_pool_each(pool, threads, add_processors, of);
+	for (unsigned i = 1; i < threads; i++)
+		CPU_OR(&of[0], &of[0], &of[i]);
+	(void)sched_setaffinity(0, sizeof *of, &of[0]);
+	free(of);
+}
+
 static void run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool)
 {
-	(void)workspace, (void)pool;
-	((tcb_file_entry_fn *)plan->variant->entry)(operand);
+	(void)workspace;
+	if (plan->threads > 1)
+		free_team(pool, plan->threads);
+	((tcb_file_entry_fn *)plan->variant->entry)(operand, (int)plan->threads);
 }
 
 static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -542,6 +490,9 @@ static void set_rules(struct tcb_file_op *made)
 							  .kind = TCB_RULE_KERNEL,
 							  .broken_of = condition_broken,
 							  .number = i };
+	for (size_t d = 0; d < 3 && file->kernel.language == TCB_FILE_OPENCL; d++)
+		made->rules[count++] =
+			(struct tcb_rule){ .kind = TCB_RULE_KERNEL, .broken_of = side_broken, .number = d };
 }
 
 static void set_parameters(struct tcb_file_op *made)
@@ -568,10 +519,13 @@ static enum tcb_status check_arguments(const struct tcb_kernel_file *file, struc
 			return tcb_fail(err, TCB_E_NOT_FOUND,
 					"%.200s: the DataSource of %.40s, %.200s, cannot be read (%s)", file->path,
 					file->argument[i].name, source, strerror(errno));
-		if (file->argument[i].is_output && type_of(&file->argument[i]) == TCB_TYPE_I32)
-			return tcb_fail(err, TCB_E_UNSUPPORTED,
-					"%.200s: output %.40s is of %s; outputs of float and half are compared",
-					file->path, file->argument[i].name, file->argument[i].type.name);
+		if (file->argument[i].is_output &&
+		    tcb_element_bytes(tcb_file_type(&file->argument[i])) != file->argument[i].type.element_bytes)
+			return tcb_fail(
+				err, TCB_E_UNSUPPORTED,
+				"%.200s: output %.40s is of %s; outputs of float, half, double, int32 and uint32 "
+				"are compared",
+				file->path, file->argument[i].name, file->argument[i].type.name);
 	}
 	return TCB_OK;
 }

@@ -46,13 +46,17 @@ struct tcb_file_parameter {
 	int place;              /* among the op's parameters; -1: it has one value, and is none */
 };
 
+/* A vector is an operand; local memory is a work-group's of OpenCL, as large as it says. */
+enum tcb_file_memory { TCB_FILE_VECTOR, TCB_FILE_SCALAR, TCB_FILE_LOCAL };
+
 enum tcb_file_fill { TCB_FILE_CONSTANT, TCB_FILE_RANDOM, TCB_FILE_RAW };
 
 struct tcb_file_argument {
 	char *name;
 	struct tcb_file_type type;
-	int is_scalar, is_output;
-	struct tcb_expression *count; /* of a vector's elements */
+	enum tcb_file_memory memory;
+	int is_output, is_updated;    /* updated: an output that begins with its fill, and is read */
+	struct tcb_expression *count; /* of elements, unless it is a scalar */
 	struct tcb_expression *value; /* of a scalar, or of a constant fill */
 	enum tcb_file_fill fill;
 	char *source; /* a file of raw values; NULL: none */
@@ -68,6 +72,7 @@ enum tcb_file_language {
 	TCB_FILE_CUDA,
 	TCB_FILE_PTX,
 	TCB_FILE_WGSL,
+	TCB_FILE_OPENCL,
 	TCB_FILE_LANGUAGE_COUNT
 };
 

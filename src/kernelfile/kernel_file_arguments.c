@@ -57,16 +57,17 @@ static enum tcb_status read_fill(const struct tcb_file_reader *reader, const jso
 	const char *fill = json_string_value(json_object_get(row, "FillType"));
 	const json_t *value = json_object_get(row, "FillValue");
 
-	argument->fill =
-		argument->is_scalar || (fill && strcmp(fill, "Constant") == 0) ? TCB_FILE_CONSTANT : TCB_FILE_RANDOM;
-	if (fill && strcmp(fill, "BinaryRaw") == 0 && !argument->is_scalar) {
+	argument->fill = argument->memory == TCB_FILE_SCALAR || (fill && strcmp(fill, "Constant") == 0)
+				 ? TCB_FILE_CONSTANT
+				 : TCB_FILE_RANDOM;
+	if (fill && strcmp(fill, "BinaryRaw") == 0 && argument->memory != TCB_FILE_SCALAR) {
 		argument->fill = TCB_FILE_RAW;
 		return read_source(reader, row, &argument->source);
 	}
 	if (fill && strcmp(fill, "Constant") != 0 && strcmp(fill, "Random") != 0)
 		return tcb_file_refuse(reader, "%s: the FillType is %.40s; Constant, Random and BinaryRaw are known",
 				       argument->name, fill);
-	if (argument->is_scalar && (!value || (fill && strcmp(fill, "Constant") != 0)))
+	if (argument->memory == TCB_FILE_SCALAR && (!value || (fill && strcmp(fill, "Constant") != 0)))
 		return tcb_file_refuse(reader, "%s: a scalar needs a FillType Constant and a FillValue",
 				       argument->name);
 	if (argument->fill == TCB_FILE_CONSTANT && value)
@@ -74,25 +75,49 @@ static enum tcb_status read_fill(const struct tcb_file_reader *reader, const jso
 	return TCB_OK;
 }
 
+static enum tcb_status read_memory(const struct tcb_file_reader *reader, const char *memory,
+				   struct tcb_file_argument *argument)
+{
+	static const char *const names[] = {
+		[TCB_FILE_VECTOR] = "Vector", [TCB_FILE_SCALAR] = "Scalar", [TCB_FILE_LOCAL] = "Local"
+	};
+	const int which = memory ? tcb_text_find(names, sizeof names / sizeof *names, memory) : -1;
+
+	if (which < 0)
+		return tcb_file_refuse(reader, "%s: the MemoryType is %.40s; Vector, Scalar and Local are known",
+				       argument->name, memory ? memory : "missing");
+	argument->memory = (enum tcb_file_memory)which;
+	if (argument->memory == TCB_FILE_LOCAL && reader->file->kernel.language != TCB_FILE_OPENCL)
+		return tcb_file_refuse(reader,
+				       "%s: only OpenCL C has arguments that are Local; SharedMemory says how "
+				       "much a kernel in CUDA takes",
+				       argument->name);
+	if (argument->memory == TCB_FILE_SCALAR && argument->type.bytes != argument->type.element_bytes)
+		return tcb_file_refuse(reader, "%s: a scalar of several values is not supported", argument->name);
+	return TCB_OK;
+}
+
+static enum tcb_status read_size(const struct tcb_file_reader *reader, const json_t *row,
+				 struct tcb_file_argument *argument)
+{
+	const json_t *size = json_object_get(row, "Size");
+
+	return size ? tcb_file_expression(reader, argument->name, size, &argument->count)
+		    : tcb_file_refuse(reader, "%s: the Size of a vector is missing", argument->name);
+}
+
 static enum tcb_status read_vector(const struct tcb_file_reader *reader, const json_t *row,
 				   struct tcb_file_argument *argument)
 {
 	const char *access = json_string_value(json_object_get(row, "AccessType"));
-	const json_t *size = json_object_get(row, "Size");
 
-	if (!size)
-		return tcb_file_refuse(reader, "%s: the Size of a vector is missing", argument->name);
-	if (access && strcmp(access, "ReadWrite") == 0)
-		return tcb_file_refuse(
-			reader,
-			"%s: a vector that is read and written is not supported; let the kernel read one vector "
-			"(ReadOnly) and write another (WriteOnly)",
-			argument->name);
-	if (access && strcmp(access, "WriteOnly") != 0 && strcmp(access, "ReadOnly") != 0)
-		return tcb_file_refuse(reader, "%s: the AccessType is %.40s; ReadOnly and WriteOnly are known",
+	argument->is_updated = access && strcmp(access, "ReadWrite") == 0;
+	argument->is_output = argument->is_updated || (access && strcmp(access, "WriteOnly") == 0);
+	if (access && !argument->is_output && strcmp(access, "ReadOnly") != 0)
+		return tcb_file_refuse(reader,
+				       "%s: the AccessType is %.40s; ReadOnly, WriteOnly and ReadWrite are known",
 				       argument->name, access);
-	argument->is_output = access && strcmp(access, "WriteOnly") == 0;
-	return tcb_file_expression(reader, argument->name, size, &argument->count);
+	return read_size(reader, row, argument);
 }
 
 static enum tcb_status read_argument(const struct tcb_file_reader *reader, const json_t *row)
@@ -100,7 +125,6 @@ static enum tcb_status read_argument(const struct tcb_file_reader *reader, const
 	struct tcb_kernel_file *file = reader->file;
 	struct tcb_file_argument *argument = &file->argument[file->argument_count];
 	const char *type = json_string_value(json_object_get(row, "Type"));
-	const char *memory = json_string_value(json_object_get(row, "MemoryType"));
 
 	if (file->argument_count == TCB_FILE_ARGUMENTS_MAX)
 		return tcb_file_refuse(reader, "more than %d Arguments", TCB_FILE_ARGUMENTS_MAX);
@@ -113,11 +137,10 @@ static enum tcb_status read_argument(const struct tcb_file_reader *reader, const
 		return tcb_file_refuse(reader,
 				       "%s: the Type is %.40s; float, half, double, int32 and their like are known",
 				       argument->name, type ? type : "missing");
-	argument->is_scalar = memory && strcmp(memory, "Scalar") == 0;
-	if (!argument->is_scalar && !(memory && strcmp(memory, "Vector") == 0))
-		return tcb_file_refuse(reader, "%s: the MemoryType is %.40s; Vector and Scalar are known",
-				       argument->name, memory ? memory : "missing");
-	if (!argument->is_scalar)
+	TCB_TRY(read_memory(reader, json_string_value(json_object_get(row, "MemoryType")), argument));
+	if (argument->memory == TCB_FILE_LOCAL)
+		return read_size(reader, row, argument);
+	if (argument->memory == TCB_FILE_VECTOR)
 		TCB_TRY(read_vector(reader, row, argument));
 	return read_fill(reader, row, argument);
 }
@@ -160,10 +183,11 @@ enum tcb_status tcb_file_arguments(const struct tcb_file_reader *reader, const j
 
 		outputs += argument->is_output != 0;
 		argument->operand = operands;
-		operands += !argument->is_scalar;
+		operands += argument->memory == TCB_FILE_VECTOR;
 	}
 	if (!outputs)
-		return tcb_file_refuse(reader, "none of the Arguments is an output: give one the AccessType WriteOnly");
+		return tcb_file_refuse(
+			reader, "none of the Arguments is an output: give one the AccessType WriteOnly or ReadWrite");
 	if (outputs > TCB_OUTPUTS_MAX || operands > TCB_OPERANDS_MAX)
 		return tcb_file_refuse(reader, "%zu vectors, %zu of them outputs; up to %d and %d are supported",
 				       operands, outputs, TCB_OPERANDS_MAX, TCB_OUTPUTS_MAX);

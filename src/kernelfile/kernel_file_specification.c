@@ -31,18 +31,18 @@ static int is_kernel_name(const char *text, enum tcb_file_language language)
 static enum tcb_status read_language(const struct tcb_file_reader *reader, const json_t *from,
 				     enum tcb_file_language *out)
 {
-	static const char *const names[TCB_FILE_LANGUAGE_COUNT] = { [TCB_FILE_C] = "C",
-								    [TCB_FILE_CXX] = "C++",
-								    [TCB_FILE_CUDA] = "CUDA",
-								    [TCB_FILE_PTX] = "PTX",
-								    [TCB_FILE_WGSL] = "WGSL" };
+	static const char *const names[TCB_FILE_LANGUAGE_COUNT] = {
+		[TCB_FILE_C] = "C",     [TCB_FILE_CXX] = "C++",   [TCB_FILE_CUDA] = "CUDA",
+		[TCB_FILE_PTX] = "PTX", [TCB_FILE_WGSL] = "WGSL", [TCB_FILE_OPENCL] = "OpenCL"
+	};
 	char *language;
 
 	TCB_TRY(tcb_file_text(reader, from, "Language", 1, &language));
 	const int which = tcb_text_find(names, TCB_FILE_LANGUAGE_COUNT, language);
 	const enum tcb_status status =
 		which >= 0 ? TCB_OK
-			   : tcb_file_refuse(reader, "the Language is %.40s; C, C++, CUDA, PTX and WGSL are supported",
+			   : tcb_file_refuse(reader,
+					     "the Language is %.40s; C, C++, CUDA, PTX, WGSL and OpenCL are supported",
 					     language);
 
 	*out = (enum tcb_file_language)(which < 0 ? 0 : which);
@@ -154,7 +154,9 @@ static enum tcb_status read_launch(const struct tcb_file_reader *reader, const j
 	TCB_TRY(read_dimensions(reader, specification, "LocalSize", launch->block));
 	TCB_TRY(read_dimensions(reader, specification, "GlobalSize", launch->grid));
 	TCB_TRY(read_divisors(reader, specification, launch));
-	launch->grid_is_threads = type && strcmp(type, "OpenCL") == 0;
+	launch->grid_is_threads = type ? strcmp(type, "OpenCL") == 0 : reader->file->kernel.language == TCB_FILE_OPENCL;
+	if (type && !launch->grid_is_threads && strcmp(type, "CUDA") != 0)
+		return tcb_file_refuse(reader, "the GlobalSizeType is %.40s; OpenCL and CUDA are known", type);
 	if (!launch->block[0])
 		return tcb_file_refuse(reader, "the LocalSize of a GPU's kernel is missing");
 	if (shared && !json_is_null(shared))

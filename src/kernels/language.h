@@ -35,7 +35,8 @@ struct tcb_language {
 	int (*is_own_valid)(const void *own, const struct tcb_argument *arguments, size_t count);
 };
 
-extern const struct tcb_language tcb_language_ptx, tcb_language_wgsl; /* gpu/ptx_code.c, wgsl/wgsl_code.c */
+extern const struct tcb_language tcb_language_ptx, tcb_language_wgsl,
+	tcb_language_opencl; /* gpu/ptx_code.c, wgsl/wgsl_code.c, opencl/opencl_code.c */
 
 /* languages.c: by enum tcb_target_kind, of those whose candidates are emitted. */
 extern const struct tcb_language *const tcb_languages[];

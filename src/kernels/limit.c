@@ -5,6 +5,7 @@
 #include "kernels/limit.h"
 
 #include "kernels/limit_gpu.h"
+#include "kernels/opencl/opencl_limit.h"
 #include "kernels/wgsl/wgsl_limit.h"
 
 /* By enum tcb_target_kind; NULL: nobody wrote any. */
@@ -14,7 +15,8 @@ static const struct {
 	enum tcb_status (*computing)(const struct tcb_problem *problem, const struct tcb_target *target,
 				     struct tcb_code_image **out, struct tcb_error *err);
 } limits[] = { [TCB_TARGET_CUDA] = { tcb_limit_gpu, tcb_compute_limit_gpu },
-	       [TCB_TARGET_WGPU] = { tcb_limit_wgsl, tcb_compute_limit_wgsl } };
+	       [TCB_TARGET_WGPU] = { tcb_limit_wgsl, tcb_compute_limit_wgsl },
+	       [TCB_TARGET_OPENCL] = { tcb_limit_opencl, NULL } };
 
 enum tcb_status tcb_limit_image(const struct tcb_problem *problem, const struct tcb_target *target, int dependent,
 				struct tcb_code_image **out, struct tcb_error *err)

@@ -25,6 +25,8 @@ struct tcb_moved tcb_moved_find(const struct tcb_problem *problem)
 		traffic.bytes = operands[i].bytes;
 		traffic.from[traffic.count++] = i;
 	}
+	if (!traffic.count) /* an op that reads nothing */
+		return traffic;
 	const int is_copy = is_partly || written == traffic.bytes;
 	if (is_partly || (is_copy && outputs > 1))
 		traffic.count = 1;

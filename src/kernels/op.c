@@ -188,7 +188,7 @@ enum tcb_status tcb_plan_make(const struct tcb_problem *problem, const struct tc
 
 const char *tcb_type_text(enum tcb_type type)
 {
-	static const char *const texts[TCB_TYPE_COUNT] = { "f32", "f16", "bf16", "blocks", "i32" };
+	static const char *const texts[TCB_TYPE_COUNT] = { "f32", "f16", "bf16", "blocks", "i32", "u32", "f64" };
 	return texts[type];
 }
 
@@ -215,10 +215,15 @@ void tcb_type_from_f32(enum tcb_type type, const float *values, size_t count, vo
 			half[i] = type == TCB_TYPE_F16 ? tcb_f32_to_f16(values[i]) : tcb_f32_to_bf16(values[i]);
 }
 
+size_t tcb_element_bytes(enum tcb_type type)
+{
+	return type == TCB_TYPE_F64 ? sizeof(double) : type == TCB_TYPE_U32 ? sizeof(uint32_t) : tcb_type_bytes(type);
+}
+
 size_t tcb_operand_place(const struct tcb_operand *operand, size_t index, size_t *bytes)
 {
 	const struct tcb_format *format = operand->format;
-	*bytes = format ? format->block_bytes : tcb_type_bytes(operand->type);
+	*bytes = format ? format->block_bytes : tcb_element_bytes(operand->type);
 	return index / (format ? format->block_values : 1) * *bytes;
 }
 
@@ -443,6 +448,50 @@ double tcb_error_ratio(const struct tcb_plan *plan, const struct tcb_reference *
 	return largest;
 }
 
+double tcb_operand_value(const struct tcb_operand *operand, const void *data, size_t index)
+{
+	const char *at = (const char *)data + index * tcb_element_bytes(operand->type);
+	float single;
+	double value;
+	int32_t whole;
+	uint32_t natural;
+
+	switch (operand->type) {
+	case TCB_TYPE_F64:
+		memcpy(&value, at, sizeof value);
+		return value;
+	case TCB_TYPE_I32:
+		memcpy(&whole, at, sizeof whole);
+		return whole;
+	case TCB_TYPE_U32:
+		memcpy(&natural, at, sizeof natural);
+		return natural;
+	default:
+		tcb_operand_to_f32(operand, data, index, 1, &single);
+		return (double)single;
+	}
+}
+
+/* Of types whose values floats do not hold. */
+static double wide_error_ratio(const struct tcb_plan *plan, const struct tcb_operand *output,
+			       const struct tcb_reference *reference, const void *got, size_t first, size_t count,
+			       size_t *first_bad_out)
+{
+	const double gamma = tcb_gamma(plan->chain), ulps = plan->ulps * 0x1p-23;
+	double largest = 0;
+
+	for (size_t i = first + count; i-- > first;) {
+		const double y = reference->y[i];
+		const double ratio = ratio_of(tcb_operand_value(output, got, i), y,
+					      gamma * reference->magnitude[i] + reference->extra[i] + ulps * fabs(y));
+
+		largest = ratio > largest ? ratio : largest;
+		if (ratio > 1 && first_bad_out)
+			*first_bad_out = i;
+	}
+	return largest;
+}
+
 double tcb_output_error_ratio(const struct tcb_plan *plan, const struct tcb_operand *output,
 			      const struct tcb_reference *reference, const void *got, size_t first, size_t count,
 			      size_t *first_bad_out)
@@ -450,6 +499,8 @@ double tcb_output_error_ratio(const struct tcb_plan *plan, const struct tcb_oper
 	enum { PIECE = 4096 };
 	double largest = 0;
 	int bad_seen = 0;
+	if (output->type == TCB_TYPE_F64 || output->type == TCB_TYPE_I32 || output->type == TCB_TYPE_U32)
+		return wide_error_ratio(plan, output, reference, got, first, count, first_bad_out);
 	for (size_t i = first, piece; i < first + count; i += piece) {
 		float values[PIECE];
 		const float *as_floats = values;

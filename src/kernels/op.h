@@ -35,19 +35,29 @@ enum { TCB_OPERANDS_MAX = 12, TCB_OUTPUTS_MAX = 4, TCB_AXES_MAX = 28, TCB_AXIS_V
 enum tcb_role { TCB_ROLE_INPUT, TCB_ROLE_WEIGHTS, TCB_ROLE_OUTPUT };
 
 /* What an operand's elements are; BLOCKS: values in blocks of a format. */
-enum tcb_type { TCB_TYPE_F32, TCB_TYPE_F16, TCB_TYPE_BF16, TCB_TYPE_BLOCKS, TCB_TYPE_I32, TCB_TYPE_COUNT };
+enum tcb_type {
+	TCB_TYPE_F32,
+	TCB_TYPE_F16,
+	TCB_TYPE_BF16,
+	TCB_TYPE_BLOCKS,
+	TCB_TYPE_I32,
+	TCB_TYPE_U32,
+	TCB_TYPE_F64,
+	TCB_TYPE_COUNT
+};
 
 struct tcb_format;
 
 struct tcb_operand {
 	const char *name;
 	enum tcb_role role;
-	enum tcb_type type;              /* outputs are judged as f32, each by itself */
+	enum tcb_type type;              /* outputs are judged by their values, each by itself */
 	size_t rows, cols;               /* in elements */
 	size_t bytes;                    /* as stored by the user (native layout) */
 	int streams;                     /* cold measurements rotate this operand beyond the last-level cache */
 	const struct tcb_format *format; /* of TYPE BLOCKS: which they are (formats.h) */
 	int is_partly_written;           /* of an output: a call leaves some of it as it was */
+	int is_updated;                  /* of an output: a call reads it, too; fill says what it begins with */
 };
 
 /* What the build signs a CPU's variants with (code_signature.c), sorted by name. */
@@ -298,8 +308,8 @@ struct tcb_op {
 	enum tcb_status (*check_shape)(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err);
 	/* Fills OUT and returns the count; one to TCB_OUTPUTS_MAX operands are OUTPUTs, any number WEIGHTS. */
 	size_t (*operands)(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX]);
-	/* Valid random data into every operand that is no output.  An op with operands of whole numbers (I32) leaves
-	 * out those that are NULL. */
+	/* Valid random data into every operand that is no output, or one that is updated.  An op with operands of whole
+	 * numbers (I32) leaves out those that are NULL. */
 	void (*fill)(const struct tcb_problem *problem, uint64_t seed, void *const operand[]);
 	/* The same data in parts that know nothing of each other, which threads share (tcb_op_fill); fill is then
 	 * tcb_fill_in_parts, and the parts write every byte of the inputs.  NULL: it comes all together. */
@@ -427,7 +437,8 @@ enum tcb_status tcb_plan_make(const struct tcb_problem *problem, const struct tc
 const char *tcb_variant_signature(const struct tcb_variant *variant);
 /* Hash of the signatures of all of OP's variants for CPUs: changes when any of them changes. */
 void tcb_op_signature(const struct tcb_op *op, char out[TCB_SIGNATURE_MAX]);
-/* Bytes of an element of TYPE, 0 for blocks; inline, since kernels multiply by it.  COUNT of them as f32. */
+/* Bytes of an element of TYPE, 0 for blocks, of those that ops of this build have; inline, since kernels multiply by
+ * it, whose signatures are of what that is compiled to.  COUNT of them as f32. */
 static inline size_t tcb_type_bytes(enum tcb_type type)
 {
 	return type == TCB_TYPE_F32 || type == TCB_TYPE_I32 ? 4 : type == TCB_TYPE_BLOCKS ? 0 : 2;
@@ -435,10 +446,14 @@ static inline size_t tcb_type_bytes(enum tcb_type type)
 void tcb_type_to_f32(enum tcb_type type, const void *elements, size_t count, float *out);
 /* COUNT floats as TYPE, which holds floats; they are rounded to nearest even. */
 void tcb_type_from_f32(enum tcb_type type, const float *values, size_t count, void *out);
-const char *tcb_type_text(enum tcb_type type); /* "f32", "f16", "bf16", "blocks", "i32" */
+const char *tcb_type_text(enum tcb_type type); /* "f32", "f16", "bf16", "blocks", "i32", "u32", "f64" */
 /* COUNT elements of OPERAND, which is at DATA, from element FIRST on.  A block of which the poison's
  * scale is left, but not all else, has infinities for values: nobody expects these. */
 void tcb_operand_to_f32(const struct tcb_operand *operand, const void *data, size_t first, size_t count, float *out);
+/* Bytes of an element of any TYPE; 0 for blocks. */
+size_t tcb_element_bytes(enum tcb_type type);
+/* Element INDEX of OPERAND, of any type. */
+double tcb_operand_value(const struct tcb_operand *operand, const void *data, size_t index);
 /* Where element INDEX of OPERAND is, in bytes: the element, or the block that has it, of BYTES. */
 size_t tcb_operand_place(const struct tcb_operand *operand, size_t index, size_t *bytes);
 /* PROBLEM's inputs, with POOL's threads where its op has parts; POOL NULL: the caller alone. */

@@ -66,6 +66,6 @@ struct tcb_backend {
 };
 
 extern const struct tcb_backend *const tcb_backends[]; /* backends.c: by enum tcb_target_kind */
-extern const struct tcb_backend tcb_backend_cpu, tcb_backend_cuda, tcb_backend_wgpu;
+extern const struct tcb_backend tcb_backend_cpu, tcb_backend_cuda, tcb_backend_wgpu, tcb_backend_opencl;
 
 #endif

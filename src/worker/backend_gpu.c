@@ -338,7 +338,12 @@ static enum tcb_status measure(struct gpu_worker *worker, const struct tcb_code_
 		reply->measurement_count++;
 		reply->pack_ns = pack_ns;
 		/* What the timed launches left, which overlapped each other. */
-		status = again(worker, &worker->full, &image->unit[0], "in the timed runs", reply, err);
+		status =
+			tcb_gpu_runner_begin_anew(&runner, worker->full.memory, worker->full.instance, &what, why, err);
+		if (status == TCB_OK && what != TCB_GPU_FINE)
+			fault(reply, what, why);
+		else if (status == TCB_OK)
+			status = again(worker, &worker->full, &image->unit[0], "in the timed runs", reply, err);
 		tcb_spend(&reply->verify_ns, &since);
 	}
 	tcb_gpu_runner_fini(&runner);
@@ -681,4 +686,5 @@ static enum tcb_status count_events(void *self, const struct tcb_work *work, enu
 		.release = release, .count = count_events, .run = tcb_run_gpu,                                      \
 	}
 const struct tcb_backend tcb_backend_cuda = GPU_BACKEND(4);
-const struct tcb_backend tcb_backend_wgpu = GPU_BACKEND(20); /* it compiles, too; and it may be a processor */
+/* Their drivers compile, too; and they may be processors. */
+const struct tcb_backend tcb_backend_wgpu = GPU_BACKEND(20), tcb_backend_opencl = GPU_BACKEND(20);

@@ -131,6 +131,16 @@ size_t tcb_gpu_memory_streamed(const struct tcb_gpu_memory *memory, const size_t
 	return bytes;
 }
 
+/* What output INDEX begins with, into BUFFER of it, where that is not poison. */
+static enum tcb_status begin_output(const struct tcb_gpu_memory *memory, size_t index,
+				    const struct tcb_gpu_buffer *buffer, struct tcb_error *err)
+{
+	const struct tcb_gpu_session *session = memory->session;
+	const void *start = tcb_instance_start(memory->instance, index);
+	return start ? session->driver->copy_in(session->own, buffer->base, buffer->first, start, buffer->bytes, err)
+		     : TCB_OK;
+}
+
 /* The first copy comes from the host, the others from the first. */
 static enum tcb_status add_copy(struct tcb_gpu_memory *memory, struct layout_copies *set,
 				const struct tcb_packed *packed, struct tcb_error *err)
@@ -139,8 +149,10 @@ static enum tcb_status add_copy(struct tcb_gpu_memory *memory, struct layout_cop
 	const struct tcb_instance *instance = memory->instance;
 	struct tcb_gpu_operands *copy = &set->copies[set->count++];
 	for (size_t i = 0; i < instance->operand_count; i++) {
-		if (is_other_output(memory, i, set->count - 1))
+		if (is_other_output(memory, i, set->count - 1)) {
 			TCB_TRY(tcb_gpu_buffer_alloc(session, instance->operands[i].bytes, &copy->buffer[i], err));
+			TCB_TRY(begin_output(memory, i, &copy->buffer[i], err));
+		}
 		if (!is_copied(memory, i))
 			continue;
 		size_t bytes = operand_bytes(memory, i, set->packed_bytes);
@@ -199,9 +211,12 @@ void tcb_gpu_memory_operands(const struct tcb_gpu_memory *memory, enum tcb_layou
 enum tcb_status tcb_gpu_memory_poison(struct tcb_gpu_memory *memory, struct tcb_error *err)
 {
 	for (size_t i = 0; i < memory->instance->output_count; i++) {
-		const struct tcb_gpu_buffer *output = &memory->shared[memory->instance->output[i].operand];
-		TCB_TRY(memory->session->driver->fill(memory->session->own, output->base, output->first, TCB_POISON,
-						      output->bytes, err));
+		const size_t operand = memory->instance->output[i].operand;
+		const struct tcb_gpu_buffer *output = &memory->shared[operand];
+		if (!tcb_instance_start(memory->instance, operand))
+			TCB_TRY(memory->session->driver->fill(memory->session->own, output->base, output->first,
+							      TCB_POISON, output->bytes, err));
+		TCB_TRY(begin_output(memory, operand, output, err));
 	}
 	return memory->session->driver->sync(memory->session->own, err);
 }

@@ -44,7 +44,7 @@ void tcb_gpu_memory_operands(const struct tcb_gpu_memory *memory, enum tcb_layou
 int tcb_gpu_memory_is_output(const struct tcb_gpu_memory *memory, size_t index);
 /* Bytes of one copy that stream. */
 size_t tcb_gpu_memory_streamed(const struct tcb_gpu_memory *memory, const size_t packed_bytes[TCB_OPERANDS_MAX]);
-/* Fills the outputs with poison. */
+/* Fills the outputs with poison, those that are updated with what they begin with. */
 enum tcb_status tcb_gpu_memory_poison(struct tcb_gpu_memory *memory, struct tcb_error *err);
 /* BYTES bytes of MEMORY's (a struct tcb_gpu_memory) output from byte FIRST on: a tcb_fetch_fn (look_again.h). */
 enum tcb_status tcb_gpu_memory_fetch(void *memory, size_t output, size_t first, size_t bytes, void *to,

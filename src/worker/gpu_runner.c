@@ -13,9 +13,9 @@
 enum { OWN_MOST = 1 << 28 /* bytes of outputs and workspaces of independent calls */ };
 
 /* By enum tcb_target_kind. */
-static const struct tcb_gpu_driver *const drivers[TCB_TARGET_COUNT] = {
-	[TCB_TARGET_CUDA] = &tcb_gpu_driver_cuda, [TCB_TARGET_WGPU] = &tcb_gpu_driver_wgpu
-};
+static const struct tcb_gpu_driver *const drivers[TCB_TARGET_COUNT] = { [TCB_TARGET_CUDA] = &tcb_gpu_driver_cuda,
+									[TCB_TARGET_WGPU] = &tcb_gpu_driver_wgpu,
+									[TCB_TARGET_OPENCL] = &tcb_gpu_driver_opencl };
 
 enum tcb_status tcb_gpu_session_open(const struct tcb_place *place, struct tcb_gpu_session *out, struct tcb_error *err)
 {
@@ -165,6 +165,23 @@ void tcb_gpu_own_fini(const struct tcb_gpu_session *session, struct tcb_gpu_own 
 	free(own->outputs);
 	free(own->workspaces);
 	*own = (struct tcb_gpu_own){ 0 };
+}
+
+enum tcb_status tcb_gpu_runner_begin_anew(struct tcb_gpu_runner *runner, struct tcb_gpu_memory *memory,
+					  const struct tcb_instance *instance, enum tcb_gpu_fault *fault_out,
+					  char why[TCB_GPU_WHY_MAX], struct tcb_error *err)
+{
+	struct tcb_gpu_buffer operand[TCB_OPERANDS_MAX];
+
+	*fault_out = TCB_GPU_FINE;
+	if (!tcb_instance_is_updated(instance))
+		return TCB_OK;
+	TCB_TRY(tcb_gpu_memory_poison(memory, err));
+	tcb_gpu_memory_operands(memory, (enum tcb_layout)runner->unit->layout, 0, operand);
+	*fault_out = tcb_gpu_runner_call(runner, operand, 0, why);
+	if (*fault_out == TCB_GPU_FINE)
+		*fault_out = tcb_gpu_wait(runner->session, why);
+	return TCB_OK;
 }
 
 double tcb_gpu_runner_sample(struct tcb_gpu_runner *runner, char why[TCB_GPU_WHY_MAX])

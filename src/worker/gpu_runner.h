@@ -46,6 +46,11 @@ enum tcb_status tcb_gpu_runner_record_independent(struct tcb_gpu_runner *runner,
 						  struct tcb_gpu_own *own, enum tcb_gpu_fault *fault_out,
 						  char why[TCB_GPU_WHY_MAX], struct tcb_error *err);
 void tcb_gpu_own_fini(const struct tcb_gpu_session *session, struct tcb_gpu_own *own); /* zeroed is fine */
+/* Where calls go on from what the last one left (tcb_instance_is_updated), no timed one is to be compared: one more
+ * call of RUNNER, on outputs as they begin.  Else nothing. */
+enum tcb_status tcb_gpu_runner_begin_anew(struct tcb_gpu_runner *runner, struct tcb_gpu_memory *memory,
+					  const struct tcb_instance *instance, enum tcb_gpu_fault *fault_out,
+					  char why[TCB_GPU_WHY_MAX], struct tcb_error *err);
 /* Nanoseconds of a call; negative when it faulted. */
 double tcb_gpu_runner_sample(struct tcb_gpu_runner *runner, char why[TCB_GPU_WHY_MAX]);
 

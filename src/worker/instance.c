@@ -15,6 +15,8 @@
 #include "base/cgroup.h"
 #include "base/util.h"
 
+/* Poison of floats is -1 of whole numbers, which may be right. */
+enum { WHOLE_POISON = 0xa5 };
 enum { LOOKED_AT_FROM = 16 << 20 }; /* bytes: of less the control groups need not be asked */
 
 /* The kernel hands out what is not there and kills the process when it is written, so it is counted before. */
@@ -37,11 +39,17 @@ static enum tcb_status add_output(struct tcb_instance *instance, size_t index, s
 	if (instance->output_count == TCB_OUTPUTS_MAX)
 		return tcb_fail(err, TCB_E_UNSUPPORTED, "op %s has more than %d outputs", instance->op->name,
 				TCB_OUTPUTS_MAX);
-	if (operand->type == TCB_TYPE_I32 || (operand->type == TCB_TYPE_BLOCKS && !operand->format))
+	if (operand->type == TCB_TYPE_BLOCKS && !operand->format)
 		return tcb_fail(err, TCB_E_UNSUPPORTED, "output '%s' of op %s has type %s, which cannot be judged",
 				operand->name, instance->op->name, tcb_type_text(operand->type));
 	instance->output[instance->output_count++] =
 		(struct tcb_output){ .operand = index, .count = operand->rows * operand->cols };
+	struct tcb_buffer *start = &instance->output[instance->output_count - 1].start;
+	const int is_whole = operand->type == TCB_TYPE_I32 || operand->type == TCB_TYPE_U32;
+	if (!operand->is_updated && !is_whole)
+		return TCB_OK;
+	TCB_TRY(tcb_buffer_alloc(TCB_BUFFER_PLAIN, operand->bytes, start, err));
+	memset(start->data, WHOLE_POISON, operand->bytes);
 	return TCB_OK;
 }
 
@@ -50,7 +58,8 @@ static enum tcb_status alloc_operands(struct tcb_instance *instance, struct tcb_
 	const struct tcb_op *op = instance->op;
 	size_t filled = 0;
 	for (size_t i = 0; i < instance->operand_count; i++)
-		filled += instance->operands[i].role == TCB_ROLE_OUTPUT ? 0 : instance->operands[i].bytes;
+		if (instance->operands[i].role != TCB_ROLE_OUTPUT || instance->operands[i].is_updated)
+			filled += instance->operands[i].bytes;
 	TCB_TRY(have_room(filled, "the operands", err));
 	for (size_t i = 0; i < instance->operand_count; i++) {
 		const struct tcb_operand *operand = &instance->operands[i];
@@ -62,6 +71,33 @@ static enum tcb_status alloc_operands(struct tcb_instance *instance, struct tcb_
 					 operand->bytes, &instance->data[i], err));
 	}
 	return instance->output_count ? TCB_OK : tcb_fail(err, TCB_E_UNSUPPORTED, "op %s has no output", op->name);
+}
+
+const void *tcb_instance_start(const struct tcb_instance *instance, size_t index)
+{
+	for (size_t i = 0; i < instance->output_count; i++)
+		if (instance->output[i].operand == index && instance->output[i].start.map)
+			return instance->output[i].start.data;
+	return NULL;
+}
+
+int tcb_instance_is_updated(const struct tcb_instance *instance)
+{
+	int is_updated = 0;
+
+	for (size_t i = 0; i < instance->output_count; i++)
+		is_updated |= instance->operands[instance->output[i].operand].is_updated;
+	return is_updated;
+}
+
+/* What a call finds, outputs that are updated included. */
+static void input_of(const struct tcb_instance *instance, void *operand[TCB_OPERANDS_MAX])
+{
+	for (size_t i = 0; i < instance->operand_count; i++) {
+		const void *start = tcb_instance_start(instance, i);
+
+		operand[i] = start ? (void *)(uintptr_t)start : instance->data[i].data;
+	}
 }
 
 enum tcb_status tcb_instance_create(const struct tcb_op *op, const struct tcb_problem *problem, uint64_t seed,
@@ -77,13 +113,15 @@ enum tcb_status tcb_instance_create(const struct tcb_op *op, const struct tcb_pr
 	enum tcb_status status = alloc_operands(instance, err);
 	if (status == TCB_OK) {
 		void *operand[TCB_OPERANDS_MAX];
-		for (size_t i = 0; i < instance->operand_count; i++)
-			operand[i] = instance->data[i].data;
+		input_of(instance, operand);
 		tcb_op_fill(problem, seed, operand, pool);
 		for (size_t i = 0; i < instance->operand_count && status == TCB_OK; i++) {
 			if (instance->operands[i].role != TCB_ROLE_OUTPUT)
 				status = tcb_buffer_protect(&instance->data[i], 1, err);
 		}
+		for (size_t i = 0; i < instance->output_count && status == TCB_OK; i++)
+			if (instance->output[i].start.map)
+				status = tcb_buffer_protect(&instance->output[i].start, 1, err);
 	}
 	if (status != TCB_OK) {
 		tcb_instance_destroy(instance);
@@ -107,8 +145,10 @@ void tcb_instance_destroy(struct tcb_instance *instance)
 		tcb_buffer_free(&instance->data[i]);
 	for (size_t i = 0; i < TCB_LAYOUT_COUNT; i++)
 		drop_packed(&instance->packed[i]);
-	for (size_t i = 0; i < instance->output_count; i++)
+	for (size_t i = 0; i < instance->output_count; i++) {
 		tcb_buffer_free(&instance->output[i].right.output);
+		tcb_buffer_free(&instance->output[i].start);
+	}
 	tcb_buffer_free(&instance->reference_data);
 	free(instance);
 }
@@ -147,8 +187,7 @@ void tcb_shared_reference_destroy(struct tcb_shared_reference *shared)
 void tcb_instance_refer(const struct tcb_instance *instance, struct tcb_reference *out)
 {
 	void *operand[TCB_OPERANDS_MAX];
-	for (size_t i = 0; i < instance->operand_count; i++)
-		operand[i] = instance->data[i].data;
+	input_of(instance, operand);
 	instance->op->reference(&instance->problem, operand, out);
 }
 

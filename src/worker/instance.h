@@ -29,6 +29,8 @@ struct tcb_output {
 	size_t operand;         /* its index */
 	size_t count;           /* its elements */
 	struct tcb_right right; /* judge.c */
+	struct tcb_buffer
+		start; /* read-only: what one that is updated begins with, or a poison of its own; map NULL: poison */
 };
 
 /* The reference of one problem, for workers that follow each other; tcb_shared_reference_create. */
@@ -74,6 +76,10 @@ enum tcb_status tcb_instance_packed(struct tcb_instance *instance, enum tcb_layo
 				    struct tcb_error *err);
 /* The buffer that PLAN's run reads or writes for operand INDEX: the packed copy for packed weights. */
 struct tcb_buffer *tcb_instance_buffer(struct tcb_instance *instance, const struct tcb_plan *plan, size_t index);
+/* What output operand INDEX begins with before a call, as many bytes as it has; NULL: poison. */
+const void *tcb_instance_start(const struct tcb_instance *instance, size_t index);
+/* Does a call of the op read what the one before left? */
+int tcb_instance_is_updated(const struct tcb_instance *instance);
 /* The reference of OUT's grid, into arrays of the caller's; or OUT's failure. */
 void tcb_instance_refer(const struct tcb_instance *instance, struct tcb_reference *out);
 /* Memory that processes forked later share: the first of them computes the reference (of what DRAW says, where it is

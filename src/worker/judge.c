@@ -76,15 +76,19 @@ static void set_wrong_value(struct tcb_check *check, const struct tcb_instance *
 {
 	const struct tcb_operand *operand = &instance->operands[instance->output[output].operand];
 	size_t bytes, place = tcb_operand_place(operand, found->bad, &bytes);
-	float value;
+	const double value = tcb_operand_value(operand, got, found->bad);
 	double allowed =
 		tcb_gamma(plan->chain) * found->magnitude + found->extra + plan->ulps * 0x1p-23 * fabs(found->y);
+	const int digits = bytes > sizeof(float) ? 17 : operand->type == TCB_TYPE_F32 ? 9 : 10;
 	char fault[128];
-	tcb_operand_to_f32(operand, got, found->bad, 1, &value);
-	if (is_poison((const unsigned char *)got + place, bytes))
+	const char *start = tcb_instance_start(instance, instance->output[output].operand);
+	const int is_unwritten = start ? memcmp((const char *)got + place, start + place, bytes) == 0
+				       : is_poison((const unsigned char *)got + place, bytes);
+	if (is_unwritten && !operand->is_updated)
 		snprintf(fault, sizeof(fault), "was never written (poison is still there)");
 	else
-		snprintf(fault, sizeof(fault), "is %.9g, not %.9g within %.2g", (double)value, found->y, allowed);
+		snprintf(fault, sizeof(fault), "is %.*g, not %.*g within %.2g", digits, value, digits, found->y,
+			 allowed);
 	set_wrong(check, instance, output, found->bad, when, fault);
 }
 

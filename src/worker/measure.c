@@ -159,15 +159,17 @@ void tcb_runner_warm(struct tcb_runner *runner)
 		tcb_runner_call(runner);
 }
 
-/* One call on poisoned outputs; OPERAND gets its operands, valid until the next call.  NS_OUT (nullable): what the call
- * took. */
+/* One call on poisoned outputs, or on what they begin with; OPERAND gets its operands, valid until the next call.
+ * NS_OUT (nullable): what the call took. */
 static void check_call(struct tcb_runner *runner, void *operand[TCB_OPERANDS_MAX], double *ns_out)
 {
 	struct tcb_operand operands[TCB_OPERANDS_MAX];
 	const size_t count = runner->op->operands(&runner->plan.problem, operands);
 	next_operands(runner, operand);
 	for (size_t i = 0; i < count; i++)
-		if (operands[i].role == TCB_ROLE_OUTPUT)
+		if (operands[i].role == TCB_ROLE_OUTPUT && tcb_copies_start(runner->copies, i))
+			memcpy(operand[i], tcb_copies_start(runner->copies, i), operands[i].bytes);
+		else if (operands[i].role == TCB_ROLE_OUTPUT)
 			memset(operand[i], TCB_POISON, operands[i].bytes);
 	if (runner->state == TCB_HOT && runner->warm_ns >= TCB_LONG_CALL_NS)
 		tcb_runner_heat(runner);

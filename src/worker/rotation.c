@@ -31,6 +31,7 @@ struct tcb_copies {
 	size_t bytes[TCB_OPERANDS_MAX];  /* of operand i in this layout */
 	size_t offset[TCB_OPERANDS_MAX]; /* in a copy (streamed) or in `fixed` */
 	int streams[TCB_OPERANDS_MAX];
+	const void *start[TCB_OPERANDS_MAX]; /* of outputs that are updated; lent by the instance */
 	size_t operand_count, stride, count, next;
 	struct tcb_buffer stream, fixed;
 	unsigned long long stamp; /* of the last use */
@@ -141,6 +142,7 @@ static void place_operands(struct tcb_instance *instance, const struct tcb_plan 
 		size_t bytes = tcb_instance_buffer(instance, plan, i)->bytes;
 		size_t *end = instance->operands[i].streams ? &copies->stride : &fixed;
 		copies->streams[i] = instance->operands[i].streams;
+		copies->start[i] = tcb_instance_start(instance, i);
 		copies->bytes[i] = bytes;
 		copies->offset[i] = *end = tcb_round_up(*end, bytes >= PAGE_FROM ? PAGE : LINE);
 		*end += bytes;
@@ -246,8 +248,9 @@ static void write_copies(struct tcb_rotation *rotation, const struct tcb_plan *p
 	if (writing.enough < COPIES_LEAST)
 		writing.enough = COPIES_LEAST;
 	for (size_t i = 0; i < copies->operand_count; i++)
-		if (rotation->instance->operands[i].role != TCB_ROLE_OUTPUT)
-			writing.source[i] = tcb_instance_buffer(rotation->instance, plan, i)->data;
+		writing.source[i] = rotation->instance->operands[i].role != TCB_ROLE_OUTPUT
+					    ? tcb_instance_buffer(rotation->instance, plan, i)->data
+					    : copies->start[i];
 	tcb_pool_each(rotation->pool, threads, write_all, &writing);
 	const size_t written = atomic_load(&writing.written);
 	if (written < copies->count) { /* other layouts get as many bytes */
@@ -360,6 +363,11 @@ const void *tcb_copies_stream(const struct tcb_copies *copies, size_t index, siz
 {
 	*bytes_out = (copies->count - index) * copies->stride;
 	return (const char *)copies->stream.data + index * copies->stride;
+}
+
+const void *tcb_copies_start(const struct tcb_copies *copies, size_t index)
+{
+	return copies->start[index];
 }
 
 size_t tcb_copies_count(const struct tcb_copies *copies)

@@ -44,6 +44,8 @@ enum tcb_status tcb_rotation_get(struct tcb_rotation *rotation, const struct tcb
 struct tcb_copies *tcb_rotation_lend(struct tcb_rotation *rotation, size_t bytes, size_t least);
 /* The streamed bytes of copy INDEX and, behind them, of those after it: BYTES_OUT. */
 const void *tcb_copies_stream(const struct tcb_copies *copies, size_t index, size_t *bytes_out);
+/* What output INDEX of each begins with, where calls read it, too; else NULL. */
+const void *tcb_copies_start(const struct tcb_copies *copies, size_t index);
 size_t tcb_copies_count(const struct tcb_copies *copies);
 size_t tcb_copies_next(struct tcb_copies *copies); /* the copy that was used least recently */
 /* The operands of copy INDEX. */

@@ -101,21 +101,31 @@ static int plan_full(struct tcb_verifier *verifier, const struct tcb_geometry *g
 	return -1;
 }
 
+/* An output, and what it begins with; NULL: poison. */
+struct beginning {
+	struct tcb_buffer *output;
+	const void *start;
+};
+
 static void poison_share(void *ctx, size_t share, unsigned thread)
 {
-	const struct tcb_buffer *output = ctx;
-	const size_t first = share * SHARE;
+	const struct beginning *beginning = ctx;
+	const size_t first = share * SHARE, bytes = tcb_least(SHARE, beginning->output->bytes - first);
 	(void)thread;
-	memset((char *)output->data + first, TCB_POISON, tcb_least(SHARE, output->bytes - first));
+	if (beginning->start)
+		memcpy((char *)beginning->output->data + first, (const char *)beginning->start + first, bytes);
+	else
+		memset((char *)beginning->output->data + first, TCB_POISON, bytes);
 }
 
 static void poison(struct tcb_instance *instance, struct tcb_pool *pool)
 {
 	for (size_t i = 0; i < instance->output_count; i++) {
-		struct tcb_buffer *output = &instance->data[instance->output[i].operand];
-		const size_t shares = tcb_div_up(output->bytes, SHARE);
+		const size_t operand = instance->output[i].operand;
+		struct beginning beginning = { &instance->data[operand], tcb_instance_start(instance, operand) };
+		const size_t shares = tcb_div_up(beginning.output->bytes, SHARE);
 		tcb_pool_run(pool, shares > 1 ? tcb_pool_threads(pool) : 1, TCB_SCHED_DYNAMIC, shares, poison_share,
-			     output);
+			     &beginning);
 	}
 }
 

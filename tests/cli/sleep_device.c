@@ -86,7 +86,8 @@ static const struct tcb_kind kind_sleep = {
 	.name_arch = name_arch,
 };
 
-const struct tcb_kind *const tcb_kinds[] = { &tcb_kind_cpu, &tcb_kind_cuda, &tcb_kind_wgpu, &kind_sleep, NULL };
+const struct tcb_kind *const tcb_kinds[] = { &tcb_kind_cpu,    &tcb_kind_cuda, &tcb_kind_wgpu,
+					     &tcb_kind_opencl, &kind_sleep,    NULL };
 
 /* ---- device ---- */
 
@@ -117,7 +118,7 @@ static const struct tcb_doctor_check checks[] = { { "bed", look_at_bed }, { NULL
 static const struct tcb_device_kind device_sleep = { .open = open_place, .list = list, .checks = checks };
 
 const struct tcb_device_kind *const tcb_device_kinds[] = { &tcb_device_cpu, &tcb_device_cuda, &tcb_device_wgpu,
-							   &device_sleep };
+							   &tcb_device_opencl, &device_sleep };
 
 /* ---- worker ---- */
 
@@ -226,4 +227,4 @@ static const struct tcb_backend backend_sleep = {
 };
 
 const struct tcb_backend *const tcb_backends[] = { &tcb_backend_cpu, &tcb_backend_cuda, &tcb_backend_wgpu,
-						   &backend_sleep };
+						   &tcb_backend_opencl, &backend_sleep };

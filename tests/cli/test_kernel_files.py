@@ -2,9 +2,11 @@
 """Kernels of other people, described by a file: every command knows them; of planted failures none is lost and none is
 chosen; what is wrong in a file is said."""
 import json
+import os
 import re
 import pathlib
 import sqlite3
+import struct
 
 from cli_support import Cli
 
@@ -136,7 +138,9 @@ def refused():
             ("an unknown name", {"ConfigurationSpace__Conditions": [{"Parameters": [], "Expression": "NONE > 1"}]}),
             ("the Default of CHUNK", {"ConfigurationSpace__TuningParameters__0__Default": 77}),
             ("values '[1, 2'", {"ConfigurationSpace__TuningParameters__0__Values": "[1, 2"}),
-            ("is read and written", {"KernelSpecification__Arguments__1__AccessType": "ReadWrite"}),
+            ("ReadOnly, WriteOnly and ReadWrite are known", {"KernelSpecification__Arguments__1__AccessType": "Append"}),
+            ("a scalar of several values", {"KernelSpecification__Arguments__2__Type": "float2"}),
+            ("only OpenCL C has arguments that are Local", {"KernelSpecification__Arguments__1__MemoryType": "Local"}),
             ("none of the Arguments is an output", {"KernelSpecification__Arguments__1__AccessType": "ReadOnly"}),
             ("no sizes of a problem", {"tcbtune__Problem": None}),
             ("cannot be an op's name", {"tcbtune__Name": "bad-name"}),
@@ -144,7 +148,7 @@ def refused():
             ("break a condition", {"ConfigurationSpace__Conditions": ["CHUNK > 99"]}),
             ("none.bin, cannot be read", {"KernelSpecification__Arguments__0__FillType": "BinaryRaw",
                                           "KernelSpecification__Arguments__0__DataSource": "none.bin"}),
-            ("outputs of float and half", {"KernelSpecification__Arguments__1__Type": "int32"})):
+            ("outputs of float, half, double, int32 and uint32", {"KernelSpecification__Arguments__1__Type": "int8"})):
         said = cli.run("space", "--kernel", write("refused.json", **changes), expect=None)
         cli.check(said.returncode and part in said.stderr and said.stderr.count("\n") <= 2, (part, said.stderr))
     (cli.scratch / "cut.json").write_text('{"ConfigurationSpace": {')
@@ -156,6 +160,102 @@ def refused():
                         (("--problem", "N=3", "--op", "softmax"), "--kernel FILE.json")):
         said = cli.run("space", *words, expect=None)
         cli.check(said.returncode and part in said.stderr, (words, said.stdout[:200], said.stderr))
+
+
+UPDATED = r"""
+void walk_plain(float *y, const float *x, double *sum, int *last)
+{
+    double all = 0;
+    for (int i = 0; i < N; i++) {
+        y[i] = 0.5f * y[i] + x[i];
+        all += (double)x[i] * x[i];
+    }
+    sum[0] = all;
+    for (int i = 0; i < 4; i++)
+        last[i] = i < 2 ? -1 : N - 1;
+}
+void walk(float *y, const float *x, double *sum, int *last)
+{
+    if (KIND == 0)
+        walk_plain(y, x, sum, last);
+    if (KIND == 0)
+        return;
+    float all = 0;
+    double right = 0;
+    for (int i = 0; i < N; i++) {
+        y[i] = (KIND == 1 ? 0 : 0.5f * y[i]) + x[i];
+        all += x[i] * x[i];
+        right += (double)x[i] * x[i];
+    }
+    sum[0] = KIND == 2 ? all : right;
+    for (int i = KIND == 3; i < 4; i++)
+        last[i] = i < 2 ? -1 : N - 1;
+}
+"""
+TEAM = r"""
+#define _GNU_SOURCE
+#include <omp.h>
+#include <sched.h>
+#include <unistd.h>
+void count(int *out)
+{
+    cpu_set_t all[64];
+    #pragma omp parallel
+    {
+        sched_getaffinity(0, sizeof *all, &all[omp_get_thread_num() % 64]);
+        #pragma omp single
+        out[0] = omp_get_num_threads();
+    }
+    out[1] = out[0] > 1 ? CPU_COUNT(&all[1]) : 1;
+    out[2] = KIND;
+}
+"""
+
+
+def written(name, source, arguments, reference, **changes):
+    (cli.scratch / f"{name}.c").write_text(source)
+    kinds = [{"Name": "KIND", "Type": "int", "Values": "range(4)", "Default": 0}]
+    return write(f"{name}.json", ConfigurationSpace__TuningParameters=kinds, ConfigurationSpace__Conditions=[],
+                 KernelSpecification__KernelName=name, KernelSpecification__KernelFile=f"{name}.c",
+                 KernelSpecification__Arguments=[dict(MemoryType="Vector", **argument) for argument in arguments],
+                 tcbtune__Reference=reference, **changes)
+
+
+def outcomes(kernel, threads):
+    db = cli.scratch / f"{kernel.stem}.db"
+    cli.run("sweep", "--kernel", kernel, "--threads", threads, "--strategy", "exhaustive", "--budget", "20s",
+            "--rotation", "1M", "--limit", "none", "--db", db, expect=None)
+    found = sqlite3.connect(db).execute("SELECT geometry, outcome, message FROM trial")
+    return {int(re.search(r"kind=(\d)", geometry)[1]): (outcome, message) for geometry, outcome, message in found}
+
+
+def updated():
+    """A vector that is read and written begins each call that is judged with its fill; doubles are compared as such;
+    what was not written is found where -1 would be right, too."""
+    kernel = written("walk", UPDATED, [
+        {"Name": "y", "Type": "float", "AccessType": "ReadWrite", "Size": "N", "FillType": "Random"},
+        {"Name": "x", "Type": "float", "AccessType": "ReadOnly", "Size": "N", "FillType": "Random"},
+        {"Name": "sum", "Type": "double", "AccessType": "WriteOnly", "Size": 1},
+        {"Name": "last", "Type": "int32", "AccessType": "WriteOnly", "Size": 4}], "walk_plain")
+    found = outcomes(kernel, 1)
+    cli.check({kind: outcome for kind, (outcome, _) in found.items()} ==
+              {0: "ok", 1: "wrong", 2: "wrong", 3: "wrong"}, found)
+    for kind, part in ((1, "output 'y' [0][0] is"), (2, "output 'sum'"), (3, "output 'last' [0][0] was never written")):
+        cli.check(part in found[kind][1], found[kind])
+
+
+def teams():
+    """A kernel in OpenMP has all threads of its device, on the processors that these have."""
+    threads = min(2, len(os.sched_getaffinity(0)))
+    (cli.scratch / "right.bin").write_bytes(struct.pack("<3i", threads, threads, 0))
+    kernel = written("count", TEAM, [{"Name": "out", "Type": "int32", "AccessType": "WriteOnly", "Size": 3}], None,
+                     KernelSpecification__CompilerOptions=["-fopenmp"], KernelSpecification__ReferenceArguments=[
+                         {"TargetName": "out", "FillType": "BinaryRaw", "DataSource": "right.bin"}])
+    found = outcomes(kernel, threads)
+    cli.check({kind: outcome for kind, (outcome, _) in found.items()} ==
+              {0: "ok", 1: "wrong", 2: "wrong", 3: "wrong"}, found)
+    said = cli.run("space", "--kernel", kernel, "--threads", str(threads)).stdout
+    cli.check(f"threads={threads}" in said, said)
 
 
 PTX = """.version 7.0
@@ -243,6 +343,8 @@ swept()
 changed_sources_are_other_kernels()
 defaults_fit_the_shape()
 refused()
+updated()
+teams()
 ptx()
 wgsl()
 cuda()

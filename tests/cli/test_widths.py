@@ -53,7 +53,7 @@ def main():
             ["lookup", "--op", "q4k_matvec", "--device", "sm_90a", "--shape", "1x64x512", "--db", db],
             ["space", *PROBLEM], ["space", *PROBLEM, "--explain", GEOMETRY],
             ["space", *PROBLEM, "--explain", GEOMETRY.replace("macro=1x", "macro=3x")],
-            ["bench", *SMALL, "--db", db], ["compare", db, other], ["history", *PROBLEM, "--db", db],
+            ["bench", *SMALL, "--db", db], ["compare", db, other], ["history", *PROBLEM, "--db", db], ["trial", "1", "--db", db],
             ["db", "info", "--db", db], ["db", "check", "--db", db], ["db", "merge", other, "--db", db],
             ["db", "diff", db, other], ["db", "forget", "--db", db], ["db", "prune", "--db", db],
             ["replay", "--db", db, "--repeats", 3], ["defaults", "--db", db], ["defaults", "--db", db, "--format", "table"],

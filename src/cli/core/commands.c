@@ -13,6 +13,7 @@ const struct cli_command *const cli_commands[] = {
 	&cli_command_report,
 	&cli_command_compare,
 	&cli_command_history,
+	&cli_command_trial,
 	&cli_command_space,
 	&cli_command_lookup,
 	&cli_command_run,
