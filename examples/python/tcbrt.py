@@ -9,13 +9,17 @@
 Type, shape, order, size, place and writability of every operand but a bare address are held against the plan, and
 Error says what is wrong with which; nothing is converted or copied behind your back.
 
-The library is the one named by TCBRT_LIBRARY, else what the loader finds as libtcbrt.so.0.  With TCBRT_VERBOSE=1 in
-the environment it writes a line per plan.
+The library is the one named by TCBRT_LIBRARY, else that of the Python package tcbtune, whose module rt this is, else
+what the loader finds as libtcbrt.so.0.  With TCBRT_VERBOSE=1 in the environment it writes a line per plan.
 """
+from __future__ import annotations
+
 import collections
 import ctypes as c
 import math
 import os
+import pathlib
+from typing import Any, Optional, Sequence
 
 ALIGNMENT = 256
 
@@ -23,7 +27,7 @@ ALIGNMENT = 256
 class Error(Exception):
     """What the library says went wrong; .code is one of enum tcbrt_code."""
 
-    def __init__(self, code, message):
+    def __init__(self, code: int, message: str) -> None:
         super().__init__(message or f"libtcbrt code {code}")
         self.code = code
 
@@ -61,7 +65,12 @@ class _Info(c.Structure):
                 ("is_gpu", c.c_int), ("overlap_launches", c.c_size_t), ("reserved", c.c_size_t * 3)]
 
 
-_lib = c.CDLL(os.environ.get("TCBRT_LIBRARY", "libtcbrt.so.0"))
+def _library() -> str:
+    own = pathlib.Path(__file__).parent / "lib" / "libtcbrt.so.0"
+    return os.environ.get("TCBRT_LIBRARY") or (str(own) if own.is_file() else own.name)
+
+
+_lib = c.CDLL(_library())
 _P, _S = c.c_void_p, c.c_size_t
 for _name, _arguments in {
         "open": [c.c_char_p, _P, _P], "open_empty": [_P, _P], "plan_create": [_P, _P, _P, _P],
@@ -226,7 +235,7 @@ def _addresses(operands, given, place, layout):
 class Aligned:
     """BYTES zeros at a multiple of ALIGNMENT."""
 
-    def __init__(self, size):
+    def __init__(self, size: int) -> None:
         self.size = size
         self._memory = (c.c_char * (size + ALIGNMENT))()
         base = c.addressof(self._memory)
@@ -236,7 +245,7 @@ class Aligned:
 class Weights:
     """SIZE zeros for weights, in pages of 2 MiB as far as the kernel has them: .huge_bytes lie in such."""
 
-    def __init__(self, size, layout=None):
+    def __init__(self, size: int, layout: Optional[str] = None) -> None:
         out, huge, err = c.c_void_p(), c.c_size_t(), _Error()
         code = _lib.tcbrt_weights_alloc(size, c.byref(out), c.byref(huge), c.byref(err))
         if code:
@@ -246,7 +255,7 @@ class Weights:
     def __del__(self):
         _lib.tcbrt_weights_free(getattr(self, "address", None))
 
-    def view(self):
+    def view(self) -> memoryview:
         """As a writable memoryview, which keeps the memory: file.readinto(weights.view())."""
         array = (c.c_ubyte * self.size).from_address(self.address)
         array.owner = self
@@ -256,7 +265,7 @@ class Weights:
 class Runtime:
     """Tuning results: those of DATABASE, of the default database, or, where there is none, the defaults."""
 
-    def __init__(self, database=None):
+    def __init__(self, database: Optional[str] = None) -> None:
         try:
             self._rt = _make(_lib.tcbrt_open, database.encode() if database else None)
         except Error:
@@ -267,7 +276,9 @@ class Runtime:
     def __del__(self):
         _lib.tcbrt_close(getattr(self, "_rt", None))
 
-    def plan(self, op, m, n, k=0, device=None, threads=0, contract=0, layout=None, words=None, state=0, geometry=None):
+    def plan(self, op: str, m: int, n: int, k: int = 0, device: Optional[str] = None, threads: int = 0,
+             contract: int = 0, layout: Optional[str] = None, words: Optional[str] = None, state: int = 0,
+             geometry: Optional[str] = None) -> Plan:
         """A plan for the query of these; GEOMETRY, a text as .geometry of another plan, for an A/B test."""
         query = _Query(op=op.encode(), device=device.encode() if device else None, threads=threads,
                        contract=contract, state=state, m=m, n=n, k=k, layout=layout.encode() if layout else None,
@@ -278,7 +289,7 @@ class Runtime:
 class Pool:
     """Threads that execute."""
 
-    def __init__(self, threads):
+    def __init__(self, threads: int) -> None:
         self._pool = _make(_lib.tcbrt_pool_create, threads)
 
     def __del__(self):
@@ -307,7 +318,7 @@ class Plan:
     def __del__(self):
         _lib.tcbrt_plan_destroy(getattr(self, "_plan", None))
 
-    def pack(self, weights):
+    def pack(self, weights: Any) -> Weights:
         """The weights as the kernel reads them, in memory of the library's: WEIGHTS are not needed any more."""
         if self.info.weights < 0:
             raise Error(USAGE, "this plan has no weights")
@@ -322,7 +333,7 @@ class Plan:
             raise Error(code, "packing wants this plan's weights")
         return packed
 
-    def execute(self, operands, pool=None):
+    def execute(self, operands: Sequence[Any], pool: Optional[Pool] = None) -> None:
         """On the CPU; one execution of a plan at a time, since it has one workspace."""
         if self.info.is_gpu:
             raise Error(USAGE, "a plan for a GPU is executed by what .load() returns")
@@ -332,7 +343,7 @@ class Plan:
         if code:
             raise Error(code, "the library refused the operands, see .operands")
 
-    def load(self):
+    def load(self) -> Loaded:
         """Into the current CUDA context."""
         return Loaded(self)
 
@@ -346,7 +357,7 @@ class Loaded:
     def __del__(self):
         _lib.tcbrt_gpu_unload(getattr(self, "_gpu", None))
 
-    def execute(self, operands, workspace, stream, overlap=False):
+    def execute(self, operands: Sequence[Any], workspace: Any, stream: int, overlap: bool = False) -> None:
         """Queues the plan on STREAM, an integer as torch.cuda.current_stream().cuda_stream.
 
         OVERLAP lets it begin while what is before it on STREAM ends, which short kernels gain much by: right unless
@@ -375,7 +386,7 @@ class Loaded:
         return address
 
 
-def gpu():
+def gpu() -> str:
     """The current context's GPU, its kind and key: "sm_90:4f7512987695c574"."""
     name, err = c.create_string_buffer(32), _Error()
     code = _lib.tcbrt_gpu_device(name, c.byref(err))

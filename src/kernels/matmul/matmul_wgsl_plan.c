@@ -16,6 +16,7 @@ enum {
 	STEP_MOST = 32,
 	MICRO_MOST = 8,
 	WORKGROUP_USUAL = 64,
+	WORKGROUP_LEAST = 32, /* fewer leave lanes of most devices idle, and each has much to load */
 	DEFAULT_TILE = 64,
 	LARGE_TILE = 128,
 	FILLED_GROUPS = 256, /* workgroups that fill any device */
@@ -207,18 +208,19 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 static void set_tile(const struct tcb_problem *problem, size_t most, int32_t stages, struct tcb_geometry *out)
 {
 	const size_t m = most_of(problem->shape.m, most), n = most_of(problem->shape.n, most);
+	const size_t micro = m / MICRO_MOST * (n / MICRO_MOST) < WORKGROUP_LEAST ? MICRO_MOST / 2 : MICRO_MOST;
 
 	tcb_geometry_init(out);
 	out->tile[TCB_MACRO] = out->tile[TCB_MIDI] = (struct tcb_tile){ m, n, DEFAULT_STEP };
-	out->tile[TCB_MICRO] = (struct tcb_tile){ MICRO_MOST, MICRO_MOST, DEFAULT_STEP };
+	out->tile[TCB_MICRO] = (struct tcb_tile){ micro, micro, DEFAULT_STEP };
 	out->knob[TCB_KNOB_ISA] = TCB_ISA_WGSL;
 	out->knob[TCB_KNOB_VEC] = (int32_t)(width_of(problem) * tcb_type_bytes(problem->op->type));
 	out->knob[TCB_KNOB_STAGES] = stages;
-	out->knob[TCB_KNOB_WORKGROUP] = (int32_t)(m / MICRO_MOST * (n / MICRO_MOST));
+	out->knob[TCB_KNOB_WORKGROUP] = (int32_t)(m / micro * (n / micro));
 }
 
-/* On any device: a tile of 64 x 64, smaller where the problem is, of which an invocation has 8 x 8; 128 x 128, without
- * loading ahead, where those are enough and a workgroup has memory for it. */
+/* On any device: a tile of 64 x 64, smaller where the problem is, of which an invocation has 8 x 8 (4 x 4 of a small
+ * one); 128 x 128, without loading ahead, where those are enough and a workgroup has memory for it. */
 static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			     struct tcb_geometry *out)
 {
