@@ -197,8 +197,10 @@ void tcb_cards_differ(const struct tcb_sweep_result *result, enum tcb_state stat
 /* strategy.c: names and one-line descriptions, for --help and for errors. */
 struct tcb_strategy;
 const struct tcb_strategy *tcb_strategy_find(const char *name);
-/* The same for a device (GPU NULL: a CPU), or an error that names those that there are. */
-enum tcb_status tcb_strategy_get(const char *name, const struct tcb_place *modelled, const struct tcb_strategy **out,
+/* The program of a strategy from outside, "exec:PROGRAM"; NULL for any other NAME. */
+const char *tcb_strategy_program(const char *name);
+/* The same as find for a device (GPU NULL: a CPU), or an error that names those that there are.  OUT borrows NAME. */
+enum tcb_status tcb_strategy_get(const char *name, const struct tcb_place *modelled, struct tcb_strategy *out,
 				 struct tcb_error *err);
 size_t tcb_strategy_list(const char *names[], const char *summaries[], size_t capacity);
 

@@ -102,7 +102,7 @@ static void tell(struct tcb_sweep *sweep, size_t index)
 		if (index == sweep->space->default_index && !isnan(score))
 			sweep->progress.default_ns[s] = entry->ns[s].median;
 	}
-	sweep->strategy->tell(sweep->strategist, index, &told);
+	sweep->strategy.tell(sweep->strategist, index, &told);
 }
 
 /* --- screening -------------------------------------------------------------------------------------------------- */
@@ -414,7 +414,7 @@ static void skip(struct tcb_sweep *sweep, size_t index)
 		return;
 	for (int s = 0; s < TCB_STATE_COUNT; s++)
 		told.cost[s] = tcb_sweep_measures(sweep, s) ? INFINITY : NAN;
-	sweep->strategy->tell(sweep->strategist, index, &told);
+	sweep->strategy.tell(sweep->strategist, index, &told);
 }
 
 /* Asks for candidates until as many wait as can be prepared for. */
@@ -426,9 +426,11 @@ static enum tcb_status look_ahead(struct tcb_sweep *sweep, struct ahead *ahead, 
 			break;
 		if (spent > LATE && ahead->count > 0 && !has_time(sweep, ahead->count, sweep->screen_end_s))
 			break;
-		size_t index = sweep->strategy->ask(sweep->strategist, spent);
-		if (index == TCB_ASK_NONE)
+		size_t index = sweep->strategy.ask(sweep->strategist, spent);
+		if (index == TCB_ASK_NONE) {
+			TCB_TRY(tcb_strategy_failed(&sweep->strategy, sweep->strategist, err));
 			break;
+		}
 		assert(index < sweep->space->count && !sweep->entries[index].decided);
 		if (fits(sweep, index))
 			ahead->index[ahead->count++] = index;
@@ -573,8 +575,12 @@ static enum tcb_status prepare(struct tcb_sweep *sweep, const struct tcb_place *
 	if (!sweep->drift)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a sweep");
 	TCB_TRY(tcb_lattice_of_geometries(&sweep->lattice, sweep->space->geometries, sweep->space->count, err));
+	const struct tcb_named_space named = tcb_named_geometries(sweep->space->geometries, sweep->space->count);
 	struct tcb_strategy_setup setup = {
 		.lattice = &sweep->lattice,
+		.named = &named,
+		.program = sweep->strategy.program,
+		.answer_s = options->timeout_s,
 		.start = sweep->space->default_index,
 		.states = options->states,
 		.seed = options->seed,
@@ -583,7 +589,7 @@ static enum tcb_status prepare(struct tcb_sweep *sweep, const struct tcb_place *
 		.op = sweep->op,
 		.modelled = sweep->modelled,
 	};
-	TCB_TRY(sweep->strategy->create(&setup, &sweep->strategist, err));
+	TCB_TRY(sweep->strategy.create(&setup, &sweep->strategist, err));
 	TCB_TRY(find_anchor(sweep, err));
 	screen_until(sweep);
 	if (sweep->kind->has_passes)
@@ -672,7 +678,7 @@ enum tcb_status tcb_sweep_run(const struct tcb_op *op, const struct tcb_problem 
 	if (status == TCB_OK)
 		status = run(&sweep, err);
 	if (sweep.strategist)
-		sweep.strategy->destroy(sweep.strategist);
+		sweep.strategy.destroy(sweep.strategist);
 	tcb_lattice_fini(&sweep.lattice);
 	tcb_cards_end(sweep.team, out);
 	for (size_t i = 0; sweep.drift && i < tcb_team_size(sweep.team); i++)

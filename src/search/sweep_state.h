@@ -42,7 +42,7 @@ struct tcb_sweep {
 	struct tcb_sweep_entry *entries; /* [space index] */
 	struct tcb_team *team;           /* of one device, or of several GPUs */
 	struct tcb_lattice lattice;      /* of the problem's space */
-	const struct tcb_strategy *strategy;
+	struct tcb_strategy strategy;
 	void *strategist;
 	size_t anchor;                              /* space index; SIZE_MAX until a candidate is ok */
 	struct tcb_drift (*drift)[TCB_STATE_COUNT]; /* of each member */

@@ -22,7 +22,8 @@ const struct cli_option cli_sweep_options[] = {
 	  "take the shapes of this model file's tensors of the op's weight type, one token each" },
 	CLI_OPTION_CONTRACT(struct cli_sweep_args),
 	{ "strategy", "S", CLI_TEXT, offsetof(struct cli_sweep_args, strategy),
-	  "how candidates are chosen: @STRATEGIES; the first by default" },
+	  "how candidates are chosen: @STRATEGIES; exec:PROGRAM: by a program of yours (docs/outside-strategies.md); "
+	  "the first by default" },
 	{ "effort", "E", CLI_WORD, offsetof(struct cli_sweep_args, effort),
 	  "how much is done, see below; the other options override single values of it", .words = CLI_EFFORT_WORDS,
 	  .fallback = "normal" },

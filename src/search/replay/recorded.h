@@ -20,6 +20,16 @@ struct tcb_recorded {
 	size_t starts[TCB_STARTS_MAX], start_count; /* tried after it, before the strategy is asked */
 	double *value; /* [index]: the time found, infinite where the candidate failed; owned */
 	double *price; /* [index]: what trying it took, any unit but the same for all; owned */
+	/* What candidates are called: their geometries, or what a file has; owned. */
+	struct tcb_geometry *geometries; /* [index]; NULL: of a file */
+	struct tcb_recorded_names {
+		size_t fields;
+		char **parameter;       /* [field] */
+		double *value;          /* [index * fields + field]: a number, or the place of a word */
+		unsigned char *is_word; /* the same: which of both */
+		char **word;
+		size_t word_count;
+	} names;
 };
 
 /*
@@ -38,5 +48,7 @@ enum tcb_status tcb_recorded_trials(const struct tcb_trial *trials, size_t count
 enum tcb_status tcb_recorded_alloc(struct tcb_recorded *recorded, size_t count, const char *name,
 				   struct tcb_error *err);
 void tcb_recorded_fini(struct tcb_recorded *recorded);
+/* Its candidates by their names; of a space that has none, no fields. */
+struct tcb_named_space tcb_recorded_named(const struct tcb_recorded *recorded);
 
 #endif

@@ -144,18 +144,28 @@ static enum tcb_status load(const char *text, size_t bytes, const char *name, js
 struct reading {
 	const char *name;
 	size_t count, fields;
-	const char **parameters; /* [field]: lent from the JSON */
-	double *values;          /* [index * fields + field] */
-	unsigned char *named;    /* [field]: some value is a word */
-	json_t *words;           /* word -> its number: words are different values, in no order */
+	const char **parameters;          /* [field]: lent from the JSON */
+	struct tcb_recorded_names *names; /* OUT's */
+	unsigned char *named;             /* [field]: some value is a word */
+	json_t *words;                    /* word -> its number: words are different values, in no order */
 	struct tcb_recorded *out;
 };
+
+static int add_word(struct tcb_recorded_names *names, const char *word)
+{
+	char **grown = realloc(names->word, (names->word_count + 1) * sizeof *grown);
+	if (!grown)
+		return -1;
+	names->word = grown;
+	names->word[names->word_count] = strdup(word);
+	return names->word[names->word_count] ? (int)(names->word_count++, 0) : -1;
+}
 
 /* A number for VALUE; words of all parameters share their numbers. */
 static enum tcb_status number_of(struct reading *r, size_t index, size_t field, const json_t *value,
 				 struct tcb_error *err)
 {
-	double *to = &r->values[index * r->fields + field];
+	double *to = &r->names->value[index * r->fields + field];
 	if (json_is_number(value) || json_is_boolean(value)) {
 		*to = json_is_number(value) ? json_number_value(value) : json_is_true(value);
 		return TCB_OK;
@@ -167,10 +177,11 @@ static enum tcb_status number_of(struct reading *r, size_t index, size_t field, 
 	json_t *known = json_object_get(r->words, word);
 	if (!known) {
 		known = json_integer((json_int_t)json_object_size(r->words));
-		if (json_object_set_new(r->words, word, known) != 0)
+		if (json_object_set_new(r->words, word, known) != 0 || add_word(r->names, word) != 0)
 			return tcb_fail(err, TCB_E_NOMEM, "out of memory for the words of %s", r->name);
 	}
 	*to = (double)json_integer_value(known);
+	r->names->is_word[index * r->fields + field] = 1;
 	r->named[field] = 1;
 	return TCB_OK;
 }
@@ -178,7 +189,7 @@ static enum tcb_status number_of(struct reading *r, size_t index, size_t field, 
 static double parameter_value(const void *ctx, size_t index, size_t field)
 {
 	const struct reading *r = ctx;
-	return r->values[index * r->fields + field];
+	return r->names->value[index * r->fields + field];
 }
 
 static int parameter_is_named(const void *ctx, size_t field)
@@ -273,10 +284,15 @@ static enum tcb_status begin(struct reading *r, size_t count, const json_t *conf
 		return tcb_fail(err, TCB_E_FORMAT, "%s: has no %s", r->name, count ? "parameters" : "configurations");
 	r->count = count;
 	r->parameters = calloc(r->fields, sizeof *r->parameters);
-	r->values = calloc(count * r->fields, sizeof *r->values);
+	TCB_TRY(tcb_recorded_alloc(r->out, count, r->name, err));
+	r->names = &r->out->names;
+	r->names->fields = r->fields;
+	r->names->parameter = calloc(r->fields, sizeof *r->names->parameter);
+	r->names->value = calloc(count * r->fields, sizeof *r->names->value);
+	r->names->is_word = calloc(count, r->fields);
 	r->named = calloc(r->fields, 1);
 	r->words = json_object();
-	if (!r->parameters || !r->values || !r->named || !r->words)
+	if (!r->parameters || !r->names->parameter || !r->names->value || !r->names->is_word || !r->named || !r->words)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the %zu configurations of %s", count, r->name);
 	size_t field = 0;
 	for (void *at = json_object_iter((json_t *)configuration); at && !keys;
@@ -285,7 +301,10 @@ static enum tcb_status begin(struct reading *r, size_t count, const json_t *conf
 	for (; keys && field < r->fields; field++)
 		if (!(r->parameters[field] = json_string_value(json_array_get(keys, field))))
 			return tcb_fail(err, TCB_E_FORMAT, "%s: tune_params_keys[%zu] is not a name", r->name, field);
-	return tcb_recorded_alloc(r->out, count, r->name, err);
+	for (field = 0; field < r->fields; field++)
+		if (!(r->names->parameter[field] = strdup(r->parameters[field])))
+			return tcb_fail(err, TCB_E_NOMEM, "out of memory for the parameters of %s", r->name);
+	return TCB_OK;
 }
 
 static enum tcb_status read_parameters(struct reading *r, size_t index, const json_t *configuration,
@@ -389,7 +408,6 @@ enum tcb_status tcb_recorded_parse(const char *text, size_t bytes, const char *n
 	if (status != TCB_OK)
 		tcb_recorded_fini(out);
 	free(reading.parameters);
-	free(reading.values);
 	free(reading.named);
 	json_decref(reading.words);
 	json_decref(root);
