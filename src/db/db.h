@@ -195,7 +195,7 @@ struct tcb_db_info {
 	int schema_version; /* of the file, also where an older one is read through a migrated copy */
 	char journal_mode[16], sqlite_version[16];
 	uint64_t file_bytes;
-	uint64_t devices, problems, sweeps, sweeps_running, trials, trials_failed, samples, best, claims;
+	uint64_t devices, problems, sweeps, sweeps_running, trials, trials_failed, samples, best, claims, recordings;
 };
 enum tcb_status tcb_db_info(struct tcb_db *db, struct tcb_db_info *out, struct tcb_error *err);
 /* integrity_check, foreign_key_check, and the project's own invariants (every row can be read, every text parses back

@@ -273,8 +273,8 @@ static void add_notes(const struct cli_best_rows *rows, const struct report_args
 		add_counters(out, rows, bullet);
 }
 
-static enum tcb_status print_table(const struct cli_best_rows *rows, const struct report_args *args,
-				   struct tcb_error *err)
+static enum tcb_status print_table(const struct cli_best_rows *rows, const struct cli_recordings *recordings,
+				   const struct report_args *args, struct tcb_error *err)
 {
 	const struct cli_best_view view = view_of(args);
 	struct tcb_str out = { 0 }, notes = { 0 };
@@ -289,6 +289,7 @@ static enum tcb_status print_table(const struct cli_best_rows *rows, const struc
 		return cli_emit_to(args->out, &out, err);
 	tcb_str_add(&out, "\n");
 	add_notes(rows, args, &notes);
+	cli_recordings_add(recordings, args->format == FORMAT_MD ? "- " : "", &notes);
 	if (args->format == FORMAT_MD)
 		cli_add_markdown(&out, notes.data ? notes.data : "");
 	else
@@ -298,8 +299,8 @@ static enum tcb_status print_table(const struct cli_best_rows *rows, const struc
 	return args->format == FORMAT_MD ? cli_emit_to(args->out, &out, err) : cli_emit_text_to(args->out, &out, err);
 }
 
-static enum tcb_status print_json(const struct cli_best_rows *rows, const struct cli_bounds *bounds, const char *path,
-				  struct tcb_error *err)
+static enum tcb_status print_json(const struct cli_best_rows *rows, const struct cli_recordings *recordings,
+				  const struct cli_bounds *bounds, const char *path, struct tcb_error *err)
 {
 	int failed = 0;
 	json_t *root = cli_json_start("tcbtune.report.1", &failed), *list = json_array();
@@ -320,6 +321,7 @@ static enum tcb_status print_json(const struct cli_best_rows *rows, const struct
 		cli_json_add(list, row, &failed);
 	}
 	cli_json_set(root, "best", list, &failed);
+	cli_json_set(root, "imported", cli_recordings_json(recordings, &failed), &failed);
 	return cli_emit_json_to(path, cli_json_end(root, failed), err);
 }
 
@@ -402,6 +404,7 @@ static enum tcb_status run_report(const void *arguments, struct tcb_error *err)
 	const struct cli_best_view view = view_of(&args);
 	struct collecting collecting = { .args = &args };
 	struct cli_bounds bounds = { .failed = 0 };
+	struct cli_recordings recordings = { 0 };
 	struct tcb_db *db = NULL;
 	char path[CLI_PATH_MAX] = "";
 	enum tcb_status status;
@@ -420,19 +423,26 @@ static enum tcb_status run_report(const void *arguments, struct tcb_error *err)
 		status = cli_device_filter_make(args.device, bounds.list, bounds.count, &collecting.device, err);
 	if (status == TCB_OK)
 		status = collect(db, &bounds, &collecting, needs_details(&args), err);
+	if (status == TCB_OK)
+		status = cli_recordings_load(db, args.op, &recordings, err);
 	cli_best_rows_label(&collecting.rows);
 	cli_best_sort(&collecting.rows, &view);
+	if (status == TCB_OK && collecting.rows.count == 0 && recordings.count)
+		cli_say("it has recordings of other tuners (%zu), which are not measurements: 'tcbtune replay' reads "
+			"them",
+			recordings.count);
 	if (status == TCB_OK && collecting.rows.count == 0)
 		status = nothing_found(&bounds, path, &collecting, err);
 	else if (status == TCB_OK && args.format == FORMAT_JSON)
-		status = print_json(&collecting.rows, &bounds, args.out, err);
+		status = print_json(&collecting.rows, &recordings, &bounds, args.out, err);
 	else if (status == TCB_OK && args.format == FORMAT_HTML)
-		status = print_html(&(struct cli_html_source){ db, path, &collecting.rows, &bounds }, args.out, err);
+		status = print_html(&(struct cli_html_source){ db, path, &collecting.rows, &recordings, &bounds }, args.out, err);
 	else if (status == TCB_OK)
-		status = print_table(&collecting.rows, &args, err);
+		status = print_table(&collecting.rows, &recordings, &args, err);
 	cli_shapes_fini(&collecting.shapes);
 	cli_best_rows_fini(&collecting.rows);
 	cli_bounds_fini(&bounds);
+	cli_recordings_fini(&recordings);
 	cli_close_db(db);
 	return status;
 }

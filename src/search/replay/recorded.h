@@ -41,6 +41,14 @@ struct tcb_recorded {
 enum tcb_status tcb_recorded_parse(const char *text, size_t bytes, const char *name, struct tcb_recorded *out,
 				   struct tcb_error *err);
 
+/* For those who read such files as JSON: the file, repaired; a time in milliseconds, of a VALUE in UNIT (nullable),
+ * infinite for what stands for a failure; and what the KEY of a cache's record says of the parameters NAMES. */
+struct json_t;
+enum tcb_status tcb_recorded_load(const char *text, size_t bytes, const char *name, struct json_t **out, int *is_open,
+				  struct tcb_error *err);
+double tcb_recorded_time(const struct json_t *value, const char *unit);
+struct json_t *tcb_recorded_from_key(const struct json_t *names, const char *key);
+
 /* recorded.c: COUNT trials of one problem, as they were in STATE.  Those that were not measured in it have failed. */
 enum tcb_status tcb_recorded_trials(const struct tcb_trial *trials, size_t count, enum tcb_state state,
 				    const char *name, struct tcb_recorded *out, struct tcb_error *err);

@@ -117,8 +117,8 @@ static enum tcb_status close_end(struct scan *scan, const char *name, int *is_op
 	return TCB_OK;
 }
 
-static enum tcb_status load(const char *text, size_t bytes, const char *name, json_t **out, int *is_open,
-			    struct tcb_error *err)
+enum tcb_status tcb_recorded_load(const char *text, size_t bytes, const char *name, json_t **out, int *is_open,
+				  struct tcb_error *err)
 {
 	struct scan scan = { 0 };
 	json_error_t why;
@@ -250,7 +250,7 @@ static double unit_ms(const char *unit)
 }
 
 /* VALUE as a time in milliseconds: infinite for a word, for nothing, and for what stands for a failure. */
-static double time_of(const json_t *value, const char *unit)
+double tcb_recorded_time(const json_t *value, const char *unit)
 {
 	const double time = json_is_number(value) ? json_number_value(value) : INFINITY;
 	return time > 0 && time < FAILED_FROM ? time * unit_ms(unit) : INFINITY;
@@ -268,8 +268,8 @@ static void read_t4_times(const json_t *result, double *value_out, double *price
 		const json_t *m = json_array_get(measurements, i);
 		const char *name = json_string_value(json_object_get(m, "name"));
 		if (name && !strcmp(name, "time"))
-			*value_out =
-				time_of(json_object_get(m, "value"), json_string_value(json_object_get(m, "unit")));
+			*value_out = tcb_recorded_time(json_object_get(m, "value"),
+						       json_string_value(json_object_get(m, "unit")));
 	}
 	if (invalidity && strcmp(invalidity, "correct") != 0)
 		*value_out = INFINITY;
@@ -328,17 +328,22 @@ static enum tcb_status read_t4(struct reading *r, const json_t *results, struct 
 }
 
 /* A configuration that does not repeat its parameters has them in its KEY, between commas. */
-static json_t *from_key(const struct reading *r, const char *key)
+json_t *tcb_recorded_from_key(const json_t *names, const char *key)
 {
 	json_t *configuration = json_object();
-	for (size_t field = 0; configuration && field < r->fields; field++) {
+	for (size_t field = 0; configuration && field < json_array_size(names); field++) {
 		const size_t length = strcspn(key, ",");
 		char *end;
 		const double number = strtod(key, &end);
-		json_t *value = length && end == key + length && isfinite(number) ? json_real(number)
-										  : json_stringn(key, length);
+		const int is_number = length && end == key + length && isfinite(number);
+		const int is_whole =
+			is_number && number == rint(number) && fabs(number) < 1e15 && strcspn(key, ".eExX,") == length;
+		json_t *value = is_whole    ? json_integer((json_int_t)number)
+				: is_number ? json_real(number)
+					    : json_stringn(key, length);
 		if (length) /* else it is missing, and said to be */
-			(void)json_object_set_new(configuration, r->parameters[field], value);
+			(void)json_object_set_new(configuration, json_string_value(json_array_get(names, field)),
+						  value);
 		else
 			json_decref(value);
 		key += length + (key[length] == ',');
@@ -369,11 +374,11 @@ static enum tcb_status read_cache(struct reading *r, json_t *root, struct tcb_er
 		const json_t *record = json_object_iter_value(at);
 		json_t *split = NULL;
 		if (!json_object_get(record, r->parameters[0]))
-			split = from_key(r, json_object_iter_key(at));
+			split = tcb_recorded_from_key(keys, json_object_iter_key(at));
 		enum tcb_status status = read_parameters(r, index, split ? split : record, err);
 		json_decref(split);
 		TCB_TRY(status);
-		r->out->value[index] = time_of(json_object_get(record, "time"), NULL);
+		r->out->value[index] = tcb_recorded_time(json_object_get(record, "time"), NULL);
 		r->out->price[index] = price_of(record, json_object_get(record, "times"));
 	}
 	return TCB_OK;
@@ -402,7 +407,7 @@ enum tcb_status tcb_recorded_parse(const char *text, size_t bytes, const char *n
 	json_t *root;
 	int is_open = 0;
 	*out = (struct tcb_recorded){ 0 };
-	TCB_TRY(load(text, bytes, name, &root, &is_open, err));
+	TCB_TRY(tcb_recorded_load(text, bytes, name, &root, &is_open, err));
 	enum tcb_status status = read_root(&reading, root, err);
 	out->is_open = status == TCB_OK && is_open;
 	if (status != TCB_OK)
