@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/objective.h"
 #include "base/trial.h"
 #include "device/device.h"
 #include "kernels/space.h"
@@ -41,7 +42,7 @@ struct tcb_progress {
 	size_t too_slow;          /* neither failed nor measured: TCB_OUTCOME_TOO_SLOW */
 	double elapsed_s, left_s; /* left_s < 0: unknown yet */
 	double expected_gain;     /* of as many trials again, as a ratio - 1; NaN: unknown yet */
-	const char *phase;        /* "setup", "screen", "finals", "counters" */
+	const char *phase;        /* "setup", "screen", "finals", "energy", "counters" */
 	const struct tcb_geometry *best[TCB_STATE_COUNT]; /* NULL until something was measured */
 	double best_ns[TCB_STATE_COUNT];
 	double default_ns[TCB_STATE_COUNT]; /* 0 until measured */
@@ -86,6 +87,7 @@ struct tcb_sweep_options {
 	unsigned finalists; /* 0: 12 */
 	int wants_compute;  /* measure how fast the device does the problem's arithmetic */
 	enum tcb_counters_mode counters;
+	enum tcb_objective objective; /* but for time, of the finals: they take as long as they take, beyond budget_s */
 	const struct tcb_former *former;   /* [TCB_STATE_COUNT], measured again at the beginning; may be NULL */
 	const volatile sig_atomic_t *stop; /* nonzero ends the sweep cleanly; may be NULL */
 	void (*progress)(void *ctx, const struct tcb_progress *progress); /* a few times a second; may be NULL */
@@ -136,6 +138,9 @@ struct tcb_decision {
 	double expected_gain;         /* of as many trials again in this state, as a ratio - 1; NaN: unknown */
 	struct tcb_interval limit_ns; /* the read limit for the op's bytes, interleaved in the same finals */
 	char limit_method[64];
+	/* Unless it is time, ratios, the speedup and the ties are of the objective, and regret is NaN. */
+	enum tcb_objective objective;
+	double joules, default_joules; /* of a call of the winner and of the default; 0: not measured */
 };
 /* One of several GPUs that a sweep ran on. */
 struct tcb_card {

@@ -427,10 +427,8 @@ static enum tcb_status look_ahead(struct tcb_sweep *sweep, struct ahead *ahead, 
 		if (spent > LATE && ahead->count > 0 && !has_time(sweep, ahead->count, sweep->screen_end_s))
 			break;
 		size_t index = sweep->strategy.ask(sweep->strategist, spent);
-		if (index == TCB_ASK_NONE) {
-			TCB_TRY(tcb_strategy_failed(&sweep->strategy, sweep->strategist, err));
+		if (index == TCB_ASK_NONE)
 			break;
-		}
 		assert(index < sweep->space->count && !sweep->entries[index].decided);
 		if (fits(sweep, index))
 			ahead->index[ahead->count++] = index;
@@ -438,6 +436,7 @@ static enum tcb_status look_ahead(struct tcb_sweep *sweep, struct ahead *ahead, 
 			skip(sweep, index);
 		spent = budget_spent(sweep);
 	}
+	TCB_TRY(tcb_strategy_failed(&sweep->strategy, sweep->strategist, err));
 	return prepare_ahead(sweep, ahead, err);
 }
 
@@ -640,6 +639,7 @@ static enum tcb_status run(struct tcb_sweep *sweep, struct tcb_error *err)
 		seconds /= (double)(sweep->state_count - sweep->states_judged);
 		TCB_TRY(tcb_sweep_judge(sweep, (enum tcb_state)s, seconds, err));
 	}
+	TCB_TRY(tcb_sweep_judge_energy(sweep, err));
 	tcb_sweep_progress(sweep, "finals", 0, 1);
 	return TCB_OK;
 }

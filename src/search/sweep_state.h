@@ -53,7 +53,7 @@ struct tcb_sweep {
 	struct tcb_gain gain[TCB_STATE_COUNT];
 	size_t kept[TCB_STATE_COUNT]; /* what the sink knows as the best so far; SIZE_MAX: nothing */
 	double start_s, screen_end_s, end_s, next_anchor_s, next_progress_s, next_keep_s;
-	double waited_s; /* for a quiet machine; the ends above have moved by it */
+	double waited_s; /* for a quiet machine, by which the ends above have moved, and for meters at the end */
 	double try_s; /* what a candidate takes, running mean without the first of a weight layout; 0: not known yet */
 	unsigned char has_layout[TCB_LAYOUT_COUNT]; /* a candidate of it was tried in this sweep, on a CPU */
 	double layout_s;                            /* the most that the first candidate of a layout took longer */
@@ -143,6 +143,9 @@ enum tcb_status tcb_sweep_take_over_passes(struct tcb_sweep *sweep, struct tcb_e
 enum { TCB_SWEEP_PASSES = 6 };
 enum tcb_status tcb_sweep_choose_passes(struct tcb_sweep *sweep, size_t most, size_t chosen[TCB_SWEEP_PASSES],
 					size_t *count_out, struct tcb_error *err);
+
+/* sweep_energy.c: the decisions by options->objective, unless that is time. */
+enum tcb_status tcb_sweep_judge_energy(struct tcb_sweep *sweep, struct tcb_error *err);
 
 /* sweep_finals.c: the finals of one state, in SECONDS. */
 enum tcb_status tcb_sweep_judge(struct tcb_sweep *sweep, enum tcb_state state, double seconds, struct tcb_error *err);

@@ -15,6 +15,7 @@
 #include "base/deadline.h"
 #include "base/trial.h"
 #include "device/device.h"
+#include "device/meter.h"
 #include "kernels/op.h"
 
 struct tcb_evaluator;
@@ -106,5 +107,15 @@ const char *tcb_evaluator_limit_method(const struct tcb_evaluator *evaluator, en
 enum tcb_status tcb_evaluator_counters(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,
 				       enum tcb_state state, unsigned calls, const struct tcb_counter **out,
 				       size_t *count_out, struct tcb_error *err);
+
+/* What a run of one candidate took, at least SECONDS of it, call after call; joules NaN: the candidate failed, or there
+ * was no time.  TCB_E_UNSUPPORTED: the device cannot be metered. */
+struct tcb_energy {
+	struct tcb_metered metered;
+	char source[TCB_METER_SOURCE_MAX];
+};
+enum tcb_status tcb_evaluator_meter(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,
+				    enum tcb_state state, double seconds, struct tcb_energy *out,
+				    struct tcb_error *err);
 
 #endif

@@ -15,6 +15,7 @@
 #include "cli/report/best_data.h"
 #include "cli/report/best_table.h"
 #include "cli/report/bound_facts.h"
+#include "cli/report/energy_front.h"
 #include "cli/report/html_report.h"
 #include "device/cpu_device.h"
 
@@ -146,6 +147,9 @@ static enum tcb_status collect(struct tcb_db *db, const struct cli_bounds *all, 
 		cli_bounds_of(all, row, &bottleneck);
 		row->bound = bottleneck.kind;
 	}
+	for (size_t i = 0; i < out->rows.count && !out->failed; i++)
+		if (has_details || out->rows.rows[i].best.joules > 0)
+			TCB_TRY(cli_energy_load(db, &out->rows.rows[i], err));
 	return out->failed ? tcb_fail(err, TCB_E_NOMEM, "out of memory") : TCB_OK;
 }
 
@@ -271,6 +275,7 @@ static void add_notes(const struct cli_best_rows *rows, const struct report_args
 	add_limits(out, rows, bullet);
 	if (args->counters)
 		add_counters(out, rows, bullet);
+	cli_energy_add(rows, bullet, out);
 }
 
 static enum tcb_status print_table(const struct cli_best_rows *rows, const struct cli_recordings *recordings,
@@ -318,6 +323,7 @@ static enum tcb_status print_json(const struct cli_best_rows *rows, const struct
 			counters_note(&rows->rows[i], &host, note, sizeof note);
 		cli_json_set(row, "hardware_counters", hardware ? json_string("available") : cli_json_text(note),
 			     &failed);
+		cli_json_set(row, "energy", cli_energy_json(&rows->rows[i], &failed), &failed);
 		cli_json_add(list, row, &failed);
 	}
 	cli_json_set(root, "best", list, &failed);
@@ -436,7 +442,8 @@ static enum tcb_status run_report(const void *arguments, struct tcb_error *err)
 	else if (status == TCB_OK && args.format == FORMAT_JSON)
 		status = print_json(&collecting.rows, &recordings, &bounds, args.out, err);
 	else if (status == TCB_OK && args.format == FORMAT_HTML)
-		status = print_html(&(struct cli_html_source){ db, path, &collecting.rows, &recordings, &bounds }, args.out, err);
+		status = print_html(&(struct cli_html_source){ db, path, &collecting.rows, &recordings, &bounds },
+				    args.out, err);
 	else if (status == TCB_OK)
 		status = print_table(&collecting.rows, &recordings, &args, err);
 	cli_shapes_fini(&collecting.shapes);

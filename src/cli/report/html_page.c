@@ -8,6 +8,7 @@
 
 #include "base/build_info.h"
 #include "cli/core/figures.h"
+#include "cli/report/energy_front.h"
 #include "cli/report/html_plots.h"
 
 static void add_head(const struct cli_html_source *source, struct tcb_str *out)
@@ -139,6 +140,7 @@ static void add_problem(const struct cli_html_source *source, const struct cli_h
 	cli_html_intervals(space, out);
 	cli_html_effects(space, out);
 	cli_html_ties(space, out);
+	cli_html_energy(space->row, out);
 	tcb_str_add(out, "</div></section>\n");
 }
 
@@ -190,7 +192,7 @@ enum tcb_status cli_html_report(const struct cli_html_source *source, struct tcb
 		add_head(source, out);
 		cli_html_summary(source, out);
 		add_devices(source, out);
-	add_recordings(source->recordings, out);
+		add_recordings(source->recordings, out);
 		add_problems(source, &spaces, out);
 		status = add_scripts(source, &spaces, out, err);
 	}

@@ -5,6 +5,7 @@
  */
 #include "cli/tune/sweep_options.h"
 
+#include "base/objective.h"
 #include "cli/tune/effort.h"
 #include "cli/tune/strategy_option.h"
 #include "cli/tune/sweep_shards.h"
@@ -24,6 +25,11 @@ const struct cli_option cli_sweep_options[] = {
 	{ "strategy", "S", CLI_TEXT, offsetof(struct cli_sweep_args, strategy),
 	  "how candidates are chosen: @STRATEGIES; exec:PROGRAM: by a program of yours (docs/outside-strategies.md); "
 	  "the first by default" },
+	{ "objective", "O", CLI_WORD, offsetof(struct cli_sweep_args, objective),
+	  "what the winner has the least of: time, energy, or edp, both multiplied; energy is measured after the "
+	  "finals, "
+	  "1.5 s and more for each candidate that may win (docs/measuring.md)",
+	  .words = "time|energy|edp", .fallback = "time" },
 	{ "effort", "E", CLI_WORD, offsetof(struct cli_sweep_args, effort),
 	  "how much is done, see below; the other options override single values of it", .words = CLI_EFFORT_WORDS,
 	  .fallback = "normal" },
@@ -77,6 +83,9 @@ const struct cli_option cli_sweep_options[] = {
 enum tcb_status cli_sweep_args_check(const struct cli_sweep_args *args, struct tcb_error *err)
 {
 	TCB_TRY(cli_strategy_check(args->strategy, err));
+	if (args->objective && args->effort == CLI_EFFORT_ESTIMATE)
+		return tcb_fail(err, TCB_E_USAGE, "--objective %s needs measurements, and --effort estimate makes none",
+				tcb_objective_text((enum tcb_objective)args->objective));
 	return cli_finals_check_options(args->finals_only, args->allow_missing,
 					args->shard   ? "shard"
 					: args->fresh ? "fresh"

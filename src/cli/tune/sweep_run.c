@@ -100,11 +100,13 @@ static enum tcb_status begin_sweep(struct sweep_job *job, const struct tcb_sweep
 	char signature[TCB_SIGNATURE_MAX];
 	char shard[TCB_SHARD_TEXT_MAX];
 	tcb_shard_print(&opts->shard, shard);
-	json_t *settings = json_pack("{s:i, s:f, s:I, s:f, s:i, s:b, s:b, s:i, s:s*}", "states", (int)opts->states,
-				     "budget_s", opts->budget_s, "max_trials", (json_int_t)opts->max_trials,
-				     "timeout_s", opts->timeout_s, "counters", (int)opts->counters, "any_size",
-				     opts->any_size, "fresh", job->run->args->fresh || job->run->args->again,
-				     "finalists", (int)opts->finalists, "shard", shard[0] ? shard : NULL);
+	const char *objective = opts->objective ? tcb_objective_text(opts->objective) : NULL;
+	json_t *settings =
+		json_pack("{s:i, s:f, s:I, s:f, s:i, s:b, s:b, s:i, s:s*, s:s*}", "states", (int)opts->states,
+			  "budget_s", opts->budget_s, "max_trials", (json_int_t)opts->max_trials, "timeout_s",
+			  opts->timeout_s, "counters", (int)opts->counters, "any_size", opts->any_size, "fresh",
+			  job->run->args->fresh || job->run->args->again, "finalists", (int)opts->finalists, "shard",
+			  shard[0] ? shard : NULL, "objective", objective);
 	char *text = settings ? json_dumps(settings, JSON_COMPACT) : NULL;
 	struct tcb_sweep_record record = {
 		.device = &job->run->place.device,
@@ -178,6 +180,9 @@ static void fill_best(const struct sweep_job *job, const struct tcb_decision *de
 	best->regret = decision->regret;
 	best->flip_probability = decision->flip_probability;
 	best->expected_gain = expected_gain(job, decision);
+	strcpy(best->objective, tcb_objective_text(decision->objective));
+	best->joules = decision->joules > 0 ? decision->joules : NAN;
+	best->default_joules = decision->default_joules > 0 ? decision->default_joules : NAN;
 	best->others_busy = job->others_busy;
 	best->held_back = job->held_back;
 	best->final_rounds = decision->rounds;
@@ -364,6 +369,7 @@ static void fill_options(const struct cli_sweeping *run, struct attending *atten
 		.timeout_s = args->timeout_s,
 		.finalists = run->limits.finalists,
 		.counters = (enum tcb_counters_mode)args->counters,
+		.objective = (enum tcb_objective)args->objective,
 		.stop = &cli_stop_asked,
 		.progress = attend,
 		.progress_ctx = attending,
@@ -530,6 +536,16 @@ enum tcb_status cli_sweep_problem(struct cli_sweeping *run, const struct cli_pro
 	return status;
 }
 
+/* Before anything is measured in vain. */
+static enum tcb_status check_meter(const struct tcb_place *place, struct tcb_error *err)
+{
+	struct tcb_meter meter;
+
+	TCB_TRY(tcb_meter_open(place, &meter, err));
+	tcb_meter_close(&meter);
+	return TCB_OK;
+}
+
 enum tcb_status cli_sweeping_open(struct cli_sweeping *run, struct tcb_error *err)
 {
 	const struct cli_sweep_args *args = run->args;
@@ -538,7 +554,7 @@ enum tcb_status cli_sweeping_open(struct cli_sweeping *run, struct tcb_error *er
 	TCB_TRY(tcb_place_open_others(args->device, &run->others, &run->other_count, err));
 	if ((args->measured_only || args->finals_only) && cli_sweeping_is_modelled(run))
 		TCB_TRY(tcb_place_open(args->device, (unsigned)args->threads, 1, &run->place, err));
-	return TCB_OK;
+	return args->objective ? check_meter(&run->place, err) : TCB_OK;
 }
 
 void cli_sweeping_close(struct cli_sweeping *run)
