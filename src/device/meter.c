@@ -52,7 +52,7 @@ static void step(struct tcb_meter_run *run, double now, double value)
 		run->first_calls = run->calls;
 	} else {
 		run->joules += run->meter->is_power ? (run->last + value) / 2 * (now - run->last_s) : value - run->last;
-		run->steps += value != run->last;
+		run->steps += run->meter->is_power || value != run->last;
 	}
 	run->last = value;
 	run->last_s = now;
