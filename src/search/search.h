@@ -88,6 +88,7 @@ struct tcb_sweep_options {
 	int wants_compute;  /* measure how fast the device does the problem's arithmetic */
 	enum tcb_counters_mode counters;
 	enum tcb_objective objective; /* but for time, of the finals: they take as long as they take, beyond budget_s */
+	const struct tcb_require *require; /* of candidates in PTX; NULL: nothing */
 	const struct tcb_former *former;   /* [TCB_STATE_COUNT], measured again at the beginning; may be NULL */
 	const volatile sig_atomic_t *stop; /* nonzero ends the sweep cleanly; may be NULL */
 	void (*progress)(void *ctx, const struct tcb_progress *progress); /* a few times a second; may be NULL */
@@ -162,6 +163,8 @@ struct tcb_sweep_result {
 	struct tcb_card *cards; /* of several, the sweep's place first; owned */
 	size_t card_count;      /* 0 on one device */
 	size_t space_count, known, tried, failed, too_slow;
+	size_t refused;     /* not tried, since they are not as required */
+	char refusal[160];  /* why the first of them is not */
 	size_t start_count; /* of those tried */
 	struct tcb_sweep_start starts[TCB_SWEEP_STARTS_MAX];
 	size_t modelled;      /* candidates, to find starts among them */

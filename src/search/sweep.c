@@ -255,6 +255,8 @@ static enum tcb_status take_result(struct tcb_sweep *sweep, size_t index, const 
 {
 	struct tcb_sweep_entry *entry = &sweep->entries[index];
 	tcb_sweep_entry_fill(entry, task);
+	if (task->is_refused)
+		return tcb_sweep_refuse(sweep, task);
 	TCB_TRY(tcb_sweep_send(sweep, &task->trial, err));
 	learn_cost(sweep, &task->trial, took_s);
 	if (index < sweep->out->space_count)
@@ -690,11 +692,4 @@ enum tcb_status tcb_sweep_run(const struct tcb_op *op, const struct tcb_problem 
 	free(sweep.entries);
 	tcb_space_destroy(sweep.space);
 	return status;
-}
-
-void tcb_sweep_result_fini(struct tcb_sweep_result *result)
-{
-	for (int s = 0; s < TCB_STATE_COUNT; s++)
-		tcb_decision_fini(&result->decision[s]);
-	tcb_cards_fini(result);
 }

@@ -93,6 +93,9 @@ void tcb_sweep_await_quiet(struct tcb_sweep *sweep);
  * noise, which comes from others' time slices, is small against a call. */
 size_t tcb_sweep_rounds_for(const struct tcb_sweep *sweep, enum tcb_state state, size_t count, size_t most);
 
+/* A candidate that is not as options->require has it: to this sweep it failed, and nobody else is told. */
+enum tcb_status tcb_sweep_refuse(struct tcb_sweep *sweep, const struct tcb_team_task *task);
+
 /* sweep_recheck.c */
 /* The best that an earlier sweep stored for STATE; SIZE_MAX where there is none to be measured again. */
 enum tcb_status tcb_sweep_find_former(struct tcb_sweep *sweep, enum tcb_state state, size_t *index_out,

@@ -17,6 +17,7 @@
 #include "device/device.h"
 #include "device/meter.h"
 #include "kernels/op.h"
+#include "kernels/static_facts.h"
 
 struct tcb_evaluator;
 
@@ -27,6 +28,7 @@ struct tcb_evaluate_options {
 	double budget_s;              /* of the sweep that it is done for; 0: none */
 	struct tcb_deadline deadline; /* of it: by then everything should be over */
 	uint64_t seed;
+	const struct tcb_require *require; /* of candidates for GPUs whose code is PTX; NULL: nothing; lent */
 	const volatile sig_atomic_t *stop; /* nonzero ends what is going on; may be NULL */
 };
 
@@ -57,6 +59,8 @@ void tcb_evaluator_until(struct tcb_evaluator *evaluator, struct tcb_deadline de
 /* Whether the last trial was given up so (then nothing is known of the candidate), and how many rounds the last
  * interleaving has held: fewer than asked for only because of that. */
 int tcb_evaluator_was_late(const struct tcb_evaluator *evaluator);
+/* Whether the last trial was not made, since the candidate is not as it is required to be: its message says why. */
+int tcb_evaluator_was_refused(const struct tcb_evaluator *evaluator);
 size_t tcb_evaluator_held(const struct tcb_evaluator *evaluator);
 
 /*

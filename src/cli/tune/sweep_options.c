@@ -30,6 +30,9 @@ const struct cli_option cli_sweep_options[] = {
 	  "finals, "
 	  "1.5 s and more for each candidate that may win (docs/measuring.md)",
 	  .words = "time|energy|edp", .fallback = "time" },
+	{ "require", "EXPR", CLI_TEXT, offsetof(struct cli_sweep_args, require),
+	  "try only candidates for which this holds, as in 'occupancy >= 0.5 and bank_conflicts == 0': of kernels in "
+	  "PTX, by what is known before they run (docs/ptx.md, \"Conditions\"); what is known is measured again" },
 	{ "effort", "E", CLI_WORD, offsetof(struct cli_sweep_args, effort),
 	  "how much is done, see below; the other options override single values of it", .words = CLI_EFFORT_WORDS,
 	  .fallback = "normal" },
@@ -87,9 +90,10 @@ enum tcb_status cli_sweep_args_check(const struct cli_sweep_args *args, struct t
 		return tcb_fail(err, TCB_E_USAGE, "--objective %s needs measurements, and --effort estimate makes none",
 				tcb_objective_text((enum tcb_objective)args->objective));
 	return cli_finals_check_options(args->finals_only, args->allow_missing,
-					args->shard   ? "shard"
-					: args->fresh ? "fresh"
-					: args->again ? "again"
-						      : NULL,
+					args->shard     ? "shard"
+					: args->require ? "require"
+					: args->fresh   ? "fresh"
+					: args->again   ? "again"
+							: NULL,
 					err);
 }

@@ -9,7 +9,7 @@
 
 struct cli_sweep_args {
 	const struct tcb_registry *ops;
-	const char *op, *device, *contract, *gguf, *strategy, *shard, *db;
+	const char *op, *device, *contract, *gguf, *strategy, *shard, *require, *db;
 	struct cli_list shapes;
 	uint64_t threads, max_trials, seed, rotation, finalists;
 	double wait_quiet_s, budget_s, timeout_s, until_stable,

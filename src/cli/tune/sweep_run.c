@@ -73,7 +73,7 @@ static enum tcb_status load_known(struct sweep_job *job, struct tcb_error *err)
 	const struct tcb_problem *problem = &job->problem->problem;
 	struct tcb_current current;
 
-	if (job->run->args->fresh || job->run->args->again)
+	if (job->run->args->fresh || job->run->args->again || job->run->args->require)
 		return TCB_OK;
 	TCB_TRY(cli_known_trials(job->run->db, job->problem, &job->run->place.device, job->run->args->rotation,
 				 &job->trials, &job->trial_count, err));
@@ -102,11 +102,11 @@ static enum tcb_status begin_sweep(struct sweep_job *job, const struct tcb_sweep
 	tcb_shard_print(&opts->shard, shard);
 	const char *objective = opts->objective ? tcb_objective_text(opts->objective) : NULL;
 	json_t *settings =
-		json_pack("{s:i, s:f, s:I, s:f, s:i, s:b, s:b, s:i, s:s*, s:s*}", "states", (int)opts->states,
+		json_pack("{s:i, s:f, s:I, s:f, s:i, s:b, s:b, s:i, s:s*, s:s*, s:s*}", "states", (int)opts->states,
 			  "budget_s", opts->budget_s, "max_trials", (json_int_t)opts->max_trials, "timeout_s",
 			  opts->timeout_s, "counters", (int)opts->counters, "any_size", opts->any_size, "fresh",
 			  job->run->args->fresh || job->run->args->again, "finalists", (int)opts->finalists, "shard",
-			  shard[0] ? shard : NULL, "objective", objective);
+			  shard[0] ? shard : NULL, "objective", objective, "require", job->run->args->require);
 	char *text = settings ? json_dumps(settings, JSON_COMPACT) : NULL;
 	struct tcb_sweep_record record = {
 		.device = &job->run->place.device,
@@ -249,6 +249,9 @@ static enum tcb_status no_winner(const struct sweep_job *job, struct tcb_error *
 				"'tcbtune space' lists them",
 				job->label, result->failed, result->space_count, result->failure_count,
 				result->failure[0] ? result->failure : "no time was left");
+	if (result->refused == result->space_count)
+		return tcb_fail(err, TCB_E_NOT_FOUND, "%s: none of %zu candidates was tried: the first is %.160s",
+				job->label, result->space_count, result->refusal);
 	return tcb_fail(err, job->first_failure == TCB_OUTCOME_WRONG ? TCB_E_VERIFY : TCB_E_FAILED,
 			"%s: no candidate could be measured, %zu of %zu failed%s%s%s%.200s; 'tcbtune space' lists them",
 			job->label, result->failed, result->space_count,
@@ -283,6 +286,9 @@ static void say_result(const struct sweep_job *job)
 	if (result->with_passes)
 		snprintf(passes, sizeof passes, "; the best %zu once more with passes=all", result->with_passes);
 	print_ended(job, ended, sizeof ended);
+	if (result->refused)
+		cli_say("%s: %zu candidate%s not tried, the first since it is %s", job->label, result->refused,
+			result->refused == 1 ? " was" : "s were", result->refusal);
 	if (cli_sweeping_is_modelled(job->run))
 		cli_say("%s: ranked %zu candidates of %zu by the model, %zu of them failed; nothing was measured, "
 			"because %s%s%s",
@@ -370,6 +376,7 @@ static void fill_options(const struct cli_sweeping *run, struct attending *atten
 		.finalists = run->limits.finalists,
 		.counters = (enum tcb_counters_mode)args->counters,
 		.objective = (enum tcb_objective)args->objective,
+		.require = run->require.expression ? &run->require.require : NULL,
 		.stop = &cli_stop_asked,
 		.progress = attend,
 		.progress_ctx = attending,
@@ -554,12 +561,14 @@ enum tcb_status cli_sweeping_open(struct cli_sweeping *run, struct tcb_error *er
 	TCB_TRY(tcb_place_open_others(args->device, &run->others, &run->other_count, err));
 	if ((args->measured_only || args->finals_only) && cli_sweeping_is_modelled(run))
 		TCB_TRY(tcb_place_open(args->device, (unsigned)args->threads, 1, &run->place, err));
+	TCB_TRY(cli_require_check(&run->require, &run->place, cli_sweeping_is_modelled(run), err));
 	return args->objective ? check_meter(&run->place, err) : TCB_OK;
 }
 
 void cli_sweeping_close(struct cli_sweeping *run)
 {
 	json_decref(run->sweeps);
+	cli_require_fini(&run->require);
 	cli_best_rows_fini(&run->rows);
 	free(run->estimates.items);
 	free(run->others);
