@@ -67,11 +67,12 @@ static enum tcb_status put(struct tcb_db *db, const struct tcb_recording *record
 		return TCB_OK;
 	if (there[0])
 		return refuse(recording, err);
-	TCB_TRY(tcb_db_query(db, &stmt, storing, err,
-			     "INSERT INTO recording (op, device, source, head, digest, valid, best_ms) VALUES (?1, ?2, ?3,"
-			     " ?4, ?5, ?6, ?7)",
-			     "tttttid", recording->op, recording->device, recording->source, recording->head, digest,
-			     (int64_t)recording->valid, recording->best_ms));
+	TCB_TRY(tcb_db_query(
+		db, &stmt, storing, err,
+		"INSERT INTO recording (op, device, source, head, digest, valid, best_ms) VALUES (?1, ?2, ?3,"
+		" ?4, ?5, ?6, ?7)",
+		"tttttid", recording->op, recording->device, recording->source, recording->head, digest,
+		(int64_t)recording->valid, recording->best_ms));
 	TCB_TRY(tcb_db_finish(db, stmt, NULL, storing, err));
 	return put_results(db, sqlite3_last_insert_rowid(db->sql), results, count, err);
 }
@@ -103,12 +104,12 @@ enum tcb_status tcb_db_recording_each(struct tcb_db *db, const char *op, const c
 	enum tcb_status status;
 	int row;
 
-	TCB_TRY(tcb_db_query(
-		db, &stmt, reading, err,
-		"SELECT id, op, device, source, head, imported_at, digest, valid, best_ms, (SELECT count(*) FROM recorded WHERE"
-		" recording_id = id) FROM recording WHERE (?1 IS NULL OR op = ?1) AND (?2 IS NULL OR"
-		" device = ?2) ORDER BY op, device",
-		"tt", op, device));
+	TCB_TRY(tcb_db_query(db, &stmt, reading, err,
+			     "SELECT id, op, device, source, head, imported_at, digest, valid, best_ms, (SELECT "
+			     "count(*) FROM recorded WHERE"
+			     " recording_id = id) FROM recording WHERE (?1 IS NULL OR op = ?1) AND (?2 IS NULL OR"
+			     " device = ?2) ORDER BY op, device",
+			     "tt", op, device));
 	while ((status = tcb_db_step(db, stmt, &row, reading, err)) == TCB_OK && row) {
 		const struct tcb_recording recording = { .id = sqlite3_column_int64(stmt, 0),
 							 .op = (const char *)sqlite3_column_text(stmt, 1),

@@ -17,8 +17,8 @@ struct tcb_recording {
 	int64_t id; /* when it is read */
 	const char *op, *device, *source;
 	const char *head; /* JSON: a T4 file without its results */
-	size_t valid;            /* results that have a time */
-	double best_ms;          /* the least of them; NaN: all failed */
+	size_t valid;     /* results that have a time */
+	double best_ms;   /* the least of them; NaN: all failed */
 	/* When it is read: */
 	const char *imported_at, *digest;
 	size_t count; /* of its results */

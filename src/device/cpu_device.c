@@ -18,8 +18,8 @@
 #include "device/cpu_device.h"
 #include "device/cpu_topology.h"
 #include "device/doctor_private.h"
+#include "device/energy/meter.h"
 #include "device/facts.h"
-#include "device/meter.h"
 
 static enum tcb_status load_topology(hwloc_topology_t *out, struct tcb_error *err)
 {

@@ -16,8 +16,8 @@
 #include "device/apart.h"
 #include "device/cuda.h"
 #include "device/doctor_private.h"
+#include "device/energy/meter.h"
 #include "device/facts.h"
-#include "device/meter.h"
 #include "device/nvml.h"
 
 /* Version of the kernel module, as "580.159.03"; empty where it cannot be read. */

@@ -15,7 +15,7 @@
 #include "base/deadline.h"
 #include "base/trial.h"
 #include "device/device.h"
-#include "device/meter.h"
+#include "device/energy/meter.h"
 #include "kernels/op.h"
 #include "kernels/static_facts.h"
 

@@ -2,7 +2,7 @@
  *
  * Meters that tests make: NVML's of a library of the tests' own, RAPL's of files.
  */
-#include "device/meter.h"
+#include "device/energy/meter.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -62,9 +62,10 @@ static enum tcb_status put_file(const struct cli_db_args *args, const char *path
 		return tcb_fail(err, TCB_E_NOMEM, "%.300s: out of memory", path);
 	stem_of(path, stem, sizeof stem);
 	struct tcb_recording recording = { .op = op ? op : stem,
-						 .device = device ? device : "unknown",
-						 .source = slash ? slash + 1 : path,
-						 .head = head, .best_ms = NAN };
+					   .device = device ? device : "unknown",
+					   .source = slash ? slash + 1 : path,
+					   .head = head,
+					   .best_ms = NAN };
 	for (size_t i = 0; i < json_array_size(results->list); i++) {
 		const double ms = tcb_result_ms(json_array_get(results->list, i));
 		recording.valid += isfinite(ms);

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "cli/core/cli.h"
-#include "cli/tune/recorded_starts.h"
 #include "kernels/op.h"
 
 enum { RANKS = 4 };                  /* the winner and three that tie with it */
@@ -75,9 +74,8 @@ enum tcb_status cli_winners_read(struct tcb_db *db, const struct tcb_problem *pr
 	struct reading reading = { .db = db, .problem = problem, .device = device, .out = out };
 	*out = (struct cli_winners){ 0 };
 	TCB_TRY(tcb_db_best_each(db, NULL, add_best, &reading, err));
-	if (reading.is_full)
-		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu stored winners", out->count);
-	return cli_recorded_starts(db, problem, device, out, err);
+	return reading.is_full ? tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu stored winners", out->count)
+			       : TCB_OK;
 }
 
 void cli_winners_fini(struct cli_winners *winners)

@@ -20,6 +20,7 @@
 #include "cli/tune/disturbance.h"
 #include "cli/tune/former.h"
 #include "cli/tune/measured_cache.h"
+#include "cli/tune/recorded_starts.h"
 #include "cli/tune/shard_option.h"
 #include "cli/tune/stored_starts.h"
 #include "cli/tune/strategy_option.h"
@@ -509,6 +510,15 @@ static enum tcb_status know_cache(struct cli_sweeping *run, struct tcb_error *er
 	return TCB_OK;
 }
 
+/* What won elsewhere, and what was best in results of other tuners. */
+static enum tcb_status read_starts(struct sweep_job *job, struct tcb_error *err)
+{
+	const struct tcb_device *device = &job->run->place.device;
+
+	TCB_TRY(cli_winners_read(job->run->db, &job->problem->problem, device, &job->winners, err));
+	return cli_recorded_starts(job->run->db, &job->problem->problem, device, &job->winners, err);
+}
+
 enum tcb_status cli_sweep_problem(struct cli_sweeping *run, const struct cli_problem *problem, struct tcb_error *err)
 {
 	struct sweep_job job = { .run = run, .problem = problem, .others_busy = NAN, .held_back = NAN };
@@ -528,7 +538,7 @@ enum tcb_status cli_sweep_problem(struct cli_sweeping *run, const struct cli_pro
 	}
 	status = load_known(&job, err);
 	if (status == TCB_OK && (run->args->starts & 1) && !cli_sweeping_is_modelled(run))
-		status = cli_winners_read(run->db, &problem->problem, &run->place.device, &job.winners, err);
+		status = read_starts(&job, err);
 	if (status == TCB_OK)
 		status = cli_former_load(run->db, &run->place.device, &problem->problem, &job.former, err);
 	status = check_known(&job, err);

@@ -165,9 +165,12 @@ static enum tcb_status read_t4(json_t *root, const char *name, struct tcb_result
 	size_t i;
 
 	out->list = json_incref(json_object_get(root, "results"));
-	json_array_foreach(out->list, i, result) if (!json_is_object(json_object_get(result, "configuratio"
-											     "n"))) return tcb_fail(
-		err, TCB_E_FORMAT, "%s: its result %zu has no configuration", name, i + 1);
+	json_array_foreach(out->list, i, result) if (!json_is_object(json_object_get(
+							     result, "configuratio"
+								     "n"))) return tcb_fail(err, TCB_E_FORMAT,
+											    "%s: its result %zu has no "
+											    "configuration",
+											    name, i + 1);
 	(void)json_object_del(root, "results");
 	out->head = json_incref(root);
 	return TCB_OK;

@@ -3,14 +3,14 @@
  * In: looks at a meter between calls.  Out: joules, calls and seconds between the first step of the counter that was
  * seen and the last; what lies before and behind, of which only a part was the run's, is left out.
  */
-#include "device/meter.h"
+#include "device/energy/meter.h"
 
 #include "base/util.h"
 #include "device/device.h"
 
 static const double WARM_S = 0.1;
 static const double LOOK_S = 0.002; /* a look takes some microseconds, which are not the candidate's */
-static const double STILL_S = 2; /* a counter that does not move for so long is none */
+static const double STILL_S = 2;    /* a counter that does not move for so long is none */
 
 static double now_s(void)
 {

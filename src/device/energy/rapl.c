@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/meter.h"
+#include "device/energy/meter.h"
 
 enum { ZONES_MAX = 32 };
 static const char ROOT[] = "/sys/class/powercap";
