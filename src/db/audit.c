@@ -66,6 +66,9 @@ static const char *const rules[] = {
 	"SELECT format('device %d: limits are not JSON', id) FROM device WHERE NOT json_valid(limits)",
 	"SELECT format('device %d: unknown kind %s', id, kind) FROM device WHERE NOT tcb_is_kind(kind)",
 	"SELECT format('sweep %d: settings are not JSON', id) FROM sweep WHERE NOT json_valid(settings)",
+	"SELECT format('recording %d: its head is not JSON', id) FROM recording WHERE NOT json_valid(head)",
+	"SELECT format('recording %d: result %d is not a JSON object', recording_id, position) FROM recorded"
+	" WHERE NOT json_valid(result) OR json_type(result) <> 'object'",
 	"SELECT format('measurement %d: samples are not JSON', id) FROM measurement WHERE NOT json_valid(samples)",
 	"SELECT format('sweep %d: its op is %s, its problem''s is %s', s.id, o.name, p.op) FROM sweep s"
 	" JOIN op o ON o.id = s.op_id JOIN problem p ON p.id = s.problem_id WHERE o.name <> p.op",
@@ -309,8 +312,10 @@ enum tcb_status tcb_db_info(struct tcb_db *db, struct tcb_db_info *out, struct t
 	static const char doing[] = "counting what is in it";
 	sqlite3_stmt *stmt;
 	struct stat on_disk;
-	uint64_t *counts[] = { &out->devices,       &out->problems, &out->sweeps, &out->sweeps_running, &out->trials,
-			       &out->trials_failed, &out->samples,  &out->best,   &out->claims };
+	uint64_t *counts[] = {
+		&out->devices,       &out->problems, &out->sweeps, &out->sweeps_running, &out->trials,
+		&out->trials_failed, &out->samples,  &out->best,   &out->claims,         &out->recordings
+	};
 	struct tcb_db file = file_of(db);
 	enum tcb_status status;
 	int row;
@@ -337,11 +342,11 @@ enum tcb_status tcb_db_info(struct tcb_db *db, struct tcb_db_info *out, struct t
 			     " (SELECT count(*) FROM trial), (SELECT count(*) FROM trial"
 			     " WHERE outcome NOT IN ('ok', 'too_slow')),"
 			     " (SELECT total(sample_count) FROM measurement), (SELECT count(*) FROM best),"
-			     " (SELECT count(*) FROM verify_result)",
+			     " (SELECT count(*) FROM verify_result), (SELECT count(*) FROM recording)",
 			     ""));
 	status = tcb_db_step(db, stmt, &row, doing, err);
-	for (int i = 0; status == TCB_OK && row && i < 9; i++)
-		*counts[i] = (uint64_t)sqlite3_column_int64(stmt, i);
+	for (size_t i = 0; status == TCB_OK && row && i < sizeof counts / sizeof *counts; i++)
+		*counts[i] = (uint64_t)sqlite3_column_int64(stmt, (int)i);
 	sqlite3_finalize(stmt);
 	return status;
 }

@@ -336,6 +336,50 @@ enum tcb_status tcb_db_ties_each(struct tcb_db *db, const struct tcb_best *best,
 	return status;
 }
 
+/* Counters of energy are stored by themselves (search/sweep_energy.c). */
+#define METERS "'rapl', 'nvml-energy', 'nvml-power'"
+#define METERED(name)                                                                                 \
+	" (SELECT value FROM counter c WHERE c.trial_id = n.id AND c.state = n.state AND c.source = " \
+	"n.source AND c.name = '" name "')"
+
+enum tcb_status tcb_db_energy_each(struct tcb_db *db, const struct tcb_best *best,
+				   int (*each)(void *ctx, const struct tcb_energy_row *row), void *ctx,
+				   struct tcb_error *err)
+{
+	static const char doing[] = "reading energies";
+	sqlite3_stmt *stmt;
+	enum tcb_status status;
+	int row;
+
+	TCB_TRY(query_best(
+		db, &stmt,
+		"WITH chosen AS (SELECT b.*" BEST_ROW "), n AS (SELECT max(t.id) AS id, t.geometry, c.state,"
+		" c.source, c.value FROM chosen b JOIN sweep s ON s.device_id = b.device_id AND s.problem_id"
+		" = b.problem_id JOIN trial t ON t.sweep_id = s.id JOIN counter c ON c.trial_id = t.id"
+		" AND c.state = b.state AND c.name = '" TCB_ENERGY_JOULES "' AND c.source IN (" METERS ")"
+		" GROUP BY t.geometry) SELECT n.id, n.geometry, n.source, n.value," METERED(TCB_ENERGY_LEAST) "," METERED(
+			TCB_ENERGY_MOST) "," METERED(TCB_ENERGY_NS) "," METERED(TCB_ENERGY_STEP) " FROM n ORDER BY "
+												 "n.geometry",
+		best, doing, err));
+	while ((status = tcb_db_step(db, stmt, &row, doing, err)) == TCB_OK && row) {
+		struct tcb_energy_row energy = { .joules = tcb_db_double(stmt, 3),
+						 .least = tcb_db_double(stmt, 4),
+						 .most = tcb_db_double(stmt, 5),
+						 .ns = tcb_db_double(stmt, 6),
+						 .step_s = tcb_db_double(stmt, 7) };
+		const struct tcb_db_room texts[] = { { energy.geometry, sizeof energy.geometry },
+						     { energy.source, sizeof energy.source } };
+		const int bad = tcb_db_texts(stmt, 1, texts, 2);
+
+		if (bad >= 0)
+			tcb_db_note_unreadable(db, "counter of trial", sqlite3_column_int64(stmt, 0), stmt, bad);
+		else if (each(ctx, &energy))
+			break;
+	}
+	sqlite3_finalize(stmt);
+	return status;
+}
+
 enum tcb_status tcb_db_counters_each(struct tcb_db *db, const struct tcb_best *best,
 				     int (*each)(void *ctx, const struct tcb_counter *counter), void *ctx,
 				     struct tcb_error *err)
@@ -351,8 +395,8 @@ enum tcb_status tcb_db_counters_each(struct tcb_db *db, const struct tcb_best *b
 		"WITH chosen AS (SELECT b.*" BEST_ROW "), counted AS (SELECT max(c.trial_id) AS id FROM chosen b"
 		" JOIN sweep s ON s.device_id = b.device_id AND s.problem_id = b.problem_id JOIN trial t"
 		" ON t.sweep_id = s.id AND t.geometry = b.geometry AND t.signature = b.signature AND t.outcome = 'ok'"
-		" JOIN counter c ON c.trial_id = t.id AND c.state = b.state)"
-		" SELECT name, source, value, trial_id FROM counter WHERE trial_id = (SELECT id FROM counted) AND "
+		" JOIN counter c ON c.trial_id = t.id AND c.state = b.state GROUP BY c.source IN (" METERS "))"
+		" SELECT name, source, value, trial_id FROM counter WHERE trial_id IN (SELECT id FROM counted) AND "
 		"state = ?9"
 		" ORDER BY source, name",
 		best, doing, err));

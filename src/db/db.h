@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/compute.h"
+#include "base/objective.h"
 #include "base/problem.h"
 #include "base/target.h"
 #include "base/trial.h"
@@ -145,6 +146,9 @@ struct tcb_best {
 	/* NaN: unknown.  As a ratio - 1, of as many trials again; shares of the processors' time that others had, and
 	 * of the looks at a GPU that found its clocks held back. */
 	double expected_gain, others_busy, held_back;
+	/* What it has the least of, "" and "time" are the same; speedup is of it.  Of a call; NaN: not measured. */
+	char objective[TCB_OBJECTIVE_TEXT_MAX];
+	double joules, default_joules;
 	double plain_ns; /* read only: of a GPU's geometry with pdl=1, what it took with pdl=0; NaN: unknown */
 	/* Rounds of its finals, and those in which nobody disturbed a finalist; final_rounds 0: unknown. */
 	size_t final_rounds, quiet_rounds;
@@ -172,7 +176,17 @@ enum tcb_status tcb_db_best_each(struct tcb_db *db, const struct tcb_best_filter
 enum { TCB_DB_TIES_MAX = 1000 };
 enum tcb_status tcb_db_ties_each(struct tcb_db *db, const struct tcb_best *best,
 				 int (*each)(void *ctx, const char *geometry), void *ctx, struct tcb_error *err);
-/* Calls EACH for the newest counters stored for the best row's geometry, kernel and state. */
+/* What a meter said of candidates of BEST's device, problem and state, the newest of each geometry; a nonzero return
+ * stops. */
+struct tcb_energy_row {
+	char geometry[TCB_GEOMETRY_TEXT_MAX], source[TCB_COUNTER_SOURCE_MAX];
+	double joules, least, most, ns; /* of a call; least and most of a few runs */
+	double step_s;                  /* of the meter */
+};
+enum tcb_status tcb_db_energy_each(struct tcb_db *db, const struct tcb_best *best,
+				   int (*each)(void *ctx, const struct tcb_energy_row *row), void *ctx,
+				   struct tcb_error *err);
+/* Calls EACH for the newest counters stored for the best row's geometry, kernel and state: of events, and of energy. */
 enum tcb_status tcb_db_counters_each(struct tcb_db *db, const struct tcb_best *best,
 				     int (*each)(void *ctx, const struct tcb_counter *counter), void *ctx,
 				     struct tcb_error *err);
@@ -195,7 +209,7 @@ struct tcb_db_info {
 	int schema_version; /* of the file, also where an older one is read through a migrated copy */
 	char journal_mode[16], sqlite_version[16];
 	uint64_t file_bytes;
-	uint64_t devices, problems, sweeps, sweeps_running, trials, trials_failed, samples, best, claims;
+	uint64_t devices, problems, sweeps, sweeps_running, trials, trials_failed, samples, best, claims, recordings;
 };
 enum tcb_status tcb_db_info(struct tcb_db *db, struct tcb_db_info *out, struct tcb_error *err);
 /* integrity_check, foreign_key_check, and the project's own invariants (every row can be read, every text parses back

@@ -198,6 +198,22 @@ enum tcb_status tcb_db_drop_doomed(struct tcb_db *db, const char *why, struct tc
 			   &out->problems, err);
 }
 
+/* What was imported of the op on the device: it has neither a shape nor a state, and no kernel that could be stale. */
+static enum tcb_status forget_recordings(struct tcb_db *db, const struct tcb_db_selection *selection, size_t *count_out,
+					 struct tcb_error *err)
+{
+	sqlite3_stmt *stmt;
+
+	if (selection->shape || selection->state)
+		return TCB_OK;
+	TCB_TRY(tcb_db_query(db, &stmt, doing, err,
+			     "DELETE FROM recording WHERE (?1 IS NULL OR op = ?1) AND (?2 IS NULL OR device = ?2)",
+			     "tt", selection->op, selection->device));
+	TCB_TRY(tcb_db_finish(db, stmt, NULL, doing, err));
+	*count_out = (size_t)sqlite3_changes(db->sql);
+	return TCB_OK;
+}
+
 static enum tcb_status forget(struct tcb_db *db, const struct tcb_db_selection *selection, int is_stale,
 			      struct tcb_db_removed *out, struct tcb_error *err)
 {
@@ -229,6 +245,8 @@ static enum tcb_status forget(struct tcb_db *db, const struct tcb_db_selection *
 					      selection));
 		TCB_TRY(tcb_db_finish(db, stmt, NULL, doing, err));
 	}
+	if (!is_stale)
+		TCB_TRY(forget_recordings(db, selection, &out->recordings, err));
 	return tcb_db_drop_doomed(db, doing, out, err);
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/util.h"
 #include "db/db_private.h"
+#include "db/recordings.h"
 #include "db/travel.h"
 
 static const char doing[] = "importing";
@@ -88,6 +89,7 @@ enum tcb_status tcb_db_import(struct tcb_db *db, struct tcb_db *winners, struct 
 	int64_t provisional = 0;
 
 	*out = (struct tcb_db_merged){ 0 };
+	TCB_TRY(tcb_db_recordings_agree(db, winners, err));
 	TCB_TRY(tcb_db_merge_from(db, winners, out, err));
 	TCB_TRY(tcb_db_query(db, &stmt, doing, err, "SELECT count(*) FROM best WHERE provisional", ""));
 	TCB_TRY(tcb_db_finish(db, stmt, &provisional, doing, err));

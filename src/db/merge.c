@@ -251,6 +251,21 @@ static enum tcb_status merge_caches(struct tcb_db *db, struct tcb_error *err)
 	return TCB_OK;
 }
 
+/* Of each op and device what was imported last. */
+static enum tcb_status merge_recordings(struct tcb_db *db, struct tcb_error *err)
+{
+	EXEC("CREATE TEMP TABLE taken AS SELECT s.id, s.op, s.device FROM source.recording s LEFT JOIN main.recording m"
+	     " USING (op, device) WHERE m.id IS NULL OR (m.digest <> s.digest AND (s.imported_at, s.digest) >"
+	     " (m.imported_at, m.digest));"
+	     "DELETE FROM main.recording WHERE (op, device) IN (SELECT op, device FROM temp.taken)");
+	TCB_TRY(insert_rows(db, "recording", "id", "NULL", "JOIN temp.taken t ON t.id = s.id ORDER BY s.id", NULL,
+			    err));
+	EXEC("INSERT INTO main.recorded SELECT m.id, r.position, r.result FROM temp.taken t JOIN main.recording m"
+	     " USING (op, device) JOIN source.recorded r ON r.recording_id = t.id;"
+	     "DROP TABLE temp.taken");
+	return TCB_OK;
+}
+
 static enum tcb_status merge_all(struct tcb_db *db, struct tcb_db_merged *out, struct tcb_error *err)
 {
 	TCB_TRY(merge_sweeps(db, out, err));
@@ -261,6 +276,7 @@ static enum tcb_status merge_all(struct tcb_db *db, struct tcb_db_merged *out, s
 	TCB_TRY(merge_claims(db, out, err));
 	TCB_TRY(merge_rates(db, err));
 	TCB_TRY(merge_caches(db, err));
+	TCB_TRY(merge_recordings(db, err));
 	return tcb_db_exec(db, drop_maps_sql, doing, err);
 }
 

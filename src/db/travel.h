@@ -66,7 +66,7 @@ enum tcb_status tcb_db_judge_kernels(struct tcb_db *db, const struct tcb_db_sele
 				     void *ctx, struct tcb_error *err);
 
 struct tcb_db_removed {
-	size_t winners, trials, samples, sweeps, devices, problems;
+	size_t winners, trials, samples, sweeps, devices, problems, recordings;
 };
 /*
  * Takes the winners and trials of SELECTION out of DB, of STALE ones only those noted before; with a state only

@@ -18,6 +18,7 @@
 #include "device/cpu_device.h"
 #include "device/cpu_topology.h"
 #include "device/doctor_private.h"
+#include "device/energy/meter.h"
 #include "device/facts.h"
 
 static enum tcb_status load_topology(hwloc_topology_t *out, struct tcb_error *err)
@@ -191,10 +192,17 @@ static void tell(const struct tcb_place *place, struct tcb_facts *out)
 	}
 }
 
+static enum tcb_status meter(const struct tcb_place *place, struct tcb_meter *out, struct tcb_error *err)
+{
+	(void)place;
+	return tcb_meter_rapl(out, err);
+}
+
 const struct tcb_device_kind tcb_device_cpu = {
 	.open = open_place,
 	.list = list,
 	.tell = tell,
 	.checks = tcb_doctor_cpu,
 	.measure_cache = tcb_cache_measure,
+	.meter = meter,
 };

@@ -33,6 +33,7 @@ struct tcb_cache;
 struct tcb_deadline;
 struct tcb_doctor_row;
 struct tcb_facts;
+struct tcb_meter;
 struct tcb_nvml;
 
 /* What the doctor looks at, below ROOT ("": this machine). */
@@ -62,6 +63,8 @@ struct tcb_device_kind {
 					 struct tcb_cache *out, struct tcb_error *err);
 	/* Something that tells its clocks and what holds them back; NULL: there is no such thing. */
 	enum tcb_status (*watch)(const struct tcb_place *place, struct tcb_nvml **out, struct tcb_error *err);
+	/* As tcb_meter_open; NULL: there is no such thing. */
+	enum tcb_status (*meter)(const struct tcb_place *place, struct tcb_meter *out, struct tcb_error *err);
 };
 extern const struct tcb_device_kind *const tcb_device_kinds[]; /* device_kinds.c: by enum tcb_target_kind */
 extern const struct tcb_device_kind tcb_device_cpu, tcb_device_cuda, tcb_device_wgpu, tcb_device_opencl;

@@ -16,6 +16,7 @@
 #include "device/apart.h"
 #include "device/cuda.h"
 #include "device/doctor_private.h"
+#include "device/energy/meter.h"
 #include "device/facts.h"
 #include "device/nvml.h"
 
@@ -198,6 +199,11 @@ static enum tcb_status watch(const struct tcb_place *place, struct tcb_nvml **ou
 	return tcb_nvml_open(place->uuid, out, err);
 }
 
+static enum tcb_status meter(const struct tcb_place *place, struct tcb_meter *out, struct tcb_error *err)
+{
+	return tcb_meter_nvml(place->uuid, out, err);
+}
+
 static enum tcb_status list(struct tcb_place **out, size_t *count_out, struct tcb_error *err)
 {
 	struct tcb_gpu *gpus = calloc(TCB_GPUS_MAX, sizeof *gpus);
@@ -256,4 +262,5 @@ const struct tcb_device_kind tcb_device_cuda = {
 	.told_as = "gpus",
 	.checks = tcb_doctor_cuda,
 	.watch = watch,
+	.meter = meter,
 };

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/energy/meter.h"
+
 enum { CLOCK_SM = 1, CLOCK_MEMORY = 2, SENSOR_GPU = 0 };
 
 static const struct reason {
@@ -35,6 +37,7 @@ enum { REASONS = sizeof reasons / sizeof *reasons };
 
 struct tcb_nvml {
 	void *library, *device;
+	int (*energy)(void *device, unsigned long long *millijoules); /* NULL: a driver without it */
 #define MEMBER(name, symbol, parameters) int(*name) parameters;
 	FUNCTIONS(MEMBER)
 #undef MEMBER
@@ -53,6 +56,8 @@ static enum tcb_status load(struct tcb_nvml *nvml, const char *uuid, struct tcb_
 	memcpy(&nvml->name, &symbol, sizeof symbol);
 	FUNCTIONS(FIND)
 #undef FIND
+	symbol = dlsym(nvml->library, "nvmlDeviceGetTotalEnergyConsumption");
+	memcpy(&nvml->energy, &symbol, sizeof symbol);
 	int result = nvml->init();
 	if (result == 0)
 		result = nvml->find(uuid, &nvml->device);
@@ -94,6 +99,51 @@ void tcb_nvml_state(struct tcb_nvml *nvml, struct tcb_gpu_state *out)
 	if (nvml->held_back(nvml->device, &all) == 0)
 		for (size_t i = 0; i < REASONS; i++)
 			out->held_back |= all & reasons[i].bit;
+}
+
+static int read_energy(struct tcb_meter *meter, double *out)
+{
+	const struct tcb_nvml *nvml = meter->own;
+	unsigned long long millijoules;
+	if (nvml->energy(nvml->device, &millijoules) != 0)
+		return -1;
+	*out = 1e-3 * (double)millijoules;
+	return 0;
+}
+
+static int read_power(struct tcb_meter *meter, double *out)
+{
+	const struct tcb_nvml *nvml = meter->own;
+	unsigned milliwatts;
+	if (nvml->power(nvml->device, &milliwatts) != 0)
+		return -1;
+	*out = 1e-3 * milliwatts;
+	return 0;
+}
+
+static void close_meter(struct tcb_meter *meter)
+{
+	tcb_nvml_close(meter->own);
+}
+
+enum tcb_status tcb_meter_nvml(const char *uuid, struct tcb_meter *out, struct tcb_error *err)
+{
+	struct tcb_nvml *nvml;
+	struct tcb_error why;
+	double value;
+	if (tcb_nvml_open(uuid, &nvml, &why) != TCB_OK)
+		return tcb_fail(err, TCB_E_UNSUPPORTED, "energy cannot be measured: %.400s", why.message);
+	*out = (struct tcb_meter){ .source = "nvml-energy", .read = read_energy, .close = close_meter, .own = nvml };
+	if (nvml->energy && read_energy(out, &value) == 0)
+		return TCB_OK;
+	*out = (struct tcb_meter){
+		.source = "nvml-power", .is_power = 1, .read = read_power, .close = close_meter, .own = nvml
+	};
+	if (read_power(out, &value) == 0)
+		return TCB_OK;
+	tcb_meter_close(out);
+	return tcb_fail(err, TCB_E_UNSUPPORTED, "energy cannot be measured: NVML tells neither energy nor power of %s",
+			uuid);
 }
 
 void tcb_nvml_reasons(unsigned long long held_back, char *out, unsigned bytes)

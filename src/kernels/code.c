@@ -172,6 +172,8 @@ static enum tcb_status emit_unit(struct tcb_codes *codes, struct entry *entry, c
 			status = tcb_fail(err, TCB_E_NOMEM, "out of memory for a kernel's text");
 		else if (index == 0)
 			status = tcb_kernel_sign(&kernel, &text, &codes->packings, entry->code.signature, err);
+		if (status == TCB_OK && index == 0 && codes->setup.wants_facts)
+			status = tcb_static_facts_of(&kernel, &codes->target, &entry->code.facts, err);
 	}
 	tcb_kernel_fini(&kernel);
 	if (status != TCB_OK) {
@@ -228,6 +230,9 @@ static void judge_jobs(struct tcb_codes *codes, struct entry *entry)
 	if (codes->pool && entry->block_threads)
 		(void)tcb_occupancy(codes->target.cuda.capability, &code->resources, entry->block_threads,
 				    entry->shared_bytes, &code->occupancy, NULL);
+	if (codes->setup.wants_facts)
+		tcb_static_facts_assembled(&code->facts, &codes->target, &code->resources, entry->block_threads,
+					   entry->shared_bytes);
 	unsigned spilled = code->resources.spill_store_bytes + code->resources.spill_load_bytes;
 	if (spilled && !codes->setup.allow_spills) {
 		snprintf(code->message, sizeof code->message,

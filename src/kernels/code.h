@@ -14,6 +14,7 @@
 #include "base/trial.h"
 #include "kernels/language.h"
 #include "kernels/op.h"
+#include "kernels/static_facts.h"
 #include "ptx/assemble/assemble.h"
 
 enum { TCB_CODE_UNITS_MAX = 4, TCB_CODE_ENTRY_MAX = 256 /* of C++, mangled */ };
@@ -51,6 +52,7 @@ struct tcb_code {
 	char signature[TCB_SIGNATURE_MAX];  /* of the kernel at the problem itself (signature.h) */
 	struct tcb_ptx_resources resources; /* of its largest launch */
 	struct tcb_occupancy occupancy;     /* blocks 0 where unknown */
+	struct tcb_static_facts facts;      /* where they are wanted */
 	const struct tcb_code_image *image; /* OK only; lent until the next get */
 	double seconds;                     /* of assembling */
 };
@@ -64,6 +66,7 @@ struct tcb_codes_setup {
 	unsigned workers;     /* parallel assemblers */
 	double seconds_limit; /* a job */
 	int allow_spills;     /* else a candidate that spills has the outcome SPILLED */
+	int wants_facts;      /* which take milliseconds of each candidate */
 	size_t (*shapes_of)(const struct tcb_problem *problem, const struct tcb_target *target,
 			    const struct tcb_geometry *geometry, struct tcb_shape shapes[TCB_CODE_UNITS_MAX],
 			    struct tcb_geometry fitted[TCB_CODE_UNITS_MAX]);

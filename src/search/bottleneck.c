@@ -137,6 +137,14 @@ static void add_evidence(const struct tcb_bottleneck_facts *facts, char *text)
 		add(text, "%.0f %% of the warps active (counted)", 100 * facts->warps);
 	if (!isnan(facts->registers))
 		add(text, "%.0f registers per thread", facts->registers);
+	if (facts->spills > 0)
+		add(text, "%.0f bytes per thread are spilled", facts->spills);
+	if (facts->bank_conflicts > 0)
+		add(text, "%.0f accesses of shared memory have bank conflicts, the worst %.3g times the wavefronts",
+		    facts->bank_conflicts, facts->conflict_ways);
+	if (facts->uncoalesced > 0)
+		add(text, "%.0f accesses of global memory are not coalesced, the worst %.3g times the sectors",
+		    facts->uncoalesced, facts->sector_ways);
 	if (!*text)
 		add(text, "nothing but the time was measured");
 }

@@ -64,6 +64,9 @@ struct tcb_bottleneck_facts {
 	double memory; /* share of the memory's nominal rate, counted */
 	double warps;  /* share of the warps that may be resident, counted */
 	double registers; /* of a thread */
+	/* What the checker sees in a GPU's kernel: accesses with bank conflicts and the worst's wavefronts over those
+	 * that it needs, and the same of sectors of global memory; 0 or NaN: none, or unknown. */
+	double bank_conflicts, conflict_ways, uncoalesced, sector_ways, spills;
 };
 
 /* A roofline in numbers: rates in bytes and operations a nanosecond; NaN: unknown. */

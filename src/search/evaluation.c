@@ -14,6 +14,7 @@ struct tcb_evaluate_options tcb_sweep_evaluation(const struct tcb_sweep_options 
 		.deadline = options->budget_s > 0 ? tcb_deadline_in(options->budget_s - options->spent_s)
 						  : (struct tcb_deadline){ 0 },
 		.seed = options->seed,
+		.require = options->require,
 		.stop = options->stop,
 	};
 }

@@ -7,6 +7,7 @@
  * a compiled variant change together.  So neighbours are found by distance
  * over the candidates that exist, not by stepping along axes.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,6 +117,32 @@ static double geometry_value(const void *ctx, size_t index, size_t field)
 static int geometry_is_named(const void *ctx, size_t field)
 {
 	return field >= 3 * TCB_LEVEL_COUNT && tcb_geometry_word(ctx, (int)field - 3 * TCB_LEVEL_COUNT, 0) != NULL;
+}
+
+static const char *geometry_name(const void *ctx, size_t field, char room[TCB_NAMED_ROOM])
+{
+	if (field >= 3 * TCB_LEVEL_COUNT)
+		return tcb_geometry_key(ctx, (int)field - 3 * TCB_LEVEL_COUNT);
+	(void)snprintf(room, TCB_NAMED_ROOM, "%s.%c", tcb_level_text((enum tcb_level)(field / 3)), "mnk"[field % 3]);
+	return room;
+}
+
+static struct tcb_named_value geometry_named_value(const void *ctx, size_t index, size_t field)
+{
+	const struct tcb_geometry *geometry = (const struct tcb_geometry *)ctx + index;
+	struct tcb_named_value value = { .number = geometry_value(ctx, index, field) };
+	if (field < 3 * TCB_LEVEL_COUNT)
+		return value;
+	const int knob = (int)field - 3 * TCB_LEVEL_COUNT;
+	value.is_missing = geometry->knob[knob] == TCB_KNOB_UNSET;
+	value.word = value.is_missing ? NULL : tcb_geometry_word(geometry, knob, geometry->knob[knob]);
+	return value;
+}
+
+struct tcb_named_space tcb_named_geometries(const struct tcb_geometry *geometries, size_t count)
+{
+	const size_t fields = 3 * TCB_LEVEL_COUNT + (count ? (size_t)tcb_geometry_knobs(geometries) : 0);
+	return (struct tcb_named_space){ count, fields, geometry_name, geometry_named_value, geometries };
 }
 
 enum tcb_status tcb_lattice_of_geometries(struct tcb_lattice *lattice, const struct tcb_geometry *geometries,

@@ -46,7 +46,8 @@ struct modelling {
 		size_t count;
 	} reasons[REASONS];
 	struct tcb_lattice lattice;
-	const struct tcb_strategy *strategy;
+	const struct tcb_place *place;
+	struct tcb_strategy strategy;
 	void *strategist;
 	struct tcb_progress progress;
 	struct tcb_sweep_result *out;
@@ -140,7 +141,7 @@ static void tell(struct modelling *m, size_t task)
 		count_failure(m, m->why[task].message);
 	m->progress.done++;
 	m->progress.failed = m->out->failed;
-	m->strategy->tell(m->strategist, index, &told);
+	m->strategy.tell(m->strategist, index, &told);
 }
 
 /* What reading the operands takes at least. */
@@ -214,9 +215,11 @@ static enum tcb_status model_space(struct modelling *m, struct tcb_error *err)
 		const size_t most = batch_size(m, since);
 		m->batch_count = 0;
 		while (m->batch_count < most && spent(m) < 1) {
-			const size_t index = m->strategy->ask(m->strategist, spent(m));
-			if (index == TCB_ASK_NONE)
+			const size_t index = m->strategy.ask(m->strategist, spent(m));
+			if (index == TCB_ASK_NONE) {
+				TCB_TRY(tcb_strategy_failed(&m->strategy, m->strategist, err));
 				break;
+			}
 			m->batch[m->batch_count++] = index;
 		}
 		if (!m->batch_count)
@@ -398,19 +401,21 @@ static enum tcb_status prepare(struct modelling *m, struct tcb_error *err)
 	if (!m->is_tried || !m->ns[TCB_COLD] || !m->ns[TCB_HOT])
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu candidates", m->space->count);
 	TCB_TRY(tcb_lattice_of_geometries(&m->lattice, m->space->geometries, m->space->count, err));
+	TCB_TRY(tcb_strategy_get(m->options->strategy, m->place, &m->strategy, err));
+	const struct tcb_named_space named = tcb_named_geometries(m->space->geometries, m->space->count);
+	/* Its own order would be found by what is to be done here: without it, they come at random. */
 	const struct tcb_strategy_setup setup = {
 		.lattice = &m->lattice,
+		.named = &named,
+		.program = m->strategy.program,
+		.answer_s = m->options->timeout_s,
 		.start = m->space->default_index,
 		.states = m->options->states,
 		.seed = m->options->seed,
 		.problem = m->model.problem,
 		.space = m->space,
 	};
-	/* Its own order would be found by what is to be done here: without it, they come at random. */
-	m->strategy = tcb_strategy_find(m->options->strategy);
-	if (!m->strategy)
-		return tcb_fail(err, TCB_E_USAGE, "unknown strategy '%s'", m->options->strategy);
-	TCB_TRY(m->strategy->create(&setup, &m->strategist, err));
+	TCB_TRY(m->strategy.create(&setup, &m->strategist, err));
 	return tcb_pool_create(tcb_model_processors(), NULL, &m->pool, err);
 }
 
@@ -454,6 +459,7 @@ enum tcb_status tcb_model_sweep(const struct tcb_op *op, const struct tcb_proble
 	if (!m)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a model");
 	m->options = options;
+	m->place = place;
 	m->out = out;
 	m->start_s = now_s() - options->spent_s;
 	m->progress.expected_gain = NAN;
@@ -463,7 +469,7 @@ enum tcb_status tcb_model_sweep(const struct tcb_op *op, const struct tcb_proble
 	if (status == TCB_OK)
 		status = run(m, err);
 	if (m->strategist)
-		m->strategy->destroy(m->strategist);
+		m->strategy.destroy(m->strategist);
 	out->took_s = now_s() - m->start_s;
 	tcb_lattice_fini(&m->lattice);
 	tcb_pool_destroy(m->pool);

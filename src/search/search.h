@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/objective.h"
 #include "base/trial.h"
 #include "device/device.h"
 #include "kernels/space.h"
@@ -41,7 +42,7 @@ struct tcb_progress {
 	size_t too_slow;          /* neither failed nor measured: TCB_OUTCOME_TOO_SLOW */
 	double elapsed_s, left_s; /* left_s < 0: unknown yet */
 	double expected_gain;     /* of as many trials again, as a ratio - 1; NaN: unknown yet */
-	const char *phase;        /* "setup", "screen", "finals", "counters" */
+	const char *phase;        /* "setup", "screen", "finals", "energy", "counters" */
 	const struct tcb_geometry *best[TCB_STATE_COUNT]; /* NULL until something was measured */
 	double best_ns[TCB_STATE_COUNT];
 	double default_ns[TCB_STATE_COUNT]; /* 0 until measured */
@@ -86,6 +87,8 @@ struct tcb_sweep_options {
 	unsigned finalists; /* 0: 12 */
 	int wants_compute;  /* measure how fast the device does the problem's arithmetic */
 	enum tcb_counters_mode counters;
+	enum tcb_objective objective; /* but for time, of the finals: they take as long as they take, beyond budget_s */
+	const struct tcb_require *require; /* of candidates in PTX; NULL: nothing */
 	const struct tcb_former *former;   /* [TCB_STATE_COUNT], measured again at the beginning; may be NULL */
 	const volatile sig_atomic_t *stop; /* nonzero ends the sweep cleanly; may be NULL */
 	void (*progress)(void *ctx, const struct tcb_progress *progress); /* a few times a second; may be NULL */
@@ -136,6 +139,9 @@ struct tcb_decision {
 	double expected_gain;         /* of as many trials again in this state, as a ratio - 1; NaN: unknown */
 	struct tcb_interval limit_ns; /* the read limit for the op's bytes, interleaved in the same finals */
 	char limit_method[64];
+	/* Unless it is time, ratios, the speedup and the ties are of the objective, and regret is NaN. */
+	enum tcb_objective objective;
+	double joules, default_joules; /* of a call of the winner and of the default; 0: not measured */
 };
 /* One of several GPUs that a sweep ran on. */
 struct tcb_card {
@@ -157,6 +163,8 @@ struct tcb_sweep_result {
 	struct tcb_card *cards; /* of several, the sweep's place first; owned */
 	size_t card_count;      /* 0 on one device */
 	size_t space_count, known, tried, failed, too_slow;
+	size_t refused;     /* not tried, since they are not as required */
+	char refusal[160];  /* why the first of them is not */
 	size_t start_count; /* of those tried */
 	struct tcb_sweep_start starts[TCB_SWEEP_STARTS_MAX];
 	size_t modelled;      /* candidates, to find starts among them */
@@ -197,8 +205,10 @@ void tcb_cards_differ(const struct tcb_sweep_result *result, enum tcb_state stat
 /* strategy.c: names and one-line descriptions, for --help and for errors. */
 struct tcb_strategy;
 const struct tcb_strategy *tcb_strategy_find(const char *name);
-/* The same for a device (GPU NULL: a CPU), or an error that names those that there are. */
-enum tcb_status tcb_strategy_get(const char *name, const struct tcb_place *modelled, const struct tcb_strategy **out,
+/* The program of a strategy from outside, "exec:PROGRAM"; NULL for any other NAME. */
+const char *tcb_strategy_program(const char *name);
+/* The same as find for a device (GPU NULL: a CPU), or an error that names those that there are.  OUT borrows NAME. */
+enum tcb_status tcb_strategy_get(const char *name, const struct tcb_place *modelled, struct tcb_strategy *out,
 				 struct tcb_error *err);
 size_t tcb_strategy_list(const char *names[], const char *summaries[], size_t capacity);
 

@@ -26,6 +26,7 @@ struct tcb_start_winner {
 	unsigned threads; /* of a CPU; 0: a GPU */
 	size_t tried;     /* candidates that it won against, itself included */
 	unsigned rank;    /* 0: the winner itself; then those that cannot be told from it, in their order */
+	int is_imported;  /* of another tuner's results */
 };
 
 /* What it is carried over to. */

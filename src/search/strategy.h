@@ -114,11 +114,33 @@ size_t tcb_lattice_nearest(const struct tcb_lattice *lattice, const uint16_t *po
 /* For tcb_lattice_init: fills in what walks need. */
 enum tcb_status tcb_lattice_order(struct tcb_lattice *lattice, struct tcb_error *err);
 
+/* What a parameter has, as those outside know it: a number, or a word. */
+struct tcb_named_value {
+	const char *word; /* NULL: it is the number */
+	double number;
+	int is_missing; /* the candidate does not use the parameter */
+};
+enum { TCB_NAMED_ROOM = 64 };
+/* A space of COUNT candidates with FIELDS parameters each, by their names. */
+struct tcb_named_space {
+	size_t count, fields;
+	/* Lent, or in ROOM. */
+	const char *(*name)(const void *ctx, size_t field, char room[TCB_NAMED_ROOM]);
+	struct tcb_named_value (*value)(const void *ctx, size_t index, size_t field);
+	const void *ctx;
+};
+/* lattice.c */
+struct tcb_named_space tcb_named_geometries(const struct tcb_geometry *geometries, size_t count);
+
 /* What is given to a strategy; lent until destroy. */
 struct tcb_strategy_setup {
 	const struct tcb_lattice *lattice;
-	size_t start;    /* the default geometry; TCB_ASK_NONE where there is none (recorded spaces of others) */
-	unsigned states; /* bit 1u << enum tcb_state: what is measured */
+	/* Of strategies from outside, and during create only. */
+	const struct tcb_named_space *named;
+	const char *program; /* struct tcb_strategy's; lent */
+	double answer_s;     /* time for an answer; 0: 20 s */
+	size_t start;        /* the default geometry; TCB_ASK_NONE where there is none (recorded spaces of others) */
+	unsigned states;     /* bit 1u << enum tcb_state: what is measured */
 	uint64_t seed;
 	/* What needs_model sees besides; NULL in a replay. */
 	const struct tcb_problem *problem;
@@ -140,17 +162,27 @@ struct tcb_told {
 
 struct tcb_strategy {
 	const char *name, *summary;
-	int needs_model; /* sweeps of other devices refuse it */
+	int needs_model;     /* sweeps of other devices refuse it */
+	const char *program; /* of one from outside: its command; else NULL */
 	enum tcb_status (*create)(const struct tcb_strategy_setup *setup, void **out, struct tcb_error *err);
 	/* SPENT: the share of the budget (time or trials) that is gone, 0 to 1; 0 while there is no limit. */
 	size_t (*ask)(void *self, double spent);
 	void (*tell)(void *self, size_t index, const struct tcb_told *told);
+	/* Why ask() returned TCB_ASK_NONE where that is a failure, or tell() failed; NULL: neither does. */
+	enum tcb_status (*failed)(const void *self, struct tcb_error *err);
 	void (*destroy)(void *self); /* NULL is fine */
 };
+static inline enum tcb_status tcb_strategy_failed(const struct tcb_strategy *strategy, const void *self,
+						  struct tcb_error *err)
+{
+	return strategy->failed ? strategy->failed(self, err) : TCB_OK;
+}
 
 #define TCB_STRATEGY_DECLARE(name) extern const struct tcb_strategy tcb_strategy_##name;
 TCB_STRATEGY_LIST(TCB_STRATEGY_DECLARE)
 #undef TCB_STRATEGY_DECLARE
+/* Not by its name, but as exec:PROGRAM. */
+extern const struct tcb_strategy tcb_strategy_exec;
 
 /* lattice.c: candidates in a seeded random order, each dealt once. */
 struct tcb_deck {

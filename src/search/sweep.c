@@ -102,7 +102,7 @@ static void tell(struct tcb_sweep *sweep, size_t index)
 		if (index == sweep->space->default_index && !isnan(score))
 			sweep->progress.default_ns[s] = entry->ns[s].median;
 	}
-	sweep->strategy->tell(sweep->strategist, index, &told);
+	sweep->strategy.tell(sweep->strategist, index, &told);
 }
 
 /* --- screening -------------------------------------------------------------------------------------------------- */
@@ -255,6 +255,8 @@ static enum tcb_status take_result(struct tcb_sweep *sweep, size_t index, const 
 {
 	struct tcb_sweep_entry *entry = &sweep->entries[index];
 	tcb_sweep_entry_fill(entry, task);
+	if (task->is_refused)
+		return tcb_sweep_refuse(sweep, task);
 	TCB_TRY(tcb_sweep_send(sweep, &task->trial, err));
 	learn_cost(sweep, &task->trial, took_s);
 	if (index < sweep->out->space_count)
@@ -414,7 +416,7 @@ static void skip(struct tcb_sweep *sweep, size_t index)
 		return;
 	for (int s = 0; s < TCB_STATE_COUNT; s++)
 		told.cost[s] = tcb_sweep_measures(sweep, s) ? INFINITY : NAN;
-	sweep->strategy->tell(sweep->strategist, index, &told);
+	sweep->strategy.tell(sweep->strategist, index, &told);
 }
 
 /* Asks for candidates until as many wait as can be prepared for. */
@@ -426,7 +428,7 @@ static enum tcb_status look_ahead(struct tcb_sweep *sweep, struct ahead *ahead, 
 			break;
 		if (spent > LATE && ahead->count > 0 && !has_time(sweep, ahead->count, sweep->screen_end_s))
 			break;
-		size_t index = sweep->strategy->ask(sweep->strategist, spent);
+		size_t index = sweep->strategy.ask(sweep->strategist, spent);
 		if (index == TCB_ASK_NONE)
 			break;
 		assert(index < sweep->space->count && !sweep->entries[index].decided);
@@ -436,6 +438,7 @@ static enum tcb_status look_ahead(struct tcb_sweep *sweep, struct ahead *ahead, 
 			skip(sweep, index);
 		spent = budget_spent(sweep);
 	}
+	TCB_TRY(tcb_strategy_failed(&sweep->strategy, sweep->strategist, err));
 	return prepare_ahead(sweep, ahead, err);
 }
 
@@ -573,8 +576,12 @@ static enum tcb_status prepare(struct tcb_sweep *sweep, const struct tcb_place *
 	if (!sweep->drift)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a sweep");
 	TCB_TRY(tcb_lattice_of_geometries(&sweep->lattice, sweep->space->geometries, sweep->space->count, err));
+	const struct tcb_named_space named = tcb_named_geometries(sweep->space->geometries, sweep->space->count);
 	struct tcb_strategy_setup setup = {
 		.lattice = &sweep->lattice,
+		.named = &named,
+		.program = sweep->strategy.program,
+		.answer_s = options->timeout_s,
 		.start = sweep->space->default_index,
 		.states = options->states,
 		.seed = options->seed,
@@ -583,7 +590,7 @@ static enum tcb_status prepare(struct tcb_sweep *sweep, const struct tcb_place *
 		.op = sweep->op,
 		.modelled = sweep->modelled,
 	};
-	TCB_TRY(sweep->strategy->create(&setup, &sweep->strategist, err));
+	TCB_TRY(sweep->strategy.create(&setup, &sweep->strategist, err));
 	TCB_TRY(find_anchor(sweep, err));
 	screen_until(sweep);
 	if (sweep->kind->has_passes)
@@ -634,6 +641,7 @@ static enum tcb_status run(struct tcb_sweep *sweep, struct tcb_error *err)
 		seconds /= (double)(sweep->state_count - sweep->states_judged);
 		TCB_TRY(tcb_sweep_judge(sweep, (enum tcb_state)s, seconds, err));
 	}
+	TCB_TRY(tcb_sweep_judge_energy(sweep, err));
 	tcb_sweep_progress(sweep, "finals", 0, 1);
 	return TCB_OK;
 }
@@ -672,7 +680,7 @@ enum tcb_status tcb_sweep_run(const struct tcb_op *op, const struct tcb_problem 
 	if (status == TCB_OK)
 		status = run(&sweep, err);
 	if (sweep.strategist)
-		sweep.strategy->destroy(sweep.strategist);
+		sweep.strategy.destroy(sweep.strategist);
 	tcb_lattice_fini(&sweep.lattice);
 	tcb_cards_end(sweep.team, out);
 	for (size_t i = 0; sweep.drift && i < tcb_team_size(sweep.team); i++)
@@ -684,11 +692,4 @@ enum tcb_status tcb_sweep_run(const struct tcb_op *op, const struct tcb_problem 
 	free(sweep.entries);
 	tcb_space_destroy(sweep.space);
 	return status;
-}
-
-void tcb_sweep_result_fini(struct tcb_sweep_result *result)
-{
-	for (int s = 0; s < TCB_STATE_COUNT; s++)
-		tcb_decision_fini(&result->decision[s]);
-	tcb_cards_fini(result);
 }

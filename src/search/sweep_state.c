@@ -6,6 +6,7 @@
 #include "search/sweep_state.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/util.h"
 
@@ -72,4 +73,21 @@ struct tcb_interval tcb_sweep_score(const struct tcb_sweep *sweep, size_t index,
 enum tcb_status tcb_sweep_send(struct tcb_sweep *sweep, const struct tcb_trial *trial, struct tcb_error *err)
 {
 	return sweep->sink && sweep->sink->trial ? sweep->sink->trial(sweep->sink->ctx, trial, err) : TCB_OK;
+}
+
+void tcb_sweep_result_fini(struct tcb_sweep_result *result)
+{
+	for (int s = 0; s < TCB_STATE_COUNT; s++)
+		tcb_decision_fini(&result->decision[s]);
+	tcb_cards_fini(result);
+}
+
+enum tcb_status tcb_sweep_refuse(struct tcb_sweep *sweep, const struct tcb_team_task *task)
+{
+	struct tcb_sweep_result *out = sweep->out;
+
+	if (out->refused++ == 0)
+		memcpy(out->refusal, task->trial.message, sizeof out->refusal);
+	sweep->progress.done++;
+	return TCB_OK;
 }

@@ -42,7 +42,7 @@ struct tcb_sweep {
 	struct tcb_sweep_entry *entries; /* [space index] */
 	struct tcb_team *team;           /* of one device, or of several GPUs */
 	struct tcb_lattice lattice;      /* of the problem's space */
-	const struct tcb_strategy *strategy;
+	struct tcb_strategy strategy;
 	void *strategist;
 	size_t anchor;                              /* space index; SIZE_MAX until a candidate is ok */
 	struct tcb_drift (*drift)[TCB_STATE_COUNT]; /* of each member */
@@ -53,7 +53,7 @@ struct tcb_sweep {
 	struct tcb_gain gain[TCB_STATE_COUNT];
 	size_t kept[TCB_STATE_COUNT]; /* what the sink knows as the best so far; SIZE_MAX: nothing */
 	double start_s, screen_end_s, end_s, next_anchor_s, next_progress_s, next_keep_s;
-	double waited_s; /* for a quiet machine; the ends above have moved by it */
+	double waited_s; /* for a quiet machine, by which the ends above have moved, and for meters at the end */
 	double try_s; /* what a candidate takes, running mean without the first of a weight layout; 0: not known yet */
 	unsigned char has_layout[TCB_LAYOUT_COUNT]; /* a candidate of it was tried in this sweep, on a CPU */
 	double layout_s;                            /* the most that the first candidate of a layout took longer */
@@ -92,6 +92,9 @@ void tcb_sweep_await_quiet(struct tcb_sweep *sweep);
 /* MOST rounds of COUNT candidates, or fewer where calls are so long that they take too much of the budget: then the
  * noise, which comes from others' time slices, is small against a call. */
 size_t tcb_sweep_rounds_for(const struct tcb_sweep *sweep, enum tcb_state state, size_t count, size_t most);
+
+/* A candidate that is not as options->require has it: to this sweep it failed, and nobody else is told. */
+enum tcb_status tcb_sweep_refuse(struct tcb_sweep *sweep, const struct tcb_team_task *task);
 
 /* sweep_recheck.c */
 /* The best that an earlier sweep stored for STATE; SIZE_MAX where there is none to be measured again. */
@@ -143,6 +146,9 @@ enum tcb_status tcb_sweep_take_over_passes(struct tcb_sweep *sweep, struct tcb_e
 enum { TCB_SWEEP_PASSES = 6 };
 enum tcb_status tcb_sweep_choose_passes(struct tcb_sweep *sweep, size_t most, size_t chosen[TCB_SWEEP_PASSES],
 					size_t *count_out, struct tcb_error *err);
+
+/* sweep_energy.c: the decisions by options->objective, unless that is time. */
+enum tcb_status tcb_sweep_judge_energy(struct tcb_sweep *sweep, struct tcb_error *err);
 
 /* sweep_finals.c: the finals of one state, in SECONDS. */
 enum tcb_status tcb_sweep_judge(struct tcb_sweep *sweep, enum tcb_state state, double seconds, struct tcb_error *err);

@@ -297,6 +297,7 @@ static void try_tasks(struct member *member, void *ctx)
 		task->took_s = task->when_s - start_s;
 		task->is_done = status == TCB_OK;
 		task->was_late = status == TCB_OK && tcb_evaluator_was_late(member->evaluator);
+		task->is_refused = status == TCB_OK && tcb_evaluator_was_refused(member->evaluator);
 		member->error.status = status;
 		if (status == TCB_OK)
 			continue;

@@ -30,6 +30,7 @@ struct tcb_team_task {
 	const struct tcb_geometry *geometry;
 	/* out */
 	int is_done, was_late;  /* late: given up for want of time, nothing is known of it */
+	int is_refused;         /* not as required: not tried */
 	size_t member;          /* who tried it */
 	double when_s, took_s;  /* when it was done, by the clock; how long that took its member */
 	struct tcb_trial trial; /* owned by the task */

@@ -49,6 +49,8 @@ struct tcb_backend {
 				   enum tcb_limit limit, char limit_method[64], struct tcb_error *err);
 	/* Nanoseconds of a call of the candidate INDEX of those prepared, or of the limit (TCB_ROUND_LIMIT). */
 	enum tcb_status (*time)(void *self, uint32_t index, double *ns_out, struct tcb_error *err);
+	/* A sample of the first candidate prepared, in a long run of it alone; *CALLS_OUT: of how many calls. */
+	enum tcb_status (*go_on)(void *self, size_t *calls_out, struct tcb_error *err);
 	/* The share that others took since the last look, as tcb_waits_look has it; NULL: nobody knows.  The first of
 	 * a round, which MUST look, says nothing. */
 	double (*look)(void *self, int must);

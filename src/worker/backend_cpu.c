@@ -451,6 +451,15 @@ static enum tcb_status time_one(void *self, uint32_t index, double *ns_out, stru
 	return TCB_OK;
 }
 
+static enum tcb_status go_on(void *self, size_t *calls_out, struct tcb_error *err)
+{
+	struct cpu_worker *worker = self;
+	(void)err;
+	(void)tcb_runner_sample(&worker->runners[0]);
+	*calls_out = worker->runners[0].batch;
+	return TCB_OK;
+}
+
 static double look(void *self, int must)
 {
 	struct cpu_worker *worker = self;
@@ -507,6 +516,7 @@ const struct tcb_backend tcb_backend_cpu = {
 	.attempt = attempt,
 	.prepare = prepare,
 	.time = time_one,
+	.go_on = go_on,
 	.look = look,
 	.release = release,
 	.count = count_events,

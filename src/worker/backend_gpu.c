@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Candidates on a GPU of any kind.  The worker owns the device's session and memory
- * and the reference; a fault may spoil the session, so it is told to the tuner,
- * who replaces the worker.  Each candidate is verified on the device at small
- * odd shapes and at the problem itself before it is timed.
+ * Candidates on a GPU of any kind.  The worker owns the device's session and memory and the reference; a fault may
+ * spoil the session, so it is told to the tuner, who replaces the worker.  Each candidate is verified on the device at
+ * small odd shapes and at the problem itself before it is timed.
  */
 #include "worker/backend.h"
 
@@ -42,7 +41,6 @@ enum {
 
 /* So long a graph needs no more calls: what lies between two of them, and the clock, are thousandths of it. */
 static const double GRAPH_NS = 4e6;
-
 /* A call of the compute limit: long against its launch, and until clocks are what power and heat allow. */
 static const double COMPUTE_NS = 4e6;
 
@@ -619,6 +617,13 @@ static enum tcb_status prepare(void *self, enum tcb_state state, const struct tc
 					  : load_limit(worker, image, limit_method, err);
 }
 
+/* A candidate faulted: its last words are WHY. */
+static _Noreturn void die(const char *why)
+{
+	fprintf(stderr, "%s\n", why);
+	_exit(1);
+}
+
 static enum tcb_status time_one(void *self, uint32_t index, double *ns_out, struct tcb_error *err)
 {
 	struct gpu_worker *worker = self;
@@ -630,10 +635,21 @@ static enum tcb_status time_one(void *self, uint32_t index, double *ns_out, stru
 		*ns_out = worker->compute_share * sample(worker, &worker->limit, TCB_HOT, why);
 	else
 		*ns_out = sample(worker, is_limit ? &worker->limit : &worker->runners[index], worker->state, why);
-	if (*ns_out < 0) {
-		fprintf(stderr, "%s\n", why);
-		_exit(1);
-	}
+	if (*ns_out < 0)
+		die(why);
+	return TCB_OK;
+}
+
+/* Without writing over the last cache before each sample: that would be metered, too. */
+static enum tcb_status go_on(void *self, size_t *calls_out, struct tcb_error *err)
+{
+	struct tcb_gpu_runner *runner = ((struct gpu_worker *)self)->runners;
+	char why[256] = "";
+	(void)err;
+	runner->flush.bytes = 0;
+	if (tcb_gpu_runner_sample(runner, why) < 0)
+		die(why);
+	*calls_out = runner->calls;
 	return TCB_OK;
 }
 
@@ -683,7 +699,7 @@ static enum tcb_status count_events(void *self, const struct tcb_work *work, enu
 #define GPU_BACKEND(seconds)                                                                                        \
 	{                                                                                                           \
 		.timeout_s = (seconds), .create = create, .attempt = attempt, .prepare = prepare, .time = time_one, \
-		.release = release, .count = count_events, .run = tcb_run_gpu,                                      \
+		.go_on = go_on, .release = release, .count = count_events, .run = tcb_run_gpu,                      \
 	}
 const struct tcb_backend tcb_backend_cuda = GPU_BACKEND(4);
 /* Their drivers compile, too; and they may be processors. */

@@ -15,7 +15,9 @@
 #include "base/deadline.h"
 #include "base/trial.h"
 #include "device/device.h"
+#include "device/energy/meter.h"
 #include "kernels/op.h"
+#include "kernels/static_facts.h"
 
 struct tcb_evaluator;
 
@@ -26,6 +28,7 @@ struct tcb_evaluate_options {
 	double budget_s;              /* of the sweep that it is done for; 0: none */
 	struct tcb_deadline deadline; /* of it: by then everything should be over */
 	uint64_t seed;
+	const struct tcb_require *require; /* of candidates for GPUs whose code is PTX; NULL: nothing; lent */
 	const volatile sig_atomic_t *stop; /* nonzero ends what is going on; may be NULL */
 };
 
@@ -56,6 +59,8 @@ void tcb_evaluator_until(struct tcb_evaluator *evaluator, struct tcb_deadline de
 /* Whether the last trial was given up so (then nothing is known of the candidate), and how many rounds the last
  * interleaving has held: fewer than asked for only because of that. */
 int tcb_evaluator_was_late(const struct tcb_evaluator *evaluator);
+/* Whether the last trial was not made, since the candidate is not as it is required to be: its message says why. */
+int tcb_evaluator_was_refused(const struct tcb_evaluator *evaluator);
 size_t tcb_evaluator_held(const struct tcb_evaluator *evaluator);
 
 /*
@@ -106,5 +111,15 @@ const char *tcb_evaluator_limit_method(const struct tcb_evaluator *evaluator, en
 enum tcb_status tcb_evaluator_counters(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,
 				       enum tcb_state state, unsigned calls, const struct tcb_counter **out,
 				       size_t *count_out, struct tcb_error *err);
+
+/* What a run of one candidate took, at least SECONDS of it, call after call; joules NaN: the candidate failed, or there
+ * was no time.  TCB_E_UNSUPPORTED: the device cannot be metered. */
+struct tcb_energy {
+	struct tcb_metered metered;
+	char source[TCB_METER_SOURCE_MAX];
+};
+enum tcb_status tcb_evaluator_meter(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,
+				    enum tcb_state state, double seconds, struct tcb_energy *out,
+				    struct tcb_error *err);
 
 #endif

@@ -71,7 +71,8 @@ static enum tcb_status create(const struct tcb_op *op, const struct tcb_problem 
 		tcb_shared_code_use(shared);
 		evaluator->code = shared;
 	} else if (status == TCB_OK && tcb_kind_of(&place->device.target)->is_emitted) {
-		status = tcb_shared_code_create(problem, &place->device.target, &evaluator->code, err);
+		status = tcb_shared_code_create(problem, &place->device.target, options->require != NULL,
+						&evaluator->code, err);
 	}
 	if (status != TCB_OK) {
 		tcb_evaluator_destroy(evaluator);
@@ -102,6 +103,11 @@ void tcb_evaluator_renew(struct tcb_evaluator *evaluator)
 void tcb_evaluator_until(struct tcb_evaluator *evaluator, struct tcb_deadline deadline)
 {
 	evaluator->until = deadline;
+}
+
+int tcb_evaluator_was_refused(const struct tcb_evaluator *evaluator)
+{
+	return evaluator->was_refused;
 }
 
 int tcb_evaluator_was_late(const struct tcb_evaluator *evaluator)
@@ -286,6 +292,22 @@ static enum tcb_status try_code(struct tcb_evaluator *evaluator, const struct tc
 	return is_lost ? check_gpu(evaluator, err) : TCB_OK;
 }
 
+/* Is it as required? */
+static enum tcb_status judge_code(struct tcb_evaluator *evaluator, const struct tcb_code *code, struct tcb_error *err)
+{
+	const struct tcb_require *require = evaluator->code ? evaluator->options.require : NULL;
+	int meets = 1;
+	char why[160] = "";
+	if (require)
+		TCB_TRY(require->judge(require->ctx, &code->facts, &meets, why, err));
+	evaluator->was_refused = !meets;
+	if (!meets) {
+		evaluator->trial.outcome = TCB_OUTCOME_LAUNCH_FAILED;
+		snprintf(evaluator->trial.message, sizeof(evaluator->trial.message), "%s", why);
+	}
+	return TCB_OK;
+}
+
 enum tcb_status tcb_evaluator_try(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,
 				  const struct tcb_screen_rule *rule, const struct tcb_trial **out,
 				  struct tcb_error *err)
@@ -298,7 +320,7 @@ enum tcb_status tcb_evaluator_try(struct tcb_evaluator *evaluator, const struct 
 	if (head.rule.samples_max < 1)
 		head.rule.samples_max = 1;
 	begin_trial(evaluator, geometry);
-	evaluator->was_late = 0;
+	evaluator->was_late = evaluator->was_refused = 0;
 	struct tcb_trial *trial = &evaluator->trial;
 	*out = trial;
 	struct tcb_request request = { .data = NULL };
@@ -311,12 +333,43 @@ enum tcb_status tcb_evaluator_try(struct tcb_evaluator *evaluator, const struct 
 		memcpy(trial->signature, code.signature, sizeof(trial->signature));
 	memcpy(trial->message, code.message, sizeof(trial->message));
 	if (status == TCB_OK && code.outcome == TCB_OUTCOME_OK)
+		status = judge_code(evaluator, &code, err);
+	if (status == TCB_OK && code.outcome == TCB_OUTCOME_OK && !evaluator->was_refused)
 		status = try_code(evaluator, &request, err);
 	free(request.data);
 	return status;
 }
 
 /* ---- counters ---- */
+
+/* What the checker sees in its text. */
+static enum tcb_status add_facts(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,
+				 enum tcb_state state, size_t *count, struct tcb_error *err)
+{
+	static const enum tcb_fact shown[] = { TCB_FACT_bank_conflicts, TCB_FACT_conflict_ways, TCB_FACT_uncoalesced,
+					       TCB_FACT_sector_ways,    TCB_FACT_unpredicted,   TCB_FACT_instructions };
+	enum { ROWS = sizeof shown / sizeof *shown };
+	const struct tcb_ptx_resources none = { .registers = 0 };
+	struct tcb_static_facts facts;
+	if (tcb_static_facts_find(&evaluator->problem, &evaluator->place.device.target, geometry, &none, &facts,
+				  NULL) != TCB_OK)
+		return TCB_OK; /* it ran: what the checker makes of it is no trouble */
+	struct tcb_counter *grown = realloc(evaluator->counters, (*count + ROWS) * sizeof *grown);
+	if (!grown)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for counters");
+	evaluator->counters = grown;
+	for (size_t i = 0; i < ROWS; i++) {
+		if (isnan(facts.value[shown[i]]))
+			continue;
+		struct tcb_counter *counter = &grown[(*count)++];
+		memset(counter, 0, sizeof *counter);
+		snprintf(counter->name, sizeof counter->name, "%s", tcb_fact_names[shown[i]]);
+		snprintf(counter->source, sizeof counter->source, "checker");
+		counter->state = state;
+		counter->value = facts.value[shown[i]];
+	}
+	return TCB_OK;
+}
 
 /* What the assembler says, beside what was counted. */
 static enum tcb_status add_code_counters(struct tcb_evaluator *evaluator, const struct tcb_code *code,
@@ -378,6 +431,7 @@ enum tcb_status tcb_evaluator_counters(struct tcb_evaluator *evaluator, const st
 		/* The profiler leaves hooks in the driver, and nothing is timed with them. */
 		tcb_process_retire(&evaluator->process, NULL, 0);
 		TCB_TRY(add_code_counters(evaluator, &code, state, count_out, err));
+		TCB_TRY(add_facts(evaluator, geometry, state, count_out, err));
 	}
 	for (size_t i = 0; i < *count_out; i++) {
 		evaluator->counters[i].name[TCB_COUNTER_NAME_MAX - 1] = '\0';

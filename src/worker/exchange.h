@@ -31,6 +31,7 @@ struct tcb_evaluator {
 	struct tcb_process process;
 	struct tcb_deadline until;
 	int was_late;    /* the last trial was given up for it */
+	int was_refused; /* it was not made */
 	size_t held;     /* rounds of the last interleaving */
 	int is_starting; /* the process has begun, and nobody has seen yet that it is ready */
 	size_t served;   /* requests that this worker has answered */

@@ -29,7 +29,7 @@ struct tcb_shared_code {
 };
 
 enum tcb_status tcb_shared_code_create(const struct tcb_problem *problem, const struct tcb_target *target,
-				       struct tcb_shared_code **out, struct tcb_error *err)
+				       int wants_facts, struct tcb_shared_code **out, struct tcb_error *err)
 {
 	const unsigned processors = tcb_granted_processors();
 	const struct tcb_codes_setup setup = {
@@ -37,6 +37,7 @@ enum tcb_status tcb_shared_code_create(const struct tcb_problem *problem, const 
 		.target = target,
 		.workers = processors > 2 ? processors - 1 : 2,
 		.seconds_limit = COMPILE_LIMIT_S,
+		.wants_facts = wants_facts,
 		.shapes_of = tcb_verify_gpu_shapes,
 	};
 	struct tcb_shared_code *shared = calloc(1, sizeof(*shared));

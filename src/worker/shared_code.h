@@ -12,7 +12,7 @@ struct tcb_shared_code;
 
 /* With one user.  No thread begins before the first candidate, so that the caller can fork until then. */
 enum tcb_status tcb_shared_code_create(const struct tcb_problem *problem, const struct tcb_target *target,
-				       struct tcb_shared_code **out, struct tcb_error *err);
+				       int wants_facts, struct tcb_shared_code **out, struct tcb_error *err);
 void tcb_shared_code_use(struct tcb_shared_code *shared);   /* one user more */
 void tcb_shared_code_leave(struct tcb_shared_code *shared); /* one less; the last frees it.  NULL is fine */
 

@@ -8,6 +8,7 @@
  *   PREPARE          -> PREPARED   geometries, state, codes | how the limit was read
  *   ROUND            -> TIMES      an order | nanoseconds in that order, and what others took of each
  *   COUNT            -> COUNTERS   geometry, state, calls, code | counters
+ *   METER            -> METERED    seconds | what they took of the first geometry prepared
  *   anything         -> ERROR      a struct tcb_error of the tuner's own
  */
 #ifndef TCB_WORKER_WORKER_H
@@ -28,6 +29,8 @@ enum tcb_message_kind {
 	TCB_MESSAGE_COUNT,
 	TCB_MESSAGE_COUNTERS,
 	TCB_MESSAGE_ERROR,
+	TCB_MESSAGE_METER,
+	TCB_MESSAGE_METERED,
 };
 
 /* A candidate's code follows its request: uint64_t length, then so many bytes; none on a CPU (length 0). */
@@ -73,6 +76,8 @@ struct tcb_count_request {
 	/* then its code */
 };
 /* COUNTERS' payload: struct tcb_counter each. */
+
+/* METER's payload: a double, seconds; METERED's a struct tcb_energy. */
 
 /* What the worker inherits; lives in memory that its nursery's fork copied. */
 struct tcb_worker_config {

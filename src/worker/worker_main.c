@@ -21,9 +21,10 @@ struct worker {
 	int fd;
 	const struct tcb_worker_config *config;
 	const struct tcb_backend *backend;
-	void *self;    /* the backend's */
-	size_t timed;  /* candidates prepared */
-	int has_limit; /* prepared with them */
+	void *self;             /* the backend's */
+	size_t timed;           /* candidates prepared */
+	int has_limit;          /* prepared with them */
+	struct tcb_meter meter; /* opened when it is asked for */
 };
 
 /* ---- what requests carry ---- */
@@ -167,13 +168,43 @@ static enum tcb_status serve_count(struct worker *worker, const struct tcb_messa
 	return status;
 }
 
+static enum tcb_status serve_meter(struct worker *worker, const struct tcb_message *message, struct tcb_error *err)
+{
+	struct tcb_energy energy;
+	struct tcb_meter_run run;
+	double seconds;
+	int over = 0;
+	if (message->bytes != sizeof(seconds) || !worker->timed)
+		return malformed(err);
+	memcpy(&seconds, message->payload, sizeof(seconds));
+	memset(&energy, 0, sizeof(energy));
+	tcb_watch_phase(worker->config->watch, 0, "opening the meter");
+	if (!worker->meter.read)
+		TCB_TRY(tcb_meter_open(worker->config->place, &worker->meter, err));
+	tcb_watch_phase(worker->config->watch, 1, "measuring energy");
+	tcb_watch_subject(worker->config->watch, 1, 0);
+	tcb_meter_begin(&run, &worker->meter, seconds);
+	while (!over) {
+		size_t calls = 0;
+		TCB_TRY(worker->backend->go_on(worker->self, &calls, err));
+		TCB_TRY(tcb_meter_look(&run, calls, &over, err));
+	}
+	tcb_watch_subject(worker->config->watch, 0, TCB_WATCH_NOBODY);
+	tcb_meter_end(&run, &energy.metered);
+	memcpy(energy.source, worker->meter.source, sizeof(energy.source));
+	if (tcb_channel_send(worker->fd, TCB_MESSAGE_METERED, &energy, sizeof(energy)) != 0)
+		return tcb_fail(err, TCB_E_IO, "the tuner is gone");
+	return TCB_OK;
+}
+
 /* ---- the loop ---- */
 
 static enum tcb_status serve(struct worker *worker, const struct tcb_message *message, struct tcb_error *err)
 {
 	atomic_store(&worker->config->watch->ran, 0);
 	tcb_watch_subject(worker->config->watch, 0, TCB_WATCH_NOBODY);
-	if (message->kind != TCB_MESSAGE_ROUND && message->kind != TCB_MESSAGE_PREPARE)
+	if (message->kind != TCB_MESSAGE_ROUND && message->kind != TCB_MESSAGE_PREPARE &&
+	    message->kind != TCB_MESSAGE_METER)
 		worker->backend->release(worker->self);
 	switch (message->kind) {
 	case TCB_MESSAGE_TRY:
@@ -184,6 +215,8 @@ static enum tcb_status serve(struct worker *worker, const struct tcb_message *me
 		return serve_round(worker, message, err);
 	case TCB_MESSAGE_COUNT:
 		return serve_count(worker, message, err);
+	case TCB_MESSAGE_METER:
+		return serve_meter(worker, message, err);
 	default:
 		return tcb_fail(err, TCB_E_FORMAT, "the worker does not know request %u", message->kind);
 	}

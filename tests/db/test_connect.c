@@ -86,7 +86,7 @@ static void test_create_and_reopen(void **state)
 		assert_int_equal(tcb_db_info(db, &info, &err), TCB_OK);
 		assert_string_equal(info.journal_mode, "wal");
 		assert_string_equal(info.path, fixture->path);
-		assert_int_equal(info.schema_version, 13);
+		assert_int_equal(info.schema_version, 15);
 		assert_int_equal(info.trials, 1);
 		tcb_db_close(db);
 	}
@@ -161,7 +161,7 @@ static void test_newer_schema(void **state)
 	assert_int_equal(sqlite3_exec(sql, "PRAGMA user_version = 99", NULL, NULL, NULL), SQLITE_OK);
 	sqlite3_close(sql);
 	assert_refused(fixture->path, TCB_DB_READ, TCB_E_VERSION, "version 99", "upgrade tcbtune");
-	assert_refused(fixture->path, TCB_DB_WRITE, TCB_E_VERSION, "up to 13", "--db");
+	assert_refused(fixture->path, TCB_DB_WRITE, TCB_E_VERSION, "up to 15", "--db");
 }
 
 static void test_truncated(void **state)

@@ -21,6 +21,13 @@ static void check_space(const struct tcb_recorded *space)
 			FUZZ_CHECK(space->lattice.coordinate[i * space->lattice.fields + f] <= space->lattice.top[f]);
 	}
 	FUZZ_CHECK(valid == space->valid);
+	const struct tcb_named_space named = tcb_recorded_named(space);
+	for (size_t i = 0; i < named.count; i++)
+		for (size_t f = 0; f < named.fields; f++) {
+			const struct tcb_named_value value = named.value(named.ctx, i, f);
+			char room[TCB_NAMED_ROOM];
+			FUZZ_CHECK(named.name(named.ctx, f, room) && (!value.word || strlen(value.word) < 1u << 30));
+		}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)

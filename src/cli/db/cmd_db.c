@@ -13,20 +13,27 @@
 static const struct cli_option options[] = {
 	{ NULL, "ACTION", CLI_WORD, offsetof(struct cli_db_args, action),
 	  "info: what the database holds; check: whether all of it is sound; merge: add what the FILEs hold; export: "
-	  "its winners for other machines and programs; import: add the winners of exports; forget: take a selection "
+	  "its winners for other machines and programs; import: add the winners of exports, or results of other "
+	  "tuners; "
+	  "forget: take a selection "
 	  "out; prune: take out what nobody can use; diff: how the winners of two differ",
 	  .words = "info|check|merge|export|import|forget|prune|diff", .required = 1 },
 	{ NULL, "FILE...", CLI_LIST, offsetof(struct cli_db_args, files),
-	  "of merge: databases whose sweeps, trials and winners are added to --db; of import: exports; of diff: two "
-	  "databases, or one, which is compared with --db" },
+	  "of merge: databases whose sweeps, trials and winners are added to --db; of import: exports, T4 files, "
+	  "caches of Kernel Tuner; of diff: two databases, or one, which is compared with --db" },
 	CLI_OPTION_DB(struct cli_db_args),
 	{ "format", "FORMAT", CLI_WORD, offsetof(struct cli_db_args, format),
 	  "of export: a C header with the winners, the rules of defaults, and a lookup; or, for import, the winners "
-	  "and where they come from, as JSON or as a small database",
-	  .words = "c-header|json|db", .fallback = "c-header" },
-	CLI_OPTION_OP(struct cli_db_args, 0, "of export, forget, diff: of this op only"),
+	  "and where they come from, as JSON or as a small database; or all results of one op on one device, as T4 or "
+	  "as "
+	  "a cache of Kernel Tuner",
+	  .words = "c-header|json|db|t4|kernel-tuner", .fallback = "c-header" },
+	CLI_OPTION_OP(struct cli_db_args, 0,
+		      "of export, forget, diff: of this op only; of import: whose results a T4 or cache file has"),
 	{ "device", "DEV", CLI_TEXT, offsetof(struct cli_db_args, device),
-	  "of export, forget, diff: of devices of this name or key only", .names = CLI_NAMES_DEVICE },
+	  "of export, forget, diff: of devices of this name or key only; of import: on what a T4 or cache file was "
+	  "measured",
+	  .names = CLI_NAMES_DEVICE },
 	{ "shape", "MxNxK", CLI_TEXT, offsetof(struct cli_db_args, shape),
 	  "of export, forget, diff: of this shape only" },
 	{ "state", "STATE", CLI_WORD, offsetof(struct cli_db_args, state),
@@ -70,6 +77,7 @@ static enum tcb_status print_info(struct tcb_db *db, const char *path, int as_js
 		{ "samples", "samples", info.samples },
 		{ "best", "best rows", info.best },
 		{ "claims", "results of tcbtune verify", info.claims },
+		{ "recordings", "recordings of other tuners", info.recordings },
 	};
 	if (!as_json) {
 		tcb_size_text(info.file_bytes, bytes);
@@ -199,8 +207,8 @@ static enum tcb_status check_options(const struct cli_db_args *args, struct tcb_
 		unsigned of;
 	} rows[] = {
 		{ "--format", args->format != 0, OF(EXPORT) },
-		{ "--op", args->op != NULL, selecting },
-		{ "--device", args->device != NULL, selecting },
+		{ "--op", args->op != NULL, selecting | OF(IMPORT) },
+		{ "--device", args->device != NULL, selecting | OF(IMPORT) },
 		{ "--shape", args->shape != NULL, selecting },
 		{ "--state", args->state != 0, selecting },
 		{ "--stale", args->stale, OF(EXPORT) | OF(FORGET) },
@@ -266,7 +274,12 @@ const struct cli_command cli_command_db = {
 		"winners: with the rules of defaults for a program that has no SQLite (docs/defaults.md), or with all "
 		"that a stranger needs to judge them, as JSON or a small database.  import adds such winners to --db "
 		"(made if need be) by the rules of merge, all of the FILEs or nothing; they keep the keys of their "
-		"devices, so on another machine lookups use them as what they are.  forget takes winners and trials of "
+		"devices, so on another machine lookups use them as what they are.  Results of other tuners (T4, "
+		"caches of "
+		"Kernel Tuner, plain or gz) are kept apart: for replays, and for where a search begins, never as "
+		"measurements of a device here; export --format t4 or kernel-tuner writes them, or what was measured "
+		"here "
+		"of one op, shape, device and state.  forget takes winners and trials of "
 		"a selection out; with --state only winners, since trials are of both states.  prune takes out what no "
 		"lookup and no resumed sweep can use, and gives the space back; kernels that this build does not have "
 		"are left alone.  diff lists problems whose winners differ and exits with 4 if there is one, 3 if "
@@ -276,6 +289,8 @@ const struct cli_command cli_command_db = {
 		    "  tcbtune db export --format c-header --op @OP --out geometries.h\n"
 		    "  tcbtune db export --format json --device cpu --out mine.json\n"
 		    "  tcbtune db import mine.json --db there.db\n"
+		    "  tcbtune db import gemm_T4.json.gz --op own_gemm --device A100\n"
+		    "  tcbtune db export --format t4 --op @OP --out results_T4.json\n"
 		    "  tcbtune db forget --stale --dry-run\n"
 		    "  tcbtune db diff before.db after.db\n",
 	.options = options,

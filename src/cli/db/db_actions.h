@@ -37,9 +37,17 @@ enum tcb_status cli_db_select(const struct cli_db_args *args, struct tcb_shape *
 			      struct tcb_error *err);
 
 /* db_travel.c */
-enum { CLI_DB_HEADER, CLI_DB_JSON, CLI_DB_FILE }; /* formats */
+enum { CLI_DB_HEADER, CLI_DB_JSON, CLI_DB_FILE, CLI_DB_T4, CLI_DB_CACHE }; /* formats */
 enum tcb_status cli_db_export(const struct cli_db_args *args, struct tcb_error *err);
 enum tcb_status cli_db_import(const struct cli_db_args *args, struct tcb_error *err);
+/* db_recordings.c */
+/* Has PATH results of another tuner (T4, cache), plain or gz?  Then they are put into DB, *COUNT_OUT configurations; 0:
+ * it does not. */
+enum tcb_status cli_recording_import(const struct cli_db_args *args, const char *path, struct tcb_db *db,
+				     size_t *count_out, struct tcb_error *err);
+/* Of the op in ARGS what was imported, or what was measured of one problem on one device, as T4 or as a cache. */
+enum tcb_status cli_recording_export(const struct cli_db_args *args, struct tcb_db *db, struct tcb_error *err);
+
 /* winner_json.c */
 #define CLI_DB_EXPORT_SCHEMA "tcbtune.db-export.2"
 #define CLI_DB_EXPORT_SCHEMA_1 "tcbtune.db-export.1" /* what device.limits has now was members of device */

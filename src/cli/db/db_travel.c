@@ -145,9 +145,10 @@ enum tcb_status cli_db_export(const struct cli_db_args *args, struct tcb_error *
 	struct tcb_db *db = NULL;
 	struct cli_db_args asked = *args;
 
-	if (args->json)
+	if (args->json && args->format != CLI_DB_T4 && args->format != CLI_DB_CACHE)
 		asked.format = CLI_DB_JSON;
-	if (args->op)
+	const int is_results = asked.format == CLI_DB_T4 || asked.format == CLI_DB_CACHE;
+	if (args->op && !is_results) /* else it may be an op that is not ours */
 		TCB_TRY(cli_find_op(args->ops, args->op, &op, err));
 	if (asked.format == CLI_DB_HEADER && (args->device || args->shape || args->state || args->stale))
 		return tcb_fail(err, TCB_E_USAGE,
@@ -157,8 +158,9 @@ enum tcb_status cli_db_export(const struct cli_db_args *args, struct tcb_error *
 		return tcb_fail(err, TCB_E_USAGE, "--format db needs --out FILE: the name of the database to be made");
 	TCB_TRY(cli_check_out_db(args->out, args->db, err));
 	TCB_TRY(cli_open_db(args->ops, args->db, TCB_DB_READ, path, &db, err));
-	const enum tcb_status status = asked.format == CLI_DB_HEADER ? cli_export_header(db, args->op, args->out, err)
-								     : export_winners(&asked, db, err);
+	const enum tcb_status status = is_results                      ? cli_recording_export(&asked, db, err)
+				       : asked.format == CLI_DB_HEADER ? cli_export_header(db, args->op, args->out, err)
+								       : export_winners(&asked, db, err);
 	cli_close_db(db);
 	return status;
 }
@@ -182,6 +184,11 @@ static enum tcb_status read_file(const char *path, struct tcb_str *out, struct t
 		return tcb_fail(err, TCB_E_IO, "cannot read %.300s: %s", path, strerror(failed));
 	return out->failed ? tcb_fail(err, TCB_E_NOMEM, "%.300s: out of memory", path) : TCB_OK;
 }
+
+/* What there was in the files. */
+struct imported {
+	size_t winners, recordings, results;
+};
 
 struct copying {
 	struct tcb_db *memory;
@@ -240,33 +247,43 @@ static enum tcb_status read_winners(const struct tcb_registry *ops, const char *
 	return status;
 }
 
-/* The winners of PATH, marked, into TOGETHER. */
-static enum tcb_status add_file(const struct tcb_registry *ops, const char *path, struct tcb_db *together,
-				size_t *count, struct tcb_error *err)
+/* What PATH has into TOGETHER: results of another tuner, or winners, which are marked. */
+static enum tcb_status add_file(const struct cli_db_args *args, const char *path, struct tcb_db *together,
+				struct imported *imported, struct tcb_error *err)
 {
-	const struct tcb_op_names names = tcb_registry_names(ops);
+	const struct tcb_op_names names = tcb_registry_names(args->ops);
 	struct tcb_db_merged ignored;
 	struct tcb_db *memory;
 	char name[CLI_PATH_MAX + 16];
-	size_t more = 0;
+	size_t more = 0, results;
 
+	TCB_TRY(cli_recording_import(args, path, together, &results, err));
+	imported->recordings += results > 0;
+	imported->results += results;
+	if (results)
+		return TCB_OK;
+	if (args->op || args->device)
+		return tcb_fail(err, TCB_E_USAGE,
+				"%.300s holds winners, which say themselves of what op and device they are: --op and "
+				"--device are for T4 and cache files",
+				path);
 	snprintf(name, sizeof name, "winners of %s", path);
 	TCB_TRY(tcb_db_memory(name, &memory, err));
 	tcb_db_know_ops(memory, &names);
-	enum tcb_status status = read_winners(ops, path, memory, &more, err);
+	enum tcb_status status = read_winners(args->ops, path, memory, &more, err);
 	if (status == TCB_OK)
 		status = tcb_db_mark_imported(memory, path, err);
 	if (status == TCB_OK)
 		status = tcb_db_import(together, memory, &ignored, err);
 	tcb_db_close(memory);
-	*count += more;
+	imported->winners += more;
 	return status;
 }
 
-static enum tcb_status print_imported(const struct cli_db_args *args, const char *path, size_t winners,
+static enum tcb_status print_imported(const struct cli_db_args *args, const char *path, const struct imported *imported,
 				      const struct tcb_db_merged *merged, struct tcb_error *err)
 {
-	const size_t left = winners - merged->best;
+	const size_t winners = imported->winners, left = winners - merged->best;
 	struct tcb_str out = { 0 };
 	int failed = 0;
 
@@ -277,8 +294,16 @@ static enum tcb_status print_imported(const struct cli_db_args *args, const char
 	if (!args->json) {
 		cli_add_line(&out, "%s: %zu file%s imported", path, args->files.count,
 			     args->files.count == 1 ? "" : "s");
-		tcb_str_addf(&out, "  %-40s %8zu\n  %-40s %8zu\n  %-40s %8zu\n", "winners read", winners,
-			     "winners added or replaced", merged->best, "left out: as good a proof is here", left);
+		if (winners || !imported->recordings)
+			tcb_str_addf(&out, "  %-40s %8zu\n  %-40s %8zu\n  %-40s %8zu\n", "winners read", winners,
+				     "winners added or replaced", merged->best, "left out: as good a proof is here",
+				     left);
+		if (imported->recordings)
+			cli_add_wrapped(
+				&out, 4,
+				"  %zu results of other tuners, in %zu file%s: for replays and starts of searches, "
+				"not measured here",
+				imported->results, imported->recordings, imported->recordings == 1 ? "" : "s");
 		return cli_emit_text(&out, err);
 	}
 	json_t *root = cli_json_start("tcbtune.db-import.1", &failed);
@@ -288,6 +313,8 @@ static enum tcb_status print_imported(const struct cli_db_args *args, const char
 	cli_json_set(root, "best", cli_json_size(merged->best), &failed);
 	cli_json_set(root, "left_out", cli_json_size(left), &failed);
 	cli_json_set(root, "provisional", cli_json_size(merged->provisional), &failed);
+	cli_json_set(root, "recordings", cli_json_size(imported->recordings), &failed);
+	cli_json_set(root, "results", cli_json_size(imported->results), &failed);
 	return cli_emit_json(cli_json_end(root, failed), err);
 }
 
@@ -296,20 +323,22 @@ enum tcb_status cli_db_import(const struct cli_db_args *args, struct tcb_error *
 	char path[CLI_PATH_MAX];
 	struct tcb_db_merged merged;
 	struct tcb_db *together, *db = NULL;
-	size_t winners = 0;
+	struct imported imported = { 0 };
 
 	if (args->files.count == 0)
-		return tcb_fail(err, TCB_E_USAGE,
-				"'db import' needs FILE...: what 'db export' wrote as JSON or database");
+		return tcb_fail(
+			err, TCB_E_USAGE,
+			"'db import' needs FILE...: what 'db export' wrote as JSON or database, or T4 and cache "
+			"files of other tuners");
 	TCB_TRY(tcb_db_memory("what is to be imported", &together, err));
 	enum tcb_status status = TCB_OK;
 	for (size_t i = 0; i < args->files.count && status == TCB_OK; i++)
-		status = add_file(args->ops, args->files.items[i], together, &winners, err);
+		status = add_file(args, args->files.items[i], together, &imported, err);
 	if (status == TCB_OK)
 		status = cli_open_db(args->ops, args->db, TCB_DB_WRITE, path, &db, err);
 	if (status == TCB_OK)
 		status = tcb_db_import(db, together, &merged, err);
 	tcb_db_close(db);
 	tcb_db_close(together);
-	return status == TCB_OK ? print_imported(args, path, winners, &merged, err) : status;
+	return status == TCB_OK ? print_imported(args, path, &imported, &merged, err) : status;
 }

@@ -83,9 +83,10 @@ static enum tcb_status print_trimmed(const struct cli_db_args *args, const struc
 {
 	const struct tcb_db_removed *removed = trimmed->removed;
 	const struct count_row rows[] = {
-		{ "winners", "winners", removed->winners },    { "trials", "trials", removed->trials },
-		{ "samples", "samples", removed->samples },    { "sweeps", "sweeps", removed->sweeps },
-		{ "problems", "problems", removed->problems }, { "devices", "devices", removed->devices },
+		{ "winners", "winners", removed->winners },          { "trials", "trials", removed->trials },
+		{ "samples", "samples", removed->samples },          { "sweeps", "sweeps", removed->sweeps },
+		{ "problems", "problems", removed->problems },       { "devices", "devices", removed->devices },
+		{ "recordings", "recordings", removed->recordings },
 	};
 	char before[CLI_NUMBER_MAX], after[CLI_NUMBER_MAX];
 	struct tcb_str out = { 0 };
@@ -147,7 +148,7 @@ enum tcb_status cli_db_forget(const struct cli_db_args *args, struct tcb_error *
 	enum tcb_status status = args->stale ? judge(db, &selection, err) : TCB_OK;
 	if (status == TCB_OK)
 		status = tcb_db_forget(db, &selection, args->stale, &removed, err);
-	if (status == TCB_OK && removed.winners + removed.trials == 0)
+	if (status == TCB_OK && removed.winners + removed.trials + removed.recordings == 0)
 		status = tcb_fail(err, TCB_E_NOT_FOUND, "%s: nothing of that is in it", path);
 	if (status == TCB_OK)
 		shrink(db, &trimmed.after);

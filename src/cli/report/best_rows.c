@@ -81,6 +81,7 @@ void cli_best_rows_fini(struct cli_best_rows *rows)
 			free(rows->rows[i].ties[t]);
 		free(rows->rows[i].ties);
 		free(rows->rows[i].counters);
+		free(rows->rows[i].energies);
 	}
 	free(rows->rows);
 	memset(rows, 0, sizeof *rows);

@@ -19,6 +19,8 @@ struct cli_best_row {
 	size_t tie_count;
 	struct tcb_counter *counters;
 	size_t counter_count;
+	struct tcb_energy_row *energies; /* of candidates of its space, the fastest first (energy_front.h); owned */
+	size_t energy_count;
 	int is_stale; /* cli_best_is_stale */
 	enum tcb_verdict verdict;
 	enum cli_served served;

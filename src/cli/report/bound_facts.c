@@ -173,6 +173,11 @@ void cli_bounds_facts(const struct cli_bounds *bounds, const struct tcb_best *be
 		{ "cupti", "dram__throughput.avg.pct_of_peak_sustained_elapsed", 0.01, &out->memory },
 		{ "cupti", "sm__warps_active.avg.pct_of_peak_sustained_active", 0.01, &out->warps },
 		{ "assembler", "registers", 1, &out->registers },
+		{ "assembler", "spill_bytes", 1, &out->spills },
+		{ "checker", "bank_conflicts", 1, &out->bank_conflicts },
+		{ "checker", "conflict_ways", 1, &out->conflict_ways },
+		{ "checker", "uncoalesced", 1, &out->uncoalesced },
+		{ "checker", "sector_ways", 1, &out->sector_ways },
 	};
 	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
 		*wanted[i].value =

@@ -15,6 +15,7 @@
 #include "cli/report/best_data.h"
 #include "cli/report/best_table.h"
 #include "cli/report/bound_facts.h"
+#include "cli/report/energy_front.h"
 #include "cli/report/html_report.h"
 #include "device/cpu_device.h"
 
@@ -146,6 +147,9 @@ static enum tcb_status collect(struct tcb_db *db, const struct cli_bounds *all, 
 		cli_bounds_of(all, row, &bottleneck);
 		row->bound = bottleneck.kind;
 	}
+	for (size_t i = 0; i < out->rows.count && !out->failed; i++)
+		if (has_details || out->rows.rows[i].best.joules > 0)
+			TCB_TRY(cli_energy_load(db, &out->rows.rows[i], err));
 	return out->failed ? tcb_fail(err, TCB_E_NOMEM, "out of memory") : TCB_OK;
 }
 
@@ -271,10 +275,11 @@ static void add_notes(const struct cli_best_rows *rows, const struct report_args
 	add_limits(out, rows, bullet);
 	if (args->counters)
 		add_counters(out, rows, bullet);
+	cli_energy_add(rows, bullet, out);
 }
 
-static enum tcb_status print_table(const struct cli_best_rows *rows, const struct report_args *args,
-				   struct tcb_error *err)
+static enum tcb_status print_table(const struct cli_best_rows *rows, const struct cli_recordings *recordings,
+				   const struct report_args *args, struct tcb_error *err)
 {
 	const struct cli_best_view view = view_of(args);
 	struct tcb_str out = { 0 }, notes = { 0 };
@@ -289,6 +294,7 @@ static enum tcb_status print_table(const struct cli_best_rows *rows, const struc
 		return cli_emit_to(args->out, &out, err);
 	tcb_str_add(&out, "\n");
 	add_notes(rows, args, &notes);
+	cli_recordings_add(recordings, args->format == FORMAT_MD ? "- " : "", &notes);
 	if (args->format == FORMAT_MD)
 		cli_add_markdown(&out, notes.data ? notes.data : "");
 	else
@@ -298,8 +304,8 @@ static enum tcb_status print_table(const struct cli_best_rows *rows, const struc
 	return args->format == FORMAT_MD ? cli_emit_to(args->out, &out, err) : cli_emit_text_to(args->out, &out, err);
 }
 
-static enum tcb_status print_json(const struct cli_best_rows *rows, const struct cli_bounds *bounds, const char *path,
-				  struct tcb_error *err)
+static enum tcb_status print_json(const struct cli_best_rows *rows, const struct cli_recordings *recordings,
+				  const struct cli_bounds *bounds, const char *path, struct tcb_error *err)
 {
 	int failed = 0;
 	json_t *root = cli_json_start("tcbtune.report.1", &failed), *list = json_array();
@@ -317,9 +323,11 @@ static enum tcb_status print_json(const struct cli_best_rows *rows, const struct
 			counters_note(&rows->rows[i], &host, note, sizeof note);
 		cli_json_set(row, "hardware_counters", hardware ? json_string("available") : cli_json_text(note),
 			     &failed);
+		cli_json_set(row, "energy", cli_energy_json(&rows->rows[i], &failed), &failed);
 		cli_json_add(list, row, &failed);
 	}
 	cli_json_set(root, "best", list, &failed);
+	cli_json_set(root, "imported", cli_recordings_json(recordings, &failed), &failed);
 	return cli_emit_json_to(path, cli_json_end(root, failed), err);
 }
 
@@ -402,6 +410,7 @@ static enum tcb_status run_report(const void *arguments, struct tcb_error *err)
 	const struct cli_best_view view = view_of(&args);
 	struct collecting collecting = { .args = &args };
 	struct cli_bounds bounds = { .failed = 0 };
+	struct cli_recordings recordings = { 0 };
 	struct tcb_db *db = NULL;
 	char path[CLI_PATH_MAX] = "";
 	enum tcb_status status;
@@ -420,19 +429,27 @@ static enum tcb_status run_report(const void *arguments, struct tcb_error *err)
 		status = cli_device_filter_make(args.device, bounds.list, bounds.count, &collecting.device, err);
 	if (status == TCB_OK)
 		status = collect(db, &bounds, &collecting, needs_details(&args), err);
+	if (status == TCB_OK)
+		status = cli_recordings_load(db, args.op, &recordings, err);
 	cli_best_rows_label(&collecting.rows);
 	cli_best_sort(&collecting.rows, &view);
+	if (status == TCB_OK && collecting.rows.count == 0 && recordings.count)
+		cli_say("it has recordings of other tuners (%zu), which are not measurements: 'tcbtune replay' reads "
+			"them",
+			recordings.count);
 	if (status == TCB_OK && collecting.rows.count == 0)
 		status = nothing_found(&bounds, path, &collecting, err);
 	else if (status == TCB_OK && args.format == FORMAT_JSON)
-		status = print_json(&collecting.rows, &bounds, args.out, err);
+		status = print_json(&collecting.rows, &recordings, &bounds, args.out, err);
 	else if (status == TCB_OK && args.format == FORMAT_HTML)
-		status = print_html(&(struct cli_html_source){ db, path, &collecting.rows, &bounds }, args.out, err);
+		status = print_html(&(struct cli_html_source){ db, path, &collecting.rows, &recordings, &bounds },
+				    args.out, err);
 	else if (status == TCB_OK)
-		status = print_table(&collecting.rows, &args, err);
+		status = print_table(&collecting.rows, &recordings, &args, err);
 	cli_shapes_fini(&collecting.shapes);
 	cli_best_rows_fini(&collecting.rows);
 	cli_bounds_fini(&bounds);
+	cli_recordings_fini(&recordings);
 	cli_close_db(db);
 	return status;
 }

@@ -8,6 +8,7 @@
 
 #include "base/build_info.h"
 #include "cli/core/figures.h"
+#include "cli/report/energy_front.h"
 #include "cli/report/html_plots.h"
 
 static void add_head(const struct cli_html_source *source, struct tcb_str *out)
@@ -51,6 +52,23 @@ static void add_devices(const struct cli_html_source *source, struct tcb_str *ou
 		tcb_str_add(out, "</div>\n");
 	}
 	tcb_str_add(out, "</div>\n");
+}
+
+/* Results that were measured elsewhere. */
+static void add_recordings(const struct cli_recordings *recordings, struct tcb_str *out)
+{
+	char text[640];
+
+	if (!recordings->count)
+		return;
+	tcb_str_add(out, "<h2 id=\"imported\">Imported</h2>\n<ul>\n");
+	for (size_t i = 0; i < recordings->count; i++) {
+		cli_recording_text(&recordings->list[i], text, sizeof text);
+		tcb_str_add(out, "<li>");
+		cli_html_text(out, text);
+		tcb_str_add(out, "</li>\n");
+	}
+	tcb_str_add(out, "</ul>\n");
 }
 
 /* A line may end after each comma. */
@@ -122,6 +140,7 @@ static void add_problem(const struct cli_html_source *source, const struct cli_h
 	cli_html_intervals(space, out);
 	cli_html_effects(space, out);
 	cli_html_ties(space, out);
+	cli_html_energy(space->row, out);
 	tcb_str_add(out, "</div></section>\n");
 }
 
@@ -173,6 +192,7 @@ enum tcb_status cli_html_report(const struct cli_html_source *source, struct tcb
 		add_head(source, out);
 		cli_html_summary(source, out);
 		add_devices(source, out);
+		add_recordings(source->recordings, out);
 		add_problems(source, &spaces, out);
 		status = add_scripts(source, &spaces, out, err);
 	}

@@ -8,11 +8,13 @@
 #define TCB_CLI_HTML_REPORT_H
 
 #include "cli/report/bound_facts.h"
+#include "cli/report/report_recordings.h"
 
 struct cli_html_source {
 	struct tcb_db *db;
 	const char *path; /* of the database, to be shown */
 	const struct cli_best_rows *rows;
+	const struct cli_recordings *recordings;
 	const struct cli_bounds *bounds;
 };
 /* html_page.c: the whole page. */

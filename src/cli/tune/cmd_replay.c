@@ -28,7 +28,8 @@ static const struct cli_option options[] = {
 	{ NULL, "FILE", CLI_LIST, offsetof(struct replay_args, files),
 	  "a recorded space (T4 or cache file, plain or gz) or a tuning database", .required = 1 },
 	{ "strategy", "NAME", CLI_LIST, offsetof(struct replay_args, strategies),
-	  "a search strategy: @STRATEGIES; random is always run beside it", .note = "the first of them" },
+	  "a search strategy: @STRATEGIES, or exec:PROGRAM; random is always run beside it",
+	  .note = "the first of them" },
 	{ "repeats", "N", CLI_COUNT, offsetof(struct replay_args, repeats),
 	  "runs of each strategy over each space, each with another seed", .fallback = "25" },
 	{ "starts", "WHICH", CLI_WORD, offsetof(struct replay_args, starts),
@@ -49,7 +50,8 @@ static const char BASELINE[] = "random";
 /* All that is run and what came of it. */
 struct replaying {
 	const struct replay_args *args;
-	const struct tcb_strategy *strategies[STRATEGIES_MAX];
+	struct tcb_strategy found[STRATEGIES_MAX];
+	const struct tcb_strategy *strategies[STRATEGIES_MAX]; /* FOUND's */
 	size_t strategy_count;
 	struct cli_spaces spaces;
 	struct tcb_pool *pool;
@@ -58,7 +60,7 @@ struct replaying {
 	/* of the space that is being run: [strategy * repeats + repeat] */
 	const struct tcb_replay *now;
 	struct tcb_replay_run *runs;
-	enum tcb_status *status;
+	struct tcb_error *failed;
 };
 
 /* --- running --- */
@@ -71,7 +73,8 @@ static enum tcb_status find_strategies(struct replaying *r, struct tcb_error *er
 		return tcb_fail(err, TCB_E_USAGE, "at most %d strategies at once", STRATEGIES_MAX - 1);
 	for (size_t i = 0; i < wanted->count || i == 0; i++) {
 		const char *name = wanted->count ? wanted->items[i] : NULL;
-		TCB_TRY(tcb_strategy_get(name, NULL, &r->strategies[r->strategy_count++], err));
+		r->strategies[r->strategy_count] = &r->found[r->strategy_count];
+		TCB_TRY(tcb_strategy_get(name, NULL, &r->found[r->strategy_count++], err));
 		has_baseline |= !strcmp(r->strategies[i]->name, BASELINE);
 	}
 	if (!has_baseline && !(r->args->until_stable > 0))
@@ -103,8 +106,8 @@ static enum tcb_status allocate(struct replaying *r, struct tcb_error *err)
 	r->replays = calloc(r->spaces.count, sizeof *r->replays);
 	r->scores = calloc(r->spaces.count * r->strategy_count, sizeof *r->scores);
 	r->runs = calloc(runs, sizeof *r->runs);
-	r->status = calloc(runs, sizeof *r->status);
-	if (!r->replays || !r->scores || !r->runs || !r->status)
+	r->failed = calloc(runs, sizeof *r->failed);
+	if (!r->replays || !r->scores || !r->runs || !r->failed)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu runs", runs);
 	return TCB_OK;
 }
@@ -114,8 +117,8 @@ static void run_one(void *ctx, size_t task, unsigned thread)
 	struct replaying *r = ctx;
 	const size_t repeats = r->args->repeats;
 	(void)thread;
-	r->status[task] = tcb_replay_run(r->now, r->strategies[task / repeats], r->args->seed + task % repeats,
-					 &r->runs[task], NULL);
+	(void)tcb_replay_run(r->now, r->strategies[task / repeats], r->args->seed + task % repeats, &r->runs[task],
+			     &r->failed[task]);
 }
 
 /* Of the runs over SPACE. */
@@ -123,9 +126,9 @@ static enum tcb_status judge_space(struct replaying *r, size_t space, struct tcb
 {
 	const size_t repeats = r->args->repeats, tasks = r->strategy_count * repeats;
 	for (size_t t = 0; t < tasks; t++)
-		if (r->status[t] != TCB_OK)
-			return tcb_fail(err, r->status[t], "strategy %s over %s: %s", r->strategies[t / repeats]->name,
-					r->now->space->name, tcb_status_text(r->status[t]));
+		if (r->failed[t].status != TCB_OK)
+			return tcb_fail(err, r->failed[t].status, "%.100s: %.400s", r->now->space->name,
+					r->failed[t].message);
 	for (size_t s = 0; s < r->strategy_count; s++)
 		TCB_TRY(tcb_replay_judge(r->now, r->runs + s * repeats, repeats,
 					 &r->scores[space * r->strategy_count + s], err));
@@ -268,7 +271,7 @@ static void replaying_fini(struct replaying *r)
 	free(r->replays);
 	free(r->scores);
 	free(r->runs);
-	free(r->status);
+	free(r->failed);
 	cli_spaces_fini(&r->spaces);
 }
 

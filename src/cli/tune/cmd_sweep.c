@@ -129,7 +129,9 @@ static enum tcb_status run_sweep(const void *arguments, struct tcb_error *err)
 	TCB_TRY(cli_sweep_args_check(args, err));
 	TCB_TRY(cli_shard_find(args->shard, &run.shard, err));
 	TCB_TRY(cli_problems_make(args->ops, args->op, args->contract, &args->shapes, args->gguf, &problems, err));
-	status = cli_sweeping_open(&run, err);
+	status = cli_require_make(args->require, &run.require, err);
+	if (status == TCB_OK)
+		status = cli_sweeping_open(&run, err);
 	if (status == TCB_OK)
 		status = cli_problems_keep(&problems, &run.place.device.target, err);
 	if (status == TCB_OK && args->effort == CLI_EFFORT_ESTIMATE &&

@@ -11,10 +11,12 @@
 
 #include <zlib.h>
 
+#include "base/util.h"
 #include "cli/core/emit.h"
 #include "cli/core/setup.h"
 #include "cli/tune/replay_input.h"
 #include "db/db.h"
+#include "db/recordings.h"
 #include "kernels/op.h"
 
 enum {
@@ -27,12 +29,7 @@ static const char DATABASE[] = "SQLite format 3", XZ[] = "\xfd"
 
 /* --- files --- */
 
-struct bytes {
-	char *data;
-	size_t count, capacity;
-};
-
-static enum tcb_status read_some(gzFile file, const char *path, struct bytes *out, int *more, struct tcb_error *err)
+static enum tcb_status read_some(gzFile file, const char *path, struct cli_bytes *out, int *more, struct tcb_error *err)
 {
 	if (out->capacity - out->count < READ_BYTES) {
 		const size_t capacity = 2 * out->capacity + READ_BYTES;
@@ -52,8 +49,7 @@ static enum tcb_status read_some(gzFile file, const char *path, struct bytes *ou
 	return TCB_OK;
 }
 
-/* All of PATH, inflated. */
-static enum tcb_status read_file(const char *path, struct bytes *out, struct tcb_error *err)
+enum tcb_status cli_read_inflated(const char *path, struct cli_bytes *out, struct tcb_error *err)
 {
 	struct stat info;
 	if (stat(path, &info) != 0)
@@ -73,7 +69,7 @@ static enum tcb_status read_file(const char *path, struct bytes *out, struct tcb
 	return status;
 }
 
-static int begins_with(const struct bytes *bytes, const char *with)
+static int begins_with(const struct cli_bytes *bytes, const char *with)
 {
 	return bytes->count >= strlen(with) && !memcmp(bytes->data, with, strlen(with));
 }
@@ -200,12 +196,46 @@ static int add_tried(void *ctx, const struct tcb_tried *tried)
 	return from->status != TCB_OK;
 }
 
+static int add_result(void *ctx, const char *result)
+{
+	struct tcb_str *text = ctx;
+	tcb_str_addf(text, "%s%s", text->length ? "," : "{\"results\":[", result);
+	return 0;
+}
+
+/* What was imported of one op on one device, as the T4 file that it could be exported to. */
+static int add_recording(void *ctx, const struct tcb_recording *recording)
+{
+	struct from_database *from = ctx;
+	struct tcb_str text = { 0 };
+	struct tcb_recorded space;
+	char name[sizeof space.name];
+	(void)snprintf(name, sizeof name, "%.60s %.60s imported", recording->op, recording->device);
+	from->status = tcb_db_recorded_each(from->db, recording->id, add_result, &text, from->err);
+	tcb_str_add(&text, "]}");
+	if (from->status == TCB_OK && text.failed)
+		from->status = tcb_fail(from->err, TCB_E_NOMEM, "%s: out of memory", name);
+	if (from->status == TCB_OK)
+		from->status = tcb_recorded_parse(text.data, text.length, name, &space, from->err);
+	tcb_str_fini(&text);
+	if (from->status == TCB_OK) {
+		from->status = add(from->spaces, &space, &(struct cli_origin){ .geometries = NULL }, from->err);
+		if (from->status != TCB_OK)
+			tcb_recorded_fini(&space);
+	}
+	return from->status != TCB_OK;
+}
+
 static enum tcb_status add_database(struct cli_spaces *spaces, const char *path, struct tcb_error *err)
 {
 	struct from_database from = { .spaces = spaces, .err = err };
 	const size_t before = spaces->count;
 	TCB_TRY(cli_open_db_file(spaces->ops, path, TCB_DB_READ, &from.db, err));
 	enum tcb_status status = tcb_db_tried_each(from.db, add_tried, &from, err);
+	if (status == TCB_OK)
+		status = from.status;
+	if (status == TCB_OK)
+		status = tcb_db_recording_each(from.db, NULL, NULL, add_recording, &from, err);
 	if (status == TCB_OK)
 		status = from.status;
 	cli_close_db(from.db);
@@ -233,7 +263,7 @@ static void say_open(const struct tcb_recorded *space, const char *path)
 		path, space->lattice.count, most);
 }
 
-static enum tcb_status add_bytes(struct cli_spaces *spaces, const struct bytes *bytes, const char *path,
+static enum tcb_status add_bytes(struct cli_spaces *spaces, const struct cli_bytes *bytes, const char *path,
 				 struct tcb_error *err)
 {
 	const char *slash = strrchr(path, '/');
@@ -249,9 +279,9 @@ static enum tcb_status add_bytes(struct cli_spaces *spaces, const struct bytes *
 
 enum tcb_status cli_spaces_add(struct cli_spaces *spaces, const char *path, struct tcb_error *err)
 {
-	struct bytes bytes = { 0 };
+	struct cli_bytes bytes = { 0 };
 	struct stat info;
-	enum tcb_status status = read_file(path, &bytes, err);
+	enum tcb_status status = cli_read_inflated(path, &bytes, err);
 	if (status == TCB_OK && begins_with(&bytes, XZ))
 		status = tcb_fail(err, TCB_E_USAGE, "%s: is compressed with xz: unpack it first (xz -dk)", path);
 	else if (status == TCB_OK && begins_with(&bytes, DATABASE) && stat(path, &info) == 0 &&

@@ -7,6 +7,13 @@
 
 #include "cli/tune/replay_starts.h"
 
+/* All of a file, inflated. */
+struct cli_bytes {
+	char *data; /* free() it */
+	size_t count, capacity;
+};
+enum tcb_status cli_read_inflated(const char *path, struct cli_bytes *out, struct tcb_error *err);
+
 struct cli_spaces {
 	const struct tcb_registry *ops; /* of the problems of databases */
 	struct tcb_recorded *items;

@@ -22,7 +22,7 @@ struct stopping {
 	/* of the space that is being run */
 	struct tcb_replay replay;
 	size_t space;
-	enum tcb_status *status; /* [strategy * repeats + repeat] */
+	struct tcb_error *failed; /* [strategy * repeats + repeat] */
 };
 
 /* --- running --- */
@@ -37,8 +37,8 @@ static void run_one(void *ctx, size_t task, unsigned thread)
 	struct stopping *s = ctx;
 	const size_t strategy = task / s->asked->repeats, repeat = task % s->asked->repeats;
 	(void)thread;
-	s->status[task] = tcb_replay_stop(&s->replay, s->asked->strategies[strategy], s->asked->seed + repeat,
-					  s->asked->until, &runs_of(s, strategy, s->space)[repeat], NULL);
+	(void)tcb_replay_stop(&s->replay, s->asked->strategies[strategy], s->asked->seed + repeat, s->asked->until,
+			      &runs_of(s, strategy, s->space)[repeat], &s->failed[task]);
 }
 
 static enum tcb_status run_space(struct stopping *s, struct tcb_error *err)
@@ -49,10 +49,9 @@ static enum tcb_status run_space(struct stopping *s, struct tcb_error *err)
 	tcb_pool_run(asked->pool, tcb_pool_threads(asked->pool), TCB_SCHED_DYNAMIC, tasks, run_one, s);
 	tcb_replay_fini(&s->replay);
 	for (size_t t = 0; t < tasks; t++)
-		if (s->status[t] != TCB_OK)
-			return tcb_fail(err, s->status[t], "strategy %s over %s: %s",
-					asked->strategies[t / asked->repeats]->name, asked->spaces[s->space].name,
-					tcb_status_text(s->status[t]));
+		if (s->failed[t].status != TCB_OK)
+			return tcb_fail(err, s->failed[t].status, "%.100s: %.400s", asked->spaces[s->space].name,
+					s->failed[t].message);
 	for (size_t i = 0; i < asked->strategy_count; i++)
 		TCB_TRY(tcb_replay_stops_judge(runs_of(s, i, s->space), asked->repeats,
 					       &s->spaces[i * asked->space_count + s->space], err));
@@ -66,8 +65,8 @@ static enum tcb_status run_all(struct stopping *s, struct tcb_error *err)
 	s->runs = calloc(rows * asked->repeats, sizeof *s->runs);
 	s->spaces = calloc(rows, sizeof *s->spaces);
 	s->all = calloc(asked->strategy_count, sizeof *s->all);
-	s->status = calloc(asked->strategy_count * asked->repeats, sizeof *s->status);
-	if (!s->runs || !s->spaces || !s->all || !s->status)
+	s->failed = calloc(asked->strategy_count * asked->repeats, sizeof *s->failed);
+	if (!s->runs || !s->spaces || !s->all || !s->failed)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu runs", rows * asked->repeats);
 	for (s->space = 0; s->space < asked->space_count; s->space++)
 		TCB_TRY(run_space(s, err));
@@ -180,6 +179,6 @@ enum tcb_status cli_replay_stable(const struct cli_stable *stable, int json, str
 	free(s.runs);
 	free(s.spaces);
 	free(s.all);
-	free(s.status);
+	free(s.failed);
 	return status;
 }

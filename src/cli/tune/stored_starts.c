@@ -91,17 +91,20 @@ static int same_problem(const struct tcb_problem *a, const struct tcb_problem *b
 
 void cli_starts_say(const char *label, const struct tcb_sweep_result *result, const struct cli_winners *winners)
 {
-	size_t problems = 0, stored = 0; /* those come first */
-	while (stored < result->start_count && !result->starts[stored].is_modelled)
-		stored++;
-	for (size_t i = 0; i < stored; i++) {
-		const struct tcb_problem *problem = &winners->items[result->starts[i].winner].problem;
+	size_t problems = 0, first = 0, imported = 0; /* a model's come last */
+	for (; first < result->start_count && !result->starts[first].is_modelled; first++) {
+		const struct tcb_start_winner *winner = &winners->items[result->starts[first].winner];
 		size_t seen = 0;
-		while (seen < i && !same_problem(problem, &winners->items[result->starts[seen].winner].problem))
+		while (seen < first &&
+		       (winners->items[result->starts[seen].winner].is_imported ||
+			!same_problem(&winner->problem, &winners->items[result->starts[seen].winner].problem)))
 			seen++;
-		problems += seen == i;
+		imported += (size_t)winner->is_imported;
+		problems += seen == first && !winner->is_imported;
 	}
-	const size_t modelled = result->start_count - stored;
+	const size_t modelled = result->start_count - first, stored = first - imported;
+	if (imported)
+		cli_say("%s: %zu start%s from imported results", label, imported, imported == 1 ? "" : "s");
 	if (stored)
 		cli_say("%s: %zu start%s from stored winners of %zu problem%s", label, stored, stored == 1 ? "" : "s",
 			problems, problems == 1 ? "" : "s");
@@ -132,7 +135,12 @@ void cli_starts_json(json_t *sweep, const struct tcb_sweep_result *result, const
 		json_t *object = json_object();
 		tcb_geometry_print(&start->geometry, text);
 		cli_json_set(object, "geometry", json_string(text), failed);
-		cli_json_set(object, "from", json_string(start->is_modelled ? "model" : "stored"), failed);
+		const int is_imported = !start->is_modelled && winners->items[start->winner].is_imported;
+		cli_json_set(object, "from",
+			     json_string(start->is_modelled ? "model"
+					 : is_imported      ? "imported"
+							    : "stored"),
+			     failed);
 		if (!start->is_modelled)
 			describe_winner(object, &winners->items[start->winner], start->is_carried, failed);
 		cli_json_add(list, object, failed);

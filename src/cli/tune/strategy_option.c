@@ -27,7 +27,7 @@ enum tcb_status cli_strategy_check(const char *name, struct tcb_error *err)
 	for (size_t i = 0; i < count && i < 32; i++)
 		tcb_str_addf(&list, "%s%s", i ? ", " : "", names[i]);
 	cli_suggestion(name, names, count, suggestion, sizeof suggestion);
-	tcb_fail(err, TCB_E_USAGE, "unknown strategy '%s'%s; strategies: %s", name, suggestion,
+	tcb_fail(err, TCB_E_USAGE, "unknown strategy '%s'%s; strategies: %s, exec:PROGRAM", name, suggestion,
 		 list.data ? list.data : "");
 	tcb_str_fini(&list);
 	return TCB_E_USAGE;

@@ -5,6 +5,7 @@
  */
 #include "cli/tune/sweep_options.h"
 
+#include "base/objective.h"
 #include "cli/tune/effort.h"
 #include "cli/tune/strategy_option.h"
 #include "cli/tune/sweep_shards.h"
@@ -22,7 +23,16 @@ const struct cli_option cli_sweep_options[] = {
 	  "take the shapes of this model file's tensors of the op's weight type, one token each" },
 	CLI_OPTION_CONTRACT(struct cli_sweep_args),
 	{ "strategy", "S", CLI_TEXT, offsetof(struct cli_sweep_args, strategy),
-	  "how candidates are chosen: @STRATEGIES; the first by default" },
+	  "how candidates are chosen: @STRATEGIES; exec:PROGRAM: by a program of yours (docs/outside-strategies.md); "
+	  "the first by default" },
+	{ "objective", "O", CLI_WORD, offsetof(struct cli_sweep_args, objective),
+	  "what the winner has the least of: time, energy, or edp, both multiplied; energy is measured after the "
+	  "finals, "
+	  "1.5 s and more for each candidate that may win (docs/measuring.md)",
+	  .words = "time|energy|edp", .fallback = "time" },
+	{ "require", "EXPR", CLI_TEXT, offsetof(struct cli_sweep_args, require),
+	  "try only candidates for which this holds, as in 'occupancy >= 0.5 and bank_conflicts == 0': of kernels in "
+	  "PTX, by what is known before they run (docs/ptx.md, \"Conditions\"); what is known is measured again" },
 	{ "effort", "E", CLI_WORD, offsetof(struct cli_sweep_args, effort),
 	  "how much is done, see below; the other options override single values of it", .words = CLI_EFFORT_WORDS,
 	  .fallback = "normal" },
@@ -76,10 +86,14 @@ const struct cli_option cli_sweep_options[] = {
 enum tcb_status cli_sweep_args_check(const struct cli_sweep_args *args, struct tcb_error *err)
 {
 	TCB_TRY(cli_strategy_check(args->strategy, err));
+	if (args->objective && args->effort == CLI_EFFORT_ESTIMATE)
+		return tcb_fail(err, TCB_E_USAGE, "--objective %s needs measurements, and --effort estimate makes none",
+				tcb_objective_text((enum tcb_objective)args->objective));
 	return cli_finals_check_options(args->finals_only, args->allow_missing,
-					args->shard   ? "shard"
-					: args->fresh ? "fresh"
-					: args->again ? "again"
-						      : NULL,
+					args->shard     ? "shard"
+					: args->require ? "require"
+					: args->fresh   ? "fresh"
+					: args->again   ? "again"
+							: NULL,
 					err);
 }

@@ -9,7 +9,7 @@
 
 struct cli_sweep_args {
 	const struct tcb_registry *ops;
-	const char *op, *device, *contract, *gguf, *strategy, *shard, *db;
+	const char *op, *device, *contract, *gguf, *strategy, *shard, *require, *db;
 	struct cli_list shapes;
 	uint64_t threads, max_trials, seed, rotation, finalists;
 	double wait_quiet_s, budget_s, timeout_s, until_stable,
@@ -17,6 +17,7 @@ struct cli_sweep_args {
 	int effort;           /* enum cli_effort */
 	int counters;         /* index in the words below: the order of enum tcb_counters_mode */
 	int starts;           /* index in the words below */
+	int objective;        /* enum tcb_objective */
 	int any_size, fresh, again, measured_only, finals_only, allow_missing, json;
 };
 extern const struct cli_option cli_sweep_options[];

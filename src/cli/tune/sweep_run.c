@@ -20,6 +20,7 @@
 #include "cli/tune/disturbance.h"
 #include "cli/tune/former.h"
 #include "cli/tune/measured_cache.h"
+#include "cli/tune/recorded_starts.h"
 #include "cli/tune/shard_option.h"
 #include "cli/tune/stored_starts.h"
 #include "cli/tune/strategy_option.h"
@@ -73,7 +74,7 @@ static enum tcb_status load_known(struct sweep_job *job, struct tcb_error *err)
 	const struct tcb_problem *problem = &job->problem->problem;
 	struct tcb_current current;
 
-	if (job->run->args->fresh || job->run->args->again)
+	if (job->run->args->fresh || job->run->args->again || job->run->args->require)
 		return TCB_OK;
 	TCB_TRY(cli_known_trials(job->run->db, job->problem, &job->run->place.device, job->run->args->rotation,
 				 &job->trials, &job->trial_count, err));
@@ -100,11 +101,13 @@ static enum tcb_status begin_sweep(struct sweep_job *job, const struct tcb_sweep
 	char signature[TCB_SIGNATURE_MAX];
 	char shard[TCB_SHARD_TEXT_MAX];
 	tcb_shard_print(&opts->shard, shard);
-	json_t *settings = json_pack("{s:i, s:f, s:I, s:f, s:i, s:b, s:b, s:i, s:s*}", "states", (int)opts->states,
-				     "budget_s", opts->budget_s, "max_trials", (json_int_t)opts->max_trials,
-				     "timeout_s", opts->timeout_s, "counters", (int)opts->counters, "any_size",
-				     opts->any_size, "fresh", job->run->args->fresh || job->run->args->again,
-				     "finalists", (int)opts->finalists, "shard", shard[0] ? shard : NULL);
+	const char *objective = opts->objective ? tcb_objective_text(opts->objective) : NULL;
+	json_t *settings =
+		json_pack("{s:i, s:f, s:I, s:f, s:i, s:b, s:b, s:i, s:s*, s:s*, s:s*}", "states", (int)opts->states,
+			  "budget_s", opts->budget_s, "max_trials", (json_int_t)opts->max_trials, "timeout_s",
+			  opts->timeout_s, "counters", (int)opts->counters, "any_size", opts->any_size, "fresh",
+			  job->run->args->fresh || job->run->args->again, "finalists", (int)opts->finalists, "shard",
+			  shard[0] ? shard : NULL, "objective", objective, "require", job->run->args->require);
 	char *text = settings ? json_dumps(settings, JSON_COMPACT) : NULL;
 	struct tcb_sweep_record record = {
 		.device = &job->run->place.device,
@@ -178,6 +181,9 @@ static void fill_best(const struct sweep_job *job, const struct tcb_decision *de
 	best->regret = decision->regret;
 	best->flip_probability = decision->flip_probability;
 	best->expected_gain = expected_gain(job, decision);
+	strcpy(best->objective, tcb_objective_text(decision->objective));
+	best->joules = decision->joules > 0 ? decision->joules : NAN;
+	best->default_joules = decision->default_joules > 0 ? decision->default_joules : NAN;
 	best->others_busy = job->others_busy;
 	best->held_back = job->held_back;
 	best->final_rounds = decision->rounds;
@@ -244,6 +250,9 @@ static enum tcb_status no_winner(const struct sweep_job *job, struct tcb_error *
 				"'tcbtune space' lists them",
 				job->label, result->failed, result->space_count, result->failure_count,
 				result->failure[0] ? result->failure : "no time was left");
+	if (result->refused == result->space_count)
+		return tcb_fail(err, TCB_E_NOT_FOUND, "%s: none of %zu candidates was tried: the first is %.160s",
+				job->label, result->space_count, result->refusal);
 	return tcb_fail(err, job->first_failure == TCB_OUTCOME_WRONG ? TCB_E_VERIFY : TCB_E_FAILED,
 			"%s: no candidate could be measured, %zu of %zu failed%s%s%s%.200s; 'tcbtune space' lists them",
 			job->label, result->failed, result->space_count,
@@ -278,6 +287,9 @@ static void say_result(const struct sweep_job *job)
 	if (result->with_passes)
 		snprintf(passes, sizeof passes, "; the best %zu once more with passes=all", result->with_passes);
 	print_ended(job, ended, sizeof ended);
+	if (result->refused)
+		cli_say("%s: %zu candidate%s not tried, the first since it is %s", job->label, result->refused,
+			result->refused == 1 ? " was" : "s were", result->refusal);
 	if (cli_sweeping_is_modelled(job->run))
 		cli_say("%s: ranked %zu candidates of %zu by the model, %zu of them failed; nothing was measured, "
 			"because %s%s%s",
@@ -364,6 +376,8 @@ static void fill_options(const struct cli_sweeping *run, struct attending *atten
 		.timeout_s = args->timeout_s,
 		.finalists = run->limits.finalists,
 		.counters = (enum tcb_counters_mode)args->counters,
+		.objective = (enum tcb_objective)args->objective,
+		.require = run->require.expression ? &run->require.require : NULL,
 		.stop = &cli_stop_asked,
 		.progress = attend,
 		.progress_ctx = attending,
@@ -496,6 +510,15 @@ static enum tcb_status know_cache(struct cli_sweeping *run, struct tcb_error *er
 	return TCB_OK;
 }
 
+/* What won elsewhere, and what was best in results of other tuners. */
+static enum tcb_status read_starts(struct sweep_job *job, struct tcb_error *err)
+{
+	const struct tcb_device *device = &job->run->place.device;
+
+	TCB_TRY(cli_winners_read(job->run->db, &job->problem->problem, device, &job->winners, err));
+	return cli_recorded_starts(job->run->db, &job->problem->problem, device, &job->winners, err);
+}
+
 enum tcb_status cli_sweep_problem(struct cli_sweeping *run, const struct cli_problem *problem, struct tcb_error *err)
 {
 	struct sweep_job job = { .run = run, .problem = problem, .others_busy = NAN, .held_back = NAN };
@@ -515,7 +538,7 @@ enum tcb_status cli_sweep_problem(struct cli_sweeping *run, const struct cli_pro
 	}
 	status = load_known(&job, err);
 	if (status == TCB_OK && (run->args->starts & 1) && !cli_sweeping_is_modelled(run))
-		status = cli_winners_read(run->db, &problem->problem, &run->place.device, &job.winners, err);
+		status = read_starts(&job, err);
 	if (status == TCB_OK)
 		status = cli_former_load(run->db, &run->place.device, &problem->problem, &job.former, err);
 	status = check_known(&job, err);
@@ -530,6 +553,16 @@ enum tcb_status cli_sweep_problem(struct cli_sweeping *run, const struct cli_pro
 	return status;
 }
 
+/* Before anything is measured in vain. */
+static enum tcb_status check_meter(const struct tcb_place *place, struct tcb_error *err)
+{
+	struct tcb_meter meter;
+
+	TCB_TRY(tcb_meter_open(place, &meter, err));
+	tcb_meter_close(&meter);
+	return TCB_OK;
+}
+
 enum tcb_status cli_sweeping_open(struct cli_sweeping *run, struct tcb_error *err)
 {
 	const struct cli_sweep_args *args = run->args;
@@ -538,12 +571,14 @@ enum tcb_status cli_sweeping_open(struct cli_sweeping *run, struct tcb_error *er
 	TCB_TRY(tcb_place_open_others(args->device, &run->others, &run->other_count, err));
 	if ((args->measured_only || args->finals_only) && cli_sweeping_is_modelled(run))
 		TCB_TRY(tcb_place_open(args->device, (unsigned)args->threads, 1, &run->place, err));
-	return TCB_OK;
+	TCB_TRY(cli_require_check(&run->require, &run->place, cli_sweeping_is_modelled(run), err));
+	return args->objective ? check_meter(&run->place, err) : TCB_OK;
 }
 
 void cli_sweeping_close(struct cli_sweeping *run)
 {
 	json_decref(run->sweeps);
+	cli_require_fini(&run->require);
 	cli_best_rows_fini(&run->rows);
 	free(run->estimates.items);
 	free(run->others);

@@ -11,6 +11,7 @@
 #include "cli/report/best_rows.h"
 #include "cli/tune/disturbance.h"
 #include "cli/tune/effort.h"
+#include "cli/tune/require_option.h"
 #include "cli/tune/sweep_estimate.h"
 #include "cli/tune/sweep_options.h"
 
@@ -19,6 +20,7 @@ struct cli_sweeping {
 	uint64_t begun_ns; /* the command; then each problem after the first */
 	const struct cli_sweep_args *args;
 	struct tcb_shard shard;
+	struct cli_require require;
 	struct tcb_place place;
 	struct tcb_place *others; /* of cuda:all, beside PLACE; owned */
 	size_t other_count;

@@ -30,8 +30,40 @@ void tcb_recorded_fini(struct tcb_recorded *recorded)
 {
 	free(recorded->value);
 	free(recorded->price);
+	free(recorded->geometries);
+	for (size_t i = 0; recorded->names.parameter && i < recorded->names.fields; i++)
+		free(recorded->names.parameter[i]);
+	for (size_t i = 0; i < recorded->names.word_count; i++)
+		free(recorded->names.word[i]);
+	free(recorded->names.parameter);
+	free(recorded->names.value);
+	free(recorded->names.is_word);
+	free(recorded->names.word);
 	tcb_lattice_fini(&recorded->lattice);
 	*recorded = (struct tcb_recorded){ 0 };
+}
+
+static const char *recorded_name(const void *ctx, size_t field, char room[TCB_NAMED_ROOM])
+{
+	(void)room;
+	return ((const struct tcb_recorded_names *)ctx)->parameter[field];
+}
+
+static struct tcb_named_value recorded_value(const void *ctx, size_t index, size_t field)
+{
+	const struct tcb_recorded_names *names = ctx;
+	const size_t at = index * names->fields + field;
+	return (struct tcb_named_value){ .number = names->value[at],
+					 .word = names->is_word[at] ? names->word[(size_t)names->value[at]] : NULL };
+}
+
+struct tcb_named_space tcb_recorded_named(const struct tcb_recorded *recorded)
+{
+	const size_t count = recorded->lattice.count;
+	if (recorded->geometries)
+		return tcb_named_geometries(recorded->geometries, count);
+	return (struct tcb_named_space){ count, recorded->names.fields, recorded_name, recorded_value,
+					 &recorded->names };
 }
 
 static double value_of(const struct tcb_trial *trial, enum tcb_state state)
@@ -62,14 +94,12 @@ static double price_of(const struct tcb_trial *trial)
 static enum tcb_status make_lattice(struct tcb_recorded *out, const struct tcb_trial *trials, size_t count,
 				    struct tcb_error *err)
 {
-	struct tcb_geometry *geometries = malloc(count * sizeof *geometries + 1);
-	if (!geometries)
+	out->geometries = malloc(count * sizeof *out->geometries + 1);
+	if (!out->geometries)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu geometries", count);
 	for (size_t i = 0; i < count; i++)
-		geometries[i] = trials[i].geometry;
-	enum tcb_status status = tcb_lattice_of_geometries(&out->lattice, geometries, count, err);
-	free(geometries);
-	return status;
+		out->geometries[i] = trials[i].geometry;
+	return tcb_lattice_of_geometries(&out->lattice, out->geometries, count, err);
 }
 
 enum tcb_status tcb_recorded_trials(const struct tcb_trial *trials, size_t count, enum tcb_state state,

@@ -20,6 +20,16 @@ struct tcb_recorded {
 	size_t starts[TCB_STARTS_MAX], start_count; /* tried after it, before the strategy is asked */
 	double *value; /* [index]: the time found, infinite where the candidate failed; owned */
 	double *price; /* [index]: what trying it took, any unit but the same for all; owned */
+	/* What candidates are called: their geometries, or what a file has; owned. */
+	struct tcb_geometry *geometries; /* [index]; NULL: of a file */
+	struct tcb_recorded_names {
+		size_t fields;
+		char **parameter;       /* [field] */
+		double *value;          /* [index * fields + field]: a number, or the place of a word */
+		unsigned char *is_word; /* the same: which of both */
+		char **word;
+		size_t word_count;
+	} names;
 };
 
 /*
@@ -31,6 +41,14 @@ struct tcb_recorded {
 enum tcb_status tcb_recorded_parse(const char *text, size_t bytes, const char *name, struct tcb_recorded *out,
 				   struct tcb_error *err);
 
+/* For those who read such files as JSON: the file, repaired; a time in milliseconds, of a VALUE in UNIT (nullable),
+ * infinite for what stands for a failure; and what the KEY of a cache's record says of the parameters NAMES. */
+struct json_t;
+enum tcb_status tcb_recorded_load(const char *text, size_t bytes, const char *name, struct json_t **out, int *is_open,
+				  struct tcb_error *err);
+double tcb_recorded_time(const struct json_t *value, const char *unit);
+struct json_t *tcb_recorded_from_key(const struct json_t *names, const char *key);
+
 /* recorded.c: COUNT trials of one problem, as they were in STATE.  Those that were not measured in it have failed. */
 enum tcb_status tcb_recorded_trials(const struct tcb_trial *trials, size_t count, enum tcb_state state,
 				    const char *name, struct tcb_recorded *out, struct tcb_error *err);
@@ -38,5 +56,7 @@ enum tcb_status tcb_recorded_trials(const struct tcb_trial *trials, size_t count
 enum tcb_status tcb_recorded_alloc(struct tcb_recorded *recorded, size_t count, const char *name,
 				   struct tcb_error *err);
 void tcb_recorded_fini(struct tcb_recorded *recorded);
+/* Its candidates by their names; of a space that has none, no fields. */
+struct tcb_named_space tcb_recorded_named(const struct tcb_recorded *recorded);
 
 #endif

@@ -117,8 +117,8 @@ static enum tcb_status close_end(struct scan *scan, const char *name, int *is_op
 	return TCB_OK;
 }
 
-static enum tcb_status load(const char *text, size_t bytes, const char *name, json_t **out, int *is_open,
-			    struct tcb_error *err)
+enum tcb_status tcb_recorded_load(const char *text, size_t bytes, const char *name, json_t **out, int *is_open,
+				  struct tcb_error *err)
 {
 	struct scan scan = { 0 };
 	json_error_t why;
@@ -144,18 +144,28 @@ static enum tcb_status load(const char *text, size_t bytes, const char *name, js
 struct reading {
 	const char *name;
 	size_t count, fields;
-	const char **parameters; /* [field]: lent from the JSON */
-	double *values;          /* [index * fields + field] */
-	unsigned char *named;    /* [field]: some value is a word */
-	json_t *words;           /* word -> its number: words are different values, in no order */
+	const char **parameters;          /* [field]: lent from the JSON */
+	struct tcb_recorded_names *names; /* OUT's */
+	unsigned char *named;             /* [field]: some value is a word */
+	json_t *words;                    /* word -> its number: words are different values, in no order */
 	struct tcb_recorded *out;
 };
+
+static int add_word(struct tcb_recorded_names *names, const char *word)
+{
+	char **grown = realloc(names->word, (names->word_count + 1) * sizeof *grown);
+	if (!grown)
+		return -1;
+	names->word = grown;
+	names->word[names->word_count] = strdup(word);
+	return names->word[names->word_count] ? (int)(names->word_count++, 0) : -1;
+}
 
 /* A number for VALUE; words of all parameters share their numbers. */
 static enum tcb_status number_of(struct reading *r, size_t index, size_t field, const json_t *value,
 				 struct tcb_error *err)
 {
-	double *to = &r->values[index * r->fields + field];
+	double *to = &r->names->value[index * r->fields + field];
 	if (json_is_number(value) || json_is_boolean(value)) {
 		*to = json_is_number(value) ? json_number_value(value) : json_is_true(value);
 		return TCB_OK;
@@ -167,10 +177,11 @@ static enum tcb_status number_of(struct reading *r, size_t index, size_t field, 
 	json_t *known = json_object_get(r->words, word);
 	if (!known) {
 		known = json_integer((json_int_t)json_object_size(r->words));
-		if (json_object_set_new(r->words, word, known) != 0)
+		if (json_object_set_new(r->words, word, known) != 0 || add_word(r->names, word) != 0)
 			return tcb_fail(err, TCB_E_NOMEM, "out of memory for the words of %s", r->name);
 	}
 	*to = (double)json_integer_value(known);
+	r->names->is_word[index * r->fields + field] = 1;
 	r->named[field] = 1;
 	return TCB_OK;
 }
@@ -178,7 +189,7 @@ static enum tcb_status number_of(struct reading *r, size_t index, size_t field, 
 static double parameter_value(const void *ctx, size_t index, size_t field)
 {
 	const struct reading *r = ctx;
-	return r->values[index * r->fields + field];
+	return r->names->value[index * r->fields + field];
 }
 
 static int parameter_is_named(const void *ctx, size_t field)
@@ -239,7 +250,7 @@ static double unit_ms(const char *unit)
 }
 
 /* VALUE as a time in milliseconds: infinite for a word, for nothing, and for what stands for a failure. */
-static double time_of(const json_t *value, const char *unit)
+double tcb_recorded_time(const json_t *value, const char *unit)
 {
 	const double time = json_is_number(value) ? json_number_value(value) : INFINITY;
 	return time > 0 && time < FAILED_FROM ? time * unit_ms(unit) : INFINITY;
@@ -257,8 +268,8 @@ static void read_t4_times(const json_t *result, double *value_out, double *price
 		const json_t *m = json_array_get(measurements, i);
 		const char *name = json_string_value(json_object_get(m, "name"));
 		if (name && !strcmp(name, "time"))
-			*value_out =
-				time_of(json_object_get(m, "value"), json_string_value(json_object_get(m, "unit")));
+			*value_out = tcb_recorded_time(json_object_get(m, "value"),
+						       json_string_value(json_object_get(m, "unit")));
 	}
 	if (invalidity && strcmp(invalidity, "correct") != 0)
 		*value_out = INFINITY;
@@ -273,10 +284,15 @@ static enum tcb_status begin(struct reading *r, size_t count, const json_t *conf
 		return tcb_fail(err, TCB_E_FORMAT, "%s: has no %s", r->name, count ? "parameters" : "configurations");
 	r->count = count;
 	r->parameters = calloc(r->fields, sizeof *r->parameters);
-	r->values = calloc(count * r->fields, sizeof *r->values);
+	TCB_TRY(tcb_recorded_alloc(r->out, count, r->name, err));
+	r->names = &r->out->names;
+	r->names->fields = r->fields;
+	r->names->parameter = calloc(r->fields, sizeof *r->names->parameter);
+	r->names->value = calloc(count * r->fields, sizeof *r->names->value);
+	r->names->is_word = calloc(count, r->fields);
 	r->named = calloc(r->fields, 1);
 	r->words = json_object();
-	if (!r->parameters || !r->values || !r->named || !r->words)
+	if (!r->parameters || !r->names->parameter || !r->names->value || !r->names->is_word || !r->named || !r->words)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the %zu configurations of %s", count, r->name);
 	size_t field = 0;
 	for (void *at = json_object_iter((json_t *)configuration); at && !keys;
@@ -285,7 +301,10 @@ static enum tcb_status begin(struct reading *r, size_t count, const json_t *conf
 	for (; keys && field < r->fields; field++)
 		if (!(r->parameters[field] = json_string_value(json_array_get(keys, field))))
 			return tcb_fail(err, TCB_E_FORMAT, "%s: tune_params_keys[%zu] is not a name", r->name, field);
-	return tcb_recorded_alloc(r->out, count, r->name, err);
+	for (field = 0; field < r->fields; field++)
+		if (!(r->names->parameter[field] = strdup(r->parameters[field])))
+			return tcb_fail(err, TCB_E_NOMEM, "out of memory for the parameters of %s", r->name);
+	return TCB_OK;
 }
 
 static enum tcb_status read_parameters(struct reading *r, size_t index, const json_t *configuration,
@@ -309,17 +328,22 @@ static enum tcb_status read_t4(struct reading *r, const json_t *results, struct 
 }
 
 /* A configuration that does not repeat its parameters has them in its KEY, between commas. */
-static json_t *from_key(const struct reading *r, const char *key)
+json_t *tcb_recorded_from_key(const json_t *names, const char *key)
 {
 	json_t *configuration = json_object();
-	for (size_t field = 0; configuration && field < r->fields; field++) {
+	for (size_t field = 0; configuration && field < json_array_size(names); field++) {
 		const size_t length = strcspn(key, ",");
 		char *end;
 		const double number = strtod(key, &end);
-		json_t *value = length && end == key + length && isfinite(number) ? json_real(number)
-										  : json_stringn(key, length);
+		const int is_number = length && end == key + length && isfinite(number);
+		const int is_whole =
+			is_number && number == rint(number) && fabs(number) < 1e15 && strcspn(key, ".eExX,") == length;
+		json_t *value = is_whole    ? json_integer((json_int_t)number)
+				: is_number ? json_real(number)
+					    : json_stringn(key, length);
 		if (length) /* else it is missing, and said to be */
-			(void)json_object_set_new(configuration, r->parameters[field], value);
+			(void)json_object_set_new(configuration, json_string_value(json_array_get(names, field)),
+						  value);
 		else
 			json_decref(value);
 		key += length + (key[length] == ',');
@@ -350,11 +374,11 @@ static enum tcb_status read_cache(struct reading *r, json_t *root, struct tcb_er
 		const json_t *record = json_object_iter_value(at);
 		json_t *split = NULL;
 		if (!json_object_get(record, r->parameters[0]))
-			split = from_key(r, json_object_iter_key(at));
+			split = tcb_recorded_from_key(keys, json_object_iter_key(at));
 		enum tcb_status status = read_parameters(r, index, split ? split : record, err);
 		json_decref(split);
 		TCB_TRY(status);
-		r->out->value[index] = time_of(json_object_get(record, "time"), NULL);
+		r->out->value[index] = tcb_recorded_time(json_object_get(record, "time"), NULL);
 		r->out->price[index] = price_of(record, json_object_get(record, "times"));
 	}
 	return TCB_OK;
@@ -383,13 +407,12 @@ enum tcb_status tcb_recorded_parse(const char *text, size_t bytes, const char *n
 	json_t *root;
 	int is_open = 0;
 	*out = (struct tcb_recorded){ 0 };
-	TCB_TRY(load(text, bytes, name, &root, &is_open, err));
+	TCB_TRY(tcb_recorded_load(text, bytes, name, &root, &is_open, err));
 	enum tcb_status status = read_root(&reading, root, err);
 	out->is_open = status == TCB_OK && is_open;
 	if (status != TCB_OK)
 		tcb_recorded_fini(out);
 	free(reading.parameters);
-	free(reading.values);
 	free(reading.named);
 	json_decref(reading.words);
 	json_decref(root);

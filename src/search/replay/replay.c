@@ -164,9 +164,13 @@ static void try(struct tcb_replay_walk *walk, size_t index)
 enum tcb_status tcb_replay_walk_init(struct tcb_replay_walk *walk, const struct tcb_recorded *space,
 				     const struct tcb_strategy *strategy, uint64_t seed, struct tcb_error *err)
 {
-	const struct tcb_strategy_setup setup = {
-		.lattice = &space->lattice, .start = space->start, .states = 1u << TCB_COLD, .seed = seed
-	};
+	const struct tcb_named_space named = tcb_recorded_named(space);
+	const struct tcb_strategy_setup setup = { .lattice = &space->lattice,
+						  .named = &named,
+						  .program = strategy->program,
+						  .start = space->start,
+						  .states = 1u << TCB_COLD,
+						  .seed = seed };
 	*walk = (struct tcb_replay_walk){ .space = space, .strategy = strategy, .best = INFINITY };
 	return strategy->create(&setup, &walk->self, err);
 }
@@ -245,6 +249,8 @@ enum tcb_status tcb_replay_run(const struct tcb_replay *replay, const struct tcb
 	}
 	while (marks < TCB_REPLAY_MARKS)
 		out->after[marks++] = walk.best;
+	if (status == TCB_OK)
+		status = tcb_strategy_failed(strategy, walk.self, err);
 	tcb_replay_walk_fini(&walk);
 	return status;
 }

@@ -31,8 +31,9 @@ enum tcb_status tcb_replay_stop(const struct tcb_replay *replay, const struct tc
 		out->gap = best / replay->optimum - 1;
 		out->again = best / walk.best - 1;
 	}
+	const enum tcb_status status = tcb_strategy_failed(strategy, walk.self, err);
 	tcb_replay_walk_fini(&walk);
-	return TCB_OK;
+	return status;
 }
 
 static double mean_of(const double *values, size_t count)
