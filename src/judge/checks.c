@@ -10,7 +10,7 @@
 
 #include "base/sizes.h"
 
-enum { CHECK_SLOTS = 6, CHANGES = 4 };
+enum { CHECK_SLOTS = 6, SLOW_SLOTS = 2, CHANGES = 4 };
 /* The most that may be allowed where an answer without inputs would pass: as a share of how values vary, and as many of
  * the type's smallest differences. */
 static const double OF_DEVIATION = 0.01, OF_EPSILON = 8;
@@ -43,12 +43,12 @@ static enum tcb_status draw_all(struct tcb_hearing *hearing, enum tcb_values_kin
 	return TCB_OK;
 }
 
-/* The judged kernel beside who says what is right, on inputs that are there. */
+/* The judged kernel beside the standard, on inputs that are there. */
 static void try_calls(struct tcb_hearing *hearing, const uint32_t *slots, size_t count, const struct tcb_charge *charge)
 {
 	double ns;
 
-	if (tcb_hearing_run(hearing, TCB_SEAT_RIGHT, slots, count, &ns) == 0 &&
+	if (tcb_hearing_run(hearing, hearing->standard, slots, count, &ns) == 0 &&
 	    tcb_hearing_run(hearing, TCB_SEAT_JUDGED, slots, count, &ns) == 0)
 		(void)tcb_hearing_compare(hearing, TCB_SEAT_JUDGED, slots, count, charge);
 }
@@ -108,13 +108,24 @@ static int has_random_input(const struct tcb_hearing *hearing)
 	return 0;
 }
 
+/* The rival on inputs that who says what is right has answered, RIGHT_NS a call; where that is long, the rival is the
+ * standard from now on. */
+static void check_rival(struct tcb_hearing *hearing, const uint32_t *slots, size_t count, double right_ns)
+{
+	static const struct tcb_charge charge = { TCB_RULING_UNDECIDED, "reference", "" };
+	double ns;
+
+	if (tcb_ruling_stands(hearing->verdict) && tcb_hearing_rival(hearing) == TCB_SEAT_RIVAL &&
+	    tcb_hearing_run(hearing, TCB_SEAT_RIVAL, slots, count, &ns) == 0 &&
+	    tcb_hearing_compare(hearing, TCB_SEAT_RIVAL, slots, count, &charge) == 0)
+		tcb_hearing_hurry(hearing, right_ns);
+}
+
 enum tcb_status tcb_checks_survey(struct tcb_hearing *hearing, struct tcb_error *err)
 {
-	static const struct tcb_charge rival = { TCB_RULING_UNDECIDED, "reference", "" };
 	uint32_t slots[CHECK_SLOTS];
-	const size_t count = slots_of(hearing, slots);
-	size_t outputs = 0, constant = 0;
-	double ns;
+	size_t count = slots_of(hearing, slots), outputs = 0, constant = 0;
+	double ns, right_ns;
 
 	if (!has_random_input(hearing))
 		tcb_ruling_find(hearing->verdict, TCB_RULING_UNDECIDED, "constant",
@@ -123,7 +134,11 @@ enum tcb_status tcb_checks_survey(struct tcb_hearing *hearing, struct tcb_error 
 	if (!tcb_ruling_stands(hearing->verdict))
 		return TCB_OK;
 	TCB_TRY(draw_all(hearing, TCB_VALUES_ANY, slots, count, err));
-	if (tcb_hearing_run(hearing, TCB_SEAT_RIGHT, slots, count, &ns) != 0)
+	if (tcb_hearing_run(hearing, TCB_SEAT_RIGHT, slots, 1, &right_ns) != 0)
+		return TCB_OK;
+	if (tcb_hearing_is_slow(right_ns))
+		count = SLOW_SLOTS;
+	if (tcb_hearing_run(hearing, TCB_SEAT_RIGHT, slots + 1, count - 1, &ns) != 0)
 		return TCB_OK;
 	for (size_t i = 0; i < hearing->operand_count; i++) {
 		if (hearing->operand[i].role != TCB_ROLE_OUTPUT)
@@ -141,9 +156,7 @@ enum tcb_status tcb_checks_survey(struct tcb_hearing *hearing, struct tcb_error 
 		tcb_ruling_find(hearing->verdict, TCB_RULING_UNDECIDED, "constant",
 				"the reference's outputs hardly depend on the inputs: whether they are computed cannot "
 				"be told");
-	if (tcb_ruling_stands(hearing->verdict) && tcb_hearing_rival(hearing) == TCB_SEAT_RIVAL &&
-	    tcb_hearing_run(hearing, TCB_SEAT_RIVAL, slots, count, &ns) == 0)
-		(void)tcb_hearing_compare(hearing, TCB_SEAT_RIVAL, slots, count, &rival);
+	check_rival(hearing, slots, count, right_ns);
 	return TCB_OK;
 }
 
@@ -192,7 +205,7 @@ static enum tcb_status try_batch(struct tcb_hearing *hearing, const struct tcb_c
 
 	shuffle(&hearing->rng, slots, count);
 	TCB_TRY(draw_all(hearing, TCB_VALUES_ANY, slots, count, err));
-	if (tcb_hearing_run(hearing, TCB_SEAT_RIGHT, slots, half, &ns) != 0)
+	if (tcb_hearing_run(hearing, hearing->standard, slots, half, &ns) != 0)
 		return TCB_OK;
 	tcb_hearing_poison(hearing, TCB_SEAT_JUDGED, slots, count);
 	if (tcb_hearing_call(hearing, TCB_SEAT_JUDGED, slots, half, &ns) != 0 ||
@@ -282,6 +295,13 @@ enum tcb_status tcb_checks_run(struct tcb_hearing *hearing, int is_main, struct 
 	const struct tcb_charge elsewhere = { TCB_RULING_WRONG, "size", where };
 
 	size_text(hearing, where, sizeof where);
+	if (!is_main) {
+		double ns;
+
+		TCB_TRY(tcb_hearing_draw(hearing, TCB_VALUES_ANY, 0, err));
+		if (tcb_hearing_run(hearing, TCB_SEAT_RIGHT, (uint32_t[]){ 0 }, 1, &ns) == 0)
+			check_rival(hearing, (uint32_t[]){ 0 }, 1, ns);
+	}
 	hearing->verdict->sizes++;
 	for (size_t i = 0; i < sizeof checks / sizeof *checks && tcb_ruling_stands(hearing->verdict); i++) {
 		TCB_TRY(checks[i].run(hearing, is_main || i ? &checks[i].charge : &elsewhere, err));

@@ -36,7 +36,9 @@ struct tcb_hearing {
 	struct tcb_values_bound tolerance[TCB_OPERANDS_MAX];
 	uint64_t poison[TCB_OPERANDS_MAX], key; /* KEY: of the zones */
 	struct tcb_rng rng;
-	int is_timed; /* calls are a batch in slots 0, 1, ... */
+	enum tcb_seat standard; /* whose answers others are compared with: who says what is right, or, where that takes
+				   long, the rival, once it was found right */
+	int is_timed;           /* calls are a batch in slots 0, 1, ... */
 };
 
 /* What it is called if values are wrong. */
@@ -68,7 +70,11 @@ int tcb_hearing_call(struct tcb_hearing *hearing, enum tcb_seat seat, const uint
 /* Both: poison, then calls. */
 int tcb_hearing_run(struct tcb_hearing *hearing, enum tcb_seat seat, const uint32_t *slots, size_t count,
 		    double *ns_out);
-/* Are the judged kernel's outputs those of who says what is right? */
+/* The standard is the rival from now on, if there is one and RIGHT_NS, a call of who says what is right, is long.  The
+ * rival was found right before. */
+void tcb_hearing_hurry(struct tcb_hearing *hearing, double right_ns);
+int tcb_hearing_is_slow(double right_ns);
+/* Are SEAT's outputs those of the standard? */
 int tcb_hearing_compare(struct tcb_hearing *hearing, enum tcb_seat seat, const uint32_t *slots, size_t count,
 			const struct tcb_charge *charge);
 /* Where SEAT has output I of SLOT. */

@@ -18,7 +18,7 @@ static const double GPU_NS = 10e3;
 /* Of a GPU: waiting for a device that is idle, and a share of the batch. */
 static const double REST_NS = 100e3, REST_SHARE = 0.02;
 /* How the host's clock and events may differ, sending the batch included. */
-static const double CLOCKS_LEAST = 0.98, CLOCKS_MOST = 1.5;
+static const double CLOCKS_LEAST = 0.98, CLOCKS_MOST = 1.25, SENDING_NS = 200e3;
 enum { EMPTY = 15, ROUNDS_MIN = 7, ROUNDS_MAX = 100, SPIN = 60000, COMPARED_LEAST = 2, WARM = 2 };
 static const double HAND_OVER_SHARE = 0.01, ENOUGH_WIDTH = 0.005, BATCH_SHARE = 0.08, CACHE_SHARE = 0.5;
 /* A round in which a party had so much less of its processor than time passed is taken again. */
@@ -119,14 +119,14 @@ static enum tcb_status draw_all(struct paired *paired, struct tcb_error *err)
 	return TCB_OK;
 }
 
-/* Answers of the batch: all, where the rival says what is right; else some, which nobody knows before. */
+/* Answers of the batch: all, where the rival is the standard; else some, which nobody knows before. */
 static void compare(struct paired *paired)
 {
 	struct tcb_hearing *hearing = paired->hearing;
 	uint32_t some[COMPARED_LEAST];
 	double ns;
 
-	if (paired->rival == TCB_SEAT_RIGHT) {
+	if (paired->rival == hearing->standard) {
 		(void)tcb_hearing_compare(hearing, TCB_SEAT_JUDGED, paired->slots, paired->count, &charge);
 		return;
 	}
@@ -239,6 +239,15 @@ static int make_ready(struct paired *paired)
 
 /* --- what came of it --- */
 
+/* By more than sending a batch takes. */
+static int do_clocks_differ(const struct tcb_ruling *verdict)
+{
+	const double batch_ns = verdict->ns[TCB_SEAT_JUDGED].median * (double)verdict->batch;
+
+	return verdict->wall_over_events < CLOCKS_LEAST ||
+	       (verdict->wall_over_events - CLOCKS_MOST) * batch_ns > SENDING_NS;
+}
+
 static void conclude(struct paired *paired)
 {
 	struct tcb_ruling *verdict = paired->hearing->verdict;
@@ -256,7 +265,7 @@ static void conclude(struct paired *paired)
 	clock = tcb_median_interval(paired->clock, paired->rounds);
 	verdict->clock_spread = (clock.hi - clock.lo) / clock.median;
 	verdict->wall_over_events = paired->is_gpu ? tcb_median(paired->walls, paired->rounds) : 0;
-	if (paired->is_gpu && (verdict->wall_over_events < CLOCKS_LEAST || verdict->wall_over_events > CLOCKS_MOST))
+	if (paired->is_gpu && do_clocks_differ(verdict))
 		tcb_ruling_find(verdict, TCB_RULING_UNDECIDED, "clocks",
 				"events and the host's clock do not agree: the latter says %.3g times as much",
 				verdict->wall_over_events);
@@ -295,11 +304,11 @@ enum tcb_status tcb_paired_run(struct tcb_hearing *hearing, struct tcb_error *er
 			if (status == TCB_OK)
 				(void)run_round(paired, (double)(tcb_clock_ns() - since) < paired->limit_ns / 2);
 		} while (status == TCB_OK && tcb_ruling_stands(hearing->verdict) && !is_enough(paired, since));
-	if (status == TCB_OK && tcb_ruling_stands(hearing->verdict))
-		conclude(paired);
 	if (status == TCB_OK)
 		tcb_ruling_tried(hearing->verdict, "timed", "%zu timed batches of %zu calls, on new values each",
 				 paired->rounds, paired->count);
+	if (status == TCB_OK && tcb_ruling_stands(hearing->verdict))
+		conclude(paired);
 	free(paired);
 	return status;
 }

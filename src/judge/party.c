@@ -38,7 +38,7 @@ _Noreturn static void begin(const struct tcb_party_start *how, const struct tcb_
 	if (!process.page)
 		_exit(1);
 	if (!process.inputs || !process.outputs) {
-		tcb_party_page_refuse(process.page, "its memory cannot be had");
+		tcb_party_page_fail(process.page, TCB_PARTY_UNABLE, "its memory cannot be had");
 		_exit(0);
 	}
 	process.page->region[TCB_REGION_INPUTS] = (uint64_t)(uintptr_t)process.inputs;
@@ -174,9 +174,11 @@ int tcb_party_ready(struct tcb_party *party, double seconds, struct tcb_party_en
 		if (tcb_clock_ns() > deadline)
 			return has_hung(party, seconds, end);
 	}
-	if (atomic_load(&party->page->state) == TCB_PARTY_READY)
+	const unsigned state = atomic_load(&party->page->state);
+
+	if (state == TCB_PARTY_READY)
 		return stop(party, end);
-	end->how = TCB_PARTY_DIED;
+	end->how = state == TCB_PARTY_REFUSED ? TCB_PARTY_NOT_LOADED : TCB_PARTY_NOT_STARTED;
 	snprintf(end->what, sizeof end->what, "%.*s", (int)sizeof end->what - 1, party->page->words);
 	return -1;
 }

@@ -26,7 +26,7 @@ struct tcb_party {
 
 /* How a question ended. */
 struct tcb_party_end {
-	enum { TCB_PARTY_ANSWERED, TCB_PARTY_DIED, TCB_PARTY_HUNG } how;
+	enum { TCB_PARTY_ANSWERED, TCB_PARTY_DIED, TCB_PARTY_HUNG, TCB_PARTY_NOT_LOADED, TCB_PARTY_NOT_STARTED } how;
 	int is_forbidden;               /* it died of asking for what is forbidden */
 	char what[TCB_PARTY_WORDS_MAX]; /* "it starts a process (system call 56)" */
 };

@@ -15,6 +15,8 @@
 #include "base/util.h"
 #include "worker/gpu_runner.h"
 
+enum { FLUSH_TIMES = 3, FLUSH_UNKNOWN = 256 << 20 };
+
 struct gpu {
 	const struct tcb_party_process *process;
 	struct tcb_gpu_session session;
@@ -22,6 +24,7 @@ struct gpu {
 	struct tcb_gpu_buffer (*slot)[TCB_OPERANDS_MAX];
 	size_t count; /* of slots that have memory */
 	struct tcb_gpu_buffer flush;
+	int is_refused; /* its code cannot be loaded */
 	char why[TCB_GPU_WHY_MAX];
 };
 
@@ -141,12 +144,22 @@ static enum tcb_status call_each(struct gpu *gpu, struct tcb_error *err)
 	return TCB_OK;
 }
 
+/* What pushes everything out of the last cache. */
+static size_t flush_bytes(const struct tcb_place *place)
+{
+	const size_t l2 = place->device.target.l2_bytes;
+
+	return l2 ? FLUSH_TIMES * l2 : FLUSH_UNKNOWN;
+}
+
 /* All of them in a row, after the caches were written over where they are to be cold. */
 static enum tcb_status call_batch(struct gpu *gpu, struct tcb_error *err)
 {
 	const struct tcb_gpu_driver *driver = gpu->session.driver;
 	struct tcb_party_page *page = gpu->process->page;
 
+	if (!page->is_hot && !gpu->flush.base)
+		TCB_TRY(tcb_gpu_buffer_alloc(&gpu->session, flush_bytes(gpu->process->how->place), &gpu->flush, err));
 	if (!page->is_hot)
 		TCB_TRY(driver->fill(gpu->session.own, gpu->flush.base, gpu->flush.first, TCB_POISON, gpu->flush.bytes,
 				     err));
@@ -193,10 +206,10 @@ static enum tcb_status open_gpu(struct gpu *gpu, struct tcb_error *err)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory");
 	TCB_TRY(tcb_gpu_session_open(how->place, &gpu->session, err));
 	TCB_TRY(tcb_gpu_runner_init(&gpu->runner, &gpu->session, how->image, 0, &found, gpu->why, err));
-	if (found != TCB_GPU_FINE)
+	gpu->is_refused = found != TCB_GPU_FINE;
+	if (gpu->is_refused)
 		return fault(gpu, err);
-	return tcb_gpu_buffer_alloc(&gpu->session, gpu->session.driver->rotation_least(how->place) + 1, &gpu->flush,
-				    err);
+	return TCB_OK;
 }
 
 _Noreturn void tcb_party_gpu(const struct tcb_party_process *process)
@@ -207,7 +220,8 @@ _Noreturn void tcb_party_gpu(const struct tcb_party_process *process)
 
 	gpu.process = process;
 	if (open_gpu(&gpu, &error) != TCB_OK) {
-		tcb_party_page_refuse(process->page, "%s", error.message);
+		tcb_party_page_fail(process->page, gpu.is_refused ? TCB_PARTY_REFUSED : TCB_PARTY_UNABLE, "%s",
+				    error.message);
 		_exit(0);
 	}
 	tcb_party_page_set(process->page, TCB_PARTY_READY);

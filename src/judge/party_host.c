@@ -119,13 +119,14 @@ static tcb_file_entry_fn *load(const struct tcb_party_process *process)
 	void *library, *entry;
 
 	if (tcb_sandbox_enter(TCB_SANDBOX_LOADING) != 0) {
-		tcb_party_page_refuse(process->page, "no filter of system calls can be set on this system");
+		tcb_party_page_fail(process->page, TCB_PARTY_UNABLE,
+				    "no filter of system calls can be set on this system");
 		return NULL;
 	}
 	library = dlopen(process->how->object, RTLD_NOW | RTLD_LOCAL);
 	entry = library ? dlsym(library, TCB_FILE_ENTRY) : NULL;
 	if (!entry)
-		tcb_party_page_refuse(process->page, "it cannot be loaded: %.200s", dlerror());
+		tcb_party_page_fail(process->page, TCB_PARTY_REFUSED, "it cannot be loaded: %.200s", dlerror());
 	(void)close_range(3, ~0u, 0); /* what constructors have opened */
 	if (tcb_sandbox_enter(TCB_SANDBOX_RUNNING) != 0)
 		return NULL;

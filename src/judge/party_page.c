@@ -44,12 +44,12 @@ void tcb_party_page_set(struct tcb_party_page *page, enum tcb_party_state state)
 	tcb_party_page_wake(&page->state);
 }
 
-void tcb_party_page_refuse(struct tcb_party_page *page, const char *format, ...)
+void tcb_party_page_fail(struct tcb_party_page *page, enum tcb_party_state state, const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
 	vsnprintf(page->words, sizeof page->words, format, args);
 	va_end(args);
-	tcb_party_page_set(page, TCB_PARTY_REFUSED);
+	tcb_party_page_set(page, state);
 }

@@ -26,7 +26,8 @@ enum tcb_party_wish {
 	TCB_WISH_CALLS, /* of the page's slots, in their order */
 	TCB_WISH_READY  /* slots 0 to COUNT are made ready: their memory is there */
 };
-enum tcb_party_state { TCB_PARTY_STARTING, TCB_PARTY_READY, TCB_PARTY_REFUSED };
+/* REFUSED: its kernel cannot be loaded; UNABLE: this system lacks something, whatever the kernel is. */
+enum tcb_party_state { TCB_PARTY_STARTING, TCB_PARTY_READY, TCB_PARTY_REFUSED, TCB_PARTY_UNABLE };
 
 /* What judge and party share beside operands.  The kernel may write here: what is read is checked. */
 struct tcb_party_page {
@@ -70,7 +71,9 @@ struct tcb_party_process {
 unsigned tcb_party_page_wait(struct tcb_party_page *page, unsigned seen);
 void tcb_party_page_answer(struct tcb_party_page *page, unsigned asked);
 void tcb_party_page_set(struct tcb_party_page *page, enum tcb_party_state state);
-void tcb_party_page_refuse(struct tcb_party_page *page, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The process goes no further, and why. */
+void tcb_party_page_fail(struct tcb_party_page *page, enum tcb_party_state state, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 void tcb_party_page_wake(atomic_uint *word);
 /* Until WORD is not VALUE, or about MS are over. */
 void tcb_party_page_sleep(atomic_uint *word, unsigned value, unsigned ms);

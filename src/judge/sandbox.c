@@ -136,6 +136,19 @@ static void add_bits(struct program *program, int number, int argument, uint32_t
 	add_answer(program, without);
 }
 
+/* Handlers of the two signals that libc has for its own threads, which pthread_create installs; else TRAP. */
+static void add_handlers(struct program *program)
+{
+	enum { FIRST_OF_LIBC = 32, COUNT = 2 };
+
+	add(program, BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigaction, 0, 5);
+	add_load(program, offsetof(struct seccomp_data, args));
+	add(program, BPF_JMP | BPF_JGE | BPF_K, FIRST_OF_LIBC, 0, 2);
+	add(program, BPF_JMP | BPF_JGE | BPF_K, FIRST_OF_LIBC + COUNT, 1, 0);
+	add_answer(program, SECCOMP_RET_ALLOW);
+	add_answer(program, SECCOMP_RET_TRAP);
+}
+
 static void begin(struct program *program)
 {
 	add_load(program, offsetof(struct seccomp_data, arch));
@@ -168,6 +181,7 @@ static void write_loading(struct program *program)
 	add_list(program, LIST(refused), SECCOMP_RET_ERRNO | EPERM);
 	add_call(program, SYS_seccomp, SECCOMP_RET_ALLOW);
 	add_call(program, SYS_close_range, SECCOMP_RET_ALLOW);
+	add_handlers(program);
 	add_call(program, SYS_clone3, SECCOMP_RET_ERRNO | ENOSYS); /* its flags are in memory; libc takes the other */
 	add_bits(program, SYS_clone, 0, CLONE_THREAD, SECCOMP_RET_ALLOW, SECCOMP_RET_TRAP);
 	add_bits(program, SYS_openat, 2, writing, SECCOMP_RET_TRAP, SECCOMP_RET_ALLOW);
@@ -242,6 +256,8 @@ const char *tcb_sandbox_tells(long number)
 		{ SYS_ptrace, "looks into other processes" },
 		{ SYS_process_vm_readv, "looks into other processes" },
 		{ SYS_process_vm_writev, "writes into other processes" },
+		{ SYS_pidfd_open, "looks into other processes" },
+		{ SYS_getppid, "looks for the process that asks" },
 		{ SYS_perf_event_open, "reads counters" },
 		{ SYS_setpriority, "changes its priority" },
 		{ SYS_sched_setscheduler, "changes its priority" },

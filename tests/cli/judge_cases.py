@@ -11,7 +11,7 @@ CHEATS = {
     "by_samples": ({"cached"}, 5), "again": ({"cached"}, 5), "stale": ({"cached"}, 5),
     "deferred_thread": ({"values", "threads"}, None), "thread_left": ({"threads"}, 5),
     "thread_in_constructor": ({"threads"}, 5), "behind": ({"deferred", "cached", "timed"}, 5),
-    "ahead": ({"ahead", "outside", "crash"}, None), "when_timed": ({"cached", "timed", "values"}, None),
+    "ahead": ({"ahead", "cached"}, 5), "when_timed": ({"cached", "timed", "values"}, None),
     "after_fifty": ({"timed", "cached"}, 5), "one_size": ({"size"}, 4), "writes_input": ({"forbidden"}, 5),
     "opens_input": ({"values"}, 4), "writes_behind": ({"outside"}, 5), "writes_before": ({"outside"}, 5),
     "patches_clock": ({None}, 6), "half": ({"values"}, 4), "nan": ({"values"}, 4), "infinity": ({"values"}, 4),
@@ -29,7 +29,7 @@ AT_LEAST = "1.3"
 
 def judge(program, env, folder, kernel, *args):
     """The exit status, what was printed, and what was said."""
-    words = [program, "judge", str(folder / kernel), "--budget", "200ms", "--timeout", "2s", "--json", *args]
+    words = [program, "judge", str(folder / kernel), "--budget", "200ms", "--timeout", "1s", "--json", *args]
     if not kernel.endswith(".json"):
         words += ["--against", str(folder / "problem.json")]
     return subprocess.run(words, env=env, capture_output=True, text=True, timeout=100)
