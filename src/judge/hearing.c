@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/kind.h"
+#include "base/sizes.h"
 #include "kernelfile/file_c.h"
 #include "kernels/code.h"
 
@@ -355,7 +356,8 @@ int tcb_hearing_call(struct tcb_hearing *hearing, enum tcb_seat seat, const uint
 
 	for (size_t p = 0; p < probes; p++)
 		memcpy(before + 8 * p, party->outputs.at + probe[p].other, probe[p].bytes);
-	memcpy(party->page->slot, slots, count * sizeof *slots);
+	memcpy(party->page->slot, slots, tcb_most(count, hearing->touched) * sizeof *slots);
+	party->page->touched = (uint32_t)hearing->touched;
 	memcpy(party->page->probe, probe, probes * sizeof *probe);
 	party->page->probe_count = (uint32_t)probes;
 	party->page->count = (uint32_t)count;

@@ -38,7 +38,8 @@ struct tcb_hearing {
 	struct tcb_rng rng;
 	enum tcb_seat standard; /* whose answers others are compared with: who says what is right, or, where that takes
 				   long, the rival, once it was found right */
-	int is_timed;           /* calls are a batch in slots 0, 1, ... */
+	size_t touched; /* slots that parties look at before the next calls, which may be fewer (party_page.h) */
+	int is_timed;   /* calls are a batch in slots 0, 1, ... */
 };
 
 /* What it is called if values are wrong. */

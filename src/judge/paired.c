@@ -13,8 +13,9 @@
 #include "base/sizes.h"
 #include "base/stats.h"
 
-/* Question and answer of a GPU are in no time of events; its batches are as long as if these took so much. */
-static const double GPU_NS = 10e3;
+/* A batch takes so long at least: a processor that has just come to a process knows nothing of it, neither its
+ * branches nor its pages. */
+static const double BATCH_NS = 10e6;
 /* Of a GPU: waiting for a device that is idle, and a share of the batch. */
 static const double REST_NS = 100e3, REST_SHARE = 0.02;
 /* How the host's clock and events may differ, sending the batch included. */
@@ -23,13 +24,15 @@ enum { EMPTY = 15, ROUNDS_MIN = 7, ROUNDS_MAX = 100, SPIN = 60000, COMPARED_LEAS
 static const double HAND_OVER_SHARE = 0.01, ENOUGH_WIDTH = 0.005, BATCH_SHARE = 0.08, CACHE_SHARE = 0.5;
 /* A round in which a party had so much less of its processor than time passed is taken again. */
 static const double DISTURBED = 0.03;
+/* How much longer than the rival's a start may be that is not part of a batch's time. */
+static const double BELIEVED = 1.25;
 
 struct paired {
 	struct tcb_hearing *hearing;
 	uint32_t slots[TCB_SLOTS_MAX];
 	size_t count;
 	enum tcb_seat rival;
-	double hand_over_ns, limit_ns;
+	double hand_over_ns, start_ns, limit_ns; /* START_NS: the longest start that is believed */
 	double ns[TCB_SEAT_COUNT][ROUNDS_MAX], clock[ROUNDS_MAX], walls[ROUNDS_MAX];
 	size_t rounds, disturbed;
 	int is_gpu; /* the judged kernel runs on one */
@@ -97,11 +100,13 @@ static double time_batch(struct paired *paired, enum tcb_seat seat, double *ns_o
 	tcb_hearing_poison(hearing, seat, paired->slots, paired->count);
 	set_state(paired, seat);
 	hearing->is_timed = 1;
+	hearing->touched = party->is_host ? paired->count : 0;
 	before = party->is_host ? tcb_party_cpu_ns(party) : 0;
 	*ns_out = NAN;
 	int answer = tcb_hearing_call(hearing, seat, paired->slots, paired->count, ns_out);
 
 	hearing->is_timed = 0;
+	hearing->touched = 0;
 	if (answer == 0 && seat == TCB_SEAT_JUDGED && paired->is_gpu)
 		answer = check_rest(hearing);
 	if (answer != 0)
@@ -109,7 +114,10 @@ static double time_batch(struct paired *paired, enum tcb_seat seat, double *ns_o
 	if (!party->is_host)
 		return 0;
 	used = tcb_party_cpu_ns(party) - before;
-	return used > 0 && used < (1 - DISTURBED) * (*ns_out - paired->hand_over_ns) ? 1 : 0;
+	const double all_ns = *ns_out;
+
+	*ns_out -= fmin(party->start_ns, paired->start_ns);
+	return used > 0 && used < (1 - DISTURBED) * (all_ns - paired->hand_over_ns) ? 1 : 0;
 }
 
 static enum tcb_status draw_all(struct paired *paired, struct tcb_error *err)
@@ -168,17 +176,25 @@ static int run_round(struct paired *paired, int can_repeat)
 
 /* --- how many --- */
 
-/* What question and answer take, of who has no reason to be slow. */
+/* What question and answer take, and the start of a batch over the slots, of who has no reason to be slow. */
 static int measure_hand_over(struct paired *paired)
 {
-	double samples[EMPTY];
+	struct tcb_hearing *hearing = paired->hearing;
+	double samples[EMPTY], starts[EMPTY];
 
-	if (!paired->hearing->party[paired->rival].is_host || paired->is_gpu)
+	if (!hearing->party[paired->rival].is_host || paired->is_gpu)
 		return 0; /* events do not see it */
-	for (int i = 0; i < EMPTY; i++)
-		if (tcb_hearing_call(paired->hearing, paired->rival, paired->slots, 0, &samples[i]) != 0)
+	hearing->touched = paired->count;
+	for (int i = 0; i < EMPTY; i++) {
+		set_state(paired, paired->rival);
+		if (tcb_hearing_call(hearing, paired->rival, paired->slots, 0, &samples[i]) != 0)
 			return -1;
+		starts[i] = hearing->party[paired->rival].start_ns;
+		samples[i] -= starts[i];
+	}
+	hearing->touched = 0;
 	paired->hand_over_ns = tcb_median(samples, EMPTY);
+	paired->start_ns = paired->count ? BELIEVED * tcb_median(starts, EMPTY) : 0;
 	return 0;
 }
 
@@ -208,8 +224,7 @@ static int choose_count(struct paired *paired)
 
 	if (rival < 0)
 		return -1;
-	count = ceil(1.2 * fmax(paired->hand_over_ns, paired->is_gpu ? GPU_NS : 0) / HAND_OVER_SHARE /
-		     fmin(judged, rival));
+	count = ceil(fmax(paired->hand_over_ns / HAND_OVER_SHARE, BATCH_NS) / fmin(judged, rival));
 	count = fmin(count, 1e9 * hearing->options->budget_s * BATCH_SHARE / fmax(judged, rival));
 	if (hearing->options->state == TCB_HOT)
 		count = fmin(count, CACHE_SHARE * (double)cache / (double)each);
@@ -298,7 +313,8 @@ enum tcb_status tcb_paired_run(struct tcb_hearing *hearing, struct tcb_error *er
 	paired->limit_ns = 1e9 * hearing->options->budget_s;
 	for (size_t s = 0; s < TCB_SLOTS_MAX; s++)
 		paired->slots[s] = (uint32_t)s;
-	if (measure_hand_over(paired) == 0 && choose_count(paired) == 0 && make_ready(paired) == 0)
+	if (measure_hand_over(paired) == 0 && choose_count(paired) == 0 && make_ready(paired) == 0 &&
+	    measure_hand_over(paired) == 0)
 		do {
 			status = draw_all(paired, err);
 			if (status == TCB_OK)

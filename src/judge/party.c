@@ -211,6 +211,9 @@ int tcb_party_ask(struct tcb_party *party, enum tcb_party_wish wish, double seco
 	}
 	now = tcb_clock_ns();
 	*ns_out = (double)(now - start);
+	const uint64_t started = page->started_ns;
+
+	party->start_ns = started > start && started < now ? (double)(started - start) : 0;
 	return stop(party, end);
 }
 

@@ -21,6 +21,7 @@ struct tcb_party {
 	int is_host;
 	struct tcb_region outputs, page_region;
 	size_t inputs_bytes;
+	double start_ns; /* of the last question: from it to what the process calls its start; 0: unknown */
 	struct tcb_party_page *page;
 };
 

@@ -35,6 +35,8 @@ struct tcb_party_page {
 	atomic_uint state;                      /* enum tcb_party_state */
 	uint32_t wish, count, is_hot, is_timed; /* IS_TIMED: of a GPU, all calls in a row, in slots 0 to COUNT */
 	uint32_t slot[TCB_SLOTS_MAX];
+	uint32_t touched;    /* how many of SLOT are looked at, page by page, before the first call; they may be more */
+	uint64_t started_ns; /* when that was done, by its own clock; 0: nothing was touched */
 	uint32_t probe_count;
 	struct tcb_probe probe[TCB_PROBES_MAX];
 	/* What it ended of. */

@@ -14,6 +14,9 @@
 #include "base/sizes.h"
 
 enum { LINE = 64, ZONE_LEAST = 128, ZONE_MOST = 4096 };
+/* From operand to operand, 13 lines: where operands lie alike in their pages, loads wait for stores that they have
+ * nothing to do with. */
+enum { APART = 13 * LINE };
 
 static size_t up(size_t bytes)
 {
@@ -38,6 +41,7 @@ enum tcb_status tcb_slots_lay(const struct tcb_operand *operands, size_t count, 
 
 		out->operand[i].region = kind;
 		out->operand[i].bytes = operands[i].bytes;
+		out->stride[kind] += APART * (i + 1) % ZONE_MOST;
 		out->operand[i].first = out->stride[kind] + out->zone;
 		out->stride[kind] += 2 * out->zone + up(operands[i].bytes);
 	}
@@ -154,16 +158,16 @@ int tcb_slots_damaged(const struct tcb_slots *slots, const struct tcb_region *re
 	return -1;
 }
 
-static int flush_line(const char *line)
+int tcb_slots_flush_line(const char *at)
 {
 #if defined(__x86_64__)
-	__asm__ volatile("clflush %0" : : "m"(*line) : "memory");
+	__asm__ volatile("clflush %0" : : "m"(*at) : "memory");
 	return 1;
 #elif defined(__aarch64__)
-	__asm__ volatile("dc civac, %0" : : "r"(line) : "memory");
+	__asm__ volatile("dc civac, %0" : : "r"(at) : "memory");
 	return 1;
 #else
-	(void)line;
+	(void)at;
 	return 0;
 #endif
 }
@@ -175,7 +179,7 @@ int tcb_slots_flush(const struct tcb_slots *slots, const struct tcb_region *regi
 	int can = 1;
 
 	for (size_t b = 0; b < slots->stride[kind]; b += LINE)
-		can = flush_line(at + b);
+		can = tcb_slots_flush_line(at + b);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return can;
 }

@@ -49,6 +49,8 @@ void tcb_slots_guard(const struct tcb_slots *slots, struct tcb_region *region, e
 		     uint64_t key);
 int tcb_slots_damaged(const struct tcb_slots *slots, const struct tcb_region *region, enum tcb_region_kind kind,
 		      size_t slot, uint64_t key);
+/* Takes the line at AT out of all caches; 0: this processor cannot. */
+int tcb_slots_flush_line(const char *at);
 /* Takes SLOT out of all caches; 0: this processor cannot. */
 int tcb_slots_flush(const struct tcb_slots *slots, const struct tcb_region *region, enum tcb_region_kind kind,
 		    size_t slot);
