@@ -266,7 +266,7 @@ void tcb_hearing_poison(struct tcb_hearing *hearing, enum tcb_seat seat, const u
 static size_t set_probes(struct tcb_hearing *hearing, const uint32_t *slots, size_t count,
 			 struct tcb_probe probe[TCB_PROBES_MAX])
 {
-	const size_t few = count < PROBES ? count - 1 : PROBES;
+	const size_t few = count ? tcb_least(count - 1, PROBES) : 0;
 	const size_t most = hearing->party[TCB_SEAT_JUDGED].is_host && count >= SHORT_BATCH ? few : 0;
 	const size_t step = most ? (count - 1) / most : 1;
 

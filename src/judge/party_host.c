@@ -178,6 +178,7 @@ static void touch_all(const struct tcb_party_process *process)
 			touch((kind == TCB_REGION_OUTPUTS ? process->outputs : process->inputs) +
 				      page->slot[i] * slots->stride[kind],
 			      slots->stride[kind]);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	page->started_ns = page->touched ? tcb_clock_ns() : 0;
 }
 

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Runs tcbtune judge on the kernels of fixtures/judge: what must not be accepted, and what must."""
 import concurrent.futures
+import itertools
 import json
 import os
+import queue
 import subprocess
 
 # What each cheat is found by: the rules one of which must be named, and the exit status.
@@ -27,12 +29,13 @@ CHEATS = {
 AT_LEAST = "1.3"
 
 
-def judge(program, env, folder, kernel, *args):
-    """The exit status, what was printed, and what was said."""
-    words = [program, "judge", str(folder / kernel), "--budget", "200ms", "--timeout", "1s", "--json", *args]
+def judge(program, env, folder, kernel, *args, cpus=None):
+    """The exit status, what was printed, and what was said; on the processors CPUS."""
+    words = [program, "judge", str(folder / kernel), "--budget", "100ms", "--json", *args]
     if not kernel.endswith(".json"):
         words += ["--against", str(folder / "problem.json")]
-    return subprocess.run(words, env=env, capture_output=True, text=True, timeout=100)
+    return subprocess.run(words, env=env, capture_output=True, text=True, timeout=100,
+                          preexec_fn=(lambda: os.sched_setaffinity(0, cpus)) if cpus else None)
 
 
 def cases(folder):
@@ -47,14 +50,22 @@ def run_all(program, folder, env=None, jobs=2, seed=None):
     """(path, is a cheat, exit status, document or None, what was said) of each case."""
     env = dict(env or os.environ)
 
+    cpus = queue.SimpleQueue()
+    for cpu in itertools.islice(itertools.cycle(sorted(os.sched_getaffinity(0))), jobs):
+        cpus.put(cpu)
+
     def run(case):
         kernel, is_cheat = case
         args = ["--at-least", AT_LEAST] if is_cheat else []
+        args += ["--timeout", "1s"] if kernel == "cheats/hangs.c" else []
         if kernel.endswith("openmp.json"):
             args += ["--threads", "2", "--against", str(folder / "problem.json")]
         if seed:
             args += ["--seed", str(seed)]
-        result = judge(program, env, folder, kernel, *args)
+        cpu = cpus.get()  # a processor of its own for each
+        result = judge(program, env, folder, kernel, *args,
+                       cpus=None if kernel.endswith("openmp.json") else {cpu})
+        cpus.put(cpu)
         try:
             document = json.loads(result.stdout)
         except ValueError:

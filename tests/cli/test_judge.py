@@ -2,6 +2,7 @@
 """tcbtune judge: every planted cheat is refused for what it does, every honest kernel is accepted, and what is not a
 verdict is one clear error."""
 import json
+import os
 
 import jsonschema
 
@@ -117,7 +118,28 @@ def refused():
         cli.check(part in said.stderr and said.stderr.count("\n") <= 2 and not said.stdout, (args, said.stderr))
 
 
+# Cheats of a GPU's kernels in PTX, and the rules that find them.
+ON_GPU = {"after_fifty": {"races", "cached"}, "by_pointer": {"values", "cached"}, "crashes": {"crash"},
+          "half": {"values"}, "nothing": {"values"}, "race": {"races"}, "writes_behind": {"outside"},
+          "writes_input": {"inputs"}, "zeros": {"values"}}
+
+
+def on_gpu():
+    """On a driver that emulates: its events tell no time that is a clock's, which is found, too, after all else held."""
+    folder, problem = FOLDER / "ptx", FOLDER / "ptx" / "problem.json"
+    cli.env.update(LD_LIBRARY_PATH=os.environ["FAKE_CUDA_FOLDER"], FAKE_CUDA="90", TCBTUNE_ASSEMBLER="none")
+    for kernel in sorted((folder / "cheats").iterdir()):
+        said = cli.run("judge", kernel, "--against", problem, "--budget", "100ms", "--json", expect=None)
+        rule = json.loads(said.stdout)["rule"]
+        cli.check(said.returncode in (4, 5) and rule in ON_GPU[kernel.stem], f"{kernel}: {rule}: {said.stderr}")
+    for kernel in [folder / "neighbours.ptx", *sorted((folder / "honest").iterdir())]:
+        document = cli.json("judge", kernel, "--against", problem, "--budget", "100ms", schema="judge", expect=7)
+        cli.check(document["rule"] == "clocks" and all(row["outcome"] == "held" for row in document["tried"]), document)
+        cli.check("races" in [row["name"] for row in document["tried"]], document)
+
+
 all_cases()
+on_gpu()
 undecided()
 tolerance()
 own_reference()
