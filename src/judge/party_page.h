@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 #include "device/device.h"
-#include "judge/slots.h"
+#include "judge/call_slots.h"
 
 enum { TCB_PROBES_MAX = 64, TCB_PARTY_WORDS_MAX = 256 };
 

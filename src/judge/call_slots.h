@@ -3,8 +3,8 @@
  * Where the values of calls stand in memory that processes share: a slot per call, in
  * it each operand between guard zones, inputs in one region and outputs in another.
  */
-#ifndef TCB_JUDGE_SLOTS_H
-#define TCB_JUDGE_SLOTS_H
+#ifndef TCB_JUDGE_CALL_SLOTS_H
+#define TCB_JUDGE_CALL_SLOTS_H
 
 #include <stdint.h>
 

@@ -2,7 +2,7 @@
  *
  * Operands come in, where they stand goes out; and what is done with a slot as memory.
  */
-#include "judge/slots.h"
+#include "judge/call_slots.h"
 
 #include <errno.h>
 #include <fcntl.h>
