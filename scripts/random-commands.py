@@ -162,7 +162,7 @@ def judge(tcbtune, command):
     wrong = ""
     if "Sanitizer" in said or "runtime error:" in said or "Assertion" in said:
         wrong = "a sanitizer or an assertion spoke"
-    elif run.returncode not in (0, 1, 2, 3, 4):
+    elif run.returncode not in range(8):
         wrong = "not an exit status of tcbtune's"
     elif run.returncode and (len(said) < 20 or "tcbtune" not in said) and command[:2] != ["db", "check"]:
         wrong = "failed without a reason"

@@ -6,7 +6,8 @@
  * enum tcb_status and fills a nullable struct tcb_error, its last parameter.
  * There is no global "last error".  The one list below holds each code, its
  * name and the exit status of the command line (SPEC section 10: 0 ok,
- * 1 failure, 2 usage, 3 nothing found, 4 verification failed, 130 interrupted).
+ * 1 failure, 2 usage, 3 nothing found, 4 verification failed, 130 interrupted; of
+ * a judged kernel: 5 cheats, 6 not fast enough, 7 could not be judged).
  */
 #ifndef TCB_BASE_STATUS_H
 #define TCB_BASE_STATUS_H
@@ -27,7 +28,10 @@
 	X(E_UNSUPPORTED, 2, "not supported on this machine") \
 	X(E_BUSY, 1, "busy")                                 \
 	X(E_VERSION, 1, "version mismatch")                  \
-	X(E_STALE, 3, "stale entry")
+	X(E_STALE, 3, "stale entry")                         \
+	X(E_CHEATS, 5, "breaks the rules")                   \
+	X(E_NOT_FASTER, 6, "not fast enough")                \
+	X(E_UNDECIDED, 7, "could not be judged")
 
 enum tcb_status {
 #define TCB_STATUS_ENUM(code, exit_status, text) TCB_##code,

@@ -354,9 +354,9 @@ static enum tcb_status add_call(const struct tcb_file_c *c, const struct tcb_val
 	const char *separator = "";
 
 	tcb_str_addf(out,
-		     "void tcb_file_entry(void *const *operand, int tcb_threads)\n{\n#ifdef _OPENMP\n"
+		     "void %s(void *const *operand, int tcb_threads)\n{\n#ifdef _OPENMP\n"
 		     "\tomp_set_num_threads(tcb_threads);\n#else\n\t(void)tcb_threads;\n#endif\n\t%s(",
-		     c->from->name);
+		     TCB_FILE_ENTRY, c->from->name);
 	for (size_t i = 0; i < file->argument_count; i++) {
 		const struct tcb_file_argument *argument = &file->argument[i];
 		struct tcb_value value;
@@ -480,7 +480,7 @@ static enum tcb_status open_object(struct tcb_file_c *c, const char *object, con
 		(void)unlink(object); /* cut short, or of another system */
 		return tcb_fail(err, TCB_E_FORMAT, "it cannot be loaded: %.300s", loaded ? dlerror() : "out of memory");
 	}
-	loaded->entry = (tcb_file_entry_fn *)(uintptr_t)dlsym(library, "tcb_file_entry");
+	loaded->entry = (tcb_file_entry_fn *)(uintptr_t)dlsym(library, TCB_FILE_ENTRY);
 	if (!loaded->entry) {
 		free(loaded);
 		return tcb_fail(err, TCB_E_FORMAT, "it has no kernel: %.300s", object);
@@ -504,10 +504,21 @@ static void find_key(const struct tcb_file_c *c, const struct tcb_str *source, c
 	tcb_str_fini(&all);
 }
 
+/* The object of SOURCE, compiled unless it is there, and its KEY. */
+static enum tcb_status find_object(struct tcb_file_c *c, const struct tcb_str *source, struct words *words,
+				   const char *key, char out[TCB_FILE_OBJECT_MAX], struct tcb_error *err)
+{
+	snprintf(out, TCB_FILE_OBJECT_MAX, "%s/%s.so", c->folder, key);
+	if (access(out, R_OK) != 0)
+		return compile(c, source, out, words, err);
+	(void)utimensat(AT_FDCWD, out, NULL, 0);
+	return TCB_OK;
+}
+
 static enum tcb_status load(struct tcb_file_c *c, const struct tcb_str *source, struct words *words,
 			    tcb_file_entry_fn **out, struct tcb_error *err)
 {
-	char key[17], object[PATH_MAX + 32];
+	char key[17], object[TCB_FILE_OBJECT_MAX];
 
 	find_key(c, source, words, key);
 	for (const struct loaded *at = c->loaded; at; at = at->next)
@@ -515,30 +526,52 @@ static enum tcb_status load(struct tcb_file_c *c, const struct tcb_str *source, 
 			*out = at->entry;
 			return TCB_OK;
 		}
-	snprintf(object, sizeof object, "%s/%s.so", c->folder, key);
-	if (access(object, R_OK) == 0)
-		(void)utimensat(AT_FDCWD, object, NULL, 0);
-	else
-		TCB_TRY(compile(c, source, object, words, err));
+	TCB_TRY(find_object(c, source, words, key, object, err));
 	return open_object(c, object, key, out, err);
+}
+
+/* The source and the command line of a candidate; finish both. */
+static enum tcb_status write_candidate(const struct tcb_file_c *c, const struct tcb_shape *shape,
+				       const struct tcb_geometry *geometry, struct tcb_str *source, struct words *words,
+				       struct tcb_error *err)
+{
+	struct tcb_value bound[TCB_EXPRESSION_NAMES_MAX];
+
+	tcb_kernel_file_bind(c->file, shape, geometry, bound);
+	add_options(c, words);
+	add_definitions(c, bound, words);
+	return write_wrapper(c, bound, source, err);
 }
 
 enum tcb_status tcb_file_c_load(struct tcb_file_c *c, const struct tcb_shape *shape,
 				const struct tcb_geometry *geometry, tcb_file_entry_fn **out, struct tcb_error *err)
 {
-	struct tcb_value bound[TCB_EXPRESSION_NAMES_MAX];
 	struct tcb_str source = { 0 };
 	struct words words = { .count = 0 };
-	enum tcb_status status;
+	enum tcb_status status = write_candidate(c, shape, geometry, &source, &words, err);
 
-	tcb_kernel_file_bind(c->file, shape, geometry, bound);
-	add_options(c, &words);
-	add_definitions(c, bound, &words);
-	status = write_wrapper(c, bound, &source, err);
 	if (status == TCB_OK) {
 		pthread_mutex_lock(&c->lock);
 		status = load(c, &source, &words, out, err);
 		pthread_mutex_unlock(&c->lock);
+	}
+	tcb_str_fini(&source);
+	free_words(&words);
+	return status;
+}
+
+enum tcb_status tcb_file_c_object(struct tcb_file_c *c, const struct tcb_shape *shape,
+				  const struct tcb_geometry *geometry, char out[TCB_FILE_OBJECT_MAX],
+				  struct tcb_error *err)
+{
+	struct tcb_str source = { 0 };
+	struct words words = { .count = 0 };
+	char key[17];
+	enum tcb_status status = write_candidate(c, shape, geometry, &source, &words, err);
+
+	if (status == TCB_OK) {
+		find_key(c, &source, &words, key);
+		status = find_object(c, &source, &words, key, out, err);
 	}
 	tcb_str_fini(&source);
 	free_words(&words);

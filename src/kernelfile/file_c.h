@@ -6,7 +6,13 @@
 #ifndef TCB_KERNELFILE_FILE_C_H
 #define TCB_KERNELFILE_FILE_C_H
 
+#include <limits.h>
+
 #include "kernelfile/kernel_file.h"
+
+enum { TCB_FILE_OBJECT_MAX = PATH_MAX + 32 };
+/* What a candidate's shared object exports, a tcb_file_entry_fn. */
+#define TCB_FILE_ENTRY "tcb_file_entry"
 
 /* The kernel, on the operands in the order of the file's vectors, by a team of THREADS where it is in OpenMP. */
 typedef void tcb_file_entry_fn(void *const operand[], int threads);
@@ -26,5 +32,9 @@ const char *tcb_file_c_signature(const struct tcb_file_c *c);
  * compiler's first error. */
 enum tcb_status tcb_file_c_load(struct tcb_file_c *c, const struct tcb_shape *shape,
 				const struct tcb_geometry *geometry, tcb_file_entry_fn **out, struct tcb_error *err);
+/* The same, not loaded: the path of its shared object, for a process that may crash. */
+enum tcb_status tcb_file_c_object(struct tcb_file_c *c, const struct tcb_shape *shape,
+				  const struct tcb_geometry *geometry, char out[TCB_FILE_OBJECT_MAX],
+				  struct tcb_error *err);
 
 #endif

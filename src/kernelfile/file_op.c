@@ -663,3 +663,8 @@ const struct tcb_op *tcb_file_op(const struct tcb_file_op *made)
 {
 	return &made->op;
 }
+
+struct tcb_file_c *tcb_file_op_c(const struct tcb_file_op *made, int is_reference)
+{
+	return is_reference ? made->reference : made->c;
+}

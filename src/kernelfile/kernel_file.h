@@ -149,5 +149,8 @@ struct tcb_file_op;
 enum tcb_status tcb_file_op_create(struct tcb_kernel_file *file, struct tcb_file_op **out, struct tcb_error *err);
 void tcb_file_op_destroy(struct tcb_file_op *made); /* NULL is fine */
 const struct tcb_op *tcb_file_op(const struct tcb_file_op *made);
+/* What compiles its kernel, or its reference, in C or C++; NULL: there is none. */
+struct tcb_file_c;
+struct tcb_file_c *tcb_file_op_c(const struct tcb_file_op *made, int is_reference);
 
 #endif

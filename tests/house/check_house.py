@@ -32,12 +32,13 @@ MAY_INCLUDE = {
     "kernelfile": {"base", "ptx", "kernels"},
     "gpu": {"base", "kernels", "device"},
     "worker": {"base", "kernels", "device", "gpu"},
+    "judge": {"base", "ptx", "kernels", "kernelfile", "device", "worker"},
     "search": {"base", "kernels", "device", "worker"},
     "db": {"base"},
     "rt": {"base", "db", "kernels", "ptx", "device", "gpu"},
     "tcbptx": {"base", "ptx"},
     "verify": {"base", "ptx", "device", "kernels", "gpu", "worker", "search"},
-    "cli": {"base", "gguf", "ptx", "device", "kernels", "gpu", "worker", "search", "db", "rt", "verify", "kernelfile"},
+    "cli": {"base", "gguf", "ptx", "device", "kernels", "gpu", "worker", "search", "db", "rt", "verify", "kernelfile", "judge"},
 }
 # the same between the parts of ptx.
 PTX_MAY_INCLUDE = {

@@ -72,9 +72,9 @@ int cli_main(const struct tcb_registry *ops, int argc, char **argv);
 /* One per command, at the end of cmd_NAME.c. */
 extern const struct cli_command cli_command_bench, cli_command_compare, cli_command_completion, cli_command_db,
 	cli_command_defaults, cli_command_devices, cli_command_doctor, cli_command_help, cli_command_history,
-	cli_command_lookup, cli_command_model, cli_command_ops, cli_command_ptx, cli_command_replay, cli_command_report,
-	cli_command_run, cli_command_space, cli_command_sweep, cli_command_trial, cli_command_verify,
-	cli_command_version, cli_command_wgsl;
+	cli_command_judge, cli_command_lookup, cli_command_model, cli_command_ops, cli_command_ptx, cli_command_replay,
+	cli_command_report, cli_command_run, cli_command_space, cli_command_sweep, cli_command_trial,
+	cli_command_verify, cli_command_version, cli_command_wgsl;
 
 /* commands.c: all of them, in the order of the overview; ends with NULL. */
 extern const struct cli_command *const cli_commands[];

@@ -24,6 +24,7 @@ const struct cli_command *const cli_commands[] = {
 	/* kernels */
 	&cli_command_ptx,
 	&cli_command_wgsl,
+	&cli_command_judge,
 	&cli_command_verify,
 	/* this machine, this program */
 	&cli_command_ops,

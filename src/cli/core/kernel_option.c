@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "cli/core/cli.h"
-#include "kernelfile/kernel_file.h"
 
 /* The last file that was added, whose sizes `--problem` names. */
 struct added {
@@ -76,15 +75,10 @@ static int is_given(const struct cli_words *words, const char *option)
 	return 0;
 }
 
-/* "M=512,N=512" of FILE's sizes, those that are not named as in the file. */
-static enum tcb_status read_problem(const char *text, const struct tcb_kernel_file *file, char **out,
-				    struct tcb_error *err)
+enum tcb_status cli_kernel_sizes(const char *text, const struct tcb_kernel_file *file, size_t size[TCB_FILE_SIZES_MAX],
+				 struct tcb_error *err)
 {
-	size_t size[TCB_FILE_SIZES_MAX];
-	struct tcb_shape shape;
-	char printed[TCB_SHAPE_TEXT_MAX];
-
-	memcpy(size, file->size, sizeof size);
+	memcpy(size, file->size, sizeof file->size);
 	for (const char *at = text; *at;) {
 		const size_t length = strcspn(at, "=");
 		size_t i = 0;
@@ -104,6 +98,18 @@ static enum tcb_status read_problem(const char *text, const struct tcb_kernel_fi
 					(int)length, at);
 		at = *end ? end + 1 : end;
 	}
+	return TCB_OK;
+}
+
+/* The sizes that TEXT names as a shape in words. */
+static enum tcb_status read_problem(const char *text, const struct tcb_kernel_file *file, char **out,
+				    struct tcb_error *err)
+{
+	size_t size[TCB_FILE_SIZES_MAX];
+	struct tcb_shape shape;
+	char printed[TCB_SHAPE_TEXT_MAX];
+
+	TCB_TRY(cli_kernel_sizes(text, file, size, err));
 	shape = tcb_kernel_file_shape(file, size);
 	tcb_shape_print(&shape, printed);
 	*out = strdup(printed);
@@ -141,6 +147,7 @@ enum tcb_status cli_kernel_files(const char *listed, int argc, char **argv, stru
 {
 	const char *path = NULL, *problem = NULL;
 	struct added added = { NULL, NULL };
+	const int reads_itself = argc > 1 && option_of(argv[1], "problem") != NULL; /* the command, what we read here */
 	int words;
 
 	*out = (struct cli_words){ .list = calloc((size_t)argc + 5, sizeof *out->list) };
@@ -148,14 +155,14 @@ enum tcb_status cli_kernel_files(const char *listed, int argc, char **argv, stru
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory");
 	TCB_TRY(add_listed(listed, registry, out, &added, err));
 	for (int i = 0; i < argc; i += words) {
-		const char *value = value_at(argv, argc, i, "--kernel", &words);
+		const char *value = reads_itself ? NULL : value_at(argv, argc, i, "--kernel", &words);
 
 		if (is_file(value)) {
 			if (path)
 				return tcb_fail(err, TCB_E_USAGE,
 						"--kernel is given twice; TCBTUNE_KERNELS takes several");
 			path = value;
-		} else if ((value = value_at(argv, argc, i, "--problem", &words)) != NULL) {
+		} else if (!reads_itself && (value = value_at(argv, argc, i, "--problem", &words)) != NULL) {
 			problem = value;
 		} else {
 			words = 1;

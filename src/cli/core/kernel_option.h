@@ -5,9 +5,8 @@
 #ifndef TCB_CLI_KERNEL_OPTION_H
 #define TCB_CLI_KERNEL_OPTION_H
 
+#include "kernelfile/kernel_file.h"
 #include "kernels/op_registry.h"
-
-struct tcb_file_op;
 
 /* The words of a command line, and the ops that files describe; all of it is owned. */
 struct cli_words {
@@ -25,6 +24,9 @@ struct cli_words {
  */
 enum tcb_status cli_kernel_files(const char *listed, int argc, char **argv, struct tcb_registry *registry,
 				 struct cli_words *out, struct tcb_error *err);
+/* "M=512,N=512" of FILE's sizes; those that are not named are as in the file. */
+enum tcb_status cli_kernel_sizes(const char *text, const struct tcb_kernel_file *file, size_t size[TCB_FILE_SIZES_MAX],
+				 struct tcb_error *err);
 void cli_words_fini(struct cli_words *words);
 
 #endif

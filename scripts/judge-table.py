@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What tcbtune judge makes of the planted cheats and of the honest kernels of tests/fixtures/judge, as a table, and its
+times beside those of a program that shares nothing with it (tests/cli/time_kernel.c), in turns.
+
+    scripts/judge-table.py build/ci/src/cli/tcbtune [--no-cases] [--rounds 5]
+
+Exits with 1 if a cheat was accepted, an honest kernel refused, or a time is off by 2 % or more.
+"""
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "cli"))
+import judge_cases  # noqa: E402
+
+FOLDER = ROOT / "tests" / "fixtures" / "judge"
+SIZES = {"M": 96, "N": 128, "K": 160}
+TIMED = ["plain", "blocked", "intrinsics", "transposed"]
+
+
+def cases(program):
+    """Prints a row for each; how many are not as they should be."""
+    bad = {True: 0, False: 0}
+    results = judge_cases.run_all(program, FOLDER)
+    print(f"{'kernel':34} {'exit':>4}  {'rule':10} why")
+    for kernel, is_cheat, status, document, said in results:
+        rule = document["rule"] or ("-" if status == 0 else "slow") if document else "?"
+        why = document["reason"] or said.strip() if document else said.strip()
+        bad[is_cheat] += (status == 0) == is_cheat
+        print(f"{kernel:34} {status:4}  {rule:10} {why[:110]}")
+    cheats = sum(is_cheat for _, is_cheat, *_ in results)
+    print(f"{cheats} cheats, {bad[True]} accepted; {len(results) - cheats} honest kernels, {bad[False]} refused")
+    return bad[True] + bad[False]
+
+
+def compile_with(folder, name, *words):
+    """FOLDER / NAME, compiled with the sizes defined unless it is there."""
+    if not (folder / name).exists():
+        subprocess.run([os.environ.get("CC", "cc"), *words, *[f"-D{size}={value}" for size, value in SIZES.items()],
+                        "-o", folder / name], check=True)
+    return folder / name
+
+
+def independent(kernel, folder, copies):
+    """Nanoseconds of a call of KERNEL by the other program."""
+    library = compile_with(folder, f"{kernel}.so", "-O3", "-march=native", "-O1", "-DSTEP=8", "-shared", "-fPIC",
+                           FOLDER / f"honest/{kernel}.c")
+    program = compile_with(folder, "time_kernel", "-O2", ROOT / "tests/cli/time_kernel.c")
+    ran = subprocess.run([program, library, str(copies), "15"], check=True, capture_output=True, text=True)
+    return statistics.median(map(float, ran.stdout.split()))
+
+
+def judged(program, kernel):
+    result = subprocess.run(
+        [program, "judge", FOLDER / f"honest/{kernel}.c", "--against", FOLDER / "problem.json", "--json", "--budget",
+         "3s", "--problem", ",".join(f"{name}={size}" for name, size in SIZES.items())],
+        check=True, capture_output=True, text=True)
+    return json.loads(result.stdout)["speed"]
+
+
+def times(program, rounds):
+    """Prints each kernel's time by both; how many are off by 2 % or more."""
+    off = 0
+    cpu = min(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {cpu})
+    print(f"\n{'kernel':14} {'judge, us':>10} {'other, us':>10} {'ratio':>7}  (the least of {rounds} medians in turns, CPU {cpu})")
+    with tempfile.TemporaryDirectory() as scratch:
+        for kernel in TIMED:
+            pairs = []
+            for _ in range(rounds):
+                speed = judged(program, kernel)
+                pairs.append((speed["ns"]["median"],
+                              independent(kernel, pathlib.Path(scratch), speed["calls_per_batch"])))
+            # The least of the medians: what else runs on the machine only makes them longer.
+            ours, other = min(pair[0] for pair in pairs), min(pair[1] for pair in pairs)
+            off += abs(ours / other - 1) >= 0.02
+            print(f"{kernel:14} {ours / 1e3:10.2f} {other / 1e3:10.2f} {ours / other:7.4f}")
+    return off
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tcbtune")
+    parser.add_argument("--no-cases", action="store_true", help="times only")
+    parser.add_argument("--rounds", type=int, default=5, help="of times, in turns (default: 5)")
+    args = parser.parse_args()
+    bad = 0 if args.no_cases else cases(args.tcbtune)
+    return 1 if bad + times(args.tcbtune, args.rounds) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
