@@ -51,7 +51,7 @@ struct memory {
 struct runner {
 	tcb_cl_kernel kernel;
 	struct tcb_gpu_buffer (*operands)[TCB_OPERANDS_MAX]; /* of each copy */
-	size_t copies;
+	size_t copies, next;
 	tcb_cl_event *events; /* of each call */
 };
 
@@ -290,7 +290,7 @@ static void forget(struct runner *own)
 	free(own->events);
 	own->operands = NULL;
 	own->events = NULL;
-	own->copies = 0;
+	own->copies = own->next = 0;
 }
 
 static void unload(struct tcb_gpu_runner *runner)
@@ -387,18 +387,19 @@ static enum tcb_gpu_fault add_time(struct session *session, tcb_cl_event event, 
 	return fault_of(session, code);
 }
 
-/* CALLS calls over what own has of COPIES, in turn, waited for; NS_OUT: the sum of what they took. */
+/* CALLS calls over the copies that RUNNER keeps, on from the last one, waited for; NS_OUT: the sum of what they took.
+ */
 static enum tcb_gpu_fault time_calls(struct tcb_gpu_runner *runner, size_t calls, double *ns_out,
 				     char why[TCB_GPU_WHY_MAX])
 {
 	struct session *session = session_of(runner);
-	const struct runner *own = runner->own;
+	struct runner *own = runner->own;
 	enum tcb_gpu_fault fault = TCB_GPU_FINE;
 	size_t count = 0;
 
 	*ns_out = 0;
 	for (; count < calls && fault == TCB_GPU_FINE; count++) {
-		const size_t copy = count % own->copies;
+		const size_t copy = own->next++ % own->copies;
 
 		own->events[count] = NULL;
 		fault = submit(runner, own->operands[copy], &own->events[count], why);
@@ -467,6 +468,7 @@ static double sample(struct tcb_gpu_runner *runner, char why[TCB_GPU_WHY_MAX])
 
 const struct tcb_gpu_driver tcb_gpu_driver_opencl = {
 	.language = &tcb_language_opencl,
+	.goes_on = 1,
 	.rotation_least = rotation_least,
 	.open = open_session,
 	.close = close_session,
