@@ -256,7 +256,7 @@ static size_t calls_for(double ns, size_t most)
 	return calls < (double)most ? (size_t)calls : most;
 }
 
-/* RUNNER's graph for STATE: whole turns of the rotation. */
+/* RUNNER's graph for STATE: whole turns of the rotation, unless its driver goes on with it. */
 static enum tcb_status record(struct gpu_worker *worker, struct tcb_gpu_runner *runner, enum tcb_state state,
 			      double *pack_ns, enum tcb_gpu_fault *fault_out, char why[256], struct tcb_error *err)
 {
@@ -274,7 +274,7 @@ static enum tcb_status record(struct gpu_worker *worker, struct tcb_gpu_runner *
 	if (*fault_out != TCB_GPU_FINE)
 		return TCB_OK;
 	size_t calls = calls_for(ns, state == TCB_COLD ? CALLS_MIN : HOT_CALLS);
-	if (state == TCB_COLD)
+	if (state == TCB_COLD && !runner->session->driver->goes_on)
 		calls = (calls + copies - 1) / copies * copies;
 	*fault_out = tcb_gpu_runner_record(runner, worker->full.memory, layout, copies, calls, why);
 	return TCB_OK;

@@ -51,7 +51,7 @@ struct memory {
 struct runner {
 	tcb_cl_kernel kernel;
 	struct tcb_gpu_buffer (*operands)[TCB_OPERANDS_MAX]; /* of each copy */
-	size_t copies;
+	size_t copies, next;
 	tcb_cl_event *events; /* of each call */
 };
 
@@ -290,7 +290,7 @@ static void forget(struct runner *own)
 	free(own->events);
 	own->operands = NULL;
 	own->events = NULL;
-	own->copies = 0;
+	own->copies = own->next = 0;
 }
 
 static void unload(struct tcb_gpu_runner *runner)
@@ -307,14 +307,9 @@ static void unload(struct tcb_gpu_runner *runner)
 
 /* ---- calls ---- */
 
-/* Which fault a status is, of which WHY tells already. */
-static enum tcb_gpu_fault fault_of(struct session *session, int32_t code)
+/* Of a status that WHY tells of already. */
+static enum tcb_gpu_fault crashed(struct session *session)
 {
-	if (code == TCB_CL_SUCCESS)
-		return TCB_GPU_FINE;
-	/* A device's fault shows where it is waited for, as one of these. */
-	if (code != TCB_CL_OUT_OF_RESOURCES && code != TCB_CL_INVALID_COMMAND_QUEUE)
-		return TCB_GPU_REFUSED;
 	session->is_lost = 1;
 	return TCB_GPU_CRASHED;
 }
@@ -342,7 +337,10 @@ static enum tcb_gpu_fault submit(struct tcb_gpu_runner *runner, const struct tcb
 		snprintf(why, TCB_GPU_WHY_MAX, "the memory of argument %u: %s", i + 1, tcb_opencl_text(code));
 		return TCB_GPU_REFUSED;
 	}
-	return fault_of(session, tcb_opencl_launch(&session->opencl, own->kernel, launch, memory, event_out, why));
+	if (tcb_opencl_launch(&session->opencl, own->kernel, launch, memory, event_out, why) == TCB_CL_SUCCESS)
+		return TCB_GPU_FINE;
+	/* A call before it may have faulted meanwhile, which the queue then says, too. */
+	return session->opencl.cl->finish(session->opencl.queue) == TCB_CL_SUCCESS ? TCB_GPU_REFUSED : crashed(session);
 }
 
 static enum tcb_gpu_fault call(struct tcb_gpu_runner *runner, const struct tcb_gpu_buffer operand[TCB_OPERANDS_MAX],
@@ -358,9 +356,10 @@ static enum tcb_gpu_fault wait_for(void *own, char why[TCB_GPU_WHY_MAX])
 
 	const int32_t code = session->opencl.cl->finish(session->opencl.queue);
 
-	if (code != TCB_CL_SUCCESS)
-		snprintf(why, TCB_GPU_WHY_MAX, "running it: %s", tcb_opencl_text(code));
-	return fault_of(session, code);
+	if (code == TCB_CL_SUCCESS)
+		return TCB_GPU_FINE;
+	snprintf(why, TCB_GPU_WHY_MAX, "running it: %s", tcb_opencl_text(code));
+	return crashed(session);
 }
 
 /* ---- timing ---- */
@@ -374,31 +373,32 @@ static enum tcb_gpu_fault add_time(struct session *session, tcb_cl_event event, 
 
 	if (code == TCB_CL_SUCCESS && outcome < 0) {
 		snprintf(why, TCB_GPU_WHY_MAX, "running it: %s", tcb_opencl_text(outcome));
-		session->is_lost = 1;
-		return TCB_GPU_CRASHED;
+		return crashed(session);
 	}
 	if (code == TCB_CL_SUCCESS)
 		code = session->opencl.cl->event_times(event, TCB_CL_EVENT_START, sizeof start, &start, NULL);
 	if (code == TCB_CL_SUCCESS)
 		code = session->opencl.cl->event_times(event, TCB_CL_EVENT_END, sizeof end, &end, NULL);
 	*ns += end > start ? (double)(end - start) : 0;
-	if (code != TCB_CL_SUCCESS)
-		snprintf(why, TCB_GPU_WHY_MAX, "its time: %s", tcb_opencl_text(code));
-	return fault_of(session, code);
+	if (code == TCB_CL_SUCCESS)
+		return TCB_GPU_FINE;
+	snprintf(why, TCB_GPU_WHY_MAX, "its time: %s", tcb_opencl_text(code));
+	return TCB_GPU_REFUSED;
 }
 
-/* CALLS calls over what own has of COPIES, in turn, waited for; NS_OUT: the sum of what they took. */
+/* CALLS calls over the copies that RUNNER keeps, on from the last one, waited for; NS_OUT: the sum of what they took.
+ */
 static enum tcb_gpu_fault time_calls(struct tcb_gpu_runner *runner, size_t calls, double *ns_out,
 				     char why[TCB_GPU_WHY_MAX])
 {
 	struct session *session = session_of(runner);
-	const struct runner *own = runner->own;
+	struct runner *own = runner->own;
 	enum tcb_gpu_fault fault = TCB_GPU_FINE;
 	size_t count = 0;
 
 	*ns_out = 0;
 	for (; count < calls && fault == TCB_GPU_FINE; count++) {
-		const size_t copy = count % own->copies;
+		const size_t copy = own->next++ % own->copies;
 
 		own->events[count] = NULL;
 		fault = submit(runner, own->operands[copy], &own->events[count], why);
@@ -467,6 +467,7 @@ static double sample(struct tcb_gpu_runner *runner, char why[TCB_GPU_WHY_MAX])
 
 const struct tcb_gpu_driver tcb_gpu_driver_opencl = {
 	.language = &tcb_language_opencl,
+	.goes_on = 1,
 	.rotation_least = rotation_least,
 	.open = open_session,
 	.close = close_session,

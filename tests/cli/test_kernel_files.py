@@ -224,7 +224,7 @@ def written(name, source, arguments, reference, **changes):
 def outcomes(kernel, threads):
     db = cli.scratch / f"{kernel.stem}.db"
     cli.run("sweep", "--kernel", kernel, "--threads", threads, "--strategy", "exhaustive", "--budget", "20s",
-            "--rotation", "1M", "--limit", "none", "--db", db, expect=None)
+            "--rotation", "1M", "--finalists", "1", "--counters", "none", "--effort", "quick", "--db", db)
     found = sqlite3.connect(db).execute("SELECT geometry, outcome, message FROM trial")
     return {int(re.search(r"kind=(\d)", geometry)[1]): (outcome, message) for geometry, outcome, message in found}
 

@@ -2,6 +2,7 @@
 """Kernels in OpenCL C on an OpenCL device, a processor's driver (PoCL) where there is no other: swept, verified, stored,
 reported, looked up and benched; of planted failures none is lost and none is chosen; what is missing or wrong is said."""
 import json
+import pathlib
 import re
 import sqlite3
 import sys
@@ -156,6 +157,16 @@ def refused():
               said.stderr)
 
 
+def drivers_are_opened_themselves():
+    """Without a loader: a driver has its functions in a table alone."""
+    named = [path.read_text().split() for path in sorted(pathlib.Path("/etc/OpenCL/vendors").glob("*.icd"))]
+    for library in (words[0] for words in named if words):
+        cli.env["TCBTUNE_OPENCL"] = library
+        rows = cli.json("devices", schema="devices", expect=None)["devices"]
+        cli.check(any(row["name"] == "opencl:0" for row in rows), (library, rows))
+    cli.env.pop("TCBTUNE_OPENCL", None)
+
+
 def what_is_missing():
     """No loader, a loader without drivers, a library that is neither."""
     for library, part, doctor in (("/none/libOpenCL.so", "no OpenCL: /none/libOpenCL.so", "missing"),
@@ -182,6 +193,7 @@ SAID = cli.run("space", "--kernel", write(), "--device", "opencl:0", expect=None
 if "install" in SAID.stderr:
     print(f"skipped: {SAID.stderr}")
     sys.exit(77)
+drivers_are_opened_themselves()
 space()
 swept()
 refused()

@@ -321,10 +321,10 @@ static size_t too_many_operands(const struct tcb_problem *problem, struct tcb_op
 	return TCB_OUTPUTS_MAX + 1;
 }
 
-static size_t whole_numbers(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
+static size_t formless(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
 {
 	(void)problem;
-	out[0] = (struct tcb_operand){ "ids", TCB_ROLE_OUTPUT, TCB_TYPE_I32, 1, 1, 4, 0 };
+	out[0] = (struct tcb_operand){ "ids", TCB_ROLE_OUTPUT, TCB_TYPE_BLOCKS, 1, 1, 4, 0 };
 	return 1;
 }
 
@@ -343,8 +343,7 @@ static void what_cannot_be_judged_is_refused(void **state)
 	planted_problem(&problem);
 	problem.op = &op;
 	size_t (*const refused[])(const struct tcb_problem *,
-				  struct tcb_operand[TCB_OPERANDS_MAX]) = { too_many_operands, whole_numbers,
-									    no_output };
+				  struct tcb_operand[TCB_OPERANDS_MAX]) = { too_many_operands, formless, no_output };
 	static const char *const why[] = { "more than 4 outputs", "'ids'", "no output" };
 	for (size_t i = 0; i < 3; i++) {
 		struct tcb_error err;
@@ -352,6 +351,86 @@ static void what_cannot_be_judged_is_refused(void **state)
 		assert_int_equal(tcb_instance_create(&op, &problem, 1, NULL, &instance, &err), TCB_E_UNSUPPORTED);
 		assert_non_null(strstr(err.message, why[i]));
 	}
+}
+
+/* --- values that floats do not hold, and outputs that are read --- */
+
+enum { IDS, MARKS, SUMS, STATE, WIDE };
+
+static size_t wide_operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
+{
+	(void)problem;
+	out[IDS] = (struct tcb_operand){ "ids", TCB_ROLE_OUTPUT, TCB_TYPE_I32, 1, 3, 12, 0 };
+	out[MARKS] = (struct tcb_operand){ "marks", TCB_ROLE_OUTPUT, TCB_TYPE_U32, 1, 3, 12, 0 };
+	out[SUMS] = (struct tcb_operand){ "sums", TCB_ROLE_OUTPUT, TCB_TYPE_F64, 1, 3, 24, 0 };
+	out[STATE] = (struct tcb_operand){ .name = "state",
+					   .role = TCB_ROLE_OUTPUT,
+					   .type = TCB_TYPE_F32,
+					   .rows = 1,
+					   .cols = 2,
+					   .bytes = 8,
+					   .is_updated = 1 };
+	return WIDE;
+}
+
+static void wide_fill(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
+{
+	(void)problem, (void)seed;
+	((float *)operand[STATE])[0] = 3;
+	((float *)operand[STATE])[1] = 4;
+}
+
+static void wide_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
+{
+	static const double right[WIDE][3] = { { -1, 2147483647, 7 }, { 4294967295, 0, 1 }, { 1, 1e300, -0.1 }, { 0 } };
+	(void)problem;
+	for (size_t o = 0; o < WIDE; o++)
+		for (size_t i = 0; i < (o == STATE ? 2 : 3); i++) {
+			out[o].y[i] = o == STATE ? 2 * (double)((const float *)operand[STATE])[i] : right[o][i];
+			out[o].magnitude[i] = 0;
+			out[o].extra[i] = o == SUMS ? 1e-12 * fabs(right[o][i]) : 0;
+		}
+}
+
+static void wide_values_are_judged_as_they_are(void **state)
+{
+	int32_t ids[3] = { -1, 2147483647, 7 };
+	uint32_t marks[3] = { 4294967295u, 0, 1 };
+	double sums[3] = { 1, 1e300, -0.1 };
+	float updated[2] = { 6, 8 };
+	void *const operand[] = { ids, marks, sums, updated };
+	struct tcb_problem problem;
+	struct tcb_instance *instance;
+	struct tcb_check check;
+	(void)state;
+	op.operands = wide_operands;
+	op.fill = wide_fill;
+	op.reference = wide_reference;
+	planted_problem(&problem);
+	problem.op = &op;
+	assert_int_equal(tcb_instance_create(&op, &problem, 1, NULL, &instance, NULL), TCB_OK);
+	assert_true(tcb_instance_is_updated(instance));
+	assert_float_equal(((const float *)tcb_instance_start(instance, STATE))[1], 4, 0);
+	assert_null(tcb_instance_start(instance, SUMS));
+	assert_int_equal(tcb_instance_reference(instance, pool, NULL), TCB_OK);
+	assert_int_equal(judge_many(instance, operand).outcome, TCB_OUTCOME_OK);
+	sums[2] *= 1 + 1e-11; /* the same float */
+	check = judge_many(instance, operand);
+	assert_int_equal(check.outcome, TCB_OUTCOME_WRONG);
+	assert_non_null(strstr(check.message, "output 'sums' [0][2] is -0.1000000000"));
+	sums[2] = -0.1;
+	marks[0]--; /* the same float */
+	check = judge_many(instance, operand);
+	assert_non_null(strstr(check.message, "output 'marks' [0][0] is 4294967294, not 4294967295"));
+	marks[0]++;
+	memcpy(&ids[0], tcb_instance_start(instance, IDS), sizeof ids[0]); /* poison of floats would be right */
+	check = judge_many(instance, operand);
+	assert_non_null(strstr(check.message, "output 'ids' [0][0] was never written"));
+	ids[0] = -1;
+	updated[0] = 3;
+	check = judge_many(instance, operand);
+	assert_non_null(strstr(check.message, "output 'state' [0][0] is 3, not 6"));
+	tcb_instance_destroy(instance);
 }
 
 /* --- several weights --- */
@@ -433,6 +512,7 @@ int main(void)
 		TEST(the_worst_output_is_named),
 		TEST(references_of_all_outputs_are_shared),
 		TEST(what_cannot_be_judged_is_refused),
+		TEST(wide_values_are_judged_as_they_are),
 		TEST(each_weights_are_packed_by_themselves),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

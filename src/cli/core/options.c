@@ -78,7 +78,8 @@ static enum tcb_status set_count(const struct cli_option *option, const char *te
 	uint64_t value;
 
 	if (read_count(text, &value, &end) != 0 || *end)
-		return tcb_fail(err, TCB_E_USAGE, "--%s wants a whole number, not '%s'", option->name, text);
+		return tcb_fail(err, TCB_E_USAGE, "%s%s wants a whole number, not '%s'", option->name ? "--" : "",
+				option->name ? option->name : option->argument, text);
 	if (option->most && (value < option->least || value > option->most))
 		return tcb_fail(err, TCB_E_USAGE, "--%s %s is not between %llu and %llu", option->name, text,
 				(unsigned long long)option->least, (unsigned long long)option->most);

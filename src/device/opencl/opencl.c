@@ -117,6 +117,7 @@ const char *tcb_opencl_text(int32_t status)
 		{ -61, "a buffer of invalid size" },
 		{ -63, "a global size that is too large" },
 		{ TCB_CL_PLATFORM_NOT_FOUND, "no platform" },
+		{ -9999, "an illegal read or write (as NVIDIA says)" },
 	};
 	static _Thread_local char other[32];
 
