@@ -4,6 +4,7 @@
 times beside those of a program that shares nothing with it (tests/cli/time_kernel.c), in turns.
 
     scripts/judge-table.py build/ci/src/cli/tcbtune [--no-cases] [--rounds 5]
+    scripts/judge-table.py build/ci/src/cli/tcbtune --cuda [--arg WORD]...
 
 Exits with 1 if a cheat was accepted, an honest kernel refused, or a time is off by 2 % or more.
 """
@@ -25,15 +26,17 @@ SIZES = {"M": 96, "N": 128, "K": 160}
 TIMED = ["plain", "blocked", "intrinsics", "transposed"]
 
 
-def cases(program):
+def cases(results):
     """Prints a row for each; how many are not as they should be."""
     bad = {True: 0, False: 0}
-    results = judge_cases.run_all(program, FOLDER)
     print(f"{'kernel':34} {'exit':>4}  {'rule':10} why")
     for kernel, is_cheat, status, document, said in results:
         rule = document["rule"] or ("-" if status == 0 else "slow") if document else "?"
         why = document["reason"] or said.strip() if document else said.strip()
-        bad[is_cheat] += (status == 0) == is_cheat
+        bad[is_cheat] += document is None or (status == 0) == is_cheat
+        speed = (document or {}).get("speed")
+        if speed and status == 0:
+            why = f"{speed['ratio']['median']:.3g} times as fast, {speed['ns']['median'] / 1e3:.4g} us"
         print(f"{kernel:34} {status:4}  {rule:10} {why[:110]}")
     cheats = sum(is_cheat for _, is_cheat, *_ in results)
     print(f"{cheats} cheats, {bad[True]} accepted; {len(results) - cheats} honest kernels, {bad[False]} refused")
@@ -89,9 +92,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tcbtune")
     parser.add_argument("--no-cases", action="store_true", help="times only")
+    parser.add_argument("--cuda", action="store_true", help="the kernels in CUDA C++, on a GPU, without other times")
+    parser.add_argument("--arg", action="append", default=[], help="a word for tcbtune judge, as in --arg=--budget=1s")
     parser.add_argument("--rounds", type=int, default=5, help="of times, in turns (default: 5)")
     args = parser.parse_args()
-    bad = 0 if args.no_cases else cases(args.tcbtune)
+    if args.cuda:
+        return 1 if cases(judge_cases.run_cuda(args.tcbtune, FOLDER, args.arg)) else 0
+    bad = 0 if args.no_cases else cases(judge_cases.run_all(args.tcbtune, FOLDER))
     return 1 if bad + times(args.tcbtune, args.rounds) else 0
 
 

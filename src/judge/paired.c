@@ -20,7 +20,7 @@ static const double BATCH_NS = 10e6;
 static const double REST_NS = 100e3, REST_SHARE = 0.02;
 /* How the host's clock and events may differ, sending the batch included. */
 static const double CLOCKS_LEAST = 0.98, CLOCKS_MOST = 1.25, SENDING_NS = 200e3;
-enum { EMPTY = 15, ROUNDS_MIN = 7, ROUNDS_MAX = 100, SPIN = 60000, COMPARED_LEAST = 2, WARM = 2 };
+enum { EMPTY = 15, ROUNDS_MIN = 7, ROUNDS_MAX = 100, SPIN = 60000, COMPARED_LEAST = 2, WARM = 2, FOR_INTERVAL = 6 };
 static const double HAND_OVER_SHARE = 0.01, ENOUGH_WIDTH = 0.005, BATCH_SHARE = 0.08, CACHE_SHARE = 0.5;
 /* A round in which a party had so much less of its processor than time passed is taken again. */
 static const double DISTURBED = 0.03;
@@ -120,8 +120,16 @@ static double time_batch(struct paired *paired, enum tcb_seat seat, double *ns_o
 	return used > 0 && used < (1 - DISTURBED) * (all_ns - paired->hand_over_ns) ? 1 : 0;
 }
 
+/* In another order each time, so that no call can make ready what the next one reads; that of a graph is fixed. */
 static enum tcb_status draw_all(struct paired *paired, struct tcb_error *err)
 {
+	for (size_t i = paired->count; i > 1 && !paired->is_gpu; i--) {
+		const size_t other = tcb_rng_below(&paired->hearing->rng, i);
+		const uint32_t kept = paired->slots[i - 1];
+
+		paired->slots[i - 1] = paired->slots[other];
+		paired->slots[other] = kept;
+	}
 	for (size_t s = 0; s < paired->count; s++)
 		TCB_TRY(tcb_hearing_draw(paired->hearing, TCB_VALUES_ANY, paired->slots[s], err));
 	return TCB_OK;
@@ -284,8 +292,12 @@ static void conclude(struct paired *paired)
 		tcb_ruling_find(verdict, TCB_RULING_UNDECIDED, "clocks",
 				"events and the host's clock do not agree: the latter says %.3g times as much",
 				verdict->wall_over_events);
+	if (paired->rounds < FOR_INTERVAL)
+		tcb_ruling_note(verdict, "%zu batches of each are too few for a 95 %% interval: give a longer --budget",
+				paired->rounds);
 	if (paired->disturbed)
-		tcb_ruling_note(verdict, "%zu rounds were taken again: others used the processor", paired->disturbed);
+		tcb_ruling_note(verdict, "rounds that were taken again, as others used the processor: %zu",
+				paired->disturbed);
 }
 
 static int is_enough(const struct paired *paired, uint64_t since)

@@ -25,6 +25,16 @@ CHEATS = {
     "answers_itself": ({"cached", "values", "timed", "deferred"}, None), "takes_priority": ({"forbidden"}, 5),
     "starts_a_program": ({"forbidden"}, 5), "does_not_compile": ({"compile"}, 4),
 }
+# The same of kernels in CUDA C++, for a GPU.
+CUDA_CHEATS = {
+    "zeros": {"values"}, "nothing": {"values"}, "by_pointer": {"cached"}, "by_output": {"cached"},
+    "by_sample": {"cached"}, "stale": {"cached"}, "after_fifty": {"cached", "timed", "races"},
+    "behind": {"values", "cached"}, "one_size": {"size", "values"}, "writes_input": {"inputs"},
+    "writes_behind": {"outside"}, "writes_before": {"outside"}, "half": {"values"}, "nan": {"values"},
+    "part_of_k": {"values"}, "one_value": {"values"}, "race": {"values", "races", "cached"}, "crashes": {"crash"},
+    "traps": {"crash"}, "looks_around": {"values", "crash"}, "slow": {None}, "does_not_compile": {"compile"},
+    "hangs": {"hang"},
+}
 # Slow ones are not fast enough: all are asked to be faster than what they are compared with.
 AT_LEAST = "1.3"
 
@@ -74,3 +84,17 @@ def run_all(program, folder, env=None, jobs=2, seed=None):
 
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         return list(pool.map(run, cases(folder)))
+
+
+def run_cuda(program, folder, args):
+    """The same of FOLDER/cuda, one after the other; ARGS: for each of them."""
+    results = []
+    for part in ("cheats", "honest"):
+        for path in sorted((folder / "cuda" / part).iterdir()):
+            words = [program, "judge", str(path), "--against", str(folder / "cuda" / "problem.json"), "--json", *args]
+            words += ["--at-least", AT_LEAST] if part == "cheats" else []
+            words += ["--timeout", "5s"] if path.stem == "hangs" else []
+            result = subprocess.run(words, capture_output=True, text=True, timeout=300)
+            document = json.loads(result.stdout) if result.stdout.startswith("{") else None
+            results.append((f"cuda/{part}/{path.name}", part == "cheats", result.returncode, document, result.stderr))
+    return results

@@ -112,6 +112,9 @@ def refused():
                                       ["Arguments"][1:]), "--against", problem]),
             (2, "argument 1 is", [changed("types.json", KernelSpecification__Arguments__0__Type="half"),
                                   "--against", problem]),
+            (2, "do not run on one kind of device",
+             [FOLDER / "cuda/gemm.cu", "--against", problem]),
+            (3, "not a file", [FOLDER / "honest", "--against", problem]),
             (2, "is not a size", [FOLDER / "honest/plain.c", "--against", problem, "--problem", "X=3"]),
             (2, "threads", [FOLDER / "honest/plain.c", "--against", problem, "--threads", "0"])):
         said = cli.run("judge", *args, expect=status)

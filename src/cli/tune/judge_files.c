@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "judge/judge_kernel.h"
 
@@ -30,6 +31,22 @@ static enum tcb_file_language language_of(const char *path, enum tcb_file_langua
 		if (strcmp(ending_of(path), rows[i].ending) == 0)
 			return rows[i].language;
 	return otherwise;
+}
+
+/* What runs a language: 0 processors, 1 CUDA, 2 WebGPU. */
+static int side_of(enum tcb_file_language language)
+{
+	return language == TCB_FILE_C || language == TCB_FILE_CXX ? 0 : language == TCB_FILE_WGSL ? 2 : 1;
+}
+
+/* Both run on one device. */
+static enum tcb_status check_sides(const struct tcb_kernel_file *file, const struct tcb_kernel_file *task,
+				   struct tcb_error *err)
+{
+	if (side_of(file->kernel.language) == side_of(task->kernel.language))
+		return TCB_OK;
+	return tcb_fail(err, TCB_E_USAGE, "%.200s and the kernel of %.200s do not run on one kind of device",
+			file->kernel.path, task->path);
 }
 
 static enum tcb_status set_text(char **to, const char *text, struct tcb_error *err)
@@ -57,11 +74,14 @@ static enum tcb_status read_judged(const char *kernel, const char *against, stru
 				   struct tcb_error *err)
 {
 	const int is_file = strcmp(ending_of(kernel), ".json") == 0;
+	struct stat found;
 
 	if (!is_file && !against)
 		return tcb_fail(err, TCB_E_USAGE,
 				"%.200s is a source: say with --against FILE.json which kernel's place it takes",
 				kernel);
+	if (stat(kernel, &found) == 0 && !S_ISREG(found.st_mode))
+		return tcb_fail(err, TCB_E_NOT_FOUND, "%.200s: not a file", kernel);
 	TCB_TRY(tcb_kernel_file_read(is_file ? kernel : against, out, err));
 	if (is_file)
 		return TCB_OK;
@@ -99,6 +119,8 @@ enum tcb_status cli_judge_open(const char *kernel, const char *against, struct c
 		status = tcb_judge_compiler_options(file, err);
 	if (status == TCB_OK && against)
 		status = tcb_judge_alike(options->task, file, err);
+	if (status == TCB_OK && against)
+		status = check_sides(file, options->task, err);
 	if (status == TCB_OK && against)
 		status = take_reference(file, options->task, err);
 	if (status == TCB_OK && !against && !file->reference.name)
