@@ -135,7 +135,7 @@ static void statuses_have_words(void **state)
 {
 	(void)state;
 	assert_string_equal(tcb_opencl_text(TCB_CL_OUT_OF_RESOURCES), "out of resources");
-	assert_string_equal(tcb_opencl_text(-9999), "error -9999");
+	assert_string_equal(tcb_opencl_text(-9998), "error -9998");
 }
 
 int main(void)
