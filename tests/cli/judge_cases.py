@@ -48,6 +48,23 @@ def judge(program, env, folder, kernel, *args, cpus=None):
                           preexec_fn=(lambda: os.sched_setaffinity(0, cpus)) if cpus else None)
 
 
+def changed(folder, scratch, name, **changes):
+    """FOLDER's problem with other values, as NAME in SCRATCH; a key is a path, as in tcbtune__Problem."""
+    document = json.loads((folder / "problem.json").read_text())
+    for path, value in changes.items():
+        at = document
+        *above, last = path.split("__")
+        for key in above:
+            at = at[int(key)] if key.isdigit() else at[key]
+        at[int(last) if last.isdigit() else last] = value
+        if value is None:
+            del at[last]
+    for source in ("reference.c", "product.h"):
+        (scratch / source).write_text((folder / source).read_text())
+    (scratch / name).write_text(json.dumps(document))
+    return scratch / name
+
+
 def cases(folder):
     """(path below FOLDER, is a cheat) of all."""
     cheats = sorted(path.name for path in (folder / "cheats").iterdir())
