@@ -135,7 +135,7 @@ static void set_operands(struct tcb_hearing *hearing)
 	for (size_t i = 0; i < task->argument_count; i++) {
 		const struct tcb_file_argument *argument = &task->argument[i];
 
-		if (argument->is_scalar)
+		if (argument->memory != TCB_FILE_VECTOR)
 			continue;
 		hearing->argument[argument->operand] = argument;
 		hearing->elements[argument->operand] =

@@ -32,13 +32,17 @@ enum tcb_status tcb_judge_alike(const struct tcb_kernel_file *task, const struct
 	for (size_t i = 0; i < task->argument_count; i++) {
 		const struct tcb_file_argument *a = &task->argument[i], *b = &file->argument[i];
 
-		if (a->is_scalar != b->is_scalar || a->is_output != b->is_output ||
+		if (a->memory != b->memory || a->is_output != b->is_output ||
 		    strcmp(a->type.name, b->type.name) != 0 || a->type.bytes != b->type.bytes)
 			return tcb_fail(
 				err, TCB_E_USAGE,
 				"argument %zu is %s %s in %.160s and %s %s in %.160s: a kernel is judged by the "
 				"arguments of what it is compared with",
 				i + 1, a->type.name, a->name, task->path, b->type.name, b->name, file->path);
+		if (a->is_updated || b->is_updated)
+			return tcb_fail(err, TCB_E_UNSUPPORTED,
+					"%.200s: argument %s is both read and written; such kernels are not judged",
+					file->path, a->name);
 	}
 	return TCB_OK;
 }

@@ -58,7 +58,7 @@ static enum tcb_status add_operands(struct look *look, const struct tcb_kernel_f
 		const struct tcb_file_argument *argument = &task->argument[a];
 		const size_t i = argument->operand;
 
-		if (argument->is_scalar)
+		if (argument->memory != TCB_FILE_VECTOR)
 			continue;
 		look->values[i] = calloc(1, look->operand[i].bytes + 1);
 		if (!look->values[i])
