@@ -168,13 +168,8 @@ enum tcb_status tcb_sweep_judge(struct tcb_sweep *sweep, enum tcb_state state, d
 		return tcb_fail(err, status, "%s", why.message);
 	if (!decision->valid)
 		return tcb_sweep_decide_by_screening(sweep, state, decision, err);
-	if (sweep->anchor != sweep->space->default_index) { /* the default does not work: there is its name alone */
-		const struct tcb_interval unknown = { NAN, NAN, NAN };
-		decision->fallback =
-			(struct tcb_finalist){ .geometry = sweep->space->geometries[sweep->space->default_index],
-					       .ns = unknown };
-		decision->speedup = unknown;
-	}
+	if (sweep->anchor != sweep->space->default_index) /* the default does not work: there is its name alone */
+		decision->fallback.geometry = sweep->space->geometries[sweep->space->default_index];
 	decision->expected_gain = tcb_gain_expected(&sweep->gain[state], sweep->space->count);
 	return tcb_cards_compare(sweep->team, decision, sweep->options->seed, sweep->out, err);
 }

@@ -20,6 +20,7 @@ enum { SAMPLES_MOST = 64 };
 
 struct tcb_evaluator {
 	unsigned states;
+	int was_refused;
 	struct tcb_rng rng;
 	uint64_t process; /* salt of the placement factors */
 	struct tcb_trial trial;
@@ -262,6 +263,27 @@ int tcb_evaluator_was_late(const struct tcb_evaluator *evaluator)
 	return evaluator->was_late;
 }
 
+int tcb_evaluator_was_refused(const struct tcb_evaluator *evaluator)
+{
+	return evaluator->was_refused;
+}
+
+enum tcb_status tcb_evaluator_meter(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,
+				    enum tcb_state state, double seconds, struct tcb_energy *out, struct tcb_error *err)
+{
+	(void)evaluator, (void)err;
+	const double ns = fake_world.true_ns(geometry, state),
+		     watts = fake_world.watts ? fake_world.watts(geometry) : 1;
+	const double error = 0.01 * (double)(fake_world.metered++ % 3) - 0.01; /* of the meter, in each of three runs */
+	*out = (struct tcb_energy){ .metered = { .joules = (1 + error) * watts * seconds,
+						 .seconds = seconds,
+						 .calls = seconds / ns * 1e9,
+						 .step_s = 0.02 },
+				    .source = "rapl" };
+	fake_world.now_s += seconds;
+	return TCB_OK;
+}
+
 size_t tcb_evaluator_held(const struct tcb_evaluator *evaluator)
 {
 	return evaluator->held;
@@ -333,6 +355,12 @@ enum tcb_status tcb_evaluator_try(struct tcb_evaluator *evaluator, const struct 
 	const struct tcb_variant *variant = tcb_variant_find(&fake_op, TCB_CONTRACT_F32, geometry);
 	snprintf(trial->variant, sizeof trial->variant, "%s", variant->name);
 	snprintf(trial->signature, sizeof trial->signature, "%s", variant->signature);
+	*out = trial;
+	evaluator->was_refused = fake_world.refuses && fake_world.refuses(geometry);
+	if (evaluator->was_refused) {
+		trial->outcome = TCB_OUTCOME_LAUNCH_FAILED;
+		return TCB_OK;
+	}
 	trial->outcome = fake_world.outcome ? fake_world.outcome(geometry) : TCB_OUTCOME_OK;
 	fake_world.tries++;
 	fake_world.now_s += fake_world.try_s;
@@ -349,7 +377,6 @@ enum tcb_status tcb_evaluator_try(struct tcb_evaluator *evaluator, const struct 
 	}
 	if (trial->outcome != TCB_OUTCOME_OK)
 		snprintf(trial->message, sizeof trial->message, "planted");
-	*out = trial;
 	return TCB_OK;
 }
 

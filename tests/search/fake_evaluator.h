@@ -41,9 +41,11 @@ struct fake_world {
 	volatile sig_atomic_t stop;   /* for options->stop */
 	size_t break_rounds_after;    /* rounds after which a geometry with `broken` fails; 0 never */
 	int (*broken)(const struct tcb_geometry *geometry);
+	double (*watts)(const struct tcb_geometry *geometry); /* for a meter; NULL: 1 */
+	int (*refuses)(const struct tcb_geometry *geometry);  /* is not as required; NULL: all are */
 	int counting_kills; /* tcb_evaluator_counters fails as if the candidate had died */
 	/* what happened */
-	size_t tries, calls, counted, created, renewals;
+	size_t tries, calls, counted, created, renewals, metered;
 	double now_s;
 };
 extern struct fake_world fake_world;

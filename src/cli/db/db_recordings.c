@@ -12,6 +12,7 @@
 #include "cli/db/db_actions.h"
 #include "cli/tune/replay_input.h"
 #include "db/recordings.h"
+#include "search/replay/recorded.h"
 #include "search/replay/recorded_results.h"
 
 /* --- import --- */
@@ -74,8 +75,8 @@ static enum tcb_status put_file(const struct cli_db_args *args, const char *path
 	const enum tcb_status status = put_results(&recording, results->list, db, err);
 	free(head);
 	if (status == TCB_OK)
-		cli_say("%s: %zu results of %s on %s%s", path, json_array_size(results->list), recording.op,
-			recording.device,
+		cli_say("%s: %zu result%s of %s on %s%s", path, json_array_size(results->list),
+			json_array_size(results->list) == 1 ? "" : "s", recording.op, recording.device,
 			results->is_open ? "; it ends without its closing brackets, so it may be a part of them" : "");
 	return status;
 }
@@ -91,6 +92,20 @@ static int has_results(const struct cli_bytes *bytes)
 	       memcmp(bytes->data, "SQLite", bytes->count < 6 ? bytes->count : 6) != 0;
 }
 
+/* What could not be replayed is not let in: a configuration without a value, say. */
+static enum tcb_status check_replay(const struct cli_bytes *bytes, const char *path, struct tcb_results *results,
+				    struct tcb_error *err)
+{
+	struct tcb_recorded space;
+	const enum tcb_status status = tcb_recorded_parse(bytes->data, bytes->count, path, &space, err);
+
+	if (status == TCB_OK)
+		tcb_recorded_fini(&space);
+	else
+		tcb_results_fini(results);
+	return status;
+}
+
 enum tcb_status cli_recording_import(const struct cli_db_args *args, const char *path, struct tcb_db *db,
 				     size_t *count_out, struct tcb_error *err)
 {
@@ -98,12 +113,16 @@ enum tcb_status cli_recording_import(const struct cli_db_args *args, const char 
 	struct tcb_results results;
 
 	*count_out = 0;
-	/* Whoever reads winners says what is wrong with a file that cannot be read. */
-	if (cli_read_inflated(path, &bytes, NULL) != TCB_OK || !has_results(&bytes)) {
+	enum tcb_status status = cli_read_inflated(path, &bytes, err);
+	/* Whoever reads winners says what is wrong with another file that cannot be read. */
+	if (status != TCB_E_FORMAT && (status != TCB_OK || !has_results(&bytes))) {
 		free(bytes.data);
 		return TCB_OK;
 	}
-	enum tcb_status status = tcb_results_read(bytes.data, bytes.count, path, &results, err);
+	if (status == TCB_OK)
+		status = tcb_results_read(bytes.data, bytes.count, path, &results, err);
+	if (status == TCB_OK)
+		status = check_replay(&bytes, path, &results, err);
 	free(bytes.data);
 	TCB_TRY(status);
 	*count_out = json_array_size(results.list);
@@ -339,10 +358,15 @@ enum tcb_status cli_recording_export(const struct cli_db_args *args, struct tcb_
 		const size_t count = json_array_size(exporting.results.list);
 		json_t *file = args->format == CLI_DB_T4 ? tcb_results_t4(&exporting.results)
 							 : tcb_results_cache(&exporting.results);
+		const size_t kept = json_object_size(json_object_get(file, "cache"));
+		if (args->format == CLI_DB_CACHE && file && kept < count)
+			cli_say("%zu of %zu results are of configurations that are there twice: a cache has one of "
+				"each",
+				count - kept, count);
 		status = file ? cli_emit_json_to(args->out, file, err)
 			      : tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu results", count);
 		if (status == TCB_OK)
-			cli_say("%zu results exported", count);
+			cli_say("%zu result%s exported", count, count == 1 ? "" : "s");
 	}
 	tcb_results_fini(&exporting.results);
 	tcb_str_fini(&exporting.list);

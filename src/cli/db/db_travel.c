@@ -301,9 +301,10 @@ static enum tcb_status print_imported(const struct cli_db_args *args, const char
 		if (imported->recordings)
 			cli_add_wrapped(
 				&out, 4,
-				"  %zu results of other tuners, in %zu file%s: for replays and starts of searches, "
+				"  %zu result%s of other tuners, in %zu file%s: for replays and starts of searches, "
 				"not measured here",
-				imported->results, imported->recordings, imported->recordings == 1 ? "" : "s");
+				imported->results, imported->results == 1 ? "" : "s", imported->recordings,
+				imported->recordings == 1 ? "" : "s");
 		return cli_emit_text(&out, err);
 	}
 	json_t *root = cli_json_start("tcbtune.db-import.1", &failed);
