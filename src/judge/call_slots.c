@@ -16,17 +16,23 @@
 enum { LINE = 64, ZONE_LEAST = 128, ZONE_MOST = 4096 };
 /* From operand to operand, 13 lines: where operands lie alike in their pages, loads wait for stores that they have
  * nothing to do with. */
-enum { APART = 13 * LINE };
+enum { APART = 13 * LINE, PAGE = 4096 };
 
 static size_t up(size_t bytes)
 {
 	return (bytes + LINE - 1) / LINE * LINE;
 }
 
+/* The first place from AT on that lies in its page as LIKE does. */
+static size_t next_like(size_t at, size_t like)
+{
+	return at + (like % PAGE + PAGE - at % PAGE) % PAGE;
+}
+
 enum tcb_status tcb_slots_lay(const struct tcb_operand *operands, size_t count, size_t most_bytes,
 			      struct tcb_slots *out, struct tcb_error *err)
 {
-	size_t all = 0;
+	size_t all = 0, virtual = 0; /* as if all operands stood behind each other */
 
 	*out = (struct tcb_slots){ .operand_count = count };
 	for (size_t i = 0; i < count; i++)
@@ -41,10 +47,13 @@ enum tcb_status tcb_slots_lay(const struct tcb_operand *operands, size_t count, 
 
 		out->operand[i].region = kind;
 		out->operand[i].bytes = operands[i].bytes;
-		out->stride[kind] += APART * (i + 1) % ZONE_MOST;
-		out->operand[i].first = out->stride[kind] + out->zone;
-		out->stride[kind] += 2 * out->zone + up(operands[i].bytes);
+		virtual += APART + out->zone;
+		out->operand[i].first = next_like(out->stride[kind] + out->zone, virtual);
+		virtual += out->zone + up(operands[i].bytes);
+		out->stride[kind] = out->operand[i].first + up(operands[i].bytes) + out->zone;
 	}
+	for (int kind = 0; kind < TCB_REGION_COUNT; kind++)
+		out->stride[kind] = tcb_round_up(out->stride[kind], PAGE);
 	out->count = most_bytes / (out->stride[TCB_REGION_INPUTS] + 2 * out->stride[TCB_REGION_OUTPUTS] + 1);
 	out->count = out->count < 2 ? 2 : tcb_least(out->count, TCB_SLOTS_MAX);
 	return TCB_OK;
@@ -175,11 +184,11 @@ int tcb_slots_flush_line(const char *at)
 int tcb_slots_flush(const struct tcb_slots *slots, const struct tcb_region *region, enum tcb_region_kind kind,
 		    size_t slot)
 {
-	const char *at = region->at + slot * slots->stride[kind];
 	int can = 1;
 
-	for (size_t b = 0; b < slots->stride[kind]; b += LINE)
-		can = tcb_slots_flush_line(at + b);
+	for (size_t i = 0; i < slots->operand_count; i++)
+		for (size_t b = 0; slots->operand[i].region == kind && b < slots->operand[i].bytes; b += LINE)
+			can = tcb_slots_flush_line(region->at + tcb_slots_first(slots, slot, i) + b);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return can;
 }
@@ -187,8 +196,7 @@ int tcb_slots_flush(const struct tcb_slots *slots, const struct tcb_region *regi
 void tcb_slots_touch(const struct tcb_slots *slots, const struct tcb_region *region, enum tcb_region_kind kind,
 		     size_t slot)
 {
-	const volatile char *at = region->at + slot * slots->stride[kind];
-
-	for (size_t b = 0; b < slots->stride[kind]; b += LINE)
-		(void)at[b];
+	for (size_t i = 0; i < slots->operand_count; i++)
+		for (size_t b = 0; slots->operand[i].region == kind && b < slots->operand[i].bytes; b += LINE)
+			(void)*(const volatile char *)(region->at + tcb_slots_first(slots, slot, i) + b);
 }

@@ -20,7 +20,15 @@ static const double BATCH_NS = 10e6;
 static const double REST_NS = 100e3, REST_SHARE = 0.02;
 /* How the host's clock and events may differ, sending the batch included. */
 static const double CLOCKS_LEAST = 0.98, CLOCKS_MOST = 1.25, SENDING_NS = 200e3;
-enum { EMPTY = 15, ROUNDS_MIN = 7, ROUNDS_MAX = 100, SPIN = 60000, COMPARED_LEAST = 2, WARM = 2, FOR_INTERVAL = 6 };
+enum {
+	EMPTY = 15,
+	ROUNDS_MIN = 7,
+	ROUNDS_MAX = TCB_RULING_ROUNDS_MAX,
+	SPIN = 60000,
+	COMPARED_LEAST = 2,
+	WARM = 2,
+	FOR_INTERVAL = 6
+};
 static const double HAND_OVER_SHARE = 0.01, ENOUGH_WIDTH = 0.005, BATCH_SHARE = 0.08, CACHE_SHARE = 0.5;
 /* A round in which a party had so much less of its processor than time passed is taken again. */
 static const double DISTURBED = 0.03;
@@ -280,6 +288,10 @@ static void conclude(struct paired *paired)
 	struct tcb_interval clock;
 
 	verdict->rounds = paired->rounds;
+	for (size_t i = 0; i < paired->rounds; i++) {
+		verdict->sample_ns[i][0] = paired->ns[TCB_SEAT_JUDGED][i];
+		verdict->sample_ns[i][1] = paired->ns[paired->rival][i];
+	}
 	verdict->batch = paired->count;
 	verdict->ratio = tcb_ratio_interval(paired->ns[paired->rival], paired->ns[TCB_SEAT_JUDGED], paired->rounds);
 	verdict->ns[TCB_SEAT_JUDGED] = tcb_median_interval(paired->ns[TCB_SEAT_JUDGED], paired->rounds);

@@ -156,28 +156,31 @@ static void look(const struct tcb_party_process *process, struct tcb_probe *prob
 	memcpy(&probe->seen_other, process->outputs + probe->other, probe->bytes);
 }
 
-/* Every page of a slot, so that its address is known to the processor, which a program that called the kernel in its
- * own process would have done before.  The line that was read leaves the caches again. */
-static void touch(const char *from, size_t bytes)
+/* Every page of a slot's operands, so that its address is known to the processor, which a program that called the
+ * kernel in its own process would have done before.  The line that was read leaves the caches again. */
+static void touch(const struct tcb_party_process *process, size_t slot)
 {
+	const struct tcb_slots *slots = process->how->slots;
 	static const size_t page_bytes = 4096;
 
-	for (size_t b = 0; b < bytes; b += page_bytes) {
-		(void)*(const volatile char *)(from + b);
-		(void)tcb_slots_flush_line(from + b);
+	for (size_t i = 0; i < slots->operand_count; i++) {
+		const char *region =
+			slots->operand[i].region == TCB_REGION_OUTPUTS ? process->outputs : process->inputs;
+		const char *from = region + tcb_slots_first(slots, slot, i);
+
+		for (size_t b = 0; b < slots->operand[i].bytes; b += page_bytes) {
+			(void)*(const volatile char *)(from + b);
+			(void)tcb_slots_flush_line(from + b);
+		}
 	}
 }
 
 static void touch_all(const struct tcb_party_process *process)
 {
-	const struct tcb_slots *slots = process->how->slots;
 	struct tcb_party_page *page = process->page;
 
 	for (uint32_t i = 0; i < page->touched; i++)
-		for (int kind = 0; kind < TCB_REGION_COUNT; kind++)
-			touch((kind == TCB_REGION_OUTPUTS ? process->outputs : process->inputs) +
-				      page->slot[i] * slots->stride[kind],
-			      slots->stride[kind]);
+		touch(process, page->slot[i]);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	page->started_ns = page->touched ? tcb_clock_ns() : 0;
 }

@@ -47,7 +47,7 @@ struct tcb_attempted {
 	char text[160];
 };
 
-enum { TCB_RULING_TRIED_MAX = 24, TCB_RULING_NOTES_MAX = 6, TCB_RULING_TEXT_MAX = 400 };
+enum { TCB_RULING_ROUNDS_MAX = 100, TCB_RULING_TRIED_MAX = 24, TCB_RULING_NOTES_MAX = 6, TCB_RULING_TEXT_MAX = 400 };
 
 struct tcb_ruling {
 	enum tcb_ruling_kind kind;
@@ -62,13 +62,14 @@ struct tcb_ruling {
 	double worst;         /* the largest difference, as a share of what is allowed */
 	uint64_t seed;
 	/* Of the timed calls; without rounds there were none. */
-	size_t rounds, batch;                   /* of them; calls in a batch */
-	struct tcb_interval ratio;              /* how many times as fast as the rival */
-	struct tcb_interval ns[TCB_SEAT_COUNT]; /* of a call */
-	double hand_over;                       /* share of a batch that question and answer take */
-	double clock_spread;                    /* by how much the processor's clock varied, as a share; NAN: unknown */
-	double wall_over_events;                /* of a GPU: the host's clock by events; 0: none */
-	int is_flushed;                         /* cold: caches were emptied line by line before each batch */
+	double sample_ns[TCB_RULING_ROUNDS_MAX][2]; /* of each round: the judged kernel's, its rival's */
+	size_t rounds, batch;                       /* of them; calls in a batch */
+	struct tcb_interval ratio;                  /* how many times as fast as the rival */
+	struct tcb_interval ns[TCB_SEAT_COUNT];     /* of a call */
+	double hand_over;                           /* share of a batch that question and answer take */
+	double clock_spread;     /* by how much the processor's clock varied, as a share; NAN: unknown */
+	double wall_over_events; /* of a GPU: the host's clock by events; 0: none */
+	int is_flushed;          /* cold: caches were emptied line by line before each batch */
 };
 
 /* What failed first is kept. */

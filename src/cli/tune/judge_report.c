@@ -97,6 +97,20 @@ static json_t *tried_json(const struct tcb_ruling *verdict, int *failed)
 	return list;
 }
 
+static json_t *samples_json(const struct tcb_ruling *verdict, int *failed)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < verdict->rounds; i++) {
+		json_t *pair = json_array();
+
+		cli_json_add(pair, cli_json_real(verdict->sample_ns[i][0]), failed);
+		cli_json_add(pair, cli_json_real(verdict->sample_ns[i][1]), failed);
+		cli_json_add(list, pair, failed);
+	}
+	return list;
+}
+
 static json_t *speed_json(const struct tcb_judge_options *options, const struct tcb_ruling *verdict, int *failed)
 {
 	json_t *speed = json_object();
@@ -111,6 +125,7 @@ static json_t *speed_json(const struct tcb_judge_options *options, const struct 
 	cli_json_set(speed, "clock_spread", cli_json_real(verdict->clock_spread), failed);
 	cli_json_set(speed, "wall_over_events",
 		     cli_json_real(verdict->wall_over_events > 0 ? verdict->wall_over_events : NAN), failed);
+	cli_json_set(speed, "samples_ns", samples_json(verdict, failed), failed);
 	cli_json_set(speed, "flushed", json_boolean(verdict->is_flushed), failed);
 	return speed;
 }
