@@ -44,7 +44,7 @@ def commands(db, other, out):
     for extra in ([], ["--json"], ["--explain"]):
         yield ["lookup", *SHAPE, *on, *extra], "json" if "--json" in extra else "table"
     yield ["lookup", "--op", "q4k_matvec", "--shape", "1x128x512", *on], "table"
-    for command in (["history", *SHAPE[:4]], ["trial"], ["trial", "1"], ["devices"], ["db", "info"], ["db", "check"],
+    for command in (["history", *SHAPE[:4]], ["trial", "1"], ["devices"], ["db", "info"], ["db", "check"],
                     ["db", "diff", other],
                     ["db", "prune", "--dry-run"], ["db", "forget", "--dry-run", "--device", "cpu"]):
         for extra in ([], ["--json"]):
