@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which kinds of devices can be opened, by enum tcb_target_kind; alone in its file as base/kinds.c is.
+ * Which kinds of devices can be opened, by enum tcb_target_kind; alone in its file as base/kinds/kinds.c is.
  */
 #include "device/device.h"
 

@@ -12,7 +12,7 @@
 #include "base/kind.h"
 #include "base/sizes.h"
 #include "base/util.h"
-#include "base/wgpu_kind.h"
+#include "base/kinds/wgpu_kind.h"
 #include "device/apart.h"
 #include "device/device.h"
 #include "device/doctor_private.h"

@@ -32,8 +32,8 @@ enum tcb_status tcb_judge_alike(const struct tcb_kernel_file *task, const struct
 	for (size_t i = 0; i < task->argument_count; i++) {
 		const struct tcb_file_argument *a = &task->argument[i], *b = &file->argument[i];
 
-		if (a->memory != b->memory || a->is_output != b->is_output ||
-		    strcmp(a->type.name, b->type.name) != 0 || a->type.bytes != b->type.bytes)
+		if (a->memory != b->memory || a->is_output != b->is_output || strcmp(a->type.name, b->type.name) != 0 ||
+		    a->type.bytes != b->type.bytes)
 			return tcb_fail(
 				err, TCB_E_USAGE,
 				"argument %zu is %s %s in %.160s and %s %s in %.160s: a kernel is judged by the "

@@ -7,6 +7,7 @@
  */
 #include "kernels/code.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 #include "base/sizes.h"
 #include "kernels/signature.h"
 
-enum { QUEUE_PER_WORKER = 3, LOG_SHOWN = 160, KEPT = 2048 /* images */ };
+enum { GRID_ROWS_MOST = 65535, QUEUE_PER_WORKER = 3, LOG_SHOWN = 160, KEPT = 2048 /* images */ };
 
 /* One text of an entry. */
 struct job {
@@ -122,6 +123,25 @@ int tcb_code_image_valid(const struct tcb_language *language, const void *data, 
 				return 0;
 	}
 	return 1;
+}
+
+/* ---- compute limits ---- */
+
+void tcb_code_set_steps(struct tcb_code_unit *unit, double steps)
+{
+	struct tcb_code_launch *launch = &unit->launch[0];
+	struct tcb_argument *last = &launch->argument[launch->argument_count - 1];
+	if (last->kind == TCB_ARGUMENT_U32)
+		last->value = (size_t)fmin(fmax(steps, 1), INT32_MAX);
+	else
+		launch->grid[1] = (uint32_t)fmin(fmax(steps, 1), GRID_ROWS_MOST);
+}
+
+double tcb_code_operations(const struct tcb_code_unit *unit)
+{
+	const struct tcb_code_launch *launch = &unit->launch[0];
+	const struct tcb_argument *last = &launch->argument[launch->argument_count - 1];
+	return unit->step_operations * (last->kind == TCB_ARGUMENT_U32 ? (double)last->value : launch->grid[1]);
 }
 
 /* ---- entries ---- */

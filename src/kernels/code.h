@@ -90,6 +90,11 @@ enum tcb_status tcb_codes_get(struct tcb_codes *codes, const struct tcb_geometry
 enum tcb_status tcb_code_compile(const struct tcb_kernel *kernels, size_t count, const struct tcb_target *target,
 				 struct tcb_code_image **out, struct tcb_error *err);
 
+/* Of a compute limit (compute_limit.h): its steps, the launch's last argument or rows of its grid, become about STEPS;
+ * the operations of a call. */
+void tcb_code_set_steps(struct tcb_code_unit *unit, double steps);
+double tcb_code_operations(const struct tcb_code_unit *unit);
+
 /* Is IMAGE, of BYTES bytes, whole, of kernels in LANGUAGE?  What another process sent is checked before it is used. */
 int tcb_code_image_valid(const struct tcb_language *language, const void *image, size_t bytes);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What each kind of device's kernels are written in; alone in its file as base/kinds.c is.
+ * What each kind of device's kernels are written in; alone in its file as base/kinds/kinds.c is.
  */
 #include "base/target.h"
 #include "kernels/language.h"

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/sizes.h"
-#include "base/wgpu_kind.h"
+#include "base/kinds/wgpu_kind.h"
 #include "rt/runtime.h"
 #include "tcbrt_wgpu.h"
 

@@ -24,14 +24,13 @@
 #include "worker/run_gpu.h"
 
 enum {
-	CASES_MAX = 24,    /* small instances kept */
-	HOST_THREADS = 16, /* that compute references and compare outputs */
-	COPIES_MIN = 4,    /* of a rotation, however large one copy is */
-	COPIES_MAX = 512,  /* however small: a graph of more calls takes longer to make than to run */
-	CALLS_MIN = 32,    /* in a graph, where calls are short */
-	OWN_CALLS = 64,    /* independent ones, each of which writes memory of its own */
-	HOT_CALLS = 64,    /* the first finds the L2 cold, and a run before the sample sees to that */
-	GRID_ROWS_MOST = 65535,
+	CASES_MAX = 24,       /* small instances kept */
+	HOST_THREADS = 16,    /* that compute references and compare outputs */
+	COPIES_MIN = 4,       /* of a rotation, however large one copy is */
+	COPIES_MAX = 512,     /* however small: a graph of more calls takes longer to make than to run */
+	CALLS_MIN = 32,       /* in a graph, where calls are short */
+	OWN_CALLS = 64,       /* independent ones, each of which writes memory of its own */
+	HOT_CALLS = 64,       /* the first finds the L2 cold, and a run before the sample sees to that */
 	LIMIT_SAMPLES = 5,    /* of each kernel that may be the limit */
 	COMPUTE_TRIES = 12,   /* to find how many steps a call of the compute limit has */
 	COMPUTE_GROWTH = 100, /* of them, from one try to the next: a launch's own time is most of the first's */
@@ -510,24 +509,6 @@ static enum tcb_status load_independent(struct gpu_worker *worker, const struct 
 	_exit(1);
 }
 
-/* Steps of UNIT: its launch's last argument, or rows of its grid (limit.h). */
-static void set_steps(struct tcb_code_unit *unit, double steps)
-{
-	struct tcb_code_launch *launch = &unit->launch[0];
-	struct tcb_argument *last = &launch->argument[launch->argument_count - 1];
-	if (last->kind == TCB_ARGUMENT_U32)
-		last->value = (size_t)fmin(fmax(steps, 1), INT32_MAX);
-	else
-		launch->grid[1] = (uint32_t)fmin(fmax(steps, 1), GRID_ROWS_MOST);
-}
-
-static double operations_of(const struct tcb_code_unit *unit)
-{
-	const struct tcb_code_launch *launch = &unit->launch[0];
-	const struct tcb_argument *last = &launch->argument[launch->argument_count - 1];
-	return unit->step_operations * (last->kind == TCB_ARGUMENT_U32 ? (double)last->value : launch->grid[1]);
-}
-
 /* RUNNER with UNIT's steps so many that a call takes about COMPUTE_NS; how long the fastest of a few takes. */
 static enum tcb_gpu_fault ready_compute(struct gpu_worker *worker, struct tcb_gpu_runner *runner,
 					struct tcb_code_unit *unit, double *ns_out, char why[256])
@@ -537,7 +518,7 @@ static enum tcb_gpu_fault ready_compute(struct gpu_worker *worker, struct tcb_gp
 	double ns = 0, steps = 1;
 	for (int i = 0; i < COMPUTE_TRIES && what == TCB_GPU_FINE && ns < COMPUTE_NS / 2; i++) {
 		steps *= ns > 0 ? fmin(fmax(COMPUTE_NS / ns, 2), COMPUTE_GROWTH) : 1;
-		set_steps(unit, steps);
+		tcb_code_set_steps(unit, steps);
 		what = tcb_gpu_runner_once(runner, operand, &ns, why);
 	}
 	if (what == TCB_GPU_FINE)
@@ -574,14 +555,14 @@ static enum tcb_status load_compute(struct gpu_worker *worker, struct tcb_code_i
 			fprintf(stderr, "%s\n", why);
 			_exit(1);
 		}
-		const double rate = operations_of(unit) / ns;
+		const double rate = tcb_code_operations(unit) / ns;
 		if (i > 0 && rate <= best) {
 			tcb_gpu_runner_fini(&runner);
 			continue;
 		}
 		tcb_gpu_runner_fini(&worker->limit);
 		worker->limit = runner;
-		worker->compute_share = wanted / operations_of(unit);
+		worker->compute_share = wanted / tcb_code_operations(unit);
 		best = rate;
 		snprintf(method, 64, "%.60s", unit->launch[0].entry);
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Who carries out requests on each kind of device; alone in its file as base/kinds.c is.
+ * Who carries out requests on each kind of device; alone in its file as base/kinds/kinds.c is.
  */
 #include "worker/backend.h"
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
-#include "base/opencl_kind.h"
+#include "base/kinds/opencl_kind.h"
 #include "base/sizes.h"
 #include "base/util.h"
 #include "gpu/opencl_launch.h"

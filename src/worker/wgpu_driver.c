@@ -13,7 +13,7 @@
 #include "base/buffer.h"
 #include "base/sizes.h"
 #include "base/util.h"
-#include "base/wgpu_kind.h"
+#include "base/kinds/wgpu_kind.h"
 #include "device/cuda.h"
 #include "gpu/wgpu_launch.h"
 #include "kernels/language.h"

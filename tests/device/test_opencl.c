@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/kind.h"
-#include "base/opencl_kind.h"
+#include "base/kinds/opencl_kind.h"
 #include "base/util.h"
 #include "device/device.h"
 #include "device/opencl/opencl.h"

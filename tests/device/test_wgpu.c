@@ -10,7 +10,7 @@
 
 #include "base/kind.h"
 #include "base/util.h"
-#include "base/wgpu_kind.h"
+#include "base/kinds/wgpu_kind.h"
 #include "device/wgpu.h"
 
 static void open_session(struct tcb_wgpu_session *out)

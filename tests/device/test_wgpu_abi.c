@@ -10,7 +10,7 @@
 
 #include <wgpu.h>
 
-#include "base/wgpu_kind.h"
+#include "base/kinds/wgpu_kind.h"
 #include "device/wgpu_abi.h"
 
 struct row {

@@ -11,7 +11,7 @@
 
 #include "base/kind.h"
 #include "base/util.h"
-#include "base/wgpu_kind.h"
+#include "base/kinds/wgpu_kind.h"
 #include "kernels/code.h"
 #include "kernels/language.h"
 #include "kernels/limit.h"

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/wgpu_kind.h"
+#include "base/kinds/wgpu_kind.h"
 #include "kernels/signature.h"
 #include "rt/rt_plan.h"
 #include "rt_fixture.h"

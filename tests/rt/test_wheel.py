@@ -35,7 +35,7 @@ def expect(error, part, function, *arguments, **names):
 def tune(tcbtune):
     x = np.random.default_rng(1).uniform(1, 2, 5000).astype(np.float32)
     arguments, right = [x, np.zeros_like(x), np.float32(2.5), np.int32(x.size)], 2.5 * x
-    names = {"answer": [None, right, None, None], "budget": 5, "restrictions": ["STEP % 16 == 0 or STEP == 1"]}
+    names = {"answer": [None, right, None, None], "budget": 20, "restrictions": ["STEP % 16 == 0 or STEP == 1"]}
     found = tcbtune.tune_kernel("scale", SOURCE, x.size, arguments,
                                 {"STEP": [1, 4, 16, 64], "OFFSET": [0, 1]}, **names)
     assert found.best["OFFSET"] == 0 and found.best["STEP"] in (1, 16, 64) and found.time > 0, found

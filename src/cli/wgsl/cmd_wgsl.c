@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/kind.h"
-#include "base/wgpu_kind.h"
+#include "base/kinds/wgpu_kind.h"
 #include "cli/core/tuned.h"
 #include "cli/wgsl/cmd_wgsl.h"
 #include "device/wgpu.h"

@@ -8,7 +8,7 @@
 #include <sys/utsname.h>
 
 #include "base/kind.h"
-#include "base/opencl_kind.h"
+#include "base/kinds/opencl_kind.h"
 #include "base/sizes.h"
 #include "base/util.h"
 #include "device/apart.h"

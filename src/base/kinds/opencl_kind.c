@@ -4,7 +4,7 @@
  * platforms.  Results are of devices, "opencl-nvidia:KEY"; processors, which share
  * a host's memory, are a group whoever made them.
  */
-#include "base/opencl_kind.h"
+#include "base/kinds/opencl_kind.h"
 
 #include <stdio.h>
 #include <stdlib.h>

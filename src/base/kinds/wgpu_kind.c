@@ -13,7 +13,7 @@
 
 #include "base/kind.h"
 #include "base/sizes.h"
-#include "base/wgpu_kind.h"
+#include "base/kinds/wgpu_kind.h"
 
 enum { KIB = 1024, MIB = 1024 * KIB };
 
