@@ -10,9 +10,9 @@
 #include <sys/utsname.h>
 
 #include "base/kind.h"
+#include "base/kinds/wgpu_kind.h"
 #include "base/sizes.h"
 #include "base/util.h"
-#include "base/kinds/wgpu_kind.h"
 #include "device/apart.h"
 #include "device/device.h"
 #include "device/doctor_private.h"

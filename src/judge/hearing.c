@@ -21,17 +21,19 @@ enum { LOAD_S = 20, PROBES = 32, SHORT_BATCH = 2 };
 
 /* --- opening --- */
 
-/* The op's configuration for SHAPE: the default, or the next that breaks no condition. */
+/* The op's configuration for SHAPE, on a host of THREADS: the default, or the next that breaks no condition. */
 static enum tcb_status find_geometry(const struct tcb_judge_kernel *kernel, const struct tcb_shape *shape,
-				     struct tcb_problem *problem, struct tcb_geometry *out, struct tcb_error *err)
+				     unsigned threads, struct tcb_problem *problem, struct tcb_geometry *out,
+				     struct tcb_error *err)
 {
 	const struct tcb_op *op = tcb_file_op(kernel->made);
+	const struct tcb_target target = { .threads = threads };
 	size_t side = 0;
 
 	TCB_TRY(tcb_problem_init(op, op->default_contract, shape, problem, err));
 	while (side + 1 < TCB_SIDES_MAX && !op->side[side])
 		side++;
-	op->side[side]->space->default_geometry(problem, NULL, out);
+	op->side[side]->space->default_geometry(problem, &target, out);
 	return TCB_OK;
 }
 
@@ -66,7 +68,7 @@ static enum tcb_status start(struct tcb_hearing *hearing, enum tcb_seat seat, st
 	struct tcb_problem problem;
 	struct tcb_geometry geometry;
 
-	TCB_TRY(find_geometry(kernel, &hearing->problem.shape, &problem, &geometry, err));
+	TCB_TRY(find_geometry(kernel, &hearing->problem.shape, options->threads, &problem, &geometry, err));
 	if (is_host) {
 		TCB_TRY(tcb_file_c_object(tcb_file_op_c(kernel->made, kernel->is_reference), &problem.shape, &geometry,
 					  object, err));

@@ -5,8 +5,8 @@
  */
 #include <stdio.h>
 
-#include "base/sizes.h"
 #include "base/kinds/wgpu_kind.h"
+#include "base/sizes.h"
 #include "rt/runtime.h"
 #include "tcbrt_wgpu.h"
 

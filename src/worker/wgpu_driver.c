@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/kinds/wgpu_kind.h"
 #include "base/sizes.h"
 #include "base/util.h"
-#include "base/kinds/wgpu_kind.h"
 #include "device/cuda.h"
 #include "gpu/wgpu_launch.h"
 #include "kernels/language.h"

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/kind.h"
-#include "base/util.h"
 #include "base/kinds/wgpu_kind.h"
+#include "base/util.h"
 #include "device/wgpu.h"
 
 static void open_session(struct tcb_wgpu_session *out)

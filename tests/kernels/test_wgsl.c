@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/kind.h"
-#include "base/util.h"
 #include "base/kinds/wgpu_kind.h"
+#include "base/util.h"
 #include "kernels/code.h"
 #include "kernels/language.h"
 #include "kernels/limit.h"

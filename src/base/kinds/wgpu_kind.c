@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "base/kind.h"
-#include "base/sizes.h"
 #include "base/kinds/wgpu_kind.h"
+#include "base/sizes.h"
 
 enum { KIB = 1024, MIB = 1024 * KIB };
 
