@@ -43,6 +43,18 @@ struct tcb_nvml {
 #undef MEMBER
 };
 
+/* In some containers CUDA and NVML call a GPU by other names; where NVML has but one, it is that. */
+static int find_only(struct tcb_nvml *nvml)
+{
+	int (*count)(unsigned *out), (*at)(unsigned index, void **device);
+	void *symbol = dlsym(nvml->library, "nvmlDeviceGetCount_v2");
+	unsigned gpus = 0;
+	memcpy(&count, &symbol, sizeof symbol);
+	symbol = dlsym(nvml->library, "nvmlDeviceGetHandleByIndex_v2");
+	memcpy(&at, &symbol, sizeof symbol);
+	return count && at && count(&gpus) == 0 && gpus == 1 ? at(0, &nvml->device) : -1;
+}
+
 static enum tcb_status load(struct tcb_nvml *nvml, const char *uuid, struct tcb_error *err)
 {
 	nvml->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -61,6 +73,8 @@ static enum tcb_status load(struct tcb_nvml *nvml, const char *uuid, struct tcb_
 	int result = nvml->init();
 	if (result == 0)
 		result = nvml->find(uuid, &nvml->device);
+	if (result != 0 && find_only(nvml) == 0)
+		result = 0;
 	return result == 0 ? TCB_OK
 			   : tcb_fail(err, TCB_E_UNSUPPORTED, "NVML does not find %s (error %d)", uuid, result);
 }

@@ -84,13 +84,13 @@ static int is_code_option(const char *option)
 
 enum tcb_status tcb_judge_compiler_options(const struct tcb_kernel_file *file, struct tcb_error *err)
 {
-	for (size_t i = 0; i < file->option_count; i++)
-		if (!is_code_option(file->options[i]))
+	for (size_t i = 0; i < file->kernel.option_count; i++)
+		if (!is_code_option(file->kernel.options[i]))
 			return tcb_fail(
 				err, TCB_E_USAGE,
 				"%.200s: the compiler option '%.100s' is not one of those that a judged kernel may "
 				"have (-O, -m, -f, -std, -D, -U, -W, -g, -l, -pthread)",
-				file->path, file->options[i]);
+				file->path, file->kernel.options[i]);
 	return TCB_OK;
 }
 

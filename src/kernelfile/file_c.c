@@ -118,16 +118,15 @@ static void add_options(const struct tcb_file_c *c, struct words *words)
 	add_word(words, c->compiler);
 	add_word(words, "-O3");
 	add_word(words, "-march=native");
-	/* Of a function for the host beside a GPU's kernel, they are another compiler's. */
-	for (size_t i = 0; i < c->file->option_count && c->file->kernel.language <= TCB_FILE_CXX; i++)
-		add_word(words, c->file->options[i]);
+	for (size_t i = 0; i < c->from->option_count; i++)
+		add_word(words, c->from->options[i]);
 }
 
-int tcb_file_c_is_team(const struct tcb_kernel_file *file)
+int tcb_file_c_is_team(const struct tcb_file_source *source)
 {
-	for (size_t i = 0; i < file->option_count && file->kernel.language <= TCB_FILE_CXX; i++)
-		if (strncmp(file->options[i], "-fopenmp", strlen("-fopenmp")) == 0 &&
-		    strcmp(file->options[i], "-fopenmp-simd") != 0)
+	for (size_t i = 0; i < source->option_count; i++)
+		if (strncmp(source->options[i], "-fopenmp", strlen("-fopenmp")) == 0 &&
+		    strcmp(source->options[i], "-fopenmp-simd") != 0)
 			return 1;
 	return 0;
 }
@@ -182,8 +181,8 @@ static enum tcb_status sign(struct tcb_file_c *c, struct tcb_error *err)
 		add_word(&words, "--version");
 		(void)ask(c, &words, &rest);
 		tcb_str_addf(&rest, "%s", c->from->name);
-		for (size_t i = 0; i < c->file->option_count; i++)
-			tcb_str_addf(&rest, " %s", c->file->options[i]);
+		for (size_t i = 0; i < c->from->option_count; i++)
+			tcb_str_addf(&rest, " %s", c->from->options[i]);
 		tcb_source_sign(&source, &rest, c->signature);
 	}
 	tcb_str_fini(&source);

@@ -17,8 +17,8 @@ enum { TCB_FILE_OBJECT_MAX = PATH_MAX + 32 };
 /* The kernel, on the operands in the order of the file's vectors, by a team of THREADS where it is in OpenMP. */
 typedef void tcb_file_entry_fn(void *const operand[], int threads);
 
-/* Is FILE's kernel for the host in OpenMP, by its options? */
-int tcb_file_c_is_team(const struct tcb_kernel_file *file);
+/* Is SOURCE, for the host, in OpenMP, by its options? */
+int tcb_file_c_is_team(const struct tcb_file_source *source);
 
 /* Of the kernel FROM, which FILE has. */
 struct tcb_file_c;

@@ -178,8 +178,8 @@ static void set_options(const struct tcb_kernel_file *file, const struct tcb_val
 		else
 			tcb_str_addf(out, "-D%s=%" PRId64 "%c", file->names[i], bound[i].whole, '\0');
 	}
-	for (size_t i = 0; i < file->option_count; i++)
-		tcb_str_addf(out, "%s%c", file->options[i], '\0');
+	for (size_t i = 0; i < file->kernel.option_count; i++)
+		tcb_str_addf(out, "%s%c", file->kernel.options[i], '\0');
 }
 
 /* The log's first line with an error, else its first. */

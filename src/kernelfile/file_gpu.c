@@ -279,11 +279,11 @@ static enum tcb_status add_program(const struct tcb_kernel_file *file, const str
 	const char *slash = strrchr(file->kernel.path, '/');
 
 	tcb_str_add(out, TCB_OPENCL_OPTIONS);
-	for (size_t i = 0; i < file->option_count; i++) {
-		if (strchr(file->options[i], '\n'))
+	for (size_t i = 0; i < file->kernel.option_count; i++) {
+		if (strchr(file->kernel.options[i], '\n'))
 			return tcb_fail(err, TCB_E_USAGE, "%.200s: a line ends in one of the CompilerOptions",
 					file->path);
-		tcb_str_addf(out, " %s", file->options[i]);
+		tcb_str_addf(out, " %s", file->kernel.options[i]);
 	}
 	tcb_str_add(out, "\n");
 	for (size_t i = 0; i < file->name_count; i++) {

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cgroup.h"
 #include "base/pool.h"
 #include "base/sizes.h"
 #include "base/util.h"
@@ -192,7 +193,7 @@ static const char *compute_right(const struct tcb_problem *problem, void *const 
 	}
 	for (size_t i = 0; i < TCB_OPERANDS_MAX; i++)
 		all[i] = outputs[i] ? outputs[i] : operand[i];
-	entry(all, 1);
+	entry(all, made->reference && tcb_file_c_is_team(&made->file->reference) ? (int)tcb_granted_processors() : 1);
 	return NULL;
 }
 
@@ -299,7 +300,7 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	const struct tcb_file_op *made = made_of(problem->op);
 
 	(void)find_standard(made, &problem->shape, out); /* check_shape has found one */
-	if (made->c && tcb_file_c_is_team(made->file))
+	if (made->c && tcb_file_c_is_team(&made->file->kernel))
 		out->knob[TCB_KNOB_THREADS] = (int32_t)target->threads;
 }
 
@@ -537,8 +538,8 @@ static uint64_t source_hash(const struct tcb_file_op *made)
 	const char *compiler = made->file->kernel.language == TCB_FILE_CUDA ? tcb_file_cuda_compiler() : NULL;
 	uint64_t hash = tcb_hash64(signature, strlen(signature), 1);
 
-	for (size_t i = 0; i < made->file->option_count; i++)
-		hash = tcb_hash64(made->file->options[i], strlen(made->file->options[i]), hash);
+	for (size_t i = 0; i < made->file->kernel.option_count; i++)
+		hash = tcb_hash64(made->file->kernel.options[i], strlen(made->file->kernel.options[i]), hash);
 	return compiler ? tcb_hash64(compiler, strlen(compiler), hash) : hash;
 }
 

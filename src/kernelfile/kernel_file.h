@@ -80,6 +80,8 @@ enum tcb_file_language {
 struct tcb_file_source {
 	enum tcb_file_language language;
 	char *name, *path;
+	char *options[TCB_FILE_OPTIONS_MAX]; /* OPTION_COUNT of them, for the compiler */
+	size_t option_count;
 };
 
 /* How a GPU's kernel is launched, by dimensions x, y and z; NULL: one. */
@@ -98,8 +100,6 @@ struct tcb_kernel_file {
 	struct tcb_file_source kernel;
 	struct tcb_file_source reference; /* a kernel that is right, in C or C++; no name: the default configuration */
 	struct tcb_file_launch launch;
-	char *options[TCB_FILE_OPTIONS_MAX]; /* OPTION_COUNT of them, for the compiler */
-	size_t option_count;
 
 	struct tcb_file_parameter parameter[TCB_FILE_PARAMETERS_MAX];
 	size_t parameter_count;

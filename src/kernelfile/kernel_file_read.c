@@ -399,6 +399,8 @@ static void free_argument(struct tcb_file_argument *argument)
 
 static void free_source(struct tcb_file_source *source)
 {
+	for (size_t i = 0; i < source->option_count; i++)
+		free(source->options[i]);
 	free(source->name);
 	free(source->path);
 }
@@ -435,8 +437,6 @@ void tcb_kernel_file_destroy(struct tcb_kernel_file *file)
 		tcb_expression_destroy(file->condition[i]);
 		tcb_expression_destroy(file->size_condition[i]);
 	}
-	for (size_t i = 0; i < file->option_count; i++)
-		free(file->options[i]);
 	for (size_t i = 0; i < file->size_count; i++)
 		free(file->size_name[i]);
 	tcb_expression_destroy(file->operations);

@@ -50,10 +50,23 @@ static enum tcb_status read_language(const struct tcb_file_reader *reader, const
 	return status;
 }
 
+static enum tcb_status add_option(const struct tcb_file_reader *reader, const char *option, struct tcb_file_source *out)
+{
+	if (!option || out->option_count == TCB_FILE_OPTIONS_MAX)
+		return tcb_file_refuse(reader, "CompilerOptions are up to %d texts", TCB_FILE_OPTIONS_MAX);
+	out->options[out->option_count] = strdup(option);
+	if (!out->options[out->option_count])
+		return tcb_fail(reader->err, TCB_E_NOMEM, "out of memory for a kernel's file");
+	out->option_count++;
+	return TCB_OK;
+}
+
 static enum tcb_status read_source(const struct tcb_file_reader *reader, const json_t *from,
 				   struct tcb_file_source *out)
 {
+	const json_t *options = json_object_get(from, "CompilerOptions"), *option;
 	char *source;
+	size_t i;
 
 	TCB_TRY(read_language(reader, from, &out->language));
 	TCB_TRY(tcb_file_text(reader, from, "KernelName", 1, &out->name));
@@ -62,7 +75,21 @@ static enum tcb_status read_source(const struct tcb_file_reader *reader, const j
 	TCB_TRY(tcb_file_text(reader, from, "KernelFile", 1, &source));
 	out->path = tcb_file_path(reader->file, source);
 	free(source);
-	return out->path ? TCB_OK : tcb_fail(reader->err, TCB_E_NOMEM, "out of memory for a kernel's file");
+	if (!out->path)
+		return tcb_fail(reader->err, TCB_E_NOMEM, "out of memory for a kernel's file");
+	json_array_foreach(options, i, option) TCB_TRY(add_option(reader, json_string_value(option), out));
+	return TCB_OK;
+}
+
+/* A reference of the kernel's language, where it has none of its own: the kernel's. */
+static enum tcb_status lend_options(const struct tcb_file_reader *reader, const struct tcb_file_source *kernel,
+				    struct tcb_file_source *out)
+{
+	if (out->option_count || kernel->language != out->language)
+		return TCB_OK;
+	for (size_t i = 0; i < kernel->option_count; i++)
+		TCB_TRY(add_option(reader, kernel->options[i], out));
+	return TCB_OK;
 }
 
 enum tcb_status tcb_file_reference(const struct tcb_file_reader *reader, const json_t *reference)
@@ -84,27 +111,7 @@ enum tcb_status tcb_file_reference(const struct tcb_file_reader *reader, const j
 	if (out->language != TCB_FILE_C && out->language != TCB_FILE_CXX)
 		return tcb_file_refuse(reader, "the Reference runs on the host: give it a Language C or C++ and a "
 					       "KernelFile of its own");
-	return TCB_OK;
-}
-
-/* --- options --- */
-
-static enum tcb_status read_options(const struct tcb_file_reader *reader, const json_t *specification)
-{
-	const json_t *list = json_object_get(specification, "CompilerOptions"), *option;
-	struct tcb_kernel_file *file = reader->file;
-	size_t i;
-
-	json_array_foreach(list, i, option)
-	{
-		if (!json_is_string(option) || file->option_count == TCB_FILE_OPTIONS_MAX)
-			return tcb_file_refuse(reader, "CompilerOptions are up to %d texts", TCB_FILE_OPTIONS_MAX);
-		file->options[file->option_count] = strdup(json_string_value(option));
-		if (!file->options[file->option_count])
-			return tcb_fail(reader->err, TCB_E_NOMEM, "out of memory for a kernel's file");
-		file->option_count++;
-	}
-	return TCB_OK;
+	return lend_options(reader, &file->kernel, out);
 }
 
 /* --- launches --- */
@@ -169,7 +176,6 @@ enum tcb_status tcb_file_specification(const struct tcb_file_reader *reader, con
 	struct tcb_file_source *kernel = &reader->file->kernel;
 
 	TCB_TRY(read_source(reader, specification, kernel));
-	TCB_TRY(read_options(reader, specification));
 	return kernel->language == TCB_FILE_C || kernel->language == TCB_FILE_CXX ? TCB_OK
 										  : read_launch(reader, specification);
 }

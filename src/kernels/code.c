@@ -11,8 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/sizes.h"
+#include "base/util.h"
 #include "kernels/signature.h"
 
 enum { GRID_ROWS_MOST = 65535, QUEUE_PER_WORKER = 3, LOG_SHOWN = 160, KEPT = 2048 /* images */ };
@@ -419,6 +421,18 @@ enum tcb_status tcb_codes_want(struct tcb_codes *codes, const struct tcb_geometr
 	return want(codes, geometry, &entry, err);
 }
 
+/* Waits for what GEOMETRY's texts wait for, no longer than until DEADLINE_NS: are they there? */
+static int wait_for_texts(struct tcb_codes *codes, const struct tcb_geometry *geometry, uint64_t deadline_ns)
+{
+	static const struct timespec step = { 0, 1000000 };
+	struct entry **place;
+	const struct entry *entry = find_entry(codes, geometry, &place);
+	int is_there = entry && entry->state != DROPPED;
+	while (!is_there && !(is_there = begin_texts(codes, geometry)) && tcb_clock_ns() < deadline_ns)
+		nanosleep(&step, NULL);
+	return is_there;
+}
+
 /* GEOMETRY's entry, DONE unless DEADLINE_NS came first; NULL where it could not even be begun until then. */
 static enum tcb_status finish(struct tcb_codes *codes, const struct tcb_geometry *geometry, uint64_t deadline_ns,
 			      struct entry **out, struct tcb_error *err)
@@ -431,6 +445,8 @@ static enum tcb_status finish(struct tcb_codes *codes, const struct tcb_geometry
 			return TCB_OK;
 		TCB_TRY(take_result(codes, err));
 	}
+	if (!wait_for_texts(codes, geometry, deadline_ns))
+		return TCB_OK;
 	TCB_TRY(want(codes, geometry, out, err));
 	while ((*out)->state == BEGUN && tcb_assemble_wait(codes->pool, deadline_ns))
 		TCB_TRY(take_result(codes, err));

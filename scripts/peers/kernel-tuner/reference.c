@@ -2,14 +2,15 @@
  *
  * What sgemm.cu and convolution.cu compute, in double.
  */
-#include <stdlib.h>
+#include <stddef.h>
 
 #ifdef M
 void sgemm(const float *a, const float *b, float *c)
 {
-	double *sum = malloc(N * sizeof *sum);
+#pragma omp parallel for
+	for (int i = 0; i < M; i++) {
+		double sum[N];
 
-	for (int i = 0; sum && i < M; i++) {
 		for (int j = 0; j < N; j++)
 			sum[j] = 0;
 		for (int t = 0; t < K; t++)
@@ -18,15 +19,16 @@ void sgemm(const float *a, const float *b, float *c)
 		for (int j = 0; j < N; j++)
 			c[(size_t)i * N + j] = (float)sum[j];
 	}
-	free(sum);
 }
 #else
 void convolution(const float *image, const float *filter, float *out)
 {
 	enum { FILTER = 17, IN_WIDTH = WIDTH + FILTER - 1 };
-	double *sum = malloc(WIDTH * sizeof *sum);
 
-	for (int y = 0; sum && y < HEIGHT; y++) {
+#pragma omp parallel for
+	for (int y = 0; y < HEIGHT; y++) {
+		double sum[WIDTH];
+
 		for (int x = 0; x < WIDTH; x++)
 			sum[x] = 0;
 		for (int i = 0; i < FILTER; i++)
@@ -37,6 +39,5 @@ void convolution(const float *image, const float *filter, float *out)
 		for (int x = 0; x < WIDTH; x++)
 			out[(size_t)y * WIDTH + x] = (float)sum[x];
 	}
-	free(sum);
 }
 #endif

@@ -170,14 +170,14 @@ static const struct tcb_rule rules[] = {
 /* --- space --- */
 
 /* A tile is no larger than the problem, but holds what an invocation has. */
-static size_t most_of(size_t size, size_t most)
+static size_t most_of(size_t size, size_t micro, size_t most)
 {
-	return tcb_least(tcb_most(tcb_power_of_two_up(size), MICRO_MOST), most);
+	return tcb_least(tcb_most(tcb_power_of_two_up(size), micro), most);
 }
 
 static void add_tiles(struct tcb_axis *out, size_t *count, enum tcb_axis_kind kind, size_t size)
 {
-	const size_t least = most_of(size, TILE_USUAL), most = most_of(size, TILE_MOST);
+	const size_t least = most_of(size, MICRO_MOST, TILE_USUAL), most = most_of(size, MICRO_MOST, TILE_MOST);
 
 	tcb_axis_add_powers(tcb_axis_tile(out, count, kind, TCB_MIDI), least, 2, most);
 	tcb_axis_add_powers(tcb_axis_tile(out, count, kind, TCB_MACRO), least, 2, most);
@@ -207,8 +207,10 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 
 static void set_tile(const struct tcb_problem *problem, size_t most, int32_t stages, struct tcb_geometry *out)
 {
-	const size_t m = most_of(problem->shape.m, most), n = most_of(problem->shape.n, most);
-	const size_t micro = m / MICRO_MOST * (n / MICRO_MOST) < WORKGROUP_LEAST ? MICRO_MOST / 2 : MICRO_MOST;
+	const struct tcb_shape *shape = &problem->shape;
+	const size_t sums = most_of(shape->m, MICRO_MOST, most) * most_of(shape->n, MICRO_MOST, most);
+	const size_t micro = sums < (size_t)WORKGROUP_LEAST * MICRO_MOST * MICRO_MOST ? MICRO_MOST / 2 : MICRO_MOST;
+	const size_t m = most_of(shape->m, micro, most), n = most_of(shape->n, micro, most);
 
 	tcb_geometry_init(out);
 	out->tile[TCB_MACRO] = out->tile[TCB_MIDI] = (struct tcb_tile){ m, n, DEFAULT_STEP };
