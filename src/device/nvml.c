@@ -43,24 +43,12 @@ struct tcb_nvml {
 #undef MEMBER
 };
 
-/* In some containers CUDA and NVML call a GPU by other names; where NVML has but one, it is that. */
-static int find_only(struct tcb_nvml *nvml)
+/* The functions of nvml->library, and the GPU of UUID. */
+static enum tcb_status open_with(struct tcb_nvml *nvml, const char *uuid, struct tcb_error *err)
 {
-	int (*count)(unsigned *out), (*at)(unsigned index, void **device);
-	void *symbol = dlsym(nvml->library, "nvmlDeviceGetCount_v2");
-	unsigned gpus = 0;
-	memcpy(&count, &symbol, sizeof symbol);
-	symbol = dlsym(nvml->library, "nvmlDeviceGetHandleByIndex_v2");
-	memcpy(&at, &symbol, sizeof symbol);
-	return count && at && count(&gpus) == 0 && gpus == 1 ? at(0, &nvml->device) : -1;
-}
-
-static enum tcb_status load(struct tcb_nvml *nvml, const char *uuid, struct tcb_error *err)
-{
-	nvml->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+	void *symbol;
 	if (!nvml->library)
 		return tcb_fail(err, TCB_E_UNSUPPORTED, "no NVML: %s; it comes with the NVIDIA driver", dlerror());
-	void *symbol;
 #define FIND(name, text, parameters)                                                               \
 	symbol = dlsym(nvml->library, text);                                                       \
 	if (!symbol)                                                                               \
@@ -73,10 +61,20 @@ static enum tcb_status load(struct tcb_nvml *nvml, const char *uuid, struct tcb_
 	int result = nvml->init();
 	if (result == 0)
 		result = nvml->find(uuid, &nvml->device);
-	if (result != 0 && find_only(nvml) == 0)
-		result = 0;
 	return result == 0 ? TCB_OK
 			   : tcb_fail(err, TCB_E_UNSUPPORTED, "NVML does not find %s (error %d)", uuid, result);
+}
+
+/* A process that was forked from one with NVML has the library's state and none of its open files; a copy of the
+ * library in a namespace of its own begins anew. */
+static enum tcb_status load(struct tcb_nvml *nvml, const char *uuid, struct tcb_error *err)
+{
+	nvml->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+	if (open_with(nvml, uuid, err) == TCB_OK)
+		return TCB_OK;
+	if (nvml->library)
+		nvml->library = dlmopen(LM_ID_NEWLM, "libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+	return nvml->library ? open_with(nvml, uuid, err) : TCB_E_UNSUPPORTED;
 }
 
 enum tcb_status tcb_nvml_open(const char *uuid, struct tcb_nvml **out, struct tcb_error *err)

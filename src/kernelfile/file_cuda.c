@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cgroup.h"
@@ -434,16 +435,24 @@ int tcb_file_cuda_begin(struct tcb_file_cuda *cuda, const struct tcb_value *boun
 	return is_there;
 }
 
-/* Locked. */
+/* Locked, but while it waits. */
 static enum tcb_status take(struct tcb_file_cuda *cuda, const struct tcb_str *options, struct tcb_str *ptx_out,
 			    struct tcb_str *entry_out, struct tcb_error *err)
 {
+	static const struct timespec step = { 0, 1000000 };
 	const uint64_t key = tcb_hash64(options->data, options->length, 0);
-	struct job *job = find_job(cuda, key);
+	struct job *job;
 
-	if (!job && !(job = start(cuda, key, options, err)))
+	/* Others begin and take theirs meanwhile. */
+	while ((job = find_job(cuda, key)) || (job = start(cuda, key, options, err))) {
+		if (has_ended(cuda, job, 0))
+			break;
+		pthread_mutex_unlock(&cuda->lock);
+		nanosleep(&step, NULL);
+		pthread_mutex_lock(&cuda->lock);
+	}
+	if (!job)
 		return TCB_E_FAILED;
-	(void)has_ended(cuda, job, 1);
 	job->is_taken = 1;
 	forget_old(cuda);
 	if (job->status != TCB_OK)
