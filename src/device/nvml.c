@@ -66,7 +66,7 @@ static enum tcb_status open_with(struct tcb_nvml *nvml, const char *uuid, struct
 }
 
 /* A process that was forked from one with NVML has the library's state and none of its open files; a copy of the
- * library in a namespace of its own begins anew. */
+ * library in a namespace of its own has neither. */
 static enum tcb_status load(struct tcb_nvml *nvml, const char *uuid, struct tcb_error *err)
 {
 	nvml->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
