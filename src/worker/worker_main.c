@@ -168,9 +168,6 @@ static enum tcb_status serve_count(struct worker *worker, const struct tcb_messa
 	return status;
 }
 
-/* A look takes milliseconds, of which a GPU is idle. */
-enum { LOOK_EVERY_NS = 50000000 };
-
 static enum tcb_status serve_meter(struct worker *worker, const struct tcb_message *message, struct tcb_error *err)
 {
 	struct tcb_energy energy;
@@ -188,10 +185,8 @@ static enum tcb_status serve_meter(struct worker *worker, const struct tcb_messa
 	tcb_watch_subject(worker->config->watch, 1, 0);
 	tcb_meter_begin(&run, &worker->meter, seconds);
 	while (!over) {
-		const uint64_t since = tcb_clock_ns();
-		size_t calls = 0, some = 0;
-		for (; calls == 0 || tcb_clock_ns() - since < LOOK_EVERY_NS; calls += some)
-			TCB_TRY(worker->backend->go_on(worker->self, &some, err));
+		size_t calls = 0;
+		TCB_TRY(worker->backend->go_on(worker->self, &calls, err));
 		TCB_TRY(tcb_meter_look(&run, calls, &over, err));
 	}
 	tcb_watch_subject(worker->config->watch, 0, TCB_WATCH_NOBODY);

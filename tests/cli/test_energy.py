@@ -85,7 +85,7 @@ def metered(cli):
     cli.check([row["objective"] for row in found["best"]] == ["energy"] * 2, f"{found['best']}")
     for row in cli.json("report", "--kernel", kernel, "--db", db, schema="report")["best"]:
         energy = row["energy"]
-        cli.check(energy["source"] == "rapl" and 0.001 < energy["step_s"] < 0.05, f"{energy}")
+        cli.check(energy["source"] == "rapl" and 0.001 < energy["step_s"] < 0.2, f"{energy}")
         cli.check(len(energy["candidates"]) == 2, f"{energy}")
         for one in energy["candidates"]:
             watts = one["joules"] / one["ns"] * 1e9

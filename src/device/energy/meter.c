@@ -5,12 +5,16 @@
  */
 #include "device/energy/meter.h"
 
+#include <math.h>
+
 #include "base/util.h"
 #include "device/device.h"
 
 static const double WARM_S = 0.1;
-static const double LOOK_S = 0.002; /* a look takes some microseconds, which are not the candidate's */
-static const double STILL_S = 2;    /* a counter that does not move for so long is none */
+/* Between two looks, in which the candidate waits: a look takes microseconds, or milliseconds in a virtual machine, and
+ * is to be a twentieth of the time. */
+static const double LOOK_S = 0.002, LOOKS_APART = 20;
+static const double STILL_S = 2; /* a counter that does not move for so long is none */
 
 static double now_s(void)
 {
@@ -67,12 +71,13 @@ enum tcb_status tcb_meter_look(struct tcb_meter_run *run, size_t calls, int *ove
 
 	run->calls += (double)calls;
 	*over_out = 0;
-	if (now - run->begun_s < WARM_S || now - run->looked_s < LOOK_S)
+	if (now - run->begun_s < WARM_S || now - run->looked_s < run->pause_s)
 		return TCB_OK;
 	run->looked_s = now;
 	if (meter->read(meter, &value) != 0)
 		return tcb_fail(err, TCB_E_UNSUPPORTED, "energy cannot be measured: %s cannot be read any more",
 				meter->source);
+	run->pause_s = fmax(LOOK_S, LOOKS_APART * (now_s() - now));
 	if (meter->is_power || (run->is_read && value != run->last))
 		step(run, now, value);
 	else if (!run->is_read) /* it moved before anybody looked: its next step is the first */

@@ -38,7 +38,7 @@ struct tcb_metered {
 /* A run: begin, then look after each few calls until it is over. */
 struct tcb_meter_run {
 	struct tcb_meter *meter;
-	double wanted_s, begun_s, looked_s, first_s, last_s;
+	double wanted_s, begun_s, looked_s, pause_s, first_s, last_s;
 	double last, first_calls, last_calls, joules, calls;
 	size_t steps;
 	int is_read;
