@@ -80,7 +80,7 @@ def metered(cli):
     db, kernel = cli.scratch / "energy.db", cli.scratch / "wait.json"
     kernel.write_text(json.dumps(KERNEL))
     (cli.scratch / "wait.c").write_text(SOURCE)
-    found = cli.json("sweep", "--kernel", kernel, "--threads", 1, "--rotation", "8M", "--budget", "2s", "--objective",
+    found = cli.json("sweep", "--kernel", kernel, "--threads", 1, "--rotation", "8M", "--budget", "8s", "--objective",
                      "energy", "--db", db, schema="sweep")["sweeps"][0]
     cli.check([row["objective"] for row in found["best"]] == ["energy"] * 2, f"{found['best']}")
     for row in cli.json("report", "--kernel", kernel, "--db", db, schema="report")["best"]:
