@@ -134,6 +134,14 @@ const struct tcb_place fake_cpu = {
 			   .line_bytes = 64 },
 };
 
+int fake_is_default(const struct tcb_geometry *geometry)
+{
+	struct tcb_geometry fallback;
+	const struct tcb_problem problem = { .op = &fake_op, .shape = { 1, 4096, 4096 } };
+	tcb_op_standard(&problem, &fake_cpu.device.target, &fallback);
+	return tcb_geometry_equal(geometry, &fallback);
+}
+
 double fake_hash(const struct tcb_geometry *geometry, uint64_t salt)
 {
 	uint64_t tiles = tcb_hash64(geometry->tile, sizeof geometry->tile, salt);

@@ -55,6 +55,7 @@ extern const struct tcb_op fake_op;
 extern const struct tcb_place fake_cpu;
 /* A smooth landscape over fake_op's axes: 1 ms at best when cold, 0.5 hot, the default 1.6 times as long. */
 double fake_landscape(const struct tcb_geometry *geometry, enum tcb_state state);
+int fake_is_default(const struct tcb_geometry *geometry); /* at the shape of fake_world_reset's problem */
 /* A number in [0, 1) that depends on the geometry only. */
 double fake_hash(const struct tcb_geometry *geometry, uint64_t salt);
 /* Fills PROBLEM and the world's defaults: 2 % noise, 5 % drift, 2 % outliers, 5 % bursts. */

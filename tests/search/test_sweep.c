@@ -17,14 +17,6 @@
 
 enum { BOTH = 1u << TCB_COLD | 1u << TCB_HOT, SPACE = 2520 };
 
-static int tie_set_has(const struct tcb_decision *decision, const struct tcb_geometry *geometry)
-{
-	for (size_t i = 0; i < decision->tie_count; i++)
-		if (tcb_geometry_equal(&decision->tie_set[i], geometry))
-			return 1;
-	return 0;
-}
-
 /* The shortest true time in the space. */
 static double best_true_ns(const struct tcb_problem *problem, enum tcb_state state)
 {
@@ -342,10 +334,7 @@ static void test_too_slow_is_tried_again(void **state)
 
 static enum tcb_outcome default_fails(const struct tcb_geometry *geometry)
 {
-	struct tcb_geometry fallback;
-	const struct tcb_problem problem = { .op = &fake_op, .shape = { 1, 4096, 4096 } };
-	tcb_op_standard(&problem, &fake_cpu.device.target, &fallback);
-	return tcb_geometry_equal(geometry, &fallback) ? TCB_OUTCOME_WRONG : TCB_OUTCOME_OK;
+	return fake_is_default(geometry) ? TCB_OUTCOME_WRONG : TCB_OUTCOME_OK;
 }
 
 static enum tcb_outcome all_fail(const struct tcb_geometry *geometry)
@@ -378,82 +367,6 @@ static void test_broken_default(void **state)
 	assert_int_equal(sweep_known(&problem, &options, NULL, &store, &result, NULL), TCB_OK);
 	assert_int_equal(result.failed, SPACE);
 	assert_false(result.decision[TCB_COLD].valid);
-	tcb_sweep_result_fini(&result);
-	store_fini(&store);
-}
-
-static double some_are_frugal(const struct tcb_geometry *geometry)
-{
-	return fake_hash(geometry, 7) < 0.5 ? 100 : 130;
-}
-
-/* The finalists, the default, ties and neighbours are metered, and the least of what is asked for wins among them. */
-static void check_objective(enum tcb_objective objective)
-{
-	struct tcb_problem problem;
-	struct store store = { 0 };
-	struct tcb_sweep_result result;
-	fake_world_reset(3, &problem);
-	fake_world.watts = some_are_frugal;
-	struct tcb_sweep_options options = {
-		.states = 1u << TCB_COLD, .seed = 3, .max_trials = 600, .objective = objective
-	};
-	assert_int_equal(sweep_known(&problem, &options, NULL, &store, &result, NULL), TCB_OK);
-	const struct tcb_decision *decision = &result.decision[TCB_COLD];
-	assert_true(decision->valid && decision->objective == objective && decision->finalist_count > 2);
-	assert_int_equal(fake_world.metered, 3 * decision->finalist_count);
-	double least = INFINITY, first = NAN, fallback = NAN;
-	for (size_t i = 0; i < decision->finalist_count; i++) {
-		const struct tcb_geometry *geometry = &decision->finalists[i].geometry;
-		const double s = 1e-9 * fake_world.true_ns(geometry, TCB_COLD);
-		const double cost = some_are_frugal(geometry) * s * (objective == TCB_OBJECTIVE_EDP ? s : 1);
-		least = fmin(least, cost);
-		first = i ? first : cost;
-		assert_true(fabs(decision->finalists[i].ratio.median / (cost / first) - 1) < 0.03); /* the meter's */
-		assert_int_equal(decision->finalists[i].tied, i == 0 || decision->finalists[i].ratio.lo <= 1);
-		assert_int_equal(decision->finalists[i].tied, tie_set_has(decision, geometry));
-		if (tcb_geometry_equal(geometry, &decision->fallback.geometry))
-			fallback = cost;
-	}
-	assert_true(first < 1.03 * least && fabs(decision->speedup.median / (fallback / first) - 1) < 0.03);
-	assert_true(decision->joules > 0 && decision->default_joules > 0);
-	tcb_sweep_result_fini(&result);
-	store_fini(&store);
-}
-
-static void test_objectives(void **state)
-{
-	(void)state;
-	check_objective(TCB_OBJECTIVE_ENERGY);
-	check_objective(TCB_OBJECTIVE_EDP);
-}
-
-static int half_are_refused(const struct tcb_geometry *geometry)
-{
-	return fake_hash(geometry, 9) < 0.5 || default_fails(geometry) != TCB_OUTCOME_OK;
-}
-
-/* Who is not as required is neither stored nor chosen, the default included. */
-static void test_refused(void **state)
-{
-	(void)state;
-	struct tcb_problem problem;
-	struct store store = { 0 };
-	struct tcb_sweep_result result;
-	fake_world_reset(4, &problem);
-	fake_world.refuses = half_are_refused;
-	struct tcb_sweep_options options = { .states = 1u << TCB_COLD, .seed = 4 };
-	assert_int_equal(sweep_known(&problem, &options, NULL, &store, &result, NULL), TCB_OK);
-	assert_int_equal(result.refused + result.tried, SPACE);
-	assert_true(result.complete && result.failed == 0 && result.refused > SPACE / 3 && result.tried > SPACE / 3);
-	for (size_t i = 0; i < store.count; i++)
-		assert_false(half_are_refused(&store.trials[i].geometry));
-	const struct tcb_decision *decision = &result.decision[TCB_COLD];
-	assert_true(decision->valid);
-	for (size_t i = 0; i < decision->finalist_count; i++)
-		assert_false(half_are_refused(&decision->finalists[i].geometry));
-	for (size_t i = 0; i < decision->tie_count; i++)
-		assert_false(half_are_refused(&decision->tie_set[i]));
 	tcb_sweep_result_fini(&result);
 	store_fini(&store);
 }
@@ -704,8 +617,6 @@ int main(void)
 		cmocka_unit_test(test_failures_are_data_and_remembered),
 		cmocka_unit_test(test_too_slow_is_tried_again),
 		cmocka_unit_test(test_broken_default),
-		cmocka_unit_test(test_objectives),
-		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_failure_in_the_finals),
 		cmocka_unit_test(test_budget),
 		cmocka_unit_test(test_budget_of_long_calls),

@@ -66,4 +66,12 @@ static inline enum tcb_status sweep_known(const struct tcb_problem *problem, con
 			     known ? known->count : 0, &sink, out, err);
 }
 
+static inline int tie_set_has(const struct tcb_decision *decision, const struct tcb_geometry *geometry)
+{
+	for (size_t i = 0; i < decision->tie_count; i++)
+		if (tcb_geometry_equal(&decision->tie_set[i], geometry))
+			return 1;
+	return 0;
+}
+
 #endif
