@@ -22,7 +22,5 @@ int tcb_file_cuda_begin(struct tcb_file_cuda *cuda, const struct tcb_value *boun
  */
 enum tcb_status tcb_file_cuda_take(struct tcb_file_cuda *cuda, const struct tcb_value *bound, unsigned capability,
 				   struct tcb_str *ptx_out, struct tcb_str *entry_out, struct tcb_error *err);
-/* "NVRTC 13.0"; NULL: there is none. */
-const char *tcb_file_cuda_compiler(void);
 
 #endif

@@ -21,6 +21,7 @@
 #include "kernelfile/file_cuda.h"
 #include "kernelfile/file_data.h"
 #include "kernelfile/file_gpu.h"
+#include "kernelfile/nvrtc.h"
 #include "kernels/axes.h"
 #include "kernels/constraint.h"
 #include "kernels/signature.h"
@@ -535,7 +536,7 @@ static enum tcb_status check_arguments(const struct tcb_kernel_file *file, struc
 static uint64_t source_hash(const struct tcb_file_op *made)
 {
 	const char *signature = made->c ? tcb_file_c_signature(made->c) : made->source.data;
-	const char *compiler = made->file->kernel.language == TCB_FILE_CUDA ? tcb_file_cuda_compiler() : NULL;
+	const char *compiler = made->file->kernel.language == TCB_FILE_CUDA ? tcb_nvrtc_name() : NULL;
 	uint64_t hash = tcb_hash64(signature, strlen(signature), 1);
 
 	for (size_t i = 0; i < made->file->kernel.option_count; i++)

@@ -12,6 +12,7 @@
 #include "base/cgroup.h"
 #include "base/util.h"
 #include "kernelfile/file_cuda.h"
+#include "kernelfile/nvrtc.h"
 
 static char path[] = "folder/k.cu", name[] = "k<what>";
 static struct tcb_kernel_file file = { .kernel = { TCB_FILE_CUDA, name, path }, .names = { "what" }, .name_count = 1 };
@@ -58,7 +59,7 @@ static void options_name_what_is_bound(void **state)
 	struct tcb_file_cuda *cuda = make();
 	(void)state;
 
-	assert_string_equal(tcb_file_cuda_compiler(), "NVRTC 99.7");
+	assert_string_equal(tcb_nvrtc_name(), "NVRTC 99.7");
 	expect_ptx(cuda, 3, "--gpu-architecture=compute_90a\n-Ifolder\n");
 	expect_ptx(cuda, 4, "\n-Dwhat=4\n");
 	expect_ptx(cuda, 3, "\n-Dwhat=3\n");
