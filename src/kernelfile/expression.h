@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "base/util.h"
 
 enum { TCB_EXPRESSION_NAMES_MAX = 64, TCB_EXPRESSION_TEXT_MAX = 4096 };
 
@@ -48,5 +49,7 @@ enum tcb_status tcb_expression_value(const struct tcb_expression *expression, co
 enum tcb_status tcb_expression_size(const struct tcb_expression *expression, const struct tcb_value *values,
 				    int64_t least, int64_t *out, struct tcb_error *err);
 int tcb_value_is_true(const struct tcb_value *value);
+/* VALUE as a source or a command line has it. */
+void tcb_value_print(const struct tcb_value *value, struct tcb_str *out);
 
 #endif

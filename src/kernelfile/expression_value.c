@@ -59,6 +59,16 @@ int tcb_value_is_true(const struct tcb_value *value)
 	return value->type == TCB_VALUE_REAL ? value->real != 0 : value->whole != 0;
 }
 
+void tcb_value_print(const struct tcb_value *value, struct tcb_str *out)
+{
+	if (value->type == TCB_VALUE_TEXT)
+		tcb_str_add(out, value->text);
+	else if (value->type == TCB_VALUE_REAL)
+		tcb_str_addf(out, "%.17g", value->real);
+	else
+		tcb_str_addf(out, "%" PRId64, value->whole);
+}
+
 /* What is whole in REAL, without a rest. */
 static int give_whole_of(const struct evaluation *of, double real, struct tcb_value *out)
 {

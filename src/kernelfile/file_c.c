@@ -401,18 +401,15 @@ static void add_definitions(const struct tcb_file_c *c, const struct tcb_value *
 	const struct tcb_kernel_file *file = c->file;
 
 	for (size_t i = 0; i < file->name_count; i++) {
-		char *word = NULL;
-		int length;
+		struct tcb_str word = { 0 };
 
 		if (strchr(file->names[i], '['))
 			continue;
-		if (bound[i].type == TCB_VALUE_TEXT)
-			length = asprintf(&word, "-D%s=%s", file->names[i], bound[i].text);
-		else if (bound[i].type == TCB_VALUE_REAL)
-			length = asprintf(&word, "-D%s=%.17g", file->names[i], bound[i].real);
-		else
-			length = asprintf(&word, "-D%s=%" PRId64, file->names[i], bound[i].whole);
-		add_owned(words, length < 0 ? NULL : word);
+		tcb_str_addf(&word, "-D%s=", file->names[i]);
+		tcb_value_print(&bound[i], &word);
+		if (word.failed)
+			tcb_str_fini(&word);
+		add_owned(words, word.data);
 	}
 }
 

@@ -160,16 +160,6 @@ enum tcb_status tcb_file_read_text(const struct tcb_kernel_file *file, struct tc
 	return TCB_OK;
 }
 
-static void add_value(struct tcb_str *out, const struct tcb_value *value)
-{
-	if (value->type == TCB_VALUE_TEXT)
-		tcb_str_add(out, value->text);
-	else if (value->type == TCB_VALUE_REAL)
-		tcb_str_addf(out, "%.17g", value->real);
-	else
-		tcb_str_addf(out, "%" PRId64, value->whole);
-}
-
 /* Which name the LENGTH characters at AT are; FILE->name_count: none. */
 static size_t name_at(const struct tcb_kernel_file *file, const char *at, size_t length)
 {
@@ -191,7 +181,7 @@ static enum tcb_status fill_in(const struct tcb_kernel_file *file, const char *s
 			return tcb_fail(err, TCB_E_FORMAT, "${%.*s} is neither a parameter nor a size",
 					(int)length % 60, at + 2);
 		tcb_str_add_bytes(out, source, (size_t)(at - source));
-		add_value(out, &bound[name]);
+		tcb_value_print(&bound[name], out);
 		source = at + length + 3;
 	}
 	tcb_str_add(out, source);
@@ -290,7 +280,7 @@ static enum tcb_status add_program(const struct tcb_kernel_file *file, const str
 		if (strchr(file->names[i], '['))
 			continue;
 		tcb_str_addf(out, "#define %s ", file->names[i]);
-		add_value(out, &bound[i]);
+		tcb_value_print(&bound[i], out);
 		tcb_str_add(out, "\n");
 	}
 	tcb_str_addf(out, "#line 1 \"%s\"\n", slash ? slash + 1 : file->kernel.path);

@@ -7,7 +7,6 @@
 #include "kernelfile/nvrtc.h"
 
 #include <dlfcn.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -163,12 +162,9 @@ void tcb_nvrtc_options(const struct tcb_kernel_file *file, const struct tcb_valu
 	for (size_t i = 0; i < file->name_count; i++) {
 		if (strchr(file->names[i], '['))
 			continue;
-		if (bound[i].type == TCB_VALUE_TEXT)
-			tcb_str_addf(out, "-D%s=%s%c", file->names[i], bound[i].text, '\0');
-		else if (bound[i].type == TCB_VALUE_REAL)
-			tcb_str_addf(out, "-D%s=%.17g%c", file->names[i], bound[i].real, '\0');
-		else
-			tcb_str_addf(out, "-D%s=%" PRId64 "%c", file->names[i], bound[i].whole, '\0');
+		tcb_str_addf(out, "-D%s=", file->names[i]);
+		tcb_value_print(&bound[i], out);
+		tcb_str_add_bytes(out, "", 1);
 	}
 	for (size_t i = 0; i < file->kernel.option_count; i++)
 		tcb_str_addf(out, "%s%c", file->kernel.options[i], '\0');
