@@ -40,6 +40,18 @@ int tcb_program_wait_ms(uint64_t deadline_ns)
 	return left > TCB_PROGRAM_STEP_MS ? TCB_PROGRAM_STEP_MS : (int)left;
 }
 
+void tcb_program_complaint(const char *said, char *out, size_t capacity)
+{
+	const char *at = said ? said + strspn(said, "\n") : "", *error = strstr(at, "error");
+	const char *line = error ? error : at;
+
+	while (line > at && line[-1] != '\n')
+		line--;
+	if (!*line)
+		line = "the compiler does not say why";
+	snprintf(out, capacity, "%.*s", (int)strcspn(line, "\n"), line);
+}
+
 void tcb_program_describe_exit(int wait_status, char out[64])
 {
 	if (WIFSIGNALED(wait_status)) {

@@ -27,6 +27,8 @@ enum tcb_status tcb_program_run(const char *path, const char *const argv[], cons
  * FD alone, as TCB_PROGRAM_FD, has signals as programs start with them but for SIGINT and SIGHUP (the caller stops it),
  * and ends with the thread that calls this; it ends with _exit. -1: errno. */
 pid_t tcb_program_fork(const char *name, int fd);
+/* The first line of what a compiler SAID (NULL: nothing) that has an error, else its first; without its end. */
+void tcb_program_complaint(const char *said, char *out, size_t capacity);
 /* "was killed by signal 11 (Segmentation fault)", "ended with exit status 2" */
 void tcb_program_describe_exit(int wait_status, char out[64]);
 /* A duplicate of FD behind the standard streams, which a program's own will take; FD is closed. */

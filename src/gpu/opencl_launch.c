@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/sizes.h"
+#include "base/program.h"
 #include "base/util.h"
 #include "kernels/opencl/opencl_code.h"
 
@@ -32,20 +32,16 @@ uint64_t tcb_opencl_unit_hash(const struct tcb_code_image *image, const struct t
 static void quote_log(const struct tcb_opencl_session *session, tcb_cl_program program, char why[TCB_OPENCL_WHY_MAX])
 {
 	const struct tcb_opencl *cl = session->cl;
-	const char *line = "the driver does not say why";
+	char line[QUOTED_MAX + 1], *log = NULL;
 	size_t bytes = 0;
-	char *log = NULL;
 
 	(void)cl->build_info(program, session->device, TCB_CL_BUILD_LOG, 0, NULL, &bytes);
 	if (bytes > 0 && bytes < LOG_MAX)
 		log = calloc(1, bytes + 1);
-	if (log && cl->build_info(program, session->device, TCB_CL_BUILD_LOG, bytes, log, NULL) == TCB_CL_SUCCESS) {
-		const char *error = strstr(log, "error:");
-
-		for (line = error ? error : log + strspn(log, "\n"); line > log && line[-1] != '\n';)
-			line--;
-	}
-	snprintf(why, TCB_OPENCL_WHY_MAX, "compiling it: %.*s", (int)tcb_least(strcspn(line, "\n"), QUOTED_MAX), line);
+	if (log && cl->build_info(program, session->device, TCB_CL_BUILD_LOG, bytes, log, NULL) != TCB_CL_SUCCESS)
+		*log = '\0';
+	tcb_program_complaint(log, line, sizeof line);
+	snprintf(why, TCB_OPENCL_WHY_MAX, "compiling it: %s", line);
 	free(log);
 }
 

@@ -413,17 +413,6 @@ static void add_definitions(const struct tcb_file_c *c, const struct tcb_value *
 	}
 }
 
-/* Of what the compiler said, the line that says what is wrong. */
-static void first_error(const struct tcb_str *said, char *out, size_t capacity)
-{
-	const char *at = said->data ? said->data : "", *error = strstr(at, "error");
-	const char *line = error ? error : at;
-
-	while (line > at && line[-1] != '\n')
-		line--;
-	snprintf(out, capacity, "%.*s", (int)strcspn(line, "\n"), line);
-}
-
 static enum tcb_status compile(const struct tcb_file_c *c, const struct tcb_str *source, const char *object,
 			       struct words *words, struct tcb_error *err)
 {
@@ -454,9 +443,8 @@ static enum tcb_status compile(const struct tcb_file_c *c, const struct tcb_str 
 				    &error) != TCB_OK)
 			status = tcb_fail(err, TCB_E_FORMAT, "%s", error.message);
 		else if (!WIFEXITED(wait_status) || WEXITSTATUS(wait_status) != 0 || rename(made, object) != 0) {
-			first_error(&said, line, sizeof line);
-			status = tcb_fail(err, TCB_E_FORMAT, "it does not compile: %s",
-					  *line ? line : "the compiler does not say why");
+			tcb_program_complaint(said.data, line, sizeof line);
+			status = tcb_fail(err, TCB_E_FORMAT, "it does not compile: %s", line);
 		}
 	}
 	(void)unlink(written);

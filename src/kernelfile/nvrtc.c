@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/program.h"
+
 enum { OPTIONS_MAX = 128 };
 
 typedef struct nvrtc_program *program_handle;
@@ -170,21 +172,16 @@ void tcb_nvrtc_options(const struct tcb_kernel_file *file, const struct tcb_valu
 		tcb_str_addf(out, "%s%c", file->kernel.options[i], '\0');
 }
 
-/* The log's first line with an error, else its first. */
 static enum tcb_status refuse(program_handle program, struct tcb_error *err)
 {
 	size_t bytes = 0;
 	char *log = nvrtc.log_size(program, &bytes) == 0 && bytes ? malloc(bytes + 1) : NULL;
-	const char *line = "the compiler does not say why";
+	char line[300];
 
-	if (log && nvrtc.log(program, log) == 0) {
-		const char *error = strstr(log, "error");
-
-		log[bytes] = '\0';
-		for (line = error ? error : log; line > log && line[-1] != '\n';)
-			line--;
-	}
-	tcb_fail(err, TCB_E_FORMAT, "it does not compile: %.*s", (int)strcspn(line, "\n") % 300, line);
+	if (log)
+		log[nvrtc.log(program, log) == 0 ? bytes : 0] = '\0';
+	tcb_program_complaint(log, line, sizeof line);
+	tcb_fail(err, TCB_E_FORMAT, "it does not compile: %s", line);
 	free(log);
 	return TCB_E_FORMAT;
 }
