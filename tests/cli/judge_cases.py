@@ -22,7 +22,8 @@ CHEATS = {
     "opens_memory": ({"forbidden"}, 5), "connects": ({"forbidden"}, 5), "handles_signals": ({"forbidden"}, 5),
     "alarm": ({"forbidden"}, 5), "exits": ({"forbidden"}, 5), "aborts": ({"forbidden"}, 5), "crashes": ({"crash"}, 4),
     "hangs": ({"hang"}, 4), "jumps": ({"cached", "values", "crash", "hang"}, None), "says_so": ({"values"}, 4),
-    "answers_itself": ({"cached", "values", "timed", "deferred"}, None), "takes_priority": ({"forbidden"}, 5),
+    # On a busy machine the judge looks only when it has ended: then it gained nothing, and is not fast enough.
+    "answers_itself": ({"cached", "values", "timed", "deferred", None}, None), "takes_priority": ({"forbidden"}, 5),
     "starts_a_program": ({"forbidden"}, 5), "does_not_compile": ({"compile"}, 4),
 }
 # The same of kernels in CUDA C++, for a GPU.

@@ -26,7 +26,8 @@ def all_cases():
             cli.check(document["sizes"] == 3 and document["speed"]["batches"] >= 1, document)
             continue
         rules, wanted = CHEATS[kernel.split("/")[1].split(".")[0]]
-        cli.check(status in ({wanted} if wanted else {4, 5}), f"{kernel}: exit status {status}: {said}")
+        found = {4, 5, 6} if None in rules else {4, 5}
+        cli.check(status in ({wanted} if wanted else found), f"{kernel}: exit status {status}: {said}")
         cli.check(not document["accepted"] and document["rule"] in rules, f"{kernel}: {document['rule']}: {said}")
     cheats = sum(is_cheat for _, is_cheat, *_ in results)
     cli.check(cheats == len(CHEATS) and cheats >= 25 and len(results) - cheats >= 25, f"{cheats} of {len(results)}")
