@@ -42,4 +42,10 @@ static inline int test_leaves_out(size_t i)
 	return test_half() && drawn % 2 + 1 != test_half();
 }
 
+/* How many of COUNT like cases a test has taken at least when it is done: half of its share, which is drawn. */
+static inline size_t test_least_of(size_t count)
+{
+	return test_takes_all() ? count : count / 2 / (TEST_IS_INSTRUMENTED ? TEST_TAKES_ONE_OF : 2);
+}
+
 #endif

@@ -341,7 +341,7 @@ static void each_way_is_right(void **state)
 		gpu_bench_close(&bench);
 	}
 	gpu_tally_print(&tally);
-	assert_true(tally.kernels >= WAYS * ops.count * 3 / 4 / (test_takes_all() ? 1 : 4));
+	assert_true(tally.kernels >= test_least_of(WAYS * ops.count * 3 / 4));
 }
 
 /* Tokens so small that eps rules or nothing is left, so large that their squares are no floats, NaN, infinity. */

@@ -224,7 +224,7 @@ static void spaces_are_written_and_clean(void **state)
 		}
 		tcb_space_destroy(space);
 	}
-	assert_true(checked >= GPU_CAPABILITIES * ops.count / (test_takes_all() ? 1 : 4));
+	assert_true(checked >= test_least_of(GPU_CAPABILITIES * ops.count));
 }
 
 static void samples_are_right(void **state)

@@ -269,7 +269,7 @@ static void every_op_runs(void **state)
 					bench_fini(&b);
 					planned++;
 				}
-	assert_true(planned >= 2 * count * sizeof(shapes) / sizeof(*shapes) / (test_takes_all() ? 1 : 4));
+	assert_true(planned >= test_least_of(2 * count * sizeof(shapes) / sizeof(*shapes)));
 	for (unsigned threads = 1; threads <= THREADS_MAX; threads++)
 		tcbrt_pool_destroy(pool[threads]);
 	tcbrt_close(rt);

@@ -251,7 +251,7 @@ static void every_op_runs(void **state)
 			bench_fini(&b);
 			planned++;
 		}
-	assert_true(planned >= 2 * count / (test_takes_all() ? 1 : 4));
+	assert_true(planned >= test_least_of(2 * count));
 	tcbrt_close(rt);
 }
 
