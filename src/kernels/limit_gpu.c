@@ -13,12 +13,12 @@
 #include "kernels/gpu/frame.h"
 #include "kernels/moved.h"
 
-enum { PIECE = TCB_MOVED_PIECE, LOADS_MAX = 8, FORMS = 3 };
+enum { PIECE = TCB_MOVED_PIECE, LOADS_MAX = 8 };
 
 /* Threads in a block, pieces in flight in a thread. */
 static const struct form {
 	unsigned threads, loads;
-} forms[FORMS] = { { 512, 4 }, { 256, 8 }, { 1024, 2 } };
+} forms[TCB_LIMITS_GPU] = { { 512, 4 }, { 256, 8 }, { 1024, 2 } };
 
 /* One piece into each of FORM's places that are INSIDE, and zeros into the others. */
 static void write_loads(struct tcb_ptx_build *b, const struct form *form, kit_op source, const kit_op *inside,
@@ -61,10 +61,10 @@ static struct goal find_goal(struct tcb_ptx_build *b, const struct tcb_moved *tr
 
 /* What is left beyond whole pieces, less than one, is not touched; a problem of less has a block that touches nothing.
  */
-static enum tcb_status make_kernel(const struct tcb_problem *problem, const struct tcb_target *target,
-				   const struct form *form, int dependent, struct tcb_kernel *out,
-				   struct tcb_error *err)
+enum tcb_status tcb_limit_gpu(const struct tcb_problem *problem, const struct tcb_target *target, size_t number,
+			      int dependent, struct tcb_kernel *out, struct tcb_error *err)
 {
+	const struct form *const form = &forms[number];
 	const struct tcb_moved traffic = tcb_moved_find(problem);
 	const size_t pieces = traffic.bytes / PIECE, block = (size_t)form->threads * form->loads;
 	const int is_copy = traffic.outputs > 0;
@@ -131,19 +131,4 @@ static enum tcb_status make_kernel(const struct tcb_problem *problem, const stru
 	}
 	tcb_kit_end(&kit);
 	return tcb_kit_close(&kit, err);
-}
-
-enum tcb_status tcb_limit_gpu(const struct tcb_problem *problem, const struct tcb_target *target, int dependent,
-			      struct tcb_code_image **out, struct tcb_error *err)
-{
-	struct tcb_kernel kernels[FORMS];
-	enum tcb_status status = TCB_OK;
-	memset(kernels, 0, sizeof kernels);
-	for (size_t i = 0; i < FORMS && status == TCB_OK; i++)
-		status = make_kernel(problem, target, &forms[i], dependent, &kernels[i], err);
-	if (status == TCB_OK)
-		status = tcb_code_compile(kernels, FORMS, target, out, err);
-	for (size_t i = 0; i < FORMS; i++)
-		tcb_kernel_fini(&kernels[i]);
-	return status;
 }

@@ -257,10 +257,7 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	tcb_axis_add(a, TCB_JOIN_NONE);
 	if (parts > 1)
 		tcb_axis_add(a, TCB_JOIN_LAUNCH);
-	a = tcb_axis_knob(out, &count, TCB_KNOB_TREE);
-	tcb_axis_add(a, TCB_TREE_SHARED);
-	if (target->wgpu.features >> TCB_WGPU_SUBGROUPS & 1u)
-		tcb_axis_add(a, TCB_TREE_SUBGROUP);
+	tcb_wgsl_axis_tree(out, &count, target);
 	return count;
 }
 

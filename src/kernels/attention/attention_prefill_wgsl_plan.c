@@ -203,10 +203,7 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MACRO), FOUR, 2, m);
 	tcb_axis_add_powers(tcb_axis_knob(out, &count, TCB_KNOB_HEADS), 1, 2, heads);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_WORKGROUP), 4, 8, 16, 32, 64, 128, 256);
-	a = tcb_axis_knob(out, &count, TCB_KNOB_TREE);
-	tcb_axis_add(a, TCB_TREE_SHARED);
-	if (target->wgpu.features >> TCB_WGPU_SUBGROUPS & 1u)
-		tcb_axis_add(a, TCB_TREE_SUBGROUP);
+	tcb_wgsl_axis_tree(out, &count, target);
 	return count;
 }
 

@@ -7,19 +7,15 @@
  */
 #include "kernels/opencl/opencl_limit.h"
 
-#include <string.h>
-
 #include "base/sizes.h"
 #include "kernels/moved.h"
 #include "kernels/opencl/opencl_code.h"
-
-enum { FORMS = 2 };
 
 static const struct form {
 	const char *entry;
 	unsigned workgroup, loads; /* pieces per work-item */
 	int is_run;                /* that lie one after another */
-} forms[FORMS] = { { "turns_256x4", 256, 4, 0 }, { "runs_16x256", 16, 256, 1 } };
+} forms[TCB_LIMITS_OPENCL] = { { "turns_256x4", 256, 4, 0 }, { "runs_16x256", 16, 256, 1 } };
 
 static void write_text(const struct tcb_moved *moved, const struct form *form, size_t pieces, struct tcb_str *out)
 {
@@ -41,15 +37,17 @@ static void write_text(const struct tcb_moved *moved, const struct form *form, s
 }
 
 /* As the limits in other languages: the operands that are read, or one or two brought to the first output. */
-static enum tcb_status make_kernel(const struct tcb_problem *problem, const struct form *form, struct tcb_kernel *out,
-				   struct tcb_error *err)
+enum tcb_status tcb_limit_opencl(const struct tcb_problem *problem, const struct tcb_target *target, size_t number,
+				 int dependent, struct tcb_kernel *out, struct tcb_error *err)
 {
+	const struct form *const form = &forms[number];
 	const struct tcb_moved moved = tcb_moved_find(problem);
 	const size_t all = moved.bytes / TCB_MOVED_PIECE;
 	const size_t pieces = moved.outputs ? tcb_least(all, moved.pieces[0]) : all;
 	struct tcb_kernel_opencl *code;
 	struct tcb_launch *launch = &out->launch[0];
 
+	(void)target, (void)dependent;
 	*out = (struct tcb_kernel){ .problem = *problem, .class = TCB_CLASS_BOUNDED };
 	tcb_geometry_init(&out->geometry);
 	code = tcb_kernel_opencl_new(out);
@@ -70,21 +68,4 @@ static enum tcb_status make_kernel(const struct tcb_problem *problem, const stru
 	};
 	write_text(&moved, form, pieces, &code->text);
 	return code->text.failed ? tcb_fail(err, TCB_E_NOMEM, "out of memory for a kernel's text") : TCB_OK;
-}
-
-enum tcb_status tcb_limit_opencl(const struct tcb_problem *problem, const struct tcb_target *target, int dependent,
-				 struct tcb_code_image **out, struct tcb_error *err)
-{
-	struct tcb_kernel kernels[FORMS];
-	enum tcb_status status = TCB_OK;
-
-	(void)dependent;
-	memset(kernels, 0, sizeof kernels);
-	for (size_t i = 0; i < FORMS && status == TCB_OK; i++)
-		status = make_kernel(problem, &forms[i], &kernels[i], err);
-	if (status == TCB_OK)
-		status = tcb_code_compile(kernels, FORMS, target, out, err);
-	for (size_t i = 0; i < FORMS; i++)
-		tcb_kernel_fini(&kernels[i]);
-	return status;
 }

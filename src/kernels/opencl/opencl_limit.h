@@ -7,8 +7,9 @@
 
 #include "kernels/code.h"
 
-/* As tcb_limit_image (kernels/limit.h). */
-enum tcb_status tcb_limit_opencl(const struct tcb_problem *problem, const struct tcb_target *target, int dependent,
-				 struct tcb_code_image **out, struct tcb_error *err);
+enum { TCB_LIMITS_OPENCL = 2 };
+/* Kernel NUMBER of those that move bytes (kernels/limit.c); DEPENDENT does not matter. */
+enum tcb_status tcb_limit_opencl(const struct tcb_problem *problem, const struct tcb_target *target, size_t number,
+				 int dependent, struct tcb_kernel *out, struct tcb_error *err);
 
 #endif

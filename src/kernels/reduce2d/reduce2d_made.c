@@ -77,9 +77,8 @@ enum tcb_status reduce2d_make(const char *name, const char *identity, const char
 	made->op.summary = made->summary;
 	made->op.member = &made->own.operation;
 	made->op.source = tcb_hash64(made->summary, strlen(made->summary), 1);
-	made->op.side[TCB_TARGET_CPU] = &made->cpu;
-	made->op.side[TCB_TARGET_CUDA] = &made->gpu;
-	made->op.side[TCB_TARGET_WGPU] = &made->wgsl;
+	const struct tcb_side *const sides[TCB_SIDES_MAX] = TCB_SIDES(&made->cpu, &made->gpu, &made->wgsl);
+	memcpy(made->op.side, sides, sizeof sides);
 	*out = made;
 	return TCB_OK;
 }

@@ -50,6 +50,9 @@ extern const struct tcb_side_space rope_gpu_space;
 void rope_gpu_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry, struct rope_gpu *out);
 /* The launches of a call; returns how many. */
 unsigned rope_gpu_launches(const struct rope_gpu *g, struct rope_launch out[ROPE_LAUNCHES_MAX]);
+/* A rule of kernels in any language: tiles say what vec does, so that one text is one kernel. */
+const char *rope_rule_gpu_tiles(const struct tcb_problem *problem, const struct tcb_target *target,
+				const struct tcb_geometry *geometry);
 /* Is there a block of values of both halves of a head? */
 int rope_gpu_has_split_block(const struct rope_gpu *g);
 /* Lanes that have a head, or unroll of them: where they look up each other's magnitudes across the head a power of two,

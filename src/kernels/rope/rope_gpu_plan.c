@@ -180,9 +180,10 @@ RULE(rule_size)
 	return rope_tokens(s) > (INT32_MAX - 1024) / tcb_most(items, 1) ? "more than 2^31 threads" : NULL;
 }
 
-/* One text for one kernel. */
-RULE(rule_tiles)
+const char *rope_rule_gpu_tiles(const struct tcb_problem *problem, const struct tcb_target *target,
+				const struct tcb_geometry *geometry)
 {
+	(void)target;
 	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
 	const size_t k = tcb_power_of_two_up(problem->shape.k);
@@ -211,7 +212,7 @@ static const struct tcb_rule rules[] = {
 	{ TCB_FIELD_KNOB(STREAM) | TCB_FIELD_KNOB(PARTS) | TCB_FIELD_KNOB(PDL), 0, rule_switches },
 	{ READS_UNROLL, 0, rule_unroll },
 	{ READS_UNROLL, 0, rule_size },
-	{ TCB_FIELD_TILES | TCB_FIELD_KNOB(VEC), TCB_RULE_DOUBLE, rule_tiles },
+	{ TCB_FIELD_TILES | TCB_FIELD_KNOB(VEC), TCB_RULE_DOUBLE, rope_rule_gpu_tiles },
 	{ TCB_FIELD_KNOB(PARTS), TCB_RULE_POLICY, policy_parts },
 	{ 0, 0, NULL },
 };

@@ -7,6 +7,7 @@
 
 #include "base/sizes.h"
 #include "kernels/axes.h"
+#include "kernels/rope/rope_gpu.h"
 #include "kernels/rope/rope_wgsl.h"
 #include "kernels/wgsl/wgsl_rules.h"
 
@@ -100,28 +101,12 @@ RULE(rule_size)
 	return tcb_most(g.heads.items, g.blocks.items) > INT32_MAX ? "more than 2^31 invocations" : NULL;
 }
 
-/* One text for one kernel. */
-RULE(rule_tiles)
-{
-	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
-	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
-	const size_t k = tcb_power_of_two_up(problem->shape.k);
-
-	if (micro->k * 2 != KNOB(VEC) || micro->m != 1 || micro->n != 1)
-		return "micro must be 1 x 1 x vec / 2";
-	if (midi->m != 1 || midi->n != 1 || midi->k != k || macro->n != 1 || macro->k != k)
-		return "midi must be 1 x 1 x the head size rounded up to a power of two, and so macro's n and k";
-	return macro->m != tcb_power_of_two_up(problem->shape.m)
-		       ? "macro.m must be the problem's, rounded up to a power of two"
-		       : NULL;
-}
-
 static const struct tcb_rule rules[] = {
 	{ 0, TCB_RULE_KERNEL, rule_knobs },
 	{ TCB_FIELD_KNOB(UNROLL), TCB_RULE_KERNEL, rule_unroll },
 	{ TCB_FIELD_KNOB(WORKGROUP), TCB_RULE_KERNEL, tcb_wgsl_rule_workgroup },
 	{ TCB_FIELD_KNOB(VEC) | TCB_FIELD_KNOB(UNROLL), TCB_RULE_KERNEL, rule_size },
-	{ TCB_FIELD_TILES | TCB_FIELD_KNOB(VEC), TCB_RULE_DOUBLE, rule_tiles },
+	{ TCB_FIELD_TILES | TCB_FIELD_KNOB(VEC), TCB_RULE_DOUBLE, rope_rule_gpu_tiles },
 	{ 0, TCB_RULE_KERNEL, tcb_wgsl_rule_size },
 	{ 0, TCB_RULE_KERNEL, tcb_wgsl_rule_bindings },
 	{ 0, 0, NULL },

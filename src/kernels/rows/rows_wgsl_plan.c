@@ -267,10 +267,7 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_WORKGROUP), 32, 64, 128, 256, 512, 1024);
 	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MIDI), 1, 2, tcb_least(rows, ROWS_MOST));
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_UNROLL), 1, 2, 4, 8, 16);
-	a = tcb_axis_knob(out, &count, TCB_KNOB_TREE);
-	tcb_axis_add(a, TCB_TREE_SHARED);
-	if (target->wgpu.features >> TCB_WGPU_SUBGROUPS & 1u)
-		tcb_axis_add(a, TCB_TREE_SUBGROUP);
+	tcb_wgsl_axis_tree(out, &count, target);
 	if (math->has_sweeps)
 		ADD(tcb_axis_knob_or_none(out, &count, TCB_KNOB_FORM), TCB_FORM_ONEPASS, TCB_FORM_TWOPASS);
 	if (math->weights)

@@ -7,27 +7,27 @@
 #include "kernels/wgsl/wgsl_limit.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/sizes.h"
 #include "kernels/moved.h"
 #include "kernels/wgsl/wgsl.h"
 
-enum { FORMS = 3, GRID_MOST = 65535 };
+enum { GRID_MOST = 65535 };
 
 /* Invocations in a workgroup, pieces in flight in each. */
 static const struct form {
 	const char *read, *copy, *join;
 	unsigned workgroup, loads;
-} forms[FORMS] = { { "read_256x4", "copy_256x4", "join_256x4", 256, 4 },
-		   { "read_256x8", "copy_256x8", "join_256x8", 256, 8 },
-		   { "read_128x2", "copy_128x2", "join_128x2", 128, 2 } };
+} forms[TCB_LIMITS_WGSL] = { { "read_256x4", "copy_256x4", "join_256x4", 256, 4 },
+			     { "read_256x8", "copy_256x8", "join_256x8", 256, 8 },
+			     { "read_128x2", "copy_128x2", "join_128x2", 128, 2 } };
 
 /* Of operands that are read, or one or two brought to the first output that is as large; workgroups that stay share the
  * pieces where there are more than a grid has. */
-static enum tcb_status make_kernel(const struct tcb_problem *problem, const struct form *form, struct tcb_kernel *out,
-				   struct tcb_error *err)
+enum tcb_status tcb_limit_wgsl(const struct tcb_problem *problem, const struct tcb_target *target, size_t number,
+			       int dependent, struct tcb_kernel *out, struct tcb_error *err)
 {
+	const struct form *const form = &forms[number];
 	const struct tcb_moved moved = tcb_moved_find(problem);
 	const size_t all = moved.count * moved.bytes / TCB_MOVED_PIECE;
 	const size_t pieces = moved.outputs ? tcb_least(all, moved.pieces[0]) : moved.bytes / TCB_MOVED_PIECE;
@@ -35,6 +35,7 @@ static enum tcb_status make_kernel(const struct tcb_problem *problem, const stru
 	const uint32_t groups = (uint32_t)tcb_least(tcb_most(tcb_div_up(pieces, step), 1), GRID_MOST);
 	struct tcb_wgsl w;
 
+	(void)target, (void)dependent;
 	if (pieces > UINT32_MAX / 2)
 		return tcb_fail(err, TCB_E_OVERFLOW, "%zu bytes are too many for the limit's kernel", moved.bytes);
 	TCB_TRY(tcb_wgsl_open(&w, problem, NULL, out, err));
@@ -72,21 +73,4 @@ static enum tcb_status make_kernel(const struct tcb_problem *problem, const stru
 		tcb_wgsl_add(&w, "if (all(folded == vec4<u32>(0x5eed1e55u, 1u, 2u, 3u))) { goal[0] = folded; }\n");
 	tcb_wgsl_end(&w);
 	return tcb_wgsl_close(&w, err);
-}
-
-enum tcb_status tcb_limit_wgsl(const struct tcb_problem *problem, const struct tcb_target *target, int dependent,
-			       struct tcb_code_image **out, struct tcb_error *err)
-{
-	struct tcb_kernel kernels[FORMS];
-	enum tcb_status status = TCB_OK;
-
-	(void)dependent;
-	memset(kernels, 0, sizeof kernels);
-	for (size_t i = 0; i < FORMS && status == TCB_OK; i++)
-		status = make_kernel(problem, &forms[i], &kernels[i], err);
-	if (status == TCB_OK)
-		status = tcb_code_compile(kernels, FORMS, target, out, err);
-	for (size_t i = 0; i < FORMS; i++)
-		tcb_kernel_fini(&kernels[i]);
-	return status;
 }

@@ -7,9 +7,10 @@
 
 #include "kernels/code.h"
 
-/* wgsl_limit.c; DEPENDENT does not matter. */
-enum tcb_status tcb_limit_wgsl(const struct tcb_problem *problem, const struct tcb_target *target, int dependent,
-			       struct tcb_code_image **out, struct tcb_error *err);
+enum { TCB_LIMITS_WGSL = 3 };
+/* wgsl_limit.c: kernel NUMBER of those that move bytes (kernels/limit.c); DEPENDENT does not matter. */
+enum tcb_status tcb_limit_wgsl(const struct tcb_problem *problem, const struct tcb_target *target, size_t number,
+			       int dependent, struct tcb_kernel *out, struct tcb_error *err);
 /* wgsl_compute_limit.c */
 enum tcb_status tcb_compute_limit_wgsl(const struct tcb_problem *problem, const struct tcb_target *target,
 				       struct tcb_code_image **out, struct tcb_error *err);

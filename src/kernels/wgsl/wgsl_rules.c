@@ -4,6 +4,8 @@
  */
 #include "kernels/wgsl/wgsl_rules.h"
 
+#include "kernels/axes.h"
+
 enum { WORKGROUP_MOST = 1024 };
 
 int tcb_wgsl_sets_knobs(const struct tcb_geometry *geometry, uint64_t set, uint64_t free)
@@ -20,13 +22,27 @@ const char *tcb_wgsl_rule_workgroup(const struct tcb_problem *problem, const str
 		       : "workgroup must be a power of two up to 1024";
 }
 
+static int has_subgroups(const struct tcb_target *target)
+{
+	return target->wgpu.features >> TCB_WGPU_SUBGROUPS & 1u;
+}
+
+void tcb_wgsl_axis_tree(struct tcb_axis *out, size_t *count, const struct tcb_target *target)
+{
+	struct tcb_axis *axis = tcb_axis_knob(out, count, TCB_KNOB_TREE);
+
+	tcb_axis_add(axis, TCB_TREE_SHARED);
+	if (has_subgroups(target))
+		tcb_axis_add(axis, TCB_TREE_SUBGROUP);
+}
+
 const char *tcb_wgsl_rule_tree(const struct tcb_problem *problem, const struct tcb_target *target,
 			       const struct tcb_geometry *geometry)
 {
 	(void)problem;
 	if (geometry->knob[TCB_KNOB_TREE] != TCB_TREE_SUBGROUP)
 		return NULL;
-	if (!(target->wgpu.features >> TCB_WGPU_SUBGROUPS & 1u))
+	if (!has_subgroups(target))
 		return "the device has no subgroups";
 	return KNOB(WORKGROUP) < target->wgpu.subgroup_most ? "a workgroup must have whole subgroups with tree=subgroup"
 							    : NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The WGSL kit: rules (struct tcb_rule) about what all its kernels have.  What
- * rules are written with is gpu/gpu_rules.h's.
+ * The WGSL kit: rules (struct tcb_rule) about what all its kernels have, and axes
+ * that several have.  What rules are written with is gpu/gpu_rules.h's.
  */
 #ifndef TCB_KERNELS_WGSL_WGSL_RULES_H
 #define TCB_KERNELS_WGSL_WGSL_RULES_H
@@ -19,6 +19,9 @@ tcb_gpu_rule tcb_wgsl_rule_tree;
 tcb_gpu_rule tcb_wgsl_rule_bindings;
 /* Bytes of every operand, rounded up, are numbers of 32 bits. */
 tcb_gpu_rule tcb_wgsl_rule_size;
+
+/* One more axis of OUT, the trees that TARGET has, of those that rule leaves. */
+void tcb_wgsl_axis_tree(struct tcb_axis *out, size_t *count, const struct tcb_target *target);
 
 #define TCB_WGSL_READS_TREE (TCB_FIELD_KNOB(WORKGROUP) | TCB_FIELD_KNOB(TREE))
 
