@@ -8,6 +8,7 @@
  *
  *   X(isa, ID, ...) for each that this processor's architecture can have, the portable one first:
  *     TCB_ISAS_FLOATS   whose arithmetic on floats differs
+ *     TCB_ISAS_DOTS     with vectors, whose products of bytes differ
  *     TCB_ISAS_BYTES    these, and whose products of bytes differ
  *     TCB_ISAS_TILES    these, and with products of tiles
  *     TCB_ISAS_ALL      all
@@ -21,15 +22,19 @@
 #if defined(__x86_64__)
 #define TCB_ISAS_FLOATS(X, ...) \
 	TCB_ISAS_SCALAR(X, __VA_ARGS__) X(avx2, AVX2, __VA_ARGS__) X(avx512, AVX512, __VA_ARGS__)
-#define TCB_ISAS_BYTES(X, ...) TCB_ISAS_FLOATS(X, __VA_ARGS__) X(avx512vnni, AVX512VNNI, __VA_ARGS__)
+#define TCB_ISAS_DOTS(X, ...) \
+	X(avx2, AVX2, __VA_ARGS__) X(avx512, AVX512, __VA_ARGS__) X(avx512vnni, AVX512VNNI, __VA_ARGS__)
+#define TCB_ISAS_BYTES(X, ...) TCB_ISAS_SCALAR(X, __VA_ARGS__) TCB_ISAS_DOTS(X, __VA_ARGS__)
 #define TCB_ISAS_TILES(X, ...) TCB_ISAS_BYTES(X, __VA_ARGS__) X(amx, AMX, __VA_ARGS__)
 #define TCB_ISAS_ALL(X, ...) TCB_ISAS_TILES(X, __VA_ARGS__) X(avx512bf16, AVX512BF16, __VA_ARGS__)
 #elif defined(__aarch64__)
-#define TCB_ISAS_FLOATS(X, ...) TCB_ISAS_SCALAR(X, __VA_ARGS__) X(neon, NEON, __VA_ARGS__)
+#define TCB_ISAS_DOTS(X, ...) X(neon, NEON, __VA_ARGS__)
+#define TCB_ISAS_FLOATS(X, ...) TCB_ISAS_SCALAR(X, __VA_ARGS__) TCB_ISAS_DOTS(X, __VA_ARGS__)
 #define TCB_ISAS_BYTES TCB_ISAS_FLOATS
 #define TCB_ISAS_TILES TCB_ISAS_FLOATS
 #define TCB_ISAS_ALL TCB_ISAS_FLOATS
 #else
+#define TCB_ISAS_DOTS(X, ...)
 #define TCB_ISAS_FLOATS TCB_ISAS_SCALAR
 #define TCB_ISAS_BYTES TCB_ISAS_SCALAR
 #define TCB_ISAS_TILES TCB_ISAS_SCALAR

@@ -123,13 +123,15 @@ static struct tcb_geometry geometry_of(const struct tcb_variant *v, const struct
 	size_t macro = midi;
 	while (dynamic && macro < shape->n)
 		macro *= 2;
-	g.tile[TCB_MACRO] = (struct tcb_tile){ 1, macro, shape->k };
-	g.tile[TCB_MIDI] = (struct tcb_tile){ 1, midi, walk >> 2 & 1 ? 256 : shape->k };
+	const size_t tokens = qmv_tile_tokens(v->micro.m, shape->m);
+	g.tile[TCB_MACRO] = (struct tcb_tile){ tokens, macro, shape->k };
+	g.tile[TCB_MIDI] = (struct tcb_tile){ tokens, midi, walk >> 2 & 1 && tokens == 1 ? 256 : shape->k };
 	g.tile[TCB_MICRO] = v->micro;
 	g.knob[TCB_KNOB_ISA] = (int32_t)v->isa;
 	g.knob[TCB_KNOB_LAYOUT] = (int32_t)v->layout;
 	g.knob[TCB_KNOB_UNROLL] = v->unroll;
-	g.knob[TCB_KNOB_THREADS] = 2;
+	const size_t shares = tcb_div_up(shape->n, macro) * tcb_div_up(shape->m, tokens);
+	g.knob[TCB_KNOB_THREADS] = dynamic || shares > 1 ? 2 : 1;
 	g.knob[TCB_KNOB_SCHED] = dynamic;
 	g.knob[TCB_KNOB_PREFETCH] = v->isa == TCB_ISA_SCALAR ? 0 : prefetch[walk / 3 % 4];
 	g.knob[TCB_KNOB_HINT] = g.knob[TCB_KNOB_PREFETCH] ? (int32_t)(walk % 3) : 0;

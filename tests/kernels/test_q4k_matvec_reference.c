@@ -70,8 +70,9 @@ static struct tcb_plan run(const struct tcb_variant *v, const struct tcb_problem
 	while (whole < problem->shape.n)
 		whole *= 2;
 	tcb_geometry_init(&g);
-	g.tile[TCB_MACRO] = (struct tcb_tile){ 1, whole, problem->shape.k };
-	g.tile[TCB_MIDI] = (struct tcb_tile){ 1, whole, step };
+	const size_t tokens = qmv_tile_tokens(v->micro.m, problem->shape.m);
+	g.tile[TCB_MACRO] = (struct tcb_tile){ tokens, whole, problem->shape.k };
+	g.tile[TCB_MIDI] = (struct tcb_tile){ tokens, whole, tokens > 1 ? problem->shape.k : step };
 	g.tile[TCB_MICRO] = v->micro;
 	g.knob[TCB_KNOB_ISA] = (int32_t)v->isa;
 	g.knob[TCB_KNOB_LAYOUT] = (int32_t)v->layout;

@@ -91,8 +91,10 @@ static double run(const struct bench *b, const struct tcb_variant *v, size_t ste
 	while (rows < b->problem.shape.n)
 		rows *= 2;
 	tcb_geometry_init(&g);
-	g.tile[TCB_MACRO] = (struct tcb_tile){ 1, rows, b->problem.shape.k };
-	g.tile[TCB_MIDI] = (struct tcb_tile){ 1, rows > v->micro.n ? rows / 2 : rows, step };
+	const size_t tokens = qmv_tile_tokens(v->micro.m, b->problem.shape.m);
+	g.tile[TCB_MACRO] = (struct tcb_tile){ tokens, rows, b->problem.shape.k };
+	g.tile[TCB_MIDI] = (struct tcb_tile){ tokens, rows > v->micro.n ? rows / 2 : rows,
+					      tokens > 1 ? b->problem.shape.k : step };
 	g.tile[TCB_MICRO] = v->micro;
 	g.knob[TCB_KNOB_ISA] = (int32_t)v->isa;
 	g.knob[TCB_KNOB_LAYOUT] = (int32_t)v->layout;

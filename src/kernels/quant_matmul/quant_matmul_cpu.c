@@ -67,16 +67,9 @@ static struct parts lay_out(const struct tcb_problem *problem, const struct tcb_
 	return parts;
 }
 
-/*
- * Longest rounding chain of one output.  f32: one fused operation a value.  q8: a superblock adds up to 16 runs and the
- * mins, and is added itself (with activations in groups of 32, each of its eight runs is, after a product); three for
- * max / 127, 127 / max and x times that.
- */
-static double chain(const struct tcb_problem *problem)
+double qmm_q8_chain(const struct tcb_problem *problem)
 {
 	const size_t superblocks = tcb_div_up(problem->shape.k, QMM_VALUES);
-	if (problem->contract != TCB_CONTRACT_Q8)
-		return 2 * (double)problem->shape.k;
 	if (tcb_quant_group(problem->op->format) < QMM_VALUES)
 		return 8 * (double)superblocks + 1 + 3;
 	return (double)superblocks + 16 + 1 + 3;
@@ -109,7 +102,8 @@ static enum tcb_status qmm_plan(const struct tcb_problem *problem, const struct 
 	    tcb_add_size(out->workspace_bytes, parts.threads_at, &out->workspace_bytes))
 		return tcb_fail(err, TCB_E_OVERFLOW, "%s: the panels of %u threads are too large", op->name,
 				out->threads);
-	out->chain = chain(problem);
+	/* f32: one fused operation a value. */
+	out->chain = problem->contract == TCB_CONTRACT_Q8 ? qmm_q8_chain(problem) : 2 * (double)problem->shape.k;
 	return TCB_OK;
 }
 

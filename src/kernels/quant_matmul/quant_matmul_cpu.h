@@ -5,6 +5,7 @@
 #ifndef TCB_KERNELS_QUANT_MATMUL_CPU_H
 #define TCB_KERNELS_QUANT_MATMUL_CPU_H
 
+#include "base/cpu_isas.h"
 #include "kernels/formats.h"
 #include "kernels/op.h"
 
@@ -12,11 +13,21 @@
 #define QMM_DECLARE_SIDE(id, format, name, ...) extern const struct tcb_side qmm_##name##_cpu;
 TCB_FORMAT_LIST(QMM_DECLARE_SIDE)
 #undef QMM_DECLARE_SIDE
+/*
+ * Longest rounding chain of one output in contract q8: a superblock adds up to 16 runs and the mins, and is added
+ * itself (with activations in groups of 32, each of its eight runs is, after a product); three for max / 127, 127 / max
+ * and x times that.
+ */
+double qmm_q8_chain(const struct tcb_problem *problem);
 void qmm_exact(const struct tcb_plan *plan, void *const operand[], float *y);
 
 /* quant_matmul_cpu_space.c */
 extern const struct tcb_side_space qmm_cpu_space;
 /* Why the op cannot run GEOMETRY whatever the variant, NULL if it can. */
 const char *qmm_cpu_refused(const struct tcb_problem *problem, const struct tcb_geometry *geometry);
+/* What the innermost loop of a register tile keeps in registers of FAMILY: sums (without products of bytes also those
+ * of 16 bits), weights, activations, two constants. */
+void qmm_cpu_registers(const struct tcb_tile *micro, const struct tcb_cpu_isa *family, int q8,
+		       struct tcb_footprint *out);
 
 #endif

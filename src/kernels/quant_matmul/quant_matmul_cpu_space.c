@@ -231,6 +231,16 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	out->knob[TCB_KNOB_HINT] = TCB_HINT_T0;
 }
 
+void qmm_cpu_registers(const struct tcb_tile *micro, const struct tcb_cpu_isa *family, int q8,
+		       struct tcb_footprint *out)
+{
+	const size_t vectors = tcb_div_up(micro->n, family->lanes > 1 ? family->lanes : QMM_ROWS);
+	out->accumulators = (unsigned)(micro->m * vectors);
+	out->vector_registers = (unsigned)(micro->m * vectors + vectors + 2);
+	if (q8 && family->lanes > 1 && !family->has_dots)
+		out->vector_registers += (unsigned)(micro->m * vectors + vectors);
+}
+
 static void footprint(const struct tcb_problem *problem, const struct tcb_target *target,
 		      const struct tcb_geometry *geometry, struct tcb_footprint *out)
 {
@@ -240,8 +250,6 @@ static void footprint(const struct tcb_problem *problem, const struct tcb_target
 	const int q8 = problem->contract == TCB_CONTRACT_Q8, regs = knob[TCB_KNOB_DECODE] == TCB_DECODE_REGS;
 	const int32_t isa = knob[TCB_KNOB_ISA];
 	const struct tcb_cpu_isa *family = tcb_cpu_isa(isa);
-	const size_t lanes = family->lanes > 1 ? family->lanes : 16;
-	const size_t vectors = tcb_div_up(micro->n, lanes);
 	const size_t line = q8 ? (regs ? tcb_lines(format->id) * QMM_LINE : qmm_panel_bytes(format->id))
 			       : sizeof(struct qmm_values);
 	const size_t token = q8 ? sizeof(struct qmm_x8) : QMM_VALUES * sizeof(float);
@@ -251,11 +259,7 @@ static void footprint(const struct tcb_problem *problem, const struct tcb_target
 	out->element_bytes = 1;
 	out->alignment_bytes = out->vector_bytes = out->base_bytes = QMM_LINE;
 	out->leading_bytes = out->tile_offset_bytes = QMM_LINE;
-	/* The innermost loop: sums (without VNNI also those of 16 bits), weights, activations, two constants. */
-	out->accumulators = (unsigned)(micro->m * vectors);
-	out->vector_registers = (unsigned)(micro->m * vectors + vectors + 2);
-	if (q8 && family->lanes > 1 && !family->has_dots)
-		out->vector_registers += (unsigned)(micro->m * vectors + vectors);
+	qmm_cpu_registers(micro, family, q8, out);
 	if (isa == TCB_ISA_SCALAR || has_tiles(isa))
 		out->vector_registers = 8;
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++) {

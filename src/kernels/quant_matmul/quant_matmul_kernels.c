@@ -15,6 +15,7 @@
 
 #include "kernels/quant_matmul/quant_matmul_lines.h"
 #include "kernels/quant_matmul/quant_matmul_rows.h"
+#include "kernels/quant_matvec/quant_matvec_fused.h"
 
 enum { TILE_VECTORS_MAX = 16 };
 
@@ -268,29 +269,32 @@ SIMD_BODY void f32_tile(const struct qmm_call *call, int mr, int nv)
 	close_tile(call, mr, nv, total);
 }
 
-/* X(m, n) for each size of tile: contract q8, then f32, in which VNNI changes nothing. */
+/* X(m, n) for each size of tile: contract q8, of one token and of several, then f32, in which VNNI changes nothing. */
 #if LANES == 4
-#define SIZES(X, ...) X(1, 16, __VA_ARGS__) X(2, 16, __VA_ARGS__) X(4, 8, __VA_ARGS__) X(4, 16, __VA_ARGS__)
+#define SIZES_ONE(X, ...) X(1, 16, __VA_ARGS__)
+#define SIZES_FEW(X, ...) X(2, 16, __VA_ARGS__) X(4, 8, __VA_ARGS__) X(4, 16, __VA_ARGS__)
 #define SIZES_F32(X, ...) X(1, 16, __VA_ARGS__) X(4, 16, __VA_ARGS__) X(8, 8, __VA_ARGS__)
 #elif LANES == 8
-#define SIZES(X, ...) X(1, 8, __VA_ARGS__) X(2, 8, __VA_ARGS__) X(4, 8, __VA_ARGS__) X(2, 16, __VA_ARGS__)
+#define SIZES_ONE(X, ...) X(1, 8, __VA_ARGS__)
+#define SIZES_FEW(X, ...) X(2, 8, __VA_ARGS__) X(4, 8, __VA_ARGS__) X(2, 16, __VA_ARGS__)
 #define SIZES_F32(X, ...) \
 	X(1, 8, __VA_ARGS__) X(4, 8, __VA_ARGS__) X(8, 8, __VA_ARGS__) X(2, 16, __VA_ARGS__) X(4, 16, __VA_ARGS__)
 #elif defined(SIMD_HAS_DOT)
-#define SIZES(X, ...)         \
-	X(1, 16, __VA_ARGS__) \
-	X(1, 32, __VA_ARGS__) \
+#define SIZES_ONE(X, ...) X(1, 16, __VA_ARGS__) X(1, 32, __VA_ARGS__)
+#define SIZES_FEW(X, ...)     \
 	X(2, 16, __VA_ARGS__) \
 	X(2, 32, __VA_ARGS__) \
 	X(4, 16, __VA_ARGS__) \
 	X(4, 32, __VA_ARGS__) X(8, 16, __VA_ARGS__) X(8, 32, __VA_ARGS__) X(16, 16, __VA_ARGS__)
 #define SIZES_F32(X, ...)
 #else
-#define SIZES(X, ...) X(1, 16, __VA_ARGS__) X(4, 16, __VA_ARGS__) X(8, 16, __VA_ARGS__) X(4, 32, __VA_ARGS__)
+#define SIZES_ONE(X, ...) X(1, 16, __VA_ARGS__)
+#define SIZES_FEW(X, ...) X(4, 16, __VA_ARGS__) X(8, 16, __VA_ARGS__) X(4, 32, __VA_ARGS__)
 #define SIZES_F32(X, ...)     \
 	X(1, 16, __VA_ARGS__) \
 	X(4, 16, __VA_ARGS__) X(8, 16, __VA_ARGS__) X(16, 16, __VA_ARGS__) X(4, 32, __VA_ARGS__) X(8, 32, __VA_ARGS__)
 #endif
+#define SIZES(X, ...) SIZES_ONE(X, __VA_ARGS__) SIZES_FEW(X, __VA_ARGS__)
 
 /*
  * Formats whose panels are alike share the tiles from panels, PANEL_OF says by which name: by scales, and where
@@ -356,3 +360,10 @@ SIZES_F32(TILE_F32, 0)
 #define TABLE(id, name, op, values, ...) \
 	const struct tcb_variant SIMD_NAME(qmm_##op)[] = { SIZES(ROW, op, values) SIZES_F32(ROW_F32, op, values){ 0 } };
 TCB_FORMAT_LIST(TABLE)
+
+/* The same tiles of several tokens for the MatVecs, and those that they are part of (quant_matvec_cpu.c). */
+#define FEW_ROW(m, n, kind, op, k) QMM_ROW_FEW(kind, op, k, m, n, op##_##m##x##n##_entry),
+#define FEW_TABLE(kind, has_norm, is_gated, op, values) \
+	const struct tcb_variant SIMD_NAME(qmv_few_##op##_##kind)[] = { SIZES_FEW(FEW_ROW, kind, op, values){ 0 } };
+#define FEW_TABLES(id, name, op, values, ...) QMV_KINDS(FEW_TABLE, op, values)
+TCB_FORMAT_LIST(FEW_TABLES)

@@ -25,6 +25,14 @@
 			{ m_, n_, k_ }, 1, class_, tcb_signed_variants, (void (*)(void))entry_                 \
 	}
 
+/* One row of a MatVec's variants, whose layout's lines the tile takes. */
+#define QMM_ROW_FEW(kind_, op_, k_, m_, n_, entry_)                                                               \
+	{                                                                                                         \
+#op_ "_" #kind_ "_q8_r16_" SIMD_TEXT "_" #m_ "x" #n_ "x" #k_ "_u1", TCB_CONTRACT_Q8, SIMD_ISA_ID, \
+			TCB_LAYOUT_R16,                                                                           \
+			{ m_, n_, k_ }, 1, TCB_CLASS_BOUNDED, tcb_signed_variants, (void (*)(void))entry_         \
+	}
+
 /* Both layouts. */
 #define QMM_ROWS_Q8(op, k_, m_, n_, entry_)                                         \
 	QMM_ROW(op, q8, Q8, native, NATIVE, m_, n_, k_, TCB_CLASS_BOUNDED, entry_), \

@@ -67,12 +67,14 @@ const struct qmv_own q4k_own = {
 #define Q4K_ISAS_BYTES TCB_ISAS_SCALAR
 #define Q4K_SHARED(X, kind) X(neon, NEON, qmv_q4k_##kind)
 #endif
-#define Q4K_LIST(kind, ...)                                                                                           \
-	Q4K_ISAS_BYTES(TCB_VARIANT_TABLE_DECLARATION, q4k_##kind##_q8)                                                \
-	Q4K_ISAS_FLOATS(TCB_VARIANT_TABLE_DECLARATION, q4k_##kind##_f32)                                              \
-	Q4K_SHARED(TCB_VARIANT_TABLE_DECLARATION, kind)                                                               \
-	const struct tcb_variant *const qmv_q4k_##kind##_variants[] = {                                               \
-		Q4K_ISAS_BYTES(TCB_VARIANT_TABLE, q4k_##kind##_q8)                                                    \
-			Q4K_ISAS_FLOATS(TCB_VARIANT_TABLE, q4k_##kind##_f32) Q4K_SHARED(TCB_VARIANT_TABLE, kind) NULL \
+#define Q4K_LIST(kind, ...)                                                                                      \
+	Q4K_ISAS_BYTES(TCB_VARIANT_TABLE_DECLARATION, q4k_##kind##_q8)                                           \
+	Q4K_ISAS_FLOATS(TCB_VARIANT_TABLE_DECLARATION, q4k_##kind##_f32)                                         \
+	TCB_ISAS_DOTS(TCB_VARIANT_TABLE_DECLARATION, qmv_few_q4k_##kind)                                         \
+	Q4K_SHARED(TCB_VARIANT_TABLE_DECLARATION, kind)                                                          \
+	const struct tcb_variant *const qmv_q4k_##kind##_variants[] = {                                          \
+		Q4K_ISAS_BYTES(TCB_VARIANT_TABLE, q4k_##kind##_q8)                                               \
+			Q4K_ISAS_FLOATS(TCB_VARIANT_TABLE, q4k_##kind##_f32) Q4K_SHARED(TCB_VARIANT_TABLE, kind) \
+				TCB_ISAS_DOTS(TCB_VARIANT_TABLE, qmv_few_q4k_##kind) NULL                        \
 	};
 QMV_KINDS(Q4K_LIST, )

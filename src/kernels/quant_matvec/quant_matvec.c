@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The MatVecs of all weight formats:
- * y[m][n] = sum over k of x[m][k] * w[n][k] with quantised weights, a token at
- * a time; and those fused with their neighbours (quant_matvec_fused.h).  What
- * they are and how their weights are packed; their CPU side is in
+ * y[m][n] = sum over k of x[m][k] * w[n][k] with quantised weights, for one
+ * or a few tokens; and those fused with their neighbours (quant_matvec_fused.h).
+ * What they are and how their weights are packed; their CPU side is in
  * quant_matvec_cpu.c, their GPU side begins with quant_matvec_gpu.h.
  */
 #include "kernels/quant_matvec/quant_matvec.h"
@@ -104,8 +104,8 @@ static size_t pack_rows(const struct tcb_op *op, enum tcb_layout layout)
 	return layout == TCB_LAYOUT_F ? QMV_TILE_ROWS : qmv_layout_rows(layout);
 }
 
-#define SUMMARY_matvec " weights x f32 activations, one token at a time"
-#define SUMMARY_rmsnorm_matvec " weights x rmsnorm of f32 activations, one token at a time"
+#define SUMMARY_matvec " weights x f32 activations, one or a few tokens"
+#define SUMMARY_rmsnorm_matvec " weights x rmsnorm of f32 activations, one or a few tokens"
 #define SUMMARY_swiglu_matvec ": silu of a gate's rows x activations, times up's rows x activations"
 #define SUMMARY_rmsnorm_swiglu_matvec ": silu of gate's rows, times up's rows, of rmsnorm of activations"
 

@@ -6,6 +6,7 @@
 #ifndef TCB_KERNELS_QUANT_MATVEC_H
 #define TCB_KERNELS_QUANT_MATVEC_H
 
+#include "base/sizes.h"
 #include "kernels/formats.h"
 #include "kernels/op.h"
 #include "kernels/quant_matvec/quant_matvec_fused.h"
@@ -39,6 +40,11 @@ TCB_FORMAT_LIST(QMV_DECLARE_SIDES)
 
 /* quant_matvec_cpu_space.c */
 extern const struct tcb_side_space qmv_cpu_space;
+/* macro.m and midi.m of a geometry whose micro.m is MICRO_M, at TOKENS: 1 where each is a product of its own. */
+static inline size_t qmv_tile_tokens(size_t micro_m, size_t tokens)
+{
+	return micro_m > 1 ? tcb_most(tcb_power_of_two_up(tokens), micro_m) : 1;
+}
 /* Why the op cannot run GEOMETRY whatever the variant, NULL if it can. */
 const char *qmv_geometry_refused(const struct tcb_problem *problem, const struct tcb_geometry *geometry);
 

@@ -6,10 +6,15 @@
  * tile.  Every tile's offset comes from base/view.h.  The search space is
  * described in quant_matvec_cpu_space.c.
  *
+ * Of several tokens, where micro.m is above 1, the micro-kernel is a register tile of the quantised matmul's
+ * (decode=regs there): a task has all tokens, so that a row group's weights stay in the first cache while tokens pass.
+ *
  * And the MatVecs fused with their neighbours (quant_matvec_fused.h).  A norm goes before the activations are prepared.
  * Of a gated pair a task has the same rows of gate and up: the sums of gate go to y, those of up beside it, and when
  * all of k is done y is what becomes of both.
  */
+#include "kernels/quant_matmul/quant_matmul_cpu.h"
+#include "kernels/quant_matmul/quant_matmul_pack.h"
 #include "kernels/quant_matvec/quant_matvec.h"
 #include "kernels/quant_matvec/quant_matvec_pack.h"
 #include "kernels/quant_matvec/quant_matvec_prepare.h"
@@ -31,6 +36,8 @@ static const struct qmv_own *own_of(const struct tcb_plan *plan)
 static size_t activation_bytes(const struct tcb_plan *plan)
 {
 	const int q8 = plan->problem.contract == TCB_CONTRACT_Q8;
+	if (qmv_has_tokens(plan->variant))
+		return sizeof(struct qmm_x8);
 	if (own_of(plan))
 		return q8 ? own_of(plan)->q8_bytes : own_of(plan)->f32_bytes;
 	return q8 ? sizeof(struct qmv_x8) : sizeof(struct qmv_x32);
@@ -52,7 +59,8 @@ static struct space space_of(const struct tcb_plan *plan)
 {
 	const struct tcb_shape *s = &plan->problem.shape;
 	const struct qmv_kind *kind = qmv_kind(&plan->problem);
-	struct space space = { .normed = s->m * tcb_div_up(s->k, QMV_SUPER) * activation_bytes(plan) };
+	const size_t tokens = tcb_round_up(s->m, plan->variant->micro.m); /* of whole register tiles */
+	struct space space = { .normed = tokens * tcb_div_up(s->k, QMV_SUPER) * activation_bytes(plan) };
 	space.up = space.normed + (kind->has_norm ? s->m * s->k * sizeof(float) : 0);
 	space.bytes = space.up + (kind->is_gated ? s->m * s->n * sizeof(float) : 0);
 	return space;
@@ -74,6 +82,8 @@ static double shared_chain(const struct tcb_plan *plan)
 static double chain_of(const struct tcb_plan *plan)
 {
 	const double norm = qmv_kind(&plan->problem)->has_norm ? QMV_NORM_CHAIN : 0;
+	if (qmv_has_tokens(plan->variant))
+		return norm + qmm_q8_chain(&plan->problem);
 	return norm + (own_of(plan) ? own_of(plan)->chain(plan) : shared_chain(plan));
 }
 
@@ -108,7 +118,8 @@ static enum tcb_status qmv_plan(const struct tcb_problem *problem, const struct 
 /* One call of qmv_run(), shared by its threads. */
 struct job {
 	const struct tcb_plan *plan;
-	qmv_micro_fn *kernel;
+	qmv_micro_fn *kernel;   /* of one token */
+	qmm_tile_fn *tile;      /* or of several */
 	const uint8_t *weights; /* as stored or packed */
 	const float *x_stored, *norm;
 	uint8_t *prepared;
@@ -186,12 +197,52 @@ static void run_midi(const struct job *job, const struct tcb_tile_info *midi, si
 struct preparers {
 	qmv_prepare_q8_fn *q8;
 	qmv_prepare_f32_fn *f32;
+	qmm_quantize_fn *tokens; /* q8 of those of a register tile */
 	qmv_norm_fn *norm;
 	qmv_gate_fn *gate;
 };
-#define PREPARERS(isa, ID, ...) \
-	[TCB_ISA_##ID] = { qmv_prepare_q8_##isa, qmv_prepare_f32_##isa, qmv_norm_##isa, qmv_gate_##isa },
+#define PREPARERS(isa, ID, ...)                                                                             \
+	[TCB_ISA_##ID] = { qmv_prepare_q8_##isa, qmv_prepare_f32_##isa, qmm_quantize_##isa, qmv_norm_##isa, \
+			   qmv_gate_##isa },
 static const struct preparers preparers[TCB_ISA_COUNT] = { TCB_ISAS_FLOATS(PREPARERS, ) };
+
+static const struct preparers *preparers_of(const struct job *job)
+{
+	return &preparers[tcb_cpu_isa(job->plan->variant->isa)->floats];
+}
+
+/* One task: all tokens' outputs of one tile of job->shares, register tiles of rows outermost. */
+static void run_tokens(void *ctx, size_t task, unsigned thread)
+{
+	const struct job *job = ctx;
+	const struct tcb_shape *s = &job->plan->problem.shape;
+	const struct tcb_tile *micro = &job->plan->geometry.tile[TCB_MICRO];
+	const size_t groups = job->w.stride[0], tile_bytes = micro->m * job->x_bytes * tcb_div_up(s->k, QMV_SUPER);
+	struct qmm_call call = {
+		.y_stride = s->n, .superblocks = tcb_div_up(s->k, QMV_SUPER), .values = s->k, .hint = job->hint
+	};
+	struct tcb_tile_info share;
+	(void)thread;
+	tcb_partition_tile(&job->shares, task, &share);
+	const size_t first = share.start[1], end = first + share.extent[1];
+	for (size_t n = first; n < end; n += micro->n) {
+		call.rows = tcb_least(micro->n, end - n);
+		call.group_bytes = call.rows > QMM_ROWS ? groups : 0;
+		for (size_t side = 0; side < sides(job); side++) {
+			float *const y = (side ? job->up : job->y) + n;
+			call.weights = job->weights + n / QMM_ROWS * groups + n % QMM_ROWS * 4 + side * job->up_bytes;
+			for (size_t m = 0; m < s->m; m += micro->m) {
+				call.tokens = tcb_least(micro->m, s->m - m);
+				call.x = job->prepared + m / micro->m * tile_bytes;
+				call.y = y + m * s->n;
+				call.prefetch = m ? 0 : job->prefetch;
+				job->tile(&call);
+			}
+		}
+	}
+	for (size_t at = first; job->up && at < s->m * s->n; at += s->n)
+		preparers_of(job)->gate(job->y + at, job->up + at, share.extent[1]);
+}
 
 /* One task: a token's outputs of one tile of job->shares, k-blocks outermost, midi tiles in order within them. */
 static void run_share(void *ctx, size_t task, unsigned thread)
@@ -215,9 +266,34 @@ static void run_share(void *ctx, size_t task, unsigned thread)
 	}
 	if (job->up) {
 		const size_t at = tcb_view_at(&job->out, share.start);
-		preparers[tcb_cpu_isa(job->plan->variant->isa)->floats].gate(job->y + at, job->up + at,
-									     share.extent[1]);
+		preparers_of(job)->gate(job->y + at, job->up + at, share.extent[1]);
 	}
+}
+
+static const float *normed(const struct job *job, size_t token)
+{
+	const size_t k = job->plan->problem.shape.k;
+	const float *x = job->x_stored + token * k;
+	if (!job->norm)
+		return x;
+	preparers_of(job)->norm(x, job->norm, k, job->normed + token * k);
+	return job->normed + token * k;
+}
+
+/* The same of the tokens of a register tile. */
+static void prepare_tokens(void *ctx, size_t tile, unsigned thread)
+{
+	const struct job *job = ctx;
+	const struct tcb_shape *s = &job->plan->problem.shape;
+	const size_t most = job->plan->geometry.tile[TCB_MICRO].m, first = tile * most;
+	const size_t tokens = tcb_least(most, s->m - first);
+	const float *x = job->x_stored + first * s->k;
+	uint8_t *out = job->prepared + first * tcb_div_up(s->k, QMV_SUPER) * job->x_bytes;
+	(void)thread;
+	for (size_t token = tokens; token-- > 0;)
+		x = normed(job, first + token);
+	preparers_of(job)->tokens(job->plan->problem.op->format->id, x, s->k, tokens, most, s->k,
+				  (struct qmm_x8 *)(void *)out);
 }
 
 /*
@@ -228,24 +304,19 @@ static void prepare(void *ctx, size_t token, unsigned thread)
 {
 	const struct job *job = ctx;
 	const struct tcb_plan *plan = job->plan;
-	const enum tcb_isa isa = tcb_cpu_isa(plan->variant->isa)->floats;
 	const struct tcb_format *format = plan->problem.op->format;
 	const size_t k = plan->problem.shape.k, superblocks = tcb_div_up(k, QMV_SUPER);
 	const int q8 = plan->problem.contract == TCB_CONTRACT_Q8;
 	const int as_they_are = plan->variant->layout != TCB_LAYOUT_NATIVE;
-	const float *x = job->x_stored + token * k;
+	const float *x = normed(job, token);
 	void *out = job->prepared + token * superblocks * job->x_bytes;
 	(void)thread;
-	if (job->norm) {
-		preparers[isa].norm(x, job->norm, k, job->normed + token * k);
-		x = job->normed + token * k;
-	}
 	if (own_of(plan))
-		own_of(plan)->prepare(isa, q8, x, superblocks, out);
+		own_of(plan)->prepare(tcb_cpu_isa(plan->variant->isa)->floats, q8, x, superblocks, out);
 	else if (q8)
-		preparers[isa].q8(format, x, k, out);
+		preparers_of(job)->q8(format, x, k, out);
 	else
-		preparers[isa].f32(format, as_they_are, x, k, out);
+		preparers_of(job)->f32(format, as_they_are, x, k, out);
 }
 
 /*
@@ -273,9 +344,11 @@ static void qmv_run(const struct tcb_plan *plan, void *const operand[], void *wo
 		g->knob[TCB_KNOB_SCHED] == TCB_SCHED_DYNAMIC ? TCB_SCHED_DYNAMIC : TCB_SCHED_STATIC;
 	const struct qmv_kind *kind = qmv_kind(&plan->problem);
 	const struct space space = space_of(plan);
+	const int tokens = qmv_has_tokens(plan->variant);
 	struct job job = {
 		.plan = plan,
-		.kernel = (qmv_micro_fn *)plan->variant->entry,
+		.kernel = tokens ? NULL : (qmv_micro_fn *)plan->variant->entry,
+		.tile = tokens ? ((qmm_kernels_fn *)plan->variant->entry)()->lines : NULL,
 		.weights = operand[TCB_QUANT_WEIGHTS],
 		.x_stored = operand[TCB_QUANT_X],
 		.norm = kind->has_norm ? operand[QMV_NORM] : NULL,
@@ -297,13 +370,17 @@ static void qmv_run(const struct tcb_plan *plan, void *const operand[], void *wo
 	must(tcb_view_init(&job.x, 2, (size_t[]){ s->m, tcb_div_up(s->k, QMV_SUPER) }, NULL));
 	must(tcb_view_init(&job.out, 2, (size_t[]){ s->m, s->n }, NULL));
 	const size_t rows = sched == TCB_SCHED_DYNAMIC ? g->tile[TCB_MIDI].n : part_rows(plan, bytes / job.group_rows);
-	must(tcb_partition_init(&job.shares, &job.out, (size_t[]){ 1, rows }, NULL));
-	tcb_pool_run(pool, plan->threads, TCB_SCHED_STATIC, s->m, prepare, &job);
-	tcb_pool_run(pool, plan->threads, sched, job.shares.total, run_share, &job);
+	must(tcb_partition_init(&job.shares, &job.out, (size_t[]){ tokens ? s->m : 1, rows }, NULL));
+	tcb_pool_run(pool, plan->threads, TCB_SCHED_STATIC, tcb_div_up(s->m, g->tile[TCB_MICRO].m),
+		     tokens ? prepare_tokens : prepare, &job);
+	tcb_pool_run(pool, plan->threads, sched, job.shares.total, tokens ? run_tokens : run_share, &job);
 }
 
-#define LIST(kind, has_norm, is_gated, op) \
-	TCB_VARIANT_TABLES(qmv_##op##_##kind##_variants, TCB_ISAS_BYTES, qmv_##op##_##kind)
+#define LIST(kind, has_norm, is_gated, op)                                                        \
+	TCB_ISAS_BYTES(TCB_VARIANT_TABLE_DECLARATION, qmv_##op##_##kind)                          \
+	TCB_ISAS_DOTS(TCB_VARIANT_TABLE_DECLARATION, qmv_few_##op##_##kind)                       \
+	static const struct tcb_variant *const qmv_##op##_##kind##_variants[] = { TCB_ISAS_BYTES( \
+		TCB_VARIANT_TABLE, qmv_##op##_##kind) TCB_ISAS_DOTS(TCB_VARIANT_TABLE, qmv_few_##op##_##kind) NULL };
 #define LISTS(id, name, op, ...) QMV_KINDS(LIST, op)
 TCB_FORMAT_SHARED_ROWS(LISTS)
 

@@ -5,6 +5,8 @@
  * keep.
  */
 #include "kernels/axes.h"
+#include "kernels/quant_matmul/quant_matmul_cpu.h"
+#include "kernels/quant_matmul/quant_matmul_layout.h"
 #include "kernels/quant_matvec/quant_matvec.h"
 #include "kernels/quant_matvec/quant_matvec_pack.h"
 #include "kernels/quant_matvec/quant_matvec_planes.h"
@@ -14,7 +16,15 @@
 #include "base/sizes.h"
 #include "kernels/quant.h"
 
-enum { MIDI_ROWS = 64, DEFAULT_ROWS = 4, ROWS_MAX = 16, DEFAULT_PREFETCH = 4096, SLOW_PREFETCH = 2048, ANY = -1 };
+enum {
+	MIDI_ROWS = 64,
+	DEFAULT_ROWS = 4,
+	ROWS_MAX = 16,
+	TILE_ROWS_MAX = 32,
+	DEFAULT_PREFETCH = 4096,
+	SLOW_PREFETCH = 2048,
+	ANY = -1
+};
 
 const char *qmv_geometry_refused(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
 {
@@ -24,8 +34,12 @@ const char *qmv_geometry_refused(const struct tcb_problem *problem, const struct
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
 	const int32_t *knob = geometry->knob;
 	size_t threads = knob[TCB_KNOB_THREADS] == TCB_KNOB_UNSET ? 1 : (size_t)knob[TCB_KNOB_THREADS];
-	if (macro->m != 1 || midi->m != 1)
-		return "macro.m and midi.m must be 1: each token is a product of its own";
+	if (macro->m != qmv_tile_tokens(micro->m, shape->m) || midi->m != macro->m)
+		return micro->m > 1 ? "macro.m and midi.m must be all tokens, rounded up to a power of two, with "
+				      "micro.m above 1"
+				    : "macro.m and midi.m must be 1 with micro.m=1: each token is a product of its own";
+	if (micro->m > 1 && midi->k != shape->k)
+		return "midi.k must be K with micro.m above 1";
 	if (macro->k != shape->k)
 		return "macro.k must be the problem's K: threads share rows, not the reduction";
 	if (micro->k != block)
@@ -44,7 +58,7 @@ const char *qmv_geometry_refused(const struct tcb_problem *problem, const struct
 	if (knob[TCB_KNOB_SCHED] == TCB_SCHED_DYNAMIC && macro->n < shape->n)
 		return "sched=dynamic deals midi tiles, so macro.n must be at least the problem's N";
 	if (knob[TCB_KNOB_SCHED] != TCB_SCHED_DYNAMIC && threads > 1 &&
-	    tcb_div_up(shape->n, macro->n) * shape->m < threads)
+	    tcb_div_up(shape->n, macro->n) * tcb_div_up(shape->m, macro->m) < threads)
 		return "sched=static needs a macro tile for each thread: a smaller macro.n or fewer threads";
 	return NULL;
 }
@@ -83,6 +97,23 @@ static int has_variant(const struct tcb_op *op, int isa, int layout, int unroll)
 	return 0;
 }
 
+/* Tokens of register tiles, and of what has them all, where there are several. */
+static void add_tokens(const struct tcb_problem *problem, struct tcb_axis *out, size_t *count)
+{
+	const size_t all = tcb_power_of_two_up(problem->shape.m);
+	struct tcb_axis *micro = tcb_axis_tile(out, count, TCB_AXIS_TILE_M, TCB_MICRO);
+	const struct tcb_variant *v;
+	tcb_axis_add(micro, 1);
+	for (size_t i = 0; (v = tcb_variant_at(tcb_op_cpu(problem->op), i)); i++)
+		if (v->contract == problem->contract && v->micro.m <= all)
+			tcb_axis_add(micro, v->micro.m);
+	for (int level = TCB_MACRO; level <= TCB_MIDI; level++) {
+		struct tcb_axis *axis = tcb_axis_tile(out, count, TCB_AXIS_TILE_M, (enum tcb_level)level);
+		tcb_axis_add(axis, 1);
+		tcb_axis_add(axis, all);
+	}
+}
+
 static size_t axes(const struct tcb_problem *problem, const struct tcb_target *target,
 		   struct tcb_axis out[TCB_AXES_MAX])
 {
@@ -97,8 +128,10 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	for (int layout = TCB_LAYOUT_NATIVE; layout <= TCB_LAYOUT_R16W; layout++)
 		if (has_variant(op, ANY, layout, ANY))
 			tcb_axis_add(a, (size_t)layout);
+	if (problem->shape.m > 1)
+		add_tokens(problem, out, &count);
 	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO);
-	tcb_axis_add_powers(a, 1, 2, ROWS_MAX);
+	tcb_axis_add_powers(a, 1, 2, problem->shape.m > 1 ? TILE_ROWS_MAX : ROWS_MAX);
 	tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, TCB_MICRO), problem->op->format->block_values);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_UNROLL);
 	for (int unroll = 1; unroll <= 4; unroll *= 2)
@@ -151,9 +184,24 @@ static int is_packed(const struct tcb_problem *problem, enum tcb_isa isa)
 	return 0;
 }
 
+/* The register tile of most tokens of ISA that PROBLEM fills more than half of, of equals the one with fewest rows;
+ * NULL: there is none. */
+static const struct tcb_variant *tile_of(const struct tcb_problem *problem, enum tcb_isa isa)
+{
+	const struct tcb_variant *v, *best = NULL;
+	for (size_t i = 0; (v = tcb_variant_at(tcb_op_cpu(problem->op), i)); i++)
+		if (v->contract == problem->contract && v->isa == isa && v->micro.m > 1 &&
+		    v->micro.m <= tcb_power_of_two_up(problem->shape.m) &&
+		    (!best || v->micro.m > best->micro.m ||
+		     (v->micro.m == best->micro.m && v->micro.n < best->micro.n)))
+			best = v;
+	return best;
+}
+
 /*
  * What a good hand-written kernel does: the widest instructions, all threads with an even static share each, 16 rows
- * side by side where that is faster, else weights as stored and four rows in registers.  Software prefetch gains up to
+ * side by side where that is faster, else weights as stored and four rows in registers; of several tokens a register
+ * tile, so that weights are read and taken apart once.  Software prefetch gains up to
  * a third where kernels compute for long (AVX2, floats); with bytes and AVX-512 it costs up to a third.
  */
 static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -162,15 +210,17 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	const size_t n = problem->shape.n, k = problem->shape.k, whole = tcb_power_of_two_up(n);
 	const enum tcb_isa isa = best_isa(problem, target);
 	const int packed = is_packed(problem, isa), slow = isa == TCB_ISA_AVX2 || problem->contract != TCB_CONTRACT_Q8;
-	const size_t micro = packed ? ROWS_MAX : DEFAULT_ROWS;
+	const struct tcb_variant *tile = packed ? tile_of(problem, isa) : NULL;
+	const size_t micro = tile ? tile->micro.n : packed ? ROWS_MAX : DEFAULT_ROWS;
+	const size_t tokens = tile ? qmv_tile_tokens(tile->micro.m, problem->shape.m) : 1;
 	const size_t midi = whole < micro ? micro : whole < MIDI_ROWS ? whole : MIDI_ROWS;
 	const size_t even = even_share(n, target->threads, MIDI_ROWS), macro = even < midi ? midi : even;
-	const size_t tasks = tcb_div_up(n, macro) * problem->shape.m;
+	const size_t tasks = tcb_div_up(n, macro) * (tile ? 1 : problem->shape.m);
 	const size_t threads = tasks < target->threads ? tasks : target->threads;
 	tcb_geometry_init(out);
-	out->tile[TCB_MACRO] = (struct tcb_tile){ 1, threads > 1 || whole < macro ? macro : whole, k };
-	out->tile[TCB_MIDI] = (struct tcb_tile){ 1, midi, k };
-	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, micro, problem->op->format->block_values };
+	out->tile[TCB_MACRO] = (struct tcb_tile){ tokens, threads > 1 || whole < macro ? macro : whole, k };
+	out->tile[TCB_MIDI] = (struct tcb_tile){ tokens, midi, k };
+	out->tile[TCB_MICRO] = (struct tcb_tile){ tile ? tile->micro.m : 1, micro, problem->op->format->block_values };
 	out->knob[TCB_KNOB_ISA] = isa;
 	out->knob[TCB_KNOB_LAYOUT] = packed ? TCB_LAYOUT_R16 : TCB_LAYOUT_NATIVE;
 	out->knob[TCB_KNOB_THREADS] = (int32_t)threads;
@@ -196,8 +246,12 @@ static void footprint(const struct tcb_problem *problem, const struct tcb_target
 	const enum tcb_isa isa = (enum tcb_isa)knob[TCB_KNOB_ISA];
 	const struct qmv_own *any = qmv_kind(problem)->own,
 			     *own = knob[TCB_KNOB_ISA] < 0 ? any : qmv_own(problem->op, isa);
-	const size_t x_block =
-		own ? (q8 ? own->q8_bytes : own->f32_bytes) : (q8 ? sizeof(struct qmv_x8) : sizeof(struct qmv_x32));
+	const struct tcb_cpu_isa *family = tcb_cpu_isa(isa);
+	const size_t tokens = geometry->tile[TCB_MICRO].m;
+	const size_t x_block = tokens > 1 ? sizeof(struct qmm_x8)
+			       : own      ? (q8 ? own->q8_bytes : own->f32_bytes)
+			       : q8       ? sizeof(struct qmv_x8)
+					  : sizeof(struct qmv_x32);
 	const size_t vectors = knob[TCB_KNOB_ISA] == TCB_ISA_NEON ? 4 : 2; /* of a group of 16 rows, at most */
 	(void)target;
 	memset(out, 0, sizeof(*out));
@@ -217,6 +271,8 @@ static void footprint(const struct tcb_problem *problem, const struct tcb_target
 	if (knob[TCB_KNOB_ISA] == TCB_ISA_SCALAR)
 		out->vector_registers = (unsigned)rows + 4;
 	out->accumulators = (unsigned)(layout == TCB_LAYOUT_NATIVE ? 2 * rows : 4);
+	if (tokens > 1)
+		qmm_cpu_registers(&geometry->tile[TCB_MICRO], family, q8, out);
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++) {
 		const struct tcb_tile *tile = &geometry->tile[level];
 		const size_t blocks = tcb_div_up(tile->k, QMV_SUPER);

@@ -11,7 +11,9 @@
  *   macro 1 x n x K   rows that one thread takes in one piece (static share)
  *   midi  1 x n x k   one task: rows x k-block; k < K: partial sums are added to y, k-block outermost
  *   micro 1 x n x block   rows of one micro-kernel call, which runs along the whole midi k
- * A micro-kernel call covers micro.n rows (native) or one row group (interleaved; micro.n is the group's size).
+ * Of several tokens together, in layout r16 and contract q8: micro.m tokens and micro.n rows are a register tile,
+ * midi.k is K, and macro.m and midi.m are all tokens, rounded up to a power of two. A micro-kernel call covers micro.n
+ * rows (native) or one row group (interleaved; micro.n is the group's size).
  *
  * Kernels are one for all formats (quant_matvec_native.h, quant_matvec_lines.h), but for those with kernels of their
  * own (struct qmv_own).
@@ -97,6 +99,12 @@ struct qmv_own {
 	double (*chain)(const struct tcb_plan *plan);                               /* longest, of roundings */
 	size_t (*registers)(enum tcb_isa isa, enum tcb_layout layout, size_t rows); /* vectors */
 };
+
+/* Is VARIANT's entry a register tile of the quantised matmul's (quant_matmul_layout.h)? */
+static inline int qmv_has_tokens(const struct tcb_variant *variant)
+{
+	return variant->micro.m > 1;
+}
 
 /* That of variants of ISA of OP; NULL: they are shared ones. */
 static inline const struct qmv_own *qmv_own(const struct tcb_op *op, enum tcb_isa isa)
