@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Quantised weight formats: blocks in, f32 values out (layouts in SPEC section 3),
- * by the kinds of codes and scales of a format's row.  The float conversions are integer code so that
+ * The table of weight formats, numbers of 16 bits and scales of 6, and random
+ * blocks; decode/formats_decode.c takes blocks apart.  The float conversions are integer code so that
  * every machine gives the same bits; NaNs come out quiet, as F16C does it.
  */
 #include "kernels/formats.h"
@@ -131,110 +131,6 @@ void tcb_f16_store(float value, void *bytes)
 
 const struct tcb_format tcb_formats[TCB_FORMAT_COUNT] = { TCB_FORMAT_LIST(TCB_FORMAT_STRUCT) };
 
-/* Nibbles of PAIRS bytes at LOW: the low ones, then the high ones. */
-static void split(const uint8_t *low, size_t pairs, int8_t *code)
-{
-	for (size_t i = 0; i < pairs; i++) {
-		code[i] = (int8_t)(low[i] & 15);
-		code[i + pairs] = (int8_t)(low[i] >> 4);
-	}
-}
-
-static void pairs_decode(const uint8_t *low, const uint8_t *high, int8_t *code)
-{
-	for (int pair = 0; pair < 4; pair++, low += RUN, code += 2 * RUN) {
-		split(low, RUN, code);
-		for (int i = 0; high && i < RUN; i++) {
-			code[i] = (int8_t)(code[i] | (high[i] >> 2 * pair & 1) << 4);
-			code[i + RUN] = (int8_t)(code[i + RUN] | (high[i] >> (2 * pair + 1) & 1) << 4);
-		}
-	}
-}
-
-static void quarters_decode(const uint8_t *low, const uint8_t *high, int8_t *code)
-{
-	for (int half = 0; half < 2; half++, low += 2 * RUN, high += RUN, code += 4 * RUN)
-		for (int i = 0; i < RUN; i++)
-			for (int part = 0; part < 4; part++) {
-				const int nibble = low[i + RUN * (part & 1)] >> 4 * (part >> 1) & 15;
-				code[i + RUN * part] = (int8_t)(nibble | (high[i] >> 2 * part & 3) << 4);
-			}
-}
-
-/* Codes as stored, then less what they are stored above, or what the table says. */
-static void codes_decode(const struct tcb_format *f, const uint8_t *block, int8_t *code)
-{
-	const uint8_t *at = block + f->codes_at;
-	switch (f->codes) {
-	case TCB_CODES_BYTES:
-		memcpy(code, at, f->block_values);
-		break;
-	case TCB_CODES_RUNS:
-		for (size_t i = 0; i < f->block_values; i += RUN)
-			split(at + i / 2, RUN / 2, code + i);
-		break;
-	case TCB_CODES_PAIRS:
-		pairs_decode(at, f->high_at ? block + f->high_at : NULL, code);
-		break;
-	case TCB_CODES_QUARTERS:
-		quarters_decode(at, block + f->high_at, code);
-		break;
-	}
-	for (size_t i = 0; i < f->block_values; i++)
-		code[i] = (int8_t)(tcb_has_table(f->id) ? f->table[code[i]] : code[i] - f->centre);
-}
-
-/* Scales and offsets: d * sc and dmin * m have at most 18 significant bits, times a code 23: exact. */
-static void scales_decode(const struct tcb_format *f, const uint8_t *block, struct tcb_codes *out)
-{
-	const float d = tcb_f16_load(block + f->d_at);
-	uint8_t scale[8], min[8];
-	int8_t six[8];
-	memset(out->offset, 0, sizeof(out->offset));
-	switch (f->scales) {
-	case TCB_SCALES_HALF:
-		out->scale[0] = d;
-		break;
-	case TCB_SCALES_K:
-		tcb_k_scales(block + f->scales_at, scale, min);
-		for (int j = 0; j < 8; j++) {
-			out->scale[j] = d * scale[j];
-			out->offset[j] = tcb_f16_load(block + f->d_at + HALF_BYTES) * min[j];
-		}
-		break;
-	case TCB_SCALES_BYTES:
-		for (size_t r = 0; r < f->block_values / f->run_values; r++)
-			out->scale[r] = d * (float)(int8_t)block[f->scales_at + r];
-		break;
-	case TCB_SCALES_POWER:
-		out->scale[0] = tcb_power_scale(block[f->scales_at]);
-		break;
-	case TCB_SCALES_SIX:
-		tcb_six_scales(block + f->scales_at, six);
-		for (int j = 0; j < 8; j++)
-			out->scale[j] = d * (float)six[j];
-		break;
-	}
-}
-
-void tcb_block_decode(const struct tcb_format *format, const void *block, struct tcb_codes *out)
-{
-	codes_decode(format, block, out->code);
-	scales_decode(format, block, out);
-}
-
-void tcb_dequantize(const struct tcb_format *format, const void *blocks, size_t block_count, float *out)
-{
-	const uint8_t *block = blocks;
-	struct tcb_codes codes;
-	for (size_t b = 0; b < block_count; b++, block += format->block_bytes) {
-		tcb_block_decode(format, block, &codes);
-		for (size_t first = 0, r = 0; first < format->block_values; first += format->run_values, r++)
-			for (size_t i = first; i < first + format->run_values; i++)
-				*out++ = codes.scale[r] * (float)codes.code[i] - codes.offset[r];
-	}
-}
-
 /*
  * All codes, scales and mins are uniform; d is SIZE, within a factor of 1.5.  One block in 16 has d = 0, one a negative
  * d: rare in models, legal in the format.  Of powers one in 16 is subnormal or the smallest normal one.
@@ -250,9 +146,22 @@ static void random_scale(struct tcb_rng *rng, double size, void *half)
 	tcb_f16_store(d, half);
 }
 
+/* Four bits of a half on top of each of four words. */
+static void spread_half(const uint8_t half[2], uint8_t *words)
+{
+	for (int i = 0; i < 4; i++)
+		words[2 * i + 1] = (uint8_t)((words[2 * i + 1] & 15) | (half[i / 2] >> i % 2 * 4 & 15) << 4);
+}
+
 void tcb_block_random(const struct tcb_format *format, struct tcb_rng *rng, void *block)
 {
 	uint8_t *bytes = block, *d = bytes + format->d_at;
+	if (tcb_is_float(format->id)) {
+		const float value = (float)format->size * tcb_rng_normal(rng);
+		const uint16_t half = format->codes == TCB_CODES_F16 ? tcb_f32_to_f16(value) : tcb_f32_to_bf16(value);
+		memcpy(block, format->codes == TCB_CODES_F32 ? (const void *)&value : &half, format->block_bytes);
+		return;
+	}
 	for (size_t i = 0; i < format->block_bytes; i += sizeof(uint64_t)) {
 		const size_t left = format->block_bytes - i;
 		const uint64_t random = tcb_rng_next(rng);
@@ -262,9 +171,21 @@ void tcb_block_random(const struct tcb_format *format, struct tcb_rng *rng, void
 		*d = (uint8_t)(tcb_rng_below(rng, 1024) ? 118 + tcb_rng_below(rng, 5) : tcb_rng_below(rng, 3));
 		return;
 	}
+	if (format->scales == TCB_SCALES_E4M3) { /* up to 2^-6 */
+		for (int i = 0; i < 4; i++)
+			d[i] = (uint8_t)tcb_rng_below(rng, 16);
+		return;
+	}
+	if (format->scales == TCB_SCALES_SPREAD) {
+		uint8_t half[HALF_BYTES];
+		random_scale(rng, format->size, half);
+		spread_half(half, d);
+		return;
+	}
 	random_scale(rng, format->size, d);
 	if (format->has_offsets) { /* dmin is half the largest code times d, so that the values centre on 0 */
-		const double centre = ((1 << format->code_bits) - 1) / 2.0;
+		const int sign = format->block_values == RUN ? -1 : 1; /* it is added there */
+		const double centre = sign * ((1 << format->code_bits) - 1) / 2.0;
 		tcb_f16_store((float)(centre * format->size * (0.5 + tcb_rng_unit(rng))), d + HALF_BYTES);
 	}
 }

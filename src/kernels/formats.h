@@ -9,7 +9,8 @@
  * layouts, kernels and ops are computed from it, by where its codes lie (enum
  * tcb_codes_kind) and how its scales are written (enum tcb_scales_kind).  A
  * format of known kinds is a row; a new kind is one more case wherever kinds
- * are told apart.
+ * are told apart.  Of a format whose codes follow no such rule the row is the frame,
+ * and a function says the rest (formats_expand.h).
  */
 #ifndef TCB_KERNELS_FORMATS_H
 #define TCB_KERNELS_FORMATS_H
@@ -21,12 +22,18 @@
 
 /* Where the codes of a block lie. */
 enum tcb_codes_kind {
-	TCB_CODES_BYTES,   /* a byte a code, signed */
-	TCB_CODES_RUNS,    /* 16 bytes for 32 values: low nibbles the first 16, high nibbles the others */
-	TCB_CODES_PAIRS,   /* 32 bytes for 64 values: low nibbles the first 32, high nibbles the others; a fifth bit of
-			    * value i is bit i / 32 of byte i mod 32 of the high bits */
-	TCB_CODES_QUARTERS /* 64 bytes for 128 values: low nibbles the first 64; two high bits of value i of the 128 are
-			    * from bit 2 (i / 32) on of byte i mod 32 of their 32 bytes of high bits */
+	TCB_CODES_BYTES,    /* a byte a code, signed */
+	TCB_CODES_RUNS,     /* 16 bytes for 32 values: low nibbles the first 16, high nibbles the others */
+	TCB_CODES_PAIRS,    /* 32 bytes for 64 values: low nibbles the first 32, high nibbles the others; a fifth bit of
+			     * value i is bit i / 32 of byte i mod 32 of the high bits */
+	TCB_CODES_QUARTERS, /* 64 bytes for 128 values: low nibbles the first 64; two high bits of value i of the 128
+			     * are from bit 2 (i / 32) on of byte i mod 32 of their 32 bytes of high bits */
+	TCB_CODES_EXPANDED, /* where a function of the format finds them: its kernels take blocks apart into bytes first
+			     */
+	/* No codes: values, each a block. */
+	TCB_CODES_F16,
+	TCB_CODES_BF16,
+	TCB_CODES_F32
 };
 
 /* How the scales of a block are written. */
@@ -35,8 +42,12 @@ enum tcb_scales_kind {
 	TCB_SCALES_K,     /* f16 d and dmin, eight scales and mins of 6 bits: tcb_k_scales() */
 	TCB_SCALES_BYTES, /* f16 d and a signed byte a run */
 	TCB_SCALES_POWER, /* a byte e for the block: 2^(e - 128), subnormal for e = 0 and 1 */
-	TCB_SCALES_SIX    /* f16 d and eight scales of 6 bits, less 32: in 16 bits the upper two of each, then in four
+	TCB_SCALES_SIX,   /* f16 d and eight scales of 6 bits, less 32: in 16 bits the upper two of each, then in four
 			   * bytes the lower four, that of the even run in the low ones */
+	/* Of expanded codes, what d is, for test data; of others than these TCB_SCALES_HALF. */
+	TCB_SCALES_MINS, /* f16 d and f16 of the offsets: what is added, or in superblocks what their mins are times */
+	TCB_SCALES_SPREAD, /* an f16 d, four bits of it on top of each of four words of 16 bits */
+	TCB_SCALES_E4M3    /* four bytes, floats without a sign of four bits exponent and three mantissa */
 };
 
 /*
@@ -49,7 +60,9 @@ enum tcb_scales_kind {
  *   scales at, d     kind, and the first byte of the scales and of what they are multiplied by
  *   size             of d in test data: values are some 1e-2, as in models of a few thousand columns
  *   table            the 16 codes that nibbles stand for, or TCB_NO_TABLE
- * Rows are apart whose MatVec has kernels of its own for x86 (struct qmv_own).
+ * Rows are apart whose MatVec has kernels of its own for x86 (struct qmv_own), and whose codes are expanded: there bits
+ * are those of the largest code without its sign, and all but d's place is the function's business.  The last rows are
+ * of values as they are: each a block, contract f32 only.
  */
 /* clang-format off */
 #define TCB_NO_TABLE { 0 }
@@ -63,20 +76,49 @@ enum tcb_scales_kind {
 	X(Q5_K, q5_k, q5k, 256, 176, 32, 5,  0, PAIRS,    48,  16, K,       4,   0, 5e-5, TCB_NO_TABLE) \
 	X(Q6_K, q6_k, q6k, 256, 210, 16, 6, 32, QUARTERS,  0, 128, BYTES, 192, 208, 1.3e-5, TCB_NO_TABLE) \
 	X(MXFP4, mxfp4, mxfp4, 32, 17, 32, 4, 0, RUNS,     1,   0, POWER,   0,   0, 4e-3, TCB_MXFP4_TABLE) \
-	X(IQ4_XS, iq4_xs, iq4xs, 256, 136, 32, 4, 0, RUNS, 8,   0, SIX,     2,   0, 2e-5, TCB_IQ4_TABLE)
-#define TCB_FORMAT_LIST(X) TCB_FORMAT_OWN_ROWS(X) TCB_FORMAT_SHARED_ROWS(X)
+	X(IQ4_XS, iq4_xs, iq4xs, 256, 136, 32, 4, 0, RUNS, 8,   0, SIX,     2,   0, 2e-5, TCB_IQ4_TABLE) \
+	X(IQ4_NL, iq4_nl, iq4nl, 32, 18, 32, 4,  0, RUNS,      2,   0, HALF,    0,   0, 2e-4, TCB_IQ4_TABLE)
+#define TCB_FORMAT_EXPANDED_ROWS(X) \
+	X(Q5_0, q5_0, q50,  32,  22, 32, 5,  0, EXPANDED,  0,   0, HALF,    0,   0, 2e-3, TCB_NO_TABLE) \
+	X(Q5_1, q5_1, q51,  32,  24, 32, 5,  0, EXPANDED,  0,   0, MINS,    0,   0, 2e-3, TCB_NO_TABLE) \
+	X(Q4_1, q4_1, q41,  32,  20, 32, 4,  0, EXPANDED,  0,   0, MINS,    0,   0, 4e-3, TCB_NO_TABLE) \
+	X(Q3_K, q3_k, q3k, 256, 110, 16, 3,  0, EXPANDED,  0,   0, HALF,    0, 108, 5e-4, TCB_NO_TABLE) \
+	X(Q2_K, q2_k, q2k, 256,  84, 16, 2,  0, EXPANDED,  0,   0, MINS,    0,  80, 2e-3, TCB_NO_TABLE) \
+	X(IQ3_S, iq3_s, iq3s, 256, 110, 32, 4, 0, EXPANDED, 0,  0, HALF,    0,   0, 1e-4, TCB_NO_TABLE) \
+	X(IQ3_XXS, iq3_xxs, iq3xxs, 256, 98, 32, 6, 0, EXPANDED, 0, 0, HALF, 0,  0, 1e-4, TCB_NO_TABLE) \
+	X(IQ2_S, iq2_s, iq2s, 256, 82, 16, 6, 0, EXPANDED, 0,   0, HALF,    0,   0, 5e-4, TCB_NO_TABLE) \
+	X(IQ2_XS, iq2_xs, iq2xs, 256, 74, 16, 6, 0, EXPANDED, 0, 0, HALF,   0,   0, 5e-4, TCB_NO_TABLE) \
+	X(IQ2_XXS, iq2_xxs, iq2xxs, 256, 66, 32, 6, 0, EXPANDED, 0, 0, HALF, 0,  0, 5e-4, TCB_NO_TABLE) \
+	X(IQ1_S, iq1_s, iq1s, 256, 50, 32, 4, 0, EXPANDED, 0,   0, HALF,    0,   0, 3e-3, TCB_NO_TABLE) \
+	X(IQ1_M, iq1_m, iq1m, 256, 56, 16, 4, 0, EXPANDED, 0,   0, SPREAD,  0,  48, 3e-3, TCB_NO_TABLE) \
+	X(NVFP4, nvfp4, nvfp4, 64, 36, 16, 4, 0, EXPANDED, 0,   0, E4M3,    0,   0, 4e-3, TCB_MXFP4_TABLE)
+#define TCB_FORMAT_FLOAT_ROWS(X) \
+	X(F16, f16, f16, 1, 2, 1, 16, 0, F16, 0, 0, HALF, 0, 0, 2e-2, TCB_NO_TABLE) \
+	X(BF16, bf16, bf16, 1, 2, 1, 16, 0, BF16, 0, 0, HALF, 0, 0, 2e-2, TCB_NO_TABLE) \
+	X(F32, f32, f32, 1, 4, 1, 32, 0, F32, 0, 0, HALF, 0, 0, 2e-2, TCB_NO_TABLE)
+/* Those whose codes are fields of bits, which all kernels read where they lie; those with codes; and all. */
+#define TCB_FORMAT_FIELD_LIST(X) TCB_FORMAT_OWN_ROWS(X) TCB_FORMAT_SHARED_ROWS(X)
+#define TCB_FORMAT_CODE_LIST(X) TCB_FORMAT_FIELD_LIST(X) TCB_FORMAT_EXPANDED_ROWS(X)
+#define TCB_FORMAT_LIST(X) TCB_FORMAT_CODE_LIST(X) TCB_FORMAT_FLOAT_ROWS(X)
 /* clang-format on */
 
 #define TCB_FORMAT_ID(id, ...) TCB_FORMAT_##id,
 enum tcb_format_id { TCB_FORMAT_LIST(TCB_FORMAT_ID) TCB_FORMAT_COUNT };
 #undef TCB_FORMAT_ID
+/* How many are not expanded, and how many have codes: the first. */
+#define TCB_FORMAT_ONE(...) +1
+enum {
+	TCB_FORMAT_FIELD_COUNT = TCB_FORMAT_FIELD_LIST(TCB_FORMAT_ONE),
+	TCB_FORMAT_CODE_COUNT = TCB_FORMAT_CODE_LIST(TCB_FORMAT_ONE)
+};
+#undef TCB_FORMAT_ONE
 
 enum { TCB_BLOCK_VALUES_MAX = 256, TCB_BLOCK_BYTES_MAX = 210, TCB_BLOCK_RUNS_MAX = 16 };
 
 /* One block taken apart.  Value i of run r is scale[r] * code[i] - offset[r]: scale, offset and the product are exact
- * in f32, the difference rounds once. */
+ * in f32, the difference rounds once.  A value as it is is its own scale, of code 1. */
 struct tcb_codes {
-	int8_t code[TCB_BLOCK_VALUES_MAX];
+	_Alignas(64) int8_t code[TCB_BLOCK_VALUES_MAX];
 	float scale[TCB_BLOCK_RUNS_MAX], offset[TCB_BLOCK_RUNS_MAX];
 };
 
@@ -98,7 +140,8 @@ struct tcb_format {
 /* clang-format off */
 #define TCB_FORMAT_STRUCT(id, name, op, values, bytes, run, bits, centre, codes, codes_at, high_at, scales, scales_at, \
 			  d_at, size, ...)                                                                             \
-	{ TCB_FORMAT_##id, #name, #id, values, bytes, run, bits, centre, TCB_SCALES_##scales == TCB_SCALES_K,          \
+	{ TCB_FORMAT_##id, #name, #id, values, bytes, run, bits, centre,                                              \
+	  TCB_SCALES_##scales == TCB_SCALES_K || TCB_SCALES_##scales == TCB_SCALES_MINS,                               \
 	  TCB_CODES_##codes, codes_at, high_at, TCB_SCALES_##scales, scales_at, d_at, size, __VA_ARGS__ },
 /* clang-format on */
 
@@ -125,15 +168,31 @@ static inline int tcb_has_quarters(enum tcb_format_id id)
 #undef TCB_IF_QUARTERS
 }
 
-/* Nibbles stand for codes of a table; codes have a sign, and take a byte. */
+/* Nibbles stand for codes of a table; blocks are expanded first; codes have a sign, and take a byte. */
 static inline int tcb_has_table(enum tcb_format_id id)
 {
 	return tcb_format_row(id)->table[15] != 0;
 }
 
+static inline int tcb_is_expanded(enum tcb_format_id id)
+{
+	return tcb_format_row(id)->codes == TCB_CODES_EXPANDED;
+}
+
+static inline int tcb_is_float(enum tcb_format_id id)
+{
+	return tcb_format_row(id)->codes >= TCB_CODES_F16;
+}
+
 static inline int tcb_has_signed_codes(enum tcb_format_id id)
 {
-	return tcb_format_row(id)->code_bits == 8 || tcb_has_table(id);
+	return tcb_format_row(id)->code_bits == 8 || tcb_has_table(id) || tcb_is_expanded(id);
+}
+
+/* Activations that share a scale in contract q8, at most. */
+static inline size_t tcb_group_values(enum tcb_format_id id)
+{
+	return tcb_format_row(id)->block_values < 256 ? 32 : 256;
 }
 
 /* What is added to codes so that they are unsigned. */
@@ -151,12 +210,13 @@ static inline size_t tcb_run_stride(enum tcb_format_id id)
 const struct tcb_format *tcb_format_find(const char *gguf_name); /* NULL if unknown */
 
 void tcb_block_decode(const struct tcb_format *format, const void *block, struct tcb_codes *out);
-/* The nearest block of block_values values, finite; good enough for test data. */
+/* The nearest block of block_values values, finite; good enough for test data.  FORMAT's codes are fields. */
 void tcb_block_quantize(const struct tcb_format *format, const float *x, void *block);
 /* One valid random block: finite scales of the size that real weights have, every code possible. */
 void tcb_block_random(const struct tcb_format *format, struct tcb_rng *rng, void *block);
 
-/* Where code I of a block is: low_bits of a byte, and above them high_bits of another. */
+/* Where code I of a block is, of a format whose codes are fields: low_bits of a byte, and above them high_bits of
+ * another. */
 struct tcb_code_place {
 	unsigned low, low_shift, low_bits, high, high_shift, high_bits;
 };

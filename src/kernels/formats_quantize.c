@@ -6,6 +6,7 @@
  */
 #include "kernels/formats.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@ struct tcb_code_place tcb_code_place(const struct tcb_format *f, unsigned i)
 			at + i / 64 * 32 + i % 32, i / 32 % 2 * 4, 4, high + i % 32, i / 32, high ? 1 : 0
 		};
 	case TCB_CODES_QUARTERS:
+	default: /* has no places */
 		break;
 	}
 	return (struct tcb_code_place){
@@ -151,6 +153,7 @@ void tcb_block_quantize(const struct tcb_format *f, const float *x, void *block)
 	const int low = f->code_bits == 8 ? -127 : -f->centre;
 	const int high = f->code_bits == 8 ? 127 : (1 << f->code_bits) - 1 - f->centre;
 	float scale[TCB_BLOCK_RUNS_MAX], offset[TCB_BLOCK_RUNS_MAX] = { 0 };
+	assert(!tcb_is_expanded(f->id) && !tcb_is_float(f->id));
 	memset(block, 0, f->block_bytes);
 	if (f->has_offsets)
 		k_scales_quantize(f, x, block, scale, offset);

@@ -15,7 +15,7 @@ size_t tcb_quant_row_bytes(const struct tcb_format *format, size_t k)
 
 size_t tcb_quant_group(const struct tcb_format *format)
 {
-	return format->block_values;
+	return tcb_group_values(format->id);
 }
 
 enum tcb_status tcb_quant_check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err)

@@ -109,12 +109,28 @@ static void scatter_piece(uint8_t *const row[TCB_LINE_ROWS], const struct tcb_li
 	}
 }
 
+/* Rows, each filled up with zeros, and rows of zeros. */
+static void gather_rows(const struct tcb_format *format, const uint8_t *rows, size_t row_bytes, size_t row_count,
+			size_t values, uint8_t *lines)
+{
+	const size_t bytes = tcb_quant_row_bytes(format, values), step = tcb_lines_row_bytes(format->id);
+	for (size_t r = 0; r < TCB_LINE_ROWS; r++) {
+		const size_t held = r < row_count ? bytes : 0;
+		memcpy(lines + r * step, rows + (held ? r * row_bytes : 0), held);
+		memset(lines + r * step + held, 0, step - held);
+	}
+}
+
 void tcb_lines_gather(const struct tcb_format *format, const uint8_t *rows, size_t row_bytes, size_t row_count,
 		      size_t values, uint8_t *lines)
 {
 	static const uint8_t zeros[WORDS_BYTES];
 	const uint8_t *row[TCB_LINE_ROWS];
 	struct tcb_lines_piece list[TCB_LINES_PIECES_MAX];
+	if (tcb_lines_are_rows(format->id)) {
+		gather_rows(format, rows, row_bytes, row_count, values, lines);
+		return;
+	}
 	const size_t count = tcb_lines_pieces(format->id, values, list);
 	for (size_t r = 0; r < TCB_LINE_ROWS; r++)
 		row[r] = r < row_count ? rows + r * row_bytes : zeros;
@@ -130,6 +146,10 @@ static void scatter(const struct tcb_format *format, const uint8_t *lines, size_
 {
 	uint8_t nowhere[WORDS_BYTES], *row[TCB_LINE_ROWS];
 	struct tcb_lines_piece list[TCB_LINES_PIECES_MAX];
+	for (size_t r = 0; tcb_lines_are_rows(format->id) && r < row_count; r++)
+		tcb_lines_row(format, lines, r, values, rows + r * row_bytes);
+	if (tcb_lines_are_rows(format->id))
+		return;
 	const size_t count = tcb_lines_pieces(format->id, values, list);
 	for (size_t r = 0; r < TCB_LINE_ROWS; r++)
 		row[r] = r < row_count ? rows + r * row_bytes : nowhere;
@@ -141,6 +161,10 @@ void tcb_lines_row(const struct tcb_format *format, const uint8_t *lines, size_t
 {
 	struct tcb_lines_piece list[TCB_LINES_PIECES_MAX];
 	uint8_t words[WORDS_BYTES];
+	if (tcb_lines_are_rows(format->id)) {
+		memcpy(blocks, lines + row * tcb_lines_row_bytes(format->id), tcb_quant_row_bytes(format, values));
+		return;
+	}
 	for (size_t w = 0; w < tcb_lines(format->id); w++)
 		memcpy(words + w * WORD, lines + w * TCB_LINE_BYTES + row * WORD, WORD);
 	for (size_t i = tcb_lines_pieces(format->id, values, list); i-- > 0;)

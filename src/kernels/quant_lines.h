@@ -10,13 +10,15 @@
  *                     32 of nibbles; SIX: d and high bits of scales, their low bits, 32 of nibbles)
  *     QUARTERS        d (its upper half is zero), 4 of scales, then of each half of the values 8 of high bits and 16 of
  *                     nibbles: the order in which kernels need them, so that they read line after line
+ * Of expanded formats (TCB_CODES_EXPANDED) and of values as they are rows are not cut into words: the superblocks of 16
+ * rows follow each other as stored, each filled up with zeros to words.
  */
 #ifndef TCB_KERNELS_QUANT_LINES_H
 #define TCB_KERNELS_QUANT_LINES_H
 
 #include "kernels/quant.h"
 
-enum { TCB_LINE_BYTES = 64, TCB_LINE_ROWS = 16, TCB_LINES_MAX = 68 };
+enum { TCB_LINE_BYTES = 64, TCB_LINE_ROWS = 16, TCB_LINES_MAX = 256 };
 
 /* Bytes that lie together, in a row's 256 values as stored and among its words. */
 struct tcb_lines_piece {
@@ -28,6 +30,17 @@ enum { TCB_LINES_PIECES_MAX = 16 };
 static inline size_t tcb_lines(enum tcb_format_id format)
 {
 	return (256 / tcb_format_row(format)->block_values * tcb_format_row(format)->block_bytes + 3) / 4;
+}
+
+/* Rows are not cut into words; then bytes from a row to the next in a superblock. */
+static inline int tcb_lines_are_rows(enum tcb_format_id format)
+{
+	return tcb_is_expanded(format) || tcb_is_float(format);
+}
+
+static inline size_t tcb_lines_row_bytes(enum tcb_format_id format)
+{
+	return tcb_lines(format) * (TCB_LINE_BYTES / TCB_LINE_ROWS);
 }
 
 /* The pieces of a superblock that holds VALUES values, in the order as stored; returns how many. */

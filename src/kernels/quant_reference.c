@@ -136,7 +136,8 @@ static void weigh_token(const struct job *job, size_t token, size_t k, double fa
 {
 	const float *x = job->x + token * job->problem->shape.k + k, *norm = job->fused->norm;
 	const enum tcb_contract contract = job->problem->contract;
-	const size_t group = tcb_quant_group(job->format), run = job->format->run_values;
+	const size_t group = tcb_quant_group(job->format);
+	const size_t run = tcb_is_float(job->format->id) ? SPAN / RUNS : job->format->run_values;
 	double size[SPAN], codes[GROUPS] = { 0 }, terms[TERMS] = { 0 }, sum = 0, largest = 0;
 	for (size_t s = 0; s < values; s++) {
 		const double stored = norm ? (double)x[s] * factor * (double)norm[k + s] : (double)x[s];
@@ -153,7 +154,7 @@ static void weigh_token(const struct job *job, size_t token, size_t k, double fa
 	}
 	for (size_t first = 0; first < values; first += run) {
 		double *of_run = &terms[first / run];
-		for (size_t s = first; s < first + run; s++)
+		for (size_t s = first; s < tcb_least(first + run, values); s++)
 			*of_run += size[s];
 		*of_run += (double)run * codes[first / group];
 		sum += *of_run;
@@ -202,6 +203,16 @@ static void weigh_row(const struct job *job, const uint8_t *blocks, size_t value
 	double *to = p->w + panel * SPAN * TCB_REFERENCE_N + lane;
 	double absolute[GROUPS] = { 0 }, apart[RUNS] = { 0 };
 	struct tcb_codes codes;
+	if (tcb_is_float(format->id)) {
+		float w[SPAN];
+		tcb_dequantize(format, blocks, values, w);
+		for (size_t i = 0; i < values; i++) {
+			to[i * TCB_REFERENCE_N] = (double)w[i];
+			absolute[i / group] += fabs((double)w[i]);
+		}
+		weigh_terms(job, absolute, apart, p->w_terms + panel * TERMS * TCB_REFERENCE_N + lane);
+		return;
+	}
 	for (size_t first = 0, run = 0; first < values; first += format->block_values, blocks += format->block_bytes) {
 		tcb_block_decode(format, blocks, &codes);
 		for (size_t r = 0; r < runs; r++, run++) {

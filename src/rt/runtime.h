@@ -84,7 +84,7 @@ struct rt_layer {
 	char path[512], snapshot[1024]; /* the database; the file that holds its image, or "" */
 };
 
-enum { RT_LAYERS_MAX = 2, RT_OP_SLOTS = 256 };
+enum { RT_LAYERS_MAX = 2, RT_OP_SLOTS = 1024 };
 
 /* Of a query, an entry, a pool: as many processors as the system lets a process name.  Defaults are looked for among
  * all ways to share work out, which takes the square of it. */

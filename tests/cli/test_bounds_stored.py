@@ -57,7 +57,7 @@ def check_figures(cli, key, best):
         cli.check(int(share[1]) <= 80, f"{key}: {bottleneck}")
     if bottleneck["kind"] == "bandwidth":
         cli.check(int(share[1]) >= 80, f"{key}: {bottleneck}")
-        quantised = re.match(r"(q\d\w+|mxfp4|iq4xs)_mat", key[0]) is not None
+        quantised = re.match(r"(i?q\d\w+|mxfp4|nvfp4)_mat", key[0]) is not None
         cli.check(("weights of fewer bits" in bottleneck["advice"]) == quantised, f"{key}: {bottleneck}")
     roofline = bottleneck["roofline"]
     cli.check(abs(roofline["gb_per_s"] - best["gb_per_s"]) < 1e-6 * best["gb_per_s"], f"{key}: {roofline}")

@@ -19,9 +19,9 @@ names = [line.split("|")[1].strip() for line in table.splitlines()[2:]]
 cli.check(len(names) > 10, "the table has rows")
 for name in names:
     cli.check(f"`{name}`" in parts[2], f"docs/ops.md says nothing about {name} below its table")
-# What it says of formats, on CPUs and on GPUs: their products have candidates on both.
+# What it says of formats whose codes are fields, on CPUs and on GPUs: their products have candidates on both.
 cli.check("on CPUs and on GPUs" in " ".join(parts[2].split("###")[0].split()), "docs/ops.md does not say where formats run")
-for name in (name for name in names if re.fullmatch(r"(q\d\w|q\d0|mxfp4|iq4xs)_(matvec|matmul)", name)):
+for name in (name for name in names if re.fullmatch(r"(q[456]k|q[48]0|mxfp4|iq4xs|iq4nl)_(matvec|matmul)", name)):
     for device in ("cpu:avx2", "sm_75", "sm_90"):
         count = cli.run("space", "--op", name, "--device", device, "--count", "--shape",
                         "32x256x256" if "matmul" in name else "1x256x256").stdout

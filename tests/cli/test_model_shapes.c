@@ -92,7 +92,7 @@ static void test_dense_model(void **state)
 	assert_string_equal(model.name, "tiny");
 	assert_int_equal(model.tensors, 14);
 	assert_int_equal(model.is_tied, 0);
-	assert_int_equal(model.product_count, 5);
+	assert_int_equal(model.product_count, 7);
 	const struct cli_product *q = find_product(&model, "Q4_K", 512, 512);
 	assert_int_equal(q->tensors, 2);
 	assert_int_equal(q->matrices, 2);
@@ -105,11 +105,11 @@ static void test_dense_model(void **state)
 	assert_int_equal(heads->matrices, 4);
 	assert_int_equal(left_out(&model, CLI_LEFT_OUT_TABLE, "Q4_K"), 1);
 	assert_int_equal(left_out(&model, CLI_LEFT_OUT_VECTOR, "F32"), 4);
-	assert_int_equal(left_out(&model, CLI_LEFT_OUT_DENSE, "F16"), 1);
-	assert_int_equal(left_out(&model, CLI_LEFT_OUT_FORMAT, "Q5_0"), 1);
+	assert_int_equal(find_product(&model, "F16", 128, 512)->tensors, 1);
+	assert_int_equal(find_product(&model, "Q5_0", 128, 512)->tensors, 1);
 	assert_int_equal(left_out(&model, CLI_LEFT_OUT_FORMAT, "type 99"), 1);
-	assert_int_equal(model.left_out_count, 5);
-	assert_true(model.left_out_token_bytes == 128 * 16 * 22 + 128 * 512 * 2);
+	assert_int_equal(model.left_out_count, 3);
+	assert_true(model.left_out_token_bytes == 0);
 	cli_model_fini(&model);
 }
 
@@ -159,11 +159,11 @@ static void test_mixture(void **state)
 	struct tcb_error err = { .message = "" };
 	put_mixture(&w, 16, 4);
 	assert_int_equal(read_writer(&w, &model, &err), TCB_OK);
-	assert_int_equal(model.product_count, 1);
+	assert_int_equal(model.product_count, 2);
 	assert_int_equal(model.products[0].is_expert, 1);
 	assert_int_equal(model.products[0].matrices, 2); /* stacks */
-	assert_true(model.token_bytes == 2 * 64 * 144 * 4);
-	assert_int_equal(left_out(&model, CLI_LEFT_OUT_DENSE, "F32"), 1);
+	assert_true(model.token_bytes == 2 * 64 * 144 * 4 + 16 * 256 * 4);
+	assert_int_equal(find_product(&model, "F32", 16, 256)->tensors, 1);
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		size_t each;
 		double calls;

@@ -78,7 +78,7 @@ static void amx_dot(int c, int a, int b)
 	}
 #define AMX_TILES(format, ...) \
 	AMX_TILE(format, 16, 16) AMX_TILE(format, 16, 32) AMX_TILE(format, 32, 16) AMX_TILE(format, 32, 32)
-TCB_FORMAT_LIST(AMX_TILES)
+TCB_FORMAT_CODE_LIST(AMX_TILES)
 
 #define AMX_ROW(format, ...) { amx_##format##_16x16, amx_##format##_16x32, amx_##format##_32x16, amx_##format##_32x32 },
 
@@ -86,7 +86,7 @@ TCB_FORMAT_LIST(AMX_TILES)
  * none there must be none. */
 static void run_tile(enum tcb_format_id format, size_t micro_m, size_t micro_n, const struct qmm_call *call)
 {
-	static qmm_tile_fn *const tiles[TCB_FORMAT_COUNT][4] = { TCB_FORMAT_LIST(AMX_ROW) };
+	static qmm_tile_fn *const tiles[TCB_FORMAT_COUNT][4] = { TCB_FORMAT_CODE_LIST(AMX_ROW) };
 	static unsigned calls;
 	uint8_t before[sizeof(amx.config)] = { 0 };
 

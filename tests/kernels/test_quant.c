@@ -30,6 +30,23 @@ static const struct {
 	{ "Q6_K", "blk.0.attn_v.weight" },
 	{ "MXFP4", "blk.0.mxfp4" },
 	{ "IQ4_XS", "blk.0.iq4xs" },
+	{ "IQ4_NL", "blk.0.iq4_nl" },
+	{ "Q5_0", "blk.0.q5_0" },
+	{ "Q5_1", "blk.0.q5_1" },
+	{ "Q4_1", "blk.0.q4_1" },
+	{ "Q3_K", "blk.0.q3_k" },
+	{ "Q2_K", "blk.0.q2_k" },
+	{ "IQ3_S", "blk.0.iq3_s" },
+	{ "IQ3_XXS", "blk.0.iq3_xxs" },
+	{ "IQ2_S", "blk.0.iq2_s" },
+	{ "IQ2_XS", "blk.0.iq2_xs" },
+	{ "IQ2_XXS", "blk.0.iq2_xxs" },
+	{ "IQ1_S", "blk.0.iq1_s" },
+	{ "IQ1_M", "blk.0.iq1_m" },
+	{ "NVFP4", "blk.0.nvfp4" },
+	{ "F16", "blk.0.f16" },
+	{ "BF16", "blk.0.bf16" },
+	{ "F32", "blk.0.f32" },
 };
 enum { TENSORS = sizeof(tensors) / sizeof(tensors[0]) };
 
@@ -83,11 +100,14 @@ static double run_default(const struct tcb_op *op, const struct tcb_problem *pro
 	return tcb_error_ratio(&plan, judge, operand[TCB_QUANT_Y], problem->shape.m * problem->shape.n, NULL);
 }
 
-static void *load(const char *stem, const char *suffix, size_t count, size_t size)
+/* The values beside the sample of PATH. */
+static void *load(const char *path_of_sample, const char *stem, size_t tokens, const char *suffix, size_t count,
+		  size_t size)
 {
 	char path[512];
 	void *data = allocate(count * size + size);
-	snprintf(path, sizeof(path), "%s/%s_m5.%s", TCB_FIXTURES, stem, suffix);
+	snprintf(path, sizeof(path), "%.*s/%s_m%zu.%s", (int)(strrchr(path_of_sample, '/') - path_of_sample),
+		 path_of_sample, stem, tokens, suffix);
 	FILE *file = fopen(path, "rb");
 	assert_non_null(file);
 	assert_int_equal(fread(data, size, count + 1, file), count);
@@ -95,20 +115,21 @@ static void *load(const char *stem, const char *suffix, size_t count, size_t siz
 	return data;
 }
 
-/* Five tokens of TENSOR under OP and CONTRACT. */
-static void try_fixture(const struct tcb_op *op, enum tcb_contract contract, const struct tcb_gguf_tensor *tensor,
-			const char *stem)
+/* TOKENS tokens, of which there are files, of TENSOR of the sample PATH under OP and CONTRACT. */
+static void try_fixture(const struct tcb_op *op, enum tcb_contract contract, const char *path,
+			const struct tcb_gguf_tensor *tensor, const char *stem, size_t tokens)
 {
-	const struct tcb_shape shape = { 5, tensor->dims[1], tensor->dims[0] };
+	const struct tcb_shape shape = { tokens, tensor->dims[1], tensor->dims[0] };
 	const size_t outputs = shape.m * shape.n;
 	struct tcb_problem problem;
 	if (tcb_problem_init(op, contract, &shape, &problem, NULL) != TCB_OK)
 		return;
 	void *weights = allocate(tensor->bytes);
 	memcpy(weights, tensor->data, tensor->bytes);
-	float *x = load(stem, "x.f32", shape.m * shape.k, sizeof(float)), *y = allocate(outputs * sizeof(float));
-	double *ggml_y = load(stem, "y.f64", outputs, sizeof(double));
-	double *ggml_magnitude = load(stem, "abs.f64", outputs, sizeof(double));
+	float *x = load(path, stem, tokens, "x.f32", shape.m * shape.k, sizeof(float)),
+	      *y = allocate(outputs * sizeof(float));
+	double *ggml_y = load(path, stem, tokens, "y.f64", outputs, sizeof(double));
+	double *ggml_magnitude = load(path, stem, tokens, "abs.f64", outputs, sizeof(double));
 	void *const operand[] = { weights, x, y };
 	struct tcb_reference reference = reference_alloc(outputs);
 	/* Codes of tables lie far apart, and so do the sample's powers: a few large values make a product. */
@@ -151,9 +172,11 @@ static size_t try_file(const char *path)
 			if (!tensor || !is_product(ops[o]) || strcmp(ops[o]->format->gguf_name, tensors[t].type) != 0)
 				continue;
 			assert_string_equal(tensor->type_name, tensors[t].type);
-			for (int c = 0; c < TCB_CONTRACT_COUNT; c++, tried++)
-				try_fixture(ops[o], (enum tcb_contract)c, tensor,
-					    strchr(tensors[t].tensor + 4, '.') + 1);
+			for (int c = 0; c < TCB_CONTRACT_COUNT; c++, tried++) {
+				const char *stem = strchr(tensors[t].tensor + 4, '.') + 1;
+				try_fixture(ops[o], (enum tcb_contract)c, path, tensor, stem, 1);
+				try_fixture(ops[o], (enum tcb_contract)c, path, tensor, stem, 5);
+			}
 		}
 	tcb_gguf_close(gguf);
 	return tried;
@@ -164,6 +187,7 @@ static void test_fixtures(void **state)
 	(void)state;
 	assert_int_equal(try_file(TCB_FIXTURES "/ggml_sample.gguf"), 6 * 2 * TCB_CONTRACT_COUNT);
 	assert_int_equal(try_file(TCB_FIXTURES "/sample_mxfp4_iq4xs.gguf"), 2 * 2 * TCB_CONTRACT_COUNT);
+	assert_int_equal(try_file(TCB_FIXTURES "/formats/formats.gguf"), 17 * 2 * TCB_CONTRACT_COUNT);
 }
 
 /* Plain loops over FORMAT's values give the same y and magnitude, whatever the shape; and extra is what its parts are.

@@ -37,7 +37,7 @@ static void make(struct matrix *m, size_t format, size_t n, size_t k)
 		const struct tcb_op *op = tcb_op_find(names[format][o]);
 		const struct tcb_shape shape = { 1, n, k };
 		assert_non_null(op);
-		assert_int_equal(tcb_problem_init(op, TCB_CONTRACT_Q8, &shape, &m->problem[o], NULL), TCB_OK);
+		assert_int_equal(tcb_problem_init(op, op->default_contract, &shape, &m->problem[o], NULL), TCB_OK);
 	}
 	m->format = m->problem[0].op->format;
 	m->n = n;
@@ -121,8 +121,29 @@ static int place(const struct tcb_format *format, size_t i)
 	return (int)(i / codes * format->block_bytes + head + i % codes);
 }
 
+/* Rows of a superblock one after another. */
+static void check_rows(struct matrix *m)
+{
+	const size_t step = 4 * tcb_lines(m->format->id), superblocks = (m->k + 255) / 256;
+	const size_t super_bytes = 256 / m->format->block_values * m->format->block_bytes;
+	const uint8_t *stored = m->stored.data, *packed = m->packed[0].data;
+	assert_int_equal(step, (super_bytes + 3) / 4 * 4);
+	for (size_t row = 0; row < (m->n + 15) / 16 * 16; row++)
+		for (size_t b = 0; b < superblocks; b++)
+			for (size_t i = 0; i < step; i++) {
+				const size_t from = b * super_bytes + i;
+				const int is_held = row < m->n && i < super_bytes && from < m->row_bytes;
+				const size_t at = ((row / 16 * superblocks + b) * 16 + row % 16) * step + i;
+				assert_int_equal(packed[at], is_held ? stored[row * m->row_bytes + from] : 0);
+			}
+}
+
 static void check_places(struct matrix *m)
 {
+	if (tcb_lines_are_rows(m->format->id)) {
+		check_rows(m);
+		return;
+	}
 	const size_t lines = tcb_lines(m->format->id), superblocks = (m->k + 255) / 256;
 	const size_t super_bytes = 256 / m->format->block_values * m->format->block_bytes;
 	const uint8_t *stored = m->stored.data, *packed = m->packed[0].data;

@@ -38,7 +38,7 @@ static struct tcb_target target;
 static struct tcb_pool *pool;
 
 #define NAME(id, name, op, ...) #op "_matmul",
-static const char *const op_names[] = { TCB_FORMAT_LIST(NAME) };
+static const char *const op_names[] = { TCB_FORMAT_CODE_LIST(NAME) };
 enum { OPS = sizeof(op_names) / sizeof(op_names[0]), THREADS = 2 };
 
 static void guarded(size_t bytes, struct tcb_buffer *out)
@@ -171,8 +171,9 @@ static void try_variants(struct bench *b, float *first)
 			const struct tcb_geometry g = geometry_of(b, variant, way / 2, way % 2);
 			struct tcb_plan plan;
 			if (way / 2 == TCB_DECODE_REGS &&
-			    (variant->layout != TCB_LAYOUT_R16 || variant->isa == TCB_ISA_SCALAR ||
-			     variant->isa == TCB_ISA_AMX || variant->contract != TCB_CONTRACT_Q8))
+			    (tcb_is_expanded(b->format->id) || variant->layout != TCB_LAYOUT_R16 ||
+			     variant->isa == TCB_ISA_SCALAR || variant->isa == TCB_ISA_AMX ||
+			     variant->contract != TCB_CONTRACT_Q8))
 				continue;
 			struct tcb_error err;
 			if (tcb_op_cpu(b->op)->plan(&b->problem, &g, &plan, &err) != TCB_OK)
@@ -378,8 +379,10 @@ static void check_unpacker(const struct tcb_format *format, const struct qmm_unp
 			const size_t run = i / format->run_values;
 			float w = panel.scale[run][r] *
 				  (float)(panel.code[i / 4][4 * r + i % 4] - qmm_centre(format->id));
-			if (format->has_offsets)
+			if (qmm_has_mins(format->id))
 				w -= panel.offset[r] * (float)panel.min[run / 4][4 * r + run % 4];
+			if (qmm_has_offsets(format->id))
+				w -= panel.scale[QMM_VALUES / format->run_values + run][r];
 			if (w != expected[i] || out.w[i][r] != expected[i])
 				fail_msg("%s, %zu rows of %zu: value %zu of row %zu is %g in the panel, %g as a value, "
 					 "not %g",
@@ -400,7 +403,7 @@ static void test_unpacking(void **state)
 			print_message("this machine has no %s\n", tcb_isa_text(families[f].isa));
 			continue;
 		}
-		for (int id = 0; id < TCB_FORMAT_COUNT; id++) {
+		for (int id = 0; id < TCB_FORMAT_CODE_COUNT; id++) {
 			const struct tcb_format *format = tcb_format((enum tcb_format_id)id);
 			for (size_t rows = 1; rows <= QMM_ROWS; rows++) {
 				const size_t values = format->block_values == 32 ? 32 * (1 + rows % 8) : QMM_VALUES;
@@ -449,7 +452,7 @@ static void test_quantising(void **state)
 	}
 	x[7 * K] = 127;
 	for (size_t f = 0; f < FAMILIES; f++)
-		for (int id = 0; id < TCB_FORMAT_COUNT && tcb_target_has(&target, families[f].isa); id++) {
+		for (int id = 0; id < TCB_FORMAT_CODE_COUNT && tcb_target_has(&target, families[f].isa); id++) {
 			const size_t k = qmm_group_values((enum tcb_format_id)id) == 32 ? K : 512;
 			memset(out, TCB_POISON, sizeof(out));
 			families[f].quantize((enum tcb_format_id)id, x, K, TOKENS, TILE, k, out);
@@ -559,10 +562,13 @@ static void test_every_row_counts(void **state)
 		assert_int_equal(tcb_op_cpu(b.op)->plan(&b.problem, &g, &plan, NULL), TCB_OK);
 		run_plan(&b, &plan);
 		memcpy(before, b.y.data, sizeof(before));
-		/* The last line of row 17: codes. */
-		uint8_t *packed = b.packed.data;
+		/* The last line of row 17: codes.  Of expanded formats the middle of the row: codes, or a block's head.
+		 */
+		const size_t lines = tcb_lines(b.format->id), step = tcb_lines_row_bytes(b.format->id);
+		uint8_t *packed = (uint8_t *)b.packed.data + lines * QMM_LINE;
+		packed += tcb_is_expanded(b.format->id) ? step + step / 2 : (lines - 1) * QMM_LINE + 4;
 		for (int i = 0; i < 4; i++)
-			packed[(2 * tcb_lines(b.format->id) - 1) * QMM_LINE + 4 + i] ^= 4;
+			packed[i] ^= 4;
 		run_plan(&b, &plan);
 		const float *y = b.y.data;
 		for (int m = 0; m < M; m++)

@@ -21,14 +21,14 @@ static struct tcb_target host;
 static struct tcb_pool *pool;
 static const char *const names[] = {
 #define NAME(id, name, op, ...) #op "_matvec",
-	TCB_FORMAT_SHARED_ROWS(NAME)
+	TCB_FORMAT_SHARED_ROWS(NAME) TCB_FORMAT_EXPANDED_ROWS(NAME)
 #if defined(__aarch64__)
 		"q4k_matvec", /* its own kernels are for others */
 #endif
 };
 enum {
 	OPS = sizeof(names) / sizeof(names[0]),
-	OPS_IN_LINES = TCB_FORMAT_COUNT - 1 /* whose packed layout is theirs */
+	OPS_IN_LINES = TCB_FORMAT_CODE_COUNT - 1 /* whose packed layout is theirs */
 };
 
 static void alloc(size_t bytes, struct tcb_buffer *out)
@@ -106,7 +106,8 @@ static double run(const struct bench *b, const struct tcb_variant *v, size_t ste
 	if (tcb_op_cpu(b->op)->plan(&b->problem, &g, &plan, &err) != TCB_OK)
 		fail_msg("%s: %s", v->name, err.message);
 	assert_ptr_equal(plan.variant, v);
-	assert_true(plan.chain <= tcb_quant_chain_max(b->problem.shape.k));
+	/* Of values nothing is summed apart. */
+	assert_true(plan.chain <= tcb_quant_chain_max(b->problem.shape.k) || tcb_is_float(b->op->format->id));
 	memcpy(data, b->data, sizeof(data));
 	if (plan.packed_bytes[TCB_QUANT_WEIGHTS]) {
 		alloc(plan.packed_bytes[TCB_QUANT_WEIGHTS], &packed);
@@ -164,6 +165,20 @@ static void test_shapes(void **state)
 		}
 }
 
+/* What D is, of ordinary size. */
+static void put_scales(const struct tcb_format *format, uint8_t *block)
+{
+	uint8_t *d = block + format->d_at;
+	uint8_t half[2];
+	tcb_f16_store(0.01f, half);
+	for (size_t i = 0; format->scales == TCB_SCALES_SPREAD && i < 4; i++)
+		d[2 * i + 1] = (uint8_t)((d[2 * i + 1] & 15) | (half[i / 2] >> i % 2 * 4 & 15) << 4);
+	if (format->scales != TCB_SCALES_SPREAD && format->scales != TCB_SCALES_E4M3)
+		memcpy(d, half, sizeof(half));
+	if (format->has_offsets)
+		tcb_f16_store(0.02f, d + 2);
+}
+
 /* Largest codes against largest activations of either sign: integer sums must not wrap, nor floats overflow. */
 static void test_extremes(void **state)
 {
@@ -176,14 +191,11 @@ static void test_extremes(void **state)
 				struct bench b;
 				bench_init(&b, names[o], c ? TCB_CONTRACT_Q8 : TCB_CONTRACT_F32, shape);
 				const struct tcb_format *format = b.problem.op->format;
-				const size_t d_at = format->id == TCB_FORMAT_Q6_K ? 208 : 0;
 				uint8_t *block = b.data[TCB_QUANT_WEIGHTS];
 				float *x = b.data[TCB_QUANT_X];
 				for (size_t n = 0; n < shape.n * (shape.k / format->block_values); n++) {
 					memset(block, bytes[i % 4], format->block_bytes);
-					tcb_f16_store(0.01f, block + d_at);
-					if (format->has_offsets)
-						tcb_f16_store(0.02f, block + 2);
+					put_scales(format, block);
 					block += format->block_bytes;
 				}
 				const float most = c ? 3 : QMV_X_MOST;
@@ -258,7 +270,7 @@ static void test_prepare(void **state)
 	(void)state;
 	tcb_rng_init(&rng, 4);
 	for (size_t round = 0; round < 40; round++) {
-		const struct tcb_format *format = tcb_format((enum tcb_format_id)(round % TCB_FORMAT_COUNT));
+		const struct tcb_format *format = tcb_format((enum tcb_format_id)(round % TCB_FORMAT_CODE_COUNT));
 		const size_t k = format->block_values == 32 ? 288 : 256;
 		for (size_t i = 0; i < k; i++)
 			x[i] = ldexpf(tcb_rng_normal(&rng), (int)round * 5 - 120);
@@ -297,8 +309,8 @@ static void test_default_layout(void **state)
 #else
 	static const enum tcb_isa isas[] = { TCB_ISA_SCALAR, TCB_ISA_NEON };
 #endif
-	static const char *const all[] = { TCB_FORMAT_LIST(NAME) };
-	for (size_t f = 0; f < TCB_FORMAT_COUNT; f++)
+	static const char *const all[] = { TCB_FORMAT_CODE_LIST(NAME) };
+	for (size_t f = 0; f < TCB_FORMAT_CODE_COUNT; f++)
 		for (size_t i = 0; i < sizeof(isas) / sizeof(isas[0]); i++)
 			for (size_t n = 1; n <= 64; n += 15)
 				for (int q8 = 0; q8 < 2; q8++) {

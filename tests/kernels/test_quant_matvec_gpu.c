@@ -22,7 +22,7 @@ static int find_ops(void **state)
 	static const char *const kinds[] = { "matvec", NULL };
 	(void)state;
 	matvec_find(kinds, &ops);
-	return ops.count == TCB_FORMAT_COUNT ? 0 : -1;
+	return ops.count == TCB_FORMAT_FIELD_COUNT ? 0 : -1;
 }
 
 static const struct tcb_op *op_at(size_t i)

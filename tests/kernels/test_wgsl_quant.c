@@ -67,7 +67,7 @@ static void text_is_of_the_geometry_alone(void **state)
 			tcb_str_fini(&b);
 			seen++;
 		}
-	assert_int_equal(seen, 2 * 2 * TCB_FORMAT_COUNT);
+	assert_int_equal(seen, 2 * 2 * TCB_FORMAT_FIELD_COUNT);
 }
 
 /* A few hundred candidates, of which a module is short enough to be compiled fast. */

@@ -175,14 +175,24 @@ static int has_part(const char *name, const char *part)
 	return at && (at == name || at[-1] == '_') && (end == '\0' || end == '_');
 }
 
-/* The ops whose name has PART, as "a, b, c"; how many. */
+/* The ops whose name has PART, as "a, b, c"; of those with weights of a format some, and how many more; how many all
+ * are.
+ */
 static size_t add_ops_with(const struct tcb_registry *ops, const char *part, struct tcb_str *out)
 {
-	size_t found = 0;
+	enum { FORMATS_MOST = 8 };
+	size_t found = 0, of_formats = 0;
 
-	for (size_t i = 0; i < ops->count; i++)
-		if (has_part(ops->ops[i]->name, part))
-			tcb_str_addf(out, "%s%s", found++ ? ", " : "", ops->ops[i]->name);
+	for (size_t i = 0; i < ops->count; i++) {
+		if (!has_part(ops->ops[i]->name, part))
+			continue;
+		of_formats += ops->ops[i]->format != NULL;
+		if (!ops->ops[i]->format || of_formats <= FORMATS_MOST)
+			tcb_str_addf(out, "%s%s", found ? ", " : "", ops->ops[i]->name);
+		found++;
+	}
+	if (of_formats > FORMATS_MOST)
+		tcb_str_addf(out, ", and %zu with weights of other formats", of_formats - FORMATS_MOST);
 	return found;
 }
 

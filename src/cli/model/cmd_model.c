@@ -305,6 +305,7 @@ static enum tcb_status run_plan(struct modelling *m, struct tcb_error *err)
 	TCB_TRY(cli_sweeping_open(&m->sweeping, err));
 	m->told.is_modelled = cli_sweeping_is_modelled(&m->sweeping);
 	m->told.device = &m->sweeping.place.device;
+	TCB_TRY(cli_model_plan_keep(&m->plan, &m->told.device->target, err));
 	TCB_TRY(open_db(m, err));
 	m->told.db_path = m->sweeping.db_path;
 	TCB_TRY(cli_model_plan_look(&m->plan, m->sweeping.db, m->told.device, m->told.is_modelled, err));

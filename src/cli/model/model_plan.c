@@ -82,7 +82,8 @@ static enum tcb_status get_item(struct cli_model_plan *plan, const struct tcb_op
 		if (plan->list[i].problem.op == op && tcb_shape_equal(&plan->list[i].problem.problem.shape, shape))
 			return TCB_OK;
 	}
-	TCB_TRY(cli_find_contract(op, contract_text, &contract, err));
+	/* Weights that are values have one contract, whatever others are asked for. */
+	TCB_TRY(cli_find_contract(op, tcb_is_float(op->format->id) ? NULL : contract_text, &contract, err));
 	list = realloc(plan->list, (plan->count + 1) * sizeof *list);
 	if (!list)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the plan");
@@ -131,6 +132,8 @@ static void share_out(struct cli_model_plan *plan)
 {
 	double sum = 0;
 
+	for (size_t i = 0; i < plan->count; i++)
+		plan->list[i].share = 0;
 	for (size_t t = 0; t < plan->token_count; t++) {
 		double all = 0;
 		for (size_t i = 0; i < plan->count; i++)
@@ -171,6 +174,32 @@ enum tcb_status cli_model_plan_make(const struct tcb_registry *ops, const struct
 	share_out(out);
 	if (out->count)
 		qsort(out->list, out->count, sizeof *out->list, compare_items);
+	return TCB_OK;
+}
+
+enum tcb_status cli_model_plan_keep(struct cli_model_plan *plan, const struct tcb_target *target, struct tcb_error *err)
+{
+	struct tcb_str names = { 0 };
+	size_t kept = 0;
+
+	for (size_t i = 0; i < plan->count; i++) {
+		const char *name = plan->list[i].problem.op->name;
+		if (tcb_op_side(plan->list[i].problem.op, target))
+			plan->list[kept++] = plan->list[i];
+		else if (!names.data || !strstr(names.data, name))
+			tcb_str_addf(&names, "%s%s", names.length ? ", " : "", name);
+	}
+	if (kept == 0 && plan->count)
+		tcb_fail(err, TCB_E_UNSUPPORTED, "no product of this model has kernels for such a device: %.300s",
+			 names.data ? names.data : "");
+	else if (kept < plan->count)
+		cli_say("left out, there are no kernels for such a device: %s; times are without them",
+			names.data ? names.data : "");
+	tcb_str_fini(&names);
+	if (kept == 0 && plan->count)
+		return TCB_E_UNSUPPORTED;
+	plan->count = kept;
+	share_out(plan);
 	return TCB_OK;
 }
 

@@ -65,6 +65,10 @@ enum tcb_status cli_model_plan_make(const struct tcb_registry *ops, const struct
 				    const char *tokens_text, const char *contract, int all_logits,
 				    struct cli_model_plan *out, struct tcb_error *err);
 void cli_model_plan_fini(struct cli_model_plan *plan);
+/* Drops the problems whose op has no kernels for devices like TARGET, and says which; UNSUPPORTED where none is left.
+ */
+enum tcb_status cli_model_plan_keep(struct cli_model_plan *plan, const struct tcb_target *target,
+				    struct tcb_error *err);
 /* Reads what DB (NULL: nothing) knows of every problem on DEVICE, and what follows for the others.  IS_MODELLED: the
  * device is not there, so that a model's word is all there can be. */
 enum tcb_status cli_model_plan_look(struct cli_model_plan *plan, struct tcb_db *db, const struct tcb_device *device,

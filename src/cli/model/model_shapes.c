@@ -65,13 +65,6 @@ static int is_table(const struct tcb_gguf_string *name)
 	       is_named(name, "token_types.weight") || is_named(name, "per_layer_token_embd.weight");
 }
 
-static int is_dense(const struct tcb_gguf_tensor *tensor)
-{
-	const struct tcb_gguf_type *type = tcb_gguf_type(tensor->type);
-
-	return type && type->block_values == 1;
-}
-
 /* Grows an array whose COUNT is a power of two or 0; NULL: out of memory. */
 static void *grown(void *items, size_t count, size_t bytes)
 {
@@ -169,7 +162,7 @@ enum tcb_status cli_model_add(struct cli_model *model, const struct tcb_gguf_ten
 		return leave_out(model, tensor, CLI_LEFT_OUT_TABLE, err);
 	if (format)
 		return add_product(model, tensor, format, is_output, err);
-	return leave_out(model, tensor, is_dense(tensor) ? CLI_LEFT_OUT_DENSE : CLI_LEFT_OUT_FORMAT, err);
+	return leave_out(model, tensor, CLI_LEFT_OUT_FORMAT, err);
 }
 
 void cli_model_fini(struct cli_model *model)

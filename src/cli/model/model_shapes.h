@@ -33,11 +33,9 @@ struct cli_product {
 };
 
 /* Why tensors are left out; those that are products make a model slower than what is projected. */
-#define CLI_LEFT_OUT_LIST(X)                                                                                       \
-	X(VECTOR, 0, "vectors (norms, biases): no products")                                                       \
-	X(TABLE, 0, "a table that is looked up, not multiplied")                                                   \
-	X(DENSE, 1,                                                                                                \
-	  "dense weights lie N x K in a model, and the dense ops take them K x N, with activations of their type") \
+#define CLI_LEFT_OUT_LIST(X)                                     \
+	X(VECTOR, 0, "vectors (norms, biases): no products")     \
+	X(TABLE, 0, "a table that is looked up, not multiplied") \
 	X(FORMAT, 1, "there are no kernels for this format")
 enum cli_left_out_why {
 #define CLI_LEFT_OUT_ID(id, is_product, text) CLI_LEFT_OUT_##id,

@@ -51,30 +51,41 @@ static size_t pack_rows(const struct tcb_op *op, enum tcb_layout layout)
 	return QMM_ROWS;
 }
 
-#define OP(id, format_, name_, ...)                                                                   \
-	const struct tcb_op tcb_op_##name_##_matmul = {                                               \
-		.name = #name_ "_matmul",                                                             \
-		.summary = #id " weights x f32 activations, many tokens at once",                     \
-		.shape_form = "MxNxK",                                                                \
-		.format = &tcb_formats[TCB_FORMAT_##id],                                              \
-		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_F16 | 1u << TCB_CONTRACT_Q8, \
-		.default_contract = TCB_CONTRACT_Q8,                                                  \
-		.default_shapes = default_shapes,                                                     \
-		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),            \
-		.side = TCB_SIDES(&qmm_##name_##_cpu, &qmm_gpu, &qmm_wgsl),                           \
-		.check_shape = tcb_quant_check_shape,                                                 \
-		.operands = tcb_quant_operands,                                                       \
-		.fill = tcb_quant_fill,                                                               \
-		.reference = tcb_quant_reference,                                                     \
-		.drawn_columns = tcb_quant_drawn_columns,                                             \
-		.reference_flop_ns = 0.1,                                                             \
-		.reference_sums = tcb_quant_reference_sums,                                           \
-		.exact = qmm_exact,                                                                   \
-		.flops = tcb_quant_flops,                                                             \
-		.traffic = tcb_quant_traffic,                                                         \
-		.pack = pack,                                                                         \
-		.unpack = unpack,                                                                     \
-		.pack_rows = pack_rows,                                                               \
+/* Ops differ in format, and in the contracts and devices that have them. */
+enum {
+	OF_FLOATS = 1 << TCB_CONTRACT_F32,
+	ON_CPUS = OF_FLOATS | 1 << TCB_CONTRACT_Q8,
+	EVERYWHERE = ON_CPUS | 1 << TCB_CONTRACT_F16,
+};
+#define OP(id, name_, contracts_, gpu_, wgsl_)                                                                \
+	const struct tcb_op tcb_op_##name_##_matmul = {                                                       \
+		.name = #name_ "_matmul",                                                                     \
+		.summary = #id " weights x f32 activations, many tokens at once",                             \
+		.shape_form = "MxNxK",                                                                        \
+		.format = &tcb_formats[TCB_FORMAT_##id],                                                      \
+		.contracts = contracts_,                                                                      \
+		.default_contract = (contracts_) >> TCB_CONTRACT_Q8 & 1 ? TCB_CONTRACT_Q8 : TCB_CONTRACT_F32, \
+		.default_shapes = default_shapes,                                                             \
+		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),                    \
+		.side = TCB_SIDES(&qmm_##name_##_cpu, gpu_, wgsl_),                                           \
+		.check_shape = tcb_quant_check_shape,                                                         \
+		.operands = tcb_quant_operands,                                                               \
+		.fill = tcb_quant_fill,                                                                       \
+		.reference = tcb_quant_reference,                                                             \
+		.drawn_columns = tcb_quant_drawn_columns,                                                     \
+		.reference_flop_ns = 0.1,                                                                     \
+		.reference_sums = tcb_quant_reference_sums,                                                   \
+		.exact = qmm_exact,                                                                           \
+		.flops = tcb_quant_flops,                                                                     \
+		.traffic = tcb_quant_traffic,                                                                 \
+		.pack = pack,                                                                                 \
+		.unpack = unpack,                                                                             \
+		.pack_rows = pack_rows,                                                                       \
 	};
 
-TCB_FORMAT_LIST(OP)
+#define OP_OF_FIELDS(id, format_, name_, ...) OP(id, name_, EVERYWHERE, &qmm_gpu, &qmm_wgsl)
+#define OP_EXPANDED(id, format_, name_, ...) OP(id, name_, ON_CPUS, NULL, NULL)
+TCB_FORMAT_FIELD_LIST(OP_OF_FIELDS)
+TCB_FORMAT_EXPANDED_ROWS(OP_EXPANDED)
+#define OP_OF_FLOATS(id, format_, name_, ...) OP(id, name_, OF_FLOATS, NULL, NULL)
+TCB_FORMAT_FLOAT_ROWS(OP_OF_FLOATS)

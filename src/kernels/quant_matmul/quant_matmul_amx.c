@@ -25,9 +25,11 @@
 	}                                                       \
 	QMM_ENTRY(op##_##m##x##n, op##_##m##x##n, NULL)
 #define OF_FORMAT(id, name, op, ...) SIZES(TILE, op, TCB_FORMAT_##id)
-TCB_FORMAT_LIST(OF_FORMAT)
+TCB_FORMAT_CODE_LIST(OF_FORMAT)
 
 #define ROW(m, n, op, k) QMM_ROWS_Q8(op, k, m, n, op##_##m##x##n##_entry),
 #define TABLE(id, name, op, values, ...) \
 	const struct tcb_variant SIMD_NAME(qmm_##op)[] = { SIZES(ROW, op, values){ 0 } };
-TCB_FORMAT_LIST(TABLE)
+TCB_FORMAT_CODE_LIST(TABLE)
+#define NO_TABLE(id, name, op, ...) const struct tcb_variant SIMD_NAME(qmm_##op)[] = { { 0 } };
+TCB_FORMAT_FLOAT_ROWS(NO_TABLE)

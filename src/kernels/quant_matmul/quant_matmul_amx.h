@@ -134,6 +134,12 @@ AMX_INLINE void amx_take_mins(float *from, const struct qmm_panel *panel, const 
 	_mm512_storeu_ps(from, _mm512_fnmadd_ps(_mm512_loadu_ps(panel->offset), sum, _mm512_loadu_ps(from)));
 }
 
+/* TO += OFFSET * LESS */
+AMX_INLINE void amx_take_offset(float *to, const float *offset, float less)
+{
+	_mm512_storeu_ps(to, _mm512_fmadd_ps(_mm512_loadu_ps(offset), _mm512_set1_ps(less), _mm512_loadu_ps(to)));
+}
+
 /* TO += FROM * D */
 AMX_INLINE void amx_add(float *to, const float *from, float d)
 {
@@ -160,6 +166,12 @@ AMX_INLINE void amx_take_mins(float *from, const struct qmm_panel *panel, const 
 	}
 }
 
+AMX_INLINE void amx_take_offset(float *to, const float *offset, float less)
+{
+	for (int r = 0; r < AMX_SIDE; r++)
+		to[r] = __builtin_fmaf(offset[r], less, to[r]);
+}
+
 AMX_INLINE void amx_add(float *to, const float *from, float d)
 {
 	for (int r = 0; r < AMX_SIDE; r++)
@@ -174,7 +186,7 @@ AMX_INLINE void amx_superblock(enum tcb_format_id format, const uint8_t *panels,
 {
 	const int runs = QMM_VALUES / qmm_run_values(format), steps = QMM_STEPS / runs;
 	const int grouped = qmm_group_values(format) < QMM_VALUES;
-	const int has_mins = tcb_format_row(format)->has_offsets;
+	const int has_mins = qmm_has_mins(format), has_offsets = qmm_has_offsets(format);
 	if (!grouped)
 		memset(sums->superblock, 0, sizeof(sums->superblock));
 	for (int g = 0; g < runs; g++) {
@@ -183,9 +195,14 @@ AMX_INLINE void amx_superblock(enum tcb_format_id format, const uint8_t *panels,
 			const struct qmm_panel *panel =
 				(const struct qmm_panel *)(const void *)(panels +
 									 (size_t)(at / AMX_SIDE) * group_bytes);
-			for (int m = 0; m < micro_m; m++)
-				amx_scale((grouped ? sums->total : sums->superblock)[m] + at, sums->run[m] + at,
-					  has_mins ? 0 : x[m].start[g], panel->scale[g], grouped ? &x[m].d[g] : NULL);
+			for (int m = 0; m < micro_m; m++) {
+				float *const to = (grouped ? sums->total : sums->superblock)[m] + at;
+				const float *const d = grouped ? &x[m].d[4 * steps * g / 32] : NULL;
+				amx_scale(to, sums->run[m] + at, has_mins ? 0 : x[m].start[g], panel->scale[g], d);
+				if (has_offsets)
+					amx_take_offset(to, panel->scale[runs + g],
+							qmm_less_sum(&x[m], g) * (d ? *d : 1));
+			}
 		}
 	}
 	for (int at = 0; !grouped && at < micro_n; at += AMX_SIDE) {

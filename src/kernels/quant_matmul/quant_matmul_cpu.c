@@ -69,10 +69,12 @@ static struct parts lay_out(const struct tcb_problem *problem, const struct tcb_
 
 double qmm_q8_chain(const struct tcb_problem *problem)
 {
+	const enum tcb_format_id format = problem->op->format->id;
 	const size_t superblocks = tcb_div_up(problem->shape.k, QMM_VALUES);
+	const int terms = QMM_VALUES / qmm_run_values(format) << qmm_has_offsets(format);
 	if (tcb_quant_group(problem->op->format) < QMM_VALUES)
-		return 8 * (double)superblocks + 1 + 3;
-	return (double)superblocks + 16 + 1 + 3;
+		return terms * (double)superblocks + 1 + 3;
+	return (double)superblocks + terms + 1 + 3;
 }
 
 static enum tcb_status qmm_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,

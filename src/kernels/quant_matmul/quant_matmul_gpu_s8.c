@@ -247,6 +247,8 @@ static void bytes_of(struct unit *u, const struct qmm_raw *raw, unsigned chunk, 
 		for (unsigned half = 0; half < HALVES; half++)
 			out[half] = raw->code[chunk][2 * piece + half];
 		break;
+	default: /* expanded formats have no kernels here */
+		break;
 	}
 }
 

@@ -259,6 +259,8 @@ void qmm_write_scales(struct qmm_writer *w, const struct qmm_raw *raw, struct qm
 		case TCB_SCALES_SIX:
 			out->scale[half][0] = six_scales(w, raw->header[half]);
 			break;
+		default: /* expanded formats have no kernels here */
+			break;
 		}
 }
 

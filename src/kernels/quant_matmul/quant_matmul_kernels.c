@@ -28,14 +28,16 @@ enum { DOT_IS_SIGNED = 0 };
 #ifndef SIMD_HAS_DOT
 /*
  * Sums of two products that 16 bits hold: with codes up to 15, 31 and 63, eight, four and two of them (15 * 127 * 2 * 8
- * = 30480).  Codes with a sign are taken apart into magnitude and sign: up to 128 one, of mxfp4, up to 12, eight.
+ * = 30480).  Codes with a sign are taken apart into magnitude and sign: up to 128 one, of mxfp4, up to 12, eight; no
+ * more than a run has.
  */
 SIMD_INLINE int pieces_of(enum tcb_format_id format)
 {
-	const int bits = tcb_format_row(format)->code_bits;
-	if (tcb_has_table(format))
-		return tcb_format_row(format)->table[0] < -15 ? 1 : 8;
-	return bits == 8 ? 1 : bits == 6 ? 2 : bits == 5 ? 4 : 8;
+	const int bits = tcb_format_row(format)->code_bits, steps = QMM_STEPS / runs_of(format);
+	if (tcb_has_table(format) && tcb_format_row(format)->table[0] < -15)
+		return 1;
+	const int most = bits == 8 ? 1 : bits == 6 ? 2 : bits == 5 ? 4 : 8;
+	return most < steps ? most : steps;
 }
 #endif
 
@@ -173,13 +175,21 @@ SIMD_BODY void q8_superblock(const struct qmm_call *call, const struct source *f
 				const uint8_t *scale =
 					panel_at(vector_of(from, superblock, v), offsetof(struct qmm_panel, scale), g);
 				const vfloat a = from->from_lines ? header[v].scale[g] : v_load((const float *)scale);
+				const vfloat c = qmm_has_offsets(from->format)
+							 ? v_load((const float *)panel_at(scale, 0, runs))
+							 : v_set(0);
 				SIMD_FOR (int m = 0; m < mr; m++) {
 					const int at = m * nv + v;
+					const float d = x[m].d[grouped ? g * QMM_VALUES / runs / 32 : 0];
 					const vfloat s = v_from_words(sum[at]);
 					if (grouped)
-						total[at] = v_fma(v_mul(s, a), v_set(x[m].d[g]), total[at]);
+						total[at] = v_fma(v_mul(s, a), v_set(d), total[at]);
 					else
 						acc[at] = v_fma(s, a, acc[at]);
+					if (qmm_has_offsets(from->format) && grouped)
+						total[at] = v_fma(c, v_set(qmm_less_sum(&x[m], g) * d), total[at]);
+					else if (qmm_has_offsets(from->format))
+						acc[at] = v_fma(c, v_set(qmm_less_sum(&x[m], g)), acc[at]);
 				}
 			}
 		}
@@ -297,43 +307,43 @@ SIMD_BODY void f32_tile(const struct qmm_call *call, int mr, int nv)
 #define SIZES(X, ...) SIZES_ONE(X, __VA_ARGS__) SIZES_FEW(X, __VA_ARGS__)
 
 /*
- * Formats whose panels are alike share the tiles from panels, PANEL_OF says by which name: by scales, and where
- * products are of signed bytes by codes too; where they are done in parts each format has its own.
+ * Formats whose panels are alike share the tiles from panels, PANEL_OF says by which name: by scales, of expanded
+ * formats by blocks and runs too; where products are of signed bytes, or done in parts, each format has its own.
  */
-/* The same for all formats with codes (ANY: whichever) and scales of these kinds, by the first of them. */
-enum { ANY = -1 };
+/* The same for all formats with scales of this kind, by the first of them. */
 #define IF_ALIKE(id, name, op, values, bytes, run, bits, centre, codes, codes_at, high_at, scales, ...) \
-	(int)TCB_SCALES_##scales == SCALES && (CODES == ANY || CODES == (int)TCB_CODES_##codes) ? (int)TCB_FORMAT_##id:
-#define ALIKE_TILE(m, n, name, codes, scales)                                                                     \
-	static void panel_##name##_##m##x##n(const struct qmm_call *call)                                         \
-	{                                                                                                         \
-		enum { CODES = codes, SCALES = scales, FIRST = TCB_FORMAT_LIST(IF_ALIKE)(int) TCB_FORMAT_COUNT }; \
-		q8_tile(call, (enum tcb_format_id)FIRST, 0, m, n / LANES);                                        \
+	(int)TCB_SCALES_##scales == SCALES ? (int)TCB_FORMAT_##id:
+#define ALIKE_TILE(m, n, name, scales)                                                                   \
+	static void panel_##name##_##m##x##n(const struct qmm_call *call)                                \
+	{                                                                                                \
+		enum { SCALES = scales, FIRST = TCB_FORMAT_FIELD_LIST(IF_ALIKE)(int) TCB_FORMAT_COUNT }; \
+		q8_tile(call, (enum tcb_format_id)FIRST, 0, m, n / LANES);                               \
 	}
-#if defined(SIMD_DOT_IS_SIGNED)
-#define PANEL_OF(op, codes, scales) codes##_##scales
-SIZES(ALIKE_TILE, RUNS_HALF, TCB_CODES_RUNS, TCB_SCALES_HALF)
-SIZES(ALIKE_TILE, BYTES_HALF, TCB_CODES_BYTES, TCB_SCALES_HALF)
-SIZES(ALIKE_TILE, PAIRS_K, TCB_CODES_PAIRS, TCB_SCALES_K)
-SIZES(ALIKE_TILE, QUARTERS_BYTES, TCB_CODES_QUARTERS, TCB_SCALES_BYTES)
-SIZES(ALIKE_TILE, RUNS_POWER, TCB_CODES_RUNS, TCB_SCALES_POWER)
-SIZES(ALIKE_TILE, RUNS_SIX, TCB_CODES_RUNS, TCB_SCALES_SIX)
-#elif defined(SIMD_HAS_DOT)
-#define PANEL_OF(op, codes, scales) scales
-SIZES(ALIKE_TILE, HALF, ANY, TCB_SCALES_HALF)
-SIZES(ALIKE_TILE, K, ANY, TCB_SCALES_K)
-SIZES(ALIKE_TILE, BYTES, ANY, TCB_SCALES_BYTES)
-SIZES(ALIKE_TILE, POWER, ANY, TCB_SCALES_POWER)
-SIZES(ALIKE_TILE, SIX, ANY, TCB_SCALES_SIX)
-#else
-#define PANEL_OF(op, codes, scales) op
 #define PANEL_TILE(m, n, name, format)                                    \
 	static void panel_##name##_##m##x##n(const struct qmm_call *call) \
 	{                                                                 \
 		q8_tile(call, format, 0, m, n / LANES);                   \
 	}
+#if defined(SIMD_HAS_DOT) && !defined(SIMD_DOT_IS_SIGNED)
+#define PANEL_OF(op, codes, scales) scales
+SIZES(ALIKE_TILE, HALF, TCB_SCALES_HALF)
+SIZES(ALIKE_TILE, K, TCB_SCALES_K)
+SIZES(ALIKE_TILE, BYTES, TCB_SCALES_BYTES)
+SIZES(ALIKE_TILE, POWER, TCB_SCALES_POWER)
+SIZES(ALIKE_TILE, SIX, TCB_SCALES_SIX)
+#define EXPANDED_OF(op, values, run, scales) values##_##run##_##scales
+SIZES(PANEL_TILE, 32_32_HALF, TCB_FORMAT_Q5_0)
+SIZES(PANEL_TILE, 32_32_MINS, TCB_FORMAT_Q5_1)
+SIZES(PANEL_TILE, 64_16_E4M3, TCB_FORMAT_NVFP4)
+SIZES(PANEL_TILE, 256_16_HALF, TCB_FORMAT_Q3_K)
+SIZES(PANEL_TILE, 256_16_MINS, TCB_FORMAT_Q2_K)
+SIZES(PANEL_TILE, 256_16_SPREAD, TCB_FORMAT_IQ1_M)
+SIZES(PANEL_TILE, 256_32_HALF, TCB_FORMAT_IQ3_S)
+#else
+#define PANEL_OF(op, codes, scales) op
+#define EXPANDED_OF(op, values, run, scales) op
 #define OWN_PANELS(id, name, op, ...) SIZES(PANEL_TILE, op, TCB_FORMAT_##id)
-TCB_FORMAT_LIST(OWN_PANELS)
+TCB_FORMAT_CODE_LIST(OWN_PANELS)
 #endif
 
 #define LINES_TILE(m, n, op, panel, format)                             \
@@ -345,7 +355,14 @@ TCB_FORMAT_LIST(OWN_PANELS)
 #define OF_FORMAT(id, name, op, values, bytes, run, bits, centre, codes, codes_at, high_at, scales, ...) \
 	OF_PANEL(op, PANEL_OF(op, codes, scales), TCB_FORMAT_##id)
 #define OF_PANEL(op, panel, format) SIZES(LINES_TILE, op, panel, format)
-TCB_FORMAT_LIST(OF_FORMAT)
+TCB_FORMAT_FIELD_LIST(OF_FORMAT)
+
+/* Of expanded formats there are tiles from panels only. */
+#define EXPANDED_TILE(m, n, op, panel) QMM_ENTRY(op##_##m##x##n, panel_##panel##_##m##x##n, NULL)
+#define OF_EXPANDED(id, name, op, values, bytes, run, bits, centre, codes, codes_at, high_at, scales, ...) \
+	OF_EXPANDED_PANEL(op, EXPANDED_OF(op, values, run, scales))
+#define OF_EXPANDED_PANEL(op, panel) SIZES(EXPANDED_TILE, op, panel)
+TCB_FORMAT_EXPANDED_ROWS(OF_EXPANDED)
 
 #define TILE_F32(m, n, unused)                                 \
 	static void f32_##m##x##n(const struct qmm_call *call) \
@@ -359,11 +376,14 @@ SIZES_F32(TILE_F32, 0)
 #define ROW_F32(m, n, op, k) QMM_ROWS_F32(op, k, m, n, f32_##m##x##n##_entry),
 #define TABLE(id, name, op, values, ...) \
 	const struct tcb_variant SIMD_NAME(qmm_##op)[] = { SIZES(ROW, op, values) SIZES_F32(ROW_F32, op, values){ 0 } };
-TCB_FORMAT_LIST(TABLE)
+TCB_FORMAT_CODE_LIST(TABLE)
+#define FLOAT_TABLE(id, name, op, values, ...) \
+	const struct tcb_variant SIMD_NAME(qmm_##op)[] = { SIZES_F32(ROW_F32, op, values){ 0 } };
+TCB_FORMAT_FLOAT_ROWS(FLOAT_TABLE)
 
 /* The same tiles of several tokens for the MatVecs, and those that they are part of (quant_matvec_cpu.c). */
 #define FEW_ROW(m, n, kind, op, k) QMM_ROW_FEW(kind, op, k, m, n, op##_##m##x##n##_entry),
 #define FEW_TABLE(kind, has_norm, is_gated, op, values) \
 	const struct tcb_variant SIMD_NAME(qmv_few_##op##_##kind)[] = { SIZES_FEW(FEW_ROW, kind, op, values){ 0 } };
 #define FEW_TABLES(id, name, op, values, ...) QMV_KINDS(FEW_TABLE, op, values)
-TCB_FORMAT_LIST(FEW_TABLES)
+TCB_FORMAT_FIELD_LIST(FEW_TABLES)

@@ -24,20 +24,20 @@ enum {
 	QMM_VALUES = 256, /* of a superblock along k */
 	QMM_STEPS = 64,   /* of four values: what a byte dot product takes at once */
 	QMM_LINE = 64,
-	QMM_LINES_MAX = 68,
+	QMM_LINES_MAX = TCB_LINES_MAX,
 	QMM_RUNS_MAX = 16,
 };
 
 /*
  * Contract q8: 16 rows x 256 values ready for byte dot products.  Value i of row r in run g of 16 or 32 values:
  * scale[g][r] * (code - centre), less offset[r] * min[g] where the format has mins.  Lanes are rows everywhere, four
- * bytes each.  Formats with runs of 32 values end after scale[7].
+ * bytes each.  A format has as many scales as runs; an expanded one with offsets has these behind them, one a run.
  */
 struct qmm_panel {
 	_Alignas(64) uint8_t code[QMM_STEPS][QMM_LINE];
 	uint8_t min[2][QMM_LINE]; /* of runs 0 to 3, 4 to 7 */
 	float offset[QMM_ROWS];
-	float scale[QMM_RUNS_MAX][QMM_ROWS];
+	float scale[2 * QMM_RUNS_MAX][QMM_ROWS];
 };
 
 /* Contract f32: values as tcb_dequantize() gives them. */
@@ -47,9 +47,10 @@ struct qmm_values {
 
 /*
  * Contract q8: 256 activations of a token in 8 bits, x[i] ~ d[i / G] * q[i], as tcb_quant_codes() gives them for groups
- * of G values: the values of a block, 32, or 256: then it uses d[0] only.
+ * of G values, 32 or 256: then it uses d[0] only.
  *
- * start[g] is -centre times the sum of run g's codes: what a run's integer sum starts from.  The sum of run g of 32
+ * start[g] is -centre times the sum of run g's codes: what a run's integer sum starts from; of expanded formats, whose
+ * centre is 128, offsets take theirs from it.  The sum of run g of 32
  * values is 64 * sums_high[g] + sums_low[g], -32 <= sums_low < 32: for the mins.
  *
  * The tokens of a register tile lie side by side: [tile of micro.m tokens][superblock][token of the tile].
@@ -75,13 +76,31 @@ static inline int qmm_run_values(enum tcb_format_id format)
 
 static inline int qmm_group_values(enum tcb_format_id format)
 {
-	return (int)tcb_format_row(format)->block_values;
+	return (int)tcb_group_values(format);
 }
 
-/* Bytes of a panel: up to its last scale. */
+/* Runs have mins, times one offset; or offsets of their own. */
+static inline int qmm_has_mins(enum tcb_format_id format)
+{
+	return tcb_format_row(format)->scales == TCB_SCALES_K;
+}
+
+static inline int qmm_has_offsets(enum tcb_format_id format)
+{
+	return tcb_format_row(format)->scales == TCB_SCALES_MINS;
+}
+
+/* Bytes of a panel: up to its last scale or offset. */
 static inline size_t qmm_panel_bytes(enum tcb_format_id format)
 {
-	return offsetof(struct qmm_panel, scale) + (size_t)(QMM_VALUES / qmm_run_values(format)) * QMM_LINE;
+	const size_t runs = (size_t)(QMM_VALUES / qmm_run_values(format));
+	return offsetof(struct qmm_panel, scale) + (runs << qmm_has_offsets(format)) * QMM_LINE;
+}
+
+/* What offsets of run G are multiplied with: the sum of its codes, negative. */
+static inline float qmm_less_sum(const struct qmm_x8 *x, int g)
+{
+	return (float)x->start[g] * 0x1p-7f;
 }
 
 /* One register tile along a span of k. */

@@ -26,7 +26,7 @@ SIMD_INLINE int spans_of(enum tcb_format_id format)
 
 SIMD_INLINE int has_mins(enum tcb_format_id format)
 {
-	return tcb_format_row(format)->has_offsets;
+	return qmm_has_mins(format);
 }
 
 SIMD_INLINE vint nibbles(const uint8_t *line, int high)

@@ -29,7 +29,9 @@ static void unpack_panel(const uint8_t *lines, enum tcb_format_id id, struct qmm
 					  qmm_centre(format->id));
 		for (size_t g = 0; g < runs; g++)
 			out->scale[g][r] = codes[g / runs_a_block].scale[g % runs_a_block];
-		if (format->has_offsets) {
+		for (size_t g = 0; qmm_has_offsets(id) && g < runs; g++)
+			out->scale[runs + g][r] = codes[g / runs_a_block].offset[g % runs_a_block];
+		if (qmm_has_mins(id)) {
 			uint8_t block[TCB_BLOCK_BYTES_MAX], scale[8], min[8];
 			tcb_lines_row(format, lines, r, QMM_VALUES, block);
 			tcb_k_scales(block + WORD, scale, min);
@@ -60,4 +62,6 @@ static void gather(const uint8_t *rows, size_t row_bytes, size_t row_count, size
 }
 
 TCB_FORMAT_LIST(QMM_UNPACKER_FUNCTIONS)
-const struct qmm_unpacker qmm_unpackers_scalar[TCB_FORMAT_COUNT] = { TCB_FORMAT_LIST(QMM_UNPACKER) };
+TCB_FORMAT_CODE_LIST(QMM_PANEL_FUNCTION)
+const struct qmm_unpacker qmm_unpackers_scalar[TCB_FORMAT_COUNT] = { TCB_FORMAT_CODE_LIST(
+	QMM_UNPACKER) TCB_FORMAT_FLOAT_ROWS(QMM_FLOAT_UNPACKER) };

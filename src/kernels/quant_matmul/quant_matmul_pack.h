@@ -32,17 +32,20 @@ typedef void qmm_quantize_fn(enum tcb_format_id format, const float *x, size_t x
 TCB_ISAS_FLOATS(QMM_DECLARE_CONVERSIONS, )
 #undef QMM_DECLARE_CONVERSIONS
 
-/* A format's row of a table of unpackers, and the three functions in it, from those that take any format. */
+/* A format's row of a table of unpackers, and the functions in it, from those that take any format.  Values as they are
+ * have no panels. */
 #define QMM_UNPACKER(id, name, ...) { gather_##name, panel_##name, values_##name },
+#define QMM_FLOAT_UNPACKER(id, name, ...) { gather_##name, NULL, values_##name },
+#define QMM_PANEL_FUNCTION(id, name, ...)                           \
+	static void panel_##name(const uint8_t *lines, void *panel) \
+	{                                                           \
+		unpack_panel(lines, TCB_FORMAT_##id, panel);        \
+	}
 #define QMM_UNPACKER_FUNCTIONS(id, name, ...)                                                                  \
 	static void gather_##name(const uint8_t *rows, size_t row_bytes, size_t row_count, size_t value_count, \
 				  uint8_t *lines)                                                              \
 	{                                                                                                      \
 		gather(rows, row_bytes, row_count, value_count, TCB_FORMAT_##id, lines);                       \
-	}                                                                                                      \
-	static void panel_##name(const uint8_t *lines, void *panel)                                            \
-	{                                                                                                      \
-		unpack_panel(lines, TCB_FORMAT_##id, panel);                                                   \
 	}                                                                                                      \
 	static void values_##name(const uint8_t *lines, void *values)                                          \
 	{                                                                                                      \

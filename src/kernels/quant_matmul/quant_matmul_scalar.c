@@ -14,17 +14,20 @@ SIMD_INLINE void q8_superblock(enum tcb_format_id format, const struct qmm_panel
 {
 	const int runs = QMM_VALUES / qmm_run_values(format), steps = QMM_STEPS / runs;
 	const int grouped = qmm_group_values(format) < QMM_VALUES;
-	const int has_mins = tcb_format_row(format)->has_offsets;
+	const int has_mins = qmm_has_mins(format), has_offsets = qmm_has_offsets(format);
 	float acc[QMM_ROWS] = { 0 };
 	for (int g = 0; g < runs; g++)
 		for (int r = 0; r < QMM_ROWS; r++) {
 			int32_t sum = x->start[g];
 			for (int i = 4 * steps * g; i < 4 * steps * (g + 1); i++)
 				sum += w->code[i / 4][4 * r + i % 4] * x->q[i];
+			float run = (float)sum * w->scale[g][r];
+			if (has_offsets)
+				run += w->scale[runs + g][r] * qmm_less_sum(x, g);
 			if (grouped)
-				total[r] += (float)sum * w->scale[g][r] * x->d[g];
+				total[r] += run * x->d[g * qmm_run_values(format) / 32];
 			else
-				acc[r] += (float)sum * w->scale[g][r];
+				acc[r] += run;
 		}
 	for (int r = 0; r < QMM_ROWS && !grouped; r++) {
 		int32_t sum = 0;
@@ -74,7 +77,7 @@ SIMD_INLINE void f32_tile(const struct qmm_call *call, size_t micro_m)
 	}                                                       \
 	QMM_ENTRY(op##_##m##x##n, op##_##m##x##n, NULL)
 #define OF_FORMAT(id, name, op, ...) SIZES(TILE, op, TCB_FORMAT_##id)
-TCB_FORMAT_LIST(OF_FORMAT)
+TCB_FORMAT_CODE_LIST(OF_FORMAT)
 
 #define TILE_F32(m, n, unused)                                 \
 	static void f32_##m##x##n(const struct qmm_call *call) \
@@ -88,4 +91,9 @@ SIZES(TILE_F32, 0)
 	QMM_ROWS_Q8(op, k, m, n, op##_##m##x##n##_entry), QMM_ROWS_F32(op, k, m, n, f32_##m##x##n##_entry),
 #define TABLE(id, name, op, values, ...) \
 	const struct tcb_variant SIMD_NAME(qmm_##op)[] = { SIZES(ROW, op, values){ 0 } };
-TCB_FORMAT_LIST(TABLE)
+TCB_FORMAT_CODE_LIST(TABLE)
+
+#define FLOAT_ROW(m, n, op, k) QMM_ROWS_F32(op, k, m, n, f32_##m##x##n##_entry),
+#define FLOAT_TABLE(id, name, op, values, ...) \
+	const struct tcb_variant SIMD_NAME(qmm_##op)[] = { SIZES(FLOAT_ROW, op, values){ 0 } };
+TCB_FORMAT_FLOAT_ROWS(FLOAT_TABLE)

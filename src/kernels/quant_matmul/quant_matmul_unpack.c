@@ -5,6 +5,7 @@
  */
 #include <assert.h>
 
+#include "kernels/decode/formats_expand.h"
 #include "kernels/quant_matmul/quant_matmul_lines.h"
 #include "kernels/quant_matmul/quant_matmul_pack.h"
 
@@ -67,6 +68,10 @@ SIMD_BODY void gather(const uint8_t *rows, size_t row_bytes, size_t row_count, s
 		      uint8_t *lines)
 {
 	const uint8_t *row[QMM_ROWS];
+	if (tcb_lines_are_rows(format)) {
+		tcb_lines_gather(tcb_format(format), rows, row_bytes, row_count, values, lines);
+		return;
+	}
 	list_rows(rows, row_bytes, row_count, row);
 	const struct tcb_format *f = tcb_format_row(format);
 	const int words = (int)(f->block_bytes / 4);
@@ -85,9 +90,80 @@ SIMD_BODY void gather(const uint8_t *rows, size_t row_bytes, size_t row_count, s
 	}
 }
 
+/* The rows of an expanded format's lines. */
+SIMD_INLINE void expand_rows(const uint8_t *lines, enum tcb_format_id format, struct tcb_codes out[QMM_ROWS])
+{
+	for (size_t r = 0; r < QMM_ROWS; r++)
+		tcb_expand_super(format, lines + r * tcb_lines_row_bytes(format), &out[r]);
+}
+
+SIMD_BODY void expand_panel(const uint8_t *lines, enum tcb_format_id format, struct qmm_panel *out)
+{
+	const int runs = runs_of(format);
+	struct tcb_codes codes[QMM_ROWS];
+	const uint8_t *row[QMM_ROWS];
+	vint v[4];
+	expand_rows(lines, format, codes);
+	for (int r = 0; r < QMM_ROWS; r++)
+		row[r] = (const uint8_t *)codes[r].code;
+	for (int w = 0; w < QMM_STEPS; w += 4)
+		for (int part = 0; part < PARTS; part++) {
+			vi_four_words(row + part * LANES, (size_t)w * 4, v);
+			SIMD_FOR (int i = 0; i < 4; i++)
+				vi_store(out->code[w + i] + part * 4 * LANES, vi_xor(v[i], vi_bytes(-128)));
+		}
+	for (int r = 0; r < QMM_ROWS; r++)
+		row[r] = (const uint8_t *)codes[r].scale;
+	gather_words(row, 0, runs, (uint8_t *)out->scale[0]);
+	for (int r = 0; r < QMM_ROWS; r++)
+		row[r] = (const uint8_t *)codes[r].offset;
+	if (qmm_has_offsets(format))
+		gather_words(row, 0, runs, (uint8_t *)out->scale[runs]);
+}
+
+SIMD_BODY void expand_values(const uint8_t *lines, enum tcb_format_id format, struct qmm_values *out)
+{
+	const int run = qmm_run_values(format);
+	struct tcb_codes codes[QMM_ROWS];
+	float values[QMM_ROWS][QMM_VALUES];
+	const uint8_t *row[QMM_ROWS];
+	expand_rows(lines, format, codes);
+	for (int r = 0; r < QMM_ROWS; r++) {
+		for (int i = 0; i < QMM_VALUES; i += LANES) {
+			const vfloat code = v_from_bytes(codes[r].code + i), scale = v_set(codes[r].scale[i / run]);
+			v_store(values[r] + i, qmm_has_offsets(format)
+						       ? v_fms(scale, code, v_set(codes[r].offset[i / run]))
+						       : v_mul(scale, code));
+		}
+		row[r] = (const uint8_t *)values[r];
+	}
+	gather_words(row, 0, QMM_VALUES, (uint8_t *)out->w[0]);
+}
+
+/* Values as they are. */
+SIMD_BODY void widen_values(const uint8_t *lines, enum tcb_format_id format, struct qmm_values *out)
+{
+	const size_t bytes = tcb_format_row(format)->block_bytes;
+	float values[QMM_ROWS][QMM_VALUES];
+	const uint8_t *row[QMM_ROWS];
+	for (size_t r = 0; r < QMM_ROWS; r++) {
+		const uint8_t *from = lines + r * tcb_lines_row_bytes(format);
+		row[r] = codes_kind(format) == TCB_CODES_F32 ? from : (const uint8_t *)values[r];
+		for (size_t i = 0; codes_kind(format) != TCB_CODES_F32 && i < QMM_VALUES; i += LANES)
+			v_store(values[r] + i, codes_kind(format) == TCB_CODES_F16
+						       ? v_from_f16(from + bytes * i)
+						       : v_from_bf16((const void *)(from + bytes * i)));
+	}
+	gather_words(row, 0, QMM_VALUES, (uint8_t *)out->w[0]);
+}
+
 SIMD_BODY void unpack_panel(const uint8_t *lines, enum tcb_format_id format, struct qmm_panel *out)
 {
 	const int spans = spans_of(format), runs = runs_of(format), steps = QMM_STEPS / runs;
+	if (tcb_is_expanded(format)) {
+		expand_panel(lines, format, out);
+		return;
+	}
 	for (int part = 0; part < PARTS; part++, lines += 4 * LANES) {
 		uint8_t *code = out->code[0] + part * 4 * LANES;
 		struct headers h;
@@ -111,7 +187,15 @@ SIMD_BODY void unpack_panel(const uint8_t *lines, enum tcb_format_id format, str
 /* Each value is rounded once, as tcb_dequantize() does it: scale * code and offset * min are exact. */
 SIMD_BODY void unpack_values(const uint8_t *lines, enum tcb_format_id format, struct qmm_values *out)
 {
-	const int spans = spans_of(format), runs = runs_of(format), steps = QMM_STEPS / runs;
+	const int spans = spans_of(format), runs = tcb_is_float(format) ? 8 : runs_of(format), steps = QMM_STEPS / runs;
+	if (tcb_is_expanded(format)) {
+		expand_values(lines, format, out);
+		return;
+	}
+	if (tcb_is_float(format)) {
+		widen_values(lines, format, out);
+		return;
+	}
 	for (int part = 0; part < PARTS; part++, lines += 4 * LANES) {
 		float *w = out->w[0] + part * LANES;
 		struct headers h;
@@ -140,4 +224,7 @@ SIMD_BODY void unpack_values(const uint8_t *lines, enum tcb_format_id format, st
 }
 
 TCB_FORMAT_LIST(QMM_UNPACKER_FUNCTIONS)
-const struct qmm_unpacker SIMD_NAME(qmm_unpackers)[TCB_FORMAT_COUNT] = { TCB_FORMAT_LIST(QMM_UNPACKER) };
+TCB_FORMAT_CODE_LIST(QMM_PANEL_FUNCTION)
+const struct qmm_unpacker SIMD_NAME(qmm_unpackers)[TCB_FORMAT_COUNT] = {
+	TCB_FORMAT_CODE_LIST(QMM_UNPACKER) TCB_FORMAT_FLOAT_ROWS(QMM_FLOAT_UNPACKER)
+};

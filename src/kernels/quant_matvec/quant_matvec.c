@@ -109,33 +109,49 @@ static size_t pack_rows(const struct tcb_op *op, enum tcb_layout layout)
 #define SUMMARY_swiglu_matvec ": silu of a gate's rows x activations, times up's rows x activations"
 #define SUMMARY_rmsnorm_swiglu_matvec ": silu of gate's rows, times up's rows, of rmsnorm of activations"
 
-/* The ops differ in format, in what they are fused with, and in kernels. */
-#define OP(kind, has_norm_, is_gated_, id, op, own_, exact_)                                          \
-	const struct tcb_op tcb_op_##op##_##kind = {                                                  \
-		.name = #op "_" #kind,                                                                \
-		.summary = #id SUMMARY_##kind,                                                        \
-		.shape_form = "MxNxK",                                                                \
-		.format = &tcb_formats[TCB_FORMAT_##id],                                              \
-		.member = &(const struct qmv_kind){ has_norm_, is_gated_, own_ },                     \
-		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_F16 | 1u << TCB_CONTRACT_Q8, \
-		.default_contract = TCB_CONTRACT_Q8,                                                  \
-		.default_shapes = default_shapes,                                                     \
-		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),            \
-		.side = TCB_SIDES(&qmv_##op##_##kind##_cpu, &qmv_##op##_##kind##_gpu,                 \
-				  has_norm_ || is_gated_ ? NULL : &qmv_##op##_wgsl),                  \
-		.check_shape = qmv_check_shape,                                                       \
-		.operands = qmv_operands,                                                             \
-		.fill = qmv_fill,                                                                     \
-		.reference = qmv_reference,                                                           \
-		.exact = has_norm_ || is_gated_ ? NULL : exact_,                                      \
-		.flops = qmv_flops,                                                                   \
-		.traffic = tcb_quant_traffic,                                                         \
-		.rules_of = has_norm_ || is_gated_ ? #op "_matvec" : NULL,                            \
-		.pack = pack,                                                                         \
-		.unpack = unpack,                                                                     \
-		.pack_rows = pack_rows,                                                               \
+/* The ops differ in format, in what they are fused with, in kernels, and in the contracts and devices that have them.
+ */
+enum {
+	OF_FLOATS = 1 << TCB_CONTRACT_F32,
+	ON_CPUS = OF_FLOATS | 1 << TCB_CONTRACT_Q8,
+	EVERYWHERE = ON_CPUS | 1 << TCB_CONTRACT_F16,
+};
+#define OP(kind, has_norm_, is_gated_, id, op, own_, exact_, contracts_, gpu_, wgsl_)                         \
+	const struct tcb_op tcb_op_##op##_##kind = {                                                          \
+		.name = #op "_" #kind,                                                                        \
+		.summary = #id SUMMARY_##kind,                                                                \
+		.shape_form = "MxNxK",                                                                        \
+		.format = &tcb_formats[TCB_FORMAT_##id],                                                      \
+		.member = &(const struct qmv_kind){ has_norm_, is_gated_, own_ },                             \
+		.contracts = contracts_,                                                                      \
+		.default_contract = (contracts_) >> TCB_CONTRACT_Q8 & 1 ? TCB_CONTRACT_Q8 : TCB_CONTRACT_F32, \
+		.default_shapes = default_shapes,                                                             \
+		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),                    \
+		.side = TCB_SIDES(&qmv_##op##_##kind##_cpu, gpu_, wgsl_),                                     \
+		.check_shape = qmv_check_shape,                                                               \
+		.operands = qmv_operands,                                                                     \
+		.fill = qmv_fill,                                                                             \
+		.reference = qmv_reference,                                                                   \
+		.exact = has_norm_ || is_gated_ ? NULL : exact_,                                              \
+		.flops = qmv_flops,                                                                           \
+		.traffic = tcb_quant_traffic,                                                                 \
+		.rules_of = has_norm_ || is_gated_ ? #op "_matvec" : NULL,                                    \
+		.pack = pack,                                                                                 \
+		.unpack = unpack,                                                                             \
+		.pack_rows = pack_rows,                                                                       \
 	};
-#define OPS_OWN(id, name, op, ...) QMV_KINDS(OP, id, op, &op##_own, op##_exact)
-#define OPS(id, name, op, ...) QMV_KINDS(OP, id, op, NULL, NULL)
+#define OP_OF_FIELDS(kind, has_norm_, is_gated_, id, op, own_, exact_)                             \
+	OP(kind, has_norm_, is_gated_, id, op, own_, exact_, EVERYWHERE, &qmv_##op##_##kind##_gpu, \
+	   has_norm_ || is_gated_ ? NULL : &qmv_##op##_wgsl)
+#define OP_EXPANDED(kind, has_norm_, is_gated_, id, op) \
+	OP(kind, has_norm_, is_gated_, id, op, NULL, NULL, ON_CPUS, NULL, NULL)
+#define OP_OF_FLOATS(kind, has_norm_, is_gated_, id, op) \
+	OP(kind, has_norm_, is_gated_, id, op, NULL, NULL, OF_FLOATS, NULL, NULL)
+#define OPS_OWN(id, name, op, ...) QMV_KINDS(OP_OF_FIELDS, id, op, &op##_own, op##_exact)
+#define OPS(id, name, op, ...) QMV_KINDS(OP_OF_FIELDS, id, op, NULL, NULL)
+#define OPS_EXPANDED(id, name, op, ...) QMV_KINDS(OP_EXPANDED, id, op)
+#define OPS_OF_FLOATS(id, name, op, ...) QMV_KINDS(OP_OF_FLOATS, id, op)
 TCB_FORMAT_OWN_ROWS(OPS_OWN)
 TCB_FORMAT_SHARED_ROWS(OPS)
+TCB_FORMAT_EXPANDED_ROWS(OPS_EXPANDED)
+TCB_FORMAT_FLOAT_ROWS(OPS_OF_FLOATS)

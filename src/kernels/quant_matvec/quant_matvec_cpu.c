@@ -71,11 +71,13 @@ static struct space space_of(const struct tcb_plan *plan)
  * that, the reduction over at most 16 lanes (4 in pairs, 8 in sequence).  A lane takes at most 8 vectors of codes and
  * two sums of offsets a superblock (of four lanes 8, and their sum with another 8 and four sums), the scalar kernels 16
  * runs with a product, a difference and a product each; the sums of 32 activations, or of products in a run, 32; one
- * for each k-step.
+ * for each k-step.  Values as they are: 16 in each sum, the scalar kernels all in one.
  */
 static double shared_chain(const struct tcb_plan *plan)
 {
 	const size_t k = plan->problem.shape.k, steps = k / plan->geometry.tile[TCB_MIDI].k;
+	if (tcb_is_float(plan->problem.op->format->id) && plan->variant->isa == TCB_ISA_SCALAR)
+		return (double)(2 * k + steps);
 	return (double)(16 * tcb_div_up(k, QMV_SUPER) + (plan->problem.contract == TCB_CONTRACT_Q8 ? 12 : 44) + steps);
 }
 
@@ -298,7 +300,8 @@ static void prepare_tokens(void *ctx, size_t tile, unsigned thread)
 
 /*
  * The activations of one token into the workspace: 0.6 us for 4096 values with AVX-512.  Native kernels take
- * four codes of a row to a lane, those of r16 one activation for all lanes.
+ * four codes of a row to a lane, those of r16 one activation for all lanes, but of expanded formats;
+ * those of values as they are take activations so, too.
  */
 static void prepare(void *ctx, size_t token, unsigned thread)
 {
@@ -307,7 +310,8 @@ static void prepare(void *ctx, size_t token, unsigned thread)
 	const struct tcb_format *format = plan->problem.op->format;
 	const size_t k = plan->problem.shape.k, superblocks = tcb_div_up(k, QMV_SUPER);
 	const int q8 = plan->problem.contract == TCB_CONTRACT_Q8;
-	const int as_they_are = plan->variant->layout != TCB_LAYOUT_NATIVE;
+	const int as_they_are = tcb_is_float(format->id) ||
+				(plan->variant->layout != TCB_LAYOUT_NATIVE && !tcb_is_expanded(format->id));
 	const float *x = normed(job, token);
 	void *out = job->prepared + token * superblocks * job->x_bytes;
 	(void)thread;
@@ -383,6 +387,13 @@ static void qmv_run(const struct tcb_plan *plan, void *const operand[], void *wo
 		TCB_VARIANT_TABLE, qmv_##op##_##kind) TCB_ISAS_DOTS(TCB_VARIANT_TABLE, qmv_few_##op##_##kind) NULL };
 #define LISTS(id, name, op, ...) QMV_KINDS(LIST, op)
 TCB_FORMAT_SHARED_ROWS(LISTS)
+
+/* Register tiles do not take the lines of these. */
+#define LIST_OF_ROWS(kind, has_norm, is_gated, op) \
+	TCB_VARIANT_TABLES(qmv_##op##_##kind##_variants, TCB_ISAS_BYTES, qmv_##op##_##kind)
+#define LISTS_OF_ROWS(id, name, op, ...) QMV_KINDS(LIST_OF_ROWS, op)
+TCB_FORMAT_EXPANDED_ROWS(LISTS_OF_ROWS)
+TCB_FORMAT_FLOAT_ROWS(LISTS_OF_ROWS)
 
 #define SIDE(kind, has_norm, is_gated, op)                \
 	const struct tcb_side qmv_##op##_##kind##_cpu = { \

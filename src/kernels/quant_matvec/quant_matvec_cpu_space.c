@@ -44,6 +44,8 @@ const char *qmv_geometry_refused(const struct tcb_problem *problem, const struct
 		return "macro.k must be the problem's K: threads share rows, not the reduction";
 	if (micro->k != block)
 		return block == QMV_SUPER ? "micro.k must be 256, one block of the weights"
+		       : block == 1       ? "micro.k must be 1, one value of the weights"
+		       : block == 64      ? "micro.k must be 64, one block of the weights"
 					  : "micro.k must be 32, one block of the weights";
 	if (!midi->k || (midi->k % QMV_SUPER && midi->k != shape->k) || macro->k % midi->k)
 		return "midi.k must be a multiple of 256 that divides K, or K";
@@ -257,9 +259,10 @@ static void footprint(const struct tcb_problem *problem, const struct tcb_target
 	memset(out, 0, sizeof(*out));
 	out->k_multiple = out->k_step_multiple = format->block_values;
 	/* Blocks keep 2-byte accesses aligned; group blocks are multiples of 32 or 64. */
+	const size_t unit = native ? format->block_bytes : block;
 	out->element_bytes = 1;
-	out->alignment_bytes = out->vector_bytes = block % 64 == 0           ? 64
-						   : block % 32 == 0         ? 32
+	out->alignment_bytes = out->vector_bytes = unit % 64 == 0            ? 64
+						   : unit % 32 == 0          ? 32
 						   : any                     ? any->alignment
 						   : format->block_bytes % 2 ? 1
 									     : 2;

@@ -622,4 +622,4 @@ static enum tcb_status qmv_emit(const struct tcb_problem *problem, const struct 
 		.emit = qmv_emit                                                                                    \
 	};
 #define SIDES(id, name, op, ...) QMV_KINDS(SIDE, op)
-TCB_FORMAT_LIST(SIDES)
+TCB_FORMAT_FIELD_LIST(SIDES)

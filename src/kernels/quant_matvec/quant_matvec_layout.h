@@ -59,11 +59,11 @@ static inline size_t qmv_super_bytes(enum tcb_format_id format)
 }
 
 /*
- * 256 activations as tcb_quant_codes() gives them, for the shared kernels.  d is that of each run of 32 values of
- * formats whose activations are scaled by 32, the superblock's everywhere otherwise.  start[i] is -centre times the sum
+ * 256 activations as tcb_quant_codes() gives them, for the shared kernels.  d is that of each run of formats whose
+ * activations are scaled by 32, the superblock's everywhere otherwise.  start[i] is -centre times the sum
  * of codes 4 i to 4 i + 3: what integer sums of unsigned codes start from.  sums has the sums of the runs of 32 in its
- * upper half where the format has mins, zeros elsewhere; the sum of run r is 64 sums_high[r] + sums_low[r], too,
- * -32 <= sums_low < 32, for byte dot products.
+ * upper half where the format has mins, those of each run where an expanded format has offsets, zeros elsewhere; the
+ * sum of run r is 64 sums_high[r] + sums_low[r], too, -32 <= sums_low < 32, for byte dot products.
  */
 struct qmv_x8 {
 	_Alignas(64) int8_t q[QMV_SUPER];
@@ -77,7 +77,8 @@ struct qmv_x8 {
 /*
  * 256 activations for contract f32.  Vectors of L lanes multiply L words of four codes of a row: value 4 L g + 4 w + b
  * is x[4 L g + L b + w].  The scalar kernels and layout r16 want them as they are, L = 1.  sums[r] is what the scale of
- * run r is taken off with, centre times the run's sum; where the format has mins, sums[8 + r] is the sum of run r.
+ * run r is taken off with, centre times the run's sum; where the format has mins, sums[8 + r] is the sum of run r,
+ * where an expanded one has offsets sums[r].
  */
 struct qmv_x32 {
 	_Alignas(64) float x[QMV_SUPER];

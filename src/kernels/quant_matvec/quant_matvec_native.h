@@ -26,7 +26,7 @@
 enum {
 	NATIVE_ROWS_MAX = 8,
 	VECTORS = QMV_SUPER / VECTOR_BYTES,
-	SUPER_BYTES_MAX = 272,
+	SUPER_BYTES_MAX = 1024,
 	CHAINS = VECTORS > 8 ? 2 : 1, /* of sums in a superblock: no addition waits for more than eight others */
 };
 

@@ -47,6 +47,9 @@ enum {
 	SCALE_BYTES_SIX = 8
 };
 
+/* Whether there is a table, by what rows write for it. */
+enum { HAS_TCB_NO_TABLE = 0, HAS_TCB_MXFP4_TABLE = 1, HAS_TCB_IQ4_TABLE = 1 };
+
 #define FORMAT(id_, name, op, values, bytes_, run, bits, centre_, codes, codes_at, high_at, scales_, scales_at, d_at, \
 	       size, ...)                                                                                             \
 	[TCB_FORMAT_##id_] = {                                                                                        \
@@ -61,9 +64,9 @@ enum {
 		.log_run = LOG_RUN_##codes,                                                                           \
 		.centre = centre_,                                                                                    \
 		.has_mins = TCB_SCALES_##scales_ == TCB_SCALES_K,                                                     \
-		.table = TCB_SCALES_##scales_ > TCB_SCALES_BYTES ? tcb_formats[TCB_FORMAT_##id_].table : NULL,        \
+		.table = HAS_##__VA_ARGS__ ? tcb_formats[TCB_FORMAT_##id_].table : NULL,                              \
 	},
-static const struct qmv_format formats[TCB_FORMAT_COUNT] = { TCB_FORMAT_LIST(FORMAT) };
+static const struct qmv_format formats[TCB_FORMAT_COUNT] = { TCB_FORMAT_FIELD_LIST(FORMAT) };
 
 const struct qmv_format *qmv_format(const struct tcb_problem *problem)
 {

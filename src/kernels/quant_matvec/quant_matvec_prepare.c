@@ -21,24 +21,29 @@ static inline size_t least(size_t a, size_t b)
 void SIMD_NAME(qmv_prepare_q8)(const struct tcb_format *format, const float *x, size_t k, struct qmv_x8 *out)
 {
 	const int centre = qmv_centre(format->id);
-	const size_t group = tcb_quant_group(format);
+	const size_t group = tcb_quant_group(format), run = format->run_values;
+	const int is_expanded = tcb_is_expanded(format->id);
 	for (; k > 0; out++) {
 		const size_t values = least(k, QMV_SUPER);
 		memset(out, 0, sizeof(*out));
-		for (size_t g = 0; g < values; g += group)
-			tcb_quant_codes_inline(x + g, group, out->q + g, &out->d[g / group]);
-		for (size_t r = 1; group == QMV_SUPER && r < QMV_RUNS; r++)
-			out->d[r] = out->d[0];
+		for (size_t g = 0; g < values; g += group) {
+			float d;
+			tcb_quant_codes_inline(x + g, group, out->q + g, &d);
+			for (size_t r = g / run; r < (group == QMV_SUPER ? QMV_RUNS : (g + group) / run); r++)
+				out->d[r] = d;
+		}
 		for (size_t i = 0; i < QMV_SUPER / 4; i++) {
 			const int8_t *q = out->q + 4 * i;
 			out->start[i] = -centre * (q[0] + q[1] + q[2] + q[3]);
 		}
-		const size_t words = format->run_values / 4;
+		const size_t words = run / 4;
 		for (size_t r = 0; r < QMV_RUNS; r++) {
 			for (size_t i = words * r; i < words * (r + 1) && i < QMV_SUPER / 4; i++)
 				out->run_start[r] += out->start[i];
 		}
-		if (format->has_offsets) {
+		for (size_t r = 0; is_expanded && format->has_offsets && r < QMV_RUNS; r++)
+			out->sums[r] = (float)(out->run_start[r] / -centre);
+		if (!is_expanded && format->has_offsets) {
 			int sums[8];
 			sum_runs(out->q, sums);
 			for (size_t r = 0; r < 8; r++) {
@@ -49,6 +54,12 @@ void SIMD_NAME(qmv_prepare_q8)(const struct tcb_format *format, const float *x, 
 		x += values;
 		k -= values;
 	}
+}
+
+/* Sum of run R of COUNT values, 16 or 32. */
+static inline float sum_run(const float *x, size_t count, size_t r)
+{
+	return count == 16 ? sum_halves(x + 16 * r, 16) : sum_halves(x + 32 * r, 16) + sum_halves(x + 32 * r + 16, 16);
 }
 
 static inline void prepare_f32(const struct tcb_format *format, size_t lanes, const float *x, size_t k,
@@ -64,7 +75,10 @@ static inline void prepare_f32(const struct tcb_format *format, size_t lanes, co
 					out->x[first + lanes * b + w] = filled[first + 4 * w + b];
 		for (size_t r = 0; r < QMV_RUNS; r++) {
 			out->sums[r] = 0;
-			if (format->run_values == 16)
+			if (tcb_is_expanded(format->id)) {
+				if (format->has_offsets && r < QMV_SUPER / format->run_values)
+					out->sums[r] = sum_run(filled, format->run_values, r);
+			} else if (format->run_values == 16)
 				out->sums[r] = (float)format->centre * sum_halves(filled + 16 * r, 16);
 			else if (r < 8 && format->centre)
 				out->sums[r] = (float)format->centre *

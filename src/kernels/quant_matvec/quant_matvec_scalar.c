@@ -44,7 +44,8 @@ SIMD_INLINE void native_rows(const struct qmv_call *call, enum tcb_format_id id,
 			for (size_t i = 0, run = 0; i < format->block_values; i += format->run_values, run++) {
 				const size_t super = (k + i) / QMV_SUPER, at = (k + i) % QMV_SUPER;
 				sum += q8 ? run_q8(codes.code + i, format->run_values, codes.scale[run],
-						   codes.offset[run], x8[super].q + at, x8[super].d[at / 32])
+						   codes.offset[run], x8[super].q + at,
+						   x8[super].d[at / format->run_values])
 					  : run_f32(codes.code + i, format->run_values, codes.scale[run],
 						    codes.offset[run], x32[super].x + at);
 			}
@@ -63,6 +64,7 @@ SIMD_INLINE void native_rows(const struct qmv_call *call, enum tcb_format_id id,
 		native_rows(call, TCB_FORMAT_##id, 0);    \
 	}
 TCB_FORMAT_SHARED_ROWS(KERNELS)
+TCB_FORMAT_EXPANDED_ROWS(KERNELS)
 
 #define TABLE(kind, has_norm, is_gated, op, k)                               \
 	const struct tcb_variant SIMD_NAME(qmv_##op##_##kind)[] = {          \
@@ -74,3 +76,20 @@ TCB_FORMAT_SHARED_ROWS(KERNELS)
 	};
 #define TABLES(id, name, op, k, ...) QMV_KINDS(TABLE, op, k)
 TCB_FORMAT_SHARED_ROWS(TABLES)
+TCB_FORMAT_EXPANDED_ROWS(TABLES)
+
+/* Values as they are. */
+#define FLOAT_KERNEL(id, name, op, ...)                   \
+	static void op##_f32(const struct qmv_call *call) \
+	{                                                 \
+		native_rows(call, TCB_FORMAT_##id, 0);    \
+	}
+TCB_FORMAT_FLOAT_ROWS(FLOAT_KERNEL)
+#define FLOAT_TABLE(kind, has_norm, is_gated, op, k)                         \
+	const struct tcb_variant SIMD_NAME(qmv_##op##_##kind)[] = {          \
+		QMV_ROW(kind, op, k, f32, F32, native, NATIVE, 1, op##_f32), \
+		QMV_ROW(kind, op, k, f32, F32, native, NATIVE, 4, op##_f32), \
+		{ 0 },                                                       \
+	};
+#define FLOAT_TABLES(id, name, op, k, ...) QMV_KINDS(FLOAT_TABLE, op, k)
+TCB_FORMAT_FLOAT_ROWS(FLOAT_TABLES)

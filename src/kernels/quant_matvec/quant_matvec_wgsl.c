@@ -460,4 +460,4 @@ static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_
 		.space = &qmv_wgsl_space,                                                                    \
 		.emit = emit,                                                                                \
 	};
-TCB_FORMAT_LIST(SIDE)
+TCB_FORMAT_FIELD_LIST(SIDE)

@@ -47,7 +47,7 @@ extern const struct tcb_side_space qmv_wgsl_space;
 
 /* quant_matvec_wgsl.c: qXX_matvec alone has a side. */
 #define QMV_DECLARE_SIDE(id, name, op, ...) extern const struct tcb_side qmv_##op##_wgsl;
-TCB_FORMAT_LIST(QMV_DECLARE_SIDE)
+TCB_FORMAT_FIELD_LIST(QMV_DECLARE_SIDE)
 #undef QMV_DECLARE_SIDE
 
 #endif

@@ -199,6 +199,8 @@ static void write_load_scales(struct tcb_wgsl *w, const struct tcb_wgsl_weights 
 			tcb_wgsl_add(w, "stored.scales = vec2<u32>(from_byte(d_at + span * 2u), "
 					"from_byte(scales_at + span * 8u + part));\n");
 		break;
+	default: /* expanded formats have no kernels here */
+		break;
 	}
 }
 
@@ -348,6 +350,8 @@ static void write_decode_scales(struct tcb_wgsl *w, const struct tcb_wgsl_weight
 		else
 			tcb_wgsl_add(w, "let signed = bitcast<i32>(stored.scales.y << 24u) >> 24u;\n"
 					"out.scale = vec2<f32>(d * f32(signed));\n");
+		break;
+	default: /* expanded formats have no kernels here */
 		break;
 	}
 	if (f->centre)

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Micro-kernels of weights that are values (TCB_CODES_F16 and on), contract f32,
+ * generic over vector width.  FORMAT is a constant after inlining.  A row has as
+ * many sums as make 16 additions a superblock in each, whatever the vectors.
+ */
+#ifndef TCB_KERNELS_QUANT_MATVEC_FLOATS_H
+#define TCB_KERNELS_QUANT_MATVEC_FLOATS_H
+
+#include "kernels/quant_matvec/quant_matvec_native.h"
+
+#ifdef SIMD_HAS_BYTES
+
+enum { FLOAT_ROWS_MAX = 4, FLOAT_SUMS = 16 / LANES };
+
+SIMD_INLINE vfloat float_values(const uint8_t *p, enum tcb_format_id format, int v)
+{
+	if (codes_kind(format) == TCB_CODES_F16)
+		return v_from_f16(p + 2 * LANES * v);
+	if (codes_kind(format) == TCB_CODES_BF16)
+		return v_from_bf16((const void *)(p + 2 * LANES * v));
+	return v_from_bits(vi_load(p + 4 * LANES * v));
+}
+
+SIMD_INLINE void float_super(const uint8_t *const *row, enum tcb_format_id format, int rows, const struct qmv_x32 *x,
+			     vfloat *acc)
+{
+	SIMD_FOR (int v = 0; v < QMV_SUPER / LANES; v++) {
+		const vfloat xs = v_load(x->x + LANES * v);
+		SIMD_FOR (int r = 0; r < rows; r++) {
+			vfloat *sum = &acc[r * FLOAT_SUMS + v % FLOAT_SUMS];
+			*sum = v_fma(float_values(row[r], format, v), xs, *sum);
+		}
+	}
+}
+
+/* ROWS rows as stored. */
+SIMD_BODY void float_rows(const struct qmv_call *call, enum tcb_format_id format, int rows, int hint)
+{
+	const size_t bytes = qmv_super_bytes(format), whole = call->values / QMV_SUPER;
+	const struct qmv_stages stages = qmv_stages(call, bytes);
+	const struct qmv_x32 *x = call->x;
+	const uint8_t *row[FLOAT_ROWS_MAX];
+	vfloat acc[FLOAT_ROWS_MAX * FLOAT_SUMS];
+	assert(call->rows <= (size_t)rows && rows <= FLOAT_ROWS_MAX);
+	SIMD_FOR (int r = 0; r < rows; r++) {
+		/* Rows past the edge compute the last one again; nothing outside the weights is read. */
+		const size_t at = (size_t)r < call->rows ? (size_t)r : call->rows - 1;
+		row[r] = call->weights + at * call->row_bytes;
+	}
+	SIMD_FOR (int i = 0; i < rows * FLOAT_SUMS; i++)
+		acc[i] = v_set(0);
+	for (size_t b = 0; b < whole; b++) {
+		const struct qmv_offsets ahead = qmv_offsets(&stages, b);
+		SIMD_FOR (int r = 0; r < rows; r++)
+			qmv_prefetch_lines(row[r], bytes / QMV_LINE, ahead, hint);
+		float_super(row, format, rows, x + b, acc);
+		SIMD_FOR (int r = 0; r < rows; r++)
+			row[r] += bytes;
+	}
+	if (whole < call->blocks) { /* what is left of the rows, filled up with zeros */
+		const size_t left = bytes * (call->values % QMV_SUPER) / QMV_SUPER;
+		uint8_t filled[FLOAT_ROWS_MAX][SUPER_BYTES_MAX] = { { 0 } };
+		SIMD_FOR (int r = 0; r < rows; r++) {
+			memcpy(filled[r], row[r], left);
+			row[r] = filled[r];
+		}
+		float_super(row, format, rows, x + whole, acc);
+	}
+	SIMD_FOR (int r = 0; r < rows; r++) {
+		if ((size_t)r >= call->rows)
+			break;
+		SIMD_FOR (int i = 1; i < FLOAT_SUMS; i++)
+			acc[r * FLOAT_SUMS] = v_add(acc[r * FLOAT_SUMS], acc[r * FLOAT_SUMS + i]);
+		const float value = v_reduce_add(acc[r * FLOAT_SUMS]);
+		call->y[r] = call->accumulate ? call->y[r] + value : value;
+	}
+}
+
+#endif
+#endif
