@@ -122,6 +122,16 @@ SIMD_INLINE void expand_put_signed(int8_t *code, uint64_t a, uint64_t b, uint64_
 	_mm256_storeu_si256((__m256i *)code, result);
 }
 
+/* Sums of bytes, four times eight. */
+SIMD_INLINE void expand_put_sums(int8_t *code, const uint64_t eights[4], const uint64_t more[4])
+{
+	const __m256i all = _mm256_setr_epi64x((long long)eights[0], (long long)eights[1], (long long)eights[2],
+					       (long long)eights[3]);
+	const __m256i with =
+		_mm256_setr_epi64x((long long)more[0], (long long)more[1], (long long)more[2], (long long)more[3]);
+	_mm256_storeu_si256((__m256i *)code, _mm256_add_epi8(all, with));
+}
+
 #else
 
 /* Eight bytes are one number where none carries into the next. */
@@ -147,6 +157,13 @@ SIMD_INLINE void expand_put_signed(int8_t *code, uint64_t a, uint64_t b, uint64_
 		const uint64_t minus = tcb_bit_masks[signs >> 8 * i & 255];
 		expand_put(code + 8 * i, (eights[i] ^ minus) + (minus & expand_each(1)));
 	}
+}
+
+SIMD_INLINE void expand_put_sums(int8_t *code, const uint64_t eights[4], const uint64_t more[4])
+{
+	const uint64_t low = expand_each(0x7f);
+	SIMD_FOR (int i = 0; i < 4; i++)
+		expand_put(code + 8 * i, ((eights[i] & low) + (more[i] & low)) ^ ((eights[i] ^ more[i]) & ~low));
 }
 
 #endif
@@ -296,15 +313,16 @@ SIMD_INLINE void expand_iq2_xs(const uint8_t *block, int8_t *code, float *scale,
 	for (int pair = 0; pair < 8; pair++, code += 32) {
 		const uint64_t words = expand_eight(block + 2 + 8 * pair);
 		const unsigned scales = block[66 + pair];
-		uint64_t eight[4];
-		uint32_t signs = 0;
-		SIMD_FOR (int i = 0; i < 4; i++) {
+		uint64_t eight[4], signs = words >> 9 & UINT64_C(0x007f007f007f007f), odd = signs ^ signs >> 4;
+		SIMD_FOR (int i = 0; i < 4; i++)
 			eight[i] = tcb_grid_iq2_xs[words >> 16 * i & 511];
-			signs |= (uint32_t)(words >> (16 * i + 9) & 127) << 7 * i;
-		}
+		odd ^= odd >> 2;
+		odd ^= odd >> 1;
+		signs |= (odd & UINT64_C(0x0001000100010001)) << 7;
+		signs = (signs | signs >> 8) & UINT64_C(0x0000ffff0000ffff);
 		scale[2 * pair] = expand_quarter(d, scales & 15);
 		scale[2 * pair + 1] = expand_quarter(d, scales >> 4);
-		expand_put_signed(code, eight[0], eight[1], eight[2], eight[3], expand_sevens(signs));
+		expand_put_signed(code, eight[0], eight[1], eight[2], eight[3], (uint32_t)(signs | signs >> 16));
 	}
 }
 
@@ -324,12 +342,10 @@ SIMD_INLINE void expand_iq2_xxs(const uint8_t *block, int8_t *code, float *scale
 
 /* --- grids of -1, 0 and 1, all of them an eighth more or less: codes are eighths --- */
 
-/* The entry at PLACE and an eighth, IS_LESS: less one. */
-SIMD_INLINE uint64_t expand_eighths(unsigned place, unsigned is_less)
+/* An eighth, IS_LESS: less one, in eight bytes. */
+SIMD_INLINE uint64_t expand_eighth(unsigned is_less)
 {
-	const uint64_t grid = tcb_grid_iq1[place], more = is_less ? ~UINT64_C(0) : expand_each(1);
-	const uint64_t low = expand_each(0x7f);
-	return ((grid & low) + (more & low)) ^ ((grid ^ more) & ~low);
+	return is_less ? ~UINT64_C(0) : expand_each(1);
 }
 
 /* A word for a run: three bits more of each place, three of scale, and whether it is less. */
@@ -340,39 +356,58 @@ SIMD_INLINE void expand_iq1_s(const uint8_t *block, int8_t *code, float *scale, 
 	(void)offset;
 	for (int run = 0; run < 8; run++, places += 4, code += 32) {
 		const unsigned word = expand_two(block + 34 + 2 * run);
+		uint64_t eight[4], more[4];
+		SIMD_FOR (int i = 0; i < 4; i++) {
+			eight[i] = tcb_grid_iq1[places[i] | (word >> 3 * i & 7) << 8];
+			more[i] = expand_eighth(word >> 15);
+		}
 		scale[run] = d * (float)(2 * (word >> 12 & 7) + 1) * 0.125f;
-		SIMD_FOR (int i = 0; i < 4; i++)
-			expand_put(code + 8 * i, expand_eighths(places[i] | (word >> 3 * i & 7) << 8, word >> 15));
+		expand_put_sums(code, eight, more);
 	}
 }
 
 /* A nibble for a place: three bits more, and whether it is less.  Words of four scales of three bits, and of d. */
 SIMD_INLINE void expand_iq1_m(const uint8_t *block, int8_t *code, float *scale, float *offset)
 {
-	const uint8_t *places = block, *high = block + 32, *words = block + 48;
+	const uint8_t *places = block, *words = block + 48;
 	const unsigned half = expand_two(words) >> 12 | (expand_two(words + 2) >> 8 & 0xf0) |
 			      (expand_two(words + 4) >> 4 & 0xf00) | (expand_two(words + 6) & 0xf000);
 	const uint8_t bytes[2] = { (uint8_t)half, (uint8_t)(half >> 8) };
 	const float d = expand_half(bytes);
 	(void)offset;
-	for (int run = 0; run < 16; run++, places += 2, high++, code += 16) {
-		scale[run] = d * (float)(2 * (expand_two(words + run / 4 * 2) >> run % 4 * 3 & 7) + 1) * 0.125f;
-		expand_put(code, expand_eighths(places[0] | (*high & 7u) << 8, *high >> 3 & 1));
-		expand_put(code + 8, expand_eighths(places[1] | (*high & 0x70u) << 4, *high >> 7));
+	for (int pair = 0; pair < 8; pair++, places += 4, code += 32) {
+		const unsigned high = expand_two(block + 32 + 2 * pair);
+		const unsigned scales = expand_two(words + pair / 2 * 2) >> pair % 2 * 6;
+		uint64_t eight[4], more[4];
+		SIMD_FOR (int i = 0; i < 4; i++) {
+			eight[i] = tcb_grid_iq1[places[i] | (high >> 4 * i & 7) << 8];
+			more[i] = expand_eighth(high >> (4 * i + 3) & 1);
+		}
+		scale[2 * pair] = d * (float)(2 * (scales & 7) + 1) * 0.125f;
+		scale[2 * pair + 1] = d * (float)(2 * (scales >> 3 & 7) + 1) * 0.125f;
+		expand_put_sums(code, eight, more);
 	}
 }
 
 /* --- NVFP4: four scales, then for each 16 values 8 bytes, low nibbles first --- */
 
-/* Half of an unsigned E4M3, since codes are twice E2M1; the largest is no number, and counts as 0. */
-SIMD_INLINE float expand_e4m3(uint8_t byte)
+/* Half of four unsigned E4M3, since codes are twice E2M1; the largest is no number, and counts as 0.  Seven bits up
+ * they are halves, 2^-8 of what they are. */
+SIMD_INLINE void expand_e4m3(const uint8_t *at, float out[4])
 {
-	const uint32_t magnitude = byte & 0x7f, bits = (magnitude << 20) + (119u << 23);
-	float value;
-	memcpy(&value, &bits, sizeof(value));
-	if (magnitude < 8)
-		value = (float)magnitude * 0x1p-10f;
-	return byte == 0x7f ? 0 : value;
+#if defined(__AVX2__)
+	const __m128i bytes = _mm_cvtepu8_epi32(_mm_cvtsi32_si128((int)expand_four(at)));
+	const __m128i halves = _mm_slli_epi32(_mm_and_si128(bytes, _mm_set1_epi32(0x7f)), 7);
+	const __m128 value = _mm_mul_ps(_mm_cvtph_ps(_mm_packus_epi32(halves, halves)), _mm_set1_ps(0x1p7f));
+	const __m128i is_none = _mm_cmpeq_epi32(bytes, _mm_set1_epi32(0x7f));
+	_mm_storeu_ps(out, _mm_andnot_ps(_mm_castsi128_ps(is_none), value));
+#else
+	for (int i = 0; i < 4; i++) {
+		const unsigned half = (at[i] & 0x7fu) << 7;
+		const uint8_t bytes[2] = { (uint8_t)half, (uint8_t)(half >> 8) };
+		out[i] = at[i] == 0x7f ? 0 : expand_half(bytes) * 0x1p7f;
+	}
+#endif
 }
 
 /* Nibbles of EIGHT bytes, low ones first, as codes of TABLE. */
@@ -396,10 +431,9 @@ SIMD_INLINE void expand_table(const uint8_t *eight, const int8_t *table, int8_t 
 SIMD_INLINE void expand_nvfp4(const uint8_t *block, int8_t *code, float *scale, float *offset)
 {
 	(void)offset;
-	SIMD_FOR (int run = 0; run < 4; run++) {
-		scale[run] = expand_e4m3(block[run]);
+	expand_e4m3(block, scale);
+	SIMD_FOR (int run = 0; run < 4; run++)
 		expand_table(block + 4 + 8 * run, tcb_format_row(TCB_FORMAT_NVFP4)->table, code + 16 * run);
-	}
 }
 
 /* The function of format ID, which is a constant after inlining. */
