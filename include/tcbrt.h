@@ -197,7 +197,9 @@ struct tcbrt_query {
 	/* Of tcbrt_plan_create: the weights are packed already, in this layout (tcbrt_plan_info.layout of another plan
 	 * of the same weight format, n and k): only kernels that read it are planned.  NULL: any. */
 	const char *layout;
-	const char *words; /* of attention: "h32/8,b4", as in tcbtune's --shape (tcbtune help shapes); NULL: none */
+	/* Of attention, "h32/8,b4", and of mixtures, "e128/8", as in tcbtune's --shape (tcbtune help shapes); NULL:
+	 * none */
+	const char *words;
 	/* This geometry and no other, whatever is stored: its text as tcbtune and struct tcbrt_tuning print it, for A/B
 	 * tests in the program itself.  It must be legal for the shape and device; else TCBRT_E_USAGE, and the message
 	 * names the constraint that it breaks and the nearest legal change.  With threads == 0 the geometry's own
@@ -218,7 +220,8 @@ struct tcbrt_query {
  *
  * NEAREST: another shape was tuned.  Among the shapes whose m, n and k are each within a factor of 4, the one nearest
  * in log2(m), log2(n), log2(k) is taken; of attention and rope_append the number of KV heads of all sequences is such a
- * size in place of k, and k (the size of a head), query heads for each KV head and all other words are the same.  In
+ * size in place of k, and k (the size of a head), query heads for each KV head and all other words are the same; of
+ * mixtures the numbers of experts are, however tokens spread over them.  In
  * the hot state both must fit the same caches.  A small gain at one shape may be a loss at another.  So the winner must
  * be the best of at least 20 candidates, and must be measured against the default of today; the lower end of the 95 %
  * interval of its speedup over it must be at least 1.02, and 0.05 more for each doubling between the shapes.  Tiles
@@ -340,6 +343,8 @@ enum tcbrt_role { TCBRT_ROLE_INPUT = 0, TCBRT_ROLE_WEIGHTS = 1, TCBRT_ROLE_OUTPU
  * One operand, a dense row-major matrix.  Their order:
  *
  *     quantised products (q4k_matvec, ...)   weights N x K, x M x K, y M x N
+ *     of experts (q4k_experts_matmul, ...)   weights, x, y, ids; of experts_swiglu gate, x, y, ids, up; of experts_sum
+ *                                            weights, x, y, ids, factors
  *     matmul_f32, _f16, _bf16                a M x K, b K x N, c M x N
  *     softmax                                x M x N, y M x N
  *     rmsnorm, layernorm                     x M x N, w N, (layernorm: b N,) y M x N
@@ -355,6 +360,12 @@ enum tcbrt_role { TCBRT_ROLE_INPUT = 0, TCBRT_ROLE_WEIGHTS = 1, TCBRT_ROLE_OUTPU
  * where each 16 tokens of a sequence are.  examples/attention.c.
  * rope_append has three outputs, each where the caller wants it: q has a row for each new token, k and v are the caches
  * as attention reads them, of which the new tokens' rows are written and the others left as they are.
+ *
+ * Experts: with words e128/8 weights are 128 matrices N x K one after another, and ids (i32, M x 8) say which of them
+ * each token uses at the time of the call: one plan serves any routing.  y has a row for each token and expert that it
+ * uses, x one for each token, or with the word each, and of experts_sum, likewise for each of both; y of experts_sum
+ * has one for each token, the sum of its products times factors (f32, M x 8).  For an id that is not 0 to 127 nothing
+ * is read, and its product counts as zeros.
  *
  * An op may have several outputs, and several operands of weights, each packed by itself.
  */

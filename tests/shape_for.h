@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Shapes that an op takes, made of three sizes: k is left out where there is none;
- * where the shape has words, it is of a few query tokens and heads, and n says which
- * others there are.
+ * where the shape has words, it is of a few query tokens and heads, or of experts, and
+ * n says which others there are.
  */
 #ifndef TCB_TESTS_SHAPE_FOR_H
 #define TCB_TESTS_SHAPE_FOR_H
@@ -21,6 +21,15 @@ static inline struct tcb_shape shape_for(const struct tcb_op *op, struct tcb_sha
 	if (!op->words)
 		return shape;
 	shape.m = 1 + (shape.m - 1) % 8;
+	if (op->words >> TCB_WORD_EXPERTS & 1u) {
+		static const char *const routings[] = { "", ",even", ",one", ",zipf2.0" };
+		shape.k = 256 * (1 + shape.k / 256 % 3);
+		snprintf(text, sizeof text, "e6/%zu%s%s", 1 + shape.n % 3, routings[shape.n % 4],
+			 op->words >> TCB_WORD_EACH & 1u && shape.n % 2 ? ",each" : "");
+		if (tcb_words_parse(text, &shape.words, NULL) != TCB_OK)
+			abort();
+		return shape;
+	}
 	shape.k = 32 * (1 + shape.k / 32 % 8);
 	int length = snprintf(text, sizeof text, "h6/%d,b%zu", shape.n % 2 ? 2 : 1, 1 + shape.n % 3);
 	for (unsigned i = TCB_WORD_SEQUENCES + 1; i < TCB_WORD_COUNT; i++)

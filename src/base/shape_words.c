@@ -17,10 +17,10 @@ const struct tcb_word_row tcb_word_rows[TCB_WORD_COUNT] = {
 #undef ROW
 };
 
-const struct tcb_word_row *tcb_word_divisor(enum tcb_word word)
+const struct tcb_word_row *tcb_word_second(enum tcb_word word)
 {
 	const unsigned next = word + 1;
-	return next < TCB_WORD_COUNT && tcb_word_rows[next].kind == TCB_WORD_DIVISOR ? &tcb_word_rows[next] : NULL;
+	return next < TCB_WORD_COUNT && tcb_word_is_second(&tcb_word_rows[next]) ? &tcb_word_rows[next] : NULL;
 }
 
 static uint32_t word_of(const struct tcb_words *words, enum tcb_word word)
@@ -61,6 +61,24 @@ static uint32_t read_number(const char **text, uint32_t least, uint32_t most)
 	return value >= least && value <= most ? (uint32_t)value : 0;
 }
 
+/* The same with a decimal, "1.5", ten times as much. */
+static uint32_t read_tenths(const char **text, uint32_t least, uint32_t most)
+{
+	const char *at = *text;
+	if (!isdigit((unsigned char)at[0]) || at[1] != '.' || !isdigit((unsigned char)at[2]))
+		return 0;
+	*text += 3;
+	const uint32_t value = 10 * (uint32_t)(at[0] - '0') + (uint32_t)(at[2] - '0');
+	return value >= least && value <= most ? value : 0;
+}
+
+static uint32_t read_of(const char **text, const struct tcb_word_row *row)
+{
+	return row->kind == TCB_WORD_FLAG     ? 1
+	       : row->kind == TCB_WORD_TENTHS ? read_tenths(text, row->least, row->most)
+					      : read_number(text, row->least, row->most);
+}
+
 /* Does TEXT begin with WORD?  A letter of a number may be that of other words, too. */
 static int begins(const char *text, const struct tcb_word_row *word)
 {
@@ -71,24 +89,27 @@ static int begins(const char *text, const struct tcb_word_row *word)
 					   : isdigit((unsigned char)text[length]);
 }
 
-/* WORD, with which *TEXT begins and which is moved past it, and its divisor. */
+/* WORD, with which *TEXT begins and which is moved past it, and its second number. */
 static int read_value(const char **text, unsigned word, struct tcb_words *out)
 {
-	const struct tcb_word_row *row = &tcb_word_rows[word], *divisor = tcb_word_divisor(word);
+	const struct tcb_word_row *row = &tcb_word_rows[word], *second = tcb_word_second(word);
 	*text += strlen(row->text);
-	const uint32_t value = row->kind == TCB_WORD_FLAG ? 1 : read_number(text, row->least, row->most);
+	const uint32_t value = read_of(text, row);
 	if (!value || word_of(out, word))
 		return -1;
 	set(out, word, value);
-	if (!divisor)
+	if (!second)
 		return 0;
-	return !begins(*text, divisor) || read_value(text, word + 1, out) || value % word_of(out, word + 1) ? -1 : 0;
+	if (!begins(*text, second) || read_value(text, word + 1, out))
+		return -1;
+	const uint32_t other = word_of(out, word + 1);
+	return (second->kind == TCB_WORD_DIVISOR ? value % other != 0 : other > value) ? -1 : 0;
 }
 
 static int read_word(const char **text, struct tcb_words *out)
 {
 	for (unsigned i = 0; i < TCB_WORD_COUNT; i++)
-		if (tcb_word_rows[i].kind != TCB_WORD_DIVISOR && begins(*text, &tcb_word_rows[i]))
+		if (!tcb_word_is_second(&tcb_word_rows[i]) && begins(*text, &tcb_word_rows[i]))
 			return read_value(text, i, out);
 	return -1;
 }
@@ -125,7 +146,7 @@ enum tcb_status tcb_words_parse(const char *text, struct tcb_words *out, struct 
 	tcb_words_list(~0u, known);
 	return tcb_fail(err, TCB_E_USAGE,
 			"invalid words of a shape '%.80s': give words such as %s, each once; the first number of h is "
-			"a multiple of the second (tcbtune help shapes)",
+			"a multiple of the second, that of e not below it (tcbtune help shapes)",
 			text, known);
 }
 
@@ -139,10 +160,12 @@ void tcb_words_print(const struct tcb_words *words, char out[TCB_WORDS_TEXT_MAX]
 		if (!value || value == row->unsaid || !word_of(words, row->with))
 			continue;
 		char number[16] = "";
-		if (row->kind != TCB_WORD_FLAG)
+		if (row->kind == TCB_WORD_TENTHS)
+			snprintf(number, sizeof number, "%u.%u", value / 10, value % 10);
+		else if (row->kind != TCB_WORD_FLAG)
 			snprintf(number, sizeof number, "%u", value);
 		length += snprintf(out + length, (size_t)(TCB_WORDS_TEXT_MAX - length), "%s%s%s",
-				   length && row->kind != TCB_WORD_DIVISOR ? "," : "", row->text, number);
+				   length && !tcb_word_is_second(row) ? "," : "", row->text, number);
 	}
 }
 

@@ -19,8 +19,9 @@
 /*
  * X(ID, field, type, kind, text, with, least, most, unsaid, example, help), in the order of the canonical text, which
  * is a key in databases: rows do not change places.
- * - kind: NUMBER: TEXT is a letter, and a number from LEAST to MOST follows; DIVISOR: so it is, behind the number of
- * the row above, which this one divides; FLAG: TEXT is all, and the field is 1
+ * - kind: NUMBER: TEXT is followed by a number from LEAST to MOST; DIVISOR and PART: so it is, behind the number of the
+ * row above, which this one divides, or is not above; TENTHS: a number with one decimal, the field has ten times as
+ * much; FLAG: TEXT is all, and the field is 1
  * - with: the word that must be given where this one is, or the word itself
  * - unsaid: what the field is where WITH is given and this is not, which is not printed; without WITH it is 0
  * Plans and snapshots keep the struct as it lies in memory: a list that changes makes TCB_WORDS_FORMAT one more.
@@ -44,10 +45,23 @@
 	  "sequences have lengths of their own, spread evenly from N down; otherwise all have N")                     \
 	X(PAIRS, pairs, uint16_t, FLAG, "pairs", QUERY, 1, 1, 0, "pairs",                                             \
 	  "rope_append rotates values 2j and 2j + 1 of a head together, as GPT-J and Llama's own files have them; "   \
-	  "otherwise j and j + K/2")
-enum { TCB_WORDS_FORMAT = 0 };
+	  "otherwise j and j + K/2")                                                                                  \
+	X(EXPERTS, experts, uint16_t, NUMBER, "e", EXPERTS, 1, 4096, 0, "e128/8",                                     \
+	  "128 experts, of which each token uses 8; must be given")                                                   \
+	X(USED, used, uint16_t, PART, "/", EXPERTS, 1, 256, 0, NULL, NULL)                                            \
+	X(EACH, each, uint8_t, FLAG, "each", EXPERTS, 1, 1, 0, "each",                                                \
+	  "a row of activations for each token and expert that it uses, as behind another product of experts; "       \
+	  "otherwise one for each token")                                                                             \
+	X(SKEW, skew, uint8_t, TENTHS, "zipf", EXPERTS, 1, 99, 10, "zipf1.5",                                         \
+	  "which experts data for tuning has: the r-th most popular as 1 / r^1.5, otherwise as 1 / r; an answer is "  \
+	  "right for whatever ids come")                                                                              \
+	X(EVEN, even, uint8_t, FLAG, "even", EXPERTS, 1, 1, 0, "even",                                                \
+	  "for tuning, every expert is as popular as any other")                                                      \
+	X(ONE, one, uint8_t, FLAG, "one", EXPERTS, 1, 1, 0, "one", "for tuning, all tokens use the same experts")
+enum { TCB_WORDS_FORMAT = 1 };
 
-/* A query token i of a sequence is token length - m + i of it; query is a multiple of kv; cap, window and page are 0
+/* Of mixtures skew is 10 where nothing was said, and counts where neither even nor one is set.
+ * A query token i of a sequence is token length - m + i of it; query is a multiple of kv; cap, window and page are 0
  * where there is none. */
 struct tcb_words {
 #define TCB_WORDS_FIELD(ID, field, type, ...) type field;
@@ -67,21 +81,27 @@ enum tcb_word {
 		TCB_WORD_COUNT
 };
 
-enum tcb_word_kind { TCB_WORD_NUMBER, TCB_WORD_DIVISOR, TCB_WORD_FLAG };
+enum tcb_word_kind { TCB_WORD_NUMBER, TCB_WORD_DIVISOR, TCB_WORD_PART, TCB_WORD_TENTHS, TCB_WORD_FLAG };
 
 struct tcb_word_row {
 	enum tcb_word_kind kind;
 	const char *text;
 	enum tcb_word with;
 	uint32_t least, most, unsaid;
-	const char *example, *help; /* NULL of a DIVISOR: they are above */
+	const char *example, *help; /* NULL of a second number: they are above */
 };
 extern const struct tcb_word_row tcb_word_rows[TCB_WORD_COUNT];
-/* The row of the number that divides WORD's, or NULL. */
-const struct tcb_word_row *tcb_word_divisor(enum tcb_word word);
+/* Is it a number behind that of the row above? */
+static inline int tcb_word_is_second(const struct tcb_word_row *row)
+{
+	return row->kind == TCB_WORD_DIVISOR || row->kind == TCB_WORD_PART;
+}
+/* The row of the number behind WORD's, or NULL. */
+const struct tcb_word_row *tcb_word_second(enum tcb_word word);
 
-/* The longest text, with its zero: of each word a comma, what it begins with and the digits of the largest number. */
-#define TCB_WORDS_LENGTH(ID, field, type, kind, text, with, least, most, ...) +sizeof(text) + sizeof(#most) - 1
+/* The longest text, with its zero: of each word a comma, what it begins with, the digits of the largest number and a
+ * point. */
+#define TCB_WORDS_LENGTH(ID, field, type, kind, text, with, least, most, ...) +sizeof(text) + sizeof(#most)
 enum { TCB_WORDS_TEXT_MAX = 0 TCB_SHAPE_WORDS(TCB_WORDS_LENGTH) };
 #undef TCB_WORDS_LENGTH
 

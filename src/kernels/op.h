@@ -58,6 +58,8 @@ struct tcb_operand {
 	const struct tcb_format *format; /* of TYPE BLOCKS: which they are (formats.h) */
 	int is_partly_written;           /* of an output: a call leaves some of it as it was */
 	int is_updated;                  /* of an output: a call reads it, too; fill says what it begins with */
+	size_t touched; /* of an input that streams: what a call reads, where it is less than BYTES; 0: all */
+	int varies; /* of an input: it says what is touched of others; cold calls take it of several seeds in turn */
 };
 
 /* What the build signs a CPU's variants with (code_signature.c), sorted by name. */
@@ -309,7 +311,8 @@ struct tcb_op {
 	/* Fills OUT and returns the count; one to TCB_OUTPUTS_MAX operands are OUTPUTs, any number WEIGHTS. */
 	size_t (*operands)(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX]);
 	/* Valid random data into every operand that is no output, or one that is updated.  An op with operands of whole
-	 * numbers (I32) leaves out those that are NULL. */
+	 * numbers (I32) leaves out those that are NULL; what varies depends on nothing else, and as much is touched
+	 * whatever the seed. */
 	void (*fill)(const struct tcb_problem *problem, uint64_t seed, void *const operand[]);
 	/* The same data in parts that know nothing of each other, which threads share (tcb_op_fill); fill is then
 	 * tcb_fill_in_parts, and the parts write every byte of the inputs.  NULL: it comes all together. */
@@ -337,7 +340,7 @@ struct tcb_op {
 	 * result.  NULL: EXACT variants, if any, have what reference() has, which allows no error. */
 	void (*exact)(const struct tcb_plan *plan, void *const operand[], float *y);
 	double (*flops)(const struct tcb_problem *problem);
-	/* Compulsory bytes of one call: every operand once, weights as stored. */
+	/* Compulsory bytes of one call: every operand once, weights as stored; what is touched where that is less. */
 	double (*traffic)(const struct tcb_problem *problem);
 
 	/* The op whose rules (default_rules.h) serve where this one has none: its kernels are the same but for what is

@@ -53,6 +53,9 @@ struct tcb_quant_fused {
 enum { TCB_QUANT_NORM_CHAIN = 32 };
 void tcb_quant_reference_fused(const struct tcb_problem *problem, void *const operand[],
 			       const struct tcb_quant_fused *fused, struct tcb_reference *out);
+/* COUNT results of a gate, of products with K values, become those of a gated pair; UP has the other products. */
+void tcb_quant_reference_gate(size_t k, size_t count, const struct tcb_reference *gated,
+			      const struct tcb_reference *up);
 
 /*
  * COUNT activations to codes and their scale, contract q8: x[i] ~ d * code, d = max|x| / 127, code = x * (127 / max)

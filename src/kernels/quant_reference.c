@@ -311,7 +311,7 @@ static void multiply(const struct job *job, size_t m0, size_t tokens, size_t bes
  * product by s e |u| + |silu(p)| f + s e f; g g M N counts as g gamma_max M N.  What exp, the sum, the quotient and the
  * product round are ulps of the result, but for the rounding of exp's argument, which is one more of the chain of p.
  */
-static void gate(const struct job *job, size_t tokens, size_t rows, const struct sums *p, const struct sums *u)
+static void gate(double gamma_max, size_t tokens, size_t rows, const struct sums *p, const struct sums *u)
 {
 	const double s = silu_slope;
 	for (size_t i = 0; i < tokens; i++)
@@ -322,7 +322,7 @@ static void gate(const struct job *job, size_t tokens, size_t rows, const struct
 			const double silu = *y / (1 + exp(-*y)), up = fabs(u->y[at]);
 			const double m = *magnitude, x = *extra, n = u->magnitude[at], z = u->extra[at];
 			*y = silu * u->y[at];
-			*magnitude = s * (m * up + m * z + x * n + job->gamma_max * m * n) + fabs(silu) * n;
+			*magnitude = s * (m * up + m * z + x * n + gamma_max * m * n) + fabs(silu) * n;
 			*extra = s * x * up + fabs(silu) * z + s * x * z + silu_least * (up + n) + underflow;
 		}
 }
@@ -340,7 +340,7 @@ static void run_task(void *ctx, size_t task, unsigned thread)
 		double up[3][GATED_M * PANEL_N];
 		const struct sums beside = { up[0], up[1], up[2], PANEL_N };
 		multiply(job, m0, tokens, job->problem->shape.n, n0, rows, &beside);
-		gate(job, tokens, rows, &to, &beside);
+		gate(job->gamma_max, tokens, rows, &to, &beside);
 	}
 }
 
@@ -371,6 +371,13 @@ void tcb_quant_reference_fused(const struct tcb_problem *problem, void *const op
 {
 	struct job job = make_job(problem, operand, fused, out);
 	tcb_reference_share(out, job.across * tcb_div_up(job.m, job.task_m), run_task, &job);
+}
+
+void tcb_quant_reference_gate(size_t k, size_t count, const struct tcb_reference *gated, const struct tcb_reference *up)
+{
+	gate(tcb_gamma(tcb_quant_chain_max(k) + 1), 1, count,
+	     &(struct sums){ gated->y, gated->magnitude, gated->extra, count },
+	     &(struct sums){ up->y, up->magnitude, up->extra, count });
 }
 
 void tcb_quant_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)

@@ -49,8 +49,13 @@
 	TCB_OP_DECLARE(op##_matmul)             \
 	TCB_OP_DECLARE(op##_rmsnorm_matvec)     \
 	TCB_OP_DECLARE(op##_swiglu_matvec) TCB_OP_DECLARE(op##_rmsnorm_swiglu_matvec)
+#define TCB_OP_DECLARE_EXPERTS(id, name, op, ...) \
+	TCB_OP_DECLARE(op##_experts_matmul)       \
+	TCB_OP_DECLARE(op##_experts_swiglu_matmul) TCB_OP_DECLARE(op##_experts_sum_matmul)
 TCB_FORMAT_LIST(TCB_OP_DECLARE_QUANT)
+TCB_FORMAT_FIELD_LIST(TCB_OP_DECLARE_EXPERTS)
 TCB_OP_LIST(TCB_OP_DECLARE)
+#undef TCB_OP_DECLARE_EXPERTS
 #undef TCB_OP_DECLARE_QUANT
 #undef TCB_OP_DECLARE
 
@@ -60,6 +65,9 @@ TCB_OP_LIST(TCB_OP_DECLARE)
 #define TCB_OP_ROW_NORMED(id, name, op, ...) TCB_OP_ROW(op##_rmsnorm_matvec)
 #define TCB_OP_ROW_GATED(id, name, op, ...) TCB_OP_ROW(op##_swiglu_matvec)
 #define TCB_OP_ROW_NORMED_GATED(id, name, op, ...) TCB_OP_ROW(op##_rmsnorm_swiglu_matvec)
+#define TCB_OP_ROW_EXPERTS(id, name, op, ...) TCB_OP_ROW(op##_experts_matmul)
+#define TCB_OP_ROW_GATED_EXPERTS(id, name, op, ...) TCB_OP_ROW(op##_experts_swiglu_matmul)
+#define TCB_OP_ROW_SUMMED_EXPERTS(id, name, op, ...) TCB_OP_ROW(op##_experts_sum_matmul)
 /* clang-format off */
 static const struct tcb_op *const ops[] = {
 	TCB_FORMAT_LIST(TCB_OP_ROW_MATVEC)
@@ -67,10 +75,16 @@ static const struct tcb_op *const ops[] = {
 	TCB_FORMAT_LIST(TCB_OP_ROW_NORMED)
 	TCB_FORMAT_LIST(TCB_OP_ROW_GATED)
 	TCB_FORMAT_LIST(TCB_OP_ROW_NORMED_GATED)
+	TCB_FORMAT_FIELD_LIST(TCB_OP_ROW_EXPERTS)
+	TCB_FORMAT_FIELD_LIST(TCB_OP_ROW_GATED_EXPERTS)
+	TCB_FORMAT_FIELD_LIST(TCB_OP_ROW_SUMMED_EXPERTS)
 	TCB_OP_LIST(TCB_OP_ROW)
 	NULL,
 };
 /* clang-format on */
+#undef TCB_OP_ROW_SUMMED_EXPERTS
+#undef TCB_OP_ROW_GATED_EXPERTS
+#undef TCB_OP_ROW_EXPERTS
 #undef TCB_OP_ROW_NORMED_GATED
 #undef TCB_OP_ROW_GATED
 #undef TCB_OP_ROW_NORMED

@@ -167,7 +167,7 @@ static inline uint64_t rt_words(const struct tcb_words *words)
 }
 
 /* The same for all words but those whose numbers are axes: near shapes have as many query heads to a KV head (a tile's
- * rows), and the same pages, window, cap and mask. */
+ * rows), and the same pages, window, cap and mask; of mixtures as many experts, however tokens spread over them. */
 static inline uint64_t rt_words_kind(const struct tcb_words *words)
 {
 	struct tcb_words kind = *words;
@@ -175,6 +175,7 @@ static inline uint64_t rt_words_kind(const struct tcb_words *words)
 	if (words->kv)
 		kind.query /= words->kv;
 	kind.kv = kind.sequences = 0;
+	kind.skew = kind.even = kind.one = 0;
 	return rt_words(&kind);
 }
 

@@ -331,10 +331,11 @@ static enum tcb_status ready_limit(struct cpu_worker *worker, enum tcb_state sta
 	size_t bytes = 0, written = 0;
 	int is_partly = 0;
 	for (size_t i = 0; i < instance->operand_count; i++) {
-		size_t streamed = instance->operands[i].streams ? instance->operands[i].bytes : 0;
+		const struct tcb_operand *operand = &instance->operands[i];
+		size_t streamed = !operand->streams ? 0 : operand->touched ? operand->touched : operand->bytes;
 		bytes += streamed;
-		written += instance->operands[i].role == TCB_ROLE_OUTPUT ? streamed : 0;
-		is_partly |= instance->operands[i].is_partly_written;
+		written += operand->role == TCB_ROLE_OUTPUT ? streamed : 0;
+		is_partly |= operand->is_partly_written;
 	}
 	const int is_copy = written > 0 && (is_partly || written >= bytes - written);
 	const enum tcb_traffic kind = is_copy ? TCB_TRAFFIC_COPY : TCB_TRAFFIC_READ;

@@ -61,12 +61,15 @@ void tcb_runner_fini(struct tcb_runner *runner)
 	tcb_buffer_free(&runner->workspace);
 }
 
-static void next_operands(struct tcb_runner *runner, void *operand[TCB_OPERANDS_MAX])
+static size_t next_copy(struct tcb_runner *runner)
 {
 	struct tcb_copies *copies = runner->copies;
-	size_t index =
-		runner->state == TCB_COLD ? tcb_copies_next(copies) : runner->hot_copy % tcb_copies_count(copies);
-	tcb_copies_operands(copies, index, operand);
+	return runner->state == TCB_COLD ? tcb_copies_next(copies) : runner->hot_copy % tcb_copies_count(copies);
+}
+
+static void next_operands(struct tcb_runner *runner, void *operand[TCB_OPERANDS_MAX])
+{
+	tcb_copies_operands(runner->copies, next_copy(runner), operand);
 }
 
 void tcb_runner_call(struct tcb_runner *runner)
@@ -159,13 +162,14 @@ void tcb_runner_warm(struct tcb_runner *runner)
 		tcb_runner_call(runner);
 }
 
-/* One call on poisoned outputs, or on what they begin with; OPERAND gets its operands, valid until the next call.
+/* One call on the instance's own data, on poisoned outputs, or on what they begin with; OPERAND gets its operands,
+ * valid until the next call.
  * NS_OUT (nullable): what the call took. */
 static void check_call(struct tcb_runner *runner, void *operand[TCB_OPERANDS_MAX], double *ns_out)
 {
 	struct tcb_operand operands[TCB_OPERANDS_MAX];
 	const size_t count = runner->op->operands(&runner->plan.problem, operands);
-	next_operands(runner, operand);
+	tcb_copies_operands(runner->copies, next_copy(runner) % tcb_copies_count(runner->copies), operand);
 	for (size_t i = 0; i < count; i++)
 		if (operands[i].role == TCB_ROLE_OUTPUT && tcb_copies_start(runner->copies, i))
 			memcpy(operand[i], tcb_copies_start(runner->copies, i), operands[i].bytes);

@@ -4,6 +4,8 @@
  * out: copies of its streamed operands side by side on huge pages, written by
  * the pool's threads in the shares that a static schedule reads, so that on a
  * machine with several memory nodes each thread finds its rows near itself.
+ * Where a call touches only some of what streams, the copies are gone round
+ * several times, each time with other parts.
  */
 #include "worker/rotation.h"
 
@@ -19,7 +21,8 @@ enum {
 	COPIES_LEAST = 2,
 	SHARE_FROM = 4 << 20, /* bytes of a copy: of smaller ones a sample may use several */
 	SPARE_PART = 8,       /* of a set: so much more room, so that another layout's copies fit, too */
-	HOT_COPIES = 8,       /* where there is no cold rotation: a hot buffer's luck is shared by so many */
+	TURNS_MOST = 64,
+	HOT_COPIES = 8, /* where there is no cold rotation: a hot buffer's luck is shared by so many */
 	LINE = 64,
 	PAGE = 4096,
 	PAGE_FROM = 256 << 10, /* operands from this size on start on a page of their own */
@@ -30,10 +33,11 @@ struct tcb_copies {
 	int used;
 	size_t bytes[TCB_OPERANDS_MAX];  /* of operand i in this layout */
 	size_t offset[TCB_OPERANDS_MAX]; /* in a copy (streamed) or in `fixed` */
-	int streams[TCB_OPERANDS_MAX];
+	int streams[TCB_OPERANDS_MAX], varies[TCB_OPERANDS_MAX];
 	const void *start[TCB_OPERANDS_MAX]; /* of outputs that are updated; lent by the instance */
 	size_t operand_count, stride, count, next;
-	struct tcb_buffer stream, fixed;
+	size_t turns, turn_bytes; /* times round the copies, each with what varies of a seed of its own; its bytes */
+	struct tcb_buffer stream, fixed, varied;
 	unsigned long long stamp; /* of the last use */
 };
 
@@ -72,6 +76,7 @@ static void drop(struct tcb_copies *copies)
 {
 	tcb_buffer_free(&copies->stream);
 	tcb_buffer_free(&copies->fixed);
+	tcb_buffer_free(&copies->varied);
 	memset(copies, 0, sizeof(*copies));
 }
 
@@ -136,18 +141,24 @@ static void make_room(struct tcb_rotation *rotation, const struct tcb_copies *ke
 static void place_operands(struct tcb_instance *instance, const struct tcb_plan *plan, struct tcb_copies *copies,
 			   size_t *fixed_bytes_out)
 {
-	size_t fixed = 0;
+	size_t fixed = 0, all = 0, touched = 0;
 	copies->operand_count = instance->operand_count;
 	for (size_t i = 0; i < instance->operand_count; i++) {
+		const struct tcb_operand *operand = &instance->operands[i];
 		size_t bytes = tcb_instance_buffer(instance, plan, i)->bytes;
-		size_t *end = instance->operands[i].streams ? &copies->stride : &fixed;
-		copies->streams[i] = instance->operands[i].streams;
+		size_t *end = operand->streams ? &copies->stride : operand->varies ? &copies->turn_bytes : &fixed;
+		copies->streams[i] = operand->streams;
+		copies->varies[i] = operand->varies;
+		all += operand->streams ? operand->bytes : 0;
+		touched += !operand->streams ? 0 : operand->touched ? operand->touched : operand->bytes;
 		copies->start[i] = tcb_instance_start(instance, i);
 		copies->bytes[i] = bytes;
 		copies->offset[i] = *end = tcb_round_up(*end, bytes >= PAGE_FROM ? PAGE : LINE);
 		*end += bytes;
 	}
 	copies->stride = tcb_round_up(copies->stride, copies->stride >= PAGE_FROM ? PAGE : LINE);
+	copies->turn_bytes = tcb_round_up(copies->turn_bytes, LINE);
+	copies->turns = copies->turn_bytes && touched ? tcb_least(tcb_div_up(all, touched), TURNS_MOST) : 1;
 	*fixed_bytes_out = fixed;
 }
 
@@ -221,8 +232,20 @@ static void write_all(void *ctx, size_t task, unsigned thread)
 		}
 		tcb_copies_operands(copies, c, operand);
 		for (size_t i = 0; i < copies->operand_count; i++)
-			if (copies->streams[i] || c == 0)
+			if (copies->streams[i] || (c == 0 && !copies->varies[i]))
 				write_share(writing, i, operand[i], task);
+	}
+}
+
+/* What varies, of every turn: the first has the instance's. */
+static void write_turns(const struct tcb_instance *instance, const struct tcb_copies *copies)
+{
+	for (size_t turn = 0; turn < copies->turns && copies->turn_bytes; turn++) {
+		void *operand[TCB_OPERANDS_MAX], *varied[TCB_OPERANDS_MAX] = { NULL };
+		tcb_copies_operands(copies, turn * copies->count, operand);
+		for (size_t i = 0; i < copies->operand_count; i++)
+			varied[i] = copies->varies[i] ? operand[i] : NULL;
+		instance->op->fill(&instance->problem, instance->seed + turn, varied);
 	}
 }
 
@@ -252,6 +275,7 @@ static void write_copies(struct tcb_rotation *rotation, const struct tcb_plan *p
 					    ? tcb_instance_buffer(rotation->instance, plan, i)->data
 					    : copies->start[i];
 	tcb_pool_each(rotation->pool, threads, write_all, &writing);
+	write_turns(rotation->instance, copies);
 	const size_t written = atomic_load(&writing.written);
 	if (written < copies->count) { /* other layouts get as many bytes */
 		copies->count = written;
@@ -302,8 +326,12 @@ static enum tcb_status get_memory(struct tcb_rotation *rotation, struct tcb_copi
 		status = tcb_buffer_alloc(TCB_BUFFER_HUGE, (full + full / SPARE_PART) * set->stride, &set->stream, err);
 	if (status == TCB_OK)
 		status = tcb_buffer_alloc(TCB_BUFFER_PLAIN, fixed_bytes, &set->fixed, err);
-	if (status != TCB_OK)
+	if (status == TCB_OK && set->turn_bytes)
+		status = tcb_buffer_alloc(TCB_BUFFER_PLAIN, set->turns * set->turn_bytes, &set->varied, err);
+	if (status != TCB_OK) {
 		tcb_buffer_free(&set->stream);
+		tcb_buffer_free(&set->fixed);
+	}
 	return status;
 }
 
@@ -361,8 +389,9 @@ struct tcb_copies *tcb_rotation_lend(struct tcb_rotation *rotation, size_t bytes
 
 const void *tcb_copies_stream(const struct tcb_copies *copies, size_t index, size_t *bytes_out)
 {
-	*bytes_out = (copies->count - index) * copies->stride;
-	return (const char *)copies->stream.data + index * copies->stride;
+	const size_t copy = index % copies->count;
+	*bytes_out = (copies->count - copy) * copies->stride;
+	return (const char *)copies->stream.data + copy * copies->stride;
 }
 
 const void *tcb_copies_start(const struct tcb_copies *copies, size_t index)
@@ -378,14 +407,16 @@ size_t tcb_copies_count(const struct tcb_copies *copies)
 size_t tcb_copies_next(struct tcb_copies *copies)
 {
 	size_t index = copies->next;
-	copies->next = index + 1 == copies->count ? 0 : index + 1;
+	copies->next = index + 1 >= copies->count * copies->turns ? 0 : index + 1;
 	return index;
 }
 
 void tcb_copies_operands(const struct tcb_copies *copies, size_t index, void *operand[TCB_OPERANDS_MAX])
 {
 	for (size_t i = 0; i < copies->operand_count; i++)
-		operand[i] = copies->streams[i]
-				     ? (char *)copies->stream.data + index * copies->stride + copies->offset[i]
-				     : (char *)copies->fixed.data + copies->offset[i];
+		operand[i] =
+			(copies->streams[i]  ? (char *)copies->stream.data + index % copies->count * copies->stride
+			 : copies->varies[i] ? (char *)copies->varied.data + index / copies->count * copies->turn_bytes
+					     : (char *)copies->fixed.data) +
+			copies->offset[i];
 }

@@ -47,8 +47,10 @@ const void *tcb_copies_stream(const struct tcb_copies *copies, size_t index, siz
 /* What output INDEX of each begins with, where calls read it, too; else NULL. */
 const void *tcb_copies_start(const struct tcb_copies *copies, size_t index);
 size_t tcb_copies_count(const struct tcb_copies *copies);
-size_t tcb_copies_next(struct tcb_copies *copies); /* the copy that was used least recently */
-/* The operands of copy INDEX. */
+/* The copy that was used least recently; where there is what varies, numbers above the count go on with that of other
+ * seeds. */
+size_t tcb_copies_next(struct tcb_copies *copies);
+/* The operands of copy INDEX; below the count, with the instance's own of what varies. */
 void tcb_copies_operands(const struct tcb_copies *copies, size_t index, void *operand[TCB_OPERANDS_MAX]);
 
 #endif

@@ -13,12 +13,36 @@
 
 static void words_are_read(void **state)
 {
-	static const char *const bad[] = {
-		"h32",          "h0/1",       "h32/5", "h32/8,",  "b4",          "h32/8,b0",
-		"h32/8,b1x",    "h32/8,h8/8", ",h1/1", "h1/1 b2", "h1/1,p65537", "h1/1,causal,causal",
-		"h99999/1",     "h1/1,b2,b2", "x",     "h1/1,z3", "h1/1,/1",     "h/1",
-		"h1/1,causal1", "h1/1,p"
-	};
+	static const char *const bad[] = { "h32",
+					   "h0/1",
+					   "h32/5",
+					   "h32/8,",
+					   "b4",
+					   "h32/8,b0",
+					   "h32/8,b1x",
+					   "h32/8,h8/8",
+					   ",h1/1",
+					   "h1/1 b2",
+					   "h1/1,p65537",
+					   "h1/1,causal,causal",
+					   "h99999/1",
+					   "h1/1,b2,b2",
+					   "x",
+					   "h1/1,z3",
+					   "h1/1,/1",
+					   "h/1",
+					   "h1/1,causal1",
+					   "h1/1,p",
+					   "e8",
+					   "e8/9",
+					   "e8/0",
+					   "even",
+					   "e8/2,zipf1",
+					   "e8/2,zipf0.0",
+					   "e8/2,zipf10.0",
+					   "e8/2,zipf1.",
+					   "e8/2,even,even",
+					   "each" };
 	struct tcb_words words;
 	struct tcb_error err;
 	char text[TCB_WORDS_TEXT_MAX];
@@ -35,6 +59,15 @@ static void words_are_read(void **state)
 	assert_int_equal(tcb_words_parse("h8/2,w7", &words, NULL), TCB_OK); /* the same, said shorter */
 	tcb_words_print(&words, text);
 	assert_string_equal(text, "h8/2,w7,causal");
+	assert_int_equal(tcb_words_parse("zipf0.7,e64/6,each", &words, NULL), TCB_OK);
+	assert_int_equal(words.experts, 64);
+	assert_int_equal(words.used, 6);
+	assert_int_equal(words.skew, 7);
+	tcb_words_print(&words, text);
+	assert_string_equal(text, "e64/6,each,zipf0.7");
+	assert_int_equal(tcb_words_parse("e64/6,zipf1.0", &words, NULL), TCB_OK); /* what is meant unsaid */
+	tcb_words_print(&words, text);
+	assert_string_equal(text, "e64/6");
 	assert_int_equal(tcb_words_parse("", &words, NULL), TCB_OK);
 	assert_int_equal(words.query, 0);
 	assert_int_equal(words.sequences, 0);
@@ -56,7 +89,7 @@ static void examples_are_words(void **state)
 	for (unsigned i = 0; i < TCB_WORD_COUNT; i++) {
 		const struct tcb_word_row *row = &tcb_word_rows[i];
 
-		if (row->kind == TCB_WORD_DIVISOR)
+		if (tcb_word_is_second(row))
 			continue;
 		snprintf(text, sizeof text, "%s%s%s", row->with == i ? "" : tcb_word_rows[row->with].example,
 			 row->with == i ? "" : ",", row->example);
@@ -81,8 +114,10 @@ static void all_words_fit(void **state)
 	for (unsigned i = 0; i < TCB_WORD_COUNT; i++) {
 		const struct tcb_word_row *row = &tcb_word_rows[i];
 
-		tcb_str_addf(&all, "%s%s", i && row->kind != TCB_WORD_DIVISOR ? "," : "", row->text);
-		if (row->kind != TCB_WORD_FLAG)
+		tcb_str_addf(&all, "%s%s", i && !tcb_word_is_second(row) ? "," : "", row->text);
+		if (row->kind == TCB_WORD_TENTHS)
+			tcb_str_addf(&all, "%u.%u", row->most / 10, row->most % 10);
+		else if (row->kind != TCB_WORD_FLAG)
 			tcb_str_addf(&all, "%u", row->most);
 	}
 	assert_int_equal(tcb_words_parse(all.data, &words, NULL), TCB_OK);
@@ -92,13 +127,17 @@ static void all_words_fit(void **state)
 }
 
 #define NUMBER "[1-9][0-9]*"
+#define TENTHS "[0-9][.][0-9]"
 
 static void add_pattern(struct tcb_str *out, unsigned word)
 {
-	tcb_str_addf(out, "(,%s%s%s", tcb_word_rows[word].text, tcb_word_rows[word].kind == TCB_WORD_FLAG ? "" : NUMBER,
-		     tcb_word_divisor(word) ? "/" NUMBER : "");
+	static const char *const numbers[] = {
+		[TCB_WORD_NUMBER] = NUMBER, [TCB_WORD_TENTHS] = TENTHS, [TCB_WORD_FLAG] = ""
+	};
+	tcb_str_addf(out, "(,%s%s%s", tcb_word_rows[word].text, numbers[tcb_word_rows[word].kind],
+		     tcb_word_second(word) ? "/" NUMBER : "");
 	for (unsigned i = 0; i < TCB_WORD_COUNT; i++)
-		if (i != word && tcb_word_rows[i].with == word && tcb_word_rows[i].kind != TCB_WORD_DIVISOR)
+		if (i != word && tcb_word_rows[i].with == word && !tcb_word_is_second(&tcb_word_rows[i]))
 			add_pattern(out, i);
 	tcb_str_add(out, ")?");
 }

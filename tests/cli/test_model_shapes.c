@@ -136,12 +136,13 @@ static void test_tied(void **state)
 
 static void put_mixture(struct writer *w, uint32_t experts, uint32_t used)
 {
-	put_header(w, 3, 3, 3);
+	put_header(w, 3, 4, 3);
 	put_text(w, "general.architecture", "qwen3moe");
 	put_number(w, "qwen3moe.expert_count", experts);
 	put_number(w, "qwen3moe.expert_used_count", used);
 	put_shape(w, "blk.0.ffn_up_exps.weight", Q4_K, 256, 64, 16);
 	put_shape(w, "blk.1.ffn_up_exps.weight", Q4_K, 256, 64, 16);
+	put_shape(w, "blk.0.ffn_down_exps.weight", Q4_K, 256, 512, 16);
 	put_shape(w, "blk.0.ffn_gate_inp.weight", F32, 256, 16, 1);
 }
 
@@ -159,10 +160,12 @@ static void test_mixture(void **state)
 	struct tcb_error err = { .message = "" };
 	put_mixture(&w, 16, 4);
 	assert_int_equal(read_writer(&w, &model, &err), TCB_OK);
-	assert_int_equal(model.product_count, 2);
+	assert_int_equal(model.product_count, 3);
 	assert_int_equal(model.products[0].is_expert, 1);
+	assert_int_equal(model.products[0].has_rows_each, 0);
 	assert_int_equal(model.products[0].matrices, 2); /* stacks */
-	assert_true(model.token_bytes == 2 * 64 * 144 * 4 + 16 * 256 * 4);
+	assert_int_equal(model.products[1].has_rows_each, 1);
+	assert_true(model.token_bytes == (2 * 64 + 512) * 144 * 4 + 16 * 256 * 4);
 	assert_int_equal(find_product(&model, "F32", 16, 256)->tensors, 1);
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		size_t each;
@@ -265,8 +268,9 @@ static void test_preset_shapes(void **state)
 	assert_int_equal(model.product_count, 7);
 	cli_model_fini(&model);
 	assert_int_equal(cli_preset_model("gpt-oss-20b", &model, &found, NULL), TCB_OK);
-	assert_int_equal(find_product(&model, "MXFP4", 2880, 2880)->matrices, 72);
+	assert_int_equal(find_product(&model, "MXFP4", 2880, 2880)->matrices, 48); /* down is another product */
 	assert_int_equal(find_product(&model, "MXFP4", 2880, 2880)->is_expert, 1);
+	assert_int_equal(find_product(&model, "MXFP4", 2880, 2880)->has_rows_each, 0);
 	assert_int_equal(find_product(&model, "Q8_0", 4096, 2880)->matrices, 24);
 	cli_model_fini(&model);
 	assert_int_equal(cli_preset_model("llama-3-70b", &model, &found, NULL), TCB_OK);

@@ -84,13 +84,13 @@ static void draw_words(struct emit_draw *draw, const struct tcb_op *op, struct t
 	int length = snprintf(text, sizeof text, "h%zu/%zu", kv * groups[below(draw, COUNT(groups))], kv);
 	out->k = 32 * (1 + below(draw, 9));
 	out->m = below(draw, 3) ? 1 : 1 + below(draw, 40);
-	for (unsigned i = TCB_WORD_SEQUENCES; i < TCB_WORD_COUNT; i++) {
+	for (unsigned i = TCB_WORD_SEQUENCES; i < TCB_WORD_EXPERTS; i++) {
 		const struct tcb_word_row *row = &tcb_word_rows[i];
 		const size_t number = below(draw, 2) ? numbers[below(draw, COUNT(numbers))] : 1 + below(draw, 5000);
 		if (below(draw, op->words >> i & 1u ? 3 : 50))
 			continue;
 		const size_t room = sizeof text - (size_t)length;
-		if (row->kind == TCB_WORD_NUMBER && !tcb_word_divisor(i))
+		if (row->kind == TCB_WORD_NUMBER && !tcb_word_second(i))
 			length += snprintf(text + length, room, ",%s%zu", row->text,
 					   tcb_most(row->least, tcb_least(number, row->most)));
 		else if (row->example)

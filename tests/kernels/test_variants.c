@@ -26,7 +26,7 @@
 #include "kernels/space.h"
 #include "shape_for.h"
 
-enum { THREADS = 2, GEOMETRIES_PER_GROUP = 3, GEOMETRIES_TOGETHER = 12, TESTS_MAX = 256, VARIANTS_MAX = 512 };
+enum { THREADS = 2, GEOMETRIES_PER_GROUP = 3, GEOMETRIES_TOGETHER = 12, TESTS_MAX = 512, VARIANTS_MAX = 512 };
 
 /* Rows beyond one, N that no micro tile divides, single rows and single superblocks; an op refuses what it cannot do.
  */
@@ -50,8 +50,16 @@ static const char *const worded[SHAPE_COUNT] = {
 	"1x1x128,h4/1,pairs",
 };
 
+/* Experts that no token uses and that all do; as many tokens as fill tiles, one more, one fewer. */
+static const char *const of_experts[SHAPE_COUNT] = {
+	"1x1x256,e1/1",    "1x7x512,e4/2,even",  "3x33x256,e5/2,each", "8x130x768,e3/3,zipf2.5", "33x40x256,e3/2,one",
+	"40x16x512,e64/6", "9x65x256,e2/1,each", "2x257x256,e7/7,one", "17x20x256,e9/1,zipf9.9", "5x100x512,e16/4,even",
+};
+
 static struct tcb_shape shape_of(const struct tcb_op *op, size_t index)
 {
+	if (op->words >> TCB_WORD_EXPERTS & 1u)
+		return shape_taken(op, of_experts[index]);
 	return op->words ? shape_taken(op, worded[index]) : shapes[index];
 }
 

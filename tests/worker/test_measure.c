@@ -106,6 +106,47 @@ static void copies_rotate(void **state)
 	tcb_rotation_destroy(NULL);
 }
 
+/* Of a mixture each time round the copies has ids of its own, which touch other experts. */
+static void what_varies_takes_turns(void **state)
+{
+	struct fixture *fixture = *state;
+	struct fixture mixture = { .pool = fixture->pool };
+	struct tcb_shape shape;
+	struct tcb_problem problem;
+	struct tcb_geometry geometry;
+	struct tcb_plan plan;
+	struct tcb_copies *copies;
+	enum { IDS = 3, TURNS = 8 }; /* 16 experts, of which 2 are touched */
+	assert_int_equal(tcb_shape_parse("1x64x256,e16/2", &shape, NULL), TCB_OK);
+	assert_int_equal(tcb_problem_init(tcb_op_find("q4k_experts_matmul"), TCB_CONTRACT_Q8, &shape, &problem, NULL),
+			 TCB_OK);
+	assert_int_equal(tcb_instance_create(problem.op, &problem, 1, NULL, &mixture.instance, NULL), TCB_OK);
+	struct tcb_target target = { .kind = TCB_TARGET_CPU, .isa_mask = 1u << TCB_ISA_SCALAR, .threads = 1 };
+	tcb_op_standard(&problem, &target, &geometry);
+	assert_int_equal(tcb_op_cpu(problem.op)->plan(&problem, &geometry, &plan, NULL), TCB_OK);
+	struct tcb_rotation *rotation = rotation_of(&mixture, 1 << 20, 1 << 30);
+	assert_int_equal(tcb_rotation_get(rotation, &plan, 1, &copies, NULL), TCB_OK);
+	const size_t count = tcb_copies_count(copies);
+	int touched[16] = { 0 };
+	for (size_t c = 0; c < TURNS * count; c++) {
+		void *operand[TCB_OPERANDS_MAX], *same[TCB_OPERANDS_MAX];
+		assert_int_equal(tcb_copies_next(copies), c);
+		tcb_copies_operands(copies, c, operand);
+		tcb_copies_operands(copies, c % count, same);
+		assert_ptr_equal(operand[0], same[0]);
+		assert_memory_equal(operand[0], mixture.instance->data[0].data, mixture.instance->data[0].bytes);
+		if (c < count)
+			assert_memory_equal(operand[IDS], mixture.instance->data[IDS].data, 2 * sizeof(int32_t));
+		for (int i = 0; c % count == 0 && i < 2; i++)
+			touched[((const int32_t *)operand[IDS])[i]]++;
+	}
+	for (int e = 0; e < 16; e++)
+		assert_int_equal(touched[e], 1);
+	assert_int_equal(tcb_copies_next(copies), 0);
+	tcb_rotation_destroy(rotation);
+	tcb_instance_destroy(mixture.instance);
+}
+
 /* No time at all: four times the last-level cache, also for the sets that follow; and the read limit may look at it. */
 static void late_sets_are_small(void **state)
 {
@@ -551,6 +592,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(copies_rotate),
+		cmocka_unit_test(what_varies_takes_turns),
 		cmocka_unit_test(late_sets_are_small),
 		cmocka_unit_test(never_fewer_than_two),
 		cmocka_unit_test(cap_holds),

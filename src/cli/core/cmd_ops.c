@@ -118,12 +118,12 @@ static json_t *words_json(unsigned mask, int *failed)
 		const struct tcb_word_row *row = &tcb_word_rows[i];
 		json_t *word, *numbers;
 
-		if (!(mask >> i & 1u) || row->kind == TCB_WORD_DIVISOR)
+		if (!(mask >> i & 1u) || tcb_word_is_second(row))
 			continue;
 		word = json_pack("{s:s, s:s}", "word", row->text, "example", row->example);
 		numbers = json_array();
 		for (; row && row->kind != TCB_WORD_FLAG;
-		     row = row->kind == TCB_WORD_NUMBER ? tcb_word_divisor(i) : NULL)
+		     row = row->kind == TCB_WORD_NUMBER ? tcb_word_second(i) : NULL)
 			cli_json_add(
 				numbers,
 				json_pack("{s:I, s:I}", "least", (json_int_t)row->least, "most", (json_int_t)row->most),

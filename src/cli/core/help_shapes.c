@@ -2,6 +2,7 @@
  *
  * tcbtune help shapes: how a problem's sizes are written, and the words behind them.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/core/cli.h"
@@ -18,6 +19,8 @@ static const char sizes[] = "A shape says how large a problem is: numbers with x
 			    "  MxNxK,...  attention: M query tokens of each sequence against up to N KV\n"
 			    "             tokens, heads of K values; then words, with commas between them;\n"
 			    "             rope_append: M new tokens, a cache with memory for N\n"
+			    "  MxNxK,e..  products of a mixture: M tokens, of which each uses some of the\n"
+			    "             experts, matrices of N outputs and K inputs\n"
 			    "\n";
 
 static const char rest[] = "Any order will do; tcbtune prints them in this one.  Two shapes with other\n"
@@ -34,9 +37,10 @@ static const char rest[] = "Any order will do; tcbtune prints them in this one. 
 			   "examples:\n"
 			   "  tcbtune sweep --op q4k_matmul --shape '8:64:*2x4096x4096'\n"
 			   "  tcbtune sweep --op attention_decode_f16 --shape 1x4096x128,h32/8\n"
-			   "  tcbtune sweep --op attention_decode_f16 --shape 1x8192x128,h28/4,b16,p16,ragged\n";
+			   "  tcbtune sweep --op attention_decode_f16 --shape 1x8192x128,h28/4,b16,p16,ragged\n"
+			   "  tcbtune sweep --op q4k_experts_matmul --shape 32x768x2048,e128/8\n";
 
-enum { HELP_COLUMN = 13, FAMILY_COLUMNS = 17 };
+enum { HELP_COLUMN = 13, FAMILY_COLUMNS = 28 };
 
 static void add_words(struct tcb_str *out)
 {
@@ -54,29 +58,35 @@ static void add_words(struct tcb_str *out)
 	}
 }
 
-/* Length of the name of the family that OP is of: all but what follows the last "_". */
-static size_t family_length(const struct tcb_op *op)
-{
-	const char *end = strrchr(op->name, '_');
+enum { FAMILY_MAX = TCB_OP_NAME_MAX + 8 };
 
-	return end ? (size_t)(end - op->name) : strlen(op->name);
+/* The family that OP is of: where there is one for each format of weights what follows that, else all but what follows
+ * the last "_". */
+static void family_of(const struct tcb_op *op, char out[FAMILY_MAX])
+{
+	const char *first = strchr(op->name, '_'), *last = strrchr(op->name, '_');
+
+	if (op->format && first)
+		(void)snprintf(out, FAMILY_MAX, "FORMAT%s", first);
+	else
+		(void)snprintf(out, FAMILY_MAX, "%.*s", last ? (int)(last - op->name) : TCB_OP_NAME_MAX, op->name);
 }
 
 /* Which words each family of ops takes. */
 static void add_takers(const struct tcb_registry *ops, struct tcb_str *out)
 {
-	const struct tcb_op *last = NULL;
+	char last[FAMILY_MAX] = "", family[FAMILY_MAX];
 
 	tcb_str_add(out, "\nOps take of them:\n\n");
 	for (const struct tcb_op *const *op = ops->ops; *op; op++) {
 		char words[TCB_WORDS_LIST_MAX];
-		const size_t length = (*op)->words ? family_length(*op) : 0;
 
-		if (!length || (last && family_length(last) == length && !strncmp(last->name, (*op)->name, length)))
+		family_of(*op, family);
+		if (!(*op)->words || strcmp(last, family) == 0)
 			continue;
-		last = *op;
+		memcpy(last, family, sizeof last);
 		tcb_words_list((*op)->words, words);
-		tcb_str_addf(out, "  %-*.*s  %s\n", FAMILY_COLUMNS, (int)length, (*op)->name, words);
+		tcb_str_addf(out, "  %-*s  %s\n", FAMILY_COLUMNS, family, words);
 	}
 	tcb_str_add(out, "\n");
 }

@@ -302,7 +302,6 @@ static enum tcb_status run_plan(struct modelling *m, struct tcb_error *err)
 
 	if (m->plan.count == 0)
 		return no_products(&m->told, err);
-	TCB_TRY(cli_sweeping_open(&m->sweeping, err));
 	m->told.is_modelled = cli_sweeping_is_modelled(&m->sweeping);
 	m->told.device = &m->sweeping.place.device;
 	TCB_TRY(cli_model_plan_keep(&m->plan, &m->told.device->target, err));
@@ -343,7 +342,10 @@ static enum tcb_status run_model(const void *arguments, struct tcb_error *err)
 	if (args->name && strcmp(args->name, "list") == 0)
 		return print_presets(err);
 	TCB_TRY(read_model(args, &model, err));
-	status = cli_model_plan_make(args->ops, &model, args->tokens, args->contract, args->all_logits, &m.plan, err);
+	status = cli_sweeping_open(&m.sweeping, err);
+	if (status == TCB_OK)
+		status = cli_model_plan_make(args->ops, &model, &m.sweeping.place.device.target, args->tokens,
+					     args->contract, args->all_logits, &m.plan, err);
 	if (status == TCB_OK)
 		status = run_plan(&m, err);
 	cli_sweeping_close(&m.sweeping);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Products times counts of tokens.  One row of activations is the op of one
- * token (op_matvec), more are the op of many (op_matmul).
+ * token (op_matvec), more are the op of many (op_matmul).  A stack of experts is
+ * one call of op_experts_matmul where the device has that; else a product for
+ * each expert, over which tokens spread evenly.
  *
  * A problem's part of the budget is the square root of its part of the time:
  * where what is still to gain of a problem falls with one over the time that is
@@ -56,11 +58,9 @@ static enum tcb_status parse_tokens(const char *text, struct cli_model_plan *pla
 	}
 }
 
-/* The op of FORMAT for ROWS of activations. */
-static const struct tcb_op *find_op(const struct tcb_registry *ops, const struct tcb_format *format, size_t rows)
+/* The op of FORMAT whose name ends with END. */
+static const struct tcb_op *find_op(const struct tcb_registry *ops, const struct tcb_format *format, const char *end)
 {
-	const char *end = rows == 1 ? "_matvec" : "_matmul";
-
 	for (const struct tcb_op *const *op = ops->ops; *op; op++) {
 		const size_t length = strlen((*op)->name);
 		if ((*op)->format == format && length > strlen(end) &&
@@ -68,6 +68,24 @@ static const struct tcb_op *find_op(const struct tcb_registry *ops, const struct
 			return *op;
 	}
 	return NULL;
+}
+
+/* The op of all experts of PRODUCT's stacks together, whose SHAPE gets words; NULL: TARGET has none, or none for so
+ * many. */
+static const struct tcb_op *find_experts(const struct cli_model_plan *plan, const struct cli_product *product,
+					 const struct tcb_target *target, struct tcb_shape *shape)
+{
+	const struct tcb_op *op = find_op(plan->ops, product->format, "_experts_matmul");
+	const struct cli_model *model = plan->model;
+
+	if (!op || !tcb_op_side(op, target) || model->experts > tcb_word_rows[TCB_WORD_EXPERTS].most ||
+	    model->experts_used > tcb_word_rows[TCB_WORD_USED].most)
+		return NULL;
+	shape->words.experts = (uint16_t)model->experts;
+	shape->words.used = (uint16_t)model->experts_used;
+	shape->words.skew = (uint8_t)tcb_word_rows[TCB_WORD_SKEW].unsaid;
+	shape->words.each = (uint8_t)product->has_rows_each;
+	return op;
 }
 
 /* The item of OP and SHAPE, made where there is none. */
@@ -96,19 +114,22 @@ static enum tcb_status get_item(struct cli_model_plan *plan, const struct tcb_op
 	return TCB_OK;
 }
 
-static enum tcb_status add_calls(struct cli_model_plan *plan, const struct cli_product *product, const char *contract,
-				 int all_logits, size_t token_index, struct tcb_error *err)
+static enum tcb_status add_calls(struct cli_model_plan *plan, const struct cli_product *product,
+				 const struct tcb_target *target, const char *contract, int all_logits,
+				 size_t token_index, struct tcb_error *err)
 {
 	struct tcb_shape shape = { plan->tokens[token_index], product->n, product->k };
 	double calls = 1;
-	const struct tcb_op *op;
+	const struct tcb_op *op = product->is_expert ? find_experts(plan, product, target, &shape) : NULL;
 	struct cli_model_problem *item = NULL;
 
+	plan->has_routing |= op != NULL;
 	if (product->is_output && !all_logits)
 		shape.m = 1;
-	else if (product->is_expert)
+	else if (product->is_expert && !op)
 		cli_model_spread(plan->model, plan->tokens[token_index], &shape.m, &calls);
-	op = find_op(plan->ops, product->format, shape.m);
+	if (!op)
+		op = find_op(plan->ops, product->format, shape.m == 1 ? "_matvec" : "_matmul");
 	if (!op)
 		return tcb_fail(err, TCB_E_UNSUPPORTED, "this build has no products with %s weights of %zu tokens",
 				product->format->gguf_name, shape.m);
@@ -161,8 +182,8 @@ static int compare_items(const void *left, const void *right)
 }
 
 enum tcb_status cli_model_plan_make(const struct tcb_registry *ops, const struct cli_model *model,
-				    const char *tokens_text, const char *contract, int all_logits,
-				    struct cli_model_plan *out, struct tcb_error *err)
+				    const struct tcb_target *target, const char *tokens_text, const char *contract,
+				    int all_logits, struct cli_model_plan *out, struct tcb_error *err)
 {
 	memset(out, 0, sizeof *out);
 	out->ops = ops;
@@ -170,7 +191,7 @@ enum tcb_status cli_model_plan_make(const struct tcb_registry *ops, const struct
 	TCB_TRY(parse_tokens(tokens_text, out, err));
 	for (size_t t = 0; t < out->token_count; t++)
 		for (size_t i = 0; i < model->product_count; i++)
-			TCB_TRY(add_calls(out, &model->products[i], contract, all_logits, t, err));
+			TCB_TRY(add_calls(out, &model->products[i], target, contract, all_logits, t, err));
 	share_out(out);
 	if (out->count)
 		qsort(out->list, out->count, sizeof *out->list, compare_items);

@@ -48,6 +48,7 @@ struct cli_model_plan {
 	const struct tcb_registry *ops;
 	const struct cli_model *model;
 	size_t tokens[CLI_TOKENS_MAX], token_count;
+	int has_routing; /* experts are ops of all of them, over which tokens spread unevenly */
 	struct cli_model_problem *list;
 	size_t count;
 };
@@ -59,11 +60,11 @@ struct cli_projection {
 	size_t problems, proven, estimated;
 };
 
-/* TOKENS_TEXT: "1,32,512".  With ALL_LOGITS every token of a prompt goes through the output head, else the last one.
- * MODEL is lent.  Free the plan in every case. */
+/* For TARGET, whose ops they are.  TOKENS_TEXT: "1,32,512".  With ALL_LOGITS every token of a prompt goes through the
+ * output head, else the last one. MODEL is lent.  Free the plan in every case. */
 enum tcb_status cli_model_plan_make(const struct tcb_registry *ops, const struct cli_model *model,
-				    const char *tokens_text, const char *contract, int all_logits,
-				    struct cli_model_plan *out, struct tcb_error *err);
+				    const struct tcb_target *target, const char *tokens_text, const char *contract,
+				    int all_logits, struct cli_model_plan *out, struct tcb_error *err);
 void cli_model_plan_fini(struct cli_model_plan *plan);
 /* Drops the problems whose op has no kernels for devices like TARGET, and says which; UNSUPPORTED where none is left.
  */

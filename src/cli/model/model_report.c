@@ -49,8 +49,9 @@ static void add_model(const struct cli_model_told *told, struct tcb_str *out)
 	if (model->experts)
 		cli_add_line(
 			out,
-			"a mixture: each token goes through %zu of %zu experts; more tokens are taken to spread evenly",
-			model->experts_used, model->experts);
+			"a mixture: each token goes through %zu of %zu experts; more tokens are taken to spread %s",
+			model->experts_used, model->experts,
+			told->plan->has_routing ? "unevenly, the r-th expert as 1 / r (zipf1.0)" : "evenly");
 	if (model->is_tied)
 		cli_add_line(out, "token_embd is the output head too");
 	for (size_t i = 0; i < model->left_out_count; i++) {

@@ -118,18 +118,21 @@ static enum tcb_status leave_out(struct cli_model *model, const struct tcb_gguf_
 static enum tcb_status add_product(struct cli_model *model, const struct tcb_gguf_tensor *tensor,
 				   const struct tcb_format *format, int is_output, struct tcb_error *err)
 {
+	const int is_expert = has_part(&tensor->name, "_exps") && model->experts;
 	const struct cli_product made = { .format = format,
 					  .n = (size_t)tensor->dims[1],
 					  .k = (size_t)tensor->dims[0],
 					  .is_output = is_output,
-					  .is_expert = has_part(&tensor->name, "_exps") && model->experts };
+					  .is_expert = is_expert,
+					  .has_rows_each = is_expert && has_part(&tensor->name, "ffn_down") };
 	struct cli_product *product;
 	size_t i = 0;
 
 	for (; i < model->product_count; i++) {
 		product = &model->products[i];
 		if (product->format == format && product->n == made.n && product->k == made.k &&
-		    product->is_output == made.is_output && product->is_expert == made.is_expert)
+		    product->is_output == made.is_output && product->is_expert == made.is_expert &&
+		    product->has_rows_each == made.has_rows_each)
 			break;
 	}
 	if (i == model->product_count) {

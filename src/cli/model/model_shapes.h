@@ -26,6 +26,7 @@ struct cli_product {
 	int is_output;
 	/* Of a mixture: a token goes through the model's experts_used of its experts. */
 	int is_expert;
+	int has_rows_each; /* of these: what comes in is of a token and an expert, as behind a product with experts */
 	size_t tensors;
 	size_t matrices; /* that a token goes through; of a mixture, stacks of experts */
 	uint64_t bytes;  /* of all */

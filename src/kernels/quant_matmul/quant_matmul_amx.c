@@ -15,8 +15,7 @@
 
 #include "kernels/quant_matmul/quant_matmul_amx.h"
 #include "kernels/quant_matmul/quant_matmul_rows.h"
-
-#define SIZES(X, ...) X(16, 16, __VA_ARGS__) X(16, 32, __VA_ARGS__) X(32, 16, __VA_ARGS__) X(32, 32, __VA_ARGS__)
+#include "kernels/quant_matmul/quant_matmul_sizes.h"
 
 #define TILE(m, n, op, format)                                  \
 	static void op##_##m##x##n(const struct qmm_call *call) \
@@ -24,12 +23,12 @@
 		amx_tile(call, format, m, n);                   \
 	}                                                       \
 	QMM_ENTRY(op##_##m##x##n, op##_##m##x##n, NULL)
-#define OF_FORMAT(id, name, op, ...) SIZES(TILE, op, TCB_FORMAT_##id)
+#define OF_FORMAT(id, name, op, ...) QMM_SIZES(TILE, op, TCB_FORMAT_##id)
 TCB_FORMAT_CODE_LIST(OF_FORMAT)
 
-#define ROW(m, n, op, k) QMM_ROWS_Q8(op, k, m, n, op##_##m##x##n##_entry),
+#define ROW(m, n, op, k) QMM_ROWS_Q8(op##_matmul, k, m, n, op##_##m##x##n##_entry),
 #define TABLE(id, name, op, values, ...) \
-	const struct tcb_variant SIMD_NAME(qmm_##op)[] = { SIZES(ROW, op, values){ 0 } };
+	const struct tcb_variant SIMD_NAME(qmm_##op)[] = { QMM_SIZES(ROW, op, values){ 0 } };
 TCB_FORMAT_CODE_LIST(TABLE)
 #define NO_TABLE(id, name, op, ...) const struct tcb_variant SIMD_NAME(qmm_##op)[] = { { 0 } };
 TCB_FORMAT_FLOAT_ROWS(NO_TABLE)

@@ -13,12 +13,6 @@
 #define QMM_DECLARE_SIDE(id, format, name, ...) extern const struct tcb_side qmm_##name##_cpu;
 TCB_FORMAT_LIST(QMM_DECLARE_SIDE)
 #undef QMM_DECLARE_SIDE
-/*
- * Longest rounding chain of one output in contract q8: a superblock adds its runs, with offsets of their own these too,
- * or the mins, and is added itself (with activations in groups of 32, each of its runs is, after a product); three for
- * max / 127, 127 / max and x times that.
- */
-double qmm_q8_chain(const struct tcb_problem *problem);
 void qmm_exact(const struct tcb_plan *plan, void *const operand[], float *y);
 
 /* quant_matmul_cpu_space.c */

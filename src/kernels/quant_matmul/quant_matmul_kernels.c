@@ -15,6 +15,7 @@
 
 #include "kernels/quant_matmul/quant_matmul_lines.h"
 #include "kernels/quant_matmul/quant_matmul_rows.h"
+#include "kernels/quant_matmul/quant_matmul_sizes.h"
 #include "kernels/quant_matvec/quant_matvec_fused.h"
 
 enum { TILE_VECTORS_MAX = 16 };
@@ -279,33 +280,6 @@ SIMD_BODY void f32_tile(const struct qmm_call *call, int mr, int nv)
 	close_tile(call, mr, nv, total);
 }
 
-/* X(m, n) for each size of tile: contract q8, of one token and of several, then f32, in which VNNI changes nothing. */
-#if LANES == 4
-#define SIZES_ONE(X, ...) X(1, 16, __VA_ARGS__)
-#define SIZES_FEW(X, ...) X(2, 16, __VA_ARGS__) X(4, 8, __VA_ARGS__) X(4, 16, __VA_ARGS__)
-#define SIZES_F32(X, ...) X(1, 16, __VA_ARGS__) X(4, 16, __VA_ARGS__) X(8, 8, __VA_ARGS__)
-#elif LANES == 8
-#define SIZES_ONE(X, ...) X(1, 8, __VA_ARGS__)
-#define SIZES_FEW(X, ...) X(2, 8, __VA_ARGS__) X(4, 8, __VA_ARGS__) X(2, 16, __VA_ARGS__)
-#define SIZES_F32(X, ...) \
-	X(1, 8, __VA_ARGS__) X(4, 8, __VA_ARGS__) X(8, 8, __VA_ARGS__) X(2, 16, __VA_ARGS__) X(4, 16, __VA_ARGS__)
-#elif defined(SIMD_HAS_DOT)
-#define SIZES_ONE(X, ...) X(1, 16, __VA_ARGS__) X(1, 32, __VA_ARGS__)
-#define SIZES_FEW(X, ...)     \
-	X(2, 16, __VA_ARGS__) \
-	X(2, 32, __VA_ARGS__) \
-	X(4, 16, __VA_ARGS__) \
-	X(4, 32, __VA_ARGS__) X(8, 16, __VA_ARGS__) X(8, 32, __VA_ARGS__) X(16, 16, __VA_ARGS__)
-#define SIZES_F32(X, ...)
-#else
-#define SIZES_ONE(X, ...) X(1, 16, __VA_ARGS__)
-#define SIZES_FEW(X, ...) X(4, 16, __VA_ARGS__) X(8, 16, __VA_ARGS__) X(4, 32, __VA_ARGS__)
-#define SIZES_F32(X, ...)     \
-	X(1, 16, __VA_ARGS__) \
-	X(4, 16, __VA_ARGS__) X(8, 16, __VA_ARGS__) X(16, 16, __VA_ARGS__) X(4, 32, __VA_ARGS__) X(8, 32, __VA_ARGS__)
-#endif
-#define SIZES(X, ...) SIZES_ONE(X, __VA_ARGS__) SIZES_FEW(X, __VA_ARGS__)
-
 /*
  * Formats whose panels are alike share the tiles from panels, PANEL_OF says by which name: by scales, of expanded
  * formats by blocks and runs too; where products are of signed bytes, or done in parts, each format has its own.
@@ -326,23 +300,23 @@ SIMD_BODY void f32_tile(const struct qmm_call *call, int mr, int nv)
 	}
 #if defined(SIMD_HAS_DOT) && !defined(SIMD_DOT_IS_SIGNED)
 #define PANEL_OF(op, codes, scales) scales
-SIZES(ALIKE_TILE, HALF, TCB_SCALES_HALF)
-SIZES(ALIKE_TILE, K, TCB_SCALES_K)
-SIZES(ALIKE_TILE, BYTES, TCB_SCALES_BYTES)
-SIZES(ALIKE_TILE, POWER, TCB_SCALES_POWER)
-SIZES(ALIKE_TILE, SIX, TCB_SCALES_SIX)
+QMM_SIZES(ALIKE_TILE, HALF, TCB_SCALES_HALF)
+QMM_SIZES(ALIKE_TILE, K, TCB_SCALES_K)
+QMM_SIZES(ALIKE_TILE, BYTES, TCB_SCALES_BYTES)
+QMM_SIZES(ALIKE_TILE, POWER, TCB_SCALES_POWER)
+QMM_SIZES(ALIKE_TILE, SIX, TCB_SCALES_SIX)
 #define EXPANDED_OF(op, values, run, scales) values##_##run##_##scales
-SIZES(PANEL_TILE, 32_32_HALF, TCB_FORMAT_Q5_0)
-SIZES(PANEL_TILE, 32_32_MINS, TCB_FORMAT_Q5_1)
-SIZES(PANEL_TILE, 64_16_E4M3, TCB_FORMAT_NVFP4)
-SIZES(PANEL_TILE, 256_16_HALF, TCB_FORMAT_Q3_K)
-SIZES(PANEL_TILE, 256_16_MINS, TCB_FORMAT_Q2_K)
-SIZES(PANEL_TILE, 256_16_SPREAD, TCB_FORMAT_IQ1_M)
-SIZES(PANEL_TILE, 256_32_HALF, TCB_FORMAT_IQ3_S)
+QMM_SIZES(PANEL_TILE, 32_32_HALF, TCB_FORMAT_Q5_0)
+QMM_SIZES(PANEL_TILE, 32_32_MINS, TCB_FORMAT_Q5_1)
+QMM_SIZES(PANEL_TILE, 64_16_E4M3, TCB_FORMAT_NVFP4)
+QMM_SIZES(PANEL_TILE, 256_16_HALF, TCB_FORMAT_Q3_K)
+QMM_SIZES(PANEL_TILE, 256_16_MINS, TCB_FORMAT_Q2_K)
+QMM_SIZES(PANEL_TILE, 256_16_SPREAD, TCB_FORMAT_IQ1_M)
+QMM_SIZES(PANEL_TILE, 256_32_HALF, TCB_FORMAT_IQ3_S)
 #else
 #define PANEL_OF(op, codes, scales) op
 #define EXPANDED_OF(op, values, run, scales) op
-#define OWN_PANELS(id, name, op, ...) SIZES(PANEL_TILE, op, TCB_FORMAT_##id)
+#define OWN_PANELS(id, name, op, ...) QMM_SIZES(PANEL_TILE, op, TCB_FORMAT_##id)
 TCB_FORMAT_CODE_LIST(OWN_PANELS)
 #endif
 
@@ -354,14 +328,14 @@ TCB_FORMAT_CODE_LIST(OWN_PANELS)
 	QMM_ENTRY(op##_##m##x##n, panel_##panel##_##m##x##n, lines_##op##_##m##x##n)
 #define OF_FORMAT(id, name, op, values, bytes, run, bits, centre, codes, codes_at, high_at, scales, ...) \
 	OF_PANEL(op, PANEL_OF(op, codes, scales), TCB_FORMAT_##id)
-#define OF_PANEL(op, panel, format) SIZES(LINES_TILE, op, panel, format)
+#define OF_PANEL(op, panel, format) QMM_SIZES(LINES_TILE, op, panel, format)
 TCB_FORMAT_FIELD_LIST(OF_FORMAT)
 
 /* Of expanded formats there are tiles from panels only. */
 #define EXPANDED_TILE(m, n, op, panel) QMM_ENTRY(op##_##m##x##n, panel_##panel##_##m##x##n, NULL)
 #define OF_EXPANDED(id, name, op, values, bytes, run, bits, centre, codes, codes_at, high_at, scales, ...) \
 	OF_EXPANDED_PANEL(op, EXPANDED_OF(op, values, run, scales))
-#define OF_EXPANDED_PANEL(op, panel) SIZES(EXPANDED_TILE, op, panel)
+#define OF_EXPANDED_PANEL(op, panel) QMM_SIZES(EXPANDED_TILE, op, panel)
 TCB_FORMAT_EXPANDED_ROWS(OF_EXPANDED)
 
 #define TILE_F32(m, n, unused)                                 \
@@ -370,20 +344,21 @@ TCB_FORMAT_EXPANDED_ROWS(OF_EXPANDED)
 		f32_tile(call, m, n / LANES);                  \
 	}                                                      \
 	QMM_ENTRY(f32_##m##x##n, f32_##m##x##n, NULL)
-SIZES_F32(TILE_F32, 0)
+QMM_SIZES_F32(TILE_F32, 0)
 
-#define ROW(m, n, op, k) QMM_ROWS_Q8(op, k, m, n, op##_##m##x##n##_entry),
-#define ROW_F32(m, n, op, k) QMM_ROWS_F32(op, k, m, n, f32_##m##x##n##_entry),
-#define TABLE(id, name, op, values, ...) \
-	const struct tcb_variant SIMD_NAME(qmm_##op)[] = { SIZES(ROW, op, values) SIZES_F32(ROW_F32, op, values){ 0 } };
+#define ROW(m, n, op, k) QMM_ROWS_Q8(op##_matmul, k, m, n, op##_##m##x##n##_entry),
+#define ROW_F32(m, n, op, k) QMM_ROWS_F32(op##_matmul, k, m, n, TCB_CLASS_EXACT, f32_##m##x##n##_entry),
+#define TABLE(id, name, op, values, ...)                                              \
+	const struct tcb_variant SIMD_NAME(qmm_##op)[] = { QMM_SIZES(ROW, op, values) \
+								   QMM_SIZES_F32(ROW_F32, op, values){ 0 } };
 TCB_FORMAT_CODE_LIST(TABLE)
 #define FLOAT_TABLE(id, name, op, values, ...) \
-	const struct tcb_variant SIMD_NAME(qmm_##op)[] = { SIZES_F32(ROW_F32, op, values){ 0 } };
+	const struct tcb_variant SIMD_NAME(qmm_##op)[] = { QMM_SIZES_F32(ROW_F32, op, values){ 0 } };
 TCB_FORMAT_FLOAT_ROWS(FLOAT_TABLE)
 
 /* The same tiles of several tokens for the MatVecs, and those that they are part of (quant_matvec_cpu.c). */
 #define FEW_ROW(m, n, kind, op, k) QMM_ROW_FEW(kind, op, k, m, n, op##_##m##x##n##_entry),
 #define FEW_TABLE(kind, has_norm, is_gated, op, values) \
-	const struct tcb_variant SIMD_NAME(qmv_few_##op##_##kind)[] = { SIZES_FEW(FEW_ROW, kind, op, values){ 0 } };
+	const struct tcb_variant SIMD_NAME(qmv_few_##op##_##kind)[] = { QMM_SIZES_FEW(FEW_ROW, kind, op, values){ 0 } };
 #define FEW_TABLES(id, name, op, values, ...) QMV_KINDS(FEW_TABLE, op, values)
 TCB_FORMAT_FIELD_LIST(FEW_TABLES)

@@ -17,12 +17,11 @@
 		return &kernels;                                                                \
 	}
 
-/* One row; the name carries op, contract, layout, ISA and micro tile. */
-#define QMM_ROW(op, contract_, CONTRACT, layout_, LAYOUT_, m_, n_, k_, class_, entry_)                         \
-	{                                                                                                      \
-#op "_matmul_" #contract_ "_" #layout_ "_" SIMD_TEXT "_" #m_ "x" #n_, TCB_CONTRACT_##CONTRACT, \
-			SIMD_ISA_ID, TCB_LAYOUT_##LAYOUT_,                                                     \
-			{ m_, n_, k_ }, 1, class_, tcb_signed_variants, (void (*)(void))entry_                 \
+/* One row of OP, "q4k_matmul"; the name carries op, contract, layout, ISA and micro tile. */
+#define QMM_ROW(op, contract_, CONTRACT, layout_, LAYOUT_, m_, n_, k_, class_, entry_)                               \
+	{                                                                                                            \
+#op "_" #contract_ "_" #layout_ "_" SIMD_TEXT "_" #m_ "x" #n_, TCB_CONTRACT_##CONTRACT, SIMD_ISA_ID, \
+			TCB_LAYOUT_##LAYOUT_, { m_, n_, k_ }, 1, class_, tcb_signed_variants, (void (*)(void))entry_ \
 	}
 
 /* One row of a MatVec's variants, whose layout's lines the tile takes. */
@@ -37,8 +36,8 @@
 #define QMM_ROWS_Q8(op, k_, m_, n_, entry_)                                         \
 	QMM_ROW(op, q8, Q8, native, NATIVE, m_, n_, k_, TCB_CLASS_BOUNDED, entry_), \
 		QMM_ROW(op, q8, Q8, r16, R16, m_, n_, k_, TCB_CLASS_BOUNDED, entry_)
-#define QMM_ROWS_F32(op, k_, m_, n_, entry_)                                        \
-	QMM_ROW(op, f32, F32, native, NATIVE, m_, n_, k_, TCB_CLASS_EXACT, entry_), \
-		QMM_ROW(op, f32, F32, r16, R16, m_, n_, k_, TCB_CLASS_EXACT, entry_)
+#define QMM_ROWS_F32(op, k_, m_, n_, class_, entry_)                       \
+	QMM_ROW(op, f32, F32, native, NATIVE, m_, n_, k_, class_, entry_), \
+		QMM_ROW(op, f32, F32, r16, R16, m_, n_, k_, class_, entry_)
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kernels/quant_matmul/quant_matmul_rows.h"
+#include "kernels/quant_matmul/quant_matmul_sizes.h"
 
 /* One superblock of the outputs of a token. */
 SIMD_INLINE void q8_superblock(enum tcb_format_id format, const struct qmm_panel *w, const struct qmm_x8 *x,
@@ -68,15 +69,13 @@ SIMD_INLINE void f32_tile(const struct qmm_call *call, size_t micro_m)
 	}
 }
 
-#define SIZES(X, ...) X(1, 16, __VA_ARGS__) X(4, 16, __VA_ARGS__)
-
 #define TILE(m, n, op, format)                                  \
 	static void op##_##m##x##n(const struct qmm_call *call) \
 	{                                                       \
 		q8_tile(call, format, m);                       \
 	}                                                       \
 	QMM_ENTRY(op##_##m##x##n, op##_##m##x##n, NULL)
-#define OF_FORMAT(id, name, op, ...) SIZES(TILE, op, TCB_FORMAT_##id)
+#define OF_FORMAT(id, name, op, ...) QMM_SIZES(TILE, op, TCB_FORMAT_##id)
 TCB_FORMAT_CODE_LIST(OF_FORMAT)
 
 #define TILE_F32(m, n, unused)                                 \
@@ -85,15 +84,16 @@ TCB_FORMAT_CODE_LIST(OF_FORMAT)
 		f32_tile(call, m);                             \
 	}                                                      \
 	QMM_ENTRY(f32_##m##x##n, f32_##m##x##n, NULL)
-SIZES(TILE_F32, 0)
+QMM_SIZES(TILE_F32, 0)
 
-#define ROW(m, n, op, k) \
-	QMM_ROWS_Q8(op, k, m, n, op##_##m##x##n##_entry), QMM_ROWS_F32(op, k, m, n, f32_##m##x##n##_entry),
+#define ROW(m, n, op, k)                                           \
+	QMM_ROWS_Q8(op##_matmul, k, m, n, op##_##m##x##n##_entry), \
+		QMM_ROWS_F32(op##_matmul, k, m, n, TCB_CLASS_EXACT, f32_##m##x##n##_entry),
 #define TABLE(id, name, op, values, ...) \
-	const struct tcb_variant SIMD_NAME(qmm_##op)[] = { SIZES(ROW, op, values){ 0 } };
+	const struct tcb_variant SIMD_NAME(qmm_##op)[] = { QMM_SIZES(ROW, op, values){ 0 } };
 TCB_FORMAT_CODE_LIST(TABLE)
 
-#define FLOAT_ROW(m, n, op, k) QMM_ROWS_F32(op, k, m, n, f32_##m##x##n##_entry),
+#define FLOAT_ROW(m, n, op, k) QMM_ROWS_F32(op##_matmul, k, m, n, TCB_CLASS_EXACT, f32_##m##x##n##_entry),
 #define FLOAT_TABLE(id, name, op, values, ...) \
-	const struct tcb_variant SIMD_NAME(qmm_##op)[] = { SIZES(FLOAT_ROW, op, values){ 0 } };
+	const struct tcb_variant SIMD_NAME(qmm_##op)[] = { QMM_SIZES(FLOAT_ROW, op, values){ 0 } };
 TCB_FORMAT_FLOAT_ROWS(FLOAT_TABLE)

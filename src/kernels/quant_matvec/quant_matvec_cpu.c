@@ -13,7 +13,7 @@
  * Of a gated pair a task has the same rows of gate and up: the sums of gate go to y, those of up beside it, and when
  * all of k is done y is what becomes of both.
  */
-#include "kernels/quant_matmul/quant_matmul_cpu.h"
+#include "kernels/quant_matmul/quant_matmul_block.h"
 #include "kernels/quant_matmul/quant_matmul_pack.h"
 #include "kernels/quant_matvec/quant_matvec.h"
 #include "kernels/quant_matvec/quant_matvec_pack.h"

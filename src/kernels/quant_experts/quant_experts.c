@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The ops of quant_experts.h, of all weight formats: shapes, operands, data,
+ * work and packing.  Their CPU side is in quant_experts_cpu.c.
+ */
+#include "kernels/quant_experts/quant_experts.h"
+
+#include <math.h>
+
+#include "base/util.h"
+#include "kernels/quant_experts/quant_experts_cpu.h"
+#include "kernels/quant_lines.h"
+
+#define QWEN3_30B .words = { .experts = 128, .used = 8, .skew = 10 }
+#define GPT_OSS_20B .words = { .experts = 32, .used = 4, .skew = 10 }
+static const struct tcb_shape up_shapes[] = {
+	{ 1, 768, 2048, QWEN3_30B },
+	{ 4, 768, 2048, QWEN3_30B },
+	{ 32, 768, 2048, QWEN3_30B },
+	{ 512, 768, 2048, QWEN3_30B },
+};
+static const struct tcb_shape down_shapes[] = {
+	{ 1, 2048, 768, QWEN3_30B },
+	{ 4, 2048, 768, QWEN3_30B },
+	{ 32, 2048, 768, QWEN3_30B },
+	{ 512, 2048, 768, QWEN3_30B },
+};
+
+static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err)
+{
+	const struct tcb_words *words = &shape->words;
+	struct tcb_shape all = *shape;
+	if (!words->experts)
+		return tcb_fail(err, TCB_E_USAGE,
+				"op %s takes tokens x outputs x inputs, then experts / those that a token uses, for "
+				"example 32x768x2048,e128/8 (tcbtune help shapes)",
+				op->name);
+	if (words->even + words->one + (words->skew != 10) > 1)
+		return tcb_fail(err, TCB_E_USAGE, "op %s takes one of even, one and zipf, which say the same thing",
+				op->name);
+	TCB_TRY(tcb_quant_check_shape(op, shape, err));
+	/* As many rows as all experts have, and a token for each product. */
+	if (tcb_mul_size(all.n, words->experts, &all.n) || tcb_mul_size(all.m, words->used, &all.m) ||
+	    all.m > INT32_MAX)
+		return tcb_fail(err, TCB_E_OVERFLOW, "%u experts of %zux%zu are too large for this machine's sizes",
+				words->experts, shape->n, shape->k);
+	return tcb_quant_check_shape(op, &all, err);
+}
+
+static size_t matrix_bytes(const struct tcb_problem *problem)
+{
+	return problem->shape.n * tcb_quant_row_bytes(problem->op->format, problem->shape.k);
+}
+
+static size_t operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
+{
+	const struct tcb_shape *s = &problem->shape;
+	const struct qex_kind *kind = qex_kind(problem);
+	const size_t experts = s->words.experts, used = s->words.used, pairs = qex_pairs(s), touched = qex_touched(s);
+	tcb_quant_operands(problem, out);
+	struct tcb_operand *weights = &out[TCB_QUANT_WEIGHTS], *x = &out[TCB_QUANT_X], *y = &out[TCB_QUANT_Y];
+	weights->rows *= experts;
+	weights->bytes *= experts;
+	weights->touched = touched < experts ? touched * matrix_bytes(problem) : 0;
+	x->rows = qex_has_rows_each(problem) ? pairs : s->m;
+	x->bytes = x->rows * s->k * sizeof(float);
+	y->rows = kind->is_summed ? s->m : pairs;
+	y->bytes = y->rows * s->n * sizeof(float);
+	out[QEX_IDS] = (struct tcb_operand){ .name = "ids",
+					     .role = TCB_ROLE_INPUT,
+					     .type = TCB_TYPE_I32,
+					     .rows = s->m,
+					     .cols = used,
+					     .bytes = pairs * sizeof(int32_t),
+					     .varies = 1 };
+	if (kind->is_gated) {
+		out[QEX_UP] = *weights;
+		out[QEX_UP].name = "up";
+		weights->name = "gate";
+		return QEX_UP + 1;
+	}
+	if (!kind->is_summed)
+		return QEX_IDS + 1;
+	out[QEX_FACTORS] = (struct tcb_operand){ .name = "factors",
+						 .role = TCB_ROLE_INPUT,
+						 .type = TCB_TYPE_F32,
+						 .rows = s->m,
+						 .cols = used,
+						 .bytes = pairs * sizeof(float) };
+	return QEX_FACTORS + 1;
+}
+
+/* --- data: a part for each expert's weights, and one for the rest --- */
+
+static size_t fill_parts(const struct tcb_problem *problem)
+{
+	return problem->shape.words.experts + 1u;
+}
+
+static void fill_matrix(const struct tcb_problem *problem, struct tcb_rng *rng, size_t expert, void *weights)
+{
+	const struct tcb_format *format = problem->op->format;
+	const size_t bytes = matrix_bytes(problem);
+	uint8_t *block = (uint8_t *)weights + expert * bytes, *end = block + bytes;
+	for (; block < end; block += format->block_bytes)
+		tcb_block_random(format, rng, block);
+}
+
+/* Weights are some 1e-2 (formats.h): gates spread over some -6 to 6, where silu is neither 0 nor a line. */
+static void fill_x(const struct tcb_problem *problem, struct tcb_rng *rng, float *x)
+{
+	const struct tcb_shape *s = &problem->shape;
+	const float size = qex_kind(problem)->is_gated ? (float)(200 / sqrt((double)s->k)) : 1;
+	const size_t count = (qex_has_rows_each(problem) ? qex_pairs(s) : s->m) * s->k;
+	for (size_t i = 0; i < count; i++)
+		x[i] = size * tcb_rng_normal(rng);
+}
+
+/* A router's: positive, and of each token 1 together. */
+static void fill_factors(const struct tcb_shape *s, struct tcb_rng *rng, float *factors)
+{
+	for (size_t t = 0; t < s->m; t++, factors += s->words.used) {
+		float sum = 0;
+		for (size_t u = 0; u < s->words.used; u++)
+			sum += factors[u] = 0.05f + (float)tcb_rng_unit(rng);
+		for (size_t u = 0; u < s->words.used; u++)
+			factors[u] /= sum;
+	}
+}
+
+static void fill_part(const struct tcb_problem *problem, uint64_t seed, void *const operand[], size_t part)
+{
+	const struct qex_kind *kind = qex_kind(problem);
+	struct tcb_rng rng;
+	tcb_part_rng(seed, part, &rng);
+	if (part < problem->shape.words.experts) {
+		if (operand[TCB_QUANT_WEIGHTS])
+			fill_matrix(problem, &rng, part, operand[TCB_QUANT_WEIGHTS]);
+		if (kind->is_gated && operand[QEX_UP])
+			fill_matrix(problem, &rng, part, operand[QEX_UP]);
+		return;
+	}
+	if (operand[QEX_IDS])
+		qex_draw(&problem->shape, seed, operand[QEX_IDS]);
+	if (operand[TCB_QUANT_X])
+		fill_x(problem, &rng, operand[TCB_QUANT_X]);
+	if (kind->is_summed && operand[QEX_FACTORS])
+		fill_factors(&problem->shape, &rng, operand[QEX_FACTORS]);
+}
+
+/* --- the model of bytes and operations --- */
+
+/* Gate: exp, sum, quotient and two products of an output; sum: a product and an addition of each of its terms. */
+static double flops(const struct tcb_problem *problem)
+{
+	const struct qex_kind *kind = qex_kind(problem);
+	const double pairs = (double)qex_pairs(&problem->shape), n = (double)problem->shape.n;
+	return pairs * n *
+	       (2 * (1 + kind->is_gated) * (double)problem->shape.k + 5 * kind->is_gated + 2 * kind->is_summed);
+}
+
+static double traffic(const struct tcb_problem *problem)
+{
+	struct tcb_operand all[TCB_OPERANDS_MAX];
+	double bytes = 0;
+	for (size_t i = 0, count = operands(problem, all); i < count; i++)
+		bytes += (double)(all[i].touched ? all[i].touched : all[i].bytes);
+	return bytes;
+}
+
+/* --- packing --- */
+
+static void pack(const struct tcb_problem *problem, size_t which, enum tcb_layout layout, const void *weights,
+		 void *packed)
+{
+	(void)which, (void)layout;
+	for (size_t e = 0; e < problem->shape.words.experts; e++)
+		tcb_lines_pack(problem, (const uint8_t *)weights + e * matrix_bytes(problem),
+			       (uint8_t *)packed + e * tcb_lines_bytes(problem));
+}
+
+static void unpack(const struct tcb_problem *problem, size_t which, enum tcb_layout layout, const void *packed,
+		   void *weights)
+{
+	(void)which, (void)layout;
+	for (size_t e = 0; e < problem->shape.words.experts; e++)
+		tcb_lines_unpack(problem, (const uint8_t *)packed + e * tcb_lines_bytes(problem),
+				 (uint8_t *)weights + e * matrix_bytes(problem));
+}
+
+/* Groups end where an expert does, which a number of rows does not tell. */
+static size_t pack_rows(const struct tcb_op *op, enum tcb_layout layout)
+{
+	(void)op, (void)layout;
+	return 0;
+}
+
+#define WORDS \
+	(1u << TCB_WORD_EXPERTS | 1u << TCB_WORD_USED | 1u << TCB_WORD_SKEW | 1u << TCB_WORD_EVEN | 1u << TCB_WORD_ONE)
+#define SUMMARY_experts_matmul " weights of experts x f32 activations of the tokens that use them"
+#define SUMMARY_experts_swiglu_matmul " experts: silu of gate x activations, times up x activations"
+#define SUMMARY_experts_sum_matmul " experts: products of a token's experts, weighted and added up"
+#define SHAPES_experts_matmul up_shapes
+#define SHAPES_experts_swiglu_matmul up_shapes
+#define SHAPES_experts_sum_matmul down_shapes
+
+#define OP(kind, is_gated_, is_summed_, id, op)                                          \
+	const struct tcb_op tcb_op_##op##_##kind = {                                     \
+		.name = #op "_" #kind,                                                   \
+		.summary = #id SUMMARY_##kind,                                           \
+		.shape_form = "MxNxK,eE/U",                                              \
+		.words = WORDS | (is_gated_ || is_summed_ ? 0 : 1u << TCB_WORD_EACH),    \
+		.format = &tcb_formats[TCB_FORMAT_##id],                                 \
+		.member = &(const struct qex_kind){ is_gated_, is_summed_ },             \
+		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_Q8,             \
+		.default_contract = TCB_CONTRACT_Q8,                                     \
+		.default_shapes = SHAPES_##kind,                                         \
+		.default_shape_count = sizeof(SHAPES_##kind) / sizeof(SHAPES_##kind[0]), \
+		.side = TCB_SIDES(&qex_##op##_##kind##_cpu),                             \
+		.check_shape = check_shape,                                              \
+		.operands = operands,                                                    \
+		.fill = tcb_fill_in_parts,                                               \
+		.fill_parts = fill_parts,                                                \
+		.fill_part = fill_part,                                                  \
+		.reference = qex_reference,                                              \
+		.drawn_columns = tcb_quant_drawn_columns,                                \
+		.reference_flop_ns = 0.2,                                                \
+		.flops = flops,                                                          \
+		.traffic = traffic,                                                      \
+		.pack = pack,                                                            \
+		.unpack = unpack,                                                        \
+		.pack_rows = pack_rows,                                                  \
+	};
+#define OPS(id, name, op, ...) QEX_KINDS(OP, id, op)
+TCB_FORMAT_FIELD_LIST(OPS)

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The CPU side of the products of experts, contracts q8 and f32, and what its
+ * variants run with: the register tiles of the plain matmul.
+ */
+#ifndef TCB_KERNELS_QUANT_EXPERTS_CPU_H
+#define TCB_KERNELS_QUANT_EXPERTS_CPU_H
+
+#include "kernels/quant_experts/quant_experts.h"
+#include "kernels/quant_matmul/quant_matmul_block.h"
+#include "kernels/quant_matvec/quant_matvec_prepare.h"
+
+/* TO += FACTOR * FROM, COUNT values. */
+typedef void qex_add_fn(float *to, const float *from, float factor, size_t count);
+
+/* What a variant's entry gives. */
+struct qex_kernels {
+	/* Of the plain matmul, those of the variant's family and format up to one without a name; and of AMX, whose
+	 * tiles are of many tokens, those of the next narrower family, or NULL. */
+	const struct tcb_variant *tiles, *narrow;
+	struct qmm_conversions conversions;
+	qmv_gate_fn *gate;
+	qex_add_fn *add;
+};
+typedef const struct qex_kernels *qex_kernels_fn(void);
+
+/* quant_experts_cpu.c */
+#define QEX_DECLARE_SIDE(kind, is_gated, is_summed, op) extern const struct tcb_side qex_##op##_##kind##_cpu;
+#define QEX_DECLARE_SIDES(id, name, op, ...) QEX_KINDS(QEX_DECLARE_SIDE, op)
+TCB_FORMAT_FIELD_LIST(QEX_DECLARE_SIDES)
+#undef QEX_DECLARE_SIDES
+#undef QEX_DECLARE_SIDE
+
+#endif
