@@ -11,7 +11,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-_Static_assert(sizeof(struct rt_key) == 72, "keys have no padding: they are part of a file");
+_Static_assert(sizeof(struct rt_key) == 40 + sizeof(struct tcb_words), "keys have no padding: they are part of a file");
 
 size_t rt_section_item(enum rt_section section)
 {

@@ -130,7 +130,7 @@ static enum tcb_status qex_plan(const struct tcb_problem *problem, const struct 
 
 struct tile {
 	size_t width;
-	qmm_tile_fn *fn;
+	qmm_tile_fn *panel, *lines; /* lines NULL: not of this kind of weights */
 };
 
 struct job {
@@ -165,7 +165,7 @@ static void add_tiles(struct job *job, const struct tcb_variant *tiles)
 			continue;
 		memmove(&job->tile[at + 1], &job->tile[at], (job->tile_count++ - at) * sizeof(job->tile[0]));
 		job->tile[at] =
-			(struct tile){ tiles->micro.m, job->matrix.from_lines ? kernels->lines : kernels->panel };
+			(struct tile){ tiles->micro.m, kernels->panel, job->matrix.is_packed ? kernels->lines : NULL };
 	}
 }
 
@@ -316,28 +316,34 @@ static void prepare(void *ctx, size_t task, unsigned thread)
 
 /* --- products --- */
 
-/* Rows FIRST to END - 1 of an expert, midi.n or fewer, times COUNT of its tokens from TOKEN on, at a thread's Y. */
+/* COUNT tokens from PLACE on in tiles of TILE. */
+static struct qmm_tokens tokens_of(const struct tile *tile, int from_lines, struct place place, size_t count, float *y,
+				   size_t y_stride)
+{
+	return (struct qmm_tokens){
+		from_lines ? tile->lines : tile->panel, tile->width, count, place.tile, y, y_stride
+	};
+}
+
+/*
+ * Rows FIRST to END - 1 of an expert, midi.n or fewer, times COUNT of its tokens from TOKEN on, at a thread's Y.  What
+ * one tile alone would read is not unpacked for it, where the kernels can do without.
+ */
 static void multiply(const struct job *job, struct qmm_matrix matrix, size_t expert, size_t first, size_t end,
 		     size_t token, size_t count, uint8_t *scratch, float *y)
 {
-	const size_t full = tile_m(job->plan), rest = count % full;
+	const size_t full = tile_m(job->plan), rest = count % full, rows = end - first;
+	const struct tile *own = &job->tile[job->tile_count - 1], *narrow = rest ? tile_for(job, rest) : own;
 	struct qmm_tokens sets[2];
 	size_t set_count = 0;
 	matrix.weights += expert * job->matrix_bytes;
+	matrix.from_lines |= count <= full && narrow->lines;
 	if (count >= full)
-		sets[set_count++] = (struct qmm_tokens){ .tile = job->tile[job->tile_count - 1].fn,
-							 .width = full,
-							 .count = count - rest,
-							 .x = place_of(job, expert, token).tile,
-							 .y = y };
+		sets[set_count++] =
+			tokens_of(own, matrix.from_lines, place_of(job, expert, token), count - rest, y, rows);
 	if (rest)
-		sets[set_count++] = (struct qmm_tokens){ .tile = tile_for(job, rest)->fn,
-							 .width = tile_for(job, rest)->width,
-							 .count = rest,
-							 .x = place_of(job, expert, token + count - 1).tile,
-							 .y = y + (count - rest) * (end - first) };
-	for (size_t i = 0; i < set_count; i++)
-		sets[i].y_stride = end - first;
+		sets[set_count++] = tokens_of(narrow, matrix.from_lines, place_of(job, expert, token + count - 1), rest,
+					      y + (count - rest) * rows, rows);
 	qmm_multiply_rows(&matrix, first, end, sets, set_count, scratch);
 }
 
@@ -452,7 +458,7 @@ static void qex_run(const struct tcb_plan *plan, void *const operand[], void *wo
 #define SIDE(kind, is_gated, is_summed, op)                                                                   \
 	TCB_VARIANT_TABLES(op##_##kind##_variants, TCB_ISAS_TILES, qex_##op##_##kind)                         \
 	const struct tcb_side qex_##op##_##kind##_cpu = {                                                     \
-		.variants = op##_##kind##_variants, .space = &qmm_cpu_space, .plan = qex_plan, .run = qex_run \
+		.variants = op##_##kind##_variants, .space = &qex_cpu_space, .plan = qex_plan, .run = qex_run \
 	};
 #define SIDES(id, name, op, ...) QEX_KINDS(SIDE, op)
 TCB_FORMAT_FIELD_LIST(SIDES)

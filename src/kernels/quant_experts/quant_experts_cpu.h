@@ -31,4 +31,7 @@ TCB_FORMAT_FIELD_LIST(QEX_DECLARE_SIDES)
 #undef QEX_DECLARE_SIDES
 #undef QEX_DECLARE_SIDE
 
+/* quant_experts_cpu_space.c */
+extern const struct tcb_side_space qex_cpu_space;
+
 #endif

@@ -17,6 +17,13 @@ void qmm_exact(const struct tcb_plan *plan, void *const operand[], float *y);
 
 /* quant_matmul_cpu_space.c */
 extern const struct tcb_side_space qmm_cpu_space;
+/* Its members, for ops with the same kernels. */
+size_t qmm_cpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		    struct tcb_axis out[TCB_AXES_MAX]);
+void qmm_cpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			      struct tcb_geometry *out);
+void qmm_cpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+		       const struct tcb_geometry *geometry, struct tcb_footprint *out);
 /* Why the op cannot run GEOMETRY whatever the variant, NULL if it can. */
 const char *qmm_cpu_refused(const struct tcb_problem *problem, const struct tcb_geometry *geometry);
 /* What the innermost loop of a register tile keeps in registers of FAMILY: sums (without products of bytes also those

@@ -118,8 +118,8 @@ static void add_variants(struct tcb_axis *isa, struct tcb_axis *micro_m, struct 
 	}
 }
 
-static size_t axes(const struct tcb_problem *problem, const struct tcb_target *target,
-		   struct tcb_axis out[TCB_AXES_MAX])
+size_t qmm_cpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		    struct tcb_axis out[TCB_AXES_MAX])
 {
 	const struct tcb_shape *s = &problem->shape;
 	size_t count = 0;
@@ -193,8 +193,8 @@ static const struct tcb_variant *best_variant(const struct tcb_problem *problem,
  * it, 256 rows and as many tokens as a tile has: on a Xeon that takes three quarters of the time of blocks of 64 (q4_k,
  * 512x4096x4096).
  */
-static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-			     struct tcb_geometry *out)
+void qmm_cpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			      struct tcb_geometry *out)
 {
 	const struct tcb_shape *s = &problem->shape;
 	const struct tcb_variant *variant = best_variant(problem, target);
@@ -243,8 +243,8 @@ void qmm_cpu_registers(const struct tcb_tile *micro, const struct tcb_cpu_isa *f
 		out->vector_registers += (unsigned)(micro->m * vectors + vectors);
 }
 
-static void footprint(const struct tcb_problem *problem, const struct tcb_target *target,
-		      const struct tcb_geometry *geometry, struct tcb_footprint *out)
+void qmm_cpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+		       const struct tcb_geometry *geometry, struct tcb_footprint *out)
 {
 	const struct tcb_format *format = problem->op->format;
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
@@ -272,4 +272,4 @@ static void footprint(const struct tcb_problem *problem, const struct tcb_target
 	}
 }
 
-const struct tcb_side_space qmm_cpu_space = { NULL, axes, default_geometry, footprint };
+const struct tcb_side_space qmm_cpu_space = { NULL, qmm_cpu_axes, qmm_cpu_default_geometry, qmm_cpu_footprint };

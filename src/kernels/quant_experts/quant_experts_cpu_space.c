@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The search space of products of experts on a CPU: the quantised matmul's,
+ * with a default of its own, since what an expert has is fewer tokens.
+ */
+#include "base/cpu_isas.h"
+#include "base/sizes.h"
+#include "kernels/quant_experts/quant_experts_cpu.h"
+#include "kernels/quant_matmul/quant_matmul_cpu.h"
+
+enum { TOKENS_MAX = 8, MIDI_TOKENS = 64, MIDI_ROWS = 64, PREFETCH = 4096 };
+
+/* Of those from packed lines with 16 rows (few tokens have few sums, and headers of more rows take the registers), the
+ * widest instructions and the largest tile that an expert's tokens fill on average; NULL: there is none. */
+static const struct tcb_variant *find_variant(const struct tcb_problem *problem, const struct tcb_target *target)
+{
+	const struct tcb_shape *s = &problem->shape;
+	const size_t tokens = tcb_least(tcb_power_of_two_up(tcb_div_up(qex_pairs(s), qex_touched(s))), TOKENS_MAX);
+	const struct tcb_variant *best = NULL, *variant;
+	for (size_t i = 0; (variant = tcb_variant_at(tcb_op_cpu(problem->op), i)); i++) {
+		if (variant->contract != TCB_CONTRACT_Q8 || variant->contract != problem->contract ||
+		    variant->layout != TCB_LAYOUT_R16 || !tcb_target_has(target, variant->isa) ||
+		    variant->isa == TCB_ISA_SCALAR || tcb_cpu_isa((int32_t)variant->isa)->has_tiles ||
+		    variant->micro.n > QMM_ROWS || variant->micro.m > tokens)
+			continue;
+		/* midi.n would be 16 and macro.n, whole register tiles, less. */
+		if (variant->micro.n < QMM_ROWS && s->n <= variant->micro.n)
+			continue;
+		if (!best || variant->isa > best->isa ||
+		    (variant->isa == best->isa &&
+		     (variant->micro.m > best->micro.m ||
+		      (variant->micro.m == best->micro.m && variant->micro.n > best->micro.n))))
+			best = variant;
+	}
+	return best;
+}
+
+/* The plain matmul's, on packed weights where kernels read them. */
+static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			     struct tcb_geometry *out)
+{
+	const struct tcb_variant *variant = find_variant(problem, target);
+	const size_t whole_m = tcb_power_of_two_up(problem->shape.m), whole_n = tcb_power_of_two_up(problem->shape.n);
+	size_t macro_n = tcb_most(whole_n, QMM_ROWS);
+	qmm_cpu_default_geometry(problem, target, out);
+	if (!variant)
+		return;
+	while (macro_n > QMM_ROWS && tcb_div_up(problem->shape.n, macro_n) < target->threads)
+		macro_n /= 2;
+	const size_t tiles = tcb_div_up(problem->shape.n, macro_n), m = tcb_most(whole_m, variant->micro.m);
+	out->tile[TCB_MACRO] = (struct tcb_tile){ m, macro_n, problem->shape.k };
+	out->tile[TCB_MIDI] =
+		(struct tcb_tile){ tcb_least(m, MIDI_TOKENS), tcb_least(macro_n, MIDI_ROWS), problem->shape.k };
+	out->tile[TCB_MICRO] = variant->micro;
+	out->knob[TCB_KNOB_ISA] = (int32_t)variant->isa;
+	out->knob[TCB_KNOB_LAYOUT] = TCB_LAYOUT_R16;
+	out->knob[TCB_KNOB_DECODE] = TCB_DECODE_REGS;
+	out->knob[TCB_KNOB_THREADS] = (int32_t)tcb_least(tiles, target->threads);
+	out->knob[TCB_KNOB_SCHED] = out->knob[TCB_KNOB_THREADS] > 1 ? TCB_SCHED_DYNAMIC : TCB_SCHED_STATIC;
+	out->knob[TCB_KNOB_PREFETCH] = PREFETCH;
+}
+
+const struct tcb_side_space qex_cpu_space = { NULL, qmm_cpu_axes, default_geometry, qmm_cpu_footprint };
