@@ -111,7 +111,9 @@ static void test_every_op_agrees_with_brute_force(void **state)
 		{ .kind = TCB_TARGET_CPU, .isa_mask = 1u << TCB_ISA_SCALAR, .threads = 1 },
 		{ .kind = TCB_TARGET_CPU, .isa_mask = 0x3f, .threads = 2, .l1d_bytes = 49152, .l2_bytes = 2 << 20 },
 	};
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0, alike = 0; i < count; i++) {
+		/* Ops of all formats share a space: those of the first three have both sizes of blocks. */
+		alike = i > 0 && tcb_op_cpu(ops[i])->space == tcb_op_cpu(ops[i - 1])->space ? alike + 1 : 0;
 		/* The other one is for the next op, which mostly shares the space. */
 		const struct tcb_shape shapes[] = { shape_for(ops[i], (struct tcb_shape){ 1, 3, 256 }),
 						    shape_for(ops[i], (struct tcb_shape){ 1, 65, 512 }) };
@@ -119,7 +121,8 @@ static void test_every_op_agrees_with_brute_force(void **state)
 		struct tcb_error err;
 		assert_int_equal(tcb_problem_init(ops[i], ops[i]->default_contract, &shapes[i % 2], &problem, &err),
 				 TCB_OK);
-		for (size_t t = 0; t < (test_leaves_out(i) ? 1 : 2); t++) /* the larger space takes long */
+		for (size_t t = 0; t < (test_leaves_out(i) || alike >= 3 ? 1 : 2);
+		     t++) /* the larger space takes long */
 			compare_with_brute_force(ops[i], &problem, &targets[t], 0);
 	}
 }
