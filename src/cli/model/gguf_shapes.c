@@ -8,6 +8,7 @@
 
 #include "cli/core/emit.h"
 #include "cli/core/setup.h"
+#include "cli/model/model_shapes.h"
 #include "gguf/gguf.h"
 #include "kernels/formats.h"
 
@@ -21,6 +22,24 @@ struct holding {
 	struct tcb_error first_left; /* why the first was left out */
 };
 
+/* The shape that OP has for TENSOR, of one token; of ops for experts with their words, where it is a stack of them. */
+static struct tcb_shape shape_of(const struct tcb_op *op, const struct tcb_gguf *gguf,
+				 const struct tcb_gguf_tensor *tensor)
+{
+	struct tcb_shape shape = { 1, (size_t)tensor->dims[1], (size_t)tensor->dims[0] };
+	size_t experts, used;
+
+	cli_model_experts(gguf, &experts, &used);
+	if (!(op->words >> TCB_WORD_EXPERTS & 1u) || !cli_model_is_expert(&tensor->name) || !used ||
+	    used > tcb_word_rows[TCB_WORD_USED].most || experts > tcb_word_rows[TCB_WORD_EXPERTS].most)
+		return shape;
+	shape.words.experts = (uint16_t)experts;
+	shape.words.used = (uint16_t)used;
+	shape.words.skew = (uint8_t)tcb_word_rows[TCB_WORD_SKEW].unsaid;
+	shape.words.each = (op->words >> TCB_WORD_EACH & 1u) && cli_model_has_rows_each(&tensor->name);
+	return shape;
+}
+
 static size_t collect_shapes(const struct tcb_op *op, const struct tcb_gguf *gguf, struct tcb_shape *shapes,
 			     struct holding *holding)
 {
@@ -28,7 +47,7 @@ static size_t collect_shapes(const struct tcb_op *op, const struct tcb_gguf *ggu
 
 	for (size_t i = 0; i < tcb_gguf_tensor_count(gguf); i++) {
 		const struct tcb_gguf_tensor *tensor = tcb_gguf_tensor(gguf, i);
-		struct tcb_shape shape = { 1, (size_t)tensor->dims[1], (size_t)tensor->dims[0] };
+		const struct tcb_shape shape = shape_of(op, gguf, tensor);
 		struct tcb_error why;
 		size_t known = 0;
 

@@ -79,8 +79,9 @@ static enum tcb_status no_memory(struct tcb_error *err)
 /* The share of a tensor's bytes that one token goes through. */
 static double token_share(const struct cli_model *model, const struct tcb_gguf_tensor *tensor)
 {
-	return has_part(&tensor->name, "_exps") && model->experts ? (double)model->experts_used / (double)model->experts
-								  : 1;
+	return cli_model_is_expert(&tensor->name) && model->experts
+		       ? (double)model->experts_used / (double)model->experts
+		       : 1;
 }
 
 static enum tcb_status leave_out(struct cli_model *model, const struct tcb_gguf_tensor *tensor,
@@ -118,13 +119,13 @@ static enum tcb_status leave_out(struct cli_model *model, const struct tcb_gguf_
 static enum tcb_status add_product(struct cli_model *model, const struct tcb_gguf_tensor *tensor,
 				   const struct tcb_format *format, int is_output, struct tcb_error *err)
 {
-	const int is_expert = has_part(&tensor->name, "_exps") && model->experts;
+	const int is_expert = cli_model_is_expert(&tensor->name) && model->experts;
 	const struct cli_product made = { .format = format,
 					  .n = (size_t)tensor->dims[1],
 					  .k = (size_t)tensor->dims[0],
 					  .is_output = is_output,
 					  .is_expert = is_expert,
-					  .has_rows_each = is_expert && has_part(&tensor->name, "ffn_down") };
+					  .has_rows_each = is_expert && cli_model_has_rows_each(&tensor->name) };
 	struct cli_product *product;
 	size_t i = 0;
 
@@ -204,6 +205,25 @@ static void text_of(const struct tcb_gguf *gguf, const char *key, char out[CLI_T
 	copy_text(&text, out);
 }
 
+void cli_model_experts(const struct tcb_gguf *gguf, size_t *experts_out, size_t *used_out)
+{
+	char architecture[CLI_TENSOR_NAME_MAX];
+
+	text_of(gguf, "general.architecture", architecture);
+	*experts_out = (size_t)number_of(gguf, architecture, "expert_count");
+	*used_out = (size_t)number_of(gguf, architecture, "expert_used_count");
+}
+
+int cli_model_is_expert(const struct tcb_gguf_string *name)
+{
+	return has_part(name, "_exps");
+}
+
+int cli_model_has_rows_each(const struct tcb_gguf_string *name)
+{
+	return has_part(name, "ffn_down_exps");
+}
+
 static enum tcb_status check_experts(const struct cli_model *model, const char *label, struct tcb_error *err)
 {
 	if (model->experts && (model->experts_used == 0 || model->experts_used > model->experts))
@@ -237,8 +257,7 @@ enum tcb_status cli_model_from(const struct tcb_gguf *const *parts, size_t count
 				count == 1 ? "is" : "are");
 	text_of(parts[0], "general.architecture", out->architecture);
 	text_of(parts[0], "general.name", out->name);
-	out->experts = (size_t)number_of(parts[0], out->architecture, "expert_count");
-	out->experts_used = (size_t)number_of(parts[0], out->architecture, "expert_used_count");
+	cli_model_experts(parts[0], &out->experts, &out->experts_used);
 	/* Encoders have a table of tokens and no output head. */
 	out->is_tied = !find_tensor(parts, count, "output.weight") && find_tensor(parts, count, "token_embd.weight") &&
 		       !strstr(out->architecture, "bert");

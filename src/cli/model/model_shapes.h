@@ -78,6 +78,12 @@ enum tcb_status cli_model_add(struct cli_model *model, const struct tcb_gguf_ten
 			      struct tcb_error *err);
 void cli_model_fini(struct cli_model *model);
 
+/* What a file says of its mixture; zeros where it has none. */
+void cli_model_experts(const struct tcb_gguf *gguf, size_t *experts_out, size_t *used_out);
+/* Is tensor NAME a stack of experts; and does it have a row of activations for each token and expert, as down has? */
+int cli_model_is_expert(const struct tcb_gguf_string *name);
+int cli_model_has_rows_each(const struct tcb_gguf_string *name);
+
 /* How an expert's weights are used by TOKENS tokens that spread evenly over the experts: calls for each stack, each
  * with so many rows. */
 void cli_model_spread(const struct cli_model *model, size_t tokens, size_t *rows_out, double *calls_out);
