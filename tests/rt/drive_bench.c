@@ -58,29 +58,29 @@ static void compute_reference(struct drive_bench *b)
 
 void drive_bench_init(struct drive_bench *b, const struct tcbrt_plan *plan, struct drive_bench *lender)
 {
-	const int weights = plan->info.weights;
-
 	memset(b, 0, sizeof(*b));
 	b->plan = plan;
 	DRIVE_CHECK(tcbrt_plan_info(plan, &b->info) == TCBRT_OK, "it has no info");
 	for (size_t i = 0; i < b->info.operand_count; i++) {
-		const int is_stored_only = (int)i == weights && b->info.packed_bytes;
+		const int is_stored_only = plan->operand[i].packed_bytes > 0;
 
 		b->data[i] = drive_zone(plan->operand[i].bytes, is_stored_only ? 1 : plan->operand[i].alignment);
 		b->operand[i] = b->stored[i] = b->data[i].at;
 	}
 	plan->problem.op->fill(&plan->problem, tcb_rng_next(&drive_rng), b->stored);
-	if (lender)
-		memcpy(b->stored[weights], lender->stored[weights], b->info.operand[weights].bytes);
+	for (size_t i = 0; lender && i < b->info.operand_count; i++)
+		if (plan->operand[i].role == TCBRT_ROLE_WEIGHTS)
+			memcpy(b->stored[i], lender->stored[i], plan->operand[i].bytes);
 	for (size_t i = 0; i < b->info.operand_count; i++)
 		if (!drive_is_output(b, i))
 			drive_zone_protect(&b->data[i], 1);
 	if (!plan->info.is_gpu)
 		compute_reference(b);
-	if (lender && b->info.packed_bytes)
-		b->operand[weights] = lender->operand[weights];
-	else if (b->info.packed_bytes)
-		b->packed = drive_zone(b->info.packed_bytes, TCBRT_ALIGNMENT);
+	for (size_t i = 0; i < b->info.operand_count; i++)
+		if (lender && plan->operand[i].packed_bytes)
+			b->operand[i] = lender->operand[i];
+		else if (plan->operand[i].packed_bytes)
+			b->packed[i] = drive_zone(plan->operand[i].packed_bytes, TCBRT_ALIGNMENT);
 	if (plan->info.is_gpu || (lender && lender->info.workspace_bytes >= b->info.workspace_bytes))
 		return;
 	b->workspace = drive_zone(b->info.workspace_bytes, TCBRT_ALIGNMENT);
@@ -89,18 +89,20 @@ void drive_bench_init(struct drive_bench *b, const struct tcbrt_plan *plan, stru
 
 void drive_bench_check_zones(const struct drive_bench *b)
 {
-	for (size_t i = 0; i < b->info.operand_count; i++)
+	for (size_t i = 0; i < b->info.operand_count; i++) {
 		drive_zone_check(&b->data[i], b->plan->operand[i].name);
-	drive_zone_check(&b->packed, "what is packed");
+		drive_zone_check(&b->packed[i], "what is packed");
+	}
 	drive_zone_check(&b->workspace, "the workspace");
 }
 
 void drive_bench_fini(struct drive_bench *b)
 {
 	drive_bench_check_zones(b);
-	for (size_t i = 0; i < TCBRT_OPERANDS_MAX; i++)
+	for (size_t i = 0; i < TCBRT_OPERANDS_MAX; i++) {
 		tcb_buffer_free(&b->data[i].buffer);
-	tcb_buffer_free(&b->packed.buffer);
+		tcb_buffer_free(&b->packed[i].buffer);
+	}
 	tcb_buffer_free(&b->workspace.buffer);
 	free(b->doubles);
 	free(b->exact);

@@ -21,7 +21,7 @@ extern struct tcbrt_pool *drive_pools[DRIVE_THREADS_MAX + 1];
 struct drive_bench {
 	const struct tcbrt_plan *plan;
 	struct tcbrt_plan_info info;
-	struct drive_zone data[TCBRT_OPERANDS_MAX], packed, workspace;
+	struct drive_zone data[TCBRT_OPERANDS_MAX], packed[TCBRT_OPERANDS_MAX], workspace;
 	void *stored[TCBRT_OPERANDS_MAX];  /* as the caller has them */
 	void *operand[TCBRT_OPERANDS_MAX]; /* as they are executed */
 	struct tcb_operand described[TCB_OPERANDS_MAX];

@@ -22,6 +22,12 @@ struct packer {
 	int code;
 };
 
+/* Of the first operand of weights. */
+static void *packed_at(const struct drive_bench *b)
+{
+	return b->packed[b->info.weights].at;
+}
+
 static void *pack_share(void *arg)
 {
 	struct packer *packer = arg;
@@ -33,9 +39,9 @@ static void *pack_share(void *arg)
 		char *stored = (char *)b->stored[b->info.weights] + chunk->first * row_bytes;
 
 		packer->code |= packer->back
-					? tcbrt_unpack_rows(b->plan, chunk->first, chunk->rows, b->packed.at,
+					? tcbrt_unpack_rows(b->plan, chunk->first, chunk->rows, packed_at(b),
 							    packer->back + chunk->first * row_bytes)
-					: tcbrt_pack_rows(b->plan, chunk->first, chunk->rows, stored, b->packed.at);
+					: tcbrt_pack_rows(b->plan, chunk->first, chunk->rows, stored, packed_at(b));
 	}
 	return NULL;
 }
@@ -93,7 +99,7 @@ static void check_unpacking(const struct drive_bench *b)
 	if (in_chunks)
 		by_threads(b, back.at);
 	else
-		DRIVE_CHECK(tcbrt_unpack(b->plan, b->packed.at, back.at) == TCBRT_OK, "unpacking is refused");
+		DRIVE_CHECK(tcbrt_unpack(b->plan, packed_at(b), back.at) == TCBRT_OK, "unpacking is refused");
 	DRIVE_CHECK(memcmp(back.at, b->stored[b->info.weights], back.bytes) == 0,
 		    "unpacking%s does not give back what was packed", in_chunks ? " in chunks" : "");
 	drive_zone_check(&back, "what is unpacked");
@@ -102,23 +108,19 @@ static void check_unpacking(const struct drive_bench *b)
 		return;
 	const size_t group = b->info.pack_rows, rows = weights->rows;
 	void *const stored = b->stored[b->info.weights];
-	DRIVE_CHECK(tcbrt_pack_rows(b->plan, rows, group, stored, b->packed.at) == TCBRT_E_USAGE &&
-			    tcbrt_pack_rows(b->plan, 0, 0, stored, b->packed.at) == TCBRT_E_USAGE &&
-			    tcbrt_pack_rows(b->plan, group, SIZE_MAX - 1, stored, b->packed.at) == TCBRT_E_USAGE &&
-			    tcbrt_pack_rows(b->plan, SIZE_MAX / group * group, group, stored, b->packed.at) ==
+	DRIVE_CHECK(tcbrt_pack_rows(b->plan, rows, group, stored, packed_at(b)) == TCBRT_E_USAGE &&
+			    tcbrt_pack_rows(b->plan, 0, 0, stored, packed_at(b)) == TCBRT_E_USAGE &&
+			    tcbrt_pack_rows(b->plan, group, SIZE_MAX - 1, stored, packed_at(b)) == TCBRT_E_USAGE &&
+			    tcbrt_pack_rows(b->plan, SIZE_MAX / group * group, group, stored, packed_at(b)) ==
 				    TCBRT_E_USAGE,
 		    "rows that are not there were packed");
 }
 
-void drive_pack(struct drive_bench *b)
+/* The first operand of weights. */
+static void pack_first(struct drive_bench *b)
 {
-	struct drive_zone *packed = &b->packed;
+	struct drive_zone *packed = &b->packed[b->info.weights];
 
-	if (!packed->at) {
-		DRIVE_CHECK(b->info.packed_bytes || tcbrt_pack(b->plan, b->stored[0], b->stored[0]) == TCBRT_E_USAGE,
-			    "there is nothing to pack, and it was packed");
-		return;
-	}
 	memset(packed->at, TCB_POISON, packed->bytes);
 	DRIVE_CHECK(tcbrt_pack(b->plan, b->stored[b->info.weights], packed->at) == TCBRT_OK, "packing is refused");
 	if (b->info.pack_rows) {
@@ -134,4 +136,22 @@ void drive_pack(struct drive_bench *b)
 	drive_zone_protect(packed, 1);
 	b->operand[b->info.weights] = packed->at;
 	check_unpacking(b);
+}
+
+void drive_pack(struct drive_bench *b)
+{
+	if (!b->info.packed_bytes) {
+		DRIVE_CHECK(tcbrt_pack(b->plan, b->stored[0], b->stored[0]) == TCBRT_E_USAGE,
+			    "there is nothing to pack, and it was packed");
+		return;
+	}
+	pack_first(b);
+	for (size_t i = (size_t)b->info.weights + 1; i < b->info.operand_count; i++) {
+		if (!b->packed[i].at)
+			continue;
+		DRIVE_CHECK(tcbrt_pack_operand(b->plan, i, b->stored[i], b->packed[i].at) == TCBRT_OK,
+			    "packing operand %zu is refused", i);
+		drive_zone_protect(&b->packed[i], 1);
+		b->operand[i] = b->packed[i].at;
+	}
 }

@@ -24,7 +24,7 @@ enum { THREADS_MAX = 3, ROUNDS = 3, SEED = 7 };
 struct bench {
 	struct tcbrt_plan *plan;
 	struct tcbrt_plan_info info;
-	struct tcb_buffer data[TCBRT_OPERANDS_MAX], packed, workspace, reference;
+	struct tcb_buffer data[TCBRT_OPERANDS_MAX], packed[TCBRT_OPERANDS_MAX], workspace, reference;
 	void *stored[TCBRT_OPERANDS_MAX];  /* as the caller has them */
 	void *operand[TCBRT_OPERANDS_MAX]; /* as they are executed */
 };
@@ -62,18 +62,21 @@ static void bench_init(struct bench *b, const struct tcbrt *rt, const struct tcb
 	b->workspace = alloc(b->info.workspace_bytes);
 	memset(aligned(&b->workspace), 0x7f, b->info.workspace_bytes);
 	assert_int_equal(tcbrt_workspace_init(b->plan, aligned(&b->workspace)), TCBRT_OK);
-	if (!b->info.packed_bytes)
-		return;
-	b->packed = alloc(b->info.packed_bytes);
-	b->operand[b->info.weights] = aligned(&b->packed);
-	assert_int_equal(tcbrt_pack(b->plan, b->stored[b->info.weights], aligned(&b->packed)), TCBRT_OK);
+	for (size_t i = 0; i < b->info.operand_count; i++) {
+		if (!b->plan->operand[i].packed_bytes)
+			continue;
+		b->packed[i] = alloc(b->plan->operand[i].packed_bytes);
+		b->operand[i] = aligned(&b->packed[i]);
+		assert_int_equal(tcbrt_pack_operand(b->plan, i, b->stored[i], b->operand[i]), TCBRT_OK);
+	}
 }
 
 static void bench_fini(struct bench *b)
 {
-	for (size_t i = 0; i < TCBRT_OPERANDS_MAX; i++)
+	for (size_t i = 0; i < TCBRT_OPERANDS_MAX; i++) {
 		tcb_buffer_free(&b->data[i]);
-	tcb_buffer_free(&b->packed);
+		tcb_buffer_free(&b->packed[i]);
+	}
 	tcb_buffer_free(&b->workspace);
 	tcb_buffer_free(&b->reference);
 	tcbrt_plan_destroy(b->plan);
@@ -199,8 +202,10 @@ static void check_chunks(struct bench *b)
 	const size_t row_bytes = b->info.operand[b->info.weights].bytes / rows;
 	struct tcb_buffer again = alloc(b->info.packed_bytes);
 
-	if (!b->info.pack_rows) { /* rows of a pair's gate and up are apart as stored, so all are packed together */
-		assert_true(rows == 2 * b->info.operand[b->info.output].columns);
+	if (!b->info.pack_rows) { /* a pair's rows are apart as stored, and groups do not go on from expert to expert */
+		const size_t experts = b->plan->problem.shape.words.experts;
+
+		assert_true(rows == (experts ? experts : 2) * b->info.operand[b->info.output].columns);
 		assert_int_equal(tcbrt_pack_rows(b->plan, 0, rows, b->stored[b->info.weights], aligned(&again)),
 				 TCBRT_E_USAGE);
 		tcb_buffer_free(&again);
@@ -215,7 +220,7 @@ static void check_chunks(struct bench *b)
 							 aligned(&again)),
 					 TCBRT_OK);
 	}
-	assert_memory_equal(aligned(&again), aligned(&b->packed), b->info.packed_bytes);
+	assert_memory_equal(aligned(&again), b->operand[b->info.weights], b->info.packed_bytes);
 	assert_int_equal(tcbrt_pack_rows(b->plan, 1, 16, b->stored[b->info.weights], aligned(&again)), TCBRT_E_USAGE);
 	assert_int_equal(tcbrt_pack_rows(b->plan, 0, rows + 1, b->stored[b->info.weights], aligned(&again)),
 			 TCBRT_E_USAGE);
@@ -348,7 +353,7 @@ static void operands_are_packed_by_number(void **state)
 		assert_int_equal(tcbrt_pack_operand(b.plan, i, b.stored[weights], aligned(&again)), code);
 		assert_int_equal(tcbrt_unpack_operand(b.plan, i, aligned(&again), back.data), code);
 	}
-	assert_memory_equal(aligned(&again), aligned(&b.packed), b.info.packed_bytes);
+	assert_memory_equal(aligned(&again), b.operand[b.info.weights], b.info.packed_bytes);
 	assert_memory_equal(back.data, b.stored[weights], bytes);
 	assert_int_equal(tcbrt_pack_operand(NULL, weights, b.stored[weights], aligned(&again)), TCBRT_E_USAGE);
 	tcb_buffer_free(&again);

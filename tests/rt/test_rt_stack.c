@@ -31,7 +31,7 @@ static void *alloc(size_t bytes)
 /* Of data that the op fills; no result is looked at. */
 static int execute(const struct tcbrt_plan *plan)
 {
-	void *stored[TCBRT_OPERANDS_MAX] = { NULL }, *operand[TCBRT_OPERANDS_MAX], *packed = NULL;
+	void *stored[TCBRT_OPERANDS_MAX] = { NULL }, *operand[TCBRT_OPERANDS_MAX];
 	struct tcbrt_plan_info info;
 	int code = tcbrt_plan_info(plan, &info);
 
@@ -39,20 +39,22 @@ static int execute(const struct tcbrt_plan *plan)
 		stored[i] = alloc(info.operand[i].bytes);
 	plan->problem.op->fill(&plan->problem, 1, stored);
 	memcpy(operand, stored, sizeof(operand));
-	if (info.packed_bytes) {
-		packed = alloc(info.packed_bytes);
-		code |= tcbrt_pack(plan, stored[info.weights], packed);
-		operand[info.weights] = packed;
-	}
+	for (size_t i = 0; i < info.operand_count; i++)
+		if (info.operand[i].packed_bytes) {
+			operand[i] = alloc(info.operand[i].packed_bytes);
+			code |= tcbrt_pack_operand(plan, i, stored[i], operand[i]);
+		}
 	void *workspace = alloc(info.workspace_bytes);
 	if (!info.is_gpu) {
 		code |= tcbrt_workspace_init(plan, workspace);
 		code |= tcbrt_execute(plan, operand, workspace, NULL);
 	}
 	free(workspace);
-	free(packed);
-	for (size_t i = 0; i < info.operand_count; i++)
+	for (size_t i = 0; i < info.operand_count; i++) {
+		if (operand[i] != stored[i])
+			free(operand[i]);
 		free(stored[i]);
+	}
 	return code;
 }
 
