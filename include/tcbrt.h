@@ -197,9 +197,7 @@ struct tcbrt_query {
 	/* Of tcbrt_plan_create: the weights are packed already, in this layout (tcbrt_plan_info.layout of another plan
 	 * of the same weight format, n and k): only kernels that read it are planned.  NULL: any. */
 	const char *layout;
-	/* Of attention, "h32/8,b4", and of mixtures, "e128/8", as in tcbtune's --shape (tcbtune help shapes); NULL:
-	 * none */
-	const char *words;
+	const char *words; /* "h32/8,b4" of attention, "e128/8" of experts (tcbtune help shapes); NULL: none */
 	/* This geometry and no other, whatever is stored: its text as tcbtune and struct tcbrt_tuning print it, for A/B
 	 * tests in the program itself.  It must be legal for the shape and device; else TCBRT_E_USAGE, and the message
 	 * names the constraint that it breaks and the nearest legal change.  With threads == 0 the geometry's own
@@ -363,9 +361,8 @@ enum tcbrt_role { TCBRT_ROLE_INPUT = 0, TCBRT_ROLE_WEIGHTS = 1, TCBRT_ROLE_OUTPU
  *
  * Experts: with words e128/8 weights are 128 matrices N x K one after another, and ids (i32, M x 8) say which of them
  * each token uses at the time of the call: one plan serves any routing.  y has a row for each token and expert that it
- * uses, x one for each token, or with the word each, and of experts_sum, likewise for each of both; y of experts_sum
- * has one for each token, the sum of its products times factors (f32, M x 8).  For an id that is not 0 to 127 nothing
- * is read, and its product counts as zeros.
+ * uses; so has x with the word each and of experts_sum, else one for each token; y of experts_sum has one for each, the
+ * sum of its products times factors (f32, M x 8).  For other ids nothing is read, and their products count as zeros.
  *
  * An op may have several outputs, and several operands of weights, each packed by itself.
  */

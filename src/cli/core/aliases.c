@@ -28,6 +28,8 @@ static const struct tcb_alias op_words[] = {
 	{ "mulmatvec", "matvec", "a product with one row of activations is named after its weights: @PART" },
 	{ "gemm", "matmul", "a product of matrices is named after its weights: @PART" },
 	{ "mulmat", "matmul", "a product of matrices is named after its weights: @PART" },
+	{ "moe", "experts_matmul", "products of a mixture of experts are named after its weights: @PART" },
+	{ "mulmatid", "experts_matmul", "products of a mixture of experts are named after its weights: @PART" },
 	{ "rms", "rmsnorm", NULL },
 	{ "sum", "reduce2d_sum", NULL },
 	{ "max", "reduce2d_max", NULL },
@@ -175,16 +177,18 @@ static int has_part(const char *name, const char *part)
 	return at && (at == name || at[-1] == '_') && (end == '\0' || end == '_');
 }
 
-/* The ops whose name has PART, as "a, b, c"; of those with weights of a format some, and how many more; how many all
- * are.
+/* The ops whose name has PART, as "a, b, c", those of experts where it says so; of those with weights of a format some,
+ * and how many more; how many all are.
  */
 static size_t add_ops_with(const struct tcb_registry *ops, const char *part, struct tcb_str *out)
 {
 	enum { FORMATS_MOST = 8 };
+	static const char experts[] = "experts";
+	const int is_of_experts = strncmp(part, experts, strlen(experts)) == 0;
 	size_t found = 0, of_formats = 0;
 
 	for (size_t i = 0; i < ops->count; i++) {
-		if (!has_part(ops->ops[i]->name, part))
+		if (!has_part(ops->ops[i]->name, part) || (!is_of_experts && has_part(ops->ops[i]->name, experts)))
 			continue;
 		of_formats += ops->ops[i]->format != NULL;
 		if (!ops->ops[i]->format || of_formats <= FORMATS_MOST)
