@@ -11,11 +11,12 @@
 enum { TOKENS_MAX = 8, MIDI_TOKENS = 64, MIDI_ROWS = 64, PREFETCH = 4096 };
 
 /* Of those from packed lines with 16 rows (few tokens have few sums, and headers of more rows take the registers), the
- * widest instructions and the largest tile that an expert's tokens fill on average; NULL: there is none. */
+ * widest instructions and the largest tile that an expert may fill: those with fewer tokens have narrower ones.  NULL:
+ * there is none. */
 static const struct tcb_variant *find_variant(const struct tcb_problem *problem, const struct tcb_target *target)
 {
 	const struct tcb_shape *s = &problem->shape;
-	const size_t tokens = tcb_least(tcb_power_of_two_up(tcb_div_up(qex_pairs(s), qex_touched(s))), TOKENS_MAX);
+	const size_t tokens = tcb_least(tcb_power_of_two_up(s->m), TOKENS_MAX);
 	const struct tcb_variant *best = NULL, *variant;
 	for (size_t i = 0; (variant = tcb_variant_at(tcb_op_cpu(problem->op), i)); i++) {
 		if (variant->contract != TCB_CONTRACT_Q8 || variant->contract != problem->contract ||
