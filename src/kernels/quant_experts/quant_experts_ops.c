@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The ops of quant_experts.h, of all weight formats: shapes, operands, data,
- * work and packing.  Their CPU side is in quant_experts_cpu.c.
+ * The ops of quant_experts.h, of the weight formats whose codes are fields:
+ * shapes, operands, data, work and packing.  Their CPU side is in
+ * quant_experts_cpu.c.
  */
 #include "kernels/quant_experts/quant_experts.h"
 
