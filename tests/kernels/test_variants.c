@@ -23,10 +23,11 @@
 #include "base/util.h"
 #include "cmocka_all.h"
 #include "instrumented.h"
+#include "kernels/formats.h"
 #include "kernels/space.h"
 #include "shape_for.h"
 
-enum { THREADS = 2, GEOMETRIES_PER_GROUP = 3, GEOMETRIES_TOGETHER = 12, TESTS_MAX = 512, VARIANTS_MAX = 512 };
+enum { THREADS = 2, GEOMETRIES_PER_GROUP = 3, GEOMETRIES_TOGETHER = 12, TESTS_MAX = 1024, VARIANTS_MAX = 512 };
 
 /* Rows beyond one, N that no micro tile divides, single rows and single superblocks; an op refuses what it cannot do.
  */
@@ -231,7 +232,9 @@ static void judge_output(const struct tcb_plan *plan, const struct tcb_operand *
 		    (isnan(reference->y[top]) || fabs(reference->y[i]) > fabs(reference->y[top])))
 			top = i;
 	got[top] += (float)fmax(0.5 * fabs(reference->y[top]), 0.05 * reference->magnitude[top]);
-	if (!isnan(reference->y[top]) && tcb_error_ratio(plan, reference, got, count, NULL) <= 1)
+	/* Where all are 0, of a block whose scale is, so are the terms. */
+	if (!isnan(reference->y[top]) && reference->y[top] != 0 &&
+	    tcb_error_ratio(plan, reference, got, count, NULL) <= 1)
 		fail_msg("%s: a wrong %s passes, the bound is too wide", text, output->name);
 	free(got);
 }
@@ -407,6 +410,16 @@ static void test_tables(void **state)
 	}
 }
 
+/* Whether OP's tests of ISA are left to another run.  Formats whose rows are alike share all but how a block is read,
+ * and are many: half of them are for each of two runs, a sixth for an instrumented one, and the second run has them
+ * alone. */
+static int leaves_out(const struct tcb_op *op, size_t number, int isa)
+{
+	if (op->format && (int)op->format->id >= TCB_FORMAT_FIELD_COUNT)
+		return test_leaves_out(number * TCB_ISA_COUNT + (size_t)isa + 1);
+	return test_half() == 2;
+}
+
 /* What the command line asks for: -1 for all families. */
 static int family_of(int argc, char **argv)
 {
@@ -448,8 +461,12 @@ int main(int argc, char **argv)
 			for (size_t i = 0;
 			     (variant = tcb_variant_at(tcb_op_cpu(ops[o]), i)) && (int)variant->isa != isa; i++) {
 			}
-			if (!variant || count > TESTS_MAX || (family >= 0 && isa != family))
+			if (!variant || (family >= 0 && isa != family) || leaves_out(ops[o], o, isa))
 				continue;
+			if (count > TESTS_MAX) {
+				fprintf(stderr, "more than %d tests\n", TESTS_MAX);
+				return 1;
+			}
 			struct subject *subject = &subjects[count - 1];
 			*subject = (struct subject){ ops[o], (enum tcb_isa)isa, "" };
 			snprintf(subject->name, sizeof(subject->name), "%s %s", ops[o]->name,
