@@ -411,6 +411,18 @@ static enum tcb_status make(struct tcb_plan *plan, struct tcb_error *err)
 	return TCB_OK;
 }
 
+static enum tcb_status build(const struct tcb_problem *problem, const struct tcb_geometry *geometry, double limit_s,
+			     const atomic_int *stop, struct tcb_error *err)
+{
+	struct tcb_file_limits limits = { .seconds = limit_s, .stop = stop };
+	char object[TCB_FILE_OBJECT_MAX];
+	struct tcb_error why;
+	const enum tcb_status status =
+		tcb_file_c_object(made_of(problem->op)->c, &problem->shape, geometry, &limits, object, &why);
+
+	return status == TCB_OK ? TCB_OK : tcb_fail(err, limits.was_late ? TCB_E_FAILED : status, "%s", why.message);
+}
+
 static void add_processors(void *ctx, size_t task, unsigned thread)
 {
 	cpu_set_t *of = ctx;
@@ -532,6 +544,17 @@ static enum tcb_status check_arguments(const struct tcb_kernel_file *file, struc
 	return TCB_OK;
 }
 
+/* Are there operands of other types than f32?  They may be multiplied in any way, f16 by matrix instructions. */
+static int has_own_arithmetic(const struct tcb_kernel_file *file)
+{
+	int is_other = 0;
+
+	for (size_t i = 0; i < file->argument_count; i++)
+		is_other |=
+			file->argument[i].memory == TCB_FILE_VECTOR && file->argument[i].type.element != TCB_FILE_FLOAT;
+	return is_other;
+}
+
 /* Of what candidates come from, beside the geometry. */
 static uint64_t source_hash(const struct tcb_file_op *made)
 {
@@ -565,6 +588,7 @@ static void set_op(struct tcb_file_op *made)
 						 .space = &made->space,
 						 .plan = plan,
 						 .make = make,
+						 .build = build,
 						 .run = run }
 			    : (struct tcb_side){ .variants = made->lists,
 						 .space = &made->space,
@@ -585,8 +609,10 @@ static void set_op(struct tcb_file_op *made)
 		.flops = flops,
 		.traffic = traffic,
 		.parameters = made->parameters,
+		.has_own_arithmetic = has_own_arithmetic(file),
 		.is_of_its_shape = !file->any_size,
 		.context = made,
+		.path = file->path,
 	};
 	made->op.source = source_hash(made);
 	made->op.side[kinds[file->kernel.language].side] = &made->side;

@@ -617,6 +617,7 @@ static enum tcb_status try_new(struct tcb_sweep *sweep, struct tcb_error *err)
 static enum tcb_status run(struct tcb_sweep *sweep, struct tcb_error *err)
 {
 	enum tcb_status status = sweep->options->finals_only ? TCB_OK : try_new(sweep, err);
+	tcb_team_rest(sweep->team);
 	sweep->out->complete = sweep->progress.done == sweep->space->count;
 	tcb_sweep_say_ended(sweep,
 			    budget_spent(sweep) >= 1 || sweep->has_skipped || !has_time(sweep, 1, sweep->screen_end_s));

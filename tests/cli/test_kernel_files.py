@@ -113,6 +113,30 @@ def swept():
     cli.check("1x1024" in other.stdout, other.stdout)
 
 
+def unnamed():
+    """Without its file the results of a kernel are unknown, not stale; with it what mends them names it, too."""
+    db = cli.scratch / "own.db"
+    report = cli.run("report", "--db", db).stdout
+    cli.check("unknown: 4 of 4 results are of ops that this command does not know" in report and ": scale;" in report,
+              report)
+    cli.check("stale" not in report, report)
+    rows = cli.json("report", "--db", db, schema="report")["best"]
+    cli.check(len(rows) == 4 and not any(row["stale"] for row in rows), rows)
+    kernel = write()
+    named = " ".join(cli.run("report", "--kernel", kernel, "--db", db).stdout.split())
+    cli.check("unknown:" not in named and f"tcbtune sweep --kernel {kernel} --op scale" in named, named)
+
+
+def without_operations():
+    """Nothing is said of rates and limits that a file tells nothing of."""
+    kernel = write("silent.json", tcbtune__Operations=None, tcbtune__Name="silent")
+    db = cli.scratch / "silent.db"
+    swept = cli.json("sweep", "--kernel", kernel, "--threads", "1", "--max-trials", "1", "--budget", "10s", "--db", db,
+                     schema="sweep")
+    report = cli.json("report", "--kernel", kernel, "--db", db, schema="report")["best"]
+    cli.check(swept and {row["flops"] for row in report} == {0}, (swept, report))
+
+
 def changed_sources_are_other_kernels():
     kernel, db = write(), cli.scratch / "own.db"
     (cli.scratch / "scale.c").write_text(SOURCE.replace("512 / CHUNK", "256 / CHUNK"))
@@ -340,6 +364,8 @@ cli = Cli()
 (cli.scratch / "scale.c").write_text(SOURCE)
 space()
 swept()
+unnamed()
+without_operations()
 changed_sources_are_other_kernels()
 defaults_fit_the_shape()
 refused()
