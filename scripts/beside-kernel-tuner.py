@@ -104,7 +104,8 @@ def theirs(kernel, seconds, seed, strategy, folder):
         strategy=strategy, strategy_options={"time_limit": seconds, "max_fevals": 10**6}, quiet=True, seed=seed, **how)
     took = time.monotonic() - start
     best = min((r for r in results if isinstance(r.get("time"), float)), key=lambda r: r["time"])
-    return len(results), took, {name: int(best[name]) for name in kernel.parameters}
+    tried = {tuple(result[name] for name in kernel.parameters) for result in results}  # some it asks for again
+    return len(tried), took, {name: int(best[name]) for name in kernel.parameters}
 
 
 def ours(kernel, tcbtune, seconds, seed, database):
@@ -112,8 +113,8 @@ def ours(kernel, tcbtune, seconds, seed, database):
     cache = {**os.environ, "XDG_CACHE_HOME": str(pathlib.Path(database).parent / "cache")}
     start = time.monotonic()
     run = subprocess.run([tcbtune, "sweep", "--kernel", kernel.path, "--op", kernel.op, *kernel.device, "--budget",
-                          f"{seconds}s", "--seed", str(seed), "--db", database], capture_output=True, text=True,
-                         env=cache)
+                          f"{seconds}s", "--until-stable", "none", "--seed", str(seed), "--db", database],
+                         capture_output=True, text=True, env=cache)
     took = time.monotonic() - start
     tried = re.search(r"(\d+) of \d+ candidates tried", run.stderr)
     if run.returncode != 0 or not tried:

@@ -402,6 +402,7 @@ static enum tcb_status compile(const struct tcb_file_c *c, const struct tcb_str 
 	if (file && fclose(file) != 0 && status == TCB_OK)
 		status = tcb_fail(err, TCB_E_IO, "%s cannot be written: %s", written, strerror(errno));
 	if (status == TCB_OK) {
+		add_word(words, "-pipe");
 		add_word(words, "-shared");
 		add_word(words, "-fPIC");
 		add_word(words, "-o");

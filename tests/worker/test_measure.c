@@ -576,7 +576,8 @@ static void enough(void **state)
 {
 	(void)state;
 	const struct tcb_screen_rule rule = { .samples_min = 6, .samples_max = 8, .width = 0.02 };
-	const struct tcb_interval wide = { .lo = 100, .median = 101, .hi = 101.9 }, narrow = { .lo = 100, .median = 100.1, .hi = 100.4 };
+	const struct tcb_interval wide = { .lo = 100, .median = 101, .hi = 101.9 },
+				  narrow = { .lo = 100, .median = 100.1, .hi = 100.4 };
 	assert_true(tcb_measure_is_enough(&wide, 6, &rule));
 	assert_false(tcb_measure_is_enough(&wide, 5, &rule));
 	assert_true(tcb_measure_is_enough(&narrow, 3, &rule));
