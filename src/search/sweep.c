@@ -30,8 +30,6 @@ enum {
 };
 static const double SCREEN_WIDTH = 0.02; /* of the interval: enough to tell whether a candidate goes to the finals */
 static const double LOSE_MARGIN = 1.2;   /* over the best: drift since the last look at the anchor, and bursts */
-/* Of the best: who is not faster than that is as good, which the finals are for. */
-static const double BETTER = 0.99;
 static const double ANCHOR_EVERY_S = 0.3, ANCHOR_SHARE = 0.05; /* seconds; of the time, at most */
 static const double LONG_ROUND = 0.003; /* of the budget: then the finals have few rounds, and less of the time */
 /* The finals' part of a budget: a quarter, but 8 s if that is no more than two fifths; and what they use at most. */
@@ -170,8 +168,9 @@ static void set_best(struct tcb_sweep *sweep, size_t index, enum tcb_state state
  */
 static enum tcb_status challenge(struct tcb_sweep *sweep, size_t index, enum tcb_state state, struct tcb_error *err)
 {
-	double score = tcb_sweep_score(sweep, index, state).median;
-	if (!(score < BETTER * sweep->best_score[state]))
+	const struct tcb_interval found = tcb_sweep_score(sweep, index, state);
+	const double score = found.median;
+	if (!(found.hi < sweep->best_score[state]))
 		return TCB_OK;
 	const struct tcb_geometry *geometries = sweep->space->geometries;
 	const size_t best = sweep->best_score[state] < INFINITY ? sweep->best[state] : sweep->anchor;
