@@ -352,7 +352,8 @@ static enum tcb_status add_call(const struct tcb_file_c *c, const struct tcb_val
 static enum tcb_status write_wrapper(const struct tcb_file_c *c, const struct tcb_value *bound, struct tcb_str *out,
 				     struct tcb_error *err)
 {
-	tcb_str_addf(out, "#ifdef _OPENMP\n#include <omp.h>\n#endif\n#include \"%s\"\n", c->source);
+	tcb_str_addf(out, "#ifdef _OPENMP\n#include <omp.h>\n#endif\n#include \"%s\"\n#line 1 \"call of %s\"\n",
+		     c->source, c->from->name);
 	if (c->from->language == TCB_FILE_CXX)
 		tcb_str_add(out, "struct tcb_pointer {\n\tvoid *to;\n"
 				 "\ttemplate <class T> operator T *() const { return static_cast<T *>(to); }\n};\n"

@@ -6,14 +6,17 @@
  * what the default configuration computes.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cgroup.h"
+#include "base/file.h"
 #include "base/pool.h"
 #include "base/sizes.h"
 #include "base/util.h"
@@ -135,6 +138,19 @@ static int find_standard(const struct tcb_file_op *made, const struct tcb_shape 
 
 /* --- shape and operands --- */
 
+/* 0 of what is not a file to be read. */
+static size_t file_bytes(const char *path)
+{
+	const int fd = tcb_file_open_regular(path, O_RDONLY);
+	struct stat found = { .st_size = 0 };
+
+	if (fd >= 0) {
+		(void)fstat(fd, &found);
+		close(fd);
+	}
+	return (size_t)found.st_size;
+}
+
 /* SHAPE has the file's sizes; those that it asks of them hold, and all vectors have sizes. */
 static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err)
 {
@@ -153,9 +169,18 @@ static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_sha
 			return tcb_fail(err, TCB_E_USAGE, "op %s takes no such shape: %.200s", op->name,
 					tcb_expression_text(file->size_condition[i]));
 	}
-	for (size_t i = 0; i < file->argument_count; i++)
-		if (file->argument[i].memory == TCB_FILE_VECTOR)
-			TCB_TRY(tcb_kernel_file_count(&file->argument[i], bound, &count, &bytes, err));
+	for (size_t i = 0; i < file->argument_count; i++) {
+		const struct tcb_file_argument *argument = &file->argument[i];
+		const char *source = argument->right ? argument->right : argument->source;
+
+		if (argument->memory != TCB_FILE_VECTOR)
+			continue;
+		TCB_TRY(tcb_kernel_file_count(argument, bound, &count, &bytes, err));
+		if (source && file_bytes(source) < bytes)
+			return tcb_fail(err, TCB_E_USAGE,
+					"%.200s: the DataSource of %.40s has %zu bytes, and %zu are needed", file->path,
+					argument->name, file_bytes(source), bytes);
+	}
 	if (find_standard(made_of(op), shape, &standard) != 0)
 		return tcb_fail(err, TCB_E_USAGE,
 				"%.160s: the Default values break a condition at this shape (%.120s), and no other "

@@ -131,7 +131,7 @@ def without_operations():
     """Nothing is said of rates and limits that a file tells nothing of."""
     kernel = write("silent.json", tcbtune__Operations=None, tcbtune__Name="silent")
     db = cli.scratch / "silent.db"
-    swept = cli.json("sweep", "--kernel", kernel, "--threads", "1", "--max-trials", "1", "--budget", "10s", "--db", db,
+    swept = cli.json("sweep", "--kernel", kernel, "--threads", "1", "--max-trials", "1", "--budget", "2s", "--db", db,
                      schema="sweep")
     report = cli.json("report", "--kernel", kernel, "--db", db, schema="report")["best"]
     cli.check(swept and {row["flops"] for row in report} == {0}, (swept, report))
@@ -156,6 +156,7 @@ def defaults_fit_the_shape():
 
 
 def refused():
+    (cli.scratch / "short.bin").write_bytes(b"abc")
     for part, changes in (
             ("KernelFile", {"KernelSpecification__KernelFile": "none.c"}),
             ("the Language is Fortran", {"KernelSpecification__Language": "Fortran"}),
@@ -170,6 +171,11 @@ def refused():
             ("cannot be an op's name", {"tcbtune__Name": "bad-name"}),
             ("there is an op softmax already", {"tcbtune__Name": "softmax"}),
             ("break a condition", {"ConfigurationSpace__Conditions": ["CHUNK > 99"]}),
+            ("has 3 bytes, and 16360 are needed", {"KernelSpecification__Arguments__0__FillType": "BinaryRaw",
+                                                   "KernelSpecification__Arguments__0__DataSource": "short.bin"}),
+            ("has 0 bytes", {"KernelSpecification__Arguments__0__FillType": "BinaryRaw",
+                             "KernelSpecification__Arguments__0__DataSource": "/dev/zero"}),
+            ("zero cannot be read", {"KernelSpecification__KernelFile": "/dev/zero"}),
             ("none.bin, cannot be read", {"KernelSpecification__Arguments__0__FillType": "BinaryRaw",
                                           "KernelSpecification__Arguments__0__DataSource": "none.bin"}),
             ("outputs of float, half, double, int32 and uint32", {"KernelSpecification__Arguments__1__Type": "int8"})):
