@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""tcbtune and Kernel Tuner on the same kernels, spaces, GPU and seconds: candidates per second, and what they found.
+"""tcbtune and Kernel Tuner on the same kernels, spaces, device and seconds: candidates per second, and what they found.
 
     scripts/beside-kernel-tuner.py [--tcbtune PROGRAM] [--seconds 20] [--seeds 5] [--strategy genetic_algorithm]
+                                   [--kernels sgemm convolution gemm]
 
-The kernels are those of scripts/peers/kernel-tuner.  What the two found with a seed is measured once more by one
-'tcbtune bench', in turns, so that the last columns do not depend on how either of them measures.  Needs a GPU, and
-Kernel Tuner with CuPy: pip install kernel_tuner==1.5.0 cupy-cuda13x.
+The kernels are those of scripts/peers/kernel-tuner, for a GPU (sgemm, convolution), and examples/kernel-files/gemm-c, in
+C on one thread of the processor (gemm).  What the two found with a seed is measured once more by one 'tcbtune bench', in
+turns, so that the last columns do not depend on how either of them measures.  Needs Kernel Tuner, for a GPU with CuPy:
+pip install kernel_tuner==1.5.0 cupy-cuda13x.
 """
 import argparse
 import json
+import os
 import pathlib
 import re
 import statistics
@@ -24,15 +27,30 @@ import scipy.signal
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "lib"))
 import measuring
 
-FOLDER = pathlib.Path(__file__).parent / "peers" / "kernel-tuner"
+HERE = pathlib.Path(__file__).resolve().parent
+PATHS = {"sgemm": HERE / "peers/kernel-tuner/sgemm.json",
+         "convolution": HERE / "peers/kernel-tuner/convolution.json",
+         "gemm": HERE.parent / "examples/kernel-files/gemm-c/gemm.json"}
+# What Kernel Tuner calls of a kernel in C returns how long it took, in milliseconds.  (It would write extern "C" itself.)
+TIMED = """
+#include <time.h>
+float timed(const float *a, const float *b, float *c)
+{
+    struct timespec from, to;
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    NAME(a, b, c);
+    clock_gettime(CLOCK_MONOTONIC, &to);
+    return 1e3f * (float)(to.tv_sec - from.tv_sec) + 1e-6f * (float)(to.tv_nsec - from.tv_nsec);
+}
+"""
 
 
 class Kernel:
     """A kernel file, and what is right of its outputs for inputs of this script's own."""
 
     def __init__(self, name):
-        document = json.loads((FOLDER / f"{name}.json").read_text())
-        self.name, self.path = name, FOLDER / f"{name}.json"
+        self.name, self.path = name, PATHS[name]
+        document = json.loads(self.path.read_text())
         self.op = document["tcbtune"]["Name"]
         self.sizes = document["tcbtune"]["Problem"]
         self.specification = document["KernelSpecification"]
@@ -40,7 +58,11 @@ class Kernel:
                            for p in document["ConfigurationSpace"]["TuningParameters"]}
         self.conditions = [self.with_sizes(c["Expression"]) for c in document["ConfigurationSpace"]["Conditions"]]
         defines = "".join(f"#define {key} {value}\n" for key, value in self.sizes.items())
-        self.source = defines + (FOLDER / f"{name}.cu").read_text()
+        source = (self.path.parent / self.specification["KernelFile"]).read_text()
+        self.is_c = self.specification["Language"] == "C"
+        self.source = defines + source + (TIMED.replace("NAME", name) if self.is_c else "")
+        self.state = "hot" if self.is_c else "cold"  # Kernel Tuner calls on one set of operands
+        self.device = ["--device", "cpu", "--threads", "1"] if self.is_c else ["--device", "cuda:0"]
 
     def with_sizes(self, expression):
         for key, value in self.sizes.items():
@@ -53,7 +75,7 @@ class Kernel:
 
     def right(self, arrays):
         first, second = (array.astype(numpy.float64) for array in arrays[:2])
-        if self.name == "sgemm":
+        if self.name != "convolution":
             found = first.reshape(self.sizes["M"], -1) @ second.reshape(self.sizes["K"], -1)
         else:
             found = scipy.signal.fftconvolve(first.reshape(self.sizes["HEIGHT"] + 16, -1),
@@ -61,40 +83,51 @@ class Kernel:
         return [None, None, found.astype(numpy.float32).ravel()]
 
 
-def theirs(kernel, seconds, seed, strategy):
+def theirs(kernel, seconds, seed, strategy, folder):
     """Configurations tried, seconds that it took and the best configuration of Kernel Tuner."""
     import kernel_tuner
     arrays = kernel.arguments(numpy.random.default_rng(seed))
     right = kernel.right(arrays)
-    blocks = [kernel.with_sizes(kernel.specification["GlobalSize"][d]).split(" // ", 1) for d in "XY"]
+    if kernel.is_c:
+        source = pathlib.Path(folder) / "timed.c"
+        source.write_text('/* extern "C" */\n' + kernel.source)
+        how = {"kernel_name": "timed", "kernel_source": str(source), "problem_size": 1, "lang": "C", "compiler": "cc",
+               "compiler_options": ["-O3", "-march=native"]}
+    else:
+        blocks = [kernel.with_sizes(kernel.specification["GlobalSize"][d]).split(" // ", 1) for d in "XY"]
+        how = {"kernel_name": kernel.name, "kernel_source": kernel.source, "lang": "CUPY",
+               "problem_size": tuple(int(size) for size, _ in blocks), "grid_div_x": [blocks[0][1]],
+               "grid_div_y": [blocks[1][1]]}
     start = time.monotonic()
     results, _ = kernel_tuner.tune_kernel(
-        kernel.name, kernel.source, tuple(int(size) for size, _ in blocks), arrays, kernel.parameters, lang="CUPY",
-        grid_div_x=[blocks[0][1]], grid_div_y=[blocks[1][1]], restrictions=kernel.conditions, answer=right, atol=1e-2,
-        strategy=strategy, strategy_options={"time_limit": seconds, "max_fevals": 10**6}, quiet=True, seed=seed)
+        arguments=arrays, tune_params=kernel.parameters, restrictions=kernel.conditions, answer=right, atol=1e-2,
+        strategy=strategy, strategy_options={"time_limit": seconds, "max_fevals": 10**6}, quiet=True, seed=seed, **how)
     took = time.monotonic() - start
     best = min((r for r in results if isinstance(r.get("time"), float)), key=lambda r: r["time"])
-    return len(results), took, {name: int(best[name]) for name in kernel.parameters}
+    tried = {tuple(result[name] for name in kernel.parameters) for result in results}  # some it asks for again
+    return len(tried), took, {name: int(best[name]) for name in kernel.parameters}
 
 
 def ours(kernel, tcbtune, seconds, seed, database):
-    """The same of a sweep, the best as a geometry."""
+    """The same of a sweep, the best as a geometry.  It begins with nothing compiled."""
+    cache = {**os.environ, "XDG_CACHE_HOME": str(pathlib.Path(database).parent / "cache")}
     start = time.monotonic()
-    run = subprocess.run([tcbtune, "sweep", "--kernel", kernel.path, "--op", kernel.op, "--device", "cuda:0", "--budget",
-                          f"{seconds}s", "--seed", str(seed), "--db", database], capture_output=True, text=True)
+    run = subprocess.run([tcbtune, "sweep", "--kernel", kernel.path, "--op", kernel.op, *kernel.device, "--budget",
+                          f"{seconds}s", "--until-stable", "none", "--seed", str(seed), "--db", database],
+                         capture_output=True, text=True, env=cache)
     took = time.monotonic() - start
     tried = re.search(r"(\d+) of \d+ candidates tried", run.stderr)
     if run.returncode != 0 or not tried:
         sys.exit(f"the sweep of {kernel.op} failed: {run.stderr[-800:]}")
     rows = measuring.call_json([tcbtune, "report", "--kernel", kernel.path, "--op", kernel.op, "--db", database,
                                 "--json"])
-    return int(tried[1]), took, measuring.of_state(rows["best"], "cold")["geometry"]
+    return int(tried[1]), took, measuring.of_state(rows["best"], kernel.state)["geometry"]
 
 
 def as_geometry(kernel, tcbtune, configuration):
     """CONFIGURATION in the words of 'tcbtune space', found in its list."""
     words = {name.lower() + ("_" if name.lower() == "unroll" else ""): value for name, value in configuration.items()}
-    listed = measuring.call([tcbtune, "space", "--kernel", kernel.path, "--op", kernel.op, "--device", "cuda:0"])
+    listed = measuring.call([tcbtune, "space", "--kernel", kernel.path, "--op", kernel.op, *kernel.device])
     for line in listed.splitlines():
         found = dict(word.split("=", 1) for word in line.split(",") if "=" in word)
         if all(found.get(name) == str(value) for name, value in words.items()):
@@ -104,14 +137,14 @@ def as_geometry(kernel, tcbtune, configuration):
 
 def compare(kernel, options, seed, table):
     with tempfile.TemporaryDirectory() as folder:
-        their_tried, their_s, configuration = theirs(kernel, options.seconds, seed, options.strategy)
+        their_tried, their_s, configuration = theirs(kernel, options.seconds, seed, options.strategy, folder)
         our_tried, our_s, geometry = ours(kernel, options.tcbtune, options.seconds, seed, f"{folder}/t.db")
         other = as_geometry(kernel, options.tcbtune, configuration)
-        words = [options.tcbtune, "bench", "--kernel", kernel.path, "--op", kernel.op, "--device", "cuda:0", "--budget",
+        words = [options.tcbtune, "bench", "--kernel", kernel.path, "--op", kernel.op, *kernel.device, "--budget",
                  f"{options.bench_seconds}s", "--db", f"{folder}/t.db", "--json", "--geometry", geometry]
         if other != geometry:
             words += ["--geometry", other]
-        rows = measuring.of_state(measuring.call_json(words)["results"], "cold")["rows"]
+        rows = measuring.of_state(measuring.call_json(words)["results"], kernel.state)["rows"]
         us = {row["geometry"]: row["ns"]["median"] / 1e3 for row in reversed(rows) if row.get("ns")}
     gain = us[other] / us[geometry]
     print(table.line(kernel.name, seed, their_tried, their_tried / their_s, our_tried, our_tried / our_s,
@@ -126,7 +159,7 @@ def main():
     parser.add_argument("--bench-seconds", type=int, default=6)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--strategy", default="genetic_algorithm", help="of Kernel Tuner")
-    parser.add_argument("--kernels", nargs="+", default=["sgemm", "convolution"])
+    parser.add_argument("--kernels", nargs="+", choices=PATHS, default=["sgemm", "convolution"])
     options = parser.parse_args()
     table = measuring.Table(("kernel", "<12"), ("seed", ">4d"), ("KT tried", ">8d"), ("per s", ">6.1f"),
                             ("ours tried", ">10d"), ("per s", ">6.1f"), ("ratio", ">6.1f"), ("KT's best us", ">12.1f"),

@@ -12,9 +12,11 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -60,6 +62,30 @@ void tcb_program_describe_exit(int wait_status, char out[64])
 	} else {
 		snprintf(out, 64, "ended with exit status %d", WEXITSTATUS(wait_status));
 	}
+}
+
+static int is_program(const char *path)
+{
+	struct stat info;
+
+	return stat(path, &info) == 0 && S_ISREG(info.st_mode) && access(path, X_OK) == 0;
+}
+
+int tcb_program_find(const char *name, char *out, size_t capacity)
+{
+	const char *list = getenv("PATH");
+
+	if (strchr(name, '/'))
+		return (size_t)snprintf(out, capacity, "%s", name) < capacity && is_program(out) ? 0 : -1;
+	while (list && *list) {
+		const size_t length = strcspn(list, ":");
+
+		if (length && (size_t)snprintf(out, capacity, "%.*s/%s", (int)length, list, name) < capacity &&
+		    is_program(out))
+			return 0;
+		list += length + (list[length] == ':');
+	}
+	return -1;
 }
 
 extern char **environ;

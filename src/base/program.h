@@ -17,6 +17,8 @@ enum {
 	TCB_PROGRAM_FD = 3              /* in a fork, behind the standard streams */
 };
 
+/* The program NAME, a path or found in PATH: 0 with its path, or -1. */
+int tcb_program_find(const char *name, char *out, size_t capacity);
 /* Starts PATH with ARGV, waits for it, and gives what it said on both streams.  KEEP_FDS stay open in it.  TCB_E_FAILED
  * when it could not be started, ran longer than the limit (*TIMED_OUT is 1) or was stopped (STOP, nullable, is not 0);
  * WAIT_STATUS as of waitpid. */

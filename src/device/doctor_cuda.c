@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/program.h"
 #include "device/doctor_private.h"
 #include "device/gpu.h"
 #include "device/nvml.h"
@@ -171,18 +172,12 @@ static void check_nvjitlink(const char *root, struct tcb_doctor_row *row)
 /* ptxas on PATH, or in the newest toolkit below ROOT/usr/local; 0 with its path, or -1. */
 static int find_ptxas(const char *root, char out[PATH_BYTES_MAX])
 {
-	const char *path = getenv("PATH");
 	char pattern[PATH_BYTES_MAX];
 	glob_t hits;
 	int is_found = 0;
 
-	while (path && *path) {
-		size_t length = strcspn(path, ":");
-		snprintf(out, PATH_BYTES_MAX, "%.*s/ptxas", (int)length, path);
-		if (length > 0 && access(out, X_OK) == 0)
-			return 0;
-		path += length + (path[length] == ':');
-	}
+	if (tcb_program_find("ptxas", out, PATH_BYTES_MAX) == 0)
+		return 0;
 	snprintf(pattern, sizeof pattern, "%s/usr/local/cuda*/bin/ptxas", root);
 	if (glob(pattern, 0, NULL, &hits) == 0) {
 		for (size_t i = hits.gl_pathc; i-- > 0 && !is_found;) {

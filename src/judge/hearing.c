@@ -71,7 +71,7 @@ static enum tcb_status start(struct tcb_hearing *hearing, enum tcb_seat seat, st
 	TCB_TRY(find_geometry(kernel, &hearing->problem.shape, options->threads, &problem, &geometry, err));
 	if (is_host) {
 		TCB_TRY(tcb_file_c_object(tcb_file_op_c(kernel->made, kernel->is_reference), &problem.shape, &geometry,
-					  object, err));
+					  NULL, object, err));
 		how.object = object;
 	} else {
 		TCB_TRY(compile_gpu(&problem, &geometry, options->place, &hearing->image[seat], err));

@@ -22,10 +22,11 @@
 #include <unistd.h>
 
 #include "base/cpu_identity.h"
+#include "base/file.h"
 #include "base/program.h"
 #include "kernels/signature.h"
 
-enum { WORDS_MAX = 160, KEPT_MAX = 4096 };
+enum { WORDS_MAX = 160, KEPT_MAX = 4096, NAME_ROOM = 64 /* of an object, in its folder */ };
 static const double COMPILE_S = 120, ASK_S = 20;
 
 struct loaded {
@@ -73,29 +74,12 @@ static void free_words(struct words *words)
 
 /* --- asking the compiler --- */
 
-static int find_program(const char *name, char out[PATH_MAX])
-{
-	const char *path = getenv("PATH");
-
-	if (strchr(name, '/'))
-		return snprintf(out, PATH_MAX, "%s", name) < PATH_MAX && access(out, X_OK) == 0 ? 0 : -1;
-	while (path && *path) {
-		const size_t length = strcspn(path, ":");
-
-		if (length && snprintf(out, PATH_MAX, "%.*s/%s", (int)length, path, name) < PATH_MAX &&
-		    access(out, X_OK) == 0)
-			return 0;
-		path += length + (path[length] == ':');
-	}
-	return -1;
-}
-
 static enum tcb_status find_compiler(struct tcb_file_c *c, struct tcb_error *err)
 {
 	const int is_cxx = c->from->language == TCB_FILE_CXX;
 	const char *variable = is_cxx ? "CXX" : "CC", *asked = getenv(variable);
 
-	if (find_program(asked && *asked ? asked : is_cxx ? "c++" : "cc", c->compiler) == 0)
+	if (tcb_program_find(asked && *asked ? asked : is_cxx ? "c++" : "cc", c->compiler, sizeof c->compiler) == 0)
 		return TCB_OK;
 	return tcb_fail(err, TCB_E_NOT_FOUND,
 			"%s is in %s, and no compiler is found for it: install gcc or clang, or set %s", c->from->name,
@@ -136,7 +120,7 @@ int tcb_file_c_is_team(const struct tcb_file_source *source)
 static int add_file(struct tcb_str *out, const char *path)
 {
 	char block[65536];
-	FILE *file = fopen(path, "rbe");
+	FILE *file = tcb_file_open_stream(path);
 	size_t got;
 
 	if (!file)
@@ -207,24 +191,8 @@ static int make_folder(const char *path)
 /* The user's cache, as long as nobody else may write there; else a folder of this process. */
 static enum tcb_status find_folder(struct tcb_file_c *c, struct tcb_error *err)
 {
-	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	const int is_cache = cache && *cache == '/', is_home = home && *home == '/';
-	char *slash;
-
-	if ((is_cache || is_home) && snprintf(c->folder, sizeof c->folder, "%s%s/tcbtune/objects",
-					      is_cache ? cache : home, is_cache ? "" : "/.cache") < PATH_MAX - 64) {
-		slash = strrchr(c->folder, '/');
-		*slash = '\0';
-		char *above = strrchr(c->folder, '/');
-
-		*above = '\0';
-		(void)mkdir(c->folder, 0700);
-		*above = '/';
-		(void)mkdir(c->folder, 0700);
-		*slash = '/';
-		if (make_folder(c->folder) == 0)
-			return TCB_OK;
-	}
+	if (tcb_file_in_cache("objects", 1, c->folder, sizeof c->folder - NAME_ROOM) && make_folder(c->folder) == 0)
+		return TCB_OK;
 	snprintf(c->folder, sizeof c->folder, "%s/tcbtune-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
 	c->is_own_folder = mkdtemp(c->folder) != NULL;
 	return c->is_own_folder
@@ -384,7 +352,8 @@ static enum tcb_status add_call(const struct tcb_file_c *c, const struct tcb_val
 static enum tcb_status write_wrapper(const struct tcb_file_c *c, const struct tcb_value *bound, struct tcb_str *out,
 				     struct tcb_error *err)
 {
-	tcb_str_addf(out, "#ifdef _OPENMP\n#include <omp.h>\n#endif\n#include \"%s\"\n", c->source);
+	tcb_str_addf(out, "#ifdef _OPENMP\n#include <omp.h>\n#endif\n#include \"%s\"\n#line 1 \"call of %s\"\n",
+		     c->source, c->from->name);
 	if (c->from->language == TCB_FILE_CXX)
 		tcb_str_add(out, "struct tcb_pointer {\n\tvoid *to;\n"
 				 "\ttemplate <class T> operator T *() const { return static_cast<T *>(to); }\n};\n"
@@ -413,25 +382,28 @@ static void add_definitions(const struct tcb_file_c *c, const struct tcb_value *
 	}
 }
 
-static enum tcb_status compile(const struct tcb_file_c *c, const struct tcb_str *source, const char *object,
-			       struct words *words, struct tcb_error *err)
+/* Into OBJECT, by files beside it that are of this process and KEY alone. */
+static enum tcb_status compile(const struct tcb_file_c *c, const struct tcb_str *source, struct words *words,
+			       const char *key, const char *object, struct tcb_file_limits *limits,
+			       struct tcb_error *err)
 {
-	char written[PATH_MAX + 32], made[PATH_MAX + 32], line[256];
+	char written[TCB_FILE_OBJECT_MAX], made[TCB_FILE_OBJECT_MAX], line[256];
 	struct tcb_str said = { 0 };
 	struct tcb_error error;
 	int wait_status = 0, timed_out = 0;
 	FILE *file;
 	enum tcb_status status = TCB_OK;
 
-	snprintf(written, sizeof written, "%s/.%d-%s", c->folder, (int)getpid(),
-		 c->from->language == TCB_FILE_CXX ? "source.cpp" : "source.c");
-	snprintf(made, sizeof made, "%s/.%d-made.so", c->folder, (int)getpid());
+	snprintf(written, sizeof written, "%s/.%d-%s.%s", c->folder, (int)getpid(), key,
+		 c->from->language == TCB_FILE_CXX ? "cpp" : "c");
+	snprintf(made, sizeof made, "%s/.%d-%s.so", c->folder, (int)getpid(), key);
 	file = fopen(written, "we");
 	if (!file || fwrite(source->data, 1, source->length, file) != source->length)
 		status = tcb_fail(err, TCB_E_IO, "%s cannot be written: %s", written, strerror(errno));
 	if (file && fclose(file) != 0 && status == TCB_OK)
 		status = tcb_fail(err, TCB_E_IO, "%s cannot be written: %s", written, strerror(errno));
 	if (status == TCB_OK) {
+		add_word(words, "-pipe");
 		add_word(words, "-shared");
 		add_word(words, "-fPIC");
 		add_word(words, "-o");
@@ -439,10 +411,11 @@ static enum tcb_status compile(const struct tcb_file_c *c, const struct tcb_str 
 		add_word(words, written);
 		add_word(words, "-lm");
 		words->word[words->count] = NULL;
-		if (tcb_program_run(c->compiler, words->word, NULL, 0, COMPILE_S, NULL, &said, &wait_status, &timed_out,
-				    &error) != TCB_OK)
+		if (tcb_program_run(c->compiler, words->word, NULL, 0, limits->seconds, limits->stop, &said,
+				    &wait_status, &timed_out, &error) != TCB_OK) {
+			limits->was_late = timed_out || (limits->stop && atomic_load(limits->stop));
 			status = tcb_fail(err, TCB_E_FORMAT, "%s", error.message);
-		else if (!WIFEXITED(wait_status) || WEXITSTATUS(wait_status) != 0 || rename(made, object) != 0) {
+		} else if (!WIFEXITED(wait_status) || WEXITSTATUS(wait_status) != 0 || rename(made, object) != 0) {
 			tcb_program_complaint(said.data, line, sizeof line);
 			status = tcb_fail(err, TCB_E_FORMAT, "it does not compile: %s", line);
 		}
@@ -489,12 +462,13 @@ static void find_key(const struct tcb_file_c *c, const struct tcb_str *source, c
 }
 
 /* The object of SOURCE, compiled unless it is there, and its KEY. */
-static enum tcb_status find_object(struct tcb_file_c *c, const struct tcb_str *source, struct words *words,
-				   const char *key, char out[TCB_FILE_OBJECT_MAX], struct tcb_error *err)
+static enum tcb_status find_object(const struct tcb_file_c *c, const struct tcb_str *source, struct words *words,
+				   const char *key, struct tcb_file_limits *limits, char out[TCB_FILE_OBJECT_MAX],
+				   struct tcb_error *err)
 {
 	snprintf(out, TCB_FILE_OBJECT_MAX, "%s/%s.so", c->folder, key);
 	if (access(out, R_OK) != 0)
-		return compile(c, source, out, words, err);
+		return compile(c, source, words, key, out, limits, err);
 	(void)utimensat(AT_FDCWD, out, NULL, 0);
 	return TCB_OK;
 }
@@ -510,7 +484,8 @@ static enum tcb_status load(struct tcb_file_c *c, const struct tcb_str *source, 
 			*out = at->entry;
 			return TCB_OK;
 		}
-	TCB_TRY(find_object(c, source, words, key, object, err));
+	struct tcb_file_limits limits = { .seconds = COMPILE_S };
+	TCB_TRY(find_object(c, source, words, key, &limits, object, err));
 	return open_object(c, object, key, out, err);
 }
 
@@ -544,18 +519,19 @@ enum tcb_status tcb_file_c_load(struct tcb_file_c *c, const struct tcb_shape *sh
 	return status;
 }
 
-enum tcb_status tcb_file_c_object(struct tcb_file_c *c, const struct tcb_shape *shape,
-				  const struct tcb_geometry *geometry, char out[TCB_FILE_OBJECT_MAX],
-				  struct tcb_error *err)
+enum tcb_status tcb_file_c_object(const struct tcb_file_c *c, const struct tcb_shape *shape,
+				  const struct tcb_geometry *geometry, struct tcb_file_limits *limits,
+				  char out[TCB_FILE_OBJECT_MAX], struct tcb_error *err)
 {
 	struct tcb_str source = { 0 };
 	struct words words = { .count = 0 };
+	struct tcb_file_limits usual = { .seconds = COMPILE_S };
 	char key[17];
 	enum tcb_status status = write_candidate(c, shape, geometry, &source, &words, err);
 
 	if (status == TCB_OK) {
 		find_key(c, &source, &words, key);
-		status = find_object(c, &source, &words, key, out, err);
+		status = find_object(c, &source, &words, key, limits ? limits : &usual, out, err);
 	}
 	tcb_str_fini(&source);
 	free_words(&words);

@@ -10,7 +10,7 @@
 
 #include "kernelfile/kernel_file.h"
 
-enum { TCB_FILE_OBJECT_MAX = PATH_MAX + 32 };
+enum { TCB_FILE_OBJECT_MAX = PATH_MAX + 64 };
 /* What a candidate's shared object exports, a tcb_file_entry_fn. */
 #define TCB_FILE_ENTRY "tcb_file_entry"
 
@@ -32,9 +32,15 @@ const char *tcb_file_c_signature(const struct tcb_file_c *c);
  * compiler's first error. */
 enum tcb_status tcb_file_c_load(struct tcb_file_c *c, const struct tcb_shape *shape,
 				const struct tcb_geometry *geometry, tcb_file_entry_fn **out, struct tcb_error *err);
-/* The same, not loaded: the path of its shared object, for a process that may crash. */
-enum tcb_status tcb_file_c_object(struct tcb_file_c *c, const struct tcb_shape *shape,
-				  const struct tcb_geometry *geometry, char out[TCB_FILE_OBJECT_MAX],
-				  struct tcb_error *err);
+/* The same, not loaded: the path of its shared object, for a process that may crash.  For any thread; LIMITS NULL: two
+ * minutes. */
+struct tcb_file_limits {
+	double seconds;
+	const atomic_int *stop; /* once it is not 0; NULL: never */
+	int was_late;           /* out: for them it failed */
+};
+enum tcb_status tcb_file_c_object(const struct tcb_file_c *c, const struct tcb_shape *shape,
+				  const struct tcb_geometry *geometry, struct tcb_file_limits *limits,
+				  char out[TCB_FILE_OBJECT_MAX], struct tcb_error *err);
 
 #endif

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/util.h"
 
 /* By how much an output may miss what is right, where the file does not say: as shares of the value and of the root
@@ -74,7 +75,7 @@ static void fill_random(const struct tcb_file_argument *argument, struct tcb_rng
 
 int tcb_file_read_raw(const char *path, size_t bytes, char *to)
 {
-	FILE *file = fopen(path, "rbe");
+	FILE *file = tcb_file_open_stream(path);
 	const size_t got = file ? fread(to, 1, bytes, file) : 0;
 
 	memset(to + got, 0, bytes - got);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/sizes.h"
 #include "kernels/code.h"
 #include "kernels/gpu/ptx_code.h"
@@ -145,7 +146,7 @@ static enum tcb_status set_launch(const struct tcb_kernel_file *file, const stru
 enum tcb_status tcb_file_read_text(const struct tcb_kernel_file *file, struct tcb_str *out, struct tcb_error *err)
 {
 	char block[65536];
-	FILE *source = fopen(file->kernel.path, "rbe");
+	FILE *source = tcb_file_open_stream(file->kernel.path);
 	size_t got;
 
 	if (!source)

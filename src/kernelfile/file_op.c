@@ -6,14 +6,17 @@
  * what the default configuration computes.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cgroup.h"
+#include "base/file.h"
 #include "base/pool.h"
 #include "base/sizes.h"
 #include "base/util.h"
@@ -135,6 +138,19 @@ static int find_standard(const struct tcb_file_op *made, const struct tcb_shape 
 
 /* --- shape and operands --- */
 
+/* 0 of what is not a file to be read. */
+static size_t file_bytes(const char *path)
+{
+	const int fd = tcb_file_open_regular(path, O_RDONLY);
+	struct stat found = { .st_size = 0 };
+
+	if (fd >= 0) {
+		(void)fstat(fd, &found);
+		close(fd);
+	}
+	return (size_t)found.st_size;
+}
+
 /* SHAPE has the file's sizes; those that it asks of them hold, and all vectors have sizes. */
 static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err)
 {
@@ -153,9 +169,18 @@ static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_sha
 			return tcb_fail(err, TCB_E_USAGE, "op %s takes no such shape: %.200s", op->name,
 					tcb_expression_text(file->size_condition[i]));
 	}
-	for (size_t i = 0; i < file->argument_count; i++)
-		if (file->argument[i].memory == TCB_FILE_VECTOR)
-			TCB_TRY(tcb_kernel_file_count(&file->argument[i], bound, &count, &bytes, err));
+	for (size_t i = 0; i < file->argument_count; i++) {
+		const struct tcb_file_argument *argument = &file->argument[i];
+		const char *source = argument->right ? argument->right : argument->source;
+
+		if (argument->memory != TCB_FILE_VECTOR)
+			continue;
+		TCB_TRY(tcb_kernel_file_count(argument, bound, &count, &bytes, err));
+		if (source && file_bytes(source) < bytes)
+			return tcb_fail(err, TCB_E_USAGE,
+					"%.200s: the DataSource of %.40s has %zu bytes, and %zu are needed", file->path,
+					argument->name, file_bytes(source), bytes);
+	}
 	if (find_standard(made_of(op), shape, &standard) != 0)
 		return tcb_fail(err, TCB_E_USAGE,
 				"%.160s: the Default values break a condition at this shape (%.120s), and no other "
@@ -411,6 +436,18 @@ static enum tcb_status make(struct tcb_plan *plan, struct tcb_error *err)
 	return TCB_OK;
 }
 
+static enum tcb_status build(const struct tcb_problem *problem, const struct tcb_geometry *geometry, double limit_s,
+			     const atomic_int *stop, struct tcb_error *err)
+{
+	struct tcb_file_limits limits = { .seconds = limit_s, .stop = stop };
+	char object[TCB_FILE_OBJECT_MAX];
+	struct tcb_error why;
+	const enum tcb_status status =
+		tcb_file_c_object(made_of(problem->op)->c, &problem->shape, geometry, &limits, object, &why);
+
+	return status == TCB_OK ? TCB_OK : tcb_fail(err, limits.was_late ? TCB_E_FAILED : status, "%s", why.message);
+}
+
 static void add_processors(void *ctx, size_t task, unsigned thread)
 {
 	cpu_set_t *of = ctx;
@@ -532,6 +569,17 @@ static enum tcb_status check_arguments(const struct tcb_kernel_file *file, struc
 	return TCB_OK;
 }
 
+/* Are there operands of other types than f32?  They may be multiplied in any way, f16 by matrix instructions. */
+static int has_own_arithmetic(const struct tcb_kernel_file *file)
+{
+	int is_other = 0;
+
+	for (size_t i = 0; i < file->argument_count; i++)
+		is_other |=
+			file->argument[i].memory == TCB_FILE_VECTOR && file->argument[i].type.element != TCB_FILE_FLOAT;
+	return is_other;
+}
+
 /* Of what candidates come from, beside the geometry. */
 static uint64_t source_hash(const struct tcb_file_op *made)
 {
@@ -565,6 +613,7 @@ static void set_op(struct tcb_file_op *made)
 						 .space = &made->space,
 						 .plan = plan,
 						 .make = make,
+						 .build = build,
 						 .run = run }
 			    : (struct tcb_side){ .variants = made->lists,
 						 .space = &made->space,
@@ -585,8 +634,10 @@ static void set_op(struct tcb_file_op *made)
 		.flops = flops,
 		.traffic = traffic,
 		.parameters = made->parameters,
+		.has_own_arithmetic = has_own_arithmetic(file),
 		.is_of_its_shape = !file->any_size,
 		.context = made,
+		.path = file->path,
 	};
 	made->op.source = source_hash(made);
 	made->op.side[kinds[file->kernel.language].side] = &made->side;

@@ -28,6 +28,8 @@ struct tcb_compute_need tcb_compute_need(const struct tcb_problem *problem, cons
 	const int has_f16 = tcb_kind_of(target)->multiplies_f16, is_bf16 = op->type == TCB_TYPE_BF16;
 	const double operations = op->flops(problem);
 
+	if (op->has_own_arithmetic)
+		return (struct tcb_compute_need){ TCB_COMPUTE_F32, 0 };
 	if (problem->contract == TCB_CONTRACT_Q8)
 		return (struct tcb_compute_need){ tcb_target_has(target, TCB_ISA_WGMMA) ? TCB_COMPUTE_INT8_SYNC
 											: TCB_COMPUTE_INT8,

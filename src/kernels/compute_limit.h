@@ -13,7 +13,7 @@
 #include "kernels/op.h"
 
 /* KIND: the fastest arithmetic that the contract allows; OPERATIONS of that kind, a call: those of the op, times the
- * terms that its operands are split into. */
+ * terms that its operands are split into; 0: it is not known what bounds them. */
 struct tcb_compute_need {
 	enum tcb_compute_kind kind;
 	double operations;

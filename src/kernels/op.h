@@ -19,6 +19,7 @@
 #ifndef TCB_KERNELS_OP_H
 #define TCB_KERNELS_OP_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -274,6 +275,11 @@ struct tcb_side {
 	/* Of an op whose code is compiled while the program runs: PLAN's variant becomes the one that was compiled.
 	 * TCB_E_FORMAT where it does not compile.  NULL: there is nothing to be made. */
 	enum tcb_status (*make)(struct tcb_plan *plan, struct tcb_error *err);
+	/* Compiles what make will want of GEOMETRY and keeps it, so that make does not wait; for any thread and
+	 * process, no longer than LIMIT_S, nor once *STOP is not 0.  TCB_E_FORMAT: it does not compile; TCB_E_FAILED:
+	 * there was no time.  NULL: nothing is compiled. */
+	enum tcb_status (*build)(const struct tcb_problem *problem, const struct tcb_geometry *geometry, double limit_s,
+				 const atomic_int *stop, struct tcb_error *err);
 	/* WORKSPACE as plan says; operand[i] is the packed copy where plan->packed_bytes[i] > 0.
 	 * POOL has at least plan->threads threads. */
 	void (*run)(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool);
@@ -357,12 +363,15 @@ struct tcb_op {
 	size_t (*pack_rows)(const struct tcb_op *op, enum tcb_layout layout);
 	/* What its geometries have beside the knobs, up to one without a key (geometry.h); NULL: nothing. */
 	const struct tcb_parameter *parameters;
+	/* The contract does not say what it multiplies with, so that no compute limit is known. */
+	int has_own_arithmetic;
 	/* Its kernels may be right at the shape that they were made for alone: none is verified at others. */
 	int is_of_its_shape;
-	/* Of an op that was loaded: what stands behind its callbacks, a library or another process, for them alone; and
-	 * a hash of all that it was made from, by which what is remembered of it is told from what an op of its name
-	 * was before. */
+	/* Of an op that was loaded: what stands behind its callbacks, a library or another process, for them alone; the
+	 * file that describes it, as it was named (NULL: there is none); and a hash of all that it was made from, by
+	 * which what is remembered of it is told from what an op of its name was before. */
 	void *context;
+	const char *path;
 	uint64_t source;
 };
 

@@ -34,22 +34,18 @@ static int name_beside(const char *database, char out[PATH_ROOM])
 	return snprintf(out, PATH_ROOM, "%s.snapshot", database) < PATH_ROOM;
 }
 
-/* The cache folder of the XDG base directory specification; the name holds a hash of the database's. */
-static int name_in_cache(const char *database, char out[PATH_ROOM])
+/* The name holds a hash of the database's.  MAKE: its folder is made. */
+static int name_in_cache(const char *database, int make, char out[PATH_ROOM])
 {
-	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 	char *whole = realpath(database, NULL);
-	char hash[17];
-	int length = PATH_ROOM;
+	char hash[17], name[sizeof hash + sizeof ".snapshot"];
 
-	if (whole)
-		tcb_hash_hex(whole, strlen(whole), hash);
-	if (whole && cache && *cache == '/')
-		length = snprintf(out, PATH_ROOM, "%s/tcbtune/%s.snapshot", cache, hash);
-	else if (whole && home && *home == '/')
-		length = snprintf(out, PATH_ROOM, "%s/.cache/tcbtune/%s.snapshot", home, hash);
+	if (!whole)
+		return 0;
+	tcb_hash_hex(whole, strlen(whole), hash);
 	free(whole);
-	return length < PATH_ROOM;
+	snprintf(name, sizeof name, "%s.snapshot", hash);
+	return tcb_file_in_cache(name, make, out, PATH_ROOM);
 }
 
 static void *map_file(const char *path, size_t *bytes_out)
@@ -107,7 +103,7 @@ void rt_snapshot_load(const char *path, const struct tcb_db_stamp *stamp, uint64
 
 	if (name_beside(path, name) && load_file(name, stamp, library, out))
 		return;
-	if (name_in_cache(path, name))
+	if (name_in_cache(path, 0, name))
 		load_file(name, stamp, library, out);
 }
 
@@ -178,24 +174,6 @@ static int save_file(const char *path, const void *image, size_t bytes)
 	return failed;
 }
 
-/* Folders of PATH in the cache, of which the last two may be missing. */
-static void make_folders(const char *path)
-{
-	char folder[PATH_ROOM];
-	char *slash[2];
-
-	(void)snprintf(folder, sizeof(folder), "%s", path);
-	slash[1] = strrchr(folder, '/');
-	*slash[1] = '\0';
-	slash[0] = strrchr(folder, '/');
-	if (slash[0] && slash[0] != folder) {
-		*slash[0] = '\0';
-		(void)mkdir(folder, 0700);
-		*slash[0] = '/';
-	}
-	(void)mkdir(folder, 0700);
-}
-
 static int save_as(const char *name, struct rt_layer *layer)
 {
 	if (save_file(name, layer->memory, (size_t)layer->image.header->bytes))
@@ -210,8 +188,6 @@ void rt_snapshot_save(struct rt_layer *layer)
 
 	if (name_beside(layer->path, name) && save_as(name, layer))
 		return;
-	if (!name_in_cache(layer->path, name))
-		return;
-	make_folders(name);
-	save_as(name, layer);
+	if (name_in_cache(layer->path, 1, name))
+		save_as(name, layer);
 }

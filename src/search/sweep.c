@@ -162,14 +162,15 @@ static void set_best(struct tcb_sweep *sweep, size_t index, enum tcb_state state
 }
 
 /*
- * Whoever seems to be the best so far is measured side by side with the best and the anchor: the luckiest of thousands
- * of scores is far too low (copies that happen to be in the cache), and losers are dropped by it.  Where calls are so
- * long that this takes too much of the budget, candidates are few and their scores good.
+ * Whoever seems to be clearly the best so far is measured side by side with the best and the anchor: the luckiest of
+ * thousands of scores is far too low (copies that happen to be in the cache), and losers are dropped by it.  Where
+ * calls are so long that this takes too much of the budget, candidates are few and their scores good.
  */
 static enum tcb_status challenge(struct tcb_sweep *sweep, size_t index, enum tcb_state state, struct tcb_error *err)
 {
-	double score = tcb_sweep_score(sweep, index, state).median;
-	if (!(score < sweep->best_score[state]))
+	const struct tcb_interval found = tcb_sweep_score(sweep, index, state);
+	const double score = found.median;
+	if (!(found.hi < sweep->best_score[state]))
 		return TCB_OK;
 	const struct tcb_geometry *geometries = sweep->space->geometries;
 	const size_t best = sweep->best_score[state] < INFINITY ? sweep->best[state] : sweep->anchor;
@@ -617,6 +618,7 @@ static enum tcb_status try_new(struct tcb_sweep *sweep, struct tcb_error *err)
 static enum tcb_status run(struct tcb_sweep *sweep, struct tcb_error *err)
 {
 	enum tcb_status status = sweep->options->finals_only ? TCB_OK : try_new(sweep, err);
+	tcb_team_rest(sweep->team);
 	sweep->out->complete = sweep->progress.done == sweep->space->count;
 	tcb_sweep_say_ended(sweep,
 			    budget_spent(sweep) >= 1 || sweep->has_skipped || !has_time(sweep, 1, sweep->screen_end_s));

@@ -13,13 +13,15 @@
 
 enum { ROUNDS = 7 };
 
-/* The time of LIMIT over the anchor's; 0 where the device has no such limit. */
+/* The time of LIMIT over the anchor's; 0 where the device or the problem has no such limit. */
 static enum tcb_status measure(struct tcb_sweep *sweep, enum tcb_state state, enum tcb_limit limit, double *ratio_out,
 			       struct tcb_error *err)
 {
 	double anchor_ns[ROUNDS], limit_ns[ROUNDS];
 	struct tcb_evaluator *lead = tcb_sweep_lead(sweep);
 	*ratio_out = 0;
+	if (limit == TCB_LIMIT_COMPUTE && !(tcb_compute_need(sweep->problem, sweep->target).operations > 0))
+		return TCB_OK;
 	if (tcb_evaluator_use_limit(lead, limit) != 0)
 		return TCB_OK;
 	enum tcb_status status = tcb_evaluator_interleave(lead, &sweep->space->geometries[sweep->anchor], 1, state,
@@ -36,14 +38,14 @@ static enum tcb_status measure_compute(struct tcb_sweep *sweep, struct tcb_error
 	double ns[ROUNDS];
 	const enum tcb_state state = tcb_sweep_measures(sweep, TCB_COLD) ? TCB_COLD : TCB_HOT;
 	struct tcb_evaluator *lead = tcb_sweep_lead(sweep);
-	if (tcb_evaluator_use_limit(lead, TCB_LIMIT_COMPUTE) != 0)
+	const double operations = tcb_compute_need(sweep->problem, sweep->target).operations;
+	if (!(operations > 0) || tcb_evaluator_use_limit(lead, TCB_LIMIT_COMPUTE) != 0)
 		return TCB_OK;
 	const enum tcb_status status =
 		tcb_evaluator_interleave(lead, NULL, 0, state, ROUNDS, sweep->options->seed, NULL, ns, NULL, err);
 	(void)tcb_evaluator_use_limit(lead, TCB_LIMIT_READ);
 	if (status != TCB_OK)
 		return status;
-	const double operations = tcb_compute_need(sweep->problem, sweep->target).operations;
 	double least = INFINITY; /* whatever else runs only makes it slower */
 	for (size_t i = 0; i < ROUNDS; i++)
 		least = fmin(least, ns[i]);

@@ -178,6 +178,12 @@ void tcb_team_until(struct tcb_team *team, struct tcb_deadline deadline)
 		tcb_evaluator_until(team->members[i].evaluator, deadline);
 }
 
+void tcb_team_rest(struct tcb_team *team)
+{
+	for (size_t i = 0; i < team->count; i++)
+		tcb_evaluator_rest(team->members[i].evaluator);
+}
+
 const char *tcb_team_lost(const struct tcb_team *team, size_t member)
 {
 	return team->members[member].is_lost ? team->members[member].error.message : NULL;

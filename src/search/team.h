@@ -45,8 +45,9 @@ void tcb_team_task_fini(struct tcb_team_task *task);
 enum tcb_status tcb_team_try(struct tcb_team *team, struct tcb_team_task *tasks, size_t count,
 			     const struct tcb_screen_rule *rules, struct tcb_error *err);
 
-/* tcb_evaluator_until of every member. */
+/* tcb_evaluator_until and tcb_evaluator_rest of every member. */
 void tcb_team_until(struct tcb_team *team, struct tcb_deadline deadline);
+void tcb_team_rest(struct tcb_team *team);
 /* tcb_evaluator_interleave on the lead, or on the next one when it dies over it. */
 enum tcb_status tcb_team_interleave(struct tcb_team *team, const struct tcb_geometry *geometries, size_t count,
 				    enum tcb_state state, size_t rounds, uint64_t seed, double *ns_out,

@@ -33,6 +33,8 @@ static const double NS_A_FLOP = 0.05, NS_A_BYTE = 0.2;
 static const double CERTAINLY_LONG_NS = 50e6;
 /* A call of so much of a budget that takes as many times as long as the best. */
 static const double HOPELESS_SHARE = 0.02, HOPELESS = 5;
+/* Of shorter calls a single one says little, and all that they cost is little. */
+static const double LOOK_FROM_NS = 20e3;
 /* Of a budget, for choosing the loop that a limit is measured with, and at least, unless that is too much of it. */
 static const double LIMIT_SHARE = 0.02, LIMIT_LEAST_S = 0.3, LIMIT_SHARE_MOST = 0.03;
 /* Of a budget, for huge pages below a set of copies. */
@@ -171,6 +173,31 @@ static int has_lost(const struct cpu_worker *worker, const struct tcb_screen_rul
 	return lost;
 }
 
+/*
+ * Has a candidate whose plan is PLAN lost in every state by a few calls more?  CHECK is of its verification, and has
+ * what the calls find.  SAMPLES gets *COUNT_OUT of them, if so.
+ */
+static int lost_at_a_look(struct cpu_worker *worker, const struct tcb_plan *plan, const struct tcb_screen_rule *rule,
+			  struct tcb_check *check, double *samples, size_t *count_out)
+{
+	double calls[TCB_LOOK_CALLS] = { check->call_ns };
+	const unsigned states = worker->config->states;
+	enum tcb_look found = TCB_LOOK_OVER;
+	size_t count = 1;
+	if (calls[0] >= LOOK_FROM_NS)
+		found = tcb_measure_look(calls, count, states, rule);
+	while (found == TCB_LOOK_ON && check->outcome == TCB_OUTCOME_OK) {
+		tcb_verifier_call(worker->verifier, plan, check);
+		calls[count++] = check->call_ns;
+		found = tcb_measure_look(calls, count, states, rule);
+	}
+	if (found != TCB_LOOK_LOST)
+		return 0;
+	*count_out = count - 1;
+	memcpy(samples, calls + 1, (count - 1) * sizeof *samples);
+	return 1;
+}
+
 /* A call that takes so long is not worth its time: 0 where there is time for everything. */
 static double hopeless_ns(const struct cpu_worker *worker, const struct tcb_screen_rule *rule)
 {
@@ -251,14 +278,23 @@ static enum tcb_status attempt(void *self, const struct tcb_work *work, const st
 	TCB_TRY(ready_plan(worker, &work->geometry, &plan, err));
 	tcb_spend(&reply->prepare_ns, &since);
 	reply->pack_ns = worker->instance->packed[plan.variant->layout].pack_ns;
-	size_t used = 0;
-	const int is_lost = has_lost(worker, rule, check.call_ns);
+	size_t used = 0, looks = 1;
+	double told[TCB_LOOK_CALLS] = { check.call_ns };
+	/* So slow that this one call is sample enough, or a few. */
+	const int is_lost =
+		has_lost(worker, rule, check.call_ns) || lost_at_a_look(worker, &plan, rule, &check, told, &looks);
+	if (check.outcome != TCB_OUTCOME_OK) { /* it was right once */
+		reply->outcome = check.outcome;
+		reply->damaged = (uint32_t)check.damaged;
+		memcpy(reply->message, check.message, sizeof(reply->message));
+	}
 	for (int state = 0; state < TCB_STATE_COUNT && reply->outcome == TCB_OUTCOME_OK; state++) {
 		if (!(worker->config->states >> state & 1u))
 			continue;
-		if (is_lost) { /* so slow that this one call is sample enough */
-			samples[used++] = check.call_ns;
-			add_measurement(reply, (enum tcb_state)state, 1, 1);
+		if (is_lost) {
+			memcpy(samples + used, told, looks * sizeof *samples);
+			used += looks;
+			add_measurement(reply, (enum tcb_state)state, looks, 1);
 			continue;
 		}
 		TCB_TRY(measure_state(worker, &plan, (enum tcb_state)state, rule, check.call_ns, samples + used,

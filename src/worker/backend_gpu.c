@@ -40,6 +40,10 @@ enum {
 
 /* So long a graph needs no more calls: what lies between two of them, and the clock, are thousandths of it. */
 static const double GRAPH_NS = 4e6;
+/* In the screening a sample need not be as good: a hundredth of it is what lies between two. */
+static const double SCREEN_NS = 1e6;
+/* Of a single call that is shorter, its launch is much. */
+static const double LOOK_FROM_NS = 200e3;
 /* A call of the compute limit: long against its launch, and until clocks are what power and heat allow. */
 static const double COMPUTE_NS = 4e6;
 
@@ -248,16 +252,17 @@ static enum tcb_status need_flush(struct gpu_worker *worker, struct tcb_gpu_runn
 	return TCB_OK;
 }
 
-/* How many calls of NS each a graph is to have, MOST where they are short. */
-static size_t calls_for(double ns, size_t most)
+/* How many calls of NS each a graph of GRAPH_NS is to have, MOST where they are short. */
+static size_t calls_for(double graph_ns, double ns, size_t most)
 {
-	const double calls = ns > 0 ? ceil(GRAPH_NS / ns) : (double)most;
+	const double calls = ns > 0 ? ceil(graph_ns / ns) : (double)most;
 	return calls < (double)most ? (size_t)calls : most;
 }
 
-/* RUNNER's graph for STATE: whole turns of the rotation, unless its driver goes on with it. */
+/* RUNNER's graph for STATE, of about GRAPH_NS: whole turns of the rotation, unless its driver goes on with it. */
 static enum tcb_status record(struct gpu_worker *worker, struct tcb_gpu_runner *runner, enum tcb_state state,
-			      double *pack_ns, enum tcb_gpu_fault *fault_out, char why[256], struct tcb_error *err)
+			      double graph_ns, double *pack_ns, enum tcb_gpu_fault *fault_out, char why[256],
+			      struct tcb_error *err)
 {
 	enum tcb_layout layout = (enum tcb_layout)runner->unit->layout;
 	size_t copies = copies_for(worker, runner->unit, state);
@@ -265,6 +270,7 @@ static enum tcb_status record(struct gpu_worker *worker, struct tcb_gpu_runner *
 	double ns;
 	tcb_watch_phase(worker->config->watch, 0, "copying the operands to measure on");
 	TCB_TRY(tcb_gpu_memory_need(worker->full.memory, layout, runner->unit->packed_bytes, copies, pack_ns, err));
+	runner->flush.bytes = 0;
 	if (state == TCB_COLD)
 		TCB_TRY(need_flush(worker, runner, copies, err));
 	tcb_watch_phase(worker->config->watch, 1, "measuring %s", tcb_state_text(state));
@@ -272,7 +278,7 @@ static enum tcb_status record(struct gpu_worker *worker, struct tcb_gpu_runner *
 	*fault_out = tcb_gpu_runner_once(runner, operand, &ns, why);
 	if (*fault_out != TCB_GPU_FINE)
 		return TCB_OK;
-	size_t calls = calls_for(ns, state == TCB_COLD ? CALLS_MIN : HOT_CALLS);
+	size_t calls = calls_for(graph_ns, ns, state == TCB_COLD ? CALLS_MIN : HOT_CALLS);
 	if (state == TCB_COLD && !runner->session->driver->goes_on)
 		calls = (calls + copies - 1) / copies * copies;
 	*fault_out = tcb_gpu_runner_record(runner, worker->full.memory, layout, copies, calls, why);
@@ -288,110 +294,172 @@ static double sample(const struct gpu_worker *worker, struct tcb_gpu_runner *run
 	return tcb_gpu_runner_sample(runner, why);
 }
 
-static enum tcb_status measure(struct gpu_worker *worker, const struct tcb_code_image *image, enum tcb_state state,
+/* Samples of RUNNER until they are enough; how many. */
+static size_t take_samples(struct gpu_worker *worker, struct tcb_gpu_runner *runner, enum tcb_state state,
+			   const struct tcb_screen_rule *rule, double *samples, int *dropped_out,
+			   enum tcb_gpu_fault *fault_out, char why[256])
+{
+	const double warm = sample(worker, runner, state, why);
+	size_t count = 0;
+	*dropped_out = 0;
+	if (warm < 0)
+		*fault_out = TCB_GPU_CRASHED;
+	while (*fault_out == TCB_GPU_FINE && count < rule->samples_max && !*dropped_out) {
+		const double ns = tcb_gpu_runner_sample(runner, why); /* nobody else ran since the last */
+		if (ns < 0) {
+			*fault_out = TCB_GPU_CRASHED;
+			break;
+		}
+		samples[count++] = ns;
+		*dropped_out = tcb_measure_has_lost(samples, count, warm, rule->lose_ns[state], rule->over[state]);
+		const struct tcb_interval interval = tcb_median_interval(samples, count);
+		if (tcb_measure_is_enough(&interval, count, rule))
+			break;
+	}
+	return count;
+}
+
+static void add_measurement(struct tcb_trial_reply *reply, enum tcb_state state, size_t samples, int dropped)
+{
+	reply->measurements[reply->measurement_count].state = state;
+	reply->measurements[reply->measurement_count].sample_count = samples;
+	reply->measurements[reply->measurement_count].dropped_early = (uint32_t)dropped;
+	reply->measurement_count++;
+}
+
+/* Times RUNNER, the problem's own, in one state; SAMPLES has room for rule->samples_max more. */
+static enum tcb_status measure(struct gpu_worker *worker, struct tcb_gpu_runner *runner, enum tcb_state state,
 			       const struct tcb_screen_rule *rule, double *samples, struct tcb_trial_reply *reply,
 			       struct tcb_error *err)
 {
-	struct tcb_gpu_runner runner = { .session = NULL };
 	enum tcb_gpu_fault what = TCB_GPU_FINE;
 	char why[256] = "";
-	double pack_ns = 0, warm = 0;
+	double pack_ns = 0;
 	size_t count = 0;
 	int dropped = 0;
 	uint64_t since = tcb_clock_ns();
-	enum tcb_status status = tcb_gpu_runner_init(&runner, &worker->session, image, 0, &what, why, err);
-	if (status == TCB_OK && what == TCB_GPU_FINE)
-		status = record(worker, &runner, state, &pack_ns, &what, why, err);
+	TCB_TRY(record(worker, runner, state, SCREEN_NS, &pack_ns, &what, why, err));
 	tcb_spend(&reply->prepare_ns, &since);
-	if (status == TCB_OK && what == TCB_GPU_FINE) {
-		warm = sample(worker, &runner, state, why);
-		while (warm >= 0 && count < rule->samples_max && what == TCB_GPU_FINE) {
-			double ns = tcb_gpu_runner_sample(&runner, why); /* nobody else ran since the last */
-			if (ns < 0) {
-				what = TCB_GPU_CRASHED;
-				break;
-			}
-			samples[count++] = ns;
-			dropped = tcb_measure_has_lost(samples, count, warm, rule->lose_ns[state], rule->over[state]);
-			if (dropped)
-				break;
-			if (count < rule->samples_min || count < 3)
-				continue;
-			struct tcb_interval interval = tcb_median_interval(samples, count);
-			if (interval.hi - interval.lo <= rule->width * interval.median)
-				break;
-		}
-		if (warm < 0)
-			what = TCB_GPU_CRASHED;
-	}
+	if (what == TCB_GPU_FINE)
+		count = take_samples(worker, runner, state, rule, samples, &dropped, &what, why);
 	tcb_watch_phase(worker->config->watch, 0, "comparing the output after measuring");
 	since = tcb_clock_ns();
-	if (status == TCB_OK && what != TCB_GPU_FINE) {
+	if (what != TCB_GPU_FINE) {
 		fault(reply, what, why);
-	} else if (status == TCB_OK) {
-		reply->measurements[reply->measurement_count].state = state;
-		reply->measurements[reply->measurement_count].sample_count = count;
-		reply->measurements[reply->measurement_count].dropped_early = (uint32_t)dropped;
-		reply->measurement_count++;
-		reply->pack_ns = pack_ns;
-		/* What the timed launches left, which overlapped each other. */
-		status =
-			tcb_gpu_runner_begin_anew(&runner, worker->full.memory, worker->full.instance, &what, why, err);
-		if (status == TCB_OK && what != TCB_GPU_FINE)
-			fault(reply, what, why);
-		else if (status == TCB_OK)
-			status = again(worker, &worker->full, &image->unit[0], "in the timed runs", reply, err);
-		tcb_spend(&reply->verify_ns, &since);
+		return TCB_OK;
 	}
-	tcb_gpu_runner_fini(&runner);
-	return status;
+	add_measurement(reply, state, count, dropped);
+	reply->pack_ns = pack_ns;
+	/* What the timed launches left, which overlapped each other. */
+	TCB_TRY(tcb_gpu_runner_begin_anew(runner, worker->full.memory, worker->full.instance, &what, why, err));
+	if (what != TCB_GPU_FINE)
+		fault(reply, what, why);
+	else
+		TCB_TRY(again(worker, &worker->full, runner->unit, "in the timed runs", reply, err));
+	tcb_spend(&reply->verify_ns, &since);
+	return TCB_OK;
+}
+
+/* Has RUNNER, which was right, lost in every state by a few single calls?  Then these are its samples. */
+static int lost_at_a_look(struct gpu_worker *worker, struct tcb_gpu_runner *runner, const struct tcb_screen_rule *rule,
+			  struct tcb_trial_reply *reply, double *samples)
+{
+	const unsigned states = worker->config->states;
+	struct tcb_gpu_buffer operand[TCB_OPERANDS_MAX];
+	double calls[TCB_LOOK_CALLS];
+	enum tcb_look found = TCB_LOOK_ON;
+	enum tcb_gpu_fault what;
+	char why[256];
+	size_t count = 0, used = 0;
+	tcb_gpu_memory_operands(worker->full.memory, (enum tcb_layout)runner->unit->layout, 0, operand);
+	tcb_watch_phase(worker->config->watch, 1, "looking how long a call is");
+	while (found == TCB_LOOK_ON) {
+		what = tcb_gpu_runner_once(runner, operand, &calls[count++], why);
+		if (what != TCB_GPU_FINE) {
+			fault(reply, what, why);
+			return 1;
+		}
+		found = calls[0] < LOOK_FROM_NS ? TCB_LOOK_OVER : tcb_measure_look(calls, count, states, rule);
+	}
+	for (int state = 0; found == TCB_LOOK_LOST && state < TCB_STATE_COUNT; state++) {
+		if (!(states >> state & 1u))
+			continue;
+		memcpy(samples + used, calls + 1, (count - 1) * sizeof *samples);
+		used += count - 1;
+		add_measurement(reply, (enum tcb_state)state, count - 1, 1);
+	}
+	return found == TCB_LOOK_LOST;
 }
 
 /* ---- the backend ---- */
 
+/* Unit INDEX of IMAGE in WHERE: its kernel into RUNNER, to be finished whatever comes back, and whether it is right. */
 static enum tcb_status check_unit(struct gpu_worker *worker, const struct tcb_code_image *image, size_t index,
+				  const struct gpu_case *where, struct tcb_gpu_runner *runner,
 				  struct tcb_trial_reply *reply, struct tcb_error *err)
 {
 	const struct tcb_code_unit *unit = &image->unit[index];
-	struct gpu_case *where = &worker->full;
-	struct tcb_gpu_runner runner;
-	enum tcb_gpu_fault what;
+	enum tcb_gpu_fault what = TCB_GPU_FINE;
 	char why[256];
-	uint64_t since = tcb_clock_ns();
-	if (index > 0)
-		TCB_TRY(small_case(worker, &unit->shape, &where, err));
 	double pack_ns;
+	uint64_t since = tcb_clock_ns();
 	TCB_TRY(tcb_gpu_memory_need(where->memory, (enum tcb_layout)unit->layout, unit->packed_bytes, 1, &pack_ns,
 				    err));
-	enum tcb_status status = tcb_gpu_runner_init(&runner, &worker->session, image, index, &what, why, err);
+	TCB_TRY(tcb_gpu_runner_init(runner, &worker->session, image, index, &what, why, err));
 	tcb_spend(&reply->prepare_ns, &since);
-	if (status == TCB_OK && what != TCB_GPU_FINE)
+	if (what != TCB_GPU_FINE)
 		fault(reply, what, why);
-	else if (status == TCB_OK)
-		status = check_runs(worker, where, &runner, reply, err);
+	else
+		TCB_TRY(check_runs(worker, where, runner, reply, err));
 	tcb_spend(&reply->verify_ns, &since);
+	return TCB_OK;
+}
+
+static enum tcb_status check_small(struct gpu_worker *worker, const struct tcb_code_image *image, size_t index,
+				   struct tcb_trial_reply *reply, struct tcb_error *err)
+{
+	struct tcb_gpu_runner runner = { .session = NULL };
+	struct gpu_case *where;
+	TCB_TRY(small_case(worker, &image->unit[index].shape, &where, err));
+	const enum tcb_status status = check_unit(worker, image, index, where, &runner, reply, err);
 	tcb_gpu_runner_fini(&runner);
 	return status;
+}
+
+/* The problem itself: what is right, and not lost at once, is measured. */
+static enum tcb_status try_full(struct gpu_worker *worker, const struct tcb_code_image *image,
+				struct tcb_gpu_runner *runner, const struct tcb_screen_rule *rule,
+				struct tcb_trial_reply *reply, double *samples, struct tcb_error *err)
+{
+	size_t used = 0;
+	TCB_TRY(check_unit(worker, image, 0, &worker->full, runner, reply, err));
+	if (reply->outcome != TCB_OUTCOME_OK || lost_at_a_look(worker, runner, rule, reply, samples))
+		return TCB_OK;
+	for (int state = 0; state < TCB_STATE_COUNT && reply->outcome == TCB_OUTCOME_OK; state++) {
+		if (!(worker->config->states >> state & 1u))
+			continue;
+		TCB_TRY(measure(worker, runner, (enum tcb_state)state, rule, samples + used, reply, err));
+		if (reply->measurement_count > 0)
+			used += reply->measurements[reply->measurement_count - 1].sample_count;
+	}
+	return TCB_OK;
 }
 
 static enum tcb_status try_image(struct gpu_worker *worker, const struct tcb_code_image *image,
 				 const struct tcb_screen_rule *rule, struct tcb_trial_reply *reply, double *samples,
 				 struct tcb_error *err)
 {
-	size_t used = 0;
+	struct tcb_gpu_runner runner = { .session = NULL };
 	reply->outcome = TCB_OUTCOME_OK;
 	reply->class_checked = image->unit[0].class;
 	/* The small ones first: they are cut at every edge. */
-	for (size_t i = image->unit_count; i-- > 0 && reply->outcome == TCB_OUTCOME_OK;)
-		TCB_TRY(check_unit(worker, image, i, reply, err));
-	for (int state = 0; state < TCB_STATE_COUNT && reply->outcome == TCB_OUTCOME_OK; state++) {
-		if (!(worker->config->states >> state & 1u))
-			continue;
-		TCB_TRY(measure(worker, image, (enum tcb_state)state, rule, samples + used, reply, err));
-		if (reply->measurement_count > 0)
-			used += reply->measurements[reply->measurement_count - 1].sample_count;
-	}
-	return TCB_OK;
+	for (size_t i = image->unit_count; i-- > 1 && reply->outcome == TCB_OUTCOME_OK;)
+		TCB_TRY(check_small(worker, image, i, reply, err));
+	if (reply->outcome != TCB_OUTCOME_OK)
+		return TCB_OK;
+	const enum tcb_status status = try_full(worker, image, &runner, rule, reply, samples, err);
+	tcb_gpu_runner_fini(&runner);
+	return status;
 }
 
 static enum tcb_status attempt(void *self, const struct tcb_work *work, const struct tcb_screen_rule *rule,
@@ -449,7 +517,7 @@ static enum tcb_status load_finalist(struct gpu_worker *worker, const struct tcb
 	double pack_ns;
 	enum tcb_status status = tcb_gpu_runner_init(runner, &worker->session, image, unit, &what, why, err);
 	if (status == TCB_OK && what == TCB_GPU_FINE)
-		status = record(worker, runner, worker->state, &pack_ns, &what, why, err);
+		status = record(worker, runner, worker->state, GRAPH_NS, &pack_ns, &what, why, err);
 	const int lost = is_lost(worker, status);
 	if (!lost && (status != TCB_OK || what == TCB_GPU_FINE))
 		return status;
@@ -495,7 +563,7 @@ static enum tcb_status load_independent(struct gpu_worker *worker, const struct 
 
 	TCB_TRY(tcb_gpu_runner_init(&worker->limit, &worker->session, image, 0, &what, why, err));
 	if (what == TCB_GPU_FINE)
-		TCB_TRY(record(worker, &worker->limit, worker->state, &pack_ns, &what, why, err));
+		TCB_TRY(record(worker, &worker->limit, worker->state, GRAPH_NS, &pack_ns, &what, why, err));
 	if (what == TCB_GPU_FINE)
 		TCB_TRY(tcb_gpu_runner_record_independent(&worker->limit, worker->full.memory, layout,
 							  copies_for(worker, worker->limit.unit, worker->state),
@@ -668,7 +736,7 @@ static enum tcb_status count_events(void *self, const struct tcb_work *work, enu
 		return tcb_fail(err, TCB_E_FORMAT, "a candidate without usable code");
 	enum tcb_status status = tcb_gpu_runner_init(&runner, &worker->session, work->code, 0, &what, why, err);
 	if (status == TCB_OK && what == TCB_GPU_FINE)
-		status = record(worker, &runner, state, &pack_ns, &what, why, err);
+		status = record(worker, &runner, state, GRAPH_NS, &pack_ns, &what, why, err);
 	if (status == TCB_OK && what == TCB_GPU_FINE)
 		status = count_recorded(worker, &runner, state, calls, out, capacity, count_out, err);
 	for (size_t i = 0; i < *count_out; i++)

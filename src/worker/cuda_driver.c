@@ -187,17 +187,23 @@ static enum tcb_gpu_fault load(struct tcb_gpu_runner *runner, const struct tcb_c
 	return fault;
 }
 
-static void unload(struct tcb_gpu_runner *runner)
+static void forget(const struct tcb_cuda *cuda, struct cuda_runner *own)
 {
-	const struct tcb_cuda *cuda = tcb_cuda_session(runner->session)->cuda;
-	struct cuda_runner *own = runner->own;
-
-	if (!own)
-		return;
 	if (own->exec)
 		(void)cuda->graph_exec_destroy(own->exec);
 	if (own->graph)
 		(void)cuda->graph_destroy(own->graph);
+	own->exec = NULL;
+	own->graph = NULL;
+}
+
+static void unload(struct tcb_gpu_runner *runner)
+{
+	struct cuda_runner *own = runner->own;
+
+	if (!own)
+		return;
+	forget(tcb_cuda_session(runner->session)->cuda, own);
 	tcb_gpu_code_unload(&own->code);
 	free(own);
 }
@@ -275,6 +281,7 @@ static enum tcb_gpu_fault record(struct tcb_gpu_runner *runner,
 	const struct tcb_cuda_session *session = tcb_cuda_session(runner->session);
 	const struct tcb_cuda *cuda = session->cuda;
 	struct cuda_runner *own = runner->own;
+	forget(cuda, own);
 	int result = capture(runner, operands, copies);
 	if (result == TCB_CUDA_SUCCESS)
 		result = cuda->graph_instantiate(&own->exec, own->graph, 0);

@@ -75,11 +75,14 @@ struct tcb_screen_rule {
 	double over[TCB_STATE_COUNT][TCB_SCREEN_CALLS];
 };
 
-/* Candidates that should be named ahead of their turn, so that their code is ready then; 1 on a CPU. */
+/* Candidates that should be named ahead of their turn, so that their code is ready then; 1 where nothing is compiled.
+ */
 size_t tcb_evaluator_ahead(const struct tcb_evaluator *evaluator);
 /* Names one of them. */
 enum tcb_status tcb_evaluator_want(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,
 				   struct tcb_error *err);
+/* No more of them are tried: nothing is compiled on the processors of this host beside what is measured now. */
+void tcb_evaluator_rest(struct tcb_evaluator *evaluator);
 
 /*
  * Plans, verifies (odd sizes with guard zones and poisoned outputs, then the problem itself) and measures one

@@ -73,6 +73,8 @@ static enum tcb_status create(const struct tcb_op *op, const struct tcb_problem 
 	} else if (status == TCB_OK && tcb_kind_of(&place->device.target)->is_emitted) {
 		status = tcb_shared_code_create(problem, &place->device.target, options->require != NULL,
 						&evaluator->code, err);
+	} else if (status == TCB_OK) {
+		status = tcb_ahead_create(problem, place, evaluator->options.timeout_s, &evaluator->ahead, err);
 	}
 	if (status != TCB_OK) {
 		tcb_evaluator_destroy(evaluator);
@@ -129,6 +131,7 @@ void tcb_evaluator_destroy(struct tcb_evaluator *evaluator)
 	tcb_shared_reference_destroy(evaluator->config.reference);
 	free(evaluator->draw);
 	tcb_shared_code_leave(evaluator->code);
+	tcb_ahead_destroy(evaluator->ahead);
 	munmap(evaluator->watch, sizeof(*evaluator->watch));
 	free(evaluator->samples);
 	free(evaluator->counters);
@@ -208,13 +211,46 @@ static void begin_trial(struct tcb_evaluator *evaluator, const struct tcb_geomet
 
 size_t tcb_evaluator_ahead(const struct tcb_evaluator *evaluator)
 {
-	return evaluator->code ? tcb_shared_code_ahead(evaluator->code) : 1;
+	return evaluator->code    ? tcb_shared_code_ahead(evaluator->code)
+	       : evaluator->ahead ? tcb_ahead_count(evaluator->ahead)
+				  : 1;
 }
 
 enum tcb_status tcb_evaluator_want(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,
 				   struct tcb_error *err)
 {
+	if (evaluator->ahead)
+		return tcb_ahead_want(evaluator->ahead, geometry, err);
 	return evaluator->code ? tcb_shared_code_want(evaluator->code, geometry, err) : TCB_OK;
+}
+
+void tcb_evaluator_rest(struct tcb_evaluator *evaluator)
+{
+	if (evaluator->ahead)
+		tcb_ahead_rest(evaluator->ahead);
+}
+
+/* Waits for what a compiler makes of a CPU's candidate; into its trial, where that is all that comes of it. */
+static enum tcb_status await_object(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,
+				    struct tcb_error *err)
+{
+	struct tcb_trial *trial = &evaluator->trial;
+	struct tcb_ahead_end end;
+	int is_known;
+	if (!evaluator->ahead)
+		return TCB_OK;
+	TCB_TRY(tcb_ahead_take(evaluator->ahead, geometry, evaluator->until, evaluator->options.stop, &is_known, &end,
+			       err));
+	if (tcb_evaluator_is_stopped(evaluator))
+		return tcb_fail(err, TCB_E_INTERRUPTED, "interrupted; what was finished is kept");
+	evaluator->was_late = !is_known;
+	if (is_known && end.status == TCB_OK)
+		return TCB_OK;
+	trial->outcome = !is_known                    ? TCB_OUTCOME_TOO_SLOW
+			 : end.status == TCB_E_FAILED ? TCB_OUTCOME_TIMEOUT
+						      : TCB_OUTCOME_COMPILE_FAILED;
+	snprintf(trial->message, sizeof(trial->message), "%s", is_known ? end.why : "no time was left to compile it");
+	return TCB_OK;
 }
 
 /* REQUEST's answer into the trial; the worker goes if it can be trusted no more. */
@@ -334,7 +370,9 @@ enum tcb_status tcb_evaluator_try(struct tcb_evaluator *evaluator, const struct 
 	memcpy(trial->message, code.message, sizeof(trial->message));
 	if (status == TCB_OK && code.outcome == TCB_OUTCOME_OK)
 		status = judge_code(evaluator, &code, err);
-	if (status == TCB_OK && code.outcome == TCB_OUTCOME_OK && !evaluator->was_refused)
+	if (status == TCB_OK && trial->outcome == TCB_OUTCOME_OK)
+		status = await_object(evaluator, geometry, err);
+	if (status == TCB_OK && trial->outcome == TCB_OUTCOME_OK)
 		status = try_code(evaluator, &request, err);
 	free(request.data);
 	return status;

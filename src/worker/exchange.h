@@ -8,6 +8,7 @@
 #define TCB_WORKER_EXCHANGE_H
 
 #include "kernels/code.h"
+#include "worker/ahead.h"
 #include "worker/channel.h"
 #include "worker/evaluate.h"
 #include "worker/process.h"
@@ -26,6 +27,7 @@ struct tcb_evaluator {
 	struct tcb_watch *watch;
 	struct tcb_draw *draw;        /* config lends it to the workers */
 	struct tcb_shared_code *code; /* NULL on a CPU */
+	struct tcb_ahead *ahead;      /* of what a compiler makes for a CPU; NULL: nothing is */
 	enum tcb_limit limit;         /* what rounds with a limit measure */
 	struct tcb_nursery nursery;
 	struct tcb_process process;

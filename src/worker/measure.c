@@ -37,6 +37,8 @@ static const double HOT_NS = 2e6;
 /* One call alone tells when it is long beyond this, too: a few time slices. */
 static const double SLICES_NS = 20e6;
 static const double SAME = 0.05; /* long calls that differ by no more agree */
+/* Of the width: so near to each other, fewer samples than the least are enough, too. */
+static const double NARROW = 0.25;
 
 enum tcb_status tcb_runner_init(struct tcb_runner *runner, const struct tcb_op *op, const struct tcb_plan *plan,
 				struct tcb_pool *pool, struct tcb_rotation *rotation, enum tcb_state state,
@@ -200,6 +202,31 @@ int tcb_measure_has_lost(const double *samples, size_t count, double warm_ns, do
 	return fastest > fmin(lose_ns * factor, lose_ns * lost_after[TCB_SCREEN_CALLS - 1] + SLICES_NS);
 }
 
+enum tcb_look tcb_measure_look(const double *calls, size_t count, unsigned states, const struct tcb_screen_rule *rule)
+{
+	double fastest = INFINITY;
+	int lost = 1;
+	for (size_t i = 0; i < count; i++)
+		fastest = fmin(fastest, calls[i]);
+	for (int state = 0; state < TCB_STATE_COUNT; state++) {
+		const double lose_ns = rule->lose_ns[state];
+		if (!(states >> state & 1u))
+			continue;
+		if (lose_ns <= 0 || fastest <= lose_ns)
+			return TCB_LOOK_OVER;
+		lost &= tcb_measure_has_lost(calls + 1, count - 1, calls[0], lose_ns, rule->over[state]);
+	}
+	if (lost && count > 1)
+		return TCB_LOOK_LOST;
+	return count < TCB_LOOK_CALLS && count <= rule->samples_max ? TCB_LOOK_ON : TCB_LOOK_OVER;
+}
+
+int tcb_measure_is_enough(const struct tcb_interval *interval, size_t count, const struct tcb_screen_rule *rule)
+{
+	const double width = rule->width * (count < rule->samples_min ? NARROW : 1);
+	return count >= TCB_SCREEN_CALLS && interval->hi - interval->lo <= width * interval->median;
+}
+
 /* Is a first sample enough of a long call?  Of one that is not among the best, or that took as long before. */
 static int is_enough(double ns, double before_ns, double lose_ns)
 {
@@ -274,10 +301,8 @@ static size_t measure_short(struct tcb_runner *runner, const struct tcb_screen_r
 			*dropped_out = 1;
 			break;
 		}
-		if (count < rule->samples_min || count < 3)
-			continue;
 		struct tcb_interval interval = tcb_quiet_interval(samples, runner->lost, count);
-		if (interval.hi - interval.lo > rule->width * interval.median)
+		if (!tcb_measure_is_enough(&interval, count, rule))
 			continue;
 		look(&taking, 1);
 		if (taking.count == count)

@@ -66,5 +66,16 @@ size_t tcb_measure(struct tcb_runner *runner, const struct tcb_screen_rule *rule
  * never)?  OVER (nullable): of the rule, what is known of the machine's noise. */
 int tcb_measure_has_lost(const double *samples, size_t count, double warm_ns, double lose_ns,
 			 const double over[TCB_SCREEN_CALLS]);
+/* Are COUNT samples with this INTERVAL of their median enough? */
+int tcb_measure_is_enough(const struct tcb_interval *interval, size_t count, const struct tcb_screen_rule *rule);
+
+/*
+ * A look at a candidate before it is measured: COUNT calls, one after another on the same operands, than which none is
+ * faster in any state.  LOST: it has, in all STATES, and the calls but the first are its samples.  ON: one more may
+ * tell. OVER: it is worth measuring.
+ */
+enum tcb_look { TCB_LOOK_ON, TCB_LOOK_LOST, TCB_LOOK_OVER };
+enum { TCB_LOOK_CALLS = TCB_SCREEN_CALLS + 1 };
+enum tcb_look tcb_measure_look(const double *calls, size_t count, unsigned states, const struct tcb_screen_rule *rule);
 
 #endif

@@ -146,6 +146,18 @@ static void check_guards(const struct tcb_verifier *verifier, const struct tcb_i
 		set_outside(check, shape, "workspace");
 }
 
+/* One call of PLAN on INSTANCE, whose operands OPERAND gets. */
+static double call(const struct tcb_verifier *verifier, struct tcb_instance *instance, const struct tcb_plan *plan,
+		   void *operand[TCB_OPERANDS_MAX])
+{
+	for (size_t i = 0; i < instance->operand_count; i++)
+		operand[i] = tcb_instance_buffer(instance, plan, i)->data;
+	const uint64_t start = tcb_clock_ns();
+	tcb_op_cpu(instance->op)
+		->run(plan, operand, plan->workspace_bytes ? verifier->workspace.data : NULL, verifier->pool);
+	return (double)(tcb_clock_ns() - start);
+}
+
 /* Runs and judges PLAN on INSTANCE.  SMALL: the order-matched chain of class EXACT is affordable. */
 static enum tcb_status check_instance(struct tcb_verifier *verifier, struct tcb_instance *instance,
 				      const struct tcb_plan *plan, int small, struct tcb_check *check,
@@ -165,13 +177,9 @@ static enum tcb_status check_instance(struct tcb_verifier *verifier, struct tcb_
 	}
 
 	void *operand[TCB_OPERANDS_MAX];
-	for (size_t i = 0; i < instance->operand_count; i++)
-		operand[i] = tcb_instance_buffer(instance, plan, i)->data;
 	poison(instance, verifier->judges);
 	tcb_watch_phase(verifier->watch, 1, "verifying %s", shape);
-	const uint64_t start = tcb_clock_ns();
-	tcb_op_cpu(op)->run(plan, operand, plan->workspace_bytes ? verifier->workspace.data : NULL, verifier->pool);
-	check->call_ns = (double)(tcb_clock_ns() - start);
+	check->call_ns = call(verifier, instance, plan, operand);
 	tcb_watch_phase(verifier->watch, 0, "comparing %s with the reference", shape);
 
 	check_guards(verifier, instance, shape, check);
@@ -323,4 +331,17 @@ enum tcb_status tcb_verifier_check(struct tcb_verifier *verifier, const struct t
 		out->error_ratio = 0;
 	tcb_fault_regions(NULL, 0);
 	return TCB_OK;
+}
+
+void tcb_verifier_call(struct tcb_verifier *verifier, const struct tcb_plan *plan, struct tcb_check *out)
+{
+	void *operand[TCB_OPERANDS_MAX];
+	char shape[TCB_SHAPE_TEXT_MAX];
+	tcb_shape_print(&plan->problem.shape, shape);
+	explain_regions(verifier, verifier->full, plan);
+	tcb_watch_phase(verifier->watch, 1, "running %s again", shape);
+	out->call_ns = call(verifier, verifier->full, plan, operand);
+	tcb_watch_phase(verifier->watch, 0, "looking at the guard zones of %s", shape);
+	check_guards(verifier, verifier->full, shape, out);
+	tcb_fault_regions(NULL, 0);
 }

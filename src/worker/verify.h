@@ -30,6 +30,10 @@ void tcb_verifier_destroy(struct tcb_verifier *verifier); /* NULL is fine */
 enum tcb_status tcb_verifier_check(struct tcb_verifier *verifier, const struct tcb_geometry *geometry,
 				   double hopeless_ns, struct tcb_check *out, struct tcb_error *err);
 
+/* One more call of the candidate that was right last, by its PLAN for the problem, on the same operands: OUT has its
+ * time, and whether it wrote outside of them. */
+void tcb_verifier_call(struct tcb_verifier *verifier, const struct tcb_plan *plan, struct tcb_check *out);
+
 /*
  * small_shapes.c
  *

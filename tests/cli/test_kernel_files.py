@@ -113,6 +113,30 @@ def swept():
     cli.check("1x1024" in other.stdout, other.stdout)
 
 
+def unnamed():
+    """Without its file the results of a kernel are unknown, not stale; with it what mends them names it, too."""
+    db = cli.scratch / "own.db"
+    report = cli.run("report", "--db", db).stdout
+    cli.check("unknown: 4 of 4 results are of ops that this command does not know" in report and ": scale;" in report,
+              report)
+    cli.check("stale" not in report, report)
+    rows = cli.json("report", "--db", db, schema="report")["best"]
+    cli.check(len(rows) == 4 and not any(row["stale"] for row in rows), rows)
+    kernel = write()
+    named = " ".join(cli.run("report", "--kernel", kernel, "--db", db).stdout.split())
+    cli.check("unknown:" not in named and f"tcbtune sweep --kernel {kernel} --op scale" in named, named)
+
+
+def without_operations():
+    """Nothing is said of rates and limits that a file tells nothing of."""
+    kernel = write("silent.json", tcbtune__Operations=None, tcbtune__Name="silent")
+    db = cli.scratch / "silent.db"
+    swept = cli.json("sweep", "--kernel", kernel, "--threads", "1", "--max-trials", "1", "--budget", "2s", "--db", db,
+                     schema="sweep")
+    report = cli.json("report", "--kernel", kernel, "--db", db, schema="report")["best"]
+    cli.check(swept and {row["flops"] for row in report} == {0}, (swept, report))
+
+
 def changed_sources_are_other_kernels():
     kernel, db = write(), cli.scratch / "own.db"
     (cli.scratch / "scale.c").write_text(SOURCE.replace("512 / CHUNK", "256 / CHUNK"))
@@ -132,6 +156,7 @@ def defaults_fit_the_shape():
 
 
 def refused():
+    (cli.scratch / "short.bin").write_bytes(b"abc")
     for part, changes in (
             ("KernelFile", {"KernelSpecification__KernelFile": "none.c"}),
             ("the Language is Fortran", {"KernelSpecification__Language": "Fortran"}),
@@ -146,6 +171,11 @@ def refused():
             ("cannot be an op's name", {"tcbtune__Name": "bad-name"}),
             ("there is an op softmax already", {"tcbtune__Name": "softmax"}),
             ("break a condition", {"ConfigurationSpace__Conditions": ["CHUNK > 99"]}),
+            ("has 3 bytes, and 16360 are needed", {"KernelSpecification__Arguments__0__FillType": "BinaryRaw",
+                                                   "KernelSpecification__Arguments__0__DataSource": "short.bin"}),
+            ("has 0 bytes", {"KernelSpecification__Arguments__0__FillType": "BinaryRaw",
+                             "KernelSpecification__Arguments__0__DataSource": "/dev/zero"}),
+            ("zero cannot be read", {"KernelSpecification__KernelFile": "/dev/zero"}),
             ("none.bin, cannot be read", {"KernelSpecification__Arguments__0__FillType": "BinaryRaw",
                                           "KernelSpecification__Arguments__0__DataSource": "none.bin"}),
             ("outputs of float, half, double, int32 and uint32", {"KernelSpecification__Arguments__1__Type": "int8"})):
@@ -340,6 +370,8 @@ cli = Cli()
 (cli.scratch / "scale.c").write_text(SOURCE)
 space()
 swept()
+unnamed()
+without_operations()
 changed_sources_are_other_kernels()
 defaults_fit_the_shape()
 refused()

@@ -77,6 +77,13 @@ static void contracts_say_what_is_multiplied(void **state)
 		assert_true(tcb_compute_need(&problem, &cpu).kind != TCB_COMPUTE_F16);
 		assert_true(tcb_compute_need(&problem, &cpu).kind != TCB_COMPUTE_INT8_SYNC);
 	}
+	/* What nobody says it multiplies with has no limit. */
+	struct tcb_problem other;
+	problem_of(0, &other);
+	struct tcb_op own = *other.op;
+	own.has_own_arithmetic = 1;
+	other.op = &own;
+	assert_true(tcb_compute_need(&other, &gpu.device.target).operations == 0);
 	/* A rate of bytes that was measured with wgmma, and stored, is no rate of them with mma.sync. */
 	struct tcb_problem bytes;
 	problem_of(4, &bytes);

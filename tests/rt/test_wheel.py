@@ -83,4 +83,5 @@ def main():
         multiply()
 
 
-main()
+if __name__ == "__main__":  # scripts/wheel-in-root.sh calls what is above
+    main()

@@ -114,6 +114,11 @@ static enum tcb_status fake_plan(const struct tcb_problem *problem, const struct
 static const struct tcb_variant VARIANTS[] = { ROWS(SCALAR), ROWS(AVX2), ROWS(AVX512), { .name = NULL } };
 static const struct tcb_variant *const LISTS[] = { VARIANTS, NULL };
 
+static double fake_flops(const struct tcb_problem *problem)
+{
+	return 2.0 * (double)(problem->shape.m * problem->shape.n * problem->shape.k);
+}
+
 static const struct tcb_side_space space = { NULL, fake_axes, fake_default, fake_footprint };
 static const struct tcb_side side = { .variants = LISTS, .space = &space, .plan = fake_plan };
 
@@ -125,6 +130,7 @@ const struct tcb_op fake_op = {
 	.default_contract = TCB_CONTRACT_F32,
 	.side = TCB_SIDES(&side, NULL),
 	.check_shape = fake_check_shape,
+	.flops = fake_flops,
 };
 
 const struct tcb_place fake_cpu = {
@@ -324,7 +330,7 @@ static size_t screen_state(struct tcb_evaluator *evaluator, const struct tcb_geo
 		out->ns = tcb_median_interval(samples, count);
 		out->dropped_early =
 			tcb_measure_has_lost(samples, count, warm, rule->lose_ns[state], rule->over[state]);
-		if (count >= rule->samples_min && out->ns.hi - out->ns.lo <= rule->width * out->ns.median)
+		if (tcb_measure_is_enough(&out->ns, count, rule))
 			break;
 	}
 	out->sample_count = count;
@@ -348,6 +354,11 @@ enum tcb_status tcb_evaluator_want(struct tcb_evaluator *evaluator, const struct
 {
 	(void)evaluator, (void)geometry, (void)err;
 	return TCB_OK;
+}
+
+void tcb_evaluator_rest(struct tcb_evaluator *evaluator)
+{
+	(void)evaluator;
 }
 
 enum tcb_status tcb_evaluator_try(struct tcb_evaluator *evaluator, const struct tcb_geometry *geometry,

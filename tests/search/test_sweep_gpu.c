@@ -345,7 +345,7 @@ static void a_gpu_that_dies_ends_the_sweep_with_what_it_has(void **state)
 	assert_true(fd >= 0 && store);
 	close(fd);
 	setenv("FAKE_CUDA_DEAD", mark, 1);
-	fake_gpu_load("90:dies=2000");
+	fake_gpu_load("90:dies=1200");
 	assert_int_equal(sweep(1, store, NULL, 60, &result, &err), TCB_E_FAILED);
 	assert_non_null(strstr(err.message, "cuda:0"));
 	assert_true(store->count > 2);
@@ -450,11 +450,11 @@ static void dying(const char *cards, const unsigned char lost[CARDS], enum tcb_s
 static void cards_that_die_cost_no_candidate(void **state)
 {
 	(void)state;
-	dying("90,90:dies=600,90", (const unsigned char[]){ 0, 1, 0 }, TCB_OK);
+	dying("90,90:dies=1200,90", (const unsigned char[]){ 0, 1, 0 }, TCB_OK);
 	/* The lead: in the screening, and in the finals, where alone the limit is measured. */
-	dying("90:dies=600,90,90", (const unsigned char[]){ 1, 0, 0 }, TCB_OK);
+	dying("90:dies=1200,90,90", (const unsigned char[]){ 1, 0, 0 }, TCB_OK);
 	dying("90:dies_at=read_,90,90", (const unsigned char[]){ 1, 0, 0 }, TCB_OK);
-	dying("90:dies=900,90:dies=700,90:dies=1000", (const unsigned char[]){ 1, 1, 1 }, TCB_E_FAILED);
+	dying("90:dies=1200,90:dies=700,90:dies=1000", (const unsigned char[]){ 1, 1, 1 }, TCB_E_FAILED);
 }
 
 int main(void)

@@ -16,7 +16,7 @@
 #include "base/util.h"
 #include "device/cpus.h"
 
-enum { GROUP = 4, K_UNIT = 16, SCRATCH_BYTES = 1000, CALLS_BEFORE_TROUBLE = 12 };
+enum { GROUP = 4, K_UNIT = 16, SCRATCH_BYTES = 1000, CALLS_BEFORE_TROUBLE = 9 };
 
 #define PLANTED_ROW(id, text, class_id)                     \
 	{ .name = "planted_f32_scalar_" text,               \
@@ -249,6 +249,11 @@ static void misbehave(const struct tcb_plan *plan, void *const operand[], char *
 		break;
 	case PLANTED_PAST_OUTPUT:
 		((volatile float *)y)[count] = 1;
+		break;
+	case PLANTED_PAST_LATER: /* not in the call that is verified */
+		spin(is_full ? 1000000 : 0);
+		if (is_full && ++calls > 1)
+			((volatile char *)scratch)[SCRATCH_BYTES + 3] = 1;
 		break;
 	case PLANTED_FAR_OUTSIDE:
 		((volatile float *)y)[-1025] = 1;

@@ -29,6 +29,7 @@
 	X(WRONG_SHARE, "wrong_share", BOUNDED)     \
 	X(PAST_OUTPUT, "past_output", BOUNDED)     \
 	X(FAR_OUTSIDE, "far_outside", BOUNDED)     \
+	X(PAST_LATER, "past_later", BOUNDED)       \
 	X(PAST_SCRATCH, "past_scratch", BOUNDED)   \
 	X(STALE_SCRATCH, "stale_scratch", BOUNDED) \
 	X(WRITES_INPUT, "writes_input", BOUNDED)   \

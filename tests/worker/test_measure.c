@@ -588,6 +588,44 @@ static void losing(void **state)
 	assert_false(tcb_measure_has_lost(samples, 3, 500, 0, over));
 }
 
+static void looking(void **state)
+{
+	(void)state;
+	const unsigned both = 1u << TCB_COLD | 1u << TCB_HOT;
+	struct tcb_screen_rule rule = { .samples_max = 8, .lose_ns = { [TCB_COLD] = 200, [TCB_HOT] = 100 } };
+	const double slow[] = { 500, 400, 380, 390 }, fair[] = { 500, 400, 380, 240 };
+	/* By the rules that samples are dropped by: three and more beyond a quarter over the bar, two beyond thrice. */
+	assert_int_equal(tcb_measure_look(slow, 1, both, &rule), TCB_LOOK_ON);
+	assert_int_equal(tcb_measure_look(slow, 3, both, &rule), TCB_LOOK_ON);
+	assert_int_equal(tcb_measure_look(slow, 4, both, &rule), TCB_LOOK_LOST);
+	assert_int_equal(tcb_measure_look(slow, 3, 1u << TCB_HOT, &rule), TCB_LOOK_LOST);
+	assert_int_equal(tcb_measure_look(fair, 4, both, &rule), TCB_LOOK_OVER);
+	/* One call as fast as the bar is enough to be measured. */
+	assert_int_equal(tcb_measure_look((double[]){ 500, 199 }, 2, both, &rule), TCB_LOOK_OVER);
+	/* What is known of the noise tells sooner. */
+	rule.over[TCB_COLD][0] = 1.5;
+	rule.over[TCB_HOT][0] = 1.5;
+	assert_int_equal(tcb_measure_look(slow, 2, both, &rule), TCB_LOOK_LOST);
+	/* Few samples, few calls; nothing to lose against. */
+	rule = (struct tcb_screen_rule){ .samples_max = 1, .lose_ns = { 200, 100 } };
+	assert_int_equal(tcb_measure_look(slow, 2, both, &rule), TCB_LOOK_OVER);
+	rule = (struct tcb_screen_rule){ .samples_max = 8, .lose_ns = { 0, 100 } };
+	assert_int_equal(tcb_measure_look(slow, 1, both, &rule), TCB_LOOK_OVER);
+}
+
+static void enough(void **state)
+{
+	(void)state;
+	const struct tcb_screen_rule rule = { .samples_min = 6, .samples_max = 8, .width = 0.02 };
+	const struct tcb_interval wide = { .lo = 100, .median = 101, .hi = 101.9 },
+				  narrow = { .lo = 100, .median = 100.1, .hi = 100.4 };
+	assert_true(tcb_measure_is_enough(&wide, 6, &rule));
+	assert_false(tcb_measure_is_enough(&wide, 5, &rule));
+	assert_true(tcb_measure_is_enough(&narrow, 3, &rule));
+	assert_false(tcb_measure_is_enough(&narrow, 2, &rule));
+	assert_false(tcb_measure_is_enough(&(struct tcb_interval){ .lo = 90, .median = 100, .hi = 101 }, 8, &rule));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -606,6 +644,8 @@ int main(void)
 		cmocka_unit_test(disturbed_warming),
 		cmocka_unit_test(long_calls),
 		cmocka_unit_test(losing),
+		cmocka_unit_test(looking),
+		cmocka_unit_test(enough),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

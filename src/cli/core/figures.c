@@ -33,8 +33,8 @@ static const char *note_of(enum tcb_limit_use use, const char *name, const char 
 			       "specification of the most common GPU of its kind, so this device has more";
 		if (strcmp(name, arithmetic) == 0)
 			return ">100 % LIMIT: the kernel took less time than as many operations at the device's rate, "
-			       "so that rate was measured when the device was slower; 'tcbtune sweep --fresh' measures "
-			       "it again";
+			       "so it multiplies with other instructions (a kernel file's may), or that rate was "
+			       "measured when the device was slower; 'tcbtune sweep --fresh' measures it again";
 		return strstr(geometry, "pdl=1")
 			       ? ">100 % LIMIT: the kernel took less time than the loop that only reads the same "
 				 "bytes, because its calls overlap (pdl=1) and those of the loop do not; 'tcbtune "

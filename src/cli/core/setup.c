@@ -13,12 +13,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "base/kind.h"
 #include "cli/core/emit.h"
 #include "kernels/constraint.h"
 #include "kernels/judged.h"
 
 enum { NEAR_FILES_MAX = 200 };
+/* Where it is remembered which results of GPUs are of today's kernels, in the user's cache folder. */
+static const char JUDGED[] = "kernels.judged";
 
 /* The ops of the family NAME, as "a, b". */
 static size_t add_family(const struct tcb_registry *ops, const char *name, struct tcb_str *out)
@@ -240,34 +243,13 @@ enum tcb_status cli_find_geometry(const struct tcb_op *op, const struct tcb_prob
 	return tcb_kind_of(target)->is_emitted ? TCB_OK : tcb_op_side(op, target)->plan(problem, out, &plan, err);
 }
 
-/* Where it is remembered which results of GPUs are of today's kernels: a file of the user's cache folder, which is
- * made; 0: there is no place. */
-static int judged_path(char out[CLI_PATH_MAX])
-{
-	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	const int is_cache = cache && *cache == '/', is_home = home && *home == '/';
-	int length;
-
-	if (!is_cache && !is_home)
-		return 0;
-	length = snprintf(out, CLI_PATH_MAX, "%s%s/tcbtune", is_cache ? cache : home, is_cache ? "" : "/.cache");
-	if (length + 16 >= CLI_PATH_MAX)
-		return 0;
-	*strrchr(out, '/') = '\0';
-	(void)mkdir(out, 0700);
-	out[strlen(out)] = '/';
-	(void)mkdir(out, 0700);
-	strcat(out, "/kernels.judged");
-	return 1;
-}
-
 /* What earlier commands found out, and what was installed with the system's database. */
 static void read_judged(void)
 {
 	char path[CLI_PATH_MAX], system[CLI_PATH_MAX + 16];
 
 	tcb_judged_begin(tcb_kernels_id());
-	if (judged_path(path))
+	if (tcb_file_in_cache(JUDGED, 0, path, sizeof path))
 		tcb_judged_read(path);
 	if (tcb_db_system_path(path, sizeof path)) {
 		snprintf(system, sizeof system, "%s%s", path, TCB_JUDGED_SUFFIX);
@@ -355,6 +337,6 @@ void cli_close_db(struct tcb_db *db)
 			"names all",
 			count, count == 1 ? "" : "s", count == 1 ? "was" : "were", first);
 	tcb_db_close(db);
-	if (judged_path(path))
+	if (tcb_file_in_cache(JUDGED, 1, path, sizeof path))
 		tcb_judged_write(path);
 }

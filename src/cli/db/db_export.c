@@ -172,7 +172,7 @@ static int add_winner(void *ctx, const struct tcb_best *best)
 	struct tcb_geometry parsed;
 	if (best->modelled || best->provisional)
 		return 0;
-	if (cli_best_is_stale(best)) {
+	if (!best->problem.op || cli_best_is_stale(best)) {
 		exporting->stale++;
 		return 0;
 	}

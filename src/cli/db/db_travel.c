@@ -73,8 +73,8 @@ static int export_winner(void *ctx, const struct tcb_winner *winner)
 	struct tcb_winner cut = *winner;
 	struct tcb_best kernel;
 
-	if (!exporting->args->stale &&
-	    (read_kernel(exporting->args->ops, winner, &kernel) != 0 || cli_best_is_stale(&kernel))) {
+	if (!exporting->args->stale && (read_kernel(exporting->args->ops, winner, &kernel) != 0 || !kernel.problem.op ||
+					cli_best_is_stale(&kernel))) {
 		exporting->stale++;
 		return 0;
 	}

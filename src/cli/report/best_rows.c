@@ -159,9 +159,9 @@ int cli_best_is_stale(const struct tcb_best *best)
 	struct tcb_geometry geometry;
 	struct tcb_problem problem;
 
-	return !op || tcb_geometry_parse_of(best->geometry, op->parameters, &geometry, NULL) != TCB_OK ||
-	       tcb_problem_init(op, best->problem.contract, &best->problem.shape, &problem, NULL) != TCB_OK ||
-	       !tcb_candidate_is_current(&problem, &best->target, &geometry, best->signature, &packings);
+	return op && (tcb_geometry_parse_of(best->geometry, op->parameters, &geometry, NULL) != TCB_OK ||
+		      tcb_problem_init(op, best->problem.contract, &best->problem.shape, &problem, NULL) != TCB_OK ||
+		      !tcb_candidate_is_current(&problem, &best->target, &geometry, best->signature, &packings));
 }
 
 int cli_best_row_has_hardware_counters(const struct cli_best_row *row)

@@ -29,6 +29,8 @@ enum tcb_status cli_best_table(const struct cli_best_rows *rows, const struct cl
 void cli_best_verdicts(const struct cli_best_rows *rows, const char *db, const char *bullet, struct tcb_str *out);
 /* A line on the results for which programs get the default, if there are any. */
 void cli_best_unserved(const struct cli_best_rows *rows, const char *bullet, struct tcb_str *out);
+/* A line on the results of ops that are not known here, if there are any. */
+void cli_best_unknown(const struct cli_best_rows *rows, const char *bullet, struct tcb_str *out);
 /* For --help: the names of the columns. */
 void cli_best_columns(struct tcb_str *out);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/report/best_table.h"
+#include "kernels/op.h"
 
 enum { NAMED = 3, COMMANDS = 3, SHAPES = 8 };
 
@@ -59,7 +60,12 @@ static size_t add_command(const struct cli_best_rows *rows, size_t first, const 
 	char shape[TCB_SHAPE_TEXT_MAX];
 	size_t shapes = 0;
 
-	tcb_str_add(out, "tcbtune sweep --op ");
+	tcb_str_add(out, "tcbtune sweep");
+	if (best->problem.op && best->problem.op->path) {
+		tcb_str_add(out, " --kernel ");
+		cli_add_word(out, best->problem.op->path);
+	}
+	tcb_str_add(out, " --op ");
 	cli_add_word(out, best->problem.op_name);
 	tcb_str_addf(out, " --contract %s", tcb_contract_text(best->problem.contract));
 	for (size_t i = first; i < rows->count; i++)
@@ -197,6 +203,33 @@ void cli_best_unserved(const struct cli_best_rows *rows, const char *bullet, str
 				"%sserved: programs get the best of %zu of %zu result%s as source 'earlier': stale, "
 				"but it surely gained so much that it is believed of today's kernel %s",
 				bullet, earlier, rows->count, plural, lists);
+}
+
+void cli_best_unknown(const struct cli_best_rows *rows, const char *bullet, struct tcb_str *out)
+{
+	struct tcb_str names = { 0 };
+	size_t count = 0, named = 0;
+
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct tcb_problem *problem = &rows->rows[i].best.problem;
+		size_t first = 0;
+
+		if (problem->op)
+			continue;
+		count++;
+		while (strcmp(rows->rows[first].best.problem.op_name, problem->op_name) != 0)
+			first++;
+		if (first == i && named < NAMED)
+			tcb_str_addf(&names, "%s%s", named++ ? ", " : "", problem->op_name);
+	}
+	if (count)
+		cli_add_wrapped(out, 4,
+				"%sunknown: %zu of %zu result%s of ops that this command does not know, and may be of "
+				"other kernels than today's: %s; '--kernel FILE' names a kernel file's op",
+				bullet, count, rows->count, rows->count == 1 ? " is" : "s are",
+				names.data ? names.data : "");
+	out->failed |= names.failed;
+	tcb_str_fini(&names);
 }
 
 void cli_best_verdicts(const struct cli_best_rows *rows, const char *db, const char *bullet, struct tcb_str *out)

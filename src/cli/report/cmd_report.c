@@ -268,6 +268,7 @@ static void add_notes(const struct cli_best_rows *rows, const struct report_args
 	const char *bullet = args->format == FORMAT_MD ? "- " : "";
 
 	cli_best_unserved(rows, bullet, out);
+	cli_best_unknown(rows, bullet, out);
 	cli_best_verdicts(rows, args->db, bullet, out);
 	if (out->length && args->format == FORMAT_TABLE)
 		tcb_str_add(out, "\n");

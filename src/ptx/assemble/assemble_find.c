@@ -7,10 +7,10 @@
  * half the time that ptxas needs, and it can be installed without the toolkit.
  * For somebody's file ptxas does, which is what their own build runs.
  */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/program.h"
@@ -38,34 +38,20 @@ static size_t toolkits(const char *out[4])
 	return count;
 }
 
-static int is_program(const char *path)
-{
-	struct stat info;
-
-	return stat(path, &info) == 0 && S_ISREG(info.st_mode) && access(path, X_OK) == 0;
-}
-
 static int find_ptxas(char *out, size_t bytes)
 {
-	const char *roots[4], *list = getenv("PATH");
+	const char *roots[4];
+	char path[PATH_MAX];
 	size_t count = toolkits(roots);
 
-	for (const char *at = list; at; at = *at ? at + 1 : NULL) {
-		size_t length = strcspn(at, ":");
-		snprintf(out, bytes, "%.*s/ptxas", (int)length, at);
-		if (length && is_program(out))
-			return 1;
-		at += length;
-		if (!*at)
-			break;
-	}
+	if (tcb_program_find("ptxas", out, bytes) == 0)
+		return 1;
 	for (size_t i = 0; i < count; i++) {
-		snprintf(out, bytes, "%s/bin/ptxas", roots[i]);
-		if (is_program(out))
+		snprintf(path, sizeof path, "%s/bin/ptxas", roots[i]);
+		if (tcb_program_find(path, out, bytes) == 0)
 			return 1;
 	}
-	snprintf(out, bytes, "/usr/lib/nvidia-cuda-toolkit/bin/ptxas");
-	return is_program(out);
+	return tcb_program_find("/usr/lib/nvidia-cuda-toolkit/bin/ptxas", out, bytes) == 0;
 }
 
 /* The first that loads; the loader's own path (LD_LIBRARY_PATH, ld.so.cache) comes after a toolkit that is named. */
@@ -157,7 +143,7 @@ static enum tcb_status from_path(const char *path, struct tcb_assembler_info *ou
 		TCB_TRY(tcb_nvjitlink_load(path, &out->library, err));
 		return probe(TCB_ASSEMBLER_NVJITLINK, out, err);
 	}
-	if (!is_program(path))
+	if (tcb_program_find(path, out->path, sizeof out->path) != 0)
 		return tcb_fail(err, TCB_E_NOT_FOUND, "TCBTUNE_ASSEMBLER=%s is not a program that can be run", path);
 	return probe(TCB_ASSEMBLER_PTXAS, out, err);
 }
