@@ -261,7 +261,7 @@ static void advise_op(const struct tcb_registry *ops, const char *folded, struct
 
 static void add_nearest(const struct tcb_registry *ops, enum cli_names names, const char *typed, struct tcb_str *out)
 {
-	enum { MOST = 64 };
+	enum { MOST = 512 }; /* as many ops as libtcbrt has room for */
 	const char *all[MOST];
 	struct tcb_str devices = { 0 };
 	char suggestion[96];
