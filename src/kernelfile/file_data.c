@@ -4,9 +4,13 @@
  */
 #include "kernelfile/file_data.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/util.h"
@@ -141,4 +145,59 @@ void tcb_file_take_right(const struct tcb_file_argument *argument, const struct 
 		out->magnitude[i] = 0;
 		out->extra[i] = absolute + relative * fabs(out->y[i]);
 	}
+}
+
+/* --- is it there --- */
+
+/* 0 of what is not a file to be read. */
+static size_t file_bytes(const char *path)
+{
+	const int fd = tcb_file_open_regular(path, O_RDONLY);
+	struct stat found = { .st_size = 0 };
+
+	if (fd >= 0) {
+		(void)fstat(fd, &found);
+		close(fd);
+	}
+	return (size_t)found.st_size;
+}
+
+enum tcb_status tcb_file_check_vectors(const struct tcb_kernel_file *file, const struct tcb_value *bound,
+				       struct tcb_error *err)
+{
+	size_t count, bytes;
+
+	for (size_t i = 0; i < file->argument_count; i++) {
+		const struct tcb_file_argument *argument = &file->argument[i];
+		const char *source = argument->right ? argument->right : argument->source;
+
+		if (argument->memory != TCB_FILE_VECTOR)
+			continue;
+		TCB_TRY(tcb_kernel_file_count(argument, bound, &count, &bytes, err));
+		if (source && file_bytes(source) < bytes)
+			return tcb_fail(err, TCB_E_USAGE,
+					"%.200s: the DataSource of %.40s has %zu bytes, and %zu are needed", file->path,
+					argument->name, file_bytes(source), bytes);
+	}
+	return TCB_OK;
+}
+
+enum tcb_status tcb_file_check_arguments(const struct tcb_kernel_file *file, struct tcb_error *err)
+{
+	for (size_t i = 0; i < file->argument_count; i++) {
+		const char *source = file->argument[i].right ? file->argument[i].right : file->argument[i].source;
+
+		if (source && access(source, R_OK) != 0)
+			return tcb_fail(err, TCB_E_NOT_FOUND,
+					"%.200s: the DataSource of %.40s, %.200s, cannot be read (%s)", file->path,
+					file->argument[i].name, source, strerror(errno));
+		if (file->argument[i].is_output &&
+		    tcb_element_bytes(tcb_file_type(&file->argument[i])) != file->argument[i].type.element_bytes)
+			return tcb_fail(
+				err, TCB_E_UNSUPPORTED,
+				"%.200s: output %.40s is of %s; outputs of float, half, double, int32 and uint32 "
+				"are compared",
+				file->path, file->argument[i].name, file->argument[i].type.name);
+	}
+	return TCB_OK;
 }

@@ -12,6 +12,11 @@ enum tcb_type tcb_file_type(const struct tcb_file_argument *argument);
 /* Each vector a row of elements; how many. */
 size_t tcb_file_operands(const struct tcb_kernel_file *file, const struct tcb_shape *shape,
 			 struct tcb_operand out[TCB_OPERANDS_MAX]);
+/* Outputs are of types that are compared, and files of values are there. */
+enum tcb_status tcb_file_check_arguments(const struct tcb_kernel_file *file, struct tcb_error *err);
+/* With the values of names that BOUND has, vectors have sizes, and their files of values are as large. */
+enum tcb_status tcb_file_check_vectors(const struct tcb_kernel_file *file, const struct tcb_value *bound,
+				       struct tcb_error *err);
 /* As an op's fill. */
 void tcb_file_fill(const struct tcb_kernel_file *file, const struct tcb_shape *shape, uint64_t seed,
 		   void *const operand[]);

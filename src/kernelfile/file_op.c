@@ -6,17 +6,14 @@
  * what the default configuration computes.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cgroup.h"
-#include "base/file.h"
 #include "base/pool.h"
 #include "base/sizes.h"
 #include "base/util.h"
@@ -138,26 +135,12 @@ static int find_standard(const struct tcb_file_op *made, const struct tcb_shape 
 
 /* --- shape and operands --- */
 
-/* 0 of what is not a file to be read. */
-static size_t file_bytes(const char *path)
-{
-	const int fd = tcb_file_open_regular(path, O_RDONLY);
-	struct stat found = { .st_size = 0 };
-
-	if (fd >= 0) {
-		(void)fstat(fd, &found);
-		close(fd);
-	}
-	return (size_t)found.st_size;
-}
-
 /* SHAPE has the file's sizes; those that it asks of them hold, and all vectors have sizes. */
 static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err)
 {
 	const struct tcb_kernel_file *file = made_of(op)->file;
 	struct tcb_value bound[TCB_EXPRESSION_NAMES_MAX], holds;
 	struct tcb_geometry standard;
-	size_t count, bytes;
 
 	if (!shape->m || !shape->n || (file->size_count == 3) != (shape->k != 0) ||
 	    (file->size_count == 1 && shape->m != 1))
@@ -169,18 +152,7 @@ static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_sha
 			return tcb_fail(err, TCB_E_USAGE, "op %s takes no such shape: %.200s", op->name,
 					tcb_expression_text(file->size_condition[i]));
 	}
-	for (size_t i = 0; i < file->argument_count; i++) {
-		const struct tcb_file_argument *argument = &file->argument[i];
-		const char *source = argument->right ? argument->right : argument->source;
-
-		if (argument->memory != TCB_FILE_VECTOR)
-			continue;
-		TCB_TRY(tcb_kernel_file_count(argument, bound, &count, &bytes, err));
-		if (source && file_bytes(source) < bytes)
-			return tcb_fail(err, TCB_E_USAGE,
-					"%.200s: the DataSource of %.40s has %zu bytes, and %zu are needed", file->path,
-					argument->name, file_bytes(source), bytes);
-	}
+	TCB_TRY(tcb_file_check_vectors(file, bound, err));
 	if (find_standard(made_of(op), shape, &standard) != 0)
 		return tcb_fail(err, TCB_E_USAGE,
 				"%.160s: the Default values break a condition at this shape (%.120s), and no other "
@@ -548,27 +520,6 @@ static void set_parameters(struct tcb_file_op *made)
 	}
 }
 
-/* Outputs are of types that are compared, and files of values are there. */
-static enum tcb_status check_arguments(const struct tcb_kernel_file *file, struct tcb_error *err)
-{
-	for (size_t i = 0; i < file->argument_count; i++) {
-		const char *source = file->argument[i].right ? file->argument[i].right : file->argument[i].source;
-
-		if (source && access(source, R_OK) != 0)
-			return tcb_fail(err, TCB_E_NOT_FOUND,
-					"%.200s: the DataSource of %.40s, %.200s, cannot be read (%s)", file->path,
-					file->argument[i].name, source, strerror(errno));
-		if (file->argument[i].is_output &&
-		    tcb_element_bytes(tcb_file_type(&file->argument[i])) != file->argument[i].type.element_bytes)
-			return tcb_fail(
-				err, TCB_E_UNSUPPORTED,
-				"%.200s: output %.40s is of %s; outputs of float, half, double, int32 and uint32 "
-				"are compared",
-				file->path, file->argument[i].name, file->argument[i].type.name);
-	}
-	return TCB_OK;
-}
-
 /* Are there operands of other types than f32?  They may be multiplied in any way, f16 by matrix instructions. */
 static int has_own_arithmetic(const struct tcb_kernel_file *file)
 {
@@ -681,7 +632,7 @@ enum tcb_status tcb_file_op_create(struct tcb_kernel_file *file, struct tcb_file
 	made->shape = tcb_kernel_file_shape(file, file->size);
 	set_parameters(made);
 	set_rules(made);
-	status = check_arguments(file, err);
+	status = tcb_file_check_arguments(file, err);
 	if (status == TCB_OK)
 		status = open_sources(made, err);
 	if (status == TCB_OK) {

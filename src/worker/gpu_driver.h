@@ -3,7 +3,7 @@
  * What a kind of GPU must do for candidates to be verified and measured on it:
  * memory, and kernels that are loaded, called and timed.  backend_gpu.c,
  * gpu_memory.c and gpu_runner.c are the same for all; a row here is a driver's
- * (cuda_driver.c, wgpu_driver.c, opencl_driver.c).
+ * (drivers/).
  */
 #ifndef TCB_WORKER_GPU_DRIVER_H
 #define TCB_WORKER_GPU_DRIVER_H

@@ -12,7 +12,7 @@
 
 #include "candidate_file.h"
 #include "device/gpu.h"
-#include "worker/cuda_driver.h"
+#include "worker/drivers/cuda_driver.h"
 #include "worker/gpu_runner.h"
 #include "worker/judge.h"
 

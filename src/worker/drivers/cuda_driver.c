@@ -3,7 +3,7 @@
  * Candidates on a CUDA GPU: memory, and graphs of launches that are timed with
  * events.  A fault poisons the context.
  */
-#include "worker/cuda_driver.h"
+#include "worker/drivers/cuda_driver.h"
 
 #include <stdio.h>
 #include <stdlib.h>
