@@ -313,7 +313,7 @@ static void superblocks(struct tcb_claim_lab *lab, enum tcb_plant plant, struct 
 	sample_spaces(lab, 0, 400, see_superblock, &tally);
 	for (size_t i = 0; i < op_count; i++) {
 		const struct tcb_shape shape = { 1, 64, 1000 };
-		if (!ops[i]->format)
+		if (!ops[i]->format || ops[i]->format->block_values == 1) /* a row of values: any K is whole blocks */
 			continue;
 		asked++;
 		taken += ops[i]->check_shape(ops[i], &shape, NULL) == TCB_OK;

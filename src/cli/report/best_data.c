@@ -197,7 +197,7 @@ json_t *cli_best_row_json(const struct cli_best_row *row, int *failed)
 
 	tcb_verdict_reason(best, row->verdict, reason);
 	cli_best_json_named(object, best, origin, failed);
-	cli_json_set(object, "stale", json_boolean(row->is_stale), failed);
+	cli_json_set(object, "stale", row->best.problem.op ? json_boolean(row->is_stale) : json_null(), failed);
 	cli_json_set(object, "verdict_reason", cli_json_text(reason), failed);
 	cli_json_set(object, "limit_ns", cli_json_interval(&limit.ns), failed);
 	cli_json_set(object, "limit_method", is_limited ? cli_json_text(limit.method) : json_null(), failed);
