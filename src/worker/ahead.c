@@ -138,15 +138,16 @@ static struct job *name(struct tcb_ahead *ahead, const struct tcb_geometry *geom
 {
 	struct job **at = find(ahead, geometry), *job = *at;
 
-	if (!job)
-		job = calloc(1, sizeof *job);
-	else if (is_first)
-		*at = job->next;
-	else
+	if (job && !is_first)
 		return job;
-	if (!job)
-		return NULL;
-	job->geometry = *geometry;
+	if (job) {
+		*at = job->next;
+	} else {
+		job = calloc(1, sizeof *job);
+		if (!job)
+			return NULL;
+		job->geometry = *geometry; /* written once: who compiles it reads it */
+	}
 	at = is_first ? &ahead->jobs : at;
 	job->next = *at;
 	*at = job;
