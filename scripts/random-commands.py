@@ -23,6 +23,7 @@ import sys
 import time
 
 import random_shapes
+from lib.driving import HANGS, drive
 
 HANGS_S = 120
 OPS = ["softmax", "reduce2d_sum", "reduce2d", "q4k_matvec", "q80_matmul", "matmul_f32", "rmsnorm", "all", "sofmax", "",
@@ -154,21 +155,10 @@ def judge(tcbtune, command):
     if merged_into and not (merged_into.exists() and merged_into.stat().st_size):
         merged_into = None  # made before the files are looked at
     before = dump(merged_into) if merged_into else ""
-    try:
-        run = subprocess.run([tcbtune, *command], capture_output=True, text=True, errors="replace", timeout=HANGS_S)
-    except subprocess.TimeoutExpired:
-        return "hangs", "", f"still running after {HANGS_S} s"
-    said = run.stderr.strip()
-    wrong = ""
-    if "Sanitizer" in said or "runtime error:" in said or "Assertion" in said:
-        wrong = "a sanitizer or an assertion spoke"
-    elif run.returncode not in range(8):
-        wrong = "not an exit status of tcbtune's"
-    elif run.returncode and (len(said) < 20 or "tcbtune" not in said) and command[:2] != ["db", "check"]:
-        wrong = "failed without a reason"
-    elif run.returncode and merged_into and dump(merged_into) != before:
+    status, _, said, wrong = drive(tcbtune, command, HANGS_S)
+    if status and status != HANGS and not wrong and merged_into and dump(merged_into) != before:
         wrong = "a merge that failed changed its database"
-    return run.returncode, said, wrong
+    return status, said, wrong
 
 
 def main():

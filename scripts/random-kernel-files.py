@@ -19,9 +19,10 @@ import pathlib
 import random
 import re
 import shutil
-import subprocess
 import sys
 import time
+
+from lib.driving import HANGS, drive
 
 HANGS_S = 120
 EXAMPLES = pathlib.Path(__file__).resolve().parent.parent / "examples/kernel-files"
@@ -154,27 +155,15 @@ def draw(rng, folder, number):
 
 def judge(tcbtune, command, environment):
     """Runs COMMAND; its exit status, what it said, and what is wrong with that."""
-    try:
-        run = subprocess.run([tcbtune, *command], capture_output=True, text=True, errors="replace", timeout=HANGS_S,
-                             env=environment)
-    except subprocess.TimeoutExpired:
-        return "hangs", "", f"still running after {HANGS_S} s"
-    said = run.stderr.strip()
-    wrong = ""
-    if "Sanitizer" in said or "runtime error:" in said or "Assertion" in said:
-        wrong = "a sanitizer or an assertion spoke"
-    elif run.returncode not in range(8):
-        wrong = "not an exit status of tcbtune's"
-    elif run.returncode and (len(said) < 20 or "tcbtune" not in said) and command[:2] != ["db", "check"]:
-        wrong = "failed without a reason"
-    elif run.returncode and len(said) > 4000:
+    status, printed, said, wrong = drive(tcbtune, command, HANGS_S, environment)
+    if status and status != HANGS and not wrong and len(said) > 4000:
         wrong = "a reason that nobody reads"
-    elif "--json" in command and run.returncode == 0:
+    elif "--json" in command and status == 0 and not wrong:
         try:
-            json.loads(run.stdout)
+            json.loads(printed)
         except ValueError:
             wrong = "what it printed is not JSON"
-    return run.returncode, said, wrong
+    return status, said, wrong
 
 
 def main():

@@ -93,25 +93,9 @@ static enum tcb_status qex_plan(const struct tcb_problem *problem, const struct 
 {
 	const struct tcb_op *op = problem->op;
 	const struct qex_kind *kind = qex_kind(problem);
-	const struct tcb_variant *variant = tcb_variant_find(op, problem->contract, geometry);
-	const int32_t threads = geometry->knob[TCB_KNOB_THREADS];
 	struct qmm_matrix matrix;
-	const char *why;
-	memset(out, 0, sizeof(*out));
-	if (!variant || !variant->entry) {
-		char text[TCB_GEOMETRY_TEXT_MAX];
-		tcb_geometry_print(geometry, text);
-		return tcb_fail(err, TCB_E_ILLEGAL, "%s has no %s variant for %s", op->name,
-				tcb_contract_text(problem->contract), text);
-	}
-	TCB_TRY(op->check_shape(op, &problem->shape, err));
-	if ((why = qmm_cpu_refused(problem, geometry)))
-		return tcb_fail(err, TCB_E_ILLEGAL, "%s: %s", op->name, why);
-	out->problem = *problem;
-	out->geometry = *geometry;
-	out->variant = variant;
-	out->threads = threads == TCB_KNOB_UNSET ? 1 : (unsigned)threads;
-	if (variant->layout != TCB_LAYOUT_NATIVE)
+	TCB_TRY(qmm_plan_begin(problem, geometry, out, err));
+	if (out->variant->layout != TCB_LAYOUT_NATIVE)
 		out->packed_bytes[TCB_QUANT_WEIGHTS] = problem->shape.words.experts * tcb_lines_bytes(problem);
 	if (kind->is_gated)
 		out->packed_bytes[QEX_UP] = out->packed_bytes[TCB_QUANT_WEIGHTS];

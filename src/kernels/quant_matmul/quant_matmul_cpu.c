@@ -38,11 +38,12 @@ static struct parts lay_out(const struct tcb_problem *problem, const struct qmm_
 	return parts;
 }
 
-static enum tcb_status qmm_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
-				struct tcb_plan *out, struct tcb_error *err)
+enum tcb_status qmm_plan_begin(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
+			       struct tcb_plan *out, struct tcb_error *err)
 {
 	const struct tcb_op *op = problem->op;
 	const struct tcb_variant *variant = tcb_variant_find(op, problem->contract, geometry);
+	const int32_t threads = geometry->knob[TCB_KNOB_THREADS];
 	const char *why;
 	memset(out, 0, sizeof(*out));
 	if (!variant || !variant->entry) {
@@ -51,22 +52,28 @@ static enum tcb_status qmm_plan(const struct tcb_problem *problem, const struct 
 		return tcb_fail(err, TCB_E_ILLEGAL, "%s has no %s variant for %s", op->name,
 				tcb_contract_text(problem->contract), text);
 	}
-	TCB_TRY(tcb_quant_check_shape(op, &problem->shape, err));
+	TCB_TRY(op->check_shape(op, &problem->shape, err));
 	if ((why = qmm_cpu_refused(problem, geometry)))
 		return tcb_fail(err, TCB_E_ILLEGAL, "%s: %s", op->name, why);
-	struct qmm_matrix matrix;
-	qmm_matrix_init(problem, geometry, &matrix);
-	const struct parts parts = lay_out(problem, &matrix);
-	const int32_t threads = geometry->knob[TCB_KNOB_THREADS];
 	out->problem = *problem;
 	out->geometry = *geometry;
 	out->variant = variant;
 	out->threads = threads == TCB_KNOB_UNSET ? 1 : (unsigned)threads;
-	if (variant->layout != TCB_LAYOUT_NATIVE)
+	return TCB_OK;
+}
+
+static enum tcb_status qmm_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
+				struct tcb_plan *out, struct tcb_error *err)
+{
+	struct qmm_matrix matrix;
+	TCB_TRY(qmm_plan_begin(problem, geometry, out, err));
+	qmm_matrix_init(problem, geometry, &matrix);
+	const struct parts parts = lay_out(problem, &matrix);
+	if (out->variant->layout != TCB_LAYOUT_NATIVE)
 		out->packed_bytes[TCB_QUANT_WEIGHTS] = tcb_lines_bytes(problem);
 	if (tcb_mul_size(out->threads, parts.thread_bytes, &out->workspace_bytes) ||
 	    tcb_add_size(out->workspace_bytes, parts.threads_at, &out->workspace_bytes))
-		return tcb_fail(err, TCB_E_OVERFLOW, "%s: the panels of %u threads are too large", op->name,
+		return tcb_fail(err, TCB_E_OVERFLOW, "%s: the panels of %u threads are too large", problem->op->name,
 				out->threads);
 	out->chain = qmm_chain(problem);
 	return TCB_OK;

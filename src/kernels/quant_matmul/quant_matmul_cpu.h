@@ -13,6 +13,10 @@
 #define QMM_DECLARE_SIDE(id, format, name, ...) extern const struct tcb_side qmm_##name##_cpu;
 TCB_FORMAT_LIST(QMM_DECLARE_SIDE)
 #undef QMM_DECLARE_SIDE
+/* What a plan on register tiles has before its sizes: variant, geometry and threads.  TCB_E_ILLEGAL: none was built for
+ * GEOMETRY, or qmm_cpu_refused() says why. */
+enum tcb_status qmm_plan_begin(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
+			       struct tcb_plan *out, struct tcb_error *err);
 void qmm_exact(const struct tcb_plan *plan, void *const operand[], float *y);
 
 /* quant_matmul_cpu_space.c */
