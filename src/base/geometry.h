@@ -143,8 +143,9 @@ struct tcb_tile {
 #define TCB_DECODE_LIST(X, K) X(K, PANEL, "panel") X(K, REGS, "regs")
 /* Of src/ptx/optimise.  none is what a geometry without the knob has, and is read as such: one text for one kernel. */
 #define TCB_PASSES_LIST(X, K) X(K, NONE, "none") X(K, ALL, "all")
-/* shared: workgroup memory alone.  subgroup: first within subgroups, which not every device has. */
-#define TCB_TREE_LIST(X, K) X(K, SHARED, "shared") X(K, SUBGROUP, "subgroup")
+/* shared: workgroup memory alone.  subgroup: first within subgroups, which not every device has.  exchange: of several
+ * values, each lane of a subgroup ends up with its share of them. */
+#define TCB_TREE_LIST(X, K) X(K, SHARED, "shared") X(K, SUBGROUP, "subgroup") X(K, EXCHANGE, "exchange")
 #define TCB_SWIZZLE_LIST(X, K) \
 	X(K, NONE, "none") X(K, PAD, "pad") X(K, XOR, "xor") X(K, CHUNK, "chunk") X(K, SEED, "seed")
 

@@ -25,7 +25,7 @@ static void write_functions(struct writer *w)
 	const struct attention_decode_wgsl *g = w->g;
 	struct tcb_wgsl_tree tree = { .tree = g->a.tree, .workgroup = g->a.workgroup };
 
-	if (g->team > 1) {
+	if (g->team > 1 && !g->exchanges) {
 		tree.name = "sum_of_team";
 		tree.type = attention_wgsl_chunk_type(g->a.rows * g->together);
 		tree.operation = TCB_WGSL_SUM;
@@ -40,9 +40,10 @@ static void write_functions(struct writer *w)
 	tcb_wgsl_add_tree(&w->a.w, &tree);
 	tcb_wgsl_add(&w->a.w,
 		     "\n"
-		     "// Of every team the sums of a query row.\n"
-		     "var<workgroup> of_teams: array<vec4<f32>, %u>;\n",
-		     g->teams * g->a.k / FOUR);
+		     "// Of every team the sums of %u query row%s; of every row the largest score and the sum of weights.\n"
+		     "var<workgroup> of_teams: array<vec4<f32>, %u>;\n"
+		     "var<workgroup> of_rows: array<vec2<f32>, %u>;\n",
+		     g->merged, g->merged == 1 ? "" : "s", g->merged * g->teams * g->a.k / FOUR, g->a.rows);
 }
 
 /* --- pieces --- */
@@ -85,6 +86,42 @@ static void write_rows(struct writer *w, const char *token, const char *row, con
 			     token, j, piece, g->piece, j * g->teams, row, j, token, j);
 }
 
+/*
+ * Lanes give each other halves of what they have until each has the sums of the scores own0, own1, ...: score
+ * own of (member / alike) * own + C, which is token score / rows and row score % rows.
+ */
+static void write_exchange(struct writer *w)
+{
+	const struct attention_decode_wgsl *g = w->g;
+	struct tcb_wgsl *t = &w->a.w;
+	unsigned count = g->together * g->a.rows, mask = g->team / 2, step = 0;
+
+	for (; mask > 0 && count > 1; mask /= 2, count /= 2, step++) {
+		char from[24] = "product";
+
+		if (step)
+			snprintf(from, sizeof from, "half%u_", step);
+		tcb_wgsl_add(t, "let upper%u = (member & %uu) != 0u;\n", step, mask);
+		for (unsigned i = 0; i < count / 2; i++) {
+			char low[24], high[24];
+
+			snprintf(low, sizeof low, "%s%u", from, i);
+			snprintf(high, sizeof high, "%s%u", from, i + count / 2);
+			tcb_wgsl_add(t,
+				     "let half%u_%u = select(%s, %s, upper%u) + "
+				     "subgroupShuffleXor(select(%s, %s, upper%u), %uu);\n",
+				     step + 1, i, low, high, step, high, low, step, mask);
+		}
+	}
+	for (unsigned c = 0; c < g->own; c++)
+		if (step)
+			tcb_wgsl_add(t, "var score%u = half%u_%u;\n", c, step, c);
+		else
+			tcb_wgsl_add(t, "var score%u = product%u;\n", c, c);
+	for (; mask > 0; mask /= 2)
+		tcb_wgsl_add(t, "score0 += subgroupShuffleXor(score0, %uu);\n", mask);
+}
+
 static void write_scores(struct writer *w)
 {
 	const struct attention_decode_wgsl *g = w->g;
@@ -105,11 +142,74 @@ static void write_scores(struct writer *w)
 			for (unsigned f = 1; f < g->fours; f++)
 				tcb_wgsl_add(t, "product%u += dot(q%u_%u, key%u_%u);\n", i, r, f, j, f);
 		}
-	if (g->team > 1)
+	if (g->exchanges)
+		write_exchange(w);
+	else if (g->team > 1)
 		attention_wgsl_together(&w->a, "score", "sum_of_team", "product", g->together * g->a.rows);
 	else
 		for (unsigned i = 0; i < g->together * g->a.rows; i++)
 			tcb_wgsl_add(t, "let score%u = product%u;\n", i, i);
+}
+
+/* The lane that has score I after the exchange, the first of those alike. */
+static unsigned lane_of(const struct attention_decode_wgsl *g, unsigned i)
+{
+	return i / g->own * g->alike;
+}
+
+/* VALUE number FROM of LANE of each team, told to the others as NAME number I; IS_KNOWN: all have the same. */
+static void write_told(struct writer *w, const char *name, unsigned i, const char *value, unsigned from, unsigned lane,
+		       int is_known)
+{
+	if (is_known)
+		tcb_wgsl_add(&w->a.w, "let %s%u = %s%u;\n", name, i, value, from);
+	else
+		tcb_wgsl_add(&w->a.w, "let %s%u = subgroupShuffle(%s%u, team_lane + %uu);\n", name, i, value, from,
+			     lane);
+}
+
+/* As write_weights(), where each lane has own scores of its own. */
+static void write_exchanged_weights(struct writer *w)
+{
+	const struct attention_decode_wgsl *g = w->g;
+	struct tcb_str grown = { 0 };
+	struct tcb_wgsl *t = &w->a.w;
+
+	for (unsigned c = 0; c < g->own; c++)
+		tcb_wgsl_add(t,
+			     "let token_of%u = begin + piece * %uu + (first_score + %uu) / %uu * %uu + team;\n"
+			     "let seen%u = token_of%u >= own_from%u && token_of%u < own_to%u;\n"
+			     "let logit%u = select(" TCB_WGSL_LOWEST ", capped(score%u), seen%u);\n",
+			     c, g->piece, c, g->a.rows, g->teams, c, c, c % g->states, c, c % g->states, c, c, c);
+	for (unsigned s = 0; s < g->states; s++) {
+		tcb_wgsl_add(t, "var now%u = max(own_largest%u, logit%u);\n", s, s, s);
+		for (unsigned c = s + g->states; c < g->own; c += g->states)
+			tcb_wgsl_add(t, "now%u = max(now%u, logit%u);\n", s, s, c);
+		for (unsigned mask = g->alike * g->a.rows / g->states; mask < g->team; mask *= 2)
+			tcb_wgsl_add(t, "now%u = max(now%u, subgroupShuffleXor(now%u, %uu));\n", s, s, s, mask);
+		tcb_wgsl_add(t,
+			     "let own_shrink%u = exp(own_largest%u - now%u);\n"
+			     "own_largest%u = now%u;\n"
+			     "own_sum%u *= own_shrink%u;\n",
+			     s, s, s, s, s, s, s);
+	}
+	for (unsigned r = 0; r < g->a.rows; r++) {
+		write_told(w, "shrink", r, "own_shrink", r % g->states, lane_of(g, r), g->states == g->a.rows);
+		tcb_str_addf(&grown, "%sshrink%u < 1.0", r ? " || " : "", r);
+	}
+	tcb_wgsl_add(t, "if (%s) {\n", grown.data);
+	for (unsigned r = 0; r < g->a.rows; r++)
+		for (unsigned f = 0; f < g->fours; f++)
+			tcb_wgsl_add(t, "o%u_%u *= shrink%u;\n", r, f, r);
+	tcb_wgsl_add(t, "}\n");
+	for (unsigned c = 0; c < g->own; c++)
+		tcb_wgsl_add(t,
+			     "let own_weight%u = select(0.0, exp(logit%u - own_largest%u), seen%u);\n"
+			     "own_sum%u += own_weight%u;\n",
+			     c, c, c % g->states, c, c % g->states, c);
+	for (unsigned i = 0; i < g->together * g->a.rows; i++)
+		write_told(w, "weight", i, "own_weight", i % g->own, lane_of(g, i), g->together * g->a.rows == 1);
+	tcb_str_fini(&grown);
 }
 
 /* Scores become weights against the new maximum; sums so far are brought to it, where it is a new one. */
@@ -195,7 +295,7 @@ static void write_pieces(struct writer *w)
 		tcb_wgsl_add(t, "}\n");
 	} else
 		write_loads(w, "let ", "v", "row");
-	write_weights(w);
+	(g->exchanges ? write_exchanged_weights : write_weights)(w);
 	write_values(w);
 	tcb_wgsl_add(t, "}\n");
 }
@@ -243,43 +343,83 @@ static void write_queries(struct writer *w)
 				     "let q%u_%u = q_at(of%u, four%u);\n"
 				     "var o%u_%u = vec4<f32>(0.0);\n",
 				     r, f, r, f, r, f);
+		if (!g->exchanges)
+			tcb_wgsl_add(t,
+				     "var largest%u = " TCB_WGSL_LOWEST ";\n"
+				     "var sum%u = 0.0;\n",
+				     r, r);
+	}
+	if (!g->exchanges)
+		return;
+	tcb_wgsl_add(t,
+		     "let team_lane = lane - member;\n"
+		     "let first_score = member / %uu * %uu;\n",
+		     g->alike, g->own);
+	for (unsigned s = 0; s < g->states; s++)
 		tcb_wgsl_add(t,
-			     "var largest%u = " TCB_WGSL_LOWEST ";\n"
-			     "var sum%u = 0.0;\n",
-			     r, r);
+			     "let own_query%u = min(first_query + (first_score + %uu) %% %uu / %uu, queries - 1u);\n"
+			     "let own_from%u = begin_of(length, own_query%u);\n"
+			     "let own_to%u = end_of(length, own_query%u);\n"
+			     "var own_largest%u = " TCB_WGSL_LOWEST ";\n"
+			     "var own_sum%u = 0.0;\n",
+			     s, s, g->a.rows, g->a.heads, s, s, s, s, s, s);
+}
+
+/* What each lane has of its rows, to each row's in all lanes: the largest score; the sum in one lane alone. */
+static void write_gathered(struct writer *w)
+{
+	const struct attention_decode_wgsl *g = w->g;
+	struct tcb_wgsl *t = &w->a.w;
+
+	tcb_wgsl_add(t, "let is_first = member %% %uu == 0u;\n", g->alike);
+	for (unsigned r = 0; r < g->a.rows; r++) {
+		write_told(w, "largest", r, "own_largest", r % g->states, lane_of(g, r), g->states == g->a.rows);
+		tcb_wgsl_add(t, "let sum%u = select(0.0, own_sum%u, is_first && first_score %% %uu == %uu);\n", r,
+			     r % g->states, g->a.rows, r - r % g->states);
 	}
 }
 
-/* Row R of all teams, to where it goes. */
-static void write_row(struct writer *w, unsigned r)
+/* Rows FIRST and on, g->merged of them, of all teams, to where they go. */
+static void write_rows_of(struct writer *w, unsigned first)
 {
 	const struct attention_decode_wgsl *g = w->g;
 	const unsigned fours = g->a.k / FOUR;
 	struct tcb_wgsl *t = &w->a.w;
 
 	tcb_wgsl_add(t, "workgroupBarrier();\n");
-	for (unsigned f = 0; f < g->fours; f++)
-		tcb_wgsl_add(t, "of_teams[team * %uu + four%u] = o%u_%u * shrink%u;\n", fours, f, r, f, r);
+	for (unsigned r = 0; r < g->merged; r++)
+		for (unsigned f = 0; f < g->fours; f++)
+			tcb_wgsl_add(t, "of_teams[team * %uu + four%u + %uu] = o%u_%u * shrink%u;\n", fours, f,
+				     r * g->teams * fours, first + r, f, first + r);
 	tcb_wgsl_add(t,
 		     "workgroupBarrier();\n"
-		     "if (first_query + %uu < queries && first_head + %uu < sharing) {\n"
-		     "for (var four = local; four < %uu; four += %uu) {\n"
-		     "var all = of_teams[four];\n"
-		     "for (var i = 1u; i < %uu; i++) {\n"
-		     "all += of_teams[i * %uu + four];\n"
-		     "}\n",
-		     r / g->a.heads, r % g->a.heads, fours, g->a.workgroup, g->teams, fours);
+		     "for (var i = local; i < %uu; i += %uu) {\n"
+		     "let row = i / %uu;\n"
+		     "let four = i %% %uu;\n"
+		     "var all = of_teams[row * %uu + four];\n"
+		     "for (var j = 1u; j < %uu; j++) {\n"
+		     "all += of_teams[row * %uu + j * %uu + four];\n"
+		     "}\n"
+		     "let query = first_query + (row + %uu) / %uu;\n"
+		     "let head = first_head + (row + %uu) %% %uu;\n"
+		     "if (query < queries && head < sharing) {\n"
+		     "let at = row_of(sequence, kv_head, query, head);\n",
+		     g->merged * fours, g->a.workgroup, fours, fours, g->teams * fours, g->teams, g->teams * fours,
+		     fours, first, g->a.heads, first, g->a.heads);
 	if (g->splitk == 1)
-		tcb_wgsl_add(t, "put(of%u, four, all * select(1.0 / total%u, 0.0, total%u == 0.0));\n}\n", r, r, r);
+		tcb_wgsl_add(t,
+			     "let total = of_rows[row + %uu].y;\n"
+			     "put(at, four, all * select(1.0 / total, 0.0, total == 0.0));\n",
+			     first);
 	else
 		tcb_wgsl_add(t,
-			     "parts[(of%u * %uu + group.x) * %uu + four] = all;\n"
-			     "}\n"
-			     "if (local == 0u) {\n"
-			     "statistics[of%u * %uu + group.x] = vec2<f32>(top%u, total%u);\n"
+			     "parts[(at * %uu + group.x) * %uu + four] = all;\n"
+			     "if (four == 0u) {\n"
+			     "statistics[at * %uu + group.x] = of_rows[row + %uu];\n"
 			     "}\n",
-			     r, g->splitk, fours, r, g->splitk, r, r);
-	tcb_wgsl_add(t, "}\n");
+			     g->splitk, fours, g->splitk, first);
+	tcb_wgsl_add(t, "}\n"
+			"}\n");
 }
 
 static void write_results(struct writer *w)
@@ -287,15 +427,23 @@ static void write_results(struct writer *w)
 	const struct attention_decode_wgsl *g = w->g;
 	struct tcb_wgsl *t = &w->a.w;
 
+	if (g->exchanges)
+		write_gathered(w);
 	attention_wgsl_together(&w->a, "top", "largest_of", "largest", g->a.rows);
-	for (unsigned r = 0; r < g->a.rows; r++)
-		tcb_wgsl_add(t,
-			     "let shrink%u = exp(largest%u - top%u);\n"
-			     "let own%u = select(0.0, sum%u * shrink%u, member == 0u);\n",
-			     r, r, r, r, r, r);
+	for (unsigned r = 0; r < g->a.rows; r++) {
+		tcb_wgsl_add(t, "let shrink%u = exp(largest%u - top%u);\n", r, r, r);
+		if (g->exchanges)
+			tcb_wgsl_add(t, "let own%u = sum%u * shrink%u;\n", r, r, r);
+		else
+			tcb_wgsl_add(t, "let own%u = select(0.0, sum%u * shrink%u, member == 0u);\n", r, r, r);
+	}
 	attention_wgsl_together(&w->a, "total", "sum_of", "own", g->a.rows);
+	tcb_wgsl_add(t, "if (local == 0u) {\n");
 	for (unsigned r = 0; r < g->a.rows; r++)
-		write_row(w, r);
+		tcb_wgsl_add(t, "of_rows[%u] = vec2<f32>(top%u, total%u);\n", r, r, r);
+	tcb_wgsl_add(t, "}\n");
+	for (unsigned r = 0; r < g->a.rows; r += g->merged)
+		write_rows_of(w, r);
 }
 
 static void write_attend(struct writer *w)
@@ -335,43 +483,46 @@ static void write_join(struct writer *w)
 		       &(struct tcb_wgsl_entry){ .workgroup = workgroup,
 						 .grid = { g->join_rows },
 						 .uses = { w->a.out, w->parts, w->statistics } });
+	/* All that it reads is asked for before anything is waited for. */
 	tcb_wgsl_add(t,
 		     "let row = group.x;\n"
 		     "let four = local %% %uu;\n"
-		     "let share = local / %uu;\n"
-		     "for (var i = local; i < %uu; i += %uu) {\n"
-		     "of_parts[i] = statistics[row * %uu + i];\n"
+		     "let share = min(local / %uu, %uu);\n",
+		     fours, fours, g->join_shares - 1);
+	for (unsigned i = 0; i < g->splitk / g->join_shares; i++)
+		tcb_wgsl_add(t, "let part%u = parts[(row * %uu + share + %uu) * %uu + four];\n", i, g->splitk,
+			     i * g->join_shares, fours);
+	tcb_wgsl_add(t,
+		     "if (local < %uu) {\n"
+		     "of_parts[local] = statistics[row * %uu + local];\n"
 		     "}\n"
 		     "workgroupBarrier();\n"
 		     "var top = " TCB_WGSL_LOWEST ";\n"
 		     "for (var i = 0u; i < %uu; i++) {\n"
 		     "top = max(top, of_parts[i].x);\n"
 		     "}\n"
-		     "for (var i = local; i < %uu; i += %uu) {\n"
-		     "weights[i] = exp(of_parts[i].x - top);\n"
+		     "if (local < %uu) {\n"
+		     "weights[local] = exp(of_parts[local].x - top);\n"
 		     "}\n"
 		     "workgroupBarrier();\n"
 		     "var total = 0.0;\n"
 		     "for (var i = 0u; i < %uu; i++) {\n"
 		     "total += of_parts[i].y * weights[i];\n"
-		     "}\n",
-		     fours, fours, g->splitk, workgroup, g->splitk, g->splitk, g->splitk, workgroup, g->splitk);
+		     "}\n"
+		     "var all = part0 * weights[share];\n",
+		     g->splitk, g->splitk, g->splitk, g->splitk, g->splitk);
+	for (unsigned i = 1; i < g->splitk / g->join_shares; i++)
+		tcb_wgsl_add(t, "all += part%u * weights[share + %uu];\n", i, i * g->join_shares);
 	tcb_wgsl_add(t,
-		     "var all = vec4<f32>(0.0);\n"
-		     "if (share < %uu) {\n"
-		     "for (var i = share; i < %uu; i += %uu) {\n"
-		     "all += parts[(row * %uu + i) * %uu + four] * weights[i];\n"
-		     "}\n"
-		     "}\n"
 		     "shares[local] = all;\n"
 		     "workgroupBarrier();\n"
-		     "if (share == 0u) {\n"
+		     "if (local < %uu) {\n"
 		     "for (var i = 1u; i < %uu; i++) {\n"
 		     "all += shares[i * %uu + four];\n"
 		     "}\n"
 		     "put(row, four, all * select(1.0 / total, 0.0, total == 0.0));\n"
 		     "}\n",
-		     g->join_shares, g->splitk, g->join_shares, g->splitk, fours, g->join_shares, fours);
+		     fours, g->join_shares, fours);
 	tcb_wgsl_end(t);
 }
 

@@ -7,8 +7,11 @@
  * a head (of heads of 96, which tiles have as 128, three quarters of that), so that some invocations next to each
  * other, a team, have a KV token; teams of a workgroup
  * take micro.n tokens each at a time, together midi.n, and all query rows of the tile, whose scores are brought
- * together as tree says.  A team has a running maximum and sum of its own; they meet at the end.  stages=2: V of
- * tokens is asked for before their scores are there, and K of the next ones before V is added up.
+ * together as tree says: each invocation of a team has all of them then; or, with tree=exchange, shares of them. Halves
+ * of the scores go back and forth between lanes of a subgroup until each lane has the sums of a few, of which it alone
+ * takes the exponentials; the others are told the weights.  A team has a running maximum and sum of its own; they meet
+ * at the end.  stages=2: V of tokens is asked for before their scores are there, and K of the next ones before V is
+ * added up.
  */
 #ifndef TCB_KERNELS_ATTENTION_DECODE_WGSL_H
 #define TCB_KERNELS_ATTENTION_DECODE_WGSL_H
@@ -29,6 +32,11 @@ struct attention_decode_wgsl {
 	unsigned together;       /* KV tokens of a team at a time */
 	unsigned piece;          /* of all teams */
 	unsigned splitk, stages;
+	int exchanges; /* tree=exchange; otherwise the next three are not meant */
+	unsigned own;  /* scores of an invocation's after the exchange, of together * rows, a token's rows next to each other */
+	unsigned alike; /* invocations next to each other that have the same */
+	unsigned states; /* rows of which an invocation has the maximum and its part of the sum */
+	unsigned merged; /* rows whose sums teams leave in workgroup memory at a time */
 	unsigned join_shares; /* groups of a workgroup that share a row's parts */
 	/* not in the text */
 	unsigned steps; /* pieces of a part, at most */

@@ -22,7 +22,8 @@ enum {
 	TEAM_USUAL = 8,
 	DEFAULT_WORKGROUP = 128,
 	DEFAULT_WIDTH = 4,
-	MERGED_BYTES = 8192, /* of teams' sums in workgroup memory */
+	MERGED_BYTES = 8192,       /* of teams' sums of a row in workgroup memory, in default geometries */
+	MERGED_MOST_BYTES = 16384, /* of several rows */
 	/* KV is shared among workgroups until there are as many as fill any GPU. */
 	GROUPS_WANTED = 256,
 	PART_LEAST = 64 /* KV tokens */
@@ -44,6 +45,19 @@ void attention_decode_wgsl_plan(const struct tcb_problem *problem, const struct 
 	g->piece = g->teams * g->together;
 	g->splitk = KNOB_COUNT(SPLITK);
 	g->stages = KNOB_COUNT(STAGES);
+	if (g->a.tree == TCB_TREE_EXCHANGE) {
+		const unsigned scores = g->together * g->a.rows;
+
+		g->exchanges = 1;
+		g->a.tree = TCB_TREE_SUBGROUP;
+		g->own = (unsigned)tcb_most(scores / g->team, 1);
+		g->alike = (unsigned)tcb_most(g->team / scores, 1);
+		g->states = (unsigned)tcb_least(g->own, g->a.rows);
+	}
+	g->merged = 1;
+	while (2 * g->merged <= g->a.rows &&
+	       2 * (size_t)g->merged * g->teams * g->a.k * sizeof(float) <= MERGED_MOST_BYTES)
+		g->merged *= 2;
 	g->steps = (unsigned)tcb_div_up(tcb_div_up(problem->shape.n, g->piece), g->splitk);
 	g->grid[0] = g->splitk;
 	g->grid[1] = g->a.kv_heads * g->a.head_tiles;
@@ -74,9 +88,9 @@ static void footprint(const struct tcb_problem *problem, const struct tcb_target
 	attention_decode_wgsl_plan(problem, geometry, &g);
 	out->element_bytes = out->alignment_bytes = 2;
 	out->base_bytes = 256;
-	out->shared_bytes = (size_t)g.teams * g.a.k * sizeof(float) +
+	out->shared_bytes = (size_t)g.merged * g.teams * g.a.k * sizeof(float) + g.a.rows * 2 * sizeof(float) +
 			    2 * (size_t)attention_wgsl_chunk(g.a.rows) * tcb_wgsl_tree_bytes(g.a.tree, g.a.workgroup);
-	if (g.team > 1)
+	if (g.team > 1 && !g.exchanges)
 		out->shared_bytes += attention_wgsl_chunk(g.a.rows * g.together) *
 				     tcb_wgsl_team_bytes(g.a.tree, g.a.workgroup, g.team);
 	out->block_threads = g.a.workgroup;
@@ -119,6 +133,23 @@ RULE(rule_team)
 	attention_decode_wgsl_plan(problem, geometry, &g);
 	return g.team * g.vectors * g.a.width != g.a.k ? "an invocation's values must be whole vectors of vec bytes"
 						       : NULL;
+}
+
+RULE(rule_exchange)
+{
+	struct attention_decode_wgsl g;
+
+	if (geometry->knob[TCB_KNOB_TREE] != TCB_TREE_EXCHANGE)
+		return tcb_wgsl_rule_tree(problem, target, geometry);
+	if (!target->wgpu.subgroup_least)
+		return "the device has no subgroups";
+	if (KNOB(WORKGROUP) < target->wgpu.subgroup_most)
+		return "a workgroup must have whole subgroups with tree=exchange";
+	attention_decode_wgsl_plan(problem, geometry, &g);
+	return g.team < 2 || g.team > target->wgpu.subgroup_least
+		       ? "midi.k / micro.k, the invocations of a KV token, must be 2 or more and fit the device's "
+			 "smallest subgroup with tree=exchange"
+		       : NULL;
 }
 
 RULE(rule_rows)
@@ -199,8 +230,8 @@ static const struct tcb_rule rules[] = {
 	{ TCB_FIELD_KNOB(VEC), TCB_RULE_KERNEL, attention_wgsl_rule_vec },
 	{ ATTENTION_WGSL_READS_HEADS, TCB_RULE_KERNEL, attention_wgsl_rule_heads },
 	{ TCB_FIELD_KNOB(WORKGROUP), TCB_RULE_KERNEL, tcb_wgsl_rule_workgroup },
-	{ TCB_WGSL_READS_TREE, TCB_RULE_KERNEL, tcb_wgsl_rule_tree },
 	{ READS_TEAM, TCB_RULE_KERNEL, rule_team },
+	{ TCB_WGSL_READS_TREE | READS_TEAM, TCB_RULE_KERNEL, rule_exchange },
 	{ ATTENTION_WGSL_READS_HEADS, TCB_RULE_KERNEL, rule_rows },
 	{ READS_TEAM, TCB_RULE_KERNEL, rule_tokens },
 	{ TCB_FIELD_TILES | TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_KNOB(JOIN), TCB_RULE_KERNEL, rule_split },
@@ -257,7 +288,9 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	tcb_axis_add(a, TCB_JOIN_NONE);
 	if (parts > 1)
 		tcb_axis_add(a, TCB_JOIN_LAUNCH);
-	tcb_wgsl_axis_tree(out, &count, target);
+	a = tcb_wgsl_axis_tree(out, &count, target);
+	if (target->wgpu.subgroup_least > 1)
+		tcb_axis_add(a, TCB_TREE_EXCHANGE);
 	return count;
 }
 

@@ -15,7 +15,7 @@ enum { X_GROUP = 32, TEXT_DOTS = 64 /* of an invocation and a step, that are wri
 struct writer {
 	struct tcb_wgsl w;
 	const struct qmm_wgsl *g;
-	int weights, x, y, codes, scales; /* bindings */
+	int weights, x, y, codes, scales, parts; /* bindings */
 };
 
 /* --- workgroup memory --- */
@@ -321,6 +321,8 @@ static void write_results(struct writer *w)
 	const struct qmm_wgsl *g = w->g;
 	struct tcb_wgsl *t = &w->w;
 
+	if (g->splitk > 1)
+		tcb_wgsl_add(t, "let own_part = group.z * tokens;\n");
 	for (unsigned i = 0; i < g->micro_m; i++) {
 		tcb_wgsl_add(t,
 			     "let token%u = first_token + at_m + %uu;\n"
@@ -329,9 +331,10 @@ static void write_results(struct writer *w)
 		for (unsigned j = 0; j < g->micro_n; j++)
 			tcb_wgsl_add(t,
 				     "if (first_row + at_n + %uu < rows) {\n"
-				     "y[token%u * rows + first_row + at_n + %uu] = sum%u_%u;\n"
+				     "%stoken%u%s * rows + first_row + at_n + %uu] = sum%u_%u;\n"
 				     "}\n",
-				     j * g->across_n, i, j * g->across_n, i, j);
+				     j * g->across_n, g->splitk > 1 ? "parts[(own_part + " : "y[", i,
+				     g->splitk > 1 ? ")" : "", j * g->across_n, i, j);
 		tcb_wgsl_add(t, "}\n");
 	}
 }
@@ -340,11 +343,13 @@ static void write_matmul(struct writer *w)
 {
 	const struct qmm_wgsl *g = w->g;
 	struct tcb_wgsl *t = &w->w;
+	const char *first = g->splitk > 1 ? "first_step" : "0u", *last = g->splitk > 1 ? "last_step" : "steps";
 
 	tcb_wgsl_begin(t, "matmul",
 		       &(struct tcb_wgsl_entry){ .workgroup = g->workgroup,
-						 .grid = { g->groups_n, g->groups_m },
-						 .uses = { w->weights, w->y, g->is_q8 ? w->codes : w->x, w->scales } });
+						 .grid = { g->groups_n, g->groups_m, g->splitk },
+						 .uses = { w->weights, g->splitk > 1 ? w->parts : w->y,
+							   g->is_q8 ? w->codes : w->x, w->scales } });
 	tcb_wgsl_add(t,
 		     "let first_row = group.x * %uu;\n"
 		     "let first_token = group.y * %uu;\n"
@@ -354,18 +359,26 @@ static void write_matmul(struct writer *w)
 	for (unsigned i = 0; i < g->micro_m; i++)
 		for (unsigned j = 0; j < g->micro_n; j++)
 			tcb_wgsl_add(t, "var sum%u_%u = 0.0;\n", i, j);
+	if (g->splitk > 1)
+		tcb_wgsl_add(t,
+			     "let steps_each = (steps + %uu) / %uu;\n"
+			     "let first_step = min(group.z * steps_each, steps);\n"
+			     "let last_step = min(first_step + steps_each, steps);\n",
+			     g->splitk - 1, g->splitk);
 	if (g->stages == 2)
-		write_loads(w, "var ", "0u");
+		write_loads(w, "var ", first);
 	tcb_wgsl_weights_begin(t, g->format, g->workgroup);
-	tcb_wgsl_add(t, "for (var step = 0u; step < steps; step++) {\n");
+	tcb_wgsl_add(t, "for (var step = %s; step < %s; step++) {\n", first, last);
 	if (g->stages == 1)
 		write_loads(w, "let ", "step");
 	tcb_wgsl_add(t, "workgroupBarrier();\n");
 	write_keeps(w);
 	tcb_wgsl_add(t, "workgroupBarrier();\n");
 	if (g->stages == 2) {
-		tcb_wgsl_add(t, "if (step + 1u < steps) {\n"
-				"let after = step + 1u;\n");
+		tcb_wgsl_add(t,
+			     "if (step + 1u < %s) {\n"
+			     "let after = step + 1u;\n",
+			     last);
 		write_loads(w, "", "after");
 		tcb_wgsl_add(t, "}\n");
 	}
@@ -375,11 +388,37 @@ static void write_matmul(struct writer *w)
 	tcb_wgsl_end(t);
 }
 
+/* The results of all parts of k. */
+static void write_join(struct writer *w)
+{
+	const struct qmm_wgsl *g = w->g;
+	struct tcb_wgsl *t = &w->w;
+
+	tcb_wgsl_begin(t, "join",
+		       &(struct tcb_wgsl_entry){ .workgroup = QMM_WGSL_JOIN_WORKGROUP,
+						 .grid = { g->join_groups },
+						 .uses = { w->parts, w->y } });
+	tcb_wgsl_add(t,
+		     "let at = group.x * %uu + local;\n"
+		     "if (at < tokens * rows) {\n",
+		     QMM_WGSL_JOIN_WORKGROUP);
+	for (unsigned i = 0; i < g->splitk; i++)
+		tcb_wgsl_add(t, "let part%u = parts[tokens * rows * %uu + at];\n", i, i);
+	tcb_wgsl_add(t, "var sum = part0;\n");
+	for (unsigned i = 1; i < g->splitk; i++)
+		tcb_wgsl_add(t, "sum += part%u;\n", i);
+	tcb_wgsl_add(t, "y[at] = sum;\n"
+			"}\n");
+	tcb_wgsl_end(t);
+}
+
 /* A sum's: of a run q8 has its scales and what it is taken off with; of four values f32 has three sums and a product.
  */
 static double chain_of(const struct qmm_wgsl *g)
 {
-	return g->is_q8 ? 6 + (double)g->steps * g->runs : 6 + (double)g->steps * g->vectors;
+	const double steps = (double)tcb_div_up(g->steps, g->splitk);
+
+	return 6 + (g->splitk - 1) + steps * (g->is_q8 ? g->runs : g->vectors);
 }
 
 static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -413,10 +452,15 @@ static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_
 	} else {
 		tcb_wgsl_add_floats_of(t);
 	}
+	if (g.splitk > 1)
+		w.parts = tcb_wgsl_workspace(t, "parts", "array<f32>",
+					     (size_t)g.splitk * g.tokens * g.n * sizeof(float));
 	write_memory(&w);
 	write_keep(&w);
 	write_x_at(&w);
 	write_matmul(&w);
+	if (g.splitk > 1)
+		write_join(&w);
 	out->class = TCB_CLASS_BOUNDED;
 	out->chain = chain_of(&g);
 	return tcb_wgsl_close(t, err);

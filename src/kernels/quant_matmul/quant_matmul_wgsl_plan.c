@@ -19,6 +19,8 @@ enum {
 	GRID_MAX = 65535,
 	USUAL_LOADS = 16,
 	FILLED_GROUPS = 256, /* workgroups that fill any device */
+	SPLIT_MOST = 32,
+	PART_LEAST = 256 /* values of k, in default geometries */
 };
 
 /* Tiles of standard geometries, the largest first, with the sums of an invocation and units of a step: as an H100 likes
@@ -51,6 +53,7 @@ void qmm_wgsl_plan(const struct tcb_problem *problem, const struct tcb_geometry 
 	g->has_offset = tcb_wgsl_has_offset(g->format);
 	g->workgroup = KNOB_COUNT(WORKGROUP);
 	g->stages = KNOB_COUNT(STAGES);
+	g->splitk = KNOB_COUNT(SPLITK);
 	g->tile_m = bounded(tile[TCB_MIDI].m, TILE_MOST);
 	g->tile_n = bounded(tile[TCB_MIDI].n, TILE_MOST);
 	g->micro_m = bounded(tile[TCB_MICRO].m, QMM_WGSL_MICRO_MAX);
@@ -70,6 +73,8 @@ void qmm_wgsl_plan(const struct tcb_problem *problem, const struct tcb_geometry 
 	g->steps = (unsigned)tcb_div_up(g->k / TCB_WGSL_PIECE, g->pieces);
 	g->groups_m = (unsigned)tcb_div_up(g->tokens, g->tile_m);
 	g->groups_n = (unsigned)tcb_div_up(g->n, g->tile_n);
+	g->join_groups =
+		g->splitk > 1 ? (unsigned)tcb_div_up((size_t)g->tokens * g->n, QMM_WGSL_JOIN_WORKGROUP) : 0;
 }
 
 static unsigned loads_of(const struct qmm_wgsl *g, size_t pieces)
@@ -110,9 +115,9 @@ static void footprint(const struct tcb_problem *problem, const struct tcb_target
 	out->shared_bytes = memory_of(&g);
 	out->block_threads = g.workgroup;
 	out->accumulators = g.micro_m * g.micro_n;
-	out->grid[0] = g.groups_n;
+	out->grid[0] = tcb_most(g.groups_n, g.join_groups);
 	out->grid[1] = g.groups_m;
-	out->grid[2] = 1;
+	out->grid[2] = g.splitk;
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++) {
 		const struct tcb_tile *tile = &geometry->tile[level];
 
@@ -126,12 +131,14 @@ RULE(rule_knobs)
 {
 	const int is_q8 = problem->contract == TCB_CONTRACT_Q8;
 	const int32_t isa = geometry->knob[TCB_KNOB_ISA];
-	const uint64_t set = KNOB_BIT(ISA) | KNOB_BIT(LAYOUT) | KNOB_BIT(STAGES) | KNOB_BIT(WORKGROUP);
+	const uint64_t set = KNOB_BIT(ISA) | KNOB_BIT(LAYOUT) | KNOB_BIT(STAGES) | KNOB_BIT(SPLITK) | KNOB_BIT(JOIN) |
+			     KNOB_BIT(WORKGROUP);
 
 	if (problem->contract == TCB_CONTRACT_F16)
 		return "there are no WebGPU kernels of contract f16";
 	if (!tcb_wgsl_sets_knobs(geometry, set, 0))
-		return "a WebGPU geometry sets isa, layout, stages and workgroup, and no other knob";
+		return "a WebGPU geometry sets isa, layout, stages, splitk, join and workgroup, and no "
+		       "other knob";
 	if (isa != TCB_ISA_WGSL && !(is_q8 && isa == TCB_ISA_WGSL_DP4A))
 		return "isa must be wgsl, or of contract q8 wgsl_dp4a";
 	if (KNOB(LAYOUT) != TCB_LAYOUT_NATIVE)
@@ -166,6 +173,24 @@ RULE(rule_share)
 		return "workgroup must be midi.m / micro.m * midi.n / micro.n";
 	return qmm_wgsl_weight_loads(&g) > QMM_WGSL_LOADS_MAX || qmm_wgsl_x_loads(&g) > QMM_WGSL_LOADS_MAX
 		       ? "an invocation would load more than 32 vectors a step"
+		       : NULL;
+}
+
+RULE(rule_split)
+{
+	const unsigned splitk = KNOB(SPLITK);
+	const double bytes = (double)splitk * (double)problem->shape.m * (double)problem->shape.n * sizeof(float);
+	struct qmm_wgsl g;
+
+	if (!tcb_is_power_of_two(splitk) || splitk > SPLIT_MOST)
+		return "splitk must be a power of two up to 32";
+	if (KNOB(JOIN) != (splitk > 1 ? TCB_JOIN_LAUNCH : TCB_JOIN_NONE))
+		return "join must be none with splitk=1, and launch otherwise";
+	qmm_wgsl_plan(problem, geometry, &g);
+	if (splitk > 1 && g.steps < splitk)
+		return "each part of k must have a step of midi.k: a smaller splitk";
+	return splitk > 1 && bytes > (double)tcb_least(target->wgpu.binding_bytes, UINT32_MAX - UINT16_MAX)
+		       ? "the parts of all results are larger than what the device binds: a smaller splitk"
 		       : NULL;
 }
 
@@ -209,6 +234,7 @@ static const struct tcb_rule rules[] = {
 	{ TCB_FIELD_KNOB(WORKGROUP), TCB_RULE_KERNEL, tcb_wgsl_rule_workgroup },
 	{ TCB_FIELD_TILES, TCB_RULE_KERNEL, rule_tiles },
 	{ TCB_FIELD_TILES | TCB_FIELD_KNOB(WORKGROUP), TCB_RULE_KERNEL, rule_share },
+	{ TCB_FIELD_TILES | TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_KNOB(JOIN), TCB_RULE_KERNEL, rule_split },
 	{ 0, TCB_RULE_KERNEL, rule_size },
 	{ 0, TCB_RULE_POLICY, rule_usual },
 	{ 0, TCB_RULE_KERNEL, tcb_wgsl_rule_bindings },
@@ -225,12 +251,22 @@ static void add_tiles(struct tcb_axis *out, size_t *count, enum tcb_axis_kind ki
 	tcb_axis_add_powers(tcb_axis_tile(out, count, kind, TCB_MACRO), tcb_least(least, most), 2, most);
 }
 
+/* May workgroups of a tile of 64 x 64 be so few that PARTS of k make more of them? */
+static int is_worth_parts(const struct tcb_problem *problem, size_t parts)
+{
+	const size_t tiles = tcb_div_up(problem->shape.m, 64) * tcb_div_up(problem->shape.n, 64);
+
+	return parts <= SPLIT_MOST && tiles * parts <= (size_t)8 * FILLED_GROUPS &&
+	       problem->shape.k / parts >= TCB_WGSL_PIECE * 2;
+}
+
 /* In an order in which the rules cut early. */
 static size_t axes(const struct tcb_problem *problem, const struct tcb_target *target,
 		   struct tcb_axis out[TCB_AXES_MAX])
 {
 	const int has_dp4a = problem->contract == TCB_CONTRACT_Q8 && tcb_target_has(target, TCB_ISA_WGSL_DP4A);
 	size_t count = 0;
+	struct tcb_axis *a;
 
 	tcb_axis_add(tcb_axis_knob(out, &count, TCB_KNOB_ISA), has_dp4a ? TCB_ISA_WGSL_DP4A : TCB_ISA_WGSL);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_LAYOUT), TCB_LAYOUT_NATIVE);
@@ -243,6 +279,13 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, TCB_MACRO), TCB_WGSL_PIECE, 2, STEP_MOST);
 	add_tiles(out, &count, TCB_AXIS_TILE_M, 8, problem->shape.m);
 	add_tiles(out, &count, TCB_AXIS_TILE_N, 16, problem->shape.n);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_SPLITK);
+	for (size_t parts = 1; parts == 1 || is_worth_parts(problem, parts); parts *= 2)
+		tcb_axis_add(a, parts);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_JOIN);
+	tcb_axis_add(a, TCB_JOIN_NONE);
+	if (is_worth_parts(problem, 2))
+		tcb_axis_add(a, TCB_JOIN_LAUNCH);
 	return count;
 }
 
@@ -295,6 +338,8 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	out->knob[TCB_KNOB_ISA] = has_dp4a ? TCB_ISA_WGSL_DP4A : TCB_ISA_WGSL;
 	out->knob[TCB_KNOB_LAYOUT] = TCB_LAYOUT_NATIVE;
 	out->knob[TCB_KNOB_STAGES] = 1;
+	out->knob[TCB_KNOB_SPLITK] = 1;
+	out->knob[TCB_KNOB_JOIN] = TCB_JOIN_NONE;
 	k = tcb_least(k, STEP_MOST);
 	while (set_tile(problem, standard, m, n, k, out) > target->wgpu.workgroup_bytes && (k > unit || m * n > 1)) {
 		if (k > unit)

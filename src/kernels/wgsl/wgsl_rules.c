@@ -27,19 +27,22 @@ static int has_subgroups(const struct tcb_target *target)
 	return target->wgpu.features >> TCB_WGPU_SUBGROUPS & 1u;
 }
 
-void tcb_wgsl_axis_tree(struct tcb_axis *out, size_t *count, const struct tcb_target *target)
+struct tcb_axis *tcb_wgsl_axis_tree(struct tcb_axis *out, size_t *count, const struct tcb_target *target)
 {
 	struct tcb_axis *axis = tcb_axis_knob(out, count, TCB_KNOB_TREE);
 
 	tcb_axis_add(axis, TCB_TREE_SHARED);
 	if (has_subgroups(target))
 		tcb_axis_add(axis, TCB_TREE_SUBGROUP);
+	return axis;
 }
 
 const char *tcb_wgsl_rule_tree(const struct tcb_problem *problem, const struct tcb_target *target,
 			       const struct tcb_geometry *geometry)
 {
 	(void)problem;
+	if (geometry->knob[TCB_KNOB_TREE] == TCB_TREE_EXCHANGE)
+		return "tree must be shared or subgroup";
 	if (geometry->knob[TCB_KNOB_TREE] != TCB_TREE_SUBGROUP)
 		return NULL;
 	if (!has_subgroups(target))

@@ -21,7 +21,7 @@ tcb_gpu_rule tcb_wgsl_rule_bindings;
 tcb_gpu_rule tcb_wgsl_rule_size;
 
 /* One more axis of OUT, the trees that TARGET has, of those that rule leaves. */
-void tcb_wgsl_axis_tree(struct tcb_axis *out, size_t *count, const struct tcb_target *target);
+struct tcb_axis *tcb_wgsl_axis_tree(struct tcb_axis *out, size_t *count, const struct tcb_target *target);
 
 #define TCB_WGSL_READS_TREE (TCB_FIELD_KNOB(WORKGROUP) | TCB_FIELD_KNOB(TREE))
 
