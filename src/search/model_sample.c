@@ -96,8 +96,11 @@ enum tcb_status tcb_model_sample(const struct tcb_model *model, const struct tcb
 {
 	const size_t count = setup->space->count < TCB_MODEL_SAMPLE ? setup->space->count : TCB_MODEL_SAMPLE;
 	struct sampled items[TCB_MODEL_SAMPLE] = { { 0 } };
-	struct sampling sampling = { model, setup, items, now_s() + setup->seconds };
+	struct tcb_model in_time = *model;
+	struct sampling sampling = { &in_time, setup, items, now_s() + setup->seconds };
 	struct tcb_pool *pool;
+	in_time.machine.until_ns =
+		(uint64_t)(1e9 * sampling.until_s); /* one that is simulated for seconds is given up */
 	TCB_TRY(draw(setup, count, items, err));
 	TCB_TRY(tcb_pool_create(tcb_model_processors(), NULL, &pool, err));
 	tcb_pool_run(pool, tcb_pool_threads(pool), TCB_SCHED_DYNAMIC, count, model_one, &sampling);

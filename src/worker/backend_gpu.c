@@ -104,7 +104,7 @@ static enum tcb_status load_finalist(struct tcb_gpu_worker *worker, const struct
 	double pack_ns;
 	enum tcb_status status = tcb_gpu_runner_init(runner, &worker->session, image, unit, &what, why, err);
 	if (status == TCB_OK && what == TCB_GPU_FINE)
-		status = tcb_gpu_record(worker, runner, worker->state, TCB_GPU_FINALS_NS, &pack_ns, &what, why, err);
+		status = tcb_gpu_record(worker, runner, worker->state, TCB_GPU_FINALIST, &pack_ns, &what, why, err);
 	const int lost = tcb_gpu_is_lost(worker, status);
 	if (!lost && (status != TCB_OK || what == TCB_GPU_FINE))
 		return status;
@@ -150,7 +150,7 @@ static enum tcb_status load_independent(struct tcb_gpu_worker *worker, const str
 
 	TCB_TRY(tcb_gpu_runner_init(&worker->limit, &worker->session, image, 0, &what, why, err));
 	if (what == TCB_GPU_FINE)
-		TCB_TRY(tcb_gpu_record(worker, &worker->limit, worker->state, TCB_GPU_FINALS_NS, &pack_ns, &what, why,
+		TCB_TRY(tcb_gpu_record(worker, &worker->limit, worker->state, TCB_GPU_FINALIST, &pack_ns, &what, why,
 				       err));
 	if (what == TCB_GPU_FINE)
 		TCB_TRY(tcb_gpu_runner_record_independent(&worker->limit, worker->full.memory, layout,
@@ -324,7 +324,7 @@ static enum tcb_status count_events(void *self, const struct tcb_work *work, enu
 		return tcb_fail(err, TCB_E_FORMAT, "a candidate without usable code");
 	enum tcb_status status = tcb_gpu_runner_init(&runner, &worker->session, work->code, 0, &what, why, err);
 	if (status == TCB_OK && what == TCB_GPU_FINE)
-		status = tcb_gpu_record(worker, &runner, state, TCB_GPU_FINALS_NS, &pack_ns, &what, why, err);
+		status = tcb_gpu_record(worker, &runner, state, TCB_GPU_FINALIST, &pack_ns, &what, why, err);
 	if (status == TCB_OK && what == TCB_GPU_FINE)
 		status = count_recorded(worker, &runner, state, calls, out, capacity, count_out, err);
 	for (size_t i = 0; i < *count_out; i++)

@@ -45,7 +45,7 @@ enum { TCB_GPU_WHY_MAX = 256 };
 
 struct tcb_gpu_driver {
 	const struct tcb_language *language;
-	int goes_on; /* a sample goes on with the copy after the last one's, so that it needs no whole turn of them */
+	int goes_on; /* a sample of fewer calls than copies goes on with the copy after the last one's */
 	/* Bytes that a rotation has at least. */
 	size_t (*rotation_least)(const struct tcb_place *place);
 	/* Whatever it returns, OWN_OUT, zero or not, is for close. */

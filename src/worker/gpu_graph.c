@@ -44,15 +44,27 @@ static enum tcb_status need_flush(struct tcb_gpu_worker *worker, struct tcb_gpu_
 	return TCB_OK;
 }
 
-/* How many calls of NS each a graph of GRAPH_NS is to have, MOST where they are short. */
-static size_t calls_for(double graph_ns, double ns, size_t most)
+static const double graph_ns[] = { [TCB_GPU_SCREENED] = 5e5, [TCB_GPU_FINALIST] = 4e6 };
+
+/* How many calls of NS each a graph of WANTED_NS is to have, MOST where they are short. */
+static size_t calls_for(double wanted_ns, double ns, size_t most)
 {
-	const double calls = ns > 0 ? ceil(graph_ns / ns) : (double)most;
+	const double calls = ns > 0 ? ceil(wanted_ns / ns) : (double)most;
 	return calls < (double)most ? (size_t)calls : most;
 }
 
+/* Of COPIES in turn: whole turns, or, where samples GO_ON from one to the next, as even a part of one as holds CALLS:
+ * none is read again before the others were. */
+static size_t calls_of_turn(size_t calls, size_t copies, int go_on)
+{
+	if (!go_on || 2 * calls > copies)
+		return (calls + copies - 1) / copies * copies;
+	const size_t parts = copies / calls;
+	return (copies + parts - 1) / parts;
+}
+
 enum tcb_status tcb_gpu_record(struct tcb_gpu_worker *worker, struct tcb_gpu_runner *runner, enum tcb_state state,
-			       double graph_ns, double *pack_ns, enum tcb_gpu_fault *fault_out, char why[256],
+			       enum tcb_gpu_stage stage, double *pack_ns, enum tcb_gpu_fault *fault_out, char why[256],
 			       struct tcb_error *err)
 {
 	enum tcb_layout layout = (enum tcb_layout)runner->unit->layout;
@@ -69,9 +81,9 @@ enum tcb_status tcb_gpu_record(struct tcb_gpu_worker *worker, struct tcb_gpu_run
 	*fault_out = tcb_gpu_runner_once(runner, operand, &ns, why);
 	if (*fault_out != TCB_GPU_FINE)
 		return TCB_OK;
-	size_t calls = calls_for(graph_ns, ns, state == TCB_COLD ? CALLS_MIN : HOT_CALLS);
-	if (state == TCB_COLD && !runner->session->driver->goes_on)
-		calls = (calls + copies - 1) / copies * copies;
+	size_t calls = calls_for(graph_ns[stage], ns, state == TCB_COLD ? CALLS_MIN : HOT_CALLS);
+	if (state == TCB_COLD)
+		calls = calls_of_turn(calls, copies, stage == TCB_GPU_SCREENED && runner->session->driver->goes_on);
 	*fault_out = tcb_gpu_runner_record(runner, worker->full.memory, layout, copies, calls, why);
 	return TCB_OK;
 }

@@ -14,8 +14,6 @@
 #include "worker/look_again.h"
 #include "worker/measure.h"
 
-/* In the screening a sample need not be as good as in the finals: a hundredth of it is what lies between two. */
-static const double SCREEN_NS = 1e6;
 /* Of a single call that is shorter, its launch is much. */
 static const double LOOK_FROM_NS = 200e3;
 
@@ -187,19 +185,27 @@ static enum tcb_status measure(struct tcb_gpu_worker *worker, struct tcb_gpu_run
 	size_t count = 0;
 	int dropped = 0;
 	uint64_t since = tcb_clock_ns();
-	TCB_TRY(tcb_gpu_record(worker, runner, state, SCREEN_NS, &pack_ns, &what, why, err));
+	TCB_TRY(tcb_gpu_record(worker, runner, state, TCB_GPU_SCREENED, &pack_ns, &what, why, err));
 	tcb_spend(&reply->prepare_ns, &since);
 	if (what == TCB_GPU_FINE)
 		count = take_samples(runner, state, rule, samples, &dropped, &what, why);
-	tcb_watch_phase(worker->config->watch, 0, "comparing the output after measuring");
-	since = tcb_clock_ns();
 	if (what != TCB_GPU_FINE) {
 		fault(reply, what, why);
 		return TCB_OK;
 	}
 	add_measurement(reply, state, count, dropped);
 	reply->pack_ns = pack_ns;
-	/* What the timed launches left, which overlapped each other. */
+	return TCB_OK;
+}
+
+/* What the timed launches of RUNNER left, which overlapped each other. */
+static enum tcb_status check_after(struct tcb_gpu_worker *worker, struct tcb_gpu_runner *runner,
+				   struct tcb_trial_reply *reply, struct tcb_error *err)
+{
+	enum tcb_gpu_fault what;
+	char why[256] = "";
+	uint64_t since = tcb_clock_ns();
+	tcb_watch_phase(worker->config->watch, 0, "comparing the output after measuring");
 	TCB_TRY(tcb_gpu_runner_begin_anew(runner, worker->full.memory, worker->full.instance, &what, why, err));
 	if (what != TCB_GPU_FINE)
 		fault(reply, what, why);
@@ -289,7 +295,7 @@ static enum tcb_status try_full(struct tcb_gpu_worker *worker, const struct tcb_
 		if (reply->measurement_count > 0)
 			used += reply->measurements[reply->measurement_count - 1].sample_count;
 	}
-	return TCB_OK;
+	return reply->outcome == TCB_OUTCOME_OK ? check_after(worker, runner, reply, err) : TCB_OK;
 }
 
 static enum tcb_status try_image(struct tcb_gpu_worker *worker, const struct tcb_code_image *image,

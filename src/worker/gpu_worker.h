@@ -46,11 +46,15 @@ struct tcb_gpu_worker {
 int tcb_gpu_is_lost(const struct tcb_gpu_worker *worker, enum tcb_status status);
 /* Copies that UNIT's calls in STATE go over. */
 size_t tcb_gpu_copies(const struct tcb_gpu_worker *worker, const struct tcb_code_unit *unit, enum tcb_state state);
-/* RUNNER's graph for STATE, of about GRAPH_NS: whole turns of the rotation, unless its driver goes on with it.
- * FINALS_NS: it needs no more calls, since what lies between two of them, and the clock, are thousandths of it. */
-enum { TCB_GPU_FINALS_NS = 4000000 };
+/*
+ * RUNNER's graph for STATE, of as few calls as are some milliseconds: what lies between two of them, and the clock, are
+ * thousandths of that.  A candidate that is screened is alone, so that half a one does, and not all copies of the
+ * rotation are in each sample where its driver goes on with the others in the next; in the finals whoever is next
+ * begins with the same copies, and each sample has whole turns.
+ */
+enum tcb_gpu_stage { TCB_GPU_SCREENED, TCB_GPU_FINALIST };
 enum tcb_status tcb_gpu_record(struct tcb_gpu_worker *worker, struct tcb_gpu_runner *runner, enum tcb_state state,
-			       double graph_ns, double *pack_ns, enum tcb_gpu_fault *fault_out, char why[256],
+			       enum tcb_gpu_stage stage, double *pack_ns, enum tcb_gpu_fault *fault_out, char why[256],
 			       struct tcb_error *err);
 /* Nanoseconds of a call, with the caches as STATE says; negative when it faulted. */
 double tcb_gpu_sample(struct tcb_gpu_runner *runner, enum tcb_state state, char why[256]);

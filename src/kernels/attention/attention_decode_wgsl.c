@@ -38,12 +38,13 @@ static void write_functions(struct writer *w)
 	tree.name = "sum_of";
 	tree.operation = TCB_WGSL_SUM;
 	tcb_wgsl_add_tree(&w->a.w, &tree);
-	tcb_wgsl_add(&w->a.w,
-		     "\n"
-		     "// Of every team the sums of %u query row%s; of every row the largest score and the sum of weights.\n"
-		     "var<workgroup> of_teams: array<vec4<f32>, %u>;\n"
-		     "var<workgroup> of_rows: array<vec2<f32>, %u>;\n",
-		     g->merged, g->merged == 1 ? "" : "s", g->merged * g->teams * g->a.k / FOUR, g->a.rows);
+	tcb_wgsl_add(
+		&w->a.w,
+		"\n"
+		"// Of every team the sums of %u query row%s; of every row the largest score and the sum of weights.\n"
+		"var<workgroup> of_teams: array<vec4<f32>, %u>;\n"
+		"var<workgroup> of_rows: array<vec2<f32>, %u>;\n",
+		g->merged, g->merged == 1 ? "" : "s", g->merged * g->teams * g->a.k / FOUR, g->a.rows);
 }
 
 /* --- pieces --- */

@@ -32,11 +32,12 @@ struct attention_decode_wgsl {
 	unsigned together;       /* KV tokens of a team at a time */
 	unsigned piece;          /* of all teams */
 	unsigned splitk, stages;
-	int exchanges; /* tree=exchange; otherwise the next three are not meant */
-	unsigned own;  /* scores of an invocation's after the exchange, of together * rows, a token's rows next to each other */
+	int exchanges;  /* tree=exchange; otherwise the next three are not meant */
+	unsigned own;   /* scores of an invocation's after the exchange, of together * rows, a token's rows next to each
+			   other */
 	unsigned alike; /* invocations next to each other that have the same */
-	unsigned states; /* rows of which an invocation has the maximum and its part of the sum */
-	unsigned merged; /* rows whose sums teams leave in workgroup memory at a time */
+	unsigned states;      /* rows of which an invocation has the maximum and its part of the sum */
+	unsigned merged;      /* rows whose sums teams leave in workgroup memory at a time */
 	unsigned join_shares; /* groups of a workgroup that share a row's parts */
 	/* not in the text */
 	unsigned steps; /* pieces of a part, at most */

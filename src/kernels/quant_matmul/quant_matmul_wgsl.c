@@ -453,8 +453,8 @@ static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_
 		tcb_wgsl_add_floats_of(t);
 	}
 	if (g.splitk > 1)
-		w.parts = tcb_wgsl_workspace(t, "parts", "array<f32>",
-					     (size_t)g.splitk * g.tokens * g.n * sizeof(float));
+		w.parts =
+			tcb_wgsl_workspace(t, "parts", "array<f32>", (size_t)g.splitk * g.tokens * g.n * sizeof(float));
 	write_memory(&w);
 	write_keep(&w);
 	write_x_at(&w);

@@ -73,8 +73,7 @@ void qmm_wgsl_plan(const struct tcb_problem *problem, const struct tcb_geometry 
 	g->steps = (unsigned)tcb_div_up(g->k / TCB_WGSL_PIECE, g->pieces);
 	g->groups_m = (unsigned)tcb_div_up(g->tokens, g->tile_m);
 	g->groups_n = (unsigned)tcb_div_up(g->n, g->tile_n);
-	g->join_groups =
-		g->splitk > 1 ? (unsigned)tcb_div_up((size_t)g->tokens * g->n, QMM_WGSL_JOIN_WORKGROUP) : 0;
+	g->join_groups = g->splitk > 1 ? (unsigned)tcb_div_up((size_t)g->tokens * g->n, QMM_WGSL_JOIN_WORKGROUP) : 0;
 }
 
 static unsigned loads_of(const struct qmm_wgsl *g, size_t pieces)

@@ -46,8 +46,9 @@ struct tcb_ptx_machine {
 	/* Registers of a thread where a launch does not say: base + scale * pressure; scale 0:
 	 * tcb_ptx_register_estimate. */
 	double register_base, register_scale;
-	int whole;     /* simulate every turn of every loop, however long that takes: what sampling is held against */
-	double behind; /* share of the queue of device memory that what hits the L2 waits for too, 0 to 1 */
+	int whole; /* simulate every turn of every loop, however long that takes: what sampling is held against */
+	uint64_t until_ns; /* by tcb_clock_ns(): a simulation that is not at its end then gives up; 0: none does */
+	double behind;     /* share of the queue of device memory that what hits the L2 waits for too, 0 to 1 */
 };
 
 /* The constants of a machine that are no specification, as measured on an H200; FILL leaves what is set. */

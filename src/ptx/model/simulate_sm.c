@@ -13,11 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "ptx/ir/opcodes.h"
 #include "ptx/model/simulate_sample.h"
 #include "ptx/model/simulate_state.h"
 
 enum { STEPS_MAX = 16000000 };
+enum { STEPS_BETWEEN_LOOKS = 16384 }; /* at the clock: some milliseconds */
 static const uint64_t STEPS_WHOLE = UINT64_C(1) << 40;
 static const double NEVER = 1e30, UNKNOWN = -1, BARRIER_LATENCY = 20, REQUEST_LATENCY = 30;
 
@@ -488,6 +490,9 @@ static enum tcb_status run(struct tcb_simulation *s, unsigned first_counted, str
 		if (++s->steps > (s->setup->machine->whole ? STEPS_WHOLE : STEPS_MAX))
 			return tcb_fail(err, TCB_E_UNSUPPORTED,
 					"the simulated kernel runs too long, and its loops do not become steady");
+		if (s->setup->machine->until_ns && s->steps % STEPS_BETWEEN_LOOKS == 0 &&
+		    tcb_clock_ns() >= s->setup->machine->until_ns)
+			return tcb_fail(err, TCB_E_UNSUPPORTED, "no time is left to simulate the kernel");
 		const unsigned index = (unsigned)s->quarter_best[pick];
 		struct tcb_sim_warp *warp = &s->warp[index];
 		s->is_counting = s->block[warp->block].launch >= first_counted;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/sizes.h"
 #include "device/cupti.h"
 #include "device/gpu.h"
 #include "device/nvml.h"
@@ -18,11 +19,11 @@
 
 enum { ROTATION_LEAST = 1 << 29 /* bytes */ };
 
-/* A runner's. */
+/* A runner's.  Graphs are launched in turn, a sample each. */
 struct cuda_runner {
 	struct tcb_gpu_code code;
-	CUgraph graph;
-	CUgraphExec exec;
+	CUgraphExec *graphs;
+	size_t count, next;
 };
 
 /* ---- open, close ---- */
@@ -189,12 +190,11 @@ static enum tcb_gpu_fault load(struct tcb_gpu_runner *runner, const struct tcb_c
 
 static void forget(const struct tcb_cuda *cuda, struct cuda_runner *own)
 {
-	if (own->exec)
-		(void)cuda->graph_exec_destroy(own->exec);
-	if (own->graph)
-		(void)cuda->graph_destroy(own->graph);
-	own->exec = NULL;
-	own->graph = NULL;
+	while (own->count > 0)
+		(void)cuda->graph_exec_destroy(own->graphs[--own->count]);
+	free(own->graphs);
+	own->graphs = NULL;
+	own->next = 0;
 }
 
 static void unload(struct tcb_gpu_runner *runner)
@@ -260,18 +260,29 @@ static enum tcb_gpu_fault once(struct tcb_gpu_runner *runner, const struct tcb_g
 	return judge(session->cuda, result, "running it", why);
 }
 
-static int capture(struct tcb_gpu_runner *runner, const struct tcb_gpu_buffer (*operands)[TCB_OPERANDS_MAX],
-		   size_t copies)
+/* One more graph: RUNNER's calls from copy FIRST on. */
+static int add_graph(struct tcb_gpu_runner *runner, const struct tcb_gpu_buffer (*operands)[TCB_OPERANDS_MAX],
+		     size_t copies, size_t first)
 {
 	const struct tcb_cuda_session *session = tcb_cuda_session(runner->session);
+	const struct tcb_cuda *cuda = session->cuda;
 	struct cuda_runner *own = runner->own;
-	int result = session->cuda->capture_begin(session->stream, TCB_CUDA_CAPTURE_THREAD_LOCAL);
+	CUgraph graph = NULL;
+	int result = cuda->capture_begin(session->stream, TCB_CUDA_CAPTURE_THREAD_LOCAL);
 	if (result != TCB_CUDA_SUCCESS)
 		return result;
 	for (size_t i = 0; i < runner->calls && result == TCB_CUDA_SUCCESS; i++)
-		result = launch(runner, operands[i % copies], 1);
-	int ended = session->cuda->capture_end(session->stream, &own->graph);
-	return result != TCB_CUDA_SUCCESS ? result : ended;
+		result = launch(runner, operands[(first + i) % copies], 1);
+	const int ended = cuda->capture_end(session->stream, &graph);
+	if (result == TCB_CUDA_SUCCESS)
+		result = ended;
+	if (result == TCB_CUDA_SUCCESS)
+		result = cuda->graph_instantiate(&own->graphs[own->count], graph, 0);
+	if (result == TCB_CUDA_SUCCESS)
+		own->count++;
+	if (graph)
+		(void)cuda->graph_destroy(graph);
+	return result;
 }
 
 static enum tcb_gpu_fault record(struct tcb_gpu_runner *runner,
@@ -281,12 +292,14 @@ static enum tcb_gpu_fault record(struct tcb_gpu_runner *runner,
 	const struct tcb_cuda_session *session = tcb_cuda_session(runner->session);
 	const struct tcb_cuda *cuda = session->cuda;
 	struct cuda_runner *own = runner->own;
+	const size_t count = tcb_most(copies / runner->calls, 1);
 	forget(cuda, own);
-	int result = capture(runner, operands, copies);
+	own->graphs = calloc(count, sizeof *own->graphs);
+	int result = own->graphs ? TCB_CUDA_SUCCESS : TCB_CUDA_OUT_OF_MEMORY;
+	for (size_t i = 0; i < count && result == TCB_CUDA_SUCCESS; i++)
+		result = add_graph(runner, operands, copies, i * runner->calls);
 	if (result == TCB_CUDA_SUCCESS)
-		result = cuda->graph_instantiate(&own->exec, own->graph, 0);
-	if (result == TCB_CUDA_SUCCESS)
-		result = cuda->graph_launch(own->exec, session->stream);
+		result = cuda->graph_launch(own->graphs[own->next++ % count], session->stream);
 	if (result == TCB_CUDA_SUCCESS)
 		return wait_for(runner->session->own, why);
 	return judge(cuda, result, "making a graph of its launches", why);
@@ -295,7 +308,7 @@ static enum tcb_gpu_fault record(struct tcb_gpu_runner *runner,
 static double sample(struct tcb_gpu_runner *runner, char why[TCB_GPU_WHY_MAX])
 {
 	const struct tcb_cuda_session *session = tcb_cuda_session(runner->session);
-	const struct cuda_runner *own = runner->own;
+	struct cuda_runner *own = runner->own;
 	const struct tcb_cuda *cuda = session->cuda;
 	double ns = 0;
 	int result = TCB_CUDA_SUCCESS;
@@ -305,7 +318,7 @@ static double sample(struct tcb_gpu_runner *runner, char why[TCB_GPU_WHY_MAX])
 	if (result == TCB_CUDA_SUCCESS)
 		result = cuda->event_record(session->from, session->stream);
 	if (result == TCB_CUDA_SUCCESS)
-		result = cuda->graph_launch(own->exec, session->stream);
+		result = cuda->graph_launch(own->graphs[own->next++ % own->count], session->stream);
 	if (result == TCB_CUDA_SUCCESS)
 		result = elapsed(session, &ns);
 	return judge(cuda, result, "running it", why) == TCB_GPU_FINE ? ns : -1;
@@ -385,13 +398,14 @@ static enum tcb_status count(struct tcb_gpu_runner *runner, const struct tcb_pla
 	struct counted counted = { .runner = runner, .operands = operands, .copies = copies, .calls = calls };
 	const enum tcb_status status = count_with(&counted, out, capacity, count_out, err);
 
-	if (own->exec && session->cuda->graph_launch(own->exec, session->stream) == 0)
+	if (own->count && session->cuda->graph_launch(own->graphs[0], session->stream) == 0)
 		add_state(place, out, capacity, count_out);
 	(void)wait_for(runner->session->own, counted.why);
 	return status;
 }
 
 const struct tcb_gpu_driver tcb_gpu_driver_cuda = {
+	.goes_on = 1,
 	.language = &tcb_language_ptx,
 	.rotation_least = rotation_least,
 	.open = open_session,
