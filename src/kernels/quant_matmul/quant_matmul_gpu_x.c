@@ -466,8 +466,7 @@ void qmm_write_lane_rows(struct qmm_writer *w, kit_op base, kit_op out[2])
 	out[1] = tcb_ptx_assume_aligned(b, u_add(b, at, u_xor(b, place, I(TOKEN_BYTES / 2))), 16);
 }
 
-/* COUNT tokens from FIRST on, a unit of each, by a warp: from w->x to the image at IMAGE. */
-static void write_into_image(struct qmm_writer *w, kit_op image, kit_op unit, kit_op first, unsigned count)
+void qmm_write_into_image(struct qmm_writer *w, kit_op image, kit_op unit, kit_op first, unsigned count)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
@@ -521,7 +520,7 @@ void qmm_write_prepare_kernel(struct qmm_writer *w)
 	unit = u_block_x(b);
 	first = u_mad(b, u_block_y(b), I(QMM_PREPARE_WARPS), w->kit.warp);
 	first = u_mul(b, first, I(each));
-	write_into_image(w, image, unit, first, each);
+	qmm_write_into_image(w, image, unit, first, each);
 	tcb_kit_end(&w->kit);
 }
 
@@ -560,7 +559,7 @@ void qmm_write_x_share(struct qmm_writer *w)
 	const struct kit_split at = u_split(b, piece, of_unit);
 	const kit_op unit = at.whole, within = at.rest;
 	const unsigned tokens = qmm_share_tokens(w->g);
-	write_into_image(w, w->image, unit, u_mul(b, within, I(tokens)), tokens);
+	qmm_write_into_image(w, w->image, unit, u_mul(b, within, I(tokens)), tokens);
 	tcb_kit_warp_barrier(b);
 	tcb_ptx_guard(b, first);
 	fence_gpu(b); /* behind a barrier: of what the other lanes stored, too */

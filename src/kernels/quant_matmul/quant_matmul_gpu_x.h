@@ -22,6 +22,8 @@ void qmm_write_x_beside(struct qmm_writer *w, kit_op image);
 void qmm_write_lane_rows(struct qmm_writer *w, kit_op base, kit_op out[2]);
 /* That launch: qmm_prepare_tokens() tokens by 256 of k a warp. */
 void qmm_write_prepare_kernel(struct qmm_writer *w);
+/* COUNT tokens from FIRST on, a unit of each, by a warp: from w->x to the image at IMAGE, of w->padded tokens. */
+void qmm_write_into_image(struct qmm_writer *w, kit_op image, kit_op unit, kit_op first, unsigned count);
 
 /*
  * prep=grid, where no launch makes the image: pieces of it, unit after unit, are taken by warps of all blocks as they

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The products of experts on GPUs: blocks that stay and go over their items, each
+ * a chunk of an expert's tokens by midi.n of its rows, as over one stream of
+ * steps.
+ *
+ * A step is ksplit units of 256 along k.  Its slot in shared memory has each
+ * warp's weights (layout f), copied by that warp, and the chunk's activations,
+ * tiles of 8 tokens by 64 of k as the plain matmul's, gathered out of the image by
+ * all warps: a token's 16-byte chunks trade places by its last three bits, there
+ * by its number in x, here by its place in the chunk.  One barrier a step says
+ * that all copies of its slot are there, and that the slot before is free.
+ *
+ * What an item is, its copies and its results need at different times: it is
+ * looked up when it is first asked for, and kept in shared memory until the
+ * results are stored.
+ */
+#include "kernels/gpu/barrier.h"
+#include "kernels/gpu/ring.h"
+#include "kernels/quant_experts/quant_experts_gpu_writer.h"
+#include "kernels/quant_matmul/quant_matmul_gpu_join.h"
+#include "kernels/quant_matmul/quant_matmul_gpu_unit.h"
+#include "kernels/quant_matmul/quant_matmul_gpu_x.h"
+
+enum { PIECE = 16, TOKEN_BYTES = 128, TOKEN_PIECES = TOKEN_BYTES / PIECE, WORD = 4 };
+
+/* What is asked for next: registers that go on from step to step. */
+struct asking {
+	kit_op item, step, left;           /* steps that are left of all items */
+	kit_op entry;                      /* of the item in shared memory */
+	kit_op weights[QMM_ROW_TILES_MAX]; /* of each 16 rows, the lane's first piece */
+	kit_op token[QEX_GATHER_POINTERS]; /* of each four rows, the lane's piece of its tile */
+	kit_op bytes[QEX_GATHER_POINTERS]; /* 16, or 0 where there is no such token */
+	kit_op lane_at;                    /* 16 times the lane */
+	kit_op weights_to, x_to;           /* where they go, behind a slot's start */
+	kit_op four, deep;                 /* the warp's first four rows; its first tile of 64 of k */
+	kit_op tile_pitch;                 /* of the image, from 64 of k to the next */
+};
+
+static unsigned deep_of(const struct qex_gpu *g)
+{
+	return g->gatherers / g->across;
+}
+
+static kit_op entry_at(struct qex_writer *x, unsigned i)
+{
+	return I(x->g->items_at + i * x->g->item_bytes);
+}
+
+/* ENTRY of the next item. */
+static void next_entry(struct qex_writer *x, kit_op entry)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	const struct qex_gpu *g = x->g;
+	u_add_to(b, entry, entry, I(g->item_bytes));
+	const kit_op end = u_add(b, x->w.kit.shared, entry_at(x, g->tile.stages));
+	const kit_op start = u_add(b, x->w.kit.shared, entry_at(x, 0));
+	u_select_to(b, entry, start, entry, u_eq(b, entry, end));
+}
+
+static void asking_open(struct qex_writer *x, struct asking *a, kit_op all)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	const struct qex_gpu *g = x->g;
+	const struct qmm_writer *w = &x->w;
+	a->item = u_set(b, u_block_x(b));
+	a->step = u_set(b, I(0));
+	a->left = u_set(b, all);
+	a->entry = u_add(b, w->kit.shared, entry_at(x, 0));
+	for (unsigned i = 0; i < g->tile.row_tiles; i++)
+		a->weights[i] = l_set(b, w->weights);
+	for (unsigned i = 0; i < g->fours; i++) {
+		a->token[i] = l_set(b, w->x);
+		a->bytes[i] = u_set(b, I(0));
+	}
+	a->lane_at = u_shl(b, w->kit.lane, I(4));
+	a->weights_to = u_mad(b, w->kit.warp, I(g->warp_bytes), u_add(b, w->kit.shared, a->lane_at));
+	a->four = u_rem(b, w->kit.warp, I(g->across));
+	a->deep = u_div(b, w->kit.warp, I(g->across));
+	a->x_to = u_mad(b, a->deep, I(g->tile.x_tile_bytes), u_add(b, w->kit.shared, I(g->slot_x_at)));
+	a->tile_pitch = l_mul_wide(b, u_shr(b, w->padded, I(3)), I(QMM_TILE_BYTES));
+}
+
+/* The row of a chunk that the lane copies of, in its warp's four number I. */
+static kit_op row_of(struct qex_writer *x, const struct asking *a, unsigned i)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	const kit_op four = i ? u_add(b, a->four, I(i * x->g->across)) : a->four;
+	return u_mad(b, four, I(QEX_GATHER_ROWS), u_shr(b, x->w.kit.lane, I(3)));
+}
+
+/* Where piece PIECE of row ROW of 8 is in its tile. */
+static kit_op place_of(struct qex_writer *x, kit_op row, kit_op piece)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	const kit_op of_eight = u_and(b, row, I(QMM_GROUP_TOKENS - 1));
+	return u_mad(b, of_eight, I(TOKEN_BYTES), u_shl(b, u_xor(b, piece, of_eight), I(4)));
+}
+
+/* The lanes' rows of a chunk: products FIRST to FIRST + COUNT - 1 of the order. */
+static void look_up_tokens(struct qex_writer *x, struct asking *a, kit_op first, kit_op count)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	const struct qex_gpu *g = x->g;
+	const kit_op piece = u_and(b, x->w.kit.lane, I(TOKEN_PIECES - 1));
+	const kit_op tells = u_eq_and(b, a->deep, I(0), u_eq(b, piece, I(0)));
+	kit_op product[QEX_GATHER_POINTERS], has[QEX_GATHER_POINTERS];
+	for (unsigned i = 0; i < g->fours; i++) {
+		const kit_op row = row_of(x, a, i);
+		has[i] = u_lt(b, row, count);
+		product[i] = u_set(b, I(0));
+		tcb_kit_load_where(b, has[i], TCB_KIT_GLOBAL, "u32",
+				   tcb_kit_element(b, x->order, u_add(b, first, row), WORD), &product[i], 1);
+	}
+	for (unsigned i = 0; i < g->fours; i++) {
+		const kit_op token = g->has_rows_each ? product[i] : u_div(b, product[i], I(g->used));
+		const kit_op at = u_mad(b, row_of(x, a, i), I(WORD), a->entry);
+		kit_op from = tcb_kit_element(b, x->w.x, u_shr(b, token, I(3)), QMM_TILE_BYTES);
+		from = tcb_kit_behind(b, from, place_of(x, token, piece));
+		l_add_to(b, a->token[i], from, l_mul(b, l_from_u(b, a->deep), a->tile_pitch));
+		u_select_to(b, a->bytes[i], I(PIECE), I(0), has[i]);
+		tcb_kit_put_where(b, tells, TCB_KIT_SHARED, "u32", tcb_ptx_at(at, QEX_ITEM_BYTES), product[i]);
+	}
+}
+
+/* The item: a chunk, whose expert's weights and tokens are pointed at, by a block of rows. */
+static void look_up(struct qex_writer *x, struct asking *a)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	const struct qex_gpu *g = x->g;
+	const struct qmm_gpu *t = &g->tile;
+	const unsigned of_matrix = t->row_tiles / g->matrices;
+	const struct kit_split at = u_split(b, a->item, x->chunks);
+	const kit_op block = at.whole;
+	kit_op chunk[QEX_CHUNK_WORDS];
+	tcb_kit_load(b, TCB_KIT_GLOBAL, "u32", tcb_kit_element(b, x->table, at.rest, QEX_CHUNK_WORDS * WORD), chunk,
+		     QEX_CHUNK_WORDS);
+	const kit_op expert = u_min(b, chunk[0], I(g->experts - 1));
+	const kit_op group = u_mad(b, block, I(t->side), x->w.side);
+	const kit_op weights[] = { x->w.weights, x->up };
+	for (unsigned m = 0; m < g->matrices; m++) {
+		x->w.weights = l_mad_wide(b, expert, I((int64_t)g->matrix_bytes), weights[m]);
+		for (unsigned i = 0; i < of_matrix; i++) {
+			const kit_op rows = qmm_write_rows_at(&x->w, group, I(i));
+			const kit_op from = tcb_kit_element(b, rows, x->w.ks, t->unit.bytes);
+			l_add_to(b, a->weights[m * of_matrix + i], from, l_from_u(b, a->lane_at));
+		}
+	}
+	x->w.weights = weights[0];
+	look_up_tokens(x, a, chunk[1], chunk[2]);
+	tcb_ptx_guard(b, u_eq(b, x->w.kit.tid, I(0)));
+	tcb_kit_store(b, TCB_KIT_SHARED, "u32", tcb_ptx_assume_aligned(b, a->entry, QEX_ITEM_BYTES),
+		      (const kit_op[]){ chunk[0], chunk[2], block, block }, 4);
+	tcb_ptx_unguard(b);
+	next_entry(x, a->entry);
+}
+
+/* 16 bytes, of which SOME, or as a GPU without copies in the background does it. */
+static void copy_piece(struct qex_writer *x, kit_op to, kit_op from, const kit_op *some)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	if (x->g->tile.copy == TCB_COPY_ASYNC) {
+		tcb_kit_copy(b, to, from, PIECE, 0, some);
+		return;
+	}
+	kit_op word[4];
+	for (unsigned i = 0; i < 4; i++)
+		word[i] = u_set(b, I(0));
+	if (some)
+		tcb_kit_load_where(b, u_ne(b, *some, I(0)), TCB_KIT_GLOBAL, "u32", from, word, 4);
+	else
+		tcb_kit_load_into(b, TCB_KIT_GLOBAL, "u32", from, word, 4);
+	tcb_kit_store(b, TCB_KIT_SHARED, "u32", to, word, 4);
+}
+
+static void copy_weights(struct qex_writer *x, struct asking *a, kit_op slot)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	const struct qmm_gpu *t = &x->g->tile;
+	const kit_op to = tcb_ptx_assume_aligned(b, u_add(b, a->weights_to, slot), PIECE);
+	for (unsigned i = 0; i < t->row_tiles; i++) {
+		const kit_op from = tcb_ptx_assume_aligned(b, a->weights[i], PIECE);
+		for (unsigned done = 0; done < t->unit.bytes; done += WARP * PIECE) {
+			const unsigned left = t->unit.bytes - done;
+			if (left < WARP * PIECE)
+				tcb_ptx_if_begin(b, u_lt(b, a->lane_at, I(left)));
+			copy_piece(x, tcb_ptx_at(to, i * t->unit.bytes + done), tcb_ptx_at(from, done), NULL);
+			if (left < WARP * PIECE)
+				tcb_ptx_if_end(b);
+		}
+		l_add_to(b, a->weights[i], a->weights[i], I((int64_t)t->ksplit * t->unit.bytes));
+	}
+}
+
+static void copy_tokens(struct qex_writer *x, struct asking *a, kit_op slot)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	const struct qex_gpu *g = x->g;
+	const unsigned tiles = g->tile.ksplit * g->tile.unit_tiles, deep = deep_of(g);
+	const kit_op piece = u_and(b, x->w.kit.lane, I(TOKEN_PIECES - 1)), base = u_add(b, a->x_to, slot);
+	const kit_op deep_pitch = l_mul(b, a->tile_pitch, I(deep));
+	if (g->gatherers < g->tile.warps)
+		tcb_ptx_if_begin(b, u_lt(b, x->w.kit.warp, I(g->gatherers)));
+	for (unsigned i = 0; i < g->fours; i++) {
+		const kit_op row = row_of(x, a, i);
+		kit_op to = u_mad(b, u_shr(b, row, I(3)), I(QMM_TILE_BYTES), place_of(x, row, piece));
+		kit_op from = l_set(b, a->token[i]);
+		to = tcb_ptx_assume_aligned(b, u_add(b, base, to), PIECE);
+		for (unsigned tile = 0; tile < tiles; tile += deep) {
+			const int is_checked = tile + deep > tiles;
+			if (is_checked)
+				tcb_ptx_if_begin(b, u_lt(b, a->deep, I(tiles - tile)));
+			copy_piece(x, tcb_ptx_at(to, tile * g->tile.x_tile_bytes),
+				   tcb_ptx_assume_aligned(b, from, PIECE), &a->bytes[i]);
+			if (is_checked)
+				tcb_ptx_if_end(b);
+			from = l_add(b, from, deep_pitch);
+		}
+		l_add_to(b, a->token[i], a->token[i], l_mul(b, a->tile_pitch, I(tiles)));
+	}
+	if (g->gatherers < g->tile.warps)
+		tcb_ptx_if_end(b);
+}
+
+/* Asks for the next step, if there is one, into the slot that begins SLOT bytes behind the first. */
+static void ask(struct qex_writer *x, struct asking *a, kit_op slot)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	const struct qex_gpu *g = x->g;
+	tcb_ptx_if_begin(b, u_gt(b, a->left, I(0)));
+	tcb_ptx_if_begin(b, u_eq(b, a->step, I(0)));
+	look_up(x, a);
+	tcb_ptx_if_end(b);
+	copy_weights(x, a, slot);
+	copy_tokens(x, a, slot);
+	u_sub_to(b, a->left, a->left, I(1));
+	u_add_to(b, a->step, a->step, I(1));
+	const kit_op is_over = u_eq(b, a->step, I(g->steps));
+	u_select_to(b, a->step, I(0), a->step, is_over);
+	tcb_ptx_guard(b, is_over);
+	u_add_to(b, a->item, a->item, u_blocks_x(b));
+	tcb_ptx_unguard(b);
+	tcb_ptx_if_end(b);
+	if (g->tile.copy == TCB_COPY_ASYNC)
+		copies_commit(b);
+}
+
+/* --- products --- */
+
+struct multiplying {
+	kit_op step, entry;      /* of the item; its entry in shared memory */
+	kit_op weights, x_at[2]; /* behind a slot's start: the warp's weights, a lane's rows of its activations */
+	struct qmm_sums sums;
+};
+
+static void multiplying_open(struct qex_writer *x, struct multiplying *m)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	const struct qex_gpu *g = x->g;
+	const kit_op image = u_add(b, x->w.kit.shared, I(g->slot_x_at));
+	m->step = u_set(b, I(0));
+	m->entry = u_add(b, x->w.kit.shared, entry_at(x, 0));
+	m->weights = u_mad(b, x->w.kit.warp, I(g->warp_bytes), x->w.kit.shared);
+	qmm_write_lane_rows(&x->w, u_mad(b, x->w.ks, I(g->tile.unit_tiles * g->tile.x_tile_bytes), image), m->x_at);
+	qmm_write_zero(&x->w, &m->sums);
+}
+
+/* The step in SLOT: with as many groups of 8 tokens as the chunk has, of powers of two. */
+static void multiply(struct qex_writer *x, struct multiplying *m, kit_op slot)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	const struct qex_gpu *g = x->g;
+	const kit_op weights = tcb_ptx_assume_aligned(b, u_add(b, m->weights, slot), PIECE);
+	const kit_op tokens = tcb_kit_get(b, TCB_KIT_SHARED, "u32", tcb_ptx_at(m->entry, WORD));
+	struct qmm_lane_at lane = { 0 };
+	kit_op x_at[2];
+	unsigned depth = 0;
+	qmm_write_lane_at(&x->w, weights, &lane);
+	for (unsigned i = 0; i < 2; i++)
+		x_at[i] = tcb_ptx_assume_aligned(b, u_add(b, m->x_at[i], slot), PIECE);
+	for (unsigned groups = 1; groups <= g->tile.token_groups; groups *= 2) {
+		struct qmm_raw raw[QMM_ROW_TILES_MAX];
+		const int is_all = groups == g->tile.token_groups;
+		if (!is_all)
+			tcb_ptx_if_begin(b, u_le(b, tokens, I(groups * QMM_GROUP_TOKENS)));
+		qmm_write_unit(&x->w, &lane, 0, g->tile.unit.bytes, raw, x_at, 0, groups, &m->sums);
+		if (is_all)
+			break;
+		tcb_ptx_if_else(b);
+		depth++;
+	}
+	while (depth--)
+		tcb_ptx_if_end(b);
+}
+
+static void clear_sums(struct qex_writer *x, struct qmm_sums *sums)
+{
+	const struct qmm_gpu *t = &x->g->tile;
+	for (unsigned chain = 0; chain < t->chains; chain++)
+		for (unsigned i = 0; i < t->row_tiles; i++)
+			for (unsigned group = 0; group < t->token_groups; group++)
+				for (unsigned j = 0; j < 4; j++)
+					f_set_to(&x->w.kit.b, sums->of[chain][i][group][j], F(0));
+}
+
+/* --- the stream --- */
+
+/* Steps of the block's items. */
+static kit_op count_steps(struct qex_writer *x)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	const kit_op items = u_mul(b, x->chunks, u_div_up(b, x->w.rows, x->g->tile.side * x->g->tile.rows));
+	const kit_op block = u_block_x(b), blocks = u_blocks_x(b);
+	const kit_op left = u_sub(b, u_max(b, items, block), block);
+	const kit_op mine = u_div(b, u_add(b, left, u_sub(b, blocks, I(1))), blocks);
+	return u_mul(b, mine, I(x->g->steps));
+}
+
+void qex_write_items(struct qex_writer *x)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	const struct qex_gpu *g = x->g;
+	const unsigned ahead = g->tile.stages - 1, is_async = g->tile.copy == TCB_COPY_ASYNC;
+	struct asking a;
+	struct multiplying m;
+	const kit_op all = count_steps(x);
+	asking_open(x, &a, all);
+	multiplying_open(x, &m);
+	for (unsigned i = 0; i < ahead; i++)
+		ask(x, &a, I(i * g->slot_bytes));
+	const kit_op slot = u_set(b, I(0)), free_slot = u_set(b, I(ahead * g->slot_bytes));
+	tcb_ptx_for_begin(b, I(0), all, I(1), 0);
+	if (is_async)
+		copies_wait(b, I(ahead - 1));
+	tcb_kit_block_barrier(b);
+	ask(x, &a, free_slot);
+	multiply(x, &m, slot);
+	u_set_to(b, free_slot, slot);
+	u_add_to(b, slot, slot, I(g->slot_bytes));
+	u_select_to(b, slot, I(0), slot, u_eq(b, slot, I(g->tile.stages * g->slot_bytes)));
+	u_add_to(b, m.step, m.step, I(1));
+	tcb_ptx_if_begin(b, u_eq(b, m.step, I(g->steps)));
+	qex_write_results(x, m.entry, &m.sums);
+	clear_sums(x, &m.sums);
+	u_set_to(b, m.step, I(0));
+	next_entry(x, m.entry);
+	tcb_ptx_if_end(b);
+	tcb_ptx_for_end(b);
+}

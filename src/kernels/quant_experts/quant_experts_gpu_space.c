@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The search space of the products of experts on GPUs: its axes and its default
+ * geometry; quant_experts_gpu_rules.c has the rules.
+ */
+#include "base/sizes.h"
+#include "kernels/axes.h"
+#include "kernels/constraint.h"
+#include "kernels/gpu/hardware.h"
+#include "kernels/quant_experts/quant_experts_gpu.h"
+#include "kernels/quant_experts/quant_experts_gpu_plan.h"
+#include "kernels/quant_experts/quant_experts_gpu_rules.h"
+
+enum { DEFAULT_WARPS = 8, DEFAULT_STAGES = 4, DEFAULT_BLOCKS = 2, THREAD_REGISTERS = 255, FILE_REGISTERS = 65536 };
+
+static size_t micro_k(const struct tcb_problem *problem)
+{
+	return problem->shape.k % QMM_UNIT_VALUES ? problem->op->format->block_values : QMM_UNIT_VALUES;
+}
+
+/* In an order in which the rules cut early. */
+static size_t axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		   struct tcb_axis out[TCB_AXES_MAX])
+{
+	const struct tcb_shape *s = &problem->shape;
+	const size_t rows = tcb_power_of_two_up(s->n), tokens = tcb_power_of_two_up(s->m);
+	const int has_three = qmm_units_along_k(s->k) % 3 == 0; /* K = 768, 2880 */
+	size_t count = 0;
+	struct tcb_axis *a;
+	tcb_axis_add(tcb_axis_knob(out, &count, TCB_KNOB_ISA), TCB_ISA_MMA);
+	tcb_axis_add(tcb_axis_knob(out, &count, TCB_KNOB_LAYOUT), TCB_LAYOUT_F);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_COPY);
+	tcb_axis_add(a, TCB_COPY_LDG);
+	if (target->cuda.capability >= 80)
+		tcb_axis_add(a, TCB_COPY_ASYNC);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_STAGES), 2, 3, 4, 6, 8);
+	tcb_axis_add(tcb_axis_knob(out, &count, TCB_KNOB_PREP), TCB_PREP_LAUNCH);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_KSPLIT);
+	ADD(a, 1, 2, 4, 8);
+	if (has_three)
+		ADD(a, 3, 6, 12);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_WARPS);
+	ADD(a, 2, 4, 8, 16);
+	if (has_three)
+		ADD(a, 3, 6, 12);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_BLOCKS), 1, 2, 3, 4, 6, 8);
+	ADD(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO), 16, 32, 64);
+	ADD(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MIDI), 16, 32, 64, 128, 256, 512);
+	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MACRO);
+	tcb_axis_add(a, rows);
+	for (size_t n = 2 * rows; n <= 512; n *= 2)
+		tcb_axis_add(a, n);
+	ADD(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MICRO), 8, 16, 32, 64);
+	ADD(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MIDI), 8, 16, 32, 64);
+	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MACRO);
+	tcb_axis_add(a, tcb_most(tokens, QMM_GROUP_TOKENS));
+	for (size_t m = 2 * tcb_most(tokens, QMM_GROUP_TOKENS); m <= QEX_TOKENS_MAX; m *= 2)
+		tcb_axis_add(a, m);
+	for (int level = TCB_MACRO; level <= TCB_MICRO; level++)
+		tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, level),
+			     level == TCB_MICRO ? micro_k(problem) : s->k);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_PDL);
+	tcb_axis_add(a, 0);
+	if (target->cuda.capability >= 90)
+		tcb_axis_add(a, 1);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_OCC), 1, 2, 3, 4, 6, 8);
+	return count;
+}
+
+/* Does an SM hold the blocks of OUT, and a block fit? */
+static int fits(const struct tcb_problem *problem, const struct tcb_target *target, const struct tcb_geometry *geometry)
+{
+	struct tcb_footprint f;
+	const size_t blocks = (size_t)geometry->knob[TCB_KNOB_BLOCKS];
+	qex_gpu_footprint(problem, target, geometry, &f);
+	return blocks * f.shared_bytes <= tcb_shared_limit(target) && f.thread_registers <= THREAD_REGISTERS &&
+	       blocks * f.block_threads * f.thread_registers <= FILE_REGISTERS;
+}
+
+/*
+ * Chunks of as many tokens as experts have on average, up to half of what fits; eight warps, of which as many share a
+ * group as leave every SM an item, and several blocks where they fit.
+ */
+static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			     struct tcb_geometry *out)
+{
+	const struct tcb_shape *s = &problem->shape;
+	const size_t units = qmm_units_along_k(s->k), sms = tcb_most(target->cuda.sm_count, 1);
+	const size_t each = tcb_div_up(qex_pairs(s), s->words.experts),
+		     chunks = tcb_least(qex_pairs(s), s->words.experts);
+	const int is_async = target->cuda.capability >= 80;
+	size_t tokens = QMM_GROUP_TOKENS, warps = DEFAULT_WARPS, ksplit = 1;
+	while (tokens < QEX_TOKENS_MAX / 2 && tokens < each)
+		tokens *= 2;
+	while (2 * ksplit <= warps && units % (2 * ksplit) == 0 &&
+	       chunks * tcb_div_up(s->n, warps / ksplit * QMM_UNIT_ROWS) < 4 * DEFAULT_BLOCKS * sms)
+		ksplit *= 2;
+	tcb_geometry_init(out);
+	out->tile[TCB_MICRO] = (struct tcb_tile){ tokens, QMM_UNIT_ROWS, micro_k(problem) };
+	out->tile[TCB_MIDI] = (struct tcb_tile){ tokens, warps / ksplit * QMM_UNIT_ROWS, s->k };
+	out->tile[TCB_MACRO] = (struct tcb_tile){ tcb_most(tcb_power_of_two_up(s->m), tokens),
+						  tcb_most(tcb_power_of_two_up(s->n), out->tile[TCB_MIDI].n), s->k };
+	out->knob[TCB_KNOB_ISA] = TCB_ISA_MMA;
+	out->knob[TCB_KNOB_LAYOUT] = TCB_LAYOUT_F;
+	out->knob[TCB_KNOB_WARPS] = (int32_t)warps;
+	out->knob[TCB_KNOB_STAGES] = is_async ? DEFAULT_STAGES : 2;
+	out->knob[TCB_KNOB_KSPLIT] = (int32_t)ksplit;
+	out->knob[TCB_KNOB_COPY] = is_async ? TCB_COPY_ASYNC : TCB_COPY_LDG;
+	out->knob[TCB_KNOB_PREP] = TCB_PREP_LAUNCH;
+	out->knob[TCB_KNOB_PDL] = 0;
+	for (int32_t blocks = DEFAULT_BLOCKS; blocks >= 1; blocks--)
+		for (int32_t stages = out->knob[TCB_KNOB_STAGES]; stages >= 2; stages--) {
+			out->knob[TCB_KNOB_BLOCKS] = out->knob[TCB_KNOB_OCC] = blocks;
+			struct tcb_geometry fewer = *out;
+			fewer.knob[TCB_KNOB_STAGES] = stages;
+			if (!fits(problem, target, &fewer))
+				continue;
+			*out = fewer;
+			return;
+		}
+}
+
+const struct tcb_side_space qex_gpu_space = { qex_gpu_rules, axes, default_geometry, qex_gpu_footprint };

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The products of experts on GPUs, in the emulator: every kind and format, every
+ * way to write a kernel, any routing: nobody, everybody, twice, and ids that are
+ * no expert's; what the rules say; spaces, defaults; kernels assembled, and
+ * mutants of them, caught.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gpu_bench.h"
+#include "instrumented.h"
+#include "kernels/quant_experts/quant_experts.h"
+#include "ptx/assemble/assemble.h"
+
+static const char *const formats[] = { "q4k", "q40", "q80", "q5k", "q6k", "mxfp4", "iq4xs", "iq4nl" };
+enum { FORMATS = sizeof formats / sizeof *formats };
+static const char *const kinds[] = { "experts_matmul", "experts_swiglu_matmul", "experts_sum_matmul" };
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static struct tcb_problem problem_of(const char *format, const char *kind, const char *text)
+{
+	char name[TCB_OP_NAME_MAX];
+	struct tcb_shape shape;
+	struct tcb_error err;
+	if (tcb_shape_parse(text, &shape, &err) != TCB_OK)
+		fail_msg("%s", err.message);
+	snprintf(name, sizeof name, "%s_%s", format, kind);
+	return gpu_problem(tcb_op_find(name), TCB_CONTRACT_F16, shape);
+}
+
+/* --- any routing --- */
+
+enum routing { DRAWN, ALL_ON_ONE, EACH_ONE_ONLY, NONE, SOME_BAD, ROUTINGS };
+static const char *const routing_names[ROUTINGS] = { "as drawn", "all on one expert", "each token one expert only",
+						     "no token has an expert", "some ids are bad" };
+
+static void route(struct gpu_bench *b, enum routing routing)
+{
+	static const int32_t bad[] = { -1, INT32_MIN, INT32_MAX, 1 << 20 };
+	const struct tcb_shape *s = &b->problem.shape;
+	int32_t *ids = b->data[QEX_IDS];
+	qex_draw(s, 3, ids);
+	for (size_t i = 0; i < qex_pairs(s); i++)
+		switch (routing) {
+		case ALL_ON_ONE:
+			ids[i] = s->words.experts - 1;
+			break;
+		case EACH_ONE_ONLY:
+			ids[i] = (int32_t)(i / s->words.used % s->words.experts);
+			break;
+		case NONE:
+			ids[i] = i % 5 ? bad[i % 4] : s->words.experts;
+			break;
+		case SOME_BAD:
+			ids[i] = i % 3 == 1 ? bad[i % 4] : ids[i];
+			break;
+		default:
+			break;
+		}
+	snprintf(b->what, sizeof b->what, "%s", routing_names[routing]);
+	gpu_bench_refer(b);
+}
+
+static void check_routings(const struct tcb_problem *p, const struct tcb_target *target, const struct tcb_geometry *g)
+{
+	struct gpu_bench bench;
+	gpu_bench_open(&bench, p, 1);
+	for (int r = 0; r < ROUTINGS; r++) {
+		route(&bench, (enum routing)r);
+		gpu_bench_check(&bench, target, g, (uint64_t)r, NULL);
+	}
+	gpu_bench_close(&bench);
+}
+
+/* Ways in which items, warps and tokens go. */
+static const struct way {
+	const char *shape, *geometry;
+	unsigned capability;
+} ways[] = {
+	{ "13x37x512,e5/3",
+	  "macro=16x64x512,midi=8x64x512,micro=8x16x256,isa=mma,layout=f,warps=4,stages=2,ksplit=1,copy=async,"
+	  "prep=launch,blocks=1,pdl=0,occ=1",
+	  80 },
+	{ "13x37x512,e5/3",
+	  "macro=16x64x512,midi=16x32x512,micro=16x16x256,isa=mma,layout=f,warps=4,stages=3,ksplit=2,copy=async,"
+	  "prep=launch,blocks=2,pdl=1,occ=2",
+	  90 },
+	{ "39x37x768,e3/2",
+	  "macro=64x64x768,midi=32x32x768,micro=32x32x256,isa=mma,layout=f,warps=3,stages=2,ksplit=3,copy=async,"
+	  "prep=launch,blocks=1,pdl=1,occ=1",
+	  90 },
+	{ "5x37x512,e4/1",
+	  "macro=8x64x512,midi=8x32x512,micro=8x16x256,isa=mma,layout=f,warps=2,stages=2,ksplit=1,copy=ldg,"
+	  "prep=launch,blocks=1,pdl=0,occ=1",
+	  75 },
+	{ "70x37x256,e2/2",
+	  "macro=128x64x256,midi=64x64x256,micro=64x16x256,isa=mma,layout=f,warps=4,stages=4,ksplit=1,copy=async,"
+	  "prep=launch,blocks=1,pdl=0,occ=1",
+	  100 },
+};
+enum { WAYS = sizeof ways / sizeof *ways };
+
+static void any_routing_is_right(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < WAYS * KINDS; i++) {
+		const struct way *way = &ways[i % WAYS];
+		const struct tcb_problem p = problem_of(formats[i % FORMATS], kinds[i / WAYS], way->shape);
+		const struct tcb_target target = gpu_target(way->capability, 2);
+		const struct tcb_geometry g = gpu_geometry(way->geometry);
+		if (test_leaves_out(i))
+			continue;
+		gpu_check_rule(&p, way->capability, &g, 1, NULL);
+		gpu_check_emitted(&p, &target, &g);
+		check_routings(&p, &target, &g);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(any_routing_is_right),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
