@@ -118,9 +118,46 @@ static void any_routing_is_right(void **state)
 	}
 }
 
+/* --- spaces and rules --- */
+
+/* The default is legal whatever the shape. */
+static void defaults_are_legal(void **state)
+{
+	static const char *const routings[] = { "e1/1", "e8/2", "e128/8", "e32/4,even", "e4096/256", "e7/3,one" };
+	static const size_t rows[] = { 1, 17, 96, 768, 14336 }, tokens[] = { 1, 2, 33, 512, 4096 };
+	static const size_t units[] = { 1, 3, 8, 11, 12, 28 };
+	(void)state;
+	for (size_t c = 0; c < GPU_CAPABILITIES; c++)
+		for (size_t i = 0; i < 6 * 5 * 5; i++) {
+			const char *format = formats[i % FORMATS];
+			const size_t k = 256 * units[i % 6] + (format[1] == '8' ? 32 * (i % 3) : 0);
+			char shape[64];
+			snprintf(shape, sizeof shape, "%zux%zux%zu,%s", tokens[i / 5 % 5], rows[i % 5], k,
+				 routings[i / 25]);
+			const struct tcb_problem p = problem_of(format, kinds[i % KINDS], shape);
+			gpu_check_default(&p, gpu_capabilities[c]);
+		}
+}
+
+static void spaces_have_hundreds(void **state)
+{
+	static const char *const shapes[] = { "1x768x2048,e128/8", "32x2048x768,e128/8", "512x768x2048,e128/8" };
+	(void)state;
+	for (size_t c = 0; c < GPU_CAPABILITIES; c++) {
+		const struct tcb_problem p = problem_of("q4k", kinds[c % KINDS], shapes[c % 3]);
+		const struct tcb_target target = gpu_target(gpu_capabilities[c], 0);
+		struct tcb_space *space = gpu_space(&p, &target, 0);
+		print_message("sm_%u %s: %zu\n", gpu_capabilities[c], shapes[c % 3], space->count);
+		assert_in_range(space->count, 20, 8000);
+		tcb_space_destroy(space);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(defaults_are_legal),
+		cmocka_unit_test(spaces_have_hundreds),
 		cmocka_unit_test(any_routing_is_right),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,7 +84,7 @@ RULE(rule_warps)
 		return "ksplit must divide warps, and the units of 256 along k";
 	if (geometry->tile[TCB_MIDI].n != warps / ksplit * geometry->tile[TCB_MICRO].n)
 		return "midi.n must be micro.n times warps / ksplit";
-	return geometry->tile[TCB_MIDI].m > (size_t)warps * QEX_GATHER_ROWS * QEX_GATHER_POINTERS / 2
+	return geometry->tile[TCB_MIDI].m > (size_t)warps * QEX_GATHER_ROWS * QEX_GATHER_POINTERS
 		       ? "warps are too few to gather so many tokens"
 		       : NULL;
 }

@@ -77,47 +77,72 @@ static int fits(const struct tcb_problem *problem, const struct tcb_target *targ
 	       blocks * f.block_threads * f.thread_registers <= FILE_REGISTERS;
 }
 
+/* As many warps of WARPS share a group as give every SM's blocks some items. */
+static size_t default_ksplit(const struct tcb_problem *problem, const struct tcb_target *target, size_t warps)
+{
+	const struct tcb_shape *s = &problem->shape;
+	const size_t units = qmm_units_along_k(s->k), chunks = tcb_least(qex_pairs(s), s->words.experts);
+	const size_t wanted = 4 * DEFAULT_BLOCKS * tcb_most(target->cuda.sm_count, 1);
+	size_t ksplit = 1;
+	while (2 * ksplit <= warps && units % (2 * ksplit) == 0 &&
+	       chunks * tcb_div_up(s->n, warps / ksplit * QMM_UNIT_ROWS) < wanted)
+		ksplit *= 2;
+	return ksplit;
+}
+
+static void set_tiles(const struct tcb_problem *problem, size_t tokens, size_t warps, size_t ksplit,
+		      struct tcb_geometry *out)
+{
+	const struct tcb_shape *s = &problem->shape;
+	out->tile[TCB_MICRO] = (struct tcb_tile){ tokens, QMM_UNIT_ROWS, micro_k(problem) };
+	out->tile[TCB_MIDI] = (struct tcb_tile){ tokens, warps / ksplit * QMM_UNIT_ROWS, s->k };
+	out->tile[TCB_MACRO] = (struct tcb_tile){ tcb_most(tcb_power_of_two_up(s->m), tokens),
+						  tcb_most(tcb_power_of_two_up(s->n), out->tile[TCB_MIDI].n), s->k };
+	out->knob[TCB_KNOB_WARPS] = (int32_t)warps;
+	out->knob[TCB_KNOB_KSPLIT] = (int32_t)ksplit;
+}
+
+/* OUT with as many blocks, and then as many stages, as an SM holds; 0: it holds none. */
+static int fill_sm(const struct tcb_problem *problem, const struct tcb_target *target, int32_t most_stages,
+		   struct tcb_geometry *out)
+{
+	for (int32_t blocks = DEFAULT_BLOCKS; blocks >= 1; blocks--)
+		for (int32_t stages = most_stages; stages >= 2; stages--) {
+			out->knob[TCB_KNOB_BLOCKS] = out->knob[TCB_KNOB_OCC] = blocks;
+			out->knob[TCB_KNOB_STAGES] = stages;
+			if (fits(problem, target, out))
+				return 1;
+		}
+	return 0;
+}
+
 /*
- * Chunks of as many tokens as experts have on average, up to half of what fits; eight warps, of which as many share a
- * group as leave every SM an item, and several blocks where they fit.
+ * Chunks of as many tokens as experts have on average, up to half of what fits; up to eight warps, as many as there are
+ * rows for and as fit.
  */
 static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			     struct tcb_geometry *out)
 {
 	const struct tcb_shape *s = &problem->shape;
-	const size_t units = qmm_units_along_k(s->k), sms = tcb_most(target->cuda.sm_count, 1);
-	const size_t each = tcb_div_up(qex_pairs(s), s->words.experts),
-		     chunks = tcb_least(qex_pairs(s), s->words.experts);
+	const size_t each = tcb_div_up(qex_pairs(s), s->words.experts), rows = tcb_power_of_two_up(s->n);
 	const int is_async = target->cuda.capability >= 80;
-	size_t tokens = QMM_GROUP_TOKENS, warps = DEFAULT_WARPS, ksplit = 1;
-	while (tokens < QEX_TOKENS_MAX / 2 && tokens < each)
+	size_t tokens = QMM_GROUP_TOKENS;
+	while (is_async && tokens < QEX_TOKENS_MAX / 2 && tokens < each && tokens < tcb_power_of_two_up(s->m))
 		tokens *= 2;
-	while (2 * ksplit <= warps && units % (2 * ksplit) == 0 &&
-	       chunks * tcb_div_up(s->n, warps / ksplit * QMM_UNIT_ROWS) < 4 * DEFAULT_BLOCKS * sms)
-		ksplit *= 2;
 	tcb_geometry_init(out);
-	out->tile[TCB_MICRO] = (struct tcb_tile){ tokens, QMM_UNIT_ROWS, micro_k(problem) };
-	out->tile[TCB_MIDI] = (struct tcb_tile){ tokens, warps / ksplit * QMM_UNIT_ROWS, s->k };
-	out->tile[TCB_MACRO] = (struct tcb_tile){ tcb_most(tcb_power_of_two_up(s->m), tokens),
-						  tcb_most(tcb_power_of_two_up(s->n), out->tile[TCB_MIDI].n), s->k };
 	out->knob[TCB_KNOB_ISA] = TCB_ISA_MMA;
 	out->knob[TCB_KNOB_LAYOUT] = TCB_LAYOUT_F;
-	out->knob[TCB_KNOB_WARPS] = (int32_t)warps;
-	out->knob[TCB_KNOB_STAGES] = is_async ? DEFAULT_STAGES : 2;
-	out->knob[TCB_KNOB_KSPLIT] = (int32_t)ksplit;
 	out->knob[TCB_KNOB_COPY] = is_async ? TCB_COPY_ASYNC : TCB_COPY_LDG;
 	out->knob[TCB_KNOB_PREP] = TCB_PREP_LAUNCH;
 	out->knob[TCB_KNOB_PDL] = 0;
-	for (int32_t blocks = DEFAULT_BLOCKS; blocks >= 1; blocks--)
-		for (int32_t stages = out->knob[TCB_KNOB_STAGES]; stages >= 2; stages--) {
-			out->knob[TCB_KNOB_BLOCKS] = out->knob[TCB_KNOB_OCC] = blocks;
-			struct tcb_geometry fewer = *out;
-			fewer.knob[TCB_KNOB_STAGES] = stages;
-			if (!fits(problem, target, &fewer))
-				continue;
-			*out = fewer;
+	for (size_t warps = DEFAULT_WARPS; warps >= 1; warps /= 2) {
+		const size_t ksplit = default_ksplit(problem, target, warps);
+		if (warps > ksplit && warps / ksplit * QMM_UNIT_ROWS > rows)
+			continue;
+		set_tiles(problem, tokens, warps, ksplit, out);
+		if (fill_sm(problem, target, is_async ? DEFAULT_STAGES : 2, out))
 			return;
-		}
+	}
 }
 
 const struct tcb_side_space qex_gpu_space = { qex_gpu_rules, axes, default_geometry, qex_gpu_footprint };
