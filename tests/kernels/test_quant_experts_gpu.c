@@ -88,7 +88,7 @@ static const struct way {
 	  "prep=launch,blocks=2,pdl=1,occ=2",
 	  90 },
 	{ "39x37x768,e3/2",
-	  "macro=64x64x768,midi=32x32x768,micro=32x32x256,isa=mma,layout=f,warps=3,stages=2,ksplit=3,copy=async,"
+	  "macro=64x64x768,midi=16x32x768,micro=16x32x256,isa=mma,layout=f,warps=3,stages=2,ksplit=3,copy=async,"
 	  "prep=launch,blocks=1,pdl=1,occ=1",
 	  90 },
 	{ "5x37x512,e4/1",
@@ -99,6 +99,18 @@ static const struct way {
 	  "macro=128x64x256,midi=64x64x256,micro=64x16x256,isa=mma,layout=f,warps=4,stages=4,ksplit=1,copy=async,"
 	  "prep=launch,blocks=1,pdl=0,occ=1",
 	  100 },
+	{ "13x37x512,e5/3",
+	  "macro=16x64x512,midi=8x32x512,micro=8x16x256,isa=mma,layout=f,warps=4,stages=2,ksplit=2,copy=async,"
+	  "prep=block,blocks=2,pdl=1,occ=2",
+	  90 },
+	{ "1x37x512,e40/6",
+	  "macro=8x64x512,midi=8x64x512,micro=8x16x256,isa=mma,layout=f,warps=4,stages=3,ksplit=1,copy=async,"
+	  "prep=block,blocks=1,pdl=0,occ=1",
+	  80 },
+	{ "21x37x256,e2/2",
+	  "macro=32x64x256,midi=32x64x256,micro=32x16x256,isa=mma,layout=f,warps=4,stages=2,ksplit=1,copy=ldg,"
+	  "prep=block,blocks=1,pdl=0,occ=1",
+	  75 },
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 
@@ -107,7 +119,7 @@ static void any_routing_is_right(void **state)
 	(void)state;
 	for (size_t i = 0; i < WAYS * KINDS; i++) {
 		const struct way *way = &ways[i % WAYS];
-		const struct tcb_problem p = problem_of(formats[i % FORMATS], kinds[i / WAYS], way->shape);
+		const struct tcb_problem p = problem_of(formats[(i + i / WAYS) % FORMATS], kinds[i / WAYS], way->shape);
 		const struct tcb_target target = gpu_target(way->capability, 2);
 		const struct tcb_geometry g = gpu_geometry(way->geometry);
 		if (test_leaves_out(i))

@@ -15,7 +15,7 @@
 #include "kernels/quant_matmul/quant_matmul_gpu_weights.h"
 #include "kernels/quant_matmul/quant_matmul_gpu_x.h"
 
-enum { WORD = 4 };
+enum { WORD = 4, PIECE = 16 };
 
 /* The first launch: along y a block that routes, and those that prepare x. */
 static void write_prepare(struct qex_writer *x)
@@ -41,11 +41,14 @@ static void write_prepare(struct qex_writer *x)
 	const kit_op pairs = tcb_kit_number(kit, "pairs", g->pairs);
 	tcb_kit_dependents(kit, 1);
 	tcb_kit_threads(kit);
-	kit->shared = u_set(b, tcb_ptx_shared(b, "counts", 16, g->route_bytes));
+	x->counts = u_set(b, tcb_ptx_shared(b, "counts", 16, g->route_bytes));
+	x->route_memory = TCB_KIT_GLOBAL;
+	x->route_threads = QMM_PREPARE_WARPS * WARP;
 	const kit_op unit = u_block_x(b), part = u_block_y(b);
 	tcb_ptx_if_begin(b, u_eq(b, part, I(0)));
 	tcb_ptx_if_begin(b, u_eq(b, unit, I(0)));
-	qex_write_route(x, ids, pairs, count);
+	qex_write_route(x, ids, pairs);
+	tcb_kit_put_where(b, u_eq(b, kit->tid, I(0)), TCB_KIT_GLOBAL, "u32", count, x->chunks);
 	tcb_ptx_if_end(b);
 	tcb_ptx_if_else(b);
 	const kit_op warp = u_mad(b, u_sub(b, part, I(1)), I(QMM_PREPARE_WARPS), kit->warp);
@@ -55,11 +58,65 @@ static void write_prepare(struct qex_writer *x)
 	x->w.g = &g->tile;
 }
 
+/* What the first launch made, or where a block makes it for itself. */
+struct routed {
+	kit_op count, ids, pairs;
+};
+
+static void write_routed_parameters(struct qex_writer *x, struct routed *r)
+{
+	struct tcb_kit *kit = &x->w.kit;
+	const struct qex_gpu *g = x->g;
+	if (g->is_in_block) {
+		x->w.x = tcb_kit_operand(kit, "x", 16, TCB_QUANT_X);
+		r->ids = tcb_kit_operand(kit, "ids", 4, QEX_IDS);
+		r->pairs = tcb_kit_number(kit, "pairs", g->pairs);
+		x->w.tokens = tcb_kit_number(kit, "tokens", g->x_rows);
+		return;
+	}
+	x->w.x = tcb_kit_workspace(kit, "image", 256, 0);
+	r->count = tcb_kit_workspace(kit, "count", 256, g->count_at);
+	x->table = tcb_kit_workspace(kit, "table", 256, g->table_at);
+	x->order = tcb_kit_workspace(kit, "order", 256, g->order_at);
+	x->w.padded = tcb_kit_number(kit, "padded", g->padded);
+}
+
+/* is_in_block: zeros for the tokens that no chunk has had yet, while the kernel before may still run. */
+static void clear_tokens(struct qex_writer *x)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	const struct qex_gpu *g = x->g;
+	const unsigned bytes = g->tile.row_units * g->tile.unit_tiles * g->tile.x_tile_bytes;
+	const kit_op first = u_add(b, x->w.kit.shared, I(g->x_at));
+	const kit_op zero[4] = { b_set(b, I(0)), b_set(b, I(0)), b_set(b, I(0)), b_set(b, I(0)) };
+	const kit_op loop =
+		tcb_ptx_for_begin(b, u_mul(b, x->w.kit.tid, I(PIECE)), I(bytes), I(g->tile.threads * PIECE), 0);
+	tcb_kit_store(b, TCB_KIT_SHARED, "b32", u_add(b, loop, first), zero, 4);
+	tcb_ptx_for_end(b);
+}
+
+static void write_routing(struct qex_writer *x, const struct routed *r)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	const struct qex_gpu *g = x->g;
+	x->route_memory = g->is_in_block ? TCB_KIT_SHARED : TCB_KIT_GLOBAL;
+	if (!g->is_in_block) {
+		x->chunks = tcb_kit_get(b, TCB_KIT_GLOBAL, "u32", r->count);
+		return;
+	}
+	x->route_threads = g->tile.threads;
+	x->counts = u_add(b, x->w.kit.shared, I(g->counts_at));
+	x->table = u_add(b, x->w.kit.shared, I(g->table_in_block_at));
+	x->experts = u_add(b, x->w.kit.shared, I(g->experts_at));
+	x->order = u_add(b, x->w.kit.shared, I(g->order_in_block_at));
+	qex_write_route(x, r->ids, r->pairs);
+}
+
 static void write_product(struct qex_writer *x)
 {
 	struct tcb_kit *kit = &x->w.kit;
-	struct tcb_ptx_build *b = &kit->b;
 	const struct qex_gpu *g = x->g;
+	struct routed routed;
 	tcb_kit_begin(kit, "qex_product",
 		      &(struct tcb_kit_kernel){ .threads = g->tile.threads,
 						.blocks_together = g->tile.together,
@@ -69,21 +126,19 @@ static void write_product(struct qex_writer *x)
 	x->w.weights = tcb_kit_operand(kit, "weights", 16, TCB_QUANT_WEIGHTS);
 	if (g->matrices > 1)
 		x->up = tcb_kit_operand(kit, "up", 16, QEX_UP);
-	x->w.x = tcb_kit_workspace(kit, "image", 256, 0);
-	const kit_op count = tcb_kit_workspace(kit, "count", 256, g->count_at);
-	x->table = tcb_kit_workspace(kit, "table", 256, g->table_at);
-	x->order = tcb_kit_workspace(kit, "order", 256, g->order_at);
+	write_routed_parameters(x, &routed);
 	x->w.y = g->is_summed ? tcb_kit_workspace(kit, "products", 4, g->products_at)
 			      : tcb_kit_operand(kit, "y", 4, TCB_QUANT_Y);
 	x->w.rows = tcb_kit_number(kit, "rows", g->tile.n);
-	x->w.padded = tcb_kit_number(kit, "padded", g->padded);
 	tcb_kit_dependents(kit, 0);
 	qmm_write_threads(&x->w);
 	tcb_kit_memory(kit, 128);
 	qmm_write_code_constants(&x->w);
 	qmm_write_header_constants(&x->w);
+	if (g->is_in_block)
+		clear_tokens(x);
 	tcb_kit_depend(kit);
-	x->chunks = tcb_kit_get(b, TCB_KIT_GLOBAL, "u32", count);
+	write_routing(x, &routed);
 	qex_write_items(x);
 	tcb_kit_end(kit);
 }
@@ -146,7 +201,9 @@ static enum tcb_status qex_emit(const struct tcb_problem *problem, const struct 
 	struct qex_writer x = { .g = &g };
 	TCB_TRY(tcb_kit_open(&x.w.kit, problem, target, 0, geometry, out, err));
 	qex_gpu_plan(problem, target, geometry, &g);
-	write_prepare(&x);
+	x.w.g = &g.tile;
+	if (!g.is_in_block)
+		write_prepare(&x);
 	write_product(&x);
 	if (g.is_summed)
 		write_sum(&x);

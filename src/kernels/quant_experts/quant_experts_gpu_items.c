@@ -69,12 +69,14 @@ static void asking_open(struct qex_writer *x, struct asking *a, kit_op all)
 	a->entry = u_add(b, w->kit.shared, entry_at(x, 0));
 	for (unsigned i = 0; i < g->tile.row_tiles; i++)
 		a->weights[i] = l_set(b, w->weights);
+	a->lane_at = u_shl(b, w->kit.lane, I(4));
+	a->weights_to = u_mad(b, w->kit.warp, I(g->warp_bytes), u_add(b, w->kit.shared, a->lane_at));
+	if (g->is_in_block)
+		return;
 	for (unsigned i = 0; i < g->fours; i++) {
 		a->token[i] = l_set(b, w->x);
 		a->bytes[i] = u_set(b, I(0));
 	}
-	a->lane_at = u_shl(b, w->kit.lane, I(4));
-	a->weights_to = u_mad(b, w->kit.warp, I(g->warp_bytes), u_add(b, w->kit.shared, a->lane_at));
 	a->four = u_rem(b, w->kit.warp, I(g->across));
 	a->deep = u_div(b, w->kit.warp, I(g->across));
 	a->x_to = u_mad(b, a->deep, I(g->tile.x_tile_bytes), u_add(b, w->kit.shared, I(g->slot_x_at)));
@@ -109,8 +111,8 @@ static void look_up_tokens(struct qex_writer *x, struct asking *a, kit_op first,
 		const kit_op row = row_of(x, a, i);
 		has[i] = u_lt(b, row, count);
 		product[i] = u_set(b, I(0));
-		tcb_kit_load_where(b, has[i], TCB_KIT_GLOBAL, "u32",
-				   tcb_kit_element(b, x->order, u_add(b, first, row), WORD), &product[i], 1);
+		tcb_kit_load_where(b, has[i], x->route_memory, "u32",
+				   qex_route_at(x, x->order, u_add(b, first, row), WORD), &product[i], 1);
 	}
 	for (unsigned i = 0; i < g->fours; i++) {
 		const kit_op token = g->has_rows_each ? product[i] : u_div(b, product[i], I(g->used));
@@ -123,6 +125,18 @@ static void look_up_tokens(struct qex_writer *x, struct asking *a, kit_op first,
 	}
 }
 
+/* is_in_block: their numbers alone, by the first threads. */
+static void look_up_products(struct qex_writer *x, struct asking *a, kit_op first, kit_op count)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	const kit_op row = tcb_ptx_for_begin(b, x->w.kit.tid, count, I(x->g->tile.threads), 0);
+	const kit_op product =
+		tcb_kit_get(b, x->route_memory, "u32", qex_route_at(x, x->order, u_add(b, first, row), WORD));
+	const kit_op at = u_mad(b, row, I(WORD), a->entry);
+	tcb_kit_put(b, TCB_KIT_SHARED, "u32", tcb_ptx_at(at, QEX_ITEM_BYTES), product);
+	tcb_ptx_for_end(b);
+}
+
 /* The item: a chunk, whose expert's weights and tokens are pointed at, by a block of rows. */
 static void look_up(struct qex_writer *x, struct asking *a)
 {
@@ -133,7 +147,7 @@ static void look_up(struct qex_writer *x, struct asking *a)
 	const struct kit_split at = u_split(b, a->item, x->chunks);
 	const kit_op block = at.whole;
 	kit_op chunk[QEX_CHUNK_WORDS];
-	tcb_kit_load(b, TCB_KIT_GLOBAL, "u32", tcb_kit_element(b, x->table, at.rest, QEX_CHUNK_WORDS * WORD), chunk,
+	tcb_kit_load(b, x->route_memory, "u32", qex_route_at(x, x->table, at.rest, QEX_CHUNK_WORDS * WORD), chunk,
 		     QEX_CHUNK_WORDS);
 	const kit_op expert = u_min(b, chunk[0], I(g->experts - 1));
 	const kit_op group = u_mad(b, block, I(t->side), x->w.side);
@@ -147,7 +161,7 @@ static void look_up(struct qex_writer *x, struct asking *a)
 		}
 	}
 	x->w.weights = weights[0];
-	look_up_tokens(x, a, chunk[1], chunk[2]);
+	(g->is_in_block ? look_up_products : look_up_tokens)(x, a, chunk[1], chunk[2]);
 	tcb_ptx_guard(b, u_eq(b, x->w.kit.tid, I(0)));
 	tcb_kit_store(b, TCB_KIT_SHARED, "u32", tcb_ptx_assume_aligned(b, a->entry, QEX_ITEM_BYTES),
 		      (const kit_op[]){ chunk[0], chunk[2], block, block }, 4);
@@ -232,7 +246,8 @@ static void ask(struct qex_writer *x, struct asking *a, kit_op slot)
 	look_up(x, a);
 	tcb_ptx_if_end(b);
 	copy_weights(x, a, slot);
-	copy_tokens(x, a, slot);
+	if (!g->is_in_block)
+		copy_tokens(x, a, slot);
 	u_sub_to(b, a->left, a->left, I(1));
 	u_add_to(b, a->step, a->step, I(1));
 	const kit_op is_over = u_eq(b, a->step, I(g->steps));
@@ -257,7 +272,7 @@ static void multiplying_open(struct qex_writer *x, struct multiplying *m)
 {
 	struct tcb_ptx_build *b = &x->w.kit.b;
 	const struct qex_gpu *g = x->g;
-	const kit_op image = u_add(b, x->w.kit.shared, I(g->slot_x_at));
+	const kit_op image = u_add(b, x->w.kit.shared, I(g->is_in_block ? g->x_at : g->slot_x_at));
 	m->step = u_set(b, I(0));
 	m->entry = u_add(b, x->w.kit.shared, entry_at(x, 0));
 	m->weights = u_mad(b, x->w.kit.warp, I(g->warp_bytes), x->w.kit.shared);
@@ -276,8 +291,11 @@ static void multiply(struct qex_writer *x, struct multiplying *m, kit_op slot)
 	kit_op x_at[2];
 	unsigned depth = 0;
 	qmm_write_lane_at(&x->w, weights, &lane);
+	const kit_op on = g->is_in_block
+				  ? u_mul(b, m->step, I(g->tile.ksplit * g->tile.unit_tiles * g->tile.x_tile_bytes))
+				  : slot;
 	for (unsigned i = 0; i < 2; i++)
-		x_at[i] = tcb_ptx_assume_aligned(b, u_add(b, m->x_at[i], slot), PIECE);
+		x_at[i] = tcb_ptx_assume_aligned(b, u_add(b, m->x_at[i], on), PIECE);
 	for (unsigned groups = 1; groups <= g->tile.token_groups; groups *= 2) {
 		struct qmm_raw raw[QMM_ROW_TILES_MAX];
 		const int is_all = groups == g->tile.token_groups;
@@ -301,6 +319,40 @@ static void clear_sums(struct qex_writer *x, struct qmm_sums *sums)
 			for (unsigned group = 0; group < t->token_groups; group++)
 				for (unsigned j = 0; j < 4; j++)
 					f_set_to(&x->w.kit.b, sums->of[chain][i][group][j], F(0));
+}
+
+/* is_in_block: the item's tokens, whole along k, to shared memory, each warp some units of some of them at a time. */
+static void prepare_tokens(struct qex_writer *x, kit_op entry)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	const struct qex_gpu *g = x->g;
+	const struct qmm_gpu *t = &g->tile;
+	const kit_op tokens = tcb_kit_get(b, TCB_KIT_SHARED, "u32", tcb_ptx_at(entry, WORD));
+	const kit_op all = u_mul(b, tokens, I(t->row_units));
+	kit_op has[QEX_X_AHEAD], row[QEX_X_AHEAD], unit[QEX_X_AHEAD], value[QEX_X_AHEAD][8];
+	const kit_op loop = tcb_ptx_for_begin(b, x->w.kit.warp, all, I(QEX_X_AHEAD * t->warps), 0);
+	for (unsigned i = 0; i < QEX_X_AHEAD; i++) {
+		const kit_op task = i ? u_add(b, loop, I(i * t->warps)) : loop, product = u_set(b, I(0));
+		const struct kit_split at = u_split(b, task, I(t->row_units));
+		has[i] = u_lt(b, task, all);
+		row[i] = at.whole;
+		unit[i] = at.rest;
+		const kit_op from = u_mad(b, row[i], I(WORD), entry);
+		tcb_kit_load_where(b, has[i], TCB_KIT_SHARED, "u32", tcb_ptx_at(from, QEX_ITEM_BYTES), &product, 1);
+		qmm_write_row_load(&x->w, g->has_rows_each ? product : u_div(b, product, I(g->used)), unit[i], has[i],
+				   value[i]);
+	}
+	for (unsigned i = 0; i < QEX_X_AHEAD; i++) {
+		const kit_op to =
+			u_mad(b, unit[i], I(t->unit_tiles * t->x_tile_bytes), u_add(b, x->w.kit.shared, I(g->x_at)));
+		if (i)
+			tcb_ptx_if_begin(b, has[i]);
+		qmm_write_row_store(&x->w, to, row[i], value[i]);
+		if (i)
+			tcb_ptx_if_end(b);
+	}
+	tcb_ptx_for_end(b);
+	tcb_kit_block_barrier(b);
 }
 
 /* --- the stream --- */
@@ -334,6 +386,11 @@ void qex_write_items(struct qex_writer *x)
 		copies_wait(b, I(ahead - 1));
 	tcb_kit_block_barrier(b);
 	ask(x, &a, free_slot);
+	if (g->is_in_block) {
+		tcb_ptx_if_begin(b, u_eq(b, m.step, I(0)));
+		prepare_tokens(x, m.entry);
+		tcb_ptx_if_end(b);
+	}
 	multiply(x, &m, slot);
 	u_set_to(b, free_slot, slot);
 	u_add_to(b, slot, slot, I(g->slot_bytes));

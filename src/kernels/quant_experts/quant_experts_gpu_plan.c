@@ -29,24 +29,36 @@ static void plan_shared(struct qex_gpu *g)
 	const struct qmm_gpu *t = &g->tile;
 	g->warp_bytes = t->row_tiles * t->unit.bytes;
 	g->slot_x_at = tcb_round_up(t->warps * g->warp_bytes, SHARED_ALIGN);
-	g->slot_bytes = tcb_round_up(g->slot_x_at + t->ksplit * t->unit_tiles * t->x_tile_bytes, SHARED_ALIGN);
+	g->slot_bytes = g->slot_x_at;
+	if (!g->is_in_block)
+		g->slot_bytes = tcb_round_up(g->slot_x_at + t->ksplit * t->unit_tiles * t->x_tile_bytes, SHARED_ALIGN);
 	g->items_at = t->stages * g->slot_bytes;
 	g->item_bytes = QEX_ITEM_BYTES + t->tokens * WORD;
 	g->part_at = tcb_round_up(g->items_at + t->stages * g->item_bytes, SHARED_ALIGN);
 	/* 8 words modulo 32: lanes of 8 rows by 4 pairs of tokens meet no bank conflict. */
 	g->part_pitch = t->tokens + (t->tokens % 32 == 8 ? 0 : 8);
 	g->part_bytes = t->ksplit > 1 ? t->side * g->matrices * t->rows * g->part_pitch * WORD : 0;
-	g->shared_bytes = g->part_at + t->ksplit * g->part_bytes;
+	g->x_at = tcb_round_up(g->part_at + t->ksplit * g->part_bytes, SHARED_ALIGN);
 	/* Of each expert, of those that are none, and where the last ends: its first product, its first chunk; a warp's
 	 * lanes have places for both. */
 	g->route_entries = tcb_round_up(g->experts + 2, WARP);
 	g->route_bytes = 2 * g->route_entries * WORD;
+	g->counts_at = g->x_at + (g->is_in_block ? t->row_units * t->unit_tiles * t->x_tile_bytes : 0);
+	g->table_in_block_at = g->counts_at + (g->is_in_block ? g->route_bytes : 0);
+	g->experts_at = g->table_in_block_at + (g->is_in_block ? g->most_chunks * QEX_CHUNK_WORDS * WORD : 0);
+	g->order_in_block_at = g->experts_at + (g->is_in_block ? tcb_round_up(g->pairs, 4) * WORD : 0);
+	g->shared_bytes = g->order_in_block_at + (g->is_in_block ? g->pairs * WORD : 0);
 }
 
 static void plan_workspace(struct qex_gpu *g)
 {
 	const struct qmm_gpu *i = &g->image;
-	size_t at = (size_t)g->padded / QMM_GROUP_TOKENS * i->row_units * i->unit_tiles * i->x_group_bytes;
+	size_t at = 0;
+	if (g->is_in_block) {
+		g->workspace_bytes = g->is_summed ? (size_t)g->pairs * g->tile.n * sizeof(float) : 0;
+		return;
+	}
+	at = (size_t)g->padded / QMM_GROUP_TOKENS * i->row_units * i->unit_tiles * i->x_group_bytes;
 	g->count_at = at = tcb_round_up(at, WORKSPACE_ALIGN);
 	g->table_at = at = tcb_round_up(at + WORD, WORKSPACE_ALIGN);
 	g->order_at = at = tcb_round_up(at + (size_t)g->most_chunks * QEX_CHUNK_WORDS * WORD, WORKSPACE_ALIGN);
@@ -66,6 +78,7 @@ void qex_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->has_rows_each = qex_has_rows_each(problem);
 	qmm_gpu_plan_tile(problem, target, geometry, g->matrices, &g->tile);
 	g->tile.threads = g->tile.warps * WARP;
+	g->is_in_block = !g->tile.own_launch;
 	g->experts = s->words.experts;
 	g->used = s->words.used;
 	g->pairs = (unsigned)qex_pairs(s);
@@ -122,7 +135,7 @@ void qex_gpu_footprint(const struct tcb_problem *problem, const struct tcb_targe
 	out->tile_offset_bytes = g.tile.unit.bytes;
 	out->shared_bytes = g.shared_bytes;
 	out->shared_dynamic = 1;
-	out->block_threads = (unsigned)tcb_most(g.tile.threads, QMM_PREPARE_WARPS * WARP);
+	out->block_threads = g.tile.threads;
 	out->thread_registers = qex_gpu_registers(&g);
 	out->blocks_together = g.tile.together;
 	out->accumulators = g.tile.row_tiles * g.tile.token_groups;

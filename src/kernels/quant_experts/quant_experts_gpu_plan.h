@@ -11,6 +11,8 @@
 
 enum {
 	QEX_TOKENS_MAX = 64,     /* of a chunk */
+	QEX_IN_BLOCK_MOST = 256, /* products that each block may route by itself */
+	QEX_X_AHEAD = 4,         /* units of a token that a warp asks for before it stores the first */
 	QEX_ROUTE_AHEAD = 8,     /* ids that a thread asks for before it counts the first */
 	QEX_SUM_THREADS = 256,   /* of a block that adds products */
 	QEX_SUM_AHEAD = 16,      /* products that a thread asks for before it adds the first */
@@ -23,6 +25,7 @@ enum {
 struct qex_gpu {
 	struct qmm_gpu tile;  /* of the product, as the plain matmul's parts want it */
 	struct qmm_gpu image; /* the same of the launch that prepares x, whose rows are m */
+	int is_in_block;      /* one launch: each block routes, and prepares what its items need, whole along k */
 	unsigned matrices;    /* 2: gate and up, whose groups are a warp's, one behind the other */
 	int is_summed, has_rows_each;
 	unsigned experts, used, pairs, x_rows, padded; /* padded: rows of the image */
@@ -37,9 +40,11 @@ struct qex_gpu {
 	 * parts of the warps that share a group */
 	unsigned warp_bytes, slot_x_at, slot_bytes;
 	unsigned items_at, item_bytes;
+	unsigned x_at; /* is_in_block: an item's activations */
 	unsigned part_at, part_pitch, part_bytes;
-	unsigned shared_bytes;               /* of the product's blocks */
-	unsigned route_entries, route_bytes; /* of the first launch's: experts that are counted */
+	unsigned route_entries, route_bytes;                                  /* experts that are counted */
+	unsigned counts_at, table_in_block_at, experts_at, order_in_block_at; /* is_in_block: where that is */
+	unsigned shared_bytes;                                                /* of the product's blocks */
 	/* workspace: behind the image */
 	size_t count_at, table_at, order_at, products_at, workspace_bytes;
 };

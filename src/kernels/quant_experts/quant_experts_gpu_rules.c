@@ -98,9 +98,17 @@ RULE(rule_copy)
 		return "stages must be 2 to 8";
 	if (geometry->knob[TCB_KNOB_COPY] == TCB_COPY_LDG && stages != 2)
 		return "stages must be 2 with copy=ldg: nothing is in flight";
-	if (geometry->knob[TCB_KNOB_PREP] != TCB_PREP_LAUNCH)
-		return "prep must be launch";
 	return tcb_gpu_rule_copy(problem, target, geometry);
+}
+
+RULE(rule_prep)
+{
+	const int32_t prep = geometry->knob[TCB_KNOB_PREP];
+	if (prep != TCB_PREP_LAUNCH && prep != TCB_PREP_BLOCK)
+		return "prep must be block or launch";
+	return prep == TCB_PREP_BLOCK && qex_pairs(&problem->shape) > QEX_IN_BLOCK_MOST
+		       ? "prep must be launch with more than 256 products: each block would route them all"
+		       : NULL;
 }
 
 RULE(rule_resident)
@@ -143,7 +151,8 @@ const struct tcb_rule qex_gpu_rules[] = {
 	{ TCB_FIELD_TILES, 0, rule_tiles },
 	{ TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(KSPLIT) | TCB_FIELD_MICRO_N | TCB_FIELD_MIDI_N | TCB_FIELD_MIDI_M, 0,
 	  rule_warps },
-	{ TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(PREP), 0, rule_copy },
+	{ TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(STAGES), 0, rule_copy },
+	{ TCB_FIELD_KNOB(PREP), 0, rule_prep },
 	{ TCB_FIELD_KNOB(BLOCKS), 0, rule_resident },
 	{ TCB_FIELD_KNOB(OCC) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(WARPS), 0, tcb_gpu_rule_occ },
 	{ TCB_FIELD_KNOB(PDL), 0, tcb_gpu_rule_pdl },

@@ -34,7 +34,10 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	if (target->cuda.capability >= 80)
 		tcb_axis_add(a, TCB_COPY_ASYNC);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_STAGES), 2, 3, 4, 6, 8);
-	tcb_axis_add(tcb_axis_knob(out, &count, TCB_KNOB_PREP), TCB_PREP_LAUNCH);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_PREP);
+	tcb_axis_add(a, TCB_PREP_LAUNCH);
+	if (qex_pairs(s) <= QEX_IN_BLOCK_MOST)
+		tcb_axis_add(a, TCB_PREP_BLOCK);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_KSPLIT);
 	ADD(a, 1, 2, 4, 8);
 	if (has_three)

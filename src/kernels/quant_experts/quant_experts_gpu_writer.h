@@ -14,13 +14,18 @@ struct qex_writer {
 	struct qmm_writer w; /* for the plain matmul's parts; weights: of the only matrix or of gate */
 	const struct qex_gpu *g;
 	kit_op up;
-	kit_op table, order; /* chunks; products by experts */
-	kit_op chunks;       /* how many there are */
+	enum tcb_kit_memory route_memory; /* where the next two are */
+	kit_op table, order;              /* chunks; products by experts */
+	kit_op chunks;                    /* how many there are */
+	unsigned route_threads;           /* of a block that routes */
+	kit_op counts, experts;           /* its shared memory for that; is_in_block: each product's expert */
 };
 
-/* quant_experts_gpu_route.c: by a block, whose shared memory is at w.kit.shared: IDS (COUNT of them) to the table of
- * chunks, their number at AT, and the order. */
-void qex_write_route(struct qex_writer *x, kit_op ids, kit_op count, kit_op at);
+/* quant_experts_gpu_route.c */
+/* By a block: IDS (COUNT of them) to the table, the order and x->chunks. */
+void qex_write_route(struct qex_writer *x, kit_op ids, kit_op count);
+/* Number INDEX of BYTES each in the table or the order at BASE. */
+kit_op qex_route_at(struct qex_writer *x, kit_op base, kit_op index, unsigned bytes);
 
 /* quant_experts_gpu_items.c: the product's kernel from its parameters on. */
 void qex_write_items(struct qex_writer *x);
