@@ -108,9 +108,17 @@ static const struct way {
 	  "prep=block,blocks=1,pdl=0,occ=1",
 	  80 },
 	{ "21x37x256,e2/2",
-	  "macro=32x64x256,midi=32x64x256,micro=32x16x256,isa=mma,layout=f,warps=4,stages=2,ksplit=1,copy=ldg,"
+	  "macro=32x64x256,midi=16x32x256,micro=16x16x256,isa=mma,layout=f,warps=2,stages=2,ksplit=1,copy=ldg,"
 	  "prep=block,blocks=1,pdl=0,occ=1",
 	  75 },
+	{ "70x150x512,e2/2",
+	  "macro=128x256x512,midi=64x128x512,micro=64x64x256,isa=wgmma,layout=f,warps=8,stages=2,ksplit=1,copy=async,"
+	  "prep=launch,blocks=1,pdl=1,occ=1",
+	  90 },
+	{ "21x150x512,e3/2",
+	  "macro=32x256x512,midi=16x64x512,micro=16x64x256,isa=wgmma,layout=f,warps=8,stages=2,ksplit=2,copy=async,"
+	  "prep=block,blocks=1,pdl=0,occ=1",
+	  90 },
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 

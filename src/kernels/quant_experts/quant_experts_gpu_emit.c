@@ -132,7 +132,7 @@ static void write_product(struct qex_writer *x)
 	x->w.rows = tcb_kit_number(kit, "rows", g->tile.n);
 	tcb_kit_dependents(kit, 0);
 	qmm_write_threads(&x->w);
-	tcb_kit_memory(kit, 128);
+	tcb_kit_memory(kit, g->tile.is_wgmma ? 1024 : 128);
 	qmm_write_code_constants(&x->w);
 	qmm_write_header_constants(&x->w);
 	if (g->is_in_block)
@@ -197,9 +197,10 @@ static void write_sum(struct qex_writer *x)
 static enum tcb_status qex_emit(const struct tcb_problem *problem, const struct tcb_target *target,
 				const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err)
 {
+	const int is_wgmma = geometry->knob[TCB_KNOB_ISA] == TCB_ISA_WGMMA;
 	struct qex_gpu g;
 	struct qex_writer x = { .g = &g };
-	TCB_TRY(tcb_kit_open(&x.w.kit, problem, target, 0, geometry, out, err));
+	TCB_TRY(tcb_kit_open(&x.w.kit, problem, target, is_wgmma ? 'a' : 0, geometry, out, err));
 	qex_gpu_plan(problem, target, geometry, &g);
 	x.w.g = &g.tile;
 	if (!g.is_in_block)
@@ -218,7 +219,8 @@ static enum tcb_status qex_emit(const struct tcb_problem *problem, const struct 
 }
 
 const struct tcb_side qex_gpu = {
-	.variants = TCB_EMITTED(TCB_EMITTED_ROW("quant_experts_f16_ptx_mma", F16, MMA, BOUNDED)),
+	.variants = TCB_EMITTED(TCB_EMITTED_ROW("quant_experts_f16_ptx_mma", F16, MMA, BOUNDED),
+				TCB_EMITTED_ROW("quant_experts_f16_ptx_wgmma", F16, WGMMA, BOUNDED)),
 	.space = &qex_gpu_space,
 	.emit = qex_emit,
 };

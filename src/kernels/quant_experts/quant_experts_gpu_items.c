@@ -20,6 +20,7 @@
 #include "kernels/quant_experts/quant_experts_gpu_writer.h"
 #include "kernels/quant_matmul/quant_matmul_gpu_join.h"
 #include "kernels/quant_matmul/quant_matmul_gpu_unit.h"
+#include "kernels/quant_matmul/quant_matmul_gpu_wgmma.h"
 #include "kernels/quant_matmul/quant_matmul_gpu_x.h"
 
 enum { PIECE = 16, TOKEN_BYTES = 128, TOKEN_PIECES = TOKEN_BYTES / PIECE, WORD = 4 };
@@ -155,7 +156,7 @@ static void look_up(struct qex_writer *x, struct asking *a)
 	for (unsigned m = 0; m < g->matrices; m++) {
 		x->w.weights = l_mad_wide(b, expert, I((int64_t)g->matrix_bytes), weights[m]);
 		for (unsigned i = 0; i < of_matrix; i++) {
-			const kit_op rows = qmm_write_rows_at(&x->w, group, I(i));
+			const kit_op rows = qmm_write_rows_at(&x->w, group, qex_row_tile(x, i));
 			const kit_op from = tcb_kit_element(b, rows, x->w.ks, t->unit.bytes);
 			l_add_to(b, a->weights[m * of_matrix + i], from, l_from_u(b, a->lane_at));
 		}
@@ -262,10 +263,17 @@ static void ask(struct qex_writer *x, struct asking *a, kit_op slot)
 
 /* --- products --- */
 
+kit_op qex_row_tile(struct qex_writer *x, unsigned i)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	return x->g->tile.is_wgmma ? u_add(b, u_and(b, x->w.kit.warp, I(3)), I(4 * i)) : I(i);
+}
+
 struct multiplying {
 	kit_op step, entry;      /* of the item; its entry in shared memory */
 	kit_op weights, x_at[2]; /* behind a slot's start: the warp's weights, a lane's rows of its activations */
 	struct qmm_sums sums;
+	struct qmm_chunks chunks; /* wgmma */
 };
 
 static void multiplying_open(struct qex_writer *x, struct multiplying *m)
@@ -276,8 +284,35 @@ static void multiplying_open(struct qex_writer *x, struct multiplying *m)
 	m->step = u_set(b, I(0));
 	m->entry = u_add(b, x->w.kit.shared, entry_at(x, 0));
 	m->weights = u_mad(b, x->w.kit.warp, I(g->warp_bytes), x->w.kit.shared);
-	qmm_write_lane_rows(&x->w, u_mad(b, x->w.ks, I(g->tile.unit_tiles * g->tile.x_tile_bytes), image), m->x_at);
+	const kit_op share = u_mad(b, x->w.ks, I(g->tile.unit_tiles * g->tile.x_tile_bytes), image);
+	m->x_at[0] = m->x_at[1] = share;
+	if (g->tile.is_wgmma)
+		qmm_write_chunks_open(&x->w, &m->chunks);
+	else
+		qmm_write_lane_rows(&x->w, share, m->x_at);
 	qmm_write_zero(&x->w, &m->sums);
+}
+
+/* Of a step: weights at LANE, activations at X_AT, those of the first GROUPS times 8 tokens. */
+static void multiply_groups(struct qex_writer *x, struct multiplying *m, const struct qmm_lane_at *lane,
+			    const kit_op x_at[2], unsigned groups)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	const struct qmm_gpu *t = &x->g->tile;
+	struct qmm_gpu fewer = *t;
+	if (!t->is_wgmma) {
+		struct qmm_raw raw[QMM_ROW_TILES_MAX];
+		qmm_write_unit(&x->w, lane, 0, t->unit.bytes, raw, x_at, 0, groups, &m->sums);
+		return;
+	}
+	fewer.tokens = groups * QMM_GROUP_TOKENS;
+	x->w.g = &fewer;
+	for (unsigned chunk = 0; chunk < QMM_CHUNKS; chunk++) {
+		qmm_write_expand(&x->w, &m->chunks, lane, 0, t->unit.bytes, chunk);
+		qmm_write_products(&x->w, &m->chunks, chunk, u_add(b, x_at[0], I(chunk * t->x_tile_bytes)), &m->sums);
+	}
+	wgmma_wait(b, I(0)); /* the slot is free when all have come to the next barrier */
+	x->w.g = t;
 }
 
 /* The step in SLOT: with as many groups of 8 tokens as the chunk has, of powers of two. */
@@ -287,26 +322,20 @@ static void multiply(struct qex_writer *x, struct multiplying *m, kit_op slot)
 	const struct qex_gpu *g = x->g;
 	const kit_op weights = tcb_ptx_assume_aligned(b, u_add(b, m->weights, slot), PIECE);
 	const kit_op tokens = tcb_kit_get(b, TCB_KIT_SHARED, "u32", tcb_ptx_at(m->entry, WORD));
+	const unsigned step_bytes = g->tile.ksplit * g->tile.unit_tiles * g->tile.x_tile_bytes;
+	const kit_op on = g->is_in_block ? u_mul(b, m->step, I(step_bytes)) : slot;
 	struct qmm_lane_at lane = { 0 };
 	kit_op x_at[2];
 	unsigned depth = 0;
 	qmm_write_lane_at(&x->w, weights, &lane);
-	const kit_op on = g->is_in_block
-				  ? u_mul(b, m->step, I(g->tile.ksplit * g->tile.unit_tiles * g->tile.x_tile_bytes))
-				  : slot;
 	for (unsigned i = 0; i < 2; i++)
 		x_at[i] = tcb_ptx_assume_aligned(b, u_add(b, m->x_at[i], on), PIECE);
-	for (unsigned groups = 1; groups <= g->tile.token_groups; groups *= 2) {
-		struct qmm_raw raw[QMM_ROW_TILES_MAX];
-		const int is_all = groups == g->tile.token_groups;
-		if (!is_all)
-			tcb_ptx_if_begin(b, u_le(b, tokens, I(groups * QMM_GROUP_TOKENS)));
-		qmm_write_unit(&x->w, &lane, 0, g->tile.unit.bytes, raw, x_at, 0, groups, &m->sums);
-		if (is_all)
-			break;
+	for (unsigned groups = 1; groups < g->tile.token_groups; groups *= 2, depth++) {
+		tcb_ptx_if_begin(b, u_le(b, tokens, I(groups * QMM_GROUP_TOKENS)));
+		multiply_groups(x, m, &lane, x_at, groups);
 		tcb_ptx_if_else(b);
-		depth++;
 	}
+	multiply_groups(x, m, &lane, x_at, g->tile.token_groups);
 	while (depth--)
 		tcb_ptx_if_end(b);
 }
@@ -352,6 +381,8 @@ static void prepare_tokens(struct qex_writer *x, kit_op entry)
 			tcb_ptx_if_end(b);
 	}
 	tcb_ptx_for_end(b);
+	if (t->is_wgmma)
+		fence_async_shared(b);
 	tcb_kit_block_barrier(b);
 }
 
@@ -384,6 +415,8 @@ void qex_write_items(struct qex_writer *x)
 	tcb_ptx_for_begin(b, I(0), all, I(1), 0);
 	if (is_async)
 		copies_wait(b, I(ahead - 1));
+	if (g->tile.is_wgmma)
+		fence_async_shared(b); /* which reads what this thread copied */
 	tcb_kit_block_barrier(b);
 	ask(x, &a, free_slot);
 	if (g->is_in_block) {

@@ -12,7 +12,7 @@
 #include "kernels/gpu/gpu_rules.h"
 #include "kernels/quant_experts/quant_experts_gpu.h"
 
-enum { SHARED_ALIGN = 128, WORKSPACE_ALIGN = 256, WORD = 4 };
+enum { SHARED_ALIGN = 128, TILE_ALIGN = 1024 /* that wgmma wants */, WORKSPACE_ALIGN = 256, WORD = 4 };
 
 static void plan_gather(struct qex_gpu *g)
 {
@@ -28,17 +28,18 @@ static void plan_shared(struct qex_gpu *g)
 {
 	const struct qmm_gpu *t = &g->tile;
 	g->warp_bytes = t->row_tiles * t->unit.bytes;
-	g->slot_x_at = tcb_round_up(t->warps * g->warp_bytes, SHARED_ALIGN);
+	const unsigned x_align = t->is_wgmma ? TILE_ALIGN : SHARED_ALIGN;
+	g->slot_x_at = tcb_round_up(t->warps * g->warp_bytes, g->is_in_block ? SHARED_ALIGN : x_align);
 	g->slot_bytes = g->slot_x_at;
 	if (!g->is_in_block)
-		g->slot_bytes = tcb_round_up(g->slot_x_at + t->ksplit * t->unit_tiles * t->x_tile_bytes, SHARED_ALIGN);
+		g->slot_bytes = tcb_round_up(g->slot_x_at + t->ksplit * t->unit_tiles * t->x_tile_bytes, x_align);
 	g->items_at = t->stages * g->slot_bytes;
 	g->item_bytes = QEX_ITEM_BYTES + t->tokens * WORD;
 	g->part_at = tcb_round_up(g->items_at + t->stages * g->item_bytes, SHARED_ALIGN);
 	/* 8 words modulo 32: lanes of 8 rows by 4 pairs of tokens meet no bank conflict. */
 	g->part_pitch = t->tokens + (t->tokens % 32 == 8 ? 0 : 8);
 	g->part_bytes = t->ksplit > 1 ? t->side * g->matrices * t->rows * g->part_pitch * WORD : 0;
-	g->x_at = tcb_round_up(g->part_at + t->ksplit * g->part_bytes, SHARED_ALIGN);
+	g->x_at = tcb_round_up(g->part_at + t->ksplit * g->part_bytes, x_align);
 	/* Of each expert, of those that are none, and where the last ends: its first product, its first chunk; a warp's
 	 * lanes have places for both. */
 	g->route_entries = tcb_round_up(g->experts + 2, WARP);
@@ -78,6 +79,7 @@ void qex_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->has_rows_each = qex_has_rows_each(problem);
 	qmm_gpu_plan_tile(problem, target, geometry, g->matrices, &g->tile);
 	g->tile.threads = g->tile.warps * WARP;
+	g->tile.is_ahead = g->tile.is_wgmma && g->tile.tokens <= QMM_AHEAD_TOKENS;
 	g->is_in_block = !g->tile.own_launch;
 	g->experts = s->words.experts;
 	g->used = s->words.used;
@@ -123,7 +125,7 @@ void qex_gpu_footprint(const struct tcb_problem *problem, const struct tcb_targe
 	memset(out, 0, sizeof(*out));
 	if (!geometry->tile[TCB_MICRO].n || geometry->tile[TCB_MICRO].n % QMM_UNIT_ROWS ||
 	    !geometry->tile[TCB_MIDI].m || geometry->tile[TCB_MIDI].m % QMM_GROUP_TOKENS || KNOB(KSPLIT) < 1 ||
-	    KNOB(WARPS) < KNOB(KSPLIT))
+	    KNOB(WARPS) < KNOB(KSPLIT) * (geometry->knob[TCB_KNOB_ISA] == TCB_ISA_WGMMA ? 4 : 1))
 		return; /* broken by a rule */
 	qex_gpu_plan(problem, target, geometry, &g);
 	out->k_multiple = out->k_step_multiple = format->block_values;

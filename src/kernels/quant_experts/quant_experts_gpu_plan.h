@@ -10,7 +10,8 @@
 #include "kernels/quant_matmul/quant_matmul_gpu_plan.h"
 
 enum {
-	QEX_TOKENS_MAX = 64,     /* of a chunk */
+	QEX_TOKENS_MAX = 64, /* of a chunk; with wgmma */
+	QEX_TOKENS_MAX_WGMMA = 128,
 	QEX_IN_BLOCK_MOST = 256, /* products that each block may route by itself */
 	QEX_X_AHEAD = 4,         /* units of a token that a warp asks for before it stores the first */
 	QEX_ROUTE_AHEAD = 8,     /* ids that a thread asks for before it counts the first */

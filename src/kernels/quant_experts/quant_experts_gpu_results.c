@@ -52,19 +52,33 @@ static unsigned tiles_of(const struct qex_gpu *g)
 	return g->tile.row_tiles / g->matrices;
 }
 
+/* From a tile of 16 rows of a warp to its next; in four warps' turn. */
+static unsigned tile_rows(const struct qex_gpu *g)
+{
+	return (g->tile.is_wgmma ? 4 : 1) * QMM_UNIT_ROWS;
+}
+
+/* The lane's first row of its block's. */
+static kit_op first_row(struct qex_writer *x)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	const kit_op row = u_mad(b, x->w.side, I(x->g->tile.rows), x->w.quad);
+	return u_mad(b, qex_row_tile(x, 0), I(QMM_UNIT_ROWS), row);
+}
+
 static void store_own(struct qex_writer *x, const struct item *item, struct qmm_sums *sums)
 {
 	struct tcb_ptx_build *b = &x->w.kit.b;
 	const struct qmm_gpu *t = &x->g->tile;
 	const unsigned tiles = tiles_of(x->g), up = x->g->matrices > 1 ? tiles : 0;
-	const kit_op first = u_add(b, u_mad(b, x->w.side, I(t->rows), x->w.quad), item->first_row);
+	const kit_op first = u_add(b, first_row(x), item->first_row);
 	for (unsigned group = 0; group < t->token_groups; group++) {
 		tcb_ptx_if_begin(b, u_gt(b, item->tokens, I(group * QMM_GROUP_TOKENS)));
 		for (unsigned odd = 0; odd < 2; odd++) {
 			const kit_op token = u_mad(b, x->w.pair, I(2), I(group * QMM_GROUP_TOKENS + odd));
 			for (unsigned i = 0; i < tiles; i++)
 				for (unsigned half = 0; half < 2; half++)
-					store(x, item, token, u_add(b, first, I(i * QMM_UNIT_ROWS + half * ROWS)),
+					store(x, item, token, u_add(b, first, I(i * tile_rows(x->g) + half * ROWS)),
 					      sums->of[0][i][group][2 * half + odd],
 					      sums->of[0][i + up][group][2 * half + odd]);
 		}
@@ -91,12 +105,11 @@ static void store_parts(struct qex_writer *x, struct qmm_sums *sums)
 	struct tcb_ptx_build *b = &x->w.kit.b;
 	const struct qex_gpu *g = x->g;
 	const unsigned tiles = tiles_of(g);
-	const kit_op token = u_shl(b, x->w.pair, I(1)), row = u_mad(b, x->w.side, I(g->tile.rows), x->w.quad);
-	const kit_op to = part_at(x, x->w.ks, row, token);
+	const kit_op to = part_at(x, x->w.ks, first_row(x), u_shl(b, x->w.pair, I(1)));
 	for (unsigned i = 0; i < g->tile.row_tiles; i++)
 		for (unsigned group = 0; group < g->tile.token_groups; group++)
 			for (unsigned half = 0; half < 2; half++) {
-				const unsigned on = i / tiles * rows_of(g) + i % tiles * QMM_UNIT_ROWS + half * ROWS;
+				const unsigned on = i / tiles * rows_of(g) + i % tiles * tile_rows(g) + half * ROWS;
 				const unsigned at = g->part_at + (on * g->part_pitch + group * QMM_GROUP_TOKENS) * WORD;
 				tcb_kit_store(b, TCB_KIT_SHARED, "f32", tcb_ptx_at(to, at),
 					      &sums->of[0][i][group][2 * half], 2);

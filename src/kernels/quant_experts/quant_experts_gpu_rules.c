@@ -12,6 +12,11 @@
 
 enum { STAGES_MOST = 8, BLOCKS_MOST = 8 };
 
+static int is_wgmma(const struct tcb_geometry *geometry)
+{
+	return geometry->knob[TCB_KNOB_ISA] == TCB_ISA_WGMMA;
+}
+
 /* What numbers of 32 bits count. */
 RULE(rule_sizes)
 {
@@ -27,8 +32,8 @@ RULE(rule_isa)
 {
 	if (problem->contract != TCB_CONTRACT_F16)
 		return "the contract must be f16 on a GPU";
-	if (geometry->knob[TCB_KNOB_ISA] != TCB_ISA_MMA)
-		return "isa must be mma on a GPU";
+	if (geometry->knob[TCB_KNOB_ISA] != TCB_ISA_MMA && !is_wgmma(geometry))
+		return "isa must be mma or wgmma on a GPU";
 	if (geometry->knob[TCB_KNOB_LAYOUT] != TCB_LAYOUT_F)
 		return "layout must be f on a GPU";
 	return tcb_gpu_rule_isa(problem, target, geometry);
@@ -61,29 +66,42 @@ RULE(rule_whole)
 	return NULL;
 }
 
-RULE(rule_tiles)
+RULE(rule_tokens)
 {
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
-	const int is_gated = qex_kind(problem)->is_gated;
-	if (micro->m != geometry->tile[TCB_MIDI].m || (micro->m & (micro->m - 1)) || micro->m < QMM_GROUP_TOKENS ||
-	    micro->m > QEX_TOKENS_MAX)
-		return "micro.m must be 8, 16, 32 or 64, and midi.m as much: tokens of an expert that are taken "
+	if (micro->m != geometry->tile[TCB_MIDI].m || (micro->m & (micro->m - 1)) || micro->m < QMM_GROUP_TOKENS)
+		return "micro.m must be 8 or more, a power of two, and midi.m as much: tokens of an expert that are "
+		       "taken "
 		       "together";
-	if (micro->n != 16 && micro->n != 32 && (micro->n != 64 || is_gated))
-		return is_gated ? "micro.n must be 16 or 32: as many rows of gate and of up"
-				: "micro.n must be 16, 32 or 64";
+	if (is_wgmma(geometry))
+		return micro->m > QEX_TOKENS_MAX_WGMMA ? "micro.m must be at most 128 with isa=wgmma" : NULL;
+	return micro->m > QEX_TOKENS_MAX ? "micro.m must be at most 64 with isa=mma" : NULL;
+}
+
+RULE(rule_rows)
+{
+	const size_t rows = geometry->tile[TCB_MICRO].n;
+	const int is_gated = qex_kind(problem)->is_gated;
+	if (is_wgmma(geometry) && rows != 64 && (rows != 128 || is_gated))
+		return is_gated ? "micro.n must be 64 with isa=wgmma: as many rows of gate and of up"
+				: "micro.n must be 64 or 128 with isa=wgmma";
+	if (!is_wgmma(geometry) && rows != 16 && rows != 32 && (rows != 64 || is_gated))
+		return is_gated ? "micro.n must be 16 or 32 with isa=mma: as many rows of gate and of up"
+				: "micro.n must be 16, 32 or 64 with isa=mma";
 	return NULL;
 }
 
 RULE(rule_warps)
 {
-	const unsigned warps = KNOB(WARPS), ksplit = KNOB(KSPLIT);
+	const unsigned warps = KNOB(WARPS), ksplit = KNOB(KSPLIT), of_group = (is_wgmma(geometry) ? 4 : 1) * ksplit;
 	if (warps < 1 || warps > WARPS_MAX)
 		return "warps must be 1 to 32";
-	if (ksplit < 1 || warps % ksplit || qmm_units_along_k(problem->shape.k) % ksplit)
-		return "ksplit must divide warps, and the units of 256 along k";
-	if (geometry->tile[TCB_MIDI].n != warps / ksplit * geometry->tile[TCB_MICRO].n)
-		return "midi.n must be micro.n times warps / ksplit";
+	if (is_wgmma(geometry) && (warps % 4 || warps > 16))
+		return "warps must be 4, 8, 12 or 16 with isa=wgmma";
+	if (ksplit < 1 || warps % of_group || qmm_units_along_k(problem->shape.k) % ksplit)
+		return "ksplit must divide warps, or groups of four with isa=wgmma, and the units of 256 along k";
+	if (geometry->tile[TCB_MIDI].n != warps / of_group * geometry->tile[TCB_MICRO].n)
+		return "midi.n must be micro.n times the groups of warps";
 	return geometry->tile[TCB_MIDI].m > (size_t)warps * QEX_GATHER_ROWS * QEX_GATHER_POINTERS
 		       ? "warps are too few to gather so many tokens"
 		       : NULL;
@@ -94,6 +112,8 @@ RULE(rule_copy)
 	const unsigned stages = KNOB(STAGES);
 	if (geometry->knob[TCB_KNOB_COPY] == TCB_COPY_BULK)
 		return "copy must be ldg or async";
+	if (is_wgmma(geometry) && geometry->knob[TCB_KNOB_COPY] != TCB_COPY_ASYNC)
+		return "copy must be async with isa=wgmma";
 	if (stages < 2 || stages > STAGES_MOST)
 		return "stages must be 2 to 8";
 	if (geometry->knob[TCB_KNOB_COPY] == TCB_COPY_LDG && stages != 2)
@@ -139,6 +159,7 @@ RULE(policy_usual)
 	unusual += KNOB(BLOCKS) > 4;
 	unusual += tokens > 8 && tokens > 4 * each;
 	unusual += tokens < 64 && 4 * tokens < each;
+	unusual += is_wgmma(geometry) && each <= 8;
 	return tcb_gpu_unusual(unusual, problem, target, geometry);
 }
 
@@ -148,10 +169,12 @@ const struct tcb_rule qex_gpu_rules[] = {
 	{ TCB_FIELD_KNOB(ISA), 0, rule_sizes },
 	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(LAYOUT), 0, rule_isa },
 	{ TCB_FIELD_TILES, TCB_RULE_DOUBLE, rule_whole },
-	{ TCB_FIELD_TILES, 0, rule_tiles },
-	{ TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(KSPLIT) | TCB_FIELD_MICRO_N | TCB_FIELD_MIDI_N | TCB_FIELD_MIDI_M, 0,
-	  rule_warps },
-	{ TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(STAGES), 0, rule_copy },
+	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_MICRO_M | TCB_FIELD_MIDI_M, 0, rule_tokens },
+	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_MICRO_N, 0, rule_rows },
+	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(KSPLIT) | TCB_FIELD_MICRO_N | TCB_FIELD_MIDI_N |
+		  TCB_FIELD_MIDI_M,
+	  0, rule_warps },
+	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(STAGES), 0, rule_copy },
 	{ TCB_FIELD_KNOB(PREP), 0, rule_prep },
 	{ TCB_FIELD_KNOB(BLOCKS), 0, rule_resident },
 	{ TCB_FIELD_KNOB(OCC) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(WARPS), 0, tcb_gpu_rule_occ },

@@ -27,7 +27,10 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	const int has_three = qmm_units_along_k(s->k) % 3 == 0; /* K = 768, 2880 */
 	size_t count = 0;
 	struct tcb_axis *a;
-	tcb_axis_add(tcb_axis_knob(out, &count, TCB_KNOB_ISA), TCB_ISA_MMA);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_ISA);
+	tcb_axis_add(a, TCB_ISA_MMA);
+	if (tcb_target_has(target, TCB_ISA_WGMMA))
+		tcb_axis_add(a, TCB_ISA_WGMMA);
 	tcb_axis_add(tcb_axis_knob(out, &count, TCB_KNOB_LAYOUT), TCB_LAYOUT_F);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_COPY);
 	tcb_axis_add(a, TCB_COPY_LDG);
@@ -47,17 +50,17 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	if (has_three)
 		ADD(a, 3, 6, 12);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_BLOCKS), 1, 2, 3, 4, 6, 8);
-	ADD(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO), 16, 32, 64);
+	ADD(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO), 16, 32, 64, 128);
 	ADD(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MIDI), 16, 32, 64, 128, 256, 512);
 	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MACRO);
 	tcb_axis_add(a, rows);
 	for (size_t n = 2 * rows; n <= 512; n *= 2)
 		tcb_axis_add(a, n);
-	ADD(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MICRO), 8, 16, 32, 64);
-	ADD(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MIDI), 8, 16, 32, 64);
+	ADD(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MICRO), 8, 16, 32, 64, 128);
+	ADD(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MIDI), 8, 16, 32, 64, 128);
 	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MACRO);
 	tcb_axis_add(a, tcb_most(tokens, QMM_GROUP_TOKENS));
-	for (size_t m = 2 * tcb_most(tokens, QMM_GROUP_TOKENS); m <= QEX_TOKENS_MAX; m *= 2)
+	for (size_t m = 2 * tcb_most(tokens, QMM_GROUP_TOKENS); m <= QEX_TOKENS_MAX_WGMMA; m *= 2)
 		tcb_axis_add(a, m);
 	for (int level = TCB_MACRO; level <= TCB_MICRO; level++)
 		tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, level),
