@@ -19,7 +19,8 @@ enum { FORMATS = sizeof formats / sizeof *formats };
 static const char *const kinds[] = { "experts_matmul", "experts_swiglu_matmul", "experts_sum_matmul" };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-static struct tcb_problem problem_of(const char *format, const char *kind, const char *text)
+static struct tcb_problem problem_under(enum tcb_contract contract, const char *format, const char *kind,
+					const char *text)
 {
 	char name[TCB_OP_NAME_MAX];
 	struct tcb_shape shape;
@@ -27,7 +28,12 @@ static struct tcb_problem problem_of(const char *format, const char *kind, const
 	if (tcb_shape_parse(text, &shape, &err) != TCB_OK)
 		fail_msg("%s", err.message);
 	snprintf(name, sizeof name, "%s_%s", format, kind);
-	return gpu_problem(tcb_op_find(name), TCB_CONTRACT_F16, shape);
+	return gpu_problem(tcb_op_find(name), contract, shape);
+}
+
+static struct tcb_problem problem_of(const char *format, const char *kind, const char *text)
+{
+	return problem_under(TCB_CONTRACT_F16, format, kind, text);
 }
 
 /* --- any routing --- */
@@ -88,7 +94,7 @@ static const struct way {
 	  "prep=launch,blocks=2,pdl=1,occ=2",
 	  90 },
 	{ "39x37x768,e3/2",
-	  "macro=64x64x768,midi=16x32x768,micro=16x32x256,isa=mma,layout=f,warps=3,stages=2,ksplit=3,copy=async,"
+	  "macro=64x64x768,midi=16x16x768,micro=16x16x256,isa=mma,layout=f,warps=3,stages=2,ksplit=3,copy=async,"
 	  "prep=launch,blocks=1,pdl=1,occ=1",
 	  90 },
 	{ "5x37x512,e4/1",
@@ -138,6 +144,28 @@ static void any_routing_is_right(void **state)
 	}
 }
 
+/* Contract q8: records with scales of 32 values or of 256, with sums for mins or without, gathered or made. */
+static void any_routing_is_right_q8(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < FORMATS * 3; i++) {
+		const struct way *way = &ways[i % WAYS];
+		const struct tcb_problem p =
+			problem_under(TCB_CONTRACT_Q8, formats[i % FORMATS], kinds[i % KINDS], way->shape);
+		const struct tcb_target target = gpu_target(way->capability, 2);
+		const int is_coarse = i / FORMATS == 1 && tcb_quant_group(p.op->format) == 256;
+		char text[TCB_GEOMETRY_TEXT_MAX];
+		if (strstr(way->geometry, "wgmma") || strstr(way->geometry, "micro=64x") || test_leaves_out(i))
+			continue;
+		snprintf(text, sizeof text, "%s,group=%d", way->geometry, is_coarse ? 256 : 32);
+		strstr(text, "layout=f")[7] = 'g';
+		const struct tcb_geometry g = gpu_geometry(text);
+		gpu_check_rule(&p, way->capability, &g, 1, NULL);
+		gpu_check_emitted(&p, &target, &g);
+		check_routings(&p, &target, &g);
+	}
+}
+
 /* --- spaces and rules --- */
 
 /* The default is legal whatever the shape. */
@@ -179,6 +207,7 @@ int main(void)
 		cmocka_unit_test(defaults_are_legal),
 		cmocka_unit_test(spaces_have_hundreds),
 		cmocka_unit_test(any_routing_is_right),
+		cmocka_unit_test(any_routing_is_right_q8),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The GPU side of the products of experts, contract f16: what a geometry means
- * there.
+ * The GPU side of the products of experts, contracts f16 and q8: what a
+ * geometry means there.
  *
  * Two launches and no word to the host.  The first puts the products [t][u] in
  * order of their experts, cuts each expert's into chunks of micro.m, and makes

@@ -12,7 +12,7 @@
 #include "kernels/gpu/quant_gpu.h"
 #include "kernels/quant_experts/quant_experts_gpu.h"
 #include "kernels/quant_experts/quant_experts_gpu_writer.h"
-#include "kernels/quant_matmul/quant_matmul_gpu_weights.h"
+#include "kernels/quant_matmul/quant_matmul_gpu_s8.h"
 #include "kernels/quant_matmul/quant_matmul_gpu_x.h"
 
 enum { WORD = 4, PIECE = 16 };
@@ -134,6 +134,8 @@ static void write_product(struct qex_writer *x)
 	qmm_write_threads(&x->w);
 	tcb_kit_memory(kit, g->tile.is_wgmma ? 1024 : 128);
 	qmm_write_code_constants(&x->w);
+	if (g->tile.group)
+		qmm_write_s8_constants(&x->w);
 	qmm_write_header_constants(&x->w);
 	if (g->is_in_block)
 		clear_tokens(x);
@@ -220,7 +222,8 @@ static enum tcb_status qex_emit(const struct tcb_problem *problem, const struct 
 
 const struct tcb_side qex_gpu = {
 	.variants = TCB_EMITTED(TCB_EMITTED_ROW("quant_experts_f16_ptx_mma", F16, MMA, BOUNDED),
-				TCB_EMITTED_ROW("quant_experts_f16_ptx_wgmma", F16, WGMMA, BOUNDED)),
+				TCB_EMITTED_ROW("quant_experts_f16_ptx_wgmma", F16, WGMMA, BOUNDED),
+				TCB_EMITTED_ROW("quant_experts_q8_ptx_mma", Q8, MMA, BOUNDED)),
 	.space = &qex_gpu_space,
 	.emit = qex_emit,
 };

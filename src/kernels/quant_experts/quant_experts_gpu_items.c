@@ -5,11 +5,9 @@
  * steps.
  *
  * A step is ksplit units of 256 along k.  Its slot in shared memory has each
- * warp's weights (layout f), copied by that warp, and the chunk's activations,
- * tiles of 8 tokens by 64 of k as the plain matmul's, gathered out of the image by
- * all warps: a token's 16-byte chunks trade places by its last three bits, there
- * by its number in x, here by its place in the chunk.  One barrier a step says
- * that all copies of its slot are there, and that the slot before is free.
+ * warp's weights (layout f or g), copied by that warp, and the chunk's activations,
+ * gathered by all warps (quant_experts_gpu_gather.c).  One barrier a step says that
+ * all copies of its slot are there, and that the slot before is free.
  *
  * What an item is, its copies and its results need at different times: it is
  * looked up when it is first asked for, and kept in shared memory until the
@@ -17,31 +15,24 @@
  */
 #include "kernels/gpu/barrier.h"
 #include "kernels/gpu/ring.h"
-#include "kernels/quant_experts/quant_experts_gpu_writer.h"
+#include "kernels/quant_experts/quant_experts_gpu_gather.h"
 #include "kernels/quant_matmul/quant_matmul_gpu_join.h"
+#include "kernels/quant_matmul/quant_matmul_gpu_s8.h"
 #include "kernels/quant_matmul/quant_matmul_gpu_unit.h"
 #include "kernels/quant_matmul/quant_matmul_gpu_wgmma.h"
 #include "kernels/quant_matmul/quant_matmul_gpu_x.h"
 
-enum { PIECE = 16, TOKEN_BYTES = 128, TOKEN_PIECES = TOKEN_BYTES / PIECE, WORD = 4 };
+enum { PIECE = 16, WORD = 4 };
 
 /* What is asked for next: registers that go on from step to step. */
 struct asking {
 	kit_op item, step, left;           /* steps that are left of all items */
 	kit_op entry;                      /* of the item in shared memory */
 	kit_op weights[QMM_ROW_TILES_MAX]; /* of each 16 rows, the lane's first piece */
-	kit_op token[QEX_GATHER_POINTERS]; /* of each four rows, the lane's piece of its tile */
-	kit_op bytes[QEX_GATHER_POINTERS]; /* 16, or 0 where there is no such token */
 	kit_op lane_at;                    /* 16 times the lane */
-	kit_op weights_to, x_to;           /* where they go, behind a slot's start */
-	kit_op four, deep;                 /* the warp's first four rows; its first tile of 64 of k */
-	kit_op tile_pitch;                 /* of the image, from 64 of k to the next */
+	kit_op weights_to;                 /* where they go, behind a slot's start */
+	struct qex_gather gather;
 };
-
-static unsigned deep_of(const struct qex_gpu *g)
-{
-	return g->gatherers / g->across;
-}
 
 static kit_op entry_at(struct qex_writer *x, unsigned i)
 {
@@ -72,70 +63,7 @@ static void asking_open(struct qex_writer *x, struct asking *a, kit_op all)
 		a->weights[i] = l_set(b, w->weights);
 	a->lane_at = u_shl(b, w->kit.lane, I(4));
 	a->weights_to = u_mad(b, w->kit.warp, I(g->warp_bytes), u_add(b, w->kit.shared, a->lane_at));
-	if (g->is_in_block)
-		return;
-	for (unsigned i = 0; i < g->fours; i++) {
-		a->token[i] = l_set(b, w->x);
-		a->bytes[i] = u_set(b, I(0));
-	}
-	a->four = u_rem(b, w->kit.warp, I(g->across));
-	a->deep = u_div(b, w->kit.warp, I(g->across));
-	a->x_to = u_mad(b, a->deep, I(g->tile.x_tile_bytes), u_add(b, w->kit.shared, I(g->slot_x_at)));
-	a->tile_pitch = l_mul_wide(b, u_shr(b, w->padded, I(3)), I(QMM_TILE_BYTES));
-}
-
-/* The row of a chunk that the lane copies of, in its warp's four number I. */
-static kit_op row_of(struct qex_writer *x, const struct asking *a, unsigned i)
-{
-	struct tcb_ptx_build *b = &x->w.kit.b;
-	const kit_op four = i ? u_add(b, a->four, I(i * x->g->across)) : a->four;
-	return u_mad(b, four, I(QEX_GATHER_ROWS), u_shr(b, x->w.kit.lane, I(3)));
-}
-
-/* Where piece PIECE of row ROW of 8 is in its tile. */
-static kit_op place_of(struct qex_writer *x, kit_op row, kit_op piece)
-{
-	struct tcb_ptx_build *b = &x->w.kit.b;
-	const kit_op of_eight = u_and(b, row, I(QMM_GROUP_TOKENS - 1));
-	return u_mad(b, of_eight, I(TOKEN_BYTES), u_shl(b, u_xor(b, piece, of_eight), I(4)));
-}
-
-/* The lanes' rows of a chunk: products FIRST to FIRST + COUNT - 1 of the order. */
-static void look_up_tokens(struct qex_writer *x, struct asking *a, kit_op first, kit_op count)
-{
-	struct tcb_ptx_build *b = &x->w.kit.b;
-	const struct qex_gpu *g = x->g;
-	const kit_op piece = u_and(b, x->w.kit.lane, I(TOKEN_PIECES - 1));
-	const kit_op tells = u_eq_and(b, a->deep, I(0), u_eq(b, piece, I(0)));
-	kit_op product[QEX_GATHER_POINTERS], has[QEX_GATHER_POINTERS];
-	for (unsigned i = 0; i < g->fours; i++) {
-		const kit_op row = row_of(x, a, i);
-		has[i] = u_lt(b, row, count);
-		product[i] = u_set(b, I(0));
-		tcb_kit_load_where(b, has[i], x->route_memory, "u32",
-				   qex_route_at(x, x->order, u_add(b, first, row), WORD), &product[i], 1);
-	}
-	for (unsigned i = 0; i < g->fours; i++) {
-		const kit_op token = g->has_rows_each ? product[i] : u_div(b, product[i], I(g->used));
-		const kit_op at = u_mad(b, row_of(x, a, i), I(WORD), a->entry);
-		kit_op from = tcb_kit_element(b, x->w.x, u_shr(b, token, I(3)), QMM_TILE_BYTES);
-		from = tcb_kit_behind(b, from, place_of(x, token, piece));
-		l_add_to(b, a->token[i], from, l_mul(b, l_from_u(b, a->deep), a->tile_pitch));
-		u_select_to(b, a->bytes[i], I(PIECE), I(0), has[i]);
-		tcb_kit_put_where(b, tells, TCB_KIT_SHARED, "u32", tcb_ptx_at(at, QEX_ITEM_BYTES), product[i]);
-	}
-}
-
-/* is_in_block: their numbers alone, by the first threads. */
-static void look_up_products(struct qex_writer *x, struct asking *a, kit_op first, kit_op count)
-{
-	struct tcb_ptx_build *b = &x->w.kit.b;
-	const kit_op row = tcb_ptx_for_begin(b, x->w.kit.tid, count, I(x->g->tile.threads), 0);
-	const kit_op product =
-		tcb_kit_get(b, x->route_memory, "u32", qex_route_at(x, x->order, u_add(b, first, row), WORD));
-	const kit_op at = u_mad(b, row, I(WORD), a->entry);
-	tcb_kit_put(b, TCB_KIT_SHARED, "u32", tcb_ptx_at(at, QEX_ITEM_BYTES), product);
-	tcb_ptx_for_end(b);
+	qex_gather_open(x, &a->gather);
 }
 
 /* The item: a chunk, whose expert's weights and tokens are pointed at, by a block of rows. */
@@ -162,30 +90,12 @@ static void look_up(struct qex_writer *x, struct asking *a)
 		}
 	}
 	x->w.weights = weights[0];
-	(g->is_in_block ? look_up_products : look_up_tokens)(x, a, chunk[1], chunk[2]);
+	qex_gather_look_up(x, &a->gather, a->entry, chunk[1], chunk[2]);
 	tcb_ptx_guard(b, u_eq(b, x->w.kit.tid, I(0)));
 	tcb_kit_store(b, TCB_KIT_SHARED, "u32", tcb_ptx_assume_aligned(b, a->entry, QEX_ITEM_BYTES),
 		      (const kit_op[]){ chunk[0], chunk[2], block, block }, 4);
 	tcb_ptx_unguard(b);
 	next_entry(x, a->entry);
-}
-
-/* 16 bytes, of which SOME, or as a GPU without copies in the background does it. */
-static void copy_piece(struct qex_writer *x, kit_op to, kit_op from, const kit_op *some)
-{
-	struct tcb_ptx_build *b = &x->w.kit.b;
-	if (x->g->tile.copy == TCB_COPY_ASYNC) {
-		tcb_kit_copy(b, to, from, PIECE, 0, some);
-		return;
-	}
-	kit_op word[4];
-	for (unsigned i = 0; i < 4; i++)
-		word[i] = u_set(b, I(0));
-	if (some)
-		tcb_kit_load_where(b, u_ne(b, *some, I(0)), TCB_KIT_GLOBAL, "u32", from, word, 4);
-	else
-		tcb_kit_load_into(b, TCB_KIT_GLOBAL, "u32", from, word, 4);
-	tcb_kit_store(b, TCB_KIT_SHARED, "u32", to, word, 4);
 }
 
 static void copy_weights(struct qex_writer *x, struct asking *a, kit_op slot)
@@ -199,42 +109,12 @@ static void copy_weights(struct qex_writer *x, struct asking *a, kit_op slot)
 			const unsigned left = t->unit.bytes - done;
 			if (left < WARP * PIECE)
 				tcb_ptx_if_begin(b, u_lt(b, a->lane_at, I(left)));
-			copy_piece(x, tcb_ptx_at(to, i * t->unit.bytes + done), tcb_ptx_at(from, done), NULL);
+			qex_copy(x, tcb_ptx_at(to, i * t->unit.bytes + done), tcb_ptx_at(from, done), PIECE, NULL);
 			if (left < WARP * PIECE)
 				tcb_ptx_if_end(b);
 		}
 		l_add_to(b, a->weights[i], a->weights[i], I((int64_t)t->ksplit * t->unit.bytes));
 	}
-}
-
-static void copy_tokens(struct qex_writer *x, struct asking *a, kit_op slot)
-{
-	struct tcb_ptx_build *b = &x->w.kit.b;
-	const struct qex_gpu *g = x->g;
-	const unsigned tiles = g->tile.ksplit * g->tile.unit_tiles, deep = deep_of(g);
-	const kit_op piece = u_and(b, x->w.kit.lane, I(TOKEN_PIECES - 1)), base = u_add(b, a->x_to, slot);
-	const kit_op deep_pitch = l_mul(b, a->tile_pitch, I(deep));
-	if (g->gatherers < g->tile.warps)
-		tcb_ptx_if_begin(b, u_lt(b, x->w.kit.warp, I(g->gatherers)));
-	for (unsigned i = 0; i < g->fours; i++) {
-		const kit_op row = row_of(x, a, i);
-		kit_op to = u_mad(b, u_shr(b, row, I(3)), I(QMM_TILE_BYTES), place_of(x, row, piece));
-		kit_op from = l_set(b, a->token[i]);
-		to = tcb_ptx_assume_aligned(b, u_add(b, base, to), PIECE);
-		for (unsigned tile = 0; tile < tiles; tile += deep) {
-			const int is_checked = tile + deep > tiles;
-			if (is_checked)
-				tcb_ptx_if_begin(b, u_lt(b, a->deep, I(tiles - tile)));
-			copy_piece(x, tcb_ptx_at(to, tile * g->tile.x_tile_bytes),
-				   tcb_ptx_assume_aligned(b, from, PIECE), &a->bytes[i]);
-			if (is_checked)
-				tcb_ptx_if_end(b);
-			from = l_add(b, from, deep_pitch);
-		}
-		l_add_to(b, a->token[i], a->token[i], l_mul(b, a->tile_pitch, I(tiles)));
-	}
-	if (g->gatherers < g->tile.warps)
-		tcb_ptx_if_end(b);
 }
 
 /* Asks for the next step, if there is one, into the slot that begins SLOT bytes behind the first. */
@@ -248,7 +128,7 @@ static void ask(struct qex_writer *x, struct asking *a, kit_op slot)
 	tcb_ptx_if_end(b);
 	copy_weights(x, a, slot);
 	if (!g->is_in_block)
-		copy_tokens(x, a, slot);
+		qex_gather_copy(x, &a->gather, slot);
 	u_sub_to(b, a->left, a->left, I(1));
 	u_add_to(b, a->step, a->step, I(1));
 	const kit_op is_over = u_eq(b, a->step, I(g->steps));
@@ -270,8 +150,8 @@ kit_op qex_row_tile(struct qex_writer *x, unsigned i)
 }
 
 struct multiplying {
-	kit_op step, entry;      /* of the item; its entry in shared memory */
-	kit_op weights, x_at[2]; /* behind a slot's start: the warp's weights, a lane's rows of its activations */
+	kit_op step, entry;                /* of the item; its entry in shared memory */
+	kit_op weights, x_at[QMM_X_PARTS]; /* behind a slot's start: the warp's weights, the lane's activations */
 	struct qmm_sums sums;
 	struct qmm_chunks chunks; /* wgmma */
 };
@@ -285,7 +165,9 @@ static void multiplying_open(struct qex_writer *x, struct multiplying *m)
 	m->entry = u_add(b, x->w.kit.shared, entry_at(x, 0));
 	m->weights = u_mad(b, x->w.kit.warp, I(g->warp_bytes), x->w.kit.shared);
 	const kit_op share = u_mad(b, x->w.ks, I(g->tile.unit_tiles * g->tile.x_tile_bytes), image);
-	m->x_at[0] = m->x_at[1] = share;
+	m->x_at[QMM_X_LOW] = m->x_at[QMM_X_HIGH] = share;
+	m->x_at[QMM_X_SUMS] = u_mad(b, x->w.kit.lane, I(8), share);
+	m->x_at[QMM_X_SCALES] = u_mad(b, x->w.pair, I(QMM_SCALE_STRIDE), share);
 	if (g->tile.is_wgmma)
 		qmm_write_chunks_open(&x->w, &m->chunks);
 	else
@@ -295,18 +177,24 @@ static void multiplying_open(struct qex_writer *x, struct multiplying *m)
 
 /* Of a step: weights at LANE, activations at X_AT, those of the first GROUPS times 8 tokens. */
 static void multiply_groups(struct qex_writer *x, struct multiplying *m, const struct qmm_lane_at *lane,
-			    const kit_op x_at[2], unsigned groups)
+			    const kit_op x_at[QMM_X_PARTS], unsigned groups)
 {
 	struct tcb_ptx_build *b = &x->w.kit.b;
 	const struct qmm_gpu *t = &x->g->tile;
+	struct qmm_raw raw[QMM_ROW_TILES_MAX];
 	struct qmm_gpu fewer = *t;
-	if (!t->is_wgmma) {
-		struct qmm_raw raw[QMM_ROW_TILES_MAX];
+	if (!t->is_wgmma && !t->group) {
 		qmm_write_unit(&x->w, lane, 0, t->unit.bytes, raw, x_at, 0, groups, &m->sums);
 		return;
 	}
 	fewer.tokens = groups * QMM_GROUP_TOKENS;
+	fewer.token_groups = groups;
 	x->w.g = &fewer;
+	if (t->group) {
+		qmm_write_unit_s8(&x->w, lane, 0, t->unit.bytes, raw, x_at, 0, m->sums.of[0]);
+		x->w.g = t;
+		return;
+	}
 	for (unsigned chunk = 0; chunk < QMM_CHUNKS; chunk++) {
 		qmm_write_expand(&x->w, &m->chunks, lane, 0, t->unit.bytes, chunk);
 		qmm_write_products(&x->w, &m->chunks, chunk, u_add(b, x_at[0], I(chunk * t->x_tile_bytes)), &m->sums);
@@ -325,11 +213,11 @@ static void multiply(struct qex_writer *x, struct multiplying *m, kit_op slot)
 	const unsigned step_bytes = g->tile.ksplit * g->tile.unit_tiles * g->tile.x_tile_bytes;
 	const kit_op on = g->is_in_block ? u_mul(b, m->step, I(step_bytes)) : slot;
 	struct qmm_lane_at lane = { 0 };
-	kit_op x_at[2];
+	kit_op x_at[QMM_X_PARTS];
 	unsigned depth = 0;
 	qmm_write_lane_at(&x->w, weights, &lane);
-	for (unsigned i = 0; i < 2; i++)
-		x_at[i] = tcb_ptx_assume_aligned(b, u_add(b, m->x_at[i], on), PIECE);
+	for (unsigned i = 0; i < (g->tile.group ? QMM_X_PARTS : QMM_X_SUMS); i++)
+		x_at[i] = tcb_ptx_assume_aligned(b, u_add(b, m->x_at[i], on), i == QMM_X_SUMS ? 8 : PIECE);
 	for (unsigned groups = 1; groups < g->tile.token_groups; groups *= 2, depth++) {
 		tcb_ptx_if_begin(b, u_le(b, tokens, I(groups * QMM_GROUP_TOKENS)));
 		multiply_groups(x, m, &lane, x_at, groups);
@@ -348,42 +236,6 @@ static void clear_sums(struct qex_writer *x, struct qmm_sums *sums)
 			for (unsigned group = 0; group < t->token_groups; group++)
 				for (unsigned j = 0; j < 4; j++)
 					f_set_to(&x->w.kit.b, sums->of[chain][i][group][j], F(0));
-}
-
-/* is_in_block: the item's tokens, whole along k, to shared memory, each warp some units of some of them at a time. */
-static void prepare_tokens(struct qex_writer *x, kit_op entry)
-{
-	struct tcb_ptx_build *b = &x->w.kit.b;
-	const struct qex_gpu *g = x->g;
-	const struct qmm_gpu *t = &g->tile;
-	const kit_op tokens = tcb_kit_get(b, TCB_KIT_SHARED, "u32", tcb_ptx_at(entry, WORD));
-	const kit_op all = u_mul(b, tokens, I(t->row_units));
-	kit_op has[QEX_X_AHEAD], row[QEX_X_AHEAD], unit[QEX_X_AHEAD], value[QEX_X_AHEAD][8];
-	const kit_op loop = tcb_ptx_for_begin(b, x->w.kit.warp, all, I(QEX_X_AHEAD * t->warps), 0);
-	for (unsigned i = 0; i < QEX_X_AHEAD; i++) {
-		const kit_op task = i ? u_add(b, loop, I(i * t->warps)) : loop, product = u_set(b, I(0));
-		const struct kit_split at = u_split(b, task, I(t->row_units));
-		has[i] = u_lt(b, task, all);
-		row[i] = at.whole;
-		unit[i] = at.rest;
-		const kit_op from = u_mad(b, row[i], I(WORD), entry);
-		tcb_kit_load_where(b, has[i], TCB_KIT_SHARED, "u32", tcb_ptx_at(from, QEX_ITEM_BYTES), &product, 1);
-		qmm_write_row_load(&x->w, g->has_rows_each ? product : u_div(b, product, I(g->used)), unit[i], has[i],
-				   value[i]);
-	}
-	for (unsigned i = 0; i < QEX_X_AHEAD; i++) {
-		const kit_op to =
-			u_mad(b, unit[i], I(t->unit_tiles * t->x_tile_bytes), u_add(b, x->w.kit.shared, I(g->x_at)));
-		if (i)
-			tcb_ptx_if_begin(b, has[i]);
-		qmm_write_row_store(&x->w, to, row[i], value[i]);
-		if (i)
-			tcb_ptx_if_end(b);
-	}
-	tcb_ptx_for_end(b);
-	if (t->is_wgmma)
-		fence_async_shared(b);
-	tcb_kit_block_barrier(b);
 }
 
 /* --- the stream --- */
@@ -421,7 +273,7 @@ void qex_write_items(struct qex_writer *x)
 	ask(x, &a, free_slot);
 	if (g->is_in_block) {
 		tcb_ptx_if_begin(b, u_eq(b, m.step, I(0)));
-		prepare_tokens(x, m.entry);
+		qex_gather_whole(x, m.entry);
 		tcb_ptx_if_end(b);
 	}
 	multiply(x, &m, slot);

@@ -91,6 +91,7 @@ void qex_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->image.tokens = QMM_GROUP_TOKENS;
 	g->image.token_groups = 1;
 	g->image.token_tiles = g->padded / QMM_GROUP_TOKENS;
+	g->image.x_tile_bytes = g->image.x_group_bytes;
 	g->steps = g->tile.row_units / g->tile.ksplit;
 	g->row_blocks = tcb_div_up(g->tile.n, g->tile.side * g->tile.rows);
 	/* Each expert's last chunk may have one token. */
@@ -102,10 +103,13 @@ void qex_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	plan_workspace(g);
 }
 
-/* What the plain matmul's tiles take, pointers of what is gathered and of weights, and where the block is. */
+/* What the plain matmul's tiles take out of shared memory, pointers of what is gathered and of weights, and where the
+ * block is. */
 unsigned qex_gpu_registers(const struct qex_gpu *g)
 {
-	return qmm_gpu_registers(&g->tile) + 3 * g->fours + 2 * g->tile.row_tiles + 24;
+	struct qmm_gpu tile = g->tile;
+	tile.copy = TCB_COPY_ASYNC;
+	return qmm_gpu_registers(&tile) + (g->tile.group ? 6 : 3) * g->fours + 2 * g->tile.row_tiles + 24;
 }
 
 double qex_gpu_chain(const struct qex_gpu *g)

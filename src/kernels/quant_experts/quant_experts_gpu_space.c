@@ -24,14 +24,21 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 {
 	const struct tcb_shape *s = &problem->shape;
 	const size_t rows = tcb_power_of_two_up(s->n), tokens = tcb_power_of_two_up(s->m);
+	const int is_q8 = problem->contract == TCB_CONTRACT_Q8;
 	const int has_three = qmm_units_along_k(s->k) % 3 == 0; /* K = 768, 2880 */
 	size_t count = 0;
 	struct tcb_axis *a;
 	a = tcb_axis_knob(out, &count, TCB_KNOB_ISA);
 	tcb_axis_add(a, TCB_ISA_MMA);
-	if (tcb_target_has(target, TCB_ISA_WGMMA))
+	if (tcb_target_has(target, TCB_ISA_WGMMA) && !is_q8)
 		tcb_axis_add(a, TCB_ISA_WGMMA);
-	tcb_axis_add(tcb_axis_knob(out, &count, TCB_KNOB_LAYOUT), TCB_LAYOUT_F);
+	tcb_axis_add(tcb_axis_knob(out, &count, TCB_KNOB_LAYOUT), is_q8 ? TCB_LAYOUT_G : TCB_LAYOUT_F);
+	if (is_q8) {
+		a = tcb_axis_knob(out, &count, TCB_KNOB_GROUP);
+		tcb_axis_add(a, 32);
+		if (tcb_quant_group(problem->op->format) == QMM_UNIT_VALUES)
+			tcb_axis_add(a, QMM_UNIT_VALUES);
+	}
 	a = tcb_axis_knob(out, &count, TCB_KNOB_COPY);
 	tcb_axis_add(a, TCB_COPY_LDG);
 	if (target->cuda.capability >= 80)
@@ -138,6 +145,10 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	tcb_geometry_init(out);
 	out->knob[TCB_KNOB_ISA] = TCB_ISA_MMA;
 	out->knob[TCB_KNOB_LAYOUT] = TCB_LAYOUT_F;
+	if (problem->contract == TCB_CONTRACT_Q8) {
+		out->knob[TCB_KNOB_LAYOUT] = TCB_LAYOUT_G;
+		out->knob[TCB_KNOB_GROUP] = 32;
+	}
 	out->knob[TCB_KNOB_COPY] = is_async ? TCB_COPY_ASYNC : TCB_COPY_LDG;
 	out->knob[TCB_KNOB_PREP] = TCB_PREP_LAUNCH;
 	out->knob[TCB_KNOB_PDL] = 0;

@@ -3,7 +3,7 @@
  * The ops of quant_experts.h, of the weight formats whose codes are fields:
  * shapes, operands, data, work and packing.  Their CPU side is in
  * quant_experts_cpu.c, contracts f32 and q8; their GPU side begins with
- * quant_experts_gpu.h, contract f16.
+ * quant_experts_gpu.h, contracts f16 and q8.
  */
 #include "kernels/quant_experts/quant_experts.h"
 
@@ -174,11 +174,16 @@ static double traffic(const struct tcb_problem *problem)
 
 /* --- packing --- */
 
+static int is_fragments(enum tcb_layout layout)
+{
+	return layout == TCB_LAYOUT_F || layout == TCB_LAYOUT_G;
+}
+
 /* An expert's matrix in LAYOUT. */
 static size_t packed_bytes(const struct tcb_problem *problem, enum tcb_layout layout)
 {
-	return layout == TCB_LAYOUT_F ? qmm_fragments_bytes(problem->op->format->id, problem->shape.n, problem->shape.k)
-				      : tcb_lines_bytes(problem);
+	return is_fragments(layout) ? qmm_fragments_bytes(problem->op->format->id, problem->shape.n, problem->shape.k)
+				    : tcb_lines_bytes(problem);
 }
 
 static void pack(const struct tcb_problem *problem, size_t which, enum tcb_layout layout, const void *weights,
@@ -189,7 +194,7 @@ static void pack(const struct tcb_problem *problem, size_t which, enum tcb_layou
 	for (size_t e = 0; e < s->words.experts; e++) {
 		const uint8_t *from = (const uint8_t *)weights + e * matrix_bytes(problem);
 		uint8_t *to = (uint8_t *)packed + e * packed_bytes(problem, layout);
-		if (layout == TCB_LAYOUT_F)
+		if (is_fragments(layout))
 			qmm_fragments_pack(problem->op->format->id, layout, s->n, s->k, from, to);
 		else
 			tcb_lines_pack(problem, from, to);
@@ -204,7 +209,7 @@ static void unpack(const struct tcb_problem *problem, size_t which, enum tcb_lay
 	for (size_t e = 0; e < s->words.experts; e++) {
 		const uint8_t *from = (const uint8_t *)packed + e * packed_bytes(problem, layout);
 		uint8_t *to = (uint8_t *)weights + e * matrix_bytes(problem);
-		if (layout == TCB_LAYOUT_F)
+		if (is_fragments(layout))
 			qmm_fragments_unpack(problem->op->format->id, layout, s->n, s->k, from, to);
 		else
 			tcb_lines_unpack(problem, from, to);
