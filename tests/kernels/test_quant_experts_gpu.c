@@ -182,7 +182,8 @@ static void defaults_are_legal(void **state)
 			char shape[64];
 			snprintf(shape, sizeof shape, "%zux%zux%zu,%s", tokens[i / 5 % 5], rows[i % 5], k,
 				 routings[i / 25]);
-			const struct tcb_problem p = problem_of(format, kinds[i % KINDS], shape);
+			const struct tcb_problem p = problem_under(i % 4 ? TCB_CONTRACT_F16 : TCB_CONTRACT_Q8, format,
+								   kinds[i % KINDS], shape);
 			gpu_check_default(&p, gpu_capabilities[c]);
 		}
 }

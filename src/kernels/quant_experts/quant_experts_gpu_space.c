@@ -152,14 +152,15 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	out->knob[TCB_KNOB_COPY] = is_async ? TCB_COPY_ASYNC : TCB_COPY_LDG;
 	out->knob[TCB_KNOB_PREP] = TCB_PREP_LAUNCH;
 	out->knob[TCB_KNOB_PDL] = 0;
-	for (size_t warps = DEFAULT_WARPS; warps >= 1; warps /= 2) {
-		const size_t ksplit = default_ksplit(problem, target, warps);
-		if (warps > ksplit && warps / ksplit * QMM_UNIT_ROWS > rows)
-			continue;
-		set_tiles(problem, tokens, warps, ksplit, out);
-		if (fill_sm(problem, target, is_async ? DEFAULT_STAGES : 2, out))
-			return;
-	}
+	for (; tokens >= QMM_GROUP_TOKENS; tokens /= 2)
+		for (size_t warps = DEFAULT_WARPS; warps >= 1; warps /= 2) {
+			const size_t ksplit = default_ksplit(problem, target, warps);
+			if (warps > ksplit && warps / ksplit * QMM_UNIT_ROWS > rows)
+				continue;
+			set_tiles(problem, tokens, warps, ksplit, out);
+			if (fill_sm(problem, target, is_async ? DEFAULT_STAGES : 2, out))
+				return;
+		}
 }
 
 const struct tcb_side_space qex_gpu_space = { qex_gpu_rules, axes, default_geometry, qex_gpu_footprint };
