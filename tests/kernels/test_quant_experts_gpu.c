@@ -69,11 +69,15 @@ static void route(struct gpu_bench *b, enum routing routing)
 	gpu_bench_refer(b);
 }
 
-static void check_routings(const struct tcb_problem *p, const struct tcb_target *target, const struct tcb_geometry *g)
+/* All but those of the bits of BUT. */
+static void check_routings(const struct tcb_problem *p, const struct tcb_target *target, const struct tcb_geometry *g,
+			   unsigned but)
 {
 	struct gpu_bench bench;
 	gpu_bench_open(&bench, p, 1);
 	for (int r = 0; r < ROUTINGS; r++) {
+		if (but >> r & 1)
+			continue;
 		route(&bench, (enum routing)r);
 		gpu_bench_check(&bench, target, g, (uint64_t)r, NULL);
 	}
@@ -140,7 +144,7 @@ static void any_routing_is_right(void **state)
 			continue;
 		gpu_check_rule(&p, way->capability, &g, 1, NULL);
 		gpu_check_emitted(&p, &target, &g);
-		check_routings(&p, &target, &g);
+		check_routings(&p, &target, &g, i / WAYS == 0 ? 0 : 5u << i % 2);
 	}
 }
 
@@ -162,7 +166,7 @@ static void any_routing_is_right_q8(void **state)
 		const struct tcb_geometry g = gpu_geometry(text);
 		gpu_check_rule(&p, way->capability, &g, 1, NULL);
 		gpu_check_emitted(&p, &target, &g);
-		check_routings(&p, &target, &g);
+		check_routings(&p, &target, &g, ~(1u << SOME_BAD | 1u << i % ROUTINGS));
 	}
 }
 
@@ -196,18 +200,149 @@ static void spaces_have_hundreds(void **state)
 		const struct tcb_problem p = problem_of("q4k", kinds[c % KINDS], shapes[c % 3]);
 		const struct tcb_target target = gpu_target(gpu_capabilities[c], 0);
 		struct tcb_space *space = gpu_space(&p, &target, 0);
-		print_message("sm_%u %s: %zu\n", gpu_capabilities[c], shapes[c % 3], space->count);
 		assert_in_range(space->count, 20, 8000);
 		tcb_space_destroy(space);
 	}
 }
 
+#define STANDARD                                                                                                  \
+	"macro=32x1024x2048,midi=8x64x2048,micro=8x16x256,isa=mma,layout=f,warps=8,stages=4,ksplit=2,copy=async," \
+	"prep=launch,blocks=2,pdl=1,occ=2"
+
+static void rules_name_what_is_wrong(void **state)
+{
+	static const struct {
+		const char *changes, *says;
+		unsigned capability;
+	} cases[] = {
+		{ "isa=fma", "isa must be mma or wgmma", 90 },
+		{ "isa=wgmma,warps=4,ksplit=1,micro=8x64x256", "no such instructions", 100 },
+		{ "layout=g", "layout must be f under contract f16", 90 },
+		{ "group=32", "group has no effect", 90 },
+		{ "unroll=1", "and no other knob", 90 },
+		{ "macro=16x1024x2048", "macro.m must be", 90 },
+		{ "macro=32x512x2048", "macro.n must be", 90 },
+		{ "midi=16x64x2048", "midi.m as much", 90 },
+		{ "macro=128x1024x2048,midi=128x64x2048,micro=128x16x256", "at most 64 with isa=mma", 90 },
+		{ "midi=8x512x2048,micro=8x128x256", "micro.n must be 16, 32 or 64", 90 },
+		{ "isa=wgmma", "micro.n must be 64 or 128", 90 },
+		{ "isa=wgmma,warps=6,midi=8x64x2048,micro=8x64x256", "warps must be 4, 8, 12", 90 },
+		{ "ksplit=3", "ksplit must divide warps", 90 },
+		{ "midi=8x128x2048", "midi.n must be micro.n times", 90 },
+		{ "macro=64x1024x2048,midi=64x16x2048,micro=64x16x256,warps=1,ksplit=1", "warps are too few", 90 },
+		{ "copy=bulk", "copy must be ldg or async", 90 },
+		{ "copy=ldg", "stages must be 2 with copy=ldg", 90 },
+		{ "copy=async,pdl=0", "needs sm_80", 75 },
+		{ "stages=1", "stages must be 2 to 8", 90 },
+		{ "prep=grid", "prep must be block or launch", 90 },
+		{ "blocks=0", "blocks must be 1 to 8", 90 },
+		{ "occ=1", "occ must be as many as blocks", 90 },
+		{ "pdl=1", "pdl=1 needs sm_90", 89 },
+		{ "macro=64x1024x2048,midi=64x64x2048,micro=64x16x256,blocks=1,occ=1", "chunks of more tokens", 90 },
+		{ "pdl=0,stages=8,blocks=1,occ=1", "more than one knob", 90 },
+	};
+	const struct tcb_problem p = problem_of("q4k", kinds[0], "32x768x2048,e128/8");
+	const struct tcb_problem many = problem_of("q4k", kinds[0], "64x768x2048,e128/8");
+	const struct tcb_problem q8 = problem_under(TCB_CONTRACT_Q8, "q4k", kinds[0], "32x768x2048,e128/8");
+	struct tcb_geometry g = gpu_geometry(STANDARD);
+	(void)state;
+	gpu_check_rule(&p, 90, &g, 0, NULL);
+	gpu_check_rule(&q8, 90, &g, 0, "layout must be g");
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		g = gpu_geometry_changed(STANDARD, cases[i].changes);
+		gpu_check_rule(&p, cases[i].capability, &g, 0, cases[i].says);
+	}
+	g = gpu_geometry_changed(STANDARD, "macro=64x1024x2048,prep=block");
+	gpu_check_rule(&many, 90, &g, 0, "each block would route them all");
+}
+
+/* --- the assembler --- */
+
+static void check_assembles(const struct tcb_assembler_info *info, const struct tcb_problem *p,
+			    const struct tcb_target *target, const struct tcb_geometry *g)
+{
+	const int is_wgmma = g->knob[TCB_KNOB_ISA] == TCB_ISA_WGMMA;
+	const struct tcb_ptx_target ptx_target = { target->cuda.capability, is_wgmma ? 'a' : 0 };
+	struct tcb_str text = { 0 };
+	struct tcb_ptx_resources resources;
+	struct tcb_assembly assembly;
+	struct tcb_kernel kernel;
+	gpu_emit(p, target, g, &kernel);
+	tcb_kernel_print(&kernel, &text);
+	tcb_assemble(info, text.data, text.length, &ptx_target, 60, &assembly);
+	if (assembly.status != TCB_OK)
+		fail_msg("sm_%u: %s", target->cuda.capability, assembly.log);
+	assert_true(tcb_assembly_resources(&assembly, "qex_product", &resources));
+	tcb_assembly_fini(&assembly);
+	tcb_str_fini(&text);
+	tcb_kernel_fini(&kernel);
+}
+
+static void kernels_assemble(void **state)
+{
+	static const struct {
+		const char *format, *kind;
+		enum tcb_contract contract;
+		unsigned capability;
+	} cases[] = {
+		{ "q4k", "experts_matmul", TCB_CONTRACT_F16, 75 },
+		{ "iq4xs", "experts_swiglu_matmul", TCB_CONTRACT_Q8, 75 },
+		{ "q40", "experts_swiglu_matmul", TCB_CONTRACT_F16, 80 },
+		{ "q80", "experts_sum_matmul", TCB_CONTRACT_Q8, 80 },
+		{ "q5k", "experts_matmul", TCB_CONTRACT_Q8, 86 },
+		{ "q6k", "experts_swiglu_matmul", TCB_CONTRACT_F16, 89 },
+		{ "mxfp4", "experts_swiglu_matmul", TCB_CONTRACT_F16, 90 },
+		{ "iq4nl", "experts_sum_matmul", TCB_CONTRACT_F16, 100 },
+		{ "q4k", "experts_swiglu_matmul", TCB_CONTRACT_Q8, 120 },
+	};
+	struct tcb_assembler_info info;
+	(void)state;
+	if (tcb_assembler_find(&info, NULL) != TCB_OK)
+		skip_because("no assembler for PTX");
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const struct tcb_problem p =
+			problem_under(cases[i].contract, cases[i].format, cases[i].kind, "32x768x2048,e16/4");
+		const struct tcb_target target = gpu_target(cases[i].capability, 0);
+		struct tcb_geometry g;
+		tcb_op_standard(&p, &target, &g);
+		check_assembles(&info, &p, &target, &g);
+	}
+	const struct tcb_problem p = problem_of("q4k", kinds[1], "512x768x2048,e128/8");
+	const struct tcb_target target = gpu_target(90, 0);
+	const struct tcb_geometry g = gpu_geometry(
+		"macro=512x1024x2048,midi=64x128x2048,micro=64x64x256,isa=wgmma,layout=f,warps=8,stages=2,ksplit=1,"
+		"copy=async,prep=launch,blocks=1,pdl=1,occ=1");
+	check_assembles(&info, &p, &target, &g);
+}
+
+/* --- mutants --- */
+
+static void mutants_are_caught(void **state)
+{
+	static const struct {
+		const char *what;
+		struct gpu_mutation mutation;
+	} cases[] = {
+		{ "nothing", { NOTHING, TCB_PTX_OP_BAR_SYNC, 0 } },
+		{ "an item's step that nobody waits for", { REMOVE, TCB_PTX_OP_CP_ASYNC_WAIT_GROUP, 0 } },
+		{ "a slot that is filled while it is read", { REMOVE, TCB_PTX_OP_BAR_SYNC, 0 } },
+		{ "parts that are added before they are there", { REMOVE, TCB_PTX_OP_BAR_SYNC, 1 } },
+		{ "weights at the wrong place", { MOVE, TCB_PTX_OP_CP_ASYNC, 0 } },
+		{ "an item that nobody is told of", { REMOVE, TCB_PTX_OP_ST, 0 } },
+	};
+	const struct tcb_problem p = problem_of("q4k", kinds[0], "13x37x512,e5/3");
+	const struct tcb_target target = gpu_target(90, 2);
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		gpu_check_mutant(&p, &target, ways[1].geometry, cases[i].what, &cases[i].mutation);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(defaults_are_legal),
-		cmocka_unit_test(spaces_have_hundreds),
-		cmocka_unit_test(any_routing_is_right),
+		cmocka_unit_test(defaults_are_legal),       cmocka_unit_test(spaces_have_hundreds),
+		cmocka_unit_test(rules_name_what_is_wrong), cmocka_unit_test(kernels_assemble),
+		cmocka_unit_test(mutants_are_caught),       cmocka_unit_test(any_routing_is_right),
 		cmocka_unit_test(any_routing_is_right_q8),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

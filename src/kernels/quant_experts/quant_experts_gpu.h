@@ -16,7 +16,7 @@
  * How a geometry drives a kernel.  micro.n rows of each matrix are a group,
  * computed by one warp for micro.m tokens; warps / ksplit groups go side by side
  * (midi.n), ksplit warps share a group, each with every ksplit-th unit of 256.
- * blocks blocks an SM stay.
+ * blocks blocks per SM stay.
  */
 #ifndef TCB_KERNELS_QUANT_EXPERTS_GPU_H
 #define TCB_KERNELS_QUANT_EXPERTS_GPU_H

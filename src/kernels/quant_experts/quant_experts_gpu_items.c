@@ -143,12 +143,6 @@ static void ask(struct qex_writer *x, struct asking *a, kit_op slot)
 
 /* --- products --- */
 
-kit_op qex_row_tile(struct qex_writer *x, unsigned i)
-{
-	struct tcb_ptx_build *b = &x->w.kit.b;
-	return x->g->tile.is_wgmma ? u_add(b, u_and(b, x->w.kit.warp, I(3)), I(4 * i)) : I(i);
-}
-
 struct multiplying {
 	kit_op step, entry;                /* of the item; its entry in shared memory */
 	kit_op weights, x_at[QMM_X_PARTS]; /* behind a slot's start: the warp's weights, the lane's activations */

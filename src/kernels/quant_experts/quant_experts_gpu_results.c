@@ -12,6 +12,12 @@
 
 enum { WORD = 4, ROWS = 8 /* of a quarter of D */ };
 
+kit_op qex_row_tile(struct qex_writer *x, unsigned i)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	return x->g->tile.is_wgmma ? u_add(b, u_and(b, x->w.kit.warp, I(3)), I(4 * i)) : I(i);
+}
+
 /* An item of which results are stored. */
 struct item {
 	kit_op tokens, first_row; /* of y's columns */

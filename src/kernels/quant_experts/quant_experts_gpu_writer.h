@@ -27,13 +27,12 @@ void qex_write_route(struct qex_writer *x, kit_op ids, kit_op count);
 /* Number INDEX of BYTES each in the table or the order at BASE. */
 kit_op qex_route_at(struct qex_writer *x, kit_op base, kit_op index, unsigned bytes);
 
-/* quant_experts_gpu_items.c */
-/* The product's kernel, from the routing on. */
+/* quant_experts_gpu_items.c: the product's kernel, from the routing on. */
 void qex_write_items(struct qex_writer *x);
-/* Which 16 rows of a matrix's part of a group are the warp's tile I. */
-kit_op qex_row_tile(struct qex_writer *x, unsigned i);
 
 /* quant_experts_gpu_results.c */
+/* Which 16 rows of a matrix's part of a group are the warp's tile I. */
+kit_op qex_row_tile(struct qex_writer *x, unsigned i);
 /* An item that a block is done with: its entry in shared memory, where expert, tokens, block of rows and the numbers of
  * its products are. */
 void qex_write_results(struct qex_writer *x, kit_op item, struct qmm_sums *sums);

@@ -12,9 +12,9 @@
  * A gate is silu(p) * u, silu(p) = p / (1 + exp(-p)): where exp is infinite the
  * quotient is -0, of -inf a NaN, as the formula has it.
  */
-#include "kernels/gpu/quant_gpu.h"
 #include "kernels/quant_matvec/quant_matvec_gpu_fused.h"
 #include "base/sizes.h"
+#include "kernels/gpu/quant_gpu.h"
 #include "kernels/quant_matvec/quant_matvec_fused.h"
 
 #define RESCUE 0x1p-80f
