@@ -79,3 +79,9 @@ void tcb_quant_write_lookup(struct tcb_ptx_build *b, const kit_op table[4], kit_
 		out[i] = u_permute(b, below, above, i ? u_shr(b, half, I(16)) : half);
 	}
 }
+
+kit_op tcb_quant_write_silu(struct tcb_ptx_build *b, kit_op p)
+{
+	const kit_op power = f_power2(b, f_mul(b, p, F(-0x1.715476p+0f)));
+	return f_mul(b, p, f_reciprocal_near(b, f_add(b, power, F(1))));
+}

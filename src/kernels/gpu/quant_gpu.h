@@ -3,7 +3,7 @@
  * PTX that GPU kernels with quantised weights share: activations to 8 bits,
  * contract q8 (tcb_quant_codes() of quant.h, up to the rounding of the scale and
  * of its inverse), where a lane has some consecutive values, neighbouring lanes the
- * rest of a group; weights' codes that are in a table.
+ * rest of a group; weights' codes that are in a table; gates.
  */
 #ifndef TCB_KERNELS_GPU_QUANT_GPU_H
 #define TCB_KERNELS_GPU_QUANT_GPU_H
@@ -26,5 +26,10 @@ kit_op tcb_quant_write_codes(struct tcb_ptx_build *b, const kit_op value[], unsi
  * of its upper one. */
 void tcb_quant_write_table(struct tcb_ptx_build *b, const uint8_t bytes[16], kit_op table_out[4]);
 void tcb_quant_write_lookup(struct tcb_ptx_build *b, const kit_op table[4], kit_op word, kit_op out[2]);
+
+/* p / (1 + 2^(-p log2(e))), and the ulps of its product with another value beside the rounding of exp's argument, which
+ * is of the chain: ex2.approx 2^-22.5; the sum and two products half an ulp each; rcp.approx 1. */
+kit_op tcb_quant_write_silu(struct tcb_ptx_build *b, kit_op p);
+#define TCB_QUANT_SILU_ULPS (1.42 + 1.5 + 1 + 0.1)
 
 #endif

@@ -28,6 +28,7 @@
  *   A_from_B                to the nearest, of two the even;  f16x2_from_f(high, low);  tf32_from_f: away from 0
  *   u_lane(x, n) u_lane_before(x, n)    X of lane N; of the lane N before;  p_any: whether P in a lane of the warp
  *   u_atomic_add b_atomic_swap    of global memory; what was there.  u_atomic_count(at, y): 1 more, behind Y 0.
+ *                           u_shared_add: of shared memory.
  *                           u_atomic_or, _max, _add_relaxed, d_atomic_add: without that
  *   u_thread u_block_x u_blocks_x    the thread's number in its block, the block's in the grid, how many there are
  *
@@ -170,6 +171,7 @@ typedef kit_op kit_word3(struct tcb_ptx_build *b, kit_op x, kit_op y, kit_op z);
 	X(p_or, "or.pred")                                            \
 	X(u_in_rank, "mapa.shared::cluster.u32")                      \
 	X(u_atomic_add, "atom.global.add.u32")                        \
+	X(u_shared_add, "atom.shared.add.u32")                        \
 	X(u_atomic_count, "atom.global.inc.u32")                      \
 	X(b_atomic_swap, "atom.global.exch.b32")                      \
 	X(lb_atomic_swap, "atom.global.exch.b64")                     \

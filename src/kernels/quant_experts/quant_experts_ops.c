@@ -2,7 +2,8 @@
  *
  * The ops of quant_experts.h, of the weight formats whose codes are fields:
  * shapes, operands, data, work and packing.  Their CPU side is in
- * quant_experts_cpu.c.
+ * quant_experts_cpu.c, contracts f32 and q8; their GPU side begins with
+ * quant_experts_gpu.h, contracts f16 and q8.
  */
 #include "kernels/quant_experts/quant_experts.h"
 
@@ -10,7 +11,9 @@
 
 #include "base/util.h"
 #include "kernels/quant_experts/quant_experts_cpu.h"
+#include "kernels/quant_experts/quant_experts_gpu.h"
 #include "kernels/quant_lines.h"
+#include "kernels/quant_matmul/quant_matmul_fragments.h"
 
 #define QWEN3_30B .words = { .experts = 128, .used = 8, .skew = 10 }
 #define GPT_OSS_20B .words = { .experts = 32, .used = 4, .skew = 10 }
@@ -171,22 +174,46 @@ static double traffic(const struct tcb_problem *problem)
 
 /* --- packing --- */
 
+static int is_fragments(enum tcb_layout layout)
+{
+	return layout == TCB_LAYOUT_F || layout == TCB_LAYOUT_G;
+}
+
+/* An expert's matrix in LAYOUT. */
+static size_t packed_bytes(const struct tcb_problem *problem, enum tcb_layout layout)
+{
+	return is_fragments(layout) ? qmm_fragments_bytes(problem->op->format->id, problem->shape.n, problem->shape.k)
+				    : tcb_lines_bytes(problem);
+}
+
 static void pack(const struct tcb_problem *problem, size_t which, enum tcb_layout layout, const void *weights,
 		 void *packed)
 {
-	(void)which, (void)layout;
-	for (size_t e = 0; e < problem->shape.words.experts; e++)
-		tcb_lines_pack(problem, (const uint8_t *)weights + e * matrix_bytes(problem),
-			       (uint8_t *)packed + e * tcb_lines_bytes(problem));
+	const struct tcb_shape *s = &problem->shape;
+	(void)which;
+	for (size_t e = 0; e < s->words.experts; e++) {
+		const uint8_t *from = (const uint8_t *)weights + e * matrix_bytes(problem);
+		uint8_t *to = (uint8_t *)packed + e * packed_bytes(problem, layout);
+		if (is_fragments(layout))
+			qmm_fragments_pack(problem->op->format->id, layout, s->n, s->k, from, to);
+		else
+			tcb_lines_pack(problem, from, to);
+	}
 }
 
 static void unpack(const struct tcb_problem *problem, size_t which, enum tcb_layout layout, const void *packed,
 		   void *weights)
 {
-	(void)which, (void)layout;
-	for (size_t e = 0; e < problem->shape.words.experts; e++)
-		tcb_lines_unpack(problem, (const uint8_t *)packed + e * tcb_lines_bytes(problem),
-				 (uint8_t *)weights + e * matrix_bytes(problem));
+	const struct tcb_shape *s = &problem->shape;
+	(void)which;
+	for (size_t e = 0; e < s->words.experts; e++) {
+		const uint8_t *from = (const uint8_t *)packed + e * packed_bytes(problem, layout);
+		uint8_t *to = (uint8_t *)weights + e * matrix_bytes(problem);
+		if (is_fragments(layout))
+			qmm_fragments_unpack(problem->op->format->id, layout, s->n, s->k, from, to);
+		else
+			tcb_lines_unpack(problem, from, to);
+	}
 }
 
 /* Groups end where an expert does, which a number of rows does not tell. */
@@ -205,32 +232,32 @@ static size_t pack_rows(const struct tcb_op *op, enum tcb_layout layout)
 #define SHAPES_experts_swiglu_matmul up_shapes
 #define SHAPES_experts_sum_matmul down_shapes
 
-#define OP(kind, is_gated_, is_summed_, id, op)                                          \
-	const struct tcb_op tcb_op_##op##_##kind = {                                     \
-		.name = #op "_" #kind,                                                   \
-		.summary = #id SUMMARY_##kind,                                           \
-		.shape_form = "MxNxK,eE/U",                                              \
-		.words = WORDS | (is_gated_ || is_summed_ ? 0 : 1u << TCB_WORD_EACH),    \
-		.format = &tcb_formats[TCB_FORMAT_##id],                                 \
-		.member = &(const struct qex_kind){ is_gated_, is_summed_ },             \
-		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_Q8,             \
-		.default_contract = TCB_CONTRACT_Q8,                                     \
-		.default_shapes = SHAPES_##kind,                                         \
-		.default_shape_count = sizeof(SHAPES_##kind) / sizeof(SHAPES_##kind[0]), \
-		.side = TCB_SIDES(&qex_##op##_##kind##_cpu),                             \
-		.check_shape = check_shape,                                              \
-		.operands = operands,                                                    \
-		.fill = tcb_fill_in_parts,                                               \
-		.fill_parts = fill_parts,                                                \
-		.fill_part = fill_part,                                                  \
-		.reference = qex_reference,                                              \
-		.drawn_columns = tcb_quant_drawn_columns,                                \
-		.reference_flop_ns = 0.2,                                                \
-		.flops = flops,                                                          \
-		.traffic = traffic,                                                      \
-		.pack = pack,                                                            \
-		.unpack = unpack,                                                        \
-		.pack_rows = pack_rows,                                                  \
+#define OP(kind, is_gated_, is_summed_, id, op)                                                       \
+	const struct tcb_op tcb_op_##op##_##kind = {                                                  \
+		.name = #op "_" #kind,                                                                \
+		.summary = #id SUMMARY_##kind,                                                        \
+		.shape_form = "MxNxK,eE/U",                                                           \
+		.words = WORDS | (is_gated_ || is_summed_ ? 0 : 1u << TCB_WORD_EACH),                 \
+		.format = &tcb_formats[TCB_FORMAT_##id],                                              \
+		.member = &(const struct qex_kind){ is_gated_, is_summed_ },                          \
+		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_Q8 | 1u << TCB_CONTRACT_F16, \
+		.default_contract = TCB_CONTRACT_Q8,                                                  \
+		.default_shapes = SHAPES_##kind,                                                      \
+		.default_shape_count = sizeof(SHAPES_##kind) / sizeof(SHAPES_##kind[0]),              \
+		.side = TCB_SIDES(&qex_##op##_##kind##_cpu, &qex_gpu),                                \
+		.check_shape = check_shape,                                                           \
+		.operands = operands,                                                                 \
+		.fill = tcb_fill_in_parts,                                                            \
+		.fill_parts = fill_parts,                                                             \
+		.fill_part = fill_part,                                                               \
+		.reference = qex_reference,                                                           \
+		.drawn_columns = tcb_quant_drawn_columns,                                             \
+		.reference_flop_ns = 0.2,                                                             \
+		.flops = flops,                                                                       \
+		.traffic = traffic,                                                                   \
+		.pack = pack,                                                                         \
+		.unpack = unpack,                                                                     \
+		.pack_rows = pack_rows,                                                               \
 	};
 #define OPS(id, name, op, ...) QEX_KINDS(OP, id, op)
 TCB_FORMAT_FIELD_LIST(OPS)

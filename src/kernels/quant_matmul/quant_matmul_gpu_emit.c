@@ -13,7 +13,7 @@
 #include "kernels/quant_matmul/quant_matmul_gpu_s8.h"
 #include "kernels/quant_matmul/quant_matmul_gpu_x.h"
 
-static void write_threads(struct qmm_writer *w)
+void qmm_write_threads(struct qmm_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
@@ -85,7 +85,7 @@ static void write_parameters(struct qmm_writer *w)
 	}
 	write_groups(w, least, longer);
 	tcb_kit_dependents(&w->kit, 0);
-	write_threads(w);
+	qmm_write_threads(w);
 	tcb_kit_memory(&w->kit, 1024);
 	qmm_write_code_constants(w);
 	if (g->group)

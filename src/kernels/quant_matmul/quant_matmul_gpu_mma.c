@@ -11,6 +11,7 @@
  */
 #include "kernels/quant_matmul/quant_matmul_gpu_join.h"
 #include "kernels/quant_matmul/quant_matmul_gpu_s8.h"
+#include "kernels/quant_matmul/quant_matmul_gpu_unit.h"
 #include "kernels/quant_matmul/quant_matmul_gpu_wgmma.h"
 #include "kernels/quant_matmul/quant_matmul_gpu_x.h"
 
@@ -26,8 +27,7 @@ struct kernel {
 	struct qmm_sums sums;
 	struct qmm_lane_at lane_at[QMM_ROW_TILES_MAX]; /* of the tile, or of the warp's rows in memory */
 	struct qmm_raw raw[QMM_ROW_TILES_MAX];
-	struct qmm_scales scales[QMM_ROW_TILES_MAX];
-	struct qmm_chunks chunks; /* wgmma: instead of these two */
+	struct qmm_chunks chunks; /* wgmma: instead of these */
 	struct ring ring;
 };
 
@@ -134,43 +134,12 @@ static void x_open(struct qmm_writer *w, struct kernel *k)
 	}
 }
 
-/* The fragments of B of 32 of k, half HALF of chunk CHUNK of the unit that is OFFSET units behind x_at. */
-static void load_x(struct qmm_writer *w, struct kernel *k, unsigned offset, unsigned chunk, unsigned half,
-		   unsigned group, kit_op out[4])
-{
-	const unsigned tile = (offset * QMM_CHUNKS + chunk) * w->g->token_groups + group;
-	tcb_kit_load_matrices(&w->kit.b, 0, tcb_ptx_at(k->x_at[half], (int64_t)tile * QMM_TILE_BYTES), out, 4);
-}
-
 /* One unit, OFFSET units behind the tile's first, of all rows; codes come from raw, or from the ring's tile. */
 static void write_unit(struct qmm_writer *w, struct kernel *k, unsigned offset)
 {
 	const struct qmm_gpu *g = w->g;
-	const unsigned tile_rows = g->unroll * g->unit.bytes, at = offset * g->unit.bytes;
-	for (unsigned i = 0; i < g->row_tiles; i++) {
-		if (!w->is_direct) {
-			k->raw[i] = (struct qmm_raw){ 0 };
-			qmm_write_load_header(w, &k->lane_at[0], at + i * tile_rows, &k->raw[i]);
-		}
-		qmm_write_scales(w, &k->raw[i], &k->scales[i]);
-	}
-	for (unsigned chunk = 0; chunk < QMM_CHUNKS; chunk++) {
-		for (unsigned i = 0; i < g->row_tiles && !w->is_direct; i++)
-			qmm_write_load_codes(w, &k->lane_at[0], at + i * tile_rows, chunk, &k->raw[i]);
-		for (unsigned half = 0; half < 2; half++) {
-			kit_op x[QMM_TOKENS_MAX / 8][4];
-			for (unsigned group = 0; group < g->token_groups; group++)
-				load_x(w, k, offset, chunk, half, group, x[group]);
-			for (unsigned i = 0; i < g->row_tiles; i++)
-				for (unsigned step = 2 * half; step < 2 * half + 2; step++) {
-					kit_op a[4] = { 0 };
-					qmm_write_fragment(w, &k->raw[i], &k->scales[i], chunk, step, a);
-					for (unsigned group = 0; group < g->token_groups; group++)
-						tcb_kit_multiply_f16(&w->kit.b, k->sums.of[step % g->chains][i][group],
-								     a, x[group] + step % 2 * 2);
-				}
-		}
-	}
+	qmm_write_unit(w, &k->lane_at[0], offset * g->unit.bytes, g->unroll * g->unit.bytes, k->raw, k->x_at,
+		       offset * QMM_CHUNKS * g->x_tile_bytes, g->token_groups, &k->sums);
 }
 
 /* The same under contract q8. */

@@ -195,8 +195,7 @@ static unsigned registers_s8(const struct qmm_gpu *g, unsigned sums)
 	return 72 + sums + (g->group == 256 ? sums : ahead) + g->row_tiles * (words + small);
 }
 
-/* Upper bounds, held against ptxas by tests/kernels/check_gpu_space.c. */
-static unsigned registers(const struct qmm_gpu *g)
+unsigned qmm_gpu_registers(const struct qmm_gpu *g)
 {
 	const unsigned turns = QMM_UNIT_VALUES / (8 * g->unit.run), offsets = tcb_format(g->unit.format)->has_offsets;
 	const unsigned sums = g->chains * g->row_tiles * g->token_groups * 4, scales = 2 * turns * (offsets ? 2 : 1);
@@ -227,16 +226,16 @@ static void plan_threads(struct qmm_gpu *g)
 	g->askers = !g->is_streamed ? 0 : g->by_grid ? 4 : 1;
 	g->sharers = g->is_streamed ? g->askers : g->warps < QMM_SHARE_WARPS ? g->warps : QMM_SHARE_WARPS;
 	g->is_traded = g->is_streamed && g->warps == QMM_TRADE_WARPS && g->together == 1 && g->splitk == 1 &&
-		       registers(g) > registers_of(g->warps + g->askers);
+		       qmm_gpu_registers(g) > registers_of(g->warps + g->askers);
 	if (g->is_traded)
 		g->askers = 4;
-	if (g->beside && registers(g) > registers_of(g->together * (g->warps + g->beside)))
+	if (g->beside && qmm_gpu_registers(g) > registers_of(g->together * (g->warps + g->beside)))
 		g->beside /= 2;
 	g->threads = (g->warps + g->askers + g->beside) * WARP;
 }
 
-void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *target,
-		  const struct tcb_geometry *geometry, struct qmm_gpu *out)
+void qmm_gpu_plan_tile(const struct tcb_problem *problem, const struct tcb_target *target,
+		       const struct tcb_geometry *geometry, unsigned matrices, struct qmm_gpu *out)
 {
 	struct qmm_gpu *g = out;
 	memset(g, 0, sizeof(*g));
@@ -247,22 +246,14 @@ void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	if (problem->contract == TCB_CONTRACT_Q8)
 		g->group = KNOB(GROUP);
 	g->copy = (enum tcb_copy)KNOB(COPY);
-	g->join = (enum tcb_join)KNOB(JOIN);
 	g->own_launch = KNOB(PREP) == TCB_PREP_LAUNCH;
-	g->beside = KNOB(PREP) == TCB_PREP_WARPS ? QMM_BESIDE_WARPS : 0;
 	g->pdl = KNOB(PDL) == 1;
 	g->rows = (unsigned)geometry->tile[TCB_MICRO].n;
-	g->row_tiles = g->rows / (g->is_wgmma ? 4 * QMM_UNIT_ROWS : QMM_UNIT_ROWS);
+	g->row_tiles = matrices * g->rows / (g->is_wgmma ? 4 * QMM_UNIT_ROWS : QMM_UNIT_ROWS);
 	g->tokens = (unsigned)geometry->tile[TCB_MIDI].m;
 	g->token_groups = g->tokens / QMM_GROUP_TOKENS;
 	g->chains = chains_of(g);
-	/* Products of few tokens do not hide what it takes to load codes; those of many have no registers to spare. */
-	g->is_ahead = g->is_wgmma && g->tokens <= QMM_AHEAD_TOKENS;
 	g->warps = KNOB(WARPS);
-	g->xstages = KNOB(XSTAGES);
-	g->is_streamed = g->xstages > 1 && g->is_wgmma;
-	g->is_rolling = g->xstages > 1 && !g->is_wgmma;
-	g->by_grid = KNOB(PREP) == TCB_PREP_GRID;
 	g->ksplit = KNOB(KSPLIT);
 	g->side = g->warps / (g->is_wgmma ? 4 : 1) / g->ksplit;
 	g->unit_tiles = QMM_CHUNKS;
@@ -270,19 +261,34 @@ void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	if (g->group)
 		plan_record(g);
 	g->x_tile_bytes = g->token_groups * g->x_group_bytes;
-	g->splitk = KNOB(SPLITK);
 	g->together = KNOB(OCC);
-	plan_threads(g);
 	g->stages = KNOB(STAGES);
-	g->lead = KNOB(LEAD);
-	g->cast = KNOB(CLUSTER) > 1 ? KNOB(CLUSTER) : 1;
 	g->resident = KNOB(BLOCKS);
-	g->unroll = KNOB(UNROLL);
 	g->n = (unsigned)problem->shape.n;
 	g->m = (unsigned)problem->shape.m;
 	g->k = (unsigned)problem->shape.k;
-	g->token_tiles = tcb_div_up(g->m, g->tokens);
 	g->row_units = (unsigned)qmm_units_along_k(problem->shape.k);
+}
+
+void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *target,
+		  const struct tcb_geometry *geometry, struct qmm_gpu *out)
+{
+	struct qmm_gpu *g = out;
+	qmm_gpu_plan_tile(problem, target, geometry, 1, g);
+	g->join = (enum tcb_join)KNOB(JOIN);
+	g->beside = KNOB(PREP) == TCB_PREP_WARPS ? QMM_BESIDE_WARPS : 0;
+	/* Products of few tokens do not hide what it takes to load codes; those of many have no registers to spare. */
+	g->is_ahead = g->is_wgmma && g->tokens <= QMM_AHEAD_TOKENS;
+	g->xstages = KNOB(XSTAGES);
+	g->is_streamed = g->xstages > 1 && g->is_wgmma;
+	g->is_rolling = g->xstages > 1 && !g->is_wgmma;
+	g->by_grid = KNOB(PREP) == TCB_PREP_GRID;
+	g->splitk = KNOB(SPLITK);
+	plan_threads(g);
+	g->lead = KNOB(LEAD);
+	g->cast = KNOB(CLUSTER) > 1 ? KNOB(CLUSTER) : 1;
+	g->unroll = KNOB(UNROLL);
+	g->token_tiles = tcb_div_up(g->m, g->tokens);
 	g->slice = g->row_units / g->splitk;
 	g->share = g->slice / g->ksplit;
 	g->steps = g->unroll ? g->share / g->unroll : 1;
@@ -328,7 +334,7 @@ void qmm_gpu_footprint(const struct tcb_problem *problem, const struct tcb_targe
 	out->shared_dynamic = 1;
 	out->block_threads = g.threads;
 	out->thread_registers =
-		g.is_traded ? registers_of(g.threads / WARP) / REGISTER_STEP * REGISTER_STEP : registers(&g);
+		g.is_traded ? registers_of(g.threads / WARP) / REGISTER_STEP * REGISTER_STEP : qmm_gpu_registers(&g);
 	out->blocks_together = g.together;
 	out->accumulators = g.row_tiles * g.token_groups;
 	out->grid[0] = g.grid;
@@ -568,7 +574,7 @@ RULE(rule_registers)
 	qmm_gpu_plan(problem, target, geometry, &g);
 	if (g.beside && g.tokens > g.beside * QMM_BESIDE_TOKENS)
 		return "registers are left for four warps that prepare: midi.m must be at most 32";
-	return registers(&g) > (g.is_traded ? QMM_TRADE_TAKEN : registers_of(g.together * g.threads / WARP))
+	return qmm_gpu_registers(&g) > (g.is_traded ? QMM_TRADE_TAKEN : registers_of(g.together * g.threads / WARP))
 		       ? "every fourth warp's registers are more than a quarter of an SM's"
 		       : NULL;
 }

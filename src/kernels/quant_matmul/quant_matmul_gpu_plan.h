@@ -57,9 +57,15 @@ struct qmm_gpu {
 	size_t image_bytes, slices_at, counters_at, claims_at, workspace_bytes;
 };
 
-/* GEOMETRY keeps the rules. */
+/* What a warp's tile is: rows of MATRICES that lie side by side (2: gate and up), tokens, units along k and their
+ * bytes; the rest of OUT is zeros.  GEOMETRY keeps the rules. */
+void qmm_gpu_plan_tile(const struct tcb_problem *problem, const struct tcb_target *target,
+		       const struct tcb_geometry *geometry, unsigned matrices, struct qmm_gpu *out);
+/* The whole of the plain matmul. */
 void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *target,
 		  const struct tcb_geometry *geometry, struct qmm_gpu *out);
+/* Registers that are enough for a thread, held against ptxas by tests/kernels/check_gpu_space.c. */
+unsigned qmm_gpu_registers(const struct qmm_gpu *g);
 /* Blocks along the tokens of the launch that prepares them. */
 unsigned qmm_prepare_blocks(const struct qmm_gpu *g);
 unsigned qmm_prepare_together(const struct qmm_gpu *g);

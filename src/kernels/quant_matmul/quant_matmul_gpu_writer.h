@@ -37,6 +37,8 @@ struct qmm_sums {
 	kit_op of[QMM_CHAINS_MAX][QMM_ROW_TILES_MAX][QMM_TOKENS_MAX / 8][4];
 };
 
+/* quant_matmul_gpu_emit.c: the thread's numbers: of warp, group, part of k, and within a quarter of D. */
+void qmm_write_threads(struct qmm_writer *w);
 /* The kernels from their parameters on, in files of their own. */
 void qmm_write_mma(struct qmm_writer *w);
 void qmm_write_stream(struct qmm_writer *w);

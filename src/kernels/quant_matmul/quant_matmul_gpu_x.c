@@ -204,6 +204,39 @@ void qmm_write_x_prepare(struct qmm_writer *w, kit_op image)
 		tcb_ptx_if_end(b);
 }
 
+void qmm_write_row_load(struct qmm_writer *w, kit_op token, kit_op unit, kit_op has, kit_op value[])
+{
+	struct lane_values values = { 0 };
+	struct lane_source from;
+	source_of(w, token, unit, &from);
+	load_values(w, &from, 0, 0, has, &values);
+	for (unsigned i = 0; i < 2 * LANE_FLOATS; i++)
+		value[i] = values.value[i];
+}
+
+void qmm_write_row_store(struct qmm_writer *w, kit_op unit, kit_op row, const kit_op value[])
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct qmm_gpu *g = w->g;
+	const kit_op group = u_mad(b, u_shr(b, row, I(3)), I(g->x_group_bytes), unit);
+	struct lane_values values;
+	struct lane_places places;
+	kit_op pair[LANE_FLOATS];
+	for (unsigned i = 0; i < 2 * LANE_FLOATS; i++)
+		values.value[i] = value[i];
+	if (g->group) {
+		store_codes(w, 0, group, row, (kit_op){ 0 }, &values);
+		return;
+	}
+	const kit_op to = u_mad(b, first_tile(w), I(g->x_tile_bytes), group);
+	places_of(w, row, &places);
+	pairs_of(w, &values, pair);
+	for (unsigned i = 0; i < LANE_FLOATS; i++) {
+		const kit_op base = u_add(b, to, places.place[i % 2]);
+		tcb_kit_put(b, TCB_KIT_SHARED, "b32", tcb_ptx_at(base, tile_of_pair(g, i) * g->x_tile_bytes), pair[i]);
+	}
+}
+
 /* Which unit of the slice comes Ith: those that warps of a group begin with come first. */
 static kit_op unit_in_turn(struct qmm_writer *w, kit_op i)
 {
@@ -466,8 +499,7 @@ void qmm_write_lane_rows(struct qmm_writer *w, kit_op base, kit_op out[2])
 	out[1] = tcb_ptx_assume_aligned(b, u_add(b, at, u_xor(b, place, I(TOKEN_BYTES / 2))), 16);
 }
 
-/* COUNT tokens from FIRST on, a unit of each, by a warp: from w->x to the image at IMAGE. */
-static void write_into_image(struct qmm_writer *w, kit_op image, kit_op unit, kit_op first, unsigned count)
+void qmm_write_into_image(struct qmm_writer *w, kit_op image, kit_op unit, kit_op first, unsigned count)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
@@ -521,7 +553,7 @@ void qmm_write_prepare_kernel(struct qmm_writer *w)
 	unit = u_block_x(b);
 	first = u_mad(b, u_block_y(b), I(QMM_PREPARE_WARPS), w->kit.warp);
 	first = u_mul(b, first, I(each));
-	write_into_image(w, image, unit, first, each);
+	qmm_write_into_image(w, image, unit, first, each);
 	tcb_kit_end(&w->kit);
 }
 
@@ -560,7 +592,7 @@ void qmm_write_x_share(struct qmm_writer *w)
 	const struct kit_split at = u_split(b, piece, of_unit);
 	const kit_op unit = at.whole, within = at.rest;
 	const unsigned tokens = qmm_share_tokens(w->g);
-	write_into_image(w, w->image, unit, u_mul(b, within, I(tokens)), tokens);
+	qmm_write_into_image(w, w->image, unit, u_mul(b, within, I(tokens)), tokens);
 	tcb_kit_warp_barrier(b);
 	tcb_ptx_guard(b, first);
 	fence_gpu(b); /* behind a barrier: of what the other lanes stored, too */

@@ -18,10 +18,16 @@ void qmm_write_x_ask(struct qmm_writer *w, kit_op slot, kit_op unit);
 /* prep=warps: by the warps behind those that compute, a unit after the other, in the order in which
  * they are wanted; the last of them to be done with a unit ends the first phase of its barrier. */
 void qmm_write_x_beside(struct qmm_writer *w, kit_op image);
+/* By a warp: a lane's 8 values of unit UNIT of row TOKEN of w->x, if HAS, else zeros; and these to the tiles or records
+ * of a unit in shared memory at UNIT, place ROW of w->g->tokens. */
+void qmm_write_row_load(struct qmm_writer *w, kit_op token, kit_op unit, kit_op has, kit_op value[]);
+void qmm_write_row_store(struct qmm_writer *w, kit_op unit, kit_op row, const kit_op value[]);
 /* Where a lane's row of matrices is in tiles at BASE: ldmatrix.x4 reads 32 of k there, and the tile's other 32. */
 void qmm_write_lane_rows(struct qmm_writer *w, kit_op base, kit_op out[2]);
 /* That launch: qmm_prepare_tokens() tokens by 256 of k a warp. */
 void qmm_write_prepare_kernel(struct qmm_writer *w);
+/* COUNT tokens from FIRST on, a unit of each, by a warp: from w->x to the image at IMAGE, of w->padded tokens. */
+void qmm_write_into_image(struct qmm_writer *w, kit_op image, kit_op unit, kit_op first, unsigned count);
 
 /*
  * prep=grid, where no launch makes the image: pieces of it, unit after unit, are taken by warps of all blocks as they

@@ -14,6 +14,7 @@
  */
 #include "kernels/quant_matvec/quant_matvec_gpu_fused.h"
 #include "base/sizes.h"
+#include "kernels/gpu/quant_gpu.h"
 #include "kernels/quant_matvec/quant_matvec_fused.h"
 
 #define RESCUE 0x1p-80f
@@ -108,13 +109,6 @@ double qmv_gpu_norm_chain(const struct qmv_gpu *g)
 
 /* --- gate --- */
 
-/* p / (1 + 2^(-p log2(e))) */
-static kit_op silu(struct tcb_ptx_build *b, kit_op p)
-{
-	const kit_op power = f_power2(b, f_mul(b, p, F(-0x1.715476p+0f)));
-	return f_mul(b, p, f_reciprocal_near(b, f_add(b, power, F(1))));
-}
-
 kit_op qmv_write_result(struct qmv_writer *w, kit_op gate, kit_op up)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
@@ -123,12 +117,10 @@ kit_op qmv_write_result(struct qmv_writer *w, kit_op gate, kit_op up)
 		if (w->g->is_gated)
 			up = f_mul(b, up, w->factor);
 	}
-	return w->g->is_gated ? f_mul(b, silu(b, gate), up) : gate;
+	return w->g->is_gated ? f_mul(b, tcb_quant_write_silu(b, gate), up) : gate;
 }
 
-/* ex2.approx 2^-22.5, log2(e) as a float and the product are exp's argument, whose rounding is the chain's; the sum and
- * two products, half an ulp each; rcp.approx 1. */
 double qmv_gpu_gate_ulps(const struct qmv_gpu *g)
 {
-	return g->is_gated ? 1.42 + 1.5 + 1 + 0.1 : 0;
+	return g->is_gated ? TCB_QUANT_SILU_ULPS : 0;
 }

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which products are which expert's, on a GPU: ids come in, and chunks of up to
+ * micro.m products of one expert go out, those of no expert behind all others.
+ * A block counts in shared memory, turns counts into first places, and puts
+ * each product at a place of its expert's.  Where one block does it for all, that
+ * is the next free one: in which order an expert's products come is chance then,
+ * and does not show, since each is a column of its own.  Where each block does it
+ * for itself, all must come to the same chunks, so products keep their order: each
+ * looks at all before it.
+ */
+#include "base/sizes.h"
+#include "kernels/gpu/barrier.h"
+#include "kernels/quant_experts/quant_experts_gpu_writer.h"
+
+enum { WORD = 4, VECTOR = 4 };
+
+kit_op qex_route_at(struct qex_writer *x, kit_op base, kit_op index, unsigned bytes)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	if (x->route_memory == TCB_KIT_SHARED)
+		return tcb_ptx_assume_aligned(b, u_mad(b, index, I(bytes), base), bytes);
+	return tcb_kit_element(b, base, index, bytes);
+}
+
+/* Words in shared memory: of expert I its first product (at first its count), its first chunk. */
+static kit_op first_at(struct qex_writer *x, kit_op i)
+{
+	return u_mad(&x->w.kit.b, i, I(WORD), x->counts);
+}
+
+static kit_op chunk_at(struct qex_writer *x, kit_op i)
+{
+	return tcb_ptx_at(first_at(x, i), (int64_t)x->g->route_entries * WORD);
+}
+
+/* Counts, and what a vector of the last products has beside these. */
+static void clear(struct qex_writer *x, kit_op count)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	const kit_op loop = tcb_ptx_for_begin(b, x->w.kit.tid, I(x->g->route_entries), I(x->route_threads), 0);
+	tcb_kit_put(b, TCB_KIT_SHARED, "u32", first_at(x, loop), I(0));
+	tcb_ptx_for_end(b);
+	if (x->g->is_in_block) {
+		const kit_op last = u_sub(b, u_mul(b, u_div_up(b, count, VECTOR), I(VECTOR)), I(VECTOR));
+		tcb_kit_put_where(b, u_lt(b, x->w.kit.tid, I(VECTOR)), TCB_KIT_SHARED, "u32",
+				  u_mad(b, u_add(b, last, x->w.kit.tid), I(WORD), x->experts), I(0));
+	}
+	tcb_kit_block_barrier(b);
+}
+
+/* How many of the products before PRODUCT have its EXPERT. */
+static kit_op rank_of(struct qex_writer *x, kit_op product, kit_op expert)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	const kit_op rank = u_set(b, I(0));
+	const kit_op loop = tcb_ptx_for_begin(b, I(0), product, I(VECTOR), 0);
+	kit_op other[VECTOR];
+	tcb_kit_load(b, TCB_KIT_SHARED, "u32", u_mad(b, loop, I(WORD), x->experts), other, VECTOR);
+	for (unsigned i = 0; i < VECTOR; i++) {
+		const kit_op is_before = u_lt(b, i ? u_add(b, loop, I(i)) : loop, product);
+		u_add_to(b, rank, rank, u_select(b, I(1), I(0), u_eq_and(b, other[i], expert, is_before)));
+	}
+	tcb_ptx_for_end(b);
+	return rank;
+}
+
+/* In a block of its own: each product to the place that its expert's first one and its rank say. */
+static void place_in_order(struct qex_writer *x, kit_op count)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	const kit_op product = tcb_ptx_for_begin(b, x->w.kit.tid, count, I(x->route_threads), 0);
+	const kit_op expert = tcb_kit_get(b, TCB_KIT_SHARED, "u32", u_mad(b, product, I(WORD), x->experts));
+	const kit_op first = tcb_kit_get(b, TCB_KIT_SHARED, "u32", first_at(x, expert));
+	const kit_op place = u_add(b, first, rank_of(x, product, expert));
+	tcb_kit_put(b, x->route_memory, "u32", qex_route_at(x, x->order, place, WORD), product);
+	tcb_ptx_for_end(b);
+}
+
+/* Adds 1 to each product's expert; with IS_PLACED what was there is the product's place. */
+static void go_over(struct qex_writer *x, kit_op ids, kit_op count, int is_placed)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	const enum tcb_kit_memory input = tcb_kit_input(x->g->tile.pdl);
+	const unsigned rounds = tcb_div_up(x->g->pairs, x->route_threads);
+	const unsigned ahead = rounds < QEX_ROUTE_AHEAD ? rounds : QEX_ROUTE_AHEAD;
+	kit_op product[QEX_ROUTE_AHEAD], has[QEX_ROUTE_AHEAD], id[QEX_ROUTE_AHEAD];
+	const kit_op loop = tcb_ptx_for_begin(b, x->w.kit.tid, count, I(ahead * x->route_threads), 0);
+	for (unsigned i = 0; i < ahead; i++) {
+		product[i] = i ? u_add(b, loop, I(i * x->route_threads)) : loop;
+		has[i] = u_lt(b, product[i], count);
+		id[i] = u_set(b, I(0));
+		tcb_kit_load_where(b, has[i], input, "u32", tcb_kit_element(b, ids, product[i], WORD), &id[i], 1);
+	}
+	for (unsigned i = 0; i < ahead; i++) {
+		const kit_op expert = u_min(b, id[i], I(x->g->experts));
+		const kit_op at = first_at(x, expert), one = I(1), place = u_set(b, I(0));
+		tcb_ptx_guard(b, has[i]);
+		u_shared_add_to(b, place, tcb_ptx_at(at, 0), one);
+		tcb_ptx_unguard(b);
+		if (x->g->is_in_block)
+			tcb_kit_put_where(b, has[i], TCB_KIT_SHARED, "u32", u_mad(b, product[i], I(WORD), x->experts),
+					  expert);
+		if (is_placed)
+			tcb_kit_put_where(b, has[i], x->route_memory, "u32", qex_route_at(x, x->order, place, WORD),
+					  product[i]);
+	}
+	tcb_ptx_for_end(b);
+}
+
+/* VALUE of the lanes before this one, added; OF_ALL gets that of all. */
+static kit_op sum_before(struct qex_writer *x, kit_op value, kit_op *of_all)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	kit_op sum = value;
+	for (unsigned distance = 1; distance < WARP; distance *= 2) {
+		const kit_op before = u_lane_before(b, sum, I(distance));
+		const kit_op is_there = u_ge(b, x->w.kit.lane, I(distance));
+		sum = u_add(b, sum, u_select(b, before, I(0), is_there));
+	}
+	*of_all = u_lane(b, sum, I(WARP - 1));
+	return u_sub(b, sum, value);
+}
+
+/* Counts to first places, and first chunks, by the first warp, each lane of as many experts behind each other. */
+static void scan(struct qex_writer *x)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	const unsigned each = x->g->route_entries / WARP;
+	const kit_op first = u_set(b, I(0)), chunk = u_set(b, I(0));
+	kit_op all, all_chunks;
+	tcb_ptx_if_begin(b, u_lt(b, x->w.kit.tid, I(WARP)));
+	const kit_op at = first_at(x, u_mul(b, x->w.kit.lane, I(each)));
+	kit_op entry = u_set(b, at), count;
+	tcb_ptx_for_begin(b, I(0), I(each), I(1), 1);
+	count = tcb_kit_get(b, TCB_KIT_SHARED, "u32", entry);
+	u_add_to(b, first, first, count);
+	u_add_to(b, chunk, chunk, u_div_up(b, count, x->g->tile.tokens));
+	u_add_to(b, entry, entry, I(WORD));
+	tcb_ptx_for_end(b);
+	u_set_to(b, first, sum_before(x, first, &all));
+	u_set_to(b, chunk, sum_before(x, chunk, &all_chunks));
+	u_set_to(b, entry, at);
+	tcb_ptx_for_begin(b, I(0), I(each), I(1), 1);
+	count = tcb_kit_get(b, TCB_KIT_SHARED, "u32", entry);
+	tcb_kit_put(b, TCB_KIT_SHARED, "u32", entry, first);
+	tcb_kit_put(b, TCB_KIT_SHARED, "u32", tcb_ptx_at(entry, (int64_t)x->g->route_entries * WORD), chunk);
+	u_add_to(b, first, first, count);
+	u_add_to(b, chunk, chunk, u_div_up(b, count, x->g->tile.tokens));
+	u_add_to(b, entry, entry, I(WORD));
+	tcb_ptx_for_end(b);
+	tcb_ptx_if_end(b);
+	tcb_kit_block_barrier(b);
+}
+
+/* Each expert's chunks to the table; the entry behind the last expert says how many there are. */
+static void cut(struct qex_writer *x)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	const unsigned tokens = x->g->tile.tokens, bytes = QEX_CHUNK_WORDS * WORD;
+	const kit_op expert = tcb_ptx_for_begin(b, x->w.kit.tid, I(x->g->experts + 1), I(x->route_threads), 0);
+	const kit_op at = first_at(x, expert), first_chunk = chunk_at(x, expert);
+	const kit_op first = tcb_kit_get(b, TCB_KIT_SHARED, "u32", at);
+	const kit_op end = tcb_kit_get(b, TCB_KIT_SHARED, "u32", tcb_ptx_at(at, WORD));
+	const kit_op chunk = tcb_kit_get(b, TCB_KIT_SHARED, "u32", first_chunk);
+	const kit_op loop = tcb_ptx_for_begin(b, first, end, I(tokens), 0);
+	const kit_op left = u_min(b, u_sub(b, end, loop), I(tokens));
+	tcb_kit_store(b, x->route_memory, "u32",
+		      tcb_ptx_assume_aligned(b, qex_route_at(x, x->table, chunk, bytes), bytes),
+		      (const kit_op[]){ expert, loop, left, left }, QEX_CHUNK_WORDS);
+	u_add_to(b, chunk, chunk, I(1));
+	tcb_ptx_for_end(b);
+	tcb_ptx_for_end(b);
+}
+
+void qex_write_route(struct qex_writer *x, kit_op ids, kit_op count)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	clear(x, count);
+	go_over(x, ids, count, 0);
+	tcb_kit_block_barrier(b);
+	scan(x);
+	cut(x);
+	tcb_kit_block_barrier(b);
+	if (x->g->is_in_block)
+		place_in_order(x, count);
+	else
+		go_over(x, ids, count, 1);
+	tcb_kit_block_barrier(b);
+	x->chunks = tcb_kit_get(b, TCB_KIT_SHARED, "u32", chunk_at(x, I(x->g->experts + 1)));
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A warp's products of a unit with mma.sync: its 16 rows, or several times as
+ * many, by 256 of k; the weights, expanded to halves a step of 16 along k at a
+ * time, stay in registers while all groups of 8 tokens pass.
+ */
+#include "kernels/quant_matmul/quant_matmul_gpu_unit.h"
+
+/* The fragments of B of 32 of k, half HALF of chunk CHUNK of the unit that is OFFSET bytes behind X_AT. */
+static void load_x(struct qmm_writer *w, const kit_op x_at[2], unsigned offset, unsigned chunk, unsigned half,
+		   unsigned group, kit_op out[4])
+{
+	const unsigned tile = chunk * w->g->token_groups + group;
+	tcb_kit_load_matrices(&w->kit.b, 0, tcb_ptx_at(x_at[half], offset + (int64_t)tile * QMM_TILE_BYTES), out, 4);
+}
+
+void qmm_write_unit(struct qmm_writer *w, const struct qmm_lane_at *lane, unsigned at, unsigned tile_rows,
+		    struct qmm_raw raw[], const kit_op x_at[2], unsigned x_offset, unsigned groups,
+		    struct qmm_sums *sums)
+{
+	const struct qmm_gpu *g = w->g;
+	struct qmm_scales scales[QMM_ROW_TILES_MAX];
+	for (unsigned i = 0; i < g->row_tiles; i++) {
+		if (!w->is_direct) {
+			raw[i] = (struct qmm_raw){ 0 };
+			qmm_write_load_header(w, lane, at + i * tile_rows, &raw[i]);
+		}
+		qmm_write_scales(w, &raw[i], &scales[i]);
+	}
+	for (unsigned chunk = 0; chunk < QMM_CHUNKS; chunk++) {
+		for (unsigned i = 0; i < g->row_tiles && !w->is_direct; i++)
+			qmm_write_load_codes(w, lane, at + i * tile_rows, chunk, &raw[i]);
+		for (unsigned half = 0; half < 2; half++) {
+			kit_op x[QMM_TOKENS_MAX / 8][4];
+			for (unsigned group = 0; group < groups; group++)
+				load_x(w, x_at, x_offset, chunk, half, group, x[group]);
+			for (unsigned i = 0; i < g->row_tiles; i++)
+				for (unsigned step = 2 * half; step < 2 * half + 2; step++) {
+					kit_op a[4] = { 0 };
+					qmm_write_fragment(w, &raw[i], &scales[i], chunk, step, a);
+					for (unsigned group = 0; group < groups; group++)
+						tcb_kit_multiply_f16(&w->kit.b, sums->of[step % g->chains][i][group], a,
+								     x[group] + step % 2 * 2);
+				}
+		}
+	}
+}
