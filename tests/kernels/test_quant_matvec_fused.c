@@ -26,7 +26,7 @@ static int find_ops(void **state)
 	static const char *const kinds[] = { QMV_FUSED(NAME, ) NULL };
 	(void)state;
 	matvec_find(kinds, &ops);
-	return ops.count == 3 * TCB_FORMAT_FIELD_COUNT ? 0 : -1;
+	return ops.count == 3 * TCB_FORMAT_CODE_COUNT ? 0 : -1;
 }
 
 /* --- the reference --- */

@@ -516,6 +516,8 @@ static void write_start(struct qmv_writer *w, struct parts *p)
 	if (!g->own_launch)
 		qmv_write_norm_load(w, &p->loads);
 	write_ask(w, p, 0, g->lead);
+	if (g->format->is_pieces)
+		tcb_piece_write_grid(b, g->format->id, &w->tables, w->kit.tid, g->warps * WARP);
 	tcb_kit_depend(&w->kit);
 	if (g->own_launch) {
 		qmv_write_x_copy(w);
@@ -551,6 +553,11 @@ static void write_matvec(struct qmv_writer *w, struct parts *p)
 	w->image_is_global = 0;
 	if (g->format->table)
 		qmv_write_table_constants(w);
+	if (g->format->is_pieces) {
+		tcb_piece_write_constants(&w->kit.b, g->format->id, &w->tables);
+		w->tables.has_signs = g->has_signs;
+		w->tables.grid = u_add(&w->kit.b, w->kit.shared, I(g->grid_at));
+	}
 	(g->is_mma ? qmv_write_mma_constants : qmv_write_lane_constants)(w);
 	write_start(w, p);
 	if (g->copy != TCB_COPY_LDG)
@@ -623,3 +630,13 @@ static enum tcb_status qmv_emit(const struct tcb_problem *problem, const struct 
 	};
 #define SIDES(id, name, op, ...) QMV_KINDS(SIDE, op)
 TCB_FORMAT_FIELD_LIST(SIDES)
+#define SIDE_OF_PIECES(kind, has_norm, is_gated, op)                                                                \
+	const struct tcb_side qmv_##op##_##kind##_gpu = {                                                           \
+		.variants =                                                                                         \
+			TCB_EMITTED(ROW(op, kind, Q8, DP4A, "q8_ptx_dp4a"), ROW(op, kind, F32, FMA, "f32_ptx_fma"), \
+				    ROW(op, kind, F16, FMA, "f16_ptx_fma")),                                        \
+		.space = &qmv_gpu_space,                                                                            \
+		.emit = qmv_emit                                                                                    \
+	};
+#define SIDES_OF_PIECES(id, name, op, ...) QMV_KINDS(SIDE_OF_PIECES, op)
+TCB_FORMAT_EXPANDED_ROWS(SIDES_OF_PIECES)

@@ -73,14 +73,22 @@ struct qmv_gpu {
 	/* weights */
 	unsigned stream_count, stream_of[QMV_PARTS];
 	struct qmv_stream stream[QMV_PARTS];
-	unsigned high_words; /* of a lane's piece */
+	unsigned code_words, high_words; /* of a lane's piece */
 	/* shared memory: rings, barriers, activations, a flag and partial sums; bytes in all */
 	unsigned slot_bytes, slot_copied; /* of a stage; of these copied */
+	unsigned grid_at; /* expanded formats: what places stand for */
+	int has_signs;    /* with their signs */
 	unsigned barrier_at, image_at, flag_at, part_at, shared_bytes;
 	struct qmv_gpu_image image;
 	/* workspace: images of the tokens; partial sums of the slices; how many slices are done, by token and block */
 	size_t slices_at, counters_at, workspace_bytes;
 };
+
+/* Whether TARGET has shared memory to spare for grids with signs. */
+static inline int qmv_has_signed_grid(const struct tcb_target *target)
+{
+	return target->cuda.capability >= 80;
+}
 
 /* GEOMETRY keeps the rules. */
 void qmv_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *target,

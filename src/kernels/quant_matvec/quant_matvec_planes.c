@@ -5,7 +5,7 @@
  * rows of blocks as stored.  Out: the codes of all superblocks, then their high
  * bits, d (padded to 16 bytes in all) and scales; rows whose blocks of 32 values
  * do not fill superblocks get zero blocks behind them.
- *   p  every part as stored, but scales of six bits as bytes
+ *   p  every part as stored, but scales of six bits as bytes; of expanded formats the parts of formats_pieces.h
  *   s  byte i of sub-block j's 16 has value i in the low nibble and value i + 16
  *      in the high one.  High bits: word w of these bytes has its b bits of byte
  *      i at bit 8 i + b w of a word of the sub-block's; those of the high nibbles
@@ -20,6 +20,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "kernels/decode/formats_pieces.h"
 #include "kernels/formats.h"
 #include "kernels/quant_matvec/quant_matvec_fused.h"
 #include "kernels/quant_matvec/quant_matvec_planes.h"
@@ -65,8 +66,22 @@ enum { HAS_TCB_NO_TABLE = 0, HAS_TCB_MXFP4_TABLE = 1, HAS_TCB_IQ4_TABLE = 1 };
 		.centre = centre_,                                                                                    \
 		.has_mins = TCB_SCALES_##scales_ == TCB_SCALES_K,                                                     \
 		.table = HAS_##__VA_ARGS__ ? tcb_formats[TCB_FORMAT_##id_].table : NULL,                              \
+		.is_split = TCB_SCALES_##scales_ == TCB_SCALES_BYTES,                                                  \
+		.is_packed = HAS_##__VA_ARGS__,                                                                       \
 	},
-static const struct qmv_format formats[TCB_FORMAT_COUNT] = { TCB_FORMAT_FIELD_LIST(FORMAT) };
+#define PIECES(id_, name, codes, high, d, field_bits, centre_, has_mins_, is_split_)                           \
+	[TCB_FORMAT_##id_] = {                                                                                 \
+		.id = TCB_FORMAT_##id_,                                                                        \
+		.scales = QMV_SCALES_PIECES,                                                                   \
+		.bytes = { TCB_PIECES * (codes), TCB_PIECES * (high), d, field_bits },                         \
+		.log_run = LOG_RUN_RUNS,                                                                       \
+		.centre = centre_,                                                                             \
+		.has_mins = has_mins_,                                                                         \
+		.is_split = is_split_,                                                                         \
+		.is_pieces = 1,                                                                                \
+		.is_packed = 1,                                                                                \
+	},
+static const struct qmv_format formats[TCB_FORMAT_COUNT] = { TCB_FORMAT_FIELD_LIST(FORMAT) TCB_PIECE_LIST(PIECES) };
 
 const struct qmv_format *qmv_format(const struct tcb_problem *problem)
 {
@@ -169,10 +184,15 @@ static void convert_part(const struct qmv_format *f, enum qmv_part part, enum tc
 
 /* --- superblocks as stored --- */
 
-/* PART of the superblock at STORED, which has COUNT blocks, to OUT or from it. */
+/* PART of the superblock at STORED, which has COUNT blocks, to OUT or from it.  Of expanded formats parts are those of
+ * formats_pieces.h, in the same order. */
 static void gather(const struct qmv_format *f, enum qmv_part part, const uint8_t *stored, size_t count, uint8_t *out)
 {
 	const size_t piece = f->bytes[part] / SUB_BLOCKS;
+	if (f->is_pieces) {
+		tcb_pieces_take(f->id, (enum tcb_piece_part)part, stored, count, out);
+		return;
+	}
 	if (f->scales == QMV_SCALES_SIXES && part == QMV_SCALES) {
 		tcb_six_scales(stored + f->native_at[part], (int8_t *)out);
 		return;
@@ -189,6 +209,10 @@ static void gather(const struct qmv_format *f, enum qmv_part part, const uint8_t
 static void scatter(const struct qmv_format *f, enum qmv_part part, const uint8_t *in, size_t count, uint8_t *stored)
 {
 	const size_t piece = f->bytes[part] / SUB_BLOCKS;
+	if (f->is_pieces) {
+		tcb_pieces_put(f->id, (enum tcb_piece_part)part, in, count, stored);
+		return;
+	}
 	if (f->scales == QMV_SCALES_SIXES && part == QMV_SCALES) {
 		tcb_six_scales_pack((const int8_t *)in, stored + f->native_at[part]);
 		return;
@@ -206,7 +230,8 @@ static void scatter(const struct qmv_format *f, enum qmv_part part, const uint8_
 static size_t plane_bytes(const struct qmv_format *f, enum qmv_part part, size_t superblocks)
 {
 	/* Copies of narrow parts take what is around them; behind the last plane there is nothing. */
-	const size_t around = part == QMV_SCALES && f->bytes[part] % D_ALIGN ? 2 * D_ALIGN : 0;
+	const size_t around =
+		part == QMV_SCALES && (f->is_pieces || f->bytes[part] % D_ALIGN) ? 2 * D_ALIGN : 0;
 	return (superblocks * f->bytes[part] + D_ALIGN - 1) / D_ALIGN * D_ALIGN + around;
 }
 
@@ -254,20 +279,22 @@ size_t qmv_packed_bytes(const struct tcb_problem *problem, enum tcb_layout layou
 struct matrix {
 	const struct qmv_format *f;
 	size_t row_bytes, superblock_bytes, superblocks; /* as stored; of a row, the last one not always full */
+	size_t block_bytes;
 };
 
 static struct matrix matrix_of(const struct tcb_problem *problem)
 {
 	const struct tcb_format *format = problem->op->format;
 	return (struct matrix){ qmv_format(problem), tcb_quant_row_bytes(format, problem->shape.k),
-				QMV_VALUES / format->block_values * format->block_bytes, superblocks_of_row(problem) };
+				QMV_VALUES / format->block_values * format->block_bytes, superblocks_of_row(problem),
+				format->block_bytes };
 }
 
-/* Blocks of 32 values that superblock S of a row has. */
+/* Blocks that superblock S of a row has. */
 static size_t blocks_of(const struct matrix *m, size_t s)
 {
-	const size_t left = m->f->block ? (m->row_bytes - s * m->superblock_bytes) / m->f->block : 1;
-	return left < SUB_BLOCKS ? left : SUB_BLOCKS;
+	const size_t left = m->row_bytes - s * m->superblock_bytes;
+	return (left < m->superblock_bytes ? left : m->superblock_bytes) / m->block_bytes;
 }
 
 /* Bytes of a row's PART that lie together in a tile. */
