@@ -26,6 +26,24 @@ enum {
 	EIGHTH_MORE = 0x02020202
 };
 
+static const struct {
+	unsigned char centre, is_split;
+} kinds[TCB_FORMAT_COUNT] = {
+#define KIND(id, name, codes, high, d, field_bits, centre, has_mins, is_split) [TCB_FORMAT_##id] = { centre, is_split },
+	TCB_PIECE_LIST(KIND)
+#undef KIND
+};
+
+unsigned tcb_piece_centre(enum tcb_format_id id)
+{
+	return kinds[id].centre;
+}
+
+int tcb_piece_is_split(enum tcb_format_id id)
+{
+	return kinds[id].is_split;
+}
+
 int tcb_piece_is_signed(enum tcb_format_id id)
 {
 	return id == TCB_FORMAT_NVFP4 || (id >= TCB_FORMAT_IQ3_S && id <= TCB_FORMAT_IQ2_XXS);
@@ -347,7 +365,7 @@ static kit_op e4m3_scale(struct tcb_ptx_build *b, kit_op fields, unsigned which)
 /* D times UNIT times the integer N. */
 static void whole_scale(struct tcb_ptx_build *b, const struct tcb_piece *piece, float unit, kit_op n, kit_op *out)
 {
-	const kit_op d = f_mul(b, f_from_f16(b, piece->d), F(unit));
+	const kit_op d = f_mul(b, float_of_low(b, piece->d), F(unit));
 	*out = f_mul(b, d, f_from_s(b, n));
 }
 
@@ -393,13 +411,13 @@ void tcb_piece_write_scales(struct tcb_ptx_build *b, enum tcb_format_id id, cons
 		}
 		return;
 	case TCB_FORMAT_Q3_K:
-		out->d = f_from_f16(b, piece->d);
+		out->d = float_of_low(b, piece->d);
 		for (unsigned i = 0; i < 2; i++)
 			out->scale[i] = s_sub(b, bits_of(b, fields, 6 * i, 6), I(32));
 		return;
 	default: { /* IQ2_S, IQ2_XS, IQ1_M */
 		const unsigned at = id == TCB_FORMAT_IQ2_S ? 8 : 0, count = id == TCB_FORMAT_IQ1_M ? 3 : 4;
-		out->d = f_mul(b, f_from_f16(b, piece->d), F(0.125f));
+		out->d = f_mul(b, float_of_low(b, piece->d), F(0.125f));
 		for (unsigned i = 0; i < 2; i++)
 			out->scale[i] = odd_of(b, bits_of(b, fields, at + i * count, count));
 		return;

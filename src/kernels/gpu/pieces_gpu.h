@@ -15,8 +15,11 @@ enum {
 	TCB_PIECE_TABLE_ALIGN = 16
 };
 
-/* Whether codes have a sign; and, of formats with a scale for each half of a piece, whether these are integers. */
+/* What is taken off codes; whether they have a sign; whether halves of pieces have scales of their own, and whether these
+ * are integers. */
+unsigned tcb_piece_centre(enum tcb_format_id id);
 int tcb_piece_is_signed(enum tcb_format_id id);
+int tcb_piece_is_split(enum tcb_format_id id);
 int tcb_piece_has_integers(enum tcb_format_id id);
 
 /* Bytes of shared memory for the grid of ID, 0 where it has none; HAS_SIGNS: entries of four values once for each of
@@ -34,7 +37,7 @@ void tcb_piece_write_grid(struct tcb_ptx_build *b, enum tcb_format_id id, const 
 			  kit_op tid, unsigned threads);
 
 /* A piece as loaded: words of codes, the word (IQ1_M: the half, .u32) of high bits, its fields (.u32: one word, or the
- * low bits of it), the superblock's d (a half, or two in a word). */
+ * low bits of it), the superblock's d (.u32: a half, or two). */
 struct tcb_piece {
 	kit_op code[TCB_PIECE_CODE_WORDS], high, fields, d;
 };

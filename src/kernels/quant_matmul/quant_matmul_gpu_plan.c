@@ -10,6 +10,7 @@
 #include "base/sizes.h"
 #include "kernels/constraint.h"
 #include "kernels/gpu/gpu_rules.h"
+#include "kernels/gpu/pieces_gpu.h"
 #include "kernels/quant.h"
 #include "kernels/quant_matmul/quant_matmul_gpu.h"
 #include "kernels/quant_matmul/quant_matmul_gpu_plan.h"
@@ -81,6 +82,16 @@ static void plan_record(struct qmm_gpu *g)
 	g->x_group_bytes = g->x_sum_at + (has_sums ? QMM_GROUP_TOKENS * 32 : 0);
 }
 
+/* Expanded formats: entries without signs, since there is no room for more beside tiles. */
+static void plan_grid(struct qmm_gpu *g)
+{
+	const unsigned bytes = g->unit.is_pieces ? tcb_piece_table_bytes(g->unit.format, 0) : 0;
+	if (!bytes)
+		return;
+	g->grid_at = tcb_round_up(g->shared_bytes, TCB_PIECE_TABLE_ALIGN);
+	g->shared_bytes = g->grid_at + bytes;
+}
+
 static void plan_resident_memory(struct qmm_gpu *g)
 {
 	unsigned at = 0;
@@ -98,6 +109,7 @@ static void plan_resident_memory(struct qmm_gpu *g)
 	g->image_at = tcb_round_up(at, IMAGE_ALIGN);
 	plan_parts(g, g->image_at + (g->is_rolling ? g->xstages : g->slice) * g->unit_tiles * g->x_tile_bytes);
 	g->shared_bytes = g->flag_at + (g->splitk > 1 ? 16 : 0);
+	plan_grid(g);
 }
 
 /* Rings and barriers; the parts take the rings' place, unless other blocks may store them at any time. */
@@ -112,6 +124,7 @@ static void plan_stream_memory(struct qmm_gpu *g)
 	g->barrier_at = at;
 	g->flag_at = at + (2 * g->xstages + g->stages) * 8;
 	g->shared_bytes = g->flag_at + (g->splitk > 1 ? 16 : 0);
+	plan_grid(g);
 }
 
 /*
@@ -195,6 +208,14 @@ static unsigned registers_s8(const struct qmm_gpu *g, unsigned sums)
 	return 72 + sums + (g->group == 256 ? sums : ahead) + g->row_tiles * (words + small);
 }
 
+/* Pieces are taken apart all at once: their words, and those loaded of the next unit. */
+static unsigned registers_of_pieces(const struct qmm_gpu *g, unsigned sums)
+{
+	const unsigned words = 4 * TCB_PIECE_WORDS, scales = 4 * 2;
+	const unsigned raw = g->copy == TCB_COPY_LDG ? g->unit.piece_bytes + 14 : 14;
+	return 60 + sums + 4 * g->token_groups * !g->is_wgmma + g->row_tiles * (words + scales + raw + 32 * g->is_wgmma);
+}
+
 /* Upper bounds, held against ptxas by tests/kernels/check_gpu_space.c. */
 static unsigned registers(const struct qmm_gpu *g)
 {
@@ -202,6 +223,8 @@ static unsigned registers(const struct qmm_gpu *g)
 	const unsigned sums = g->chains * g->row_tiles * g->token_groups * 4, scales = 2 * turns * (offsets ? 2 : 1);
 	if (g->group)
 		return registers_s8(g, sums);
+	if (g->unit.is_pieces)
+		return registers_of_pieces(g, sums);
 	if (g->is_wgmma)
 		return 44 + sums +
 		       g->row_tiles *
@@ -362,6 +385,8 @@ RULE(rule_isa)
 	const int32_t isa = geometry->knob[TCB_KNOB_ISA];
 	if (problem->contract != TCB_CONTRACT_F16 && problem->contract != TCB_CONTRACT_Q8)
 		return "the contract must be f16 or q8 on a GPU";
+	if (problem->contract == TCB_CONTRACT_Q8 && tcb_is_expanded(problem->op->format->id))
+		return "the contract must be f16 on a GPU for formats whose codes are expanded";
 	if (isa != TCB_ISA_MMA && isa != TCB_ISA_WGMMA)
 		return "isa must be mma or wgmma on a GPU";
 	if (isa != TCB_ISA_MMA && problem->contract == TCB_CONTRACT_Q8)

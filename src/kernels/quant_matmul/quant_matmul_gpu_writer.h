@@ -6,6 +6,7 @@
 #ifndef TCB_KERNELS_QUANT_MATMUL_GPU_WRITER_H
 #define TCB_KERNELS_QUANT_MATMUL_GPU_WRITER_H
 
+#include "kernels/gpu/pieces_gpu.h"
 #include "kernels/gpu/ring.h"
 #include "kernels/quant_matmul/quant_matmul_gpu_plan.h"
 
@@ -29,6 +30,8 @@ struct qmm_writer {
 	kit_op select_one, select_two; /* a lane's bytes of headers */
 	kit_op table[4];               /* what nibbles stand for, a byte each */
 	kit_op start[4];               /* q8: what products are added to */
+	struct tcb_piece_tables tables; /* expanded formats */
+	kit_op field_shift;             /* from which bit of a byte on a lane's fields begin */
 	int is_direct;                 /* weights come from global memory, not from a ring in shared memory */
 };
 

@@ -210,8 +210,8 @@ static void load_piece(struct qmv_writer *w, enum tcb_kit_memory memory, const s
 		for (unsigned i = 0; fields && i < (fields % 8 ? 2 : 1); i++)
 			load(w, memory, "u8", scales, at + i, &out->scale[i], 1, "u32", is_again);
 	if (f->bytes[QMV_D])
-		load(w, memory, f->bytes[QMV_D] == 4 ? "b32" : "b16", where->at[QMV_D], offset[QMV_D], out->d, 1,
-		     f->bytes[QMV_D] == 4 ? "b32" : "b16", is_again);
+		load(w, memory, f->bytes[QMV_D] == 4 ? "u32" : "u16", where->at[QMV_D], offset[QMV_D], out->d, 1, "u32",
+		     is_again);
 }
 
 /* What was loaded, as a piece. */
