@@ -83,6 +83,8 @@ static void part_constants(struct qmv_writer *w, kit_op byte)
 	const struct qmv_format *f = g->format;
 	const int is_native = g->layout == TCB_LAYOUT_NATIVE, is_s = g->layout == TCB_LAYOUT_S;
 	kit_op at[QMV_PARTS] = { byte, I(0), I(0), I(0) };
+	if (qmv_is_float(f))
+		at[QMV_CODES] = u_mul(b, byte, I(f->bytes[QMV_CODES] / QMV_VALUES));
 	if (f->is_pieces) {
 		piece_constants(w, at);
 	} else if (f->high_bits) {
@@ -237,6 +239,10 @@ void qmv_write_lane_load(struct qmv_writer *w, enum tcb_kit_memory memory, const
 		load_piece(w, memory, where, offset, is_again, out);
 		return;
 	}
+	for (unsigned i = 0; qmv_is_float(g->format) && i < g->code_words; i += 4)
+		load_words(w, memory, where, QMV_CODES, offset[QMV_CODES] + 4 * i, out->code + i, 4, is_again);
+	if (qmv_is_float(g->format))
+		return;
 	load_words(w, memory, where, QMV_CODES, offset[QMV_CODES], out->code, g->code_words, is_again);
 	if (g->high_words)
 		load_words(w, memory, where, QMV_HIGH, offset[QMV_HIGH], out->high, g->high_words, is_again);
@@ -327,6 +333,22 @@ kit_op qmv_write_codes(struct qmv_writer *w, const struct qmv_lane_w *weights, u
 	if (w->g->format->high_bits)
 		return wide_codes(w, weights, i, is_high);
 	return u_and(&w->kit.b, weights->code[i], I(is_high ? (int64_t)0xf0f0f0f0 : (int64_t)NIBBLES));
+}
+
+void qmv_write_values(struct qmv_writer *w, const struct qmv_lane_w *weights, kit_op value[QMV_FLOAT_VALUES])
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	for (unsigned i = 0; i < w->g->code_words; i++) {
+		const kit_op word = weights->code[i];
+		if (w->g->format->id == TCB_FORMAT_F32) {
+			value[i] = b_set(b, word);
+		} else if (w->g->format->id == TCB_FORMAT_BF16) {
+			value[2 * i] = b_set(b, u_shl(b, word, I(16)));
+			value[2 * i + 1] = b_set(b, u_and(b, word, I((int64_t)0xffff0000)));
+		} else {
+			tcb_kit_floats(b, word, value + 2 * i);
+		}
+	}
 }
 
 kit_op qmv_write_halves(struct qmv_writer *w, const struct qmv_lane_w *weights, unsigned i, int is_high, int is_odd)

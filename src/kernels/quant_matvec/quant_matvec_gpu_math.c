@@ -99,6 +99,8 @@ static void decode_scales(struct qmv_writer *w, const struct qmv_lane_w *weights
 			out->mins[i] = weights->piece.mins[i];
 		}
 		break;
+	case QMV_SCALES_NONE:
+		break;
 	}
 }
 
@@ -291,6 +293,17 @@ static void add_mins(struct qmv_writer *w, const struct qmv_lane_x *x, const str
 	}
 }
 
+/* Rows of values: no scales. */
+static void add_values(struct qmv_writer *w, const struct qmv_lane_w *weights, const struct qmv_lane_x *x, kit_op sum)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	kit_op value[QMV_FLOAT_VALUES], chain[2];
+	qmv_write_values(w, weights, value);
+	for (unsigned i = 0; i < QMV_FLOAT_VALUES; i++)
+		chain[i % 2] = i < 2 ? f_mul(b, value[i], x->low[i]) : f_fma(b, value[i], x->low[i], chain[i % 2]);
+	f_add_to(b, sum, sum, f_add(b, chain[0], chain[1]));
+}
+
 void qmv_write_unit(struct qmv_writer *w, const struct qmv_lane_w *loaded, const struct qmv_lane_x *x, kit_op sum,
 		    kit_op mins)
 {
@@ -303,6 +316,10 @@ void qmv_write_unit(struct qmv_writer *w, const struct qmv_lane_w *loaded, const
 	struct tcb_ptx_build *b = &w->kit.b;
 	struct qmv_lane_w weights;
 	struct scales scales = { 0 };
+	if (qmv_is_float(w->g->format)) {
+		add_values(w, loaded, x, sum);
+		return;
+	}
 	qmv_write_lane_align(w, loaded, &weights);
 	decode_scales(w, &weights, &scales);
 	if (w->g->is_q8)

@@ -14,6 +14,7 @@ enum {
 	QMV_GPU_ROWS_MAX = 8,
 	QMV_GPU_WORDS_MAX = QMV_GPU_VEC_MAX / 4,
 	QMV_GPU_STEPS_MAX = 16, /* unrolled */
+	QMV_FLOAT_VALUES = 8,   /* that a lane has of rows of values, its vec */
 	QMV_GPU_STAGES_MAX = 8,
 	QMV_GPU_X_AHEAD = 4, /* superblocks of activations that a warp loads before it uses the first */
 	QMV_PIECE = 16,      /* isa=mma: bytes of codes */
@@ -62,6 +63,8 @@ struct qmv_gpu {
 	unsigned steps, unroll;            /* of a warp's share; in flight together */
 	unsigned chunks;                   /* rings: of a warp's share, each as long as a slot */
 	int is_partial;                    /* the last step has fewer superblocks */
+	unsigned rounds;                   /* of the loop over k */
+	int has_rest;                      /* behind which the last step comes alone, since it is partial */
 	int is_narrow;                     /* codes are aligned to two bytes only */
 	unsigned parts;                    /* isa=mma: of an activation */
 	unsigned runs, is_split;           /* sums of a superblock's activations; a piece has two of them */

@@ -40,6 +40,8 @@ RULE(rule_isa)
 		return "isa must be fma or mma under contracts f32 and f16";
 	if (isa == TCB_ISA_MMA && qmv_format(problem)->is_pieces)
 		return "isa must be fma for formats whose codes are expanded";
+	if (isa == TCB_ISA_MMA && qmv_is_float(qmv_format(problem)))
+		return "isa must be fma for rows of values";
 	if (isa == TCB_ISA_MMA && target->cuda.capability < 80)
 		return "isa=mma needs sm_80";
 	return tcb_gpu_rule_isa(problem, target, geometry);
@@ -53,6 +55,8 @@ RULE(rule_layout)
 		return "layout must be f with isa=mma, and only then";
 	if (layout == TCB_LAYOUT_F)
 		return geometry->knob[TCB_KNOB_VEC] == 16 ? NULL : "vec must be 16 with isa=mma";
+	if (qmv_is_float(f) && layout != (problem->shape.k % QMV_VALUES ? TCB_LAYOUT_P : TCB_LAYOUT_NATIVE))
+		return "layout must be native for rows of values, or p where K is not a multiple of 256";
 	if (f->is_pieces && layout != TCB_LAYOUT_P)
 		return "layout must be p for formats whose codes are expanded";
 	if (f->is_packed && layout != TCB_LAYOUT_P)
@@ -127,6 +131,8 @@ RULE(rule_warps)
 RULE(rule_vec)
 {
 	const unsigned vec = KNOB(VEC);
+	if (qmv_is_float(qmv_format(problem)) && vec != QMV_FLOAT_VALUES)
+		return "vec must be 8 for rows of values: as many are a lane's";
 	if (qmv_format(problem)->is_pieces && vec != 16)
 		return "vec must be 16 where codes are expanded: a lane has 32 values";
 	if (vec == 4 && qmv_format(problem)->bytes[QMV_CODES] > 128)
@@ -151,6 +157,8 @@ static unsigned least_vec(const struct tcb_problem *problem, const struct tcb_ge
 	const struct qmv_format *f = qmv_format(problem);
 	if (f->is_pieces)
 		return 16;
+	if (qmv_is_float(f))
+		return QMV_FLOAT_VALUES;
 	if (f->bytes[QMV_CODES] > 128) /* narrower ones would have to share superblocks between warps */
 		return 8;
 	return f->scales == QMV_SCALES_BYTES && geometry->knob[TCB_KNOB_LAYOUT] == TCB_LAYOUT_NATIVE ? 8 : 4;
@@ -172,7 +180,9 @@ RULE(rule_steps)
 	const unsigned most = steps < QMV_GPU_STEPS_MAX ? steps : QMV_GPU_STEPS_MAX;
 	if (unroll < 1 || unroll > most)
 		return "unroll must be at most the steps that a warp takes along k, and at most 16";
-	if (unroll < steps && (steps % unroll || share % step))
+	/* Expanded formats have one vec, so that the last step, which is partial, must not be in the way. */
+	const unsigned whole = qmv_format(problem)->is_pieces && KNOB(COPY) == TCB_COPY_LDG ? share / step : steps;
+	if (unroll < steps && (whole % unroll || (share % step && whole == steps)))
 		return "unroll must divide the steps that a warp takes along k, or be all of them";
 	return NULL;
 }
@@ -337,7 +347,7 @@ const struct tcb_rule qmv_gpu_rules[] = {
 	{ TCB_FIELD_KNOB(VEC), 0, rule_vec },
 	{ TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_KNOB(KSPLIT), 0, rule_k },
 	{ READS_STEPS | TCB_FIELD_KNOB(LAYOUT), TCB_RULE_DOUBLE, rule_share },
-	{ READS_STEPS, 0, rule_steps },
+	{ READS_STEPS | TCB_FIELD_KNOB(COPY), 0, rule_steps },
 	{ TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(LEAD), 0, rule_copy },
 	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(LAYOUT) | TCB_FIELD_KNOB(SPLITK) |
 		  TCB_FIELD_KNOB(KSPLIT),

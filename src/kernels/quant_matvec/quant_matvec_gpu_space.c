@@ -42,7 +42,8 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	const int has_seven = blocks % 7 == 0; /* K = 14336 */
 	size_t count = 0;
 	struct tcb_axis *a;
-	const int has_mma = problem->contract != TCB_CONTRACT_Q8 && target->cuda.capability >= 80 && !format->is_pieces;
+	const int has_mma = problem->contract != TCB_CONTRACT_Q8 && target->cuda.capability >= 80 &&
+			    !format->is_pieces && !qmv_is_float(format);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_ISA);
 	tcb_axis_add(a, problem->contract == TCB_CONTRACT_Q8 ? TCB_ISA_DP4A : TCB_ISA_FMA);
 	if (has_mma)
@@ -109,13 +110,15 @@ static void default_within(const struct tcb_problem *problem, const struct tcb_t
 	const size_t n = problem->shape.n, blocks = (problem->shape.k + QMV_VALUES - 1) / QMV_VALUES;
 	const struct qmv_format *format = qmv_format(problem);
 	const size_t image = problem->contract == TCB_CONTRACT_Q8 ? 256 + 96 : 1024 + 68;
-	const size_t codes = qmv_span(format), least = format->is_pieces ? 16 : codes / 32; /* vec with which a step is one superblock */
+	/* LEAST: vec with which a step is one superblock. */
+	const size_t codes = qmv_span(format), least = format->is_pieces ? 16 : codes / 32;
 	/* Blocks of Q6_K alternate between two alignments, so that as stored they are taken two at a time. */
 	const int is_packed =
 		format->is_packed || problem->shape.k % QMV_VALUES || (format->scales == QMV_SCALES_BYTES && blocks % 2);
-	const size_t room = tcb_shared_limit(target) - 1024 - 
+	const size_t room = tcb_shared_limit(target) - 1024 -
 			    tcb_piece_table_bytes(format->id, qmv_has_signed_grid(target));
-	size_t splitk = 1, steps, step, vec = 16, warps = tcb_power_of_two_up(n), unroll;
+	size_t splitk = 1, steps, step, vec = qmv_is_float(format) ? QMV_FLOAT_VALUES : 16, unroll;
+	size_t warps = tcb_power_of_two_up(n);
 	if (warps > DEFAULT_WARPS)
 		warps = DEFAULT_WARPS;
 	while (splitk < blocks && splitk < GRID_YZ_MAX && (blocks % splitk || (blocks / splitk + 1) * image > room))
@@ -129,9 +132,11 @@ static void default_within(const struct tcb_problem *problem, const struct tcb_t
 	step = 32 * vec / codes;
 	steps = (steps + step - 1) / step;
 	unroll = steps <= DEFAULT_UNROLL ? steps : DEFAULT_UNROLL;
-	while (unroll < steps && steps % unroll)
+	/* Of pieces the partial step comes behind the loop. */
+	const size_t whole = format->is_pieces ? blocks / splitk / step : steps;
+	while (unroll < steps && whole % unroll)
 		unroll--;
-	if (blocks / splitk % step)
+	if (blocks / splitk % step && !format->is_pieces)
 		unroll = steps;
 	tcb_geometry_init(out);
 	out->tile[TCB_MACRO] = (struct tcb_tile){ 1, tcb_power_of_two_up(n), problem->shape.k };

@@ -28,7 +28,9 @@ static void plan_format(struct qmv_gpu *g)
 	const struct qmv_format *f = g->format;
 	const int is_native = g->layout == TCB_LAYOUT_NATIVE, is_one = is_native || g->is_mma;
 	g->halves = f->log_run == 8 ? 1 : 2;
-	g->code_words = f->is_pieces ? f->bytes[QMV_CODES] / TCB_PIECES / 4 : g->vec / 4;
+	g->code_words = f->is_pieces      ? f->bytes[QMV_CODES] / TCB_PIECES / 4
+			: qmv_is_float(f) ? f->bytes[QMV_CODES] / WARP / 4
+					  : g->vec / 4;
 	g->log_run = g->layout == TCB_LAYOUT_S || (g->is_mma && g->halves == 2) ? 4 : f->log_run;
 	g->is_narrow = is_native && (f->block || f->scales == QMV_SCALES_BYTES);
 	g->is_split = f->is_split;
@@ -152,7 +154,7 @@ void qmv_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->pdl = KNOB(PDL) == 1;
 	g->is_mma = geometry->knob[TCB_KNOB_ISA] == TCB_ISA_MMA;
 	g->group_rows = (unsigned)geometry->tile[TCB_MICRO].n;
-	g->has_scale = !g->is_mma || !g->is_half || g->has_norm;
+	g->has_scale = (!g->is_mma || !g->is_half || g->has_norm) && !qmv_is_float(g->format);
 	g->rows = g->is_mma ? 1 : g->group_rows << g->is_gated;
 	g->sums = g->is_mma ? 2 : g->rows;
 	g->warps = KNOB(WARPS);
@@ -176,6 +178,8 @@ void qmv_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->step = WARP / g->piece_lanes;
 	g->steps = tcb_div_up(g->share, g->step);
 	g->is_partial = g->share % g->step != 0;
+	g->has_rest = g->is_partial && g->unroll && g->unroll < g->steps;
+	g->rounds = g->unroll ? (g->steps - (unsigned)g->has_rest) / g->unroll : 1;
 	g->chunks = g->copy == TCB_COPY_LDG || !g->unroll || g->unroll >= g->steps ? 1 : g->steps / g->unroll;
 	plan_image(g);
 	plan_rows(target, g);
@@ -213,7 +217,8 @@ static unsigned weight_registers(const struct qmv_gpu *g)
 					   [QMV_SCALES_BYTES] = 3,
 					   [QMV_SCALES_POWERS] = 1,
 					   [QMV_SCALES_SIXES] = 2,
-					   [QMV_SCALES_PIECES] = 3 };
+					   [QMV_SCALES_PIECES] = 3,
+					   [QMV_SCALES_NONE] = 0 };
 	return g->code_words + g->high_words + scales[g->format->scales] + (g->is_narrow ? 2 : 0);
 }
 
@@ -250,7 +255,7 @@ unsigned qmv_gpu_registers(const struct qmv_gpu *g)
 	const unsigned x = (g->is_q8 ? g->halves : 4 * g->halves) * words + scales + sums;
 	const unsigned steps = g->copy == TCB_COPY_LDG ? g->unroll : 1;
 	unsigned all = 40 + 2 * g->rows + (g->x_in_regs ? g->steps : 1) * x;
-	all += g->copy == TCB_COPY_LDG ? g->rows * steps * weights : 2 * weights;
+	all += g->copy == TCB_COPY_LDG ? g->rows * (steps + (unsigned)g->has_rest) * weights : 2 * weights;
 	if (g->format->high_bits || g->format->table)
 		all += 12;
 	if (g->format->is_pieces)

@@ -81,7 +81,16 @@ enum { HAS_TCB_NO_TABLE = 0, HAS_TCB_MXFP4_TABLE = 1, HAS_TCB_IQ4_TABLE = 1 };
 		.is_pieces = 1,                                                                                \
 		.is_packed = 1,                                                                                \
 	},
-static const struct qmv_format formats[TCB_FORMAT_COUNT] = { TCB_FORMAT_FIELD_LIST(FORMAT) TCB_PIECE_LIST(PIECES) };
+#define FLOATS(id_, name, op, values, value_bytes, ...)                                                        \
+	[TCB_FORMAT_##id_] = {                                                                                 \
+		.id = TCB_FORMAT_##id_,                                                                        \
+		.scales = QMV_SCALES_NONE,                                                                     \
+		.bytes = { QMV_VALUES * (value_bytes) },                                                       \
+		.log_run = LOG_RUN_BYTES,                                                                      \
+	},
+static const struct qmv_format formats[TCB_FORMAT_COUNT] = {
+	TCB_FORMAT_FIELD_LIST(FORMAT) TCB_PIECE_LIST(PIECES) TCB_FORMAT_FLOAT_ROWS(FLOATS)
+};
 
 const struct qmv_format *qmv_format(const struct tcb_problem *problem)
 {
@@ -193,6 +202,11 @@ static void gather(const struct qmv_format *f, enum qmv_part part, const uint8_t
 		tcb_pieces_take(f->id, (enum tcb_piece_part)part, stored, count, out);
 		return;
 	}
+	if (qmv_is_float(f)) { /* a block is a value */
+		memset(out, 0, f->bytes[part]);
+		memcpy(out, stored, count * f->bytes[part] / QMV_VALUES);
+		return;
+	}
 	if (f->scales == QMV_SCALES_SIXES && part == QMV_SCALES) {
 		tcb_six_scales(stored + f->native_at[part], (int8_t *)out);
 		return;
@@ -211,6 +225,10 @@ static void scatter(const struct qmv_format *f, enum qmv_part part, const uint8_
 	const size_t piece = f->bytes[part] / SUB_BLOCKS;
 	if (f->is_pieces) {
 		tcb_pieces_put(f->id, (enum tcb_piece_part)part, in, count, stored);
+		return;
+	}
+	if (qmv_is_float(f)) {
+		memcpy(stored, in, count * f->bytes[part] / QMV_VALUES);
 		return;
 	}
 	if (f->scales == QMV_SCALES_SIXES && part == QMV_SCALES) {
@@ -325,7 +343,7 @@ static size_t tile_at(const struct qmv_format *f, enum qmv_part part, unsigned r
 static void convert_tiles(const struct tcb_problem *problem, int is_pack, uint8_t *weights, uint8_t *packed)
 {
 	const struct matrix m = matrix_of(problem);
-	uint8_t stored[QMV_VALUES], sorted[QMV_VALUES];
+	uint8_t stored[4 * QMV_VALUES], sorted[4 * QMV_VALUES];
 	for (size_t n = 0; n < qmv_weight_rows(problem); n++)
 		for (size_t s = 0; s < m.superblocks; s++) {
 			const size_t is_up = n >= problem->shape.n, of_side = n - is_up * problem->shape.n;
@@ -356,7 +374,7 @@ static void convert_tiles(const struct tcb_problem *problem, int is_pack, uint8_
 void qmv_plane_pack(const struct tcb_problem *problem, enum tcb_layout layout, const void *weights, void *packed)
 {
 	const struct matrix m = matrix_of(problem);
-	uint8_t *out = packed, stored[QMV_VALUES];
+	uint8_t *out = packed, stored[4 * QMV_VALUES];
 	if (layout == TCB_LAYOUT_F) {
 		memset(packed, 0, qmv_packed_bytes(problem, layout));
 		convert_tiles(problem, 1, (uint8_t *)weights, packed);
@@ -382,7 +400,7 @@ void qmv_plane_unpack(const struct tcb_problem *problem, enum tcb_layout layout,
 {
 	const struct matrix m = matrix_of(problem);
 	const uint8_t *in = packed;
-	uint8_t stored[QMV_VALUES];
+	uint8_t stored[4 * QMV_VALUES];
 	if (layout == TCB_LAYOUT_F) {
 		convert_tiles(problem, 0, weights, (uint8_t *)packed);
 		return;

@@ -17,14 +17,16 @@ enum {
 enum qmv_part { QMV_CODES, QMV_HIGH, QMV_D, QMV_SCALES, QMV_PARTS };
 
 /* K: d, dmin and 6-bit scales and mins in 16 bytes.  HALVES: an f16 for 32 values.  BYTES: an int8 for 16, and d.
- * POWERS: a byte e for 32, 2^(e - 128).  SIXES: an int8 for 32, and d.  PIECES: a piece's fields, and d. */
+ * POWERS: a byte e for 32, 2^(e - 128).  SIXES: an int8 for 32, and d.  PIECES: a piece's fields, and d.  NONE: codes are
+ * the values. */
 enum qmv_scales {
 	QMV_SCALES_K,
 	QMV_SCALES_HALVES,
 	QMV_SCALES_BYTES,
 	QMV_SCALES_POWERS,
 	QMV_SCALES_SIXES,
-	QMV_SCALES_PIECES
+	QMV_SCALES_PIECES,
+	QMV_SCALES_NONE
 };
 
 /* A weight format as these kernels see it. */
@@ -44,10 +46,15 @@ struct qmv_format {
 	int is_packed;       /* never as stored: blocks are not aligned, or in order */
 };
 
+static inline int qmv_is_float(const struct qmv_format *f)
+{
+	return f->scales == QMV_SCALES_NONE;
+}
+
 /* Codes of a superblock, in bytes as if they were bytes or nibbles: what a lane's vec counts. */
 static inline unsigned qmv_span(const struct qmv_format *f)
 {
-	return f->is_pieces ? QMV_VALUES / 2 : f->bytes[QMV_CODES];
+	return f->is_pieces ? QMV_VALUES / 2 : qmv_is_float(f) ? QMV_VALUES : f->bytes[QMV_CODES];
 }
 
 /* A sub-block of 32 values has one scale, a float. */
