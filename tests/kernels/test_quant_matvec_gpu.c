@@ -61,7 +61,8 @@ static void planes_round_trip(void **state)
 		const size_t n = shapes[i / ops.count][0], k = matvec_k(op, shapes[i / ops.count][1], i / ops.count);
 		const struct tcb_problem problem = matvec_problem(op, TCB_CONTRACT_Q8, 1, n, k);
 		const size_t bytes = n * tcb_quant_row_bytes(problem.op->format, k);
-		const size_t planes = qmv_packed_bytes(&problem, TCB_LAYOUT_F) + qmv_packed_bytes(&problem, TCB_LAYOUT_P);
+		const size_t planes =
+			qmv_packed_bytes(&problem, TCB_LAYOUT_F) + qmv_packed_bytes(&problem, TCB_LAYOUT_P);
 		uint8_t *stored = test_malloc(bytes), *packed = test_malloc(planes), *back = test_malloc(bytes);
 		for (size_t b = 0; b < bytes; b++) /* any bytes are blocks, as far as packing goes */
 			stored[b] = (uint8_t)tcb_rng_next(&rng);

@@ -223,9 +223,9 @@ static void nvfp4(const struct move *m)
 static void move(enum tcb_format_id id, const struct move *m)
 {
 	switch (id) {
-#define MOVE(id_, name, ...)       \
-	case TCB_FORMAT_##id_:     \
-		name(m);           \
+#define MOVE(id_, name, ...)   \
+	case TCB_FORMAT_##id_: \
+		name(m);       \
 		break;
 		TCB_PIECE_LIST(MOVE)
 	default:

@@ -17,8 +17,8 @@
  *          more places    IQ1_M, as stored
  *   d      of the superblock: d, and dmin
  *   fields of a piece: d and m of a block; two scales (of NVFP4 bytes, of Q3_K 6 bits each, of IQ2 and Q2_K nibbles,
- *          with mins above these); IQ3_S ninth bits of places, then a scale; IQ2_S two bits more of places, then scales;
- *          IQ1_S as stored; IQ1_M two scales of 3 bits
+ *          with mins above these); IQ3_S ninth bits of places, then a scale; IQ2_S two bits more of places, then
+ * scales; IQ1_S as stored; IQ1_M two scales of 3 bits
  */
 #ifndef TCB_KERNELS_FORMATS_PIECES_H
 #define TCB_KERNELS_FORMATS_PIECES_H
@@ -27,13 +27,7 @@
 
 enum { TCB_PIECES = 8, TCB_PIECE_VALUES = 32, TCB_PIECE_WORDS = TCB_PIECE_VALUES / 4 };
 
-enum tcb_piece_part {
-	TCB_PIECE_CODES,
-	TCB_PIECE_HIGH,
-	TCB_PIECE_D,
-	TCB_PIECE_FIELDS,
-	TCB_PIECE_PARTS
-};
+enum tcb_piece_part { TCB_PIECE_CODES, TCB_PIECE_HIGH, TCB_PIECE_D, TCB_PIECE_FIELDS, TCB_PIECE_PARTS };
 
 /*
  * A row: bytes of a piece's codes and high bits, of the superblock's d, bits of a piece's fields (bytes of a

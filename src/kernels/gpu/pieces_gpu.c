@@ -19,8 +19,8 @@
 enum {
 	NIBBLES = 0x0f0f0f0f,
 	GRID_MAX = 2048,
-	SIGNS = 16,         /* of four values */
-	SIGNED_GRID = 256,  /* entries of IQ3 that follow each other for the same signs */
+	SIGNS = 16,        /* of four values */
+	SIGNED_GRID = 256, /* entries of IQ3 that follow each other for the same signs */
 	FOUR_SIGNS = 0x44444444,
 	EIGHTHS = 0x18181818,
 	EIGHTH_MORE = 0x02020202
@@ -92,8 +92,8 @@ static int is_iq1(enum tcb_format_id id)
 /* The values that IQ2's grids are of. */
 static const uint8_t iq2_values[] = { 8, 25, 43 };
 
-/* Value I of EIGHT as its nibble says it: IQ2, which of the three it is.  IQ1, from -8, 0 and 8: what two bits of a byte
- * say, from bit 3 on, or of the second four values from bit 5 on. */
+/* Value I of EIGHT as its nibble says it: IQ2, which of the three it is.  IQ1, from -8, 0 and 8: what two bits of a
+ * byte say, from bit 3 on, or of the second four values from bit 5 on. */
 static uint32_t entry_of(enum tcb_format_id id, uint64_t eight)
 {
 	uint32_t entry = 0;
@@ -282,8 +282,8 @@ static void iq1_words(struct tcb_ptx_build *b, enum tcb_format_id id, const stru
 	if (!is_m)
 		more = b_select(b, I(0), I(EIGHTH_MORE), u_ge(b, piece->fields, I(0x8000)));
 	for (unsigned j = 0; j < 4; j++) {
-		const kit_op upper = is_m ? moved(b, piece->high, 8 - 4 * (int)j)
-					  : moved(b, piece->fields, 8 - 3 * (int)j);
+		const kit_op upper =
+			is_m ? moved(b, piece->high, 8 - 4 * (int)j) : moved(b, piece->fields, 8 - 3 * (int)j);
 		const kit_op entry = entry_at(b, tables, u_and_or(b, upper, I(0x700), byte_of(b, piece->code[0], j)));
 		if (is_m) {
 			const kit_op less = u_and(b, piece->high, I(8 << 4 * j));

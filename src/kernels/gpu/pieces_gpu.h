@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * PTX that takes a piece apart: 32 values of an expanded format (formats_pieces.h),
- * whose words a lane has loaded, become eight words of codes, a byte each, and
+ * of which the thread has the words, become eight words of codes, a byte each, and
  * scales.  Grids are looked up in shared memory, which a block fills first.
  */
 #ifndef TCB_KERNELS_GPU_PIECES_GPU_H
@@ -15,8 +15,8 @@ enum {
 	TCB_PIECE_TABLE_ALIGN = 16
 };
 
-/* What is taken off codes; whether they have a sign; whether halves of pieces have scales of their own, and whether these
- * are integers. */
+/* What is taken off codes; whether they have a sign; whether halves of pieces have scales of their own, and whether
+ * these are integers. */
 unsigned tcb_piece_centre(enum tcb_format_id id);
 int tcb_piece_is_signed(enum tcb_format_id id);
 int tcb_piece_is_split(enum tcb_format_id id);

@@ -195,46 +195,6 @@ static unsigned chains_of(const struct qmm_gpu *g)
 	return g->is_wgmma || g->group || products >= QMM_CHAINS_MAX ? 1 : QMM_CHAINS_MAX / products;
 }
 
-/* ptxas begins products early where it can: more so where their sums are floats, and weights need not be loaded. */
-static unsigned registers_s8(const struct qmm_gpu *g, unsigned sums)
-{
-	const int is_direct = g->copy == TCB_COPY_LDG;
-	const unsigned words = (is_direct ? QMM_CHUNKS : 1) * g->unit.code_words + g->unit.high_words + 26;
-	const int has_mins = tcb_format(g->unit.format)->has_offsets; /* products, too */
-	const unsigned ahead =
-		12 + (g->unit.run == 16 ? 32 : 0) + (is_direct ? 6 * sums : 0) + (has_mins && sums >= 64 ? 48 : 0);
-	const unsigned small =
-		g->capability < 80 && is_direct && g->group == 256 ? 20 : 0; /* products of 8 by 8 by 16 */
-	return 72 + sums + (g->group == 256 ? sums : ahead) + g->row_tiles * (words + small);
-}
-
-/* Pieces are taken apart all at once: their words, and those loaded of the next unit. */
-static unsigned registers_of_pieces(const struct qmm_gpu *g, unsigned sums)
-{
-	const unsigned words = 4 * TCB_PIECE_WORDS, scales = 4 * 2;
-	const unsigned raw = g->copy == TCB_COPY_LDG ? g->unit.piece_bytes + 14 : 14;
-	return 60 + sums + 4 * g->token_groups * !g->is_wgmma + g->row_tiles * (words + scales + raw + 32 * g->is_wgmma);
-}
-
-/* Upper bounds, held against ptxas by tests/kernels/check_gpu_space.c. */
-static unsigned registers(const struct qmm_gpu *g)
-{
-	const unsigned turns = QMM_UNIT_VALUES / (8 * g->unit.run), offsets = tcb_format(g->unit.format)->has_offsets;
-	const unsigned sums = g->chains * g->row_tiles * g->token_groups * 4, scales = 2 * turns * (offsets ? 2 : 1);
-	if (g->group)
-		return registers_s8(g, sums);
-	if (g->unit.is_pieces)
-		return registers_of_pieces(g, sums);
-	if (g->is_wgmma)
-		return 44 + sums +
-		       g->row_tiles *
-			       (32 + scales + g->unit.high_words + (g->is_ahead ? QMM_CHUNKS : 1) * g->unit.code_words);
-	const unsigned words = (g->copy == TCB_COPY_LDG ? QMM_CHUNKS : 1) * g->unit.code_words + g->unit.high_words;
-	const unsigned header = g->copy == TCB_COPY_LDG ? 10 : 0;
-	const unsigned table = tcb_has_table(g->unit.format) ? 6 : 0; /* of each 16 rows', as it happens */
-	return 48 + sums + 4 * g->token_groups + g->row_tiles * (scales + words + header + table);
-}
-
 /* Registers of a thread that WARPS warps of an SM can have: each quarter has every fourth of them. */
 static unsigned registers_of(unsigned warps)
 {
@@ -250,10 +210,10 @@ static void plan_threads(struct qmm_gpu *g)
 	g->askers = !g->is_streamed ? 0 : g->by_grid ? 4 : 1;
 	g->sharers = g->is_streamed ? g->askers : g->warps < QMM_SHARE_WARPS ? g->warps : QMM_SHARE_WARPS;
 	g->is_traded = g->is_streamed && g->warps == QMM_TRADE_WARPS && g->together == 1 && g->splitk == 1 &&
-		       registers(g) > registers_of(g->warps + g->askers);
+		       qmm_gpu_registers(g) > registers_of(g->warps + g->askers);
 	if (g->is_traded)
 		g->askers = 4;
-	if (g->beside && registers(g) > registers_of(g->together * (g->warps + g->beside)))
+	if (g->beside && qmm_gpu_registers(g) > registers_of(g->together * (g->warps + g->beside)))
 		g->beside /= 2;
 	g->threads = (g->warps + g->askers + g->beside) * WARP;
 }
@@ -351,7 +311,7 @@ void qmm_gpu_footprint(const struct tcb_problem *problem, const struct tcb_targe
 	out->shared_dynamic = 1;
 	out->block_threads = g.threads;
 	out->thread_registers =
-		g.is_traded ? registers_of(g.threads / WARP) / REGISTER_STEP * REGISTER_STEP : registers(&g);
+		g.is_traded ? registers_of(g.threads / WARP) / REGISTER_STEP * REGISTER_STEP : qmm_gpu_registers(&g);
 	out->blocks_together = g.together;
 	out->accumulators = g.row_tiles * g.token_groups;
 	out->grid[0] = g.grid;
@@ -593,7 +553,7 @@ RULE(rule_registers)
 	qmm_gpu_plan(problem, target, geometry, &g);
 	if (g.beside && g.tokens > g.beside * QMM_BESIDE_TOKENS)
 		return "registers are left for four warps that prepare: midi.m must be at most 32";
-	return registers(&g) > (g.is_traded ? QMM_TRADE_TAKEN : registers_of(g.together * g.threads / WARP))
+	return qmm_gpu_registers(&g) > (g.is_traded ? QMM_TRADE_TAKEN : registers_of(g.together * g.threads / WARP))
 		       ? "every fourth warp's registers are more than a quarter of an SM's"
 		       : NULL;
 }

@@ -485,8 +485,8 @@ void qmm_write_fragment(struct qmm_writer *w, const struct qmm_raw *raw, const s
 	for (unsigned pair = 0; u->high_words && pair < 2; pair++)
 		turned[pair] = turn_high(w, raw, chunk, step, pair);
 	for (unsigned reg = 0; reg < 4; reg++) {
-		const kit_op pair = u->is_pieces ? piece_pair(w, scales, chunk, step, reg)
-						 : code_pair(w, words, turned, reg);
+		const kit_op pair =
+			u->is_pieces ? piece_pair(w, scales, chunk, step, reg) : code_pair(w, words, turned, reg);
 		const kit_op scale = scales->scale[reg % 2][turn];
 		/* written to A's own register when there is one: those in flight are used in turn */
 		if (!a[reg].kind)

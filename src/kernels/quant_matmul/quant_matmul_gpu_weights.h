@@ -9,7 +9,8 @@
 #include "kernels/quant_matmul/quant_matmul_gpu_writer.h"
 
 /* A lane's weights of a unit, as loaded, and its scales: pairs of halves, of its two rows.  Of expanded formats code[i]
- * and high[i] are of piece i % 2 of row i / 2, a row's header the one or two words of a piece's fields, then the other's.
+ * and high[i] are of piece i % 2 of row i / 2, a row's header the one or two words of a piece's fields, then the
+ * other's.
  */
 struct qmm_raw {
 	kit_op code[QMM_CHUNKS][8], high[8], header[2][4], last[2];
@@ -17,7 +18,8 @@ struct qmm_raw {
 enum { QMM_TURNS_MAX = 2 };
 struct qmm_scales {
 	kit_op scale[2][QMM_TURNS_MAX], offset[2][QMM_TURNS_MAX]; /* a pair of runs each; offset: what is added */
-	/* Expanded formats: word K of two pieces of a row, their bytes in turn: those of the lower halves come first. */
+	/* Expanded formats: word K of two pieces of a row, their bytes in turn: those of the lower halves come first.
+	 */
 	kit_op turns[2][TCB_PIECE_WORDS][2];
 };
 

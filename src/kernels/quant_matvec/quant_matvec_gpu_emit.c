@@ -650,20 +650,18 @@ static enum tcb_status qmv_emit(const struct tcb_problem *problem, const struct 
 	};
 #define SIDES(id, name, op, ...) QMV_KINDS(SIDE, op)
 TCB_FORMAT_FIELD_LIST(SIDES)
-#define SIDE_OF_PIECES(kind, has_norm, is_gated, op)                                                                \
-	const struct tcb_side qmv_##op##_##kind##_gpu = {                                                           \
-		.variants =                                                                                         \
-			TCB_EMITTED(ROW(op, kind, Q8, DP4A, "q8_ptx_dp4a"), ROW(op, kind, F32, FMA, "f32_ptx_fma"), \
-				    ROW(op, kind, F16, FMA, "f16_ptx_fma")),                                        \
-		.space = &qmv_gpu_space,                                                                            \
-		.emit = qmv_emit                                                                                    \
-	};
-#define SIDE_OF_FLOATS(kind, has_norm, is_gated, op)                                    \
-	const struct tcb_side qmv_##op##_##kind##_gpu = {                               \
-		.variants = TCB_EMITTED(ROW(op, kind, F32, FMA, "f32_ptx_fma")),        \
-		.space = &qmv_gpu_space,                                                \
-		.emit = qmv_emit                                                        \
-	};
+#define SIDE_OF_PIECES(kind, has_norm, is_gated, op)                                                                   \
+	const struct tcb_side qmv_##op##_##kind##_gpu = { .variants =                                                  \
+								  TCB_EMITTED(ROW(op, kind, Q8, DP4A, "q8_ptx_dp4a"),  \
+									      ROW(op, kind, F32, FMA, "f32_ptx_fma"),  \
+									      ROW(op, kind, F16, FMA, "f16_ptx_fma")), \
+							  .space = &qmv_gpu_space,                                     \
+							  .emit = qmv_emit };
+#define SIDE_OF_FLOATS(kind, has_norm, is_gated, op)                                                                   \
+	const struct tcb_side qmv_##op##_##kind##_gpu = { .variants =                                                  \
+								  TCB_EMITTED(ROW(op, kind, F32, FMA, "f32_ptx_fma")), \
+							  .space = &qmv_gpu_space,                                     \
+							  .emit = qmv_emit };
 #define SIDES_OF_FLOATS(id, name, op, ...) QMV_KINDS(SIDE_OF_FLOATS, op)
 TCB_FORMAT_FLOAT_ROWS(SIDES_OF_FLOATS)
 #define SIDES_OF_PIECES(id, name, op, ...) QMV_KINDS(SIDE_OF_PIECES, op)

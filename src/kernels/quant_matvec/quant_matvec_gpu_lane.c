@@ -128,7 +128,8 @@ void qmv_write_lane_constants(struct qmv_writer *w)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
 	const unsigned log_vec = log_of(g->vec), log_lanes = log_of(g->piece_lanes), log_run = g->log_run;
-	const unsigned shared = g->format->is_pieces ? 0 : (g->format->scales == QMV_SCALES_K ? log_run : LOG_CHUNK) - log_vec;
+	const unsigned shared =
+		g->format->is_pieces ? 0 : (g->format->scales == QMV_SCALES_K ? log_run : LOG_CHUNK) - log_vec;
 	kit_op byte, order, value;
 	w->piece = u_and(b, w->kit.lane, I(g->piece_lanes - 1));
 	w->within = u_shr(b, w->kit.lane, I(log_lanes));

@@ -79,8 +79,8 @@ struct qmv_gpu {
 	unsigned code_words, high_words; /* of a lane's piece */
 	/* shared memory: rings, barriers, activations, a flag and partial sums; bytes in all */
 	unsigned slot_bytes, slot_copied; /* of a stage; of these copied */
-	unsigned grid_at; /* expanded formats: what places stand for */
-	int has_signs;    /* with their signs */
+	unsigned grid_at;                 /* expanded formats: what places stand for */
+	int has_signs;                    /* with their signs */
 	unsigned barrier_at, image_at, flag_at, part_at, shared_bytes;
 	struct qmv_gpu_image image;
 	/* workspace: images of the tokens; partial sums of the slices; how many slices are done, by token and block */

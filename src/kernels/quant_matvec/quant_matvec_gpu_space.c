@@ -113,10 +113,10 @@ static void default_within(const struct tcb_problem *problem, const struct tcb_t
 	/* LEAST: vec with which a step is one superblock. */
 	const size_t codes = qmv_span(format), least = format->is_pieces ? 16 : codes / 32;
 	/* Blocks of Q6_K alternate between two alignments, so that as stored they are taken two at a time. */
-	const int is_packed =
-		format->is_packed || problem->shape.k % QMV_VALUES || (format->scales == QMV_SCALES_BYTES && blocks % 2);
-	const size_t room = tcb_shared_limit(target) - 1024 -
-			    tcb_piece_table_bytes(format->id, qmv_has_signed_grid(target));
+	const int is_packed = format->is_packed || problem->shape.k % QMV_VALUES ||
+			      (format->scales == QMV_SCALES_BYTES && blocks % 2);
+	const size_t room =
+		tcb_shared_limit(target) - 1024 - tcb_piece_table_bytes(format->id, qmv_has_signed_grid(target));
 	size_t splitk = 1, steps, step, vec = qmv_is_float(format) ? QMV_FLOAT_VALUES : 16, unroll;
 	size_t warps = tcb_power_of_two_up(n);
 	if (warps > DEFAULT_WARPS)

@@ -212,13 +212,10 @@ static unsigned load_registers(const struct qmv_gpu *g)
 /* Registers of a lane's weights of one unit, as loaded. */
 static unsigned weight_registers(const struct qmv_gpu *g)
 {
-	static const unsigned scales[] = { [QMV_SCALES_K] = 4,
-					   [QMV_SCALES_HALVES] = 1,
-					   [QMV_SCALES_BYTES] = 3,
-					   [QMV_SCALES_POWERS] = 1,
-					   [QMV_SCALES_SIXES] = 2,
-					   [QMV_SCALES_PIECES] = 3,
-					   [QMV_SCALES_NONE] = 0 };
+	static const unsigned scales[] = {
+		[QMV_SCALES_K] = 4,     [QMV_SCALES_HALVES] = 1, [QMV_SCALES_BYTES] = 3, [QMV_SCALES_POWERS] = 1,
+		[QMV_SCALES_SIXES] = 2, [QMV_SCALES_PIECES] = 3, [QMV_SCALES_NONE] = 0
+	};
 	return g->code_words + g->high_words + scales[g->format->scales] + (g->is_narrow ? 2 : 0);
 }
 

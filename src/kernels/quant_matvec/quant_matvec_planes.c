@@ -66,31 +66,30 @@ enum { HAS_TCB_NO_TABLE = 0, HAS_TCB_MXFP4_TABLE = 1, HAS_TCB_IQ4_TABLE = 1 };
 		.centre = centre_,                                                                                    \
 		.has_mins = TCB_SCALES_##scales_ == TCB_SCALES_K,                                                     \
 		.table = HAS_##__VA_ARGS__ ? tcb_formats[TCB_FORMAT_##id_].table : NULL,                              \
-		.is_split = TCB_SCALES_##scales_ == TCB_SCALES_BYTES,                                                  \
+		.is_split = TCB_SCALES_##scales_ == TCB_SCALES_BYTES,                                                 \
 		.is_packed = HAS_##__VA_ARGS__,                                                                       \
 	},
-#define PIECES(id_, name, codes, high, d, field_bits, centre_, has_mins_, is_split_)                           \
-	[TCB_FORMAT_##id_] = {                                                                                 \
-		.id = TCB_FORMAT_##id_,                                                                        \
-		.scales = QMV_SCALES_PIECES,                                                                   \
-		.bytes = { TCB_PIECES * (codes), TCB_PIECES * (high), d, field_bits },                         \
-		.log_run = LOG_RUN_RUNS,                                                                       \
-		.centre = centre_,                                                                             \
-		.has_mins = has_mins_,                                                                         \
-		.is_split = is_split_,                                                                         \
-		.is_pieces = 1,                                                                                \
-		.is_packed = 1,                                                                                \
+#define PIECES(id_, name, codes, high, d, field_bits, centre_, has_mins_, is_split_)   \
+	[TCB_FORMAT_##id_] = {                                                         \
+		.id = TCB_FORMAT_##id_,                                                \
+		.scales = QMV_SCALES_PIECES,                                           \
+		.bytes = { TCB_PIECES * (codes), TCB_PIECES * (high), d, field_bits }, \
+		.log_run = LOG_RUN_RUNS,                                               \
+		.centre = centre_,                                                     \
+		.has_mins = has_mins_,                                                 \
+		.is_split = is_split_,                                                 \
+		.is_pieces = 1,                                                        \
+		.is_packed = 1,                                                        \
 	},
-#define FLOATS(id_, name, op, values, value_bytes, ...)                                                        \
-	[TCB_FORMAT_##id_] = {                                                                                 \
-		.id = TCB_FORMAT_##id_,                                                                        \
-		.scales = QMV_SCALES_NONE,                                                                     \
-		.bytes = { QMV_VALUES * (value_bytes) },                                                       \
-		.log_run = LOG_RUN_BYTES,                                                                      \
+#define FLOATS(id_, name, op, values, value_bytes, ...)  \
+	[TCB_FORMAT_##id_] = {                           \
+		.id = TCB_FORMAT_##id_,                  \
+		.scales = QMV_SCALES_NONE,               \
+		.bytes = { QMV_VALUES * (value_bytes) }, \
+		.log_run = LOG_RUN_BYTES,                \
 	},
-static const struct qmv_format formats[TCB_FORMAT_COUNT] = {
-	TCB_FORMAT_FIELD_LIST(FORMAT) TCB_PIECE_LIST(PIECES) TCB_FORMAT_FLOAT_ROWS(FLOATS)
-};
+static const struct qmv_format formats[TCB_FORMAT_COUNT] = { TCB_FORMAT_FIELD_LIST(FORMAT) TCB_PIECE_LIST(PIECES)
+								     TCB_FORMAT_FLOAT_ROWS(FLOATS) };
 
 const struct qmv_format *qmv_format(const struct tcb_problem *problem)
 {
@@ -248,8 +247,7 @@ static void scatter(const struct qmv_format *f, enum qmv_part part, const uint8_
 static size_t plane_bytes(const struct qmv_format *f, enum qmv_part part, size_t superblocks)
 {
 	/* Copies of narrow parts take what is around them; behind the last plane there is nothing. */
-	const size_t around =
-		part == QMV_SCALES && (f->is_pieces || f->bytes[part] % D_ALIGN) ? 2 * D_ALIGN : 0;
+	const size_t around = part == QMV_SCALES && (f->is_pieces || f->bytes[part] % D_ALIGN) ? 2 * D_ALIGN : 0;
 	return (superblocks * f->bytes[part] + D_ALIGN - 1) / D_ALIGN * D_ALIGN + around;
 }
 

@@ -17,8 +17,8 @@ enum {
 enum qmv_part { QMV_CODES, QMV_HIGH, QMV_D, QMV_SCALES, QMV_PARTS };
 
 /* K: d, dmin and 6-bit scales and mins in 16 bytes.  HALVES: an f16 for 32 values.  BYTES: an int8 for 16, and d.
- * POWERS: a byte e for 32, 2^(e - 128).  SIXES: an int8 for 32, and d.  PIECES: a piece's fields, and d.  NONE: codes are
- * the values. */
+ * POWERS: a byte e for 32, 2^(e - 128).  SIXES: an int8 for 32, and d.  PIECES: a piece's fields, and d.  NONE: codes
+ * are the values. */
 enum qmv_scales {
 	QMV_SCALES_K,
 	QMV_SCALES_HALVES,
@@ -60,7 +60,8 @@ static inline unsigned qmv_span(const struct qmv_format *f)
 /* A sub-block of 32 values has one scale, a float. */
 static inline int qmv_has_whole_scales(const struct qmv_format *f)
 {
-	return (f->is_pieces && !f->is_split) || f->scales == QMV_SCALES_HALVES || f->scales == QMV_SCALES_POWERS || f->scales == QMV_SCALES_SIXES;
+	return (f->is_pieces && !f->is_split) || f->scales == QMV_SCALES_HALVES || f->scales == QMV_SCALES_POWERS ||
+	       f->scales == QMV_SCALES_SIXES;
 }
 
 /* Codes of high nibbles come 16 times as large. */
