@@ -282,6 +282,7 @@ static void every_way_is_right_q8(void **state)
 		  "1,ksplit=1,copy=async,prep=launch,lead=2,blocks=0,pdl=0,occ=1,join=none,xstages=2,cluster=1" },
 	};
 	enum { CASES = sizeof cases / sizeof *cases };
+	size_t pieces = 0;
 	(void)state;
 	for (size_t o = 0; o < OPS; o++)
 		for (size_t i = 0; i < CASES; i++) {
@@ -294,6 +295,21 @@ static void every_way_is_right_q8(void **state)
 			snprintf(text, sizeof text, "%s,group=%d", cases[i].geometry, is_coarse ? 256 : 32);
 			try_one(&p, cases[i].capability, text);
 		}
+	for (size_t o = 0; o < PIECE_OPS; o++) /* each meets a direct way and three others */
+		for (size_t i = o % 2; i < CASES; i += 2) {
+			const struct tcb_shape *s = &cases[i].shape;
+			const struct tcb_problem p = problem_q8(piece_names[o], s->m, s->n, s->k);
+			const struct tcb_target target = gpu_target(cases[i].capability, 0);
+			char text[400], why[TCB_WHY_MAX];
+			snprintf(text, sizeof text, "%s,group=32", cases[i].geometry);
+			const struct tcb_geometry g = gpu_geometry(text);
+			if (tcb_constraint_violated(p.op, &p, &target, &g, 1, why) ||
+			    (TEST_IS_INSTRUMENTED && (o + i) % 3))
+				continue;
+			try_one(&p, cases[i].capability, text);
+			pieces++;
+		}
+	assert_true(TEST_IS_INSTRUMENTED || pieces >= 2 * PIECE_OPS);
 }
 
 /* Formats of 32 values per block take rows that 256 does not divide. */

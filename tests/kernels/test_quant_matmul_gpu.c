@@ -23,8 +23,7 @@ static int has_gpu_matmul(const struct tcb_format *format)
 	size_t count;
 	const struct tcb_op *const *ops = tcb_ops(&count);
 	for (size_t i = 0; i < count; i++)
-		if (ops[i]->format == format &&
-		    (tcb_op_gpu(ops[i]) == &qmm_gpu || tcb_op_gpu(ops[i]) == &qmm_pieces_gpu))
+		if (ops[i]->format == format && tcb_op_gpu(ops[i]) == &qmm_gpu)
 			return 1;
 	return 0;
 }

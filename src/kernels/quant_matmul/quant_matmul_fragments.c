@@ -25,7 +25,7 @@
  *            bit of the first row's 16 values and, 2 above, of the other's.  Q6_K: a
  *            word 32 values: pairs of bits, of the first 16 of one row, of the other,
  *            of the next 16 of both.
- * Of expanded formats layout f is quant_matmul_pieces.c's.
+ * Of expanded formats both are quant_matmul_pieces.c's.
  * Both:
  *   headers  a row's scales, 16 bytes or 8: write_header(); in layout g in their order.
  */
@@ -500,7 +500,7 @@ void qmm_fragments_pack(enum tcb_format_id format, enum tcb_layout layout, size_
 			const uint8_t *in = (const uint8_t *)weights + group * QMM_UNIT_ROWS * row_bytes +
 					    span.first_block * f->block_bytes;
 			if (unit.is_pieces) {
-				qmm_pieces_pack(&unit, in, row_bytes, span.rows, span.blocks, out);
+				qmm_pieces_pack(&unit, layout, in, row_bytes, span.rows, span.blocks, out);
 				continue;
 			}
 			pack_unit(f, &unit, &map, &span, in, row_bytes, &rows, out);
@@ -525,7 +525,7 @@ void qmm_fragments_unpack(enum tcb_format_id format, enum tcb_layout layout, siz
 			uint8_t *out = (uint8_t *)weights + group * QMM_UNIT_ROWS * row_bytes +
 				       span.first_block * f->block_bytes;
 			if (unit.is_pieces) {
-				qmm_pieces_unpack(&unit, in, row_bytes, span.rows, span.blocks, out);
+				qmm_pieces_unpack(&unit, layout, in, row_bytes, span.rows, span.blocks, out);
 				continue;
 			}
 			unpack_unit(f, &unit, &map, &span, in, &rows, out, row_bytes);

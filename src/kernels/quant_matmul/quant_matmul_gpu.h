@@ -38,7 +38,7 @@
 #include "kernels/op.h"
 
 /* quant_matmul_gpu_emit.c */
-extern const struct tcb_side qmm_gpu, qmm_pieces_gpu; /* the second of expanded formats */
+extern const struct tcb_side qmm_gpu; /* of all formats */
 
 /* quant_matmul_gpu_plan.c: GEOMETRY keeps the rules. */
 extern const struct tcb_rule qmm_gpu_rules[];

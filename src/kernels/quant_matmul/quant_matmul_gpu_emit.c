@@ -131,14 +131,6 @@ static enum tcb_status qmm_emit(const struct tcb_problem *problem, const struct 
 	return tcb_kit_close(&w.kit, err);
 }
 
-/* Expanded formats. */
-const struct tcb_side qmm_pieces_gpu = {
-	.variants = TCB_EMITTED(TCB_EMITTED_ROW("quant_matmul_f16_ptx_mma", F16, MMA, BOUNDED),
-				TCB_EMITTED_ROW("quant_matmul_f16_ptx_wgmma", F16, WGMMA, BOUNDED)),
-	.space = &qmm_gpu_space,
-	.emit = qmm_emit,
-};
-
 const struct tcb_side qmm_gpu = {
 	.variants = TCB_EMITTED(TCB_EMITTED_ROW("quant_matmul_f16_ptx_mma", F16, MMA, BOUNDED),
 				TCB_EMITTED_ROW("quant_matmul_f16_ptx_wgmma", F16, WGMMA, BOUNDED),

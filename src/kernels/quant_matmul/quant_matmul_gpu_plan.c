@@ -345,8 +345,6 @@ RULE(rule_isa)
 	const int32_t isa = geometry->knob[TCB_KNOB_ISA];
 	if (problem->contract != TCB_CONTRACT_F16 && problem->contract != TCB_CONTRACT_Q8)
 		return "the contract must be f16 or q8 on a GPU";
-	if (problem->contract == TCB_CONTRACT_Q8 && tcb_is_expanded(problem->op->format->id))
-		return "the contract must be f16 on a GPU for formats whose codes are expanded";
 	if (isa != TCB_ISA_MMA && isa != TCB_ISA_WGMMA)
 		return "isa must be mma or wgmma on a GPU";
 	if (isa != TCB_ISA_MMA && problem->contract == TCB_CONTRACT_Q8)
@@ -369,6 +367,8 @@ RULE(rule_group)
 		return group == TCB_KNOB_UNSET ? NULL : "group has no effect under contract f16";
 	if (group != 32 && group != 256)
 		return "group must be 32 or 256 under contract q8";
+	if (group != 32 && tcb_is_expanded(problem->op->format->id))
+		return "group must be 32 for formats whose codes are expanded";
 	return (size_t)group > tcb_quant_group(problem->op->format)
 		       ? "group must be 32 where weights' blocks are of 32 values"
 		       : NULL;

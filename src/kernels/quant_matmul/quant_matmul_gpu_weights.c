@@ -16,6 +16,7 @@
 #include "kernels/quant_matmul/quant_matmul_gpu_weights.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "kernels/gpu/quant_gpu.h"
 
@@ -146,6 +147,12 @@ void qmm_write_lane_at(struct qmm_writer *w, kit_op unit, struct qmm_lane_at *ou
 		const kit_op byte = u_shr(b, u_mul(b, w->pair, I(u->header_bytes)), I(3));
 		out->codes = mad(b, w->kit.lane, I(u->piece_bytes), unit);
 		out->high = mad(b, w->kit.lane, I(u->piece_high), unit);
+		if (w->g->group) { /* one row's */
+			const kit_op row = u_mad(b, u_and(b, w->pair, I(1)), I(8), w->quad);
+			out->header = mad(b, row, I(u->header_bytes), unit);
+			out->last = mad(b, row, I(u->d_bytes), unit);
+			return;
+		}
 		out->header = mad(b, w->quad, I(u->header_bytes), mad(b, byte, I(1), unit));
 		out->last = mad(b, w->quad, I(u->d_bytes), unit);
 		return;
@@ -183,6 +190,8 @@ static void load_fields(struct qmm_writer *w, kit_op address, unsigned at, kit_o
 static void load_pieces(struct qmm_writer *w, const struct qmm_lane_at *lane, unsigned at, struct qmm_raw *out)
 {
 	const struct qmm_unit *u = &w->g->unit;
+	if (w->g->group) /* loaded one by one: qmm_write_load_piece() */
+		return;
 	for (unsigned i = 0; i < 4; i++) {
 		const unsigned row = i / 2 * 8, of_lanes = i * LANES;
 		qmm_write_load(w, lane->codes, at + of_lanes * u->piece_bytes, out->code[i], u->piece_bytes / 4);
@@ -318,6 +327,30 @@ static struct tcb_piece piece_of(struct qmm_writer *w, const struct qmm_raw *raw
 		piece.code[word] = raw->code[i][word];
 	if (u->header_bytes % 8)
 		piece.fields = u_shr(b, u_mad(b, fields[1], I(256), fields[0]), w->field_shift);
+	return piece;
+}
+
+struct tcb_piece qmm_write_load_piece(struct qmm_writer *w, const struct qmm_lane_at *lane, unsigned at, kit_op chunk)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct qmm_unit *u = &w->g->unit;
+	kit_word3 *mad = w->is_direct ? l_mad_wide : u_mad;
+	const kit_op bit =
+		u_mad(b, chunk, I(2 * u->header_bytes), u_mul(b, u_shr(b, w->pair, I(1)), I(u->header_bytes)));
+	kit_op code[TCB_PIECE_CODE_WORDS] = { 0 }, fields[2] = { 0 };
+	struct tcb_piece piece = { 0 };
+	const kit_op codes = mad(b, chunk, I(LANES * u->piece_bytes), lane->codes);
+	qmm_write_load(w, codes, at, code, u->piece_bytes / 4);
+	memcpy(piece.code, code, sizeof code);
+	if (u->piece_high)
+		load_small(w, u->piece_high == 4 ? "u32" : "u16", mad(b, chunk, I(LANES * u->piece_high), lane->high),
+			   at + u->high_at, &piece.high);
+	if (u->d_bytes)
+		load_small(w, u->d_bytes == 4 ? "u32" : "u16", lane->last, at + u->last_at, &piece.d);
+	load_fields(w, mad(b, u_shr(b, bit, I(3)), I(1), lane->header), at + u->header_at, fields);
+	piece.fields = fields[0];
+	if (u->header_bytes % 8)
+		piece.fields = u_shr(b, u_mad(b, fields[1], I(256), fields[0]), u_and(b, bit, I(7)));
 	return piece;
 }
 

@@ -49,6 +49,8 @@ kit_op qmm_write_minus_mins(struct qmm_writer *w, const kit_op word[4]);
  */
 kit_op qmm_write_six_d(struct qmm_writer *w, const kit_op word[2]);
 kit_op qmm_write_power(struct qmm_writer *w, kit_op word, unsigned byte);
+/* Expanded formats, contract q8: the lane's piece of chunk CHUNK (.u32) of a unit AT bytes behind LANE. */
+struct tcb_piece qmm_write_load_piece(struct qmm_writer *w, const struct qmm_lane_at *lane, unsigned at, kit_op chunk);
 /* The four registers of A of step STEP (16 of k) of chunk CHUNK; those that A has, or new ones. */
 void qmm_write_fragment(struct qmm_writer *w, const struct qmm_raw *raw, const struct qmm_scales *scales,
 			unsigned chunk, unsigned step, kit_op a[4]);

@@ -15,8 +15,6 @@
  */
 #include "kernels/quant_matvec/quant_matvec_gpu_x.h"
 
-#include <string.h>
-
 #include "kernels/quant_matvec/quant_matvec_gpu_fused.h"
 #include "kernels/quant_matvec/quant_matvec_gpu_x_mma.h"
 
@@ -171,15 +169,14 @@ static kit_op store_values(struct qmv_writer *w, kit_op block, const kit_op valu
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
 	const unsigned log = g->vec == 16 ? 4 : g->vec == 8 ? 3 : 2, chunks = g->vec / 4;
-	kit_op large = I(0), half, byte, scaled[LANE_VALUES];
-	place_of_lane(w, &half, &byte);
-	memcpy(scaled, value, sizeof scaled);
+	kit_op large = I(0), up = I(0), half, byte, scaled[LANE_VALUES];
 	if (g->has_scale) {
 		large = u_ge(b, largest_of(w, value), I(LARGE));
-		const kit_op up = f_select(b, F(1), F(0x1p24f), large);
-		for (int i = 0; i < LANE_VALUES; i++)
-			scaled[i] = f_mul(b, value[i], up);
+		up = f_select(b, F(1), F(0x1p24f), large);
 	}
+	place_of_lane(w, &half, &byte);
+	for (int i = 0; i < LANE_VALUES; i++)
+		scaled[i] = g->has_scale ? f_mul(b, value[i], up) : value[i];
 	for (unsigned i = 0; i < 2; i++) {
 		const kit_op t = u_add(b, byte, I(4 * i)), lane = u_shr(b, t, I(log));
 		const kit_op chunk = u_and(b, u_shr(b, t, I(2)), I(chunks - 1));
