@@ -147,6 +147,8 @@ static void add(struct check *c, const struct tcb_problem *problem, const struct
 	batch[*filled].target = wanted;
 	tcb_op_space(c->op, target)->footprint(problem, target, g, &f);
 	c->geometries++;
+	if (!batch[*filled].count) /* the same in all kernels of an op */
+		tcb_ptx_print_variables(tcb_kernel_ptx(&kernel)->module, &batch[*filled].text);
 	for (struct tcb_ptx_function *function = tcb_kernel_ptx(&kernel)->module->functions; function;
 	     function = function->next)
 		add_function(c, g, &f, tcb_kernel_ptx(&kernel)->module->version, function, &batch[*filled]);

@@ -21,7 +21,8 @@ void matvec_find(const char *const kinds[], struct matvec_ops *out)
 
 struct tcb_problem matvec_problem(const struct tcb_op *op, enum tcb_contract contract, size_t m, size_t n, size_t k)
 {
-	return gpu_problem(op, contract, (struct tcb_shape){ m, n, k });
+	const int has = op->contracts >> contract & 1;
+	return gpu_problem(op, has ? contract : TCB_CONTRACT_F32, (struct tcb_shape){ m, n, k });
 }
 
 enum tcb_contract matvec_contract(size_t i)
@@ -32,7 +33,8 @@ enum tcb_contract matvec_contract(size_t i)
 
 size_t matvec_k(const struct tcb_op *op, size_t k, size_t i)
 {
-	return op->format->block_values == 32 && i % 2 ? k - 32 * (1 + i % 5) : k;
+	const size_t block = op->format->block_values;
+	return block < 256 && i % 2 ? k - block * (1 + i % (block > 32 ? 3 : 5)) : k;
 }
 
 int matvec_geometry(const struct tcb_problem *problem, const struct tcb_target *target, enum tcb_knob knob,

@@ -19,6 +19,7 @@ struct matvec_ops {
 /* The ops FORMAT_KIND of each of KINDS, up to NULL, in the registry's order. */
 void matvec_find(const char *const kinds[], struct matvec_ops *out);
 
+/* Contract f32 where the op does not have CONTRACT. */
 struct tcb_problem matvec_problem(const struct tcb_op *op, enum tcb_contract contract, size_t m, size_t n, size_t k);
 /* q8, f32, f16 in turn. */
 enum tcb_contract matvec_contract(size_t i);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "instrumented.h"
+#include "kernels/constraint.h"
 #include "kernels/quant.h"
 #include "kernels/quant_matmul/quant_matmul_fragments.h"
 #include "kernels/quant_matmul/quant_matmul_gpu.h"
@@ -128,12 +129,23 @@ static void every_way_is_right(void **state)
 	};
 	(void)state;
 	const size_t count = sizeof cases / sizeof *cases - (TEST_IS_INSTRUMENTED);
+	size_t piece = 0;
 	/* The formats by turns: all of them meet both kernels; instrumented, every third one. */
 	for (size_t i = 0; i < count; i += 1 + 2 * TEST_IS_INSTRUMENTED) {
 		const struct tcb_shape *s = &cases[i].shape;
 		const struct tcb_problem p = problem_of(op_names[i % OPS], s->m, s->n, s->k);
 		try_one(&p, cases[i].capability, cases[i].geometry);
+		/* Expanded formats, whose weights alone differ, where there are registers for them. */
+		const struct tcb_problem pieces = problem_of(piece_names[piece % PIECE_OPS], s->m, s->n, s->k);
+		const struct tcb_target target = gpu_target(cases[i].capability, 0);
+		const struct tcb_geometry g = gpu_geometry(cases[i].geometry);
+		char why[TCB_WHY_MAX];
+		if (tcb_constraint_violated(pieces.op, &pieces, &target, &g, 1, why))
+			continue;
+		try_one(&pieces, cases[i].capability, cases[i].geometry);
+		piece++;
 	}
+	assert_true(TEST_IS_INSTRUMENTED || piece >= PIECE_OPS);
 }
 
 /* prep=grid: units of activations that warps of all blocks prepare; slices, clusters, tiles of tokens, one block alone.
@@ -270,6 +282,7 @@ static void every_way_is_right_q8(void **state)
 		  "1,ksplit=1,copy=async,prep=launch,lead=2,blocks=0,pdl=0,occ=1,join=none,xstages=2,cluster=1" },
 	};
 	enum { CASES = sizeof cases / sizeof *cases };
+	size_t pieces = 0;
 	(void)state;
 	for (size_t o = 0; o < OPS; o++)
 		for (size_t i = 0; i < CASES; i++) {
@@ -282,6 +295,21 @@ static void every_way_is_right_q8(void **state)
 			snprintf(text, sizeof text, "%s,group=%d", cases[i].geometry, is_coarse ? 256 : 32);
 			try_one(&p, cases[i].capability, text);
 		}
+	for (size_t o = 0; o < PIECE_OPS; o++) /* each meets a direct way and three others */
+		for (size_t i = o % 2; i < CASES; i += 2) {
+			const struct tcb_shape *s = &cases[i].shape;
+			const struct tcb_problem p = problem_q8(piece_names[o], s->m, s->n, s->k);
+			const struct tcb_target target = gpu_target(cases[i].capability, 0);
+			char text[400], why[TCB_WHY_MAX];
+			snprintf(text, sizeof text, "%s,group=32", cases[i].geometry);
+			const struct tcb_geometry g = gpu_geometry(text);
+			if (tcb_constraint_violated(p.op, &p, &target, &g, 1, why) ||
+			    (TEST_IS_INSTRUMENTED && (o + i) % 3))
+				continue;
+			try_one(&p, cases[i].capability, text);
+			pieces++;
+		}
+	assert_true(TEST_IS_INSTRUMENTED || pieces >= 2 * PIECE_OPS);
 }
 
 /* Formats of 32 values per block take rows that 256 does not divide. */

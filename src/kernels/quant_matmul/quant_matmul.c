@@ -84,7 +84,7 @@ enum {
 	};
 
 #define OP_OF_FIELDS(id, format_, name_, ...) OP(id, name_, EVERYWHERE, &qmm_gpu, &qmm_wgsl)
-#define OP_EXPANDED(id, format_, name_, ...) OP(id, name_, ON_CPUS, NULL, NULL)
+#define OP_EXPANDED(id, format_, name_, ...) OP(id, name_, EVERYWHERE, &qmm_gpu, NULL)
 TCB_FORMAT_FIELD_LIST(OP_OF_FIELDS)
 TCB_FORMAT_EXPANDED_ROWS(OP_EXPANDED)
 #define OP_OF_FLOATS(id, format_, name_, ...) OP(id, name_, OF_FLOATS, NULL, NULL)

@@ -25,20 +25,41 @@
  *            bit of the first row's 16 values and, 2 above, of the other's.  Q6_K: a
  *            word 32 values: pairs of bits, of the first 16 of one row, of the other,
  *            of the next 16 of both.
+ * Of expanded formats both are quant_matmul_pieces.c's.
  * Both:
  *   headers  a row's scales, 16 bytes or 8: write_header(); in layout g in their order.
  */
 #include <assert.h>
 #include <string.h>
 
+#include "kernels/decode/formats_pieces.h"
 #include "kernels/quant_matmul/quant_matmul_fragments.h"
 
 enum { LANES = 32, STEPS = 4, REGISTERS = 4 };
+
+/* Pieces have 32 values, whatever of these share a scale. */
+static void unit_of_pieces(enum tcb_format_id format, struct qmm_unit *out)
+{
+	out->is_pieces = 1;
+	out->run = TCB_PIECE_VALUES;
+	out->piece_bytes = (unsigned)tcb_piece_part_bytes(format, TCB_PIECE_CODES) / TCB_PIECES;
+	out->piece_high = (unsigned)tcb_piece_part_bytes(format, TCB_PIECE_HIGH) / TCB_PIECES;
+	out->header_bytes = (unsigned)tcb_piece_part_bytes(format, TCB_PIECE_FIELDS);
+	out->d_bytes = (unsigned)tcb_piece_part_bytes(format, TCB_PIECE_D);
+	out->high_at = QMM_UNIT_ROWS * TCB_PIECES * out->piece_bytes;
+	out->header_at = out->high_at + QMM_UNIT_ROWS * TCB_PIECES * out->piece_high;
+	out->last_at = out->header_at + QMM_UNIT_ROWS * out->header_bytes;
+	out->bytes = out->last_at + QMM_UNIT_ROWS * out->d_bytes;
+}
 
 void qmm_unit_of(enum tcb_format_id format, struct qmm_unit *out)
 {
 	const struct tcb_format *f = tcb_format(format);
 	*out = (struct qmm_unit){ .format = format, .run = (unsigned)f->run_values };
+	if (tcb_is_expanded(format)) {
+		unit_of_pieces(format, out);
+		return;
+	}
 	out->code_words = f->code_bits == 8 ? 8 : 4;
 	out->high_bits = f->code_bits == 8 ? 0 : (unsigned)f->code_bits - 4;
 	out->high_words = 4 * out->high_bits;
@@ -471,12 +492,17 @@ void qmm_fragments_pack(enum tcb_format_id format, enum tcb_layout layout, size_
 	struct rows rows;
 	uint8_t *out = packed;
 	qmm_unit_of(format, &unit);
-	map_init(&map, f, layout, &unit);
+	if (!unit.is_pieces)
+		map_init(&map, f, layout, &unit);
 	for (size_t group = 0; group * QMM_UNIT_ROWS < n; group++)
 		for (size_t u = 0; u < units; u++, out += unit.bytes) {
 			const struct span span = span_of(f, n, k, group, u);
 			const uint8_t *in = (const uint8_t *)weights + group * QMM_UNIT_ROWS * row_bytes +
 					    span.first_block * f->block_bytes;
+			if (unit.is_pieces) {
+				qmm_pieces_pack(&unit, layout, in, row_bytes, span.rows, span.blocks, out);
+				continue;
+			}
 			pack_unit(f, &unit, &map, &span, in, row_bytes, &rows, out);
 		}
 }
@@ -491,12 +517,17 @@ void qmm_fragments_unpack(enum tcb_format_id format, enum tcb_layout layout, siz
 	struct rows rows;
 	const uint8_t *in = packed;
 	qmm_unit_of(format, &unit);
-	map_init(&map, f, layout, &unit);
+	if (!unit.is_pieces)
+		map_init(&map, f, layout, &unit);
 	for (size_t group = 0; group * QMM_UNIT_ROWS < n; group++)
 		for (size_t u = 0; u < units; u++, in += unit.bytes) {
 			const struct span span = span_of(f, n, k, group, u);
 			uint8_t *out = (uint8_t *)weights + group * QMM_UNIT_ROWS * row_bytes +
 				       span.first_block * f->block_bytes;
+			if (unit.is_pieces) {
+				qmm_pieces_unpack(&unit, layout, in, row_bytes, span.rows, span.blocks, out);
+				continue;
+			}
 			unpack_unit(f, &unit, &map, &span, in, &rows, out, row_bytes);
 		}
 }

@@ -48,8 +48,16 @@ struct qmm_unit {
 	unsigned header_bytes;                /* of a row */
 	unsigned high_at, header_at, last_at; /* bytes within the unit; last: Q6_K's d */
 	unsigned bytes;
+	/* Expanded formats: bytes of a piece's codes and high bits, of a superblock's d (quant_matmul_pieces.c). */
+	int is_pieces;
+	unsigned piece_bytes, piece_high, d_bytes;
 };
 void qmm_unit_of(enum tcb_format_id format, struct qmm_unit *out);
+/* quant_matmul_pieces.c: a unit of an expanded format, from BLOCKS blocks of ROWS rows, ROW_BYTES apart, and back. */
+void qmm_pieces_pack(const struct qmm_unit *unit, enum tcb_layout layout, const uint8_t *in, size_t row_bytes,
+		     unsigned rows, size_t blocks, uint8_t *out);
+void qmm_pieces_unpack(const struct qmm_unit *unit, enum tcb_layout layout, const uint8_t *in, size_t row_bytes,
+		       unsigned rows, size_t blocks, uint8_t *out);
 /*
  * Where the upper bits are of the first or second (ODD) code of register REG of a step: word of the lane's, bit from
  * which on.  Turned right by TURN, registers 0 and 1, or 2 and 3, have them at bits 4 and 8, where their nibbles end.

@@ -10,6 +10,7 @@
 #include "base/sizes.h"
 #include "kernels/constraint.h"
 #include "kernels/gpu/gpu_rules.h"
+#include "kernels/gpu/pieces_gpu.h"
 #include "kernels/quant.h"
 #include "kernels/quant_matmul/quant_matmul_gpu.h"
 #include "kernels/quant_matmul/quant_matmul_gpu_plan.h"
@@ -81,6 +82,16 @@ static void plan_record(struct qmm_gpu *g)
 	g->x_group_bytes = g->x_sum_at + (has_sums ? QMM_GROUP_TOKENS * 32 : 0);
 }
 
+/* Expanded formats: entries without signs, since there is no room for more beside tiles. */
+static void plan_grid(struct qmm_gpu *g)
+{
+	const unsigned bytes = g->unit.is_pieces ? tcb_piece_table_bytes(g->unit.format, 0) : 0;
+	if (!bytes)
+		return;
+	g->grid_at = tcb_round_up(g->shared_bytes, TCB_PIECE_TABLE_ALIGN);
+	g->shared_bytes = g->grid_at + bytes;
+}
+
 static void plan_resident_memory(struct qmm_gpu *g)
 {
 	unsigned at = 0;
@@ -98,6 +109,7 @@ static void plan_resident_memory(struct qmm_gpu *g)
 	g->image_at = tcb_round_up(at, IMAGE_ALIGN);
 	plan_parts(g, g->image_at + (g->is_rolling ? g->xstages : g->slice) * g->unit_tiles * g->x_tile_bytes);
 	g->shared_bytes = g->flag_at + (g->splitk > 1 ? 16 : 0);
+	plan_grid(g);
 }
 
 /* Rings and barriers; the parts take the rings' place, unless other blocks may store them at any time. */
@@ -112,6 +124,7 @@ static void plan_stream_memory(struct qmm_gpu *g)
 	g->barrier_at = at;
 	g->flag_at = at + (2 * g->xstages + g->stages) * 8;
 	g->shared_bytes = g->flag_at + (g->splitk > 1 ? 16 : 0);
+	plan_grid(g);
 }
 
 /*
@@ -180,35 +193,6 @@ static unsigned chains_of(const struct qmm_gpu *g)
 {
 	const unsigned products = g->row_tiles * g->token_groups;
 	return g->is_wgmma || g->group || products >= QMM_CHAINS_MAX ? 1 : QMM_CHAINS_MAX / products;
-}
-
-/* ptxas begins products early where it can: more so where their sums are floats, and weights need not be loaded. */
-static unsigned registers_s8(const struct qmm_gpu *g, unsigned sums)
-{
-	const int is_direct = g->copy == TCB_COPY_LDG;
-	const unsigned words = (is_direct ? QMM_CHUNKS : 1) * g->unit.code_words + g->unit.high_words + 26;
-	const int has_mins = tcb_format(g->unit.format)->has_offsets; /* products, too */
-	const unsigned ahead =
-		12 + (g->unit.run == 16 ? 32 : 0) + (is_direct ? 6 * sums : 0) + (has_mins && sums >= 64 ? 48 : 0);
-	const unsigned small =
-		g->capability < 80 && is_direct && g->group == 256 ? 20 : 0; /* products of 8 by 8 by 16 */
-	return 72 + sums + (g->group == 256 ? sums : ahead) + g->row_tiles * (words + small);
-}
-
-unsigned qmm_gpu_registers(const struct qmm_gpu *g)
-{
-	const unsigned turns = QMM_UNIT_VALUES / (8 * g->unit.run), offsets = tcb_format(g->unit.format)->has_offsets;
-	const unsigned sums = g->chains * g->row_tiles * g->token_groups * 4, scales = 2 * turns * (offsets ? 2 : 1);
-	if (g->group)
-		return registers_s8(g, sums);
-	if (g->is_wgmma)
-		return 44 + sums +
-		       g->row_tiles *
-			       (32 + scales + g->unit.high_words + (g->is_ahead ? QMM_CHUNKS : 1) * g->unit.code_words);
-	const unsigned words = (g->copy == TCB_COPY_LDG ? QMM_CHUNKS : 1) * g->unit.code_words + g->unit.high_words;
-	const unsigned header = g->copy == TCB_COPY_LDG ? 10 : 0;
-	const unsigned table = tcb_has_table(g->unit.format) ? 6 : 0; /* of each 16 rows', as it happens */
-	return 48 + sums + 4 * g->token_groups + g->row_tiles * (scales + words + header + table);
 }
 
 /* Registers of a thread that WARPS warps of an SM can have: each quarter has every fourth of them. */
@@ -390,6 +374,8 @@ RULE(rule_group)
 		return group == TCB_KNOB_UNSET ? NULL : "group has no effect under contract f16";
 	if (group != 32 && group != 256)
 		return "group must be 32 or 256 under contract q8";
+	if (group != 32 && tcb_is_expanded(problem->op->format->id))
+		return "group must be 32 for formats whose codes are expanded";
 	return (size_t)group > tcb_quant_group(problem->op->format)
 		       ? "group must be 32 where weights' blocks are of 32 values"
 		       : NULL;

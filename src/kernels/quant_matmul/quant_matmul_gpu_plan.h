@@ -52,6 +52,7 @@ struct qmm_gpu {
 	int x_is_bulk;                   /* the block's activations come by bulk copies */
 	int x_is_counted;                /* each unit of them has a barrier that says when it is there */
 	unsigned x_barrier_at;
+	unsigned grid_at; /* expanded formats: what places stand for */
 	unsigned barrier_at, image_at, part_at, flag_at, shared_bytes;
 	unsigned launch_bytes; /* that a launch asks for: no SM holds more blocks than are to be */
 	size_t image_bytes, slices_at, counters_at, claims_at, workspace_bytes;
@@ -72,5 +73,8 @@ unsigned qmm_prepare_together(const struct qmm_gpu *g);
 unsigned qmm_prepare_tokens(const struct qmm_gpu *g); /* that a warp of it prepares */
 unsigned qmm_share_tokens(const struct qmm_gpu *g);   /* the same of a warp at a time, prep=grid */
 double qmm_gpu_chain(const struct qmm_gpu *g);        /* the longest rounding chain of an output */
+
+/* quant_matmul_gpu_registers.c: upper bounds, held against ptxas by tests/kernels/check_gpu_space.c. */
+unsigned qmm_gpu_registers(const struct qmm_gpu *g);
 
 #endif

@@ -14,6 +14,7 @@
  *              F D - base D is one fma, since base D is exact, and one more is that
  *              times the activations' scale; D = scale of row and run, exact too.
  *              A scale that is a power of two may be at most 2^104: base D is a float.
+ * Expanded formats, group=32: of a chunk each of four lanes takes one piece apart, and they turn its words round.
  */
 #include "kernels/quant_matmul/quant_matmul_gpu_s8.h"
 
@@ -78,7 +79,9 @@ static void unit_init(struct unit *u, struct qmm_writer *w)
 {
 	const struct qmm_gpu *g = w->g;
 	*u = (struct unit){ .w = w, .g = g, .is_fine = g->group == 32, .runs = QMM_CHUNK / g->unit.run };
-	u->is_signed = !tcb_format(g->unit.format)->has_offsets;
+	u->is_signed = g->unit.is_pieces || !tcb_format(g->unit.format)->has_offsets;
+	if (g->unit.is_pieces)
+		u->runs = tcb_piece_is_split(g->unit.format) ? 4 : 2;
 	for (unsigned half = 0; half < HALVES; half++)
 		u->shift[half] = shift_of(g, half);
 }
@@ -419,6 +422,16 @@ static void load_scales(struct unit *u, kit_op header, unsigned at, struct qmm_r
 	}
 }
 
+/* On to the next chunk's activations. */
+static void step_x(struct unit *u, kit_op x_now[QMM_X_PARTS])
+{
+	struct tcb_ptx_build *b = &u->w->kit.b;
+	const kit_op next = u_add(b, x_now[QMM_X_LOW], I(QMM_TILE_BYTES));
+	u_set_to(b, x_now[QMM_X_LOW], x_now[QMM_X_HIGH]);
+	u_set_to(b, x_now[QMM_X_HIGH], next);
+	u_add_to(b, x_now[QMM_X_SCALES], x_now[QMM_X_SCALES], I(QMM_GROUP_TOKENS / 2 * QMM_SCALE_STRIDE));
+}
+
 /*
  * The same as write_chunks(), the first chunk's code in a loop: the assembler would begin the products of all of them
  * early, and run out of registers.
@@ -431,7 +444,7 @@ static void write_loop(struct unit *u, const struct qmm_lane_at *lane, unsigned 
 	const unsigned high = g->unit.high_words / QMM_CHUNKS;
 	const unsigned scale_bytes = kind_of(u) == TCB_SCALES_HALF || kind_of(u) == TCB_SCALES_BYTES ? 4 : 2;
 	struct qmm_lane_at now = { .codes = u_set(b, lane->codes), .header = u_set(b, lane->header) };
-	kit_op x_now[QMM_X_PARTS], next;
+	kit_op x_now[QMM_X_PARTS];
 	if (high)
 		now.high = u_set(b, lane->high);
 	for (unsigned i = 0; i < QMM_X_PARTS; i++)
@@ -451,10 +464,149 @@ static void write_loop(struct unit *u, const struct qmm_lane_at *lane, unsigned 
 	u_add_to(b, now.header, now.header, I(scale_bytes));
 	if (high)
 		u_add_to(b, now.high, now.high, I(WARP * 4 * high));
-	next = u_add(b, x_now[QMM_X_LOW], I(QMM_TILE_BYTES));
-	u_set_to(b, x_now[QMM_X_LOW], x_now[QMM_X_HIGH]);
-	u_set_to(b, x_now[QMM_X_HIGH], next);
-	u_add_to(b, x_now[QMM_X_SCALES], x_now[QMM_X_SCALES], I(QMM_GROUP_TOKENS / 2 * QMM_SCALE_STRIDE));
+	step_x(u, x_now);
+	tcb_ptx_for_end(b);
+}
+
+/* --- pieces of expanded formats --- */
+
+/* The words V of four neighbouring lanes, so that lane p has word p of each. */
+static void turn_words(struct qmm_writer *w, kit_op v[4])
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	for (unsigned distance = 1; distance < 4; distance *= 2) {
+		const kit_op upper = u_ne(b, u_and(b, w->kit.lane, I(distance)), I(0));
+		for (unsigned i = 0; i < 4; i++) {
+			const unsigned j = i | distance;
+			if (i & distance)
+				continue;
+			const kit_op keep = b_select(b, v[j], v[i], upper), give = b_select(b, v[i], v[j], upper);
+			const kit_op other = tcb_kit_butterfly(b, give, distance);
+			v[i] = b_select(b, other, keep, upper);
+			v[j] = b_select(b, keep, other, upper);
+		}
+	}
+}
+
+/* WORD's bytes, which have no sign, less the format's centre. */
+static kit_op less_centre(struct qmm_writer *w, kit_op word)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const unsigned centre = tcb_piece_centre(w->g->unit.format);
+	if (!centre)
+		return word;
+	word = u_sub(b, u_or(b, word, I(SIGNS)), I((int32_t)(centre * 0x01010101)));
+	return u_xor(b, word, I(SIGNS));
+}
+
+/* VALUE of the lane that has the chunk's run RUN, of two, of row half HALF. */
+static kit_op of_piece(struct unit *u, kit_op value, unsigned half, unsigned run)
+{
+	struct tcb_ptx_build *b = &u->w->kit.b;
+	return u_lane(b, value, u_or(b, u_and(b, u->w->kit.lane, I(WARP - 4)), I(2 * run + half)));
+}
+
+/* Scales of the lane's piece, of both halves of it where these have their own, and what is taken off. */
+static void own_scales(struct unit *u, const struct tcb_piece *piece, kit_op scale[2], kit_op min[2])
+{
+	struct tcb_ptx_build *b = &u->w->kit.b;
+	const enum tcb_format_id id = u->g->unit.format;
+	struct tcb_piece_scales of;
+	tcb_piece_write_scales(b, id, piece, &of);
+	for (unsigned i = 0; i < 2; i++) {
+		scale[i] = of.d;
+		min[i] = of.min;
+		if (!tcb_piece_is_split(id))
+			continue;
+		scale[i] = tcb_piece_has_integers(id) ? f_mul(b, of.d, f_from_s(b, of.scale[i])) : of.scale[i];
+		if (tcb_format(id)->has_offsets)
+			min[i] = f_mul(b, of.dmin, f_from_s(b, of.mins[i]));
+	}
+}
+
+/* A of the runs of a chunk, their scales, and what is taken off. */
+static void expand_pieces(struct unit *u, const struct tcb_piece *piece, struct header *h, kit_op a[RUNS_MAX][4],
+			  kit_op minus[HALVES][RUNS_MAX])
+{
+	struct qmm_writer *w = u->w;
+	struct tcb_ptx_build *b = &w->kit.b;
+	const int has_mins = tcb_format(u->g->unit.format)->has_offsets;
+	kit_op word[TCB_PIECE_WORDS], scale[2], min[2];
+	tcb_piece_write_words(b, u->g->unit.format, &w->tables, piece, word);
+	for (unsigned k = 0; k < TCB_PIECE_WORDS; k++)
+		word[k] = less_centre(w, word[k]);
+	for (unsigned upper = 0; upper < 2; upper++)
+		turn_words(w, word + 4 * upper);
+	own_scales(u, piece, scale, min);
+	for (unsigned run = 0; run < u->runs; run++)
+		for (unsigned half = 0; half < HALVES; half++) {
+			const unsigned of = u->runs == 4 ? run / 2 : run, part = u->runs == 4 ? run % 2 : 0;
+			for (unsigned upper = part; upper < (u->runs == 4 ? part + 1 : 2); upper++)
+				a[run][2 * (upper - part) + half] = word[4 * upper + 2 * of + half];
+			h->scale[half][run] = of_piece(u, scale[part], half, of);
+			h->less[half][run] = f_mul(b, h->scale[half][run], F(-BASE));
+			if (has_mins)
+				minus[half][run] = f_neg(b, of_piece(u, min[part], half, of));
+		}
+}
+
+/* All that a chunk of one group of 8 tokens adds: as write_chunk(); mins times sums of codes, which are products with
+ * ones. */
+static void write_piece_chunk(struct unit *u, kit_op a[][RUNS_MAX][4], kit_op minus[][HALVES][RUNS_MAX],
+			      const kit_op x_at[QMM_X_PARTS], unsigned record, unsigned group8,
+			      kit_op sums[][QMM_TOKENS_MAX / 8][4])
+{
+	struct tcb_ptx_build *b = &u->w->kit.b;
+	const struct qmm_gpu *g = u->g;
+	kit_op x[4], x_scale[4], one[4];
+	tcb_kit_load_matrices(b, 0, tcb_ptx_at(x_at[QMM_X_LOW], record), x, 4);
+	tcb_kit_load(b, TCB_KIT_SHARED, "f32", tcb_ptx_at(x_at[QMM_X_SCALES], record + g->x_scale_at), x_scale, 4);
+	for (unsigned i = 0; i < 4; i++)
+		one[i] = b_set(b, I(0x01010101));
+	for (unsigned run = 0; run < u->runs; run++) {
+		const kit_op *of_run = x + run * (4 / u->runs), *scale = x_scale + run * 2 / u->runs * 2;
+		kit_op sum[4];
+		if (tcb_format(g->unit.format)->has_offsets) {
+			multiply(u, one, of_run, u->w->start, sum);
+			for (unsigned i = 0; i < 2; i++)
+				sum[i] = f_sub(b, b_set(b, sum[i]), F(BASE));
+		}
+		for (unsigned t = 0; t < g->row_tiles; t++) {
+			kit_op product[4];
+			multiply(u, a[t][run], of_run, u->w->start, product);
+			for (unsigned i = 0; i < 4; i++) {
+				kit_op *to = &sums[t][group8][i];
+				kit_op value = f_fma(b, b_set(b, product[i]), u->header[t].scale[i / 2][run],
+						     u->header[t].less[i / 2][run]);
+				if (tcb_format(g->unit.format)->has_offsets)
+					value = f_fma(b, sum[i % 2], minus[t][i / 2][run], value);
+				f_fma_to(b, *to, value, scale[i % 2], *to);
+			}
+		}
+	}
+}
+
+/* The chunks of a unit in a loop: a lane has one piece of each. */
+static void write_pieces(struct unit *u, const struct qmm_lane_at *lane, unsigned at, unsigned tile_rows,
+			 const kit_op x_at[QMM_X_PARTS], unsigned x_offset, kit_op sums[][QMM_TOKENS_MAX / 8][4])
+{
+	struct tcb_ptx_build *b = &u->w->kit.b;
+	const struct qmm_gpu *g = u->g;
+	kit_op x_now[QMM_X_PARTS], a[QMM_ROW_TILES_MAX][RUNS_MAX][4], minus[QMM_ROW_TILES_MAX][HALVES][RUNS_MAX];
+	for (unsigned i = 0; i < QMM_X_PARTS; i++)
+		x_now[i] = i == QMM_X_SUMS ? x_at[i] : u_set(b, x_at[i]);
+	const kit_op chunk = tcb_ptx_for_begin(b, I(0), I(QMM_CHUNKS), I(1), 1);
+	tcb_kit_nounroll(b);
+	for (unsigned i = 0; i < g->row_tiles; i++) {
+		/* From global memory each tile has addresses of its own. */
+		const struct tcb_piece piece = u->w->is_direct
+						       ? qmm_write_load_piece(u->w, &lane[i], at, chunk)
+						       : qmm_write_load_piece(u->w, lane, at + i * tile_rows, chunk);
+		expand_pieces(u, &piece, &u->header[i], a[i], minus[i]);
+	}
+	for (unsigned group8 = 0; group8 < g->token_groups; group8++)
+		write_piece_chunk(u, a, minus, x_now, x_offset + group8 * g->x_group_bytes, group8, sums);
+	step_x(u, x_now);
 	tcb_ptx_for_end(b);
 }
 
@@ -465,6 +617,10 @@ void qmm_write_unit_s8(struct qmm_writer *w, const struct qmm_lane_at *lane, uns
 	const struct qmm_gpu *g = w->g;
 	struct unit unit, *u = &unit;
 	unit_init(u, w);
+	if (g->unit.is_pieces) {
+		write_pieces(u, lane, at, tile_rows, x_at, x_offset, sums);
+		return;
+	}
 	for (unsigned i = 0; i < g->row_tiles; i++) {
 		if (!w->is_direct) {
 			raw[i] = (struct qmm_raw){ 0 };

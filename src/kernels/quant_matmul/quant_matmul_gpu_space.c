@@ -47,7 +47,8 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	if (problem->contract == TCB_CONTRACT_Q8) {
 		a = tcb_axis_knob(out, &count, TCB_KNOB_GROUP);
 		tcb_axis_add(a, 32);
-		if (tcb_quant_group(problem->op->format) == QMM_UNIT_VALUES)
+		if (tcb_quant_group(problem->op->format) == QMM_UNIT_VALUES &&
+		    !tcb_is_expanded(problem->op->format->id))
 			tcb_axis_add(a, QMM_UNIT_VALUES);
 	}
 	a = tcb_axis_knob(out, &count, TCB_KNOB_COPY);

@@ -16,6 +16,7 @@
 #include "kernels/quant_matmul/quant_matmul_gpu_weights.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "kernels/gpu/quant_gpu.h"
 
@@ -60,14 +61,25 @@ static void write_table(struct qmm_writer *w)
 	tcb_quant_write_table(&w->kit.b, bytes, w->table);
 }
 
+/* What is taken off codes of pieces, and of bytes that have a sign once that is turned round. */
+static unsigned piece_centre(enum tcb_format_id format)
+{
+	return tcb_piece_is_signed(format) ? 128 : tcb_piece_centre(format);
+}
+
 void qmm_write_code_constants(struct qmm_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const enum tcb_format_id format = w->g->unit.format;
-	const unsigned centre = (unsigned)tcb_code_bias(format);
+	const unsigned centre = w->g->unit.is_pieces ? piece_centre(format) : (unsigned)tcb_code_bias(format);
 	const uint32_t low = minus_half(1024, centre), high = minus_half(64, centre);
-	if (tcb_has_table(format))
+	if (w->g->unit.is_pieces) {
+		tcb_piece_write_constants(b, format, &w->tables);
+		w->tables.grid = u_add(b, w->kit.shared, I(w->g->grid_at));
+		tcb_piece_write_grid(b, format, &w->tables, w->kit.tid, w->g->threads);
+	} else if (tcb_has_table(format)) {
 		write_table(w);
+	}
 	w->bias_low = b_set(b, I(low | low << 16));
 	w->bias_high = b_set(b, I(high | high << 16));
 }
@@ -75,6 +87,10 @@ void qmm_write_code_constants(struct qmm_writer *w)
 void qmm_write_header_constants(struct qmm_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
+	if (w->g->unit.is_pieces) {
+		w->field_shift = u_and(b, u_mul(b, w->pair, I(w->g->unit.header_bytes)), I(7));
+		return;
+	}
 	if (scales_kind(w) == TCB_SCALES_SIX && !w->g->group)
 		w->select_two = u_mad(b, w->pair, I(0x1111), I(0x4400));
 	if (!tcb_format(w->g->unit.format)->has_offsets)
@@ -126,6 +142,21 @@ void qmm_write_lane_at(struct qmm_writer *w, kit_op unit, struct qmm_lane_at *ou
 	struct tcb_ptx_build *b = &w->kit.b;
 	const int is_wide = unit.kind == TCB_PTX_O_REG && w->is_direct;
 	kit_word3 *mad = is_wide ? l_mad_wide : u_mad;
+	if (w->g->unit.is_pieces) {
+		const struct qmm_unit *u = &w->g->unit;
+		const kit_op byte = u_shr(b, u_mul(b, w->pair, I(u->header_bytes)), I(3));
+		out->codes = mad(b, w->kit.lane, I(u->piece_bytes), unit);
+		out->high = mad(b, w->kit.lane, I(u->piece_high), unit);
+		if (w->g->group) { /* one row's */
+			const kit_op row = u_mad(b, u_and(b, w->pair, I(1)), I(8), w->quad);
+			out->header = mad(b, row, I(u->header_bytes), unit);
+			out->last = mad(b, row, I(u->d_bytes), unit);
+			return;
+		}
+		out->header = mad(b, w->quad, I(u->header_bytes), mad(b, byte, I(1), unit));
+		out->last = mad(b, w->quad, I(u->d_bytes), unit);
+		return;
+	}
 	out->codes = mad(b, w->kit.lane, I(LANE_BYTES), unit);
 	out->header = mad(b, w->quad, I(w->g->unit.header_bytes), unit);
 	if (!has_row_header(w->g)) /* a part of a lane's own */
@@ -136,9 +167,52 @@ void qmm_write_lane_at(struct qmm_writer *w, kit_op unit, struct qmm_lane_at *ou
 		out->high = mad(b, w->kit.lane, I(4 * w->g->unit.high_words / QMM_CHUNKS), unit);
 }
 
+/* One value of TYPE without a sign. */
+static void load_small(struct qmm_writer *w, const char *type, kit_op address, unsigned at, kit_op *out)
+{
+	const enum tcb_kit_memory memory = w->is_direct ? TCB_KIT_INPUT : TCB_KIT_SHARED;
+	if (!out->kind)
+		*out = tcb_ptx_reg(&w->kit.b, "u32");
+	tcb_kit_load_into(&w->kit.b, memory, type, tcb_ptx_at(address, at), out, 1);
+}
+
+/* Fields of 16 and 32 bits are a word, of 8 a byte; others lie in two. */
+static void load_fields(struct qmm_writer *w, kit_op address, unsigned at, kit_op *out)
+{
+	const unsigned bits = w->g->unit.header_bytes;
+	if (bits == 32 || bits == 16)
+		load_small(w, bits == 32 ? "u32" : "u16", address, at, out);
+	else
+		for (unsigned i = 0; bits && i < (bits % 8 ? 2 : 1); i++)
+			load_small(w, "u8", address, at + i, &out[i]);
+}
+
+static void load_pieces(struct qmm_writer *w, const struct qmm_lane_at *lane, unsigned at, struct qmm_raw *out)
+{
+	const struct qmm_unit *u = &w->g->unit;
+	if (w->g->group) /* loaded one by one: qmm_write_load_piece() */
+		return;
+	for (unsigned i = 0; i < 4; i++) {
+		const unsigned row = i / 2 * 8, of_lanes = i * LANES;
+		qmm_write_load(w, lane->codes, at + of_lanes * u->piece_bytes, out->code[i], u->piece_bytes / 4);
+		if (u->piece_high)
+			load_small(w, u->piece_high == 4 ? "u32" : "u16", lane->high,
+				   at + u->high_at + of_lanes * u->piece_high, &out->high[i]);
+		load_fields(w, lane->header, at + u->header_at + row * u->header_bytes + i % 2 * u->header_bytes / 2,
+			    &out->header[i / 2][i % 2 * 2]);
+	}
+	for (unsigned half = 0; u->d_bytes && half < 2; half++)
+		load_small(w, u->d_bytes == 4 ? "u32" : "u16", lane->last, at + u->last_at + half * 8 * u->d_bytes,
+			   &out->last[half]);
+}
+
 void qmm_write_load_header(struct qmm_writer *w, const struct qmm_lane_at *lane, unsigned at, struct qmm_raw *out)
 {
 	const struct qmm_unit *u = &w->g->unit;
+	if (u->is_pieces) {
+		load_pieces(w, lane, at, out);
+		return;
+	}
 	for (unsigned half = 0; half < 2; half++) {
 		const unsigned row = at + u->header_at + half * 8 * u->header_bytes;
 		if (has_row_header(w->g) || u->header_bytes == 16)
@@ -157,6 +231,8 @@ void qmm_write_load_codes(struct qmm_writer *w, const struct qmm_lane_at *lane, 
 			  struct qmm_raw *out)
 {
 	const unsigned words = w->g->unit.code_words, high = w->g->unit.high_words / QMM_CHUNKS;
+	if (w->g->unit.is_pieces) /* loaded with the header: a chunk has some of all words */
+		return;
 	if (w->g->group && high) /* layout g */
 		qmm_write_load(w, lane->high, at + w->g->unit.high_at + chunk * LANES * 4 * high,
 			       out->high + chunk * high, high);
@@ -240,12 +316,107 @@ static kit_op power_scales(struct qmm_writer *w, kit_op word)
 	return tcb_kit_pack_f16(b, power[0], power[1]);
 }
 
+/* Piece I of the lane's four, of those loaded. */
+static struct tcb_piece piece_of(struct qmm_writer *w, const struct qmm_raw *raw, unsigned i)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct qmm_unit *u = &w->g->unit;
+	const kit_op *fields = &raw->header[i / 2][i % 2 * 2];
+	struct tcb_piece piece = { .high = raw->high[i], .fields = fields[0], .d = raw->last[i / 2] };
+	for (unsigned word = 0; word < u->piece_bytes / 4; word++)
+		piece.code[word] = raw->code[i][word];
+	if (u->header_bytes % 8)
+		piece.fields = u_shr(b, u_mad(b, fields[1], I(256), fields[0]), w->field_shift);
+	return piece;
+}
+
+struct tcb_piece qmm_write_load_piece(struct qmm_writer *w, const struct qmm_lane_at *lane, unsigned at, kit_op chunk)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct qmm_unit *u = &w->g->unit;
+	kit_word3 *mad = w->is_direct ? l_mad_wide : u_mad;
+	const kit_op bit =
+		u_mad(b, chunk, I(2 * u->header_bytes), u_mul(b, u_shr(b, w->pair, I(1)), I(u->header_bytes)));
+	kit_op code[TCB_PIECE_CODE_WORDS] = { 0 }, fields[2] = { 0 };
+	struct tcb_piece piece = { 0 };
+	const kit_op codes = mad(b, chunk, I(LANES * u->piece_bytes), lane->codes);
+	qmm_write_load(w, codes, at, code, u->piece_bytes / 4);
+	memcpy(piece.code, code, sizeof code);
+	if (u->piece_high)
+		load_small(w, u->piece_high == 4 ? "u32" : "u16", mad(b, chunk, I(LANES * u->piece_high), lane->high),
+			   at + u->high_at, &piece.high);
+	if (u->d_bytes)
+		load_small(w, u->d_bytes == 4 ? "u32" : "u16", lane->last, at + u->last_at, &piece.d);
+	load_fields(w, mad(b, u_shr(b, bit, I(3)), I(1), lane->header), at + u->header_at, fields);
+	piece.fields = fields[0];
+	if (u->header_bytes % 8)
+		piece.fields = u_shr(b, u_mad(b, fields[1], I(256), fields[0]), u_and(b, bit, I(7)));
+	return piece;
+}
+
+/* Scales of two pieces as pairs of halves, by turns: one for each half of a piece, or the same. */
+static void piece_scales(struct qmm_writer *w, const struct tcb_piece piece[2], kit_op scale[QMM_TURNS_MAX],
+			 kit_op offset[QMM_TURNS_MAX])
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const enum tcb_format_id id = w->g->unit.format;
+	const int has_mins = tcb_format(id)->has_offsets, is_split = tcb_piece_is_split(id);
+	struct tcb_piece_scales of[2];
+	for (unsigned i = 0; i < 2; i++)
+		tcb_piece_write_scales(b, id, &piece[i], &of[i]);
+	for (unsigned turn = 0; turn < (is_split ? 2u : 1u); turn++) {
+		kit_op float_scale[2], min[2];
+		for (unsigned i = 0; i < 2; i++) {
+			float_scale[i] = of[i].d;
+			min[i] = of[i].min;
+			if (is_split && tcb_piece_has_integers(id))
+				float_scale[i] = f_mul(b, of[i].d, f_from_s(b, of[i].scale[turn]));
+			else if (is_split)
+				float_scale[i] = of[i].scale[turn];
+			if (is_split && has_mins)
+				min[i] = f_mul(b, of[i].dmin, f_from_s(b, of[i].mins[turn]));
+		}
+		scale[turn] = tcb_kit_pack_f16(b, float_scale[0], float_scale[1]);
+		if (has_mins)
+			offset[turn] = tcb_kit_pack_f16(b, f_neg(b, min[0]), f_neg(b, min[1]));
+	}
+	if (!is_split) {
+		scale[1] = scale[0];
+		offset[1] = offset[0];
+	}
+}
+
+static void take_pieces_apart(struct qmm_writer *w, const struct qmm_raw *raw, struct qmm_scales *out)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const enum tcb_format_id id = w->g->unit.format;
+	for (unsigned half = 0; half < 2; half++) {
+		struct tcb_piece piece[2];
+		kit_op word[2][TCB_PIECE_WORDS];
+		for (unsigned i = 0; i < 2; i++) {
+			piece[i] = piece_of(w, raw, 2 * half + i);
+			tcb_piece_write_words(b, id, &w->tables, &piece[i], word[i]);
+			for (unsigned k = 0; tcb_piece_is_signed(id) && k < TCB_PIECE_WORDS; k++)
+				word[i][k] = u_xor(b, word[i][k], I(0x80808080));
+		}
+		for (unsigned k = 0; k < TCB_PIECE_WORDS; k++)
+			for (unsigned upper = 0; upper < 2; upper++)
+				out->turns[half][k][upper] =
+					u_permute(b, word[0][k], word[1][k], I(upper ? 0x7362 : 0x5140));
+		piece_scales(w, piece, out->scale[half], out->offset[half]);
+	}
+}
+
 void qmm_write_scales(struct qmm_writer *w, const struct qmm_raw *raw, struct qmm_scales *out)
 {
+	if (w->g->unit.is_pieces) {
+		take_pieces_apart(w, raw, out);
+		return;
+	}
 	for (unsigned half = 0; half < 2; half++)
 		switch (scales_kind(w)) {
 		case TCB_SCALES_K:
-			k_scales(w, raw->header[half], &out->scale[half][0], &out->offset[half]);
+			k_scales(w, raw->header[half], &out->scale[half][0], &out->offset[half][0]);
 			break;
 		case TCB_SCALES_BYTES:
 			q6_scales(w, raw->header[half][0], raw->last[half], out->scale[half]);
@@ -305,6 +476,16 @@ static void code_words(struct qmm_writer *w, const struct qmm_raw *raw, unsigned
 	out[1] = u->code_words == 8 ? of_chunk[2 * step + 1] : u_shr(&w->kit.b, out[0], I(8));
 }
 
+/* The pair of codes of register REG of a step of pieces, exact: byte CHUNK of words 2 STEP, or of the next ones. */
+static kit_op piece_pair(struct qmm_writer *w, const struct qmm_scales *scales, unsigned chunk, unsigned step,
+			 unsigned reg)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op both = scales->turns[reg % 2][2 * step + reg / 2][chunk / 2];
+	const kit_op pair = u_permute(b, both, I(0x64646464), I(chunk % 2 ? 0x4342 : 0x4140));
+	return h_add(b, pair, w->bias_low);
+}
+
 /* The pair of codes of register REG of a step, exact, less the format's centre. */
 static kit_op code_pair(struct qmm_writer *w, const kit_op words[2], const kit_op turned[2], unsigned reg)
 {
@@ -330,19 +511,21 @@ void qmm_write_fragment(struct qmm_writer *w, const struct qmm_raw *raw, const s
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_unit *u = &w->g->unit;
-	const unsigned turn = chunk * QMM_CHUNK / (8 * u->run);
+	const unsigned turn = u->is_pieces ? step / 2 : chunk * QMM_CHUNK / (8 * u->run);
 	kit_op words[2], turned[2] = { 0 };
-	code_words(w, raw, chunk, step, words);
+	if (!u->is_pieces)
+		code_words(w, raw, chunk, step, words);
 	for (unsigned pair = 0; u->high_words && pair < 2; pair++)
 		turned[pair] = turn_high(w, raw, chunk, step, pair);
 	for (unsigned reg = 0; reg < 4; reg++) {
-		const kit_op pair = code_pair(w, words, turned, reg);
+		const kit_op pair =
+			u->is_pieces ? piece_pair(w, scales, chunk, step, reg) : code_pair(w, words, turned, reg);
 		const kit_op scale = scales->scale[reg % 2][turn];
 		/* written to A's own register when there is one: those in flight are used in turn */
 		if (!a[reg].kind)
 			a[reg] = tcb_ptx_reg(b, "b32");
 		if (tcb_format(u->format)->has_offsets)
-			h_fma_to(b, a[reg], pair, scale, scales->offset[reg % 2]);
+			h_fma_to(b, a[reg], pair, scale, scales->offset[reg % 2][turn]);
 		else
 			h_mul_to(b, a[reg], pair, scale);
 	}

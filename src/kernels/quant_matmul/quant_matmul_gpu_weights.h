@@ -8,13 +8,19 @@
 
 #include "kernels/quant_matmul/quant_matmul_gpu_writer.h"
 
-/* A lane's weights of a unit, as loaded, and its scales: pairs of halves, of its two rows. */
+/* A lane's weights of a unit, as loaded, and its scales: pairs of halves, of its two rows.  Of expanded formats code[i]
+ * and high[i] are of piece i % 2 of row i / 2, a row's header the one or two words of a piece's fields, then the
+ * other's.
+ */
 struct qmm_raw {
 	kit_op code[QMM_CHUNKS][8], high[8], header[2][4], last[2];
 };
 enum { QMM_TURNS_MAX = 2 };
 struct qmm_scales {
-	kit_op scale[2][QMM_TURNS_MAX], offset[2]; /* a pair of runs each; offset: what is added */
+	kit_op scale[2][QMM_TURNS_MAX], offset[2][QMM_TURNS_MAX]; /* a pair of runs each; offset: what is added */
+	/* Expanded formats: word K of two pieces of a row, their bytes in turn: those of the lower halves come first.
+	 */
+	kit_op turns[2][TCB_PIECE_WORDS][2];
 };
 
 /* Constants for codes; and, called last, for headers. */
@@ -43,6 +49,8 @@ kit_op qmm_write_minus_mins(struct qmm_writer *w, const kit_op word[4]);
  */
 kit_op qmm_write_six_d(struct qmm_writer *w, const kit_op word[2]);
 kit_op qmm_write_power(struct qmm_writer *w, kit_op word, unsigned byte);
+/* Expanded formats, contract q8: the lane's piece of chunk CHUNK (.u32) of a unit AT bytes behind LANE. */
+struct tcb_piece qmm_write_load_piece(struct qmm_writer *w, const struct qmm_lane_at *lane, unsigned at, kit_op chunk);
 /* The four registers of A of step STEP (16 of k) of chunk CHUNK; those that A has, or new ones. */
 void qmm_write_fragment(struct qmm_writer *w, const struct qmm_raw *raw, const struct qmm_scales *scales,
 			unsigned chunk, unsigned step, kit_op a[4]);

@@ -6,6 +6,7 @@
 #ifndef TCB_KERNELS_QUANT_MATMUL_GPU_WRITER_H
 #define TCB_KERNELS_QUANT_MATMUL_GPU_WRITER_H
 
+#include "kernels/gpu/pieces_gpu.h"
 #include "kernels/gpu/ring.h"
 #include "kernels/quant_matmul/quant_matmul_gpu_plan.h"
 
@@ -24,12 +25,14 @@ struct qmm_writer {
 	kit_op first_token; /* of the block */
 	kit_op first, end;  /* the block's groups */
 	/* constants in registers */
-	kit_op bias_low, bias_high;    /* what codes in the low, in the high nibbles of a byte are above */
-	kit_op minus_1024, mins_bias;  /* the same of scales and mins of 6 bits */
-	kit_op select_one, select_two; /* a lane's bytes of headers */
-	kit_op table[4];               /* what nibbles stand for, a byte each */
-	kit_op start[4];               /* q8: what products are added to */
-	int is_direct;                 /* weights come from global memory, not from a ring in shared memory */
+	kit_op bias_low, bias_high;     /* what codes in the low, in the high nibbles of a byte are above */
+	kit_op minus_1024, mins_bias;   /* the same of scales and mins of 6 bits */
+	kit_op select_one, select_two;  /* a lane's bytes of headers */
+	kit_op table[4];                /* what nibbles stand for, a byte each */
+	kit_op start[4];                /* q8: what products are added to */
+	struct tcb_piece_tables tables; /* expanded formats */
+	kit_op field_shift;             /* from which bit of a byte on a lane's fields begin */
+	int is_direct;                  /* weights come from global memory, not from a ring in shared memory */
 };
 
 /* What a warp sums up, in the order of the matrix instructions' D. */

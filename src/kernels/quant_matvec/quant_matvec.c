@@ -144,9 +144,9 @@ enum {
 	OP(kind, has_norm_, is_gated_, id, op, own_, exact_, EVERYWHERE, &qmv_##op##_##kind##_gpu, \
 	   has_norm_ || is_gated_ ? NULL : &qmv_##op##_wgsl)
 #define OP_EXPANDED(kind, has_norm_, is_gated_, id, op) \
-	OP(kind, has_norm_, is_gated_, id, op, NULL, NULL, ON_CPUS, NULL, NULL)
+	OP(kind, has_norm_, is_gated_, id, op, NULL, NULL, EVERYWHERE, &qmv_##op##_##kind##_gpu, NULL)
 #define OP_OF_FLOATS(kind, has_norm_, is_gated_, id, op) \
-	OP(kind, has_norm_, is_gated_, id, op, NULL, NULL, OF_FLOATS, NULL, NULL)
+	OP(kind, has_norm_, is_gated_, id, op, NULL, NULL, OF_FLOATS, &qmv_##op##_##kind##_gpu, NULL)
 #define OPS_OWN(id, name, op, ...) QMV_KINDS(OP_OF_FIELDS, id, op, &op##_own, op##_exact)
 #define OPS(id, name, op, ...) QMV_KINDS(OP_OF_FIELDS, id, op, NULL, NULL)
 #define OPS_EXPANDED(id, name, op, ...) QMV_KINDS(OP_EXPANDED, id, op)

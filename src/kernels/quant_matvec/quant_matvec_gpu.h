@@ -28,7 +28,7 @@
 /* quant_matvec_gpu_emit.c */
 #define QMV_DECLARE_SIDE(kind, has_norm, is_gated, op) extern const struct tcb_side qmv_##op##_##kind##_gpu;
 #define QMV_DECLARE_SIDES(id, name, op, ...) QMV_KINDS(QMV_DECLARE_SIDE, op)
-TCB_FORMAT_FIELD_LIST(QMV_DECLARE_SIDES)
+TCB_FORMAT_LIST(QMV_DECLARE_SIDES)
 #undef QMV_DECLARE_SIDES
 #undef QMV_DECLARE_SIDE
 

@@ -260,7 +260,7 @@ static void write_shared_rows(struct qmv_writer *w)
 struct direct {
 	kit_op lane[QMV_PARTS], last[QMV_PARTS]; /* of row 0 for the lane; in the partial step */
 	struct qmv_where row[QMV_GPU_ROWS_MAX], row_last[QMV_GPU_ROWS_MAX]; /* the same of the group's rows */
-	struct qmv_lane_w batch[QMV_GPU_ROWS_MAX][QMV_GPU_STEPS_MAX];
+	struct qmv_lane_w batch[QMV_GPU_ROWS_MAX][QMV_GPU_STEPS_MAX], rest[QMV_GPU_ROWS_MAX];
 };
 
 static void direct_open(struct qmv_writer *w, struct direct *d)
@@ -310,17 +310,24 @@ static void direct_group(struct qmv_writer *w, struct direct *d, kit_op group)
 }
 
 /* Loads one unit into registers, new ones unless IS_AGAIN. */
-static void direct_load(struct qmv_writer *w, struct direct *d, unsigned row, unsigned step, int is_again)
+static void direct_load_unit(struct qmv_writer *w, struct direct *d, unsigned row, unsigned step, int is_last,
+			     int is_again, struct qmv_lane_w *out)
 {
 	const struct qmv_gpu *g = w->g;
 	/* The parts of a native block share sectors: those stay in L1 for the other loads. */
 	const enum tcb_kit_memory memory = g->layout == TCB_LAYOUT_NATIVE ? TCB_KIT_INPUT_PASSING : TCB_KIT_INPUT_ONCE;
-	const int is_last = g->is_partial && step == g->steps - 1;
 	int64_t offset[QMV_PARTS];
 	for (unsigned part = 0; part < QMV_PARTS; part++)
 		offset[part] = is_last ? 0 : (int64_t)step * g->step * g->stream[g->stream_of[part]].stride;
 	(g->is_mma ? qmv_write_mma_load : qmv_write_lane_load)(w, memory, is_last ? &d->row_last[row] : &d->row[row],
-							       offset, is_again, &d->batch[row][step % g->unroll]);
+							       offset, is_again, out);
+}
+
+static void direct_load(struct qmv_writer *w, struct direct *d, unsigned row, unsigned step, int is_again)
+{
+	const struct qmv_gpu *g = w->g;
+	const int is_last = g->is_partial && !g->has_rest && step == g->steps - 1;
+	direct_load_unit(w, d, row, step, is_last, is_again, &d->batch[row][step % g->unroll]);
 }
 
 /* Moves on by the superblocks of a round of the loop over k. */
@@ -345,6 +352,8 @@ static void direct_load_all(struct qmv_writer *w, struct direct *d)
 	for (unsigned step = 0; step < w->g->unroll; step++)
 		for (unsigned row = 0; row < w->g->rows; row++)
 			direct_load(w, d, row, step, 0);
+	for (unsigned row = 0; w->g->has_rest && row < w->g->rows; row++)
+		direct_load_unit(w, d, row, 0, 1, 0, &d->rest[row]);
 }
 
 /* --- the loops over k and over rows --- */
@@ -378,6 +387,15 @@ static void xs_step(struct qmv_writer *w, struct lane_xs *xs, unsigned step)
 		xs_read(w, xs, step, &xs->held[step]);
 }
 
+/* The partial step behind the loop. */
+static void write_rest(struct qmv_writer *w, const struct direct *d, struct lane_xs *xs, kit_op *sums, kit_op *mins)
+{
+	struct qmv_lane_x x;
+	qmv_write_x_lane(w, &xs->last, 0, &x);
+	for (unsigned row = 0; row < w->g->rows; row++)
+		qmv_write_unit(w, &d->rest[row], &x, sums[row], mins[row]);
+}
+
 static void write_unit(struct qmv_writer *w, const struct qmv_lane_w *weights, struct lane_xs *xs, unsigned step,
 		       unsigned row, kit_op *sums, kit_op *mins)
 {
@@ -404,8 +422,8 @@ static void write_direct(struct qmv_writer *w, struct direct *d, struct lane_xs 
 	zero(w, sums);
 	zero(w, mins);
 	if (is_loop) {
-		const kit_op loop = tcb_ptx_for_begin(b, I(0), I(g->steps / g->unroll), I(1), 1);
-		more = u_lt(b, loop, I(g->steps / g->unroll - 1));
+		const kit_op loop = tcb_ptx_for_begin(b, I(0), I(g->rounds), I(1), 1);
+		more = u_lt(b, loop, I(g->rounds - 1));
 	}
 	for (unsigned step = 0; step < g->unroll; step++) {
 		xs_step(w, xs, step);
@@ -423,6 +441,8 @@ static void write_direct(struct qmv_writer *w, struct direct *d, struct lane_xs 
 		qmv_write_x_advance(w, &xs->bases, g->unroll * g->step);
 		tcb_ptx_for_end(b);
 	}
+	if (g->has_rest)
+		write_rest(w, d, xs, sums, mins);
 	write_results(w, group, sums, mins);
 }
 
@@ -516,6 +536,8 @@ static void write_start(struct qmv_writer *w, struct parts *p)
 	if (!g->own_launch)
 		qmv_write_norm_load(w, &p->loads);
 	write_ask(w, p, 0, g->lead);
+	if (g->format->is_pieces)
+		tcb_piece_write_grid(b, g->format->id, &w->tables, w->kit.tid, g->warps * WARP);
 	tcb_kit_depend(&w->kit);
 	if (g->own_launch) {
 		qmv_write_x_copy(w);
@@ -551,6 +573,11 @@ static void write_matvec(struct qmv_writer *w, struct parts *p)
 	w->image_is_global = 0;
 	if (g->format->table)
 		qmv_write_table_constants(w);
+	if (g->format->is_pieces) {
+		tcb_piece_write_constants(&w->kit.b, g->format->id, &w->tables);
+		w->tables.has_signs = g->has_signs;
+		w->tables.grid = u_add(&w->kit.b, w->kit.shared, I(g->grid_at));
+	}
 	(g->is_mma ? qmv_write_mma_constants : qmv_write_lane_constants)(w);
 	write_start(w, p);
 	if (g->copy != TCB_COPY_LDG)
@@ -623,3 +650,19 @@ static enum tcb_status qmv_emit(const struct tcb_problem *problem, const struct 
 	};
 #define SIDES(id, name, op, ...) QMV_KINDS(SIDE, op)
 TCB_FORMAT_FIELD_LIST(SIDES)
+#define SIDE_OF_PIECES(kind, has_norm, is_gated, op)                                                                   \
+	const struct tcb_side qmv_##op##_##kind##_gpu = { .variants =                                                  \
+								  TCB_EMITTED(ROW(op, kind, Q8, DP4A, "q8_ptx_dp4a"),  \
+									      ROW(op, kind, F32, FMA, "f32_ptx_fma"),  \
+									      ROW(op, kind, F16, FMA, "f16_ptx_fma")), \
+							  .space = &qmv_gpu_space,                                     \
+							  .emit = qmv_emit };
+#define SIDE_OF_FLOATS(kind, has_norm, is_gated, op)                                                                   \
+	const struct tcb_side qmv_##op##_##kind##_gpu = { .variants =                                                  \
+								  TCB_EMITTED(ROW(op, kind, F32, FMA, "f32_ptx_fma")), \
+							  .space = &qmv_gpu_space,                                     \
+							  .emit = qmv_emit };
+#define SIDES_OF_FLOATS(id, name, op, ...) QMV_KINDS(SIDE_OF_FLOATS, op)
+TCB_FORMAT_FLOAT_ROWS(SIDES_OF_FLOATS)
+#define SIDES_OF_PIECES(id, name, op, ...) QMV_KINDS(SIDE_OF_PIECES, op)
+TCB_FORMAT_EXPANDED_ROWS(SIDES_OF_PIECES)

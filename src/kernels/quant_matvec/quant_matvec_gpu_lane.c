@@ -63,6 +63,18 @@ static void k_constants(struct qmv_writer *w, kit_op order)
 	w->select_min = b_select(b, I(0x4442), b_select(b, I(0x4443), I(0x4444), second), first);
 }
 
+/* A lane's bytes of the parts of formats_pieces.h; from a bit of the fields on, which begin anywhere in a byte. */
+static void piece_constants(struct qmv_writer *w, kit_op at[QMV_PARTS])
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct qmv_format *f = w->g->format;
+	const kit_op bit = u_mul(b, w->piece, I(f->bytes[QMV_SCALES]));
+	at[QMV_CODES] = u_mul(b, w->piece, I(f->bytes[QMV_CODES] / TCB_PIECES));
+	at[QMV_HIGH] = u_mul(b, w->piece, I(f->bytes[QMV_HIGH] / TCB_PIECES));
+	at[QMV_SCALES] = u_shr(b, bit, I(3));
+	w->shift = u_and(b, bit, I(7));
+}
+
 /* Bytes of a superblock's parts, from its start, or in its planes. */
 static void part_constants(struct qmv_writer *w, kit_op byte)
 {
@@ -71,7 +83,11 @@ static void part_constants(struct qmv_writer *w, kit_op byte)
 	const struct qmv_format *f = g->format;
 	const int is_native = g->layout == TCB_LAYOUT_NATIVE, is_s = g->layout == TCB_LAYOUT_S;
 	kit_op at[QMV_PARTS] = { byte, I(0), I(0), I(0) };
-	if (f->high_bits) {
+	if (qmv_is_float(f))
+		at[QMV_CODES] = u_mul(b, byte, I(f->bytes[QMV_CODES] / QMV_VALUES));
+	if (f->is_pieces) {
+		piece_constants(w, at);
+	} else if (f->high_bits) {
 		const kit_op chunk = u_shr(b, byte, I(LOG_CHUNK)), in_run = u_and(b, byte, I(31));
 		const kit_op run = u_shr(b, byte, I(5));
 		at[QMV_HIGH] = is_s                ? u_shl(b, chunk, I(1 + f->high_bits))
@@ -112,7 +128,8 @@ void qmv_write_lane_constants(struct qmv_writer *w)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
 	const unsigned log_vec = log_of(g->vec), log_lanes = log_of(g->piece_lanes), log_run = g->log_run;
-	const unsigned shared = (g->format->scales == QMV_SCALES_K ? log_run : LOG_CHUNK) - log_vec;
+	const unsigned shared =
+		g->format->is_pieces ? 0 : (g->format->scales == QMV_SCALES_K ? log_run : LOG_CHUNK) - log_vec;
 	kit_op byte, order, value;
 	w->piece = u_and(b, w->kit.lane, I(g->piece_lanes - 1));
 	w->within = u_shr(b, w->kit.lane, I(log_lanes));
@@ -123,7 +140,7 @@ void qmv_write_lane_constants(struct qmv_writer *w)
 		value = u_mad(b, u_shr(b, byte, I(log_run)), I(2 << log_run), u_and(b, byte, I((1 << log_run) - 1)));
 	w->sub_block = u_shr(b, value, I(LOG_SUB));
 	order = u_and(b, w->piece, I((1 << shared) - 1));
-	w->sum_run = g->format->scales == QMV_SCALES_BYTES ? u_shr(b, value, I(LOG_CHUNK)) : w->sub_block;
+	w->sum_run = g->is_split ? u_shr(b, value, I(LOG_CHUNK)) : w->sub_block;
 	if (g->format->scales == QMV_SCALES_K && g->layout != TCB_LAYOUT_S)
 		w->sum_run = u_add(b, w->sub_block, u_and(b, order, I(1)));
 	if (g->format->scales == QMV_SCALES_K)
@@ -178,13 +195,56 @@ static void load_words(struct qmv_writer *w, enum tcb_kit_memory memory, const s
 	load(w, memory, "b32", where->tail[part], offset, &to[words], 1, "b32", is_again);
 }
 
+/* Fields of 16 and 32 bits are a word; of 8 a byte; others lie in two. */
+static void load_piece(struct qmv_writer *w, enum tcb_kit_memory memory, const struct qmv_where *where,
+		       const int64_t offset[QMV_PARTS], int is_again, struct qmv_lane_w *out)
+{
+	const struct qmv_format *f = w->g->format;
+	const unsigned fields = f->bytes[QMV_SCALES];
+	const kit_op scales = where->at[QMV_SCALES];
+	const int64_t at = offset[QMV_SCALES];
+	load(w, memory, "b32", where->at[QMV_CODES], offset[QMV_CODES], out->code, w->g->code_words, "b32", is_again);
+	if (f->bytes[QMV_HIGH])
+		load(w, memory, f->bytes[QMV_HIGH] == 2 * TCB_PIECES ? "u16" : "u32", where->at[QMV_HIGH],
+		     offset[QMV_HIGH], out->high, 1, "u32", is_again);
+	if (fields == 32 || fields == 16)
+		load(w, memory, fields == 32 ? "u32" : "u16", scales, at, out->scale, 1, "u32", is_again);
+	else /* bytes */
+		for (unsigned i = 0; fields && i < (fields % 8 ? 2 : 1); i++)
+			load(w, memory, "u8", scales, at + i, &out->scale[i], 1, "u32", is_again);
+	if (f->bytes[QMV_D])
+		load(w, memory, f->bytes[QMV_D] == 4 ? "u32" : "u16", where->at[QMV_D], offset[QMV_D], out->d, 1, "u32",
+		     is_again);
+}
+
+/* What was loaded, as a piece. */
+static struct tcb_piece piece_of(struct qmv_writer *w, const struct qmv_lane_w *loaded)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const unsigned fields = w->g->format->bytes[QMV_SCALES];
+	struct tcb_piece piece = { .high = loaded->high[0], .fields = loaded->scale[0], .d = loaded->d[0] };
+	for (unsigned i = 0; i < w->g->code_words; i++)
+		piece.code[i] = loaded->code[i];
+	if (fields % 8) /* two bytes */
+		piece.fields = u_shr(b, u_mad(b, loaded->scale[1], I(256), loaded->scale[0]), w->shift);
+	return piece;
+}
+
 void qmv_write_lane_load(struct qmv_writer *w, enum tcb_kit_memory memory, const struct qmv_where *where,
 			 const int64_t offset[QMV_PARTS], int is_again, struct qmv_lane_w *out)
 {
 	const struct qmv_gpu *g = w->g;
 	const kit_op scales = where->at[QMV_SCALES];
 	const int64_t at = offset[QMV_SCALES];
-	load_words(w, memory, where, QMV_CODES, offset[QMV_CODES], out->code, g->vec / 4, is_again);
+	if (g->format->is_pieces) {
+		load_piece(w, memory, where, offset, is_again, out);
+		return;
+	}
+	for (unsigned i = 0; qmv_is_float(g->format) && i < g->code_words; i += 4)
+		load_words(w, memory, where, QMV_CODES, offset[QMV_CODES] + 4 * i, out->code + i, 4, is_again);
+	if (qmv_is_float(g->format))
+		return;
+	load_words(w, memory, where, QMV_CODES, offset[QMV_CODES], out->code, g->code_words, is_again);
 	if (g->high_words)
 		load_words(w, memory, where, QMV_HIGH, offset[QMV_HIGH], out->high, g->high_words, is_again);
 	if (g->format->scales == QMV_SCALES_K) {
@@ -212,6 +272,11 @@ void qmv_write_lane_align(struct qmv_writer *w, const struct qmv_lane_w *loaded,
 {
 	const struct qmv_gpu *g = w->g;
 	*out = *loaded;
+	if (g->format->is_pieces) {
+		const struct tcb_piece piece = piece_of(w, loaded);
+		tcb_piece_write_words(&w->kit.b, g->format->id, &w->tables, &piece, out->byte);
+		tcb_piece_write_scales(&w->kit.b, g->format->id, &piece, &out->piece);
+	}
 	if (!g->is_narrow)
 		return;
 	for (unsigned i = 0; i < g->vec / 4; i++)
@@ -262,6 +327,8 @@ kit_op qmv_write_codes(struct qmv_writer *w, const struct qmv_lane_w *weights, u
 {
 	if (w->g->halves == 1)
 		return weights->code[i];
+	if (w->g->format->is_pieces)
+		return weights->byte[i + (is_high ? TCB_PIECE_WORDS / 2 : 0)];
 	if (w->g->format->table)
 		return table_codes(w, weights->code[i], is_high);
 	if (w->g->format->high_bits)
@@ -269,23 +336,42 @@ kit_op qmv_write_codes(struct qmv_writer *w, const struct qmv_lane_w *weights, u
 	return u_and(&w->kit.b, weights->code[i], I(is_high ? (int64_t)0xf0f0f0f0 : (int64_t)NIBBLES));
 }
 
+void qmv_write_values(struct qmv_writer *w, const struct qmv_lane_w *weights, kit_op value[QMV_FLOAT_VALUES])
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	for (unsigned i = 0; i < w->g->code_words; i++) {
+		const kit_op word = weights->code[i];
+		if (w->g->format->id == TCB_FORMAT_F32) {
+			value[i] = b_set(b, word);
+		} else if (w->g->format->id == TCB_FORMAT_BF16) {
+			value[2 * i] = b_set(b, u_shl(b, word, I(16)));
+			value[2 * i + 1] = b_set(b, u_and(b, word, I((int64_t)0xffff0000)));
+		} else {
+			tcb_kit_floats(b, word, value + 2 * i);
+		}
+	}
+}
+
 kit_op qmv_write_halves(struct qmv_writer *w, const struct qmv_lane_w *weights, unsigned i, int is_high, int is_odd)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
+	const int is_signed = g->halves == 1 || (g->format->is_pieces && tcb_piece_is_signed(g->format->id));
 	kit_op word = weights->code[i];
-	if (g->format->table)
+	if (g->format->is_pieces)
+		word = qmv_write_codes(w, weights, i, is_high);
+	else if (g->format->table)
 		word = table_codes(w, word, is_high); /* code + 128 */
 	else if (g->format->high_bits)
 		word = wide_codes(w, weights, i, is_high);
-	else if (g->halves == 1)
+	if (is_signed)
 		word = u_xor(b, word, I(0x80808080)); /* code + 128 */
 	if (is_odd)
 		word = u_shr(b, word, I(8));
 	if (g->halves == 2 && qmv_has_large_high(g->format))
 		return u_and(b, word, I(is_high ? 0x00f000f0 : 0x000f000f));
 	word = u_and(b, word, I(0x00ff00ff));
-	if (g->halves == 2 && !g->format->table)
+	if (!is_signed && !g->format->table)
 		return word;
 	return h_sub_loose(b, word, b_set(b, I(0x00800080)));
 }

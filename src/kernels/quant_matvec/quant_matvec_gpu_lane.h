@@ -19,10 +19,12 @@ void qmv_write_where(struct qmv_writer *w, const char *type, struct qmv_where *w
 /* Loads from MEMORY, OFFSET[part] behind WHERE into OUT, whose registers exist already if IS_AGAIN. */
 void qmv_write_lane_load(struct qmv_writer *w, enum tcb_kit_memory memory, const struct qmv_where *where,
 			 const int64_t offset[QMV_PARTS], int is_again, struct qmv_lane_w *out);
-/* Aligns narrow words, once, before the other two are called. */
+/* Aligns narrow words, and takes pieces of expanded formats apart, once, before the other two are called. */
 void qmv_write_lane_align(struct qmv_writer *w, const struct qmv_lane_w *loaded, struct qmv_lane_w *out);
 /* Word I of the low or high codes, a byte each; those of nibbles without a table come 16 times as large if high. */
 kit_op qmv_write_codes(struct qmv_writer *w, const struct qmv_lane_w *weights, unsigned i, int is_high);
+/* Of rows of values, a lane's, f32. */
+void qmv_write_values(struct qmv_writer *w, const struct qmv_lane_w *weights, kit_op value[QMV_FLOAT_VALUES]);
 /* Two of them, bytes 0 and 2, or 1 and 3: halves of 2^-24 times the code. */
 kit_op qmv_write_halves(struct qmv_writer *w, const struct qmv_lane_w *weights, unsigned i, int is_high, int is_odd);
 

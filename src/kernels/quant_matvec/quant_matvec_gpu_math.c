@@ -18,7 +18,8 @@ enum { BIAS_BITS = 0x4b400000 /* of BIAS */ };
 
 struct scales {
 	kit_op d, dmin;       /* f32 */
-	kit_op scale[2], min; /* integers, of low and high codes; K in layout s has one scale */
+	kit_op scale[2], min; /* integers, of low and high codes; K in layout s has one scale; NVFP4's are floats */
+	kit_op mins[2];       /* a piece of an expanded format: floats, or integers of its halves */
 };
 
 static kit_op float_of_half(struct qmv_writer *w, kit_op half)
@@ -91,6 +92,15 @@ static void decode_scales(struct qmv_writer *w, const struct qmv_lane_w *weights
 		out->scale[0] = weights->scale[0];
 		out->scale[1] = weights->scale[1];
 		break;
+	case QMV_SCALES_PIECES:
+		*out = (struct scales){ .d = weights->piece.d, .dmin = weights->piece.dmin, .min = weights->piece.min };
+		for (unsigned i = 0; i < 2; i++) {
+			out->scale[i] = weights->piece.scale[i];
+			out->mins[i] = weights->piece.mins[i];
+		}
+		break;
+	case QMV_SCALES_NONE:
+		break;
 	}
 }
 
@@ -106,7 +116,9 @@ static kit_op float_product(struct qmv_writer *w, kit_op a, kit_op b, kit_op c)
 /* START + sums of code times activation code, of the low or of the high codes. */
 static kit_op dot(struct qmv_writer *w, const struct qmv_lane_w *weights, const kit_op *x, int is_high, kit_op start)
 {
-	kit_word3 *word = w->g->halves == 1 || w->g->format->table ? s_dot : s_dot_unsigned;
+	const struct qmv_format *f = w->g->format;
+	const int is_signed = f->is_pieces ? tcb_piece_is_signed(f->id) : w->g->halves == 1 || f->table;
+	kit_word3 *word = is_signed ? s_dot : s_dot_unsigned;
 	for (unsigned i = 0; i < w->g->vec / 4; i++)
 		start = word(&w->kit.b, qmv_write_codes(w, weights, i, is_high), x[i], start);
 	return start;
@@ -168,7 +180,9 @@ static void add_byte_products(struct qmv_writer *w, const struct qmv_lane_w *wei
 			      const struct scales *scales, kit_op sum)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op low = dot(w, weights, x->low, 0, x->sum[0]), high = dot_high(w, weights, x->high, x->sum[1]);
+	const int has_sums = w->g->format->centre != 0;
+	const kit_op low = dot(w, weights, x->low, 0, has_sums ? x->sum[0] : I(0));
+	const kit_op high = dot_high(w, weights, x->high, has_sums ? x->sum[1] : I(0));
 	const kit_op d = f_mul(b, scales->d, x->scale[0]);
 	kit_op all = s_mul(b, low, scales->scale[0]);
 	if (!w->g->scales_apart)
@@ -176,6 +190,28 @@ static void add_byte_products(struct qmv_writer *w, const struct qmv_lane_w *wei
 	f_fma_to(b, sum, float_of(w, all), d, sum);
 	if (w->g->scales_apart)
 		f_fma_to(b, sum, float_of(w, s_mul(b, high, scales->scale[1])), f_mul(b, scales->d, x->scale[1]), sum);
+}
+
+/* A scale for each half of a piece that is a float. */
+static void add_float_scaled(struct qmv_writer *w, const struct qmv_lane_w *weights, const struct qmv_lane_x *x,
+			     const struct scales *scales, kit_op sum)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	kit_op all = f_mul(b, float_of(w, dot(w, weights, x->low, 0, I(0))), scales->scale[0]);
+	all = f_fma(b, float_of(w, dot(w, weights, x->high, 1, I(0))), scales->scale[1], all);
+	f_fma_to(b, sum, all, x->scale[0], sum);
+}
+
+/* Pieces of expanded formats: one scale, or those of the halves. */
+static void add_piece_products(struct qmv_writer *w, const struct qmv_lane_w *weights, const struct qmv_lane_x *x,
+			       const struct scales *scales, kit_op sum)
+{
+	if (!w->g->is_split)
+		add_half_products(w, weights, x, scales, sum);
+	else if (tcb_piece_has_integers(w->g->format->id))
+		add_byte_products(w, weights, x, scales, sum);
+	else
+		add_float_scaled(w, weights, x, scales, sum);
 }
 
 /* The products of low or of high codes with floats, even and odd bytes apart. */
@@ -195,6 +231,13 @@ static kit_op float_dot(struct qmv_writer *w, const struct qmv_lane_w *weights, 
 	return f_add(b, sum[0], sum[1]);
 }
 
+/* A half's SCALE as a float. */
+static kit_op scale_of(struct qmv_writer *w, kit_op scale)
+{
+	const struct qmv_format *f = w->g->format;
+	return f->is_pieces && !tcb_piece_has_integers(f->id) ? scale : float_of(w, scale);
+}
+
 /* Up to d, which is the superblock's or the sub-block's. */
 static kit_op float_products(struct qmv_writer *w, const struct qmv_lane_w *weights, const struct qmv_lane_x *x,
 			     const struct scales *scales)
@@ -211,10 +254,21 @@ static kit_op float_products(struct qmv_writer *w, const struct qmv_lane_w *weig
 		low = f_fma(b, high, small, low);
 		return is_one ? f_mul(b, low, float_of(w, scales->scale[0])) : low;
 	}
-	if (!g->format->high_bits)
+	if (qmv_has_large_high(g->format))
 		high = f_mul(b, high, small);
-	low = f_mul(b, low, float_of(w, scales->scale[0]));
-	return f_fma(b, high, float_of(w, scales->scale[1]), low);
+	low = f_mul(b, low, scale_of(w, scales->scale[0]));
+	return f_fma(b, high, scale_of(w, scales->scale[1]), low);
+}
+
+static void add_piece_mins(struct qmv_writer *w, const struct qmv_lane_x *x, const struct scales *scales, kit_op mins)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	if (!w->g->is_split) {
+		f_fma_to(b, mins, scales->min, x->sum[0], mins);
+		return;
+	}
+	for (unsigned i = 0; i < 2; i++)
+		f_fma_to(b, mins, f_mul(b, scales->dmin, float_of(w, scales->mins[i])), x->sum[i], mins);
 }
 
 /* What mins take off, or the centre of codes that are added as floats; products with d or dmin are exact, and cannot
@@ -224,7 +278,9 @@ static void add_mins(struct qmv_writer *w, const struct qmv_lane_x *x, const str
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_format *f = w->g->format;
 	const kit_op centre = F((float)f->centre);
-	if (f->has_mins) {
+	if (f->is_pieces && f->has_mins) {
+		add_piece_mins(w, x, scales, mins);
+	} else if (f->has_mins) {
 		const kit_op min = f_mul(b, float_of(w, scales->min), scales->dmin);
 		f_fma_to(b, mins, min, x->sum[0], mins);
 	} else if (!w->g->is_q8 && f->centre) {
@@ -237,6 +293,17 @@ static void add_mins(struct qmv_writer *w, const struct qmv_lane_x *x, const str
 	}
 }
 
+/* Rows of values: no scales. */
+static void add_values(struct qmv_writer *w, const struct qmv_lane_w *weights, const struct qmv_lane_x *x, kit_op sum)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	kit_op value[QMV_FLOAT_VALUES], chain[2];
+	qmv_write_values(w, weights, value);
+	for (unsigned i = 0; i < QMV_FLOAT_VALUES; i++)
+		chain[i % 2] = i < 2 ? f_mul(b, value[i], x->low[i]) : f_fma(b, value[i], x->low[i], chain[i % 2]);
+	f_add_to(b, sum, sum, f_add(b, chain[0], chain[1]));
+}
+
 void qmv_write_unit(struct qmv_writer *w, const struct qmv_lane_w *loaded, const struct qmv_lane_x *x, kit_op sum,
 		    kit_op mins)
 {
@@ -244,11 +311,15 @@ void qmv_write_unit(struct qmv_writer *w, const struct qmv_lane_w *loaded, const
 					    const struct scales *, kit_op) = {
 		[QMV_SCALES_K] = add_k_products,        [QMV_SCALES_HALVES] = add_half_products,
 		[QMV_SCALES_BYTES] = add_byte_products, [QMV_SCALES_POWERS] = add_half_products,
-		[QMV_SCALES_SIXES] = add_half_products,
+		[QMV_SCALES_SIXES] = add_half_products, [QMV_SCALES_PIECES] = add_piece_products,
 	};
 	struct tcb_ptx_build *b = &w->kit.b;
 	struct qmv_lane_w weights;
 	struct scales scales = { 0 };
+	if (qmv_is_float(w->g->format)) {
+		add_values(w, loaded, x, sum);
+		return;
+	}
 	qmv_write_lane_align(w, loaded, &weights);
 	decode_scales(w, &weights, &scales);
 	if (w->g->is_q8)

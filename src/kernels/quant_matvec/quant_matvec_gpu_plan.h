@@ -14,6 +14,7 @@ enum {
 	QMV_GPU_ROWS_MAX = 8,
 	QMV_GPU_WORDS_MAX = QMV_GPU_VEC_MAX / 4,
 	QMV_GPU_STEPS_MAX = 16, /* unrolled */
+	QMV_FLOAT_VALUES = 8,   /* that a lane has of rows of values, its vec */
 	QMV_GPU_STAGES_MAX = 8,
 	QMV_GPU_X_AHEAD = 4, /* superblocks of activations that a warp loads before it uses the first */
 	QMV_PIECE = 16,      /* isa=mma: bytes of codes */
@@ -62,6 +63,8 @@ struct qmv_gpu {
 	unsigned steps, unroll;            /* of a warp's share; in flight together */
 	unsigned chunks;                   /* rings: of a warp's share, each as long as a slot */
 	int is_partial;                    /* the last step has fewer superblocks */
+	unsigned rounds;                   /* of the loop over k */
+	int has_rest;                      /* behind which the last step comes alone, since it is partial */
 	int is_narrow;                     /* codes are aligned to two bytes only */
 	unsigned parts;                    /* isa=mma: of an activation */
 	unsigned runs, is_split;           /* sums of a superblock's activations; a piece has two of them */
@@ -73,14 +76,22 @@ struct qmv_gpu {
 	/* weights */
 	unsigned stream_count, stream_of[QMV_PARTS];
 	struct qmv_stream stream[QMV_PARTS];
-	unsigned high_words; /* of a lane's piece */
+	unsigned code_words, high_words; /* of a lane's piece */
 	/* shared memory: rings, barriers, activations, a flag and partial sums; bytes in all */
 	unsigned slot_bytes, slot_copied; /* of a stage; of these copied */
+	unsigned grid_at;                 /* expanded formats: what places stand for */
+	int has_signs;                    /* with their signs */
 	unsigned barrier_at, image_at, flag_at, part_at, shared_bytes;
 	struct qmv_gpu_image image;
 	/* workspace: images of the tokens; partial sums of the slices; how many slices are done, by token and block */
 	size_t slices_at, counters_at, workspace_bytes;
 };
+
+/* Whether TARGET has shared memory to spare for grids with signs. */
+static inline int qmv_has_signed_grid(const struct tcb_target *target)
+{
+	return target->cuda.capability >= 80;
+}
 
 /* GEOMETRY keeps the rules. */
 void qmv_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *target,

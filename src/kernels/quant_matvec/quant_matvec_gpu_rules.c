@@ -27,7 +27,7 @@ static unsigned blocks_of(const struct tcb_problem *problem)
 /* Superblocks that a warp takes at once. */
 static unsigned step_of(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
 {
-	const unsigned step = WARP * KNOB(VEC) / qmv_format(problem)->bytes[QMV_CODES];
+	const unsigned step = WARP * KNOB(VEC) / qmv_span(qmv_format(problem));
 	return step && !is_mma(geometry) ? step : 1;
 }
 
@@ -38,6 +38,10 @@ RULE(rule_isa)
 		return "isa must be dp4a under contract q8";
 	if (problem->contract != TCB_CONTRACT_Q8 && isa != TCB_ISA_FMA && isa != TCB_ISA_MMA)
 		return "isa must be fma or mma under contracts f32 and f16";
+	if (isa == TCB_ISA_MMA && qmv_format(problem)->is_pieces)
+		return "isa must be fma for formats whose codes are expanded";
+	if (isa == TCB_ISA_MMA && qmv_is_float(qmv_format(problem)))
+		return "isa must be fma for rows of values";
 	if (isa == TCB_ISA_MMA && target->cuda.capability < 80)
 		return "isa=mma needs sm_80";
 	return tcb_gpu_rule_isa(problem, target, geometry);
@@ -51,7 +55,11 @@ RULE(rule_layout)
 		return "layout must be f with isa=mma, and only then";
 	if (layout == TCB_LAYOUT_F)
 		return geometry->knob[TCB_KNOB_VEC] == 16 ? NULL : "vec must be 16 with isa=mma";
-	if (f->table && layout != TCB_LAYOUT_P)
+	if (qmv_is_float(f) && layout != (problem->shape.k % QMV_VALUES ? TCB_LAYOUT_P : TCB_LAYOUT_NATIVE))
+		return "layout must be native for rows of values, or p where K is not a multiple of 256";
+	if (f->is_pieces && layout != TCB_LAYOUT_P)
+		return "layout must be p for formats whose codes are expanded";
+	if (f->is_packed && layout != TCB_LAYOUT_P)
 		return "layout must be p, or f with isa=mma: blocks as stored are not aligned, and in order";
 	if (f->block && layout != TCB_LAYOUT_NATIVE && layout != TCB_LAYOUT_P)
 		return "layout must be native or p on a GPU: blocks of 32 values are in order as they are";
@@ -123,6 +131,10 @@ RULE(rule_warps)
 RULE(rule_vec)
 {
 	const unsigned vec = KNOB(VEC);
+	if (qmv_is_float(qmv_format(problem)) && vec != QMV_FLOAT_VALUES)
+		return "vec must be 8 for rows of values: as many are a lane's";
+	if (qmv_format(problem)->is_pieces && vec != 16)
+		return "vec must be 16 where codes are expanded: a lane has 32 values";
 	if (vec == 4 && qmv_format(problem)->bytes[QMV_CODES] > 128)
 		return "vec must be 8 or 16 where codes are bytes: a warp has no more lanes";
 	return vec == 4 || vec == 8 || vec == 16 ? NULL : "vec must be 4, 8 or 16";
@@ -143,6 +155,10 @@ RULE(rule_k)
 static unsigned least_vec(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
 {
 	const struct qmv_format *f = qmv_format(problem);
+	if (f->is_pieces)
+		return 16;
+	if (qmv_is_float(f))
+		return QMV_FLOAT_VALUES;
 	if (f->bytes[QMV_CODES] > 128) /* narrower ones would have to share superblocks between warps */
 		return 8;
 	return f->scales == QMV_SCALES_BYTES && geometry->knob[TCB_KNOB_LAYOUT] == TCB_LAYOUT_NATIVE ? 8 : 4;
@@ -164,7 +180,9 @@ RULE(rule_steps)
 	const unsigned most = steps < QMV_GPU_STEPS_MAX ? steps : QMV_GPU_STEPS_MAX;
 	if (unroll < 1 || unroll > most)
 		return "unroll must be at most the steps that a warp takes along k, and at most 16";
-	if (unroll < steps && (steps % unroll || share % step))
+	/* Expanded formats have one vec, so that the last step, which is partial, must not be in the way. */
+	const unsigned whole = qmv_format(problem)->is_pieces && KNOB(COPY) == TCB_COPY_LDG ? share / step : steps;
+	if (unroll < steps && (whole % unroll || (share % step && whole == steps)))
 		return "unroll must divide the steps that a warp takes along k, or be all of them";
 	return NULL;
 }
@@ -188,6 +206,9 @@ RULE(rule_copied)
 	const struct qmv_format *f = qmv_format(problem);
 	const unsigned blocks = blocks_of(problem);
 	const unsigned parts = KNOB(SPLITK) * KNOB(KSPLIT);
+	for (unsigned part = 0; KNOB(COPY) != TCB_COPY_LDG && f->is_pieces && part < QMV_PARTS; part++)
+		if (blocks * f->bytes[part] % CHUNK)
+			return "copy must be ldg where rows of a part begin anywhere: K is not a multiple of 2048";
 	if (KNOB(COPY) != TCB_COPY_LDG && f->table && !is_mma(geometry) && blocks % (f->bytes[QMV_D] ? 8 : 2))
 		return "copy must be ldg where rows of scales begin anywhere: K no multiple of 2048, or 512 without d";
 	if (KNOB(COPY) == TCB_COPY_LDG || f->scales != QMV_SCALES_BYTES || is_mma(geometry))
@@ -275,7 +296,7 @@ RULE(policy_rounds)
 /* Superblocks at once with 16-byte accesses. */
 static unsigned step_of_16(const struct tcb_problem *problem)
 {
-	return WARP * 16 / qmv_format(problem)->bytes[QMV_CODES];
+	return WARP * 16 / qmv_span(qmv_format(problem));
 }
 
 /*
@@ -326,7 +347,7 @@ const struct tcb_rule qmv_gpu_rules[] = {
 	{ TCB_FIELD_KNOB(VEC), 0, rule_vec },
 	{ TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_KNOB(KSPLIT), 0, rule_k },
 	{ READS_STEPS | TCB_FIELD_KNOB(LAYOUT), TCB_RULE_DOUBLE, rule_share },
-	{ READS_STEPS, 0, rule_steps },
+	{ READS_STEPS | TCB_FIELD_KNOB(COPY), 0, rule_steps },
 	{ TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(LEAD), 0, rule_copy },
 	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(LAYOUT) | TCB_FIELD_KNOB(SPLITK) |
 		  TCB_FIELD_KNOB(KSPLIT),

@@ -10,6 +10,7 @@
 #include "kernels/axes.h"
 #include "kernels/constraint.h"
 #include "kernels/gpu/hardware.h"
+#include "kernels/gpu/pieces_gpu.h"
 #include "kernels/quant_matvec/quant_matvec_gpu.h"
 #include "kernels/quant_matvec/quant_matvec_gpu_plan.h"
 
@@ -24,7 +25,7 @@ static void add_steps(struct tcb_axis *axis, const struct qmv_format *format, si
 		for (size_t k = 0; k < ksplit->count; k++) {
 			const size_t parts = (size_t)(splitk->values[s] * ksplit->values[k]);
 			for (size_t vec = 4; vec <= 16 && blocks % parts == 0; vec *= 2) {
-				const size_t step = 32 * vec / format->bytes[QMV_CODES];
+				const size_t step = 32 * vec / qmv_span(format);
 				const size_t steps = tcb_div_up(blocks / parts, step ? step : 1);
 				if (steps <= QMV_GPU_STEPS_MAX)
 					tcb_axis_add(axis, steps);
@@ -41,7 +42,8 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	const int has_seven = blocks % 7 == 0; /* K = 14336 */
 	size_t count = 0;
 	struct tcb_axis *a;
-	const int has_mma = problem->contract != TCB_CONTRACT_Q8 && target->cuda.capability >= 80;
+	const int has_mma = problem->contract != TCB_CONTRACT_Q8 && target->cuda.capability >= 80 &&
+			    !format->is_pieces && !qmv_is_float(format);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_ISA);
 	tcb_axis_add(a, problem->contract == TCB_CONTRACT_Q8 ? TCB_ISA_DP4A : TCB_ISA_FMA);
 	if (has_mma)
@@ -56,10 +58,10 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	struct tcb_axis *splitk = tcb_axis_knob(out, &count, TCB_KNOB_SPLITK), *ksplit;
 	ADD(splitk, 1, 2, 4);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_LAYOUT);
-	if (!format->table)
+	if (!format->is_packed)
 		tcb_axis_add(a, TCB_LAYOUT_NATIVE);
 	tcb_axis_add(a, TCB_LAYOUT_P);
-	if (!format->block && !format->table)
+	if (!format->block && !format->is_packed)
 		tcb_axis_add(a, TCB_LAYOUT_S);
 	if (has_mma)
 		tcb_axis_add(a, TCB_LAYOUT_F);
@@ -89,7 +91,7 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	a = tcb_axis_knob(out, &count, TCB_KNOB_GROUP);
 	if (problem->contract == TCB_CONTRACT_Q8)
 		tcb_axis_add(a, 32);
-	if (problem->contract != TCB_CONTRACT_Q8 || !format->block)
+	if (problem->contract != TCB_CONTRACT_Q8 || tcb_quant_group(problem->op->format) == 256)
 		tcb_axis_add(a, 256);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_PREP), TCB_PREP_BLOCK, TCB_PREP_LAUNCH);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_PDL);
@@ -108,12 +110,15 @@ static void default_within(const struct tcb_problem *problem, const struct tcb_t
 	const size_t n = problem->shape.n, blocks = (problem->shape.k + QMV_VALUES - 1) / QMV_VALUES;
 	const struct qmv_format *format = qmv_format(problem);
 	const size_t image = problem->contract == TCB_CONTRACT_Q8 ? 256 + 96 : 1024 + 68;
-	const size_t codes = format->bytes[QMV_CODES], least = codes / 32; /* vec with which a step is one superblock */
+	/* LEAST: vec with which a step is one superblock. */
+	const size_t codes = qmv_span(format), least = format->is_pieces ? 16 : codes / 32;
 	/* Blocks of Q6_K alternate between two alignments, so that as stored they are taken two at a time. */
-	const int is_packed =
-		format->table || problem->shape.k % QMV_VALUES || (format->scales == QMV_SCALES_BYTES && blocks % 2);
-	const size_t room = tcb_shared_limit(target) - 1024;
-	size_t splitk = 1, steps, step, vec = 16, warps = tcb_power_of_two_up(n), unroll;
+	const int is_packed = format->is_packed || problem->shape.k % QMV_VALUES ||
+			      (format->scales == QMV_SCALES_BYTES && blocks % 2);
+	const size_t room =
+		tcb_shared_limit(target) - 1024 - tcb_piece_table_bytes(format->id, qmv_has_signed_grid(target));
+	size_t splitk = 1, steps, step, vec = qmv_is_float(format) ? QMV_FLOAT_VALUES : 16, unroll;
+	size_t warps = tcb_power_of_two_up(n);
 	if (warps > DEFAULT_WARPS)
 		warps = DEFAULT_WARPS;
 	while (splitk < blocks && splitk < GRID_YZ_MAX && (blocks % splitk || (blocks / splitk + 1) * image > room))
@@ -127,9 +132,11 @@ static void default_within(const struct tcb_problem *problem, const struct tcb_t
 	step = 32 * vec / codes;
 	steps = (steps + step - 1) / step;
 	unroll = steps <= DEFAULT_UNROLL ? steps : DEFAULT_UNROLL;
-	while (unroll < steps && steps % unroll)
+	/* Of pieces the partial step comes behind the loop. */
+	const size_t whole = format->is_pieces ? blocks / splitk / step : steps;
+	while (unroll < steps && whole % unroll)
 		unroll--;
-	if (blocks / splitk % step)
+	if (blocks / splitk % step && !format->is_pieces)
 		unroll = steps;
 	tcb_geometry_init(out);
 	out->tile[TCB_MACRO] = (struct tcb_tile){ 1, tcb_power_of_two_up(n), problem->shape.k };

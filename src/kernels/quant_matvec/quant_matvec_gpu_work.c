@@ -8,6 +8,7 @@
 
 #include "base/sizes.h"
 #include "kernels/gpu/gpu_rules.h"
+#include "kernels/gpu/pieces_gpu.h"
 #include "kernels/quant_matvec/quant_matvec_gpu.h"
 #include "kernels/quant_matvec/quant_matvec_gpu_fused.h"
 #include "kernels/quant_matvec/quant_matvec_gpu_plan.h"
@@ -27,13 +28,18 @@ static void plan_format(struct qmv_gpu *g)
 	const struct qmv_format *f = g->format;
 	const int is_native = g->layout == TCB_LAYOUT_NATIVE, is_one = is_native || g->is_mma;
 	g->halves = f->log_run == 8 ? 1 : 2;
+	g->code_words = f->is_pieces      ? f->bytes[QMV_CODES] / TCB_PIECES / 4
+			: qmv_is_float(f) ? f->bytes[QMV_CODES] / WARP / 4
+					  : g->vec / 4;
 	g->log_run = g->layout == TCB_LAYOUT_S || (g->is_mma && g->halves == 2) ? 4 : f->log_run;
 	g->is_narrow = is_native && (f->block || f->scales == QMV_SCALES_BYTES);
-	g->is_split = f->scales == QMV_SCALES_BYTES;
+	g->is_split = f->is_split;
 	g->runs = f->has_mins || f->centre ? (g->is_split ? 16 : 8) : 0;
 	g->parts = g->is_mma ? (g->is_half ? 1 : QMV_PARTS_MAX) : 0;
 	g->scales_apart = g->is_q8 && g->group == 32 && g->halves == 2 && g->log_run > 4 ? 1u << (g->log_run - 5) : 0;
 	g->high_words = g->layout == TCB_LAYOUT_S || g->is_mma ? f->high_bits : f->high_bits ? g->vec / 4 : 0;
+	if (f->is_pieces)
+		g->high_words = f->bytes[QMV_HIGH] ? 1 : 0;
 	g->stream_count = 0;
 	for (unsigned part = 0; part < QMV_PARTS; part++) {
 		if (!f->bytes[part])
@@ -108,8 +114,11 @@ static void plan_memory(struct qmv_gpu *g)
 	g->barrier_at = at;
 	if (g->copy == TCB_COPY_BULK)
 		at += tcb_round_up(g->warps * g->stages * 8, 16);
-	g->image_at = at;
-	g->flag_at = at + g->image.bytes;
+	g->grid_at = tcb_round_up(at, TCB_PIECE_TABLE_ALIGN);
+	if (g->format->is_pieces)
+		at = g->grid_at + tcb_piece_table_bytes(g->format->id, g->has_signs);
+	g->image_at = tcb_round_up(at, 16);
+	g->flag_at = g->image_at + g->image.bytes;
 	g->part_at = g->flag_at + 16; /* the last one: its size depends on the grid */
 	g->shared_bytes = g->flag_at;
 	if (g->ksplit > 1 || g->splitk > 1)
@@ -132,6 +141,7 @@ void qmv_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	memset(g, 0, sizeof(*g));
 	g->format = qmv_format(problem);
 	g->capability = target->cuda.capability;
+	g->vec = KNOB(VEC);
 	g->is_q8 = problem->contract == TCB_CONTRACT_Q8;
 	g->is_half = problem->contract == TCB_CONTRACT_F16;
 	g->has_norm = qmv_kind(problem)->has_norm;
@@ -142,10 +152,9 @@ void qmv_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->x_in_regs = KNOB(XIN) == TCB_XIN_REGS;
 	g->own_launch = KNOB(PREP) == TCB_PREP_LAUNCH;
 	g->pdl = KNOB(PDL) == 1;
-	g->vec = KNOB(VEC);
 	g->is_mma = geometry->knob[TCB_KNOB_ISA] == TCB_ISA_MMA;
 	g->group_rows = (unsigned)geometry->tile[TCB_MICRO].n;
-	g->has_scale = !g->is_mma || !g->is_half || g->has_norm;
+	g->has_scale = (!g->is_mma || !g->is_half || g->has_norm) && !qmv_is_float(g->format);
 	g->rows = g->is_mma ? 1 : g->group_rows << g->is_gated;
 	g->sums = g->is_mma ? 2 : g->rows;
 	g->warps = KNOB(WARPS);
@@ -160,14 +169,17 @@ void qmv_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->n = (unsigned)problem->shape.n;
 	g->k = (unsigned)problem->shape.k;
 	g->tokens = (unsigned)problem->shape.m;
+	g->has_signs = qmv_has_signed_grid(target);
 	g->row_blocks = tcb_div_up(g->k, QMV_VALUES);
 	g->slice = g->row_blocks / g->splitk;
 	g->share = g->slice / g->ksplit;
 	plan_format(g);
-	g->piece_lanes = g->is_mma ? WARP : g->format->bytes[QMV_CODES] / g->vec;
+	g->piece_lanes = g->is_mma ? WARP : qmv_span(g->format) / g->vec;
 	g->step = WARP / g->piece_lanes;
 	g->steps = tcb_div_up(g->share, g->step);
 	g->is_partial = g->share % g->step != 0;
+	g->has_rest = g->is_partial && g->unroll && g->unroll < g->steps;
+	g->rounds = g->unroll ? (g->steps - (unsigned)g->has_rest) / g->unroll : 1;
 	g->chunks = g->copy == TCB_COPY_LDG || !g->unroll || g->unroll >= g->steps ? 1 : g->steps / g->unroll;
 	plan_image(g);
 	plan_rows(target, g);
@@ -200,12 +212,11 @@ static unsigned load_registers(const struct qmv_gpu *g)
 /* Registers of a lane's weights of one unit, as loaded. */
 static unsigned weight_registers(const struct qmv_gpu *g)
 {
-	static const unsigned scales[] = { [QMV_SCALES_K] = 4,
-					   [QMV_SCALES_HALVES] = 1,
-					   [QMV_SCALES_BYTES] = 3,
-					   [QMV_SCALES_POWERS] = 1,
-					   [QMV_SCALES_SIXES] = 2 };
-	return g->vec / 4 + g->high_words + scales[g->format->scales] + (g->is_narrow ? 2 : 0);
+	static const unsigned scales[] = {
+		[QMV_SCALES_K] = 4,     [QMV_SCALES_HALVES] = 1, [QMV_SCALES_BYTES] = 3, [QMV_SCALES_POWERS] = 1,
+		[QMV_SCALES_SIXES] = 2, [QMV_SCALES_PIECES] = 3, [QMV_SCALES_NONE] = 0
+	};
+	return g->code_words + g->high_words + scales[g->format->scales] + (g->is_narrow ? 2 : 0);
 }
 
 /* The same for isa=mma: what ptxas took for tiles in shared memory, which grows with the steps that it may mix. */
@@ -241,9 +252,11 @@ unsigned qmv_gpu_registers(const struct qmv_gpu *g)
 	const unsigned x = (g->is_q8 ? g->halves : 4 * g->halves) * words + scales + sums;
 	const unsigned steps = g->copy == TCB_COPY_LDG ? g->unroll : 1;
 	unsigned all = 40 + 2 * g->rows + (g->x_in_regs ? g->steps : 1) * x;
-	all += g->copy == TCB_COPY_LDG ? g->rows * steps * weights : 2 * weights;
+	all += g->copy == TCB_COPY_LDG ? g->rows * (steps + (unsigned)g->has_rest) * weights : 2 * weights;
 	if (g->format->high_bits || g->format->table)
 		all += 12;
+	if (g->format->is_pieces)
+		all += 24;
 	if (g->is_narrow)
 		all += 8 + 4 * g->rows;
 	all += 4 * (unsigned)g->has_norm;

@@ -6,6 +6,7 @@
 #ifndef TCB_KERNELS_QUANT_MATVEC_GPU_WRITER_H
 #define TCB_KERNELS_QUANT_MATVEC_GPU_WRITER_H
 
+#include "kernels/gpu/pieces_gpu.h"
 #include "kernels/gpu/ring.h"
 #include "kernels/quant_matvec/quant_matvec_gpu_plan.h"
 
@@ -40,6 +41,7 @@ struct qmv_writer {
 	kit_op mask_early, mask_top, mask_c, mask_d;   /* K, native and p */
 	kit_op select_field, shift, shift_min, mask_m; /* K, s */
 	kit_op table[4];                               /* 16 codes; with contracts f32 and f16 above -128 */
+	struct tcb_piece_tables tables;                /* expanded formats; SHIFT: of a piece's fields */
 };
 
 /* A lane's activations of one step, in registers. */
@@ -51,6 +53,9 @@ struct qmv_lane_x {
 struct qmv_lane_w {
 	kit_op code[2 * QMV_PIECES_MAX * QMV_GPU_WORDS_MAX], high[2 * QMV_GPU_WORDS_MAX]; /* one more where narrow */
 	kit_op scale[8], d[2];
+	/* expanded formats, once taken apart */
+	kit_op byte[TCB_PIECE_WORDS];
+	struct tcb_piece_scales piece;
 	kit_op select[2]; /* narrow: of code and high */
 };
 

@@ -11,9 +11,10 @@
  * is 2^24; under contract f16 values are rounded to halves before.  Sums of 32
  * values (of 16 for Q6_K) are those of the floats, for mins and centres, or,
  * where codes have a centre that integers can take off, minus the centre times
- * the sum of the activations' codes.
+ * the sum of the activations' codes.  Rows of values: as they are.
  */
 #include "kernels/quant_matvec/quant_matvec_gpu_x.h"
+
 #include "kernels/quant_matvec/quant_matvec_gpu_fused.h"
 #include "kernels/quant_matvec/quant_matvec_gpu_x_mma.h"
 
@@ -43,8 +44,16 @@ static void load_floats(struct qmv_writer *w, enum tcb_kit_memory memory, kit_op
 	struct tcb_ptx_build *b = &w->kit.b;
 	const kit_op at =
 		l_mad_wide(b, block, I(BLOCK_VALUE_BYTES), l_mad_wide(b, w->kit.lane, I(LANE_VALUES * 4), base));
+	is_checked |= w->g->k % LANE_VALUES != 0;
 	for (int i = 0; i < LANE_VALUES; i++)
 		value[i] = is_checked ? f_set(b, F(0)) : tcb_ptx_reg(b, "f32");
+	if (w->g->k % LANE_VALUES) { /* tokens begin anywhere */
+		const kit_op first = u_mad(b, block, I(QMV_VALUES), u_shl(b, w->kit.lane, I(3)));
+		for (int i = 0; i < LANE_VALUES; i++)
+			tcb_kit_load_where(b, u_lt(b, u_add(b, first, I(i)), count), memory, "f32",
+					   tcb_ptx_at(at, 4 * i), value + i, 1);
+		return;
+	}
 	if (is_checked) {
 		const kit_op first = u_mad(b, block, I(QMV_VALUES), u_shl(b, w->kit.lane, I(3)));
 		tcb_ptx_guard(b, u_lt(b, first, count));
@@ -160,12 +169,14 @@ static kit_op store_values(struct qmv_writer *w, kit_op block, const kit_op valu
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
 	const unsigned log = g->vec == 16 ? 4 : g->vec == 8 ? 3 : 2, chunks = g->vec / 4;
-	const kit_op large = u_ge(b, largest_of(w, value), I(LARGE));
-	const kit_op up = f_select(b, F(1), F(0x1p24f), large);
-	kit_op half, byte, scaled[LANE_VALUES];
+	kit_op large = I(0), up = I(0), half, byte, scaled[LANE_VALUES];
+	if (g->has_scale) {
+		large = u_ge(b, largest_of(w, value), I(LARGE));
+		up = f_select(b, F(1), F(0x1p24f), large);
+	}
 	place_of_lane(w, &half, &byte);
 	for (int i = 0; i < LANE_VALUES; i++)
-		scaled[i] = f_mul(b, value[i], up);
+		scaled[i] = g->has_scale ? f_mul(b, value[i], up) : value[i];
 	for (unsigned i = 0; i < 2; i++) {
 		const kit_op t = u_add(b, byte, I(4 * i)), lane = u_shr(b, t, I(log));
 		const kit_op chunk = u_and(b, u_shr(b, t, I(2)), I(chunks - 1));
@@ -176,7 +187,7 @@ static kit_op store_values(struct qmv_writer *w, kit_op block, const kit_op valu
 		tcb_kit_store(b, w->image_memory, "f32", image_at(w, block, BLOCK_VALUE_BYTES, u_shl(b, at, I(4))),
 			      scaled + 4 * i, 4);
 	}
-	return f_select(b, F(0x1p24f), F(1), large);
+	return g->has_scale ? f_select(b, F(0x1p24f), F(1), large) : F(1);
 }
 
 /* The parts of activations for isa=mma. */
@@ -370,7 +381,9 @@ static void read_scales(struct qmv_writer *w, const struct qmv_x_bases *bases, u
 	const unsigned scale = g->image.scale + g->image.scale_stride * block;
 	const unsigned sum = g->image.sum + g->image.sum_stride * block;
 	const int is_integer = g->is_q8 && g->format->centre;
-	if (g->scales_apart == 1) {
+	if (!g->has_scale) {
+		*out->scale = F(1);
+	} else if (g->scales_apart == 1) {
 		tcb_kit_load(b, TCB_KIT_SHARED, "f32", tcb_ptx_at(bases->scale, scale), out->scale, 2);
 	} else {
 		*out->scale = tcb_kit_get(b, TCB_KIT_SHARED, "f32", tcb_ptx_at(bases->scale, scale));

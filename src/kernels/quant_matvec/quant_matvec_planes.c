@@ -5,7 +5,7 @@
  * rows of blocks as stored.  Out: the codes of all superblocks, then their high
  * bits, d (padded to 16 bytes in all) and scales; rows whose blocks of 32 values
  * do not fill superblocks get zero blocks behind them.
- *   p  every part as stored, but scales of six bits as bytes
+ *   p  every part as stored, but scales of six bits as bytes; of expanded formats the parts of formats_pieces.h
  *   s  byte i of sub-block j's 16 has value i in the low nibble and value i + 16
  *      in the high one.  High bits: word w of these bytes has its b bits of byte
  *      i at bit 8 i + b w of a word of the sub-block's; those of the high nibbles
@@ -20,6 +20,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "kernels/decode/formats_pieces.h"
 #include "kernels/formats.h"
 #include "kernels/quant_matvec/quant_matvec_fused.h"
 #include "kernels/quant_matvec/quant_matvec_planes.h"
@@ -65,8 +66,30 @@ enum { HAS_TCB_NO_TABLE = 0, HAS_TCB_MXFP4_TABLE = 1, HAS_TCB_IQ4_TABLE = 1 };
 		.centre = centre_,                                                                                    \
 		.has_mins = TCB_SCALES_##scales_ == TCB_SCALES_K,                                                     \
 		.table = HAS_##__VA_ARGS__ ? tcb_formats[TCB_FORMAT_##id_].table : NULL,                              \
+		.is_split = TCB_SCALES_##scales_ == TCB_SCALES_BYTES,                                                 \
+		.is_packed = HAS_##__VA_ARGS__,                                                                       \
 	},
-static const struct qmv_format formats[TCB_FORMAT_COUNT] = { TCB_FORMAT_FIELD_LIST(FORMAT) };
+#define PIECES(id_, name, codes, high, d, field_bits, centre_, has_mins_, is_split_)   \
+	[TCB_FORMAT_##id_] = {                                                         \
+		.id = TCB_FORMAT_##id_,                                                \
+		.scales = QMV_SCALES_PIECES,                                           \
+		.bytes = { TCB_PIECES * (codes), TCB_PIECES * (high), d, field_bits }, \
+		.log_run = LOG_RUN_RUNS,                                               \
+		.centre = centre_,                                                     \
+		.has_mins = has_mins_,                                                 \
+		.is_split = is_split_,                                                 \
+		.is_pieces = 1,                                                        \
+		.is_packed = 1,                                                        \
+	},
+#define FLOATS(id_, name, op, values, value_bytes, ...)  \
+	[TCB_FORMAT_##id_] = {                           \
+		.id = TCB_FORMAT_##id_,                  \
+		.scales = QMV_SCALES_NONE,               \
+		.bytes = { QMV_VALUES * (value_bytes) }, \
+		.log_run = LOG_RUN_BYTES,                \
+	},
+static const struct qmv_format formats[TCB_FORMAT_COUNT] = { TCB_FORMAT_FIELD_LIST(FORMAT) TCB_PIECE_LIST(PIECES)
+								     TCB_FORMAT_FLOAT_ROWS(FLOATS) };
 
 const struct qmv_format *qmv_format(const struct tcb_problem *problem)
 {
@@ -169,10 +192,20 @@ static void convert_part(const struct qmv_format *f, enum qmv_part part, enum tc
 
 /* --- superblocks as stored --- */
 
-/* PART of the superblock at STORED, which has COUNT blocks, to OUT or from it. */
+/* PART of the superblock at STORED, which has COUNT blocks, to OUT or from it.  Of expanded formats parts are those of
+ * formats_pieces.h, in the same order. */
 static void gather(const struct qmv_format *f, enum qmv_part part, const uint8_t *stored, size_t count, uint8_t *out)
 {
 	const size_t piece = f->bytes[part] / SUB_BLOCKS;
+	if (f->is_pieces) {
+		tcb_pieces_take(f->id, (enum tcb_piece_part)part, stored, count, out);
+		return;
+	}
+	if (qmv_is_float(f)) { /* a block is a value */
+		memset(out, 0, f->bytes[part]);
+		memcpy(out, stored, count * f->bytes[part] / QMV_VALUES);
+		return;
+	}
 	if (f->scales == QMV_SCALES_SIXES && part == QMV_SCALES) {
 		tcb_six_scales(stored + f->native_at[part], (int8_t *)out);
 		return;
@@ -189,6 +222,14 @@ static void gather(const struct qmv_format *f, enum qmv_part part, const uint8_t
 static void scatter(const struct qmv_format *f, enum qmv_part part, const uint8_t *in, size_t count, uint8_t *stored)
 {
 	const size_t piece = f->bytes[part] / SUB_BLOCKS;
+	if (f->is_pieces) {
+		tcb_pieces_put(f->id, (enum tcb_piece_part)part, in, count, stored);
+		return;
+	}
+	if (qmv_is_float(f)) {
+		memcpy(stored, in, count * f->bytes[part] / QMV_VALUES);
+		return;
+	}
 	if (f->scales == QMV_SCALES_SIXES && part == QMV_SCALES) {
 		tcb_six_scales_pack((const int8_t *)in, stored + f->native_at[part]);
 		return;
@@ -206,7 +247,7 @@ static void scatter(const struct qmv_format *f, enum qmv_part part, const uint8_
 static size_t plane_bytes(const struct qmv_format *f, enum qmv_part part, size_t superblocks)
 {
 	/* Copies of narrow parts take what is around them; behind the last plane there is nothing. */
-	const size_t around = part == QMV_SCALES && f->bytes[part] % D_ALIGN ? 2 * D_ALIGN : 0;
+	const size_t around = part == QMV_SCALES && (f->is_pieces || f->bytes[part] % D_ALIGN) ? 2 * D_ALIGN : 0;
 	return (superblocks * f->bytes[part] + D_ALIGN - 1) / D_ALIGN * D_ALIGN + around;
 }
 
@@ -254,20 +295,22 @@ size_t qmv_packed_bytes(const struct tcb_problem *problem, enum tcb_layout layou
 struct matrix {
 	const struct qmv_format *f;
 	size_t row_bytes, superblock_bytes, superblocks; /* as stored; of a row, the last one not always full */
+	size_t block_bytes;
 };
 
 static struct matrix matrix_of(const struct tcb_problem *problem)
 {
 	const struct tcb_format *format = problem->op->format;
 	return (struct matrix){ qmv_format(problem), tcb_quant_row_bytes(format, problem->shape.k),
-				QMV_VALUES / format->block_values * format->block_bytes, superblocks_of_row(problem) };
+				QMV_VALUES / format->block_values * format->block_bytes, superblocks_of_row(problem),
+				format->block_bytes };
 }
 
-/* Blocks of 32 values that superblock S of a row has. */
+/* Blocks that superblock S of a row has. */
 static size_t blocks_of(const struct matrix *m, size_t s)
 {
-	const size_t left = m->f->block ? (m->row_bytes - s * m->superblock_bytes) / m->f->block : 1;
-	return left < SUB_BLOCKS ? left : SUB_BLOCKS;
+	const size_t left = m->row_bytes - s * m->superblock_bytes;
+	return (left < m->superblock_bytes ? left : m->superblock_bytes) / m->block_bytes;
 }
 
 /* Bytes of a row's PART that lie together in a tile. */
@@ -298,7 +341,7 @@ static size_t tile_at(const struct qmv_format *f, enum qmv_part part, unsigned r
 static void convert_tiles(const struct tcb_problem *problem, int is_pack, uint8_t *weights, uint8_t *packed)
 {
 	const struct matrix m = matrix_of(problem);
-	uint8_t stored[QMV_VALUES], sorted[QMV_VALUES];
+	uint8_t stored[4 * QMV_VALUES], sorted[4 * QMV_VALUES];
 	for (size_t n = 0; n < qmv_weight_rows(problem); n++)
 		for (size_t s = 0; s < m.superblocks; s++) {
 			const size_t is_up = n >= problem->shape.n, of_side = n - is_up * problem->shape.n;
@@ -329,7 +372,7 @@ static void convert_tiles(const struct tcb_problem *problem, int is_pack, uint8_
 void qmv_plane_pack(const struct tcb_problem *problem, enum tcb_layout layout, const void *weights, void *packed)
 {
 	const struct matrix m = matrix_of(problem);
-	uint8_t *out = packed, stored[QMV_VALUES];
+	uint8_t *out = packed, stored[4 * QMV_VALUES];
 	if (layout == TCB_LAYOUT_F) {
 		memset(packed, 0, qmv_packed_bytes(problem, layout));
 		convert_tiles(problem, 1, (uint8_t *)weights, packed);
@@ -355,7 +398,7 @@ void qmv_plane_unpack(const struct tcb_problem *problem, enum tcb_layout layout,
 {
 	const struct matrix m = matrix_of(problem);
 	const uint8_t *in = packed;
-	uint8_t stored[QMV_VALUES];
+	uint8_t stored[4 * QMV_VALUES];
 	if (layout == TCB_LAYOUT_F) {
 		convert_tiles(problem, 0, weights, (uint8_t *)packed);
 		return;

@@ -17,8 +17,17 @@ enum {
 enum qmv_part { QMV_CODES, QMV_HIGH, QMV_D, QMV_SCALES, QMV_PARTS };
 
 /* K: d, dmin and 6-bit scales and mins in 16 bytes.  HALVES: an f16 for 32 values.  BYTES: an int8 for 16, and d.
- * POWERS: a byte e for 32, 2^(e - 128).  SIXES: an int8 for 32, and d.  */
-enum qmv_scales { QMV_SCALES_K, QMV_SCALES_HALVES, QMV_SCALES_BYTES, QMV_SCALES_POWERS, QMV_SCALES_SIXES };
+ * POWERS: a byte e for 32, 2^(e - 128).  SIXES: an int8 for 32, and d.  PIECES: a piece's fields, and d.  NONE: codes
+ * are the values. */
+enum qmv_scales {
+	QMV_SCALES_K,
+	QMV_SCALES_HALVES,
+	QMV_SCALES_BYTES,
+	QMV_SCALES_POWERS,
+	QMV_SCALES_SIXES,
+	QMV_SCALES_PIECES,
+	QMV_SCALES_NONE
+};
 
 /* A weight format as these kernels see it. */
 struct qmv_format {
@@ -32,18 +41,33 @@ struct qmv_format {
 	unsigned centre;               /* that is taken off the codes */
 	int has_mins;
 	const int8_t *table; /* what nibbles stand for, or NULL */
+	int is_split;        /* pieces of 32 values have a scale for each half */
+	int is_pieces;       /* parts are those of formats_pieces.h, and a lane has a piece */
+	int is_packed;       /* never as stored: blocks are not aligned, or in order */
 };
+
+static inline int qmv_is_float(const struct qmv_format *f)
+{
+	return f->scales == QMV_SCALES_NONE;
+}
+
+/* Codes of a superblock, in bytes as if they were bytes or nibbles: what a lane's vec counts. */
+static inline unsigned qmv_span(const struct qmv_format *f)
+{
+	return f->is_pieces ? QMV_VALUES / 2 : qmv_is_float(f) ? QMV_VALUES : f->bytes[QMV_CODES];
+}
 
 /* A sub-block of 32 values has one scale, a float. */
 static inline int qmv_has_whole_scales(const struct qmv_format *f)
 {
-	return f->scales == QMV_SCALES_HALVES || f->scales == QMV_SCALES_POWERS || f->scales == QMV_SCALES_SIXES;
+	return (f->is_pieces && !f->is_split) || f->scales == QMV_SCALES_HALVES || f->scales == QMV_SCALES_POWERS ||
+	       f->scales == QMV_SCALES_SIXES;
 }
 
 /* Codes of high nibbles come 16 times as large. */
 static inline int qmv_has_large_high(const struct qmv_format *f)
 {
-	return !f->high_bits && !f->table;
+	return !f->high_bits && !f->table && !f->is_pieces;
 }
 
 const struct qmv_format *qmv_format(const struct tcb_problem *problem);

@@ -76,6 +76,9 @@ struct tcb_ptx_operand tcb_ptx_param_bytes(struct tcb_ptx_build *b, const char *
 struct tcb_ptx_operand tcb_ptx_shared(struct tcb_ptx_build *b, const char *name, unsigned align, uint64_t bytes);
 /* The block's dynamic shared memory (one per kernel): extern .shared NAME[]. */
 struct tcb_ptx_operand tcb_ptx_shared_dynamic(struct tcb_ptx_build *b, const char *name, unsigned align);
+/* COUNT words of global memory that nobody writes, WORDS, aligned to 16 bytes: their symbol, the same for all kernels
+ * of the module that name them. */
+struct tcb_ptx_operand tcb_ptx_words(struct tcb_ptx_build *b, const char *name, const uint32_t *words, size_t count);
 /* Keeps NAME for the life of the module and formats it: kernel and symbol names are not copied otherwise. */
 const char *tcb_ptx_namef(struct tcb_ptx_build *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -268,6 +268,13 @@ struct tcb_ptx_operand tcb_ptx_shared(struct tcb_ptx_build *b, const char *name,
 	return symbol_operand(declare_bytes(b, list_of(b, 0), name, TCB_PTX_SHARED, align, bytes));
 }
 
+/* Before the kernel in the text. */
+static void put_before_kernel(struct tcb_ptx_build *b, struct tcb_ptx_symbol *symbol)
+{
+	symbol->item = b->function->item;
+	b->function->item = b->module->item_count - 1;
+}
+
 struct tcb_ptx_operand tcb_ptx_shared_dynamic(struct tcb_ptx_build *b, const char *name, unsigned align)
 {
 	struct tcb_ptx_symbol *known;
@@ -288,10 +295,38 @@ struct tcb_ptx_operand tcb_ptx_shared_dynamic(struct tcb_ptx_build *b, const cha
 	b->dynamic = declare_bytes(b, &b->module->symbols, name, TCB_PTX_SHARED, align, 0);
 	if (b->dynamic) {
 		b->dynamic->linkage = TCB_PTX_EXTERN;
-		b->dynamic->item = b->function->item; /* before the kernel in the text */
-		b->function->item = b->module->item_count - 1;
+		put_before_kernel(b, b->dynamic);
 	}
 	return symbol_operand(b->dynamic);
+}
+
+struct tcb_ptx_operand tcb_ptx_words(struct tcb_ptx_build *b, const char *name, const uint32_t *words, size_t count)
+{
+	struct tcb_ptx_symbol *symbol;
+	struct tcb_ptx_init *init;
+
+	if (!tcb_ptx_build_ready(b))
+		return tcb_ptx_sink_operand();
+	symbol = tcb_ptx_symbol_find(b->module->symbols, name);
+	if (symbol && symbol->space == TCB_PTX_GLOBAL && symbol->dimension[0] == count)
+		return symbol_operand(symbol);
+	symbol = declare(b, &b->module->symbols, name, TCB_PTX_GLOBAL, TCB_PTX_B32);
+	init = symbol ? tcb_arena_array(&b->module->arena, count + 2, sizeof *init) : NULL;
+	if (!init) {
+		tcb_ptx_build_nomem(b);
+		return tcb_ptx_sink_operand();
+	}
+	init[0] = (struct tcb_ptx_init){ .kind = TCB_PTX_INIT_OPEN };
+	for (size_t i = 0; i < count; i++)
+		init[1 + i] = (struct tcb_ptx_init){ .kind = TCB_PTX_INIT_INT, .bits = words[i] };
+	init[1 + count] = (struct tcb_ptx_init){ .kind = TCB_PTX_INIT_CLOSE };
+	symbol->align = 16;
+	symbol->dimension_count = 1;
+	symbol->dimension[0] = count;
+	symbol->init = init;
+	symbol->init_count = count + 2;
+	put_before_kernel(b, symbol);
+	return symbol_operand(symbol);
 }
 
 struct tcb_ptx_operand tcb_ptx_special(struct tcb_ptx_build *b, const char *name)

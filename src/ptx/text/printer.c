@@ -354,6 +354,15 @@ void tcb_ptx_print_function(const struct tcb_ptx_function *function, struct tcb_
 	tcb_str_add(out, "}\n");
 }
 
+void tcb_ptx_print_variables(const struct tcb_ptx_module *module, struct tcb_str *out)
+{
+	for (const struct tcb_ptx_symbol *symbol = module->symbols; symbol; symbol = symbol->next)
+		if (symbol->space == TCB_PTX_GLOBAL || symbol->space == TCB_PTX_CONST) {
+			print_variable(symbol, out);
+			tcb_str_add(out, ";\n");
+		}
+}
+
 void tcb_ptx_print(const struct tcb_ptx_module *module, struct tcb_str *out)
 {
 	const struct tcb_ptx_symbol *symbol = module->symbols;

@@ -27,6 +27,8 @@ enum tcb_status tcb_ptx_parse_foreign(const char *name, const char *text, size_t
 /* printer.c.  Check OUT->failed after the last one. */
 void tcb_ptx_print(const struct tcb_ptx_module *module, struct tcb_str *out);
 void tcb_ptx_print_function(const struct tcb_ptx_function *function, struct tcb_str *out);
+/* The variables of the module in global and constant memory, with their initial values. */
+void tcb_ptx_print_variables(const struct tcb_ptx_module *module, struct tcb_str *out);
 /* One instruction without indentation and newline. */
 void tcb_ptx_print_ins(const struct tcb_ptx_function *function, const struct tcb_ptx_ins *ins, struct tcb_str *out);
 /* Only its mnemonic: "ld.global.v4.f32". */
