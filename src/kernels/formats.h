@@ -61,8 +61,8 @@ enum tcb_scales_kind {
  *   size             of d in test data: values are some 1e-2, as in models of a few thousand columns
  *   table            the 16 codes that nibbles stand for, or TCB_NO_TABLE
  * Rows are apart whose MatVec has kernels of its own for x86 (struct qmv_own), and whose codes are expanded: there bits
- * are those of the largest code without its sign, and all but d's place is the function's business.  The last rows are
- * of values as they are: each a block, contract f32 only.
+ * are those of the largest code without its sign, the table is that of their planes (struct tcb_planes), and where codes
+ * and scales lie is the function's business.  The last rows are of values as they are: each a block, contract f32 only.
  */
 /* clang-format off */
 #define TCB_NO_TABLE { 0 }
@@ -78,19 +78,23 @@ enum tcb_scales_kind {
 	X(MXFP4, mxfp4, mxfp4, 32, 17, 32, 4, 0, RUNS,     1,   0, POWER,   0,   0, 4e-3, TCB_MXFP4_TABLE) \
 	X(IQ4_XS, iq4_xs, iq4xs, 256, 136, 32, 4, 0, RUNS, 8,   0, SIX,     2,   0, 2e-5, TCB_IQ4_TABLE) \
 	X(IQ4_NL, iq4_nl, iq4nl, 32, 18, 32, 4,  0, RUNS,      2,   0, HALF,    0,   0, 2e-4, TCB_IQ4_TABLE)
+#define TCB_IQ3_S_TABLE { 1, 3, 5, 7, 9, 11, 13, 15, -1, -3, -5, -7, -9, -11, -13, -15 }
+#define TCB_IQ3_XXS_TABLE { 4, 12, 20, 28, 36, 44, 52, 62, -4, -12, -20, -28, -36, -44, -52, -62 }
+#define TCB_IQ2_TABLE { 8, 25, 43, 43, -8, -25, -43, -43, 8, 25, 43, 43, -8, -25, -43, -43 }
+#define TCB_IQ1_TABLE { -7, 1, 9, 9, -9, -1, 7, 7, -7, 1, 9, 9, -9, -1, 7, 7 }
 #define TCB_FORMAT_EXPANDED_ROWS(X) \
-	X(Q5_0, q5_0, q50,  32,  22, 32, 5,  0, EXPANDED,  0,   0, HALF,    0,   0, 2e-3, TCB_NO_TABLE) \
+	X(Q5_0, q5_0, q50,  32,  22, 32, 5, 16, EXPANDED,  0,   0, HALF,    0,   0, 2e-3, TCB_NO_TABLE) \
 	X(Q5_1, q5_1, q51,  32,  24, 32, 5,  0, EXPANDED,  0,   0, MINS,    0,   0, 2e-3, TCB_NO_TABLE) \
 	X(Q4_1, q4_1, q41,  32,  20, 32, 4,  0, EXPANDED,  0,   0, MINS,    0,   0, 4e-3, TCB_NO_TABLE) \
-	X(Q3_K, q3_k, q3k, 256, 110, 16, 3,  0, EXPANDED,  0,   0, HALF,    0, 108, 5e-4, TCB_NO_TABLE) \
+	X(Q3_K, q3_k, q3k, 256, 110, 16, 3,  4, EXPANDED,  0,   0, HALF,    0, 108, 5e-4, TCB_NO_TABLE) \
 	X(Q2_K, q2_k, q2k, 256,  84, 16, 2,  0, EXPANDED,  0,   0, MINS,    0,  80, 2e-3, TCB_NO_TABLE) \
-	X(IQ3_S, iq3_s, iq3s, 256, 110, 32, 4, 0, EXPANDED, 0,  0, HALF,    0,   0, 1e-4, TCB_NO_TABLE) \
-	X(IQ3_XXS, iq3_xxs, iq3xxs, 256, 98, 32, 6, 0, EXPANDED, 0, 0, HALF, 0,  0, 1e-4, TCB_NO_TABLE) \
-	X(IQ2_S, iq2_s, iq2s, 256, 82, 16, 6, 0, EXPANDED, 0,   0, HALF,    0,   0, 5e-4, TCB_NO_TABLE) \
-	X(IQ2_XS, iq2_xs, iq2xs, 256, 74, 16, 6, 0, EXPANDED, 0, 0, HALF,   0,   0, 5e-4, TCB_NO_TABLE) \
-	X(IQ2_XXS, iq2_xxs, iq2xxs, 256, 66, 32, 6, 0, EXPANDED, 0, 0, HALF, 0,  0, 5e-4, TCB_NO_TABLE) \
-	X(IQ1_S, iq1_s, iq1s, 256, 50, 32, 4, 0, EXPANDED, 0,   0, HALF,    0,   0, 3e-3, TCB_NO_TABLE) \
-	X(IQ1_M, iq1_m, iq1m, 256, 56, 16, 4, 0, EXPANDED, 0,   0, SPREAD,  0,  48, 3e-3, TCB_NO_TABLE) \
+	X(IQ3_S, iq3_s, iq3s, 256, 110, 32, 4, 0, EXPANDED, 0,  0, HALF,    0,   0, 1e-4, TCB_IQ3_S_TABLE) \
+	X(IQ3_XXS, iq3_xxs, iq3xxs, 256, 98, 32, 6, 0, EXPANDED, 0, 0, HALF, 0,  0, 1e-4, TCB_IQ3_XXS_TABLE) \
+	X(IQ2_S, iq2_s, iq2s, 256, 82, 16, 6, 0, EXPANDED, 0,   0, HALF,    0,   0, 5e-4, TCB_IQ2_TABLE) \
+	X(IQ2_XS, iq2_xs, iq2xs, 256, 74, 16, 6, 0, EXPANDED, 0, 0, HALF,   0,   0, 5e-4, TCB_IQ2_TABLE) \
+	X(IQ2_XXS, iq2_xxs, iq2xxs, 256, 66, 32, 6, 0, EXPANDED, 0, 0, HALF, 0,  0, 5e-4, TCB_IQ2_TABLE) \
+	X(IQ1_S, iq1_s, iq1s, 256, 50, 32, 4, 0, EXPANDED, 0,   0, HALF,    0,   0, 3e-3, TCB_IQ1_TABLE) \
+	X(IQ1_M, iq1_m, iq1m, 256, 56, 16, 4, 0, EXPANDED, 0,   0, SPREAD,  0,  48, 3e-3, TCB_IQ1_TABLE) \
 	X(NVFP4, nvfp4, nvfp4, 64, 36, 16, 4, 0, EXPANDED, 0,   0, E4M3,    0,   0, 4e-3, TCB_MXFP4_TABLE)
 #define TCB_FORMAT_FLOAT_ROWS(X) \
 	X(F16, f16, f16, 1, 2, 1, 16, 0, F16, 0, 0, HALF, 0, 0, 2e-2, TCB_NO_TABLE) \
@@ -186,7 +190,55 @@ static inline int tcb_is_float(enum tcb_format_id id)
 
 static inline int tcb_has_signed_codes(enum tcb_format_id id)
 {
-	return tcb_format_row(id)->code_bits == 8 || tcb_has_table(id) || tcb_is_expanded(id);
+	return tcb_format_row(id)->code_bits == 8 || tcb_has_table(id);
+}
+
+/*
+ * What packed layouts hold of an expanded format: few bits of each value, in planes, and scales.  A value's number is
+ * low_bits of the first plane, and high_bits of the second above them; it is the code + centre, or its place in the
+ * row's table.  Scales say what else there is:
+ *   HALVES   an f16 d a run
+ *   PAIRS    an f16 d and an f16 of what is added a run
+ *   SIXES    an f16 d, six bits a run, less 32
+ *   BYTES    f16 d and dmin, a byte a run: scale, and min << 4
+ *   ODDS     an f16 d, four bits s a run: d factor (2 s + 1)
+ *   MARKED   the same with three bits, and above them, and once more where a run is two of eight values, a mark of
+ *            the values: 4 more in their numbers
+ *   E4M3S    a byte a run, an E4M3 without its sign, half of which counts (codes are twice E2M1); 0x7f is 0
+ */
+enum tcb_planes_scales {
+	TCB_PLANES_HALVES,
+	TCB_PLANES_PAIRS,
+	TCB_PLANES_SIXES,
+	TCB_PLANES_BYTES,
+	TCB_PLANES_ODDS,
+	TCB_PLANES_MARKED,
+	TCB_PLANES_E4M3S
+};
+struct tcb_planes {
+	int low_bits, high_bits;
+	enum tcb_planes_scales scales;
+	int head_words; /* four bytes each, that the scales of 256 values take */
+	float factor;
+};
+/* X(ID, low_bits, high_bits, scales, head words, factor) */
+/* clang-format off */
+#define TCB_PLANES_ROWS(X) \
+	X(Q5_0,    4, 1, HALVES, 4, 1)      X(Q5_1,    4, 1, PAIRS,  8, 1)       X(Q4_1,   4, 0, PAIRS, 8, 1) \
+	X(Q3_K,    2, 1, SIXES,  4, 1)      X(Q2_K,    2, 0, BYTES,  5, 1)       X(NVFP4,  4, 0, E4M3S, 4, 1) \
+	X(IQ3_S,   4, 0, ODDS,   2, 1)      X(IQ3_XXS, 4, 0, ODDS,   2, 0.25f) \
+	X(IQ2_S,   2, 1, ODDS,   3, 0.125f) X(IQ2_XS,  2, 1, ODDS,   3, 0.125f)  X(IQ2_XXS, 2, 1, ODDS, 2, 0.125f) \
+	X(IQ1_S,   2, 0, MARKED, 2, 0.125f) X(IQ1_M,   2, 0, MARKED, 3, 0.125f)
+/* clang-format on */
+
+/* Those of an expanded format, whose ID is a constant in kernels: compilers see what they say. */
+static inline const struct tcb_planes *tcb_planes_of(enum tcb_format_id id)
+{
+#define TCB_PLANES_STRUCT(id_, low, high, scales, head, factor) \
+	[TCB_FORMAT_##id_] = { low, high, TCB_PLANES_##scales, head, factor },
+	static const struct tcb_planes rows[TCB_FORMAT_CODE_COUNT] = { TCB_PLANES_ROWS(TCB_PLANES_STRUCT) };
+#undef TCB_PLANES_STRUCT
+	return &rows[id];
 }
 
 /* Activations that share a scale in contract q8, at most. */

@@ -109,15 +109,28 @@ static void scatter_piece(uint8_t *const row[TCB_LINE_ROWS], const struct tcb_li
 	}
 }
 
-/* Rows, each filled up with zeros, and rows of zeros. */
-static void gather_rows(const struct tcb_format *format, const uint8_t *rows, size_t row_bytes, size_t row_count,
-			size_t values, uint8_t *lines)
+void tcb_rows_gather(const struct tcb_format *format, const uint8_t *rows, size_t row_bytes, size_t row_count,
+		     size_t values, uint8_t *out)
 {
 	const size_t bytes = tcb_quant_row_bytes(format, values), step = tcb_lines_row_bytes(format->id);
 	for (size_t r = 0; r < TCB_LINE_ROWS; r++) {
 		const size_t held = r < row_count ? bytes : 0;
-		memcpy(lines + r * step, rows + (held ? r * row_bytes : 0), held);
-		memset(lines + r * step + held, 0, step - held);
+		memcpy(out + r * step, rows + (held ? r * row_bytes : 0), held);
+		memset(out + r * step + held, 0, step - held);
+	}
+}
+
+static void gather_planes(const struct tcb_format *format, const uint8_t *rows, size_t row_bytes, size_t row_count,
+			  size_t values, uint8_t *lines)
+{
+	uint32_t words[TCB_PLANES_WORDS_MAX] = { 0 };
+	for (size_t r = 0; r < TCB_LINE_ROWS; r++) {
+		if (r < row_count)
+			tcb_planes_pack(format, rows + r * row_bytes, values / format->block_values, words);
+		else
+			memset(words, 0, sizeof(words));
+		for (size_t w = 0; w < tcb_lines(format->id); w++)
+			memcpy(lines + w * TCB_LINE_BYTES + r * WORD, &words[w], WORD);
 	}
 }
 
@@ -128,7 +141,11 @@ void tcb_lines_gather(const struct tcb_format *format, const uint8_t *rows, size
 	const uint8_t *row[TCB_LINE_ROWS];
 	struct tcb_lines_piece list[TCB_LINES_PIECES_MAX];
 	if (tcb_lines_are_rows(format->id)) {
-		gather_rows(format, rows, row_bytes, row_count, values, lines);
+		tcb_rows_gather(format, rows, row_bytes, row_count, values, lines);
+		return;
+	}
+	if (tcb_is_expanded(format->id)) {
+		gather_planes(format, rows, row_bytes, row_count, values, lines);
 		return;
 	}
 	const size_t count = tcb_lines_pieces(format->id, values, list);
@@ -146,9 +163,10 @@ static void scatter(const struct tcb_format *format, const uint8_t *lines, size_
 {
 	uint8_t nowhere[WORDS_BYTES], *row[TCB_LINE_ROWS];
 	struct tcb_lines_piece list[TCB_LINES_PIECES_MAX];
-	for (size_t r = 0; tcb_lines_are_rows(format->id) && r < row_count; r++)
+	const int row_by_row = tcb_lines_are_rows(format->id) || tcb_is_expanded(format->id);
+	for (size_t r = 0; row_by_row && r < row_count; r++)
 		tcb_lines_row(format, lines, r, values, rows + r * row_bytes);
-	if (tcb_lines_are_rows(format->id))
+	if (row_by_row)
 		return;
 	const size_t count = tcb_lines_pieces(format->id, values, list);
 	for (size_t r = 0; r < TCB_LINE_ROWS; r++)
@@ -160,13 +178,17 @@ static void scatter(const struct tcb_format *format, const uint8_t *lines, size_
 void tcb_lines_row(const struct tcb_format *format, const uint8_t *lines, size_t row, size_t values, uint8_t *blocks)
 {
 	struct tcb_lines_piece list[TCB_LINES_PIECES_MAX];
-	uint8_t words[WORDS_BYTES];
+	_Alignas(uint32_t) uint8_t words[WORDS_BYTES];
 	if (tcb_lines_are_rows(format->id)) {
 		memcpy(blocks, lines + row * tcb_lines_row_bytes(format->id), tcb_quant_row_bytes(format, values));
 		return;
 	}
 	for (size_t w = 0; w < tcb_lines(format->id); w++)
 		memcpy(words + w * WORD, lines + w * TCB_LINE_BYTES + row * WORD, WORD);
+	if (tcb_is_expanded(format->id)) {
+		tcb_planes_unpack(format, (const uint32_t *)(const void *)words, values / format->block_values, blocks);
+		return;
+	}
 	for (size_t i = tcb_lines_pieces(format->id, values, list); i-- > 0;)
 		memcpy(blocks + list[i].at, words + list[i].to, list[i].bytes);
 }

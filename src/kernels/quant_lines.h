@@ -10,12 +10,14 @@
  *                     32 of nibbles; SIX: d and high bits of scales, their low bits, 32 of nibbles)
  *     QUARTERS        d (its upper half is zero), 4 of scales, then of each half of the values 8 of high bits and 16 of
  *                     nibbles: the order in which kernels need them, so that they read line after line
- * Of expanded formats (TCB_CODES_EXPANDED) and of values as they are rows are not cut into words: the superblocks of 16
- * rows follow each other as stored, each filled up with zeros to words.
+ *     EXPANDED        planes of few bits (decode/planes.h)
+ * Of values as they are rows are not cut into words: the superblocks of 16 rows follow each other as stored, each
+ * filled up with zeros to words.
  */
 #ifndef TCB_KERNELS_QUANT_LINES_H
 #define TCB_KERNELS_QUANT_LINES_H
 
+#include "kernels/decode/planes.h"
 #include "kernels/quant.h"
 
 enum { TCB_LINE_BYTES = 64, TCB_LINE_ROWS = 16, TCB_LINES_MAX = 256 };
@@ -26,21 +28,26 @@ struct tcb_lines_piece {
 };
 enum { TCB_LINES_PIECES_MAX = 16 };
 
-/* Lines of a superblock. */
-static inline size_t tcb_lines(enum tcb_format_id format)
+/* Words of a row's superblock as stored; lines of a superblock. */
+static inline size_t tcb_stored_words(enum tcb_format_id format)
 {
 	return (256 / tcb_format_row(format)->block_values * tcb_format_row(format)->block_bytes + 3) / 4;
 }
 
-/* Rows are not cut into words; then bytes from a row to the next in a superblock. */
+static inline size_t tcb_lines(enum tcb_format_id format)
+{
+	return tcb_is_expanded(format) ? tcb_planes_words(format) : tcb_stored_words(format);
+}
+
+/* Rows are not cut into words; then, and among rows that are gathered, bytes from a row to the next in a superblock. */
 static inline int tcb_lines_are_rows(enum tcb_format_id format)
 {
-	return tcb_is_expanded(format) || tcb_is_float(format);
+	return tcb_is_float(format);
 }
 
 static inline size_t tcb_lines_row_bytes(enum tcb_format_id format)
 {
-	return tcb_lines(format) * (TCB_LINE_BYTES / TCB_LINE_ROWS);
+	return tcb_stored_words(format) * (TCB_LINE_BYTES / TCB_LINE_ROWS);
 }
 
 /* The pieces of a superblock that holds VALUES values, in the order as stored; returns how many. */
@@ -73,6 +80,9 @@ static inline size_t tcb_lines_pieces(enum tcb_format_id id, size_t values,
 void tcb_lines_gather(const struct tcb_format *format, const uint8_t *rows, size_t row_bytes, size_t row_count,
 		      size_t values, uint8_t *lines);
 void tcb_lines_row(const struct tcb_format *format, const uint8_t *lines, size_t row, size_t values, uint8_t *blocks);
+/* The same superblock as 16 rows one after another, each filled up with zeros to tcb_lines_row_bytes(). */
+void tcb_rows_gather(const struct tcb_format *format, const uint8_t *rows, size_t row_bytes, size_t row_count,
+		     size_t values, uint8_t *out);
 /* Whole matrices. */
 size_t tcb_lines_bytes(const struct tcb_problem *problem);
 void tcb_lines_pack(const struct tcb_problem *problem, const void *weights, void *packed);

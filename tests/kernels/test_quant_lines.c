@@ -138,8 +138,120 @@ static void check_rows(struct matrix *m)
 			}
 }
 
+/* The words of a row's superblock, which follow each other in lines. */
+static uint32_t word_of(const uint8_t *lines, size_t row, size_t word)
+{
+	uint32_t out;
+	memcpy(&out, lines + word * TCB_LINE_BYTES + row * 4, sizeof(out));
+	return out;
+}
+
+/* The number of value I: of two planes, as planes.h says where they are. */
+static int number_of(const struct tcb_planes *p, const uint8_t *lines, size_t row, size_t i)
+{
+	const size_t low_words = 2 * (size_t)p->low_bits, high_words = 2 * (size_t)p->high_bits;
+	const size_t first = (size_t)p->head_words + i / 64 * (low_words + high_words), s = i % 64 / 4,
+		     byte = 8 * (i % 4);
+	uint32_t low, number;
+	if (p->low_bits == 4)
+		low = word_of(lines, row, first + s / 8 * 4 + s % 4) >> (s / 4 % 2 * 4);
+	else
+		low = word_of(lines, row, first + s % 4) >> (s / 4 * 2);
+	number = low >> byte & ((1u << p->low_bits) - 1);
+	if (p->high_bits)
+		number |= (word_of(lines, row, first + low_words + s / 8) >> (byte + s % 8) & 1) << p->low_bits;
+	return (int)number;
+}
+
+/* The scale of run R, and what is taken off its values. */
+static float scale_of(const struct tcb_format *f, const uint8_t *lines, size_t row, size_t r, float *offset)
+{
+	const struct tcb_planes *p = tcb_planes_of(f->id);
+	const uint32_t first = word_of(lines, row, 0);
+	const float d = tcb_f16_to_f32((uint16_t)first);
+	uint32_t word, bits;
+	*offset = 0;
+	switch (p->scales) {
+	case TCB_PLANES_HALVES:
+		return tcb_f16_to_f32((uint16_t)(word_of(lines, row, r / 2) >> r % 2 * 16));
+	case TCB_PLANES_PAIRS:
+		word = word_of(lines, row, r);
+		*offset = -tcb_f16_to_f32((uint16_t)(word >> 16));
+		return tcb_f16_to_f32((uint16_t)word);
+	case TCB_PLANES_SIXES:
+		bits = word_of(lines, row, 1 + r / 8) >> r % 8 * 4 & 15;
+		return d * (float)((int)(bits | (word_of(lines, row, 3) >> 2 * r & 3) << 4) - 32);
+	case TCB_PLANES_BYTES:
+		bits = word_of(lines, row, 1 + r / 4) >> r % 4 * 8 & 255;
+		*offset = tcb_f16_to_f32((uint16_t)(first >> 16)) * (float)(bits >> 4);
+		return d * (float)(bits & 15);
+	case TCB_PLANES_ODDS:
+		return d * p->factor * (float)(2 * (word_of(lines, row, 1 + r / 8) >> r % 8 * 4 & 15) + 1);
+	case TCB_PLANES_MARKED:
+		return d * p->factor * (float)(2 * (word_of(lines, row, 1 + r / 8) >> r % 8 * 4 & 7) + 1);
+	case TCB_PLANES_E4M3S:
+		bits = word_of(lines, row, r / 4) >> r % 4 * 8 & 255;
+		return bits == 0x7f ? 0 : tcb_f16_to_f32((uint16_t)((bits & 0x7f) << 7)) * 128;
+	}
+	return 0;
+}
+
+/* Whether the values of I's eight are marked. */
+static int is_marked(const struct tcb_format *f, const uint8_t *lines, size_t row, size_t i)
+{
+	const size_t r = i / f->run_values;
+	if (f->run_values == 16 && i % 16 >= 8)
+		return word_of(lines, row, 0) >> (16 + r) & 1;
+	return word_of(lines, row, 1 + r / 8) >> (r % 8 * 4 + 3) & 1;
+}
+
+/* Values by the planes' description are those of the blocks. */
+static void check_planes(struct matrix *m)
+{
+	const struct tcb_format *f = m->format;
+	const struct tcb_planes *p = tcb_planes_of(f->id);
+	const size_t lines = tcb_lines(f->id), superblocks = (m->k + 255) / 256;
+	assert_int_equal(lines, tcb_planes_words(f->id));
+	for (size_t row = 0; row < (m->n + 15) / 16 * 16; row++)
+		for (size_t b = 0; b < superblocks; b++) {
+			const uint8_t *at = (const uint8_t *)m->packed[0].data +
+					    (row / 16 * superblocks + b) * lines * TCB_LINE_BYTES;
+			for (size_t i = 0; i < 256; i++) {
+				const size_t k = 256 * b + i, r = i / f->run_values;
+				float offset = 0, expected_scale = 0, expected_offset = 0;
+				const float scale = scale_of(f, at, row % 16, r, &offset);
+				int number = number_of(p, at, row % 16, i), expected = -f->centre;
+				if (p->scales == TCB_PLANES_MARKED)
+					number += 4 * is_marked(f, at, row % 16, i);
+				if (row < m->n && k < m->k) {
+					const uint8_t *stored = m->stored.data;
+					struct tcb_codes codes;
+					tcb_block_decode(
+						f, stored + row * m->row_bytes + k / f->block_values * f->block_bytes,
+						&codes);
+					const size_t within = k % f->block_values;
+					expected = codes.code[within];
+					expected_scale = codes.scale[within / f->run_values];
+					expected_offset = codes.offset[within / f->run_values];
+				} else {
+					expected = tcb_has_table(f->id) ? f->table[0] : -f->centre;
+				}
+				assert_int_equal(tcb_has_table(f->id) ? f->table[number] : number - f->centre,
+						 expected);
+				assert_true(scale == expected_scale ||
+					    (scale != scale && expected_scale != expected_scale));
+				assert_true(offset == expected_offset ||
+					    (offset != offset && expected_offset != expected_offset));
+			}
+		}
+}
+
 static void check_places(struct matrix *m)
 {
+	if (tcb_is_expanded(m->format->id)) {
+		check_planes(m);
+		return;
+	}
 	if (tcb_lines_are_rows(m->format->id)) {
 		check_rows(m);
 		return;

@@ -171,9 +171,8 @@ static void try_variants(struct bench *b, float *first)
 			const struct tcb_geometry g = geometry_of(b, variant, way / 2, way % 2);
 			struct tcb_plan plan;
 			if (way / 2 == TCB_DECODE_REGS &&
-			    (tcb_is_expanded(b->format->id) || variant->layout != TCB_LAYOUT_R16 ||
-			     variant->isa == TCB_ISA_SCALAR || variant->isa == TCB_ISA_AMX ||
-			     variant->contract != TCB_CONTRACT_Q8))
+			    (variant->layout != TCB_LAYOUT_R16 || variant->isa == TCB_ISA_SCALAR ||
+			     variant->isa == TCB_ISA_AMX || variant->contract != TCB_CONTRACT_Q8))
 				continue;
 			struct tcb_error err;
 			if (tcb_op_cpu(b->op)->plan(&b->problem, &g, &plan, &err) != TCB_OK)
@@ -355,7 +354,31 @@ static const struct {
 };
 enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
 
-/* Lines, panels and values of ROWS rows that hold VALUES values, against the format's own decoding. */
+/* What PANEL and OUT have of ROWS rows of BLOCKS blocks at WEIGHTS, against the format's own decoding. */
+static void check_unpacked(const struct tcb_format *format, const uint8_t *weights, size_t rows, size_t blocks,
+			   const struct qmm_panel *panel, const struct qmm_values *out, const char *of)
+{
+	for (size_t r = 0; r < rows; r++) {
+		float expected[QMM_VALUES] = { 0 };
+		tcb_dequantize(format, weights + r * blocks * format->block_bytes, blocks, expected);
+		for (size_t i = 0; i < QMM_VALUES; i++) {
+			const size_t run = i / format->run_values;
+			float w = panel->scale[run][r] *
+				  (float)(panel->code[i / 4][4 * r + i % 4] - qmm_centre(format->id));
+			if (qmm_has_mins(format->id))
+				w -= panel->offset[r] * (float)panel->min[run / 4][4 * r + run % 4];
+			if (qmm_has_offsets(format->id))
+				w -= panel->scale[QMM_VALUES / format->run_values + run][r];
+			if (w != expected[i] || out->w[i][r] != expected[i])
+				fail_msg("%s, %s, %zu rows of %zu blocks: value %zu of row %zu is %g in the panel, %g "
+					 "as a value, not %g",
+					 format->name, of, rows, blocks, i, r, (double)w, (double)out->w[i][r],
+					 (double)expected[i]);
+		}
+	}
+}
+
+/* Panels and values of ROWS rows that hold VALUES values, from what is gathered and from packed lines. */
 static void check_unpacker(const struct tcb_format *format, const struct qmm_unpacker *unpacker, size_t rows,
 			   size_t values, struct tcb_rng *rng)
 {
@@ -367,28 +390,16 @@ static void check_unpacker(const struct tcb_format *format, const struct qmm_unp
 	guarded(rows * row_bytes, &weights);
 	for (size_t i = 0; i < rows * blocks; i++)
 		tcb_block_random(format, rng, (uint8_t *)weights.data + i * format->block_bytes);
-	memset(lines, TCB_POISON, sizeof(lines));
-	memset(&panel, TCB_POISON, sizeof(panel));
-	unpacker->gather(weights.data, row_bytes, rows, values, lines);
-	unpacker->panel(lines, &panel);
-	unpacker->values(lines, &out);
-	for (size_t r = 0; r < rows; r++) {
-		float expected[QMM_VALUES] = { 0 };
-		tcb_dequantize(format, (uint8_t *)weights.data + r * row_bytes, blocks, expected);
-		for (size_t i = 0; i < QMM_VALUES; i++) {
-			const size_t run = i / format->run_values;
-			float w = panel.scale[run][r] *
-				  (float)(panel.code[i / 4][4 * r + i % 4] - qmm_centre(format->id));
-			if (qmm_has_mins(format->id))
-				w -= panel.offset[r] * (float)panel.min[run / 4][4 * r + run % 4];
-			if (qmm_has_offsets(format->id))
-				w -= panel.scale[QMM_VALUES / format->run_values + run][r];
-			if (w != expected[i] || out.w[i][r] != expected[i])
-				fail_msg("%s, %zu rows of %zu: value %zu of row %zu is %g in the panel, %g as a value, "
-					 "not %g",
-					 format->name, rows, values, i, r, (double)w, (double)out.w[i][r],
-					 (double)expected[i]);
-		}
+	for (int packed = 0; packed < 2; packed++) {
+		memset(lines, TCB_POISON, sizeof(lines));
+		memset(&panel, TCB_POISON, sizeof(panel));
+		if (packed)
+			tcb_lines_gather(format, weights.data, row_bytes, rows, values, lines);
+		else
+			unpacker->gather(weights.data, row_bytes, rows, values, lines);
+		(packed ? unpacker->panel : unpacker->gathered_panel)(lines, &panel);
+		(packed ? unpacker->values : unpacker->gathered_values)(lines, &out);
+		check_unpacked(format, weights.data, rows, blocks, &panel, &out, packed ? "packed" : "gathered");
 	}
 	tcb_buffer_free(&weights);
 }
@@ -427,7 +438,7 @@ static void check_codes(const struct qmm_x8 *got, enum tcb_format_id id, const f
 		int sum = 0;
 		for (size_t i = 0; i < run; i++)
 			sum += q[g * run + i];
-		assert_int_equal(got->start[g], -qmm_centre(id) * sum);
+		assert_int_equal(got->start[g], -qmm_start_factor(id) * sum);
 		if (run == 32)
 			assert_int_equal(64 * got->sums_high[g] + got->sums_low[g], sum);
 	}
@@ -562,11 +573,10 @@ static void test_every_row_counts(void **state)
 		assert_int_equal(tcb_op_cpu(b.op)->plan(&b.problem, &g, &plan, NULL), TCB_OK);
 		run_plan(&b, &plan);
 		memcpy(before, b.y.data, sizeof(before));
-		/* The last line of row 17: codes.  Of expanded formats the middle of the row: codes, or a block's head.
-		 */
+		/* The last line of row 17: codes; of values as they are the middle of the row. */
 		const size_t lines = tcb_lines(b.format->id), step = tcb_lines_row_bytes(b.format->id);
 		uint8_t *packed = (uint8_t *)b.packed.data + lines * QMM_LINE;
-		packed += tcb_is_expanded(b.format->id) ? step + step / 2 : (lines - 1) * QMM_LINE + 4;
+		packed += tcb_is_float(b.format->id) ? step + step / 2 : (lines - 1) * QMM_LINE + 4;
 		for (int i = 0; i < 4; i++)
 			packed[i] ^= 4;
 		run_plan(&b, &plan);

@@ -288,7 +288,7 @@ static void test_prepare(void **state)
 			assert_int_equal(scalar[0].start[i],
 					 -qmv_centre(format->id) * (scalar[0].q[4 * i] + scalar[0].q[4 * i + 1] +
 								    scalar[0].q[4 * i + 2] + scalar[0].q[4 * i + 3]));
-		const size_t used = offsetof(struct qmv_x8, sums_low) + 8; /* what follows is padding */
+		const size_t used = offsetof(struct qmv_x8, sums_low) + QMV_RUNS; /* what follows is padding */
 		for (size_t p = 0; p < sizeof(prepare) / sizeof(prepare[0]); p++) {
 			if (!tcb_target_has(&host, prepare[p].isa))
 				continue;

@@ -128,6 +128,8 @@ void tcb_block_decode(const struct tcb_format *format, const void *block, struct
 	if (tcb_is_expanded(format->id)) {
 		memset(out->offset, 0, sizeof(out->offset));
 		tcb_expand_block(format->id, block, out->code, out->scale, out->offset);
+		for (size_t i = 0; i < format->block_values; i++)
+			out->code[i] = (int8_t)(out->code[i] - format->centre);
 		return;
 	}
 	codes_decode(format, block, out->code);

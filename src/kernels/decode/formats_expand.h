@@ -3,7 +3,7 @@
  * Blocks of formats whose codes are no plain fields of bits (TCB_CODES_EXPANDED
  * of formats.h) to bytes, scales and offsets, a function each: the only place
  * that says how such a block is laid out (ggml's layouts, as gguf-py and
- * llama.cpp describe them).  In: a block as stored.  Out: CODE, and SCALE and
+ * llama.cpp describe them).  In: a block as stored.  Out: CODE, above what it is by the row's centre, and SCALE and
  * OFFSET of each run; formats without offsets leave these alone.  It is compiled
  * for each instruction family; what few functions do with 32 bytes is written
  * for vectors too.
@@ -101,13 +101,11 @@ SIMD_INLINE void expand_put_nibbles(int8_t *code, const uint8_t *at)
 	_mm256_storeu_si256((__m256i *)code, expand_nibbles(at));
 }
 
-/* Nibbles with a fifth bit each; IS_SIGNED: less 16. */
-SIMD_INLINE void expand_put_fives(int8_t *code, const uint8_t *at, uint32_t fifths, int is_signed)
+/* Nibbles with a fifth bit each. */
+SIMD_INLINE void expand_put_fives(int8_t *code, const uint8_t *at, uint32_t fifths)
 {
-	const __m256i nibbles = expand_nibbles(at), has = expand_masks(fifths);
-	const __m256i more = is_signed ? _mm256_andnot_si256(has, _mm256_set1_epi8(-16))
-				       : _mm256_and_si256(has, _mm256_set1_epi8(16));
-	_mm256_storeu_si256((__m256i *)code, _mm256_or_si256(nibbles, more));
+	const __m256i more = _mm256_and_si256(expand_masks(fifths), _mm256_set1_epi8(16));
+	_mm256_storeu_si256((__m256i *)code, _mm256_or_si256(expand_nibbles(at), more));
 }
 
 /* Four times eight values, none of them 0, negated where SIGNS have a bit. */
@@ -141,12 +139,11 @@ SIMD_INLINE void expand_put_nibbles(int8_t *code, const uint8_t *at)
 		expand_put(code + 8 * i, expand_eight(at + i % 2 * 8) >> i / 2 * 4 & expand_each(15));
 }
 
-SIMD_INLINE void expand_put_fives(int8_t *code, const uint8_t *at, uint32_t fifths, int is_signed)
+SIMD_INLINE void expand_put_fives(int8_t *code, const uint8_t *at, uint32_t fifths)
 {
 	SIMD_FOR (int i = 0; i < 4; i++) {
 		const uint64_t nibbles = expand_eight(at + i % 2 * 8) >> i / 2 * 4 & expand_each(15);
-		const uint64_t has = tcb_bit_masks[fifths >> 8 * i & 255];
-		expand_put(code + 8 * i, nibbles | (is_signed ? ~has & expand_each(0xf0) : has & expand_each(16)));
+		expand_put(code + 8 * i, nibbles | (tcb_bit_masks[fifths >> 8 * i & 255] & expand_each(16)));
 	}
 }
 
@@ -174,14 +171,14 @@ SIMD_INLINE void expand_q5_0(const uint8_t *block, int8_t *code, float *scale, f
 {
 	(void)offset;
 	scale[0] = expand_half(block);
-	expand_put_fives(code, block + 6, expand_four(block + 2), 1);
+	expand_put_fives(code, block + 6, expand_four(block + 2));
 }
 
 SIMD_INLINE void expand_q5_1(const uint8_t *block, int8_t *code, float *scale, float *offset)
 {
 	scale[0] = expand_half(block);
 	offset[0] = -expand_half(block + 2);
-	expand_put_fives(code, block + 8, expand_four(block + 4), 0);
+	expand_put_fives(code, block + 8, expand_four(block + 4));
 }
 
 SIMD_INLINE void expand_q4_1(const uint8_t *block, int8_t *code, float *scale, float *offset)
@@ -200,7 +197,7 @@ SIMD_INLINE void expand_twos(const uint8_t *low, int bit, int8_t *code)
 		code[i] = (int8_t)(low[i] >> bit & 3);
 }
 
-/* A third bit is in one of 32 bytes, a bit for each 32 values; codes are less by 4.  16 scales of six bits, less 32:
+/* A third bit is in one of 32 bytes, a bit for each 32 values.  16 scales of six bits, less 32:
  * the lower four as nibbles, those of the first eight runs in the low ones; the upper two of four scales in a byte. */
 SIMD_INLINE void expand_q3_k(const uint8_t *block, int8_t *code, float *scale, float *offset)
 {
@@ -219,7 +216,7 @@ SIMD_INLINE void expand_q3_k(const uint8_t *block, int8_t *code, float *scale, f
 	SIMD_FOR (int part = 0; part < 8; part++)
 		for (int i = 0; i < 32; i++)
 			code[32 * part + i] =
-				(int8_t)((low[part / 4 * 32 + i] >> part % 4 * 2 & 3) + (high[i] >> part & 1) * 4 - 4);
+				(int8_t)((low[part / 4 * 32 + i] >> part % 4 * 2 & 3) + (high[i] >> part & 1) * 4);
 }
 
 /* 16 bytes of a scale and a min each, then codes, d and dmin. */

@@ -415,9 +415,9 @@ static void qex_run(const struct tcb_plan *plan, void *const operand[], void *wo
 		.row_blocks = tcb_div_up(problem->shape.n, g->tile[TCB_MACRO].n),
 	};
 	qmm_matrix_init(problem, g, &job.matrix);
-	qmm_matrix_convert(&job.matrix, problem, &job.kernels->conversions);
 	job.matrix.weights = operand[TCB_QUANT_WEIGHTS];
 	job.matrix.is_packed = plan->variant->layout != TCB_LAYOUT_NATIVE;
+	qmm_matrix_convert(&job.matrix, problem, &job.kernels->conversions);
 	job.matrix_bytes = job.matrix.is_packed ? tcb_lines_bytes(problem) : job.matrix.n * job.matrix.row_bytes;
 	job.up = job.matrix;
 	if (job.kind->is_gated)
@@ -445,4 +445,4 @@ static void qex_run(const struct tcb_plan *plan, void *const operand[], void *wo
 		.variants = op##_##kind##_variants, .space = &qex_cpu_space, .plan = qex_plan, .run = qex_run \
 	};
 #define SIDES(id, name, op, ...) QEX_KINDS(SIDE, op)
-TCB_FORMAT_FIELD_LIST(SIDES)
+TCB_FORMAT_CODE_LIST(SIDES)

@@ -260,4 +260,4 @@ static size_t pack_rows(const struct tcb_op *op, enum tcb_layout layout)
 		.pack_rows = pack_rows,                                                               \
 	};
 #define OPS(id, name, op, ...) QEX_KINDS(OP, id, op)
-TCB_FORMAT_FIELD_LIST(OPS)
+TCB_FORMAT_CODE_LIST(OPS)

@@ -53,7 +53,7 @@ static void add(float *to, const float *from, float factor, size_t count)
 		};                                                                      \
 		return &kernels;                                                        \
 	}
-TCB_FORMAT_FIELD_LIST(ENTRY)
+TCB_FORMAT_CODE_LIST(ENTRY)
 
 #define ROW(m, n, op, kind, k) QMM_ROWS_Q8(op##_##kind, k, m, n, op##_entry),
 #define ROW_F32(m, n, op, kind, k) QMM_ROWS_F32(op##_##kind, k, m, n, TCB_CLASS_BOUNDED, op##_entry),
@@ -61,4 +61,4 @@ TCB_FORMAT_FIELD_LIST(ENTRY)
 	const struct tcb_variant SIMD_NAME(qex_##op##_##kind)[] = { QMM_SIZES(ROW, op, kind, values) QMM_SIZES_F32( \
 		ROW_F32, op, kind, values){ 0 } };
 #define TABLES(id, name, op, values, ...) QEX_KINDS(TABLE, op, values)
-TCB_FORMAT_FIELD_LIST(TABLES)
+TCB_FORMAT_CODE_LIST(TABLES)

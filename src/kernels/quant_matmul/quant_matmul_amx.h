@@ -198,7 +198,8 @@ AMX_INLINE void amx_superblock(enum tcb_format_id format, const uint8_t *panels,
 			for (int m = 0; m < micro_m; m++) {
 				float *const to = (grouped ? sums->total : sums->superblock)[m] + at;
 				const float *const d = grouped ? &x[m].d[4 * steps * g / 32] : NULL;
-				amx_scale(to, sums->run[m] + at, has_mins ? 0 : x[m].start[g], panel->scale[g], d);
+				amx_scale(to, sums->run[m] + at, qmm_starts_from_zero(format) ? 0 : x[m].start[g],
+					  panel->scale[g], d);
 				if (has_offsets)
 					amx_take_offset(to, panel->scale[runs + g],
 							qmm_less_sum(&x[m], g) * (d ? *d : 1));

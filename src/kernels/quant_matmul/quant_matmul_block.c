@@ -40,8 +40,13 @@ void qmm_matrix_init(const struct tcb_problem *problem, const struct tcb_geometr
 void qmm_matrix_convert(struct qmm_matrix *matrix, const struct tcb_problem *problem,
 			const struct qmm_conversions *conversions)
 {
-	matrix->unpacker = &conversions->unpackers[matrix->format->id];
-	matrix->unpack = problem->contract == TCB_CONTRACT_Q8 ? matrix->unpacker->panel : matrix->unpacker->values;
+	const struct qmm_unpacker *unpacker = &conversions->unpackers[matrix->format->id];
+	const int q8 = problem->contract == TCB_CONTRACT_Q8;
+	matrix->unpacker = unpacker;
+	if (matrix->is_packed)
+		matrix->unpack = q8 ? unpacker->panel : unpacker->values;
+	else
+		matrix->unpack = q8 ? unpacker->gathered_panel : unpacker->gathered_values;
 }
 
 double qmm_q8_chain(const struct tcb_problem *problem)

@@ -46,7 +46,8 @@ struct qmm_tokens {
 	size_t y_stride;
 };
 
-/* Of PROBLEM, whose n and k are the matrix', and GEOMETRY; WEIGHTS, IS_PACKED and what converts are the caller's. */
+/* Of PROBLEM, whose n and k are the matrix', and GEOMETRY; WEIGHTS, IS_PACKED and what converts (after that) are the
+ * caller's. */
 void qmm_matrix_init(const struct tcb_problem *problem, const struct tcb_geometry *geometry, struct qmm_matrix *out);
 /* The unpackers of CONVERSIONS, for PROBLEM. */
 void qmm_matrix_convert(struct qmm_matrix *matrix, const struct tcb_problem *problem,

@@ -166,9 +166,9 @@ static void qmm_run(const struct tcb_plan *plan, void *const operand[], void *wo
 		.macro_columns = tcb_div_up(s->n, g->tile[TCB_MACRO].n),
 	};
 	qmm_matrix_init(&plan->problem, g, &job.matrix);
-	qmm_matrix_convert(&job.matrix, &plan->problem, conversions);
 	job.matrix.weights = operand[TCB_QUANT_WEIGHTS];
 	job.matrix.is_packed = plan->variant->layout != TCB_LAYOUT_NATIVE;
+	qmm_matrix_convert(&job.matrix, &plan->problem, conversions);
 	job.parts = lay_out(&plan->problem, &job.matrix);
 	job.tile = job.matrix.from_lines ? kernels->lines : kernels->panel;
 	assert(job.tile);

@@ -63,8 +63,6 @@ const char *qmm_cpu_refused(const struct tcb_problem *problem, const struct tcb_
 	    (problem->contract != TCB_CONTRACT_Q8 || knob[TCB_KNOB_ISA] == TCB_ISA_SCALAR ||
 	     has_tiles(knob[TCB_KNOB_ISA]) || knob[TCB_KNOB_LAYOUT] != TCB_LAYOUT_R16))
 		return "decode=regs needs layout=r16, contract q8 and vectors";
-	if (knob[TCB_KNOB_DECODE] == TCB_DECODE_REGS && tcb_is_expanded(format->id))
-		return "decode must be panel: this format's blocks are expanded first";
 	if (knob[TCB_KNOB_ISA] == TCB_ISA_SCALAR && knob[TCB_KNOB_PREFETCH] > 0)
 		return "prefetch must be 0 with isa=scalar: those kernels wait for arithmetic, not for memory";
 	tiles = tcb_div_up(shape->m, macro->m) * tcb_div_up(shape->n, macro->n);
@@ -131,7 +129,7 @@ size_t qmm_cpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 	ADD(a, TCB_LAYOUT_NATIVE, TCB_LAYOUT_R16);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_DECODE);
 	tcb_axis_add(a, TCB_DECODE_PANEL);
-	if (problem->contract == TCB_CONTRACT_Q8 && !tcb_is_expanded(problem->op->format->id))
+	if (problem->contract == TCB_CONTRACT_Q8)
 		tcb_axis_add(a, TCB_DECODE_REGS);
 	tcb_axis_add_threads(tcb_axis_knob(out, &count, TCB_KNOB_THREADS), target);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_SCHED), TCB_SCHED_STATIC, TCB_SCHED_DYNAMIC);

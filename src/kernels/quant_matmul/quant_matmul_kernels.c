@@ -80,7 +80,8 @@ SIMD_INLINE void run_sums(const struct source *from, const uint8_t *superblock, 
 	const int by_sign = DOT_IS_SIGNED && tcb_has_signed_codes(from->format);
 	SIMD_FOR (int m = 0; m < mr; m++) {
 		SIMD_FOR (int v = 0; v < nv; v++)
-			sum[m * nv + v] = has_mins(from->format) || by_sign ? vi_zero() : vi_words(x[m].start[g]);
+			sum[m * nv + v] =
+				qmm_starts_from_zero(from->format) || by_sign ? vi_zero() : vi_words(x[m].start[g]);
 	}
 	SIMD_FOR (int i = 0; i < steps; i++) {
 		vint w[TILE_VECTORS_MAX];
@@ -99,7 +100,8 @@ SIMD_INLINE void run_sums(const struct source *from, const uint8_t *superblock, 
 	vint part[TILE_VECTORS_MAX];
 	SIMD_FOR (int m = 0; m < mr; m++) {
 		SIMD_FOR (int v = 0; v < nv; v++)
-			sum[m * nv + v] = has_mins(from->format) || by_sign ? vi_zero() : vi_words(x[m].start[g]);
+			sum[m * nv + v] =
+				qmm_starts_from_zero(from->format) || by_sign ? vi_zero() : vi_words(x[m].start[g]);
 	}
 	SIMD_FOR (int i = 0; i < steps; i++) {
 		vint w[TILE_VECTORS_MAX], u[TILE_VECTORS_MAX];
@@ -176,9 +178,9 @@ SIMD_BODY void q8_superblock(const struct qmm_call *call, const struct source *f
 				const uint8_t *scale =
 					panel_at(vector_of(from, superblock, v), offsetof(struct qmm_panel, scale), g);
 				const vfloat a = from->from_lines ? header[v].scale[g] : v_load((const float *)scale);
-				const vfloat c = qmm_has_offsets(from->format)
-							 ? v_load((const float *)panel_at(scale, 0, runs))
-							 : v_set(0);
+				const vfloat c = !qmm_has_offsets(from->format) ? v_set(0)
+						 : from->from_lines             ? header[v].less[g]
+								    : v_load((const float *)panel_at(scale, 0, runs));
 				SIMD_FOR (int m = 0; m < mr; m++) {
 					const int at = m * nv + v;
 					const float d = x[m].d[grouped ? g * QMM_VALUES / runs / 32 : 0];
@@ -331,11 +333,8 @@ TCB_FORMAT_CODE_LIST(OWN_PANELS)
 #define OF_PANEL(op, panel, format) QMM_SIZES(LINES_TILE, op, panel, format)
 TCB_FORMAT_FIELD_LIST(OF_FORMAT)
 
-/* Of expanded formats there are tiles from panels only. */
-#define EXPANDED_TILE(m, n, op, panel) QMM_ENTRY(op##_##m##x##n, panel_##panel##_##m##x##n, NULL)
 #define OF_EXPANDED(id, name, op, values, bytes, run, bits, centre, codes, codes_at, high_at, scales, ...) \
-	OF_EXPANDED_PANEL(op, EXPANDED_OF(op, values, run, scales))
-#define OF_EXPANDED_PANEL(op, panel) QMM_SIZES(EXPANDED_TILE, op, panel)
+	OF_PANEL(op, EXPANDED_OF(op, values, run, scales), TCB_FORMAT_##id)
 TCB_FORMAT_EXPANDED_ROWS(OF_EXPANDED)
 
 #define TILE_F32(m, n, unused)                                 \
@@ -361,4 +360,4 @@ TCB_FORMAT_FLOAT_ROWS(FLOAT_TABLE)
 #define FEW_TABLE(kind, has_norm, is_gated, op, values) \
 	const struct tcb_variant SIMD_NAME(qmv_few_##op##_##kind)[] = { QMM_SIZES_FEW(FEW_ROW, kind, op, values){ 0 } };
 #define FEW_TABLES(id, name, op, values, ...) QMV_KINDS(FEW_TABLE, op, values)
-TCB_FORMAT_FIELD_LIST(FEW_TABLES)
+TCB_FORMAT_CODE_LIST(FEW_TABLES)

@@ -49,8 +49,8 @@ struct qmm_values {
  * Contract q8: 256 activations of a token in 8 bits, x[i] ~ d[i / G] * q[i], as tcb_quant_codes() gives them for groups
  * of G values, 32 or 256: then it uses d[0] only.
  *
- * start[g] is -centre times the sum of run g's codes: what a run's integer sum starts from; of expanded formats, whose
- * centre is 128, offsets take theirs from it.  The sum of run g of 32
+ * start[g] is -centre times the sum of run g's codes: what a run's integer sum starts from; where runs have offsets of
+ * their own, whose codes have no centre, -128 times it, for these.  The sum of run g of 32
  * values is 64 * sums_high[g] + sums_low[g], -32 <= sums_low < 32: for the mins.
  *
  * The tokens of a register tile lie side by side: [tile of micro.m tokens][superblock][token of the tile].
@@ -88,6 +88,18 @@ static inline int qmm_has_mins(enum tcb_format_id format)
 static inline int qmm_has_offsets(enum tcb_format_id format)
 {
 	return tcb_format_row(format)->scales == TCB_SCALES_MINS;
+}
+
+/* What run sums of codes start from is -this times the sum of activations; offsets take that sum from it. */
+static inline int qmm_start_factor(enum tcb_format_id format)
+{
+	return qmm_has_offsets(format) ? 128 : qmm_centre(format);
+}
+
+/* A run's integer sum starts from 0 whatever start[] says. */
+static inline int qmm_starts_from_zero(enum tcb_format_id format)
+{
+	return qmm_has_mins(format) || qmm_has_offsets(format);
 }
 
 /* Bytes of a panel: up to its last scale or offset. */

@@ -3,13 +3,13 @@
  * How vectors (simd.h) of codes and scales come out of lines (quant_lines.h says
  * which words these are).  FORMAT is a constant after inlining.  Superblocks are walked in
  * spans, so that a span's shifts are constants: of TCB_CODES_PAIRS 4 spans of
- * two runs, of TCB_CODES_QUARTERS 2 of eight, of others 8 of one run.
+ * two runs, of TCB_CODES_QUARTERS 2 of eight, of planes 4 of 64 values, of others 8 of one run.
  */
 #ifndef TCB_KERNELS_QUANT_MATMUL_LINES_H
 #define TCB_KERNELS_QUANT_MATMUL_LINES_H
 
+#include "kernels/decode/planes_vectors.h"
 #include "kernels/quant_matmul/quant_matmul_layout.h"
-#include "kernels/quant_vectors.h"
 #include "kernels/simd/simd.h"
 
 #ifdef SIMD_HAS_BYTES
@@ -21,6 +21,8 @@ SIMD_INLINE int runs_of(enum tcb_format_id format)
 
 SIMD_INLINE int spans_of(enum tcb_format_id format)
 {
+	if (tcb_is_expanded(format))
+		return TCB_PLANES_GROUPS;
 	return codes_kind(format) == TCB_CODES_QUARTERS ? 2 : codes_kind(format) == TCB_CODES_PAIRS ? 4 : 8;
 }
 
@@ -44,6 +46,10 @@ SIMD_INLINE int has_short_headers(enum tcb_format_id format)
 /* Codes + centre of step I (four values) of run RUN of a span, whose lines begin at LINES (of its superblock). */
 SIMD_INLINE vint code_step(const uint8_t *lines, enum tcb_format_id format, int span, int run, int i)
 {
+	if (tcb_is_expanded(format)) {
+		const vint code = planes_codes(lines, format, span * (runs_of(format) / TCB_PLANES_GROUPS), run, i);
+		return tcb_has_signed_codes(format) ? vi_xor(code, vi_bytes(-128)) : code;
+	}
 	if (codes_kind(format) == TCB_CODES_BYTES)
 		return vi_xor(vi_load(lines + (4 + 8 * span + i) * QMM_LINE), vi_bytes(-128));
 	if (codes_kind(format) == TCB_CODES_RUNS) {
@@ -72,7 +78,23 @@ struct headers {
 	vfloat scale[QMM_RUNS_MAX];
 	vint min[2];
 	vfloat offset;
+	vfloat less[QMM_RUNS_MAX]; /* of formats whose runs have offsets of their own */
 };
+
+SIMD_INLINE void read_planes_headers(const uint8_t *lines, enum tcb_format_id format, struct headers *out)
+{
+	const int is_super = tcb_format_row(format)->block_values == QMM_VALUES;
+	const vfloat d = is_super ? planes_d(lines, format) : v_set(1);
+	SIMD_FOR (int g = 0; g < runs_of(format); g++) {
+		const vfloat scale = planes_scale(lines, format, 0, g);
+		out->scale[g] = is_super ? v_mul(d, scale) : scale;
+		if (qmm_has_offsets(format))
+			out->less[g] = is_super
+					       ? v_mul(planes_dmin(lines),
+						       v_from_words(vi_unsigned_byte(planes_mins(lines, g / 4), g % 4)))
+					       : v_mul(planes_added(lines, g), v_set(-1));
+	}
+}
 
 SIMD_INLINE void read_k_headers(const uint8_t *lines, struct headers *out)
 {
@@ -100,7 +122,9 @@ SIMD_INLINE void read_short_headers(const uint8_t *lines, enum tcb_format_id for
 
 SIMD_INLINE void read_headers(const uint8_t *lines, enum tcb_format_id format, struct headers *out)
 {
-	if (has_mins(format)) {
+	if (tcb_is_expanded(format)) {
+		read_planes_headers(lines, format, out);
+	} else if (has_mins(format)) {
 		read_k_headers(lines, out);
 	} else if (has_short_headers(format)) {
 		read_short_headers(lines, format, out);

@@ -9,15 +9,16 @@
 #include "kernels/quant_matmul/quant_matmul_layout.h"
 #include "kernels/simd/isas.h"
 
-/* A superblock of ROWS (1 to 16) native rows, ROW_BYTES apart, that holds VALUES values (32 to 256), as lines. */
+/* A superblock of ROWS (1 to 16) native rows, ROW_BYTES apart, that holds VALUES values (32 to 256), as lines; of
+ * expanded formats and of values as they are as rows (tcb_rows_gather()). */
 typedef void qmm_gather_fn(const uint8_t *rows, size_t row_bytes, size_t row_count, size_t values, uint8_t *lines);
 /* A superblock's lines as a struct qmm_panel or qmm_values. */
 typedef void qmm_unpack_fn(const uint8_t *lines, void *panel);
 
-/* How one instruction family unpacks one format. */
+/* How one instruction family unpacks one format: packed lines, and what has been gathered of weights as stored. */
 struct qmm_unpacker {
 	qmm_gather_fn *gather;
-	qmm_unpack_fn *panel, *values;
+	qmm_unpack_fn *panel, *values, *gathered_panel, *gathered_values;
 };
 
 /* TOKENS rows of K activations, X_STRIDE apart, into OUT[superblock][TILE]; what is past the last token and past K
@@ -32,14 +33,25 @@ typedef void qmm_quantize_fn(enum tcb_format_id format, const float *x, size_t x
 TCB_ISAS_FLOATS(QMM_DECLARE_CONVERSIONS, )
 #undef QMM_DECLARE_CONVERSIONS
 
-/* A format's row of a table of unpackers, and the functions in it, from those that take any format.  Values as they are
- * have no panels. */
-#define QMM_UNPACKER(id, name, ...) { gather_##name, panel_##name, values_##name },
-#define QMM_FLOAT_UNPACKER(id, name, ...) { gather_##name, NULL, values_##name },
-#define QMM_PANEL_FUNCTION(id, name, ...)                           \
-	static void panel_##name(const uint8_t *lines, void *panel) \
-	{                                                           \
-		unpack_panel(lines, TCB_FORMAT_##id, panel);        \
+/* A format's row of a table of unpackers, and the functions in it, from those that take any format.  Of expanded
+ * formats gathered rows are unpacked by functions of their own; values as they are have no panels. */
+#define QMM_UNPACKER(id, name, ...) { gather_##name, panel_##name, values_##name, panel_##name, values_##name },
+#define QMM_EXPANDED_UNPACKER(id, name, ...) \
+	{ gather_##name, panel_##name, values_##name, gathered_panel_##name, gathered_values_##name },
+#define QMM_FLOAT_UNPACKER(id, name, ...) { gather_##name, NULL, values_##name, NULL, values_##name },
+#define QMM_UNPACK_FUNCTION(function, body, format)          \
+	static void function(const uint8_t *from, void *out) \
+	{                                                    \
+		body(from, format, out);                     \
+	}
+#define QMM_PANEL_FUNCTION(id, name, ...) QMM_UNPACK_FUNCTION(panel_##name, unpack_panel, TCB_FORMAT_##id)
+#define QMM_EXPANDED_FUNCTIONS(id, name, ...)                                     \
+	QMM_UNPACK_FUNCTION(gathered_panel_##name, expand_panel, TCB_FORMAT_##id) \
+	QMM_UNPACK_FUNCTION(gathered_values_##name, expand_values, TCB_FORMAT_##id)
+#define QMM_UNPACKER_TABLE                                                                                \
+	{                                                                                                 \
+		TCB_FORMAT_FIELD_LIST(QMM_UNPACKER)                                                       \
+		TCB_FORMAT_EXPANDED_ROWS(QMM_EXPANDED_UNPACKER) TCB_FORMAT_FLOAT_ROWS(QMM_FLOAT_UNPACKER) \
 	}
 #define QMM_UNPACKER_FUNCTIONS(id, name, ...)                                                                  \
 	static void gather_##name(const uint8_t *rows, size_t row_bytes, size_t row_count, size_t value_count, \
@@ -47,9 +59,6 @@ TCB_ISAS_FLOATS(QMM_DECLARE_CONVERSIONS, )
 	{                                                                                                      \
 		gather(rows, row_bytes, row_count, value_count, TCB_FORMAT_##id, lines);                       \
 	}                                                                                                      \
-	static void values_##name(const uint8_t *lines, void *values)                                          \
-	{                                                                                                      \
-		unpack_values(lines, TCB_FORMAT_##id, values);                                                 \
-	}
+	QMM_UNPACK_FUNCTION(values_##name, unpack_values, TCB_FORMAT_##id)
 
 #endif

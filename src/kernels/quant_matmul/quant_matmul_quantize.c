@@ -11,7 +11,7 @@
 SIMD_INLINE void add_sums(enum tcb_format_id format, struct qmm_x8 *x)
 {
 	const int runs_of_16 = qmm_run_values(format) == 16,
-		  less = -qmm_centre(format); /* read once, not in the loop */
+		  less = -qmm_start_factor(format); /* read once, not in the loop */
 	_Alignas(64) int32_t four[QMM_STEPS];
 	tcb_quant_sum_fours(x->q, QMM_VALUES, four);
 	for (int g = 0; g < QMM_RUNS_MAX / 2; g++) {

@@ -19,7 +19,7 @@ SIMD_INLINE void q8_superblock(enum tcb_format_id format, const struct qmm_panel
 	float acc[QMM_ROWS] = { 0 };
 	for (int g = 0; g < runs; g++)
 		for (int r = 0; r < QMM_ROWS; r++) {
-			int32_t sum = x->start[g];
+			int32_t sum = qmm_starts_from_zero(format) ? 0 : x->start[g];
 			for (int i = 4 * steps * g; i < 4 * steps * (g + 1); i++)
 				sum += w->code[i / 4][4 * r + i % 4] * x->q[i];
 			float run = (float)sum * w->scale[g][r];

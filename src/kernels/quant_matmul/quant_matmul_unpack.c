@@ -68,8 +68,8 @@ SIMD_BODY void gather(const uint8_t *rows, size_t row_bytes, size_t row_count, s
 		      uint8_t *lines)
 {
 	const uint8_t *row[QMM_ROWS];
-	if (tcb_lines_are_rows(format)) {
-		tcb_lines_gather(tcb_format(format), rows, row_bytes, row_count, values, lines);
+	if (tcb_is_expanded(format) || tcb_is_float(format)) {
+		tcb_rows_gather(tcb_format(format), rows, row_bytes, row_count, values, lines);
 		return;
 	}
 	list_rows(rows, row_bytes, row_count, row);
@@ -90,27 +90,28 @@ SIMD_BODY void gather(const uint8_t *rows, size_t row_bytes, size_t row_count, s
 	}
 }
 
-/* The rows of an expanded format's lines. */
-SIMD_INLINE void expand_rows(const uint8_t *lines, enum tcb_format_id format, struct tcb_codes out[QMM_ROWS])
+/* Gathered rows of an expanded format. */
+SIMD_INLINE void expand_rows(const uint8_t *rows, enum tcb_format_id format, struct tcb_codes out[QMM_ROWS])
 {
 	for (size_t r = 0; r < QMM_ROWS; r++)
-		tcb_expand_super(format, lines + r * tcb_lines_row_bytes(format), &out[r]);
+		tcb_expand_super(format, rows + r * tcb_lines_row_bytes(format), &out[r]);
 }
 
-SIMD_BODY void expand_panel(const uint8_t *lines, enum tcb_format_id format, struct qmm_panel *out)
+SIMD_BODY void expand_panel(const uint8_t *rows, enum tcb_format_id format, struct qmm_panel *out)
 {
 	const int runs = runs_of(format);
 	struct tcb_codes codes[QMM_ROWS];
 	const uint8_t *row[QMM_ROWS];
 	vint v[4];
-	expand_rows(lines, format, codes);
+	expand_rows(rows, format, codes);
 	for (int r = 0; r < QMM_ROWS; r++)
 		row[r] = (const uint8_t *)codes[r].code;
 	for (int w = 0; w < QMM_STEPS; w += 4)
 		for (int part = 0; part < PARTS; part++) {
 			vi_four_words(row + part * LANES, (size_t)w * 4, v);
 			SIMD_FOR (int i = 0; i < 4; i++)
-				vi_store(out->code[w + i] + part * 4 * LANES, vi_xor(v[i], vi_bytes(-128)));
+				vi_store(out->code[w + i] + part * 4 * LANES,
+					 tcb_has_signed_codes(format) ? vi_xor(v[i], vi_bytes(-128)) : v[i]);
 		}
 	for (int r = 0; r < QMM_ROWS; r++)
 		row[r] = (const uint8_t *)codes[r].scale;
@@ -121,16 +122,18 @@ SIMD_BODY void expand_panel(const uint8_t *lines, enum tcb_format_id format, str
 		gather_words(row, 0, runs, (uint8_t *)out->scale[runs]);
 }
 
-SIMD_BODY void expand_values(const uint8_t *lines, enum tcb_format_id format, struct qmm_values *out)
+SIMD_BODY void expand_values(const uint8_t *rows, enum tcb_format_id format, struct qmm_values *out)
 {
 	const int run = qmm_run_values(format);
+	const vfloat centre = v_set((float)tcb_format_row(format)->centre);
 	struct tcb_codes codes[QMM_ROWS];
 	float values[QMM_ROWS][QMM_VALUES];
 	const uint8_t *row[QMM_ROWS];
-	expand_rows(lines, format, codes);
+	expand_rows(rows, format, codes);
 	for (int r = 0; r < QMM_ROWS; r++) {
 		for (int i = 0; i < QMM_VALUES; i += LANES) {
-			const vfloat code = v_from_bytes(codes[r].code + i), scale = v_set(codes[r].scale[i / run]);
+			const vfloat code = v_sub(v_from_bytes(codes[r].code + i), centre);
+			const vfloat scale = v_set(codes[r].scale[i / run]);
 			v_store(values[r] + i, qmm_has_offsets(format)
 						       ? v_fms(scale, code, v_set(codes[r].offset[i / run]))
 						       : v_mul(scale, code));
@@ -160,16 +163,16 @@ SIMD_BODY void widen_values(const uint8_t *lines, enum tcb_format_id format, str
 SIMD_BODY void unpack_panel(const uint8_t *lines, enum tcb_format_id format, struct qmm_panel *out)
 {
 	const int spans = spans_of(format), runs = runs_of(format), steps = QMM_STEPS / runs;
-	if (tcb_is_expanded(format)) {
-		expand_panel(lines, format, out);
-		return;
-	}
 	for (int part = 0; part < PARTS; part++, lines += 4 * LANES) {
 		uint8_t *code = out->code[0] + part * 4 * LANES;
 		struct headers h;
 		read_headers(lines, format, &h);
 		SIMD_FOR (int g = 0; g < runs; g++)
 			v_store(out->scale[g] + part * LANES, h.scale[g]);
+		if (qmm_has_offsets(format)) {
+			SIMD_FOR (int g = 0; g < runs; g++)
+				v_store(out->scale[runs + g] + part * LANES, h.less[g]);
+		}
 		if (has_mins(format)) {
 			vi_store(out->min[0] + part * 4 * LANES, h.min[0]);
 			vi_store(out->min[1] + part * 4 * LANES, h.min[1]);
@@ -188,10 +191,6 @@ SIMD_BODY void unpack_panel(const uint8_t *lines, enum tcb_format_id format, str
 SIMD_BODY void unpack_values(const uint8_t *lines, enum tcb_format_id format, struct qmm_values *out)
 {
 	const int spans = spans_of(format), runs = tcb_is_float(format) ? 8 : runs_of(format), steps = QMM_STEPS / runs;
-	if (tcb_is_expanded(format)) {
-		expand_values(lines, format, out);
-		return;
-	}
 	if (tcb_is_float(format)) {
 		widen_values(lines, format, out);
 		return;
@@ -199,11 +198,10 @@ SIMD_BODY void unpack_values(const uint8_t *lines, enum tcb_format_id format, st
 	for (int part = 0; part < PARTS; part++, lines += 4 * LANES) {
 		float *w = out->w[0] + part * LANES;
 		struct headers h;
-		vfloat less[8] = { v_set(0) };
 		read_headers(lines, format, &h);
 		if (has_mins(format)) {
 			SIMD_FOR (int g = 0; g < 8; g++)
-				less[g] = v_mul(h.offset, v_from_words(vi_unsigned_byte(h.min[g / 4], g % 4)));
+				h.less[g] = v_mul(h.offset, v_from_words(vi_unsigned_byte(h.min[g / 4], g % 4)));
 		}
 		for (int span = 0; span < spans; span++) {
 			SIMD_FOR (int run = 0; run < runs / spans; run++) {
@@ -213,8 +211,8 @@ SIMD_BODY void unpack_values(const uint8_t *lines, enum tcb_format_id format, st
 					SIMD_FOR (int k = 0; k < 4; k++, w += QMM_ROWS) {
 						const vint code = vi_add(vi_unsigned_byte(codes, k),
 									 vi_words(-qmm_centre(format)));
-						v_store(w, has_mins(format)
-								   ? v_fms(h.scale[g], v_from_words(code), less[g % 8])
+						v_store(w, tcb_format_row(format)->has_offsets
+								   ? v_fms(h.scale[g], v_from_words(code), h.less[g])
 								   : v_mul(h.scale[g], v_from_words(code)));
 					}
 				}
@@ -225,6 +223,5 @@ SIMD_BODY void unpack_values(const uint8_t *lines, enum tcb_format_id format, st
 
 TCB_FORMAT_LIST(QMM_UNPACKER_FUNCTIONS)
 TCB_FORMAT_CODE_LIST(QMM_PANEL_FUNCTION)
-const struct qmm_unpacker SIMD_NAME(qmm_unpackers)[TCB_FORMAT_COUNT] = {
-	TCB_FORMAT_CODE_LIST(QMM_UNPACKER) TCB_FORMAT_FLOAT_ROWS(QMM_FLOAT_UNPACKER)
-};
+TCB_FORMAT_EXPANDED_ROWS(QMM_EXPANDED_FUNCTIONS)
+const struct qmm_unpacker SIMD_NAME(qmm_unpackers)[TCB_FORMAT_COUNT] = QMM_UNPACKER_TABLE;

@@ -2,7 +2,7 @@
  *
  * Micro-kernels of formats whose blocks are expanded first
  * (kernels/decode/formats_expand.h), one for all of them, generic over vector width.
- * FORMAT is a constant after inlining.  A superblock of a few rows becomes signed
+ * FORMAT is a constant after inlining.  A superblock of a few rows becomes
  * bytes in the first cache, then these are multiplied: sums as in
  * quant_matvec_native.h.  Rows are expanded together, so that bytes are long
  * written when they are read.
@@ -36,10 +36,16 @@ SIMD_INLINE struct heads expanded_heads(const float *from)
 /* The exact sums of vector V of CODE, and of the others of its run. */
 SIMD_INLINE vint expanded_sums(const int8_t *code, enum tcb_format_id format, const struct qmv_x8 *x, int v)
 {
-	const int each = joined(format);
-	vint sum = each == 1 && VECTOR_BYTES >= 32 ? vi_signed_start(vi_load(x->start + LANES * v)) : vi_zero();
-	SIMD_FOR (int i = v; i < v + each; i++)
-		sum = vi_dot_signed(sum, vi_load(code + VECTOR_BYTES * i), vi_load(x->q + VECTOR_BYTES * i));
+	const int each = joined(format), is_signed = tcb_has_signed_codes(format);
+	vint sum = vi_zero();
+	if (each == 1 && VECTOR_BYTES >= 32)
+		sum = is_signed ? vi_signed_start(vi_load(x->start + LANES * v)) : vi_load(x->start + LANES * v);
+	else if (!is_signed && !has_mins(format))
+		sum = vi_first_word(x->run_start[v / each]);
+	SIMD_FOR (int i = v; i < v + each; i++) {
+		const vint w = vi_load(code + VECTOR_BYTES * i), q = vi_load(x->q + VECTOR_BYTES * i);
+		sum = is_signed ? vi_dot_signed(sum, w, q) : vi_dot(sum, w, q);
+	}
 	return sum;
 }
 
@@ -48,7 +54,7 @@ SIMD_INLINE vfloat expanded_q8(const struct tcb_codes *w, enum tcb_format_id for
 	const struct heads h = scaled(expanded_heads(w->scale), x->d);
 	vfloat sum[2] = { acc, v_set(0) };
 	if (has_mins(format))
-		sum[CHAINS - 1] = take_off(scaled(expanded_heads(w->offset), x->d), x->sums, sum[CHAINS - 1]);
+		sum[CHAINS - 1] = take_off(expanded_heads(w->offset), x->sums, sum[CHAINS - 1]);
 	SIMD_FOR (int v = 0; v < VECTORS; v += joined(format)) {
 		const int c = v / joined(format) % CHAINS;
 		sum[c] = v_fma(v_from_words(expanded_sums(w->code, format, x, v)), scales_of(h, format, v), sum[c]);
@@ -63,11 +69,14 @@ SIMD_INLINE vfloat expanded_f32(const struct tcb_codes *w, enum tcb_format_id fo
 	vfloat total[2] = { acc, v_set(0) };
 	if (has_mins(format))
 		total[CHAINS - 1] = take_off(expanded_heads(w->offset), x->sums, total[CHAINS - 1]);
+	else if (tcb_format_row(format)->centre)
+		total[CHAINS - 1] = take_off(h, x->sums, total[CHAINS - 1]);
 	SIMD_FOR (int v = 0; v < VECTORS; v++) {
 		const vint codes = vi_load(w->code + VECTOR_BYTES * v);
 		vfloat sum = v_set(0);
 		SIMD_FOR (int b = 0; b < 4; b++) {
-			const vfloat q = v_from_words(vi_signed_byte(codes, b));
+			const vfloat q = v_from_words(tcb_has_signed_codes(format) ? vi_signed_byte(codes, b)
+										   : vi_unsigned_byte(codes, b));
 			const vfloat xs = v_load(x->x + VECTOR_BYTES * v + LANES * b);
 			sum = b ? v_fma(q, xs, sum) : v_mul(q, xs);
 		}
@@ -124,36 +133,6 @@ SIMD_BODY void expanded_rows(const struct qmv_call *call, enum tcb_format_id for
 	SIMD_FOR (int r = 0; r < rows; r++) {
 		if ((size_t)r >= call->rows)
 			break;
-		const float value = v_reduce_add(acc[r]);
-		call->y[r] = call->accumulate ? call->y[r] + value : value;
-	}
-}
-
-/* One group of 16 rows, layout r16: of each superblock four rows at a time. */
-SIMD_BODY void expanded_lines(const struct qmv_call *call, enum tcb_format_id format, int q8, int hint)
-{
-	const int lines = (int)tcb_lines(format);
-	const size_t bytes = tcb_lines(format) * QMV_LINE, step = tcb_lines_row_bytes(format);
-	const struct qmv_stages stages = qmv_stages(call, bytes);
-	const uint8_t *p = call->weights;
-	struct tcb_codes codes[EXPANDED_ROWS_MAX];
-	vfloat acc[QMV_ROWS];
-	assert(call->rows <= QMV_ROWS);
-	memset(codes, 0, sizeof(codes));
-	for (int r = 0; r < QMV_ROWS; r++)
-		acc[r] = v_set(0);
-	for (size_t b = 0; b < call->blocks; b++, p += bytes) {
-		const struct qmv_offsets ahead = qmv_offsets(&stages, b);
-		for (int r = 0; r < QMV_ROWS; r += EXPANDED_ROWS_MAX) {
-			const uint8_t *row[EXPANDED_ROWS_MAX];
-			const int line = lines * r / QMV_ROWS, end = lines * (r + EXPANDED_ROWS_MAX) / QMV_ROWS;
-			qmv_prefetch_lines(p + line * QMV_LINE, (size_t)(end - line), ahead, hint);
-			SIMD_FOR (int i = 0; i < EXPANDED_ROWS_MAX; i++)
-				row[i] = p + (size_t)(r + i) * step;
-			expanded_super(row, format, q8, EXPANDED_ROWS_MAX, call->x, b, codes, acc + r);
-		}
-	}
-	for (size_t r = 0; r < call->rows; r++) {
 		const float value = v_reduce_add(acc[r]);
 		call->y[r] = call->accumulate ? call->y[r] + value : value;
 	}

@@ -43,13 +43,13 @@ FORMATS(OF_FORMAT)
 #define TABLES(id, name, op, values, ...) QMV_KINDS(TABLE, op, values)
 FORMATS(TABLES)
 
-/* Expanded formats, whose rows are expanded one by one. */
+/* Expanded formats, whose rows as stored are expanded one by one. */
 #define EXPANDED_ROWS(X, ...) X(1, __VA_ARGS__) X(4, __VA_ARGS__)
 #define EXPANDED(rows, contract, op, format) \
 	QMV_KERNEL_LONG(op##_##contract##_##rows, expanded_rows, format, IS_##contract, rows)
 #define EXPANDED_KERNELS(contract, CONTRACT, op, format) \
 	EXPANDED_ROWS(EXPANDED, contract, op, format)    \
-	QMV_KERNEL_LONG(op##_##contract##_r16, expanded_lines, format, IS_##contract)
+	QMV_KERNEL_LONG(op##_##contract##_r16, line_rows, format, IS_##contract)
 #define OF_EXPANDED(id, name, op, ...) CONTRACTS(EXPANDED_KERNELS, op, TCB_FORMAT_##id)
 TCB_FORMAT_EXPANDED_ROWS(OF_EXPANDED)
 

@@ -62,8 +62,9 @@ static inline size_t qmv_super_bytes(enum tcb_format_id format)
  * 256 activations as tcb_quant_codes() gives them, for the shared kernels.  d is that of each run of formats whose
  * activations are scaled by 32, the superblock's everywhere otherwise.  start[i] is -centre times the sum
  * of codes 4 i to 4 i + 3: what integer sums of unsigned codes start from.  sums has the sums of the runs of 32 in its
- * upper half where the format has mins, those of each run where an expanded format has offsets, zeros elsewhere; the
- * sum of run r is 64 sums_high[r] + sums_low[r], too, -32 <= sums_low < 32, for byte dot products.
+ * upper half where the format has mins, those of each run, times d, where an expanded format has offsets, zeros
+ * elsewhere; the sum of codes of run r is 64 sums_high[r] + sums_low[r], too, -32 <= sums_low < 32, for byte dot
+ * products.
  */
 struct qmv_x8 {
 	_Alignas(64) int8_t q[QMV_SUPER];
@@ -71,7 +72,7 @@ struct qmv_x8 {
 	int32_t run_start[QMV_RUNS]; /* the same for a whole run */
 	float d[QMV_RUNS];
 	float sums[QMV_RUNS];
-	int8_t sums_high[8], sums_low[8];
+	int8_t sums_high[QMV_RUNS], sums_low[QMV_RUNS];
 };
 
 /*

@@ -9,6 +9,7 @@
 #ifndef TCB_KERNELS_QUANT_MATVEC_LINES_H
 #define TCB_KERNELS_QUANT_MATVEC_LINES_H
 
+#include "kernels/decode/planes_vectors.h"
 #include "kernels/quant_matvec/quant_matvec_native.h"
 
 #ifdef SIMD_HAS_BYTES
@@ -60,6 +61,8 @@ SIMD_INLINE void hold_second(struct held *held, const uint8_t *p)
 /* The lines at the beginning of a superblock that many of its runs need. */
 SIMD_INLINE int head_lines(enum tcb_format_id format)
 {
+	if (tcb_is_expanded(format))
+		return tcb_planes_of(format)->head_words;
 	if (codes_kind(format) == TCB_CODES_QUARTERS)
 		return 13;
 	return has_high_bits(format) ? 12 : scales_kind(format) > TCB_SCALES_BYTES ? 2 : 4;
@@ -79,6 +82,8 @@ SIMD_INLINE vint line_codes(const uint8_t *p, const struct held *held, enum tcb_
 			    int i)
 {
 	const int g = run; /* of formats with 8 runs */
+	if (tcb_is_expanded(format))
+		return planes_codes(p, format, first, run, i);
 	if (codes_kind(format) == TCB_CODES_BYTES)
 		return line_at(p, 4 + 8 * g + i);
 	if (codes_kind(format) == TCB_CODES_RUNS)
@@ -118,6 +123,8 @@ SIMD_INLINE vint min_bytes(const uint8_t *p, int quarter)
 SIMD_INLINE vfloat line_scale(const uint8_t *p, const struct held *held, enum tcb_format_id format, int first, int run)
 {
 	const enum tcb_scales_kind kind = scales_kind(format);
+	if (tcb_is_expanded(format))
+		return planes_scale(p, format, first, run);
 	if (kind == TCB_SCALES_HALF)
 		return v_from_halves(held_at(held, p, run / 2), run % 2);
 	if (kind == TCB_SCALES_POWER)
@@ -129,8 +136,10 @@ SIMD_INLINE vfloat line_scale(const uint8_t *p, const struct held *held, enum tc
 }
 
 /* The d (WHICH 0) or dmin (1) of the rows of PART of the superblock at BLOCK. */
-SIMD_INLINE vfloat line_d(const uint8_t *block, int part, int which)
+SIMD_INLINE vfloat line_d(const uint8_t *block, enum tcb_format_id format, int part, int which)
 {
+	if (tcb_is_expanded(format) && !which)
+		return planes_d(block + VECTOR_BYTES * part, format);
 	return v_from_halves(line_at(block + VECTOR_BYTES * part, 0), which);
 }
 
@@ -170,22 +179,37 @@ SIMD_INLINE vfloat f32_dot(const uint8_t *p, const struct held *held, enum tcb_f
 	return v_add(part[0], part[1]);
 }
 
-/* The sum of all runs' mins times their activations. */
-SIMD_INLINE vfloat q8_mins(const uint8_t *p, const struct qmv_x8 *x)
+/* The mins of four runs as bytes. */
+SIMD_INLINE vint mins_of(const uint8_t *p, enum tcb_format_id format, int quarter)
 {
-	const vint first = min_bytes(p, 0), second = min_bytes(p, 1);
-	vint sum = vi_dot(vi_zero(), first, vi_four_bytes(x->sums_high));
-	sum = vi_shift_left(vi_dot(sum, second, vi_four_bytes(x->sums_high + 4)), 6);
-	sum = vi_dot(sum, first, vi_four_bytes(x->sums_low));
-	return v_from_words(vi_dot(sum, second, vi_four_bytes(x->sums_low + 4)));
+	return tcb_is_expanded(format) ? planes_mins(p, quarter) : min_bytes(p, quarter);
 }
 
-SIMD_INLINE vfloat f32_mins(const uint8_t *p, const struct qmv_x32 *x)
+/* The sum of all runs' mins times their activations. */
+SIMD_INLINE vfloat q8_mins(const uint8_t *p, enum tcb_format_id format, const struct qmv_x8 *x)
 {
+	vint sum = vi_zero();
+	SIMD_FOR (int i = 0; i < runs_of(format) / 4; i++)
+		sum = vi_dot(sum, mins_of(p, format, i), vi_four_bytes(x->sums_high + 4 * i));
+	sum = vi_shift_left(sum, 6);
+	SIMD_FOR (int i = 0; i < runs_of(format) / 4; i++)
+		sum = vi_dot(sum, mins_of(p, format, i), vi_four_bytes(x->sums_low + 4 * i));
+	return v_from_words(sum);
+}
+
+SIMD_INLINE vfloat f32_mins(const uint8_t *p, enum tcb_format_id format, const struct qmv_x32 *x)
+{
+	const float *sums = x->sums + (tcb_is_expanded(format) ? 0 : 8);
 	vfloat sum = v_set(0);
-	SIMD_FOR (int g = 0; g < 8; g++)
-		sum = v_fma(v_from_words(vi_unsigned_byte(min_bytes(p, g / 4), g % 4)), v_set(x->sums[8 + g]), sum);
+	SIMD_FOR (int g = 0; g < runs_of(format); g++)
+		sum = v_fma(v_from_words(vi_unsigned_byte(mins_of(p, format, g / 4), g % 4)), v_set(sums[g]), sum);
 	return sum;
+}
+
+/* Of blocks of 32 that have offsets each is added by itself. */
+SIMD_INLINE int adds_offsets(enum tcb_format_id format)
+{
+	return has_mins(format) && has_small_blocks(format);
 }
 
 /* A run of a superblock: added to ACC, that of a K-quant to be multiplied with the block's d. */
@@ -193,7 +217,9 @@ SIMD_INLINE vfloat q8_run(const uint8_t *p, const struct held *held, enum tcb_fo
 			  int first, int run, vfloat acc)
 {
 	const vfloat scale = line_scale(p, held, format, first, run), sum = q8_dot(p, held, format, x, first, run);
-	return v_fma(sum, has_small_blocks(format) ? v_mul(scale, v_set(x->d[run])) : scale, acc);
+	if (adds_offsets(format))
+		acc = v_fma(planes_added(p, run), v_set(x->sums[run]), acc);
+	return v_fma(sum, has_small_blocks(format) ? v_mul(scale, v_set(x->d[first + run])) : scale, acc);
 }
 
 SIMD_INLINE vfloat f32_run(const uint8_t *p, const struct held *held, enum tcb_format_id format,
@@ -202,6 +228,8 @@ SIMD_INLINE vfloat f32_run(const uint8_t *p, const struct held *held, enum tcb_f
 	const vfloat scale = line_scale(p, held, format, first, run), sum = f32_dot(p, held, format, x, first, run);
 	if (tcb_format_row(format)->centre)
 		acc = v_fnma(scale, v_set(x->sums[first + run]), acc);
+	if (adds_offsets(format))
+		acc = v_fma(planes_added(p, run), v_set(x->sums[run]), acc);
 	return v_fma(sum, scale, acc);
 }
 
@@ -211,41 +239,56 @@ SIMD_INLINE vfloat q8_block(const uint8_t *block, enum tcb_format_id format, int
 {
 	const vfloat d = v_set(x->d[0]);
 	if (has_mins(format))
-		acc = v_fnma(q8_mins(block + VECTOR_BYTES * part, x), v_mul(line_d(block, part, 1), d), acc);
-	return v_fma(sum, v_mul(line_d(block, part, 0), d), acc);
+		acc = v_fnma(q8_mins(block + VECTOR_BYTES * part, format, x), v_mul(line_d(block, format, part, 1), d),
+			     acc);
+	return v_fma(sum, v_mul(line_d(block, format, part, 0), d), acc);
 }
 
 SIMD_INLINE vfloat f32_block(const uint8_t *block, enum tcb_format_id format, int part, const struct qmv_x32 *x,
 			     vfloat sum, vfloat acc)
 {
 	if (has_mins(format))
-		acc = v_fnma(f32_mins(block + VECTOR_BYTES * part, x), line_d(block, part, 1), acc);
-	return v_fma(sum, line_d(block, part, 0), acc);
+		acc = v_fnma(f32_mins(block + VECTOR_BYTES * part, format, x), line_d(block, format, part, 1), acc);
+	return v_fma(sum, line_d(block, format, part, 0), acc);
+}
+
+/* Runs FIRST to FIRST + 7 of the superblock at P, unrolled, so that shifts are constants: added to SUM. */
+SIMD_INLINE void line_eight(const uint8_t *p, enum tcb_format_id format, int q8, const struct qmv_x8 *x8,
+			    const struct qmv_x32 *x32, int first_part, int first, struct qmv_offsets ahead, int hint,
+			    const struct held held[TOGETHER], vfloat sum[TOGETHER])
+{
+	const int lines = (int)tcb_lines(format), runs = runs_of(format);
+	SIMD_FOR (int run = 0; run < 8; run++) {
+		const int g = first + run, line = lines * g / runs;
+		qmv_prefetch_lines(p + line * QMV_LINE, (size_t)(lines * (g + 1) / runs - line), ahead, hint);
+		SIMD_FOR (int i = 0; i < TOGETHER; i++) {
+			const uint8_t *at = p + (first_part + i) * VECTOR_BYTES;
+			sum[i] = q8 ? q8_run(at, &held[i], format, x8, first, run, sum[i])
+				    : f32_run(at, &held[i], format, x32, first, run, sum[i]);
+		}
+	}
 }
 
 /* One superblock at P of the rows of parts FIRST_PART on, TOGETHER of them, added to ACC. */
 SIMD_INLINE void line_super(const uint8_t *p, enum tcb_format_id format, int q8, const struct qmv_x8 *x8,
 			    const struct qmv_x32 *x32, int first_part, struct qmv_offsets ahead, int hint, vfloat *acc)
 {
-	const int lines = (int)tcb_lines(format), runs = runs_of(format);
+	const int runs = runs_of(format);
 	vfloat sum[TOGETHER];
 	struct held held[TOGETHER];
 	for (int i = 0; i < TOGETHER; i++) {
 		sum[i] = has_small_blocks(format) ? acc[i] : v_set(0);
 		hold(&held[i], p + (first_part + i) * VECTOR_BYTES, 0, head_lines(format));
 	}
-	/* Eight runs are unrolled, so that shifts are constants. */
-	for (int first = 0; first < runs; first += 8) {
-		for (int i = 0; first && i < TOGETHER; i++) /* the second half of 16 runs */
-			hold_second(&held[i], p + (first_part + i) * VECTOR_BYTES);
-		SIMD_FOR (int run = 0; run < 8; run++) {
-			const int g = first + run, line = lines * g / runs;
-			qmv_prefetch_lines(p + line * QMV_LINE, (size_t)(lines * (g + 1) / runs - line), ahead, hint);
-			SIMD_FOR (int i = 0; i < TOGETHER; i++) {
-				const uint8_t *at = p + (first_part + i) * VECTOR_BYTES;
-				sum[i] = q8 ? q8_run(at, &held[i], format, x8, first, run, sum[i])
-					    : f32_run(at, &held[i], format, x32, first, run, sum[i]);
-			}
+	if (tcb_is_expanded(format)) {
+		line_eight(p, format, q8, x8, x32, first_part, 0, ahead, hint, held, sum);
+		if (runs > 8)
+			line_eight(p, format, q8, x8, x32, first_part, 8, ahead, hint, held, sum);
+	} else {
+		for (int first = 0; first < runs; first += 8) {
+			for (int i = 0; first && i < TOGETHER; i++) /* the second half of 16 runs */
+				hold_second(&held[i], p + (first_part + i) * VECTOR_BYTES);
+			line_eight(p, format, q8, x8, x32, first_part, first, ahead, hint, held, sum);
 		}
 	}
 	for (int i = 0; i < TOGETHER; i++) {

@@ -41,8 +41,13 @@ void SIMD_NAME(qmv_prepare_q8)(const struct tcb_format *format, const float *x, 
 			for (size_t i = words * r; i < words * (r + 1) && i < QMV_SUPER / 4; i++)
 				out->run_start[r] += out->start[i];
 		}
-		for (size_t r = 0; is_expanded && format->has_offsets && r < QMV_RUNS; r++)
-			out->sums[r] = (float)(out->run_start[r] / -centre);
+		for (size_t r = 0; is_expanded && format->has_offsets && r < QMV_SUPER / run; r++) {
+			int sum = 0;
+			for (size_t i = run * r; i < run * (r + 1); i++)
+				sum += out->q[i];
+			out->sums[r] = (float)sum * out->d[r];
+			split_sum(sum, &out->sums_high[r], &out->sums_low[r]);
+		}
 		if (!is_expanded && format->has_offsets) {
 			int sums[8];
 			sum_runs(out->q, sums);
@@ -75,7 +80,7 @@ static inline void prepare_f32(const struct tcb_format *format, size_t lanes, co
 					out->x[first + lanes * b + w] = filled[first + 4 * w + b];
 		for (size_t r = 0; r < QMV_RUNS; r++) {
 			out->sums[r] = 0;
-			if (tcb_is_expanded(format->id)) {
+			if (tcb_is_expanded(format->id) && !format->centre) {
 				if (format->has_offsets && r < QMV_SUPER / format->run_values)
 					out->sums[r] = sum_run(filled, format->run_values, r);
 			} else if (format->run_values == 16)

@@ -37,6 +37,7 @@
  *   vi_shift_right(v, bits) vi_shift_left    of words: what crosses from byte to byte the caller masks
  *   vi_unsigned_byte(v, i) vi_signed_byte    byte I of each word
  *   vi_add_where(v, value, bits, bit)    VALUE more in the bytes where those of BITS have BIT
+ *   vi_clear_where(v, byte)              0 in the bytes that are BYTE
  *   vi_table16(p)  vi_lookup16(table, v) byte TABLE[b] for each byte b < 16 of V
  *   v_from_bits(v)                       words that are the bits of floats
  *   v_from_words(v)  v_from_halves(v, i) each word as a float; its low (0) or high (1) half, an f16

@@ -290,6 +290,11 @@ SIMD_INLINE vint vi_add_where(vint v, int value, vint bits, int bit)
 	return _mm256_add_epi8(v, vi_and(_mm256_cmpeq_epi8(vi_and(bits, mask), mask), vi_bytes(value)));
 }
 
+SIMD_INLINE vint vi_clear_where(vint v, int byte)
+{
+	return _mm256_andnot_si256(_mm256_cmpeq_epi8(v, vi_bytes(byte)), v);
+}
+
 SIMD_INLINE vint vi_table16(const int8_t table[16])
 {
 	return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i_u *)table));

@@ -302,6 +302,11 @@ SIMD_INLINE vint vi_add_where(vint v, int value, vint bits, int bit)
 	return _mm512_mask_add_epi8(v, _mm512_test_epi8_mask(bits, vi_bytes(bit)), v, vi_bytes(value));
 }
 
+SIMD_INLINE vint vi_clear_where(vint v, int byte)
+{
+	return _mm512_maskz_mov_epi8(_mm512_cmpneq_epi8_mask(v, vi_bytes(byte)), v);
+}
+
 SIMD_INLINE vint vi_table16(const int8_t table[16])
 {
 	return _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i_u *)table));

@@ -275,6 +275,12 @@ SIMD_INLINE vint vi_add_where(vint v, int value, vint bits, int bit)
 	return vreinterpretq_s32_u8(vaddq_u8(vreinterpretq_u8_s32(v), more));
 }
 
+SIMD_INLINE vint vi_clear_where(vint v, int byte)
+{
+	const uint8x16_t bytes = vreinterpretq_u8_s32(v);
+	return vreinterpretq_s32_u8(vbicq_u8(bytes, vceqq_u8(bytes, vdupq_n_u8((uint8_t)byte))));
+}
+
 SIMD_INLINE vint vi_table16(const int8_t table[16])
 {
 	return vreinterpretq_s32_s8(vld1q_s8(table));
