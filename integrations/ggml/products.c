@@ -14,7 +14,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "activations.h"
 #include "host.h"
 #include "plugin.h"
 
@@ -93,9 +92,9 @@ static int reserve(struct computer *computer, const struct weights_plan *plan)
 }
 
 /* X's rows beside each other; NULL: they cannot be had. */
-static const void *take_rows(struct computer *computer, const struct ggml_tensor *x)
+static const void *take_rows(struct computer *computer, const struct activations *x)
 {
-	const size_t bytes = activations_rows(x) * (size_t)x->ne[0] * sizeof(float);
+	const size_t bytes = activations_rows(x) * x->count[0] * sizeof(float);
 
 	if (activations_are_dense(x))
 		return x->data;
@@ -112,7 +111,7 @@ static const void *take_rows(struct computer *computer, const struct ggml_tensor
 	return computer->rows;
 }
 
-int computer_add(struct computer *computer, const struct weights *weights, const struct ggml_tensor *x, void *y)
+int computer_add(struct computer *computer, const struct weights *weights, const struct activations *x, void *y)
 {
 	const size_t m = activations_rows(x);
 	struct tcbrt_error err;

@@ -5,7 +5,7 @@
 #ifndef TCB_GGML_PRODUCTS_H
 #define TCB_GGML_PRODUCTS_H
 
-#include "interface.h"
+#include "activations.h"
 #include "packed.h"
 
 struct product {
@@ -33,7 +33,7 @@ void computer_destroy(struct computer *computer);
  * Puts Y = X times WEIGHTS to what is computed next; 0, after a line on standard error, where it cannot.  Where X's
  * rows are to be gathered, what was put before is computed first: X may be of it.
  */
-int computer_add(struct computer *computer, const struct weights *weights, const struct ggml_tensor *x, void *y);
+int computer_add(struct computer *computer, const struct weights *weights, const struct activations *x, void *y);
 /* Computes what was put, in order, and forgets it; 0 as above. */
 int computer_run(struct computer *computer);
 
