@@ -180,6 +180,11 @@ enum tcbrt_state { TCBRT_COLD = 0, TCBRT_HOT = 1 };
 
 struct tcbrt_wgpu_adapter; /* tcbrt_wgpu.h */
 
+/* query.layout of a program that packs its weights once, before it knows how many tokens will come: plans of any M of
+ * the format's MatVec and matmul, and of its products of experts, read what one of them packed.  info.layout says which
+ * layout that is here.  For CPUs. */
+#define TCBRT_LAYOUT_ANY_M "any-m"
+
 /* What is asked for.  Set the rest to zero: it means the usual. */
 struct tcbrt_query {
 	const char *op;     /* "q4k_matvec" */
@@ -195,7 +200,8 @@ struct tcbrt_query {
 	enum tcbrt_state state;
 	size_t m, n, k; /* as for tcbtune's --shape; k is 0 for row ops such as softmax */
 	/* Of tcbrt_plan_create: the weights are packed already, in this layout (tcbrt_plan_info.layout of another plan
-	 * of the same weight format, n and k): only kernels that read it are planned.  NULL: any. */
+	 * of the same weight format, n and k): only kernels that read it are planned.  TCBRT_LAYOUT_ANY_M: the one
+	 * layout in which weights of this format serve one token and any number.  NULL: the tuned kernel's own. */
 	const char *layout;
 	const char *words; /* "h32/8,b4" of attention, "e128/8" of experts (tcbtune help shapes); NULL: none */
 	/* This geometry and no other, whatever is stored: its text as tcbtune and struct tcbrt_tuning print it, for A/B
@@ -437,6 +443,15 @@ TCBRT_API int tcbrt_unpack_operand(const struct tcbrt_plan *plan, size_t index, 
 TCBRT_API int tcbrt_unpack(const struct tcbrt_plan *plan, const void *packed, void *weights);
 TCBRT_API int tcbrt_unpack_rows(const struct tcbrt_plan *plan, size_t first, size_t rows, const void *packed,
 				void *weights);
+
+/*
+ * Row ROW of PLAN's weights to OUT, its K values, dequantised element for element as ggml does: a table that is both
+ * looked up and multiplied with (tied embeddings) is kept once.  WEIGHTS: as the plan reads them, packed, or as they are
+ * stored where info.packed_bytes is 0.  Any threads at once; allocates nothing.  For CPUs; TCBRT_E_USAGE: there is no
+ * such row, or the weights are not in blocks; TCBRT_E_UNSUPPORTED: packed in a layout other than that of
+ * TCBRT_LAYOUT_ANY_M, or in several matrices.
+ */
+TCBRT_API int tcbrt_read_row(const struct tcbrt_plan *plan, size_t row, const void *weights, float *out);
 
 /*
  * BYTES of zeros for weights, packed or as they are stored, at a multiple of TCBRT_ALIGNMENT; free it with
