@@ -163,8 +163,7 @@ struct ggml_backend_reg *ggml_backend_init(void)
 	if (registry || !shim)
 		return registry;
 	registry = shim->init();
-	ggml_host_say("in ggml %s, as of %s, for weights of %s; threads: %s; %s", ggml_host.version, shim->name,
-		      weights_formats(),
+	ggml_host_say("in ggml %s, as of %s; threads: %s; %s", ggml_host.version, shim->name,
 		      ggml_host.parallel ? "the host's, of its OpenMP runtime" : "as many as the host's, its own",
 		      weights_has_database() ? "tuned by a database" : "no tuning database, default geometries");
 	return registry;

@@ -19,8 +19,9 @@ static const struct {
 	const char *name;
 	enum host_op op;
 } named[] = {
-	{ "NONE", HOST_OP_NOTHING },    { "RESHAPE", HOST_OP_NOTHING },   { "VIEW", HOST_OP_NOTHING },
-	{ "PERMUTE", HOST_OP_NOTHING }, { "TRANSPOSE", HOST_OP_NOTHING }, { "MUL_MAT", HOST_OP_PRODUCT },
+	{ "NONE", HOST_OP_NOTHING },       { "RESHAPE", HOST_OP_NOTHING },   { "VIEW", HOST_OP_NOTHING },
+	{ "PERMUTE", HOST_OP_NOTHING },    { "TRANSPOSE", HOST_OP_NOTHING }, { "MUL_MAT", HOST_OP_PRODUCT },
+	{ "MUL_MAT_ID", HOST_OP_EXPERTS }, { "GET_ROWS", HOST_OP_ROWS },
 };
 enum { OPS_NAMED = sizeof(named) / sizeof(named[0]) };
 static unsigned char op_kind[OPS_MAX];

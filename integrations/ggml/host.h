@@ -19,7 +19,7 @@ struct ggml_cgraph;
 struct ggml_context;
 struct ggml_tensor;
 
-enum host_op { HOST_OP_OTHER, HOST_OP_PRODUCT, HOST_OP_NOTHING };
+enum host_op { HOST_OP_OTHER, HOST_OP_PRODUCT, HOST_OP_EXPERTS, HOST_OP_ROWS, HOST_OP_NOTHING };
 
 /* What ggml_init takes, by value. */
 struct ggml_host_context {
@@ -37,6 +37,9 @@ typedef void ggml_host_fn(void);
 #define GGML_HOST_FUNCTIONS(X)                                                                                          \
 	X(op_name, const char *, (int), "ggml_op_name")                                                                 \
 	X(nbytes, size_t, (const struct ggml_tensor *), "ggml_nbytes")                                                  \
+	X(type_name, const char *, (int), "ggml_type_name")                                                             \
+	X(type_size, size_t, (int), "ggml_type_size")                                                                   \
+	X(blck_size, int64_t, (int), "ggml_blck_size")                                                                  \
 	X(buffer_init, void, (void), "ggml_backend_buffer_init")                                                        \
 	X(buft_is_host, bool, (struct ggml_backend_buffer_type *), "ggml_backend_buft_is_host")                         \
 	X(cpu_buffer_type, struct ggml_backend_buffer_type *, (void), "ggml_backend_cpu_buffer_type")                   \

@@ -49,9 +49,9 @@ static void *get_base(struct ggml_backend_buffer *buffer)
 
 static struct weights_kind *kind_of(const struct ggml_tensor *tensor)
 {
-	if (tensor->ne[2] != 1 || tensor->ne[3] != 1 || tensor->ne[0] < 1 || tensor->ne[1] < 1 || tensor->view_src)
+	if (tensor->ne[3] != 1 || tensor->ne[2] < 1 || tensor->ne[1] < 1 || tensor->ne[0] < 1 || tensor->view_src)
 		return NULL;
-	return weights_kind((int)tensor->type, (size_t)tensor->ne[1], (size_t)tensor->ne[0]);
+	return weights_kind((int)tensor->type, (size_t)tensor->ne[2], (size_t)tensor->ne[1], (size_t)tensor->ne[0]);
 }
 
 static enum ggml_status init_tensor(struct ggml_backend_buffer *buffer, struct ggml_tensor *tensor)
@@ -209,18 +209,53 @@ static struct activations activations_of(const struct ggml_tensor *tensor)
 	return out;
 }
 
-static bool is_product_of_ours(const struct ggml_tensor *op)
+/* Weights in our buffer, packed or to be. */
+static bool is_ours(const struct ggml_tensor *weights)
 {
-	const struct ggml_tensor *weights = op->src[0], *x = op->src[1];
-	struct activations in, out;
+	return weights && weights->buffer && weights->buffer->buft == &weights_type && kind_of(weights);
+}
 
-	if (!weights || !x)
+static bool takes_product(const struct ggml_tensor *op)
+{
+	const struct ggml_tensor *weights = op->src[0];
+	struct activations x, y;
+
+	if (!is_ours(weights) || !op->src[1])
 		return false;
-	in = activations_of(x);
+	x = activations_of(op->src[1]);
+	y = activations_of(op);
+	return weights->ne[2] == 1 && activations_have_rows(&x) && activations_are_dense(&y) &&
+	       op->src[1]->ne[0] == weights->ne[0] && op->ne[0] == weights->ne[1] && activations_rows(&x) > 0;
+}
+
+static bool takes_experts(const struct ggml_tensor *op)
+{
+	const struct ggml_tensor *weights = op->src[0], *rows = op->src[1], *ids = op->src[2];
+	struct activations x, y;
+
+	if (!is_ours(weights) || !rows || !ids)
+		return false;
+	x = activations_of(rows);
+	y = activations_of(op);
+	return weights->ne[2] > 1 && activations_have_rows(&x) && activations_are_dense(&y) &&
+	       rows->ne[0] == weights->ne[0] && op->ne[0] == weights->ne[1] && rows->ne[3] == 1 &&
+	       ids->type == GGML_TYPE_I32 && ids->nb[0] == sizeof(int32_t) && ids->ne[0] >= 1 && ids->ne[1] >= 1 &&
+	       ids->ne[2] == 1 && ids->ne[3] == 1 && rows->ne[2] == ids->ne[1] &&
+	       (rows->ne[1] == 1 || rows->ne[1] == ids->ne[0]);
+}
+
+/* Of a table that is packed already: where it is not decided yet where to put one, the host's own buffer is as good. */
+static bool takes_rows(const struct ggml_tensor *op)
+{
+	const struct ggml_tensor *table = op->src[0], *ids = op->src[1];
+	struct activations out;
+
+	if (!is_ours(table) || !table->extra || !ids)
+		return false;
 	out = activations_of(op);
-	return weights->buffer && weights->buffer->buft == &weights_type && kind_of(weights) &&
-	       activations_have_rows(&in) && activations_are_dense(&out) && x->ne[0] == weights->ne[0] &&
-	       op->ne[0] == weights->ne[1] && activations_rows(&in) > 0;
+	return table->ne[2] == 1 && activations_are_dense(&out) && op->ne[0] == table->ne[0] &&
+	       ids->type == GGML_TYPE_I32 && ids->nb[0] == sizeof(int32_t) && ids->ne[1] == 1 && ids->ne[2] == 1 &&
+	       ids->ne[3] == 1;
 }
 
 static bool supports_op(struct ggml_backend_device *device, const struct ggml_tensor *op)
@@ -230,17 +265,37 @@ static bool supports_op(struct ggml_backend_device *device, const struct ggml_te
 	case HOST_OP_NOTHING:
 		return true;
 	case HOST_OP_PRODUCT:
-		return is_product_of_ours(op);
+		return takes_product(op);
+	case HOST_OP_EXPERTS:
+		return takes_experts(op);
+	case HOST_OP_ROWS:
+		return takes_rows(op);
 	default:
 		return false;
 	}
 }
 
-static int add_product(struct computer *computer, struct ggml_tensor *node)
+/* To what is computed next; rows are read at once. */
+static int add_node(struct computer *computer, struct ggml_tensor *node)
 {
-	const struct activations x = activations_of(node->src[1]);
+	const struct weights *weights = node->src[0]->extra;
+	const struct ggml_tensor *second = node->src[1], *third = node->src[2];
+	const struct activations x = activations_of(second);
 
-	return computer_add(computer, node->src[0]->extra, &x, node->data);
+	switch (ggml_host_op((int)node->op)) {
+	case HOST_OP_EXPERTS:
+		return computer_add_experts(computer, weights, &x,
+					    &(struct routing){ .used = (size_t)third->ne[0],
+							       .tokens = (size_t)third->ne[1],
+							       .stride = third->nb[1],
+							       .data = third->data },
+					    node->data);
+	case HOST_OP_ROWS:
+		return computer_read_rows(computer, weights, second->data, (size_t)second->ne[0], (size_t)node->ne[0],
+					  node->data);
+	default:
+		return computer_add(computer, weights, &x, node->data);
+	}
 }
 
 static enum ggml_status graph_compute(struct ggml_backend *stream, struct ggml_cgraph *graph)
@@ -254,10 +309,10 @@ static enum ggml_status graph_compute(struct ggml_backend *stream, struct ggml_c
 
 		if (ggml_host_op((int)node->op) == HOST_OP_NOTHING)
 			continue;
-		is_sound = supports_op(&computing, node) && node->src[0]->extra && add_product(computer, node);
+		is_sound = supports_op(&computing, node) && node->src[0]->extra && add_node(computer, node);
 	}
 	if (!is_sound) {
-		computer->count = 0;
+		computer_drop(computer);
 		return GGML_STATUS_FAILED;
 	}
 	return computer_run(computer) ? GGML_STATUS_SUCCESS : GGML_STATUS_FAILED;

@@ -15,7 +15,8 @@ int ggml_backend_score(void);
 /* NULL: not for this host. */
 struct ggml_backend_reg *ggml_backend_init(void);
 
-/* "products", "tokens", "graphs", "compute_ns"; "packed" (tensors), "pack_ns"; "refused".  0 for any other. */
+/* "products" ("experts" among them), "rows" (read), "tokens", "graphs", "compute_ns"; "packed" (tensors), "pack_ns",
+ * "unpacked"; "gathered"; "refused".  0 for any other. */
 unsigned long long tcbtune_ggml_counter(const char *name);
 
 #pragma GCC visibility pop

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/formats.h"
+
 enum { TENSORS_MAX = 8, ALIGNMENT = 256, OBJECT_BYTES = 32, Q8_0 = 8, Q8_0_VALUES = 32, Q8_0_BYTES = 34 };
 
 struct ggml_context {
@@ -28,11 +30,57 @@ const char *ggml_version(void)
 
 const char *fake_op_name(int op)
 {
-	static const char *const names[FAKE_OPS] = { "NONE",    "ADD",       "RESHAPE", "VIEW",
-						     "PERMUTE", "TRANSPOSE", "MUL_MAT" };
+	static const char *const names[FAKE_OPS] = { "NONE",      "ADD",      "RESHAPE", "VIEW",      "PERMUTE",
+						     "TRANSPOSE", "GET_ROWS", "MUL_MAT", "MUL_MAT_ID" };
 
 	assert(op >= 0 && op < FAKE_OPS);
 	return names[op];
+}
+
+/* ---- formats, by the numbers of GGUF files ---- */
+
+#define FORMAT(id, name, op, values, bytes, ...) { #id, values, bytes },
+static const struct {
+	const char *name;
+	int64_t values;
+	size_t bytes;
+} formats[] = { TCB_FORMAT_LIST(FORMAT) };
+#undef FORMAT
+
+static const struct {
+	int type;
+	enum tcb_format_id format;
+} numbers[] = {
+	{ 0, TCB_FORMAT_F32 },     { 1, TCB_FORMAT_F16 },      { 2, TCB_FORMAT_Q4_0 },    { 3, TCB_FORMAT_Q4_1 },
+	{ 6, TCB_FORMAT_Q5_0 },    { 7, TCB_FORMAT_Q5_1 },     { 8, TCB_FORMAT_Q8_0 },    { 10, TCB_FORMAT_Q2_K },
+	{ 11, TCB_FORMAT_Q3_K },   { 12, TCB_FORMAT_Q4_K },    { 13, TCB_FORMAT_Q5_K },   { 14, TCB_FORMAT_Q6_K },
+	{ 16, TCB_FORMAT_IQ2_XXS }, { 17, TCB_FORMAT_IQ2_XS }, { 18, TCB_FORMAT_IQ3_XXS }, { 19, TCB_FORMAT_IQ1_S },
+	{ 20, TCB_FORMAT_IQ4_NL }, { 21, TCB_FORMAT_IQ3_S },   { 22, TCB_FORMAT_IQ2_S },  { 23, TCB_FORMAT_IQ4_XS },
+	{ 29, TCB_FORMAT_IQ1_M },  { 30, TCB_FORMAT_BF16 },    { 39, TCB_FORMAT_MXFP4 },  { 40, TCB_FORMAT_NVFP4 },
+};
+
+/* TCB_FORMAT_COUNT: none. */
+static size_t format_of(int type)
+{
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (numbers[i].type == type)
+			return numbers[i].format;
+	return TCB_FORMAT_COUNT;
+}
+
+const char *fake_type_name(int type)
+{
+	return format_of(type) < TCB_FORMAT_COUNT ? formats[format_of(type)].name : "";
+}
+
+int64_t fake_blck_size(int type)
+{
+	return format_of(type) < TCB_FORMAT_COUNT ? formats[format_of(type)].values : 0;
+}
+
+size_t fake_type_size(int type)
+{
+	return format_of(type) < TCB_FORMAT_COUNT ? formats[format_of(type)].bytes : 0;
 }
 
 /* ---- tensors ---- */

@@ -17,7 +17,18 @@ struct ggml_cgraph {
 };
 
 /* As its ops are numbered. */
-enum fake_op { FAKE_NONE, FAKE_ADD, FAKE_RESHAPE, FAKE_VIEW, FAKE_PERMUTE, FAKE_TRANSPOSE, FAKE_MUL_MAT, FAKE_OPS };
+enum fake_op {
+	FAKE_NONE,
+	FAKE_ADD,
+	FAKE_RESHAPE,
+	FAKE_VIEW,
+	FAKE_PERMUTE,
+	FAKE_TRANSPOSE,
+	FAKE_GET_ROWS,
+	FAKE_MUL_MAT,
+	FAKE_MUL_MAT_ID,
+	FAKE_OPS
+};
 
 /* What is wrong with it. */
 enum fake_fault {

@@ -17,6 +17,7 @@
 
 #include "fake_ggml.h"
 #include "kernels/op.h"
+#include "kernels/quant.h"
 
 enum { SEED = 3, K = 256 };
 
@@ -126,40 +127,49 @@ static struct ggml_tensor tensor(int type, size_t element, size_t columns, size_
 struct bench {
 	struct tcb_problem problem;
 	struct tcb_operand operands[TCB_OPERANDS_MAX];
+	size_t count;
 	int w, out; /* which operand is which */
 	void *stored[TCB_OPERANDS_MAX];
 	struct ggml_tensor weights, x, y;
 	struct ggml_backend_buffer *buffer;
+	size_t results;
 	double *reference;
 };
 
-static void bench_init(struct bench *b, const char *op, int type, size_t m, size_t n)
+static void bench_init_words(struct bench *b, const char *op, int type, const struct tcb_shape *shape)
 {
-	const struct tcb_shape shape = { m, n, K };
+	const size_t matrices = shape->words.experts ? shape->words.experts : 1;
 	struct ggml_backend_buffer_type *of = device()->iface.get_buffer_type(device());
 	size_t count, bytes;
 
 	memset(b, 0, sizeof(*b));
-	assert_int_equal(tcb_problem_init(tcb_op_find(op), TCB_CONTRACT_Q8, &shape, &b->problem, NULL), TCB_OK);
-	count = b->problem.op->operands(&b->problem, b->operands);
-	assert_int_equal(count, 3);
+	assert_int_equal(tcb_problem_init(tcb_op_find(op), tcb_op_find(op)->default_contract, shape, &b->problem, NULL),
+			 TCB_OK);
+	b->count = b->problem.op->operands(&b->problem, b->operands);
+	count = b->count;
 	b->w = tcb_operand_weights(b->operands, count);
 	b->out = tcb_operand_output(b->operands, count);
 	for (size_t i = 0; i < count; i++)
 		b->stored[i] = calloc(1, b->operands[i].bytes);
 	b->problem.op->fill(&b->problem, SEED, b->stored);
-	b->reference = malloc(3 * m * n * sizeof(double));
+	const size_t results = b->operands[b->out].bytes / sizeof(float), n = shape->n;
+	const size_t x = TCB_QUANT_X, x_rows = b->operands[x].rows, row = b->operands[b->w].bytes / (matrices * n);
+
+	b->results = results;
+	b->reference = malloc(3 * results * sizeof(double));
 	b->problem.op->reference(
 		&b->problem, b->stored,
-		&(struct tcb_reference){ b->reference, b->reference + m * n, b->reference + 2 * m * n, NULL });
+		&(struct tcb_reference){ b->reference, b->reference + results, b->reference + 2 * results, NULL });
 	b->weights = tensor(type, 0, K, n);
-	b->weights.nb[1] = b->operands[b->w].bytes / n;
-	b->weights.nb[2] = b->weights.nb[3] = b->operands[b->w].bytes;
-	b->x = tensor(GGML_TYPE_F32, sizeof(float), K, m);
-	b->x.data = b->stored[3 - b->w - b->out];
-	b->y = tensor(GGML_TYPE_F32, sizeof(float), n, m);
+	b->weights.nb[1] = row;
+	b->weights.nb[2] = row * n;
+	b->weights.ne[2] = (int64_t)matrices;
+	b->weights.nb[3] = row * n * matrices;
+	b->x = tensor(GGML_TYPE_F32, sizeof(float), K, x_rows);
+	b->x.data = b->stored[x];
+	b->y = tensor(GGML_TYPE_F32, sizeof(float), n, results / n);
 	b->y.data = b->stored[b->out];
-	b->y.op = (enum ggml_op)FAKE_MUL_MAT;
+	b->y.op = (enum ggml_op)(matrices > 1 ? FAKE_MUL_MAT_ID : FAKE_MUL_MAT);
 	b->y.src[0] = &b->weights;
 	b->y.src[1] = &b->x;
 	bytes = of->iface.get_alloc_size(of, &b->weights);
@@ -171,12 +181,35 @@ static void bench_init(struct bench *b, const char *op, int type, size_t m, size
 	assert_int_equal(b->buffer->iface.init_tensor(b->buffer, &b->weights), GGML_STATUS_SUCCESS);
 }
 
+static void bench_init(struct bench *b, const char *op, int type, size_t m, size_t n)
+{
+	bench_init_words(b, op, type, &(struct tcb_shape){ m, n, K });
+}
+
+/* As the host has a mixture's: tokens are the third dimension. */
+static void bench_init_experts(struct bench *b, const char *op, int type, size_t m, size_t n, unsigned experts,
+			       unsigned used, int has_rows_each)
+{
+	const struct tcb_shape shape = {
+		m, n, K, .words = { .experts = experts, .used = used, .skew = 10, .each = has_rows_each != 0 }
+	};
+
+	bench_init_words(b, op, type, &shape);
+	b->x.ne[1] = has_rows_each ? used : 1;
+	b->y.ne[1] = used;
+	b->x.ne[2] = b->y.ne[2] = (int64_t)m;
+	b->x.nb[2] = (size_t)b->x.ne[1] * b->x.nb[1];
+	b->y.nb[2] = used * b->y.nb[1];
+	b->x.nb[3] = m * b->x.nb[2];
+	b->y.nb[3] = m * b->y.nb[2];
+}
+
 static void bench_fini(struct bench *b)
 {
 	b->buffer->iface.free_buffer(b->buffer);
 	free(b->buffer);
 	free(b->reference);
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < b->count; i++)
 		free(b->stored[i]);
 }
 
@@ -197,23 +230,28 @@ static void set_threads(struct ggml_backend *stream, int threads)
 	assert_null(registry->iface.get_proc_address(registry, "ggml_backend_something_else"));
 }
 
-static int compute(struct bench *b, int threads)
+static int compute_node(struct ggml_tensor *node, int threads)
 {
 	struct ggml_tensor view = { .op = (enum ggml_op)FAKE_VIEW };
-	struct ggml_cgraph graph = { 2, { &view, &b->y } };
+	struct ggml_cgraph graph = { 2, { &view, node } };
 	struct ggml_backend *stream = device()->iface.init_backend(device(), NULL);
 	int status;
 
 	set_threads(stream, threads);
-	memset(b->y.data, 0xff, b->operands[b->out].bytes);
 	status = stream->iface.graph_compute(stream, &graph);
 	stream->iface.free(stream);
 	return status;
 }
 
+static int compute(struct bench *b, int threads)
+{
+	memset(b->y.data, 0xff, b->operands[b->out].bytes);
+	return compute_node(&b->y, threads);
+}
+
 static void check(struct bench *b)
 {
-	const size_t count = b->problem.shape.m * b->problem.shape.n;
+	const size_t count = b->results;
 	const float *y = b->y.data;
 
 	for (size_t i = 0; i < count; i++) {
@@ -223,6 +261,18 @@ static void check(struct bench *b)
 			fail_msg("%s m=%zu: output %zu is %g, not %g", b->problem.op->name, b->problem.shape.m, i,
 				 (double)y[i], b->reference[i]);
 	}
+}
+
+static void expect_given_back(struct bench *b, const struct ggml_tensor *of, size_t offset, size_t size,
+			      const char *stored)
+{
+	char *out = malloc(size + 1);
+
+	out[size] = 0x55;
+	b->buffer->iface.get_tensor(b->buffer, of, out, offset, size);
+	assert_memory_equal(out, stored, size);
+	assert_int_equal(out[size], 0x55);
+	free(out);
 }
 
 /* ---- tests ---- */
@@ -314,22 +364,29 @@ static void test_presents_itself(void **state)
 	stream->iface.free(stream);
 }
 
+/* Every format that the library has kernels for, by the number that GGUF files have for it. */
+static const struct {
+	const char *op;
+	int type;
+} formats[] = { { "f32", 0 },    { "f16", 1 },    { "q40", 2 },    { "q41", 3 },   { "q50", 6 },   { "q51", 7 },
+		{ "q80", 8 },    { "q2k", 10 },   { "q3k", 11 },   { "q4k", 12 },  { "q5k", 13 },  { "q6k", 14 },
+		{ "iq2xxs", 16 }, { "iq2xs", 17 }, { "iq3xxs", 18 }, { "iq1s", 19 }, { "iq4nl", 20 }, { "iq3s", 21 },
+		{ "iq2s", 22 },  { "iq4xs", 23 }, { "iq1m", 29 },  { "bf16", 30 }, { "mxfp4", 39 }, { "nvfp4", 40 } };
+enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
+
 static void test_computes_every_format(void **state)
 {
-	static const struct {
-		const char *op;
-		int type;
-	} formats[] = { { "q40_matmul", 2 },  { "q80_matmul", 8 },    { "q4k_matmul", 12 },  { "q5k_matmul", 13 },
-			{ "q6k_matmul", 14 }, { "iq4xs_matmul", 23 }, { "mxfp4_matmul", 39 } };
 	static const size_t tokens[] = { 1, 2, 3, 17 };
 	const unsigned long long before = plugin.counter("products");
+	char op[32];
 
 	(void)state;
-	for (size_t f = 0; f < sizeof(formats) / sizeof(formats[0]); f++)
+	for (size_t f = 0; f < FORMATS; f++)
 		for (size_t i = 0; i < sizeof(tokens) / sizeof(tokens[0]); i++) {
 			struct bench b;
 
-			bench_init(&b, formats[f].op, formats[f].type, tokens[i], 48);
+			snprintf(op, sizeof(op), "%s_matmul", formats[f].op);
+			bench_init(&b, op, formats[f].type, tokens[i], 48);
 			set(&b, 0, b.operands[b.w].bytes);
 			assert_true(device()->iface.supports_op(device(), &b.y));
 			for (int threads = 1; threads <= 3; threads++) {
@@ -338,11 +395,92 @@ static void test_computes_every_format(void **state)
 			}
 			bench_fini(&b);
 		}
-	assert_int_equal(plugin.counter("products") - before, 7 * 4 * 3);
+	assert_int_equal(plugin.counter("products") - before, FORMATS * 4 * 3);
 	assert_int_equal(plugin.counter("refused"), 0);
 #if TCB_GGML_GENERATION == 3
-	assert_int_equal(regions, 7 * 4 * 2); /* one thread needs none */
+	assert_int_equal(regions, FORMATS * 4 * 2); /* one thread needs none */
 #endif
+}
+
+/* Of a table that is packed, for whatever rows; of one that is not there yet the host keeps it. */
+static void test_reads_rows(void **state)
+{
+	enum { ROWS = 70, COUNT = 5 };
+	static int32_t wanted[COUNT] = { 69, 0, 17, 17, 32 };
+	const unsigned long long before = plugin.counter("unpacked");
+	char op[32];
+
+	(void)state;
+	for (size_t f = 0; f < FORMATS; f++) {
+		struct ggml_tensor ids = tensor(GGML_TYPE_I32, sizeof(int32_t), COUNT, 1);
+		struct ggml_tensor out = tensor(GGML_TYPE_F32, sizeof(float), K, COUNT);
+		float values[COUNT][K], expected[K];
+		const struct tcb_format *format;
+		struct bench b;
+
+		snprintf(op, sizeof(op), "%s_matmul", formats[f].op);
+		bench_init(&b, op, formats[f].type, 1, ROWS);
+		format = b.problem.op->format;
+		set(&b, 0, b.operands[b.w].bytes);
+		ids.data = wanted;
+		out.data = values;
+		out.op = (enum ggml_op)FAKE_GET_ROWS;
+		out.src[0] = &b.weights;
+		out.src[1] = &ids;
+		assert_true(device()->iface.supports_op(device(), &out));
+		assert_int_equal(compute_node(&out, 1), GGML_STATUS_SUCCESS);
+		for (size_t i = 0; i < COUNT; i++) {
+			tcb_dequantize(format, (char *)b.stored[b.w] + (size_t)wanted[i] * b.weights.nb[1],
+				       K / format->block_values, expected);
+			assert_memory_equal(values[i], expected, sizeof(expected));
+		}
+		b.weights.extra = NULL;
+		assert_false(device()->iface.supports_op(device(), &out));
+		bench_fini(&b);
+	}
+	assert_int_equal(plugin.counter("unpacked"), before);
+}
+
+/* A mixture's products: activations of a token or of each that it uses, ids beside each other or apart as the host has
+ * them, which takes the best of all experts' numbers. */
+static void test_computes_mixtures(void **state)
+{
+	enum { EXPERTS = 5, USED = 2, TOKENS = 4, N = 48, IDS_APART = EXPERTS };
+	static const char *const ops[] = { "q4k", "q6k", "q80", "mxfp4" };
+	static const int types_of[] = { 12, 14, 8, 39 };
+
+	(void)state;
+	for (size_t f = 0; f < sizeof(ops) / sizeof(ops[0]); f++)
+		for (int has_rows_each = 0; has_rows_each <= 1; has_rows_each++)
+			for (int is_apart = 0; is_apart <= 1; is_apart++) {
+				int32_t routed[TOKENS * IDS_APART];
+				struct ggml_tensor ids = tensor(GGML_TYPE_I32, sizeof(int32_t), USED, TOKENS);
+				struct bench b;
+				char op[32];
+
+				snprintf(op, sizeof(op), "%s_experts_matmul", ops[f]);
+				bench_init_experts(&b, op, types_of[f], TOKENS, N, EXPERTS, USED, has_rows_each);
+				for (size_t at = 0, step = 1000; at < b.operands[b.w].bytes; at += step)
+					set(&b, at, b.operands[b.w].bytes - at < step ? b.operands[b.w].bytes - at : step);
+				ids.nb[1] = ids.nb[2] = ids.nb[3] = (is_apart ? IDS_APART : USED) * sizeof(int32_t);
+				for (size_t t = 0; t < TOKENS; t++)
+					memcpy((char *)routed + t * ids.nb[1], (int32_t *)b.stored[3] + t * USED,
+					       USED * sizeof(int32_t));
+				ids.data = routed;
+				b.y.src[2] = &ids;
+				assert_true(device()->iface.supports_op(device(), &b.y));
+				for (int threads = 1; threads <= 2; threads++) {
+					memset(b.y.data, 0xff, b.operands[b.out].bytes);
+					assert_int_equal(compute(&b, threads), GGML_STATUS_SUCCESS);
+					check(&b);
+				}
+				expect_given_back(&b, &b.weights, 0, b.operands[b.w].bytes, b.stored[b.w]);
+				expect_given_back(&b, &b.weights, b.weights.nb[2] - 7, 23,
+						  (char *)b.stored[b.w] + b.weights.nb[2] - 7);
+				bench_fini(&b);
+			}
+	assert_int_equal(plugin.counter("experts"), 4 * 2 * 2 * 2);
+	assert_int_equal(plugin.counter("refused"), 0);
 }
 
 static void test_activations_of_more_dimensions(void **state)
@@ -363,18 +501,6 @@ static void test_activations_of_more_dimensions(void **state)
 	assert_int_equal(compute(&b, 1), GGML_STATUS_SUCCESS);
 	check(&b);
 	bench_fini(&b);
-}
-
-static void expect_given_back(struct bench *b, const struct ggml_tensor *of, size_t offset, size_t size,
-			      const char *stored)
-{
-	char *out = malloc(size + 1);
-
-	out[size] = 0x55;
-	b->buffer->iface.get_tensor(b->buffer, of, out, offset, size);
-	assert_memory_equal(out, stored, size);
-	assert_int_equal(out[size], 0x55);
-	free(out);
 }
 
 /* Of any size and in any order, the last first. */
@@ -404,17 +530,17 @@ static void test_weights_are_given_back(void **state)
 	static const struct {
 		const char *op;
 		int type;
-	} formats[] = { { "q40_matmul", 2 }, { "q4k_matmul", 12 }, { "mxfp4_matmul", 39 } };
+	} some[] = { { "q40_matmul", 2 }, { "q4k_matmul", 12 }, { "mxfp4_matmul", 39 } };
 	static const size_t ranges[][2] = { { 0, 8 }, { 1, 1 }, { 143, 16 * 144 }, { 2303, 2 }, { 2304, 2304 } };
 
 	(void)state;
-	for (size_t f = 0; f < sizeof(formats) / sizeof(formats[0]); f++) {
+	for (size_t f = 0; f < sizeof(some) / sizeof(some[0]); f++) {
 		struct bench b;
 
-		bench_init(&b, formats[f].op, formats[f].type, 1, 70);
+		bench_init(&b, some[f].op, some[f].type, 1, 70);
 		const size_t row = b.weights.nb[1], bytes = b.operands[b.w].bytes;
 		char *stored = b.stored[b.w];
-		struct ggml_tensor view = tensor(formats[f].type, 0, K, 3);
+		struct ggml_tensor view = tensor(some[f].type, 0, K, 3);
 
 		set(&b, 0, bytes);
 		for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
@@ -521,7 +647,7 @@ static void test_declines(void **state)
 	b.weights.buffer = &elsewhere;
 	assert_false(of->iface.supports_op(of, &b.y));
 	b.weights.buffer = b.buffer;
-	b.weights.type = (enum ggml_type)10; /* Q2_K */
+	b.weights.type = (enum ggml_type)15; /* Q8_K */
 	assert_false(of->iface.supports_op(of, &b.y));
 	b.weights.type = (enum ggml_type)12;
 	b.weights.ne[2] = 2;
@@ -536,18 +662,45 @@ static void test_declines(void **state)
 	bench_fini(&b);
 }
 
+static void test_refuses_rows_that_are_not_there(void **state)
+{
+	static const int32_t beyond[] = { 70, -1 };
+	struct ggml_tensor ids = tensor(GGML_TYPE_I32, sizeof(int32_t), 1, 1);
+	struct ggml_tensor out = tensor(GGML_TYPE_F32, sizeof(float), K, 1);
+	float values[K];
+	struct bench b;
+
+	(void)state;
+	bench_init(&b, "q4k_matmul", 12, 1, 70);
+	out.data = values;
+	out.op = (enum ggml_op)FAKE_GET_ROWS;
+	out.src[0] = &b.weights;
+	out.src[1] = &ids;
+	for (size_t i = 0; i < 2; i++) {
+		int32_t row = beyond[i];
+
+		ids.data = &row;
+		assert_int_equal(compute_node(&out, 1), GGML_STATUS_FAILED);
+		assert_int_equal(plugin.counter("refused"), i + 1);
+	}
+	bench_fini(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_refuses_what_it_cannot_serve),
 		cmocka_unit_test(test_presents_itself),
 		cmocka_unit_test(test_computes_every_format),
+		cmocka_unit_test(test_reads_rows),
+		cmocka_unit_test(test_computes_mixtures),
 		cmocka_unit_test(test_activations_of_more_dimensions),
 		cmocka_unit_test(test_weights_in_pieces),
 		cmocka_unit_test(test_weights_are_given_back),
 		cmocka_unit_test(test_activations_that_are_not_dense),
 		cmocka_unit_test(test_gathers_what_a_product_gave),
 		cmocka_unit_test(test_declines),
+		cmocka_unit_test(test_refuses_rows_that_are_not_there),
 	};
 
 	return cmocka_run_group_tests(tests, load, NULL);
