@@ -92,11 +92,11 @@ def build(package, keep):
     return out, name
 
 
-def attempt(plugin, where, folder, name):
+def attempt(plugin, where, name):
     """A row: version of ggml, where it is from, its state, how many graphs, what the plug-in said.  State "absent": there is
     no ggml that loads backends."""
-    run = subprocess.run([sys.executable, str(ROOT / "integrations/ggml/try_host.py"), "--plugin", str(plugin), where,
-                          str(folder)], capture_output=True, text=True)
+    run = subprocess.run([sys.executable, str(ROOT / "integrations/ggml/try_host.py"), "--plugin", str(plugin),
+                          *map(str, where)], capture_output=True, text=True)
     said = [line.removeprefix(SAID) for line in run.stderr.splitlines() if line.startswith(SAID)]
     try:
         answer = json.loads(run.stdout.splitlines()[-1])
@@ -117,8 +117,8 @@ def main():
     args.keep.mkdir(parents=True, exist_ok=True)
     rows = []
 
-    def attend(where, folder, name):
-        row = attempt(args.plugin.resolve(), where, folder, name)
+    def attend(name, *where):
+        row = attempt(args.plugin.resolve(), where, name)
         if row["state"] == "absent":
             return
         print(f"{name}: ggml {row['version']}, {row['state']}, {row['graphs']} graphs; {row['said']}")
@@ -127,12 +127,12 @@ def main():
     for package in PACKAGES:
         for version in releases(package, args.last):
             if folder := wheel(package, version, args.keep):
-                attend("--wheel", folder, f"the wheel `{package}` {version}")
+                attend(f"the wheel `{package}` {version}", "--wheel", folder, package)
     for package in args.source:
         folder, name = build(package, args.keep)
-        attend("--build", folder, f"built here from `{name}.tar.gz`")
+        attend(f"built here from `{name}.tar.gz`", "--build", folder)
     for folder in args.build:
-        attend("--build", folder, "built here")
+        attend("built here", "--build", folder)
     if not rows:
         sys.exit("no ggml could be had: the package index is not reached")
     if args.write:

@@ -51,11 +51,12 @@ def pointer(address):
     return ctypes.c_void_p(address)
 
 
-def open_wheel(folder):
+def open_wheel(folder, name):
     """ggml of an installed wheel, which is imported first, as its users do: xllamacpp or pywhispercpp in FOLDER.
     LookupError: it is older than backends that are loaded."""
     sys.path.insert(0, str(folder))
-    if (folder / "xllamacpp").is_dir():
+    folder = pathlib.Path(folder)
+    if name == "xllamacpp":
         from xllamacpp import xllamacpp as native
 
         return Caller(ctypes.CDLL(native.__file__))

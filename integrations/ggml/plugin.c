@@ -332,14 +332,14 @@ static void free_stream(struct ggml_backend *stream)
 
 static struct ggml_backend *init_backend(struct ggml_backend_device *device, const char *parameters)
 {
-	static char guid[16] = "tcbtune for ggml";
+	static uint8_t guid[16] = "tcbtune for ggml";
 	struct ggml_backend *stream = calloc(1, sizeof(*stream));
 
 	(void)device, (void)parameters;
 	if (!stream)
 		return NULL;
 	*stream = (struct ggml_backend){
-		.guid = guid,
+		.guid = &guid,
 		.iface = { .get_name = stream_name, .free = free_stream, .graph_compute = graph_compute },
 		.device = &computing,
 		.context = computer_create(),

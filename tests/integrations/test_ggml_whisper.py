@@ -16,7 +16,7 @@ import ggml_calls  # noqa: E402
 
 def inside(plugin, wheels):
     """In a process of its own: what is printed is what the test looks at."""
-    ggml = ggml_calls.open_wheel(wheels / "pywhispercpp")
+    ggml = ggml_calls.open_wheel(wheels, "pywhispercpp")
     host = ggml_calls.Host(ggml, plugin)
     assert not host.refused, "not loaded"
     assert ggml.ggml_backend_dev_type(host.device) == ggml_calls.ACCELERATOR, "not an accelerator"
