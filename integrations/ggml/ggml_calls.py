@@ -5,6 +5,7 @@ Graphs are made here, of one op with weights in the plug-in's buffer, and held a
 """
 import ctypes
 import math
+import os
 import pathlib
 import random
 import sys
@@ -81,6 +82,7 @@ class Host:
     """A ggml with the plug-in loaded; .refused says whether it was not."""
 
     def __init__(self, ggml, plugin):
+        os.environ["TCBTUNE_ALL_FORMATS"] = "1"  # those that are slower here, too
         self.ggml, self.plugin = ggml, str(plugin)
         self.version = ggml.ggml_version().decode() if ggml.has("ggml_version") else None
         self.refused = not ggml.ggml_backend_load(self.plugin.encode())

@@ -56,10 +56,10 @@ static int create(const struct weights_kind *kind, size_t n, const struct weight
 					   .layout = kind->packer ? kind->info.layout : TCBRT_LAYOUT_ANY_M,
 					   .words = work->used ? words : NULL };
 
-	snprintf(op, sizeof(op), "%s_%s", kind->format->op,
-		 work->used     ? "experts_matmul"
-		 : work->m == 1 ? "matvec"
-				: "matmul");
+	if (work->used)
+		snprintf(op, sizeof(op), "%s_experts_matmul", kind->format->op);
+	else
+		format_op(kind->format, work->m, op);
 	snprintf(words, sizeof(words), "e%zu/%zu%s", kind->matrices, work->used, work->has_rows_each ? ",each" : "");
 	return tcbrt_plan_create(runtime, &query, out, err);
 }

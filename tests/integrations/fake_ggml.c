@@ -8,10 +8,11 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "kernels/formats.h"
 
-enum { TENSORS_MAX = 8, ALIGNMENT = 256, OBJECT_BYTES = 32, Q8_0 = 8, Q8_0_VALUES = 32, Q8_0_BYTES = 34 };
+enum { TENSORS_MAX = 16, ALIGNMENT = 256, OBJECT_BYTES = 32 };
 
 struct ggml_context {
 	size_t count;
@@ -20,6 +21,7 @@ struct ggml_context {
 };
 
 enum fake_fault fake_fault;
+long fake_cpu_product_ns = -1;
 
 __attribute__((visibility("default"))) const char *ggml_version(void);
 
@@ -120,10 +122,10 @@ struct ggml_tensor *fake_new_tensor_2d(struct ggml_context *context, int type, i
 {
 	struct ggml_tensor *tensor = &context->tensor[context->count++];
 
-	assert(context->count <= TENSORS_MAX && (type == GGML_TYPE_F32 || type == Q8_0));
+	assert(context->count <= TENSORS_MAX);
 	*tensor = (struct ggml_tensor){ .type = (enum ggml_type)type, .ne = { columns, rows, 1, 1 } };
-	tensor->nb[0] = type == Q8_0 ? Q8_0_BYTES : sizeof(float);
-	tensor->nb[1] = tensor->nb[0] * (size_t)columns / (type == Q8_0 ? Q8_0_VALUES : 1);
+	tensor->nb[0] = fake_type_size(type);
+	tensor->nb[1] = tensor->nb[0] * (size_t)(columns / fake_blck_size(type));
 	tensor->nb[2] = tensor->nb[3] = tensor->nb[1] * (size_t)rows;
 	return tensor;
 }
@@ -440,4 +442,46 @@ int fake_graph_compute(struct ggml_backend *backend, struct ggml_cgraph *graph)
 	if (fake_fault == FAKE_CRASHES)
 		abort();
 	return (int)backend->iface.graph_compute(backend, graph);
+}
+
+/* ---- a CPU backend that computes nothing, in its own time ---- */
+
+__attribute__((visibility("default"))) struct ggml_backend *ggml_backend_init_by_type(int type, const char *parameters);
+
+static void *cpu_get_proc_address(struct ggml_backend_reg *reg, const char *name)
+{
+	(void)reg, (void)name;
+	return NULL;
+}
+
+static bool cpu_supports_op(struct ggml_backend_device *device, const struct ggml_tensor *op)
+{
+	(void)device, (void)op;
+	return true;
+}
+
+static enum ggml_status cpu_graph_compute(struct ggml_backend *backend, struct ggml_cgraph *graph)
+{
+	const struct timespec time = { 0, fake_cpu_product_ns * graph->count };
+
+	(void)backend;
+	if (fake_cpu_product_ns)
+		nanosleep(&time, NULL);
+	return GGML_STATUS_SUCCESS;
+}
+
+static void cpu_free(struct ggml_backend *backend)
+{
+	(void)backend;
+}
+
+struct ggml_backend *ggml_backend_init_by_type(int type, const char *parameters)
+{
+	static struct ggml_backend_reg reg = { .iface = { .get_proc_address = cpu_get_proc_address } };
+	static struct ggml_backend_device device = { .iface = { .supports_op = cpu_supports_op }, .reg = &reg };
+	static struct ggml_backend backend = { .iface = { .graph_compute = cpu_graph_compute, .free = cpu_free },
+					       .device = &device };
+
+	(void)parameters;
+	return type == GGML_BACKEND_DEVICE_TYPE_CPU && fake_cpu_product_ns >= 0 ? &backend : NULL;
 }

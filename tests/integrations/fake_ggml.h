@@ -9,7 +9,7 @@
 #include "integrations/ggml/host.h"
 #include "integrations/ggml/interface.h"
 
-enum { FAKE_NODES_MAX = 4 };
+enum { FAKE_NODES_MAX = 8 };
 
 struct ggml_cgraph {
 	int count;
@@ -39,6 +39,9 @@ enum fake_fault {
 	FAKE_CRASHES             /* as it computes */
 };
 extern enum fake_fault fake_fault;
+
+/* What a product of its own CPU backend takes; negative: it has no such backend. */
+extern long fake_cpu_product_ns;
 
 /* Functions of host.h's list, under the names that they have there. */
 #define FAKE_DECLARE(member, result, parameters, name) \

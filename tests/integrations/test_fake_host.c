@@ -8,7 +8,6 @@
 #include "cmocka_all.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -277,8 +276,8 @@ static void expect_given_back(struct bench *b, const struct ggml_tensor *of, siz
 
 /* ---- tests ---- */
 
-/* Standard error of a child in which the host has FAULT and asks for the plug-in; what it said is in SAID. */
-static void ask_with_fault(enum fake_fault fault, char *said, size_t bytes)
+/* FN in a child: its standard error is put into SAID, and what it returns is returned. */
+static int in_child(int (*fn)(void), char *said, size_t bytes)
 {
 	int ends[2], status;
 	size_t at = 0;
@@ -289,9 +288,8 @@ static void ask_with_fault(enum fake_fault fault, char *said, size_t bytes)
 	child = fork();
 	assert_true(child >= 0);
 	if (child == 0) {
-		fake_fault = fault;
 		dup2(ends[1], STDERR_FILENO);
-		_exit(plugin.score() != 0 || plugin.init() != NULL);
+		_exit(fn());
 	}
 	close(ends[1]);
 	while (at + 1 < bytes && (got = read(ends[0], said + at, bytes - at - 1)) > 0)
@@ -299,9 +297,14 @@ static void ask_with_fault(enum fake_fault fault, char *said, size_t bytes)
 	said[at] = '\0';
 	close(ends[0]);
 	assert_int_equal(waitpid(child, &status, 0), child);
-	assert_true(WIFEXITED(status));
-	if (WEXITSTATUS(status) != 0)
-		fail_msg("with fault %d it was taken: %s", (int)fault, said);
+	if (!WIFEXITED(status))
+		fail_msg("the host went down after: %s", said);
+	return WEXITSTATUS(status);
+}
+
+static int is_taken(void)
+{
+	return plugin.score() != 0 || plugin.init() != NULL;
 }
 
 /* What the host does to the test does not end the host; the line says what it was and what to do. */
@@ -320,13 +323,55 @@ static void test_refuses_what_it_cannot_serve(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
-		ask_with_fault(faults[i].fault, said, sizeof(said));
+		fake_fault = faults[i].fault;
+		assert_int_equal(in_child(is_taken, said, sizeof(said)), 0);
 		if (!strstr(said, "not used: ") || !strstr(said, faults[i].why) || !strstr(said, "ggml 9.9.9") ||
 		    !strstr(said, "-DTCB_GGML_INCLUDE="))
 			fail_msg("of fault %d it was said: %s", (int)faults[i].fault, said);
 		assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1); /* once, in one line */
 	}
+	fake_fault = FAKE_FINE;
 	assert_int_not_equal(plugin.score(), 0);
+}
+
+/* Formats that are taken of two: one token's products of the host take FAKE_CPU_PRODUCT_NS. */
+static int count_taken(void)
+{
+	struct ggml_backend_buffer_type *type = device()->iface.get_buffer_type(device());
+	struct ggml_tensor weights[] = { tensor(12, 144, K, 64), tensor(11, 110, K, 64) };
+	int count = 0;
+
+	for (size_t i = 0; i < 2; i++) {
+		struct ggml_tensor x = tensor(GGML_TYPE_F32, sizeof(float), K, 1), y = x;
+		struct ggml_backend_buffer none = { .buft = type };
+
+		weights[i].buffer = &none;
+		y.ne[0] = 64;
+		y.op = (enum ggml_op)FAKE_MUL_MAT;
+		y.src[0] = &weights[i];
+		y.src[1] = &x;
+		count += device()->iface.supports_op(device(), &y);
+	}
+	return count;
+}
+
+/* Formats whose products the host computes faster stay with it, and it is said. */
+static void test_leaves_to_the_host_what_it_does_faster(void **state)
+{
+	char of_fast[2048], of_slow[2048];
+	int with_fast, with_slow;
+
+	(void)state;
+	fake_cpu_product_ns = 0;
+	with_fast = in_child(count_taken, of_fast, sizeof(of_fast));
+	fake_cpu_product_ns = 20000000;
+	with_slow = in_child(count_taken, of_slow, sizeof(of_slow));
+	fake_cpu_product_ns = -1;
+	assert_int_equal(with_fast, 0);
+	assert_non_null(strstr(of_fast, "weights of Q4_K stay with the host"));
+	assert_non_null(strstr(of_fast, "weights of Q3_K stay with the host"));
+	assert_int_equal(with_slow, 2);
+	assert_null(strstr(of_slow, "stay with"));
 }
 
 static void test_presents_itself(void **state)
@@ -690,6 +735,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_refuses_what_it_cannot_serve),
+		cmocka_unit_test(test_leaves_to_the_host_what_it_does_faster),
 		cmocka_unit_test(test_presents_itself),
 		cmocka_unit_test(test_computes_every_format),
 		cmocka_unit_test(test_reads_rows),
