@@ -157,10 +157,7 @@ struct tcbrt;
  */
 TCBRT_API int tcbrt_open(const char *path, struct tcbrt **out, struct tcbrt_error *err);
 
-/*
- * A struct tcbrt without any entries: every lookup answers with the op's default.  Lets a program go on in the same way
- * where there is no database.
- */
+/* A struct tcbrt without any entries: every lookup answers with the op's default, as where there is no database. */
 TCBRT_API int tcbrt_open_empty(struct tcbrt **out, struct tcbrt_error *err);
 
 /* NULL is fine. */
@@ -180,9 +177,6 @@ enum tcbrt_state { TCBRT_COLD = 0, TCBRT_HOT = 1 };
 
 struct tcbrt_wgpu_adapter; /* tcbrt_wgpu.h */
 
-/* query.layout of a program that packs its weights once, before it knows how many tokens will come: plans of any M of
- * the format's MatVec and matmul, and of its products of experts, read what one of them packed.  info.layout says which
- * layout that is here.  For CPUs. */
 #define TCBRT_LAYOUT_ANY_M "any-m"
 
 /* What is asked for.  Set the rest to zero: it means the usual. */
@@ -200,8 +194,8 @@ struct tcbrt_query {
 	enum tcbrt_state state;
 	size_t m, n, k; /* as for tcbtune's --shape; k is 0 for row ops such as softmax */
 	/* Of tcbrt_plan_create: the weights are packed already, in this layout (tcbrt_plan_info.layout of another plan
-	 * of the same weight format, n and k): only kernels that read it are planned.  TCBRT_LAYOUT_ANY_M: the one
-	 * layout in which weights of this format serve one token and any number.  NULL: the tuned kernel's own. */
+	 * of the same weight format, n and k): only kernels that read it are planned.  TCBRT_LAYOUT_ANY_M, for CPUs:
+	 * the one in which weights serve any m, of the format's MatVec, matmul and products of experts.  NULL: any. */
 	const char *layout;
 	const char *words; /* "h32/8,b4" of attention, "e128/8" of experts (tcbtune help shapes); NULL: none */
 	/* This geometry and no other, whatever is stored: its text as tcbtune and struct tcbrt_tuning print it, for A/B
@@ -268,11 +262,8 @@ enum tcbrt_source {
 	TCBRT_SOURCE_EARLIER = 8
 };
 
-/*
- * How reliable the stored result behind an answer is.  THIN: too little of the space was tried for the gain that was
- * still expected.  NOISY: the interval of its speedup or of its time is too wide.  Running the same sweep again repairs
- * both.
- */
+/* How reliable the stored result behind an answer is.  THIN: too little of the space was tried for the gain that was
+ * still expected.  NOISY: the interval of its speedup or time is too wide.  The same sweep run again repairs both. */
 enum tcbrt_verdict {
 	TCBRT_VERDICT_NONE = 0, /* nothing stored is behind the answer */
 	TCBRT_VERDICT_TUNED = 1,
@@ -411,12 +402,10 @@ struct tcbrt_plan_info {
 	size_t reserved[3];
 };
 
-/*
- * Makes the plan for QUERY.  query.m is the number of tokens (rows); plans of several m may share packed weights: give
+/* Makes the plan for QUERY.  query.m is the number of tokens (rows); plans of several m may share packed weights: give
  * the layout of the first in query.layout.  On failure *OUT is NULL, and ERR (which may be NULL) says why.  For a GPU
- * ("sm_90") it writes the kernel and assembles it where nvJitLink or ptxas is found (tens of milliseconds); no GPU is
- * needed for that.
- */
+ * ("sm_90"), which need not be there, it writes the kernel and assembles it where nvJitLink or ptxas is found (tens of
+ * milliseconds). */
 TCBRT_API int tcbrt_plan_create(const struct tcbrt *rt, const struct tcbrt_query *query, struct tcbrt_plan **out,
 				struct tcbrt_error *err);
 /* NULL is fine. */
@@ -444,13 +433,9 @@ TCBRT_API int tcbrt_unpack(const struct tcbrt_plan *plan, const void *packed, vo
 TCBRT_API int tcbrt_unpack_rows(const struct tcbrt_plan *plan, size_t first, size_t rows, const void *packed,
 				void *weights);
 
-/*
- * Row ROW of PLAN's weights to OUT, its K values, dequantised element for element as ggml does: a table that is both
- * looked up and multiplied with (tied embeddings) is kept once.  WEIGHTS: as the plan reads them, packed, or as they are
- * stored where info.packed_bytes is 0.  Any threads at once; allocates nothing.  For CPUs; TCBRT_E_USAGE: there is no
- * such row, or the weights are not in blocks; TCBRT_E_UNSUPPORTED: packed in a layout other than that of
- * TCBRT_LAYOUT_ANY_M, or in several matrices.
- */
+/* Row ROW of PLAN's weights as OUT's K values, dequantised as ggml does, from WEIGHTS as the plan reads them, so that a
+ * table which is both looked up and multiplied with is kept once.  Any threads; allocates nothing.  TCBRT_E_USAGE: no
+ * such row, no weights in blocks, or a GPU's.  TCBRT_E_UNSUPPORTED: packed otherwise than by TCBRT_LAYOUT_ANY_M. */
 TCBRT_API int tcbrt_read_row(const struct tcbrt_plan *plan, size_t row, const void *weights, float *out);
 
 /*

@@ -7,14 +7,14 @@
  */
 #include <string.h>
 
+#include "guarded.h"
 #include "host.h"
 #include "packed.h"
 #include "plugin.h"
 #include "probe.h"
-#include "sandbox.h"
 #include "shim.h"
 
-#define HOW_TO_BUILD \
+#define HOW_TO_BUILD                                                                             \
 	"build the plug-in for it from its sources: cmake --preset release -DTCB_BUILD_GGML=ON " \
 	"-DTCB_GGML_INCLUDE=(the folder of its include/ggml.h and src/ggml-backend-impl.h)"
 
@@ -28,7 +28,9 @@ static const struct ggml_shim *const shims[] = {
 #ifdef TCB_GGML_HAS_NATIVE
 	&ggml_shim_native,
 #endif
-	&ggml_shim_3, &ggml_shim_2, &ggml_shim_1,
+	&ggml_shim_3,
+	&ggml_shim_2,
+	&ggml_shim_1,
 };
 enum { SHIMS = sizeof(shims) / sizeof(shims[0]) };
 
@@ -81,7 +83,7 @@ static void refuse_layout(const struct ggml_layout *layout)
 		       HOW_TO_BUILD);
 }
 
-static const char *failure(enum sandbox_end end)
+static const char *failure(enum guarded_end end)
 {
 	static const char *const ends[] = { "gave something else than was expected", "crashed", "did not come back",
 					    "could not be tried in a process of its own" };
@@ -89,14 +91,15 @@ static const char *failure(enum sandbox_end end)
 	return ends[end];
 }
 
-static void refuse_test(const struct trial *trial, enum sandbox_end end)
+static void refuse_test(const struct trial *trial, enum guarded_end end)
 {
 	ggml_host_warn("not used: with ggml %s the plug-in's test %s (%s, as of %s); %s", ggml_host.version,
-		       failure(end), trial->test.what ? trial->test.what : "its start", trial->shim->name, HOW_TO_BUILD);
+		       failure(end), trial->test.what ? trial->test.what : "its start", trial->shim->name,
+		       HOW_TO_BUILD);
 }
 
 /* The last shim that was tried is left in TRIAL where none passes. */
-static const struct ggml_shim *choose_of(struct trial *trial, enum sandbox_end *end)
+static const struct ggml_shim *choose_of(struct trial *trial, enum guarded_end *end)
 {
 	struct probe_difference difference;
 
@@ -105,8 +108,8 @@ static const struct ggml_shim *choose_of(struct trial *trial, enum sandbox_end *
 			continue;
 		trial->shim = shims[i];
 		trial->test = (struct ggml_test){ NULL, 0 };
-		*end = sandbox_run(try_shim, trial);
-		if (*end == SANDBOX_RETURNED && trial->test.has_passed)
+		*end = guarded_run(try_shim, trial);
+		if (*end == GUARDED_RETURNED && trial->test.has_passed)
 			return shims[i];
 	}
 	return NULL;
@@ -114,22 +117,22 @@ static const struct ggml_shim *choose_of(struct trial *trial, enum sandbox_end *
 
 static const struct ggml_shim *choose(void)
 {
-	struct trial *trial = sandbox_alloc(sizeof(*trial));
+	struct trial *trial = guarded_alloc(sizeof(*trial));
 	const struct ggml_shim *found = NULL;
-	enum sandbox_end end;
+	enum guarded_end end;
 
 	if (!trial) {
 		refuse("there is no memory to try it in");
 		return NULL;
 	}
-	if ((end = sandbox_run(measure, trial)) != SANDBOX_RETURNED)
+	if ((end = guarded_run(measure, trial)) != GUARDED_RETURNED)
 		ggml_host_warn("not used: measuring how ggml %s lays out its structs %s; %s", ggml_host.version,
 			       failure(end), HOW_TO_BUILD);
 	else if (!(found = choose_of(trial, &end)) && trial->shim)
 		refuse_test(trial, end);
 	else if (!found)
 		refuse_layout(&trial->layout);
-	sandbox_free(trial, sizeof(*trial));
+	guarded_free(trial, sizeof(*trial));
 	return found;
 }
 

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats.h"
+#include "host_formats.h"
 
 enum { BUCKETS = 64 };
 

@@ -80,7 +80,7 @@ void probe_layout(struct ggml_layout *out)
 	mark();
 	/* A registry begins with its interface version. */
 	if (ggml_host.reg_count && ggml_host.reg_get && ggml_host.reg_count() > 0)
-		out->interface_version = (size_t)*(const int *)(const void *)ggml_host.reg_get(0);
+		out->interface_version = (size_t) * (const int *)(const void *)ggml_host.reg_get(0);
 	out->tensor_overhead = ggml_host.tensor_overhead();
 	out->tensor_data = place_of(ggml_host.get_data((const struct ggml_tensor *)words));
 	out->tensor_name = inside(ggml_host.get_name((const struct ggml_tensor *)words));
@@ -91,8 +91,7 @@ void probe_layout(struct ggml_layout *out)
 	out->properties = properties_bytes();
 }
 
-size_t probe_differences(const struct ggml_layout *host, const struct ggml_layout *shim,
-			 struct probe_difference *first)
+size_t probe_differences(const struct ggml_layout *host, const struct ggml_layout *shim, struct probe_difference *first)
 {
 	static const char *const names[GGML_LAYOUT_FACTS] = {
 		"its interface version",       "bytes of a tensor",

@@ -18,8 +18,9 @@
 #include "plugin.h"
 
 static atomic_ullong counters[COUNTERS];
-static const char *const counter_names[COUNTERS] = { "graphs", "products", "experts",  "rows",     "tokens", "compute_ns",
-						     "packed", "pack_ns",  "unpacked", "gathered", "refused" };
+static const char *const counter_names[COUNTERS] = { "graphs",   "products",   "experts", "rows",
+						     "tokens",   "compute_ns", "packed",  "pack_ns",
+						     "unpacked", "gathered",   "refused" };
 
 void counter_add(enum counter counter, unsigned long long amount)
 {

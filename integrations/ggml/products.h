@@ -34,7 +34,7 @@ struct computer {
 	size_t rows_bytes;
 	void *ids; /* of a routing whose tokens are apart */
 	size_t ids_bytes;
-	struct routing ids_of; /* which; no data: none */
+	struct routing ids_of;   /* which; no data: none */
 	struct tcbrt_pool *pool; /* where the host has no OpenMP runtime */
 	unsigned pool_threads;
 };

@@ -79,8 +79,7 @@ static int test_device(struct bench *b)
 	ggml_host.dev_memory(b->device, &available, &total);
 	b->type = ggml_host.dev_buffer_type(b->device);
 	return strcmp(ggml_host.dev_name(b->device), "tcbtune") == 0 && *ggml_host.dev_description(b->device) &&
-	       available == 0 && total == 0 &&
-	       ggml_host.dev_type(b->device) == (int)GGML_BACKEND_DEVICE_TYPE_ACCEL &&
+	       available == 0 && total == 0 && ggml_host.dev_type(b->device) == (int)GGML_BACKEND_DEVICE_TYPE_ACCEL &&
 	       ggml_host.dev_backend_reg(b->device) == b->reg && !ggml_host.dev_host_buffer_type(b->device) &&
 	       ggml_host.dev_supports_buft(b->device, b->type) &&
 	       ggml_host.dev_supports_buft(b->device, ggml_host.cpu_buffer_type());

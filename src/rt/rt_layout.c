@@ -82,8 +82,7 @@ static int reads(const struct tcbrt *rt, const char *name, const struct tcb_prob
 	struct tcb_geometry geometry;
 	struct tcb_problem problem;
 
-	if (op == RT_NONE ||
-	    tcb_problem_init(rt->ops[op].op, weights->contract, &shape, &problem, NULL) != TCB_OK)
+	if (op == RT_NONE || tcb_problem_init(rt->ops[op].op, weights->contract, &shape, &problem, NULL) != TCB_OK)
 		return 0;
 	tcb_default_geometry(&problem, target, &geometry);
 	return rt_take_layout(&problem, target, layout, &geometry);
@@ -109,8 +108,7 @@ enum tcb_status rt_layout_any_m(const struct tcbrt *rt, const struct tcb_problem
 	const char *word;
 
 	if (!problem->op->format)
-		return tcb_fail(err, TCB_E_USAGE,
-				"query.layout is %s, which is for weights in blocks: op %s has none",
+		return tcb_fail(err, TCB_E_USAGE, "query.layout is %s, which is for weights in blocks: op %s has none",
 				TCBRT_LAYOUT_ANY_M, problem->op->name);
 	/* Packed ones first. */
 	for (int32_t layout = TCB_LAYOUT_NATIVE + 1; (word = tcb_knob_word(TCB_KNOB_LAYOUT, layout)); layout++)

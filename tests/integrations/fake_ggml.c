@@ -53,12 +53,12 @@ static const struct {
 	int type;
 	enum tcb_format_id format;
 } numbers[] = {
-	{ 0, TCB_FORMAT_F32 },     { 1, TCB_FORMAT_F16 },      { 2, TCB_FORMAT_Q4_0 },    { 3, TCB_FORMAT_Q4_1 },
-	{ 6, TCB_FORMAT_Q5_0 },    { 7, TCB_FORMAT_Q5_1 },     { 8, TCB_FORMAT_Q8_0 },    { 10, TCB_FORMAT_Q2_K },
-	{ 11, TCB_FORMAT_Q3_K },   { 12, TCB_FORMAT_Q4_K },    { 13, TCB_FORMAT_Q5_K },   { 14, TCB_FORMAT_Q6_K },
+	{ 0, TCB_FORMAT_F32 },      { 1, TCB_FORMAT_F16 },     { 2, TCB_FORMAT_Q4_0 },     { 3, TCB_FORMAT_Q4_1 },
+	{ 6, TCB_FORMAT_Q5_0 },     { 7, TCB_FORMAT_Q5_1 },    { 8, TCB_FORMAT_Q8_0 },     { 10, TCB_FORMAT_Q2_K },
+	{ 11, TCB_FORMAT_Q3_K },    { 12, TCB_FORMAT_Q4_K },   { 13, TCB_FORMAT_Q5_K },    { 14, TCB_FORMAT_Q6_K },
 	{ 16, TCB_FORMAT_IQ2_XXS }, { 17, TCB_FORMAT_IQ2_XS }, { 18, TCB_FORMAT_IQ3_XXS }, { 19, TCB_FORMAT_IQ1_S },
-	{ 20, TCB_FORMAT_IQ4_NL }, { 21, TCB_FORMAT_IQ3_S },   { 22, TCB_FORMAT_IQ2_S },  { 23, TCB_FORMAT_IQ4_XS },
-	{ 29, TCB_FORMAT_IQ1_M },  { 30, TCB_FORMAT_BF16 },    { 39, TCB_FORMAT_MXFP4 },  { 40, TCB_FORMAT_NVFP4 },
+	{ 20, TCB_FORMAT_IQ4_NL },  { 21, TCB_FORMAT_IQ3_S },  { 22, TCB_FORMAT_IQ2_S },   { 23, TCB_FORMAT_IQ4_XS },
+	{ 29, TCB_FORMAT_IQ1_M },   { 30, TCB_FORMAT_BF16 },   { 39, TCB_FORMAT_MXFP4 },   { 40, TCB_FORMAT_NVFP4 },
 };
 
 /* TCB_FORMAT_COUNT: none. */
@@ -163,9 +163,8 @@ struct ggml_tensor *fake_graph_node(struct ggml_cgraph *graph, int i)
 
 /* ---- buffers ---- */
 
-__attribute__((visibility("default"))) struct ggml_backend_buffer *
-ggml_backend_buffer_init(struct ggml_backend_buffer_type *type, struct ggml_backend_buffer_i calls, void *context,
-			 size_t size);
+__attribute__((visibility("default"))) struct ggml_backend_buffer *ggml_backend_buffer_init(
+	struct ggml_backend_buffer_type *type, struct ggml_backend_buffer_i calls, void *context, size_t size);
 
 /* FAKE_COPIES_LESS: one that was compiled before a function was added. */
 struct ggml_backend_buffer *ggml_backend_buffer_init(struct ggml_backend_buffer_type *type,
@@ -214,8 +213,8 @@ struct ggml_backend_buffer *fake_alloc_ctx_tensors(struct ggml_context *context,
 	char *at;
 
 	for (size_t i = 0; i < context->count; i++) {
-		bytes[i] = (type->iface.get_alloc_size(type, &context->tensor[i]) + ALIGNMENT - 1) / ALIGNMENT *
-			   ALIGNMENT;
+		bytes[i] =
+			(type->iface.get_alloc_size(type, &context->tensor[i]) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 		all += bytes[i];
 	}
 	buffer = type->iface.alloc_buffer(type, all);
@@ -296,9 +295,8 @@ static size_t cpu_get_alloc_size(struct ggml_backend_buffer_type *type, const st
 
 struct ggml_backend_buffer_type *fake_cpu_buffer_type(void)
 {
-	static struct ggml_backend_buffer_type type = {
-		.iface = { .alloc_buffer = cpu_alloc_buffer, .get_alloc_size = cpu_get_alloc_size }
-	};
+	static struct ggml_backend_buffer_type type = { .iface = { .alloc_buffer = cpu_alloc_buffer,
+								   .get_alloc_size = cpu_get_alloc_size } };
 
 	return &type;
 }

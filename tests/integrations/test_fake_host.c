@@ -413,10 +413,10 @@ static void test_presents_itself(void **state)
 static const struct {
 	const char *op;
 	int type;
-} formats[] = { { "f32", 0 },    { "f16", 1 },    { "q40", 2 },    { "q41", 3 },   { "q50", 6 },   { "q51", 7 },
-		{ "q80", 8 },    { "q2k", 10 },   { "q3k", 11 },   { "q4k", 12 },  { "q5k", 13 },  { "q6k", 14 },
+} formats[] = { { "f32", 0 },     { "f16", 1 },    { "q40", 2 },     { "q41", 3 },   { "q50", 6 },    { "q51", 7 },
+		{ "q80", 8 },     { "q2k", 10 },   { "q3k", 11 },    { "q4k", 12 },  { "q5k", 13 },   { "q6k", 14 },
 		{ "iq2xxs", 16 }, { "iq2xs", 17 }, { "iq3xxs", 18 }, { "iq1s", 19 }, { "iq4nl", 20 }, { "iq3s", 21 },
-		{ "iq2s", 22 },  { "iq4xs", 23 }, { "iq1m", 29 },  { "bf16", 30 }, { "mxfp4", 39 }, { "nvfp4", 40 } };
+		{ "iq2s", 22 },   { "iq4xs", 23 }, { "iq1m", 29 },   { "bf16", 30 }, { "mxfp4", 39 }, { "nvfp4", 40 } };
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
 
 static void test_computes_every_format(void **state)
@@ -506,7 +506,8 @@ static void test_computes_mixtures(void **state)
 				snprintf(op, sizeof(op), "%s_experts_matmul", ops[f]);
 				bench_init_experts(&b, op, types_of[f], TOKENS, N, EXPERTS, USED, has_rows_each);
 				for (size_t at = 0, step = 1000; at < b.operands[b.w].bytes; at += step)
-					set(&b, at, b.operands[b.w].bytes - at < step ? b.operands[b.w].bytes - at : step);
+					set(&b, at,
+					    b.operands[b.w].bytes - at < step ? b.operands[b.w].bytes - at : step);
 				ids.nb[1] = ids.nb[2] = ids.nb[3] = (is_apart ? IDS_APART : USED) * sizeof(int32_t);
 				for (size_t t = 0; t < TOKENS; t++)
 					memcpy((char *)routed + t * ids.nb[1], (int32_t *)b.stored[3] + t * USED,

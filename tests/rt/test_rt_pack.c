@@ -29,8 +29,8 @@ struct bench {
 	void *packed; /* NULL: it reads what is stored */
 };
 
-static struct tcbrt_plan *plan_of(const struct tcbrt *rt, const char *prefix, const char *kind, size_t m, size_t columns,
-				  const char *layout, const char *words)
+static struct tcbrt_plan *plan_of(const struct tcbrt *rt, const char *prefix, const char *kind, size_t m,
+				  size_t columns, const char *layout, const char *words)
 {
 	char op[32];
 	const struct tcbrt_query query = {
@@ -104,9 +104,9 @@ static void one_layout_serves_any_number_of_tokens(void **state)
 		bench_init(&b, rt, (enum tcb_format_id)id, TCBRT_LAYOUT_ANY_M);
 		assert_string_not_equal(b.info.layout, TCBRT_LAYOUT_ANY_M);
 		for (size_t i = 0; i < sizeof(tokens) / sizeof(tokens[0]); i++) {
-			expect_layout(plan_of(rt, prefixes[id], "matmul", tokens[i], b.columns, TCBRT_LAYOUT_ANY_M,
-					      NULL),
-				      &b.info, 1);
+			expect_layout(
+				plan_of(rt, prefixes[id], "matmul", tokens[i], b.columns, TCBRT_LAYOUT_ANY_M, NULL),
+				&b.info, 1);
 			if (id < TCB_FORMAT_FIELD_COUNT)
 				expect_layout(plan_of(rt, prefixes[id], "experts_matmul", tokens[i], b.columns,
 						      TCBRT_LAYOUT_ANY_M, "e4/2"),
@@ -129,8 +129,9 @@ static void any_layout_is_for_blocks_on_cpus(void **state)
 	assert_int_equal(tcbrt_open_empty(&rt, NULL), TCBRT_OK);
 	assert_int_equal(tcbrt_plan_create(rt, &query, &plan, &err), TCBRT_E_USAGE);
 	assert_non_null(strstr(err.message, "any-m"));
-	query = (struct tcbrt_query){ .op = "q4k_matvec", .m = 1, .n = 64, .k = 256, .layout = TCBRT_LAYOUT_ANY_M,
-				      .device = "sm_90" };
+	query = (struct tcbrt_query){
+		.op = "q4k_matvec", .m = 1, .n = 64, .k = 256, .layout = TCBRT_LAYOUT_ANY_M, .device = "sm_90"
+	};
 	assert_int_equal(tcbrt_plan_create(rt, &query, &plan, &err), TCBRT_E_USAGE);
 	tcbrt_close(rt);
 }

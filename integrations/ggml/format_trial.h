@@ -2,10 +2,10 @@
  *
  * Is a format's product faster here or in the host?
  */
-#ifndef TCB_GGML_TRIAL_H
-#define TCB_GGML_TRIAL_H
+#ifndef TCB_GGML_FORMAT_TRIAL_H
+#define TCB_GGML_FORMAT_TRIAL_H
 
-#include "formats.h"
+#include "host_formats.h"
 
 enum { TRIAL_POINTS = 3 };
 /* Tokens: generation, speculation, a prompt. */

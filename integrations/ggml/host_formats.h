@@ -3,8 +3,8 @@
  * Weight formats, as the host numbers and names them, and whether the plug-in takes
  * weights of them.
  */
-#ifndef TCB_GGML_FORMATS_H
-#define TCB_GGML_FORMATS_H
+#ifndef TCB_GGML_HOST_FORMATS_H
+#define TCB_GGML_HOST_FORMATS_H
 
 #include <stddef.h>
 
@@ -25,7 +25,7 @@ enum { FEW_TOKENS = 8 };
 void format_op(const struct weights_format *format, size_t tokens, char out[2 * FORMAT_NAME_MAX]);
 
 /* NULL: there is no such type, the library has no kernels for it, or the host's were faster when it was first asked for
- * (formats.c).  Any threads. */
+ * (host_formats.c).  Any threads. */
 const struct weights_format *weights_format(const struct tcbrt *rt, int type);
 
 #endif

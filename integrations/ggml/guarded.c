@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The child of sandbox.h.  The host's handlers for signals are not for it: they
+ * The child of guarded.h.  The host's handlers for signals are not for it: they
  * would write traces, or go on.  A host may reap children itself, so that the
  * child ended is also read from memory that both have.
  */
-#include "sandbox.h"
+#include "guarded.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,14 +18,14 @@
 
 enum { SECONDS_MAX = 10 };
 
-void *sandbox_alloc(size_t bytes)
+void *guarded_alloc(size_t bytes)
 {
 	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
-void sandbox_free(void *memory, size_t bytes)
+void guarded_free(void *memory, size_t bytes)
 {
 	if (memory)
 		munmap(memory, bytes);
@@ -52,10 +52,10 @@ static void enter(void)
 	}
 }
 
-enum sandbox_end sandbox_run(void (*fn)(void *ctx), void *ctx)
+enum guarded_end guarded_run(void (*fn)(void *ctx), void *ctx)
 {
-	atomic_int *has_returned = sandbox_alloc(sizeof(*has_returned));
-	enum sandbox_end end = SANDBOX_NOT_STARTED;
+	atomic_int *has_returned = guarded_alloc(sizeof(*has_returned));
+	enum guarded_end end = GUARDED_NOT_STARTED;
 	int status = 0;
 	pid_t child;
 
@@ -71,12 +71,12 @@ enum sandbox_end sandbox_run(void (*fn)(void *ctx), void *ctx)
 	if (child > 0) {
 		while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 			;
-		end = SANDBOX_CRASHED;
+		end = GUARDED_CRASHED;
 		if (atomic_load(has_returned))
-			end = SANDBOX_RETURNED;
+			end = GUARDED_RETURNED;
 		else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-			end = SANDBOX_HUNG;
+			end = GUARDED_HUNG;
 	}
-	sandbox_free(has_returned, sizeof(*has_returned));
+	guarded_free(has_returned, sizeof(*has_returned));
 	return end;
 }

@@ -3,14 +3,14 @@
  * The same product in the host's CPU backend and here, in turns; of each the least
  * time counts.
  */
-#include "trial.h"
+#include "format_trial.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "guarded.h"
 #include "host.h"
 #include "products.h"
-#include "sandbox.h"
 #include "tcbrt.h"
 
 enum {
@@ -104,8 +104,8 @@ static unsigned long long host_ns(const struct host_side *side)
 static size_t buffer_types(struct ggml_backend *cpu, struct ggml_backend_buffer_type *out[BUFFER_TYPES_MAX])
 {
 	struct ggml_backend_device *device = ggml_host.get_device(cpu);
-	void *found = ggml_host.reg_get_proc_address(ggml_host.dev_backend_reg(device),
-						     "ggml_backend_dev_get_extra_bufts");
+	void *found =
+		ggml_host.reg_get_proc_address(ggml_host.dev_backend_reg(device), "ggml_backend_dev_get_extra_bufts");
 	struct ggml_backend_buffer_type **(*extra)(struct ggml_backend_device *);
 	struct ggml_backend_buffer_type **list = NULL;
 	size_t count = 0;
@@ -134,15 +134,13 @@ static void our_fini(struct our_side *side)
 	free(side->workspace);
 }
 
-static int our_init(struct our_side *side, const struct tcbrt *rt, const struct trial *trial, size_t tokens, size_t nodes)
+static int our_init(struct our_side *side, const struct tcbrt *rt, const struct trial *trial, size_t tokens,
+		    size_t nodes)
 {
 	char op[2 * FORMAT_NAME_MAX];
-	const struct tcbrt_query query = { .op = op,
-					   .m = tokens,
-					   .n = trial->rows,
-					   .k = COLUMNS,
-					   .threads = 1,
-					   .layout = TCBRT_LAYOUT_ANY_M };
+	const struct tcbrt_query query = {
+		.op = op, .m = tokens, .n = trial->rows, .k = COLUMNS, .threads = 1, .layout = TCBRT_LAYOUT_ANY_M
+	};
 	struct tcbrt_plan_info info;
 
 	*side = (struct our_side){ .nodes = nodes };
@@ -158,8 +156,7 @@ static int our_init(struct our_side *side, const struct tcbrt *rt, const struct 
 	else
 		memcpy(side->packed, trial->stored, trial->bytes);
 	if (info.workspace_bytes) {
-		const size_t bytes =
-			(info.workspace_bytes + TCBRT_ALIGNMENT - 1) / TCBRT_ALIGNMENT * TCBRT_ALIGNMENT;
+		const size_t bytes = (info.workspace_bytes + TCBRT_ALIGNMENT - 1) / TCBRT_ALIGNMENT * TCBRT_ALIGNMENT;
 
 		if (!(side->workspace = aligned_alloc(TCBRT_ALIGNMENT, bytes)))
 			return 0;
@@ -235,8 +232,8 @@ static double compare_few(const struct tcbrt *rt, const struct trial *trial, str
 	return by_matvec > by_matmul ? by_matvec : by_matmul;
 }
 
-/* For a process that ends with it: nothing is freed.  Bytes of chance are not weights, since scales may be infinite; zeros
- * take as long. */
+/* For a process that ends with it: nothing is freed.  Bytes of chance are not weights, since scales may be infinite;
+ * zeros take as long. */
 static int trial_init(struct trial *trial, int type, const struct weights_format *format)
 {
 	const size_t row = COLUMNS / format->values * format->bytes;
@@ -299,17 +296,17 @@ static void run(void *ctx)
 
 int trial_run(const struct tcbrt *rt, int type, struct weights_format *format, double ratio[TRIAL_POINTS])
 {
-	struct answer *answer = ggml_host.init_by_type ? sandbox_alloc(sizeof(*answer)) : NULL;
+	struct answer *answer = ggml_host.init_by_type ? guarded_alloc(sizeof(*answer)) : NULL;
 	int is_measured = 0;
 
 	if (!answer)
 		return 0;
 	*answer = (struct answer){ .rt = rt, .type = type, .format = *format };
-	if (sandbox_run(run, answer) == SANDBOX_RETURNED && answer->is_measured) {
+	if (guarded_run(run, answer) == GUARDED_RETURNED && answer->is_measured) {
 		is_measured = 1;
 		format->few_by_matvec = answer->format.few_by_matvec;
 		memcpy(ratio, answer->ratio, sizeof(answer->ratio));
 	}
-	sandbox_free(answer, sizeof(*answer));
+	guarded_free(answer, sizeof(*answer));
 	return is_measured;
 }

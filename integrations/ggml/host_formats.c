@@ -4,7 +4,7 @@
  * it has ops of that name, and a trial, when the first tensor of a format comes,
  * whose products are faster.
  */
-#include "formats.h"
+#include "host_formats.h"
 
 #include <ctype.h>
 #include <pthread.h>
@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format_trial.h"
 #include "host.h"
 #include "tcbrt.h"
-#include "trial.h"
 
 enum { TYPES_MAX = 128, PROBE_N = 256, PROBE_BLOCKS = 8 };
 
@@ -101,8 +101,8 @@ const struct weights_format *weights_format(const struct tcbrt *rt, int type)
 		return NULL;
 	pthread_mutex_lock(&asking);
 	if (!types[type].is_known) {
-		types[type].is_taken = describe(rt, type, &types[type].format) &&
-				       is_faster(rt, type, &types[type].format);
+		types[type].is_taken =
+			describe(rt, type, &types[type].format) && is_faster(rt, type, &types[type].format);
 		types[type].is_known = 1;
 	}
 	pthread_mutex_unlock(&asking);
