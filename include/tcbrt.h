@@ -157,10 +157,7 @@ struct tcbrt;
  */
 TCBRT_API int tcbrt_open(const char *path, struct tcbrt **out, struct tcbrt_error *err);
 
-/*
- * A struct tcbrt without any entries: every lookup answers with the op's default.  Lets a program go on in the same way
- * where there is no database.
- */
+/* A struct tcbrt without any entries: every lookup answers with the op's default, as where there is no database. */
 TCBRT_API int tcbrt_open_empty(struct tcbrt **out, struct tcbrt_error *err);
 
 /* NULL is fine. */
@@ -180,6 +177,8 @@ enum tcbrt_state { TCBRT_COLD = 0, TCBRT_HOT = 1 };
 
 struct tcbrt_wgpu_adapter; /* tcbrt_wgpu.h */
 
+#define TCBRT_LAYOUT_ANY_M "any-m"
+
 /* What is asked for.  Set the rest to zero: it means the usual. */
 struct tcbrt_query {
 	const char *op;     /* "q4k_matvec" */
@@ -195,7 +194,8 @@ struct tcbrt_query {
 	enum tcbrt_state state;
 	size_t m, n, k; /* as for tcbtune's --shape; k is 0 for row ops such as softmax */
 	/* Of tcbrt_plan_create: the weights are packed already, in this layout (tcbrt_plan_info.layout of another plan
-	 * of the same weight format, n and k): only kernels that read it are planned.  NULL: any. */
+	 * of the same weight format, n and k): only kernels that read it are planned.  TCBRT_LAYOUT_ANY_M, for CPUs:
+	 * the one in which weights serve any m, of the format's MatVec, matmul and products of experts.  NULL: any. */
 	const char *layout;
 	const char *words; /* "h32/8,b4" of attention, "e128/8" of experts (tcbtune help shapes); NULL: none */
 	/* This geometry and no other, whatever is stored: its text as tcbtune and struct tcbrt_tuning print it, for A/B
@@ -262,11 +262,8 @@ enum tcbrt_source {
 	TCBRT_SOURCE_EARLIER = 8
 };
 
-/*
- * How reliable the stored result behind an answer is.  THIN: too little of the space was tried for the gain that was
- * still expected.  NOISY: the interval of its speedup or of its time is too wide.  Running the same sweep again repairs
- * both.
- */
+/* How reliable the stored result behind an answer is.  THIN: too little of the space was tried for the gain that was
+ * still expected.  NOISY: the interval of its speedup or time is too wide.  The same sweep run again repairs both. */
 enum tcbrt_verdict {
 	TCBRT_VERDICT_NONE = 0, /* nothing stored is behind the answer */
 	TCBRT_VERDICT_TUNED = 1,
@@ -405,12 +402,10 @@ struct tcbrt_plan_info {
 	size_t reserved[3];
 };
 
-/*
- * Makes the plan for QUERY.  query.m is the number of tokens (rows); plans of several m may share packed weights: give
+/* Makes the plan for QUERY.  query.m is the number of tokens (rows); plans of several m may share packed weights: give
  * the layout of the first in query.layout.  On failure *OUT is NULL, and ERR (which may be NULL) says why.  For a GPU
- * ("sm_90") it writes the kernel and assembles it where nvJitLink or ptxas is found (tens of milliseconds); no GPU is
- * needed for that.
- */
+ * ("sm_90"), which need not be there, it writes the kernel and assembles it where nvJitLink or ptxas is found (tens of
+ * milliseconds). */
 TCBRT_API int tcbrt_plan_create(const struct tcbrt *rt, const struct tcbrt_query *query, struct tcbrt_plan **out,
 				struct tcbrt_error *err);
 /* NULL is fine. */
@@ -437,6 +432,11 @@ TCBRT_API int tcbrt_unpack_operand(const struct tcbrt_plan *plan, size_t index, 
 TCBRT_API int tcbrt_unpack(const struct tcbrt_plan *plan, const void *packed, void *weights);
 TCBRT_API int tcbrt_unpack_rows(const struct tcbrt_plan *plan, size_t first, size_t rows, const void *packed,
 				void *weights);
+
+/* Row ROW of PLAN's weights as OUT's K values, dequantised as ggml does, from WEIGHTS as the plan reads them, so that a
+ * table which is both looked up and multiplied with is kept once.  Any threads; allocates nothing.  TCBRT_E_USAGE: no
+ * such row, no weights in blocks, or a GPU's.  TCBRT_E_UNSUPPORTED: packed otherwise than by TCBRT_LAYOUT_ANY_M. */
+TCBRT_API int tcbrt_read_row(const struct tcbrt_plan *plan, size_t row, const void *weights, float *out);
 
 /*
  * BYTES of zeros for weights, packed or as they are stored, at a multiple of TCBRT_ALIGNMENT; free it with

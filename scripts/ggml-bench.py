@@ -8,11 +8,12 @@
 
 All servers stay loaded and are asked in turn, round after round; figures are the medians of the rounds, ratios those of
 the pairs within a round.  --native adds llama.cpp built for this machine: its llama-bench, with the same round's
-prompts and tokens.  --db adds the plug-in with that tuning database; without it there is none.
+prompts and tokens, without the plug-in and with it.  --db adds the plug-in with that tuning database; without it there is none.
 --own-pool adds the plug-in with threads of its own instead of the host's.  --huge-pages tells how much of the plug-in's
 gain its pages of 2 MiB are: it adds the wheel in a process whose malloc asks for such (glibc.malloc.hugetlb=1), and the
-plug-in in one that is denied them (prctl).  --cpu-time counts tokens per second of processor time of all threads of the
-server, which a busy machine changes least; it is for one thread, since those that wait spin.  --log-probabilities
+plug-in in one that is denied them (prctl).  --cpu-time counts tokens per second of processor time of all threads, which a
+busy machine changes least (of llama-bench by what more repetitions take); it is for one thread, since those that
+wait spin.  A prompt of 4 or 8 tokens is what speculation verifies.  --log-probabilities
 compares distributions over the vocabulary: the host's own repacked kernels with its plain ones, and the plug-in's with
 both.
 
@@ -23,6 +24,7 @@ import ctypes
 import json
 import os
 import pathlib
+import resource
 import statistics
 import subprocess
 import sys
@@ -54,10 +56,7 @@ def parse():
     parser.add_argument("--huge-pages", action="store_true")
     parser.add_argument("--cpu-time", action="store_true")
     parser.add_argument("--log-probabilities", action="store_true")
-    args = parser.parse_args()
-    if args.cpu_time and args.native:
-        parser.error("--cpu-time is of servers: leave out --native")
-    return args
+    return parser.parse_args()
 
 
 def prompt(length):
@@ -106,15 +105,35 @@ class Served:
 class Native:
     """Loads the model at each call; llama-bench does not count that."""
 
-    def __init__(self, args, threads):
+    def __init__(self, args, threads, plugin=None):
         self.args, self.threads = args, threads
+        self.environment = {name: value for name, value in os.environ.items() if name != "GGML_BACKEND_PATH"}
+        self.environment.update({"TCBTUNE_DB": NOWHERE, "TCBTUNE_QUIET": "1"})
+        if plugin:
+            self.environment["GGML_BACKEND_PATH"] = plugin
+
+    def run(self, prompts, generate, repetitions):
+        """llama-bench's answer, and the processor time that all of it took."""
+        command = [self.args.native, "-m", self.args.model, "-t", str(self.threads), "-r", str(repetitions), "-o", "json",
+                   "-p", ",".join(map(str, prompts)), "-n", str(generate)]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        run = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                             env=self.environment)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return json.loads(run.stdout), sum(getattr(after, part) - getattr(before, part)
+                                           for part in ("ru_utime", "ru_stime"))
 
     def measure(self):
-        command = [self.args.native, "-m", self.args.model, "-t", str(self.threads), "-r", "1", "-o", "json",
-                   "-p", ",".join(map(str, self.args.prompts)), "-n", str(self.args.generate)]
-        run = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        if self.args.cpu_time:
+            out = {f"prompt {length}": (self.by_processor([length], 0, length), None) for length in self.args.prompts}
+            return {**out, "generation": (self.by_processor([0], self.args.generate, self.args.generate), None)}
         return {f"prompt {test['n_prompt']}" if test["n_prompt"] else "generation": (test["avg_ts"], None)
-                for test in json.loads(run.stdout)}
+                for test in self.run(self.args.prompts, self.args.generate, 1)[0]}
+
+    def by_processor(self, prompts, generate, tokens):
+        """What more repetitions take: about as many tokens as a prompt of 512 has, so that a short one counts, too."""
+        more = max(1, 512 // tokens if prompts[0] else 1)
+        return more * tokens / (self.run(prompts, generate, 1 + more)[1] - self.run(prompts, generate, 1)[1])
 
     def close(self):
         pass
@@ -125,6 +144,8 @@ def bench(args, threads):
     if args.native:
         peers["native"] = Native(args, threads)
     ours = {"plug-in": Served(args, threads, args.plugin)}
+    if args.native:
+        ours["native, plug-in"] = Native(args, threads, str(pathlib.Path(args.plugin).resolve()))
     if args.huge_pages:
         os.environ["GLIBC_TUNABLES"] = "glibc.malloc.hugetlb=1"
         peers["wheel, 2 MiB"] = Served(args, threads)

@@ -6,40 +6,39 @@
 
 #include <string.h>
 
-size_t activations_rows(const struct ggml_tensor *tensor)
+size_t activations_rows(const struct activations *of)
 {
-	return (size_t)(tensor->ne[1] * tensor->ne[2] * tensor->ne[3]);
+	return of->count[1] * of->count[2] * of->count[3];
 }
 
-bool activations_have_rows(const struct ggml_tensor *tensor)
+bool activations_have_rows(const struct activations *of)
 {
-	return tensor->type == GGML_TYPE_F32 && tensor->nb[0] == sizeof(float);
+	return of->is_f32 && of->stride[0] == sizeof(float);
 }
 
-bool activations_are_dense(const struct ggml_tensor *tensor)
+bool activations_are_dense(const struct activations *of)
 {
 	size_t bytes = sizeof(float);
 
-	for (int i = 0; i < GGML_DIMS; i++) {
-		if (tensor->nb[i] != bytes && tensor->ne[i] != 1)
+	for (int i = 0; i < ACTIVATIONS_DIMS; i++) {
+		if (of->stride[i] != bytes && of->count[i] != 1)
 			return false;
-		bytes *= (size_t)tensor->ne[i];
+		bytes *= of->count[i];
 	}
-	return tensor->type == GGML_TYPE_F32;
+	return of->is_f32;
 }
 
-void activations_gather(const struct ggml_tensor *tensor, void *out)
+void activations_gather(const struct activations *of, void *out)
 {
-	const size_t bytes = (size_t)tensor->ne[0] * sizeof(float);
+	const size_t bytes = of->count[0] * sizeof(float);
 	char *to = out;
 
-	for (size_t i = 0; i < activations_rows(tensor); i++, to += bytes) {
-		const size_t row = i % (size_t)tensor->ne[1], matrix = i / (size_t)tensor->ne[1];
-		const size_t third = matrix % (size_t)tensor->ne[2], fourth = matrix / (size_t)tensor->ne[2];
+	for (size_t i = 0; i < activations_rows(of); i++, to += bytes) {
+		const size_t row = i % of->count[1], matrix = i / of->count[1];
+		const size_t third = matrix % of->count[2], fourth = matrix / of->count[2];
 
 		memcpy(to,
-		       (const char *)tensor->data + row * tensor->nb[1] + third * tensor->nb[2] +
-			       fourth * tensor->nb[3],
+		       (const char *)of->data + row * of->stride[1] + third * of->stride[2] + fourth * of->stride[3],
 		       bytes);
 	}
 }

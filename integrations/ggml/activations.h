@@ -5,15 +5,25 @@
 #ifndef TCB_GGML_ACTIVATIONS_H
 #define TCB_GGML_ACTIVATIONS_H
 
-#include "interface.h"
+#include <stdbool.h>
+#include <stddef.h>
 
-/* Rows of all matrices of TENSOR: a matrix of weights serves every one. */
-size_t activations_rows(const struct ggml_tensor *tensor);
+enum { ACTIVATIONS_DIMS = 4 };
+
+/* A tensor's values, whatever the generation of the struct that it is in; the contiguous dimension first. */
+struct activations {
+	bool is_f32;
+	size_t count[ACTIVATIONS_DIMS], stride[ACTIVATIONS_DIMS]; /* elements; bytes from one to the next */
+	const void *data;
+};
+
+/* Rows of all matrices: a matrix of weights serves every one. */
+size_t activations_rows(const struct activations *of);
 /* f32, each row's values beside each other. */
-bool activations_have_rows(const struct ggml_tensor *tensor);
+bool activations_have_rows(const struct activations *of);
 /* ... and the rows too. */
-bool activations_are_dense(const struct ggml_tensor *tensor);
+bool activations_are_dense(const struct activations *of);
 /* Copies the rows to OUT, one behind the other. */
-void activations_gather(const struct ggml_tensor *tensor, void *out);
+void activations_gather(const struct activations *of, void *out);
 
 #endif

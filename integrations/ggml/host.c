@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finding the host.  The interface grows in the middle of its structs, at times
- * without a new number, so versions are taken from a list of those that were
- * tried; op codes move too and are told by name.
+ * Finding the host and its functions.  Op codes move between versions and are told
+ * by name.
  */
 #include "host.h"
 
@@ -12,31 +11,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPS_MAX = 256, OPS_NAMED = 6 };
+enum { OPS_MAX = 256 };
 
 struct ggml_host ggml_host;
 
 static const struct {
-	const char *version;
-	const struct ggml_shim *shim;
-} known[] = {
-	{ "0.13.1", &ggml_shim_v2 },
-	{ "0.26.0", &ggml_shim_v3 },
-};
-enum { KNOWN = sizeof(known) / sizeof(known[0]) };
-
-static const struct {
 	const char *name;
 	enum host_op op;
-} named[OPS_NAMED] = {
-	{ "NONE", HOST_OP_NOTHING },    { "RESHAPE", HOST_OP_NOTHING },   { "VIEW", HOST_OP_NOTHING },
-	{ "PERMUTE", HOST_OP_NOTHING }, { "TRANSPOSE", HOST_OP_NOTHING }, { "MUL_MAT", HOST_OP_PRODUCT },
+} named[] = {
+	{ "NONE", HOST_OP_NOTHING },       { "RESHAPE", HOST_OP_NOTHING },   { "VIEW", HOST_OP_NOTHING },
+	{ "PERMUTE", HOST_OP_NOTHING },    { "TRANSPOSE", HOST_OP_NOTHING }, { "MUL_MAT", HOST_OP_PRODUCT },
+	{ "MUL_MAT_ID", HOST_OP_EXPERTS }, { "GET_ROWS", HOST_OP_ROWS },
 };
+enum { OPS_NAMED = sizeof(named) / sizeof(named[0]) };
 static unsigned char op_kind[OPS_MAX];
 
 static void say(const char *format, va_list args)
 {
-	char line[512];
+	char line[1024];
 
 	vsnprintf(line, sizeof(line), format, args);
 	fprintf(stderr, "tcbtune for ggml: %s\n", line);
@@ -65,7 +57,7 @@ void ggml_host_warn(const char *format, ...)
 /* Stops at the last of the names: beyond the last op there is no name to ask for. */
 static int find_ops(void)
 {
-	int found = 0;
+	size_t found = 0;
 
 	for (int op = 0; op < OPS_MAX && found < OPS_NAMED; op++)
 		for (size_t i = 0; i < OPS_NAMED; i++)
@@ -90,14 +82,18 @@ static int take(void *from, const char *name, void *function)
 	return found != NULL;
 }
 
-static int find_functions(void *from)
+/* The name of a function that FROM lacks; NULL: none. */
+static const char *find_functions(void *from)
 {
-	return take(from, "ggml_op_name", &ggml_host.op_name) & take(from, "ggml_nbytes", &ggml_host.nbytes) &
-	       take(from, "ggml_backend_buffer_init", &ggml_host.buffer_init) &
-	       take(from, "ggml_backend_buft_is_host", &ggml_host.type_is_host) &
-	       take(from, "ggml_backend_cpu_buffer_type", &ggml_host.cpu_buffer_type) &
-	       take(from, "ggml_graph_n_nodes", &ggml_host.graph_nodes) &
-	       take(from, "ggml_graph_node", &ggml_host.graph_node);
+#define TAKE_OR_RETURN(member, result, parameters, name) \
+	if (!take(from, name, &ggml_host.member))        \
+		return name;
+#define TAKE(member, result, parameters, name) take(from, name, &ggml_host.member);
+	GGML_HOST_FUNCTIONS(TAKE_OR_RETURN)
+	GGML_HOST_OPTIONAL(TAKE)
+#undef TAKE
+#undef TAKE_OR_RETURN
+	return NULL;
 }
 
 static void find_openmp(void *from)
@@ -112,23 +108,18 @@ static void find_openmp(void *from)
 static int find_in(void *from)
 {
 	const char *(*version)(void);
+	const char *lacking = "ggml_version";
 
-	if (!take(from, "ggml_version", &version)) {
-		ggml_host_warn("not used: the host's ggml does not tell its version");
-		return 0;
+	if (take(from, lacking, &version)) {
+		ggml_host.version = version();
+		lacking = find_functions(from);
+		if (!lacking && !find_ops())
+			lacking = "an op that the plug-in knows by name";
 	}
-	ggml_host.version = version();
-	for (size_t i = 0; i < KNOWN && !ggml_host.shim; i++)
-		if (strcmp(known[i].version, ggml_host.version) == 0)
-			ggml_host.shim = known[i].shim;
-	if (!ggml_host.shim) {
-		ggml_host_warn("not used: the host has ggml %s; this build knows %s and %s", ggml_host.version,
-			       known[0].version, known[1].version);
-		return 0;
-	}
-	if (!find_functions(from) || !find_ops()) {
-		ggml_host_warn("not used: the host's ggml %s lacks functions of its version", ggml_host.version);
-		ggml_host.shim = NULL;
+	if (lacking) {
+		ggml_host_warn("not used: the host's ggml %s does not have %s; ggml from 0.9.4 on has",
+			       ggml_host.version ? ggml_host.version : "(of an unknown version)", lacking);
+		ggml_host.version = NULL;
 		return 0;
 	}
 	find_openmp(from);
@@ -137,15 +128,23 @@ static int find_in(void *from)
 
 int ggml_host_find(void *caller)
 {
-	Dl_info info;
+	Dl_info info = { 0 };
 	void *object = NULL;
 	int found;
 
-	if (ggml_host.shim)
-		return 1;
-	if (dladdr(caller, &info) && info.dli_fname)
+	if (!dladdr(caller, &info) || !info.dli_fname)
+		info.dli_fbase = NULL;
+	if (ggml_host.version) {
+		if (ggml_host.object == info.dli_fbase)
+			return 1;
+		ggml_host_warn("not used: another ggml (%s) of this process has the plug-in already",
+			       ggml_host.version);
+		return 0;
+	}
+	if (info.dli_fbase)
 		object = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
 	found = find_in(object && dlsym(object, "ggml_version") ? object : RTLD_DEFAULT);
+	ggml_host.object = info.dli_fbase;
 	/* The host itself stays loaded without this. */
 	if (object)
 		dlclose(object);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Packing weights, and the table of plans.  A layout is chosen per format and
- * shape, before the number of threads or tokens is known, so both ops of a
- * format must have it.
+ * Packing weights, and the table of plans.  Weights are packed before the number of
+ * threads or tokens is known, so in the layout that serves any.  Matrices of a
+ * mixture, one after another, are packed as one of all their rows: groups of rows
+ * end where a matrix does, or the mixture is not taken.
  */
 #include "packed.h"
 
@@ -12,29 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUCKETS = 64, MANY = 32 };
+#include "host_formats.h"
 
-static const struct format {
-	int type; /* in a GGUF file */
-	const char *name, *op;
-	size_t values, bytes; /* of a block */
-} formats[] = {
-	{ 2, "q4_0", "q40", 32, 18 },     { 8, "q8_0", "q80", 32, 34 },    { 12, "q4_K", "q4k", 256, 144 },
-	{ 13, "q5_K", "q5k", 256, 176 },  { 14, "q6_K", "q6k", 256, 210 }, { 23, "iq4_xs", "iq4xs", 256, 136 },
-	{ 39, "mxfp4", "mxfp4", 32, 17 },
-};
-enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
-
-/* Those that both ops of a format read, best first. */
-static const char *const layouts[] = { "r16", "native" };
-enum { LAYOUTS = sizeof(layouts) / sizeof(layouts[0]) };
+enum { BUCKETS = 64 };
 
 struct weights_kind {
-	const struct format *format;
-	size_t n, k;
-	const char *layout;
-	struct tcbrt_plan *packer; /* NULL: neither op has a layout in common */
-	struct tcbrt_plan_info info;
+	const struct weights_format *format;
+	size_t matrices, n, k;
+	struct tcbrt_plan *packer;   /* of one matrix with all rows; NULL: there is no kernel */
+	struct tcbrt_plan_info info; /* the packer's */
 	_Atomic(struct weights_plan *) bucket[BUCKETS];
 	struct weights_kind *next;
 };
@@ -56,66 +43,88 @@ int weights_has_database(void)
 	return has_database;
 }
 
-const char *weights_formats(void)
+/* Of matrices of N rows. */
+static int create(const struct weights_kind *kind, size_t n, const struct weights_work *work, struct tcbrt_plan **out,
+		  struct tcbrt_error *err)
 {
-	static char text[128];
-	size_t at = 0;
+	char op[64], words[64];
+	const struct tcbrt_query query = { .op = op,
+					   .m = work->m,
+					   .n = n,
+					   .k = kind->k,
+					   .threads = work->threads,
+					   .layout = kind->packer ? kind->info.layout : TCBRT_LAYOUT_ANY_M,
+					   .words = work->used ? words : NULL };
 
-	for (size_t i = 0; i < FORMATS && !text[sizeof(text) - 1]; i++)
-		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s", i ? ", " : "", formats[i].name);
-	return text;
-}
-
-static int create(const struct weights_kind *kind, const char *layout, size_t m, unsigned threads,
-		  struct tcbrt_plan **out, struct tcbrt_error *err)
-{
-	char op[32];
-	const struct tcbrt_query query = {
-		.op = op, .m = m, .n = kind->n, .k = kind->k, .threads = threads, .layout = layout
-	};
-
-	snprintf(op, sizeof(op), "%s_%s", kind->format->op, m == 1 ? "matvec" : "matmul");
+	if (work->used)
+		snprintf(op, sizeof(op), "%s_experts_matmul", kind->format->op);
+	else
+		format_op(kind->format, work->m, op);
+	snprintf(words, sizeof(words), "e%zu/%zu%s", kind->matrices, work->used, work->has_rows_each ? ",each" : "");
 	return tcbrt_plan_create(runtime, &query, out, err);
 }
 
-/* Weights may come in parts: a layout must pack rows group by group. */
-static void choose_layout(struct weights_kind *kind)
+/* Rows of all matrices. */
+static size_t all_rows(const struct weights_kind *kind)
 {
-	for (size_t i = 0; i < LAYOUTS && !kind->packer; i++) {
-		struct tcbrt_plan *many = NULL;
+	return kind->matrices * kind->n;
+}
 
-		if (create(kind, layouts[i], MANY, 1, &many, NULL) == TCBRT_OK &&
-		    create(kind, layouts[i], 1, 1, &kind->packer, NULL) == TCBRT_OK) {
-			kind->layout = layouts[i];
-			tcbrt_plan_info(kind->packer, &kind->info);
-		}
-		tcbrt_plan_destroy(many);
+/* Is there an op for the mixture, of matrices that this packs? */
+static int packs_mixtures(const struct weights_kind *kind)
+{
+	const struct weights_work work = { .m = 1, .used = 1, .threads = 1 };
+	const size_t group = kind->info.pack_rows;
+	struct tcbrt_plan *plan;
+
+	if ((group && kind->n % group) || create(kind, kind->n, &work, &plan, NULL) != TCBRT_OK)
+		return 0;
+	tcbrt_plan_destroy(plan);
+	return 1;
+}
+
+/* Weights may come in parts: the layout must pack rows group by group. */
+static void make_packer(struct weights_kind *kind)
+{
+	const struct weights_work work = { .m = 1, .threads = 1 };
+
+	if (create(kind, all_rows(kind), &work, &kind->packer, NULL) != TCBRT_OK)
+		return;
+	tcbrt_plan_info(kind->packer, &kind->info);
+	if ((kind->info.packed_bytes && !kind->info.pack_rows) || (kind->matrices > 1 && !packs_mixtures(kind))) {
+		tcbrt_plan_destroy(kind->packer);
+		kind->packer = NULL;
 	}
 }
 
-static struct weights_kind *find(struct weights_kind *kind, const struct format *format, size_t n, size_t k)
+struct shape {
+	const struct weights_format *format;
+	size_t matrices, n, k;
+};
+
+static struct weights_kind *find(struct weights_kind *kind, const struct shape *shape)
 {
-	while (kind && (kind->format != format || kind->n != n || kind->k != k))
+	while (kind && (kind->format != shape->format || kind->matrices != shape->matrices || kind->n != shape->n ||
+			kind->k != shape->k))
 		kind = kind->next;
 	return kind;
 }
 
-struct weights_kind *weights_kind(int type, size_t n, size_t k)
+struct weights_kind *weights_kind(int type, size_t matrices, size_t n, size_t k)
 {
-	const struct format *format = formats;
+	const struct shape shape = { weights_format(runtime, type), matrices, n, k };
 	struct weights_kind *kind;
 
-	while (format < formats + FORMATS && format->type != type)
-		format++;
-	if (format == formats + FORMATS || n == 0 || k == 0 || k % format->values)
+	if (!shape.format || matrices == 0 || n == 0 || k == 0 || k % shape.format->values)
 		return NULL;
-	if (!(kind = find(atomic_load_explicit(&kinds, memory_order_acquire), format, n, k))) {
+	if (!(kind = find(atomic_load_explicit(&kinds, memory_order_acquire), &shape))) {
 		pthread_mutex_lock(&making);
-		if (!(kind = find(atomic_load(&kinds), format, n, k)) && (kind = calloc(1, sizeof(*kind)))) {
-			kind->format = format;
+		if (!(kind = find(atomic_load(&kinds), &shape)) && (kind = calloc(1, sizeof(*kind)))) {
+			kind->format = shape.format;
+			kind->matrices = matrices;
 			kind->n = n;
 			kind->k = k;
-			choose_layout(kind);
+			make_packer(kind);
 			kind->next = atomic_load(&kinds);
 			atomic_store_explicit(&kinds, kind, memory_order_release);
 		}
@@ -129,19 +138,12 @@ static size_t row_bytes(const struct weights_kind *kind)
 	return kind->k / kind->format->values * kind->format->bytes;
 }
 
+/* Not less than as stored: hosts count on that. */
 size_t weights_bytes(const struct weights_kind *kind)
 {
-	return kind->info.packed_bytes ? kind->info.packed_bytes : kind->n * row_bytes(kind);
-}
+	const size_t packed = kind->info.packed_bytes, stored = all_rows(kind) * row_bytes(kind);
 
-size_t weights_columns(const struct weights_kind *kind)
-{
-	return kind->k;
-}
-
-size_t weights_rows(const struct weights_kind *kind)
-{
-	return kind->n;
+	return packed > stored ? packed : stored;
 }
 
 /* ---- stored bytes in, stored bytes out ---- */
@@ -156,7 +158,7 @@ struct piece {
 static struct piece next_piece(const struct weights_kind *kind, size_t offset, size_t size)
 {
 	const size_t row = row_bytes(kind), group = kind->info.pack_rows, first = offset / (group * row) * group;
-	const size_t begin = offset - first * row, left = kind->n - first, some = left < group ? left : group;
+	const size_t begin = offset - first * row, left = all_rows(kind) - first, some = left < group ? left : group;
 
 	if (begin == 0 && size >= some * row) {
 		const size_t rows = size == left * row ? left : size / (group * row) * group;
@@ -246,36 +248,56 @@ int weights_get(const struct weights *weights, void *data, size_t offset, size_t
 	return 1;
 }
 
+int weights_read_row(const struct weights *weights, size_t row, float *out)
+{
+	return tcbrt_read_row(weights->kind->packer, row, weights->packed, out) == TCBRT_OK;
+}
+
 /* ---- plans ---- */
 
-static struct weights_plan *make_plan(struct weights_kind *kind, size_t m, unsigned threads, struct tcbrt_error *err)
+/* Operands are as the library says by name. */
+static void find_operands(struct weights_plan *made, const struct tcbrt_plan_info *info)
+{
+	made->weights = info->weights;
+	made->y = info->output;
+	for (size_t i = 0; i < info->operand_count; i++)
+		if (strcmp(info->operand[i].name, "x") == 0)
+			made->x = (int)i;
+		else if (strcmp(info->operand[i].name, "ids") == 0)
+			made->ids = (int)i;
+}
+
+static struct weights_plan *make_plan(struct weights_kind *kind, const struct weights_work *work,
+				      struct tcbrt_error *err)
 {
 	struct weights_plan *made = calloc(1, sizeof(*made));
 	struct tcbrt_plan_info info;
 
-	if (!made || create(kind, kind->layout, m, threads, &made->plan, err) != TCBRT_OK) {
+	if (!made || create(kind, kind->n, work, &made->plan, err) != TCBRT_OK) {
 		free(made);
 		return NULL;
 	}
 	tcbrt_plan_info(made->plan, &info);
-	made->m = m;
-	made->threads = threads;
+	made->work = *work;
 	made->workspace_bytes = info.workspace_bytes;
-	made->weights = info.weights;
-	made->y = info.output;
-	while (made->x == made->weights || made->x == made->y)
-		made->x++;
+	find_operands(made, &info);
 	return made;
 }
 
-const struct weights_plan *weights_plan(struct weights_kind *kind, size_t m, unsigned threads, struct tcbrt_error *err)
+static int is_same(const struct weights_work *a, const struct weights_work *b)
 {
-	_Atomic(struct weights_plan *) *bucket = &kind->bucket[(m + 31 * threads) % BUCKETS];
+	return a->m == b->m && a->used == b->used && a->has_rows_each == b->has_rows_each && a->threads == b->threads;
+}
+
+const struct weights_plan *weights_plan(struct weights_kind *kind, const struct weights_work *work,
+					struct tcbrt_error *err)
+{
+	_Atomic(struct weights_plan *) *bucket = &kind->bucket[(work->m + 31 * work->threads + work->used) % BUCKETS];
 	struct weights_plan *first = atomic_load_explicit(bucket, memory_order_acquire), *found = first;
 
-	while (found && (found->m != m || found->threads != threads))
+	while (found && !is_same(&found->work, work))
 		found = found->next;
-	if (found || !(found = make_plan(kind, m, threads, err)))
+	if (found || !(found = make_plan(kind, work, err)))
 		return found;
 	/* Another thread may have made the same one: both stay, and both are right. */
 	do

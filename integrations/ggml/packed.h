@@ -10,12 +10,20 @@
 
 #include "tcbrt.h"
 
-/* A plan for M tokens on so many threads. */
+/* What a plan is for.  Mixtures of experts: USED matrices for each token, which has a row of activations for each where
+ * HAS_ROWS_EACH, else one; USED is 0 where there is one matrix for all tokens. */
+struct weights_work {
+	size_t m; /* tokens */
+	size_t used;
+	int has_rows_each;
+	unsigned threads;
+};
+
 struct weights_plan {
 	struct tcbrt_plan *plan;
-	size_t m, workspace_bytes;
-	unsigned threads;
-	int x, weights, y; /* which operand is which */
+	struct weights_work work;
+	size_t workspace_bytes;
+	int x, weights, y, ids; /* which operand is which; IDS of mixtures */
 	struct weights_plan *next;
 };
 
@@ -33,21 +41,21 @@ struct weights {
 /* Opens the tuning database, or goes on without one; 0 where neither can be. */
 int weights_open(void);
 int weights_has_database(void);
-/* "q4_K, q6_K, ..." */
-const char *weights_formats(void);
 
-/* NULL: no kernel here computes with weights of that TYPE (its number in a GGUF file) and shape. */
-struct weights_kind *weights_kind(int type, size_t n, size_t k);
+/* MATRICES of N rows of K values.  NULL: no kernel here computes with weights of that TYPE (its number in a GGUF file)
+ * and shape. */
+struct weights_kind *weights_kind(int type, size_t matrices, size_t n, size_t k);
 size_t weights_bytes(const struct weights_kind *kind);
-size_t weights_columns(const struct weights_kind *kind);
-size_t weights_rows(const struct weights_kind *kind);
 
 /* Takes SIZE stored bytes from OFFSET on; any pieces, in any order.  Without memory it refuses the weights for good. */
 void weights_set(struct weights *weights, const void *data, size_t offset, size_t size);
 /* Gives stored bytes back; 0: there is no memory. */
 int weights_get(const struct weights *weights, void *data, size_t offset, size_t size);
+/* The K values of row ROW of the only matrix, as f32; 0: there is no such row. */
+int weights_read_row(const struct weights *weights, size_t row, float *out);
 
-/* The plan for M tokens on THREADS, made on first use; NULL, and why in ERR.  Any threads at once; none waits. */
-const struct weights_plan *weights_plan(struct weights_kind *kind, size_t m, unsigned threads, struct tcbrt_error *err);
+/* The plan for WORK, made on first use; NULL, and why in ERR.  Any threads at once; none waits. */
+const struct weights_plan *weights_plan(struct weights_kind *kind, const struct weights_work *work,
+					struct tcbrt_error *err);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The backend as ggml sees it: one device of type ACCEL whose buffer type takes
+ * The backend as ggml sees it, for one generation of its interface: one device of type ACCEL whose buffer type takes
  * weights.  A graph's own tensors belong into the host's buffers, but ggml puts
  * outputs into the default buffer type of the backend's device; so backends
  * that compute say they are of a second device, which is not listed and whose
  * buffer type is the CPU's.
  */
-#include "plugin.h"
+#include "interface.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +15,11 @@
 #include "host.h"
 #include "packed.h"
 #include "products.h"
+#include "shim.h"
 
-static struct ggml_buffer_type *weights_type;
-static struct ggml_device listed, computing;
-static struct ggml_registry registry;
+static struct ggml_backend_buffer_type weights_type;
+static struct ggml_backend_device listed, computing;
+static struct ggml_backend_reg registry;
 
 /* ---- buffers ---- */
 
@@ -27,7 +28,7 @@ struct store {
 	struct weights *first;
 };
 
-static void free_buffer(struct ggml_buffer *buffer)
+static void free_buffer(struct ggml_backend_buffer *buffer)
 {
 	struct store *store = buffer->context;
 
@@ -41,19 +42,19 @@ static void free_buffer(struct ggml_buffer *buffer)
 	free(store);
 }
 
-static void *get_base(struct ggml_buffer *buffer)
+static void *get_base(struct ggml_backend_buffer *buffer)
 {
 	return ((struct store *)buffer->context)->base;
 }
 
 static struct weights_kind *kind_of(const struct ggml_tensor *tensor)
 {
-	if (tensor->ne[2] != 1 || tensor->ne[3] != 1 || tensor->ne[0] < 1 || tensor->ne[1] < 1 || tensor->view_src)
+	if (tensor->ne[3] != 1 || tensor->ne[2] < 1 || tensor->ne[1] < 1 || tensor->ne[0] < 1 || tensor->view_src)
 		return NULL;
-	return weights_kind(tensor->type, (size_t)tensor->ne[1], (size_t)tensor->ne[0]);
+	return weights_kind((int)tensor->type, (size_t)tensor->ne[2], (size_t)tensor->ne[1], (size_t)tensor->ne[0]);
 }
 
-static int init_tensor(struct ggml_buffer *buffer, struct ggml_tensor *tensor)
+static enum ggml_status init_tensor(struct ggml_backend_buffer *buffer, struct ggml_tensor *tensor)
 {
 	struct store *store = buffer->context;
 	struct weights_kind *kind = kind_of(tensor);
@@ -77,11 +78,11 @@ static void refuse(const struct ggml_tensor *tensor, const char *what)
 /* The weights that TENSOR is or is a view of, and where it begins in them; NULL: its bytes are as they are. */
 static struct weights *weights_of(const struct ggml_tensor *tensor, size_t *offset)
 {
-	*offset += tensor->view_src ? tensor->view_offset : 0;
+	*offset += tensor->view_src ? tensor->view_offs : 0;
 	return tensor->view_src ? tensor->view_src->extra : tensor->extra;
 }
 
-static void set_tensor(struct ggml_buffer *buffer, struct ggml_tensor *tensor, const void *data, size_t offset,
+static void set_tensor(struct ggml_backend_buffer *buffer, struct ggml_tensor *tensor, const void *data, size_t offset,
 		       size_t size)
 {
 	size_t begin = offset;
@@ -100,7 +101,7 @@ static void set_tensor(struct ggml_buffer *buffer, struct ggml_tensor *tensor, c
 	counter_add(COUNTER_PACK_NS, counter_now_ns() - began);
 }
 
-static void memset_tensor(struct ggml_buffer *buffer, struct ggml_tensor *tensor, uint8_t value, size_t offset,
+static void memset_tensor(struct ggml_backend_buffer *buffer, struct ggml_tensor *tensor, uint8_t value, size_t offset,
 			  size_t size)
 {
 	uint8_t part[4096];
@@ -112,7 +113,7 @@ static void memset_tensor(struct ggml_buffer *buffer, struct ggml_tensor *tensor
 	}
 }
 
-static void get_tensor(struct ggml_buffer *buffer, const struct ggml_tensor *tensor, void *data, size_t offset,
+static void get_tensor(struct ggml_backend_buffer *buffer, const struct ggml_tensor *tensor, void *data, size_t offset,
 		       size_t size)
 {
 	size_t begin = offset;
@@ -127,28 +128,30 @@ static void get_tensor(struct ggml_buffer *buffer, const struct ggml_tensor *ten
 		counter_add(COUNTER_UNPACKED, 1);
 }
 
-static bool copy_tensor(struct ggml_buffer *buffer, const struct ggml_tensor *src, struct ggml_tensor *dst)
+static bool copy_tensor(struct ggml_backend_buffer *buffer, const struct ggml_tensor *src, struct ggml_tensor *dst)
 {
 	(void)buffer, (void)src, (void)dst;
 	return false; /* ggml sets it instead */
 }
 
-static void clear(struct ggml_buffer *buffer, uint8_t value)
+static void clear(struct ggml_backend_buffer *buffer, uint8_t value)
 {
 	memset(get_base(buffer), value, buffer->size);
 }
 
 /* ---- the buffer type ---- */
 
-static const char *type_name(struct ggml_buffer_type *type)
+static const char *type_name(struct ggml_backend_buffer_type *type)
 {
 	(void)type;
 	return "tcbtune";
 }
 
-static struct ggml_buffer *alloc_buffer(struct ggml_buffer_type *type, size_t size)
+static struct ggml_backend_buffer *alloc_buffer(struct ggml_backend_buffer_type *type, size_t size)
 {
-	static const struct ggml_buffer_calls calls = {
+	typedef struct ggml_backend_buffer *buffer_init_fn(struct ggml_backend_buffer_type *,
+							   struct ggml_backend_buffer_i, void *, size_t);
+	static const struct ggml_backend_buffer_i calls = {
 		.free_buffer = free_buffer,
 		.get_base = get_base,
 		.init_tensor = init_tensor,
@@ -159,27 +162,27 @@ static struct ggml_buffer *alloc_buffer(struct ggml_buffer_type *type, size_t si
 		.clear = clear,
 	};
 	struct store *store = calloc(1, sizeof(*store));
-	struct ggml_buffer *buffer;
+	struct ggml_backend_buffer *buffer;
 
 	/* In pages of 2 MiB: the README says how much of the gain they are. */
 	if (!store || tcbrt_weights_alloc(size ? size : 1, &store->base, NULL, NULL) != TCBRT_OK) {
 		free(store);
 		return NULL;
 	}
-	if (!(buffer = ggml_host.buffer_init(type, calls, store, size))) {
+	if (!(buffer = ((buffer_init_fn *)ggml_host.buffer_init)(type, calls, store, size))) {
 		tcbrt_weights_free(store->base);
 		free(store);
 	}
 	return buffer;
 }
 
-static size_t get_alignment(struct ggml_buffer_type *type)
+static size_t get_alignment(struct ggml_backend_buffer_type *type)
 {
 	(void)type;
 	return TCBRT_ALIGNMENT;
 }
 
-static size_t get_alloc_size(struct ggml_buffer_type *type, const struct ggml_tensor *tensor)
+static size_t get_alloc_size(struct ggml_backend_buffer_type *type, const struct ggml_tensor *tensor)
 {
 	const struct weights_kind *kind = kind_of(tensor);
 
@@ -187,7 +190,7 @@ static size_t get_alloc_size(struct ggml_buffer_type *type, const struct ggml_te
 	return kind ? weights_bytes(kind) : ggml_host.nbytes(tensor);
 }
 
-static bool is_host(struct ggml_buffer_type *type)
+static bool is_host(struct ggml_backend_buffer_type *type)
 {
 	(void)type;
 	return false;
@@ -195,72 +198,149 @@ static bool is_host(struct ggml_buffer_type *type)
 
 /* ---- computing ---- */
 
-static bool is_product_of_ours(const struct ggml_tensor *op)
+static struct activations activations_of(const struct ggml_tensor *tensor)
 {
-	const struct ggml_tensor *weights = op->src[0], *x = op->src[1];
+	struct activations out = { .is_f32 = tensor->type == GGML_TYPE_F32, .data = tensor->data };
 
-	return weights && x && weights->buffer && weights->buffer->type == weights_type && kind_of(weights) &&
-	       activations_have_rows(x) && activations_are_dense(op) && x->ne[0] == weights->ne[0] &&
-	       op->ne[0] == weights->ne[1] && activations_rows(x) > 0;
+	for (int i = 0; i < GGML_MAX_DIMS; i++) {
+		out.count[i] = (size_t)tensor->ne[i];
+		out.stride[i] = tensor->nb[i];
+	}
+	return out;
 }
 
-static bool supports_op(struct ggml_device *device, const struct ggml_tensor *op)
+/* Weights in our buffer, packed or to be. */
+static bool is_ours(const struct ggml_tensor *weights)
+{
+	return weights && weights->buffer && weights->buffer->buft == &weights_type && kind_of(weights);
+}
+
+static bool takes_product(const struct ggml_tensor *op)
+{
+	const struct ggml_tensor *weights = op->src[0];
+	struct activations x, y;
+
+	if (!is_ours(weights) || !op->src[1])
+		return false;
+	x = activations_of(op->src[1]);
+	y = activations_of(op);
+	return weights->ne[2] == 1 && activations_have_rows(&x) && activations_are_dense(&y) &&
+	       op->src[1]->ne[0] == weights->ne[0] && op->ne[0] == weights->ne[1] && activations_rows(&x) > 0;
+}
+
+static bool takes_experts(const struct ggml_tensor *op)
+{
+	const struct ggml_tensor *weights = op->src[0], *rows = op->src[1], *ids = op->src[2];
+	struct activations x, y;
+
+	if (!is_ours(weights) || !rows || !ids)
+		return false;
+	x = activations_of(rows);
+	y = activations_of(op);
+	return weights->ne[2] > 1 && activations_have_rows(&x) && activations_are_dense(&y) &&
+	       rows->ne[0] == weights->ne[0] && op->ne[0] == weights->ne[1] && rows->ne[3] == 1 &&
+	       ids->type == GGML_TYPE_I32 && ids->nb[0] == sizeof(int32_t) && ids->ne[0] >= 1 && ids->ne[1] >= 1 &&
+	       ids->ne[2] == 1 && ids->ne[3] == 1 && rows->ne[2] == ids->ne[1] &&
+	       (rows->ne[1] == 1 || rows->ne[1] == ids->ne[0]);
+}
+
+/* Of a table that is packed already: where it is not decided yet where to put one, the host's own buffer is as good. */
+static bool takes_rows(const struct ggml_tensor *op)
+{
+	const struct ggml_tensor *table = op->src[0], *ids = op->src[1];
+	struct activations out;
+
+	if (!is_ours(table) || !table->extra || !ids)
+		return false;
+	out = activations_of(op);
+	return table->ne[2] == 1 && activations_are_dense(&out) && op->ne[0] == table->ne[0] &&
+	       ids->type == GGML_TYPE_I32 && ids->nb[0] == sizeof(int32_t) && ids->ne[1] == 1 && ids->ne[2] == 1 &&
+	       ids->ne[3] == 1;
+}
+
+static bool supports_op(struct ggml_backend_device *device, const struct ggml_tensor *op)
 {
 	(void)device;
-	switch (ggml_host_op(op->op)) {
+	switch (ggml_host_op((int)op->op)) {
 	case HOST_OP_NOTHING:
 		return true;
 	case HOST_OP_PRODUCT:
-		return is_product_of_ours(op);
+		return takes_product(op);
+	case HOST_OP_EXPERTS:
+		return takes_experts(op);
+	case HOST_OP_ROWS:
+		return takes_rows(op);
 	default:
 		return false;
 	}
 }
 
-static int graph_compute(struct ggml_stream *stream, struct ggml_graph *graph)
+/* To what is computed next; rows are read at once. */
+static int add_node(struct computer *computer, struct ggml_tensor *node)
+{
+	const struct weights *weights = node->src[0]->extra;
+	const struct ggml_tensor *second = node->src[1], *third = node->src[2];
+	const struct activations x = activations_of(second);
+
+	switch (ggml_host_op((int)node->op)) {
+	case HOST_OP_EXPERTS:
+		return computer_add_experts(computer, weights, &x,
+					    &(struct routing){ .used = (size_t)third->ne[0],
+							       .tokens = (size_t)third->ne[1],
+							       .stride = third->nb[1],
+							       .data = third->data },
+					    node->data);
+	case HOST_OP_ROWS:
+		return computer_read_rows(computer, weights, second->data, (size_t)second->ne[0], (size_t)node->ne[0],
+					  node->data);
+	default:
+		return computer_add(computer, weights, &x, node->data);
+	}
+}
+
+static enum ggml_status graph_compute(struct ggml_backend *stream, struct ggml_cgraph *graph)
 {
 	struct computer *computer = stream->context;
-	const int nodes = ggml_host.graph_nodes(graph);
+	const int nodes = ggml_host.graph_n_nodes(graph);
 	int is_sound = 1;
 
 	for (int i = 0; i < nodes && is_sound; i++) {
 		struct ggml_tensor *node = ggml_host.graph_node(graph, i);
 
-		if (ggml_host_op(node->op) == HOST_OP_NOTHING)
+		if (ggml_host_op((int)node->op) == HOST_OP_NOTHING)
 			continue;
-		is_sound = supports_op(&computing, node) && node->src[0]->extra &&
-			   computer_add(computer, node->src[0]->extra, node->src[1], node->data);
+		is_sound = supports_op(&computing, node) && node->src[0]->extra && add_node(computer, node);
 	}
 	if (!is_sound) {
-		computer->count = 0;
+		computer_drop(computer);
 		return GGML_STATUS_FAILED;
 	}
 	return computer_run(computer) ? GGML_STATUS_SUCCESS : GGML_STATUS_FAILED;
 }
 
-static const char *stream_name(struct ggml_stream *stream)
+static const char *stream_name(struct ggml_backend *stream)
 {
 	(void)stream;
 	return "tcbtune";
 }
 
-static void free_stream(struct ggml_stream *stream)
+static void free_stream(struct ggml_backend *stream)
 {
 	computer_destroy(stream->context);
 	free(stream);
 }
 
-static struct ggml_stream *init_backend(struct ggml_device *device, const char *parameters)
+static struct ggml_backend *init_backend(struct ggml_backend_device *device, const char *parameters)
 {
-	static char guid[16] = "tcbtune for ggml";
-	struct ggml_stream *stream = calloc(1, sizeof(*stream));
+	static uint8_t guid[16] = "tcbtune for ggml";
+	struct ggml_backend *stream = calloc(1, sizeof(*stream));
 
 	(void)device, (void)parameters;
 	if (!stream)
 		return NULL;
-	*stream = (struct ggml_stream){
-		.guid = guid,
-		.calls = { .get_name = stream_name, .free = free_stream, .graph_compute = graph_compute },
+	*stream = (struct ggml_backend){
+		.guid = &guid,
+		.iface = { .get_name = stream_name, .free = free_stream, .graph_compute = graph_compute },
 		.device = &computing,
 		.context = computer_create(),
 	};
@@ -271,7 +351,7 @@ static struct ggml_stream *init_backend(struct ggml_device *device, const char *
 	return stream;
 }
 
-static void set_threads(struct ggml_stream *stream, int threads)
+static void set_threads(struct ggml_backend *stream, int threads)
 {
 	struct computer *computer = stream->context;
 
@@ -280,64 +360,76 @@ static void set_threads(struct ggml_stream *stream, int threads)
 
 /* ---- devices ---- */
 
-static const char *device_name(struct ggml_device *device)
+static const char *device_name(struct ggml_backend_device *device)
 {
 	(void)device;
 	return "tcbtune";
 }
 
-static const char *device_description(struct ggml_device *device)
+static const char *device_description(struct ggml_backend_device *device)
 {
 	(void)device;
 	return "CPU kernels that tcbtune tunes";
 }
 
-static void get_memory(struct ggml_device *device, size_t *available, size_t *total)
+static void get_memory(struct ggml_backend_device *device, size_t *available, size_t *total)
 {
 	(void)device;
 	*available = *total = 0; /* the host's own */
 }
 
-static int device_type(struct ggml_device *device)
+static enum ggml_backend_dev_type device_type(struct ggml_backend_device *device)
 {
 	(void)device;
-	return GGML_DEVICE_ACCELERATOR;
+	return GGML_BACKEND_DEVICE_TYPE_ACCEL;
 }
 
-static struct ggml_buffer_type *get_buffer_type(struct ggml_device *device)
+static void get_properties(struct ggml_backend_device *device, struct ggml_backend_dev_props *properties)
 {
-	return device == &listed ? weights_type : ggml_host.cpu_buffer_type();
+	*properties = (struct ggml_backend_dev_props){
+		.name = device_name(device),
+		.description = device_description(device),
+		.type = device_type(device),
+#ifdef TCB_GGML_HAS_MMAP_SUPPORT
+		.caps = { .mmap_support = true },
+#endif
+	};
 }
 
-static bool supports_buffer_type(struct ggml_device *device, struct ggml_buffer_type *type)
+static struct ggml_backend_buffer_type *get_buffer_type(struct ggml_backend_device *device)
+{
+	return device == &listed ? &weights_type : ggml_host.cpu_buffer_type();
+}
+
+static bool supports_buffer_type(struct ggml_backend_device *device, struct ggml_backend_buffer_type *type)
 {
 	(void)device;
-	return type == weights_type || ggml_host.type_is_host(type);
+	return type == &weights_type || ggml_host.buft_is_host(type);
 }
 
 /* ---- the registry ---- */
 
-static const char *registry_name(struct ggml_registry *self)
+static const char *registry_name(struct ggml_backend_reg *self)
 {
 	(void)self;
 	return "tcbtune";
 }
 
-static size_t device_count(struct ggml_registry *self)
+static size_t device_count(struct ggml_backend_reg *self)
 {
 	(void)self;
 	return 1;
 }
 
-static struct ggml_device *get_device(struct ggml_registry *self, size_t index)
+static struct ggml_backend_device *get_device(struct ggml_backend_reg *self, size_t index)
 {
 	(void)self;
 	return index == 0 ? &listed : NULL;
 }
 
-static void *get_proc_address(struct ggml_registry *self, const char *name)
+static void *get_proc_address(struct ggml_backend_reg *self, const char *name)
 {
-	void (*function)(struct ggml_stream *, int) = set_threads;
+	void (*function)(struct ggml_backend *, int) = set_threads;
 	void *address = NULL;
 
 	(void)self;
@@ -346,52 +438,53 @@ static void *get_proc_address(struct ggml_registry *self, const char *name)
 	return address;
 }
 
-static void fill(void)
+static struct ggml_backend_reg *init(void)
 {
-	static const struct ggml_type_calls type_calls = { .get_name = type_name,
-							   .alloc_buffer = alloc_buffer,
-							   .get_alignment = get_alignment,
-							   .get_alloc_size = get_alloc_size,
-							   .is_host = is_host };
-
-	registry = (struct ggml_registry){
-		.interface_version = ggml_host.shim->interface_version,
-		.calls = { registry_name, device_count, get_device, get_proc_address },
+	registry = (struct ggml_backend_reg){
+		.api_version = GGML_BACKEND_API_VERSION,
+		.iface = { registry_name, device_count, get_device, get_proc_address },
 	};
-	listed = (struct ggml_device){
-		.calls = { .get_name = device_name,
+	listed = (struct ggml_backend_device){
+		.iface = { .get_name = device_name,
 			   .get_description = device_description,
 			   .get_memory = get_memory,
 			   .get_type = device_type,
-			   .get_properties = ggml_host.shim->get_properties,
+			   .get_props = get_properties,
 			   .init_backend = init_backend,
 			   .get_buffer_type = get_buffer_type,
 			   .supports_op = supports_op,
-			   .supports_buffer_type = supports_buffer_type },
-		.registry = &registry,
+			   .supports_buft = supports_buffer_type },
+		.reg = &registry,
 	};
 	computing = listed;
-	weights_type = ggml_host.shim->make_buffer_type(&type_calls, &listed);
-}
-
-int ggml_backend_score(void)
-{
-	return ggml_host_find(__builtin_return_address(0));
-}
-
-struct ggml_registry *ggml_backend_init(void)
-{
-	if (!ggml_host_find(__builtin_return_address(0)))
-		return NULL;
-	if (weights_type)
-		return &registry;
-	if (!weights_open()) {
-		ggml_host_warn("not used: out of memory");
-		return NULL;
-	}
-	fill();
-	ggml_host_say("in ggml %s, for weights of %s; threads: %s; %s", ggml_host.version, weights_formats(),
-		      ggml_host.parallel ? "the host's, of its OpenMP runtime" : "as many as the host's, its own",
-		      weights_has_database() ? "tuned by a database" : "no tuning database, default geometries");
+	weights_type = (struct ggml_backend_buffer_type){
+		.iface = { .get_name = type_name,
+			   .alloc_buffer = alloc_buffer,
+			   .get_alignment = get_alignment,
+			   .get_alloc_size = get_alloc_size,
+			   .is_host = is_host },
+		.device = &listed,
+	};
 	return &registry;
 }
+
+/* A tensor's header in a context has four words. */
+enum { OBJECT_BYTES = 32 };
+
+extern const struct ggml_shim GGML_SHIM_OF(ggml_shim);
+void GGML_SHIM_OF(ggml_self_test)(struct ggml_backend_reg *reg, struct ggml_test *test);
+
+const struct ggml_shim GGML_SHIM_OF(ggml_shim) = {
+	.name = TCB_GGML_SHIM_NAME,
+	.layout = { .interface_version = GGML_BACKEND_API_VERSION,
+		    .tensor_overhead = OBJECT_BYTES + sizeof(struct ggml_tensor),
+		    .tensor_data = offsetof(struct ggml_tensor, data),
+		    .tensor_name = offsetof(struct ggml_tensor, name),
+		    .buffer_type = offsetof(struct ggml_backend_buffer, buft),
+		    .type_device = offsetof(struct ggml_backend_buffer_type, device),
+		    .stream_device = offsetof(struct ggml_backend, device),
+		    .device_reg = offsetof(struct ggml_backend_device, reg),
+		    .properties = sizeof(struct ggml_backend_dev_props) },
+	.init = init,
+	.self_test = GGML_SHIM_OF(ggml_self_test),
+};

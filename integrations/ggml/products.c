@@ -14,13 +14,13 @@
 #include <string.h>
 #include <time.h>
 
-#include "activations.h"
 #include "host.h"
 #include "plugin.h"
 
 static atomic_ullong counters[COUNTERS];
-static const char *const counter_names[COUNTERS] = { "graphs",  "products", "tokens",   "compute_ns", "packed",
-						     "pack_ns", "unpacked", "gathered", "refused" };
+static const char *const counter_names[COUNTERS] = { "graphs",   "products",   "experts", "rows",
+						     "tokens",   "compute_ns", "packed",  "pack_ns",
+						     "unpacked", "gathered",   "refused" };
 
 void counter_add(enum counter counter, unsigned long long amount)
 {
@@ -57,6 +57,7 @@ void computer_destroy(struct computer *computer)
 	tcbrt_pool_destroy(computer->pool);
 	free(computer->workspace);
 	free(computer->rows);
+	free(computer->ids);
 	free(computer->products);
 	free(computer);
 }
@@ -92,46 +93,120 @@ static int reserve(struct computer *computer, const struct weights_plan *plan)
 	return tcbrt_workspace_init(plan->plan, computer->workspace) == TCBRT_OK;
 }
 
-/* X's rows beside each other; NULL: they cannot be had. */
-static const void *take_rows(struct computer *computer, const struct ggml_tensor *x)
+/* *MEMORY of BYTES at least, whatever was in it; NULL: there is none. */
+static void *at_least(void **memory, size_t *has, size_t bytes)
 {
-	const size_t bytes = activations_rows(x) * (size_t)x->ne[0] * sizeof(float);
+	if (bytes > *has) {
+		free(*memory);
+		*memory = malloc(bytes);
+		*has = *memory ? bytes : 0;
+	}
+	return *memory;
+}
+
+/* X's rows beside each other; NULL: they cannot be had. */
+static const void *take_rows(struct computer *computer, const struct activations *x)
+{
+	const size_t bytes = activations_rows(x) * x->count[0] * sizeof(float);
 
 	if (activations_are_dense(x))
 		return x->data;
-	if (!computer_run(computer))
+	if (!computer_run(computer) || !at_least(&computer->rows, &computer->rows_bytes, bytes))
 		return NULL;
-	if (bytes > computer->rows_bytes) {
-		free(computer->rows);
-		computer->rows = malloc(bytes);
-		computer->rows_bytes = computer->rows ? bytes : 0;
-	}
-	if (computer->rows)
-		activations_gather(x, computer->rows);
+	activations_gather(x, computer->rows);
 	counter_add(COUNTER_GATHERED, 1);
 	return computer->rows;
 }
 
-int computer_add(struct computer *computer, const struct weights *weights, const struct ggml_tensor *x, void *y)
+static int is_same_routing(const struct routing *a, const struct routing *b)
 {
-	const size_t m = activations_rows(x);
+	return a->data == b->data && a->used == b->used && a->tokens == b->tokens && a->stride == b->stride;
+}
+
+/* Likewise a routing's numbers.  Several products follow one routing: it is gathered for the first of a graph. */
+static const void *take_ids(struct computer *computer, const struct routing *routing)
+{
+	const size_t row = routing->used * sizeof(int32_t);
+
+	if (routing->stride == row || routing->tokens == 1)
+		return routing->data;
+	if (is_same_routing(&computer->ids_of, routing))
+		return computer->ids;
+	if (!computer_run(computer) || !at_least(&computer->ids, &computer->ids_bytes, routing->tokens * row))
+		return NULL;
+	for (size_t i = 0; i < routing->tokens; i++)
+		memcpy((char *)computer->ids + i * row, (const char *)routing->data + i * routing->stride, row);
+	computer->ids_of = *routing;
+	return computer->ids;
+}
+
+/* The product that WORK describes; NULL, after a line on standard error: there is none. */
+static struct product *add(struct computer *computer, const struct weights *weights, const struct weights_work *work,
+			   const struct activations *x, void *y)
+{
 	struct tcbrt_error err;
 	const struct weights_plan *plan;
 	const void *rows;
 	struct product *product;
 
-	if (weights->refusal)
-		return refuse("a product's weights cannot be used", weights->refusal);
-	if (!(plan = weights_plan(weights->kind, m, computer->threads, &err)))
-		return refuse("no plan for a product", err.message);
-	if (!(rows = take_rows(computer, x)) || !reserve(computer, plan))
-		return refuse("no plan for a product", "out of memory");
+	if (weights->refusal) {
+		refuse("a product's weights cannot be used", weights->refusal);
+		return NULL;
+	}
+	if (!(plan = weights_plan(weights->kind, work, &err))) {
+		refuse("no plan for a product", err.message);
+		return NULL;
+	}
+	if (!(rows = take_rows(computer, x)) || !reserve(computer, plan)) {
+		refuse("no plan for a product", "out of memory");
+		return NULL;
+	}
 	product = &computer->products[computer->count++];
 	product->plan = plan;
 	product->operand[plan->x] = (void *)rows;
 	product->operand[plan->weights] = weights->packed;
 	product->operand[plan->y] = y;
-	counter_add(COUNTER_TOKENS, m);
+	counter_add(COUNTER_TOKENS, work->m);
+	return product;
+}
+
+int computer_add(struct computer *computer, const struct weights *weights, const struct activations *x, void *y)
+{
+	const struct weights_work work = { .m = activations_rows(x), .threads = computer->threads };
+
+	return add(computer, weights, &work, x, y) != NULL;
+}
+
+int computer_add_experts(struct computer *computer, const struct weights *weights, const struct activations *x,
+			 const struct routing *routing, void *y)
+{
+	const struct weights_work work = { .m = routing->tokens,
+					   .used = routing->used,
+					   .has_rows_each = x->count[1] > 1,
+					   .threads = computer->threads };
+	const void *ids = take_ids(computer, routing);
+	struct product *product;
+
+	if (!ids)
+		return refuse("no plan for a product", "out of memory");
+	if (!(product = add(computer, weights, &work, x, y)))
+		return 0;
+	product->operand[product->plan->ids] = (void *)ids;
+	counter_add(COUNTER_EXPERTS, 1);
+	return 1;
+}
+
+int computer_read_rows(struct computer *computer, const struct weights *weights, const int32_t *rows, size_t count,
+		       size_t k, float *out)
+{
+	if (weights->refusal)
+		return refuse("a table of weights cannot be used", weights->refusal);
+	if (!computer_run(computer))
+		return 0;
+	for (size_t i = 0; i < count; i++)
+		if (rows[i] < 0 || !weights_read_row(weights, (size_t)rows[i], out + i * k))
+			return refuse("a table of weights was read", "where it has no row");
+	counter_add(COUNTER_ROWS, count);
 	return 1;
 }
 
@@ -199,6 +274,12 @@ int computer_run(struct computer *computer)
 	counter_add(COUNTER_COMPUTE_NS, counter_now_ns() - began);
 	const int is_fine = !region.failed || refuse_bad_product(computer);
 
-	computer->count = 0;
+	computer_drop(computer);
 	return is_fine;
+}
+
+void computer_drop(struct computer *computer)
+{
+	computer->count = 0;
+	computer->ids_of = (struct routing){ .data = NULL };
 }

@@ -5,12 +5,22 @@
 #ifndef TCB_GGML_PRODUCTS_H
 #define TCB_GGML_PRODUCTS_H
 
-#include "interface.h"
+#include <stdint.h>
+
+#include "activations.h"
 #include "packed.h"
+
+enum { PRODUCT_OPERANDS = 4 };
 
 struct product {
 	const struct weights_plan *plan;
-	void *operand[3];
+	void *operand[PRODUCT_OPERANDS];
+};
+
+/* Which matrices of a mixture each token uses: USED numbers, STRIDE bytes from one token to the next. */
+struct routing {
+	size_t used, tokens, stride;
+	const void *data;
 };
 
 /* For one thread of the host at a time. */
@@ -22,6 +32,9 @@ struct computer {
 	size_t workspace_bytes;
 	void *rows; /* of activations that are not dense, those of the last product put */
 	size_t rows_bytes;
+	void *ids; /* of a routing whose tokens are apart */
+	size_t ids_bytes;
+	struct routing ids_of;   /* which; no data: none */
 	struct tcbrt_pool *pool; /* where the host has no OpenMP runtime */
 	unsigned pool_threads;
 };
@@ -33,14 +46,24 @@ void computer_destroy(struct computer *computer);
  * Puts Y = X times WEIGHTS to what is computed next; 0, after a line on standard error, where it cannot.  Where X's
  * rows are to be gathered, what was put before is computed first: X may be of it.
  */
-int computer_add(struct computer *computer, const struct weights *weights, const struct ggml_tensor *x, void *y);
+int computer_add(struct computer *computer, const struct weights *weights, const struct activations *x, void *y);
+/* Of a mixture: Y has a row for each token and matrix that it uses; X's second dimension is these, or 1. */
+int computer_add_experts(struct computer *computer, const struct weights *weights, const struct activations *x,
+			 const struct routing *routing, void *y);
+/* Rows of WEIGHTS by their numbers, COUNT of them, to OUT, a row of K values each; what was put is computed first. */
+int computer_read_rows(struct computer *computer, const struct weights *weights, const int32_t *rows, size_t count,
+		       size_t k, float *out);
 /* Computes what was put, in order, and forgets it; 0 as above. */
 int computer_run(struct computer *computer);
+/* Forgets it. */
+void computer_drop(struct computer *computer);
 
 /* What has been done, for tests and benchmarks. */
 enum counter {
 	COUNTER_GRAPHS,
 	COUNTER_PRODUCTS,
+	COUNTER_EXPERTS, /* products of mixtures, among them */
+	COUNTER_ROWS,    /* read */
 	COUNTER_TOKENS,
 	COUNTER_COMPUTE_NS,
 	COUNTER_PACKED,

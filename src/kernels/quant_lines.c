@@ -193,6 +193,12 @@ void tcb_lines_row(const struct tcb_format *format, const uint8_t *lines, size_t
 		memcpy(blocks + list[i].at, words + list[i].to, list[i].bytes);
 }
 
+size_t tcb_lines_at(const struct tcb_problem *problem, size_t row, size_t column)
+{
+	return (row / TCB_LINE_ROWS * tcb_div_up(problem->shape.k, SUPER) + column / SUPER) *
+	       tcb_lines(problem->op->format->id) * TCB_LINE_BYTES;
+}
+
 size_t tcb_lines_bytes(const struct tcb_problem *problem)
 {
 	return tcb_div_up(problem->shape.n, TCB_LINE_ROWS) * tcb_div_up(problem->shape.k, SUPER) *

@@ -83,6 +83,8 @@ void tcb_lines_row(const struct tcb_format *format, const uint8_t *lines, size_t
 /* The same superblock as 16 rows one after another, each filled up with zeros to tcb_lines_row_bytes(). */
 void tcb_rows_gather(const struct tcb_format *format, const uint8_t *rows, size_t row_bytes, size_t row_count,
 		     size_t values, uint8_t *out);
+/* Where the superblock begins that has value COLUMN of row ROW, in bytes of a packed matrix. */
+size_t tcb_lines_at(const struct tcb_problem *problem, size_t row, size_t column);
 /* Whole matrices. */
 size_t tcb_lines_bytes(const struct tcb_problem *problem);
 void tcb_lines_pack(const struct tcb_problem *problem, const void *weights, void *packed);

@@ -2,10 +2,14 @@
  *
  * A geometry for weights that are packed already: the tuned one comes in, which
  * may want another layout; the nearest legal one of the wanted layout goes out.
+ * And the layout that serves any number of tokens.
  */
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/sizes.h"
+#include "kernels/default_rules.h"
 #include "rt/rt_plan.h"
 #include "rt/runtime.h"
 
@@ -63,4 +67,55 @@ int rt_take_layout(const struct tcb_problem *problem, const struct tcb_target *t
 		*geometry = to;
 	}
 	return isfinite(least);
+}
+
+/* ---- any M ---- */
+
+enum { MANY_TOKENS = 32 };
+
+/* Has the op of NAME a kernel that reads these weights in LAYOUT, at M tokens? */
+static int reads(const struct tcbrt *rt, const char *name, const struct tcb_problem *weights, size_t m,
+		 const struct tcb_target *target, enum tcb_layout layout)
+{
+	const struct tcb_shape shape = { m, weights->shape.n, weights->shape.k };
+	const uint32_t op = rt_op_find(rt, name);
+	struct tcb_geometry geometry;
+	struct tcb_problem problem;
+
+	if (op == RT_NONE || tcb_problem_init(rt->ops[op].op, weights->contract, &shape, &problem, NULL) != TCB_OK)
+		return 0;
+	tcb_default_geometry(&problem, target, &geometry);
+	return rt_take_layout(&problem, target, layout, &geometry);
+}
+
+static int is_of_any_m(const struct tcbrt *rt, const struct tcb_problem *problem, const struct tcb_target *target,
+		       enum tcb_layout layout)
+{
+	const int prefix = (int)strcspn(problem->op->name, "_");
+	char one[TCB_OP_NAME_MAX], many[TCB_OP_NAME_MAX];
+	struct tcb_geometry geometry;
+
+	(void)snprintf(one, sizeof(one), "%.*s_matvec", prefix, problem->op->name);
+	(void)snprintf(many, sizeof(many), "%.*s_matmul", prefix, problem->op->name);
+	tcb_default_geometry(problem, target, &geometry);
+	return rt_take_layout(problem, target, layout, &geometry) && reads(rt, one, problem, 1, target, layout) &&
+	       reads(rt, many, problem, MANY_TOKENS, target, layout);
+}
+
+enum tcb_status rt_layout_any_m(const struct tcbrt *rt, const struct tcb_problem *problem,
+				const struct tcb_target *target, const char **out, struct tcb_error *err)
+{
+	const char *word;
+
+	if (!problem->op->format)
+		return tcb_fail(err, TCB_E_USAGE, "query.layout is %s, which is for weights in blocks: op %s has none",
+				TCBRT_LAYOUT_ANY_M, problem->op->name);
+	/* Packed ones first. */
+	for (int32_t layout = TCB_LAYOUT_NATIVE + 1; (word = tcb_knob_word(TCB_KNOB_LAYOUT, layout)); layout++)
+		if (is_of_any_m(rt, problem, target, (enum tcb_layout)layout)) {
+			*out = word;
+			return TCB_OK;
+		}
+	*out = tcb_knob_word(TCB_KNOB_LAYOUT, TCB_LAYOUT_NATIVE);
+	return TCB_OK;
 }

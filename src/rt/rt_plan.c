@@ -2,7 +2,7 @@
  *
  * Making plans (SPEC section 9a): a query comes in, is looked up, and the
  * geometry becomes a compiled variant of this library, or a kernel that is
- * written and assembled for a GPU; and packing weights for them.
+ * written and assembled for a GPU.
  */
 #include "rt/rt_plan.h"
 
@@ -248,6 +248,7 @@ static enum tcb_status create(const struct tcbrt *rt, const struct tcbrt_query *
 	struct tcb_problem problem;
 	struct rt_device device;
 	struct tcb_target target;
+	const char *layout;
 	const int code = tcbrt_lookup(rt, query, &tuning);
 
 	if (code != TCBRT_OK)
@@ -259,13 +260,16 @@ static enum tcb_status create(const struct tcbrt *rt, const struct tcbrt_query *
 	target.threads = is_emitted ? 0 : tuning.threads;
 	if (!is_emitted && !query->geometry)
 		leave_tiles(&problem, &target, &geometry, &tuning);
-	if (query->layout && is_emitted)
+	layout = query->layout;
+	if (layout && is_emitted)
 		return tcb_fail(err, TCB_E_USAGE,
 				"query.layout is for CPUs: a GPU's kernels have layouts of their own");
-	if (query->layout && query->geometry)
-		TCB_TRY(require_layout(&tuning, query->layout, err));
-	else if (query->layout)
-		TCB_TRY(fit_layout(&problem, &target, query->layout, &geometry, &tuning, err));
+	if (layout && strcmp(layout, TCBRT_LAYOUT_ANY_M) == 0)
+		TCB_TRY(rt_layout_any_m(rt, &problem, &target, &layout, err));
+	if (layout && query->geometry)
+		TCB_TRY(require_layout(&tuning, layout, err));
+	else if (layout)
+		TCB_TRY(fit_layout(&problem, &target, layout, &geometry, &tuning, err));
 	return rt_plan_make(&problem, &geometry, &device, target.threads, &tuning, NULL, out, err);
 }
 
@@ -305,86 +309,5 @@ int tcbrt_plan_operand(const struct tcbrt_plan *plan, size_t index, struct tcbrt
 	if (!plan || !out || index >= plan->info.operand_count)
 		return TCBRT_E_USAGE;
 	*out = plan->operand[index];
-	return TCBRT_OK;
-}
-
-/* ---- packing ---- */
-
-static int is_aligned(const void *at, size_t alignment)
-{
-	return at && (uintptr_t)at % alignment == 0;
-}
-
-static enum tcb_layout layout_of(const struct tcbrt_plan *plan)
-{
-	const int32_t knob = plan->geometry.knob[TCB_KNOB_LAYOUT];
-
-	return knob == TCB_KNOB_UNSET ? TCB_LAYOUT_NATIVE : (enum tcb_layout)knob;
-}
-
-static int is_packed(const struct tcbrt_plan *plan, size_t index)
-{
-	return plan && index < plan->info.operand_count && plan->operand[index].packed_bytes;
-}
-
-int tcbrt_pack_operand(const struct tcbrt_plan *plan, size_t index, const void *weights, void *packed)
-{
-	if (!is_packed(plan, index) || !weights || !is_aligned(packed, TCBRT_ALIGNMENT))
-		return TCBRT_E_USAGE;
-	plan->problem.op->pack(&plan->problem, index, layout_of(plan), weights, packed);
-	return TCBRT_OK;
-}
-
-int tcbrt_unpack_operand(const struct tcbrt_plan *plan, size_t index, const void *packed, void *weights)
-{
-	if (!is_packed(plan, index) || !weights || !is_aligned(packed, TCBRT_ALIGNMENT))
-		return TCBRT_E_USAGE;
-	plan->problem.op->unpack(&plan->problem, index, layout_of(plan), packed, weights);
-	return TCBRT_OK;
-}
-
-int tcbrt_pack(const struct tcbrt_plan *plan, const void *weights, void *packed)
-{
-	return tcbrt_pack_operand(plan, plan ? (size_t)plan->info.weights : 0, weights, packed);
-}
-
-int tcbrt_unpack(const struct tcbrt_plan *plan, const void *packed, void *weights)
-{
-	return tcbrt_unpack_operand(plan, plan ? (size_t)plan->info.weights : 0, packed, weights);
-}
-
-/* The problem of ROWS rows from FIRST on, and where they begin in packed weights; 0: they are not groups of rows. */
-static int take_rows(const struct tcbrt_plan *plan, size_t first, size_t rows, struct tcb_problem *part, size_t *at)
-{
-	const size_t group = plan ? plan->info.pack_rows : 0, all = plan ? plan->problem.shape.n : 0;
-
-	if (!group || rows == 0 || first >= all || rows > all - first || first % group ||
-	    (rows % group && first + rows != all))
-		return 0;
-	*part = plan->problem;
-	part->shape.n = rows;
-	*at = first / group * (plan->info.packed_bytes / tcb_div_up(all, group));
-	return 1;
-}
-
-int tcbrt_pack_rows(const struct tcbrt_plan *plan, size_t first, size_t rows, const void *weights, void *packed)
-{
-	struct tcb_problem part;
-	size_t at;
-
-	if (!weights || !is_aligned(packed, TCBRT_ALIGNMENT) || !take_rows(plan, first, rows, &part, &at))
-		return TCBRT_E_USAGE;
-	part.op->pack(&part, (size_t)plan->info.weights, layout_of(plan), weights, (char *)packed + at);
-	return TCBRT_OK;
-}
-
-int tcbrt_unpack_rows(const struct tcbrt_plan *plan, size_t first, size_t rows, const void *packed, void *weights)
-{
-	struct tcb_problem part;
-	size_t at;
-
-	if (!weights || !is_aligned(packed, TCBRT_ALIGNMENT) || !take_rows(plan, first, rows, &part, &at))
-		return TCBRT_E_USAGE;
-	part.op->unpack(&part, (size_t)plan->info.weights, layout_of(plan), (const char *)packed + at, weights);
 	return TCBRT_OK;
 }

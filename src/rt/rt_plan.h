@@ -73,8 +73,12 @@ int rt_is_verbose(void);
 /* Writes PLAN's line to standard error, where RT wants it; PLAN NULL: nothing. */
 void rt_say_plan(const struct tcbrt *rt, const struct tcbrt_plan *plan);
 
-/* rt_layout.c: changes GEOMETRY, which is legal, to the nearest one that reads weights in LAYOUT; 0: there is none. */
+/* rt_layout.c */
+/* Changes GEOMETRY, which is legal, to the nearest one that reads weights in LAYOUT; 0: there is none. */
 int rt_take_layout(const struct tcb_problem *problem, const struct tcb_target *target, enum tcb_layout layout,
 		   struct tcb_geometry *geometry);
+/* The name of the layout of TCBRT_LAYOUT_ANY_M for the weights of PROBLEM. */
+enum tcb_status rt_layout_any_m(const struct tcbrt *rt, const struct tcb_problem *problem,
+				const struct tcb_target *target, const char **out, struct tcb_error *err);
 
 #endif

@@ -65,8 +65,6 @@ void qmm_gpu_plan_tile(const struct tcb_problem *problem, const struct tcb_targe
 /* The whole of the plain matmul. */
 void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *target,
 		  const struct tcb_geometry *geometry, struct qmm_gpu *out);
-/* Registers that are enough for a thread, held against ptxas by tests/kernels/check_gpu_space.c. */
-unsigned qmm_gpu_registers(const struct qmm_gpu *g);
 /* Blocks along the tokens of the launch that prepares them. */
 unsigned qmm_prepare_blocks(const struct qmm_gpu *g);
 unsigned qmm_prepare_together(const struct qmm_gpu *g);
