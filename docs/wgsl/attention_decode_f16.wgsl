@@ -140,8 +140,9 @@ fn sum_of(value: vec2<f32>, local: u32) -> vec2<f32> {
     return sum_of_parts[0];
 }
 
-// Of every team the sums of a query row.
+// Of every team the sums of 1 query row; of every row the largest score and the sum of weights.
 var<workgroup> of_teams: array<vec4<f32>, 512>;
+var<workgroup> of_rows: array<vec2<f32>, 2>;
 
 @compute @workgroup_size(128)
 fn attend(
@@ -461,40 +462,54 @@ fn attend(
     let total_of0 = sum_of(vec2<f32>(own0, own1), local);
     let total0 = total_of0.x;
     let total1 = total_of0.y;
+    if (local == 0u) {
+        of_rows[0] = vec2<f32>(top0, total0);
+        of_rows[1] = vec2<f32>(top1, total1);
+    }
     workgroupBarrier();
-    of_teams[team * 32u + four0] = o0_0 * shrink0;
-    of_teams[team * 32u + four1] = o0_1 * shrink0;
-    of_teams[team * 32u + four2] = o0_2 * shrink0;
-    of_teams[team * 32u + four3] = o0_3 * shrink0;
+    of_teams[team * 32u + four0 + 0u] = o0_0 * shrink0;
+    of_teams[team * 32u + four1 + 0u] = o0_1 * shrink0;
+    of_teams[team * 32u + four2 + 0u] = o0_2 * shrink0;
+    of_teams[team * 32u + four3 + 0u] = o0_3 * shrink0;
     workgroupBarrier();
-    if (first_query + 0u < queries && first_head + 0u < sharing) {
-        for (var four = local; four < 32u; four += 128u) {
-            var all = of_teams[four];
-            for (var i = 1u; i < 16u; i++) {
-                all += of_teams[i * 32u + four];
-            }
-            parts[(of0 * 16u + group.x) * 32u + four] = all;
+    for (var i = local; i < 32u; i += 128u) {
+        let row = i / 32u;
+        let four = i % 32u;
+        var all = of_teams[row * 512u + four];
+        for (var j = 1u; j < 16u; j++) {
+            all += of_teams[row * 512u + j * 32u + four];
         }
-        if (local == 0u) {
-            statistics[of0 * 16u + group.x] = vec2<f32>(top0, total0);
+        let query = first_query + (row + 0u) / 2u;
+        let head = first_head + (row + 0u) % 2u;
+        if (query < queries && head < sharing) {
+            let at = row_of(sequence, kv_head, query, head);
+            parts[(at * 16u + group.x) * 32u + four] = all;
+            if (four == 0u) {
+                statistics[at * 16u + group.x] = of_rows[row + 0u];
+            }
         }
     }
     workgroupBarrier();
-    of_teams[team * 32u + four0] = o1_0 * shrink1;
-    of_teams[team * 32u + four1] = o1_1 * shrink1;
-    of_teams[team * 32u + four2] = o1_2 * shrink1;
-    of_teams[team * 32u + four3] = o1_3 * shrink1;
+    of_teams[team * 32u + four0 + 0u] = o1_0 * shrink1;
+    of_teams[team * 32u + four1 + 0u] = o1_1 * shrink1;
+    of_teams[team * 32u + four2 + 0u] = o1_2 * shrink1;
+    of_teams[team * 32u + four3 + 0u] = o1_3 * shrink1;
     workgroupBarrier();
-    if (first_query + 0u < queries && first_head + 1u < sharing) {
-        for (var four = local; four < 32u; four += 128u) {
-            var all = of_teams[four];
-            for (var i = 1u; i < 16u; i++) {
-                all += of_teams[i * 32u + four];
-            }
-            parts[(of1 * 16u + group.x) * 32u + four] = all;
+    for (var i = local; i < 32u; i += 128u) {
+        let row = i / 32u;
+        let four = i % 32u;
+        var all = of_teams[row * 512u + four];
+        for (var j = 1u; j < 16u; j++) {
+            all += of_teams[row * 512u + j * 32u + four];
         }
-        if (local == 0u) {
-            statistics[of1 * 16u + group.x] = vec2<f32>(top1, total1);
+        let query = first_query + (row + 1u) / 2u;
+        let head = first_head + (row + 1u) % 2u;
+        if (query < queries && head < sharing) {
+            let at = row_of(sequence, kv_head, query, head);
+            parts[(at * 16u + group.x) * 32u + four] = all;
+            if (four == 0u) {
+                statistics[at * 16u + group.x] = of_rows[row + 1u];
+            }
         }
     }
 }
@@ -511,32 +526,34 @@ fn join(
 ) {
     let row = group.x;
     let four = local % 32u;
-    let share = local / 32u;
-    for (var i = local; i < 16u; i += 128u) {
-        of_parts[i] = statistics[row * 16u + i];
+    let share = min(local / 32u, 3u);
+    let part0 = parts[(row * 16u + share + 0u) * 32u + four];
+    let part1 = parts[(row * 16u + share + 4u) * 32u + four];
+    let part2 = parts[(row * 16u + share + 8u) * 32u + four];
+    let part3 = parts[(row * 16u + share + 12u) * 32u + four];
+    if (local < 16u) {
+        of_parts[local] = statistics[row * 16u + local];
     }
     workgroupBarrier();
     var top = -0x1.fffffep+127f;
     for (var i = 0u; i < 16u; i++) {
         top = max(top, of_parts[i].x);
     }
-    for (var i = local; i < 16u; i += 128u) {
-        weights[i] = exp(of_parts[i].x - top);
+    if (local < 16u) {
+        weights[local] = exp(of_parts[local].x - top);
     }
     workgroupBarrier();
     var total = 0.0;
     for (var i = 0u; i < 16u; i++) {
         total += of_parts[i].y * weights[i];
     }
-    var all = vec4<f32>(0.0);
-    if (share < 4u) {
-        for (var i = share; i < 16u; i += 4u) {
-            all += parts[(row * 16u + i) * 32u + four] * weights[i];
-        }
-    }
+    var all = part0 * weights[share];
+    all += part1 * weights[share + 4u];
+    all += part2 * weights[share + 8u];
+    all += part3 * weights[share + 12u];
     shares[local] = all;
     workgroupBarrier();
-    if (share == 0u) {
+    if (local < 32u) {
         for (var i = 1u; i < 4u; i++) {
             all += shares[i * 32u + four];
         }

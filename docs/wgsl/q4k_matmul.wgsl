@@ -1,5 +1,5 @@
 // q4k_matmul 8x4096x4096, contract q8, for wgpu-portable
-// geometry: macro=8x16x256,midi=8x16x256,micro=4x2x32,isa=wgsl,layout=native,stages=1,workgroup=16
+// geometry: macro=8x16x256,midi=8x16x256,micro=4x2x32,isa=wgsl,layout=native,stages=1,splitk=1,join=none,workgroup=16
 // source: default
 // constants: rows = 4096, tokens = 8, pieces = 128, steps = 16, blocks = 16, x_groups = 1024
 // workspace: 49152 bytes

@@ -27,6 +27,7 @@ enum {
 	SAMPLES_USUAL = 4, /* about so many calls are enough for most */
 	ANCHOR_ROUNDS = 5,
 	CHALLENGE_ROUNDS = 5,
+	CHALLENGE_ROUNDS_GPU = 3, /* whose samples hardly differ */
 };
 static const double SCREEN_WIDTH = 0.02; /* of the interval: enough to tell whether a candidate goes to the finals */
 static const double LOSE_MARGIN = 1.2;   /* over the best: drift since the last look at the anchor, and bursts */
@@ -175,7 +176,8 @@ static enum tcb_status challenge(struct tcb_sweep *sweep, size_t index, enum tcb
 	const struct tcb_geometry *geometries = sweep->space->geometries;
 	const size_t best = sweep->best_score[state] < INFINITY ? sweep->best[state] : sweep->anchor;
 	const size_t count = best == sweep->anchor ? 2 : 3;
-	const size_t rounds = index == sweep->anchor ? 0 : tcb_sweep_rounds_for(sweep, state, count, CHALLENGE_ROUNDS);
+	const size_t most = sweep->kind->has_threads ? CHALLENGE_ROUNDS : CHALLENGE_ROUNDS_GPU;
+	const size_t rounds = index == sweep->anchor ? 0 : tcb_sweep_rounds_for(sweep, state, count, most);
 	if (rounds == 0) {
 		set_best(sweep, index, state, score, sweep->entries[index].ns[state].median);
 		return TCB_OK;

@@ -210,6 +210,45 @@ static void test_split(void **state)
 
 /* Sizes of published files in GB: Q4_K_M, of gpt-oss the one in MXFP4.  They hold a vocabulary of up to 8 MB, norms and
  * biases besides. */
+/* What authors say of models whose files differ from quantiser to quantiser: parameters, in units of 10^9, without
+ * encoders of images and layers that predict further tokens; how many of them a token uses. */
+static void check_parameters(const char *name, double all, double used)
+{
+	struct cli_model model;
+	struct tcb_error err = { .message = "" };
+	double found_all = 0, found_used = 0;
+	int found;
+	assert_int_equal(cli_preset_model(name, &model, &found, &err), TCB_OK);
+	assert_int_equal(found, 1);
+	for (size_t p = 0; p < model.product_count; p++) {
+		const struct cli_product *product = &model.products[p];
+		const double values = (double)product->bytes / (double)product->format->block_bytes *
+				      (double)product->format->block_values;
+		found_all += values;
+		found_used += product->is_expert ? values * (double)model.experts_used / (double)model.experts : values;
+	}
+	for (size_t l = 0; l < model.left_out_count; l++) /* the table of tokens; a token uses a row of it */
+		if (model.left_out[l].why == CLI_LEFT_OUT_TABLE)
+			found_all += (double)model.left_out[l].bytes / 144 * 256;
+	if (fabs(1e-9 * found_all - all) > 0.015 * all || fabs(1e-9 * found_used - used) > 0.06 * used)
+		fail_msg("%s: %.2f and %.2f, should be %.2f and %.2f", name, 1e-9 * found_all, 1e-9 * found_used, all,
+			 used);
+	cli_model_fini(&model);
+}
+
+static void test_parameters(void **state)
+{
+	(void)state;
+	check_parameters("qwen3.6-27b", 26.9, 25.6);
+	check_parameters("qwen3.6-35b-a3b", 34.7, 3.0);
+	check_parameters("gemma-4-31b", 30.7, 30.7);
+	check_parameters("gemma-4-26b-a4b", 25.2, 3.8);
+	check_parameters("glm-4.5-air", 107, 12.6);
+	check_parameters("glm-4.6", 355, 32);
+	check_parameters("deepseek-v3", 671, 37);
+	check_parameters("kimi-k2", 1026, 32);
+}
+
 static void test_presets(void **state)
 {
 	(void)state;
@@ -217,18 +256,22 @@ static void test_presets(void **state)
 		const char *name;
 		double gb;
 	} files[] = {
-		{ "llama-2-7b", 4.08 },    { "llama-3-8b", 4.92 },     { "llama-3-70b", 42.52 },
-		{ "llama-3.2-1b", 0.808 }, { "llama-3.2-3b", 2.02 },   { "mistral-7b", 4.37 },
-		{ "mixtral-8x7b", 28.45 }, { "qwen2.5-0.5b", 0.398 },  { "qwen2.5-1.5b", 0.986 },
-		{ "qwen2.5-3b", 1.93 },    { "qwen2.5-7b", 4.68 },     { "qwen2.5-14b", 8.99 },
-		{ "qwen2.5-32b", 19.85 },  { "qwen3-0.6b", 0.397 },    { "qwen3-1.7b", 1.11 },
-		{ "qwen3-4b", 2.50 },      { "qwen3-8b", 5.03 },       { "qwen3-14b", 9.00 },
-		{ "qwen3-32b", 19.76 },    { "qwen3-30b-a3b", 18.56 }, { "gemma-2-2b", 1.71 },
-		{ "gemma-2-9b", 5.76 },    { "phi-3.5-mini", 2.39 },   { "phi-4", 9.05 },
-		{ "gpt-oss-20b", 12.11 },  { "gpt-oss-120b", 63.39 },
+		{ "llama-2-7b", 4.08 },     { "llama-3-8b", 4.92 },     { "llama-3-70b", 42.52 },
+		{ "llama-3.2-1b", 0.808 },  { "llama-3.2-3b", 2.02 },   { "mistral-7b", 4.37 },
+		{ "mixtral-8x7b", 28.45 },  { "qwen2.5-0.5b", 0.398 },  { "qwen2.5-1.5b", 0.986 },
+		{ "qwen2.5-3b", 1.93 },     { "qwen2.5-7b", 4.68 },     { "qwen2.5-14b", 8.99 },
+		{ "qwen2.5-32b", 19.85 },   { "qwen3-0.6b", 0.397 },    { "qwen3-1.7b", 1.11 },
+		{ "qwen3-4b", 2.50 },       { "qwen3-8b", 5.03 },       { "qwen3-14b", 9.00 },
+		{ "qwen3-32b", 19.76 },     { "qwen3-30b-a3b", 18.56 }, { "gemma-2-2b", 1.71 },
+		{ "gemma-2-9b", 5.76 },     { "phi-3.5-mini", 2.39 },   { "phi-4", 9.05 },
+		{ "gpt-oss-20b", 12.11 },   { "gpt-oss-120b", 63.39 },  { "llama-3.1-8b", 4.92 },
+		{ "llama-3.1-70b", 42.52 }, { "llama-3.3-70b", 42.52 }, { "qwen3-coder-30b-a3b", 18.56 },
 	};
-	enum { FILES = sizeof files / sizeof *files };
-	assert_int_equal(cli_preset_names(NULL, 0), FILES);
+	enum {
+		FILES = sizeof files / sizeof *files,
+		WITHOUT_FILE = 10 /* test_parameters, and two of the same sizes */
+	};
+	assert_int_equal(cli_preset_names(NULL, 0), FILES + WITHOUT_FILE);
 	for (size_t i = 0; i < FILES; i++) {
 		struct cli_model model;
 		struct tcb_error err = { .message = "" };
@@ -288,6 +331,7 @@ int main(void)
 		cmocka_unit_test(test_dense_model), cmocka_unit_test(test_tied),
 		cmocka_unit_test(test_mixture),     cmocka_unit_test(test_split),
 		cmocka_unit_test(test_presets),     cmocka_unit_test(test_preset_shapes),
+		cmocka_unit_test(test_parameters),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,7 +67,7 @@ static enum tcb_status print_presets(struct tcb_error *err)
 	for (size_t i = 0; i < count && i < NAMES_MAX; i++) {
 		char text[CLI_PRESET_TEXT_MAX];
 		cli_preset_text(names[i], text);
-		cli_add_line(&out, "%-14s  %s", names[i], text);
+		cli_add_line(&out, "%-19s  %s", names[i], text);
 	}
 	return cli_emit_text(&out, err);
 }
@@ -77,16 +77,13 @@ static enum tcb_status preset_unknown(const char *name, struct tcb_error *err)
 	const char *names[NAMES_MAX];
 	size_t count = cli_preset_names(names, NAMES_MAX);
 	char suggestion[CLI_ADVICE_MAX];
-	struct tcb_str list = { 0 };
 
 	count = count < NAMES_MAX ? count : NAMES_MAX;
-	for (size_t i = 0; i < count; i++)
-		tcb_str_addf(&list, "%s%s", i ? ", " : "", names[i]);
 	cli_suggestion(name, names, count, suggestion, sizeof suggestion);
-	(void)tcb_fail(err, TCB_E_USAGE, "unknown model '%.60s'%s; the presets are %s; or give the model's file", name,
-		       suggestion, list.data ? list.data : "");
-	tcb_str_fini(&list);
-	return TCB_E_USAGE;
+	return tcb_fail(err, TCB_E_USAGE,
+			"unknown model '%.60s'%s; 'tcbtune model --model list' prints the %zu that there are; or give the "
+			"model's file",
+			name, suggestion, count);
 }
 
 static enum tcb_status read_model(const struct model_args *args, struct cli_model *out, struct tcb_error *err)

@@ -11,7 +11,8 @@
  * and Qwen3 were held against the model scripts of the slime trainer
  * (scripts/models/), Llama 3.2 1B and Phi-4 against copies of their config.json,
  * gpt-oss against NVIDIA's Megatron Bridge documentation; the others are as their
- * authors' model cards and config.json state them.
+ * authors' model cards and config.json state them.  Layers that predict further tokens
+ * (num_nextn_predict_layers, MTP) and encoders of images are left out.
  */
 #include "cli/model/model_presets.h"
 
@@ -31,21 +32,50 @@ enum ggml_type {
 	GGML_MXFP4 = 39
 };
 
-/* FUSED: attn_qkv and a ffn_up that is gate and up, as in files of Phi. */
-enum traits { TIED = 1, FUSED = 2, MXFP4_MOE = 4 };
+/* FUSED: attn_qkv and a ffn_up that is gate and up, as in files of Phi.  GATED: what attention gives is multiplied by a
+ * gate of each of its values, which comes with q.  STACKED: gate and up of experts are one tensor. */
+enum traits { TIED = 1, FUSED = 2, MXFP4_MOE = 4, GATED = 8, STACKED = 16 };
+
+/* What not every model has; zeros: it has not. */
+struct more {
+	uint64_t dense_layers, dense_ffn; /* first_k_dense_replace: layers without experts, and how wide they are */
+	uint64_t beside_ffn; /* what every token goes through beside the experts: shared ones, or a dense part */
+	/* Each layer whose number is a multiple of EVERY has attention over all tokens. */
+	uint64_t every;
+	uint64_t whole_kv_heads, whole_head_dim; /* then, heads of its own; V is K */
+	/* The others are gated delta nets: linear_num_key_heads, linear_num_value_heads, linear_value_head_dim. */
+	uint64_t delta_qk_heads, delta_v_heads, delta_head_dim;
+	/* q_lora_rank, kv_lora_rank, qk_rope_head_dim; head_dim is then that of V and of the part of q and k that is
+	 * not rotated. */
+	uint64_t q_rank, kv_rank, rope_dim;
+};
 
 struct preset {
 	const char *name;
 	uint64_t layers, hidden, heads, kv_heads, head_dim, ffn, vocab, experts, experts_used;
 	unsigned traits;
+	struct more more;
 };
+
+#define QWEN_DELTA(v_heads, ...)                                                                                 \
+	{                                                                                                        \
+		.every = 4, .delta_qk_heads = 16, .delta_v_heads = (v_heads), .delta_head_dim = 128, __VA_ARGS__ \
+	}
+#define DEEPSEEK(dense)                                                                                          \
+	{                                                                                                        \
+		.dense_layers = (dense), .dense_ffn = 18432, .beside_ffn = 2048, .q_rank = 1536, .kv_rank = 512, \
+		.rope_dim = 64                                                                                   \
+	}
 
 static const struct preset presets[] = {
 	{ "llama-2-7b", 32, 4096, 32, 32, 128, 11008, 32000, 0, 0, 0 },
 	{ "llama-3-8b", 32, 4096, 32, 8, 128, 14336, 128256, 0, 0, 0 },
 	{ "llama-3-70b", 80, 8192, 64, 8, 128, 28672, 128256, 0, 0, 0 },
+	{ "llama-3.1-8b", 32, 4096, 32, 8, 128, 14336, 128256, 0, 0, 0 },
+	{ "llama-3.1-70b", 80, 8192, 64, 8, 128, 28672, 128256, 0, 0, 0 },
 	{ "llama-3.2-1b", 16, 2048, 32, 8, 64, 8192, 128256, 0, 0, TIED },
 	{ "llama-3.2-3b", 28, 3072, 24, 8, 128, 8192, 128256, 0, 0, TIED },
+	{ "llama-3.3-70b", 80, 8192, 64, 8, 128, 28672, 128256, 0, 0, 0 },
 	{ "mistral-7b", 32, 4096, 32, 8, 128, 14336, 32768, 0, 0, 0 }, /* v0.3; v0.1 has 32000 tokens */
 	{ "mixtral-8x7b", 32, 4096, 32, 8, 128, 14336, 32000, 8, 2, 0 },
 	{ "qwen2.5-0.5b", 24, 896, 14, 2, 64, 4864, 151936, 0, 0, TIED },
@@ -61,8 +91,63 @@ static const struct preset presets[] = {
 	{ "qwen3-14b", 40, 5120, 40, 8, 128, 17408, 151936, 0, 0, 0 },
 	{ "qwen3-32b", 64, 5120, 64, 8, 128, 25600, 151936, 0, 0, 0 },
 	{ "qwen3-30b-a3b", 48, 2048, 32, 4, 128, 768, 151936, 128, 8, 0 },
+	{ "qwen3-coder-30b-a3b", 48, 2048, 32, 4, 128, 768, 151936, 128, 8, 0 },
+	{ "qwen3.5-27b", 64, 5120, 24, 4, 256, 17408, 248320, 0, 0, GATED, QWEN_DELTA(48) },
+	{ "qwen3.6-27b", 64, 5120, 24, 4, 256, 17408, 248320, 0, 0, GATED, QWEN_DELTA(48) },
+	{ "qwen3.5-35b-a3b", 40, 2048, 16, 2, 256, 512, 248320, 256, 8, GATED, QWEN_DELTA(32, .beside_ffn = 512) },
+	{ "qwen3.6-35b-a3b", 40, 2048, 16, 2, 256, 512, 248320, 256, 8, GATED, QWEN_DELTA(32, .beside_ffn = 512) },
 	{ "gemma-2-2b", 26, 2304, 8, 4, 256, 9216, 256000, 0, 0, TIED },
 	{ "gemma-2-9b", 42, 3584, 16, 8, 256, 14336, 256000, 0, 0, TIED },
+	{ "gemma-4-31b",
+	  60,
+	  5376,
+	  32,
+	  16,
+	  256,
+	  21504,
+	  262144,
+	  0,
+	  0,
+	  TIED,
+	  { .every = 6, .whole_kv_heads = 4, .whole_head_dim = 512 } },
+	{ "gemma-4-26b-a4b",
+	  30,
+	  2816,
+	  16,
+	  8,
+	  256,
+	  704,
+	  262144,
+	  128,
+	  8,
+	  TIED | STACKED,
+	  { .every = 6, .whole_kv_heads = 2, .whole_head_dim = 512, .beside_ffn = 2112 } },
+	{ "glm-4.5-air",
+	  46,
+	  4096,
+	  96,
+	  8,
+	  128,
+	  1408,
+	  151552,
+	  128,
+	  8,
+	  0,
+	  { .dense_layers = 1, .dense_ffn = 10944, .beside_ffn = 1408 } },
+	{ "glm-4.6",
+	  92,
+	  5120,
+	  96,
+	  8,
+	  128,
+	  1536,
+	  151552,
+	  160,
+	  8,
+	  0,
+	  { .dense_layers = 3, .dense_ffn = 12288, .beside_ffn = 1536 } },
+	{ "deepseek-v3", 61, 7168, 128, 128, 128, 2048, 129280, 256, 8, 0, DEEPSEEK(3) },
+	{ "kimi-k2", 61, 7168, 64, 64, 128, 2048, 163840, 384, 8, 0, DEEPSEEK(1) },
 	{ "phi-3.5-mini", 32, 3072, 32, 32, 96, 8192, 32064, 0, 0, FUSED },
 	{ "phi-4", 40, 5120, 40, 10, 128, 17920, 100352, 0, 0, FUSED },
 	{ "gpt-oss-20b", 24, 2880, 64, 8, 64, 2880, 201088, 32, 4, MXFP4_MOE },
@@ -149,42 +234,109 @@ static void add(struct adding *adding, const char *name, enum ggml_type wanted, 
 		adding->status = cli_model_add(adding->model, &tensor, is_output, adding->err);
 }
 
+/* A gated delta net: q, k and v, its gate, and for each head of v what it forgets and how much it learns. */
+static void add_delta(struct adding *adding)
+{
+	const struct preset *p = adding->preset;
+	const struct more *more = &p->more;
+	const uint64_t v = more->delta_v_heads * more->delta_head_dim;
+
+	add(adding, "attn_qkv", GGML_Q5_K, p->hidden, 2 * more->delta_qk_heads * more->delta_head_dim + v, 1);
+	add(adding, "attn_gate", GGML_Q4_K, p->hidden, v, 1);
+	add(adding, "ssm_beta", GGML_Q4_K, p->hidden, more->delta_v_heads, 1);
+	add(adding, "ssm_alpha", GGML_Q4_K, p->hidden, more->delta_v_heads, 1);
+	add(adding, "ssm_out", GGML_Q4_K, v, p->hidden, 1);
+}
+
+/* Attention whose q, and whose k and v of all heads, come from a few values each; k and v as llama.cpp splits them. */
+static void add_latent(struct adding *adding)
+{
+	const struct preset *p = adding->preset;
+	const struct more *more = &p->more;
+
+	add(adding, "attn_q_a", GGML_Q4_K, p->hidden, more->q_rank, 1);
+	add(adding, "attn_q_b", GGML_Q4_K, more->q_rank, p->heads * (p->head_dim + more->rope_dim), 1);
+	add(adding, "attn_kv_a_mqa", GGML_Q4_K, p->hidden, more->kv_rank + more->rope_dim, 1);
+	add(adding, "attn_k_b", GGML_Q4_K, p->head_dim, more->kv_rank, p->heads);
+	add(adding, "attn_v_b", GGML_Q4_K, more->kv_rank, p->head_dim, p->heads);
+	add(adding, "attn_output", GGML_Q4_K, p->heads * p->head_dim, p->hidden, 1);
+}
+
 static void add_attention(struct adding *adding, int more_bits)
 {
 	const struct preset *p = adding->preset;
-	const uint64_t q = p->heads * p->head_dim, kv = p->kv_heads * p->head_dim;
+	const struct more *more = &p->more;
+	const int is_whole = more->every && (adding->layer + 1) % more->every == 0;
+	const int is_own = is_whole && more->whole_head_dim; /* then V is K */
+	const uint64_t head_dim = is_own ? more->whole_head_dim : p->head_dim;
+	const uint64_t q = p->heads * head_dim, kv = (is_own ? more->whole_kv_heads : p->kv_heads) * head_dim;
 	const int is_of_eight = p->experts == 8; /* small beside the experts: more bits cost little */
 	/* Of models with 80 layers and grouped heads likewise. */
 	const enum ggml_type least_v = p->layers == 80 && p->kv_heads < p->heads ? GGML_Q5_K : GGML_Q4_K;
 
+	if (more->kv_rank) {
+		add_latent(adding);
+		return;
+	}
+	if (more->delta_v_heads && !is_whole) {
+		add_delta(adding);
+		return;
+	}
 	if (p->traits & FUSED) {
 		add(adding, "attn_qkv", GGML_Q5_K, p->hidden, q + 2 * kv, 1);
 	} else {
-		add(adding, "attn_q", GGML_Q4_K, p->hidden, q, 1);
+		add(adding, "attn_q", GGML_Q4_K, p->hidden, p->traits & GATED ? 2 * q : q, 1);
 		add(adding, "attn_k", is_of_eight ? GGML_Q8_0 : GGML_Q4_K, p->hidden, kv, 1);
-		add(adding, "attn_v", is_of_eight ? GGML_Q8_0 : more_bits ? GGML_Q6_K : least_v, p->hidden, kv, 1);
+		if (!is_own)
+			add(adding, "attn_v",
+			    is_of_eight ? GGML_Q8_0
+			    : more_bits ? GGML_Q6_K
+					: least_v,
+			    p->hidden, kv, 1);
 	}
 	add(adding, "attn_output", is_of_eight ? GGML_Q5_K : GGML_Q4_K, q, p->hidden, 1);
+}
+
+/* Tensors "ffn_gateSUFFIX", ...: gate, up and down, WIDE values between them. */
+static void add_gated(struct adding *adding, const char *suffix, uint64_t wide, enum ggml_type base,
+		      enum ggml_type down)
+{
+	const uint64_t hidden = adding->preset->hidden;
+	char name[32];
+
+	(void)snprintf(name, sizeof name, "ffn_gate%s", suffix);
+	add(adding, name, base, hidden, wide, 1);
+	(void)snprintf(name, sizeof name, "ffn_up%s", suffix);
+	add(adding, name, base, hidden, wide, 1);
+	(void)snprintf(name, sizeof name, "ffn_down%s", suffix);
+	add(adding, name, down, wide, hidden, 1);
 }
 
 static void add_ffn(struct adding *adding, int more_bits)
 {
 	const struct preset *p = adding->preset;
+	const struct more *more = &p->more;
 	const enum ggml_type base = p->traits & MXFP4_MOE ? GGML_MXFP4 : GGML_Q4_K;
 	const enum ggml_type down = base == GGML_Q4_K && more_bits ? GGML_Q6_K : base;
 
-	if (p->experts) {
+	if (adding->layer < more->dense_layers) {
+		add_gated(adding, "", more->dense_ffn, base, down);
+	} else if (p->experts) {
 		add(adding, "ffn_gate_inp", GGML_F32, p->hidden, p->experts, 1);
-		add(adding, "ffn_gate_exps", base, p->hidden, p->ffn, p->experts);
-		add(adding, "ffn_up_exps", base, p->hidden, p->ffn, p->experts);
+		if (p->traits & STACKED) {
+			add(adding, "ffn_gate_up_exps", base, p->hidden, 2 * p->ffn, p->experts);
+		} else {
+			add(adding, "ffn_gate_exps", base, p->hidden, p->ffn, p->experts);
+			add(adding, "ffn_up_exps", base, p->hidden, p->ffn, p->experts);
+		}
 		add(adding, "ffn_down_exps", down, p->ffn, p->hidden, p->experts);
+		if (more->beside_ffn)
+			add_gated(adding, p->traits & STACKED ? "" : "_shexp", more->beside_ffn, base, down);
 	} else if (p->traits & FUSED) {
 		add(adding, "ffn_up", base, p->hidden, 2 * p->ffn, 1);
 		add(adding, "ffn_down", down, p->ffn, p->hidden, 1);
 	} else {
-		add(adding, "ffn_gate", base, p->hidden, p->ffn, 1);
-		add(adding, "ffn_up", base, p->hidden, p->ffn, 1);
-		add(adding, "ffn_down", down, p->ffn, p->hidden, 1);
+		add_gated(adding, "", p->ffn, base, down);
 	}
 }
 

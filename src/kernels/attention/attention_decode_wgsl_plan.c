@@ -22,8 +22,10 @@ enum {
 	TEAM_USUAL = 8,
 	DEFAULT_WORKGROUP = 128,
 	DEFAULT_WIDTH = 4,
-	MERGED_BYTES = 8192,       /* of teams' sums of a row in workgroup memory, in default geometries */
-	MERGED_MOST_BYTES = 16384, /* of several rows */
+	MERGED_BYTES = 8192, /* of teams' sums of a row in workgroup memory, in default geometries */
+	/* Of several rows; devices with subgroups have more than the 16 KiB that all have. */
+	MERGED_ANY_BYTES = 8192,
+	MERGED_SUBGROUP_BYTES = 16384,
 	/* KV is shared among workgroups until there are as many as fill any GPU. */
 	GROUPS_WANTED = 256,
 	PART_LEAST = 64 /* KV tokens */
@@ -55,8 +57,8 @@ void attention_decode_wgsl_plan(const struct tcb_problem *problem, const struct 
 		g->states = (unsigned)tcb_least(g->own, g->a.rows);
 	}
 	g->merged = 1;
-	while (2 * g->merged <= g->a.rows &&
-	       2 * (size_t)g->merged * g->teams * g->a.k * sizeof(float) <= MERGED_MOST_BYTES)
+	const size_t most = g->a.tree == TCB_TREE_SUBGROUP ? MERGED_SUBGROUP_BYTES : MERGED_ANY_BYTES;
+	while (2 * g->merged <= g->a.rows && 2 * (size_t)g->merged * g->teams * g->a.k * sizeof(float) <= most)
 		g->merged *= 2;
 	g->steps = (unsigned)tcb_div_up(tcb_div_up(problem->shape.n, g->piece), g->splitk);
 	g->grid[0] = g->splitk;
