@@ -309,7 +309,9 @@ static void check_places_of(const struct tcb_format *f, size_t rows, size_t bloc
 			const size_t in = i % 256, r = in / 32, h = in % 32 / 16, o = in % 16 / 4;
 			const size_t first = tcb_places_head(f->id) + r * tcb_places_run_words(f->id);
 			const size_t byte = o % 2 * 2 + o / 2, sign_word = first + tcb_places_run_words(f->id) - 1;
-			const unsigned sign = word_of(at, row % 16, sign_word) >> (8 * byte + 4 * h + in % 4) & 1;
+			const size_t v = in % 4, bit = tcb_places_values(f->id) == 8 ? 2 - 2 * h + 2 * (v & 2) + (v & 1)
+										     : 3 - 2 * h - v / 2 + 4 * (v & 1);
+			const unsigned sign = word_of(at, row % 16, sign_word) >> (8 * byte + bit) & 1;
 			int value;
 			if (tcb_places_values(f->id) == 4) {
 				const unsigned place = word_of(at, row % 16, first + h) >> 8 * byte & 255;

@@ -88,10 +88,11 @@ static size_t entry_of(int values, size_t r, size_t h, size_t b)
 	return values == 8 ? 4 * r + b : 8 * r + 4 * h + (b % 2 * 2 + b / 2);
 }
 
-/* Bit BIT of byte B of run R's signs is that of value: */
-static size_t value_of(size_t r, size_t b, size_t bit)
+/* The signs of a run: that of the value whose place in order is I is this bit of its word. */
+static size_t sign_bit(int values, size_t i)
 {
-	return 32 * r + tcb_places_order(4 * bit + b);
+	const size_t h = i / 16, v = i % 16 / 4, b = i % 4;
+	return 8 * b + (values == 8 ? 2 - 2 * h + 2 * (v & 2) + (v & 1) : 3 - 2 * h - v / 2 + 4 * (v & 1));
 }
 
 void tcb_places_pack(const struct tcb_format *format, const uint8_t *block, uint32_t words[TCB_PLANES_WORDS_MAX])
@@ -112,10 +113,10 @@ void tcb_places_pack(const struct tcb_format *format, const uint8_t *block, uint
 				if (tcb_places_bits(format->id) > 8)
 					words[scale_words] |= (uint32_t)(place >> 8) << (8 * b + r);
 			}
-			for (size_t bit = 0; bit < 8; bit++) {
-				const size_t v = value_of(r, b, bit);
-				run[run_words - 1] |= (uint32_t)(parts.sign[v / 8] >> v % 8 & 1) << (8 * b + bit);
-			}
+		}
+		for (size_t i = 0; i < 32; i++) {
+			const size_t v = 32 * r + tcb_places_order(i);
+			run[run_words - 1] |= (uint32_t)(parts.sign[v / 8] >> v % 8 & 1) << sign_bit(values, i);
 		}
 	}
 }
@@ -136,11 +137,11 @@ void tcb_places_unpack(const struct tcb_format *format, const uint32_t words[TCB
 				if (tcb_places_bits(format->id) > 8)
 					*place = (uint16_t)(*place | (words[scale_words] >> (8 * b + r) & 1) << 8);
 			}
-			for (size_t bit = 0; bit < 8; bit++) {
-				const size_t v = value_of(r, b, bit);
-				parts.sign[v / 8] = (uint8_t)(parts.sign[v / 8] |
-							      (run[run_words - 1] >> (8 * b + bit) & 1) << v % 8);
-			}
+		}
+		for (size_t i = 0; i < 32; i++) {
+			const size_t v = 32 * r + tcb_places_order(i);
+			const uint32_t sign = run[run_words - 1] >> sign_bit(values, i) & 1;
+			parts.sign[v / 8] = (uint8_t)(parts.sign[v / 8] | sign << v % 8);
 		}
 	}
 	put_block(format->id, &parts, block);

@@ -6,9 +6,9 @@
  * four bytes: the scales as planes.h has them (TCB_PLANES_ODDS); of IQ2_XS one
  * word more, bit R of its byte G the ninth of the place of the eight values G of
  * run R of 32; then for each run of 32 values
- *     places   entries of eight: one word, a byte each.  Entries of four: word h, of 16 values, has the entries of
- *              values 16 h on in the order 0, 2, 1, 3
- *     signs    bit 4 h + v of byte b is that of value 16 h + v + 4 o, o = 0, 2, 1, 3 for b = 0 to 3
+ *     places   a byte each; of entries of four, word h has those of values 16 h on, in the order 0, 2, 1, 3
+ *     signs    byte b has those of values 16 h + v + 4 o, o = 0, 2, 1, 3 for b = 0 to 3: of entries of eight at bit
+ *              2 - 2 h + 2 (v & 2) + (v & 1), of four at bit 3 - 2 h - v / 2 + 4 (v & 1)
  * so that four values that a word's bytes stand for at once are v, v + 8, v + 4 and v + 12 of 16: the order in which
  * activations are prepared (tcb_places_order()).
  */

@@ -82,18 +82,20 @@ SIMD_INLINE void places_entries(const struct places_table table[PLACES_TABLES_MA
 	}
 }
 
-/* The sums of the four steps of 16 values, onto SUM: FIELDS[v / EACH] has the numbers of step v, each byte BITS a step,
- * and SIGNS their upper bits from bit FIRST on. */
-SIMD_INLINE vint places_steps(const vint *fields, int each, int bits, vint signs, int first, vint codes,
-			      const int8_t *q, int has_vbmi, vint sum)
+/* The lowest WIDTH bits of each nibble from PLACES, the others from SIGNS. */
+SIMD_INLINE vint places_signed(vint places, vint signs, int width)
 {
-	const int sign = bits == 2 ? 2 : 3;
+	return _mm512_ternarylogic_epi32(vi_bytes(width == 2 ? 0x33 : 0x77), places, signs, 0xca);
+}
+
+/* The sums of four steps of 16 values, onto SUM: a byte of EVEN has the numbers of steps 0 and FAR in its nibbles, one
+ * of ODD those of the others.  What is above a number's bits is no matter: the table has it more than once. */
+SIMD_INLINE vint places_steps(vint even, vint odd, int far, vint codes, const int8_t *q, int has_vbmi, vint sum)
+{
+	const vint numbers[4] = { even, vi_shift_right(even, 4), odd, vi_shift_right(odd, 4) };
 	SIMD_FOR (int v = 0; v < 4; v++) {
-		const vint low = planes_move(fields[v / each], v % each * bits, 0);
-		const vint high = planes_move(signs, first + v, sign);
-		/* The lowest bits from LOW, all others from HIGH. */
-		const vint numbers = _mm512_ternarylogic_epi32(vi_bytes((1 << sign) - 1), low, high, 0xca);
-		sum = vi_dot(sum, places_codes(codes, numbers, has_vbmi), vi_four_bytes(q + 4 * v));
+		const int at = far == 2 ? v % 2 * 2 + v / 2 : v;
+		sum = vi_dot(sum, places_codes(codes, numbers[at], has_vbmi), vi_four_bytes(q + 4 * v));
 	}
 	return sum;
 }
@@ -109,19 +111,26 @@ SIMD_INLINE void places_run(const uint8_t *p, const struct places_table table[PL
 	vint entry[2];
 	sum[0] = vi_words(x->run_start[starts * r]);
 	sum[1] = starts == 2 ? vi_words(x->run_start[2 * r + 1]) : vi_zero();
-	if (tcb_places_values(format) == 8) {
+	if (tcb_places_values(format) == 8) { /* bytes have steps 0 to 3, the nibbles of these 0 and 2, and 1 and 3 */
 		const __mmask64 ninth = _mm512_test_epi8_mask(ninths, vi_bytes(1 << r));
 		places_entries(table, format, planes_line(p, at), ninth, has_vbmi, entry);
 		const vint lower = vi_words(0xffff);
-		const vint first = _mm512_ternarylogic_epi32(lower, entry[0], vi_shift_left(entry[1], 16), 0xca);
-		const vint second = _mm512_ternarylogic_epi32(lower, vi_shift_right(entry[0], 16), entry[1], 0xca);
-		sum[0] = places_steps(&first, 4, 2, signs, 0, codes, x->q + 32 * r, has_vbmi, sum[0]);
-		sum[1] = places_steps(&second, 4, 2, signs, 4, codes, x->q + 32 * r + 16, has_vbmi, sum[1]);
+		const vint halves[2] = { _mm512_ternarylogic_epi32(lower, entry[0], vi_shift_left(entry[1], 16), 0xca),
+					 _mm512_ternarylogic_epi32(lower, vi_shift_right(entry[0], 16), entry[1],
+								   0xca) };
+		SIMD_FOR (int h = 0; h < 2; h++) {
+			const vint even = places_signed(halves[h], planes_move(signs, 2 - 2 * h, 2), 2);
+			const vint odd =
+				places_signed(vi_shift_right(halves[h], 2), planes_move(signs, 3 - 2 * h, 2), 2);
+			sum[h] = places_steps(even, odd, 2, codes, x->q + 32 * r + 16 * h, has_vbmi, sum[h]);
+		}
 		return;
 	}
-	SIMD_FOR (int h = 0; h < 2; h++) {
+	SIMD_FOR (int h = 0; h < 2; h++) { /* bytes have steps 0 and 1, and 2 and 3 */
 		places_entries(table, format, planes_line(p, at + h), 0, has_vbmi, entry);
-		sum[h] = places_steps(entry, 2, 4, signs, 4 * h, codes, x->q + 32 * r + 16 * h, has_vbmi, sum[h]);
+		const vint first = places_signed(entry[0], planes_move(signs, 3 - 2 * h, 3), 3);
+		const vint second = places_signed(entry[1], planes_move(signs, 2 - 2 * h, 3), 3);
+		sum[h] = places_steps(first, second, 1, codes, x->q + 32 * r + 16 * h, has_vbmi, sum[h]);
 	}
 }
 
