@@ -100,16 +100,17 @@ struct tcb_tile {
 	X(K, MMA, "mma")               \
 	X(K, WGMMA, "wgmma")           \
 	X(K, AVX512BF16, "avx512bf16") X(K, WGSL, "wgsl") X(K, WGSL_DP4A, "wgsl_dp4a") X(K, OPENCL, "opencl")
-/*
- * rN: N rows interleaved.  rNw: the same with the sub-block scales widened to bytes.  p, s: codes and scales in planes
- * of their own; s: codes ordered so that 16 bytes are one sub-block, a scale and min side by side.  f: codes of 16 rows
- * in the order in which matrix instructions take them.
- */
+/* rN: N rows interleaved.  rNw: the same with the sub-block scales widened to bytes.
+ * r16g: 16 rows, of formats whose values are entries of a grid, with the places of these.
+ * p, s: codes and scales in planes of their own; s: codes ordered so that 16 bytes are one
+ * sub-block, a scale and min side by side.
+ * f: codes of 16 rows in the order in which matrix instructions take them. */
 #define TCB_LAYOUT_LIST(X, K)  \
 	X(K, NATIVE, "native") \
 	X(K, R4, "r4")         \
 	X(K, R8, "r8")         \
-	X(K, R16, "r16") X(K, R8W, "r8w") X(K, R16W, "r16w") X(K, P, "p") X(K, S, "s") X(K, F, "f") X(K, G, "g")
+	X(K, R16, "r16")       \
+	X(K, R8W, "r8w") X(K, R16W, "r16w") X(K, R16G, "r16g") X(K, P, "p") X(K, S, "s") X(K, F, "f") X(K, G, "g")
 /* streamk: to blocks of a GPU that stay, those of the last round by their steps along k; of attention_decode all pieces
  * of KV.  dynamic, of a GPU's: each block that stays takes the next tile. */
 #define TCB_SCHED_LIST(X, K) X(K, STATIC, "static") X(K, DYNAMIC, "dynamic") X(K, STREAMK, "streamk")

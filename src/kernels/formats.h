@@ -62,7 +62,8 @@ enum tcb_scales_kind {
  *   table            the 16 codes that nibbles stand for, or TCB_NO_TABLE
  * Rows are apart whose MatVec has kernels of its own for x86 (struct qmv_own), and whose codes are expanded: there bits
  * are those of the largest code without its sign, the table is that of their planes (struct tcb_planes), and where codes
- * and scales lie is the function's business.  The last rows are of values as they are: each a block, contract f32 only.
+ * and scales lie is the function's business; Y are those that layout r16g (decode/places.h) has, too.  The last rows are
+ * of values as they are: each a block, contract f32 only.
  */
 /* clang-format off */
 #define TCB_NO_TABLE { 0 }
@@ -82,20 +83,21 @@ enum tcb_scales_kind {
 #define TCB_IQ3_XXS_TABLE { 4, 12, 20, 28, 36, 44, 52, 62, -4, -12, -20, -28, -36, -44, -52, -62 }
 #define TCB_IQ2_TABLE { 8, 25, 43, 43, -8, -25, -43, -43, 8, 25, 43, 43, -8, -25, -43, -43 }
 #define TCB_IQ1_TABLE { -7, 1, 9, 9, -9, -1, 7, 7, -7, 1, 9, 9, -9, -1, 7, 7 }
-#define TCB_FORMAT_EXPANDED_ROWS(X) \
+#define TCB_FORMAT_EXPANDED_WITH(X, Y) \
 	X(Q5_0, q5_0, q50,  32,  22, 32, 5, 16, EXPANDED,  0,   0, HALF,    0,   0, 2e-3, TCB_NO_TABLE) \
 	X(Q5_1, q5_1, q51,  32,  24, 32, 5,  0, EXPANDED,  0,   0, MINS,    0,   0, 2e-3, TCB_NO_TABLE) \
 	X(Q4_1, q4_1, q41,  32,  20, 32, 4,  0, EXPANDED,  0,   0, MINS,    0,   0, 4e-3, TCB_NO_TABLE) \
 	X(Q3_K, q3_k, q3k, 256, 110, 16, 3,  4, EXPANDED,  0,   0, HALF,    0, 108, 5e-4, TCB_NO_TABLE) \
 	X(Q2_K, q2_k, q2k, 256,  84, 16, 2,  0, EXPANDED,  0,   0, MINS,    0,  80, 2e-3, TCB_NO_TABLE) \
 	X(IQ3_S, iq3_s, iq3s, 256, 110, 32, 4, 0, EXPANDED, 0,  0, HALF,    0,   0, 1e-4, TCB_IQ3_S_TABLE) \
-	X(IQ3_XXS, iq3_xxs, iq3xxs, 256, 98, 32, 6, 0, EXPANDED, 0, 0, HALF, 0,  0, 1e-4, TCB_IQ3_XXS_TABLE) \
+	Y(IQ3_XXS, iq3_xxs, iq3xxs, 256, 98, 32, 6, 0, EXPANDED, 0, 0, HALF, 0,  0, 1e-4, TCB_IQ3_XXS_TABLE) \
 	X(IQ2_S, iq2_s, iq2s, 256, 82, 16, 6, 0, EXPANDED, 0,   0, HALF,    0,   0, 5e-4, TCB_IQ2_TABLE) \
-	X(IQ2_XS, iq2_xs, iq2xs, 256, 74, 16, 6, 0, EXPANDED, 0, 0, HALF,   0,   0, 5e-4, TCB_IQ2_TABLE) \
-	X(IQ2_XXS, iq2_xxs, iq2xxs, 256, 66, 32, 6, 0, EXPANDED, 0, 0, HALF, 0,  0, 5e-4, TCB_IQ2_TABLE) \
+	Y(IQ2_XS, iq2_xs, iq2xs, 256, 74, 16, 6, 0, EXPANDED, 0, 0, HALF,   0,   0, 5e-4, TCB_IQ2_TABLE) \
+	Y(IQ2_XXS, iq2_xxs, iq2xxs, 256, 66, 32, 6, 0, EXPANDED, 0, 0, HALF, 0,  0, 5e-4, TCB_IQ2_TABLE) \
 	X(IQ1_S, iq1_s, iq1s, 256, 50, 32, 4, 0, EXPANDED, 0,   0, HALF,    0,   0, 3e-3, TCB_IQ1_TABLE) \
 	X(IQ1_M, iq1_m, iq1m, 256, 56, 16, 4, 0, EXPANDED, 0,   0, SPREAD,  0,  48, 3e-3, TCB_IQ1_TABLE) \
 	X(NVFP4, nvfp4, nvfp4, 64, 36, 16, 4, 0, EXPANDED, 0,   0, E4M3,    0,   0, 4e-3, TCB_MXFP4_TABLE)
+#define TCB_FORMAT_EXPANDED_ROWS(X) TCB_FORMAT_EXPANDED_WITH(X, X)
 #define TCB_FORMAT_FLOAT_ROWS(X) \
 	X(F16, f16, f16, 1, 2, 1, 16, 0, F16, 0, 0, HALF, 0, 0, 2e-2, TCB_NO_TABLE) \
 	X(BF16, bf16, bf16, 1, 2, 1, 16, 0, BF16, 0, 0, HALF, 0, 0, 2e-2, TCB_NO_TABLE) \

@@ -228,3 +228,40 @@ void tcb_lines_unpack(const struct tcb_problem *problem, const void *packed, voi
 			scatter(format, lines, row_bytes, tcb_least(n - first, TCB_LINE_ROWS), tcb_least(k - at, SUPER),
 				out + tcb_quant_row_bytes(format, at));
 }
+
+/* --- layout r16g: superblocks are blocks --- */
+
+void tcb_places_lines_pack(const struct tcb_problem *problem, const void *weights, void *packed)
+{
+	const struct tcb_format *format = problem->op->format;
+	const size_t n = problem->shape.n, blocks = problem->shape.k / SUPER, lines = tcb_places_words(format->id);
+	uint32_t words[TCB_PLANES_WORDS_MAX];
+	uint8_t *out = packed;
+	for (size_t row = 0; row < tcb_round_up(n, TCB_LINE_ROWS); row++)
+		for (size_t b = 0; b < blocks; b++) {
+			uint8_t *to = out + (row / TCB_LINE_ROWS * blocks + b) * lines * TCB_LINE_BYTES;
+			if (row < n)
+				tcb_places_pack(format,
+						(const uint8_t *)weights + (row * blocks + b) * format->block_bytes,
+						words);
+			else
+				memset(words, 0, sizeof(words));
+			for (size_t w = 0; w < lines; w++)
+				memcpy(to + w * TCB_LINE_BYTES + row % TCB_LINE_ROWS * WORD, &words[w], WORD);
+		}
+}
+
+void tcb_places_lines_unpack(const struct tcb_problem *problem, const void *packed, void *weights)
+{
+	const struct tcb_format *format = problem->op->format;
+	const size_t n = problem->shape.n, blocks = problem->shape.k / SUPER, lines = tcb_places_words(format->id);
+	uint32_t words[TCB_PLANES_WORDS_MAX];
+	for (size_t row = 0; row < n; row++)
+		for (size_t b = 0; b < blocks; b++) {
+			const uint8_t *from =
+				(const uint8_t *)packed + (row / TCB_LINE_ROWS * blocks + b) * lines * TCB_LINE_BYTES;
+			for (size_t w = 0; w < lines; w++)
+				memcpy(&words[w], from + w * TCB_LINE_BYTES + row % TCB_LINE_ROWS * WORD, WORD);
+			tcb_places_unpack(format, words, (uint8_t *)weights + (row * blocks + b) * format->block_bytes);
+		}
+}

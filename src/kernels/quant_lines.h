@@ -17,7 +17,7 @@
 #ifndef TCB_KERNELS_QUANT_LINES_H
 #define TCB_KERNELS_QUANT_LINES_H
 
-#include "kernels/decode/planes.h"
+#include "kernels/decode/places.h"
 #include "kernels/quant.h"
 
 enum { TCB_LINE_BYTES = 64, TCB_LINE_ROWS = 16, TCB_LINES_MAX = 256 };
@@ -89,5 +89,8 @@ size_t tcb_lines_at(const struct tcb_problem *problem, size_t row, size_t column
 size_t tcb_lines_bytes(const struct tcb_problem *problem);
 void tcb_lines_pack(const struct tcb_problem *problem, const void *weights, void *packed);
 void tcb_lines_unpack(const struct tcb_problem *problem, const void *packed, void *weights);
+/* The same of words of places (decode/places.h), layout r16g. */
+void tcb_places_lines_pack(const struct tcb_problem *problem, const void *weights, void *packed);
+void tcb_places_lines_unpack(const struct tcb_problem *problem, const void *packed, void *weights);
 
 #endif

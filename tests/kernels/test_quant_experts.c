@@ -253,10 +253,10 @@ static double written_out(const struct bench *b, size_t y_row, size_t n)
 static const struct {
 	const char *op, *shape;
 } cases[] = {
-	{ "q4k_experts_matmul", "13x37x512,e5/3" },
-	{ "q80_experts_matmul", "13x37x96,e5/3,each" },
-	{ "q4k_experts_swiglu_matmul", "13x37x512,e5/3" },
-	{ "q4k_experts_sum_matmul", "13x37x512,e5/3" },
+	{ "q4k_experts_matmul", "13x37x512,e5/3" },        { "q80_experts_matmul", "13x37x96,e5/3,each" },
+	{ "q4k_experts_swiglu_matmul", "13x37x512,e5/3" }, { "q4k_experts_sum_matmul", "13x37x512,e5/3" },
+	{ "q51_experts_matmul", "13x37x96,e5/3,each" },    { "q2k_experts_swiglu_matmul", "13x37x512,e5/3" },
+	{ "iq2xs_experts_sum_matmul", "13x37x512,e5/3" },
 };
 enum { CASES = sizeof(cases) / sizeof(cases[0]) };
 

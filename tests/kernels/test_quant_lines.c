@@ -11,6 +11,7 @@
 #include "base/buffer.h"
 #include "base/util.h"
 #include "cmocka_all.h"
+#include "kernels/decode/formats_grids.h"
 #include "kernels/formats.h"
 
 #define NAMES(id, name, op, ...) { #op "_matvec", #op "_matmul" },
@@ -279,11 +280,83 @@ static void test_places(void **state)
 	for_each(check_places);
 }
 
+/* Layout r16g of ROWS rows of BLOCKS blocks: the words of a row, at which entries and signs lie. */
+static void check_places_of(const struct tcb_format *f, size_t rows, size_t blocks)
+{
+	const size_t lines = tcb_places_words(f->id), row_bytes = blocks * f->block_bytes;
+	const size_t packed_bytes = (rows + 15) / 16 * blocks * lines * TCB_LINE_BYTES;
+	const struct tcb_problem problem = { .op = tcb_op_find(f->id == TCB_FORMAT_IQ3_XXS  ? "iq3xxs_matvec"
+							       : f->id == TCB_FORMAT_IQ2_XS ? "iq2xs_matvec"
+											    : "iq2xxs_matvec"),
+					     .shape = { 1, rows, 256 * blocks } };
+	struct tcb_buffer stored, packed, back;
+	struct tcb_rng rng;
+	alloc(rows * row_bytes, &stored);
+	alloc(rows * row_bytes, &back);
+	alloc(packed_bytes, &packed);
+	tcb_rng_init(&rng, rows);
+	for (size_t i = 0; i < rows * row_bytes; i++)
+		((uint8_t *)stored.data)[i] = (uint8_t)tcb_rng_next(&rng);
+	memset(packed.data, 0xaa, packed_bytes);
+	problem.op->pack(&problem, TCB_QUANT_WEIGHTS, TCB_LAYOUT_R16G, stored.data, packed.data);
+	problem.op->unpack(&problem, TCB_QUANT_WEIGHTS, TCB_LAYOUT_R16G, packed.data, back.data);
+	assert_memory_equal(stored.data, back.data, rows * row_bytes);
+	assert_int_equal(tcb_buffer_check(&packed) | tcb_buffer_check(&back), 0);
+	for (size_t row = 0; row < (rows + 15) / 16 * 16; row++)
+		for (size_t i = 0; i < 256 * blocks; i++) {
+			const uint8_t *at =
+				(const uint8_t *)packed.data + (row / 16 * blocks + i / 256) * lines * TCB_LINE_BYTES;
+			const size_t in = i % 256, r = in / 32, h = in % 32 / 16, o = in % 16 / 4;
+			const size_t first = tcb_places_head(f->id) + r * tcb_places_run_words(f->id);
+			const size_t byte = o % 2 * 2 + o / 2, sign_word = first + tcb_places_run_words(f->id) - 1;
+			const size_t v = in % 4, bit = tcb_places_values(f->id) == 8 ? 2 - 2 * h + 2 * (v & 2) + (v & 1)
+										     : 3 - 2 * h - v / 2 + 4 * (v & 1);
+			const unsigned sign = word_of(at, row % 16, sign_word) >> (8 * byte + bit) & 1;
+			int value;
+			if (tcb_places_values(f->id) == 4) {
+				const unsigned place = word_of(at, row % 16, first + h) >> 8 * byte & 255;
+				value = (int)(tcb_grid_iq3_xxs[place] >> 8 * (in % 4) & 255);
+			} else {
+				const size_t g = in % 32 / 8;
+				unsigned place = word_of(at, row % 16, first) >> 8 * g & 255;
+				if (tcb_places_bits(f->id) > 8)
+					place |= (word_of(at, row % 16, first - r * 2 - 1) >> (8 * g + r) & 1) << 8;
+				const uint64_t entry =
+					tcb_places_bits(f->id) > 8 ? tcb_grid_iq2_xs[place] : tcb_grid_iq2_xxs[place];
+				value = (int)(entry >> 8 * (in % 8) & 255);
+			}
+			float offset;
+			const float scale = scale_of(f, at, row % 16, in / f->run_values, &offset);
+			struct tcb_codes codes;
+			if (row >= rows) {
+				assert_true(scale == 0 && !sign);
+				continue;
+			}
+			tcb_block_decode(f, (const uint8_t *)stored.data + row * row_bytes + i / 256 * f->block_bytes,
+					 &codes);
+			assert_int_equal(sign ? -value : value, codes.code[in]);
+			const float expected = codes.scale[in / f->run_values];
+			assert_true(scale == expected || (scale != scale && expected != expected));
+		}
+	tcb_buffer_free(&stored);
+	tcb_buffer_free(&back);
+	tcb_buffer_free(&packed);
+}
+
+static void test_places_of_entries(void **state)
+{
+	(void)state;
+	for (int id = 0; id < TCB_FORMAT_CODE_COUNT; id++)
+		for (size_t rows = 1; tcb_places_bits((enum tcb_format_id)id) && rows < 40; rows += 15)
+			check_places_of(tcb_format((enum tcb_format_id)id), rows, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_same_for_both_ops),
 		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_places_of_entries),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

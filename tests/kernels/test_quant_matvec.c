@@ -14,6 +14,7 @@
 #include "base/buffer.h"
 #include "base/cpu_identity.h"
 #include "cmocka_all.h"
+#include "kernels/places_both_ways.h"
 #include "kernels/quant_matvec/quant_matvec.h"
 #include "kernels/quant_matvec/quant_matvec_prepare.h"
 
@@ -299,6 +300,57 @@ static void test_prepare(void **state)
 	}
 }
 
+#if defined(__x86_64__)
+/* Layout r16g: the same bits with VBMI and without it. */
+static void test_places_both_ways(void **state)
+{
+	enum { K = 512, ROWS = 16 };
+	static float x[K];
+	static struct qmv_x8 prepared[K / QMV_SUPER];
+	struct tcb_rng rng;
+	(void)state;
+	if (!tcb_target_has(&host, TCB_ISA_AVX512VNNI) || !__builtin_cpu_supports("avx512vbmi")) {
+		print_message("not run, this processor has no VBMI\n");
+		return;
+	}
+	tcb_rng_init(&rng, 9);
+	for (size_t i = 0; i < K; i++)
+		x[i] = tcb_rng_normal(&rng);
+	for (int id = 0; id < TCB_FORMAT_CODE_COUNT; id++) {
+		const struct tcb_format *format = tcb_format((enum tcb_format_id)id);
+		const size_t bytes = K / QMV_SUPER * tcb_places_words(format->id) * QMV_LINE;
+		struct tcb_buffer stored, packed;
+		float y[2][ROWS];
+		if (!tcb_places_bits(format->id))
+			continue;
+		alloc(ROWS * K / QMV_SUPER * format->block_bytes, &stored);
+		alloc(bytes, &packed);
+		for (size_t i = 0; i < ROWS * K / QMV_SUPER; i++)
+			tcb_block_random(format, &rng, (uint8_t *)stored.data + i * format->block_bytes);
+		for (size_t i = 0; i < OPS; i++) {
+			const struct tcb_op *op = tcb_op_find(names[i]);
+			const struct tcb_problem problem = { .op = op, .shape = { 1, ROWS, K } };
+			if (op->format == format)
+				op->pack(&problem, TCB_QUANT_WEIGHTS, TCB_LAYOUT_R16G, stored.data, packed.data);
+		}
+		qmv_prepare_q8_avx512(format, x, K, prepared);
+		for (int way = 0; way < 2; way++) {
+			const struct qmv_call call = { .weights = packed.data,
+						       .x = prepared,
+						       .blocks = K / QMV_SUPER,
+						       .values = K,
+						       .rows = ROWS,
+						       .y = y[way] };
+			places_rows_as(&call, format->id, way);
+		}
+		assert_memory_equal(y[0], y[1], sizeof(y[0]));
+		assert_true(y[0][0] != 0);
+		tcb_buffer_free(&stored);
+		tcb_buffer_free(&packed);
+	}
+}
+#endif
+
 /* Where nobody measured: 16 rows side by side where the family has such a kernel and the problem so many rows; Q4_K
  * with floats has none for AVX2. */
 static void test_default_layout(void **state)
@@ -339,9 +391,15 @@ static void test_default_layout(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_shapes),  cmocka_unit_test(test_extremes),
-		cmocka_unit_test(test_range),   cmocka_unit_test(test_not_finite),
-		cmocka_unit_test(test_prepare), cmocka_unit_test(test_default_layout),
+		cmocka_unit_test(test_shapes),
+		cmocka_unit_test(test_extremes),
+		cmocka_unit_test(test_range),
+		cmocka_unit_test(test_not_finite),
+		cmocka_unit_test(test_prepare),
+		cmocka_unit_test(test_default_layout),
+#if defined(__x86_64__)
+		cmocka_unit_test(test_places_both_ways),
+#endif
 	};
 	static struct tcb_device device;
 	if (tcb_cpu_identify("cpu", 1, &device, NULL) != TCB_OK || tcb_pool_create(1, NULL, &pool, NULL) != TCB_OK)

@@ -13,6 +13,10 @@ extern const uint64_t tcb_grid_iq2_xxs[256], tcb_grid_iq2_xs[512], tcb_grid_iq2_
 extern const uint32_t tcb_grid_iq3_xxs[256], tcb_grid_iq3_s[512];
 extern const uint64_t tcb_grid_iq1[2048]; /* signed, eighths: -8, 0 or 8 */
 
+/* The same entries as places in the list of magnitudes (tables of formats.h): of two bits those of an entry's first
+ * four values, then of the last four; of three, each in a nibble, those of the first two, then of the last two. */
+extern const uint8_t tcb_places_iq2_xxs[2][256], tcb_places_iq2_xs[2][512], tcb_places_iq3_xxs[2][256];
+
 extern const uint64_t tcb_bit_masks[256];
 
 #endif

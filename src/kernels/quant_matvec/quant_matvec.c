@@ -27,6 +27,8 @@ static void pack_groups(const struct tcb_problem *problem, enum tcb_layout layou
 	const size_t n = problem->shape.n, k = problem->shape.k;
 	if (layout == TCB_LAYOUT_R16)
 		tcb_lines_pack(problem, weights, packed);
+	else if (layout == TCB_LAYOUT_R16G)
+		tcb_places_lines_pack(problem, weights, packed);
 	else
 		qmv_kind(problem)->own->pack(layout, n, k, weights, packed);
 }
@@ -36,6 +38,8 @@ static void unpack_groups(const struct tcb_problem *problem, enum tcb_layout lay
 	const size_t n = problem->shape.n, k = problem->shape.k;
 	if (layout == TCB_LAYOUT_R16)
 		tcb_lines_unpack(problem, packed, weights);
+	else if (layout == TCB_LAYOUT_R16G)
+		tcb_places_lines_unpack(problem, packed, weights);
 	else
 		qmv_kind(problem)->own->unpack(layout, n, k, packed, weights);
 }

@@ -298,6 +298,17 @@ static void prepare_tokens(void *ctx, size_t tile, unsigned thread)
 				  (struct qmm_x8 *)(void *)out);
 }
 
+/* Codes in the order of what a word of places stands for. */
+static void order_for_places(struct qmv_x8 *x, size_t superblocks)
+{
+	for (size_t b = 0; b < superblocks; b++) {
+		int8_t q[QMV_SUPER];
+		memcpy(q, x[b].q, sizeof(q));
+		for (size_t i = 0; i < QMV_SUPER; i++)
+			x[b].q[i] = q[tcb_places_order(i)];
+	}
+}
+
 /*
  * The activations of one token into the workspace: 0.6 us for 4096 values with AVX-512.  Native kernels take
  * four codes of a row to a lane, those of r16 one activation for all lanes; those of values as they are take
@@ -316,9 +327,11 @@ static void prepare(void *ctx, size_t token, unsigned thread)
 	(void)thread;
 	if (own_of(plan))
 		own_of(plan)->prepare(tcb_cpu_isa(plan->variant->isa)->floats, q8, x, superblocks, out);
-	else if (q8)
+	else if (q8) {
 		preparers_of(job)->q8(format, x, k, out);
-	else
+		if (plan->variant->layout == TCB_LAYOUT_R16G)
+			order_for_places(out, superblocks);
+	} else
 		preparers_of(job)->f32(format, as_they_are, x, k, out);
 }
 

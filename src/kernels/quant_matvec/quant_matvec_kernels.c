@@ -7,6 +7,7 @@
 #include "kernels/quant_matvec/quant_matvec_expanded.h"
 #include "kernels/quant_matvec/quant_matvec_floats.h"
 #include "kernels/quant_matvec/quant_matvec_lines.h"
+#include "kernels/quant_matvec/quant_matvec_places.h"
 
 /* Some formats have kernels of their own for x86; there are enough registers for sums of eight rows where vectors are
  * wide. */
@@ -59,7 +60,22 @@ TCB_FORMAT_EXPANDED_ROWS(OF_EXPANDED)
 #define EXPANDED_TABLE(kind, has_norm, is_gated, op, values) \
 	const struct tcb_variant SIMD_NAME(qmv_##op##_##kind)[] = { CONTRACTS(EXPANDED_LIST, kind, op, values){ 0 } };
 #define EXPANDED_TABLES(id, name, op, values, ...) QMV_KINDS(EXPANDED_TABLE, op, values)
+
+/* Some of them have the places in grids, too. */
+#if LANES == 16 && defined(SIMD_HAS_DOT)
+#define NOTHING(...)
+#define PLACES(id, name, op, ...) QMV_KERNEL_LONG(op##_r16g, places_rows_of, TCB_FORMAT_##id)
+TCB_FORMAT_EXPANDED_WITH(NOTHING, PLACES)
+#define PLACES_TABLE(kind, has_norm, is_gated, op, values)                                                     \
+	const struct tcb_variant SIMD_NAME(                                                                    \
+		qmv_##op##_##kind)[] = { CONTRACTS(EXPANDED_LIST, kind, op, values)                            \
+						 QMV_ROW(kind, op, values, q8, Q8, r16g, R16G, 16, op##_r16g), \
+					 { 0 } };
+#define PLACES_TABLES(id, name, op, values, ...) QMV_KINDS(PLACES_TABLE, op, values)
+TCB_FORMAT_EXPANDED_WITH(EXPANDED_TABLES, PLACES_TABLES)
+#else
 TCB_FORMAT_EXPANDED_ROWS(EXPANDED_TABLES)
+#endif
 
 /* Values as they are, contract f32. */
 #if defined(SIMD_HAS_DOT) && !defined(SIMD_DOT_IS_SIGNED)

@@ -300,6 +300,16 @@ SIMD_INLINE void line_super(const uint8_t *p, enum tcb_format_id format, int q8,
 	}
 }
 
+/* ACC as the results of the rows of PART, or added to them. */
+SIMD_INLINE void line_store(const struct qmv_call *call, int part, vfloat acc)
+{
+	const size_t first = (size_t)part * LANES, rows = call->rows > first ? call->rows - first : 0;
+	if (rows && call->accumulate)
+		acc = v_add(acc, v_load_first(call->y + first, v_first(rows)));
+	if (rows)
+		v_store_first(call->y + first, acc, v_first(rows));
+}
+
 /* One group of 16 interleaved rows. */
 SIMD_BODY void line_rows(const struct qmv_call *call, enum tcb_format_id format, int q8, int hint)
 {
@@ -318,13 +328,8 @@ SIMD_BODY void line_rows(const struct qmv_call *call, enum tcb_format_id format,
 		for (int part = 0; part < PARTS; part += TOGETHER)
 			line_super(p, format, q8, x8, x32, part, ahead, part ? QMV_HINT_NONE : hint, acc + part);
 	}
-	for (int part = 0; part < PARTS; part++) {
-		const size_t first = (size_t)part * LANES, rows = call->rows > first ? call->rows - first : 0;
-		if (rows && call->accumulate)
-			acc[part] = v_add(acc[part], v_load_first(call->y + first, v_first(rows)));
-		if (rows)
-			v_store_first(call->y + first, acc[part], v_first(rows));
-	}
+	for (int part = 0; part < PARTS; part++)
+		line_store(call, part, acc[part]);
 }
 
 #endif

@@ -11,7 +11,7 @@ size_t qmv_layout_rows(enum tcb_layout layout)
 {
 	static const unsigned char rows[TCB_LAYOUT_COUNT] = {
 		[TCB_LAYOUT_R4] = 4,  [TCB_LAYOUT_R8] = 8,    [TCB_LAYOUT_R16] = 16,
-		[TCB_LAYOUT_R8W] = 8, [TCB_LAYOUT_R16W] = 16,
+		[TCB_LAYOUT_R8W] = 8, [TCB_LAYOUT_R16W] = 16, [TCB_LAYOUT_R16G] = 16,
 	};
 	assert(layout < TCB_LAYOUT_COUNT);
 	return rows[layout] ? rows[layout] : 1;
@@ -23,6 +23,8 @@ size_t qmv_block_bytes(const struct tcb_problem *problem, enum tcb_layout layout
 	const enum tcb_format_id format = problem->op->format->id;
 	if (own)
 		return own->block_bytes(layout);
+	if (layout == TCB_LAYOUT_R16G)
+		return tcb_places_words(format) * QMV_LINE;
 	return layout == TCB_LAYOUT_NATIVE ? qmv_super_bytes(format) : tcb_lines(format) * QMV_LINE;
 }
 

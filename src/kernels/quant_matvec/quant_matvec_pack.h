@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What rows of weights take in the layouts for CPUs: r16, which all formats and ops share (quant_lines.h), and those of
- * a format's own (struct qmv_own).
+ * What rows of weights take in the layouts for CPUs: r16, which all formats and ops share, r16g (quant_lines.h), and
+ * those of a format's own (struct qmv_own).
  */
 #ifndef TCB_KERNELS_QUANT_MATVEC_PACK_H
 #define TCB_KERNELS_QUANT_MATVEC_PACK_H

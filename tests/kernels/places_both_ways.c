@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The kernel of layout r16g as processors with VBMI and those without run it,
+ * compiled for AVX-512 with VNNI: test_quant_matvec.c compares them.
+ */
+#include "kernels/places_both_ways.h"
+
+#include "kernels/quant_matvec/quant_matvec_places.h"
+
+#define RUN(id, ...)                   \
+	if (format == TCB_FORMAT_##id) \
+		places_rows(call, TCB_FORMAT_##id, has_vbmi, QMV_HINT_NONE);
+void places_rows_as(const struct qmv_call *call, enum tcb_format_id format, int has_vbmi)
+{
+	TCB_PLACES_ROWS(RUN)
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A call of layout r16g's kernel with VBMI or without it, on a processor that has both families.
+ */
+#ifndef TCB_TESTS_PLACES_BOTH_WAYS_H
+#define TCB_TESTS_PLACES_BOTH_WAYS_H
+
+#include "kernels/quant_matvec/quant_matvec_layout.h"
+
+void places_rows_as(const struct qmv_call *call, enum tcb_format_id format, int has_vbmi);
+
+#endif
