@@ -80,10 +80,11 @@ static enum tcb_status preset_unknown(const char *name, struct tcb_error *err)
 
 	count = count < NAMES_MAX ? count : NAMES_MAX;
 	cli_suggestion(name, names, count, suggestion, sizeof suggestion);
-	return tcb_fail(err, TCB_E_USAGE,
-			"unknown model '%.60s'%s; 'tcbtune model --model list' prints the %zu that there are; or give the "
-			"model's file",
-			name, suggestion, count);
+	return tcb_fail(
+		err, TCB_E_USAGE,
+		"unknown model '%.60s'%s; 'tcbtune model --model list' prints the %zu that there are; or give the "
+		"model's file",
+		name, suggestion, count);
 }
 
 static enum tcb_status read_model(const struct model_args *args, struct cli_model *out, struct tcb_error *err)
