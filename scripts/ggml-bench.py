@@ -131,8 +131,8 @@ class Native:
                 for test in self.run(self.args.prompts, self.args.generate, 1)[0]}
 
     def by_processor(self, prompts, generate, tokens):
-        """What more repetitions take: about as many tokens as a prompt of 512 has, so that a short one counts, too."""
-        more = max(1, 512 // tokens if prompts[0] else 1)
+        """What more repetitions take: so many that loading, which is in both, scatters by less."""
+        more = max(1, 128 // tokens if prompts[0] else 32 // tokens)
         return more * tokens / (self.run(prompts, generate, 1 + more)[1] - self.run(prompts, generate, 1)[1])
 
     def close(self):
