@@ -10,8 +10,8 @@ All servers stay loaded and are asked in turn, round after round; figures are th
 the pairs within a round.  --native adds llama.cpp built for this machine: its llama-bench, with the same round's
 prompts and tokens, without the plug-in and with it.  --db adds the plug-in with that tuning database; without it there is none.
 --own-pool adds the plug-in with threads of its own instead of the host's.  --huge-pages tells how much of the plug-in's
-gain its pages of 2 MiB are: it adds the wheel in a process whose malloc asks for such (glibc.malloc.hugetlb=1), and the
-plug-in in one that is denied them (prctl).  --cpu-time counts tokens per second of processor time of all threads, which a
+gain its pages of 2 MiB are: it adds the wheel in a process whose malloc asks for such (glibc.malloc.hugetlb=1), as then
+llama-bench has it, too, and the plug-in in one that is denied them (prctl).  --cpu-time counts tokens per second of processor time of all threads, which a
 busy machine changes least (of llama-bench by what more repetitions take); it is for one thread, since those that
 wait spin.  A prompt of 4 or 8 tokens is what speculation verifies.  --log-probabilities
 compares distributions over the vocabulary: the host's own repacked kernels with its plain ones, and the plug-in's with
@@ -34,6 +34,7 @@ sys.path.insert(0, str(ROOT / "integrations/ggml"))
 from wheel_host import Host, differences  # noqa: E402
 
 NOWHERE = "/nowhere/tuning.db"
+HUGE_PAGES = "glibc.malloc.hugetlb=1"  # for what malloc gives, which is where ggml's repacked weights are
 PR_SET_THP_DISABLE = 41  # linux/prctl.h
 
 
@@ -109,6 +110,8 @@ class Native:
         self.args, self.threads = args, threads
         self.environment = {name: value for name, value in os.environ.items() if name != "GGML_BACKEND_PATH"}
         self.environment.update({"TCBTUNE_DB": NOWHERE, "TCBTUNE_QUIET": "1"})
+        if args.huge_pages:
+            self.environment["GLIBC_TUNABLES"] = HUGE_PAGES
         if plugin:
             self.environment["GGML_BACKEND_PATH"] = plugin
 
@@ -131,8 +134,8 @@ class Native:
                 for test in self.run(self.args.prompts, self.args.generate, 1)[0]}
 
     def by_processor(self, prompts, generate, tokens):
-        """What more repetitions take: about as many tokens as a prompt of 512 has, so that a short one counts, too."""
-        more = max(1, 512 // tokens if prompts[0] else 1)
+        """What more repetitions take: so many that loading, which is in both, scatters by less."""
+        more = max(1, 128 // tokens if prompts[0] else 32 // tokens)
         return more * tokens / (self.run(prompts, generate, 1 + more)[1] - self.run(prompts, generate, 1)[1])
 
     def close(self):
@@ -147,7 +150,7 @@ def bench(args, threads):
     if args.native:
         ours["native, plug-in"] = Native(args, threads, str(pathlib.Path(args.plugin).resolve()))
     if args.huge_pages:
-        os.environ["GLIBC_TUNABLES"] = "glibc.malloc.hugetlb=1"
+        os.environ["GLIBC_TUNABLES"] = HUGE_PAGES
         peers["wheel, 2 MiB"] = Served(args, threads)
         del os.environ["GLIBC_TUNABLES"]
         deny_huge_pages(True)

@@ -250,7 +250,7 @@ static bool takes_rows(const struct ggml_tensor *op)
 	const struct ggml_tensor *table = op->src[0], *ids = op->src[1];
 	struct activations out;
 
-	if (!is_ours(table) || !table->extra || !ids)
+	if (!table || !table->extra || !ids || !is_ours(table))
 		return false;
 	out = activations_of(op);
 	return table->ne[2] == 1 && activations_are_dense(&out) && op->ne[0] == table->ne[0] &&

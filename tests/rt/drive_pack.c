@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/formats.h"
+
 enum { CHUNKS_MAX = 64 };
 
 struct chunk {
@@ -116,6 +118,36 @@ static void check_unpacking(const struct drive_bench *b)
 		    "rows that are not there were packed");
 }
 
+/* Any row, as values: those of the row as it is stored. */
+static void check_row(const struct drive_bench *b)
+{
+	const struct tcb_problem *problem = &b->plan->problem;
+	const struct tcbrt_operand *weights = &b->info.operand[b->info.weights];
+	const struct tcb_format *format = problem->op->format;
+	const size_t row = drive_below(weights->rows), k = problem->shape.k;
+	const int is_of_any_m = strcmp(b->info.layout, "r16") == 0 && weights->rows == problem->shape.n;
+	struct drive_zone out;
+	float *expected;
+
+	if (!format)
+		return;
+	expected = malloc(k * sizeof(float));
+	DRIVE_CHECK(expected, "out of memory");
+	out = drive_zone(k * sizeof(float), sizeof(float));
+	tcb_dequantize(format, (char *)b->stored[b->info.weights] + row * (weights->bytes / weights->rows),
+		       k / format->block_values, expected);
+	if (tcbrt_read_row(b->plan, row, packed_at(b), out.at) == TCBRT_OK)
+		DRIVE_CHECK(memcmp(out.at, expected, k * sizeof(float)) == 0, "row %zu is read otherwise than stored",
+			    row);
+	else
+		DRIVE_CHECK(!is_of_any_m, "row %zu is not read", row);
+	DRIVE_CHECK(tcbrt_read_row(b->plan, weights->rows + drive_below(9), packed_at(b), out.at) == TCBRT_E_USAGE,
+		    "a row that is not there is read");
+	drive_zone_check(&out, "a row that is read");
+	tcb_buffer_free(&out.buffer);
+	free(expected);
+}
+
 /* The first operand of weights. */
 static void pack_first(struct drive_bench *b)
 {
@@ -136,6 +168,7 @@ static void pack_first(struct drive_bench *b)
 	drive_zone_protect(packed, 1);
 	b->operand[b->info.weights] = packed->at;
 	check_unpacking(b);
+	check_row(b);
 }
 
 void drive_pack(struct drive_bench *b)
