@@ -20,7 +20,11 @@ enum {
 	LOADED_MAX = 16, /* vectors of K at a time */
 	SPLIT_MOST = 128,
 	TEAM_USUAL = 8,
+	TEAM_EXCHANGE = 16, /* with tree=exchange, where weights cost a team no more than one of its invocations */
 	DEFAULT_WORKGROUP = 128,
+	EXCHANGE_WORKGROUP = 256,
+	EXCHANGE_VALUES = 16, /* of q in an invocation: what an H200 likes best up to LONG_KV */
+	LONG_KV = 8192,
 	DEFAULT_WIDTH = 4,
 	MERGED_BYTES = 8192, /* of teams' sums of a row in workgroup memory, in default geometries */
 	/* Of several rows; devices with subgroups have more than the 16 KiB that all have. */
@@ -219,8 +223,9 @@ RULE(policy_usual)
 	unsigned unusual;
 
 	attention_decode_wgsl_plan(problem, geometry, &g);
-	unusual = (g.a.width < DEFAULT_WIDTH) + (g.a.rows * 2 < rows) + (g.team > TEAM_USUAL) + (g.team < 4) +
-		  (g.a.workgroup < 64) + (g.a.workgroup > 256) + (has_subgroups != (g.a.tree == TCB_TREE_SUBGROUP)) +
+	unusual = (g.a.width < DEFAULT_WIDTH) + (g.a.rows * 2 < rows) +
+		  (g.team > (g.exchanges ? TEAM_EXCHANGE : TEAM_USUAL)) + (g.team < 4) + (g.a.workgroup < 64) +
+		  (g.a.workgroup > 256) + (has_subgroups != (g.a.tree == TCB_TREE_SUBGROUP)) +
 		  (g.a.rows * g.fours * FOUR > VALUES_USUAL);
 	return tcb_gpu_unusual(unusual, problem, target, geometry);
 }
@@ -299,7 +304,7 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 /*
  * On any device: 16 values of a head per invocation, or as few as are a power of two of them; of the query rows that
  * share a KV head a few, heads first, since registers hold K and V of several tokens that are asked for ahead; parts of
- * KV until there are 256 workgroups.  Subgroups where the device has them.
+ * KV until there are 256 workgroups.  Where a subgroup has 16 lanes, 8 values per invocation and scores exchanged.
  */
 static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			     struct tcb_geometry *out)
@@ -309,16 +314,19 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	const size_t group = tcb_power_of_two_up(attention_group(s));
 	const size_t vec = DEFAULT_WIDTH / FOUR * attention_wgsl_vec_least(problem);
 	const size_t k = tcb_power_of_two_up(s->k);
+	const int exchanges =
+		target->wgpu.subgroup_least >= TEAM_EXCHANGE && target->wgpu.subgroup_most <= EXCHANGE_WORKGROUP / 2;
+	const size_t values = exchanges && n < LONG_KV ? EXCHANGE_VALUES : VALUES_USUAL;
 	size_t own = s->k, heads = 1, tokens = 1, splitk = 1, together = 1;
 
-	while (own % (2 * DEFAULT_WIDTH) == 0 && s->k / own < TEAM_USUAL)
+	while (own % (2 * DEFAULT_WIDTH) == 0 && s->k / own < (exchanges ? TEAM_EXCHANGE : TEAM_USUAL))
 		own /= 2;
 	const size_t team = s->k / own;
-	while (heads < group && 2 * heads <= ROWS_MAX && 2 * heads * k / team <= VALUES_USUAL)
+	while (heads < group && 2 * heads <= ROWS_MAX && 2 * heads * k / team <= values)
 		heads *= 2;
-	while (tokens < m && 2 * tokens * heads <= ROWS_MAX && 2 * tokens * heads * k / team <= VALUES_USUAL)
+	while (tokens < m && 2 * tokens * heads <= ROWS_MAX && 2 * tokens * heads * k / team <= values)
 		tokens *= 2;
-	size_t teams = tcb_least(DEFAULT_WORKGROUP / team, n);
+	size_t teams = tcb_least((exchanges ? EXCHANGE_WORKGROUP : DEFAULT_WORKGROUP) / team, n);
 	while (teams > 1 && teams * s->k * sizeof(float) > MERGED_BYTES)
 		teams /= 2;
 	while (together < TOGETHER_MAX && 2 * together * teams <= n && 2 * together * heads * tokens <= ROWS_MAX &&
@@ -335,13 +343,15 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	out->tile[TCB_MACRO] = (struct tcb_tile){ tokens, tcb_most(n / splitk, teams * together), k };
 	out->knob[TCB_KNOB_ISA] = TCB_ISA_WGSL;
 	out->knob[TCB_KNOB_VEC] = (int32_t)vec;
-	out->knob[TCB_KNOB_STAGES] = 2;
+	out->knob[TCB_KNOB_STAGES] = exchanges ? 1 : 2;
 	out->knob[TCB_KNOB_SPLITK] = (int32_t)splitk;
 	out->knob[TCB_KNOB_JOIN] = splitk > 1 ? TCB_JOIN_LAUNCH : TCB_JOIN_NONE;
 	out->knob[TCB_KNOB_HEADS] = (int32_t)heads;
 	out->knob[TCB_KNOB_WORKGROUP] = (int32_t)(team * teams);
-	out->knob[TCB_KNOB_TREE] = TCB_TREE_SUBGROUP;
-	if (tcb_wgsl_rule_tree(problem, target, out))
+	out->knob[TCB_KNOB_TREE] = exchanges ? TCB_TREE_EXCHANGE : TCB_TREE_SUBGROUP;
+	if (rule_exchange(problem, target, out))
+		out->knob[TCB_KNOB_TREE] = TCB_TREE_SUBGROUP;
+	if (rule_exchange(problem, target, out))
 		out->knob[TCB_KNOB_TREE] = TCB_TREE_SHARED;
 }
 

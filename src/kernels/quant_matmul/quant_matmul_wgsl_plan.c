@@ -28,6 +28,9 @@ enum {
 static const struct standard {
 	size_t m, n, micro_m, micro_n, units;
 } standards[] = { { 64, 64, 4, 8, 1 }, { 32, 64, 4, 4, 1 }, { 32, 16, 4, 2, 4 } };
+/* Of 16 tokens and more that fill no device with tiles alone: parts of k do, as an H200 likes it. */
+static const struct standard in_parts = { 32, 128, 8, 4, 1 };
+enum { IN_PARTS_LEAST = 16 /* tokens */ };
 
 /* Values of a row that lie across each other as stored: a step has all of them. */
 static size_t unit_of(const struct tcb_format *format)
@@ -321,13 +324,34 @@ static size_t set_tile(const struct tcb_problem *problem, const struct standard 
 	return SIZE_MAX;
 }
 
-/* On any device: a tile that makes enough workgroups or, where it does not fit in its memory, as much less as it takes.
- */
+/* As many parts of k as fill a device, none of less than PART_LEAST. */
+static void set_parts(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
+{
+	const struct tcb_tile *tile = &out->tile[TCB_MIDI];
+	const size_t tiles = tcb_div_up(problem->shape.m, tile->m) * tcb_div_up(problem->shape.n, tile->n);
+	size_t parts = 1;
+
+	while (tiles * parts < FILLED_GROUPS && 2 * parts <= SPLIT_MOST && problem->shape.k / (2 * parts) >= PART_LEAST)
+		parts *= 2;
+	out->knob[TCB_KNOB_SPLITK] = (int32_t)parts;
+	out->knob[TCB_KNOB_JOIN] = parts > 1 ? TCB_JOIN_LAUNCH : TCB_JOIN_NONE;
+	if (rule_split(problem, target, out)) {
+		out->knob[TCB_KNOB_SPLITK] = 1;
+		out->knob[TCB_KNOB_JOIN] = TCB_JOIN_NONE;
+	}
+}
+
+/* On any device: a tile that makes enough workgroups, by parts of k if need be, or, where it does not fit in its
+ * memory, as much less as it takes. */
 static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			     struct tcb_geometry *out)
 {
 	const struct standard *standard = standard_of(problem);
 	const size_t unit = unit_of(problem->op->format);
+	const int is_in_parts =
+		standard != standards && problem->shape.m >= IN_PARTS_LEAST && problem->shape.k >= 2 * PART_LEAST;
+	if (is_in_parts)
+		standard = &in_parts;
 	size_t m = tcb_least(tcb_power_of_two_up(problem->shape.m), standard->m);
 	size_t n = tcb_least(tcb_power_of_two_up(problem->shape.n), standard->n);
 	size_t k = tcb_least(standard->units * unit, tcb_most(tcb_power_of_two_up(problem->shape.k), unit));
@@ -336,7 +360,7 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	tcb_geometry_init(out);
 	out->knob[TCB_KNOB_ISA] = has_dp4a ? TCB_ISA_WGSL_DP4A : TCB_ISA_WGSL;
 	out->knob[TCB_KNOB_LAYOUT] = TCB_LAYOUT_NATIVE;
-	out->knob[TCB_KNOB_STAGES] = 1;
+	out->knob[TCB_KNOB_STAGES] = is_in_parts ? 2 : 1;
 	out->knob[TCB_KNOB_SPLITK] = 1;
 	out->knob[TCB_KNOB_JOIN] = TCB_JOIN_NONE;
 	k = tcb_least(k, STEP_MOST);
@@ -348,6 +372,8 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 		else
 			n /= 2;
 	}
+	if (is_in_parts)
+		set_parts(problem, target, out);
 }
 
 const struct tcb_side_space qmm_wgsl_space = { rules, axes, default_geometry, footprint };
