@@ -97,6 +97,12 @@ static void judge(const struct tcb_claim *claim, struct tcb_claim_lab *lab, stru
 		return;
 	}
 	const int is_opposite = control.holds == is_refuted;
+	if (lab->op && found.holds && !is_opposite) { /* of all ops together, some have it */
+		(void)snprintf(out->evidence, sizeof out->evidence,
+			       "%s has nothing in which a planted defect shows, so nothing is proved: %.200s",
+			       lab->op->name, control.text);
+		return;
+	}
 	(void)snprintf(out->control, sizeof out->control, "%s: %.280s",
 		       is_opposite  ? (is_refuted ? "held as it must" : "failed as it must")
 		       : is_refuted ? "the check cannot hold"

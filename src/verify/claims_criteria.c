@@ -311,6 +311,10 @@ static void superblocks(struct tcb_claim_lab *lab, enum tcb_plant plant, struct 
 	size_t op_count, taken = 0, asked = 0;
 	const struct tcb_op *const *ops = tcb_ops(&op_count);
 	sample_spaces(lab, 0, 400, see_superblock, &tally);
+	if (tally.seen == 0) {
+		tcb_found_nothing(out, "%s has no weights in blocks", lab->op ? lab->op->name : "no op");
+		return;
+	}
 	for (size_t i = 0; i < op_count; i++) {
 		const struct tcb_shape shape = { 1, 64, 1000 };
 		if (!ops[i]->format || ops[i]->format->block_values == 1) /* a row of values: any K is whole blocks */
