@@ -109,7 +109,7 @@ unsigned qex_gpu_registers(const struct qex_gpu *g)
 {
 	struct qmm_gpu tile = g->tile;
 	tile.copy = TCB_COPY_ASYNC;
-	return qmm_gpu_registers(&tile) + (g->tile.group ? 6 : 3) * g->fours + 2 * g->tile.row_tiles + 24;
+	return qmm_gpu_registers(&tile) + (g->tile.group ? 4 : 2) * g->fours;
 }
 
 double qex_gpu_chain(const struct qex_gpu *g)
