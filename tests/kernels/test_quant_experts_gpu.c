@@ -113,7 +113,7 @@ static const struct way {
 	  "macro=16x64x512,midi=8x32x512,micro=8x16x256,isa=mma,layout=f,warps=4,stages=2,ksplit=2,copy=async,"
 	  "prep=block,blocks=2,pdl=1,occ=2",
 	  90 },
-	{ "1x37x512,e40/6",
+	{ "5x37x512,e40/6",
 	  "macro=8x64x512,midi=8x64x512,micro=8x16x256,isa=mma,layout=f,warps=4,stages=3,ksplit=1,copy=async,"
 	  "prep=block,blocks=1,pdl=0,occ=1",
 	  80 },

@@ -174,9 +174,44 @@ static void cut(struct qex_writer *x)
 	tcb_ptx_for_end(b);
 }
 
+/*
+ * In a block of its own, no more products than a warp has lanes: each lane has one, whose rank among those alike says
+ * whether a chunk begins with it.  The first warp writes.
+ */
+static void route_lanes(struct qex_writer *x, kit_op ids, kit_op count)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	const unsigned tokens = x->g->tile.tokens, bytes = QEX_CHUNK_WORDS * WORD;
+	const kit_op lane = x->w.kit.lane;
+	tcb_ptx_if_begin(b, u_lt(b, x->w.kit.tid, I(WARP)));
+	const kit_op has = u_lt(b, lane, count), id = u_set(b, I(0));
+	tcb_kit_load_where(b, has, tcb_kit_input(x->g->tile.pdl), "u32", tcb_kit_element(b, ids, lane, WORD), &id, 1);
+	/* Lanes without a product are like no other. */
+	const kit_op expert = u_select(b, u_min(b, id, I(x->g->experts)), u_add(b, lane, I(x->g->experts + 1)), has);
+	const kit_op alike = u_lanes_alike(b, expert), rank = u_bits(b, u_and(b, alike, u_lanes_below(b)));
+	const kit_op in_chunk = u_and(b, rank, I(tokens - 1)), begins = u_eq_and(b, in_chunk, I(0), has);
+	const kit_op firsts = u_lanes_where(b, begins);
+	const kit_op own = u_highest(b, u_and(b, u_and(b, firsts, alike), u_lanes_up_to(b)));
+	const kit_op chunk = u_bits(b, u_and(b, firsts, u_sub(b, u_shl(b, I(1), own), I(1))));
+	const kit_op left = u_min(b, u_sub(b, u_bits(b, alike), rank), I(tokens));
+	tcb_kit_put_where(b, has, TCB_KIT_SHARED, "u32",
+			  qex_route_at(x, x->order, u_mad(b, chunk, I(tokens), in_chunk), WORD), lane);
+	tcb_kit_store_where(b, begins, TCB_KIT_SHARED, "u32",
+			    tcb_ptx_assume_aligned(b, qex_route_at(x, x->table, chunk, bytes), bytes),
+			    (const kit_op[]){ expert, left }, QEX_CHUNK_WORDS);
+	tcb_kit_put_where(b, u_eq(b, lane, I(0)), TCB_KIT_SHARED, "u32", x->counts, u_bits(b, firsts));
+	tcb_ptx_if_end(b);
+	tcb_kit_block_barrier(b);
+	x->chunks = tcb_kit_get(b, TCB_KIT_SHARED, "u32", x->counts);
+}
+
 void qex_write_route(struct qex_writer *x, kit_op ids, kit_op count)
 {
 	struct tcb_ptx_build *b = &x->w.kit.b;
+	if (x->g->is_in_block && x->g->pairs <= WARP) {
+		route_lanes(x, ids, count);
+		return;
+	}
 	clear(x, count);
 	go_over(x, ids, count, 0);
 	tcb_kit_block_barrier(b);
