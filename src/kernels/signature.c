@@ -25,7 +25,7 @@ void tcb_kernel_describe(const struct tcb_kernel *kernel, struct tcb_str *out)
 
 /* --- packing --- */
 
-enum { ROWS_UNIT = 64, VALUES_UNIT = 1024 };
+enum { ROWS_UNIT = 64, VALUES_UNIT = 1024, EXPERTS = 2 };
 
 /* Less of a dimension that is packed alike: layouts go in groups of at most UNIT, the last one with what is left. */
 static size_t less_of(size_t size, size_t unit)
@@ -39,7 +39,8 @@ static enum tcb_status hash_packed(const struct tcb_problem *small, size_t which
 {
 	struct tcb_rng rng;
 	/* No layout takes more than two floats per value, rows made up to whole groups. */
-	const size_t room = 2 * sizeof(float) * (small->shape.n + 2 * ROWS_UNIT) * small->shape.k;
+	const size_t matrices = small->shape.words.experts ? small->shape.words.experts : 1;
+	const size_t room = 2 * sizeof(float) * matrices * (small->shape.n + 2 * ROWS_UNIT) * small->shape.k;
 	uint8_t *weights = malloc(stored), *packed = calloc(1, room);
 	if (weights && packed) {
 		tcb_rng_init(&rng, 1);
@@ -61,6 +62,10 @@ static enum tcb_status hash_packing(const struct tcb_kernel *kernel, enum tcb_la
 	struct tcb_problem small = kernel->problem;
 	small.shape.n = less_of(small.shape.n, ROWS_UNIT);
 	small.shape.k = less_of(small.shape.k, VALUES_UNIT);
+	if (small.shape.words.experts > EXPERTS) { /* how many there are says nothing of how one is packed */
+		small.shape.words.experts = EXPERTS;
+		small.shape.words.used = 1;
+	}
 	const size_t count = small.op->operands(&small, operands);
 	*out = 0;
 	for (size_t i = 0; i < count; i++)

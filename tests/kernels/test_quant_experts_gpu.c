@@ -12,6 +12,7 @@
 #include "gpu_bench.h"
 #include "instrumented.h"
 #include "kernels/quant_experts/quant_experts.h"
+#include "kernels/signature.h"
 #include "ptx/assemble/assemble.h"
 
 static const char *const formats[] = { "q4k", "q40", "q80", "q5k", "q6k", "mxfp4", "iq4xs", "iq4nl" };
@@ -113,7 +114,7 @@ static const struct way {
 	  "macro=16x64x512,midi=8x32x512,micro=8x16x256,isa=mma,layout=f,warps=4,stages=2,ksplit=2,copy=async,"
 	  "prep=block,blocks=2,pdl=1,occ=2",
 	  90 },
-	{ "1x37x512,e40/6",
+	{ "5x37x512,e40/6",
 	  "macro=8x64x512,midi=8x64x512,micro=8x16x256,isa=mma,layout=f,warps=4,stages=3,ksplit=1,copy=async,"
 	  "prep=block,blocks=1,pdl=0,occ=1",
 	  80 },
@@ -315,6 +316,25 @@ static void kernels_assemble(void **state)
 	check_assembles(&info, &p, &target, &g);
 }
 
+/* What is packed for a signature has room, however many experts there are; and is the same for more of them. */
+static void signatures_of_stacks(void **state)
+{
+	static const char *const shapes[] = { "1x768x2048,e128/8", "1x768x2048,e2/1" };
+	const struct tcb_target target = gpu_target(90, 0);
+	struct tcb_packings packings[2];
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		const struct tcb_problem p = problem_of("q6k", kinds[1], shapes[i]);
+		char variant[TCB_VARIANT_NAME_MAX], signature[TCB_SIGNATURE_MAX];
+		struct tcb_geometry g;
+		tcb_op_standard(&p, &target, &g);
+		memset(&packings[i], 0, sizeof packings[i]);
+		assert_int_equal(tcb_candidate_identify(&p, &target, &g, &packings[i], variant, signature, NULL),
+				 TCB_OK);
+	}
+	assert_true(packings[0].hash[TCB_LAYOUT_F] == packings[1].hash[TCB_LAYOUT_F]);
+}
+
 /* --- mutants --- */
 
 static void mutants_are_caught(void **state)
@@ -342,8 +362,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defaults_are_legal),       cmocka_unit_test(spaces_have_hundreds),
 		cmocka_unit_test(rules_name_what_is_wrong), cmocka_unit_test(kernels_assemble),
-		cmocka_unit_test(mutants_are_caught),       cmocka_unit_test(any_routing_is_right),
-		cmocka_unit_test(any_routing_is_right_q8),
+		cmocka_unit_test(mutants_are_caught),       cmocka_unit_test(signatures_of_stacks),
+		cmocka_unit_test(any_routing_is_right),     cmocka_unit_test(any_routing_is_right_q8),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,6 +27,9 @@
  *   f_add_down              rounded down;  h_sub_loose: or fused with a product
  *   A_from_B                to the nearest, of two the even;  f16x2_from_f(high, low);  tf32_from_f: away from 0
  *   u_lane(x, n) u_lane_before(x, n)    X of lane N; of the lane N before;  p_any: whether P in a lane of the warp
+ *   u_lanes_where(p) u_lanes_alike(x)   a bit for each lane in which P is; that has the same X
+ *   u_lanes_below u_lanes_up_to         a bit for each lane before this one; and for this one
+ *   u_bits(x) u_highest(x)              how many bits are set; the number of the highest one
  *   u_atomic_add b_atomic_swap    of global memory; what was there.  u_atomic_count(at, y): 1 more, behind Y 0.
  *                           u_shared_add: of shared memory.
  *                           u_atomic_or, _max, _add_relaxed, d_atomic_add: without that
@@ -59,15 +62,17 @@ typedef kit_op kit_word3(struct tcb_ptx_build *b, kit_op x, kit_op y, kit_op z);
 #define I tcb_ptx_int
 #define F tcb_ptx_f32
 
-#define TCB_GPU_WORDS_0(X)        \
-	X(u_thread, "tid.x")      \
-	X(u_block_x, "ctaid.x")   \
-	X(u_block_y, "ctaid.y")   \
-	X(u_block_z, "ctaid.z")   \
-	X(u_blocks_x, "nctaid.x") \
-	X(u_blocks_y, "nctaid.y") \
-	X(u_blocks_z, "nctaid.z") \
-	X(u_cluster_rank, "cluster_ctarank")
+#define TCB_GPU_WORDS_0(X)                   \
+	X(u_thread, "tid.x")                 \
+	X(u_block_x, "ctaid.x")              \
+	X(u_block_y, "ctaid.y")              \
+	X(u_block_z, "ctaid.z")              \
+	X(u_blocks_x, "nctaid.x")            \
+	X(u_blocks_y, "nctaid.y")            \
+	X(u_blocks_z, "nctaid.z")            \
+	X(u_cluster_rank, "cluster_ctarank") \
+	X(u_lanes_below, "lanemask_lt")      \
+	X(u_lanes_up_to, "lanemask_le")
 
 #define TCB_GPU_WORDS_1(X)                                                               \
 	X(u_set, "mov.u32")                                                              \
@@ -80,6 +85,8 @@ typedef kit_op kit_word3(struct tcb_ptx_build *b, kit_op x, kit_op y, kit_op z);
 	X(u16_set, "mov.u16")                                                            \
 	X(b16_set, "mov.b16")                                                            \
 	X(u_not, "not.b32")                                                              \
+	X(u_bits, "popc.b32")                                                            \
+	X(u_highest, "bfind.u32")                                                        \
 	X(f_abs, "abs.f32")                                                              \
 	X(f_neg, "neg.f32")                                                              \
 	X(d_abs, "abs.f64")                                                              \
@@ -297,6 +304,16 @@ static inline kit_op u_lane(struct tcb_ptx_build *b, kit_op x, kit_op lane)
 static inline kit_op u_lane_before(struct tcb_ptx_build *b, kit_op x, kit_op count)
 {
 	return tcb_ptx_op4(b, "shfl.sync.up.b32", x, count, I(0), I(-1));
+}
+
+static inline kit_op u_lanes_where(struct tcb_ptx_build *b, kit_op p)
+{
+	return tcb_ptx_op2(b, "vote.sync.ballot.b32", p, I(-1));
+}
+
+static inline kit_op u_lanes_alike(struct tcb_ptx_build *b, kit_op x)
+{
+	return tcb_ptx_op2(b, "match.any.sync.b32", x, I(-1));
 }
 
 static inline kit_op p_any(struct tcb_ptx_build *b, kit_op p)

@@ -41,6 +41,7 @@ void qex_gather_open(struct qex_writer *x, struct qex_gather *gather)
 	if (g->is_in_block)
 		return;
 	for (unsigned i = 0; i < g->fours; i++) {
+		gather->product[i] = u_set(b, I(0));
 		gather->token[i] = l_set(b, x->w.x);
 		gather->bytes[i] = u_set(b, I(0));
 		if (g->tile.group) {
@@ -77,40 +78,51 @@ static kit_op place_of(struct qex_writer *x, const struct qex_gather *gather, ki
 	return u_mad(b, row, I(TOKEN_BYTES), u_shl(b, u_xor(b, gather->piece, row), I(4)));
 }
 
-void qex_gather_look_up(struct qex_writer *x, struct qex_gather *gather, kit_op entry, kit_op first, kit_op count)
+void qex_gather_fetch(struct qex_writer *x, struct qex_gather *gather, kit_op chunk)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	const kit_op first = u_mul(b, chunk, I(x->g->tile.tokens));
+	for (unsigned i = 0; i < x->g->fours; i++)
+		tcb_kit_load_into(b, x->route_memory, "u32",
+				  qex_route_at(x, x->order, u_add(b, first, row_of(x, gather, i)), WORD),
+				  &gather->product[i], 1);
+}
+
+/* is_in_block: the numbers alone, by the first threads. */
+static void look_up_products(struct qex_writer *x, kit_op entry, kit_op chunk, kit_op count)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	const kit_op first = u_mul(b, chunk, I(x->g->tile.tokens));
+	const kit_op row = tcb_ptx_for_begin(b, x->w.kit.tid, count, I(x->g->tile.threads), 0);
+	const kit_op product =
+		tcb_kit_get(b, x->route_memory, "u32", qex_route_at(x, x->order, u_add(b, first, row), WORD));
+	tcb_kit_put(b, TCB_KIT_SHARED, "u32", tcb_ptx_at(u_mad(b, row, I(WORD), entry), QEX_ITEM_BYTES), product);
+	tcb_ptx_for_end(b);
+}
+
+void qex_gather_look_up(struct qex_writer *x, struct qex_gather *gather, kit_op entry, kit_op chunk, kit_op count)
 {
 	struct tcb_ptx_build *b = &x->w.kit.b;
 	const struct qex_gpu *g = x->g;
-	kit_op product[QEX_GATHER_POINTERS], has[QEX_GATHER_POINTERS];
 	if (g->is_in_block) {
-		const kit_op row = tcb_ptx_for_begin(b, x->w.kit.tid, count, I(g->tile.threads), 0);
-		product[0] =
-			tcb_kit_get(b, x->route_memory, "u32", qex_route_at(x, x->order, u_add(b, first, row), WORD));
-		tcb_kit_put(b, TCB_KIT_SHARED, "u32", tcb_ptx_at(u_mad(b, row, I(WORD), entry), QEX_ITEM_BYTES),
-			    product[0]);
-		tcb_ptx_for_end(b);
+		look_up_products(x, entry, chunk, count);
 		return;
-	}
-	for (unsigned i = 0; i < g->fours; i++) {
-		const kit_op row = row_of(x, gather, i);
-		has[i] = u_lt(b, row, count);
-		product[i] = u_set(b, I(0));
-		tcb_kit_load_where(b, has[i], x->route_memory, "u32",
-				   qex_route_at(x, x->order, u_add(b, first, row), WORD), &product[i], 1);
 	}
 	const kit_op tells = u_eq_and(b, gather->deep, I(0), u_eq(b, gather->piece, I(0)));
 	for (unsigned i = 0; i < g->fours; i++) {
-		const kit_op token = g->has_rows_each ? product[i] : u_div(b, product[i], I(g->used));
-		const kit_op source = of_eight(x, token), at = u_mad(b, row_of(x, gather, i), I(WORD), entry);
+		const kit_op row = row_of(x, gather, i), has = u_lt(b, row, count);
+		const kit_op product = u_select(b, gather->product[i], I(0), has);
+		const kit_op token = g->has_rows_each ? product : u_div(b, product, I(g->used));
+		const kit_op source = of_eight(x, token), at = u_mad(b, row, I(WORD), entry);
 		kit_op from = tcb_kit_element(b, x->w.x, u_shr(b, token, I(3)), g->image.x_group_bytes);
 		from = l_add(b, from, l_mul(b, l_from_u(b, gather->deep), gather->pitch));
 		l_add_to(b, gather->token[i], from, l_from_u(b, place_of(x, gather, source)));
-		u_select_to(b, gather->bytes[i], I(PIECE), I(0), has[i]);
+		u_select_to(b, gather->bytes[i], I(PIECE), I(0), has);
 		if (g->tile.group) {
 			l_set_to(b, gather->record[i], from);
 			u_set_to(b, gather->source[i], source);
 		}
-		tcb_kit_put_where(b, tells, TCB_KIT_SHARED, "u32", tcb_ptx_at(at, QEX_ITEM_BYTES), product[i]);
+		tcb_kit_put_where(b, tells, TCB_KIT_SHARED, "u32", tcb_ptx_at(at, QEX_ITEM_BYTES), product);
 	}
 }
 

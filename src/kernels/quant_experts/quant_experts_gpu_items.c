@@ -31,6 +31,8 @@ struct asking {
 	kit_op weights[QMM_ROW_TILES_MAX]; /* of each 16 rows, the lane's first piece */
 	kit_op lane_at;                    /* 16 times the lane */
 	kit_op weights_to;                 /* where they go, behind a slot's start */
+	kit_op chunk[QEX_CHUNK_WORDS], number,
+		block; /* of the item: its chunk, the number of that, its block of rows */
 	struct qex_gather gather;
 };
 
@@ -50,6 +52,19 @@ static void next_entry(struct qex_writer *x, kit_op entry)
 	u_select_to(b, entry, start, entry, u_eq(b, entry, end));
 }
 
+/* Asks for what the item is: an item ahead of when that is wanted, so that nothing waits for it. */
+static void fetch(struct qex_writer *x, struct asking *a)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	const struct kit_split at = u_split(b, a->item, x->chunks);
+	u_set_to(b, a->number, at.rest);
+	u_set_to(b, a->block, at.whole);
+	tcb_kit_load_into(b, x->route_memory, "u32", qex_route_at(x, x->table, a->number, QEX_CHUNK_WORDS * WORD),
+			  a->chunk, QEX_CHUNK_WORDS);
+	if (!x->g->is_in_block)
+		qex_gather_fetch(x, &a->gather, a->number);
+}
+
 static void asking_open(struct qex_writer *x, struct asking *a, kit_op all)
 {
 	struct tcb_ptx_build *b = &x->w.kit.b;
@@ -64,6 +79,11 @@ static void asking_open(struct qex_writer *x, struct asking *a, kit_op all)
 	a->lane_at = u_shl(b, w->kit.lane, I(4));
 	a->weights_to = u_mad(b, w->kit.warp, I(g->warp_bytes), u_add(b, w->kit.shared, a->lane_at));
 	qex_gather_open(x, &a->gather);
+	a->number = u_set(b, I(0));
+	a->block = u_set(b, I(0));
+	for (unsigned i = 0; i < QEX_CHUNK_WORDS; i++)
+		a->chunk[i] = u_set(b, I(0));
+	fetch(x, a);
 }
 
 /* The item: a chunk, whose expert's weights and tokens are pointed at, by a block of rows. */
@@ -73,13 +93,8 @@ static void look_up(struct qex_writer *x, struct asking *a)
 	const struct qex_gpu *g = x->g;
 	const struct qmm_gpu *t = &g->tile;
 	const unsigned of_matrix = t->row_tiles / g->matrices;
-	const struct kit_split at = u_split(b, a->item, x->chunks);
-	const kit_op block = at.whole;
-	kit_op chunk[QEX_CHUNK_WORDS];
-	tcb_kit_load(b, x->route_memory, "u32", qex_route_at(x, x->table, at.rest, QEX_CHUNK_WORDS * WORD), chunk,
-		     QEX_CHUNK_WORDS);
-	const kit_op expert = u_min(b, chunk[0], I(g->experts - 1));
-	const kit_op group = u_mad(b, block, I(t->side), x->w.side);
+	const kit_op expert = u_min(b, a->chunk[0], I(g->experts - 1));
+	const kit_op group = u_mad(b, a->block, I(t->side), x->w.side);
 	const kit_op weights[] = { x->w.weights, x->up };
 	for (unsigned m = 0; m < g->matrices; m++) {
 		x->w.weights = l_mad_wide(b, expert, I((int64_t)g->matrix_bytes), weights[m]);
@@ -90,12 +105,14 @@ static void look_up(struct qex_writer *x, struct asking *a)
 		}
 	}
 	x->w.weights = weights[0];
-	qex_gather_look_up(x, &a->gather, a->entry, chunk[1], chunk[2]);
+	qex_gather_look_up(x, &a->gather, a->entry, a->number, a->chunk[1]);
 	tcb_ptx_guard(b, u_eq(b, x->w.kit.tid, I(0)));
 	tcb_kit_store(b, TCB_KIT_SHARED, "u32", tcb_ptx_assume_aligned(b, a->entry, QEX_ITEM_BYTES),
-		      (const kit_op[]){ chunk[0], chunk[2], block, block }, 4);
+		      (const kit_op[]){ a->chunk[0], a->chunk[1], a->block, a->block }, 4);
 	tcb_ptx_unguard(b);
 	next_entry(x, a->entry);
+	u_add_to(b, a->item, a->item, u_blocks_x(b));
+	fetch(x, a);
 }
 
 static void copy_weights(struct qex_writer *x, struct asking *a, kit_op slot)
@@ -131,11 +148,7 @@ static void ask(struct qex_writer *x, struct asking *a, kit_op slot)
 		qex_gather_copy(x, &a->gather, slot);
 	u_sub_to(b, a->left, a->left, I(1));
 	u_add_to(b, a->step, a->step, I(1));
-	const kit_op is_over = u_eq(b, a->step, I(g->steps));
-	u_select_to(b, a->step, I(0), a->step, is_over);
-	tcb_ptx_guard(b, is_over);
-	u_add_to(b, a->item, a->item, u_blocks_x(b));
-	tcb_ptx_unguard(b);
+	u_select_to(b, a->step, I(0), a->step, u_eq(b, a->step, I(g->steps)));
 	tcb_ptx_if_end(b);
 	if (g->tile.copy == TCB_COPY_ASYNC)
 		copies_commit(b);

@@ -40,15 +40,16 @@ static void plan_shared(struct qex_gpu *g)
 	g->part_pitch = t->tokens + (t->tokens % 32 == 8 ? 0 : 8);
 	g->part_bytes = t->ksplit > 1 ? t->side * g->matrices * t->rows * g->part_pitch * WORD : 0;
 	g->x_at = tcb_round_up(g->part_at + t->ksplit * g->part_bytes, x_align);
-	/* Of each expert, of those that are none, and where the last ends: its first product, its first chunk; a warp's
-	 * lanes have places for both. */
+	/* Of each expert, of those that are none, and where the last ends: its first place, its first chunk, its
+	 * count; a warp's lanes have places for all. */
 	g->route_entries = tcb_round_up(g->experts + 2, WARP);
-	g->route_bytes = 2 * g->route_entries * WORD;
+	g->route_bytes = 3 * g->route_entries * WORD;
 	g->counts_at = g->x_at + (g->is_in_block ? t->row_units * t->unit_tiles * t->x_tile_bytes : 0);
 	g->table_in_block_at = g->counts_at + (g->is_in_block ? g->route_bytes : 0);
-	g->experts_at = g->table_in_block_at + (g->is_in_block ? g->most_chunks * QEX_CHUNK_WORDS * WORD : 0);
+	g->experts_at =
+		g->table_in_block_at + (g->is_in_block ? tcb_round_up(g->most_chunks * QEX_CHUNK_WORDS, 4) * WORD : 0);
 	g->order_in_block_at = g->experts_at + (g->is_in_block ? tcb_round_up(g->pairs, 4) * WORD : 0);
-	g->shared_bytes = g->order_in_block_at + (g->is_in_block ? g->pairs * WORD : 0);
+	g->shared_bytes = g->order_in_block_at + (g->is_in_block ? g->most_chunks * t->tokens * WORD : 0);
 }
 
 static void plan_workspace(struct qex_gpu *g)
@@ -63,7 +64,7 @@ static void plan_workspace(struct qex_gpu *g)
 	g->count_at = at = tcb_round_up(at, WORKSPACE_ALIGN);
 	g->table_at = at = tcb_round_up(at + WORD, WORKSPACE_ALIGN);
 	g->order_at = at = tcb_round_up(at + (size_t)g->most_chunks * QEX_CHUNK_WORDS * WORD, WORKSPACE_ALIGN);
-	g->products_at = at = tcb_round_up(at + (size_t)g->pairs * WORD, WORKSPACE_ALIGN);
+	g->products_at = at = tcb_round_up(at + (size_t)g->most_chunks * g->tile.tokens * WORD, WORKSPACE_ALIGN);
 	g->workspace_bytes = at + (g->is_summed ? (size_t)g->pairs * g->tile.n * sizeof(float) : 0);
 }
 
@@ -109,7 +110,7 @@ unsigned qex_gpu_registers(const struct qex_gpu *g)
 {
 	struct qmm_gpu tile = g->tile;
 	tile.copy = TCB_COPY_ASYNC;
-	return qmm_gpu_registers(&tile) + (g->tile.group ? 6 : 3) * g->fours + 2 * g->tile.row_tiles + 24;
+	return qmm_gpu_registers(&tile) + (g->tile.group ? 4 : 2) * g->fours;
 }
 
 double qex_gpu_chain(const struct qex_gpu *g)

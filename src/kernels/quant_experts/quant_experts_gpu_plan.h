@@ -17,7 +17,7 @@ enum {
 	QEX_ROUTE_AHEAD = 8,     /* ids that a thread asks for before it counts the first */
 	QEX_SUM_THREADS = 256,   /* of a block that adds products */
 	QEX_SUM_AHEAD = 16,      /* products that a thread asks for before it adds the first */
-	QEX_CHUNK_WORDS = 4,     /* of a chunk in the table: expert, first of the order, tokens, unused */
+	QEX_CHUNK_WORDS = 2,     /* of a chunk in the table: expert, tokens */
 	QEX_ITEM_BYTES = 16,     /* of an item in shared memory: expert, tokens, block of rows, unused; then products */
 	QEX_GATHER_ROWS = 4,     /* tokens that a warp copies at once, 64 of k of each */
 	QEX_GATHER_POINTERS = 8, /* such fours of a warp at most */

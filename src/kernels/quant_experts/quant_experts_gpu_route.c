@@ -2,8 +2,8 @@
  *
  * Which products are which expert's, on a GPU: ids come in, and chunks of up to
  * micro.m products of one expert go out, those of no expert behind all others.
- * A block counts in shared memory, turns counts into first places, and puts
- * each product at a place of its expert's.  Where one block does it for all, that
+ * A block counts in shared memory, turns counts into first chunks, and puts
+ * each product at a place of its expert's chunks, each of which has micro.m.  Where one block does it for all, that
  * is the next free one: in which order an expert's products come is chance then,
  * and does not show, since each is a column of its own.  Where each block does it
  * for itself, all must come to the same chunks, so products keep their order: each
@@ -23,7 +23,7 @@ kit_op qex_route_at(struct qex_writer *x, kit_op base, kit_op index, unsigned by
 	return tcb_kit_element(b, base, index, bytes);
 }
 
-/* Words in shared memory: of expert I its first product (at first its count), its first chunk. */
+/* Words in shared memory: of expert I its first place in the order (at first its count), its first chunk, its count. */
 static kit_op first_at(struct qex_writer *x, kit_op i)
 {
 	return u_mad(&x->w.kit.b, i, I(WORD), x->counts);
@@ -32,6 +32,11 @@ static kit_op first_at(struct qex_writer *x, kit_op i)
 static kit_op chunk_at(struct qex_writer *x, kit_op i)
 {
 	return tcb_ptx_at(first_at(x, i), (int64_t)x->g->route_entries * WORD);
+}
+
+static kit_op count_at(struct qex_writer *x, kit_op i)
+{
+	return tcb_ptx_at(first_at(x, i), 2 * (int64_t)x->g->route_entries * WORD);
 }
 
 /* Counts, and what a vector of the last products has beside these. */
@@ -108,8 +113,8 @@ static void go_over(struct qex_writer *x, kit_op ids, kit_op count, int is_place
 	tcb_ptx_for_end(b);
 }
 
-/* VALUE of the lanes before this one, added; OF_ALL gets that of all. */
-static kit_op sum_before(struct qex_writer *x, kit_op value, kit_op *of_all)
+/* VALUE of the lanes before this one, added. */
+static kit_op sum_before(struct qex_writer *x, kit_op value)
 {
 	struct tcb_ptx_build *b = &x->w.kit.b;
 	kit_op sum = value;
@@ -118,64 +123,95 @@ static kit_op sum_before(struct qex_writer *x, kit_op value, kit_op *of_all)
 		const kit_op is_there = u_ge(b, x->w.kit.lane, I(distance));
 		sum = u_add(b, sum, u_select(b, before, I(0), is_there));
 	}
-	*of_all = u_lane(b, sum, I(WARP - 1));
 	return u_sub(b, sum, value);
 }
 
-/* Counts to first places, and first chunks, by the first warp, each lane of as many experts behind each other. */
+/* Counts to first chunks and places, by the first warp, each lane of as many experts behind each other. */
 static void scan(struct qex_writer *x)
 {
 	struct tcb_ptx_build *b = &x->w.kit.b;
-	const unsigned each = x->g->route_entries / WARP;
-	const kit_op first = u_set(b, I(0)), chunk = u_set(b, I(0));
-	kit_op all, all_chunks;
+	const unsigned each = x->g->route_entries / WARP, tokens = x->g->tile.tokens;
+	const int64_t pitch = (int64_t)x->g->route_entries * WORD;
+	const kit_op chunk = u_set(b, I(0));
 	tcb_ptx_if_begin(b, u_lt(b, x->w.kit.tid, I(WARP)));
 	const kit_op at = first_at(x, u_mul(b, x->w.kit.lane, I(each)));
 	kit_op entry = u_set(b, at), count;
 	tcb_ptx_for_begin(b, I(0), I(each), I(1), 1);
 	count = tcb_kit_get(b, TCB_KIT_SHARED, "u32", entry);
-	u_add_to(b, first, first, count);
-	u_add_to(b, chunk, chunk, u_div_up(b, count, x->g->tile.tokens));
+	u_add_to(b, chunk, chunk, u_div_up(b, count, tokens));
 	u_add_to(b, entry, entry, I(WORD));
 	tcb_ptx_for_end(b);
-	u_set_to(b, first, sum_before(x, first, &all));
-	u_set_to(b, chunk, sum_before(x, chunk, &all_chunks));
+	u_set_to(b, chunk, sum_before(x, chunk));
 	u_set_to(b, entry, at);
 	tcb_ptx_for_begin(b, I(0), I(each), I(1), 1);
 	count = tcb_kit_get(b, TCB_KIT_SHARED, "u32", entry);
-	tcb_kit_put(b, TCB_KIT_SHARED, "u32", entry, first);
-	tcb_kit_put(b, TCB_KIT_SHARED, "u32", tcb_ptx_at(entry, (int64_t)x->g->route_entries * WORD), chunk);
-	u_add_to(b, first, first, count);
-	u_add_to(b, chunk, chunk, u_div_up(b, count, x->g->tile.tokens));
+	tcb_kit_put(b, TCB_KIT_SHARED, "u32", entry, u_mul(b, chunk, I(tokens)));
+	tcb_kit_put(b, TCB_KIT_SHARED, "u32", tcb_ptx_at(entry, pitch), chunk);
+	tcb_kit_put(b, TCB_KIT_SHARED, "u32", tcb_ptx_at(entry, 2 * pitch), count);
+	u_add_to(b, chunk, chunk, u_div_up(b, count, tokens));
 	u_add_to(b, entry, entry, I(WORD));
 	tcb_ptx_for_end(b);
 	tcb_ptx_if_end(b);
 	tcb_kit_block_barrier(b);
 }
 
-/* Each expert's chunks to the table; the entry behind the last expert says how many there are. */
+/* Each expert's chunks to the table. */
 static void cut(struct qex_writer *x)
 {
 	struct tcb_ptx_build *b = &x->w.kit.b;
 	const unsigned tokens = x->g->tile.tokens, bytes = QEX_CHUNK_WORDS * WORD;
 	const kit_op expert = tcb_ptx_for_begin(b, x->w.kit.tid, I(x->g->experts + 1), I(x->route_threads), 0);
-	const kit_op at = first_at(x, expert), first_chunk = chunk_at(x, expert);
-	const kit_op first = tcb_kit_get(b, TCB_KIT_SHARED, "u32", at);
-	const kit_op end = tcb_kit_get(b, TCB_KIT_SHARED, "u32", tcb_ptx_at(at, WORD));
+	const kit_op first_chunk = chunk_at(x, expert), of_expert = count_at(x, expert);
 	const kit_op chunk = tcb_kit_get(b, TCB_KIT_SHARED, "u32", first_chunk);
-	const kit_op loop = tcb_ptx_for_begin(b, first, end, I(tokens), 0);
-	const kit_op left = u_min(b, u_sub(b, end, loop), I(tokens));
+	const kit_op count = tcb_kit_get(b, TCB_KIT_SHARED, "u32", of_expert);
+	const kit_op loop = tcb_ptx_for_begin(b, I(0), count, I(tokens), 0);
+	const kit_op left = u_min(b, u_sub(b, count, loop), I(tokens));
 	tcb_kit_store(b, x->route_memory, "u32",
 		      tcb_ptx_assume_aligned(b, qex_route_at(x, x->table, chunk, bytes), bytes),
-		      (const kit_op[]){ expert, loop, left, left }, QEX_CHUNK_WORDS);
+		      (const kit_op[]){ expert, left }, QEX_CHUNK_WORDS);
 	u_add_to(b, chunk, chunk, I(1));
 	tcb_ptx_for_end(b);
 	tcb_ptx_for_end(b);
 }
 
+/*
+ * In a block of its own, no more products than a warp has lanes: each lane has one, whose rank among those alike says
+ * whether a chunk begins with it.  The first warp writes.
+ */
+static void route_lanes(struct qex_writer *x, kit_op ids, kit_op count)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	const unsigned tokens = x->g->tile.tokens, bytes = QEX_CHUNK_WORDS * WORD;
+	const kit_op lane = x->w.kit.lane;
+	tcb_ptx_if_begin(b, u_lt(b, x->w.kit.tid, I(WARP)));
+	const kit_op has = u_lt(b, lane, count), id = u_set(b, I(0));
+	tcb_kit_load_where(b, has, tcb_kit_input(x->g->tile.pdl), "u32", tcb_kit_element(b, ids, lane, WORD), &id, 1);
+	/* Lanes without a product are like no other. */
+	const kit_op expert = u_select(b, u_min(b, id, I(x->g->experts)), u_add(b, lane, I(x->g->experts + 1)), has);
+	const kit_op alike = u_lanes_alike(b, expert), rank = u_bits(b, u_and(b, alike, u_lanes_below(b)));
+	const kit_op in_chunk = u_and(b, rank, I(tokens - 1)), begins = u_eq_and(b, in_chunk, I(0), has);
+	const kit_op firsts = u_lanes_where(b, begins);
+	const kit_op own = u_highest(b, u_and(b, u_and(b, firsts, alike), u_lanes_up_to(b)));
+	const kit_op chunk = u_bits(b, u_and(b, firsts, u_sub(b, u_shl(b, I(1), own), I(1))));
+	const kit_op left = u_min(b, u_sub(b, u_bits(b, alike), rank), I(tokens));
+	tcb_kit_put_where(b, has, TCB_KIT_SHARED, "u32",
+			  qex_route_at(x, x->order, u_mad(b, chunk, I(tokens), in_chunk), WORD), lane);
+	tcb_kit_store_where(b, begins, TCB_KIT_SHARED, "u32",
+			    tcb_ptx_assume_aligned(b, qex_route_at(x, x->table, chunk, bytes), bytes),
+			    (const kit_op[]){ expert, left }, QEX_CHUNK_WORDS);
+	tcb_kit_put_where(b, u_eq(b, lane, I(0)), TCB_KIT_SHARED, "u32", x->counts, u_bits(b, firsts));
+	tcb_ptx_if_end(b);
+	tcb_kit_block_barrier(b);
+	x->chunks = tcb_kit_get(b, TCB_KIT_SHARED, "u32", x->counts);
+}
+
 void qex_write_route(struct qex_writer *x, kit_op ids, kit_op count)
 {
 	struct tcb_ptx_build *b = &x->w.kit.b;
+	if (x->g->is_in_block && x->g->pairs <= WARP) {
+		route_lanes(x, ids, count);
+		return;
+	}
 	clear(x, count);
 	go_over(x, ids, count, 0);
 	tcb_kit_block_barrier(b);

@@ -11,7 +11,14 @@
 #include "kernels/quant_experts/quant_experts_gpu_plan.h"
 #include "kernels/quant_experts/quant_experts_gpu_rules.h"
 
-enum { DEFAULT_WARPS = 8, DEFAULT_STAGES = 4, DEFAULT_BLOCKS = 2, THREAD_REGISTERS = 255, FILE_REGISTERS = 65536 };
+enum {
+	WGMMA_TOKENS = 32 /* from which on its products are worth while */,
+	DEFAULT_WARPS = 8,
+	DEFAULT_STAGES = 4,
+	DEFAULT_BLOCKS = 2,
+	THREAD_REGISTERS = 255,
+	FILE_REGISTERS = 65536
+};
 
 static size_t micro_k(const struct tcb_problem *problem)
 {
@@ -90,35 +97,52 @@ static int fits(const struct tcb_problem *problem, const struct tcb_target *targ
 	       blocks * f.block_threads * f.thread_registers <= FILE_REGISTERS;
 }
 
-/* As many warps of WARPS share a group as give every SM's blocks some items. */
-static size_t default_ksplit(const struct tcb_problem *problem, const struct tcb_target *target, size_t warps)
+/* What a default is tried with. */
+struct choice {
+	enum tcb_isa isa;
+	size_t rows, tokens, warps;
+};
+
+/* As many warps share a group as give every SM's blocks some items. */
+static size_t default_ksplit(const struct tcb_problem *problem, const struct tcb_target *target,
+			     const struct choice *choice)
 {
 	const struct tcb_shape *s = &problem->shape;
 	const size_t units = qmm_units_along_k(s->k), chunks = tcb_least(qex_pairs(s), s->words.experts);
 	const size_t wanted = 4 * DEFAULT_BLOCKS * tcb_most(target->cuda.sm_count, 1);
 	size_t ksplit = 1;
-	while (2 * ksplit <= warps && units % (2 * ksplit) == 0 &&
-	       chunks * tcb_div_up(s->n, warps / ksplit * QMM_UNIT_ROWS) < wanted)
+	if (choice->isa == TCB_ISA_WGMMA)
+		return 1;
+	while (2 * ksplit <= choice->warps && units % (2 * ksplit) == 0 &&
+	       chunks * tcb_div_up(s->n, choice->warps / ksplit * choice->rows) < wanted)
 		ksplit *= 2;
 	return ksplit;
 }
 
-static void set_tiles(const struct tcb_problem *problem, size_t tokens, size_t warps, size_t ksplit,
-		      struct tcb_geometry *out)
+/* The tiles of CHOICE; 0: they have more rows than there are. */
+static int set_tiles(const struct tcb_problem *problem, const struct tcb_target *target, const struct choice *choice,
+		     struct tcb_geometry *out)
 {
 	const struct tcb_shape *s = &problem->shape;
-	out->tile[TCB_MICRO] = (struct tcb_tile){ tokens, QMM_UNIT_ROWS, micro_k(problem) };
-	out->tile[TCB_MIDI] = (struct tcb_tile){ tokens, warps / ksplit * QMM_UNIT_ROWS, s->k };
-	out->tile[TCB_MACRO] = (struct tcb_tile){ tcb_most(tcb_power_of_two_up(s->m), tokens),
-						  tcb_most(tcb_power_of_two_up(s->n), out->tile[TCB_MIDI].n), s->k };
-	out->knob[TCB_KNOB_WARPS] = (int32_t)warps;
+	const size_t ksplit = default_ksplit(problem, target, choice), rows = tcb_power_of_two_up(s->n);
+	const size_t groups = choice->warps / ksplit / (choice->isa == TCB_ISA_WGMMA ? 4 : 1),
+		     n = groups * choice->rows;
+	if (n > rows && (groups > 1 || choice->rows > QMM_UNIT_ROWS))
+		return 0;
+	out->tile[TCB_MICRO] = (struct tcb_tile){ choice->tokens, choice->rows, micro_k(problem) };
+	out->tile[TCB_MIDI] = (struct tcb_tile){ choice->tokens, n, s->k };
+	out->tile[TCB_MACRO] =
+		(struct tcb_tile){ tcb_most(tcb_power_of_two_up(s->m), choice->tokens), tcb_most(rows, n), s->k };
+	out->knob[TCB_KNOB_ISA] = (int32_t)choice->isa;
+	out->knob[TCB_KNOB_WARPS] = (int32_t)choice->warps;
 	out->knob[TCB_KNOB_KSPLIT] = (int32_t)ksplit;
+	return 1;
 }
 
 /* OUT with as many blocks, and then as many stages, as an SM holds; 0: it holds none. */
-static int fill_sm(const struct tcb_problem *problem, const struct tcb_target *target, int32_t most_stages,
-		   struct tcb_geometry *out)
+static int fill_sm(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
 {
+	const int32_t most_stages = out->knob[TCB_KNOB_COPY] == TCB_COPY_ASYNC ? DEFAULT_STAGES : 2;
 	for (int32_t blocks = DEFAULT_BLOCKS; blocks >= 1; blocks--)
 		for (int32_t stages = most_stages; stages >= 2; stages--) {
 			out->knob[TCB_KNOB_BLOCKS] = out->knob[TCB_KNOB_OCC] = blocks;
@@ -129,38 +153,46 @@ static int fill_sm(const struct tcb_problem *problem, const struct tcb_target *t
 	return 0;
 }
 
+/* Of ISA with TOKENS or fewer, and ROWS or fewer. */
+static int choose(const struct tcb_problem *problem, const struct tcb_target *target, enum tcb_isa isa, size_t tokens,
+		  size_t most_rows, struct tcb_geometry *out)
+{
+	const size_t least_rows = isa == TCB_ISA_WGMMA ? 4 * QMM_UNIT_ROWS : QMM_UNIT_ROWS;
+	const size_t least_warps = isa == TCB_ISA_WGMMA ? 4 : 1;
+	for (; tokens >= QMM_GROUP_TOKENS; tokens /= 2)
+		for (size_t warps = DEFAULT_WARPS; warps >= least_warps; warps /= 2)
+			for (size_t rows = most_rows; rows >= least_rows; rows /= 2)
+				if (set_tiles(problem, target, &(struct choice){ isa, rows, tokens, warps }, out) &&
+				    fill_sm(problem, target, out))
+					return 1;
+	return 0;
+}
+
 /*
  * Chunks of as many tokens as experts have on average, up to half of what fits; up to eight warps, as many as there are
- * rows for and as fit.
+ * rows for and as fit, each with as many rows as go over the same activations at no more cost.
  */
 static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			     struct tcb_geometry *out)
 {
 	const struct tcb_shape *s = &problem->shape;
-	const size_t each = tcb_div_up(qex_pairs(s), s->words.experts), rows = tcb_power_of_two_up(s->n);
-	const int is_async = target->cuda.capability >= 80;
+	const size_t each = tcb_div_up(qex_pairs(s), s->words.experts), most = tcb_power_of_two_up(s->m);
+	const int is_async = target->cuda.capability >= 80, is_q8 = problem->contract == TCB_CONTRACT_Q8;
+	const size_t matrices = 1 + (size_t)qex_kind(problem)->is_gated;
 	size_t tokens = QMM_GROUP_TOKENS;
-	while (is_async && tokens < QEX_TOKENS_MAX / 2 && tokens < each && tokens < tcb_power_of_two_up(s->m))
+	while (is_async && tokens < QEX_TOKENS_MAX / 2 && tokens < each && tokens < most)
 		tokens *= 2;
 	tcb_geometry_init(out);
-	out->knob[TCB_KNOB_ISA] = TCB_ISA_MMA;
-	out->knob[TCB_KNOB_LAYOUT] = TCB_LAYOUT_F;
-	if (problem->contract == TCB_CONTRACT_Q8) {
-		out->knob[TCB_KNOB_LAYOUT] = TCB_LAYOUT_G;
+	out->knob[TCB_KNOB_LAYOUT] = is_q8 ? TCB_LAYOUT_G : TCB_LAYOUT_F;
+	if (is_q8)
 		out->knob[TCB_KNOB_GROUP] = 32;
-	}
 	out->knob[TCB_KNOB_COPY] = is_async ? TCB_COPY_ASYNC : TCB_COPY_LDG;
 	out->knob[TCB_KNOB_PREP] = TCB_PREP_LAUNCH;
-	out->knob[TCB_KNOB_PDL] = 0;
-	for (; tokens >= QMM_GROUP_TOKENS; tokens /= 2)
-		for (size_t warps = DEFAULT_WARPS; warps >= 1; warps /= 2) {
-			const size_t ksplit = default_ksplit(problem, target, warps);
-			if (warps > ksplit && warps / ksplit * QMM_UNIT_ROWS > rows)
-				continue;
-			set_tiles(problem, tokens, warps, ksplit, out);
-			if (fill_sm(problem, target, is_async ? DEFAULT_STAGES : 2, out))
-				return;
-		}
+	out->knob[TCB_KNOB_PDL] = target->cuda.capability >= 90;
+	if (tokens >= WGMMA_TOKENS && !is_q8 && tcb_target_has(target, TCB_ISA_WGMMA) &&
+	    choose(problem, target, TCB_ISA_WGMMA, tokens, 128 / matrices, out))
+		return;
+	choose(problem, target, TCB_ISA_MMA, tokens, is_async && !is_q8 ? 2 * QMM_UNIT_ROWS : QMM_UNIT_ROWS, out);
 }
 
 const struct tcb_side_space qex_gpu_space = { qex_gpu_rules, axes, default_geometry, qex_gpu_footprint };
