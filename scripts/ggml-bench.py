@@ -135,7 +135,7 @@ class Native:
 
     def by_processor(self, prompts, generate, tokens):
         """What more repetitions take: so many that loading, which is in both, scatters by less."""
-        more = max(1, 128 // tokens if prompts[0] else 32 // tokens)
+        more = max(1, (1024 if prompts[0] else 64) // tokens)
         return more * tokens / (self.run(prompts, generate, 1 + more)[1] - self.run(prompts, generate, 1)[1])
 
     def close(self):

@@ -4,11 +4,12 @@
 
     scripts/synthetic-gguf.py OUT.gguf [--data] [--layers 32] [--hidden 4096] [--heads 32] [--kv-heads 8]
         [--head-dim HIDDEN/HEADS] [--ffn 14336] [--vocab 128256] [--experts 0] [--experts-used 2] [--tied]
-        [--type TYPE] [--context 2048] [--seed 1]
+        [--type TYPE | --mix 2bit] [--context 2048] [--seed 1]
 
 The defaults are Llama 3 8B.  Weights are in the mix that llama.cpp calls Q4_K_M: Q4_K, with Q6_K for the output and, in
 half of the layers, for attn_v and ffn_down; where K is not a multiple of 256 they are Q8_0.  --type gives all of them one
-type instead (F32, F16, Q8_0, Q4_0, Q4_K, Q6_K).  --tied leaves output.weight out; --experts makes each layer a mixture.
+type instead, --mix 2bit a mix of IQ2_XS, IQ3_XXS, Q2_K, Q3_K, Q4_K and Q6_K.  --tied leaves output.weight out; --experts
+makes each layer a mixture.
 
 Without --data the file is sparse: as long as a real one, but of weights it holds only the norms, and takes some
 kilobytes of disk.  That does for 'tcbtune model'.  With --data every weight is a valid random block, drawn so that
@@ -27,7 +28,14 @@ ALIGNMENT = 32
 CHUNK = 1 << 16  # blocks that are drawn at once
 # ggml's number, values of a block, bytes of a block
 TYPES = {"F32": (0, 1, 4), "F16": (1, 1, 2), "Q4_0": (2, 32, 18), "Q8_0": (8, 32, 34), "Q4_K": (12, 256, 144),
-         "Q6_K": (14, 256, 210)}
+         "Q6_K": (14, 256, 210), "Q2_K": (10, 256, 84), "Q3_K": (11, 256, 110), "IQ2_XS": (17, 256, 74),
+         "IQ3_XXS": (18, 256, 98), "IQ3_S": (21, 256, 110)}
+# Of blocks that may hold any bytes beside their scales: where d is, and the standard deviation of values for d = 1, of
+# Q2_K with dmin, which is behind d, of 1.5.
+ANY_BYTES = {"Q2_K": (80, 13.7), "Q3_K": (108, 43.3), "IQ2_XS": (0, 58.2), "IQ3_XXS": (0, 143.6), "IQ3_S": (0, 137.6)}
+# As the 2-bit files that are downloaded most: few bits for what is large, more for what matters.
+MIXES = {"2bit": {"token_embd": "Q2_K", "attn_q": "IQ2_XS", "attn_k": "IQ2_XS", "attn_v": "Q4_K", "attn_output": "IQ3_XXS",
+                  "ffn_gate": "IQ2_XS", "ffn_up": "IQ2_XS", "ffn_down": "Q3_K", "output": "Q6_K"}}
 # Numbers of enum llama_ftype, which other programs show.
 FILE_TYPES = {"F32": 0, "F16": 1, "Q4_0": 2, "Q8_0": 7, "Q6_K": 18}
 Q4_K_M = 15
@@ -95,6 +103,8 @@ def tensors(args):
 
     def weight(name, k, n, wide=False, stack=()):
         kind = args.type or ("Q8_0" if k % 256 else "Q6_K" if wide else "Q4_K")
+        if args.mix:
+            kind = MIXES[args.mix][name.split(".")[-1].removesuffix("_exps")]
         return name + ".weight", kind, (k, n, *stack)
 
     def norm(name):
@@ -153,6 +163,9 @@ def blocks(kind, count, k, rng):
     elif kind == "Q6_K":
         through(192, 208, SIGNED_SCALES)
         put(208, half(1 / (18.5 * 24 * root)))
+    elif kind in ANY_BYTES:
+        at, deviation = ANY_BYTES[kind]
+        put(at, half(1 / (deviation * root)) + (half(1.5 / (deviation * root)) if kind == "Q2_K" else b""))
     else:
         put(0, half(1 / ((4.61 if kind == "Q4_0" else 73.9) * root)))
     return bytes(data)
@@ -200,13 +213,14 @@ def parse(argv):
         parser.add_argument("--" + name, type=int, default=default)
     parser.add_argument("--tied", action="store_true")
     parser.add_argument("--type", choices=TYPES)
+    parser.add_argument("--mix", choices=MIXES)
     args = parser.parse_args(argv)
     args.head_dim = args.head_dim or args.hidden // args.heads
     if min(args.layers, args.hidden, args.heads, args.kv_heads, args.head_dim, args.ffn) < 1 or args.experts < 0:
         parser.error("sizes are 1 or more")
     if args.vocab < 259:
         parser.error("--vocab is 259 or more: three marks and the bytes")
-    multiple = max(32, TYPES[args.type][1] if args.type else 0)
+    multiple = max(32, TYPES[args.type][1] if args.type else 256 if args.mix else 0)
     if any(k % multiple for k in (args.hidden, args.ffn, args.heads * args.head_dim)):
         parser.error(f"--hidden, --ffn and heads times --head-dim are multiples of {multiple}, a block of weights")
     return args

@@ -32,6 +32,9 @@ static struct tcb_geometry with_variant(const struct tcb_geometry *geometry, con
 
 	out.knob[TCB_KNOB_ISA] = (int32_t)variant->isa;
 	out.knob[TCB_KNOB_LAYOUT] = (int32_t)variant->layout;
+	/* Codes are decoded in registers from packed lines only. */
+	if (out.knob[TCB_KNOB_DECODE] != TCB_KNOB_UNSET && variant->layout == TCB_LAYOUT_NATIVE)
+		out.knob[TCB_KNOB_DECODE] = TCB_DECODE_PANEL;
 	if (out.knob[TCB_KNOB_UNROLL] != TCB_KNOB_UNSET)
 		out.knob[TCB_KNOB_UNROLL] = variant->unroll;
 	*micro = variant->micro;

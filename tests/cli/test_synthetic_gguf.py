@@ -15,8 +15,12 @@ from cli_support import Cli
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "synthetic-gguf.py"
 SIZES = ["--layers", "2", "--hidden", "512", "--heads", "4", "--kv-heads", "2", "--ffn", "1024", "--vocab", "512"]
-OPS = {"q4k_matvec": "blk.0.attn_q", "q6k_matvec": "output", "q80_matvec": "blk.1.ffn_up", "q40_matvec": "blk.0.attn_k"}
-TYPES = {"q80_matvec": "Q8_0", "q40_matvec": "Q4_0"}  # the others are in the mix
+OPS = {"q4k_matvec": "blk.0.attn_q", "q6k_matvec": "output", "q80_matvec": "blk.1.ffn_up", "q40_matvec": "blk.0.attn_k",
+       "iq2xs_matvec": "blk.0.ffn_up", "iq3xxs_matvec": "blk.0.attn_output", "q2k_matvec": "token_embd",
+       "q3k_matvec": "blk.0.attn_k", "iq3s_matvec": "blk.0.attn_k"}
+TYPES = {"q80_matvec": ["--type", "Q8_0"], "q40_matvec": ["--type", "Q4_0"], "q3k_matvec": ["--type", "Q3_K"],
+         "iq3s_matvec": ["--type", "IQ3_S"], **dict.fromkeys(("iq2xs_matvec", "iq3xxs_matvec", "q2k_matvec"),
+                                                             ["--mix", "2bit"])}  # the others are in the usual mix
 
 
 def write(path, *args):
@@ -37,8 +41,7 @@ def main():
     cli = Cli()
     for op, tensor in OPS.items():
         model = cli.scratch / f"{op}.gguf"
-        kind = ["--type", TYPES[op]] if op in TYPES else []
-        cli.check(write(model, "--data", *kind, *SIZES) == 0, f"{model} is not written")
+        cli.check(write(model, "--data", *TYPES.get(op, []), *SIZES) == 0, f"{model} is not written")
         size = deviation(cli, op, model, tensor)
         print(f"{op}: {size:.3f}")
         cli.check(0.8 < size < 1.25, f"{op}: products have a standard deviation of {size}, not about 1")
@@ -49,7 +52,7 @@ def main():
     write(sparse, *SIZES)
     cli.check(sparse.stat().st_size == first.stat().st_size, "a sparse file is not as long as one with data")
     cli.check(deviation(cli, "q4k_matvec", sparse, "blk.0.attn_q") == 0, "weights that are not there are not 0")
-    for wrong in (["--hidden", "100"], ["--vocab", "10"], ["--type", "Q9_K"]):
+    for wrong in (["--hidden", "100"], ["--vocab", "10"], ["--type", "Q9_K"], ["--mix", "9bit"]):
         cli.check(write(first, *wrong) == 2, f"{wrong} is accepted")
     cli.done()
 
