@@ -158,6 +158,40 @@ static void stream_default(const struct tcb_problem *problem, const struct tcb_t
 }
 
 /*
+ * Expanded formats, contract f16, with wgmma: what is good for other formats of few bits on an H200
+ * (defaults_sm_90.c). Up to 64 tokens warps that share rows, their parts joined in clusters; above, four warps for 64
+ * rows, which take them apart once for 128 tokens.
+ */
+static void piece_default(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
+{
+	const struct tcb_shape *s = &problem->shape;
+	const size_t units = qmm_units_along_k(s->k), all = tcb_power_of_two_up(s->m);
+	const int is_few = s->m <= 16, is_many = s->m > 64;
+	const size_t tokens = is_many ? 128 : is_few ? tcb_most(all, QMM_GROUP_TOKENS) : 32;
+	struct tcb_geometry g = *out;
+	struct qmm_gpu plan;
+	if (!tcb_is_expanded(problem->op->format->id) || problem->contract != TCB_CONTRACT_F16 ||
+	    !tcb_target_has(target, TCB_ISA_WGMMA) || s->k % QMM_UNIT_VALUES || s->n < 1024 || (!is_many && units % 8))
+		return;
+	set_tiles(problem, tokens, is_few ? 2 : 4, &g);
+	g.tile[TCB_MICRO].n = is_many ? 4 * QMM_UNIT_ROWS : QMM_UNIT_ROWS;
+	g.knob[TCB_KNOB_ISA] = is_many ? TCB_ISA_WGMMA : TCB_ISA_MMA;
+	g.knob[TCB_KNOB_COPY] = TCB_COPY_BULK;
+	g.knob[TCB_KNOB_PDL] = 1;
+	g.knob[TCB_KNOB_WARPS] = is_many ? 4 : 8;
+	g.knob[TCB_KNOB_KSPLIT] = is_many ? 1 : is_few ? 4 : 2;
+	g.knob[TCB_KNOB_SPLITK] = is_many ? 1 : 2;
+	g.knob[TCB_KNOB_JOIN] = is_many ? TCB_JOIN_NONE : TCB_JOIN_CLUSTER;
+	g.knob[TCB_KNOB_PREP] = is_few ? TCB_PREP_BLOCK : TCB_PREP_LAUNCH;
+	g.knob[TCB_KNOB_STAGES] = is_many && units > 2 ? 3 : units > 1 ? 2 : 1;
+	g.knob[TCB_KNOB_LEAD] = is_few ? 1 : g.knob[TCB_KNOB_STAGES];
+	g.knob[TCB_KNOB_XSTAGES] = is_many ? 4 : 1;
+	qmm_gpu_plan(problem, target, &g, &plan);
+	if (plan.shared_bytes <= tcb_shared_limit(target))
+		*out = g;
+}
+
+/*
  * A warp 16 rows of weights straight to registers, the activations prepared by each block; the reduction is split over
  * blocks only where these do not fit in shared memory.  Contract q8 streams them where there are many.
  */
@@ -199,6 +233,7 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	out->knob[TCB_KNOB_XSTAGES] = 1;
 	out->knob[TCB_KNOB_CLUSTER] = 1;
 	stream_default(problem, target, out);
+	piece_default(problem, target, out);
 }
 
 const struct tcb_side_space qmm_gpu_space = { qmm_gpu_rules, axes, default_geometry, qmm_gpu_footprint };

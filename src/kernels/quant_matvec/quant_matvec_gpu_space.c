@@ -4,6 +4,7 @@
  * quant_matvec_gpu_rules.c has the rules that leave of their product what is a
  * kernel, and the policies that leave of these what is worth while.
  */
+#include <math.h>
 #include <string.h>
 
 #include "base/sizes.h"
@@ -14,7 +15,17 @@
 #include "kernels/quant_matvec/quant_matvec_gpu.h"
 #include "kernels/quant_matvec/quant_matvec_gpu_plan.h"
 
-enum { DEFAULT_WARPS = 8, DEFAULT_UNROLL = 4, DEFAULT_WHOLE = 12, THREAD_REGISTERS = 255 };
+enum {
+	DEFAULT_WARPS = 8,
+	DEFAULT_UNROLL = 4,
+	DEFAULT_WHOLE = 12,
+	THREAD_REGISTERS = 255,
+	SM_REGISTERS = 65536,
+	RESIDENT_WARPS = 16,
+	RESIDENT_WAYS = 2 * 2 * 3 * 4, /* warps, blocks of an SM, rows of a group, warps of a row */
+	BLOCK_SYSTEM_BYTES = 1024,     /* of shared memory, of each block */
+	RESIDENT_BYTES = 28 << 10      /* of an SM: 4 TB/s over 132 of them, 0.9 us */
+};
 
 /* All steps that a warp's share of k may be, where it is cut as SPLITK and KSPLIT say: no other number divides a prime.
  */
@@ -165,6 +176,67 @@ static void default_within(const struct tcb_problem *problem, const struct tcb_t
 	}
 }
 
+/* OUT with blocks of WARPS warps, KSPLIT of them for a row, groups of ROWS rows and BLOCKS blocks that stay on each SM.
+ */
+static void make_resident(const struct tcb_problem *problem, const struct tcb_target *target, size_t warps,
+			  size_t ksplit, size_t rows, size_t blocks, struct tcb_geometry *out)
+{
+	const size_t share = (problem->shape.k + QMV_VALUES - 1) / QMV_VALUES / ksplit;
+	out->tile[TCB_MICRO].n = rows;
+	out->tile[TCB_MIDI].n = warps / ksplit * rows;
+	out->knob[TCB_KNOB_WARPS] = (int32_t)warps;
+	out->knob[TCB_KNOB_KSPLIT] = (int32_t)ksplit;
+	out->knob[TCB_KNOB_UNROLL] = (int32_t)tcb_div_up(share, WARP / TCB_PIECES);
+	out->knob[TCB_KNOB_BLOCKS] = out->knob[TCB_KNOB_OCC] = (int32_t)blocks;
+	out->knob[TCB_KNOB_XIN] = TCB_XIN_REGS;
+	out->knob[TCB_KNOB_LEAD] = 1;
+	out->knob[TCB_KNOB_PDL] = target->cuda.capability >= 90;
+}
+
+/*
+ * Expanded formats: blocks that stay fill their grids once, and prepare activations once.  Of the ways to deal rows the
+ * one that leaves fewest warps without a row in the last round and has as many bytes asked for, and warps, as hide
+ * latencies; OUT stays as it is where there is no second round.
+ */
+static void default_resident(const struct tcb_problem *problem, const struct tcb_target *target,
+			     struct tcb_geometry *out)
+{
+	const size_t blocks = (problem->shape.k + QMV_VALUES - 1) / QMV_VALUES, sms = target->cuda.sm_count;
+	const struct qmv_format *format = qmv_format(problem);
+	const unsigned is_gated = (unsigned)qmv_kind(problem)->is_gated;
+	const struct tcb_geometry plain = *out;
+	double best = 0;
+	size_t bytes = 0;
+	for (unsigned part = 0; part < QMV_PARTS; part++)
+		bytes += format->bytes[part];
+	if (plain.knob[TCB_KNOB_SPLITK] != 1)
+		return;
+	for (size_t way = 0; way < RESIDENT_WAYS; way++) {
+		const size_t warps = way % 2 ? RESIDENT_WARPS / 2 : RESIDENT_WARPS, stay = 1 + way / 2 % 2;
+		const size_t rows = 1u << way / 4 % 3, ksplit = 1u << way / 12;
+		const size_t at_once = stay * sms * (warps / ksplit) * rows;
+		struct tcb_geometry trial = plain;
+		struct tcb_footprint f;
+		if (blocks % ksplit || problem->shape.n <= at_once || rows > (4u >> is_gated) ||
+		    tcb_div_up(blocks / ksplit, WARP / TCB_PIECES) > QMV_GPU_STEPS_MAX)
+			continue;
+		make_resident(problem, target, warps, ksplit, rows, stay, &trial);
+		qmv_gpu_footprint(problem, target, &trial, &f);
+		if (f.thread_registers > THREAD_REGISTERS ||
+		    f.thread_registers * f.block_threads * stay > SM_REGISTERS ||
+		    (f.shared_bytes + BLOCK_SYSTEM_BYTES) * stay > tcb_shared_limit(target))
+			continue;
+		const double rounds = (double)problem->shape.n / (double)at_once;
+		const double asked = (double)(stay * warps * (rows << is_gated) * (blocks / ksplit) * bytes);
+		const double hidden = fmin(1, (double)(stay * warps) / RESIDENT_WARPS);
+		const double score = rounds / ceil(rounds) * fmin(1, asked / RESIDENT_BYTES) * hidden;
+		if (score > best) {
+			best = score;
+			*out = trial;
+		}
+	}
+}
+
 /*
  * The seed's blocks of 256 threads, made legal: a warp per row, 16-byte vectors, weights as stored, activations
  * prepared by each block.  The reduction is split over blocks only where its activations do not fit in shared memory,
@@ -178,6 +250,8 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	qmv_gpu_footprint(problem, target, out, &footprint);
 	if (footprint.thread_registers > THREAD_REGISTERS)
 		default_within(problem, target, DEFAULT_UNROLL, out);
+	if (qmv_format(problem)->is_pieces && target->cuda.capability >= 80 && target->cuda.sm_count)
+		default_resident(problem, target, out);
 }
 
 const struct tcb_side_space qmv_gpu_space = { qmv_gpu_rules, axes, default_geometry, qmv_gpu_footprint };

@@ -216,6 +216,11 @@ static unsigned weight_registers(const struct qmv_gpu *g)
 		[QMV_SCALES_K] = 4,     [QMV_SCALES_HALVES] = 1, [QMV_SCALES_BYTES] = 3, [QMV_SCALES_POWERS] = 1,
 		[QMV_SCALES_SIXES] = 2, [QMV_SCALES_PIECES] = 3, [QMV_SCALES_NONE] = 0
 	};
+	if (g->format->is_pieces) { /* fields in one register or two bytes, d */
+		const unsigned fields = g->format->bytes[QMV_SCALES];
+		return g->code_words + g->high_words + (fields ? 1 + (fields % 8 != 0) : 0) +
+		       (g->format->bytes[QMV_D] != 0);
+	}
 	return g->code_words + g->high_words + scales[g->format->scales] + (g->is_narrow ? 2 : 0);
 }
 
@@ -256,7 +261,7 @@ unsigned qmv_gpu_registers(const struct qmv_gpu *g)
 	if (g->format->high_bits || g->format->table)
 		all += 12;
 	if (g->format->is_pieces)
-		all += 24;
+		all += 16;
 	if (g->is_narrow)
 		all += 8 + 4 * g->rows;
 	all += 4 * (unsigned)g->has_norm;
