@@ -39,6 +39,12 @@ static void bits(const struct move *m, enum tcb_piece_part part, size_t at, size
 		memcpy(out + out_at / BYTE, in + in_at / BYTE, count / BYTE);
 		return;
 	}
+	if (in_at % BYTE + count <= BYTE && out_at % BYTE + count <= BYTE) {
+		const unsigned mask = (1u << count) - 1, value = in[in_at / BYTE] >> in_at % BYTE & mask;
+		uint8_t *to = &out[out_at / BYTE];
+		*to = (uint8_t)((*to & ~(mask << out_at % BYTE)) | value << out_at % BYTE);
+		return;
+	}
 	for (size_t i = 0; i < count; i++) {
 		const unsigned bit = in[(in_at + i) / BYTE] >> (in_at + i) % BYTE & 1;
 		uint8_t *to = &out[(out_at + i) / BYTE];
