@@ -38,6 +38,7 @@ static void see(void *ctx, const struct tcb_ptx_finding *finding)
 enum { WORDS = 3 };
 static const char *const words[WORDS] = { "1x64x128,h8/2", "3x77x64,h14/2,b4,p16,c30,causal,ragged,pairs",
 					  "2x33x256,h8/1,b4,w9,ragged" };
+static const char *const of_experts[WORDS] = { "3x64x256,e4/2", "1x77x512,e6/3,each", "9x33x256,e3/1,one" };
 
 /* OP's default kernel for SHAPE, whose k row ops do without, with PASSES; 0 when it has none for the contract. */
 static int emit_with(const struct tcb_op *op, unsigned capability, enum tcb_contract contract,
@@ -53,7 +54,7 @@ static int emit_with(const struct tcb_op *op, unsigned capability, enum tcb_cont
 		return 0;
 	assert_int_equal(tcb_gpu_table(capability, &gpu, &err), TCB_OK);
 	if (op->words)
-		fitting = shape_taken(op, words[shape->n % WORDS]);
+		fitting = shape_taken(op, (op->words >> TCB_WORD_EXPERTS & 1u ? of_experts : words)[shape->n % WORDS]);
 	assert_int_equal(tcb_problem_init(op, contract, &fitting, &problem, &err), TCB_OK);
 	tcb_op_standard(&problem, &gpu.device.target, &geometry);
 	geometry.knob[TCB_KNOB_PASSES] = (int32_t)passes;

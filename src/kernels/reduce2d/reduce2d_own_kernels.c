@@ -41,6 +41,8 @@ SIMD_INLINE void combine(const struct reduce2d_program *program, vfloat *a, cons
 {
 	vfloat stack[REDUCE2D_STACK_MAX + 1][CHAINS_MOST];
 	int top = -1;
+	SIMD_FOR (int u = 0; u < count; u++) /* a program without steps leaves A as it is */
+		stack[0][u] = a[u];
 #define ON_ALL(to, value)                    \
 	SIMD_FOR (int u = 0; u < count; u++) \
 	stack[to][u] = value
