@@ -56,7 +56,7 @@ def whole(size):
 
 
 def written(op, shape, contract, isa, rows, tokens, warps, ksplit, stages, blocks, prep):
-    """The geometry, and whether it is of the default space or of the whole one does not matter."""
+    """The text of a geometry, legal or not."""
     m, n, k = map(int, shape.split(",")[0].split("x"))
     midi = rows * warps // ksplit // (4 if isa == "wgmma" else 1)
     inner = 256 if k % 256 == 0 else 32

@@ -10,8 +10,8 @@
  * all copies of its slot are there, and that the slot before is free.
  *
  * What an item is, its copies and its results need at different times: it is
- * looked up when it is first asked for, and kept in shared memory until the
- * results are stored.
+ * asked for an item ahead, looked up with its first copy, and kept in shared
+ * memory until the results are stored.
  */
 #include "kernels/gpu/barrier.h"
 #include "kernels/gpu/ring.h"
