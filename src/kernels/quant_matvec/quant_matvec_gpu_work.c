@@ -74,7 +74,7 @@ static void plan_image(struct qmv_gpu *g)
 static void plan_rows(const struct tcb_target *target, struct qmv_gpu *g)
 {
 	const unsigned sms = target->cuda.sm_count ? target->cuda.sm_count : 1;
-	g->groups = tcb_div_up(g->n, g->group_rows);
+	g->groups = (unsigned)tcb_most(tcb_div_up(g->n, g->group_rows), 1);
 	if (g->resident) {
 		g->grid = g->resident * sms < g->groups ? g->resident * sms : g->groups;
 		g->least = g->groups / g->grid;
