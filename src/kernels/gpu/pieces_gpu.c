@@ -129,6 +129,9 @@ void tcb_piece_write_constants(struct tcb_ptx_build *b, enum tcb_format_id id, s
 			bytes[4 + i] = (uint8_t)-iq2_values[i];
 		}
 	tcb_quant_write_table(b, bytes, out->nibble);
+	/* Four, which the assembler cannot know: it would take a shift, of which there are fewer than products. */
+	if (grid_of(id).count)
+		out->word_bytes = u_add(b, u_shr(b, out->grid, I(31)), I(4));
 }
 
 /* IQ3: the entry with each signs, at places SIGNED_GRID apart, those of the second 256 entries behind all of these. */
@@ -184,7 +187,7 @@ static kit_op byte_of(struct tcb_ptx_build *b, kit_op word, unsigned byte)
 
 static kit_op entry_at(struct tcb_ptx_build *b, const struct tcb_piece_tables *tables, kit_op place)
 {
-	return tcb_kit_get(b, TCB_KIT_SHARED, "b32", u_mad(b, place, I(4), tables->grid));
+	return tcb_kit_get(b, TCB_KIT_SHARED, "b32", u_mad(b, place, tables->word_bytes, tables->grid));
 }
 
 static void nibble_words(struct tcb_ptx_build *b, const struct tcb_piece *piece, int has_fifths, kit_op *out)

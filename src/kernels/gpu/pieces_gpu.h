@@ -28,9 +28,10 @@ unsigned tcb_piece_table_bytes(enum tcb_format_id id, int has_signs);
 
 /* What lanes need besides: the grid's address (.u32) and, in registers, what nibbles stand for. */
 struct tcb_piece_tables {
-	kit_op grid, nibble[4];
+	kit_op grid, nibble[4], word_bytes;
 	int has_signs;
 };
+/* OUT has the grid's address already. */
 void tcb_piece_write_constants(struct tcb_ptx_build *b, enum tcb_format_id id, struct tcb_piece_tables *out);
 /* Fills the grid at TABLES->grid by THREADS threads, of which this is TID; a barrier of the block must follow. */
 void tcb_piece_write_grid(struct tcb_ptx_build *b, enum tcb_format_id id, const struct tcb_piece_tables *tables,

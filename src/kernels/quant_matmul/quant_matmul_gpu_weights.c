@@ -74,8 +74,8 @@ void qmm_write_code_constants(struct qmm_writer *w)
 	const unsigned centre = w->g->unit.is_pieces ? piece_centre(format) : (unsigned)tcb_code_bias(format);
 	const uint32_t low = minus_half(1024, centre), high = minus_half(64, centre);
 	if (w->g->unit.is_pieces) {
-		tcb_piece_write_constants(b, format, &w->tables);
 		w->tables.grid = u_add(b, w->kit.shared, I(w->g->grid_at));
+		tcb_piece_write_constants(b, format, &w->tables);
 		tcb_piece_write_grid(b, format, &w->tables, w->kit.tid, w->g->threads);
 	} else if (tcb_has_table(format)) {
 		write_table(w);

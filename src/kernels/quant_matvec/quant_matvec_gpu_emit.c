@@ -574,9 +574,9 @@ static void write_matvec(struct qmv_writer *w, struct parts *p)
 	if (g->format->table)
 		qmv_write_table_constants(w);
 	if (g->format->is_pieces) {
-		tcb_piece_write_constants(&w->kit.b, g->format->id, &w->tables);
 		w->tables.has_signs = g->has_signs;
 		w->tables.grid = u_add(&w->kit.b, w->kit.shared, I(g->grid_at));
+		tcb_piece_write_constants(&w->kit.b, g->format->id, &w->tables);
 	}
 	(g->is_mma ? qmv_write_mma_constants : qmv_write_lane_constants)(w);
 	write_start(w, p);
