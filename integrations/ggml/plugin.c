@@ -17,6 +17,11 @@
 #include "products.h"
 #include "shim.h"
 
+/* Of a node's flags, since 0.9.6: it is to be computed.  Of the branches of a graph the host marks the one that it
+ * wants; what the others read may not be there. */
+enum { FLAG_COMPUTE = 16 };
+static int are_nodes_marked;
+
 static struct ggml_backend_buffer_type weights_type;
 static struct ggml_backend_device listed, computing;
 static struct ggml_backend_reg registry;
@@ -307,7 +312,8 @@ static enum ggml_status graph_compute(struct ggml_backend *stream, struct ggml_c
 	for (int i = 0; i < nodes && is_sound; i++) {
 		struct ggml_tensor *node = ggml_host.graph_node(graph, i);
 
-		if (ggml_host_op((int)node->op) == HOST_OP_NOTHING)
+		if (ggml_host_op((int)node->op) == HOST_OP_NOTHING ||
+		    (are_nodes_marked && !(node->flags & FLAG_COMPUTE)))
 			continue;
 		is_sound = supports_op(&computing, node) && node->src[0]->extra && add_node(computer, node);
 	}
@@ -438,8 +444,24 @@ static void *get_proc_address(struct ggml_backend_reg *self, const char *name)
 	return address;
 }
 
+/* Does the host mark what a graph is made for? */
+static int marks_nodes(void)
+{
+	enum { CONTEXT_BYTES = 1 << 20, SIZE = 32 };
+	struct ggml_context *context = ggml_host.init((struct ggml_host_context){ CONTEXT_BYTES, NULL, true });
+	struct ggml_tensor *x = ggml_host.new_tensor_2d(context, (int)GGML_TYPE_F32, SIZE, SIZE);
+	struct ggml_tensor *y = ggml_host.mul_mat(context, x, x);
+	int is_marked;
+
+	ggml_host.build_forward_expand(ggml_host.new_graph(context), y);
+	is_marked = (y->flags & FLAG_COMPUTE) != 0;
+	ggml_host.free(context);
+	return is_marked;
+}
+
 static struct ggml_backend_reg *init(void)
 {
+	are_nodes_marked = marks_nodes();
 	registry = (struct ggml_backend_reg){
 		.api_version = GGML_BACKEND_API_VERSION,
 		.iface = { registry_name, device_count, get_device, get_proc_address },

@@ -22,6 +22,7 @@ struct ggml_context {
 
 enum fake_fault fake_fault;
 long fake_cpu_product_ns = -1;
+int fake_node_flags;
 
 __attribute__((visibility("default"))) const char *ggml_version(void);
 
@@ -148,6 +149,7 @@ struct ggml_cgraph *fake_new_graph(struct ggml_context *context)
 void fake_build_forward_expand(struct ggml_cgraph *graph, struct ggml_tensor *tensor)
 {
 	assert(graph->count < FAKE_NODES_MAX);
+	tensor->flags |= fake_node_flags;
 	graph->node[graph->count++] = tensor;
 }
 

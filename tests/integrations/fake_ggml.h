@@ -40,6 +40,9 @@ enum fake_fault {
 };
 extern enum fake_fault fake_fault;
 
+/* Flags of the nodes that a graph is made for. */
+extern int fake_node_flags;
+
 /* What a product of its own CPU backend takes; negative: it has no such backend. */
 extern long fake_cpu_product_ns;
 

@@ -374,6 +374,44 @@ static void test_leaves_to_the_host_what_it_does_faster(void **state)
 	assert_null(strstr(of_slow, "stay with"));
 }
 
+/* A product that the host marked, behind rows that it did not, whose numbers are not there: 1, it is computed alone. */
+static int computes_what_is_marked(void)
+{
+	static int32_t nowhere = -1;
+	struct ggml_tensor ids = tensor(GGML_TYPE_I32, sizeof(int32_t), 1, 1);
+	struct ggml_tensor rows = tensor(GGML_TYPE_F32, sizeof(float), K, 1);
+	struct ggml_cgraph graph = { 2, { &rows, NULL } };
+	struct ggml_backend *stream = device()->iface.init_backend(device(), NULL);
+	float values[K] = { 7 };
+	struct bench b;
+	int status;
+
+	bench_init(&b, "q4k_matmul", 12, 2, 32);
+	set(&b, 0, b.operands[b.w].bytes);
+	ids.data = &nowhere;
+	rows.data = values;
+	rows.op = (enum ggml_op)FAKE_GET_ROWS;
+	rows.src[0] = &b.weights;
+	rows.src[1] = &ids;
+	b.y.flags = fake_node_flags;
+	graph.node[1] = &b.y;
+	status = (int)stream->iface.graph_compute(stream, &graph);
+	check(&b);
+	return status == GGML_STATUS_SUCCESS && values[0] == 7;
+}
+
+static void test_leaves_out_what_is_not_marked(void **state)
+{
+	char said[2048];
+	int with_marks;
+
+	(void)state;
+	fake_node_flags = 16;
+	with_marks = in_child(computes_what_is_marked, said, sizeof(said));
+	fake_node_flags = 0;
+	assert_int_equal(with_marks, 1);
+}
+
 static void test_presents_itself(void **state)
 {
 	struct ggml_backend_reg *registry = plugin.init();
@@ -737,6 +775,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_refuses_what_it_cannot_serve),
 		cmocka_unit_test(test_leaves_to_the_host_what_it_does_faster),
+		cmocka_unit_test(test_leaves_out_what_is_not_marked),
 		cmocka_unit_test(test_presents_itself),
 		cmocka_unit_test(test_computes_every_format),
 		cmocka_unit_test(test_reads_rows),
