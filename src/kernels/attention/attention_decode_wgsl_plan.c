@@ -329,7 +329,8 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	size_t teams = tcb_least((exchanges ? EXCHANGE_WORKGROUP : DEFAULT_WORKGROUP) / team, n);
 	while (teams > 1 && teams * s->k * sizeof(float) > MERGED_BYTES)
 		teams /= 2;
-	while (together < TOGETHER_MAX && 2 * together * teams <= n && 2 * together * heads * tokens <= ROWS_MAX &&
+	const size_t scores = exchanges ? TEAM_EXCHANGE : ROWS_MAX; /* of a team at a time */
+	while (together < TOGETHER_MAX && 2 * together * teams <= n && 2 * together * heads * tokens <= scores &&
 	       2 * together * (k / team) <= (size_t)LOADED_MAX * DEFAULT_WIDTH)
 		together *= 2;
 	const size_t others = (size_t)s->words.sequences * tcb_div_up(s->m, tokens) * s->words.kv *
