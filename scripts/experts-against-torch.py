@@ -8,8 +8,8 @@
 For each op and shape `tcbtune bench` measures a few geometries with cold caches, beside the default one and a loop that
 reads the bytes of the experts that are used: what few tokens want, one launch or two, and what many want.  With --sweep
 `tcbtune sweep` goes on with DIR/tuning.db for that budget first, and its best is one of them.  The table has the
-fastest, that read, their quotient, that with the operations' least time, and the operations in a second; below it all
-of them.  PyTorch
+fastest, that read, their quotient, that with the operations' least time, bytes and operations in a second, and below each
+row all of them.  PyTorch
 (scripts/peers/experts_torch.py) has bf16 weights, so that it reads 3.6 times as many bytes as Q4_K.
 
 Without OP:SHAPE both layers that are most in use: 128 experts of which 8 are used, 2048 -> 768, Q4_K, and 32 of which 4
@@ -89,7 +89,8 @@ def legal(args, words, geometry):
 
 
 def bench(args, op, shape, contract):
-    """Rows of `tcbtune bench` with cold caches, and the nanoseconds of the read and of the operations, if known."""
+    """Rows of `tcbtune bench` with cold caches, the bytes, and the nanoseconds of reading these and of the operations, if
+    known: a short bench does without."""
     words = ["--op", op, "--shape", shape, "--contract", contract, "--device", args.device]
     known = [*words, "--db", args.out / "tuning.db"]
     if args.sweep != "0s" or "experts" not in op:
@@ -106,7 +107,7 @@ def bench(args, op, shape, contract):
         out.write(json.dumps(result) + "\n")
     cold = of_state(result["results"], "cold")
     nothing = {"median": float("nan")}
-    return cold["rows"], (cold["limit_ns"] or nothing)["median"], (cold["compute_ns"] or nothing)["median"]
+    return cold["rows"], cold["bytes"], (cold["limit_ns"] or nothing)["median"], (cold["compute_ns"] or nothing)["median"]
 
 
 def main():
@@ -120,14 +121,14 @@ def main():
     parser.add_argument("what", nargs="*")
     args = parser.parse_intermixed_args()
     args.out.mkdir(parents=True, exist_ok=True)
-    failed, tried = 0, []
-    table = Table(("op", "<26"), ("shape", "<30"), ("us", ">9.2f"), ("read us", ">9.2f"), ("of read", ">8.3f"), ("of compute", ">10.3f"),
+    failed = 0
+    table = Table(("op", "<26"), ("shape", "<30"), ("us", ">9.2f"), ("read us", ">9.2f"), ("of read", ">8.3f"), ("of compute", ">10.3f"), ("TB/s", ">6.2f"),
                   ("TFLOP/s", ">8.1f"))
     print(table.head())
     what = [(one.split(":") + ["f16"])[:3] for one in args.what or all_of_both_layers()]
     for op, shape, contract in what:
         try:
-            rows, limit, compute = bench(args, op, shape, contract)
+            rows, size, limit, compute = bench(args, op, shape, contract)
         except Failed as error:
             print(error, file=sys.stderr, flush=True)
             failed += 1
@@ -135,10 +136,11 @@ def main():
         timed = sorted((row["ns"]["median"], row["role"], row["geometry"]) for row in rows
                        if row["geometry"] and row["role"] not in ("read", "scalar"))
         ns = timed[0][0]
-        print(table.line(op, f"{shape} {contract}", ns / 1e3, limit / 1e3, limit / ns, compute / ns, operations(op, shape) / ns / 1e3),
+        print(table.line(op, f"{shape} {contract}", ns / 1e3, limit / 1e3, limit / ns, compute / ns, size / ns / 1e3,
+                         operations(op, shape) / ns / 1e3),
               flush=True)
-        tried += [f"{op} {shape} {contract}", *(f"    {t / 1e3:9.2f} us {role} {text}" for t, role, text in timed)]
-    print("\n".join(["", *tried]), flush=True)
+        for t, role, text in timed:
+            print(f"    {t / 1e3:9.2f} us {role} {text}", flush=True)
     shapes = list(dict.fromkeys(shape for op, shape, _ in what if op.endswith("experts_matmul")))
     if shapes and not args.no_peers:
         peer = pathlib.Path(__file__).resolve().parent / "peers" / "experts_torch.py"
