@@ -232,32 +232,32 @@ static size_t pack_rows(const struct tcb_op *op, enum tcb_layout layout)
 #define SHAPES_experts_swiglu_matmul up_shapes
 #define SHAPES_experts_sum_matmul down_shapes
 
-#define OP(kind, is_gated_, is_summed_, id, op, gpu_, f16_)                                           \
-	const struct tcb_op tcb_op_##op##_##kind = {                                                  \
-		.name = #op "_" #kind,                                                                \
-		.summary = #id SUMMARY_##kind,                                                        \
-		.shape_form = "MxNxK,eE/U",                                                           \
-		.words = WORDS | (is_gated_ || is_summed_ ? 0 : 1u << TCB_WORD_EACH),                 \
-		.format = &tcb_formats[TCB_FORMAT_##id],                                              \
-		.member = &(const struct qex_kind){ is_gated_, is_summed_ },                          \
-		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_Q8 | (f16_),                 \
-		.default_contract = TCB_CONTRACT_Q8,                                                  \
-		.default_shapes = SHAPES_##kind,                                                      \
-		.default_shape_count = sizeof(SHAPES_##kind) / sizeof(SHAPES_##kind[0]),              \
-		.side = TCB_SIDES(&qex_##op##_##kind##_cpu, gpu_),                                    \
-		.check_shape = check_shape,                                                           \
-		.operands = operands,                                                                 \
-		.fill = tcb_fill_in_parts,                                                            \
-		.fill_parts = fill_parts,                                                             \
-		.fill_part = fill_part,                                                               \
-		.reference = qex_reference,                                                           \
-		.drawn_columns = tcb_quant_drawn_columns,                                             \
-		.reference_flop_ns = 0.2,                                                             \
-		.flops = flops,                                                                       \
-		.traffic = traffic,                                                                   \
-		.pack = pack,                                                                         \
-		.unpack = unpack,                                                                     \
-		.pack_rows = pack_rows,                                                               \
+#define OP(kind, is_gated_, is_summed_, id, op, gpu_, f16_)                              \
+	const struct tcb_op tcb_op_##op##_##kind = {                                     \
+		.name = #op "_" #kind,                                                   \
+		.summary = #id SUMMARY_##kind,                                           \
+		.shape_form = "MxNxK,eE/U",                                              \
+		.words = WORDS | (is_gated_ || is_summed_ ? 0 : 1u << TCB_WORD_EACH),    \
+		.format = &tcb_formats[TCB_FORMAT_##id],                                 \
+		.member = &(const struct qex_kind){ is_gated_, is_summed_ },             \
+		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_Q8 | (f16_),    \
+		.default_contract = TCB_CONTRACT_Q8,                                     \
+		.default_shapes = SHAPES_##kind,                                         \
+		.default_shape_count = sizeof(SHAPES_##kind) / sizeof(SHAPES_##kind[0]), \
+		.side = TCB_SIDES(&qex_##op##_##kind##_cpu, gpu_),                       \
+		.check_shape = check_shape,                                              \
+		.operands = operands,                                                    \
+		.fill = tcb_fill_in_parts,                                               \
+		.fill_parts = fill_parts,                                                \
+		.fill_part = fill_part,                                                  \
+		.reference = qex_reference,                                              \
+		.drawn_columns = tcb_quant_drawn_columns,                                \
+		.reference_flop_ns = 0.2,                                                \
+		.flops = flops,                                                          \
+		.traffic = traffic,                                                      \
+		.pack = pack,                                                            \
+		.unpack = unpack,                                                        \
+		.pack_rows = pack_rows,                                                  \
 	};
 /* GPU kernels read codes that are fields; contract f16 is theirs alone. */
 #define FIELD_OPS(id, name, op, ...) QEX_KINDS(OP, id, op, &qex_gpu, 1u << TCB_CONTRACT_F16)
