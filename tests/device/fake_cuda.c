@@ -395,6 +395,7 @@ int cuModuleUnload(CUmodule module)
 		tcb_ptx_program_destroy(function->program);
 		free(function);
 	}
+	tcb_ptx_memory_unload(current->memory, module->module);
 	tcb_ptx_module_destroy(module->module);
 	free(module);
 	return TCB_CUDA_SUCCESS;

@@ -71,6 +71,8 @@ void tcb_ptx_memory_remove(struct tcb_ptx_memory *memory, uint64_t address)
 	if (!region || region->address != address)
 		return;
 	free(region->cells);
+	if (region->is_owned)
+		free(region->host);
 	memory->region_count--;
 	memmove(region, region + 1, (size_t)(memory->regions + memory->region_count - region) * sizeof *region);
 }
@@ -184,6 +186,18 @@ static struct tcb_emu_loaded *loaded_find(struct tcb_ptx_memory *memory, const s
 		if (memory->loaded[i].module == program->module && memory->loaded[i].symbol == symbol)
 			return &memory->loaded[i];
 	return NULL;
+}
+
+void tcb_ptx_memory_unload(struct tcb_ptx_memory *memory, const struct tcb_ptx_module *module)
+{
+	uint32_t left = 0;
+
+	for (uint32_t i = 0; i < memory->loaded_count; i++)
+		if (memory->loaded[i].module == module)
+			tcb_ptx_memory_remove(memory, memory->loaded[i].address);
+		else
+			memory->loaded[left++] = memory->loaded[i];
+	memory->loaded_count = left;
 }
 
 static enum tcb_status load_one(struct tcb_ptx_memory *memory, const struct tcb_ptx_program *program,

@@ -132,6 +132,8 @@ enum tcb_status tcb_ptx_memory_texture(struct tcb_ptx_memory *memory, uint64_t a
 /* Unmaps the region at ADDRESS, as add gave it; its address is not given out again. */
 void tcb_ptx_memory_remove(struct tcb_ptx_memory *memory, uint64_t address);
 
+/* Before MODULE is destroyed whose variables launches may have put into MEMORY: they go. */
+void tcb_ptx_memory_unload(struct tcb_ptx_memory *memory, const struct tcb_ptx_module *module);
 /* The variable NAME of PROGRAM's module as it stands in MEMORY: its bytes on the host and its device address.  With its
  * initial value when no launch has used it yet.  TCB_E_NOT_FOUND when the program does not use such a variable. */
 enum tcb_status tcb_ptx_memory_variable(struct tcb_ptx_memory *memory, struct tcb_ptx_program *program,
