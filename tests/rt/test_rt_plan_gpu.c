@@ -12,6 +12,7 @@
 
 #include "base/sizes.h"
 #include "device/cuda.h"
+#include "device/gpu.h"
 #include "instrumented.h"
 #include "kernels/op.h"
 #include "rt/rt_plan.h"
@@ -208,6 +209,25 @@ static void execute_in_graph(struct bench *b)
 
 static const struct tcb_shape shapes[] = { { 1, 67, 512 }, { 5, 33, 768 }, { 19, 130, 256 } };
 
+/* The fake card has less shared memory than any of its capability, for which defaults are made. */
+static int is_too_large(const struct tcb_op *op, const struct tcb_shape *shape, const struct tcbrt_tuning *tuning)
+{
+	const int capability = atoi(kind + strlen("sm_"));
+	struct tcb_geometry geometry;
+	struct tcb_footprint footprint;
+	struct tcb_problem problem;
+	struct tcb_gpu gpu;
+	int most, device;
+
+	check(cuda->device_get(&device, 0));
+	check(cuda->device_attribute(&most, TCB_CUDA_DEVICE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device));
+	assert_int_equal(tcb_gpu_table((unsigned)capability, &gpu, NULL), TCB_OK);
+	assert_int_equal(tcb_geometry_parse(tuning->geometry, &geometry, NULL), TCB_OK);
+	assert_int_equal(tcb_problem_init(op, op->default_contract, shape, &problem, NULL), TCB_OK);
+	tcb_op_space(op, &gpu.device.target)->footprint(&problem, &gpu.device.target, &geometry, &footprint);
+	return footprint.shared_bytes > (size_t)most;
+}
+
 static void every_op_runs(void **state)
 {
 	size_t count, planned = 0;
@@ -236,7 +256,7 @@ static void every_op_runs(void **state)
 			query.m = shape.m;
 			query.k = shape.k;
 			query.words = words;
-			if (tcbrt_lookup(rt, &query, &tuning) != TCBRT_OK)
+			if (tcbrt_lookup(rt, &query, &tuning) != TCBRT_OK || is_too_large(ops[o], &shape, &tuning))
 				continue;
 			bench_init(&b, rt, &query);
 			poison(&b);
