@@ -123,10 +123,12 @@ static void limits_cut_the_space(void **state)
 		  "prep=block,workgroup=256,tree=shared",
 		  "layout must be native or p" },
 		{ "q6k_matmul",
-		  "macro=32x32x64,midi=32x32x64,micro=4x4x32,isa=wgsl,layout=native,stages=1,workgroup=64",
+		  "macro=32x32x64,midi=32x32x64,micro=4x4x32,isa=wgsl,layout=native,stages=1,splitk=1,join=none,"
+		  "workgroup=64",
 		  "midi.k must be a power of two up to 256, and of whole pieces" },
 		{ "q4k_matmul",
-		  "macro=32x32x64,midi=32x32x64,micro=4x4x32,isa=wgsl,layout=native,stages=1,workgroup=128",
+		  "macro=32x32x64,midi=32x32x64,micro=4x4x32,isa=wgsl,layout=native,stages=1,splitk=1,join=none,"
+		  "workgroup=128",
 		  "workgroup must be midi.m / micro.m * midi.n / micro.n" },
 	};
 	struct tcb_target target;
