@@ -260,8 +260,8 @@ unsigned qmv_gpu_registers(const struct qmv_gpu *g)
 	all += g->copy == TCB_COPY_LDG ? g->rows * (steps + (unsigned)g->has_rest) * weights : 2 * weights;
 	if (g->format->high_bits || g->format->table)
 		all += 12;
-	if (g->format->is_pieces) /* beyond that, floats of look-ups that are under way */
-		all += 16 + (g->format->table && !g->is_q8 ? 24 : 0);
+	if (g->format->is_pieces) /* beyond that, floats that are under way */
+		all += 16 + (g->is_q8 ? 0 : 24);
 	if (g->is_narrow)
 		all += 8 + 4 * g->rows;
 	all += 4 * (unsigned)g->has_norm;
