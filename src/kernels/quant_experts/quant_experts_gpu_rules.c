@@ -28,42 +28,11 @@ RULE(rule_sizes)
 		       : NULL;
 }
 
-RULE(rule_isa)
-{
-	if (problem->contract != TCB_CONTRACT_F16 && problem->contract != TCB_CONTRACT_Q8)
-		return "the contract must be f16 or q8 on a GPU";
-	if (geometry->knob[TCB_KNOB_ISA] != TCB_ISA_MMA && !is_wgmma(geometry))
-		return "isa must be mma or wgmma on a GPU";
-	if (is_wgmma(geometry) && problem->contract == TCB_CONTRACT_Q8)
-		return "isa must be mma under contract q8 on a GPU";
-	return tcb_gpu_rule_isa(problem, target, geometry);
-}
-
-RULE(rule_layout)
-{
-	const int32_t layout = geometry->knob[TCB_KNOB_LAYOUT];
-	if (problem->contract == TCB_CONTRACT_Q8)
-		return layout == TCB_LAYOUT_G ? NULL : "layout must be g under contract q8 on a GPU";
-	return layout == TCB_LAYOUT_F ? NULL : "layout must be f under contract f16 on a GPU";
-}
-
-RULE(rule_group)
-{
-	const int32_t group = geometry->knob[TCB_KNOB_GROUP];
-	if (problem->contract != TCB_CONTRACT_Q8)
-		return group == TCB_KNOB_UNSET ? NULL : "group has no effect under contract f16";
-	if (group != 32 && group != 256)
-		return "group must be 32 or 256 under contract q8";
-	return (size_t)group > tcb_quant_group(problem->op->format)
-		       ? "group must be 32 where weights' blocks are of 32 values"
-		       : NULL;
-}
-
 RULE(rule_idle)
 {
 	const uint64_t set = KNOB_BIT(ISA) | KNOB_BIT(LAYOUT) | KNOB_BIT(WARPS) | KNOB_BIT(STAGES) | KNOB_BIT(KSPLIT) |
 			     KNOB_BIT(COPY) | KNOB_BIT(PREP) | KNOB_BIT(BLOCKS) | KNOB_BIT(PDL) | KNOB_BIT(OCC);
-	return tcb_gpu_sets_knobs(geometry, set, KNOB_BIT(GROUP)) /* rule_group */
+	return tcb_gpu_sets_knobs(geometry, set, KNOB_BIT(GROUP)) /* qmm_gpu_rule_group */
 		       ? NULL
 		       : "a GPU's geometry sets isa, layout, warps, stages, ksplit, copy, "
 			 "prep, blocks, pdl and occ, and "
@@ -189,9 +158,9 @@ const struct tcb_rule qex_gpu_rules[] = {
 	{ 0, 0, rule_idle },
 	{ TCB_FIELD_KNOB(ISA), 0, tcb_gpu_rule_shape },
 	{ TCB_FIELD_KNOB(ISA), 0, rule_sizes },
-	{ TCB_FIELD_KNOB(ISA), 0, rule_isa },
-	{ TCB_FIELD_KNOB(LAYOUT), 0, rule_layout },
-	{ TCB_FIELD_KNOB(GROUP), 0, rule_group },
+	{ TCB_FIELD_KNOB(ISA), 0, qmm_gpu_rule_isa },
+	{ TCB_FIELD_KNOB(LAYOUT), 0, qmm_gpu_rule_layout },
+	{ TCB_FIELD_KNOB(GROUP), 0, qmm_gpu_rule_group },
 	{ TCB_FIELD_TILES, TCB_RULE_DOUBLE, rule_whole },
 	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_MICRO_M | TCB_FIELD_MIDI_M, 0, rule_tokens },
 	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_MICRO_N, 0, rule_rows },

@@ -347,7 +347,8 @@ static int is_power(size_t value)
 	return value && !(value & (value - 1));
 }
 
-RULE(rule_isa)
+const char *qmm_gpu_rule_isa(const struct tcb_problem *problem, const struct tcb_target *target,
+			     const struct tcb_geometry *geometry)
 {
 	const int32_t isa = geometry->knob[TCB_KNOB_ISA];
 	if (problem->contract != TCB_CONTRACT_F16 && problem->contract != TCB_CONTRACT_Q8)
@@ -359,16 +360,20 @@ RULE(rule_isa)
 	return tcb_gpu_rule_isa(problem, target, geometry);
 }
 
-RULE(rule_layout)
+const char *qmm_gpu_rule_layout(const struct tcb_problem *problem, const struct tcb_target *target,
+				const struct tcb_geometry *geometry)
 {
+	(void)target;
 	const int32_t layout = geometry->knob[TCB_KNOB_LAYOUT];
 	if (problem->contract == TCB_CONTRACT_Q8)
 		return layout == TCB_LAYOUT_G ? NULL : "layout must be g under contract q8 on a GPU";
 	return layout == TCB_LAYOUT_F ? NULL : "layout must be f under contract f16 on a GPU";
 }
 
-RULE(rule_group)
+const char *qmm_gpu_rule_group(const struct tcb_problem *problem, const struct tcb_target *target,
+			       const struct tcb_geometry *geometry)
 {
+	(void)target;
 	const int32_t group = geometry->knob[TCB_KNOB_GROUP];
 	if (problem->contract != TCB_CONTRACT_Q8)
 		return group == TCB_KNOB_UNSET ? NULL : "group has no effect under contract f16";
@@ -425,7 +430,7 @@ RULE(rule_idle)
 			     KNOB_BIT(SPLITK) | KNOB_BIT(KSPLIT) | KNOB_BIT(COPY) | KNOB_BIT(PREP) | KNOB_BIT(LEAD) |
 			     KNOB_BIT(BLOCKS) | KNOB_BIT(PDL) | KNOB_BIT(OCC) | KNOB_BIT(JOIN) | KNOB_BIT(XSTAGES) |
 			     KNOB_BIT(CLUSTER);
-	return tcb_gpu_sets_knobs(geometry, set, KNOB_BIT(GROUP)) /* rule_group */
+	return tcb_gpu_sets_knobs(geometry, set, KNOB_BIT(GROUP)) /* qmm_gpu_rule_group */
 		       ? NULL
 		       : "a GPU's geometry sets isa, layout, unroll, warps, stages, splitk, ksplit, copy, prep, lead, "
 			 "blocks, pdl, occ, join, xstages and cluster, and no other knob";
@@ -649,9 +654,9 @@ RULE(policy_waves)
 const struct tcb_rule qmm_gpu_rules[] = {
 	{ 0, 0, rule_idle },
 	{ TCB_FIELD_KNOB(ISA), 0, tcb_gpu_rule_shape },
-	{ TCB_FIELD_KNOB(ISA), 0, rule_isa },
-	{ TCB_FIELD_KNOB(LAYOUT), 0, rule_layout },
-	{ TCB_FIELD_KNOB(GROUP), 0, rule_group },
+	{ TCB_FIELD_KNOB(ISA), 0, qmm_gpu_rule_isa },
+	{ TCB_FIELD_KNOB(LAYOUT), 0, qmm_gpu_rule_layout },
+	{ TCB_FIELD_KNOB(GROUP), 0, qmm_gpu_rule_group },
 	{ TCB_FIELD_TILES, TCB_RULE_DOUBLE, rule_whole },
 	{ TCB_FIELD_TILES, 0, rule_tiles },
 	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_MICRO_N | TCB_FIELD_MICRO_M, 0, rule_micro },

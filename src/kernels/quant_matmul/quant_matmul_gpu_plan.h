@@ -6,6 +6,7 @@
 #ifndef TCB_KERNELS_QUANT_MATMUL_GPU_PLAN_H
 #define TCB_KERNELS_QUANT_MATMUL_GPU_PLAN_H
 
+#include "kernels/gpu/gpu_rules.h"
 #include "kernels/quant_matmul/quant_matmul_fragments.h"
 
 struct qmm_gpu {
@@ -71,6 +72,10 @@ unsigned qmm_prepare_together(const struct qmm_gpu *g);
 unsigned qmm_prepare_tokens(const struct qmm_gpu *g); /* that a warp of it prepares */
 unsigned qmm_share_tokens(const struct qmm_gpu *g);   /* the same of a warp at a time, prep=grid */
 double qmm_gpu_chain(const struct qmm_gpu *g);        /* the longest rounding chain of an output */
+
+/* Rules that the products of experts keep too: the contract and its instructions; the weights' layout under it; how
+ * many activations share a scale. */
+tcb_gpu_rule qmm_gpu_rule_isa, qmm_gpu_rule_layout, qmm_gpu_rule_group;
 
 /* quant_matmul_gpu_registers.c: upper bounds, held against ptxas by tests/kernels/check_gpu_space.c. */
 unsigned qmm_gpu_registers(const struct qmm_gpu *g);
