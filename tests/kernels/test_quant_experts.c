@@ -15,6 +15,7 @@
 #include "base/tiles.h"
 #include "base/util.h"
 #include "cmocka_all.h"
+#include "expert_routings.h"
 #include "kernels/quant_experts/quant_experts.h"
 #include "kernels/space.h"
 
@@ -293,35 +294,6 @@ static void test_reference(void **state)
 
 /* ---- any routing ---- */
 
-enum routing { DRAWN, ALL_ON_ONE, ALL_TWICE, NONE, SOME_BAD, ROUTINGS };
-static const char *const routing_names[ROUTINGS] = { "as drawn", "all on one expert", "each token one expert only",
-						     "no token has an expert", "some ids are bad" };
-
-static void route(const struct bench *b, enum routing routing)
-{
-	static const int32_t bad[] = { -1, INT32_MIN, INT32_MAX, 1 << 20 };
-	const struct tcb_shape *s = &b->problem.shape;
-	int32_t *ids = ids_of(b);
-	qex_draw(s, 3, ids);
-	for (size_t i = 0; i < qex_pairs(s); i++)
-		switch (routing) {
-		case ALL_ON_ONE:
-			ids[i] = s->words.experts - 1;
-			break;
-		case ALL_TWICE:
-			ids[i] = (int32_t)(i / s->words.used % s->words.experts);
-			break;
-		case NONE:
-			ids[i] = i % 5 ? bad[i % 4] : s->words.experts;
-			break;
-		case SOME_BAD:
-			ids[i] = i % 3 == 1 ? bad[i % 4] : ids[i];
-			break;
-		default:
-			break;
-		}
-}
-
 /* Of VARIANT, whose tiles the tokens fill, do not fill, or need several of. */
 static struct tcb_geometry geometry_of(const struct bench *b, const struct tcb_variant *variant, unsigned threads,
 				       int decode)
@@ -361,7 +333,7 @@ static void test_any_routing(void **state)
 				continue;
 			bench_init(&b, cases[c].op, (enum tcb_contract)contract, cases[c].shape);
 			for (int r = 0; r < ROUTINGS; r++) {
-				route(&b, (enum routing)r);
+				route(&b.problem.shape, (enum routing)r, ids_of(&b));
 				refer(&b);
 				for (size_t v = 0; (variant = tcb_variant_at(tcb_op_cpu(op), v)); v++) {
 					if (variant->contract != (enum tcb_contract)contract ||

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "expert_routings.h"
 #include "gpu_bench.h"
 #include "instrumented.h"
 #include "kernels/quant_experts/quant_experts.h"
@@ -39,37 +40,6 @@ static struct tcb_problem problem_of(const char *format, const char *kind, const
 
 /* --- any routing --- */
 
-enum routing { DRAWN, ALL_ON_ONE, EACH_ONE_ONLY, NONE, SOME_BAD, ROUTINGS };
-static const char *const routing_names[ROUTINGS] = { "as drawn", "all on one expert", "each token one expert only",
-						     "no token has an expert", "some ids are bad" };
-
-static void route(struct gpu_bench *b, enum routing routing)
-{
-	static const int32_t bad[] = { -1, INT32_MIN, INT32_MAX, 1 << 20 };
-	const struct tcb_shape *s = &b->problem.shape;
-	int32_t *ids = b->data[QEX_IDS];
-	qex_draw(s, 3, ids);
-	for (size_t i = 0; i < qex_pairs(s); i++)
-		switch (routing) {
-		case ALL_ON_ONE:
-			ids[i] = s->words.experts - 1;
-			break;
-		case EACH_ONE_ONLY:
-			ids[i] = (int32_t)(i / s->words.used % s->words.experts);
-			break;
-		case NONE:
-			ids[i] = i % 5 ? bad[i % 4] : s->words.experts;
-			break;
-		case SOME_BAD:
-			ids[i] = i % 3 == 1 ? bad[i % 4] : ids[i];
-			break;
-		default:
-			break;
-		}
-	snprintf(b->what, sizeof b->what, "%s", routing_names[routing]);
-	gpu_bench_refer(b);
-}
-
 /* All but those of the bits of BUT. */
 static void check_routings(const struct tcb_problem *p, const struct tcb_target *target, const struct tcb_geometry *g,
 			   unsigned but)
@@ -79,7 +49,9 @@ static void check_routings(const struct tcb_problem *p, const struct tcb_target 
 	for (int r = 0; r < ROUTINGS; r++) {
 		if (but >> r & 1)
 			continue;
-		route(&bench, (enum routing)r);
+		route(&p->shape, (enum routing)r, bench.data[QEX_IDS]);
+		snprintf(bench.what, sizeof bench.what, "%s", routing_names[r]);
+		gpu_bench_refer(&bench);
 		gpu_bench_check(&bench, target, g, (uint64_t)r, NULL);
 	}
 	gpu_bench_close(&bench);
