@@ -18,6 +18,8 @@ import statistics
 
 import torch
 
+from torch_timing import time_graph
+
 L2_TIMES, COPIES_MOST = 2, 16
 SECONDS = 0.03  # of a replay
 
@@ -37,34 +39,6 @@ def draw(tokens, experts, used, spread):
         for e in chosen:
             counts[e] += 1
     return counts
-
-
-def time_graph(run, copies, rounds):
-    """Microseconds of RUN(copy) in a graph that goes through the copies: a list."""
-    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    side = torch.cuda.Stream()
-    with torch.cuda.stream(side):
-        for i in range(copies):
-            run(i)
-    torch.cuda.synchronize()
-    begin.record()
-    for i in range(copies):
-        run(i)
-    end.record()
-    torch.cuda.synchronize()
-    calls = copies * max(1, round(SECONDS * 1000 / begin.elapsed_time(end)))
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        for i in range(calls):
-            run(i % copies)
-    times = []
-    for _ in range(rounds + 1):
-        begin.record()
-        graph.replay()
-        end.record()
-        torch.cuda.synchronize()
-        times.append(begin.elapsed_time(end) * 1000 / calls)
-    return times[1:]
 
 
 def measure(text, rounds):
@@ -90,7 +64,7 @@ def measure(text, rounds):
         ways["grouped"] = lambda copy: torch._grouped_mm(x, weights[copy].transpose(1, 2), offs=ends)
     for way, run in ways.items():
         try:
-            print(f"{text} {way}: {statistics.median(time_graph(run, copies, rounds)):.2f} us", flush=True)
+            print(f"{text} {way}: {statistics.median(time_graph(run, copies, rounds, SECONDS)):.2f} us", flush=True)
         except RuntimeError as error:
             print(f"{text} {way}: {str(error).splitlines()[0]}", flush=True)
 

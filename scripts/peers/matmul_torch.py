@@ -15,6 +15,8 @@ import statistics
 
 import torch
 
+from torch_timing import time_graph
+
 TYPES = {"f16": torch.float16, "bf16": torch.bfloat16}
 L2_TIMES, COPIES_MOST = 2, 64
 SECONDS = 0.05  # of a replay
@@ -30,35 +32,12 @@ def measure(text, rounds, dtype):
     y = torch.empty((m, n), device="cuda", dtype=dtype)
 
     def run(i):
-        w = weights[i % copies]
+        w = weights[i]
         torch.matmul(x, w if layout == "nn" else w.t(), out=y)
 
-    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    side = torch.cuda.Stream()
-    with torch.cuda.stream(side):
-        for i in range(copies):
-            run(i)
-    torch.cuda.synchronize()
-    begin.record()
-    for i in range(2 * copies):
-        run(i)
-    end.record()
-    torch.cuda.synchronize()
-    each = begin.elapsed_time(end) / 1000 / (2 * copies)
-    calls = copies * max(1, round(SECONDS / each / copies))
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        for i in range(calls):
-            run(i)
-    times = []
-    for _ in range(rounds + 1):
-        begin.record()
-        graph.replay()
-        end.record()
-        torch.cuda.synchronize()
-        times.append(begin.elapsed_time(end) * 1000 / calls)
-    print(f"cuBLAS {layout or 'nt'} {text}: median {statistics.median(times[1:]):.2f} us, least {min(times):.2f} us, "
-          f"{2e-6 * m * n * k / statistics.median(times[1:]):.0f} TFLOP/s", flush=True)
+    times = time_graph(run, copies, rounds, SECONDS)
+    print(f"cuBLAS {layout or 'nt'} {text}: median {statistics.median(times):.2f} us, least {min(times):.2f} us, "
+          f"{2e-6 * m * n * k / statistics.median(times):.0f} TFLOP/s", flush=True)
 
 
 def main():
