@@ -23,10 +23,8 @@ enum {
 	NODES = 8,
 	ROUNDS = 5,
 	ROUNDS_NS = 20000000, /* and no more rounds after so many nanoseconds */
-	CONTEXT_BYTES = 1 << 20,
 	BUFFER_TYPES_MAX = 8,
-	TYPE_F32 = 0,
-	DEVICE_CPU = 0
+	TYPE_F32 = 0
 };
 
 struct trial {
@@ -68,18 +66,15 @@ static void host_fini(struct host_side *side)
 		ggml_host.free(side->weights_context);
 }
 
-static struct ggml_context *context(void)
-{
-	return ggml_host.init((struct ggml_host_context){ CONTEXT_BYTES, NULL, true });
-}
-
 /* 0: the buffer type is not for such products. */
 static int host_init(struct host_side *side, const struct trial *trial, struct ggml_backend *cpu,
 		     struct ggml_backend_buffer_type *type, size_t tokens, size_t nodes)
 {
 	struct ggml_tensor *weights, *x, *y = NULL;
 
-	*side = (struct host_side){ .cpu = cpu, .weights_context = context(), .context = context() };
+	*side = (struct host_side){ .cpu = cpu,
+				    .weights_context = ggml_host_new_context(),
+				    .context = ggml_host_new_context() };
 	if (!side->weights_context || !side->context)
 		return 0;
 	weights = ggml_host.new_tensor_2d(side->weights_context, trial->type, COLUMNS, (int64_t)trial->rows);
@@ -201,7 +196,6 @@ static void measure(const struct trial *trial, const struct our_side *ours, stru
 		    unsigned long long *our)
 {
 	struct host_side side;
-
 	const unsigned long long began = spent_ns();
 
 	if (host_init(&side, trial, cpu, type, tokens, ours->nodes))
@@ -277,17 +271,6 @@ static int trial_init(struct trial *trial, int type, const struct weights_format
 	return 1;
 }
 
-static void leave_one_thread(struct ggml_backend *cpu)
-{
-	void (*set_threads)(struct ggml_backend *, int);
-	void *found = ggml_host.reg_get_proc_address(ggml_host.dev_backend_reg(ggml_host.get_device(cpu)),
-						     "ggml_backend_set_n_threads");
-
-	memcpy(&set_threads, &found, sizeof(found));
-	if (set_threads)
-		set_threads(cpu, 1);
-}
-
 /* What a child is told and tells. */
 struct answer {
 	const struct tcbrt *rt;
@@ -299,12 +282,11 @@ struct answer {
 static void run(void *ctx)
 {
 	struct answer *answer = ctx;
-	struct ggml_backend *cpu = ggml_host.init_by_type(DEVICE_CPU, NULL);
+	struct ggml_backend *cpu = ggml_host_cpu();
 	struct trial trial;
 
 	if (!cpu || !trial_init(&trial, answer->type, &answer->format))
 		return;
-	leave_one_thread(cpu);
 	answer->is_measured = 1;
 	for (size_t i = 0; i < TRIAL_POINTS; i++) {
 		const size_t tokens = trial_tokens[i];

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPS_MAX = 256 };
+enum { OPS_MAX = 256, CONTEXT_BYTES = 1 << 20, DEVICE_CPU = 0 };
 
 struct ggml_host ggml_host;
 
@@ -71,6 +71,27 @@ static int find_ops(void)
 enum host_op ggml_host_op(int op)
 {
 	return op >= 0 && op < OPS_MAX ? (enum host_op)op_kind[op] : HOST_OP_OTHER;
+}
+
+struct ggml_context *ggml_host_new_context(void)
+{
+	return ggml_host.init((struct ggml_host_context){ CONTEXT_BYTES, NULL, true });
+}
+
+struct ggml_backend *ggml_host_cpu(void)
+{
+	struct ggml_backend *cpu = ggml_host.init_by_type ? ggml_host.init_by_type(DEVICE_CPU, NULL) : NULL;
+	void (*set_threads)(struct ggml_backend *, int);
+	void *found;
+
+	if (!cpu)
+		return NULL;
+	found = ggml_host.reg_get_proc_address(ggml_host.dev_backend_reg(ggml_host.get_device(cpu)),
+					       "ggml_backend_set_n_threads");
+	memcpy(&set_threads, &found, sizeof(found));
+	if (set_threads)
+		set_threads(cpu, 1);
+	return cpu;
 }
 
 /* A function pointer from an object pointer, which ISO C has no cast for. */

@@ -142,6 +142,12 @@ int ggml_host_find(void *caller);
 /* What an op of the host's numbering is to the plug-in. */
 enum host_op ggml_host_op(int op);
 
+/* A context for tensors whose data is elsewhere; the caller frees it. */
+struct ggml_context *ggml_host_new_context(void);
+/* The host's CPU backend; the caller frees it.  For one thread: in a child (guarded.h) those that the host's OpenMP
+ * runtime had started are not there.  NULL: the host has none. */
+struct ggml_backend *ggml_host_cpu(void);
+
 /* One line on standard error; what is said not where TCBTUNE_QUIET is set. */
 void ggml_host_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void ggml_host_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The backend as ggml sees it, for one generation of its interface: one device of type ACCEL whose buffer type takes
- * weights.  A graph's own tensors belong into the host's buffers, but ggml puts
- * outputs into the default buffer type of the backend's device; so backends
- * that compute say they are of a second device, which is not listed and whose
- * buffer type is the CPU's.
+ * The backend as ggml sees it, for one generation of its interface: one device of
+ * type ACCEL whose buffer type takes weights.  A graph's own tensors belong into the
+ * host's buffers, but ggml puts outputs into the default buffer type of the backend's
+ * device; so backends that compute say they are of a second device, which is not
+ * listed and whose buffer type is the CPU's.
  */
 #include "interface.h"
 
@@ -447,8 +447,8 @@ static void *get_proc_address(struct ggml_backend_reg *self, const char *name)
 /* Does the host mark what a graph is made for? */
 static int marks_nodes(void)
 {
-	enum { CONTEXT_BYTES = 1 << 20, SIZE = 32 };
-	struct ggml_context *context = ggml_host.init((struct ggml_host_context){ CONTEXT_BYTES, NULL, true });
+	enum { SIZE = 32 };
+	struct ggml_context *context = ggml_host_new_context();
 	struct ggml_tensor *x = ggml_host.new_tensor_2d(context, (int)GGML_TYPE_F32, SIZE, SIZE);
 	struct ggml_tensor *y = ggml_host.mul_mat(context, x, x);
 	int is_marked;

@@ -15,7 +15,7 @@
 enum { ROWS = 32, COLUMNS = 64, TOKENS = 3, BLOCK = 32, BLOCK_BYTES = 2 + BLOCK };
 enum { ROW_BYTES = COLUMNS / BLOCK * BLOCK_BYTES, WEIGHTS_BYTES = ROWS * ROW_BYTES, PIECE = 5 * ROW_BYTES + 7 };
 enum { GRAPH_NODES = 64 };
-enum { TYPE_Q8_0 = 8, CONTEXT_BYTES = 1 << 20 }; /* as numbered in GGUF files */
+enum { TYPE_Q8_0 = 8 }; /* as numbered in GGUF files */
 
 struct bench {
 	struct ggml_backend_reg *reg;
@@ -57,11 +57,6 @@ static void fill(struct bench *b)
 		for (int n = 0; n < ROWS; n++)
 			for (int k = 0; k < COLUMNS; k++)
 				b->expected[m][n] += (float)(weight(n, k) * activation(m, k));
-}
-
-static struct ggml_context *context(void)
-{
-	return ggml_host.init((struct ggml_host_context){ CONTEXT_BYTES, NULL, true });
 }
 
 static int test_registry(struct bench *b)
@@ -117,7 +112,7 @@ static int test_buffer(struct bench *b)
 {
 	unsigned char part[ROW_BYTES];
 
-	b->weights_context = context();
+	b->weights_context = ggml_host_new_context();
 	b->weights = ggml_host.new_tensor_2d(b->weights_context, TYPE_Q8_0, COLUMNS, ROWS);
 	b->copy = ggml_host.new_tensor_2d(b->weights_context, TYPE_Q8_0, COLUMNS, ROWS);
 	b->buffer = ggml_host.alloc_ctx_tensors(b->weights_context, b->type);
@@ -151,7 +146,7 @@ static int test_stream(struct bench *b)
 
 static int test_product(struct bench *b)
 {
-	struct ggml_context *own = context();
+	struct ggml_context *own = ggml_host_new_context();
 	struct ggml_tensor *x = ggml_host.new_tensor_2d(own, (int)GGML_TYPE_F32, COLUMNS, TOKENS);
 	struct ggml_tensor *y = ggml_host.mul_mat(own, b->weights, x);
 	struct ggml_cgraph *graph = ggml_host.new_graph(own);
@@ -170,22 +165,10 @@ static int test_product(struct bench *b)
 	return is_fine;
 }
 
-/* One thread: what the host's OpenMP runtime had started before is not in this process. */
-static void leave_one_thread(struct ggml_backend *cpu)
-{
-	void (*set_threads)(struct ggml_backend *, int);
-	struct ggml_backend_reg *reg = ggml_host.dev_backend_reg(ggml_host.get_device(cpu));
-	void *found = ggml_host.reg_get_proc_address(reg, "ggml_backend_set_n_threads");
-
-	memcpy(&set_threads, &found, sizeof(found));
-	if (set_threads)
-		set_threads(cpu, 1);
-}
-
 /* A product of ours, twice which is computed by the host, in one graph of the host's scheduler. */
 static int test_schedule(struct bench *b, struct ggml_backend *cpu)
 {
-	struct ggml_context *own = context();
+	struct ggml_context *own = ggml_host_new_context();
 	struct ggml_tensor *x = ggml_host.new_tensor_2d(own, (int)GGML_TYPE_F32, COLUMNS, TOKENS);
 	struct ggml_tensor *y = ggml_host.mul_mat(own, b->weights, x), *twice = ggml_host.add(own, y, y);
 	struct ggml_cgraph *graph = ggml_host.new_graph(own);
@@ -215,10 +198,8 @@ static int test_scheduler(struct bench *b)
 	int is_fine;
 
 	if (!ggml_host.sched_new || !ggml_host.sched_free || !ggml_host.sched_alloc_graph ||
-	    !ggml_host.sched_graph_compute || !ggml_host.init_by_type || !ggml_host.add || !ggml_host.set_input ||
-	    !(cpu = ggml_host.init_by_type((int)GGML_BACKEND_DEVICE_TYPE_CPU, NULL)))
+	    !ggml_host.sched_graph_compute || !ggml_host.add || !ggml_host.set_input || !(cpu = ggml_host_cpu()))
 		return 1;
-	leave_one_thread(cpu);
 	is_fine = test_schedule(b, cpu);
 	ggml_host.backend_free(cpu);
 	return is_fine;
