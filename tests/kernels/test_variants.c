@@ -32,8 +32,8 @@ enum { THREADS = 2, GEOMETRIES_PER_GROUP = 3, GEOMETRIES_TOGETHER = 12, TESTS_MA
 /* Rows beyond one, N that no micro tile divides, single rows and single superblocks; an op refuses what it cannot do.
  */
 static const struct tcb_shape shapes[] = {
-	{ 1, 1, 256 },    { 1, 7, 512 },  { 1, 33, 256 },   { 1, 130, 1280 }, { 1, 1000, 2048 },
-	{ 1, 4099, 256 }, { 3, 33, 768 }, { 17, 129, 512 }, { 70, 100, 256 }, { 5, 1024, 256 },
+	{ 1, 1, 256 },    { 1, 7, 512 },  { 1, 33, 256 },   { 1, 130, 1280 }, { 1, 260, 2048 },
+	{ 1, 1031, 256 }, { 3, 33, 768 }, { 17, 129, 512 }, { 70, 50, 256 },  { 5, 517, 256 },
 };
 enum { SHAPE_COUNT = sizeof(shapes) / sizeof(shapes[0]), FEW_VALUES = 130 * 1280 };
 /* For ops whose shapes have words: groups of 1, 2, 4, 7 and 8, all words as far as they are taken, lengths of 0 and 1.
