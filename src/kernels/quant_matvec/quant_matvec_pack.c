@@ -23,7 +23,8 @@ size_t qmv_block_bytes(const struct tcb_problem *problem, enum tcb_layout layout
 	const enum tcb_format_id format = problem->op->format->id;
 	if (own)
 		return own->block_bytes(layout);
-	if (layout == TCB_LAYOUT_R16G)
+	/* Asked of any geometry, before it is known whether the format has the layout. */
+	if (layout == TCB_LAYOUT_R16G && tcb_places_bits(format))
 		return tcb_places_words(format) * QMV_LINE;
 	return layout == TCB_LAYOUT_NATIVE ? qmv_super_bytes(format) : tcb_lines(format) * QMV_LINE;
 }
