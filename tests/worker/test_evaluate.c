@@ -231,21 +231,32 @@ static void losers_are_dropped(void **state)
 	tcb_evaluator_destroy(evaluator);
 }
 
-/* A loser is looked at more than once, and what it does then is its own fault, not the next one's. */
+/* A loser is looked at more than once, and what it does then is its own fault, not the next one's.  One whose first
+ * call others kept from the processor for long is not, so that there are some attempts, each in workers of its own. */
 static void losers_are_watched(void **state)
 {
 	(void)state;
-	struct tcb_evaluator *evaluator = evaluator_with(120, 3);
-	struct tcb_geometry geometry;
-	const struct tcb_trial *trial;
-	planted_geometry(PLANTED_PAST_LATER, 0, THREADS, &geometry);
+	enum { ATTEMPTS = 8 };
 	const struct tcb_screen_rule rule = { .samples_min = 6, .samples_max = 8, .lose_ns = { 1e4, 1e4 } };
-	assert_int_equal(tcb_evaluator_try(evaluator, &geometry, &rule, &trial, NULL), TCB_OK);
-	assert_int_equal(trial->outcome, TCB_OUTCOME_WRONG);
-	assert_non_null(strstr(trial->message, "outside of its workspace"));
-	assert_int_equal(trial->measurement_count, 0);
-	assert_good(try(evaluator, PLANTED_GOOD, 0));
-	tcb_evaluator_destroy(evaluator);
+	const double delayed_ns = 10e6; /* it spins for 1 ms */
+	struct tcb_geometry geometry;
+	int is_delayed = 1;
+	planted_geometry(PLANTED_PAST_LATER, 0, THREADS, &geometry);
+	for (int attempt = 0; is_delayed && attempt < ATTEMPTS; attempt++) {
+		struct tcb_evaluator *evaluator = evaluator_with(120, 3);
+		const struct tcb_trial *trial;
+		assert_int_equal(tcb_evaluator_try(evaluator, &geometry, &rule, &trial, NULL), TCB_OK);
+		is_delayed = trial->outcome == TCB_OUTCOME_OK && trial->measurement_count > 0 &&
+			     trial->measurements[0].samples[0] > delayed_ns;
+		if (!is_delayed) {
+			assert_int_equal(trial->outcome, TCB_OUTCOME_WRONG);
+			assert_non_null(strstr(trial->message, "outside of its workspace"));
+			assert_int_equal(trial->measurement_count, 0);
+			assert_good(try(evaluator, PLANTED_GOOD, 0));
+		}
+		tcb_evaluator_destroy(evaluator);
+	}
+	assert_false(is_delayed);
 }
 
 /* As many samples as the rule says, whole. */
@@ -297,9 +308,11 @@ static void interleaved_finals(void **state)
 			assert_true(limit[r] > 0);
 		for (size_t i = 0; i < (COUNT + 1) * ROUNDS; i++) /* written, of the limit too, where it is known */
 			assert_true(isnan(lost[i]) || (lost[i] >= 0 && lost[i] <= 1));
-		/* Every time in its own row: what spins is never faster, and what does not is, once at least. */
+		/* Every time in its own row: what spins is never faster, and what does not is, once at least, unless
+		 * others had the processor for much of each round. */
 		assert_true(fastest_of(ns, ROUNDS) >= 1e6 && fastest_of(ns + 2 * ROUNDS, ROUNDS) >= 5e6);
-		assert_true(fastest_of(ns + 3 * ROUNDS, ROUNDS) < fastest_of(ns + 2 * ROUNDS, ROUNDS));
+		assert_true(fastest_of(lost + 3 * ROUNDS, ROUNDS) > 0.3 ||
+			    fastest_of(ns + 3 * ROUNDS, ROUNDS) < fastest_of(ns + 2 * ROUNDS, ROUNDS));
 		assert_true(strlen(tcb_evaluator_limit_method(evaluator, (enum tcb_state)s)) > 0);
 	}
 	tcb_evaluator_destroy(evaluator);
