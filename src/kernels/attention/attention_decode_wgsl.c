@@ -104,7 +104,7 @@ static void write_exchange(struct writer *w)
 			snprintf(from, sizeof from, "half%u_", step);
 		tcb_wgsl_add(t, "let upper%u = (member & %uu) != 0u;\n", step, mask);
 		for (unsigned i = 0; i < count / 2; i++) {
-			char low[24], high[24];
+			char low[sizeof from + 10], high[sizeof from + 10];
 
 			snprintf(low, sizeof low, "%s%u", from, i);
 			snprintf(high, sizeof high, "%s%u", from, i + count / 2);
