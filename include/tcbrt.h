@@ -339,7 +339,8 @@ enum tcbrt_role { TCBRT_ROLE_INPUT = 0, TCBRT_ROLE_WEIGHTS = 1, TCBRT_ROLE_OUTPU
  *
  *     quantised products (q4k_matvec, ...)   weights N x K, x M x K, y M x N
  *     of experts (q4k_experts_matmul, ...)   weights, x, y, ids; of experts_swiglu gate, x, y, ids, up; of experts_sum
- *                                            weights, x, y, ids, factors
+ *                                            weights, x, y, ids, factors; then (, bias), of experts_swiglu
+ *                                            (, gate_bias, up_bias)
  *     matmul_f32, _f16, _bf16                a M x K, b K x N, c M x N
  *     softmax                                x M x N, y M x N
  *     rmsnorm, layernorm                     x M x N, w N, (layernorm: b N,) y M x N
@@ -360,6 +361,8 @@ enum tcbrt_role { TCBRT_ROLE_INPUT = 0, TCBRT_ROLE_WEIGHTS = 1, TCBRT_ROLE_OUTPU
  * each token uses at the time of the call: one plan serves any routing.  y has a row for each token and expert that it
  * uses; so has x with the word each and of experts_sum, else one for each token; y of experts_sum has one for each, the
  * sum of its products times factors (f32, M x 8).  For other ids nothing is read, and their products count as zeros.
+ * With the word bias, biases (f32, 128 x N) are added to products; with oai experts_swiglu joins gate and up as gpt-oss
+ * does.  With shared1 weights are 129 matrices, and ids and factors M x 9: all tokens use one of them, whichever ids say.
  *
  * An op may have several outputs, and several operands of weights, each packed by itself.
  */

@@ -24,8 +24,10 @@ static inline struct tcb_shape shape_for(const struct tcb_op *op, struct tcb_sha
 	if (op->words >> TCB_WORD_EXPERTS & 1u) {
 		static const char *const routings[] = { "", ",even", ",one", ",zipf2.0" };
 		shape.k = 256 * (1 + shape.k / 256 % 3);
-		snprintf(text, sizeof text, "e6/%zu%s%s", 1 + shape.n % 3, routings[shape.n % 4],
-			 op->words >> TCB_WORD_EACH & 1u && shape.n % 2 ? ",each" : "");
+		snprintf(text, sizeof text, "e6/%zu%s%s%s%s%s", 1 + shape.n % 3, routings[shape.n % 4],
+			 op->words >> TCB_WORD_EACH & 1u && shape.n % 2 ? ",each" : "",
+			 shape.n % 5 == 1 ? ",shared1" : "", shape.n % 3 == 1 ? ",bias" : "",
+			 op->words >> TCB_WORD_OAI & 1u && shape.n % 2 ? ",oai" : "");
 		if (tcb_words_parse(text, &shape.words, NULL) != TCB_OK)
 			abort();
 		return shape;

@@ -57,8 +57,14 @@
 	  "right for whatever ids come")                                                                              \
 	X(EVEN, even, uint8_t, FLAG, "even", EXPERTS, 1, 1, 0, "even",                                                \
 	  "for tuning, every expert is as popular as any other")                                                      \
-	X(ONE, one, uint8_t, FLAG, "one", EXPERTS, 1, 1, 0, "one", "for tuning, all tokens use the same experts")
-enum { TCB_WORDS_FORMAT = 1 };
+	X(ONE, one, uint8_t, FLAG, "one", EXPERTS, 1, 1, 0, "one", "for tuning, all tokens use the same experts")     \
+	X(SHARED, shared, uint16_t, NUMBER, "shared", EXPERTS, 1, 64, 0, "shared1",                                   \
+	  "1 expert more, which every token uses beside its own: its id is with the others")                          \
+	X(BIAS, bias, uint16_t, FLAG, "bias", EXPERTS, 1, 1, 0, "bias",                                               \
+	  "a bias for each expert and output is added to its products")                                               \
+	X(OAI, oai, uint32_t, FLAG, "oai", EXPERTS, 1, 1, 0, "oai",                                                   \
+	  "gate and up are joined as in gpt-oss: clamped, (up + 1) gate sigmoid(1.702 gate); otherwise by silu")
+enum { TCB_WORDS_FORMAT = 2 };
 
 /* Of mixtures skew is 10 where nothing was said, and counts where neither even nor one is set.
  * A query token i of a sequence is token length - m + i of it; query is a multiple of kv; cap, window and page are 0

@@ -16,6 +16,8 @@
 #ifndef TCB_KERNELS_QUANT_H
 #define TCB_KERNELS_QUANT_H
 
+#include <math.h>
+
 #include "kernels/formats.h"
 #include "kernels/op.h"
 
@@ -53,9 +55,19 @@ struct tcb_quant_fused {
 enum { TCB_QUANT_NORM_CHAIN = 32 };
 void tcb_quant_reference_fused(const struct tcb_problem *problem, void *const operand[],
 			       const struct tcb_quant_fused *fused, struct tcb_reference *out);
-/* COUNT results of a gate, of products with K values, become those of a gated pair; UP has the other products. */
-void tcb_quant_reference_gate(size_t k, size_t count, const struct tcb_reference *gated,
-			      const struct tcb_reference *up);
+/*
+ * How gate p and up u are joined: (u + plus) p / (1 + exp(-slope p)), p no more than LIMIT and u within it; NaNs stay.
+ * silu(p) u; and gpt-oss's (its public reference, and ggml's SWIGLU_OAI).
+ */
+struct tcb_quant_gate {
+	float slope, limit, plus;
+};
+#define TCB_QUANT_SILU ((struct tcb_quant_gate){ 1, INFINITY, 0 })
+#define TCB_QUANT_OAI ((struct tcb_quant_gate){ 1.702f, 7, 1 })
+/* COUNT results of a gate, of products with K values, become those of a pair joined by GATE; UP has the other
+ * products. */
+void tcb_quant_reference_gate(const struct tcb_quant_gate *gate, size_t k, size_t count,
+			      const struct tcb_reference *gated, const struct tcb_reference *up);
 
 /*
  * COUNT activations to codes and their scale, contract q8: x[i] ~ d * code, d = max|x| / 127, code = x * (127 / max)

@@ -51,6 +51,7 @@ enum {
 	PANEL_N = 128,
 	TASK_M = 256,
 	GATED_M = TCB_REFERENCE_M,
+	GATE_CHAIN = 4, /* what a bias, exp's argument and its factor add to a chain at most */
 	TILE_VALUES = TCB_REFERENCE_M * TCB_REFERENCE_N,
 };
 
@@ -306,24 +307,29 @@ static void multiply(const struct job *job, size_t m0, size_t tokens, size_t bes
 }
 
 /*
- * Gate and up to silu(gate) * up.  With errors of at most e = g M + X of the gate p and f = g N + Z of up u (g is
- * gamma(chain), M and N magnitudes, X and Z extra), silu(p) is off by at most s e, s its steepest slope, and the
- * product by s e |u| + |silu(p)| f + s e f; g g M N counts as g gamma_max M N.  What exp, the sum, the quotient and the
- * product round are ulps of the result, but for the rounding of exp's argument, which is one more of the chain of p.
+ * Gate and up to h(gate) * (up + plus), h(p) = p / (1 + exp(-slope p)).  With errors of at most e = g M + X of the gate
+ * p and f = g N + Z of up u (g is gamma(chain), M and N magnitudes, X and Z extra), h(p) is off by at most s e, s its
+ * steepest slope (that of silu, whatever SLOPE is), and the product by s e |u| + |h(p)| f + s e f; g g M N counts as
+ * g gamma_max M N.  What exp, the sums, the quotient and the products round are ulps of the result, but for the
+ * rounding of exp's argument, which is one more of the chain of p.  Limits bring nothing further apart.
  */
-static void gate(double gamma_max, size_t tokens, size_t rows, const struct sums *p, const struct sums *u)
+static void gate(const struct tcb_quant_gate *how, double gamma_max, size_t tokens, size_t rows, const struct sums *p,
+		 const struct sums *u)
 {
-	const double s = silu_slope;
+	const double s = silu_slope, limit = (double)how->limit;
 	for (size_t i = 0; i < tokens; i++)
 		for (size_t j = 0; j < rows; j++) {
 			double *y = &p->y[i * p->stride + j], *magnitude = &p->magnitude[i * p->stride + j];
 			double *extra = &p->extra[i * p->stride + j];
 			const size_t at = i * u->stride + j;
-			const double silu = *y / (1 + exp(-*y)), up = fabs(u->y[at]);
+			const double in = *y > limit ? limit : *y, beside = u->y[at] > limit ? limit : u->y[at];
+			const double h = in / (1 + exp(-(double)how->slope * in));
+			const double factor = (beside < -limit ? -limit : beside) + (double)how->plus;
 			const double m = *magnitude, x = *extra, n = u->magnitude[at], z = u->extra[at];
-			*y = silu * u->y[at];
-			*magnitude = s * (m * up + m * z + x * n + gamma_max * m * n) + fabs(silu) * n;
-			*extra = s * x * up + fabs(silu) * z + s * x * z + silu_least * (up + n) + underflow;
+			const double up = fabs(factor);
+			*y = h * factor;
+			*magnitude = s * (m * up + m * z + x * n + gamma_max * m * n) + fabs(h) * n;
+			*extra = s * x * up + fabs(h) * z + s * x * z + silu_least * (up + n) + underflow;
 		}
 }
 
@@ -340,7 +346,7 @@ static void run_task(void *ctx, size_t task, unsigned thread)
 		double up[3][GATED_M * PANEL_N];
 		const struct sums beside = { up[0], up[1], up[2], PANEL_N };
 		multiply(job, m0, tokens, job->problem->shape.n, n0, rows, &beside);
-		gate(job->gamma_max, tokens, rows, &to, &beside);
+		gate(&TCB_QUANT_SILU, job->gamma_max, tokens, rows, &to, &beside);
 	}
 }
 
@@ -373,9 +379,10 @@ void tcb_quant_reference_fused(const struct tcb_problem *problem, void *const op
 	tcb_reference_share(out, job.across * tcb_div_up(job.m, job.task_m), run_task, &job);
 }
 
-void tcb_quant_reference_gate(size_t k, size_t count, const struct tcb_reference *gated, const struct tcb_reference *up)
+void tcb_quant_reference_gate(const struct tcb_quant_gate *how, size_t k, size_t count,
+			      const struct tcb_reference *gated, const struct tcb_reference *up)
 {
-	gate(tcb_gamma(tcb_quant_chain_max(k) + 1), 1, count,
+	gate(how, tcb_gamma(tcb_quant_chain_max(k) + GATE_CHAIN), 1, count,
 	     &(struct sums){ gated->y, gated->magnitude, gated->extra, count },
 	     &(struct sums){ up->y, up->magnitude, up->extra, count });
 }

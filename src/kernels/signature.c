@@ -66,6 +66,7 @@ static enum tcb_status hash_packing(const struct tcb_kernel *kernel, enum tcb_la
 		small.shape.words.experts = EXPERTS;
 		small.shape.words.used = 1;
 	}
+	small.shape.words.shared = 0; /* experts like the others */
 	const size_t count = small.op->operands(&small, operands);
 	*out = 0;
 	for (size_t i = 0; i < count; i++)

@@ -22,13 +22,13 @@ static inline void route(const struct tcb_shape *s, enum routing routing, int32_
 	for (size_t i = 0; i < qex_pairs(s); i++)
 		switch (routing) {
 		case ALL_ON_ONE:
-			ids[i] = s->words.experts - 1;
+			ids[i] = (int32_t)qex_experts(s) - 1;
 			break;
 		case EACH_ONE_ONLY:
-			ids[i] = (int32_t)(i / s->words.used % s->words.experts);
+			ids[i] = (int32_t)(i / qex_used(s) % qex_experts(s));
 			break;
 		case NONE:
-			ids[i] = i % 5 ? bad[i % 4] : s->words.experts;
+			ids[i] = i % 5 ? bad[i % 4] : (int32_t)qex_experts(s);
 			break;
 		case SOME_BAD:
 			ids[i] = i % 3 == 1 ? bad[i % 4] : ids[i];

@@ -40,8 +40,8 @@ static size_t count_touched(const struct tcb_shape *shape, const int32_t *ids, u
 	size_t count = 0;
 	memset(is_touched, 0, EXPERTS_MAX);
 	for (size_t i = 0; i < qex_pairs(shape); i++) {
-		assert_in_range(ids[i], 0, shape->words.experts - 1);
-		for (size_t j = i - i % shape->words.used; j < i; j++)
+		assert_in_range(ids[i], 0, qex_experts(shape) - 1);
+		for (size_t j = i - i % qex_used(shape); j < i; j++)
 			assert_int_not_equal(ids[i], ids[j]); /* a token uses none twice */
 		count += !is_touched[ids[i]];
 		is_touched[ids[i]] = 1;
@@ -51,18 +51,23 @@ static size_t count_touched(const struct tcb_shape *shape, const int32_t *ids, u
 
 static void test_drawn(void **state)
 {
-	static const char *const shapes[] = { "1x1x256,e64/8",       "4x1x256,e64/8,even", "300x1x256,e64/8",
-					      "300x1x256,e64/8,one", "9x1x256,e8/8",       "50x1x256,e8/7,zipf9.9" };
+	static const char *const shapes[] = { "1x1x256,e64/8",         "4x1x256,e64/8,even",
+					      "300x1x256,e64/8",       "300x1x256,e64/8,one",
+					      "9x1x256,e8/8",          "50x1x256,e8/7,zipf9.9",
+					      "7x1x256,e60/6,shared2", "9x1x256,e40/4,one,shared1" };
 	int32_t ids[300 * 8];
 	(void)state;
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
 		const struct tcb_shape shape = shape_of(shapes[i]);
-		const size_t touched = qex_touched(&shape), experts = shape.words.experts;
+		const size_t touched = qex_touched(&shape), experts = qex_experts(&shape);
 		unsigned char before[EXPERTS_MAX], now[EXPERTS_MAX];
 		for (uint64_t seed = 0; seed < 9; seed++) {
 			size_t both = 0;
 			qex_draw(&shape, seed, ids);
 			assert_int_equal(count_touched(&shape, ids, now), touched);
+			for (size_t j = 0; j < qex_pairs(&shape); j++) /* a shared one is all tokens' */
+				if (j % qex_used(&shape) >= shape.words.used)
+					assert_int_equal(ids[j], ids[j % qex_used(&shape)]);
 			for (size_t e = 0; seed > 0 && e < experts; e++)
 				both += before[e] && now[e];
 			/* Seeds in turn share only what there is no other expert for. */
@@ -88,6 +93,9 @@ static void test_shapes(void **state)
 		{ "q4k_experts_matmul", "1x16x256,e4/2,even,zipf2.0", "one of even, one and zipf" },
 		{ "q4k_experts_matmul", "1x16x256,h4/2", "does not take words of a shape such as h32/8" },
 		{ "q4k_experts_sum_matmul", "1x16x256,e4/2,each", "such as each" },
+		{ "q4k_experts_sum_matmul", "1x16x256,e4/2,oai", "such as oai" },
+		{ "q4k_experts_matmul", "1x16x256,e4096/2,shared1", "at most 4096 experts" },
+		{ "q4k_experts_matmul", "1x16x256,e512/256,shared1", "and 256 of a token" },
 		{ "q4k_matmul", "1x16x256,e4/2", "takes no words" },
 	};
 	(void)state;
@@ -115,6 +123,17 @@ static void test_touched_bytes(void **state)
 	assert_int_equal(operands[QEX_UP].touched, 2 * 32 * 144);
 	assert_true(op->traffic(&problem) == 2 * 2 * 32 * 144 + 4 * (256 + 2 * 32 + 2));
 	assert_true(op->flops(&problem) == 2 * 32 * (4 * 256 + 5));
+
+	/* A shared expert is one more of both; biases are read of those that are used. */
+	const struct tcb_shape more = shape_of("1x32x256,e16/2,shared1,bias,oai");
+	assert_int_equal(tcb_problem_init(op, TCB_CONTRACT_Q8, &more, &problem, NULL), TCB_OK);
+	assert_int_equal(op->operands(&problem, operands), 7);
+	assert_int_equal(operands[QEX_UP].bytes, 17 * 32 * 144);
+	assert_int_equal(operands[QEX_IDS].cols, 3);
+	assert_string_equal(operands[qex_bias(&problem)].name, "gate_bias");
+	assert_int_equal(operands[qex_bias(&problem) + 1].bytes, 17 * 32 * 4);
+	assert_int_equal(operands[qex_bias(&problem) + 1].touched, 3 * 32 * 4);
+	assert_true(op->traffic(&problem) == 3 * 2 * 32 * (144 + 4) + 4 * (256 + 3 * 32 + 3));
 }
 
 /* ---- one problem ---- */
@@ -231,19 +250,36 @@ static double dot(const struct bench *b, size_t which, size_t expert, size_t row
 	return sum;
 }
 
+/* As gpt-oss's reference has it. */
+static double oai(double gate, double up)
+{
+	const double g = gate > 7 ? 7 : gate, u = up > 7 ? 7 : up < -7 ? -7 : up;
+	return g / (1 + exp(-(double)1.702f * g)) * (u + 1);
+}
+
+static double bias_of(const struct bench *b, size_t which, size_t expert, size_t row)
+{
+	return b->problem.shape.words.bias
+		       ? (double)((const float *)b->buffers[which].data)[expert * b->problem.shape.n + row]
+		       : 0;
+}
+
 static double written_out(const struct bench *b, size_t y_row, size_t n)
 {
 	const struct qex_kind *kind = qex_kind(&b->problem);
-	const size_t used = b->problem.shape.words.used, first = kind->is_summed ? y_row * used : y_row;
+	const size_t used = qex_used(&b->problem.shape), first = kind->is_summed ? y_row * used : y_row;
+	const size_t bias = qex_bias(&b->problem);
 	double sum = 0;
 	for (size_t pair = first; pair < first + (kind->is_summed ? used : 1); pair++) {
 		const size_t expert = (uint32_t)ids_of(b)[pair];
 		const size_t x_row = qex_has_rows_each(&b->problem) ? pair : pair / used;
-		if (expert >= b->problem.shape.words.experts)
+		if (expert >= qex_experts(&b->problem.shape))
 			continue;
-		double value = dot(b, TCB_QUANT_WEIGHTS, expert, n, x_row);
-		if (kind->is_gated)
-			value = value / (1 + exp(-value)) * dot(b, QEX_UP, expert, n, x_row);
+		double value = dot(b, TCB_QUANT_WEIGHTS, expert, n, x_row) + bias_of(b, bias, expert, n);
+		if (kind->is_gated) {
+			const double up = dot(b, QEX_UP, expert, n, x_row) + bias_of(b, bias + 1, expert, n);
+			value = b->problem.shape.words.oai ? oai(value, up) : value / (1 + exp(-value)) * up;
+		}
 		if (kind->is_summed)
 			value *= (double)((const float *)b->buffers[QEX_FACTORS].data)[pair];
 		sum += value;
@@ -254,10 +290,18 @@ static double written_out(const struct bench *b, size_t y_row, size_t n)
 static const struct {
 	const char *op, *shape;
 } cases[] = {
-	{ "q4k_experts_matmul", "13x37x512,e5/3" },        { "q80_experts_matmul", "13x37x96,e5/3,each" },
-	{ "q4k_experts_swiglu_matmul", "13x37x512,e5/3" }, { "q4k_experts_sum_matmul", "13x37x512,e5/3" },
-	{ "q51_experts_matmul", "13x37x96,e5/3,each" },    { "q2k_experts_swiglu_matmul", "13x37x512,e5/3" },
+	{ "q4k_experts_matmul", "13x37x512,e5/3" },
+	{ "q80_experts_matmul", "13x37x96,e5/3,each" },
+	{ "q4k_experts_swiglu_matmul", "13x37x512,e5/3" },
+	{ "q4k_experts_sum_matmul", "13x37x512,e5/3" },
+	{ "q51_experts_matmul", "13x37x96,e5/3,each" },
+	{ "q2k_experts_swiglu_matmul", "13x37x512,e5/3" },
 	{ "iq2xs_experts_sum_matmul", "13x37x512,e5/3" },
+	{ "mxfp4_experts_swiglu_matmul", "13x37x96,e5/3,bias,oai" },
+	{ "mxfp4_experts_sum_matmul", "13x37x96,e5/3,bias" },
+	{ "q6k_experts_matmul", "13x37x512,e4/2,shared1,bias" },
+	{ "iq3s_experts_swiglu_matmul", "13x37x512,e3/1,shared2,bias" },
+	{ "q5k_experts_sum_matmul", "13x37x512,e4/2,shared1" },
 };
 enum { CASES = sizeof(cases) / sizeof(cases[0]) };
 
@@ -351,6 +395,40 @@ static void test_any_routing(void **state)
 		}
 }
 
+/* gpt-oss's gate where it is not smooth, at its limits and beyond what floats have: NaNs stay NaNs. */
+static void test_limits(void **state)
+{
+	static const float values[] = { 0,     -0.0f,  6.99f,    7,         7.01f, -7, -7.01f,
+					1e30f, -1e30f, INFINITY, -INFINITY, NAN,   -60 };
+	enum { COUNT = sizeof(values) / sizeof(values[0]) };
+	const struct tcb_variant *variant;
+	struct tcb_plan plan;
+	struct bench b;
+	(void)state;
+	bench_init(&b, "q80_experts_swiglu_matmul", TCB_CONTRACT_F32, "1x169x32,e1/1,bias,oai");
+	assert_int_equal(COUNT * COUNT, 169);
+	memset(b.buffers[TCB_QUANT_X].data, 0, b.operands[TCB_QUANT_X].bytes); /* the biases are all there is */
+	float *gate = b.buffers[qex_bias(&b.problem)].data, *up = b.buffers[qex_bias(&b.problem) + 1].data;
+	for (size_t i = 0; i < COUNT * COUNT; i++) {
+		gate[i] = values[i / COUNT];
+		up[i] = values[i % COUNT];
+	}
+	for (size_t v = 0; (variant = tcb_variant_at(tcb_op_cpu(b.problem.op), v)); v++) {
+		if (variant->contract != TCB_CONTRACT_F32 || !tcb_target_has(&target, variant->isa))
+			continue;
+		const struct tcb_geometry g = geometry_of(&b, variant, 1, TCB_DECODE_PANEL);
+		run(&b, &g, &plan);
+		for (size_t i = 0; i < COUNT * COUNT; i++) {
+			const double y = (double)((const float *)b.buffers[TCB_QUANT_Y].data)[i];
+			const double wanted = oai((double)gate[i], (double)up[i]);
+			if (isnan(wanted) ? !isnan(y) : !(fabs(y - wanted) <= 1e-6 * fabs(wanted) + 1e-30))
+				fail_msg("%s: %g and %g give %g, not %g", variant->name, (double)gate[i], (double)up[i],
+					 y, wanted);
+		}
+	}
+	bench_fini(&b);
+}
+
 /* A token's result does not depend on who else is there, nor on the threads, and is the plain matmul's. */
 static void test_bits(void **state)
 {
@@ -413,7 +491,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_drawn),       cmocka_unit_test(test_shapes),
 		cmocka_unit_test(test_reference),   cmocka_unit_test(test_touched_bytes),
-		cmocka_unit_test(test_any_routing), cmocka_unit_test(test_bits),
+		cmocka_unit_test(test_any_routing), cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_bits),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -143,12 +143,48 @@ static void any_routing_is_right_q8(void **state)
 	}
 }
 
+/* What words ask for besides: gpt-oss's biases and gate, and experts that all tokens use; where a warp has a group's
+ * whole sums and where several add theirs, of both instructions and contracts. */
+static void words_are_right(void **state)
+{
+	static const struct {
+		const char *kind, *words;
+		size_t way;
+	} cases[] = {
+		{ "experts_swiglu_matmul", ",bias,oai", 0 },   { "experts_swiglu_matmul", ",oai", 3 },
+		{ "experts_swiglu_matmul", ",bias,oai", 5 },   { "experts_swiglu_matmul", ",shared1,bias", 1 },
+		{ "experts_sum_matmul", ",bias", 1 },          { "experts_sum_matmul", ",shared2,bias", 6 },
+		{ "experts_matmul", ",each,shared1,bias", 7 }, { "experts_swiglu_matmul", ",bias,oai", 8 },
+		{ "experts_sum_matmul", ",shared1,bias", 9 },
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const struct way *way = &ways[cases[i].way];
+		const int is_q8 = i % 2 == 0 && !strstr(way->geometry, "wgmma");
+		char shape[TCB_SHAPE_TEXT_MAX], text[TCB_GEOMETRY_TEXT_MAX];
+		snprintf(shape, sizeof shape, "%s%s", way->shape, cases[i].words);
+		snprintf(text, sizeof text, "%s%s", way->geometry, is_q8 ? ",group=32" : "");
+		if (is_q8)
+			strstr(text, "layout=f")[7] = 'g';
+		const struct tcb_problem p = problem_under(is_q8 ? TCB_CONTRACT_Q8 : TCB_CONTRACT_F16,
+							   i % 3 ? "mxfp4" : "q4k", cases[i].kind, shape);
+		const struct tcb_target target = gpu_target(way->capability, 2);
+		const struct tcb_geometry g = gpu_geometry(text);
+		if (test_leaves_out(i))
+			continue;
+		gpu_check_rule(&p, way->capability, &g, 1, NULL);
+		gpu_check_emitted(&p, &target, &g);
+		check_routings(&p, &target, &g, ~(1u << SOME_BAD | 1u << DRAWN));
+	}
+}
+
 /* --- spaces and rules --- */
 
 /* The default is legal whatever the shape. */
 static void defaults_are_legal(void **state)
 {
-	static const char *const routings[] = { "e1/1", "e8/2", "e128/8", "e32/4,even", "e4096/256", "e7/3,one" };
+	static const char *const routings[] = { "e1/1",      "e8/2,shared1", "e128/8", "e32/4,even,bias",
+						"e4096/256", "e7/3,one" };
 	static const size_t rows[] = { 1, 17, 96, 768, 14336 }, tokens[] = { 1, 2, 33, 512, 4096 };
 	static const size_t units[] = { 1, 3, 8, 11, 12, 28 };
 	(void)state;
@@ -257,7 +293,11 @@ static void kernels_assemble(void **state)
 		const char *format, *kind;
 		enum tcb_contract contract;
 		unsigned capability;
+		const char *words;
 	} cases[] = {
+		{ "mxfp4", "experts_swiglu_matmul", TCB_CONTRACT_F16, 75, ",bias,oai" },
+		{ "mxfp4", "experts_swiglu_matmul", TCB_CONTRACT_Q8, 90, ",bias,oai" },
+		{ "mxfp4", "experts_sum_matmul", TCB_CONTRACT_F16, 100, ",shared1,bias" },
 		{ "q4k", "experts_matmul", TCB_CONTRACT_F16, 75 },
 		{ "iq4xs", "experts_swiglu_matmul", TCB_CONTRACT_Q8, 75 },
 		{ "q40", "experts_swiglu_matmul", TCB_CONTRACT_F16, 80 },
@@ -273,8 +313,9 @@ static void kernels_assemble(void **state)
 	if (tcb_assembler_find(&info, NULL) != TCB_OK)
 		skip_because("no assembler for PTX");
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		const struct tcb_problem p =
-			problem_under(cases[i].contract, cases[i].format, cases[i].kind, "32x768x2048,e16/4");
+		char shape[TCB_SHAPE_TEXT_MAX];
+		snprintf(shape, sizeof shape, "32x768x2048,e16/4%s", cases[i].words ? cases[i].words : "");
+		const struct tcb_problem p = problem_under(cases[i].contract, cases[i].format, cases[i].kind, shape);
 		const struct tcb_target target = gpu_target(cases[i].capability, 0);
 		struct tcb_geometry g;
 		tcb_op_standard(&p, &target, &g);
@@ -291,11 +332,12 @@ static void kernels_assemble(void **state)
 /* What is packed for a signature has room, however many experts there are; and is the same for more of them. */
 static void signatures_of_stacks(void **state)
 {
-	static const char *const shapes[] = { "1x768x2048,e128/8", "1x768x2048,e2/1" };
+	static const char *const shapes[] = { "1x768x2048,e128/8", "1x768x2048,e2/1", "1x768x2048,e2/1,shared3" };
+	enum { SHAPES = sizeof shapes / sizeof *shapes };
 	const struct tcb_target target = gpu_target(90, 0);
-	struct tcb_packings packings[2];
+	struct tcb_packings packings[SHAPES];
 	(void)state;
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < SHAPES; i++) {
 		const struct tcb_problem p = problem_of("q6k", kinds[1], shapes[i]);
 		char variant[TCB_VARIANT_NAME_MAX], signature[TCB_SIGNATURE_MAX];
 		struct tcb_geometry g;
@@ -304,7 +346,8 @@ static void signatures_of_stacks(void **state)
 		assert_int_equal(tcb_candidate_identify(&p, &target, &g, &packings[i], variant, signature, NULL),
 				 TCB_OK);
 	}
-	assert_true(packings[0].hash[TCB_LAYOUT_F] == packings[1].hash[TCB_LAYOUT_F]);
+	for (size_t i = 1; i < SHAPES; i++)
+		assert_true(packings[0].hash[TCB_LAYOUT_F] == packings[i].hash[TCB_LAYOUT_F]);
 }
 
 /* --- mutants --- */
@@ -336,6 +379,7 @@ int main(void)
 		cmocka_unit_test(rules_name_what_is_wrong), cmocka_unit_test(kernels_assemble),
 		cmocka_unit_test(mutants_are_caught),       cmocka_unit_test(signatures_of_stacks),
 		cmocka_unit_test(any_routing_is_right),     cmocka_unit_test(any_routing_is_right_q8),
+		cmocka_unit_test(words_are_right),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

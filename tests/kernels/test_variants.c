@@ -53,8 +53,10 @@ static const char *const worded[SHAPE_COUNT] = {
 
 /* Experts that no token uses and that all do; as many tokens as fill tiles, one more, one fewer. */
 static const char *const of_experts[SHAPE_COUNT] = {
-	"1x1x256,e1/1",    "1x7x512,e4/2,even",  "3x33x256,e5/2,each", "8x40x512,e3/3,zipf2.5",  "33x20x256,e3/2,one",
-	"20x16x256,e64/6", "9x35x256,e2/1,each", "2x47x256,e7/7,one",  "17x20x256,e9/1,zipf9.9", "5x17x512,e16/4,even",
+	"1x1x256,e1/1,bias",     "1x7x512,e4/2,even,oai",          "3x33x256,e5/2,each,shared1",
+	"8x40x512,e3/3,zipf2.5", "33x20x256,e3/2,one,bias,oai",    "20x16x256,e64/6",
+	"9x35x256,e2/1,each",    "2x47x256,e7/7,one,shared2,bias", "17x20x256,e9/1,zipf9.9,bias,oai",
+	"5x17x512,e16/4,even",
 };
 
 static struct tcb_shape shape_of(const struct tcb_op *op, size_t index)

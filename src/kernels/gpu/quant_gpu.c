@@ -7,6 +7,8 @@
  */
 #include "kernels/gpu/quant_gpu.h"
 
+#define LOG2_E 1.4426950408889634
+
 enum {
 	SMALLEST = 0x03fe0000, /* bits of 127 * 2^-126: smaller ones count as zeros */
 	INFINITE = 0x7f800000,
@@ -80,8 +82,20 @@ void tcb_quant_write_lookup(struct tcb_ptx_build *b, const kit_op table[4], kit_
 	}
 }
 
-kit_op tcb_quant_write_silu(struct tcb_ptx_build *b, kit_op p)
+/* X, no more than LIMIT; a NaN stays one, as min makes it none before sm_80. */
+static kit_op limited(struct tcb_ptx_build *b, kit_op x, float limit)
 {
-	const kit_op power = f_power2(b, f_mul(b, p, F(-0x1.715476p+0f)));
-	return f_mul(b, p, f_reciprocal_near(b, f_add(b, power, F(1))));
+	return f_select(b, F(limit), x, f_gt(b, x, F(limit)));
+}
+
+kit_op tcb_quant_write_gate(struct tcb_ptx_build *b, const struct tcb_quant_gate *how, kit_op p, kit_op u)
+{
+	if (how->limit < INFINITY) {
+		p = limited(b, p, how->limit);
+		u = limited(b, u, how->limit);
+		u = f_select(b, F(-how->limit), u, f_lt(b, u, F(-how->limit)));
+	}
+	const kit_op power = f_power2(b, f_mul(b, p, F((float)(-(double)how->slope * LOG2_E))));
+	const kit_op silu = f_mul(b, p, f_reciprocal_near(b, f_add(b, power, F(1))));
+	return f_mul(b, silu, how->plus != 0 ? f_add(b, u, F(how->plus)) : u);
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "kernels/gpu/values.h"
+#include "kernels/quant.h"
 
 enum { TCB_QUANT_LANE_VALUES = 8, TCB_QUANT_LANE_MAX = 16 };
 
@@ -27,9 +28,11 @@ kit_op tcb_quant_write_codes(struct tcb_ptx_build *b, const kit_op value[], unsi
 void tcb_quant_write_table(struct tcb_ptx_build *b, const uint8_t bytes[16], kit_op table_out[4]);
 void tcb_quant_write_lookup(struct tcb_ptx_build *b, const kit_op table[4], kit_op word, kit_op out[2]);
 
-/* p / (1 + 2^(-p log2(e))), and the ulps of its product with another value beside the rounding of exp's argument, which
- * is of the chain: ex2.approx 2^-22.5; the sum and two products half an ulp each; rcp.approx 1. */
-kit_op tcb_quant_write_silu(struct tcb_ptx_build *b, kit_op p);
+/* Gate P and up U joined as HOW says, by p / (1 + 2^(-p slope log2(e))); and the ulps of that beside the rounding of
+ * exp's argument, which is of the chain: ex2.approx 2^-22.5; the sum and two products half an ulp each; rcp.approx 1.
+ * Of gpt-oss's a sum more, and the factor's rounding is one more of the chain. */
+kit_op tcb_quant_write_gate(struct tcb_ptx_build *b, const struct tcb_quant_gate *how, kit_op p, kit_op u);
 #define TCB_QUANT_SILU_ULPS (1.42 + 1.5 + 1 + 0.1)
+#define TCB_QUANT_OAI_ULPS (TCB_QUANT_SILU_ULPS + 0.5)
 
 #endif

@@ -3,15 +3,20 @@
  * Products of a mixture of experts, whatever runs them: each of M tokens uses
  * some of E matrices of N x K in blocks of a format, as its ids say.
  *   FORMAT_experts_matmul         y[t][u] = W[id] x,  id = ids[t][u]; x is the token's row, or with word `each` row
- * [t][u] FORMAT_experts_swiglu_matmul  y[t][u] = silu(G[id] x) * (U[id] x),  silu(p) = p / (1 + exp(-p)): gate and up
+ *                                 [t][u]
+ *   FORMAT_experts_swiglu_matmul  y[t][u] = silu(G[id] x) * (U[id] x),  silu(p) = p / (1 + exp(-p)): gate and up
  *   FORMAT_experts_sum_matmul     y[t] = sum over u of factors[t][u] * W[id] x[t][u]: down
  * A layer of experts is the second and then the third.
+ *   bias     W[id] x + b[id] in place of each product W[id] x
+ *   oai      gpt-oss's gate in place of silu(p) * u: (u + 1) p / (1 + exp(-1.702 p)), p at most 7, u from -7 to 7
+ *   shared1  one expert more, which all tokens use: E + 1 matrices, and one id and one factor more of each token
  *
  * ids are data of the call: any routing is computed, also one that uses an expert never, twice in a token, or for all
  * tokens.  An id that is not 0 to E - 1 is the caller's error: nothing is read for it, and its product counts as zeros.
  *
  * Operands: weights [E][N][K] as stored, x, y, ids (int32 [M][used]); then up [E][N][K], weights being the gate's, or
- * factors (f32 [M][used]).  Packed (layout r16) each expert's matrix is what the plain matmul has.
+ * factors (f32 [M][used]); then, with word bias, that of weights (f32 [E][N]) and that of up.  Packed (layout r16) each
+ * expert's matrix is what the plain matmul has.
  */
 #ifndef TCB_KERNELS_QUANT_EXPERTS_H
 #define TCB_KERNELS_QUANT_EXPERTS_H
@@ -37,10 +42,33 @@ static inline const struct qex_kind *qex_kind(const struct tcb_problem *problem)
 	return problem->op->member;
 }
 
-/* Products of a token's row and an expert; [t][u] is number t * used + u. */
+/* Matrices of a stack, and those that a token uses: the shared ones are among both. */
+static inline size_t qex_experts(const struct tcb_shape *shape)
+{
+	return (size_t)shape->words.experts + shape->words.shared;
+}
+
+static inline size_t qex_used(const struct tcb_shape *shape)
+{
+	return (size_t)shape->words.used + shape->words.shared;
+}
+
+/* Products of a token's row and an expert; [t][u] is number t * qex_used + u. */
 static inline size_t qex_pairs(const struct tcb_shape *shape)
 {
-	return shape->m * shape->words.used;
+	return shape->m * qex_used(shape);
+}
+
+/* Where a bias is: behind what the kind has. */
+static inline size_t qex_bias(const struct tcb_problem *problem)
+{
+	const struct qex_kind *kind = qex_kind(problem);
+	return QEX_IDS + 1 + (size_t)(kind->is_gated || kind->is_summed);
+}
+
+static inline struct tcb_quant_gate qex_gate(const struct tcb_problem *problem)
+{
+	return problem->shape.words.oai ? TCB_QUANT_OAI : TCB_QUANT_SILU;
 }
 
 /* Has each product a row of x of its own? */

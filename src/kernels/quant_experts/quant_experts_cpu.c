@@ -42,12 +42,12 @@ struct parts {
 
 static size_t table_bytes(const struct tcb_shape *s)
 {
-	return tcb_round_up((3 * (s->words.experts + 2u) + 2 * qex_pairs(s)) * sizeof(uint32_t), PAGE);
+	return tcb_round_up((3 * (qex_experts(s) + 2) + 2 * qex_pairs(s)) * sizeof(uint32_t), PAGE);
 }
 
 static struct routing routing_at(const struct tcb_shape *s, void *workspace)
 {
-	const size_t bounds = s->words.experts + 2u;
+	const size_t bounds = qex_experts(s) + 2;
 	struct routing routing = { .first = workspace };
 	routing.place = routing.first + bounds;
 	routing.chunk = routing.place + bounds;
@@ -68,7 +68,7 @@ static struct parts lay_out(const struct tcb_plan *plan, const struct qmm_matrix
 	const struct tcb_shape *s = &plan->problem.shape;
 	const struct qex_kind *kind = qex_kind(&plan->problem);
 	/* Each expert may have a tile that one token fills. */
-	const size_t places = qex_pairs(s) + tcb_least(s->words.experts, qex_pairs(s)) * (tile_m(plan) - 1);
+	const size_t places = qex_pairs(s) + tcb_least(qex_experts(s), qex_pairs(s)) * (tile_m(plan) - 1);
 	const size_t block = tcb_round_up(block_floats(plan) * sizeof(float), LINE);
 	const size_t prepared = PREPARE_SUPERBLOCKS * matrix->token_bytes;
 	struct parts parts = { .x_at = table_bytes(s) };
@@ -96,7 +96,7 @@ static enum tcb_status qex_plan(const struct tcb_problem *problem, const struct 
 	struct qmm_matrix matrix;
 	TCB_TRY(qmm_plan_begin(problem, geometry, out, err));
 	if (out->variant->layout != TCB_LAYOUT_NATIVE)
-		out->packed_bytes[TCB_QUANT_WEIGHTS] = problem->shape.words.experts * tcb_lines_bytes(problem);
+		out->packed_bytes[TCB_QUANT_WEIGHTS] = qex_experts(&problem->shape) * tcb_lines_bytes(problem);
 	if (kind->is_gated)
 		out->packed_bytes[QEX_UP] = out->packed_bytes[TCB_QUANT_WEIGHTS];
 	qmm_matrix_init(problem, geometry, &matrix);
@@ -104,9 +104,11 @@ static enum tcb_status qex_plan(const struct tcb_problem *problem, const struct 
 	if (!out->workspace_bytes)
 		return tcb_fail(err, TCB_E_OVERFLOW, "%s: what %u threads prepare and unpack is too large", op->name,
 				out->threads);
-	/* exp's argument; a product and an addition of each expert, the first addition to 0. */
-	out->chain = qmm_chain(problem) + kind->is_gated + (kind->is_summed ? problem->shape.words.used + 1 : 0);
-	out->ulps = kind->is_gated ? QMV_GATE_ULPS : 0;
+	const struct tcb_words *words = &problem->shape.words;
+	/* A bias; exp's argument and its factor; a product and an addition of each expert, the first addition to 0. */
+	out->chain = qmm_chain(problem) + words->bias + kind->is_gated + words->oai +
+		     (kind->is_summed ? (double)qex_used(&problem->shape) + 1 : 0);
+	out->ulps = !kind->is_gated ? 0 : words->oai ? QEX_GATE_OAI_ULPS : QMV_GATE_ULPS;
 	return TCB_OK;
 }
 
@@ -127,7 +129,8 @@ struct job {
 	struct parts parts;
 	struct routing routing;
 	const int32_t *ids;
-	const float *x, *factors;
+	const float *x, *factors, *bias, *up_bias; /* biases NULL: there are none */
+	qmv_gate_fn *gate;
 	uint8_t *workspace;
 	float *y;
 	size_t matrix_bytes, row_blocks, x_chunks;
@@ -164,7 +167,7 @@ static const struct tile *tile_for(const struct job *job, size_t count)
 
 static size_t experts_of(const struct job *job)
 {
-	return job->plan->problem.shape.words.experts;
+	return qex_experts(&job->plan->problem.shape);
 }
 
 /* Where product PAIR belongs: an expert, or behind all. */
@@ -239,7 +242,7 @@ static void put_floats(const struct place *place, size_t first, size_t count, si
 static void prepare_row(const struct job *job, size_t row, size_t first, unsigned thread)
 {
 	const struct tcb_shape *s = &job->plan->problem.shape;
-	const size_t used = qex_has_rows_each(&job->plan->problem) ? 1 : s->words.used;
+	const size_t used = qex_has_rows_each(&job->plan->problem) ? 1 : qex_used(s);
 	const size_t count = tcb_least(PREPARE_SUPERBLOCKS, job->matrix.superblocks - first);
 	const size_t values = tcb_least(count * QMM_VALUES, s->k - first * QMM_VALUES);
 	const float *x = job->x + row * s->k + first * QMM_VALUES;
@@ -331,19 +334,24 @@ static void multiply(const struct job *job, struct qmm_matrix matrix, size_t exp
 	qmm_multiply_rows(&matrix, first, end, sets, set_count, scratch);
 }
 
-/* What is done with a block's results: rows FIRST on, ROWS of them. */
-static void put_results(const struct job *job, const uint32_t *pairs, size_t count, size_t first, size_t rows, float *y,
-			const float *up)
+/* What is done with a block's results: rows FIRST on of EXPERT's, ROWS of them. */
+static void put_results(const struct job *job, size_t expert, const uint32_t *pairs, size_t count, size_t first,
+			size_t rows, float *y, float *up)
 {
 	const struct tcb_shape *s = &job->plan->problem.shape;
+	const size_t at = expert * s->n + first;
 	for (size_t i = 0; i < count; i++, y += rows, up += rows) {
 		const size_t pair = pairs[i];
+		if (job->bias)
+			job->kernels->add(y, job->bias + at, 1, rows);
+		if (job->up_bias)
+			job->kernels->add(up, job->up_bias + at, 1, rows);
 		if (job->kind->is_summed) {
-			job->kernels->add(job->y + pair / s->words.used * s->n + first, y, job->factors[pair], rows);
+			job->kernels->add(job->y + pair / qex_used(s) * s->n + first, y, job->factors[pair], rows);
 			continue;
 		}
 		if (job->kind->is_gated)
-			job->kernels->gate(y, up, rows);
+			job->gate(y, up, rows);
 		memcpy(job->y + pair * s->n + first, y, rows * sizeof(float));
 	}
 }
@@ -363,7 +371,7 @@ static void run_chunk(const struct job *job, size_t expert, size_t chunk, size_t
 		multiply(job, job->matrix, expert, n, n_end, token, count, scratch, y);
 		if (job->kind->is_gated)
 			multiply(job, job->up, expert, n, n_end, token, count, scratch, up);
-		put_results(job, pairs, count, n, n_end - n, y, up);
+		put_results(job, expert, pairs, count, n, n_end - n, y, up);
 	}
 }
 
@@ -424,6 +432,11 @@ static void qex_run(const struct tcb_plan *plan, void *const operand[], void *wo
 		job.up.weights = operand[QEX_UP];
 	if (job.kind->is_summed)
 		job.factors = operand[QEX_FACTORS];
+	if (problem->shape.words.bias)
+		job.bias = operand[qex_bias(problem)];
+	if (problem->shape.words.bias && job.kind->is_gated)
+		job.up_bias = operand[qex_bias(problem) + 1];
+	job.gate = problem->shape.words.oai ? job.kernels->gate_oai : job.kernels->gate;
 	job.x_chunks = tcb_div_up(job.matrix.superblocks, PREPARE_SUPERBLOCKS);
 	job.parts = lay_out(plan, &job.matrix);
 	add_tiles(&job, job.kernels->tiles);

@@ -10,6 +10,9 @@
 #include "kernels/quant_matmul/quant_matmul_block.h"
 #include "kernels/quant_matvec/quant_matvec_prepare.h"
 
+/* Of gpt-oss's gate: a sum more than QMV_GATE_ULPS has. */
+#define QEX_GATE_OAI_ULPS (QMV_GATE_ULPS + 1)
+
 /* TO += FACTOR * FROM, COUNT values. */
 typedef void qex_add_fn(float *to, const float *from, float factor, size_t count);
 
@@ -19,7 +22,7 @@ struct qex_kernels {
 	 * tiles are of many tokens, those of the next narrower family, or NULL. */
 	const struct tcb_variant *tiles, *narrow;
 	struct qmm_conversions conversions;
-	qmv_gate_fn *gate;
+	qmv_gate_fn *gate, *gate_oai;
 	qex_add_fn *add;
 };
 typedef const struct qex_kernels *qex_kernels_fn(void);

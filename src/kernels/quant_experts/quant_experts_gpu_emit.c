@@ -126,6 +126,8 @@ static void write_product(struct qex_writer *x)
 	x->w.weights = tcb_kit_operand(kit, "weights", 16, TCB_QUANT_WEIGHTS);
 	if (g->matrices > 1)
 		x->up = tcb_kit_operand(kit, "up", 16, QEX_UP);
+	for (unsigned m = 0; g->has_bias && m < g->matrices; m++)
+		x->bias[m] = tcb_kit_operand(kit, m ? "up_bias" : "bias", 4, qex_bias(&kit->out->problem) + m);
 	write_routed_parameters(x, &routed);
 	x->w.y = g->is_summed ? tcb_kit_workspace(kit, "products", 4, g->products_at)
 			      : tcb_kit_operand(kit, "y", 4, TCB_QUANT_Y);
@@ -216,7 +218,7 @@ static enum tcb_status qex_emit(const struct tcb_problem *problem, const struct 
 	out->workspace_bytes = g.workspace_bytes;
 	out->class = TCB_CLASS_BOUNDED;
 	out->chain = qex_gpu_chain(&g);
-	out->ulps = g.matrices > 1 ? TCB_QUANT_SILU_ULPS : 0;
+	out->ulps = g.matrices == 1 ? 0 : g.is_oai ? TCB_QUANT_OAI_ULPS : TCB_QUANT_SILU_ULPS;
 	return tcb_kit_close(&x.w.kit, err);
 }
 

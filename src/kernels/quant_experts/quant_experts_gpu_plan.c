@@ -78,12 +78,14 @@ void qex_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->matrices = 1 + (unsigned)kind->is_gated;
 	g->is_summed = kind->is_summed;
 	g->has_rows_each = qex_has_rows_each(problem);
+	g->has_bias = s->words.bias;
+	g->is_oai = s->words.oai != 0;
 	qmm_gpu_plan_tile(problem, target, geometry, g->matrices, &g->tile);
 	g->tile.threads = g->tile.warps * WARP;
 	g->tile.is_ahead = g->tile.is_wgmma && g->tile.tokens <= QMM_AHEAD_TOKENS;
 	g->is_in_block = !g->tile.own_launch;
-	g->experts = s->words.experts;
-	g->used = s->words.used;
+	g->experts = (unsigned)qex_experts(s);
+	g->used = (unsigned)qex_used(s);
 	g->pairs = (unsigned)qex_pairs(s);
 	g->x_rows = g->has_rows_each ? g->pairs : (unsigned)s->m;
 	g->padded = tcb_round_up(g->x_rows, QMM_GROUP_TOKENS);
@@ -105,12 +107,13 @@ void qex_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 }
 
 /* What the plain matmul's tiles take out of shared memory, pointers of what is gathered and of weights, and where the
- * block is. */
+ * block is; biases of the lane's rows, and pointers to them. */
 unsigned qex_gpu_registers(const struct qex_gpu *g)
 {
 	struct qmm_gpu tile = g->tile;
 	tile.copy = TCB_COPY_ASYNC;
-	return qmm_gpu_registers(&tile) + (g->tile.group ? 4 : 2) * g->fours;
+	return qmm_gpu_registers(&tile) + (g->tile.group ? 4 : 2) * g->fours +
+	       (g->has_bias ? 2 * g->tile.row_tiles + 2 * g->matrices : 0);
 }
 
 double qex_gpu_chain(const struct qex_gpu *g)
@@ -118,8 +121,8 @@ double qex_gpu_chain(const struct qex_gpu *g)
 	struct qmm_gpu plain = g->tile;
 	plain.share = g->steps;
 	plain.splitk = 1;
-	/* exp's argument; a product and an addition of each expert, the first addition to 0. */
-	return qmm_gpu_chain(&plain) + (g->matrices - 1) + (g->is_summed ? g->used + 1 : 0);
+	/* A bias; exp's argument and its factor; a product and an addition of each expert, the first addition to 0. */
+	return qmm_gpu_chain(&plain) + g->has_bias + (g->matrices - 1) + g->is_oai + (g->is_summed ? g->used + 1 : 0);
 }
 
 void qex_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,

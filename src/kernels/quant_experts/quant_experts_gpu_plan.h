@@ -28,7 +28,7 @@ struct qex_gpu {
 	struct qmm_gpu image; /* the same of the launch that prepares x, whose rows are m */
 	int is_in_block;      /* one launch: each block routes, and prepares what its items need, whole along k */
 	unsigned matrices;    /* 2: gate and up, whose groups are a warp's, one behind the other */
-	int is_summed, has_rows_each;
+	int is_summed, has_rows_each, has_bias, is_oai;
 	unsigned experts, used, pairs, x_rows, padded; /* padded: rows of the image */
 	unsigned steps;                                /* of ksplit units, along k */
 	unsigned row_blocks;                           /* of midi.n */

@@ -21,8 +21,9 @@ kit_op qex_row_tile(struct qex_writer *x, unsigned i)
 /* An item of which results are stored. */
 struct item {
 	kit_op tokens, first_row; /* of y's columns */
-	kit_op products;          /* where their numbers are */
-	kit_op is_none;           /* no expert's: zeros */
+	kit_op expert;
+	kit_op products; /* where their numbers are */
+	kit_op is_none;  /* no expert's: zeros */
 };
 
 static void open_item(struct qex_writer *x, kit_op entry, struct item *out)
@@ -31,20 +32,43 @@ static void open_item(struct qex_writer *x, kit_op entry, struct item *out)
 	const struct qex_gpu *g = x->g;
 	kit_op word[4];
 	tcb_kit_load(b, TCB_KIT_SHARED, "u32", tcb_ptx_assume_aligned(b, entry, QEX_ITEM_BYTES), word, 4);
+	out->expert = word[0];
 	out->is_none = u_ge(b, word[0], I(g->experts));
 	out->tokens = word[1];
 	out->first_row = u_mul(b, word[2], I(g->tile.side * g->tile.rows));
 	out->products = u_add(b, entry, I(QEX_ITEM_BYTES));
 }
 
-/* SUM of GATE or the only matrix, and of UP: to column ROW of the row of the chunk's token TOKEN. */
-static void store(struct qex_writer *x, const struct item *item, kit_op token, kit_op row, kit_op sum, kit_op up)
+/* The biases of row ROW of the item's expert, of each matrix; 0 where there is no such row, or no expert. */
+static void load_biases(struct qex_writer *x, const struct item *item, kit_op row, kit_op out[2])
 {
 	struct tcb_ptx_build *b = &x->w.kit.b;
+	const struct qex_gpu *g = x->g;
+	const kit_op has = u_lt_and(b, row, x->w.rows, u_lt(b, item->expert, I(g->experts)));
+	const kit_op at = l_add(b, l_mul_wide(b, item->expert, x->w.rows), l_from_u(b, row));
+	for (unsigned m = 0; m < g->matrices; m++) {
+		out[m] = f_set(b, F(0));
+		tcb_kit_load_where(b, has, tcb_kit_input(g->tile.pdl), "f32", l_mad(b, at, I(WORD), x->bias[m]),
+				   &out[m], 1);
+	}
+}
+
+/* SUM of GATE or the only matrix, and of UP: with BIAS (NULL: none), to column ROW of the row of the chunk's token
+ * TOKEN. */
+static void store(struct qex_writer *x, const struct item *item, kit_op token, kit_op row, const kit_op *bias,
+		  kit_op sum, kit_op up)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	const struct qex_gpu *g = x->g;
+	const struct tcb_quant_gate how = g->is_oai ? TCB_QUANT_OAI : TCB_QUANT_SILU;
 	kit_op product = u_set(b, I(0)), value = sum;
 	const kit_op has = u_lt_and(b, row, x->w.rows, u_lt(b, token, item->tokens));
-	if (x->g->matrices > 1)
-		value = f_mul(b, tcb_quant_write_silu(b, sum), up);
+	if (bias)
+		value = f_add(b, value, bias[0]);
+	if (bias && g->matrices > 1)
+		up = f_add(b, up, bias[1]);
+	if (g->matrices > 1)
+		value = tcb_quant_write_gate(b, &how, value, up);
 	value = f_select(b, F(0), value, item->is_none);
 	tcb_kit_load_where(b, has, TCB_KIT_SHARED, "u32", u_mad(b, token, I(WORD), item->products), &product, 1);
 	const kit_op y_row = l_mul_wide(b, product, x->w.rows);
@@ -72,19 +96,30 @@ static kit_op first_row(struct qex_writer *x)
 	return u_mad(b, qex_row_tile(x, 0), I(QMM_UNIT_ROWS), row);
 }
 
+/* Row HALF (8 rows on) of tile I of those that begin at FIRST. */
+static kit_op row_at(struct qex_writer *x, kit_op first, unsigned i, unsigned half)
+{
+	return u_add(&x->w.kit.b, first, I(i * tile_rows(x->g) + half * ROWS));
+}
+
 static void store_own(struct qex_writer *x, const struct item *item, struct qmm_sums *sums)
 {
 	struct tcb_ptx_build *b = &x->w.kit.b;
 	const struct qmm_gpu *t = &x->g->tile;
 	const unsigned tiles = tiles_of(x->g), up = x->g->matrices > 1 ? tiles : 0;
 	const kit_op first = u_add(b, first_row(x), item->first_row);
+	kit_op bias[QMM_ROW_TILES_MAX][2][2];
+	for (unsigned i = 0; x->g->has_bias && i < tiles; i++)
+		for (unsigned half = 0; half < 2; half++)
+			load_biases(x, item, row_at(x, first, i, half), bias[i][half]);
 	for (unsigned group = 0; group < t->token_groups; group++) {
 		tcb_ptx_if_begin(b, u_gt(b, item->tokens, I(group * QMM_GROUP_TOKENS)));
 		for (unsigned odd = 0; odd < 2; odd++) {
 			const kit_op token = u_mad(b, x->w.pair, I(2), I(group * QMM_GROUP_TOKENS + odd));
 			for (unsigned i = 0; i < tiles; i++)
 				for (unsigned half = 0; half < 2; half++)
-					store(x, item, token, u_add(b, first, I(i * tile_rows(x->g) + half * ROWS)),
+					store(x, item, token, row_at(x, first, i, half),
+					      x->g->has_bias ? bias[i][half] : NULL,
 					      sums->of[0][i][group][2 * half + odd],
 					      sums->of[0][i + up][group][2 * half + odd]);
 		}
@@ -143,9 +178,12 @@ static void add_parts(struct qex_writer *x, const struct item *item)
 			for (unsigned i = 0; i < 2; i++)
 				sum[m][i] = part ? f_add(b, sum[m][i], two[i]) : two[i];
 		}
+	kit_op bias[2];
+	if (g->has_bias)
+		load_biases(x, item, u_add(b, item->first_row, row), bias);
 	for (unsigned i = 0; i < 2; i++)
-		store(x, item, i ? u_add(b, token, I(1)) : token, u_add(b, item->first_row, row), sum[0][i],
-		      sum[g->matrices - 1][i]);
+		store(x, item, i ? u_add(b, token, I(1)) : token, u_add(b, item->first_row, row),
+		      g->has_bias ? bias : NULL, sum[0][i], sum[g->matrices - 1][i]);
 	tcb_ptx_for_end(b);
 }
 

@@ -140,7 +140,7 @@ RULE(policy_tokens)
 RULE(policy_usual)
 {
 	const struct tcb_shape *s = &problem->shape;
-	const size_t tokens = geometry->tile[TCB_MICRO].m, each = tcb_div_up(qex_pairs(s), s->words.experts);
+	const size_t tokens = geometry->tile[TCB_MICRO].m, each = tcb_div_up(qex_pairs(s), qex_experts(s));
 	unsigned unusual = 0;
 	unusual += KNOB(PDL) == 0 && target->cuda.capability >= 90;
 	unusual += geometry->knob[TCB_KNOB_COPY] == TCB_COPY_LDG && target->cuda.capability >= 80;

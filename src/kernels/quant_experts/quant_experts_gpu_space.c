@@ -108,7 +108,7 @@ static size_t default_ksplit(const struct tcb_problem *problem, const struct tcb
 			     const struct choice *choice)
 {
 	const struct tcb_shape *s = &problem->shape;
-	const size_t units = qmm_units_along_k(s->k), chunks = tcb_least(qex_pairs(s), s->words.experts);
+	const size_t units = qmm_units_along_k(s->k), chunks = tcb_least(qex_pairs(s), qex_experts(s));
 	const size_t wanted = 4 * DEFAULT_BLOCKS * tcb_most(target->cuda.sm_count, 1);
 	size_t ksplit = 1;
 	if (choice->isa == TCB_ISA_WGMMA)
@@ -176,7 +176,7 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 			     struct tcb_geometry *out)
 {
 	const struct tcb_shape *s = &problem->shape;
-	const size_t each = tcb_div_up(qex_pairs(s), s->words.experts), most = tcb_power_of_two_up(s->m);
+	const size_t each = tcb_div_up(qex_pairs(s), qex_experts(s)), most = tcb_power_of_two_up(s->m);
 	const int is_async = target->cuda.capability >= 80, is_q8 = problem->contract == TCB_CONTRACT_Q8;
 	const size_t matrices = 1 + (size_t)qex_kind(problem)->is_gated;
 	size_t tokens = QMM_GROUP_TOKENS;

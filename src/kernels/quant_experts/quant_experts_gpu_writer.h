@@ -14,6 +14,7 @@ struct qex_writer {
 	struct qmm_writer w; /* for the plain matmul's parts; weights: of the only matrix or of gate */
 	const struct qex_gpu *g;
 	kit_op up;
+	kit_op bias[2];                   /* has_bias: of each matrix */
 	enum tcb_kit_memory route_memory; /* where the next two are */
 	kit_op table, order;              /* chunks; products by experts */
 	kit_op chunks;                    /* how many there are */

@@ -16,7 +16,6 @@
 #include "kernels/quant_matmul/quant_matmul_fragments.h"
 
 #define QWEN3_30B .words = { .experts = 128, .used = 8, .skew = 10 }
-#define GPT_OSS_20B .words = { .experts = 32, .used = 4, .skew = 10 }
 static const struct tcb_shape up_shapes[] = {
 	{ 1, 768, 2048, QWEN3_30B },
 	{ 4, 768, 2048, QWEN3_30B },
@@ -43,11 +42,16 @@ static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_sha
 		return tcb_fail(err, TCB_E_USAGE, "op %s takes one of even, one and zipf, which say the same thing",
 				op->name);
 	TCB_TRY(tcb_quant_check_shape(op, shape, err));
+	const size_t experts_most = tcb_word_rows[TCB_WORD_EXPERTS].most, used_most = tcb_word_rows[TCB_WORD_USED].most;
+	if (qex_experts(shape) > experts_most || qex_used(shape) > used_most)
+		return tcb_fail(err, TCB_E_USAGE,
+				"op %s has at most %zu experts, and %zu of a token, the shared ones among them",
+				op->name, experts_most, used_most);
 	/* As many rows as all experts have, and a token for each product. */
-	if (tcb_mul_size(all.n, words->experts, &all.n) || tcb_mul_size(all.m, words->used, &all.m) ||
+	if (tcb_mul_size(all.n, qex_experts(shape), &all.n) || tcb_mul_size(all.m, qex_used(shape), &all.m) ||
 	    all.m > INT32_MAX)
-		return tcb_fail(err, TCB_E_OVERFLOW, "%u experts of %zux%zu are too large for this machine's sizes",
-				words->experts, shape->n, shape->k);
+		return tcb_fail(err, TCB_E_OVERFLOW, "%zu experts of %zux%zu are too large for this machine's sizes",
+				qex_experts(shape), shape->n, shape->k);
 	return tcb_quant_check_shape(op, &all, err);
 }
 
@@ -56,11 +60,27 @@ static size_t matrix_bytes(const struct tcb_problem *problem)
 	return problem->shape.n * tcb_quant_row_bytes(problem->op->format, problem->shape.k);
 }
 
+/* Of weights or up; as much of it is touched as of them. */
+static struct tcb_operand bias_of(const struct tcb_problem *problem, const char *name)
+{
+	const struct tcb_shape *s = &problem->shape;
+	const size_t experts = qex_experts(s), touched = qex_touched(s), row = s->n * sizeof(float);
+	return (struct tcb_operand){ .name = name,
+				     .role = TCB_ROLE_INPUT,
+				     .type = TCB_TYPE_F32,
+				     .rows = experts,
+				     .cols = s->n,
+				     .bytes = experts * row,
+				     .streams = 1,
+				     .touched = touched < experts ? touched * row : 0 };
+}
+
 static size_t operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
 {
 	const struct tcb_shape *s = &problem->shape;
 	const struct qex_kind *kind = qex_kind(problem);
-	const size_t experts = s->words.experts, used = s->words.used, pairs = qex_pairs(s), touched = qex_touched(s);
+	const size_t experts = qex_experts(s), used = qex_used(s), pairs = qex_pairs(s), touched = qex_touched(s);
+	size_t count = QEX_IDS;
 	tcb_quant_operands(problem, out);
 	struct tcb_operand *weights = &out[TCB_QUANT_WEIGHTS], *x = &out[TCB_QUANT_X], *y = &out[TCB_QUANT_Y];
 	weights->rows *= experts;
@@ -70,7 +90,7 @@ static size_t operands(const struct tcb_problem *problem, struct tcb_operand out
 	x->bytes = x->rows * s->k * sizeof(float);
 	y->rows = kind->is_summed ? s->m : pairs;
 	y->bytes = y->rows * s->n * sizeof(float);
-	out[QEX_IDS] = (struct tcb_operand){ .name = "ids",
+	out[count++] = (struct tcb_operand){ .name = "ids",
 					     .role = TCB_ROLE_INPUT,
 					     .type = TCB_TYPE_I32,
 					     .rows = s->m,
@@ -78,27 +98,29 @@ static size_t operands(const struct tcb_problem *problem, struct tcb_operand out
 					     .bytes = pairs * sizeof(int32_t),
 					     .varies = 1 };
 	if (kind->is_gated) {
-		out[QEX_UP] = *weights;
-		out[QEX_UP].name = "up";
+		out[count] = *weights;
+		out[count++].name = "up";
 		weights->name = "gate";
-		return QEX_UP + 1;
 	}
-	if (!kind->is_summed)
-		return QEX_IDS + 1;
-	out[QEX_FACTORS] = (struct tcb_operand){ .name = "factors",
-						 .role = TCB_ROLE_INPUT,
-						 .type = TCB_TYPE_F32,
-						 .rows = s->m,
-						 .cols = used,
-						 .bytes = pairs * sizeof(float) };
-	return QEX_FACTORS + 1;
+	if (kind->is_summed)
+		out[count++] = (struct tcb_operand){ .name = "factors",
+						     .role = TCB_ROLE_INPUT,
+						     .type = TCB_TYPE_F32,
+						     .rows = s->m,
+						     .cols = used,
+						     .bytes = pairs * sizeof(float) };
+	if (s->words.bias)
+		out[count++] = bias_of(problem, kind->is_gated ? "gate_bias" : "bias");
+	if (s->words.bias && kind->is_gated)
+		out[count++] = bias_of(problem, "up_bias");
+	return count;
 }
 
 /* --- data: a part for each expert's weights, and one for the rest --- */
 
 static size_t fill_parts(const struct tcb_problem *problem)
 {
-	return problem->shape.words.experts + 1u;
+	return qex_experts(&problem->shape) + 1;
 }
 
 static void fill_matrix(const struct tcb_problem *problem, struct tcb_rng *rng, size_t expert, void *weights)
@@ -120,28 +142,43 @@ static void fill_x(const struct tcb_problem *problem, struct tcb_rng *rng, float
 		x[i] = size * tcb_rng_normal(rng);
 }
 
-/* A router's: positive, and of each token 1 together. */
+/* A router's: positive, and of each token 1 together; those of shared experts are gates of their own. */
 static void fill_factors(const struct tcb_shape *s, struct tcb_rng *rng, float *factors)
 {
-	for (size_t t = 0; t < s->m; t++, factors += s->words.used) {
+	for (size_t t = 0; t < s->m; t++, factors += qex_used(s)) {
 		float sum = 0;
+		for (size_t u = 0; u < qex_used(s); u++)
+			factors[u] = 0.05f + (float)tcb_rng_unit(rng);
 		for (size_t u = 0; u < s->words.used; u++)
-			sum += factors[u] = 0.05f + (float)tcb_rng_unit(rng);
+			sum += factors[u];
 		for (size_t u = 0; u < s->words.used; u++)
 			factors[u] /= sum;
 	}
 }
 
+/* Of an expert, beside products as large as those of fill_x: what a limit would cut is there, too. */
+static void fill_bias(const struct tcb_problem *problem, struct tcb_rng *rng, size_t expert, float *bias)
+{
+	const size_t n = problem->shape.n;
+	for (size_t i = 0; i < n; i++)
+		bias[expert * n + i] = 2 * tcb_rng_normal(rng);
+}
+
 static void fill_part(const struct tcb_problem *problem, uint64_t seed, void *const operand[], size_t part)
 {
 	const struct qex_kind *kind = qex_kind(problem);
+	const size_t bias = qex_bias(problem), biases = problem->shape.words.bias ? 1 + (size_t)kind->is_gated : 0;
 	struct tcb_rng rng;
 	tcb_part_rng(seed, part, &rng);
-	if (part < problem->shape.words.experts) {
+	if (part < qex_experts(&problem->shape)) {
 		if (operand[TCB_QUANT_WEIGHTS])
 			fill_matrix(problem, &rng, part, operand[TCB_QUANT_WEIGHTS]);
 		if (kind->is_gated && operand[QEX_UP])
 			fill_matrix(problem, &rng, part, operand[QEX_UP]);
+		tcb_part_rng(seed, part + fill_parts(problem), &rng);
+		for (size_t i = bias; i < bias + biases; i++)
+			if (operand[i])
+				fill_bias(problem, &rng, part, operand[i]);
 		return;
 	}
 	if (operand[QEX_IDS])
@@ -154,13 +191,16 @@ static void fill_part(const struct tcb_problem *problem, uint64_t seed, void *co
 
 /* --- the model of bytes and operations --- */
 
-/* Gate: exp, sum, quotient and two products of an output; sum: a product and an addition of each of its terms. */
+/* Gate: exp, sum, quotient and two products of an output, and three limits and a sum; sum: a product and an addition of
+ * each of its terms. */
 static double flops(const struct tcb_problem *problem)
 {
 	const struct qex_kind *kind = qex_kind(problem);
+	const struct tcb_words *words = &problem->shape.words;
 	const double pairs = (double)qex_pairs(&problem->shape), n = (double)problem->shape.n;
 	return pairs * n *
-	       (2 * (1 + kind->is_gated) * (double)problem->shape.k + 5 * kind->is_gated + 2 * kind->is_summed);
+	       ((1 + kind->is_gated) * (2 * (double)problem->shape.k + words->bias) +
+		(5 + (words->oai ? 4 : 0)) * kind->is_gated + 2 * kind->is_summed);
 }
 
 static double traffic(const struct tcb_problem *problem)
@@ -191,7 +231,7 @@ static void pack(const struct tcb_problem *problem, size_t which, enum tcb_layou
 {
 	const struct tcb_shape *s = &problem->shape;
 	(void)which;
-	for (size_t e = 0; e < s->words.experts; e++) {
+	for (size_t e = 0; e < qex_experts(s); e++) {
 		const uint8_t *from = (const uint8_t *)weights + e * matrix_bytes(problem);
 		uint8_t *to = (uint8_t *)packed + e * packed_bytes(problem, layout);
 		if (is_fragments(layout))
@@ -206,7 +246,7 @@ static void unpack(const struct tcb_problem *problem, size_t which, enum tcb_lay
 {
 	const struct tcb_shape *s = &problem->shape;
 	(void)which;
-	for (size_t e = 0; e < s->words.experts; e++) {
+	for (size_t e = 0; e < qex_experts(s); e++) {
 		const uint8_t *from = (const uint8_t *)packed + e * packed_bytes(problem, layout);
 		uint8_t *to = (uint8_t *)weights + e * matrix_bytes(problem);
 		if (is_fragments(layout))
@@ -223,8 +263,9 @@ static size_t pack_rows(const struct tcb_op *op, enum tcb_layout layout)
 	return 0;
 }
 
-#define WORDS \
-	(1u << TCB_WORD_EXPERTS | 1u << TCB_WORD_USED | 1u << TCB_WORD_SKEW | 1u << TCB_WORD_EVEN | 1u << TCB_WORD_ONE)
+#define WORDS                                                                                       \
+	(1u << TCB_WORD_EXPERTS | 1u << TCB_WORD_USED | 1u << TCB_WORD_SKEW | 1u << TCB_WORD_EVEN | \
+	 1u << TCB_WORD_ONE | 1u << TCB_WORD_SHARED | 1u << TCB_WORD_BIAS)
 #define SUMMARY_experts_matmul " weights of experts x f32 activations of the tokens that use them"
 #define SUMMARY_experts_swiglu_matmul " experts: silu of gate x activations, times up x activations"
 #define SUMMARY_experts_sum_matmul " experts: products of a token's experts, weighted and added up"
@@ -237,7 +278,9 @@ static size_t pack_rows(const struct tcb_op *op, enum tcb_layout layout)
 		.name = #op "_" #kind,                                                   \
 		.summary = #id SUMMARY_##kind,                                           \
 		.shape_form = "MxNxK,eE/U",                                              \
-		.words = WORDS | (is_gated_ || is_summed_ ? 0 : 1u << TCB_WORD_EACH),    \
+		.words = WORDS | ((is_gated_)    ? 1u << TCB_WORD_OAI                    \
+				  : (is_summed_) ? 0                                     \
+						 : 1u << TCB_WORD_EACH),                 \
 		.format = &tcb_formats[TCB_FORMAT_##id],                                 \
 		.member = &(const struct qex_kind){ is_gated_, is_summed_ },             \
 		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_Q8 | (f16_),    \

@@ -2,9 +2,9 @@
  *
  * The reference of products of experts, in double: the plain products'
  * (quant_reference.c) of as many rows at a time as that takes together, those
- * that use the same expert.  Bounds are the plain products', too; of a sum over
- * experts each counts as much as its factor is large, and the sum's own
- * roundings are of the chain.
+ * that use the same expert.  Bounds are the plain products', too, with a bias as
+ * one term more; of a sum over experts each counts as much as its factor is large,
+ * and the sum's own roundings are of the chain.
  */
 #include <math.h>
 #include <string.h>
@@ -56,14 +56,33 @@ static void multiply(const struct job *job, size_t which, size_t expert, const s
 	tcb_quant_reference(job->problem, operand, &out);
 }
 
+/* The bias of EXPERT in operand WHICH, if there is one, to SUMS of COUNT columns from FIRST on. */
+static void add_bias(const struct job *job, size_t which, size_t expert, const struct batch *batch, size_t first,
+		     size_t count, struct sums *sums)
+{
+	const size_t n = job->problem->shape.n;
+	if (!job->problem->shape.words.bias)
+		return;
+	for (size_t i = 0; i < batch->count * count; i++) {
+		const size_t column = tcb_grid_column(job->out->grid, first + i % count);
+		const double bias = (double)((const float *)job->operand[which])[expert * n + column];
+		sums->y[i] += bias;
+		sums->magnitude[i] += fabs(bias);
+	}
+}
+
 static void add_batch(const struct job *job, size_t expert, const struct batch *batch, size_t first, size_t count)
 {
+	const size_t bias = qex_bias(job->problem);
 	struct sums sums, up;
 	multiply(job, TCB_QUANT_WEIGHTS, expert, batch, first, count, &sums);
+	add_bias(job, bias, expert, batch, first, count, &sums);
 	if (qex_kind(job->problem)->is_gated) {
+		const struct tcb_quant_gate gate = qex_gate(job->problem);
 		multiply(job, QEX_UP, expert, batch, first, count, &up);
+		add_bias(job, bias + 1, expert, batch, first, count, &up);
 		tcb_quant_reference_gate(
-			job->problem->shape.k, batch->count * count,
+			&gate, job->problem->shape.k, batch->count * count,
 			&(struct tcb_reference){ .y = sums.y, .magnitude = sums.magnitude, .extra = sums.extra },
 			&(struct tcb_reference){ .y = up.y, .magnitude = up.magnitude, .extra = up.extra });
 	}
@@ -79,7 +98,7 @@ static void add_batch(const struct job *job, size_t expert, const struct batch *
 /* Products that the wanted row I of y is made of: COUNT from FIRST on. */
 static void pairs_of(const struct job *job, size_t i, size_t *first, size_t *count)
 {
-	const size_t row = tcb_grid_row(job->out->grid, i), used = job->problem->shape.words.used;
+	const size_t row = tcb_grid_row(job->out->grid, i), used = qex_used(&job->problem->shape);
 	*count = qex_kind(job->problem)->is_summed ? used : 1;
 	*first = row * *count;
 }
@@ -87,7 +106,7 @@ static void pairs_of(const struct job *job, size_t i, size_t *first, size_t *cou
 static void run_task(void *ctx, size_t task, unsigned thread)
 {
 	const struct job *job = ctx;
-	const struct tcb_words *words = &job->problem->shape.words;
+	const size_t used = qex_used(&job->problem->shape);
 	const int32_t *ids = job->operand[QEX_IDS];
 	const float *factors = qex_kind(job->problem)->is_summed ? job->operand[QEX_FACTORS] : NULL;
 	const size_t column = task * COLUMNS, columns = tcb_least(COLUMNS, job->columns - column);
@@ -95,7 +114,7 @@ static void run_task(void *ctx, size_t task, unsigned thread)
 	for (size_t i = 0; i < job->rows; i++)
 		for (size_t j = 0, at = i * job->columns + column; j < columns; j++, at++)
 			job->out->y[at] = job->out->magnitude[at] = job->out->extra[at] = 0;
-	for (size_t e = 0; e < words->experts; e++) {
+	for (size_t e = 0; e < qex_experts(&job->problem->shape); e++) {
 		struct batch batch = { .count = 0 };
 		for (size_t i = 0; i < job->rows; i++) {
 			size_t first, count;
@@ -103,7 +122,7 @@ static void run_task(void *ctx, size_t task, unsigned thread)
 			for (size_t pair = first; pair < first + count; pair++) {
 				if (ids[pair] != (int32_t)e)
 					continue;
-				const size_t x = qex_has_rows_each(job->problem) ? pair : pair / words->used;
+				const size_t x = qex_has_rows_each(job->problem) ? pair : pair / used;
 				batch.x[batch.count] = (uint32_t)x;
 				batch.row[batch.count] = i;
 				batch.factor[batch.count++] = factors ? (double)factors[pair] : 1;

@@ -5,7 +5,7 @@
  * equal, or of the r-th one over a power of r (measured routing is skewed).
  * Numbers are given to experts as they are first met, and a seed moves all of
  * them on by as many as are met: so the routings of seeds in turn are alike,
- * and read what the one before did not.
+ * and read what the one before did not.  Shared experts are met before all others.
  */
 #include <math.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "base/util.h"
 #include "kernels/quant_experts/quant_experts.h"
 
-enum { EXPERTS_MAX = 4096, NEW = -1 };
+enum { EXPERTS_MAX = 4096, USED_MAX = 256, NEW = -1 };
 
 /* Tokens that draw, one after the other. */
 struct drawing {
@@ -28,7 +28,7 @@ static void begin(struct drawing *drawing, const struct tcb_words *words)
 {
 	const double power = words->even || words->one ? 0 : words->skew / 10.0;
 	drawing->words = words;
-	drawing->met = 0;
+	drawing->met = words->shared;
 	tcb_rng_init(&drawing->rng, 0);
 	for (size_t e = 0; e < words->experts; e++) {
 		drawing->popularity[e] = pow((double)(e + 1), -power);
@@ -67,24 +67,25 @@ static void draw_token(struct drawing *drawing, int32_t *out)
 			drawing->number[e] = drawing->met++;
 		out[u] = drawing->number[e];
 	}
+	for (int32_t s = 0; s < drawing->words->shared; s++)
+		out[drawing->words->used + s] = s;
 }
 
 size_t qex_touched(const struct tcb_shape *shape)
 {
 	struct drawing drawing;
-	int32_t ids[256];
-	_Static_assert(sizeof(ids) / sizeof(ids[0]) >= 256, "as many as the list of words allows to be used");
+	int32_t ids[USED_MAX];
 	if (shape->words.one)
-		return shape->words.used;
+		return qex_used(shape);
 	begin(&drawing, &shape->words);
-	for (size_t t = 0; t < shape->m && drawing.met < shape->words.experts; t++)
+	for (size_t t = 0; t < shape->m && (size_t)drawing.met < qex_experts(shape); t++)
 		draw_token(&drawing, ids);
 	return (size_t)drawing.met;
 }
 
 void qex_draw(const struct tcb_shape *shape, uint64_t seed, int32_t *ids)
 {
-	const uint64_t experts = shape->words.experts, used = shape->words.used;
+	const uint64_t experts = qex_experts(shape), used = qex_used(shape);
 	struct drawing drawing;
 	begin(&drawing, &shape->words);
 	for (size_t t = 0; t < shape->m; t++) {

@@ -7,6 +7,7 @@
 #include "kernels/quant_experts/quant_experts_cpu.h"
 #include "kernels/quant_matmul/quant_matmul_rows.h"
 #include "kernels/quant_matmul/quant_matmul_sizes.h"
+#include "kernels/simd/simd_silu.h"
 
 static void add(float *to, const float *from, float factor, size_t count)
 {
@@ -17,6 +18,31 @@ static void add(float *to, const float *from, float factor, size_t count)
 	if (i < count) {
 		const size_t left = count - i;
 		v_store_part(to + i, v_fma(v_load_part(from + i, left, 0), f, v_load_part(to + i, left, 0)), left);
+	}
+}
+
+/* V, no more than LIMIT, by v_max because that lets a NaN through. */
+SIMD_INLINE vfloat limited(vfloat v, float limit)
+{
+	const vfloat zero = v_set(0);
+	return v_sub(zero, v_max(v_set(-limit), v_sub(zero, v)));
+}
+
+SIMD_INLINE vfloat oai(vfloat p, vfloat u)
+{
+	const struct tcb_quant_gate how = TCB_QUANT_OAI;
+	const vfloat within = v_max(v_set(-how.limit), limited(u, how.limit));
+	return v_mul(v_silu(limited(p, how.limit), how.slope), v_add(within, v_set(how.plus)));
+}
+
+static void gate_oai(float *gate, const float *up, size_t count)
+{
+	size_t i = 0;
+	for (; i + LANES <= count; i += LANES)
+		v_store(gate + i, oai(v_load(gate + i), v_load(up + i)));
+	if (i < count) {
+		const vfloat p = v_load_part(gate + i, count - i, 0), u = v_load_part(up + i, count - i, 0);
+		v_store_part(gate + i, oai(p, u), count - i);
 	}
 }
 
@@ -49,6 +75,7 @@ static void add(float *to, const float *from, float factor, size_t count)
 			.narrow = NARROW(op),                                           \
 			.conversions = { FLOATS(qmm_unpackers), FLOATS(qmm_quantize) }, \
 			.gate = FLOATS(qmv_gate),                                       \
+			.gate_oai = gate_oai,                                           \
 			.add = add,                                                     \
 		};                                                                      \
 		return &kernels;                                                        \

@@ -117,7 +117,7 @@ kit_op qmv_write_result(struct qmv_writer *w, kit_op gate, kit_op up)
 		if (w->g->is_gated)
 			up = f_mul(b, up, w->factor);
 	}
-	return w->g->is_gated ? f_mul(b, tcb_quant_write_silu(b, gate), up) : gate;
+	return w->g->is_gated ? tcb_quant_write_gate(b, &TCB_QUANT_SILU, gate, up) : gate;
 }
 
 double qmv_gpu_gate_ulps(const struct qmv_gpu *g)

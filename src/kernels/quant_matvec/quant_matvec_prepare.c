@@ -11,7 +11,7 @@
 #include "kernels/quant_matvec/quant_matvec_fused.h"
 #include "kernels/quant_matvec/quant_matvec_prepare.h"
 #include "kernels/quant_matvec/quant_matvec_sums.h"
-#include "kernels/simd/simd_exp.h"
+#include "kernels/simd/simd_silu.h"
 
 static inline size_t least(size_t a, size_t b)
 {
@@ -135,27 +135,13 @@ void SIMD_NAME(qmv_norm)(const float *x, const float *norm, size_t k, float *out
 		out[i] = x[i] * first * second * norm[i];
 }
 
-/*
- * silu(p) = (max(p, 0) + min(p, 0) t) / (1 + t), t = exp(-|p|): one of the two is 0.  v_exp does not go below exp(-88),
- * so p does not go below -128 there: what is left is below 2^-119.  Of -inf the formula makes a NaN, -inf / inf; so
- * does 0 times that.  A NaN is in the second operand of v_max, which lets it through.
- */
-SIMD_INLINE vfloat silu(vfloat p)
-{
-	const vfloat zero = v_set(0), minus = v_sub(zero, p);
-	const vfloat t = v_exp(v_sub(zero, v_max(minus, p)));
-	const vfloat above = v_max(zero, p), below = v_max(zero, minus);
-	const vfloat least = v_max(v_set(-128), v_sub(zero, below));
-	return v_add(v_add(above, v_mul(least, t)), v_mul(below, zero)) / v_add(v_set(1), t);
-}
-
 void SIMD_NAME(qmv_gate)(float *gate, const float *up, size_t count)
 {
 	size_t i = 0;
 	for (; i + LANES <= count; i += LANES)
-		v_store(gate + i, v_mul(silu(v_load(gate + i)), v_load(up + i)));
+		v_store(gate + i, v_mul(v_silu(v_load(gate + i), 1), v_load(up + i)));
 	if (i < count) {
 		const vfloat p = v_load_part(gate + i, count - i, 0), u = v_load_part(up + i, count - i, 0);
-		v_store_part(gate + i, v_mul(silu(p), u), count - i);
+		v_store_part(gate + i, v_mul(v_silu(p, 1), u), count - i);
 	}
 }
