@@ -161,10 +161,12 @@ static void test_mixture(void **state)
 	put_mixture(&w, 16, 4);
 	assert_int_equal(read_writer(&w, &model, &err), TCB_OK);
 	assert_int_equal(model.product_count, 3);
-	assert_int_equal(model.products[0].is_expert, 1);
-	assert_int_equal(model.products[0].has_rows_each, 0);
-	assert_int_equal(model.products[0].matrices, 2); /* stacks */
-	assert_int_equal(model.products[1].has_rows_each, 1);
+	const struct cli_product *up = find_product(&model, "Q4_K", 64, 256);
+	assert_int_equal(up->is_expert, 1);
+	assert_int_equal(up->is_pair, 0); /* no gate */
+	assert_int_equal(up->is_down, 0);
+	assert_int_equal(up->matrices, 2); /* stacks */
+	assert_int_equal(find_product(&model, "Q4_K", 512, 256)->is_down, 1);
 	assert_true(model.token_bytes == (2 * 64 + 512) * 144 * 4 + 16 * 256 * 4);
 	assert_int_equal(find_product(&model, "F32", 16, 256)->tensors, 1);
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -181,6 +183,76 @@ static void test_mixture(void **state)
 		assert_int_equal(read_writer(&w, &model, &err), TCB_E_FORMAT);
 		assert_non_null(strstr(err.message, "expert_used_count should be 1 to 16"));
 	}
+}
+
+/* Layer 0 has a shared expert of the others' shape; that of layer 1 is wider, and its gate and up are of two formats.
+ */
+static void put_pairs(struct writer *w, const char *architecture)
+{
+	char key[64];
+	put_header(w, 3, 12, 3);
+	put_text(w, "general.architecture", architecture);
+	snprintf(key, sizeof key, "%s.expert_count", architecture);
+	put_number(w, key, 16);
+	snprintf(key, sizeof key, "%s.expert_used_count", architecture);
+	put_number(w, key, 4);
+	put_shape(w, "blk.0.ffn_gate_exps.weight", Q4_K, 512, 256, 16);
+	put_shape(w, "blk.0.ffn_down_exps.weight", Q6_K, 256, 512, 16);
+	put_shape(w, "blk.0.ffn_up_exps.weight", Q4_K, 512, 256, 16);
+	put_shape(w, "blk.0.ffn_gate_shexp.weight", Q4_K, 512, 256, 1);
+	put_shape(w, "blk.0.ffn_up_shexp.weight", Q4_K, 512, 256, 1);
+	put_shape(w, "blk.0.ffn_down_shexp.weight", Q6_K, 256, 512, 1);
+	put_shape(w, "blk.1.ffn_gate_exps.weight", Q4_K, 512, 256, 16);
+	put_shape(w, "blk.1.ffn_up_exps.weight", Q6_K, 512, 256, 16);
+	put_shape(w, "blk.1.ffn_down_exps.weight", Q6_K, 256, 512, 16);
+	put_shape(w, "blk.1.ffn_gate_shexp.weight", Q4_K, 512, 768, 1);
+	put_shape(w, "blk.1.ffn_up_shexp.weight", Q4_K, 512, 768, 1);
+	put_shape(w, "blk.1.ffn_down_shexp.weight", Q6_K, 768, 512, 1);
+}
+
+static const struct cli_product *find_named(const struct cli_model *model, const char *name)
+{
+	for (size_t i = 0; i < model->product_count; i++)
+		if (strcmp(model->products[i].first, name) == 0)
+			return &model->products[i];
+	fail_msg("no product that begins with %s", name);
+	return NULL;
+}
+
+static void test_pairs(void **state)
+{
+	(void)state;
+	struct writer w;
+	struct cli_model model;
+	struct tcb_error err = { .message = "" };
+	put_pairs(&w, "qwen3moe");
+	assert_int_equal(read_writer(&w, &model, &err), TCB_OK);
+	const struct cli_product *pair = find_named(&model, "blk.0.ffn_gate_exps.weight");
+	assert_true(pair->is_expert && pair->is_pair && pair->has_shared);
+	assert_int_equal(pair->tensors, 4);
+	assert_int_equal(pair->matrices, 1);
+	assert_int_equal(pair->bytes, 2 * 17 * 256 * 2 * 144);
+	const struct cli_product *down = find_named(&model, "blk.0.ffn_down_exps.weight");
+	assert_true(down->is_down && down->has_shared && down->tensors == 2);
+	assert_true(!find_named(&model, "blk.1.ffn_gate_exps.weight")->is_pair);
+	assert_true(!find_named(&model, "blk.1.ffn_up_exps.weight")->has_shared);
+	down = find_named(&model, "blk.1.ffn_down_exps.weight");
+	assert_true(down->is_down && !down->has_shared);
+	const struct cli_product *wide = find_named(&model, "blk.1.ffn_gate_shexp.weight");
+	assert_true(!wide->is_expert && wide->tensors == 2 && wide->matrices == 2);
+	cli_model_fini(&model);
+
+	/* Where gate and up are not joined by silu. */
+	put_pairs(&w, "gemma4");
+	assert_int_equal(read_writer(&w, &model, &err), TCB_OK);
+	assert_true(!find_named(&model, "blk.0.ffn_gate_exps.weight")->is_pair);
+	assert_int_equal(find_named(&model, "blk.0.ffn_gate_shexp.weight")->is_expert, 0);
+	cli_model_fini(&model);
+	put_pairs(&w, "gpt-oss");
+	assert_int_equal(read_writer(&w, &model, &err), TCB_OK);
+	assert_int_equal(model.gate, CLI_GATE_OAI);
+	assert_true(find_named(&model, "blk.0.ffn_gate_exps.weight")->is_pair);
+	cli_model_fini(&model);
 }
 
 /* Two parts of one model, and one of them alone. */
@@ -224,8 +296,11 @@ static void check_parameters(const char *name, double all, double used)
 		const struct cli_product *product = &model.products[p];
 		const double values = (double)product->bytes / (double)product->format->block_bytes *
 				      (double)product->format->block_values;
+		const double shared = (double)product->has_shared;
 		found_all += values;
-		found_used += product->is_expert ? values * (double)model.experts_used / (double)model.experts : values;
+		found_used += product->is_expert ? values * ((double)model.experts_used + shared) /
+							   ((double)model.experts + shared)
+						 : values;
 	}
 	for (size_t l = 0; l < model.left_out_count; l++) /* the table of tokens; a token uses a row of it */
 		if (model.left_out[l].why == CLI_LEFT_OUT_TABLE)
@@ -311,9 +386,9 @@ static void test_preset_shapes(void **state)
 	assert_int_equal(model.product_count, 7);
 	cli_model_fini(&model);
 	assert_int_equal(cli_preset_model("gpt-oss-20b", &model, &found, NULL), TCB_OK);
-	assert_int_equal(find_product(&model, "MXFP4", 2880, 2880)->matrices, 48); /* down is another product */
-	assert_int_equal(find_product(&model, "MXFP4", 2880, 2880)->is_expert, 1);
-	assert_int_equal(find_product(&model, "MXFP4", 2880, 2880)->has_rows_each, 0);
+	assert_int_equal(find_product(&model, "MXFP4", 2880, 2880)->matrices, 24); /* down is another product */
+	assert_int_equal(find_product(&model, "MXFP4", 2880, 2880)->is_pair, 1);
+	assert_int_equal(find_product(&model, "MXFP4", 2880, 2880)->tensors, 48);
 	assert_int_equal(find_product(&model, "Q8_0", 4096, 2880)->matrices, 24);
 	cli_model_fini(&model);
 	assert_int_equal(cli_preset_model("llama-3-70b", &model, &found, NULL), TCB_OK);
@@ -328,10 +403,9 @@ static void test_preset_shapes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_dense_model), cmocka_unit_test(test_tied),
-		cmocka_unit_test(test_mixture),     cmocka_unit_test(test_split),
-		cmocka_unit_test(test_presets),     cmocka_unit_test(test_preset_shapes),
-		cmocka_unit_test(test_parameters),
+		cmocka_unit_test(test_dense_model),   cmocka_unit_test(test_tied),       cmocka_unit_test(test_mixture),
+		cmocka_unit_test(test_split),         cmocka_unit_test(test_pairs),      cmocka_unit_test(test_presets),
+		cmocka_unit_test(test_preset_shapes), cmocka_unit_test(test_parameters),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Products times counts of tokens.  One row of activations is the op of one
- * token (op_matvec), more are the op of many (op_matmul).  A stack of experts is
- * one call of op_experts_matmul where the device has that; else a product for
- * each expert, over which tokens spread evenly.
+ * token (op_matvec), more are the op of many (op_matmul).  A stack of experts, or a
+ * pair of them, is one call of an op of experts where the device has that; else a
+ * product for each expert, over which tokens spread evenly.
  *
  * A problem's part of the budget is the square root of its part of the time:
  * where what is still to gain of a problem falls with one over the time that is
@@ -75,16 +75,22 @@ static const struct tcb_op *find_op(const struct tcb_registry *ops, const struct
 static const struct tcb_op *find_experts(const struct cli_model_plan *plan, const struct cli_product *product,
 					 const struct tcb_target *target, struct tcb_shape *shape)
 {
-	const struct tcb_op *op = find_op(plan->ops, product->format, "_experts_matmul");
+	const struct tcb_op *op = find_op(plan->ops, product->format,
+					  product->is_pair   ? "_experts_swiglu_matmul"
+					  : product->is_down ? "_experts_sum_matmul"
+							     : "_experts_matmul");
 	const struct cli_model *model = plan->model;
+	const size_t shared = (size_t)product->has_shared;
 
-	if (!op || !tcb_op_side(op, target) || model->experts > tcb_word_rows[TCB_WORD_EXPERTS].most ||
-	    model->experts_used > tcb_word_rows[TCB_WORD_USED].most)
+	if (!op || !tcb_op_side(op, target) || model->experts + shared > tcb_word_rows[TCB_WORD_EXPERTS].most ||
+	    model->experts_used + shared > tcb_word_rows[TCB_WORD_USED].most)
 		return NULL;
 	shape->words.experts = (uint16_t)model->experts;
 	shape->words.used = (uint16_t)model->experts_used;
 	shape->words.skew = (uint8_t)tcb_word_rows[TCB_WORD_SKEW].unsaid;
-	shape->words.each = (uint8_t)product->has_rows_each;
+	shape->words.shared = (uint16_t)product->has_shared;
+	shape->words.bias = model->gate == CLI_GATE_OAI;
+	shape->words.oai = product->is_pair && model->gate == CLI_GATE_OAI;
 	return op;
 }
 
@@ -114,30 +120,43 @@ static enum tcb_status get_item(struct cli_model_plan *plan, const struct tcb_op
 	return TCB_OK;
 }
 
+/* CALLS of OP (NULL: the plain product for so many tokens) with SHAPE. */
+static enum tcb_status add_calls_of(struct cli_model_plan *plan, const struct cli_product *product,
+				    const struct tcb_op *op, const char *contract, const struct tcb_shape *shape,
+				    size_t token_index, double calls, struct tcb_error *err)
+{
+	struct cli_model_problem *item = NULL;
+
+	if (!op)
+		op = find_op(plan->ops, product->format, shape->m == 1 ? "_matvec" : "_matmul");
+	if (!op)
+		return tcb_fail(err, TCB_E_UNSUPPORTED, "this build has no products with %s weights of %zu tokens",
+				product->format->gguf_name, shape->m);
+	TCB_TRY(get_item(plan, op, contract, shape, &item, err));
+	if (!item->product)
+		item->product = product;
+	item->calls[token_index] += calls;
+	return TCB_OK;
+}
+
 static enum tcb_status add_calls(struct cli_model_plan *plan, const struct cli_product *product,
 				 const struct tcb_target *target, const char *contract, int all_logits,
 				 size_t token_index, struct tcb_error *err)
 {
 	struct tcb_shape shape = { plan->tokens[token_index], product->n, product->k };
-	double calls = 1;
 	const struct tcb_op *op = product->is_expert ? find_experts(plan, product, target, &shape) : NULL;
-	struct cli_model_problem *item = NULL;
+	const double matrices = (double)product->matrices * (product->is_pair && !op ? 2 : 1);
+	double calls = 1;
 
 	plan->has_routing |= op != NULL;
-	if (product->is_output && !all_logits)
-		shape.m = 1;
-	else if (product->is_expert && !op)
+	if (product->is_expert && !op) { /* the shared expert is a product by itself */
+		if (product->has_shared)
+			TCB_TRY(add_calls_of(plan, product, NULL, contract, &shape, token_index, matrices, err));
 		cli_model_spread(plan->model, plan->tokens[token_index], &shape.m, &calls);
-	if (!op)
-		op = find_op(plan->ops, product->format, shape.m == 1 ? "_matvec" : "_matmul");
-	if (!op)
-		return tcb_fail(err, TCB_E_UNSUPPORTED, "this build has no products with %s weights of %zu tokens",
-				product->format->gguf_name, shape.m);
-	TCB_TRY(get_item(plan, op, contract, &shape, &item, err));
-	if (!item->product)
-		item->product = product;
-	item->calls[token_index] += calls * (double)product->matrices;
-	return TCB_OK;
+	} else if (product->is_output && !all_logits) {
+		shape.m = 1;
+	}
+	return add_calls_of(plan, product, op, contract, &shape, token_index, calls * matrices, err);
 }
 
 /* What a call costs against others at the same count of tokens: bytes, or operations, of which each byte has as many.

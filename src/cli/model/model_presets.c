@@ -353,6 +353,9 @@ enum tcb_status cli_preset_model(const char *name, struct cli_model *out, int *f
 	out->experts = preset->experts;
 	out->experts_used = preset->experts_used;
 	out->is_tied = (preset->traits & TIED) != 0;
+	out->gate = preset->traits & MXFP4_MOE ? CLI_GATE_OAI
+		    : preset->traits & STACKED ? CLI_GATE_OTHER
+					       : CLI_GATE_SILU;
 	add(&adding, "token_embd", out->is_tied ? GGML_Q6_K : GGML_Q4_K, preset->hidden, preset->vocab, 1);
 	for (; adding.layer < preset->layers; adding.layer++) {
 		const int more_bits = has_more_bits(adding.layer, preset->layers);
@@ -361,6 +364,8 @@ enum tcb_status cli_preset_model(const char *name, struct cli_model *out, int *f
 	}
 	if (!out->is_tied)
 		add(&adding, "output", GGML_Q6_K, preset->hidden, preset->vocab, 1);
+	if (adding.status == TCB_OK)
+		adding.status = cli_model_settle(out, err);
 	if (adding.status != TCB_OK)
 		cli_model_fini(out);
 	return adding.status;

@@ -2,7 +2,9 @@
  *
  * Sorts tensors, by llama.cpp's names and their types, into products and what
  * is left out.  A stack of three dimensions is a mixture's experts where its
- * name says so (_exps), else matrices that are all used, as of heads.
+ * name says so (_exps), else matrices that are all used, as of heads.  A layer's
+ * gate and up of one shape are a pair; its shared expert (_shexp) is one more of its
+ * stacks, where it has their shapes.
  */
 #include "cli/model/model_shapes.h"
 
@@ -76,12 +78,10 @@ static enum tcb_status no_memory(struct tcb_error *err)
 	return tcb_fail(err, TCB_E_NOMEM, "out of memory for the model's tensors");
 }
 
-/* The share of a tensor's bytes that one token goes through. */
-static double token_share(const struct cli_model *model, const struct tcb_gguf_tensor *tensor)
+/* The share of a stack's bytes that one token goes through. */
+static double expert_share(const struct cli_model *model)
 {
-	return cli_model_is_expert(&tensor->name) && model->experts
-		       ? (double)model->experts_used / (double)model->experts
-		       : 1;
+	return (double)model->experts_used / (double)model->experts;
 }
 
 static enum tcb_status leave_out(struct cli_model *model, const struct tcb_gguf_tensor *tensor,
@@ -112,28 +112,25 @@ static enum tcb_status leave_out(struct cli_model *model, const struct tcb_gguf_
 	row->tensors++;
 	row->bytes += tensor->bytes;
 	if (cli_left_out_is_product(why))
-		model->left_out_token_bytes += token_share(model, tensor) * (double)tensor->bytes;
+		model->left_out_token_bytes +=
+			(cli_model_is_expert(&tensor->name) && model->experts ? expert_share(model) : 1) *
+			(double)tensor->bytes;
 	return TCB_OK;
 }
 
-static enum tcb_status add_product(struct cli_model *model, const struct tcb_gguf_tensor *tensor,
-				   const struct tcb_format *format, int is_output, struct tcb_error *err)
+/* TENSORS, together BYTES, the first of which is NAMED; a token goes through MATRICES of MADE. */
+static enum tcb_status add_product(struct cli_model *model, const struct cli_product *made, const char *name,
+				   size_t tensors, size_t matrices, uint64_t bytes, struct tcb_error *err)
 {
-	const int is_expert = cli_model_is_expert(&tensor->name) && model->experts;
-	const struct cli_product made = { .format = format,
-					  .n = (size_t)tensor->dims[1],
-					  .k = (size_t)tensor->dims[0],
-					  .is_output = is_output,
-					  .is_expert = is_expert,
-					  .has_rows_each = is_expert && cli_model_has_rows_each(&tensor->name) };
 	struct cli_product *product;
 	size_t i = 0;
 
 	for (; i < model->product_count; i++) {
 		product = &model->products[i];
-		if (product->format == format && product->n == made.n && product->k == made.k &&
-		    product->is_output == made.is_output && product->is_expert == made.is_expert &&
-		    product->has_rows_each == made.has_rows_each)
+		if (product->format == made->format && product->n == made->n && product->k == made->k &&
+		    product->is_output == made->is_output && product->is_expert == made->is_expert &&
+		    product->is_pair == made->is_pair && product->is_down == made->is_down &&
+		    product->has_shared == made->has_shared)
 			break;
 	}
 	if (i == model->product_count) {
@@ -141,22 +138,155 @@ static enum tcb_status add_product(struct cli_model *model, const struct tcb_ggu
 		if (!products)
 			return no_memory(err);
 		model->products = products;
-		products[i] = made;
-		copy_text(&tensor->name, products[i].first);
+		products[i] = *made;
+		(void)snprintf(products[i].first, sizeof products[i].first, "%s", name);
 		model->product_count++;
 	}
 	product = &model->products[i];
-	product->tensors++;
-	product->matrices += made.is_expert ? 1 : (size_t)(tensor->dims[2] * tensor->dims[3]);
-	product->bytes += tensor->bytes;
-	model->token_bytes += token_share(model, tensor) * (double)tensor->bytes;
+	product->tensors += tensors;
+	product->matrices += matrices;
+	product->bytes += bytes;
 	return TCB_OK;
+}
+
+/* --- experts --- */
+
+/* Where TENSOR belongs among a layer's, if it is an expert's: *PREFIX_OUT is as long as what comes before "ffn_". */
+static int find_part(const struct tcb_gguf_string *name, enum cli_expert_part *part_out, int *is_shared_out,
+		     size_t *prefix_out)
+{
+	static const char *const parts[] = { "ffn_gate_", "ffn_up_", "ffn_down_" };
+
+	for (int part = 0; part < CLI_EXPERT_PARTS; part++)
+		for (int is_shared = 0; is_shared < 2; is_shared++) {
+			char end[48];
+			(void)snprintf(end, sizeof end, "%s%s.weight", parts[part], is_shared ? "shexp" : "exps");
+			if (!ends_with(name, end) || name->length - strlen(end) >= CLI_TENSOR_NAME_MAX)
+				continue;
+			*part_out = (enum cli_expert_part)part;
+			*is_shared_out = is_shared;
+			*prefix_out = name->length - strlen(end);
+			return 1;
+		}
+	return 0;
+}
+
+/* Keeps TENSOR of FORMAT with its layer. */
+static enum tcb_status keep_part(struct cli_model *model, const struct tcb_gguf_tensor *tensor,
+				 const struct tcb_format *format, enum cli_expert_part part, int is_shared,
+				 size_t prefix, struct tcb_error *err)
+{
+	const struct tcb_gguf_string of = { tensor->name.data, prefix };
+	char text[CLI_TENSOR_NAME_MAX];
+	size_t i = 0;
+
+	copy_text(&of, text);
+	while (i < model->layer_count && strcmp(model->layers[i].prefix, text) != 0)
+		i++;
+	if (i == model->layer_count) {
+		struct cli_expert_layer *layers = grown(model->layers, model->layer_count, sizeof *layers);
+		if (!layers)
+			return no_memory(err);
+		model->layers = layers;
+		memset(&layers[i], 0, sizeof layers[i]);
+		memcpy(layers[i].prefix, text, sizeof text);
+		model->layer_count++;
+	}
+	struct cli_expert_tensor *to = &(is_shared ? model->layers[i].shared : model->layers[i].routed)[part];
+	*to = (struct cli_expert_tensor){
+		.format = format, .n = (size_t)tensor->dims[1], .k = (size_t)tensor->dims[0], .bytes = tensor->bytes
+	};
+	copy_text(&tensor->name, to->name);
+	return TCB_OK;
+}
+
+static int is_alike(const struct cli_expert_tensor *a, const struct cli_expert_tensor *b)
+{
+	return a->format && a->format == b->format && a->n == b->n && a->k == b->k;
+}
+
+/* COUNT of a layer's PARTS, alike, as one product MADE; with those of SHARED (NULL: none) in their stacks. */
+static enum tcb_status add_experts(struct cli_model *model, struct cli_product made,
+				   const struct cli_expert_tensor *parts, const struct cli_expert_tensor *shared,
+				   size_t count, struct tcb_error *err)
+{
+	uint64_t bytes = 0, shared_bytes = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		bytes += parts[i].bytes;
+		shared_bytes += shared ? shared[i].bytes : 0;
+	}
+	made.format = parts->format;
+	made.n = parts->n;
+	made.k = parts->k;
+	made.is_expert = 1;
+	made.has_shared = shared != NULL;
+	model->token_bytes += expert_share(model) * (double)bytes + (double)shared_bytes;
+	return add_product(model, &made, parts->name, shared ? 2 * count : count, 1, bytes + shared_bytes, err);
+}
+
+static enum tcb_status settle_layer(struct cli_model *model, const struct cli_expert_layer *layer,
+				    struct tcb_error *err)
+{
+	const struct cli_expert_tensor *routed = layer->routed, *shared = layer->shared;
+	const struct cli_product single = { .is_expert = 1 }, pair = { .is_pair = 1 }, down = { .is_down = 1 };
+	const int is_pair = model->gate != CLI_GATE_OTHER && is_alike(&routed[CLI_EXPERT_GATE], &routed[CLI_EXPERT_UP]);
+	int is_joined = is_pair;
+
+	for (int part = 0; part < CLI_EXPERT_PARTS; part++)
+		is_joined &= is_alike(&routed[part], &shared[part]);
+	if (is_pair)
+		TCB_TRY(add_experts(model, pair, routed, is_joined ? shared : NULL, 2, err));
+	for (int part = is_pair ? CLI_EXPERT_DOWN : CLI_EXPERT_GATE; part < CLI_EXPERT_PARTS; part++)
+		if (routed[part].format)
+			TCB_TRY(add_experts(model, part == CLI_EXPERT_DOWN ? down : single, &routed[part],
+					    is_joined ? &shared[part] : NULL, 1, err));
+	for (int part = 0; part < CLI_EXPERT_PARTS && !is_joined; part++)
+		if (shared[part].format) {
+			const struct cli_product made = { .format = shared[part].format,
+							  .n = shared[part].n,
+							  .k = shared[part].k };
+			model->token_bytes += (double)shared[part].bytes;
+			TCB_TRY(add_product(model, &made, shared[part].name, 1, 1, shared[part].bytes, err));
+		}
+	return TCB_OK;
+}
+
+enum tcb_status cli_model_settle(struct cli_model *model, struct tcb_error *err)
+{
+	for (size_t i = 0; i < model->layer_count; i++)
+		TCB_TRY(settle_layer(model, &model->layers[i], err));
+	free(model->layers);
+	model->layers = NULL;
+	model->layer_count = 0;
+	return TCB_OK;
+}
+
+/* What is no part of a layer's experts; stacks of experts that have gate and up in one are. */
+static enum tcb_status add_tensor(struct cli_model *model, const struct tcb_gguf_tensor *tensor,
+				  const struct tcb_format *format, int is_output, struct tcb_error *err)
+{
+	const int is_expert = cli_model_is_expert(&tensor->name) && model->experts;
+	const struct cli_product made = { .format = format,
+					  .n = (size_t)tensor->dims[1],
+					  .k = (size_t)tensor->dims[0],
+					  .is_output = is_output,
+					  .is_expert = is_expert };
+	char name[CLI_TENSOR_NAME_MAX];
+
+	copy_text(&tensor->name, name);
+	model->token_bytes += (is_expert ? expert_share(model) : 1) * (double)tensor->bytes;
+	return add_product(model, &made, name, 1, is_expert ? 1 : (size_t)(tensor->dims[2] * tensor->dims[3]),
+			   tensor->bytes, err);
 }
 
 enum tcb_status cli_model_add(struct cli_model *model, const struct tcb_gguf_tensor *tensor, int is_output,
 			      struct tcb_error *err)
 {
 	const struct tcb_format *format = tcb_format_find(tensor->type_name);
+	enum cli_expert_part part;
+	int is_shared;
+	size_t prefix;
 
 	model->tensors++;
 	if (tensor->dims[1] * tensor->dims[2] * tensor->dims[3] == 1 || ends_with(&tensor->name, ".bias") ||
@@ -164,14 +294,17 @@ enum tcb_status cli_model_add(struct cli_model *model, const struct tcb_gguf_ten
 		return leave_out(model, tensor, CLI_LEFT_OUT_VECTOR, err);
 	if (is_table(&tensor->name) && !is_output)
 		return leave_out(model, tensor, CLI_LEFT_OUT_TABLE, err);
-	if (format)
-		return add_product(model, tensor, format, is_output, err);
-	return leave_out(model, tensor, CLI_LEFT_OUT_FORMAT, err);
+	if (!format)
+		return leave_out(model, tensor, CLI_LEFT_OUT_FORMAT, err);
+	if (model->experts && find_part(&tensor->name, &part, &is_shared, &prefix))
+		return keep_part(model, tensor, format, part, is_shared, prefix, err);
+	return add_tensor(model, tensor, format, is_output, err);
 }
 
 void cli_model_fini(struct cli_model *model)
 {
 	free(model->products);
+	free(model->layers);
 	free(model->left_out);
 	memset(model, 0, sizeof *model);
 }
@@ -224,6 +357,20 @@ int cli_model_has_rows_each(const struct tcb_gguf_string *name)
 	return has_part(name, "ffn_down_exps");
 }
 
+/* What architectures join gate and up by, those that do not by silu. */
+static enum cli_gate gate_of(const char *architecture)
+{
+	static const struct {
+		const char *begin;
+		enum cli_gate gate;
+	} others[] = { { "gpt-oss", CLI_GATE_OAI }, { "gemma", CLI_GATE_OTHER }, { "grok", CLI_GATE_OTHER } };
+
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (strncmp(architecture, others[i].begin, strlen(others[i].begin)) == 0)
+			return others[i].gate;
+	return CLI_GATE_SILU;
+}
+
 static enum tcb_status check_experts(const struct cli_model *model, const char *label, struct tcb_error *err)
 {
 	if (model->experts && (model->experts_used == 0 || model->experts_used > model->experts))
@@ -257,6 +404,7 @@ enum tcb_status cli_model_from(const struct tcb_gguf *const *parts, size_t count
 				count == 1 ? "is" : "are");
 	text_of(parts[0], "general.architecture", out->architecture);
 	text_of(parts[0], "general.name", out->name);
+	out->gate = gate_of(out->architecture);
 	cli_model_experts(parts[0], &out->experts, &out->experts_used);
 	/* Encoders have a table of tokens and no output head. */
 	out->is_tied = !find_tensor(parts, count, "output.weight") && find_tensor(parts, count, "token_embd.weight") &&
@@ -269,6 +417,8 @@ enum tcb_status cli_model_from(const struct tcb_gguf *const *parts, size_t count
 					      (out->is_tied && is_named(&tensor->name, "token_embd.weight"));
 			status = cli_model_add(out, tensor, is_output, err);
 		}
+	if (status == TCB_OK)
+		status = cli_model_settle(out, err);
 	if (status != TCB_OK)
 		cli_model_fini(out);
 	return status;

@@ -26,9 +26,11 @@ struct cli_product {
 	int is_output;
 	/* Of a mixture: a token goes through the model's experts_used of its experts. */
 	int is_expert;
-	int has_rows_each; /* of these: what comes in is of a token and an expert, as behind a product with experts */
+	int is_pair;    /* of these: gate and up, which one call joins */
+	int is_down;    /* of these: behind such a pair, added up over a token's experts */
+	int has_shared; /* of these: an expert more is in the stack, which every token goes through */
 	size_t tensors;
-	size_t matrices; /* that a token goes through; of a mixture, stacks of experts */
+	size_t matrices; /* that a token goes through; of a mixture, stacks of experts, or pairs of them */
 	uint64_t bytes;  /* of all */
 	char first[CLI_TENSOR_NAME_MAX];
 };
@@ -55,11 +57,34 @@ struct cli_left_out {
 const char *cli_left_out_text(enum cli_left_out_why why);
 int cli_left_out_is_product(enum cli_left_out_why why);
 
+/* How a mixture joins gate and up. */
+enum cli_gate {
+	CLI_GATE_SILU,
+	CLI_GATE_OAI, /* as gpt-oss, whose experts have biases, too */
+	CLI_GATE_OTHER
+};
+
+/* The tensors of a layer's experts, which become products when all are known; those without a format are not there. */
+enum cli_expert_part { CLI_EXPERT_GATE, CLI_EXPERT_UP, CLI_EXPERT_DOWN, CLI_EXPERT_PARTS };
+struct cli_expert_tensor {
+	const struct tcb_format *format; /* NULL: there is none */
+	char name[CLI_TENSOR_NAME_MAX];
+	size_t n, k;
+	uint64_t bytes;
+};
+struct cli_expert_layer {
+	char prefix[CLI_TENSOR_NAME_MAX];                                            /* "blk.0." */
+	struct cli_expert_tensor routed[CLI_EXPERT_PARTS], shared[CLI_EXPERT_PARTS]; /* stacks; of an expert for all */
+};
+
 struct cli_model {
 	char name[CLI_TENSOR_NAME_MAX], architecture[CLI_TENSOR_NAME_MAX]; /* "" where the file does not say */
 	size_t tensors;
 	size_t experts, experts_used; /* 0: not a mixture */
-	int is_tied;                  /* the table of tokens is the output head too */
+	enum cli_gate gate;
+	struct cli_expert_layer *layers; /* until they are settled */
+	size_t layer_count;
+	int is_tied; /* the table of tokens is the output head too */
 	struct cli_product *products;
 	size_t product_count;
 	struct cli_left_out *left_out;
@@ -73,9 +98,11 @@ enum tcb_status cli_model_read(const char *const *paths, size_t count, struct cl
 /* The same of files that are open; LABEL, a path, is for errors. */
 enum tcb_status cli_model_from(const struct tcb_gguf *const *parts, size_t count, const char *label,
 			       struct cli_model *out, struct tcb_error *err);
-/* One tensor into MODEL, whose experts are known, as those of a file are; TCB_E_NOMEM. */
+/* One tensor into MODEL, whose experts and gate are known, as those of a file are; behind the last one experts become
+ * products; TCB_E_NOMEM. */
 enum tcb_status cli_model_add(struct cli_model *model, const struct tcb_gguf_tensor *tensor, int is_output,
 			      struct tcb_error *err);
+enum tcb_status cli_model_settle(struct cli_model *model, struct tcb_error *err);
 void cli_model_fini(struct cli_model *model);
 
 /* What a file says of its mixture; zeros where it has none. */
