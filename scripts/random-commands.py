@@ -27,10 +27,13 @@ from lib.driving import HANGS, drive
 
 HANGS_S = 120
 OPS = ["softmax", "reduce2d_sum", "reduce2d", "q4k_matvec", "q80_matmul", "matmul_f32", "rmsnorm", "all", "sofmax", "",
-       "attention_decode_f16", "rope_append_f16", "rope_append_q80"]
+       "attention_decode_f16", "rope_append_f16", "rope_append_q80", "q4k_experts_matmul", "mxfp4_experts_swiglu_matmul",
+       "q80_experts_sum_matmul"]
 SHAPES = ["4x1000", "1x1", "7x33", "1x64x256", "3x17x512", "1x64x500", "0x1", "1xx2", "99999999999x99999999999", "4x-1",
           "1x64x256x2", "1x64x64,h4/2", "1x64x64,h4/3", "1x64x64,h4/2,b0", "9x5x64,h1/1,causal,causal", "1x64x64,",
-          "1x64x64,h99999999999/1,b99999999999", "5x40x32,h3/1,p7,ragged,w0", ""]
+          "1x64x64,h99999999999/1,b99999999999", "5x40x32,h3/1,p7,ragged,w0", "",
+          "3x17x256,e4/2", "3x17x256,e4/5", "3x17x256,e4/2,even,one", "1x64x256,e4096/256,shared64", "2x8x32,e3/2,shared0",
+          "2x8x32,e3/2,bias,oai,bias", "9x5x256,e5/1,zipf10.0", "1x1x32,bias"]
 DEVICES = ["cpu", "cpu:avx2", "cpu:scalar", "cpu:neon", "sm_75", "sm_90", "sm_12", "cuda:0", "cuda:all", "gpu", "all"]
 VALUES = {
     "--op": OPS, "--shape": SHAPES, "--device": DEVICES,
@@ -67,7 +70,8 @@ COMMANDS = {
 FORMATS = {"report": ["table", "csv", "json", "md", "html"], "compare": ["table", "md", "json"], "history": ["table", "json"],
            "defaults": ["text", "table"], "db": ["c-header"]}
 STORED = (("softmax", "4x1000"), ("reduce2d_sum", "7x33"), ("q4k_matvec", "1x64x256"),
-          ("attention_decode_f16", "1x64x64,h4/2"))  # in the sound database
+          ("attention_decode_f16", "1x64x64,h4/2"),
+          ("q4k_experts_swiglu_matmul", "3x16x256,e4/2,shared1,bias,oai"))  # in the sound database
 MOST = random_shapes.Most(m=40, n=300, k=1024, elements=1 << 16)
 TAKES_DB = ("sweep", "report", "trial", "history", "lookup", "db")
 

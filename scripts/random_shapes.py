@@ -5,6 +5,7 @@ An op is an entry of `tcbtune ops --json`.  Sizes are tiny, odd, beside powers o
 words that the op takes (`tcbtune help shapes`) each is there or not.  Few are illegal: a K that is not a whole number of
 blocks, a head of a size that the op does not have; those must be refused, not crash.
 """
+import re
 import typing
 
 
@@ -70,8 +71,41 @@ def draw_cache_shape(rng, op, most):
     return f"{m}x{n}x{k},{','.join(words)}"
 
 
+def block_of(op):
+    """Values of a block of OP's weights."""
+    kind = op["weight_type"]
+    if re.fullmatch(r"B?F\d+", kind):
+        return 1
+    return 64 if kind == "NVFP4" else 32 if re.fullmatch(r"Q[458]_[01]|MXFP4|IQ4_NL", kind) else 256
+
+
+def draw_expert_words(rng, op):
+    """The words of a mixture, and how many matrices its stack has."""
+    experts = rng.choice([1, 2, 3, 5, 8, 16, 64])
+    words = {w["word"]: draw_word(rng, w, 4) for w in op["words"] if w["word"] != "e" and rng.random() < 0.3}
+    if "zipf" in words:
+        words["zipf"] = f"zipf{rng.randint(1, 99) / 10}"
+    spread = [word for word in ("zipf", "even", "one") if word in words]
+    for word in spread[1:] if rng.random() < 0.95 else ():  # they exclude each other
+        del words[word]
+    shared = int(words["shared"].removeprefix("shared")) if "shared" in words else 0
+    return [f"e{experts}/{rng.randint(1, min(experts, 8))}", *words.values()], experts + shared
+
+
+def draw_expert_shape(rng, op, most):
+    """Of a product of a mixture: the stack is the largest operand."""
+    words, matrices = draw_expert_words(rng, op)
+    block = block_of(op) if rng.random() < 0.95 else rng.randint(1, 300)
+    k = block * max(1, draw_extent(rng, min(most.k, most.elements // matrices)) // block)
+    n = draw_extent(rng, max(1, min(most.n, most.elements // (matrices * k))))
+    m = draw_extent(rng, max(1, min(most.m, most.elements // (8 * max(n, k)))))
+    return f"{m}x{n}x{k},{','.join(words)}"
+
+
 def draw_shape(rng, op, most):
     """A shape of OP, an entry of `tcbtune ops --json`."""
+    if any(word["word"] == "e" for word in op["words"]):
+        return draw_expert_shape(rng, op, most)
     if op["words"]:
         return draw_cache_shape(rng, op, most)
     if op["shape_form"] == "MxN":
@@ -80,7 +114,7 @@ def draw_shape(rng, op, most):
     m = 1 if op["name"].endswith("_matvec") and rng.random() < 0.9 else draw_extent(rng, most.m)
     k = draw_extent(rng, min(most.elements // m, most.k))
     if op["weight_type"] and rng.random() < 0.95:
-        block = 256 if op["weight_type"].endswith(("_K", "_XS")) else 32
+        block = block_of(op)
         k = max(block, k // block * block)
     n = draw_extent(rng, max(1, min(most.elements // m, most.elements // k, most.n)))
     return f"{m}x{n}x{k}"
