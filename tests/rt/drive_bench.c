@@ -56,6 +56,22 @@ static void compute_reference(struct drive_bench *b)
 	op->exact(&b->plan->cpu, b->stored, b->exact);
 }
 
+/* Experts that nobody would tune for: any of them, some of them no expert's, or all tokens on one. */
+static void draw_ids(const struct tcb_shape *shape, int32_t *ids, size_t count)
+{
+	const size_t experts = (size_t)shape->words.experts + shape->words.shared;
+	const int32_t one = (int32_t)drive_below(experts);
+	const int kind = (int)drive_below(4);
+
+	for (size_t i = 0; i < count && kind; i++)
+		if (kind == 1)
+			ids[i] = one;
+		else if (kind == 2 || drive_once_in(2))
+			ids[i] = (int32_t)drive_below(experts);
+		else
+			ids[i] = (int32_t)(uint32_t)tcb_rng_next(&drive_rng);
+}
+
 void drive_bench_init(struct drive_bench *b, const struct tcbrt_plan *plan, struct drive_bench *lender)
 {
 	memset(b, 0, sizeof(*b));
@@ -68,6 +84,9 @@ void drive_bench_init(struct drive_bench *b, const struct tcbrt_plan *plan, stru
 		b->operand[i] = b->stored[i] = b->data[i].at;
 	}
 	plan->problem.op->fill(&plan->problem, tcb_rng_next(&drive_rng), b->stored);
+	for (size_t i = 0; i < b->info.operand_count; i++)
+		if (strcmp(plan->operand[i].name, "ids") == 0)
+			draw_ids(&plan->problem.shape, b->stored[i], plan->operand[i].rows * plan->operand[i].columns);
 	for (size_t i = 0; lender && i < b->info.operand_count; i++)
 		if (plan->operand[i].role == TCBRT_ROLE_WEIGHTS)
 			memcpy(b->stored[i], lender->stored[i], plan->operand[i].bytes);

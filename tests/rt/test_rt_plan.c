@@ -203,7 +203,8 @@ static void check_chunks(struct bench *b)
 	struct tcb_buffer again = alloc(b->info.packed_bytes);
 
 	if (!b->info.pack_rows) { /* a pair's rows are apart as stored, and groups do not go on from expert to expert */
-		const size_t experts = b->plan->problem.shape.words.experts;
+		const struct tcb_words *words = &b->plan->problem.shape.words;
+		const size_t experts = (size_t)words->experts + words->shared;
 
 		assert_true(rows == (experts ? experts : 2) * b->info.operand[b->info.output].columns);
 		assert_int_equal(tcbrt_pack_rows(b->plan, 0, rows, b->stored[b->info.weights], aligned(&again)),
