@@ -338,9 +338,8 @@ enum tcbrt_role { TCBRT_ROLE_INPUT = 0, TCBRT_ROLE_WEIGHTS = 1, TCBRT_ROLE_OUTPU
  * One operand, a dense row-major matrix.  Their order:
  *
  *     quantised products (q4k_matvec, ...)   weights N x K, x M x K, y M x N
- *     of experts (q4k_experts_matmul, ...)   weights, x, y, ids; of experts_swiglu gate, x, y, ids, up; of experts_sum
- *                                            weights, x, y, ids, factors; then (, bias), of experts_swiglu
- *                                            (, gate_bias, up_bias)
+ *     of experts (q4k_experts_matmul, ...)   weights, x, y, ids(, bias); of experts_swiglu gate, x, y, ids, up(, biases
+ *                                            of both); of experts_sum weights, x, y, ids, factors(, bias)
  *     matmul_f32, _f16, _bf16                a M x K, b K x N, c M x N
  *     softmax                                x M x N, y M x N
  *     rmsnorm, layernorm                     x M x N, w N, (layernorm: b N,) y M x N
@@ -358,11 +357,10 @@ enum tcbrt_role { TCBRT_ROLE_INPUT = 0, TCBRT_ROLE_WEIGHTS = 1, TCBRT_ROLE_OUTPU
  * as attention reads them, of which the new tokens' rows are written and the others left as they are.
  *
  * Experts: with words e128/8 weights are 128 matrices N x K one after another, and ids (i32, M x 8) say which of them
- * each token uses at the time of the call: one plan serves any routing.  y has a row for each token and expert that it
- * uses; so has x with the word each and of experts_sum, else one for each token; y of experts_sum has one for each, the
- * sum of its products times factors (f32, M x 8).  For other ids nothing is read, and their products count as zeros.
- * With the word bias, biases (f32, 128 x N) are added to products; with oai experts_swiglu joins gate and up as gpt-oss
- * does.  With shared1 weights are 129 matrices, and ids and factors M x 9: all tokens use one of them, whichever ids say.
+ * each token uses.  y has a row for each token and expert that it uses; so has x with the word each and of experts_sum,
+ * else one for each token; y of experts_sum has one for each, the sum of its products times factors (f32, M x 8).  For
+ * other ids nothing is read, and their products count as zeros.  With bias, biases (f32, 128 x N) are added; with oai
+ * gate and up are joined as in gpt-oss; with shared1 weights are 129 matrices, ids and factors M x 9.
  *
  * An op may have several outputs, and several operands of weights, each packed by itself.
  */

@@ -27,9 +27,9 @@ def problem_of(text):
 def main():
     args = ggml_peer.arguments(__doc__, 3, True)
     problems = map(problem_of, args.problem)
-    for op, shape, _, state, mine, share, ways in ggml_peer.in_turns(args, "ggml_product", problems):
+    for op, shape, threads, state, mine, share, ways in ggml_peer.in_turns(args, "ggml_product", problems):
         best = min(ways, key=ways.get)
-        print(f"{op} {shape} {state}: tcbtune {mine:.1f} us ({share:.2f} of the read limit), ggml {ways[best]:.1f} us ({best}),"
+        print(f"{op} {shape} {threads} {state}: tcbtune {mine:.1f} us ({share:.2f} of the read limit), ggml {ways[best]:.1f} us ({best}),"
               f" {ways[best] / mine:.2f} x as fast", flush=True)
 
 

@@ -80,6 +80,24 @@ static inline void *memory(size_t bytes)
 	return out;
 }
 
+static inline enum ggml_type type_named(const char *name)
+{
+	for (int t = 0; t < GGML_TYPE_COUNT; t++)
+		if (ggml_type_name((enum ggml_type)t) && strcmp(ggml_type_name((enum ggml_type)t), name) == 0)
+			return (enum ggml_type)t;
+	fprintf(stderr, "ggml has no type '%s'\n", name);
+	exit(2);
+}
+
+/* Up to NULL: where weights are stored otherwise than as they are; NULL: nowhere. */
+static inline ggml_backend_buffer_type_t *repacking_types(ggml_backend_t cpu)
+{
+	ggml_backend_dev_t device = ggml_backend_get_device(cpu);
+	ggml_backend_dev_get_extra_bufts_t get = (ggml_backend_dev_get_extra_bufts_t)ggml_backend_reg_get_proc_address(
+		ggml_backend_dev_backend_reg(device), "ggml_backend_dev_get_extra_bufts");
+	return get ? get(device) : NULL;
+}
+
 /* The same random values in each of COUNT tensors of one type and size. */
 static inline void fill(struct ggml_tensor **tensors, size_t count)
 {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the scripts share that time tcbtune and ggml in turns: arguments, ggml's program, both sides' times."""
 import argparse
+import itertools
 import json
 import pathlib
 import statistics
@@ -9,17 +10,25 @@ import sys
 import tempfile
 
 NAME = pathlib.Path(sys.argv[0]).name
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+# What programs take from this project: its shapes, and who uses which experts.
+SHARED = ("base/problem.c", "base/rng.c", "base/shape_words.c", "base/status.c", "kernels/quant_experts/quant_experts_routing.c")
 
 
-def arguments(text, seconds, needs_db):
+def numbers(text):
+    return [int(part) for part in text.split(",")]
+
+
+def arguments(text, seconds, needs_db, usual=None):
+    """USUAL: problems where none are given."""
     parser = argparse.ArgumentParser(description=text.splitlines()[0])
     parser.add_argument("tcbtune")
     parser.add_argument("ggml", type=pathlib.Path)
     parser.add_argument("--db", required=needs_db)
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--threads", type=numbers, default=[1, 2] if usual else [1])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=seconds)
-    parser.add_argument("problem", nargs="+")
+    parser.add_argument("problem", nargs="*" if usual else "+", default=usual)
     return parser.parse_args()
 
 
@@ -30,15 +39,17 @@ def build(ggml, name, where):
         sys.exit(f"{NAME}: no build/src/*.a below {ggml}: build it as the first lines of this script say")
     program = where / name
     source = pathlib.Path(__file__).with_name(f"{name}.c")
-    subprocess.run(["cc", "-O2", f"-I{ggml / 'include'}", str(source), "-o", str(program), "-Wl,--start-group",
+    shared = [str(ROOT / "src" / name) for name in SHARED] if '"kernels/' in source.read_text(encoding="utf-8") else []
+    subprocess.run(["cc", "-std=gnu17", "-O2", f"-I{ggml / 'include'}", f"-I{ROOT / 'src'}", str(source), *shared, "-o",
+                    str(program), "-Wl,--start-group",
                     *archives, "-Wl,--end-group", "-lstdc++", "-lgomp", "-lpthread", "-ldl", "-lm"], check=True)
     return program
 
 
-def ours(args, op, shape, contract, nothing):
+def ours(args, threads, op, shape, contract, nothing):
     """{state: (microseconds, share of the read limit)}; NOTHING: a database that is not there."""
     command = [args.tcbtune, "bench", "--op", op, "--shape", shape, "--db", args.db or str(nothing), "--threads",
-               str(args.threads), "--budget", f"{2 * args.seconds}s", "--json"]
+               str(threads), "--budget", f"{2 * args.seconds}s", "--json"]
     if contract:
         command += ["--contract", contract]
     run = subprocess.run(command, capture_output=True, text=True)
@@ -48,9 +59,9 @@ def ours(args, op, shape, contract, nothing):
             for r in json.loads(run.stdout)["results"]}
 
 
-def theirs(args, program, *words):
+def theirs(args, threads, program, *words):
     """{way: (cold, hot)} in microseconds."""
-    lines = subprocess.run([program, *words, str(args.threads), str(args.seconds)], capture_output=True, text=True,
+    lines = subprocess.run([program, *words, str(threads), str(args.seconds)], capture_output=True, text=True,
                            check=True).stdout.split("\n")
     return {way: (float(cold), float(hot)) for way, cold, hot in (line.split() for line in lines if line)}
 
@@ -58,13 +69,13 @@ def theirs(args, program, *words):
 def in_turns(args, name, problems):
     """For (OP, SHAPE, CONTRACT, WORDS of program NAME) in PROBLEMS and each state: (op, shape, "1 thread" and so on,
     state, our microseconds, our share of the limit, {way: microseconds}), medians over the rounds."""
-    threads = f"{args.threads} thread{'s' if args.threads > 1 else ''}"
     with tempfile.TemporaryDirectory() as scratch:
         program = build(args.ggml, name, pathlib.Path(scratch))
-        for op, shape, contract, words in problems:
-            rounds = [(ours(args, op, shape, contract, pathlib.Path(scratch) / "none.db"),
-                       theirs(args, program, *words)) for _ in range(args.rounds)]
+        for threads, (op, shape, contract, words) in itertools.product(args.threads, list(problems)):
+            rounds = [(ours(args, threads, op, shape, contract, pathlib.Path(scratch) / "none.db"),
+                       theirs(args, threads, program, *words)) for _ in range(args.rounds)]
             for index, state in enumerate(("cold", "hot")):
-                yield (op, shape, threads, state, statistics.median(o[state][0] for o, _ in rounds),
+                yield (op, shape, f"{threads} thread{'s' if threads > 1 else ''}", state,
+                       statistics.median(o[state][0] for o, _ in rounds),
                        statistics.median(o[state][1] for o, _ in rounds),
                        {w: statistics.median(t[w][index] for _, t in rounds) for w in rounds[0][1]})

@@ -10,15 +10,6 @@
  */
 #include "ggml_peer.h"
 
-static enum ggml_type type_named(const char *name)
-{
-	for (int t = 0; t < GGML_TYPE_COUNT; t++)
-		if (ggml_type_name((enum ggml_type)t) && strcmp(ggml_type_name((enum ggml_type)t), name) == 0)
-			return (enum ggml_type)t;
-	fprintf(stderr, "ggml_product: ggml has no type '%s'\n", name);
-	exit(2);
-}
-
 static void run(const char *way, ggml_backend_t cpu, ggml_backend_buffer_type_t where, enum ggml_type type, int64_t n,
 		int64_t k, int64_t m, double seconds)
 {
@@ -68,10 +59,7 @@ int main(int argc, char **argv)
 	ggml_backend_t cpu = ggml_backend_cpu_init();
 	ggml_backend_cpu_set_n_threads(cpu, atoi(argv[5]));
 	run("plain", cpu, ggml_backend_cpu_buffer_type(), type, n, k, m, seconds);
-	ggml_backend_dev_t device = ggml_backend_get_device(cpu);
-	ggml_backend_dev_get_extra_bufts_t get = (ggml_backend_dev_get_extra_bufts_t)ggml_backend_reg_get_proc_address(
-		ggml_backend_dev_backend_reg(device), "ggml_backend_dev_get_extra_bufts");
-	for (ggml_backend_buffer_type_t *where = get ? get(device) : NULL; where && *where; where++)
+	for (ggml_backend_buffer_type_t *where = repacking_types(cpu); where && *where; where++)
 		run(ggml_backend_buft_name(*where), cpu, *where, type, n, k, m, seconds);
 	ggml_backend_free(cpu);
 	return 0;
