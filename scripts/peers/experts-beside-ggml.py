@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Times a mixture's product (MUL_MAT_ID) of tcbtune and ggml's own on this CPU, in turns.
 
-    scripts/peers/experts-beside-ggml.py TCBTUNE GGML [--db FILE] [--threads 1,2] [--rounds 3] [--seconds 1] [OP:SHAPE]...
+    scripts/peers/experts-beside-ggml.py TCBTUNE GGML [--db FILE] [--threads 1,2] [--rounds 3] [--seconds 3] [OP:SHAPE]...
 
 GGML is a built tree of ggml (cmake -B build -DGGML_NATIVE=ON -DBUILD_SHARED_LIBS=OFF && cmake --build build), which is
 not part of this project.  FILE holds sweeps; without one the op's default is timed.  Without problems these are Q4_K
@@ -28,7 +28,7 @@ def problem_of(text):
 
 
 def main():
-    args = ggml_peer.arguments(__doc__, 1, False, USUAL)
+    args = ggml_peer.arguments(__doc__, 3, False, USUAL)
     problems = map(problem_of, args.problem)
     for op, shape, threads, state, mine, share, ways in ggml_peer.in_turns(args, "ggml_experts", problems):
         best = min(ways, key=ways.get)

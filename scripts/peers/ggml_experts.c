@@ -62,7 +62,9 @@ static void run(const char *way, ggml_backend_t cpu, ggml_backend_buffer_type_t 
 		g.graph[i] = ggml_new_graph_custom(rest, 8, false);
 		ggml_build_forward_expand(g.graph[i], ggml_mul_mat_id(rest, w[i % copies.count], x, ids[i]));
 	}
-	if (buffer && where != ggml_backend_cpu_buffer_type() && !w[0]->extra) { /* it cannot repack this type here */
+	/* It cannot repack this type here, or not for this op. */
+	if (buffer && where != ggml_backend_cpu_buffer_type() &&
+	    (!w[0]->extra || !ggml_backend_supports_op(cpu, ggml_graph_node(g.graph[0], 0)))) {
 		ggml_backend_buffer_free(buffer);
 		ggml_free(weights);
 		ggml_free(rest);

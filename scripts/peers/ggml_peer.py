@@ -3,6 +3,8 @@
 import argparse
 import itertools
 import json
+import math
+import os
 import pathlib
 import statistics
 import subprocess
@@ -12,7 +14,8 @@ import tempfile
 NAME = pathlib.Path(sys.argv[0]).name
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # What programs take from this project: its shapes, and who uses which experts.
-SHARED = ("base/problem.c", "base/rng.c", "base/shape_words.c", "base/status.c", "kernels/quant_experts/quant_experts_routing.c")
+SHARED = ("base/problem.c", "base/rng.c", "base/shape_words.c", "base/status.c", "base/str.c",
+          "kernels/quant_experts/quant_experts_routing.c")
 
 
 def numbers(text):
@@ -29,7 +32,7 @@ def arguments(text, seconds, needs_db, usual=None):
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=seconds)
     parser.add_argument("problem", nargs="*" if usual else "+", default=usual)
-    return parser.parse_args()
+    return parser.parse_intermixed_args()
 
 
 def build(ggml, name, where):
@@ -47,16 +50,23 @@ def build(ggml, name, where):
 
 
 def ours(args, threads, op, shape, contract, nothing):
-    """{state: (microseconds, share of the read limit)}; NOTHING: a database that is not there."""
-    command = [args.tcbtune, "bench", "--op", op, "--shape", shape, "--db", args.db or str(nothing), "--threads",
-               str(threads), "--budget", f"{2 * args.seconds}s", "--json"]
+    """{state: (microseconds, share of the read limit)}, NaN where there was no time to measure that; NOTHING: a database
+    that is not there."""
+    command = [args.tcbtune, "bench", "--op", op, "--shape", shape, "--threads", str(threads), "--budget",
+               f"{2 * args.seconds}s", "--json"]
     if contract:
         command += ["--contract", contract]
-    run = subprocess.run(command, capture_output=True, text=True)
+    run = subprocess.run(command, capture_output=True, text=True,
+                         env={**os.environ, "TCBTUNE_DB": args.db or str(nothing)})
     if run.returncode:
         sys.exit(f"{NAME}: {' '.join(command)}: {run.stderr.strip()}")
-    return {r["state"]: (r["rows"][0]["ns"]["median"] / 1000, r["of_limit"]["median"])
+    return {r["state"]: (r["rows"][0]["ns"]["median"] / 1000, r["of_limit"]["median"] if r["of_limit"] else math.nan)
             for r in json.loads(run.stdout)["results"]}
+
+
+def middle(numbers_or_nans):
+    known = [number for number in numbers_or_nans if not math.isnan(number)]
+    return statistics.median(known) if known else math.nan
 
 
 def theirs(args, threads, program, *words):
@@ -77,5 +87,5 @@ def in_turns(args, name, problems):
             for index, state in enumerate(("cold", "hot")):
                 yield (op, shape, f"{threads} thread{'s' if threads > 1 else ''}", state,
                        statistics.median(o[state][0] for o, _ in rounds),
-                       statistics.median(o[state][1] for o, _ in rounds),
+                       middle(o[state][1] for o, _ in rounds),
                        {w: statistics.median(t[w][index] for _, t in rounds) for w in rounds[0][1]})
