@@ -34,16 +34,21 @@ static void put_shape(struct writer *w, const char *name, uint32_t type, uint64_
 	put_tensor(w, name, stack > 1 ? 3 : n > 1 ? 2 : 1, (const uint64_t[]){ k, n, stack }, type, 0);
 }
 
-/* The model of a file without data. */
-static enum tcb_status read_writer(const struct writer *w, struct cli_model *out, struct tcb_error *err)
+/* The model of a file without data, for calls that are joined or not. */
+static enum tcb_status read_for(const struct writer *w, int is_joined, struct cli_model *out, struct tcb_error *err)
 {
 	struct tcb_gguf *gguf;
 	enum tcb_status status;
 
 	assert_int_equal(tcb_gguf_parse_tables(w->data, w->bytes, &gguf, err), TCB_OK);
-	status = cli_model_from((const struct tcb_gguf *const[]){ gguf }, 1, "test.gguf", out, err);
+	status = cli_model_from((const struct tcb_gguf *const[]){ gguf }, 1, "test.gguf", is_joined, out, err);
 	tcb_gguf_close(gguf); /* the model lends nothing of it */
 	return status;
+}
+
+static enum tcb_status read_writer(const struct writer *w, struct cli_model *out, struct tcb_error *err)
+{
+	return read_for(w, 0, out, err);
 }
 
 static const struct cli_product *find_product(const struct cli_model *model, const char *format, size_t n, size_t k)
@@ -255,6 +260,62 @@ static void test_pairs(void **state)
 	cli_model_fini(&model);
 }
 
+static void put_dense(struct writer *w, const char *architecture, int has_bias)
+{
+	put_header(w, 3, 8 + (uint64_t)has_bias, 1);
+	put_text(w, "general.architecture", architecture);
+	put_shape(w, "blk.0.attn_norm.weight", F32, 512, 1, 1);
+	if (has_bias)
+		put_shape(w, "blk.0.attn_norm.bias", F32, 512, 1, 1);
+	put_shape(w, "blk.0.attn_q.weight", Q4_K, 512, 512, 1);
+	put_shape(w, "blk.0.attn_output.weight", Q4_K, 512, 512, 1);
+	put_shape(w, "blk.0.ffn_gate.weight", Q4_K, 512, 1024, 1);
+	put_shape(w, "blk.0.ffn_up.weight", Q4_K, 512, 1024, 1);
+	put_shape(w, "blk.0.ffn_down.weight", Q4_K, 1024, 512, 1);
+	put_shape(w, "blk.1.ffn_up.weight", Q4_K, 512, 1024, 1);
+	put_shape(w, "output.weight", Q4_K, 512, 1000, 1);
+}
+
+/* What is behind a norm, and gate and up, where calls are joined. */
+static void test_joined(void **state)
+{
+	(void)state;
+	struct writer w;
+	struct cli_model model;
+	struct tcb_error err = { .message = "" };
+	put_dense(&w, "llama", 0);
+	assert_int_equal(read_for(&w, 1, &model, &err), TCB_OK);
+	assert_int_equal(model.product_count, 6);
+	const struct cli_product *pair = find_named(&model, "blk.0.ffn_gate.weight");
+	assert_true(pair->is_pair && pair->is_normed && !pair->is_expert);
+	assert_true(pair->tensors == 2 && pair->matrices == 1 && pair->n == 1024);
+	assert_true(find_named(&model, "blk.0.attn_q.weight")->is_normed);
+	assert_true(find_named(&model, "output.weight")->is_normed);
+	assert_true(find_named(&model, "blk.1.ffn_up.weight")->is_normed);
+	assert_false(find_named(&model, "blk.1.ffn_up.weight")->is_pair);
+	assert_false(find_named(&model, "blk.0.attn_output.weight")->is_normed);
+	assert_false(find_named(&model, "blk.0.ffn_down.weight")->is_normed);
+	const double bytes = model.token_bytes;
+	cli_model_fini(&model);
+
+	/* As many bytes as where nothing is joined. */
+	assert_int_equal(read_writer(&w, &model, &err), TCB_OK);
+	assert_int_equal(model.product_count, 4);
+	assert_true(bytes == model.token_bytes);
+	cli_model_fini(&model);
+
+	/* Norms with a bias; and a gate that is another one. */
+	put_dense(&w, "falcon", 1);
+	assert_int_equal(read_for(&w, 1, &model, &err), TCB_OK);
+	assert_int_equal(model.product_count, 4);
+	cli_model_fini(&model);
+	put_dense(&w, "gemma3", 0);
+	assert_int_equal(read_for(&w, 1, &model, &err), TCB_OK);
+	assert_false(find_named(&model, "blk.0.ffn_gate.weight")->is_pair);
+	assert_true(find_named(&model, "blk.0.ffn_gate.weight")->is_normed);
+	cli_model_fini(&model);
+}
+
 /* Two parts of one model, and one of them alone. */
 static void test_split(void **state)
 {
@@ -270,11 +331,11 @@ static void test_split(void **state)
 		assert_int_equal(tcb_gguf_parse_tables(w[i].data, w[i].bytes, &parts[i], &err), TCB_OK);
 	}
 	const struct tcb_gguf *const both[2] = { parts[0], parts[1] };
-	assert_int_equal(cli_model_from(both, 2, "a.gguf", &model, &err), TCB_OK);
+	assert_int_equal(cli_model_from(both, 2, "a.gguf", 0, &model, &err), TCB_OK);
 	assert_int_equal(model.product_count, 1);
 	assert_int_equal(model.is_tied, 0);
 	cli_model_fini(&model);
-	assert_int_equal(cli_model_from(both, 1, "a.gguf", &model, &err), TCB_E_USAGE);
+	assert_int_equal(cli_model_from(both, 1, "a.gguf", 0, &model, &err), TCB_E_USAGE);
 	assert_string_equal(err.message, "a.gguf is of a model in 2 parts, but 1 is given; give all of them");
 	for (int i = 0; i < 2; i++)
 		tcb_gguf_close(parts[i]);
@@ -290,7 +351,7 @@ static void check_parameters(const char *name, double all, double used)
 	struct tcb_error err = { .message = "" };
 	double found_all = 0, found_used = 0;
 	int found;
-	assert_int_equal(cli_preset_model(name, &model, &found, &err), TCB_OK);
+	assert_int_equal(cli_preset_model(name, 0, &model, &found, &err), TCB_OK);
 	assert_int_equal(found, 1);
 	for (size_t p = 0; p < model.product_count; p++) {
 		const struct cli_product *product = &model.products[p];
@@ -353,7 +414,7 @@ static void test_presets(void **state)
 		char text[CLI_PRESET_TEXT_MAX];
 		double bytes = 0;
 		int found;
-		assert_int_equal(cli_preset_model(files[i].name, &model, &found, &err), TCB_OK);
+		assert_int_equal(cli_preset_model(files[i].name, 0, &model, &found, &err), TCB_OK);
 		assert_int_equal(found, 1);
 		cli_preset_text(files[i].name, text);
 		assert_non_null(strstr(text, "layers"));
@@ -367,7 +428,7 @@ static void test_presets(void **state)
 	}
 	struct cli_model none;
 	int found;
-	assert_int_equal(cli_preset_model("llama-9", &none, &found, NULL), TCB_OK);
+	assert_int_equal(cli_preset_model("llama-9", 0, &none, &found, NULL), TCB_OK);
 	assert_int_equal(found, 0);
 }
 
@@ -376,7 +437,7 @@ static void test_preset_shapes(void **state)
 	(void)state;
 	struct cli_model model;
 	int found;
-	assert_int_equal(cli_preset_model("llama-3-8b", &model, &found, NULL), TCB_OK);
+	assert_int_equal(cli_preset_model("llama-3-8b", 0, &model, &found, NULL), TCB_OK);
 	assert_int_equal(find_product(&model, "Q4_K", 14336, 4096)->matrices, 64);
 	assert_int_equal(find_product(&model, "Q6_K", 4096, 14336)->matrices, 16);
 	assert_int_equal(find_product(&model, "Q4_K", 4096, 14336)->matrices, 16);
@@ -385,16 +446,16 @@ static void test_preset_shapes(void **state)
 	assert_int_equal(find_product(&model, "Q6_K", 128256, 4096)->is_output, 1);
 	assert_int_equal(model.product_count, 7);
 	cli_model_fini(&model);
-	assert_int_equal(cli_preset_model("gpt-oss-20b", &model, &found, NULL), TCB_OK);
+	assert_int_equal(cli_preset_model("gpt-oss-20b", 0, &model, &found, NULL), TCB_OK);
 	assert_int_equal(find_product(&model, "MXFP4", 2880, 2880)->matrices, 24); /* down is another product */
 	assert_int_equal(find_product(&model, "MXFP4", 2880, 2880)->is_pair, 1);
 	assert_int_equal(find_product(&model, "MXFP4", 2880, 2880)->tensors, 48);
 	assert_int_equal(find_product(&model, "Q8_0", 4096, 2880)->matrices, 24);
 	cli_model_fini(&model);
-	assert_int_equal(cli_preset_model("llama-3-70b", &model, &found, NULL), TCB_OK);
+	assert_int_equal(cli_preset_model("llama-3-70b", 0, &model, &found, NULL), TCB_OK);
 	assert_int_equal(find_product(&model, "Q5_K", 1024, 8192)->matrices, 40);
 	cli_model_fini(&model);
-	assert_int_equal(cli_preset_model("phi-4", &model, &found, NULL), TCB_OK);
+	assert_int_equal(cli_preset_model("phi-4", 0, &model, &found, NULL), TCB_OK);
 	assert_int_equal(find_product(&model, "Q5_K", 7680, 5120)->matrices, 40);
 	assert_int_equal(find_product(&model, "Q4_K", 35840, 5120)->matrices, 40);
 	cli_model_fini(&model);
@@ -403,9 +464,11 @@ static void test_preset_shapes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_dense_model),   cmocka_unit_test(test_tied),       cmocka_unit_test(test_mixture),
-		cmocka_unit_test(test_split),         cmocka_unit_test(test_pairs),      cmocka_unit_test(test_presets),
-		cmocka_unit_test(test_preset_shapes), cmocka_unit_test(test_parameters),
+		cmocka_unit_test(test_dense_model), cmocka_unit_test(test_tied),
+		cmocka_unit_test(test_mixture),     cmocka_unit_test(test_joined),
+		cmocka_unit_test(test_split),       cmocka_unit_test(test_pairs),
+		cmocka_unit_test(test_presets),     cmocka_unit_test(test_preset_shapes),
+		cmocka_unit_test(test_parameters),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,7 @@ struct model_args {
 	uint64_t threads, seed, rotation;
 	double budget_s, timeout_s, wait_quiet_s;
 	int effort; /* index in the words below */
-	int plan, retune, all_logits, json;
+	int plan, retune, all_logits, joined, json;
 };
 
 static const struct cli_option options[] = {
@@ -36,6 +36,9 @@ static const struct cli_option options[] = {
 	  "how many tokens go through the model at once: 1 is decoding, more are prompts", .fallback = "1,512" },
 	{ "all-logits", NULL, CLI_FLAG, offsetof(struct model_args, all_logits),
 	  "all tokens go through the output head, as where many sequences decode together; else the last one" },
+	{ "joined", NULL, CLI_FLAG, offsetof(struct model_args, joined),
+	  "for an engine that joins calls: up to 8 tokens go through gate and up, and through what is behind a norm, "
+	  "with that norm" },
 	CLI_OPTION_CONTRACT(struct model_args),
 	{ "effort", "E", CLI_WORD, offsetof(struct model_args, effort), "as of 'tcbtune sweep'",
 	  .words = "quick|normal|thorough", .fallback = "normal" },
@@ -99,8 +102,8 @@ static enum tcb_status read_model(const struct model_args *args, struct cli_mode
 				"'model' needs FILE.gguf, or --model NAME for a well-known model's shapes; --model "
 				"list prints the names");
 	if (!args->name)
-		return cli_model_read(args->files.items, args->files.count, out, err);
-	TCB_TRY(cli_preset_model(args->name, out, &is_found, err));
+		return cli_model_read(args->files.items, args->files.count, args->joined, out, err);
+	TCB_TRY(cli_preset_model(args->name, args->joined, out, &is_found, err));
 	return is_found ? TCB_OK : preset_unknown(args->name, err);
 }
 

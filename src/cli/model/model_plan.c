@@ -19,7 +19,7 @@
 #include "cli/report/best_rows.h"
 #include "kernels/formats.h"
 
-static const size_t TOKENS_MOST = 65536;
+static const size_t TOKENS_MOST = 65536, JOINED_TOKENS_MOST = 8;
 
 const char *cli_known_text(enum cli_known known)
 {
@@ -94,6 +94,17 @@ static const struct tcb_op *find_experts(const struct cli_model_plan *plan, cons
 	return op;
 }
 
+/* The op that joins PRODUCT with the norm before it; NULL: it has none, TARGET has no kernels of it, or it is not worth
+ * asking for so many TOKENS, which go through a norm once and through many tiles of a product. */
+static const struct tcb_op *find_joined(const struct cli_model_plan *plan, const struct cli_product *product,
+					const struct tcb_target *target, size_t tokens)
+{
+	const struct tcb_op *op =
+		find_op(plan->ops, product->format, product->is_pair ? "_rmsnorm_swiglu_matvec" : "_rmsnorm_matvec");
+
+	return product->is_normed && tokens <= JOINED_TOKENS_MOST && op && tcb_op_side(op, target) ? op : NULL;
+}
+
 /* The item of OP and SHAPE, made where there is none. */
 static enum tcb_status get_item(struct cli_model_plan *plan, const struct tcb_op *op, const char *contract_text,
 				const struct tcb_shape *shape, struct cli_model_problem **out, struct tcb_error *err)
@@ -143,18 +154,18 @@ static enum tcb_status add_calls(struct cli_model_plan *plan, const struct cli_p
 				 const struct tcb_target *target, const char *contract, int all_logits,
 				 size_t token_index, struct tcb_error *err)
 {
-	struct tcb_shape shape = { plan->tokens[token_index], product->n, product->k };
-	const struct tcb_op *op = product->is_expert ? find_experts(plan, product, target, &shape) : NULL;
+	const size_t tokens = product->is_output && !all_logits ? 1 : plan->tokens[token_index];
+	struct tcb_shape shape = { tokens, product->n, product->k };
+	const struct tcb_op *op = product->is_expert ? find_experts(plan, product, target, &shape)
+						     : find_joined(plan, product, target, tokens);
 	const double matrices = (double)product->matrices * (product->is_pair && !op ? 2 : 1);
 	double calls = 1;
 
-	plan->has_routing |= op != NULL;
+	plan->has_routing |= op && product->is_expert;
 	if (product->is_expert && !op) { /* the shared expert is a product by itself */
 		if (product->has_shared)
 			TCB_TRY(add_calls_of(plan, product, NULL, contract, &shape, token_index, matrices, err));
-		cli_model_spread(plan->model, plan->tokens[token_index], &shape.m, &calls);
-	} else if (product->is_output && !all_logits) {
-		shape.m = 1;
+		cli_model_spread(plan->model, tokens, &shape.m, &calls);
 	}
 	return add_calls_of(plan, product, op, contract, &shape, token_index, calls * matrices, err);
 }

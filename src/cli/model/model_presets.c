@@ -340,7 +340,8 @@ static void add_ffn(struct adding *adding, int more_bits)
 	}
 }
 
-enum tcb_status cli_preset_model(const char *name, struct cli_model *out, int *found_out, struct tcb_error *err)
+enum tcb_status cli_preset_model(const char *name, int is_joined, struct cli_model *out, int *found_out,
+				 struct tcb_error *err)
 {
 	const struct preset *preset = find_preset(name);
 	struct adding adding = { .preset = preset, .model = out, .status = TCB_OK, .err = err };
@@ -353,9 +354,8 @@ enum tcb_status cli_preset_model(const char *name, struct cli_model *out, int *f
 	out->experts = preset->experts;
 	out->experts_used = preset->experts_used;
 	out->is_tied = (preset->traits & TIED) != 0;
-	out->gate = preset->traits & MXFP4_MOE ? CLI_GATE_OAI
-		    : preset->traits & STACKED ? CLI_GATE_OTHER
-					       : CLI_GATE_SILU;
+	out->is_joined = is_joined;
+	out->gate = cli_model_gate(preset->name);
 	add(&adding, "token_embd", out->is_tied ? GGML_Q6_K : GGML_Q4_K, preset->hidden, preset->vocab, 1);
 	for (; adding.layer < preset->layers; adding.layer++) {
 		const int more_bits = has_more_bits(adding.layer, preset->layers);

@@ -3,8 +3,9 @@
  * Sorts tensors, by llama.cpp's names and their types, into products and what
  * is left out.  A stack of three dimensions is a mixture's experts where its
  * name says so (_exps), else matrices that are all used, as of heads.  A layer's
- * gate and up of one shape are a pair; its shared expert (_shexp) is one more of its
- * stacks, where it has their shapes.
+ * gate and up of one shape are a pair, of experts always and of others where calls are
+ * joined; its shared expert (_shexp) is one more of its stacks, where it has their
+ * shapes.
  */
 #include "cli/model/model_shapes.h"
 
@@ -130,7 +131,7 @@ static enum tcb_status add_product(struct cli_model *model, const struct cli_pro
 		if (product->format == made->format && product->n == made->n && product->k == made->k &&
 		    product->is_output == made->is_output && product->is_expert == made->is_expert &&
 		    product->is_pair == made->is_pair && product->is_down == made->is_down &&
-		    product->has_shared == made->has_shared)
+		    product->has_shared == made->has_shared && product->is_normed == made->is_normed)
 			break;
 	}
 	if (i == model->product_count) {
@@ -149,22 +150,24 @@ static enum tcb_status add_product(struct cli_model *model, const struct cli_pro
 	return TCB_OK;
 }
 
-/* --- experts --- */
+/* --- what is gated --- */
 
-/* Where TENSOR belongs among a layer's, if it is an expert's: *PREFIX_OUT is as long as what comes before "ffn_". */
-static int find_part(const struct tcb_gguf_string *name, enum cli_expert_part *part_out, int *is_shared_out,
+/* Where TENSOR belongs among a layer's, if it is gated or an expert's: *PREFIX_OUT is as long as what comes before
+ * "ffn_". */
+static int find_part(const struct tcb_gguf_string *name, enum cli_gated_part *part_out, enum cli_gated_kind *kind_out,
 		     size_t *prefix_out)
 {
-	static const char *const parts[] = { "ffn_gate_", "ffn_up_", "ffn_down_" };
+	static const char *const parts[] = { "ffn_gate", "ffn_up", "ffn_down" };
+	static const char *const kinds[] = { "_exps", "_shexp", "" };
 
-	for (int part = 0; part < CLI_EXPERT_PARTS; part++)
-		for (int is_shared = 0; is_shared < 2; is_shared++) {
+	for (int part = 0; part < CLI_GATED_PARTS; part++)
+		for (int kind = 0; kind < CLI_GATED_KINDS; kind++) {
 			char end[48];
-			(void)snprintf(end, sizeof end, "%s%s.weight", parts[part], is_shared ? "shexp" : "exps");
+			(void)snprintf(end, sizeof end, "%s%s.weight", parts[part], kinds[kind]);
 			if (!ends_with(name, end) || name->length - strlen(end) >= CLI_TENSOR_NAME_MAX)
 				continue;
-			*part_out = (enum cli_expert_part)part;
-			*is_shared_out = is_shared;
+			*part_out = (enum cli_gated_part)part;
+			*kind_out = (enum cli_gated_kind)kind;
 			*prefix_out = name->length - strlen(end);
 			return 1;
 		}
@@ -173,41 +176,42 @@ static int find_part(const struct tcb_gguf_string *name, enum cli_expert_part *p
 
 /* Keeps TENSOR of FORMAT with its layer. */
 static enum tcb_status keep_part(struct cli_model *model, const struct tcb_gguf_tensor *tensor,
-				 const struct tcb_format *format, enum cli_expert_part part, int is_shared,
+				 const struct tcb_format *format, enum cli_gated_part part, enum cli_gated_kind kind,
 				 size_t prefix, struct tcb_error *err)
 {
 	const struct tcb_gguf_string of = { tensor->name.data, prefix };
 	char text[CLI_TENSOR_NAME_MAX];
-	size_t i = 0;
+	size_t i = model->layer_count;
 
 	copy_text(&of, text);
-	while (i < model->layer_count && strcmp(model->layers[i].prefix, text) != 0)
-		i++;
-	if (i == model->layer_count) {
-		struct cli_expert_layer *layers = grown(model->layers, model->layer_count, sizeof *layers);
+	while (i > 0 && strcmp(model->layers[i - 1].prefix, text) != 0)
+		i--;
+	if (i-- == 0) {
+		struct cli_gated_layer *layers = grown(model->layers, model->layer_count, sizeof *layers);
 		if (!layers)
 			return no_memory(err);
 		model->layers = layers;
+		i = model->layer_count;
 		memset(&layers[i], 0, sizeof layers[i]);
 		memcpy(layers[i].prefix, text, sizeof text);
 		model->layer_count++;
 	}
-	struct cli_expert_tensor *to = &(is_shared ? model->layers[i].shared : model->layers[i].routed)[part];
-	*to = (struct cli_expert_tensor){
+	struct cli_gated_tensor *to = &model->layers[i].part[kind][part];
+	*to = (struct cli_gated_tensor){
 		.format = format, .n = (size_t)tensor->dims[1], .k = (size_t)tensor->dims[0], .bytes = tensor->bytes
 	};
 	copy_text(&tensor->name, to->name);
 	return TCB_OK;
 }
 
-static int is_alike(const struct cli_expert_tensor *a, const struct cli_expert_tensor *b)
+static int is_alike(const struct cli_gated_tensor *a, const struct cli_gated_tensor *b)
 {
 	return a->format && a->format == b->format && a->n == b->n && a->k == b->k;
 }
 
 /* COUNT of a layer's PARTS, alike, as one product MADE; with those of SHARED (NULL: none) in their stacks. */
 static enum tcb_status add_experts(struct cli_model *model, struct cli_product made,
-				   const struct cli_expert_tensor *parts, const struct cli_expert_tensor *shared,
+				   const struct cli_gated_tensor *parts, const struct cli_gated_tensor *shared,
 				   size_t count, struct tcb_error *err)
 {
 	uint64_t bytes = 0, shared_bytes = 0;
@@ -225,31 +229,56 @@ static enum tcb_status add_experts(struct cli_model *model, struct cli_product m
 	return add_product(model, &made, parts->name, shared ? 2 * count : count, 1, bytes + shared_bytes, err);
 }
 
-static enum tcb_status settle_layer(struct cli_model *model, const struct cli_expert_layer *layer,
+/* COUNT of PARTS, alike, each a matrix that every token goes through, as one product MADE. */
+static enum tcb_status add_dense(struct cli_model *model, struct cli_product made, const struct cli_gated_tensor *parts,
+				 size_t count, struct tcb_error *err)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < count; i++)
+		bytes += parts[i].bytes;
+	made.format = parts->format;
+	made.n = parts->n;
+	made.k = parts->k;
+	model->token_bytes += (double)bytes;
+	return add_product(model, &made, parts->name, count, 1, bytes, err);
+}
+
+static enum tcb_status settle_dense(struct cli_model *model, const struct cli_gated_tensor *parts,
 				    struct tcb_error *err)
 {
-	const struct cli_expert_tensor *routed = layer->routed, *shared = layer->shared;
-	const struct cli_product single = { .is_expert = 1 }, pair = { .is_pair = 1 }, down = { .is_down = 1 };
-	const int is_pair = model->gate != CLI_GATE_OTHER && is_alike(&routed[CLI_EXPERT_GATE], &routed[CLI_EXPERT_UP]);
-	int is_joined = is_pair;
+	const struct cli_product pair = { .is_pair = 1, .is_normed = 1 };
+	const int is_pair = model->is_joined && model->gate == CLI_GATE_SILU &&
+			    is_alike(&parts[CLI_GATED_GATE], &parts[CLI_GATED_UP]);
 
-	for (int part = 0; part < CLI_EXPERT_PARTS; part++)
-		is_joined &= is_alike(&routed[part], &shared[part]);
 	if (is_pair)
-		TCB_TRY(add_experts(model, pair, routed, is_joined ? shared : NULL, 2, err));
-	for (int part = is_pair ? CLI_EXPERT_DOWN : CLI_EXPERT_GATE; part < CLI_EXPERT_PARTS; part++)
-		if (routed[part].format)
-			TCB_TRY(add_experts(model, part == CLI_EXPERT_DOWN ? down : single, &routed[part],
-					    is_joined ? &shared[part] : NULL, 1, err));
-	for (int part = 0; part < CLI_EXPERT_PARTS && !is_joined; part++)
-		if (shared[part].format) {
-			const struct cli_product made = { .format = shared[part].format,
-							  .n = shared[part].n,
-							  .k = shared[part].k };
-			model->token_bytes += (double)shared[part].bytes;
-			TCB_TRY(add_product(model, &made, shared[part].name, 1, 1, shared[part].bytes, err));
-		}
+		TCB_TRY(add_dense(model, pair, parts, 2, err));
+	for (int part = is_pair ? CLI_GATED_DOWN : CLI_GATED_GATE; part < CLI_GATED_PARTS; part++) {
+		const struct cli_product single = { .is_normed = model->is_joined && part != CLI_GATED_DOWN };
+		if (parts[part].format)
+			TCB_TRY(add_dense(model, single, &parts[part], 1, err));
+	}
 	return TCB_OK;
+}
+
+static enum tcb_status settle_layer(struct cli_model *model, const struct cli_gated_layer *layer, struct tcb_error *err)
+{
+	const struct cli_gated_tensor *routed = layer->part[CLI_GATED_ROUTED], *shared = layer->part[CLI_GATED_SHARED];
+	const struct cli_product single = { .is_expert = 1 }, pair = { .is_pair = 1 }, down = { .is_down = 1 };
+	const int is_pair = model->gate != CLI_GATE_OTHER && is_alike(&routed[CLI_GATED_GATE], &routed[CLI_GATED_UP]);
+	int has_shared = is_pair;
+
+	for (int part = 0; part < CLI_GATED_PARTS; part++)
+		has_shared &= is_alike(&routed[part], &shared[part]);
+	if (is_pair)
+		TCB_TRY(add_experts(model, pair, routed, has_shared ? shared : NULL, 2, err));
+	for (int part = is_pair ? CLI_GATED_DOWN : CLI_GATED_GATE; part < CLI_GATED_PARTS; part++)
+		if (routed[part].format)
+			TCB_TRY(add_experts(model, part == CLI_GATED_DOWN ? down : single, &routed[part],
+					    has_shared ? &shared[part] : NULL, 1, err));
+	if (!has_shared)
+		TCB_TRY(settle_dense(model, shared, err));
+	return settle_dense(model, layer->part[CLI_GATED_DENSE], err);
 }
 
 enum tcb_status cli_model_settle(struct cli_model *model, struct tcb_error *err)
@@ -262,7 +291,18 @@ enum tcb_status cli_model_settle(struct cli_model *model, struct tcb_error *err)
 	return TCB_OK;
 }
 
-/* What is no part of a layer's experts; stacks of experts that have gate and up in one are. */
+/* Of what is not gated: do models with norms have one before it? */
+static int is_behind_norm(const struct tcb_gguf_string *name, int is_output)
+{
+	static const char *const ends[] = { ".attn_q.weight", ".attn_k.weight", ".attn_v.weight", ".attn_qkv.weight" };
+	int is_behind = is_output;
+
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+		is_behind |= ends_with(name, ends[i]);
+	return is_behind;
+}
+
+/* What is no part of a layer's gated tensors; stacks of experts that have gate and up in one are. */
 static enum tcb_status add_tensor(struct cli_model *model, const struct tcb_gguf_tensor *tensor,
 				  const struct tcb_format *format, int is_output, struct tcb_error *err)
 {
@@ -271,7 +311,8 @@ static enum tcb_status add_tensor(struct cli_model *model, const struct tcb_gguf
 					  .n = (size_t)tensor->dims[1],
 					  .k = (size_t)tensor->dims[0],
 					  .is_output = is_output,
-					  .is_expert = is_expert };
+					  .is_expert = is_expert,
+					  .is_normed = model->is_joined && is_behind_norm(&tensor->name, is_output) };
 	char name[CLI_TENSOR_NAME_MAX];
 
 	copy_text(&tensor->name, name);
@@ -284,8 +325,8 @@ enum tcb_status cli_model_add(struct cli_model *model, const struct tcb_gguf_ten
 			      struct tcb_error *err)
 {
 	const struct tcb_format *format = tcb_format_find(tensor->type_name);
-	enum cli_expert_part part;
-	int is_shared;
+	enum cli_gated_part part;
+	enum cli_gated_kind kind;
 	size_t prefix;
 
 	model->tensors++;
@@ -296,8 +337,9 @@ enum tcb_status cli_model_add(struct cli_model *model, const struct tcb_gguf_ten
 		return leave_out(model, tensor, CLI_LEFT_OUT_TABLE, err);
 	if (!format)
 		return leave_out(model, tensor, CLI_LEFT_OUT_FORMAT, err);
-	if (model->experts && find_part(&tensor->name, &part, &is_shared, &prefix))
-		return keep_part(model, tensor, format, part, is_shared, prefix, err);
+	if (find_part(&tensor->name, &part, &kind, &prefix) &&
+	    (kind == CLI_GATED_DENSE ? model->is_joined : model->experts > 0))
+		return keep_part(model, tensor, format, part, kind, prefix, err);
 	return add_tensor(model, tensor, format, is_output, err);
 }
 
@@ -357,8 +399,7 @@ int cli_model_has_rows_each(const struct tcb_gguf_string *name)
 	return has_part(name, "ffn_down_exps");
 }
 
-/* What architectures join gate and up by, those that do not by silu. */
-static enum cli_gate gate_of(const char *architecture)
+enum cli_gate cli_model_gate(const char *architecture)
 {
 	static const struct {
 		const char *begin;
@@ -391,7 +432,14 @@ static const struct tcb_gguf_tensor *find_tensor(const struct tcb_gguf *const *p
 	return NULL;
 }
 
-enum tcb_status cli_model_from(const struct tcb_gguf *const *parts, size_t count, const char *label,
+/* Norms that have a bias are not RMSNorm, and some models have none before attention. */
+static int has_rms_norms(const struct tcb_gguf *const *parts, size_t count)
+{
+	return find_tensor(parts, count, "blk.0.attn_norm.weight") &&
+	       !find_tensor(parts, count, "blk.0.attn_norm.bias");
+}
+
+enum tcb_status cli_model_from(const struct tcb_gguf *const *parts, size_t count, const char *label, int is_joined,
 			       struct cli_model *out, struct tcb_error *err)
 {
 	const uint64_t split = number_of(parts[0], "", "split.count");
@@ -404,7 +452,8 @@ enum tcb_status cli_model_from(const struct tcb_gguf *const *parts, size_t count
 				count == 1 ? "is" : "are");
 	text_of(parts[0], "general.architecture", out->architecture);
 	text_of(parts[0], "general.name", out->name);
-	out->gate = gate_of(out->architecture);
+	out->gate = cli_model_gate(out->architecture);
+	out->is_joined = is_joined && has_rms_norms(parts, count);
 	cli_model_experts(parts[0], &out->experts, &out->experts_used);
 	/* Encoders have a table of tokens and no output head. */
 	out->is_tied = !find_tensor(parts, count, "output.weight") && find_tensor(parts, count, "token_embd.weight") &&
@@ -424,7 +473,8 @@ enum tcb_status cli_model_from(const struct tcb_gguf *const *parts, size_t count
 	return status;
 }
 
-enum tcb_status cli_model_read(const char *const *paths, size_t count, struct cli_model *out, struct tcb_error *err)
+enum tcb_status cli_model_read(const char *const *paths, size_t count, int is_joined, struct cli_model *out,
+			       struct tcb_error *err)
 {
 	struct tcb_gguf **parts = calloc(count, sizeof *parts);
 	enum tcb_status status = parts ? TCB_OK : no_memory(err);
@@ -433,7 +483,7 @@ enum tcb_status cli_model_read(const char *const *paths, size_t count, struct cl
 	for (size_t i = 0; i < count && status == TCB_OK; i++)
 		status = tcb_gguf_open_tables(paths[i], &parts[i], err);
 	if (status == TCB_OK)
-		status = cli_model_from((const struct tcb_gguf *const *)parts, count, paths[0], out, err);
+		status = cli_model_from((const struct tcb_gguf *const *)parts, count, paths[0], is_joined, out, err);
 	for (size_t i = 0; i < count && parts; i++)
 		tcb_gguf_close(parts[i]);
 	free(parts);

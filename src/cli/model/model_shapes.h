@@ -26,9 +26,10 @@ struct cli_product {
 	int is_output;
 	/* Of a mixture: a token goes through the model's experts_used of its experts. */
 	int is_expert;
-	int is_pair;    /* of these: gate and up, which one call joins */
+	int is_pair;    /* gate and up, which one call joins */
 	int is_down;    /* of these: behind such a pair, added up over a token's experts */
 	int has_shared; /* of these: an expert more is in the stack, which every token goes through */
+	int is_normed;  /* of others: behind a norm that a call for few tokens joins, and a pair with it */
 	size_t tensors;
 	size_t matrices; /* that a token goes through; of a mixture, stacks of experts, or pairs of them */
 	uint64_t bytes;  /* of all */
@@ -63,18 +64,22 @@ enum cli_gate {
 	CLI_GATE_OAI, /* as gpt-oss, whose experts have biases, too */
 	CLI_GATE_OTHER
 };
+/* By the beginning of ARCHITECTURE, a file's or of a preset's name. */
+enum cli_gate cli_model_gate(const char *architecture);
 
-/* The tensors of a layer's experts, which become products when all are known; those without a format are not there. */
-enum cli_expert_part { CLI_EXPERT_GATE, CLI_EXPERT_UP, CLI_EXPERT_DOWN, CLI_EXPERT_PARTS };
-struct cli_expert_tensor {
+/* The gated tensors of a layer, which become products when all are known: stacks of experts, those of the expert for
+ * all, and one of each where calls are joined.  Those without a format are not there. */
+enum cli_gated_part { CLI_GATED_GATE, CLI_GATED_UP, CLI_GATED_DOWN, CLI_GATED_PARTS };
+enum cli_gated_kind { CLI_GATED_ROUTED, CLI_GATED_SHARED, CLI_GATED_DENSE, CLI_GATED_KINDS };
+struct cli_gated_tensor {
 	const struct tcb_format *format; /* NULL: there is none */
 	char name[CLI_TENSOR_NAME_MAX];
 	size_t n, k;
 	uint64_t bytes;
 };
-struct cli_expert_layer {
-	char prefix[CLI_TENSOR_NAME_MAX];                                            /* "blk.0." */
-	struct cli_expert_tensor routed[CLI_EXPERT_PARTS], shared[CLI_EXPERT_PARTS]; /* stacks; of an expert for all */
+struct cli_gated_layer {
+	char prefix[CLI_TENSOR_NAME_MAX]; /* "blk.0." */
+	struct cli_gated_tensor part[CLI_GATED_KINDS][CLI_GATED_PARTS];
 };
 
 struct cli_model {
@@ -82,7 +87,8 @@ struct cli_model {
 	size_t tensors;
 	size_t experts, experts_used; /* 0: not a mixture */
 	enum cli_gate gate;
-	struct cli_expert_layer *layers; /* until they are settled */
+	int is_joined; /* said before its tensors: norms, and gate and up, are joined with products where they can be */
+	struct cli_gated_layer *layers; /* until they are settled */
 	size_t layer_count;
 	int is_tied; /* the table of tokens is the output head too */
 	struct cli_product *products;
@@ -94,9 +100,10 @@ struct cli_model {
 };
 
 /* PATHS are the parts of one model, all of them. */
-enum tcb_status cli_model_read(const char *const *paths, size_t count, struct cli_model *out, struct tcb_error *err);
+enum tcb_status cli_model_read(const char *const *paths, size_t count, int is_joined, struct cli_model *out,
+			       struct tcb_error *err);
 /* The same of files that are open; LABEL, a path, is for errors. */
-enum tcb_status cli_model_from(const struct tcb_gguf *const *parts, size_t count, const char *label,
+enum tcb_status cli_model_from(const struct tcb_gguf *const *parts, size_t count, const char *label, int is_joined,
 			       struct cli_model *out, struct tcb_error *err);
 /* One tensor into MODEL, whose experts and gate are known, as those of a file are; behind the last one experts become
  * products; TCB_E_NOMEM. */

@@ -83,7 +83,7 @@ static void say_left_out(const char *path, const struct cli_problems *problems)
 	struct cli_model model;
 
 	/* What is wrong with its metadata is no reason not to sweep shapes. */
-	if (cli_model_read(&path, 1, &model, NULL) != TCB_OK)
+	if (cli_model_read(&path, 1, 0, &model, NULL) != TCB_OK)
 		return;
 	for (size_t i = 0; i < model.product_count; i++) {
 		const struct cli_product *product = &model.products[i];
