@@ -5,8 +5,11 @@
  * passes.  Both run in a sandbox, so that a ggml which nobody has tried can crash
  * them and not the host.  No list of versions is kept.
  */
+#include <stdlib.h>
 #include <string.h>
 
+#include "attention.h"
+#include "attention_test.h"
 #include "guarded.h"
 #include "host.h"
 #include "packed.h"
@@ -136,6 +139,37 @@ static const struct ggml_shim *choose(void)
 	return found;
 }
 
+/* Attention is tried by itself: a host whose op is another keeps that. */
+struct attention_trial {
+	const struct ggml_shim *shim;
+	int has_passed;
+};
+
+static void try_attention(void *ctx)
+{
+	struct attention_trial *trial = ctx;
+
+	trial->has_passed = attention_test(trial->shim->init());
+}
+
+static void choose_attention(const struct ggml_shim *shim)
+{
+	struct attention_trial *trial;
+	enum guarded_end end;
+
+	if (getenv("TCBTUNE_NO_ATTENTION") || !ggml_host_has_turns() || !ggml_host.flash_attn_ext ||
+	    !(trial = guarded_alloc(sizeof(*trial))))
+		return;
+	trial->shim = shim;
+	end = guarded_run(try_attention, trial);
+	if (end == GUARDED_RETURNED && trial->has_passed)
+		attention_enable();
+	else
+		ggml_host_say("attention stays with the host: in ggml %s the test of it %s", ggml_host.version,
+			      failure(end));
+	guarded_free(trial, sizeof(*trial));
+}
+
 /* A host is tried once: what is refused stays so. */
 static const struct ggml_shim *shim_for(void *caller)
 {
@@ -148,8 +182,8 @@ static const struct ggml_shim *shim_for(void *caller)
 	tried = ggml_host.version;
 	if (!weights_open())
 		ggml_host_warn("not used: out of memory");
-	else
-		chosen = choose();
+	else if ((chosen = choose()))
+		choose_attention(chosen);
 	return chosen;
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """ggml's own functions, called from Python: a host of the plug-in that is nothing else, for any ggml as a library.
 
-Graphs are made here, of one op with weights in the plug-in's buffer, and held against the same op on ggml's CPU backend.
+Graphs are made here, of one op (with weights in the plug-in's buffer), and held against the same op on ggml's CPU backend.
 """
 import ctypes
 import math
@@ -10,7 +10,7 @@ import pathlib
 import random
 import sys
 
-CPU, ACCELERATOR, F32, I32 = 0, 3, 0, 26
+CPU, ACCELERATOR, F32, F16, I32 = 0, 3, 0, 1, 26
 Q4_0, Q5_0, Q8_0, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, IQ4_NL, IQ4_XS, MXFP4 = 2, 6, 8, 10, 11, 12, 13, 14, 20, 23, 39
 FORMATS = (Q4_0, Q5_0, Q8_0, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, IQ4_NL, IQ4_XS, MXFP4)
 # Activations are quantised to 8 bits in other groups and roundings than ggml's.
@@ -125,6 +125,21 @@ class Host:
         self.ggml.ggml_free(context)
         return out
 
+    def compute(self, backend, context, result, inputs, count):
+        """COUNT floats of RESULT, from INPUTS: tensors of CONTEXT and their data."""
+        graph = pointer(self.ggml.ggml_new_graph(context))
+        self.ggml.ggml_build_forward_expand(graph, result)
+        buffer = pointer(self.ggml.ggml_backend_alloc_ctx_tensors_from_buft(
+            context, pointer(self.ggml.ggml_backend_cpu_buffer_type())))
+        for tensor, data in inputs:
+            self.put(tensor, data)
+        if backend is self.backend:
+            assert self.ggml.ggml_backend_dev_supports_op(self.device, result), "the plug-in does not take it"
+        assert self.ggml.ggml_backend_graph_compute(backend, graph) == 0
+        out = list(self.get(result, (ctypes.c_float * count)()))
+        self.ggml.ggml_backend_buffer_free(buffer)
+        return out
+
     def both(self, kind, shape, make, count):
         """What the op gives that MAKE(context, weights) makes, by the plug-in and by the CPU: COUNT floats each."""
         rng, out = random.Random(kind * 1000 + math.prod(shape)), []
@@ -133,23 +148,13 @@ class Host:
                               (pointer(self.ggml.ggml_backend_cpu_buffer_type()), self.cpu)):
             weights_context, context = self.context(), self.context()
             weights = self.tensor(weights_context, kind, *shape)
-            buffers = [pointer(self.ggml.ggml_backend_alloc_ctx_tensors_from_buft(weights_context, buft))]
+            buffer = pointer(self.ggml.ggml_backend_alloc_ctx_tensors_from_buft(weights_context, buft))
             self.put(weights, bits)
             result, inputs = make(context, weights)
-            graph = pointer(self.ggml.ggml_new_graph(context))
-            self.ggml.ggml_build_forward_expand(graph, result)
-            buffers.append(pointer(self.ggml.ggml_backend_alloc_ctx_tensors_from_buft(
-                context, pointer(self.ggml.ggml_backend_cpu_buffer_type()))))
-            for tensor, data in inputs:
-                self.put(tensor, data)
-            if backend is self.backend:
-                assert self.ggml.ggml_backend_dev_supports_op(self.device, result), "the plug-in does not take it"
-            assert self.ggml.ggml_backend_graph_compute(backend, graph) == 0
-            out.append(list(self.get(result, (ctypes.c_float * count)())))
+            out.append(self.compute(backend, context, result, inputs, count))
             back = self.get(weights, ctypes.create_string_buffer(len(bits)))
             assert back.raw == bits.raw, "weights are not given back as they were"
-            for buffer in buffers:
-                self.ggml.ggml_backend_buffer_free(buffer)
+            self.ggml.ggml_backend_buffer_free(buffer)
             for one in (context, weights_context):
                 self.ggml.ggml_free(one)
         return out
@@ -186,6 +191,25 @@ class Host:
         return self.both(kind, (columns, rows), make, columns * len(wanted))
 
 
+    def attention(self, kind, sees, tokens=64, cells=128, head=64, heads=4, kv_heads=2):
+        """What attention gives on a cache of KIND, by the plug-in and by the CPU, where token t sees cell c if SEES(t, c)."""
+        rng, out = random.Random(kind), []
+        k, v = (self.stored(kind, head, kv_heads * cells, rng) for _ in "kv")
+        mask = (ctypes.c_uint16 * (tokens * cells))(*(0 if sees(t, c) else 0xFC00  # -inf in binary16
+                                                      for t in range(tokens) for c in range(cells)))
+        for backend in (self.backend, self.cpu):
+            context = self.context()
+            inputs = [(self.tensor(context, F32, head, heads, tokens), self.floats(head * heads * tokens, tokens)),
+                      (self.tensor(context, kind, head, kv_heads, cells), k),
+                      (self.tensor(context, kind, head, kv_heads, cells), v), (self.tensor(context, F16, cells, tokens), mask)]
+            turned = [pointer(self.ggml.ggml_permute(context, tensor, 0, 2, 1, 3)) for tensor, _ in inputs[:3]]
+            result = self.ggml.ggml_flash_attn_ext(context, *turned, inputs[3][0], ctypes.c_float(head ** -0.5),
+                                                   ctypes.c_float(0), ctypes.c_float(0))
+            out.append(self.compute(backend, context, pointer(result), inputs, head * heads * tokens))
+            self.ggml.ggml_free(context)
+        return out
+
+
 def far(got, expected):
     """The largest difference, in root mean squares of what was expected."""
     scale = math.sqrt(sum(value * value for value in expected) / len(expected))
@@ -207,4 +231,10 @@ def check(host, formats=FORMATS):
         for what, most, (got, expected) in trials:
             assert far(got, expected) <= most, f"{what}: off by {far(got, expected):.3f}"
         tried += len(trials)
+    # ggml quantises queries, too, where K is quantised: each of many values is off by chance.
+    for kind, name, most in ((F16, "f16", TOLERANCE), (Q8_0, "q8_0", 3 * TOLERANCE)):
+        for what, sees in (("causal", lambda t, c: c <= t + 50), ("any", lambda t, c: (t + c) % 3)):
+            off = far(*host.attention(kind, sees))
+            assert off <= most, f"attention on {name}, {what} mask: off by {off:.3f}"
+            tried += 1
     return tried

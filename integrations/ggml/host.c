@@ -21,7 +21,7 @@ static const struct {
 } named[] = {
 	{ "NONE", HOST_OP_NOTHING },       { "RESHAPE", HOST_OP_NOTHING },   { "VIEW", HOST_OP_NOTHING },
 	{ "PERMUTE", HOST_OP_NOTHING },    { "TRANSPOSE", HOST_OP_NOTHING }, { "MUL_MAT", HOST_OP_PRODUCT },
-	{ "MUL_MAT_ID", HOST_OP_EXPERTS }, { "GET_ROWS", HOST_OP_ROWS },
+	{ "MUL_MAT_ID", HOST_OP_EXPERTS }, { "GET_ROWS", HOST_OP_ROWS },     { "FLASH_ATTN_EXT", HOST_OP_ATTENTION },
 };
 enum { OPS_NAMED = sizeof(named) / sizeof(named[0]) };
 static unsigned char op_kind[OPS_MAX];
@@ -78,20 +78,52 @@ struct ggml_context *ggml_host_new_context(void)
 	return ggml_host.init((struct ggml_host_context){ CONTEXT_BYTES, NULL, true });
 }
 
+/* By the function that the backend's registry has for it, if it has one. */
+static void set_threads(struct ggml_backend *backend, int threads)
+{
+	void (*set)(struct ggml_backend *, int);
+	void *found = ggml_host.reg_get_proc_address(ggml_host.dev_backend_reg(ggml_host.get_device(backend)),
+						     "ggml_backend_set_n_threads");
+
+	memcpy(&set, &found, sizeof(found));
+	if (set)
+		set(backend, threads);
+}
+
 struct ggml_backend *ggml_host_cpu(void)
 {
 	struct ggml_backend *cpu = ggml_host.init_by_type ? ggml_host.init_by_type(DEVICE_CPU, NULL) : NULL;
-	void (*set_threads)(struct ggml_backend *, int);
-	void *found;
 
-	if (!cpu)
-		return NULL;
-	found = ggml_host.reg_get_proc_address(ggml_host.dev_backend_reg(ggml_host.get_device(cpu)),
-					       "ggml_backend_set_n_threads");
-	memcpy(&set_threads, &found, sizeof(found));
-	if (set_threads)
+	if (cpu)
 		set_threads(cpu, 1);
 	return cpu;
+}
+
+bool ggml_host_has_turns(void)
+{
+	return ggml_host.init_by_type && ggml_host.graph_add_node && ggml_host.graph_clear;
+}
+
+int ggml_host_take_turn(struct ggml_host_turn *turn, struct ggml_tensor *node, unsigned threads)
+{
+	if (!turn->cpu && !(turn->cpu = ggml_host_cpu()))
+		return 0;
+	if (!turn->context && !(turn->context = ggml_host_new_context()))
+		return 0;
+	if (!turn->graph && !(turn->graph = ggml_host.new_graph(turn->context)))
+		return 0;
+	set_threads(turn->cpu, (int)threads);
+	ggml_host.graph_clear(turn->graph);
+	ggml_host.graph_add_node(turn->graph, node);
+	return ggml_host.graph_compute(turn->cpu, turn->graph) == 0;
+}
+
+void ggml_host_turn_fini(struct ggml_host_turn *turn)
+{
+	if (turn->cpu)
+		ggml_host.backend_free(turn->cpu);
+	if (turn->context)
+		ggml_host.free(turn->context);
 }
 
 /* A function pointer from an object pointer, which ISO C has no cast for. */

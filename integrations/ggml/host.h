@@ -19,7 +19,7 @@ struct ggml_cgraph;
 struct ggml_context;
 struct ggml_tensor;
 
-enum host_op { HOST_OP_OTHER, HOST_OP_PRODUCT, HOST_OP_EXPERTS, HOST_OP_ROWS, HOST_OP_NOTHING };
+enum host_op { HOST_OP_OTHER, HOST_OP_PRODUCT, HOST_OP_EXPERTS, HOST_OP_ROWS, HOST_OP_ATTENTION, HOST_OP_NOTHING };
 
 /* What ggml_init takes, by value. */
 struct ggml_host_context {
@@ -103,7 +103,8 @@ typedef void ggml_host_fn(void);
 	X(default_buffer_type, struct ggml_backend_buffer_type *, (struct ggml_backend *),                             \
 	  "ggml_backend_get_default_buffer_type")
 
-/* Those that a host may do without: its own backends, of which there may be none yet, and its scheduler. */
+/* Those that a host may do without: its own backends, of which there may be none yet, its scheduler, and what attention
+ * takes. */
 #define GGML_HOST_OPTIONAL(X)                                                                                         \
 	X(reg_count, size_t, (void), "ggml_backend_reg_count")                                                        \
 	X(reg_get, struct ggml_backend_reg *, (size_t), "ggml_backend_reg_get")                                       \
@@ -115,7 +116,13 @@ typedef void ggml_host_fn(void);
 	  "ggml_backend_sched_new")                                                                                   \
 	X(sched_free, void, (void *), "ggml_backend_sched_free")                                                      \
 	X(sched_alloc_graph, bool, (void *, struct ggml_cgraph *), "ggml_backend_sched_alloc_graph")                  \
-	X(sched_graph_compute, int, (void *, struct ggml_cgraph *), "ggml_backend_sched_graph_compute")
+	X(sched_graph_compute, int, (void *, struct ggml_cgraph *), "ggml_backend_sched_graph_compute")               \
+	X(flash_attn_ext, struct ggml_tensor *,                                                                       \
+	  (struct ggml_context *, struct ggml_tensor *, struct ggml_tensor *, struct ggml_tensor *,                   \
+	   struct ggml_tensor *, float scale, float bias, float cap),                                                 \
+	  "ggml_flash_attn_ext")                                                                                      \
+	X(graph_add_node, void, (struct ggml_cgraph *, struct ggml_tensor *), "ggml_graph_add_node")                  \
+	X(graph_clear, void, (struct ggml_cgraph *), "ggml_graph_clear")
 
 struct ggml_host {
 	const void *object; /* where the object that asked begins */
@@ -147,6 +154,18 @@ struct ggml_context *ggml_host_new_context(void);
 /* The host's CPU backend; the caller frees it.  For one thread: in a child (guarded.h) those that the host's OpenMP
  * runtime had started are not there.  NULL: the host has none. */
 struct ggml_backend *ggml_host_cpu(void);
+
+/* What the host's CPU backend is to compute in the middle of a graph of ours; zeros: not made yet. */
+struct ggml_host_turn {
+	struct ggml_backend *cpu;
+	struct ggml_context *context;
+	struct ggml_cgraph *graph;
+};
+/* Can there be such turns? */
+bool ggml_host_has_turns(void);
+/* NODE, alone, on THREADS of its own; 0, with nothing said: it was not computed. */
+int ggml_host_take_turn(struct ggml_host_turn *turn, struct ggml_tensor *node, unsigned threads);
+void ggml_host_turn_fini(struct ggml_host_turn *turn);
 
 /* One line on standard error; what is said not where TCBTUNE_QUIET is set. */
 void ggml_host_say(const char *format, ...) __attribute__((format(printf, 1, 2)));

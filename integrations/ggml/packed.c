@@ -15,14 +15,12 @@
 
 #include "host_formats.h"
 
-enum { BUCKETS = 64 };
-
 struct weights_kind {
 	const struct weights_format *format;
 	size_t matrices, n, k;
 	struct tcbrt_plan *packer;   /* of one matrix with all rows; NULL: there is no kernel */
 	struct tcbrt_plan_info info; /* the packer's */
-	_Atomic(struct weights_plan *) bucket[BUCKETS];
+	struct plan_table plans;
 	struct weights_kind *next;
 };
 
@@ -41,6 +39,11 @@ int weights_open(void)
 int weights_has_database(void)
 {
 	return has_database;
+}
+
+const struct tcbrt *weights_runtime(void)
+{
+	return runtime;
 }
 
 /* Of matrices of N rows. */
@@ -255,54 +258,22 @@ int weights_read_row(const struct weights *weights, size_t row, float *out)
 
 /* ---- plans ---- */
 
-/* Operands are as the library says by name. */
-static void find_operands(struct weights_plan *made, const struct tcbrt_plan_info *info)
+/* What a plan is made of. */
+struct product_of {
+	const struct weights_kind *kind;
+	const struct weights_work *work;
+};
+
+static int make_plan(const void *ctx, struct tcbrt_plan **out, struct tcbrt_error *err)
 {
-	made->weights = info->weights;
-	made->y = info->output;
-	for (size_t i = 0; i < info->operand_count; i++)
-		if (strcmp(info->operand[i].name, "x") == 0)
-			made->x = (int)i;
-		else if (strcmp(info->operand[i].name, "ids") == 0)
-			made->ids = (int)i;
+	const struct product_of *of = ctx;
+
+	return create(of->kind, of->kind->n, of->work, out, err);
 }
 
-static struct weights_plan *make_plan(struct weights_kind *kind, const struct weights_work *work,
-				      struct tcbrt_error *err)
+const struct plan *weights_plan(struct weights_kind *kind, const struct weights_work *work, struct tcbrt_error *err)
 {
-	struct weights_plan *made = calloc(1, sizeof(*made));
-	struct tcbrt_plan_info info;
+	const struct product_of of = { kind, work };
 
-	if (!made || create(kind, kind->n, work, &made->plan, err) != TCBRT_OK) {
-		free(made);
-		return NULL;
-	}
-	tcbrt_plan_info(made->plan, &info);
-	made->work = *work;
-	made->workspace_bytes = info.workspace_bytes;
-	find_operands(made, &info);
-	return made;
-}
-
-static int is_same(const struct weights_work *a, const struct weights_work *b)
-{
-	return a->m == b->m && a->used == b->used && a->has_rows_each == b->has_rows_each && a->threads == b->threads;
-}
-
-const struct weights_plan *weights_plan(struct weights_kind *kind, const struct weights_work *work,
-					struct tcbrt_error *err)
-{
-	_Atomic(struct weights_plan *) *bucket = &kind->bucket[(work->m + 31 * work->threads + work->used) % BUCKETS];
-	struct weights_plan *first = atomic_load_explicit(bucket, memory_order_acquire), *found = first;
-
-	while (found && !is_same(&found->work, work))
-		found = found->next;
-	if (found || !(found = make_plan(kind, work, err)))
-		return found;
-	/* Another thread may have made the same one: both stay, and both are right. */
-	do
-		found->next = first;
-	while (!atomic_compare_exchange_weak_explicit(bucket, &first, found, memory_order_release,
-						      memory_order_acquire));
-	return found;
+	return plan_find(&kind->plans, work, sizeof(*work), make_plan, &of, err);
 }

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "tcbrt.h"
+#include "plans.h"
 
 /* What a plan is for.  Mixtures of experts: USED matrices for each token, which has a row of activations for each where
  * HAS_ROWS_EACH, else one; USED is 0 where there is one matrix for all tokens. */
@@ -16,15 +16,7 @@ struct weights_work {
 	size_t m; /* tokens */
 	size_t used;
 	int has_rows_each;
-	unsigned threads;
-};
-
-struct weights_plan {
-	struct tcbrt_plan *plan;
-	struct weights_work work;
-	size_t workspace_bytes;
-	int x, weights, y, ids; /* which operand is which; IDS of mixtures */
-	struct weights_plan *next;
+	unsigned threads; /* no gaps: it is a key, byte for byte */
 };
 
 /* All weights of one format and shape: they share layout and plans.  Never freed: a host has a few dozen. */
@@ -41,6 +33,8 @@ struct weights {
 /* Opens the tuning database, or goes on without one; 0 where neither can be. */
 int weights_open(void);
 int weights_has_database(void);
+/* What was opened. */
+const struct tcbrt *weights_runtime(void);
 
 /* MATRICES of N rows of K values.  NULL: no kernel here computes with weights of that TYPE (its number in a GGUF file)
  * and shape. */
@@ -55,7 +49,6 @@ int weights_get(const struct weights *weights, void *data, size_t offset, size_t
 int weights_read_row(const struct weights *weights, size_t row, float *out);
 
 /* The plan for WORK, made on first use; NULL, and why in ERR.  Any threads at once; none waits. */
-const struct weights_plan *weights_plan(struct weights_kind *kind, const struct weights_work *work,
-					struct tcbrt_error *err);
+const struct plan *weights_plan(struct weights_kind *kind, const struct weights_work *work, struct tcbrt_error *err);
 
 #endif

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "activations.h"
+#include "attention.h"
 #include "host.h"
 #include "packed.h"
 #include "products.h"
@@ -263,6 +264,98 @@ static bool takes_rows(const struct ggml_tensor *op)
 	       ids->ne[3] == 1;
 }
 
+/* The bytes of HEAD values of K and V; 0: they are not beside each other. */
+static size_t row_of(const struct ggml_tensor *tensor)
+{
+	const size_t block = ggml_host.type_size((int)tensor->type);
+	const int64_t values = ggml_host.blck_size((int)tensor->type);
+
+	return tensor->nb[0] == block && tensor->ne[0] % values == 0 ? (size_t)(tensor->ne[0] / values) * block : 0;
+}
+
+/* K or V: rows of all heads, side by side, in memory of the host. */
+static bool is_cache(const struct ggml_tensor *tensor, const struct attention *of)
+{
+	const struct ggml_tensor *at = tensor->view_src ? tensor->view_src : tensor;
+
+	return tensor->ne[0] == (int64_t)of->head && tensor->ne[1] == (int64_t)of->cells &&
+	       tensor->ne[2] == (int64_t)of->kv_heads && tensor->ne[3] == (int64_t)of->sequences &&
+	       row_of(tensor) * of->kv_heads == of->row && tensor->nb[1] == of->row &&
+	       (of->kv_heads == 1 || tensor->nb[2] == row_of(tensor)) &&
+	       (!at->buffer || ggml_host.buft_is_host(at->buffer->buft));
+}
+
+/* Cells that what K is a view of has for each sequence. */
+static size_t cells_of_cache(const struct ggml_tensor *k, const struct attention *of)
+{
+	const struct ggml_tensor *cache = k->view_src;
+	const int64_t values = (int64_t)(of->head * of->kv_heads);
+
+	if (!cache)
+		return of->cells;
+	return cache->ne[0] == values ? (size_t)cache->ne[1] : ggml_host.nbytes(cache) / of->row;
+}
+
+static bool has_mask(const struct ggml_tensor *mask, const struct attention *of)
+{
+	const char *type = attention_kv(ggml_host.type_name((int)mask->type));
+
+	return type && strcmp(type, "f16") == 0 && mask->nb[0] == sizeof(uint16_t) &&
+	       mask->ne[0] == (int64_t)of->cells && mask->ne[1] >= (int64_t)of->tokens && mask->ne[2] == 1 &&
+	       (mask->ne[3] == 1 || mask->ne[3] == (int64_t)of->sequences);
+}
+
+/* Parameters are scale, the largest bias of heads and the cap.  False: the library has no words for it. */
+static bool attention_of(const struct ggml_tensor *op, struct attention *out)
+{
+	enum { SCALE, BIAS, CAP, PARAMETERS };
+	const struct ggml_tensor *q = op->src[0], *k = op->src[1], *v = op->src[2], *mask = op->src[3];
+	struct activations y = activations_of(op);
+	float parameter[PARAMETERS];
+
+	if (!q || !k || !v || op->src[4] || !activations_are_dense(&y) || k->ne[2] < 1 || q->ne[2] % k->ne[2])
+		return false;
+	memcpy(parameter, op->op_params, sizeof(parameter));
+	*out = (struct attention){ .kv = attention_kv(ggml_host.type_name((int)k->type)),
+				   .head = (size_t)q->ne[0],
+				   .heads = (size_t)q->ne[2],
+				   .kv_heads = (size_t)k->ne[2],
+				   .tokens = (size_t)q->ne[1],
+				   .cells = (size_t)k->ne[1],
+				   .sequences = (size_t)q->ne[3],
+				   .scale = parameter[SCALE],
+				   .cap = parameter[CAP],
+				   .q = activations_of(q),
+				   .k = k->data,
+				   .v = v->data,
+				   .row = (size_t)k->nb[1],
+				   .k_sequence = k->nb[3],
+				   .v_sequence = v->nb[3],
+				   .out = op->data };
+	/* In the order of the result. */
+	for (int i = 1; i <= 2; i++) {
+		out->q.count[i] = (size_t)q->ne[3 - i];
+		out->q.stride[i] = q->nb[3 - i];
+	}
+	if (mask) {
+		out->mask = mask->data;
+		out->mask_row = mask->nb[1];
+		out->mask_sequence = mask->ne[3] > 1 ? mask->nb[3] : 0;
+	}
+	if (!out->kv || out->row == 0 || !is_cache(k, out) || !is_cache(v, out))
+		return false;
+	out->is_whole = cells_of_cache(k, out) <= out->cells;
+	return k->type == v->type && parameter[BIAS] == 0 && activations_have_rows(&out->q) && out->tokens > 0 &&
+	       out->cells > 0 && (!mask || has_mask(mask, out));
+}
+
+static bool takes_attention(const struct ggml_tensor *op)
+{
+	struct attention attention;
+
+	return attention_of(op, &attention) && attention_is_taken(&attention);
+}
+
 static bool supports_op(struct ggml_backend_device *device, const struct ggml_tensor *op)
 {
 	(void)device;
@@ -275,14 +368,33 @@ static bool supports_op(struct ggml_backend_device *device, const struct ggml_te
 		return takes_experts(op);
 	case HOST_OP_ROWS:
 		return takes_rows(op);
+	case HOST_OP_ATTENTION:
+		return takes_attention(op);
 	default:
 		return false;
 	}
 }
 
+static int add_attention(struct computer *computer, struct ggml_tensor *node)
+{
+	struct attention_run runs[ATTENTION_RUNS_MAX];
+	struct attention attention;
+	size_t count;
+
+	if (!attention_of(node, &attention))
+		return 0;
+	count = attention_runs(&attention, runs);
+	return count ? computer_add_attention(computer, &attention, runs, count) : computer_leave(computer, node);
+}
+
 /* To what is computed next; rows are read at once. */
 static int add_node(struct computer *computer, struct ggml_tensor *node)
 {
+	if (ggml_host_op((int)node->op) == HOST_OP_ATTENTION)
+		return add_attention(computer, node);
+	if (!node->src[0]->extra)
+		return 0;
+
 	const struct weights *weights = node->src[0]->extra;
 	const struct ggml_tensor *second = node->src[1], *third = node->src[2];
 	const struct activations x = activations_of(second);
@@ -315,7 +427,7 @@ static enum ggml_status graph_compute(struct ggml_backend *stream, struct ggml_c
 		if (ggml_host_op((int)node->op) == HOST_OP_NOTHING ||
 		    (are_nodes_marked && !(node->flags & FLAG_COMPUTE)))
 			continue;
-		is_sound = supports_op(&computing, node) && node->src[0]->extra && add_node(computer, node);
+		is_sound = supports_op(&computing, node) && add_node(computer, node);
 	}
 	if (!is_sound) {
 		computer_drop(computer);

@@ -18,9 +18,9 @@
 #include "plugin.h"
 
 static atomic_ullong counters[COUNTERS];
-static const char *const counter_names[COUNTERS] = { "graphs",   "products",   "experts", "rows",
-						     "tokens",   "compute_ns", "packed",  "pack_ns",
-						     "unpacked", "gathered",   "refused" };
+static const char *const counter_names[COUNTERS] = { "graphs",   "products", "experts",    "rows",   "attention",
+						     "left",     "tokens",   "compute_ns", "packed", "pack_ns",
+						     "unpacked", "gathered", "refused" };
 
 void counter_add(enum counter counter, unsigned long long amount)
 {
@@ -59,6 +59,7 @@ void computer_destroy(struct computer *computer)
 	free(computer->rows);
 	free(computer->ids);
 	free(computer->products);
+	ggml_host_turn_fini(&computer->turn);
 	free(computer);
 }
 
@@ -70,7 +71,7 @@ static int refuse(const char *what, const char *why)
 }
 
 /* A workspace serves one execution after another of any plan that it is large enough for. */
-static int reserve(struct computer *computer, const struct weights_plan *plan)
+static int reserve(struct computer *computer, const struct plan *plan)
 {
 	size_t bytes = (plan->workspace_bytes + TCBRT_ALIGNMENT - 1) / TCBRT_ALIGNMENT * TCBRT_ALIGNMENT;
 
@@ -145,7 +146,7 @@ static struct product *add(struct computer *computer, const struct weights *weig
 			   const struct activations *x, void *y)
 {
 	struct tcbrt_error err;
-	const struct weights_plan *plan;
+	const struct plan *plan;
 	const void *rows;
 	struct product *product;
 
@@ -162,10 +163,11 @@ static struct product *add(struct computer *computer, const struct weights *weig
 		return NULL;
 	}
 	product = &computer->products[computer->count++];
-	product->plan = plan;
+	*product = (struct product){ .plan = plan };
 	product->operand[plan->x] = (void *)rows;
 	product->operand[plan->weights] = weights->packed;
 	product->operand[plan->y] = y;
+	counter_add(COUNTER_PRODUCTS, 1);
 	counter_add(COUNTER_TOKENS, work->m);
 	return product;
 }
@@ -193,6 +195,63 @@ int computer_add_experts(struct computer *computer, const struct weights *weight
 		return 0;
 	product->operand[product->plan->ids] = (void *)ids;
 	counter_add(COUNTER_EXPERTS, 1);
+	return 1;
+}
+
+/* The queries, dense and multiplied as the library's scores want them; NULL: there is no memory. */
+static float *take_queries(struct computer *computer, const struct attention *attention)
+{
+	const struct activations *q = &attention->q;
+	const size_t values = activations_rows(q) * q->count[0];
+	const float factor = attention_factor(attention);
+
+	if (factor == 1)
+		return (float *)take_rows(computer, q);
+	if (!computer_run(computer) || !at_least(&computer->rows, &computer->rows_bytes, values * sizeof(float)))
+		return NULL;
+	activations_gather(q, computer->rows);
+	for (size_t i = 0; i < values; i++)
+		((float *)computer->rows)[i] *= factor;
+	return computer->rows;
+}
+
+int computer_add_attention(struct computer *computer, const struct attention *attention,
+			   const struct attention_run *runs, size_t count)
+{
+	const size_t token = attention->heads * attention->head; /* values */
+	float *q = take_queries(computer, attention);
+	struct tcbrt_error err;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct attention_run *run = &runs[i];
+		const struct plan *plan = attention_plan(attention, run, computer->threads, &err);
+		const size_t at = (run->sequence * attention->tokens + run->first) * token;
+		const size_t cell = run->sequence * attention->k_sequence + run->from * attention->row;
+
+		if (!plan)
+			return refuse("no plan for attention", err.message);
+		if (!q || !reserve(computer, plan))
+			return refuse("no plan for attention", "out of memory");
+		computer->products[computer->count++] =
+			(struct product){ .plan = plan,
+					  .operand = { [ATTENTION_Q] = q + at,
+						       [ATTENTION_K] = (char *)attention->k + cell,
+						       [ATTENTION_V] = (char *)attention->v + cell,
+						       [ATTENTION_OUT] = attention->out + at },
+					  .length = (int32_t)run->cells,
+					  .is_attention = 1 };
+	}
+	counter_add(COUNTER_ATTENTION, 1);
+	return 1;
+}
+
+int computer_leave(struct computer *computer, struct ggml_tensor *node)
+{
+	if (!computer_run(computer))
+		return 0;
+	if (!ggml_host_take_turn(&computer->turn, node, computer->threads))
+		return refuse("attention was left to the host's CPU backend", "it failed");
+	counter_add(COUNTER_LEFT, 1);
 	return 1;
 }
 
@@ -252,6 +311,14 @@ static int refuse_bad_product(const struct computer *computer)
 	return refuse("a product was not computed", err.message);
 }
 
+/* Lengths are read where they are now. */
+static void find_lengths(struct computer *computer)
+{
+	for (size_t i = 0; i < computer->count; i++)
+		if (computer->products[i].is_attention)
+			computer->products[i].operand[ATTENTION_LENGTHS] = &computer->products[i].length;
+}
+
 int computer_run(struct computer *computer)
 {
 	struct region region = { .computer = computer };
@@ -259,6 +326,7 @@ int computer_run(struct computer *computer)
 
 	if (computer->count == 0)
 		return 1;
+	find_lengths(computer);
 	if (computer->threads > 1 && ggml_host.parallel) {
 		ggml_host.parallel(run_seat, &region, computer->threads, 0);
 	} else {
@@ -270,7 +338,6 @@ int computer_run(struct computer *computer)
 				region.failed = 1;
 	}
 	counter_add(COUNTER_GRAPHS, 1);
-	counter_add(COUNTER_PRODUCTS, computer->count);
 	counter_add(COUNTER_COMPUTE_NS, counter_now_ns() - began);
 	const int is_fine = !region.failed || refuse_bad_product(computer);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Computing products, one after another, on the host's number of threads.
+ * Computing products and attention, one after another, on the host's number of threads.
  */
 #ifndef TCB_GGML_PRODUCTS_H
 #define TCB_GGML_PRODUCTS_H
@@ -8,13 +8,18 @@
 #include <stdint.h>
 
 #include "activations.h"
+#include "attention.h"
+#include "host.h"
 #include "packed.h"
 
-enum { PRODUCT_OPERANDS = 4 };
+enum { PRODUCT_OPERANDS = 5 };
 
+/* Or a run of attention, which has LENGTH cells. */
 struct product {
-	const struct weights_plan *plan;
+	const struct plan *plan;
 	void *operand[PRODUCT_OPERANDS];
+	int32_t length;
+	int is_attention;
 };
 
 /* Which matrices of a mixture each token uses: USED numbers, STRIDE bytes from one token to the next. */
@@ -37,6 +42,7 @@ struct computer {
 	struct routing ids_of;   /* which; no data: none */
 	struct tcbrt_pool *pool; /* where the host has no OpenMP runtime */
 	unsigned pool_threads;
+	struct ggml_host_turn turn; /* for attention whose mask is no intervals */
 };
 
 struct computer *computer_create(void);
@@ -50,6 +56,11 @@ int computer_add(struct computer *computer, const struct weights *weights, const
 /* Of a mixture: Y has a row for each token and matrix that it uses; X's second dimension is these, or 1. */
 int computer_add_experts(struct computer *computer, const struct weights *weights, const struct activations *x,
 			 const struct routing *routing, void *y);
+/* Of the RUNS that its mask is. */
+int computer_add_attention(struct computer *computer, const struct attention *attention,
+			   const struct attention_run *runs, size_t count);
+/* NODE by the host's CPU backend, after what was put; 0 as above. */
+int computer_leave(struct computer *computer, struct ggml_tensor *node);
 /* Rows of WEIGHTS by their numbers, COUNT of them, to OUT, a row of K values each; what was put is computed first. */
 int computer_read_rows(struct computer *computer, const struct weights *weights, const int32_t *rows, size_t count,
 		       size_t k, float *out);
@@ -64,6 +75,8 @@ enum counter {
 	COUNTER_PRODUCTS,
 	COUNTER_EXPERTS, /* products of mixtures, among them */
 	COUNTER_ROWS,    /* read */
+	COUNTER_ATTENTION,
+	COUNTER_LEFT, /* attention that the host computed, since its mask is no intervals */
 	COUNTER_TOKENS,
 	COUNTER_COMPUTE_NS,
 	COUNTER_PACKED,

@@ -31,8 +31,8 @@ def counters(plugin):
     library = ctypes.CDLL(plugin)
     library.tcbtune_ggml_counter.restype = ctypes.c_ulonglong
     return {name: library.tcbtune_ggml_counter(name.encode())
-            for name in ("graphs", "products", "experts", "rows", "tokens", "compute_ns", "packed", "pack_ns", "unpacked",
-                         "refused")}
+            for name in ("graphs", "products", "experts", "rows", "attention", "left", "tokens", "compute_ns", "packed",
+                         "pack_ns", "unpacked", "refused")}
 
 
 def resident():

@@ -33,8 +33,10 @@ const char *ggml_version(void)
 
 const char *fake_op_name(int op)
 {
-	static const char *const names[FAKE_OPS] = { "NONE",      "ADD",      "RESHAPE", "VIEW",      "PERMUTE",
-						     "TRANSPOSE", "GET_ROWS", "MUL_MAT", "MUL_MAT_ID" };
+	static const char *const names[FAKE_OPS] = {
+		"NONE",      "ADD",      "RESHAPE", "VIEW",       "PERMUTE",
+		"TRANSPOSE", "GET_ROWS", "MUL_MAT", "MUL_MAT_ID", "FLASH_ATTN_EXT"
+	};
 
 	assert(op >= 0 && op < FAKE_OPS);
 	return names[op];
@@ -444,7 +446,7 @@ int fake_graph_compute(struct ggml_backend *backend, struct ggml_cgraph *graph)
 	return (int)backend->iface.graph_compute(backend, graph);
 }
 
-/* ---- a CPU backend that computes nothing, in its own time ---- */
+/* ---- a CPU backend that computes attention, and nothing else, in its own time ---- */
 
 __attribute__((visibility("default"))) struct ggml_backend *ggml_backend_init_by_type(int type, const char *parameters);
 
@@ -473,6 +475,9 @@ static enum ggml_status cpu_graph_compute(struct ggml_backend *backend, struct g
 	const long end = spent_ns() + fake_cpu_product_ns * graph->count;
 
 	(void)backend;
+	for (int i = 0; i < graph->count; i++)
+		if ((int)graph->node[i]->op == FAKE_FLASH_ATTN_EXT)
+			fake_compute_attention(graph->node[i]);
 	while (spent_ns() < end)
 		;
 	return GGML_STATUS_SUCCESS;

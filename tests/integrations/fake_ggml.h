@@ -9,7 +9,7 @@
 #include "integrations/ggml/host.h"
 #include "integrations/ggml/interface.h"
 
-enum { FAKE_NODES_MAX = 8 };
+enum { FAKE_NODES_MAX = 8, FAKE_HEAD_MAX = 256 };
 
 struct ggml_cgraph {
 	int count;
@@ -27,6 +27,7 @@ enum fake_op {
 	FAKE_GET_ROWS,
 	FAKE_MUL_MAT,
 	FAKE_MUL_MAT_ID,
+	FAKE_FLASH_ATTN_EXT,
 	FAKE_OPS
 };
 
@@ -36,7 +37,8 @@ enum fake_fault {
 	FAKE_LAYS_OUT_OTHERWISE, /* its buffer types have their device where no generation has it */
 	FAKE_COPIES_LESS,        /* its buffers have a function less than its version says */
 	FAKE_SETS_ELSEWHERE,     /* tensors, a byte off */
-	FAKE_CRASHES             /* as it computes */
+	FAKE_CRASHES,            /* as it computes */
+	FAKE_SCALES_OTHERWISE    /* its attention has its parameters in another order */
 };
 extern enum fake_fault fake_fault;
 
@@ -45,6 +47,16 @@ extern int fake_node_flags;
 
 /* What a product of its own CPU backend takes; negative: it has no such backend. */
 extern long fake_cpu_product_ns;
+
+/* The parameters of attention, as a node has them: scores are multiplied, heads have biases, up to which scores go. */
+struct fake_scores {
+	float scale, bias, cap;
+};
+/* Y becomes the node. */
+void fake_attend(struct ggml_tensor *y, struct ggml_tensor *q, struct ggml_tensor *k, struct ggml_tensor *v,
+		 struct ggml_tensor *mask, const struct fake_scores *scores);
+/* As the CPU backend does: any mask, no biases. */
+void fake_compute_attention(const struct ggml_tensor *y);
 
 /* Functions of host.h's list, under the names that they have there. */
 #define FAKE_DECLARE(member, result, parameters, name) \

@@ -7,6 +7,7 @@
 #include "cmocka_all.h"
 #include "instrumented.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -69,6 +70,29 @@ static void test_refuses_what_it_cannot_serve(void **state)
 	}
 	fake_fault = FAKE_FINE;
 	assert_int_not_equal(plugin.score(), 0);
+}
+
+/* Attention whose parameters are others stays with the host, and all else is taken. */
+static void test_leaves_attention_that_it_does_not_know(void **state)
+{
+	static const struct {
+		enum fake_fault fault;
+		int is_left;
+	} faults[] = { { FAKE_FINE, 0 }, { FAKE_SCALES_OTHERWISE, 1 } };
+	char said[2048];
+
+	(void)state;
+	fake_cpu_product_ns = 0;
+	setenv("TCBTUNE_ALL_FORMATS", "1", 1); /* not tried beside products that take no time */
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+		fake_fault = faults[i].fault;
+		assert_int_equal(in_child(is_taken, said, sizeof(said)), 1);
+		if ((strstr(said, "attention stays with the host: ") != NULL) != faults[i].is_left)
+			fail_msg("of fault %d it was said: %s", (int)faults[i].fault, said);
+	}
+	unsetenv("TCBTUNE_ALL_FORMATS");
+	fake_cpu_product_ns = -1;
+	fake_fault = FAKE_FINE;
 }
 
 /* Formats that are taken of two: one token's products of the host take FAKE_CPU_PRODUCT_NS. */
@@ -219,6 +243,7 @@ static void test_declines(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_leaves_attention_that_it_does_not_know),
 		cmocka_unit_test(test_refuses_what_it_cannot_serve),
 		cmocka_unit_test(test_leaves_to_the_host_what_it_does_faster),
 		cmocka_unit_test(test_leaves_out_what_is_not_marked),

@@ -4,7 +4,7 @@
 whose table of tokens is its output, too, and a mixture of experts.
 
 Log-probabilities of a prompt and of a generated token are near the host's own, with one thread and with two, and the
-plug-in's counters say that it computed every product.
+plug-in's counters say that it computed every product and all attention.
 """
 import argparse
 import math
@@ -63,10 +63,10 @@ def try_model(args, name):
             host.close()
         # A prompt of three and four tokens, the last of which may not be evaluated.
         graphs = (4, 5)
-        done = {what: after[what] - before[what] for what in ("products", "experts")}
+        done = {what: after[what] - before[what] for what in ("products", "experts", "attention", "left")}
         experts = EXPERTS * LAYERS if name == "mixture" else 0
-        assert any(done == {"products": n * products, "experts": n * experts} for n in graphs), \
-            f"{name}: {done} computed, not {products} and {experts} of each graph"
+        assert any(done == {"products": n * products, "experts": n * experts, "attention": n * LAYERS, "left": 0}
+                   for n in graphs), f"{name}: {done} computed, not {products}, {experts} and {LAYERS} of each graph"
         assert after["packed"] >= products and after["refused"] == after["unpacked"] == 0, after
         said = [line for line in log.read_text().splitlines() if line.startswith("tcbtune for ggml: ")]
         assert len(said) == 1 and "in ggml 0.26.0" in said[0] and "OpenMP" in said[0], said
