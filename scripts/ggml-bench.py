@@ -3,13 +3,16 @@
 """Tokens per second of llama.cpp's server (the wheel of fetch-ggml-hosts.sh) with the plug-in for ggml and without.
 
     ggml-bench.py MODEL.gguf --plugin libggml-tcbtune.so [--threads 1,2] [--rounds 5] [--prompts 128,512]
-        [--generate 32] [--wheels build/ggml-hosts] [--native LLAMA-BENCH] [--db tuning.db] [--own-pool]
-        [--huge-pages] [--cpu-time] [--log-probabilities]
+        [--generate 32] [--depth N] [--wheels build/ggml-hosts] [--native LLAMA-BENCH] [--db tuning.db] [--own-pool]
+        [--own-attention] [--huge-pages] [--cpu-time] [--log-probabilities]
+
+--depth adds generation behind a prompt of N tokens, in the servers.
 
 All servers stay loaded and are asked in turn, round after round; figures are the medians of the rounds, ratios those of
 the pairs within a round.  --native adds llama.cpp built for this machine: its llama-bench, with the same round's
 prompts and tokens, without the plug-in and with it.  --db adds the plug-in with that tuning database; without it there is none.
---own-pool adds the plug-in with threads of its own instead of the host's.  --huge-pages tells how much of the plug-in's
+--own-pool adds the plug-in with threads of its own instead of the host's, --own-attention the plug-in where the host's
+attention is its own.  --huge-pages tells how much of the plug-in's
 gain its pages of 2 MiB are: it adds the wheel in a process whose malloc asks for such (glibc.malloc.hugetlb=1), as then
 llama-bench has it, too, and the plug-in in one that is denied them (prctl).  --cpu-time counts tokens per second of processor time of all threads, which a
 busy machine changes least (of llama-bench by what more repetitions take); it is for one thread, since those that
@@ -50,10 +53,12 @@ def parse():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--prompts", type=numbers, default=[128, 512])
     parser.add_argument("--generate", type=int, default=32)
+    parser.add_argument("--depth", type=int, default=0)
     parser.add_argument("--wheels", default=str(ROOT / "build/ggml-hosts"))
     parser.add_argument("--native")
     parser.add_argument("--db")
     parser.add_argument("--own-pool", action="store_true")
+    parser.add_argument("--own-attention", action="store_true")
     parser.add_argument("--huge-pages", action="store_true")
     parser.add_argument("--cpu-time", action="store_true")
     parser.add_argument("--log-probabilities", action="store_true")
@@ -73,7 +78,8 @@ def deny_huge_pages(is_denied):
 class Served:
     def __init__(self, args, threads, plugin=None, db=NOWHERE):
         os.environ["TCBTUNE_DB"] = db
-        self.args, self.host = args, Host(args.wheels, args.model, plugin, threads)
+        self.args = args
+        self.host = Host(args.wheels, args.model, plugin, threads, context=max(*args.prompts, args.depth) + args.generate + 256)
         self.plugin = plugin
 
     def measure(self):
@@ -82,7 +88,18 @@ class Served:
         for length in self.args.prompts:
             out[f"prompt {length}"] = self.time(length, 1, "prompt_per_second", "prompt_ms")
         out["generation"] = self.time(1, self.args.generate, "predicted_per_second", "predicted_ms")
+        if self.args.depth:
+            out[f"generation behind {self.args.depth}"] = self.time_behind(self.args.depth, self.args.generate)
         return out
+
+    def time_behind(self, length, count):
+        """Of processor time: what more tokens than one take."""
+        spent = []
+        for tokens in (1, 1 + count):
+            before = self.processor_s()
+            timings = self.host.complete(prompt(length), tokens)["timings"]
+            spent.append(self.processor_s() - before)
+        return count / (spent[1] - spent[0]) if self.args.cpu_time else timings["predicted_per_second"], None
 
     def time(self, length, count, rate, spent):
         before = self.host.counters()["compute_ns"] if self.plugin else 0
@@ -162,6 +179,10 @@ def bench(args, threads):
         os.environ["TCBTUNE_OWN_POOL"] = "1"
         ours["plug-in, pool"] = Served(args, threads, args.plugin)
         del os.environ["TCBTUNE_OWN_POOL"]
+    if args.own_attention:
+        os.environ["TCBTUNE_NO_ATTENTION"] = "1"
+        ours["own attention"] = Served(args, threads, args.plugin)
+        del os.environ["TCBTUNE_NO_ATTENTION"]
     everyone = {**peers, **ours}
     for name, one in everyone.items():
         if isinstance(one, Served):
@@ -174,13 +195,13 @@ def bench(args, threads):
         rounds += [taken] if i else []  # the first warms up
     for what in rounds[0]["wheel"]:
         print(f"  {what}, tokens per second")
-        for name in everyone:
+        for name in (name for name in everyone if what in rounds[0][name]):
             rates = [taken[name][what][0] for taken in rounds]
             line = f"    {name:15} {statistics.median(rates):8.1f}"
             shares = [taken[name][what][1] for taken in rounds]
             if shares[0] is not None:
                 line += f"   {100 * statistics.median(shares):3.0f} % of the time in its products"
-            for peer in peers if name in ours else ():
+            for peer in (peer for peer in peers if name in ours and what in rounds[0][peer]):
                 ratios = sorted(taken[name][what][0] / taken[peer][what][0] for taken in rounds)
                 line += f"   {statistics.median(ratios):.2f} x {peer} ({ratios[0]:.2f} to {ratios[-1]:.2f})"
             print(line)
@@ -190,7 +211,7 @@ def bench(args, threads):
 
 def compare(args):
     """Distributions after prompts of several lengths."""
-    lengths, taken = (5, 33, 128, 300), {}
+    lengths, taken = (5, 33, 128, 300, 900), {}
     for name, options in (("repacked", {}), ("plain", {"plain": True}), ("plug-in", {"plugin": args.plugin})):
         os.environ["TCBTUNE_DB"] = args.db or NOWHERE
         host = Host(args.wheels, args.model, **options)

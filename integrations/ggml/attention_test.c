@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "attention.h"
 #include "host.h"
+#include "host_attention.h"
 
 enum { HEAD = 32, TOKENS = 64, CELLS = 96, VALUES = 4 };
 enum { TYPE_F32 = 0, TYPE_F16 = 1 }; /* as numbered in GGUF files */

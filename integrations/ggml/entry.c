@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attention.h"
 #include "attention_test.h"
 #include "guarded.h"
 #include "host.h"
+#include "host_attention.h"
 #include "packed.h"
 #include "plugin.h"
 #include "probe.h"

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "activations.h"
-#include "attention.h"
 #include "host.h"
+#include "host_attention.h"
 #include "packed.h"
 #include "products.h"
 #include "shim.h"

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 #include "activations.h"
-#include "attention.h"
 #include "host.h"
+#include "host_attention.h"
 #include "packed.h"
 
 enum { PRODUCT_OPERANDS = 5 };

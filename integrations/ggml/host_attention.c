@@ -3,10 +3,10 @@
  * Masks as intervals, and plans for them.  The host adds a mask to scores: zeros where a
  * token sees a cell, -inf elsewhere.  With one sequence in a cache, or with several one
  * behind the other, each row is an interval, and rows that follow each other are what
- * the library's words causal and w say.  It is looked at for each op anew: that is a
+ * the library's words causal and w say.  It is looked at for each op again: that is a
  * thousandth of the work, and no host says when it wrote another into the same place.
  */
-#include "attention.h"
+#include "host_attention.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -153,21 +153,23 @@ static int make_plan(const void *ctx, struct tcbrt_plan **out, struct tcbrt_erro
 	return tcbrt_plan_create(weights_runtime(), &query, out, err);
 }
 
-/* How long a cache may become before there is another plan: eight of them for each doubling. */
-static size_t plan_cells(size_t cells)
+/* How long a cache may become before there is another plan.  Of few tokens parts of it are dealt out: eight plans for
+ * each doubling; of more there are plans for each number of tokens: one. */
+static size_t plan_cells(const struct attention_run *run)
 {
+	const size_t steps = run->rows <= FEW_TOKENS_MOST ? 8 : 1;
 	size_t step = CELLS_STEP;
 
-	while (16 * step <= cells)
+	while (2 * steps * step <= run->cells)
 		step *= 2;
-	return (cells + step - 1) / step * step;
+	return run->cells ? (run->cells + step - 1) / step * step : step;
 }
 
 const struct plan *attention_plan(const struct attention *of, const struct attention_run *run, unsigned threads,
 				  struct tcbrt_error *err)
 {
 	struct work work = { .m = run->rows,
-			     .n = plan_cells(run->cells),
+			     .n = plan_cells(run),
 			     .head = of->head,
 			     .heads = of->heads,
 			     .kv_heads = of->kv_heads,
@@ -177,8 +179,6 @@ const struct plan *attention_plan(const struct attention *of, const struct atten
 			     .threads = threads };
 	static struct plan_table plans;
 
-	if (work.n == 0)
-		work.n = CELLS_STEP;
 	snprintf(work.kv, sizeof(work.kv), "%s", of->kv);
 	return plan_find(&plans, &work, sizeof(work), make_plan, &work, err);
 }

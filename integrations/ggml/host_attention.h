@@ -3,8 +3,8 @@
  * Attention as the host asks for it: which of it is taken, what its mask says, and
  * the plans that compute it.
  */
-#ifndef TCB_GGML_ATTENTION_H
-#define TCB_GGML_ATTENTION_H
+#ifndef TCB_GGML_HOST_ATTENTION_H
+#define TCB_GGML_HOST_ATTENTION_H
 
 #include "activations.h"
 #include "plans.h"
