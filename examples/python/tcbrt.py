@@ -81,6 +81,8 @@ for _name, _arguments in {
     getattr(_lib, "tcbrt_" + _name).argtypes = _arguments
 for _name in ("close", "plan_destroy", "pool_destroy", "gpu_unload", "weights_free"):
     getattr(_lib, "tcbrt_" + _name).argtypes, getattr(_lib, "tcbrt_" + _name).restype = [_P], None
+_lib.tcbrt_fp8_bytes.argtypes, _lib.tcbrt_fp8_bytes.restype = [_S, _S], _S
+_lib.tcbrt_fp8_blocks.argtypes = [_S, _S, _P, _P, _S, _S, _P, _P]
 _lib.tcbrt_source_text.argtypes, _lib.tcbrt_source_text.restype = [c.c_int], c.c_char_p
 
 
@@ -384,6 +386,30 @@ class Loaded:
         if not address or address % ALIGNMENT:
             raise Error(USAGE, f"the workspace: the plan needs {size} bytes at a multiple of {ALIGNMENT}")
         return address
+
+
+def fp8_blocks(values: Any, scale: Any, columns: int = 128, rows: int = 128) -> bytearray:
+    """FP8 of safetensors as weights of fp8_matvec and so on: VALUES, N x K bytes of E4M3, and SCALE (f32), one for
+    ROWS x COLUMNS of them; K is rounded up to a multiple of 128 in the plan, with zeros in the activations.
+
+        fp8_blocks(w.view(torch.uint8), weight_scale_inv)              # DeepSeek: a scale for 128 x 128
+        fp8_blocks(w.view(torch.uint8), weight_scale, w.shape[1], 1)   # vLLM: a scale a row
+    """
+    of_values, of_scale, err = _memory(values), _memory(scale), _Error()
+    if not of_values or not of_scale or of_values.place != "cpu" or of_scale.place != "cpu":
+        raise Error(USAGE, "values and scales must be arrays in the processor's memory")
+    if of_values.type != "bytes" or not of_values.contiguous or len(of_values.shape) != 2:
+        raise Error(USAGE, f"values must be bytes (uint8), N x K and contiguous, not {of_values.type} of shape {of_values.shape}")
+    n, k = of_values.shape
+    if of_scale.type != "f32" or not of_scale.contiguous or of_scale.size != 4 * -(-n // rows) * -(-k // columns):
+        raise Error(USAGE, f"scales must be f32, {-(-n // rows)} x {-(-k // columns)} and contiguous, not "
+                           f"{of_scale.type} of shape {of_scale.shape}")
+    out = bytearray(_lib.tcbrt_fp8_bytes(n, k))
+    code = _lib.tcbrt_fp8_blocks(n, k, of_values.address, of_scale.address, rows, columns,
+                                 (c.c_char * len(out)).from_buffer(out), c.byref(err))
+    if code:
+        raise Error(code, err.message.decode())
+    return out
 
 
 def gpu() -> str:

@@ -33,6 +33,21 @@ def quantised_product(rt, pool):
     return plan, (np.abs(y - exact @ x) / (np.abs(exact) @ np.abs(x))).max()
 
 
+def fp8_product(rt, pool):
+    """E4M3 with a scale for 128 x 128 values, as DeepSeek's models have it."""
+    rng, n, k = np.random.default_rng(4), 300, 640
+    codes = rng.integers(0, 127, (n, k), dtype=np.uint8) | rng.integers(0, 2, (n, k), dtype=np.uint8) << 7
+    scales = (1e-4 * rng.random((-(-n // 128), k // 128)) + 1e-4).astype(np.float32)
+    exponent, mantissa = codes >> 3 & 15, (codes & 7).astype(np.float64)
+    sizes = np.where(exponent == 0, mantissa / 8 * 2.0**-6, (1 + mantissa / 8) * 2.0 ** (exponent.astype(int) - 7))
+    exact = np.where(codes & 128, -sizes, sizes) * np.repeat(np.repeat(scales.astype(np.float64), 128, 0)[:n], 128, 1)
+    x = rng.standard_normal(k, dtype=np.float32)
+    y = np.full(n, np.nan, dtype=np.float32)
+    plan = rt.plan("fp8_matvec", 1, n, k)
+    plan.execute([plan.pack(tcbrt.fp8_blocks(codes, scales)), x, y], pool)
+    return plan, (np.abs(y - exact @ x) / (np.abs(exact) @ np.abs(x))).max()
+
+
 def attention(rt, pool):
     """A token of two sequences of 300 and 17 tokens; four query heads share a KV head."""
     rng, tokens, head, group, kv, lengths = np.random.default_rng(3), 300, 128, 4, 2, np.array([300, 17], dtype=np.int32)
@@ -54,7 +69,7 @@ def attention(rt, pool):
 def main():
     rt, pool = tcbrt.Runtime(sys.argv[1] if len(sys.argv) > 1 else None), tcbrt.Pool(2)
     failed = False
-    for run, limit in ((softmax, 1e-6), (quantised_product, 0.01), (attention, 0.002)):
+    for run, limit in ((softmax, 1e-6), (quantised_product, 0.01), (fp8_product, 1e-6), (attention, 0.002)):
         plan, error = run(rt, pool)
         failed |= not error < limit
         print(f"{run.__name__}: {plan.kernel} ({plan.source}: {plan.reason}), error {error:.2g}")

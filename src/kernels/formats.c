@@ -98,6 +98,14 @@ float tcb_power_scale(uint8_t exponent)
 	return value;
 }
 
+float tcb_e4m3_to_f32(uint8_t bits)
+{
+	if (tcb_e4m3_is_nan(bits))
+		return tcb_f16_to_f32((uint16_t)((bits & 0x80u) << 8 | 0x7e00u));
+	/* Seven bits up they are halves, 2^-8 of what they are. */
+	return 256 * tcb_f16_to_f32((uint16_t)((bits & 0x80u) << 8 | (bits & 0x7fu) << 7));
+}
+
 void tcb_six_scales(const uint8_t packed[6], int8_t scale_out[8])
 {
 	const unsigned high = packed[0] | (unsigned)packed[1] << 8;
@@ -146,6 +154,18 @@ static void random_scale(struct tcb_rng *rng, double size, void *half)
 	tcb_f16_store(d, half);
 }
 
+/* Codes are uniform, but none is a NaN; scales as above. */
+static void random_fp8(const struct tcb_format *format, struct tcb_rng *rng, uint8_t *block)
+{
+	uint8_t half[HALF_BYTES];
+	random_scale(rng, format->size, half);
+	const float scale = tcb_f16_load(half) * (1 + 0x1p-13f); /* more bits than a half has */
+	memcpy(block + format->d_at, &scale, sizeof(scale));
+	for (size_t i = format->codes_at; i < format->block_bytes; i++)
+		while (tcb_e4m3_is_nan(block[i]))
+			block[i] = (uint8_t)tcb_rng_below(rng, 256);
+}
+
 /* Four bits of a half on top of each of four words. */
 static void spread_half(const uint8_t half[2], uint8_t *words)
 {
@@ -156,7 +176,7 @@ static void spread_half(const uint8_t half[2], uint8_t *words)
 void tcb_block_random(const struct tcb_format *format, struct tcb_rng *rng, void *block)
 {
 	uint8_t *bytes = block, *d = bytes + format->d_at;
-	if (tcb_is_float(format->id)) {
+	if (tcb_is_float(format->id) && format->block_values == 1) {
 		const float value = (float)format->size * tcb_rng_normal(rng);
 		const uint16_t half = format->codes == TCB_CODES_F16 ? tcb_f32_to_f16(value) : tcb_f32_to_bf16(value);
 		memcpy(block, format->codes == TCB_CODES_F32 ? (const void *)&value : &half, format->block_bytes);
@@ -166,6 +186,10 @@ void tcb_block_random(const struct tcb_format *format, struct tcb_rng *rng, void
 		const size_t left = format->block_bytes - i;
 		const uint64_t random = tcb_rng_next(rng);
 		memcpy(bytes + i, &random, left < sizeof(random) ? left : sizeof(random));
+	}
+	if (format->codes == TCB_CODES_E4M3) {
+		random_fp8(format, rng, bytes);
+		return;
 	}
 	if (format->scales == TCB_SCALES_POWER) { /* few subnormal ones: processors take many times as long for them */
 		*d = (uint8_t)(tcb_rng_below(rng, 1024) ? 118 + tcb_rng_below(rng, 5) : tcb_rng_below(rng, 3));

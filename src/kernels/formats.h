@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/status.h"
 #include "base/util.h"
 
 /* Where the codes of a block lie. */
@@ -30,10 +31,11 @@ enum tcb_codes_kind {
 			     * are from bit 2 (i / 32) on of byte i mod 32 of their 32 bytes of high bits */
 	TCB_CODES_EXPANDED, /* where a function of the format finds them: its kernels take blocks apart into bytes first
 			     */
-	/* No codes: values, each a block. */
+	/* No codes: values, each a block, but E4M3 (below). */
 	TCB_CODES_F16,
 	TCB_CODES_BF16,
-	TCB_CODES_F32
+	TCB_CODES_F32,
+	TCB_CODES_E4M3 /* a byte each, with a sign, four bits exponent and three mantissa */
 };
 
 /* How the scales of a block are written. */
@@ -47,7 +49,8 @@ enum tcb_scales_kind {
 	/* Of expanded codes, what d is, for test data; of others than these TCB_SCALES_HALF. */
 	TCB_SCALES_MINS, /* f16 d and f16 of the offsets: what is added, or in superblocks what their mins are times */
 	TCB_SCALES_SPREAD, /* an f16 d, four bits of it on top of each of four words of 16 bits */
-	TCB_SCALES_E4M3    /* four bytes, floats without a sign of four bits exponent and three mantissa */
+	TCB_SCALES_E4M3,   /* four bytes, floats without a sign of four bits exponent and three mantissa */
+	TCB_SCALES_FLOAT   /* an f32 for the block, of values */
 };
 
 /*
@@ -63,7 +66,13 @@ enum tcb_scales_kind {
  * Rows are apart whose MatVec has kernels of its own for x86 (struct qmv_own), and whose codes are expanded: there bits
  * are those of the largest code without its sign, the table is that of their planes (struct tcb_planes), and where codes
  * and scales lie is the function's business; Y are those that layout r16g (decode/places.h) has, too.  The last rows are
- * of values as they are: each a block, contract f32 only.
+ * of values, without contract q8: as they are, each a block, and with scales.
+ *
+ * FP8 is E4M3 with scales in f32, as models of DeepSeek and vLLM have it: there the bytes of a matrix and its scales,
+ * one for each row or for 128 x 128 values, are two arrays.  Here 128 values of a row are a block with their scale, so
+ * that a row is all that a kernel reads, for 3 % more bytes, and both kinds of scales are one format; the scale stays
+ * an f32, so nothing is rounded.  tcb_fp8_blocks() makes blocks of the arrays.  Rows end with whole blocks, filled up
+ * with zeros where the model's K is no multiple of 128: then activations need zeros there, too.
  */
 /* clang-format off */
 #define TCB_NO_TABLE { 0 }
@@ -98,13 +107,18 @@ enum tcb_scales_kind {
 	X(IQ1_M, iq1_m, iq1m, 256, 56, 16, 4, 0, EXPANDED, 0,   0, SPREAD,  0,  48, 3e-3, TCB_IQ1_TABLE) \
 	X(NVFP4, nvfp4, nvfp4, 64, 36, 16, 4, 0, EXPANDED, 0,   0, E4M3,    0,   0, 4e-3, TCB_MXFP4_TABLE)
 #define TCB_FORMAT_EXPANDED_ROWS(X) TCB_FORMAT_EXPANDED_WITH(X, X)
-#define TCB_FORMAT_FLOAT_ROWS(X) \
+#define TCB_FORMAT_VALUE_ROWS(X) \
 	X(F16, f16, f16, 1, 2, 1, 16, 0, F16, 0, 0, HALF, 0, 0, 2e-2, TCB_NO_TABLE) \
 	X(BF16, bf16, bf16, 1, 2, 1, 16, 0, BF16, 0, 0, HALF, 0, 0, 2e-2, TCB_NO_TABLE) \
 	X(F32, f32, f32, 1, 4, 1, 32, 0, F32, 0, 0, HALF, 0, 0, 2e-2, TCB_NO_TABLE)
-/* Those whose codes are fields of bits, which all kernels read where they lie; those with codes; and all. */
+#define TCB_FORMAT_SCALED_ROWS(X) \
+	X(FP8, fp8, fp8, 128, 132, 128, 8, 0, E4M3, 4, 0, FLOAT, 0, 0, 2e-4, TCB_NO_TABLE)
+#define TCB_FORMAT_FLOAT_ROWS(X) TCB_FORMAT_VALUE_ROWS(X) TCB_FORMAT_SCALED_ROWS(X)
+/* Those whose codes are fields of bits, which all kernels read where they lie; those with codes; those that products of
+ * experts have; and all. */
 #define TCB_FORMAT_FIELD_LIST(X) TCB_FORMAT_OWN_ROWS(X) TCB_FORMAT_SHARED_ROWS(X)
 #define TCB_FORMAT_CODE_LIST(X) TCB_FORMAT_FIELD_LIST(X) TCB_FORMAT_EXPANDED_ROWS(X)
+#define TCB_FORMAT_EXPERTS_LIST(X) TCB_FORMAT_CODE_LIST(X) TCB_FORMAT_SCALED_ROWS(X)
 #define TCB_FORMAT_LIST(X) TCB_FORMAT_CODE_LIST(X) TCB_FORMAT_FLOAT_ROWS(X)
 /* clang-format on */
 
@@ -263,13 +277,14 @@ static inline size_t tcb_run_stride(enum tcb_format_id id)
 
 const struct tcb_format *tcb_format_find(const char *gguf_name); /* NULL if unknown */
 
+/* Of a format with codes, or of values as they are. */
 void tcb_block_decode(const struct tcb_format *format, const void *block, struct tcb_codes *out);
 /* The nearest block of block_values values, finite; good enough for test data.  FORMAT's codes are fields. */
 void tcb_block_quantize(const struct tcb_format *format, const float *x, void *block);
 /* One valid random block: finite scales of the size that real weights have, every code possible. */
 void tcb_block_random(const struct tcb_format *format, struct tcb_rng *rng, void *block);
 
-/* Where code I of a block is, of a format whose codes are fields: low_bits of a byte, and above them high_bits of
+/* Where code I of a block is, of a format whose codes are fields, or bytes of E4M3: low_bits of a byte, and above them high_bits of
  * another. */
 struct tcb_code_place {
 	unsigned low, low_shift, low_bits, high, high_shift, high_bits;
@@ -280,6 +295,23 @@ struct tcb_code_place tcb_code_place(const struct tcb_format *format, unsigned i
 void tcb_dequantize(const struct tcb_format *format, const void *blocks, size_t block_count, float *out);
 
 float tcb_power_scale(uint8_t exponent); /* 2^(EXPONENT - 128) */
+
+/* The value of a byte of E4M3 (fn: no infinities, NaN for 0x7f and 0xff); is it a NaN? */
+float tcb_e4m3_to_f32(uint8_t bits);
+static inline int tcb_e4m3_is_nan(uint8_t bits)
+{
+	return (bits & 0x7f) == 0x7f;
+}
+
+/*
+ * ROWS rows of K bytes of E4M3, as files have them, to blocks of FP8 at OUT, tcb_fp8_bytes() of them.  Value (r, c) has
+ * the scale SCALE[r / SCALE_ROWS][c / SCALE_COLUMNS], of rows of ceil(K / SCALE_COLUMNS) scales: 128 and 128, or 1 and
+ * K for one a row; the value is byte times scale (DeepSeek's weight_scale_inv).  SCALE_COLUMNS is a multiple of 128, or
+ * K and more.  TCB_E_FORMAT: a byte is a NaN, of which kernels make some number.
+ */
+size_t tcb_fp8_bytes(size_t rows, size_t k);
+enum tcb_status tcb_fp8_blocks(size_t rows, size_t k, const void *values, const float *scale, size_t scale_rows,
+			       size_t scale_columns, void *out, struct tcb_error *err);
 /* The eight scales of TCB_SCALES_SIX, -32 to 31, and back. */
 void tcb_six_scales(const uint8_t packed[6], int8_t scale_out[8]);
 void tcb_six_scales_pack(const int8_t scale[8], uint8_t packed_out[6]);

@@ -18,6 +18,7 @@ struct tcb_code_place tcb_code_place(const struct tcb_format *f, unsigned i)
 	const unsigned at = (unsigned)f->codes_at, high = (unsigned)f->high_at, part = i / 32 % 4, half = i / 128;
 	switch (f->codes) {
 	case TCB_CODES_BYTES:
+	case TCB_CODES_E4M3:
 		return (struct tcb_code_place){ at + i, 0, 8, 0, 0, 0 };
 	case TCB_CODES_RUNS:
 		return (struct tcb_code_place){ at + i / 32 * 16 + i % 16, i / 16 % 2 * 4, 4, 0, 0, 0 };

@@ -206,7 +206,7 @@ static void weigh_row(const struct job *job, const uint8_t *blocks, size_t value
 	struct tcb_codes codes;
 	if (tcb_is_float(format->id)) {
 		float w[SPAN];
-		tcb_dequantize(format, blocks, values, w);
+		tcb_dequantize(format, blocks, values / format->block_values, w);
 		for (size_t i = 0; i < values; i++) {
 			to[i * TCB_REFERENCE_N] = (double)w[i];
 			absolute[i / group] += fabs((double)w[i]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Packing weights for a plan, giving them back as they were stored, and reading
- * rows of what is packed.
+ * Packing weights for a plan, giving them back as they were stored, reading
+ * rows of what is packed; blocks of FP8.
  */
 #include <stdint.h>
 
@@ -86,6 +86,24 @@ int tcbrt_unpack_rows(const struct tcbrt_plan *plan, size_t first, size_t rows, 
 		return TCBRT_E_USAGE;
 	part.op->unpack(&part, (size_t)plan->info.weights, layout_of(plan), (const char *)packed + at, weights);
 	return TCBRT_OK;
+}
+
+size_t tcbrt_fp8_bytes(size_t rows, size_t k)
+{
+	return tcb_fp8_bytes(rows, k);
+}
+
+int tcbrt_fp8_blocks(size_t rows, size_t k, const void *values, const float *scale, size_t scale_rows,
+		     size_t scale_columns, void *out, struct tcbrt_error *err)
+{
+	struct tcb_error error = { .message = "" };
+	enum tcb_status status;
+
+	if (!values || !scale || !out)
+		status = tcb_fail(&error, TCB_E_USAGE, "values, scales and blocks of FP8 must not be NULL");
+	else
+		status = tcb_fp8_blocks(rows, k, values, scale, scale_rows, scale_columns, out, &error);
+	return rt_report(status, &error, err);
 }
 
 enum { SUPER_VALUES = 256 };

@@ -34,7 +34,8 @@ enum tcb_contract matvec_contract(size_t i)
 size_t matvec_k(const struct tcb_op *op, size_t k, size_t i)
 {
 	const size_t block = op->format->block_values;
-	return block < 256 && i % 2 ? k - block * (1 + i % (block > 32 ? 3 : 5)) : k;
+	const size_t most = block > 64 ? 1 : block > 32 ? 3 : 5; /* blocks that are missing */
+	return block < 256 && i % 2 ? k - block * (1 + i % most) : k;
 }
 
 int matvec_geometry(const struct tcb_problem *problem, const struct tcb_target *target, enum tcb_knob knob,

@@ -280,6 +280,24 @@ static float f32_value(const uint8_t *block, unsigned i)
 	return value;
 }
 
+/* From its definition; 0x7f and 0xff are NaNs. */
+static double e4m3_value(unsigned bits)
+{
+	const unsigned exponent = bits >> 3 & 15, mantissa = bits & 7;
+	const double sign = bits & 0x80 ? -1 : 1;
+	if (exponent == 15 && mantissa == 7)
+		return NAN;
+	return sign * (exponent ? ldexp(8 + mantissa, (int)exponent - 10) : ldexp(mantissa, -9));
+}
+
+/* Four and 24 bits: the product is exact in double, and rounds once. */
+static float fp8_value(const uint8_t *block, unsigned i)
+{
+	float scale;
+	memcpy(&scale, block, sizeof(scale));
+	return (float)((double)scale * e4m3_value(block[4 + i]));
+}
+
 /* Offset of the halves in a block; -1: there is no second, or none where they are not halves. */
 static const struct described {
 	enum tcb_format_id id;
@@ -312,10 +330,11 @@ static const struct described {
 	{ TCB_FORMAT_F16, "f16", "F16", "blk.0.f16", 1, 2, 1, -1, -1, f16_value },
 	{ TCB_FORMAT_BF16, "bf16", "BF16", "blk.0.bf16", 1, 2, 1, -1, -1, bf16_value },
 	{ TCB_FORMAT_F32, "f32", "F32", "blk.0.f32", 1, 4, 1, -1, -1, f32_value },
+	{ TCB_FORMAT_FP8, "fp8", "FP8", NULL, 128, 132, 128, -1, -1, fp8_value },
 };
-/* Of those tensors the first files hold these; the last has the rest. */
+/* Of those tensors the first files hold these; the last has the rest, but for FP8, which ggml does not have. */
 enum { IN_FIRST_SAMPLE = 5, IN_SECOND_SAMPLE = 7 };
-enum { DESCRIBED = sizeof(described) / sizeof(described[0]) };
+enum { DESCRIBED = sizeof(described) / sizeof(described[0]), IN_SAMPLES = DESCRIBED - 1 };
 
 static void test_table(void **state)
 {
@@ -375,6 +394,8 @@ static void test_codes(void **state)
 			const struct tcb_format *format = tcb_format(described[f].id);
 			uint8_t block[TCB_BLOCK_BYTES_MAX];
 			struct tcb_codes codes;
+			if (format->codes == TCB_CODES_E4M3) /* has none */
+				continue;
 			tcb_block_random(format, &rng, block);
 			tcb_block_decode(format, block, &codes);
 			for (size_t i = 0; i < format->block_values; i++) {
@@ -428,6 +449,8 @@ static size_t distinct_codes(const struct tcb_format *format)
 	case TCB_FORMAT_IQ1_S: /* three values, more or less */
 	case TCB_FORMAT_IQ1_M:
 		return 6;
+	case TCB_FORMAT_FP8: /* but for NaNs */
+		return 254;
 	default:
 		return tcb_is_float(format->id) ? 1 : (size_t)1 << format->code_bits;
 	}
@@ -453,10 +476,11 @@ static void test_random_blocks_cover(void **state)
 				byte_seen[i][0] |= block[i];
 				byte_seen[i][1] |= (uint8_t)~block[i];
 			}
-			tcb_block_decode(format, block, &codes);
+			if (format->codes != TCB_CODES_E4M3)
+				tcb_block_decode(format, block, &codes);
 			tcb_dequantize(format, block, 1, value);
 			for (size_t i = 0; i < values; i++) {
-				code_seen[codes.code[i] + 128]++;
+				code_seen[format->codes == TCB_CODES_E4M3 ? block[4 + i] : codes.code[i] + 128]++;
 				assert_true(isfinite(value[i]));
 				sum += (double)value[i];
 				squares += (double)value[i] * (double)value[i];
@@ -603,7 +627,7 @@ static void test_ggml_sample(void **state)
 	(void)state;
 	try_samples(TCB_FIXTURES "/ggml_sample.gguf", 0, IN_FIRST_SAMPLE);
 	try_samples(TCB_FIXTURES "/sample_mxfp4_iq4xs.gguf", IN_FIRST_SAMPLE, IN_SECOND_SAMPLE);
-	try_samples(TCB_FIXTURES "/formats/formats.gguf", IN_SECOND_SAMPLE, DESCRIBED);
+	try_samples(TCB_FIXTURES "/formats/formats.gguf", IN_SECOND_SAMPLE, IN_SAMPLES);
 }
 
 /* All powers: subnormal for 0 and 1, and 2^127 for 255, as ggml has it; a product beyond floats is infinite. */
@@ -619,6 +643,73 @@ static void test_power_scales(void **state)
 		assert_true(value[16] == (float)ldexp(12, e - 128));
 		assert_true(value[1] == (float)ldexp(-12, e - 128));
 		assert_true(isinf(value[16]) == (e >= 253) && value[17] == 0);
+	}
+}
+
+/* All bytes, with scales of 24 bits from the smallest to the largest that floats hold. */
+static void test_e4m3(void **state)
+{
+	static const float scales[] = {
+		1, 2.3841858e-4f, -0x1.fffffep-12f, 0x1.234568p-140f, 0x1p-149f, 0x1.fffffep118f
+	};
+	(void)state;
+	for (unsigned bits = 0; bits < 256; bits++) {
+		const float value = tcb_e4m3_to_f32((uint8_t)bits);
+		uint8_t block[132];
+		float out[128];
+		assert_int_equal(tcb_e4m3_is_nan((uint8_t)bits), bits == 0x7f || bits == 0xff);
+		if (tcb_e4m3_is_nan((uint8_t)bits)) {
+			assert_true(isnan(value));
+			continue;
+		}
+		assert_true((double)value == e4m3_value(bits) && !signbit(value) == (bits < 128));
+		memset(block, (int)bits, sizeof(block));
+		for (size_t s = 0; s < sizeof(scales) / sizeof(scales[0]); s++) {
+			memcpy(block, &scales[s], sizeof(float));
+			tcb_dequantize(tcb_format(TCB_FORMAT_FP8), block, 1, out);
+			for (int i = 0; i < 128; i++)
+				assert_true(out[i] == fp8_value(block, (unsigned)i));
+		}
+	}
+}
+
+/* Arrays of files to blocks: a scale a row, and one for 128 x 128 values, whole and cut, of odd matrices. */
+static void test_fp8_blocks(void **state)
+{
+	static const size_t shapes[][4] = { { 3, 256, 1, 256 },    { 5, 300, 1, 300 },     { 130, 384, 128, 128 },
+					    { 129, 70, 128, 128 }, { 257, 320, 128, 128 }, { 2, 260, 1, 1000 },
+					    { 4, 513, 4, 256 } };
+	struct tcb_rng rng;
+	struct tcb_error err;
+	(void)state;
+	tcb_rng_init(&rng, 8);
+	for (size_t s = 0; s < sizeof(shapes) / sizeof(shapes[0]); s++) {
+		const size_t rows = shapes[s][0], k = shapes[s][1], of_rows = shapes[s][2], of_columns = shapes[s][3];
+		const size_t across = (k + of_columns - 1) / of_columns, padded = (k + 127) / 128 * 128;
+		const size_t scales = (rows + of_rows - 1) / of_rows * across, bytes = tcb_fp8_bytes(rows, k);
+		uint8_t *values = malloc(rows * k), *blocks = malloc(bytes + 1);
+		float *scale = malloc(scales * sizeof(float)), *w = malloc(rows * padded * sizeof(float));
+		assert_true(values && blocks && scale && w);
+		assert_int_equal(bytes, rows * padded / 128 * 132);
+		for (size_t i = 0; i < rows * k; i++)
+			values[i] = (uint8_t)(tcb_rng_below(&rng, 127) | tcb_rng_below(&rng, 2) << 7);
+		for (size_t i = 0; i < scales; i++)
+			scale[i] = 1e-3f * tcb_rng_normal(&rng);
+		blocks[bytes] = 0xa5;
+		assert_int_equal(tcb_fp8_blocks(rows, k, values, scale, of_rows, of_columns, blocks, &err), TCB_OK);
+		assert_int_equal(blocks[bytes], 0xa5);
+		tcb_dequantize(tcb_format(TCB_FORMAT_FP8), blocks, rows * padded / 128, w);
+		for (size_t r = 0; r < rows; r++)
+			for (size_t c = 0; c < padded; c++) {
+				const double by = c < k ? (double)scale[r / of_rows * across + c / of_columns] : 0;
+				const double value = c < k ? e4m3_value(values[r * k + c]) : 0;
+				assert_true(w[r * padded + c] == (float)(by * value));
+			}
+		values[rows * k - 1] |= 0x7f;
+		assert_int_equal(tcb_fp8_blocks(rows, k, values, scale, of_rows, of_columns, blocks, &err),
+				 TCB_E_FORMAT);
+		assert_int_equal(tcb_fp8_blocks(rows, k, values, scale, of_rows, 64, blocks, &err), TCB_E_USAGE);
+		free(values), free(blocks), free(scale), free(w);
 	}
 }
 
@@ -690,6 +781,8 @@ int main(void)
 		cmocka_unit_test(test_quantize),
 		cmocka_unit_test(test_ggml_sample),
 		cmocka_unit_test(test_power_scales),
+		cmocka_unit_test(test_e4m3),
+		cmocka_unit_test(test_fp8_blocks),
 		cmocka_unit_test(test_e4m3_scales),
 		cmocka_unit_test(test_six_scales_round_trip),
 		cmocka_unit_test(test_code_places),

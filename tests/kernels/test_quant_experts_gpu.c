@@ -121,6 +121,26 @@ static void any_routing_is_right(void **state)
 	}
 }
 
+/* Weights that are values: contract f16 alone, decoded by bits and by the conversion of sm_89; with the registers that
+ * their kernels take. */
+static void any_routing_is_right_fp8(void **state)
+{
+	size_t tried = 0;
+	(void)state;
+	for (size_t i = 0; i < WAYS; i++) {
+		const struct tcb_problem p = problem_of("fp8", kinds[i % KINDS], ways[i].shape);
+		const struct tcb_target target = gpu_target(ways[i].capability, 2);
+		const struct tcb_geometry g = gpu_geometry(ways[i].geometry);
+		char why[TCB_WHY_MAX];
+		if (test_leaves_out(i) || tcb_constraint_violated(p.op, &p, &target, &g, 1, why))
+			continue;
+		gpu_check_emitted(&p, &target, &g);
+		check_routings(&p, &target, &g, ~(1u << SOME_BAD | 1u << i % ROUTINGS));
+		tried++;
+	}
+	assert_true(TEST_IS_INSTRUMENTED || tried > WAYS / 4);
+}
+
 /* Contract q8: records with scales of 32 values or of 256, with sums for mins or without, gathered or made. */
 static void any_routing_is_right_q8(void **state)
 {
@@ -380,6 +400,7 @@ int main(void)
 		cmocka_unit_test(mutants_are_caught),       cmocka_unit_test(signatures_of_stacks),
 		cmocka_unit_test(any_routing_is_right),     cmocka_unit_test(any_routing_is_right_q8),
 		cmocka_unit_test(words_are_right),
+		cmocka_unit_test(any_routing_is_right_fp8),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -312,6 +312,32 @@ static void every_way_is_right_q8(void **state)
 	assert_true(TEST_IS_INSTRUMENTED || pieces >= 2 * PIECE_OPS);
 }
 
+/* E4M3, by bits before sm_89 and by its conversion from there on: the default and a drawn geometry of each capability,
+ * with rows that end in half a unit. */
+static void values_are_right(void **state)
+{
+	static const struct tcb_shape shapes[] = { { 1, 1, 128 },   { 2, 15, 512 }, { 8, 17, 384 }, { 9, 33, 1024 },
+						   { 33, 49, 512 }, { 3, 18, 640 }, { 65, 70, 512 } };
+	struct tcb_rng rng;
+	(void)state;
+	tcb_rng_init(&rng, 4);
+	for (size_t i = 0; i < 2 * GPU_CAPABILITIES; i++) {
+		const struct tcb_shape *s = &shapes[i % (sizeof shapes / sizeof *shapes)];
+		const struct tcb_problem p = problem_of("fp8_matmul", s->m, s->n, s->k);
+		const struct tcb_target target = gpu_target(gpu_capabilities[i % GPU_CAPABILITIES], 2);
+		struct tcb_geometry g;
+		struct gpu_bench bench;
+		if (test_leaves_out(i))
+			continue;
+		tcb_op_standard(&p, &target, &g);
+		if (i >= GPU_CAPABILITIES)
+			g = gpu_geometry_drawn(&p, &target, &rng);
+		gpu_bench_open(&bench, &p, i);
+		gpu_bench_check(&bench, &target, &g, i, NULL);
+		gpu_bench_close(&bench);
+	}
+}
+
 /* Formats of 32 values per block take rows that 256 does not divide. */
 static void short_rows_are_right(void **state)
 {
@@ -442,10 +468,15 @@ static void extreme_activations_q8(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_way_is_right),    cmocka_unit_test(shares_meet),
-		cmocka_unit_test(mutants_of_shares),     cmocka_unit_test(short_rows_are_right),
-		cmocka_unit_test(samples_are_right),     cmocka_unit_test(extreme_activations),
-		cmocka_unit_test(every_way_is_right_q8), cmocka_unit_test(extreme_activations_q8),
+		cmocka_unit_test(every_way_is_right),
+		cmocka_unit_test(values_are_right),
+		cmocka_unit_test(shares_meet),
+		cmocka_unit_test(mutants_of_shares),
+		cmocka_unit_test(short_rows_are_right),
+		cmocka_unit_test(samples_are_right),
+		cmocka_unit_test(extreme_activations),
+		cmocka_unit_test(every_way_is_right_q8),
+		cmocka_unit_test(extreme_activations_q8),
 		cmocka_unit_test(powers_of_all_sizes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

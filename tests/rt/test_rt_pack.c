@@ -13,7 +13,7 @@
 #include "kernels/quant.h"
 #include "tcbrt.h"
 
-enum { ROWS = 37, COLUMNS = 512 + 64, WHOLE_COLUMNS = 512, SEED = 11 };
+enum { ROWS = 37, COLUMNS = 512 + 64, HALF_COLUMNS = 256 + 128, WHOLE_COLUMNS = 512, SEED = 11 };
 
 #define OP(id, name, op, ...) [TCB_FORMAT_##id] = #op,
 static const char *const prefixes[TCB_FORMAT_COUNT] = { TCB_FORMAT_LIST(OP) };
@@ -51,8 +51,10 @@ static void bench_init(struct bench *b, const struct tcbrt *rt, enum tcb_format_
 
 	memset(b, 0, sizeof(*b));
 	b->format = tcb_format(id);
-	/* Of blocks of 32 the last superblock is not whole. */
-	b->columns = b->format->block_values == 256 ? WHOLE_COLUMNS : COLUMNS;
+	/* Of smaller blocks the last superblock is not whole. */
+	b->columns = b->format->block_values == 256   ? WHOLE_COLUMNS
+		     : b->format->block_values == 128 ? HALF_COLUMNS
+						      : COLUMNS;
 	b->row_bytes = tcb_quant_row_bytes(b->format, b->columns);
 	b->stored = malloc(ROWS * b->row_bytes);
 	tcb_rng_init(&rng, SEED);
@@ -170,12 +172,54 @@ static void rows_are_read(void **state)
 	tcbrt_close(rt);
 }
 
+/* FP8 of a model, a scale for 128 x 128 values, K no multiple of 128: what is read back is byte times scale. */
+static void fp8_of_a_model_becomes_blocks(void **state)
+{
+	enum { K = 200, PADDED = 256 };
+	static const float scale[] = { 2e-4f, 3e-4f };
+	struct tcbrt_query query = {
+		.op = "fp8_matvec", .m = 1, .n = ROWS, .k = PADDED, .threads = 1, .layout = "native"
+	};
+	unsigned char values[ROWS * K];
+	float out[PADDED];
+	struct tcbrt_plan *plan;
+	struct tcbrt_plan_info info;
+	struct tcbrt_error err;
+	struct tcbrt *rt;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(values); i++)
+		values[i] = (unsigned char)(i % 127 | (i & 1) << 7);
+	assert_int_equal(tcbrt_open_empty(&rt, NULL), TCBRT_OK);
+	if (tcbrt_plan_create(rt, &query, &plan, &err) != TCBRT_OK)
+		fail_msg("%s", err.message);
+	assert_int_equal(tcbrt_plan_info(plan, &info), TCBRT_OK);
+	assert_int_equal(info.operand[info.weights].bytes, tcbrt_fp8_bytes(ROWS, K));
+	unsigned char *blocks = malloc(tcbrt_fp8_bytes(ROWS, K));
+	assert_non_null(blocks);
+	assert_int_equal(tcbrt_fp8_blocks(ROWS, K, values, scale, 128, 128, blocks, NULL), TCBRT_OK);
+	for (size_t row = 0; row < ROWS; row++) {
+		assert_int_equal(tcbrt_read_row(plan, row, blocks, out), TCBRT_OK);
+		for (size_t i = 0; i < PADDED; i++)
+			assert_true(out[i] == (i < K ? scale[i / 128] * tcb_e4m3_to_f32(values[row * K + i]) : 0));
+	}
+	assert_int_equal(tcbrt_fp8_blocks(ROWS, K, values, scale, 1, 64, blocks, &err), TCBRT_E_USAGE);
+	assert_int_equal(tcbrt_fp8_blocks(ROWS, K, NULL, scale, 1, 128, blocks, &err), TCBRT_E_USAGE);
+	values[5] = 0x7f;
+	assert_int_equal(tcbrt_fp8_blocks(ROWS, K, values, scale, 128, 128, blocks, &err), TCBRT_E_FORMAT);
+	assert_non_null(strstr(err.message, "(0, 5)"));
+	free(blocks);
+	tcbrt_plan_destroy(plan);
+	tcbrt_close(rt);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_layout_serves_any_number_of_tokens),
 		cmocka_unit_test(any_layout_is_for_blocks_on_cpus),
 		cmocka_unit_test(rows_are_read),
+		cmocka_unit_test(fp8_of_a_model_becomes_blocks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

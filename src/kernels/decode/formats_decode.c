@@ -100,6 +100,7 @@ static void scales_decode(const struct tcb_format *f, const uint8_t *block, stru
 	case TCB_SCALES_MINS:
 	case TCB_SCALES_SPREAD:
 	case TCB_SCALES_E4M3:
+	case TCB_SCALES_FLOAT:
 		assert(!"reached");
 		break;
 	}
@@ -117,8 +118,18 @@ static float float_at(const struct tcb_format *format, const uint8_t *at)
 	return value;
 }
 
+/* Values with a scale; each product rounds once. */
+static void scaled_decode(const struct tcb_format *format, const uint8_t *block, float *out)
+{
+	float scale;
+	memcpy(&scale, block + format->d_at, sizeof(scale));
+	for (size_t i = 0; i < format->block_values; i++)
+		out[i] = scale * tcb_e4m3_to_f32(block[format->codes_at + i]);
+}
+
 void tcb_block_decode(const struct tcb_format *format, const void *block, struct tcb_codes *out)
 {
+	assert(format->codes != TCB_CODES_E4M3);
 	if (tcb_is_float(format->id)) {
 		out->code[0] = 1;
 		out->scale[0] = float_at(format, block);
@@ -140,6 +151,11 @@ void tcb_dequantize(const struct tcb_format *format, const void *blocks, size_t 
 {
 	const uint8_t *block = blocks;
 	struct tcb_codes codes;
+	if (format->codes == TCB_CODES_E4M3) {
+		for (size_t b = 0; b < block_count; b++)
+			scaled_decode(format, block + b * format->block_bytes, out + b * format->block_values);
+		return;
+	}
 	if (tcb_is_float(format->id)) {
 		for (size_t i = 0; i < block_count; i++)
 			out[i] = float_at(format, block + i * format->block_bytes);

@@ -152,6 +152,24 @@ void tcb_kit_floats(struct tcb_ptx_build *b, kit_op word, kit_op out[2])
 		out[i] = f_from_f16(b, half[i]);
 }
 
+void tcb_kit_e4m3(struct tcb_ptx_build *b, kit_op word, kit_op out[2])
+{
+	kit_op two[2];
+	if (b->module->target.sm >= 89) {
+		const kit_op small = b_set(b, I(0x1c001c00)); /* 2^-8 */
+		tcb_kit_halves(b, word, two);
+		for (unsigned i = 0; i < 2; i++)
+			out[i] = h_mul(b, h_from_e4m3(b, two[i]), small);
+		return;
+	}
+	/* Exponents and mantissas seven bits up, where halves have them, signs eight. */
+	for (unsigned i = 0; i < 2; i++) {
+		const kit_op upper = u_permute(b, word, I(0), I(i ? 0x3424 : 0x1404));
+		const kit_op size = u_and(b, u_shr(b, upper, I(1)), I(0x3f803f80));
+		out[i] = u_and_or(b, upper, I((int64_t)0x80008000), size);
+	}
+}
+
 kit_op tcb_kit_pack_f16(struct tcb_ptx_build *b, kit_op low, kit_op high)
 {
 	if (b->module->target.sm >= 80)

@@ -78,9 +78,12 @@ kit_op tcb_kit_entry(struct tcb_ptx_build *b, enum tcb_kit_memory memory, kit_op
  * thread; IS_SHARED: its neighbours copy from the same sectors. */
 void tcb_kit_copy(struct tcb_ptx_build *b, kit_op to, kit_op from, unsigned bytes, int is_shared, const kit_op *some);
 
-/* WORD as its two halves; as the floats that these are; and two floats as halves in a word, LOW in its lower one. */
+/* WORD as its two halves; as the floats that these are. */
 void tcb_kit_halves(struct tcb_ptx_build *b, kit_op word, kit_op out[2]);
 void tcb_kit_floats(struct tcb_ptx_build *b, kit_op word, kit_op out[2]);
+/* The four bytes of WORD, E4M3, as halves that are 2^-8 of them: bytes 0 and 1, 2 and 3.  A NaN: one, or 480. */
+void tcb_kit_e4m3(struct tcb_ptx_build *b, kit_op word, kit_op out[2]);
+/* Two floats as halves in a word, LOW in its lower one. */
 kit_op tcb_kit_pack_f16(struct tcb_ptx_build *b, kit_op low, kit_op high);
 /* The same as halves of TYPE, "f16" or "bf16". */
 kit_op tcb_kit_pack(struct tcb_ptx_build *b, const char *type, kit_op low, kit_op high);

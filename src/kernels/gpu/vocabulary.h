@@ -25,7 +25,8 @@
  *   f_min f_max             the number where one is NaN;  f_min_nan f_max_nan: NaN
  *   f_power2  _near         2^x and the like to about 2^-22;  f_power2, f_reciprocal_near: subnormal numbers as 0
  *   f_add_down              rounded down;  h_sub_loose: or fused with a product
- *   A_from_B                to the nearest, of two the even;  f16x2_from_f(high, low);  tf32_from_f: away from 0
+ *   A_from_B                to the nearest, of two the even;  f16x2_from_f(high, low);  tf32_from_f: away from 0;
+ *                           h_from_e4m3: of two bytes (.b16), from sm_89 on
  *   u_lane(x, n) u_lane_before(x, n)    X of lane N; of the lane N before;  p_any: whether P in a lane of the warp
  *   u_lanes_where(p) u_lanes_alike(x)   a bit for each lane in which P is; that has the same X
  *   u_lanes_below u_lanes_up_to         a bit for each lane before this one; and for this one
@@ -103,6 +104,7 @@ typedef kit_op kit_word3(struct tcb_ptx_build *b, kit_op x, kit_op y, kit_op z);
 	X(f_from_f16, "cvt.f32.f16")                                                     \
 	X(f16_from_f, "cvt.rn.f16.f32")                                                  \
 	X(bf16_from_f, "cvt.rn.bf16.f32")                                                \
+	X(h_from_e4m3, "cvt.rn.f16x2.e4m3x2")                                            \
 	X(f16_from_s, "cvt.rn.f16.s32")                                                  \
 	X(tf32_from_f, "cvt.rna.tf32.f32")                                               \
 	X(d_from_f, "cvt.f64.f32")                                                       \

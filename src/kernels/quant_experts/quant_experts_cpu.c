@@ -458,4 +458,4 @@ static void qex_run(const struct tcb_plan *plan, void *const operand[], void *wo
 		.variants = op##_##kind##_variants, .space = &qex_cpu_space, .plan = qex_plan, .run = qex_run \
 	};
 #define SIDES(id, name, op, ...) QEX_KINDS(SIDE, op)
-TCB_FORMAT_CODE_LIST(SIDES)
+TCB_FORMAT_EXPERTS_LIST(SIDES)

@@ -30,7 +30,7 @@ typedef const struct qex_kernels *qex_kernels_fn(void);
 /* quant_experts_cpu.c */
 #define QEX_DECLARE_SIDE(kind, is_gated, is_summed, op) extern const struct tcb_side qex_##op##_##kind##_cpu;
 #define QEX_DECLARE_SIDES(id, name, op, ...) QEX_KINDS(QEX_DECLARE_SIDE, op)
-TCB_FORMAT_CODE_LIST(QEX_DECLARE_SIDES)
+TCB_FORMAT_EXPERTS_LIST(QEX_DECLARE_SIDES)
 #undef QEX_DECLARE_SIDES
 #undef QEX_DECLARE_SIDE
 

@@ -273,7 +273,7 @@ static size_t pack_rows(const struct tcb_op *op, enum tcb_layout layout)
 #define SHAPES_experts_swiglu_matmul up_shapes
 #define SHAPES_experts_sum_matmul down_shapes
 
-#define OP(kind, is_gated_, is_summed_, id, op, gpu_, f16_)                              \
+#define OP(kind, is_gated_, is_summed_, id, op, gpu_, contracts_, contract_)             \
 	const struct tcb_op tcb_op_##op##_##kind = {                                     \
 		.name = #op "_" #kind,                                                   \
 		.summary = #id SUMMARY_##kind,                                           \
@@ -283,8 +283,8 @@ static size_t pack_rows(const struct tcb_op *op, enum tcb_layout layout)
 						 : 1u << TCB_WORD_EACH),                 \
 		.format = &tcb_formats[TCB_FORMAT_##id],                                 \
 		.member = &(const struct qex_kind){ is_gated_, is_summed_ },             \
-		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_Q8 | (f16_),    \
-		.default_contract = TCB_CONTRACT_Q8,                                     \
+		.contracts = contracts_,                                                 \
+		.default_contract = TCB_CONTRACT_##contract_,                            \
 		.default_shapes = SHAPES_##kind,                                         \
 		.default_shape_count = sizeof(SHAPES_##kind) / sizeof(SHAPES_##kind[0]), \
 		.side = TCB_SIDES(&qex_##op##_##kind##_cpu, gpu_),                       \
@@ -303,7 +303,10 @@ static size_t pack_rows(const struct tcb_op *op, enum tcb_layout layout)
 		.pack_rows = pack_rows,                                                  \
 	};
 /* GPU kernels read codes that are fields; contract f16 is theirs alone. */
-#define FIELD_OPS(id, name, op, ...) QEX_KINDS(OP, id, op, &qex_gpu, 1u << TCB_CONTRACT_F16)
-#define EXPANDED_OPS(id, name, op, ...) QEX_KINDS(OP, id, op, NULL, 0)
+enum { ON_CPUS = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_Q8, ON_GPUS = 1u << TCB_CONTRACT_F16 };
+#define FIELD_OPS(id, name, op, ...) QEX_KINDS(OP, id, op, &qex_gpu, ON_CPUS | ON_GPUS, Q8)
+#define EXPANDED_OPS(id, name, op, ...) QEX_KINDS(OP, id, op, NULL, ON_CPUS, Q8)
+#define SCALED_OPS(id, name, op, ...) QEX_KINDS(OP, id, op, &qex_gpu, 1u << TCB_CONTRACT_F32 | ON_GPUS, F32)
 TCB_FORMAT_FIELD_LIST(FIELD_OPS)
 TCB_FORMAT_EXPANDED_ROWS(EXPANDED_OPS)
+TCB_FORMAT_SCALED_ROWS(SCALED_OPS)

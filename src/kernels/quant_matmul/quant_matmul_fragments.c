@@ -12,7 +12,8 @@
  *            8 more), bits 16, 20, 24 and 28 on the second.  Codes in a table: the first
  *            half of a word has the nibbles of row, then of row + 8, the other those 8
  *            more; where they are a sign and three bits, byte i has above the latter the
- *            signs of nibbles 4 + i and i.  Bytes: in the same order, two words a step, a byte a code above -128.
+ *            signs of nibbles 4 + i and i.  Bytes: in the same order, two words a step, a byte a code above -128, or
+ *            of E4M3 as it is.
  *   high     [four words][lane], a word four steps (Q5_K) or two (Q6_K):
  *            qmm_high_at().
  * Layout g, for bytes: a lane has rows l / 4 and l / 4 + 8, values 4 (l % 4) to
@@ -55,7 +56,7 @@ static void unit_of_pieces(enum tcb_format_id format, struct qmm_unit *out)
 void qmm_unit_of(enum tcb_format_id format, struct qmm_unit *out)
 {
 	const struct tcb_format *f = tcb_format(format);
-	*out = (struct qmm_unit){ .format = format, .run = (unsigned)f->run_values };
+	*out = (struct qmm_unit){ .format = format, .run = f->run_values == 16 ? 16 : 32 };
 	if (tcb_is_expanded(format)) {
 		unit_of_pieces(format, out);
 		return;
@@ -63,7 +64,8 @@ void qmm_unit_of(enum tcb_format_id format, struct qmm_unit *out)
 	out->code_words = f->code_bits == 8 ? 8 : 4;
 	out->high_bits = f->code_bits == 8 ? 0 : (unsigned)f->code_bits - 4;
 	out->high_words = 4 * out->high_bits;
-	out->header_bytes = f->scales == TCB_SCALES_POWER || f->scales == TCB_SCALES_SIX ? 8 : 16;
+	out->header_bytes =
+		f->scales == TCB_SCALES_POWER || f->scales == TCB_SCALES_SIX || f->scales == TCB_SCALES_FLOAT ? 8 : 16;
 	out->high_at = QMM_CHUNKS * LANES * 4 * out->code_words;
 	out->header_at = out->high_at + LANES * 4 * out->high_words;
 	out->last_at = out->header_at + QMM_UNIT_ROWS * out->header_bytes;
@@ -156,7 +158,8 @@ static void read_six_header(const struct tcb_format *f, const uint8_t *in, uint8
 	tcb_six_scales_pack(scale, block + f->scales_at);
 }
 
-/* Halves, powers: the eight blocks'.  Bytes: the scales above -128, and d in the unit's last part. */
+/* Floats: the two blocks'.  Halves, powers: the eight blocks'.  Bytes: the scales above -128, and d in the unit's last
+ * part. */
 static void write_header(const struct tcb_format *f, enum tcb_layout layout, const uint8_t *blocks, unsigned count,
 			 uint8_t *out, uint8_t *last)
 {
@@ -172,6 +175,10 @@ static void write_header(const struct tcb_format *f, enum tcb_layout layout, con
 		break;
 	case TCB_SCALES_SIX:
 		write_six_header(f, blocks, out);
+		break;
+	case TCB_SCALES_FLOAT:
+		for (unsigned i = 0; i < count; i++)
+			memcpy(out + sizeof(float) * i, blocks + f->scales_at + i * f->block_bytes, sizeof(float));
 		break;
 	default:
 		for (unsigned i = 0; i < 8; i++)
@@ -196,6 +203,10 @@ static void read_header(const struct tcb_format *f, enum tcb_layout layout, cons
 		break;
 	case TCB_SCALES_SIX:
 		read_six_header(f, in, blocks);
+		break;
+	case TCB_SCALES_FLOAT:
+		for (unsigned i = 0; i < count; i++)
+			memcpy(blocks + f->scales_at + i * f->block_bytes, in + sizeof(float) * i, sizeof(float));
 		break;
 	default:
 		for (unsigned i = 0; i < 8; i++)
@@ -319,7 +330,8 @@ static void map_init(struct map *map, const struct tcb_format *f, enum tcb_layou
 	map->layout = layout;
 	map->first_count = 0;
 	map->low_bits = f->code_bits == 8 ? 8 : 4;
-	map->flip = f->code_bits == 8 && !of_bytes ? 128 : 0; /* halves are made of what is above -128 */
+	/* Halves are made of what integers are above -128. */
+	map->flip = f->codes == TCB_CODES_BYTES && !of_bytes ? 128 : 0;
 	if (has_signs(f, layout))
 		map->low_bits = 3;
 	map->low_mask = each_byte(map->low_bits);

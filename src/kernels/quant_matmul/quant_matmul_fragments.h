@@ -42,7 +42,7 @@ enum {
 /* 16 rows by 256 of k, in as many bytes as they have as stored. */
 struct qmm_unit {
 	enum tcb_format_id format;
-	unsigned run;                         /* values that share a scale: 16 or 32 */
+	unsigned run;                         /* values that share a scale, 32 at most: 16 or 32 */
 	unsigned code_words;                  /* of a lane, a chunk */
 	unsigned high_words, high_bits;       /* of a lane, a unit, of a code: bits beyond four */
 	unsigned header_bytes;                /* of a row */

@@ -43,5 +43,7 @@ unsigned qmm_gpu_registers(const struct qmm_gpu *g)
 	const unsigned words = (g->copy == TCB_COPY_LDG ? QMM_CHUNKS : 1) * g->unit.code_words + g->unit.high_words;
 	const unsigned header = g->copy == TCB_COPY_LDG ? 10 : 0;
 	const unsigned table = tcb_has_table(g->unit.format) ? 6 : 0; /* of each 16 rows', as it happens */
-	return 48 + sums + 4 * g->token_groups + g->row_tiles * (scales + words + header + table);
+	/* Of bytes that become halves without a sum ptxas does more at once. */
+	const unsigned early = tcb_is_float(g->unit.format) ? (g->copy == TCB_COPY_LDG ? 52 : 8) : 0;
+	return 48 + sums + 4 * g->token_groups + g->row_tiles * (scales + words + header + table + early);
 }

@@ -12,6 +12,9 @@
  * where scales are powers of two, the upper bytes of halves that have no more bits, by
  * three bits of a code, its fourth being the sign.  These halves are codes times 1/2, and
  * powers 2^(e - 127), a float with e as its exponent.
+ *
+ * Bytes of E4M3 become halves that are 2^-8 of them, exact; their scales, of both halves of a unit, are multiplied with
+ * 2^8 before they are rounded, so that those of models are not among the subnormal halves.
  */
 #include "kernels/quant_matmul/quant_matmul_gpu_weights.h"
 
@@ -134,7 +137,7 @@ void qmm_write_load_half(struct qmm_writer *w, kit_op address, unsigned at, kit_
 static int has_row_header(const struct qmm_gpu *g)
 {
 	const enum tcb_scales_kind scales = tcb_format(g->unit.format)->scales;
-	return g->group || scales == TCB_SCALES_K || scales == TCB_SCALES_SIX;
+	return g->group || scales == TCB_SCALES_K || scales == TCB_SCALES_SIX || scales == TCB_SCALES_FLOAT;
 }
 
 void qmm_write_lane_at(struct qmm_writer *w, kit_op unit, struct qmm_lane_at *out)
@@ -316,6 +319,15 @@ static kit_op power_scales(struct qmm_writer *w, kit_op word)
 	return tcb_kit_pack_f16(b, power[0], power[1]);
 }
 
+static kit_op float_scales(struct qmm_writer *w, const kit_op word[2])
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	kit_op scale[2];
+	for (unsigned i = 0; i < 2; i++)
+		scale[i] = f_mul(b, b_set(b, word[i]), F(256));
+	return tcb_kit_pack_f16(b, scale[0], scale[1]);
+}
+
 /* Piece I of the lane's four, of those loaded. */
 static struct tcb_piece piece_of(struct qmm_writer *w, const struct qmm_raw *raw, unsigned i)
 {
@@ -430,6 +442,9 @@ void qmm_write_scales(struct qmm_writer *w, const struct qmm_raw *raw, struct qm
 		case TCB_SCALES_SIX:
 			out->scale[half][0] = six_scales(w, raw->header[half]);
 			break;
+		case TCB_SCALES_FLOAT:
+			out->scale[half][0] = float_scales(w, raw->header[half]);
+			break;
 		default: /* expanded formats have no kernels here */
 			break;
 		}
@@ -512,14 +527,18 @@ void qmm_write_fragment(struct qmm_writer *w, const struct qmm_raw *raw, const s
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_unit *u = &w->g->unit;
 	const unsigned turn = u->is_pieces ? step / 2 : chunk * QMM_CHUNK / (8 * u->run);
-	kit_op words[2], turned[2] = { 0 };
+	const int is_e4m3 = tcb_format(u->format)->codes == TCB_CODES_E4M3;
+	kit_op words[2], turned[2] = { 0 }, pairs[2][2];
 	if (!u->is_pieces)
 		code_words(w, raw, chunk, step, words);
 	for (unsigned pair = 0; u->high_words && pair < 2; pair++)
 		turned[pair] = turn_high(w, raw, chunk, step, pair);
+	for (unsigned pair = 0; is_e4m3 && pair < 2; pair++)
+		tcb_kit_e4m3(b, words[pair], pairs[pair]);
 	for (unsigned reg = 0; reg < 4; reg++) {
-		const kit_op pair =
-			u->is_pieces ? piece_pair(w, scales, chunk, step, reg) : code_pair(w, words, turned, reg);
+		const kit_op pair = is_e4m3        ? pairs[reg / 2][reg % 2]
+				    : u->is_pieces ? piece_pair(w, scales, chunk, step, reg)
+						   : code_pair(w, words, turned, reg);
 		const kit_op scale = scales->scale[reg % 2][turn];
 		/* written to A's own register when there is one: those in flight are used in turn */
 		if (!a[reg].kind)

@@ -143,7 +143,26 @@ SIMD_BODY void expand_values(const uint8_t *rows, enum tcb_format_id format, str
 	gather_words(row, 0, QMM_VALUES, (uint8_t *)out->w[0]);
 }
 
-/* Values as they are. */
+/* Weights that are values; each product with a scale is rounded once, as tcb_dequantize() does it. */
+SIMD_BODY void scale_values(const uint8_t *lines, enum tcb_format_id format, struct qmm_values *out)
+{
+	const struct tcb_format *f = tcb_format_row(format);
+	float values[QMM_ROWS][QMM_VALUES];
+	const uint8_t *row[QMM_ROWS];
+	for (size_t r = 0; r < QMM_ROWS; r++) {
+		const uint8_t *block = lines + r * tcb_lines_row_bytes(format);
+		row[r] = (const uint8_t *)values[r];
+		for (size_t i = 0; i < QMM_VALUES; i += f->block_values, block += f->block_bytes) {
+			float scale;
+			memcpy(&scale, block + f->d_at, sizeof(scale));
+			for (size_t j = 0; j < f->block_values; j += LANES)
+				v_store(values[r] + i + j,
+					v_mul(v_from_e4m3(block + f->codes_at + j), v_set(256 * scale)));
+		}
+	}
+	gather_words(row, 0, QMM_VALUES, (uint8_t *)out->w[0]);
+}
+
 SIMD_BODY void widen_values(const uint8_t *lines, enum tcb_format_id format, struct qmm_values *out)
 {
 	const size_t bytes = tcb_format_row(format)->block_bytes;
@@ -192,7 +211,7 @@ SIMD_BODY void unpack_values(const uint8_t *lines, enum tcb_format_id format, st
 {
 	const int spans = spans_of(format), runs = tcb_is_float(format) ? 8 : runs_of(format), steps = QMM_STEPS / runs;
 	if (tcb_is_float(format)) {
-		widen_values(lines, format, out);
+		(codes_kind(format) == TCB_CODES_E4M3 ? scale_values : widen_values)(lines, format, out);
 		return;
 	}
 	for (int part = 0; part < PARTS; part++, lines += 4 * LANES) {

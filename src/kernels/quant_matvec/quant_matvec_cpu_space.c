@@ -46,6 +46,7 @@ const char *qmv_geometry_refused(const struct tcb_problem *problem, const struct
 		return block == QMV_SUPER ? "micro.k must be 256, one block of the weights"
 		       : block == 1       ? "micro.k must be 1, one value of the weights"
 		       : block == 64      ? "micro.k must be 64, one block of the weights"
+		       : block == 128     ? "micro.k must be 128, one block of the weights"
 					  : "micro.k must be 32, one block of the weights";
 	if (!midi->k || (midi->k % QMV_SUPER && midi->k != shape->k) || macro->k % midi->k)
 		return "midi.k must be a multiple of 256 that divides K, or K";

@@ -2,7 +2,8 @@
  *
  * Micro-kernels of weights that are values (TCB_CODES_F16 and on), contract f32,
  * generic over vector width.  FORMAT is a constant after inlining.  A row has as
- * many sums as make 16 additions a superblock in each, whatever the vectors.
+ * many sums as make 16 additions a superblock in each, whatever the vectors; of
+ * values with a scale those of a block, which are added up and multiplied with it.
  */
 #ifndef TCB_KERNELS_QUANT_MATVEC_FLOATS_H
 #define TCB_KERNELS_QUANT_MATVEC_FLOATS_H
@@ -34,6 +35,40 @@ SIMD_INLINE void float_super(const uint8_t *const *row, enum tcb_format_id forma
 	}
 }
 
+/* The first of a row's sums is all that is kept from block to block. */
+SIMD_INLINE void scaled_super(const uint8_t *const *row, enum tcb_format_id format, int rows, const struct qmv_x32 *x,
+			      vfloat *acc)
+{
+	const int values = (int)tcb_format_row(format)->block_values, bytes = (int)tcb_format_row(format)->block_bytes;
+	SIMD_FOR (int block = 0; block < QMV_SUPER / values; block++) {
+		vfloat sum[FLOAT_ROWS_MAX * FLOAT_SUMS];
+		SIMD_FOR (int v = 0; v < values / LANES; v++) {
+			const vfloat xs = v_load(x->x + values * block + LANES * v);
+			SIMD_FOR (int r = 0; r < rows; r++) {
+				const vfloat w = v_from_e4m3(row[r] + bytes * block + codes_at(format) + LANES * v);
+				vfloat *to = &sum[r * FLOAT_SUMS + v % FLOAT_SUMS];
+				*to = v < FLOAT_SUMS ? v_mul(w, xs) : v_fma(w, xs, *to);
+			}
+		}
+		SIMD_FOR (int r = 0; r < rows; r++) {
+			float scale;
+			memcpy(&scale, row[r] + bytes * block + tcb_format_row(format)->d_at, sizeof(scale));
+			SIMD_FOR (int i = 1; i < FLOAT_SUMS; i++)
+				sum[r * FLOAT_SUMS] = v_add(sum[r * FLOAT_SUMS], sum[r * FLOAT_SUMS + i]);
+			acc[r * FLOAT_SUMS] = v_fma(sum[r * FLOAT_SUMS], v_set(256 * scale), acc[r * FLOAT_SUMS]);
+		}
+	}
+}
+
+SIMD_INLINE void any_super(const uint8_t *const *row, enum tcb_format_id format, int rows, const struct qmv_x32 *x,
+			   vfloat *acc)
+{
+	if (codes_kind(format) == TCB_CODES_E4M3)
+		scaled_super(row, format, rows, x, acc);
+	else
+		float_super(row, format, rows, x, acc);
+}
+
 /* ROWS rows as stored. */
 SIMD_BODY void float_rows(const struct qmv_call *call, enum tcb_format_id format, int rows, int hint)
 {
@@ -53,8 +88,8 @@ SIMD_BODY void float_rows(const struct qmv_call *call, enum tcb_format_id format
 	for (size_t b = 0; b < whole; b++) {
 		const struct qmv_offsets ahead = qmv_offsets(&stages, b);
 		SIMD_FOR (int r = 0; r < rows; r++)
-			qmv_prefetch_lines(row[r], bytes / QMV_LINE, ahead, hint);
-		float_super(row, format, rows, x + b, acc);
+			qmv_prefetch_lines(row[r], (bytes + QMV_LINE - 1) / QMV_LINE, ahead, hint);
+		any_super(row, format, rows, x + b, acc);
 		SIMD_FOR (int r = 0; r < rows; r++)
 			row[r] += bytes;
 	}
@@ -65,7 +100,7 @@ SIMD_BODY void float_rows(const struct qmv_call *call, enum tcb_format_id format
 			memcpy(filled[r], row[r], left);
 			row[r] = filled[r];
 		}
-		float_super(row, format, rows, x + whole, acc);
+		any_super(row, format, rows, x + whole, acc);
 	}
 	SIMD_FOR (int r = 0; r < rows; r++) {
 		if ((size_t)r >= call->rows)

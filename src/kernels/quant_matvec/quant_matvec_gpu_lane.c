@@ -101,6 +101,8 @@ static void part_constants(struct qmv_writer *w, kit_op byte)
 		at[QMV_SCALES] = u_shl(b, w->sub_block, I(1));
 	if (f->scales == QMV_SCALES_POWERS || f->scales == QMV_SCALES_SIXES)
 		at[QMV_SCALES] = w->sub_block;
+	if (f->scales == QMV_SCALES_FLOATS) /* four bytes for four sub-blocks */
+		at[QMV_SCALES] = u_and(b, w->sub_block, I(4));
 	if (f->scales == QMV_SCALES_BYTES) /* runs of 16 */
 		at[QMV_SCALES] = w->sum_run;
 	if (is_native && f->block) {
@@ -253,6 +255,8 @@ void qmv_write_lane_load(struct qmv_writer *w, enum tcb_kit_memory memory, const
 		load(w, memory, "b16", scales, at, out->scale, 1, "b16", is_again);
 	} else if (g->format->scales == QMV_SCALES_POWERS) {
 		load(w, memory, "u8", scales, at, out->scale, 1, "u32", is_again);
+	} else if (g->format->scales == QMV_SCALES_FLOATS) {
+		load(w, memory, "f32", scales, at, out->scale, 1, "f32", is_again);
 	} else if (g->format->scales == QMV_SCALES_SIXES) {
 		load(w, memory, "s8", scales, at, out->scale, 1, "s32", is_again);
 		load(w, memory, "b16", where->at[QMV_D], offset[QMV_D], out->d, 1, "b16", is_again);

@@ -99,6 +99,9 @@ static void decode_scales(struct qmv_writer *w, const struct qmv_lane_w *weights
 			out->mins[i] = weights->piece.mins[i];
 		}
 		break;
+	case QMV_SCALES_FLOATS: /* of 2^-8 of the values */
+		out->d = f_mul(&w->kit.b, weights->scale[0], F(256));
+		break;
 	case QMV_SCALES_NONE:
 		break;
 	}
@@ -231,6 +234,25 @@ static kit_op float_dot(struct qmv_writer *w, const struct qmv_lane_w *weights, 
 	return f_add(b, sum[0], sum[1]);
 }
 
+/* The products of bytes of E4M3, 2^-8 of them. */
+static kit_op e4m3_dot(struct qmv_writer *w, const struct qmv_lane_w *weights, const kit_op *x)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	kit_op sum[2];
+	for (unsigned i = 0; i < w->g->vec / 4; i++) {
+		kit_op pair[2], value[2];
+		tcb_kit_e4m3(b, weights->code[i], pair);
+		for (unsigned p = 0; p < 2; p++) {
+			tcb_kit_floats(b, pair[p], value);
+			for (unsigned j = 0; j < 2; j++) {
+				const kit_op by = x[4 * i + 2 * p + j];
+				sum[j] = i + p == 0 ? f_mul(b, value[j], by) : f_fma(b, value[j], by, sum[j]);
+			}
+		}
+	}
+	return f_add(b, sum[0], sum[1]);
+}
+
 /* A half's SCALE as a float. */
 static kit_op scale_of(struct qmv_writer *w, kit_op scale)
 {
@@ -246,6 +268,8 @@ static kit_op float_products(struct qmv_writer *w, const struct qmv_lane_w *weig
 	const struct qmv_gpu *g = w->g;
 	const int is_one = g->layout == TCB_LAYOUT_S && g->format->scales == QMV_SCALES_K;
 	const kit_op small = F(qmv_has_large_high(g->format) ? 0x1p-4f : 1);
+	if (g->format->scales == QMV_SCALES_FLOATS)
+		return e4m3_dot(w, weights, x->low);
 	kit_op low = float_dot(w, weights, x->low, 0), high;
 	if (g->halves == 1)
 		return low;

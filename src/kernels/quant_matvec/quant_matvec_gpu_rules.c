@@ -40,7 +40,7 @@ RULE(rule_isa)
 		return "isa must be fma or mma under contracts f32 and f16";
 	if (isa == TCB_ISA_MMA && qmv_format(problem)->is_pieces)
 		return "isa must be fma for formats whose codes are expanded";
-	if (isa == TCB_ISA_MMA && qmv_is_float(qmv_format(problem)))
+	if (isa == TCB_ISA_MMA && qmv_has_values(qmv_format(problem)))
 		return "isa must be fma for rows of values";
 	if (isa == TCB_ISA_MMA && target->cuda.capability < 80)
 		return "isa=mma needs sm_80";
@@ -209,7 +209,8 @@ RULE(rule_copied)
 	for (unsigned part = 0; KNOB(COPY) != TCB_COPY_LDG && f->is_pieces && part < QMV_PARTS; part++)
 		if (blocks * f->bytes[part] % CHUNK)
 			return "copy must be ldg where rows of a part begin anywhere: K is not a multiple of 2048";
-	if (KNOB(COPY) != TCB_COPY_LDG && f->table && !is_mma(geometry) && blocks % (f->bytes[QMV_D] ? 8 : 2))
+	if (KNOB(COPY) != TCB_COPY_LDG && (f->table || f->scales == QMV_SCALES_FLOATS) && !is_mma(geometry) &&
+	    blocks % (f->bytes[QMV_D] ? 8 : 2))
 		return "copy must be ldg where rows of scales begin anywhere: K no multiple of 2048, or 512 without d";
 	if (KNOB(COPY) == TCB_COPY_LDG || f->scales != QMV_SCALES_BYTES || is_mma(geometry))
 		return NULL;

@@ -54,7 +54,7 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	size_t count = 0;
 	struct tcb_axis *a;
 	const int has_mma = problem->contract != TCB_CONTRACT_Q8 && target->cuda.capability >= 80 &&
-			    !format->is_pieces && !qmv_is_float(format);
+			    !format->is_pieces && !qmv_has_values(format);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_ISA);
 	tcb_axis_add(a, problem->contract == TCB_CONTRACT_Q8 ? TCB_ISA_DP4A : TCB_ISA_FMA);
 	if (has_mma)

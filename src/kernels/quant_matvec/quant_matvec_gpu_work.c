@@ -154,7 +154,7 @@ void qmv_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->pdl = KNOB(PDL) == 1;
 	g->is_mma = geometry->knob[TCB_KNOB_ISA] == TCB_ISA_MMA;
 	g->group_rows = (unsigned)geometry->tile[TCB_MICRO].n;
-	g->has_scale = (!g->is_mma || !g->is_half || g->has_norm) && !qmv_is_float(g->format);
+	g->has_scale = (!g->is_mma || !g->is_half || g->has_norm) && !qmv_has_values(g->format);
 	g->rows = g->is_mma ? 1 : g->group_rows << g->is_gated;
 	g->sums = g->is_mma ? 2 : g->rows;
 	g->warps = KNOB(WARPS);
@@ -213,8 +213,8 @@ static unsigned load_registers(const struct qmv_gpu *g)
 static unsigned weight_registers(const struct qmv_gpu *g)
 {
 	static const unsigned scales[] = {
-		[QMV_SCALES_K] = 4,     [QMV_SCALES_HALVES] = 1, [QMV_SCALES_BYTES] = 3, [QMV_SCALES_POWERS] = 1,
-		[QMV_SCALES_SIXES] = 2, [QMV_SCALES_PIECES] = 3, [QMV_SCALES_NONE] = 0
+		[QMV_SCALES_K] = 4,     [QMV_SCALES_HALVES] = 1, [QMV_SCALES_BYTES] = 3,  [QMV_SCALES_POWERS] = 1,
+		[QMV_SCALES_SIXES] = 2, [QMV_SCALES_PIECES] = 3, [QMV_SCALES_FLOATS] = 1, [QMV_SCALES_NONE] = 0
 	};
 	if (g->format->is_pieces) { /* fields in one register or two bytes, d */
 		const unsigned fields = g->format->bytes[QMV_SCALES];
@@ -262,6 +262,8 @@ unsigned qmv_gpu_registers(const struct qmv_gpu *g)
 		all += 12;
 	if (g->format->is_pieces) /* beyond that, floats that are under way */
 		all += 16 + (g->is_q8 ? 0 : 24);
+	if (g->format->scales == QMV_SCALES_FLOATS && g->copy == TCB_COPY_LDG) /* halves and floats under way */
+		all += 24 + 10 * g->rows;
 	if (g->is_narrow)
 		all += 8 + 4 * g->rows;
 	all += 4 * (unsigned)g->has_norm;

@@ -77,7 +77,7 @@ TCB_FORMAT_EXPANDED_WITH(EXPANDED_TABLES, PLACES_TABLES)
 TCB_FORMAT_EXPANDED_ROWS(EXPANDED_TABLES)
 #endif
 
-/* Values as they are, contract f32. */
+/* Weights that are values, contract f32. */
 #if defined(SIMD_HAS_DOT) && !defined(SIMD_DOT_IS_SIGNED)
 #define FLOAT_ROWS(X, ...)
 #else

@@ -61,6 +61,7 @@ enum { HAS_TCB_NO_TABLE = 0, HAS_TCB_MXFP4_TABLE = 1, HAS_TCB_IQ4_TABLE = 1 };
 		.native_at = { codes_at, high_at, D_BYTES_##scales_ ? d_at : 0,                                       \
 			       D_BYTES_##scales_ ? scales_at : d_at },                                                \
 		.block = values == QMV_VALUES ? 0 : bytes_,                                                           \
+		.blocks = QMV_VALUES / (values),                                                                      \
 		.high_bits = bits == 8 ? 0 : bits - 4,                                                                \
 		.log_run = LOG_RUN_##codes,                                                                           \
 		.centre = centre_,                                                                                    \
@@ -88,8 +89,19 @@ enum { HAS_TCB_NO_TABLE = 0, HAS_TCB_MXFP4_TABLE = 1, HAS_TCB_IQ4_TABLE = 1 };
 		.bytes = { QMV_VALUES * (value_bytes) }, \
 		.log_run = LOG_RUN_BYTES,                \
 	},
-static const struct qmv_format formats[TCB_FORMAT_COUNT] = { TCB_FORMAT_FIELD_LIST(FORMAT) TCB_PIECE_LIST(PIECES)
-								     TCB_FORMAT_FLOAT_ROWS(FLOATS) };
+#define SCALED(id_, name, op, values, bytes_, run, bits, centre_, codes, codes_at, high_at, scales_, scales_at, ...) \
+	[TCB_FORMAT_##id_] = {                                                                                       \
+		.id = TCB_FORMAT_##id_,                                                                              \
+		.scales = QMV_SCALES_FLOATS,                                                                         \
+		.bytes = { QMV_VALUES, 0, 0, QMV_VALUES / (values)*4 },                                              \
+		.native_at = { codes_at, 0, 0, scales_at },                                                          \
+		.block = bytes_,                                                                                     \
+		.blocks = QMV_VALUES / (values),                                                                     \
+		.log_run = LOG_RUN_BYTES,                                                                            \
+		.is_packed = 1,                                                                                      \
+	},
+static const struct qmv_format formats[TCB_FORMAT_COUNT] = { TCB_FORMAT_FIELD_LIST(FORMAT) TCB_PIECE_LIST(
+	PIECES) TCB_FORMAT_VALUE_ROWS(FLOATS) TCB_FORMAT_SCALED_ROWS(SCALED) };
 
 const struct qmv_format *qmv_format(const struct tcb_problem *problem)
 {
@@ -196,7 +208,7 @@ static void convert_part(const struct qmv_format *f, enum qmv_part part, enum tc
  * formats_pieces.h, in the same order. */
 static void gather(const struct qmv_format *f, enum qmv_part part, const uint8_t *stored, size_t count, uint8_t *out)
 {
-	const size_t piece = f->bytes[part] / SUB_BLOCKS;
+	const size_t piece = f->block ? f->bytes[part] / f->blocks : 0;
 	if (f->is_pieces) {
 		tcb_pieces_take(f->id, (enum tcb_piece_part)part, stored, count, out);
 		return;
@@ -221,7 +233,7 @@ static void gather(const struct qmv_format *f, enum qmv_part part, const uint8_t
 
 static void scatter(const struct qmv_format *f, enum qmv_part part, const uint8_t *in, size_t count, uint8_t *stored)
 {
-	const size_t piece = f->bytes[part] / SUB_BLOCKS;
+	const size_t piece = f->block ? f->bytes[part] / f->blocks : 0;
 	if (f->is_pieces) {
 		tcb_pieces_put(f->id, (enum tcb_piece_part)part, in, count, stored);
 		return;

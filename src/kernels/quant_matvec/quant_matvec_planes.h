@@ -17,8 +17,8 @@ enum {
 enum qmv_part { QMV_CODES, QMV_HIGH, QMV_D, QMV_SCALES, QMV_PARTS };
 
 /* K: d, dmin and 6-bit scales and mins in 16 bytes.  HALVES: an f16 for 32 values.  BYTES: an int8 for 16, and d.
- * POWERS: a byte e for 32, 2^(e - 128).  SIXES: an int8 for 32, and d.  PIECES: a piece's fields, and d.  NONE: codes
- * are the values. */
+ * POWERS: a byte e for 32, 2^(e - 128).  SIXES: an int8 for 32, and d.  PIECES: a piece's fields, and d.  FLOATS: an
+ * f32 for 128, of codes that are values.  NONE: codes are the values. */
 enum qmv_scales {
 	QMV_SCALES_K,
 	QMV_SCALES_HALVES,
@@ -26,6 +26,7 @@ enum qmv_scales {
 	QMV_SCALES_POWERS,
 	QMV_SCALES_SIXES,
 	QMV_SCALES_PIECES,
+	QMV_SCALES_FLOATS,
 	QMV_SCALES_NONE
 };
 
@@ -35,7 +36,8 @@ struct qmv_format {
 	enum qmv_scales scales;
 	unsigned bytes[QMV_PARTS];     /* of a superblock; 0: it has no such part */
 	unsigned native_at[QMV_PARTS]; /* where a superblock as stored, or its first block, has them */
-	unsigned block;                /* bytes of a block of 32 values; 0 where a superblock is one block */
+	unsigned block;                /* bytes of a block; 0 where a superblock is one block */
+	unsigned blocks;               /* of a superblock, where BLOCK is not 0 */
 	unsigned high_bits;            /* of a code, beyond its nibble */
 	unsigned log_run;              /* of native and p (see above); 8: a code is a byte */
 	unsigned centre;               /* that is taken off the codes */
@@ -46,9 +48,16 @@ struct qmv_format {
 	int is_packed;       /* never as stored: blocks are not aligned, or in order */
 };
 
+/* Codes are the values. */
 static inline int qmv_is_float(const struct qmv_format *f)
 {
 	return f->scales == QMV_SCALES_NONE;
+}
+
+/* The same, or with scales. */
+static inline int qmv_has_values(const struct qmv_format *f)
+{
+	return qmv_is_float(f) || f->scales == QMV_SCALES_FLOATS;
 }
 
 /* Codes of a superblock, in bytes as if they were bytes or nibbles: what a lane's vec counts. */

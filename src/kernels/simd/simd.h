@@ -41,6 +41,7 @@
  *   vi_table16(p)  vi_lookup16(table, v) byte TABLE[b] for each byte b < 16 of V
  *   v_from_bits(v)                       words that are the bits of floats
  *   v_from_words(v)  v_from_halves(v, i) each word as a float; its low (0) or high (1) half, an f16
+ *   v_from_e4m3(p)                       LANES bytes of E4M3, 2^-8 of what they are (a NaN: 480, of its sign)
  *   vi_four_words(row, offset, out)      OUT[w]: word W from OFFSET of each of LANES rows
  *   vi_four_bytes(p)                     the four bytes at P in all words
  *

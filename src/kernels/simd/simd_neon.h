@@ -170,6 +170,16 @@ SIMD_INLINE vfloat v_from_bytes(const int8_t *from)
 	return vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(bytes))));
 }
 
+/* Seven bits up they are halves. */
+SIMD_INLINE vfloat v_from_e4m3(const uint8_t *from)
+{
+	uint32_t four;
+	memcpy(&four, from, sizeof(four));
+	const int16x4_t wide = vget_low_s16(vmovl_s8(vreinterpret_s8_u32(vdup_n_u32(four))));
+	const uint16x4_t half = vand_u16(vreinterpret_u16_s16(vshl_n_s16(wide, 7)), vdup_n_u16(0xbf80));
+	return vcvt_f32_f16(vreinterpret_f16_u16(half));
+}
+
 SIMD_INLINE void v_to_f16(uint16_t *to, vfloat value)
 {
 	vst1_u16(to, vreinterpret_u16_f16(vcvt_f16_f32(value)));
