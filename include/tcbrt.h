@@ -124,7 +124,7 @@ enum tcbrt_code {
 	TCBRT_E_NOT_FOUND = 3, /* no such database; no such op in this library, or no kernel of it for the query */
 	TCBRT_E_NOMEM = 6,
 	TCBRT_E_IO = 7,           /* the file cannot be read */
-	TCBRT_E_FORMAT = 8,       /* not a tuning database, or a damaged one; data that is none */
+	TCBRT_E_FORMAT = 8,       /* not a tuning database, or a damaged one */
 	TCBRT_E_OVERFLOW = 9,     /* a shape that is too large */
 	TCBRT_E_UNSUPPORTED = 11, /* a device that this host does not have */
 	TCBRT_E_BUSY = 12,        /* another process kept the database locked */
@@ -433,21 +433,6 @@ TCBRT_API int tcbrt_unpack_operand(const struct tcbrt_plan *plan, size_t index, 
 TCBRT_API int tcbrt_unpack(const struct tcbrt_plan *plan, const void *packed, void *weights);
 TCBRT_API int tcbrt_unpack_rows(const struct tcbrt_plan *plan, size_t first, size_t rows, const void *packed,
 				void *weights);
-
-/*
- * FP8 as models have it to the blocks that the ops fp8_matvec, fp8_matmul and so on take as weights, tcbrt_fp8_bytes()
- * of them at OUT.  VALUES: ROWS rows of K bytes, E4M3 (torch.float8_e4m3fn).  SCALE: what they are multiplied with, one
- * for SCALE_ROWS rows and SCALE_COLUMNS columns, in rows of ceil(K / SCALE_COLUMNS): DeepSeek's weight_scale_inv is one
- * for 128 and 128, a scale of each output channel one for 1 and K, one scale of all for ROWS and K.  SCALE_COLUMNS is a
- * multiple of 128, or K or more.
- *
- * A block is an f32, its scale, and 128 bytes of a row, so nothing is rounded.  Rows end with whole blocks: where K is
- * no multiple of 128, plans are of K rounded up to one, and activations have zeros there.  Experts' matrices follow
- * each other.  TCBRT_E_FORMAT: a byte is a NaN (0x7f, 0xff), of which products make some number; ERR may be NULL.
- */
-TCBRT_API size_t tcbrt_fp8_bytes(size_t rows, size_t k);
-TCBRT_API int tcbrt_fp8_blocks(size_t rows, size_t k, const void *values, const float *scale, size_t scale_rows,
-			       size_t scale_columns, void *out, struct tcbrt_error *err);
 
 /* Row ROW of PLAN's weights as OUT's K values, dequantised as ggml does, from WEIGHTS as the plan reads them, so that a
  * table which is both looked up and multiplied with is kept once.  Any threads; allocates nothing.  TCBRT_E_USAGE: no

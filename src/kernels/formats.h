@@ -72,7 +72,7 @@ enum tcb_scales_kind {
  * one for each row or for 128 x 128 values, are two arrays.  Here 128 values of a row are a block with their scale, so
  * that a row is all that a kernel reads, for 3 % more bytes, and both kinds of scales are one format; the scale stays
  * an f32, so nothing is rounded.  tcb_fp8_blocks() makes blocks of the arrays.  Rows end with whole blocks, filled up
- * with zeros where the model's K is no multiple of 128: then activations need zeros there, too.
+ * with zeros where the model's K is not a multiple of 128: then activations need zeros there, too.
  */
 /* clang-format off */
 #define TCB_NO_TABLE { 0 }

@@ -8,6 +8,7 @@
 #include "base/sizes.h"
 #include "kernels/quant_lines.h"
 #include "rt/rt_plan.h"
+#include "tcbrt_fp8.h"
 
 static int is_aligned(const void *at, size_t alignment)
 {

@@ -301,7 +301,7 @@ static void spaces_have_thousands(void **state)
 		const struct tcb_target target = gpu_target(i % 2 ? 90 : 80, 0);
 		const struct tcb_problem p = matvec_problem(op, matvec_contract(i), 1, i % 4 < 2 ? 4096 : 14336, 4096);
 		struct tcb_space *space = gpu_space(&p, &target, 0);
-		if (space->count < 50 || space->count > 8000)
+		if (space->count < 40 || space->count > 8000)
 			fail_msg("%s %s: %zu geometries", op->name, tcb_contract_text(p.contract), space->count);
 		tcb_space_destroy(space);
 	}

@@ -95,7 +95,7 @@ static void spaces_have_thousands_and_the_default(void **state)
 			matvec_problem(op, matvec_contract(i / ops.count / GPU_CAPABILITIES), s->m, s->n, s->k);
 		const struct tcb_target target = gpu_target(capability, 0);
 		struct tcb_space *space = gpu_space(&p, &target, 0);
-		if (space->count < (has_mma(op) ? 50 : 20) || space->count > 8000)
+		if (space->count < (has_mma(op) ? 50 : 10) || space->count > 8000)
 			fail_msg("%s sm_%u %zux%zux%zu: %zu geometries", op->name, capability, s->m, s->n, s->k,
 				 space->count);
 		tcb_space_destroy(space);

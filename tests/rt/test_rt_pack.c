@@ -11,7 +11,7 @@
 
 #include "kernels/formats.h"
 #include "kernels/quant.h"
-#include "tcbrt.h"
+#include "tcbrt_fp8.h"
 
 enum { ROWS = 37, COLUMNS = 512 + 64, HALF_COLUMNS = 256 + 128, WHOLE_COLUMNS = 512, SEED = 11 };
 

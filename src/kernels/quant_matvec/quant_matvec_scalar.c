@@ -79,7 +79,7 @@ TCB_FORMAT_SHARED_ROWS(TABLES)
 TCB_FORMAT_EXPANDED_ROWS(TABLES)
 
 /* Weights that are values. */
-SIMD_INLINE void float_rows(const struct qmv_call *call, enum tcb_format_id id)
+SIMD_INLINE void value_rows(const struct qmv_call *call, enum tcb_format_id id)
 {
 	const struct tcb_format *format = tcb_format(id);
 	const struct qmv_x32 *x = call->x;
@@ -100,7 +100,7 @@ SIMD_INLINE void float_rows(const struct qmv_call *call, enum tcb_format_id id)
 #define FLOAT_KERNEL(id, name, op, ...)                   \
 	static void op##_f32(const struct qmv_call *call) \
 	{                                                 \
-		float_rows(call, TCB_FORMAT_##id);        \
+		value_rows(call, TCB_FORMAT_##id);        \
 	}
 TCB_FORMAT_FLOAT_ROWS(FLOAT_KERNEL)
 #define FLOAT_TABLE(kind, has_norm, is_gated, op, k)                         \
