@@ -311,8 +311,8 @@ static void order_for_places(struct qmv_x8 *x, size_t superblocks)
 
 /*
  * The activations of one token into the workspace: 0.6 us for 4096 values with AVX-512.  Native kernels take
- * four codes of a row to a lane, those of r16 one activation for all lanes; those of values as they are take
- * activations so, too.
+ * four codes of a row to a lane, those of r16 one activation for all lanes; those of values take activations as they
+ * are, too, or by pairs.
  */
 static void prepare(void *ctx, size_t token, unsigned thread)
 {
@@ -322,6 +322,9 @@ static void prepare(void *ctx, size_t token, unsigned thread)
 	const size_t k = plan->problem.shape.k, superblocks = tcb_div_up(k, QMV_SUPER);
 	const int q8 = plan->problem.contract == TCB_CONTRACT_Q8;
 	const int as_they_are = tcb_is_float(format->id) || plan->variant->layout != TCB_LAYOUT_NATIVE;
+	const enum qmv_order order = qmv_looks_up(format->id, plan->variant->isa) ? QMV_BY_PAIRS
+				     : as_they_are                                ? QMV_AS_THEY_ARE
+										  : QMV_BY_WORDS;
 	const float *x = normed(job, token);
 	void *out = job->prepared + token * superblocks * job->x_bytes;
 	(void)thread;
@@ -332,7 +335,7 @@ static void prepare(void *ctx, size_t token, unsigned thread)
 		if (plan->variant->layout == TCB_LAYOUT_R16G)
 			order_for_places(out, superblocks);
 	} else
-		preparers_of(job)->f32(format, as_they_are, x, k, out);
+		preparers_of(job)->f32(format, order, x, k, out);
 }
 
 /*

@@ -77,14 +77,28 @@ struct qmv_x8 {
 
 /*
  * 256 activations for contract f32.  Vectors of L lanes multiply L words of four codes of a row: value 4 L g + 4 w + b
- * is x[4 L g + L b + w].  The scalar kernels and layout r16 want them as they are, L = 1.  sums[r] is what the scale of
- * run r is taken off with, centre times the run's sum; where the format has mins, sums[8 + r] is the sum of run r,
- * where an expanded one has offsets sums[r].
+ * is x[4 L g + L b + w].  The scalar kernels and layout r16 want them as they are, L = 1; kernels that look up E4M3 in
+ * registers (quant_matvec_floats.h) value 64 g + 16 l + 8 h + 2 i + o at x[64 g + 32 h + 16 o + 4 l + i].  sums[r] is
+ * what the scale of run r is taken off with, centre times the run's sum; where the format has mins, sums[8 + r] is the
+ * sum of run r, where an expanded one has offsets sums[r].
  */
 struct qmv_x32 {
 	_Alignas(64) float x[QMV_SUPER];
 	float sums[QMV_RUNS];
 };
+enum qmv_order { QMV_BY_WORDS, QMV_AS_THEY_ARE, QMV_BY_PAIRS };
+
+/* Whether kernels of ISA look up FORMAT's values in registers: E4M3, where a processor has VBMI beside AVX-512. */
+static inline int qmv_looks_up(enum tcb_format_id format, enum tcb_isa isa)
+{
+#if defined(__x86_64__)
+	return tcb_format_row(format)->codes == TCB_CODES_E4M3 && isa == TCB_ISA_AVX512 &&
+	       __builtin_cpu_supports("avx512vbmi");
+#else
+	(void)format, (void)isa;
+	return 0;
+#endif
+}
 
 /*
  * A format's own kernels on CPUs: what they have in place of what formats share.  Layout r16 is the shared one, with

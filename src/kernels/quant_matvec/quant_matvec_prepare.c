@@ -97,10 +97,25 @@ static inline void prepare_f32(const struct tcb_format *format, size_t lanes, co
 	}
 }
 
-void SIMD_NAME(qmv_prepare_f32)(const struct tcb_format *format, int as_they_are, const float *x, size_t k,
+/* Activations for weights without sums. */
+static void order_by_pairs(const float *x, size_t k, struct qmv_x32 *out)
+{
+	for (; k > 0; out++) {
+		const size_t values = least(k, QMV_SUPER);
+		memset(out, 0, sizeof(*out));
+		for (size_t i = 0; i < values; i++)
+			out->x[i / 64 * 64 + i / 8 % 2 * 32 + i % 2 * 16 + i / 16 % 4 * 4 + i / 2 % 4] = x[i];
+		x += values;
+		k -= values;
+	}
+}
+
+void SIMD_NAME(qmv_prepare_f32)(const struct tcb_format *format, enum qmv_order order, const float *x, size_t k,
 				struct qmv_x32 *out)
 {
-	if (as_they_are)
+	if (order == QMV_BY_PAIRS)
+		order_by_pairs(x, k, out);
+	else if (order == QMV_AS_THEY_ARE)
 		prepare_f32(format, 1, x, k, out);
 	else
 		prepare_f32(format, LANES, x, k, out);

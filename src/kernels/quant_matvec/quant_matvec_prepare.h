@@ -12,7 +12,7 @@
 /* For the kernels that formats share: K values, K a multiple of the format's block; q8 gives the same bits everywhere.
  */
 typedef void qmv_prepare_q8_fn(const struct tcb_format *format, const float *x, size_t k, struct qmv_x8 *out);
-typedef void qmv_prepare_f32_fn(const struct tcb_format *format, int as_they_are, const float *x, size_t k,
+typedef void qmv_prepare_f32_fn(const struct tcb_format *format, enum qmv_order order, const float *x, size_t k,
 				struct qmv_x32 *out);
 
 /* OUT: K activations over their root mean square, times NORM.  Whatever their size: a NaN makes all of them NaN, an
