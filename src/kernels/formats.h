@@ -284,7 +284,7 @@ void tcb_block_quantize(const struct tcb_format *format, const float *x, void *b
 /* One valid random block: finite scales of the size that real weights have, every code possible. */
 void tcb_block_random(const struct tcb_format *format, struct tcb_rng *rng, void *block);
 
-/* Where code I of a block is, of a format whose codes are fields, or bytes of E4M3: low_bits of a byte, and above them high_bits of
+/* Where code I of a block is, of a format of fields, or of FP8: low_bits of a byte, and above them high_bits of
  * another. */
 struct tcb_code_place {
 	unsigned low, low_shift, low_bits, high, high_shift, high_bits;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernel of layout r16g as processors with VBMI and those without run it,
- * compiled for AVX-512 with VNNI: test_quant_matvec.c compares them.
+ * Kernels of layout r16g and of FP8 as processors with VBMI and those without run
+ * them, compiled for AVX-512 with VNNI: test_quant_matvec.c compares them.
  */
 #include "kernels/places_both_ways.h"
 
+#include "kernels/quant_matvec/quant_matvec_floats.h"
 #include "kernels/quant_matvec/quant_matvec_places.h"
 
 #define RUN(id, ...)                   \
@@ -13,4 +14,9 @@
 void places_rows_as(const struct qmv_call *call, enum tcb_format_id format, int has_vbmi)
 {
 	TCB_PLACES_ROWS(RUN)
+}
+
+void fp8_rows_as(const struct qmv_call *call, int has_vbmi)
+{
+	rows_of_values(call, TCB_FORMAT_FP8, FLOAT_ROWS_MAX, has_vbmi, QMV_HINT_NONE);
 }

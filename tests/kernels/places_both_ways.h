@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A call of layout r16g's kernel with VBMI or without it, on a processor that has both families.
+ * A call of layout r16g's kernel, or of that of FP8, with VBMI or without it, on a processor that has both families.
  */
 #ifndef TCB_TESTS_PLACES_BOTH_WAYS_H
 #define TCB_TESTS_PLACES_BOTH_WAYS_H
@@ -8,5 +8,7 @@
 #include "kernels/quant_matvec/quant_matvec_layout.h"
 
 void places_rows_as(const struct qmv_call *call, enum tcb_format_id format, int has_vbmi);
+/* Up to four rows; activations by pairs, or as they are. */
+void fp8_rows_as(const struct qmv_call *call, int has_vbmi);
 
 #endif

@@ -301,6 +301,55 @@ static void test_prepare(void **state)
 }
 
 #if defined(__x86_64__)
+/* FP8, all bytes that are numbers and a row that ends in half a superblock: right with VBMI and without it. */
+static void test_fp8_both_ways(void **state)
+{
+	enum { K = 640, ROWS = 3, BLOCKS = K / 128 };
+	const struct tcb_format *format = tcb_format(TCB_FORMAT_FP8);
+	static float x[K];
+	static struct qmv_x32 prepared[3];
+	struct tcb_buffer stored;
+	struct tcb_rng rng;
+	(void)state;
+	if (!tcb_target_has(&host, TCB_ISA_AVX512VNNI)) {
+		print_message("not run, this processor has no VNNI\n");
+		return;
+	}
+	tcb_rng_init(&rng, 10);
+	for (size_t i = 0; i < K; i++)
+		x[i] = tcb_rng_normal(&rng);
+	alloc(ROWS * BLOCKS * format->block_bytes, &stored);
+	uint8_t *block = stored.data;
+	for (size_t i = 0, code = 0; i < ROWS * BLOCKS; i++, block += format->block_bytes) {
+		tcb_block_random(format, &rng, block);
+		for (size_t j = 0; j < format->block_values; j++, code++)
+			block[format->codes_at + j] = (uint8_t)(code % 127 | (code / 127 & 1) << 7);
+	}
+	for (int way = 0; way < (__builtin_cpu_supports("avx512vbmi") ? 2 : 1); way++) {
+		float y[ROWS], w[K];
+		const struct qmv_call call = { .weights = stored.data,
+					       .row_bytes = BLOCKS * format->block_bytes,
+					       .x = prepared,
+					       .blocks = 3,
+					       .values = K,
+					       .rows = ROWS,
+					       .y = y };
+		qmv_prepare_f32_avx512(format, way ? QMV_BY_PAIRS : QMV_AS_THEY_ARE, x, K, prepared);
+		memset(y, TCB_POISON, sizeof(y));
+		fp8_rows_as(&call, way);
+		for (size_t r = 0; r < ROWS; r++) {
+			double sum = 0, size = 0;
+			tcb_dequantize(format, (uint8_t *)stored.data + r * call.row_bytes, BLOCKS, w);
+			for (size_t i = 0; i < K; i++) {
+				sum += (double)w[i] * (double)x[i];
+				size += fabs((double)w[i] * (double)x[i]);
+			}
+			assert_true(fabs((double)y[r] - sum) <= 0x1p-22 * size && size > 0);
+		}
+	}
+	tcb_buffer_free(&stored);
+}
+
 /* Layout r16g: the same bits with VBMI and without it. */
 static void test_places_both_ways(void **state)
 {
@@ -399,6 +448,7 @@ int main(void)
 		cmocka_unit_test(test_default_layout),
 #if defined(__x86_64__)
 		cmocka_unit_test(test_places_both_ways),
+		cmocka_unit_test(test_fp8_both_ways),
 #endif
 	};
 	static struct tcb_device device;

@@ -163,6 +163,7 @@ SIMD_BODY void scale_values(const uint8_t *lines, enum tcb_format_id format, str
 	gather_words(row, 0, QMM_VALUES, (uint8_t *)out->w[0]);
 }
 
+/* Values as they are. */
 SIMD_BODY void widen_values(const uint8_t *lines, enum tcb_format_id format, struct qmm_values *out)
 {
 	const size_t bytes = tcb_format_row(format)->block_bytes;

@@ -54,6 +54,25 @@ SIMD_INLINE void native_rows(const struct qmv_call *call, enum tcb_format_id id,
 	}
 }
 
+/* Of weights that are values. */
+SIMD_INLINE void value_rows(const struct qmv_call *call, enum tcb_format_id id)
+{
+	const struct tcb_format *format = tcb_format(id);
+	const struct qmv_x32 *x = call->x;
+	float w[QMV_SUPER];
+	for (size_t r = 0; r < call->rows; r++) {
+		const uint8_t *row = call->weights + r * call->row_bytes;
+		float sum = 0;
+		for (size_t b = 0; b < call->blocks; b++, row += qmv_super_bytes(id)) {
+			const size_t left = call->values - b * QMV_SUPER, values = left < QMV_SUPER ? left : QMV_SUPER;
+			tcb_dequantize(format, row, values / format->block_values, w);
+			for (size_t i = 0; i < values; i++)
+				sum += w[i] * x[b].x[i];
+		}
+		call->y[r] = call->accumulate ? call->y[r] + sum : sum;
+	}
+}
+
 #define KERNELS(id, name, op, ...)                        \
 	static void op##_q8(const struct qmv_call *call)  \
 	{                                                 \
@@ -79,24 +98,6 @@ TCB_FORMAT_SHARED_ROWS(TABLES)
 TCB_FORMAT_EXPANDED_ROWS(TABLES)
 
 /* Weights that are values. */
-SIMD_INLINE void value_rows(const struct qmv_call *call, enum tcb_format_id id)
-{
-	const struct tcb_format *format = tcb_format(id);
-	const struct qmv_x32 *x = call->x;
-	float w[QMV_SUPER];
-	for (size_t r = 0; r < call->rows; r++) {
-		const uint8_t *row = call->weights + r * call->row_bytes;
-		float sum = 0;
-		for (size_t b = 0; b < call->blocks; b++, row += qmv_super_bytes(id)) {
-			const size_t left = call->values - b * QMV_SUPER, values = left < QMV_SUPER ? left : QMV_SUPER;
-			tcb_dequantize(format, row, values / format->block_values, w);
-			for (size_t i = 0; i < values; i++)
-				sum += w[i] * x[b].x[i];
-		}
-		call->y[r] = call->accumulate ? call->y[r] + sum : sum;
-	}
-}
-
 #define FLOAT_KERNEL(id, name, op, ...)                   \
 	static void op##_f32(const struct qmv_call *call) \
 	{                                                 \
