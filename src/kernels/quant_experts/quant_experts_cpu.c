@@ -223,7 +223,8 @@ static struct place place_of(const struct job *job, size_t expert, size_t index)
 	return place;
 }
 
-/* Superblocks FIRST to FIRST + COUNT - 1 of a token to its PLACE.  f32: [value][token]; q8: [superblock][token]. */
+/* Superblocks FIRST to FIRST + COUNT - 1 of a token to its PLACE.  f32, f16: [value][token]; q8: [superblock][token].
+ */
 static void put_codes(const struct place *place, size_t first, size_t count, const struct qmm_x8 *codes)
 {
 	struct qmm_x8 *to = (struct qmm_x8 *)(void *)place->tile + first * place->width + place->lane;
@@ -231,11 +232,12 @@ static void put_codes(const struct place *place, size_t first, size_t count, con
 		to[b * place->width] = codes[b];
 }
 
-static void put_floats(const struct place *place, size_t first, size_t count, size_t values, const float *x)
+static void put_floats(enum tcb_contract contract, const struct place *place, size_t first, size_t count, size_t values,
+		       const float *x)
 {
 	float *to = (float *)(void *)place->tile + first * QMM_VALUES * place->width + place->lane;
 	for (size_t i = 0; i < count * QMM_VALUES; i++)
-		to[i * place->width] = i < values ? x[i] : 0;
+		to[i * place->width] = i < values ? qmm_activation(contract, x[i]) : 0;
 }
 
 /* Row ROW of x from superblock FIRST on, to all experts that it goes to. */
@@ -261,7 +263,7 @@ static void prepare_row(const struct job *job, size_t row, size_t first, unsigne
 		if (q8)
 			put_codes(&place, first, count, codes);
 		else
-			put_floats(&place, first, count, values, x);
+			put_floats(job->plan->problem.contract, &place, first, count, values, x);
 	}
 }
 
@@ -280,7 +282,7 @@ static void fill_up(const struct job *job, size_t expert)
 			if (job->plan->problem.contract == TCB_CONTRACT_Q8)
 				put_codes(&place, first, blocks, none);
 			else
-				put_floats(&place, first, blocks, blocks * QMM_VALUES, zeros);
+				put_floats(TCB_CONTRACT_F32, &place, first, blocks, blocks * QMM_VALUES, zeros);
 		}
 }
 

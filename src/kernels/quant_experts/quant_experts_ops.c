@@ -302,11 +302,11 @@ static size_t pack_rows(const struct tcb_op *op, enum tcb_layout layout)
 		.unpack = unpack,                                                        \
 		.pack_rows = pack_rows,                                                  \
 	};
-/* GPU kernels read codes that are fields; contract f16 is theirs alone. */
+/* GPU kernels read codes that are fields, or values; contract f16 is theirs alone, but for values. */
 enum { ON_CPUS = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_Q8, ON_GPUS = 1u << TCB_CONTRACT_F16 };
 #define FIELD_OPS(id, name, op, ...) QEX_KINDS(OP, id, op, &qex_gpu, ON_CPUS | ON_GPUS, Q8)
 #define EXPANDED_OPS(id, name, op, ...) QEX_KINDS(OP, id, op, NULL, ON_CPUS, Q8)
-#define SCALED_OPS(id, name, op, ...) QEX_KINDS(OP, id, op, &qex_gpu, 1u << TCB_CONTRACT_F32 | ON_GPUS, F32)
+#define SCALED_OPS(id, name, op, ...) QEX_KINDS(OP, id, op, &qex_gpu, 1u << TCB_CONTRACT_F32 | ON_GPUS, F16)
 TCB_FORMAT_FIELD_LIST(FIELD_OPS)
 TCB_FORMAT_EXPANDED_ROWS(EXPANDED_OPS)
 TCB_FORMAT_SCALED_ROWS(SCALED_OPS)

@@ -81,7 +81,7 @@ static void gate_oai(float *gate, const float *up, size_t count)
 		return &kernels;                                                        \
 	}
 TCB_FORMAT_CODE_LIST(ENTRY)
-/* Weights that are values have contract f32 alone, in which VNNI and AMX change nothing. */
+/* Weights that are values have contracts f32 and f16 alone, in which VNNI and AMX change nothing. */
 #if !defined(SIMD_HAS_DOT) || defined(SIMD_DOT_IS_SIGNED)
 TCB_FORMAT_SCALED_ROWS(ENTRY)
 #endif
@@ -94,7 +94,9 @@ TCB_FORMAT_SCALED_ROWS(ENTRY)
 #define TABLES(id, name, op, values, ...) QEX_KINDS(TABLE, op, values)
 TCB_FORMAT_CODE_LIST(TABLES)
 
-#define ROW_OF_VALUES(kind, is_gated, is_summed, op, values) \
-	const struct tcb_variant SIMD_NAME(qex_##op##_##kind)[] = { QMM_SIZES_F32(ROW_F32, op, kind, values){ 0 } };
+#define ROW_F16(m, n, op, kind, k) QMM_ROWS_F16(op##_##kind, k, m, n, op##_entry),
+#define ROW_OF_VALUES(kind, is_gated, is_summed, op, values)                       \
+	const struct tcb_variant SIMD_NAME(qex_##op##_##kind)[] = { QMM_SIZES_F32( \
+		ROW_F32, op, kind, values) QMM_SIZES_F32(ROW_F16, op, kind, values){ 0 } };
 #define ROWS_OF_VALUES(id, name, op, values, ...) QEX_KINDS(ROW_OF_VALUES, op, values)
 TCB_FORMAT_SCALED_ROWS(ROWS_OF_VALUES)

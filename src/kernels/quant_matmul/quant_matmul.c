@@ -57,30 +57,32 @@ enum {
 	ON_CPUS = OF_FLOATS | 1 << TCB_CONTRACT_Q8,
 	EVERYWHERE = ON_CPUS | 1 << TCB_CONTRACT_F16,
 };
-#define OP(id, name_, contracts_, gpu_, wgsl_)                                                                \
-	const struct tcb_op tcb_op_##name_##_matmul = {                                                       \
-		.name = #name_ "_matmul",                                                                     \
-		.summary = #id " weights x f32 activations, many tokens at once",                             \
-		.shape_form = "MxNxK",                                                                        \
-		.format = &tcb_formats[TCB_FORMAT_##id],                                                      \
-		.contracts = contracts_,                                                                      \
-		.default_contract = (contracts_) >> TCB_CONTRACT_Q8 & 1 ? TCB_CONTRACT_Q8 : TCB_CONTRACT_F32, \
-		.default_shapes = default_shapes,                                                             \
-		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),                    \
-		.side = TCB_SIDES(&qmm_##name_##_cpu, gpu_, wgsl_),                                           \
-		.check_shape = tcb_quant_check_shape,                                                         \
-		.operands = tcb_quant_operands,                                                               \
-		.fill = tcb_quant_fill,                                                                       \
-		.reference = tcb_quant_reference,                                                             \
-		.drawn_columns = tcb_quant_drawn_columns,                                                     \
-		.reference_flop_ns = 0.1,                                                                     \
-		.reference_sums = tcb_quant_reference_sums,                                                   \
-		.exact = qmm_exact,                                                                           \
-		.flops = tcb_quant_flops,                                                                     \
-		.traffic = tcb_quant_traffic,                                                                 \
-		.pack = pack,                                                                                 \
-		.unpack = unpack,                                                                             \
-		.pack_rows = pack_rows,                                                                       \
+#define OP(id, name_, contracts_, gpu_, wgsl_)                                                 \
+	const struct tcb_op tcb_op_##name_##_matmul = {                                        \
+		.name = #name_ "_matmul",                                                      \
+		.summary = #id " weights x f32 activations, many tokens at once",              \
+		.shape_form = "MxNxK",                                                         \
+		.format = &tcb_formats[TCB_FORMAT_##id],                                       \
+		.contracts = contracts_,                                                       \
+		.default_contract = (contracts_) >> TCB_CONTRACT_Q8 & 1    ? TCB_CONTRACT_Q8   \
+				    : (contracts_) >> TCB_CONTRACT_F16 & 1 ? TCB_CONTRACT_F16  \
+									   : TCB_CONTRACT_F32, \
+		.default_shapes = default_shapes,                                              \
+		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),     \
+		.side = TCB_SIDES(&qmm_##name_##_cpu, gpu_, wgsl_),                            \
+		.check_shape = tcb_quant_check_shape,                                          \
+		.operands = tcb_quant_operands,                                                \
+		.fill = tcb_quant_fill,                                                        \
+		.reference = tcb_quant_reference,                                              \
+		.drawn_columns = tcb_quant_drawn_columns,                                      \
+		.reference_flop_ns = 0.1,                                                      \
+		.reference_sums = tcb_quant_reference_sums,                                    \
+		.exact = qmm_exact,                                                            \
+		.flops = tcb_quant_flops,                                                      \
+		.traffic = tcb_quant_traffic,                                                  \
+		.pack = pack,                                                                  \
+		.unpack = unpack,                                                              \
+		.pack_rows = pack_rows,                                                        \
 	};
 
 #define OP_OF_FIELDS(id, format_, name_, ...) OP(id, name_, EVERYWHERE, &qmm_gpu, &qmm_wgsl)

@@ -64,4 +64,10 @@ void qmm_multiply_rows(const struct qmm_matrix *matrix, size_t first, size_t end
 double qmm_chain(const struct tcb_problem *problem);
 double qmm_q8_chain(const struct tcb_problem *problem);
 
+/* An activation as contract f32, or f16, takes it. */
+static inline float qmm_activation(enum tcb_contract contract, float x)
+{
+	return contract == TCB_CONTRACT_F16 ? tcb_f16_to_f32(tcb_f32_to_f16(x)) : x;
+}
+
 #endif

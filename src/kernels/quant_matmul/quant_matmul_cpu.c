@@ -92,13 +92,13 @@ struct job {
 	size_t macro_columns; /* macro tiles along n */
 };
 
-/* TOKENS rows of K activations, contract f32: [k][TILE], zeros past the last token and past K. */
-static void interleave(const float *x, size_t x_stride, size_t tokens, size_t tile, size_t k, size_t superblocks,
-		       float *out)
+/* TOKENS rows of K activations, contracts f32 and f16: [k][TILE], zeros past the last token and past K. */
+static void interleave(enum tcb_contract contract, const float *x, size_t x_stride, size_t tokens, size_t tile,
+		       size_t k, size_t superblocks, float *out)
 {
 	for (size_t i = 0; i < superblocks * QMM_VALUES; i++, out += tile)
 		for (size_t t = 0; t < tile; t++)
-			out[t] = t < tokens && i < k ? x[t * x_stride + i] : 0;
+			out[t] = t < tokens && i < k ? qmm_activation(contract, x[t * x_stride + i]) : 0;
 }
 
 /* One task of preparing activations: the tokens of a register tile, some superblocks. */
@@ -118,7 +118,7 @@ static void prepare(void *ctx, size_t task, unsigned thread)
 	if (job->plan->problem.contract == TCB_CONTRACT_Q8)
 		job->quantize(job->matrix.format->id, x, s->k, tokens, tile, k, (struct qmm_x8 *)(void *)out);
 	else
-		interleave(x, s->k, tokens, tile, k, count, (float *)(void *)out);
+		interleave(job->plan->problem.contract, x, s->k, tokens, tile, k, count, (float *)(void *)out);
 }
 
 /* One macro tile. */

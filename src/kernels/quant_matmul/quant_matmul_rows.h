@@ -36,6 +36,10 @@
 #define QMM_ROWS_Q8(op, k_, m_, n_, entry_)                                         \
 	QMM_ROW(op, q8, Q8, native, NATIVE, m_, n_, k_, TCB_CLASS_BOUNDED, entry_), \
 		QMM_ROW(op, q8, Q8, r16, R16, m_, n_, k_, TCB_CLASS_BOUNDED, entry_)
+/* Contract f16, of activations that were rounded before. */
+#define QMM_ROWS_F16(op, k_, m_, n_, entry_)                                          \
+	QMM_ROW(op, f16, F16, native, NATIVE, m_, n_, k_, TCB_CLASS_BOUNDED, entry_), \
+		QMM_ROW(op, f16, F16, r16, R16, m_, n_, k_, TCB_CLASS_BOUNDED, entry_)
 #define QMM_ROWS_F32(op, k_, m_, n_, class_, entry_)                       \
 	QMM_ROW(op, f32, F32, native, NATIVE, m_, n_, k_, class_, entry_), \
 		QMM_ROW(op, f32, F32, r16, R16, m_, n_, k_, class_, entry_)
