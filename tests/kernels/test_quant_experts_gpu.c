@@ -18,6 +18,10 @@
 
 static const char *const formats[] = { "q4k", "q40", "q80", "q5k", "q6k", "mxfp4", "iq4xs", "iq4nl" };
 enum { FORMATS = sizeof formats / sizeof *formats };
+/* Those whose codes are expanded. */
+static const char *const expanded[] = { "q50",  "q51",   "q41",    "q3k",  "q2k",  "iq3s", "iq3xxs",
+					"iq2s", "iq2xs", "iq2xxs", "iq1s", "iq1m", "nvfp4" };
+enum { EXPANDED = sizeof expanded / sizeof *expanded };
 static const char *const kinds[] = { "experts_matmul", "experts_swiglu_matmul", "experts_sum_matmul" };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -198,6 +202,32 @@ static void words_are_right(void **state)
 	}
 }
 
+/* Expanded formats: places meet their grids in shared memory beside all that a step has there. */
+static void expanded_formats_are_right(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < 2 * EXPANDED; i++) {
+		const size_t turn = i / EXPANDED;
+		const struct way *way = &ways[(i + turn) % WAYS];
+		const int is_wide = strstr(way->geometry, "micro=64x16") != NULL; /* registers for one matrix */
+		const int is_q8 = turn && !is_wide && !strstr(way->geometry, "wgmma");
+		const struct tcb_problem p =
+			problem_under(is_q8 ? TCB_CONTRACT_Q8 : TCB_CONTRACT_F16, expanded[i % EXPANDED],
+				      kinds[is_wide ? 0 : (i + turn) % KINDS], way->shape);
+		const struct tcb_target target = gpu_target(way->capability, 2);
+		char text[TCB_GEOMETRY_TEXT_MAX];
+		if (test_leaves_out(i))
+			continue;
+		snprintf(text, sizeof text, "%s%s", way->geometry, is_q8 ? ",group=32" : "");
+		if (is_q8)
+			strstr(text, "layout=f")[7] = 'g';
+		const struct tcb_geometry g = gpu_geometry(text);
+		gpu_check_rule(&p, way->capability, &g, 1, NULL);
+		gpu_check_emitted(&p, &target, &g);
+		check_routings(&p, &target, &g, ~(1u << SOME_BAD | 1u << i % ROUTINGS));
+	}
+}
+
 /* --- spaces and rules --- */
 
 /* The default is legal whatever the shape. */
@@ -210,7 +240,7 @@ static void defaults_are_legal(void **state)
 	(void)state;
 	for (size_t c = 0; c < GPU_CAPABILITIES; c++)
 		for (size_t i = 0; i < 6 * 5 * 5; i++) {
-			const char *format = formats[i % FORMATS];
+			const char *format = i % 3 ? formats[i % FORMATS] : expanded[i / 3 % EXPANDED];
 			const size_t k = 256 * units[i % 6] + (format[1] == '8' ? 32 * (i % 3) : 0);
 			char shape[64];
 			snprintf(shape, sizeof shape, "%zux%zux%zu,%s", tokens[i / 5 % 5], rows[i % 5], k,
@@ -327,6 +357,13 @@ static void kernels_assemble(void **state)
 		{ "mxfp4", "experts_swiglu_matmul", TCB_CONTRACT_F16, 90 },
 		{ "iq4nl", "experts_sum_matmul", TCB_CONTRACT_F16, 100 },
 		{ "q4k", "experts_swiglu_matmul", TCB_CONTRACT_Q8, 120 },
+		{ "iq2s", "experts_matmul", TCB_CONTRACT_F16, 75 },
+		{ "q51", "experts_swiglu_matmul", TCB_CONTRACT_Q8, 80 },
+		{ "iq3s", "experts_swiglu_matmul", TCB_CONTRACT_F16, 86 },
+		{ "iq1m", "experts_sum_matmul", TCB_CONTRACT_Q8, 89 },
+		{ "q2k", "experts_swiglu_matmul", TCB_CONTRACT_F16, 90 },
+		{ "nvfp4", "experts_matmul", TCB_CONTRACT_Q8, 100 },
+		{ "iq1s", "experts_swiglu_matmul", TCB_CONTRACT_F16, 120 },
 	};
 	struct tcb_assembler_info info;
 	(void)state;
@@ -395,11 +432,11 @@ static void mutants_are_caught(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(defaults_are_legal),       cmocka_unit_test(spaces_have_hundreds),
-		cmocka_unit_test(rules_name_what_is_wrong), cmocka_unit_test(kernels_assemble),
-		cmocka_unit_test(mutants_are_caught),       cmocka_unit_test(signatures_of_stacks),
-		cmocka_unit_test(any_routing_is_right),     cmocka_unit_test(any_routing_is_right_q8),
-		cmocka_unit_test(words_are_right),
+		cmocka_unit_test(defaults_are_legal),         cmocka_unit_test(spaces_have_hundreds),
+		cmocka_unit_test(rules_name_what_is_wrong),   cmocka_unit_test(kernels_assemble),
+		cmocka_unit_test(mutants_are_caught),         cmocka_unit_test(signatures_of_stacks),
+		cmocka_unit_test(any_routing_is_right),       cmocka_unit_test(any_routing_is_right_q8),
+		cmocka_unit_test(expanded_formats_are_right), cmocka_unit_test(words_are_right),
 		cmocka_unit_test(any_routing_is_right_fp8),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

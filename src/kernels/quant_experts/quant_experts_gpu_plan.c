@@ -10,6 +10,7 @@
 
 #include "base/sizes.h"
 #include "kernels/gpu/gpu_rules.h"
+#include "kernels/gpu/pieces_gpu.h"
 #include "kernels/quant_experts/quant_experts_gpu.h"
 
 enum { SHARED_ALIGN = 128, TILE_ALIGN = 1024 /* that wgmma wants */, WORKSPACE_ALIGN = 256, WORD = 4 };
@@ -26,7 +27,7 @@ static void plan_gather(struct qex_gpu *g)
 
 static void plan_shared(struct qex_gpu *g)
 {
-	const struct qmm_gpu *t = &g->tile;
+	struct qmm_gpu *t = &g->tile;
 	g->warp_bytes = t->row_tiles * t->unit.bytes;
 	const unsigned x_align = t->is_wgmma ? TILE_ALIGN : SHARED_ALIGN;
 	g->slot_x_at = tcb_round_up(t->warps * g->warp_bytes, g->is_in_block ? SHARED_ALIGN : x_align);
@@ -50,6 +51,7 @@ static void plan_shared(struct qex_gpu *g)
 		g->table_in_block_at + (g->is_in_block ? tcb_round_up(g->most_chunks * QEX_CHUNK_WORDS, 4) * WORD : 0);
 	g->order_in_block_at = g->experts_at + (g->is_in_block ? tcb_round_up(g->pairs, 4) * WORD : 0);
 	g->shared_bytes = g->order_in_block_at + (g->is_in_block ? g->most_chunks * t->tokens * WORD : 0);
+	g->shared_bytes = qmm_gpu_plan_grid(t, g->shared_bytes);
 }
 
 static void plan_workspace(struct qex_gpu *g)
@@ -112,7 +114,11 @@ unsigned qex_gpu_registers(const struct qex_gpu *g)
 {
 	struct qmm_gpu tile = g->tile;
 	tile.copy = TCB_COPY_ASYNC;
-	return qmm_gpu_registers(&tile) + (g->tile.group ? 4 : 2) * g->fours +
+	/* Q2_K under q8: sums for the mins of four runs, of all tokens, since ptxas begins them early. */
+	const int has_sums = tile.group && tile.unit.is_pieces && tcb_piece_is_split(tile.unit.format) &&
+			     tcb_format(tile.unit.format)->has_offsets;
+	const unsigned sums = has_sums ? 28 * (tile.token_groups - 1) + 16 * (g->matrices - 1) : 0;
+	return qmm_gpu_registers(&tile) + (g->tile.group ? 4 : 2) * g->fours + sums +
 	       (g->has_bias ? 2 * g->tile.row_tiles + 2 * g->matrices : 0);
 }
 

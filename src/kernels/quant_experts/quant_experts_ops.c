@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The ops of quant_experts.h, of the weight formats whose codes are fields:
- * shapes, operands, data, work and packing.  Their CPU side is in
- * quant_experts_cpu.c, contracts f32 and q8; their GPU side begins with
- * quant_experts_gpu.h, contracts f16 and q8.
+ * The ops of quant_experts.h, of all quantised weight formats: shapes, operands, data, work and packing.  Their CPU
+ * side is in quant_experts_cpu.c, contracts f32 and q8; their GPU side begins with quant_experts_gpu.h, contracts f16
+ * and q8.
  */
 #include "kernels/quant_experts/quant_experts.h"
 
@@ -273,7 +272,7 @@ static size_t pack_rows(const struct tcb_op *op, enum tcb_layout layout)
 #define SHAPES_experts_swiglu_matmul up_shapes
 #define SHAPES_experts_sum_matmul down_shapes
 
-#define OP(kind, is_gated_, is_summed_, id, op, gpu_, contracts_, contract_)             \
+#define OP(kind, is_gated_, is_summed_, id, op, contracts_, contract_)                   \
 	const struct tcb_op tcb_op_##op##_##kind = {                                     \
 		.name = #op "_" #kind,                                                   \
 		.summary = #id SUMMARY_##kind,                                           \
@@ -287,7 +286,7 @@ static size_t pack_rows(const struct tcb_op *op, enum tcb_layout layout)
 		.default_contract = TCB_CONTRACT_##contract_,                            \
 		.default_shapes = SHAPES_##kind,                                         \
 		.default_shape_count = sizeof(SHAPES_##kind) / sizeof(SHAPES_##kind[0]), \
-		.side = TCB_SIDES(&qex_##op##_##kind##_cpu, gpu_),                       \
+		.side = TCB_SIDES(&qex_##op##_##kind##_cpu, &qex_gpu),                   \
 		.check_shape = check_shape,                                              \
 		.operands = operands,                                                    \
 		.fill = tcb_fill_in_parts,                                               \
@@ -302,11 +301,9 @@ static size_t pack_rows(const struct tcb_op *op, enum tcb_layout layout)
 		.unpack = unpack,                                                        \
 		.pack_rows = pack_rows,                                                  \
 	};
-/* GPU kernels read codes that are fields, or values; contract f16 is theirs alone, but for values. */
-enum { ON_CPUS = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_Q8, ON_GPUS = 1u << TCB_CONTRACT_F16 };
-#define FIELD_OPS(id, name, op, ...) QEX_KINDS(OP, id, op, &qex_gpu, ON_CPUS | ON_GPUS, Q8)
-#define EXPANDED_OPS(id, name, op, ...) QEX_KINDS(OP, id, op, NULL, ON_CPUS, Q8)
-#define SCALED_OPS(id, name, op, ...) QEX_KINDS(OP, id, op, &qex_gpu, 1u << TCB_CONTRACT_F32 | ON_GPUS, F16)
-TCB_FORMAT_FIELD_LIST(FIELD_OPS)
-TCB_FORMAT_EXPANDED_ROWS(EXPANDED_OPS)
+/* Contract f16 of codes is GPUs' alone. */
+#define CODE_OPS(id, name, op, ...) \
+	QEX_KINDS(OP, id, op, 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_Q8 | 1u << TCB_CONTRACT_F16, Q8)
+#define SCALED_OPS(id, name, op, ...) QEX_KINDS(OP, id, op, 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_F16, F16)
+TCB_FORMAT_CODE_LIST(CODE_OPS)
 TCB_FORMAT_SCALED_ROWS(SCALED_OPS)

@@ -82,14 +82,14 @@ static void plan_record(struct qmm_gpu *g)
 	g->x_group_bytes = g->x_sum_at + (has_sums ? QMM_GROUP_TOKENS * 32 : 0);
 }
 
-/* Expanded formats: entries without signs, since there is no room for more beside tiles. */
-static void plan_grid(struct qmm_gpu *g)
+/* Entries without signs, since there is no room for more beside tiles. */
+unsigned qmm_gpu_plan_grid(struct qmm_gpu *g, unsigned at)
 {
 	const unsigned bytes = g->unit.is_pieces ? tcb_piece_table_bytes(g->unit.format, 0) : 0;
 	if (!bytes)
-		return;
-	g->grid_at = tcb_round_up(g->shared_bytes, TCB_PIECE_TABLE_ALIGN);
-	g->shared_bytes = g->grid_at + bytes;
+		return at;
+	g->grid_at = tcb_round_up(at, TCB_PIECE_TABLE_ALIGN);
+	return g->grid_at + bytes;
 }
 
 static void plan_resident_memory(struct qmm_gpu *g)
@@ -108,8 +108,7 @@ static void plan_resident_memory(struct qmm_gpu *g)
 	at += g->x_is_counted ? 8 * g->slice : 0;
 	g->image_at = tcb_round_up(at, IMAGE_ALIGN);
 	plan_parts(g, g->image_at + (g->is_rolling ? g->xstages : g->slice) * g->unit_tiles * g->x_tile_bytes);
-	g->shared_bytes = g->flag_at + (g->splitk > 1 ? 16 : 0);
-	plan_grid(g);
+	g->shared_bytes = qmm_gpu_plan_grid(g, g->flag_at + (g->splitk > 1 ? 16 : 0));
 }
 
 /* Rings and barriers; the parts take the rings' place, unless other blocks may store them at any time. */
@@ -123,8 +122,7 @@ static void plan_stream_memory(struct qmm_gpu *g)
 		at = g->flag_at;
 	g->barrier_at = at;
 	g->flag_at = at + (2 * g->xstages + g->stages) * 8;
-	g->shared_bytes = g->flag_at + (g->splitk > 1 ? 16 : 0);
-	plan_grid(g);
+	g->shared_bytes = qmm_gpu_plan_grid(g, g->flag_at + (g->splitk > 1 ? 16 : 0));
 }
 
 /*

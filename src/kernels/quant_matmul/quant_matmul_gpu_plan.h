@@ -63,6 +63,8 @@ struct qmm_gpu {
  * bytes; the rest of OUT is zeros.  GEOMETRY keeps the rules. */
 void qmm_gpu_plan_tile(const struct tcb_problem *problem, const struct tcb_target *target,
 		       const struct tcb_geometry *geometry, unsigned matrices, struct qmm_gpu *out);
+/* Expanded formats: their grid's place in shared memory whose first AT bytes are taken; how many are then. */
+unsigned qmm_gpu_plan_grid(struct qmm_gpu *g, unsigned at);
 /* The whole of the plain matmul. */
 void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *target,
 		  const struct tcb_geometry *geometry, struct qmm_gpu *out);
