@@ -4,6 +4,8 @@
  */
 #include "matvec_bench.h"
 
+#include "instrumented.h"
+
 #include <string.h>
 
 void matvec_find(const char *const kinds[], struct matvec_ops *out)
@@ -38,16 +40,69 @@ size_t matvec_k(const struct tcb_op *op, size_t k, size_t i)
 	return block < 256 && i % 2 ? k - block * (1 + i % most) : k;
 }
 
-int matvec_geometry(const struct tcb_problem *problem, const struct tcb_target *target, enum tcb_knob knob,
-		    int32_t value, struct tcb_rng *rng, struct tcb_geometry *out)
+/* A geometry for which WANTED is 1, each as likely; 0 where there is none. */
+static int draw(const struct tcb_problem *problem, const struct tcb_target *target,
+		int (*wanted)(const struct tcb_geometry *g, int what, int32_t value), int what, int32_t value,
+		struct tcb_rng *rng, struct tcb_geometry *out)
 {
 	struct tcb_space *space = gpu_space(problem, target, 1);
 	size_t seen = 0;
 	for (size_t i = 0; i < space->count; i++)
-		if (space->geometries[i].knob[knob] == value && tcb_rng_below(rng, ++seen) == 0)
+		if (wanted(&space->geometries[i], what, value) && tcb_rng_below(rng, ++seen) == 0)
 			*out = space->geometries[i];
 	tcb_space_destroy(space);
 	return seen > 0;
+}
+
+static int has_knob(const struct tcb_geometry *g, int knob, int32_t value)
+{
+	return g->knob[knob] == value;
+}
+
+int matvec_geometry(const struct tcb_problem *problem, const struct tcb_target *target, enum tcb_knob knob,
+		    int32_t value, struct tcb_rng *rng, struct tcb_geometry *out)
+{
+	return draw(problem, target, has_knob, (int)knob, value, rng, out);
+}
+
+static int has_tokens(const struct tcb_geometry *g, int level, int32_t value)
+{
+	return g->tile[level].m == (size_t)value;
+}
+
+int matvec_tile(const struct tcb_problem *problem, const struct tcb_target *target, unsigned tokens,
+		struct tcb_rng *rng, struct tcb_geometry *out)
+{
+	return draw(problem, target, has_tokens, TCB_MICRO, (int32_t)tokens, rng, out);
+}
+
+void matvec_check_tiles(const struct matvec_ops *ops, size_t turns, uint64_t seed)
+{
+	static const struct tcb_shape odd[] = {
+		{ 3, 37, 512 }, { 2, 5, 768 }, { 8, 33, 1280 }, { 11, 17, 512 }, { 7, 9, 256 }
+	};
+	struct gpu_tally tally = { 0 };
+	struct tcb_rng rng;
+	tcb_rng_init(&rng, seed);
+	for (size_t i = 0; i < turns * ops->count; i++) {
+		const struct tcb_op *op = ops->op[i % ops->count];
+		const struct tcb_shape *s = &odd[i % (sizeof odd / sizeof *odd)];
+		const struct tcb_target target = gpu_target(gpu_capabilities[i % GPU_CAPABILITIES], 2);
+		const struct tcb_problem p =
+			matvec_problem(op, matvec_contract(i / 2), s->m, s->n, matvec_k(op, s->k, i / ops->count));
+		struct gpu_bench bench;
+		struct tcb_geometry g;
+		if (test_leaves_out(i))
+			continue;
+		unsigned tokens = 2u << tcb_rng_below(&rng, s->m > 4 ? 3 : s->m > 2 ? 2 : 1);
+		while (tokens > 1 && !matvec_tile(&p, &target, tokens, &rng, &g))
+			tokens /= 2; /* a pair has half as many under contracts of floats */
+		assert_true(tokens > 1);
+		gpu_bench_open(&bench, &p, i);
+		gpu_bench_check(&bench, &target, &g, i, &tally);
+		gpu_bench_close(&bench);
+	}
+	gpu_tally_print(&tally);
 }
 
 void matvec_check_samples(const struct matvec_ops *ops, size_t count, uint64_t seed)

@@ -29,6 +29,11 @@ size_t matvec_k(const struct tcb_op *op, size_t k, size_t i);
 /* A geometry of the whole space with KNOB at VALUE; 0 where there is none. */
 int matvec_geometry(const struct tcb_problem *problem, const struct tcb_target *target, enum tcb_knob knob,
 		    int32_t value, struct tcb_rng *rng, struct tcb_geometry *out);
+/* The same of those that read weights once for TOKENS tokens. */
+int matvec_tile(const struct tcb_problem *problem, const struct tcb_target *target, unsigned tokens,
+		struct tcb_rng *rng, struct tcb_geometry *out);
+/* TURNS such geometries of each of OPS at odd shapes, of several tokens. */
+void matvec_check_tiles(const struct matvec_ops *ops, size_t turns, uint64_t seed);
 /*
  * COUNT geometries of the whole product (policies lifted) at odd shapes, with two SMs so that blocks have several
  * rounds. Some are of a larger N than the shape's: what serves many rows must serve few.

@@ -313,6 +313,13 @@ static void samples_are_right(void **state)
 	matvec_check_samples(&ops, gpu_sample_size(120), 21);
 }
 
+/* Norms and gates of several tokens, which weights are read once for. */
+static void tokens_share_weights(void **state)
+{
+	(void)state;
+	matvec_check_tiles(&ops, 1, 22);
+}
+
 /* Of what samples may have few: products of matrices, activations of a launch of their own, split rows, rings. */
 static void each_way_is_right(void **state)
 {
@@ -443,6 +450,7 @@ int main(void)
 		cmocka_unit_test(spaces_have_thousands),
 		cmocka_unit_test(rules_of_pairs),
 		cmocka_unit_test(samples_are_right),
+		cmocka_unit_test(tokens_share_weights),
 		cmocka_unit_test(each_way_is_right),
 		cmocka_unit_test(extreme_tokens),
 		cmocka_unit_test(mutants_are_caught),

@@ -183,6 +183,32 @@ static void rules_name_what_is_wrong(void **state)
 	gpu_check_rule(&p, 90, &standard, 0, NULL);
 }
 
+/* Of several tokens together. */
+static void rules_of_tokens(void **state)
+{
+#define FOUR "macro=4x4096x4096,midi=4x8x4096,micro=4x1x256,occ=2"
+	static const struct {
+		const char *changes, *says;
+	} cases[] = {
+		{ FOUR, NULL },
+		{ "micro=1x1x256", "one knob" },
+		{ "macro=4x4096x4096", "must be 1 with micro.m=1" },
+		{ FOUR ",micro=2x1x256", "midi.m must be micro.m" },
+		{ "macro=8x4096x4096,midi=8x8x4096,micro=8x1x256", "more tokens than there are" },
+		{ "macro=16x4096x4096,midi=16x8x4096,micro=16x1x256", "micro.m must be 1, 2, 4 or 8" },
+		{ FOUR ",micro=4x8x256,midi=4x64x4096", "at most 8, or 16" },
+		{ FOUR ",blocks=1,xin=regs,occ=1", "xin must be shared" },
+		{ FOUR ",splitk=2,unroll=2", "splitk 1 with micro.m" },
+		{ FOUR ",prep=launch", "prep must be block" },
+	};
+	const struct tcb_problem p = problem_of(TCB_CONTRACT_Q8, 3, 4096, 4096);
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const struct tcb_geometry g = gpu_geometry_changed(STANDARD, cases[i].changes);
+		gpu_check_rule(&p, 90, &g, 0, cases[i].says);
+	}
+}
+
 /* --- kernels --- */
 
 /* One PTX serves all numbers of rows and of SMs, which are in arguments and grid. */
@@ -240,6 +266,38 @@ static void samples_are_right(void **state)
 {
 	(void)state;
 	matvec_check_samples(&ops, gpu_sample_size(120), 20);
+}
+
+/* Weights are read, and taken apart, once for several tokens. */
+static void tokens_share_weights(void **state)
+{
+	(void)state;
+	matvec_check_tiles(&ops, 3, 21);
+}
+
+/* The default has all tokens together, or eight of them, wherever these fit. */
+static void defaults_have_tokens_together(void **state)
+{
+	static const size_t ks[] = { 256, 2048, 4096, 14336, 28672 };
+	(void)state;
+	for (size_t i = 0; i < ops.count * GPU_CAPABILITIES * 9; i++) {
+		const struct tcb_op *op = op_at(i);
+		const unsigned capability = gpu_capabilities[i / ops.count % GPU_CAPABILITIES];
+		const size_t m = 2 + i / ops.count / GPU_CAPABILITIES, k = ks[i % (sizeof ks / sizeof *ks)];
+		const struct tcb_problem p =
+			matvec_problem(op, matvec_contract(i / 7), m, i % 2 ? 4096 : 77, matvec_k(op, k, i / 3));
+		const struct tcb_target target = gpu_target(capability, 0);
+		struct tcb_geometry g;
+		gpu_check_default(&p, capability);
+		tcb_op_standard(&p, &target, &g);
+		/* Fewer where an SM has little shared memory, or codes are floats in registers. */
+		if (k <= 2048)
+			assert_true(g.tile[TCB_MICRO].m >= (capability < 80 ? 2 : m < 3 ? 2 : 4));
+		else if (k == 4096)
+			assert_true(g.tile[TCB_MICRO].m > 1);
+		if (k <= 4096 && p.contract == TCB_CONTRACT_Q8)
+			assert_int_equal(g.tile[TCB_MICRO].m, m < 3 ? 2 : m < 5 ? 4 : 8);
+	}
 }
 
 /* isa=mma, of which the samples above have few: rows that fill no tile, several rounds, parts of superblocks. */
@@ -461,9 +519,12 @@ int main(void)
 		cmocka_unit_test(odd_rows_have_a_space),
 		cmocka_unit_test(defaults_are_legal),
 		cmocka_unit_test(rules_name_what_is_wrong),
+		cmocka_unit_test(rules_of_tokens),
 		cmocka_unit_test(ptx_knows_neither_rows_nor_sms),
 		cmocka_unit_test(spaces_are_written_and_clean),
 		cmocka_unit_test(samples_are_right),
+		cmocka_unit_test(tokens_share_weights),
+		cmocka_unit_test(defaults_have_tokens_together),
 		cmocka_unit_test(products_of_matrices_are_right),
 		cmocka_unit_test(extreme_activations),
 		cmocka_unit_test(tiny_beside_large_activations),

@@ -10,6 +10,10 @@
  * midi.n rows and ends; else blocks * SMs blocks stay, each with a consecutive
  * range of groups.  splitk blocks share a row (grid y); tokens are grid z.
  *
+ * micro.m = 2, 4 or 8 (copy=ldg, prep=block, xin=shared, splitk=1, isa=dp4a or fma): a block prepares the activations
+ * of so many tokens side by side in shared memory, and each piece of weights is read and taken apart once, then
+ * multiplied with all of them; a lane has a sum for each row and token.  Tiles of tokens are grid z.
+ *
  * A superblock is 256 values of any format: one block, or eight of 32 values.
  * In a warp it is spread over (128, or 256 where a value is a byte) / vec lanes,
  * each with vec bytes of codes (a piece); a warp so takes several superblocks at

@@ -93,8 +93,13 @@ static void write_parameters(struct qmv_writer *w)
 	least = tcb_kit_number(&w->kit, "least", g->least);
 	longer = tcb_kit_number(&w->kit, "longer", g->longer);
 	token = u_block_z(b);
+	if (g->at_once > 1) {
+		w->tokens = tcb_kit_number(&w->kit, "tokens", g->tokens);
+		w->first_token = token = u_mul(b, token, I(g->at_once));
+	}
 	block = u_block_x(b);
-	w->x = tcb_kit_element(b, w->x, token, g->own_launch ? g->image.bytes : g->k * 4);
+	if (g->at_once == 1)
+		w->x = tcb_kit_element(b, w->x, token, g->own_launch ? g->image.bytes : g->k * 4);
 	w->y = tcb_kit_element(b, w->y, u_mul(b, token, w->rows), 4);
 	if (g->splitk > 1) {
 		w->slices = tcb_kit_element(b, w->slices, u_mul(b, token, w->weight_rows), 4 * g->splitk);
@@ -114,11 +119,12 @@ static void write_parameters(struct qmv_writer *w)
 /* --- results --- */
 
 /*
- * The rows of y that the warp's lanes hold the sums of, from the group's first; gated, also WHICH, 0 for that of gate
- * and 1 for that of up, which DISTANCE lanes share.  Lanes whose bits of MASK are zero are the first that hold one.
+ * The rows of y that the warp's lanes hold the sums of, from the group's first; of several tokens, of which of the
+ * block's; gated, also WHICH, 0 for that of gate and 1 for that of up, which DISTANCE lanes share.  Lanes whose bits of
+ * MASK are zero are the first that hold one.
  */
 struct held {
-	kit_op row, which;
+	kit_op row, token, which;
 	unsigned distance, mask;
 };
 
@@ -126,7 +132,7 @@ static struct held held_rows(struct qmv_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
-	const unsigned lanes = WARP / g->rows;
+	const unsigned lanes = WARP / (g->is_mma ? g->rows : g->sums);
 	struct held held = { .distance = g->is_mma ? 1 : WARP / 2, .mask = g->is_mma ? 2 : lanes - 1 };
 	if (g->is_mma) { /* of four lanes 4 g + t two write: rows g and g + 8, or g of gate and of up */
 		const kit_op is_odd = u_and(b, w->kit.lane, I(1));
@@ -138,13 +144,33 @@ static struct held held_rows(struct qmv_writer *w)
 	} else {
 		held.row = u_div(b, w->kit.lane, I(lanes));
 	}
+	if (g->at_once > 1) {
+		const struct kit_split of_token = u_split(b, held.row, I(g->at_once));
+		held.row = of_token.whole;
+		held.token = of_token.rest;
+	}
 	return held;
+}
+
+/* Of several tokens: ROW from the first of the tile's, TOKEN's row, and whether there is such a token. */
+static kit_op row_of_token(struct qmv_writer *w, kit_op token, kit_op row, kit_op *has)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	*has = u_lt(b, u_add(b, w->first_token, token), w->tokens);
+	if (w->g->has_norm)
+		qmv_write_factor_of(w, token);
+	return u_mad(b, token, w->rows, row);
 }
 
 /* TOTAL, or of a gated pair what becomes of it and of that of up, to row ROW of y by the lanes of IS_WRITER. */
 static void write_row(struct qmv_writer *w, kit_op total, const struct held *held, kit_op row, kit_op is_writer)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
+	if (w->g->at_once > 1) {
+		kit_op has;
+		row = row_of_token(w, held->token, row, &has);
+		is_writer = p_and(b, is_writer, has);
+	}
 	const kit_op up = w->g->is_gated ? tcb_kit_butterfly(b, total, held->distance) : total;
 	const kit_op result = qmv_write_result(w, total, up), at = tcb_kit_element(b, w->y, row, 4);
 	if (w->g->is_gated)
@@ -157,10 +183,10 @@ static void write_results(struct qmv_writer *w, kit_op group, const kit_op *sums
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
-	kit_op value[QMV_GPU_ROWS_MAX], total, row, is_writer, part;
+	kit_op value[QMV_GPU_SUMS_MAX], total, row, is_writer, part;
 	for (unsigned i = 0; i < g->sums; i++)
 		value[i] = f_sub(b, sums[i], mins[i]);
-	total = g->is_mma ? qmv_write_mma_sum(w, value) : qmv_write_warp_sum(w, value, g->rows);
+	total = g->is_mma ? qmv_write_mma_sum(w, value) : qmv_write_warp_sum(w, value, g->sums);
 	const struct held held = held_rows(w);
 	row = u_mad(b, group, I(g->group_rows), held.row);
 	is_writer = u_lt(b, row, w->rows);
@@ -172,6 +198,8 @@ static void write_results(struct qmv_writer *w, kit_op group, const kit_op *sums
 	row = u_sub(b, row, u_mul(b, w->first, I(g->group_rows)));
 	if (g->is_gated)
 		row = u_mad(b, row, I(2), held.which);
+	if (g->at_once > 1)
+		row = u_mad(b, row, I(g->at_once), held.token);
 	part = u_mad(b, u_mad(b, row, I(g->ksplit), w->ks), I(4), w->kit.shared);
 	tcb_kit_put_where(b, is_writer, TCB_KIT_SHARED, "f32", tcb_ptx_at(part, g->part_at), total);
 }
@@ -221,6 +249,28 @@ static void write_slices_sum(struct qmv_writer *w, kit_op first_row, kit_op coun
 	tcb_ptx_if_end(b);
 }
 
+/* Of several tokens, where several warps share a row: COUNT rows' parts are added, and written. */
+static void write_shared_tokens(struct qmv_writer *w, kit_op first_row, kit_op count)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct qmv_gpu *g = w->g;
+	const kit_op all = u_mul(b, count, I(g->at_once));
+	kit_op has, sum, up;
+	const kit_op loop = tcb_ptx_for_begin(b, w->kit.tid, all, I(g->warps * WARP), 0);
+	const struct kit_split of_token = u_split(b, loop, I(g->at_once));
+	if (g->is_gated) {
+		const kit_op first = u_mad(b, of_token.whole, I(2 * g->at_once), of_token.rest);
+		sum = write_parts_sum(w, first);
+		up = write_parts_sum(w, u_add(b, first, I(g->at_once)));
+	} else {
+		sum = up = write_parts_sum(w, loop);
+	}
+	const kit_op row = row_of_token(w, of_token.rest, u_add(b, first_row, of_token.whole), &has);
+	tcb_kit_put_where(b, has, TCB_KIT_GLOBAL, "f32", tcb_kit_element(b, w->y, row, 4),
+			  qmv_write_result(w, sum, up));
+	tcb_ptx_for_end(b);
+}
+
 /* Where several warps or blocks share a row: their parts are added. */
 static void write_shared_rows(struct qmv_writer *w)
 {
@@ -231,6 +281,10 @@ static void write_shared_rows(struct qmv_writer *w)
 	const kit_op count = u_sub(b, end_row, first_row);
 	kit_op sum, up, row, at;
 	tcb_kit_block_barrier(b);
+	if (g->at_once > 1) {
+		write_shared_tokens(w, first_row, count);
+		return;
+	}
 	const kit_op loop = tcb_ptx_for_begin(b, w->kit.tid, count, I(g->warps * WARP), 0);
 	if (g->is_gated) {
 		const kit_op first = u_shl(b, loop, I(1));
@@ -374,26 +428,44 @@ static void xs_open(struct qmv_writer *w, struct lane_xs *xs)
 		qmv_write_x_bases(w, qmv_write_x_last(w), &xs->last);
 }
 
-static void xs_read(struct qmv_writer *w, struct lane_xs *xs, unsigned step, struct qmv_lane_x *out)
+static void xs_read(struct qmv_writer *w, struct lane_xs *xs, unsigned step, unsigned token, struct qmv_lane_x *out)
 {
 	const int is_last = w->g->is_partial && step == w->g->steps - 1;
-	qmv_write_x_lane(w, is_last ? &xs->last : &xs->bases, is_last ? 0 : step, out);
+	qmv_write_x_lane(w, is_last ? &xs->last : &xs->bases, is_last ? 0 : step, token, out);
 }
 
 /* Before a step's units. */
 static void xs_step(struct qmv_writer *w, struct lane_xs *xs, unsigned step)
 {
-	if (!w->g->x_in_regs && !w->g->is_mma)
-		xs_read(w, xs, step, &xs->held[step]);
+	if (!w->g->x_in_regs && !w->g->is_mma && w->g->at_once == 1)
+		xs_read(w, xs, step, 0, &xs->held[step]);
+}
+
+/* A row's unit with all of the block's tokens, whose activations are those of step STEP, or X of the only one. */
+static void write_lane_unit(struct qmv_writer *w, const struct qmv_lane_w *weights, struct lane_xs *xs, unsigned step,
+			    const struct qmv_lane_x *x, kit_op *sums, kit_op *mins)
+{
+	struct qmv_unit unit;
+	struct qmv_lane_x of_token;
+	qmv_write_unit_open(w, weights, &unit);
+	for (unsigned token = 0; token < w->g->at_once; token++) {
+		if (w->g->at_once > 1) {
+			xs_read(w, xs, step, token, &of_token);
+			x = &of_token;
+		}
+		qmv_write_unit(w, &unit, x, sums[token], mins[token]);
+	}
 }
 
 /* The partial step behind the loop. */
 static void write_rest(struct qmv_writer *w, const struct direct *d, struct lane_xs *xs, kit_op *sums, kit_op *mins)
 {
+	const unsigned last = w->g->steps - 1, at_once = w->g->at_once;
 	struct qmv_lane_x x;
-	qmv_write_x_lane(w, &xs->last, 0, &x);
+	if (at_once == 1)
+		xs_read(w, xs, last, 0, &x);
 	for (unsigned row = 0; row < w->g->rows; row++)
-		qmv_write_unit(w, &d->rest[row], &x, sums[row], mins[row]);
+		write_lane_unit(w, &d->rest[row], xs, last, &x, sums + row * at_once, mins + row * at_once);
 }
 
 static void write_unit(struct qmv_writer *w, const struct qmv_lane_w *weights, struct lane_xs *xs, unsigned step,
@@ -402,7 +474,8 @@ static void write_unit(struct qmv_writer *w, const struct qmv_lane_w *weights, s
 	if (w->g->is_mma)
 		qmv_write_mma_unit(w, weights, &xs->bases, step, sums, mins);
 	else
-		qmv_write_unit(w, weights, &xs->held[step], sums[row], mins[row]);
+		write_lane_unit(w, weights, xs, step, &xs->held[step], sums + row * w->g->at_once,
+				mins + row * w->g->at_once);
 }
 
 static void zero(struct qmv_writer *w, kit_op *values)
@@ -417,7 +490,7 @@ static void write_direct(struct qmv_writer *w, struct direct *d, struct lane_xs 
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
 	const kit_op group = u_add(b, w->first, w->rw);
-	kit_op sums[QMV_GPU_ROWS_MAX], mins[QMV_GPU_ROWS_MAX], more;
+	kit_op sums[QMV_GPU_SUMS_MAX], mins[QMV_GPU_SUMS_MAX], more;
 	const int is_loop = g->unroll < g->steps;
 	zero(w, sums);
 	zero(w, mins);
@@ -451,7 +524,7 @@ static void write_direct_rows(struct qmv_writer *w, struct direct *d, struct lan
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
-	kit_op sums[QMV_GPU_ROWS_MAX], mins[QMV_GPU_ROWS_MAX], next, more;
+	kit_op sums[QMV_GPU_SUMS_MAX], mins[QMV_GPU_SUMS_MAX], next, more;
 	const kit_op loop = tcb_ptx_for_begin(b, u_add(b, w->first, w->rw), w->end, I(g->row_warps), 0);
 	next = u_add(b, loop, I(g->row_warps));
 	more = u_lt(b, next, w->end);
@@ -475,7 +548,7 @@ static void write_ring_rows(struct qmv_writer *w, struct qmv_ring *ring, struct 
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
-	kit_op sums[QMV_GPU_ROWS_MAX], mins[QMV_GPU_ROWS_MAX];
+	kit_op sums[QMV_GPU_SUMS_MAX], mins[QMV_GPU_SUMS_MAX];
 	const kit_op loop = tcb_ptx_for_begin(b, u_add(b, w->first, w->rw), w->end, I(g->row_warps), 0);
 	zero(w, sums); /* before the loop that waits, so that the two loops have headers of their own */
 	zero(w, mins);
@@ -531,7 +604,7 @@ static void write_start(struct qmv_writer *w, struct parts *p)
 	} else {
 		qmv_write_ring_open(w, &p->ring);
 	}
-	if (!g->pdl && !g->own_launch)
+	if (!g->pdl && !g->own_launch && g->at_once == 1)
 		qmv_write_x_load(w, &p->loads);
 	if (!g->own_launch)
 		qmv_write_norm_load(w, &p->loads);
@@ -541,6 +614,8 @@ static void write_start(struct qmv_writer *w, struct parts *p)
 	tcb_kit_depend(&w->kit);
 	if (g->own_launch) {
 		qmv_write_x_copy(w);
+	} else if (g->at_once > 1) {
+		qmv_write_x_tokens(w, &p->loads);
 	} else {
 		if (g->pdl)
 			qmv_write_x_load(w, &p->loads);
@@ -552,7 +627,7 @@ static void write_start(struct qmv_writer *w, struct parts *p)
 		qmv_write_factor(w);
 	xs_open(w, &p->xs);
 	for (unsigned step = 0; g->x_in_regs && step < g->steps; step++)
-		xs_read(w, &p->xs, step, &p->xs.held[step]);
+		xs_read(w, &p->xs, step, 0, &p->xs.held[step]);
 }
 
 static void write_matvec(struct qmv_writer *w, struct parts *p)
@@ -561,7 +636,7 @@ static void write_matvec(struct qmv_writer *w, struct parts *p)
 	tcb_kit_begin(&w->kit, "quant_matvec",
 		      &(struct tcb_kit_kernel){ .threads = g->warps * WARP,
 						.blocks_together = g->together,
-						.grid = { g->grid, g->splitk, g->tokens },
+						.grid = { g->grid, g->splitk, g->token_tiles },
 						.shared_bytes = g->shared_bytes,
 						.is_dependent = g->pdl });
 	write_parameters(w);

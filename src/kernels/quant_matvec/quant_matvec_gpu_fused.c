@@ -53,11 +53,12 @@ void qmv_write_squares_store(struct qmv_writer *w, kit_op part)
 			    sum, 2);
 }
 
-/* What the calling lane has of the parts, summed up. */
-static void load_parts(struct qmv_writer *w, kit_op sum[2])
+/* What the calling lane has of the parts of token TOKEN, summed up. */
+static void load_parts(struct qmv_writer *w, unsigned token, kit_op sum[2])
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned parts = w->g->image.squares_count;
+	const unsigned squares = token * w->g->image.bytes + w->g->image.squares;
 	const kit_op at = u_mad(b, w->kit.lane, I(QMV_SQUARES_BYTES), w->image);
 	for (unsigned first = 0; first < parts; first += WARP) {
 		kit_op part[2];
@@ -65,8 +66,8 @@ static void load_parts(struct qmv_writer *w, kit_op sum[2])
 			part[i] = f_set(b, F(0));
 		if (first + WARP > parts)
 			tcb_ptx_guard(b, u_lt(b, w->kit.lane, I(parts - first)));
-		tcb_kit_load_into(b, TCB_KIT_SHARED, "f32",
-				  tcb_ptx_at(at, w->g->image.squares + first * QMV_SQUARES_BYTES), part, 2);
+		tcb_kit_load_into(b, TCB_KIT_SHARED, "f32", tcb_ptx_at(at, squares + first * QMV_SQUARES_BYTES), part,
+				  2);
 		if (first + WARP > parts)
 			tcb_ptx_unguard(b);
 		for (int i = 0; i < 2; i++)
@@ -74,13 +75,13 @@ static void load_parts(struct qmv_writer *w, kit_op sum[2])
 	}
 }
 
-void qmv_write_factor(struct qmv_writer *w)
+static kit_op factor_of(struct qmv_writer *w, unsigned token)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned parts = w->g->image.squares_count;
 	const unsigned lanes = parts < WARP ? (unsigned)tcb_power_of_two_up(parts) : WARP;
 	kit_op sum[2];
-	load_parts(w, sum);
+	load_parts(w, token, sum);
 	/* Lanes that have nothing hold zeros; all end with the same. */
 	for (int i = 0; i < 2; i++)
 		sum[i] = tcb_kit_over_lanes(b, f_add, sum[i], lanes);
@@ -92,7 +93,22 @@ void qmv_write_factor(struct qmv_writer *w)
 	const kit_op eps = f_select(b, F(0), F((float)QMV_NORM_EPS), is_lost);
 	const kit_op mean = f_fma(b, total, F((float)(1.0 / w->g->k)), eps);
 	const kit_op root = f_select(b, F(RESCUE), F(1), is_lost);
-	w->factor = f_mul(b, f_rsqrt_near(b, mean), root);
+	return f_mul(b, f_rsqrt_near(b, mean), root);
+}
+
+void qmv_write_factor(struct qmv_writer *w)
+{
+	for (unsigned token = 0; token < w->g->at_once; token++)
+		w->factors[token] = factor_of(w, token);
+	w->factor = w->factors[0];
+}
+
+void qmv_write_factor_of(struct qmv_writer *w, kit_op token)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	w->factor = w->factors[0];
+	for (unsigned i = 1; i < w->g->at_once; i++)
+		w->factor = f_select(b, w->factors[i], w->factor, u_eq(b, token, I(i)));
 }
 
 /*

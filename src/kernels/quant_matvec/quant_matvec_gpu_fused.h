@@ -14,8 +14,10 @@ enum { QMV_SQUARES_BYTES = 8 }; /* of one part of the sum of squares, in the ima
 void qmv_write_squares_begin(struct qmv_writer *w);
 void qmv_write_squares_add(struct qmv_writer *w, const kit_op value[8]);
 void qmv_write_squares_store(struct qmv_writer *w, kit_op part);
-/* W->factor from all parts in shared memory, behind a barrier. */
+/* W->factor, or W->factors of the block's tokens, from all parts in shared memory, behind a barrier. */
 void qmv_write_factor(struct qmv_writer *w);
+/* W->factor of the block's token TOKEN, one of several. */
+void qmv_write_factor_of(struct qmv_writer *w, kit_op token);
 
 /* What becomes of the sum of a row, or of GATE's and UP's: the result. */
 kit_op qmv_write_result(struct qmv_writer *w, kit_op gate, kit_op up);

@@ -16,18 +16,12 @@ enum { BIAS_BITS = 0x4b400000 /* of BIAS */ };
 
 /* --- scales --- */
 
-struct scales {
-	kit_op d, dmin;       /* f32 */
-	kit_op scale[2], min; /* integers, of low and high codes; K in layout s has one scale; NVFP4's are floats */
-	kit_op mins[2];       /* a piece of an expanded format: floats, or integers of its halves */
-};
-
 static kit_op float_of_half(struct qmv_writer *w, kit_op half)
 {
 	return f_from_f16(&w->kit.b, half);
 }
 
-static void decode_k(struct qmv_writer *w, const kit_op word[4], struct scales *out)
+static void decode_k(struct qmv_writer *w, const kit_op word[4], struct qmv_unit_scales *out)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	kit_op half[2], all, pair, low;
@@ -74,7 +68,7 @@ kit_op qmv_write_whole_scale(struct qmv_writer *w, kit_op scale, kit_op d)
 	}
 }
 
-static void decode_scales(struct qmv_writer *w, const struct qmv_lane_w *weights, struct scales *out)
+static void decode_scales(struct qmv_writer *w, const struct qmv_lane_w *weights, struct qmv_unit_scales *out)
 {
 	switch (w->g->format->scales) {
 	case QMV_SCALES_K:
@@ -93,7 +87,9 @@ static void decode_scales(struct qmv_writer *w, const struct qmv_lane_w *weights
 		out->scale[1] = weights->scale[1];
 		break;
 	case QMV_SCALES_PIECES:
-		*out = (struct scales){ .d = weights->piece.d, .dmin = weights->piece.dmin, .min = weights->piece.min };
+		*out = (struct qmv_unit_scales){ .d = weights->piece.d,
+						 .dmin = weights->piece.dmin,
+						 .min = weights->piece.min };
 		for (unsigned i = 0; i < 2; i++) {
 			out->scale[i] = weights->piece.scale[i];
 			out->mins[i] = weights->piece.mins[i];
@@ -116,21 +112,29 @@ static kit_op float_product(struct qmv_writer *w, kit_op a, kit_op b, kit_op c)
 	return f_sub(&w->kit.b, b_set(&w->kit.b, bits), F(BIAS));
 }
 
+static kit_op code_of(struct qmv_writer *w, struct qmv_unit *unit, unsigned i, int is_high)
+{
+	kit_op *code = &unit->code[is_high][i];
+	if (!code->kind)
+		*code = qmv_write_codes(w, &unit->weights, i, is_high);
+	return *code;
+}
+
 /* START + sums of code times activation code, of the low or of the high codes. */
-static kit_op dot(struct qmv_writer *w, const struct qmv_lane_w *weights, const kit_op *x, int is_high, kit_op start)
+static kit_op dot(struct qmv_writer *w, struct qmv_unit *unit, const kit_op *x, int is_high, kit_op start)
 {
 	const struct qmv_format *f = w->g->format;
 	const int is_signed = f->is_pieces ? tcb_piece_is_signed(f->id) : w->g->halves == 1 || f->table;
 	kit_word3 *word = is_signed ? s_dot : s_dot_unsigned;
 	for (unsigned i = 0; i < w->g->vec / 4; i++)
-		start = word(&w->kit.b, qmv_write_codes(w, weights, i, is_high), x[i], start);
+		start = word(&w->kit.b, code_of(w, unit, i, is_high), x[i], start);
 	return start;
 }
 
 /* The same of high codes, which may be 16 times as large. */
-static kit_op dot_high(struct qmv_writer *w, const struct qmv_lane_w *weights, const kit_op *x, kit_op start)
+static kit_op dot_high(struct qmv_writer *w, struct qmv_unit *unit, const kit_op *x, kit_op start)
 {
-	const kit_op sum = dot(w, weights, x, 1, start);
+	const kit_op sum = dot(w, unit, x, 1, start);
 	return !qmv_has_large_high(w->g->format) ? sum : s_shr(&w->kit.b, sum, I(4));
 }
 
@@ -144,14 +148,14 @@ static kit_op float_of(struct qmv_writer *w, kit_op integer)
  * the superblock's end where activations of both share a scale.  K-quants with mins: at most 63 * 31 * 127 * 32 < 2^23,
  * beside BIAS half of it: what is there twice as large comes by conversion.
  */
-static void add_k_products(struct qmv_writer *w, const struct qmv_lane_w *weights, const struct qmv_lane_x *x,
-			   const struct scales *scales, kit_op sum)
+static void add_k_products(struct qmv_writer *w, struct qmv_unit *unit, const struct qmv_lane_x *x, kit_op sum)
 {
+	const struct qmv_unit_scales *scales = &unit->scales;
 	struct tcb_ptx_build *b = &w->kit.b;
 	const int is_one = w->g->layout == TCB_LAYOUT_S, is_shared = is_one || !w->g->scales_apart;
 	const int fits = !w->g->format->high_bits;
-	const kit_op high = dot_high(w, weights, x->high, I(0));
-	const kit_op low = dot(w, weights, x->low, 0, is_one ? high : I(0));
+	const kit_op high = dot_high(w, unit, x->high, I(0));
+	const kit_op low = dot(w, unit, x->low, 0, is_one ? high : I(0));
 	const kit_op d = f_mul(b, scales->d, x->scale[0]);
 	kit_op start = I(fits ? BIAS_BITS : 0), product;
 	if (is_shared && !is_one)
@@ -167,25 +171,25 @@ static void add_k_products(struct qmv_writer *w, const struct qmv_lane_w *weight
 }
 
 /* A scale that is a float: 127 * 127 * 32 < 2^20.  x->sum: what the centre takes off. */
-static void add_half_products(struct qmv_writer *w, const struct qmv_lane_w *weights, const struct qmv_lane_x *x,
-			      const struct scales *scales, kit_op sum)
+static void add_half_products(struct qmv_writer *w, struct qmv_unit *unit, const struct qmv_lane_x *x, kit_op sum)
 {
+	const struct qmv_unit_scales *scales = &unit->scales;
 	struct tcb_ptx_build *b = &w->kit.b;
 	kit_op all = w->g->format->centre ? x->sum[0] : I(0);
 	if (w->g->halves == 2)
-		all = u_add(b, dot_high(w, weights, x->high, I(0)), all);
-	all = dot(w, weights, x->low, 0, all);
+		all = u_add(b, dot_high(w, unit, x->high, I(0)), all);
+	all = dot(w, unit, x->low, 0, all);
 	f_fma_to(b, sum, float_of(w, all), f_mul(b, scales->d, x->scale[0]), sum);
 }
 
 /* Signed scales of 16 codes each; with the centre taken off at most 128 * 32 * 127 * 32 < 2^24: floats hold it. */
-static void add_byte_products(struct qmv_writer *w, const struct qmv_lane_w *weights, const struct qmv_lane_x *x,
-			      const struct scales *scales, kit_op sum)
+static void add_byte_products(struct qmv_writer *w, struct qmv_unit *unit, const struct qmv_lane_x *x, kit_op sum)
 {
+	const struct qmv_unit_scales *scales = &unit->scales;
 	struct tcb_ptx_build *b = &w->kit.b;
 	const int has_sums = w->g->format->centre != 0;
-	const kit_op low = dot(w, weights, x->low, 0, has_sums ? x->sum[0] : I(0));
-	const kit_op high = dot_high(w, weights, x->high, has_sums ? x->sum[1] : I(0));
+	const kit_op low = dot(w, unit, x->low, 0, has_sums ? x->sum[0] : I(0));
+	const kit_op high = dot_high(w, unit, x->high, has_sums ? x->sum[1] : I(0));
 	const kit_op d = f_mul(b, scales->d, x->scale[0]);
 	kit_op all = s_mul(b, low, scales->scale[0]);
 	if (!w->g->scales_apart)
@@ -196,39 +200,42 @@ static void add_byte_products(struct qmv_writer *w, const struct qmv_lane_w *wei
 }
 
 /* A scale for each half of a piece that is a float. */
-static void add_float_scaled(struct qmv_writer *w, const struct qmv_lane_w *weights, const struct qmv_lane_x *x,
-			     const struct scales *scales, kit_op sum)
+static void add_float_scaled(struct qmv_writer *w, struct qmv_unit *unit, const struct qmv_lane_x *x, kit_op sum)
 {
+	const struct qmv_unit_scales *scales = &unit->scales;
 	struct tcb_ptx_build *b = &w->kit.b;
-	kit_op all = f_mul(b, float_of(w, dot(w, weights, x->low, 0, I(0))), scales->scale[0]);
-	all = f_fma(b, float_of(w, dot(w, weights, x->high, 1, I(0))), scales->scale[1], all);
+	kit_op all = f_mul(b, float_of(w, dot(w, unit, x->low, 0, I(0))), scales->scale[0]);
+	all = f_fma(b, float_of(w, dot(w, unit, x->high, 1, I(0))), scales->scale[1], all);
 	f_fma_to(b, sum, all, x->scale[0], sum);
 }
 
 /* Pieces of expanded formats: one scale, or those of the halves. */
-static void add_piece_products(struct qmv_writer *w, const struct qmv_lane_w *weights, const struct qmv_lane_x *x,
-			       const struct scales *scales, kit_op sum)
+static void add_piece_products(struct qmv_writer *w, struct qmv_unit *unit, const struct qmv_lane_x *x, kit_op sum)
 {
 	if (!w->g->is_split)
-		add_half_products(w, weights, x, scales, sum);
+		add_half_products(w, unit, x, sum);
 	else if (tcb_piece_has_integers(w->g->format->id))
-		add_byte_products(w, weights, x, scales, sum);
+		add_byte_products(w, unit, x, sum);
 	else
-		add_float_scaled(w, weights, x, scales, sum);
+		add_float_scaled(w, unit, x, sum);
 }
 
 /* The products of low or of high codes with floats, even and odd bytes apart. */
-static kit_op float_dot(struct qmv_writer *w, const struct qmv_lane_w *weights, const kit_op *x, int is_high)
+static kit_op float_dot(struct qmv_writer *w, struct qmv_unit *unit, const kit_op *x, int is_high)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	kit_op sum[2];
 	for (unsigned i = 0; i < w->g->vec / 4; i++)
 		for (unsigned odd = 0; odd < 2; odd++) {
-			kit_op half[2];
-			tcb_kit_halves(b, qmv_write_halves(w, weights, i, is_high, (int)odd), half);
+			kit_op half[2], *value = unit->value[is_high][i][odd];
+			const int is_new = !value[0].kind;
+			if (is_new)
+				tcb_kit_halves(b, qmv_write_halves(w, &unit->weights, i, is_high, (int)odd), half);
 			for (unsigned j = 0; j < 2; j++) {
-				const kit_op value = float_of_half(w, half[j]), by = x[4 * i + 2 * j + odd];
-				sum[odd] = i + j == 0 ? f_mul(b, value, by) : f_fma(b, value, by, sum[odd]);
+				const kit_op by = x[4 * i + 2 * j + odd];
+				if (is_new)
+					value[j] = float_of_half(w, half[j]);
+				sum[odd] = i + j == 0 ? f_mul(b, value[j], by) : f_fma(b, value[j], by, sum[odd]);
 			}
 		}
 	return f_add(b, sum[0], sum[1]);
@@ -261,19 +268,19 @@ static kit_op scale_of(struct qmv_writer *w, kit_op scale)
 }
 
 /* Up to d, which is the superblock's or the sub-block's. */
-static kit_op float_products(struct qmv_writer *w, const struct qmv_lane_w *weights, const struct qmv_lane_x *x,
-			     const struct scales *scales)
+static kit_op float_products(struct qmv_writer *w, struct qmv_unit *unit, const struct qmv_lane_x *x)
 {
+	const struct qmv_unit_scales *scales = &unit->scales;
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
 	const int is_one = g->layout == TCB_LAYOUT_S && g->format->scales == QMV_SCALES_K;
 	const kit_op small = F(qmv_has_large_high(g->format) ? 0x1p-4f : 1);
 	if (g->format->scales == QMV_SCALES_FLOATS)
-		return e4m3_dot(w, weights, x->low);
-	kit_op low = float_dot(w, weights, x->low, 0), high;
+		return e4m3_dot(w, &unit->weights, x->low);
+	kit_op low = float_dot(w, unit, x->low, 0), high;
 	if (g->halves == 1)
 		return low;
-	high = float_dot(w, weights, x->high, 1);
+	high = float_dot(w, unit, x->high, 1);
 	if (is_one || qmv_has_whole_scales(g->format)) {
 		low = f_fma(b, high, small, low);
 		return is_one ? f_mul(b, low, float_of(w, scales->scale[0])) : low;
@@ -284,7 +291,8 @@ static kit_op float_products(struct qmv_writer *w, const struct qmv_lane_w *weig
 	return f_fma(b, high, scale_of(w, scales->scale[1]), low);
 }
 
-static void add_piece_mins(struct qmv_writer *w, const struct qmv_lane_x *x, const struct scales *scales, kit_op mins)
+static void add_piece_mins(struct qmv_writer *w, const struct qmv_lane_x *x, const struct qmv_unit_scales *scales,
+			   kit_op mins)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	if (!w->g->is_split) {
@@ -297,7 +305,8 @@ static void add_piece_mins(struct qmv_writer *w, const struct qmv_lane_x *x, con
 
 /* What mins take off, or the centre of codes that are added as floats; products with d or dmin are exact, and cannot
  * overflow where the value that they belong to does not. */
-static void add_mins(struct qmv_writer *w, const struct qmv_lane_x *x, const struct scales *scales, kit_op mins)
+static void add_mins(struct qmv_writer *w, const struct qmv_lane_x *x, const struct qmv_unit_scales *scales,
+		     kit_op mins)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_format *f = w->g->format;
@@ -318,39 +327,44 @@ static void add_mins(struct qmv_writer *w, const struct qmv_lane_x *x, const str
 }
 
 /* Rows of values: no scales. */
-static void add_values(struct qmv_writer *w, const struct qmv_lane_w *weights, const struct qmv_lane_x *x, kit_op sum)
+static void add_values(struct qmv_writer *w, struct qmv_unit *unit, const struct qmv_lane_x *x, kit_op sum)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	kit_op value[QMV_FLOAT_VALUES], chain[2];
-	qmv_write_values(w, weights, value);
+	kit_op *value = unit->row_value, chain[2];
+	if (!value[0].kind)
+		qmv_write_values(w, &unit->weights, value);
 	for (unsigned i = 0; i < QMV_FLOAT_VALUES; i++)
 		chain[i % 2] = i < 2 ? f_mul(b, value[i], x->low[i]) : f_fma(b, value[i], x->low[i], chain[i % 2]);
 	f_add_to(b, sum, sum, f_add(b, chain[0], chain[1]));
 }
 
-void qmv_write_unit(struct qmv_writer *w, const struct qmv_lane_w *loaded, const struct qmv_lane_x *x, kit_op sum,
-		    kit_op mins)
+void qmv_write_unit_open(struct qmv_writer *w, const struct qmv_lane_w *loaded, struct qmv_unit *out)
 {
-	static void (*const add_products[])(struct qmv_writer *, const struct qmv_lane_w *, const struct qmv_lane_x *,
-					    const struct scales *, kit_op) = {
+	*out = (struct qmv_unit){ .weights = *loaded };
+	if (qmv_is_float(w->g->format))
+		return;
+	qmv_write_lane_align(w, loaded, &out->weights);
+	decode_scales(w, &out->weights, &out->scales);
+}
+
+void qmv_write_unit(struct qmv_writer *w, struct qmv_unit *unit, const struct qmv_lane_x *x, kit_op sum, kit_op mins)
+{
+	static void (*const add_products[])(struct qmv_writer *, struct qmv_unit *, const struct qmv_lane_x *,
+					    kit_op) = {
 		[QMV_SCALES_K] = add_k_products,        [QMV_SCALES_HALVES] = add_half_products,
 		[QMV_SCALES_BYTES] = add_byte_products, [QMV_SCALES_POWERS] = add_half_products,
 		[QMV_SCALES_SIXES] = add_half_products, [QMV_SCALES_PIECES] = add_piece_products,
 	};
 	struct tcb_ptx_build *b = &w->kit.b;
-	struct qmv_lane_w weights;
-	struct scales scales = { 0 };
 	if (qmv_is_float(w->g->format)) {
-		add_values(w, loaded, x, sum);
+		add_values(w, unit, x, sum);
 		return;
 	}
-	qmv_write_lane_align(w, loaded, &weights);
-	decode_scales(w, &weights, &scales);
 	if (w->g->is_q8)
-		add_products[w->g->format->scales](w, &weights, x, &scales, sum);
+		add_products[w->g->format->scales](w, unit, x, sum);
 	else
-		f_fma_to(b, sum, float_products(w, &weights, x, &scales), f_mul(b, scales.d, x->scale[0]), sum);
-	add_mins(w, x, &scales, mins);
+		f_fma_to(b, sum, float_products(w, unit, x), f_mul(b, unit->scales.d, x->scale[0]), sum);
+	add_mins(w, x, &unit->scales, mins);
 }
 
 /* --- over the warp --- */

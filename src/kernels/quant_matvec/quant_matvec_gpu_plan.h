@@ -12,6 +12,8 @@
 enum {
 	QMV_GPU_VEC_MAX = 16,
 	QMV_GPU_ROWS_MAX = 8,
+	QMV_GPU_TOKENS_MAX = 8, /* of a block */
+	QMV_GPU_SUMS_MAX = 16,  /* of a lane: rows by tokens */
 	QMV_GPU_WORDS_MAX = QMV_GPU_VEC_MAX / 4,
 	QMV_GPU_STEPS_MAX = 16, /* unrolled */
 	QMV_FLOAT_VALUES = 8,   /* that a lane has of rows of values, its vec */
@@ -57,6 +59,7 @@ struct qmv_gpu {
 	/* Rows of y of a group; sums that a lane adds up.  Gated: rows are those of gate, then as many of up. */
 	unsigned group_rows, sums;
 	unsigned n, k, tokens;
+	unsigned at_once, token_tiles;     /* tokens that weights are read for together; blocks that have them all */
 	unsigned row_blocks, slice, share; /* superblocks of a row, of a block's part of it, of a warp's part of that */
 	unsigned log_run, halves;          /* of the layout; values of a byte of codes */
 	unsigned piece_lanes, step;        /* lanes of a superblock; superblocks that a warp takes at once */
@@ -86,6 +89,13 @@ struct qmv_gpu {
 	/* workspace: images of the tokens; partial sums of the slices; how many slices are done, by token and block */
 	size_t slices_at, counters_at, workspace_bytes;
 };
+
+/* Sums of a lane at most where there are several tokens: rows by tokens.  Under contracts of floats ptxas asks for so
+ * many activations ahead that 16 sums spill. */
+static inline size_t qmv_gpu_sums_most(enum tcb_contract contract)
+{
+	return contract == TCB_CONTRACT_Q8 ? QMV_GPU_SUMS_MAX : QMV_GPU_SUMS_MAX / 2;
+}
 
 /* Whether TARGET has shared memory to spare for grids with signs. */
 static inline int qmv_has_signed_grid(const struct tcb_target *target)

@@ -7,7 +7,7 @@
 #include "base/sizes.h"
 #include "kernels/constraint.h"
 #include "kernels/gpu/gpu_rules.h"
-#include "kernels/quant_matvec/quant_matvec_fused.h"
+#include "kernels/quant_matvec/quant_matvec.h"
 #include "kernels/quant_matvec/quant_matvec_gpu.h"
 #include "kernels/quant_matvec/quant_matvec_gpu_plan.h"
 
@@ -76,9 +76,19 @@ RULE(rule_tiles)
 {
 	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
-	if (macro->m != 1 || midi->m != 1)
-		return "macro.m and midi.m must be 1: each token is a product of its own";
 	const int is_gated = qmv_kind(problem)->is_gated;
+	if (micro->m == 1 && (macro->m != 1 || midi->m != 1))
+		return "macro.m and midi.m must be 1 with micro.m=1: each token is a product of its own";
+	if (midi->m != micro->m || macro->m != qmv_tile_tokens(micro->m, problem->shape.m))
+		return "midi.m must be micro.m, and macro.m all tokens, rounded up to a power of two, with micro.m "
+		       "above 1";
+	if (micro->m > QMV_GPU_TOKENS_MAX || (micro->m & (micro->m - 1)))
+		return "micro.m must be 1, 2, 4 or 8";
+	if (micro->m > 1 && is_mma(geometry))
+		return "micro.m must be 1 with isa=mma";
+	if (micro->m > 1 && (micro->n << is_gated) * micro->m > qmv_gpu_sums_most(problem->contract))
+		return "micro.m by micro.n must be at most 8, or 16 under contract q8: a lane has a sum for each, and "
+		       "for gate and up apart";
 	if (is_mma(geometry) && micro->n != (size_t)(QMV_TILE_ROWS >> is_gated))
 		return is_gated ? "micro.n must be 8 with isa=mma: tiles of 8 rows of gate and 8 of up"
 				: "micro.n must be 16 with isa=mma";
@@ -242,6 +252,8 @@ RULE(rule_xin)
 	const int is_ring = KNOB(COPY) != TCB_COPY_LDG;
 	if (is_mma(geometry) && in_regs)
 		return "xin must be shared with isa=mma";
+	if (geometry->tile[TCB_MICRO].m > 1 && (in_regs || is_ring))
+		return "xin must be shared and copy ldg with micro.m above 1";
 	if (!resident && in_regs)
 		return "xin must be shared with blocks=0: each activation is used once";
 	if (KNOB(COPY) != TCB_COPY_LDG && !in_regs && !is_mma(geometry))
@@ -264,6 +276,8 @@ RULE(rule_activations)
 		return "group must be 32 where weights' blocks are of 32 values";
 	if (geometry->knob[TCB_KNOB_PREP] == TCB_PREP_WARPS)
 		return "prep must be block or launch";
+	if (geometry->tile[TCB_MICRO].m > 1 && (geometry->knob[TCB_KNOB_PREP] == TCB_PREP_LAUNCH || KNOB(SPLITK) != 1))
+		return "prep must be block and splitk 1 with micro.m above 1";
 	if (geometry->knob[TCB_KNOB_PREP] == TCB_PREP_LAUNCH && KNOB(SPLITK) != 1)
 		return "splitk must be 1 with prep=launch";
 	return NULL;
@@ -300,6 +314,13 @@ static unsigned step_of_16(const struct tcb_problem *problem)
 	return WARP * 16 / qmv_span(qmv_format(problem));
 }
 
+/* Tiles of more tokens than there are. */
+RULE(policy_tokens)
+{
+	const size_t tokens = geometry->tile[TCB_MICRO].m;
+	return tokens > tcb_power_of_two_up(problem->shape.m) ? "tiles of more tokens than there are" : NULL;
+}
+
 /*
  * The default space is what is at most one step away from what was found good on an H200 (2,500 of the 112,200 other
  * geometries of each of four shapes were measured): one knob may have an unusual value.
@@ -310,10 +331,12 @@ RULE(policy_usual)
 	const unsigned warps = KNOB(WARPS), vec = KNOB(VEC);
 	const unsigned share = blocks_of(problem) / KNOB(SPLITK) / KNOB(KSPLIT);
 	const unsigned resident = KNOB(BLOCKS);
+	const size_t tokens = tcb_power_of_two_up(problem->shape.m);
 	unsigned unusual = 0;
 	unusual += vec != 16 &&
 		   share * 4 >= 3 * step_of_16(problem); /* narrower ones where 16 bytes would leave lanes idle */
 	unusual += of[TCB_KNOB_SPLITK] != 1;
+	unusual += geometry->tile[TCB_MICRO].m < tokens && geometry->tile[TCB_MICRO].m < QMV_GPU_TOKENS_MAX;
 	unusual += of[TCB_KNOB_PREP] != TCB_PREP_BLOCK;
 	unusual += problem->contract == TCB_CONTRACT_Q8 && of[TCB_KNOB_GROUP] != 32;
 	unusual += of[TCB_KNOB_STAGES] > 4;
@@ -325,7 +348,8 @@ RULE(policy_usual)
 	if (of[TCB_KNOB_COPY] == TCB_COPY_LDG) {
 		unusual += (unsigned)of[TCB_KNOB_UNROLL] != tcb_div_up(share, step_of(problem, geometry));
 		unusual += of[TCB_KNOB_LEAD] == 0;
-		unusual += resident && of[TCB_KNOB_XIN] != TCB_XIN_REGS && !is_mma(geometry);
+		unusual += resident && of[TCB_KNOB_XIN] != TCB_XIN_REGS && !is_mma(geometry) &&
+			   geometry->tile[TCB_MICRO].m == 1;
 		unusual += !resident && of[TCB_KNOB_OCC] * (int32_t)warps != 32;
 	} else {
 		unusual += of[TCB_KNOB_LEAD] == 0;
@@ -355,11 +379,14 @@ const struct tcb_rule qmv_gpu_rules[] = {
 	  0, rule_copied },
 	{ TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(SPLITK), 0, rule_resident },
 	{ TCB_FIELD_KNOB(OCC) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(WARPS), 0, tcb_gpu_rule_occ },
-	{ READS_STEPS | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(XIN) | TCB_FIELD_KNOB(COPY), 0, rule_xin },
-	{ TCB_FIELD_KNOB(GROUP) | TCB_FIELD_KNOB(PREP) | TCB_FIELD_KNOB(SPLITK), 0, rule_activations },
+	{ READS_STEPS | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(XIN) | TCB_FIELD_KNOB(COPY) | TCB_FIELD_MICRO_M, 0,
+	  rule_xin },
+	{ TCB_FIELD_KNOB(GROUP) | TCB_FIELD_KNOB(PREP) | TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_MICRO_M, 0,
+	  rule_activations },
 	{ TCB_FIELD_KNOB(PDL), 0, tcb_gpu_rule_pdl },
 	{ READS_STEPS | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(WARPS) | TCB_FIELD_MICRO_N, 1,
 	  policy_rounds },
+	{ TCB_FIELD_MICRO_M, 1, policy_tokens },
 	{ 0, 1, policy_usual },
 	{ 0, 0, NULL },
 };

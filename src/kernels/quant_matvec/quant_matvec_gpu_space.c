@@ -12,6 +12,7 @@
 #include "kernels/constraint.h"
 #include "kernels/gpu/hardware.h"
 #include "kernels/gpu/pieces_gpu.h"
+#include "kernels/quant_matvec/quant_matvec.h"
 #include "kernels/quant_matvec/quant_matvec_gpu.h"
 #include "kernels/quant_matvec/quant_matvec_gpu_plan.h"
 
@@ -42,6 +43,17 @@ static void add_steps(struct tcb_axis *axis, const struct qmv_format *format, si
 					tcb_axis_add(axis, steps);
 			}
 		}
+}
+
+/* One at a time, or tiles of them. */
+static void add_tokens(size_t tokens, struct tcb_axis *out, size_t *count)
+{
+	ADD(tcb_axis_tile(out, count, TCB_AXIS_TILE_M, TCB_MICRO), 1, 2, 4, 8);
+	ADD(tcb_axis_tile(out, count, TCB_AXIS_TILE_M, TCB_MIDI), 1, 2, 4, 8);
+	struct tcb_axis *macro = tcb_axis_tile(out, count, TCB_AXIS_TILE_M, TCB_MACRO);
+	tcb_axis_add(macro, 1);
+	for (size_t micro = 2; micro <= QMV_GPU_TOKENS_MAX; micro *= 2)
+		tcb_axis_add(macro, qmv_tile_tokens(micro, tokens));
 }
 
 /* In an order in which the rules cut early. */
@@ -84,6 +96,8 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	ADD(ksplit, 1, 2, 4, 8, 16);
 	if (has_seven)
 		ADD(ksplit, 7, 14);
+	if (problem->shape.m > 1)
+		add_tokens(problem->shape.m, out, &count);
 	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO);
 	ADD(a, 1, 2, 4);
 	if (has_mma)
@@ -188,7 +202,7 @@ static void make_resident(const struct tcb_problem *problem, const struct tcb_ta
 	out->knob[TCB_KNOB_KSPLIT] = (int32_t)ksplit;
 	out->knob[TCB_KNOB_UNROLL] = (int32_t)tcb_div_up(share, WARP / TCB_PIECES);
 	out->knob[TCB_KNOB_BLOCKS] = out->knob[TCB_KNOB_OCC] = (int32_t)blocks;
-	out->knob[TCB_KNOB_XIN] = TCB_XIN_REGS;
+	out->knob[TCB_KNOB_XIN] = out->tile[TCB_MICRO].m > 1 ? TCB_XIN_SHARED : TCB_XIN_REGS;
 	out->knob[TCB_KNOB_LEAD] = 1;
 	out->knob[TCB_KNOB_PDL] = target->cuda.capability >= 90;
 }
@@ -218,6 +232,8 @@ static void default_resident(const struct tcb_problem *problem, const struct tcb
 		struct tcb_geometry trial = plain;
 		struct tcb_footprint f;
 		if (blocks % ksplit || problem->shape.n <= at_once || rows > (4u >> is_gated) ||
+		    (plain.tile[TCB_MICRO].m > 1 &&
+		     (rows << is_gated) * plain.tile[TCB_MICRO].m > qmv_gpu_sums_most(problem->contract)) ||
 		    tcb_div_up(blocks / ksplit, WARP / TCB_PIECES) > QMV_GPU_STEPS_MAX)
 			continue;
 		make_resident(problem, target, warps, ksplit, rows, stay, &trial);
@@ -237,6 +253,33 @@ static void default_resident(const struct tcb_problem *problem, const struct tcb
 	}
 }
 
+/* OUT for as many tokens together as there are, or as fit, with as few blocks of an SM as that takes. */
+static void default_tokens(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
+{
+	const size_t all = tcb_power_of_two_up(problem->shape.m);
+	for (size_t tokens = tcb_least(all, QMV_GPU_TOKENS_MAX); tokens > 1 && out->knob[TCB_KNOB_SPLITK] == 1;
+	     tokens /= 2) {
+		struct tcb_geometry trial = *out;
+		struct tcb_footprint f;
+		if ((out->tile[TCB_MICRO].n << qmv_kind(problem)->is_gated) * tokens >
+		    qmv_gpu_sums_most(problem->contract))
+			continue;
+		trial.tile[TCB_MICRO].m = trial.tile[TCB_MIDI].m = tokens;
+		trial.tile[TCB_MACRO].m = qmv_tile_tokens(tokens, problem->shape.m);
+		for (; trial.knob[TCB_KNOB_OCC] >= 1; trial.knob[TCB_KNOB_OCC] /= 2) {
+			const size_t blocks = (size_t)trial.knob[TCB_KNOB_OCC];
+			qmv_gpu_footprint(problem, target, &trial, &f);
+			if (f.thread_registers > THREAD_REGISTERS ||
+			    f.thread_registers * f.block_threads * blocks > SM_REGISTERS ||
+			    (f.shared_bytes + BLOCK_SYSTEM_BYTES) * blocks >
+				    tcb_shared_limit(target) + BLOCK_SYSTEM_BYTES)
+				continue;
+			*out = trial;
+			return;
+		}
+	}
+}
+
 /*
  * The seed's blocks of 256 threads, made legal: a warp per row, 16-byte vectors, weights as stored, activations
  * prepared by each block.  The reduction is split over blocks only where its activations do not fit in shared memory,
@@ -250,6 +293,7 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	qmv_gpu_footprint(problem, target, out, &footprint);
 	if (footprint.thread_registers > THREAD_REGISTERS)
 		default_within(problem, target, DEFAULT_UNROLL, out);
+	default_tokens(problem, target, out);
 	if (qmv_format(problem)->is_pieces && target->cuda.capability >= 80 && target->cuda.sm_count)
 		default_resident(problem, target, out);
 }

@@ -118,11 +118,12 @@ static void plan_memory(struct qmv_gpu *g)
 	if (g->format->is_pieces)
 		at = g->grid_at + tcb_piece_table_bytes(g->format->id, g->has_signs);
 	g->image_at = tcb_round_up(at, 16);
-	g->flag_at = g->image_at + g->image.bytes;
+	g->flag_at = g->image_at + g->at_once * g->image.bytes;
 	g->part_at = g->flag_at + 16; /* the last one: its size depends on the grid */
 	g->shared_bytes = g->flag_at;
 	if (g->ksplit > 1 || g->splitk > 1)
-		g->shared_bytes = g->part_at + tcb_round_up((g->block_rows << g->is_gated) * g->ksplit * 4, 16);
+		g->shared_bytes =
+			g->part_at + tcb_round_up((g->block_rows << g->is_gated) * g->at_once * g->ksplit * 4, 16);
 	g->slices_at = g->counters_at = g->workspace_bytes = 0;
 	if (g->own_launch)
 		g->slices_at = g->counters_at = g->workspace_bytes =
@@ -156,7 +157,8 @@ void qmv_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->group_rows = (unsigned)geometry->tile[TCB_MICRO].n;
 	g->has_scale = (!g->is_mma || !g->is_half || g->has_norm) && !qmv_has_values(g->format);
 	g->rows = g->is_mma ? 1 : g->group_rows << g->is_gated;
-	g->sums = g->is_mma ? 2 : g->rows;
+	g->at_once = (unsigned)geometry->tile[TCB_MICRO].m;
+	g->sums = g->is_mma ? 2 : g->rows * g->at_once;
 	g->warps = KNOB(WARPS);
 	g->ksplit = KNOB(KSPLIT);
 	g->row_warps = g->warps / g->ksplit;
@@ -169,6 +171,7 @@ void qmv_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->n = (unsigned)problem->shape.n;
 	g->k = (unsigned)problem->shape.k;
 	g->tokens = (unsigned)problem->shape.m;
+	g->token_tiles = (unsigned)tcb_div_up(problem->shape.m, tcb_most(g->at_once, 1));
 	g->has_signs = qmv_has_signed_grid(target);
 	g->row_blocks = tcb_div_up(g->k, QMV_VALUES);
 	g->slice = g->row_blocks / g->splitk;
@@ -256,7 +259,7 @@ unsigned qmv_gpu_registers(const struct qmv_gpu *g)
 	const unsigned sums = g->runs ? 1 + g->is_split : 0, scales = g->scales_apart ? 2 : 1;
 	const unsigned x = (g->is_q8 ? g->halves : 4 * g->halves) * words + scales + sums;
 	const unsigned steps = g->copy == TCB_COPY_LDG ? g->unroll : 1;
-	unsigned all = 40 + 2 * g->rows + (g->x_in_regs ? g->steps : 1) * x;
+	unsigned all = 40 + 2 * g->sums + (g->x_in_regs ? g->steps : 1) * x;
 	all += g->copy == TCB_COPY_LDG ? g->rows * (steps + (unsigned)g->has_rest) * weights : 2 * weights;
 	if (g->format->high_bits || g->format->table)
 		all += 12;
@@ -266,7 +269,9 @@ unsigned qmv_gpu_registers(const struct qmv_gpu *g)
 		all += 24 + 10 * g->rows;
 	if (g->is_narrow)
 		all += 8 + 4 * g->rows;
-	all += 4 * (unsigned)g->has_norm;
+	all += 4 * g->at_once * (unsigned)g->has_norm;
+	if (g->at_once > 1) /* codes that all of them share */
+		all += (g->is_q8 ? g->halves * words : 4 * g->halves * words) + (g->resident ? 32 : 8);
 	if (g->is_gated && g->copy == TCB_COPY_LDG) /* addresses of two matrices; what ptxas took beyond the rest */
 		all += g->rows > 2 ? (4 + g->unroll) * g->rows : 8;
 	if (!g->own_launch) {
@@ -302,11 +307,12 @@ void qmv_gpu_footprint(const struct tcb_problem *problem, const struct tcb_targe
 	out->accumulators = 2 * g.sums;
 	out->grid[0] = g.grid;
 	out->grid[1] = g.splitk;
-	out->grid[2] = g.tokens;
+	out->grid[2] = g.token_tiles;
 	out->barriers = 1;
 	const size_t group_rows = (size_t)g.group_rows << g.is_gated; /* of weights */
 	out->level_bytes[TCB_MACRO] =
 		qmv_weight_rows(problem) * tcb_quant_row_bytes(format, g.k) + (size_t)g.row_blocks * 1024;
-	out->level_bytes[TCB_MIDI] = g.row_warps * group_rows * g.slice * superblock + g.image.bytes;
+	out->level_bytes[TCB_MIDI] =
+		g.row_warps * group_rows * g.slice * superblock + (size_t)g.at_once * g.image.bytes;
 	out->level_bytes[TCB_MICRO] = group_rows * g.step * superblock;
 }

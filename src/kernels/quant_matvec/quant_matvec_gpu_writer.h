@@ -15,16 +15,18 @@ struct qmv_writer {
 	struct tcb_kit kit;
 	const struct qmv_gpu *g;
 	kit_op weights[QMV_PARTS], x,
-		y;               /* global addresses: a stream's weights of row 0; activations, results of the token */
-	kit_op x_values;         /* how many activations the slice has, or a constant */
-	kit_op norm;             /* has_norm: its weights, of the slice */
-	kit_op row_x;            /* has_norm, splitk > 1: the whole token */
-	kit_op squares[2];       /* has_norm: a lane's sums; of values as they are, and scaled down */
-	kit_op factor;           /* has_norm */
-	kit_op rows, last_row;   /* N, N - 1 */
-	kit_op weight_rows;      /* N, or 2 N of a gated pair */
-	kit_op slices, counters; /* splitk > 1: the workspace's */
-	kit_op image;            /* base address: of the image in SPACE */
+		y;         /* global addresses: a stream's weights of row 0; activations, results of the token */
+	kit_op x_values;   /* how many activations the slice has, or a constant */
+	kit_op norm;       /* has_norm: its weights, of the slice */
+	kit_op row_x;      /* has_norm, splitk > 1: the whole token */
+	kit_op squares[2]; /* has_norm: a lane's sums; of values as they are, and scaled down */
+	kit_op factor;     /* has_norm */
+	kit_op tokens, first_token; /* at_once > 1: M; the block's first */
+	kit_op factors[QMV_GPU_TOKENS_MAX];
+	kit_op rows, last_row;            /* N, N - 1 */
+	kit_op weight_rows;               /* N, or 2 N of a gated pair */
+	kit_op slices, counters;          /* splitk > 1: the workspace's */
+	kit_op image;                     /* base address: of the image in SPACE */
 	enum tcb_kit_memory image_memory; /* shared or global */
 	int image_is_global;              /* its addresses are .u64 */
 	kit_op ks, rw;

@@ -298,6 +298,21 @@ void qmv_write_x_prepare(struct qmv_writer *w, struct qmv_x_loads *loads)
 		qmv_write_squares_store(w, w->kit.warp);
 }
 
+void qmv_write_x_tokens(struct qmv_writer *w, struct qmv_x_loads *loads)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct qmv_gpu *g = w->g;
+	const kit_op x = w->x, image = w->image, last = u_sub(b, w->tokens, I(1));
+	const kit_op loop = tcb_ptx_for_begin(b, I(0), I(g->at_once), I(1), 1);
+	w->x = tcb_kit_element(b, x, u_min(b, u_add(b, w->first_token, loop), last), g->k * 4);
+	w->image = u_mad(b, loop, I(g->image.bytes), image);
+	qmv_write_x_load(w, loads);
+	qmv_write_x_prepare(w, loads);
+	tcb_ptx_for_end(b);
+	w->x = x;
+	w->image = image;
+}
+
 void qmv_write_x_block(struct qmv_writer *w, kit_op block)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
@@ -374,12 +389,13 @@ void qmv_write_x_advance(struct qmv_writer *w, struct qmv_x_bases *bases, unsign
 }
 
 /* Scales and sums of a lane's step; only the first of the lanes that share a sum takes it. */
-static void read_scales(struct qmv_writer *w, const struct qmv_x_bases *bases, unsigned block, struct qmv_lane_x *out)
+static void read_scales(struct qmv_writer *w, const struct qmv_x_bases *bases, unsigned block, unsigned image,
+			struct qmv_lane_x *out)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
-	const unsigned scale = g->image.scale + g->image.scale_stride * block;
-	const unsigned sum = g->image.sum + g->image.sum_stride * block;
+	const unsigned scale = image + g->image.scale + g->image.scale_stride * block;
+	const unsigned sum = image + g->image.sum + g->image.sum_stride * block;
 	const int is_integer = g->is_q8 && g->format->centre;
 	if (!g->has_scale) {
 		*out->scale = F(1);
@@ -401,12 +417,14 @@ static void read_scales(struct qmv_writer *w, const struct qmv_x_bases *bases, u
 	}
 }
 
-void qmv_write_x_lane(struct qmv_writer *w, const struct qmv_x_bases *bases, unsigned step, struct qmv_lane_x *out)
+void qmv_write_x_lane(struct qmv_writer *w, const struct qmv_x_bases *bases, unsigned step, unsigned token,
+		      struct qmv_lane_x *out)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
-	const unsigned block = step * g->step, words = g->vec / 4, at = block * g->image.code_stride;
-	read_scales(w, bases, block, out);
+	const unsigned block = step * g->step, words = g->vec / 4, image = token * g->image.bytes;
+	const unsigned at = image + block * g->image.code_stride;
+	read_scales(w, bases, block, image, out);
 	for (unsigned half = 0; half < g->halves; half++) {
 		kit_op *to = half ? out->high : out->low;
 		if (g->is_q8) {

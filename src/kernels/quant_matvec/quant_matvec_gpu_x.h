@@ -17,6 +17,8 @@ void qmv_write_norm_load(struct qmv_writer *w, struct qmv_x_loads *loads);
 void qmv_write_x_prepare(struct qmv_writer *w, struct qmv_x_loads *loads);
 /* One superblock, by the calling warp, where the image has it. */
 void qmv_write_x_block(struct qmv_writer *w, kit_op block);
+/* The images of the block's tokens, which lie one behind the other: of those past the last, the last's. */
+void qmv_write_x_tokens(struct qmv_writer *w, struct qmv_x_loads *loads);
 /* The image of the token from X (global memory) to shared memory. */
 void qmv_write_x_copy(struct qmv_writer *w);
 /* Where a lane reads superblock BLOCK (.u32) of the image. */
@@ -25,7 +27,9 @@ struct qmv_x_bases {
 	kit_op values[4]; /* f32: by the four orders of lanes */
 };
 void qmv_write_x_bases(struct qmv_writer *w, kit_op block, struct qmv_x_bases *out);
-void qmv_write_x_lane(struct qmv_writer *w, const struct qmv_x_bases *bases, unsigned step, struct qmv_lane_x *out);
+/* Of the block's token TOKEN. */
+void qmv_write_x_lane(struct qmv_writer *w, const struct qmv_x_bases *bases, unsigned step, unsigned token,
+		      struct qmv_lane_x *out);
 /* Moves the bases on by BLOCKS superblocks. */
 void qmv_write_x_advance(struct qmv_writer *w, struct qmv_x_bases *bases, unsigned blocks);
 /* The superblock of the image for the lane's place in the last, partial step: the zeros where it has none. */
