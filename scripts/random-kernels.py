@@ -22,7 +22,7 @@ import time
 
 import random_shapes
 
-TARGETS = ["sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"]
+TARGETS = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"]
 LISTED = 20000  # geometries of a space that are drawn from
 MOST = random_shapes.Most(m=150, n=400, k=1024, elements=1 << 19)
 MOST_OF_ROWS = random_shapes.Most(m=40, n=5000, k=1, elements=1 << 18)

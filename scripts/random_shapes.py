@@ -73,10 +73,17 @@ def draw_cache_shape(rng, op, most):
 
 def block_of(op):
     """Values of a block of OP's weights."""
-    kind = op["weight_type"]
-    if re.fullmatch(r"B?F\d+", kind):
-        return 1
-    return 64 if kind == "NVFP4" else 32 if re.fullmatch(r"Q[458]_[01]|MXFP4|IQ4_NL", kind) else 256
+    kinds = ((1, r"B?F\d+"), (64, "NVFP4"), (128, "FP8"), (32, r"Q[458]_[01]|MXFP4|IQ4_NL"))
+    return next((values for values, kind in kinds if re.fullmatch(kind, op["weight_type"])), 256)
+
+
+def draw_inputs(rng, op, largest):
+    """A K of a product: most are whole blocks of its weights."""
+    k = draw_extent(rng, largest)
+    if not op["weight_type"] or rng.random() < 0.05:
+        return k
+    block = block_of(op)
+    return max(block, k // block * block)
 
 
 def draw_expert_words(rng, op):
@@ -95,8 +102,7 @@ def draw_expert_words(rng, op):
 def draw_expert_shape(rng, op, most):
     """Of a product of a mixture: the stack is the largest operand."""
     words, matrices = draw_expert_words(rng, op)
-    block = block_of(op) if rng.random() < 0.95 else rng.randint(1, 300)
-    k = block * max(1, draw_extent(rng, min(most.k, most.elements // matrices)) // block)
+    k = draw_inputs(rng, op, min(most.k, most.elements // matrices))
     n = draw_extent(rng, max(1, min(most.n, most.elements // (matrices * k))))
     m = draw_extent(rng, max(1, min(most.m, most.elements // (8 * max(n, k)))))
     return f"{m}x{n}x{k},{','.join(words)}"
@@ -111,10 +117,10 @@ def draw_shape(rng, op, most):
     if op["shape_form"] == "MxN":
         m = draw_extent(rng, min(most.elements, most.m))
         return f"{m}x{draw_extent(rng, min(most.elements // m, most.n))}"
-    m = 1 if op["name"].endswith("_matvec") and rng.random() < 0.9 else draw_extent(rng, most.m)
-    k = draw_extent(rng, min(most.elements // m, most.k))
-    if op["weight_type"] and rng.random() < 0.95:
-        block = block_of(op)
-        k = max(block, k // block * block)
+    if op["name"].endswith("_matvec") and rng.random() < 0.9:
+        m = rng.choice([1, rng.randint(1, 16)])
+    else:
+        m = draw_extent(rng, most.m)
+    k = draw_inputs(rng, op, min(most.elements // m, most.k))
     n = draw_extent(rng, max(1, min(most.elements // m, most.elements // k, most.n)))
     return f"{m}x{n}x{k}"

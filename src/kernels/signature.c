@@ -12,6 +12,7 @@
 
 #include "base/cgroup.h"
 #include "base/kind.h"
+#include "base/sizes.h"
 #include "kernels/constraint.h"
 #include "kernels/judged.h"
 #include "kernels/language.h"
@@ -25,7 +26,7 @@ void tcb_kernel_describe(const struct tcb_kernel *kernel, struct tcb_str *out)
 
 /* --- packing --- */
 
-enum { ROWS_UNIT = 64, VALUES_UNIT = 1024, EXPERTS = 2 };
+enum { ROWS_UNIT = 64, VALUES_UNIT = 1024, SUPERBLOCK = 256, EXPERTS = 2 };
 
 /* Less of a dimension that is packed alike: layouts go in groups of at most UNIT, the last one with what is left. */
 static size_t less_of(size_t size, size_t unit)
@@ -38,10 +39,12 @@ static enum tcb_status hash_packed(const struct tcb_problem *small, size_t which
 				   uint64_t *hash, struct tcb_error *err)
 {
 	struct tcb_rng rng;
-	/* No layout takes more than two floats per value, rows made up to whole groups. */
+	/* No layout takes more than two floats per value, rows made up to whole groups, and each to whole superblocks,
+	 * of which hashes have always had as many as there are values. */
 	const size_t matrices = small->shape.words.experts ? small->shape.words.experts : 1;
-	const size_t room = 2 * sizeof(float) * matrices * (small->shape.n + 2 * ROWS_UNIT) * small->shape.k;
-	uint8_t *weights = malloc(stored), *packed = calloc(1, room);
+	const size_t rows = 2 * sizeof(float) * matrices * (small->shape.n + 2 * ROWS_UNIT);
+	const size_t room = rows * small->shape.k;
+	uint8_t *weights = malloc(stored), *packed = calloc(1, rows * tcb_round_up(small->shape.k, SUPERBLOCK));
 	if (weights && packed) {
 		tcb_rng_init(&rng, 1);
 		for (size_t i = 0; i < stored; i++)

@@ -78,6 +78,28 @@ static int is_text(const char *text, size_t capacity)
 	return !*text;
 }
 
+/* Is VALUE what a word may be, where the one that must be with it IS_GIVEN, behind a first number FIRST? */
+static int is_word(const struct tcb_word_row *row, uint32_t value, uint32_t first, int is_given)
+{
+	if (!is_given)
+		return !value;
+	if (tcb_word_is_second(row) && (!value || (row->kind == TCB_WORD_DIVISOR ? first % value != 0 : value > first)))
+		return 0;
+	return value == row->unsaid || (value >= row->least && value <= row->most);
+}
+
+/* Words that a text could have said: sizes are made of them. */
+static int are_words(const struct tcb_words *words)
+{
+#define VALUE(ID, field, ...) words->field,
+	const uint32_t value[TCB_WORD_COUNT] = { TCB_SHAPE_WORDS(VALUE) };
+#undef VALUE
+	for (unsigned i = 0; i < TCB_WORD_COUNT; i++)
+		if (!is_word(&tcb_word_rows[i], value[i], i ? value[i - 1] : 0, value[tcb_word_rows[i].with] != 0))
+			return 0;
+	return !words->window || words->causal;
+}
+
 static enum tcb_status read_head(const void *blob, size_t bytes, struct rt_saved *out, struct tcb_error *err)
 {
 	if (bytes < sizeof(*out) || memcmp(blob, MAGIC, sizeof(MAGIC)) != 0)
@@ -90,7 +112,7 @@ static enum tcb_status read_head(const void *blob, size_t bytes, struct rt_saved
 	    !is_text(out->device, sizeof(out->device)) || !is_text(out->device_key, sizeof(out->device_key)) ||
 	    !is_text(out->signature, sizeof(out->signature)) || !is_text(out->geometry, sizeof(out->geometry)) ||
 	    !is_text(out->reason, sizeof(out->reason)) || !is_text(out->version, sizeof(out->version)) ||
-	    out->contract >= TCB_CONTRACT_COUNT || out->source == TCBRT_SOURCE_NONE ||
+	    !are_words(&out->words) || out->contract >= TCB_CONTRACT_COUNT || out->source == TCBRT_SOURCE_NONE ||
 	    out->source > TCBRT_SOURCE_EARLIER)
 		return tcb_fail(err, TCB_E_FORMAT, "the saved plan is damaged: plan and save it again");
 	return TCB_OK;
