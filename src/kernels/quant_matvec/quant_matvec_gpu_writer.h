@@ -61,4 +61,10 @@ struct qmv_lane_w {
 	kit_op select[2]; /* narrow: of code and high */
 };
 
+/* quant_matvec_gpu_results.c */
+/* SUMS less MINS of group GROUP's rows, over the warp; to y, or beside those of the other warps of the row. */
+void qmv_write_results(struct qmv_writer *w, kit_op group, const kit_op *sums, const kit_op *mins);
+/* Where several warps or blocks share a row: their parts are added. */
+void qmv_write_shared_rows(struct qmv_writer *w);
+
 #endif
