@@ -62,7 +62,11 @@ def parse():
     parser.add_argument("--huge-pages", action="store_true")
     parser.add_argument("--cpu-time", action="store_true")
     parser.add_argument("--log-probabilities", action="store_true")
-    return parser.parse_args()
+    args = parser.parse_args()
+    for path, told in ((args.model, ""), (args.plugin, ""), (args.wheels, "; scripts/fetch-ggml-hosts.sh fetches them")):
+        if not os.path.exists(path):
+            parser.error(f"{path} is not there{told}")
+    return args
 
 
 def prompt(length):
