@@ -233,7 +233,8 @@ static void check_op(struct check *c, const struct tcb_shape *shape, unsigned co
 			continue;
 		}
 		for (unsigned contract = 0; contract < TCB_CONTRACT_COUNT; contract++)
-			if (contracts & 1u << contract && has_kernels(c->op, (enum tcb_contract)contract))
+			if (contracts & c->op->contracts & 1u << contract &&
+			    has_kernels(c->op, (enum tcb_contract)contract))
 				check_space(c, &gpu.device.target, (enum tcb_contract)contract, shape);
 	}
 }
