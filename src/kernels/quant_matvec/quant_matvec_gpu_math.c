@@ -241,19 +241,22 @@ static kit_op float_dot(struct qmv_writer *w, struct qmv_unit *unit, const kit_o
 	return f_add(b, sum[0], sum[1]);
 }
 
-/* The products of bytes of E4M3, 2^-8 of them. */
-static kit_op e4m3_dot(struct qmv_writer *w, const struct qmv_lane_w *weights, const kit_op *x)
+/* The products of bytes of E4M3, 2^-8 of them; of the values each two that follow each other are a pair. */
+static kit_op e4m3_dot(struct qmv_writer *w, struct qmv_unit *unit, const kit_op *x)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	kit_op sum[2];
 	for (unsigned i = 0; i < w->g->vec / 4; i++) {
-		kit_op pair[2], value[2];
-		tcb_kit_e4m3(b, weights->code[i], pair);
+		kit_op pair[2], (*value)[2] = unit->value[0][i];
+		const int is_new = !value[0][0].kind;
+		if (is_new)
+			tcb_kit_e4m3(b, unit->weights.code[i], pair);
 		for (unsigned p = 0; p < 2; p++) {
-			tcb_kit_floats(b, pair[p], value);
+			if (is_new)
+				tcb_kit_floats(b, pair[p], value[p]);
 			for (unsigned j = 0; j < 2; j++) {
 				const kit_op by = x[4 * i + 2 * p + j];
-				sum[j] = i + p == 0 ? f_mul(b, value[j], by) : f_fma(b, value[j], by, sum[j]);
+				sum[j] = i + p == 0 ? f_mul(b, value[p][j], by) : f_fma(b, value[p][j], by, sum[j]);
 			}
 		}
 	}
@@ -276,7 +279,7 @@ static kit_op float_products(struct qmv_writer *w, struct qmv_unit *unit, const 
 	const int is_one = g->layout == TCB_LAYOUT_S && g->format->scales == QMV_SCALES_K;
 	const kit_op small = F(qmv_has_large_high(g->format) ? 0x1p-4f : 1);
 	if (g->format->scales == QMV_SCALES_FLOATS)
-		return e4m3_dot(w, &unit->weights, x->low);
+		return e4m3_dot(w, unit, x->low);
 	kit_op low = float_dot(w, unit, x->low, 0), high;
 	if (g->halves == 1)
 		return low;

@@ -17,7 +17,7 @@ struct qmv_unit {
 	struct qmv_lane_w weights;
 	struct qmv_unit_scales scales;
 	kit_op code[2][QMV_GPU_WORDS_MAX];        /* words of low and of high codes */
-	kit_op value[2][QMV_GPU_WORDS_MAX][2][2]; /* even and odd bytes of these as floats */
+	kit_op value[2][QMV_GPU_WORDS_MAX][2][2]; /* even and odd bytes of these as floats; of E4M3 pairs */
 	kit_op row_value[QMV_FLOAT_VALUES];       /* of rows of values */
 };
 void qmv_write_unit_open(struct qmv_writer *w, const struct qmv_lane_w *loaded, struct qmv_unit *out);
