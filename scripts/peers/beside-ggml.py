@@ -14,23 +14,16 @@ import re
 
 import ggml_peer
 
-TYPES = {"q40": "q4_0", "q80": "q8_0", "q4k": "q4_K", "q5k": "q5_K", "q6k": "q6_K", "mxfp4": "mxfp4",
-         "iq4xs": "iq4_xs"}
-
 
 def problem_of(text):
     op, shape, contract = re.fullmatch(r"(\w+):(\d+x\d+x\d+)(?:/(\w+))?", text).groups()
     m, n, k = shape.split("x")
-    return op, shape, contract, [TYPES[op.split("_")[0]], n, k, m]
+    return op, shape, contract, [ggml_peer.TYPES[op.split("_")[0]], n, k, m]
 
 
 def main():
     args = ggml_peer.arguments(__doc__, 3, True)
-    problems = map(problem_of, args.problem)
-    for op, shape, threads, state, mine, share, ways in ggml_peer.in_turns(args, "ggml_product", problems):
-        best = min(ways, key=ways.get)
-        print(f"{op} {shape} {threads} {state}: tcbtune {mine:.1f} us ({share:.2f} of the read limit), ggml {ways[best]:.1f} us ({best}),"
-              f" {ways[best] / mine:.2f} x as fast", flush=True)
+    ggml_peer.print_products(args, "ggml_product", map(problem_of, args.problem))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,6 @@ import re
 
 import ggml_peer
 
-TYPES = {"q40": "q4_0", "q80": "q8_0", "q4k": "q4_K", "q5k": "q5_K", "q6k": "q6_K", "mxfp4": "mxfp4", "iq4nl": "iq4_nl"}
 LAYERS = (("q4k_experts_matmul", "768x2048,e128/8"), ("mxfp4_experts_matmul", "2880x2880,e32/4"))
 USUAL = [f"{op}:{tokens}x{shape}{routing}" for op, shape in LAYERS for tokens in (1, 4, 32, 512)
          for routing in (",even", "", ",one") if tokens > 1 or not routing]
@@ -24,16 +23,12 @@ USUAL = [f"{op}:{tokens}x{shape}{routing}" for op, shape in LAYERS for tokens in
 
 def problem_of(text):
     op, shape = re.fullmatch(r"(\w+_experts_matmul):(\S+)", text).groups()
-    return op, shape, None, [TYPES[op.split("_")[0]], shape]
+    return op, shape, None, [ggml_peer.TYPES[op.split("_")[0]], shape]
 
 
 def main():
     args = ggml_peer.arguments(__doc__, 3, False, USUAL)
-    problems = map(problem_of, args.problem)
-    for op, shape, threads, state, mine, share, ways in ggml_peer.in_turns(args, "ggml_experts", problems):
-        best = min(ways, key=ways.get)
-        print(f"{op} {shape} {threads} {state}: tcbtune {mine:.1f} us ({share:.2f} of the read limit), ggml"
-              f" {ways[best]:.1f} us ({best}), {ways[best] / mine:.2f} x as fast", flush=True)
+    ggml_peer.print_products(args, "ggml_experts", map(problem_of, args.problem))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,9 @@ import subprocess
 import sys
 import tempfile
 
+# The names that ggml has for formats, of those that begin the names of ops.
+TYPES = {"q40": "q4_0", "q80": "q8_0", "q4k": "q4_K", "q5k": "q5_K", "q6k": "q6_K", "mxfp4": "mxfp4", "iq4nl": "iq4_nl",
+         "iq4xs": "iq4_xs"}
 NAME = pathlib.Path(sys.argv[0]).name
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # What programs take from this project: its shapes, and who uses which experts.
@@ -89,3 +92,11 @@ def in_turns(args, name, problems):
                        statistics.median(o[state][0] for o, _ in rounds),
                        middle(o[state][1] for o, _ in rounds),
                        {w: statistics.median(t[w][index] for _, t in rounds) for w in rounds[0][1]})
+
+
+def print_products(args, name, problems):
+    """A line for each of in_turns(): ours, our share of the read limit, ggml's fastest way, and the ratio."""
+    for op, shape, threads, state, mine, share, ways in in_turns(args, name, problems):
+        best = min(ways, key=ways.get)
+        print(f"{op} {shape} {threads} {state}: tcbtune {mine:.1f} us ({share:.2f} of the read limit), ggml"
+              f" {ways[best]:.1f} us ({best}), {ways[best] / mine:.2f} x as fast", flush=True)
