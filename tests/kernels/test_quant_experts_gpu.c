@@ -417,8 +417,11 @@ static void mutants_are_caught(void **state)
 	} cases[] = {
 		{ "nothing", { NOTHING, TCB_PTX_OP_BAR_SYNC, 0 } },
 		{ "an item's step that nobody waits for", { REMOVE, TCB_PTX_OP_CP_ASYNC_WAIT_GROUP, 0 } },
-		{ "a slot that is filled while it is read", { REMOVE, TCB_PTX_OP_BAR_SYNC, 0 } },
-		{ "parts that are added before they are there", { REMOVE, TCB_PTX_OP_BAR_SYNC, 1 } },
+		{ "counts that are added to before they are cleared", { REMOVE, TCB_PTX_OP_BAR_SYNC, 0 } },
+		{ "chunks that are cut before all are counted", { REMOVE, TCB_PTX_OP_BAR_SYNC, 1 } },
+		{ "items that begin before all are routed", { REMOVE, TCB_PTX_OP_BAR_SYNC, 2 } },
+		{ "a slot that is filled while it is read", { REMOVE, TCB_PTX_OP_BAR_SYNC, 3 } },
+		{ "parts that are added before they are there", { REMOVE, TCB_PTX_OP_BAR_SYNC, 4 } },
 		{ "weights at the wrong place", { MOVE, TCB_PTX_OP_CP_ASYNC, 0 } },
 		{ "an item that nobody is told of", { REMOVE, TCB_PTX_OP_ST, 0 } },
 	};

@@ -5,7 +5,9 @@
  * they do is in quant_experts_gpu_route.c, _items.c and _results.c.
  *
  * With dependent launch (pdl) each kernel waits for the one before it ere it
- * touches any memory, since what is read depends on the ids.
+ * touches any memory, since what is read depends on the ids.  Where the product's
+ * blocks route, they do it while the first launch makes the image; that lets them
+ * begin when it knows that ids are there.
  */
 #include "base/sizes.h"
 #include "kernels/gpu/barrier.h"
@@ -17,68 +19,95 @@
 
 enum { WORD = 4, PIECE = 16 };
 
-/* The first launch: along y a block that routes, and those that prepare x. */
+/* What the first launch makes for the second, or what a block routes by. */
+struct routed {
+	kit_op count, ids, pairs;
+};
+
+static void read_ids(struct tcb_kit *kit, const struct qex_gpu *g, struct routed *r)
+{
+	r->ids = tcb_kit_operand(kit, "ids", 4, QEX_IDS);
+	r->pairs = tcb_kit_number(kit, "pairs", g->pairs);
+}
+
+static void point_at_table(struct qex_writer *x, struct routed *r)
+{
+	struct tcb_kit *kit = &x->w.kit;
+	const struct qex_gpu *g = x->g;
+	r->count = tcb_kit_workspace(kit, "count", 256, g->count_at);
+	x->table = tcb_kit_workspace(kit, "table", 256, g->table_at);
+	x->order = tcb_kit_workspace(kit, "order", 256, g->order_at);
+	x->route_memory = TCB_KIT_GLOBAL;
+}
+
+/* In the first launch, by its first block. */
+static void write_route(struct qex_writer *x, const struct routed *r)
+{
+	struct tcb_kit *kit = &x->w.kit;
+	struct tcb_ptx_build *b = &kit->b;
+	x->counts = u_set(b, tcb_ptx_shared(b, "counts", 16, x->g->route_bytes));
+	x->route_threads = QMM_PREPARE_WARPS * WARP;
+	tcb_ptx_if_begin(b, u_eq(b, u_block_x(b), I(0)));
+	qex_write_route(x, r->ids, r->pairs);
+	tcb_kit_put_where(b, u_eq(b, kit->tid, I(0)), TCB_KIT_GLOBAL, "u32", r->count, x->chunks);
+	tcb_ptx_if_end(b);
+}
+
+/* The first launch: along y a block that routes, unless those of the product do, and those that prepare x. */
 static void write_prepare(struct qex_writer *x)
 {
 	struct tcb_kit *kit = &x->w.kit;
 	struct tcb_ptx_build *b = &kit->b;
 	const struct qex_gpu *g = x->g;
-	const unsigned each = qmm_prepare_tokens(&g->image);
+	const unsigned each = qmm_prepare_tokens(&g->image), routing = !g->routes_itself;
+	struct routed routed;
 	x->w.g = &g->image;
 	tcb_kit_begin(kit, "qex_prepare",
 		      &(struct tcb_kit_kernel){ .threads = QMM_PREPARE_WARPS * WARP,
 						.blocks_together = 1,
-						.grid = { g->image.row_units, 1 + qmm_prepare_blocks(&g->image) },
+						.grid = { g->image.row_units, routing + qmm_prepare_blocks(&g->image) },
 						.is_dependent = g->tile.pdl });
 	x->w.x = tcb_kit_operand(kit, "x", 16, TCB_QUANT_X);
-	const kit_op ids = tcb_kit_operand(kit, "ids", 4, QEX_IDS);
 	const kit_op image = tcb_kit_workspace(kit, "image", 256, 0);
-	const kit_op count = tcb_kit_workspace(kit, "count", 256, g->count_at);
-	x->table = tcb_kit_workspace(kit, "table", 256, g->table_at);
-	x->order = tcb_kit_workspace(kit, "order", 256, g->order_at);
 	x->w.tokens = tcb_kit_number(kit, "tokens", g->x_rows);
 	x->w.padded = tcb_kit_number(kit, "padded", g->padded);
-	const kit_op pairs = tcb_kit_number(kit, "pairs", g->pairs);
-	tcb_kit_dependents(kit, 1);
+	if (routing) {
+		read_ids(kit, g, &routed);
+		point_at_table(x, &routed);
+		tcb_kit_dependents(kit, 1);
+	} else {
+		tcb_kit_depend(kit);
+		tcb_kit_dependents(kit, 0);
+	}
 	tcb_kit_threads(kit);
-	x->counts = u_set(b, tcb_ptx_shared(b, "counts", 16, g->route_bytes));
-	x->route_memory = TCB_KIT_GLOBAL;
-	x->route_threads = QMM_PREPARE_WARPS * WARP;
-	const kit_op unit = u_block_x(b), part = u_block_y(b);
-	tcb_ptx_if_begin(b, u_eq(b, part, I(0)));
-	tcb_ptx_if_begin(b, u_eq(b, unit, I(0)));
-	qex_write_route(x, ids, pairs);
-	tcb_kit_put_where(b, u_eq(b, kit->tid, I(0)), TCB_KIT_GLOBAL, "u32", count, x->chunks);
-	tcb_ptx_if_end(b);
-	tcb_ptx_if_else(b);
-	const kit_op warp = u_mad(b, u_sub(b, part, I(1)), I(QMM_PREPARE_WARPS), kit->warp);
-	qmm_write_into_image(&x->w, image, unit, u_mul(b, warp, I(each)), each);
-	tcb_ptx_if_end(b);
+	kit_op part = u_block_y(b);
+	if (routing) {
+		tcb_ptx_if_begin(b, u_eq(b, part, I(0)));
+		write_route(x, &routed);
+		tcb_ptx_if_else(b);
+		part = u_sub(b, part, I(1));
+	}
+	const kit_op warp = u_mad(b, part, I(QMM_PREPARE_WARPS), kit->warp);
+	qmm_write_into_image(&x->w, image, u_block_x(b), u_mul(b, warp, I(each)), each);
+	if (routing)
+		tcb_ptx_if_end(b);
 	tcb_kit_end(kit);
 	x->w.g = &g->tile;
 }
-
-/* What the first launch made, or where a block makes it for itself. */
-struct routed {
-	kit_op count, ids, pairs;
-};
 
 static void write_routed_parameters(struct qex_writer *x, struct routed *r)
 {
 	struct tcb_kit *kit = &x->w.kit;
 	const struct qex_gpu *g = x->g;
-	if (g->is_in_block) {
-		x->w.x = tcb_kit_operand(kit, "x", 16, TCB_QUANT_X);
-		r->ids = tcb_kit_operand(kit, "ids", 4, QEX_IDS);
-		r->pairs = tcb_kit_number(kit, "pairs", g->pairs);
+	x->w.x = g->is_in_block ? tcb_kit_operand(kit, "x", 16, TCB_QUANT_X) : tcb_kit_workspace(kit, "image", 256, 0);
+	if (g->routes_itself)
+		read_ids(kit, g, r);
+	else
+		point_at_table(x, r);
+	if (g->is_in_block)
 		x->w.tokens = tcb_kit_number(kit, "tokens", g->x_rows);
-		return;
-	}
-	x->w.x = tcb_kit_workspace(kit, "image", 256, 0);
-	r->count = tcb_kit_workspace(kit, "count", 256, g->count_at);
-	x->table = tcb_kit_workspace(kit, "table", 256, g->table_at);
-	x->order = tcb_kit_workspace(kit, "order", 256, g->order_at);
-	x->w.padded = tcb_kit_number(kit, "padded", g->padded);
+	else
+		x->w.padded = tcb_kit_number(kit, "padded", g->padded);
 }
 
 /* is_in_block: zeros for the tokens that no chunk has had yet, while the kernel before may still run. */
@@ -99,15 +128,14 @@ static void write_routing(struct qex_writer *x, const struct routed *r)
 {
 	struct tcb_ptx_build *b = &x->w.kit.b;
 	const struct qex_gpu *g = x->g;
-	x->route_memory = g->is_in_block ? TCB_KIT_SHARED : TCB_KIT_GLOBAL;
-	if (!g->is_in_block) {
+	if (!g->routes_itself) {
 		x->chunks = tcb_kit_get(b, TCB_KIT_GLOBAL, "u32", r->count);
 		return;
 	}
+	x->route_memory = TCB_KIT_SHARED;
 	x->route_threads = g->tile.threads;
 	x->counts = u_add(b, x->w.kit.shared, I(g->counts_at));
 	x->table = u_add(b, x->w.kit.shared, I(g->table_in_block_at));
-	x->experts = u_add(b, x->w.kit.shared, I(g->experts_at));
 	x->order = u_add(b, x->w.kit.shared, I(g->order_in_block_at));
 	qex_write_route(x, r->ids, r->pairs);
 }
@@ -141,8 +169,13 @@ static void write_product(struct qex_writer *x)
 	qmm_write_header_constants(&x->w);
 	if (g->is_in_block)
 		clear_tokens(x);
-	tcb_kit_depend(kit);
+	/* That of ids is over once the launch that makes the image has let this one begin. */
+	const int is_after = g->routes_itself && !g->is_in_block;
+	if (!is_after)
+		tcb_kit_depend(kit);
 	write_routing(x, &routed);
+	if (is_after)
+		tcb_kit_depend(kit);
 	qex_write_items(x);
 	tcb_kit_end(kit);
 }

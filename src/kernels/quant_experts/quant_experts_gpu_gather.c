@@ -78,14 +78,19 @@ static kit_op place_of(struct qex_writer *x, const struct qex_gather *gather, ki
 	return u_mad(b, row, I(TOKEN_BYTES), u_shl(b, u_xor(b, gather->piece, row), I(4)));
 }
 
-void qex_gather_fetch(struct qex_writer *x, struct qex_gather *gather, kit_op chunk)
+void qex_gather_fetch(struct qex_writer *x, struct qex_gather *gather, kit_op chunk, kit_op count)
 {
 	struct tcb_ptx_build *b = &x->w.kit.b;
 	const kit_op first = u_mul(b, chunk, I(x->g->tile.tokens));
-	for (unsigned i = 0; i < x->g->fours; i++)
-		tcb_kit_load_into(b, x->route_memory, "u32",
-				  qex_route_at(x, x->order, u_add(b, first, row_of(x, gather, i)), WORD),
-				  &gather->product[i], 1);
+	for (unsigned i = 0; i < x->g->fours; i++) {
+		const kit_op row = row_of(x, gather, i);
+		const kit_op from = qex_route_at(x, x->order, u_add(b, first, row), WORD);
+		if (x->g->routes_itself) /* COUNT is there as soon as the number */
+			tcb_kit_load_where(b, u_lt(b, row, count), x->route_memory, "u32", from, &gather->product[i],
+					   1);
+		else
+			tcb_kit_load_into(b, x->route_memory, "u32", from, &gather->product[i], 1);
+	}
 }
 
 /* is_in_block: the numbers alone, by the first threads. */

@@ -23,8 +23,8 @@ struct qex_gather {
 };
 
 void qex_gather_open(struct qex_writer *x, struct qex_gather *gather);
-/* Asks for the numbers of CHUNK's products, which are wanted later. */
-void qex_gather_fetch(struct qex_writer *x, struct qex_gather *gather, kit_op chunk);
+/* Asks for the numbers of CHUNK's products, COUNT of them, which are wanted later. */
+void qex_gather_fetch(struct qex_writer *x, struct qex_gather *gather, kit_op chunk, kit_op count);
 /* These, of CHUNK (COUNT of them), go to ENTRY, and are gathered next. */
 void qex_gather_look_up(struct qex_writer *x, struct qex_gather *gather, kit_op entry, kit_op chunk, kit_op count);
 /* A step's tiles into the slot that begins SLOT bytes behind the first. */

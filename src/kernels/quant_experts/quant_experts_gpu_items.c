@@ -62,7 +62,7 @@ static void fetch(struct qex_writer *x, struct asking *a)
 	tcb_kit_load_into(b, x->route_memory, "u32", qex_route_at(x, x->table, a->number, QEX_CHUNK_WORDS * WORD),
 			  a->chunk, QEX_CHUNK_WORDS);
 	if (!x->g->is_in_block)
-		qex_gather_fetch(x, &a->gather, a->number);
+		qex_gather_fetch(x, &a->gather, a->number, a->chunk[1]);
 }
 
 static void asking_open(struct qex_writer *x, struct asking *a, kit_op all)
@@ -271,7 +271,13 @@ void qex_write_items(struct qex_writer *x)
 	for (unsigned i = 0; i < ahead; i++)
 		ask(x, &a, I(i * g->slot_bytes));
 	const kit_op slot = u_set(b, I(0)), free_slot = u_set(b, I(ahead * g->slot_bytes));
-	tcb_ptx_for_begin(b, I(0), all, I(1), 0);
+	if (g->is_in_block) { /* of the first item while its weights come */
+		tcb_kit_block_barrier(b);
+		tcb_ptx_if_begin(b, u_gt(b, all, I(0)));
+		qex_gather_whole(x, m.entry);
+		tcb_ptx_if_end(b);
+	}
+	const kit_op loop = tcb_ptx_for_begin(b, I(0), all, I(1), 0);
 	if (is_async)
 		copies_wait(b, I(ahead - 1));
 	if (g->tile.is_wgmma)
@@ -279,7 +285,7 @@ void qex_write_items(struct qex_writer *x)
 	tcb_kit_block_barrier(b);
 	ask(x, &a, free_slot);
 	if (g->is_in_block) {
-		tcb_ptx_if_begin(b, u_eq(b, m.step, I(0)));
+		tcb_ptx_if_begin(b, u_eq_and(b, m.step, I(0), u_gt(b, loop, I(0))));
 		qex_gather_whole(x, m.entry);
 		tcb_ptx_if_end(b);
 	}

@@ -44,13 +44,14 @@ static void plan_shared(struct qex_gpu *g)
 	/* Of each expert, of those that are none, and where the last ends: its first place, its first chunk, its
 	 * count; a warp's lanes have places for all. */
 	g->route_entries = tcb_round_up(g->experts + 2, WARP);
-	g->route_bytes = 3 * g->route_entries * WORD;
+	g->route_bytes = g->routes_itself && g->pairs <= WARP ? 4 * WORD : 3 * g->route_entries * WORD;
 	g->counts_at = g->x_at + (g->is_in_block ? t->row_units * t->unit_tiles * t->x_tile_bytes : 0);
-	g->table_in_block_at = g->counts_at + (g->is_in_block ? g->route_bytes : 0);
-	g->experts_at =
-		g->table_in_block_at + (g->is_in_block ? tcb_round_up(g->most_chunks * QEX_CHUNK_WORDS, 4) * WORD : 0);
-	g->order_in_block_at = g->experts_at + (g->is_in_block ? tcb_round_up(g->pairs, 4) * WORD : 0);
-	g->shared_bytes = g->order_in_block_at + (g->is_in_block ? g->most_chunks * t->tokens * WORD : 0);
+	g->table_in_block_at = g->order_in_block_at = g->shared_bytes = g->counts_at;
+	if (g->routes_itself) {
+		g->table_in_block_at = g->counts_at + g->route_bytes;
+		g->order_in_block_at = g->table_in_block_at + tcb_round_up(g->most_chunks * QEX_CHUNK_WORDS, 4) * WORD;
+		g->shared_bytes = g->order_in_block_at + g->most_chunks * t->tokens * WORD;
+	}
 	g->shared_bytes = qmm_gpu_plan_grid(t, g->shared_bytes);
 }
 
@@ -63,10 +64,13 @@ static void plan_workspace(struct qex_gpu *g)
 		return;
 	}
 	at = (size_t)g->padded / QMM_GROUP_TOKENS * i->row_units * i->unit_tiles * i->x_group_bytes;
-	g->count_at = at = tcb_round_up(at, WORKSPACE_ALIGN);
-	g->table_at = at = tcb_round_up(at + WORD, WORKSPACE_ALIGN);
-	g->order_at = at = tcb_round_up(at + (size_t)g->most_chunks * QEX_CHUNK_WORDS * WORD, WORKSPACE_ALIGN);
-	g->products_at = at = tcb_round_up(at + (size_t)g->most_chunks * g->tile.tokens * WORD, WORKSPACE_ALIGN);
+	if (!g->routes_itself) {
+		g->count_at = at = tcb_round_up(at, WORKSPACE_ALIGN);
+		g->table_at = at = tcb_round_up(at + WORD, WORKSPACE_ALIGN);
+		g->order_at = at = tcb_round_up(at + (size_t)g->most_chunks * QEX_CHUNK_WORDS * WORD, WORKSPACE_ALIGN);
+		at += (size_t)g->most_chunks * g->tile.tokens * WORD;
+	}
+	g->products_at = at = tcb_round_up(at, WORKSPACE_ALIGN);
 	g->workspace_bytes = at + (g->is_summed ? (size_t)g->pairs * g->tile.n * sizeof(float) : 0);
 }
 
@@ -91,6 +95,8 @@ void qex_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->pairs = (unsigned)qex_pairs(s);
 	g->x_rows = g->has_rows_each ? g->pairs : (unsigned)s->m;
 	g->padded = tcb_round_up(g->x_rows, QMM_GROUP_TOKENS);
+	g->routes_itself = g->is_in_block || g->pairs <= WARP ||
+			   (g->pairs <= QEX_IN_BLOCK_MOST && g->experts <= QEX_IN_BLOCK_EXPERTS);
 	g->image = g->tile;
 	g->image.m = g->x_rows;
 	g->image.tokens = QMM_GROUP_TOKENS;
@@ -156,7 +162,7 @@ void qex_gpu_footprint(const struct tcb_problem *problem, const struct tcb_targe
 	out->blocks_together = g.tile.together;
 	out->accumulators = g.tile.row_tiles * g.tile.token_groups;
 	out->grid[0] = tcb_most(g.grid, problem->shape.m);
-	out->grid[1] = tcb_most(qmm_prepare_blocks(&g.image) + 1, tcb_div_up(g.tile.n, QEX_SUM_THREADS));
+	out->grid[1] = tcb_most(qmm_prepare_blocks(&g.image) + !g.routes_itself, tcb_div_up(g.tile.n, QEX_SUM_THREADS));
 	out->grid[2] = 1;
 	out->barriers = 1;
 	out->level_bytes[TCB_MACRO] = g.experts * g.matrices * g.matrix_bytes + (size_t)g.x_rows * g.tile.k * 2;

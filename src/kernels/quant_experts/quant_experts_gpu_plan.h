@@ -12,12 +12,13 @@
 enum {
 	QEX_TOKENS_MAX = 64, /* of a chunk; with wgmma */
 	QEX_TOKENS_MAX_WGMMA = 128,
-	QEX_IN_BLOCK_MOST = 256, /* products that each block may route by itself */
-	QEX_X_AHEAD = 4,         /* units of a token that a warp asks for before it stores the first */
-	QEX_ROUTE_AHEAD = 8,     /* ids that a thread asks for before it counts the first */
-	QEX_SUM_THREADS = 256,   /* of a block that adds products */
-	QEX_SUM_AHEAD = 16,      /* products that a thread asks for before it adds the first */
-	QEX_CHUNK_WORDS = 2,     /* of a chunk in the table: expert, tokens */
+	QEX_IN_BLOCK_MOST = 256,    /* products that each block routes by itself */
+	QEX_IN_BLOCK_EXPERTS = 512, /* of so many: more take shared memory that weights want */
+	QEX_X_AHEAD = 4,            /* units of a token that a warp asks for before it stores the first */
+	QEX_ROUTE_AHEAD = 8,        /* ids that a thread asks for before it counts the first */
+	QEX_SUM_THREADS = 256,      /* of a block that adds products */
+	QEX_SUM_AHEAD = 16,         /* products that a thread asks for before it adds the first */
+	QEX_CHUNK_WORDS = 2,        /* of a chunk in the table: expert, tokens */
 	QEX_ITEM_BYTES = 16,     /* of an item in shared memory: expert, tokens, block of rows, unused; then products */
 	QEX_GATHER_ROWS = 4,     /* tokens that a warp copies at once, 64 of k of each */
 	QEX_GATHER_POINTERS = 8, /* such fours of a warp at most */
@@ -26,7 +27,8 @@ enum {
 struct qex_gpu {
 	struct qmm_gpu tile;  /* of the product, as the plain matmul's parts want it */
 	struct qmm_gpu image; /* the same of the launch that prepares x, whose rows are m */
-	int is_in_block;      /* one launch: each block routes, and prepares what its items need, whole along k */
+	int routes_itself;    /* each block of the product does, while the image is made; else the launch before */
+	int is_in_block;      /* one launch: each block also prepares what its items need, whole along k */
 	unsigned matrices;    /* 2: gate and up, whose groups are a warp's, one behind the other */
 	int is_summed, has_rows_each, has_bias, is_oai;
 	unsigned experts, used, pairs, x_rows, padded; /* padded: rows of the image */
@@ -43,9 +45,9 @@ struct qex_gpu {
 	unsigned items_at, item_bytes;
 	unsigned x_at; /* is_in_block: an item's activations */
 	unsigned part_at, part_pitch, part_bytes;
-	unsigned route_entries, route_bytes;                                  /* experts that are counted */
-	unsigned counts_at, table_in_block_at, experts_at, order_in_block_at; /* is_in_block: where that is */
-	unsigned shared_bytes;                                                /* of the product's blocks */
+	unsigned route_entries, route_bytes;                      /* experts that are counted */
+	unsigned counts_at, table_in_block_at, order_in_block_at; /* routes_itself: where that is */
+	unsigned shared_bytes;                                    /* of the product's blocks */
 	/* workspace: behind the image */
 	size_t count_at, table_at, order_at, products_at, workspace_bytes;
 };

@@ -6,14 +6,14 @@
  * each product at a place of its expert's chunks, each of which has micro.m.  Where one block does it for all, that
  * is the next free one: in which order an expert's products come is chance then,
  * and does not show, since each is a column of its own.  Where each block does it
- * for itself, all must come to the same chunks, so products keep their order: each
- * looks at all before it.
+ * for itself, all must come to the same chunks, so products keep their order: the
+ * first warp goes over them, and lanes tell how many before them are alike.
  */
 #include "base/sizes.h"
 #include "kernels/gpu/barrier.h"
 #include "kernels/quant_experts/quant_experts_gpu_writer.h"
 
-enum { WORD = 4, VECTOR = 4 };
+enum { WORD = 4, GROUPS_MOST = QEX_IN_BLOCK_MOST / WARP };
 
 kit_op qex_route_at(struct qex_writer *x, kit_op base, kit_op index, unsigned bytes)
 {
@@ -39,47 +39,69 @@ static kit_op count_at(struct qex_writer *x, kit_op i)
 	return tcb_ptx_at(first_at(x, i), 2 * (int64_t)x->g->route_entries * WORD);
 }
 
-/* Counts, and what a vector of the last products has beside these. */
-static void clear(struct qex_writer *x, kit_op count)
+static void clear(struct qex_writer *x)
 {
 	struct tcb_ptx_build *b = &x->w.kit.b;
 	const kit_op loop = tcb_ptx_for_begin(b, x->w.kit.tid, I(x->g->route_entries), I(x->route_threads), 0);
 	tcb_kit_put(b, TCB_KIT_SHARED, "u32", first_at(x, loop), I(0));
 	tcb_ptx_for_end(b);
-	if (x->g->is_in_block) {
-		const kit_op last = u_sub(b, u_mul(b, u_div_up(b, count, VECTOR), I(VECTOR)), I(VECTOR));
-		tcb_kit_put_where(b, u_lt(b, x->w.kit.tid, I(VECTOR)), TCB_KIT_SHARED, "u32",
-				  u_mad(b, u_add(b, last, x->w.kit.tid), I(WORD), x->experts), I(0));
-	}
 	tcb_kit_block_barrier(b);
 }
 
-/* How many of the products before PRODUCT have its EXPERT. */
-static kit_op rank_of(struct qex_writer *x, kit_op product, kit_op expert)
+/* routes_itself: products of the first warp's lanes, a group of 32 behind the other: their experts, and how many of the
+ * products before each have the same. */
+struct ranked {
+	unsigned groups;
+	kit_op product[GROUPS_MOST], has[GROUPS_MOST], expert[GROUPS_MOST], rank[GROUPS_MOST];
+};
+
+/* Adds up counts on the way. */
+static void rank_products(struct qex_writer *x, kit_op ids, kit_op count, struct ranked *r)
 {
 	struct tcb_ptx_build *b = &x->w.kit.b;
-	const kit_op rank = u_set(b, I(0));
-	const kit_op loop = tcb_ptx_for_begin(b, I(0), product, I(VECTOR), 0);
-	kit_op other[VECTOR];
-	tcb_kit_load(b, TCB_KIT_SHARED, "u32", u_mad(b, loop, I(WORD), x->experts), other, VECTOR);
-	for (unsigned i = 0; i < VECTOR; i++) {
-		const kit_op is_before = u_lt(b, i ? u_add(b, loop, I(i)) : loop, product);
-		u_add_to(b, rank, rank, u_select(b, I(1), I(0), u_eq_and(b, other[i], expert, is_before)));
+	const kit_op lane = x->w.kit.lane;
+	kit_op id[GROUPS_MOST];
+	r->groups = (unsigned)tcb_div_up(x->g->pairs, WARP);
+	for (unsigned i = 0; i < r->groups; i++) {
+		r->product[i] = i ? u_add(b, lane, I(i * WARP)) : lane;
+		r->has[i] = u_lt(b, r->product[i], count);
+		r->expert[i] = u_set(b, I(0));
+		r->rank[i] = u_set(b, I(0));
+		id[i] = u_set(b, I(0));
 	}
-	tcb_ptx_for_end(b);
-	return rank;
+	tcb_ptx_if_begin(b, u_lt(b, x->w.kit.tid, I(WARP)));
+	for (unsigned i = 0; i < r->groups; i++)
+		tcb_kit_load_where(b, r->has[i], tcb_kit_input(x->g->tile.pdl), "u32",
+				   tcb_kit_element(b, ids, r->product[i], WORD), &id[i], 1);
+	for (unsigned i = 0; i < r->groups; i++) {
+		/* Lanes without a product are like no other. */
+		const kit_op none = u_add(b, lane, I(x->g->experts + 1));
+		u_select_to(b, r->expert[i], u_min(b, id[i], I(x->g->experts)), none, r->has[i]);
+		const kit_op alike = u_lanes_alike(b, r->expert[i]), at = first_at(x, r->expert[i]);
+		const kit_op before = u_bits(b, u_and(b, alike, u_lanes_below(b)));
+		tcb_kit_load_where(b, r->has[i], TCB_KIT_SHARED, "u32", at, &r->rank[i], 1);
+		tcb_kit_warp_barrier(b);
+		tcb_kit_put_where(b, u_eq_and(b, before, I(0), r->has[i]), TCB_KIT_SHARED, "u32", at,
+				  u_add(b, r->rank[i], u_bits(b, alike)));
+		u_add_to(b, r->rank[i], r->rank[i], before);
+		tcb_kit_warp_barrier(b);
+	}
+	tcb_ptx_if_end(b);
 }
 
-/* In a block of its own: each product to the place that its expert's first one and its rank say. */
-static void place_in_order(struct qex_writer *x, kit_op count)
+/* Each product to the place that its expert's first one and its rank say. */
+static void place_ranked(struct qex_writer *x, const struct ranked *r)
 {
 	struct tcb_ptx_build *b = &x->w.kit.b;
-	const kit_op product = tcb_ptx_for_begin(b, x->w.kit.tid, count, I(x->route_threads), 0);
-	const kit_op expert = tcb_kit_get(b, TCB_KIT_SHARED, "u32", u_mad(b, product, I(WORD), x->experts));
-	const kit_op first = tcb_kit_get(b, TCB_KIT_SHARED, "u32", first_at(x, expert));
-	const kit_op place = u_add(b, first, rank_of(x, product, expert));
-	tcb_kit_put(b, x->route_memory, "u32", qex_route_at(x, x->order, place, WORD), product);
-	tcb_ptx_for_end(b);
+	tcb_ptx_if_begin(b, u_lt(b, x->w.kit.tid, I(WARP)));
+	for (unsigned i = 0; i < r->groups; i++) {
+		const kit_op first = u_set(b, I(0));
+		tcb_kit_load_where(b, r->has[i], TCB_KIT_SHARED, "u32", first_at(x, r->expert[i]), &first, 1);
+		const kit_op place = u_add(b, first, r->rank[i]);
+		tcb_kit_put_where(b, r->has[i], TCB_KIT_SHARED, "u32", qex_route_at(x, x->order, place, WORD),
+				  r->product[i]);
+	}
+	tcb_ptx_if_end(b);
 }
 
 /* Adds 1 to each product's expert; with IS_PLACED what was there is the product's place. */
@@ -103,9 +125,6 @@ static void go_over(struct qex_writer *x, kit_op ids, kit_op count, int is_place
 		tcb_ptx_guard(b, has[i]);
 		u_shared_add_to(b, place, tcb_ptx_at(at, 0), one);
 		tcb_ptx_unguard(b);
-		if (x->g->is_in_block)
-			tcb_kit_put_where(b, has[i], TCB_KIT_SHARED, "u32", u_mad(b, product[i], I(WORD), x->experts),
-					  expert);
 		if (is_placed)
 			tcb_kit_put_where(b, has[i], x->route_memory, "u32", qex_route_at(x, x->order, place, WORD),
 					  product[i]);
@@ -208,18 +227,22 @@ static void route_lanes(struct qex_writer *x, kit_op ids, kit_op count)
 void qex_write_route(struct qex_writer *x, kit_op ids, kit_op count)
 {
 	struct tcb_ptx_build *b = &x->w.kit.b;
-	if (x->g->is_in_block && x->g->pairs <= WARP) {
+	struct ranked ranked;
+	if (x->g->routes_itself && x->g->pairs <= WARP) {
 		route_lanes(x, ids, count);
 		return;
 	}
-	clear(x, count);
-	go_over(x, ids, count, 0);
-	tcb_kit_block_barrier(b);
+	clear(x);
+	if (x->g->routes_itself) {
+		rank_products(x, ids, count, &ranked);
+	} else {
+		go_over(x, ids, count, 0);
+		tcb_kit_block_barrier(b);
+	}
 	scan(x);
 	cut(x);
-	tcb_kit_block_barrier(b);
-	if (x->g->is_in_block)
-		place_in_order(x, count);
+	if (x->g->routes_itself)
+		place_ranked(x, &ranked);
 	else
 		go_over(x, ids, count, 1);
 	tcb_kit_block_barrier(b);

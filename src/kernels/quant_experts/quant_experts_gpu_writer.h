@@ -19,7 +19,7 @@ struct qex_writer {
 	kit_op table, order;              /* chunks; products by experts */
 	kit_op chunks;                    /* how many there are */
 	unsigned route_threads;           /* of a block that routes */
-	kit_op counts, experts;           /* its shared memory for that; is_in_block: each product's expert */
+	kit_op counts;                    /* its shared memory for that */
 };
 
 /* quant_experts_gpu_route.c */
