@@ -106,6 +106,30 @@ static const struct way {
 	  "macro=32x256x512,midi=16x64x512,micro=16x64x256,isa=wgmma,layout=f,warps=8,stages=2,ksplit=2,copy=async,"
 	  "prep=block,blocks=1,pdl=0,occ=1",
 	  90 },
+	{ "13x37x1024,e5/3",
+	  "macro=16x64x1024,midi=16x32x1024,micro=16x16x256,isa=mma,layout=f,warps=4,stages=3,ksplit=2,copy=bulk,"
+	  "prep=launch,blocks=2,pdl=1,occ=2",
+	  90 },
+	{ "13x37x1024,e5/3",
+	  "macro=16x64x1024,midi=8x32x1024,micro=8x16x256,isa=mma,layout=f,warps=4,stages=2,ksplit=2,copy=bulk,"
+	  "prep=block,blocks=2,pdl=1,occ=2",
+	  120 },
+	{ "5x37x768,e40/6",
+	  "macro=8x64x768,midi=8x64x768,micro=8x16x256,isa=mma,layout=f,warps=4,stages=3,ksplit=1,copy=bulk,"
+	  "prep=block,blocks=1,pdl=0,occ=1",
+	  100 },
+	{ "21x37x256,e5/2",
+	  "macro=32x64x256,midi=8x32x256,micro=8x16x256,isa=mma,layout=f,warps=2,stages=2,ksplit=1,copy=bulk,"
+	  "prep=block,blocks=1,pdl=0,occ=1",
+	  90 },
+	{ "70x150x512,e2/2",
+	  "macro=128x256x512,midi=64x128x512,micro=64x64x256,isa=wgmma,layout=f,warps=8,stages=3,ksplit=1,copy=bulk,"
+	  "prep=launch,blocks=1,pdl=1,occ=1",
+	  90 },
+	{ "21x150x512,e3/2",
+	  "macro=32x256x512,midi=16x64x512,micro=16x64x256,isa=wgmma,layout=f,warps=8,stages=2,ksplit=2,copy=bulk,"
+	  "prep=block,blocks=1,pdl=0,occ=1",
+	  90 },
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 
@@ -143,6 +167,27 @@ static void any_routing_is_right_fp8(void **state)
 		tried++;
 	}
 	assert_true(TEST_IS_INSTRUMENTED || tried > WAYS / 4);
+}
+
+/* Where 256 does not divide K, units are as long as the others, and full of zeros. */
+static void any_k_is_right(void **state)
+{
+	static const char geometry[] = "macro=16x64x544,midi=8x64x544,micro=8x16x32,isa=mma,layout=f,warps=4,stages=2,"
+				       "ksplit=1,copy=bulk,prep=launch,blocks=1,pdl=1,occ=1";
+	const struct tcb_target target = gpu_target(90, 2);
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		const struct tcb_problem p = problem_under(i / 2 ? TCB_CONTRACT_Q8 : TCB_CONTRACT_F16,
+							   i / 2 ? "q80" : "q40", kinds[i % KINDS], "13x37x544,e5/3");
+		struct tcb_geometry g = gpu_geometry_changed(geometry, i % 2 ? "prep=block,stages=3" : "copy=bulk");
+		if (i / 2) {
+			g.knob[TCB_KNOB_LAYOUT] = TCB_LAYOUT_G;
+			g.knob[TCB_KNOB_GROUP] = 32;
+		}
+		gpu_check_rule(&p, 90, &g, 1, NULL);
+		gpu_check_emitted(&p, &target, &g);
+		check_routings(&p, &target, &g, ~(1u << DRAWN));
+	}
 }
 
 /* Contract q8: records with scales of 32 values or of 256, with sums for mins or without, gathered or made. */
@@ -289,7 +334,10 @@ static void rules_name_what_is_wrong(void **state)
 		{ "ksplit=3", "ksplit must divide warps", 90 },
 		{ "midi=8x128x2048", "midi.n must be micro.n times", 90 },
 		{ "macro=64x1024x2048,midi=64x16x2048,micro=64x16x256,warps=1,ksplit=1", "warps are too few", 90 },
-		{ "copy=bulk", "copy must be ldg or async", 90 },
+		{ "copy=bulk", NULL, 90 },
+		{ "copy=bulk,pdl=0", "copy=bulk needs sm_90", 89 },
+		{ "isa=wgmma,warps=4,ksplit=1,midi=8x64x2048,micro=8x64x256,copy=ldg", "copy must be async or bulk",
+		  90 },
 		{ "copy=ldg", "stages must be 2 with copy=ldg", 90 },
 		{ "copy=async,pdl=0", "needs sm_80", 75 },
 		{ "stages=1", "stages must be 2 to 8", 90 },
@@ -384,6 +432,13 @@ static void kernels_assemble(void **state)
 		"macro=512x1024x2048,midi=64x128x2048,micro=64x64x256,isa=wgmma,layout=f,warps=8,stages=2,ksplit=1,"
 		"copy=async,prep=launch,blocks=1,pdl=1,occ=1");
 	check_assembles(&info, &p, &target, &g);
+	for (size_t i = 0; i < WAYS; i++) {
+		const struct tcb_problem bulk = problem_of("q4k", kinds[i % KINDS], ways[i].shape);
+		const struct tcb_target bulk_target = gpu_target(ways[i].capability, 0);
+		const struct tcb_geometry bulk_way = gpu_geometry(ways[i].geometry);
+		if (bulk_way.knob[TCB_KNOB_COPY] == TCB_COPY_BULK)
+			check_assembles(&info, &bulk, &bulk_target, &bulk_way);
+	}
 }
 
 /* What is packed for a signature has room, however many experts there are; and is the same for more of them. */
@@ -432,13 +487,47 @@ static void mutants_are_caught(void **state)
 		gpu_check_mutant(&p, &target, ways[1].geometry, cases[i].what, &cases[i].mutation);
 }
 
+static void mutants_of_bulk_copies(void **state)
+{
+	static const struct {
+		const char *what;
+		size_t way;
+		struct gpu_mutation mutation;
+	} cases[] = {
+		{ "nothing", 10, { NOTHING, TCB_PTX_OP_BAR_SYNC, 0 } },
+		{ "weights that nobody waits for", 10, { REMOVE, TCB_PTX_OP_MBARRIER_TRY_WAIT, 0 } },
+		{ "tokens that nobody waits for", 10, { REMOVE, TCB_PTX_OP_CP_ASYNC_WAIT_GROUP, 0 } },
+		{ "too few bytes", 10, { CONSTANT, TCB_PTX_OP_MBARRIER_ARRIVE_EXPECT_TX, 2 } },
+		{ "a slot that is filled while it is read", 10, { REMOVE, TCB_PTX_OP_BAR_SYNC, 3 } },
+		{ "nothing, prep=block", 11, { NOTHING, TCB_PTX_OP_BAR_SYNC, 0 } },
+		{ "nothing, an item a step", 13, { NOTHING, TCB_PTX_OP_BAR_SYNC, 0 } },
+		{ "weights that nobody waits for, prep=block", 11, { REMOVE, TCB_PTX_OP_MBARRIER_TRY_WAIT, 0 } },
+		{ "weights at the wrong place", 11, { MOVE, TCB_PTX_OP_CP_ASYNC_BULK, 1 } },
+		{ "barriers that a lane waits at before they are", 11, { REMOVE, TCB_PTX_OP_BAR_WARP_SYNC, 0 } },
+		{ "a slot that the warp still reads", 11, { REMOVE, TCB_PTX_OP_BAR_WARP_SYNC, 1 } },
+		{ "an item whose tokens are gathered before they are told", 11, { REMOVE, TCB_PTX_OP_BAR_SYNC, 3 } },
+		{ "tokens that are read before all are there", 11, { REMOVE, TCB_PTX_OP_BAR_SYNC, 4 } },
+		{ "tokens that are gathered over those in use", 13, { REMOVE, TCB_PTX_OP_BAR_SYNC, 5 } },
+		{ "tokens of later items that are read before all are there", 11, { REMOVE, TCB_PTX_OP_BAR_SYNC, 6 } },
+		{ "parts that are added before they are there", 11, { REMOVE, TCB_PTX_OP_BAR_SYNC, 7 } },
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const struct way *way = &ways[cases[i].way];
+		const struct tcb_problem p = problem_of("q4k", kinds[0], way->shape);
+		const struct tcb_target target = gpu_target(way->capability, 2);
+		gpu_check_mutant(&p, &target, way->geometry, cases[i].what, &cases[i].mutation);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defaults_are_legal),         cmocka_unit_test(spaces_have_hundreds),
 		cmocka_unit_test(rules_name_what_is_wrong),   cmocka_unit_test(kernels_assemble),
-		cmocka_unit_test(mutants_are_caught),         cmocka_unit_test(signatures_of_stacks),
-		cmocka_unit_test(any_routing_is_right),       cmocka_unit_test(any_routing_is_right_q8),
+		cmocka_unit_test(mutants_are_caught),         cmocka_unit_test(mutants_of_bulk_copies),
+		cmocka_unit_test(signatures_of_stacks),       cmocka_unit_test(any_routing_is_right),
+		cmocka_unit_test(any_routing_is_right_q8),    cmocka_unit_test(any_k_is_right),
 		cmocka_unit_test(expanded_formats_are_right), cmocka_unit_test(words_are_right),
 		cmocka_unit_test(any_routing_is_right_fp8),
 	};

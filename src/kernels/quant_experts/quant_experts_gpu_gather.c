@@ -21,7 +21,7 @@ void qex_copy(struct qex_writer *x, kit_op to, kit_op from, unsigned bytes, cons
 	struct tcb_ptx_build *b = &x->w.kit.b;
 	const unsigned words = bytes / WORD;
 	kit_op word[PIECE / WORD];
-	if (x->g->tile.copy == TCB_COPY_ASYNC) {
+	if (x->g->has_groups) {
 		tcb_kit_copy(b, to, from, bytes, 0, some);
 		return;
 	}

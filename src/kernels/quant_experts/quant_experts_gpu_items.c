@@ -9,6 +9,11 @@
  * gathered by all warps (quant_experts_gpu_gather.c).  One barrier a step says that
  * all copies of its slot are there, and that the slot before is free.
  *
+ * copy=bulk: lane 0 asks for the warp's weights, a unit of 16 rows at a time, and an
+ * mbarrier of that warp and slot counts them.  With prep=block nothing else comes a
+ * step, and warps meet only where an item begins: its activations take the place of
+ * those before, which all are then done with, as they are with its parts and its entry.
+ *
  * What an item is, its copies and its results need at different times: it is
  * asked for an item ahead, looked up with its first copy, and kept in shared
  * memory until the results are stored.
@@ -28,13 +33,18 @@ enum { PIECE = 16, WORD = 4 };
 struct asking {
 	kit_op item, step, left;           /* steps that are left of all items */
 	kit_op entry;                      /* of the item in shared memory */
-	kit_op weights[QMM_ROW_TILES_MAX]; /* of each 16 rows, the lane's first piece */
-	kit_op lane_at;                    /* 16 times the lane */
+	kit_op weights[QMM_ROW_TILES_MAX]; /* of each 16 rows, the lane's first piece; bulk: the unit */
+	kit_op lane_at;                    /* 16 times the lane; not bulk */
 	kit_op weights_to;                 /* where they go, behind a slot's start */
 	kit_op chunk[QEX_CHUNK_WORDS], number,
 		block; /* of the item: its chunk, the number of that, its block of rows */
 	struct qex_gather gather;
 };
+
+static int is_bulk(const struct qex_gpu *g)
+{
+	return g->tile.copy == TCB_COPY_BULK;
+}
 
 static kit_op entry_at(struct qex_writer *x, unsigned i)
 {
@@ -76,8 +86,12 @@ static void asking_open(struct qex_writer *x, struct asking *a, kit_op all)
 	a->entry = u_add(b, w->kit.shared, entry_at(x, 0));
 	for (unsigned i = 0; i < g->tile.row_tiles; i++)
 		a->weights[i] = l_set(b, w->weights);
-	a->lane_at = u_shl(b, w->kit.lane, I(4));
-	a->weights_to = u_mad(b, w->kit.warp, I(g->warp_bytes), u_add(b, w->kit.shared, a->lane_at));
+	if (is_bulk(g)) {
+		a->weights_to = u_mad(b, w->kit.warp, I(g->warp_bytes), w->kit.shared);
+	} else {
+		a->lane_at = u_shl(b, w->kit.lane, I(4));
+		a->weights_to = u_mad(b, w->kit.warp, I(g->warp_bytes), u_add(b, w->kit.shared, a->lane_at));
+	}
 	qex_gather_open(x, &a->gather);
 	a->number = u_set(b, I(0));
 	a->block = u_set(b, I(0));
@@ -101,7 +115,10 @@ static void look_up(struct qex_writer *x, struct asking *a)
 		for (unsigned i = 0; i < of_matrix; i++) {
 			const kit_op rows = qmm_write_rows_at(&x->w, group, qex_row_tile(x, i));
 			const kit_op from = tcb_kit_element(b, rows, x->w.ks, t->unit.bytes);
-			l_add_to(b, a->weights[m * of_matrix + i], from, l_from_u(b, a->lane_at));
+			if (is_bulk(g))
+				l_set_to(b, a->weights[m * of_matrix + i], from);
+			else
+				l_add_to(b, a->weights[m * of_matrix + i], from, l_from_u(b, a->lane_at));
 		}
 	}
 	x->w.weights = weights[0];
@@ -115,27 +132,54 @@ static void look_up(struct qex_writer *x, struct asking *a)
 	fetch(x, a);
 }
 
-static void copy_weights(struct qex_writer *x, struct asking *a, kit_op slot)
+/* A unit of 16 rows from FROM to AT bytes behind TO, 16 of each lane at a time. */
+static void copy_by_lanes(struct qex_writer *x, const struct asking *a, kit_op from, kit_op to, unsigned at)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	const unsigned bytes = x->g->tile.unit.bytes;
+	for (unsigned done = 0; done < bytes; done += WARP * PIECE) {
+		const unsigned left = bytes - done;
+		if (left < WARP * PIECE)
+			tcb_ptx_if_begin(b, u_lt(b, a->lane_at, I(left)));
+		qex_copy(x, tcb_ptx_at(to, at + done), tcb_ptx_at(from, done), PIECE, NULL);
+		if (left < WARP * PIECE)
+			tcb_ptx_if_end(b);
+	}
+}
+
+/* By lane 0, which alone knows where it is; BARRIER counts them. */
+static void ask_bulk(struct qex_writer *x, struct asking *a, kit_op to, kit_op barrier)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	const struct qmm_gpu *t = &x->g->tile;
+	const int64_t bytes = t->unit.bytes;
+	tcb_ptx_if_begin(b, u_eq(b, x->w.kit.lane, I(0)));
+	tcb_kit_expect(b, barrier, I(x->g->warp_bytes));
+	for (unsigned i = 0; i < t->row_tiles; i++) {
+		const kit_op from = tcb_ptx_assume_aligned(b, a->weights[i], PIECE);
+		tcb_kit_copy_bulk(b, tcb_ptx_at(to, i * bytes), from, I(bytes), barrier, NULL);
+		l_add_to(b, a->weights[i], a->weights[i], I(t->ksplit * bytes));
+	}
+	tcb_ptx_if_end(b);
+}
+
+static void copy_weights(struct qex_writer *x, struct asking *a, kit_op slot, kit_op barrier)
 {
 	struct tcb_ptx_build *b = &x->w.kit.b;
 	const struct qmm_gpu *t = &x->g->tile;
 	const kit_op to = tcb_ptx_assume_aligned(b, u_add(b, a->weights_to, slot), PIECE);
+	if (is_bulk(x->g)) {
+		ask_bulk(x, a, to, barrier);
+		return;
+	}
 	for (unsigned i = 0; i < t->row_tiles; i++) {
-		const kit_op from = tcb_ptx_assume_aligned(b, a->weights[i], PIECE);
-		for (unsigned done = 0; done < t->unit.bytes; done += WARP * PIECE) {
-			const unsigned left = t->unit.bytes - done;
-			if (left < WARP * PIECE)
-				tcb_ptx_if_begin(b, u_lt(b, a->lane_at, I(left)));
-			qex_copy(x, tcb_ptx_at(to, i * t->unit.bytes + done), tcb_ptx_at(from, done), PIECE, NULL);
-			if (left < WARP * PIECE)
-				tcb_ptx_if_end(b);
-		}
+		copy_by_lanes(x, a, tcb_ptx_assume_aligned(b, a->weights[i], PIECE), to, i * t->unit.bytes);
 		l_add_to(b, a->weights[i], a->weights[i], I((int64_t)t->ksplit * t->unit.bytes));
 	}
 }
 
-/* Asks for the next step, if there is one, into the slot that begins SLOT bytes behind the first. */
-static void ask(struct qex_writer *x, struct asking *a, kit_op slot)
+/* Asks for the next step, if there is one, into the slot that begins SLOT bytes behind the first; bulk: BARRIER's. */
+static void ask(struct qex_writer *x, struct asking *a, kit_op slot, kit_op barrier)
 {
 	struct tcb_ptx_build *b = &x->w.kit.b;
 	const struct qex_gpu *g = x->g;
@@ -143,14 +187,14 @@ static void ask(struct qex_writer *x, struct asking *a, kit_op slot)
 	tcb_ptx_if_begin(b, u_eq(b, a->step, I(0)));
 	look_up(x, a);
 	tcb_ptx_if_end(b);
-	copy_weights(x, a, slot);
+	copy_weights(x, a, slot, barrier);
 	if (!g->is_in_block)
 		qex_gather_copy(x, &a->gather, slot);
 	u_sub_to(b, a->left, a->left, I(1));
 	u_add_to(b, a->step, a->step, I(1));
 	u_select_to(b, a->step, I(0), a->step, u_eq(b, a->step, I(g->steps)));
 	tcb_ptx_if_end(b);
-	if (g->tile.copy == TCB_COPY_ASYNC)
+	if (g->has_groups)
 		copies_commit(b);
 }
 
@@ -258,19 +302,61 @@ static kit_op count_steps(struct qex_writer *x)
 	return u_mul(b, mine, I(x->g->steps));
 }
 
+/* Offsets of slots from the first; the one before is that to fill.  copy=bulk: the warp's own barriers. */
+static void ring_open(struct qex_writer *x, struct tcb_kit_ring *ring)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	const struct qex_gpu *g = x->g;
+	*ring = (struct tcb_kit_ring){ .stages = g->tile.stages,
+				       .slot_bytes = g->slot_bytes,
+				       .is_bulk = is_bulk(g),
+				       .has_before = 1,
+				       .first_slot = I(0),
+				       .slots_end = I(g->tile.stages * g->slot_bytes) };
+	if (!is_bulk(g))
+		return;
+	tcb_kit_ring_barriers(b, ring, x->w.kit.warp, u_add(b, x->w.kit.shared, I(g->barrier_at)));
+	tcb_kit_ring_barriers_init(b, ring, u_eq(b, x->w.kit.lane, I(0)));
+	tcb_kit_warp_barrier(b);
+}
+
+/* Until step LOOP's activations are there, and the slot before is free: that of all warps, or of the calling one. */
+static void meet(struct qex_writer *x, const struct multiplying *m, kit_op loop)
+{
+	struct tcb_ptx_build *b = &x->w.kit.b;
+	const struct qex_gpu *g = x->g;
+	if (is_bulk(g) && g->is_in_block) {
+		tcb_kit_warp_barrier(b);
+		tcb_ptx_if_begin(b, u_eq_and(b, m->step, I(0), u_gt(b, loop, I(0))));
+		tcb_kit_block_barrier(b);
+		tcb_ptx_if_end(b);
+		return;
+	}
+	if (g->has_groups)
+		copies_wait(b, I(g->tile.stages - 2));
+	if (g->tile.is_wgmma)
+		fence_async_shared(b); /* which reads what this thread copied */
+	tcb_kit_block_barrier(b);
+}
+
 void qex_write_items(struct qex_writer *x)
 {
 	struct tcb_ptx_build *b = &x->w.kit.b;
 	const struct qex_gpu *g = x->g;
-	const unsigned ahead = g->tile.stages - 1, is_async = g->tile.copy == TCB_COPY_ASYNC;
+	const unsigned ahead = g->tile.stages - 1;
+	struct tcb_kit_ring ring;
 	struct asking a;
 	struct multiplying m;
 	const kit_op all = count_steps(x);
 	asking_open(x, &a, all);
 	multiplying_open(x, &m);
-	for (unsigned i = 0; i < ahead; i++)
-		ask(x, &a, I(i * g->slot_bytes));
-	const kit_op slot = u_set(b, I(0)), free_slot = u_set(b, I(ahead * g->slot_bytes));
+	ring_open(x, &ring);
+	for (unsigned i = 0; i < ahead; i++) {
+		const struct tcb_kit_slot to = tcb_kit_ring_slot(&ring, (int)i);
+		ask(x, &a, I(to.at), to.barrier);
+	}
+	ring.slot = u_set(b, I(0));
+	ring.slot_before = u_set(b, I(ahead * g->slot_bytes));
 	if (g->is_in_block) { /* of the first item while its weights come */
 		tcb_kit_block_barrier(b);
 		tcb_ptx_if_begin(b, u_gt(b, all, I(0)));
@@ -278,21 +364,18 @@ void qex_write_items(struct qex_writer *x)
 		tcb_ptx_if_end(b);
 	}
 	const kit_op loop = tcb_ptx_for_begin(b, I(0), all, I(1), 0);
-	if (is_async)
-		copies_wait(b, I(ahead - 1));
-	if (g->tile.is_wgmma)
-		fence_async_shared(b); /* which reads what this thread copied */
-	tcb_kit_block_barrier(b);
-	ask(x, &a, free_slot);
+	meet(x, &m, loop);
+	const struct tcb_kit_slot free_slot = tcb_kit_ring_slot(&ring, TCB_KIT_SLOT_BEFORE);
+	ask(x, &a, free_slot.base, free_slot.barrier);
 	if (g->is_in_block) {
 		tcb_ptx_if_begin(b, u_eq_and(b, m.step, I(0), u_gt(b, loop, I(0))));
 		qex_gather_whole(x, m.entry);
 		tcb_ptx_if_end(b);
 	}
-	multiply(x, &m, slot);
-	u_set_to(b, free_slot, slot);
-	u_add_to(b, slot, slot, I(g->slot_bytes));
-	u_select_to(b, slot, I(0), slot, u_eq(b, slot, I(g->tile.stages * g->slot_bytes)));
+	if (is_bulk(g))
+		tcb_kit_ring_wait(b, &ring);
+	multiply(x, &m, ring.slot);
+	tcb_kit_ring_next(b, &ring);
 	u_add_to(b, m.step, m.step, I(1));
 	tcb_ptx_if_begin(b, u_eq(b, m.step, I(g->steps)));
 	qex_write_results(x, m.entry, &m.sums);

@@ -13,7 +13,7 @@
 #include "kernels/gpu/pieces_gpu.h"
 #include "kernels/quant_experts/quant_experts_gpu.h"
 
-enum { SHARED_ALIGN = 128, TILE_ALIGN = 1024 /* that wgmma wants */, WORKSPACE_ALIGN = 256, WORD = 4 };
+enum { SHARED_ALIGN = 128, TILE_ALIGN = 1024 /* that wgmma wants */, WORKSPACE_ALIGN = 256, WORD = 4, BARRIER = 8 };
 
 static void plan_gather(struct qex_gpu *g)
 {
@@ -45,7 +45,10 @@ static void plan_shared(struct qex_gpu *g)
 	 * count; a warp's lanes have places for all. */
 	g->route_entries = tcb_round_up(g->experts + 2, WARP);
 	g->route_bytes = g->routes_itself && g->pairs <= WARP ? 4 * WORD : 3 * g->route_entries * WORD;
-	g->counts_at = g->x_at + (g->is_in_block ? t->row_units * t->unit_tiles * t->x_tile_bytes : 0);
+	g->barrier_at = g->x_at + (g->is_in_block ? t->row_units * t->unit_tiles * t->x_tile_bytes : 0);
+	g->counts_at = g->barrier_at;
+	if (t->copy == TCB_COPY_BULK)
+		g->counts_at += tcb_round_up(t->warps * t->stages * BARRIER, 16);
 	g->table_in_block_at = g->order_in_block_at = g->shared_bytes = g->counts_at;
 	if (g->routes_itself) {
 		g->table_in_block_at = g->counts_at + g->route_bytes;
@@ -90,6 +93,7 @@ void qex_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->tile.threads = g->tile.warps * WARP;
 	g->tile.is_ahead = g->tile.is_wgmma && g->tile.tokens <= QMM_AHEAD_TOKENS;
 	g->is_in_block = !g->tile.own_launch;
+	g->has_groups = g->tile.copy == TCB_COPY_ASYNC || (g->tile.copy == TCB_COPY_BULK && !g->is_in_block);
 	g->experts = (unsigned)qex_experts(s);
 	g->used = (unsigned)qex_used(s);
 	g->pairs = (unsigned)qex_pairs(s);

@@ -29,7 +29,8 @@ struct qex_gpu {
 	struct qmm_gpu image; /* the same of the launch that prepares x, whose rows are m */
 	int routes_itself;    /* each block of the product does, while the image is made; else the launch before */
 	int is_in_block;      /* one launch: each block also prepares what its items need, whole along k */
-	unsigned matrices;    /* 2: gate and up, whose groups are a warp's, one behind the other */
+	int has_groups;    /* threads copy with cp.async, a group a step: weights, or with copy=bulk the tokens alone */
+	unsigned matrices; /* 2: gate and up, whose groups are a warp's, one behind the other */
 	int is_summed, has_rows_each, has_bias, is_oai;
 	unsigned experts, used, pairs, x_rows, padded; /* padded: rows of the image */
 	unsigned steps;                                /* of ksplit units, along k */
@@ -43,7 +44,8 @@ struct qex_gpu {
 	 * parts of the warps that share a group */
 	unsigned warp_bytes, slot_x_at, slot_bytes;
 	unsigned items_at, item_bytes;
-	unsigned x_at; /* is_in_block: an item's activations */
+	unsigned x_at;       /* is_in_block: an item's activations */
+	unsigned barrier_at; /* copy=bulk: of each warp's weights, one a slot */
 	unsigned part_at, part_pitch, part_bytes;
 	unsigned route_entries, route_bytes;                      /* experts that are counted */
 	unsigned counts_at, table_in_block_at, order_in_block_at; /* routes_itself: where that is */

@@ -100,10 +100,8 @@ RULE(rule_warps)
 RULE(rule_copy)
 {
 	const unsigned stages = KNOB(STAGES);
-	if (geometry->knob[TCB_KNOB_COPY] == TCB_COPY_BULK)
-		return "copy must be ldg or async";
-	if (is_wgmma(geometry) && geometry->knob[TCB_KNOB_COPY] != TCB_COPY_ASYNC)
-		return "copy must be async with isa=wgmma";
+	if (is_wgmma(geometry) && geometry->knob[TCB_KNOB_COPY] == TCB_COPY_LDG)
+		return "copy must be async or bulk with isa=wgmma";
 	if (stages < 2 || stages > STAGES_MOST)
 		return "stages must be 2 to 8";
 	if (geometry->knob[TCB_KNOB_COPY] == TCB_COPY_LDG && stages != 2)

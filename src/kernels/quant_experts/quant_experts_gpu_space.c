@@ -50,6 +50,8 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	tcb_axis_add(a, TCB_COPY_LDG);
 	if (target->cuda.capability >= 80)
 		tcb_axis_add(a, TCB_COPY_ASYNC);
+	if (target->cuda.capability >= 90)
+		tcb_axis_add(a, TCB_COPY_BULK);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_STAGES), 2, 3, 4, 6, 8);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_PREP);
 	tcb_axis_add(a, TCB_PREP_LAUNCH);
