@@ -190,7 +190,8 @@ static int check_rules(const struct tcb_candidate *c, char *why)
 	const struct tcb_side *side = tcb_op_side(c->op, c->target);
 	if (!side)
 		return reject(why, "op %s has no kernels for such a device", c->op->name);
-	for (const struct tcb_rule *rule = side->space->rules; !tcb_rule_is_end(rule); rule++) {
+	for (const struct tcb_rule *rule = tcb_space_of(c->problem, c->target, c->geometry)->rules;
+	     !tcb_rule_is_end(rule); rule++) {
 		const int is_done = (c->is_walk && rule->reads) || (rule->kind == TCB_RULE_POLICY && c->any_size) ||
 				    (rule->kind == TCB_RULE_DOUBLE && c->is_kernel);
 		const char *reason = is_done ? NULL : tcb_rule_broken(rule, c->problem, c->target, c->geometry);
@@ -523,7 +524,8 @@ const struct tcb_constraint *tcb_constraint_first(struct tcb_candidate *c, char 
 {
 	for (size_t i = 0; i < sizeof(constraints) / sizeof(constraints[0]); i++) {
 		if (i == FOOTPRINT_FROM)
-			tcb_op_space(c->op, c->target)->footprint(c->problem, c->target, c->geometry, &c->footprint);
+			tcb_space_of(c->problem, c->target, c->geometry)
+				->footprint(c->problem, c->target, c->geometry, &c->footprint);
 		if (constraints[i].check(c, reason) != 0)
 			return &constraints[i];
 	}
@@ -549,7 +551,7 @@ const struct tcb_constraint *tcb_constraint_left(struct tcb_candidate *candidate
 	for (size_t i = 0; i < sizeof(constraints) / sizeof(constraints[0]); i++) {
 		const struct tcb_constraint *row = &constraints[i];
 		if (i == FOOTPRINT_FROM)
-			tcb_op_space(candidate->op, candidate->target)
+			tcb_space_of(candidate->problem, candidate->target, candidate->geometry)
 				->footprint(candidate->problem, candidate->target, candidate->geometry,
 					    &candidate->footprint);
 		if (!row->reads && row->check(candidate, NULL) != 0)
@@ -560,14 +562,14 @@ const struct tcb_constraint *tcb_constraint_left(struct tcb_candidate *candidate
 
 /* Soft constraints. */
 
-void tcb_constraint_soft(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_target *target,
+void tcb_constraint_soft(const struct tcb_problem *problem, const struct tcb_target *target,
 			 const struct tcb_geometry *geometry, struct tcb_soft *out)
 {
 	const struct tcb_shape *shape = &problem->shape;
 	const struct tcb_tile *tile = &geometry->tile[tcb_kind_of(target)->unit];
 	const size_t cache[TCB_LEVEL_COUNT] = { target->llc_bytes, target->l2_bytes, target->l1d_bytes };
 	struct tcb_footprint footprint = { 0 };
-	tcb_op_space(op, target)->footprint(problem, target, geometry, &footprint);
+	tcb_space_of(problem, target, geometry)->footprint(problem, target, geometry, &footprint);
 
 	double used = (double)shape->m * (double)shape->n * (double)shape_dim(shape, 2);
 	double padded = (double)tcb_round_up(shape->m, tile->m) * (double)tcb_round_up(shape->n, tile->n) *

@@ -103,7 +103,7 @@ struct tcb_soft {
 	double cache_fraction[TCB_LEVEL_COUNT];
 	double accumulator_fraction;
 };
-void tcb_constraint_soft(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_target *target,
+void tcb_constraint_soft(const struct tcb_problem *problem, const struct tcb_target *target,
 			 const struct tcb_geometry *geometry, struct tcb_soft *out);
 
 #endif

@@ -98,7 +98,7 @@ static double fix_one_field(const struct tcb_candidate *c, tcb_fields preferred,
 	const double elsewhere = 64; /* more than any distance */
 	double best = INFINITY;
 	struct tcb_axis axes[TCB_AXES_MAX];
-	size_t axis_count = tcb_op_space(c->op, c->target)->axes(c->problem, c->target, axes);
+	size_t axis_count = tcb_space_of(c->problem, c->target, c->geometry)->axes(c->problem, c->target, axes);
 	for (unsigned bit = 0; bit < TCB_FIELDS_MAX; bit++) {
 		struct tcb_field field = tcb_field_at(bit);
 		int64_t old = tcb_field_get(field, c->geometry);

@@ -75,8 +75,11 @@ static const struct tcb_default_rule *find(const char *name, const struct tcb_pr
 const struct tcb_default_rule *tcb_default_rule_find(const struct tcb_problem *problem, const struct tcb_target *target,
 						     struct tcb_target *within)
 {
+	const struct tcb_side *side = tcb_op_side(problem->op, target);
 	const struct tcb_default_rule *rule;
 	*within = *target;
+	if (side && tcb_space_of(problem, target, NULL) != side->space)
+		return find(problem->op->other, problem, target);
 	do {
 		rule = find(problem->op_name, problem, within);
 		if (!rule && problem->op->rules_of)
@@ -102,7 +105,7 @@ struct place {
 static void place_init(struct place *place, const struct tcb_problem *problem, const struct tcb_target *target)
 {
 	place->problem = problem;
-	place->axis_count = tcb_op_space(problem->op, target)->axes(problem, target, place->axes);
+	place->axis_count = tcb_space_of(problem, target, NULL)->axes(problem, target, place->axes);
 	tcb_geometry_init(&place->standard);
 	tcb_op_standard(problem, target, &place->standard);
 }

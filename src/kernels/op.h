@@ -258,6 +258,9 @@ struct tcb_side_space {
 	/* Called for any geometry for which H1 and H2 hold, buildable or not. */
 	void (*footprint)(const struct tcb_problem *problem, const struct tcb_target *target,
 			  const struct tcb_geometry *geometry, struct tcb_footprint *out);
+	/* Of an op with kernels of two families: the other's space where that is PROBLEM's, or with a GEOMETRY where
+	 * that is of it; else NULL.  NULL: there is one family. */
+	const struct tcb_side_space *(*other)(const struct tcb_problem *problem, const struct tcb_geometry *geometry);
 };
 
 /* What differs by the kind of device that an op runs on.  Ops of a family share the functions. */
@@ -352,6 +355,9 @@ struct tcb_op {
 	/* The op whose rules (default_rules.h) serve where this one has none: its kernels are the same but for what is
 	 * around them.  NULL: no other's do. */
 	const char *rules_of;
+	/* The op that its other family of kernels is of (struct tcb_side_space), whose default rules those have; NULL:
+	 * there is none. */
+	const char *other;
 	/* WEIGHTS, which are operand WHICH, by themselves.  NULL if never packed.  Packed bytes depend on problem and
 	 * layout only: plans and kernels share them. */
 	void (*pack)(const struct tcb_problem *problem, size_t which, enum tcb_layout layout, const void *weights,
@@ -398,10 +404,6 @@ static inline const struct tcb_side *tcb_op_side(const struct tcb_op *op, const 
 {
 	return op->side[tcb_kind_of(target)->side];
 }
-static inline const struct tcb_side_space *tcb_op_space(const struct tcb_op *op, const struct tcb_target *target)
-{
-	return tcb_op_side(op, target)->space;
-}
 static inline const struct tcb_side *tcb_op_cpu(const struct tcb_op *op)
 {
 	return op->side[TCB_TARGET_CPU];
@@ -410,11 +412,20 @@ static inline const struct tcb_side *tcb_op_gpu(const struct tcb_op *op)
 {
 	return op->side[TCB_TARGET_CUDA];
 }
+/* PROBLEM's space on TARGET, for which its op has a side; with GEOMETRY, which may be NULL, the one that this is of. */
+static inline const struct tcb_side_space *tcb_space_of(const struct tcb_problem *problem,
+							const struct tcb_target *target,
+							const struct tcb_geometry *geometry)
+{
+	const struct tcb_side_space *space = tcb_op_side(problem->op, target)->space;
+	const struct tcb_side_space *other = space->other ? space->other(problem, geometry) : NULL;
+	return other ? other : space;
+}
 /* PROBLEM's standard geometry for TARGET, for which its op has a side. */
 static inline void tcb_op_standard(const struct tcb_problem *problem, const struct tcb_target *target,
 				   struct tcb_geometry *out)
 {
-	tcb_op_space(problem->op, target)->default_geometry(problem, target, out);
+	tcb_space_of(problem, target, NULL)->default_geometry(problem, target, out);
 }
 
 /* op.c */

@@ -80,7 +80,7 @@ static enum tcb_status take_axes(struct tcb_space *space, const struct tcb_op *o
 {
 	uint64_t raw = 1;
 	tcb_fields seen = 0;
-	space->axis_count = tcb_op_space(op, target)->axes(problem, target, space->axes);
+	space->axis_count = tcb_space_of(problem, target, NULL)->axes(problem, target, space->axes);
 	assert(space->axis_count <= TCB_AXES_MAX);
 	for (size_t i = 0; i < space->axis_count; i++) {
 		struct tcb_axis *axis = &space->axes[i];
@@ -122,7 +122,7 @@ static void place_constraints(struct walk *walk)
 		if (rows[i].reads)
 			walk->at[depth].row[walk->at[depth].count++] = &rows[i];
 	}
-	const struct tcb_rule *rule = tcb_op_space(walk->candidate.op, walk->candidate.target)->rules;
+	const struct tcb_rule *rule = tcb_space_of(walk->candidate.problem, walk->candidate.target, NULL)->rules;
 	for (; !tcb_rule_is_end(rule) && walk->space->axis_count; rule++) {
 		size_t depth = depth_of(walk->space, rule->reads);
 		if (!rule->reads || (rule->kind == TCB_RULE_POLICY && walk->candidate.any_size))

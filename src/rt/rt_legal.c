@@ -19,12 +19,12 @@ static int is_used(const struct tcb_geometry *standard, const struct tcb_axis *a
 }
 
 /* Knobs that the op does not use are held against nothing by the constraints.  passes is every GPU kernel's. */
-static int has_foreign_knob(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_target *target,
+static int has_foreign_knob(const struct tcb_problem *problem, const struct tcb_target *target,
 			    const struct tcb_geometry *geometry)
 {
 	struct tcb_axis axes[TCB_AXES_MAX];
 	struct tcb_geometry standard;
-	size_t axis_count = tcb_op_space(op, target)->axes(problem, target, axes);
+	size_t axis_count = tcb_space_of(problem, target, NULL)->axes(problem, target, axes);
 
 	tcb_geometry_init(&standard);
 	tcb_op_standard(problem, target, &standard);
@@ -46,7 +46,7 @@ int rt_is_legal(const struct tcb_op *op, const struct tcb_problem *problem, cons
 	/* Power-of-two sizes are a policy of the default space, not a need of the kernels. */
 	if (tcb_constraint_violated(op, problem, target, geometry, 1, why))
 		return 0;
-	if (!has_foreign_knob(op, problem, target, geometry))
+	if (!has_foreign_knob(problem, target, geometry))
 		return 1;
 	if (why)
 		snprintf(why, TCB_WHY_MAX, "it sets a knob that op %s does not use", op->name);

@@ -236,7 +236,7 @@ static void see_occupancy(void *ctx, const struct tcb_problem *problem, const st
 	struct tcb_occupancy occupancy;
 	if (!tcb_kind_of(target)->is_emitted)
 		return;
-	tcb_op_space(problem->op, target)->footprint(problem, target, geometry, &footprint);
+	tcb_space_of(problem, target, geometry)->footprint(problem, target, geometry, &footprint);
 	const struct tcb_ptx_resources resources = { .registers = footprint.thread_registers };
 	if (!footprint.thread_registers || !footprint.block_threads ||
 	    tcb_occupancy(90, &resources, footprint.block_threads, footprint.shared_bytes, &occupancy, NULL) != TCB_OK)
@@ -344,7 +344,7 @@ static void see_padding(void *ctx, const struct tcb_problem *problem, const stru
 		padded *= (double)(tally->is_planted ? size[d] : covered);
 		used *= (double)size[d];
 	}
-	tcb_constraint_soft(problem->op, problem, target, geometry, &soft);
+	tcb_constraint_soft(problem, target, geometry, &soft);
 	tally->seen++;
 	tally->wrong += fabs(soft.padding_waste - (1 - used / padded)) > 1e-9;
 }
@@ -363,7 +363,7 @@ static void see_lines(void *ctx, const struct tcb_problem *problem, const struct
 {
 	struct tally *tally = ctx;
 	struct tcb_footprint f;
-	tcb_op_space(problem->op, target)->footprint(problem, target, geometry, &f);
+	tcb_space_of(problem, target, geometry)->footprint(problem, target, geometry, &f);
 	if (!f.vector_bytes || !is_power(f.vector_bytes) || f.vector_bytes > 64)
 		return;
 	const size_t base = f.base_bytes + (tally->is_planted ? f.vector_bytes / 2 : 0);

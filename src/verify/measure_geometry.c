@@ -280,7 +280,7 @@ void tcb_claim_batches_fit(struct tcb_claim_lab *lab, enum tcb_plant plant, stru
 		const size_t limit = tcb_shared_limit(&gpu.device.target) / (plant == TCB_PLANT_DEFECT ? 16 : 1);
 		for (size_t g = 0; g < space->count; g += 1 + space->count / 200) {
 			struct tcb_footprint footprint;
-			tcb_op_space(op, &gpu.device.target)
+			tcb_space_of(&problem, &gpu.device.target, &space->geometries[g])
 				->footprint(&problem, &gpu.device.target, &space->geometries[g], &footprint);
 			over += footprint.shared_bytes > limit || footprint.block_threads > 1024;
 			seen++;

@@ -145,7 +145,7 @@ static void add(struct check *c, const struct tcb_problem *problem, const struct
 	if (batch[*filled].count && batch[*filled].target.feature != wanted.feature)
 		submit(c, &batch[(*filled)++]);
 	batch[*filled].target = wanted;
-	tcb_op_space(c->op, target)->footprint(problem, target, g, &f);
+	tcb_space_of(problem, target, g)->footprint(problem, target, g, &f);
 	c->geometries++;
 	if (!batch[*filled].count) /* the same in all kernels of an op */
 		tcb_ptx_print_variables(tcb_kernel_ptx(&kernel)->module, &batch[*filled].text);

@@ -140,7 +140,7 @@ static void walk(struct emit_draw *draw, const struct tcb_op *op, const struct t
 		 const struct tcb_target *target, size_t steps, struct tcb_geometry *geometry)
 {
 	struct tcb_axis axes[TCB_AXES_MAX];
-	const size_t count = tcb_op_space(op, target)->axes(problem, target, axes);
+	const size_t count = tcb_space_of(problem, target, NULL)->axes(problem, target, axes);
 	for (size_t i = 0; i < steps; i++) {
 		struct tcb_geometry changed = *geometry;
 		/* Rules tie fields together: one, two or three at once. */

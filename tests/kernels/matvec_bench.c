@@ -92,8 +92,8 @@ void matvec_check_tiles(const struct matvec_ops *ops, size_t turns, uint64_t see
 			matvec_problem(op, matvec_contract(i / 2), s->m, s->n, matvec_k(op, s->k, i / ops->count));
 		struct gpu_bench bench;
 		struct tcb_geometry g;
-		if (test_leaves_out(i))
-			continue;
+		if (test_leaves_out(i) || tcb_space_of(&p, &target, NULL) != tcb_op_side(op, &target)->space)
+			continue; /* products, which test_quant_matmul_gpu.c looks at */
 		unsigned tokens = 2u << tcb_rng_below(&rng, s->m > 4 ? 3 : s->m > 2 ? 2 : 1);
 		while (tokens > 1 && !matvec_tile(&p, &target, tokens, &rng, &g))
 			tokens /= 2; /* a pair has half as many under contracts of floats */

@@ -485,13 +485,13 @@ static void test_soft(void **state)
 	struct tcb_soft soft;
 	fixture_init(&f);
 	f.problem.shape = (struct tcb_shape){ 1, 50, 192 };
-	tcb_constraint_soft(&toy_op, &f.problem, &f.target, &f.geometry, &soft);
+	tcb_constraint_soft(&f.problem, &f.target, &f.geometry, &soft);
 	assert_float_equal(soft.padding_waste, 1 - 50.0 / 52.0, 1e-12);
 	assert_float_equal(soft.cache_fraction[TCB_MIDI], 4.0 * 8 * 32 / (1 << 20), 1e-12);
 	assert_float_equal(soft.cache_fraction[TCB_MACRO], 0, 0); /* the last-level cache is unknown */
 	assert_float_equal(soft.accumulator_fraction, 0.5, 1e-12);
 	f.problem.shape.n = 52;
-	tcb_constraint_soft(&toy_op, &f.problem, &f.target, &f.geometry, &soft);
+	tcb_constraint_soft(&f.problem, &f.target, &f.geometry, &soft);
 	assert_float_equal(soft.padding_waste, 0, 0);
 }
 

@@ -290,7 +290,7 @@ static void grids_are_spread(void **state)
 		struct tcb_kernel kernel;
 		gpu_emit(&p, &target, &g, &kernel);
 		last = &kernel.launch[kernel.launch_count - 1];
-		tcb_op_space(p.op, &target)->footprint(&p, &target, &g, &footprint);
+		tcb_space_of(&p, &target, &g)->footprint(&p, &target, &g, &footprint);
 		assert_int_equal(last->shared_bytes, footprint.shared_bytes);
 		if (cases[i].is_spread)
 			assert_true(last->shared_bytes + 1024 > half &&

@@ -275,6 +275,37 @@ static void tokens_share_weights(void **state)
 	matvec_check_tiles(&ops, 3, 21);
 }
 
+/* Under contract q8 the matmul's kernels have them, of codes that are expanded from 5 on; emulated as those of a
+ * matvec. */
+static void several_tokens_are_products(void **state)
+{
+	static const struct tcb_shape odd[] = { { 5, 37, 512 }, { 8, 33, 1280 }, { 11, 17, 768 } };
+	struct gpu_tally tally = { 0 };
+	(void)state;
+	for (size_t i = 0; i < ops.count; i++) {
+		const struct tcb_op *op = op_at(i);
+		const struct tcb_shape *s = &odd[i % (sizeof odd / sizeof *odd)];
+		const struct tcb_problem p = matvec_problem(op, TCB_CONTRACT_Q8, s->m, s->n, matvec_k(op, s->k, i));
+		const struct tcb_problem two = matvec_problem(op, TCB_CONTRACT_Q8, 2, s->n, matvec_k(op, s->k, i));
+		const struct tcb_target target = gpu_target(gpu_capabilities[i % GPU_CAPABILITIES], 2);
+		struct gpu_bench bench;
+		struct tcb_geometry g;
+		if (!(op->contracts >> TCB_CONTRACT_Q8 & 1))
+			continue;
+		tcb_op_standard(&two, &target, &g);
+		assert_int_equal(g.knob[TCB_KNOB_ISA] == TCB_ISA_MMA, !tcb_is_expanded(op->format->id));
+		tcb_op_standard(&p, &target, &g);
+		assert_int_equal(g.knob[TCB_KNOB_ISA], TCB_ISA_MMA);
+		assert_string_equal(strrchr(tcb_variant_find(op, p.contract, &g)->name, '_'), "_mma");
+		if (test_leaves_out(i))
+			continue;
+		gpu_bench_open(&bench, &p, i);
+		gpu_bench_check(&bench, &target, &g, i, &tally);
+		gpu_bench_close(&bench);
+	}
+	gpu_tally_print(&tally);
+}
+
 /* The default has all tokens together, or eight of them, wherever these fit. */
 static void defaults_have_tokens_together(void **state)
 {
@@ -295,7 +326,9 @@ static void defaults_have_tokens_together(void **state)
 			assert_true(g.tile[TCB_MICRO].m >= (capability < 80 ? 2 : m < 3 ? 2 : 4));
 		else if (k == 4096)
 			assert_true(g.tile[TCB_MICRO].m > 1);
-		if (k <= 4096 && p.contract == TCB_CONTRACT_Q8)
+		if (g.knob[TCB_KNOB_ISA] == TCB_ISA_MMA && p.contract == TCB_CONTRACT_Q8) /* a product */
+			assert_in_range(g.tile[TCB_MICRO].m, 8, 16);
+		else if (k <= 4096 && p.contract == TCB_CONTRACT_Q8)
 			assert_int_equal(g.tile[TCB_MICRO].m, m < 3 ? 2 : m < 5 ? 4 : 8);
 	}
 }
@@ -519,6 +552,7 @@ int main(void)
 		cmocka_unit_test(odd_rows_have_a_space),
 		cmocka_unit_test(defaults_are_legal),
 		cmocka_unit_test(rules_name_what_is_wrong),
+		cmocka_unit_test(several_tokens_are_products),
 		cmocka_unit_test(rules_of_tokens),
 		cmocka_unit_test(ptx_knows_neither_rows_nor_sms),
 		cmocka_unit_test(spaces_are_written_and_clean),

@@ -204,10 +204,12 @@ static void test_default_outside_the_axes(void **state)
 	struct tcb_side_space axes = toy_space;
 	const struct tcb_side side = { toy_variants, &axes, .plan = toy_plan };
 	struct tcb_op op = toy_op;
+	struct tcb_problem problem = toy_problem;
 	axes.axes = unreachable_default_axes;
 	op.side[TCB_TARGET_CPU] = &side;
-	compare_with_brute_force(&op, &toy_problem, &toy_target, 0);
-	struct tcb_space *space = create(&op, &toy_problem, &toy_target, 0);
+	problem.op = &op;
+	compare_with_brute_force(&op, &problem, &toy_target, 0);
+	struct tcb_space *space = create(&op, &problem, &toy_target, 0);
 	assert_int_equal(space->count, 3);
 	assert_int_equal(space->default_index, 2);
 	tcb_space_destroy(space);
@@ -244,12 +246,14 @@ static void test_large_products(void **state)
 	struct tcb_side_space axes = toy_space;
 	const struct tcb_side side = { toy_variants, &axes, .plan = toy_plan };
 	struct tcb_op op = toy_op;
+	struct tcb_problem problem = toy_problem;
 	struct tcb_space *space;
 	struct tcb_error err;
 	axes.axes = huge_axes;
 	op.side[TCB_TARGET_CPU] = &side;
+	problem.op = &op;
 	uint64_t start = tcb_clock_ns();
-	assert_int_equal(tcb_space_create(&op, &toy_problem, &toy_target, 0, &space, &err), TCB_OK);
+	assert_int_equal(tcb_space_create(&op, &problem, &toy_target, 0, &space, &err), TCB_OK);
 	double seconds = (double)(tcb_clock_ns() - start) * 1e-9;
 	assert_true(space->raw_count > 10000000);
 	print_message("%zu legal of %zu raw points in %.2f s\n", space->count, space->raw_count, seconds);
@@ -257,7 +261,7 @@ static void test_large_products(void **state)
 	tcb_space_destroy(space);
 
 	axes.axes = overflowing_axes;
-	assert_int_equal(tcb_space_create(&op, &toy_problem, &toy_target, 0, &space, &err), TCB_E_OVERFLOW);
+	assert_int_equal(tcb_space_create(&op, &problem, &toy_target, 0, &space, &err), TCB_E_OVERFLOW);
 	assert_null(space);
 }
 

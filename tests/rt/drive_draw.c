@@ -180,7 +180,7 @@ int drive_geometry(const struct tcb_problem *problem, const struct tcb_target *t
 {
 	enum { TRIES = 300 };
 	struct tcb_axis axes[TCB_AXES_MAX];
-	const size_t count = tcb_op_space(problem->op, target)->axes(problem, target, axes);
+	const size_t count = tcb_space_of(problem, target, NULL)->axes(problem, target, axes);
 	struct tcb_geometry standard;
 
 	tcb_default_geometry(problem, target, &standard);

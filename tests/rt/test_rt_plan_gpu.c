@@ -226,7 +226,8 @@ static int is_too_large(const struct tcb_op *op, const struct tcb_shape *shape, 
 	assert_int_equal(tcb_gpu_table((unsigned)capability, &gpu, NULL), TCB_OK);
 	assert_int_equal(tcb_geometry_parse(tuning->geometry, &geometry, NULL), TCB_OK);
 	assert_int_equal(tcb_problem_init(op, op->default_contract, shape, &problem, NULL), TCB_OK);
-	tcb_op_space(op, &gpu.device.target)->footprint(&problem, &gpu.device.target, &geometry, &footprint);
+	tcb_space_of(&problem, &gpu.device.target, &geometry)
+		->footprint(&problem, &gpu.device.target, &geometry, &footprint);
 	return footprint.shared_bytes > (size_t)most;
 }
 

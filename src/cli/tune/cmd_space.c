@@ -54,7 +54,7 @@ static enum tcb_status explain(const struct tcb_op *op, const struct tcb_problem
 	out->violated = tcb_constraint_violated(op, problem, target, geometry, args->any_size, out->why);
 	if (out->violated)
 		return TCB_OK;
-	tcb_constraint_soft(op, problem, target, geometry, &out->soft);
+	tcb_constraint_soft(problem, target, geometry, &out->soft);
 	out->variant = tcb_variant_find(op, problem->contract, geometry);
 	TCB_TRY(tcb_space_create(op, problem, target, args->any_size, &space, err));
 	out->in_space = tcb_space_find(space, geometry) != SIZE_MAX;

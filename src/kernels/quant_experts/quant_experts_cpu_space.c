@@ -83,6 +83,7 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	out->knob[TCB_KNOB_THREADS] = (int32_t)tcb_least(tiles, target->threads);
 	out->knob[TCB_KNOB_SCHED] = out->knob[TCB_KNOB_THREADS] > 1 ? TCB_SCHED_DYNAMIC : TCB_SCHED_STATIC;
 	out->knob[TCB_KNOB_PREFETCH] = PREFETCH;
+	out->knob[TCB_KNOB_HINT] = TCB_HINT_T1;
 }
 
 const struct tcb_side_space qex_cpu_space = { NULL, axes, default_geometry, qmm_cpu_footprint };

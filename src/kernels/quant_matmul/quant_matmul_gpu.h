@@ -39,6 +39,8 @@
 
 /* quant_matmul_gpu_emit.c */
 extern const struct tcb_side qmm_gpu; /* of all formats */
+enum tcb_status qmm_gpu_emit(const struct tcb_problem *problem, const struct tcb_target *target,
+			     const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
 
 /* quant_matmul_gpu_plan.c: GEOMETRY keeps the rules. */
 extern const struct tcb_rule qmm_gpu_rules[];

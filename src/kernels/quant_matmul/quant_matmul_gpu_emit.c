@@ -111,8 +111,8 @@ static void write_matmul(struct qmm_writer *w)
 	tcb_kit_end(&w->kit);
 }
 
-static enum tcb_status qmm_emit(const struct tcb_problem *problem, const struct tcb_target *target,
-				const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err)
+enum tcb_status qmm_gpu_emit(const struct tcb_problem *problem, const struct tcb_target *target,
+			     const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err)
 {
 	const int is_wgmma = geometry->knob[TCB_KNOB_ISA] == TCB_ISA_WGMMA;
 	struct qmm_gpu g;
@@ -136,5 +136,5 @@ const struct tcb_side qmm_gpu = {
 				TCB_EMITTED_ROW("quant_matmul_f16_ptx_wgmma", F16, WGMMA, BOUNDED),
 				TCB_EMITTED_ROW("quant_matmul_q8_ptx_mma", Q8, MMA, BOUNDED)),
 	.space = &qmm_gpu_space,
-	.emit = qmm_emit,
+	.emit = qmm_gpu_emit,
 };

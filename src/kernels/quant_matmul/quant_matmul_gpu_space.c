@@ -158,19 +158,23 @@ static void stream_default(const struct tcb_problem *problem, const struct tcb_t
 }
 
 /*
- * Expanded formats, contract f16, with wgmma: what is good for other formats of few bits on an H200
- * (defaults_sm_90.c). Up to 64 tokens warps that share rows, their parts joined in clusters; above, four warps for 64
- * rows, which take them apart once for 128 tokens.
+ * Formats whose codes are taken apart before they are multiplied: what was good for them on an H200.  A few tokens, and
+ * under contract f16 up to 64: warps that share rows, their parts joined in clusters; above, under contract f16, four
+ * warps for 64 rows, which take them apart once for 128 tokens.
  */
 static void piece_default(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
 {
 	const struct tcb_shape *s = &problem->shape;
+	const enum tcb_format_id format = problem->op->format->id;
 	const size_t units = qmm_units_along_k(s->k), all = tcb_power_of_two_up(s->m);
-	const int is_few = s->m <= 16, is_many = s->m > 64;
+	const int is_q8 = problem->contract == TCB_CONTRACT_Q8;
+	const int is_few = s->m <= (is_q8 ? 8 : 16), is_many = s->m > 64;
 	const size_t tokens = is_many ? 128 : is_few ? tcb_most(all, QMM_GROUP_TOKENS) : 32;
+	const size_t ksplit = is_many ? 1 : !is_few ? 2 : is_q8 && units % 16 == 0 ? 8 : 4;
+	const size_t splitk = is_many ? 1 : 2, tiles = units / splitk / ksplit;
 	struct tcb_geometry g = *out;
 	struct qmm_gpu plan;
-	if (!tcb_is_expanded(problem->op->format->id) || problem->contract != TCB_CONTRACT_F16 ||
+	if ((!tcb_is_expanded(format) && !tcb_is_float(format)) || (is_q8 && !is_few) ||
 	    !tcb_target_has(target, TCB_ISA_WGMMA) || s->k % QMM_UNIT_VALUES || s->n < 1024 || (!is_many && units % 8))
 		return;
 	set_tiles(problem, tokens, is_few ? 2 : 4, &g);
@@ -178,13 +182,14 @@ static void piece_default(const struct tcb_problem *problem, const struct tcb_ta
 	g.knob[TCB_KNOB_ISA] = is_many ? TCB_ISA_WGMMA : TCB_ISA_MMA;
 	g.knob[TCB_KNOB_COPY] = TCB_COPY_BULK;
 	g.knob[TCB_KNOB_PDL] = 1;
-	g.knob[TCB_KNOB_WARPS] = is_many ? 4 : 8;
-	g.knob[TCB_KNOB_KSPLIT] = is_many ? 1 : is_few ? 4 : 2;
-	g.knob[TCB_KNOB_SPLITK] = is_many ? 1 : 2;
+	g.knob[TCB_KNOB_WARPS] = (int32_t)(is_many ? 4 : is_few ? 2 * ksplit : 8);
+	g.knob[TCB_KNOB_KSPLIT] = (int32_t)ksplit;
+	g.knob[TCB_KNOB_SPLITK] = (int32_t)splitk;
 	g.knob[TCB_KNOB_JOIN] = is_many ? TCB_JOIN_NONE : TCB_JOIN_CLUSTER;
 	g.knob[TCB_KNOB_PREP] = is_few ? TCB_PREP_BLOCK : TCB_PREP_LAUNCH;
-	g.knob[TCB_KNOB_STAGES] = is_many && units > 2 ? 3 : units > 1 ? 2 : 1;
+	g.knob[TCB_KNOB_STAGES] = is_many && units > 2 ? 3 : is_q8 || tiles > 1 ? 2 : 1;
 	g.knob[TCB_KNOB_LEAD] = is_few ? 1 : g.knob[TCB_KNOB_STAGES];
+	g.knob[TCB_KNOB_BLOCKS] = is_q8; /* a warp's tiles of a group of rows may be one */
 	g.knob[TCB_KNOB_XSTAGES] = is_many ? 4 : 1;
 	qmm_gpu_plan(problem, target, &g, &plan);
 	if (plan.shared_bytes <= tcb_shared_limit(target))

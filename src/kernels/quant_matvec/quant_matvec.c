@@ -7,6 +7,7 @@
  * quant_matvec_cpu.c, their GPU side begins with quant_matvec_gpu.h.
  */
 #include "kernels/quant_matvec/quant_matvec.h"
+#include "kernels/quant_matmul/quant_matmul_fragments.h"
 #include "kernels/quant_matvec/quant_matvec_gpu.h"
 #include "kernels/quant_matvec/quant_matvec_pack.h"
 #include "kernels/quant_matvec/quant_matvec_planes.h"
@@ -68,7 +69,10 @@ static void pack(const struct tcb_problem *problem, size_t which, enum tcb_layou
 {
 	struct pair pair;
 	(void)which;
-	if (is_for_gpus(layout))
+	if (layout == TCB_LAYOUT_G)
+		qmm_fragments_pack(problem->op->format->id, layout, problem->shape.n, problem->shape.k, weights,
+				   packed);
+	else if (is_for_gpus(layout))
 		qmv_plane_pack(problem, layout, weights, packed);
 	else if (!qmv_kind(problem)->is_gated)
 		pack_groups(problem, layout, weights, packed);
@@ -86,7 +90,10 @@ static void unpack(const struct tcb_problem *problem, size_t which, enum tcb_lay
 {
 	struct pair pair;
 	(void)which;
-	if (is_for_gpus(layout))
+	if (layout == TCB_LAYOUT_G)
+		qmm_fragments_unpack(problem->op->format->id, layout, problem->shape.n, problem->shape.k, packed,
+				     weights);
+	else if (is_for_gpus(layout))
 		qmv_plane_unpack(problem, layout, packed, weights);
 	else if (!qmv_kind(problem)->is_gated)
 		unpack_groups(problem, layout, packed, weights);
@@ -105,7 +112,7 @@ static size_t pack_rows(const struct tcb_op *op, enum tcb_layout layout)
 	const struct qmv_kind *kind = op->member;
 	if (kind->is_gated || layout == TCB_LAYOUT_P || layout == TCB_LAYOUT_S)
 		return 0;
-	return layout == TCB_LAYOUT_F ? QMV_TILE_ROWS : qmv_layout_rows(layout);
+	return layout == TCB_LAYOUT_F || layout == TCB_LAYOUT_G ? QMV_TILE_ROWS : qmv_layout_rows(layout);
 }
 
 #define SUMMARY_matvec " weights x f32 activations, one or a few tokens"
@@ -140,6 +147,7 @@ enum {
 		.flops = qmv_flops,                                                                           \
 		.traffic = tcb_quant_traffic,                                                                 \
 		.rules_of = has_norm_ || is_gated_ ? #op "_matvec" : NULL,                                    \
+		.other = has_norm_ || is_gated_ ? NULL : #op "_matmul",                                       \
 		.pack = pack,                                                                                 \
 		.unpack = unpack,                                                                             \
 		.pack_rows = pack_rows,                                                                       \

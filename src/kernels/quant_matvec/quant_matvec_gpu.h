@@ -45,5 +45,7 @@ extern const struct tcb_rule qmv_gpu_rules[];
 
 /* quant_matvec_gpu_space.c */
 extern const struct tcb_side_space qmv_gpu_space;
+/* Is GEOMETRY one of the quantised matmul's kernels (contract q8), which compute a matvec of several tokens? */
+int qmv_gpu_is_product(const struct tcb_geometry *geometry);
 
 #endif

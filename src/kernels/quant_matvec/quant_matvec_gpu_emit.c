@@ -12,6 +12,7 @@
  */
 #include "base/sizes.h"
 #include "kernels/gpu/barrier.h"
+#include "kernels/quant_matmul/quant_matmul_gpu.h"
 #include "kernels/quant_matvec/quant_matvec_gpu.h"
 #include "kernels/quant_matvec/quant_matvec_gpu_fused.h"
 #include "kernels/quant_matvec/quant_matvec_gpu_math.h"
@@ -508,6 +509,8 @@ static enum tcb_status qmv_emit(const struct tcb_problem *problem, const struct 
 	struct qmv_gpu g;
 	struct qmv_writer w = { .g = &g };
 	struct parts parts;
+	if (qmv_gpu_is_product(geometry))
+		return qmm_gpu_emit(problem, target, geometry, out, err);
 	TCB_TRY(tcb_kit_open(&w.kit, problem, target, 0, geometry, out, err));
 	qmv_gpu_plan(problem, target, geometry, &g);
 	if (g.own_launch)
@@ -522,24 +525,31 @@ static enum tcb_status qmv_emit(const struct tcb_problem *problem, const struct 
 }
 
 #define ROW(op, kind, contract, isa, word) TCB_EMITTED_ROW(#op "_" #kind "_" word, contract, isa, BOUNDED)
-#define SIDE(kind, has_norm, is_gated, op)                                                                          \
-	const struct tcb_side qmv_##op##_##kind##_gpu = {                                                           \
-		.variants =                                                                                         \
-			TCB_EMITTED(ROW(op, kind, Q8, DP4A, "q8_ptx_dp4a"), ROW(op, kind, F32, FMA, "f32_ptx_fma"), \
-				    ROW(op, kind, F16, FMA, "f16_ptx_fma"), ROW(op, kind, F32, MMA, "f32_ptx_mma"), \
-				    ROW(op, kind, F16, MMA, "f16_ptx_mma")),                                        \
-		.space = &qmv_gpu_space,                                                                            \
-		.emit = qmv_emit                                                                                    \
+/* The last of a list: the quantised matmul's kernels, of what is fused with nothing. */
+#define ROW_OF_PRODUCTS(op, kind, is_fused)                                                           \
+	{                                                                                             \
+		.name = (is_fused) ? NULL : #op "_" #kind "_q8_ptx_mma", .contract = TCB_CONTRACT_Q8, \
+		.isa = TCB_ISA_MMA, .class = TCB_CLASS_BOUNDED                                        \
+	}
+#define SIDE(kind, has_norm, is_gated, op)                                                                        \
+	const struct tcb_side qmv_##op##_##kind##_gpu = {                                                         \
+		.variants = TCB_EMITTED(                                                                          \
+			ROW(op, kind, Q8, DP4A, "q8_ptx_dp4a"), ROW(op, kind, F32, FMA, "f32_ptx_fma"),           \
+			ROW(op, kind, F16, FMA, "f16_ptx_fma"), ROW(op, kind, F32, MMA, "f32_ptx_mma"),           \
+			ROW(op, kind, F16, MMA, "f16_ptx_mma"), ROW_OF_PRODUCTS(op, kind, has_norm || is_gated)), \
+		.space = &qmv_gpu_space,                                                                          \
+		.emit = qmv_emit                                                                                  \
 	};
 #define SIDES(id, name, op, ...) QMV_KINDS(SIDE, op)
 TCB_FORMAT_FIELD_LIST(SIDES)
-#define SIDE_OF_PIECES(kind, has_norm, is_gated, op)                                                                   \
-	const struct tcb_side qmv_##op##_##kind##_gpu = { .variants =                                                  \
-								  TCB_EMITTED(ROW(op, kind, Q8, DP4A, "q8_ptx_dp4a"),  \
-									      ROW(op, kind, F32, FMA, "f32_ptx_fma"),  \
-									      ROW(op, kind, F16, FMA, "f16_ptx_fma")), \
-							  .space = &qmv_gpu_space,                                     \
-							  .emit = qmv_emit };
+#define SIDE_OF_PIECES(kind, has_norm, is_gated, op)                                                              \
+	const struct tcb_side qmv_##op##_##kind##_gpu = {                                                         \
+		.variants = TCB_EMITTED(                                                                          \
+			ROW(op, kind, Q8, DP4A, "q8_ptx_dp4a"), ROW(op, kind, F32, FMA, "f32_ptx_fma"),           \
+			ROW(op, kind, F16, FMA, "f16_ptx_fma"), ROW_OF_PRODUCTS(op, kind, has_norm || is_gated)), \
+		.space = &qmv_gpu_space,                                                                          \
+		.emit = qmv_emit                                                                                  \
+	};
 #define SIDE_OF_FLOATS(kind, has_norm, is_gated, op)                                                                   \
 	const struct tcb_side qmv_##op##_##kind##_gpu = { .variants =                                                  \
 								  TCB_EMITTED(ROW(op, kind, F32, FMA, "f32_ptx_fma")), \

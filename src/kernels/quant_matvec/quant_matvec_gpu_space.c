@@ -12,6 +12,7 @@
 #include "kernels/constraint.h"
 #include "kernels/gpu/hardware.h"
 #include "kernels/gpu/pieces_gpu.h"
+#include "kernels/quant_matmul/quant_matmul_gpu.h"
 #include "kernels/quant_matvec/quant_matvec.h"
 #include "kernels/quant_matvec/quant_matvec_gpu.h"
 #include "kernels/quant_matvec/quant_matvec_gpu_plan.h"
@@ -25,7 +26,8 @@ enum {
 	RESIDENT_WARPS = 16,
 	RESIDENT_WAYS = 2 * 2 * 3 * 4, /* warps, blocks of an SM, rows of a group, warps of a row */
 	BLOCK_SYSTEM_BYTES = 1024,     /* of shared memory, of each block */
-	RESIDENT_BYTES = 28 << 10      /* of an SM: 4 TB/s over 132 of them, 0.9 us */
+	PRODUCT_K_MOST = 4096,
+	RESIDENT_BYTES = 28 << 10 /* of an SM: 4 TB/s over 132 of them, 0.9 us */
 };
 
 /* All steps that a warp's share of k may be, where it is cut as SPLITK and KSPLIT say: no other number divides a prime.
@@ -298,4 +300,26 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 		default_resident(problem, target, out);
 }
 
-const struct tcb_side_space qmv_gpu_space = { qmv_gpu_rules, axes, default_geometry, qmv_gpu_footprint };
+int qmv_gpu_is_product(const struct tcb_geometry *geometry)
+{
+	return geometry->knob[TCB_KNOB_ISA] == TCB_ISA_MMA && geometry->knob[TCB_KNOB_LAYOUT] == TCB_LAYOUT_G;
+}
+
+/*
+ * Under contract q8 a few tokens are the quantised matmul's, whose mma.sync has eight at the price of one: of
+ * 14336x4096 on an H200 2 tokens of Q4_K took 9.6 us instead of 12.2, 8 took 9.5 instead of 19.8.  Codes that are
+ * expanded first cost that more, so that up to 4 tokens one at a time are faster (Q5_0: 2 in 11.6 instead of 17.0, 8
+ * in 21.6 instead of 18.0).
+ */
+static const struct tcb_side_space *other(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
+{
+	const struct qmv_kind *kind = qmv_kind(problem);
+	const size_t least = tcb_is_expanded(problem->op->format->id) ? 5 : 2;
+	/* Where 256 does not divide K, a product's blocks hold all of it. */
+	const int is_held = problem->shape.k % QMV_VALUES == 0 || problem->shape.k <= PRODUCT_K_MOST;
+	if (kind->has_norm || kind->is_gated || problem->contract != TCB_CONTRACT_Q8 || !is_held)
+		return NULL;
+	return (geometry ? qmv_gpu_is_product(geometry) : problem->shape.m >= least) ? &qmm_gpu_space : NULL;
+}
+
+const struct tcb_side_space qmv_gpu_space = { qmv_gpu_rules, axes, default_geometry, qmv_gpu_footprint, other };
