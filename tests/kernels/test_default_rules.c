@@ -253,6 +253,72 @@ static void others_have_the_own_default(void **state)
 	}
 }
 
+/* --- any shape --- */
+
+enum { DRAWN_DEFAULTS = 6000 };
+
+/* Sizes of layers that models have, and others: an even number of superblocks along k, an odd one, a prime one. */
+static struct tcb_shape draw_layer(struct tcb_rng *rng, const struct tcb_op *op)
+{
+	static const size_t tokens[] = { 1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 32, 64, 65, 128, 200, 512, 2048 };
+	static const size_t rows[] = { 1024, 1408, 2048, 2880, 4096, 11008, 14336 };
+	static const size_t ks[] = { 256,  512,  768,  1024, 1280, 1536, 1792,  2048,  2304,  2560,
+				     3072, 3584, 4096, 5120, 5376, 8192, 11008, 14336, 18432, 28672 };
+	struct tcb_shape shape = { tokens[tcb_rng_below(rng, sizeof tokens / sizeof *tokens)],
+				   rows[tcb_rng_below(rng, sizeof rows / sizeof *rows)],
+				   ks[tcb_rng_below(rng, sizeof ks / sizeof *ks)] };
+	if (!tcb_rng_below(rng, 3))
+		shape.n = 1 + tcb_rng_below(rng, 9000);
+	if (op->words >> TCB_WORD_EXPERTS & 1) {
+		shape.words.experts = (uint16_t)(4u << tcb_rng_below(rng, 7));
+		shape.words.used = (uint16_t)(1u << tcb_rng_below(rng, 3));
+	}
+	return shape;
+}
+
+static int gpus_have(const struct tcb_op *op, enum tcb_contract contract)
+{
+	const struct tcb_variant *row;
+	for (size_t i = 0; tcb_op_gpu(op) && (row = tcb_variant_at(tcb_op_gpu(op), i)); i++)
+		if (row->contract == contract)
+			return 1;
+	return 0;
+}
+
+/* Of weights in blocks, on any GPU that is known: a query that nobody measured anything for gets a kernel. */
+static void any_layer_has_a_default(void **state)
+{
+	size_t op_count, seen = 0;
+	const struct tcb_op *const *ops = tcb_ops(&op_count);
+	struct tcb_rng rng;
+	(void)state;
+	tcb_rng_init(&rng, 2026);
+	for (size_t i = 0; i < DRAWN_DEFAULTS; i++) {
+		const struct tcb_op *op = ops[i % op_count];
+		const enum tcb_contract contract = (enum tcb_contract)tcb_rng_below(&rng, TCB_CONTRACT_COUNT);
+		const struct tcb_shape shape = draw_layer(&rng, op);
+		char why[TCB_WHY_MAX], text[TCB_SHAPE_TEXT_MAX];
+		struct tcb_problem problem;
+		struct tcb_geometry geometry;
+		struct tcb_gpu gpu;
+		size_t row = tcb_rng_below(&rng, 8);
+		while (row && !tcb_gpu_table_row(row, &gpu))
+			row--;
+		if (!op->format || !gpus_have(op, contract) || !tcb_gpu_table_row(row, &gpu) ||
+		    tcb_problem_init(op, contract, &shape, &problem, NULL) != TCB_OK)
+			continue;
+		tcb_default_geometry(&problem, &gpu.device.target, &geometry);
+		seen++;
+		if (!tcb_constraint_violated(op, &problem, &gpu.device.target, &geometry, 0, why))
+			continue;
+		tcb_shape_print(&shape, text);
+		fail_msg("%s %s %s, sm_%u: %s", op->name, tcb_contract_text(contract), text,
+			 gpu.device.target.cuda.capability, why);
+	}
+	print_message("%zu defaults are legal\n", seen);
+	assert_true(seen > DRAWN_DEFAULTS / 8);
+}
+
 /* --- families that contain others --- */
 
 /* One thread of the Xeon of results/cpu-xeon-amx, with ISA_MASK. */
@@ -442,6 +508,7 @@ int main(void)
 		cmocka_unit_test(defaults_are_legal_whatever_the_shape),
 		cmocka_unit_test(others_rules_are_usable),
 		cmocka_unit_test(others_have_the_own_default),
+		cmocka_unit_test(any_layer_has_a_default),
 		cmocka_unit_test(a_family_has_the_rules_of_what_it_contains),
 		cmocka_unit_test(amx_is_not_the_default),
 		cmocka_unit_test(amx_changes_no_other_default),

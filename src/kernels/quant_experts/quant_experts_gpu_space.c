@@ -13,11 +13,19 @@
 
 enum {
 	WGMMA_TOKENS = 32 /* from which on its products are worth while */,
-	DEFAULT_WARPS = 8,
-	DEFAULT_STAGES = 4,
-	DEFAULT_BLOCKS = 2,
+	DEFAULT_WARPS = 4,
+	DEFAULT_WARPS_IN_BLOCK = 8, /* and with wgmma */
+	DEFAULT_STAGES = 2,
+	DEFAULT_STAGES_WGMMA = 4,
+	DEFAULT_BLOCKS = 4,
+	DEFAULT_BLOCKS_IN_BLOCK = 3,
+	DEFAULT_BLOCKS_WGMMA = 2,
+	ITEMS_OF_SM = 8,          /* at least, if warps that share rows can give it as many */
+	ITEMS_OF_SM_IN_BLOCK = 2, /* where each block prepares the activations of its items */
+	PAIRS_IN_BLOCK = 64,      /* most products with which that is worth while */
 	THREAD_REGISTERS = 255,
-	FILE_REGISTERS = 65536
+	FILE_REGISTERS = 65536,
+	REGISTERS_AT_ONCE = 8 /* that a thread is given */
 };
 
 static size_t micro_k(const struct tcb_problem *problem)
@@ -95,6 +103,7 @@ static int fits(const struct tcb_problem *problem, const struct tcb_target *targ
 	struct tcb_footprint f;
 	const size_t blocks = (size_t)geometry->knob[TCB_KNOB_BLOCKS];
 	qex_gpu_footprint(problem, target, geometry, &f);
+	f.thread_registers = (unsigned)tcb_round_up(f.thread_registers, REGISTERS_AT_ONCE);
 	return blocks * f.shared_bytes <= tcb_shared_limit(target) && f.thread_registers <= THREAD_REGISTERS &&
 	       blocks * f.block_threads * f.thread_registers <= FILE_REGISTERS;
 }
@@ -103,6 +112,7 @@ static int fits(const struct tcb_problem *problem, const struct tcb_target *targ
 struct choice {
 	enum tcb_isa isa;
 	size_t rows, tokens, warps;
+	int is_in_block;
 };
 
 /* As many warps share a group as give every SM's blocks some items. */
@@ -111,7 +121,8 @@ static size_t default_ksplit(const struct tcb_problem *problem, const struct tcb
 {
 	const struct tcb_shape *s = &problem->shape;
 	const size_t units = qmm_units_along_k(s->k), chunks = tcb_least(qex_pairs(s), qex_experts(s));
-	const size_t wanted = 4 * DEFAULT_BLOCKS * tcb_most(target->cuda.sm_count, 1);
+	const size_t of_sm = choice->is_in_block ? ITEMS_OF_SM_IN_BLOCK : ITEMS_OF_SM;
+	const size_t wanted = of_sm * tcb_most(target->cuda.sm_count, 1);
 	size_t ksplit = 1;
 	if (choice->isa == TCB_ISA_WGMMA)
 		return 1;
@@ -144,8 +155,12 @@ static int set_tiles(const struct tcb_problem *problem, const struct tcb_target 
 /* OUT with as many blocks, and then as many stages, as an SM holds; 0: it holds none. */
 static int fill_sm(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
 {
-	const int32_t most_stages = out->knob[TCB_KNOB_COPY] == TCB_COPY_ASYNC ? DEFAULT_STAGES : 2;
-	for (int32_t blocks = DEFAULT_BLOCKS; blocks >= 1; blocks--)
+	const int is_wgmma = out->knob[TCB_KNOB_ISA] == TCB_ISA_WGMMA;
+	const int32_t most_stages = is_wgmma ? DEFAULT_STAGES_WGMMA : DEFAULT_STAGES;
+	const int32_t most_blocks = is_wgmma                                     ? DEFAULT_BLOCKS_WGMMA
+				    : out->knob[TCB_KNOB_PREP] == TCB_PREP_BLOCK ? DEFAULT_BLOCKS_IN_BLOCK
+										 : DEFAULT_BLOCKS;
+	for (int32_t blocks = most_blocks; blocks >= 1; blocks--)
 		for (int32_t stages = most_stages; stages >= 2; stages--) {
 			out->knob[TCB_KNOB_BLOCKS] = out->knob[TCB_KNOB_OCC] = blocks;
 			out->knob[TCB_KNOB_STAGES] = stages;
@@ -155,46 +170,66 @@ static int fill_sm(const struct tcb_problem *problem, const struct tcb_target *t
 	return 0;
 }
 
-/* Of ISA with TOKENS or fewer, and ROWS or fewer. */
-static int choose(const struct tcb_problem *problem, const struct tcb_target *target, enum tcb_isa isa, size_t tokens,
-		  size_t most_rows, struct tcb_geometry *out)
+/* As MOST, or with fewer tokens, warps or rows. */
+static int choose(const struct tcb_problem *problem, const struct tcb_target *target, const struct choice *most,
+		  struct tcb_geometry *out)
 {
-	const size_t least_rows = isa == TCB_ISA_WGMMA ? 4 * QMM_UNIT_ROWS : QMM_UNIT_ROWS;
-	const size_t least_warps = isa == TCB_ISA_WGMMA ? 4 : 1;
-	for (; tokens >= QMM_GROUP_TOKENS; tokens /= 2)
-		for (size_t warps = DEFAULT_WARPS; warps >= least_warps; warps /= 2)
-			for (size_t rows = most_rows; rows >= least_rows; rows /= 2)
-				if (set_tiles(problem, target, &(struct choice){ isa, rows, tokens, warps }, out) &&
-				    fill_sm(problem, target, out))
+	const size_t least_rows = most->isa == TCB_ISA_WGMMA ? 4 * QMM_UNIT_ROWS : QMM_UNIT_ROWS;
+	const size_t least_warps = most->isa == TCB_ISA_WGMMA ? 4 : 1;
+	struct choice choice = *most;
+	for (choice.tokens = most->tokens; choice.tokens >= QMM_GROUP_TOKENS; choice.tokens /= 2)
+		for (choice.warps = most->warps; choice.warps >= least_warps; choice.warps /= 2)
+			for (choice.rows = most->rows; choice.rows >= least_rows; choice.rows /= 2)
+				if (set_tiles(problem, target, &choice, out) && fill_sm(problem, target, out))
 					return 1;
 	return 0;
 }
 
+/* Few products, each block prepares the activations of its items; 0: these do not fit, or there are too many. */
+static int choose_in_block(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
+{
+	const struct choice most = { TCB_ISA_MMA, QMM_UNIT_ROWS, QMM_GROUP_TOKENS, DEFAULT_WARPS_IN_BLOCK, 1 };
+	if (target->cuda.capability < 90 || qex_pairs(&problem->shape) > PAIRS_IN_BLOCK)
+		return 0;
+	out->knob[TCB_KNOB_COPY] = TCB_COPY_BULK;
+	out->knob[TCB_KNOB_PREP] = TCB_PREP_BLOCK;
+	return choose(problem, target, &most, out);
+}
+
 /*
- * Chunks of as many tokens as experts have on average, up to half of what fits; up to eight warps, as many as there are
- * rows for and as fit, each with as many rows as go over the same activations at no more cost.
+ * On an H200, with mma.sync: few products by blocks that prepare their activations themselves and copy weights in bulk,
+ * so that their warps meet only where items begin and end; more by several blocks of four warps on each SM, whose
+ * latencies overlap.  With wgmma chunks of as many tokens as experts have on average, up to half of what fits, and
+ * eight warps, as many as there are rows for and as fit, each with as many rows as go over the same activations at no
+ * more cost.
  */
 static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			     struct tcb_geometry *out)
 {
 	const struct tcb_shape *s = &problem->shape;
-	const size_t each = tcb_div_up(qex_pairs(s), qex_experts(s)), most = tcb_power_of_two_up(s->m);
+	const enum tcb_format_id format = problem->op->format->id;
+	const size_t each = tcb_div_up(qex_pairs(s), qex_experts(s)), all = tcb_power_of_two_up(s->m);
 	const int is_async = target->cuda.capability >= 80, is_q8 = problem->contract == TCB_CONTRACT_Q8;
 	const size_t matrices = 1 + (size_t)qex_kind(problem)->is_gated;
 	size_t tokens = QMM_GROUP_TOKENS;
-	while (is_async && tokens < QEX_TOKENS_MAX / 2 && tokens < each && tokens < most)
+	while (is_async && tokens < QEX_TOKENS_MAX / 2 && tokens < each && tokens < all)
 		tokens *= 2;
 	tcb_geometry_init(out);
 	out->knob[TCB_KNOB_LAYOUT] = is_q8 ? TCB_LAYOUT_G : TCB_LAYOUT_F;
 	if (is_q8)
-		out->knob[TCB_KNOB_GROUP] = 32;
+		out->knob[TCB_KNOB_GROUP] =
+			(int32_t)(tcb_is_expanded(format) ? 32 : tcb_quant_group(problem->op->format));
+	out->knob[TCB_KNOB_PDL] = target->cuda.capability >= 90;
+	if (choose_in_block(problem, target, out))
+		return;
 	out->knob[TCB_KNOB_COPY] = is_async ? TCB_COPY_ASYNC : TCB_COPY_LDG;
 	out->knob[TCB_KNOB_PREP] = TCB_PREP_LAUNCH;
-	out->knob[TCB_KNOB_PDL] = target->cuda.capability >= 90;
 	if (tokens >= WGMMA_TOKENS && !is_q8 && tcb_target_has(target, TCB_ISA_WGMMA) &&
-	    choose(problem, target, TCB_ISA_WGMMA, tokens, 128 / matrices, out))
+	    choose(problem, target,
+		   &(struct choice){ TCB_ISA_WGMMA, 128 / matrices, tokens, DEFAULT_WARPS_IN_BLOCK, 0 }, out))
 		return;
-	choose(problem, target, TCB_ISA_MMA, tokens, is_async && !is_q8 ? 2 * QMM_UNIT_ROWS : QMM_UNIT_ROWS, out);
+	const size_t rows = is_async && !is_q8 ? 2 * QMM_UNIT_ROWS : QMM_UNIT_ROWS;
+	choose(problem, target, &(struct choice){ TCB_ISA_MMA, rows, tokens, DEFAULT_WARPS, 0 }, out);
 }
 
 const struct tcb_side_space qex_gpu_space = { qex_gpu_rules, axes, default_geometry, qex_gpu_footprint };

@@ -10,6 +10,7 @@
 #include "kernels/axes.h"
 #include "kernels/constraint.h"
 #include "kernels/gpu/hardware.h"
+#include "kernels/gpu/pieces_gpu.h"
 #include "kernels/quant.h"
 #include "kernels/quant_matmul/quant_matmul_gpu.h"
 #include "kernels/quant_matmul/quant_matmul_gpu_plan.h"
@@ -157,6 +158,21 @@ static void stream_default(const struct tcb_problem *problem, const struct tcb_t
 	}
 }
 
+/* OUT with a block that stays on each SM and rings of STAGES; where those have no second round of rows, with a block
+ * for each, and no more slots than a warp has tiles. */
+static void set_rounds(const struct tcb_problem *problem, const struct tcb_target *target, size_t stages,
+		       struct tcb_geometry *out)
+{
+	const struct tcb_shape *s = &problem->shape;
+	const size_t splitk = (size_t)out->knob[TCB_KNOB_SPLITK], ksplit = (size_t)out->knob[TCB_KNOB_KSPLIT];
+	const size_t blocks =
+		splitk * tcb_div_up(s->m, out->tile[TCB_MIDI].m) * tcb_div_up(s->n, out->tile[TCB_MIDI].n);
+	const int stays = blocks > tcb_most(target->cuda.sm_count, 1);
+	out->knob[TCB_KNOB_BLOCKS] = stays;
+	out->knob[TCB_KNOB_STAGES] =
+		(int32_t)(stays ? stages : tcb_least(stages, qmm_units_along_k(s->k) / splitk / ksplit));
+}
+
 /*
  * Formats whose codes are taken apart before they are multiplied: what was good for them on an H200.  A few tokens, and
  * under contract f16 up to 64: warps that share rows, their parts joined in clusters; above, under contract f16, four
@@ -170,27 +186,63 @@ static void piece_default(const struct tcb_problem *problem, const struct tcb_ta
 	const int is_q8 = problem->contract == TCB_CONTRACT_Q8;
 	const int is_few = s->m <= (is_q8 ? 8 : 16), is_many = s->m > 64;
 	const size_t tokens = is_many ? 128 : is_few ? tcb_most(all, QMM_GROUP_TOKENS) : 32;
-	const size_t ksplit = is_many ? 1 : !is_few ? 2 : is_q8 && units % 16 == 0 ? 8 : 4;
-	const size_t splitk = is_many ? 1 : 2, tiles = units / splitk / ksplit;
+	const size_t splitk = is_many || units % 2 ? 1 : 2;
+	size_t ksplit = is_many ? 1 : !is_few ? 2 : is_q8 ? 8 : 4;
+	while (units % (splitk * ksplit))
+		ksplit /= 2;
+	const size_t warps = is_many ? 4 : ksplit == 8 ? 16 : 8, tiles = units / splitk / ksplit;
 	struct tcb_geometry g = *out;
 	struct qmm_gpu plan;
 	if ((!tcb_is_expanded(format) && !tcb_is_float(format)) || (is_q8 && !is_few) ||
-	    !tcb_target_has(target, TCB_ISA_WGMMA) || s->k % QMM_UNIT_VALUES || s->n < 1024 || (!is_many && units % 8))
+	    !tcb_target_has(target, TCB_ISA_WGMMA) || s->k % QMM_UNIT_VALUES || s->n < 1024)
 		return;
-	set_tiles(problem, tokens, is_few ? 2 : 4, &g);
+	set_tiles(problem, tokens, is_many ? 4 : warps / ksplit, &g);
 	g.tile[TCB_MICRO].n = is_many ? 4 * QMM_UNIT_ROWS : QMM_UNIT_ROWS;
 	g.knob[TCB_KNOB_ISA] = is_many ? TCB_ISA_WGMMA : TCB_ISA_MMA;
 	g.knob[TCB_KNOB_COPY] = TCB_COPY_BULK;
 	g.knob[TCB_KNOB_PDL] = 1;
-	g.knob[TCB_KNOB_WARPS] = (int32_t)(is_many ? 4 : is_few ? 2 * ksplit : 8);
+	g.knob[TCB_KNOB_WARPS] = (int32_t)warps;
 	g.knob[TCB_KNOB_KSPLIT] = (int32_t)ksplit;
 	g.knob[TCB_KNOB_SPLITK] = (int32_t)splitk;
-	g.knob[TCB_KNOB_JOIN] = is_many ? TCB_JOIN_NONE : TCB_JOIN_CLUSTER;
+	g.knob[TCB_KNOB_JOIN] = splitk > 1 ? TCB_JOIN_CLUSTER : TCB_JOIN_NONE;
 	g.knob[TCB_KNOB_PREP] = is_few ? TCB_PREP_BLOCK : TCB_PREP_LAUNCH;
-	g.knob[TCB_KNOB_STAGES] = is_many && units > 2 ? 3 : is_q8 || tiles > 1 ? 2 : 1;
+	g.knob[TCB_KNOB_STAGES] = is_many && units > 2 ? 3 : tiles > 1 ? 2 : 1;
+	if (is_q8)
+		set_rounds(problem, target, 2, &g);
 	g.knob[TCB_KNOB_LEAD] = is_few ? 1 : g.knob[TCB_KNOB_STAGES];
-	g.knob[TCB_KNOB_BLOCKS] = is_q8; /* a warp's tiles of a group of rows may be one */
 	g.knob[TCB_KNOB_XSTAGES] = is_many ? 4 : 1;
+	qmm_gpu_plan(problem, target, &g, &plan);
+	if (plan.shared_bytes <= tcb_shared_limit(target))
+		*out = g;
+}
+
+/*
+ * Contract q8, up to 8 tokens, formats that are read as they are, on an H200: blocks that stay, with a part of k each
+ * that they join in clusters, and warps that share rows where there are few.
+ */
+static void few_default(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
+{
+	const struct tcb_shape *s = &problem->shape;
+	const size_t units = qmm_units_along_k(s->k), splitk = units % 4 ? 2 : 4;
+	const size_t blocks = tcb_div_up(s->n, DEFAULT_WARPS * QMM_UNIT_ROWS) * splitk;
+	const size_t ksplit = units % (2 * splitk) == 0 && blocks < target->cuda.sm_count ? 2 : 1;
+	struct tcb_geometry g = *out;
+	struct qmm_gpu plan;
+	if (problem->contract != TCB_CONTRACT_Q8 || tcb_is_expanded(problem->op->format->id) ||
+	    target->cuda.capability < 90 || s->m > QMM_GROUP_TOKENS || s->n < 1024 || s->k % QMM_UNIT_VALUES ||
+	    units % splitk)
+		return;
+	set_tiles(problem, QMM_GROUP_TOKENS, DEFAULT_WARPS / ksplit, &g);
+	if (tcb_quant_group(problem->op->format) == QMM_UNIT_VALUES)
+		g.knob[TCB_KNOB_GROUP] = QMM_UNIT_VALUES;
+	g.knob[TCB_KNOB_COPY] = TCB_COPY_BULK;
+	g.knob[TCB_KNOB_WARPS] = DEFAULT_WARPS;
+	g.knob[TCB_KNOB_SPLITK] = (int32_t)splitk;
+	g.knob[TCB_KNOB_KSPLIT] = (int32_t)ksplit;
+	g.knob[TCB_KNOB_JOIN] = TCB_JOIN_CLUSTER;
+	g.knob[TCB_KNOB_PDL] = 1;
+	set_rounds(problem, target, 3, &g);
+	g.knob[TCB_KNOB_LEAD] = g.knob[TCB_KNOB_STAGES];
 	qmm_gpu_plan(problem, target, &g, &plan);
 	if (plan.shared_bytes <= tcb_shared_limit(target))
 		*out = g;
@@ -205,7 +257,9 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 {
 	const struct tcb_shape *s = &problem->shape;
 	const size_t units = qmm_units_along_k(s->k), rows = tcb_power_of_two_up(s->n);
-	const size_t room = tcb_shared_limit(target) - 16 * 1024;
+	const size_t table =
+		tcb_is_expanded(problem->op->format->id) ? tcb_piece_table_bytes(problem->op->format->id, 0) : 0;
+	const size_t room = tcb_shared_limit(target) - 16 * 1024 - table;
 	size_t tokens = tcb_power_of_two_up(s->m), warps = rows / QMM_UNIT_ROWS, splitk = 1;
 	tokens = tokens < QMM_GROUP_TOKENS ? QMM_GROUP_TOKENS : tokens > DEFAULT_TOKENS ? DEFAULT_TOKENS : tokens;
 	warps = warps < 1 ? 1 : warps > DEFAULT_WARPS ? DEFAULT_WARPS : warps;
@@ -239,6 +293,7 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	out->knob[TCB_KNOB_CLUSTER] = 1;
 	stream_default(problem, target, out);
 	piece_default(problem, target, out);
+	few_default(problem, target, out);
 }
 
 const struct tcb_side_space qmm_gpu_space = { qmm_gpu_rules, axes, default_geometry, qmm_gpu_footprint };

@@ -27,6 +27,7 @@ enum {
 	RESIDENT_WAYS = 2 * 2 * 3 * 4, /* warps, blocks of an SM, rows of a group, warps of a row */
 	BLOCK_SYSTEM_BYTES = 1024,     /* of shared memory, of each block */
 	PRODUCT_K_MOST = 4096,
+	PRODUCT_N_LEAST = 16384,
 	RESIDENT_BYTES = 28 << 10 /* of an SM: 4 TB/s over 132 of them, 0.9 us */
 };
 
@@ -315,9 +316,12 @@ static const struct tcb_side_space *other(const struct tcb_problem *problem, con
 {
 	const struct qmv_kind *kind = qmv_kind(problem);
 	const size_t least = tcb_is_expanded(problem->op->format->id) ? 5 : 2;
-	/* Where 256 does not divide K, a product's blocks hold all of it. */
-	const int is_held = problem->shape.k % QMV_VALUES == 0 || problem->shape.k <= PRODUCT_K_MOST;
-	if (kind->has_norm || kind->is_gated || problem->contract != TCB_CONTRACT_Q8 || !is_held)
+	/* Where 256 does not divide K, a product's blocks hold all of it; where they cannot share it, few rows are few
+	 * warps. */
+	const struct tcb_shape *s = &problem->shape;
+	const int is_held = s->k % QMV_VALUES == 0 || s->k <= PRODUCT_K_MOST;
+	const int is_cut = s->k % (4 * QMV_VALUES) == 0 || s->k <= PRODUCT_K_MOST || s->n >= PRODUCT_N_LEAST;
+	if (kind->has_norm || kind->is_gated || problem->contract != TCB_CONTRACT_Q8 || !is_held || !is_cut)
 		return NULL;
 	return (geometry ? qmv_gpu_is_product(geometry) : problem->shape.m >= least) ? &qmm_gpu_space : NULL;
 }
