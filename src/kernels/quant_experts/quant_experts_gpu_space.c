@@ -14,15 +14,15 @@
 enum {
 	WGMMA_TOKENS = 32 /* from which on its products are worth while */,
 	DEFAULT_WARPS = 4,
-	DEFAULT_WARPS_IN_BLOCK = 8, /* and with wgmma */
+	DEFAULT_WARPS_WGMMA = 8,
 	DEFAULT_STAGES = 2,
 	DEFAULT_STAGES_WGMMA = 4,
 	DEFAULT_BLOCKS = 4,
 	DEFAULT_BLOCKS_IN_BLOCK = 3,
 	DEFAULT_BLOCKS_WGMMA = 2,
-	ITEMS_OF_SM = 8,          /* at least, if warps that share rows can give it as many */
-	ITEMS_OF_SM_IN_BLOCK = 2, /* where each block prepares the activations of its items */
-	PAIRS_IN_BLOCK = 64,      /* most products with which that is worth while */
+	ITEMS_OF_SM = 8,     /* at least, if warps that share rows can give it as many */
+	ITEMS_OF_SM_FEW = 2, /* with so few products: */
+	FEW_PAIRS = 64,
 	THREAD_REGISTERS = 255,
 	FILE_REGISTERS = 65536,
 	REGISTERS_AT_ONCE = 8 /* that a thread is given */
@@ -112,7 +112,7 @@ static int fits(const struct tcb_problem *problem, const struct tcb_target *targ
 struct choice {
 	enum tcb_isa isa;
 	size_t rows, tokens, warps;
-	int is_in_block;
+	int is_few; /* products */
 };
 
 /* As many warps share a group as give every SM's blocks some items. */
@@ -121,7 +121,7 @@ static size_t default_ksplit(const struct tcb_problem *problem, const struct tcb
 {
 	const struct tcb_shape *s = &problem->shape;
 	const size_t units = qmm_units_along_k(s->k), chunks = tcb_least(qex_pairs(s), qex_experts(s));
-	const size_t of_sm = choice->is_in_block ? ITEMS_OF_SM_IN_BLOCK : ITEMS_OF_SM;
+	const size_t of_sm = choice->is_few ? ITEMS_OF_SM_FEW : ITEMS_OF_SM;
 	const size_t wanted = of_sm * tcb_most(target->cuda.sm_count, 1);
 	size_t ksplit = 1;
 	if (choice->isa == TCB_ISA_WGMMA)
@@ -185,21 +185,10 @@ static int choose(const struct tcb_problem *problem, const struct tcb_target *ta
 	return 0;
 }
 
-/* Few products, each block prepares the activations of its items; 0: these do not fit, or there are too many. */
-static int choose_in_block(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
-{
-	const struct choice most = { TCB_ISA_MMA, QMM_UNIT_ROWS, QMM_GROUP_TOKENS, DEFAULT_WARPS_IN_BLOCK, 1 };
-	if (target->cuda.capability < 90 || qex_pairs(&problem->shape) > PAIRS_IN_BLOCK)
-		return 0;
-	out->knob[TCB_KNOB_COPY] = TCB_COPY_BULK;
-	out->knob[TCB_KNOB_PREP] = TCB_PREP_BLOCK;
-	return choose(problem, target, &most, out);
-}
-
 /*
- * On an H200, with mma.sync: few products by blocks that prepare their activations themselves and copy weights in bulk,
- * so that their warps meet only where items begin and end; more by several blocks of four warps on each SM, whose
- * latencies overlap.  With wgmma chunks of as many tokens as experts have on average, up to half of what fits, and
+ * On an H200, with mma.sync several blocks of four warps on each SM, whose latencies overlap; few products with weights
+ * copied in bulk, and of floats, or of one token, prepared by the block of the item, so that its warps meet only where
+ * items begin and end.  With wgmma chunks of as many tokens as experts have on average, up to half of what fits, and
  * eight warps, as many as there are rows for and as fit, each with as many rows as go over the same activations at no
  * more cost.
  */
@@ -210,26 +199,30 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	const enum tcb_format_id format = problem->op->format->id;
 	const size_t each = tcb_div_up(qex_pairs(s), qex_experts(s)), all = tcb_power_of_two_up(s->m);
 	const int is_async = target->cuda.capability >= 80, is_q8 = problem->contract == TCB_CONTRACT_Q8;
+	const int is_few = target->cuda.capability >= 90 && qex_pairs(s) <= FEW_PAIRS;
 	const size_t matrices = 1 + (size_t)qex_kind(problem)->is_gated;
 	size_t tokens = QMM_GROUP_TOKENS;
 	while (is_async && tokens < QEX_TOKENS_MAX / 2 && tokens < each && tokens < all)
 		tokens *= 2;
+	struct choice most = { TCB_ISA_MMA, QMM_UNIT_ROWS, tokens, DEFAULT_WARPS, is_few };
 	tcb_geometry_init(out);
 	out->knob[TCB_KNOB_LAYOUT] = is_q8 ? TCB_LAYOUT_G : TCB_LAYOUT_F;
 	if (is_q8)
 		out->knob[TCB_KNOB_GROUP] =
 			(int32_t)(tcb_is_expanded(format) ? 32 : tcb_quant_group(problem->op->format));
 	out->knob[TCB_KNOB_PDL] = target->cuda.capability >= 90;
-	if (choose_in_block(problem, target, out))
+	out->knob[TCB_KNOB_COPY] = is_few ? TCB_COPY_BULK : is_async ? TCB_COPY_ASYNC : TCB_COPY_LDG;
+	out->knob[TCB_KNOB_PREP] = TCB_PREP_BLOCK;
+	if (is_few && (!is_q8 || s->m == 1) && choose(problem, target, &most, out))
 		return;
-	out->knob[TCB_KNOB_COPY] = is_async ? TCB_COPY_ASYNC : TCB_COPY_LDG;
 	out->knob[TCB_KNOB_PREP] = TCB_PREP_LAUNCH;
-	if (tokens >= WGMMA_TOKENS && !is_q8 && tcb_target_has(target, TCB_ISA_WGMMA) &&
-	    choose(problem, target,
-		   &(struct choice){ TCB_ISA_WGMMA, 128 / matrices, tokens, DEFAULT_WARPS_IN_BLOCK, 0 }, out))
-		return;
-	const size_t rows = is_async && !is_q8 ? 2 * QMM_UNIT_ROWS : QMM_UNIT_ROWS;
-	choose(problem, target, &(struct choice){ TCB_ISA_MMA, rows, tokens, DEFAULT_WARPS, 0 }, out);
+	if (tokens >= WGMMA_TOKENS && !is_q8 && tcb_target_has(target, TCB_ISA_WGMMA)) {
+		const struct choice wide = { TCB_ISA_WGMMA, 128 / matrices, tokens, DEFAULT_WARPS_WGMMA, 0 };
+		if (choose(problem, target, &wide, out))
+			return;
+	}
+	most.rows = is_async && !is_few && (!is_q8 || matrices == 1) ? 2 * QMM_UNIT_ROWS : QMM_UNIT_ROWS;
+	choose(problem, target, &most, out);
 }
 
 const struct tcb_side_space qex_gpu_space = { qex_gpu_rules, axes, default_geometry, qex_gpu_footprint };

@@ -193,6 +193,13 @@ static void default_within(const struct tcb_problem *problem, const struct tcb_t
 	}
 }
 
+/* Superblocks that a warp takes at once. */
+static size_t step_of(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
+{
+	const size_t step = WARP * (size_t)geometry->knob[TCB_KNOB_VEC] / qmv_span(qmv_format(problem));
+	return tcb_most(step, 1);
+}
+
 /* OUT with blocks of WARPS warps, KSPLIT of them for a row, groups of ROWS rows and BLOCKS blocks that stay on each SM.
  */
 static void make_resident(const struct tcb_problem *problem, const struct tcb_target *target, size_t warps,
@@ -203,7 +210,7 @@ static void make_resident(const struct tcb_problem *problem, const struct tcb_ta
 	out->tile[TCB_MIDI].n = warps / ksplit * rows;
 	out->knob[TCB_KNOB_WARPS] = (int32_t)warps;
 	out->knob[TCB_KNOB_KSPLIT] = (int32_t)ksplit;
-	out->knob[TCB_KNOB_UNROLL] = (int32_t)tcb_div_up(share, WARP / TCB_PIECES);
+	out->knob[TCB_KNOB_UNROLL] = (int32_t)tcb_div_up(share, step_of(problem, out));
 	out->knob[TCB_KNOB_BLOCKS] = out->knob[TCB_KNOB_OCC] = (int32_t)blocks;
 	out->knob[TCB_KNOB_XIN] = out->tile[TCB_MICRO].m > 1 ? TCB_XIN_SHARED : TCB_XIN_REGS;
 	out->knob[TCB_KNOB_LEAD] = 1;
@@ -211,9 +218,9 @@ static void make_resident(const struct tcb_problem *problem, const struct tcb_ta
 }
 
 /*
- * Expanded formats: blocks that stay fill their grids once, and prepare activations once.  Of the ways to deal rows the
- * one that leaves fewest warps without a row in the last round and has as many bytes asked for, and warps, as hide
- * latencies; OUT stays as it is where there is no second round.
+ * Expanded formats and FP8: blocks that stay fill their grids once, and prepare activations once.  Of the ways to deal
+ * rows the one that leaves fewest warps without a row in the last round and has as many bytes asked for, and warps, as
+ * hide latencies; OUT stays as it is where there is no second round.
  */
 static void default_resident(const struct tcb_problem *problem, const struct tcb_target *target,
 			     struct tcb_geometry *out)
@@ -222,6 +229,7 @@ static void default_resident(const struct tcb_problem *problem, const struct tcb
 	const struct qmv_format *format = qmv_format(problem);
 	const unsigned is_gated = (unsigned)qmv_kind(problem)->is_gated;
 	const struct tcb_geometry plain = *out;
+	const size_t step = step_of(problem, out);
 	double best = 0;
 	size_t bytes = 0;
 	for (unsigned part = 0; part < QMV_PARTS; part++)
@@ -237,7 +245,8 @@ static void default_resident(const struct tcb_problem *problem, const struct tcb
 		if (blocks % ksplit || problem->shape.n <= at_once || rows > (4u >> is_gated) ||
 		    (plain.tile[TCB_MICRO].m > 1 &&
 		     (rows << is_gated) * plain.tile[TCB_MICRO].m > qmv_gpu_sums_most(problem->contract)) ||
-		    tcb_div_up(blocks / ksplit, WARP / TCB_PIECES) > QMV_GPU_STEPS_MAX)
+		    (!format->is_pieces && blocks / ksplit % step) ||
+		    tcb_div_up(blocks / ksplit, step) > QMV_GPU_STEPS_MAX)
 			continue;
 		make_resident(problem, target, warps, ksplit, rows, stay, &trial);
 		qmv_gpu_footprint(problem, target, &trial, &f);
@@ -297,7 +306,8 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	if (footprint.thread_registers > THREAD_REGISTERS)
 		default_within(problem, target, DEFAULT_UNROLL, out);
 	default_tokens(problem, target, out);
-	if (qmv_format(problem)->is_pieces && target->cuda.capability >= 80 && target->cuda.sm_count)
+	if ((qmv_format(problem)->is_pieces || problem->op->format->id == TCB_FORMAT_FP8) &&
+	    target->cuda.capability >= 80 && target->cuda.sm_count)
 		default_resident(problem, target, out);
 }
 
