@@ -4,12 +4,13 @@
 
     scripts/synthetic-gguf.py OUT.gguf [--data] [--layers 32] [--hidden 4096] [--heads 32] [--kv-heads 8]
         [--head-dim HIDDEN/HEADS] [--ffn 14336] [--vocab 128256] [--experts 0] [--experts-used 2] [--tied]
-        [--type TYPE | --mix 2bit] [--context 2048] [--seed 1]
+        [--type TYPE | --mix 2bit] [--context 2048] [--seed 1] [--architecture llama]
 
 The defaults are Llama 3 8B.  Weights are in the mix that llama.cpp calls Q4_K_M: Q4_K, with Q6_K for the output and, in
 half of the layers, for attn_v and ffn_down; where K is not a multiple of 256 they are Q8_0.  --type gives all of them one
 type instead, --mix 2bit a mix of IQ2_XS, IQ3_XXS, Q2_K, Q3_K, Q4_K and Q6_K.  --tied leaves output.weight out; --experts
-makes each layer a mixture.
+makes each layer a mixture.  --architecture is a name for 'tcbtune', which takes gpt-oss's gate and biases from it; tensors
+are those of llama.
 
 Without --data the file is sparse: as long as a real one, but of weights it holds only the norms, and takes some
 kilobytes of disk.  That does for 'tcbtune model'.  With --data every weight is a valid random block, drawn so that
@@ -73,7 +74,7 @@ def metadata(args):
     texts, scores, kinds = vocabulary(args.vocab)
     file_type = FILE_TYPES.get(args.type, Q4_K_M)
     keys = [
-        ("general.architecture", "string", "llama"), ("general.name", "string", "synthetic"),
+        ("general.architecture", "string", args.architecture), ("general.name", "string", "synthetic"),
         ("general.file_type", "u32", file_type), ("general.quantization_version", "u32", 2),
         ("general.alignment", "u32", ALIGNMENT), ("llama.vocab_size", "u32", args.vocab),
         ("llama.block_count", "u32", args.layers), ("llama.context_length", "u32", args.context),
@@ -89,7 +90,8 @@ def metadata(args):
     ]
     if args.experts:
         keys += [("llama.expert_count", "u32", args.experts), ("llama.expert_used_count", "u32", args.experts_used)]
-    return b"".join(value(*key) for key in keys), len(keys)
+    named = [(key.replace("llama.", args.architecture + "."), *rest) for key, *rest in keys]
+    return b"".join(value(*key) for key in named), len(named)
 
 
 def has_more_bits(layer, layers):
@@ -214,6 +216,7 @@ def parse(argv):
     parser.add_argument("--tied", action="store_true")
     parser.add_argument("--type", choices=TYPES)
     parser.add_argument("--mix", choices=MIXES)
+    parser.add_argument("--architecture", default="llama")
     args = parser.parse_args(argv)
     args.head_dim = args.head_dim or args.hidden // args.heads
     if min(args.layers, args.hidden, args.heads, args.kv_heads, args.head_dim, args.ffn) < 1 or args.experts < 0:

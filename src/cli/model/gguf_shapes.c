@@ -28,8 +28,9 @@ static struct tcb_shape shape_of(const struct tcb_op *op, const struct tcb_gguf 
 {
 	struct tcb_shape shape = { 1, (size_t)tensor->dims[1], (size_t)tensor->dims[0] };
 	size_t experts, used;
+	enum cli_gate gate;
 
-	cli_model_experts(gguf, &experts, &used);
+	cli_model_experts(gguf, &experts, &used, &gate);
 	if (!(op->words >> TCB_WORD_EXPERTS & 1u) || !cli_model_is_expert(&tensor->name) || !used ||
 	    used > tcb_word_rows[TCB_WORD_USED].most || experts > tcb_word_rows[TCB_WORD_EXPERTS].most)
 		return shape;
@@ -37,7 +38,17 @@ static struct tcb_shape shape_of(const struct tcb_op *op, const struct tcb_gguf 
 	shape.words.used = (uint16_t)used;
 	shape.words.skew = (uint8_t)tcb_word_rows[TCB_WORD_SKEW].unsaid;
 	shape.words.each = (op->words >> TCB_WORD_EACH & 1u) && cli_model_has_rows_each(&tensor->name);
+	shape.words.bias = (op->words >> TCB_WORD_BIAS & 1u) && gate == CLI_GATE_OAI;
+	shape.words.oai = (op->words >> TCB_WORD_OAI & 1u) && gate == CLI_GATE_OAI;
 	return shape;
+}
+
+/* Is TENSOR one that OP is for?  Of experts, those that are fused with what comes behind are down or are not. */
+static int is_for(const struct tcb_op *op, const struct tcb_gguf_tensor *tensor)
+{
+	const int is_down = cli_model_has_rows_each(&tensor->name);
+
+	return !(is_down && strstr(op->name, "_experts_swiglu_")) && (is_down || !strstr(op->name, "_experts_sum_"));
 }
 
 static size_t collect_shapes(const struct tcb_op *op, const struct tcb_gguf *gguf, struct tcb_shape *shapes,
@@ -59,7 +70,7 @@ static size_t collect_shapes(const struct tcb_op *op, const struct tcb_gguf *ggu
 			holding->matrices[tensor->type]++;
 		else
 			holding->unknown++;
-		if (strcmp(tensor->type_name, op->format->gguf_name) != 0)
+		if (strcmp(tensor->type_name, op->format->gguf_name) != 0 || !is_for(op, tensor))
 			continue;
 		holding->fitting++;
 		if (op->check_shape(op, &shape, &why) != TCB_OK) {

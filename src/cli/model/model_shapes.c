@@ -380,13 +380,14 @@ static void text_of(const struct tcb_gguf *gguf, const char *key, char out[CLI_T
 	copy_text(&text, out);
 }
 
-void cli_model_experts(const struct tcb_gguf *gguf, size_t *experts_out, size_t *used_out)
+void cli_model_experts(const struct tcb_gguf *gguf, size_t *experts_out, size_t *used_out, enum cli_gate *gate_out)
 {
 	char architecture[CLI_TENSOR_NAME_MAX];
 
 	text_of(gguf, "general.architecture", architecture);
 	*experts_out = (size_t)number_of(gguf, architecture, "expert_count");
 	*used_out = (size_t)number_of(gguf, architecture, "expert_used_count");
+	*gate_out = cli_model_gate(architecture);
 }
 
 int cli_model_is_expert(const struct tcb_gguf_string *name)
@@ -452,9 +453,8 @@ enum tcb_status cli_model_from(const struct tcb_gguf *const *parts, size_t count
 				count == 1 ? "is" : "are");
 	text_of(parts[0], "general.architecture", out->architecture);
 	text_of(parts[0], "general.name", out->name);
-	out->gate = cli_model_gate(out->architecture);
 	out->is_joined = is_joined && has_rms_norms(parts, count);
-	cli_model_experts(parts[0], &out->experts, &out->experts_used);
+	cli_model_experts(parts[0], &out->experts, &out->experts_used, &out->gate);
 	/* Encoders have a table of tokens and no output head. */
 	out->is_tied = !find_tensor(parts, count, "output.weight") && find_tensor(parts, count, "token_embd.weight") &&
 		       !strstr(out->architecture, "bert");

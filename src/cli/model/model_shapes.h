@@ -112,8 +112,8 @@ enum tcb_status cli_model_add(struct cli_model *model, const struct tcb_gguf_ten
 enum tcb_status cli_model_settle(struct cli_model *model, struct tcb_error *err);
 void cli_model_fini(struct cli_model *model);
 
-/* What a file says of its mixture; zeros where it has none. */
-void cli_model_experts(const struct tcb_gguf *gguf, size_t *experts_out, size_t *used_out);
+/* What a file says of its mixture: zeros where it has none; and how it joins gate and up. */
+void cli_model_experts(const struct tcb_gguf *gguf, size_t *experts_out, size_t *used_out, enum cli_gate *gate_out);
 /* Is tensor NAME a stack of experts; and does it have a row of activations for each token and expert, as down has? */
 int cli_model_is_expert(const struct tcb_gguf_string *name);
 int cli_model_has_rows_each(const struct tcb_gguf_string *name);
