@@ -107,15 +107,18 @@ enum tcb_scales_kind {
 	X(IQ1_M, iq1_m, iq1m, 256, 56, 16, 4, 0, EXPANDED, 0,   0, SPREAD,  0,  48, 3e-3, TCB_IQ1_TABLE) \
 	X(NVFP4, nvfp4, nvfp4, 64, 36, 16, 4, 0, EXPANDED, 0,   0, E4M3,    0,   0, 4e-3, TCB_MXFP4_TABLE)
 #define TCB_FORMAT_EXPANDED_ROWS(X) TCB_FORMAT_EXPANDED_WITH(X, X)
-#define TCB_FORMAT_VALUE_ROWS(X) \
-	X(F16, f16, f16, 1, 2, 1, 16, 0, F16, 0, 0, HALF, 0, 0, 2e-2, TCB_NO_TABLE) \
+#define TCB_FORMAT_HALF_ROWS(X) \
+	X(F16, f16, f16, 1, 2, 1, 16, 0, F16, 0, 0, HALF, 0, 0, 2e-2, TCB_NO_TABLE)
+#define TCB_FORMAT_WIDE_ROWS(X) \
 	X(BF16, bf16, bf16, 1, 2, 1, 16, 0, BF16, 0, 0, HALF, 0, 0, 2e-2, TCB_NO_TABLE) \
 	X(F32, f32, f32, 1, 4, 1, 32, 0, F32, 0, 0, HALF, 0, 0, 2e-2, TCB_NO_TABLE)
+#define TCB_FORMAT_VALUE_ROWS(X) TCB_FORMAT_HALF_ROWS(X) TCB_FORMAT_WIDE_ROWS(X)
 #define TCB_FORMAT_SCALED_ROWS(X) \
 	X(FP8, fp8, fp8, 128, 132, 128, 8, 0, E4M3, 4, 0, FLOAT, 0, 0, 2e-4, TCB_NO_TABLE)
 #define TCB_FORMAT_FLOAT_ROWS(X) TCB_FORMAT_VALUE_ROWS(X) TCB_FORMAT_SCALED_ROWS(X)
-/* Those whose codes are fields of bits, which all kernels read where they lie; those with codes; those that products of
- * experts have; and all. */
+/* Those of values whose matmuls have contract f16, since halves hold these.  Those whose codes are fields of bits, which
+ * all kernels read where they lie; those with codes; those that products of experts have; and all. */
+#define TCB_FORMAT_HALVES_LIST(X) TCB_FORMAT_HALF_ROWS(X) TCB_FORMAT_SCALED_ROWS(X)
 #define TCB_FORMAT_FIELD_LIST(X) TCB_FORMAT_OWN_ROWS(X) TCB_FORMAT_SHARED_ROWS(X)
 #define TCB_FORMAT_CODE_LIST(X) TCB_FORMAT_FIELD_LIST(X) TCB_FORMAT_EXPANDED_ROWS(X)
 #define TCB_FORMAT_EXPERTS_LIST(X) TCB_FORMAT_CODE_LIST(X) TCB_FORMAT_SCALED_ROWS(X)

@@ -338,6 +338,56 @@ static void values_are_right(void **state)
 	}
 }
 
+/* Halves as they are: the ways of weights that differ for them, and drawn geometries of each capability, with rows of
+ * any length. */
+static void halves_are_right(void **state)
+{
+	static const struct way ways[] = {
+		{ 90,
+		  { 21, 77, 1024 },
+		  "macro=32x128x1024,midi=16x64x1024,micro=16x64x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=2,"
+		  "splitk=1,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=none,xstages=4,cluster=1" },
+		{ 90,
+		  { 9, 141, 1024 },
+		  "macro=16x256x1024,midi=16x128x1024,micro=16x128x256,isa=wgmma,layout=f,unroll=2,warps=4,stages=1,"
+		  "splitk=1,ksplit=1,copy=bulk,prep=launch,lead=1,blocks=0,pdl=1,occ=1,join=none,xstages=1,cluster=1" },
+		{ 120,
+		  { 29, 77, 512 },
+		  "macro=32x128x512,midi=32x64x512,micro=32x16x256,isa=mma,layout=f,unroll=1,warps=4,stages=2,splitk=1,"
+		  "ksplit=1,copy=bulk,prep=warps,lead=1,blocks=1,pdl=1,occ=1,join=none,xstages=1,cluster=1" },
+		{ 80,
+		  { 21, 77, 1024 },
+		  "macro=32x128x1024,midi=16x64x1024,micro=16x32x256,isa=mma,layout=f,unroll=1,warps=2,stages=2,splitk="
+		  "2,ksplit=1,copy=async,prep=launch,lead=1,blocks=1,pdl=0,occ=1,join=last,xstages=1,cluster=1" },
+	};
+	static const struct tcb_shape shapes[] = { { 1, 1, 1 },    { 2, 15, 257 },  { 8, 17, 386 }, { 9, 33, 1024 },
+						   { 3, 18, 644 }, { 33, 49, 512 }, { 5, 70, 7 },   { 65, 70, 511 } };
+	struct tcb_rng rng;
+	(void)state;
+	tcb_rng_init(&rng, 6);
+	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+		const struct tcb_shape *s = &ways[i].shape;
+		const struct tcb_problem p = problem_of("f16_matmul", s->m, s->n, s->k);
+		if (!test_leaves_out(i))
+			try_one(&p, ways[i].capability, ways[i].geometry);
+	}
+	for (size_t i = 0; i < 2 * GPU_CAPABILITIES; i++) {
+		const struct tcb_shape *s = &shapes[i % (sizeof shapes / sizeof *shapes)];
+		const struct tcb_problem p = problem_of("f16_matmul", s->m, s->n, s->k);
+		const struct tcb_target target = gpu_target(gpu_capabilities[i % GPU_CAPABILITIES], 2);
+		struct tcb_geometry g;
+		struct gpu_bench bench;
+		if (test_leaves_out(i))
+			continue;
+		tcb_op_standard(&p, &target, &g);
+		if (i >= GPU_CAPABILITIES)
+			g = gpu_geometry_drawn(&p, &target, &rng);
+		gpu_bench_open(&bench, &p, i);
+		gpu_bench_check(&bench, &target, &g, i, NULL);
+		gpu_bench_close(&bench);
+	}
+}
+
 /* Formats of 32 values per block take rows that 256 does not divide. */
 static void short_rows_are_right(void **state)
 {
@@ -468,15 +518,11 @@ static void extreme_activations_q8(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_way_is_right),
-		cmocka_unit_test(values_are_right),
-		cmocka_unit_test(shares_meet),
-		cmocka_unit_test(mutants_of_shares),
-		cmocka_unit_test(short_rows_are_right),
-		cmocka_unit_test(samples_are_right),
-		cmocka_unit_test(extreme_activations),
-		cmocka_unit_test(every_way_is_right_q8),
-		cmocka_unit_test(extreme_activations_q8),
+		cmocka_unit_test(every_way_is_right),    cmocka_unit_test(values_are_right),
+		cmocka_unit_test(halves_are_right),      cmocka_unit_test(shares_meet),
+		cmocka_unit_test(mutants_of_shares),     cmocka_unit_test(short_rows_are_right),
+		cmocka_unit_test(samples_are_right),     cmocka_unit_test(extreme_activations),
+		cmocka_unit_test(every_way_is_right_q8), cmocka_unit_test(extreme_activations_q8),
 		cmocka_unit_test(powers_of_all_sizes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@
  *            more; where they are a sign and three bits, byte i has above the latter the
  *            signs of nibbles 4 + i and i.  Bytes: in the same order, two words a step, a byte a code above -128, or
  *            of E4M3 as it is.
+ *            Values that are halves: [step of 16][lane], the four words of A's registers.
  *   high     [four words][lane], a word four steps (Q5_K) or two (Q6_K):
  *            qmm_high_at().
  * Layout g, for bytes: a lane has rows l / 4 and l / 4 + 8, values 4 (l % 4) to
@@ -59,6 +60,12 @@ void qmm_unit_of(enum tcb_format_id format, struct qmm_unit *out)
 	*out = (struct qmm_unit){ .format = format, .run = f->run_values == 16 ? 16 : 32 };
 	if (tcb_is_expanded(format)) {
 		unit_of_pieces(format, out);
+		return;
+	}
+	if (f->codes == TCB_CODES_F16) {
+		out->is_halves = 1;
+		out->code_words = STEPS * REGISTERS;
+		out->high_at = out->header_at = out->last_at = out->bytes = QMM_CHUNKS * LANES * 4 * out->code_words;
 		return;
 	}
 	out->code_words = f->code_bits == 8 ? 8 : 4;
@@ -494,6 +501,23 @@ static void unpack_unit(const struct tcb_format *f, const struct qmm_unit *unit,
 			    span->blocks, out + r * row_bytes);
 }
 
+/* --- halves --- */
+
+/* All halves of a unit's SPAN from STORED, or back. */
+static void move_halves(const struct qmm_unit *unit, const struct span *span, int is_pack, uint8_t *stored,
+			size_t row_bytes, uint8_t *halves)
+{
+	for (unsigned kk = 0; kk < QMM_UNIT_VALUES; kk++) {
+		const unsigned v = qmm_k_of(unit->run, kk), k = kk % 16;
+		for (unsigned r = 0; v < span->blocks && r < span->rows; r++) {
+			const unsigned lane = r % 8 * 4 + k % 8 / 2, reg = r / 8 + 2 * (k / 8);
+			uint8_t *row = stored + r * row_bytes + v * sizeof(uint16_t);
+			uint8_t *half = halves + ((kk / 16 * LANES + lane) * REGISTERS + reg) * 4 + k % 2 * 2;
+			memcpy(is_pack ? half : row, is_pack ? row : half, sizeof(uint16_t));
+		}
+	}
+}
+
 void qmm_fragments_pack(enum tcb_format_id format, enum tcb_layout layout, size_t n, size_t k, const void *weights,
 			void *packed)
 {
@@ -504,7 +528,7 @@ void qmm_fragments_pack(enum tcb_format_id format, enum tcb_layout layout, size_
 	struct rows rows;
 	uint8_t *out = packed;
 	qmm_unit_of(format, &unit);
-	if (!unit.is_pieces)
+	if (!unit.is_pieces && !unit.is_halves)
 		map_init(&map, f, layout, &unit);
 	for (size_t group = 0; group * QMM_UNIT_ROWS < n; group++)
 		for (size_t u = 0; u < units; u++, out += unit.bytes) {
@@ -513,6 +537,11 @@ void qmm_fragments_pack(enum tcb_format_id format, enum tcb_layout layout, size_
 					    span.first_block * f->block_bytes;
 			if (unit.is_pieces) {
 				qmm_pieces_pack(&unit, layout, in, row_bytes, span.rows, span.blocks, out);
+				continue;
+			}
+			if (unit.is_halves) {
+				memset(out, 0, unit.bytes);
+				move_halves(&unit, &span, 1, (uint8_t *)in, row_bytes, out);
 				continue;
 			}
 			pack_unit(f, &unit, &map, &span, in, row_bytes, &rows, out);
@@ -529,7 +558,7 @@ void qmm_fragments_unpack(enum tcb_format_id format, enum tcb_layout layout, siz
 	struct rows rows;
 	const uint8_t *in = packed;
 	qmm_unit_of(format, &unit);
-	if (!unit.is_pieces)
+	if (!unit.is_pieces && !unit.is_halves)
 		map_init(&map, f, layout, &unit);
 	for (size_t group = 0; group * QMM_UNIT_ROWS < n; group++)
 		for (size_t u = 0; u < units; u++, in += unit.bytes) {
@@ -538,6 +567,10 @@ void qmm_fragments_unpack(enum tcb_format_id format, enum tcb_layout layout, siz
 				       span.first_block * f->block_bytes;
 			if (unit.is_pieces) {
 				qmm_pieces_unpack(&unit, layout, in, row_bytes, span.rows, span.blocks, out);
+				continue;
+			}
+			if (unit.is_halves) {
+				move_halves(&unit, &span, 0, out, row_bytes, (uint8_t *)in);
 				continue;
 			}
 			unpack_unit(f, &unit, &map, &span, in, &rows, out, row_bytes);

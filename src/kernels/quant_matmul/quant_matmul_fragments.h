@@ -43,6 +43,7 @@ enum {
 struct qmm_unit {
 	enum tcb_format_id format;
 	unsigned run;                         /* values that share a scale, 32 at most: 16 or 32 */
+	int is_halves;                        /* values that are halves as they are: no scales */
 	unsigned code_words;                  /* of a lane, a chunk */
 	unsigned high_words, high_bits;       /* of a lane, a unit, of a code: bits beyond four */
 	unsigned header_bytes;                /* of a row */

@@ -326,7 +326,8 @@ static void direct_next(struct qmm_writer *w, struct kernel *k)
 	for (unsigned i = 0; i < w->g->row_tiles; i++) {
 		struct qmm_lane_at *at = &k->lane_at[i];
 		l_add_to(&w->kit.b, at->codes, at->codes, I(w->g->unit.bytes));
-		l_add_to(&w->kit.b, at->header, at->header, I(w->g->unit.bytes));
+		if (at->header.kind)
+			l_add_to(&w->kit.b, at->header, at->header, I(w->g->unit.bytes));
 		if (at->last.kind)
 			l_add_to(&w->kit.b, at->last, at->last, I(w->g->unit.bytes));
 		if (at->high.kind)

@@ -259,8 +259,9 @@ void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	qmm_gpu_plan_tile(problem, target, geometry, 1, g);
 	g->join = (enum tcb_join)KNOB(JOIN);
 	g->beside = KNOB(PREP) == TCB_PREP_WARPS ? QMM_BESIDE_WARPS : 0;
-	/* Products of few tokens do not hide what it takes to load codes; those of many have no registers to spare. */
-	g->is_ahead = g->is_wgmma && g->tokens <= QMM_AHEAD_TOKENS;
+	/* Products of few tokens do not hide what it takes to load codes; those of many have no registers to spare.
+	 * Halves are loaded to the registers that the products before the last ones are done with. */
+	g->is_ahead = g->is_wgmma && g->tokens <= QMM_AHEAD_TOKENS && !g->unit.is_halves;
 	g->xstages = KNOB(XSTAGES);
 	g->is_streamed = g->xstages > 1 && g->is_wgmma;
 	g->is_rolling = g->xstages > 1 && !g->is_wgmma;

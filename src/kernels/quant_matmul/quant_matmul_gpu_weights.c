@@ -15,6 +15,8 @@
  *
  * Bytes of E4M3 become halves that are 2^-8 of them, exact; their scales, of both halves of a unit, are multiplied with
  * 2^8 before they are rounded, so that those of models are not among the subnormal halves.
+ *
+ * Values that are halves are loaded as A's registers: there is nothing to scale.
  */
 #include "kernels/quant_matmul/quant_matmul_gpu_weights.h"
 
@@ -76,6 +78,8 @@ void qmm_write_code_constants(struct qmm_writer *w)
 	const enum tcb_format_id format = w->g->unit.format;
 	const unsigned centre = w->g->unit.is_pieces ? piece_centre(format) : (unsigned)tcb_code_bias(format);
 	const uint32_t low = minus_half(1024, centre), high = minus_half(64, centre);
+	if (w->g->unit.is_halves)
+		return;
 	if (w->g->unit.is_pieces) {
 		w->tables.grid = u_add(b, w->kit.shared, I(w->g->grid_at));
 		tcb_piece_write_constants(b, format, &w->tables);
@@ -161,6 +165,8 @@ void qmm_write_lane_at(struct qmm_writer *w, kit_op unit, struct qmm_lane_at *ou
 		return;
 	}
 	out->codes = mad(b, w->kit.lane, I(LANE_BYTES), unit);
+	if (w->g->unit.is_halves)
+		return;
 	out->header = mad(b, w->quad, I(w->g->unit.header_bytes), unit);
 	if (!has_row_header(w->g)) /* a part of a lane's own */
 		out->header = mad(b, w->pair, I(w->g->unit.header_bytes / 4), out->header);
@@ -216,6 +222,8 @@ void qmm_write_load_header(struct qmm_writer *w, const struct qmm_lane_at *lane,
 		load_pieces(w, lane, at, out);
 		return;
 	}
+	if (u->is_halves)
+		return;
 	for (unsigned half = 0; half < 2; half++) {
 		const unsigned row = at + u->header_at + half * 8 * u->header_bytes;
 		if (has_row_header(w->g) || u->header_bytes == 16)
@@ -425,6 +433,8 @@ void qmm_write_scales(struct qmm_writer *w, const struct qmm_raw *raw, struct qm
 		take_pieces_apart(w, raw, out);
 		return;
 	}
+	if (w->g->unit.is_halves)
+		return;
 	for (unsigned half = 0; half < 2; half++)
 		switch (scales_kind(w)) {
 		case TCB_SCALES_K:
@@ -529,6 +539,10 @@ void qmm_write_fragment(struct qmm_writer *w, const struct qmm_raw *raw, const s
 	const unsigned turn = u->is_pieces ? step / 2 : chunk * QMM_CHUNK / (8 * u->run);
 	const int is_e4m3 = tcb_format(u->format)->codes == TCB_CODES_E4M3;
 	kit_op words[2], turned[2] = { 0 }, pairs[2][2];
+	if (u->is_halves) {
+		memcpy(a, raw->code[chunk] + 4 * step, 4 * sizeof *a);
+		return;
+	}
 	if (!u->is_pieces)
 		code_words(w, raw, chunk, step, words);
 	for (unsigned pair = 0; u->high_words && pair < 2; pair++)

@@ -10,10 +10,10 @@
 
 /* A lane's weights of a unit, as loaded, and its scales: pairs of halves, of its two rows.  Of expanded formats code[i]
  * and high[i] are of piece i % 2 of row i / 2, a row's header the one or two words of a piece's fields, then the
- * other's.
+ * other's.  Halves are A's registers, those of a step after the other.
  */
 struct qmm_raw {
-	kit_op code[QMM_CHUNKS][8], high[8], header[2][4], last[2];
+	kit_op code[QMM_CHUNKS][QMM_CHUNK_STEPS * 4], high[8], header[2][4], last[2];
 };
 enum { QMM_TURNS_MAX = 2 };
 struct qmm_scales {

@@ -8,6 +8,8 @@
 #include "kernels/quant_matmul/quant_matmul_gpu_wgmma.h"
 #include "kernels/gpu/tile_ring.h"
 
+#include <string.h>
+
 enum { STEP_BYTES = 32 };
 
 void qmm_write_chunks_open(struct qmm_writer *w, struct qmm_chunks *c)
@@ -28,6 +30,8 @@ void qmm_write_expand(struct qmm_writer *w, struct qmm_chunks *c, const struct q
 			for (unsigned ahead = 1; w->g->is_ahead && ahead < QMM_CHUNKS; ahead++)
 				qmm_write_load_codes(w, lane, at + i * tile_bytes, ahead, &c->raw[i]);
 		}
+		if (w->g->unit.is_halves)
+			memcpy(c->raw[i].code[chunk], c->a[chunk % 2][i], sizeof c->raw[i].code[chunk]);
 		if (chunk == 0 || !w->g->is_ahead)
 			qmm_write_load_codes(w, lane, at + i * tile_bytes, chunk, &c->raw[i]);
 		if (chunk == 0)

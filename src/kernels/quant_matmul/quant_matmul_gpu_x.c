@@ -50,13 +50,16 @@ static void load_values(struct qmm_writer *w, const struct lane_source *from, un
 			f_set_to(b, out->value[i], F(0));
 		else
 			out->value[i] = f_set(b, F(0));
-	for (unsigned half = 0; half < 2; half++) {
-		const unsigned on = half * (w->g->group ? LANE_FLOATS : QMM_UNIT_VALUES / 2);
+	/* Rows of values may have any length, and then begin and end anywhere. */
+	const unsigned together = w->g->k % LANE_FLOATS ? 1 : LANE_FLOATS;
+	for (unsigned i = 0; i < 2 * LANE_FLOATS; i += together) {
+		const unsigned on =
+			i / LANE_FLOATS * (w->g->group ? LANE_FLOATS : QMM_UNIT_VALUES / 2) + i % LANE_FLOATS;
 		kit_op guard = has;
 		if (w->g->k % QMM_UNIT_VALUES) /* signed: this may begin behind the row's end */
 			guard = s_lt_and(b, from->first, I((int64_t)w->g->k - units_on * QMM_UNIT_VALUES - on), has);
-		tcb_kit_load_where(b, guard, TCB_KIT_GLOBAL, "f32", tcb_ptx_at(from->at, at + on * 4),
-				   out->value + half * LANE_FLOATS, LANE_FLOATS);
+		tcb_kit_load_where(b, guard, TCB_KIT_GLOBAL, "f32", tcb_ptx_at(from->at, at + on * 4), out->value + i,
+				   together);
 	}
 }
 

@@ -353,12 +353,12 @@ QMM_SIZES_F32(TILE_F32, 0)
 TCB_FORMAT_CODE_LIST(TABLE)
 #define FLOAT_TABLE(id, name, op, values, ...) \
 	const struct tcb_variant SIMD_NAME(qmm_##op)[] = { QMM_SIZES_F32(ROW_F32, op, values){ 0 } };
-TCB_FORMAT_VALUE_ROWS(FLOAT_TABLE)
+TCB_FORMAT_WIDE_ROWS(FLOAT_TABLE)
 #define ROW_F16(m, n, op, k) QMM_ROWS_F16(op##_matmul, k, m, n, f32_##m##x##n##_entry),
-#define SCALED_TABLE(id, name, op, values, ...)                                               \
+#define HALVES_TABLE(id, name, op, values, ...)                                               \
 	const struct tcb_variant SIMD_NAME(qmm_##op)[] = { QMM_SIZES_F32(ROW_F32, op, values) \
 								   QMM_SIZES_F32(ROW_F16, op, values){ 0 } };
-TCB_FORMAT_SCALED_ROWS(SCALED_TABLE)
+TCB_FORMAT_HALVES_LIST(HALVES_TABLE)
 
 /* The same tiles of several tokens for the MatVecs, and those that they are part of (quant_matvec_cpu.c). */
 #define FEW_ROW(m, n, kind, op, k) QMM_ROW_FEW(kind, op, k, m, n, op##_##m##x##n##_entry),

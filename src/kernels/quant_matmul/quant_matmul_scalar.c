@@ -96,9 +96,9 @@ TCB_FORMAT_CODE_LIST(TABLE)
 #define FLOAT_ROW(m, n, op, k) QMM_ROWS_F32(op##_matmul, k, m, n, TCB_CLASS_EXACT, f32_##m##x##n##_entry),
 #define FLOAT_TABLE(id, name, op, values, ...) \
 	const struct tcb_variant SIMD_NAME(qmm_##op)[] = { QMM_SIZES(FLOAT_ROW, op, values){ 0 } };
-TCB_FORMAT_VALUE_ROWS(FLOAT_TABLE)
+TCB_FORMAT_WIDE_ROWS(FLOAT_TABLE)
 #define HALF_ROW(m, n, op, k) QMM_ROWS_F16(op##_matmul, k, m, n, f32_##m##x##n##_entry),
-#define SCALED_TABLE(id, name, op, values, ...)                                             \
+#define HALVES_TABLE(id, name, op, values, ...)                                             \
 	const struct tcb_variant SIMD_NAME(qmm_##op)[] = { QMM_SIZES(FLOAT_ROW, op, values) \
 								   QMM_SIZES(HALF_ROW, op, values){ 0 } };
-TCB_FORMAT_SCALED_ROWS(SCALED_TABLE)
+TCB_FORMAT_HALVES_LIST(HALVES_TABLE)
