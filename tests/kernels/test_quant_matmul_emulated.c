@@ -312,18 +312,14 @@ static void every_way_is_right_q8(void **state)
 	assert_true(TEST_IS_INSTRUMENTED || pieces >= 2 * PIECE_OPS);
 }
 
-/* E4M3, by bits before sm_89 and by its conversion from there on: the default and a drawn geometry of each capability,
- * with rows that end in half a unit. */
-static void values_are_right(void **state)
+/* COUNT shapes of the op NAME in turn: the default and a geometry drawn from SEED of each capability. */
+static void try_shapes(const char *name, const struct tcb_shape *shapes, size_t count, uint64_t seed)
 {
-	static const struct tcb_shape shapes[] = { { 1, 1, 128 },   { 2, 15, 512 }, { 8, 17, 384 }, { 9, 33, 1024 },
-						   { 33, 49, 512 }, { 3, 18, 640 }, { 65, 70, 512 } };
 	struct tcb_rng rng;
-	(void)state;
-	tcb_rng_init(&rng, 4);
+	tcb_rng_init(&rng, seed);
 	for (size_t i = 0; i < 2 * GPU_CAPABILITIES; i++) {
-		const struct tcb_shape *s = &shapes[i % (sizeof shapes / sizeof *shapes)];
-		const struct tcb_problem p = problem_of("fp8_matmul", s->m, s->n, s->k);
+		const struct tcb_shape *s = &shapes[i % count];
+		const struct tcb_problem p = problem_of(name, s->m, s->n, s->k);
 		const struct tcb_target target = gpu_target(gpu_capabilities[i % GPU_CAPABILITIES], 2);
 		struct tcb_geometry g;
 		struct gpu_bench bench;
@@ -336,6 +332,16 @@ static void values_are_right(void **state)
 		gpu_bench_check(&bench, &target, &g, i, NULL);
 		gpu_bench_close(&bench);
 	}
+}
+
+/* E4M3, by bits before sm_89 and by its conversion from there on: the default and a drawn geometry of each capability,
+ * with rows that end in half a unit. */
+static void values_are_right(void **state)
+{
+	static const struct tcb_shape shapes[] = { { 1, 1, 128 },   { 2, 15, 512 }, { 8, 17, 384 }, { 9, 33, 1024 },
+						   { 33, 49, 512 }, { 3, 18, 640 }, { 65, 70, 512 } };
+	(void)state;
+	try_shapes("fp8_matmul", shapes, sizeof shapes / sizeof *shapes, 4);
 }
 
 /* Halves as they are: the ways of weights that differ for them, and drawn geometries of each capability, with rows of
@@ -362,30 +368,14 @@ static void halves_are_right(void **state)
 	};
 	static const struct tcb_shape shapes[] = { { 1, 1, 1 },    { 2, 15, 257 },  { 8, 17, 386 }, { 9, 33, 1024 },
 						   { 3, 18, 644 }, { 33, 49, 512 }, { 5, 70, 7 },   { 65, 70, 511 } };
-	struct tcb_rng rng;
 	(void)state;
-	tcb_rng_init(&rng, 6);
 	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
 		const struct tcb_shape *s = &ways[i].shape;
 		const struct tcb_problem p = problem_of("f16_matmul", s->m, s->n, s->k);
 		if (!test_leaves_out(i))
 			try_one(&p, ways[i].capability, ways[i].geometry);
 	}
-	for (size_t i = 0; i < 2 * GPU_CAPABILITIES; i++) {
-		const struct tcb_shape *s = &shapes[i % (sizeof shapes / sizeof *shapes)];
-		const struct tcb_problem p = problem_of("f16_matmul", s->m, s->n, s->k);
-		const struct tcb_target target = gpu_target(gpu_capabilities[i % GPU_CAPABILITIES], 2);
-		struct tcb_geometry g;
-		struct gpu_bench bench;
-		if (test_leaves_out(i))
-			continue;
-		tcb_op_standard(&p, &target, &g);
-		if (i >= GPU_CAPABILITIES)
-			g = gpu_geometry_drawn(&p, &target, &rng);
-		gpu_bench_open(&bench, &p, i);
-		gpu_bench_check(&bench, &target, &g, i, NULL);
-		gpu_bench_close(&bench);
-	}
+	try_shapes("f16_matmul", shapes, sizeof shapes / sizeof *shapes, 6);
 }
 
 /* Formats of 32 values per block take rows that 256 does not divide. */

@@ -319,7 +319,7 @@ int qmv_gpu_is_product(const struct tcb_geometry *geometry)
 /*
  * Under contract q8 a few tokens are the quantised matmul's, whose mma.sync has eight at the price of one: of
  * 14336x4096 on an H200 2 tokens of Q4_K took 9.6 us instead of 12.2, 8 took 9.5 instead of 19.8.  Codes that are
- * expanded first cost that more, so that up to 4 tokens one at a time are faster (Q5_0: 2 in 11.6 instead of 17.0, 8
+ * expanded first cost that more, so that up to 4 tokens its own kernels are faster (Q5_0: 2 in 11.6 instead of 17.0, 8
  * in 21.6 instead of 18.0).
  */
 static const struct tcb_side_space *other(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
