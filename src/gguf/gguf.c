@@ -581,3 +581,42 @@ int tcb_gguf_value_unsigned(const struct tcb_gguf_value *value, uint64_t *out)
 	*out = load_le(value->data, bytes);
 	return !is_signed || *out >> (8 * bytes - 1) == 0;
 }
+
+int tcb_gguf_value_number(const struct tcb_gguf_value *value, uint64_t item, double *out)
+{
+	const uint32_t type = value->type == TCB_GGUF_ARRAY ? value->item_type : value->type;
+	const size_t bytes = type < TCB_GGUF_VALUE_TYPE_COUNT ? value_bytes[type] : 0;
+	const unsigned unused = 64 - 8 * (unsigned)bytes;
+	union {
+		uint32_t bits;
+		float value;
+	} f32;
+	union {
+		uint64_t bits;
+		double value;
+	} f64;
+
+	if (!bytes || item >= value->count)
+		return 0;
+	f64.bits = load_le((const uint8_t *)value->data + item * bytes, bytes);
+	f32.bits = (uint32_t)f64.bits;
+	if (type == TCB_GGUF_F32 || type == TCB_GGUF_F64)
+		*out = type == TCB_GGUF_F32 ? (double)f32.value : f64.value;
+	else if (type == TCB_GGUF_I8 || type == TCB_GGUF_I16 || type == TCB_GGUF_I32 || type == TCB_GGUF_I64)
+		*out = (double)((int64_t)(f64.bits << unused) >> unused);
+	else
+		*out = (double)f64.bits;
+	return 1;
+}
+
+struct tcb_gguf_string tcb_gguf_value_text(const struct tcb_gguf_value *value, uint64_t item)
+{
+	const uint32_t type = value->type == TCB_GGUF_ARRAY ? value->item_type : value->type;
+	const char *at = value->data;
+
+	if (type != TCB_GGUF_STRING || item >= value->count)
+		return (struct tcb_gguf_string){ NULL, 0 };
+	for (; item > 0; item--)
+		at += 8 + load_le((const uint8_t *)at, 8);
+	return (struct tcb_gguf_string){ at + 8, (size_t)load_le((const uint8_t *)at, 8) };
+}

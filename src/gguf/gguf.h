@@ -88,5 +88,9 @@ const struct tcb_gguf_value *tcb_gguf_find_value(const struct tcb_gguf *gguf, co
 int tcb_gguf_value_unsigned(const struct tcb_gguf_value *value, uint64_t *out);
 /* The characters of a string value; {NULL, 0} for a value of another type. */
 struct tcb_gguf_string tcb_gguf_value_string(const struct tcb_gguf_value *value);
+/* Item ITEM of an array, or 0 of what is not one.  1 and the number, of booleans 1 or 0; 0 for others, and beyond the
+ * end.  The characters of a string; {NULL, 0} for others. */
+int tcb_gguf_value_number(const struct tcb_gguf_value *value, uint64_t item, double *out);
+struct tcb_gguf_string tcb_gguf_value_text(const struct tcb_gguf_value *value, uint64_t item);
 
 #endif

@@ -4,9 +4,11 @@ import struct
 
 SIZES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
 
+FLOATS = {6: "<f", 12: "<d"}
+
 
 class Gguf:
-    """.tensors: name -> (dimensions, type, offset); .base: where offsets begin in .data."""
+    """.keys; .tensors: name -> (dimensions, type, offset); .base: where offsets begin in .data."""
 
     def __init__(self, path):
         self.data, self.at = path.read_bytes(), 0
@@ -14,12 +16,11 @@ class Gguf:
             raise ValueError(f"{path} is no GGUF file")
         self.at = 8
         tensors, pairs = self.take("<QQ")
-        alignment = 32
+        self.keys = {}
         for _ in range(pairs):
             key, kind = self.text(), self.take("<I")[0]
-            value = self.value(kind)
-            if key == "general.alignment":
-                alignment = value
+            self.keys[key] = self.value(kind)
+        alignment = self.keys.get("general.alignment", 32)
         self.tensors = {}
         for _ in range(tensors):
             name = self.text()
@@ -43,5 +44,7 @@ class Gguf:
         if kind == 9:
             item, count = self.take("<IQ")
             return [self.value(item) for _ in range(count)]
+        if kind in FLOATS:
+            return self.take(FLOATS[kind])[0]
         self.at += SIZES[kind]
         return int.from_bytes(self.data[self.at - SIZES[kind]:self.at], "little")

@@ -28,6 +28,21 @@ static char *as_text(const struct tcb_gguf_string *name)
 	return NULL;
 }
 
+/* A text or a number each, and nothing beyond the last. */
+static void check_items(const uint8_t *data, size_t bytes, const struct tcb_gguf_value *v)
+{
+	const uint64_t item = v->count < 5 ? v->count : 5;
+	double number;
+
+	for (uint64_t i = 0; i < item; i++) {
+		const struct tcb_gguf_string text = tcb_gguf_value_text(v, i);
+		if (text.data)
+			check_inside(data, bytes, text.data, text.length);
+		FUZZ_CHECK(!text.data || !tcb_gguf_value_number(v, i, &number));
+	}
+	FUZZ_CHECK(!tcb_gguf_value_text(v, v->count).data && !tcb_gguf_value_number(v, v->count, &number));
+}
+
 static void check_tables(const uint8_t *data, size_t bytes, const struct tcb_gguf *g, int may_lack_data)
 {
 	for (size_t i = 0; i < tcb_gguf_tensor_count(g); i++) {
@@ -50,6 +65,7 @@ static void check_tables(const uint8_t *data, size_t bytes, const struct tcb_ggu
 		if (text.data)
 			check_inside(data, bytes, text.data, text.length);
 		FUZZ_CHECK(!text.data || !tcb_gguf_value_unsigned(v, &number));
+		check_items(data, bytes, v);
 		char *key = as_text(&v->key);
 		FUZZ_CHECK(!key || tcb_gguf_find_value(g, key) == v);
 		free(key);

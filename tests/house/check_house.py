@@ -35,7 +35,7 @@ MAY_INCLUDE = {
     "judge": {"base", "ptx", "kernels", "kernelfile", "device", "worker"},
     "search": {"base", "kernels", "device", "worker"},
     "db": {"base"},
-    "rt": {"base", "db", "kernels", "ptx", "device", "gpu"},
+    "rt": {"base", "gguf", "db", "kernels", "ptx", "device", "gpu"},
     "tcbptx": {"base", "ptx"},
     "verify": {"base", "ptx", "device", "kernels", "gpu", "worker", "search"},
     "cli": {"base", "gguf", "ptx", "device", "kernels", "gpu", "worker", "search", "db", "rt", "verify", "kernelfile", "judge"},

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * print_abi: sizes and offsets of all that is public in tcbrt.h and tcbrt_wgpu.h, one a line, as
- * tests/rt/abi.txt holds them.
+ * print_abi: sizes and offsets of all that is public in tcbrt.h, tcbrt_gguf.h and tcbrt_wgpu.h, one a
+ * line, as tests/rt/abi.txt holds them.
  */
 #include <stdio.h>
+#include <tcbrt_gguf.h>
 #include <tcbrt_wgpu.h>
 
 #define SIZE(type) printf("%s %zu\n", #type, sizeof(struct type))
@@ -178,5 +179,14 @@ int main(void)
 	AT(tcbrt_wgpu_code, launch_count);
 	AT(tcbrt_wgpu_code, launch);
 	AT(tcbrt_wgpu_code, reserved);
+	SIZE(tcbrt_gguf_tensor);
+	AT(tcbrt_gguf_tensor, name);
+	AT(tcbrt_gguf_tensor, name_length);
+	AT(tcbrt_gguf_tensor, type);
+	AT(tcbrt_gguf_tensor, format);
+	AT(tcbrt_gguf_tensor, dims);
+	AT(tcbrt_gguf_tensor, data);
+	AT(tcbrt_gguf_tensor, bytes);
+	AT(tcbrt_gguf_tensor, reserved);
 	return 0;
 }

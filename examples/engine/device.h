@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where the model lies and runs: this host's processors, or its first GPU.  An address is a pointer of this process or
+ * one of the GPU's memory.  What fails ends the program with a line that says why.
+ */
+#ifndef DEVICE_H
+#define DEVICE_H
+
+#include <stddef.h>
+
+#include <tcbrt.h>
+
+typedef unsigned long long address;
+
+struct device {
+	char name[TCBRT_GPU_NAME_MAX]; /* for struct tcbrt_query */
+	unsigned threads;              /* 0 of a GPU */
+	struct tcbrt_pool *pool;       /* NULL of a GPU */
+	void *stream;                  /* of a GPU */
+};
+
+/* A plan and what it works on. */
+struct call {
+	const char *what; /* for the table of times */
+	const struct tcbrt_plan *plan;
+	struct tcbrt_gpu *gpu;                                             /* NULL of a CPU */
+	void (*own)(const struct device *device, const address operand[]); /* in place of a plan */
+	address operand[TCBRT_OPERANDS_MAX];
+	double seconds;
+};
+
+_Noreturn void die(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Dies with what ERR says unless CODE is TCBRT_OK. */
+void must(int code, const struct tcbrt_error *err);
+double now(void);
+
+void device_open(struct device *device, size_t is_gpu, unsigned threads);
+/* Zeros, in pages of 2 MiB as far as the host has them. */
+address device_alloc(const struct device *device, size_t bytes);
+/* From host memory, which may be written again at once. */
+void device_write(const struct device *device, address to, const void *from, size_t bytes);
+void device_read(const struct device *device, void *to, address from, size_t bytes);
+void device_wait(const struct device *device);
+void device_execute(const struct device *device, const struct call *call, address workspace);
+/* Calls without a plan.  Copies: to, bytes between its rows, from, bytes of its rows, rows.  Of f16 f32: to, from,
+ * values. */
+void device_copy_rows(const struct device *device, const address operand[]);
+void device_widen(const struct device *device, const address operand[]);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A decoder: tokens come in, the logits of the next one go out.
+ */
+#ifndef ENGINE_H
+#define ENGINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "device.h"
+
+struct options {
+	size_t threads, context, batch; /* context: tokens in the cache; batch: of a prompt at once */
+	size_t is_gpu, times;           /* times: tell how long each kind of op took */
+	size_t all_logits;              /* of each token of a batch, not of its last one alone */
+	const char *db;                 /* tuning results; NULL: the default ones */
+};
+
+struct engine;
+
+struct engine *engine_open(const char *model, const struct options *options, size_t *vocabulary);
+/* COUNT tokens more, a batch at most.  Returns the logits of the last one, or of all. */
+const float *engine_run(struct engine *engine, const int32_t *tokens, size_t count);
+void engine_close(struct engine *engine);
+
+#endif

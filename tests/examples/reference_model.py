@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: MIT
+"""The forward pass of the models that examples/engine decodes, in float64: a GGUF file and tokens in, logits out.
+
+Written from the models' definitions, a whole sequence at once and without a cache, so that it shares nothing with what
+it checks.  With ROUND every product's activations are rounded to 8 bits as contract q8 has it (256 of them share a
+scale where a block of the weights has as many values, else 32), so that its distance to the exact pass is what that
+contract costs.
+"""
+import math
+import pathlib
+import sys
+
+import numpy
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+from gguf_file import Gguf  # noqa: E402
+
+F32, F16, Q4_0, Q8_0, Q4_K, Q6_K, BF16, MXFP4 = 0, 1, 2, 8, 12, 14, 30, 39
+FP4 = numpy.array([0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12], numpy.float64)
+
+
+def halves(data):
+    return data.view(numpy.float16).astype(numpy.float64)
+
+
+def nibbles(data):
+    return numpy.concatenate([data & 15, data >> 4], axis=-1).astype(numpy.float64)
+
+
+def k_scales(packed):
+    """Of Q4_K: eight scales and eight minimums of 6 bits in 12 bytes."""
+    low, high = packed[:, :4], packed[:, 4:8]
+    mixed = packed[:, 8:]
+    scales = numpy.concatenate([low & 63, mixed & 15 | low >> 6 << 4], axis=1)
+    minimums = numpy.concatenate([high & 63, mixed >> 4 | high >> 6 << 4], axis=1)
+    return scales.astype(numpy.float64), minimums.astype(numpy.float64)
+
+
+def q4_0(block):
+    return halves(block[:, :2]) * (nibbles(block[:, 2:]) - 8)
+
+
+def q8_0(block):
+    return halves(block[:, :2]) * block[:, 2:].view(numpy.int8)
+
+
+def q4_k(block):
+    scales, minimums = k_scales(block[:, 4:16])
+    codes = nibbles(block[:, 16:].reshape(-1, 4, 32)).reshape(-1, 8, 32)
+    values = (halves(block[:, :2]) * scales)[:, :, None] * codes - (halves(block[:, 2:4]) * minimums)[:, :, None]
+    return values.reshape(-1, 256)
+
+
+def q6_k(block):
+    low, high = block[:, :128].reshape(-1, 2, 2, 32), block[:, 128:192].reshape(-1, 2, 32)
+    codes = numpy.empty((len(block), 2, 4, 32))
+    for part in range(4):
+        four = low[:, :, part % 2] >> 4 * (part // 2) & 15
+        codes[:, :, part] = (four | (high >> 2 * part & 3) << 4).astype(numpy.float64) - 32
+    scales = block[:, 192:208].view(numpy.int8).astype(numpy.float64)
+    return (halves(block[:, 208:]) * scales)[:, :, None].repeat(16, 2).reshape(-1, 256) * codes.reshape(-1, 256)
+
+
+def mxfp4(block):
+    return 2.0 ** (block[:, :1].astype(numpy.float64) - 128) * FP4[nibbles(block[:, 1:]).astype(int)]
+
+
+# values of a block, its bytes, bytes to values
+FORMATS = {Q4_0: (32, 18, q4_0), Q8_0: (32, 34, q8_0), Q4_K: (256, 144, q4_k), Q6_K: (256, 210, q6_k),
+           MXFP4: (32, 17, mxfp4)}
+FLOATS = {F32: numpy.float32, F16: numpy.float16}
+
+
+class Weights:
+    """A tensor: .values, the last dimension first in the file, and .group, how many activations share a scale."""
+
+    def __init__(self, gguf, name):
+        dims, kind, offset = gguf.tensors[name]
+        count, at = math.prod(dims), gguf.base + offset
+        if kind in FLOATS:
+            self.group = 0
+            values = numpy.frombuffer(gguf.data, FLOATS[kind], count, at).astype(numpy.float64)
+        else:
+            self.group, size, decode = FORMATS[kind]
+            data = numpy.frombuffer(gguf.data, numpy.uint8, count // self.group * size, at)
+            values = decode(data.reshape(-1, size))
+        self.values = values.reshape(dims[::-1])
+
+
+def rounded(x, group):
+    """To 8 bits, a scale for each GROUP activations."""
+    parts = x.reshape(*x.shape[:-1], -1, group)
+    scale = numpy.abs(parts).max(-1, keepdims=True) / 127
+    return (numpy.round(parts / numpy.where(scale == 0, 1, scale)) * scale).reshape(x.shape)
+
+
+def softmax(x):
+    x = numpy.exp(x - x.max(-1, keepdims=True))
+    return x / x.sum(-1, keepdims=True)
+
+
+def silu(x):
+    return x / (1 + numpy.exp(-x))
+
+
+class Model:
+    def __init__(self, path, rounds=False):
+        self.gguf, self.rounds = Gguf(path), rounds
+        self.architecture = self.gguf.keys["general.architecture"]
+        self.loaded = {}
+
+    def key(self, name, otherwise=None):
+        return self.gguf.keys.get(f"{self.architecture}.{name}", otherwise)
+
+    def has(self, name):
+        return name in self.gguf.tensors
+
+    def weights(self, name):
+        if name not in self.loaded:
+            self.loaded[name] = Weights(self.gguf, name)
+        return self.loaded[name]
+
+    def product(self, weights, x):
+        """x times the rows of WEIGHTS; an expert's are the matrix of its number."""
+        if self.rounds and weights.group:
+            x = rounded(x, weights.group)
+        return x @ weights.values.T
+
+    def norm(self, name, x):
+        epsilon = self.key("attention.layer_norm_rms_epsilon")
+        return x / numpy.sqrt((x * x).mean(-1, keepdims=True) + epsilon) * self.weights(name).values
+
+    def rotate(self, x):
+        """Values of each head of each token: pairs of neighbours for llama, else half a head apart."""
+        head = x.shape[-1]
+        angles = self.key("rope.freq_base", 10000.0) ** (-2 * numpy.arange(head // 2) / head)
+        angles = numpy.arange(len(x))[:, None, None] * angles
+        cos, sin = numpy.cos(angles), numpy.sin(angles)
+        first, second = ((x[..., 0::2], x[..., 1::2]) if self.architecture == "llama" else
+                         (x[..., :head // 2], x[..., head // 2:]))
+        turned = numpy.empty_like(x)
+        one, two = first * cos - second * sin, second * cos + first * sin
+        if self.architecture == "llama":
+            turned[..., 0::2], turned[..., 1::2] = one, two
+        else:
+            turned[..., :head // 2], turned[..., head // 2:] = one, two
+        return turned
+
+    def projected(self, at, part, x, heads):
+        y = self.product(self.weights(f"{at}attn_{part}.weight"), x)
+        if self.has(f"{at}attn_{part}.bias"):
+            y = y + self.weights(f"{at}attn_{part}.bias").values
+        y = y.reshape(len(x), heads, -1)
+        return self.norm(f"{at}attn_{part}_norm.weight", y) if self.has(f"{at}attn_{part}_norm.weight") else y
+
+    def attention(self, at, x):
+        heads, kv_heads = self.key("attention.head_count"), self.key("attention.head_count_kv")
+        q = self.rotate(self.projected(at, "q", x, heads))
+        k = self.rotate(self.projected(at, "k", x, kv_heads)).repeat(heads // kv_heads, 1)
+        v = self.projected(at, "v", x, kv_heads).repeat(heads // kv_heads, 1)
+        scores = numpy.einsum("qhd,khd->hqk", q, k) / math.sqrt(q.shape[-1])
+        position = numpy.arange(len(x))
+        scores[:, position[:, None] < position[None, :]] = -numpy.inf
+        out = numpy.einsum("hqk,khd->qhd", softmax(scores), v)
+        return self.product(self.weights(at + "attn_output.weight"), out.reshape(len(x), -1))
+
+    def feed_forward(self, at, x):
+        gate, up, down = (self.weights(f"{at}ffn_{part}.weight") for part in ("gate", "up", "down"))
+        return self.product(down, silu(self.product(gate, x)) * self.product(up, x))
+
+    def logits(self, tokens):
+        """Of each token's successor: as many rows as tokens."""
+        x = self.weights("token_embd.weight").values[tokens]
+        for layer in range(self.key("block_count")):
+            at = f"blk.{layer}."
+            x = x + self.attention(at, self.norm(at + "attn_norm.weight", x))
+            x = x + self.feed_forward(at, self.norm(at + "ffn_norm.weight", x))
+        table = "output.weight" if self.has("output.weight") else "token_embd.weight"
+        return self.product(self.weights(table), self.norm("output_norm.weight", x))

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: MIT
+"""examples/engine: its logits are those of a forward pass in float64 (reference_model.py), of prompts and of what follows.
+
+    test_engine.py ENGINE SCRATCH [MODEL...]
+
+Models are of chance (scripts/synthetic-gguf.py), small, one of each architecture.  Weights of F32 hold the engine to
+what f32 arithmetic and a cache of f16 cost, TIGHT of a row's length.  Quantised ones hold it to 1.5 times what rounding
+activations to 8 bits costs in the reference itself.  The control is the reference without one of its parts, which must
+be farther from the engine than either bound.
+"""
+import pathlib
+import subprocess
+import sys
+
+import numpy
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import reference_model  # noqa: E402
+
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts/synthetic-gguf.py"
+SIZES = ["--data", "--layers", "2", "--hidden", "256", "--heads", "4", "--kv-heads", "2", "--ffn", "512", "--vocab", "512"]
+MODELS = {"llama": [], "llama-tied": ["--tied"]}
+PROMPT = [1] + [(7 * i * i + 11 * i) % 500 for i in range(44)]
+GENERATED = 6
+TIGHT, TIMES = 2e-3, 1.5
+
+
+def distance(ours, theirs):
+    """The largest relative difference of a row."""
+    return (numpy.linalg.norm(ours - theirs, axis=1) / numpy.linalg.norm(theirs, axis=1)).max()
+
+
+def run(engine, model, scratch, *options):
+    """Tokens that it generates, and the logits of all that it saw."""
+    logits = scratch / "logits.f32"
+    command = [engine, model, "--prompt", ",".join(map(str, PROMPT)), "--generate", str(GENERATED), "--logits", logits,
+               *options]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{model.name}: {done.stderr}")
+    tokens = [int(line) for line in done.stdout.split()]
+    return tokens, numpy.fromfile(logits, numpy.float32).astype(numpy.float64).reshape(len(PROMPT) + GENERATED - 1, -1)
+
+
+class WithoutMask(reference_model.Model):
+    """Every token at the first position: nothing is rotated."""
+
+    def rotate(self, x):
+        return x
+
+
+def check(engine, scratch, name, kind):
+    """Offences of one model."""
+    path = scratch / f"{name}-{kind or 'mix'}.gguf"
+    subprocess.run([sys.executable, SCRIPT, path, *SIZES, *MODELS[name], *(["--type", kind] if kind else [])], check=True,
+                   stdout=subprocess.DEVNULL)
+    exact, offences, known = reference_model.Model(path), [], {}
+    for options in (["--threads", "2"], ["--threads", "1", "--batch", "7"], ["--threads", "1", "--batch", "1"]):
+        tokens, ours = run(engine, path, scratch, *options)
+        if [int(i) for i in ours[len(PROMPT) - 1:].argmax(1)] != tokens:
+            offences.append(f"{path.name}: tokens are not those of the largest logits")
+        seen = tuple(PROMPT + tokens[:-1])
+        if seen not in known:
+            truth = exact.logits(list(seen))
+            cost = distance(reference_model.Model(path, rounds=True).logits(list(seen)), truth)
+            known[seen] = truth, max(TIGHT, TIMES * cost), distance(ours, WithoutMask(path).logits(list(seen)))
+        truth, bound, control = known[seen]
+        off = distance(ours, truth)
+        print(f"{path.name} {' '.join(options)}: {off:.2e} off, bound {bound:.2e}, control {control:.2e}")
+        if not off <= bound:
+            offences.append(f"{path.name} {options}: logits are {off:.2e} of their length off, {bound:.2e} is allowed")
+        if not control > bound:
+            offences.append(f"{path.name}: the control passes")
+    return offences
+
+
+def refused(engine, scratch):
+    """Files that are damaged, and options that are wrong: one line that says so, and no crash."""
+    good = scratch / "llama-mix.gguf"
+    data, offences, bad = good.read_bytes(), [], scratch / "bad.gguf"
+    for what, content in (("truncated", data[:len(data) // 2]), ("not a GGUF", b"GGML" + data[4:]), ("", b""),
+                          ("'xlama'", data.replace(b"llama", b"xlama", 1)), ("attn_q", data.replace(b"attn_q.w", b"attn_x.w"))):
+        bad.write_bytes(content)
+        done = subprocess.run([engine, bad, "--prompt", "1"], capture_output=True, text=True)
+        if done.returncode != 1 or what not in done.stderr or not done.stderr.startswith("engine: "):
+            offences.append(f"a file that {what or 'is empty'}: exit {done.returncode}, {done.stderr!r}")
+    for what, options in (("vocabulary", ["--prompt", "100000"]), ("whole number", ["--threads", "x"]), ("usage", []),
+                          ("context", ["--context", "3"]), ("NVIDIA", ["--device", "gpu"])):
+        done = subprocess.run([engine, good, "--prompt", "1,2,3,4", *options][:None if options else 2],
+                              capture_output=True, text=True, env={"LD_LIBRARY_PATH": "/nowhere"})
+        if done.returncode != 1 or what not in done.stderr:
+            if what != "NVIDIA" or done.returncode:  # a machine that has one
+                offences.append(f"{options}: exit {done.returncode}, {done.stderr!r}")
+    return offences
+
+
+def main():
+    engine, scratch = sys.argv[1], pathlib.Path(sys.argv[2])
+    scratch.mkdir(parents=True, exist_ok=True)
+    offences = [offence for name in sys.argv[3:] or MODELS for kind in ("F32", None)
+                for offence in check(engine, scratch, name, kind)]
+    if not sys.argv[3:]:
+        offences += refused(engine, scratch)
+    for offence in offences:
+        print(f"FAILED: {offence}")
+    return 1 if offences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
