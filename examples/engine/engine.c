@@ -20,7 +20,7 @@ enum { FEW = 8, DECODED = 32 }; /* tokens that a MatVec and attention_decode tak
 enum { PAIRS = 1 /* rotates neighbours, not values half a head apart */ };
 static const struct {
 	const char *name;
-	int ways;
+	size_t ways;
 } families[] = { { "llama", PAIRS } };
 
 struct planned {
@@ -44,14 +44,13 @@ struct engine {
 	struct tcbrt_gguf *file;
 	struct options options;
 	char family[TEXT];
-	int ways;
-	size_t layers, hidden, heads, kv_heads, head, ffn, vocabulary, past;
+	size_t ways, layers, hidden, heads, kv_heads, head, ffn, vocabulary, past;
 	struct tcbrt *rt;
 	struct device device;
 	struct planned *plans;
 	struct packed *packed;
-	size_t plan_count, packed_count, program_count;
 	struct program *programs;
+	size_t plan_count, packed_count, program_count;
 	address x, x2, h, q, k, v, qkv, rotated, attended, gate, up, logits, lengths, rotation, *k_cache, *v_cache;
 	address workspace;
 	size_t workspace_bytes, workspace_has;
@@ -426,7 +425,7 @@ const float *engine_run(struct engine *e, const int32_t *tokens, size_t count)
 
 	if (e->past > e->options.context)
 		die("the cache is full: --context %zu is too small", e->options.context);
-	if (!e->workspace || e->workspace_bytes > e->workspace_has) {
+	if (e->workspace_bytes > e->workspace_has) {
 		e->workspace_has = e->workspace_bytes;
 		e->workspace = device_alloc(&e->device, e->workspace_bytes); /* zeros, as all plans want it */
 	}
