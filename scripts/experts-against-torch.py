@@ -10,7 +10,8 @@ reads the bytes of the experts that are used: what few tokens want, one launch o
 `tcbtune sweep` goes on with DIR/tuning.db for that budget first, and its best is one of them.  The table has the
 fastest, that read, their quotient, that with the operations' least time, bytes and operations in a second, and below each
 row all of them.  PyTorch
-(scripts/peers/experts_torch.py) has bf16 weights, so that it reads 3.6 times as many bytes as Q4_K.
+(scripts/peers/experts_torch.py) has bf16 weights, so that it reads 3.6 times as many bytes as Q4_K; Humming
+(scripts/peers/experts_humming.py), if this Python has it, has weights of 4 bits.
 
 Without OP:SHAPE both layers that are most in use: 128 experts of which 8 are used, 2048 -> 768, Q4_K, and 32 of which 4
 are, 2880 -> 2880, MXFP4; at 1, 4, 32 and 512 tokens; the fused forms at 32; and the plain product at 512 to compare
@@ -21,6 +22,7 @@ What fails is left out of the table; its last words are on standard error, and t
 Exit: 0; 1 a command failed; 2 wrong usage.
 """
 import argparse
+import importlib.util
 import json
 import pathlib
 import subprocess
@@ -143,8 +145,10 @@ def main():
             print(f"    {t / 1e3:9.2f} us {role} {text}", flush=True)
     shapes = list(dict.fromkeys(shape for op, shape, _ in what if op.endswith("experts_matmul")))
     if shapes and not args.no_peers:
-        peer = pathlib.Path(__file__).resolve().parent / "peers" / "experts_torch.py"
-        failed += subprocess.run([sys.executable, str(peer), *shapes]).returncode != 0
+        peers = pathlib.Path(__file__).resolve().parent / "peers"
+        failed += subprocess.run([sys.executable, str(peers / "experts_torch.py"), *shapes]).returncode != 0
+        if importlib.util.find_spec("humming"):
+            failed += subprocess.run([sys.executable, str(peers / "experts_humming.py"), *shapes]).returncode != 0
     sys.exit(failed > 0)
 
 

@@ -21,8 +21,10 @@ enum {
 	DEFAULT_BLOCKS_IN_BLOCK = 3,
 	DEFAULT_BLOCKS_WGMMA = 2,
 	ITEMS_OF_SM = 8,     /* at least, if warps that share rows can give it as many */
-	ITEMS_OF_SM_FEW = 2, /* with so few products: */
+	ITEMS_OF_SM_FEW = 4, /* with so few products: */
 	FEW_PAIRS = 64,
+	WARPS_OF_ONE_TOKEN = 8, /* where they divide a row of weights */
+	STAGES_OF_ONE_TOKEN_Q8 = 4,
 	THREAD_REGISTERS = 255,
 	FILE_REGISTERS = 65536,
 	REGISTERS_AT_ONCE = 8 /* that a thread is given */
@@ -156,10 +158,13 @@ static int set_tiles(const struct tcb_problem *problem, const struct tcb_target 
 static int fill_sm(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
 {
 	const int is_wgmma = out->knob[TCB_KNOB_ISA] == TCB_ISA_WGMMA;
-	const int32_t most_stages = is_wgmma ? DEFAULT_STAGES_WGMMA : DEFAULT_STAGES;
-	const int32_t most_blocks = is_wgmma                                     ? DEFAULT_BLOCKS_WGMMA
-				    : out->knob[TCB_KNOB_PREP] == TCB_PREP_BLOCK ? DEFAULT_BLOCKS_IN_BLOCK
-										 : DEFAULT_BLOCKS;
+	const int is_in_block = out->knob[TCB_KNOB_PREP] == TCB_PREP_BLOCK;
+	const int32_t most_stages = is_wgmma                                              ? DEFAULT_STAGES_WGMMA
+				    : is_in_block && problem->contract == TCB_CONTRACT_Q8 ? STAGES_OF_ONE_TOKEN_Q8
+											  : DEFAULT_STAGES;
+	const int32_t most_blocks = is_wgmma      ? DEFAULT_BLOCKS_WGMMA
+				    : is_in_block ? DEFAULT_BLOCKS_IN_BLOCK
+						  : DEFAULT_BLOCKS;
 	for (int32_t blocks = most_blocks; blocks >= 1; blocks--)
 		for (int32_t stages = most_stages; stages >= 2; stages--) {
 			out->knob[TCB_KNOB_BLOCKS] = out->knob[TCB_KNOB_OCC] = blocks;
@@ -185,12 +190,26 @@ static int choose(const struct tcb_problem *problem, const struct tcb_target *ta
 	return 0;
 }
 
+/* One token on an H200: blocks that prepare it themselves, so that their warps meet only where items begin and end. */
+static int one_token_default(const struct tcb_problem *problem, const struct tcb_target *target,
+			     struct tcb_geometry *out)
+{
+	const struct tcb_shape *s = &problem->shape;
+	const int is_q8 = problem->contract == TCB_CONTRACT_Q8;
+	const int is_wide = !is_q8 && qmm_units_along_k(s->k) % WARPS_OF_ONE_TOKEN == 0;
+	const struct choice most = { TCB_ISA_MMA, QMM_UNIT_ROWS, QMM_GROUP_TOKENS,
+				     is_wide ? WARPS_OF_ONE_TOKEN : DEFAULT_WARPS, 1 };
+	if (s->m > 1 || target->cuda.capability < 90)
+		return 0;
+	out->knob[TCB_KNOB_COPY] = is_wide || is_q8 ? TCB_COPY_ASYNC : TCB_COPY_BULK;
+	out->knob[TCB_KNOB_PREP] = TCB_PREP_BLOCK;
+	return choose(problem, target, &most, out);
+}
+
 /*
- * On an H200, with mma.sync several blocks of four warps on each SM, whose latencies overlap; few products with weights
- * copied in bulk, and of floats, or of one token, prepared by the block of the item, so that its warps meet only where
- * items begin and end.  With wgmma chunks of as many tokens as experts have on average, up to half of what fits, and
- * eight warps, as many as there are rows for and as fit, each with as many rows as go over the same activations at no
- * more cost.
+ * With mma.sync several blocks of four warps on each SM, whose latencies overlap.  With wgmma chunks of as many tokens
+ * as experts have on average, up to half of what fits, and eight warps, as many as there are rows for and as fit, each
+ * with as many rows as go over the same activations at no more cost.
  */
 static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			     struct tcb_geometry *out)
@@ -211,10 +230,9 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 		out->knob[TCB_KNOB_GROUP] =
 			(int32_t)(tcb_is_expanded(format) ? 32 : tcb_quant_group(problem->op->format));
 	out->knob[TCB_KNOB_PDL] = target->cuda.capability >= 90;
-	out->knob[TCB_KNOB_COPY] = is_few ? TCB_COPY_BULK : is_async ? TCB_COPY_ASYNC : TCB_COPY_LDG;
-	out->knob[TCB_KNOB_PREP] = TCB_PREP_BLOCK;
-	if (is_few && (!is_q8 || s->m == 1) && choose(problem, target, &most, out))
+	if (one_token_default(problem, target, out))
 		return;
+	out->knob[TCB_KNOB_COPY] = is_async ? TCB_COPY_ASYNC : TCB_COPY_LDG;
 	out->knob[TCB_KNOB_PREP] = TCB_PREP_LAUNCH;
 	if (tokens >= WGMMA_TOKENS && !is_q8 && tcb_target_has(target, TCB_ISA_WGMMA)) {
 		const struct choice wide = { TCB_ISA_WGMMA, 128 / matrices, tokens, DEFAULT_WARPS_WGMMA, 0 };

@@ -173,44 +173,83 @@ static void set_rounds(const struct tcb_problem *problem, const struct tcb_targe
 		(int32_t)(stays ? stages : tcb_least(stages, qmm_units_along_k(s->k) / splitk / ksplit));
 }
 
+/* Formats whose codes are taken apart before they are multiplied, and values: those of the two defaults below. */
+static int is_piecewise(const struct tcb_problem *problem, const struct tcb_target *target)
+{
+	const enum tcb_format_id format = problem->op->format->id;
+	return (tcb_is_expanded(format) || tcb_is_float(format)) && tcb_target_has(target, TCB_ISA_WGMMA) &&
+	       problem->shape.k % QMM_UNIT_VALUES == 0 && problem->shape.n >= 1024;
+}
+
 /*
- * Formats whose codes are taken apart before they are multiplied: what was good for them on an H200.  A few tokens, and
- * under contract f16 up to 64: warps that share rows, their parts joined in clusters; above, under contract f16, four
- * warps for 64 rows, which take them apart once for 128 tokens.
+ * Up to 64 tokens, on an H200: warps that share rows, as many as there is shared memory for, the parts of a few tokens
+ * joined in clusters.
  */
 static void piece_default(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
 {
 	const struct tcb_shape *s = &problem->shape;
-	const enum tcb_format_id format = problem->op->format->id;
 	const size_t units = qmm_units_along_k(s->k), all = tcb_power_of_two_up(s->m);
 	const int is_q8 = problem->contract == TCB_CONTRACT_Q8;
-	const int is_few = s->m <= (is_q8 ? 8 : 16), is_many = s->m > 64;
-	const size_t tokens = is_many ? 128 : is_few ? tcb_most(all, QMM_GROUP_TOKENS) : 32;
-	const size_t splitk = is_many || units % 2 ? 1 : 2;
-	size_t ksplit = is_many ? 1 : !is_few ? 2 : is_q8 ? 8 : 4;
-	while (units % (splitk * ksplit))
-		ksplit /= 2;
-	const size_t warps = is_many ? 4 : ksplit == 8 ? 16 : 8, tiles = units / splitk / ksplit;
+	const int is_few = s->m <= (is_q8 ? 8 : 16);
+	const size_t tokens = is_few ? tcb_most(all, QMM_GROUP_TOKENS) : 32;
+	const size_t splitk = units % 2 ? 1 : is_few && !is_q8 && units % 4 == 0 ? 4 : 2;
+	size_t ksplit = !is_few ? 2 : is_q8 ? 8 : 4;
 	struct tcb_geometry g = *out;
 	struct qmm_gpu plan;
-	if ((!tcb_is_expanded(format) && !tcb_is_float(format)) || (is_q8 && !is_few) ||
-	    !tcb_target_has(target, TCB_ISA_WGMMA) || s->k % QMM_UNIT_VALUES || s->n < 1024)
+	if (!is_piecewise(problem, target) || s->m > 64 || (is_q8 && !is_few))
 		return;
-	set_tiles(problem, tokens, is_many ? 4 : warps / ksplit, &g);
-	g.tile[TCB_MICRO].n = is_many ? 4 * QMM_UNIT_ROWS : QMM_UNIT_ROWS;
-	g.knob[TCB_KNOB_ISA] = is_many ? TCB_ISA_WGMMA : TCB_ISA_MMA;
+	while (units % (splitk * ksplit))
+		ksplit /= 2;
+	g.tile[TCB_MICRO].n = QMM_UNIT_ROWS;
+	g.knob[TCB_KNOB_ISA] = TCB_ISA_MMA;
 	g.knob[TCB_KNOB_COPY] = TCB_COPY_BULK;
 	g.knob[TCB_KNOB_PDL] = 1;
-	g.knob[TCB_KNOB_WARPS] = (int32_t)warps;
-	g.knob[TCB_KNOB_KSPLIT] = (int32_t)ksplit;
 	g.knob[TCB_KNOB_SPLITK] = (int32_t)splitk;
 	g.knob[TCB_KNOB_JOIN] = splitk > 1 ? TCB_JOIN_CLUSTER : TCB_JOIN_NONE;
 	g.knob[TCB_KNOB_PREP] = is_few ? TCB_PREP_BLOCK : TCB_PREP_LAUNCH;
-	g.knob[TCB_KNOB_STAGES] = is_many && units > 2 ? 3 : tiles > 1 ? 2 : 1;
-	if (is_q8)
-		set_rounds(problem, target, 2, &g);
-	g.knob[TCB_KNOB_LEAD] = is_few ? 1 : g.knob[TCB_KNOB_STAGES];
-	g.knob[TCB_KNOB_XSTAGES] = is_many ? 4 : 1;
+	g.knob[TCB_KNOB_XSTAGES] = 1;
+	for (size_t warps = ksplit == 8 ? 16 : 8; warps >= 4; warps /= 2, ksplit = tcb_most(ksplit / 2, 1)) {
+		set_tiles(problem, tokens, warps / ksplit, &g);
+		g.knob[TCB_KNOB_WARPS] = (int32_t)warps;
+		g.knob[TCB_KNOB_KSPLIT] = (int32_t)ksplit;
+		g.knob[TCB_KNOB_STAGES] = units / splitk / ksplit > 1 ? 2 : 1;
+		if (is_few)
+			set_rounds(problem, target, 2, &g);
+		g.knob[TCB_KNOB_LEAD] = is_few ? 1 : g.knob[TCB_KNOB_STAGES];
+		qmm_gpu_plan(problem, target, &g, &plan);
+		if (plan.shared_bytes > tcb_shared_limit(target))
+			continue;
+		*out = g;
+		return;
+	}
+}
+
+/*
+ * More tokens, contract f16, on an H200: four warps for 64 rows, which are taken apart once for 128 tokens; values that
+ * halves hold, where nothing is taken apart, for as many tokens as leave all SMs a block.
+ */
+static void many_default(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
+{
+	const struct tcb_shape *s = &problem->shape;
+	const int is_half = tcb_format_row(problem->op->format->id)->codes == TCB_CODES_F16;
+	const size_t rounds = tcb_div_up(s->n, 4 * QMM_UNIT_ROWS) * s->m / tcb_most(target->cuda.sm_count, 1);
+	const size_t tokens = !is_half || (rounds >= 96 && rounds < 128) ? 128 : rounds < 96 ? 64 : 256;
+	struct tcb_geometry g = *out;
+	struct qmm_gpu plan;
+	if (!is_piecewise(problem, target) || s->m <= 64 || problem->contract == TCB_CONTRACT_Q8)
+		return;
+	set_tiles(problem, tcb_least(tokens, tcb_power_of_two_up(s->m)), 4, &g);
+	g.tile[TCB_MICRO].n = 4 * QMM_UNIT_ROWS;
+	g.knob[TCB_KNOB_ISA] = TCB_ISA_WGMMA;
+	g.knob[TCB_KNOB_COPY] = TCB_COPY_BULK;
+	g.knob[TCB_KNOB_PDL] = 1;
+	g.knob[TCB_KNOB_WARPS] = 4;
+	g.knob[TCB_KNOB_KSPLIT] = g.knob[TCB_KNOB_SPLITK] = 1;
+	g.knob[TCB_KNOB_JOIN] = TCB_JOIN_NONE;
+	g.knob[TCB_KNOB_PREP] = TCB_PREP_LAUNCH;
+	g.knob[TCB_KNOB_STAGES] = (int32_t)tcb_least(qmm_units_along_k(s->k), tokens > 128 ? 2 : 3);
+	g.knob[TCB_KNOB_LEAD] = g.knob[TCB_KNOB_STAGES];
+	g.knob[TCB_KNOB_XSTAGES] = 4;
 	qmm_gpu_plan(problem, target, &g, &plan);
 	if (plan.shared_bytes <= tcb_shared_limit(target))
 		*out = g;
@@ -293,6 +332,7 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	out->knob[TCB_KNOB_CLUSTER] = 1;
 	stream_default(problem, target, out);
 	piece_default(problem, target, out);
+	many_default(problem, target, out);
 	few_default(problem, target, out);
 }
 
