@@ -7,10 +7,14 @@
  *     struct tcbrt_gguf_tensor q;
  *     char op[TCBRT_VARIANT_MAX];
  *
- *     if (tcbrt_gguf_open("model.gguf", &model, &err) != TCBRT_OK || tcbrt_gguf_find(model, "blk.0.attn_q.weight", &q,
- * &err)) return err.code; snprintf(op, sizeof(op), "%s_matvec", q.format);                "q4k_matvec" struct
- * tcbrt_query query = { .op = op, .m = 1, .n = q.dims[1], .k = q.dims[0] };
- *     ...                                                             tcbrt_plan_create, tcbrt_weights_alloc: tcbrt.h
+ *     tcbrt_gguf_open("model.gguf", &model, &err);
+ *     tcbrt_gguf_find(model, "blk.0.attn_q.weight", &q, &err);
+ *     snprintf(op, sizeof(op), "%s_matvec", q.format);
+ *
+ *     struct tcbrt_query query = { .op = op, .m = 1, .n = q.dims[1], .k = q.dims[0] };
+ *
+ *     tcbrt_plan_create, tcbrt_weights_alloc: tcbrt.h
+ *
  *     tcbrt_pack(plan, q.data, packed);
  *
  * The file is mapped, not copied.  All lengths in it are checked when it is opened, so that it may come from anybody;
