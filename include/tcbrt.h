@@ -346,7 +346,8 @@ enum tcbrt_role { TCBRT_ROLE_INPUT = 0, TCBRT_ROLE_WEIGHTS = 1, TCBRT_ROLE_OUTPU
  *     reduce2d_sum, _max, _min               x M x N, y one number
  *     attention_decode_*, attention_prefill_*
  *                                            q, k, v, lengths, out(, pages)
- *     rope_append_*                          qkv, rotation, lengths, q, k, v(, pages)
+ *     rope_append_*                          qkv, rotation, lengths, q, k, v(, pages)(, q_norm, k_norm)(, positions,
+ *                                            sections)
  *
  * Attention: q and out have a row for each query token, k and v for each KV token of the cache, of all heads side by
  * side.  lengths (i32) are the KV tokens that each sequence has at the time of the call, from 0 to N: one plan serves a
@@ -354,7 +355,12 @@ enum tcbrt_role { TCBRT_ROLE_INPUT = 0, TCBRT_ROLE_WEIGHTS = 1, TCBRT_ROLE_OUTPU
  * before it, with w1024 1024 of these at most (a window is causal), otherwise all.  pages (i32), with the word p16, has
  * where each 16 tokens of a sequence are.  examples/attention.c.
  * rope_append has three outputs, each where the caller wants it: q has a row for each new token, k and v are the caches
- * as attention reads them, of which the new tokens' rows are written and the others left as they are.
+ * as attention reads them, of which the new tokens' rows are written and the others left as they are.  rotation has
+ * cos and sin of each position's angles, whatever frequencies and factors (YaRN's) they are of: N x K, with the word
+ * rot64 N x 64, and then the first 64 values of a head are rotated.  With qknorm6 heads of q and k are first divided by
+ * their root mean square, 10^-6 below the root, and multiplied by q_norm and k_norm (f32, 1 x K).  With mrope positions
+ * (i32, 3 x new tokens) has a row of rotation for each of three directions, and sections (i32) says which of them each
+ * angle is of.
  *
  * Experts: with words e128/8 weights are 128 matrices N x K one after another, and ids (i32, M x 8) say which of them
  * each token uses.  y has a row for each token and expert that it uses; so has x with the word each and of experts_sum,

@@ -49,21 +49,24 @@ def draw_word(rng, word, n):
     return word["word"] + "/".join(map(str, numbers))
 
 
-def draw_words(rng, op, n):
-    """(query heads, KV heads, sequences, words of the shape) for up to N KV tokens."""
+def draw_words(rng, op, n, k):
+    """(query heads, KV heads, sequences, words of the shape) for up to N KV tokens and heads of K values."""
     kv, sequences = rng.choice([1, 1, 2, 3, 4]), rng.choice([1, 1, 1, 2, 3, 5])
     heads = kv * rng.choice([1, 1, 2, 3, 4, 5, 7, 8, 16])
     words = [f"h{heads}/{kv}"] + ([f"b{sequences}"] if sequences > 1 else [])
-    words += [draw_word(rng, word, n) for word in op["words"] if word["word"] not in ("h", "b") and rng.random() < 0.4]
+    words += [draw_word(rng, word, n) for word in op["words"]
+              if word["word"] not in ("h", "b", "rot") and rng.random() < 0.4]
+    if any(word["word"] == "rot" for word in op["words"]) and rng.random() < 0.4:
+        words.append(f"rot{8 * rng.randint(1, max(1, (k - 1) // 8))}")
     return heads, kv, sequences, words
 
 
 def draw_cache_shape(rng, op, most):
     """Of attention and of rope_append: a cache of N tokens."""
     name = op["name"]
-    k = 32 * rng.randint(1, 8) if rng.random() < 0.97 else rng.randint(1, 300)
+    k = 32 * rng.randint(1, 8) if rng.random() < 0.9 else rng.choice([72, 80, 88, 112, rng.randint(1, 600)])
     n = draw_extent(rng, most.n)
-    heads, kv, sequences, words = draw_words(rng, op, n)
+    heads, kv, sequences, words = draw_words(rng, op, n, k)
     n = min(n, max(1, most.elements // (sequences * kv * k)))
     m = rng.choice([1, 1, 1, draw_extent(rng, 32)]) if "decode" in name else draw_extent(rng, most.m)
     m = min(m, max(1, most.elements // (sequences * heads * k)), n if name.startswith("rope") else m)

@@ -63,8 +63,16 @@
 	X(BIAS, bias, uint16_t, FLAG, "bias", EXPERTS, 1, 1, 0, "bias",                                               \
 	  "a bias for each expert and output is added to its products")                                               \
 	X(OAI, oai, uint32_t, FLAG, "oai", EXPERTS, 1, 1, 0, "oai",                                                   \
-	  "gate and up are joined as in gpt-oss: clamped, (up + 1) gate sigmoid(1.702 gate); otherwise by silu")
-enum { TCB_WORDS_FORMAT = 2 };
+	  "gate and up are joined as in gpt-oss: clamped, (up + 1) gate sigmoid(1.702 gate); otherwise by silu")      \
+	X(ROTATED, rotated, uint32_t, NUMBER, "rot", QUERY, 8, 1024, 0, "rot64",                                      \
+	  "rope_append rotates the first 64 values of a head of q and k and leaves the rest as they are; otherwise "  \
+	  "all")                                                                                                      \
+	X(QKNORM, qknorm, uint16_t, NUMBER, "qknorm", QUERY, 1, 20, 0, "qknorm6",                                     \
+	  "rope_append first divides each head of q and k by its root mean square, with 10^-6 below the root, and "   \
+	  "multiplies it by weights, as Qwen3 does")                                                                  \
+	X(MROPE, mrope, uint16_t, FLAG, "mrope", QUERY, 1, 1, 0, "mrope",                                             \
+	  "rope_append takes three positions for each new token, and which of them each angle is of")
+enum { TCB_WORDS_FORMAT = 3 };
 
 /* Of mixtures skew is 10 where nothing was said, and counts where neither even nor one is set.
  * A query token i of a sequence is token length - m + i of it; query is a multiple of kv; cap, window and page are 0

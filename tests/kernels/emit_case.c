@@ -82,13 +82,15 @@ static void draw_words(struct emit_draw *draw, const struct tcb_op *op, struct t
 	const size_t kv = 1 + below(draw, 9);
 	char text[512];
 	int length = snprintf(text, sizeof text, "h%zu/%zu", kv * groups[below(draw, COUNT(groups))], kv);
-	out->k = 32 * (1 + below(draw, 9));
+	out->k = below(draw, 4) ? 32 * (1 + below(draw, 9)) : 8 * (1 + below(draw, 72));
 	out->m = below(draw, 3) ? 1 : 1 + below(draw, 40);
-	for (unsigned i = TCB_WORD_SEQUENCES; i < TCB_WORD_EXPERTS; i++) {
+	for (unsigned i = TCB_WORD_SEQUENCES; i < TCB_WORD_COUNT; i++) {
 		const struct tcb_word_row *row = &tcb_word_rows[i];
-		const size_t number = below(draw, 2) ? numbers[below(draw, COUNT(numbers))] : 1 + below(draw, 5000);
-		if (below(draw, op->words >> i & 1u ? 3 : 50))
+		size_t number = below(draw, 2) ? numbers[below(draw, COUNT(numbers))] : 1 + below(draw, 5000);
+		if (row->with != TCB_WORD_QUERY || below(draw, op->words >> i & 1u ? 3 : 50))
 			continue;
+		if (i == TCB_WORD_ROTATED)
+			number = 8 * (1 + below(draw, out->k / 8));
 		const size_t room = sizeof text - (size_t)length;
 		if (row->kind == TCB_WORD_NUMBER && !tcb_word_second(i))
 			length += snprintf(text + length, room, ",%s%zu", row->text,

@@ -36,6 +36,22 @@ static const char *const shapes[] = {
 	"4x64x64,h8/2,b4,ragged,pairs",
 	"5x9x160,h3/1,b2,ragged",
 	"3x6x224,h2/2,p4",
+	"5x33x128,h8/2,b3,ragged,rot64", /* GLM-4, MiniMax-M2 */
+	"3x9x256,h5/1,b2,p4,rot64",
+	"5x33x128,h7/1,b5,p16,ragged,pairs,rot72",
+	"4x20x128,h8/2,b2,qknorm6", /* Qwen3 */
+	"3x50x96,h2/1,b6,p7,ragged,qknorm5",
+	"5x9x64,h3/1,b2,qknorm3,pairs",
+	"4x24x128,h4/2,b3,mrope", /* Qwen2-VL */
+	"3x17x256,h4/1,b4,p5,ragged,rot64,qknorm6,mrope",
+	"3x17x96,h9/3,b4,ragged,pairs,rot40,qknorm6,mrope",
+	/* Heads that are no whole number of blocks. */
+	"3x9x72,h5/1,b2,ragged",
+	"5x33x80,h7/1,b5,rot32",
+	"4x8x88,h3/1,b2,pairs,rot24,qknorm6",
+	"2x8x576,h2/1,p3,rot64,mrope",
+	"3x8x8,h4/2,qknorm6",
+	"5x12x40,h5/1,rot16,qknorm2,mrope",
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
@@ -43,6 +59,8 @@ static struct tcb_problem problem_of(size_t op, size_t contract, const char *tex
 {
 	struct tcb_shape shape;
 	assert_int_equal(tcb_shape_parse(text, &shape, NULL), TCB_OK);
+	if (op == BLOCKS && shape.k % BLOCK)
+		op = 0;
 	return gpu_problem(tcb_op_find(op_names[op]), contracts[contract], shape);
 }
 
@@ -65,33 +83,53 @@ static double value_at(enum tcb_type type, const void *values, size_t index)
 
 /* --- what it is --- */
 
+/* Value I of head HEAD of token TOKEN's row of qkv, under its norm if it has one. */
+static double plain_input(const struct gpu_bench *b, size_t token, size_t head, size_t i)
+{
+	const struct tcb_shape *s = &b->problem.shape;
+	const struct tcb_words *words = &s->words;
+	const size_t row = (token * (words->query + 2 * (size_t)words->kv) + head) * s->k;
+	const enum tcb_type type = b->operand[ROPE_QKV].type;
+	const float *norms = b->data[ROPE_MORE + (words->page != 0) + (head >= words->query)];
+	double sum = 0;
+	if (!words->qknorm || head >= words->query + words->kv)
+		return value_at(type, b->data[ROPE_QKV], row + i);
+	for (size_t j = 0; j < s->k; j++)
+		sum += pow(value_at(type, b->data[ROPE_QKV], row + j), 2);
+	return value_at(type, b->data[ROPE_QKV], row + i) / sqrt(sum / (double)s->k + pow(10, -words->qknorm)) *
+	       (double)norms[i];
+}
+
 /* Result I of head HEAD of token TOKEN's row of qkv at position P, by the definition. */
 static double plain(const struct gpu_bench *b, size_t token, size_t head, size_t p, size_t i)
 {
 	const struct tcb_shape *s = &b->problem.shape;
-	const size_t heads = (size_t)s->words.query + 2 * s->words.kv, half = s->k / 2;
-	const enum tcb_type type = b->operand[ROPE_QKV].type;
-	const size_t row = (token * heads + head) * s->k;
+	const struct tcb_words *words = &s->words;
+	const size_t rotated = words->rotated ? words->rotated : s->k, half = rotated / 2;
 	const float *rotation = b->data[ROPE_ROTATION];
-	const double x = value_at(type, b->data[ROPE_QKV], row + i);
-	if (head >= s->words.query + s->words.kv)
+	const double x = plain_input(b, token, head, i);
+	const size_t angle = words->pairs ? i / 2 : i % half;
+	if (head >= words->query + words->kv || i >= rotated)
 		return x;
-	const double cosine = (double)rotation[p * s->k + i % half],
-		     sine = (double)rotation[p * s->k + half + i % half];
-	if (s->words.pairs) {
-		const double c = (double)rotation[p * s->k + i / 2], d = (double)rotation[p * s->k + half + i / 2];
-		return i % 2 ? x * c + value_at(type, b->data[ROPE_QKV], row + i - 1) * d
-			     : x * c - value_at(type, b->data[ROPE_QKV], row + i + 1) * d;
+	if (words->mrope) {
+		const size_t at = ROPE_MORE + (words->page != 0) + 2 * (size_t)(words->qknorm != 0);
+		const int32_t *positions = b->data[at], *sections = b->data[at + 1];
+		p = (size_t)positions[(size_t)sections[angle] * words->sequences * s->m + token];
 	}
-	return i < half ? x * cosine - value_at(type, b->data[ROPE_QKV], row + i + half) * sine
-			: x * cosine + value_at(type, b->data[ROPE_QKV], row + i - half) * sine;
+	const double cosine = (double)rotation[p * rotated + angle],
+		     sine = (double)rotation[p * rotated + half + angle];
+	if (words->pairs)
+		return i % 2 ? x * cosine + plain_input(b, token, head, i - 1) * sine
+			     : x * cosine - plain_input(b, token, head, i + 1) * sine;
+	return i < half ? x * cosine - plain_input(b, token, head, i + half) * sine
+			: x * cosine + plain_input(b, token, head, i - half) * sine;
 }
 
 /* Where ATTENTION looks for head HEAD of position P, in K and in V. */
 static size_t attention_head(const struct gpu_bench *b, size_t sequence, size_t head, size_t p)
 {
 	const struct tcb_shape *s = &b->problem.shape;
-	const int32_t *table = s->words.page ? b->data[ROPE_TABLE] : NULL;
+	const int32_t *table = s->words.page ? b->data[ROPE_MORE] : NULL;
 	return tcb_kv_token(s, table, sequence, p) * s->words.kv + head;
 }
 
@@ -102,8 +140,14 @@ static size_t output_of(const struct gpu_bench *b, size_t head)
 	return head < words->query ? 0 : head < (size_t)words->query + words->kv ? 1 : 2;
 }
 
-/* VALUES of a block as its codes and scale read, by plain loops; *IS_TIE: one is as near to two codes. */
-static void quantise(double *values, int *is_tie)
+/* What a code may be off, which a norm in f32 adds to. */
+static double code_off(const struct gpu_bench *b)
+{
+	return b->problem.shape.words.qknorm ? 5e-3 : 1e-3;
+}
+
+/* VALUES of a block as its codes and scale read, by plain loops; *IS_TIE: one is within OFF as near to two codes. */
+static void quantise(double *values, double off, int *is_tie)
 {
 	double largest = 0;
 	*is_tie = 0;
@@ -111,7 +155,7 @@ static void quantise(double *values, int *is_tie)
 		largest = fabs(values[i]) > largest ? fabs(values[i]) : largest;
 	for (size_t i = 0; i < BLOCK && largest > 0; i++) {
 		const double steps = values[i] * 127 / largest, code = floor(steps + 0.5);
-		*is_tie |= fabs(fabs(steps - code) - 0.5) < 1e-3;
+		*is_tie |= fabs(fabs(steps - code) - 0.5) < off;
 		values[i] = code * (largest / 127);
 	}
 }
@@ -128,7 +172,7 @@ static void compare(const struct gpu_bench *b, size_t token, size_t head, size_t
 	for (size_t first = 0; first < k; first += unit) {
 		int is_tie = 0;
 		if (is_block)
-			quantise(want + first, &is_tie);
+			quantise(want + first, code_off(b), &is_tie);
 		for (size_t i = first; i < first + unit; i++) {
 			const double got = reference->y[to * k + i], off = fabs(want[i] - got);
 			if (!(off <= (is_tie ? reference->extra[to * k + i] : 1e-13 * (1 + fabs(want[i])))))
@@ -207,8 +251,8 @@ static void writing_elsewhere_is_an_error(void **state)
 /* --- blocks --- */
 
 /* The block of values X as it is to be: the largest magnitude over 127, which as an f16 may be one off, and codes to
- * the nearest, of which one as near to two may be either. */
-static const char *wrong_block(const double *x, const unsigned char *block)
+ * the nearest, of which one that is within OFF as near to two may be either. */
+static const char *wrong_block(const double *x, double off, const unsigned char *block)
 {
 	double largest = 0;
 	uint16_t scale;
@@ -218,7 +262,7 @@ static const char *wrong_block(const double *x, const unsigned char *block)
 	if (abs(scale - tcb_f32_to_f16((float)(largest / 127))) > 1)
 		return "scale";
 	for (size_t i = 0; i < BLOCK; i++)
-		if (!(fabs((int8_t)block[2 + i] - x[i] * 127 / largest) <= 0.5 + 1e-3))
+		if (!(fabs((int8_t)block[2 + i] - x[i] * 127 / largest) <= 0.5 + off))
 			return "code";
 	return NULL;
 }
@@ -245,8 +289,8 @@ static void check_cache(const struct gpu_bench *b, unsigned char *const out[], c
 				for (size_t i = 0; i < s->k; i++)
 					x[i] = plain(b, token, q + which * kv + h, (size_t)p, i);
 				for (size_t i = 0; i < s->k / BLOCK; i++) {
-					const char *wrong =
-						wrong_block(x + i * BLOCK, cache + at * head_bytes + i * BLOCK_BYTES);
+					const char *wrong = wrong_block(x + i * BLOCK, code_off(b),
+									cache + at * head_bytes + i * BLOCK_BYTES);
 					if (wrong)
 						fail_msg("%s: head %zu of token %zu, block %zu: a wrong %s", what, h,
 							 token, i, wrong);
@@ -291,30 +335,33 @@ static void free_outputs(unsigned char *out[3])
 		test_free(out[o]);
 }
 
-/* By every instruction family that there is here, fused and in parts. */
-static void blocks_are_what_attention_reads(void **state)
+/* By every instruction family that there is here, fused and in parts; those of blocks byte by byte. */
+static void cpus_write_what_attention_reads(void **state)
 {
 	struct tcb_device device;
 	(void)state;
 	assert_int_equal(tcb_cpu_identify("cpu", 1, &device, NULL), TCB_OK);
-	for (size_t i = 0; i < CONTRACTS * SHAPES; i++)
+	for (size_t i = 0; i < OPS * CONTRACTS * SHAPES; i++)
 		for (int isa = 0; isa < TCB_ISA_COUNT; isa++) {
-			const struct tcb_problem p = problem_of(BLOCKS, i % CONTRACTS, shapes[i / CONTRACTS]);
+			const char *shape = shapes[i / OPS / CONTRACTS];
+			const struct tcb_problem p = problem_of(i % OPS, i / OPS % CONTRACTS, shape);
 			struct tcb_geometry g;
 			struct gpu_bench b;
-			char what[100];
+			char what[160];
 			tcb_op_standard(&p, &device.target, &g);
 			g.knob[TCB_KNOB_ISA] = isa;
 			g.knob[TCB_KNOB_PARTS] = (i + (size_t)isa) % 2 ? ROPE_PARTS : ROPE_WHOLE;
 			if (!tcb_target_has(&device.target, (enum tcb_isa)isa) ||
 			    !tcb_variant_find(p.op, p.contract, &g))
 				continue;
-			snprintf(what, sizeof what, "%s by %s, parts=%d", shapes[i / CONTRACTS],
-				 tcb_isa_text((enum tcb_isa)isa), (int)g.knob[TCB_KNOB_PARTS]);
+			snprintf(what, sizeof what, "%s %s %s by %s, parts=%d", p.op_name,
+				 tcb_contract_text(p.contract), shape, tcb_isa_text((enum tcb_isa)isa),
+				 (int)g.knob[TCB_KNOB_PARTS]);
 			unsigned char *out[3];
 			gpu_bench_open(&b, &p, i);
 			run_on_cpu(&b, &g, what, out);
-			check_cache(&b, out, what);
+			if (has_blocks(&b))
+				check_cache(&b, out, what);
 			free_outputs(out);
 			gpu_bench_close(&b);
 		}
@@ -443,8 +490,9 @@ static void outputs_of_blocks_are_read(void **state)
 
 static void shapes_that_it_does_not_take(void **state)
 {
-	static const char *const wrong[] = { "1x64x128,h8/2,causal", "1x64x128,h8/2,w16", "1x64x128,h8/2,c30",
-					     "1x64x100,h8/2", "1x64x288,h8/2" };
+	static const char *const wrong[] = { "1x64x128,h8/2,causal", "1x64x128,h8/2,w16",   "1x64x128,h8/2,c30",
+					     "1x64x100,h8/2",        "1x64x584,h8/2",       "1x64x128,h8/2,rot128",
+					     "1x64x128,h8/2,rot20",  "1x64x128,h8/2,rot136" };
 	(void)state;
 	for (size_t i = 0; i < OPS * sizeof wrong / sizeof *wrong; i++) {
 		struct tcb_shape shape;
@@ -525,6 +573,8 @@ static void odd_values_stay_where_they_are(void **state)
 #define WHOLE(unroll) \
 	"macro=4x1x128,midi=1x1x128,micro=1x1x4,isa=fma,unroll=" unroll ",warps=2,vec=8,stream=0,pdl=0,parts=1"
 
+#define WORDS "macro=4x1x128,midi=1x1x128,micro=1x1x4,isa=fma,unroll=1,warps=2,vec=8,stream=0,pdl=1,parts=1"
+
 static void mutants_are_caught(void **state)
 {
 	static const struct {
@@ -549,11 +599,19 @@ static void mutants_are_caught(void **state)
 		{ BLOCKS, WHOLE("3"), "two bytes of each block left out", { REMOVE, TCB_PTX_OP_ST, 7 } },
 		{ BLOCKS, WHOLE("3"), "a page that is none", { UNGUARD, TCB_PTX_OP_LD, 29 } },
 		{ BLOCKS, WHOLE("3"), "the first token's angle is the next one's", { CONSTANT, TCB_PTX_OP_MAX, 0 } },
+		{ 0, WORDS, "nothing, words", { NOTHING, TCB_PTX_OP_ST, 0 } },
+		{ 0, WORDS, "squares of some lanes", { REMOVE, TCB_PTX_OP_SHFL, 1 } },
+		{ 0, WORDS, "no root", { REMOVE, TCB_PTX_OP_RSQRT, 0 } },
+		{ 0, WORDS, "weights of the other half", { MOVE, TCB_PTX_OP_LD, 5 } },
+		{ 0, WORDS, "q's weights for K", { REMOVE, TCB_PTX_OP_SELP, 0 } },
 	};
 	const struct tcb_target target = gpu_target(90, 2);
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		const struct tcb_problem p = problem_of(cases[i].op, 0, "4x64x128,h8/2,b4,p16,ragged");
+		const struct tcb_problem p = problem_of(cases[i].op, 0,
+							strcmp(cases[i].geometry, WORDS) == 0
+								? "4x64x128,h8/2,b4,p16,ragged,rot64,qknorm6,mrope"
+								: "4x64x128,h8/2,b4,p16,ragged");
 		gpu_check_mutant(&p, &target, cases[i].geometry, cases[i].what, &cases[i].mutation);
 	}
 }
@@ -563,7 +621,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reference_is_the_definition),
 		cmocka_unit_test(writing_elsewhere_is_an_error),
-		cmocka_unit_test(blocks_are_what_attention_reads),
+		cmocka_unit_test(cpus_write_what_attention_reads),
 		cmocka_unit_test(blocks_of_odd_values),
 		cmocka_unit_test(wrong_blocks_are_an_error),
 		cmocka_unit_test(outputs_of_blocks_are_read),

@@ -1,19 +1,27 @@
 /* SPDX-License-Identifier: MIT
  *
  * rope_append: what a layer does between the product that makes q, k and v and
- * attention.  Of shape m x n x k with TCB_KV_WORDS and pairs:
+ * attention.  Of shape m x n x k with TCB_KV_WORDS, pairs, rot, qknorm and mrope:
  * each sequence gets m new tokens, the last m of its length, and its KV cache has
  * memory for n; heads are of k values.  q and k of the new tokens are rotated
  * (rotary embedding), and k and v are appended to the cache.
  *
- * A head at position p is rotated in pairs of values j and j + k / 2 (NeoX), with the
+ * A head at position p is rotated in pairs of values j and j + r / 2 (NeoX), with the
  * word pairs 2 j and 2 j + 1 (GPT-J; ggml's "normal" order):
  *
  *     out[low]  = x[low] * cos - x[high] * sin
  *     out[high] = x[high] * cos + x[low] * sin
  *
- * with cos and sin of angle j from row p of an operand, [n][cos of k / 2 | sin of
- * k / 2] in f32, as engines keep them: how exact an angle is, is its maker's business.
+ * with cos and sin of angle j from row p of an operand, [n][cos of r / 2 | sin of
+ * r / 2] in f32, as engines keep them: how exact an angle is, is its maker's business, and
+ * so are frequencies of a model's own and a factor of both cos and sin (YaRN).
+ *
+ * r is k, with the word rot its number: the first r values of a head are rotated, the rest
+ * stays.  With qknorm, whose number is e, a head of q or k is first divided by
+ * sqrt(mean of its squares + 10^-e) and multiplied by k weights, in f32, of which q's heads have
+ * some and k's others; the squares' sum must be one that f32 has.  With mrope a new token has
+ * three positions, in an operand of three rows, and angle j is that of the one which an
+ * operand's element j (0, 1 or 2) says: where a token is in the cache they do not tell.
  *
  * qkv has a row for each new token: query heads, then K's, then V's.  New token i of a
  * sequence of length L (with the new ones) is its token p = L - m + i; below 0 there is
@@ -35,9 +43,11 @@
 
 #include "kernels/kv_cache.h"
 
-/* ROPE_TABLE: with pages only. */
-enum { ROPE_QKV, ROPE_ROTATION, ROPE_LENGTHS, ROPE_Q, ROPE_K, ROPE_V, ROPE_TABLE };
-enum { ROPE_HEAD_UNIT = 32, ROPE_HEAD_MAX = 256, ROPE_BLOCK = 32 /* values of a block */ };
+enum { ROPE_QKV, ROPE_ROTATION, ROPE_LENGTHS, ROPE_Q, ROPE_K, ROPE_V, ROPE_MORE };
+/* Those from ROPE_MORE on, in this order, that the shape's words ask for: p, qknorm (two), mrope (two). */
+enum rope_more { ROPE_TABLE, ROPE_Q_NORM, ROPE_K_NORM, ROPE_POSITIONS, ROPE_SECTIONS, ROPE_MORE_COUNT };
+enum { ROPE_HEAD_UNIT = 8, ROPE_HEAD_MAX = 576, ROPE_BLOCK = 32 /* values of a block */ };
+enum { ROPE_POSITIONS_OF_TOKEN = 3 };
 
 /* parts=1: all of a token in one go.  As separate kernels do it: q; k, to memory; from there to the cache; v. */
 enum { ROPE_WHOLE = 1, ROPE_PARTS = 4 };
@@ -59,6 +69,49 @@ static inline enum tcb_type rope_q_type(const struct tcb_problem *problem)
 {
 	const enum tcb_kv kv = rope_kv(problem);
 	return tcb_kv_has_blocks(kv) ? rope_io_type(problem) : tcb_kv_row(kv)->type;
+}
+
+static inline int rope_has(const struct tcb_words *words, enum rope_more operand)
+{
+	return operand == ROPE_TABLE    ? words->page != 0
+	       : operand <= ROPE_K_NORM ? words->qknorm != 0
+					: words->mrope != 0;
+}
+/* Which operand it is where there is one; of ROPE_MORE_COUNT how many there are. */
+static inline size_t rope_operand(const struct tcb_words *words, enum rope_more operand)
+{
+	size_t at = ROPE_MORE;
+	for (enum rope_more before = 0; before < operand; before++)
+		at += (size_t)rope_has(words, before);
+	return at;
+}
+/* NULL: there is none. */
+static inline void *rope_data(const struct tcb_words *words, void *const operand[], enum rope_more which)
+{
+	return rope_has(words, which) ? operand[rope_operand(words, which)] : NULL;
+}
+
+/* Values of a head that are rotated: r. */
+static inline size_t rope_rotated(const struct tcb_shape *shape)
+{
+	return shape->words.rotated ? shape->words.rotated : shape->k;
+}
+/* 10^-e of the word qknorm. */
+static inline double rope_eps(const struct tcb_words *words)
+{
+	double eps = 1;
+	for (unsigned i = 0; i < words->qknorm; i++)
+		eps /= 10;
+	return eps;
+}
+
+/* Roundings that a result goes through: two products and their sum; of a norm before that half of those of its sum of
+ * squares, of which LANES values are added at a time and then these, the mean, an approximate root, and two products.
+ */
+static inline double rope_chain(const struct tcb_shape *shape, size_t lanes)
+{
+	const double lanes_tree = 6;
+	return 3 + (shape->words.qknorm ? ((double)shape->k / (double)lanes + lanes_tree) / 2 + 6 : 0);
 }
 
 /* New tokens of all sequences; heads of a row of qkv. */

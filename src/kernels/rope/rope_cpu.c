@@ -30,6 +30,8 @@ static enum tcb_status rope_plan(const struct tcb_problem *problem, const struct
 	if (knob[TCB_KNOB_THREADS] < 1 || knob[TCB_KNOB_SCHED] < 0 || knob[TCB_KNOB_STREAM] < 0 ||
 	    knob[TCB_KNOB_STREAM] > 1)
 		return tcb_fail(err, TCB_E_ILLEGAL, "%s needs the knobs threads, sched and stream", problem->op_name);
+	if (knob[TCB_KNOB_STREAM] && !rope_can_stream(problem))
+		return tcb_fail(err, TCB_E_ILLEGAL, "stream=1 needs heads of a multiple of 64 bytes");
 	if (knob[TCB_KNOB_PARTS] != ROPE_WHOLE && knob[TCB_KNOB_PARTS] != ROPE_PARTS)
 		return tcb_fail(err, TCB_E_ILLEGAL, "parts must be 1 or 4");
 	if ((size_t)knob[TCB_KNOB_THREADS] > task_count(problem, geometry))
@@ -41,7 +43,7 @@ static enum tcb_status rope_plan(const struct tcb_problem *problem, const struct
 	out->threads = (unsigned)knob[TCB_KNOB_THREADS];
 	if (knob[TCB_KNOB_PARTS] == ROPE_PARTS)
 		out->workspace_bytes = rope_tokens(s) * s->words.kv * s->k * sizeof(float);
-	out->chain = 3; /* two products and their sum */
+	out->chain = rope_chain(s, tcb_float_lanes(knob[TCB_KNOB_ISA]));
 	return TCB_OK;
 }
 
@@ -54,13 +56,15 @@ struct run {
 	float *rotated; /* k, of PART_K */
 	int stream;     /* heads of the outputs but blocks begin at multiples of 64 bytes, as streamed stores need */
 	enum part part;
+	const int32_t *table, *positions, *sections; /* NULL where there is none */
+	const float *q_norm, *k_norm;
 };
 
 /* A token's: of qkv, of the outputs, of cos and sin, of k in the workspace. */
 struct rows {
 	const char *q, *k, *v;
 	char *q_out, *k_out, *v_out;
-	const float *rotation;
+	const float *rotation; /* of find_rotation */
 	float *rotated;
 };
 
@@ -73,6 +77,7 @@ static void rotate_q(const struct run *run, const struct rope_call *head, const 
 	call.x = rows->q;
 	call.y = rows->q_out;
 	call.rotation = rows->rotation;
+	call.norm = run->q_norm;
 	((rope_micro_fn *)run->plan->variant->entry)(&call);
 }
 
@@ -83,6 +88,7 @@ static void append_k(const struct run *run, const struct rope_call *head, const 
 	call.x = run->part == PART_K_STORE ? (const void *)rows->rotated : rows->k;
 	call.y = run->part == PART_K ? (void *)rows->rotated : rows->k_out;
 	call.rotation = run->part == PART_K_STORE ? NULL : rows->rotation;
+	call.norm = run->part == PART_K_STORE ? NULL : run->k_norm;
 	call.from = run->part == PART_K_STORE ? TCB_TYPE_F32 : head->from;
 	call.to = run->part == PART_K ? TCB_TYPE_F32 : head->to;
 	((rope_micro_fn *)run->plan->variant->entry)(&call);
@@ -96,13 +102,30 @@ static void append_v(const struct run *run, const struct rope_call *head, const 
 	((rope_micro_fn *)run->plan->variant->entry)(&call);
 }
 
+/* Row of cos and sin of new token TOKEN: of the table's at POSITION, or as the token's three positions say, in ROOM. */
+static const float *find_rotation(const struct run *run, size_t token, size_t position, float room[ROPE_HEAD_MAX])
+{
+	const struct tcb_shape *s = &run->problem->shape;
+	const size_t rotated = rope_rotated(s), half = rotated / 2;
+	const float *table = run->operand[ROPE_ROTATION], *row[ROPE_POSITIONS_OF_TOKEN];
+	if (!run->positions)
+		return table + position * rotated;
+	for (size_t i = 0; i < ROPE_POSITIONS_OF_TOKEN; i++)
+		row[i] = table + (size_t)run->positions[i * rope_tokens(s) + token] * rotated;
+	for (size_t j = 0; j < half; j++) {
+		const float *from = row[run->sections[j]];
+		room[j] = from[j];
+		room[half + j] = from[half + j];
+	}
+	return room;
+}
+
 /* Token TOKEN of all sequences, at POSITION of SEQUENCE. */
 static struct rows find_rows(const struct run *run, size_t sequence, size_t token, size_t position)
 {
 	const struct tcb_shape *s = &run->problem->shape;
 	const size_t each = s->k * tcb_type_bytes(rope_io_type(run->problem));
-	const int32_t *table = s->words.page ? run->operand[ROPE_TABLE] : NULL;
-	const size_t at = tcb_kv_token(s, table, sequence, position);
+	const size_t at = tcb_kv_token(s, run->table, sequence, position);
 	const size_t in_cache = tcb_kv_bytes(rope_kv(run->problem), at * s->words.kv * s->k);
 	const size_t in_q = token * s->words.query * s->k * tcb_type_bytes(rope_q_type(run->problem));
 	struct rows rows = { .q = (const char *)run->operand[ROPE_QKV] + token * rope_row_heads(s) * each };
@@ -111,7 +134,6 @@ static struct rows find_rows(const struct run *run, size_t sequence, size_t toke
 	rows.q_out = (char *)run->operand[ROPE_Q] + in_q;
 	rows.k_out = (char *)run->operand[ROPE_K] + in_cache;
 	rows.v_out = (char *)run->operand[ROPE_V] + in_cache;
-	rows.rotation = (const float *)run->operand[ROPE_ROTATION] + position * s->k;
 	if (run->rotated)
 		rows.rotated = run->rotated + token * s->words.kv * s->k;
 	return rows;
@@ -128,13 +150,18 @@ static void run_task(void *ctx, size_t index, unsigned thread)
 				  .to = tcb_kv_row(rope_kv(run->problem))->type,
 				  .heads = s->words.kv,
 				  .k = s->k,
+				  .rotated = rope_rotated(s),
+				  .eps = (float)rope_eps(&s->words),
 				  .is_pairs = s->words.pairs,
 				  .stream = run->stream && !tcb_kv_has_blocks(rope_kv(run->problem)) };
 	(void)thread;
 	for (size_t i = index % tiles * tile; i < end; i++) {
 		if (length + i < s->m)
 			continue;
-		const struct rows rows = find_rows(run, sequence, sequence * s->m + i, length + i - s->m);
+		const size_t token = sequence * s->m + i, position = length + i - s->m;
+		float room[ROPE_HEAD_MAX];
+		struct rows rows = find_rows(run, sequence, token, position);
+		rows.rotation = find_rotation(run, token, position, room);
 		head.fence = i + 1 == end;
 		if (run->part == PART_ALL || run->part == PART_Q)
 			rotate_q(run, &head, &rows);
@@ -147,7 +174,15 @@ static void run_task(void *ctx, size_t index, unsigned thread)
 
 static void rope_run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool)
 {
-	struct run run = { .problem = &plan->problem, .plan = plan, .operand = operand };
+	const struct tcb_words *words = &plan->problem.shape.words;
+	struct run run = { .problem = &plan->problem,
+			   .plan = plan,
+			   .operand = operand,
+			   .table = rope_data(words, operand, ROPE_TABLE),
+			   .positions = rope_data(words, operand, ROPE_POSITIONS),
+			   .sections = rope_data(words, operand, ROPE_SECTIONS),
+			   .q_norm = rope_data(words, operand, ROPE_Q_NORM),
+			   .k_norm = rope_data(words, operand, ROPE_K_NORM) };
 	const enum tcb_sched sched = (enum tcb_sched)plan->geometry.knob[TCB_KNOB_SCHED];
 	const size_t tasks = task_count(&plan->problem, &plan->geometry);
 	const uintptr_t places = (uintptr_t)operand[ROPE_Q] | (uintptr_t)operand[ROPE_K] | (uintptr_t)operand[ROPE_V];

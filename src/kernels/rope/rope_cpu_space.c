@@ -11,7 +11,7 @@
 #include "kernels/rope/rope_cpu.h"
 #include "kernels/simd/isas.h"
 
-enum { MIDI_MOST = 64, DEFAULT_MIDI = 8, FIRST_CACHES = 2 };
+enum { MIDI_MOST = 64, DEFAULT_MIDI = 8, FIRST_CACHES = 2, STREAM_BYTES = 64 };
 
 static size_t axes(const struct tcb_problem *problem, const struct tcb_target *target,
 		   struct tcb_axis out[TCB_AXES_MAX])
@@ -49,6 +49,20 @@ static const char *rule_tiles(const struct tcb_problem *problem, const struct tc
 	return NULL;
 }
 
+int rope_can_stream(const struct tcb_problem *problem)
+{
+	return problem->shape.k * tcb_type_bytes(rope_q_type(problem)) % STREAM_BYTES == 0;
+}
+
+static const char *rule_stream(const struct tcb_problem *problem, const struct tcb_target *target,
+			       const struct tcb_geometry *geometry)
+{
+	(void)target;
+	return geometry->knob[TCB_KNOB_STREAM] > 0 && !rope_can_stream(problem)
+		       ? "stream=1 needs heads of a multiple of 64 bytes"
+		       : NULL;
+}
+
 static const char *policy_parts(const struct tcb_problem *problem, const struct tcb_target *target,
 				const struct tcb_geometry *geometry)
 {
@@ -58,6 +72,7 @@ static const char *policy_parts(const struct tcb_problem *problem, const struct 
 
 static const struct tcb_rule rules[] = {
 	{ TCB_FIELD_TILES, TCB_RULE_DOUBLE, rule_tiles },
+	{ TCB_FIELD_KNOB(STREAM), TCB_RULE_KERNEL, rule_stream },
 	{ TCB_FIELD_KNOB(PARTS), TCB_RULE_POLICY, policy_parts },
 	{ TCB_FIELD_KNOB(ISA), TCB_RULE_POLICY, tcb_cpu_policy_scalar },
 	{ 0, 0, NULL },
@@ -81,7 +96,7 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	out->knob[TCB_KNOB_ISA] = (int32_t)tcb_float_isa(target);
 	out->knob[TCB_KNOB_THREADS] = (int32_t)tcb_least(threads, s->words.sequences * tcb_div_up(s->m, midi));
 	out->knob[TCB_KNOB_SCHED] = TCB_SCHED_STATIC;
-	out->knob[TCB_KNOB_STREAM] = written > FIRST_CACHES * (double)target->l2_bytes;
+	out->knob[TCB_KNOB_STREAM] = rope_can_stream(problem) && written > FIRST_CACHES * (double)target->l2_bytes;
 	out->knob[TCB_KNOB_PARTS] = ROPE_WHOLE;
 }
 

@@ -15,6 +15,10 @@
  * launch of parts=1 has blocks of threads for q, and behind them blocks for K and V, so that
  * a warp's lanes, which find the scales of blocks together, all have K or V.
  *
+ * With the word rot the chunks of a head are first those of its rotated part, halves as above, and then those of the
+ * rest, halves again.  With qknorm a head's lanes add up its squares, so they are of one warp and a power of two, of
+ * which some may have nothing.  With mrope each of a thread's angles comes from a row of its own.
+ *
  * micro is 1 x 1 x vec / 2; midi.m, tiles' n are 1; macro.m is m, rounded up to a power of two.
  */
 #ifndef TCB_KERNELS_ROPE_GPU_H
@@ -26,11 +30,13 @@
 struct rope_gpu {
 	enum tcb_type io, q, kv;           /* of qkv, of q that is written and of the cache */
 	unsigned k, query, kv_heads, page; /* in the PTX */
+	unsigned rotated;                  /* values of a head, k where all are */
+	float eps;                         /* of a norm */
 	unsigned m, sequences, tokens;     /* tokens: new ones, of all sequences; not in the PTX */
 	unsigned cache, pages;             /* tokens, or pages in the table, of a sequence */
 	unsigned width, chunks, unroll;    /* values of a vector; vectors of half a head; heads of a thread */
 	unsigned warps, threads, parts;
-	int is_pairs, pdl, stream;
+	int is_pairs, has_norm, has_mrope, pdl, stream;
 	size_t workspace_bytes;
 };
 
@@ -55,8 +61,18 @@ const char *rope_rule_gpu_tiles(const struct tcb_problem *problem, const struct 
 				const struct tcb_geometry *geometry);
 /* Is there a block of values of both halves of a head? */
 int rope_gpu_has_split_block(const struct rope_gpu *g);
-/* Lanes that have a head, or unroll of them: where they look up each other's magnitudes across the head a power of two,
- * of which some are left over. */
+/* Does LAUNCH norm heads? */
+static inline int rope_gpu_norms(const struct rope_gpu *g, const struct rope_launch *launch)
+{
+	return g->has_norm && launch->rotated > 0;
+}
+/* Has a head a part that is not rotated, halves of which lie elsewhere than those of a head that is? */
+static inline int rope_gpu_has_rest(const struct rope_gpu *g)
+{
+	return g->rotated < g->k;
+}
+/* Lanes that have a head, or unroll of them: where they look up each other's magnitudes or squares across the head a
+ * power of two, of which some are left over. */
 unsigned rope_gpu_lanes(const struct rope_gpu *g, const struct rope_launch *launch);
 /* Threads of a launch, as blocks. */
 unsigned rope_gpu_blocks(const struct rope_gpu *g, const struct rope_launch *launch);

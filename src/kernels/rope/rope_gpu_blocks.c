@@ -77,7 +77,11 @@ static kit_op lane_of_block(struct rope_writer *w, unsigned run, kit_op *block)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned values = values_of(w->g), lanes = lanes_of(w->g);
-	const kit_op at = run ? u_add(b, w->chunk, I(w->g->k / 2 / values)) : w->chunk;
+	kit_op at = run ? u_add(b, w->chunk, I(w->g->k / 2 / values)) : w->chunk;
+	if (!w->g->is_pairs && rope_gpu_has_rest(w->g)) {
+		at = u_div(b, w->offset, I(values));
+		at = run ? u_add(b, at, u_div(b, w->apart, I(values))) : at;
+	}
 	*block = u_div(b, at, I(lanes));
 	return u_and(b, at, I(lanes - 1));
 }

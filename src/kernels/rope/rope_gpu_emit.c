@@ -82,18 +82,42 @@ static kit_op chunk_address(struct rope_writer *w, kit_op base, kit_op head, enu
 	return l_mad_wide(b, w->chunk, I(vectors * w->g->width * bytes), l_mad_wide(b, head, I(w->g->k * bytes), base));
 }
 
-/* The first of the thread's two vectors of head HEAD; the second is APART bytes behind it. */
-static kit_op head_address(struct rope_writer *w, kit_op base, kit_op head, enum tcb_type type)
+/* Are a thread's two vectors of a head where the chunk alone tells? */
+static int is_even(const struct rope_writer *w)
 {
-	return chunk_address(w, base, head, type, w->g->is_pairs ? 2 : 1);
+	return w->g->is_pairs || !rope_gpu_has_rest(w->g);
 }
 
-static int64_t apart(const struct rope_writer *w, enum tcb_type type)
+/* The thread's two vectors of head HEAD, of values of TYPE. */
+static void head_addresses(struct rope_writer *w, kit_op base, kit_op head, enum tcb_type type, kit_op out[2])
 {
-	return (w->g->is_pairs ? w->g->width : w->g->k / 2) * (int64_t)tcb_type_bytes(type);
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct rope_gpu *g = w->g;
+	const int64_t bytes = (int64_t)tcb_type_bytes(type);
+	if (is_even(w)) {
+		out[0] = chunk_address(w, base, head, type, g->is_pairs ? 2 : 1);
+		out[1] = tcb_ptx_at(out[0], (g->is_pairs ? g->width : g->k / 2) * bytes);
+		return;
+	}
+	out[0] = l_mad_wide(b, w->offset, I(bytes), l_mad_wide(b, head, I(g->k * bytes), base));
+	out[1] = l_mad_wide(b, w->apart, I(bytes), out[0]);
 }
 
 /* --- what a thread has --- */
+
+/* Chunks of a head's rest are behind those of its rotated part, each part with its own halves. */
+static void write_rest(struct rope_writer *w)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct rope_gpu *g = w->g;
+	const unsigned half = g->rotated / 2;
+	w->is_rest = u_ge(b, w->chunk, I(half / g->width));
+	if (g->is_pairs)
+		return;
+	w->offset = u_mul(b, w->chunk, I(g->width));
+	w->offset = u_select(b, u_add(b, w->offset, I(half)), w->offset, w->is_rest);
+	w->apart = u_select(b, I((g->k - g->rotated) / 2), I(half), w->is_rest);
+}
 
 /* The thread's number is that of its chunk, group of heads and token, in this order; blocks of threads
  * count from *FIRST on (NULL: 0). */
@@ -113,6 +137,8 @@ static void write_places(struct rope_writer *w, const kit_op *first)
 		w->has_chunk = u_lt(b, w->chunk, I(g->chunks));
 		w->chunk = u_min(b, w->chunk, I(g->chunks - 1));
 	}
+	if (rope_gpu_has_rest(g))
+		write_rest(w);
 	const struct kit_split token = u_split(b, group.whole, I(groups));
 	w->first = u_mul(b, token.rest, I(g->unroll));
 	w->has_token = u_lt(b, token.whole, w->tokens);
@@ -130,13 +156,54 @@ static void write_position(struct rope_writer *w, kit_op lengths)
 	w->is_new = s_ge_and(b, w->position, I(0), w->has_token);
 }
 
-static void load_rotation(struct rope_writer *w, kit_op position)
+/* Row POSITION of the table, or its elements of the rows that the token's three positions name. */
+static void load_rotation_of(struct rope_writer *w, kit_op position, kit_op chunk)
 {
+	struct tcb_ptx_build *b = &w->kit.b;
 	const struct rope_gpu *g = w->g;
 	const enum tcb_kit_memory memory = tcb_kit_input(g->pdl);
-	const kit_op at = chunk_address(w, w->rotation, position, TCB_TYPE_F32, 1);
+	const kit_op row = l_mad_wide(b, position, I(g->rotated * 4), w->rotation);
+	const kit_op at = l_mad_wide(b, chunk, I(g->width * 4), row);
 	load_values(w, TCB_TYPE_F32, memory, at, w->cosine);
-	load_values(w, TCB_TYPE_F32, memory, tcb_ptx_at(at, g->k / 2 * 4), w->sine);
+	load_values(w, TCB_TYPE_F32, memory, tcb_ptx_at(at, g->rotated / 2 * 4), w->sine);
+}
+
+static void load_rotations(struct rope_writer *w, kit_op chunk)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct rope_gpu *g = w->g;
+	const enum tcb_kit_memory memory = tcb_kit_input(g->pdl);
+	kit_op position[ROPE_POSITIONS_OF_TOKEN], section[ROPE_WIDTH_MAX];
+	for (unsigned i = 0; i < ROPE_POSITIONS_OF_TOKEN; i++) {
+		const kit_op at = i ? u_mad(b, w->tokens, I(i), w->token) : w->token;
+		position[i] = u_set(b, I(0)); /* not only those with a token may come here */
+		tcb_kit_load_where(b, w->is_new, memory, "u32", tcb_kit_element(b, w->positions, at, 4), &position[i],
+				   1);
+	}
+	for (unsigned i = 0; i < g->width; i += PIECE)
+		tcb_kit_load(b, memory, "u32", tcb_ptx_at(l_mad_wide(b, chunk, I(g->width * 4), w->sections), 4 * i),
+			     section + i, (unsigned)tcb_least(g->width, PIECE));
+	for (unsigned i = 0; i < g->width; i++) {
+		const kit_op is_last = u_eq(b, section[i], I(2)), is_second = u_eq(b, section[i], I(1));
+		const kit_op first_two = u_select(b, position[1], position[0], is_second);
+		const kit_op row = u_select(b, position[2], first_two, is_last);
+		const kit_op at =
+			l_mad_wide(b, chunk, I(g->width * 4), l_mad_wide(b, row, I(g->rotated * 4), w->rotation));
+		w->cosine[i] = tcb_kit_get(b, memory, "f32", tcb_ptx_at(at, 4 * i));
+		w->sine[i] = tcb_kit_get(b, memory, "f32", tcb_ptx_at(at, g->rotated / 2 * 4 + 4 * i));
+	}
+}
+
+static void load_rotation(struct rope_writer *w, kit_op position)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct rope_gpu *g = w->g;
+	/* What is not rotated has no angles: any will do. */
+	const kit_op chunk = rope_gpu_has_rest(g) ? u_min(b, w->chunk, I(g->rotated / 2 / g->width - 1)) : w->chunk;
+	if (g->has_mrope)
+		load_rotations(w, chunk);
+	else
+		load_rotation_of(w, position, chunk);
 }
 
 /* The cache's token of the thread's. */
@@ -236,22 +303,86 @@ static void load_heads(struct rope_writer *w, struct heads *out)
 			index = u_min(b, index, I(launch->heads - 1));
 		}
 		out->head[u] = launch->first ? u_add(b, index, I(launch->first)) : index;
-		const kit_op from =
-			head_address(w, w->from, u_add(b, row, is_workspace ? index : out->head[u]), from_type(w));
-		load_values(w, from_type(w), memory_of(w), from, out->low[u]);
-		load_values(w, from_type(w), memory_of(w), tcb_ptx_at(from, apart(w, from_type(w))), out->high[u]);
+		kit_op from[2];
+		head_addresses(w, w->from, u_add(b, row, is_workspace ? index : out->head[u]), from_type(w), from);
+		load_values(w, from_type(w), memory_of(w), from[0], out->low[u]);
+		load_values(w, from_type(w), memory_of(w), from[1], out->high[u]);
 	}
+}
+
+/* Where head U of the thread's is V's; 0: none of the launch's is. */
+static int write_is_v(struct rope_writer *w, const struct heads *heads, unsigned u, kit_op *out)
+{
+	const struct rope_launch *launch = w->launch;
+	if (launch->rotated == launch->heads)
+		return 0;
+	*out = u_ge(&w->kit.b, heads->head[u], I(launch->first + launch->rotated));
+	return 1;
+}
+
+/* Sum of the squares of the thread's two vectors, in up to four chains. */
+static kit_op write_squares(struct rope_writer *w, const kit_op *low, const kit_op *high)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const unsigned count = 2 * w->g->width, chains = 4;
+	kit_op chain[4];
+	for (unsigned i = 0; i < count; i++) {
+		const kit_op x = i % 2 ? high[i / 2] : low[i / 2];
+		chain[i % chains] = i < chains ? f_mul(b, x, x) : f_fma(b, x, x, chain[i % chains]);
+	}
+	return tcb_kit_fold(b, f_add, chain, chains);
+}
+
+/* Head U over its root mean square and times its weights, if it is q's or K's.  All lanes come here. */
+static void norm_head(struct rope_writer *w, struct heads *heads, unsigned u)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct rope_gpu *g = w->g;
+	const struct rope_launch *launch = w->launch;
+	const unsigned lanes = rope_gpu_lanes(g, launch), rotated_end = launch->first + launch->rotated;
+	kit_op *const vector[2] = { heads->low[u], heads->high[u] };
+	kit_op weight[ROPE_WIDTH_MAX], at[2], is_v, squares = write_squares(w, vector[0], vector[1]);
+	kit_op from = launch->first < g->query ? w->q_norm : w->k_norm;
+	const int has_v = write_is_v(w, heads, u, &is_v);
+	if (lanes > g->chunks)
+		squares = f_select(b, squares, F(0), w->has_chunk);
+	squares = tcb_kit_over_lanes(b, f_add, squares, lanes);
+	const kit_op factor = f_rsqrt_near(b, f_fma(b, squares, F((float)(1.0 / g->k)), F(g->eps)));
+	if (launch->first < g->query && rotated_end > g->query)
+		from = l_select(b, w->q_norm, w->k_norm, u_lt(b, heads->head[u], I(g->query)));
+	head_addresses(w, from, I(0), TCB_TYPE_F32, at);
+	for (unsigned i = 0; i < 2; i++) {
+		load_values(w, TCB_TYPE_F32, tcb_kit_input(g->pdl), at[i], weight);
+		for (unsigned j = 0; j < g->width; j++) {
+			const kit_op x = vector[i][j], normed = f_mul(b, f_mul(b, x, factor), weight[j]);
+			vector[i][j] = has_v ? f_select(b, x, normed, is_v) : normed;
+		}
+	}
+}
+
+/* All lanes come here, before any of them knows whether it has a token. */
+static void norm_heads(struct rope_writer *w, struct heads *heads)
+{
+	for (unsigned u = 0; rope_gpu_norms(w->g, w->launch) && u < w->g->unroll; u++)
+		norm_head(w, heads, u);
 }
 
 static void rotate_head(struct rope_writer *w, struct heads *heads, unsigned u)
 {
-	const struct rope_launch *launch = w->launch;
-	if (launch->rotated == launch->heads) {
-		rotate(w, heads->low[u], heads->high[u], NULL);
-	} else if (launch->rotated) {
-		const kit_op is_plain = u_ge(&w->kit.b, heads->head[u], I(launch->first + launch->rotated));
-		rotate(w, heads->low[u], heads->high[u], &is_plain);
-	}
+	const int has_rest = rope_gpu_has_rest(w->g);
+	kit_op is_plain;
+	if (!w->launch->rotated)
+		return;
+	const int has_v = write_is_v(w, heads, u, &is_plain);
+	if (has_rest)
+		is_plain = has_v ? p_or(&w->kit.b, is_plain, w->is_rest) : w->is_rest;
+	rotate(w, heads->low[u], heads->high[u], has_v || has_rest ? &is_plain : NULL);
+}
+
+/* Has the thread a new token, and something of it? */
+static kit_op write_is_there(struct rope_writer *w)
+{
+	return rope_gpu_lanes(w->g, w->launch) > w->g->chunks ? p_and(&w->kit.b, w->is_new, w->has_chunk) : w->is_new;
 }
 
 static int is_to_cache(const struct rope_writer *w)
@@ -267,20 +398,21 @@ static void write_heads(struct rope_writer *w, kit_op lengths)
 	kit_op at = I(0);
 	load_heads(w, &heads);
 	write_position(w, lengths);
-	tcb_ptx_if_begin(b, w->is_new);
+	norm_heads(w, &heads);
+	tcb_ptx_if_begin(b, write_is_there(w));
 	if (w->launch->rotated)
 		load_rotation(w, w->position);
 	if (is_to_cache(w))
 		at = write_cache_token(w);
 	for (unsigned u = 0; u < g->unroll; u++) {
-		kit_op base;
+		kit_op base, to[2];
 		const kit_op goal = write_goal(w, heads.head[u], at, &base);
-		const kit_op to = head_address(w, base, goal, to_type(w));
+		head_addresses(w, base, goal, to_type(w), to);
 		rotate_head(w, &heads, u);
 		if (heads.is_cut)
 			tcb_ptx_guard(b, heads.has_head[u]);
-		store_values(w, to, heads.low[u]);
-		store_values(w, tcb_ptx_at(to, apart(w, to_type(w))), heads.high[u]);
+		store_values(w, to[0], heads.low[u]);
+		store_values(w, to[1], heads.high[u]);
 		tcb_ptx_unguard(b);
 	}
 	tcb_ptx_if_end(b);
@@ -296,6 +428,7 @@ static void write_blocks(struct rope_writer *w, kit_op lengths)
 	struct heads heads;
 	load_heads(w, &heads);
 	write_position(w, lengths);
+	norm_heads(w, &heads);
 	if (w->launch->rotated)
 		load_rotation(w, s_max(b, w->position, I(0)));
 	const kit_op at = write_cache_token(w);
@@ -303,9 +436,7 @@ static void write_blocks(struct rope_writer *w, kit_op lengths)
 		rotate_head(w, &heads, u);
 		rope_write_codes(w, heads.low[u], heads.high[u], &codes[u]);
 	}
-	const kit_op is_there =
-		rope_gpu_lanes(g, w->launch) > g->chunks ? p_and(b, w->is_new, w->has_chunk) : w->is_new;
-	tcb_ptx_if_begin(b, is_there);
+	tcb_ptx_if_begin(b, write_is_there(w));
 	for (unsigned u = 0; u < g->unroll; u++) {
 		kit_op cache;
 		const kit_op goal = write_goal(w, heads.head[u], at, &cache);
@@ -336,6 +467,26 @@ static void declare_outputs(struct rope_writer *w, unsigned first, unsigned end)
 		w->v = tcb_kit_operand(&w->kit, "v", 16, ROPE_V);
 }
 
+/* Of what the words qknorm and mrope ask for. */
+static void declare_more(struct rope_writer *w, unsigned first, unsigned end)
+{
+	const struct tcb_words *words = &w->kit.out->problem.shape.words;
+	if (w->g->has_norm && first < w->g->query)
+		w->q_norm = tcb_kit_operand(&w->kit, "q_norm", 16, rope_operand(words, ROPE_Q_NORM));
+	if (w->g->has_norm && end > w->g->query)
+		w->k_norm = tcb_kit_operand(&w->kit, "k_norm", 16, rope_operand(words, ROPE_K_NORM));
+	if (!w->g->has_mrope)
+		return;
+	w->positions = tcb_kit_operand(&w->kit, "positions", 4, rope_operand(words, ROPE_POSITIONS));
+	w->sections = tcb_kit_operand(&w->kit, "sections", 16, rope_operand(words, ROPE_SECTIONS));
+}
+
+/* A number that is not in the PTX; but where operands are so many that a launch has no room for it. */
+static kit_op number(struct rope_writer *w, const char *name, unsigned value)
+{
+	return w->g->has_norm || w->g->has_mrope ? I(value) : tcb_kit_number(&w->kit, name, value);
+}
+
 /* The first COUNT of LAUNCHES in one kernel: blocks of threads have the one, then the other. */
 static void write_kernel(struct rope_writer *w, const struct rope_launch *launches, unsigned count)
 {
@@ -354,20 +505,22 @@ static void write_kernel(struct rope_writer *w, const struct rope_launch *launch
 		w->workspace = tcb_kit_workspace(&w->kit, "to", 16, 0);
 	else
 		declare_outputs(w, launches[0].first, launch->first + launch->heads);
-	if (launch->rotated)
+	if (launch->rotated) {
 		w->rotation = tcb_kit_operand(&w->kit, "rotation", 16, ROPE_ROTATION);
+		declare_more(w, launches[0].first, launch->first + launch->rotated);
+	}
 	const kit_op lengths = tcb_kit_operand(&w->kit, "lengths", 4, ROPE_LENGTHS);
 	if (is_to_cache(w) && g->page)
-		w->table = tcb_kit_operand(&w->kit, "pages", 4, ROPE_TABLE);
-	w->m = tcb_kit_number(&w->kit, "m", g->m);
+		w->table = tcb_kit_operand(&w->kit, "pages", 4, ROPE_MORE + ROPE_TABLE);
+	w->m = number(w, "m", g->m);
 	if (is_to_cache(w))
-		w->cache = tcb_kit_number(&w->kit, g->page ? "table_pages" : "cache_tokens", g->cache);
-	w->tokens = tcb_kit_number(&w->kit, "tokens", g->tokens);
+		w->cache = number(w, g->page ? "table_pages" : "cache_tokens", g->cache);
+	w->tokens = number(w, "tokens", g->tokens);
 	if (count == 1) {
 		tcb_kit_dependents(&w->kit, 1);
 		write_part(w, NULL, lengths);
 	} else {
-		const kit_op first = tcb_kit_number(&w->kit, "first_blocks", first_blocks);
+		const kit_op first = number(w, "first_blocks", first_blocks);
 		tcb_kit_dependents(&w->kit, 1);
 		tcb_ptx_if_begin(b, u_lt(b, u_block_x(b), first));
 		w->launch = &launches[0];
@@ -395,7 +548,7 @@ static enum tcb_status rope_emit(const struct tcb_problem *problem, const struct
 	}
 	out->workspace_bytes = g.workspace_bytes;
 	out->class = TCB_CLASS_BOUNDED;
-	out->chain = 3; /* two products and their sum */
+	out->chain = rope_chain(&problem->shape, g.chunks);
 	return tcb_kit_close(&w.kit, err);
 }
 

@@ -25,6 +25,10 @@ void rope_gpu_plan(const struct tcb_problem *problem, const struct tcb_geometry 
 	g->kv_heads = s->words.kv;
 	g->page = s->words.page;
 	g->is_pairs = s->words.pairs;
+	g->rotated = (unsigned)rope_rotated(s);
+	g->has_norm = s->words.qknorm != 0;
+	g->has_mrope = s->words.mrope != 0;
+	g->eps = (float)rope_eps(&s->words);
 	g->m = (unsigned)s->m;
 	g->sequences = s->words.sequences;
 	g->tokens = (unsigned)rope_tokens(s);
@@ -69,7 +73,9 @@ int rope_gpu_has_split_block(const struct rope_gpu *g)
 unsigned rope_gpu_lanes(const struct rope_gpu *g, const struct rope_launch *launch)
 {
 	const int is_to_cache = launch->to == ROPE_TO_OUTPUTS && launch->first + launch->heads > g->query;
-	return is_to_cache && rope_gpu_has_split_block(g) ? (unsigned)tcb_power_of_two_up(g->chunks) : g->chunks;
+	return rope_gpu_norms(g, launch) || (is_to_cache && rope_gpu_has_split_block(g))
+		       ? (unsigned)tcb_power_of_two_up(g->chunks)
+		       : g->chunks;
 }
 
 /* In 64 bits, for the constraints. */
@@ -99,7 +105,8 @@ static void footprint(const struct tcb_problem *problem, const struct tcb_target
 	out->leading_bytes = (size_t)g.k * 2;
 	out->tile_offset_bytes = g.k; /* half a head */
 	out->block_threads = g.threads;
-	out->thread_registers = 2 * g.width * (g.unroll + 1) + 4 * g.unroll + (g.kv == TCB_TYPE_BLOCKS ? 48 : 36);
+	out->thread_registers = 2 * g.width * (g.unroll + 1) + 4 * g.unroll + (g.kv == TCB_TYPE_BLOCKS ? 48 : 36) +
+				(g.has_norm ? 2 * g.width + 8 : 0) + (g.has_mrope ? g.width + 8 : 0);
 	out->blocks_together = 1;
 	out->grid[0] =
 		blocks_of(&g, &launches[0]) + (count > 1 && launches[1].is_behind ? blocks_of(&g, &launches[1]) : 0);
@@ -128,16 +135,30 @@ RULE(rule_isa)
 	return tcb_gpu_rule_isa(problem, target, geometry);
 }
 
+/* Blocks and a thread's parts of them are halves of a head, or of its parts. */
+RULE(rule_words)
+{
+	const struct tcb_shape *s = &problem->shape;
+	const int is_split = tcb_kv_has_blocks(rope_kv(problem)) && s->words.rotated && !s->words.pairs;
+	(void)target, (void)geometry;
+	return is_split && (s->words.rotated % (2 * ROPE_BLOCK) || s->k % (2 * ROPE_BLOCK))
+		       ? "with a cache of blocks, the rotated part and the rest of a head must be multiples of 64"
+		       : NULL;
+}
+
 RULE(rule_vec)
 {
+	const struct tcb_shape *s = &problem->shape;
 	const unsigned vec = KNOB(VEC);
+	const size_t values = vec / 2;
 	if (vec != 4 && vec != 8 && vec != 16)
 		return "vec must be 4, 8 or 16";
-	if (problem->shape.k / 2 % (vec / 2))
-		return "vec / 2 values must divide half a head";
-	const int is_split = tcb_kv_has_blocks(rope_kv(problem)) && problem->shape.k / 2 % ROPE_BLOCK != 0;
-	return is_split && !problem->shape.words.pairs && tcb_power_of_two_up(problem->shape.k / vec) > WARP
-		       ? "vec must be larger: a head with a block of both halves is one warp's"
+	if (s->k / 2 % values || rope_rotated(s) / 2 % values)
+		return "vec / 2 values must divide half a head, and half its rotated part";
+	const int has_blocks = tcb_kv_has_blocks(rope_kv(problem));
+	const int is_split = has_blocks && s->k / 2 % ROPE_BLOCK != 0 && !s->words.pairs;
+	return (is_split || s->words.qknorm) && tcb_power_of_two_up(s->k / vec) > WARP
+		       ? "vec must be larger: a head with a norm, or with a block of both halves, is one warp's"
 		       : NULL;
 }
 
@@ -173,8 +194,8 @@ RULE(rule_switches)
 RULE(rule_size)
 {
 	const struct tcb_shape *s = &problem->shape;
-	/* With blocks of both halves of a head, lanes are left over. */
-	const size_t k = tcb_kv_has_blocks(rope_kv(problem)) ? tcb_power_of_two_up(s->k) : s->k;
+	/* With a norm, and with blocks of both halves of a head, lanes are left over. */
+	const size_t k = tcb_kv_has_blocks(rope_kv(problem)) || s->words.qknorm ? tcb_power_of_two_up(s->k) : s->k;
 	const size_t items =
 		(tcb_div_up(rope_row_heads(s), tcb_most(KNOB(UNROLL), 1)) + 1) * k / tcb_most(KNOB(VEC), 1);
 	return rope_tokens(s) > (INT32_MAX - 1024) / tcb_most(items, 1) ? "more than 2^31 threads" : NULL;
@@ -207,6 +228,7 @@ static const struct tcb_rule rules[] = {
 	{ 0, 0, rule_knobs },
 	{ TCB_FIELD_KNOB(ISA), 0, tcb_gpu_rule_shape },
 	{ TCB_FIELD_KNOB(ISA), 0, rule_isa },
+	{ TCB_FIELD_KNOB(ISA), 0, rule_words },
 	{ TCB_FIELD_KNOB(VEC), 0, rule_vec },
 	{ TCB_FIELD_KNOB(WARPS), 0, rule_warps },
 	{ TCB_FIELD_KNOB(STREAM) | TCB_FIELD_KNOB(PARTS) | TCB_FIELD_KNOB(PDL), 0, rule_switches },
@@ -252,15 +274,16 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 {
 	const struct tcb_shape *s = &problem->shape;
 	const size_t k = tcb_power_of_two_up(s->k);
+	const size_t values = s->k / 2 % 8 || rope_rotated(s) / 2 % 8 ? 4 : 8;
 	(void)target;
 	tcb_geometry_init(out);
 	out->tile[TCB_MACRO] = (struct tcb_tile){ tcb_power_of_two_up(s->m), 1, k };
 	out->tile[TCB_MIDI] = (struct tcb_tile){ 1, 1, k };
-	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, 1, 8 };
+	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, 1, values };
 	out->knob[TCB_KNOB_ISA] = TCB_ISA_FMA;
 	out->knob[TCB_KNOB_UNROLL] = 1;
 	out->knob[TCB_KNOB_WARPS] = DEFAULT_WARPS;
-	out->knob[TCB_KNOB_VEC] = 16;
+	out->knob[TCB_KNOB_VEC] = (int32_t)(2 * values);
 	out->knob[TCB_KNOB_STREAM] = 0;
 	out->knob[TCB_KNOB_PDL] = 0;
 	out->knob[TCB_KNOB_PARTS] = ROPE_WHOLE;

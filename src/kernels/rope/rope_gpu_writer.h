@@ -17,6 +17,7 @@ struct rope_writer {
 	const struct rope_launch *launch;
 	kit_op from, q, k, v, workspace, rotation, table;
 	kit_op tokens, m, cache;
+	kit_op q_norm, k_norm, positions, sections; /* where there are any */
 	/* The thread's: its number; new token; which of the vectors of half a head; of all sequences; first head of the
 	 * launch's. */
 	kit_op item, token, chunk, sequence, first;
@@ -24,6 +25,9 @@ struct rope_writer {
 	kit_op cosine[ROPE_WIDTH_MAX], sine[ROPE_WIDTH_MAX];
 	kit_op lane;      /* in the warp: where a head has a block of both halves */
 	kit_op has_chunk; /* where lanes are left over (rope_gpu_lanes): whether it is none of these */
+	/* Where a head has a part that is not rotated: whether the chunk is of it; the chunk's first value and how far
+	 * behind it the second vector is (values half a head apart only). */
+	kit_op is_rest, offset, apart;
 };
 
 /* A thread's vectors of a head as codes of blocks: neighbours of one block (word pairs), or parts of two. */

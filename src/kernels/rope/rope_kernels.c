@@ -85,34 +85,133 @@ SIMD_INLINE void join_pairs(vfloat *a, vfloat *b)
 #endif
 }
 
-SIMD_BODY void one_head_of_pairs(const enum tcb_type from, const enum tcb_type to, const void *x, void *y, size_t k,
-				 const float *rotation)
+/* --- a head --- */
+
+/* One value, where there are fewer than a vector has. */
+SIMD_INLINE float load_one(const enum tcb_type type, const void *from, size_t at)
 {
-	for (size_t j = 0; j < k / 2; j += LANES) {
+	if (type == TCB_TYPE_F32)
+		return ((const float *)from)[at];
+	const uint16_t half = ((const uint16_t *)from)[at];
+	return type == TCB_TYPE_F16 ? tcb_f16_to_f32(half) : tcb_bf16_to_f32(half);
+}
+
+SIMD_INLINE void store_one(const enum tcb_type type, void *to, size_t at, float value)
+{
+	if (type == TCB_TYPE_F32)
+		((float *)to)[at] = value;
+	else
+		((uint16_t *)to)[at] = type == TCB_TYPE_F16 ? tcb_f32_to_f16(value) : tcb_f32_to_bf16(value);
+}
+
+/* A pair by itself: values LOW and HIGH of X, by angle AT. */
+SIMD_INLINE void rotate_one(const enum tcb_type from, const enum tcb_type to, const void *x, void *y, size_t low,
+			    size_t high, const float *rotation, size_t at, size_t half)
+{
+	const float a = load_one(from, x, low), b = load_one(from, x, high);
+	store_one(to, y, low, a * rotation[at] - b * rotation[half + at]);
+	store_one(to, y, high, b * rotation[at] + a * rotation[half + at]);
+}
+
+/* Vectors over COUNT values: the last one begins where it is whole, and does some values again. */
+#define FOR_VECTORS(j, count)        \
+	for (size_t j##_next = 0, j; \
+	     j##_next < (count) && (j = j##_next + LANES <= (count) ? j##_next : (count)-LANES, 1); j##_next += LANES)
+
+SIMD_BODY void rotate_pairs(const enum tcb_type from, const enum tcb_type to, const void *x, void *y, size_t half,
+			    const float *rotation)
+{
+	for (size_t j = 0; half < LANES && j < half; j++)
+		rotate_one(from, to, x, y, 2 * j, 2 * j + 1, rotation, j, half);
+	if (half < LANES)
+		return;
+	FOR_VECTORS(j, half)
+	{
 		vfloat a = load(from, x, 2 * j), b = load(from, x, 2 * j + LANES);
 		part_pairs(&a, &b);
-		rotate(&a, &b, rotation, j, k / 2);
+		rotate(&a, &b, rotation, j, half);
 		join_pairs(&a, &b);
 		store(to, y, 2 * j, a);
 		store(to, y, 2 * j + LANES, b);
 	}
 }
 
-SIMD_BODY void one_head(const enum tcb_type from, const enum tcb_type to, const void *x, void *y, size_t k,
-			const float *rotation)
+SIMD_BODY void rotate_halves(const enum tcb_type from, const enum tcb_type to, const void *x, void *y, size_t half,
+			     const float *rotation)
 {
-	const size_t half = k / 2;
-	if (!rotation) {
-		for (size_t j = 0; j < k; j += LANES)
-			store(to, y, j, load(from, x, j));
+	for (size_t j = 0; half < LANES && j < half; j++)
+		rotate_one(from, to, x, y, j, half + j, rotation, j, half);
+	if (half < LANES)
 		return;
-	}
-	for (size_t j = 0; j < half; j += LANES) {
+	FOR_VECTORS(j, half)
+	{
 		vfloat a = load(from, x, j), b = load(from, x, half + j);
 		rotate(&a, &b, rotation, j, half);
 		store(to, y, j, a);
 		store(to, y, half + j, b);
 	}
+}
+
+/* Values FIRST to END as they are. */
+SIMD_BODY void convert(const enum tcb_type from, const enum tcb_type to, const void *x, void *y, size_t first,
+		       size_t end)
+{
+	const size_t count = end - first;
+	for (size_t j = first; count < LANES && j < end; j++)
+		store_one(to, y, j, load_one(from, x, j));
+	if (count < LANES)
+		return;
+	FOR_VECTORS(j, count)
+	store(to, y, first + j, load(from, x, first + j));
+}
+
+SIMD_BODY void one_head(const struct rope_call *call, const enum tcb_type from, const enum tcb_type to, const void *x,
+			void *y)
+{
+	if (!call->rotation) {
+		convert(from, to, x, y, 0, call->k);
+		return;
+	}
+	if (call->is_pairs)
+		rotate_pairs(from, to, x, y, call->rotated / 2, call->rotation);
+	else
+		rotate_halves(from, to, x, y, call->rotated / 2, call->rotation);
+	convert(from, to, x, y, call->rotated, call->k);
+}
+
+/* The head X over its root mean square, times its weights.  K is a multiple of 8. */
+SIMD_BODY void norm_head(const struct rope_call *call, const enum tcb_type from, const void *x, float *y)
+{
+	const size_t k = call->k, whole = k / LANES * LANES;
+	vfloat sum = v_set(0);
+	float squares = 0;
+	for (size_t j = 0; j < whole; j += LANES) {
+		const vfloat v = load(from, x, j);
+		v_store(y + j, v);
+		sum = v_fma(v, v, sum);
+	}
+	for (size_t j = whole; j < k; j++) { /* at most half a vector */
+		y[j] = load_one(from, x, j);
+		squares += y[j] * y[j];
+	}
+	const float factor = 1 / sqrtf((v_reduce_add(sum) + squares) / (float)k + call->eps);
+	for (size_t j = 0; j < whole; j += LANES)
+		v_store(y + j, v_mul(v_mul(v_load(y + j), v_set(factor)), v_load(call->norm + j)));
+	for (size_t j = whole; j < k; j++)
+		y[j] = y[j] * factor * call->norm[j];
+}
+
+/* A head from X, by way of a norm in scratch where there is one. */
+SIMD_INLINE void whole_head(const struct rope_call *call, const enum tcb_type from, const enum tcb_type to,
+			    const void *x, void *y)
+{
+	_Alignas(64) float normed[ROPE_HEAD_MAX];
+	if (!call->norm) {
+		one_head(call, from, to, x, y);
+		return;
+	}
+	norm_head(call, from, x, normed);
+	one_head(call, TCB_TYPE_F32, to, normed, y);
 }
 
 SIMD_INLINE void all_heads(const struct rope_call *call, const enum tcb_type from, const enum tcb_type to)
@@ -124,10 +223,7 @@ SIMD_INLINE void all_heads(const struct rope_call *call, const enum tcb_type fro
 	_Alignas(64) char scratch[2][ROPE_HEAD_MAX * sizeof(float)];
 	for (size_t h = 0; h < call->heads; h++) {
 		void *to_here = call->stream ? (void *)scratch[h % 2] : (void *)(y + h * out);
-		if (call->is_pairs && call->rotation)
-			one_head_of_pairs(from, to, x + h * in, to_here, call->k, call->rotation);
-		else
-			one_head(from, to, x + h * in, to_here, call->k, call->rotation);
+		whole_head(call, from, to, x + h * in, to_here);
 		for (size_t at = 0; call->stream && h && at < out; at += VECTOR_BYTES)
 			v_stream((float *)(void *)(y + (h - 1) * out + at),
 				 v_load((const float *)(const void *)(scratch[(h - 1) % 2] + at)));
@@ -231,12 +327,8 @@ SIMD_INLINE void all_heads_to_blocks(const struct rope_call *call, const enum tc
 	for (size_t h = 0, count; h < call->heads; h += count) {
 		const char *x = (const char *)call->x + h * in;
 		count = call->heads - h < most ? call->heads - h : most;
-		for (size_t i = 0; i < count; i++) {
-			if (call->is_pairs && call->rotation)
-				one_head_of_pairs(from, TCB_TYPE_F32, x + i * in, scratch + i * k, k, call->rotation);
-			else if (call->rotation || from != TCB_TYPE_F32)
-				one_head(from, TCB_TYPE_F32, x + i * in, scratch + i * k, k, call->rotation);
-		}
+		for (size_t i = 0; i < count && (call->rotation || from != TCB_TYPE_F32); i++)
+			whole_head(call, from, TCB_TYPE_F32, x + i * in, scratch + i * k);
 		const float *values = call->rotation || from != TCB_TYPE_F32 ? scratch : (const float *)(const void *)x;
 		for (size_t left = count * k / ROPE_BLOCK, now; left > 0; left -= now) {
 			now = left < LANES ? left : LANES;

@@ -22,9 +22,15 @@ static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_sha
 				"op %s takes new tokens x tokens of the cache x head size, then query / KV heads and "
 				"where wanted other words, for example 1x4096x128,h32/8 (tcbtune help shapes)",
 				op->name);
-	if (shape->k % ROPE_HEAD_UNIT || shape->k > ROPE_HEAD_MAX)
-		return tcb_fail(err, TCB_E_USAGE, "op %s takes heads of 32 to 256 values in steps of 32, not of %zu",
-				op->name, shape->k);
+	const size_t unit = tcb_kv_has_blocks(((const struct rope_op *)op->member)->kv) ? ROPE_BLOCK : ROPE_HEAD_UNIT;
+	if (shape->k % unit || shape->k > ROPE_HEAD_MAX)
+		return tcb_fail(err, TCB_E_USAGE, "op %s takes heads of %zu to %d values in steps of %zu, not of %zu",
+				op->name, unit, ROPE_HEAD_MAX, unit, shape->k);
+	if (shape->words.rotated && (shape->words.rotated % ROPE_HEAD_UNIT || shape->words.rotated >= shape->k))
+		return tcb_fail(err, TCB_E_USAGE,
+				"rot%u: the rotated part of a head is a multiple of %d below the head's %zu values; "
+				"where all of it is rotated, leave rot out",
+				shape->words.rotated, ROPE_HEAD_UNIT, shape->k);
 	if (shape->m > INT32_MAX || shape->n > INT32_MAX ||
 	    tcb_mul_size(rope_tokens(shape), rope_row_heads(shape), &bytes) || bytes > INT32_MAX ||
 	    tcb_mul_size(tcb_kv_tokens(shape), (size_t)2 * shape->words.kv, &bytes) || bytes > INT32_MAX)
@@ -33,21 +39,40 @@ static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_sha
 	return TCB_OK;
 }
 
+/* An input of ROWS x COLS elements of 4 bytes. */
+static struct tcb_operand input(const char *name, enum tcb_type type, size_t rows, size_t cols)
+{
+	return (struct tcb_operand){
+		.name = name, .role = TCB_ROLE_INPUT, .type = type, .rows = rows, .cols = cols, .bytes = 4 * rows * cols
+	};
+}
+
+static size_t more_operands(const struct tcb_shape *s, struct tcb_operand out[TCB_OPERANDS_MAX])
+{
+	const struct tcb_operand all[ROPE_MORE_COUNT] = {
+		[ROPE_TABLE] = input("pages", TCB_TYPE_I32, s->words.sequences, tcb_kv_pages(s)),
+		[ROPE_Q_NORM] = input("q_norm", TCB_TYPE_F32, 1, s->k),
+		[ROPE_K_NORM] = input("k_norm", TCB_TYPE_F32, 1, s->k),
+		[ROPE_POSITIONS] = input("positions", TCB_TYPE_I32, ROPE_POSITIONS_OF_TOKEN, rope_tokens(s)),
+		[ROPE_SECTIONS] = input("sections", TCB_TYPE_I32, 1, rope_rotated(s) / 2),
+	};
+	for (enum rope_more i = 0; i < ROPE_MORE_COUNT; i++)
+		if (rope_has(&s->words, i))
+			out[rope_operand(&s->words, i)] = all[i];
+	return rope_operand(&s->words, ROPE_MORE_COUNT);
+}
+
 static size_t operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
 {
 	const struct tcb_shape *s = &problem->shape;
 	const enum tcb_type io = rope_io_type(problem), q = rope_q_type(problem);
 	const enum tcb_kv kv = rope_kv(problem);
 	const size_t rows = rope_tokens(s), row = rope_row_heads(s) * s->k, q_row = s->words.query * s->k;
-	const size_t tokens = tcb_kv_tokens(s), kv_row = s->words.kv * s->k, pages = tcb_kv_pages(s);
-	const size_t sequences = s->words.sequences;
+	const size_t tokens = tcb_kv_tokens(s), kv_row = s->words.kv * s->k;
 	out[ROPE_QKV] =
 		(struct tcb_operand){ "qkv", TCB_ROLE_INPUT, io, rows, row, rows * row * tcb_type_bytes(io), 1 };
-	out[ROPE_ROTATION] =
-		(struct tcb_operand){ "rotation", TCB_ROLE_INPUT, TCB_TYPE_F32, s->n, s->k, s->n * s->k * sizeof(float),
-				      0 };
-	out[ROPE_LENGTHS] =
-		(struct tcb_operand){ "lengths", TCB_ROLE_INPUT, TCB_TYPE_I32, 1, sequences, 4 * sequences, 0 };
+	out[ROPE_ROTATION] = input("rotation", TCB_TYPE_F32, s->n, rope_rotated(s));
+	out[ROPE_LENGTHS] = input("lengths", TCB_TYPE_I32, 1, s->words.sequences);
 	out[ROPE_Q] = (struct tcb_operand){ "q", TCB_ROLE_OUTPUT, q, rows, q_row, rows * q_row * tcb_type_bytes(q), 1 };
 	out[ROPE_K] = (struct tcb_operand){ .name = "k",
 					    .role = TCB_ROLE_OUTPUT,
@@ -60,12 +85,7 @@ static size_t operands(const struct tcb_problem *problem, struct tcb_operand out
 					    .is_partly_written = 1 };
 	out[ROPE_V] = out[ROPE_K];
 	out[ROPE_V].name = "v";
-	if (!pages)
-		return ROPE_TABLE;
-	out[ROPE_TABLE] = (struct tcb_operand){ "pages",   TCB_ROLE_INPUT, TCB_TYPE_I32,
-						sequences, pages,          4 * sequences * pages,
-						0 };
-	return ROPE_TABLE + 1;
+	return more_operands(s, out);
 }
 
 /* --- test data --- */
@@ -79,15 +99,31 @@ static ptrdiff_t position(const struct tcb_shape *shape, size_t length, size_t i
 /* Angles of base 10000 (Su et al. 2021), in double. */
 static void fill_rotation(const struct tcb_shape *shape, float *rotation)
 {
-	const size_t half = shape->k / 2;
+	const size_t rotated = rope_rotated(shape), half = rotated / 2;
 	double step[ROPE_HEAD_MAX / 2];
 	for (size_t j = 0; j < half; j++)
-		step[j] = pow(10000, -2 * (double)j / (double)shape->k);
+		step[j] = pow(10000, -2 * (double)j / (double)rotated);
 	for (size_t p = 0; p < shape->n; p++)
 		for (size_t j = 0; j < half; j++) {
-			rotation[p * shape->k + j] = (float)cos((double)p * step[j]);
-			rotation[p * shape->k + half + j] = (float)sin((double)p * step[j]);
+			rotation[p * rotated + j] = (float)cos((double)p * step[j]);
+			rotation[p * rotated + half + j] = (float)sin((double)p * step[j]);
 		}
+}
+
+/* Weights around 1, as models have them; positions of the table; sections in any order.  Of NULL operands none. */
+static void fill_more(const struct tcb_shape *shape, struct tcb_rng *rng, void *const operand[])
+{
+	float *norms[2] = { rope_data(&shape->words, operand, ROPE_Q_NORM),
+			    rope_data(&shape->words, operand, ROPE_K_NORM) };
+	int32_t *positions = rope_data(&shape->words, operand, ROPE_POSITIONS);
+	int32_t *sections = rope_data(&shape->words, operand, ROPE_SECTIONS);
+	for (size_t i = 0; i < 2; i++)
+		for (size_t j = 0; norms[i] && j < shape->k; j++)
+			norms[i][j] = 1 + 0.25f * tcb_rng_normal(rng);
+	for (size_t i = 0; positions && i < ROPE_POSITIONS_OF_TOKEN * rope_tokens(shape); i++)
+		positions[i] = (int32_t)tcb_rng_below(rng, shape->n);
+	for (size_t j = 0; sections && j < rope_rotated(shape) / 2; j++)
+		sections[j] = (int32_t)tcb_rng_below(rng, ROPE_POSITIONS_OF_TOKEN);
 }
 
 /* Of NULL operands lengths and pages are the others'. */
@@ -107,12 +143,12 @@ static void fill(const struct tcb_problem *problem, uint64_t seed, void *const o
 	}
 	if (operand[ROPE_ROTATION])
 		fill_rotation(s, operand[ROPE_ROTATION]);
-	tcb_kv_fill(s, &rng, lengths, s->words.page ? operand[ROPE_TABLE] : NULL);
+	tcb_kv_fill(s, &rng, lengths, rope_data(&s->words, operand, ROPE_TABLE));
+	fill_more(s, &rng, operand);
 }
 
 /* --- reference --- */
 
-#define CHAIN 0x1p-22    /* of a rotated value's terms: three roundings in f32 */
 #define QUOTIENT 0x1p-21 /* of a value over its block's scale: products, quotients, an approximate reciprocal */
 #define F16_ENDS 65520   /* what is less is rounded to an f16 that is not infinite */
 
@@ -122,16 +158,29 @@ struct job {
 	struct tcb_reference *out; /* of q, K and V */
 };
 
+/* Heads of one kind, of a new token. */
+struct refer {
+	const struct tcb_problem *problem;
+	size_t heads;
+	const float *rotation; /* cos and sin of the rotated values; NULL: there are none */
+	const float *norm;     /* weights; NULL: no norm */
+	enum tcb_type type;    /* of the results */
+	double inexact;        /* what a value's terms may be off in f32, of their magnitude */
+};
+
 /*
- * COUNT results from AT on, in y and magnitude, are of TYPE.  A kernel's two products and their sum, each rounded in
- * f32, are its chain; the extra is the rounding to TYPE, of what that has become.
+ * COUNT results from AT on, in y and magnitude, are of R's type.  A kernel's roundings in f32 are its chain; the extra
+ * is the rounding to the type, of what that has become.  What nothing was done to is as it was.
  */
-static void round_results(struct tcb_reference *out, size_t at, size_t count, enum tcb_type type)
+static void round_results(const struct refer *r, struct tcb_reference *out, size_t at, size_t count)
 {
 	static const double unit[TCB_TYPE_COUNT] = { [TCB_TYPE_F16] = 0x1p-11, [TCB_TYPE_BF16] = 0x1p-8 };
 	static const double tiny[TCB_TYPE_COUNT] = { [TCB_TYPE_F16] = 0x1p-25, [TCB_TYPE_BF16] = 0x1p-134 };
+	const int is_copy = r->type == rope_io_type(r->problem);
 	for (size_t i = at; i < at + count; i++)
-		out->extra[i] = unit[type] * (fabs(out->y[i]) + 0x1p-21 * out->magnitude[i]) + tiny[type];
+		if (!is_copy || out->magnitude[i] > 0 || isnan(out->magnitude[i]))
+			out->extra[i] =
+				unit[r->type] * (fabs(out->y[i]) + 2 * r->inexact * out->magnitude[i]) + tiny[r->type];
 }
 
 /*
@@ -139,7 +188,7 @@ static void round_results(struct tcb_reference *out, size_t at, size_t count, en
  * scale.  The scale may be the one above or below where a kernel's largest magnitude is not quite this one, and so may
  * be a code that is as near to two as a kernel's chain, scale and quotient are exact: then y is between the two.
  */
-static void quantise_results(struct tcb_reference *out, size_t at)
+static void quantise_results(const struct refer *r, struct tcb_reference *out, size_t at)
 {
 	double *y = out->y + at, *magnitude = out->magnitude + at, *extra = out->extra + at;
 	double largest = 0, terms = 0;
@@ -149,10 +198,10 @@ static void quantise_results(struct tcb_reference *out, size_t at)
 		terms = fmax(terms, magnitude[i]);
 		is_finite &= isfinite(y[i]) != 0;
 	}
-	const double scale = largest / 127, inexact = largest > 0 ? CHAIN * terms / largest + QUOTIENT : 0;
+	const double scale = largest / 127, inexact = largest > 0 ? r->inexact * terms / largest + QUOTIENT : 0;
 	for (size_t i = 0; i < ROPE_BLOCK; i++) {
 		const double steps = scale > 0 ? y[i] / scale : 0, low = floor(steps);
-		const double off = scale > 0 ? fabs(steps) * inexact + CHAIN * magnitude[i] / scale : 0;
+		const double off = scale > 0 ? fabs(steps) * inexact + r->inexact * magnitude[i] / scale : 0;
 		const int is_tie = fabs(steps - low - 0.5) <= off;
 		const double code = is_tie ? low + 0.5 : rint(steps), most = fabs(code) + 0.5 * is_tie;
 		y[i] = !is_finite ? (double)NAN : scale < F16_ENDS ? code * scale : code * (double)INFINITY;
@@ -161,32 +210,64 @@ static void quantise_results(struct tcb_reference *out, size_t at)
 	}
 }
 
-/* HEADS heads of X to OUT's, of TYPE, from head FIRST on; rotated by ROTATION, if there is one. */
-static void refer_heads(const struct tcb_problem *problem, const char *x, size_t heads, const float *rotation,
-			struct tcb_reference *out, size_t first, enum tcb_type type)
+/* The head X in double: as it is, or over its root mean square and times its weights. */
+static void read_head(const struct refer *r, const char *x, double values[ROPE_HEAD_MAX])
 {
-	const enum tcb_type io = rope_io_type(problem);
-	const size_t k = problem->shape.k, half = k / 2;
-	for (size_t at = first * k; at < (first + heads) * k; at += k, x += k * tcb_type_bytes(io)) {
-		float values[ROPE_HEAD_MAX];
-		tcb_type_to_f32(io, x, k, values);
+	const size_t k = r->problem->shape.k;
+	float stored[ROPE_HEAD_MAX];
+	double squares = 0;
+	tcb_type_to_f32(rope_io_type(r->problem), x, k, stored);
+	for (size_t j = 0; j < k; j++) {
+		values[j] = (double)stored[j];
+		squares += values[j] * values[j];
+	}
+	for (size_t j = 0; r->norm && j < k; j++)
+		values[j] *= (double)r->norm[j] / sqrt(squares / (double)k + rope_eps(&r->problem->shape.words));
+}
+
+/* The heads X to OUT's, from head FIRST on. */
+static void refer_heads(const struct refer *r, const char *x, struct tcb_reference *out, size_t first)
+{
+	const enum tcb_type io = rope_io_type(r->problem);
+	const size_t k = r->problem->shape.k, rotated = rope_rotated(&r->problem->shape), half = rotated / 2;
+	const int is_pairs = r->problem->shape.words.pairs != 0;
+	for (size_t at = first * k; at < (first + r->heads) * k; at += k, x += k * tcb_type_bytes(io)) {
+		double values[ROPE_HEAD_MAX];
+		read_head(r, x, values);
 		for (size_t j = 0; j < k; j++) {
-			const int is_pairs = problem->shape.words.pairs != 0, is_low = is_pairs ? j % 2 == 0 : j < half;
+			const int is_low = is_pairs ? j % 2 == 0 : j < half;
 			const size_t angle = is_pairs ? j / 2 : j % half, apart = is_pairs ? 1 : half;
-			out->y[at + j] = (double)values[j];
-			out->magnitude[at + j] = out->extra[at + j] = 0;
-			if (!rotation)
+			out->y[at + j] = values[j];
+			out->magnitude[at + j] = r->norm ? fabs(values[j]) : 0;
+			out->extra[at + j] = 0;
+			if (!r->rotation || j >= rotated)
 				continue;
-			const double other = is_low ? -(double)values[j + apart] : (double)values[j - apart];
-			const double a = (double)values[j] * (double)rotation[angle];
-			const double b = other * (double)rotation[half + angle];
+			const double other = is_low ? -values[j + apart] : values[j - apart];
+			const double a = values[j] * (double)r->rotation[angle];
+			const double b = other * (double)r->rotation[half + angle];
 			out->y[at + j] = a + b;
 			out->magnitude[at + j] = fabs(a) + fabs(b);
 		}
-		for (size_t j = 0; type == TCB_TYPE_BLOCKS && j < k; j += ROPE_BLOCK)
-			quantise_results(out, at + j);
-		if (type != TCB_TYPE_BLOCKS && (rotation || type != io))
-			round_results(out, at, k, type);
+		for (size_t j = 0; r->type == TCB_TYPE_BLOCKS && j < k; j += ROPE_BLOCK)
+			quantise_results(r, out, at + j);
+		if (r->type != TCB_TYPE_BLOCKS)
+			round_results(r, out, at, k);
+	}
+}
+
+/* cos and sin of new token TOKEN at position P: of the table's row P, or of three rows. */
+static void find_rotation(const struct job *job, size_t token, size_t p, float rotation[ROPE_HEAD_MAX])
+{
+	const struct tcb_shape *s = &job->problem->shape;
+	const size_t rotated = rope_rotated(s), half = rotated / 2;
+	const float *table = job->operand[ROPE_ROTATION];
+	const int32_t *positions = rope_data(&s->words, job->operand, ROPE_POSITIONS);
+	const int32_t *sections = rope_data(&s->words, job->operand, ROPE_SECTIONS);
+	for (size_t j = 0; j < half; j++) {
+		if (positions)
+			p = (size_t)positions[(size_t)sections[j] * rope_tokens(s) + token];
+		rotation[j] = table[p * rotated + j];
+		rotation[half + j] = table[p * rotated + half + j];
 	}
 }
 
@@ -196,20 +277,31 @@ static void refer_token(void *ctx, size_t token, unsigned thread)
 	const struct tcb_shape *s = &job->problem->shape;
 	const size_t sequence = token / s->m, each = s->k * tcb_type_bytes(rope_io_type(job->problem));
 	const size_t length = (size_t)((const int32_t *)job->operand[ROPE_LENGTHS])[sequence];
-	const int32_t *table = s->words.page ? job->operand[ROPE_TABLE] : NULL;
+	const int32_t *table = rope_data(&s->words, job->operand, ROPE_TABLE);
 	const ptrdiff_t p = position(s, length, token % s->m);
 	const char *x = (const char *)job->operand[ROPE_QKV] + token * rope_row_heads(s) * each;
 	(void)thread;
 	if (p < 0)
 		return;
-	const float *rotation = (const float *)job->operand[ROPE_ROTATION] + (size_t)p * s->k;
+	float rotation[ROPE_HEAD_MAX];
+	find_rotation(job, token, (size_t)p, rotation);
 	const size_t at = tcb_kv_token(s, table, sequence, (size_t)p);
 	const enum tcb_type kv = tcb_kv_row(rope_kv(job->problem))->type;
 	const size_t query = s->words.query, heads = s->words.kv;
-	refer_heads(job->problem, x, query, rotation, &job->out[0], token * query, rope_q_type(job->problem));
+	const double inexact = (rope_chain(s, 1) + 1) * 0x1p-24;
+	const struct refer q = { job->problem,
+				 query,
+				 rotation,
+				 rope_data(&s->words, job->operand, ROPE_Q_NORM),
+				 rope_q_type(job->problem),
+				 inexact };
+	const struct refer k = { job->problem, heads,  rotation, rope_data(&s->words, job->operand, ROPE_K_NORM),
+				 kv,           inexact };
+	const struct refer v = { job->problem, heads, NULL, NULL, kv, inexact };
+	refer_heads(&q, x, &job->out[0], token * query);
 	x += query * each;
-	refer_heads(job->problem, x, heads, rotation, &job->out[1], at * heads, kv);
-	refer_heads(job->problem, x + heads * each, heads, NULL, &job->out[2], at * heads, kv);
+	refer_heads(&k, x, &job->out[1], at * heads);
+	refer_heads(&v, x + heads * each, &job->out[2], at * heads);
 }
 
 /* What is not written keeps what it had: the poison, which is a NaN in all types of a cache. */
@@ -250,8 +342,10 @@ static double traffic(const struct tcb_problem *problem)
 	const size_t read = rope_row_heads(s) * s->k * tcb_type_bytes(rope_io_type(problem));
 	double tokens, positions, entries;
 	count_tokens(s, &tokens, &positions, &entries);
+	const double more = s->words.qknorm ? 2 * (double)s->k : 0;
+	const double of_mrope = s->words.mrope ? ROPE_POSITIONS_OF_TOKEN * tokens + (double)(rope_rotated(s) / 2) : 0;
 	return tokens * (double)(read + rope_token_bytes(problem)) +
-	       4 * (positions * (double)s->k + entries + (double)s->words.sequences);
+	       4 * (positions * (double)rope_rotated(s) + entries + (double)s->words.sequences + more + of_mrope);
 }
 
 static double flops(const struct tcb_problem *problem)
@@ -259,7 +353,8 @@ static double flops(const struct tcb_problem *problem)
 	const struct tcb_shape *s = &problem->shape;
 	double tokens, positions, entries;
 	count_tokens(s, &tokens, &positions, &entries);
-	return 3 * tokens * (double)(s->words.query + s->words.kv) * (double)s->k;
+	const double each = 3 * (double)rope_rotated(s) + (s->words.qknorm ? 4 * (double)s->k : 0);
+	return tokens * (double)(s->words.query + s->words.kv) * each;
 }
 
 /* --- the ops --- */
@@ -273,26 +368,27 @@ static const struct tcb_shape default_shapes[] = {
 	{ 1, 64, 128, HEADS(64) },
 };
 
-#define ROPE_OP(kv_, ID, type_, io_, format_, text, ...)                                     \
-	static const struct rope_op kv_ = { TCB_KV_##ID };                                   \
-	const struct tcb_op tcb_op_rope_append_##kv_ = {                                     \
-		.name = "rope_append_" #kv_,                                                 \
-		.summary = "rotary embedding of q and k; k and v appended to " text,         \
-		.shape_form = "MxNxK,hQ/KV",                                                 \
-		.words = TCB_KV_WORDS | 1u << TCB_WORD_PAIRS,                                \
-		.type = io_,                                                                 \
-		.member = &kv_,                                                              \
-		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_F16,                \
-		.default_contract = TCB_CONTRACT_F16,                                        \
-		.default_shapes = default_shapes,                                            \
-		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),   \
-		.side = TCB_SIDES(&rope_##kv_##_cpu, &rope_##kv_##_gpu, &rope_##kv_##_wgsl), \
-		.check_shape = check_shape,                                                  \
-		.operands = operands,                                                        \
-		.fill = fill,                                                                \
-		.reference = reference,                                                      \
-		.flops = flops,                                                              \
-		.traffic = traffic,                                                          \
+#define ROPE_OP(kv_, ID, type_, io_, format_, text, ...)                                                        \
+	static const struct rope_op kv_ = { TCB_KV_##ID };                                                      \
+	const struct tcb_op tcb_op_rope_append_##kv_ = {                                                        \
+		.name = "rope_append_" #kv_,                                                                    \
+		.summary = "rotary embedding of q and k; k and v appended to " text,                            \
+		.shape_form = "MxNxK,hQ/KV",                                                                    \
+		.words = TCB_KV_WORDS | 1u << TCB_WORD_PAIRS | 1u << TCB_WORD_ROTATED | 1u << TCB_WORD_QKNORM | \
+			 1u << TCB_WORD_MROPE,                                                                  \
+		.type = io_,                                                                                    \
+		.member = &kv_,                                                                                 \
+		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_F16,                                   \
+		.default_contract = TCB_CONTRACT_F16,                                                           \
+		.default_shapes = default_shapes,                                                               \
+		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),                      \
+		.side = TCB_SIDES(&rope_##kv_##_cpu, &rope_##kv_##_gpu, &rope_##kv_##_wgsl),                    \
+		.check_shape = check_shape,                                                                     \
+		.operands = operands,                                                                           \
+		.fill = fill,                                                                                   \
+		.reference = reference,                                                                         \
+		.flops = flops,                                                                                 \
+		.traffic = traffic,                                                                             \
 	};
 
 TCB_KV_LIST(ROPE_OP, )

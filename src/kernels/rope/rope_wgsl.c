@@ -421,7 +421,7 @@ static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_
 	w.k = tcb_wgsl_output(t, "k", is_blocks ? "array<atomic<u32>>" : q, ROPE_K);
 	w.v = tcb_wgsl_output(t, "v", is_blocks ? "array<atomic<u32>>" : q, ROPE_V);
 	if (g.has_pages)
-		w.pages = tcb_wgsl_input(t, "pages", "array<u32>", ROPE_TABLE);
+		w.pages = tcb_wgsl_input(t, "pages", "array<u32>", ROPE_MORE + ROPE_TABLE);
 	tcb_wgsl_number(t, "tokens", g.tokens);
 	tcb_wgsl_number(t, "news", g.m); /* new tokens of a sequence */
 	tcb_wgsl_number(t, "query", g.query);

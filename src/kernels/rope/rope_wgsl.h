@@ -22,6 +22,7 @@
 #include "kernels/rope/rope.h"
 
 enum { ROPE_WGSL_FOUR = 4, ROPE_WGSL_WIDTH_MAX = 8, ROPE_WGSL_UNROLL_MAX = 4 };
+enum { ROPE_WGSL_HEAD_UNIT = 32, ROPE_WGSL_HEAD_MAX = 256 };
 
 /* Invocations of a launch, and what it is launched as. */
 struct rope_wgsl_launch {

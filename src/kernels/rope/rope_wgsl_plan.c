@@ -82,6 +82,18 @@ RULE(rule_knobs)
 	return KNOB(VEC) == 8 || KNOB(VEC) == 16 ? NULL : "vec must be 8 or 16";
 }
 
+RULE(rule_words)
+{
+	const struct tcb_words *words = &problem->shape.words;
+	(void)target, (void)geometry;
+
+	if (words->rotated || words->qknorm || words->mrope)
+		return "WebGPU's kernels of rope_append have neither rot, qknorm nor mrope";
+	return problem->shape.k % ROPE_WGSL_HEAD_UNIT || problem->shape.k > ROPE_WGSL_HEAD_MAX
+		       ? "WebGPU's kernels of rope_append have heads of 32 to 256 values in steps of 32"
+		       : NULL;
+}
+
 RULE(rule_unroll)
 {
 	const struct tcb_shape *s = &problem->shape;
@@ -102,6 +114,7 @@ RULE(rule_size)
 }
 
 static const struct tcb_rule rules[] = {
+	{ TCB_FIELD_KNOB(ISA), TCB_RULE_KERNEL, rule_words },
 	{ 0, TCB_RULE_KERNEL, rule_knobs },
 	{ TCB_FIELD_KNOB(UNROLL), TCB_RULE_KERNEL, rule_unroll },
 	{ TCB_FIELD_KNOB(WORKGROUP), TCB_RULE_KERNEL, tcb_wgsl_rule_workgroup },
