@@ -344,8 +344,7 @@ enum tcbrt_role { TCBRT_ROLE_INPUT = 0, TCBRT_ROLE_WEIGHTS = 1, TCBRT_ROLE_OUTPU
  *     softmax                                x M x N, y M x N
  *     rmsnorm, layernorm                     x M x N, w N, (layernorm: b N,) y M x N
  *     reduce2d_sum, _max, _min               x M x N, y one number
- *     attention_decode_*, attention_prefill_*
- *                                            q, k, v, lengths, out(, pages)
+ *     attention_decode_*, attention_prefill_* q, k, v, lengths, out(, pages)
  *     rope_append_*                          qkv, rotation, lengths, q, k, v(, pages)(, q_norm, k_norm)(, positions,
  *                                            sections)
  *
@@ -356,18 +355,13 @@ enum tcbrt_role { TCBRT_ROLE_INPUT = 0, TCBRT_ROLE_WEIGHTS = 1, TCBRT_ROLE_OUTPU
  * where each 16 tokens of a sequence are.  examples/attention.c.
  * rope_append has three outputs, each where the caller wants it: q has a row for each new token, k and v are the caches
  * as attention reads them, of which the new tokens' rows are written and the others left as they are.  rotation has
- * cos and sin of each position's angles, whatever frequencies and factors (YaRN's) they are of: N x K, with the word
- * rot64 N x 64, and then the first 64 values of a head are rotated.  With qknorm6 heads of q and k are first divided by
- * their root mean square, 10^-6 below the root, and multiplied by q_norm and k_norm (f32, 1 x K).  With mrope positions
- * (i32, 3 x new tokens) has a row of rotation for each of three directions, and sections (i32) says which of them each
- * angle is of.
+ * cos and sin of the angles, N x K (rot64: N x 64), whatever frequencies and factors they are of; docs/ops.md.
  *
  * Experts: with words e128/8 weights are 128 matrices N x K one after another, and ids (i32, M x 8) say which of them
  * each token uses.  y has a row for each token and expert that it uses; so has x with the word each and of experts_sum,
  * else one for each token; y of experts_sum has one for each, the sum of its products times factors (f32, M x 8).  For
  * other ids nothing is read, and their products count as zeros.  With bias, biases (f32, 128 x N) are added; with oai
  * gate and up are joined as in gpt-oss; with shared1 weights are 129 matrices, ids and factors M x 9.
- *
  * An op may have several outputs, and several operands of weights, each packed by itself.
  */
 struct tcbrt_operand {
