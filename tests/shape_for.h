@@ -34,7 +34,8 @@ static inline struct tcb_shape shape_for(const struct tcb_op *op, struct tcb_sha
 	}
 	shape.k = 32 * (1 + shape.k / 32 % 8);
 	int length = snprintf(text, sizeof text, "h6/%d,b%zu", shape.n % 2 ? 2 : 1, 1 + shape.n % 3);
-	for (unsigned i = TCB_WORD_SEQUENCES + 1; i < TCB_WORD_COUNT; i++)
+	/* What comes later not every kind of device has, nor goes all of it with any head: tests of the ops draw it. */
+	for (unsigned i = TCB_WORD_SEQUENCES + 1; i <= TCB_WORD_PAIRS; i++)
 		if (op->words >> i & 1u && tcb_word_rows[i].example && ((shape.n >> (1 + i % 6)) ^ shape.n) & 1)
 			length +=
 				snprintf(text + length, sizeof text - (size_t)length, ",%s", tcb_word_rows[i].example);
