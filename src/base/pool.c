@@ -10,7 +10,7 @@
  * and no system call is made by who need not wait and finds nobody asleep.  A run
  * of a gang is this thread's share and a barrier.
  */
-#include "base/pool.h"
+#include "base/gang.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -74,6 +74,7 @@ struct job {
 	unsigned threads;
 	enum tcb_sched sched;
 	int everyone;    /* one task each, whoever comes late */
+	int is_last;     /* of a call: a gang does not meet */
 	uint64_t number; /* of the pool's jobs */
 };
 
@@ -443,6 +444,11 @@ unsigned tcb_pool_threads(const struct tcb_pool *pool)
 	return pool->threads;
 }
 
+unsigned tcb_pool_present(const struct tcb_pool *pool)
+{
+	return !pool->crew || is_of_this_process(pool->crew) ? pool->threads : 1;
+}
+
 /* ---- gangs ---- */
 
 struct tcb_pool tcb_pool_seat(struct tcb_gang *gang, unsigned thread, unsigned threads)
@@ -451,14 +457,17 @@ struct tcb_pool tcb_pool_seat(struct tcb_gang *gang, unsigned thread, unsigned t
 	return (struct tcb_pool){ .threads = threads, .gang = gang, .thread = thread };
 }
 
-/* Until all have come.  The last one makes the gang ready for the next run before it lets the others go. */
-static void meet(struct tcb_gang *gang, unsigned threads)
+/* Until all have come.  The last one makes the gang, and COUNT other GANGS, ready for the next run before it lets the
+ * others go. */
+static void meet(struct tcb_gang *gang, unsigned threads, struct tcb_gang *const gangs[], size_t count)
 {
 	const unsigned generation = atomic_load_explicit(&gang->generation, memory_order_relaxed);
 
 	if (atomic_fetch_add_explicit(&gang->arrived, 1, memory_order_acq_rel) + 1 == threads) {
 		atomic_store_explicit(&gang->arrived, 0, memory_order_relaxed);
 		atomic_store_explicit(&gang->next_task, 0, memory_order_relaxed);
+		for (size_t i = 0; i < count; i++)
+			atomic_store_explicit(&gangs[i]->next_task, 0, memory_order_relaxed);
 		atomic_store_explicit(&gang->generation, generation + 1, memory_order_release);
 		return;
 	}
@@ -478,7 +487,14 @@ static void run_gang(const struct tcb_pool *seat, struct job *job)
 	} else if (seat->thread < job->threads) {
 		run_dynamic(job, &seat->gang->next_task, seat->thread);
 	}
-	meet(seat->gang, seat->threads);
+	if (!job->is_last)
+		meet(seat->gang, seat->threads, NULL, 0);
+}
+
+void tcb_pool_meet(const struct tcb_pool *seat, struct tcb_gang *const gangs[], size_t count)
+{
+	if (seat->threads > 1)
+		meet(seat->gang, seat->threads, gangs, count);
 }
 
 /* ---- either ---- */
@@ -495,16 +511,31 @@ static void run(struct tcb_pool *pool, struct job *job)
 	}
 }
 
+static struct job shared_job(const struct tcb_pool *pool, unsigned threads, enum tcb_sched sched, size_t tasks,
+			     tcb_task_fn *fn, void *ctx)
+{
+	assert(threads >= 1);
+	return (struct job){ .fn = fn,
+			     .ctx = ctx,
+			     .tasks = tasks,
+			     .threads = threads < pool->threads ? threads : pool->threads,
+			     .sched = sched };
+}
+
 void tcb_pool_run(struct tcb_pool *pool, unsigned threads, enum tcb_sched sched, size_t tasks, tcb_task_fn *fn,
 		  void *ctx)
 {
-	struct job job = { .fn = fn,
-			   .ctx = ctx,
-			   .tasks = tasks,
-			   .threads = threads < pool->threads ? threads : pool->threads,
-			   .sched = sched };
+	struct job job = shared_job(pool, threads, sched, tasks, fn, ctx);
 
-	assert(threads >= 1);
+	run(pool, &job);
+}
+
+void tcb_pool_run_last(struct tcb_pool *pool, unsigned threads, enum tcb_sched sched, size_t tasks, tcb_task_fn *fn,
+		       void *ctx)
+{
+	struct job job = shared_job(pool, threads, sched, tasks, fn, ctx);
+
+	job.is_last = 1;
 	run(pool, &job);
 }
 

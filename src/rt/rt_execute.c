@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/gang.h"
 #include "rt/rt_plan.h"
 #include "rt/rt_pool.h"
 
@@ -85,5 +86,6 @@ int tcbrt_execute_thread(const struct tcbrt_plan *plan, void *const operand[], v
 		return TCBRT_E_USAGE;
 	seat = tcb_pool_seat((struct tcb_gang *)workspace, thread, threads);
 	run(plan, operand, workspace, &seat);
+	tcb_pool_meet(&seat, NULL, 0);
 	return TCBRT_OK;
 }

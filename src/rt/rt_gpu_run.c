@@ -9,7 +9,7 @@
 
 #include "device/gpu.h"
 #include "gpu/launch.h"
-#include "rt/rt_plan.h"
+#include "rt/rt_chain.h"
 
 struct tcbrt_gpu {
 	const struct tcbrt_plan *plan;
@@ -99,6 +99,11 @@ void tcbrt_gpu_unload(struct tcbrt_gpu *gpu)
 		return;
 	tcb_gpu_code_unload(&gpu->code);
 	free(gpu);
+}
+
+const struct tcbrt_plan *rt_gpu_plan(const struct tcbrt_gpu *gpu)
+{
+	return gpu->plan;
 }
 
 /* In the arrays that laying out reads, which are longer than the op's operands. */

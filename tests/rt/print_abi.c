@@ -179,6 +179,18 @@ int main(void)
 	AT(tcbrt_wgpu_code, launch_count);
 	AT(tcbrt_wgpu_code, launch);
 	AT(tcbrt_wgpu_code, reserved);
+	SIZE(tcbrt_call);
+	AT(tcbrt_call, plan);
+	AT(tcbrt_call, gpu);
+	AT(tcbrt_call, operand);
+	AT(tcbrt_call, reserved);
+	SIZE(tcbrt_chain_info);
+	AT(tcbrt_chain_info, workspace_bytes);
+	AT(tcbrt_chain_info, calls);
+	AT(tcbrt_chain_info, is_gpu);
+	AT(tcbrt_chain_info, waits);
+	AT(tcbrt_chain_info, overlap_launches);
+	AT(tcbrt_chain_info, reserved);
 	SIZE(tcbrt_gguf_tensor);
 	AT(tcbrt_gguf_tensor, name);
 	AT(tcbrt_gguf_tensor, name_length);

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/gang.h"
 #include "base/sizes.h"
 #include "kernels/simd/isas.h"
 
@@ -107,8 +108,8 @@ static void elementwise_run(const struct tcb_plan *plan, void *const operand[], 
 				       ? run.task * tcb_type_bytes(plan->problem.op->type)
 				       : 0;
 	run.call.stream = knob[TCB_KNOB_STREAM] && ((uintptr_t)run.y | between) % STREAM_ALIGN == 0;
-	tcb_pool_run(pool, plan->threads, (enum tcb_sched)knob[TCB_KNOB_SCHED],
-		     elementwise_tasks(&plan->problem, &plan->geometry), run_task, &run);
+	tcb_pool_run_last(pool, plan->threads, (enum tcb_sched)knob[TCB_KNOB_SCHED],
+			  elementwise_tasks(&plan->problem, &plan->geometry), run_task, &run);
 }
 
 #define SIDE(f, KIND, CLASS, type, ...)                                                                 \

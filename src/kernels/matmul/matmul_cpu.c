@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/gang.h"
 #include "base/sizes.h"
 #include "base/util.h"
 #include "base/view.h"
@@ -221,7 +222,8 @@ static void matmul_run(const struct tcb_plan *plan, void *const operand[], void 
 	assert(status == TCB_OK);
 	(void)status;
 	(void)is_too_large;
-	tcb_pool_run(pool, plan->threads, (enum tcb_sched)g->knob[TCB_KNOB_SCHED], run.tasks.total, run_task, &run);
+	tcb_pool_run_last(pool, plan->threads, (enum tcb_sched)g->knob[TCB_KNOB_SCHED], run.tasks.total, run_task,
+			  &run);
 }
 
 /* f32 only: in each block of k one fused operation a step in order, unfused in scalar code; then the blocks' sums. */

@@ -15,6 +15,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/gang.h"
 #include "base/sizes.h"
 #include "kernels/quant_lines.h"
 #include "kernels/quant_matmul/quant_matmul_cpu.h"
@@ -448,10 +449,10 @@ static void qex_run(const struct tcb_plan *plan, void *const operand[], void *wo
 	tcb_pool_run(pool, plan->threads, TCB_SCHED_STATIC, x_rows(&job) * job.x_chunks + experts_of(&job), prepare,
 		     &job);
 	if (job.kind->is_summed)
-		tcb_pool_run(pool, plan->threads, sched, job.row_blocks, run_sums, &job);
+		tcb_pool_run_last(pool, plan->threads, sched, job.row_blocks, run_sums, &job);
 	else
-		tcb_pool_run(pool, plan->threads, sched, job.routing.chunk[experts_of(&job)] * job.row_blocks, run_task,
-			     &job);
+		tcb_pool_run_last(pool, plan->threads, sched, job.routing.chunk[experts_of(&job)] * job.row_blocks,
+				  run_task, &job);
 }
 
 #define SIDE(kind, is_gated, is_summed, op)                                                                   \

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/gang.h"
 #include "base/sizes.h"
 #include "base/util.h"
 #include "kernels/quant.h"
@@ -175,8 +176,8 @@ static void qmm_run(const struct tcb_plan *plan, void *const operand[], void *wo
 	tcb_pool_run(pool, plan->threads, TCB_SCHED_STATIC,
 		     tcb_div_up(s->m, g->tile[TCB_MICRO].m) * tcb_div_up(job.matrix.superblocks, PREPARE_SUPERBLOCKS),
 		     prepare, &job);
-	tcb_pool_run(pool, plan->threads, sched, tcb_div_up(s->m, g->tile[TCB_MACRO].m) * job.macro_columns, run_macro,
-		     &job);
+	tcb_pool_run_last(pool, plan->threads, sched, tcb_div_up(s->m, g->tile[TCB_MACRO].m) * job.macro_columns,
+			  run_macro, &job);
 }
 
 /* Contract f32: k in order, one fused operation each (the scalar kernels round the product first). */

@@ -22,6 +22,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/gang.h"
 #include "base/sizes.h"
 #include "base/util.h"
 #include "base/view.h"
@@ -392,7 +393,7 @@ static void qmv_run(const struct tcb_plan *plan, void *const operand[], void *wo
 	must(tcb_partition_init(&job.shares, &job.out, (size_t[]){ tokens ? s->m : 1, rows }, NULL));
 	tcb_pool_run(pool, plan->threads, TCB_SCHED_STATIC, tcb_div_up(s->m, g->tile[TCB_MICRO].m),
 		     tokens ? prepare_tokens : prepare, &job);
-	tcb_pool_run(pool, plan->threads, sched, job.shares.total, tokens ? run_tokens : run_share, &job);
+	tcb_pool_run_last(pool, plan->threads, sched, job.shares.total, tokens ? run_tokens : run_share, &job);
 }
 
 #define LIST(kind, has_norm, is_gated, op)                                                        \

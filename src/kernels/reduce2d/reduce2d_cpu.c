@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/gang.h"
 #include "base/sizes.h"
 #include "kernels/simd/isas.h"
 
@@ -189,7 +190,7 @@ static void reduce2d_run(const struct tcb_plan *plan, void *const operand[], voi
 	assert(status == TCB_OK);
 	(void)status;
 	tcb_pool_run(pool, plan->threads, (enum tcb_sched)g->knob[TCB_KNOB_SCHED], run.tasks.total, reduce_task, &run);
-	tcb_pool_run(pool, plan->threads, TCB_SCHED_STATIC, 1, combine_task, &run);
+	tcb_pool_run_last(pool, plan->threads, TCB_SCHED_STATIC, 1, combine_task, &run);
 }
 
 /* The order does not matter to max and min, so one tile is as good as the plan's. */

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/gang.h"
 #include "base/sizes.h"
 #include "kernels/simd/isas.h"
 
@@ -188,7 +189,7 @@ static void rope_run(const struct tcb_plan *plan, void *const operand[], void *w
 	const uintptr_t places = (uintptr_t)operand[ROPE_Q] | (uintptr_t)operand[ROPE_K] | (uintptr_t)operand[ROPE_V];
 	run.stream = plan->geometry.knob[TCB_KNOB_STREAM] && places % STREAM_ALIGN == 0;
 	if (plan->geometry.knob[TCB_KNOB_PARTS] == ROPE_WHOLE) {
-		tcb_pool_run(pool, plan->threads, sched, tasks, run_task, &run);
+		tcb_pool_run_last(pool, plan->threads, sched, tasks, run_task, &run);
 		return;
 	}
 	run.rotated = workspace;

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/gang.h"
 #include "base/sizes.h"
 #include "base/util.h"
 #include "base/view.h"
@@ -643,16 +644,16 @@ void rows_run(const struct tcb_plan *plan, void *const operand[], void *workspac
 	run.per_thread = run.kept_parts + run.dims.kept_parts;
 	if (run.dims.strips > 1) {
 		tcb_pool_run(pool, plan->threads, sched, run.dims.tasks, reduce_task, &run);
-		tcb_pool_run(pool, plan->threads, sched, run.dims.tasks, apply_task, &run);
+		tcb_pool_run_last(pool, plan->threads, sched, run.dims.tasks, apply_task, &run);
 		return;
 	}
 	if (g->knob[TCB_KNOB_STAGES] == ROWS_STAGES_GROUPED) {
-		tcb_pool_run(pool, plan->threads, sched, plan->threads, grouped_tasks, &run);
+		tcb_pool_run_last(pool, plan->threads, sched, plan->threads, grouped_tasks, &run);
 		return;
 	}
-	tcb_pool_run(pool, plan->threads, sched, run.dims.tasks,
-		     run.dims.n <= plan->variant->micro.n            ? register_task
-		     : g->knob[TCB_KNOB_STAGES] == STAGES_OVERLAPPED ? overlapped_task
-								     : whole_task,
-		     &run);
+	tcb_pool_run_last(pool, plan->threads, sched, run.dims.tasks,
+			  run.dims.n <= plan->variant->micro.n            ? register_task
+			  : g->knob[TCB_KNOB_STAGES] == STAGES_OVERLAPPED ? overlapped_task
+									  : whole_task,
+			  &run);
 }

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Private to src/rt: a chain.
+ */
+#ifndef TCB_RT_RT_CHAIN_H
+#define TCB_RT_RT_CHAIN_H
+
+#include "rt/rt_plan.h"
+
+struct rt_chain_graph; /* rt_chain_gpu.c */
+
+enum { RT_GROUP_MAX = 16 }; /* calls that threads run without a wait */
+
+/* A call as it was checked. */
+struct rt_link {
+	const struct tcbrt_plan *plan;
+	const struct tcbrt_gpu *gpu;
+	void *operand[TCBRT_OPERANDS_MAX];
+	unsigned long long address[TCBRT_OPERANDS_MAX];
+	/* CPUs: its place among the calls that threads run without a wait, and whether they wait behind it. */
+	size_t place;
+	int waits;
+	int overlaps;   /* GPUs: it may begin early */
+	size_t scratch; /* where its own part of the workspace begins */
+};
+
+struct tcbrt_chain {
+	size_t count;
+	struct rt_link *links;
+	struct tcbrt_chain_info info;
+	size_t gangs; /* CPUs: of a workspace, before the calls' own parts */
+	struct rt_chain_graph *graph;
+};
+
+/* rt_gpu_run.c: the plan that was loaded. */
+const struct tcbrt_plan *rt_gpu_plan(const struct tcbrt_gpu *gpu);
+/* rt_chain_gpu.c */
+void rt_chain_graph_destroy(struct rt_chain_graph *graph); /* NULL is fine */
+
+#endif
