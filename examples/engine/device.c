@@ -14,23 +14,23 @@
 #include <string.h>
 #include <time.h>
 
-/* The functions of the CUDA driver that are used, as its library has them. */
-#define CUDA_FUNCTIONS(X)                                                                   \
-	X(cuInit, (unsigned flags))                                                         \
-	X(cuGetErrorString, (int error, const char **text))                                 \
-	X(cuDevicePrimaryCtxRetain, (void **context, int device))                           \
-	X(cuCtxSetCurrent, (void *context))                                                 \
-	X(cuMemAlloc_v2, (address * at, size_t bytes))                                      \
-	X(cuMemsetD8_v2, (address at, unsigned char value, size_t bytes))                   \
-	X(cuMemcpyHtoDAsync_v2, (address to, const void *from, size_t bytes, void *stream)) \
-	X(cuMemcpyDtoHAsync_v2, (void *to, address from, size_t bytes, void *stream))       \
-	X(cuMemcpyDtoDAsync_v2, (address to, address from, size_t bytes, void *stream))     \
-	X(cuStreamCreate, (void **stream, unsigned flags))                                  \
-	X(cuStreamSynchronize, (void *stream))
+/* The functions of the CUDA driver that are used, as CUDA 12.0 has them. */
+#define CUDA_FUNCTIONS(X)                                                                 \
+	X(cuInit, (unsigned flags))                                                       \
+	X(cuGetErrorString, (int error, const char **text))                               \
+	X(cuDevicePrimaryCtxRetain, (void **context, int device))                         \
+	X(cuCtxSetCurrent, (void *context))                                               \
+	X(cuMemAlloc, (address * at, size_t bytes))                                       \
+	X(cuMemsetD8Async, (address at, unsigned char value, size_t bytes, void *stream)) \
+	X(cuMemcpyHtoD, (address to, const void *from, size_t bytes))                     \
+	X(cuMemcpyDtoH, (void *to, address from, size_t bytes))                           \
+	X(cuStreamCreate, (void **stream, unsigned flags))                                \
+	X(cuCtxSynchronize, (void))
 #define CUDA_MEMBER(name, parameters) int(*name) parameters;
 static struct {
 	CUDA_FUNCTIONS(CUDA_MEMBER)
 } cuda;
+typedef int get_proc_address(const char *name, void **out, int version, unsigned long long flags, int *found);
 
 void die(const char *format, ...)
 {
@@ -71,18 +71,21 @@ static void check(int result, const char *what)
 static void open_gpu(struct device *device)
 {
 	void *library = dlopen("libcuda.so.1", RTLD_NOW), *context;
+	get_proc_address *get = NULL;
 	struct tcbrt_error err;
+	int found;
 
 	if (!library)
 		die("--device gpu wants an NVIDIA GPU and its driver, and libcuda.so.1 is not here: %s", dlerror());
-#define CUDA_FIND(name, parameters)                          \
-	if (!(*(void **)&cuda.name = dlsym(library, #name))) \
-		die("the CUDA driver has no %s: install a newer one", #name);
+	*(void **)&get = dlsym(library, "cuGetProcAddress_v2");
+#define CUDA_FIND(name, parameters)                                                       \
+	if (!get || get(#name, (void **)&cuda.name, 12000, 0, &found) != 0 || !cuda.name) \
+		die("the CUDA driver has no %s: install one of CUDA 12.0 or later", #name);
 	CUDA_FUNCTIONS(CUDA_FIND)
 	check(cuda.cuInit(0), "starting the CUDA driver");
 	check(cuda.cuDevicePrimaryCtxRetain(&context, 0), "making a context on the first GPU");
 	check(cuda.cuCtxSetCurrent(context), "using it");
-	check(cuda.cuStreamCreate(&device->stream, 1), "making a stream"); /* 1: that waits for no other */
+	check(cuda.cuStreamCreate(&device->stream, 1), "making a stream"); /* that waits for no other */
 	must(tcbrt_gpu_device(device->name, &err), &err);
 }
 
@@ -99,6 +102,12 @@ void device_open(struct device *device, size_t is_gpu, unsigned threads)
 	must(tcbrt_pool_create(threads, &device->pool, &err), &err);
 }
 
+void device_wait(const struct device *device)
+{
+	if (!device->pool)
+		check(cuda.cuCtxSynchronize(), "running on the GPU");
+}
+
 address device_alloc(const struct device *device, size_t bytes)
 {
 	struct tcbrt_error err;
@@ -109,8 +118,9 @@ address device_alloc(const struct device *device, size_t bytes)
 		must(tcbrt_weights_alloc(bytes, &memory, NULL, &err), &err);
 		return (address)(uintptr_t)memory;
 	}
-	check(cuda.cuMemAlloc_v2(&at, bytes), "allocating memory of the GPU");
-	check(cuda.cuMemsetD8_v2(at, 0, bytes), "clearing it");
+	check(cuda.cuMemAlloc(&at, bytes), "allocating memory of the GPU");
+	check(cuda.cuMemsetD8Async(at, 0, bytes, device->stream), "clearing it");
+	device_wait(device);
 	return at;
 }
 
@@ -119,57 +129,39 @@ void device_write(const struct device *device, address to, const void *from, siz
 	if (device->pool)
 		memcpy((void *)(uintptr_t)to, from, bytes);
 	else
-		check(cuda.cuMemcpyHtoDAsync_v2(to, from, bytes, device->stream), "copying to the GPU");
-}
-
-void device_wait(const struct device *device)
-{
-	if (!device->pool)
-		check(cuda.cuStreamSynchronize(device->stream), "running on the GPU");
+		check(cuda.cuMemcpyHtoD(to, from, bytes), "copying to the GPU");
 }
 
 void device_read(const struct device *device, void *to, address from, size_t bytes)
 {
+	device_wait(device);
 	if (device->pool)
 		memcpy(to, (const void *)(uintptr_t)from, bytes);
 	else
-		check(cuda.cuMemcpyDtoHAsync_v2(to, from, bytes, device->stream), "copying from the GPU");
-	device_wait(device);
+		check(cuda.cuMemcpyDtoH(to, from, bytes), "copying from the GPU");
 }
 
-void device_copy_rows(const struct device *device, const address operand[])
+struct tcbrt_chain *device_chain(const struct device *device, const struct tcbrt_call *calls, size_t count,
+				 address *workspace)
 {
-	address to = operand[0], from = operand[2];
+	struct tcbrt_chain_info info;
+	struct tcbrt_chain *chain;
+	struct tcbrt_error err;
 
-	for (size_t i = 0; i < operand[4]; i++, to += operand[1], from += operand[3])
-		if (device->pool)
-			memcpy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, operand[3]);
-		else
-			check(cuda.cuMemcpyDtoDAsync_v2(to, from, operand[3], device->stream), "copying on the GPU");
-}
-
-void device_widen(const struct device *device, const address operand[])
-{
-	const _Float16 *from = (const _Float16 *)(uintptr_t)operand[1];
-	float *to = (float *)(uintptr_t)operand[0];
-
+	must(tcbrt_chain_create(calls, count, &chain, &err), &err);
+	tcbrt_chain_info(chain, &info);
+	*workspace =
+		info.workspace_bytes ? device_alloc(device, info.workspace_bytes) : 0; /* zeros are ready for use */
 	if (!device->pool)
-		die("a GPU has no op that makes f32 of f16");
-	for (size_t i = 0; i < operand[2]; i++)
-		to[i] = (float)from[i];
+		must(tcbrt_chain_record(chain, *workspace, device->stream, &err), &err);
+	return chain;
 }
 
-void device_execute(const struct device *device, const struct call *call, address workspace)
+void device_run(const struct device *device, const struct tcbrt_chain *chain, address workspace)
 {
-	void *operand[TCBRT_OPERANDS_MAX], *scratch = (void *)(uintptr_t)workspace;
-	struct tcbrt_error err = { .message = "the GPU refused a launch" };
+	const int code = device->pool ? tcbrt_chain_execute(chain, (void *)(uintptr_t)workspace, device->pool)
+				      : tcbrt_chain_launch(chain, device->stream);
 
-	for (size_t i = 0; i < TCBRT_OPERANDS_MAX; i++)
-		operand[i] = (void *)(uintptr_t)call->operand[i];
-	if (call->own)
-		call->own(device, call->operand);
-	else if (call->gpu)
-		must(tcbrt_gpu_execute(call->gpu, call->operand, workspace, device->stream, TCBRT_GPU_OVERLAP), &err);
-	else if (tcbrt_execute(call->plan, operand, scratch, device->pool) != TCBRT_OK)
-		must(tcbrt_execute_check(call->plan, operand, scratch, &err), &err);
+	if (code != TCBRT_OK)
+		die("a chain of ops could not be run");
 }

@@ -19,16 +19,6 @@ struct device {
 	void *stream;                  /* of a GPU */
 };
 
-/* A plan and what it works on. */
-struct call {
-	const char *what; /* for the table of times */
-	const struct tcbrt_plan *plan;
-	struct tcbrt_gpu *gpu;                                             /* NULL of a CPU */
-	void (*own)(const struct device *device, const address operand[]); /* in place of a plan */
-	address operand[TCBRT_OPERANDS_MAX];
-	double seconds;
-};
-
 _Noreturn void die(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Dies with what ERR says unless CODE is TCBRT_OK. */
 void must(int code, const struct tcbrt_error *err);
@@ -40,11 +30,11 @@ address device_alloc(const struct device *device, size_t bytes);
 /* From host memory, which may be written again at once. */
 void device_write(const struct device *device, address to, const void *from, size_t bytes);
 void device_read(const struct device *device, void *to, address from, size_t bytes);
+/* Until all that was written or queued is done: behind device_write, before device_run. */
 void device_wait(const struct device *device);
-void device_execute(const struct device *device, const struct call *call, address workspace);
-/* Calls without a plan.  Copies: to, bytes between its rows, from, bytes of its rows, rows.  Of f16 f32: to, from,
- * values. */
-void device_copy_rows(const struct device *device, const address operand[]);
-void device_widen(const struct device *device, const address operand[]);
+/* Calls as one, and what they need; then running them. */
+struct tcbrt_chain *device_chain(const struct device *device, const struct tcbrt_call *calls, size_t count,
+				 address *workspace);
+void device_run(const struct device *device, const struct tcbrt_chain *chain, address workspace);
 
 #endif

@@ -1,30 +1,39 @@
 /* SPDX-License-Identifier: MIT
  *
- * A model file becomes programs: lists of calls of libtcbrt, one list for each number of tokens that are computed at
- * once.  A program is written once and run as often as needed, since what changes, lengths and positions, is data.
- * Read add_attention and add_ffn first: they are the model.  Above them is how a problem becomes a plan and a tensor
- * the weights of it, below them memory and running.
+ * A model file becomes programs: chains of calls of libtcbrt, one program for each number of tokens that are computed
+ * at once.  A program is written once and run as often as needed, since what changes, lengths and positions, is data.
+ * Read attend and feed_forward first: they are the model.  Above them is how a line of it becomes a plan with its
+ * weights, below them memory and running.
  */
 #include "engine.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tcbrt_gguf.h>
 
-enum { TEXT = 192, KINDS = 16 };
+enum { TEXT = 192, NO_LAYER = -1 };
 enum { FEW = 8, DECODED = 32 }; /* tokens that a MatVec and attention_decode take */
 
 /* What families of models do in ways of their own. */
 enum { PAIRS = 1 /* rotates neighbours, not values half a head apart */ };
 static const struct {
 	const char *name;
-	size_t ways;
-} families[] = { { "llama", PAIRS } };
+	unsigned ways;
+} families[] = { { "llama", PAIRS }, { "qwen3", 0 }, { "qwen3moe", 0 } };
+
+/* For the table of times. */
+enum kind { NORM, TO_QKV, ROTATE, ATTENTION, TO_O, GATE_UP, DOWN, ELEMENTS, ROUTER, OUTPUT, COPIES, ALL, KINDS };
+static const char *const kind_names[KINDS] = { "norms", "q, k, v",  "rotation", "attention", "o",      "gate, up",
+					       "down",  "elements", "router",   "output",    "copies", "all" };
+
+/* What is kept of each token while it is computed, then the last two, which are of all. */
+enum buffer { X, X2, H, QKV, Q, K, V, ROTATED, SEEN, GATE, UP, SCORES, IDS, SHARES, LOGITS, LENGTH, ROTATION, BUFFERS };
 
 struct planned {
-	char key[TEXT];
+	char key[3 * TEXT];
 	struct tcbrt_plan *plan;
 	struct tcbrt_gpu *gpu;
 };
@@ -35,25 +44,34 @@ struct packed {
 	address at;
 };
 
+/* A chain of calls, or what no op does. */
+struct step {
+	enum kind kind;
+	struct tcbrt_chain *chain;
+	void (*own)(const struct engine *e, const address *operand);
+	address operand[5], workspace;
+};
+
 struct program {
 	size_t tokens, count;
-	struct call *calls;
+	struct step *steps;
 };
 
 struct engine {
 	struct tcbrt_gguf *file;
 	struct options options;
 	char family[TEXT];
-	size_t ways, layers, hidden, heads, kv_heads, head, ffn, vocabulary, past;
+	unsigned ways;
+	size_t layers, hidden, heads, kv_heads, head, ffn, experts, used, vocabulary, past;
+	double epsilon, seconds[2][KINDS]; /* of one token, of more */
 	struct tcbrt *rt;
 	struct device device;
 	struct planned *plans;
 	struct packed *packed;
 	struct program *programs;
 	size_t plan_count, packed_count, program_count;
-	address x, x2, h, q, k, v, qkv, rotated, attended, gate, up, logits, lengths, rotation, *k_cache, *v_cache;
-	address workspace;
-	size_t workspace_bytes, workspace_has;
+	address at[BUFFERS], cache;
+	size_t cache_bytes;           /* of K, or of V, of a layer */
 	struct tcbrt_plan *embedding; /* of the host, for its rows */
 	struct tcbrt_gguf_tensor embeddings;
 	float *host_x, *host_logits;
@@ -71,26 +89,12 @@ static void *grow(void *at, size_t count, size_t bytes)
 
 /* ---- the file ---- */
 
-static int find(const struct engine *e, const char *form, size_t layer, struct tcbrt_gguf_tensor *out)
+static int find(const struct engine *e, const char *name, int layer, struct tcbrt_gguf_tensor *out)
 {
-	char name[TEXT];
+	char full[TEXT];
 
-	snprintf(name, sizeof(name), form, layer);
-	return tcbrt_gguf_find(e->file, name, out, NULL) == TCBRT_OK;
-}
-
-static struct tcbrt_gguf_tensor need(const struct engine *e, const char *form, size_t layer, size_t k, size_t n)
-{
-	struct tcbrt_gguf_tensor tensor;
-	struct tcbrt_error err;
-	char name[TEXT];
-
-	snprintf(name, sizeof(name), form, layer);
-	must(tcbrt_gguf_find(e->file, name, &tensor, &err), &err);
-	if (!*tensor.format || tensor.dims[0] != k || tensor.dims[1] != n)
-		die("tensor %s is %zu x %zu of type %u; %zu x %zu of a type with ops are wanted", name, tensor.dims[1],
-		    tensor.dims[0], tensor.type, n, k);
-	return tensor;
+	snprintf(full, sizeof(full), layer == NO_LAYER ? "%s" : "blk.%2$d.%1$s", name, layer);
+	return tcbrt_gguf_find(e->file, full, out, NULL) == TCBRT_OK;
 }
 
 static double number(const struct engine *e, const char *key, double otherwise)
@@ -129,10 +133,13 @@ static void read_sizes(struct engine *e)
 	e->heads = size(e, "attention.head_count", 0);
 	e->kv_heads = size(e, "attention.head_count_kv", e->heads);
 	e->head = size(e, "attention.key_length", e->hidden / e->heads);
-	e->ffn = size(e, "feed_forward_length", 0);
-	find(e, "token_embd.weight", 0, &e->embeddings);
+	e->experts = (size_t)number(e, "expert_count", 0);
+	e->used = e->experts ? size(e, "expert_used_count", 0) : 1;
+	e->ffn = size(e, e->experts ? "expert_feed_forward_length" : "feed_forward_length", 0);
+	e->epsilon = number(e, "attention.layer_norm_rms_epsilon", 1e-5);
+	if (!find(e, "token_embd.weight", NO_LAYER, &e->embeddings))
+		die("the model has no token_embd.weight");
 	e->vocabulary = e->embeddings.dims[1];
-	need(e, "token_embd.weight", 0, e->hidden, e->vocabulary);
 }
 
 /* ---- plans and weights ---- */
@@ -140,13 +147,11 @@ static void read_sizes(struct engine *e)
 /* The plan of a problem, made when it is first asked for. */
 static struct planned plan_of(struct engine *e, struct tcbrt_query query)
 {
-	struct tcbrt_plan_info info;
 	struct tcbrt_error err;
 	struct planned *planned;
-	char key[TEXT];
+	char key[3 * TEXT];
 
-	snprintf(key, sizeof(key), "%s %zux%zux%zu,%s %d", query.op, query.m, query.n, query.k,
-		 query.words ? query.words : "", (int)query.contract);
+	snprintf(key, sizeof(key), "%s %zux%zux%zu,%s", query.op, query.m, query.n, query.k, query.words);
 	for (size_t i = 0; i < e->plan_count; i++)
 		if (strcmp(e->plans[i].key, key) == 0)
 			return e->plans[i];
@@ -158,29 +163,28 @@ static struct planned plan_of(struct engine *e, struct tcbrt_query query)
 	must(tcbrt_plan_create(e->rt, &query, &planned->plan, &err), &err);
 	if (!e->device.pool)
 		must(tcbrt_gpu_load(planned->plan, &planned->gpu, &err), &err);
-	tcbrt_plan_info(planned->plan, &info);
-	if (info.workspace_bytes > e->workspace_bytes)
-		e->workspace_bytes = info.workspace_bytes;
 	return *planned;
 }
 
-/* TENSOR as operand INDEX of PLAN reads it: packed once for all plans of a layout. */
+/* TENSOR on the device, as operand INDEX of PLAN reads it: packed once for all plans of a layout. */
 static address weights_of(struct engine *e, const struct tcbrt_plan *plan, size_t index,
 			  const struct tcbrt_gguf_tensor *tensor)
 {
 	struct tcbrt_plan_info info;
 	struct tcbrt_operand operand;
 	struct packed *packed;
-	void *host;
+	void *host = NULL;
 
 	tcbrt_plan_info(plan, &info);
 	tcbrt_plan_operand(plan, index, &operand);
+	if (tensor->dims[0] != operand.columns || tensor->dims[1] * tensor->dims[2] != operand.rows ||
+	    tensor->bytes != operand.bytes)
+		die("tensor %.*s has %zu x %zu x %zu values of type %u; %zu x %zu of type %s are wanted",
+		    (int)tensor->name_length, tensor->name, tensor->dims[2], tensor->dims[1], tensor->dims[0],
+		    tensor->type, operand.rows, operand.columns, operand.type);
 	for (size_t i = 0; i < e->packed_count; i++)
 		if (e->packed[i].stored == tensor->data && strcmp(e->packed[i].layout, info.layout) == 0)
 			return e->packed[i].at;
-	if (operand.bytes != tensor->bytes)
-		die("tensor %.*s has %zu bytes, and %zu are wanted", (int)tensor->name_length, tensor->name,
-		    tensor->bytes, operand.bytes);
 	e->packed = grow(e->packed, e->packed_count, sizeof(*e->packed));
 	packed = &e->packed[e->packed_count++];
 	packed->stored = tensor->data;
@@ -188,133 +192,248 @@ static address weights_of(struct engine *e, const struct tcbrt_plan *plan, size_
 	packed->at = device_alloc(&e->device, operand.packed_bytes ? operand.packed_bytes : operand.bytes);
 	if (!operand.packed_bytes) {
 		device_write(&e->device, packed->at, tensor->data, operand.bytes);
-	} else if (e->device.pool) {
-		tcbrt_pack_operand(plan, index, tensor->data, (void *)(uintptr_t)packed->at);
-	} else {
-		host = aligned_alloc(TCBRT_ALIGNMENT, (operand.packed_bytes / TCBRT_ALIGNMENT + 1) * TCBRT_ALIGNMENT);
-		if (!host)
-			die("out of memory");
-		tcbrt_pack_operand(plan, index, tensor->data, host);
-		device_write(&e->device, packed->at, host, operand.packed_bytes);
-		free(host);
+		return packed->at;
 	}
+	if (!e->device.pool)
+		host = aligned_alloc(TCBRT_ALIGNMENT, (operand.packed_bytes / TCBRT_ALIGNMENT + 1) * TCBRT_ALIGNMENT);
+	if (tcbrt_pack_operand(plan, index, tensor->data, host ? host : (void *)(uintptr_t)packed->at) != TCBRT_OK)
+		die("tensor %.*s cannot be packed: out of memory?", (int)tensor->name_length, tensor->name);
+	if (host)
+		device_write(&e->device, packed->at, host, operand.packed_bytes);
+	free(host);
 	return packed->at;
 }
 
-/* ---- a program: what is computed of M tokens, call after call ---- */
+/* ---- what no op does, on CPUs ---- */
+
+#define FLOATS(at) ((float *)(uintptr_t)(at))
+
+/* to, bytes between its rows, from, bytes of its rows, rows */
+static void copy_rows(const struct engine *e, const address *o)
+{
+	(void)e;
+	for (size_t i = 0; i < o[4]; i++)
+		memcpy((char *)(uintptr_t)o[0] + i * o[1], (const char *)(uintptr_t)o[2] + i * o[3], o[3]);
+}
+
+/* to in f32, from in f16, values */
+static void widen(const struct engine *e, const address *o)
+{
+	(void)e;
+	for (size_t i = 0; i < o[2]; i++)
+		FLOATS(o[0])[i] = (float)((const _Float16 *)(uintptr_t)o[1])[i];
+}
+
+void engine_choose(float *scores, size_t count, size_t top, int32_t *chosen, float *shares)
+{
+	float sum = 0;
+
+	for (size_t t = 0; t < top; t++) {
+		chosen[t] = 0;
+		for (size_t i = 1; i < count; i++)
+			if (scores[i] > scores[chosen[t]])
+				chosen[t] = (int32_t)i;
+		shares[t] = scores[chosen[t]];
+		scores[chosen[t]] = -INFINITY;
+	}
+	for (size_t t = top; t-- > 0;)
+		sum += shares[t] = expf(shares[t] - shares[0]);
+	for (size_t t = 0; t < top; t++)
+		shares[t] /= sum;
+}
+
+/* scores, ids, factors, tokens: the experts of each */
+static void route(const struct engine *e, const address *o)
+{
+	for (size_t t = 0; t < o[3]; t++)
+		engine_choose(FLOATS(o[0]) + t * e->experts, e->experts, e->used,
+			      (int32_t *)(uintptr_t)o[1] + t * e->used, FLOATS(o[2]) + t * e->used);
+}
+
+/* ---- a program: what is computed of M tokens, step after step ---- */
 
 struct writer {
 	struct engine *e;
 	struct program *program;
-	size_t m;
+	size_t m, count;
+	int layer;
+	struct tcbrt_call *calls; /* that go into the next chain */
 };
 
-#define ADDRESSES(...)                      \
-	(const address[TCBRT_OPERANDS_MAX]) \
-	{                                   \
-		__VA_ARGS__                 \
-	}
+static int has(const struct writer *w, const char *name)
+{
+	struct tcbrt_gguf_tensor tensor;
 
-static struct call *add_call(struct writer *w, const char *what, const address operand[TCBRT_OPERANDS_MAX])
+	return find(w->e, name, w->layer, &tensor);
+}
+
+static struct step *add_step(struct writer *w, enum kind kind)
 {
 	struct program *p = w->program;
-	struct call *call;
 
-	p->calls = grow(p->calls, p->count, sizeof(*p->calls));
-	call = &p->calls[p->count++];
-	call->what = what;
-	memcpy(call->operand, operand, sizeof(call->operand));
-	return call;
+	p->steps = grow(p->steps, p->count, sizeof(*p->steps));
+	p->steps[p->count].kind = kind;
+	return &p->steps[p->count++];
 }
 
-static void add(struct writer *w, const char *what, struct tcbrt_query query, const address *operand)
+static void end_chain(struct writer *w, enum kind kind)
 {
-	const struct planned planned = plan_of(w->e, query);
-	struct call *call = add_call(w, what, operand);
+	struct step *step = w->count ? add_step(w, kind) : NULL;
 
-	call->plan = planned.plan;
+	if (step)
+		step->chain = device_chain(&w->e->device, w->calls, w->count, &step->workspace);
+	w->count = 0;
+}
+
+struct operand {
+	address at;
+	const char *weights;
+};
+#define OPERANDS(...)                              \
+	(const struct operand[TCBRT_OPERANDS_MAX]) \
+	{                                          \
+		__VA_ARGS__                        \
+	}
+
+static struct operand at(address at)
+{
+	return (struct operand){ at, NULL };
+}
+
+/* The weights of that name, of the layer that is being written. */
+static struct operand weights(const char *name)
+{
+	return (struct operand){ 0, name };
+}
+
+/* A call of the op that OP says: its name, where * is the format of its weights, then perhaps a blank and the words of
+ * its shape.  The problem is M x N x K. */
+__attribute__((format(printf, 7, 8))) static void add(struct writer *w, enum kind kind, size_t m, size_t n, size_t k,
+						      const struct operand *operands, const char *form, ...)
+{
+	struct tcbrt_gguf_tensor tensor[TCBRT_OPERANDS_MAX];
+	char text[TEXT], op[TEXT + TCBRT_FORMAT_MAX], *words;
+	struct tcbrt_query query = { .op = op, .m = m, .n = n, .k = k, .contract = TCBRT_CONTRACT_F32 };
+	struct planned planned;
+	struct tcbrt_call *call;
+	va_list arguments;
+
+	va_start(arguments, form);
+	vsnprintf(text, sizeof(text), form, arguments);
+	va_end(arguments);
+	words = text + strcspn(text, " ");
+	query.words = *words ? words + 1 : "";
+	*words = 0;
+	snprintf(op, sizeof(op), "%s", text);
+	for (size_t i = 0; i < TCBRT_OPERANDS_MAX; i++)
+		if (operands[i].weights && !find(w->e, operands[i].weights, w->layer, &tensor[i]))
+			die("the model has no %s in layer %d", operands[i].weights, w->layer);
+	if (*text == '*') {
+		snprintf(op, sizeof(op), "%s%s", tensor[0].format, text + 1);
+		query.contract = TCBRT_CONTRACT_DEFAULT;
+		query.layout = w->e->device.pool ? TCBRT_LAYOUT_ANY_M : NULL; /* on a CPU one packing serves any M */
+	}
+	planned = plan_of(w->e, query);
+	w->calls = grow(w->calls, w->count, sizeof(*w->calls));
+	call = &w->calls[w->count++];
+	call->plan = planned.gpu ? NULL : planned.plan;
 	call->gpu = planned.gpu;
+	for (size_t i = 0; i < TCBRT_OPERANDS_MAX; i++)
+		call->operand[i] = operands[i].weights ? weights_of(w->e, planned.plan, i, &tensor[i]) : operands[i].at;
+	if (w->e->options.times)
+		end_chain(w, kind);
 }
 
-/* y = W x of ROWS rows: by the op that reads the weights once for so many.  On a CPU one packing serves any number. */
-static void add_product(struct writer *w, const char *what, const char *form, size_t layer, size_t rows, size_t n,
-			size_t k, address x, address y)
+static void add_own(struct writer *w, enum kind kind, void (*own)(const struct engine *, const address *),
+		    const address operand[5])
 {
-	const struct tcbrt_gguf_tensor tensor = need(w->e, form, layer, k, n);
-	const char *layout = w->e->device.pool ? TCBRT_LAYOUT_ANY_M : NULL;
-	char op[TEXT];
-	const struct tcbrt_query query = { .op = op, .m = rows, .n = n, .k = k, .layout = layout };
+	struct step *step;
 
-	snprintf(op, sizeof(op), "%s_%s", tensor.format, rows <= FEW ? "matvec" : "matmul");
-	add(w, what, query, ADDRESSES(weights_of(w->e, plan_of(w->e, query).plan, 0, &tensor), x, y));
+	if (!w->e->device.pool)
+		die("on a GPU no op does what this model wants: %s", kind_names[kind]);
+	end_chain(w, kind == COPIES ? ALL : kind);
+	step = add_step(w, kind);
+	step->own = own;
+	memcpy(step->operand, operand, sizeof(step->operand));
 }
 
-static void add_norm(struct writer *w, const char *form, size_t layer, size_t rows, size_t n, address x, address y)
+/* y = W x of ROWS rows, by the op that reads the weights once for so many. */
+static void add_product(struct writer *w, enum kind kind, const char *name, size_t rows, size_t n, size_t k, address x,
+			address y)
 {
-	const struct tcbrt_gguf_tensor tensor = need(w->e, form, layer, n, 1);
-	const struct tcbrt_query query = { .op = "rmsnorm", .m = rows, .n = n };
-
-	add(w, "norms", query, ADDRESSES(x, weights_of(w->e, plan_of(w->e, query).plan, 1, &tensor), y));
-}
-
-/* f(x, b) of each element. */
-static void add_elementwise(struct writer *w, const char *op, size_t n, address x, address b, address y)
-{
-	add(w, "elements", (struct tcbrt_query){ .op = op, .m = w->m, .n = n }, ADDRESSES(x, b, y));
+	add(w, kind, rows, n, k, OPERANDS(weights(name), at(x), at(y)), "*_%s", rows <= FEW ? "matvec" : "matmul");
 }
 
 /* x2 = x + attention(norm(x)) */
-static void add_attention(struct writer *w, size_t l)
+static void attend(struct writer *w)
 {
 	struct engine *e = w->e;
-	const size_t m = w->m, q = e->heads * e->head, kv = e->kv_heads * e->head, row = sizeof(float) * (q + 2 * kv);
-	const address qkv[3] = { e->qkv, e->qkv + 4 * q, e->qkv + 4 * (q + kv) };
-	char words[TEXT];
-	struct tcbrt_query query = {
-		.m = m, .n = e->options.context, .k = e->head, .contract = TCBRT_CONTRACT_F32, .words = words
-	};
+	const address *b = e->at,
+		      cache[2] = { e->cache + 2 * (size_t)w->layer * e->cache_bytes, cache[0] + e->cache_bytes };
+	const size_t m = w->m, context = e->options.context, q = e->heads * e->head, kv = e->kv_heads * e->head;
+	const size_t from[3] = { 0, 4 * q, 4 * (q + kv) }, bytes[3] = { 4 * q, 4 * kv, 4 * kv }; /* in a row of QKV */
+	const char *kv_type = e->options.kv, *names[3] = { "attn_q.weight", "attn_k.weight", "attn_v.weight" };
+	const int has_norms = has(w, "attn_q_norm.weight"), is_f16 = strcmp(kv_type, "f16") == 0;
+	char words[TEXT] = "";
 
-	add_norm(w, "blk.%zu.attn_norm.weight", l, m, e->hidden, e->x, e->h);
-	/* One token's q, k and v are a row of qkv as they come. */
-	add_product(w, "q, k, v", "blk.%zu.attn_q.weight", l, m, q, e->hidden, e->h, m == 1 ? qkv[0] : e->q);
-	add_product(w, "q, k, v", "blk.%zu.attn_k.weight", l, m, kv, e->hidden, e->h, m == 1 ? qkv[1] : e->k);
-	add_product(w, "q, k, v", "blk.%zu.attn_v.weight", l, m, kv, e->hidden, e->h, m == 1 ? qkv[2] : e->v);
-	if (m > 1) {
-		add_call(w, "copies", ADDRESSES(qkv[0], row, e->q, 4 * q, m))->own = device_copy_rows;
-		add_call(w, "copies", ADDRESSES(qkv[1], row, e->k, 4 * kv, m))->own = device_copy_rows;
-		add_call(w, "copies", ADDRESSES(qkv[2], row, e->v, 4 * kv, m))->own = device_copy_rows;
-	}
-	query.op = "rope_append_f16";
-	snprintf(words, sizeof(words), "h%zu/%zu%s", e->heads, e->kv_heads, e->ways & PAIRS ? ",pairs" : "");
-	add(w, "rotation", query, ADDRESSES(e->qkv, e->rotation, e->lengths, e->rotated, e->k_cache[l], e->v_cache[l]));
-	add_call(w, "copies", ADDRESSES(e->q, e->rotated, m * q))->own = device_widen;
-	query.op = m <= DECODED ? "attention_decode_f16" : "attention_prefill_f16";
-	snprintf(words, sizeof(words), "h%zu/%zu%s", e->heads, e->kv_heads, m > 1 ? ",causal" : "");
-	add(w, "attention", query, ADDRESSES(e->q, e->k_cache[l], e->v_cache[l], e->lengths, e->attended));
-	add_product(w, "o", "blk.%zu.attn_output.weight", l, m, e->hidden, q, e->attended, e->h);
-	add_elementwise(w, "elementwise_add_f32", e->hidden, e->x, e->h, e->x2);
+	add(w, NORM, m, e->hidden, 0, OPERANDS(at(b[X]), weights("attn_norm.weight"), at(b[H])), "rmsnorm");
+	for (size_t i = 0; i < 3; i++)
+		add_product(w, TO_QKV, names[i], m, bytes[i] / 4, e->hidden, b[H],
+			    m == 1 ? b[QKV] + from[i] : b[Q + i]);
+	for (size_t i = 0; m > 1 && i < 3; i++)
+		add_own(w, COPIES, copy_rows,
+			(const address[5]){ b[QKV] + from[i], 4 * (q + 2 * kv), b[Q + i], bytes[i], m });
+	if (has_norms)
+		snprintf(words, sizeof(words), ",qknorm%.0f", -log10(e->epsilon));
+	add(w, ROTATE, m, context, e->head,
+	    OPERANDS(at(b[QKV]), at(b[ROTATION]), at(b[LENGTH]), at(b[ROTATED]), at(cache[0]), at(cache[1]),
+		     has_norms ? weights("attn_q_norm.weight") : at(0),
+		     has_norms ? weights("attn_k_norm.weight") : at(0)),
+	    "rope_append_%s h%zu/%zu%s%s", kv_type, e->heads, e->kv_heads, e->ways & PAIRS ? ",pairs" : "", words);
+	if (is_f16)
+		add_own(w, COPIES, widen, (const address[5]){ b[Q], b[ROTATED], m * q });
+	add(w, ATTENTION, m, context, e->head,
+	    OPERANDS(at(b[is_f16 ? Q : ROTATED]), at(cache[0]), at(cache[1]), at(b[LENGTH]), at(b[SEEN])),
+	    "attention_%s_%s h%zu/%zu%s", m <= DECODED ? "decode" : "prefill", kv_type, e->heads, e->kv_heads,
+	    m > 1 ? ",causal" : "");
+	add_product(w, TO_O, "attn_output.weight", m, e->hidden, q, b[SEEN], b[H]);
+	add(w, ELEMENTS, m, e->hidden, 0, OPERANDS(at(b[X]), at(b[H]), at(b[X2])), "elementwise_add_f32");
 }
 
-/* x = x2 + feed_forward(norm(x2)) */
-static void add_ffn(struct writer *w, size_t l)
+/* x = x2 + feed_forward(norm(x2)), or the sum of a token's experts */
+static void feed_forward(struct writer *w)
 {
 	struct engine *e = w->e;
+	const address *b = e->at;
 	const size_t m = w->m;
 
-	add_norm(w, "blk.%zu.ffn_norm.weight", l, m, e->hidden, e->x2, e->h);
-	add_product(w, "gate, up", "blk.%zu.ffn_gate.weight", l, m, e->ffn, e->hidden, e->h, e->gate);
-	add_product(w, "gate, up", "blk.%zu.ffn_up.weight", l, m, e->ffn, e->hidden, e->h, e->up);
-	add_elementwise(w, "elementwise_silu_mul_f32", e->ffn, e->gate, e->up, e->gate);
-	add_product(w, "down", "blk.%zu.ffn_down.weight", l, m, e->hidden, e->ffn, e->gate, e->h);
-	add_elementwise(w, "elementwise_add_f32", e->hidden, e->x2, e->h, e->x);
+	add(w, NORM, m, e->hidden, 0, OPERANDS(at(b[X2]), weights("ffn_norm.weight"), at(b[H])), "rmsnorm");
+	if (e->experts) {
+		add_product(w, ROUTER, "ffn_gate_inp.weight", m, e->experts, e->hidden, b[H], b[SCORES]);
+		add_own(w, ROUTER, route, (const address[5]){ b[SCORES], b[IDS], b[SHARES], m });
+		add(w, GATE_UP, m, e->ffn, e->hidden,
+		    OPERANDS(weights("ffn_gate_exps.weight"), at(b[H]), at(b[GATE]), at(b[IDS]),
+			     weights("ffn_up_exps.weight")),
+		    "*_experts_swiglu_matmul e%zu/%zu", e->experts, e->used);
+		add(w, DOWN, m, e->hidden, e->ffn,
+		    OPERANDS(weights("ffn_down_exps.weight"), at(b[GATE]), at(b[H]), at(b[IDS]), at(b[SHARES])),
+		    "*_experts_sum_matmul e%zu/%zu", e->experts, e->used);
+	} else {
+		add_product(w, GATE_UP, "ffn_gate.weight", m, e->ffn, e->hidden, b[H], b[GATE]);
+		add_product(w, GATE_UP, "ffn_up.weight", m, e->ffn, e->hidden, b[H], b[UP]);
+		add(w, ELEMENTS, m, e->ffn, 0, OPERANDS(at(b[GATE]), at(b[UP]), at(b[GATE])),
+		    "elementwise_silu_mul_f32");
+		add_product(w, DOWN, "ffn_down.weight", m, e->hidden, e->ffn, b[GATE], b[H]);
+	}
+	add(w, ELEMENTS, m, e->hidden, 0, OPERANDS(at(b[X2]), at(b[H]), at(b[X])), "elementwise_add_f32");
 }
 
 /* The program for M tokens, written when it is first asked for. */
 static struct program *program_for(struct engine *e, size_t m)
 {
 	const size_t rows = e->options.all_logits ? m : 1;
+	const address last = e->at[X] + 4 * (m - rows) * e->hidden;
 	struct writer w = { .e = e, .m = m };
-	struct tcbrt_gguf_tensor output;
 
 	for (size_t i = 0; i < e->program_count; i++)
 		if (e->programs[i].tokens == m)
@@ -322,13 +441,16 @@ static struct program *program_for(struct engine *e, size_t m)
 	e->programs = grow(e->programs, e->program_count, sizeof(*e->programs));
 	w.program = &e->programs[e->program_count++];
 	w.program->tokens = m;
-	for (size_t l = 0; l < e->layers; l++) {
-		add_attention(&w, l);
-		add_ffn(&w, l);
+	for (; w.layer < (int)e->layers; w.layer++) {
+		attend(&w);
+		feed_forward(&w);
 	}
-	add_norm(&w, "output_norm.weight", 0, rows, e->hidden, e->x + 4 * (m - rows) * e->hidden, e->h);
-	add_product(&w, "output", find(e, "output.weight", 0, &output) ? "output.weight" : "token_embd.weight", 0, rows,
-		    e->vocabulary, e->hidden, e->h, e->logits);
+	w.layer = NO_LAYER;
+	add(&w, NORM, rows, e->hidden, 0, OPERANDS(at(last), weights("output_norm.weight"), at(e->at[H])), "rmsnorm");
+	add_product(&w, OUTPUT, has(&w, "output.weight") ? "output.weight" : "token_embd.weight", rows, e->vocabulary,
+		    e->hidden, e->at[H], e->at[LOGITS]);
+	end_chain(&w, ALL);
+	free(w.calls);
 	return w.program;
 }
 
@@ -340,11 +462,11 @@ static void write_rotation(struct engine *e)
 	const size_t half = e->head / 2, context = e->options.context;
 	const double base = number(e, "rope.freq_base", 10000), scale = number(e, "rope.scaling.factor", 1);
 	struct tcbrt_gguf_tensor factors;
-	const int has_factors = find(e, "rope_freqs.weight", 0, &factors);
-	float *rows = malloc(context * e->head * sizeof(*rows));
+	const int has_factors = find(e, "rope_freqs.weight", NO_LAYER, &factors);
+	float *rows = grow(NULL, context * e->head, sizeof(*rows));
 
-	if (!rows || (has_factors && (strcmp(factors.format, "f32") != 0 || factors.dims[0] != half)))
-		die(rows ? "rope_freqs.weight is not a factor in f32 for each angle" : "out of memory");
+	if (has_factors && (strcmp(factors.format, "f32") != 0 || factors.dims[0] != half))
+		die("rope_freqs.weight is not a factor in f32 for each angle");
 	for (size_t position = 0; position < context; position++)
 		for (size_t i = 0; i < half; i++) {
 			const double factor = has_factors ? (double)((const float *)factors.data)[i] : scale;
@@ -353,42 +475,28 @@ static void write_rotation(struct engine *e)
 			rows[position * e->head + i] = (float)cos(angle);
 			rows[position * e->head + half + i] = (float)sin(angle);
 		}
-	device_write(&e->device, e->rotation, rows, context * e->head * sizeof(*rows));
+	device_write(&e->device, e->at[ROTATION], rows, context * e->head * sizeof(*rows));
 	free(rows);
-}
-
-static address floats(const struct engine *e, size_t count)
-{
-	return device_alloc(&e->device, count * sizeof(float));
 }
 
 static void make_buffers(struct engine *e)
 {
-	const size_t m = e->options.batch, q = e->heads * e->head, kv = e->kv_heads * e->head;
+	const size_t m = e->options.batch, q = e->heads * e->head, kv = e->kv_heads * e->head, hidden = e->hidden;
 	const size_t logits = (e->options.all_logits ? m : 1) * e->vocabulary;
+	const size_t floats[BUFFERS] = { hidden, hidden,           hidden, q + 2 * kv,     q,       kv,      kv, q,
+					 q,      e->used * e->ffn, e->ffn, e->experts + 1, e->used, e->used, 1 };
 
-	e->x = floats(e, m * e->hidden);
-	e->x2 = floats(e, m * e->hidden);
-	e->h = floats(e, m * e->hidden);
-	e->q = floats(e, m * q);
-	e->k = floats(e, m * kv);
-	e->v = floats(e, m * kv);
-	e->qkv = floats(e, m * (q + 2 * kv));
-	e->rotated = floats(e, m * q);
-	e->attended = floats(e, m * q);
-	e->gate = floats(e, m * e->ffn);
-	e->up = floats(e, m * e->ffn);
-	e->logits = floats(e, logits);
-	e->lengths = floats(e, 1);
-	e->rotation = floats(e, e->options.context * e->head);
-	for (size_t l = 0; l < e->layers; l++) {
-		e->k_cache = grow(e->k_cache, l, sizeof(*e->k_cache));
-		e->v_cache = grow(e->v_cache, l, sizeof(*e->v_cache));
-		e->k_cache[l] = floats(e, (e->options.context * kv + 1) / 2); /* of f16 */
-		e->v_cache[l] = floats(e, (e->options.context * kv + 1) / 2);
-	}
-	e->host_x = grow(NULL, m * e->hidden, sizeof(float));
+	for (size_t i = 0; i < LENGTH; i++)
+		e->at[i] = device_alloc(&e->device, m * floats[i] * sizeof(float));
+	e->at[LOGITS] = device_alloc(&e->device, logits * sizeof(float));
+	e->at[LENGTH] = device_alloc(&e->device, sizeof(int32_t));
+	e->at[ROTATION] = device_alloc(&e->device, e->options.context * e->head * sizeof(float));
+	/* f16; blocks of 32 values take 34 bytes */
+	e->cache_bytes = (2 * e->options.context * kv / TCBRT_ALIGNMENT + 1) * TCBRT_ALIGNMENT;
+	e->cache = device_alloc(&e->device, 2 * e->layers * e->cache_bytes);
+	e->host_x = grow(NULL, m * hidden, sizeof(float));
 	e->host_logits = grow(NULL, logits, sizeof(float));
+	write_rotation(e);
 }
 
 /* ---- the engine ---- */
@@ -411,68 +519,60 @@ struct engine *engine_open(const char *model, const struct options *options, siz
 	const struct tcbrt_query rows = { .op = op, .m = 1, .n = e->vocabulary, .k = e->hidden, .layout = "native" };
 	must(tcbrt_plan_create(e->rt, &rows, &e->embedding, &err), &err);
 	make_buffers(e);
-	write_rotation(e);
 	program_for(e, 1); /* packs the weights */
 	*vocabulary = e->vocabulary;
 	return e;
 }
 
-const float *engine_run(struct engine *e, const int32_t *tokens, size_t count)
+float *engine_run(struct engine *e, const int32_t *tokens, size_t count)
 {
-	const struct program *program = program_for(e, count);
+	struct program *program = program_for(e, count);
 	const size_t rows = e->options.all_logits ? count : 1;
 	const int32_t length = (int32_t)(e->past += count);
 
 	if (e->past > e->options.context)
 		die("the cache is full: --context %zu is too small", e->options.context);
-	if (e->workspace_bytes > e->workspace_has) {
-		e->workspace_has = e->workspace_bytes;
-		e->workspace = device_alloc(&e->device, e->workspace_bytes); /* zeros, as all plans want it */
-	}
 	for (size_t i = 0; i < count; i++)
 		if (tcbrt_read_row(e->embedding, (size_t)tokens[i], e->embeddings.data, e->host_x + i * e->hidden))
 			die("token %d is not in the vocabulary of %zu", (int)tokens[i], e->vocabulary);
-	device_write(&e->device, e->x, e->host_x, count * e->hidden * sizeof(float));
-	device_write(&e->device, e->lengths, &length, sizeof(length));
+	device_write(&e->device, e->at[X], e->host_x, count * e->hidden * sizeof(float));
+	device_write(&e->device, e->at[LENGTH], &length, sizeof(length));
+	device_wait(&e->device);
 	for (size_t i = 0; i < program->count; i++) {
-		const double from = e->options.times ? now() : 0;
+		const struct step *step = &program->steps[i];
+		const double from = now();
 
-		device_execute(&e->device, &program->calls[i], e->workspace);
-		if (e->options.times) {
+		if (step->own)
+			step->own(e, step->operand);
+		else
+			device_run(&e->device, step->chain, step->workspace);
+		if (e->options.times)
 			device_wait(&e->device);
-			program->calls[i].seconds += now() - from;
-		}
+		e->seconds[count > 1][step->kind] += now() - from;
 	}
-	device_read(&e->device, e->host_logits, e->logits, rows * e->vocabulary * sizeof(float));
+	device_read(&e->device, e->host_logits, e->at[LOGITS], rows * e->vocabulary * sizeof(float));
 	return e->host_logits;
 }
 
-/* To standard error: the share of each kind of op, for one token at a time or for more. */
-static void print_times(const struct engine *e, int of_many)
+/* To standard error: the share of each kind of op. */
+static void print_times(const struct engine *e, const char *what, const double seconds[KINDS])
 {
-	struct call kinds[KINDS] = { { .what = NULL } };
 	double all = 0;
 
-	for (size_t p = 0; p < e->program_count; p++)
-		for (size_t i = 0; i < e->programs[p].count && (e->programs[p].tokens > 1) == of_many; i++) {
-			const struct call *call = &e->programs[p].calls[i];
-			size_t kind = 0;
-
-			while (kind + 1 < KINDS && kinds[kind].what && strcmp(kinds[kind].what, call->what) != 0)
-				kind++;
-			kinds[kind].what = call->what;
-			kinds[kind].seconds += call->seconds;
-			all += call->seconds;
-		}
-	for (size_t i = 0; i < KINDS && kinds[i].what && all > 0; i++)
-		fprintf(stderr, "%-10s %-10s %5.1f %%\n", of_many ? "prompt" : "generation", kinds[i].what,
-			100 * kinds[i].seconds / all);
+	for (size_t i = 0; i < KINDS; i++)
+		all += seconds[i];
+	for (size_t i = 0; i < KINDS && e->options.times; i++)
+		if (seconds[i] > 0)
+			fprintf(stderr, "%-10s %-10s %5.1f %%\n", what, kind_names[i], 100 * seconds[i] / all);
 }
 
 void engine_close(struct engine *e)
 {
-	print_times(e, 1);
-	print_times(e, 0);
+	print_times(e, "prompt", e->seconds[1]);
+	print_times(e, "generation", e->seconds[0]);
+	for (size_t p = 0; p < e->program_count; free(e->programs[p++].steps))
+		for (size_t i = 0; i < e->programs[p].count; i++)
+			tcbrt_chain_destroy(e->programs[p].steps[i].chain);
 	for (size_t i = 0; i < e->plan_count; i++) {
 		tcbrt_gpu_unload(e->plans[i].gpu);
 		tcbrt_plan_destroy(e->plans[i].plan);
@@ -481,5 +581,10 @@ void engine_close(struct engine *e)
 	tcbrt_pool_destroy(e->device.pool);
 	tcbrt_close(e->rt);
 	tcbrt_gguf_close(e->file);
+	free(e->programs);
+	free(e->plans);
+	free(e->packed);
+	free(e->host_x);
+	free(e->host_logits);
 	free(e);
 }

@@ -2,8 +2,8 @@
 """The forward pass of the models that examples/engine decodes, in float64: a GGUF file and tokens in, logits out.
 
 Written from the models' definitions, a whole sequence at once and without a cache, so that it shares nothing with what
-it checks.  With ROUND every product's activations are rounded to 8 bits as contract q8 has it (256 of them share a
-scale where a block of the weights has as many values, else 32), so that its distance to the exact pass is what that
+it checks.  With rounds=True every product's activations are rounded to 8 bits as contract q8 has it (256 of them share
+a scale where a block of the weights has as many values, else 32), so that its distance to the exact pass is what that
 contract costs.
 """
 import math
@@ -104,8 +104,10 @@ def silu(x):
 
 
 class Model:
-    def __init__(self, path, rounds=False):
-        self.gguf, self.rounds = Gguf(path), rounds
+    """ROUNDS: activations of products to 8 bits, KV_ROUNDS: K and V as a cache of Q8_0 has them."""
+
+    def __init__(self, path, rounds=False, kv_rounds=False):
+        self.gguf, self.rounds, self.kv_rounds = Gguf(path), rounds, kv_rounds
         self.architecture = self.gguf.keys["general.architecture"]
         self.loaded = {}
 
@@ -156,8 +158,10 @@ class Model:
     def attention(self, at, x):
         heads, kv_heads = self.key("attention.head_count"), self.key("attention.head_count_kv")
         q = self.rotate(self.projected(at, "q", x, heads))
-        k = self.rotate(self.projected(at, "k", x, kv_heads)).repeat(heads // kv_heads, 1)
-        v = self.projected(at, "v", x, kv_heads).repeat(heads // kv_heads, 1)
+        k, v = self.rotate(self.projected(at, "k", x, kv_heads)), self.projected(at, "v", x, kv_heads)
+        if self.kv_rounds:
+            k, v = rounded(k, 32), rounded(v, 32)
+        k, v = k.repeat(heads // kv_heads, 1), v.repeat(heads // kv_heads, 1)
         scores = numpy.einsum("qhd,khd->hqk", q, k) / math.sqrt(q.shape[-1])
         position = numpy.arange(len(x))
         scores[:, position[:, None] < position[None, :]] = -numpy.inf

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 """examples/engine: its logits are those of a forward pass in float64 (reference_model.py), of prompts and of what follows.
 
-    test_engine.py ENGINE SCRATCH [MODEL...]
+    test_engine.py ENGINE SCRATCH [FOLDER OF THE FAKE DRIVER]
 
 Models are of chance (scripts/synthetic-gguf.py), small, one of each architecture.  Weights of F32 hold the engine to
 what f32 arithmetic and a cache of f16 cost, TIGHT of a row's length.  Quantised ones hold it to 1.5 times what rounding
 activations to 8 bits costs in the reference itself.  The control is the reference without one of its parts, which must
 be farther from the engine than either bound.
 """
+import os
 import pathlib
 import subprocess
 import sys
@@ -30,48 +31,71 @@ def distance(ours, theirs):
     return (numpy.linalg.norm(ours - theirs, axis=1) / numpy.linalg.norm(theirs, axis=1)).max()
 
 
-def run(engine, model, scratch, *options):
+def run(engine, model, scratch, prompt, generated, *options, environment=None):
     """Tokens that it generates, and the logits of all that it saw."""
     logits = scratch / "logits.f32"
-    command = [engine, model, "--prompt", ",".join(map(str, PROMPT)), "--generate", str(GENERATED), "--logits", logits,
+    command = [engine, model, "--prompt", ",".join(map(str, prompt)), "--generate", str(generated), "--logits", logits,
                *options]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **(environment or {})})
     if done.returncode:
         sys.exit(f"{model.name}: {done.stderr}")
     tokens = [int(line) for line in done.stdout.split()]
-    return tokens, numpy.fromfile(logits, numpy.float32).astype(numpy.float64).reshape(len(PROMPT) + GENERATED - 1, -1)
+    return tokens, numpy.fromfile(logits, numpy.float32).astype(numpy.float64).reshape(len(prompt) + generated - 1, -1)
 
 
-class WithoutMask(reference_model.Model):
-    """Every token at the first position: nothing is rotated."""
+class WithoutRotation(reference_model.Model):
+    """The control: every token is at the first position."""
 
     def rotate(self, x):
         return x
 
 
-def check(engine, scratch, name, kind):
-    """Offences of one model."""
-    path = scratch / f"{name}-{kind or 'mix'}.gguf"
-    subprocess.run([sys.executable, SCRIPT, path, *SIZES, *MODELS[name], *(["--type", kind] if kind else [])], check=True,
-                   stdout=subprocess.DEVNULL)
-    exact, offences, known = reference_model.Model(path), [], {}
-    for options in (["--threads", "2"], ["--threads", "1", "--batch", "7"], ["--threads", "1", "--batch", "1"]):
-        tokens, ours = run(engine, path, scratch, *options)
-        if [int(i) for i in ours[len(PROMPT) - 1:].argmax(1)] != tokens:
-            offences.append(f"{path.name}: tokens are not those of the largest logits")
-        seen = tuple(PROMPT + tokens[:-1])
-        if seen not in known:
-            truth = exact.logits(list(seen))
-            cost = distance(reference_model.Model(path, rounds=True).logits(list(seen)), truth)
-            known[seen] = truth, max(TIGHT, TIMES * cost), distance(ours, WithoutMask(path).logits(list(seen)))
-        truth, bound, control = known[seen]
+class Case:
+    """A model of chance, and what is right of it."""
+
+    def __init__(self, scratch, name, kind):
+        self.path = scratch / f"{name}-{kind or 'mix'}.gguf"
+        subprocess.run([sys.executable, SCRIPT, self.path, *SIZES, *MODELS[name], *(["--type", kind] if kind else [])],
+                       check=True, stdout=subprocess.DEVNULL)
+        self.exact, self.known, self.offences = reference_model.Model(self.path), {}, []
+
+    def judge(self, prompt, options, tokens, ours, times=TIMES, **rounds):
+        """Appends what is wrong with OURS, the logits of PROMPT and TOKENS."""
+        if [int(i) for i in ours[len(prompt) - 1:].argmax(1)] != tokens:
+            self.offences.append(f"{self.path.name}: tokens are not those of the largest logits")
+        seen = tuple(prompt + tokens[:-1])
+        if seen not in self.known:
+            truth = self.exact.logits(list(seen))
+            cost = distance(reference_model.Model(self.path, rounds=True, **rounds).logits(list(seen)), truth)
+            self.known[seen] = (truth, max(TIGHT, times * cost),
+                                distance(ours, WithoutRotation(self.path).logits(list(seen))))
+        truth, bound, control = self.known[seen]
         off = distance(ours, truth)
-        print(f"{path.name} {' '.join(options)}: {off:.2e} off, bound {bound:.2e}, control {control:.2e}")
+        print(f"{self.path.name} {' '.join(options)}: {off:.2e} off, bound {bound:.2e}, control {control:.2e}")
         if not off <= bound:
-            offences.append(f"{path.name} {options}: logits are {off:.2e} of their length off, {bound:.2e} is allowed")
+            self.offences.append(f"{self.path.name} {options}: logits are {off:.2e} of their length off, {bound:.2e} is allowed")
         if not control > bound:
-            offences.append(f"{path.name}: the control passes")
-    return offences
+            self.offences.append(f"{self.path.name}: the control passes")
+
+
+def check(engine, scratch, name, kind):
+    """Offences of one model on a CPU."""
+    case = Case(scratch, name, kind)
+    for options in (["--threads", "2"], ["--threads", "1", "--batch", "7"], ["--threads", "1", "--batch", "1"]):
+        case.judge(PROMPT, options, *run(engine, case.path, scratch, PROMPT, GENERATED, *options))
+    return case.offences
+
+
+def check_gpu(engine, scratch, name, kind, fake):
+    """The same on the fake GPU, whose driver emulates the kernels: few tokens.  Offsets of Q4_K are multiplied with sums
+    of activations that are not rounded, as ggml does on GPUs, so that roundings of codes are not centred: twice the cost.
+    """
+    case, prompt = Case(scratch, name, kind), PROMPT[:4]
+    environment = {"LD_LIBRARY_PATH": fake, "FAKE_CUDA": "90", "TCBTUNE_ASSEMBLER": "none"}
+    for options in (["--device", "gpu"], ["--device", "gpu", "--times", "1"]):
+        case.judge(prompt, options, *run(engine, case.path, scratch, prompt, 2, *options, environment=environment),
+                   times=TIMES if kind else 2 * TIMES, kv_rounds=True)
+    return case.offences
 
 
 def refused(engine, scratch):
@@ -97,10 +121,11 @@ def refused(engine, scratch):
 def main():
     engine, scratch = sys.argv[1], pathlib.Path(sys.argv[2])
     scratch.mkdir(parents=True, exist_ok=True)
-    offences = [offence for name in sys.argv[3:] or MODELS for kind in ("F32", None)
-                for offence in check(engine, scratch, name, kind)]
-    if not sys.argv[3:]:
-        offences += refused(engine, scratch)
+    offences = [offence for name in MODELS for kind in ("F32", None) for offence in check(engine, scratch, name, kind)]
+    for fake in sys.argv[3:]:
+        for kind in ("F32", "Q8_0", None):
+            offences += check_gpu(engine, scratch, "llama", kind, fake)
+    offences += refused(engine, scratch)
     for offence in offences:
         print(f"FAILED: {offence}")
     return 1 if offences else 0

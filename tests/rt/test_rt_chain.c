@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -42,19 +43,18 @@ static struct tcbrt_plan *plan_of(const char *op, size_t n, size_t k, const char
 	return plan;
 }
 
-/* The same tasks, dealt out as threads come. */
+/* The same kernel, its tasks dealt out as threads come. */
 static struct tcbrt_plan *dynamic_plan(const struct tcbrt_plan *plan)
 {
 	struct tcbrt_plan_info info;
-	char geometry[TCBRT_GEOMETRY_MAX + 8], *at;
+	char geometry[TCBRT_GEOMETRY_MAX + 64], *at;
 
 	tcbrt_plan_info(plan, &info);
-	strcpy(geometry, info.tuning.geometry);
-	at = strstr(geometry, "sched=static");
+	at = strstr(info.tuning.geometry, "sched=static");
 	assert_non_null(at);
-	memmove(at + strlen("sched=dynamic"), at + strlen("sched=static"), strlen(at + strlen("sched=static")) + 1);
-	memcpy(at, "sched=dynamic", strlen("sched=dynamic"));
-	at = strstr(geometry, "macro=");
+	snprintf(geometry, sizeof(geometry), "macro=1x%dx%d%.*ssched=dynamic%s", N, N,
+		 (int)(at - strstr(info.tuning.geometry, ",midi=")), strstr(info.tuning.geometry, ",midi="),
+		 at + strlen("sched=static"));
 	return plan_of("q80_matvec", N, N, geometry);
 }
 
