@@ -16,7 +16,7 @@ if(CMAKE_CROSSCOMPILING OR NOT TCB_PYTHON OR NOT TCB_GZIP)
 endif()
 set(TCB_MANUALS ${CMAKE_BINARY_DIR}/manuals)
 set(make_manuals ${CMAKE_SOURCE_DIR}/scripts/make-manuals.py)
-set(headers ${CMAKE_SOURCE_DIR}/include/tcbrt.h ${CMAKE_SOURCE_DIR}/include/tcbrt_fp8.h
+set(headers ${CMAKE_SOURCE_DIR}/include/tcbrt.h ${CMAKE_SOURCE_DIR}/include/tcbrt_chain.h ${CMAKE_SOURCE_DIR}/include/tcbrt_fp8.h
 	${CMAKE_SOURCE_DIR}/include/tcbrt_gguf.h ${CMAKE_SOURCE_DIR}/include/tcbrt_wgpu.h ${CMAKE_SOURCE_DIR}/include/tcbptx.h)
 add_custom_command(OUTPUT ${TCB_MANUALS}/done
 	COMMAND ${TCB_PYTHON} ${make_manuals} $<TARGET_FILE:tcbtune> ${TCB_MANUALS} ${headers}
@@ -27,7 +27,7 @@ install(DIRECTORY ${TCB_MANUALS}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR} COMPON
 foreach(library tcbrt tcbptx)
 	install(FILES ${TCB_MANUALS}/man3/${library}.3.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man3 COMPONENT lib${library}-dev)
 endforeach()
-install(FILES ${TCB_MANUALS}/man3/tcbrt_fp8.3.gz ${TCB_MANUALS}/man3/tcbrt_gguf.3.gz ${TCB_MANUALS}/man3/tcbrt_wgpu.3.gz
+install(FILES ${TCB_MANUALS}/man3/tcbrt_chain.3.gz ${TCB_MANUALS}/man3/tcbrt_fp8.3.gz ${TCB_MANUALS}/man3/tcbrt_gguf.3.gz ${TCB_MANUALS}/man3/tcbrt_wgpu.3.gz
 	DESTINATION ${CMAKE_INSTALL_MANDIR}/man3 COMPONENT libtcbrt-dev)
 install(FILES ${TCB_MANUALS}/tcbtune.bash RENAME tcbtune
 	DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT tcbtune)

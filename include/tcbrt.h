@@ -34,7 +34,7 @@
  * read them into memory of tcbrt_weights_alloc then, and pack nothing.)
  *
  * Nothing is measured unless tcbrt_tune is called.  A program that has its own
- * kernels can ask for the geometry alone: tcbrt_lookup.
+ * kernels can ask for the geometry alone: tcbrt_lookup.  Several calls as one: tcbrt_chain.h.
  *
  * With TCBRT_VERBOSE=1 in the environment when the results are opened, each plan
  * that is made or loaded with them writes one line to standard error:
@@ -542,65 +542,6 @@ TCBRT_API int tcbrt_execute_check(const struct tcbrt_plan *plan, void *const ope
 				  struct tcbrt_error *err);
 
 /*
- * Chains
- *
- * Several calls as one: a layer, or a whole model for a token.  Calls run in their order, but threads wait for each
- * other only where a call reads or writes what one before it wrote, or writes what one before it read: between the
- * products that make q, k and v of the same row there is no wait.  Which calls these are follows from the addresses and
- * sizes of operands, of which inputs and weights are read and outputs are read and written.  On a GPU a chain is one
- * graph.
- *
- *     struct tcbrt_call calls[] = { { .plan = norm, .operand = { ADDRESS(x), ... } },
- *                                   { .plan = q, .operand = { ADDRESS(packed_q), ... } }, ... };
- *     tcbrt_chain_create(calls, sizeof(calls) / sizeof(*calls), &chain, &err);   once; copies the calls
- *     tcbrt_chain_info(chain, &info);
- *     workspace = aligned_alloc(TCBRT_ALIGNMENT, info.workspace_bytes);
- *     tcbrt_chain_init(chain, workspace);                                        once
- *     tcbrt_chain_execute(chain, workspace, pool);                               for each token
- *
- * Buffers must stay where they are; what is in them may change between executions, so that lengths, page tables and ids
- * are the ways in which one execution differs from another.  Plans are lent: they must live longer.  A chain never
- * changes: any number of threads may execute it, each with its own workspace, where their outputs are not the same.
- */
-struct tcbrt_gpu;
-struct tcbrt_call {
-	const struct tcbrt_plan *plan; /* of a CPU; or NULL, and gpu */
-	const struct tcbrt_gpu *gpu;   /* a GPU's plan, loaded; or NULL, and plan.  One chain has calls of one kind. */
-	/* In the order of info.operand: pointers, as (unsigned long long)(uintptr_t), or addresses of the GPU's memory.
-	 */
-	unsigned long long operand[TCBRT_OPERANDS_MAX];
-	size_t reserved[2];
-};
-
-struct tcbrt_chain;
-struct tcbrt_chain_info {
-	size_t workspace_bytes; /* for all calls, one execution at a time */
-	size_t calls;
-	int is_gpu;
-	size_t waits; /* of a CPU: behind how many calls threads wait for each other, the last one included */
-	size_t overlap_launches; /* of a GPU: how many launches begin while what is before them ends */
-	size_t reserved[4];
-};
-
-/* Of COUNT calls, 1 or more.  TCBRT_E_USAGE: an operand is NULL or not aligned, and the message names the call; or
- * calls are of both kinds. */
-TCBRT_API int tcbrt_chain_create(const struct tcbrt_call calls[], size_t count, struct tcbrt_chain **out,
-				 struct tcbrt_error *err);
-/* Of a GPU's chain that was recorded: with the same context current, and not while it runs.  NULL is fine. */
-TCBRT_API void tcbrt_chain_destroy(struct tcbrt_chain *chain);
-TCBRT_API int tcbrt_chain_info(const struct tcbrt_chain *chain, struct tcbrt_chain_info *out);
-
-/* Prepares info.workspace_bytes at WORKSPACE, a multiple of TCBRT_ALIGNMENT, for executions of CHAIN on a CPU, one
- * after another.  (For a GPU zero them: cuMemsetD8.) */
-TCBRT_API int tcbrt_chain_init(const struct tcbrt_chain *chain, void *workspace);
-/* As tcbrt_execute: on POOL's threads, which are woken once, or, with NULL, in the caller alone.  All of POOL's threads
- * take part, and wait for each other by spinning: the pool should not have more threads than there are free cores. */
-TCBRT_API int tcbrt_chain_execute(const struct tcbrt_chain *chain, void *workspace, struct tcbrt_pool *pool);
-/* As tcbrt_execute_thread. */
-TCBRT_API int tcbrt_chain_execute_thread(const struct tcbrt_chain *chain, void *workspace, unsigned thread,
-					 unsigned threads);
-
-/*
  * Saved plans
  *
  * A plan as bytes: which of this library's kernels it is, for which problem and device; no machine code.
@@ -687,18 +628,6 @@ enum {
  */
 TCBRT_API int tcbrt_gpu_execute(const struct tcbrt_gpu *gpu, const unsigned long long operand[],
 				unsigned long long workspace, void *stream, unsigned flags);
-
-/*
- * Records CHAIN, whose calls are a GPU's, as one graph, through STREAM, which must not be capturing: the kernels are
- * queued into it and do not run.  Launches begin early (TCBRT_GPU_OVERLAP) where they may: an operand that would be
- * read too early is one that a call before it in the chain writes.  So what the chain reads as weights must have been
- * written before it is launched.  WORKSPACE as for tcbrt_gpu_execute, info.workspace_bytes of the chain.  It can be
- * recorded once.
- */
-TCBRT_API int tcbrt_chain_record(struct tcbrt_chain *chain, unsigned long long workspace, void *stream,
-				 struct tcbrt_error *err);
-/* Queues the graph on STREAM; does not wait.  One launch of a chain runs at a time. */
-TCBRT_API int tcbrt_chain_launch(const struct tcbrt_chain *chain, void *stream);
 
 /*
  * For programs that load and launch with a driver of their own: the code and what to launch.

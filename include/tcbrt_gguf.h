@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * libtcbrt: GGUF model files (versions 2 and 3), as llama.cpp writes them: tensors with what ops of their weights are
- * called, and keys.
+ * libtcbrt: GGUF model files, tensors with what ops of their weights are called, and keys.
+ *
+ * Files are of versions 2 and 3, as llama.cpp writes them.
  *
  *     struct tcbrt_gguf *model;
  *     struct tcbrt_gguf_tensor q;

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include <tcbrt.h>
+#include <tcbrt_chain.h>
 
 typedef unsigned long long address;
 

@@ -10,7 +10,7 @@
  * and no system call is made by who need not wait and finds nobody asleep.  A run
  * of a gang is this thread's share and a barrier.
  */
-#include "base/gang.h"
+#include "base/pool.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -25,6 +25,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/gang.h"
 #include "base/util.h"
 
 #if defined(__x86_64__) || defined(__i386__)

@@ -6,6 +6,7 @@
 #define TCB_RT_RT_CHAIN_H
 
 #include "rt/rt_plan.h"
+#include "tcbrt_chain.h"
 
 struct rt_chain_graph; /* rt_chain_gpu.c */
 

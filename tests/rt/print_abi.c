@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * print_abi: sizes and offsets of all that is public in tcbrt.h, tcbrt_gguf.h and tcbrt_wgpu.h, one a
- * line, as tests/rt/abi.txt holds them.
+ * print_abi: sizes and offsets of all that is public in tcbrt.h, tcbrt_chain.h, tcbrt_gguf.h and
+ * tcbrt_wgpu.h, one a line, as tests/rt/abi.txt holds them.
  */
 #include <stdio.h>
+#include <tcbrt_chain.h>
 #include <tcbrt_gguf.h>
 #include <tcbrt_wgpu.h>
 

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tcbrt.h"
+#include "tcbrt_chain.h"
 
 enum { N = 256, ROUNDS = 30, SECONDS = 60, THREADS_MAX = 5 };
 /* The layer: h = norm(x); a, b = two products of h; c = silu(a) b; d = product of c; x = x + d. */
