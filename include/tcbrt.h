@@ -341,12 +341,13 @@ enum tcbrt_role { TCBRT_ROLE_INPUT = 0, TCBRT_ROLE_WEIGHTS = 1, TCBRT_ROLE_OUTPU
  *     of experts (q4k_experts_matmul, ...)   weights, x, y, ids(, bias); of experts_swiglu gate, x, y, ids, up(, biases
  *                                            of both); of experts_sum weights, x, y, ids, factors(, bias)
  *     matmul_f32, _f16, _bf16                a M x K, b K x N, c M x N
- *     softmax                                x M x N, y M x N
  *     rmsnorm, layernorm                     x M x N, w N, (layernorm: b N,) y M x N
- *     reduce2d_sum, _max, _min               x M x N, y one number
+ *     softmax; reduce2d_sum, _max, _min      x M x N, y M x N; one number
  *     attention_decode_*, attention_prefill_* q, k, v, lengths, out(, pages)
  *     rope_append_*                          qkv, rotation, lengths, q, k, v(, pages)(, q_norm, k_norm)(, positions,
  *                                            sections)
+ *     delta_decode_*, ssd_decode_*           qkv, g, beta, key_heads, counts, slots, states, y, states_out(, skip):
+ *                                            states and states_out may be one pool; docs/ops.md
  *
  * Attention: q and out have a row for each query token, k and v for each KV token of the cache, of all heads side by
  * side.  lengths (i32) are the KV tokens that each sequence has at the time of the call, from 0 to N: one plan serves a
@@ -362,6 +363,7 @@ enum tcbrt_role { TCBRT_ROLE_INPUT = 0, TCBRT_ROLE_WEIGHTS = 1, TCBRT_ROLE_OUTPU
  * else one for each token; y of experts_sum has one for each, the sum of its products times factors (f32, M x 8).  For
  * other ids nothing is read, and their products count as zeros.  With bias, biases (f32, 128 x N) are added; with oai
  * gate and up are joined as in gpt-oss; with shared1 weights are 129 matrices, ids and factors M x 9.
+ *
  * An op may have several outputs, and several operands of weights, each packed by itself.
  */
 struct tcbrt_operand {

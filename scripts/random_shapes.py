@@ -74,6 +74,17 @@ def draw_cache_shape(rng, op, most):
     return f"{m}x{n}x{k},{','.join(words)}"
 
 
+def draw_state_shape(rng, op, most):
+    """Of a recurrent op: states of N by K for each head, one for each token of each sequence."""
+    k = 16 * rng.randint(1, 16) if rng.random() < 0.97 else rng.randint(1, 300)
+    n = draw_extent(rng, most.n)
+    heads, kv, sequences, words = draw_words(rng, op, n)
+    n = min(n, max(1, most.elements // (sequences * heads * k)))
+    m = rng.choice([1, 1, 1, rng.randint(1, 16)])
+    m = min(m, max(1, most.elements // (sequences * heads * k * n)))
+    return f"{m}x{n}x{k},{','.join(words)}"
+
+
 def block_of(op):
     """Values of a block of OP's weights."""
     kinds = ((1, r"B?F\d+"), (64, "NVFP4"), (128, "FP8"), (32, r"Q[458]_[01]|MXFP4|IQ4_NL"))
@@ -115,6 +126,8 @@ def draw_shape(rng, op, most):
     """A shape of OP, an entry of `tcbtune ops --json`."""
     if any(word["word"] == "e" for word in op["words"]):
         return draw_expert_shape(rng, op, most)
+    if op["name"].startswith(("delta_", "ssd_")):
+        return draw_state_shape(rng, op, most)
     if op["words"]:
         return draw_cache_shape(rng, op, most)
     if op["shape_form"] == "MxN":

@@ -39,7 +39,11 @@
 	X(elementwise_silu_mul_f16) \
 	TCB_KV_LIST(TCB_OP_OF_KV, X, attention_decode) \
 	TCB_KV_LIST(TCB_OP_OF_KV, X, attention_prefill) \
-	TCB_KV_LIST(TCB_OP_OF_KV, X, rope_append)
+	TCB_KV_LIST(TCB_OP_OF_KV, X, rope_append) \
+	X(delta_decode_f32) \
+	X(delta_decode_bf16) \
+	X(ssd_decode_f32) \
+	X(ssd_decode_bf16)
 #define TCB_OP_OF_KV(word, id, type, io, format, text, X, op) X(op##_##word)
 /* clang-format on */
 

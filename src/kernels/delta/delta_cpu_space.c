@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The search space of the recurrent ops on CPUs, its rules and its default geometry.
+ */
+#include <string.h>
+
+#include "base/sizes.h"
+#include "kernels/axes.h"
+#include "kernels/constraint.h"
+#include "kernels/cpu_rules.h"
+#include "kernels/delta/delta_cpu.h"
+#include "kernels/simd/isas.h"
+
+enum {
+	MICRO_LEAST = 2,
+	MICRO_MOST = 8,
+	DEFAULT_MICRO = 4,
+	DEFAULT_MIDI_LEAST = 8,
+	DEFAULT_PREFETCH = 1024,
+	TASKS_A_THREAD = 4
+};
+
+/* With MICRO rows at a time. */
+static size_t macro_n(const struct tcb_problem *problem, size_t micro)
+{
+	return tcb_most(tcb_power_of_two_up(problem->shape.n), micro);
+}
+
+static size_t axes(const struct tcb_problem *problem, const struct tcb_target *target,
+		   struct tcb_axis out[TCB_AXES_MAX])
+{
+	const struct tcb_shape *s = &problem->shape;
+	const size_t m = tcb_power_of_two_up(s->m), n = macro_n(problem, MICRO_LEAST);
+	size_t count = 0;
+	tcb_axis_add_float_isas(tcb_axis_knob(out, &count, TCB_KNOB_ISA), target);
+	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO), MICRO_LEAST, 2, MICRO_MOST);
+	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MIDI), MICRO_LEAST, 2,
+			    tcb_most(n, MICRO_MOST));
+	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MACRO), n, 2, tcb_most(n, MICRO_MOST));
+	tcb_axis_add_threads(tcb_axis_knob(out, &count, TCB_KNOB_THREADS), target);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_SCHED), TCB_SCHED_STATIC, TCB_SCHED_DYNAMIC);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_PREFETCH), 0, 512, 1024, 2048, 4096, 8192);
+	ADD(tcb_axis_knob(out, &count, TCB_KNOB_STREAM), 0, 1);
+	for (int level = TCB_MACRO; level < TCB_LEVEL_COUNT; level++) {
+		const int is_micro = level == TCB_MICRO;
+		tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, (enum tcb_level)level), is_micro ? 1 : m);
+		tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, (enum tcb_level)level), is_micro ? 1 : s->k);
+	}
+	return count;
+}
+
+/* --- rules (V4) --- */
+
+static const char *rule_tiles(const struct tcb_problem *problem, const struct tcb_target *target,
+			      const struct tcb_geometry *geometry)
+{
+	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
+	const size_t m = tcb_power_of_two_up(problem->shape.m);
+	(void)target;
+	if (macro->m != m || midi->m != m || macro->k != problem->shape.k || midi->k != problem->shape.k)
+		return "macro's and midi's m must be the tokens, rounded up to a power of two, and their k the head's";
+	return macro->n != macro_n(problem, geometry->tile[TCB_MICRO].n)
+		       ? "macro.n must be n, rounded up to a power of two, or micro.n"
+		       : NULL;
+}
+
+static const struct tcb_rule rules[] = {
+	{ TCB_FIELD_TILES, TCB_RULE_DOUBLE, rule_tiles },
+	{ TCB_FIELD_KNOB(ISA), TCB_RULE_POLICY, tcb_cpu_policy_scalar },
+	{ 0, 0, NULL },
+};
+
+/* --- default geometry --- */
+
+/* Whole heads, unless threads would have none; past the caches where states do not stay in them. */
+static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			     struct tcb_geometry *out)
+{
+	const struct tcb_shape *s = &problem->shape;
+	const size_t m = tcb_power_of_two_up(s->m), n = macro_n(problem, DEFAULT_MICRO),
+		     threads = tcb_most(target->threads, 1);
+	const size_t heads = (size_t)s->words.sequences * s->words.query;
+	const size_t stored = s->words.sequences * s->m * delta_state(s);
+	size_t midi = n;
+	while (midi > DEFAULT_MIDI_LEAST && heads * tcb_div_up(s->n, midi) < TASKS_A_THREAD * threads)
+		midi /= 2;
+	tcb_geometry_init(out);
+	out->tile[TCB_MACRO] = (struct tcb_tile){ m, n, s->k };
+	out->tile[TCB_MIDI] = (struct tcb_tile){ m, midi, s->k };
+	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, DEFAULT_MICRO, 1 };
+	out->knob[TCB_KNOB_ISA] = (int32_t)tcb_float_isa(target);
+	out->knob[TCB_KNOB_THREADS] = (int32_t)tcb_least(threads, heads * tcb_div_up(s->n, midi));
+	out->knob[TCB_KNOB_SCHED] = TCB_SCHED_STATIC;
+	out->knob[TCB_KNOB_PREFETCH] = DEFAULT_PREFETCH;
+	out->knob[TCB_KNOB_STREAM] = stored * tcb_type_bytes(delta_of(problem)->state) > target->l2_bytes;
+}
+
+static void footprint(const struct tcb_problem *problem, const struct tcb_target *target,
+		      const struct tcb_geometry *geometry, struct tcb_footprint *out)
+{
+	const size_t element = tcb_type_bytes(delta_of(problem)->state), rows = geometry->tile[TCB_MICRO].n;
+	const int is_vector = tcb_float_lanes(geometry->knob[TCB_KNOB_ISA]) > 1;
+	(void)target;
+	memset(out, 0, sizeof(*out));
+	out->element_bytes = element;
+	out->vector_registers = is_vector ? (unsigned)(2 * rows + 3) : 0; /* two sums a row, a key, a query, values */
+	out->accumulators = (unsigned)(2 * rows);
+	for (int level = 0; level < TCB_LEVEL_COUNT; level++)
+		out->level_bytes[level] = element * geometry->tile[level].n * geometry->tile[level].k;
+}
+
+const struct tcb_side_space delta_cpu_space = { rules, axes, default_geometry, footprint };

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The recurrent ops on GPUs for a few tokens: how a geometry drives the kernel.
+ *
+ * A warp has values of one head of one sequence, each with its part of the state, k numbers that
+ * lie together, in registers: read once, carried through all tokens, written once.  `lanes`
+ * lanes share a value: vectors of vec bytes along k go to them in turn, so that they read
+ * neighbours; 32 / lanes values are side by side in a warp, micro.n of them in so many rounds.  Products with key and
+ * query are summed over the lanes by exchanges, nothing goes through shared memory.  While a token is worked on, the
+ * next one's query and key are on their way.  stream=1: states are stored for no one to read soon.
+ *
+ * micro's k is k, rounded up to a power of two, over lanes, its m 1; midi.n is warps times
+ * micro.n, midi's and macro's k the head's, so rounded; macro.n is n, so rounded, or
+ * midi.n; macro.m and midi.m are m, so rounded.
+ */
+#ifndef TCB_KERNELS_DELTA_GPU_H
+#define TCB_KERNELS_DELTA_GPU_H
+
+#include "kernels/delta/delta.h"
+
+enum { DELTA_VALUES_MAX = 8 /* of a lane */, DELTA_NUMBERS_MAX = 64 /* of a value, in a lane */ };
+
+/* A geometry and a problem in numbers. */
+struct delta_gpu {
+	enum tcb_type state;
+	int has_correction;
+	unsigned k, n, m, heads, key_heads, sequences;
+	unsigned row, slots;            /* elements of a row of qkv, and of slots */
+	unsigned width, vectors, lanes; /* numbers of a vector; vectors of a value in a lane; lanes of a value */
+	unsigned beside, unroll;        /* values side by side in a warp; of a lane */
+	unsigned warps, threads;
+	unsigned tile, tiles; /* values of a block; blocks of a head */
+	int pdl, stream;
+};
+
+/* delta_gpu_plan.c */
+extern const struct tcb_side_space delta_gpu_space;
+void delta_gpu_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry, struct delta_gpu *out);
+
+/* delta_gpu.c */
+#define DELTA_SIDE(state, ID, type, text, rule) extern const struct tcb_side rule##_decode_##state##_gpu;
+DELTA_STATE_LIST(DELTA_SIDE, delta)
+DELTA_STATE_LIST(DELTA_SIDE, ssd)
+#undef DELTA_SIDE
+
+#endif

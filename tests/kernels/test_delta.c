@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the recurrent ops are: the reference against plain loops over the definition; a pool that
+ * is both operands; tokens one by one; what they refuse.  GPU kernels drawn from the whole
+ * product in the emulator, right and without findings; mutants, caught.
+ */
+#include "gpu_bench.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/cpu_identity.h"
+#include "kernels/delta/delta.h"
+
+static const char *const op_names[] = { "delta_decode_f32", "delta_decode_bf16", "ssd_decode_f32", "ssd_decode_bf16" };
+enum { OPS = sizeof op_names / sizeof *op_names };
+
+static const char *const shapes[] = {
+	"1x16x128,h4/2",           "1x40x64,h6/3,b3", "3x33x96,h7/1,b5,ragged",
+	"4x64x128,h2/2,b4,ragged", "8x5x48,h8/4,b2",  "2x1x16,h1/1",
+	"5x24x240,h2/1,b5,ragged", "1x9x256,h3/3,b2", "16x12x32,h4/2",
+};
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+static struct tcb_problem problem_of(size_t op, const char *text)
+{
+	struct tcb_shape shape;
+	assert_int_equal(tcb_shape_parse(text, &shape, NULL), TCB_OK);
+	return gpu_problem(tcb_op_find(op_names[op]), TCB_CONTRACT_F32, shape);
+}
+
+/* --- what it is --- */
+
+static double state_value(const struct gpu_bench *b, const void *states, size_t at)
+{
+	const enum tcb_type type = b->operand[DELTA_STATES].type;
+	float value;
+	tcb_type_to_f32(type, (const char *)states + at * tcb_type_bytes(type), 1, &value);
+	return (double)value;
+}
+
+/* Head HEAD of SEQUENCE by the definition, a matrix of keys by values; its y and its states into Y and STATES. */
+static void plain(const struct gpu_bench *b, size_t sequence, size_t head, double *y, double *states)
+{
+	const struct tcb_shape *s = &b->problem.shape;
+	const size_t k = s->k, n = s->n, heads = s->words.query, keys = s->words.kv;
+	const int is_delta = strncmp(b->problem.op_name, "delta", 5) == 0;
+	const size_t row = 2 * keys * k + heads * n;
+	const size_t key_head = (size_t)((const int32_t *)b->data[DELTA_KEY_HEADS])[head];
+	const int32_t *slots = (const int32_t *)b->data[DELTA_SLOTS] + sequence * (1 + s->m);
+	const size_t count = (size_t)((const int32_t *)b->data[DELTA_COUNTS])[sequence];
+	double *state = test_calloc(k * n, sizeof *state), key[256], query[256];
+	for (size_t i = 0; slots[0] >= 0 && i < k; i++)
+		for (size_t j = 0; j < n; j++)
+			state[i * n + j] = state_value(b, b->data[DELTA_STATES],
+						       (((size_t)slots[0] * heads + head) * n + j) * k + i);
+	for (size_t t = 0; t < count; t++) {
+		const size_t token = sequence * s->m + t;
+		const float *x = (const float *)b->data[DELTA_QKV] + token * row;
+		const double a = exp((double)((const float *)b->data[DELTA_G])[token * heads + head]);
+		const double beta = (double)((const float *)b->data[DELTA_BETA])[token * heads + head];
+		double key_norm = 1, query_norm = 1;
+		for (int pass = 0; pass < 2; pass++) {
+			double key_squares = 1e-6, query_squares = 1e-6;
+			for (size_t i = 0; i < k; i++) {
+				query[i] = (double)x[key_head * k + i] / query_norm;
+				key[i] = (double)x[(keys + key_head) * k + i] / key_norm;
+				query_squares += query[i] * query[i];
+				key_squares += key[i] * key[i];
+			}
+			if (pass || !is_delta)
+				break;
+			query_norm = sqrt(query_squares);
+			key_norm = sqrt(key_squares);
+		}
+		for (size_t j = 0; j < n; j++) {
+			const double v = (double)x[2 * keys * k + head * n + j];
+			double *out = &y[(token * heads + head) * n + j], old = 0;
+			for (size_t i = 0; i < k; i++) {
+				state[i * n + j] *= a;
+				old += is_delta ? state[i * n + j] * key[i] : 0;
+			}
+			*out = is_delta ? 0 : v * (double)((const float *)b->data[DELTA_SKIP])[head];
+			for (size_t i = 0; i < k; i++) {
+				state[i * n + j] += key[i] * beta * (v - old);
+				*out += state[i * n + j] * query[i] / (is_delta ? sqrt((double)k) : 1);
+			}
+		}
+		const int32_t slot = slots[1 + t];
+		for (size_t i = 0; slot >= 0 && i < k; i++)
+			for (size_t j = 0; j < n; j++)
+				states[(((size_t)slot * heads + head) * n + j) * k + i] = state[i * n + j];
+	}
+	test_free(state);
+}
+
+static void compare(const struct gpu_bench *b, size_t output, const double *want)
+{
+	const struct tcb_operand *o = &b->operand[DELTA_Y + output];
+	const struct tcb_reference *reference = &b->reference[output];
+	for (size_t i = 0; i < o->rows * o->cols; i++) {
+		const int is_written = !isnan(want[i]);
+		if (isnan(reference->y[i]) == is_written ||
+		    (is_written && !(fabs(reference->y[i] - want[i]) <= 1e-12 * reference->magnitude[i])))
+			fail_msg("%s: %s %zu is %g, not %g", b->problem.op_name, o->name, i, reference->y[i], want[i]);
+	}
+}
+
+static double *nothing(const struct tcb_operand *o)
+{
+	double *out = test_malloc(o->rows * o->cols * sizeof *out);
+	for (size_t i = 0; i < o->rows * o->cols; i++)
+		out[i] = (double)NAN;
+	return out;
+}
+
+static void reference_is_the_definition(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < OPS * SHAPES; i++) {
+		const struct tcb_problem p = problem_of(i % OPS, shapes[i / OPS]);
+		struct gpu_bench b;
+		gpu_bench_open(&b, &p, 3 + i);
+		double *y = nothing(&b.operand[DELTA_Y]), *states = nothing(&b.operand[DELTA_STATES_OUT]);
+		for (size_t sequence = 0; sequence < p.shape.words.sequences; sequence++)
+			for (size_t head = 0; head < p.shape.words.query; head++)
+				plain(&b, sequence, head, y, states);
+		compare(&b, 0, y);
+		compare(&b, 1, states);
+		test_free(y);
+		test_free(states);
+		gpu_bench_close(&b);
+	}
+}
+
+/* --- pools --- */
+
+static void run_on_cpu(const struct gpu_bench *b, const struct tcb_geometry *g, void *const operand[])
+{
+	struct tcb_pool *pool;
+	struct tcb_plan plan;
+	struct tcb_error err;
+	size_t output, bad = 0;
+	if (tcb_op_cpu(b->op)->plan(&b->problem, g, &plan, &err) != TCB_OK)
+		fail_msg("%s", err.message);
+	assert_int_equal(tcb_pool_create(plan.threads, NULL, &pool, NULL), TCB_OK);
+	void *workspace = test_malloc(plan.workspace_bytes + 1);
+	tcb_op_cpu(b->op)->run(&plan, operand, workspace, pool);
+	if (!(tcb_outputs_error_ratio(&plan, b->operand, b->operand_count, b->reference, operand, &output, &bad) <= 1))
+		fail_msg("%s: %s %zu is not %g", b->problem.op_name, b->operand[output].name, bad,
+			 b->reference[output - DELTA_Y].y[bad]);
+	tcb_pool_destroy(pool);
+	test_free(workspace);
+}
+
+/* A new state in the place of the old one, whether it is stored through the caches or past them. */
+static void one_pool_is_both(void **state)
+{
+	struct tcb_device device;
+	(void)state;
+	assert_int_equal(tcb_cpu_identify("cpu", 1, &device, NULL), TCB_OK);
+	for (size_t i = 0; i < 2 * OPS; i++) {
+		const struct tcb_problem p = problem_of(i % OPS, "3x24x64,h4/2,b3");
+		const struct tcb_words *words = &p.shape.words;
+		struct tcb_geometry g;
+		struct gpu_bench b;
+		void *operand[TCB_OPERANDS_MAX];
+		tcb_op_standard(&p, &device.target, &g);
+		g.knob[TCB_KNOB_STREAM] = i >= OPS;
+		gpu_bench_open(&b, &p, i);
+		struct tcb_buffer pool; /* aligned as streamed stores need */
+		const size_t bytes = b.operand[DELTA_STATES].bytes / words->sequences;
+		assert_int_equal(tcb_buffer_alloc(TCB_BUFFER_PLAIN, b.operand[DELTA_STATES_OUT].bytes, &pool, NULL),
+				 TCB_OK);
+		for (size_t sequence = 0; sequence < words->sequences; sequence++) {
+			int32_t *slots = (int32_t *)b.data[DELTA_SLOTS] + sequence * (1 + p.shape.m);
+			memcpy((char *)pool.data + (size_t)slots[p.shape.m] * bytes,
+			       (const char *)b.data[DELTA_STATES] + (size_t)slots[0] * bytes, bytes);
+			slots[0] = slots[p.shape.m];
+		}
+		memcpy(operand, b.data, sizeof operand);
+		operand[DELTA_STATES] = operand[DELTA_STATES_OUT] = pool.data;
+		operand[DELTA_Y] = test_malloc(b.operand[DELTA_Y].bytes);
+		run_on_cpu(&b, &g, operand);
+		test_free(operand[DELTA_Y]);
+		tcb_buffer_free(&pool);
+		gpu_bench_close(&b);
+	}
+}
+
+static void shapes_that_it_does_not_take(void **state)
+{
+	static const struct {
+		const char *shape, *says;
+	} wrong[] = { { "1x64x128,h8/2,causal", "takes" }, { "1x64x128", "1x128x128,h32/16" },
+		      { "1x64x100,h8/2", "steps of 16" },  { "1x64x272,h8/2", "16 to 256" },
+		      { "17x64x128,h8/2", "up to 16" },    { "1x2000000x128,h64/2", "2^31" } };
+	(void)state;
+	for (size_t i = 0; i < OPS * sizeof wrong / sizeof *wrong; i++) {
+		struct tcb_shape shape;
+		struct tcb_problem problem;
+		struct tcb_error err;
+		assert_int_equal(tcb_shape_parse(wrong[i / OPS].shape, &shape, &err), TCB_OK);
+		assert_int_not_equal(
+			tcb_problem_init(tcb_op_find(op_names[i % OPS]), TCB_CONTRACT_F32, &shape, &problem, &err),
+			TCB_OK);
+		if (!strstr(err.message, wrong[i / OPS].says))
+			fail_msg("%s: %s", wrong[i / OPS].shape, err.message);
+	}
+}
+
+/* --- GPU kernels --- */
+
+static int has_kernel(const struct tcb_problem *p, unsigned capability)
+{
+	return capability >= 80 || !strstr(p->op_name, "bf16");
+}
+
+static void defaults_are_legal_and_in_the_space(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < OPS * SHAPES; i++)
+		for (size_t c = 0; c < GPU_CAPABILITIES; c++) {
+			const struct tcb_problem p = problem_of(i % OPS, shapes[i / OPS]);
+			if (has_kernel(&p, gpu_capabilities[c]))
+				gpu_check_default(&p, gpu_capabilities[c]);
+		}
+}
+
+static void samples_are_right(void **state)
+{
+	const size_t count = gpu_sample_size(108);
+	struct gpu_tally tally = { 0 };
+	struct tcb_rng rng;
+	(void)state;
+	tcb_rng_init(&rng, 8);
+	for (size_t i = 0; i < count; i++) {
+		const struct tcb_problem p = problem_of(i % OPS, shapes[i / OPS % SHAPES]);
+		const unsigned capability = gpu_capabilities[tcb_rng_below(&rng, GPU_CAPABILITIES)];
+		const struct tcb_target target = gpu_target(has_kernel(&p, capability) ? capability : 90, 2);
+		const struct tcb_geometry g = gpu_geometry_drawn(&p, &target, &rng);
+		gpu_check_emitted(&p, &target, &g);
+		gpu_check_run(&p, &target, &g, i, &tally);
+	}
+	gpu_tally_print(&tally);
+}
+
+/* As GGUF files have them: any head of keys for any head. */
+static void any_head_of_keys(void **state)
+{
+	struct tcb_device device;
+	(void)state;
+	assert_int_equal(tcb_cpu_identify("cpu", 1, &device, NULL), TCB_OK);
+	for (size_t i = 0; i < OPS; i++) {
+		const struct tcb_problem p = problem_of(i, "2x24x64,h6/3,b2");
+		const struct tcb_target target = gpu_target(90, 2);
+		struct tcb_geometry g;
+		struct gpu_bench b;
+		void *operand[TCB_OPERANDS_MAX];
+		gpu_bench_open(&b, &p, i);
+		for (size_t head = 0; head < 6; head++)
+			((int32_t *)b.data[DELTA_KEY_HEADS])[head] = (int32_t)(head % 3);
+		gpu_bench_refer(&b);
+		b.output_align = 16;
+		tcb_op_standard(&p, &target, &g);
+		gpu_bench_check(&b, &target, &g, i, NULL);
+		memcpy(operand, b.data, sizeof operand);
+		operand[DELTA_Y] = test_malloc(b.operand[DELTA_Y].bytes);
+		operand[DELTA_STATES_OUT] = test_malloc(b.operand[DELTA_STATES_OUT].bytes);
+		tcb_op_standard(&p, &device.target, &g);
+		run_on_cpu(&b, &g, operand);
+		test_free(operand[DELTA_Y]);
+		test_free(operand[DELTA_STATES_OUT]);
+		gpu_bench_close(&b);
+	}
+}
+
+#define TWO_LANES "macro=2x8x16,midi=2x8x16,micro=1x8x4,isa=fma,warps=1,vec=16,stream=0,pdl=0"
+
+static void mutants_are_caught(void **state)
+{
+	static const struct {
+		const char *what;
+		struct gpu_mutation mutation;
+	} cases[] = {
+		{ "nothing", { NOTHING, TCB_PTX_OP_ST, 0 } },
+		{ "no y", { REMOVE, TCB_PTX_OP_ST, 0 } },
+		{ "no state", { REMOVE, TCB_PTX_OP_ST, 1 } },
+		{ "a state elsewhere", { MOVE, TCB_PTX_OP_ST, 1 } },
+		{ "y elsewhere", { MOVE, TCB_PTX_OP_ST, 0 } },
+		{ "another head's keys", { MOVE, TCB_PTX_OP_LD, 9 } },
+		{ "as many tokens as another sequence", { MOVE, TCB_PTX_OP_LD, 10 } },
+		{ "another slot", { MOVE, TCB_PTX_OP_LD, 11 } },
+		{ "zeros are read", { UNGUARD, TCB_PTX_OP_LD, 12 } },
+		{ "other keys", { MOVE, TCB_PTX_OP_LD, 13 } },
+		{ "another decay", { MOVE, TCB_PTX_OP_LD, 18 } },
+		{ "another beta of the next token", { MOVE, TCB_PTX_OP_LD, 26 } },
+		{ "another slot to go to", { MOVE, TCB_PTX_OP_LD, 27 } },
+		{ "sums over other lanes", { CONSTANT, TCB_PTX_OP_SHFL, 1 } },
+		{ "the next token's value is this one's", { REMOVE, TCB_PTX_OP_MOV, 22 } },
+	};
+	const struct tcb_target target = gpu_target(90, 2);
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const struct tcb_problem p = problem_of(0, "2x7x16,h2/1,b3,ragged");
+		gpu_check_mutant(&p, &target, TWO_LANES, cases[i].what, &cases[i].mutation);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reference_is_the_definition),
+		cmocka_unit_test(one_pool_is_both),
+		cmocka_unit_test(shapes_that_it_does_not_take),
+		cmocka_unit_test(defaults_are_legal_and_in_the_space),
+		cmocka_unit_test(samples_are_right),
+		cmocka_unit_test(any_head_of_keys),
+		cmocka_unit_test(mutants_are_caught),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
