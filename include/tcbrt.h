@@ -346,8 +346,7 @@ enum tcbrt_role { TCBRT_ROLE_INPUT = 0, TCBRT_ROLE_WEIGHTS = 1, TCBRT_ROLE_OUTPU
  *     attention_decode_*, attention_prefill_* q, k, v, lengths, out(, pages)
  *     rope_append_*                          qkv, rotation, lengths, q, k, v(, pages)(, q_norm, k_norm)(, positions,
  *                                            sections)
- *     delta_decode_*, ssd_decode_*           qkv, g, beta, key_heads, counts, slots, states, y, states_out(, skip):
- *                                            states and states_out may be one pool; docs/ops.md
+ *     delta_decode_*, ssd_decode_*           qkv, g, beta, key_heads, counts, slots, states, y, states_out(, skip)
  *
  * Attention: q and out have a row for each query token, k and v for each KV token of the cache, of all heads side by
  * side.  lengths (i32) are the KV tokens that each sequence has at the time of the call, from 0 to N: one plan serves a
@@ -363,7 +362,6 @@ enum tcbrt_role { TCBRT_ROLE_INPUT = 0, TCBRT_ROLE_WEIGHTS = 1, TCBRT_ROLE_OUTPU
  * else one for each token; y of experts_sum has one for each, the sum of its products times factors (f32, M x 8).  For
  * other ids nothing is read, and their products count as zeros.  With bias, biases (f32, 128 x N) are added; with oai
  * gate and up are joined as in gpt-oss; with shared1 weights are 129 matrices, ids and factors M x 9.
- *
  * An op may have several outputs, and several operands of weights, each packed by itself.
  */
 struct tcbrt_operand {
