@@ -42,8 +42,12 @@
 	TCB_KV_LIST(TCB_OP_OF_KV, X, rope_append) \
 	X(delta_decode_f32) \
 	X(delta_decode_bf16) \
+	X(delta_prefill_f32) \
+	X(delta_prefill_bf16) \
 	X(ssd_decode_f32) \
-	X(ssd_decode_bf16)
+	X(ssd_decode_bf16) \
+	X(ssd_prefill_f32) \
+	X(ssd_prefill_bf16)
 #define TCB_OP_OF_KV(word, id, type, io, format, text, X, op) X(op##_##word)
 /* clang-format on */
 

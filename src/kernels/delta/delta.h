@@ -25,10 +25,10 @@
  * lies together, in f32 or bf16 by the op's name; arithmetic is in f32, and a bf16 state is
  * rounded where it is stored, not from token to token.  slots has a row for each sequence: which
  * slot of `states` it goes on from (negative: from zeros), then which of `states_out` its state
- * goes to behind each of its m tokens (negative: nowhere), so that to roll back to a token is to go
- * on from its slot.  A pool may have any number of slots; one pool can be both operands, even where
- * a sequence's new state takes the place of its old one, but no sequence may read or write the
- * slots that another one writes.
+ * goes to (negative: nowhere): of *_decode_* behind each of its m tokens, so that to roll back to a
+ * token is to go on from its slot, of *_prefill_* behind its last one.  A pool may have any number of slots; one pool
+ * can be both operands, even where a sequence's new state takes the place of its old one, but no sequence may read or
+ * write the slots that another one writes.
  *
  * How exact results are: delta_reference.c.
  */
@@ -65,7 +65,7 @@ enum { DELTA_KEY_UNIT = 16, DELTA_KEY_MAX = 256, DELTA_DECODE_TOKENS_MAX = 16 };
 struct delta_op {
 	enum tcb_type state;
 	int has_correction; /* delta_*; else ssd_* */
-	size_t tokens_max;  /* 0: any number */
+	int is_prefill;     /* *_prefill_*: any number of tokens; else *_decode_* */
 };
 static inline const struct delta_op *delta_of(const struct tcb_problem *problem)
 {
@@ -82,10 +82,19 @@ static inline size_t delta_state(const struct tcb_shape *shape)
 {
 	return shape->words.query * shape->n * shape->k;
 }
-/* What a row of slots has: where a sequence goes on from, and where the states behind its tokens go. */
-static inline size_t delta_slots_row(const struct tcb_shape *shape)
+/* States that a sequence may keep, and what a row of slots has: where it goes on from, and where these go. */
+static inline size_t delta_kept(const struct tcb_problem *problem)
 {
-	return 1 + shape->m;
+	return delta_of(problem)->is_prefill ? 1 : problem->shape.m;
+}
+static inline size_t delta_slots_row(const struct tcb_problem *problem)
+{
+	return 1 + delta_kept(problem);
+}
+/* Where in the row the slot is that the state behind TOKEN of COUNT goes to; 0: it goes nowhere. */
+static inline size_t delta_slot_of(const struct tcb_problem *problem, size_t token, size_t count)
+{
+	return !delta_of(problem)->is_prefill ? 1 + token : token + 1 == count;
 }
 
 /* delta_reference.c */

@@ -8,7 +8,12 @@
  * by then in the first cache, once more to write what becomes of them; between tokens they are in
  * the first cache.
  *
- * Tiles' m are the tokens, rounded up to a power of two, but micro's, which is 1; macro.n is n, so
+ * A prompt is gone over in blocks of midi.m tokens, whose keys and queries are in the first cache
+ * while all of the task's values take them; between blocks their parts of the state are in f32 in
+ * the workspace.  So a prompt's operations are those of the recurrence, 7 for each number of the state and
+ * token where chunks (Yang et al. 2024, WY form) have 6 and more: it is vectors of fused products either way.
+ *
+ * macro.m is the tokens, rounded up to a power of two, and so is midi.m but for prompts; micro.m is 1; macro.n is n, so
  * rounded; tiles' k are the head's but micro's, which is 1.  prefetch is the distance in the state
  * in bytes.  stream=1 stores states past the caches.
  */
@@ -21,7 +26,8 @@
 extern const struct tcb_side_space delta_cpu_space;
 
 /* delta_cpu.c */
-#define DELTA_SIDE(state, ID, type, text, rule) extern const struct tcb_side rule##_decode_##state##_cpu;
+#define DELTA_SIDE(state, ID, type, text, rule) \
+	extern const struct tcb_side rule##_decode_##state##_cpu, rule##_prefill_##state##_cpu;
 DELTA_STATE_LIST(DELTA_SIDE, delta)
 DELTA_STATE_LIST(DELTA_SIDE, ssd)
 #undef DELTA_SIDE

@@ -43,7 +43,11 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_STREAM), 0, 1);
 	for (int level = TCB_MACRO; level < TCB_LEVEL_COUNT; level++) {
 		const int is_micro = level == TCB_MICRO;
-		tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, (enum tcb_level)level), is_micro ? 1 : m);
+		struct tcb_axis *axis = tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, (enum tcb_level)level);
+		if (level == TCB_MIDI)
+			tcb_axis_add_powers(axis, 1, 2, tcb_least(m, DELTA_DECODE_TOKENS_MAX));
+		else
+			tcb_axis_add(axis, is_micro ? 1 : m);
 		tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, (enum tcb_level)level), is_micro ? 1 : s->k);
 	}
 	return count;
@@ -57,8 +61,10 @@ static const char *rule_tiles(const struct tcb_problem *problem, const struct tc
 	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
 	const size_t m = tcb_power_of_two_up(problem->shape.m);
 	(void)target;
-	if (macro->m != m || midi->m != m || macro->k != problem->shape.k || midi->k != problem->shape.k)
-		return "macro's and midi's m must be the tokens, rounded up to a power of two, and their k the head's";
+	if (macro->m != m || macro->k != problem->shape.k || midi->k != problem->shape.k)
+		return "macro.m must be the tokens, rounded up to a power of two, macro's and midi's k the head's";
+	if (!delta_of(problem)->is_prefill && midi->m != m)
+		return "midi.m must be the tokens, rounded up to a power of two";
 	return macro->n != macro_n(problem, geometry->tile[TCB_MICRO].n)
 		       ? "macro.n must be n, rounded up to a power of two, or micro.n"
 		       : NULL;
@@ -80,13 +86,13 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	const size_t m = tcb_power_of_two_up(s->m), n = macro_n(problem, DEFAULT_MICRO),
 		     threads = tcb_most(target->threads, 1);
 	const size_t heads = (size_t)s->words.sequences * s->words.query;
-	const size_t stored = s->words.sequences * s->m * delta_state(s);
+	const size_t stored = s->words.sequences * delta_kept(problem) * delta_state(s);
 	size_t midi = n;
 	while (midi > DEFAULT_MIDI_LEAST && heads * tcb_div_up(s->n, midi) < TASKS_A_THREAD * threads)
 		midi /= 2;
 	tcb_geometry_init(out);
 	out->tile[TCB_MACRO] = (struct tcb_tile){ m, n, s->k };
-	out->tile[TCB_MIDI] = (struct tcb_tile){ m, midi, s->k };
+	out->tile[TCB_MIDI] = (struct tcb_tile){ tcb_least(m, DELTA_DECODE_TOKENS_MAX), midi, s->k };
 	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, DEFAULT_MICRO, 1 };
 	out->knob[TCB_KNOB_ISA] = (int32_t)tcb_float_isa(target);
 	out->knob[TCB_KNOB_THREADS] = (int32_t)tcb_least(threads, heads * tcb_div_up(s->n, midi));

@@ -299,9 +299,12 @@ static void write_tokens(struct writer *w)
 	tcb_kit_nounroll(b);
 	load_token(w, u_min(b, behind, last), &next);
 	write_token(w, &token, t);
-	store_states(w, behind);
+	if (!g->is_prefill)
+		store_states(w, behind);
 	copy_token(w, &next, &token);
 	tcb_ptx_for_end(b);
+	if (g->is_prefill)
+		store_states(w, I(1));
 }
 
 static enum tcb_status delta_emit(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -327,11 +330,14 @@ static enum tcb_status delta_emit(const struct tcb_problem *problem, const struc
 	return tcb_kit_close(&w.kit, err);
 }
 
-#define SIDE(state, ID, type, text, rule)                                                                    \
-	const struct tcb_side rule##_decode_##state##_gpu = {                                                \
-		.variants = TCB_EMITTED(TCB_EMITTED_ROW(#rule "_decode_" #state "_ptx", F32, FMA, BOUNDED)), \
-		.space = &delta_gpu_space,                                                                   \
-		.emit = delta_emit                                                                           \
+#define SIDE_OF(name, text)                                                               \
+	const struct tcb_side name##_gpu = {                                              \
+		.variants = TCB_EMITTED(TCB_EMITTED_ROW(text "_ptx", F32, FMA, BOUNDED)), \
+		.space = &delta_gpu_space,                                                \
+		.emit = delta_emit,                                                       \
 	};
+#define SIDE(state, ID, type, text, rule)                       \
+	SIDE_OF(rule##_decode_##state, #rule "_decode_" #state) \
+	SIDE_OF(rule##_prefill_##state, #rule "_prefill_" #state)
 DELTA_STATE_LIST(SIDE, delta)
 DELTA_STATE_LIST(SIDE, ssd)

@@ -23,7 +23,7 @@ enum { DELTA_VALUES_MAX = 8 /* of a lane */, DELTA_NUMBERS_MAX = 64 /* of a valu
 /* A geometry and a problem in numbers. */
 struct delta_gpu {
 	enum tcb_type state;
-	int has_correction;
+	int has_correction, is_prefill;
 	unsigned k, n, m, heads, key_heads, sequences;
 	unsigned row, slots;            /* elements of a row of qkv, and of slots */
 	unsigned width, vectors, lanes; /* numbers of a vector; vectors of a value in a lane; lanes of a value */
@@ -38,7 +38,8 @@ extern const struct tcb_side_space delta_gpu_space;
 void delta_gpu_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry, struct delta_gpu *out);
 
 /* delta_gpu.c */
-#define DELTA_SIDE(state, ID, type, text, rule) extern const struct tcb_side rule##_decode_##state##_gpu;
+#define DELTA_SIDE(state, ID, type, text, rule) \
+	extern const struct tcb_side rule##_decode_##state##_gpu, rule##_prefill_##state##_gpu;
 DELTA_STATE_LIST(DELTA_SIDE, delta)
 DELTA_STATE_LIST(DELTA_SIDE, ssd)
 #undef DELTA_SIDE

@@ -41,6 +41,7 @@ void delta_gpu_plan(const struct tcb_problem *problem, const struct tcb_geometry
 	memset(g, 0, sizeof(*g));
 	g->state = delta_of(problem)->state;
 	g->has_correction = delta_of(problem)->has_correction;
+	g->is_prefill = delta_of(problem)->is_prefill;
 	g->k = (unsigned)s->k;
 	g->n = (unsigned)s->n;
 	g->m = (unsigned)s->m;
@@ -48,7 +49,7 @@ void delta_gpu_plan(const struct tcb_problem *problem, const struct tcb_geometry
 	g->key_heads = s->words.kv;
 	g->sequences = s->words.sequences;
 	g->row = (unsigned)delta_row(s);
-	g->slots = (unsigned)delta_slots_row(s);
+	g->slots = (unsigned)delta_slots_row(problem);
 	g->width = width_of(problem, KNOB(VEC));
 	g->lanes = (unsigned)tcb_least(lanes_of(problem, geometry), WARP);
 	g->vectors = g->k / g->lanes / g->width;

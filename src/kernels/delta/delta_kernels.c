@@ -241,12 +241,12 @@ SIMD_INLINE void micro(const struct delta_call *call, const struct form form, co
 		fence();
 }
 
-#define DELTA_ROW(rule, state, rows_)                                                                   \
-	{                                                                                               \
-		.name = #rule "_decode_" #state "_" #rows_ "_" SIMD_TEXT, .contract = TCB_CONTRACT_F32, \
-		.isa = SIMD_ISA_ID, .layout = TCB_LAYOUT_NATIVE, .micro = { 1, rows_, 1 }, .unroll = 1, \
-		.class = TCB_CLASS_BOUNDED, .signed_in = tcb_signed_variants,                           \
-		.entry = (void (*)(void))SIMD_NAME(rule##_##state##_##rows_),                           \
+#define DELTA_ROW(rule, kind, state, rows_, entry_)                                                        \
+	{                                                                                                  \
+		.name = #rule "_" #kind "_" #state "_" #rows_ "_" SIMD_TEXT, .contract = TCB_CONTRACT_F32, \
+		.isa = SIMD_ISA_ID, .layout = TCB_LAYOUT_NATIVE, .micro = { 1, rows_, 1 }, .unroll = 1,    \
+		.class = TCB_CLASS_BOUNDED, .signed_in = tcb_signed_variants,                              \
+		.entry = (void (*)(void))SIMD_NAME(rule##_##entry_##_##rows_),                             \
 	}
 #define DELTA_MICRO(rule, state, type_, has_correction_, rows)                        \
 	static void SIMD_NAME(rule##_##state##_##rows)(const struct delta_call *call) \
@@ -261,15 +261,19 @@ SIMD_INLINE void micro(const struct delta_call *call, const struct form form, co
 #define DELTA_EIGHT DELTA_MICRO
 #define DELTA_EIGHT_ROW(...) DELTA_ROW(__VA_ARGS__),
 #endif
-#define DELTA_TABLE(state, ID, type, text, rule, has_correction)                   \
-	DELTA_MICRO(rule, state, type, has_correction, 2)                          \
-	DELTA_MICRO(rule, state, type, has_correction, 4)                          \
-	DELTA_EIGHT(rule, state, type, has_correction, 8)                          \
-	const struct tcb_variant SIMD_NAME(rule##_decode_##state##_variants)[] = { \
-		DELTA_ROW(rule, state, 2),                                         \
-		DELTA_ROW(rule, state, 4),                                         \
-		DELTA_EIGHT_ROW(rule, state, 8){ .name = NULL },                   \
+/* A prompt's states are carried in f32, whatever they are stored as. */
+#define DELTA_ROWS(rule, kind, state, entry)                                         \
+	const struct tcb_variant SIMD_NAME(rule##_##kind##_##state##_variants)[] = { \
+		DELTA_ROW(rule, kind, state, 2, entry),                              \
+		DELTA_ROW(rule, kind, state, 4, entry),                              \
+		DELTA_EIGHT_ROW(rule, kind, state, 8, entry){ .name = NULL },        \
 	};
+#define DELTA_TABLE(state, ID, type, text, rule, has_correction) \
+	DELTA_MICRO(rule, state, type, has_correction, 2)        \
+	DELTA_MICRO(rule, state, type, has_correction, 4)        \
+	DELTA_EIGHT(rule, state, type, has_correction, 8)        \
+	DELTA_ROWS(rule, decode, state, state)                   \
+	DELTA_ROWS(rule, prefill, state, f32)
 
 DELTA_STATE_LIST(DELTA_TABLE, delta, 1)
 DELTA_STATE_LIST(DELTA_TABLE, ssd, 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The ops delta_decode_* and ssd_decode_*: operands, data, the model of bytes and operations, and
- * the tables of what runs them.
+ * The ops delta_decode_*, delta_prefill_*, ssd_decode_* and ssd_prefill_*: operands, data, the model of bytes and
+ * operations, and the tables of what runs them.
  */
 #include <math.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 
 static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err)
 {
-	const struct delta_op *member = op->member;
+	const int is_prefill = ((const struct delta_op *)op->member)->is_prefill;
 	const size_t heads = shape->words.query;
 	size_t tokens, size;
 	if (!shape->m || !shape->n || !shape->k || !heads)
@@ -26,12 +26,13 @@ static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_sha
 	if (shape->k % DELTA_KEY_UNIT || shape->k > DELTA_KEY_MAX)
 		return tcb_fail(err, TCB_E_USAGE, "op %s takes heads of 16 to 256 keys in steps of 16, not of %zu",
 				op->name, shape->k);
-	if (member->tokens_max && shape->m > member->tokens_max)
-		return tcb_fail(err, TCB_E_USAGE, "op %s takes up to %zu new tokens of a sequence, not %zu", op->name,
-				member->tokens_max, shape->m);
+	if (!is_prefill && shape->m > DELTA_DECODE_TOKENS_MAX)
+		return tcb_fail(err, TCB_E_USAGE, "op %s takes up to %d new tokens of a sequence, not %zu", op->name,
+				DELTA_DECODE_TOKENS_MAX, shape->m);
 	if (shape->m > INT32_MAX || shape->n > INT32_MAX / DELTA_KEY_MAX / heads ||
 	    tcb_mul_size(shape->words.sequences, shape->m, &tokens) || tcb_mul_size(tokens, delta_row(shape), &size) ||
-	    size > INT32_MAX || tcb_mul_size(tokens, delta_state(shape), &size) || size > SIZE_MAX / 16)
+	    size > INT32_MAX || tcb_mul_size(is_prefill ? shape->words.sequences : tokens, delta_state(shape), &size) ||
+	    size > SIZE_MAX / 16)
 		return tcb_fail(err, TCB_E_OVERFLOW, "new tokens of more than 2^31 values, of %zux%zux%zu", shape->m,
 				shape->n, shape->k);
 	return TCB_OK;
@@ -42,8 +43,8 @@ static size_t operands(const struct tcb_problem *problem, struct tcb_operand out
 	const struct tcb_shape *s = &problem->shape;
 	const enum tcb_type type = delta_of(problem)->state;
 	const size_t sequences = s->words.sequences, rows = sequences * s->m, heads = s->words.query;
-	const size_t row = delta_row(s), slots = delta_slots_row(s), state = delta_state(s);
-	const size_t element = tcb_type_bytes(type);
+	const size_t row = delta_row(s), slots = delta_slots_row(problem), state = delta_state(s);
+	const size_t element = tcb_type_bytes(type), kept = sequences * delta_kept(problem);
 	const int is_partly = s->words.ragged != 0;
 	out[DELTA_QKV] =
 		(struct tcb_operand){ "qkv", TCB_ROLE_INPUT, TCB_TYPE_F32, rows, row, rows * row * sizeof(float), 1 };
@@ -72,9 +73,9 @@ static size_t operands(const struct tcb_problem *problem, struct tcb_operand out
 	out[DELTA_STATES_OUT] = (struct tcb_operand){ .name = "states_out",
 						      .role = TCB_ROLE_OUTPUT,
 						      .type = type,
-						      .rows = rows,
+						      .rows = kept,
 						      .cols = state,
-						      .bytes = rows * state * element,
+						      .bytes = kept * state * element,
 						      .streams = 1,
 						      .is_partly_written = is_partly };
 	if (delta_of(problem)->has_correction)
@@ -118,15 +119,16 @@ static void shuffle(struct tcb_rng *rng, size_t count, size_t in_row, size_t str
 	}
 }
 
-static void fill_slots(const struct tcb_shape *s, struct tcb_rng *rng, int32_t *slots)
+static void fill_slots(const struct tcb_problem *problem, struct tcb_rng *rng, int32_t *slots)
 {
-	const size_t sequences = s->words.sequences, row = delta_slots_row(s);
+	const struct tcb_shape *s = &problem->shape;
+	const size_t sequences = s->words.sequences, row = delta_slots_row(problem);
 	shuffle(rng, sequences, 1, row, slots);
-	shuffle(rng, sequences * s->m, s->m, row, slots + 1);
+	shuffle(rng, sequences * (row - 1), row - 1, row, slots + 1);
 	for (size_t b = 0; b < sequences; b++) {
 		if (!goes_on(s, b))
 			slots[b * row] = -1;
-		for (size_t i = 0; i < s->m; i++)
+		for (size_t i = 0; i < s->m && !delta_of(problem)->is_prefill; i++)
 			if (!is_kept(s, b, i))
 				slots[b * row + 1 + i] = -1;
 	}
@@ -158,7 +160,7 @@ static void fill(const struct tcb_problem *problem, uint64_t seed, void *const o
 		counts[b] = (int32_t)count_of(s, b);
 	for (size_t h = 0; h < heads; h++)
 		key_heads[h] = (int32_t)(h / (heads / s->words.kv));
-	fill_slots(s, &rng, operand[DELTA_SLOTS]);
+	fill_slots(problem, &rng, operand[DELTA_SLOTS]);
 	for (size_t i = 0; qkv && i < rows * delta_row(s); i++)
 		qkv[i] = tcb_rng_normal(&rng);
 	for (size_t i = 0; g && i < rows * heads; i++) {
@@ -179,14 +181,14 @@ static double traffic(const struct tcb_problem *problem)
 	const double heads = s->words.query;
 	const double state = (double)(delta_state(s) * tcb_type_bytes(delta_of(problem)->state));
 	const double token = 4 * ((double)delta_row(s) + heads * (double)s->n + 2 * heads);
-	double bytes = 4 * ((double)s->words.sequences * (double)(1 + delta_slots_row(s)) + heads);
+	double bytes = 4 * ((double)s->words.sequences * (double)(1 + delta_slots_row(problem)) + heads);
 	if (!delta_of(problem)->has_correction)
 		bytes += 4 * heads;
 	for (size_t b = 0; b < s->words.sequences; b++) {
 		const size_t count = count_of(s, b);
 		bytes += (double)count * token + state * (count > 0 && goes_on(s, b));
 		for (size_t i = 0; i < count; i++)
-			bytes += state * is_kept(s, b, i);
+			bytes += state * (delta_slot_of(problem, i, count) && is_kept(s, b, i));
 	}
 	return bytes;
 }
@@ -218,27 +220,36 @@ static const struct tcb_shape ssd_shapes[] = {
 	{ 1, 64, 128, HEADS(80, 1, 32) },
 };
 
-#define DECODE_OP(state_, ID, type_, text, rule, has_correction_, summary_)                                        \
-	static const struct delta_op rule##_decode_##state_ = { type_, has_correction_, DELTA_DECODE_TOKENS_MAX }; \
-	const struct tcb_op tcb_op_##rule##_decode_##state_ = {                                                    \
-		.name = #rule "_decode_" #state_,                                                                  \
-		.summary = summary_ ", a few tokens, " text,                                                       \
-		.shape_form = "MxNxK,hV/K",                                                                        \
-		.words = DELTA_WORDS,                                                                              \
-		.type = TCB_TYPE_F32,                                                                              \
-		.member = &rule##_decode_##state_,                                                                 \
-		.contracts = 1u << TCB_CONTRACT_F32,                                                               \
-		.default_contract = TCB_CONTRACT_F32,                                                              \
-		.default_shapes = rule##_shapes,                                                                   \
-		.default_shape_count = sizeof(rule##_shapes) / sizeof(rule##_shapes[0]),                           \
-		.side = TCB_SIDES(&rule##_decode_##state_##_cpu, &rule##_decode_##state_##_gpu),                   \
-		.check_shape = check_shape,                                                                        \
-		.operands = operands,                                                                              \
-		.fill = fill,                                                                                      \
-		.reference = delta_reference,                                                                      \
-		.flops = flops,                                                                                    \
-		.traffic = traffic,                                                                                \
-	};
+static const struct tcb_shape delta_prompts[] = {
+	{ 512, 128, 128, HEADS(32, 16, 1) },
+	{ 2048, 128, 128, HEADS(32, 16, 1) },
+};
+static const struct tcb_shape ssd_prompts[] = { { 512, 64, 128, HEADS(80, 1, 1) } };
 
-DELTA_STATE_LIST(DECODE_OP, delta, 1, "the gated delta rule")
-DELTA_STATE_LIST(DECODE_OP, ssd, 0, "Mamba-2's recurrence")
+#define OP(state_, type_, text, rule, has_correction_, summary_, kind, is_prefill_, tokens, shapes)      \
+	static const struct delta_op rule##_##kind##_##state_ = { type_, has_correction_, is_prefill_ }; \
+	const struct tcb_op tcb_op_##rule##_##kind##_##state_ = {                                        \
+		.name = #rule "_" #kind "_" #state_,                                                     \
+		.summary = summary_ ", " tokens " tokens, " text,                                        \
+		.shape_form = "MxNxK,hV/K",                                                              \
+		.words = DELTA_WORDS,                                                                    \
+		.type = TCB_TYPE_F32,                                                                    \
+		.member = &rule##_##kind##_##state_,                                                     \
+		.contracts = 1u << TCB_CONTRACT_F32,                                                     \
+		.default_contract = TCB_CONTRACT_F32,                                                    \
+		.default_shapes = shapes,                                                                \
+		.default_shape_count = sizeof(shapes) / sizeof(shapes[0]),                               \
+		.side = TCB_SIDES(&rule##_##kind##_##state_##_cpu, &rule##_##kind##_##state_##_gpu),     \
+		.check_shape = check_shape,                                                              \
+		.operands = operands,                                                                    \
+		.fill = fill,                                                                            \
+		.reference = delta_reference,                                                            \
+		.flops = flops,                                                                          \
+		.traffic = traffic,                                                                      \
+	};
+#define OPS(state, ID, type, text, rule, has_correction, summary)                               \
+	OP(state, type, text, rule, has_correction, summary, decode, 0, "a few", rule##_shapes) \
+	OP(state, type, text, rule, has_correction, summary, prefill, 1, "many", rule##_prompts)
+
+DELTA_STATE_LIST(OPS, delta, 1, "the gated delta rule")
+DELTA_STATE_LIST(OPS, ssd, 0, "Mamba-2's recurrence")

@@ -147,7 +147,7 @@ static void refer_columns(void *ctx, size_t index, unsigned thread)
 	const size_t sequence = index / blocks / heads, head = index / blocks % heads, first = index % blocks * COLUMNS;
 	const size_t end = tcb_least(first + COLUMNS, s->n);
 	const size_t count = (size_t)((const int32_t *)job->operand[DELTA_COUNTS])[sequence];
-	const int32_t *slots = (const int32_t *)job->operand[DELTA_SLOTS] + sequence * delta_slots_row(s);
+	const int32_t *slots = (const int32_t *)job->operand[DELTA_SLOTS] + sequence * delta_slots_row(job->problem);
 	const int has_correction = delta_of(job->problem)->has_correction;
 	const double skip = has_correction ? 0 : (double)((const float *)job->operand[DELTA_SKIP])[head];
 	double state[COLUMNS][DELTA_KEY_MAX], error[COLUMNS] = { 0 };
@@ -155,7 +155,7 @@ static void refer_columns(void *ctx, size_t index, unsigned thread)
 	for (size_t n = first; n < end && count; n++)
 		get_state(job, slots[0], (head * s->n + n) * s->k, state[n - first]);
 	for (size_t i = 0; i < count; i++) {
-		const size_t row = sequence * s->m + i;
+		const size_t row = sequence * s->m + i, to = delta_slot_of(job->problem, i, count);
 		const float *v = (const float *)job->operand[DELTA_QKV] + row * delta_row(s) + 2 * s->words.kv * s->k +
 				 head * s->n;
 		struct token token;
@@ -165,8 +165,8 @@ static void refer_columns(void *ctx, size_t index, unsigned thread)
 			step(&token, s->k, (double)v[n], has_correction, skip, state[n - first], &error[n - first],
 			     &job->out[0].y[y], &job->out[0].magnitude[y]);
 			job->out[0].extra[y] = 0;
-			if (slots[1 + i] >= 0)
-				put_state(job, (size_t)slots[1 + i] * delta_state(s) + (head * s->n + n) * s->k,
+			if (to && slots[to] >= 0)
+				put_state(job, (size_t)slots[to] * delta_state(s) + (head * s->n + n) * s->k,
 					  state[n - first], error[n - first]);
 		}
 	}
