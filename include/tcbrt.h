@@ -337,7 +337,7 @@ enum tcbrt_role { TCBRT_ROLE_INPUT = 0, TCBRT_ROLE_WEIGHTS = 1, TCBRT_ROLE_OUTPU
 /*
  * One operand, a dense row-major matrix.  Their order:
  *
- *     quantised products (q4k_matvec, ...)   weights N x K, x M x K, y M x N
+ *     quantised products (q4k_matvec, ...)   weights N x K, x M x K, y M x N(, added M x N, elsewhere than y)
  *     of experts (q4k_experts_matmul, ...)   weights, x, y, ids(, bias); of experts_swiglu gate, x, y, ids, up(, biases
  *                                            of both); of experts_sum weights, x, y, ids, factors(, bias)
  *     matmul_f32, _f16, _bf16                a M x K, b K x N, c M x N
@@ -345,7 +345,7 @@ enum tcbrt_role { TCBRT_ROLE_INPUT = 0, TCBRT_ROLE_WEIGHTS = 1, TCBRT_ROLE_OUTPU
  *     softmax; reduce2d_sum, _max, _min      x M x N, y M x N; one number
  *     attention_decode_*, attention_prefill_* q, k, v, lengths, out(, pages)
  *     rope_append_*                          qkv, rotation, lengths, q, k, v(, pages)(, q_norm, k_norm)(, positions,
- *                                            sections)
+ *                                            sections)(, new_k, new_v)
  *     delta_*, ssd_*                         qkv, g, beta, key_heads, counts, slots, states, y, states_out(, skip)
  *
  * Attention: q and out have a row for each query token, k and v for each KV token of the cache, of all heads side by
@@ -355,7 +355,7 @@ enum tcbrt_role { TCBRT_ROLE_INPUT = 0, TCBRT_ROLE_WEIGHTS = 1, TCBRT_ROLE_OUTPU
  * where each 16 tokens of a sequence are.  examples/attention.c.
  * rope_append has three outputs, each where the caller wants it: q has a row for each new token, k and v are the caches
  * as attention reads them, of which the new tokens' rows are written and the others left as they are.  rotation has
- * cos and sin of the angles, N x K (rot64: N x 64), whatever frequencies and factors they are of; docs/ops.md.
+ * cos and sin of the angles, N x K (rot64: N x 64), of whatever frequencies and factors; the other words: docs/ops.md.
  *
  * Experts: with words e128/8 weights are 128 matrices N x K one after another, and ids (i32, M x 8) say which of them
  * each token uses.  y has a row for each token and expert that it uses; so has x with the word each and of experts_sum,

@@ -128,11 +128,12 @@ def draw_shape(rng, op, most):
         return draw_expert_shape(rng, op, most)
     if op["name"].startswith(("delta_", "ssd_")):
         return draw_state_shape(rng, op, most)
-    if op["words"]:
+    if any(word["word"] == "h" for word in op["words"]):
         return draw_cache_shape(rng, op, most)
     if op["shape_form"] == "MxN":
         m = draw_extent(rng, min(most.elements, most.m))
-        return f"{m}x{draw_extent(rng, min(most.elements // m, most.n))}"
+        shape = f"{m}x{draw_extent(rng, min(most.elements // m, most.n))}"
+        return shape + "".join(f",{draw_word(rng, word, 1)}" for word in op["words"] if rng.random() < 0.4)
     if op["name"].endswith("_matvec") and rng.random() < 0.9:
         m = rng.choice([1, rng.randint(1, 16)])
     else:

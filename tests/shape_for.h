@@ -18,7 +18,7 @@ static inline struct tcb_shape shape_for(const struct tcb_op *op, struct tcb_sha
 	char text[512];
 	if (strcmp(op->shape_form, "MxN") == 0)
 		shape.k = 0;
-	if (!op->words)
+	if (!tcb_op_needs_words(op))
 		return shape;
 	shape.m = 1 + (shape.m - 1) % 8;
 	if (op->words >> TCB_WORD_EXPERTS & 1u) {

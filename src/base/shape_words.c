@@ -4,6 +4,7 @@
  */
 #include "base/shape_words.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -177,6 +178,14 @@ unsigned tcb_words_given(const struct tcb_words *words)
 		given |= value && value != tcb_word_rows[i].unsaid ? 1u << i : 0;
 	}
 	return given;
+}
+
+double tcb_words_power(uint32_t exponent)
+{
+	static const double powers[] = { 1,     1e-1,  1e-2,  1e-3,  1e-4,  1e-5,  1e-6,  1e-7,  1e-8,  1e-9, 1e-10,
+					 1e-11, 1e-12, 1e-13, 1e-14, 1e-15, 1e-16, 1e-17, 1e-18, 1e-19, 1e-20 };
+	assert(exponent < sizeof powers / sizeof *powers);
+	return powers[exponent];
 }
 
 void tcb_words_list(unsigned mask, char out[TCB_WORDS_LIST_MAX])

@@ -71,8 +71,14 @@
 	  "rope_append first divides each head of q and k by its root mean square, with 10^-6 below the root, and "   \
 	  "multiplies it by weights, as Qwen3 does")                                                                  \
 	X(MROPE, mrope, uint16_t, FLAG, "mrope", QUERY, 1, 1, 0, "mrope",                                             \
-	  "rope_append takes three positions for each new token, and which of them each angle is of")
-enum { TCB_WORDS_FORMAT = 3 };
+	  "rope_append takes three positions for each new token, and which of them each angle is of")                 \
+	X(APART, apart, uint32_t, FLAG, "apart", QUERY, 1, 1, 0, "apart",                                             \
+	  "rope_append takes q, k and v of the new tokens as three operands; otherwise in rows of one")               \
+	X(EPS, eps, uint16_t, NUMBER, "eps", EPS, 1, 20, 0, "eps6",                                                   \
+	  "10^-6 is added to the mean square or the variance that a norm divides by the root of; otherwise 10^-5")    \
+	X(ADD, add, uint16_t, FLAG, "add", ADD, 1, 1, 0, "add",                                                       \
+	  "an operand as large as a product's results is added to these, as to what passes a layer by")
+enum { TCB_WORDS_FORMAT = 4 };
 
 /* Of mixtures skew is 10 where nothing was said, and counts where neither even nor one is set.
  * A query token i of a sequence is token length - m + i of it; query is a multiple of kv; cap, window and page are 0
@@ -125,6 +131,8 @@ void tcb_words_print(const struct tcb_words *words, char out[TCB_WORDS_TEXT_MAX]
 
 /* Bit 1u << WORD of each that is neither 0 nor what it is unsaid. */
 unsigned tcb_words_given(const struct tcb_words *words);
+/* 10^-EXPONENT, of the words eps and qknorm. */
+double tcb_words_power(uint32_t exponent);
 /* The examples of the words in MASK: "h32/8, b4, causal". */
 enum { TCB_WORDS_LIST_MAX = 256 };
 void tcb_words_list(unsigned mask, char out[TCB_WORDS_LIST_MAX]);

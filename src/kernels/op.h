@@ -399,6 +399,12 @@ const struct tcb_op *tcb_op_find(const char *name); /* NULL if unknown */
 		.class = TCB_CLASS_##class_                                                 \
 	}
 
+/* Has OP shapes only with words, those of heads or of experts? */
+static inline int tcb_op_needs_words(const struct tcb_op *op)
+{
+	return (op->words & (1u << TCB_WORD_QUERY | 1u << TCB_WORD_EXPERTS)) != 0;
+}
+
 /* OP's side for TARGET, or NULL. */
 static inline const struct tcb_side *tcb_op_side(const struct tcb_op *op, const struct tcb_target *target)
 {

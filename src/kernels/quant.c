@@ -69,7 +69,12 @@ size_t tcb_quant_operands(const struct tcb_problem *problem, struct tcb_operand 
 		.cols = s->n,
 		.bytes = s->m * s->n * sizeof(float),
 	};
-	return TCB_QUANT_OPERANDS;
+	if (!s->words.add)
+		return TCB_QUANT_OPERANDS;
+	out[TCB_QUANT_ADDED] = out[TCB_QUANT_Y];
+	out[TCB_QUANT_ADDED].name = "added";
+	out[TCB_QUANT_ADDED].role = TCB_ROLE_INPUT;
+	return TCB_QUANT_ADDED + 1;
 }
 
 void tcb_quant_fill(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
@@ -84,6 +89,21 @@ void tcb_quant_fill(const struct tcb_problem *problem, uint64_t seed, void *cons
 	float *x = operand[TCB_QUANT_X];
 	for (size_t i = 0; i < s->m * s->k; i++)
 		x[i] = tcb_rng_normal(&rng);
+	float *added = s->words.add ? operand[TCB_QUANT_ADDED] : NULL;
+	for (size_t i = 0; added && i < s->m * s->n; i++)
+		added[i] = tcb_rng_normal(&rng);
+}
+
+void tcb_quant_add(const struct tcb_problem *problem, void *const operand[], size_t row, size_t rows, size_t column,
+		   size_t columns, float *y)
+{
+	const size_t n = problem->shape.n;
+	if (!problem->shape.words.add)
+		return;
+	const float *added = (const float *)operand[TCB_QUANT_ADDED] + row * n + column;
+	for (size_t i = 0; i < rows; i++, y += n, added += n)
+		for (size_t j = 0; j < columns; j++)
+			y[j] += added[j];
 }
 
 double tcb_quant_flops(const struct tcb_problem *problem)

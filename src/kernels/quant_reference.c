@@ -372,11 +372,28 @@ static struct job make_job(const struct tcb_problem *problem, void *const operan
 	};
 }
 
+/* One more addition of a kernel's chain. */
+static void add_added(const struct tcb_problem *problem, const float *added, struct tcb_reference *out)
+{
+	const struct tcb_grid *grid = out->grid;
+	const size_t rows = grid && grid->rows ? grid->row_count : problem->shape.m;
+	const size_t columns = grid && grid->columns ? grid->column_count : problem->shape.n;
+	for (size_t i = 0, at = 0; i < rows; i++)
+		for (size_t j = 0; j < columns; j++, at++) {
+			const double more =
+				(double)added[tcb_grid_row(grid, i) * problem->shape.n + tcb_grid_column(grid, j)];
+			out->y[at] += more;
+			out->magnitude[at] += fabs(more);
+		}
+}
+
 void tcb_quant_reference_fused(const struct tcb_problem *problem, void *const operand[],
 			       const struct tcb_quant_fused *fused, struct tcb_reference *out)
 {
 	struct job job = make_job(problem, operand, fused, out);
 	tcb_reference_share(out, job.across * tcb_div_up(job.m, job.task_m), run_task, &job);
+	if (problem->shape.words.add)
+		add_added(problem, operand[TCB_QUANT_ADDED], out);
 }
 
 void tcb_quant_reference_gate(const struct tcb_quant_gate *how, size_t k, size_t count,
@@ -487,6 +504,13 @@ void tcb_quant_reference_sums(const struct tcb_problem *problem, void *const ope
 	struct job job = make_job(problem, operand, &(struct tcb_quant_fused){ .norm = NULL }, out);
 	job.across = tcb_div_up(job.n, TCB_SUM_COLUMNS);
 	tcb_reference_share(out, tcb_div_up(job.n, SUM_ROWS), run_sums, &job);
+	const float *added = problem->shape.words.add ? operand[TCB_QUANT_ADDED] : NULL;
+	for (size_t i = 0; added && i < job.m * job.n; i++) {
+		const size_t column = i % job.n, at = i / job.n * job.across + column / TCB_SUM_COLUMNS;
+		const double more = (double)added[i] * tcb_sum_factor(column);
+		out->y[at] += more;
+		out->magnitude[at] += fabs(more);
+	}
 }
 
 size_t tcb_quant_drawn_columns(const struct tcb_problem *problem)

@@ -88,7 +88,7 @@ static void equivalence(struct tcb_claim_lab *lab, enum tcb_plant plant, struct 
 	for (size_t i = 0; !tcb_kind_of(target)->is_emitted && i < op_count; i++) {
 		const size_t k = !ops[i]->default_shapes[0].k ? 0 : ops[i]->format ? 512 : 129;
 		struct tcb_shape shape = { ops[i]->default_shapes[0].m == 1 && k ? 1 : 13, 67, k };
-		if (ops[i]->words) {
+		if (tcb_op_needs_words(ops[i])) {
 			shape = ops[i]->default_shapes[0];
 			shape.n = 67;
 		}

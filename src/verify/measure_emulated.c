@@ -17,7 +17,7 @@
 static struct tcb_shape small_shape(const struct tcb_op *op, int is_odd)
 {
 	const struct tcb_shape *standard = &op->default_shapes[0];
-	if (op->words)
+	if (tcb_op_needs_words(op))
 		return (struct tcb_shape){ is_odd ? 3 : 1, is_odd ? 77 : 128, standard->k, standard->words };
 	if (!strncmp(op->name, "reduce2d", 8))
 		return is_odd ? (struct tcb_shape){ 33, 1001, 0 } : (struct tcb_shape){ 64, 1024, 0 };

@@ -106,7 +106,7 @@ static void draw_shape(struct emit_draw *draw, const struct tcb_op *op, struct t
 {
 	static const size_t units[] = { 1, 32, 256 };
 	*out = (struct tcb_shape){ draw_size(draw), draw_size(draw), 0 };
-	if (op->words) {
+	if (tcb_op_needs_words(op)) {
 		draw_words(draw, op, out);
 		return;
 	}

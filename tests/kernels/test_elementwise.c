@@ -46,7 +46,9 @@ static double plain(enum elementwise_kind kind, double x, double b)
 	case ELEMENTWISE_RELU:
 		return x > 0 ? x : 0;
 	case ELEMENTWISE_GELU:
-		return 0.5 * x * (1 + tanh(sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
+	case ELEMENTWISE_GELU_MUL:
+		return (kind == ELEMENTWISE_GELU ? 0.5 : 0.5 * b) * x *
+		       (1 + tanh(sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
 	case ELEMENTWISE_SILU:
 		return silu;
 	case ELEMENTWISE_ADD:
@@ -97,7 +99,8 @@ static void fill_patterns(struct gpu_bench *b)
 				((uint32_t *)b->data[o])[i] = (bits & 0xffff) * 65537u;
 		}
 	for (size_t i = 0; elementwise_is_gated(elementwise_kind(&b->problem)) && i < ALL; i++)
-		if (value_at(b, b->data[0], i) < -80 && isinf(value_at(b, b->data[1], i)))
+		if (value_at(b, b->data[0], i) < (elementwise_is_gelu(elementwise_kind(&b->problem)) ? -9 : -80) &&
+		    isinf(value_at(b, b->data[1], i)))
 			memset((char *)b->data[1] + i * tcb_type_bytes(b->op->type), 0, tcb_type_bytes(b->op->type));
 	/* floats that the pattern has not */
 	static const float special[] = {

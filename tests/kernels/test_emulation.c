@@ -53,7 +53,7 @@ static int emit_with(const struct tcb_op *op, unsigned capability, enum tcb_cont
 	if (!tcb_op_gpu(op) || !(op->contracts >> contract & 1u))
 		return 0;
 	assert_int_equal(tcb_gpu_table(capability, &gpu, &err), TCB_OK);
-	if (op->words)
+	if (tcb_op_needs_words(op))
 		fitting = shape_taken(op, (op->words >> TCB_WORD_EXPERTS & 1u ? of_experts : words)[shape->n % WORDS]);
 	assert_int_equal(tcb_problem_init(op, contract, &fitting, &problem, &err), TCB_OK);
 	tcb_op_standard(&problem, &gpu.device.target, &geometry);

@@ -133,7 +133,8 @@ static void every_way_is_right(void **state)
 	/* The formats by turns: all of them meet both kernels; instrumented, every third one. */
 	for (size_t i = 0; i < count; i += 1 + 2 * TEST_IS_INSTRUMENTED) {
 		const struct tcb_shape *s = &cases[i].shape;
-		const struct tcb_problem p = problem_of(op_names[i % OPS], s->m, s->n, s->k);
+		struct tcb_problem p = problem_of(op_names[i % OPS], s->m, s->n, s->k);
+		p.shape.words.add = i % 2;
 		try_one(&p, cases[i].capability, cases[i].geometry);
 		/* Expanded formats, whose weights alone differ, where there are registers for them. */
 		const struct tcb_problem pieces = problem_of(piece_names[piece % PIECE_OPS], s->m, s->n, s->k);
@@ -319,7 +320,8 @@ static void try_shapes(const char *name, const struct tcb_shape *shapes, size_t 
 	tcb_rng_init(&rng, seed);
 	for (size_t i = 0; i < 2 * GPU_CAPABILITIES; i++) {
 		const struct tcb_shape *s = &shapes[i % count];
-		const struct tcb_problem p = problem_of(name, s->m, s->n, s->k);
+		struct tcb_problem p = problem_of(name, s->m, s->n, s->k);
+		p.shape.words.add = i % 2;
 		const struct tcb_target target = gpu_target(gpu_capabilities[i % GPU_CAPABILITIES], 2);
 		struct tcb_geometry g;
 		struct gpu_bench bench;
@@ -440,8 +442,9 @@ static void samples_are_right(void **state)
 	tcb_rng_init(&rng, 20);
 	for (size_t i = 0; i < count; i++) {
 		const struct tcb_shape *s = &odd_shapes[i % ODD_SHAPES];
-		const struct tcb_problem p =
+		struct tcb_problem p =
 			(i / 2 % 2 ? problem_q8 : problem_of)(op_names[tcb_rng_below(&rng, OPS)], s->m, s->n, s->k);
+		p.shape.words.add = i % 2;
 		const struct tcb_target target = gpu_target(gpu_capabilities[tcb_rng_below(&rng, GPU_CAPABILITIES)], 2);
 		const struct tcb_geometry g = gpu_geometry_drawn(&p, &target, &rng);
 		struct gpu_bench bench;

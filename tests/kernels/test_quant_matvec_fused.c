@@ -59,7 +59,9 @@ static void plain(const struct tcb_problem *p, void *const operand[], enum plant
 		for (size_t i = 0; i < s->k; i++)
 			sum += (double)x[i] * (double)x[i];
 		const double mean = plant == PLANT_MEAN ? sum : sum / (double)s->k;
-		const double rms = sqrt(mean + (plant == PLANT_EPS ? 0 : 1e-5));
+		const double rms = sqrt(mean + (plant == PLANT_EPS ? 0
+						: s->words.eps     ? pow(10, -(double)s->words.eps)
+								   : 1e-5));
 		for (size_t i = 0; i < s->k; i++)
 			a[i] = norm ? (double)x[i] / rms * (plant == PLANT_NORM ? 1 : (double)norm[i]) : (double)x[i];
 		for (size_t n = 0; n < s->n; n++) {
@@ -104,9 +106,10 @@ static void reference_is_the_definition(void **state)
 	(void)state;
 	for (size_t i = 0; i < 3 * ops.count; i++) {
 		const struct tcb_op *op = ops.op[i % ops.count];
-		const struct tcb_problem p =
+		struct tcb_problem p =
 			matvec_problem(op, matvec_contract(i / ops.count), 5, 150, matvec_k(op, 512, i / ops.count));
 		struct gpu_bench bench;
+		p.shape.words.eps = qmv_kind(&p)->has_norm && i % 2 ? 6 : 0;
 		gpu_bench_open(&bench, &p, i);
 		double *y = test_malloc(bench.outputs * sizeof(*y));
 		plain(&p, bench.data, PLANT_NOTHING, y);
@@ -251,7 +254,7 @@ static void norms_of_all_sizes(void **state)
 				sum += (double)x[i] * (double)x[i];
 			}
 			out[K] = 77;
-			families[f].norm(x, norm, K, out);
+			families[f].norm(x, norm, QMV_NORM_EPS, K, out);
 			assert_true(out[K] == 77);
 			for (size_t i = 0; i < K; i++) {
 				const double want = (double)x[i] / sqrt(sum / K + QMV_NORM_EPS) * (double)norm[i];
@@ -262,11 +265,11 @@ static void norms_of_all_sizes(void **state)
 			}
 		}
 		x[77] = INFINITY;
-		families[f].norm(x, norm, K, out);
+		families[f].norm(x, norm, QMV_NORM_EPS, K, out);
 		for (size_t i = 0; i < K; i++)
 			assert_true(i == 77 ? isnan(out[i]) : out[i] == 0);
 		x[77] = NAN;
-		families[f].norm(x, norm, K, out);
+		families[f].norm(x, norm, QMV_NORM_EPS, K, out);
 		for (size_t i = 0; i < K; i++)
 			assert_true(isnan(out[i]));
 	}
@@ -342,7 +345,8 @@ static void each_way_is_right(void **state)
 		const struct tcb_shape *shape = &shapes[i % 3];
 		const enum tcb_contract contract = way == 0 ? matvec_contract(1 + i % 2) : matvec_contract(i % 3);
 		const struct tcb_target target = gpu_target(90, 2);
-		const struct tcb_problem p = matvec_problem(op, contract, shape->m, shape->n, shape->k);
+		struct tcb_problem p = matvec_problem(op, contract, shape->m, shape->n, shape->k);
+		p.shape.words.eps = qmv_kind(&p)->has_norm && i % 2 ? 3 : 0;
 		struct tcb_geometry g;
 		struct gpu_bench bench;
 		if (!matvec_geometry(&p, &target, ways[way].knob, ways[way].value, &rng, &g))

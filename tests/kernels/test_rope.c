@@ -45,6 +45,8 @@ static const char *const shapes[] = {
 	"4x24x128,h4/2,b3,mrope", /* Qwen2-VL */
 	"3x17x256,h4/1,b4,p5,ragged,rot64,qknorm6,mrope",
 	"3x17x96,h9/3,b4,ragged,pairs,rot40,qknorm6,mrope",
+	"5x33x128,h7/1,b3,p16,ragged,qknorm6,apart",
+	"4x20x96,h6/2,b2,ragged,rot32,pairs,mrope,apart",
 	/* Heads that are no whole number of blocks. */
 	"3x9x72,h5/1,b2,ragged",
 	"5x33x80,h7/1,b5,rot32",
@@ -88,16 +90,23 @@ static double plain_input(const struct gpu_bench *b, size_t token, size_t head, 
 {
 	const struct tcb_shape *s = &b->problem.shape;
 	const struct tcb_words *words = &s->words;
-	const size_t row = (token * (words->query + 2 * (size_t)words->kv) + head) * s->k;
+	const size_t kv = words->kv, last = b->operand_count - 1;
 	const enum tcb_type type = b->operand[ROPE_QKV].type;
+	const void *input = b->data[ROPE_QKV];
+	size_t row = (token * (words->query + 2 * kv) + head) * s->k;
+	if (words->apart && head < words->query) {
+		row = (token * words->query + head) * s->k;
+	} else if (words->apart) {
+		input = b->data[head < words->query + kv ? last - 1 : last];
+		row = (token * kv + (head - words->query) % kv) * s->k;
+	}
 	const float *norms = b->data[ROPE_MORE + (words->page != 0) + (head >= words->query)];
 	double sum = 0;
 	if (!words->qknorm || head >= words->query + words->kv)
-		return value_at(type, b->data[ROPE_QKV], row + i);
+		return value_at(type, input, row + i);
 	for (size_t j = 0; j < s->k; j++)
-		sum += pow(value_at(type, b->data[ROPE_QKV], row + j), 2);
-	return value_at(type, b->data[ROPE_QKV], row + i) / sqrt(sum / (double)s->k + pow(10, -words->qknorm)) *
-	       (double)norms[i];
+		sum += pow(value_at(type, input, row + j), 2);
+	return value_at(type, input, row + i) / sqrt(sum / (double)s->k + pow(10, -words->qknorm)) * (double)norms[i];
 }
 
 /* Result I of head HEAD of token TOKEN's row of qkv at position P, by the definition. */
@@ -490,9 +499,11 @@ static void outputs_of_blocks_are_read(void **state)
 
 static void shapes_that_it_does_not_take(void **state)
 {
-	static const char *const wrong[] = { "1x64x128,h8/2,causal", "1x64x128,h8/2,w16",   "1x64x128,h8/2,c30",
-					     "1x64x100,h8/2",        "1x64x584,h8/2",       "1x64x128,h8/2,rot128",
-					     "1x64x128,h8/2,rot20",  "1x64x128,h8/2,rot136" };
+	static const char *const wrong[] = { "1x64x128,h8/2,causal", "1x64x128,h8/2,w16",
+					     "1x64x128,h8/2,c30",    "1x64x100,h8/2",
+					     "1x64x584,h8/2",        "1x64x128,h8/2,rot128",
+					     "1x64x128,h8/2,rot20",  "1x64x128,h8/2,p16,qknorm6,mrope,apart",
+					     "1x64x128,h8/2,rot136" };
 	(void)state;
 	for (size_t i = 0; i < OPS * sizeof wrong / sizeof *wrong; i++) {
 		struct tcb_shape shape;

@@ -63,7 +63,14 @@ static struct tcb_shape shape_of(const struct tcb_op *op, size_t index)
 {
 	if (op->words >> TCB_WORD_EXPERTS & 1u)
 		return shape_taken(op, of_experts[index]);
-	return op->words ? shape_taken(op, worded[index]) : shapes[index];
+	if (tcb_op_needs_words(op))
+		return shape_taken(op, worded[index]);
+	struct tcb_shape shape = shapes[index];
+	if (op->words >> TCB_WORD_EPS & 1u && index % 2)
+		shape.words.eps = 6;
+	if (op->words >> TCB_WORD_ADD & 1u && index % 2)
+		shape.words.add = 1;
+	return shape;
 }
 
 struct subject {

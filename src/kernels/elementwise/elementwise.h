@@ -8,7 +8,7 @@
  *             ggml's and PyTorch's approximate="tanh"
  *   silu      x / (1 + exp(-x))
  *   add mul   x + b, x b
- *   silu_mul  silu(x) b: what a gated feed-forward has between its products
+ *   silu_mul  silu(x) b: what a gated feed-forward has between its products;  gelu_mul  gelu(x) b
  *
  * A NaN makes a NaN, and so does -inf in gelu and silu, as the formulas have it.  Zeros have the formulas' signs.
  * relu, add and mul are rounded once, to the operands' type: class EXACT.  The others are done in f32 and rounded to
@@ -34,17 +34,19 @@ enum elementwise_kind {
 	ELEMENTWISE_SILU,
 	ELEMENTWISE_ADD,
 	ELEMENTWISE_MUL,
-	ELEMENTWISE_SILU_MUL
+	ELEMENTWISE_SILU_MUL,
+	ELEMENTWISE_GELU_MUL
 };
 
 /* X(function, KIND, CLASS, type, TYPE, ...): the ops. */
-#define ELEMENTWISE_OF(X, type, TYPE, ...)             \
-	X(relu, RELU, EXACT, type, TYPE, __VA_ARGS__)  \
-	X(gelu, GELU, APPROX, type, TYPE, __VA_ARGS__) \
-	X(silu, SILU, APPROX, type, TYPE, __VA_ARGS__) \
-	X(add, ADD, EXACT, type, TYPE, __VA_ARGS__)    \
-	X(mul, MUL, EXACT, type, TYPE, __VA_ARGS__)    \
-	X(silu_mul, SILU_MUL, APPROX, type, TYPE, __VA_ARGS__)
+#define ELEMENTWISE_OF(X, type, TYPE, ...)                     \
+	X(relu, RELU, EXACT, type, TYPE, __VA_ARGS__)          \
+	X(gelu, GELU, APPROX, type, TYPE, __VA_ARGS__)         \
+	X(silu, SILU, APPROX, type, TYPE, __VA_ARGS__)         \
+	X(add, ADD, EXACT, type, TYPE, __VA_ARGS__)            \
+	X(mul, MUL, EXACT, type, TYPE, __VA_ARGS__)            \
+	X(silu_mul, SILU_MUL, APPROX, type, TYPE, __VA_ARGS__) \
+	X(gelu_mul, GELU_MUL, APPROX, type, TYPE, __VA_ARGS__)
 #define ELEMENTWISE_LIST(X, ...) ELEMENTWISE_OF(X, f32, F32, __VA_ARGS__) ELEMENTWISE_OF(X, f16, F16, __VA_ARGS__)
 
 /* What tells the ops apart (op->member), beside op->type. */
@@ -66,7 +68,12 @@ static inline int elementwise_is_exact(enum elementwise_kind kind)
 /* Is there a second product, with b? */
 static inline int elementwise_is_gated(enum elementwise_kind kind)
 {
-	return kind == ELEMENTWISE_SILU_MUL;
+	return kind == ELEMENTWISE_SILU_MUL || kind == ELEMENTWISE_GELU_MUL;
+}
+/* Is z gelu's? */
+static inline int elementwise_is_gelu(enum elementwise_kind kind)
+{
+	return kind == ELEMENTWISE_GELU || kind == ELEMENTWISE_GELU_MUL;
 }
 
 /* z of gelu is x (Z1 + Z3 x^2): 2 sqrt(2 / pi), and that times 0.044715 */

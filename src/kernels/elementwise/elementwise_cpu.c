@@ -63,7 +63,7 @@ static enum tcb_status elementwise_plan(const struct tcb_problem *problem, const
 	out->variant = variant;
 	out->threads = (unsigned)geometry->knob[TCB_KNOB_THREADS];
 	if (!elementwise_is_exact(kind)) {
-		out->chain = kind == ELEMENTWISE_GELU ? GELU_CHAIN : SILU_CHAIN;
+		out->chain = elementwise_is_gelu(kind) ? GELU_CHAIN : SILU_CHAIN;
 		out->ulps = LOGISTIC_ULPS + (elementwise_is_gated(kind) ? GATE_ULPS : 0);
 	}
 	return TCB_OK;

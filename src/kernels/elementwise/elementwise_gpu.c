@@ -35,7 +35,7 @@ static kit_op logistic(struct writer *w, kit_op x)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	kit_op slope = F((float)-LOG2_E);
-	if (w->g->kind == ELEMENTWISE_GELU)
+	if (elementwise_is_gelu(w->g->kind))
 		slope = f_fma(b, f_mul(b, x, x), F((float)(-LOG2_E * ELEMENTWISE_Z3)),
 			      F((float)(-LOG2_E * ELEMENTWISE_Z1)));
 	const kit_op power = f_power2(b, f_mul(b, x, slope));
@@ -62,6 +62,7 @@ static kit_op one_result(struct writer *w, kit_op x, kit_op other)
 	case ELEMENTWISE_MUL:
 		return f_mul(b, x, other);
 	case ELEMENTWISE_SILU_MUL:
+	case ELEMENTWISE_GELU_MUL:
 		return f_mul(b, logistic(w, x), other);
 	default:
 		return logistic(w, x);
@@ -205,7 +206,7 @@ static enum tcb_status elementwise_emit(const struct tcb_problem *problem, const
 	out->class = TCB_CLASS_EXACT;
 	if (!elementwise_is_exact(g.kind)) {
 		out->class = TCB_CLASS_APPROX;
-		out->chain = g.kind == ELEMENTWISE_GELU ? GELU_CHAIN : SILU_CHAIN;
+		out->chain = elementwise_is_gelu(g.kind) ? GELU_CHAIN : SILU_CHAIN;
 		out->ulps = LOGISTIC_ULPS + (elementwise_is_gated(g.kind) ? GATE_ULPS : 0);
 	}
 	return tcb_kit_close(&w.kit, err);

@@ -77,21 +77,27 @@ SIMD_INLINE vfloat logistic(vfloat x, vfloat z)
 	return v_add(v_add(above, v_mul(least, t)), v_mul(below, minus_zero)) / v_add(v_set(1), t);
 }
 
+SIMD_INLINE vfloat gelu(vfloat x)
+{
+	const vfloat slope = v_fma(v_set((float)ELEMENTWISE_Z3), v_mul(x, x), v_set((float)ELEMENTWISE_Z1));
+	return logistic(x, v_mul(x, slope));
+}
+
 SIMD_INLINE vfloat result(const enum elementwise_kind kind, vfloat x, vfloat b)
 {
 	switch (kind) {
 	case ELEMENTWISE_RELU:
 		return v_add(v_max(v_set(0), x), v_set(0)); /* no -0 */
-	case ELEMENTWISE_GELU: {
-		const vfloat slope = v_fma(v_set((float)ELEMENTWISE_Z3), v_mul(x, x), v_set((float)ELEMENTWISE_Z1));
-		return logistic(x, v_mul(x, slope));
-	}
+	case ELEMENTWISE_GELU:
+		return gelu(x);
 	case ELEMENTWISE_SILU:
 		return logistic(x, x);
 	case ELEMENTWISE_ADD:
 		return v_add(x, b);
 	case ELEMENTWISE_MUL:
 		return v_mul(x, b);
+	case ELEMENTWISE_GELU_MUL:
+		return v_mul(gelu(x), b);
 	default:
 		return v_mul(logistic(x, x), b);
 	}

@@ -88,7 +88,7 @@ struct element {
 /* x or x b of silu and gelu.  f32's last rounding is in the plan's ulps. */
 static struct element judge_logistic(enum elementwise_kind kind, enum tcb_type type, double x, double b)
 {
-	const double z = kind == ELEMENTWISE_GELU ? x * (ELEMENTWISE_Z1 + ELEMENTWISE_Z3 * x * x) : x;
+	const double z = elementwise_is_gelu(kind) ? x * (ELEMENTWISE_Z1 + ELEMENTWISE_Z3 * x * x) : x;
 	struct element e = { .y = x / (1 + exp(-z)) };
 	double end = type == TCB_TYPE_F16 ? F16_END : FLT_MAX * (1 + 0x1p-25);
 	e.magnitude = fabs(e.y * z) / (1 + exp(z));
@@ -166,8 +166,10 @@ static void reference(const struct tcb_problem *problem, void *const operand[], 
 /* An exponential, a sum and a quotient count as one each. */
 static double flops(const struct tcb_problem *problem)
 {
-	static const double each[] = { [ELEMENTWISE_RELU] = 1, [ELEMENTWISE_GELU] = 7, [ELEMENTWISE_SILU] = 3,
-				       [ELEMENTWISE_ADD] = 1,  [ELEMENTWISE_MUL] = 1,  [ELEMENTWISE_SILU_MUL] = 4 };
+	static const double each[] = {
+		[ELEMENTWISE_RELU] = 1, [ELEMENTWISE_GELU] = 7,     [ELEMENTWISE_SILU] = 3,    [ELEMENTWISE_ADD] = 1,
+		[ELEMENTWISE_MUL] = 1,  [ELEMENTWISE_SILU_MUL] = 4, [ELEMENTWISE_GELU_MUL] = 8
+	};
 	return each[elementwise_kind(problem)] * (double)count_of(problem);
 }
 
@@ -187,6 +189,7 @@ static const struct tcb_shape default_shapes[] = { { 4096, 4096, 0 } };
 #define SUMMARY_add "x + b"
 #define SUMMARY_mul "x * b"
 #define SUMMARY_silu_mul "silu(x) * b"
+#define SUMMARY_gelu_mul "gelu(x) * b, in its tanh form,"
 
 #define ELEMENTWISE_OP(f, KIND, CLASS, type_, TYPE, ...)                                              \
 	static const struct elementwise_op f##_##type_ = { ELEMENTWISE_##KIND };                      \

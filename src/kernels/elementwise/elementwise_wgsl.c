@@ -71,7 +71,7 @@ static void write_logistic(struct writer *w)
 {
 	const char *v = w->values;
 
-	if (w->g->kind == ELEMENTWISE_GELU)
+	if (elementwise_is_gelu(w->g->kind))
 		tcb_wgsl_add(&w->w,
 			     "\n"
 			     "fn gelu(x: %s) -> %s {\n"
@@ -99,6 +99,8 @@ static const char *expression(enum elementwise_kind kind)
 		return "x * b";
 	case ELEMENTWISE_SILU_MUL:
 		return "silu(x) * b";
+	case ELEMENTWISE_GELU_MUL:
+		return "gelu(x) * b";
 	case ELEMENTWISE_GELU:
 		return "gelu(x)";
 	default:
@@ -217,7 +219,7 @@ static void set_bound(const struct elementwise_wgsl *g, struct tcb_kernel *out)
 		out->ulps = is_half ? 2 * HALF_UNIT_ULPS : SUM_ULPS;
 		return;
 	}
-	out->chain = g->kind == ELEMENTWISE_GELU ? GELU_CHAIN : SILU_CHAIN;
+	out->chain = elementwise_is_gelu(g->kind) ? GELU_CHAIN : SILU_CHAIN;
 	out->ulps = LOGISTIC_ULPS + (elementwise_is_gated(g->kind) ? GATE_ULPS : 0) + (is_half ? HALF_UNIT_ULPS : 0);
 }
 

@@ -34,7 +34,7 @@ static void statistics(struct rows_line *line)
 	for (size_t c = 0; c < line->n; c++)
 		squares += ((double)line->x[c] - mean) * ((double)line->x[c] - mean);
 	line->stat[MEAN] = mean;
-	line->stat[DEVIATION] = sqrt(squares / n + LAYERNORM_EPS);
+	line->stat[DEVIATION] = sqrt(squares / n + line->eps);
 	line->stat[SIZE] = size / n;
 }
 
@@ -76,7 +76,7 @@ static void layernorm_combine(struct rows_row *row)
 		count += more;
 	}
 	double variance = m2 / (double)row->n;
-	row->wide_factor = 1 / sqrt(variance + LAYERNORM_EPS);
+	row->wide_factor = 1 / sqrt(variance + row->eps);
 	row->wide_shift = mean;
 	row->is_wide = !(variance <= variance_most && fabs(mean) <= mean_most);
 	row->shift = (float)mean;
@@ -134,5 +134,6 @@ static const struct rows_op rows = {
 	.wgsl = &layernorm_wgsl_math,
 };
 
-ROWS_OP(layernorm, rows, "rows of f32 less their mean over their deviation, times a weight and plus a bias a column",
-	{ 512, 4096, 0 }, { 1, 4096, 0 }, { 4096, 4096, 0 });
+ROWS_OP(layernorm, rows, 1u << TCB_WORD_EPS,
+	"rows of f32 less their mean over their deviation, times a weight and plus a bias a column", { 512, 4096, 0 },
+	{ 1, 4096, 0 }, { 4096, 4096, 0 });

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Private to the layernorm op, rows of f32:
- *     y[r][c] = (x[r][c] - mean_r) / sqrt(variance_r + LAYERNORM_EPS) * w[c] + b[c]
+ *     y[r][c] = (x[r][c] - mean_r) / sqrt(variance_r + eps) * w[c] + b[c]
  * with the mean of the squared deviations as variance.
  *
  * kernels/rows/rows.h says how the geometry drives the loops.  A block leaves its mean and the sum of squared
@@ -21,8 +21,6 @@
 #define TCB_KERNELS_LAYERNORM_H
 
 #include "kernels/rows/rows.h"
-
-#define LAYERNORM_EPS 1e-5
 
 enum { LAYERNORM_X, LAYERNORM_W, LAYERNORM_B, LAYERNORM_Y, LAYERNORM_OPERANDS };
 enum { LAYERNORM_MEAN, LAYERNORM_M2, LAYERNORM_STATS };

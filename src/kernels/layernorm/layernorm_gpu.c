@@ -187,7 +187,7 @@ static void join(struct tcb_rows_writer *w, kit_op (*parts)[TCB_ROWS_PART_MAX], 
 	if (count * lanes > 1)
 		combine(w, parts, count, lanes, &mean, &m2, &scale);
 	const kit_op is_plain = f_eq(b, scale, F(1));
-	const kit_op eps = f_select(b, F((float)LAYERNORM_EPS), F(0x1p-126f), is_plain);
+	const kit_op eps = f_select(b, F((float)rows_eps(&w->kit.out->problem.shape)), F(0x1p-126f), is_plain);
 	const kit_op variance = f_fma(b, m2, F((float)(1.0 / w->g->n)), eps);
 	stat[STAT_ROOT] = f_select(b, F(1), F(root), is_plain);
 	stat[STAT_MEAN] = f_mul(b, mean, f_select(b, F(1), F(1 / root), is_plain));

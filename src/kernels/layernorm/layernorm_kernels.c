@@ -165,7 +165,7 @@ SIMD_BODY void layernorm_whole(struct rows_call *call, const int chains, const e
 		double variance = (double)v_reduce_add(squares) / (double)count - off * off;
 		if (!isfinite(variance))
 			return;
-		vfloat factor = v_set((float)(1 / sqrt((variance < 0 ? 0 : variance) + LAYERNORM_EPS)));
+		vfloat factor = v_set((float)(1 / sqrt((variance < 0 ? 0 : variance) + call->eps)));
 		vfloat rest = v_set((float)off);
 		ROWS_UNROLL
 		for (int u = 0; u < chains; u++) {

@@ -62,6 +62,7 @@ enum {
 		.name = #name_ "_matmul",                                                      \
 		.summary = #id " weights x f32 activations, many tokens at once",              \
 		.shape_form = "MxNxK",                                                         \
+		.words = 1u << TCB_WORD_ADD,                                                   \
 		.format = &tcb_formats[TCB_FORMAT_##id],                                       \
 		.contracts = contracts_,                                                       \
 		.default_contract = (contracts_) >> TCB_CONTRACT_Q8 & 1    ? TCB_CONTRACT_Q8   \

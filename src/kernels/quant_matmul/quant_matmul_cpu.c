@@ -76,7 +76,7 @@ static enum tcb_status qmm_plan(const struct tcb_problem *problem, const struct 
 	    tcb_add_size(out->workspace_bytes, parts.threads_at, &out->workspace_bytes))
 		return tcb_fail(err, TCB_E_OVERFLOW, "%s: the panels of %u threads are too large", problem->op->name,
 				out->threads);
-	out->chain = qmm_chain(problem);
+	out->chain = qmm_chain(problem) + problem->shape.words.add;
 	return TCB_OK;
 }
 
@@ -90,6 +90,7 @@ struct job {
 	const float *x;
 	uint8_t *workspace;
 	float *y;
+	void *const *operand;
 	size_t macro_columns; /* macro tiles along n */
 };
 
@@ -140,6 +141,8 @@ static void run_macro(void *ctx, size_t task, unsigned thread)
 	for (size_t n = row; n < rows_end; n += midi->n) {
 		tokens.y = job->y + token * s->n + n;
 		qmm_multiply_rows(&job->matrix, n, n + tcb_least(midi->n, rows_end - n), &tokens, 1, scratch);
+		tcb_quant_add(&job->plan->problem, job->operand, token, tokens.count, n,
+			      tcb_least(midi->n, rows_end - n), tokens.y);
 	}
 }
 
@@ -164,6 +167,7 @@ static void qmm_run(const struct tcb_plan *plan, void *const operand[], void *wo
 		.x = operand[TCB_QUANT_X],
 		.workspace = workspace,
 		.y = operand[TCB_QUANT_Y],
+		.operand = operand,
 		.macro_columns = tcb_div_up(s->n, g->tile[TCB_MACRO].n),
 	};
 	qmm_matrix_init(&plan->problem, g, &job.matrix);
@@ -202,6 +206,7 @@ void qmm_exact(const struct tcb_plan *plan, void *const operand[], float *y)
 				y[m * s->n + n] = sum;
 			}
 		}
+	tcb_quant_add(&plan->problem, operand, 0, s->m, 0, s->n, y);
 }
 
 #define SIDE(id, format, name, ...)                                                                    \

@@ -54,6 +54,8 @@ static void write_parameters(struct qmm_writer *w)
 	const int has_image = g->own_launch || g->by_grid;
 	w->x = has_image ? tcb_kit_workspace(&w->kit, "x", 16, 0) : tcb_kit_operand(&w->kit, "x", 16, TCB_QUANT_X);
 	w->y = tcb_kit_operand(&w->kit, "y", 4, TCB_QUANT_Y);
+	if (g->has_added)
+		w->added = tcb_kit_operand(&w->kit, "added", 4, TCB_QUANT_ADDED);
 	if (g->join == TCB_JOIN_LAST)
 		w->slices = tcb_kit_workspace(&w->kit, "slices", 4, g->slices_at);
 	if (g->by_grid) {
@@ -127,7 +129,7 @@ enum tcb_status qmm_gpu_emit(const struct tcb_problem *problem, const struct tcb
 	out->packed_bytes[TCB_QUANT_WEIGHTS] = qmm_fragments_bytes(g.unit.format, g.n, g.k);
 	out->workspace_bytes = g.workspace_bytes;
 	out->class = TCB_CLASS_BOUNDED;
-	out->chain = qmm_gpu_chain(&g);
+	out->chain = qmm_gpu_chain(&g) + g.has_added;
 	return tcb_kit_close(&w.kit, err);
 }
 

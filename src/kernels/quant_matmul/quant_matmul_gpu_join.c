@@ -29,25 +29,44 @@ static kit_op row_of(struct qmm_writer *w, kit_op group, unsigned row_tile)
 	return u_add(b, row, I(row_tile * (g->is_wgmma ? 4 : 1) * QMM_UNIT_ROWS));
 }
 
+/* SUM, and where HAS what lies AT among what is to be added. */
+static kit_op with_added(struct qmm_writer *w, kit_op has, kit_op at, kit_op sum)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	kit_op added = f_set(b, F(0));
+	tcb_kit_load_where(b, has, tcb_kit_input(w->g->pdl), "f32", at, &added, 1);
+	return f_add(b, sum, added);
+}
+
 static void store_direct(struct qmm_writer *w, kit_op group, unsigned row_tile, kit_op sums[][4])
 {
 	struct tcb_ptx_build *b = &w->kit.b;
+	const int has_added = w->g->has_added;
 	const kit_op row = row_of(w, group, row_tile), other = u_add(b, row, I(8));
 	const kit_op has[2] = { u_lt(b, row, w->rows), u_lt(b, other, w->rows) };
 	const kit_op token = u_mad(b, w->pair, I(2), w->first_token);
 	const kit_op y_row = tcb_kit_element(b, w->y, row, 4);
 	const kit_op pitch = l_mul_wide(b, w->rows, I(4));
-	kit_op at = l_mad(b, l_from_u(b, token), pitch, y_row);
+	kit_op at = l_mad(b, l_from_u(b, token), pitch, y_row), added = at;
+	if (has_added)
+		added = l_mad(b, l_from_u(b, token), pitch, tcb_kit_element(b, w->added, row, 4));
 	for (unsigned group8 = 0; group8 < w->g->token_groups; group8++) {
 		for (unsigned odd = 0; odd < 2; odd++) {
 			const kit_op this = u_add(b, token, I(8 * group8 + odd));
 			for (unsigned half = 0; half < 2; half++) {
-				tcb_kit_put_where(b, u_lt_and(b, this, w->tokens, has[half]), TCB_KIT_GLOBAL, "f32",
-						  tcb_ptx_at(at, 32 * half), sums[group8][2 * half + odd]);
+				const kit_op is_there = u_lt_and(b, this, w->tokens, has[half]);
+				kit_op sum = sums[group8][2 * half + odd];
+				if (has_added)
+					sum = with_added(w, is_there, tcb_ptx_at(added, 32 * half), sum);
+				tcb_kit_put_where(b, is_there, TCB_KIT_GLOBAL, "f32", tcb_ptx_at(at, 32 * half), sum);
 			}
 			at = l_add(b, at, pitch);
+			if (has_added)
+				added = l_add(b, added, pitch);
 		}
 		at = l_mad(b, pitch, I(6), at);
+		if (has_added)
+			added = l_mad(b, pitch, I(6), added);
 	}
 }
 
@@ -226,14 +245,19 @@ static void add_parts(struct qmm_writer *w, const struct spread *s, kit_op sum[2
 	}
 }
 
-/* The lane's places in y or, with SLICE, in the workspace's sums: [slice][token][row]. */
-static void places_of(struct qmm_writer *w, const struct spread *s, const kit_op *slice, kit_op at[2])
+/* The lane's places in BASE, y or what is as large, or with SLICE in the workspace's sums: [slice][token][row]. */
+static void places_in(struct qmm_writer *w, const struct spread *s, kit_op base, const kit_op *slice, kit_op at[2])
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const kit_op token = slice ? u_mad(b, *slice, w->tokens, s->token) : s->token;
 	const kit_op first = l_mul_wide(b, token, w->rows), row = l_from_u(b, s->row);
-	at[0] = l_mad(b, l_add(b, first, row), I(4), slice ? w->slices : w->y);
+	at[0] = l_mad(b, l_add(b, first, row), I(4), slice ? w->slices : base);
 	at[1] = l_add(b, at[0], l_mul_wide(b, w->rows, I(4)));
+}
+
+static void places_of(struct qmm_writer *w, const struct spread *s, const kit_op *slice, kit_op at[2])
+{
+	places_in(w, s, w->y, slice, at);
 }
 
 static void store_pair(struct qmm_writer *w, const struct spread *s, const kit_op at[2], const kit_op sum[2])
@@ -241,6 +265,18 @@ static void store_pair(struct qmm_writer *w, const struct spread *s, const kit_o
 	struct tcb_ptx_build *b = &w->kit.b;
 	tcb_kit_put(b, TCB_KIT_GLOBAL, "f32", at[0], sum[0]);
 	tcb_kit_put_where(b, s->has_next, TCB_KIT_GLOBAL, "f32", at[1], sum[1]);
+}
+
+/* SUM is all of the pair's sums: with what is to be added. */
+static void add_added(struct qmm_writer *w, const struct spread *s, kit_op sum[2])
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	kit_op at[2];
+	if (!w->g->has_added)
+		return;
+	places_in(w, s, w->added, NULL, at);
+	sum[0] = f_add(b, sum[0], tcb_kit_get(b, tcb_kit_input(w->g->pdl), "f32", at[0]));
+	sum[1] = with_added(w, s->has_next, at[1], sum[1]);
 }
 
 /* The parts in the block's memory, to y or to the workspace. */
@@ -254,6 +290,8 @@ static void join_parts(struct qmm_writer *w, const kit_op *slice)
 		tcb_kit_block_barrier(&w->kit.b);
 	spread_begin(w, &s);
 	add_parts(w, &s, sum);
+	if (!slice)
+		add_added(w, &s, sum);
 	places_of(w, &s, slice, at);
 	store_pair(w, &s, at, sum);
 	spread_end(w);
@@ -282,6 +320,7 @@ static void join_last(struct qmm_writer *w)
 		}
 		add_pair(w, sum, part);
 	}
+	add_added(w, &s, sum);
 	places_of(w, &s, NULL, at);
 	store_pair(w, &s, at, sum);
 	spread_end(w);

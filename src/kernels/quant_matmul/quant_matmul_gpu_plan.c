@@ -248,6 +248,7 @@ void qmm_gpu_plan_tile(const struct tcb_problem *problem, const struct tcb_targe
 	g->resident = KNOB(BLOCKS);
 	g->n = (unsigned)problem->shape.n;
 	g->m = (unsigned)problem->shape.m;
+	g->has_added = problem->shape.words.add != 0;
 	g->k = (unsigned)problem->shape.k;
 	g->row_units = (unsigned)qmm_units_along_k(problem->shape.k);
 }

@@ -34,6 +34,7 @@ struct qmm_gpu {
 	unsigned cast;                  /* streamed: blocks along x that fetch activations for each other */
 	unsigned resident, together;
 	unsigned n, m, k;
+	int has_added; /* the word add */
 	unsigned row_units, slice,
 		share;          /* units along k: of a row, of a block's part of it, of a warp's part of that */
 	unsigned unroll, steps; /* units of a tile, tiles of a share */

@@ -15,6 +15,7 @@ struct qmm_writer {
 	struct tcb_kit kit;
 	const struct qmm_gpu *g;
 	kit_op weights, x, y; /* global; x: the activations, or their image */
+	kit_op added;         /* has_added: what is added to y */
 	kit_op rows, tokens;  /* N and M */
 	kit_op padded;        /* own launch: tokens of the image */
 	kit_op slices, counters;

@@ -129,6 +129,12 @@ static void footprint(const struct tcb_problem *problem, const struct tcb_target
 
 /* --- rules --- */
 
+RULE(rule_words)
+{
+	(void)target, (void)geometry;
+	return problem->shape.words.add ? "WebGPU's kernels of products have no word add" : NULL;
+}
+
 RULE(rule_knobs)
 {
 	const int is_q8 = problem->contract == TCB_CONTRACT_Q8;
@@ -231,6 +237,7 @@ RULE(rule_usual)
 }
 
 static const struct tcb_rule rules[] = {
+	{ TCB_FIELD_KNOB(ISA), TCB_RULE_KERNEL, rule_words },
 	{ 0, TCB_RULE_KERNEL, rule_knobs },
 	{ TCB_FIELD_KNOB(ISA), TCB_RULE_KERNEL, tcb_gpu_rule_isa },
 	{ TCB_FIELD_KNOB(WORKGROUP), TCB_RULE_KERNEL, tcb_wgsl_rule_workgroup },

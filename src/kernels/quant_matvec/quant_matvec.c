@@ -132,6 +132,9 @@ enum {
 		.name = #op "_" #kind,                                                                        \
 		.summary = #id SUMMARY_##kind,                                                                \
 		.shape_form = "MxNxK",                                                                        \
+		.words = has_norm_   ? 1u << TCB_WORD_EPS                                                     \
+			 : is_gated_ ? 0                                                                      \
+				     : 1u << TCB_WORD_ADD,                                                    \
 		.format = &tcb_formats[TCB_FORMAT_##id],                                                      \
 		.member = &(const struct qmv_kind){ has_norm_, is_gated_, own_ },                             \
 		.contracts = contracts_,                                                                      \

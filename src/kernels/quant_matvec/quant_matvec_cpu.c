@@ -113,7 +113,8 @@ static enum tcb_status qmv_plan(const struct tcb_problem *problem, const struct 
 	out->threads = knob[TCB_KNOB_THREADS] == TCB_KNOB_UNSET ? 1 : (unsigned)knob[TCB_KNOB_THREADS];
 	out->packed_bytes[TCB_QUANT_WEIGHTS] = packed_bytes(problem, variant->layout);
 	out->workspace_bytes = space_of(out).bytes;
-	out->chain = chain_of(out) + qmv_kind(problem)->is_gated; /* of exp's argument */
+	/* of exp's argument, or of what is added */
+	out->chain = chain_of(out) + (qmv_kind(problem)->is_gated || problem->shape.words.add);
 	out->ulps = qmv_kind(problem)->is_gated ? QMV_GATE_ULPS : 0;
 	return TCB_OK;
 }
@@ -127,6 +128,7 @@ struct job {
 	const float *x_stored, *norm;
 	uint8_t *prepared;
 	float *normed, *y, *up;
+	void *const *operand;
 	size_t group_rows, x_bytes; /* of the layout; of one superblock of prepared activations */
 	size_t up_bytes;            /* gated: from a row group, or a row, to that of up */
 	size_t prefetch;
@@ -245,6 +247,7 @@ static void run_tokens(void *ctx, size_t task, unsigned thread)
 	}
 	for (size_t at = first; job->up && at < s->m * s->n; at += s->n)
 		preparers_of(job)->gate(job->y + at, job->up + at, share.extent[1]);
+	tcb_quant_add(&job->plan->problem, job->operand, 0, s->m, first, share.extent[1], job->y + first);
 }
 
 /* One task: a token's outputs of one tile of job->shares, k-blocks outermost, midi tiles in order within them. */
@@ -271,6 +274,8 @@ static void run_share(void *ctx, size_t task, unsigned thread)
 		const size_t at = tcb_view_at(&job->out, share.start);
 		preparers_of(job)->gate(job->y + at, job->up + at, share.extent[1]);
 	}
+	tcb_quant_add(&job->plan->problem, job->operand, share.start[0], 1, share.start[1], share.extent[1],
+		      job->y + tcb_view_at(&job->out, share.start));
 }
 
 static const float *normed(const struct job *job, size_t token)
@@ -279,7 +284,7 @@ static const float *normed(const struct job *job, size_t token)
 	const float *x = job->x_stored + token * k;
 	if (!job->norm)
 		return x;
-	preparers_of(job)->norm(x, job->norm, k, job->normed + token * k);
+	preparers_of(job)->norm(x, job->norm, qmv_eps(&job->plan->problem), k, job->normed + token * k);
 	return job->normed + token * k;
 }
 
@@ -375,6 +380,7 @@ static void qmv_run(const struct tcb_plan *plan, void *const operand[], void *wo
 		.prepared = workspace,
 		.normed = (float *)((char *)workspace + space.normed),
 		.y = operand[TCB_QUANT_Y],
+		.operand = operand,
 		.up = kind->is_gated ? (float *)((char *)workspace + space.up) : NULL,
 		.group_rows = qmv_layout_rows(plan->variant->layout),
 		.x_bytes = activation_bytes(plan),

@@ -77,7 +77,7 @@ void qmv_reference(const struct tcb_problem *problem, void *const operand[], str
 	const struct qmv_kind *kind = qmv_kind(problem);
 	tcb_quant_reference_fused(problem, operand,
 				  &(struct tcb_quant_fused){ .norm = kind->has_norm ? operand[QMV_NORM] : NULL,
-							     .eps = QMV_NORM_EPS,
+							     .eps = qmv_eps(problem),
 							     .is_gated = kind->is_gated },
 				  out);
 }

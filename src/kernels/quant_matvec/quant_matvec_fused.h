@@ -4,7 +4,8 @@
  *   qXX_rmsnorm_matvec         y = W a, a = x / sqrt(mean(x^2) + eps) * norm: rmsnorm, then the MatVec
  *   qXX_swiglu_matvec          y = silu(G x) * (U x), silu(p) = p / (1 + exp(-p)): gate and up in one pass over x
  *   qXX_rmsnorm_swiglu_matvec  y = silu(G a) * (U a)
- * norm is operand QMV_NORM, K floats; eps is QMV_NORM_EPS, rmsnorm's.
+ * norm is operand QMV_NORM, K floats; eps is QMV_NORM_EPS, rmsnorm's, or what the word
+ * of that name says.
  *
  * Gate and up are one weights operand of 2 N rows: the N rows of G, then those of U.  A layout keeps row n of both
  * close to each other:
@@ -40,6 +41,12 @@ struct qmv_kind {
 static inline const struct qmv_kind *qmv_kind(const struct tcb_problem *problem)
 {
 	return problem->op->member;
+}
+
+static inline double qmv_eps(const struct tcb_problem *problem)
+{
+	const struct tcb_words *words = &problem->shape.words;
+	return words->eps ? tcb_words_power(words->eps) : QMV_NORM_EPS;
 }
 
 /* Rows of the weights. */

@@ -83,6 +83,8 @@ static void write_parameters(struct qmv_writer *w)
 	if (g->has_norm && !g->own_launch)
 		w->norm = tcb_kit_operand(&w->kit, "norm", 16, QMV_NORM);
 	w->y = tcb_kit_operand(&w->kit, "y", 4, TCB_QUANT_Y);
+	if (g->has_added)
+		w->added = tcb_kit_operand(&w->kit, "added", 4, TCB_QUANT_ADDED);
 	if (g->splitk > 1) {
 		w->slices = tcb_kit_workspace(&w->kit, "slices", 4, g->slices_at);
 		w->counters = tcb_kit_workspace(&w->kit, "counters", 4, g->counters_at);
@@ -103,6 +105,8 @@ static void write_parameters(struct qmv_writer *w)
 	if (g->at_once == 1)
 		w->x = tcb_kit_element(b, w->x, token, g->own_launch ? g->image.bytes : g->k * 4);
 	w->y = tcb_kit_element(b, w->y, u_mul(b, token, w->rows), 4);
+	if (g->has_added)
+		w->added = tcb_kit_element(b, w->added, u_mul(b, token, w->rows), 4);
 	if (g->splitk > 1) {
 		w->slices = tcb_kit_element(b, w->slices, u_mul(b, token, w->weight_rows), 4 * g->splitk);
 		w->counters = tcb_kit_element(b, w->counters, u_mad(b, token, u_blocks_x(b), block), 4);
@@ -519,7 +523,8 @@ static enum tcb_status qmv_emit(const struct tcb_problem *problem, const struct 
 	out->packed_bytes[TCB_QUANT_WEIGHTS] = g.layout == TCB_LAYOUT_NATIVE ? 0 : qmv_packed_bytes(problem, g.layout);
 	out->workspace_bytes = g.workspace_bytes;
 	out->class = TCB_CLASS_BOUNDED;
-	out->chain = qmv_gpu_chain(&g) + qmv_gpu_norm_chain(&g) + g.is_gated; /* of exp's argument */
+	out->chain = qmv_gpu_chain(&g) + qmv_gpu_norm_chain(&g) +
+		     (g.is_gated || g.has_added); /* of exp's argument, of what is added */
 	out->ulps = qmv_gpu_gate_ulps(&g);
 	return tcb_kit_close(&w.kit, err);
 }

@@ -90,7 +90,7 @@ static kit_op factor_of(struct qmv_writer *w, unsigned token)
 			sum[i] = f_add(b, sum[i], tcb_kit_butterfly(b, sum[i], distance));
 	const kit_op is_lost = f_not_le(b, sum[0], F(LOST));
 	const kit_op total = f_select(b, sum[1], sum[0], is_lost);
-	const kit_op eps = f_select(b, F(0), F((float)QMV_NORM_EPS), is_lost);
+	const kit_op eps = f_select(b, F(0), F((float)qmv_eps(&w->kit.out->problem)), is_lost);
 	const kit_op mean = f_fma(b, total, F((float)(1.0 / w->g->k)), eps);
 	const kit_op root = f_select(b, F(RESCUE), F(1), is_lost);
 	return f_mul(b, f_rsqrt_near(b, mean), root);

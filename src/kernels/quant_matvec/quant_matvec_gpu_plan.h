@@ -48,10 +48,10 @@ struct qmv_stream {
 struct qmv_gpu {
 	const struct qmv_format *format;
 	unsigned capability;
-	int is_q8, is_half; /* else f32 */
-	int has_norm, is_gated;
-	int has_scale;  /* activations of a superblock, or a group, share one */
-	unsigned group; /* q8: activations that share a scale, 32 or 256; else 256 */
+	int is_q8, is_half;                /* else f32 */
+	int has_norm, is_gated, has_added; /* has_added: the word add */
+	int has_scale;                     /* activations of a superblock, or a group, share one */
+	unsigned group;                    /* q8: activations that share a scale, 32 or 256; else 256 */
 	enum tcb_layout layout;
 	enum tcb_copy copy;
 	int is_mma, x_in_regs, own_launch, pdl;

@@ -53,6 +53,24 @@ static kit_op row_of_token(struct qmv_writer *w, kit_op token, kit_op row, kit_o
 	return u_mad(b, token, w->rows, row);
 }
 
+/* RESULT, and where HAS (NULL: everywhere) what is to be added to element ROW of y. */
+static kit_op with_added(struct qmv_writer *w, const kit_op *has, kit_op row, kit_op result)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const enum tcb_kit_memory memory = tcb_kit_input(w->g->pdl);
+	kit_op added;
+	if (!w->g->has_added)
+		return result;
+	const kit_op at = tcb_kit_element(b, w->added, row, 4);
+	if (has) {
+		added = f_set(b, F(0));
+		tcb_kit_load_where(b, *has, memory, "f32", at, &added, 1);
+	} else {
+		added = tcb_kit_get(b, memory, "f32", at);
+	}
+	return f_add(b, result, added);
+}
+
 /* TOTAL, or of a gated pair what becomes of it and of that of up, to row ROW of y by the lanes of IS_WRITER. */
 static void write_row(struct qmv_writer *w, kit_op total, const struct held *held, kit_op row, kit_op is_writer)
 {
@@ -66,7 +84,7 @@ static void write_row(struct qmv_writer *w, kit_op total, const struct held *hel
 	const kit_op result = qmv_write_result(w, total, up), at = tcb_kit_element(b, w->y, row, 4);
 	if (w->g->is_gated)
 		is_writer = u_eq_and(b, held->which, I(0), is_writer);
-	tcb_kit_put_where(b, is_writer, TCB_KIT_GLOBAL, "f32", at, result);
+	tcb_kit_put_where(b, is_writer, TCB_KIT_GLOBAL, "f32", at, with_added(w, &is_writer, row, result));
 }
 
 void qmv_write_results(struct qmv_writer *w, kit_op group, const kit_op *sums, const kit_op *mins)
@@ -134,6 +152,7 @@ static void write_slices_sum(struct qmv_writer *w, kit_op first_row, kit_op coun
 	}
 	tcb_ptx_for_end(b);
 	sum[0] = qmv_write_result(w, sum[0], sum[sides - 1]);
+	sum[0] = with_added(w, NULL, row, sum[0]);
 	tcb_kit_put(b, TCB_KIT_GLOBAL, "f32", tcb_kit_element(b, w->y, row, 4), sum[0]);
 	tcb_ptx_for_end(b);
 	tcb_ptx_if_end(b);
@@ -156,8 +175,8 @@ static void write_shared_tokens(struct qmv_writer *w, kit_op first_row, kit_op c
 		sum = up = write_parts_sum(w, loop);
 	}
 	const kit_op row = row_of_token(w, of_token.rest, u_add(b, first_row, of_token.whole), &has);
-	tcb_kit_put_where(b, has, TCB_KIT_GLOBAL, "f32", tcb_kit_element(b, w->y, row, 4),
-			  qmv_write_result(w, sum, up));
+	sum = with_added(w, &has, row, qmv_write_result(w, sum, up));
+	tcb_kit_put_where(b, has, TCB_KIT_GLOBAL, "f32", tcb_kit_element(b, w->y, row, 4), sum);
 	tcb_ptx_for_end(b);
 }
 
@@ -189,6 +208,7 @@ void qmv_write_shared_rows(struct qmv_writer *w)
 	} else {
 		sum = qmv_write_result(w, sum, up);
 		at = tcb_kit_element(b, w->y, row, 4);
+		sum = with_added(w, NULL, row, sum);
 	}
 	tcb_kit_put(b, TCB_KIT_GLOBAL, "f32", at, sum);
 	if (g->is_gated && g->splitk > 1)

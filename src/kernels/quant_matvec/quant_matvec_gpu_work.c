@@ -147,6 +147,7 @@ void qmv_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->is_half = problem->contract == TCB_CONTRACT_F16;
 	g->has_norm = qmv_kind(problem)->has_norm;
 	g->is_gated = qmv_kind(problem)->is_gated;
+	g->has_added = problem->shape.words.add != 0;
 	g->group = KNOB(GROUP);
 	g->layout = (enum tcb_layout)KNOB(LAYOUT);
 	g->copy = (enum tcb_copy)KNOB(COPY);

@@ -16,6 +16,7 @@ struct qmv_writer {
 	const struct qmv_gpu *g;
 	kit_op weights[QMV_PARTS], x,
 		y;         /* global addresses: a stream's weights of row 0; activations, results of the token */
+	kit_op added;      /* has_added: what is added to results of the token */
 	kit_op x_values;   /* how many activations the slice has, or a constant */
 	kit_op norm;       /* has_norm: its weights, of the slice */
 	kit_op row_x;      /* has_norm, splitk > 1: the whole token */

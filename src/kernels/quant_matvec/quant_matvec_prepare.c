@@ -140,9 +140,9 @@ static double sum_squares(const float *x, size_t k)
 	return sum[0];
 }
 
-void SIMD_NAME(qmv_norm)(const float *x, const float *norm, size_t k, float *out)
+void SIMD_NAME(qmv_norm)(const float *x, const float *norm, double eps, size_t k, float *out)
 {
-	const double factor = 1 / sqrt(sum_squares(x, k) / (double)k + QMV_NORM_EPS);
+	const double factor = 1 / sqrt(sum_squares(x, k) / (double)k + eps);
 	/* Powers of two, so that neither product leaves the range of f32 where the result does not. */
 	const double root = factor < 0x1p-60 ? 0x1p-64 : 1;
 	const float first = (float)root, second = (float)(factor / root);

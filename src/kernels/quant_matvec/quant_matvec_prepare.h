@@ -17,7 +17,7 @@ typedef void qmv_prepare_f32_fn(const struct tcb_format *format, enum qmv_order 
 
 /* OUT: K activations over their root mean square, times NORM.  Whatever their size: a NaN makes all of them NaN, an
  * infinity itself NaN and the others 0. */
-typedef void qmv_norm_fn(const float *x, const float *norm, size_t k, float *out);
+typedef void qmv_norm_fn(const float *x, const float *norm, double eps, size_t k, float *out);
 /* GATE becomes silu(GATE) * UP. */
 typedef void qmv_gate_fn(float *gate, const float *up, size_t count);
 /* What their roundings add to a chain, in ulps of the result: the factor and two products; exp, the sum, the quotient

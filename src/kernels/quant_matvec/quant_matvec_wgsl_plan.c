@@ -102,6 +102,12 @@ static void footprint(const struct tcb_problem *problem, const struct tcb_target
 
 /* --- rules --- */
 
+RULE(rule_words)
+{
+	(void)target, (void)geometry;
+	return problem->shape.words.add ? "WebGPU's kernels of products have no word add" : NULL;
+}
+
 RULE(rule_knobs)
 {
 	const int is_q8 = problem->contract == TCB_CONTRACT_Q8;
@@ -246,6 +252,7 @@ RULE(rule_usual)
 #define READS_LANES (TCB_FIELD_KNOB(WORKGROUP) | TCB_FIELD_MIDI_N | TCB_FIELD_MICRO_N)
 
 static const struct tcb_rule rules[] = {
+	{ TCB_FIELD_KNOB(ISA), TCB_RULE_KERNEL, rule_words },
 	{ 0, TCB_RULE_KERNEL, rule_knobs },
 	{ TCB_FIELD_KNOB(ISA), TCB_RULE_KERNEL, tcb_gpu_rule_isa },
 	{ TCB_FIELD_KNOB(LAYOUT) | TCB_FIELD_KNOB(UNROLL) | TCB_FIELD_KNOB(STAGES), TCB_RULE_KERNEL, rule_values },

@@ -23,7 +23,7 @@ static void statistics(struct rows_line *line)
 	double sum = 0;
 	for (size_t c = 0; c < line->n; c++)
 		sum += (double)line->x[c] * (double)line->x[c];
-	line->stat[0] = sqrt(sum / (double)line->n + RMSNORM_EPS);
+	line->stat[0] = sqrt(sum / (double)line->n + line->eps);
 }
 
 /* Half of the sum's relative error reaches the result, and what is below 2^-126 is rounded to multiples of 2^-149. */
@@ -47,7 +47,7 @@ static void rmsnorm_combine(struct rows_row *row)
 	for (size_t b = 0; b < row->blocks; b++)
 		sum += row->stats[b];
 	double mean = sum / (double)row->n;
-	row->wide_factor = 1 / sqrt(mean + RMSNORM_EPS);
+	row->wide_factor = 1 / sqrt(mean + row->eps);
 	row->is_wide = !(mean <= mean_most);
 	for (size_t b = 0; b < row->blocks; b++)
 		row->factors[b] = (float)row->wide_factor;
@@ -95,5 +95,5 @@ static const struct rows_op rows = {
 	.wgsl = &rmsnorm_wgsl_math,
 };
 
-ROWS_OP(rmsnorm, rows, "rows of f32 over their root mean square, times a weight a column", { 512, 4096, 0 },
-	{ 1, 4096, 0 }, { 4096, 4096, 0 });
+ROWS_OP(rmsnorm, rows, 1u << TCB_WORD_EPS, "rows of f32 over their root mean square, times a weight a column",
+	{ 512, 4096, 0 }, { 1, 4096, 0 }, { 4096, 4096, 0 });

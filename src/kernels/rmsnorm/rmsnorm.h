@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Private to the rmsnorm op: y[r][c] = x[r][c] / sqrt(mean_c(x[r][c]^2) + RMSNORM_EPS) * w[c], rows of f32.
+ * Private to the rmsnorm op: y[r][c] = x[r][c] / sqrt(mean_c(x[r][c]^2) + eps) * w[c], rows of f32.
  *
  * kernels/rows/rows.h says how the geometry drives the loops.  A block leaves the sum of its squares; the row's factor
  * is worked out in double.  Rows whose squares are beyond f32 are done in double as a whole: no row overflows whose
@@ -11,8 +11,6 @@
 #define TCB_KERNELS_RMSNORM_H
 
 #include "kernels/rows/rows.h"
-
-#define RMSNORM_EPS 1e-5
 
 enum { RMSNORM_X, RMSNORM_W, RMSNORM_Y, RMSNORM_OPERANDS };
 

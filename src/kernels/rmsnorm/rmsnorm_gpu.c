@@ -77,7 +77,7 @@ static void join(struct tcb_rows_writer *w, kit_op (*parts)[TCB_ROWS_PART_MAX], 
 		sum = tcb_kit_over_lanes(b, f_add, sum, lanes);
 	}
 	const kit_op is_plain = f_eq(b, scale, F(1));
-	const kit_op eps = f_select(b, F((float)RMSNORM_EPS), F(0), is_plain);
+	const kit_op eps = f_select(b, F((float)rows_eps(&w->kit.out->problem.shape)), F(0), is_plain);
 	const kit_op mean = f_fma(b, sum, F((float)(1.0 / w->g->n)), eps);
 	stat[STAT_ROOT] = f_select(b, F(1), F(sqrtf(TCB_ROWS_RESCUE)), is_plain);
 	stat[STAT_FACTOR] = f_mul(b, f_rsqrt_near(b, mean), stat[STAT_ROOT]);

@@ -99,7 +99,7 @@ SIMD_BODY void rmsnorm_whole(struct rows_call *call, const int chains, const enu
 		float squares = v_reduce_add(sum);
 		if (!isfinite(squares))
 			return;
-		vfloat factor = v_set((float)(1 / sqrt((double)squares / (double)count + RMSNORM_EPS)));
+		vfloat factor = v_set((float)(1 / sqrt((double)squares / (double)count + call->eps)));
 		ROWS_UNROLL
 		for (int u = 0; u < chains; u++) {
 			size_t at = (size_t)u * LANES, left = left_of(count, at);

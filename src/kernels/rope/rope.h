@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * rope_append: what a layer does between the product that makes q, k and v and
- * attention.  Of shape m x n x k with TCB_KV_WORDS, pairs, rot, qknorm and mrope:
+ * attention.  Of shape m x n x k with TCB_KV_WORDS, pairs, rot, qknorm, mrope and apart:
  * each sequence gets m new tokens, the last m of its length, and its KV cache has
  * memory for n; heads are of k values.  q and k of the new tokens are rotated
  * (rotary embedding), and k and v are appended to the cache.
@@ -23,7 +23,8 @@
  * three positions, in an operand of three rows, and angle j is that of the one which an
  * operand's element j (0, 1 or 2) says: where a token is in the cache they do not tell.
  *
- * qkv has a row for each new token: query heads, then K's, then V's.  New token i of a
+ * qkv has a row for each new token: query heads, then K's, then V's; with apart it has the query heads, and K's and V's
+ * are in rows of two operands more.  New token i of a
  * sequence of length L (with the new ones) is its token p = L - m + i; below 0 there is
  * none, and nothing of it is read or written.  The outputs are q, with a row for each new
  * token, and K and V of the cache, all as attention reads them (kv_cache.h).  What is not
@@ -44,8 +45,17 @@
 #include "kernels/kv_cache.h"
 
 enum { ROPE_QKV, ROPE_ROTATION, ROPE_LENGTHS, ROPE_Q, ROPE_K, ROPE_V, ROPE_MORE };
-/* Those from ROPE_MORE on, in this order, that the shape's words ask for: p, qknorm (two), mrope (two). */
-enum rope_more { ROPE_TABLE, ROPE_Q_NORM, ROPE_K_NORM, ROPE_POSITIONS, ROPE_SECTIONS, ROPE_MORE_COUNT };
+/* Those from ROPE_MORE on, in this order, that the shape's words ask for: p, and two each qknorm, mrope and apart. */
+enum rope_more {
+	ROPE_TABLE,
+	ROPE_Q_NORM,
+	ROPE_K_NORM,
+	ROPE_POSITIONS,
+	ROPE_SECTIONS,
+	ROPE_NEW_K,
+	ROPE_NEW_V,
+	ROPE_MORE_COUNT
+};
 enum { ROPE_HEAD_UNIT = 8, ROPE_HEAD_MAX = 576, ROPE_BLOCK = 32 /* values of a block */ };
 enum { ROPE_POSITIONS_OF_TOKEN = 3 };
 
@@ -73,9 +83,10 @@ static inline enum tcb_type rope_q_type(const struct tcb_problem *problem)
 
 static inline int rope_has(const struct tcb_words *words, enum rope_more operand)
 {
-	return operand == ROPE_TABLE    ? words->page != 0
-	       : operand <= ROPE_K_NORM ? words->qknorm != 0
-					: words->mrope != 0;
+	return operand == ROPE_TABLE      ? words->page != 0
+	       : operand <= ROPE_K_NORM   ? words->qknorm != 0
+	       : operand <= ROPE_SECTIONS ? words->mrope != 0
+					  : words->apart != 0;
 }
 /* Which operand it is where there is one; of ROPE_MORE_COUNT how many there are. */
 static inline size_t rope_operand(const struct tcb_words *words, enum rope_more operand)
@@ -96,15 +107,6 @@ static inline size_t rope_rotated(const struct tcb_shape *shape)
 {
 	return shape->words.rotated ? shape->words.rotated : shape->k;
 }
-/* 10^-e of the word qknorm. */
-static inline double rope_eps(const struct tcb_words *words)
-{
-	double eps = 1;
-	for (unsigned i = 0; i < words->qknorm; i++)
-		eps /= 10;
-	return eps;
-}
-
 /* Roundings that a result goes through: two products and their sum; of a norm before that half of those of its sum of
  * squares, of which LANES values are added at a time and then these, the mean, an approximate root, and two products.
  */
@@ -114,7 +116,7 @@ static inline double rope_chain(const struct tcb_shape *shape, size_t lanes)
 	return 3 + (shape->words.qknorm ? ((double)shape->k / (double)lanes + lanes_tree) / 2 + 6 : 0);
 }
 
-/* New tokens of all sequences; heads of a row of qkv. */
+/* New tokens of all sequences; heads of one, of q, K and V. */
 static inline size_t rope_tokens(const struct tcb_shape *shape)
 {
 	return shape->words.sequences * shape->m;
@@ -122,6 +124,24 @@ static inline size_t rope_tokens(const struct tcb_shape *shape)
 static inline size_t rope_row_heads(const struct tcb_shape *shape)
 {
 	return (size_t)shape->words.query + 2 * (size_t)shape->words.kv;
+}
+/* Heads of a row of qkv. */
+static inline size_t rope_first_heads(const struct tcb_shape *shape)
+{
+	return shape->words.apart ? shape->words.query : rope_row_heads(shape);
+}
+/* The new tokens' heads in OPERAND, of type IO: q's, K's and V's of token TOKEN. */
+static inline void rope_new_heads(const struct tcb_shape *shape, enum tcb_type io, void *const operand[], size_t token,
+				  char *out[3])
+{
+	const size_t each = shape->k * tcb_type_bytes(io), kv = shape->words.kv * each;
+	out[0] = (char *)operand[ROPE_QKV] + token * rope_first_heads(shape) * each;
+	out[1] = out[0] + shape->words.query * each;
+	out[2] = out[1] + kv;
+	if (shape->words.apart) {
+		out[1] = (char *)rope_data(&shape->words, operand, ROPE_NEW_K) + token * kv;
+		out[2] = (char *)rope_data(&shape->words, operand, ROPE_NEW_V) + token * kv;
+	}
 }
 /* Written of a new token. */
 static inline size_t rope_token_bytes(const struct tcb_problem *problem)

@@ -125,13 +125,12 @@ static const float *find_rotation(const struct run *run, size_t token, size_t po
 static struct rows find_rows(const struct run *run, size_t sequence, size_t token, size_t position)
 {
 	const struct tcb_shape *s = &run->problem->shape;
-	const size_t each = s->k * tcb_type_bytes(rope_io_type(run->problem));
+	char *heads[3];
 	const size_t at = tcb_kv_token(s, run->table, sequence, position);
 	const size_t in_cache = tcb_kv_bytes(rope_kv(run->problem), at * s->words.kv * s->k);
 	const size_t in_q = token * s->words.query * s->k * tcb_type_bytes(rope_q_type(run->problem));
-	struct rows rows = { .q = (const char *)run->operand[ROPE_QKV] + token * rope_row_heads(s) * each };
-	rows.k = rows.q + s->words.query * each;
-	rows.v = rows.k + s->words.kv * each;
+	rope_new_heads(s, rope_io_type(run->problem), run->operand, token, heads);
+	struct rows rows = { .q = heads[0], .k = heads[1], .v = heads[2] };
 	rows.q_out = (char *)run->operand[ROPE_Q] + in_q;
 	rows.k_out = (char *)run->operand[ROPE_K] + in_cache;
 	rows.v_out = (char *)run->operand[ROPE_V] + in_cache;
@@ -152,7 +151,7 @@ static void run_task(void *ctx, size_t index, unsigned thread)
 				  .heads = s->words.kv,
 				  .k = s->k,
 				  .rotated = rope_rotated(s),
-				  .eps = (float)rope_eps(&s->words),
+				  .eps = (float)tcb_words_power(s->words.qknorm),
 				  .is_pairs = s->words.pairs,
 				  .stream = run->stream && !tcb_kv_has_blocks(rope_kv(run->problem)) };
 	(void)thread;

@@ -36,7 +36,7 @@ struct rope_gpu {
 	unsigned cache, pages;             /* tokens, or pages in the table, of a sequence */
 	unsigned width, chunks, unroll;    /* values of a vector; vectors of half a head; heads of a thread */
 	unsigned warps, threads, parts;
-	int is_pairs, has_norm, has_mrope, pdl, stream;
+	int is_pairs, has_norm, has_mrope, is_apart, pdl, stream;
 	size_t workspace_bytes;
 };
 

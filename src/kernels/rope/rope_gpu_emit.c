@@ -227,25 +227,22 @@ static kit_op write_cache_token(struct rope_writer *w)
 	return u_mad(b, page, I(g->page), at.rest);
 }
 
-/* Where the launch writes head HEAD of the row to: which head of *BASE it is; AT: the cache's token. */
-static kit_op write_goal(struct rope_writer *w, kit_op head, kit_op at, kit_op *base)
+/* Which head of *BASE the launch's head HEAD of the row is: BASES are q's, K's and V's; AT: the token of K and V. */
+static kit_op write_head_place(struct rope_writer *w, kit_op head, kit_op at, const kit_op bases[3], kit_op *base)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct rope_gpu *g = w->g;
 	const unsigned first = w->launch->first, end = first + w->launch->heads;
 	const unsigned v = g->query + g->kv_heads;
-	*base = w->workspace;
-	if (w->launch->to == ROPE_WORKSPACE)
-		return u_mad(b, w->token, I(g->kv_heads), u_sub(b, head, I(g->query)));
 	const kit_op of_q = first < g->query ? u_mad(b, w->token, I(g->query), head) : I(0);
-	*base = w->q;
+	*base = bases[0];
 	if (end <= g->query)
 		return of_q;
 	const kit_op row = u_mad(b, at, I(g->kv_heads), head);
-	kit_op cache = first < v ? w->k : w->v, before = I(first < v ? g->query : v);
+	kit_op cache = first < v ? bases[1] : bases[2], before = I(first < v ? g->query : v);
 	if (first < v && end > v) {
 		const kit_op is_v = u_ge(b, head, I(v));
-		cache = l_select(b, w->v, w->k, is_v);
+		cache = l_select(b, bases[2], bases[1], is_v);
 		before = u_select(b, I(v), I(g->query), is_v);
 	}
 	const kit_op of_cache = u_sub(b, row, before);
@@ -253,8 +250,18 @@ static kit_op write_goal(struct rope_writer *w, kit_op head, kit_op at, kit_op *
 	if (first >= g->query)
 		return of_cache;
 	const kit_op is_q = u_lt(b, head, I(g->query));
-	*base = l_select(b, w->q, cache, is_q);
+	*base = l_select(b, bases[0], cache, is_q);
 	return u_select(b, of_q, of_cache, is_q);
+}
+
+/* The head of *BASE that head HEAD of the row is written to; AT: the cache's token. */
+static kit_op write_goal(struct rope_writer *w, kit_op head, kit_op at, kit_op *base)
+{
+	const kit_op outputs[3] = { w->q, w->k, w->v };
+	if (w->launch->to == ROPE_TO_OUTPUTS)
+		return write_head_place(w, head, at, outputs, base);
+	*base = w->workspace;
+	return u_mad(&w->kit.b, w->token, I(w->g->kv_heads), u_sub(&w->kit.b, head, I(w->g->query)));
 }
 
 /* The thread's two vectors, FIRST and SECOND, rotated; where IS_PLAIN (NULL: nowhere) as they are. */
@@ -294,7 +301,10 @@ static void load_heads(struct rope_writer *w, struct heads *out)
 	const struct rope_gpu *g = w->g;
 	const struct rope_launch *launch = w->launch;
 	const int is_workspace = launch->from == ROPE_WORKSPACE;
-	const kit_op row = u_mul(b, w->token, I(is_workspace ? g->kv_heads : g->query + 2 * g->kv_heads));
+	const kit_op inputs[3] = { w->from, w->new_k, w->new_v };
+	const kit_op row = g->is_apart && !is_workspace
+				   ? I(0)
+				   : u_mul(b, w->token, I(is_workspace ? g->kv_heads : g->query + 2 * g->kv_heads));
 	out->is_cut = launch->heads % g->unroll != 0;
 	for (unsigned u = 0; u < g->unroll; u++) {
 		kit_op index = u ? u_add(b, w->first, I(u)) : w->first;
@@ -303,8 +313,11 @@ static void load_heads(struct rope_writer *w, struct heads *out)
 			index = u_min(b, index, I(launch->heads - 1));
 		}
 		out->head[u] = launch->first ? u_add(b, index, I(launch->first)) : index;
-		kit_op from[2];
-		head_addresses(w, w->from, u_add(b, row, is_workspace ? index : out->head[u]), from_type(w), from);
+		kit_op from[2], base = w->from;
+		const kit_op head = g->is_apart && !is_workspace
+					    ? write_head_place(w, out->head[u], w->token, inputs, &base)
+					    : u_add(b, row, is_workspace ? index : out->head[u]);
+		head_addresses(w, base, head, from_type(w), from);
 		load_values(w, from_type(w), memory_of(w), from[0], out->low[u]);
 		load_values(w, from_type(w), memory_of(w), from[1], out->high[u]);
 	}
@@ -481,10 +494,21 @@ static void declare_more(struct rope_writer *w, unsigned first, unsigned end)
 	w->sections = tcb_kit_operand(&w->kit, "sections", 16, rope_operand(words, ROPE_SECTIONS));
 }
 
+/* K's and V's inputs, of heads FIRST to END of a token. */
+static void declare_new(struct rope_writer *w, unsigned first, unsigned end)
+{
+	const struct tcb_words *words = &w->kit.out->problem.shape.words;
+	const unsigned v = w->g->query + w->g->kv_heads;
+	if (first < v && end > w->g->query)
+		w->new_k = tcb_kit_operand(&w->kit, "new_k", 16, rope_operand(words, ROPE_NEW_K));
+	if (end > v)
+		w->new_v = tcb_kit_operand(&w->kit, "new_v", 16, rope_operand(words, ROPE_NEW_V));
+}
+
 /* A number that is not in the PTX; but where operands are so many that a launch has no room for it. */
 static kit_op number(struct rope_writer *w, const char *name, unsigned value)
 {
-	return w->g->has_norm || w->g->has_mrope ? I(value) : tcb_kit_number(&w->kit, name, value);
+	return w->g->has_norm || w->g->has_mrope || w->g->is_apart ? I(value) : tcb_kit_number(&w->kit, name, value);
 }
 
 /* The first COUNT of LAUNCHES in one kernel: blocks of threads have the one, then the other. */
@@ -501,6 +525,8 @@ static void write_kernel(struct rope_writer *w, const struct rope_launch *launch
 						.is_dependent = g->pdl });
 	w->from = launch->from == ROPE_WORKSPACE ? tcb_kit_workspace(&w->kit, "from", 16, 0)
 						 : tcb_kit_operand(&w->kit, "qkv", 16, ROPE_QKV);
+	if (g->is_apart && launch->from == ROPE_FROM_QKV)
+		declare_new(w, launches[0].first, launch->first + launch->heads);
 	if (launch->to == ROPE_WORKSPACE)
 		w->workspace = tcb_kit_workspace(&w->kit, "to", 16, 0);
 	else

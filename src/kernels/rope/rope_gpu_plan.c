@@ -28,7 +28,8 @@ void rope_gpu_plan(const struct tcb_problem *problem, const struct tcb_geometry 
 	g->rotated = (unsigned)rope_rotated(s);
 	g->has_norm = s->words.qknorm != 0;
 	g->has_mrope = s->words.mrope != 0;
-	g->eps = (float)rope_eps(&s->words);
+	g->is_apart = s->words.apart != 0;
+	g->eps = (float)tcb_words_power(s->words.qknorm);
 	g->m = (unsigned)s->m;
 	g->sequences = s->words.sequences;
 	g->tokens = (unsigned)rope_tokens(s);

@@ -17,7 +17,7 @@ struct rope_writer {
 	const struct rope_launch *launch;
 	kit_op from, q, k, v, workspace, rotation, table;
 	kit_op tokens, m, cache;
-	kit_op q_norm, k_norm, positions, sections; /* where there are any */
+	kit_op q_norm, k_norm, positions, sections, new_k, new_v; /* where there are any */
 	/* The thread's: its number; new token; which of the vectors of half a head; of all sequences; first head of the
 	 * launch's. */
 	kit_op item, token, chunk, sequence, first;

@@ -36,6 +36,11 @@ static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_sha
 	    tcb_mul_size(tcb_kv_tokens(shape), (size_t)2 * shape->words.kv, &bytes) || bytes > INT32_MAX)
 		return tcb_fail(err, TCB_E_OVERFLOW, "new tokens or a KV cache of more than 2^31 heads, of %zux%zux%zu",
 				shape->m, shape->n, shape->k);
+	if (rope_operand(&shape->words, ROPE_MORE_COUNT) > TCB_OPERANDS_MAX)
+		return tcb_fail(err, TCB_E_USAGE,
+				"pages, qknorm, mrope and apart together are more than the %d operands that an op may "
+				"have: leave one out",
+				TCB_OPERANDS_MAX);
 	return TCB_OK;
 }
 
@@ -47,14 +52,25 @@ static struct tcb_operand input(const char *name, enum tcb_type type, size_t row
 	};
 }
 
-static size_t more_operands(const struct tcb_shape *s, struct tcb_operand out[TCB_OPERANDS_MAX])
+/* Rows of new tokens that have HEADS heads. */
+static struct tcb_operand new_heads(const char *name, const struct tcb_problem *problem, size_t heads)
 {
+	const enum tcb_type io = rope_io_type(problem);
+	const size_t rows = rope_tokens(&problem->shape), row = heads * problem->shape.k;
+	return (struct tcb_operand){ name, TCB_ROLE_INPUT, io, rows, row, rows * row * tcb_type_bytes(io), 1 };
+}
+
+static size_t more_operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
+{
+	const struct tcb_shape *s = &problem->shape;
 	const struct tcb_operand all[ROPE_MORE_COUNT] = {
 		[ROPE_TABLE] = input("pages", TCB_TYPE_I32, s->words.sequences, tcb_kv_pages(s)),
 		[ROPE_Q_NORM] = input("q_norm", TCB_TYPE_F32, 1, s->k),
 		[ROPE_K_NORM] = input("k_norm", TCB_TYPE_F32, 1, s->k),
 		[ROPE_POSITIONS] = input("positions", TCB_TYPE_I32, ROPE_POSITIONS_OF_TOKEN, rope_tokens(s)),
 		[ROPE_SECTIONS] = input("sections", TCB_TYPE_I32, 1, rope_rotated(s) / 2),
+		[ROPE_NEW_K] = new_heads("new_k", problem, s->words.kv),
+		[ROPE_NEW_V] = new_heads("new_v", problem, s->words.kv),
 	};
 	for (enum rope_more i = 0; i < ROPE_MORE_COUNT; i++)
 		if (rope_has(&s->words, i))
@@ -65,12 +81,11 @@ static size_t more_operands(const struct tcb_shape *s, struct tcb_operand out[TC
 static size_t operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
 {
 	const struct tcb_shape *s = &problem->shape;
-	const enum tcb_type io = rope_io_type(problem), q = rope_q_type(problem);
+	const enum tcb_type q = rope_q_type(problem);
 	const enum tcb_kv kv = rope_kv(problem);
-	const size_t rows = rope_tokens(s), row = rope_row_heads(s) * s->k, q_row = s->words.query * s->k;
+	const size_t rows = rope_tokens(s), q_row = s->words.query * s->k;
 	const size_t tokens = tcb_kv_tokens(s), kv_row = s->words.kv * s->k;
-	out[ROPE_QKV] =
-		(struct tcb_operand){ "qkv", TCB_ROLE_INPUT, io, rows, row, rows * row * tcb_type_bytes(io), 1 };
+	out[ROPE_QKV] = new_heads(s->words.apart ? "new_q" : "qkv", problem, rope_first_heads(s));
 	out[ROPE_ROTATION] = input("rotation", TCB_TYPE_F32, s->n, rope_rotated(s));
 	out[ROPE_LENGTHS] = input("lengths", TCB_TYPE_I32, 1, s->words.sequences);
 	out[ROPE_Q] = (struct tcb_operand){ "q", TCB_ROLE_OUTPUT, q, rows, q_row, rows * q_row * tcb_type_bytes(q), 1 };
@@ -85,7 +100,7 @@ static size_t operands(const struct tcb_problem *problem, struct tcb_operand out
 					    .is_partly_written = 1 };
 	out[ROPE_V] = out[ROPE_K];
 	out[ROPE_V].name = "v";
-	return more_operands(s, out);
+	return more_operands(problem, out);
 }
 
 /* --- test data --- */
@@ -126,21 +141,28 @@ static void fill_more(const struct tcb_shape *shape, struct tcb_rng *rng, void *
 		sections[j] = (int32_t)tcb_rng_below(rng, ROPE_POSITIONS_OF_TOKEN);
 }
 
+/* HEADS heads of K values; NULL: none. */
+static void fill_heads(struct tcb_rng *rng, enum tcb_type io, size_t heads, size_t k, void *out)
+{
+	for (size_t head = 0; out && head < heads; head++) {
+		float values[ROPE_HEAD_MAX];
+		for (size_t j = 0; j < k; j++)
+			values[j] = tcb_rng_normal(rng);
+		tcb_type_from_f32(io, values, k, (char *)out + head * k * tcb_type_bytes(io));
+	}
+}
+
 /* Of NULL operands lengths and pages are the others'. */
 static void fill(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
 {
 	const struct tcb_shape *s = &problem->shape;
 	const enum tcb_type io = rope_io_type(problem);
 	int32_t *lengths = operand[ROPE_LENGTHS];
-	char *qkv = operand[ROPE_QKV];
 	struct tcb_rng rng;
 	tcb_rng_init(&rng, seed);
-	for (size_t head = 0; qkv && head < rope_tokens(s) * rope_row_heads(s); head++) {
-		float values[ROPE_HEAD_MAX];
-		for (size_t j = 0; j < s->k; j++)
-			values[j] = tcb_rng_normal(&rng);
-		tcb_type_from_f32(io, values, s->k, qkv + head * s->k * tcb_type_bytes(io));
-	}
+	fill_heads(&rng, io, rope_tokens(s) * rope_first_heads(s), s->k, operand[ROPE_QKV]);
+	for (enum rope_more i = ROPE_NEW_K; i <= ROPE_NEW_V; i++)
+		fill_heads(&rng, io, rope_tokens(s) * s->words.kv, s->k, rope_data(&s->words, operand, i));
 	if (operand[ROPE_ROTATION])
 		fill_rotation(s, operand[ROPE_ROTATION]);
 	tcb_kv_fill(s, &rng, lengths, rope_data(&s->words, operand, ROPE_TABLE));
@@ -222,7 +244,8 @@ static void read_head(const struct refer *r, const char *x, double values[ROPE_H
 		squares += values[j] * values[j];
 	}
 	for (size_t j = 0; r->norm && j < k; j++)
-		values[j] *= (double)r->norm[j] / sqrt(squares / (double)k + rope_eps(&r->problem->shape.words));
+		values[j] *= (double)r->norm[j] /
+			     sqrt(squares / (double)k + tcb_words_power(r->problem->shape.words.qknorm));
 }
 
 /* The heads X to OUT's, from head FIRST on. */
@@ -275,14 +298,15 @@ static void refer_token(void *ctx, size_t token, unsigned thread)
 {
 	const struct job *job = ctx;
 	const struct tcb_shape *s = &job->problem->shape;
-	const size_t sequence = token / s->m, each = s->k * tcb_type_bytes(rope_io_type(job->problem));
+	const size_t sequence = token / s->m;
 	const size_t length = (size_t)((const int32_t *)job->operand[ROPE_LENGTHS])[sequence];
 	const int32_t *table = rope_data(&s->words, job->operand, ROPE_TABLE);
 	const ptrdiff_t p = position(s, length, token % s->m);
-	const char *x = (const char *)job->operand[ROPE_QKV] + token * rope_row_heads(s) * each;
+	char *x[3];
 	(void)thread;
 	if (p < 0)
 		return;
+	rope_new_heads(s, rope_io_type(job->problem), job->operand, token, x);
 	float rotation[ROPE_HEAD_MAX];
 	find_rotation(job, token, (size_t)p, rotation);
 	const size_t at = tcb_kv_token(s, table, sequence, (size_t)p);
@@ -298,10 +322,9 @@ static void refer_token(void *ctx, size_t token, unsigned thread)
 	const struct refer k = { job->problem, heads,  rotation, rope_data(&s->words, job->operand, ROPE_K_NORM),
 				 kv,           inexact };
 	const struct refer v = { job->problem, heads, NULL, NULL, kv, inexact };
-	refer_heads(&q, x, &job->out[0], token * query);
-	x += query * each;
-	refer_heads(&k, x, &job->out[1], at * heads);
-	refer_heads(&v, x + heads * each, &job->out[2], at * heads);
+	refer_heads(&q, x[0], &job->out[0], token * query);
+	refer_heads(&k, x[1], &job->out[1], at * heads);
+	refer_heads(&v, x[2], &job->out[2], at * heads);
 }
 
 /* What is not written keeps what it had: the poison, which is a NaN in all types of a cache. */
@@ -375,7 +398,7 @@ static const struct tcb_shape default_shapes[] = {
 		.summary = "rotary embedding of q and k; k and v appended to " text,                            \
 		.shape_form = "MxNxK,hQ/KV",                                                                    \
 		.words = TCB_KV_WORDS | 1u << TCB_WORD_PAIRS | 1u << TCB_WORD_ROTATED | 1u << TCB_WORD_QKNORM | \
-			 1u << TCB_WORD_MROPE,                                                                  \
+			 1u << TCB_WORD_MROPE | 1u << TCB_WORD_APART,                                           \
 		.type = io_,                                                                                    \
 		.member = &kv_,                                                                                 \
 		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_F16,                                   \

@@ -87,8 +87,8 @@ RULE(rule_words)
 	const struct tcb_words *words = &problem->shape.words;
 	(void)target, (void)geometry;
 
-	if (words->rotated || words->qknorm || words->mrope)
-		return "WebGPU's kernels of rope_append have neither rot, qknorm nor mrope";
+	if (words->rotated || words->qknorm || words->mrope || words->apart)
+		return "WebGPU's kernels of rope_append have none of rot, qknorm, mrope and apart";
 	return problem->shape.k % ROPE_WGSL_HEAD_UNIT || problem->shape.k > ROPE_WGSL_HEAD_MAX
 		       ? "WebGPU's kernels of rope_append have heads of 32 to 256 values in steps of 32"
 		       : NULL;

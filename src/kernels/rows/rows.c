@@ -345,6 +345,7 @@ static void combine(const struct run *run, const double *stats, float *factors, 
 		.blocks = run->dims.row_blocks,
 		.stats = stats,
 		.factors = factors,
+		.eps = run->call.eps,
 	};
 	run->rows->combine(out);
 }
@@ -623,6 +624,7 @@ void rows_run(const struct tcb_plan *plan, void *const operand[], void *workspac
 		.weight = rows->weight >= 0 ? operand[rows->weight] : NULL,
 		.bias = rows->bias >= 0 ? operand[rows->bias] : NULL,
 		.call = { .form = (enum tcb_form)g->knob[TCB_KNOB_FORM],
+			  .eps = rows_eps(&plan->problem.shape),
 			  .hint = (enum tcb_hint)g->knob[TCB_KNOB_HINT],
 			  .asks = g->knob[TCB_KNOB_ASKS],
 			  .part = g->tile[TCB_MIDI].n,

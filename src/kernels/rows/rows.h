@@ -75,6 +75,7 @@ struct rows_call {
 	double *group_stats;         /* GROUP: out, [row][rows_op.stats] */
 	double stat[ROWS_STATS_MAX]; /* out, REDUCE */
 	size_t rows_done;            /* out, WHOLE: less than rows where a row needs the wide path */
+	double eps;                  /* of a norm */
 };
 typedef void rows_micro_fn(struct rows_call *call);
 
@@ -86,10 +87,18 @@ struct rows_row {
 	const double *stats;     /* [block][rows_op.stats] */
 	float *factors;          /* out: [block] */
 	float shift;             /* out */
+	double eps;              /* of a norm */
 	/* out: the row's numbers are so large that APPLY must be done in double, with these. */
 	int is_wide;
 	double wide_factor, wide_shift;
 };
+
+/* What a norm adds to what it divides by the root of. */
+#define ROWS_EPS 1e-5
+static inline double rows_eps(const struct tcb_shape *shape)
+{
+	return shape->words.eps ? tcb_words_power(shape->words.eps) : ROWS_EPS;
+}
 
 /* Whether a step of CHAINS vectors is built for rows that are longer, too; the others hold whole rows only. */
 static inline int rows_has_loops(size_t chains)
@@ -119,7 +128,8 @@ enum tcb_form rows_first_form(const struct rows_op *rows);
 
 /* The op NAME and its side for CPUs, with what it does not share with the others on rows; a struct rows_op tells more.
  * NAME_gpu is its side for GPUs (ROWS_GPU_SIDE). */
-#define ROWS_OP(name_, rows_, summary_, ...)                                                       \
+/* WORDS: of its shapes. */
+#define ROWS_OP(name_, rows_, words_, summary_, ...)                                               \
 	static const struct tcb_shape default_shapes[] = { __VA_ARGS__ };                          \
 	TCB_VARIANT_TABLES(variants, TCB_ISAS_FLOATS, name_##_variants)                            \
 	static const struct tcb_side name_##_cpu = {                                               \
@@ -129,6 +139,7 @@ enum tcb_form rows_first_form(const struct rows_op *rows);
 		.name = #name_,                                                                    \
 		.summary = summary_,                                                               \
 		.shape_form = "MxN",                                                               \
+		.words = (words_),                                                                 \
 		.member = &(rows_),                                                                \
 		.contracts = 1u << TCB_CONTRACT_F32,                                               \
 		.default_contract = TCB_CONTRACT_F32,                                              \

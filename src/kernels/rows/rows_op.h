@@ -19,6 +19,7 @@ struct rows_wgsl_math;
 struct rows_line {
 	const float *x, *weight, *bias; /* NULL where the op has none */
 	size_t n;
+	double eps;     /* of a norm */
 	double *kept;   /* room for N values, from statistics to results; NULL: there is none */
 	double stat[3]; /* the op's */
 };

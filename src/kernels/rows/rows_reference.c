@@ -59,6 +59,7 @@ struct job {
 	void *const *operand;
 	struct tcb_reference *out;
 	size_t m, n;
+	double eps;
 	/* For sums: rows of a task, and what each column counts. */
 	size_t rows_together;
 	const double *factor;
@@ -66,9 +67,12 @@ struct job {
 
 static struct job job_of(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
 {
-	return (struct job){
-		.rows = rows_of(problem), .operand = operand, .out = out, .m = problem->shape.m, .n = problem->shape.n
-	};
+	return (struct job){ .rows = rows_of(problem),
+			     .operand = operand,
+			     .out = out,
+			     .m = problem->shape.m,
+			     .n = problem->shape.n,
+			     .eps = rows_eps(&problem->shape) };
 }
 
 static struct rows_line line_at(const struct job *job, size_t row)
@@ -77,7 +81,8 @@ static struct rows_line line_at(const struct job *job, size_t row)
 	return (struct rows_line){ .x = (const float *)job->operand[rows->x] + row * job->n,
 				   .weight = rows->weight < 0 ? NULL : job->operand[rows->weight],
 				   .bias = rows->bias < 0 ? NULL : job->operand[rows->bias],
-				   .n = job->n };
+				   .n = job->n,
+				   .eps = job->eps };
 }
 
 static void refer_row(void *ctx, size_t task, unsigned thread)

@@ -210,11 +210,18 @@ RULE(policy_usual)
 	return tcb_gpu_unusual(unusual, problem, target, geometry);
 }
 
+RULE(rule_eps)
+{
+	(void)target, (void)geometry;
+	return problem->shape.words.eps ? "WebGPU's kernels of norms have no word eps" : NULL;
+}
+
 #define READS_ROWS (TCB_FIELD_KNOB(WORKGROUP) | TCB_FIELD_TILES)
 #define READS_STEP \
 	(READS_ROWS | TCB_FIELD_KNOB(VEC) | TCB_FIELD_KNOB(UNROLL) | TCB_FIELD_KNOB(XIN) | TCB_FIELD_KNOB(SPLITK))
 
 static const struct tcb_rule rules[] = {
+	{ TCB_FIELD_KNOB(ISA), TCB_RULE_KERNEL, rule_eps },
 	{ 0, TCB_RULE_KERNEL, rule_knobs },
 	{ TCB_FIELD_KNOB(VEC), TCB_RULE_KERNEL, rule_vec },
 	{ TCB_FIELD_KNOB(WORKGROUP), TCB_RULE_KERNEL, tcb_wgsl_rule_workgroup },

@@ -163,4 +163,4 @@ static const struct rows_op rows = {
 	.wgsl = &softmax_wgsl_math,
 };
 
-ROWS_OP(softmax, rows, "softmax of each row of f32, stable, in blocks", { 1, 32000, 0 }, { 4096, 4096, 0 });
+ROWS_OP(softmax, rows, 0, "softmax of each row of f32, stable, in blocks", { 1, 32000, 0 }, { 4096, 4096, 0 });
