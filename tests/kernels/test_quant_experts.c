@@ -96,7 +96,7 @@ static void test_shapes(void **state)
 		{ "q4k_experts_sum_matmul", "1x16x256,e4/2,oai", "such as oai" },
 		{ "q4k_experts_matmul", "1x16x256,e4096/2,shared1", "at most 4096 experts" },
 		{ "q4k_experts_matmul", "1x16x256,e512/256,shared1", "and 256 of a token" },
-		{ "q4k_matmul", "1x16x256,e4/2", "takes no words" },
+		{ "q4k_matmul", "1x16x256,e4/2", "does not take words" },
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {

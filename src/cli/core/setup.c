@@ -178,7 +178,7 @@ int cli_shape_has_axes(const char *text)
 /* A product of one output is hardly meant: M and N have changed places. */
 static enum tcb_status check_order(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err)
 {
-	if (op->words || !shape->k || shape->n != 1 || shape->m == 1)
+	if (tcb_op_needs_words(op) || !shape->k || shape->n != 1 || shape->m == 1)
 		return TCB_OK;
 	if (is_of_one_row(op))
 		return tcb_fail(err, TCB_E_USAGE,
