@@ -346,7 +346,7 @@ enum tcbrt_role { TCBRT_ROLE_INPUT = 0, TCBRT_ROLE_WEIGHTS = 1, TCBRT_ROLE_OUTPU
  *     attention_decode_*, attention_prefill_* q, k, v, lengths, out(, pages)
  *     rope_append_*                          qkv, rotation, lengths, q, k, v(, pages)(, q_norm, k_norm)(, positions,
  *                                            sections)(, new_k, new_v)
- *     delta_*, ssd_*                         qkv, g, beta, key_heads, counts, slots, states, y, states_out(, skip)
+ *     delta_*, ssd_*                         qkv, g, beta, y, states_out, states, key_heads, counts, slots(, skip)
  *
  * Attention: q and out have a row for each query token, k and v for each KV token of the cache, of all heads side by
  * side.  lengths (i32) are the KV tokens that each sequence has at the time of the call, from 0 to N: one plan serves a
