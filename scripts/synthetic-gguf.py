@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes a llama-style model that nobody trained: the shapes and formats of a real one, weights of chance or none.
+"""Writes a model that nobody trained: the shapes, names and formats of a real one, weights of chance or none.
 
     scripts/synthetic-gguf.py OUT.gguf [--data] [--layers 32] [--hidden 4096] [--heads 32] [--kv-heads 8]
         [--head-dim HIDDEN/HEADS] [--ffn 14336] [--vocab 128256] [--experts 0] [--experts-used 2] [--tied]
-        [--type TYPE | --mix 2bit] [--context 2048] [--seed 1] [--architecture llama]
+        [--type TYPE | --mix 2bit] [--context 2048] [--seed 1] [--window 0] [--architecture llama]
 
 The defaults are Llama 3 8B.  Weights are in the mix that llama.cpp calls Q4_K_M: Q4_K, with Q6_K for the output and, in
 half of the layers, for attn_v and ffn_down; where K is not a multiple of 256 they are Q8_0.  --type gives all of them one
 type instead, --mix 2bit a mix of IQ2_XS, IQ3_XXS, Q2_K, Q3_K, Q4_K and Q6_K.  --tied leaves output.weight out; --experts
-makes each layer a mixture.  --architecture is a name for 'tcbtune', which takes gpt-oss's gate and biases from it; tensors
-are those of llama.
+makes each layer a mixture.  --architecture also has what else layers of qwen2, qwen3, qwen3moe, gpt-oss and gemma3 have
+(norms of q and k, biases, sinks, norms behind attention and feed-forward), and --window the size of their windows; any
+other name has the tensors of llama.
 
 Without --data the file is sparse: as long as a real one, but of weights it holds only the norms, and takes some
-kilobytes of disk.  That does for 'tcbtune model'.  With --data every weight is a valid random block, drawn so that
+kilobytes of disk.  That does for 'tcbtune model'.  With --data norms are about 1, biases and sinks small, and every weight is a valid random block, drawn so that
 y = W x is about as large as x, and the model runs in llama.cpp: its vocabulary is <unk>, <s>, </s>, the 256 bytes, and
 made-up words up to --vocab.  Equal arguments make equal files.
 
@@ -30,7 +31,7 @@ CHUNK = 1 << 16  # blocks that are drawn at once
 # ggml's number, values of a block, bytes of a block
 TYPES = {"F32": (0, 1, 4), "F16": (1, 1, 2), "Q4_0": (2, 32, 18), "Q8_0": (8, 32, 34), "Q4_K": (12, 256, 144),
          "Q6_K": (14, 256, 210), "Q2_K": (10, 256, 84), "Q3_K": (11, 256, 110), "IQ2_XS": (17, 256, 74),
-         "IQ3_XXS": (18, 256, 98), "IQ3_S": (21, 256, 110)}
+         "IQ3_XXS": (18, 256, 98), "IQ3_S": (21, 256, 110), "MXFP4": (39, 32, 17)}
 # Of blocks that may hold any bytes beside their scales: where d is, and the standard deviation of values for d = 1, of
 # Q2_K with dmin, which is behind d, of 1.5.
 ANY_BYTES = {"Q2_K": (80, 13.7), "Q3_K": (108, 43.3), "IQ2_XS": (0, 58.2), "IQ3_XXS": (0, 143.6), "IQ3_S": (0, 137.6)}
@@ -90,6 +91,13 @@ def metadata(args):
     ]
     if args.experts:
         keys += [("llama.expert_count", "u32", args.experts), ("llama.expert_used_count", "u32", args.experts_used)]
+    if args.experts and args.architecture in ("qwen3moe", "gpt-oss"):
+        keys += [("llama.expert_feed_forward_length", "u32", args.ffn)]
+    if args.architecture == "gpt-oss":
+        keys += [("llama.rope.scaling.type", "string", "yarn"), ("llama.rope.scaling.factor", "f32", 32.0),
+                 ("llama.rope.scaling.original_context_length", "u32", 4096)]
+    if args.window:
+        keys += [("llama.attention.sliding_window", "u32", args.window)]
     named = [(key.replace("llama.", args.architecture + "."), *rest) for key, *rest in keys]
     return b"".join(value(*key) for key in named), len(named)
 
@@ -109,9 +117,14 @@ def tensors(args):
             kind = MIXES[args.mix][name.split(".")[-1].removesuffix("_exps")]
         return name + ".weight", kind, (k, n, *stack)
 
-    def norm(name):
-        return name + ".weight", "F32", (args.hidden,)
+    def vector(name, size=args.hidden, *stack):
+        return name, "F32", (size, *stack)
 
+    def norm(name):
+        return vector(name + ".weight")
+
+    named = args.architecture
+    has_biases, is_oai, is_gemma = named in ("qwen2", "gpt-oss"), named == "gpt-oss", named == "gemma3"
     yield weight("token_embd", args.hidden, args.vocab, args.tied)
     for layer in range(args.layers):
         at, wide = f"blk.{layer}.", has_more_bits(layer, args.layers)
@@ -120,9 +133,25 @@ def tensors(args):
         yield weight(at + "attn_k", args.hidden, kv)
         yield weight(at + "attn_v", args.hidden, kv, wide)
         yield weight(at + "attn_output", q, args.hidden)
-        yield norm(at + "ffn_norm")
+        if has_biases:
+            yield from (vector(f"{at}attn_{part}.bias", size) for part, size in (("q", q), ("k", kv), ("v", kv)))
+        if is_oai:
+            yield vector(at + "attn_output.bias")
+            yield vector(at + "attn_sinks.weight", args.heads)
+        if named in ("qwen3", "qwen3moe", "gemma3"):
+            yield from (vector(f"{at}attn_{part}_norm.weight", args.head_dim) for part in "qk")
+        if is_oai or is_gemma:
+            yield norm(at + "post_attention_norm")
+        if not is_oai:
+            yield norm(at + "ffn_norm")
+        if is_gemma:
+            yield norm(at + "post_ffw_norm")
         if experts:
             yield at + "ffn_gate_inp.weight", "F32", (args.hidden, experts)
+        if experts and is_oai:
+            yield vector(at + "ffn_gate_inp.bias", experts)
+            yield from (vector(f"{at}ffn_{part}_exps.bias", size, experts)
+                        for part, size in (("gate", args.ffn), ("up", args.ffn), ("down", args.hidden)))
         end, stack = ("_exps", (experts,)) if experts else ("", ())
         yield weight(at + "ffn_gate" + end, args.hidden, args.ffn, stack=stack)
         yield weight(at + "ffn_up" + end, args.hidden, args.ffn, stack=stack)
@@ -165,6 +194,8 @@ def blocks(kind, count, k, rng):
     elif kind == "Q6_K":
         through(192, 208, SIGNED_SCALES)
         put(208, half(1 / (18.5 * 24 * root)))
+    elif kind == "MXFP4":
+        put(0, bytes([128 + round(math.log2(1 / (5.85 * root)))]))  # a power of two
     elif kind in ANY_BYTES:
         at, deviation = ANY_BYTES[kind]
         put(at, half(1 / (deviation * root)) + (half(1.5 / (deviation * root)) if kind == "Q2_K" else b""))
@@ -173,11 +204,20 @@ def blocks(kind, count, k, rng):
     return bytes(data)
 
 
-def write_tensor(out, kind, dims, has_data, rng):
+def vector_values(name, count, rng):
+    """Norms are about 1, all else is about 0."""
+    is_norm = name.endswith("norm.weight")
+    return [rng.uniform(0.75, 1.25) if is_norm else rng.uniform(-0.5, 0.5) for _ in range(count)]
+
+
+def write_tensor(out, name, kind, dims, has_data, rng, vector_rng):
     """The data of one tensor; a matrix without data is a hole."""
     count = math.prod(dims) // TYPES[kind][1]
-    if len(dims) == 1:
-        out.write(struct.pack("<f", 1) * count)
+    is_vector = len(dims) == 1 or name.endswith(".bias")
+    if is_vector and has_data:
+        out.write(struct.pack(f"<{count}f", *vector_values(name, count, vector_rng)))
+    elif is_vector:
+        out.write(struct.pack("<f", float(name.endswith("norm.weight"))) * count)
     elif not has_data:
         out.seek(count * TYPES[kind][2], 1)
     else:
@@ -187,7 +227,7 @@ def write_tensor(out, kind, dims, has_data, rng):
 
 
 def write(args):
-    rng = random.Random(args.seed)
+    rng, vector_rng = random.Random(args.seed), random.Random(args.seed + 1)
     table, offset, listed = b"", 0, list(tensors(args))
     for name, kind, dims in listed:
         number, values, size = TYPES[kind]
@@ -199,8 +239,8 @@ def write(args):
         out.write(b"GGUF" + struct.pack("<IQQ", 3, len(listed), key_count) + keys + table)
         out.seek(-out.tell() % ALIGNMENT, 1)
         end = out.tell() + offset
-        for _, kind, dims in listed:
-            write_tensor(out, kind, dims, args.data, rng)
+        for name, kind, dims in listed:
+            write_tensor(out, name, kind, dims, args.data, rng, vector_rng)
         out.truncate(end)
     return len(listed), end
 
@@ -211,7 +251,7 @@ def parse(argv):
     parser.add_argument("--data", action="store_true")
     for name, default in (("layers", 32), ("hidden", 4096), ("heads", 32), ("kv-heads", 8), ("head-dim", 0),
                           ("ffn", 14336), ("vocab", 128256), ("experts", 0), ("experts-used", 2), ("context", 2048),
-                          ("seed", 1)):
+                          ("seed", 1), ("window", 0)):
         parser.add_argument("--" + name, type=int, default=default)
     parser.add_argument("--tied", action="store_true")
     parser.add_argument("--type", choices=TYPES)

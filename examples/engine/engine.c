@@ -18,19 +18,45 @@ enum { TEXT = 192, NO_LAYER = -1 };
 enum { FEW = 8, DECODED = 32 }; /* tokens that a MatVec and attention_decode take */
 
 /* What families of models do in ways of their own. */
-enum { PAIRS = 1 /* rotates neighbours, not values half a head apart */ };
+enum {
+	PAIRS = 1, /* rotates neighbours, not values half a head apart */
+	OAI = 2,   /* gpt-oss: its gate, and windows in every other layer */
+	GEMMA = 4  /* embeddings scaled, GELU, norms behind attention and feed-forward, windows in five of six layers */
+};
 static const struct {
 	const char *name;
 	unsigned ways;
-} families[] = { { "llama", PAIRS }, { "qwen3", 0 }, { "qwen3moe", 0 } };
+} families[] = { { "llama", PAIRS }, { "qwen2", 0 },     { "qwen3", 0 },
+		 { "qwen3moe", 0 },  { "gpt-oss", OAI }, { "gemma3", GEMMA } };
 
 /* For the table of times. */
 enum kind { NORM, TO_QKV, ROTATE, ATTENTION, TO_O, GATE_UP, DOWN, ELEMENTS, ROUTER, OUTPUT, COPIES, ALL, KINDS };
 static const char *const kind_names[KINDS] = { "norms", "q, k, v",  "rotation", "attention", "o",      "gate, up",
 					       "down",  "elements", "router",   "output",    "copies", "all" };
 
-/* What is kept of each token while it is computed, then the last two, which are of all. */
-enum buffer { X, X2, H, QKV, Q, K, V, ROTATED, SEEN, GATE, UP, SCORES, IDS, SHARES, LOGITS, LENGTH, ROTATION, BUFFERS };
+/* What is kept of each token while it is computed, then the last three, which are of all: cos and sin of positions, for
+ * layers that see all and for those with a window. */
+enum buffer {
+	X,
+	X2,
+	H,
+	QKV,
+	Q,
+	K,
+	V,
+	ROTATED,
+	SEEN,
+	GATE,
+	UP,
+	SCORES,
+	IDS,
+	SHARES,
+	LOGITS,
+	LENGTH,
+	FAR,
+	NEAR,
+	BUFFERS
+};
 
 struct planned {
 	char key[3 * TEXT];
@@ -62,7 +88,8 @@ struct engine {
 	struct options options;
 	char family[TEXT];
 	unsigned ways;
-	size_t layers, hidden, heads, kv_heads, head, ffn, experts, used, vocabulary, past;
+	int is_yarn;
+	size_t layers, hidden, heads, kv_heads, head, ffn, window, experts, used, vocabulary, past;
 	double epsilon, seconds[2][KINDS]; /* of one token, of more */
 	struct tcbrt *rt;
 	struct device device;
@@ -120,6 +147,7 @@ static void read_sizes(struct engine *e)
 	const size_t count = sizeof(families) / sizeof(*families);
 	const char *text = "";
 	size_t length = 0, family = 0;
+	char name[2 * TEXT];
 
 	tcbrt_gguf_text(e->file, "general.architecture", 0, &text, &length);
 	snprintf(e->family, sizeof(e->family), "%.*s", (int)(length < TEXT ? length : TEXT), text);
@@ -128,6 +156,9 @@ static void read_sizes(struct engine *e)
 	if (family == count)
 		die("a model of architecture '%s' is not one that this engine knows", e->family);
 	e->ways = families[family].ways;
+	snprintf(name, sizeof(name), "%s.rope.scaling.type", e->family);
+	e->is_yarn = tcbrt_gguf_text(e->file, name, 0, &text, &length) == TCBRT_OK && length == 4 &&
+		     !memcmp(text, "yarn", 4);
 	e->layers = size(e, "block_count", 0);
 	e->hidden = size(e, "embedding_length", 0);
 	e->heads = size(e, "attention.head_count", 0);
@@ -136,6 +167,7 @@ static void read_sizes(struct engine *e)
 	e->experts = (size_t)number(e, "expert_count", 0);
 	e->used = e->experts ? size(e, "expert_used_count", 0) : 1;
 	e->ffn = size(e, e->experts ? "expert_feed_forward_length" : "feed_forward_length", 0);
+	e->window = size(e, "attention.sliding_window", 1 << 24);
 	e->epsilon = number(e, "attention.layer_norm_rms_epsilon", 1e-5);
 	if (!find(e, "token_embd.weight", NO_LAYER, &e->embeddings))
 		die("the model has no token_embd.weight");
@@ -166,17 +198,19 @@ static struct planned plan_of(struct engine *e, struct tcbrt_query query)
 	return *planned;
 }
 
-/* TENSOR on the device, as operand INDEX of PLAN reads it: packed once for all plans of a layout. */
+/* TENSOR on the device, as operand INDEX of PLAN reads it, or as it is: packed once for all plans of a layout. */
 static address weights_of(struct engine *e, const struct tcbrt_plan *plan, size_t index,
 			  const struct tcbrt_gguf_tensor *tensor)
 {
-	struct tcbrt_plan_info info;
-	struct tcbrt_operand operand;
+	struct tcbrt_plan_info info = { .packed_bytes = 0 };
+	struct tcbrt_operand operand = { .rows = 1, .columns = tensor->dims[0], .bytes = tensor->bytes };
 	struct packed *packed;
 	void *host = NULL;
 
-	tcbrt_plan_info(plan, &info);
-	tcbrt_plan_operand(plan, index, &operand);
+	if (plan) {
+		tcbrt_plan_info(plan, &info);
+		tcbrt_plan_operand(plan, index, &operand);
+	}
 	if (tensor->dims[0] != operand.columns || tensor->dims[1] * tensor->dims[2] != operand.rows ||
 	    tensor->bytes != operand.bytes)
 		die("tensor %.*s has %zu x %zu x %zu values of type %u; %zu x %zu of type %s are wanted",
@@ -216,12 +250,25 @@ static void copy_rows(const struct engine *e, const address *o)
 		memcpy((char *)(uintptr_t)o[0] + i * o[1], (const char *)(uintptr_t)o[2] + i * o[3], o[3]);
 }
 
-/* to in f32, from in f16, values */
+/* to in f32, from in f16 and finite, values: its bits where a float has them are 2^-112 of its value */
 static void widen(const struct engine *e, const address *o)
 {
 	(void)e;
-	for (size_t i = 0; i < o[2]; i++)
-		FLOATS(o[0])[i] = (float)((const _Float16 *)(uintptr_t)o[1])[i];
+	for (size_t i = 0; i < o[2]; i++) {
+		const uint32_t half = ((const uint16_t *)(uintptr_t)o[1])[i];
+		const uint32_t bits = (half & 0x8000) << 16 | (half & 0x7fff) << 13;
+
+		memcpy(&FLOATS(o[0])[i], &bits, sizeof(bits));
+		FLOATS(o[0])[i] *= 0x1p112f;
+	}
+}
+
+/* y, bias, values of a row, rows */
+static void add_bias(const struct engine *e, const address *o)
+{
+	(void)e;
+	for (size_t i = 0; i < o[2] * o[3]; i++)
+		FLOATS(o[0])[i] += FLOATS(o[1])[i % o[2]];
 }
 
 void engine_choose(float *scores, size_t count, size_t top, int32_t *chosen, float *shares)
@@ -265,6 +312,14 @@ static int has(const struct writer *w, const char *name)
 	struct tcbrt_gguf_tensor tensor;
 
 	return find(w->e, name, w->layer, &tensor);
+}
+
+/* Does a token of this layer see its window alone? */
+static int has_window(const struct writer *w)
+{
+	return w->e->ways & GEMMA ? w->layer % 6 != 5
+	       : w->e->ways & OAI ? w->layer % 2 == 0
+				  : w->e->window < w->e->options.context;
 }
 
 static struct step *add_step(struct writer *w, enum kind kind)
@@ -357,11 +412,46 @@ static void add_own(struct writer *w, enum kind kind, void (*own)(const struct e
 	memcpy(step->operand, operand, sizeof(step->operand));
 }
 
-/* y = W x of ROWS rows, by the op that reads the weights once for so many. */
+/* The vector of that name, which no plan packs; 0: there is none. */
+static address vector(struct writer *w, const char *name)
+{
+	struct tcbrt_gguf_tensor tensor;
+
+	if (!find(w->e, name, w->layer, &tensor))
+		return 0;
+	if (strcmp(tensor.format, "f32") != 0)
+		die("%s of layer %d is not in f32", name, w->layer);
+	return weights_of(w->e, NULL, 0, &tensor);
+}
+
+/* y = W x, and the bias where there is one, of ROWS rows, by the op that reads the weights once for so many. */
 static void add_product(struct writer *w, enum kind kind, const char *name, size_t rows, size_t n, size_t k, address x,
 			address y)
 {
-	add(w, kind, rows, n, k, OPERANDS(weights(name), at(x), at(y)), "*_%s", rows <= FEW ? "matvec" : "matmul");
+	char weight[TEXT], bias[TEXT];
+
+	snprintf(weight, sizeof(weight), "%s.weight", name);
+	snprintf(bias, sizeof(bias), "%s.bias", name);
+	add(w, kind, rows, n, k, OPERANDS(weights(weight), at(x), at(y)), "*_%s", rows <= FEW ? "matvec" : "matmul");
+	if (has(w, bias))
+		add_own(w, COPIES, add_bias, (const address[5]){ y, vector(w, bias), n, rows });
+}
+
+/* y = norm(x) of M rows */
+static void add_norm(struct writer *w, const char *name, size_t m, address x, address y)
+{
+	const double exponent = -log10(w->e->epsilon);
+	char words[TEXT] = "";
+
+	if (fabs(exponent - 5) > 1e-4)
+		snprintf(words, sizeof(words), " eps%.0f", exponent);
+	add(w, NORM, m, w->e->hidden, 0, OPERANDS(at(x), weights(name), at(y)), "rmsnorm%s", words);
+}
+
+/* f(x, b) of each element */
+static void add_elements(struct writer *w, const char *f, size_t n, address x, address b, address y)
+{
+	add(w, ELEMENTS, w->m, n, 0, OPERANDS(at(x), at(b ? b : y), at(b ? y : 0)), "elementwise_%s_f32", f);
 }
 
 /* x2 = x + attention(norm(x)) */
@@ -372,11 +462,12 @@ static void attend(struct writer *w)
 		      cache[2] = { e->cache + 2 * (size_t)w->layer * e->cache_bytes, cache[0] + e->cache_bytes };
 	const size_t m = w->m, context = e->options.context, q = e->heads * e->head, kv = e->kv_heads * e->head;
 	const size_t from[3] = { 0, 4 * q, 4 * (q + kv) }, bytes[3] = { 4 * q, 4 * kv, 4 * kv }; /* in a row of QKV */
-	const char *kv_type = e->options.kv, *names[3] = { "attn_q.weight", "attn_k.weight", "attn_v.weight" };
-	const int has_norms = has(w, "attn_q_norm.weight"), is_f16 = strcmp(kv_type, "f16") == 0;
+	const char *kv_type = e->options.kv, *names[3] = { "attn_q", "attn_k", "attn_v" };
+	const int has_norms = has(w, "attn_q_norm.weight"), has_sinks = has(w, "attn_sinks.weight");
+	const int is_f16 = strcmp(kv_type, "f16") == 0, is_near = has_window(w);
 	char words[TEXT] = "";
 
-	add(w, NORM, m, e->hidden, 0, OPERANDS(at(b[X]), weights("attn_norm.weight"), at(b[H])), "rmsnorm");
+	add_norm(w, "attn_norm.weight", m, b[X], b[H]);
 	for (size_t i = 0; i < 3; i++)
 		add_product(w, TO_QKV, names[i], m, bytes[i] / 4, e->hidden, b[H],
 			    m == 1 ? b[QKV] + from[i] : b[Q + i]);
@@ -386,46 +477,67 @@ static void attend(struct writer *w)
 	if (has_norms)
 		snprintf(words, sizeof(words), ",qknorm%.0f", -log10(e->epsilon));
 	add(w, ROTATE, m, context, e->head,
-	    OPERANDS(at(b[QKV]), at(b[ROTATION]), at(b[LENGTH]), at(b[ROTATED]), at(cache[0]), at(cache[1]),
+	    OPERANDS(at(b[QKV]), at(b[is_near ? NEAR : FAR]), at(b[LENGTH]), at(b[ROTATED]), at(cache[0]), at(cache[1]),
 		     has_norms ? weights("attn_q_norm.weight") : at(0),
 		     has_norms ? weights("attn_k_norm.weight") : at(0)),
 	    "rope_append_%s h%zu/%zu%s%s", kv_type, e->heads, e->kv_heads, e->ways & PAIRS ? ",pairs" : "", words);
 	if (is_f16)
 		add_own(w, COPIES, widen, (const address[5]){ b[Q], b[ROTATED], m * q });
+	strcpy(words, m > 1 ? ",causal" : "");
+	if (is_near)
+		snprintf(words, sizeof(words), ",w%zu", e->window);
 	add(w, ATTENTION, m, context, e->head,
-	    OPERANDS(at(b[is_f16 ? Q : ROTATED]), at(cache[0]), at(cache[1]), at(b[LENGTH]), at(b[SEEN])),
-	    "attention_%s_%s h%zu/%zu%s", m <= DECODED ? "decode" : "prefill", kv_type, e->heads, e->kv_heads,
-	    m > 1 ? ",causal" : "");
-	add_product(w, TO_O, "attn_output.weight", m, e->hidden, q, b[SEEN], b[H]);
-	add(w, ELEMENTS, m, e->hidden, 0, OPERANDS(at(b[X]), at(b[H]), at(b[X2])), "elementwise_add_f32");
+	    OPERANDS(at(b[is_f16 ? Q : ROTATED]), at(cache[0]), at(cache[1]), at(b[LENGTH]), at(b[SEEN]),
+		     has_sinks ? weights("attn_sinks.weight") : at(0)),
+	    "attention_%s_%s h%zu/%zu%s%s", m <= DECODED ? "decode" : "prefill", kv_type, e->heads, e->kv_heads, words,
+	    has_sinks ? ",sinks" : "");
+	add_product(w, TO_O, "attn_output", m, e->hidden, q, b[SEEN], b[H]);
+	if (e->ways & GEMMA)
+		add_norm(w, "post_attention_norm.weight", m, b[H], b[H]);
+	add_elements(w, "add", e->hidden, b[X], b[H], b[X2]);
 }
 
-/* x = x2 + feed_forward(norm(x2)), or the sum of a token's experts */
+/* h = the sum of what each token's experts make of h */
+static void add_experts(struct writer *w)
+{
+	struct engine *e = w->e;
+	const address *b = e->at;
+	const int has_bias = has(w, "ffn_gate_exps.bias");
+
+	add_product(w, ROUTER, "ffn_gate_inp", w->m, e->experts, e->hidden, b[H], b[SCORES]);
+	add_own(w, ROUTER, route, (const address[5]){ b[SCORES], b[IDS], b[SHARES], w->m });
+	add(w, GATE_UP, w->m, e->ffn, e->hidden,
+	    OPERANDS(weights("ffn_gate_exps.weight"), at(b[H]), at(b[GATE]), at(b[IDS]), weights("ffn_up_exps.weight"),
+		     has_bias ? weights("ffn_gate_exps.bias") : at(0), has_bias ? weights("ffn_up_exps.bias") : at(0)),
+	    "*_experts_swiglu_matmul e%zu/%zu%s%s", e->experts, e->used, has_bias ? ",bias" : "",
+	    e->ways & OAI ? ",oai" : "");
+	add(w, DOWN, w->m, e->hidden, e->ffn,
+	    OPERANDS(weights("ffn_down_exps.weight"), at(b[GATE]), at(b[H]), at(b[IDS]), at(b[SHARES]),
+		     has_bias ? weights("ffn_down_exps.bias") : at(0)),
+	    "*_experts_sum_matmul e%zu/%zu%s", e->experts, e->used, has_bias ? ",bias" : "");
+}
+
+/* x = x2 + feed_forward(norm(x2)) */
 static void feed_forward(struct writer *w)
 {
 	struct engine *e = w->e;
 	const address *b = e->at;
 	const size_t m = w->m;
 
-	add(w, NORM, m, e->hidden, 0, OPERANDS(at(b[X2]), weights("ffn_norm.weight"), at(b[H])), "rmsnorm");
+	add_norm(w, e->ways & OAI ? "post_attention_norm.weight" : "ffn_norm.weight", m, b[X2], b[H]);
 	if (e->experts) {
-		add_product(w, ROUTER, "ffn_gate_inp.weight", m, e->experts, e->hidden, b[H], b[SCORES]);
-		add_own(w, ROUTER, route, (const address[5]){ b[SCORES], b[IDS], b[SHARES], m });
-		add(w, GATE_UP, m, e->ffn, e->hidden,
-		    OPERANDS(weights("ffn_gate_exps.weight"), at(b[H]), at(b[GATE]), at(b[IDS]),
-			     weights("ffn_up_exps.weight")),
-		    "*_experts_swiglu_matmul e%zu/%zu", e->experts, e->used);
-		add(w, DOWN, m, e->hidden, e->ffn,
-		    OPERANDS(weights("ffn_down_exps.weight"), at(b[GATE]), at(b[H]), at(b[IDS]), at(b[SHARES])),
-		    "*_experts_sum_matmul e%zu/%zu", e->experts, e->used);
+		add_experts(w);
 	} else {
-		add_product(w, GATE_UP, "ffn_gate.weight", m, e->ffn, e->hidden, b[H], b[GATE]);
-		add_product(w, GATE_UP, "ffn_up.weight", m, e->ffn, e->hidden, b[H], b[UP]);
-		add(w, ELEMENTS, m, e->ffn, 0, OPERANDS(at(b[GATE]), at(b[UP]), at(b[GATE])),
-		    "elementwise_silu_mul_f32");
-		add_product(w, DOWN, "ffn_down.weight", m, e->hidden, e->ffn, b[GATE], b[H]);
+		add_product(w, GATE_UP, "ffn_gate", m, e->ffn, e->hidden, b[H], b[GATE]);
+		add_product(w, GATE_UP, "ffn_up", m, e->ffn, e->hidden, b[H], b[UP]);
+		if (e->ways & GEMMA)
+			add_elements(w, "gelu", e->ffn, b[GATE], 0, b[GATE]);
+		add_elements(w, e->ways & GEMMA ? "mul" : "silu_mul", e->ffn, b[GATE], b[UP], b[GATE]);
+		add_product(w, DOWN, "ffn_down", m, e->hidden, e->ffn, b[GATE], b[H]);
 	}
-	add(w, ELEMENTS, m, e->hidden, 0, OPERANDS(at(b[X2]), at(b[H]), at(b[X])), "elementwise_add_f32");
+	if (e->ways & GEMMA)
+		add_norm(w, "post_ffw_norm.weight", m, b[H], b[H]);
+	add_elements(w, "add", e->hidden, b[X2], b[H], b[X]);
 }
 
 /* The program for M tokens, written when it is first asked for. */
@@ -446,9 +558,9 @@ static struct program *program_for(struct engine *e, size_t m)
 		feed_forward(&w);
 	}
 	w.layer = NO_LAYER;
-	add(&w, NORM, rows, e->hidden, 0, OPERANDS(at(last), weights("output_norm.weight"), at(e->at[H])), "rmsnorm");
-	add_product(&w, OUTPUT, has(&w, "output.weight") ? "output.weight" : "token_embd.weight", rows, e->vocabulary,
-		    e->hidden, e->at[H], e->at[LOGITS]);
+	add_norm(&w, "output_norm.weight", rows, last, e->at[H]);
+	add_product(&w, OUTPUT, has(&w, "output.weight") ? "output" : "token_embd", rows, e->vocabulary, e->hidden,
+		    e->at[H], e->at[LOGITS]);
 	end_chain(&w, ALL);
 	free(w.calls);
 	return w.program;
@@ -456,26 +568,44 @@ static struct program *program_for(struct engine *e, size_t m)
 
 /* ---- memory ---- */
 
+/* What a token adds to angle I, and what cos and sin are multiplied with. */
+static double frequency(const struct engine *e, size_t i, int is_near, double *scale)
+{
+	const double base = number(e, is_near ? "rope.freq_base_swa" : "rope.freq_base", 10000), head = (double)e->head;
+	const double factor = is_near ? 1 : number(e, "rope.scaling.factor", 1),
+		     plain = pow(base, -2 * (double)i / head);
+	const double trained = number(e, "rope.scaling.original_context_length", 0), pi = 3.14159265358979323846;
+	/* YaRN: angles that turn 32 times and more in training stay, those that turn once or less are interpolated. */
+	const double first = fmax(floor(head * log(trained / (64 * pi)) / (2 * log(base))), 0);
+	const double last = fmin(ceil(head * log(trained / (2 * pi)) / (2 * log(base))), head - 1);
+	const double ramp = fmin(fmax(((double)i - first) / fmax(last - first, 0.001), 0), 1);
+
+	*scale = e->is_yarn ? 1 + 0.1 * log(factor) : 1;
+	return e->is_yarn ? plain * (1 - ramp) + plain / factor * ramp : plain / factor;
+}
+
 /* cos, then sin of the angles of each position. */
-static void write_rotation(struct engine *e)
+static void write_rotation(struct engine *e, int is_near)
 {
 	const size_t half = e->head / 2, context = e->options.context;
-	const double base = number(e, "rope.freq_base", 10000), scale = number(e, "rope.scaling.factor", 1);
 	struct tcbrt_gguf_tensor factors;
 	const int has_factors = find(e, "rope_freqs.weight", NO_LAYER, &factors);
 	float *rows = grow(NULL, context * e->head, sizeof(*rows));
+	double scale;
 
 	if (has_factors && (strcmp(factors.format, "f32") != 0 || factors.dims[0] != half))
 		die("rope_freqs.weight is not a factor in f32 for each angle");
-	for (size_t position = 0; position < context; position++)
-		for (size_t i = 0; i < half; i++) {
-			const double factor = has_factors ? (double)((const float *)factors.data)[i] : scale;
-			const double angle = (double)position * pow(base, -2.0 * (double)i / (double)e->head) / factor;
+	for (size_t i = 0; i < half; i++) {
+		const double step = frequency(e, i, is_near, &scale);
+		const double factor = has_factors ? (double)((const float *)factors.data)[i] : 1;
 
-			rows[position * e->head + i] = (float)cos(angle);
-			rows[position * e->head + half + i] = (float)sin(angle);
+		for (size_t position = 0; position < context; position++) {
+			rows[position * e->head + i] = (float)(scale * cos((double)position * step / factor));
+			rows[position * e->head + half + i] = (float)(scale * sin((double)position * step / factor));
 		}
-	device_write(&e->device, e->at[ROTATION], rows, context * e->head * sizeof(*rows));
+	}
+	e->at[is_near ? NEAR : FAR] = device_alloc(&e->device, context * e->head * sizeof(*rows));
+	device_write(&e->device, e->at[is_near ? NEAR : FAR], rows, context * e->head * sizeof(*rows));
 	free(rows);
 }
 
@@ -490,13 +620,15 @@ static void make_buffers(struct engine *e)
 		e->at[i] = device_alloc(&e->device, m * floats[i] * sizeof(float));
 	e->at[LOGITS] = device_alloc(&e->device, logits * sizeof(float));
 	e->at[LENGTH] = device_alloc(&e->device, sizeof(int32_t));
-	e->at[ROTATION] = device_alloc(&e->device, e->options.context * e->head * sizeof(float));
 	/* f16; blocks of 32 values take 34 bytes */
 	e->cache_bytes = (2 * e->options.context * kv / TCBRT_ALIGNMENT + 1) * TCBRT_ALIGNMENT;
 	e->cache = device_alloc(&e->device, 2 * e->layers * e->cache_bytes);
 	e->host_x = grow(NULL, m * hidden, sizeof(float));
 	e->host_logits = grow(NULL, logits, sizeof(float));
-	write_rotation(e);
+	write_rotation(e, 0);
+	e->at[NEAR] = e->at[FAR];
+	if (e->ways & GEMMA)
+		write_rotation(e, 1);
 }
 
 /* ---- the engine ---- */
@@ -535,6 +667,8 @@ float *engine_run(struct engine *e, const int32_t *tokens, size_t count)
 	for (size_t i = 0; i < count; i++)
 		if (tcbrt_read_row(e->embedding, (size_t)tokens[i], e->embeddings.data, e->host_x + i * e->hidden))
 			die("token %d is not in the vocabulary of %zu", (int)tokens[i], e->vocabulary);
+	for (size_t i = 0; e->ways & GEMMA && i < count * e->hidden; i++)
+		e->host_x[i] *= sqrtf((float)e->hidden);
 	device_write(&e->device, e->at[X], e->host_x, count * e->hidden * sizeof(float));
 	device_write(&e->device, e->at[LENGTH], &length, sizeof(length));
 	device_wait(&e->device);

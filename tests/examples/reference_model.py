@@ -132,12 +132,34 @@ class Model:
         epsilon = self.key("attention.layer_norm_rms_epsilon")
         return x / numpy.sqrt((x * x).mean(-1, keepdims=True) + epsilon) * self.weights(name).values
 
-    def rotate(self, x):
+    def window(self, layer):
+        """At most so many tokens are seen from each of this layer, its own included."""
+        size = self.key("attention.sliding_window", 1 << 30)
+        sees_all = {"gpt-oss": layer % 2 == 1, "gemma3": layer % 6 == 5}.get(self.architecture, False)
+        return 1 << 30 if sees_all else size
+
+    def frequencies(self, layer, head):
+        """Angles that a token adds, and what cos and sin are multiplied with."""
+        base, factor = self.key("rope.freq_base", 10000.0), self.key("rope.scaling.factor", 1.0)
+        if self.architecture == "gemma3" and self.window(layer) < 1 << 30:
+            base, factor = self.key("rope.freq_base_swa", 10000.0), 1.0
+        plain = base ** (-2 * numpy.arange(head // 2) / head)
+        if self.key("rope.scaling.type") != "yarn":
+            return plain / factor, 1.0
+        # Peng et al. 2023: what turns fast while training stays, what turns less than once is interpolated.
+        place = numpy.arange(head // 2)
+        low, high = (head * math.log(self.key("rope.scaling.original_context_length") / (beta * 2 * math.pi)) /
+                     (2 * math.log(base)) for beta in (32, 1))
+        low, high = max(math.floor(low), 0), min(math.ceil(high), head - 1)
+        ramp = numpy.clip((place - low) / max(high - low, 0.001), 0, 1)
+        return plain * (1 - ramp) + plain / factor * ramp, 1 + 0.1 * math.log(factor)
+
+    def rotate(self, x, layer):
         """Values of each head of each token: pairs of neighbours for llama, else half a head apart."""
         head = x.shape[-1]
-        angles = self.key("rope.freq_base", 10000.0) ** (-2 * numpy.arange(head // 2) / head)
+        angles, scale = self.frequencies(layer, head)
         angles = numpy.arange(len(x))[:, None, None] * angles
-        cos, sin = numpy.cos(angles), numpy.sin(angles)
+        cos, sin = scale * numpy.cos(angles), scale * numpy.sin(angles)
         first, second = ((x[..., 0::2], x[..., 1::2]) if self.architecture == "llama" else
                          (x[..., :head // 2], x[..., head // 2:]))
         turned = numpy.empty_like(x)
@@ -149,35 +171,66 @@ class Model:
         return turned
 
     def projected(self, at, part, x, heads):
-        y = self.product(self.weights(f"{at}attn_{part}.weight"), x)
-        if self.has(f"{at}attn_{part}.bias"):
-            y = y + self.weights(f"{at}attn_{part}.bias").values
-        y = y.reshape(len(x), heads, -1)
+        y = self.biased(at, f"attn_{part}", x).reshape(len(x), heads, -1)
         return self.norm(f"{at}attn_{part}_norm.weight", y) if self.has(f"{at}attn_{part}_norm.weight") else y
 
-    def attention(self, at, x):
+    def biased(self, at, part, x):
+        y = self.product(self.weights(f"{at}{part}.weight"), x)
+        return y + self.weights(f"{at}{part}.bias").values if self.has(f"{at}{part}.bias") else y
+
+    def attention(self, at, layer, x):
         heads, kv_heads = self.key("attention.head_count"), self.key("attention.head_count_kv")
-        q = self.rotate(self.projected(at, "q", x, heads))
-        k, v = self.rotate(self.projected(at, "k", x, kv_heads)), self.projected(at, "v", x, kv_heads)
+        q = self.rotate(self.projected(at, "q", x, heads), layer)
+        k, v = self.rotate(self.projected(at, "k", x, kv_heads), layer), self.projected(at, "v", x, kv_heads)
         if self.kv_rounds:
             k, v = rounded(k, 32), rounded(v, 32)
         k, v = k.repeat(heads // kv_heads, 1), v.repeat(heads // kv_heads, 1)
         scores = numpy.einsum("qhd,khd->hqk", q, k) / math.sqrt(q.shape[-1])
-        position = numpy.arange(len(x))
-        scores[:, position[:, None] < position[None, :]] = -numpy.inf
-        out = numpy.einsum("hqk,khd->qhd", softmax(scores), v)
-        return self.product(self.weights(at + "attn_output.weight"), out.reshape(len(x), -1))
+        distance = numpy.arange(len(x))[:, None] - numpy.arange(len(x))[None, :]
+        scores[:, (distance < 0) | (distance >= self.window(layer))] = -numpy.inf
+        if self.has(at + "attn_sinks.weight"):
+            sinks = self.weights(at + "attn_sinks.weight").values[:, None, None].repeat(len(x), 1)
+            shares = softmax(numpy.concatenate([scores, sinks], -1))[..., :-1]
+        else:
+            shares = softmax(scores)
+        return self.biased(at, "attn_output", numpy.einsum("hqk,khd->qhd", shares, v).reshape(len(x), -1))
+
+    def gate(self, gate, up):
+        if self.architecture == "gpt-oss":
+            gate, up = numpy.minimum(gate, 7), numpy.clip(up, -7, 7)
+            return (up + 1) * gate / (1 + numpy.exp(-1.702 * gate))
+        if self.architecture == "gemma3":
+            return gate * (1 + numpy.tanh(math.sqrt(2 / math.pi) * (gate + 0.044715 * gate ** 3))) / 2 * up
+        return silu(gate) * up
 
     def feed_forward(self, at, x):
-        gate, up, down = (self.weights(f"{at}ffn_{part}.weight") for part in ("gate", "up", "down"))
-        return self.product(down, silu(self.product(gate, x)) * self.product(up, x))
+        if not self.has(at + "ffn_gate_inp.weight"):
+            return self.biased(at, "ffn_down", self.gate(self.biased(at, "ffn_gate", x), self.biased(at, "ffn_up", x)))
+        scores, out = self.biased(at, "ffn_gate_inp", x), numpy.zeros_like(x)
+        for token, row in enumerate(scores):
+            chosen = numpy.argsort(-row)[:self.key("expert_used_count")]
+            for expert, share in zip(chosen, softmax(row[chosen])):
+                gate, up = (self.of_expert(at, part, expert, x[token]) for part in ("gate", "up"))
+                out[token] += share * self.of_expert(at, "down", expert, self.gate(gate, up))
+        return out
+
+    def of_expert(self, at, part, expert, x):
+        """A product with one matrix of a stack."""
+        weights = self.weights(f"{at}ffn_{part}_exps.weight")
+        y = weights.values[expert] @ (rounded(x, weights.group) if self.rounds and weights.group else x)
+        return y + self.weights(f"{at}ffn_{part}_exps.bias").values[expert] if self.has(f"{at}ffn_{part}_exps.bias") else y
 
     def logits(self, tokens):
         """Of each token's successor: as many rows as tokens."""
         x = self.weights("token_embd.weight").values[tokens]
+        if self.architecture == "gemma3":
+            x = x * math.sqrt(x.shape[-1])
+        before = "post_attention_norm" if self.architecture == "gpt-oss" else "ffn_norm"
         for layer in range(self.key("block_count")):
             at = f"blk.{layer}."
-            x = x + self.attention(at, self.norm(at + "attn_norm.weight", x))
-            x = x + self.feed_forward(at, self.norm(at + "ffn_norm.weight", x))
+            y = self.attention(at, layer, self.norm(at + "attn_norm.weight", x))
+            x = x + (self.norm(at + "post_attention_norm.weight", y) if self.architecture == "gemma3" else y)
+            y = self.feed_forward(at, self.norm(f"{at}{before}.weight", x))
+            x = x + (self.norm(at + "post_ffw_norm.weight", y) if self.architecture == "gemma3" else y)
         table = "output.weight" if self.has("output.weight") else "token_embd.weight"
         return self.product(self.weights(table), self.norm("output_norm.weight", x))
