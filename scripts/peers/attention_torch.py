@@ -22,13 +22,13 @@ L2_TIMES, CALLS_LEAST, COPIES_MOST = 4, 16, 64
 
 
 def parse(text):
-    unknown = [word for word in text.split(",")[1:] if not re.fullmatch(r"h\d+/\d+|b\d+|causal", word)]
+    unknown = [word for word in text.split(",")[1:] if not re.fullmatch(r"h\d+/\d+|b\d+|v\d+|causal", word)]
     if unknown:
         raise ValueError(f"not measured: these backends know nothing of {' '.join(unknown)}")
     m, n, k = map(int, re.match(r"(\d+)x(\d+)x(\d+)", text).groups())
     query, kv = map(int, re.search(r",h(\d+)/(\d+)", text).groups())
-    b = re.search(r",b(\d+)", text)
-    return m, n, k, query, kv, int(b.group(1)) if b else 1, ",causal" in text
+    b, v = re.search(r",b(\d+)", text), re.search(r",v(\d+)", text)
+    return m, n, k, int(v.group(1)) if v else k, query, kv, int(b.group(1)) if b else 1, ",causal" in text
 
 
 def time_graph(run, copies, rounds):
@@ -54,17 +54,17 @@ def time_graph(run, copies, rounds):
 
 
 def measure(text, rounds):
-    m, n, k, query, kv, b, causal = parse(text)
-    kv_bytes = 2 * 2 * b * n * kv * k
+    m, n, k, v, query, kv, b, causal = parse(text)
+    kv_bytes = 2 * b * n * kv * (k + v)
     l2 = torch.cuda.get_device_properties(0).L2_cache_size
     copies = min(COPIES_MOST, max(2, -(-L2_TIMES * l2 // kv_bytes)))
     for inside in (False, True):
-        def tensor(heads, tokens):
-            shape = (b, tokens, heads, k) if inside else (b, heads, tokens, k)
+        def tensor(heads, tokens, width=k):
+            shape = (b, tokens, heads, width) if inside else (b, heads, tokens, width)
             t = torch.randn(shape, device="cuda", dtype=torch.float16)
             return t.transpose(1, 2) if inside else t
         q = tensor(query, m)
-        keys = [(tensor(kv, n), tensor(kv, n)) for _ in range(copies)]
+        keys = [(tensor(kv, n), tensor(kv, n, v)) for _ in range(copies)]
         for name, backend in BACKENDS.items():
             def run(i):
                 with sdpa_kernel(backend):

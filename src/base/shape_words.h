@@ -77,8 +77,18 @@
 	X(EPS, eps, uint16_t, NUMBER, "eps", EPS, 1, 20, 0, "eps6",                                                   \
 	  "10^-6 is added to the mean square or the variance that a norm divides by the root of; otherwise 10^-5")    \
 	X(ADD, add, uint16_t, FLAG, "add", ADD, 1, 1, 0, "add",                                                       \
-	  "an operand as large as a product's results is added to these, as to what passes a layer by")
-enum { TCB_WORDS_FORMAT = 4 };
+	  "an operand as large as a product's results is added to these, as to what passes a layer by")               \
+	X(VALUES, values, uint32_t, NUMBER, "v", QUERY, 8, 1024, 0, "v128",                                           \
+	  "heads of V, and of results, have 128 values; otherwise K, as those of q and k")                            \
+	X(VIEW, view, uint16_t, FLAG, "vk", QUERY, 1, 1, 0, "vk",                                                     \
+	  "V is no operand of its own but the first values of each row of K, as in latent attention")                 \
+	X(SINKS, sinks, uint16_t, FLAG, "sinks", QUERY, 1, 1, 0, "sinks",                                             \
+	  "a score for each query head takes part in the softmax and has no value, as in gpt-oss")                    \
+	X(ALIBI, alibi, uint32_t, FLAG, "alibi", QUERY, 1, 1, 0, "alibi",                                             \
+	  "a slope for each query head, times how far a token is from the query's own, is taken from its score")      \
+	X(PREFIX, prefix, uint32_t, FLAG, "prefix", QUERY, 1, 1, 0, "prefix",                                         \
+	  "of each sequence some first tokens, as many as an operand says, are seen by all its queries")
+enum { TCB_WORDS_FORMAT = 5 };
 
 /* Of mixtures skew is 10 where nothing was said, and counts where neither even nor one is set.
  * A query token i of a sequence is token length - m + i of it; query is a multiple of kv; cap, window and page are 0

@@ -6,6 +6,7 @@
  */
 #include "kernels/formats.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { RUN = 32, HALF_BYTES = 2 };
@@ -104,6 +105,22 @@ float tcb_e4m3_to_f32(uint8_t bits)
 		return tcb_f16_to_f32((uint16_t)((bits & 0x80u) << 8 | 0x7e00u));
 	/* Seven bits up they are halves, 2^-8 of what they are. */
 	return 256 * tcb_f16_to_f32((uint16_t)((bits & 0x80u) << 8 | (bits & 0x7fu) << 7));
+}
+
+uint8_t tcb_f32_to_e4m3(float value)
+{
+	const uint8_t sign = signbit(value) ? 0x80 : 0;
+	const float size = fabsf(value), most = 448;
+	if (isnan(value))
+		return sign | 0x7f;
+	if (size >= most)
+		return sign | 0x7e;
+	/* Of less than 2^-6 all steps are 2^-9; else there are eight to a power of two. */
+	int exponent = -6;
+	if (size >= 0x1p-6f)
+		exponent = ilogbf(size);
+	const float steps = rintf(ldexpf(size, 3 - exponent));
+	return (uint8_t)(sign | ((exponent + 6) * 8 + (int)steps));
 }
 
 void tcb_six_scales(const uint8_t packed[6], int8_t scale_out[8])

@@ -301,6 +301,8 @@ float tcb_power_scale(uint8_t exponent); /* 2^(EXPONENT - 128) */
 
 /* The value of a byte of E4M3 (fn: no infinities, NaN for 0x7f and 0xff); is it a NaN? */
 float tcb_e4m3_to_f32(uint8_t bits);
+/* To nearest even; what is too large, infinities too, becomes the largest number, 448. */
+uint8_t tcb_f32_to_e4m3(float value);
 static inline int tcb_e4m3_is_nan(uint8_t bits)
 {
 	return (bits & 0x7f) == 0x7f;

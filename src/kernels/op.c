@@ -188,7 +188,9 @@ enum tcb_status tcb_plan_make(const struct tcb_problem *problem, const struct tc
 
 const char *tcb_type_text(enum tcb_type type)
 {
-	static const char *const texts[TCB_TYPE_COUNT] = { "f32", "f16", "bf16", "blocks", "i32", "u32", "f64" };
+	static const char *const texts[TCB_TYPE_COUNT] = {
+		"f32", "f16", "bf16", "blocks", "i32", "u32", "f64", "e4m3"
+	};
 	return texts[type];
 }
 
@@ -200,6 +202,9 @@ void tcb_type_to_f32(enum tcb_type type, const void *elements, size_t count, flo
 	else if (type == TCB_TYPE_F16)
 		for (size_t i = 0; i < count; i++)
 			out[i] = tcb_f16_to_f32(half[i]);
+	else if (type == TCB_TYPE_E4M3)
+		for (size_t i = 0; i < count; i++)
+			out[i] = tcb_e4m3_to_f32(((const uint8_t *)elements)[i]);
 	else
 		for (size_t i = 0; i < count; i++)
 			out[i] = tcb_bf16_to_f32(half[i]);
@@ -210,6 +215,9 @@ void tcb_type_from_f32(enum tcb_type type, const float *values, size_t count, vo
 	uint16_t *half = out;
 	if (type == TCB_TYPE_F32)
 		memcpy(out, values, count * sizeof(float));
+	else if (type == TCB_TYPE_E4M3)
+		for (size_t i = 0; i < count; i++)
+			((uint8_t *)out)[i] = tcb_f32_to_e4m3(values[i]);
 	else
 		for (size_t i = 0; i < count; i++)
 			half[i] = type == TCB_TYPE_F16 ? tcb_f32_to_f16(values[i]) : tcb_f32_to_bf16(values[i]);

@@ -44,6 +44,7 @@ enum tcb_type {
 	TCB_TYPE_I32,
 	TCB_TYPE_U32,
 	TCB_TYPE_F64,
+	TCB_TYPE_E4M3, /* FP8, of values below 448, without infinities */
 	TCB_TYPE_COUNT
 };
 
@@ -470,12 +471,15 @@ void tcb_op_signature(const struct tcb_op *op, char out[TCB_SIGNATURE_MAX]);
  * it, whose signatures are of what that is compiled to.  COUNT of them as f32. */
 static inline size_t tcb_type_bytes(enum tcb_type type)
 {
-	return type == TCB_TYPE_F32 || type == TCB_TYPE_I32 ? 4 : type == TCB_TYPE_BLOCKS ? 0 : 2;
+	return type == TCB_TYPE_F32 || type == TCB_TYPE_I32 ? 4
+	       : type == TCB_TYPE_BLOCKS                    ? 0
+	       : type == TCB_TYPE_E4M3                      ? 1
+							    : 2;
 }
 void tcb_type_to_f32(enum tcb_type type, const void *elements, size_t count, float *out);
 /* COUNT floats as TYPE, which holds floats; they are rounded to nearest even. */
 void tcb_type_from_f32(enum tcb_type type, const float *values, size_t count, void *out);
-const char *tcb_type_text(enum tcb_type type); /* "f32", "f16", "bf16", "blocks", "i32", "u32", "f64" */
+const char *tcb_type_text(enum tcb_type type); /* "f32", "f16", "bf16", "blocks", "i32", "u32", "f64", "e4m3" */
 /* COUNT elements of OPERAND, which is at DATA, from element FIRST on.  A block of which the poison's
  * scale is left, but not all else, has infinities for values: nobody expects these. */
 void tcb_operand_to_f32(const struct tcb_operand *operand, const void *data, size_t first, size_t count, float *out);

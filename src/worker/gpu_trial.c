@@ -134,7 +134,7 @@ static enum tcb_status check_runs(struct tcb_gpu_worker *worker, const struct tc
 	if (outside || damaged) {
 		reply->outcome = TCB_OUTCOME_WRONG;
 		reply->damaged = 1;
-		snprintf(reply->message, sizeof reply->message, "at %s wrote outside of %s (guard zone)", shape,
+		snprintf(reply->message, sizeof reply->message, "at %.200s wrote outside of %s (guard zone)", shape,
 			 outside ? outside : "its workspace");
 	}
 	return TCB_OK;

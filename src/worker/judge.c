@@ -67,8 +67,9 @@ static void set_wrong(struct tcb_check *check, const struct tcb_instance *instan
 	const size_t cols = instance->operands[instance->output[output].operand].cols;
 	tcb_shape_print(&instance->problem.shape, shape);
 	check->outcome = TCB_OUTCOME_WRONG;
-	snprintf(check->message, sizeof(check->message), "at %s%s%s output%s [%zu][%zu] %s", shape, *when ? " " : "",
-		 when, name_of(instance, output, name), at / (cols ? cols : 1), at % (cols ? cols : 1), fault);
+	snprintf(check->message, sizeof(check->message), "at %.200s%s%s output%s [%zu][%zu] %s", shape,
+		 *when ? " " : "", when, name_of(instance, output, name), at / (cols ? cols : 1),
+		 at % (cols ? cols : 1), fault);
 }
 
 static void set_wrong_value(struct tcb_check *check, const struct tcb_instance *instance, const struct tcb_plan *plan,

@@ -74,7 +74,7 @@ static void set_outside(struct tcb_check *check, const char *shape, const char *
 {
 	check->outcome = TCB_OUTCOME_WRONG;
 	check->damaged = 1;
-	snprintf(check->message, sizeof(check->message), "at %s wrote outside of its %s (guard zone)", shape, what);
+	snprintf(check->message, sizeof(check->message), "at %.200s wrote outside of its %s (guard zone)", shape, what);
 }
 
 /* Plans GEOMETRY for the problem; -1 with LAUNCH_FAILED in CHECK if it cannot run. */

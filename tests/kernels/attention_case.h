@@ -13,7 +13,7 @@
 #include "kernels/attention/attention.h"
 #include "ptx/emulate/emulate.h"
 
-enum { ATTENTION_SEED = 5, ATTENTION_BLOCK = 32 /* values of a block of q8_0 */ };
+enum { ATTENTION_SEED = 5 };
 
 static inline void attention_problem(const struct tcb_op *op, enum tcb_contract contract, const char *text,
 				     struct tcb_problem *out)

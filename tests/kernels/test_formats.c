@@ -595,6 +595,25 @@ static void test_e4m3_scales(void **state)
 	}
 }
 
+/* Each value becomes itself, what is between two the nearer, the even one from the middle. */
+static void test_to_e4m3(void **state)
+{
+	enum { MOST = 0x7e };
+	(void)state;
+	for (int i = 0; i < MOST; i++) {
+		const float low = tcb_e4m3_to_f32((uint8_t)i), high = tcb_e4m3_to_f32((uint8_t)(i + 1));
+		const float middle = (low + high) / 2;
+		assert_int_equal(tcb_f32_to_e4m3(low), i);
+		assert_int_equal(tcb_f32_to_e4m3(middle), i + i % 2);
+		assert_int_equal(tcb_f32_to_e4m3(-nextafterf(middle, 0)), 0x80 + i);
+		assert_int_equal(tcb_f32_to_e4m3(-nextafterf(middle, high)), 0x80 + i + 1);
+	}
+	assert_int_equal(tcb_f32_to_e4m3(448), MOST);
+	assert_int_equal(tcb_f32_to_e4m3(INFINITY), MOST);
+	assert_int_equal(tcb_f32_to_e4m3(-1000), 0x80 + MOST);
+	assert_true(tcb_e4m3_is_nan(tcb_f32_to_e4m3(NAN)));
+}
+
 static void test_six_scales_round_trip(void **state)
 {
 	struct tcb_rng rng;
@@ -648,6 +667,7 @@ int main(void)
 		cmocka_unit_test(test_ggml_sample),
 		cmocka_unit_test(test_power_scales),
 		cmocka_unit_test(test_e4m3_scales),
+		cmocka_unit_test(test_to_e4m3),
 		cmocka_unit_test(test_six_scales_round_trip),
 		cmocka_unit_test(test_code_places),
 	};

@@ -16,7 +16,7 @@
 #ifdef SIMD_HAS_BF16
 
 enum {
-	UNIT = ATTENTION_HEAD_UNIT, /* of the head: a vector of bf16, two of floats */
+	UNIT = ATTENTION_BLOCK, /* of the head: a vector of bf16, two of floats */
 	UNIT_BYTES = 2 * UNIT,
 	UNIT_VECTORS = UNIT / LANES,
 	PAIRS = UNIT / 2

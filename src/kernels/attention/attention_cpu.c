@@ -138,8 +138,8 @@ static struct tile tile_of(const struct run *run, size_t index)
 	tile.sequence = index / run->dims.tiles / heads;
 	const size_t count = tcb_least(tokens, s->m - tile.first), length = length_of(run, tile.sequence);
 	tile.rows = count * attention_group(s);
-	attention_visible(s, length, tile.first, &tile.from, &unused);
-	attention_visible(s, length, tile.first + count - 1, &unused, &tile.to);
+	attention_visible(s, length, 0, tile.first, &tile.from, &unused);
+	attention_visible(s, length, 0, tile.first + count - 1, &unused, &tile.to);
 	return tile;
 }
 
@@ -244,7 +244,7 @@ static void find_rows_of_tile(const struct run *run, struct attention_call *call
 	call->end_row = 0;
 	for (size_t r = 0; r < tile->rows; r++) {
 		size_t from, to;
-		attention_visible(s, length, tile->first + r / group, &from, &to);
+		attention_visible(s, length, 0, tile->first + r / group, &from, &to);
 		scratch->from[r] = (uint32_t)(tcb_least(tcb_most(from, t), t + call->tokens) - t);
 		scratch->to[r] = (uint32_t)(tcb_least(tcb_most(to, t), t + call->tokens) - t);
 		if (scratch->from[r] < scratch->to[r]) {

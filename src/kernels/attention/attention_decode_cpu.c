@@ -38,7 +38,7 @@ static struct attention_dims dims_of(const struct tcb_problem *problem, const st
 		.step = (size_t)geometry->knob[TCB_KNOB_STEP],
 	};
 	if (tcb_kv_has_blocks(kv))
-		dims.scale_floats = heads * (s->k / ATTENTION_HEAD_UNIT) * ATTENTION_DECODE_SHARE / 2;
+		dims.scale_floats = heads * (s->k / ATTENTION_BLOCK) * ATTENTION_DECODE_SHARE / 2;
 	attention_dims_complete(problem, geometry, &dims);
 	return dims;
 }
@@ -119,6 +119,7 @@ static const char *policy_part(const struct tcb_problem *problem, const struct t
 }
 
 static const struct tcb_rule rules[] = {
+	{ TCB_FIELD_KNOB(ISA), TCB_RULE_KERNEL, attention_rule_plain },
 	{ TCB_FIELD_KNOB(HINT), TCB_RULE_KERNEL, attention_cpu_rule_knobs },
 	{ TCB_FIELD_TILES, TCB_RULE_KERNEL, rule_queries },
 	{ TCB_FIELD_TILES, TCB_RULE_POLICY, attention_cpu_policy_tile },

@@ -106,9 +106,9 @@ static void footprint(const struct tcb_problem *problem, const struct tcb_target
 	if (g.splitk > 1)
 		out->grid[0] = tcb_most(g.grid[0], g.join_rows);
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++)
-		out->level_bytes[level] =
-			2 * tcb_kv_bytes(g.a.kv, tcb_round_up(geometry->tile[level].k, ATTENTION_HEAD_UNIT)) *
-			geometry->tile[level].n;
+		out->level_bytes[level] = 2 *
+					  tcb_kv_bytes(g.a.kv, tcb_round_up(geometry->tile[level].k, ATTENTION_BLOCK)) *
+					  geometry->tile[level].n;
 }
 
 /* --- rules --- */
@@ -233,6 +233,7 @@ RULE(policy_usual)
 #define READS_TEAM (TCB_FIELD_TILES | TCB_FIELD_KNOB(VEC) | TCB_FIELD_KNOB(WORKGROUP))
 
 static const struct tcb_rule rules[] = {
+	{ TCB_FIELD_KNOB(VEC), TCB_RULE_KERNEL, attention_rule_plain },
 	{ 0, TCB_RULE_KERNEL, rule_knobs },
 	{ TCB_FIELD_KNOB(VEC), TCB_RULE_KERNEL, attention_wgsl_rule_vec },
 	{ ATTENTION_WGSL_READS_HEADS, TCB_RULE_KERNEL, attention_wgsl_rule_heads },

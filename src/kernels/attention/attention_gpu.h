@@ -43,11 +43,11 @@
 #include "kernels/gpu/ring.h"
 
 enum {
-	ATTENTION_COLUMNS = 8,                  /* query rows of an mma */
-	ATTENTION_PIECE = 8,                    /* KV tokens, at least, of a piece */
-	ATTENTION_K_BLOCK = 32,                 /* values of a head that four lanes have together; of a block, too */
-	ATTENTION_BULK_ALIGN = 128,             /* of what tensor copies write to */
-	ATTENTION_Q_GROUP = ATTENTION_HEAD_MAX, /* group: values of a row of q whose codes share a unit */
+	ATTENTION_COLUMNS = 8,       /* query rows of an mma */
+	ATTENTION_PIECE = 8,         /* KV tokens, at least, of a piece */
+	ATTENTION_K_BLOCK = 32,      /* values of a head that four lanes have together; of a block, too */
+	ATTENTION_BULK_ALIGN = 128,  /* of what tensor copies write to */
+	ATTENTION_Q_GROUP = 256,     /* group: values of a row of q whose codes share a unit */
 	ATTENTION_WHOLE = 0x4b400000 /* as a float 1.5 * 2^23: whole numbers up to 2^22 can be added to its bits */
 };
 

@@ -387,6 +387,7 @@ RULE(policy_usual)
 #define READS_BLOCKS (READS_DEALING | TCB_FIELD_KNOB(WARPS))
 
 const struct tcb_rule attention_decode_gpu_rules[] = {
+	{ TCB_FIELD_KNOB(ISA), 0, attention_rule_plain },
 	{ 0, 0, rule_knobs },
 	{ TCB_FIELD_KNOB(ISA), 0, tcb_gpu_rule_shape },
 	{ TCB_FIELD_KNOB(ISA), 0, rule_isa },

@@ -12,9 +12,9 @@
 
 enum {
 	ROWS_TOGETHER = LANES < 8 ? LANES : 8,
-	VECTORS = ATTENTION_HEAD_UNIT / LANES, /* of a unit of the head */
-	WEIGHTS = LANES == 8 ? 8 : 16,         /* in registers (attention_tokens_of) */
-	FAR = 32,                              /* tokens */
+	VECTORS = ATTENTION_BLOCK / LANES, /* of a unit of the head */
+	WEIGHTS = LANES == 8 ? 8 : 16,     /* in registers (attention_tokens_of) */
+	FAR = 32,                          /* tokens */
 	WHOLE = 8, /* vectors: as many of a head's are added up in whole passes for any number of rows */
 };
 
@@ -60,7 +60,7 @@ SIMD_BODY void score_rows(const struct attention_call *call, const enum tcb_type
 			float result[LANES];
 			SIMD_FOR (int i = 0; i < SUMS; i++)
 				sum[i] = v_set(0);
-			for (size_t at = 0; at < call->k; at += ATTENTION_HEAD_UNIT) {
+			for (size_t at = 0; at < call->k; at += ATTENTION_BLOCK) {
 				SIMD_FOR (int v = 0; v < VECTORS; v++) {
 					SIMD_ADDRESS(q);
 					SIMD_FOR (int j = 0; j < tokens; j++) {
@@ -74,7 +74,7 @@ SIMD_BODY void score_rows(const struct attention_call *call, const enum tcb_type
 					q += head_rows * LANES;
 				}
 				SIMD_FOR (int j = 0; j < tokens; j++) {
-					k[j] += kv_bytes(type, ATTENTION_HEAD_UNIT);
+					k[j] += kv_bytes(type, ATTENTION_BLOCK);
 					SIMD_ADDRESS(k[j]);
 				}
 			}
@@ -142,13 +142,13 @@ SIMD_BODY void add_tokens(const struct attention_call *call, const enum tcb_type
 			vfloat weight[WEIGHTS];
 			SIMD_FOR (int i = 0; i < rows * tokens; i++)
 				weight[i] = v_set(p[i / tokens * ATTENTION_DECODE_LEAD + i % tokens]);
-			for (size_t at = 0; at < call->k; at += ATTENTION_HEAD_UNIT) {
+			for (size_t at = 0; at < call->k; at += ATTENTION_BLOCK) {
 				if (asks)
 					SIMD_FOR (int j = 0; j < tokens; j++)
 						__builtin_prefetch(row[j] + ahead[j], 0, 3);
 				add_unit(type, rows, tokens, row, weight, o + at, call->k);
 				SIMD_FOR (int j = 0; j < tokens; j++) {
-					row[j] += kv_bytes(type, ATTENTION_HEAD_UNIT);
+					row[j] += kv_bytes(type, ATTENTION_BLOCK);
 					SIMD_ADDRESS(row[j]);
 				}
 			}
@@ -178,13 +178,13 @@ SIMD_INLINE void values_of_few(const struct attention_call *call, const enum tcb
 SIMD_BODY void add_values(const struct attention_call *call, const enum tcb_type type, const int rows,
 			  const int vectors, const struct head *head, size_t first, size_t at, size_t begin, size_t end)
 {
-	const int bytes = (int)kv_bytes(type, ATTENTION_HEAD_UNIT) * vectors / VECTORS;
+	const int bytes = (int)kv_bytes(type, ATTENTION_BLOCK) * vectors / VECTORS;
 	const int asks = first == 0 && call->v_ahead;
 	vfloat sum[8][8];
 	float *o = head->o + first * call->k + at;
 	const float *p = head->scores + first * ATTENTION_DECODE_LEAD;
 	/* Constants below where all that is added up here begins with a block: compilers then keep one address. */
-	const size_t within = vectors * LANES % ATTENTION_HEAD_UNIT ? at % ATTENTION_HEAD_UNIT : 0;
+	const size_t within = vectors * LANES % ATTENTION_BLOCK ? at % ATTENTION_BLOCK : 0;
 	const size_t from = head->at + kv_bytes(type, at - within);
 	SIMD_FOR (int r = 0; r < rows; r++)
 		SIMD_FOR (int v = 0; v < vectors; v++)

@@ -5,6 +5,7 @@
  */
 #include "kernels/attention/attention.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/sizes.h"
@@ -18,9 +19,22 @@ static int overflows(const struct tcb_shape *shape)
 {
 	size_t rows, kv, bytes;
 	return shape->m > INT32_MAX || shape->n > INT32_MAX ||
-	       tcb_mul_size(shape->m * shape->words.sequences, (size_t)shape->words.query * shape->k, &rows) ||
-	       tcb_mul_size(tcb_kv_tokens(shape), (size_t)shape->words.kv * shape->k, &kv) ||
+	       tcb_mul_size(shape->m * shape->words.sequences,
+			    (size_t)shape->words.query * tcb_most(shape->k, attention_v(shape)), &rows) ||
+	       tcb_mul_size(tcb_kv_tokens(shape), (size_t)shape->words.kv * tcb_most(shape->k, attention_v(shape)),
+			    &kv) ||
 	       tcb_add_size(rows, kv, &bytes) || tcb_mul_size(bytes, 4 * sizeof(double), &bytes);
+}
+
+static enum tcb_status check_heads(const struct tcb_op *op, const char *of, size_t values, struct tcb_error *err)
+{
+	const struct attention_op *attention = op->member;
+	const size_t unit = tcb_kv_has_blocks(attention->kv) ? ATTENTION_BLOCK : ATTENTION_HEAD_UNIT;
+	if (values % unit || values > ATTENTION_HEAD_MAX)
+		return tcb_fail(err, TCB_E_USAGE,
+				"op %s takes heads of %s of %zu to %d values in steps of %zu, not of %zu", op->name, of,
+				unit, ATTENTION_HEAD_MAX, unit, values);
+	return TCB_OK;
 }
 
 static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err)
@@ -34,9 +48,15 @@ static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_sha
 	if (shape->words.window && !shape->words.causal)
 		return tcb_fail(err, TCB_E_USAGE, "op %s has windows that end at a query's own token: w%u is causal",
 				op->name, shape->words.window);
-	if (shape->k % ATTENTION_HEAD_UNIT || shape->k > ATTENTION_HEAD_MAX)
-		return tcb_fail(err, TCB_E_USAGE, "op %s takes heads of 32 to 256 values in steps of 32, not of %zu",
-				op->name, shape->k);
+	if (shape->words.prefix && !shape->words.causal)
+		return tcb_fail(err, TCB_E_USAGE,
+				"a prefix is what a query sees of later tokens: say causal, too, or leave prefix out");
+	TCB_TRY(check_heads(op, "q and K", shape->k, err));
+	TCB_TRY(check_heads(op, "V", attention_v(shape), err));
+	if (shape->words.view && attention_v(shape) > shape->k)
+		return tcb_fail(err, TCB_E_USAGE,
+				"vk: V is the first values of K's heads, of which there are %zu, not %zu", shape->k,
+				attention_v(shape));
 	if (attention->tokens_max && shape->m > attention->tokens_max)
 		return tcb_fail(err, TCB_E_USAGE,
 				"op %s takes at most %zu query tokens of a sequence, not %zu; attention_prefill takes "
@@ -48,31 +68,52 @@ static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_sha
 	return TCB_OK;
 }
 
+const char *attention_rule_plain(const struct tcb_problem *problem, const struct tcb_target *target,
+				 const struct tcb_geometry *geometry)
+{
+	const struct tcb_shape *s = &problem->shape;
+	const struct tcb_words *words = &s->words;
+	(void)target, (void)geometry;
+	if (s->k % 32 || s->k > 256 || attention_v(s) != s->k)
+		return "heads must be of 32 to 256 values in steps of 32, of V as of K";
+	return words->view || words->sinks || words->alibi || words->prefix
+		       ? "there is no kernel with vk, sinks, alibi or prefix"
+		       : NULL;
+}
+
+/* ROWS x COLS of 4 bytes. */
+static struct tcb_operand words_of(const char *name, enum tcb_type type, size_t rows, size_t cols)
+{
+	return (struct tcb_operand){ name, TCB_ROLE_INPUT, type, rows, cols, 4 * rows * cols, 0 };
+}
+
 static size_t operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
 {
 	const struct tcb_shape *s = &problem->shape;
 	const enum tcb_type io = attention_io_type(problem);
 	const enum tcb_kv kv = attention_of(problem)->kv;
 	const enum tcb_type type = tcb_kv_row(kv)->type;
-	const size_t rows = s->words.sequences * s->m, q = (size_t)s->words.query * s->k;
-	const size_t tokens = tcb_kv_tokens(s), row = (size_t)s->words.kv * s->k;
-	const size_t io_bytes = rows * q * tcb_type_bytes(io), kv_bytes = tcb_kv_bytes(kv, tokens * row);
-	const size_t pages = tcb_kv_pages(s);
-	out[ATTENTION_Q] = (struct tcb_operand){ "q", TCB_ROLE_INPUT, io, rows, q, io_bytes, 0 };
-	out[ATTENTION_K] =
-		(struct tcb_operand){ "k", TCB_ROLE_INPUT, type, tokens, row, kv_bytes, 1, tcb_kv_format(kv) };
-	out[ATTENTION_V] =
-		(struct tcb_operand){ "v", TCB_ROLE_INPUT, type, tokens, row, kv_bytes, 1, tcb_kv_format(kv) };
-	out[ATTENTION_LENGTHS] = (struct tcb_operand){ "lengths", TCB_ROLE_INPUT,     TCB_TYPE_I32,
-						       1,         s->words.sequences, 4 * (size_t)s->words.sequences,
-						       0 };
-	out[ATTENTION_OUT] = (struct tcb_operand){ "out", TCB_ROLE_OUTPUT, io, rows, q, io_bytes, 0 };
-	if (!pages)
-		return ATTENTION_TABLE;
-	out[ATTENTION_TABLE] = (struct tcb_operand){
-		"pages", TCB_ROLE_INPUT, TCB_TYPE_I32, s->words.sequences, pages, 4 * s->words.sequences * pages, 0
+	const size_t rows = s->words.sequences * s->m, heads = s->words.query, sequences = s->words.sequences;
+	const size_t q = heads * s->k, results = heads * attention_v(s), each = tcb_type_bytes(io);
+	const size_t tokens = tcb_kv_tokens(s), k = (size_t)s->words.kv * s->k,
+		     v = (size_t)s->words.kv * attention_v(s);
+	const struct tcb_operand all[ATTENTION_OPERANDS_MAX] = {
+		[ATTENTION_Q] = { "q", TCB_ROLE_INPUT, io, rows, q, rows * q * each, 0 },
+		[ATTENTION_K] = { "k", TCB_ROLE_INPUT, type, tokens, k, tcb_kv_bytes(kv, tokens * k), 1,
+				  tcb_kv_format(kv) },
+		[ATTENTION_V] = { "v", TCB_ROLE_INPUT, type, tokens, v, tcb_kv_bytes(kv, tokens * v), 1,
+				  tcb_kv_format(kv) },
+		[ATTENTION_LENGTHS] = words_of("lengths", TCB_TYPE_I32, 1, sequences),
+		[ATTENTION_OUT] = { "out", TCB_ROLE_OUTPUT, io, rows, results, rows * results * each, 0 },
+		[ATTENTION_TABLE] = words_of("pages", TCB_TYPE_I32, sequences, tcb_kv_pages(s)),
+		[ATTENTION_SINKS] = words_of("sinks", TCB_TYPE_F32, 1, heads),
+		[ATTENTION_SLOPES] = words_of("slopes", TCB_TYPE_F32, 1, heads),
+		[ATTENTION_PREFIX] = words_of("prefix", TCB_TYPE_I32, 1, sequences),
 	};
-	return ATTENTION_TABLE + 1;
+	for (enum attention_operand i = 0; i < ATTENTION_OPERANDS_MAX; i++)
+		if (attention_has(&s->words, i))
+			out[attention_at(&s->words, i)] = all[i];
+	return attention_at(&s->words, ATTENTION_OPERANDS_MAX);
 }
 
 /* --- test data --- */
@@ -83,13 +124,14 @@ static void draw(struct tcb_rng *rng, float size, size_t count, float *out)
 		out[j] = size * tcb_rng_normal(rng);
 }
 
-/* COUNT values of K or V, from OUT on; whole units of a head. */
+/* COUNT values of K or V, from OUT on; whole heads. */
 static void fill_values(enum tcb_kv kv, struct tcb_rng *rng, size_t count, void *out)
 {
-	float values[ATTENTION_HEAD_UNIT];
-	for (size_t i = 0; i < count; i += ATTENTION_HEAD_UNIT) {
-		draw(rng, 1, ATTENTION_HEAD_UNIT, values);
-		tcb_kv_from_f32(kv, values, ATTENTION_HEAD_UNIT, (char *)out + tcb_kv_bytes(kv, i));
+	const size_t unit = tcb_kv_has_blocks(kv) ? ATTENTION_BLOCK : ATTENTION_HEAD_UNIT;
+	float values[ATTENTION_BLOCK];
+	for (size_t i = 0; i < count; i += unit) {
+		draw(rng, 1, unit, values);
+		tcb_kv_from_f32(kv, values, unit, (char *)out + tcb_kv_bytes(kv, i));
 	}
 }
 
@@ -106,28 +148,55 @@ static void fill_q(const struct tcb_problem *problem, struct tcb_rng *rng, void 
 	}
 }
 
-/* What no sequence reads is NaN (in blocks, their scale).  Of NULL operands lengths and pages are the others'. */
+/* Of a sequence of LENGTH in test data and in measurements. */
+static size_t prefix_of(const struct tcb_shape *shape, size_t length)
+{
+	return shape->words.prefix ? tcb_div_up(length, 3) : 0;
+}
+
+/* Sinks as large as scores are; slopes of 2^-1 to 2^-8 over the heads, as ALiBi's are. */
+static void fill_more(const struct tcb_shape *shape, struct tcb_rng *rng, const int32_t *lengths, void *const operand[])
+{
+	float *sinks = attention_data(&shape->words, operand, ATTENTION_SINKS);
+	float *slopes = attention_data(&shape->words, operand, ATTENTION_SLOPES);
+	int32_t *prefix = attention_data(&shape->words, operand, ATTENTION_PREFIX);
+	const double heads = shape->words.query;
+	if (sinks)
+		draw(rng, 2, shape->words.query, sinks);
+	for (size_t h = 0; slopes && h < shape->words.query; h++)
+		slopes[h] = (float)exp2(-8 * (double)(h + 1) / heads);
+	for (size_t b = 0; prefix && b < shape->words.sequences; b++)
+		prefix[b] = (int32_t)prefix_of(shape, lengths ? (size_t)lengths[b] : tcb_kv_length(shape, b));
+}
+
+/* What no sequence reads is NaN (in blocks, their scale).  Of NULL operands whole numbers are the others'. */
 static void fill(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
 {
 	const struct tcb_shape *s = &problem->shape;
 	const enum tcb_kv kv = attention_of(problem)->kv;
-	const size_t row = (size_t)s->words.kv * s->k, row_bytes = tcb_kv_bytes(kv, row);
-	int32_t *lengths = operand[ATTENTION_LENGTHS];
+	const struct tcb_words *words = &s->words;
+	const size_t k_row = (size_t)words->kv * s->k, v_row = (size_t)words->kv * attention_v(s);
+	const size_t k_bytes = tcb_kv_bytes(kv, k_row), v_bytes = tcb_kv_bytes(kv, v_row);
+	int32_t *lengths = attention_data(words, operand, ATTENTION_LENGTHS);
+	int32_t *table = attention_data(words, operand, ATTENTION_TABLE);
+	char *k = operand[ATTENTION_K], *v = attention_data(words, operand, ATTENTION_V);
 	struct tcb_rng rng;
 	tcb_rng_init(&rng, seed);
 	if (operand[ATTENTION_Q])
 		fill_q(problem, &rng, operand[ATTENTION_Q]);
-	tcb_kv_fill(s, &rng, lengths, s->words.page ? operand[ATTENTION_TABLE] : NULL);
-	if (!operand[ATTENTION_K])
+	tcb_kv_fill(s, &rng, lengths, table);
+	fill_more(s, &rng, lengths, operand);
+	if (!k)
 		return;
-	memset(operand[ATTENTION_K], 0xff, tcb_kv_tokens(s) * row_bytes);
-	memset(operand[ATTENTION_V], 0xff, tcb_kv_tokens(s) * row_bytes);
-	for (size_t b = 0; b < s->words.sequences; b++)
+	memset(k, 0xff, tcb_kv_tokens(s) * k_bytes);
+	if (v)
+		memset(v, 0xff, tcb_kv_tokens(s) * v_bytes);
+	for (size_t b = 0; b < words->sequences; b++)
 		for (size_t t = 0; t < (size_t)lengths[b]; t++) {
-			const int32_t *table = s->words.page ? operand[ATTENTION_TABLE] : NULL;
-			const size_t at = tcb_kv_token(s, table, b, t) * row_bytes;
-			fill_values(kv, &rng, row, (char *)operand[ATTENTION_K] + at);
-			fill_values(kv, &rng, row, (char *)operand[ATTENTION_V] + at);
+			const size_t at = tcb_kv_token(s, table, b, t);
+			fill_values(kv, &rng, k_row, k + at * k_bytes);
+			if (v)
+				fill_values(kv, &rng, v_row, v + at * v_bytes);
 		}
 }
 
@@ -136,9 +205,10 @@ static void fill(const struct tcb_problem *problem, uint64_t seed, void *const o
 /* KV tokens that any query of a sequence of LENGTH sees. */
 static double tokens_read(const struct tcb_shape *shape, size_t length)
 {
+	const size_t prefix = prefix_of(shape, length);
 	size_t from, to, end, unused;
-	attention_visible(shape, length, 0, &from, &unused);
-	attention_visible(shape, length, shape->m - 1, &unused, &end);
+	attention_visible(shape, length, prefix, 0, &from, &unused);
+	attention_visible(shape, length, prefix, shape->m - 1, &unused, &end);
 	to = tcb_most(from, end);
 	return (double)(to - from);
 }
@@ -147,13 +217,13 @@ static double traffic(const struct tcb_problem *problem)
 {
 	const struct tcb_shape *s = &problem->shape;
 	struct tcb_operand all[TCB_OPERANDS_MAX];
-	const size_t count = operands(problem, all);
-	const double row = (double)tcb_kv_bytes(attention_of(problem)->kv, (size_t)s->words.kv * s->k);
+	const size_t count = operands(problem, all), values = s->k + (s->words.view ? 0 : attention_v(s));
+	const double row = (double)tcb_kv_bytes(attention_of(problem)->kv, (size_t)s->words.kv * values);
 	double bytes = 0;
 	for (size_t b = 0; b < s->words.sequences; b++)
-		bytes += 2 * row * tokens_read(s, tcb_kv_length(s, b));
+		bytes += row * tokens_read(s, tcb_kv_length(s, b));
 	for (size_t i = 0; i < count; i++)
-		bytes += i == ATTENTION_K || i == ATTENTION_V ? 0 : (double)all[i].bytes;
+		bytes += all[i].streams ? 0 : (double)all[i].bytes;
 	return bytes;
 }
 
@@ -161,13 +231,15 @@ static double flops(const struct tcb_problem *problem)
 {
 	const struct tcb_shape *s = &problem->shape;
 	double pairs = 0;
-	for (size_t b = 0; b < s->words.sequences; b++)
+	for (size_t b = 0; b < s->words.sequences; b++) {
+		const size_t length = tcb_kv_length(s, b), prefix = prefix_of(s, length);
 		for (size_t i = 0; i < s->m; i++) {
 			size_t from, to;
-			attention_visible(s, tcb_kv_length(s, b), i, &from, &to);
+			attention_visible(s, length, prefix, i, &from, &to);
 			pairs += (double)(to - from);
 		}
-	return 4.0 * (double)s->k * (double)s->words.query * pairs;
+	}
+	return 2.0 * (double)(s->k + attention_v(s)) * (double)s->words.query * pairs;
 }
 
 /* --- the ops --- */
@@ -194,29 +266,34 @@ static const struct tcb_shape prefill_shapes[] = {
 	{                                                          \
 		.kv = kv_, .example = "2048x2048x128,h32/8,causal" \
 	}
-#define ATTENTION_OP(kv_, ID, type_, io_, format_, text, kind, KIND, summary_, ...)                         \
-	static const struct attention_op kind##_##kv_ = KIND(TCB_KV_##ID);                                  \
-	const struct tcb_op tcb_op_attention_##kind##_##kv_ = {                                             \
-		.name = "attention_" #kind "_" #kv_,                                                        \
-		.summary = summary_ text,                                                                   \
-		.shape_form = "MxNxK,hQ/KV",                                                                \
-		.words = TCB_KV_WORDS | 1u << TCB_WORD_WINDOW | 1u << TCB_WORD_CAP | 1u << TCB_WORD_CAUSAL, \
-		.type = io_,                                                                                \
-		.member = &kind##_##kv_,                                                                    \
-		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_F16,                               \
-		.default_contract = TCB_CONTRACT_F16,                                                       \
-		.default_shapes = kind##_shapes,                                                            \
-		.default_shape_count = sizeof(kind##_shapes) / sizeof(kind##_shapes[0]),                    \
-		.side = TCB_SIDES(&attention_##kind##_##kv_##_cpu, &attention_##kind##_##kv_##_gpu,         \
-				  &attention_##kind##_##kv_##_wgsl),                                        \
-		.check_shape = check_shape,                                                                 \
-		.operands = operands,                                                                       \
-		.fill = fill,                                                                               \
-		.reference = attention_reference,                                                           \
-		.drawn_columns = attention_drawn_columns,                                                   \
-		.reference_flop_ns = 1,                                                                     \
-		.flops = flops,                                                                             \
-		.traffic = traffic,                                                                         \
+enum {
+	ATTENTION_WORDS = TCB_KV_WORDS | 1u << TCB_WORD_WINDOW | 1u << TCB_WORD_CAP | 1u << TCB_WORD_CAUSAL |
+			  1u << TCB_WORD_VALUES | 1u << TCB_WORD_VIEW | 1u << TCB_WORD_SINKS | 1u << TCB_WORD_ALIBI |
+			  1u << TCB_WORD_PREFIX
+};
+#define ATTENTION_OP(kv_, ID, type_, io_, format_, text, kind, KIND, summary_, ...)                 \
+	static const struct attention_op kind##_##kv_ = KIND(TCB_KV_##ID);                          \
+	const struct tcb_op tcb_op_attention_##kind##_##kv_ = {                                     \
+		.name = "attention_" #kind "_" #kv_,                                                \
+		.summary = summary_ text,                                                           \
+		.shape_form = "MxNxK,hQ/KV",                                                        \
+		.words = ATTENTION_WORDS,                                                           \
+		.type = io_,                                                                        \
+		.member = &kind##_##kv_,                                                            \
+		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_F16,                       \
+		.default_contract = TCB_CONTRACT_F16,                                               \
+		.default_shapes = kind##_shapes,                                                    \
+		.default_shape_count = sizeof(kind##_shapes) / sizeof(kind##_shapes[0]),            \
+		.side = TCB_SIDES(&attention_##kind##_##kv_##_cpu, &attention_##kind##_##kv_##_gpu, \
+				  &attention_##kind##_##kv_##_wgsl),                                \
+		.check_shape = check_shape,                                                         \
+		.operands = operands,                                                               \
+		.fill = fill,                                                                       \
+		.reference = attention_reference,                                                   \
+		.drawn_columns = attention_drawn_columns,                                           \
+		.reference_flop_ns = 1,                                                             \
+		.flops = flops,                                                                     \
+		.traffic = traffic,                                                                 \
 	};
 #define DECODE_TEXT "attention of one or a few query tokens against "
 #define PREFILL_TEXT "attention of many query tokens against "

@@ -53,6 +53,7 @@ static const char *policy_part(const struct tcb_problem *problem, const struct t
 }
 
 static const struct tcb_rule rules[] = {
+	{ TCB_FIELD_KNOB(ISA), TCB_RULE_KERNEL, attention_rule_plain },
 	{ TCB_FIELD_KNOB(HINT), TCB_RULE_KERNEL, attention_cpu_rule_knobs },
 	{ TCB_FIELD_TILES, TCB_RULE_POLICY, attention_cpu_policy_tile },
 	{ TCB_FIELD_TILES, TCB_RULE_POLICY, policy_part },

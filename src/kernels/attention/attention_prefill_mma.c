@@ -312,7 +312,7 @@ static void write_scores(struct mma_writer *x, score_tiles scores)
  * Of longer heads than this, or by warps of 32 rows, every BLOCK_STEPS steps of V, and of K's codes, are a branch of
  * their own, always taken: else the assembler loads and converts so far ahead that registers spill.
  */
-enum { BLOCK_STEPS = ATTENTION_HEAD_UNIT / 16, TOGETHER = 64, TOGETHER_OF_SUBS = 32 };
+enum { BLOCK_STEPS = ATTENTION_BLOCK / 16, TOGETHER = 64, TOGETHER_OF_SUBS = 32 };
 
 struct steps {
 	int is_split;
@@ -413,7 +413,7 @@ static void write_scores_of_codes(struct mma_writer *x, score_tiles scores)
 	struct steps steps = open_steps(x);
 	kit_op at[VARIANTS];
 	fragments_of_slot(x, &x->of_k, 0, at);
-	for (unsigned block = 0; block < g->k / ATTENTION_HEAD_UNIT; block++) {
+	for (unsigned block = 0; block < g->k / ATTENTION_BLOCK; block++) {
 		kit_op room[SUBS_MAX * BLOCK_STEPS * PREFILL_TERMS_MAX][4];
 		const kit_op *q[SUBS_MAX * BLOCK_STEPS * PREFILL_TERMS_MAX];
 		if (block > 0) /* the first makes the registers */

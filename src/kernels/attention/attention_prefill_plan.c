@@ -46,7 +46,7 @@ static void plan_registers(struct prefill_gpu *g)
 
 static void plan_memory(struct prefill_gpu *g)
 {
-	const unsigned q_bytes = g->rows * g->k * 2 * g->terms, blocks = g->k / ATTENTION_HEAD_UNIT;
+	const unsigned q_bytes = g->rows * g->k * 2 * g->terms, blocks = g->k / ATTENTION_BLOCK;
 	g->tile_bytes = g->kv * g->k * 2;
 	const unsigned item_bytes = g->is_dynamic ? ITEM_BYTES : 0;
 	if (g->isa == TCB_ISA_WGMMA) {
@@ -127,7 +127,7 @@ void prefill_gpu_plan(const struct tcb_problem *problem, const struct tcb_target
 	plan_memory(g);
 	if (g->has_launch) {
 		const size_t bytes = (size_t)g->sequences * g->n * g->kv_heads * g->k * 2;
-		const size_t scales = g->has_scales ? bytes / 2 / ATTENTION_HEAD_UNIT * 4 : 0;
+		const size_t scales = g->has_scales ? bytes / 2 / ATTENTION_BLOCK * 4 : 0;
 		g->v16_at = tcb_round_up(bytes, WORKSPACE_ALIGN);
 		g->workspace_bytes = g->v16_at + bytes;
 		g->k_scales_at = tcb_round_up(g->workspace_bytes, WORKSPACE_ALIGN);
@@ -396,6 +396,7 @@ RULE(policy_usual)
 #define FIELD(level, dim) (UINT64_C(1) << (3 * (level) + (dim)))
 
 const struct tcb_rule attention_prefill_gpu_rules[] = {
+	{ TCB_FIELD_KNOB(ISA), 0, attention_rule_plain },
 	{ 0, 0, rule_knobs },
 	{ TCB_FIELD_KNOB(PREP) | TCB_FIELD_KNOB(ISA) | TCB_FIELD_TILES, 0, rule_prep },
 	{ TCB_FIELD_KNOB(ISA), 0, tcb_gpu_rule_shape },

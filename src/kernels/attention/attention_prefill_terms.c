@@ -134,7 +134,7 @@ void prefill_copy_scales(struct prefill_writer *w, kit_op slot, kit_op first)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
-	const unsigned blocks = g->k / ATTENTION_HEAD_UNIT, items = g->kv * blocks;
+	const unsigned blocks = g->k / ATTENTION_BLOCK, items = g->kv * blocks;
 	const kit_op row = u_mad(b, w->sequence, w->per_sequence, first);
 	const kit_op of_head = u_mul(b, w->kv_head, I((int64_t)blocks * SCALE));
 	for (unsigned done = 0; done < items; done += g->threads) {
@@ -166,7 +166,7 @@ void prefill_load_scales(struct prefill_writer *w, kit_op slot, int is_v, unsign
 			 kit_op out[2][2])
 {
 	const struct prefill_gpu *g = w->g;
-	const unsigned blocks = g->k / ATTENTION_HEAD_UNIT;
+	const unsigned blocks = g->k / ATTENTION_BLOCK;
 	for (unsigned half = 0; half < 2; half++)
 		tcb_kit_load(&w->kit.b, TCB_KIT_SHARED, "f32",
 			     tcb_ptx_at(slot, g->scales_at + ((unsigned)is_v * blocks + block) * g->scale_pitch +

@@ -160,6 +160,7 @@ RULE(policy_usual)
 	 TCB_FIELD_KNOB(TREE))
 
 static const struct tcb_rule rules[] = {
+	{ TCB_FIELD_KNOB(VEC), TCB_RULE_KERNEL, attention_rule_plain },
 	{ 0, TCB_RULE_KERNEL, rule_knobs },
 	{ TCB_FIELD_KNOB(VEC), TCB_RULE_KERNEL, attention_wgsl_rule_vec },
 	{ ATTENTION_WGSL_READS_HEADS, TCB_RULE_KERNEL, attention_wgsl_rule_heads },

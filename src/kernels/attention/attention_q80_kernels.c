@@ -12,7 +12,7 @@
 #include "kernels/attention/attention_ahead.h"
 
 enum {
-	UNIT = ATTENTION_HEAD_UNIT,
+	UNIT = ATTENTION_BLOCK,
 	UNITS_MAX = ATTENTION_HEAD_MAX / UNIT,
 	WORDS = UNIT / 4,
 	VECTORS = UNIT / LANES, /* of floats in a unit */

@@ -18,7 +18,7 @@ enum {
 	TASK_ROWS = TILES * ROWS,
 	BLOCK = 64, /* KV tokens */
 	HEAD = ATTENTION_HEAD_MAX,
-	UNIT = ATTENTION_HEAD_UNIT,
+	UNIT = ATTENTION_BLOCK,
 	UNITS = HEAD / UNIT,
 };
 
@@ -26,6 +26,8 @@ enum {
 struct tile {
 	size_t from[ROWS], to[ROWS]; /* KV tokens that they see */
 	double q[HEAD * ROWS];       /* [k][row], times 1 / sqrt(k) */
+	double slope[ROWS];          /* ALiBi's; 0: none */
+	double own[ROWS];            /* the token's place in its sequence, which may be negative */
 	double norm[ROWS];           /* of q's rows */
 	double coded[ROWS];          /* of what they lose as whole numbers of a unit */
 	double max[ROWS], largest[ROWS], sum[ROWS];
@@ -36,8 +38,8 @@ struct tile {
 /* A query row of a task. */
 struct place {
 	size_t token; /* of its sequence */
-	size_t from;  /* its first element of q */
-	size_t to;    /* ... of the results */
+	size_t row;   /* of q, whose rows are heads */
+	size_t to;    /* its first element of the results */
 };
 
 struct job {
@@ -92,17 +94,26 @@ static int is_in_integers(const struct tcb_problem *problem)
 	return attention->multiplies_codes && attention_has_blocks(problem) && problem->contract == TCB_CONTRACT_F16;
 }
 
-static void open_tile(const struct job *job, size_t length, const struct place *places, size_t rows, struct tile *tile)
+/* The query rows of PLACES, which see nothing yet but their sinks, of a sequence of LENGTH with a PREFIX. */
+static void open_tile(const struct job *job, size_t length, size_t prefix, const struct place *places, size_t rows,
+		      struct tile *tile)
 {
 	const struct tcb_shape *s = &job->problem->shape;
 	const enum tcb_type io = attention_io_type(job->problem);
+	const float *sinks = attention_data(&s->words, job->operand, ATTENTION_SINKS);
+	const float *slopes = attention_data(&s->words, job->operand, ATTENTION_SLOPES);
 	memset(tile, 0, sizeof(*tile));
 	for (size_t r = 0; r < rows; r++) {
+		const size_t head = places[r].row % s->words.query;
+		const char *at = (const char *)job->operand[ATTENTION_Q] + places[r].row * s->k * tcb_type_bytes(io);
 		float q[HEAD];
-		const char *at = (const char *)job->operand[ATTENTION_Q] + places[r].from * tcb_type_bytes(io);
 		tcb_type_to_f32(io, at, s->k, q);
-		attention_visible(s, length, places[r].token, &tile->from[r], &tile->to[r]);
-		tile->max[r] = -HUGE_VAL;
+		attention_visible(s, length, prefix, places[r].token, &tile->from[r], &tile->to[r]);
+		tile->slope[r] = slopes ? (double)slopes[head] : 0;
+		tile->own[r] = (double)length - (double)s->m + (double)places[r].token;
+		tile->max[r] = sinks ? (double)sinks[head] : -HUGE_VAL;
+		tile->sum[r] = tile->max[r] > -HUGE_VAL ? 1 : 0;
+		tile->largest[r] = tile->sum[r] > 0 ? fabs(tile->max[r]) : 0;
 		for (size_t i = 0; i < s->k; i++) {
 			tile->q[i * ROWS + r] = (double)q[i] / sqrt((double)s->k);
 			tile->norm[r] += tile->q[i * ROWS + r] * tile->q[i * ROWS + r];
@@ -127,25 +138,28 @@ static void load_block(const struct job *job, size_t sequence, size_t head, size
 {
 	const struct tcb_shape *s = &job->problem->shape;
 	const enum tcb_kv kv = attention_of(job->problem)->kv;
+	const int32_t *table = attention_data(&s->words, job->operand, ATTENTION_TABLE);
+	const char *k_from = job->operand[ATTENTION_K], *v_from = job->operand[attention_v_operand(&s->words)];
+	const size_t width = attention_v(s);
 	memset(work->k, 0, sizeof(work->k));
 	memset(work->v, 0, sizeof(work->v));
 	memset(work->most, 0, sizeof(work->most));
 	for (size_t t = 0; t < count; t++) {
-		const int32_t *table = s->words.page ? job->operand[ATTENTION_TABLE] : NULL;
-		const size_t token = tcb_kv_token(s, table, sequence, first + t);
-		const size_t at = tcb_kv_bytes(kv, (token * s->words.kv + head) * s->k);
+		const size_t at = tcb_kv_token(s, table, sequence, first + t) * s->words.kv + head;
+		const char *v_row = v_from + tcb_kv_bytes(kv, at * attention_v_apart(s));
 		float k[HEAD], v[HEAD];
 		double norm = 0;
-		tcb_kv_to_f32(kv, (const char *)job->operand[ATTENTION_K] + at, s->k, k);
-		tcb_kv_to_f32(kv, (const char *)job->operand[ATTENTION_V] + at, s->k, v);
-		for (size_t u = 0; is_in_integers(job->problem) && u < s->k / UNIT; u++)
-			work->most[t * UNITS + u] =
-				most_of_block(tcb_kv_format(kv), (const char *)job->operand[ATTENTION_V] + at, u);
+		tcb_kv_to_f32(kv, k_from + tcb_kv_bytes(kv, at * s->k), s->k, k);
+		tcb_kv_to_f32(kv, v_row, width, v);
+		for (size_t u = 0; is_in_integers(job->problem) && u < width / UNIT; u++)
+			work->most[t * UNITS + u] = most_of_block(tcb_kv_format(kv), v_row, u);
 		for (size_t i = 0; i < s->k; i++) {
 			work->k[t / COLUMNS * COLUMNS * s->k + i * COLUMNS + t % COLUMNS] = (double)k[i];
+			norm += (double)k[i] * (double)k[i];
+		}
+		for (size_t i = 0; i < width; i++) {
 			work->v[i / COLUMNS * COLUMNS * BLOCK + t * COLUMNS + i % COLUMNS] = (double)v[i];
 			work->v_size[i] += isfinite(v[i]) ? (double)fabsf(v[i]) : 0;
-			norm += (double)k[i] * (double)k[i];
 		}
 		/* Infinite scores are as they are. */
 		work->k_norm = isfinite(norm) ? fmax(work->k_norm, sqrt(norm)) : work->k_norm;
@@ -165,16 +179,17 @@ static void weigh(const struct tcb_shape *shape, struct tile *tile, size_t r, si
 	for (size_t t = 0; t < BLOCK; t++) {
 		double *score = &p[t * ROWS + r];
 		const int is_seen = first + t >= tile->from[r] && first + t < tile->to[r];
-		*score = is_seen ? capped(shape, *score) : -HUGE_VAL;
+		const double distance = tile->slope[r] * fabs(tile->own[r] - (double)(first + t));
+		*score = is_seen ? capped(shape, *score) - distance : -HUGE_VAL;
 		max = *score > max ? *score : max;
 		if (is_seen && isfinite(*score))
-			tile->largest[r] = fmax(tile->largest[r], fabs(*score));
+			tile->largest[r] = fmax(tile->largest[r], fabs(*score) + fabs(distance));
 	}
 	const double base = max > -HUGE_VAL ? max : 0, factor = exp(tile->max[r] - base);
 	tile->sum[r] *= factor;
 	for (size_t u = 0; u < UNITS; u++)
 		tile->of_units[u * ROWS + r] *= factor;
-	for (size_t i = 0; i < shape->k; i++) {
+	for (size_t i = 0; i < attention_v(shape); i++) {
 		const size_t at = i / COLUMNS * COLUMNS * ROWS + r * COLUMNS + i % COLUMNS;
 		tile->y[at] *= factor;
 		tile->size[at] *= factor;
@@ -209,10 +224,10 @@ static void add_block(const struct job *job, struct work *work, struct tile *til
 	for (size_t r = 0; r < ROWS; r++)
 		weigh(s, tile, r, first, work->p);
 	for (size_t t = 0; is_in_integers(job->problem) && t < BLOCK; t++)
-		for (size_t u = 0; u < s->k / UNIT; u++)
+		for (size_t u = 0; u < attention_v(s) / UNIT; u++)
 			for (size_t r = 0; r < ROWS; r++)
 				tile->of_units[u * ROWS + r] += work->p[t * ROWS + r] * work->most[t * UNITS + u];
-	for (size_t i = 0; i < s->k; i += COLUMNS) {
+	for (size_t i = 0; i < attention_v(s); i += COLUMNS) {
 		job->loops->wide(work->p, work->v + i * BLOCK, BLOCK, tile->y + i * ROWS);
 		job->loops->sizes(work->p, work->v + i * BLOCK, BLOCK, tile->size + i * ROWS);
 	}
@@ -220,7 +235,8 @@ static void add_block(const struct job *job, struct work *work, struct tile *til
 
 /*
  * What a row's results may be off by beside the sums of p v and of p, which the kernel's chain counts:
- *   a score     gamma(4 k + 8) |q||k| for its sum (tensor cores cut; matmul_gpu_work.c), roundings of what is near it;
+ *   a score     gamma(4 k + 8) |q||k| for its sum (tensor cores cut; matmul_gpu_work.c), roundings of what is near it
+ *               and of ALiBi's distance;
  *               with KV of blocks and contract f16: of prefill K's rounding to f16, of decode q's to whole numbers
  *               of two bytes; three bytes, of contract f32, are at most sqrt(k) / 2^23 off and within gamma
  *   a value     with KV of blocks and contract f16 V's rounding to f16
@@ -255,7 +271,7 @@ static void close_row(const struct job *job, const struct work *work, const stru
 	const double of_integers = is_in_integers(job->problem) ? 0.51 * 32 / 32767 : 0;
 	const double weight = expm1(score) + 16 * u + unit[io];
 	const double of_values = 4 * least * (double)(tile->to[r] - tile->from[r]);
-	for (size_t i = 0; i < s->k; i++) {
+	for (size_t i = 0; i < attention_v(s); i++) {
 		const size_t at = i / COLUMNS * COLUMNS * ROWS + r * COLUMNS + i % COLUMNS, to = place->to + i;
 		const double y = sum == 0 ? 0 : tile->y[at] / sum, size = sum == 0 ? 0 : tile->size[at] / sum;
 		const double of_unit = sum == 0 ? 0 : of_integers * tile->of_units[i / UNIT * ROWS + r] / sum;
@@ -272,7 +288,9 @@ static void close_row(const struct job *job, const struct work *work, const stru
 /* COUNT query rows of a sequence that share KV head HEAD, in the order of their tokens. */
 static void attend(const struct job *job, size_t sequence, size_t head, const struct place *places, size_t count)
 {
-	const size_t length = (size_t)((const int32_t *)job->operand[ATTENTION_LENGTHS])[sequence];
+	const struct tcb_words *words = &job->problem->shape.words;
+	const int32_t *lengths = attention_data(words, job->operand, ATTENTION_LENGTHS);
+	const size_t length = (size_t)lengths[sequence], prefix = attention_prefix(words, job->operand, sequence);
 	struct work work;
 	size_t from = length, to = 0;
 	work.k_norm = 0;
@@ -280,7 +298,7 @@ static void attend(const struct job *job, size_t sequence, size_t head, const st
 	for (size_t r = 0; r < count; r += ROWS) {
 		struct tile *tile = &work.tile[r / ROWS];
 		const size_t rows = tcb_least(ROWS, count - r);
-		open_tile(job, length, places + r, rows, tile);
+		open_tile(job, length, prefix, places + r, rows, tile);
 		from = tcb_least(from, tile->from[0]);
 		to = tcb_most(to, tile->to[rows - 1]);
 	}
@@ -302,8 +320,8 @@ static void run_task(void *ctx, size_t task, unsigned thread)
 	struct place places[TASK_ROWS];
 	(void)thread;
 	for (size_t r = 0; r < count; r++) {
-		const size_t at = q_row(s, sequence, head, first + r) * s->k;
-		places[r] = (struct place){ (first + r) / attention_group(s), at, at };
+		const size_t row = q_row(s, sequence, head, first + r);
+		places[r] = (struct place){ (first + r) / attention_group(s), row, row * attention_v(s) };
 	}
 	attend(job, sequence, head, places, count);
 }
@@ -314,7 +332,8 @@ static void run_grid_task(void *ctx, size_t task, unsigned thread)
 	const struct job *job = ctx;
 	const struct tcb_shape *s = &job->problem->shape;
 	const struct tcb_grid *grid = job->out->grid;
-	const size_t column = task / job->parts * s->k, head = tcb_grid_column(grid, column) / s->k;
+	const size_t column = task / job->parts * attention_v(s);
+	const size_t head = tcb_grid_column(grid, column) / attention_v(s);
 	const size_t first = task % job->parts * TASK_ROWS, end = tcb_least(grid->row_count, first + TASK_ROWS);
 	(void)thread;
 	for (size_t i = first; i < end;) {
@@ -323,7 +342,7 @@ static void run_grid_task(void *ctx, size_t task, unsigned thread)
 		size_t count = 0;
 		for (; i < end && tcb_grid_row(grid, i) / s->m == sequence; i++) {
 			const size_t row = tcb_grid_row(grid, i);
-			places[count++] = (struct place){ row % s->m, (row * s->words.query + head) * s->k,
+			places[count++] = (struct place){ row % s->m, row * s->words.query + head,
 							  i * grid->column_count + column };
 		}
 		attend(job, sequence, head / attention_group(s), places, count);
@@ -338,12 +357,12 @@ void attention_reference(const struct tcb_problem *problem, void *const operand[
 	job.rows = grid ? grid->row_count : s->m * attention_group(s);
 	job.parts = tcb_div_up(job.rows, TASK_ROWS);
 	if (grid)
-		tcb_reference_share(out, grid->column_count / s->k * job.parts, run_grid_task, &job);
+		tcb_reference_share(out, grid->column_count / attention_v(s) * job.parts, run_grid_task, &job);
 	else
 		tcb_reference_share(out, s->words.sequences * s->words.kv * job.parts, run_task, &job);
 }
 
 size_t attention_drawn_columns(const struct tcb_problem *problem)
 {
-	return problem->shape.k;
+	return attention_v(&problem->shape);
 }
