@@ -312,7 +312,7 @@ SIMD_INLINE void tile(const struct attention_call *call, const enum tcb_type k_t
 /* Heads of whole units, and V's of all that registers hold, which lie side by side. */
 SIMD_INLINE int is_of_whole_heads(const struct attention_call *call, const enum tcb_type v_type)
 {
-	return call->k % ATTENTION_BLOCK == 0 && call->v % (WHOLE * LANES) == 0 &&
+	return call->k % ATTENTION_BLOCK == 0 && call->v % ATTENTION_BLOCK == 0 && call->v % (WHOLE * LANES) == 0 &&
 	       call->v_apart == kv_bytes(v_type, call->v);
 }
 
