@@ -50,7 +50,7 @@
 	X(ssd_decode_bf16) \
 	X(ssd_prefill_f32) \
 	X(ssd_prefill_bf16)
-#define TCB_OP_OF_KV(word, id, type, io, format, text, X, op) X(op##_##word)
+#define TCB_OP_OF_KV(word, id, k, v, io, text, X, op) X(op##_##word)
 /* clang-format on */
 
 #define TCB_OP_DECLARE(name) extern const struct tcb_op tcb_op_##name;
