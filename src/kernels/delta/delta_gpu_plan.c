@@ -102,7 +102,7 @@ RULE(rule_isa)
 	if (geometry->knob[TCB_KNOB_ISA] != TCB_ISA_FMA)
 		return "isa must be fma on a GPU";
 	if (delta_of(problem)->state == TCB_TYPE_BF16 && target->cuda.capability < 80)
-		return "states in bf16 need sm_80";
+		return "a state in bf16 needs sm_80";
 	return tcb_gpu_rule_isa(problem, target, geometry);
 }
 
