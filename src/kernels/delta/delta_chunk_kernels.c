@@ -135,7 +135,7 @@ SIMD_BODY void take_products(const struct chunk *c, const int has_correction, co
 
 /* --- tiles: ROWS of a matrix by VECTORS of a panel --- */
 
-enum { ROWS_MAX = 8, VECTORS_MAX = 4 };
+enum { ROWS_MAX = 8, VECTORS_MAX = 4 /* of the scalar one */ };
 typedef vfloat tile[ROWS_MAX][VECTORS_MAX];
 
 /*
@@ -311,23 +311,21 @@ SIMD_INLINE void write_chunk(const struct delta_call *call, float *state, float 
 	{                                                                                                   \
 		write_chunk(call, state, room, has_correction, rows, vectors);                              \
 	}
-/* Tiles of as many vectors as registers hold, beside those of a row of the panel and a number in all lanes. */
+/* A tile has as many vectors as registers hold beside those of a row of the panel and a number in all lanes. */
 #if LANES == 8
-#define CHUNK_TILES(X, ...) X(__VA_ARGS__, 4, 2) X(__VA_ARGS__, 8, 1)
-#define CHUNK_ROWS(rule, state) CHUNK_ROW(rule, state, 4, 2), CHUNK_ROW(rule, state, 8, 1),
+#define TILE(X, ...) X(__VA_ARGS__, 4, 2)
 #elif LANES == 1
-#define CHUNK_TILES(X, ...) X(__VA_ARGS__, 2, 4)
-#define CHUNK_ROWS(rule, state) CHUNK_ROW(rule, state, 2, 4),
+#define TILE(X, ...) X(__VA_ARGS__, 2, 4)
 #else
-#define CHUNK_TILES(X, ...) X(__VA_ARGS__, 8, 2) X(__VA_ARGS__, 4, 4)
-#define CHUNK_ROWS(rule, state) CHUNK_ROW(rule, state, 8, 2), CHUNK_ROW(rule, state, 4, 4),
+#define TILE(X, ...) X(__VA_ARGS__, 8, 2)
 #endif
 #define CHUNK_TABLE(state, ID, type, text, rule)                                  \
 	const struct tcb_variant SIMD_NAME(rule##_chunk_##state##_variants)[] = { \
-		CHUNK_ROWS(rule, state){ .name = NULL },                          \
+		TILE(CHUNK_ROW, rule, state),                                     \
+		{ .name = NULL },                                                 \
 	};
 
-CHUNK_TILES(CHUNK_ENTRY, delta, 1)
-CHUNK_TILES(CHUNK_ENTRY, ssd, 0)
+TILE(CHUNK_ENTRY, delta, 1)
+TILE(CHUNK_ENTRY, ssd, 0)
 DELTA_STATE_LIST(CHUNK_TABLE, delta)
 DELTA_STATE_LIST(CHUNK_TABLE, ssd)

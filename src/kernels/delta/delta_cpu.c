@@ -181,8 +181,8 @@ static void delta_run(const struct tcb_plan *plan, void *const operand[], void *
 	TCB_ISAS_FLOATS(TCB_VARIANT_TABLE_DECLARATION, rule##_prefill_##state##_variants)                   \
 	TCB_ISAS_FLOATS(TCB_VARIANT_TABLE_DECLARATION, rule##_chunk_##state##_variants)                     \
 	static const struct tcb_variant *const rule##_prefill_##state##_here[] = {                          \
-		TCB_ISAS_FLOATS(TCB_VARIANT_TABLE, rule##_prefill_##state##_variants)                       \
-			TCB_ISAS_FLOATS(TCB_VARIANT_TABLE, rule##_chunk_##state##_variants) NULL            \
+		TCB_ISAS_FLOATS(TCB_VARIANT_TABLE, rule##_chunk_##state##_variants)                         \
+			TCB_ISAS_FLOATS(TCB_VARIANT_TABLE, rule##_prefill_##state##_variants) NULL          \
 	};                                                                                                  \
 	SIDE_OF(rule##_decode_##state, rule##_decode_##state##_here)                                        \
 	SIDE_OF(rule##_prefill_##state, rule##_prefill_##state##_here)

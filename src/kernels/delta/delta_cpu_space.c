@@ -21,7 +21,7 @@ enum {
 	/* Chunks: what register tiles have. */
 	CHUNK_ROWS_LEAST = 2,
 	CHUNK_ROWS_MOST = 8,
-	CHUNK_VALUES_MOST = 64,
+	CHUNK_VALUES_MOST = 32,
 	DEFAULT_CHUNK = 32,
 	CHUNKED_FROM = 24, /* tokens: with fewer a chunk is mostly filled up */
 };
