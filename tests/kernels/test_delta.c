@@ -13,6 +13,7 @@
 
 #include "base/buffer.h"
 #include "base/cpu_identity.h"
+#include "base/sizes.h"
 #include "kernels/delta/delta.h"
 
 static const char *const op_names[] = {
@@ -329,6 +330,49 @@ static void samples_are_right(void **state)
 	gpu_tally_print(&tally);
 }
 
+/* Chunks on tensor cores: all lengths, prompts that these do not divide, gates as above; rows of qkv that are aligned
+ * to 16, 8 and 4 bytes; values that fill no warp. */
+static void chunks_are_right_on_gpus(void **state)
+{
+	static const struct {
+		const char *shape;
+		unsigned chunk, warps;
+	} cases[] = {
+		{ "70x40x32,h2/1,b2,ragged", 32, 2 }, { "33x5x48,h3/1", 16, 1 },   { "64x34x16,h1/1", 64, 1 },
+		{ "40x70x64,h2/2,b3,ragged", 16, 4 }, { "50x16x256,h1/1", 32, 1 }, { "70x17x128,h2/1", 64, 2 },
+	};
+	struct gpu_tally tally = { 0 };
+	(void)state;
+	for (size_t i = 0; i < OPS * (sizeof cases / sizeof *cases); i++) {
+		const unsigned chunk = cases[i / OPS].chunk, warps = cases[i / OPS].warps;
+		struct tcb_shape shape;
+		struct tcb_geometry g;
+		struct gpu_bench b;
+		if (!strstr(op_names[i % OPS], "prefill"))
+			continue;
+		const struct tcb_target target = gpu_target(i % 3 || chunk == DELTA_CHUNK_MAX ? 90 : 80, 2);
+		assert_int_equal(tcb_shape_parse(cases[i / OPS].shape, &shape, NULL), TCB_OK);
+		const struct tcb_problem p = gpu_problem(tcb_op_find(op_names[i % OPS]), TCB_CONTRACT_F32, shape);
+		tcb_op_standard(&p, &target, &g);
+		assert_int_equal(g.knob[TCB_KNOB_ISA], TCB_ISA_MMA);
+		g.tile[TCB_MIDI].m = chunk;
+		g.tile[TCB_MIDI].n = 16 * warps;
+		g.tile[TCB_MACRO].n =
+			tcb_power_of_two_up(shape.n) > 16 * warps ? tcb_power_of_two_up(shape.n) : 16 * warps;
+		g.knob[TCB_KNOB_WARPS] = (int32_t)warps;
+		g.knob[TCB_KNOB_STREAM] = i / OPS % 2;
+		gpu_check_rule(&p, 90, &g, 1, NULL);
+		gpu_check_emitted(&p, &target, &g);
+		gpu_bench_open(&b, &p, i);
+		if (i / 4 % 2)
+			make_hard(&b);
+		b.output_align = 16;
+		gpu_bench_check(&b, &target, &g, i, &tally);
+		gpu_bench_close(&b);
+	}
+	gpu_tally_print(&tally);
+}
+
 /* As GGUF files have them: any head of keys for any head. */
 static void any_head_of_keys(void **state)
 {
@@ -400,6 +444,7 @@ int main(void)
 		cmocka_unit_test(shapes_that_it_does_not_take),
 		cmocka_unit_test(defaults_are_legal_and_in_the_space),
 		cmocka_unit_test(samples_are_right),
+		cmocka_unit_test(chunks_are_right_on_gpus),
 		cmocka_unit_test(any_head_of_keys),
 		cmocka_unit_test(mutants_are_caught),
 	};
