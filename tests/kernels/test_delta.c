@@ -350,7 +350,7 @@ static void chunks_are_right_on_gpus(void **state)
 		struct gpu_bench b;
 		if (!strstr(op_names[i % OPS], "prefill"))
 			continue;
-		const struct tcb_target target = gpu_target(i % 3 || chunk == DELTA_CHUNK_MAX ? 90 : 80, 2);
+		const struct tcb_target target = gpu_target(90, 2);
 		assert_int_equal(tcb_shape_parse(cases[i / OPS].shape, &shape, NULL), TCB_OK);
 		const struct tcb_problem p = gpu_problem(tcb_op_find(op_names[i % OPS]), TCB_CONTRACT_F32, shape);
 		tcb_op_standard(&p, &target, &g);
@@ -361,6 +361,7 @@ static void chunks_are_right_on_gpus(void **state)
 			tcb_power_of_two_up(shape.n) > 16 * warps ? tcb_power_of_two_up(shape.n) : 16 * warps;
 		g.knob[TCB_KNOB_WARPS] = (int32_t)warps;
 		g.knob[TCB_KNOB_STREAM] = i / OPS % 2;
+		g.knob[TCB_KNOB_PREP] = chunk == DELTA_CHUNK_MAX || (i + i / OPS) % 2 ? TCB_PREP_BLOCK : TCB_PREP_WARPS;
 		gpu_check_rule(&p, 90, &g, 1, NULL);
 		gpu_check_emitted(&p, &target, &g);
 		gpu_bench_open(&b, &p, i);

@@ -101,6 +101,12 @@ static void copy_chunk(struct chunk_writer *w, kit_op slot, kit_op first)
 
 /* --- numbers --- */
 
+/* Warps that prepare. */
+static unsigned preparers(const struct delta_gpu *g)
+{
+	return g->helpers ? g->helpers : g->warps;
+}
+
 static int64_t number_at(const struct chunk_writer *w, unsigned which)
 {
 	return (int64_t)which * w->g->chunk * 4;
@@ -134,21 +140,49 @@ static kit_op squares_of(struct chunk_writer *w, kit_op row)
 	return tcb_kit_over_lanes(b, f_add, all, PARTS);
 }
 
-/* The sums of g up to TOKEN of the chunk and up to its end, as HIGH and LOW. */
+/* Norms of keys and queries as factors, by four lanes a row. */
+static void write_norms(struct chunk_writer *w)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct delta_gpu *g = w->g;
+	const unsigned each = WARP / PARTS;
+	const kit_op base =
+		tcb_ptx_for_begin(b, u_mul(b, w->preparer, I(each)), I(g->chunk), I((int64_t)each * preparers(g)), 0);
+	tcb_kit_nounroll(b);
+	const kit_op token = u_add(b, base, w->quad);
+	const kit_op row = u_mad(b, token, I(chunk_key_pitch(g)), u_mad(b, w->pair, I(4 * WIDE), w->slot));
+	const kit_op rows[2] = { row, u_add(b, row, I((int64_t)g->chunk * chunk_key_pitch(g))) };
+	const kit_op to = tcb_ptx_assume_aligned(b, u_mad(b, token, I(4), w->numbers), 4);
+	kit_op factor[2];
+	for (unsigned i = 0; i < 2; i++)
+		factor[i] = f_rsqrt_near(b, f_add(b, squares_of(w, tcb_ptx_assume_aligned(b, rows[i], 4 * WIDE)),
+						  F(DELTA_NORM_EPSILON)));
+	tcb_ptx_if_begin(b, u_eq(b, w->pair, I(0)));
+	put_number(w, to, CHUNK_KEY, factor[0]);
+	put_number(w, to, CHUNK_QUERY, f_mul(b, factor[1], F(1 / sqrtf((float)g->k))));
+	tcb_ptx_if_end(b);
+	tcb_ptx_for_end(b);
+}
+
+/* The sums of g up to TOKEN of the chunk and up to its end, as HIGH and LOW; each lane brings a token's. */
 static void write_sums(struct chunk_writer *w, kit_op token, kit_op high[2], kit_op low[2])
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct delta_gpu *g = w->g;
-	const kit_op base = tcb_kit_element(b, w->decay, u_mad(b, w->first, I(g->heads), w->number_at), 4);
-	kit_op sum[2];
+	kit_op sum[2], x[DELTA_CHUNK_MAX / WARP];
+	for (unsigned i = 0; i < tcb_div_up(g->chunk, WARP); i++) {
+		const kit_op in_prompt = u_add(b, u_add(b, w->first, w->kit.lane), I(i * WARP));
+		const kit_op number = u_mad(b, in_prompt, I(g->heads), w->number_at);
+		x[i] = f_set(b, F(0));
+		tcb_kit_load_where(b, u_lt(b, in_prompt, w->count), tcb_kit_input(g->pdl), "f32",
+				   tcb_ptx_at(tcb_kit_element(b, w->decay, number, 4), 0), &x[i], 1);
+		x[i] = f_min_nan(b, f_max_nan(b, x[i], F(G_LEAST)), F(G_MOST));
+	}
 	for (unsigned i = 0; i < 2; i++)
 		sum[i] = d_from_f(b, F(0));
 	for (unsigned j = 0; j < g->chunk; j++) {
-		const kit_op x = f_set(b, F(0));
-		const kit_op is_token = u_lt(b, u_add(b, w->first, I(j)), w->count);
-		tcb_kit_load_where(b, is_token, tcb_kit_input(g->pdl), "f32",
-				   tcb_ptx_at(base, (int64_t)j * g->heads * 4), &x, 1);
-		const kit_op g_j = d_from_f(b, f_min_nan(b, f_max_nan(b, x, F(G_LEAST)), F(G_MOST)));
+		const kit_op known = f_set(b, b_set(b, u_lane(b, x[j / WARP], I(j % WARP))));
+		const kit_op g_j = d_from_f(b, known);
 		d_add_to(b, sum[1], sum[1], g_j);
 		tcb_ptx_guard(b, u_ge(b, token, I(j)));
 		d_add_to(b, sum[0], sum[0], g_j);
@@ -160,24 +194,13 @@ static void write_sums(struct chunk_writer *w, kit_op token, kit_op high[2], kit
 	}
 }
 
-/* Of TOKEN of the chunk, by the four lanes that share it, PART this one's. */
-static void write_numbers_of(struct chunk_writer *w, kit_op token, kit_op part)
+/* Of a lane's token, whose norms are there. */
+static void write_numbers_of(struct chunk_writer *w, kit_op token)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct delta_gpu *g = w->g;
-	const kit_op row = tcb_ptx_assume_aligned(
-		b, u_mad(b, token, I(chunk_key_pitch(g)), u_mad(b, part, I(4 * WIDE), w->slot)), 4 * WIDE);
-	kit_op high[2], low[2], key = F(1), query = F(1);
-	if (g->has_correction) {
-		const kit_op row_of_query =
-			tcb_ptx_assume_aligned(b, u_add(b, row, I((int64_t)g->chunk * chunk_key_pitch(g))), 4 * WIDE);
-		key = f_rsqrt_near(b, f_add(b, squares_of(w, row), F(DELTA_NORM_EPSILON)));
-		query = f_mul(b, f_rsqrt_near(b, f_add(b, squares_of(w, row_of_query), F(DELTA_NORM_EPSILON))),
-			      F(1 / sqrtf((float)g->k)));
-	} else {
-		key = f_set(b, F(1));
-		query = f_set(b, F(1));
-	}
+	const kit_op at = tcb_ptx_assume_aligned(b, u_mad(b, token, I(4), w->numbers), 4);
+	kit_op high[2], low[2], key = f_set(b, F(1)), query = f_set(b, F(1));
 	write_sums(w, token, high, low);
 	const kit_op beta = f_set(b, F(0)), in_prompt = u_add(b, w->first, token);
 	const kit_op number = u_mad(b, in_prompt, I(g->heads), w->number_at);
@@ -185,33 +208,33 @@ static void write_numbers_of(struct chunk_writer *w, kit_op token, kit_op part)
 			   tcb_ptx_at(tcb_kit_element(b, w->beta, number, 4), 0), &beta, 1);
 	const kit_op decay = ratio_of(b, high[0], low[0]);
 	const kit_op left = ratio_of(b, f_sub(b, high[1], high[0]), f_sub(b, low[1], low[0]));
-	const kit_op at = tcb_ptx_assume_aligned(b, u_mad(b, token, I(4), w->numbers), 4);
-	const kit_op values[CHUNK_NUMBERS] = {
-		[CHUNK_HIGH] = high[0],
-		[CHUNK_LOW] = low[0],
-		[CHUNK_KEY] = key,
-		[CHUNK_QUERY] = query,
-		[CHUNK_OWN] = f_neg(b, f_mul(b, beta, key)),
-		[CHUNK_BETA] = beta,
-		[CHUNK_RHS] = f_neg(b, f_mul(b, decay, key)),
-		[CHUNK_OUT] = f_mul(b, decay, query),
-		[CHUNK_LEFT] = f_mul(b, left, key),
-		[CHUNK_END] = ratio_of(b, high[1], low[1]),
-	};
-	tcb_ptx_if_begin(b, u_eq(b, part, I(0)));
-	for (unsigned i = 0; i < CHUNK_NUMBERS; i++)
-		put_number(w, at, i, values[i]);
+	const kit_op end = ratio_of(b, high[1], low[1]);
+	tcb_ptx_if_begin(b, u_lt(b, token, I(g->chunk)));
+	if (g->has_correction) {
+		tcb_kit_load_into(b, TCB_KIT_SHARED, "f32", tcb_ptx_at(at, number_at(w, CHUNK_KEY)), &key, 1);
+		tcb_kit_load_into(b, TCB_KIT_SHARED, "f32", tcb_ptx_at(at, number_at(w, CHUNK_QUERY)), &query, 1);
+	} else {
+		put_number(w, at, CHUNK_KEY, key);
+		put_number(w, at, CHUNK_QUERY, query);
+	}
+	put_number(w, at, CHUNK_HIGH, high[0]);
+	put_number(w, at, CHUNK_LOW, low[0]);
+	put_number(w, at, CHUNK_OWN, f_neg(b, f_mul(b, beta, key)));
+	put_number(w, at, CHUNK_BETA, beta);
+	put_number(w, at, CHUNK_RHS, f_neg(b, f_mul(b, decay, key)));
+	put_number(w, at, CHUNK_OUT, f_mul(b, decay, query));
+	put_number(w, at, CHUNK_LEFT, f_mul(b, left, key));
+	put_number(w, at, CHUNK_END, end);
 	tcb_ptx_if_end(b);
 }
 
 static void write_numbers(struct chunk_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const unsigned each = WARP / PARTS;
-	const kit_op base =
-		tcb_ptx_for_begin(b, u_mul(b, w->kit.warp, I(each)), I(w->g->chunk), I((int64_t)each * w->g->warps), 0);
+	const kit_op base = tcb_ptx_for_begin(b, u_mul(b, w->preparer, I(WARP)), I(w->g->chunk),
+					      I((int64_t)WARP * preparers(w->g)), 0);
 	tcb_kit_nounroll(b);
-	write_numbers_of(w, u_add(b, base, w->quad), w->pair);
+	write_numbers_of(w, u_add(b, base, w->kit.lane));
 	tcb_ptx_for_end(b);
 }
 
@@ -301,7 +324,7 @@ static void write_products(struct chunk_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned items = (w->g->has_correction ? 2 : 1) * w->g->chunk / 16;
-	const kit_op item = tcb_ptx_for_begin(b, w->kit.warp, I(items), I(w->g->warps), 0);
+	const kit_op item = tcb_ptx_for_begin(b, w->preparer, I(items), I(preparers(w->g)), 0);
 	tcb_kit_nounroll(b);
 	write_rows(w, item);
 	tcb_ptx_for_end(b);
@@ -350,36 +373,116 @@ static void write_places(struct chunk_writer *w)
 	w->count = tcb_kit_entry(b, input, w->counts, w->sequence);
 	if (!g->has_correction)
 		w->skip = tcb_kit_get(b, input, "f32", tcb_kit_element(b, w->skips, w->head, 4));
-	w->slot = u_set(b, w->kit.shared);
-	w->slots_sum = u_add(b, u_add(b, w->kit.shared, w->kit.shared), I(chunk_slot_bytes(g)));
-	w->by_keys = u_add(b, w->kit.shared, I(CHUNK_SLOTS * chunk_slot_bytes(g)));
-	w->by_queries = u_add(b, w->by_keys, I(g->chunk * chunk_token_pitch(g)));
+	w->preparer = g->helpers ? u_sub(b, w->kit.warp, I(g->warps)) : w->kit.warp;
+	for (unsigned i = 0; i < chunk_slots(g); i++)
+		w->ring[i] = u_add(b, w->kit.shared, I(i * chunk_slot_bytes(g)));
+	w->set = u_add(b, w->kit.shared, I(chunk_slots(g) * chunk_slot_bytes(g)));
+	w->sets_sum = u_add(b, u_add(b, w->set, w->set), I(chunk_set_bytes(g)));
+}
+
+/* The code that follows uses SLOT and SET. */
+static void open_places(struct chunk_writer *w, kit_op slot, kit_op set)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct delta_gpu *g = w->g;
+	w->slot = slot;
+	w->by_keys = set;
+	w->by_queries = u_add(b, set, I(g->chunk * chunk_token_pitch(g)));
 	w->numbers = u_add(b, w->by_queries, I(g->chunk * chunk_token_pitch(g)));
 	w->numbers_of_pair = tcb_ptx_assume_aligned(b, u_mad(b, w->pair, I(8), w->numbers), 8);
 }
 
+static void next_slot(struct chunk_writer *w)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op first = u_set(b, w->ring[0]);
+	for (unsigned i = 0; i < chunk_slots(w->g); i++)
+		u_set_to(b, w->ring[i], i + 1 < chunk_slots(w->g) ? w->ring[i + 1] : first);
+}
+
+static void preparers_barrier(struct chunk_writer *w)
+{
+	if (w->g->helpers)
+		barrier_named(&w->kit.b, I(CHUNK_BARRIER), I(w->g->helpers * WARP));
+	else
+		tcb_kit_block_barrier(&w->kit.b);
+}
+
+static void prepare(struct chunk_writer *w)
+{
+	if (w->g->has_correction) {
+		write_norms(w);
+		preparers_barrier(w);
+	}
+	write_numbers(w);
+	preparers_barrier(w);
+	write_products(w);
+}
+
+/* prep=block: each chunk is prepared when it is there. */
 static void write_chunks(struct chunk_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct delta_gpu *g = w->g;
-	copy_chunk(w, w->slot, I(0));
+	copy_chunk(w, w->ring[0], I(0));
 	chunk_load_state(w);
 	w->first = tcb_ptx_for_begin(b, I(0), w->count, I(g->chunk), 1);
 	tcb_kit_nounroll(b);
 	copies_wait_all(b);
 	tcb_kit_block_barrier(b); /* the chunk is there, and all have done with the one before */
-	copy_chunk(w, u_sub(b, w->slots_sum, w->slot), u_add(b, w->first, I(g->chunk)));
+	copy_chunk(w, w->ring[1], u_add(b, w->first, I(g->chunk)));
+	open_places(w, w->ring[0], w->set);
 	chunk_load_values(w);
-	write_numbers(w);
-	tcb_kit_block_barrier(b);
-	write_products(w);
+	prepare(w);
 	chunk_multiply_state(w);
 	tcb_kit_block_barrier(b);
 	chunk_write_rest(w);
-	u_sub_to(b, w->slot, w->slots_sum, w->slot);
+	next_slot(w);
 	tcb_ptx_for_end(b);
 	copies_wait_all(b);
 	chunk_store_state(w);
+}
+
+/* prep=warps: two warps prepare the next chunk while the others are at one. */
+static void write_chunks_ahead(struct chunk_writer *w)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct delta_gpu *g = w->g;
+	const kit_op has_values = u_lt(b, w->kit.warp, I(g->warps)), next = u_set(b, I(0));
+	copy_chunk(w, w->ring[0], I(0));
+	copies_wait_all(b);
+	tcb_kit_block_barrier(b);
+	copy_chunk(w, w->ring[1], I(g->chunk));
+	chunk_load_state(w);
+	tcb_ptx_if_begin(b, u_ge(b, w->kit.warp, I(g->warps)));
+	open_places(w, w->ring[0], w->set);
+	w->first = next;
+	prepare(w);
+	tcb_ptx_if_end(b);
+	const kit_op first = tcb_ptx_for_begin(b, I(0), w->count, I(g->chunk), 1);
+	tcb_kit_nounroll(b);
+	copies_wait_all(b);
+	tcb_kit_block_barrier(b); /* the chunk is prepared, the next is there, and all have done with the one before */
+	u_add_to(b, next, first, I(g->chunk));
+	copy_chunk(w, w->ring[2], u_add(b, next, I(g->chunk)));
+	tcb_ptx_if_begin(b, has_values);
+	open_places(w, w->ring[0], w->set);
+	w->first = first;
+	chunk_load_values(w);
+	chunk_multiply_state(w);
+	chunk_write_rest(w);
+	tcb_ptx_if_else(b);
+	open_places(w, w->ring[1], u_sub(b, w->sets_sum, w->set));
+	w->first = next;
+	prepare(w); /* of a chunk behind the last one: zeros */
+	tcb_ptx_if_end(b);
+	next_slot(w);
+	u_sub_to(b, w->set, w->sets_sum, w->set);
+	tcb_ptx_for_end(b);
+	copies_wait_all(b);
+	tcb_ptx_if_begin(b, has_values);
+	chunk_store_state(w);
+	tcb_ptx_if_end(b);
 }
 
 enum tcb_status delta_chunk_emit(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -402,7 +505,7 @@ enum tcb_status delta_chunk_emit(const struct tcb_problem *problem, const struct
 	tcb_kit_uniform_warp(&w.kit);
 	write_places(&w);
 	tcb_ptx_if_begin(&w.kit.b, u_gt(&w.kit.b, w.count, I(0)));
-	write_chunks(&w);
+	(g.helpers ? write_chunks_ahead : write_chunks)(&w);
 	tcb_ptx_if_end(&w.kit.b);
 	tcb_kit_end(&w.kit);
 	out->class = TCB_CLASS_BOUNDED;

@@ -21,7 +21,8 @@ enum {
 	CHUNK_VALUES = 16, /* of a warp */
 	CHUNK_EIGHT = 8,   /* tokens or keys of a product */
 	CHUNK_PAD = 8,     /* floats behind each row in shared memory: pairs of four rows are in different banks */
-	CHUNK_SLOTS = 2,   /* for keys and queries: one in use, one being filled */
+	CHUNK_HELPERS = 2, /* warps that prepare chunks, with prep=warps */
+	CHUNK_BARRIER = 1, /* theirs */
 };
 
 /* Numbers of a chunk's tokens in shared memory, an array each. */
@@ -52,9 +53,12 @@ struct chunk_writer {
 	kit_op quad, pair; /* of the lane: / 4, % 4 */
 	kit_op value[2], is_there[2];
 	kit_op query_at, v_at, number_at, y_at; /* of the sequence's first token: elements of arrays */
-	kit_op slot, slots_sum;                 /* of shared memory: in use; both together */
-	kit_op numbers, numbers_of_pair, by_keys, by_queries;
-	kit_op first; /* token of the chunk */
+	/* Shared memory: a chunk's keys and queries, and what is prepared of them; those that the code being written
+	 * uses, and registers that go round, the chunk in use first. */
+	kit_op slot, numbers, numbers_of_pair, by_keys, by_queries;
+	kit_op ring[3], set, sets_sum;
+	kit_op first;    /* token of the chunk */
+	kit_op preparer; /* of those warps that prepare */
 	kit_op state[DELTA_KEY_MAX / CHUNK_EIGHT][4];
 	/* By eight tokens, two values of two tokens: v, what tokens add, y. */
 	kit_op v[DELTA_CHUNK_MAX / CHUNK_EIGHT][4], added[DELTA_CHUNK_MAX / CHUNK_EIGHT][4],
@@ -73,6 +77,16 @@ static inline unsigned chunk_token_pitch(const struct delta_gpu *g)
 static inline unsigned chunk_slot_bytes(const struct delta_gpu *g)
 {
 	return 2 * g->chunk * chunk_key_pitch(g);
+}
+/* One in use, one being filled; between them one that is being prepared. */
+static inline unsigned chunk_slots(const struct delta_gpu *g)
+{
+	return g->helpers ? 3 : 2;
+}
+/* What is prepared of a chunk: two matrices, numbers. */
+static inline unsigned chunk_set_bytes(const struct delta_gpu *g)
+{
+	return 2 * g->chunk * chunk_token_pitch(g) + CHUNK_NUMBERS * g->chunk * 4;
 }
 
 /* delta_chunk_gpu.c */

@@ -14,7 +14,8 @@
  * midi.n; macro.m and midi.m are m, so rounded.
  *
  * isa=mma: a prompt in chunks of midi.m tokens, 16, 32 or 64, on tensor cores (delta_chunk_gpu.h): micro is 8x16x8, the
- * tokens, values and keys of a product, vec 16.
+ * tokens, values and keys of a product, vec 16.  What a chunk's tokens have to do with each other all warps work out
+ * first, with prep=block, or, with prep=warps, two warps beside those for the next chunk.
  */
 #ifndef TCB_KERNELS_DELTA_GPU_H
 #define TCB_KERNELS_DELTA_GPU_H
@@ -35,7 +36,7 @@ struct delta_gpu {
 	unsigned tile, tiles; /* values of a block; blocks of a head */
 	int pdl, stream;
 	int is_chunked;
-	unsigned chunk, shared_bytes; /* of chunks: tokens */
+	unsigned chunk, helpers, shared_bytes; /* of chunks: tokens; warps that prepare the next one */
 };
 
 /* delta_gpu_plan.c */

@@ -79,9 +79,11 @@ void delta_gpu_plan(const struct tcb_problem *problem, const struct tcb_geometry
 	g->stream = KNOB(STREAM) == 1;
 	g->is_chunked = is_chunked(geometry);
 	g->chunk = (unsigned)tcb_least(geometry->tile[TCB_MIDI].m, DELTA_CHUNK_MAX);
-	if (g->is_chunked)
-		g->shared_bytes = CHUNK_SLOTS * chunk_slot_bytes(g) + 2 * g->chunk * chunk_token_pitch(g) +
-				  CHUNK_NUMBERS * g->chunk * 4;
+	if (g->is_chunked) {
+		g->helpers = geometry->knob[TCB_KNOB_PREP] == TCB_PREP_WARPS ? CHUNK_HELPERS : 0;
+		g->threads += g->helpers * WARP;
+		g->shared_bytes = chunk_slots(g) * chunk_slot_bytes(g) + (g->helpers ? 2 : 1) * chunk_set_bytes(g);
+	}
 }
 
 static void footprint(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -119,9 +121,9 @@ static void footprint(const struct tcb_problem *problem, const struct tcb_target
 RULE(rule_knobs)
 {
 	const uint64_t set = KNOB_BIT(ISA) | KNOB_BIT(WARPS) | KNOB_BIT(VEC) | KNOB_BIT(STREAM) | KNOB_BIT(PDL);
-	return tcb_gpu_sets_knobs(geometry, set, 0)
+	return tcb_gpu_sets_knobs(geometry, is_chunked(geometry) ? set | KNOB_BIT(PREP) : set, 0)
 		       ? NULL
-		       : "a GPU's geometry sets isa, warps, vec, stream and pdl, and no other knob";
+		       : "a GPU's geometry sets isa, warps, vec, stream and pdl, with isa=mma prep, and no other knob";
 }
 
 RULE(rule_isa)
@@ -148,6 +150,8 @@ RULE(rule_chunk)
 		return "isa=mma has micro=8x16x8 and vec=16";
 	if (tokens % DELTA_CHUNK_LEAST || !tokens || DELTA_CHUNK_MAX % tokens)
 		return "midi.m must be 16, 32 or 64 with isa=mma";
+	if (KNOB(PREP) != TCB_PREP_BLOCK && KNOB(PREP) != TCB_PREP_WARPS)
+		return "prep must be block or warps";
 	if (KNOB(WARPS) > CHUNK_WARPS_MAX)
 		return "isa=mma takes up to 16 warps";
 	return chunk_registers(problem, tokens) > CHUNK_REGISTERS_MAX
@@ -230,8 +234,8 @@ static const struct tcb_rule rules[] = {
 	{ TCB_FIELD_KNOB(ISA), 0, rule_size },
 	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(VEC) | TCB_FIELD_BIT(3 * TCB_MICRO + 2), 0, rule_lanes },
 	{ TCB_FIELD_KNOB(ISA) | READS_MICRO, 0, rule_values },
-	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(VEC) | TCB_FIELD_KNOB(WARPS) | TCB_FIELD_MICRO_M | TCB_FIELD_MIDI_M |
-		  READS_MICRO,
+	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(VEC) | TCB_FIELD_KNOB(PREP) | TCB_FIELD_KNOB(WARPS) | TCB_FIELD_MICRO_M |
+		  TCB_FIELD_MIDI_M | READS_MICRO,
 	  0, rule_chunk },
 	{ TCB_FIELD_KNOB(WARPS), 0, rule_warps },
 	{ TCB_FIELD_KNOB(STREAM) | TCB_FIELD_KNOB(PDL), 0, rule_switches },
@@ -279,6 +283,8 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 			tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, (enum tcb_level)level), k);
 	}
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_STREAM), 0, 1);
+	if (has_chunks)
+		ADD(tcb_axis_knob_or_none(out, &count, TCB_KNOB_PREP), TCB_PREP_BLOCK, TCB_PREP_WARPS);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_PDL);
 	tcb_axis_add(a, 0);
 	if (target->cuda.capability >= 90)
@@ -314,6 +320,7 @@ static int default_chunks(const struct tcb_problem *problem, const struct tcb_ta
 	out->knob[TCB_KNOB_VEC] = 16;
 	out->knob[TCB_KNOB_STREAM] = 0;
 	out->knob[TCB_KNOB_PDL] = 0;
+	out->knob[TCB_KNOB_PREP] = TCB_PREP_WARPS;
 	for (; tokens >= DELTA_CHUNK_LEAST; tokens /= 2) {
 		const size_t tile = warps * CHUNK_VALUES;
 		out->tile[TCB_MACRO] = (struct tcb_tile){ m, tcb_most(n, tile), k };
