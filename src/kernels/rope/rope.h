@@ -24,7 +24,7 @@
  * operand's element j (0, 1 or 2) says: where a token is in the cache they do not tell.
  *
  * qkv has a row for each new token: query heads, then K's, then V's; with apart it has the query heads, and K's and V's
- * are in rows of two operands more.  New token i of a
+ * are in rows of two operands more, and q is written in qkv's type, as attention of the same contract takes it.  New token i of a
  * sequence of length L (with the new ones) is its token p = L - m + i; below 0 there is
  * none, and nothing of it is read or written.  The outputs are q, with a row for each new
  * token, and K and V of the cache, all as attention reads them (kv_cache.h).  What is not
@@ -70,15 +70,17 @@ static inline enum tcb_kv rope_kv(const struct tcb_problem *problem)
 {
 	return ((const struct rope_op *)problem->op->member)->kv;
 }
-/* Of qkv, and of q that is written. */
+/* Of qkv. */
 static inline enum tcb_type rope_io_type(const struct tcb_problem *problem)
 {
 	return tcb_kv_io_type(rope_kv(problem), problem->contract);
 }
+/* As attention of the same contract takes it: with the word apart always, else where the cache has blocks. */
 static inline enum tcb_type rope_q_type(const struct tcb_problem *problem)
 {
 	const enum tcb_kv kv = rope_kv(problem);
-	return tcb_kv_has_blocks(kv) ? rope_io_type(problem) : tcb_kv_row(kv)->type;
+	const int is_io = tcb_kv_has_blocks(kv) || problem->shape.words.apart;
+	return is_io ? rope_io_type(problem) : tcb_kv_row(kv)->type;
 }
 
 static inline int rope_has(const struct tcb_words *words, enum rope_more operand)
