@@ -47,6 +47,8 @@ static const char *const shapes[] = {
 	"3x17x96,h9/3,b4,ragged,pairs,rot40,qknorm6,mrope",
 	"5x33x128,h7/1,b3,p16,ragged,qknorm6,apart",
 	"4x20x96,h6/2,b2,ragged,rot32,pairs,mrope,apart",
+	"7x33x128,h8/2,pairs,apart",
+	"1x20x32,h3/1,b3,p4,ragged,apart",
 	/* Heads that are no whole number of blocks. */
 	"3x9x72,h5/1,b2,ragged",
 	"5x33x80,h7/1,b5,rot32",

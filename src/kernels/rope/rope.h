@@ -24,7 +24,7 @@
  * operand's element j (0, 1 or 2) says: where a token is in the cache they do not tell.
  *
  * qkv has a row for each new token: query heads, then K's, then V's; with apart it has the query heads, and K's and V's
- * are in rows of two operands more.  New token i of a
+ * are in rows of two operands more, and q is written in qkv's type, as attention of the same contract takes it.  New token i of a
  * sequence of length L (with the new ones) is its token p = L - m + i; below 0 there is
  * none, and nothing of it is read or written.  The outputs are q, with a row for each new
  * token, and K and V of the cache, all as attention reads them (kv_cache.h).  What is not
@@ -71,20 +71,23 @@ static inline enum tcb_kv rope_kv(const struct tcb_problem *problem)
 {
 	return ((const struct rope_op *)problem->op->member)->kv;
 }
-/* Of qkv, and of q that is written. */
+/* Of qkv. */
 static inline enum tcb_type rope_io_type(const struct tcb_problem *problem)
 {
 	return tcb_kv_io_type(rope_kv(problem), problem->contract);
 }
-/* Whether K and V are the same 16 bits: then q is, too. */
+/* Whether K and V are the same 16 bits. */
 static inline int rope_is_of_halves(const struct tcb_problem *problem)
 {
 	const struct tcb_kv_row *row = tcb_kv_row(rope_kv(problem));
 	return row->k == row->v && (row->k == TCB_KV_KIND_F16 || row->k == TCB_KV_KIND_BF16);
 }
+/* As attention of the same contract takes it: with the word apart always, else where the cache is of other than halves.
+ */
 static inline enum tcb_type rope_q_type(const struct tcb_problem *problem)
 {
-	return rope_is_of_halves(problem) ? tcb_kv_row(rope_kv(problem))->type : rope_io_type(problem);
+	const int is_io = !rope_is_of_halves(problem) || problem->shape.words.apart;
+	return is_io ? rope_io_type(problem) : tcb_kv_row(rope_kv(problem))->type;
 }
 
 static inline int rope_has(const struct tcb_words *words, enum rope_more operand)

@@ -51,7 +51,10 @@ static const char *rule_tiles(const struct tcb_problem *problem, const struct tc
 
 int rope_can_stream(const struct tcb_problem *problem)
 {
-	return problem->shape.k * tcb_type_bytes(rope_q_type(problem)) % STREAM_BYTES == 0;
+	const enum tcb_type cache = tcb_kv_row(rope_kv(problem))->type; /* its blocks are stored as usual */
+	const size_t q = tcb_type_bytes(rope_q_type(problem));
+	const size_t least = cache == TCB_TYPE_BLOCKS ? q : tcb_least(q, tcb_type_bytes(cache));
+	return problem->shape.k * least % STREAM_BYTES == 0;
 }
 
 static const char *rule_stream(const struct tcb_problem *problem, const struct tcb_target *target,

@@ -11,9 +11,9 @@
  * workspace in f32; from there to the cache; v.  stream=1: results are stored for no one to
  * read soon.
  *
- * Of a cache of blocks, vec is twice the bytes of a thread's codes of half a head.  The
- * launch of parts=1 has blocks of threads for q, and behind them blocks for K and V, so that
- * a warp's lanes, which find the scales of blocks together, all have K or V.
+ * Of a cache of blocks, vec is twice the bytes of a thread's codes of half a head.  Where q is not of the cache's
+ * type, the launch of parts=1 has blocks of threads for q, and behind them blocks for K and V: a warp's
+ * lanes store one type, and those that find the scales of blocks together all have K or V.
  *
  * With the word rot the chunks of a head are first those of its rotated part, halves as above, and then those of the
  * rest, halves again.  With qknorm a head's lanes add up its squares, so they are of one warp and a power of two, of

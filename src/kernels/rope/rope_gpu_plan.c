@@ -50,7 +50,7 @@ void rope_gpu_plan(const struct tcb_problem *problem, const struct tcb_geometry 
 unsigned rope_gpu_launches(const struct rope_gpu *g, struct rope_launch out[ROPE_LAUNCHES_MAX])
 {
 	const unsigned q = g->query, kv = g->kv_heads;
-	if (g->parts == ROPE_WHOLE && g->kv == TCB_TYPE_BLOCKS) {
+	if (g->parts == ROPE_WHOLE && g->q != g->kv) {
 		out[0] = (struct rope_launch){ "rope_append", 0, q, q, ROPE_FROM_QKV, ROPE_TO_OUTPUTS, 0 };
 		out[1] = (struct rope_launch){ "rope_append", q, 2 * kv, kv, ROPE_FROM_QKV, ROPE_TO_OUTPUTS, 1 };
 		return 2;
