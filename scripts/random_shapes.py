@@ -49,28 +49,52 @@ def draw_word(rng, word, n):
     return word["word"] + "/".join(map(str, numbers))
 
 
+def draw_values_word(rng, words, k):
+    """V's width of WORDS, the words of an op with heads of K values: a part of K's head where V is of K's rows."""
+    if "v" not in words or rng.random() < 0.6:
+        return []
+    step = 32 if k % 32 == 0 and rng.random() < 0.9 else 8  # blocks are of 32
+    return [f"v{step * rng.randint(1, max(1, rng.choice([k, 576]) // step))}"]
+
+
 def draw_words(rng, op, n, k):
     """(query heads, KV heads, sequences, words of the shape) for up to N KV tokens and heads of K values."""
     kv, sequences = rng.choice([1, 1, 2, 3, 4]), rng.choice([1, 1, 1, 2, 3, 5])
     heads = kv * rng.choice([1, 1, 2, 3, 4, 5, 7, 8, 16])
     words = [f"h{heads}/{kv}"] + ([f"b{sequences}"] if sequences > 1 else [])
+    taken = {word["word"] for word in op["words"]}
     words += [draw_word(rng, word, n) for word in op["words"]
-              if word["word"] not in ("h", "b", "rot") and rng.random() < 0.4]
-    if any(word["word"] == "rot" for word in op["words"]) and rng.random() < 0.4:
+              if word["word"] not in ("h", "b", "rot", "v") and rng.random() < 0.4]
+    if "prefix" in words and "causal" not in words:
+        words.append("causal")
+    words += draw_values_word(rng, taken, k)
+    if "rot" in taken and rng.random() < 0.4:
         words.append(f"rot{8 * rng.randint(1, max(1, (k - 1) // 8))}")
     return heads, kv, sequences, words
+
+
+def draw_head(rng, op):
+    """The values of a head: of attention any multiple of 8 up to 576, most of 32."""
+    if rng.random() < 0.05:
+        return rng.randint(1, 600)
+    if not op["name"].startswith("attention_"):
+        return 32 * rng.randint(1, 8)
+    if re.search(r"_q\d", op["name"]):  # blocks
+        return 32 * rng.randint(1, rng.choice([8, 18]))
+    return rng.choice([32 * rng.randint(1, 8), 32 * rng.randint(1, 18), 8 * rng.randint(1, 72), 72, 80, 88, 112, 576])
 
 
 def draw_cache_shape(rng, op, most):
     """Of attention and of rope_append: a cache of N tokens."""
     name = op["name"]
-    k = 32 * rng.randint(1, 8) if rng.random() < 0.9 else rng.choice([72, 80, 88, 112, rng.randint(1, 600)])
+    k = draw_head(rng, op)
     n = draw_extent(rng, most.n)
     heads, kv, sequences, words = draw_words(rng, op, n, k)
-    n = min(n, max(1, most.elements // (sequences * kv * k)))
+    wide = max([k] + [int(word[1:]) for word in words if re.fullmatch(r"v\d+", word)])
+    n = min(n, max(1, most.elements // (sequences * kv * wide)))
     m = rng.choice([1, 1, 1, draw_extent(rng, 32)]) if "decode" in name else draw_extent(rng, most.m)
-    m = min(m, max(1, most.elements // (sequences * heads * k)), n if name.startswith("rope") else m)
-    m = min(m, max(1, 2048 * most.elements // (sequences * heads * k * n)))  # as much work as a product of such operands
+    m = min(m, max(1, most.elements // (sequences * heads * wide)), n if name.startswith("rope") else m)
+    m = min(m, max(1, 2048 * most.elements // (sequences * heads * wide * n)))  # as much work as such a product
     return f"{m}x{n}x{k},{','.join(words)}"
 
 
@@ -78,7 +102,7 @@ def draw_state_shape(rng, op, most):
     """Of a recurrent op: states of N by K for each head, one for each token of each sequence."""
     k = 16 * rng.randint(1, 16) if rng.random() < 0.97 else rng.randint(1, 300)
     n = draw_extent(rng, most.n)
-    heads, kv, sequences, words = draw_words(rng, op, n)
+    heads, kv, sequences, words = draw_words(rng, op, n, k)
     n = min(n, max(1, most.elements // (sequences * heads * k)))
     m = rng.choice([1, 1, 1, rng.randint(1, 16)])
     m = min(m, max(1, most.elements // (sequences * heads * k * n)))

@@ -81,7 +81,7 @@
 	X(VALUES, values, uint32_t, NUMBER, "v", QUERY, 8, 1024, 0, "v128",                                           \
 	  "heads of V, and of results, have 128 values; otherwise K, as those of q and k")                            \
 	X(VIEW, view, uint16_t, FLAG, "vk", QUERY, 1, 1, 0, "vk",                                                     \
-	  "V is no operand of its own but the first values of each row of K, as in latent attention")                 \
+	  "V is not an operand: it is the first values of each head of K, as in latent attention")                    \
 	X(SINKS, sinks, uint16_t, FLAG, "sinks", QUERY, 1, 1, 0, "sinks",                                             \
 	  "a score for each query head takes part in the softmax and has no value, as in gpt-oss")                    \
 	X(ALIBI, alibi, uint32_t, FLAG, "alibi", QUERY, 1, 1, 0, "alibi",                                             \

@@ -25,6 +25,15 @@ static inline void attention_problem(const struct tcb_op *op, enum tcb_contract 
 		fail_msg("%s %s: %s", op->name, text, err.message);
 }
 
+/* Whether the op of that NAME has heads of the shape's sizes: blocks are of 32 values. */
+static inline int attention_takes(const char *name, const char *text)
+{
+	const struct tcb_op *op = tcb_op_find(name);
+	struct tcb_shape shape;
+	struct tcb_error err;
+	return tcb_shape_parse(text, &shape, &err) == TCB_OK && op->check_shape(op, &shape, NULL) == TCB_OK;
+}
+
 /* In blocks: VALUE as their scale, and 1 as all of their codes. */
 static inline void attention_put(const struct tcb_problem *problem, void *const operand[], size_t which, size_t index,
 				 float value)

@@ -33,7 +33,7 @@ static void data_init(const struct tcb_problem *problem, struct data *out)
 	for (size_t i = 0; i < out->count; i++)
 		assert_non_null(out->operand[i] = calloc(1, out->operands[i].bytes));
 	problem->op->fill(problem, ATTENTION_SEED, out->operand);
-	const struct tcb_operand *output = &out->operands[ATTENTION_OUT];
+	const struct tcb_operand *output = &out->operands[attention_at(&problem->shape.words, ATTENTION_OUT)];
 	out->outputs = output->rows * output->cols;
 	double *values = calloc(3 * out->outputs, sizeof(double));
 	assert_non_null(values);
@@ -61,14 +61,19 @@ static double value_at(const struct data *data, size_t operand, size_t index)
 	return (double)values[index % ATTENTION_BLOCK];
 }
 
-/* One query head of one token, by the definition, to OUT of k values. */
+/* One query head of one token, by the definition, to OUT of v values. */
 static void plain(const struct tcb_shape *s, const struct data *data, size_t b, size_t i, size_t h, double *out)
 {
-	const size_t kv = h / (s->words.query / s->words.kv);
-	const int32_t *table = s->words.page ? data->operand[ATTENTION_TABLE] : NULL;
-	const long length = ((const int32_t *)data->operand[ATTENTION_LENGTHS])[b];
+	const struct tcb_words *words = &s->words;
+	const size_t kv = h / (s->words.query / s->words.kv), width = words->values ? words->values : s->k;
+	const size_t v_operand = words->view ? ATTENTION_K : ATTENTION_V, v_apart = words->view ? s->k : width;
+	const int32_t *table = attention_data(words, data->operand, ATTENTION_TABLE);
+	const int32_t *prefix = attention_data(words, data->operand, ATTENTION_PREFIX);
+	const float *sinks = attention_data(words, data->operand, ATTENTION_SINKS);
+	const float *slopes = attention_data(words, data->operand, ATTENTION_SLOPES);
+	const long length = ((const int32_t *)attention_data(words, data->operand, ATTENTION_LENGTHS))[b];
 	const long position = length - (long)s->m + (long)i;
-	double scores[512], max = -INFINITY, sum = 0;
+	double scores[512], max = sinks ? (double)sinks[h] : -INFINITY, sum = 0;
 	for (long t = 0; t < length; t++) {
 		const size_t at = (tcb_kv_token(s, table, b, (size_t)t) * s->words.kv + kv) * s->k;
 		double score = 0;
@@ -78,21 +83,25 @@ static void plain(const struct tcb_shape *s, const struct data *data, size_t b, 
 		score /= sqrt((double)s->k);
 		if (s->words.cap)
 			score = s->words.cap * tanh(score / s->words.cap);
-		if (((s->words.causal || s->words.window) && t > position) ||
+		if (slopes)
+			score -= (double)slopes[h] * fabs((double)(position - t));
+		if (((s->words.causal || s->words.window) && t > position && !(prefix && t < prefix[b])) ||
 		    (s->words.window && t <= position - (long)s->words.window))
 			score = -INFINITY;
 		scores[t] = score;
 		max = score > max ? score : max;
 	}
-	memset(out, 0, s->k * sizeof(*out));
+	memset(out, 0, width * sizeof(*out));
+	if (sinks)
+		sum = exp((double)sinks[h] - max);
 	for (long t = 0; t < length && max > -INFINITY; t++) {
-		const size_t at = (tcb_kv_token(s, table, b, (size_t)t) * s->words.kv + kv) * s->k;
+		const size_t at = (tcb_kv_token(s, table, b, (size_t)t) * s->words.kv + kv) * v_apart;
 		const double p = scores[t] > -INFINITY ? exp(scores[t] - max) : 0;
 		sum += p;
-		for (size_t d = 0; d < s->k && p > 0; d++)
-			out[d] += p * value_at(data, ATTENTION_V, at + d);
+		for (size_t d = 0; d < width && p > 0; d++)
+			out[d] += p * value_at(data, v_operand, at + d);
 	}
-	for (size_t d = 0; d < s->k && sum > 0; d++)
+	for (size_t d = 0; d < width && sum > 0; d++)
 		out[d] /= sum;
 }
 
@@ -104,11 +113,19 @@ static void the_reference_is_the_definition(void **state)
 					      "9x40x32,h4/2,b5,causal,ragged",
 					      "5x130x64,h7/1,w9,b4,ragged",
 					      "20x100x32,h2/2,p7,w30,c2,b5,causal,ragged",
-					      "2x300x256,h8/1,p64,b2,ragged" };
+					      "2x300x256,h8/1,p64,b2,ragged",
+					      "3x50x64,h6/2,v32,sinks,b2,ragged",
+					      "2x60x96,h4/1,v64,vk,causal,p8,b2",
+					      "9x70x64,h4/2,v128,alibi,causal,b4,ragged",
+					      "40x60x32,h3/3,sinks,alibi,causal,prefix,w9,c5,b5,ragged",
+					      "5x20x576,h2/1,v512,vk,sinks,prefix,causal,p4,b2,ragged",
+					      "2x30x72,h4/2,b2,ragged",
+					      "30x30x8,h4/2,v24,prefix,causal",
+					      "2x30x88,h6/3,vk,v40,sinks" };
 	(void)state;
 	for (size_t n = 0; n < sizeof(shapes) / sizeof(*shapes) * OPS; n++) {
 		const char *text = shapes[n / OPS];
-		if (test_leaves_out(n))
+		if (test_leaves_out(n) || !attention_takes(op_names[n % OPS], text))
 			continue;
 		struct tcb_problem problem;
 		struct data data;
@@ -119,10 +136,11 @@ static void the_reference_is_the_definition(void **state)
 		for (size_t row = 0; row < s->words.sequences * s->m * s->words.query; row++) {
 			plain(s, &data, row / s->words.query / s->m, row / s->words.query % s->m, row % s->words.query,
 			      y);
-			for (size_t d = 0; d < s->k; d++)
-				if (!(fabs(y[d] - data.reference.y[row * s->k + d]) < 1e-12))
-					fail_msg("%s: row %zu, value %zu is %.17g, not %.17g", text, row, d,
-						 data.reference.y[row * s->k + d], y[d]);
+			const double *got = data.reference.y + row * attention_v(s);
+			for (size_t d = 0; d < attention_v(s); d++)
+				if (!(fabs(y[d] - got[d]) < 1e-12))
+					fail_msg("%s: row %zu, value %zu is %.17g, not %.17g", text, row, d, got[d],
+						 y[d]);
 		}
 		data_fini(&data);
 	}
@@ -162,14 +180,15 @@ static void check_kernel(const struct tcb_problem *problem, const struct tcb_geo
 	tcb_geometry_print(geometry, text);
 	if (tcb_op_cpu(problem->op)->plan(problem, geometry, &plan, &err) != TCB_OK)
 		fail_msg("%s %s: %s", problem->op_name, text, err.message);
-	const struct tcb_operand *out = &data->operands[ATTENTION_OUT];
+	const size_t output = attention_at(&problem->shape.words, ATTENTION_OUT);
+	const struct tcb_operand *out = &data->operands[output];
 	void *workspace = aligned_alloc(64, (plan.workspace_bytes + 63) / 64 * 64);
 	float *got = calloc(data->outputs, sizeof(*got));
 	assert_true(workspace && got);
 	memset(workspace, TCB_POISON, plan.workspace_bytes);
-	memset(data->operand[ATTENTION_OUT], TCB_POISON, out->bytes);
+	memset(data->operand[output], TCB_POISON, out->bytes);
 	tcb_op_cpu(problem->op)->run(&plan, data->operand, workspace, pool);
-	tcb_type_to_f32(out->type, data->operand[ATTENTION_OUT], data->outputs, got);
+	tcb_type_to_f32(out->type, data->operand[output], data->outputs, got);
 	const double ratio = tcb_error_ratio(&plan, &data->reference, got, data->outputs, &bad);
 	if (!(ratio <= 1))
 		fail_msg("%s of %s with %s: output %zu is %g, not %g", text, problem->op_name, plan.variant->name, bad,
@@ -333,26 +352,47 @@ static void check_tiles(const struct tcb_problem *problem, const struct tcb_vari
 
 static void tiles_of_kernels(void **state)
 {
-	static const char *const shapes[] = {
-		"70x200x96,h6/2,b3,p16,w40,causal,ragged", "33x300x64,h4/4,causal,c20", "40x90x256,h8/1,b2,ragged",
-		"7x200x96,h6/2,b5,p24,w90,causal,ragged",  "1x300x128,h14/2",           "3x90x32,h3/1,b2,c5,ragged"
+	static const char *const decodes[] = {
+		"7x200x96,h6/2,b5,p24,w90,causal,ragged",
+		"1x300x128,h14/2",
+		"3x90x32,h3/1,b2,c5,ragged",
+		"2x300x64,h4/2,v128,sinks,alibi,c9,p8,b3,ragged",
+		"3x200x576,h16/1,v512,vk,sinks",
+		"1x200x80,h5/5,alibi",
+		"2x200x72,h8/2,v104,causal,prefix,b4,p16,ragged",
+		"1x90x8,h12/4,v16,sinks",
+		"3x200x160,h4/2,vk,v96,w70",
 	};
+	static const char *const prefills[] = {
+		"70x200x96,h6/2,b3,p16,w40,causal,ragged",
+		"33x300x64,h4/4,causal,c20",
+		"40x90x256,h8/1,b2,ragged",
+		"40x200x64,h4/2,v128,sinks,alibi,c9,causal,p8,b3,ragged",
+		"20x100x576,h4/1,v512,vk,sinks,causal",
+		"50x50x72,h3/3",
+		"40x120x88,h4/2,v24,causal,prefix,b4,p16,ragged",
+		"30x40x8,h4/4,v16,sinks",
+		"40x80x192,h2/1,v128,alibi",
+	};
+	enum { SHAPES = sizeof(decodes) / sizeof(*decodes) };
+	_Static_assert(sizeof(prefills) == sizeof(decodes), "as many of each");
 	struct tcb_device device;
 	struct tcb_error err;
 	struct tcb_pool *pool;
 	(void)state;
 	assert_int_equal(tcb_cpu_identify("cpu", 2, &device, &err), TCB_OK);
 	assert_int_equal(tcb_pool_create(2, NULL, &pool, &err), TCB_OK);
-	for (size_t n = 0; n < 2 * OPS * sizeof(shapes) / sizeof(*shapes); n++) {
+	for (size_t n = 0; n < 2 * OPS * SHAPES; n++) {
 		const struct tcb_op *op = tcb_op_find(op_names[n % OPS]);
 		const struct attention_op *attention = op->member;
+		const char *text = (attention->tokens_max ? decodes : prefills)[n / OPS / 2];
 		const enum tcb_contract contract = n / OPS % 2 ? TCB_CONTRACT_F32 : TCB_CONTRACT_F16;
 		const struct tcb_variant *variant;
 		struct tcb_problem problem;
 		struct data data;
-		if (!attention->tokens_max != (n / OPS / 2 < 3) || test_leaves_out(n))
+		if (test_leaves_out(n) || !attention_takes(op->name, text))
 			continue;
-		attention_problem(op, contract, shapes[n / OPS / 2], &problem);
+		attention_problem(op, contract, text, &problem);
 		data_init(&problem, &data);
 		for (size_t v = 0; (variant = tcb_variant_at(tcb_op_cpu(op), v)); v++)
 			if (variant->contract == contract && tcb_target_has(&device.target, variant->isa))

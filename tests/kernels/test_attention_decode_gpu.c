@@ -295,7 +295,7 @@ static void data_that_are_not_finite(void **state)
 		emulate(&op, &problem, 90, 0, &geometry, odd[i / OPS / CONTRACTS]);
 		if (geometry.knob[TCB_KNOB_GROUP] == TCB_KNOB_UNSET)
 			continue;
-		geometry.knob[TCB_KNOB_GROUP] = geometry.knob[TCB_KNOB_GROUP] ? 0 : ATTENTION_HEAD_MAX;
+		geometry.knob[TCB_KNOB_GROUP] = geometry.knob[TCB_KNOB_GROUP] ? 0 : 256;
 		emulate(&op, &problem, 90, 0, &geometry, odd[i / OPS / CONTRACTS]);
 	}
 }

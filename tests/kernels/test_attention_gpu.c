@@ -182,7 +182,7 @@ static void huge_scores_on_gpus(void **state)
 		if (n / OPS / 8 == 1 && !has_group)
 			continue;
 		if (has_group)
-			geometry.knob[TCB_KNOB_GROUP] = n / OPS / 8 == 1 ? ATTENTION_HEAD_MAX : 0;
+			geometry.knob[TCB_KNOB_GROUP] = n / OPS / 8 == 1 ? 256 : 0;
 		if (tcb_op_side(&op, &gpu.device.target)
 				    ->emit(&problem, &gpu.device.target, &geometry, &kernel, &err) != TCB_OK ||
 		    tcb_kernel_emulate(&op, &kernel, NULL, ATTENTION_SEED, &sink, &emulation, &err) != TCB_OK)

@@ -13,6 +13,7 @@
 
 #include "base/buffer.h"
 #include "base/cpu_identity.h"
+#include "base/sizes.h"
 #include "kernels/delta/delta.h"
 
 static const char *const op_names[] = {
@@ -201,6 +202,75 @@ static void one_pool_is_both(void **state)
 	}
 }
 
+/* --- chunks --- */
+
+/* Gates that models do not have but a caller may: a token that forgets all, one that forgets nearly all, none; keys
+ * that are one another's. */
+static void make_hard(struct gpu_bench *b)
+{
+	const struct tcb_shape *s = &b->problem.shape;
+	const size_t rows = s->words.sequences * s->m, heads = s->words.query, row = b->operand[DELTA_QKV].cols;
+	float *g = b->data[DELTA_G], *beta = b->data[DELTA_BETA], *qkv = b->data[DELTA_QKV];
+	for (size_t i = 0; i < rows; i++) {
+		for (size_t head = 0; head < heads; head++) {
+			g[i * heads + head] = i % 37 == 11 ? -INFINITY : i % 23 == 5 ? -90.0f : i % 3 ? 0 : -0.01f;
+			if (i % 5 == 0)
+				beta[i * heads + head] = 1;
+		}
+		if (i % 4 == 3)
+			memcpy(qkv + i * row, qkv + (i - 1) * row, 2 * s->words.kv * s->k * sizeof(float));
+	}
+	gpu_bench_refer(b);
+}
+
+/* All tiles of this machine's families, all lengths of chunks, prompts that these do not divide. */
+static void chunks_are_right(void **state)
+{
+	static const char *const prompts[] = { "150x40x64,h4/2,b3,ragged", "16x1x16,h1/1", "97x130x128,h2/1",
+					       "64x33x240,h2/2,b2" };
+	struct tcb_device device;
+	size_t kernels = 0;
+	(void)state;
+	assert_int_equal(tcb_cpu_identify("cpu", 1, &device, NULL), TCB_OK);
+	for (size_t i = 0; i < 2 * OPS * (sizeof prompts / sizeof *prompts); i++) {
+		const struct tcb_op *op = tcb_op_find(op_names[i % OPS]);
+		const struct tcb_variant *variant;
+		struct tcb_shape shape;
+		struct gpu_bench b;
+		void *operand[TCB_OPERANDS_MAX];
+		if (!strstr(op_names[i % OPS], "prefill"))
+			continue;
+		assert_int_equal(tcb_shape_parse(prompts[i / OPS / 2], &shape, NULL), TCB_OK);
+		const struct tcb_problem p = gpu_problem(op, TCB_CONTRACT_F32, shape);
+		gpu_bench_open(&b, &p, i);
+		if (i / OPS % 2)
+			make_hard(&b);
+		memcpy(operand, b.data, sizeof operand);
+		operand[DELTA_Y] = test_malloc(b.operand[DELTA_Y].bytes);
+		operand[DELTA_STATES_OUT] = test_malloc(b.operand[DELTA_STATES_OUT].bytes);
+		for (size_t v = 0; (variant = tcb_variant_at(tcb_op_cpu(op), v)); v++)
+			for (size_t chunk = DELTA_CHUNK_LEAST; chunk <= DELTA_CHUNK_MAX; chunk *= 2) {
+				struct tcb_geometry g;
+				if (variant->micro.m == 1 || !tcb_target_has(&device.target, variant->isa))
+					continue;
+				tcb_op_standard(&p, &device.target, &g);
+				g.tile[TCB_MICRO] = variant->micro;
+				g.tile[TCB_MIDI] = (struct tcb_tile){ chunk, 2 * variant->micro.n, shape.k };
+				g.knob[TCB_KNOB_ISA] = (int32_t)variant->isa;
+				g.knob[TCB_KNOB_PREFETCH] = g.knob[TCB_KNOB_STREAM] = 0;
+				g.knob[TCB_KNOB_THREADS] = 1;
+				memset(operand[DELTA_Y], 0xff, b.operand[DELTA_Y].bytes);
+				memset(operand[DELTA_STATES_OUT], 0xff, b.operand[DELTA_STATES_OUT].bytes);
+				run_on_cpu(&b, &g, operand);
+				kernels++;
+			}
+		test_free(operand[DELTA_Y]);
+		test_free(operand[DELTA_STATES_OUT]);
+		gpu_bench_close(&b);
+	}
+	assert_true(kernels > 0);
+}
+
 static void shapes_that_it_does_not_take(void **state)
 {
 	static const struct {
@@ -256,6 +326,50 @@ static void samples_are_right(void **state)
 		const struct tcb_geometry g = gpu_geometry_drawn(&p, &target, &rng);
 		gpu_check_emitted(&p, &target, &g);
 		gpu_check_run(&p, &target, &g, i, &tally);
+	}
+	gpu_tally_print(&tally);
+}
+
+/* Chunks on tensor cores: all lengths, prompts that these do not divide, gates as above; rows of qkv that are aligned
+ * to 16, 8 and 4 bytes; values that fill no warp. */
+static void chunks_are_right_on_gpus(void **state)
+{
+	static const struct {
+		const char *shape;
+		unsigned chunk, warps;
+	} cases[] = {
+		{ "70x40x32,h2/1,b2,ragged", 32, 2 }, { "33x5x48,h3/1", 16, 1 },   { "64x34x16,h1/1", 64, 1 },
+		{ "40x70x64,h2/2,b3,ragged", 16, 4 }, { "50x16x256,h1/1", 32, 1 }, { "70x17x128,h2/1", 64, 2 },
+	};
+	struct gpu_tally tally = { 0 };
+	(void)state;
+	for (size_t i = 0; i < OPS * (sizeof cases / sizeof *cases); i++) {
+		const unsigned chunk = cases[i / OPS].chunk, warps = cases[i / OPS].warps;
+		struct tcb_shape shape;
+		struct tcb_geometry g;
+		struct gpu_bench b;
+		if (!strstr(op_names[i % OPS], "prefill"))
+			continue;
+		const struct tcb_target target = gpu_target(90, 2);
+		assert_int_equal(tcb_shape_parse(cases[i / OPS].shape, &shape, NULL), TCB_OK);
+		const struct tcb_problem p = gpu_problem(tcb_op_find(op_names[i % OPS]), TCB_CONTRACT_F32, shape);
+		tcb_op_standard(&p, &target, &g);
+		assert_int_equal(g.knob[TCB_KNOB_ISA], TCB_ISA_MMA);
+		g.tile[TCB_MIDI].m = chunk;
+		g.tile[TCB_MIDI].n = 16 * warps;
+		g.tile[TCB_MACRO].n =
+			tcb_power_of_two_up(shape.n) > 16 * warps ? tcb_power_of_two_up(shape.n) : 16 * warps;
+		g.knob[TCB_KNOB_WARPS] = (int32_t)warps;
+		g.knob[TCB_KNOB_STREAM] = i / OPS % 2;
+		g.knob[TCB_KNOB_PREP] = chunk == DELTA_CHUNK_MAX || (i + i / OPS) % 2 ? TCB_PREP_BLOCK : TCB_PREP_WARPS;
+		gpu_check_rule(&p, 90, &g, 1, NULL);
+		gpu_check_emitted(&p, &target, &g);
+		gpu_bench_open(&b, &p, i);
+		if (i / 4 % 2)
+			make_hard(&b);
+		b.output_align = 16;
+		gpu_bench_check(&b, &target, &g, i, &tally);
+		gpu_bench_close(&b);
 	}
 	gpu_tally_print(&tally);
 }
@@ -327,9 +441,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reference_is_the_definition),
 		cmocka_unit_test(one_pool_is_both),
+		cmocka_unit_test(chunks_are_right),
 		cmocka_unit_test(shapes_that_it_does_not_take),
 		cmocka_unit_test(defaults_are_legal_and_in_the_space),
 		cmocka_unit_test(samples_are_right),
+		cmocka_unit_test(chunks_are_right_on_gpus),
 		cmocka_unit_test(any_head_of_keys),
 		cmocka_unit_test(mutants_are_caught),
 	};

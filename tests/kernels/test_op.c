@@ -82,12 +82,18 @@ static void test_signature(void **state)
 	assert_string_not_equal(first, other);
 }
 
-/* The model has only such operands filled (timing.c): they hold what they hold beside the others. */
-static void check_numbers_alone(const struct tcb_problem *problem)
+/* The model has only such operands filled (timing.c): they hold what they hold beside the others.  Returns how many
+ * there are. */
+static size_t check_numbers_alone(const struct tcb_problem *problem)
 {
 	struct tcb_operand operands[TCB_OPERANDS_MAX];
 	void *all[TCB_OPERANDS_MAX] = { NULL }, *numbers[TCB_OPERANDS_MAX] = { NULL };
 	const size_t count = problem->op->operands(problem, operands);
+	size_t of_numbers = 0;
+	for (size_t i = 0; i < count; i++)
+		of_numbers += operands[i].type == TCB_TYPE_I32;
+	if (!of_numbers)
+		return 0;
 	for (size_t i = 0; i < count; i++) {
 		all[i] = calloc(1, operands[i].bytes);
 		numbers[i] = operands[i].type == TCB_TYPE_I32 ? calloc(1, operands[i].bytes) : NULL;
@@ -101,6 +107,7 @@ static void check_numbers_alone(const struct tcb_problem *problem)
 		free(numbers[i]);
 		free(all[i]);
 	}
+	return of_numbers;
 }
 
 static void test_numbers_alone(void **state)
@@ -116,8 +123,7 @@ static void test_numbers_alone(void **state)
 			if (!ops[i]->words ||
 			    tcb_problem_init(ops[i], ops[i]->default_contract, &shape, &problem, NULL) != TCB_OK)
 				continue;
-			check_numbers_alone(&problem);
-			checked++;
+			checked += check_numbers_alone(&problem);
 		}
 	}
 	assert_true(checked > 0);

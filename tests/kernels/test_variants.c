@@ -40,14 +40,14 @@ enum { SHAPE_COUNT = sizeof(shapes) / sizeof(shapes[0]), FEW_VALUES = 130 * 1280
  */
 static const char *const worded[SHAPE_COUNT] = {
 	"1x33x64,h4/4",
-	"1x130x128,h8/2,pairs,rot96",
+	"1x130x128,h8/2,pairs,rot96,v64,sinks",
 	"2x257x128,h14/2,causal",
-	"1x1000x96,h7/1,pairs",
+	"1x1000x96,h7/1,pairs,vk,v64,alibi",
 	"5x40x64,h16/2,b5,causal,ragged,qknorm5,mrope",
-	"1x100x256,h4/2,b4,ragged,pairs",
-	"3x70x32,h4/1,b5,p16,ragged,qknorm6",
-	"1x129x128,h8/1,w17,c30,pairs",
-	"17x60x64,h2/1,b4,p5,w9,causal,ragged,rot32,mrope",
+	"1x100x256,h4/2,b4,ragged,pairs,sinks",
+	"3x70x32,h4/1,b5,p16,ragged,qknorm6,v128,alibi",
+	"1x129x128,h8/1,w17,c30,pairs,vk",
+	"17x60x64,h2/1,b4,p5,w9,causal,ragged,rot32,mrope,prefix,sinks",
 	"1x1x128,h4/1,pairs",
 };
 

@@ -32,16 +32,19 @@ static void *alloc(size_t bytes)
 static int execute(const struct tcbrt_plan *plan)
 {
 	void *stored[TCBRT_OPERANDS_MAX] = { NULL }, *operand[TCBRT_OPERANDS_MAX];
+	struct tcbrt_operand operands[TCBRT_OPERANDS_MAX];
 	struct tcbrt_plan_info info;
 	int code = tcbrt_plan_info(plan, &info);
 
-	for (size_t i = 0; i < info.operand_count; i++)
-		stored[i] = alloc(info.operand[i].bytes);
+	for (size_t i = 0; i < info.operand_count; i++) {
+		code |= tcbrt_plan_operand(plan, i, &operands[i]);
+		stored[i] = alloc(operands[i].bytes);
+	}
 	plan->problem.op->fill(&plan->problem, 1, stored);
 	memcpy(operand, stored, sizeof(operand));
 	for (size_t i = 0; i < info.operand_count; i++)
-		if (info.operand[i].packed_bytes) {
-			operand[i] = alloc(info.operand[i].packed_bytes);
+		if (operands[i].packed_bytes) {
+			operand[i] = alloc(operands[i].packed_bytes);
 			code |= tcbrt_pack_operand(plan, i, stored[i], operand[i]);
 		}
 	void *workspace = alloc(info.workspace_bytes);

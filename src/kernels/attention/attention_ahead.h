@@ -22,15 +22,15 @@ struct ahead {
 	size_t row_lines;                    /* 0: nothing is asked for any more */
 };
 
-/* ROWS: the call's k_ahead or v_ahead. */
-SIMD_INLINE struct ahead ahead_of(const struct attention_call *call, const enum tcb_type type, const void *const *rows)
+/* ROWS: the call's k_ahead or v_ahead, whose heads lie APART bytes from each other. */
+SIMD_INLINE struct ahead ahead_of(const struct attention_call *call, size_t apart, const void *const *rows)
 {
 	struct ahead a = { .row = rows };
 	if (!rows)
 		return a;
 	a.end = rows + call->tokens;
 	a.at = *rows;
-	a.row_lines = (call->heads * kv_bytes(type, call->k) + LINE - 1) / LINE;
+	a.row_lines = (call->heads * apart + LINE - 1) / LINE;
 	a.left = (ptrdiff_t)a.row_lines;
 	return a;
 }
@@ -60,18 +60,21 @@ SIMD_INLINE void fetch(struct ahead *a, const int lines)
 	move_on(a, lines);
 }
 
-/* One KV head: its query rows, and where in a token's rows of K and V it is. */
+/* One KV head: its query rows, and where in a token's rows of K and of V it is. */
 struct head {
 	float *q, *o, *scores;
-	size_t rows, at;
+	size_t rows, at, v_at;
 };
 
-SIMD_INLINE struct head head_of(const struct attention_call *call, const enum tcb_type type, size_t head)
+SIMD_INLINE struct head head_of(const struct attention_call *call, size_t head)
 {
 	const size_t first = head * call->head_rows;
-	return (struct head){ call->q + first * call->k, call->o + first * call->k,
-			      call->scores + first * ATTENTION_DECODE_LEAD, call->head_rows,
-			      head * kv_bytes(type, call->k) };
+	return (struct head){ .q = call->q + first * call->q_lead,
+			      .o = call->o + first * call->o_lead,
+			      .scores = call->scores + first * ATTENTION_DECODE_LEAD,
+			      .rows = call->head_rows,
+			      .at = head * call->k_apart,
+			      .v_at = head * call->v_apart };
 }
 
 #endif

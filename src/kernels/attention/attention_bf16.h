@@ -22,6 +22,16 @@ enum {
 	PAIRS = UNIT / 2
 };
 
+/* A unit, or the LEFT values of the last and zeros. */
+SIMD_INLINE vint load_unit(const void *from, size_t left)
+{
+	uint16_t unit[UNIT] = { 0 };
+	if (left >= UNIT)
+		return vi_load(from);
+	memcpy(unit, from, left * sizeof(*unit));
+	return vi_load(unit);
+}
+
 SIMD_INLINE float power_of(const struct attention_call *call)
 {
 	int exponent;
@@ -34,17 +44,22 @@ SIMD_INLINE float rest_of(const struct attention_call *call)
 	return call->scale / power_of(call);
 }
 
-/* q as rows of bf16 that lie k floats apart, or with IS_SIDE_BY_SIDE for each KV head as [unit][row][value]. */
+/* q as rows of bf16 that lie as far apart as those of floats, or with IS_SIDE_BY_SIDE for each KV head as
+ * [unit][row][value]. */
 SIMD_INLINE void load_bf16(const struct attention_call *call, const int is_side_by_side)
 {
 	const vfloat power = v_set(power_of(call));
 	for (size_t r = 0; r < call->rows; r++) {
 		const size_t of_head = r % call->head_rows, first = is_side_by_side ? r - of_head : r;
 		const size_t each = is_side_by_side ? call->head_rows * UNIT : UNIT;
-		uint16_t *q = (uint16_t *)(void *)(call->q + first * call->k) + (is_side_by_side ? of_head * UNIT : 0);
-		for (size_t at = 0; at < call->k; at += UNIT, q += each)
+		uint16_t *q =
+			(uint16_t *)(void *)(call->q + first * call->q_lead) + (is_side_by_side ? of_head * UNIT : 0);
+		for (size_t at = 0; at < call->k; at += UNIT, q += each) {
+			uint16_t unit[UNIT];
+			vi_store(unit, load_unit((const uint16_t *)call->io_row[r] + at, call->k - at));
 			SIMD_FOR (size_t v = 0; v < UNIT; v += LANES)
-				v_round_bf16(q + v, v_mul(load_half(TCB_TYPE_BF16, call->io_row[r], at + v), power));
+				v_round_bf16(q + v, v_mul(load_half(TCB_TYPE_BF16, unit, v), power));
+		}
 	}
 }
 

@@ -23,6 +23,7 @@ SIMD_BODY void score_rows(const struct attention_call *call, const int rows, con
 {
 	const int tokens = LANES / rows;
 	const vfloat rest = v_set(rest_of(call));
+	const size_t whole = call->k / UNIT * UNIT;
 	for (size_t t = 0; t < call->tokens; t += (size_t)tokens) {
 		const uint16_t *q = (const uint16_t *)(const void *)head->q + first * UNIT;
 		const char *k[LANES];
@@ -32,7 +33,7 @@ SIMD_BODY void score_rows(const struct attention_call *call, const int rows, con
 			k[j] = (const char *)call->k_rows[t + (size_t)j] + head->at;
 		SIMD_FOR (int i = 0; i < LANES; i++)
 			sum[i] = v_set(0);
-		for (size_t at = 0; at < call->k; at += UNIT) {
+		for (size_t at = 0; at < whole; at += UNIT) {
 			vint of_q[8];
 			if (first == 0)
 				fetch(ahead, tokens * UNIT_BYTES / LINE);
@@ -48,6 +49,13 @@ SIMD_BODY void score_rows(const struct attention_call *call, const int rows, con
 			}
 			q += head->rows * UNIT;
 		}
+		SIMD_FOR (int j = 0; j < tokens; j++)
+			if (whole < call->k) {
+				const vint of_k = load_unit(k[j], call->k - whole);
+				SIMD_FOR (int r = 0; r < rows; r++)
+					sum[r * tokens + j] =
+						v_dot_bf16(sum[r * tokens + j], vi_load(q + r * UNIT), of_k);
+			}
 		v_store(result, v_mul(v_reduce_each(sum), rest));
 		SIMD_FOR (int r = 0; r < rows; r++)
 			memcpy(head->scores + (first + (size_t)r) * ATTENTION_DECODE_LEAD + t, result + r * tokens,
@@ -70,18 +78,19 @@ SIMD_INLINE void scores(const struct attention_call *call, const struct head *he
 
 /* --- values --- */
 
-/* ROWS rows from FIRST on, UNITS units of the head from AT on, tokens BEGIN to END - 1, of which there are two or a
- * last one: its weight's neighbour is 0. */
-SIMD_BODY void add_values(const struct attention_call *call, const int rows, const int units, const struct head *head,
-			  size_t first, size_t at, size_t begin, size_t end, struct ahead *ahead)
+/* ROWS rows from FIRST on, UNITS units of the head from AT on, or one of LEFT values, tokens BEGIN to END - 1, of which
+ * there are two or a last one: its weight's neighbour is 0. */
+SIMD_BODY void add_values(const struct attention_call *call, const int rows, const int units, const size_t left,
+			  const struct head *head, size_t first, size_t at, size_t begin, size_t end,
+			  struct ahead *ahead)
 {
 	vfloat sum[8][8];
-	float *o = head->o + first * call->k + at;
+	float *o = head->o + first * call->o_lead + at;
 	const int16_t *p = (const int16_t *)(const void *)(head->scores + first * ATTENTION_DECODE_LEAD);
-	const size_t from = head->at + 2 * at;
+	const size_t from = head->v_at + 2 * at;
 	SIMD_FOR (int r = 0; r < rows; r++)
 		SIMD_FOR (int v = 0; v < units * UNIT_VECTORS; v++)
-			sum[r][v] = v_load(o + (size_t)r * call->k + (size_t)v * LANES);
+			sum[r][v] = v_load(o + (size_t)r * call->o_lead + (size_t)v * LANES);
 	for (size_t t = begin; t < end; t += 2) {
 		const char *even = (const char *)call->v_rows[t] + from,
 			   *odd = (const char *)call->v_rows[t + 1] + from;
@@ -96,7 +105,8 @@ SIMD_BODY void add_values(const struct attention_call *call, const int rows, con
 			both[r] = vi_two_halves(weight + r * 2 * ATTENTION_DECODE_LEAD);
 		SIMD_FOR (int u = 0; u < units; u++) {
 			vint pair[UNIT_VECTORS];
-			vi_interleave(vi_load(even + u * UNIT_BYTES), vi_load(odd + u * UNIT_BYTES), pair);
+			vi_interleave(load_unit(even + u * UNIT_BYTES, left), load_unit(odd + u * UNIT_BYTES, left),
+				      pair);
 			SIMD_FOR (int v = 0; v < UNIT_VECTORS; v++)
 				SIMD_FOR (int r = 0; r < rows; r++)
 					sum[r][u * UNIT_VECTORS + v] =
@@ -105,7 +115,7 @@ SIMD_BODY void add_values(const struct attention_call *call, const int rows, con
 	}
 	SIMD_FOR (int r = 0; r < rows; r++)
 		SIMD_FOR (int v = 0; v < units * UNIT_VECTORS; v++)
-			v_store(o + (size_t)r * call->k + (size_t)v * LANES, sum[r][v]);
+			v_store(o + (size_t)r * call->o_lead + (size_t)v * LANES, sum[r][v]);
 }
 
 /* Of the head, with ROWS rows: registers for sums; WHOLE is a multiple. */
@@ -119,14 +129,16 @@ SIMD_INLINE void values_of_rows(const struct attention_call *call, const int is_
 {
 	const int units = units_of(rows);
 	size_t at = 0;
-	for (; at + (size_t)units * UNIT <= call->k; at += (size_t)units * UNIT)
-		add_values(call, rows, units, head, first, at, begin, end, ahead);
+	for (; at + (size_t)units * UNIT <= call->v; at += (size_t)units * UNIT)
+		add_values(call, rows, units, UNIT, head, first, at, begin, end, ahead);
 	if (is_whole)
 		return;
-	for (; units > 2 && at + 2 * UNIT <= call->k; at += 2 * UNIT)
-		add_values(call, rows, 2, head, first, at, begin, end, ahead);
-	for (; at < call->k; at += UNIT)
-		add_values(call, rows, 1, head, first, at, begin, end, ahead);
+	for (; units > 2 && at + 2 * UNIT <= call->v; at += 2 * UNIT)
+		add_values(call, rows, 2, UNIT, head, first, at, begin, end, ahead);
+	for (; at + UNIT <= call->v; at += UNIT)
+		add_values(call, rows, 1, UNIT, head, first, at, begin, end, ahead);
+	if (at < call->v)
+		add_values(call, rows, 1, call->v - at, head, first, at, begin, end, ahead);
 }
 
 SIMD_INLINE void values(const struct attention_call *call, const int is_whole, const struct head *head, size_t begin,
@@ -147,18 +159,18 @@ SIMD_INLINE void values(const struct attention_call *call, const int is_whole, c
 
 SIMD_INLINE void tile(const struct attention_call *call, const int is_whole)
 {
-	struct ahead ahead = ahead_of(call, TCB_TYPE_BF16, call->k_ahead);
+	struct ahead ahead = ahead_of(call, call->k_apart, call->k_ahead);
 	for (size_t h = 0; h < call->heads; h++) {
-		const struct head head = head_of(call, TCB_TYPE_BF16, h);
+		const struct head head = head_of(call, h);
 		scores(call, &head, &ahead);
 	}
 	for (size_t r = 0; r < call->rows; r += LANES)
 		weigh_rows(call, r, call->rows - r < LANES ? call->rows - r : LANES, 1);
-	ahead = ahead_of(call, TCB_TYPE_BF16, call->v_ahead);
+	ahead = ahead_of(call, call->v_apart, call->v_ahead);
 	for (size_t t = 0; t < call->tokens; t += TOKENS_TOGETHER) {
 		const size_t end = t + TOKENS_TOGETHER < call->tokens ? t + TOKENS_TOGETHER : call->tokens;
 		for (size_t h = 0; h < call->heads; h++) {
-			const struct head head = head_of(call, TCB_TYPE_BF16, h);
+			const struct head head = head_of(call, h);
 			values(call, is_whole, &head, t, end, &ahead);
 		}
 	}
@@ -174,7 +186,7 @@ static void SIMD_NAME(attention_bf16_half)(const struct attention_call *call)
 	const unsigned before = v_flush_begin();
 	if (call->stage != ATTENTION_TILE)
 		around_tiles_bf16(call, 1);
-	else if (call->k % (WHOLE * UNIT) == 0)
+	else if (call->v % (WHOLE * UNIT) == 0)
 		tile(call, 1);
 	else
 		SIMD_NAME(part_bf16)(call);

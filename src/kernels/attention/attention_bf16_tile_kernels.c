@@ -15,11 +15,11 @@
 SIMD_INLINE void pack_k(const struct attention_call *call)
 {
 	for (size_t t = 0; t < call->tokens; t += LANES)
-		for (size_t at = 0; at < call->k; at += UNIT) {
-			float *to = call->packed + (t * call->k + at * LANES) / 2;
+		for (size_t at = 0; at < call->q_lead; at += UNIT) {
+			float *to = call->packed + (t * call->q_lead + at * LANES) / 2;
 			vfloat r[LANES];
 			SIMD_FOR (size_t i = 0; i < LANES; i++)
-				r[i] = v_from_bits(vi_load((const char *)call->k_rows[t + i] + 2 * at));
+				r[i] = v_from_bits(load_unit((const char *)call->k_rows[t + i] + 2 * at, call->k - at));
 			v_transpose(r);
 			SIMD_FOR (size_t i = 0; i < PAIRS; i++)
 				v_store(to + i * LANES, r[i]);
@@ -31,12 +31,13 @@ SIMD_INLINE void pack_v(const struct attention_call *call)
 {
 	const size_t column = call->lead / 2 * LANES;
 	for (size_t t = 0; t < call->tokens; t += 2)
-		for (size_t at = 0; at < call->k; at += UNIT) {
+		for (size_t at = 0; at < call->v; at += UNIT) {
+			const size_t left = call->v - at;
 			const char *even = (const char *)call->v_rows[t] + 2 * at;
 			const char *odd = (const char *)call->v_rows[t + 1] + 2 * at;
 			float *to = call->packed + at / LANES * column + t / 2 * LANES;
 			vint pair[UNIT_VECTORS];
-			vi_interleave(vi_load(even), vi_load(odd), pair);
+			vi_interleave(load_unit(even, left), load_unit(odd, left), pair);
 			SIMD_FOR (size_t v = 0; v < UNIT_VECTORS; v++)
 				vi_store(to + v * column, pair[v]);
 		}
@@ -107,12 +108,12 @@ SIMD_BODY void tile(const struct attention_call *call, const int rows, const int
 {
 	const size_t token_vectors = (call->tokens + LANES - 1) / LANES;
 	pack_k(call);
-	products(call, rows, vectors, 0, token_vectors, call->k / 2, call->q, call->k, call->k / 2 * LANES,
-		 call->scores, call->lead);
+	products(call, rows, vectors, 0, token_vectors, call->q_lead / 2, call->q, call->q_lead,
+		 call->q_lead / 2 * LANES, call->scores, call->lead);
 	weights(call, rows);
 	pack_v(call);
-	products(call, rows, vectors, 1, call->k / LANES, (call->tokens + 1) / 2, call->scores, call->lead,
-		 call->lead / 2 * LANES, call->o, call->k);
+	products(call, rows, vectors, 1, call->o_lead / LANES, (call->tokens + 1) / 2, call->scores, call->lead,
+		 call->lead / 2 * LANES, call->o, call->o_lead);
 }
 
 /* Registers hold the sums, a column and a pair of values. */

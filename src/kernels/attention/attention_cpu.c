@@ -20,23 +20,26 @@ void attention_dims_complete(const struct tcb_problem *problem, const struct tcb
 			     struct attention_dims *d)
 {
 	const struct tcb_shape *s = &problem->shape;
-	d->k = s->k;
 	d->rows = tcb_round_up(tcb_least(geometry->tile[TCB_MIDI].m, s->m) * attention_group(s),
 			       geometry->tile[TCB_MICRO].m);
 	d->all_rows = d->heads * d->rows;
-	d->kv_bytes = tcb_kv_bytes(attention_of(problem)->kv, d->k);
+	d->q_lead = tcb_round_up(s->k, ATTENTION_BLOCK);
+	d->o_lead = tcb_round_up(attention_v(s), ATTENTION_BLOCK);
+	d->k_apart = tcb_kv_bytes(attention_of(problem)->kv, s->k);
+	d->v_apart = tcb_kv_bytes(attention_of(problem)->kv, attention_v_apart(s));
 	d->tiles = tcb_div_up(s->m, geometry->tile[TCB_MIDI].m);
 	d->splits = tcb_div_up(s->n, geometry->tile[TCB_MACRO].n);
 	d->tasks = s->words.sequences * (s->words.kv / d->heads) * d->tiles * d->splits;
 	d->tile = geometry->tile[TCB_MIDI].n;
 	d->together = tcb_round_up(d->tile, ATTENTION_TOKENS_TOGETHER);
-	d->row_floats = d->all_rows * d->k;
+	d->q_floats = d->all_rows * d->q_lead;
+	d->o_floats = d->all_rows * d->o_lead;
 	d->score_floats = d->all_rows * d->lead;
-	d->floats = 2 * d->row_floats + d->score_floats + d->packed_floats + d->scale_floats + 2 * d->all_rows +
-		    2 * d->rows;
+	d->floats = d->q_floats + d->o_floats + d->score_floats + d->packed_floats + d->scale_floats + 3 * d->all_rows +
+		    3 * d->rows;
 	d->thread_bytes = tcb_round_up(d->floats * 4, SHARE) +
 			  tcb_round_up((POINTERS * d->together + d->all_rows) * sizeof(void *), SHARE);
-	d->part_bytes = d->splits > 1 ? tcb_round_up((d->row_floats + 2 * d->all_rows) * 4, SHARE) : 0;
+	d->part_bytes = d->splits > 1 ? tcb_round_up((d->o_floats + 2 * d->all_rows) * 4, SHARE) : 0;
 	d->bytes = d->thread_bytes * (size_t)geometry->knob[TCB_KNOB_THREADS] + d->part_bytes * d->tasks;
 }
 
@@ -87,7 +90,7 @@ struct run {
 
 /* A thread's memory. */
 struct scratch {
-	float *q, *o, *scores, *packed, *max, *sum;
+	float *q, *o, *scores, *packed, *max, *sum, *slope, *own;
 	uint16_t *scales;
 	uint32_t *from, *to;
 	const void **k, **v, **k_ahead, **v_ahead;
@@ -99,13 +102,15 @@ static struct scratch scratch_of(const struct run *run, unsigned thread)
 	const struct attention_dims *d = &run->dims;
 	char *memory = run->threads + thread * d->thread_bytes;
 	struct scratch s = { .q = (float *)(void *)memory };
-	s.o = s.q + d->row_floats;
-	s.scores = s.o + d->row_floats;
+	s.o = s.q + d->q_floats;
+	s.scores = s.o + d->o_floats;
 	s.packed = s.scores + d->score_floats;
 	s.scales = (uint16_t *)(void *)(s.packed + d->packed_floats);
 	s.max = s.packed + d->packed_floats + d->scale_floats;
 	s.sum = s.max + d->all_rows;
-	s.from = (uint32_t *)(void *)(s.sum + d->all_rows);
+	s.slope = s.sum + d->all_rows;
+	s.own = s.slope + d->all_rows;
+	s.from = (uint32_t *)(void *)(s.own + d->rows);
 	s.to = s.from + d->rows;
 	memory += tcb_round_up(d->floats * 4, SHARE);
 	s.k = (const void **)(void *)memory;
@@ -118,12 +123,14 @@ static struct scratch scratch_of(const struct run *run, unsigned thread)
 
 static size_t length_of(const struct run *run, size_t sequence)
 {
-	return (size_t)((const int32_t *)run->operand[ATTENTION_LENGTHS])[sequence];
+	const int32_t *lengths = attention_data(&run->shape->words, run->operand, ATTENTION_LENGTHS);
+	return (size_t)lengths[sequence];
 }
 
 /* Query tokens of one tile of a sequence: of one KV head, or of all. */
 struct tile {
 	size_t sequence, head, first, rows; /* head, query token: the first; query rows of a KV head */
+	size_t length, prefix;              /* of the sequence */
 	size_t from, to;                    /* KV tokens that any of them sees */
 };
 
@@ -136,34 +143,38 @@ static struct tile tile_of(const struct run *run, size_t index)
 	size_t unused;
 	tile.head = index / run->dims.tiles % heads;
 	tile.sequence = index / run->dims.tiles / heads;
-	const size_t count = tcb_least(tokens, s->m - tile.first), length = length_of(run, tile.sequence);
+	const size_t count = tcb_least(tokens, s->m - tile.first);
 	tile.rows = count * attention_group(s);
-	attention_visible(s, length, 0, tile.first, &tile.from, &unused);
-	attention_visible(s, length, 0, tile.first + count - 1, &unused, &tile.to);
+	tile.length = length_of(run, tile.sequence);
+	tile.prefix = attention_prefix(&s->words, run->operand, tile.sequence);
+	attention_visible(s, tile.length, tile.prefix, tile.first, &tile.from, &unused);
+	attention_visible(s, tile.length, tile.prefix, tile.first + count - 1, &unused, &tile.to);
 	return tile;
 }
 
-/* Its rows of q or out, those of a KV head together. */
-static void find_rows(const struct run *run, size_t operand, const struct tile *tile, void **out)
+/* Its rows of OPERAND, q or out, of VALUES values; those of a KV head together. */
+static void find_rows(const struct run *run, enum attention_operand operand, size_t values, const struct tile *tile,
+		      void **out)
 {
 	const struct tcb_shape *s = run->shape;
-	const size_t group = attention_group(s), each = s->k * tcb_type_bytes(run->io);
+	const size_t group = attention_group(s), each = values * tcb_type_bytes(run->io);
+	char *rows = attention_data(&s->words, run->operand, operand);
 	for (size_t h = 0; h < run->dims.heads; h++)
 		for (size_t r = 0; r < tile->rows; r++) {
 			const size_t token = tile->sequence * s->m + tile->first + r / group;
-			*out++ = (char *)run->operand[operand] +
-				 (token * s->words.query + (tile->head + h) * group + r % group) * each;
+			*out++ = rows + (token * s->words.query + (tile->head + h) * group + r % group) * each;
 		}
 }
 
-/* OPERAND's rows of COUNT tokens from FIRST on, then the last again, LENGTH in all. */
-static void find_tokens(const struct run *run, const struct tile *tile, size_t operand, size_t first, size_t count,
+/* K's or with IS_V V's rows of COUNT tokens from FIRST on, then the last again, LENGTH in all. */
+static void find_tokens(const struct run *run, const struct tile *tile, int is_v, size_t first, size_t count,
 			size_t length, const void **out)
 {
 	const struct tcb_shape *s = run->shape;
-	const size_t each = s->words.kv * run->dims.kv_bytes;
-	const int32_t *table = s->words.page ? run->operand[ATTENTION_TABLE] : NULL;
-	const char *rows = (const char *)run->operand[operand] + tile->head * run->dims.kv_bytes;
+	const size_t of_head = is_v ? run->dims.v_apart : run->dims.k_apart, each = s->words.kv * of_head;
+	const int32_t *table = attention_data(&s->words, run->operand, ATTENTION_TABLE);
+	const char *rows =
+		(const char *)run->operand[is_v ? attention_v_operand(&s->words) : ATTENTION_K] + tile->head * of_head;
 	for (size_t t = 0; t < count;) {
 		const size_t from = tcb_kv_token(s, table, tile->sequence, first + t) * each;
 		const size_t page = s->words.page ? s->words.page - (first + t) % s->words.page : count;
@@ -195,6 +206,11 @@ static struct attention_call call_of(const struct run *run, const struct tile *t
 	return (struct attention_call){ .io = run->io,
 					.rows = run->dims.heads * tile->rows,
 					.k = s->k,
+					.v = attention_v(s),
+					.q_lead = run->dims.q_lead,
+					.o_lead = run->dims.o_lead,
+					.k_apart = run->dims.k_apart,
+					.v_apart = run->dims.v_apart,
 					.q = scratch->q,
 					.o = scratch->o,
 					.max = scratch->max,
@@ -212,6 +228,8 @@ static struct attention_call call_of(const struct run *run, const struct tile *t
 					.v_rows = scratch->v,
 					.from = scratch->from,
 					.to = scratch->to,
+					.slope = s->words.alibi ? scratch->slope : NULL,
+					.own = scratch->own,
 					.cap = (float)s->words.cap,
 					.scale = (float)(1 / sqrt((double)s->k)),
 					.io_row = scratch->io };
@@ -227,11 +245,38 @@ static void stage(const struct run *run, struct attention_call *call, enum atten
 static void clear_sums(const struct run *run, const struct attention_call *call)
 {
 	const size_t rows = call->rows;
-	memset(call->o, 0, run->dims.row_floats * sizeof(float));
-	memset(call->q + rows * call->k, 0, (run->dims.all_rows - rows) * call->k * sizeof(float));
+	memset(call->o, 0, run->dims.o_floats * sizeof(float));
+	memset(call->q + rows * call->q_lead, 0, (run->dims.all_rows - rows) * call->q_lead * sizeof(float));
 	memset(call->sum, 0, rows * sizeof(float));
 	for (size_t r = 0; r < call->rows; r++)
 		call->max[r] = -FLT_MAX;
+}
+
+/* Of an operand that has a number for each query head, in the order of ROWS rows. */
+static float of_row(const struct run *run, const struct tile *tile, const float *of_heads, size_t row)
+{
+	const size_t group = attention_group(run->shape);
+	return of_heads[(tile->head + row / tile->rows) * group + row % tile->rows % group];
+}
+
+/* The sinks, which one part of a sequence has. */
+static void add_sinks(const struct run *run, const struct tile *tile, const struct attention_call *call)
+{
+	const float *sinks = attention_data(&run->shape->words, run->operand, ATTENTION_SINKS);
+	for (size_t r = 0; sinks && r < call->rows; r++) {
+		const float sink = of_row(run, tile, sinks, r);
+		if (sink > -FLT_MAX || isnan(sink)) {
+			call->max[r] = sink;
+			call->sum[r] = 1;
+		}
+	}
+}
+
+static void find_slopes(const struct run *run, const struct tile *tile, const struct scratch *scratch)
+{
+	const float *slopes = attention_data(&run->shape->words, run->operand, ATTENTION_SLOPES);
+	for (size_t r = 0; slopes && r < run->dims.heads * tile->rows; r++)
+		scratch->slope[r] = of_row(run, tile, slopes, r);
 }
 
 /* What each row sees of the tile of KV from T on. */
@@ -239,12 +284,15 @@ static void find_rows_of_tile(const struct run *run, struct attention_call *call
 			      const struct tile *tile, size_t t)
 {
 	const struct tcb_shape *s = run->shape;
-	const size_t length = length_of(run, tile->sequence), group = attention_group(s);
+	const size_t group = attention_group(s);
 	call->first_row = tile->rows;
 	call->end_row = 0;
 	for (size_t r = 0; r < tile->rows; r++) {
 		size_t from, to;
-		attention_visible(s, length, 0, tile->first + r / group, &from, &to);
+		const size_t token = tile->first + r / group;
+		attention_visible(s, tile->length, tile->prefix, token, &from, &to);
+		if (s->words.alibi)
+			scratch->own[r] = (float)((double)tile->length - (double)s->m + (double)token - (double)t);
 		scratch->from[r] = (uint32_t)(tcb_least(tcb_most(from, t), t + call->tokens) - t);
 		scratch->to[r] = (uint32_t)(tcb_least(tcb_most(to, t), t + call->tokens) - t);
 		if (scratch->from[r] < scratch->to[r]) {
@@ -261,11 +309,11 @@ static void find_rows_of_kv(const struct run *run, const struct attention_call *
 	const struct attention_dims *d = &run->dims;
 	const size_t count = call->tokens, ahead = d->ahead, left = tcb_least(ahead, end - t - count);
 	if (left) /* where nothing else is yet */
-		find_tokens(run, tile, ATTENTION_K, t + count, left, left, scratch->k);
-	find_tokens(run, tile, ATTENTION_V, t, count, d->together, scratch->v);
+		find_tokens(run, tile, 0, t + count, left, left, scratch->k);
+	find_tokens(run, tile, 1, t, count, d->together, scratch->v);
 	if (ahead)
 		find_ahead(scratch->v, count, ahead, scratch->k, left, d->together, scratch->v_ahead);
-	find_tokens(run, tile, ATTENTION_K, t, count, d->together, scratch->k);
+	find_tokens(run, tile, 0, t, count, d->together, scratch->k);
 	if (ahead)
 		find_ahead(scratch->k, count, ahead, scratch->v, count, d->together, scratch->k_ahead);
 }
@@ -295,18 +343,21 @@ static void part_task(void *ctx, size_t index, unsigned thread)
 	struct attention_call call = call_of(run, &tile, &scratch);
 	if (run->dims.splits > 1) {
 		call.o = part_of(run, which, split);
-		call.max = call.o + run->dims.row_floats;
+		call.max = call.o + run->dims.o_floats;
 		call.sum = call.max + run->dims.all_rows;
 	}
 	clear_sums(run, &call);
+	if (split == 0)
+		add_sinks(run, &tile, &call);
 	const size_t part = run->plan->geometry.tile[TCB_MACRO].n, first = tile.from + split * part;
 	if (first < tile.to) {
-		find_rows(run, ATTENTION_Q, &tile, scratch.io);
+		find_slopes(run, &tile, &scratch);
+		find_rows(run, ATTENTION_Q, run->shape->k, &tile, scratch.io);
 		stage(run, &call, ATTENTION_LOAD);
 		go_over(run, &call, &scratch, &tile, first, tcb_least(tile.to, first + part));
 	}
 	if (run->dims.splits == 1) {
-		find_rows(run, ATTENTION_OUT, &tile, scratch.io);
+		find_rows(run, ATTENTION_OUT, attention_v(run->shape), &tile, scratch.io);
 		stage(run, &call, ATTENTION_STORE);
 	}
 }
@@ -320,11 +371,11 @@ static void merge_task(void *ctx, size_t index, unsigned thread)
 	clear_sums(run, &call);
 	for (size_t split = 0; split < run->dims.splits; split++) {
 		call.part_o = part_of(run, index, split);
-		call.part_max = call.part_o + run->dims.row_floats;
+		call.part_max = call.part_o + run->dims.o_floats;
 		call.part_sum = call.part_max + run->dims.all_rows;
 		stage(run, &call, ATTENTION_MERGE);
 	}
-	find_rows(run, ATTENTION_OUT, &tile, scratch.io);
+	find_rows(run, ATTENTION_OUT, attention_v(run->shape), &tile, scratch.io);
 	stage(run, &call, ATTENTION_STORE);
 }
 

@@ -36,10 +36,12 @@ struct attention_dims {
 	size_t ahead, step;                      /* tokens: asked for ahead; of all heads together */
 	size_t packed_floats, scale_floats;      /* of K or V; of scales */
 	size_t rows, all_rows;                   /* query rows of each head, whole register tiles; together */
-	size_t k, kv_bytes;                      /* of a head: values; bytes of a row of K or V */
+	size_t q_lead, o_lead;                   /* floats from one row of q, and of sums, to the next */
+	size_t k_apart, v_apart;                 /* bytes from one head of a token of K, and of V, to the next */
 	size_t tiles, splits, tasks;             /* of query tokens; parts of a sequence; tasks of the first phase */
 	size_t tile, together;                   /* KV tokens of a tile; whole groups of them */
-	size_t row_floats, score_floats, floats; /* of q and of o; of scores; of all */
+	size_t q_floats, o_floats, score_floats; /* of all rows */
+	size_t floats;                           /* of all */
 	size_t thread_bytes, part_bytes, bytes;  /* of a thread; of a part in the workspace; of all */
 };
 
@@ -117,11 +119,14 @@ static inline size_t attention_least_step(size_t lanes, size_t head_rows)
 	return attention_tokens_of(lanes, head_rows % 4 ? head_rows % 4 : 4);
 }
 
-/* ROWS query rows: HEAD_ROWS of each of HEADS KV heads; arrays of a value a row, and of k values a row. */
+/* ROWS query rows: HEAD_ROWS of each of HEADS KV heads; arrays of a value a row, and of rows of q and of sums, whose
+ * values past k and v, up to whole units of a head, are zeros. */
 struct attention_call {
 	enum attention_stage stage;
 	enum tcb_type io;
-	size_t heads, head_rows, rows, k;
+	size_t heads, head_rows, rows;
+	size_t k, v, q_lead, o_lead; /* values of a head of K, and of V; floats from row to row of q, and of o */
+	size_t k_apart, v_apart;     /* bytes from head to head of a token's K, and V */
 	float *q, *o, *max, *sum;
 	float *scores; /* [row][lead]; of tokens past a tile's they are anything */
 	size_t tokens, lead;
@@ -137,6 +142,8 @@ struct attention_call {
 	float *packed;
 	uint16_t *scales; /* attention_decode of blocks: of all heads, [unit][ATTENTION_DECODE_SHARE] */
 	float cap, scale;
+	/* ALiBi's, of each row; the tokens of the tile that are before its query's own.  NULL: none */
+	const float *slope, *own;
 	const float *part_o, *part_max, *part_sum; /* ATTENTION_MERGE */
 	void *const *io_row;                       /* q's or out's */
 };

@@ -26,6 +26,13 @@ enum {
 
 /* --- plan and run --- */
 
+/* Of a token's rows of K and V, on average. */
+static size_t row_bytes_of(const struct tcb_problem *problem)
+{
+	const struct tcb_shape *s = &problem->shape;
+	return s->words.kv * tcb_kv_bytes(attention_of(problem)->kv, s->k + attention_v_apart(s)) / 2;
+}
+
 static struct attention_dims dims_of(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
 {
 	const struct tcb_shape *s = &problem->shape;
@@ -34,11 +41,12 @@ static struct attention_dims dims_of(const struct tcb_problem *problem, const st
 	struct attention_dims dims = {
 		.heads = heads,
 		.lead = ATTENTION_DECODE_LEAD,
-		.ahead = tcb_least(tcb_div_up(ahead_bytes, heads * tcb_kv_bytes(kv, s->k)), geometry->tile[TCB_MIDI].n),
+		.ahead = tcb_least(tcb_div_up(ahead_bytes, row_bytes_of(problem)), geometry->tile[TCB_MIDI].n),
 		.step = (size_t)geometry->knob[TCB_KNOB_STEP],
 	};
 	if (tcb_kv_has_blocks(kv))
-		dims.scale_floats = heads * (s->k / ATTENTION_BLOCK) * ATTENTION_DECODE_SHARE / 2;
+		dims.scale_floats =
+			heads * (tcb_most(s->k, attention_v_apart(s)) / ATTENTION_BLOCK) * ATTENTION_DECODE_SHARE / 2;
 	attention_dims_complete(problem, geometry, &dims);
 	return dims;
 }
@@ -119,7 +127,6 @@ static const char *policy_part(const struct tcb_problem *problem, const struct t
 }
 
 static const struct tcb_rule rules[] = {
-	{ TCB_FIELD_KNOB(ISA), TCB_RULE_KERNEL, attention_rule_plain },
 	{ TCB_FIELD_KNOB(HINT), TCB_RULE_KERNEL, attention_cpu_rule_knobs },
 	{ TCB_FIELD_TILES, TCB_RULE_KERNEL, rule_queries },
 	{ TCB_FIELD_TILES, TCB_RULE_POLICY, attention_cpu_policy_tile },
@@ -150,7 +157,7 @@ static void default_walk(const struct tcb_problem *problem, struct tcb_geometry 
 	const struct tcb_shape *s = &problem->shape;
 	const size_t rows = s->m * attention_group(s),
 		     step = attention_least_step(tcb_cpu_isa(out->knob[TCB_KNOB_ISA])->lanes, rows);
-	const size_t row_bytes = s->words.kv * tcb_kv_bytes(attention_of(problem)->kv, s->k);
+	const size_t row_bytes = row_bytes_of(problem);
 	const size_t of_step = tcb_least(tcb_power_of_two_up(step * row_bytes), AHEAD_MOST);
 	size_t tile = DEFAULT_TILE, ahead = tcb_most(DEFAULT_AHEAD, of_step);
 	out->knob[TCB_KNOB_STEP] = 0;
@@ -159,7 +166,7 @@ static void default_walk(const struct tcb_problem *problem, struct tcb_geometry 
 	} else if (is_in_pairs(out)) {
 		tile = DEFAULT_PAIRS_TILE;
 		ahead = tcb_least(tcb_power_of_two_up(DEFAULT_PAIRS_TILE * row_bytes), AHEAD_MOST);
-	} else if (s->words.kv * rows * s->k * sizeof(float) > SUMS_MOST) {
+	} else if (s->words.kv * rows * attention_v(s) * sizeof(float) > SUMS_MOST) {
 		tile = DEFAULT_STEP_TILE;
 		ahead = DEFAULT_STEP_AHEAD;
 		out->knob[TCB_KNOB_STEP] = ATTENTION_DECODE_STEP;

@@ -15,6 +15,7 @@ enum {
 	VECTORS = ATTENTION_BLOCK / LANES, /* of a unit of the head */
 	WEIGHTS = LANES == 8 ? 8 : 16,     /* in registers (attention_tokens_of) */
 	FAR = 32,                          /* tokens */
+	HALF_BYTES = 2,                    /* of a value that is no block's: what heads of no whole units have */
 	WHOLE = 8, /* vectors: as many of a head's are added up in whole passes for any number of rows */
 };
 
@@ -40,15 +41,17 @@ struct span {
 
 /* ROWS rows of each head from its row FIRST on.  q is [unit of the head][vector][row][lane], so that one address and
  * constants find it.  The last tokens are whole groups with what follows. */
-SIMD_BODY void score_rows(const struct attention_call *call, const enum tcb_type type, const int rows,
-			  const struct span *span, size_t first)
+SIMD_BODY void score_rows(const struct attention_call *call, const enum tcb_type type, const int is_whole,
+			  const int rows, const struct span *span, size_t first)
 {
 	enum { SUMS = LANES };
 	const int asks = first == 0 && call->k_ahead;
 	const int tokens = SUMS / (rows == 3 ? 4 : rows);
 	const size_t head_bytes = kv_bytes(type, call->k), head_rows = call->head_rows;
+	const size_t left = is_whole ? 0 : call->k % ATTENTION_BLOCK, units = call->k - left;
+	const size_t past = is_whole ? 0 : call->q_lead - (call->k + LANES - 1) / LANES * LANES;
 	for (size_t t = span->begin; t < span->end; t += (size_t)tokens) {
-		const float *q = call->q + span->head * head_rows * call->k + first * LANES;
+		const float *q = call->q + span->head * head_rows * call->q_lead + first * LANES;
 		float *out = call->scores + (span->head * head_rows + first) * ATTENTION_DECODE_LEAD + t;
 		const char *k[SUMS];
 		ptrdiff_t ahead[SUMS];
@@ -60,7 +63,7 @@ SIMD_BODY void score_rows(const struct attention_call *call, const enum tcb_type
 			float result[LANES];
 			SIMD_FOR (int i = 0; i < SUMS; i++)
 				sum[i] = v_set(0);
-			for (size_t at = 0; at < call->k; at += ATTENTION_BLOCK) {
+			for (size_t at = 0; at < units; at += ATTENTION_BLOCK) {
 				SIMD_FOR (int v = 0; v < VECTORS; v++) {
 					SIMD_ADDRESS(q);
 					SIMD_FOR (int j = 0; j < tokens; j++) {
@@ -78,6 +81,20 @@ SIMD_BODY void score_rows(const struct attention_call *call, const enum tcb_type
 					SIMD_ADDRESS(k[j]);
 				}
 			}
+			for (size_t at = 0; at < left; at += LANES) {
+				SIMD_FOR (int j = 0; j < tokens; j++) {
+					const vfloat value = load_kv_left(type, k[j], at, left - at);
+					SIMD_FOR (int r = 0; r < rows; r++)
+						sum[r * tokens + j] =
+							v_fma(v_load(q + r * LANES), value, sum[r * tokens + j]);
+				}
+				q += head_rows * LANES;
+			}
+			if (!is_whole) {
+				q += head_rows * past;
+				SIMD_FOR (int j = 0; j < tokens; j++)
+					k[j] += left * HALF_BYTES;
+			}
 			v_store(result, v_reduce_each(sum));
 			SIMD_FOR (int r = 0; r < rows; r++)
 				memcpy(out + r * ATTENTION_DECODE_LEAD, result + r * tokens,
@@ -87,108 +104,121 @@ SIMD_BODY void score_rows(const struct attention_call *call, const enum tcb_type
 	}
 }
 
-SIMD_INLINE void scores(const struct attention_call *call, const enum tcb_type type, const struct span *span)
+SIMD_INLINE void scores(const struct attention_call *call, const enum tcb_type type, const int is_whole,
+			const struct span *span)
 {
 	enum { MOST = ROWS_TOGETHER };
 	const size_t rows = call->head_rows;
 	size_t r = 0;
 	for (; MOST >= 8 && r + 8 <= rows; r += 8)
-		score_rows(call, type, MOST >= 8 ? 8 : 1, span, r);
+		score_rows(call, type, is_whole, MOST >= 8 ? 8 : 1, span, r);
 	for (; MOST >= 4 && r + 4 <= rows; r += 4)
-		score_rows(call, type, MOST >= 4 ? 4 : 1, span, r);
+		score_rows(call, type, is_whole, MOST >= 4 ? 4 : 1, span, r);
 	for (; MOST >= 4 && r + 3 <= rows; r += 3)
-		score_rows(call, type, MOST >= 4 ? 3 : 1, span, r);
+		score_rows(call, type, is_whole, MOST >= 4 ? 3 : 1, span, r);
 	for (; MOST >= 2 && r + 2 <= rows; r += 2)
-		score_rows(call, type, MOST >= 2 ? 2 : 1, span, r);
+		score_rows(call, type, is_whole, MOST >= 2 ? 2 : 1, span, r);
 	for (; r < rows; r++)
-		score_rows(call, type, 1, span, r);
+		score_rows(call, type, is_whole, 1, span, r);
 }
 
 /* --- values, weights in registers --- */
 
-/* TOKENS tokens of a head, whose unit ROW points to, by WEIGHT, added to ROWS rows of o. */
-SIMD_INLINE void add_unit(const enum tcb_type type, const int rows, const int tokens, const char *const row[],
-			  const vfloat weight[], float *o, size_t k)
+/* TOKENS tokens of a head, a vector that is AT of whose unit ROW points to, or the LEFT values of it, by WEIGHT, added to
+ * ROWS rows of o, which are O_LEAD floats apart. */
+SIMD_INLINE void add_vector(const enum tcb_type type, const int rows, const int tokens, const char *const row[],
+			    size_t at, size_t left, const vfloat weight[], float *o, size_t o_lead)
 {
-	SIMD_FOR (size_t v = 0; v < VECTORS; v++) {
-		vfloat sum[4];
+	vfloat sum[4];
+	SIMD_FOR (int r = 0; r < rows; r++)
+		sum[r] = v_load(o + (size_t)r * o_lead + at);
+	SIMD_FOR (int j = 0; j < tokens; j++) {
+		const vfloat value = load_kv_left(type, row[j], at, left);
 		SIMD_FOR (int r = 0; r < rows; r++)
-			sum[r] = v_load(o + (size_t)r * k + v * LANES);
-		SIMD_FOR (int j = 0; j < tokens; j++) {
-			const vfloat value = load_kv(type, row[j], v * LANES);
-			SIMD_FOR (int r = 0; r < rows; r++)
-				sum[r] = v_fma(weight[r * tokens + j], value, sum[r]);
-		}
-		SIMD_FOR (int r = 0; r < rows; r++)
-			v_store(o + (size_t)r * k + v * LANES, sum[r]);
+			sum[r] = v_fma(weight[r * tokens + j], value, sum[r]);
 	}
+	SIMD_FOR (int r = 0; r < rows; r++)
+		v_store(o + (size_t)r * o_lead + at, sum[r]);
 }
 
 /* ROWS rows of each head from its row FIRST on.  Tokens past the tile's have weights of 0 and its last row. */
-SIMD_BODY void add_tokens(const struct attention_call *call, const enum tcb_type type, const int rows,
-			  const struct span *span, size_t first)
+SIMD_BODY void add_tokens(const struct attention_call *call, const enum tcb_type type, const int is_whole,
+			  const int rows, const struct span *span, size_t first)
 {
 	const int tokens = (int)attention_tokens_of(LANES, (size_t)rows), asks = first == 0 && call->v_ahead;
-	const size_t head_bytes = kv_bytes(type, call->k), head_rows = call->head_rows;
+	const size_t left = is_whole ? 0 : call->v % ATTENTION_BLOCK, units = call->v - left;
+	const size_t past = is_whole ? 0 : call->v_apart - kv_bytes(type, units), head_rows = call->head_rows;
 	for (size_t t = span->begin; t < span->end; t += (size_t)tokens) {
 		const float *p = call->scores + (span->head * head_rows + first) * ATTENTION_DECODE_LEAD + t;
-		float *o = call->o + (span->head * head_rows + first) * call->k;
+		float *o = call->o + (span->head * head_rows + first) * call->o_lead;
 		const char *row[LANES];
 		ptrdiff_t ahead[LANES];
 		find_distances(call, call->v_rows, call->v_ahead, t, tokens, asks, ahead);
 		SIMD_FOR (int j = 0; j < tokens; j++)
-			row[j] = (const char *)call->v_rows[t + (size_t)j] + span->head * head_bytes;
+			row[j] = (const char *)call->v_rows[t + (size_t)j] + span->head * call->v_apart;
 		for (size_t h = span->head; h < span->end_head; h++) {
 			vfloat weight[WEIGHTS];
 			SIMD_FOR (int i = 0; i < rows * tokens; i++)
 				weight[i] = v_set(p[i / tokens * ATTENTION_DECODE_LEAD + i % tokens]);
-			for (size_t at = 0; at < call->k; at += ATTENTION_BLOCK) {
+			for (size_t at = 0; at < units; at += ATTENTION_BLOCK) {
 				if (asks)
 					SIMD_FOR (int j = 0; j < tokens; j++)
 						__builtin_prefetch(row[j] + ahead[j], 0, 3);
-				add_unit(type, rows, tokens, row, weight, o + at, call->k);
+				SIMD_FOR (size_t v = 0; v < VECTORS; v++)
+					add_vector(type, rows, tokens, row, v * LANES, LANES, weight, o + at,
+						   call->o_lead);
 				SIMD_FOR (int j = 0; j < tokens; j++) {
 					row[j] += kv_bytes(type, ATTENTION_BLOCK);
 					SIMD_ADDRESS(row[j]);
 				}
 			}
-			o += head_rows * call->k;
+			if (!is_whole) {
+				for (size_t at = 0; at < left; at += LANES)
+					add_vector(type, rows, tokens, row, at, left - at, weight, o + units,
+						   call->o_lead);
+				SIMD_FOR (int j = 0; j < tokens; j++)
+					row[j] += past;
+			}
+			o += head_rows * call->o_lead;
 			p += head_rows * ATTENTION_DECODE_LEAD;
 		}
 	}
 }
 
-SIMD_INLINE void values_of_few(const struct attention_call *call, const enum tcb_type type, const struct span *span)
+SIMD_INLINE void values_of_few(const struct attention_call *call, const enum tcb_type type, const int is_whole,
+			       const struct span *span)
 {
 	const size_t rows = call->head_rows;
 	size_t r = 0;
 	for (; r + 4 <= rows; r += 4)
-		add_tokens(call, type, 4, span, r);
+		add_tokens(call, type, is_whole, 4, span, r);
 	for (; r + 3 <= rows; r += 3)
-		add_tokens(call, type, 3, span, r);
+		add_tokens(call, type, is_whole, 3, span, r);
 	for (; r + 2 <= rows; r += 2)
-		add_tokens(call, type, 2, span, r);
+		add_tokens(call, type, is_whole, 2, span, r);
 	for (; r < rows; r++)
-		add_tokens(call, type, 1, span, r);
+		add_tokens(call, type, is_whole, 1, span, r);
 }
 
 /* --- values, sums in registers --- */
 
-/* ROWS rows from FIRST on, VECTORS vectors of the head from AT on, tokens BEGIN to END - 1. */
+/* ROWS rows from FIRST on, VECTORS vectors of the head from AT on, of which the last is of LEFT values if not whole,
+ * tokens BEGIN to END - 1. */
 SIMD_BODY void add_values(const struct attention_call *call, const enum tcb_type type, const int rows,
-			  const int vectors, const struct head *head, size_t first, size_t at, size_t begin, size_t end)
+			  const int vectors, const size_t left, const struct head *head, size_t first, size_t at,
+			  size_t begin, size_t end)
 {
 	const int bytes = (int)kv_bytes(type, ATTENTION_BLOCK) * vectors / VECTORS;
 	const int asks = first == 0 && call->v_ahead;
 	vfloat sum[8][8];
-	float *o = head->o + first * call->k + at;
+	float *o = head->o + first * call->o_lead + at;
 	const float *p = head->scores + first * ATTENTION_DECODE_LEAD;
 	/* Constants below where all that is added up here begins with a block: compilers then keep one address. */
 	const size_t within = vectors * LANES % ATTENTION_BLOCK ? at % ATTENTION_BLOCK : 0;
-	const size_t from = head->at + kv_bytes(type, at - within);
+	const size_t from = head->v_at + kv_bytes(type, at - within);
 	SIMD_FOR (int r = 0; r < rows; r++)
 		SIMD_FOR (int v = 0; v < vectors; v++)
-			sum[r][v] = v_load(o + (size_t)r * call->k + (size_t)v * LANES);
+			sum[r][v] = v_load(o + (size_t)r * call->o_lead + (size_t)v * LANES);
 	for (size_t t = begin; t < end; t++) {
 		const char *row = (const char *)call->v_rows[t] + from;
 		const float *weight = p + t;
@@ -198,14 +228,14 @@ SIMD_BODY void add_values(const struct attention_call *call, const enum tcb_type
 			SIMD_FOR (int at_line = 0; at_line < bytes; at_line += LINE)
 				__builtin_prefetch((const char *)call->v_ahead[t] + from + at_line, 0, 3);
 		SIMD_FOR (int v = 0; v < vectors; v++) {
-			const vfloat value = load_kv(type, row, within + (size_t)v * LANES);
+			const vfloat value = load_kv_left(type, row, within + (size_t)v * LANES, left);
 			SIMD_FOR (int r = 0; r < rows; r++)
 				sum[r][v] = v_fma(v_set(weight[r * ATTENTION_DECODE_LEAD]), value, sum[r][v]);
 		}
 	}
 	SIMD_FOR (int r = 0; r < rows; r++)
 		SIMD_FOR (int v = 0; v < vectors; v++)
-			v_store(o + (size_t)r * call->k + (size_t)v * LANES, sum[r][v]);
+			v_store(o + (size_t)r * call->o_lead + (size_t)v * LANES, sum[r][v]);
 }
 
 /* Of the head, with ROWS rows: registers for sums; WHOLE is a multiple. */
@@ -219,16 +249,18 @@ SIMD_INLINE void values_of_rows(const struct attention_call *call, const enum tc
 {
 	const int vectors = vectors_of(rows);
 	size_t at = 0;
-	for (; at + (size_t)vectors * LANES <= call->k; at += (size_t)vectors * LANES)
-		add_values(call, type, rows, vectors, head, first, at, begin, end);
+	for (; at + (size_t)vectors * LANES <= call->v; at += (size_t)vectors * LANES)
+		add_values(call, type, rows, vectors, LANES, head, first, at, begin, end);
 	if (is_whole)
 		return;
-	for (; vectors > 4 && at + 4 * LANES <= call->k; at += 4 * LANES)
-		add_values(call, type, rows, 4, head, first, at, begin, end);
-	for (; vectors > 2 && at + 2 * LANES <= call->k; at += 2 * LANES)
-		add_values(call, type, rows, 2, head, first, at, begin, end);
-	for (; at < call->k; at += LANES)
-		add_values(call, type, rows, 1, head, first, at, begin, end);
+	for (; vectors > 4 && at + 4 * LANES <= call->v; at += 4 * LANES)
+		add_values(call, type, rows, 4, LANES, head, first, at, begin, end);
+	for (; vectors > 2 && at + 2 * LANES <= call->v; at += 2 * LANES)
+		add_values(call, type, rows, 2, LANES, head, first, at, begin, end);
+	for (; at + LANES <= call->v; at += LANES)
+		add_values(call, type, rows, 1, LANES, head, first, at, begin, end);
+	if (at < call->v)
+		add_values(call, type, rows, 1, LANES / 2, head, first, at, begin, end);
 }
 
 SIMD_INLINE void values(const struct attention_call *call, const enum tcb_type type, const int is_whole,
@@ -254,26 +286,34 @@ SIMD_INLINE struct span span_of(const struct attention_call *call, size_t t, siz
 
 /* Scores of all heads before the first weights: these are long chains, and of many rows at a time.  A step's tokens of
  * all heads before the next step: a token's heads lie side by side. */
-SIMD_INLINE void tile(const struct attention_call *call, const enum tcb_type type, const int is_whole)
+SIMD_INLINE void tile(const struct attention_call *call, const enum tcb_type k_type, const enum tcb_type v_type,
+		      const int is_whole)
 {
 	const size_t step = call->step ? call->step : attention_least_step(LANES, call->head_rows),
 		     spans = call->step ? call->heads : 1;
 	for (size_t t = 0; t < call->tokens; t += step)
 		for (size_t h = 0; h < spans; h++) {
 			const struct span span = span_of(call, t, step, h);
-			scores(call, type, &span);
+			scores(call, k_type, is_whole, &span);
 		}
 	for (size_t r = 0; r < call->rows; r += LANES)
 		weigh_rows(call, r, call->rows - r < LANES ? call->rows - r : LANES, 0);
 	for (size_t t = 0; t < call->tokens; t += step)
 		for (size_t h = 0; h < spans; h++) {
 			const struct span span = span_of(call, t, step, h);
-			const struct head head = head_of(call, type, h);
+			const struct head head = head_of(call, h);
 			if (call->step)
-				values(call, type, is_whole, &head, t, span.end);
+				values(call, v_type, is_whole, &head, t, span.end);
 			else
-				values_of_few(call, type, &span);
+				values_of_few(call, v_type, is_whole, &span);
 		}
+}
+
+/* Heads of whole units, and V's of all that registers hold, which lie side by side. */
+SIMD_INLINE int is_of_whole_heads(const struct attention_call *call, const enum tcb_type v_type)
+{
+	return call->k % ATTENTION_BLOCK == 0 && call->v % ATTENTION_BLOCK == 0 && call->v % (WHOLE * LANES) == 0 &&
+	       call->v_apart == kv_bytes(v_type, call->v);
 }
 
 /* Heads that are no whole number of what registers hold have a function of their own, whose many ways to go over V
@@ -281,13 +321,13 @@ SIMD_INLINE void tile(const struct attention_call *call, const enum tcb_type typ
 #define ATTENTION_KERNEL(kv, ID, TYPE, ...)                                                           \
 	static __attribute__((noinline)) void SIMD_NAME(part_##kv)(const struct attention_call *call) \
 	{                                                                                             \
-		tile(call, TYPE, 0);                                                                  \
+		tile(call, TYPE, TYPE, 0);                                                            \
 	}                                                                                             \
 	static void SIMD_NAME(attention_##kv)(const struct attention_call *call)                      \
 	{                                                                                             \
 		const unsigned before = v_flush_begin();                                              \
-		if (call->stage == ATTENTION_TILE && call->k % (WHOLE * LANES) == 0)                  \
-			tile(call, TYPE, 1);                                                          \
+		if (call->stage == ATTENTION_TILE && is_of_whole_heads(call, TYPE))                   \
+			tile(call, TYPE, TYPE, 1);                                                    \
 		else if (call->stage == ATTENTION_TILE)                                               \
 			SIMD_NAME(part_##kv)(call);                                                   \
 		else                                                                                  \

@@ -32,6 +32,18 @@ SIMD_INLINE vfloat load_half(const enum tcb_type type, const void *row, size_t a
 	return type == TCB_TYPE_F16 ? v_from_f16(half) : v_from_bf16(half);
 }
 
+#if LANES > 8
+/* Vectors are longer than heads' steps on one family: of what is left of a head, eight values, zeros in the rest. */
+SIMD_INLINE vfloat load_eight(const enum tcb_type type, const void *from)
+{
+	typedef uint64_t four __attribute__((vector_size(32)));
+	uint64_t both[2];
+	memcpy(both, from, sizeof(both));
+	const four all = { both[0], both[1], 0, 0 };
+	return load_half(type, &all, 0);
+}
+#endif
+
 SIMD_INLINE vfloat load_kv(const enum tcb_type type, const void *row, size_t at)
 {
 	if (type != TCB_TYPE_BLOCKS)
@@ -40,6 +52,17 @@ SIMD_INLINE vfloat load_kv(const enum tcb_type type, const void *row, size_t at)
 	const uint8_t *block = (const uint8_t *)row + at / f->block_values * f->block_bytes;
 	const int8_t *codes = (const int8_t *)block + f->codes_at + at % f->block_values;
 	return v_mul(v_from_bytes(codes), v_set_f16(block + f->d_at));
+}
+
+/* LANES values, or the eight that are left; never of blocks. */
+SIMD_INLINE vfloat load_kv_left(const enum tcb_type type, const void *row, size_t at, size_t left)
+{
+#if LANES > 8
+	if (left < LANES)
+		return load_eight(type, (const uint16_t *)row + at);
+#endif
+	(void)left;
+	return load_kv(type, row, at);
 }
 
 /* --- weights --- */
@@ -54,6 +77,16 @@ SIMD_INLINE vfloat capped(vfloat x, float cap)
 	return v_load(value);
 }
 
+/* How far each of LANES tokens, the first of which is FROM tokens before the query's own, is from that. */
+SIMD_INLINE vfloat distances(float from)
+{
+	float lane[LANES];
+	for (int i = 0; i < LANES; i++)
+		lane[i] = (float)i;
+	const vfloat before = v_sub(v_set(from), v_load(lane));
+	return v_max(before, v_sub(v_set(0), before));
+}
+
 /* What row R does not see of the tile, and what is past its end, becomes -inf; returns the largest of each lane. */
 SIMD_INLINE vfloat find_largest(const struct attention_call *call, size_t r, size_t end)
 {
@@ -63,6 +96,10 @@ SIMD_INLINE vfloat find_largest(const struct attention_call *call, size_t r, siz
 	if (call->cap > 0)
 		for (size_t t = 0; t < end; t += LANES)
 			v_store(s + t, capped(v_load(s + t), call->cap));
+	if (call->slope)
+		for (size_t t = 0; t < end; t += LANES)
+			v_store(s + t,
+				v_fma(distances(call->own[of_head] - (float)t), v_set(-call->slope[r]), v_load(s + t)));
 	for (size_t t = 0; t < from; t++)
 		s[t] = -INFINITY;
 	for (size_t t = to; t < end; t++)
@@ -108,9 +145,9 @@ SIMD_INLINE void weigh_rows(const struct attention_call *call, size_t r, size_t 
 	const vfloat sum = v_load_left(call->sum + r, count, 0);
 	v_store_left(call->sum + r, v_fma(sum, v_load(factor), v_reduce_each(each)), count, 0);
 	for (size_t i = 0; is_new && i < count; i++) {
-		float *o = call->o + (r + i) * call->k;
+		float *o = call->o + (r + i) * call->o_lead;
 		if (factor[i] < 1)
-			for (size_t at = 0; at < call->k; at += LANES)
+			for (size_t at = 0; at < call->o_lead; at += LANES)
 				v_store(o + at, v_mul(v_load(o + at), v_set(factor[i])));
 	}
 }
@@ -123,11 +160,12 @@ SIMD_INLINE void load_q(const struct attention_call *call, const int is_side_by_
 	for (size_t r = 0; r < call->rows; r++) {
 		const void *row = call->io_row[r];
 		const size_t of_head = r % call->head_rows;
-		float *q =
-			is_side_by_side ? call->q + (r - of_head) * call->k + of_head * LANES : call->q + r * call->k;
+		float *q = is_side_by_side ? call->q + (r - of_head) * call->q_lead + of_head * LANES
+					   : call->q + r * call->q_lead;
 		for (size_t at = 0; at < call->k; at += LANES) {
-			const vfloat value = call->io == TCB_TYPE_F32 ? v_load((const float *)row + at)
-								      : load_half(call->io, row, at);
+			const size_t left = call->k - at;
+			const vfloat value = call->io == TCB_TYPE_F32 ? v_load_left((const float *)row + at, left, 0)
+								      : load_kv_left(call->io, row, at, left);
 			v_store(q + (is_side_by_side ? at * call->head_rows : at), v_mul(value, v_set(call->scale)));
 		}
 	}
@@ -140,7 +178,7 @@ SIMD_INLINE void merge(const struct attention_call *call)
 		float own[LANES], other[LANES];
 		v_store(own, v_exp(v_set(call->max[r] - next)));
 		v_store(other, v_exp(v_set(call->part_max[r] - next)));
-		for (size_t i = r * call->k; i < (r + 1) * call->k; i += LANES)
+		for (size_t i = r * call->o_lead; i < (r + 1) * call->o_lead; i += LANES)
 			v_store(call->o + i, v_fma(v_load(call->part_o + i), v_set(*other),
 						   v_mul(v_load(call->o + i), v_set(*own))));
 		call->sum[r] = call->sum[r] * *own + call->part_sum[r] * *other;
@@ -148,21 +186,31 @@ SIMD_INLINE void merge(const struct attention_call *call)
 	}
 }
 
+/* LANES values, or the LEFT ones. */
+SIMD_INLINE void store_left(enum tcb_type type, void *to, size_t left, vfloat value)
+{
+	uint16_t halves[LANES];
+	void *all = left < LANES ? halves : to;
+	if (type == TCB_TYPE_F32 && left < LANES)
+		v_store_part(to, value, left);
+	else if (type == TCB_TYPE_F32)
+		v_store(to, value);
+	else if (type == TCB_TYPE_F16)
+		v_to_f16(all, value);
+	else
+		v_to_bf16(all, value);
+	if (type != TCB_TYPE_F32 && left < LANES)
+		memcpy(to, halves, left * sizeof(*halves));
+}
+
 SIMD_INLINE void store(const struct attention_call *call)
 {
 	for (size_t r = 0; r < call->rows; r++) {
 		const vfloat factor = v_set(call->sum[r] == 0 ? 0 : 1 / call->sum[r]);
 		char *row = call->io_row[r];
-		for (size_t at = 0; at < call->k; at += LANES) {
-			const vfloat value = v_mul(v_load(call->o + r * call->k + at), factor);
-			void *to = row + at * tcb_type_bytes(call->io);
-			if (call->io == TCB_TYPE_F32)
-				v_store(to, value);
-			else if (call->io == TCB_TYPE_F16)
-				v_to_f16(to, value);
-			else
-				v_to_bf16(to, value);
-		}
+		for (size_t at = 0; at < call->v; at += LANES)
+			store_left(call->io, row + at * tcb_type_bytes(call->io), call->v - at,
+				   v_mul(v_load(call->o + r * call->o_lead + at), factor));
 	}
 }
 
@@ -180,7 +228,7 @@ SIMD_INLINE void around_tiles(const struct attention_call *call, const int is_si
 /* Columns of o, which products of 16 bits leave as vi_interleave has them, as they are in V. */
 SIMD_INLINE void order_columns(const struct attention_call *call)
 {
-	for (size_t at = 0; at < call->rows * call->k; at += 2 * LANES) {
+	for (size_t at = 0; at < call->rows * call->o_lead; at += 2 * LANES) {
 		vfloat pair[2] = { v_load(call->o + at), v_load(call->o + at + LANES) };
 		v_deinterleave(pair);
 		v_store(call->o + at, pair[0]);

@@ -16,7 +16,8 @@ enum { DEFAULT_TOKENS = 32, DEFAULT_TILE = 128, TOKENS_MOST = 256, FLOATS_MOST =
 static struct attention_dims dims_of(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
 {
 	const size_t together = tcb_round_up(geometry->tile[TCB_MIDI].n, ATTENTION_TOKENS_TOGETHER);
-	struct attention_dims dims = { .heads = 1, .lead = together, .packed_floats = together * problem->shape.k };
+	const size_t head = tcb_round_up(tcb_most(problem->shape.k, attention_v(&problem->shape)), ATTENTION_BLOCK);
+	struct attention_dims dims = { .heads = 1, .lead = together, .packed_floats = together * head };
 	attention_dims_complete(problem, geometry, &dims);
 	return dims;
 }
@@ -53,7 +54,6 @@ static const char *policy_part(const struct tcb_problem *problem, const struct t
 }
 
 static const struct tcb_rule rules[] = {
-	{ TCB_FIELD_KNOB(ISA), TCB_RULE_KERNEL, attention_rule_plain },
 	{ TCB_FIELD_KNOB(HINT), TCB_RULE_KERNEL, attention_cpu_rule_knobs },
 	{ TCB_FIELD_TILES, TCB_RULE_POLICY, attention_cpu_policy_tile },
 	{ TCB_FIELD_TILES, TCB_RULE_POLICY, policy_part },

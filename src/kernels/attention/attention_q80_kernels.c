@@ -86,7 +86,7 @@ SIMD_INLINE void load_queries(const struct attention_call *call)
 {
 	for (size_t r = 0; r < call->rows; r++) {
 		const size_t of_head = r % call->head_rows;
-		float *head_q = call->q + (r - of_head) * call->k;
+		float *head_q = call->q + (r - of_head) * call->q_lead;
 		load_query(call, call->io_row[r], (struct codes *)(void *)head_q + of_head,
 			   scale_of(call, head_q, of_head));
 	}
@@ -97,12 +97,11 @@ SIMD_INLINE size_t whole_vectors(size_t tokens)
 	return (tokens + LANES - 1) / LANES * LANES;
 }
 
-/* The scales of COUNT tokens whose rows are ROWS, of the head at AT, to [unit][token]. */
+/* The scales of COUNT tokens whose rows are ROWS, of the UNITS units of the head at AT, to [unit][token]. */
 SIMD_INLINE const uint16_t *load_scales(const struct attention_call *call, const void *const *rows, size_t count,
-					size_t at)
+					size_t units, size_t at)
 {
 	enum { TOGETHER = 4 };
-	const size_t units = call->k / UNIT;
 	uint16_t *to = call->scales + at / BYTES * SHARE_TOKENS;
 	for (size_t t = 0; t < count; t += 8) {
 		const char *row[8];
@@ -233,7 +232,7 @@ SIMD_INLINE int lie_regularly(const struct attention_call *call, size_t t, size_
 SIMD_INLINE void scores(const struct attention_call *call, const int is_regular, const struct head *head, size_t t,
 			size_t count, struct ahead *ahead)
 {
-	const uint16_t *d = load_scales(call, call->k_rows + t, count, head->at);
+	const uint16_t *d = load_scales(call, call->k_rows + t, count, call->k / UNIT, head->at);
 	if (is_regular) {
 		score_rows(call, 2, 1, head, t, d, ahead);
 		return;
@@ -302,7 +301,7 @@ SIMD_INLINE void quantise(const struct attention_call *call, const int rows, con
 			  const uint16_t *d, struct weights *out)
 {
 	enum { LEAST_UNITS = LANES / ROWS_MOST };
-	const size_t units = call->k / UNIT;
+	const size_t units = call->v / UNIT;
 	size_t u = 0;
 	for (; u + LEAST_UNITS <= units; u += LEAST_UNITS)
 		quantise_units(rows, LEAST_UNITS, count, p, d + u * SHARE_TOKENS, out->w + u * (size_t)rows,
@@ -318,7 +317,7 @@ SIMD_BODY void add_blocks(const struct attention_call *call, const int rows, con
 			  size_t first, size_t u, const void *const *v_rows, size_t count,
 			  const struct weights *weights, struct ahead *ahead)
 {
-	const size_t from = head->at + u * BYTES + CODES_AT;
+	const size_t from = head->v_at + u * BYTES + CODES_AT;
 	const int16_t(*all)[SHARE_TOKENS] = weights->w + u * (size_t)rows;
 	vint sum[ROWS_MOST][2][VECTORS];
 	SIMD_FOR (int r = 0; r < rows; r++)
@@ -358,7 +357,7 @@ SIMD_BODY void add_blocks(const struct attention_call *call, const int rows, con
 	}
 	SIMD_FOR (int r = 0; r < rows; r++)
 		SIMD_FOR (int b = 0; b < blocks; b++) {
-			float *o = head->o + (first + (size_t)r) * call->k + (u + (size_t)b) * UNIT;
+			float *o = head->o + (first + (size_t)r) * call->o_lead + (u + (size_t)b) * UNIT;
 			const vfloat back = v_set(weights->back[(u + (size_t)b) * (size_t)rows + (size_t)r]);
 			SIMD_FOR (int v = 0; v < VECTORS; v++)
 				v_store(o + v * LANES, v_fma(v_from_words(sum[r][b][v]), back, v_load(o + v * LANES)));
@@ -371,7 +370,7 @@ SIMD_INLINE void values_of_rows(const struct attention_call *call, const int row
 	enum { BLOCKS = 2 };
 	struct weights weights;
 	const float *p = head->scores + first * ATTENTION_DECODE_LEAD + t;
-	const size_t units = call->k / UNIT;
+	const size_t units = call->v / UNIT;
 	size_t u = 0;
 	if (count == SHARE_TOKENS)
 		quantise(call, rows, SHARE_TOKENS, p, d, &weights);
@@ -387,7 +386,7 @@ SIMD_INLINE void values_of_rows(const struct attention_call *call, const int row
 SIMD_INLINE void values(const struct attention_call *call, const struct head *head, size_t t, size_t count,
 			struct ahead *ahead)
 {
-	const uint16_t *d = load_scales(call, call->v_rows + t, count, head->at);
+	const uint16_t *d = load_scales(call, call->v_rows + t, count, call->v / UNIT, head->v_at);
 	size_t r = 0;
 	for (; r + 4 <= head->rows; r += 4)
 		values_of_rows(call, 4, head, r, t, count, d, ahead);
@@ -400,22 +399,22 @@ SIMD_INLINE void values(const struct attention_call *call, const struct head *he
 /* Scores of all heads before the first weights: these are long chains, and of many rows at a time. */
 SIMD_INLINE void tile(const struct attention_call *call)
 {
-	struct ahead ahead = ahead_of(call, TCB_TYPE_BLOCKS, call->k_ahead);
+	struct ahead ahead = ahead_of(call, call->k_apart, call->k_ahead);
 	for (size_t t = 0; t < call->tokens; t += SHARE_TOKENS) {
 		const size_t left = whole_vectors(call->tokens - t), count = left < SHARE_TOKENS ? left : SHARE_TOKENS;
 		const int is_regular = count == SHARE_TOKENS && lie_regularly(call, t, count);
 		for (size_t h = 0; h < call->heads; h++) {
-			const struct head head = head_of(call, TCB_TYPE_BLOCKS, h);
+			const struct head head = head_of(call, h);
 			scores(call, is_regular, &head, t, count, &ahead);
 		}
 	}
 	for (size_t r = 0; r < call->rows; r += LANES)
 		weigh_rows(call, r, call->rows - r < LANES ? call->rows - r : LANES, 0);
-	ahead = ahead_of(call, TCB_TYPE_BLOCKS, call->v_ahead);
+	ahead = ahead_of(call, call->v_apart, call->v_ahead);
 	for (size_t t = 0; t < call->tokens; t += SHARE_TOKENS) {
 		const size_t left = whole_vectors(call->tokens - t), count = left < SHARE_TOKENS ? left : SHARE_TOKENS;
 		for (size_t h = 0; h < call->heads; h++) {
-			const struct head head = head_of(call, TCB_TYPE_BLOCKS, h);
+			const struct head head = head_of(call, h);
 			values(call, &head, t, count, &ahead);
 		}
 	}

@@ -16,22 +16,25 @@ SIMD_INLINE void pack_k(const struct attention_call *call, const enum tcb_type t
 {
 	for (size_t t = 0; t < call->tokens; t += LANES)
 		for (size_t at = 0; at < call->k; at += LANES) {
+			const size_t left = call->k - at;
 			vfloat r[LANES];
 			SIMD_FOR (size_t i = 0; i < LANES; i++)
-				r[i] = load_kv(type, call->k_rows[t + i], at);
+				r[i] = load_kv_left(type, call->k_rows[t + i], at, left);
 #if LANES > 1
 			v_transpose(r);
 #endif
 			SIMD_FOR (size_t i = 0; i < LANES; i++)
-				v_store(call->packed + t * call->k + (at + i) * LANES, r[i]);
+				if (i < left)
+					v_store(call->packed + t * call->k + (at + i) * LANES, r[i]);
 		}
 }
 
 SIMD_INLINE void pack_v(const struct attention_call *call, const enum tcb_type type)
 {
 	for (size_t t = 0; t < call->tokens; t++)
-		for (size_t at = 0; at < call->k; at += LANES)
-			v_store(call->packed + at * call->lead + t * LANES, load_kv(type, call->v_rows[t], at));
+		for (size_t at = 0; at < call->v; at += LANES)
+			v_store(call->packed + at * call->lead + t * LANES,
+				load_kv_left(type, call->v_rows[t], at, call->v - at));
 }
 
 /* --- products --- */
@@ -91,16 +94,17 @@ SIMD_INLINE void weights(const struct attention_call *call, const int rows)
 		memset(call->scores + r * call->lead, 0, call->tokens * sizeof(float));
 }
 
-SIMD_BODY void tile(const struct attention_call *call, const enum tcb_type type, const int rows, const int vectors)
+SIMD_BODY void tile(const struct attention_call *call, const enum tcb_type k_type, const enum tcb_type v_type,
+		    const int rows, const int vectors)
 {
 	const size_t token_vectors = (call->tokens + LANES - 1) / LANES;
-	pack_k(call, type);
-	products(call, rows, vectors, 0, token_vectors, call->k, call->q, call->k, call->k * LANES, call->scores,
+	pack_k(call, k_type);
+	products(call, rows, vectors, 0, token_vectors, call->k, call->q, call->q_lead, call->k * LANES, call->scores,
 		 call->lead);
 	weights(call, rows);
-	pack_v(call, type);
-	products(call, rows, vectors, 1, call->k / LANES, call->tokens, call->scores, call->lead, call->lead * LANES,
-		 call->o, call->k);
+	pack_v(call, v_type);
+	products(call, rows, vectors, 1, (call->v + LANES - 1) / LANES, call->tokens, call->scores, call->lead,
+		 call->lead * LANES, call->o, call->o_lead);
 }
 
 /* Registers hold the sums, a column and a value: 16 of 8 lanes, 32 of others. */
@@ -119,7 +123,7 @@ SIMD_BODY void tile(const struct attention_call *call, const enum tcb_type type,
 	{                                                                     \
 		const unsigned before = v_flush_begin();                      \
 		if (call->stage == ATTENTION_TILE)                            \
-			tile(call, TYPE, m, n / LANES);                       \
+			tile(call, TYPE, TYPE, m, n / LANES);                 \
 		else                                                          \
 			around_tiles(call, 0);                                \
 		v_flush_end(before);                                          \

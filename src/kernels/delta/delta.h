@@ -53,6 +53,8 @@ enum {
 enum { DELTA_WORDS = 1u << TCB_WORD_QUERY | 1u << TCB_WORD_KV | 1u << TCB_WORD_SEQUENCES | 1u << TCB_WORD_RAGGED };
 /* Roundings around a sum over k (delta_reference.c). */
 enum { DELTA_CHAIN = 24 };
+/* Tokens that chunks may have, and roundings around their sums beside those of a sum over k and over the chunk. */
+enum { DELTA_CHUNK_LEAST = 16, DELTA_CHUNK_MAX = 64, DELTA_CHUNK_CHAIN = 80 };
 enum { DELTA_KEY_UNIT = 16, DELTA_KEY_MAX = 256, DELTA_DECODE_TOKENS_MAX = 16 };
 #define DELTA_NORM_EPSILON 1e-6f
 

@@ -23,6 +23,7 @@ static enum tcb_status delta_plan(const struct tcb_problem *problem, const struc
 				  struct tcb_plan *out, struct tcb_error *err)
 {
 	const int32_t *knob = geometry->knob;
+	const int is_chunked = delta_is_chunked(geometry);
 	memset(out, 0, sizeof(*out));
 	const struct tcb_variant *variant = tcb_variant_find(problem->op, problem->contract, geometry);
 	if (!variant || !variant->entry)
@@ -32,9 +33,14 @@ static enum tcb_status delta_plan(const struct tcb_problem *problem, const struc
 	    knob[TCB_KNOB_STREAM] < 0 || knob[TCB_KNOB_STREAM] > 1)
 		return tcb_fail(err, TCB_E_ILLEGAL, "%s needs the knobs threads, sched, prefetch and stream",
 				problem->op_name);
-	if (geometry->tile[TCB_MIDI].m > DELTA_DECODE_TOKENS_MAX)
-		return tcb_fail(err, TCB_E_ILLEGAL, "midi.m=%zu, but %d tokens at a time are the most",
-				geometry->tile[TCB_MIDI].m, DELTA_DECODE_TOKENS_MAX);
+	const size_t tokens = geometry->tile[TCB_MIDI].m;
+	if (tokens > (is_chunked ? DELTA_CHUNK_MAX : DELTA_DECODE_TOKENS_MAX) ||
+	    (is_chunked && (tokens % DELTA_CHUNK_LEAST || DELTA_CHUNK_MAX % tokens)))
+		return tcb_fail(err, TCB_E_ILLEGAL, "midi.m=%zu: up to 16 tokens one by one, or chunks of 16, 32 or 64",
+				tokens);
+	if (is_chunked && geometry->tile[TCB_MIDI].n % variant->micro.n)
+		return tcb_fail(err, TCB_E_ILLEGAL, "midi.n=%zu is not a multiple of micro.n=%zu",
+				geometry->tile[TCB_MIDI].n, variant->micro.n);
 	if ((size_t)knob[TCB_KNOB_THREADS] > task_count(problem, geometry))
 		return tcb_fail(err, TCB_E_ILLEGAL, "threads=%d, but midi.n=%zu makes only %zu tasks",
 				knob[TCB_KNOB_THREADS], geometry->tile[TCB_MIDI].n, task_count(problem, geometry));
@@ -42,34 +48,24 @@ static enum tcb_status delta_plan(const struct tcb_problem *problem, const struc
 	out->geometry = *geometry;
 	out->variant = variant;
 	out->threads = (unsigned)knob[TCB_KNOB_THREADS];
-	if (delta_of(problem)->is_prefill)
+	if (is_chunked)
+		out->workspace_bytes = out->threads * delta_chunk_workspace(problem, geometry);
+	else if (delta_of(problem)->is_prefill)
 		out->workspace_bytes = out->threads * geometry->tile[TCB_MIDI].n * problem->shape.k * sizeof(float);
-	out->chain = (double)problem->shape.k + DELTA_CHAIN;
+	out->chain = (double)problem->shape.k + (is_chunked ? (double)tokens + DELTA_CHUNK_CHAIN : DELTA_CHAIN);
 	return TCB_OK;
 }
 
-struct run {
-	const struct tcb_plan *plan;
-	void *const *operand;
-	float *carried; /* of prefill: each thread's values' parts of a state, between blocks of tokens */
-	int stream;
-};
-
-/* A task's values: of one head of one sequence, from FIRST on. */
-struct place {
-	size_t sequence, head, first, values;
-};
-
-static struct place place_of(const struct run *run, size_t index)
+struct delta_place delta_place_of(const struct delta_run *run, size_t index)
 {
 	const struct tcb_shape *s = &run->plan->problem.shape;
 	const size_t tile = run->plan->geometry.tile[TCB_MIDI].n, tiles = tcb_div_up(s->n, tile);
 	const size_t heads = s->words.query, first = index % tiles * tile;
-	return (struct place){ index / tiles / heads, index / tiles % heads, first, tcb_least(tile, s->n - first) };
+	return (struct delta_place){ index / tiles / heads, index / tiles % heads, first,
+				     tcb_least(tile, s->n - first) };
 }
 
-/* The part of PLACE in SLOT of the pool that is operand WHICH; NULL: there is no such slot. */
-static void *state_at(const struct run *run, size_t which, int32_t slot, const struct place *place)
+void *delta_state_at(const struct delta_run *run, size_t which, int32_t slot, const struct delta_place *place)
 {
 	const struct tcb_problem *problem = &run->plan->problem;
 	const struct tcb_shape *s = &problem->shape;
@@ -78,8 +74,7 @@ static void *state_at(const struct run *run, size_t which, int32_t slot, const s
 	return slot < 0 ? NULL : (char *)run->operand[which] + ((size_t)slot * delta_state(s) + in_slot) * element;
 }
 
-/* From TOKEN of the sequence's on, as far as states have nothing to do with it. */
-static struct delta_call call_of(const struct run *run, const struct place *place, size_t token)
+struct delta_call delta_call_of(const struct delta_run *run, const struct delta_place *place, size_t token)
 {
 	const struct tcb_problem *problem = &run->plan->problem;
 	const struct tcb_shape *s = &problem->shape;
@@ -108,18 +103,18 @@ static struct delta_call call_of(const struct run *run, const struct place *plac
 
 static void decode_task(void *ctx, size_t index, unsigned thread)
 {
-	const struct run *run = ctx;
+	const struct delta_run *run = ctx;
 	const struct tcb_problem *problem = &run->plan->problem;
-	const struct place place = place_of(run, index);
+	const struct delta_place place = delta_place_of(run, index);
 	const size_t count = (size_t)((const int32_t *)run->operand[DELTA_COUNTS])[place.sequence];
 	const int32_t *slots = (const int32_t *)run->operand[DELTA_SLOTS] + place.sequence * delta_slots_row(problem);
-	struct delta_call call = call_of(run, &place, 0);
+	struct delta_call call = delta_call_of(run, &place, 0);
 	void *to[DELTA_DECODE_TOKENS_MAX];
 	(void)thread;
 	for (size_t i = 0; i < count; i++)
-		to[i] = state_at(run, DELTA_STATES_OUT, slots[1 + i], &place);
+		to[i] = delta_state_at(run, DELTA_STATES_OUT, slots[1 + i], &place);
 	call.tokens = count;
-	call.from = state_at(run, DELTA_STATES, slots[0], &place);
+	call.from = delta_state_at(run, DELTA_STATES, slots[0], &place);
 	call.to = to;
 	if (count)
 		((delta_micro_fn *)run->plan->variant->entry)(&call);
@@ -128,23 +123,23 @@ static void decode_task(void *ctx, size_t index, unsigned thread)
 /* Blocks of tokens, between which the state is carried in f32. */
 static void prefill_task(void *ctx, size_t index, unsigned thread)
 {
-	const struct run *run = ctx;
+	const struct delta_run *run = ctx;
 	const struct tcb_problem *problem = &run->plan->problem;
 	const struct tcb_geometry *geometry = &run->plan->geometry;
-	const struct place place = place_of(run, index);
+	const struct delta_place place = delta_place_of(run, index);
 	const enum tcb_type type = delta_of(problem)->state;
 	const size_t count = (size_t)((const int32_t *)run->operand[DELTA_COUNTS])[place.sequence];
 	const size_t numbers = place.values * problem->shape.k, block = geometry->tile[TCB_MIDI].m;
 	const int32_t *slots = (const int32_t *)run->operand[DELTA_SLOTS] + place.sequence * delta_slots_row(problem);
-	float *carried = run->carried + thread * geometry->tile[TCB_MIDI].n * problem->shape.k;
-	void *end = state_at(run, DELTA_STATES_OUT, slots[1], &place);
-	const void *from = state_at(run, DELTA_STATES, slots[0], &place);
+	float *carried = run->room + thread * geometry->tile[TCB_MIDI].n * problem->shape.k;
+	void *end = delta_state_at(run, DELTA_STATES_OUT, slots[1], &place);
+	const void *from = delta_state_at(run, DELTA_STATES, slots[0], &place);
 	if (from && type != TCB_TYPE_F32) {
 		tcb_type_to_f32(type, from, numbers, carried);
 		from = carried;
 	}
 	for (size_t i = 0; i < count; i += block) {
-		struct delta_call call = call_of(run, &place, i);
+		struct delta_call call = delta_call_of(run, &place, i);
 		void *to[DELTA_DECODE_TOKENS_MAX] = { NULL };
 		const int is_last = i + block >= count;
 		call.tokens = tcb_least(block, count - i);
@@ -164,21 +159,32 @@ static void delta_run(const struct tcb_plan *plan, void *const operand[], void *
 	const struct tcb_problem *problem = &plan->problem;
 	const size_t part = problem->shape.k * tcb_type_bytes(delta_of(problem)->state);
 	const uintptr_t places = (uintptr_t)operand[DELTA_STATES_OUT] | part;
-	struct run run = { plan, operand, workspace,
-			   plan->geometry.knob[TCB_KNOB_STREAM] && places % STREAM_ALIGN == 0 };
+	struct delta_run run = { plan, operand, workspace,
+				 plan->geometry.knob[TCB_KNOB_STREAM] && places % STREAM_ALIGN == 0 };
+	tcb_task_fn *task = delta_is_chunked(&plan->geometry) ? delta_chunk_task
+			    : delta_of(problem)->is_prefill   ? prefill_task
+							      : decode_task;
 	tcb_pool_run(pool, plan->threads, (enum tcb_sched)plan->geometry.knob[TCB_KNOB_SCHED],
-		     task_count(problem, &plan->geometry), delta_of(problem)->is_prefill ? prefill_task : decode_task,
-		     &run);
+		     task_count(problem, &plan->geometry), task, &run);
 }
 
-#define SIDE_OF(name)                                                              \
-	TCB_VARIANT_TABLES(name##_variants_here, TCB_ISAS_FLOATS, name##_variants) \
-	const struct tcb_side name##_cpu = {                                       \
-		.variants = name##_variants_here,                                  \
-		.space = &delta_cpu_space,                                         \
-		.plan = delta_plan,                                                \
-		.run = delta_run,                                                  \
+#define SIDE_OF(name, variants_)             \
+	const struct tcb_side name##_cpu = { \
+		.variants = variants_,       \
+		.space = &delta_cpu_space,   \
+		.plan = delta_plan,          \
+		.run = delta_run,            \
 	};
-#define SIDE(state, ID, type, text, rule) SIDE_OF(rule##_decode_##state) SIDE_OF(rule##_prefill_##state)
+/* Of prompts also those of chunks. */
+#define SIDE(state, ID, type, text, rule)                                                                   \
+	TCB_VARIANT_TABLES(rule##_decode_##state##_here, TCB_ISAS_FLOATS, rule##_decode_##state##_variants) \
+	TCB_ISAS_FLOATS(TCB_VARIANT_TABLE_DECLARATION, rule##_prefill_##state##_variants)                   \
+	TCB_ISAS_FLOATS(TCB_VARIANT_TABLE_DECLARATION, rule##_chunk_##state##_variants)                     \
+	static const struct tcb_variant *const rule##_prefill_##state##_here[] = {                          \
+		TCB_ISAS_FLOATS(TCB_VARIANT_TABLE, rule##_chunk_##state##_variants)                         \
+			TCB_ISAS_FLOATS(TCB_VARIANT_TABLE, rule##_prefill_##state##_variants) NULL          \
+	};                                                                                                  \
+	SIDE_OF(rule##_decode_##state, rule##_decode_##state##_here)                                        \
+	SIDE_OF(rule##_prefill_##state, rule##_prefill_##state##_here)
 DELTA_STATE_LIST(SIDE, delta)
 DELTA_STATE_LIST(SIDE, ssd)

@@ -8,14 +8,15 @@
  * by then in the first cache, once more to write what becomes of them; between tokens they are in
  * the first cache.
  *
- * A prompt is gone over in blocks of midi.m tokens, whose keys and queries are in the first cache
- * while all of the task's values take them; between blocks their parts of the state are in f32 in
- * the workspace.  So a prompt's operations are those of the recurrence, 7 for each number of the state and
- * token where chunks (Yang et al. 2024, WY form) have 6 and more: it is vectors of fused products either way.
+ * A prompt is gone over token by token (micro.m=1) in blocks of midi.m tokens, whose keys and queries are in the first
+ * cache while all of the task's values take them; between blocks their parts of the state are in f32 in the workspace.
+ * Or, micro.m of them in a register tile with micro.n values, in chunks of midi.m tokens, 16, 32 or 64: products of
+ * matrices (delta_chunk_kernels.c).  Both are vectors of fused products, for each number of the state and token four
+ * and, of chunks, three and what a chunk's tokens have to do with each other; but of these operands are in registers.
  *
  * macro.m is the tokens, rounded up to a power of two, and so is midi.m but for prompts; micro.m is 1; macro.n is n, so
  * rounded; tiles' k are the head's but micro's, which is 1.  prefetch is the distance in the state
- * in bytes.  stream=1 stores states past the caches.
+ * in bytes.  stream=1 stores states past the caches.  Chunks have neither.
  */
 #ifndef TCB_KERNELS_DELTA_CPU_H
 #define TCB_KERNELS_DELTA_CPU_H
@@ -48,5 +49,38 @@ struct delta_call {
 	int stream; /* all of TO are aligned to 64 bytes then, and so are bytes of a value's part */
 };
 typedef void delta_micro_fn(const struct delta_call *call);
+
+/* The micro-kernel for a chunk: all of a task's values in panels of micro.n, [panel][k][micro.n], which STATE has, in
+ * ROOM of DELTA_CHUNK_ROOM floats; FROM, TO, PREFETCH and STREAM are not looked at. */
+typedef void delta_chunk_fn(const struct delta_call *call, float *state, float *room);
+#define DELTA_CHUNK_ROOM(k, tokens, n) ((tokens) * (3 * (k) + 2 * (tokens) + (n)))
+
+static inline int delta_is_chunked(const struct tcb_geometry *geometry)
+{
+	return geometry->tile[TCB_MICRO].m > 1;
+}
+
+/* What a task works on, and what the tasks of a call share. */
+struct delta_run {
+	const struct tcb_plan *plan;
+	void *const *operand;
+	float *room; /* of prefill: plan's workspace */
+	int stream;
+};
+/* A task's values: of one head of one sequence, from FIRST on. */
+struct delta_place {
+	size_t sequence, head, first, values;
+};
+
+/* delta_cpu.c */
+struct delta_place delta_place_of(const struct delta_run *run, size_t index);
+/* The part of PLACE in SLOT of the pool that is operand WHICH; NULL: there is no such slot. */
+void *delta_state_at(const struct delta_run *run, size_t which, int32_t slot, const struct delta_place *place);
+/* From TOKEN of the sequence's on, as far as states have nothing to do with it. */
+struct delta_call delta_call_of(const struct delta_run *run, const struct delta_place *place, size_t token);
+
+/* delta_chunk_cpu.c */
+size_t delta_chunk_workspace(const struct tcb_problem *problem, const struct tcb_geometry *geometry); /* of a thread */
+void delta_chunk_task(void *ctx, size_t index, unsigned thread);
 
 #endif

@@ -6,7 +6,7 @@
  *
  * Norms are factors of the products with query and key, not of their numbers.
  */
-#include "kernels/delta/delta_gpu.h"
+#include "kernels/delta/delta_chunk_gpu.h"
 
 #include <math.h>
 #include <string.h>
@@ -312,6 +312,8 @@ static enum tcb_status delta_emit(const struct tcb_problem *problem, const struc
 {
 	struct delta_gpu g;
 	struct writer w = { .g = &g };
+	if (geometry->knob[TCB_KNOB_ISA] == TCB_ISA_MMA)
+		return delta_chunk_emit(problem, target, geometry, out, err);
 	TCB_TRY(tcb_kit_open(&w.kit, problem, target, 0, geometry, out, err));
 	delta_gpu_plan(problem, geometry, &g);
 	tcb_kit_begin(&w.kit, g.has_correction ? "delta_decode" : "ssd_decode",
@@ -330,14 +332,16 @@ static enum tcb_status delta_emit(const struct tcb_problem *problem, const struc
 	return tcb_kit_close(&w.kit, err);
 }
 
-#define SIDE_OF(name, text)                                                               \
-	const struct tcb_side name##_gpu = {                                              \
-		.variants = TCB_EMITTED(TCB_EMITTED_ROW(text "_ptx", F32, FMA, BOUNDED)), \
-		.space = &delta_gpu_space,                                                \
-		.emit = delta_emit,                                                       \
+#define ROW(text, isa) TCB_EMITTED_ROW(text, F32, isa, BOUNDED)
+#define SIDE_OF(name, ...)                            \
+	const struct tcb_side name##_gpu = {          \
+		.variants = TCB_EMITTED(__VA_ARGS__), \
+		.space = &delta_gpu_space,            \
+		.emit = delta_emit,                   \
 	};
-#define SIDE(state, ID, type, text, rule)                       \
-	SIDE_OF(rule##_decode_##state, #rule "_decode_" #state) \
-	SIDE_OF(rule##_prefill_##state, #rule "_prefill_" #state)
+#define SIDE(state, ID, type, text, rule)                                          \
+	SIDE_OF(rule##_decode_##state, ROW(#rule "_decode_" #state "_ptx", FMA))   \
+	SIDE_OF(rule##_prefill_##state, ROW(#rule "_prefill_" #state "_ptx", FMA), \
+		ROW(#rule "_prefill_" #state "_mma", MMA))
 DELTA_STATE_LIST(SIDE, delta)
 DELTA_STATE_LIST(SIDE, ssd)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The recurrent ops on GPUs for a few tokens: how a geometry drives the kernel.
+ * The recurrent ops on GPUs: how a geometry drives the kernel.
  *
  * A warp has values of one head of one sequence, each with its part of the state, k numbers that
  * lie together, in registers: read once, carried through all tokens, written once.  `lanes`
@@ -12,6 +12,10 @@
  * micro's k is k, rounded up to a power of two, over lanes, its m 1; midi.n is warps times
  * micro.n, midi's and macro's k the head's, so rounded; macro.n is n, so rounded, or
  * midi.n; macro.m and midi.m are m, so rounded.
+ *
+ * isa=mma: a prompt in chunks of midi.m tokens, 16, 32 or 64, on tensor cores (delta_chunk_gpu.h): micro is 8x16x8, the
+ * tokens, values and keys of a product, vec 16.  What a chunk's tokens have to do with each other all warps work out
+ * first, with prep=block, or, with prep=warps, two warps beside those for the next chunk.
  */
 #ifndef TCB_KERNELS_DELTA_GPU_H
 #define TCB_KERNELS_DELTA_GPU_H
@@ -31,6 +35,8 @@ struct delta_gpu {
 	unsigned warps, threads;
 	unsigned tile, tiles; /* values of a block; blocks of a head */
 	int pdl, stream;
+	int is_chunked;
+	unsigned chunk, helpers, shared_bytes; /* of chunks: tokens; warps that prepare the next one */
 };
 
 /* delta_gpu_plan.c */

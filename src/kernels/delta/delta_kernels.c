@@ -12,7 +12,7 @@
 #include <math.h>
 
 #include "kernels/delta/delta_cpu.h"
-#include "kernels/simd/simd.h"
+#include "kernels/delta/delta_take.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -41,27 +41,14 @@ struct tokens {
 	float a[DELTA_DECODE_TOKENS_MAX], product[DELTA_DECODE_TOKENS_MAX];
 };
 
-/* X times FACTOR, of the delta rule over its norm, to OUT. */
-SIMD_INLINE void take(const struct form form, const float *x, size_t k, float factor, float *out)
-{
-	if (form.has_correction) {
-		vfloat squares = v_set(0);
-		for (size_t i = 0; i < k; i += LANES)
-			squares = v_fma(v_load(x + i), v_load(x + i), squares);
-		factor /= sqrtf(v_reduce_add(squares) + DELTA_NORM_EPSILON);
-	}
-	for (size_t i = 0; i < k; i += LANES)
-		v_store(out + i, v_mul(v_load(x + i), v_set(factor)));
-}
-
 SIMD_BODY void take_tokens(const struct delta_call *call, const struct form form, struct tokens *out)
 {
 	const size_t k = call->k;
 	for (size_t t = 0; t < call->tokens; t++) {
 		float *key = out->key + t * k, *query = out->query + t * k;
 		vfloat product = v_set(0);
-		take(form, call->key + t * call->row, k, 1, key);
-		take(form, call->query + t * call->row, k, call->scale, query);
+		delta_take(form.has_correction, call->key + t * call->row, k, 1, key);
+		delta_take(form.has_correction, call->query + t * call->row, k, call->scale, query);
 		for (size_t i = 0; i < k; i += LANES)
 			product = v_fma(v_load(key + i), v_load(query + i), product);
 		out->product[t] = v_reduce_add(product);

@@ -21,6 +21,18 @@
  *     |query'key| beta (3 a |s|'|key| + |v| + a |s'key|) + 3 |query|'|key| |d| + |y|
  *
  * which allows for kernels that take it from the state before: a s'query + query'key d.
+ *
+ * A kernel that takes a chunk of tokens at once (delta_chunk_kernels.c) has no states within it: it has parts, the
+ * state before the chunk and key_j u_j, where u is d.  What it finds for u is exact of a recurrence in which each d is
+ * off by what the sums over the parts' products with a key are, and so are y and the state behind the chunk; the sums'
+ * errors are those of |s| in the terms above if |s| is the parts' sizes, weighted as they are:
+ *
+ *     size' = a size + |key| |d|, which begins as |s| where a chunk does
+ *
+ * and is never below |s|.  So of prompts sizes stand for |s|, |s'|; they begin anew where the longest chunks do, and so
+ * are no smaller than those of shorter ones.  The chain has a chunk's length more then, and DELTA_CHUNK_CHAIN for a
+ * ratio of decays, the exponential of a number above -88 (below it is 0): 44 of its rounding, some of exp.
+ *
  * Terms of second order, and exponents that are off by more than chain, are far below what the
  * chain has to spare.
  */
@@ -44,7 +56,7 @@ struct job {
 struct token {
 	double query[DELTA_KEY_MAX], key[DELTA_KEY_MAX];
 	double query_norm, key_norm, product, product_size; /* |query|, |key|, query'key, |query|'|key| */
-	double a, g, beta, growth;
+	double a, a_error, beta, growth;                    /* a_error: of a, in its roundings */
 };
 
 /* COUNT floats to OUT, normed where IS_NORMED, times FACTOR; their norm. */
@@ -76,25 +88,38 @@ static void take_token(const struct job *job, size_t row, size_t head, struct to
 		out->product += out->query[i] * out->key[i];
 		out->product_size += fabs(out->query[i] * out->key[i]);
 	}
-	out->g = (double)((const float *)job->operand[DELTA_G])[at];
+	const double g = (double)((const float *)job->operand[DELTA_G])[at];
 	out->beta = (double)((const float *)job->operand[DELTA_BETA])[at];
-	out->a = exp(out->g);
+	out->a = exp(g);
+	out->a_error = out->a > 0 ? out->a * (1 + fabs(g) / 4) : 0; /* all may be forgotten */
 	out->growth = out->a;
 	if (has_correction)
 		out->growth *= fmax(1, fabs(1 - out->beta * out->key_norm * out->key_norm));
 }
 
-/* A token of one column: STATE and ERROR, which are those before, become those behind it. */
-static void step(const struct token *t, size_t k, double v, int has_correction, double skip, double *state,
-		 double *error, double *y, double *y_magnitude)
+/* One column of a state; sizes of what it is summed from, in a chunk; its error. */
+struct column {
+	double state[DELTA_KEY_MAX], size[DELTA_KEY_MAX], error;
+};
+
+static void begin_chunk(struct column *column, size_t k)
 {
+	for (size_t i = 0; i < k; i++)
+		column->size[i] = fabs(column->state[i]);
+}
+
+/* A token of one column, which is as before it and becomes as behind it. */
+static void step(const struct token *t, size_t k, double v, int has_correction, double skip, struct column *column,
+		 double *y, double *y_magnitude)
+{
+	double *state = column->state, *size = column->size, *error = &column->error;
 	double norm = 0, by_key = 0, by_query = 0, key_size = 0, query_size = 0;
 	for (size_t i = 0; i < k; i++) {
-		norm += state[i] * state[i];
+		norm += size[i] * size[i];
 		by_key += state[i] * t->key[i];
 		by_query += state[i] * t->query[i];
-		key_size += fabs(state[i] * t->key[i]);
-		query_size += fabs(state[i] * t->query[i]);
+		key_size += size[i] * fabs(t->key[i]);
+		query_size += size[i] * fabs(t->query[i]);
 	}
 	const double old = has_correction ? t->a * by_key : 0;
 	const double d = t->beta * (v - old), before = *error;
@@ -102,14 +127,14 @@ static void step(const struct token *t, size_t k, double v, int has_correction, 
 	double after = 0;
 	for (size_t i = 0; i < k; i++) {
 		state[i] = t->a * state[i] + t->key[i] * d;
-		after += state[i] * state[i];
+		size[i] = t->a * size[i] + fabs(t->key[i] * d);
+		after += size[i] * size[i];
 	}
-	*error = t->growth * before + t->a * (1 + fabs(t->g) / 4) * sqrt(norm) + t->key_norm * (d_size + 3 * fabs(d)) +
-		 sqrt(after);
+	*error = t->growth * before + t->a_error * sqrt(norm) + t->key_norm * (d_size + 3 * fabs(d)) + sqrt(after);
 	*y = t->a * by_query + t->product * d + skip * v;
 	*y_magnitude =
 		t->a * before * (t->query_norm + (has_correction ? fabs(t->product * t->beta) * t->key_norm : 0)) +
-		t->a * (3 * query_size + (1 + fabs(t->g) / 4) * fabs(by_query)) + fabs(t->product) * d_size +
+		t->a * 3 * query_size + t->a_error * fabs(by_query) + fabs(t->product) * d_size +
 		3 * t->product_size * fabs(d) + 2 * fabs(skip * v) + fabs(*y);
 }
 
@@ -150,10 +175,13 @@ static void refer_columns(void *ctx, size_t index, unsigned thread)
 	const int32_t *slots = (const int32_t *)job->operand[DELTA_SLOTS] + sequence * delta_slots_row(job->problem);
 	const int has_correction = delta_of(job->problem)->has_correction;
 	const double skip = has_correction ? 0 : (double)((const float *)job->operand[DELTA_SKIP])[head];
-	double state[COLUMNS][DELTA_KEY_MAX], error[COLUMNS] = { 0 };
+	const size_t chunk = delta_of(job->problem)->is_prefill ? DELTA_CHUNK_MAX : 1;
+	struct column columns[COLUMNS];
 	(void)thread;
-	for (size_t n = first; n < end && count; n++)
-		get_state(job, slots[0], (head * s->n + n) * s->k, state[n - first]);
+	for (size_t n = first; n < end && count; n++) {
+		columns[n - first].error = 0;
+		get_state(job, slots[0], (head * s->n + n) * s->k, columns[n - first].state);
+	}
 	for (size_t i = 0; i < count; i++) {
 		const size_t row = sequence * s->m + i, to = delta_slot_of(job->problem, i, count);
 		const float *v = (const float *)job->operand[DELTA_QKV] + row * delta_row(s) + 2 * s->words.kv * s->k +
@@ -162,12 +190,15 @@ static void refer_columns(void *ctx, size_t index, unsigned thread)
 		take_token(job, row, head, &token);
 		for (size_t n = first; n < end; n++) {
 			const size_t y = (row * heads + head) * s->n + n;
-			step(&token, s->k, (double)v[n], has_correction, skip, state[n - first], &error[n - first],
-			     &job->out[0].y[y], &job->out[0].magnitude[y]);
+			struct column *column = &columns[n - first];
+			if (i % chunk == 0)
+				begin_chunk(column, s->k);
+			step(&token, s->k, (double)v[n], has_correction, skip, column, &job->out[0].y[y],
+			     &job->out[0].magnitude[y]);
 			job->out[0].extra[y] = 0;
 			if (to && slots[to] >= 0)
 				put_state(job, (size_t)slots[to] * delta_state(s) + (head * s->n + n) * s->k,
-					  state[n - first], error[n - first]);
+					  column->state, column->error);
 		}
 	}
 }

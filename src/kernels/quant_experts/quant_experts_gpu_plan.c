@@ -128,7 +128,11 @@ unsigned qex_gpu_registers(const struct qex_gpu *g)
 	const int has_sums = tile.group && tile.unit.is_pieces && tcb_piece_is_split(tile.unit.format) &&
 			     tcb_format(tile.unit.format)->has_offsets;
 	const unsigned sums = has_sums ? 28 * (tile.token_groups - 1) + 16 * (g->matrices - 1) : 0;
-	return qmm_gpu_registers(&tile) + (g->tile.group ? 4 : 2) * g->fours + sums +
+	/* Pieces of a pair's two matrices are taken apart at once, the more so the more products there are to begin. */
+	const unsigned ahead = !tile.group && tile.unit.is_pieces && !tile.is_wgmma
+				       ? 28 * (g->matrices - 1) * (tile.token_groups - 1)
+				       : 0;
+	return qmm_gpu_registers(&tile) + (g->tile.group ? 4 : 2) * g->fours + sums + ahead +
 	       (g->has_bias ? 2 * g->tile.row_tiles + 2 * g->matrices : 0);
 }
 
