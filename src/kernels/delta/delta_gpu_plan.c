@@ -135,7 +135,7 @@ RULE(rule_isa)
 	if (is_chunked(geometry) && target->cuda.capability < 80)
 		return "isa=mma multiplies tf32, from sm_80 on";
 	if (delta_of(problem)->state == TCB_TYPE_BF16 && target->cuda.capability < 80)
-		return "states in bf16 need sm_80";
+		return "a state in bf16 needs sm_80";
 	return tcb_gpu_rule_isa(problem, target, geometry);
 }
 
