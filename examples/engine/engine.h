@@ -15,7 +15,6 @@ struct options {
 	size_t is_gpu, times;           /* times: tell how long each kind of op took */
 	size_t all_logits;              /* of each token of a batch, not of its last one alone */
 	const char *kv;                 /* what the cache holds: f16, q80 */
-	const char *db;                 /* tuning results; NULL: the default ones */
 };
 
 struct engine;

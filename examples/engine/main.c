@@ -13,8 +13,7 @@
 
 static const char usage[] =
 	"usage: engine MODEL.gguf --prompt TOKEN,TOKEN,...|@FILE [--generate 32] [--device cpu|gpu] [--threads 1]\n"
-	"    [--batch 512] [--context 0] [--top-k 1] [--seed 1] [--kv f16|q80] [--db FILE] [--logits FILE] [--times "
-	"0]\n"
+	"    [--batch 512] [--context 0] [--top-k 1] [--seed 1] [--kv f16|q80] [--logits FILE] [--times 0]\n"
 	"--context 0: as long as prompt and generation.  --top-k: a token is drawn from the K likeliest.\n"
 	"--logits: of each token, vocabulary x f32.  --times 1: the share of each kind of op, run one by one.";
 
@@ -28,7 +27,6 @@ static const struct {
 } known[] = { { "--prompt", &prompt, NULL, 0 },
 	      { "--logits", &logits_path, NULL, 0 },
 	      { "--device", &device, NULL, 0 },
-	      { "--db", &options.db, NULL, 0 },
 	      { "--kv", &options.kv, NULL, 0 },
 	      { "--generate", NULL, &generate, 1 << 24 },
 	      { "--top-k", NULL, &top_k, TOP_MAX },
@@ -109,11 +107,6 @@ int main(int argc, char **argv)
 	for (int i = 2; i < argc; i += 2)
 		take_option(argv[i], argv[i + 1]);
 	options.is_gpu = strcmp(device, "gpu") == 0;
-	if (options.is_gpu) { /* there rope_append takes one token's row, and leaves q in f32, of a cache of blocks
-				 alone */
-		options.batch = 1;
-		options.kv = "q80";
-	}
 	options.all_logits = logits_path != NULL;
 	if (argc < 2 || !prompt || !top_k || !options.threads || !options.batch ||
 	    (!options.is_gpu && strcmp(device, "cpu")))

@@ -49,7 +49,9 @@
 	X(ssd_decode_f32) \
 	X(ssd_decode_bf16) \
 	X(ssd_prefill_f32) \
-	X(ssd_prefill_bf16)
+	X(ssd_prefill_bf16) \
+	X(short_conv_decode_f32) \
+	X(short_conv_prefill_f32)
 #define TCB_OP_OF_KV(word, id, k, v, io, text, X, op) X(op##_##word)
 /* clang-format on */
 
