@@ -340,6 +340,7 @@ enum tcbrt_role { TCBRT_ROLE_INPUT = 0, TCBRT_ROLE_WEIGHTS = 1, TCBRT_ROLE_OUTPU
  *     quantised products (q4k_matvec, ...)   weights N x K, x M x K, y M x N(, added M x N, elsewhere than y)
  *     of experts (q4k_experts_matmul, ...)   weights, x, y, ids(, bias); of experts_swiglu gate, x, y, ids, up(, biases
  *                                            of both); of experts_sum weights, x, y, ids, factors(, bias)
+ *     *_get_rows                             weights N x K, ids M (int32), y M x K
  *     matmul_f32, _f16, _bf16                a M x K, b K x N, c M x N
  *     rmsnorm, layernorm                     x M x N, w N, (layernorm: b N,) y M x N
  *     softmax; reduce2d_sum, _max, _min      x M x N, y M x N; one number

@@ -27,7 +27,7 @@
 #include "kernels/space.h"
 #include "shape_for.h"
 
-enum { THREADS = 2, GEOMETRIES_PER_GROUP = 3, GEOMETRIES_TOGETHER = 12, TESTS_MAX = 1024, VARIANTS_MAX = 512 };
+enum { THREADS = 2, GEOMETRIES_PER_GROUP = 3, GEOMETRIES_TOGETHER = 12, TESTS_MAX = 1536, VARIANTS_MAX = 512 };
 
 /* Rows beyond one, N that no micro tile divides, single rows and single superblocks; an op refuses what it cannot do.
  */

@@ -15,7 +15,7 @@ static const char sizes[] = "A shape says how large a problem is: numbers with x
 			    "  MxN        rows and columns of a matrix: softmax, norms, reductions\n"
 			    "  MxNxK      a product: M tokens, N outputs, K inputs; dense products are\n"
 			    "             MxK by KxN; a gated pair has 2 N rows of weights, gate's and\n"
-			    "             then up's\n"
+			    "             then up's; get_rows: M ids of N rows of K values\n"
 			    "  MxNxK,...  attention: M query tokens of each sequence against up to N KV\n"
 			    "             tokens, heads of K values; then words, with commas between them;\n"
 			    "             rope_append: M new tokens, a cache with memory for N\n"
