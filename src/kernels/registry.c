@@ -21,6 +21,7 @@
 	X(softmax) \
 	X(rmsnorm) \
 	X(layernorm) \
+	X(topk) \
 	X(reduce2d_sum) \
 	X(reduce2d_max) \
 	X(reduce2d_min) \
