@@ -45,6 +45,23 @@ static __attribute__((noinline)) void look(struct held *h, const struct topk_cal
 	}
 }
 
+/* The scores of some vectors at AT, of which one is above the k-th best, a number. */
+SIMD_INLINE void look_at_vectors(struct held *h, const struct topk_call *call, size_t at, const int vectors)
+{
+	for (int u = 0; u < vectors; u++) {
+		const size_t first = at + (size_t)u * LANES;
+		if (!v_any_above(v_load(call->x + first), v_set(h->least)))
+			continue;
+		for (size_t i = first; i < first + LANES; i++) {
+			if (!(call->x[i] > h->least))
+				continue;
+			h->keys[h->count++] = topk_key(call->x[i], call->first + i);
+			if (h->count == 2 * h->k)
+				halve(h, call);
+		}
+	}
+}
+
 SIMD_INLINE void best(struct topk_call *call, const int vectors)
 {
 	const size_t step = (size_t)vectors * LANES, count = call->columns;
@@ -60,7 +77,7 @@ SIMD_INLINE void best(struct topk_call *call, const int vectors)
 		SIMD_FOR (int u = 0; u < vectors; u++)
 			most = v_max(v_load(call->x + i + (size_t)u * LANES), most); /* of a NaN what was before */
 		if (v_any_above(most, v_set(h.least)))
-			look(&h, call, i, step);
+			look_at_vectors(&h, call, i, vectors);
 	}
 	look(&h, call, i, count - i);
 	if (h.count > h.k)
