@@ -342,7 +342,7 @@ enum tcbrt_role { TCBRT_ROLE_INPUT = 0, TCBRT_ROLE_WEIGHTS = 1, TCBRT_ROLE_OUTPU
  *                                            of both); of experts_sum weights, x, y, ids, factors(, bias)
  *     *_get_rows                             weights N x K, ids M (int32), y M x K
  *     matmul_f32, _f16, _bf16                a M x K, b K x N, c M x N
- *     rmsnorm, layernorm                     x M x N, w N, (layernorm: b N,) y M x N
+ *     rmsnorm, layernorm                     x M x N, w N, (layernorm: b N,) y M x N(, added, sum M x N)
  *     topk                                   x M x N, values M x K, columns M x K (int32)
  *     softmax; reduce2d_sum, _max, _min      x M x N, y M x N; one number
  *     attention_decode_*, attention_prefill_* q, k, v, lengths, out(, pages)
