@@ -120,7 +120,7 @@ static void try_geometry(const struct tcb_problem *p, const struct tcb_variant *
 
 static void the_best_are_those_of_a_sort(void **state)
 {
-	static const size_t columns[] = { 1, 2, 63, 129, 1000, COLUMNS_MOST }, best[] = { 1, 2, 7, 64, 256, 1024 };
+	static const size_t columns[] = { 1, 2, 63, 129, 1000, COLUMNS_MOST }, best[] = { 1, 2, 7, 64, 256, 2048 };
 	const struct tcb_op *op = tcb_op_find("topk");
 	const struct tcb_variant *variant;
 	(void)state;
@@ -141,8 +141,9 @@ static void refusals_say_why(void **state)
 	(void)state;
 	assert_int_equal(tcb_op_check_shape(op, &(struct tcb_shape){ 1, 100, 0, { 0 } }, &err), TCB_E_USAGE);
 	assert_non_null(strstr(err.message, "1x128256x40"));
-	assert_int_equal(tcb_op_check_shape(op, &(struct tcb_shape){ 1, 9000, 1025, { 0 } }, &err), TCB_E_USAGE);
-	assert_non_null(strstr(err.message, "1024 largest"));
+	assert_int_equal(tcb_op_check_shape(op, &(struct tcb_shape){ 1, 9000, ((size_t)1 << 20) + 1, { 0 } }, &err),
+			 TCB_E_USAGE);
+	assert_non_null(strstr(err.message, "1048576 largest"));
 	assert_int_equal(tcb_op_check_shape(op, &(struct tcb_shape){ 1, (size_t)1 << 31, 4, { 0 } }, &err),
 			 TCB_E_USAGE);
 }

@@ -19,7 +19,7 @@
 #include "kernels/op.h"
 
 enum { TOPK_X, TOPK_VALUES, TOPK_COLUMNS, TOPK_OPERANDS };
-enum { TOPK_MOST = 1024, TOPK_COLUMNS_MOST = 1 << 30, TOPK_VECTORS_MOST = 8 };
+enum { TOPK_MOST = 1 << 20, TOPK_COLUMNS_MOST = 1 << 30, TOPK_VECTORS_MOST = 8 };
 
 /* What a task has found: keys (topk_keys.h), the best K among COUNT, of room for twice as many. */
 struct topk_call {
