@@ -7,6 +7,7 @@
 #include "base/sizes.h"
 #include "base/util.h"
 #include "kernels/get_rows/get_rows.h"
+#include "kernels/get_rows/get_rows_gpu.h"
 
 enum { PART_ROWS = 64 };
 
@@ -210,7 +211,7 @@ static size_t pack_rows(const struct tcb_op *op, enum tcb_layout layout)
 		.default_contract = TCB_CONTRACT_F32,                                         \
 		.default_shapes = default_shapes,                                             \
 		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),    \
-		.side = TCB_SIDES(&op_##_get_rows_cpu),                                       \
+		.side = TCB_SIDES(&op_##_get_rows_cpu, &get_rows_gpu),                        \
 		.check_shape = check_shape,                                                   \
 		.operands = operands,                                                         \
 		.fill = tcb_fill_in_parts,                                                    \
