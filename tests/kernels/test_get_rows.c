@@ -2,9 +2,10 @@
  *
  * The embedding look-up of every weight format: bits as tcb_dequantize has them, on every
  * CPU variant, from tables as stored and as the MatVec packs them; ids that repeat and ids
- * that no row has; halves; what it refuses.
+ * that no row has; halves; what it refuses.  GPU kernels drawn from the whole product in
+ * the emulator, right and without findings.
  */
-#include "cmocka_all.h"
+#include "gpu_bench.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -129,6 +130,39 @@ static void rows_have_the_bits_of_the_table(void **state)
 	assert_true(tried >= 4 * OPS);
 }
 
+/* Kernels drawn from the whole product, with contracts and layouts, right and without findings. */
+static void gpu_kernels_are_right(void **state)
+{
+	static const struct tcb_shape gpu_shapes[] = {
+		{ 3, 9, 1280, { 0 } }, { 2, 3, 256, { 0 } }, { 1, 5, 9984, { 0 } }, { 5, 4, 512, { 0 } }
+	};
+	struct gpu_tally tally = { 0 };
+	struct tcb_rng rng;
+	(void)state;
+	tcb_rng_init(&rng, 77);
+	for (size_t i = 0; i < gpu_sample_size(2 * OPS); i++) {
+		const struct tcb_op *op = tcb_op_find(op_names[i % OPS]);
+		const enum tcb_contract contract = i / OPS % 2 ? TCB_CONTRACT_F16 : TCB_CONTRACT_F32;
+		struct tcb_shape shape = gpu_shapes[tcb_rng_below(&rng, 4)];
+		struct tcb_problem p;
+		struct gpu_bench b;
+		shape.k = op->format->block_values == 32 && i % 3 == 0 ? 96 : shape.k; /* less than a superblock */
+		shape.k = op->format->block_values == 1 && i % 3 ? 35 + i % 8 : shape.k;
+		p = gpu_problem(op, contract, shape);
+		const struct tcb_target gpu = gpu_target(gpu_capabilities[tcb_rng_below(&rng, GPU_CAPABILITIES)], 0);
+		const struct tcb_geometry geometry = gpu_geometry_drawn(&p, &gpu, &rng);
+		gpu_check_emitted(&p, &gpu, &geometry);
+		gpu_bench_open(&b, &p, i);
+		b.output_align = 16;
+		for (size_t t = 1; t < shape.m; t += 2) /* that no row has */
+			((int32_t *)b.data[GET_ROWS_IDS])[t] = t % 4 == 1 ? -1 : (int32_t)shape.n;
+		gpu_bench_refer(&b);
+		gpu_bench_check(&b, &gpu, &geometry, i, &tally);
+		gpu_bench_close(&b);
+	}
+	gpu_tally_print(&tally);
+}
+
 static void refusals_say_why(void **state)
 {
 	const struct tcb_op *op = tcb_op_find("q4k_get_rows");
@@ -145,6 +179,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_have_the_bits_of_the_table),
+		cmocka_unit_test(gpu_kernels_are_right),
 		cmocka_unit_test(refusals_say_why),
 	};
 	static struct tcb_device device;

@@ -21,6 +21,16 @@ static unsigned unit_of(const struct tcb_problem *problem)
 	return unit;
 }
 
+static size_t macro_k(const struct tcb_problem *problem)
+{
+	return tcb_most(tcb_power_of_two_up(problem->shape.k), unit_of(problem));
+}
+/* A block's values, as far as a row has so many. */
+static size_t midi_k(const struct tcb_problem *problem, size_t warps)
+{
+	return tcb_least(macro_k(problem), unit_of(problem) * WARP * warps);
+}
+
 void get_rows_gpu_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry, struct get_rows_gpu *out)
 {
 	struct get_rows_gpu *g = out;
@@ -97,17 +107,25 @@ RULE(rule_size)
 	return NULL;
 }
 
+/* What a smaller block does as well. */
+RULE(rule_idle)
+{
+	const size_t warps = KNOB(WARPS);
+	return warps > 1 && warps / 2 * WARP * unit_of(problem) >= problem->shape.k
+		       ? "half of a block's warps have nothing to do: fewer warps"
+		       : NULL;
+}
+
 RULE(rule_tiles)
 {
 	const struct tcb_tile *tile = geometry->tile;
-	const size_t k = tcb_power_of_two_up(problem->shape.k), unit = unit_of(problem);
 	if (tile[TCB_MICRO].m != 1 || tile[TCB_MIDI].m != 1 || tile[TCB_MACRO].n != 1)
 		return "micro.m, midi.m and n of all tiles must be 1: rows are found by their ids";
-	if (tile[TCB_MICRO].k != unit || tile[TCB_MIDI].k != unit * WARP * KNOB(WARPS))
-		return "micro.k must be a thread's values, and midi.k as many for each thread of a block";
-	return tile[TCB_MACRO].m != tcb_power_of_two_up(problem->shape.m) ||
-			       tile[TCB_MACRO].k != tcb_most(k, tile[TCB_MIDI].k)
-		       ? "macro must be tokens x 1 x k, rounded up to powers of two, k to midi.k at least"
+	if (tile[TCB_MICRO].k != unit_of(problem) || tile[TCB_MIDI].k != midi_k(problem, KNOB(WARPS)))
+		return "micro.k must be a thread's values, and midi.k as many for each thread of a block, at most "
+		       "macro.k";
+	return tile[TCB_MACRO].m != tcb_power_of_two_up(problem->shape.m) || tile[TCB_MACRO].k != macro_k(problem)
+		       ? "macro must be tokens x 1 x k, rounded up to powers of two, k to micro.k at least"
 		       : NULL;
 }
 
@@ -117,6 +135,7 @@ static const struct tcb_rule rules[] = {
 	{ TCB_FIELD_KNOB(ISA), TCB_RULE_KERNEL, rule_size },
 	{ TCB_FIELD_KNOB(LAYOUT), TCB_RULE_KERNEL, rule_layout },
 	{ TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(PDL), TCB_RULE_KERNEL, rule_warps },
+	{ TCB_FIELD_KNOB(WARPS), TCB_RULE_DOUBLE, rule_idle },
 	{ TCB_FIELD_TILES | TCB_FIELD_KNOB(WARPS), TCB_RULE_DOUBLE, rule_tiles },
 	{ 0, 0, NULL },
 };
@@ -126,8 +145,7 @@ static const struct tcb_rule rules[] = {
 static size_t axes(const struct tcb_problem *problem, const struct tcb_target *target,
 		   struct tcb_axis out[TCB_AXES_MAX])
 {
-	const size_t m = tcb_power_of_two_up(problem->shape.m), k = tcb_power_of_two_up(problem->shape.k);
-	const size_t unit = unit_of(problem), most = unit * WARP * WARPS_MAX;
+	const size_t m = tcb_power_of_two_up(problem->shape.m), unit = unit_of(problem);
 	size_t count = 0;
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_ISA), TCB_ISA_FMA);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_LAYOUT), TCB_LAYOUT_NATIVE, TCB_LAYOUT_P);
@@ -137,8 +155,9 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	if (target->cuda.capability >= 90)
 		tcb_axis_add(axis, 1);
 	tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, TCB_MICRO), unit);
-	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, TCB_MIDI), unit * WARP, 2, most);
-	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, TCB_MACRO), k, 2, tcb_most(k, most));
+	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, TCB_MIDI), midi_k(problem, 1), 2,
+			    midi_k(problem, WARPS_MAX));
+	tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, TCB_MACRO), macro_k(problem));
 	for (int level = TCB_MACRO; level < TCB_LEVEL_COUNT; level++) {
 		tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, (enum tcb_level)level),
 			     level == TCB_MACRO ? m : 1);
@@ -152,7 +171,7 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 			     struct tcb_geometry *out)
 {
 	const struct qmv_format *f = qmv_format(problem);
-	const size_t unit = unit_of(problem), k = tcb_power_of_two_up(problem->shape.k);
+	const size_t unit = unit_of(problem);
 	const int is_native = !f->is_packed && (qmv_is_float(f) || problem->shape.k % QMV_VALUES == 0);
 	size_t warps = 1;
 	(void)target;
@@ -160,9 +179,8 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 		warps *= 2;
 	tcb_geometry_init(out);
 	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, 1, unit };
-	out->tile[TCB_MIDI] = (struct tcb_tile){ 1, 1, unit * WARP * warps };
-	out->tile[TCB_MACRO] =
-		(struct tcb_tile){ tcb_power_of_two_up(problem->shape.m), 1, tcb_most(k, unit * WARP * warps) };
+	out->tile[TCB_MIDI] = (struct tcb_tile){ 1, 1, midi_k(problem, warps) };
+	out->tile[TCB_MACRO] = (struct tcb_tile){ tcb_power_of_two_up(problem->shape.m), 1, macro_k(problem) };
 	out->knob[TCB_KNOB_ISA] = TCB_ISA_FMA;
 	out->knob[TCB_KNOB_LAYOUT] = is_native ? TCB_LAYOUT_NATIVE : TCB_LAYOUT_P;
 	out->knob[TCB_KNOB_WARPS] = (int32_t)warps;
