@@ -341,18 +341,18 @@ enum tcbrt_role { TCBRT_ROLE_INPUT = 0, TCBRT_ROLE_WEIGHTS = 1, TCBRT_ROLE_OUTPU
  *     of experts (q4k_experts_matmul, ...)   weights, x, y, ids(, bias); of experts_swiglu gate, x, y, ids, up(, biases
  *                                            of both); of experts_sum weights, x, y, ids, factors(, bias)
  *     matmul_f32, _f16, _bf16                a M x K, b K x N, c M x N
- *     rmsnorm, layernorm                     x M x N, w N, (layernorm: b N,) y M x N
+ *     rmsnorm, layernorm                     x M x N, w N, (layernorm: b N,) y M x N(, added, sum M x N)
+ *     *_get_rows; topk                       weights N x K, ids M (i32), y M x K; x M x N, values, columns (i32) M x K
  *     softmax; reduce2d_sum, _max, _min      x M x N, y M x N; one number
  *     attention_decode_*, attention_prefill_* q, k(, v), lengths, out(, pages)(, sinks)(, slopes)(, prefix)
  *     rope_append_*                          qkv, rotation, lengths, q, k, v(, pages)(, q_norm, k_norm)(, positions,
  *                                            sections)(, new_k, new_v)
  *     delta_*, ssd_*                         qkv, g, beta, y, states_out, states, key_heads, counts, slots(, skip)
  *     short_conv_*                           x, weights, bias, y, states_out, states, counts, slots
- *
  * Attention: q and out have a row for each query token, k and v for each KV token of the cache, of all heads side by
  * side.  lengths (i32) are the KV tokens that each sequence has at the time of the call, from 0 to N: one plan serves a
  * cache as it grows.  Queries are the last M of these tokens.  With the word causal each sees its own token and those
- * before it, with w1024 1024 of these at most (a window is causal), otherwise all.  pages (i32), with the word p16, has
+ * before it, with w1024 1024 of these at most, otherwise all.  pages (i32), with the word p16, has
  * where each 16 tokens of a sequence are.  examples/attention.c.
  * rope_append has three outputs, each where the caller wants it: q has a row for each new token, k and v are the caches
  * as attention reads them, of which the new tokens' rows are written and the others left as they are.  rotation has
