@@ -347,6 +347,7 @@ enum tcbrt_role { TCBRT_ROLE_INPUT = 0, TCBRT_ROLE_WEIGHTS = 1, TCBRT_ROLE_OUTPU
  *     rope_append_*                          qkv, rotation, lengths, q, k, v(, pages)(, q_norm, k_norm)(, positions,
  *                                            sections)(, new_k, new_v)
  *     delta_*, ssd_*                         qkv, g, beta, y, states_out, states, key_heads, counts, slots(, skip)
+ *     short_conv_*                           x, weights, bias, y, states_out, states, counts, slots
  *
  * Attention: q and out have a row for each query token, k and v for each KV token of the cache, of all heads side by
  * side.  lengths (i32) are the KV tokens that each sequence has at the time of the call, from 0 to N: one plan serves a
@@ -623,8 +624,7 @@ enum {
  * Queues all launches of the plan on STREAM, a CUstream, with the context current; does not wait.  OPERAND: device
  * addresses in the order of info.operand, the packed weights in place of the weights; WORKSPACE: info.workspace_bytes
  * at a multiple of TCBRT_ALIGNMENT, zeroed before the first execution, of one stream at a time (0 where none is
- * needed). FLAGS: 0, or TCBRT_GPU_OVERLAP.  Any number of threads may call it.  TCBRT_E_FAILED is what the driver
- * refused.
+ * needed). FLAGS: 0, or TCBRT_GPU_OVERLAP.  Any number of threads may call it.  TCBRT_E_FAILED: the driver refused.
  */
 TCBRT_API int tcbrt_gpu_execute(const struct tcbrt_gpu *gpu, const unsigned long long operand[],
 				unsigned long long workspace, void *stream, unsigned flags);

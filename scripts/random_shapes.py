@@ -150,7 +150,7 @@ def draw_shape(rng, op, most):
     """A shape of OP, an entry of `tcbtune ops --json`."""
     if any(word["word"] == "e" for word in op["words"]):
         return draw_expert_shape(rng, op, most)
-    if op["name"].startswith(("delta_", "ssd_")):
+    if op["name"].startswith(("delta_", "ssd_", "short_conv_")):
         return draw_state_shape(rng, op, most)
     if any(word["word"] == "h" for word in op["words"]):
         return draw_cache_shape(rng, op, most)

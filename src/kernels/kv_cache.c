@@ -7,22 +7,22 @@
 
 #include "base/sizes.h"
 
-void tcb_kv_to_f32(enum tcb_kv kv, const void *from, size_t count, float *out)
+void tcb_kv_kind_to_f32(enum tcb_kv_kind kind, const void *from, size_t count, float *out)
 {
-	const struct tcb_format *blocks = tcb_kv_format(kv);
+	const struct tcb_format *blocks = tcb_kv_kind_format(kind);
 	if (blocks)
 		tcb_dequantize(blocks, from, count / blocks->block_values, out);
 	else
-		tcb_type_to_f32(tcb_kv_row(kv)->type, from, count, out);
+		tcb_type_to_f32(tcb_kv_kind_row(kind)->type, from, count, out);
 }
 
-void tcb_kv_from_f32(enum tcb_kv kv, const float *values, size_t count, void *out)
+void tcb_kv_kind_from_f32(enum tcb_kv_kind kind, const float *values, size_t count, void *out)
 {
-	const struct tcb_format *blocks = tcb_kv_format(kv);
+	const struct tcb_format *blocks = tcb_kv_kind_format(kind);
 	if (!blocks)
-		tcb_type_from_f32(tcb_kv_row(kv)->type, values, count, out);
+		tcb_type_from_f32(tcb_kv_kind_row(kind)->type, values, count, out);
 	for (size_t i = 0; blocks && i < count; i += blocks->block_values)
-		tcb_block_quantize(blocks, values + i, (char *)out + tcb_kv_bytes(kv, i));
+		tcb_block_quantize(blocks, values + i, (char *)out + tcb_kv_kind_bytes(kind, i));
 }
 
 size_t tcb_kv_length(const struct tcb_shape *shape, size_t sequence)

@@ -50,8 +50,10 @@
 	X(ssd_decode_f32) \
 	X(ssd_decode_bf16) \
 	X(ssd_prefill_f32) \
-	X(ssd_prefill_bf16)
-#define TCB_OP_OF_KV(word, id, type, io, format, text, X, op) X(op##_##word)
+	X(ssd_prefill_bf16) \
+	X(short_conv_decode_f32) \
+	X(short_conv_prefill_f32)
+#define TCB_OP_OF_KV(word, id, k, v, io, text, X, op) X(op##_##word)
 /* clang-format on */
 
 #define TCB_OP_DECLARE(name) extern const struct tcb_op tcb_op_##name;

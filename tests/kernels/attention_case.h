@@ -38,12 +38,12 @@ static inline int attention_takes(const char *name, const char *text)
 static inline void attention_put(const struct tcb_problem *problem, void *const operand[], size_t which, size_t index,
 				 float value)
 {
-	const struct tcb_kv_row *kv = tcb_kv_row(attention_of(problem)->kv);
-	const enum tcb_type type = which == ATTENTION_Q ? attention_io_type(problem) : kv->type;
+	const enum tcb_kv_kind kind = which == ATTENTION_V ? attention_v_kind(problem) : attention_k_kind(problem);
+	const enum tcb_type type = which == ATTENTION_Q ? attention_io_type(problem) : tcb_kv_kind_row(kind)->type;
 	if (type == TCB_TYPE_BLOCKS) {
-		const size_t bytes = tcb_kv_bytes(attention_of(problem)->kv, ATTENTION_BLOCK);
+		const size_t bytes = tcb_kv_kind_bytes(kind, ATTENTION_BLOCK);
 		char *to = (char *)operand[which] + index / ATTENTION_BLOCK * bytes;
-		memset(to, 1, bytes);
+		memset(to, kind == TCB_KV_KIND_Q40 ? 0x99 : 1, bytes);
 		tcb_f16_store(value, to);
 	} else
 		tcb_type_from_f32(type, &value, 1, (char *)operand[which] + index * tcb_type_bytes(type));

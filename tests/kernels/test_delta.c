@@ -29,10 +29,16 @@ static const char *const shapes[] = {
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
-static struct tcb_problem problem_of(size_t op, const char *text)
+static struct tcb_shape shape_of(const char *text)
 {
 	struct tcb_shape shape;
 	assert_int_equal(tcb_shape_parse(text, &shape, NULL), TCB_OK);
+	return shape;
+}
+
+static struct tcb_problem problem_of(size_t op, const char *text)
+{
+	struct tcb_shape shape = shape_of(text);
 	if (shape.m > 2 && strstr(op_names[op], "prefill"))
 		shape.m = 6 * shape.m + 1; /* blocks of tokens, and some */
 	return gpu_problem(tcb_op_find(op_names[op]), TCB_CONTRACT_F32, shape);
@@ -436,6 +442,34 @@ static void mutants_are_caught(void **state)
 	}
 }
 
+#define CHUNKS "macro=32x16x16,midi=16x16x16,micro=8x16x8,isa=mma,warps=1,vec=16,stream=0,pdl=0,prep="
+
+static void mutants_of_chunks_are_caught(void **state)
+{
+	static const struct {
+		const char *what;
+		struct gpu_mutation mutation;
+	} cases[] = {
+		{ "nothing", { NOTHING, TCB_PTX_OP_ST, 0 } },
+		{ "no norm", { REMOVE, TCB_PTX_OP_ST, 0 } },
+		{ "no weights of keys", { REMOVE, TCB_PTX_OP_ST, 13 } },
+		{ "keys that are not waited for", { REMOVE, TCB_PTX_OP_CP_ASYNC_WAIT_ALL, 0 } },
+		{ "a barrier less", { REMOVE, TCB_PTX_OP_BAR_SYNC, 0 } },
+		{ "the helpers' barrier", { REMOVE, TCB_PTX_OP_BAR_SYNC, 1 } },
+		{ "no small term of keys", { REMOVE, TCB_PTX_OP_MMA, 0 } },
+		{ "no small term of the others", { REMOVE, TCB_PTX_OP_MMA, 1 } },
+		{ "no product of keys", { REMOVE, TCB_PTX_OP_MMA, 2 } },
+	};
+	const struct tcb_target target = gpu_target(90, 2);
+	(void)state;
+	for (size_t i = 0; i < 2 * (sizeof cases / sizeof *cases); i++) {
+		const struct tcb_problem p = gpu_problem(tcb_op_find("delta_prefill_f32"), TCB_CONTRACT_F32,
+							 shape_of("20x7x16,h2/1,b3,ragged"));
+		gpu_check_mutant(&p, &target, i % 2 ? CHUNKS "block" : CHUNKS "warps", cases[i / 2].what,
+				 &cases[i / 2].mutation);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -448,6 +482,7 @@ int main(void)
 		cmocka_unit_test(chunks_are_right_on_gpus),
 		cmocka_unit_test(any_head_of_keys),
 		cmocka_unit_test(mutants_are_caught),
+		cmocka_unit_test(mutants_of_chunks_are_caught),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,7 @@ static const char sizes[] = "A shape says how large a problem is: numbers with x
 			    "  MxNxK,...  attention: M query tokens of each sequence against up to N KV\n"
 			    "             tokens, heads of K values; then words, with commas between them;\n"
 			    "             rope_append: M new tokens, a cache with memory for N\n"
-			    "             delta_*, ssd_*: M new tokens of each sequence, heads of\n"
+			    "             delta_*, ssd_*, short_conv_*: M new tokens of each sequence, heads of\n"
 			    "             N values and K keys; h32/16: 32 heads share 16 heads of keys\n"
 			    "  MxNxK,e..  products of a mixture: M tokens, of which each uses some of the\n"
 			    "             experts, matrices of N outputs and K inputs\n"

@@ -65,6 +65,15 @@ static inline int attention_has_blocks(const struct tcb_problem *problem)
 	return tcb_kv_has_blocks(attention_of(problem)->kv);
 }
 /* Of q and out. */
+/* Of what kinds values of K and V are. */
+static inline enum tcb_kv_kind attention_k_kind(const struct tcb_problem *problem)
+{
+	return tcb_kv_row(attention_of(problem)->kv)->k;
+}
+static inline enum tcb_kv_kind attention_v_kind(const struct tcb_problem *problem)
+{
+	return tcb_kv_row(attention_of(problem)->kv)->v;
+}
 static inline enum tcb_type attention_io_type(const struct tcb_problem *problem)
 {
 	return tcb_kv_io_type(attention_of(problem)->kv, problem->contract);

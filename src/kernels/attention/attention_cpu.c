@@ -25,8 +25,8 @@ void attention_dims_complete(const struct tcb_problem *problem, const struct tcb
 	d->all_rows = d->heads * d->rows;
 	d->q_lead = tcb_round_up(s->k, ATTENTION_BLOCK);
 	d->o_lead = tcb_round_up(attention_v(s), ATTENTION_BLOCK);
-	d->k_apart = tcb_kv_bytes(attention_of(problem)->kv, s->k);
-	d->v_apart = tcb_kv_bytes(attention_of(problem)->kv, attention_v_apart(s));
+	d->k_apart = tcb_kv_kind_bytes(attention_k_kind(problem), s->k);
+	d->v_apart = tcb_kv_kind_bytes(attention_v_kind(problem), attention_v_apart(s));
 	d->tiles = tcb_div_up(s->m, geometry->tile[TCB_MIDI].m);
 	d->splits = tcb_div_up(s->n, geometry->tile[TCB_MACRO].n);
 	d->tasks = s->words.sequences * (s->words.kv / d->heads) * d->tiles * d->splits;

@@ -30,13 +30,15 @@ enum {
 static size_t row_bytes_of(const struct tcb_problem *problem)
 {
 	const struct tcb_shape *s = &problem->shape;
-	return s->words.kv * tcb_kv_bytes(attention_of(problem)->kv, s->k + attention_v_apart(s)) / 2;
+	return s->words.kv *
+	       (tcb_kv_kind_bytes(attention_k_kind(problem), s->k) +
+		tcb_kv_kind_bytes(attention_v_kind(problem), attention_v_apart(s))) /
+	       2;
 }
 
 static struct attention_dims dims_of(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
 {
 	const struct tcb_shape *s = &problem->shape;
-	const enum tcb_kv kv = attention_of(problem)->kv;
 	const size_t heads = s->words.kv, ahead_bytes = (size_t)geometry->knob[TCB_KNOB_PREFETCH];
 	struct attention_dims dims = {
 		.heads = heads,
@@ -44,7 +46,7 @@ static struct attention_dims dims_of(const struct tcb_problem *problem, const st
 		.ahead = tcb_least(tcb_div_up(ahead_bytes, row_bytes_of(problem)), geometry->tile[TCB_MIDI].n),
 		.step = (size_t)geometry->knob[TCB_KNOB_STEP],
 	};
-	if (tcb_kv_has_blocks(kv))
+	if (attention_has_blocks(problem))
 		dims.scale_floats =
 			heads * (tcb_most(s->k, attention_v_apart(s)) / ATTENTION_BLOCK) * ATTENTION_DECODE_SHARE / 2;
 	attention_dims_complete(problem, geometry, &dims);
@@ -90,7 +92,7 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
  * (attention_bf16_kernels.c). */
 static int is_in_bytes(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
 {
-	return attention_has_blocks(problem) && problem->contract == TCB_CONTRACT_F16 &&
+	return attention_of(problem)->kv == TCB_KV_Q80 && problem->contract == TCB_CONTRACT_F16 &&
 	       geometry->knob[TCB_KNOB_ISA] == TCB_ISA_AVX512VNNI;
 }
 
@@ -206,6 +208,8 @@ static const struct tcb_side_space space = { rules, axes, default_geometry, foot
 TCB_VARIANT_TABLES(f16_variants, TCB_ISAS_FLOATS, attention_decode_f16_variants)
 ATTENTION_VARIANT_TABLES(bf16_variants, attention_decode_bf16, avx512bf16)
 ATTENTION_VARIANT_TABLES(q80_variants, attention_decode_q80, avx512vnni)
+#define TABLES(kv, ...) TCB_VARIANT_TABLES(kv##_variants, TCB_ISAS_FLOATS, attention_decode_##kv##_variants)
+TCB_KV_CPU_LIST(TABLES, )
 
 #define SIDE(kv, ...)                                         \
 	const struct tcb_side attention_decode_##kv##_cpu = { \

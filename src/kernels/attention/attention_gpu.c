@@ -265,4 +265,4 @@ static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_
 										      ROW(kv, "_f32_ptx_mma", F32)), \
 							      .space = &attention_gpu_space,                         \
 							      .emit = emit };
-TCB_KV_LIST(SIDE, )
+TCB_KV_ALL_LIST(SIDE, )

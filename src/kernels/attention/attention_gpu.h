@@ -102,7 +102,7 @@ extern const struct tcb_side_space attention_gpu_space;
 
 /* attention_gpu.c */
 #define ATTENTION_SIDE(kv, ...) extern const struct tcb_side attention_decode_##kv##_gpu;
-TCB_KV_LIST(ATTENTION_SIDE, )
+TCB_KV_ALL_LIST(ATTENTION_SIDE, )
 #undef ATTENTION_SIDE
 
 /* --- what the files that write the kernel share --- */

@@ -15,7 +15,6 @@ enum {
 	VECTORS = ATTENTION_BLOCK / LANES, /* of a unit of the head */
 	WEIGHTS = LANES == 8 ? 8 : 16,     /* in registers (attention_tokens_of) */
 	FAR = 32,                          /* tokens */
-	HALF_BYTES = 2,                    /* of a value that is no block's: what heads of no whole units have */
 	WHOLE = 8, /* vectors: as many of a head's are added up in whole passes for any number of rows */
 };
 
@@ -41,13 +40,13 @@ struct span {
 
 /* ROWS rows of each head from its row FIRST on.  q is [unit of the head][vector][row][lane], so that one address and
  * constants find it.  The last tokens are whole groups with what follows. */
-SIMD_BODY void score_rows(const struct attention_call *call, const enum tcb_type type, const int is_whole,
+SIMD_BODY void score_rows(const struct attention_call *call, const enum tcb_kv_kind kind, const int is_whole,
 			  const int rows, const struct span *span, size_t first)
 {
 	enum { SUMS = LANES };
 	const int asks = first == 0 && call->k_ahead;
 	const int tokens = SUMS / (rows == 3 ? 4 : rows);
-	const size_t head_bytes = kv_bytes(type, call->k), head_rows = call->head_rows;
+	const size_t head_bytes = kv_bytes(kind, call->k), head_rows = call->head_rows;
 	const size_t left = is_whole ? 0 : call->k % ATTENTION_BLOCK, units = call->k - left;
 	const size_t past = is_whole ? 0 : call->q_lead - (call->k + LANES - 1) / LANES * LANES;
 	for (size_t t = span->begin; t < span->end; t += (size_t)tokens) {
@@ -67,7 +66,7 @@ SIMD_BODY void score_rows(const struct attention_call *call, const enum tcb_type
 				SIMD_FOR (int v = 0; v < VECTORS; v++) {
 					SIMD_ADDRESS(q);
 					SIMD_FOR (int j = 0; j < tokens; j++) {
-						const vfloat value = load_kv(type, k[j], (size_t)v * LANES);
+						const vfloat value = load_kv(kind, k[j], (size_t)v * LANES);
 						if (v == 0 && asks)
 							__builtin_prefetch(k[j] + ahead[j], 0, 3);
 						SIMD_FOR (int r = 0; r < rows; r++)
@@ -77,13 +76,13 @@ SIMD_BODY void score_rows(const struct attention_call *call, const enum tcb_type
 					q += head_rows * LANES;
 				}
 				SIMD_FOR (int j = 0; j < tokens; j++) {
-					k[j] += kv_bytes(type, ATTENTION_BLOCK);
+					k[j] += kv_bytes(kind, ATTENTION_BLOCK);
 					SIMD_ADDRESS(k[j]);
 				}
 			}
 			for (size_t at = 0; at < left; at += LANES) {
 				SIMD_FOR (int j = 0; j < tokens; j++) {
-					const vfloat value = load_kv_left(type, k[j], at, left - at);
+					const vfloat value = load_kv_left(kind, k[j], at, left - at);
 					SIMD_FOR (int r = 0; r < rows; r++)
 						sum[r * tokens + j] =
 							v_fma(v_load(q + r * LANES), value, sum[r * tokens + j]);
@@ -93,7 +92,7 @@ SIMD_BODY void score_rows(const struct attention_call *call, const enum tcb_type
 			if (!is_whole) {
 				q += head_rows * past;
 				SIMD_FOR (int j = 0; j < tokens; j++)
-					k[j] += left * HALF_BYTES;
+					k[j] += kv_bytes(kind, left);
 			}
 			v_store(result, v_reduce_each(sum));
 			SIMD_FOR (int r = 0; r < rows; r++)
@@ -104,36 +103,36 @@ SIMD_BODY void score_rows(const struct attention_call *call, const enum tcb_type
 	}
 }
 
-SIMD_INLINE void scores(const struct attention_call *call, const enum tcb_type type, const int is_whole,
+SIMD_INLINE void scores(const struct attention_call *call, const enum tcb_kv_kind kind, const int is_whole,
 			const struct span *span)
 {
 	enum { MOST = ROWS_TOGETHER };
 	const size_t rows = call->head_rows;
 	size_t r = 0;
 	for (; MOST >= 8 && r + 8 <= rows; r += 8)
-		score_rows(call, type, is_whole, MOST >= 8 ? 8 : 1, span, r);
+		score_rows(call, kind, is_whole, MOST >= 8 ? 8 : 1, span, r);
 	for (; MOST >= 4 && r + 4 <= rows; r += 4)
-		score_rows(call, type, is_whole, MOST >= 4 ? 4 : 1, span, r);
+		score_rows(call, kind, is_whole, MOST >= 4 ? 4 : 1, span, r);
 	for (; MOST >= 4 && r + 3 <= rows; r += 3)
-		score_rows(call, type, is_whole, MOST >= 4 ? 3 : 1, span, r);
+		score_rows(call, kind, is_whole, MOST >= 4 ? 3 : 1, span, r);
 	for (; MOST >= 2 && r + 2 <= rows; r += 2)
-		score_rows(call, type, is_whole, MOST >= 2 ? 2 : 1, span, r);
+		score_rows(call, kind, is_whole, MOST >= 2 ? 2 : 1, span, r);
 	for (; r < rows; r++)
-		score_rows(call, type, is_whole, 1, span, r);
+		score_rows(call, kind, is_whole, 1, span, r);
 }
 
 /* --- values, weights in registers --- */
 
-/* TOKENS tokens of a head, a vector that is AT of whose unit ROW points to, or the LEFT values of it, by WEIGHT, added to
- * ROWS rows of o, which are O_LEAD floats apart. */
-SIMD_INLINE void add_vector(const enum tcb_type type, const int rows, const int tokens, const char *const row[],
+/* TOKENS tokens of a head, a vector that is AT of whose unit ROW points to, or the LEFT values of it, by WEIGHT, added
+ * to ROWS rows of o, which are O_LEAD floats apart. */
+SIMD_INLINE void add_vector(const enum tcb_kv_kind kind, const int rows, const int tokens, const char *const row[],
 			    size_t at, size_t left, const vfloat weight[], float *o, size_t o_lead)
 {
 	vfloat sum[4];
 	SIMD_FOR (int r = 0; r < rows; r++)
 		sum[r] = v_load(o + (size_t)r * o_lead + at);
 	SIMD_FOR (int j = 0; j < tokens; j++) {
-		const vfloat value = load_kv_left(type, row[j], at, left);
+		const vfloat value = load_kv_left(kind, row[j], at, left);
 		SIMD_FOR (int r = 0; r < rows; r++)
 			sum[r] = v_fma(weight[r * tokens + j], value, sum[r]);
 	}
@@ -142,12 +141,12 @@ SIMD_INLINE void add_vector(const enum tcb_type type, const int rows, const int 
 }
 
 /* ROWS rows of each head from its row FIRST on.  Tokens past the tile's have weights of 0 and its last row. */
-SIMD_BODY void add_tokens(const struct attention_call *call, const enum tcb_type type, const int is_whole,
+SIMD_BODY void add_tokens(const struct attention_call *call, const enum tcb_kv_kind kind, const int is_whole,
 			  const int rows, const struct span *span, size_t first)
 {
 	const int tokens = (int)attention_tokens_of(LANES, (size_t)rows), asks = first == 0 && call->v_ahead;
 	const size_t left = is_whole ? 0 : call->v % ATTENTION_BLOCK, units = call->v - left;
-	const size_t past = is_whole ? 0 : call->v_apart - kv_bytes(type, units), head_rows = call->head_rows;
+	const size_t past = is_whole ? 0 : call->v_apart - kv_bytes(kind, units), head_rows = call->head_rows;
 	for (size_t t = span->begin; t < span->end; t += (size_t)tokens) {
 		const float *p = call->scores + (span->head * head_rows + first) * ATTENTION_DECODE_LEAD + t;
 		float *o = call->o + (span->head * head_rows + first) * call->o_lead;
@@ -165,16 +164,16 @@ SIMD_BODY void add_tokens(const struct attention_call *call, const enum tcb_type
 					SIMD_FOR (int j = 0; j < tokens; j++)
 						__builtin_prefetch(row[j] + ahead[j], 0, 3);
 				SIMD_FOR (size_t v = 0; v < VECTORS; v++)
-					add_vector(type, rows, tokens, row, v * LANES, LANES, weight, o + at,
+					add_vector(kind, rows, tokens, row, v * LANES, LANES, weight, o + at,
 						   call->o_lead);
 				SIMD_FOR (int j = 0; j < tokens; j++) {
-					row[j] += kv_bytes(type, ATTENTION_BLOCK);
+					row[j] += kv_bytes(kind, ATTENTION_BLOCK);
 					SIMD_ADDRESS(row[j]);
 				}
 			}
 			if (!is_whole) {
 				for (size_t at = 0; at < left; at += LANES)
-					add_vector(type, rows, tokens, row, at, left - at, weight, o + units,
+					add_vector(kind, rows, tokens, row, at, left - at, weight, o + units,
 						   call->o_lead);
 				SIMD_FOR (int j = 0; j < tokens; j++)
 					row[j] += past;
@@ -185,37 +184,37 @@ SIMD_BODY void add_tokens(const struct attention_call *call, const enum tcb_type
 	}
 }
 
-SIMD_INLINE void values_of_few(const struct attention_call *call, const enum tcb_type type, const int is_whole,
+SIMD_INLINE void values_of_few(const struct attention_call *call, const enum tcb_kv_kind kind, const int is_whole,
 			       const struct span *span)
 {
 	const size_t rows = call->head_rows;
 	size_t r = 0;
 	for (; r + 4 <= rows; r += 4)
-		add_tokens(call, type, is_whole, 4, span, r);
+		add_tokens(call, kind, is_whole, 4, span, r);
 	for (; r + 3 <= rows; r += 3)
-		add_tokens(call, type, is_whole, 3, span, r);
+		add_tokens(call, kind, is_whole, 3, span, r);
 	for (; r + 2 <= rows; r += 2)
-		add_tokens(call, type, is_whole, 2, span, r);
+		add_tokens(call, kind, is_whole, 2, span, r);
 	for (; r < rows; r++)
-		add_tokens(call, type, is_whole, 1, span, r);
+		add_tokens(call, kind, is_whole, 1, span, r);
 }
 
 /* --- values, sums in registers --- */
 
 /* ROWS rows from FIRST on, VECTORS vectors of the head from AT on, of which the last is of LEFT values if not whole,
  * tokens BEGIN to END - 1. */
-SIMD_BODY void add_values(const struct attention_call *call, const enum tcb_type type, const int rows,
+SIMD_BODY void add_values(const struct attention_call *call, const enum tcb_kv_kind kind, const int rows,
 			  const int vectors, const size_t left, const struct head *head, size_t first, size_t at,
 			  size_t begin, size_t end)
 {
-	const int bytes = (int)kv_bytes(type, ATTENTION_BLOCK) * vectors / VECTORS;
+	const int bytes = (int)kv_bytes(kind, ATTENTION_BLOCK) * vectors / VECTORS;
 	const int asks = first == 0 && call->v_ahead;
 	vfloat sum[8][8];
 	float *o = head->o + first * call->o_lead + at;
 	const float *p = head->scores + first * ATTENTION_DECODE_LEAD;
 	/* Constants below where all that is added up here begins with a block: compilers then keep one address. */
 	const size_t within = vectors * LANES % ATTENTION_BLOCK ? at % ATTENTION_BLOCK : 0;
-	const size_t from = head->v_at + kv_bytes(type, at - within);
+	const size_t from = head->v_at + kv_bytes(kind, at - within);
 	SIMD_FOR (int r = 0; r < rows; r++)
 		SIMD_FOR (int v = 0; v < vectors; v++)
 			sum[r][v] = v_load(o + (size_t)r * call->o_lead + (size_t)v * LANES);
@@ -228,7 +227,7 @@ SIMD_BODY void add_values(const struct attention_call *call, const enum tcb_type
 			SIMD_FOR (int at_line = 0; at_line < bytes; at_line += LINE)
 				__builtin_prefetch((const char *)call->v_ahead[t] + from + at_line, 0, 3);
 		SIMD_FOR (int v = 0; v < vectors; v++) {
-			const vfloat value = load_kv_left(type, row, within + (size_t)v * LANES, left);
+			const vfloat value = load_kv_left(kind, row, within + (size_t)v * LANES, left);
 			SIMD_FOR (int r = 0; r < rows; r++)
 				sum[r][v] = v_fma(v_set(weight[r * ATTENTION_DECODE_LEAD]), value, sum[r][v]);
 		}
@@ -244,37 +243,37 @@ SIMD_INLINE int vectors_of(const int rows)
 	return LANES == 8 || rows < 2 ? 8 / rows : 16 / rows;
 }
 
-SIMD_INLINE void values_of_rows(const struct attention_call *call, const enum tcb_type type, const int is_whole,
+SIMD_INLINE void values_of_rows(const struct attention_call *call, const enum tcb_kv_kind kind, const int is_whole,
 				const int rows, const struct head *head, size_t first, size_t begin, size_t end)
 {
 	const int vectors = vectors_of(rows);
 	size_t at = 0;
 	for (; at + (size_t)vectors * LANES <= call->v; at += (size_t)vectors * LANES)
-		add_values(call, type, rows, vectors, LANES, head, first, at, begin, end);
+		add_values(call, kind, rows, vectors, LANES, head, first, at, begin, end);
 	if (is_whole)
 		return;
 	for (; vectors > 4 && at + 4 * LANES <= call->v; at += 4 * LANES)
-		add_values(call, type, rows, 4, LANES, head, first, at, begin, end);
+		add_values(call, kind, rows, 4, LANES, head, first, at, begin, end);
 	for (; vectors > 2 && at + 2 * LANES <= call->v; at += 2 * LANES)
-		add_values(call, type, rows, 2, LANES, head, first, at, begin, end);
+		add_values(call, kind, rows, 2, LANES, head, first, at, begin, end);
 	for (; at + LANES <= call->v; at += LANES)
-		add_values(call, type, rows, 1, LANES, head, first, at, begin, end);
+		add_values(call, kind, rows, 1, LANES, head, first, at, begin, end);
 	if (at < call->v)
-		add_values(call, type, rows, 1, LANES / 2, head, first, at, begin, end);
+		add_values(call, kind, rows, 1, LANES / 2, head, first, at, begin, end);
 }
 
-SIMD_INLINE void values(const struct attention_call *call, const enum tcb_type type, const int is_whole,
+SIMD_INLINE void values(const struct attention_call *call, const enum tcb_kv_kind kind, const int is_whole,
 			const struct head *head, size_t begin, size_t end)
 {
 	size_t r = 0;
 	for (; r + 8 <= head->rows; r += 8)
-		values_of_rows(call, type, is_whole, 8, head, r, begin, end);
+		values_of_rows(call, kind, is_whole, 8, head, r, begin, end);
 	for (; r + 4 <= head->rows; r += 4)
-		values_of_rows(call, type, is_whole, 4, head, r, begin, end);
+		values_of_rows(call, kind, is_whole, 4, head, r, begin, end);
 	for (; r + 2 <= head->rows; r += 2)
-		values_of_rows(call, type, is_whole, 2, head, r, begin, end);
+		values_of_rows(call, kind, is_whole, 2, head, r, begin, end);
 	for (; r < head->rows; r++)
-		values_of_rows(call, type, is_whole, 1, head, r, begin, end);
+		values_of_rows(call, kind, is_whole, 1, head, r, begin, end);
 }
 
 /* The span from token T on, and from its head HEAD on: with step=0 all heads. */
@@ -284,55 +283,84 @@ SIMD_INLINE struct span span_of(const struct attention_call *call, size_t t, siz
 			      t + step < call->tokens ? t + step : call->tokens };
 }
 
-/* Scores of all heads before the first weights: these are long chains, and of many rows at a time.  A step's tokens of
- * all heads before the next step: a token's heads lie side by side. */
-SIMD_INLINE void tile(const struct attention_call *call, const enum tcb_type k_type, const enum tcb_type v_type,
-		      const int is_whole)
+/* A step's tokens of all heads before the next step: a token's heads lie side by side. */
+SIMD_INLINE size_t step_of(const struct attention_call *call)
 {
-	const size_t step = call->step ? call->step : attention_least_step(LANES, call->head_rows),
-		     spans = call->step ? call->heads : 1;
+	return call->step ? call->step : attention_least_step(LANES, call->head_rows);
+}
+
+SIMD_INLINE void all_scores(const struct attention_call *call, const enum tcb_kv_kind kind, const int is_whole)
+{
+	const size_t step = step_of(call), spans = call->step ? call->heads : 1;
 	for (size_t t = 0; t < call->tokens; t += step)
 		for (size_t h = 0; h < spans; h++) {
 			const struct span span = span_of(call, t, step, h);
-			scores(call, k_type, is_whole, &span);
+			scores(call, kind, is_whole, &span);
 		}
-	for (size_t r = 0; r < call->rows; r += LANES)
-		weigh_rows(call, r, call->rows - r < LANES ? call->rows - r : LANES, 0);
+}
+
+SIMD_INLINE void all_values(const struct attention_call *call, const enum tcb_kv_kind kind, const int is_whole)
+{
+	const size_t step = step_of(call), spans = call->step ? call->heads : 1;
 	for (size_t t = 0; t < call->tokens; t += step)
 		for (size_t h = 0; h < spans; h++) {
 			const struct span span = span_of(call, t, step, h);
 			const struct head head = head_of(call, h);
 			if (call->step)
-				values(call, v_type, is_whole, &head, t, span.end);
+				values(call, kind, is_whole, &head, t, span.end);
 			else
-				values_of_few(call, v_type, is_whole, &span);
+				values_of_few(call, kind, is_whole, &span);
 		}
 }
 
-/* Heads of whole units, and V's of all that registers hold, which lie side by side. */
-SIMD_INLINE int is_of_whole_heads(const struct attention_call *call, const enum tcb_type v_type)
+/* V's heads of all that registers hold, which lie side by side. */
+SIMD_INLINE int has_whole_values(const struct attention_call *call, const enum tcb_kv_kind kind)
 {
-	return call->k % ATTENTION_BLOCK == 0 && call->v % ATTENTION_BLOCK == 0 && call->v % (WHOLE * LANES) == 0 &&
-	       call->v_apart == kv_bytes(v_type, call->v);
+	return call->v % ATTENTION_BLOCK == 0 && call->v % (WHOLE * LANES) == 0 &&
+	       call->v_apart == kv_bytes(kind, call->v);
 }
 
-/* Heads that are no whole number of what registers hold have a function of their own, whose many ways to go over V
+/* Heads that are no whole number of what registers hold have functions of their own, whose many ways to go over K or V
  * leave others' registers alone. */
-#define ATTENTION_KERNEL(kv, ID, TYPE, ...)                                                           \
-	static __attribute__((noinline)) void SIMD_NAME(part_##kv)(const struct attention_call *call) \
-	{                                                                                             \
-		tile(call, TYPE, TYPE, 0);                                                            \
-	}                                                                                             \
-	static void SIMD_NAME(attention_##kv)(const struct attention_call *call)                      \
-	{                                                                                             \
-		const unsigned before = v_flush_begin();                                              \
-		if (call->stage == ATTENTION_TILE && is_of_whole_heads(call, TYPE))                   \
-			tile(call, TYPE, TYPE, 1);                                                    \
-		else if (call->stage == ATTENTION_TILE)                                               \
-			SIMD_NAME(part_##kv)(call);                                                   \
-		else                                                                                  \
-			around_tiles(call, 1);                                                        \
-		v_flush_end(before);                                                                  \
+#define BODY static __attribute__((noinline)) void
+#define OF_KIND(ID, ...)                                                    \
+	BODY SIMD_NAME(part_scores_##ID)(const struct attention_call *call) \
+	{                                                                   \
+		all_scores(call, TCB_KV_KIND_##ID, 0);                      \
+	}                                                                   \
+	BODY SIMD_NAME(scores_##ID)(const struct attention_call *call)      \
+	{                                                                   \
+		if (call->k % ATTENTION_BLOCK == 0)                         \
+			all_scores(call, TCB_KV_KIND_##ID, 1);              \
+		else                                                        \
+			SIMD_NAME(part_scores_##ID)(call);                  \
+	}                                                                   \
+	BODY SIMD_NAME(part_values_##ID)(const struct attention_call *call) \
+	{                                                                   \
+		all_values(call, TCB_KV_KIND_##ID, 0);                      \
+	}                                                                   \
+	BODY SIMD_NAME(values_##ID)(const struct attention_call *call)      \
+	{                                                                   \
+		if (has_whole_values(call, TCB_KV_KIND_##ID))               \
+			all_values(call, TCB_KV_KIND_##ID, 1);              \
+		else                                                        \
+			SIMD_NAME(part_values_##ID)(call);                  \
+	}
+TCB_KV_KIND_LIST(OF_KIND)
+
+/* Scores of all heads before the first weights: these are long chains, and of many rows at a time. */
+#define ATTENTION_KERNEL(kv, ID, K, V, ...)                                                              \
+	static void SIMD_NAME(attention_##kv)(const struct attention_call *call)                         \
+	{                                                                                                \
+		const unsigned before = v_flush_begin();                                                 \
+		if (call->stage == ATTENTION_TILE) {                                                     \
+			SIMD_NAME(scores_##K)(call);                                                     \
+			for (size_t r = 0; r < call->rows; r += LANES)                                   \
+				weigh_rows(call, r, call->rows - r < LANES ? call->rows - r : LANES, 0); \
+			SIMD_NAME(values_##V)(call);                                                     \
+		} else                                                                                   \
+			around_tiles(call, 1);                                                           \
+		v_flush_end(before);                                                                     \
 	}
 #define ATTENTION_TABLE(kv, ...)                                                                         \
 	const struct tcb_variant SIMD_NAME(attention_decode_##kv##_variants)[] = {                       \

@@ -14,16 +14,19 @@
 #include "kernels/formats.h"
 #include "kernels/simd/simd_exp.h"
 
-/* Kernels are of an element type, which compilers fold before what they read of a row; blocks of codes that are bytes,
- * a run each, are of this format. */
-#define KV_FORMAT TCB_FORMAT_Q8_0
+/* Kernels are of kinds of K and V, constants that compilers fold before what they read of a row. */
+SIMD_INLINE int has_blocks(const enum tcb_kv_kind kind)
+{
+	return kind == TCB_KV_KIND_Q80 || kind == TCB_KV_KIND_Q40;
+}
 
 /* Bytes of COUNT values; whole blocks. */
-static inline size_t kv_bytes(enum tcb_type type, size_t count)
+SIMD_INLINE size_t kv_bytes(const enum tcb_kv_kind kind, size_t count)
 {
-	const struct tcb_format *blocks = tcb_format_row(KV_FORMAT);
-	return type == TCB_TYPE_BLOCKS ? count / blocks->block_values * blocks->block_bytes
-				       : count * tcb_type_bytes(type);
+	const struct tcb_format *f = tcb_format_row(kind == TCB_KV_KIND_Q40 ? TCB_FORMAT_Q4_0 : TCB_FORMAT_Q8_0);
+	return has_blocks(kind)          ? count / f->block_values * f->block_bytes
+	       : kind == TCB_KV_KIND_FP8 ? count
+					 : 2 * count;
 }
 
 SIMD_INLINE vfloat load_half(const enum tcb_type type, const void *row, size_t at)
@@ -32,37 +35,86 @@ SIMD_INLINE vfloat load_half(const enum tcb_type type, const void *row, size_t a
 	return type == TCB_TYPE_F16 ? v_from_f16(half) : v_from_bf16(half);
 }
 
-#if LANES > 8
-/* Vectors are longer than heads' steps on one family: of what is left of a head, eight values, zeros in the rest. */
-SIMD_INLINE vfloat load_eight(const enum tcb_type type, const void *from)
+/* LANES values of E4M3: what comes of a NaN is past the largest float when it is multiplied so, and then a NaN. */
+SIMD_INLINE vfloat load_fp8(const uint8_t *from)
 {
-	typedef uint64_t four __attribute__((vector_size(32)));
-	uint64_t both[2];
-	memcpy(both, from, sizeof(both));
-	const four all = { both[0], both[1], 0, 0 };
-	return load_half(type, &all, 0);
+#if LANES > 1
+	const vfloat value = v_from_e4m3(from), past_nan = v_mul(value, v_set(1.9e38f));
+	return v_fma(past_nan, v_set(0), v_mul(value, v_set(256)));
+#else
+	return tcb_e4m3_to_f32(*from);
+#endif
+}
+
+/* LANES codes of a block of Q4_0, of which each byte has two: one of the first half and one of the second. */
+SIMD_INLINE vfloat load_nibbles(const uint8_t *codes, size_t at)
+{
+	const size_t half = ATTENTION_BLOCK / 2;
+	int8_t signed_codes[LANES];
+#if LANES > 1
+	typedef uint8_t some __attribute__((vector_size(LANES)));
+	some both;
+	memcpy(&both, codes + at % half, sizeof(both));
+	both = (at < half ? both & 15 : both >> 4) - 8;
+	memcpy(signed_codes, &both, sizeof(both));
+#else
+	*signed_codes = (int8_t)((at < half ? codes[at] & 15 : codes[at - half] >> 4) - 8);
+#endif
+	return v_from_bytes(signed_codes);
+}
+
+SIMD_INLINE vfloat load_block(const enum tcb_format_id format, const void *row, size_t at)
+{
+	const struct tcb_format *f = tcb_format_row(format);
+	const size_t within = at % f->block_values;
+	const uint8_t *block = (const uint8_t *)row + at / f->block_values * f->block_bytes;
+	const vfloat code = format == TCB_FORMAT_Q4_0 ? load_nibbles(block + f->codes_at, within)
+						      : v_from_bytes((const int8_t *)block + f->codes_at + within);
+	return v_mul(code, v_set_f16(block + f->d_at));
+}
+
+SIMD_INLINE vfloat load_kv(const enum tcb_kv_kind kind, const void *row, size_t at)
+{
+	if (has_blocks(kind))
+		return load_block(kind == TCB_KV_KIND_Q40 ? TCB_FORMAT_Q4_0 : TCB_FORMAT_Q8_0, row, at);
+	if (kind == TCB_KV_KIND_FP8)
+		return load_fp8((const uint8_t *)row + at);
+	return load_half(kind == TCB_KV_KIND_F16 ? TCB_TYPE_F16 : TCB_TYPE_BF16, row, at);
+}
+
+#if LANES > 8
+/* Vectors are longer than heads' steps on one family: EIGHT values' BYTES that are left of a head, zeros in the rest.
+ */
+struct eight {
+	uint64_t words[4];
+};
+SIMD_INLINE struct eight load_eight(const void *from, const size_t bytes)
+{
+	struct eight out = { { 0, 0, 0, 0 } };
+	memcpy(out.words, from, bytes);
+	return out;
 }
 #endif
-
-SIMD_INLINE vfloat load_kv(const enum tcb_type type, const void *row, size_t at)
-{
-	if (type != TCB_TYPE_BLOCKS)
-		return load_half(type, row, at);
-	const struct tcb_format *f = tcb_format_row(KV_FORMAT);
-	const uint8_t *block = (const uint8_t *)row + at / f->block_values * f->block_bytes;
-	const int8_t *codes = (const int8_t *)block + f->codes_at + at % f->block_values;
-	return v_mul(v_from_bytes(codes), v_set_f16(block + f->d_at));
-}
 
 /* LANES values, or the eight that are left; never of blocks. */
-SIMD_INLINE vfloat load_kv_left(const enum tcb_type type, const void *row, size_t at, size_t left)
+SIMD_INLINE vfloat load_kv_left(const enum tcb_kv_kind kind, const void *row, size_t at, size_t left)
 {
 #if LANES > 8
-	if (left < LANES)
-		return load_eight(type, (const uint16_t *)row + at);
+	if (left < LANES) {
+		const struct eight eight = load_eight((const char *)row + kv_bytes(kind, at), kv_bytes(kind, 8));
+		return load_kv(kind, &eight, 0);
+	}
 #endif
 	(void)left;
-	return load_kv(type, row, at);
+	return load_kv(kind, row, at);
+}
+
+/* The same of q. */
+SIMD_INLINE vfloat load_q_left(const enum tcb_type io, const void *row, size_t at, size_t left)
+{
+	if (io == TCB_TYPE_F32)
+		return v_load_left((const float *)row + at, left, 0);
+	return load_kv_left(io == TCB_TYPE_F16 ? TCB_KV_KIND_F16 : TCB_KV_KIND_BF16, row, at, left);
 }
 
 /* --- weights --- */
@@ -163,9 +215,7 @@ SIMD_INLINE void load_q(const struct attention_call *call, const int is_side_by_
 		float *q = is_side_by_side ? call->q + (r - of_head) * call->q_lead + of_head * LANES
 					   : call->q + r * call->q_lead;
 		for (size_t at = 0; at < call->k; at += LANES) {
-			const size_t left = call->k - at;
-			const vfloat value = call->io == TCB_TYPE_F32 ? v_load_left((const float *)row + at, left, 0)
-								      : load_kv_left(call->io, row, at, left);
+			const vfloat value = load_q_left(call->io, row, at, call->k - at);
 			v_store(q + (is_side_by_side ? at * call->head_rows : at), v_mul(value, v_set(call->scale)));
 		}
 	}

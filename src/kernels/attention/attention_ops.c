@@ -26,10 +26,16 @@ static int overflows(const struct tcb_shape *shape)
 	       tcb_add_size(rows, kv, &bytes) || tcb_mul_size(bytes, 4 * sizeof(double), &bytes);
 }
 
-static enum tcb_status check_heads(const struct tcb_op *op, const char *of, size_t values, struct tcb_error *err)
+/* Values that heads of this kind have a multiple of. */
+static size_t unit_of(enum tcb_kv_kind kind)
 {
-	const struct attention_op *attention = op->member;
-	const size_t unit = tcb_kv_has_blocks(attention->kv) ? ATTENTION_BLOCK : ATTENTION_HEAD_UNIT;
+	return tcb_kv_kind_format(kind) ? ATTENTION_BLOCK : ATTENTION_HEAD_UNIT;
+}
+
+static enum tcb_status check_heads(const struct tcb_op *op, const char *of, enum tcb_kv_kind kind, size_t values,
+				   struct tcb_error *err)
+{
+	const size_t unit = unit_of(kind);
 	if (values % unit || values > ATTENTION_HEAD_MAX)
 		return tcb_fail(err, TCB_E_USAGE,
 				"op %s takes heads of %s of %zu to %d values in steps of %zu, not of %zu", op->name, of,
@@ -51,8 +57,13 @@ static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_sha
 	if (shape->words.prefix && !shape->words.causal)
 		return tcb_fail(err, TCB_E_USAGE,
 				"a prefix is what a query sees of later tokens: say causal, too, or leave prefix out");
-	TCB_TRY(check_heads(op, "q and K", shape->k, err));
-	TCB_TRY(check_heads(op, "V", attention_v(shape), err));
+	const struct tcb_kv_row *kv = tcb_kv_row(attention->kv);
+	TCB_TRY(check_heads(op, "q and K", kv->k, shape->k, err));
+	TCB_TRY(check_heads(op, "V", kv->v, attention_v(shape), err));
+	if (shape->words.view && kv->k != kv->v)
+		return tcb_fail(err, TCB_E_USAGE,
+				"op %s has K and V of two kinds, and with vk V is of K's rows: take an op of one kind",
+				op->name);
 	if (shape->words.view && attention_v(shape) > shape->k)
 		return tcb_fail(err, TCB_E_USAGE,
 				"vk: V is the first values of K's heads, of which there are %zu, not %zu", shape->k,
@@ -91,18 +102,17 @@ static size_t operands(const struct tcb_problem *problem, struct tcb_operand out
 {
 	const struct tcb_shape *s = &problem->shape;
 	const enum tcb_type io = attention_io_type(problem);
-	const enum tcb_kv kv = attention_of(problem)->kv;
-	const enum tcb_type type = tcb_kv_row(kv)->type;
+	const enum tcb_kv_kind k_kind = attention_k_kind(problem), v_kind = attention_v_kind(problem);
 	const size_t rows = s->words.sequences * s->m, heads = s->words.query, sequences = s->words.sequences;
 	const size_t q = heads * s->k, results = heads * attention_v(s), each = tcb_type_bytes(io);
 	const size_t tokens = tcb_kv_tokens(s), k = (size_t)s->words.kv * s->k,
 		     v = (size_t)s->words.kv * attention_v(s);
 	const struct tcb_operand all[ATTENTION_OPERANDS_MAX] = {
 		[ATTENTION_Q] = { "q", TCB_ROLE_INPUT, io, rows, q, rows * q * each, 0 },
-		[ATTENTION_K] = { "k", TCB_ROLE_INPUT, type, tokens, k, tcb_kv_bytes(kv, tokens * k), 1,
-				  tcb_kv_format(kv) },
-		[ATTENTION_V] = { "v", TCB_ROLE_INPUT, type, tokens, v, tcb_kv_bytes(kv, tokens * v), 1,
-				  tcb_kv_format(kv) },
+		[ATTENTION_K] = { "k", TCB_ROLE_INPUT, tcb_kv_kind_row(k_kind)->type, tokens, k,
+				  tcb_kv_kind_bytes(k_kind, tokens * k), 1, tcb_kv_kind_format(k_kind) },
+		[ATTENTION_V] = { "v", TCB_ROLE_INPUT, tcb_kv_kind_row(v_kind)->type, tokens, v,
+				  tcb_kv_kind_bytes(v_kind, tokens * v), 1, tcb_kv_kind_format(v_kind) },
 		[ATTENTION_LENGTHS] = words_of("lengths", TCB_TYPE_I32, 1, sequences),
 		[ATTENTION_OUT] = { "out", TCB_ROLE_OUTPUT, io, rows, results, rows * results * each, 0 },
 		[ATTENTION_TABLE] = words_of("pages", TCB_TYPE_I32, sequences, tcb_kv_pages(s)),
@@ -125,13 +135,13 @@ static void draw(struct tcb_rng *rng, float size, size_t count, float *out)
 }
 
 /* COUNT values of K or V, from OUT on; whole heads. */
-static void fill_values(enum tcb_kv kv, struct tcb_rng *rng, size_t count, void *out)
+static void fill_values(enum tcb_kv_kind kind, struct tcb_rng *rng, size_t count, void *out)
 {
-	const size_t unit = tcb_kv_has_blocks(kv) ? ATTENTION_BLOCK : ATTENTION_HEAD_UNIT;
+	const size_t unit = unit_of(kind);
 	float values[ATTENTION_BLOCK];
 	for (size_t i = 0; i < count; i += unit) {
 		draw(rng, 1, unit, values);
-		tcb_kv_from_f32(kv, values, unit, (char *)out + tcb_kv_bytes(kv, i));
+		tcb_kv_kind_from_f32(kind, values, unit, (char *)out + tcb_kv_kind_bytes(kind, i));
 	}
 }
 
@@ -173,10 +183,10 @@ static void fill_more(const struct tcb_shape *shape, struct tcb_rng *rng, const 
 static void fill(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
 {
 	const struct tcb_shape *s = &problem->shape;
-	const enum tcb_kv kv = attention_of(problem)->kv;
+	const enum tcb_kv_kind k_kind = attention_k_kind(problem), v_kind = attention_v_kind(problem);
 	const struct tcb_words *words = &s->words;
 	const size_t k_row = (size_t)words->kv * s->k, v_row = (size_t)words->kv * attention_v(s);
-	const size_t k_bytes = tcb_kv_bytes(kv, k_row), v_bytes = tcb_kv_bytes(kv, v_row);
+	const size_t k_bytes = tcb_kv_kind_bytes(k_kind, k_row), v_bytes = tcb_kv_kind_bytes(v_kind, v_row);
 	int32_t *lengths = attention_data(words, operand, ATTENTION_LENGTHS);
 	int32_t *table = attention_data(words, operand, ATTENTION_TABLE);
 	char *k = operand[ATTENTION_K], *v = attention_data(words, operand, ATTENTION_V);
@@ -194,9 +204,9 @@ static void fill(const struct tcb_problem *problem, uint64_t seed, void *const o
 	for (size_t b = 0; b < words->sequences; b++)
 		for (size_t t = 0; t < (size_t)lengths[b]; t++) {
 			const size_t at = tcb_kv_token(s, table, b, t);
-			fill_values(kv, &rng, k_row, k + at * k_bytes);
+			fill_values(k_kind, &rng, k_row, k + at * k_bytes);
 			if (v)
-				fill_values(kv, &rng, v_row, v + at * v_bytes);
+				fill_values(v_kind, &rng, v_row, v + at * v_bytes);
 		}
 }
 
@@ -217,8 +227,9 @@ static double traffic(const struct tcb_problem *problem)
 {
 	const struct tcb_shape *s = &problem->shape;
 	struct tcb_operand all[TCB_OPERANDS_MAX];
-	const size_t count = operands(problem, all), values = s->k + (s->words.view ? 0 : attention_v(s));
-	const double row = (double)tcb_kv_bytes(attention_of(problem)->kv, (size_t)s->words.kv * values);
+	const size_t count = operands(problem, all), heads = s->words.kv;
+	const size_t of_v = s->words.view ? 0 : tcb_kv_kind_bytes(attention_v_kind(problem), heads * attention_v(s));
+	const double row = (double)(tcb_kv_kind_bytes(attention_k_kind(problem), heads * s->k) + of_v);
 	double bytes = 0;
 	for (size_t b = 0; b < s->words.sequences; b++)
 		bytes += row * tokens_read(s, tcb_kv_length(s, b));
@@ -271,31 +282,34 @@ enum {
 			  1u << TCB_WORD_VALUES | 1u << TCB_WORD_VIEW | 1u << TCB_WORD_SINKS | 1u << TCB_WORD_ALIBI |
 			  1u << TCB_WORD_PREFIX
 };
-#define ATTENTION_OP(kv_, ID, type_, io_, format_, text, kind, KIND, summary_, ...)                 \
-	static const struct attention_op kind##_##kv_ = KIND(TCB_KV_##ID);                          \
-	const struct tcb_op tcb_op_attention_##kind##_##kv_ = {                                     \
-		.name = "attention_" #kind "_" #kv_,                                                \
-		.summary = summary_ text,                                                           \
-		.shape_form = "MxNxK,hQ/KV",                                                        \
-		.words = ATTENTION_WORDS,                                                           \
-		.type = io_,                                                                        \
-		.member = &kind##_##kv_,                                                            \
-		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_F16,                       \
-		.default_contract = TCB_CONTRACT_F16,                                               \
-		.default_shapes = kind##_shapes,                                                    \
-		.default_shape_count = sizeof(kind##_shapes) / sizeof(kind##_shapes[0]),            \
-		.side = TCB_SIDES(&attention_##kind##_##kv_##_cpu, &attention_##kind##_##kv_##_gpu, \
-				  &attention_##kind##_##kv_##_wgsl),                                \
-		.check_shape = check_shape,                                                         \
-		.operands = operands,                                                               \
-		.fill = fill,                                                                       \
-		.reference = attention_reference,                                                   \
-		.drawn_columns = attention_drawn_columns,                                           \
-		.reference_flop_ns = 1,                                                             \
-		.flops = flops,                                                                     \
-		.traffic = traffic,                                                                 \
+#define ATTENTION_OP(kv_, ID, k_, v_, io_, text, kind, KIND, SIDES, summary_, ...)       \
+	static const struct attention_op kind##_##kv_ = KIND(TCB_KV_##ID);               \
+	const struct tcb_op tcb_op_attention_##kind##_##kv_ = {                          \
+		.name = "attention_" #kind "_" #kv_,                                     \
+		.summary = summary_ text,                                                \
+		.shape_form = "MxNxK,hQ/KV",                                             \
+		.words = ATTENTION_WORDS,                                                \
+		.type = io_,                                                             \
+		.member = &kind##_##kv_,                                                 \
+		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_F16,            \
+		.default_contract = TCB_CONTRACT_F16,                                    \
+		.default_shapes = kind##_shapes,                                         \
+		.default_shape_count = sizeof(kind##_shapes) / sizeof(kind##_shapes[0]), \
+		.side = SIDES(attention_##kind##_##kv_),                                 \
+		.check_shape = check_shape,                                              \
+		.operands = operands,                                                    \
+		.fill = fill,                                                            \
+		.reference = attention_reference,                                        \
+		.drawn_columns = attention_drawn_columns,                                \
+		.reference_flop_ns = 1,                                                  \
+		.flops = flops,                                                          \
+		.traffic = traffic,                                                      \
 	};
 #define DECODE_TEXT "attention of one or a few query tokens against "
 #define PREFILL_TEXT "attention of many query tokens against "
-TCB_KV_LIST(ATTENTION_OP, decode, DECODE, DECODE_TEXT, )
-TCB_KV_LIST(ATTENTION_OP, prefill, PREFILL, PREFILL_TEXT, )
+#define ON_ALL(of) TCB_SIDES(&of##_cpu, &of##_gpu, &of##_wgsl)
+#define ON_CPUS(of) TCB_SIDES(&of##_cpu)
+TCB_KV_ALL_LIST(ATTENTION_OP, decode, DECODE, ON_ALL, DECODE_TEXT, )
+TCB_KV_CPU_LIST(ATTENTION_OP, decode, DECODE, ON_CPUS, DECODE_TEXT, )
+TCB_KV_ALL_LIST(ATTENTION_OP, prefill, PREFILL, ON_ALL, PREFILL_TEXT, )
+TCB_KV_CPU_LIST(ATTENTION_OP, prefill, PREFILL, ON_CPUS, PREFILL_TEXT, )

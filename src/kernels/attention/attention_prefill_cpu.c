@@ -94,6 +94,8 @@ static const struct tcb_side_space space = { rules, axes, default_geometry, foot
 TCB_VARIANT_TABLES(f16_variants, TCB_ISAS_FLOATS, attention_prefill_f16_variants)
 ATTENTION_VARIANT_TABLES(bf16_variants, attention_prefill_bf16, avx512bf16)
 TCB_VARIANT_TABLES(q80_variants, TCB_ISAS_FLOATS, attention_prefill_q80_variants)
+#define TABLES(kv, ...) TCB_VARIANT_TABLES(kv##_variants, TCB_ISAS_FLOATS, attention_prefill_##kv##_variants)
+TCB_KV_CPU_LIST(TABLES, )
 
 #define SIDE(kv, ...)                                          \
 	const struct tcb_side attention_prefill_##kv##_cpu = { \

@@ -239,4 +239,4 @@ static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_
 		.space = &prefill_gpu_space,                                                            \
 		.emit = emit                                                                            \
 	};
-TCB_KV_LIST(SIDE, )
+TCB_KV_ALL_LIST(SIDE, )

@@ -111,7 +111,7 @@ extern const struct tcb_side_space prefill_gpu_space;
 
 /* attention_prefill_gpu.c */
 #define PREFILL_SIDE(kv, ...) extern const struct tcb_side attention_prefill_##kv##_gpu;
-TCB_KV_LIST(PREFILL_SIDE, )
+TCB_KV_ALL_LIST(PREFILL_SIDE, )
 #undef PREFILL_SIDE
 
 /* --- what the files that write the kernels share --- */

@@ -91,7 +91,8 @@ static double coded_error(const float *q, size_t k)
 static int is_in_integers(const struct tcb_problem *problem)
 {
 	const struct attention_op *attention = attention_of(problem);
-	return attention->multiplies_codes && attention_has_blocks(problem) && problem->contract == TCB_CONTRACT_F16;
+	return attention->multiplies_codes && tcb_kv_kind_format(attention_v_kind(problem)) &&
+	       problem->contract == TCB_CONTRACT_F16;
 }
 
 /* The query rows of PLACES, which see nothing yet but their sinks, of a sequence of LENGTH with a PREFIX. */
@@ -129,7 +130,7 @@ static double most_of_block(const struct tcb_format *f, const char *row, size_t 
 	uint16_t half; /* blocks begin anywhere */
 	memcpy(&half, row + u * f->block_bytes + f->d_at, sizeof(half));
 	const float scale = tcb_f16_to_f32(half);
-	return isfinite(scale) ? 128 * fabs((double)scale) : 0;
+	return isfinite(scale) ? (double)(1 << (f->code_bits - 1)) * fabs((double)scale) : 0;
 }
 
 /* Tokens FIRST to FIRST + COUNT - 1; those of a block past them are zeros. */
@@ -137,7 +138,7 @@ static void load_block(const struct job *job, size_t sequence, size_t head, size
 		       struct work *work)
 {
 	const struct tcb_shape *s = &job->problem->shape;
-	const enum tcb_kv kv = attention_of(job->problem)->kv;
+	const enum tcb_kv_kind k_kind = attention_k_kind(job->problem), v_kind = attention_v_kind(job->problem);
 	const int32_t *table = attention_data(&s->words, job->operand, ATTENTION_TABLE);
 	const char *k_from = job->operand[ATTENTION_K], *v_from = job->operand[attention_v_operand(&s->words)];
 	const size_t width = attention_v(s);
@@ -146,13 +147,13 @@ static void load_block(const struct job *job, size_t sequence, size_t head, size
 	memset(work->most, 0, sizeof(work->most));
 	for (size_t t = 0; t < count; t++) {
 		const size_t at = tcb_kv_token(s, table, sequence, first + t) * s->words.kv + head;
-		const char *v_row = v_from + tcb_kv_bytes(kv, at * attention_v_apart(s));
+		const char *v_row = v_from + tcb_kv_kind_bytes(v_kind, at * attention_v_apart(s));
 		float k[HEAD], v[HEAD];
 		double norm = 0;
-		tcb_kv_to_f32(kv, k_from + tcb_kv_bytes(kv, at * s->k), s->k, k);
-		tcb_kv_to_f32(kv, v_row, width, v);
+		tcb_kv_kind_to_f32(k_kind, k_from + tcb_kv_kind_bytes(k_kind, at * s->k), s->k, k);
+		tcb_kv_kind_to_f32(v_kind, v_row, width, v);
 		for (size_t u = 0; is_in_integers(job->problem) && u < width / UNIT; u++)
-			work->most[t * UNITS + u] = most_of_block(tcb_kv_format(kv), v_row, u);
+			work->most[t * UNITS + u] = most_of_block(tcb_kv_kind_format(v_kind), v_row, u);
 		for (size_t i = 0; i < s->k; i++) {
 			work->k[t / COLUMNS * COLUMNS * s->k + i * COLUMNS + t % COLUMNS] = (double)k[i];
 			norm += (double)k[i] * (double)k[i];
@@ -258,12 +259,15 @@ static void close_row(const struct job *job, const struct work *work, const stru
 	const struct tcb_shape *s = &job->problem->shape;
 	const enum tcb_type io = attention_io_type(job->problem);
 	const struct attention_op *attention = attention_of(job->problem);
-	const int is_rounded = attention_has_blocks(job->problem) && io == TCB_TYPE_F16;
-	const double sum = tile->sum[r], u = 0x1p-24, of_kv = is_rounded ? unit[TCB_TYPE_F16] : 0;
-	const double below = is_rounded ? tiny[TCB_TYPE_F16] : 0;
+	const int is_f16 = io == TCB_TYPE_F16;
+	const int is_k_rounded = is_f16 && tcb_kv_kind_format(attention_k_kind(job->problem)) != NULL;
+	const int is_v_rounded = is_f16 && tcb_kv_kind_format(attention_v_kind(job->problem)) != NULL;
+	const double sum = tile->sum[r], u = 0x1p-24, of_v = is_v_rounded ? unit[TCB_TYPE_F16] : 0;
+	const double below = is_v_rounded ? tiny[TCB_TYPE_F16] : 0;
 	const double least = 0x1p-126, root = sqrt((double)s->k);
-	const double of_k = tile->norm[r] * (of_kv * work->k_norm + below * root);
-	const double of_codes = is_rounded ? tile->coded[r] * work->k_norm : 0;
+	const double of_k =
+		is_k_rounded ? tile->norm[r] * (unit[TCB_TYPE_F16] * work->k_norm + tiny[TCB_TYPE_F16] * root) : 0;
+	const double of_codes = is_k_rounded ? tile->coded[r] * work->k_norm : 0;
 	const double of_operands = attention->multiplies_codes ? of_codes : of_k;
 	const double flushed = 4 * least * root * (tile->norm[r] + work->k_norm + root);
 	const double score = of_operands + flushed + tcb_gamma(4 * (double)s->k + 8) * tile->norm[r] * work->k_norm +
@@ -275,7 +279,7 @@ static void close_row(const struct job *job, const struct work *work, const stru
 		const size_t at = i / COLUMNS * COLUMNS * ROWS + r * COLUMNS + i % COLUMNS, to = place->to + i;
 		const double y = sum == 0 ? 0 : tile->y[at] / sum, size = sum == 0 ? 0 : tile->size[at] / sum;
 		const double of_unit = sum == 0 ? 0 : of_integers * tile->of_units[i / UNIT * ROWS + r] / sum;
-		const double of_weights = weight * (size + fabs(y)) + of_kv * size + below + of_unit +
+		const double of_weights = weight * (size + fabs(y)) + of_v * size + below + of_unit +
 					  (sum > 0 ? ((tiny[io] + least) * work->v_size[i] + of_values) / sum : 0);
 		job->out->y[to] = y;
 		job->out->magnitude[to] = size + fabs(y);

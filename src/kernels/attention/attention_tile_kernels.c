@@ -12,14 +12,14 @@
 
 /* --- to floats --- */
 
-SIMD_INLINE void pack_k(const struct attention_call *call, const enum tcb_type type)
+SIMD_INLINE void pack_k(const struct attention_call *call, const enum tcb_kv_kind kind)
 {
 	for (size_t t = 0; t < call->tokens; t += LANES)
 		for (size_t at = 0; at < call->k; at += LANES) {
 			const size_t left = call->k - at;
 			vfloat r[LANES];
 			SIMD_FOR (size_t i = 0; i < LANES; i++)
-				r[i] = load_kv_left(type, call->k_rows[t + i], at, left);
+				r[i] = load_kv_left(kind, call->k_rows[t + i], at, left);
 #if LANES > 1
 			v_transpose(r);
 #endif
@@ -29,12 +29,12 @@ SIMD_INLINE void pack_k(const struct attention_call *call, const enum tcb_type t
 		}
 }
 
-SIMD_INLINE void pack_v(const struct attention_call *call, const enum tcb_type type)
+SIMD_INLINE void pack_v(const struct attention_call *call, const enum tcb_kv_kind kind)
 {
 	for (size_t t = 0; t < call->tokens; t++)
 		for (size_t at = 0; at < call->v; at += LANES)
 			v_store(call->packed + at * call->lead + t * LANES,
-				load_kv_left(type, call->v_rows[t], at, call->v - at));
+				load_kv_left(kind, call->v_rows[t], at, call->v - at));
 }
 
 /* --- products --- */
@@ -94,15 +94,16 @@ SIMD_INLINE void weights(const struct attention_call *call, const int rows)
 		memset(call->scores + r * call->lead, 0, call->tokens * sizeof(float));
 }
 
-SIMD_BODY void tile(const struct attention_call *call, const enum tcb_type k_type, const enum tcb_type v_type,
-		    const int rows, const int vectors)
+typedef void pack_fn(const struct attention_call *call);
+
+SIMD_BODY void tile(const struct attention_call *call, pack_fn *k, pack_fn *v, const int rows, const int vectors)
 {
 	const size_t token_vectors = (call->tokens + LANES - 1) / LANES;
-	pack_k(call, k_type);
+	k(call);
 	products(call, rows, vectors, 0, token_vectors, call->k, call->q, call->q_lead, call->k * LANES, call->scores,
 		 call->lead);
 	weights(call, rows);
-	pack_v(call, v_type);
+	v(call);
 	products(call, rows, vectors, 1, (call->v + LANES - 1) / LANES, call->tokens, call->scores, call->lead,
 		 call->lead * LANES, call->o, call->o_lead);
 }
@@ -118,23 +119,43 @@ SIMD_BODY void tile(const struct attention_call *call, const enum tcb_type k_typ
 #define SIZES(X, ...) X(4, 64, __VA_ARGS__) X(8, 32, __VA_ARGS__) X(16, 16, __VA_ARGS__)
 #endif
 
-#define ATTENTION_KERNEL(m, n, kv, TYPE)                                      \
+/* Of a kind of K or V what makes floats of it, of a size of register tiles all else. */
+#define OF_KIND(ID, ...)                                                                     \
+	static __attribute__((noinline)) void pack_k_##ID(const struct attention_call *call) \
+	{                                                                                    \
+		pack_k(call, TCB_KV_KIND_##ID);                                              \
+	}                                                                                    \
+	static __attribute__((noinline)) void pack_v_##ID(const struct attention_call *call) \
+	{                                                                                    \
+		pack_v(call, TCB_KV_KIND_##ID);                                              \
+	}
+TCB_KV_KIND_LIST(OF_KIND)
+
+#define OF_SIZE(m, n, ...)                                                                                  \
+	static __attribute__((noinline)) void tile_##m##x##n(const struct attention_call *call, pack_fn *k, \
+							     pack_fn *v)                                    \
+	{                                                                                                   \
+		tile(call, k, v, m, n / LANES);                                                             \
+	}
+SIZES(OF_SIZE, )
+
+#define ATTENTION_KERNEL(m, n, kv, K, V)                                      \
 	static void micro_##kv##_##m##x##n(const struct attention_call *call) \
 	{                                                                     \
 		const unsigned before = v_flush_begin();                      \
 		if (call->stage == ATTENTION_TILE)                            \
-			tile(call, TYPE, TYPE, m, n / LANES);                 \
+			tile_##m##x##n(call, pack_k_##K, pack_v_##V);         \
 		else                                                          \
 			around_tiles(call, 0);                                \
 		v_flush_end(before);                                          \
 	}
-#define ATTENTION_ROWS(m, n, kv, unused)                                                   \
+#define ATTENTION_ROWS(m, n, kv, ...)                                                      \
 	ATTENTION_ROW(prefill_##kv, TCB_CONTRACT_F32, "f32", m, n, micro_##kv##_##m##x##n) \
 	ATTENTION_ROW(prefill_##kv, TCB_CONTRACT_F16, "half", m, n, micro_##kv##_##m##x##n)
-#define ATTENTION_TABLE(kv, ID, TYPE, ...)                                          \
-	SIZES(ATTENTION_KERNEL, kv, TYPE)                                           \
+#define ATTENTION_TABLE(kv, ID, K, V, ...)                                          \
+	SIZES(ATTENTION_KERNEL, kv, K, V)                                           \
 	const struct tcb_variant SIMD_NAME(attention_prefill_##kv##_variants)[] = { \
-		SIZES(ATTENTION_ROWS, kv, TYPE){ .name = NULL },                    \
+		SIZES(ATTENTION_ROWS, kv, ){ .name = NULL },                        \
 	};
 
 TCB_KV_LIST(ATTENTION_TABLE, )

@@ -96,7 +96,7 @@ extern const struct tcb_side_space attention_decode_wgsl_space, attention_prefil
 /* attention_decode_wgsl.c, attention_prefill_wgsl.c */
 #define ATTENTION_WGSL_SIDE(kv, ...) \
 	extern const struct tcb_side attention_decode_##kv##_wgsl, attention_prefill_##kv##_wgsl;
-TCB_KV_LIST(ATTENTION_WGSL_SIDE, )
+TCB_KV_ALL_LIST(ATTENTION_WGSL_SIDE, )
 #undef ATTENTION_WGSL_SIDE
 
 #endif

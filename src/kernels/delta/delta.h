@@ -54,7 +54,7 @@ enum { DELTA_WORDS = 1u << TCB_WORD_QUERY | 1u << TCB_WORD_KV | 1u << TCB_WORD_S
 /* Roundings around a sum over k (delta_reference.c). */
 enum { DELTA_CHAIN = 24 };
 /* Tokens that chunks may have, and roundings around their sums beside those of a sum over k and over the chunk. */
-enum { DELTA_CHUNK_LEAST = 16, DELTA_CHUNK_MAX = 64, DELTA_CHUNK_CHAIN = 80 };
+enum { DELTA_CHUNK_LEAST = 16, DELTA_CHUNK_MAX = 64, DELTA_CHUNK_CHAIN = 112 };
 enum { DELTA_KEY_UNIT = 16, DELTA_KEY_MAX = 256, DELTA_DECODE_TOKENS_MAX = 16 };
 #define DELTA_NORM_EPSILON 1e-6f
 
@@ -98,6 +98,14 @@ static inline size_t delta_slot_of(const struct tcb_problem *problem, size_t tok
 {
 	return !delta_of(problem)->is_prefill ? 1 + token : token + 1 == count;
 }
+
+/* delta_ops.c: of test data and of measurements, as all ops have them that go with these states. */
+/* New tokens of SEQUENCE: as the lengths of KV caches are, of m. */
+size_t delta_count_of(const struct tcb_shape *shape, size_t sequence);
+/* Does SEQUENCE go on from a state; is that behind TOKEN kept? */
+int delta_goes_on(const struct tcb_shape *shape, size_t sequence);
+int delta_is_kept(const struct tcb_shape *shape, size_t sequence, size_t token);
+void delta_fill_slots(const struct tcb_problem *problem, struct tcb_rng *rng, int32_t *slots);
 
 /* delta_reference.c */
 void delta_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Chunks of tokens on a GPU's tensor cores: what the parts of the emitter share.  delta_gpu.h says how a geometry
+ * Chunks of tokens on a GPU's tensor cores: what the parts of the emitter share.  delta_gpu_plan.h says how a geometry
  * drives it, delta_chunk_kernels.c what is computed.
  *
  * Everything is turned: a warp has 16 values, rows of S', and tokens and keys are columns.  Of mma.sync's registers
@@ -14,31 +14,8 @@
 #ifndef TCB_KERNELS_DELTA_CHUNK_GPU_H
 #define TCB_KERNELS_DELTA_CHUNK_GPU_H
 
-#include "kernels/delta/delta_gpu.h"
+#include "kernels/delta/delta_gpu_plan.h"
 #include "kernels/gpu/barrier.h"
-
-enum {
-	CHUNK_VALUES = 16, /* of a warp */
-	CHUNK_EIGHT = 8,   /* tokens or keys of a product */
-	CHUNK_PAD = 8,     /* floats behind each row in shared memory: pairs of four rows are in different banks */
-	CHUNK_HELPERS = 2, /* warps that prepare chunks, with prep=warps */
-	CHUNK_BARRIER = 1, /* theirs */
-};
-
-/* Numbers of a chunk's tokens in shared memory, an array each. */
-enum {
-	CHUNK_HIGH,  /* the sum of g up to the token, a multiple of 2^-8, */
-	CHUNK_LOW,   /* and the rest */
-	CHUNK_KEY,   /* 1 over the key's norm */
-	CHUNK_QUERY, /* scale over the query's norm */
-	CHUNK_OWN,   /* -beta over the key's norm */
-	CHUNK_BETA,  /* beta */
-	CHUNK_RHS,   /* -decay over the key's norm */
-	CHUNK_OUT,   /* decay times CHUNK_QUERY */
-	CHUNK_LEFT,  /* what is left of the token at the end, over the key's norm */
-	CHUNK_END,   /* in its first: what is left of the state before */
-	CHUNK_NUMBERS
-};
 
 /* A float as the tf32 nearest to it and that of the rest. */
 struct chunk_terms {
@@ -65,37 +42,15 @@ struct chunk_writer {
 		out[DELTA_CHUNK_MAX / CHUNK_EIGHT][4];
 };
 
-static inline unsigned chunk_key_pitch(const struct delta_gpu *g)
-{
-	return 4 * (g->k + CHUNK_PAD);
-}
-static inline unsigned chunk_token_pitch(const struct delta_gpu *g)
-{
-	return 4 * (g->chunk + CHUNK_PAD);
-}
-/* Keys, then queries. */
-static inline unsigned chunk_slot_bytes(const struct delta_gpu *g)
-{
-	return 2 * g->chunk * chunk_key_pitch(g);
-}
-/* One in use, one being filled; between them one that is being prepared. */
-static inline unsigned chunk_slots(const struct delta_gpu *g)
-{
-	return g->helpers ? 3 : 2;
-}
-/* What is prepared of a chunk: two matrices, numbers. */
-static inline unsigned chunk_set_bytes(const struct delta_gpu *g)
-{
-	return 2 * g->chunk * chunk_token_pitch(g) + CHUNK_NUMBERS * g->chunk * 4;
-}
-
-/* delta_chunk_gpu.c */
+/* delta_chunk_gpu_terms.c */
 void chunk_split(struct tcb_ptx_build *b, kit_op x, struct chunk_terms *out);
 /* SUMS += A X, floats as terms; X: two of COUNT columns. */
 void chunk_multiply(struct tcb_ptx_build *b, kit_op sums[4], const struct chunk_terms a[4],
 		    const struct chunk_terms x[2]);
 /* A pair of floats in shared memory as terms. */
 void chunk_load_pair(struct tcb_ptx_build *b, kit_op at, int64_t offset, struct chunk_terms out[2]);
+
+/* delta_chunk_gpu.c */
 enum tcb_status delta_chunk_emit(const struct tcb_problem *problem, const struct tcb_target *target,
 				 const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
 

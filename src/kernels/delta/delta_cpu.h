@@ -72,7 +72,7 @@ struct delta_place {
 	size_t sequence, head, first, values;
 };
 
-/* delta_cpu.c */
+/* delta_places.c */
 struct delta_place delta_place_of(const struct delta_run *run, size_t index);
 /* The part of PLACE in SLOT of the pool that is operand WHICH; NULL: there is no such slot. */
 void *delta_state_at(const struct delta_run *run, size_t which, int32_t slot, const struct delta_place *place);

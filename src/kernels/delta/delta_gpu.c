@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
  * The recurrent ops on GPUs for a few tokens: a geometry comes in, a module of PTX and its
- * launch go out.  delta_gpu.h says how the geometry drives it, delta_kernels.c why y comes of the
+ * launch go out.  delta_gpu_plan.h says how the geometry drives it, delta_kernels.c why y comes of the
  * state before.
  *
  * Norms are factors of the products with query and key, not of their numbers.
  */
-#include "kernels/delta/delta_chunk_gpu.h"
+#include "kernels/delta/delta_gpu.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/sizes.h"
+#include "kernels/delta/delta_chunk_gpu.h"
 #include "kernels/gpu/frame.h"
 
 enum { PIECE = 4 /* words of an access */ };

@@ -7,7 +7,7 @@
 
 #include "base/sizes.h"
 #include "kernels/axes.h"
-#include "kernels/delta/delta_chunk_gpu.h"
+#include "kernels/delta/delta_gpu_plan.h"
 #include "kernels/gpu/gpu_rules.h"
 
 enum {

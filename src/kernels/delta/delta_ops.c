@@ -87,8 +87,7 @@ static size_t operands(const struct tcb_problem *problem, struct tcb_operand out
 
 /* --- test data --- */
 
-/* New tokens of SEQUENCE in test data and in measurements: as the lengths of KV caches are, of m. */
-static size_t count_of(const struct tcb_shape *shape, size_t sequence)
+size_t delta_count_of(const struct tcb_shape *shape, size_t sequence)
 {
 	struct tcb_shape tokens = *shape;
 	tokens.n = shape->m;
@@ -96,13 +95,13 @@ static size_t count_of(const struct tcb_shape *shape, size_t sequence)
 }
 
 /* With ragged the first of several sequences begins, and every second one keeps its last state alone. */
-static int goes_on(const struct tcb_shape *shape, size_t sequence)
+int delta_goes_on(const struct tcb_shape *shape, size_t sequence)
 {
 	return !shape->words.ragged || shape->words.sequences == 1 || sequence > 0;
 }
-static int is_kept(const struct tcb_shape *shape, size_t sequence, size_t token)
+int delta_is_kept(const struct tcb_shape *shape, size_t sequence, size_t token)
 {
-	return !shape->words.ragged || sequence % 2 == 0 || token + 1 == count_of(shape, sequence);
+	return !shape->words.ragged || sequence % 2 == 0 || token + 1 == delta_count_of(shape, sequence);
 }
 
 /* 0 to COUNT - 1 in a random order, IN_ROW of them a row of STRIDE. */
@@ -119,17 +118,17 @@ static void shuffle(struct tcb_rng *rng, size_t count, size_t in_row, size_t str
 	}
 }
 
-static void fill_slots(const struct tcb_problem *problem, struct tcb_rng *rng, int32_t *slots)
+void delta_fill_slots(const struct tcb_problem *problem, struct tcb_rng *rng, int32_t *slots)
 {
 	const struct tcb_shape *s = &problem->shape;
 	const size_t sequences = s->words.sequences, row = delta_slots_row(problem);
 	shuffle(rng, sequences, 1, row, slots);
 	shuffle(rng, sequences * (row - 1), row - 1, row, slots + 1);
 	for (size_t b = 0; b < sequences; b++) {
-		if (!goes_on(s, b))
+		if (!delta_goes_on(s, b))
 			slots[b * row] = -1;
 		for (size_t i = 0; i < s->m && !delta_of(problem)->is_prefill; i++)
-			if (!is_kept(s, b, i))
+			if (!delta_is_kept(s, b, i))
 				slots[b * row + 1 + i] = -1;
 	}
 }
@@ -157,10 +156,10 @@ static void fill(const struct tcb_problem *problem, uint64_t seed, void *const o
 	struct tcb_rng rng;
 	tcb_rng_init(&rng, seed);
 	for (size_t b = 0; b < sequences; b++)
-		counts[b] = (int32_t)count_of(s, b);
+		counts[b] = (int32_t)delta_count_of(s, b);
 	for (size_t h = 0; h < heads; h++)
 		key_heads[h] = (int32_t)(h / (heads / s->words.kv));
-	fill_slots(problem, &rng, operand[DELTA_SLOTS]);
+	delta_fill_slots(problem, &rng, operand[DELTA_SLOTS]);
 	for (size_t i = 0; qkv && i < rows * delta_row(s); i++)
 		qkv[i] = tcb_rng_normal(&rng);
 	for (size_t i = 0; g && i < rows * heads; i++) {
@@ -185,10 +184,10 @@ static double traffic(const struct tcb_problem *problem)
 	if (!delta_of(problem)->has_correction)
 		bytes += 4 * heads;
 	for (size_t b = 0; b < s->words.sequences; b++) {
-		const size_t count = count_of(s, b);
-		bytes += (double)count * token + state * (count > 0 && goes_on(s, b));
+		const size_t count = delta_count_of(s, b);
+		bytes += (double)count * token + state * (count > 0 && delta_goes_on(s, b));
 		for (size_t i = 0; i < count; i++)
-			bytes += state * (delta_slot_of(problem, i, count) && is_kept(s, b, i));
+			bytes += state * (delta_slot_of(problem, i, count) && delta_is_kept(s, b, i));
 	}
 	return bytes;
 }
@@ -200,7 +199,7 @@ static double flops(const struct tcb_problem *problem)
 	const double each = delta_of(problem)->has_correction ? 7 : 5;
 	double tokens = 0;
 	for (size_t b = 0; b < s->words.sequences; b++)
-		tokens += (double)count_of(s, b);
+		tokens += (double)delta_count_of(s, b);
 	return each * tokens * (double)delta_state(s);
 }
 

@@ -29,9 +29,9 @@
  *
  *     size' = a size + |key| |d|, which begins as |s| where a chunk does
  *
- * and is never below |s|.  So of prompts sizes stand for |s|, |s'|; they begin anew where the longest chunks do, and so
- * are no smaller than those of shorter ones.  The chain has a chunk's length more then, and DELTA_CHUNK_CHAIN for a
- * ratio of decays, the exponential of a number above -88 (below it is 0): 44 of its rounding, some of exp.
+ * and is never below |s|.  So of prompts sizes stand for |s|, |s'|; they begin again where the longest chunks do, and
+ * so are no smaller than those of shorter ones.  The chain has a chunk's length more then, and DELTA_CHUNK_CHAIN for a
+ * ratio of decays, the exponential of a number above -88 (below it is 0): up to 88 of its rounding, some of exp.
  *
  * Terms of second order, and exponents that are off by more than chain, are far below what the
  * chain has to spare.

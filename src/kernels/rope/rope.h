@@ -33,11 +33,12 @@
  * Arithmetic is in f32, results are rounded once to the cache's type.  Contract f32: qkv
  * is f32; contract f16: it has the cache's type, and V is copied bit by bit but for NaN.
  *
- * A cache of blocks: q has qkv's type, f32 or (contract f16) f16, as attention reads
- * it, and the cache's heads are k / 32 blocks each.  A block's scale is the largest
- * magnitude over 127, rounded to f16; its codes are the values over the scale as it was
- * before, rounded to the nearest, as ggml's are; of a block with a NaN or an infinity the
- * scale is a NaN.
+ * Any other cache: q has qkv's type, f32 or (contract f16) f16, as attention reads it.  Of
+ * blocks heads are k / 32 each.  Of Q8_0 a block's scale is the largest magnitude over 127, of
+ * Q4_0 the value that is the largest over -8, rounded to f16; its codes are the values over the
+ * scale as it was before, rounded to the nearest (Q4_0: of two the one above, and 7 at most), as
+ * ggml's are; of a block with a NaN or an infinity the scale is a NaN.  FP8 is E4M3 without a scale,
+ * of two the even, and what is larger than 448, infinities too, becomes 448.
  */
 #ifndef TCB_KERNELS_ROPE_H
 #define TCB_KERNELS_ROPE_H
@@ -75,12 +76,18 @@ static inline enum tcb_type rope_io_type(const struct tcb_problem *problem)
 {
 	return tcb_kv_io_type(rope_kv(problem), problem->contract);
 }
-/* As attention of the same contract takes it: with the word apart always, else where the cache has blocks. */
+/* Whether K and V are the same 16 bits. */
+static inline int rope_is_of_halves(const struct tcb_problem *problem)
+{
+	const struct tcb_kv_row *row = tcb_kv_row(rope_kv(problem));
+	return row->k == row->v && (row->k == TCB_KV_KIND_F16 || row->k == TCB_KV_KIND_BF16);
+}
+/* As attention of the same contract takes it: with the word apart always, else where the cache is of other than halves.
+ */
 static inline enum tcb_type rope_q_type(const struct tcb_problem *problem)
 {
-	const enum tcb_kv kv = rope_kv(problem);
-	const int is_io = tcb_kv_has_blocks(kv) || problem->shape.words.apart;
-	return is_io ? rope_io_type(problem) : tcb_kv_row(kv)->type;
+	const int is_io = !rope_is_of_halves(problem) || problem->shape.words.apart;
+	return is_io ? rope_io_type(problem) : tcb_kv_row(rope_kv(problem))->type;
 }
 
 static inline int rope_has(const struct tcb_words *words, enum rope_more operand)
@@ -149,7 +156,8 @@ static inline void rope_new_heads(const struct tcb_shape *shape, enum tcb_type i
 static inline size_t rope_token_bytes(const struct tcb_problem *problem)
 {
 	const struct tcb_shape *s = &problem->shape;
+	const struct tcb_kv_row *row = tcb_kv_row(rope_kv(problem));
 	return s->words.query * s->k * tcb_type_bytes(rope_q_type(problem)) +
-	       tcb_kv_bytes(rope_kv(problem), 2 * s->words.kv * s->k);
+	       tcb_kv_kind_bytes(row->k, s->words.kv * s->k) + tcb_kv_kind_bytes(row->v, s->words.kv * s->k);
 }
 #endif

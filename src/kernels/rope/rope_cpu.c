@@ -100,6 +100,8 @@ static void append_v(const struct run *run, const struct rope_call *head, const 
 	struct rope_call call = *head;
 	call.x = rows->v;
 	call.y = rows->v_out;
+	call.kind = tcb_kv_row(rope_kv(run->problem))->v;
+	call.to = tcb_kv_kind_row(call.kind)->type;
 	((rope_micro_fn *)run->plan->variant->entry)(&call);
 }
 
@@ -127,13 +129,14 @@ static struct rows find_rows(const struct run *run, size_t sequence, size_t toke
 	const struct tcb_shape *s = &run->problem->shape;
 	char *heads[3];
 	const size_t at = tcb_kv_token(s, run->table, sequence, position);
-	const size_t in_cache = tcb_kv_bytes(rope_kv(run->problem), at * s->words.kv * s->k);
+	const struct tcb_kv_row *kv = tcb_kv_row(rope_kv(run->problem));
+	const size_t in_cache = at * s->words.kv * s->k;
 	const size_t in_q = token * s->words.query * s->k * tcb_type_bytes(rope_q_type(run->problem));
 	rope_new_heads(s, rope_io_type(run->problem), run->operand, token, heads);
 	struct rows rows = { .q = heads[0], .k = heads[1], .v = heads[2] };
 	rows.q_out = (char *)run->operand[ROPE_Q] + in_q;
-	rows.k_out = (char *)run->operand[ROPE_K] + in_cache;
-	rows.v_out = (char *)run->operand[ROPE_V] + in_cache;
+	rows.k_out = (char *)run->operand[ROPE_K] + tcb_kv_kind_bytes(kv->k, in_cache);
+	rows.v_out = (char *)run->operand[ROPE_V] + tcb_kv_kind_bytes(kv->v, in_cache);
 	if (run->rotated)
 		rows.rotated = run->rotated + token * s->words.kv * s->k;
 	return rows;
@@ -148,12 +151,13 @@ static void run_task(void *ctx, size_t index, unsigned thread)
 	const size_t length = (size_t)((const int32_t *)run->operand[ROPE_LENGTHS])[sequence];
 	struct rope_call head = { .from = rope_io_type(run->problem),
 				  .to = tcb_kv_row(rope_kv(run->problem))->type,
+				  .kind = tcb_kv_row(rope_kv(run->problem))->k,
 				  .heads = s->words.kv,
 				  .k = s->k,
 				  .rotated = rope_rotated(s),
 				  .eps = (float)tcb_words_power(s->words.qknorm),
 				  .is_pairs = s->words.pairs,
-				  .stream = run->stream && !tcb_kv_has_blocks(rope_kv(run->problem)) };
+				  .stream = run->stream && rope_is_of_halves(run->problem) };
 	(void)thread;
 	for (size_t i = index % tiles * tile; i < end; i++) {
 		if (length + i < s->m)

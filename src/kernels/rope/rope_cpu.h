@@ -26,6 +26,7 @@ TCB_KV_LIST(ROPE_SIDE, )
 /* The micro-kernel: HEADS heads of K values, one behind the other. */
 struct rope_call {
 	enum tcb_type from, to;
+	enum tcb_kv_kind kind; /* of a cache whose values are no floats of 16 bits, where TO is its type */
 	size_t heads, k;
 	const void *x;
 	void *y;               /* of stream aligned to 64 bytes */

@@ -79,7 +79,7 @@ unsigned rope_gpu_blocks(const struct rope_gpu *g, const struct rope_launch *lau
 
 /* rope_gpu_emit.c */
 #define ROPE_SIDE(kv, ...) extern const struct tcb_side rope_##kv##_gpu;
-TCB_KV_LIST(ROPE_SIDE, )
+TCB_KV_ALL_LIST(ROPE_SIDE, )
 #undef ROPE_SIDE
 
 #endif

@@ -585,4 +585,4 @@ static enum tcb_status rope_emit(const struct tcb_problem *problem, const struct
 		.space = &rope_gpu_space,                                                                    \
 		.emit = rope_emit                                                                            \
 	};
-TCB_KV_LIST(SIDE, )
+TCB_KV_ALL_LIST(SIDE, )

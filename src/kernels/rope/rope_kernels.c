@@ -339,6 +339,69 @@ SIMD_INLINE void all_heads_to_blocks(const struct rope_call *call, const enum tc
 	}
 }
 
+/* --- other values --- */
+
+/* E4M3, as tcb_f32_to_e4m3() has it, without branches: compilers make vectors of it. */
+static __attribute__((noinline)) void store_fp8(const float *values, size_t count, uint8_t *y)
+{
+	enum { STEP_BITS = 20, HALF_STEP = (1 << (STEP_BITS - 1)) - 1, BIAS = (127 - 7) << 3 };
+	enum { OF_LEAST_NORMAL = 0x3c800000, OF_448 = 0x43e00000, OF_INFINITY = 0x7f800000 };
+	for (size_t i = 0; i < count; i++) {
+		const float small = fabsf(values[i]) + 0x1p14f; /* steps of 2^-9 */
+		uint32_t bits, small_bits;
+		memcpy(&bits, values + i, sizeof(bits));
+		memcpy(&small_bits, &small, sizeof(small_bits));
+		const uint32_t size = bits & 0x7fffffff, sign = bits >> 24 & 0x80;
+		uint32_t code = (size + HALF_STEP + (size >> STEP_BITS & 1)) >> STEP_BITS;
+		code = size < OF_LEAST_NORMAL ? small_bits & 0xff : code - BIAS;
+		code = size >= OF_448 ? 0x7e : code;
+		y[i] = (uint8_t)(sign | (size > OF_INFINITY ? 0x7f : code));
+	}
+}
+
+/* A block of Q4_0, as ggml has it. */
+SIMD_INLINE void store_q40_block(const float *values, uint8_t *y)
+{
+	enum { HALF = ROPE_BLOCK / 2 };
+	float largest = 0, least = 0, odd = 0;
+	uint8_t code[ROPE_BLOCK];
+	for (size_t i = 0; i < ROPE_BLOCK; i++) {
+		largest = values[i] > largest ? values[i] : largest;
+		least = values[i] < least ? values[i] : least;
+		odd += values[i] * 0;
+	}
+	const float top = largest > -least ? largest : least, scale = top / -8;
+	const float inverse = scale != 0 && isfinite(1 / scale) ? 1 / scale : 0;
+	for (size_t i = 0; i < ROPE_BLOCK; i++) {
+		const float shifted = values[i] * inverse + 8.5f;
+		code[i] = (uint8_t)(odd == 0 ? (int)(shifted > 15 ? 15 : shifted) : 0);
+	}
+	tcb_f16_store(odd == 0 ? scale : NAN, y);
+	for (size_t i = 0; i < HALF; i++)
+		y[SCALE_BYTES + i] = (uint8_t)(code[i] | code[HALF + i] << 4);
+}
+
+static __attribute__((noinline)) void store_q40(const float *values, size_t count, uint8_t *y)
+{
+	for (size_t i = 0; i < count; i += ROPE_BLOCK, y += SCALE_BYTES + ROPE_BLOCK / 2)
+		store_q40_block(values + i, y);
+}
+
+/* A head at a time, by way of f32. */
+SIMD_INLINE void all_heads_to_kind(const struct rope_call *call, const enum tcb_type from)
+{
+	const size_t in = call->k * tcb_type_bytes(from), out = tcb_kv_kind_bytes(call->kind, call->k);
+	_Alignas(64) float scratch[ROPE_HEAD_MAX];
+	for (size_t h = 0; h < call->heads; h++) {
+		uint8_t *y = (uint8_t *)call->y + h * out;
+		whole_head(call, from, TCB_TYPE_F32, (const char *)call->x + h * in, scratch);
+		if (call->kind == TCB_KV_KIND_FP8)
+			store_fp8(scratch, call->k, y);
+		else
+			store_q40(scratch, call->k, y);
+	}
+}
+
 /* q keeps its type; k and v become blocks, with parts=4 k by way of f32. */
 SIMD_INLINE void micro_blocks(const struct rope_call *call)
 {
@@ -354,6 +417,20 @@ SIMD_INLINE void micro_blocks(const struct rope_call *call)
 		all_heads(call, TCB_TYPE_F16, TCB_TYPE_F16);
 }
 
+/* The same of caches with values of other kinds. */
+static void SIMD_NAME(rope_kinds)(const struct rope_call *call)
+{
+	const int is_q80 = call->kind == TCB_KV_KIND_Q80;
+	if (call->to != TCB_TYPE_F16 && call->to != TCB_TYPE_F32 && !is_q80 && call->from == TCB_TYPE_F32)
+		all_heads_to_kind(call, TCB_TYPE_F32);
+	else if (call->to != TCB_TYPE_F16 && call->to != TCB_TYPE_F32 && !is_q80)
+		all_heads_to_kind(call, TCB_TYPE_F16);
+	else if (call->to == TCB_TYPE_F16 && call->from == TCB_TYPE_F32)
+		all_heads(call, TCB_TYPE_F32, TCB_TYPE_F16);
+	else
+		micro_blocks(call);
+}
+
 /* From f32, or from what the cache has; to f32 (parts=4) or to that. */
 SIMD_INLINE void micro(const struct rope_call *call, const enum tcb_type kv)
 {
@@ -367,24 +444,29 @@ SIMD_INLINE void micro(const struct rope_call *call, const enum tcb_type kv)
 		all_heads(call, kv, kv);
 }
 
-#define ROPE_ROW(kv, contract_, word)                                                                         \
+#define ROPE_ROW(kv, contract_, word, entry_)                                                                 \
 	{                                                                                                     \
 		.name = "rope_append_" #kv "_" word "_" SIMD_TEXT, .contract = contract_, .isa = SIMD_ISA_ID, \
 		.layout = TCB_LAYOUT_NATIVE, .micro = { 1, 1, 1 }, .unroll = 1, .class = TCB_CLASS_BOUNDED,   \
-		.signed_in = tcb_signed_variants, .entry = (void (*)(void))SIMD_NAME(rope_##kv),              \
+		.signed_in = tcb_signed_variants, .entry = (void (*)(void))entry_,                            \
 	}
-#define ROPE_TABLE(kv, ID, TYPE, ...)                                         \
-	static void SIMD_NAME(rope_##kv)(const struct rope_call *call)        \
-	{                                                                     \
-		if (TYPE == TCB_TYPE_BLOCKS)                                  \
-			micro_blocks(call);                                   \
-		else                                                          \
-			micro(call, TYPE);                                    \
-	}                                                                     \
+#define ROPE_TABLE(kv, entry)                                                 \
 	const struct tcb_variant SIMD_NAME(rope_append_##kv##_variants)[] = { \
-		ROPE_ROW(kv, TCB_CONTRACT_F32, "f32"),                        \
-		ROPE_ROW(kv, TCB_CONTRACT_F16, "half"),                       \
+		ROPE_ROW(kv, TCB_CONTRACT_F32, "f32", entry),                 \
+		ROPE_ROW(kv, TCB_CONTRACT_F16, "half", entry),                \
 		{ .name = NULL },                                             \
 	};
+#define ROPE_KERNEL(kv, ID, K, ...)                                    \
+	static void SIMD_NAME(rope_##kv)(const struct rope_call *call) \
+	{                                                              \
+		if (TCB_KV_KIND_##K == TCB_KV_KIND_Q80)                \
+			micro_blocks(call);                            \
+		else                                                   \
+			micro(call, (enum tcb_type)OF_##K);            \
+	}                                                              \
+	ROPE_TABLE(kv, SIMD_NAME(rope_##kv))
+#define ROPE_OTHER(kv, ...) ROPE_TABLE(kv, SIMD_NAME(rope_kinds))
 
-TCB_KV_LIST(ROPE_TABLE, )
+enum { OF_F16 = TCB_TYPE_F16, OF_BF16 = TCB_TYPE_BF16, OF_Q80 = TCB_TYPE_BLOCKS };
+TCB_KV_ALL_LIST(ROPE_KERNEL, )
+TCB_KV_CPU_LIST(ROPE_OTHER, )

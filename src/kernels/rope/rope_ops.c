@@ -22,7 +22,9 @@ static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_sha
 				"op %s takes new tokens x tokens of the cache x head size, then query / KV heads and "
 				"where wanted other words, for example 1x4096x128,h32/8 (tcbtune help shapes)",
 				op->name);
-	const size_t unit = tcb_kv_has_blocks(((const struct rope_op *)op->member)->kv) ? ROPE_BLOCK : ROPE_HEAD_UNIT;
+	const struct tcb_kv_row *kv = tcb_kv_row(((const struct rope_op *)op->member)->kv);
+	const int has_blocks = tcb_kv_kind_format(kv->k) || tcb_kv_kind_format(kv->v);
+	const size_t unit = has_blocks ? ROPE_BLOCK : ROPE_HEAD_UNIT;
 	if (shape->k % unit || shape->k > ROPE_HEAD_MAX)
 		return tcb_fail(err, TCB_E_USAGE, "op %s takes heads of %zu to %d values in steps of %zu, not of %zu",
 				op->name, unit, ROPE_HEAD_MAX, unit, shape->k);
@@ -78,28 +80,32 @@ static size_t more_operands(const struct tcb_problem *problem, struct tcb_operan
 	return rope_operand(&s->words, ROPE_MORE_COUNT);
 }
 
+static struct tcb_operand cache(const char *name, const struct tcb_shape *s, enum tcb_kv_kind kind)
+{
+	const size_t tokens = tcb_kv_tokens(s), row = s->words.kv * s->k;
+	return (struct tcb_operand){ .name = name,
+				     .role = TCB_ROLE_OUTPUT,
+				     .type = tcb_kv_kind_row(kind)->type,
+				     .rows = tokens,
+				     .cols = row,
+				     .bytes = tcb_kv_kind_bytes(kind, tokens * row),
+				     .streams = 1,
+				     .format = tcb_kv_kind_format(kind),
+				     .is_partly_written = 1 };
+}
+
 static size_t operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
 {
 	const struct tcb_shape *s = &problem->shape;
 	const enum tcb_type q = rope_q_type(problem);
-	const enum tcb_kv kv = rope_kv(problem);
+	const struct tcb_kv_row *kv = tcb_kv_row(rope_kv(problem));
 	const size_t rows = rope_tokens(s), q_row = s->words.query * s->k;
-	const size_t tokens = tcb_kv_tokens(s), kv_row = s->words.kv * s->k;
 	out[ROPE_QKV] = new_heads(s->words.apart ? "new_q" : "qkv", problem, rope_first_heads(s));
 	out[ROPE_ROTATION] = input("rotation", TCB_TYPE_F32, s->n, rope_rotated(s));
 	out[ROPE_LENGTHS] = input("lengths", TCB_TYPE_I32, 1, s->words.sequences);
 	out[ROPE_Q] = (struct tcb_operand){ "q", TCB_ROLE_OUTPUT, q, rows, q_row, rows * q_row * tcb_type_bytes(q), 1 };
-	out[ROPE_K] = (struct tcb_operand){ .name = "k",
-					    .role = TCB_ROLE_OUTPUT,
-					    .type = tcb_kv_row(kv)->type,
-					    .rows = tokens,
-					    .cols = kv_row,
-					    .bytes = tcb_kv_bytes(kv, tokens * kv_row),
-					    .streams = 1,
-					    .format = tcb_kv_format(kv),
-					    .is_partly_written = 1 };
-	out[ROPE_V] = out[ROPE_K];
-	out[ROPE_V].name = "v";
+	out[ROPE_K] = cache("k", s, kv->k);
+	out[ROPE_V] = cache("v", s, kv->v);
 	return more_operands(problem, out);
 }
 
@@ -186,8 +192,9 @@ struct refer {
 	size_t heads;
 	const float *rotation; /* cos and sin of the rotated values; NULL: there are none */
 	const float *norm;     /* weights; NULL: no norm */
-	enum tcb_type type;    /* of the results */
-	double inexact;        /* what a value's terms may be off in f32, of their magnitude */
+	enum tcb_type type;    /* of the results, of blocks BLOCKS' */
+	enum tcb_format_id blocks;
+	double inexact; /* what a value's terms may be off in f32, of their magnitude */
 };
 
 /*
@@ -205,6 +212,19 @@ static void round_results(const struct refer *r, struct tcb_reference *out, size
 				unit[r->type] * (fabs(out->y[i]) + 2 * r->inexact * out->magnitude[i]) + tiny[r->type];
 }
 
+/* COUNT results from AT on become E4M3: of two where the value before is as near to both as a kernel is exact. */
+static void round_to_fp8(const struct refer *r, struct tcb_reference *out, size_t at, size_t count)
+{
+	for (size_t i = at; i < at + count; i++) {
+		const double y = out->y[i], off = isfinite(y) ? 2 * r->inexact * out->magnitude[i] : 0;
+		const double low = (double)tcb_e4m3_to_f32(tcb_f32_to_e4m3((float)(y - off)));
+		const double high = (double)tcb_e4m3_to_f32(tcb_f32_to_e4m3((float)(y + off)));
+		out->y[i] = (low + high) / 2;
+		out->extra[i] = (high - low) / 2;
+		out->magnitude[i] = 0;
+	}
+}
+
 /*
  * The block of results from AT on, as they were before, is quantised: what a block reads as is its code times its
  * scale.  The scale may be the one above or below where a kernel's largest magnitude is not quite this one, and so may
@@ -213,21 +233,30 @@ static void round_results(const struct refer *r, struct tcb_reference *out, size
 static void quantise_results(const struct refer *r, struct tcb_reference *out, size_t at)
 {
 	double *y = out->y + at, *magnitude = out->magnitude + at, *extra = out->extra + at;
-	double largest = 0, terms = 0;
+	const int is_q40 = r->blocks == TCB_FORMAT_Q4_0;
+	double largest = 0, terms = 0, top = 0,
+	       other = 0; /* the value that is the largest; of the other sign, its size */
 	int is_finite = 1;
 	for (size_t i = 0; i < ROPE_BLOCK; i++) {
 		largest = fmax(largest, fabs(y[i]));
 		terms = fmax(terms, magnitude[i]);
 		is_finite &= isfinite(y[i]) != 0;
+		top = fabs(y[i]) > fabs(top) ? y[i] : top;
 	}
-	const double scale = largest / 127, inexact = largest > 0 ? r->inexact * terms / largest + QUOTIENT : 0;
+	for (size_t i = 0; i < ROPE_BLOCK; i++)
+		other = y[i] * top < 0 ? fmax(other, fabs(y[i])) : other;
+	const double scale = is_q40 ? top / -8 : largest / 127, step = fabs(scale);
+	const double inexact = largest > 0 ? r->inexact * terms / largest + QUOTIENT : 0;
+	const int is_either = is_q40 && other >= largest * (1 - 2 * inexact); /* the largest may be of either sign */
 	for (size_t i = 0; i < ROPE_BLOCK; i++) {
-		const double steps = scale > 0 ? y[i] / scale : 0, low = floor(steps);
-		const double off = scale > 0 ? fabs(steps) * inexact + r->inexact * magnitude[i] / scale : 0;
-		const int is_tie = fabs(steps - low - 0.5) <= off;
-		const double code = is_tie ? low + 0.5 : rint(steps), most = fabs(code) + 0.5 * is_tie;
-		y[i] = !is_finite ? (double)NAN : scale < F16_ENDS ? code * scale : code * (double)INFINITY;
-		extra[i] = most * (scale * (0x1p-11 + inexact) + 0x1p-25) + 0.5 * is_tie * scale;
+		const double steps = step > 0 ? y[i] / scale : 0, low = floor(steps);
+		const double off = step > 0 ? fabs(steps) * inexact + r->inexact * magnitude[i] / step : 0;
+		const int is_end = is_either && fabs(steps) > 7.5 - off;
+		const int is_tie = fabs(steps - low - 0.5) <= off || is_end;
+		const double nearest = is_end ? copysign(7.5, steps) : is_tie ? low + 0.5 : rint(steps);
+		const double code = is_q40 && !is_end ? fmin(nearest, 7) : nearest, most = fabs(code) + 0.5 * is_tie;
+		y[i] = !is_finite ? (double)NAN : step < F16_ENDS ? code * scale : code * (double)INFINITY;
+		extra[i] = most * (step * (0x1p-11 + inexact) + 0x1p-25) + 0.5 * is_tie * step;
 		magnitude[i] = 0;
 	}
 }
@@ -273,7 +302,9 @@ static void refer_heads(const struct refer *r, const char *x, struct tcb_referen
 		}
 		for (size_t j = 0; r->type == TCB_TYPE_BLOCKS && j < k; j += ROPE_BLOCK)
 			quantise_results(r, out, at + j);
-		if (r->type != TCB_TYPE_BLOCKS)
+		if (r->type == TCB_TYPE_E4M3)
+			round_to_fp8(r, out, at, k);
+		else if (r->type != TCB_TYPE_BLOCKS)
 			round_results(r, out, at, k);
 	}
 }
@@ -310,18 +341,26 @@ static void refer_token(void *ctx, size_t token, unsigned thread)
 	float rotation[ROPE_HEAD_MAX];
 	find_rotation(job, token, (size_t)p, rotation);
 	const size_t at = tcb_kv_token(s, table, sequence, (size_t)p);
-	const enum tcb_type kv = tcb_kv_row(rope_kv(job->problem))->type;
+	const struct tcb_kv_row *row = tcb_kv_row(rope_kv(job->problem));
+	const struct tcb_kv_kind_row *of_k = tcb_kv_kind_row(row->k), *of_v = tcb_kv_kind_row(row->v);
 	const size_t query = s->words.query, heads = s->words.kv;
 	const double inexact = (rope_chain(s, 1) + 1) * 0x1p-24;
-	const struct refer q = { job->problem,
-				 query,
-				 rotation,
-				 rope_data(&s->words, job->operand, ROPE_Q_NORM),
-				 rope_q_type(job->problem),
-				 inexact };
-	const struct refer k = { job->problem, heads,  rotation, rope_data(&s->words, job->operand, ROPE_K_NORM),
-				 kv,           inexact };
-	const struct refer v = { job->problem, heads, NULL, NULL, kv, inexact };
+	const struct refer q = { .problem = job->problem,
+				 .heads = query,
+				 .rotation = rotation,
+				 .norm = rope_data(&s->words, job->operand, ROPE_Q_NORM),
+				 .type = rope_q_type(job->problem),
+				 .inexact = inexact };
+	const struct refer k = { .problem = job->problem,
+				 .heads = heads,
+				 .rotation = rotation,
+				 .norm = rope_data(&s->words, job->operand, ROPE_K_NORM),
+				 .type = of_k->type,
+				 .blocks = of_k->blocks,
+				 .inexact = inexact };
+	const struct refer v = {
+		.problem = job->problem, .heads = heads, .type = of_v->type, .blocks = of_v->blocks, .inexact = inexact
+	};
 	refer_heads(&q, x[0], &job->out[0], token * query);
 	refer_heads(&k, x[1], &job->out[1], at * heads);
 	refer_heads(&v, x[2], &job->out[2], at * heads);
@@ -391,7 +430,9 @@ static const struct tcb_shape default_shapes[] = {
 	{ 1, 64, 128, HEADS(64) },
 };
 
-#define ROPE_OP(kv_, ID, type_, io_, format_, text, ...)                                                        \
+#define ON_ALL(of) TCB_SIDES(&of##_cpu, &of##_gpu, &of##_wgsl)
+#define ON_CPUS(of) TCB_SIDES(&of##_cpu)
+#define ROPE_OP(kv_, ID, k_, v_, io_, text, SIDES, ...)                                                         \
 	static const struct rope_op kv_ = { TCB_KV_##ID };                                                      \
 	const struct tcb_op tcb_op_rope_append_##kv_ = {                                                        \
 		.name = "rope_append_" #kv_,                                                                    \
@@ -405,7 +446,7 @@ static const struct tcb_shape default_shapes[] = {
 		.default_contract = TCB_CONTRACT_F16,                                                           \
 		.default_shapes = default_shapes,                                                               \
 		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),                      \
-		.side = TCB_SIDES(&rope_##kv_##_cpu, &rope_##kv_##_gpu, &rope_##kv_##_wgsl),                    \
+		.side = SIDES(rope_##kv_),                                                                      \
 		.check_shape = check_shape,                                                                     \
 		.operands = operands,                                                                           \
 		.fill = fill,                                                                                   \
@@ -414,4 +455,5 @@ static const struct tcb_shape default_shapes[] = {
 		.traffic = traffic,                                                                             \
 	};
 
-TCB_KV_LIST(ROPE_OP, )
+TCB_KV_ALL_LIST(ROPE_OP, ON_ALL, )
+TCB_KV_CPU_LIST(ROPE_OP, ON_CPUS, )

@@ -46,7 +46,7 @@ extern const struct tcb_side_space rope_wgsl_space;
 
 /* rope_wgsl.c */
 #define ROPE_WGSL_SIDE(kv, ...) extern const struct tcb_side rope_##kv##_wgsl;
-TCB_KV_LIST(ROPE_WGSL_SIDE, )
+TCB_KV_ALL_LIST(ROPE_WGSL_SIDE, )
 #undef ROPE_WGSL_SIDE
 
 #endif
