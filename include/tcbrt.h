@@ -342,7 +342,7 @@ enum tcbrt_role { TCBRT_ROLE_INPUT = 0, TCBRT_ROLE_WEIGHTS = 1, TCBRT_ROLE_OUTPU
  *                                            of both); of experts_sum weights, x, y, ids, factors(, bias)
  *     matmul_f32, _f16, _bf16                a M x K, b K x N, c M x N
  *     rmsnorm, layernorm                     x M x N, w N, (layernorm: b N,) y M x N
- *     softmax; reduce2d_sum, _max, _min      x M x N, y M x N; one number
+ *     softmax; reduce2d_sum...; route_f32    x M x N, y M x N; one number; scores M x N, ids M x K, factors M x K
  *     attention_decode_*, attention_prefill_* q, k, v, lengths, out(, pages)
  *     rope_append_*                          qkv, rotation, lengths, q, k, v(, pages)(, q_norm, k_norm)(, positions,
  *                                            sections)(, new_k, new_v)
