@@ -43,6 +43,7 @@
 	TCB_KV_LIST(TCB_OP_OF_KV, X, attention_decode) \
 	TCB_KV_LIST(TCB_OP_OF_KV, X, attention_prefill) \
 	TCB_KV_LIST(TCB_OP_OF_KV, X, rope_append) \
+	X(route_f32) \
 	X(delta_decode_f32) \
 	X(delta_decode_bf16) \
 	X(delta_prefill_f32) \
