@@ -19,7 +19,7 @@
 void attention_write_visible(struct attention_writer *w, kit_op length, kit_op i, kit_op *begin, kit_op *end)
 {
 	const struct attention_gpu *g = w->g;
-	attention_visible_write(&w->kit.b, g->causal, g->window, length, I(g->m), i, begin, end);
+	attention_visible_write(&w->kit.b, g->causal, g->window, NULL, length, I(g->m), i, begin, end);
 }
 
 /* Pieces of a tile of a sequence of LENGTH, at least 1: as many as all its query tokens together see. */

@@ -21,7 +21,7 @@ const char *prefill_type_word(const struct prefill_gpu *g)
 /* What query token I sees. */
 static void write_visible(struct prefill_writer *w, kit_op i, kit_op *begin, kit_op *end)
 {
-	attention_visible_write(&w->kit.b, w->g->causal, w->g->window, w->length, w->m, i, begin, end);
+	attention_visible_write(&w->kit.b, w->g->causal, w->g->window, NULL, w->length, w->m, i, begin, end);
 }
 
 void prefill_rows_open(struct prefill_writer *w, struct prefill_rows *rows, kit_op first_row)
