@@ -77,7 +77,7 @@ static void set_tiles(const struct tcb_shape *s, size_t own, size_t most, size_t
 /* mma: KV tokens that registers hold beside O; contract f32 has two sums for each score. */
 static size_t mma_kv(const struct tcb_problem *problem)
 {
-	const size_t k = problem->shape.k;
+	const size_t k = tcb_most(problem->shape.k, attention_v(&problem->shape));
 	if (problem->contract == TCB_CONTRACT_F32)
 		return k > 128 ? 16 : k > 64 ? 32 : 64;
 	return k > 192 ? 16 : k > 128 ? 32 : 64;
@@ -99,9 +99,11 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 {
 	const struct tcb_shape *s = &problem->shape;
 	const int is_wgmma = prefill_has_wgmma(problem, target);
-	const size_t own = is_wgmma ? 64 : 16, kv = is_wgmma ? (s->k > 128 ? 64 : 128) : mma_kv(problem);
+	const size_t own = is_wgmma ? 64 : 16, v = attention_v(s);
+	size_t kv = is_wgmma ? (v > 128 ? 64 : 128) : mma_kv(problem);
 	tcb_geometry_init(out);
-	set_tiles(s, own, is_wgmma ? 2 : 4, kv, out);
+	/* V of more than 256 values is dealt to warpgroups. */
+	set_tiles(s, own, !is_wgmma ? 4 : v > 256 ? 1 : 2, kv, out);
 	const size_t workers = out->tile[TCB_MIDI].m / own;
 	const size_t tiles = tcb_div_up(s->m, own * workers) * s->words.query * s->words.sequences;
 	out->knob[TCB_KNOB_ISA] = is_wgmma ? TCB_ISA_WGMMA : TCB_ISA_MMA;
@@ -112,9 +114,11 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 		out->knob[TCB_KNOB_PREP] = TCB_PREP_LAUNCH;
 	out->knob[TCB_KNOB_OCC] = 1;
 	out->knob[TCB_KNOB_HEADS] = 1;
-	out->knob[TCB_KNOB_TURNS] = is_wgmma && workers > 1;
+	out->knob[TCB_KNOB_TURNS] = is_wgmma && (workers > 1 || v > 256);
 	size_t most = 4;
 	const size_t limit = tcb_shared_limit(target);
+	while (is_wgmma && kv > 32 && shared_bytes(problem, target, out) > limit)
+		set_tiles(s, own, workers, kv /= 2, out);
 	if (problem->contract == TCB_CONTRACT_F32 && !attention_has_blocks(problem) &&
 	    2 * shared_bytes(problem, target, out) > limit)
 		set_tiles(s, own, most = 8, kv, out);
