@@ -10,7 +10,8 @@
  * Dao 2023).  Query tiles that see most come first.
  *
  * isa=mma (sm_80 on): warps of micro.m query tokens, each with rows and sums of its
- * own; all copy K and V with cp.async into `stages` pairs of swizzled tiles.
+ * own; all copy K and V with cp.async into `stages` pairs of swizzled tiles.  stages=1: a tile comes
+ * when the one before is done.
  *
  * isa=wgmma (sm_90): warpgroups of 64 rows (micro.m tokens), and one more whose first
  * thread asks for tensor copies into rings of `stages` tiles of K and of V.  The next
@@ -116,6 +117,8 @@ void prefill_gpu_plan(const struct tcb_problem *problem, const struct tcb_target
 void prefill_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
 			   const struct tcb_geometry *geometry, struct tcb_footprint *out);
 extern const struct tcb_rule attention_prefill_gpu_rules[];
+/* Whether stages may be 1: heads of which few tokens are in shared memory. */
+int prefill_has_one_stage(const struct tcb_problem *problem);
 int prefill_has_wgmma(const struct tcb_problem *problem, const struct tcb_target *target);
 
 /* attention_prefill_space.c */

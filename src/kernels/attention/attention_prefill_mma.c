@@ -34,12 +34,12 @@ struct fragment_at {
 struct rows_of {
 	unsigned values;                           /* of a head */
 	unsigned pitch, chunks, passes, rows_each; /* bytes of a row; chunks of one; passes of a copy, rows of one */
+	unsigned chunks_each;                      /* of a row at a time: all, or where threads are fewer a part */
 	unsigned variants;
 	kit_op is_copier;  /* some threads are left over where a row is not a power of two of chunks */
 	kit_op row, chunk; /* this thread's first row, and its chunk */
 	kit_op row_at, at; /* their places, of a row in a tile and of the chunk in a row */
 	kit_op row_bytes;  /* of all heads of a token */
-	kit_op is_value;   /* not of the columns of zeros behind a head, where there are any */
 };
 
 struct mma_writer {
@@ -77,7 +77,10 @@ static struct rows_of plan_rows(const struct prefill_gpu *g, unsigned values, un
 {
 	struct rows_of out = { .values = values, .pitch = apart * 2, .chunks = columns / 8 };
 	out.variants = apart % 64 || (g->splits > 1 && g->own_v % 64) ? VARIANTS / 2 : VARIANTS;
-	out.rows_each = (unsigned)tcb_least(tcb_power_of_two_up(g->threads / out.chunks / 2 + 1), g->kv);
+	out.chunks_each = out.chunks;
+	if (out.chunks > g->threads) /* in whole groups of those that are exchanged */
+		out.chunks_each = g->threads;
+	out.rows_each = (unsigned)tcb_least(tcb_power_of_two_up(g->threads / out.chunks_each / 2 + 1), g->kv);
 	while (g->kv % out.rows_each)
 		out.rows_each /= 2;
 	out.passes = g->kv / out.rows_each;
@@ -89,14 +92,12 @@ static void open_copies(struct mma_writer *x, struct rows_of *rows)
 {
 	struct tcb_ptx_build *b = &x->w->kit.b;
 	const struct prefill_gpu *g = x->w->g;
-	rows->chunk = u_rem(b, x->w->kit.tid, I(rows->chunks));
-	rows->row = u_div(b, x->w->kit.tid, I(rows->chunks));
+	rows->chunk = u_rem(b, x->w->kit.tid, I(rows->chunks_each));
+	rows->row = u_div(b, x->w->kit.tid, I(rows->chunks_each));
 	rows->is_copier = u_lt(b, rows->row, I(rows->rows_each));
 	rows->at = u_mul(b, u_xor(b, rows->chunk, swizzle(b, rows, rows->row)), I(CHUNK));
 	rows->row_at = u_mul(b, rows->row, I(rows->pitch));
 	rows->row_bytes = u_set(b, I((int64_t)g->kv_heads * rows->values * 2));
-	if (rows->chunks * 8 > rows->values)
-		rows->is_value = u_lt(b, rows->chunk, I(rows->values / 8));
 }
 
 /* Of the tile's sequence and KV head: where this thread's chunk of token 0 is, or of a page's first. */
@@ -140,14 +141,42 @@ static kit_op row_of_token(struct mma_writer *x, kit_op token, kit_op is_seen)
 	return u_mad(b, number, I(g->page), page.rest);
 }
 
+/* This thread's chunk of a row, and those chunks_each further, of K (FROM 0), V (FROM 1), or both: zeros behind the head
+ * and where the token is not IS_SEEN. */
+static void copy_chunks(struct mma_writer *x, const struct rows_of *rows, kit_op to, unsigned more, kit_op token,
+			kit_op is_seen, unsigned from, unsigned end)
+{
+	struct tcb_ptx_build *b = &x->w->kit.b;
+	kit_op row = token;
+	for (unsigned done = 0; done < rows->chunks; done += rows->chunks_each) {
+		const unsigned left = rows->chunks - done, values = rows->values / 8 - done;
+		kit_op is_copied = is_seen;
+		if (left < rows->chunks_each)
+			tcb_ptx_if_begin(b, u_lt(b, rows->chunk, I(left)));
+		if (values < tcb_least(left, rows->chunks_each))
+			is_copied = u_lt_and(b, rows->chunk, I(values), is_seen);
+		const kit_op bytes = u_select(b, I(CHUNK), I(0), is_copied);
+		if (!done)
+			row = row_of_token(x, token, is_seen);
+		for (unsigned v = from; v < end; v++) {
+			const kit_op at = l_mad_wide(b, row, rows->row_bytes, v ? x->v : x->k);
+			tcb_kit_copy(b, tcb_ptx_at(to, (int64_t)more + done * CHUNK + (v ? x->v_at : 0)),
+				     tcb_ptx_at(tcb_ptx_assume_aligned(b, at, CHUNK), done * CHUNK), CHUNK, 0, &bytes);
+		}
+		if (left < rows->chunks_each)
+			tcb_ptx_if_end(b);
+	}
+}
+
 /* Of K (FROM 0), V (FROM 1), or both, which are alike. */
 static void copy_rows(struct mma_writer *x, const struct rows_of *rows, kit_op first, unsigned from, unsigned end)
 {
 	struct prefill_writer *w = x->w;
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
+	const int are_all = rows->rows_each * rows->chunks_each == g->threads;
 	kit_op to[8];
-	if (rows->rows_each * rows->chunks < g->threads)
+	if (!are_all)
 		tcb_ptx_if_begin(b, rows->is_copier);
 	const kit_op row_at = u_add(b, x->fill_slot, rows->row_at);
 	const kit_op token = u_add(b, first, rows->row);
@@ -158,16 +187,9 @@ static void copy_rows(struct mma_writer *x, const struct rows_of *rows, kit_op f
 				b, u_add(b, row_at, by ? u_xor(b, rows->at, I(by * CHUNK)) : rows->at), CHUNK);
 		const kit_op own = i ? u_add(b, token, I(before)) : token;
 		const kit_op is_seen = u_lt(b, own, w->end);
-		const int is_padded = rows->chunks * 8 > rows->values;
-		const kit_op bytes = u_select(b, I(CHUNK), I(0), is_padded ? p_and(b, is_seen, rows->is_value) : is_seen);
-		const kit_op row = row_of_token(x, own, is_seen);
-		for (unsigned v = from; v < end; v++) {
-			const kit_op at = l_mad_wide(b, row, rows->row_bytes, v ? x->v : x->k);
-			tcb_kit_copy(b, tcb_ptx_at(to[by], (int64_t)before * rows->pitch + (v ? x->v_at : 0)),
-				     tcb_ptx_at(tcb_ptx_assume_aligned(b, at, CHUNK), 0), CHUNK, 0, &bytes);
-		}
+		copy_chunks(x, rows, to[by], before * rows->pitch, own, is_seen, from, end);
 	}
-	if (rows->rows_each * rows->chunks < g->threads)
+	if (!are_all)
 		tcb_ptx_if_end(b);
 }
 
@@ -582,7 +604,9 @@ static void multiply_wide(struct mma_writer *x, wide_tiles p, const kit_op v[4],
 static void add_values_wide(struct mma_writer *x, score_tiles weights)
 {
 	const struct prefill_gpu *g = x->w->g;
-	const kit_op of_slot = g->has_scales ? scales_of_slot(x) : I(0);
+	kit_op of_slot = g->has_scales ? scales_of_slot(x) : I(0);
+	if (g->has_scales && g->splits > 1)
+		of_slot = u_mad(&x->w->kit.b, x->part, I(g->own_v / ATTENTION_BLOCK * g->scale_pitch), of_slot);
 	struct steps steps = open_steps(x, g->own_v);
 	kit_op at[VARIANTS];
 	fragments_of_slot(x, 1, at);
@@ -627,6 +651,21 @@ static void write_tile(struct mma_writer *x, int is_masked)
 		(g->is_wide ? add_values_wide : add_values_narrow)(x, scores);
 }
 
+/* Tile INDEX is there, and a later one on its way; with one stage it comes now, when all have done with the last. */
+static void next_tile(struct mma_writer *x, kit_op index)
+{
+	struct tcb_ptx_build *b = &x->w->kit.b;
+	const unsigned stages = x->w->g->stages;
+	if (stages == 1) {
+		tcb_kit_block_barrier(b);
+		fill(x, index);
+	}
+	copies_wait(b, I(stages > 1 ? stages - 2 : 0));
+	tcb_kit_block_barrier(b);
+	if (stages > 1)
+		fill(x, u_add(b, index, I(stages - 1)));
+}
+
 /* Tiles FROM to TO - 1 of all, counted from the last token. */
 static void write_steps(struct mma_writer *x, kit_op from, kit_op to, int is_masked)
 {
@@ -634,9 +673,7 @@ static void write_steps(struct mma_writer *x, kit_op from, kit_op to, int is_mas
 	const struct prefill_gpu *g = x->w->g;
 	const kit_op loop = tcb_ptx_for_begin(b, from, to, I(1), 0);
 	tcb_kit_nounroll(b);
-	copies_wait(b, I(g->stages - 2));
-	tcb_kit_block_barrier(b);
-	fill(x, u_add(b, loop, I(g->stages - 1)));
+	next_tile(x, loop);
 	write_tile(x, is_masked);
 	u_sub_to(b, x->first, x->first, I(g->kv));
 	next_slot(x, x->slot);

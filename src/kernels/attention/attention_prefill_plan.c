@@ -30,9 +30,11 @@ enum {
 	OWN_V_MOST_MMA = 288
 };
 
-static unsigned prefill_splits(enum tcb_isa isa, unsigned v)
+static unsigned splits_of(const struct tcb_problem *problem, enum tcb_isa isa)
 {
-	return (unsigned)tcb_div_up(v, isa == TCB_ISA_WGMMA || v <= OWN_V_MOST ? OWN_V_MOST : OWN_V_MOST_MMA);
+	const size_t v = attention_v(&problem->shape);
+	const int has_most = isa == TCB_ISA_MMA && problem->contract == TCB_CONTRACT_F16 && v > OWN_V_MOST;
+	return (unsigned)tcb_div_up(v, has_most ? OWN_V_MOST_MMA : OWN_V_MOST);
 }
 
 /* Registers that a thread begins with, as ptxas hands them out, to two warps at a time; with more than one warpgroup
@@ -58,7 +60,6 @@ static void plan_columns(struct prefill_gpu *g)
 {
 	const int is_wgmma = g->isa == TCB_ISA_WGMMA;
 	const size_t k_unit = is_wgmma ? PREFILL_BOX : PREFILL_STEP, unit = is_wgmma ? PREFILL_BOX : CHUNKS_UNIT;
-	g->splits = prefill_splits(g->isa, g->v);
 	const size_t alone = is_wgmma ? ATTENTION_HEAD_UNIT : k_unit;
 	g->own_v = (unsigned)tcb_round_up(tcb_div_up(g->v, g->splits), g->splits > 1 ? unit : alone);
 	g->k_columns = (unsigned)tcb_round_up(g->k, k_unit);
@@ -75,7 +76,7 @@ static void plan_memory(struct prefill_gpu *g)
 {
 	const unsigned columns = (unsigned)tcb_round_up(g->k, g->isa == TCB_ISA_WGMMA ? PREFILL_BOX : PREFILL_STEP);
 	const unsigned q_bytes = g->rows * columns * 2 * g->terms;
-	const unsigned scales = g->is_view ? g->k / ATTENTION_BLOCK : (g->k + g->v) / ATTENTION_BLOCK;
+	const unsigned scales = (g->k_columns + (g->is_view ? 0 : g->v_columns)) / ATTENTION_BLOCK;
 	const unsigned item_bytes = g->is_dynamic ? ITEM_BYTES : 0;
 	if (g->isa == TCB_ISA_WGMMA) {
 		g->k_at = q_bytes;
@@ -150,6 +151,7 @@ void prefill_gpu_plan(const struct tcb_problem *problem, const struct tcb_target
 	g->rows = g->tokens * g->heads;
 	g->own_rows = (unsigned)geometry->tile[TCB_MICRO].m * g->heads;
 	g->kv = (unsigned)geometry->tile[TCB_MICRO].n;
+	g->splits = splits_of(problem, g->isa);
 	plan_columns(g);
 	g->workers = g->rows / g->own_rows * g->splits;
 	g->stages = KNOB_COUNT(STAGES);
@@ -288,10 +290,17 @@ static const char *refused_by_wgmma(const struct tcb_problem *problem, const str
 		return "isa=wgmma is sm_90's alone";
 	if (problem->contract != TCB_CONTRACT_F16)
 		return "the contract must be f16 with isa=wgmma";
+	if (attention_v(s) > 2 * OWN_V_MOST)
+		return "isa=wgmma takes V of at most 512 values";
 	const size_t page = page_of(problem);
 	if (page && (page < 8 || !tcb_is_power_of_two(page)))
 		return "isa=wgmma takes pages of 8, 16, 32, ... tokens";
 	return page && s->words.window ? "isa=wgmma takes no window with pages" : NULL;
+}
+
+int prefill_has_one_stage(const struct tcb_problem *problem)
+{
+	return problem->shape.k > OWN_V_MOST || attention_v(&problem->shape) > OWN_V_MOST;
 }
 
 int prefill_has_wgmma(const struct tcb_problem *problem, const struct tcb_target *target)
@@ -330,17 +339,16 @@ RULE(rule_tiles)
 	if (KNOB(ISA) == TCB_ISA_WGMMA) {
 		if (rows != PREFILL_GROUP_ROWS)
 			return "micro.m times heads must be the 64 query rows of a warpgroup with isa=wgmma";
-		if (workers * prefill_splits(TCB_ISA_WGMMA, (unsigned)attention_v(&problem->shape)) >
-		    PREFILL_GROUPS_MAX)
-			return "at most three warpgroups multiply, of V of more than 256 values two for the same rows, "
-			       "from 513 on three";
+		if (workers * splits_of(problem, TCB_ISA_WGMMA) > PREFILL_GROUPS_MAX)
+			return "at most three warpgroups multiply, where V has more than 256 values two, of the same "
+			       "rows";
 		return micro->n % 16 || micro->n < 32 || micro->n > PREFILL_KV_MAX
 			       ? "micro.n must be a multiple of 16 KV tokens, 32 to 256, with isa=wgmma"
 			       : NULL;
 	}
 	if (rows != PREFILL_ROWS && rows != 2 * PREFILL_ROWS)
 		return "micro.m times heads must be 16 or 32 query rows of a warp with isa=mma";
-	if (workers * prefill_splits(TCB_ISA_MMA, (unsigned)attention_v(&problem->shape)) > WARPS_PREFILL_MAX ||
+	if (workers * splits_of(problem, TCB_ISA_MMA) > WARPS_PREFILL_MAX ||
 	    !tcb_is_power_of_two(workers))
 		return "a block has 1, 2, 4, 8 or 16 warps with isa=mma";
 	return micro->n % 16 || micro->n < 16 || micro->n > 128
@@ -381,8 +389,10 @@ RULE(rule_blocks)
 	const unsigned blocks = KNOB(BLOCKS), occ = KNOB(OCC), stages = KNOB(STAGES), turns = KNOB(TURNS);
 	const int is_wgmma = KNOB(ISA) == TCB_ISA_WGMMA;
 	const size_t workers = geometry->tile[TCB_MIDI].m / geometry->tile[TCB_MICRO].m *
-			       prefill_splits(TCB_ISA_WGMMA, (unsigned)attention_v(&problem->shape));
-	if (stages < 2 || stages > STAGES_MAX)
+			       splits_of(problem, TCB_ISA_WGMMA);
+	if (stages == 1 && (is_wgmma || !prefill_has_one_stage(problem)))
+		return "stages must be 2 to 6: 1 is for heads of more than 256 values with isa=mma";
+	if (stages < 1 || stages > STAGES_MAX)
 		return "stages must be 2 to 6";
 	if (blocks > 4 || (blocks && blocks != occ))
 		return "occ must be as many as blocks, if these stay, and at most 4";

@@ -240,22 +240,14 @@ static void transpose(struct tcb_ptx_build *b, kit_op word[QUAD], const kit_op i
 		}
 }
 
-/* Where the eights of a lane's values, or words, of row INDEX of out are, of EACH bytes a lane. */
-static kit_op place_of(struct prefill_writer *w, kit_op index, unsigned each)
-{
-	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op c = u_and(b, w->kit.lane, I(QUAD - 1));
-	const unsigned bytes = w->g->is_f32 ? 4 : 2;
-	return tcb_ptx_assume_aligned(b, l_mad_wide(b, c, I(each), tcb_kit_element(b, w->out, index, w->g->v * bytes)),
-				      each);
-}
-
-/* Contract f32: SUMS of a row times INVERSE, values 2c and 2c + 1 of each eight. */
+/* Contract f32: SUMS of a row times INVERSE, values 2c and 2c + 1 of each eight, to row INDEX of out. */
 static void store_floats(struct prefill_writer *w, const kit_op *sums, kit_op inverse, kit_op index, kit_op is_there,
 			 unsigned from, unsigned count)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op at = place_of(w, index, 8);
+	const kit_op c = u_and(b, w->kit.lane, I(QUAD - 1));
+	const kit_op at =
+		tcb_ptx_assume_aligned(b, l_mad_wide(b, c, I(8), tcb_kit_element(b, w->out, index, w->g->v * 4)), 8);
 	tcb_ptx_guard(b, is_there);
 	for (unsigned i = 0; i < count / 8; i++) {
 		const kit_op value[2] = { f_mul(b, sums[4 * i], inverse), f_mul(b, sums[4 * i + 1], inverse) };
@@ -264,29 +256,27 @@ static void store_floats(struct prefill_writer *w, const kit_op *sums, kit_op in
 	tcb_ptx_unguard(b);
 }
 
-/* The same of contract f16, of each 32 values eight by a lane; of the last fewer lanes have any. */
-static void store_halves(struct prefill_writer *w, const kit_op *sums, kit_op inverse, kit_op index, kit_op is_there,
-			 unsigned from, unsigned count, const kit_op is_odd[2])
+/* The same of contract f16, of each 32 values eight by a lane, to AT; of the last fewer lanes have any. */
+static void store_halves(struct prefill_writer *w, const kit_op *sums, kit_op inverse, kit_op at, kit_op is_there,
+			 unsigned count, const kit_op is_odd[2])
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op at = place_of(w, index, 16);
-	const kit_op token_is_there = is_there;
 	for (unsigned i = 0; i < count; i += 8 * QUAD) {
 		const unsigned lanes = (unsigned)tcb_least((count - i) / 8, QUAD);
-		kit_op word[QUAD];
+		const kit_op zero = lanes < QUAD ? b_set(b, I(0)) : I(0);
+		kit_op word[QUAD], stores = is_there;
 		for (unsigned j = 0; j < QUAD; j++) {
 			const kit_op *own = sums + i / 2 + 4 * j;
-			if (j >= lanes) {
-				word[j] = b_set(b, I(0));
+			word[j] = zero;
+			if (j >= lanes)
 				continue;
-			}
 			const kit_op low = f_mul(b, own[0], inverse);
 			word[j] = tcb_kit_pack(b, prefill_type_word(w->g), low, f_mul(b, own[1], inverse));
 		}
 		transpose(b, word, is_odd);
 		if (lanes < QUAD)
-			is_there = u_lt_and(b, u_and(b, w->kit.lane, I(QUAD - 1)), I(lanes), token_is_there);
-		tcb_kit_store_where(b, is_there, TCB_KIT_GLOBAL, "b32", tcb_ptx_at(at, 2 * (i + from)), word, QUAD);
+			stores = u_lt_and(b, u_and(b, w->kit.lane, I(QUAD - 1)), I(lanes), is_there);
+		tcb_kit_store_where(b, stores, TCB_KIT_GLOBAL, "b32", tcb_ptx_at(at, 2 * i), word, QUAD);
 	}
 }
 
@@ -307,9 +297,13 @@ void prefill_write_out(struct prefill_writer *w, struct prefill_rows *rows, cons
 		const kit_op head = u_add(b, w->head, u_sub(b, rows->row[r], u_mul(b, within, I(g->heads))));
 		const kit_op index =
 			u_mad(b, u_mad(b, w->sequence, w->m, token), I((int64_t)g->kv_heads * g->group), head);
-		if (g->is_f32)
+		if (g->is_f32) {
 			store_floats(w, sums + 2 * r, inverse, index, u_lt(b, token, w->m), from, count);
-		else
-			store_halves(w, sums + 2 * r, inverse, index, u_lt(b, token, w->m), from, count, is_odd);
+			continue;
+		}
+		const kit_op row = tcb_kit_element(b, w->out, index, g->v * 2);
+		const kit_op at = tcb_ptx_assume_aligned(b, l_mad_wide(b, c, I(16), row), 16);
+		store_halves(w, sums + 2 * r, inverse, from ? tcb_ptx_assume_aligned(b, l_add(b, at, I(2 * from)), 16) : at,
+			     u_lt(b, token, w->m), count, is_odd);
 	}
 }

@@ -46,7 +46,10 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MACRO);
 	for (size_t i = 0; i < COUNT(tile_n); i++)
 		tcb_axis_add(a, all_of(s->n, tile_n[i]));
-	ADD(tcb_axis_knob(out, &count, TCB_KNOB_STAGES), 2, 3, 4);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_STAGES);
+	ADD(a, 2, 3, 4);
+	if (prefill_has_one_stage(problem))
+		ADD(a, 1);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_TURNS), 0, 1);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_BLOCKS), 0, 1, 2);
 	ADD(tcb_axis_knob_or_none(out, &count, TCB_KNOB_SCHED), TCB_SCHED_DYNAMIC);
@@ -124,6 +127,8 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 		set_tiles(s, own, most = 8, kv, out);
 	while (!is_wgmma && most > 1 && shared_bytes(problem, target, out) > limit)
 		set_tiles(s, own, most /= 2, kv, out);
+	if (prefill_has_one_stage(problem) && shared_bytes(problem, target, out) > limit)
+		out->knob[TCB_KNOB_STAGES] = 1;
 }
 
 const struct tcb_side_space prefill_gpu_space = { attention_prefill_gpu_rules, axes, default_geometry,

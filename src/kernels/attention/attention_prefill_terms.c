@@ -130,15 +130,20 @@ void prefill_write_floats(struct prefill_writer *w, kit_op word, kit_op out[2])
 
 /* --- scales of blocks --- */
 
+/* Of a head of K or of V; with the columns of zeros behind it. */
 static unsigned blocks_of(const struct prefill_gpu *g, int is_v)
 {
 	return (is_v ? g->v : g->k) / ATTENTION_BLOCK;
+}
+static unsigned places_of(const struct prefill_gpu *g, int is_v)
+{
+	return (is_v ? g->v_columns : g->k_columns) / ATTENTION_BLOCK;
 }
 
 /* In a slot, V's behind K's; with vk they are K's. */
 static unsigned scales_of(const struct prefill_gpu *g, int is_v)
 {
-	return g->scales_at + (is_v && !g->is_view ? blocks_of(g, 0) * g->scale_pitch : 0);
+	return g->scales_at + (is_v && !g->is_view ? places_of(g, 0) * g->scale_pitch : 0);
 }
 
 /* Of K, or of V (FROM 1), or of both, which have as many. */
@@ -146,7 +151,7 @@ static void copy_scales(struct prefill_writer *w, kit_op slot, kit_op first, uns
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
-	const unsigned blocks = blocks_of(g, (int)from), items = g->kv * blocks;
+	const unsigned blocks = blocks_of(g, (int)from), places = places_of(g, (int)from), items = g->kv * places;
 	const kit_op row = u_mad(b, w->sequence, w->per_sequence, first);
 	const kit_op of_head = u_mul(b, w->kv_head, I((int64_t)blocks * SCALE));
 	for (unsigned done = 0; done < items; done += g->threads) {
@@ -154,10 +159,11 @@ static void copy_scales(struct prefill_writer *w, kit_op slot, kit_op first, uns
 		const kit_op item = done ? u_add(b, w->kit.tid, I(done)) : w->kit.tid;
 		if (is_partial)
 			tcb_ptx_if_begin(b, u_lt(b, item, I(items)));
-		const struct kit_split of_token = u_split(b, item, I(blocks));
+		const struct kit_split of_token = u_split(b, item, I(places));
 		const kit_op token = of_token.whole, block = of_token.rest;
 		const kit_op is_seen = u_lt(b, u_add(b, first, token), w->end);
-		const kit_op bytes = u_select(b, I(SCALE), I(0), is_seen);
+		const kit_op bytes = u_select(b, I(SCALE), I(0),
+					      places > blocks ? u_lt_and(b, block, I(blocks), is_seen) : is_seen);
 		const kit_op within = u_mad(b, block, I(SCALE), of_head);
 		const kit_op to = tcb_ptx_assume_aligned(
 			b, u_mad(b, block, I((int64_t)g->scale_pitch), u_mad(b, token, I(SCALE), slot)), SCALE);
@@ -176,7 +182,7 @@ static void copy_scales(struct prefill_writer *w, kit_op slot, kit_op first, uns
 void prefill_copy_scales(struct prefill_writer *w, kit_op slot, kit_op first)
 {
 	const struct prefill_gpu *g = w->g;
-	const int are_alike = !g->is_view && g->v == g->k;
+	const int are_alike = !g->is_view && g->v == g->k && g->v_columns == g->k_columns;
 	copy_scales(w, slot, first, 0, are_alike ? 2 : 1);
 	if (!are_alike && !g->is_view)
 		copy_scales(w, slot, first, 1, 2);
