@@ -171,6 +171,27 @@ static kit_op tensor_param(struct prefill_writer *w, const char *name, enum atte
 	return tcb_kit_tensor(&w->kit, name, &tensor);
 }
 
+/* An argument, or where a launch has no more of them a part of the kernel. */
+static kit_op number(struct prefill_writer *w, const char *name, unsigned value)
+{
+	return w->kit.launch->argument_count < TCB_ARGUMENTS_MAX ? tcb_kit_number(&w->kit, name, value)
+								 : u_set(&w->kit.b, I(value));
+}
+
+/* With more words the assembler must not know the numbers of tiles, which predicates that are always true are made of. */
+static void write_numbers(struct prefill_writer *w)
+{
+	const struct prefill_gpu *g = w->g;
+	const int has_more = g->has_sinks || g->has_alibi || g->has_prefix;
+	if (!has_more)
+		w->m = tcb_kit_number(&w->kit, "m", g->m);
+	w->token_tiles = number(w, "token_tiles", g->token_tiles);
+	w->width = number(w, "width", g->width);
+	if (has_more)
+		w->m = number(w, "m", g->m);
+	w->per_sequence = number(w, g->page ? "pages_each" : "tokens_each", g->page ? g->pages : g->n);
+}
+
 static void write_parameters(struct prefill_writer *w)
 {
 	const struct prefill_gpu *g = w->g;
@@ -196,10 +217,7 @@ static void write_parameters(struct prefill_writer *w)
 		w->prefixes = tcb_kit_operand(&w->kit, "prefix", 4, prefill_operand(w, ATTENTION_PREFIX));
 	if (g->is_dynamic)
 		w->counter = tcb_kit_workspace(&w->kit, "counter", 4, g->counter_at);
-	w->m = tcb_kit_number(&w->kit, "m", g->m);
-	w->token_tiles = tcb_kit_number(&w->kit, "token_tiles", g->token_tiles);
-	w->width = tcb_kit_number(&w->kit, "width", g->width);
-	w->per_sequence = tcb_kit_number(&w->kit, g->page ? "pages_each" : "tokens_each", g->page ? g->pages : g->n);
+	write_numbers(w);
 }
 
 /*

@@ -33,7 +33,7 @@ enum {
 static unsigned splits_of(const struct tcb_problem *problem, enum tcb_isa isa)
 {
 	const size_t v = attention_v(&problem->shape);
-	const int has_most = isa == TCB_ISA_MMA && problem->contract == TCB_CONTRACT_F16 && v > OWN_V_MOST;
+	const int has_most = isa == TCB_ISA_MMA && problem->contract == TCB_CONTRACT_F16 && v > 2 * OWN_V_MOST;
 	return (unsigned)tcb_div_up(v, has_most ? OWN_V_MOST_MMA : OWN_V_MOST);
 }
 

@@ -107,7 +107,7 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	tcb_geometry_init(out);
 	/* V of more than 256 values is dealt to warpgroups. */
 	set_tiles(s, own, !is_wgmma ? 4 : v > 256 ? 1 : 2, kv, out);
-	const size_t workers = out->tile[TCB_MIDI].m / own;
+	size_t workers = out->tile[TCB_MIDI].m / own;
 	const size_t tiles = tcb_div_up(s->m, own * workers) * s->words.query * s->words.sequences;
 	out->knob[TCB_KNOB_ISA] = is_wgmma ? TCB_ISA_WGMMA : TCB_ISA_MMA;
 	out->knob[TCB_KNOB_STAGES] = 2;
@@ -120,9 +120,15 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	out->knob[TCB_KNOB_TURNS] = is_wgmma && (workers > 1 || v > 256);
 	size_t most = 4;
 	const size_t limit = tcb_shared_limit(target);
-	while (is_wgmma && kv > 32 && shared_bytes(problem, target, out) > limit)
-		set_tiles(s, own, workers, kv /= 2, out);
-	if (problem->contract == TCB_CONTRACT_F32 && !attention_has_blocks(problem) &&
+	while (is_wgmma && shared_bytes(problem, target, out) > limit) {
+		if (kv > 32)
+			set_tiles(s, own, workers, kv /= 2, out);
+		else {
+			set_tiles(s, own, workers = 1, kv = 128, out);
+			out->knob[TCB_KNOB_TURNS] = v > 256;
+		}
+	}
+	if (problem->contract == TCB_CONTRACT_F32 && !attention_has_blocks(problem) && v <= 256 &&
 	    2 * shared_bytes(problem, target, out) > limit)
 		set_tiles(s, own, most = 8, kv, out);
 	while (!is_wgmma && most > 1 && shared_bytes(problem, target, out) > limit)
