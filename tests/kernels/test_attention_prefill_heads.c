@@ -103,8 +103,8 @@ static void check_shapes(const char *const *shapes, size_t count)
 static void heads_of_other_sizes(void **state)
 {
 	static const char *const shapes[] = {
-		"40x70x8,h4/2,causal", "33x50x72,h2/2,b2,ragged", "20x40x40,h4/2,v24,p5,causal",
-		"70x90x192,h2/1,v128,causal", "17x60x96,h2/2,v160", "10x40x248,h2/2,v8,w9,causal",
+		"40x70x8,h4/2,causal",        "33x50x72,h2/2,b2,ragged", "20x40x40,h4/2,v24,p5,causal",
+		"70x90x192,h2/1,v128,causal", "17x60x96,h2/2,v160",      "10x40x248,h2/2,v8,w9,causal",
 	};
 	(void)state;
 	check_shapes(shapes, COUNT(shapes));
@@ -113,7 +113,9 @@ static void heads_of_other_sizes(void **state)
 static void v_in_rows_of_k(void **state)
 {
 	static const char *const shapes[] = {
-		"40x70x64,h4/2,vk,causal", "70x150x96,h2/1,v64,vk,b3,ragged", "20x60x40,h4/1,v16,vk,p8,causal",
+		"40x70x64,h4/2,vk,causal",
+		"70x150x96,h2/1,v64,vk,b3,ragged",
+		"20x60x40,h4/1,v16,vk,p8,causal",
 		"30x40x192,h2/2,v160,vk,w20,causal",
 	};
 	(void)state;
@@ -123,9 +125,12 @@ static void v_in_rows_of_k(void **state)
 static void sinks_alibi_and_prefixes(void **state)
 {
 	static const char *const shapes[] = {
-		"40x70x64,h4/2,sinks,causal,b4,ragged", "40x70x64,h6/2,alibi,b2",
-		"70x150x64,h4/2,prefix,causal,b4,ragged", "70x90x32,h4/2,prefix,w20,causal,c9,sinks",
-		"30x200x128,h2/2,alibi,sinks,prefix,causal,p16,c20", "80x40x64,h3/1,alibi,sinks,causal",
+		"40x70x64,h4/2,sinks,causal,b4,ragged",
+		"40x70x64,h6/2,alibi,b2",
+		"70x150x64,h4/2,prefix,causal,b4,ragged",
+		"70x90x32,h4/2,prefix,w20,causal,c9,sinks",
+		"30x200x128,h2/2,alibi,sinks,prefix,causal,p16,c20",
+		"80x40x64,h3/1,alibi,sinks,causal",
 	};
 	(void)state;
 	check_shapes(shapes, COUNT(shapes));
@@ -135,7 +140,7 @@ static void long_heads(void **state)
 {
 	static const char *const shapes[] = {
 		"20x40x576,h4/1,v512,vk,causal", "10x30x512,h2/2,p8,causal", "10x20x576,h1/1,alibi",
-		"9x20x264,h1/1,v520,sinks", "20x30x64,h2/1,v320", "3x20x544,h2/1,v544,vk",
+		"9x20x264,h1/1,v520,sinks",      "20x30x64,h2/1,v320",       "3x20x544,h2/1,v544,vk",
 	};
 	(void)state;
 	check_shapes(shapes, COUNT(shapes));
@@ -151,14 +156,16 @@ static void in_other_geometries(void **state)
 		unsigned capability;
 	} rows[] = {
 		{ "attention_prefill_f16", "70x100x576,h4/1,v512,vk,causal,b3,ragged,sinks,alibi,prefix",
-		  TILES("256x128x576", "16x32x576", "16x32x576")
-		  ",isa=wgmma,stages=2,blocks=1,sched=dynamic,pdl=1,occ=1,heads=4,turns=1",
+		  TILES("256x128x576", "16x32x576",
+			"16x32x576") ",isa=wgmma,stages=2,blocks=1,sched=dynamic,pdl=1,occ=1,heads=4,turns=1",
 		  90 },
 		{ "attention_prefill_bf16", "150x90x80,h2/1,v48,causal,b2,prefix",
-		  TILES("256x96x80", "128x48x80", "64x48x80") ",isa=wgmma,stages=3,blocks=0,pdl=0,occ=1,heads=1,turns=1",
+		  TILES("256x96x80", "128x48x80",
+			"64x48x80") ",isa=wgmma,stages=3,blocks=0,pdl=0,occ=1,heads=1,turns=1",
 		  90 },
 		{ "attention_prefill_f16", "70x100x320,h2/1,v512,p16,causal",
-		  TILES("128x128x320", "32x32x320", "32x32x320") ",isa=wgmma,stages=2,blocks=0,pdl=0,occ=1,heads=2,turns=0",
+		  TILES("128x128x320", "32x32x320",
+			"32x32x320") ",isa=wgmma,stages=2,blocks=0,pdl=0,occ=1,heads=2,turns=0",
 		  90 },
 		{ "attention_prefill_f16", "40x50x328,h8/2,v512,causal,alibi,sinks",
 		  TILES("64x64x328", "16x16x328", "4x16x328") ",isa=mma,stages=3,blocks=0,pdl=0,occ=1,heads=4,turns=0",
@@ -167,8 +174,8 @@ static void in_other_geometries(void **state)
 		  TILES("32x64x456", "16x16x456", "16x16x456") ",isa=mma,stages=1,blocks=0,pdl=0,occ=1,heads=1,turns=0",
 		  86 },
 		{ "attention_prefill_bf16", "20x50x576,h1/1,v512,vk,p4",
-		  TILES("32x64x576", "16x16x576", "16x16x576")
-		  ",isa=mma,stages=1,blocks=1,sched=dynamic,pdl=0,occ=1,heads=1,turns=0",
+		  TILES("32x64x576", "16x16x576",
+			"16x16x576") ",isa=mma,stages=1,blocks=1,sched=dynamic,pdl=0,occ=1,heads=1,turns=0",
 		  89 },
 	};
 	(void)state;
@@ -179,9 +186,12 @@ static void in_other_geometries(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_head_has_a_default), cmocka_unit_test(heads_of_other_sizes),
-		cmocka_unit_test(v_in_rows_of_k),           cmocka_unit_test(sinks_alibi_and_prefixes),
-		cmocka_unit_test(long_heads),               cmocka_unit_test(in_other_geometries),
+		cmocka_unit_test(every_head_has_a_default),
+		cmocka_unit_test(heads_of_other_sizes),
+		cmocka_unit_test(v_in_rows_of_k),
+		cmocka_unit_test(sinks_alibi_and_prefixes),
+		cmocka_unit_test(long_heads),
+		cmocka_unit_test(in_other_geometries),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

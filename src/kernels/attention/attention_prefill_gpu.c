@@ -21,8 +21,8 @@ const char *prefill_type_word(const struct prefill_gpu *g)
 /* What query token I sees. */
 static void write_visible(struct prefill_writer *w, kit_op i, kit_op *begin, kit_op *end)
 {
-	attention_visible_write(&w->kit.b, w->g->causal, w->g->window,
-				w->g->has_prefix ? &w->prefix : NULL, w->length, w->m, i, begin, end);
+	attention_visible_write(&w->kit.b, w->g->causal, w->g->window, w->g->has_prefix ? &w->prefix : NULL, w->length,
+				w->m, i, begin, end);
 }
 
 void prefill_rows_open(struct prefill_writer *w, struct prefill_rows *rows, kit_op first_row)
@@ -178,7 +178,8 @@ static kit_op number(struct prefill_writer *w, const char *name, unsigned value)
 								 : u_set(&w->kit.b, I(value));
 }
 
-/* With more words the assembler must not know the numbers of tiles, which predicates that are always true are made of. */
+/* With more words the assembler must not know the numbers of tiles, which predicates that are always true are made of.
+ */
 static void write_numbers(struct prefill_writer *w)
 {
 	const struct prefill_gpu *g = w->g;

@@ -2,25 +2,23 @@
  *
  * attention_prefill with mma.sync: tiles of query rows come in, their results go out.
  *
- * Each warp has rows of its own; all copy the next tiles of K and V with cp.async, 16
- * bytes at a time, where they are seen, and zeros where not.  A row of a tile is a
- * token's head, its 16-byte chunks exchanged (swizzle) so that ldmatrix finds eight
- * rows in different banks: chunk ^ row % 8, or, where rows are no multiples of 128
- * bytes, chunk ^ row / 2 % 4.  Q stays in registers, that of long heads in shared
- * memory, where each lane finds what it has put there itself.
+ * Each warp has rows of its own, or with splits, which are neighbours' too, columns of V;
+ * all copy the next tiles of K and V (attention_prefill_copy.h).  Q stays in registers, that
+ * of long heads in shared memory, where each lane finds what it has put there itself, or the
+ * first of those that share its rows.
  *
  * Contract f32: q's terms are multiplied one after the other, the weights' likewise, 16
  * tokens at a time, or eight in tf32 (attention_prefill_terms.c).
  */
 #include "base/sizes.h"
-#include "kernels/attention/attention_prefill_gpu.h"
+#include "kernels/attention/attention_prefill_copy.h"
 #include "kernels/gpu/barrier.h"
 
 enum {
 	SUBS_MAX = 2, /* products of 16 rows of a warp */
 	STEPS_MAX = ATTENTION_HEAD_MAX / 16,
-	CHUNK = 16,   /* bytes */
-	VARIANTS = 4, /* places of a lane's chunk */
+	CHUNK = PREFILL_CHUNK,
+	VARIANTS = PREFILL_VARIANTS,
 	SUMS = 4,
 	ITEM_WORD = 4
 };
@@ -30,26 +28,12 @@ struct fragment_at {
 	kit_op at[VARIANTS];
 };
 
-/* How a tile of K or of V lies, and who copies what of it. */
-struct rows_of {
-	unsigned values;                           /* of a head */
-	unsigned pitch, chunks, passes, rows_each; /* bytes of a row; chunks of one; passes of a copy, rows of one */
-	unsigned chunks_each;                      /* of a row at a time: all, or where threads are fewer a part */
-	unsigned variants;
-	kit_op is_copier;  /* some threads are left over where a row is not a power of two of chunks */
-	kit_op row, chunk; /* this thread's first row, and its chunk */
-	kit_op row_at, at; /* their places, of a row in a tile and of the chunk in a row */
-	kit_op row_bytes;  /* of all heads of a token */
-};
-
 struct mma_writer {
 	struct prefill_writer *w;
-	struct rows_of of_tile[2]; /* K and V; the same, if are_alike */
-	int are_alike;
-	unsigned steps, o_steps, v_at; /* products along the head; along a warp's part of V's; where V is in a slot */
+	struct prefill_copies copies;
+	unsigned steps, o_steps; /* products along the head; along a warp's part of V's */
 	unsigned subs;
-	kit_op k, v, table; /* this thread's chunk of token 0, of the sequence and KV head; .u64 */
-	kit_op part;        /* with splits: which columns of V the warp has */
+	kit_op part; /* with splits: which columns of V the warp has */
 	struct fragment_at of_k, of_v;
 	kit_op slot, fill_slot, last_slot; /* in use; filled next; .u32 */
 	kit_op q_at;
@@ -59,150 +43,6 @@ struct mma_writer {
 	kit_op zero;
 	kit_op item; /* is_dynamic: where the next tile's number will be, in one of two words by turns */
 };
-
-/* What a row's chunks are exchanged by. */
-static kit_op swizzle(struct tcb_ptx_build *b, const struct rows_of *rows, kit_op row)
-{
-	return rows->variants == VARIANTS ? u_and(b, row, I(7)) : u_and(b, u_shr(b, row, I(1)), I(3));
-}
-static unsigned swizzle_of(const struct rows_of *rows, unsigned row)
-{
-	return rows->variants == VARIANTS ? row & 7 : row >> 1 & 3;
-}
-
-/* --- copies --- */
-
-/* Heads of VALUES, COLUMNS of them with zeros, APART from the next. */
-static struct rows_of plan_rows(const struct prefill_gpu *g, unsigned values, unsigned columns, unsigned apart)
-{
-	struct rows_of out = { .values = values, .pitch = apart * 2, .chunks = columns / 8 };
-	out.variants = apart % 64 || (g->splits > 1 && g->own_v % 64) ? VARIANTS / 2 : VARIANTS;
-	out.chunks_each = out.chunks;
-	if (out.chunks > g->threads) /* in whole groups of those that are exchanged */
-		out.chunks_each = g->threads;
-	out.rows_each = (unsigned)tcb_least(tcb_power_of_two_up(g->threads / out.chunks_each / 2 + 1), g->kv);
-	while (g->kv % out.rows_each)
-		out.rows_each /= 2;
-	out.passes = g->kv / out.rows_each;
-	return out;
-}
-
-/* This thread copies chunk tid % chunks of row tid / chunks, and of every rows_each-th from there on. */
-static void open_copies(struct mma_writer *x, struct rows_of *rows)
-{
-	struct tcb_ptx_build *b = &x->w->kit.b;
-	const struct prefill_gpu *g = x->w->g;
-	rows->chunk = u_rem(b, x->w->kit.tid, I(rows->chunks_each));
-	rows->row = u_div(b, x->w->kit.tid, I(rows->chunks_each));
-	rows->is_copier = u_lt(b, rows->row, I(rows->rows_each));
-	rows->at = u_mul(b, u_xor(b, rows->chunk, swizzle(b, rows, rows->row)), I(CHUNK));
-	rows->row_at = u_mul(b, rows->row, I(rows->pitch));
-	rows->row_bytes = u_set(b, I((int64_t)g->kv_heads * rows->values * 2));
-}
-
-/* Of the tile's sequence and KV head: where this thread's chunk of token 0 is, or of a page's first. */
-static void open_kv(struct mma_writer *x)
-{
-	struct prefill_writer *w = x->w;
-	struct tcb_ptx_build *b = &w->kit.b;
-	const struct prefill_gpu *g = w->g;
-	const unsigned operands = g->is_view ? 1 : 2;
-	kit_op within[2];
-	for (unsigned v = 0; v < (x->are_alike ? 1 : operands); v++) {
-		const struct rows_of *rows = &x->of_tile[v];
-		within[v] = u_mad(b, rows->chunk, I(CHUNK), u_mul(b, w->kv_head, I(rows->values * 2)));
-	}
-	const kit_op before = u_mul(b, w->sequence, w->per_sequence);
-	x->k = tcb_kit_behind(b, w->k, within[0]);
-	if (operands > 1)
-		x->v = tcb_kit_behind(b, w->v, within[x->are_alike ? 0 : 1]);
-	if (g->page) {
-		x->table = tcb_kit_element(b, w->table, before, 4);
-		return;
-	}
-	x->k = l_mad_wide(b, before, x->of_tile[0].row_bytes, x->k);
-	if (operands > 1)
-		x->v = l_mad_wide(b, before, x->of_tile[1].row_bytes, x->v);
-}
-
-/* The row of TOKEN from there on, which nobody asks for but where it IS_SEEN. */
-static kit_op row_of_token(struct mma_writer *x, kit_op token, kit_op is_seen)
-{
-	struct prefill_writer *w = x->w;
-	struct tcb_ptx_build *b = &w->kit.b;
-	const struct prefill_gpu *g = w->g;
-	if (!g->page)
-		return token;
-	const struct kit_split page = u_split(b, token, I(g->page));
-	const kit_op number = u_set(b, I(0));
-	tcb_ptx_guard(b, is_seen);
-	tcb_kit_load_into(b, tcb_kit_input(g->pdl), "u32", tcb_kit_element(b, x->table, page.whole, 4), &number, 1);
-	tcb_ptx_unguard(b);
-	return u_mad(b, number, I(g->page), page.rest);
-}
-
-/* This thread's chunk of a row, and those chunks_each further, of K (FROM 0), V (FROM 1), or both: zeros behind the head
- * and where the token is not IS_SEEN. */
-static void copy_chunks(struct mma_writer *x, const struct rows_of *rows, kit_op to, unsigned more, kit_op token,
-			kit_op is_seen, unsigned from, unsigned end)
-{
-	struct tcb_ptx_build *b = &x->w->kit.b;
-	kit_op row = token;
-	for (unsigned done = 0; done < rows->chunks; done += rows->chunks_each) {
-		const unsigned left = rows->chunks - done, values = rows->values / 8 - done;
-		kit_op is_copied = is_seen;
-		if (left < rows->chunks_each)
-			tcb_ptx_if_begin(b, u_lt(b, rows->chunk, I(left)));
-		if (values < tcb_least(left, rows->chunks_each))
-			is_copied = u_lt_and(b, rows->chunk, I(values), is_seen);
-		const kit_op bytes = u_select(b, I(CHUNK), I(0), is_copied);
-		if (!done)
-			row = row_of_token(x, token, is_seen);
-		for (unsigned v = from; v < end; v++) {
-			const kit_op at = l_mad_wide(b, row, rows->row_bytes, v ? x->v : x->k);
-			tcb_kit_copy(b, tcb_ptx_at(to, (int64_t)more + done * CHUNK + (v ? x->v_at : 0)),
-				     tcb_ptx_at(tcb_ptx_assume_aligned(b, at, CHUNK), done * CHUNK), CHUNK, 0, &bytes);
-		}
-		if (left < rows->chunks_each)
-			tcb_ptx_if_end(b);
-	}
-}
-
-/* Of K (FROM 0), V (FROM 1), or both, which are alike. */
-static void copy_rows(struct mma_writer *x, const struct rows_of *rows, kit_op first, unsigned from, unsigned end)
-{
-	struct prefill_writer *w = x->w;
-	struct tcb_ptx_build *b = &w->kit.b;
-	const struct prefill_gpu *g = w->g;
-	const int are_all = rows->rows_each * rows->chunks_each == g->threads;
-	kit_op to[8];
-	if (!are_all)
-		tcb_ptx_if_begin(b, rows->is_copier);
-	const kit_op row_at = u_add(b, x->fill_slot, rows->row_at);
-	const kit_op token = u_add(b, first, rows->row);
-	for (unsigned i = 0; i < rows->passes; i++) {
-		const unsigned before = i * rows->rows_each, by = swizzle_of(rows, before);
-		if (i == 0 || (by && i < 8 / rows->rows_each))
-			to[by] = tcb_ptx_assume_aligned(
-				b, u_add(b, row_at, by ? u_xor(b, rows->at, I(by * CHUNK)) : rows->at), CHUNK);
-		const kit_op own = i ? u_add(b, token, I(before)) : token;
-		const kit_op is_seen = u_lt(b, own, w->end);
-		copy_chunks(x, rows, to[by], before * rows->pitch, own, is_seen, from, end);
-	}
-	if (!are_all)
-		tcb_ptx_if_end(b);
-}
-
-/* K and V of the tile from token FIRST on to the slot that is filled next; zeros for what nobody sees. */
-static void copy_tile(struct mma_writer *x, kit_op first)
-{
-	const struct prefill_gpu *g = x->w->g;
-	copy_rows(x, &x->of_tile[0], first, 0, x->are_alike ? 2 : 1);
-	if (!x->are_alike && !g->is_view)
-		copy_rows(x, &x->of_tile[1], first, 1, 2);
-	if (g->has_scales)
-		prefill_copy_scales(x->w, x->fill_slot, first);
-}
 
 static void next_slot(struct mma_writer *x, kit_op slot)
 {
@@ -219,7 +59,7 @@ static void fill(struct mma_writer *x, kit_op index)
 	struct tcb_ptx_build *b = &w->kit.b;
 	tcb_ptx_if_begin(b, u_lt(b, index, w->count));
 	const kit_op tile = u_sub(b, u_sub(b, w->count, I(1)), index);
-	copy_tile(x, u_mad(b, tile, I(w->g->kv), w->begin));
+	prefill_copy_tile(&x->copies, x->fill_slot, u_mad(b, tile, I(w->g->kv), w->begin));
 	next_slot(x, x->fill_slot);
 	tcb_ptx_if_end(b);
 	copies_commit(b);
@@ -235,10 +75,10 @@ static void open_fragments(struct mma_writer *x)
 	const kit_op lane = x->w->kit.lane, eight = u_and(b, lane, I(7));
 	const kit_op low = u_and(b, u_shr(b, lane, I(3)), I(1)), high = u_shr(b, lane, I(4));
 	for (unsigned v = 0; v < 2; v++) {
-		const struct rows_of *rows = &x->of_tile[v];
+		const struct prefill_tile_rows *rows = &x->copies.of_tile[v];
 		struct fragment_at *to = v ? &x->of_v : &x->of_k;
 		const kit_op row = u_mad(b, v ? low : high, I(8), eight);
-		const kit_op chunk = u_xor(b, v ? high : low, swizzle(b, rows, row));
+		const kit_op chunk = u_xor(b, v ? high : low, prefill_swizzle(b, rows, row));
 		for (unsigned i = 0; i < rows->variants; i++)
 			to->at[i] = u_mad(b, row, I(rows->pitch), u_mul(b, u_xor(b, chunk, I(2 * i)), I(CHUNK)));
 	}
@@ -248,7 +88,7 @@ static void open_fragments(struct mma_writer *x)
 static void load_fragment(struct mma_writer *x, const kit_op *at, int is_v, unsigned tokens, unsigned step,
 			  kit_op out[4])
 {
-	const struct rows_of *rows = &x->of_tile[is_v];
+	const struct prefill_tile_rows *rows = &x->copies.of_tile[is_v];
 	const unsigned group = step / rows->variants * rows->variants * 2 * CHUNK;
 	tcb_kit_load_matrices(&x->w->kit.b, is_v,
 			      tcb_ptx_at(at[step % rows->variants], (int64_t)tokens * rows->pitch + group), out, 4);
@@ -259,10 +99,10 @@ static void fragments_of_slot(struct mma_writer *x, int is_v, kit_op out[VARIANT
 {
 	struct tcb_ptx_build *b = &x->w->kit.b;
 	const struct fragment_at *from = is_v ? &x->of_v : &x->of_k;
-	kit_op slot = is_v && x->v_at ? u_add(b, x->slot, I(x->v_at)) : x->slot;
+	kit_op slot = is_v && x->copies.v_at ? u_add(b, x->slot, I(x->copies.v_at)) : x->slot;
 	if (is_v && x->w->g->splits > 1)
 		slot = u_mad(b, x->part, I(x->w->g->own_v * 2), slot);
-	for (unsigned i = 0; i < x->of_tile[is_v].variants; i++)
+	for (unsigned i = 0; i < x->copies.of_tile[is_v].variants; i++)
 		out[i] = tcb_ptx_assume_aligned(b, u_add(b, slot, from->at[i]), CHUNK);
 }
 
@@ -757,10 +597,6 @@ static void open_shape(struct mma_writer *x)
 	x->subs = g->own_rows / PREFILL_ROWS;
 	x->steps = (unsigned)tcb_div_up(g->k, PREFILL_STEP);
 	x->o_steps = g->own_v / PREFILL_STEP;
-	x->v_at = g->is_view ? 0 : g->k_bytes;
-	x->are_alike = !g->is_view && g->v == g->k && g->v_columns == g->k_columns;
-	x->of_tile[0] = plan_rows(g, g->k, g->k_columns, g->k_apart);
-	x->of_tile[1] = g->is_view ? x->of_tile[0] : plan_rows(g, g->v, g->v_columns, g->v_apart);
 }
 
 void prefill_write_mma(struct prefill_writer *w)
@@ -775,12 +611,8 @@ void prefill_write_mma(struct prefill_writer *w)
 		x.item = u_add(b, w->kit.shared, I(g->item_at));
 	prefill_items_begin(w, &items);
 	const kit_op drawn = draw(&x, &items);
-	open_copies(&x, &x.of_tile[0]);
-	if (x.are_alike)
-		x.of_tile[1] = x.of_tile[0];
-	else if (!g->is_view)
-		open_copies(&x, &x.of_tile[1]);
-	open_kv(&x);
+	prefill_copies_open(w, &x.copies);
+	prefill_copies_of_tile(&x.copies);
 	open_fragments(&x);
 	if (g->splits > 1)
 		x.part = u_rem(b, w->kit.warp, I(g->splits));

@@ -54,8 +54,8 @@ static void plan_registers(struct prefill_gpu *g)
 	g->of_copier = all - g->workers * g->of_worker;
 }
 
-/* Columns of V are dealt to as few warps or warpgroups as have registers for their sums, in whole steps of a product, or
- * in whole boxes. */
+/* Columns of V are dealt to as few warps or warpgroups as have registers for their sums, in whole steps of a product,
+ * or in whole boxes. */
 static void plan_columns(struct prefill_gpu *g)
 {
 	const int is_wgmma = g->isa == TCB_ISA_WGMMA;
@@ -348,8 +348,7 @@ RULE(rule_tiles)
 	}
 	if (rows != PREFILL_ROWS && rows != 2 * PREFILL_ROWS)
 		return "micro.m times heads must be 16 or 32 query rows of a warp with isa=mma";
-	if (workers * splits_of(problem, TCB_ISA_MMA) > WARPS_PREFILL_MAX ||
-	    !tcb_is_power_of_two(workers))
+	if (workers * splits_of(problem, TCB_ISA_MMA) > WARPS_PREFILL_MAX || !tcb_is_power_of_two(workers))
 		return "a block has 1, 2, 4, 8 or 16 warps with isa=mma";
 	return micro->n % 16 || micro->n < 16 || micro->n > 128
 		       ? "micro.n must be a multiple of 16 KV tokens, 16 to 128, with isa=mma"
@@ -388,8 +387,8 @@ RULE(rule_blocks)
 {
 	const unsigned blocks = KNOB(BLOCKS), occ = KNOB(OCC), stages = KNOB(STAGES), turns = KNOB(TURNS);
 	const int is_wgmma = KNOB(ISA) == TCB_ISA_WGMMA;
-	const size_t workers = geometry->tile[TCB_MIDI].m / geometry->tile[TCB_MICRO].m *
-			       splits_of(problem, TCB_ISA_WGMMA);
+	const size_t workers =
+		geometry->tile[TCB_MIDI].m / geometry->tile[TCB_MICRO].m * splits_of(problem, TCB_ISA_WGMMA);
 	if (stages == 1 && (is_wgmma || !prefill_has_one_stage(problem)))
 		return "stages must be 2 to 6: 1 is for heads of more than 256 values with isa=mma";
 	if (stages < 1 || stages > STAGES_MAX)

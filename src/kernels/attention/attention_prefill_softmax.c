@@ -303,7 +303,8 @@ void prefill_write_out(struct prefill_writer *w, struct prefill_rows *rows, cons
 		}
 		const kit_op row = tcb_kit_element(b, w->out, index, g->v * 2);
 		const kit_op at = tcb_ptx_assume_aligned(b, l_mad_wide(b, c, I(16), row), 16);
-		store_halves(w, sums + 2 * r, inverse, from ? tcb_ptx_assume_aligned(b, l_add(b, at, I(2 * from)), 16) : at,
-			     u_lt(b, token, w->m), count, is_odd);
+		store_halves(w, sums + 2 * r, inverse,
+			     from ? tcb_ptx_assume_aligned(b, l_add(b, at, I(2 * from)), 16) : at, u_lt(b, token, w->m),
+			     count, is_odd);
 	}
 }

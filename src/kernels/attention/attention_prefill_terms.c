@@ -162,8 +162,8 @@ static void copy_scales(struct prefill_writer *w, kit_op slot, kit_op first, uns
 		const struct kit_split of_token = u_split(b, item, I(places));
 		const kit_op token = of_token.whole, block = of_token.rest;
 		const kit_op is_seen = u_lt(b, u_add(b, first, token), w->end);
-		const kit_op bytes = u_select(b, I(SCALE), I(0),
-					      places > blocks ? u_lt_and(b, block, I(blocks), is_seen) : is_seen);
+		const kit_op bytes =
+			u_select(b, I(SCALE), I(0), places > blocks ? u_lt_and(b, block, I(blocks), is_seen) : is_seen);
 		const kit_op within = u_mad(b, block, I(SCALE), of_head);
 		const kit_op to = tcb_ptx_assume_aligned(
 			b, u_mad(b, block, I((int64_t)g->scale_pitch), u_mad(b, token, I(SCALE), slot)), SCALE);
@@ -193,7 +193,8 @@ void prefill_load_scales(struct prefill_writer *w, kit_op slot, int is_v, unsign
 {
 	const struct prefill_gpu *g = w->g;
 	for (unsigned half = 0; half < 2; half++)
-		tcb_kit_load(&w->kit.b, TCB_KIT_SHARED, "f32",
-			     tcb_ptx_at(slot, scales_of(g, is_v) + block * g->scale_pitch + (tokens + 8 * half) * SCALE),
-			     out[half], 2);
+		tcb_kit_load(
+			&w->kit.b, TCB_KIT_SHARED, "f32",
+			tcb_ptx_at(slot, scales_of(g, is_v) + block * g->scale_pitch + (tokens + 8 * half) * SCALE),
+			out[half], 2);
 }
