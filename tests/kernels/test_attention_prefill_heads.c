@@ -47,6 +47,9 @@ static void every_head_has_a_default(void **state)
 	static const unsigned tokens[] = { 1, 40, 2048 };
 	char text[100];
 	(void)state;
+	for (size_t n = 0; n < 2 * COUNT(op_names); n++)
+		check_defaults(tcb_op_find(op_names[n / 2]), n % 2 ? TCB_CONTRACT_F16 : TCB_CONTRACT_F32,
+			       "512x512x544,h8/4,sinks,alibi,prefix,causal");
 	for (size_t k = 8; k <= ATTENTION_HEAD_MAX; k += 8)
 		for (size_t v = 8; v <= ATTENTION_HEAD_MAX; v += 8)
 			for (size_t o = 0; o < COUNT(op_names); o++) {

@@ -105,8 +105,9 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	const size_t own = is_wgmma ? 64 : 16, v = attention_v(s);
 	size_t kv = is_wgmma ? (v > 128 ? 64 : 128) : mma_kv(problem);
 	tcb_geometry_init(out);
-	/* V of more than 256 values is dealt to warpgroups. */
-	set_tiles(s, own, !is_wgmma ? 4 : v > 256 ? 1 : 2, kv, out);
+	/* V of more than 256 values is dealt to several warps or warpgroups. */
+	size_t most = v > 512 ? 2 : 4;
+	set_tiles(s, own, !is_wgmma ? most : v > 256 ? 1 : 2, kv, out);
 	size_t workers = out->tile[TCB_MIDI].m / own;
 	const size_t tiles = tcb_div_up(s->m, own * workers) * s->words.query * s->words.sequences;
 	out->knob[TCB_KNOB_ISA] = is_wgmma ? TCB_ISA_WGMMA : TCB_ISA_MMA;
@@ -118,7 +119,6 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	out->knob[TCB_KNOB_OCC] = 1;
 	out->knob[TCB_KNOB_HEADS] = 1;
 	out->knob[TCB_KNOB_TURNS] = is_wgmma && (workers > 1 || v > 256);
-	size_t most = 4;
 	const size_t limit = tcb_shared_limit(target);
 	while (is_wgmma && shared_bytes(problem, target, out) > limit) {
 		if (kv > 32)
