@@ -125,11 +125,6 @@ void prefill_items_end(struct prefill_writer *w, struct prefill_items *items)
 
 /* --- the kernel --- */
 
-size_t prefill_operand(const struct prefill_writer *w, enum attention_operand operand)
-{
-	return attention_at(&w->kit.out->problem.shape.words, operand);
-}
-
 static kit_op tensor_param(struct prefill_writer *w, const char *name, enum attention_operand operand)
 {
 	const struct prefill_gpu *g = w->g;

@@ -230,6 +230,9 @@ void prefill_write_mma(struct prefill_writer *w);
 
 const char *prefill_type_word(const struct prefill_gpu *g);
 /* The number of OPERAND, which the words ask for. */
-size_t prefill_operand(const struct prefill_writer *w, enum attention_operand operand);
+static inline size_t prefill_operand(const struct prefill_writer *w, enum attention_operand operand)
+{
+	return attention_at(&w->kit.out->problem.shape.words, operand);
+}
 
 #endif

@@ -103,7 +103,8 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	const struct tcb_shape *s = &problem->shape;
 	const int is_wgmma = prefill_has_wgmma(problem, target);
 	const size_t own = is_wgmma ? 64 : 16, v = attention_v(s);
-	size_t kv = is_wgmma ? (v > 128 ? 64 : 128) : mma_kv(problem);
+	/* ALiBi's distances take registers, too. */
+	size_t kv = is_wgmma ? (v > (s->words.alibi ? 64 : 128) ? 64 : 128) : mma_kv(problem);
 	tcb_geometry_init(out);
 	/* V of more than 256 values is dealt to several warps or warpgroups. */
 	size_t most = v > 512 ? 2 : 4;
