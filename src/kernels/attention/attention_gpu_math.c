@@ -157,7 +157,7 @@ static void write_half(struct attention_reader *r, unsigned s, unsigned h, kit_o
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	const unsigned together = columns_together(g), last = g->k / ATTENTION_K_BLOCK - 1;
+	const unsigned together = columns_together(g), last = g->k_blocks - 1;
 	struct products sums[SETS_MAX];
 	kit_op words[4], scale[PAIR], found[2][PAIR];
 	for (unsigned n = 0; n < g->columns; n += together)
@@ -206,6 +206,30 @@ static kit_op capped(struct attention_reader *r, unsigned n, kit_op score)
 	return f_fma(b, part, F((float)(-2 * cap * LOG2_E)), F((float)(cap * LOG2_E)));
 }
 
+/* Are scores in units of log2(e) before their maximum is looked for? */
+static int is_scaled(const struct attention_gpu *g)
+{
+	return g->cap || g->has_slopes;
+}
+
+/* ALiBi: less what tokens are away, times a slope; FIRST is the piece's first. */
+static void lower(struct attention_reader *r, attention_scores scores, kit_op first)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	const kit_op own = u_mad(b, r->c, I(PAIR), first);
+	for (unsigned n = 0; n < g->columns; n++) {
+		const kit_op left = f_from_s(b, s_sub(b, r->place[n], own));
+		for (unsigned i = 0; i < g->subs * g->halves * PAIR; i++) {
+			kit_op *score = &scores[i / 4][i / 2 % 2][n][i % 2];
+			const kit_op distance = f_abs(b, f_sub(b, left, F((float)(i / 2 * 8 + i % 2))));
+			if (!g->cap)
+				*score = f_mul(b, *score, r->scale[n]);
+			*score = f_fma(b, distance, r->slope[n], *score);
+		}
+	}
+}
+
 /* -inf for tokens that a query row does not see; FIRST is the piece's first. */
 static void mask(struct attention_reader *r, attention_scores scores, kit_op first)
 {
@@ -238,7 +262,7 @@ static void rescale(struct attention_reader *r, const kit_op next[SETS_MAX], kit
 		for (unsigned x = 0; x < PAIR; x++) {
 			const kit_op lane = u_mad(b, r->c, I(8), I(4 * x)); /* g = 2c + x */
 			const kit_op own = u_lane(b, factor, lane);
-			for (unsigned i = 0; i < g->k / 16; i++)
+			for (unsigned i = 0; i < g->v_wide / 16; i++)
 				for (unsigned half = 0; half < 2; half++) {
 					const kit_op sum = r->acc[n][i][2 * half + x];
 					f_mul_to(b, sum, sum, own);
@@ -248,7 +272,7 @@ static void rescale(struct attention_reader *r, const kit_op next[SETS_MAX], kit
 	tcb_ptx_if_end(b);
 }
 
-/* Scores become weights; what they are against rises where it must.  Without a cap scores are still to be scaled. */
+/* Scores become weights; what they are against rises where it must.  Scores that are not yet scaled become so. */
 static void weigh(struct attention_reader *r, attention_scores scores)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
@@ -260,7 +284,7 @@ static void weigh(struct attention_reader *r, attention_scores scores)
 		for (unsigned i = 0; i < count; i++)
 			all[i] = scores[i / 4][i / 2 % 2][n][i % 2];
 		kit_op top = tcb_kit_over_lanes(b, f_max, tcb_kit_fold(b, f_max, all, count), 4);
-		if (!g->cap)
+		if (!is_scaled(g))
 			top = f_mul(b, top, r->scale[n]);
 		next[n] = f_max(b, top, r->max[n]);
 		is_more = n ? f_gt_or(b, next[n], r->max[n], is_more) : f_gt(b, next[n], r->max[n]);
@@ -271,7 +295,7 @@ static void weigh(struct attention_reader *r, attention_scores scores)
 		for (unsigned i = 0; i < count; i++) {
 			kit_op *score = &scores[i / 4][i / 2 % 2][n][i % 2];
 			/* Rounded as the maximum is: the fused sum of a huge score may be far above 0. */
-			if (!g->cap)
+			if (!is_scaled(g))
 				*score = f_mul(b, *score, r->scale[n]);
 			*score = f_power2(b, f_add(b, *score, against));
 			f_add_to(b, r->sum[n], r->sum[n], *score);
@@ -287,6 +311,8 @@ void attention_write_weights(struct attention_reader *r, attention_scores scores
 		kit_op *score = &scores[token / 4][token / 2 % 2][n][token % 2];
 		*score = capped(r, n, *score);
 	}
+	if (g->has_slopes)
+		lower(r, scores, here);
 	mask(r, scores, here);
 	weigh(r, scores);
 }
@@ -326,7 +352,7 @@ static void add_narrow(struct attention_reader *r, unsigned s, attention_scores 
 		for (unsigned h = 0; h < g->halves; h++)
 			p[n][h] =
 				tcb_kit_pack(&r->w->kit.b, attention_word(g), weights[s][h][n][0], weights[s][h][n][1]);
-	for (unsigned step = 0; step < g->k / 16; step++) {
+	for (unsigned step = 0; step < g->v_wide / 16; step++) {
 		const unsigned value = step % g->v_words * 2;
 		kit_op a[4];
 		for (unsigned t = 0; t < 2 * g->halves && value == 0 && !g->is_blocks; t++)
@@ -390,7 +416,7 @@ static void add_wide(struct attention_reader *r, unsigned s, unsigned h, attenti
 	term_pairs terms;
 	if (!g->is_blocks)
 		write_weight_terms(r, weights[s][h], NULL, terms);
-	for (unsigned step = 0; step < g->k / 16; step++) {
+	for (unsigned step = 0; step < g->v_wide / 16; step++) {
 		const unsigned within = step % steps;
 		for (unsigned x = 0; x < PAIR && within == 0; x++)
 			attention_v_block(r, s, 2 * h + x, step / steps, words[x]);

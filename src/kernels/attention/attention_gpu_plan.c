@@ -35,27 +35,39 @@ static unsigned pitch(unsigned bytes, unsigned rest, unsigned modulus)
 /* A slot of the ring: what a row is copied by, and where rows are (attention_gpu_read.c on banks). */
 static void plan_slot(struct attention_gpu *g)
 {
-	const unsigned aligned = g->row_bytes & -g->row_bytes;
+	const unsigned each[2] = { g->head_bytes[0] & -g->head_bytes[0], g->head_bytes[1] & -g->head_bytes[1] };
+	const unsigned aligned = (unsigned)tcb_least(each[0], each[1]);
 	/* Rows that begin anywhere in 16 bytes are copied from there on where they begin, if all tokens' do so alike.
 	 */
-	g->is_within = aligned < 16 && g->token_bytes % 16 == 0;
-	g->is_odd = aligned < 4;
-	g->unit = aligned >= 16 || g->is_within ? 16 : g->is_odd ? 4 : aligned;
-	g->units = (unsigned)tcb_div_up(g->row_bytes + (g->is_within ? 16 - aligned : 0), g->unit);
-	g->copies = (unsigned)tcb_div_up((size_t)g->kv * g->units, g->row_warps * WARP);
-	g->is_kept = g->copy == TCB_COPY_ASYNC && g->k <= 128 &&
-		     g->copies <= ATTENTION_UNITS_MAX; /* else there are too few registers */
-	g->k_pitch = g->is_blocks ? pitch(g->units * g->unit, 16, 32) : pitch(g->row_bytes, 64, 128);
-	g->v_pitch = g->is_blocks ? g->k_pitch : pitch(g->row_bytes, 16, 32);
+	g->is_within = aligned < 16 && (g->token_bytes[0] | g->token_bytes[1]) % 16 == 0;
+	g->unit = aligned >= 16 || g->is_within ? 16 : (unsigned)tcb_most(aligned, 4);
+	for (unsigned v = 0; v < 2; v++) {
+		g->is_odd[v] = each[v] < 4;
+		const unsigned off = g->is_within && each[v] < 16 ? 16 - each[v] : 0;
+		const unsigned bytes = 2 * (v ? g->v_wide : g->k_blocks * ATTENTION_K_BLOCK);
+		g->units[v] = (unsigned)tcb_div_up(g->row_bytes[v] + off, g->unit);
+		g->copies[v] = (unsigned)tcb_div_up((size_t)g->kv * g->units[v], g->row_warps * WARP);
+		g->pitch[v] = g->is_blocks ? pitch(g->units[v] * g->unit, 16, 32)
+			      : v          ? pitch(bytes, 16, 32)
+					   : pitch(bytes, 64, 128);
+	}
+	g->is_kept = g->copy == TCB_COPY_ASYNC && g->k <= 128 && !g->v_own &&
+		     g->copies[0] <= ATTENTION_UNITS_MAX; /* else there are too few registers */
 	const unsigned align = g->copy == TCB_COPY_BULK ? ATTENTION_BULK_ALIGN : 4;
-	g->v_at = (unsigned)tcb_round_up((size_t)g->kv * g->k_pitch, align);
-	g->shifts_at = g->v_at + (unsigned)tcb_round_up((size_t)g->kv * g->v_pitch, align);
-	g->slot_bytes = g->shifts_at + (g->is_odd && !g->is_within ? 4 * (unsigned)tcb_round_up(g->kv, 4) : 0);
+	const unsigned k_bytes = (unsigned)tcb_round_up((size_t)g->kv * g->pitch[0], align);
+	const unsigned shifts = g->is_within ? 0 : 4 * (unsigned)tcb_round_up(g->kv, 4);
+	if (g->is_view)
+		g->pitch[1] = g->pitch[0];
+	else
+		g->v_at = k_bytes;
+	g->shifts_at[0] = g->v_at + (unsigned)tcb_round_up((size_t)g->kv * g->pitch[1], align);
+	g->shifts_at[1] = g->shifts_at[0] + (g->is_odd[0] && g->v_own ? shifts : 0);
+	g->slot_bytes = g->shifts_at[1] + (g->is_odd[g->v_own] ? shifts : 0);
 }
 
 static void plan_memory(struct attention_gpu *g)
 {
-	const unsigned o_bytes = g->rows * g->k * 4, ml_bytes = g->rows * 8;
+	const unsigned o_bytes = g->rows * g->v_wide * 4, ml_bytes = g->rows * 8;
 	g->o_at = 0;
 	g->block_o_at = g->turns * o_bytes;
 	g->ml_at = g->block_o_at + (g->cluster > 1 ? o_bytes : 0);
@@ -109,6 +121,11 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 	g->m = (unsigned)s->m;
 	g->n = (unsigned)s->n;
 	g->k = (unsigned)s->k;
+	g->v = (unsigned)attention_v(s);
+	g->k_blocks = (unsigned)tcb_div_up(g->k, ATTENTION_K_BLOCK);
+	g->v_wide = (unsigned)tcb_round_up(g->v, ATTENTION_K_BLOCK);
+	g->k_rest = g->k % ATTENTION_K_BLOCK;
+	g->v_rest = g->v % ATTENTION_K_BLOCK;
 	g->group = (unsigned)attention_group(s);
 	g->kv_heads = s->words.kv;
 	g->sequences = s->words.sequences;
@@ -117,6 +134,11 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 	g->window = s->words.window;
 	g->cap = s->words.cap;
 	g->causal = s->words.causal;
+	g->words = &s->words;
+	g->has_sinks = attention_has(&s->words, ATTENTION_SINKS);
+	g->has_slopes = attention_has(&s->words, ATTENTION_SLOPES);
+	g->has_prefix = attention_has(&s->words, ATTENTION_PREFIX);
+	g->is_view = s->words.view != 0;
 	g->tokens = (unsigned)geometry->tile[TCB_MIDI].m;
 	g->has_own_limits = g->tokens > 1 && (g->causal || g->window);
 	g->heads = KNOB_COUNT(HEADS);
@@ -140,9 +162,13 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 	g->token_tiles = (unsigned)tcb_div_up(g->m, g->tokens);
 	g->head_tiles = (unsigned)tcb_div_up(g->group, g->heads);
 	g->tiles = g->kv_heads * g->head_tiles * g->token_tiles;
-	g->v_words = g->k % 64 || g->is_blocks ? 2 : 4;
-	g->row_bytes = (unsigned)tcb_kv_bytes(g->cache, g->k);
-	g->token_bytes = g->kv_heads * g->row_bytes;
+	g->v_words = g->v % 64 || g->is_blocks ? 2 : 4;
+	g->v_own = g->v != g->k && !g->is_view;
+	for (unsigned v = 0; v < 2; v++) {
+		g->row_bytes[v] = (unsigned)tcb_kv_bytes(g->cache, v ? g->v : g->k);
+		g->head_bytes[v] = (unsigned)tcb_kv_bytes(g->cache, v ? attention_v_apart(s) : g->k);
+		g->token_bytes[v] = g->kv_heads * g->head_bytes[v];
+	}
 	g->copy = (enum tcb_copy)KNOB(COPY);
 	g->unit = KNOB_COUNT(VEC);
 	g->stages = KNOB_COUNT(STAGES);
@@ -153,12 +179,13 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 /* Sums of both products, q, what is loaded of K and V, and what else there is; as ptxas took at most. */
 static unsigned registers(const struct attention_gpu *g)
 {
-	const unsigned q = g->columns * g->q_terms * g->k / (g->is_coded ? 16 : 8);
-	const unsigned sums = (g->columns + 1) / 2 * g->kv / 2 + g->columns * (g->k / 4 + 4);
-	const unsigned loaded = g->copy == TCB_COPY_LDG ? g->kv * g->k / 32 : 16;
+	const unsigned k = g->k_blocks * ATTENTION_K_BLOCK, words = g->has_slopes ? 2 * g->columns : 0;
+	const unsigned q = g->columns * g->q_terms * k / (g->is_coded ? 16 : 8);
+	const unsigned sums = (g->columns + 1) / 2 * g->kv / 2 + g->columns * (g->v_wide / 4 + 4) + words;
+	const unsigned loaded = g->copy == TCB_COPY_LDG ? g->kv * (k + g->v_wide) / 64 : 16;
 	const unsigned coded = g->is_coded ? 8 + (g->is_wide ? 8 + g->kv * g->k / 256 : 0) : 0;
 	const unsigned dealt = g->is_dealt ? DEALT_REGISTERS : 0;
-	return q + sums + loaded + coded + dealt + (g->is_wide ? 16 : 0) + (g->is_kept ? 2 * g->copies : 0) + 46;
+	return q + sums + loaded + coded + dealt + (g->is_wide ? 16 : 0) + (g->is_kept ? 2 * g->copies[0] : 0) + 46;
 }
 
 void attention_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -168,16 +195,17 @@ void attention_gpu_footprint(const struct tcb_problem *problem, const struct tcb
 	memset(out, 0, sizeof(*out));
 	attention_gpu_plan(problem, target, geometry, &g);
 	out->element_bytes = g.is_blocks ? 1 : 2;
-	out->alignment_bytes = out->vector_bytes = tcb_least(g.row_bytes & -g.row_bytes, 16);
+	out->alignment_bytes = out->vector_bytes =
+		tcb_least(g.head_bytes[0] & -g.head_bytes[0], tcb_least(g.head_bytes[1] & -g.head_bytes[1], 16));
 	out->base_bytes = 256;
-	out->leading_bytes = g.token_bytes;
-	out->tile_offset_bytes = g.row_bytes;
+	out->leading_bytes = g.token_bytes[0];
+	out->tile_offset_bytes = g.row_bytes[0];
 	out->shared_bytes = g.shared_bytes;
 	out->shared_dynamic = 1;
 	out->block_threads = g.threads;
 	out->thread_registers = registers(&g);
 	out->blocks_together = g.occ;
-	out->accumulators = g.columns * g.k / 4;
+	out->accumulators = g.columns * g.v_wide / 4;
 	for (size_t i = 0; i < 3; i++)
 		out->grid[i] = g.grid[i];
 	out->barriers = 1;
@@ -186,6 +214,12 @@ void attention_gpu_footprint(const struct tcb_problem *problem, const struct tcb
 }
 
 /* --- rules --- */
+
+RULE(rule_heads)
+{
+	return problem->shape.k > 256 || attention_v(&problem->shape) > 256 ? "heads must be of at most 256 values"
+									    : NULL;
+}
 
 RULE(rule_knobs)
 {
@@ -237,10 +271,11 @@ RULE(rule_tiles)
 
 int attention_gpu_copies(const struct tcb_problem *problem, unsigned vec)
 {
-	const size_t row = tcb_kv_bytes(attention_of(problem)->kv, problem->shape.k);
-	const size_t aligned = tcb_least(row & -row, 16);
+	const enum tcb_kv kv = attention_of(problem)->kv;
+	const size_t k = tcb_kv_bytes(kv, problem->shape.k), v = tcb_kv_bytes(kv, attention_v_apart(&problem->shape));
+	const size_t aligned = tcb_least(tcb_least(k & -k, v & -v), 16);
 	if (vec == 16)
-		return aligned == 16 || row * problem->shape.words.kv % 16 == 0;
+		return aligned == 16 || (k | v) * problem->shape.words.kv % 16 == 0;
 	return vec == tcb_most(aligned, 4);
 }
 
@@ -250,7 +285,8 @@ int attention_gpu_has_bulk(const struct tcb_problem *problem, const struct tcb_t
 	/* Rows of an odd number of 16 bytes are in banks as they are wanted. */
 	const size_t units = tcb_div_up(row + 16 - tcb_least(row & -row, 16), 16);
 	return target->cuda.capability >= 90 && attention_has_blocks(problem) && units % 2 &&
-	       !problem->shape.words.page && row * problem->shape.words.kv % 16 == 0;
+	       attention_v_apart(&problem->shape) == problem->shape.k && !problem->shape.words.page &&
+	       row * problem->shape.words.kv % 16 == 0;
 }
 
 RULE(rule_copy)
@@ -265,7 +301,8 @@ RULE(rule_copy)
 	if (copy == TCB_COPY_LDG ? stages != 1 : stages < 2 || stages > STAGES_MAX)
 		return "stages must be 1 with copy=ldg, else 2 to 8";
 	if (copy == TCB_COPY_BULK && !attention_gpu_has_bulk(problem, target))
-		return "copy=bulk needs sm_90, blocks, heads of 32, 64, 128 or 256 values, no pages, and tokens of a "
+		return "copy=bulk needs sm_90, blocks, heads of 32, 64, 128 or 256 values in K and V, no pages, and "
+		       "tokens of a "
 		       "multiple of 16 bytes";
 	if (copy == TCB_COPY_BULK && KNOB(VEC) != 16)
 		return "vec must be 16 with copy=bulk";
@@ -387,7 +424,7 @@ RULE(policy_usual)
 #define READS_BLOCKS (READS_DEALING | TCB_FIELD_KNOB(WARPS))
 
 const struct tcb_rule attention_decode_gpu_rules[] = {
-	{ TCB_FIELD_KNOB(ISA), 0, attention_rule_plain },
+	{ TCB_FIELD_KNOB(ISA), 0, rule_heads },
 	{ 0, 0, rule_knobs },
 	{ TCB_FIELD_KNOB(ISA), 0, tcb_gpu_rule_shape },
 	{ TCB_FIELD_KNOB(ISA), 0, rule_isa },

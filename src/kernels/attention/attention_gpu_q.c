@@ -33,6 +33,12 @@ enum {
 	CARRY = 0x10101 /* what takes a significand that has no room in digits to the next power of two */
 };
 
+kit_op attention_operand_of(struct attention_writer *w, const char *name, unsigned align, enum attention_operand which)
+{
+	const struct tcb_words *words = w->g->words;
+	return attention_has(words, which) ? tcb_kit_operand(&w->kit, name, align, attention_at(words, which)) : I(0);
+}
+
 const char *attention_word(const struct attention_gpu *g)
 {
 	return g->type == TCB_TYPE_BF16 ? "bf16" : "f16";
@@ -63,11 +69,25 @@ static kit_op lane_row(struct attention_reader *r, kit_op q, unsigned n)
 	const kit_op row = attention_row(r, own, 0);
 	const kit_op head = u_add(b, r->w->first_head, u_rem(b, row, I(g->heads)));
 	const kit_op in_kv = u_min(b, head, I(g->group - 1));
-	const kit_op all = u_mad(b, r->w->kv_head, I(g->group), in_kv);
+	const kit_op all = r->head[n] = u_mad(b, r->w->kv_head, I(g->group), in_kv);
 	const kit_op at = u_mad(b, u_mad(b, r->w->sequence, I(g->m), attention_token_of(r->w, row)),
 				I(g->kv_heads * g->group), all);
 	const kit_op of_lane = l_mad_wide(b, r->c, I(lane), q);
 	return tcb_ptx_assume_aligned(b, tcb_kit_element(b, of_lane, at, bytes * g->k), lane < 16 ? lane : 16);
+}
+
+/* COUNT words of the last block, AT bytes on: zeros in lanes whose values would be past the head's. */
+static void load_rest(struct attention_reader *r, kit_op row, unsigned at, const char *type, kit_op *out,
+		      unsigned count)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	const kit_op is_there = u_lt(b, r->c, I(g->k_rest / VALUES));
+	for (unsigned i = 0; i < count; i++)
+		out[i] = g->io == TCB_TYPE_F32 ? f_set(b, F(0)) : b_set(b, I(0));
+	for (unsigned done = 0; done < count; done += 4)
+		tcb_kit_load_where(b, is_there, tcb_kit_input(g->pdl), type, tcb_ptx_at(row, at + 4 * done), out + done,
+				   4);
 }
 
 /* COUNT words in the order of a block's values: all of them, or two halves that are half a block apart. */
@@ -77,6 +97,10 @@ static void load(struct attention_reader *r, kit_op row, unsigned i, const char 
 	const enum tcb_kit_memory memory = tcb_kit_input(g->pdl);
 	const unsigned block = ATTENTION_K_BLOCK * (unsigned)tcb_type_bytes(g->io);
 	const unsigned width = g->is_blocks ? count / 2 : count < 4 ? count : 4;
+	if (g->k_rest && i + 1 == g->k_blocks) {
+		load_rest(r, row, block * i, type, out, count);
+		return;
+	}
 	for (unsigned done = 0; done < count; done += width)
 		tcb_kit_load(&r->w->kit.b, memory, type,
 			     tcb_ptx_at(row, block * i + (g->is_blocks ? block / 2 * (done / width) : 4 * done)),
@@ -116,7 +140,7 @@ static void write_terms(struct attention_reader *r, unsigned n, unsigned i, kit_
 static kit_op largest_of(struct attention_reader *r, kit_op (*value)[VALUES])
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
-	const unsigned blocks = r->w->g->k / ATTENTION_K_BLOCK;
+	const unsigned blocks = r->w->g->k_blocks;
 	kit_op bits[ATTENTION_K_BLOCKS_MAX * VALUES];
 	for (unsigned i = 0; i < blocks * VALUES; i++)
 		bits[i] = u_and(b, value[i / VALUES][i % VALUES], I(INT32_MAX));
@@ -139,7 +163,7 @@ static void make_terms(struct attention_reader *r, unsigned n, kit_op (*value)[V
 	const kit_op factor = power_of(r, u_sub(b, I(2 * BIAS + LARGEST), exponent));
 	const kit_op inverse = power_of(r, u_sub(b, exponent, I(LARGEST)));
 	r->scale[n] = f_mul(b, inverse, r->scale[n]);
-	for (unsigned i = 0; i < r->w->g->k / ATTENTION_K_BLOCK; i++) {
+	for (unsigned i = 0; i < r->w->g->k_blocks; i++) {
 		for (unsigned j = 0; j < VALUES; j++)
 			value[i][j] = f_mul(b, value[i][j], factor);
 		write_terms(r, n, i, value[i], is_wild);
@@ -165,7 +189,7 @@ static struct wild find_wild(struct attention_reader *r, kit_op (*value)[VALUES]
 	wild.is_single = u_set(b, I(0));
 	tcb_ptx_if_begin(b, wild.is_any);
 	kit_op found = I(0);
-	for (unsigned i = 0; i < r->w->g->k / ATTENTION_K_BLOCK * VALUES; i++)
+	for (unsigned i = 0; i < r->w->g->k_blocks * VALUES; i++)
 		found = u_add(b, found, u_select(b, I(1), I(0), is_not_finite(b, value[i / VALUES][i % VALUES])));
 	const kit_op all = tcb_kit_over_lanes(b, u_add, found, 4);
 	const kit_op is_single = u_eq_and(b, all, I(1), u_eq(b, largest, I(INFINITE)));
@@ -214,7 +238,7 @@ static void make_codes(struct attention_reader *r, unsigned n, kit_op (*value)[V
 	const kit_op unit = power_of(r, u_sub(b, exponent, I(top - DIGIT * (g->q_terms - 1))));
 	const struct wild wild = find_wild(r, value, largest);
 	r->scale[n] = f_mul(b, b_select(b, I(INFINITE), unit, wild.is_row), r->scale[n]);
-	for (unsigned i = 0; i < g->k / ATTENTION_K_BLOCK; i++) {
+	for (unsigned i = 0; i < g->k_blocks; i++) {
 		kit_op whole[VALUES];
 		for (unsigned j = 0; j < VALUES; j++)
 			whole[j] = s_from_f(b, f_mul(b, value[i][j], factor));
@@ -236,7 +260,7 @@ static void make_q(struct attention_reader *r)
 	const struct attention_gpu *g = r->w->g;
 	for (unsigned n = 0; n < g->columns && (g->io == TCB_TYPE_F32 || g->is_coded); n++) {
 		kit_op(*value)[VALUES] = r->q_loaded[n];
-		for (unsigned i = 0; g->io != TCB_TYPE_F32 && i < g->k / ATTENTION_K_BLOCK; i++)
+		for (unsigned i = 0; g->io != TCB_TYPE_F32 && i < g->k_blocks; i++)
 			for (unsigned w = WORDS; w-- > 0;)
 				floats_of(r, value[i][w], value[i] + 2 * w);
 		if (g->is_coded)
@@ -254,7 +278,7 @@ void attention_load_q(struct attention_reader *r, kit_op q)
 	for (unsigned n = 0; n < g->columns; n++) {
 		const kit_op row = lane_row(r, q, n);
 		r->scale[n] = F((float)(g->cap ? 2 * scale / g->cap : scale));
-		for (unsigned i = 0; i < g->k / ATTENTION_K_BLOCK; i++)
+		for (unsigned i = 0; i < g->k_blocks; i++)
 			load(r, row, i, is_f32 ? "f32" : "b32",
 			     is_f32 || g->is_coded ? r->q_loaded[n][i] : r->q[n][0][i], is_f32 ? VALUES : WORDS);
 	}
