@@ -186,6 +186,15 @@ static void write_part(struct attention_reader *r)
 	write_pieces(r, begin, u_add(b, first, r->turn), last);
 }
 
+/* What is AT bytes into the workspace: an argument, or where there are too many behind the first one. */
+static kit_op of_workspace(struct attention_writer *w, const char *name, unsigned align, size_t at)
+{
+	const struct attention_gpu *g = w->g;
+	if (!g->has_sinks && !g->has_slopes && !g->has_prefix)
+		return tcb_kit_workspace(&w->kit, name, align, at);
+	return tcb_ptx_assume_aligned(&w->kit.b, l_add(&w->kit.b, w->parts, I((int64_t)at)), align);
+}
+
 static void write_kernel(struct attention_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
@@ -214,10 +223,10 @@ static void write_kernel(struct attention_writer *w)
 	const kit_op prefixes = attention_operand_of(w, "prefix", 4, ATTENTION_PREFIX);
 	if (g->has_parts) {
 		w->parts = tcb_kit_workspace(&w->kit, "parts", 16, 0);
-		w->parts_ml = tcb_kit_workspace(&w->kit, "parts_ml", 16, g->parts_ml_at);
+		w->parts_ml = of_workspace(w, "parts_ml", 16, g->parts_ml_at);
 	}
 	if (g->has_parts && g->join == TCB_JOIN_LAST)
-		w->counters = tcb_kit_workspace(&w->kit, "counters", 4, g->counters_at);
+		w->counters = of_workspace(w, "counters", 4, g->counters_at);
 	const kit_op tokens =
 		tcb_kit_number(&w->kit, "tokens", g->page ? g->pages : g->n); /* or pages, of a sequence */
 	if (g->is_dealt)
@@ -268,6 +277,8 @@ static void write_kernel(struct attention_writer *w)
 	if (g->has_slopes)
 		write_slopes(&r, slopes);
 	attention_read_begin(&r);
+	if (g->q_block)
+		tcb_kit_block_barrier(b); /* q is there */
 	write_part(&r);
 	store_part(&r);
 	tcb_kit_block_barrier(b);

@@ -26,6 +26,8 @@
  * together, has a ring of `stages` pieces in shared memory, which it fills stages - 1
  * pieces ahead.  copy=bulk, of blocks: the same, filled by two tensor copies a piece.
  *
+ * Heads of more than ATTENTION_Q_LONG values leave too few registers for q: its fragments are in shared memory.
+ *
  * Blocks: rows of blocks are aligned to 2 bytes only, so they go through the
  * ring.  group=0: K's codes become f16 for S.  group=256: q becomes bytes, the whole
  * number that it is of a power of two for its row in base 256, and K's codes are
@@ -46,6 +48,7 @@ enum {
 	ATTENTION_COLUMNS = 8,       /* query rows of an mma */
 	ATTENTION_PIECE = 8,         /* KV tokens, at least, of a piece */
 	ATTENTION_K_BLOCK = 32,      /* values of a head that four lanes have together; of a block, too */
+	ATTENTION_Q_LONG = 256,      /* values of a head whose q is in registers, at most */
 	ATTENTION_BULK_ALIGN = 128,  /* of what tensor copies write to */
 	ATTENTION_Q_GROUP = 256,     /* group: values of a row of q whose codes share a unit */
 	ATTENTION_WHOLE = 0x4b400000 /* as a float 1.5 * 2^23: whole numbers up to 2^22 can be added to its bits */
@@ -91,6 +94,7 @@ struct attention_gpu {
 	unsigned stages, unit, v_at, slot_bytes, ring_at, barrier_at;
 	/* shared memory: parts of those that take turns, that of the block, the last block's flag */
 	unsigned o_at, ml_at, block_o_at, block_ml_at, flag_at, shared_bytes;
+	unsigned q_at, q_block; /* where q's fragments are, if not in registers; bytes of one of a warp, else 0 */
 	size_t parts_ml_at, counters_at, workspace_bytes; /* workspace: parts of the blocks from 0 on */
 };
 
@@ -165,6 +169,7 @@ struct attention_reader {
 	/* is_coded, and contract f32: values of q as they were loaded, floats or pairs of f16 */
 	kit_op q_loaded[ATTENTION_SETS_MAX][ATTENTION_K_BLOCKS_MAX][8];
 	kit_op q[ATTENTION_SETS_MAX][ATTENTION_TERMS_MAX][ATTENTION_K_BLOCKS_MAX][4];
+	kit_op q_lane;                    /* .u32: the lane's place in those that are in shared memory */
 	kit_op scale[ATTENTION_SETS_MAX]; /* of scores, to units of log2(e), or with a cap to its own */
 	kit_op acc[ATTENTION_SETS_MAX][ATTENTION_HEAD_MAX / 16][ATTENTION_SUMS];
 	kit_op max[ATTENTION_SETS_MAX], sum[ATTENTION_SETS_MAX]; /* of query row g; the sums of this lane's tokens */
@@ -206,6 +211,8 @@ void attention_deal_end(struct attention_writer *w, struct attention_deal *d);
 /* attention_gpu_q.c: q's fragments and the scale of scores: loads what they are made of; makes them of it. */
 void attention_load_q(struct attention_reader *r, kit_op q);
 void attention_make_q(struct attention_reader *r);
+/* Block I of them comes from shared memory, if it is there. */
+void attention_fetch_q(struct attention_reader *r, unsigned i);
 
 /* attention_gpu_read.c: K and V.  Begins, once the KV head is known; asks for the warp's first pieces, of those from
  * token BEGIN on FIRST, and every turns-th, to END - 1. */

@@ -163,6 +163,7 @@ static void write_half(struct attention_reader *r, unsigned s, unsigned h, kit_o
 	for (unsigned n = 0; n < g->columns; n += together)
 		new_products(r, &sums[n]);
 	for (unsigned i = 0; i <= last; i++) {
+		attention_fetch_q(r, i);
 		attention_k_block(r, s, h, i, words, scale);
 		for (unsigned n = 0; n < g->columns; n += together) {
 			if (g->is_blocks)

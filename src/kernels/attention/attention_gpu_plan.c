@@ -73,7 +73,10 @@ static void plan_memory(struct attention_gpu *g)
 	g->ml_at = g->block_o_at + (g->cluster > 1 ? o_bytes : 0);
 	g->block_ml_at = g->ml_at + g->turns * ml_bytes;
 	g->flag_at = g->block_ml_at + (g->cluster > 1 ? ml_bytes : 0);
-	g->ring_at = (unsigned)tcb_round_up(g->flag_at + 16, g->copy == TCB_COPY_BULK ? ATTENTION_BULK_ALIGN : 16);
+	g->q_at = (unsigned)tcb_round_up(g->flag_at + 16, 16);
+	g->q_block = g->k <= ATTENTION_Q_LONG ? 0 : WARP * (g->is_coded ? 8 : 16);
+	const unsigned q_bytes = g->row_warps * g->columns * g->q_terms * g->k_blocks * g->q_block;
+	g->ring_at = (unsigned)tcb_round_up(g->q_at + q_bytes, g->copy == TCB_COPY_BULK ? ATTENTION_BULK_ALIGN : 16);
 	g->shared_bytes = g->ring_at;
 	if (g->copy != TCB_COPY_LDG) {
 		plan_slot(g);
@@ -180,7 +183,8 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 static unsigned registers(const struct attention_gpu *g)
 {
 	const unsigned k = g->k_blocks * ATTENTION_K_BLOCK, words = g->has_slopes ? 2 * g->columns : 0;
-	const unsigned q = g->columns * g->q_terms * k / (g->is_coded ? 16 : 8);
+	const unsigned in_registers = g->q_block ? ATTENTION_K_BLOCK : k;
+	const unsigned q = g->columns * g->q_terms * in_registers / (g->is_coded ? 16 : 8);
 	const unsigned sums = (g->columns + 1) / 2 * g->kv / 2 + g->columns * (g->v_wide / 4 + 4) + words;
 	const unsigned loaded = g->copy == TCB_COPY_LDG ? g->kv * (k + g->v_wide) / 64 : 16;
 	const unsigned coded = g->is_coded ? 8 + (g->is_wide ? 8 + g->kv * g->k / 256 : 0) : 0;
@@ -214,12 +218,6 @@ void attention_gpu_footprint(const struct tcb_problem *problem, const struct tcb
 }
 
 /* --- rules --- */
-
-RULE(rule_heads)
-{
-	return problem->shape.k > 256 || attention_v(&problem->shape) > 256 ? "heads must be of at most 256 values"
-									    : NULL;
-}
 
 RULE(rule_knobs)
 {
@@ -424,7 +422,6 @@ RULE(policy_usual)
 #define READS_BLOCKS (READS_DEALING | TCB_FIELD_KNOB(WARPS))
 
 const struct tcb_rule attention_decode_gpu_rules[] = {
-	{ TCB_FIELD_KNOB(ISA), 0, rule_heads },
 	{ 0, 0, rule_knobs },
 	{ TCB_FIELD_KNOB(ISA), 0, tcb_gpu_rule_shape },
 	{ TCB_FIELD_KNOB(ISA), 0, rule_isa },

@@ -255,34 +255,88 @@ static int is_made_early(const struct attention_gpu *g)
 	return g->k > 128;
 }
 
-static void make_q(struct attention_reader *r)
+/* Columns N of it. */
+static void make_columns(struct attention_reader *r, unsigned n)
 {
 	const struct attention_gpu *g = r->w->g;
-	for (unsigned n = 0; n < g->columns && (g->io == TCB_TYPE_F32 || g->is_coded); n++) {
-		kit_op(*value)[VALUES] = r->q_loaded[n];
-		for (unsigned i = 0; g->io != TCB_TYPE_F32 && i < g->k_blocks; i++)
-			for (unsigned w = WORDS; w-- > 0;)
-				floats_of(r, value[i][w], value[i] + 2 * w);
-		if (g->is_coded)
-			make_codes(r, n, value);
-		else
-			make_terms(r, n, value);
-	}
+	kit_op(*value)[VALUES] = r->q_loaded[n];
+	if (g->io != TCB_TYPE_F32 && !g->is_coded)
+		return;
+	for (unsigned i = 0; g->io != TCB_TYPE_F32 && i < g->k_blocks; i++)
+		for (unsigned w = WORDS; w-- > 0;)
+			floats_of(r, value[i][w], value[i] + 2 * w);
+	if (g->is_coded)
+		make_codes(r, n, value);
+	else
+		make_terms(r, n, value);
 }
+
+static void make_q(struct attention_reader *r)
+{
+	for (unsigned n = 0; n < r->w->g->columns; n++)
+		make_columns(r, n);
+}
+
+/* --- in shared memory --- */
+
+/* Where TERM of block I of columns N is, behind the lane's place. */
+static kit_op q_place(struct attention_reader *r, unsigned n, unsigned term, unsigned i)
+{
+	const struct attention_gpu *g = r->w->g;
+	return tcb_ptx_at(r->q_lane, ((n * g->q_terms + term) * g->k_blocks + i) * g->q_block);
+}
+
+/* Of warps with the same rows those of the first turn store theirs. */
+static void begin_shared(struct attention_reader *r)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	kit_op at = u_mad(b, r->w->kit.lane, I(g->q_block / WARP), u_add(b, r->w->kit.shared, I(g->q_at)));
+	if (g->row_warps > 1)
+		at = u_mad(b, r->first_row, I(g->columns * g->q_terms * g->k_blocks * g->q_block / g->own_rows), at);
+	r->q_lane = tcb_ptx_assume_aligned(b, at, g->q_block / WARP);
+}
+
+static void store_columns(struct attention_reader *r, unsigned n)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	const kit_op is_first = u_eq(b, r->turn, I(0));
+	for (unsigned term = 0; term < g->q_terms; term++)
+		for (unsigned i = 0; i < g->k_blocks; i++)
+			tcb_kit_store_where(b, is_first, TCB_KIT_SHARED, "b32", q_place(r, n, term, i),
+					    r->q[n][term][i], g->q_block / WARP / 4);
+}
+
+void attention_fetch_q(struct attention_reader *r, unsigned i)
+{
+	const struct attention_gpu *g = r->w->g;
+	for (unsigned x = 0; g->q_block && x < g->columns * g->q_terms; x++)
+		tcb_kit_load(&r->w->kit.b, TCB_KIT_SHARED, "b32", q_place(r, x / g->q_terms, x % g->q_terms, i),
+			     r->q[x / g->q_terms][x % g->q_terms][i], g->q_block / WARP / 4);
+}
+
+/* --- both --- */
 
 void attention_load_q(struct attention_reader *r, kit_op q)
 {
 	const struct attention_gpu *g = r->w->g;
 	const double scale = LOG2_E / sqrt((double)g->k);
 	const int is_f32 = g->io == TCB_TYPE_F32;
+	if (g->q_block)
+		begin_shared(r);
 	for (unsigned n = 0; n < g->columns; n++) {
 		const kit_op row = lane_row(r, q, n);
 		r->scale[n] = F((float)(g->cap ? 2 * scale / g->cap : scale));
 		for (unsigned i = 0; i < g->k_blocks; i++)
 			load(r, row, i, is_f32 ? "f32" : "b32",
 			     is_f32 || g->is_coded ? r->q_loaded[n][i] : r->q[n][0][i], is_f32 ? VALUES : WORDS);
+		if (g->q_block) {
+			make_columns(r, n);
+			store_columns(r, n);
+		}
 	}
-	if (is_made_early(g))
+	if (!g->q_block && is_made_early(g))
 		make_q(r);
 }
 

@@ -125,7 +125,8 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 			     struct tcb_geometry *out)
 {
 	const struct tcb_shape *s = &problem->shape;
-	const int is_blocks = attention_has_blocks(problem), is_long = s->k > 128;
+	const size_t widest = tcb_most(s->k, attention_v(s));
+	const int is_blocks = attention_has_blocks(problem), is_long = widest > 128;
 	const int is_f32 = attention_io_type(problem) == TCB_TYPE_F32;
 	const size_t k = tcb_power_of_two_up(s->k), m = tcb_power_of_two_up(s->m);
 	const size_t rows = is_long || is_f32 ? 8 : 16; /* registers */
@@ -141,9 +142,10 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 		row_warps = tcb_least(m / tokens, DEFAULT_WARPS);
 		piece *= 2;
 	}
-	/* Rows of blocks can't go to registers; a q of several terms leaves none for them; nor can those that warps
-	 * share. */
-	const int is_async = is_blocks || (is_f32 && is_long) || row_warps > 1;
+	/* Rows of blocks can't go to registers; a q of several terms, or long heads, leave none for them; nor can those
+	 * that warps share; V of K's rows is read once. */
+	const int is_async =
+		is_blocks || widest > ATTENTION_Q_LONG || s->words.view || (is_f32 && is_long) || row_warps > 1;
 	/* Whole rows as they are aligned, but not 4 bytes at a time. */
 	while (!attention_gpu_copies(problem, (unsigned)vec) ||
 	       (vec < 16 && vec != 8 && attention_gpu_copies(problem, 16)))
