@@ -46,7 +46,7 @@ static void write_registers(struct attention_reader *r)
 	if (g->is_coded)
 		r->whole = s_set(b, I(ATTENTION_WHOLE));
 	for (unsigned n = 0; n < g->columns; n++) {
-		for (unsigned i = 0; i < g->v_wide / 16 * SUMS; i++)
+		for (unsigned i = 0; i < g->v_part / 16 * SUMS; i++)
 			r->acc[n][i / SUMS][i % SUMS] = f_set(b, F(0));
 		r->max[n] = f_set(b, F(-FLT_MAX));
 		r->sum[n] = f_set(b, F(0));
@@ -115,12 +115,18 @@ static void write_turn(struct attention_reader *r)
 	const struct attention_gpu *g = w->g;
 	r->turn = w->kit.warp;
 	r->thread = w->kit.lane;
-	if (g->row_warps == 1)
+	if (g->team == 1)
 		return;
-	const struct kit_split warp = u_split(b, w->kit.warp, I(g->row_warps));
+	const struct kit_split warp = u_split(b, w->kit.warp, I(g->team));
+	kit_op rows = warp.rest;
 	r->turn = warp.whole;
 	r->thread = u_mad(b, warp.rest, I(WARP), w->kit.lane);
-	r->first_row = u_mul(b, warp.rest, I(g->own_rows));
+	if (g->value_warps > 1) {
+		const struct kit_split part = u_split(b, warp.rest, I(g->value_warps));
+		rows = part.whole;
+		r->part = part.rest;
+	}
+	r->first_row = u_mul(b, rows, I(g->own_rows));
 }
 
 /* The warp's sums to shared memory, where attention_gpu_merge.c takes them from. */
@@ -130,13 +136,19 @@ static void store_part(struct attention_reader *r)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct attention_gpu *g = w->g;
 	const unsigned each = 2 * g->v_words; /* values that lie side by side */
-	const kit_op o = u_mad(b, r->turn, I(g->rows * g->v_wide * 4), w->kit.shared);
+	kit_op o = u_mad(b, r->turn, I(g->rows * g->v_wide * 4), w->kit.shared);
 	const kit_op ml = u_mad(b, r->turn, I(g->rows * 8), w->kit.shared);
+	if (g->value_warps > 1) {
+		o = u_mad(b, r->part, I(g->v_part * 4), o);
+	}
 	for (unsigned n = 0; n < g->columns; n++) {
 		const kit_op own = u_add(b, r->g, I(ATTENTION_COLUMNS * n));
 		const kit_op of_tile = attention_row(r, r->g, ATTENTION_COLUMNS * n);
 		const kit_op stat[2] = { r->max[n], tcb_kit_over_lanes(b, f_add, r->sum[n], 4) };
-		tcb_ptx_guard(b, u_lt_and(b, own, I(g->own_rows), u_eq(b, r->c, I(0))));
+		kit_op has_stat = u_lt_and(b, own, I(g->own_rows), u_eq(b, r->c, I(0)));
+		if (g->value_warps > 1)
+			has_stat = u_eq_and(b, r->part, I(0), has_stat);
+		tcb_ptx_guard(b, has_stat);
 		tcb_kit_store(b, TCB_KIT_SHARED, "f32", tcb_ptx_at(u_mad(b, of_tile, I(8), ml), g->ml_at), stat, 2);
 		tcb_ptx_unguard(b);
 		for (unsigned x = 0; x < PAIR; x++) {
@@ -148,7 +160,7 @@ static void store_part(struct attention_reader *r)
 			for (unsigned v = 0; v < each / 4; v++)
 				at[v] = u_add(b, from, u_xor(b, u_mad(b, r->g, I(each * 4), I(16 * v)), turned));
 			tcb_ptx_guard(b, u_lt(b, row, I(g->own_rows)));
-			for (unsigned i = 0; i < g->v_wide / 16; i += 2) {
+			for (unsigned i = 0; i < g->v_part / 16; i += 2) {
 				const kit_op values[4] = { r->acc[n][i][x], r->acc[n][i][2 + x], r->acc[n][i + 1][x],
 							   r->acc[n][i + 1][2 + x] };
 				const unsigned block = i / g->v_words, within = i % g->v_words * 2;

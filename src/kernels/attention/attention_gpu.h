@@ -26,7 +26,8 @@
  * together, has a ring of `stages` pieces in shared memory, which it fills stages - 1
  * pieces ahead.  copy=bulk, of blocks: the same, filled by two tensor copies a piece.
  *
- * Heads of more than ATTENTION_Q_LONG values leave too few registers for q: its fragments are in shared memory.
+ * Heads of more than ATTENTION_Q_LONG values leave too few registers for q: its fragments are in shared memory.  Of
+ * these, midi.k / micro.k warps may share a row: all have its scores, each adds up a part of V's values.
  *
  * Blocks: rows of blocks are aligned to 2 bytes only, so they go through the
  * ring.  group=0: K's codes become f16 for S.  group=256: q becomes bytes, the whole
@@ -48,7 +49,7 @@ enum {
 	ATTENTION_COLUMNS = 8,       /* query rows of an mma */
 	ATTENTION_PIECE = 8,         /* KV tokens, at least, of a piece */
 	ATTENTION_K_BLOCK = 32,      /* values of a head that four lanes have together; of a block, too */
-	ATTENTION_Q_LONG = 256,      /* values of a head whose q is in registers, at most */
+	ATTENTION_Q_LONG = 256,      /* values of heads whose q is in registers, at most */
 	ATTENTION_BULK_ALIGN = 128,  /* of what tensor copies write to */
 	ATTENTION_Q_GROUP = 256,     /* group: values of a row of q whose codes share a unit */
 	ATTENTION_WHOLE = 0x4b400000 /* as a float 1.5 * 2^23: whole numbers up to 2^22 can be added to its bits */
@@ -72,8 +73,10 @@ struct attention_gpu {
 	int is_dealt;  /* sched=streamk */
 	int has_parts; /* of blocks, in the workspace */
 	unsigned grid[3];
-	unsigned row_warps,
-		turns; /* warps that have a piece together, each rows of its own; how many such take turns */
+	unsigned row_warps, value_warps, team,
+		turns;   /* warps that have rows of their own; that share a row's values of V; both of
+			  * these, which have a piece together; how many such take turns */
+	unsigned v_part; /* of v_wide: a warp's */
 	int pdl;
 	enum tcb_join join;
 	unsigned token_tiles, head_tiles, tiles; /* tiles: of all KV heads of a sequence */
@@ -97,6 +100,12 @@ struct attention_gpu {
 	unsigned q_at, q_block; /* where q's fragments are, if not in registers; bytes of one of a warp, else 0 */
 	size_t parts_ml_at, counters_at, workspace_bytes; /* workspace: parts of the blocks from 0 on */
 };
+
+/* Heads of K or V that leave too few registers for q. */
+static inline int attention_gpu_is_long(const struct tcb_shape *shape)
+{
+	return shape->k > ATTENTION_Q_LONG || attention_v(shape) > ATTENTION_Q_LONG;
+}
 
 /* attention_gpu_plan.c */
 void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -149,6 +158,7 @@ struct attention_reader {
 	struct attention_writer *w;
 	kit_op c, g;
 	kit_op turn, first_row; /* .u32: which of those that take turns; its first row of the tile */
+	kit_op part;            /* .u32: value_warps > 1: which part of V's values it has */
 	kit_op thread;          /* .u32: among those that have a piece together */
 	/* .u64: of the sequence and KV head; with ldg of the lane, too; with bulk tensor maps */
 	kit_op k, v, table;

@@ -263,7 +263,7 @@ static void rescale(struct attention_reader *r, const kit_op next[SETS_MAX], kit
 		for (unsigned x = 0; x < PAIR; x++) {
 			const kit_op lane = u_mad(b, r->c, I(8), I(4 * x)); /* g = 2c + x */
 			const kit_op own = u_lane(b, factor, lane);
-			for (unsigned i = 0; i < g->v_wide / 16; i++)
+			for (unsigned i = 0; i < g->v_part / 16; i++)
 				for (unsigned half = 0; half < 2; half++) {
 					const kit_op sum = r->acc[n][i][2 * half + x];
 					f_mul_to(b, sum, sum, own);
@@ -353,7 +353,7 @@ static void add_narrow(struct attention_reader *r, unsigned s, attention_scores 
 		for (unsigned h = 0; h < g->halves; h++)
 			p[n][h] =
 				tcb_kit_pack(&r->w->kit.b, attention_word(g), weights[s][h][n][0], weights[s][h][n][1]);
-	for (unsigned step = 0; step < g->v_wide / 16; step++) {
+	for (unsigned step = 0; step < g->v_part / 16; step++) {
 		const unsigned value = step % g->v_words * 2;
 		kit_op a[4];
 		for (unsigned t = 0; t < 2 * g->halves && value == 0 && !g->is_blocks; t++)
@@ -417,7 +417,7 @@ static void add_wide(struct attention_reader *r, unsigned s, unsigned h, attenti
 	term_pairs terms;
 	if (!g->is_blocks)
 		write_weight_terms(r, weights[s][h], NULL, terms);
-	for (unsigned step = 0; step < g->v_wide / 16; step++) {
+	for (unsigned step = 0; step < g->v_part / 16; step++) {
 		const unsigned within = step % steps;
 		for (unsigned x = 0; x < PAIR && within == 0; x++)
 			attention_v_block(r, s, 2 * h + x, step / steps, words[x]);

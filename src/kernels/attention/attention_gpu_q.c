@@ -301,7 +301,7 @@ static void store_columns(struct attention_reader *r, unsigned n)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	const kit_op is_first = u_eq(b, r->turn, I(0));
+	const kit_op is_first = u_eq(b, g->value_warps > 1 ? u_or(b, r->turn, r->part) : r->turn, I(0));
 	for (unsigned term = 0; term < g->q_terms; term++)
 		for (unsigned i = 0; i < g->k_blocks; i++)
 			tcb_kit_store_where(b, is_first, TCB_KIT_SHARED, "b32", q_place(r, n, term, i),

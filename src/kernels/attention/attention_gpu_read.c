@@ -140,6 +140,8 @@ static kit_op place(struct attention_reader *r, unsigned v, kit_op token, kit_op
 	kit_op row = u_mad(b, token, I(g->pitch[v]), u_add(b, r->ring.slot, I(v ? g->v_at : 0)));
 	if (g->is_within)
 		row = u_add(b, row, u_and(b, r->within[v], I(-4)));
+	if (v && g->value_warps > 1)
+		row = u_mad(b, r->part, I(g->is_blocks ? g->v_part / ATTENTION_K_BLOCK * BLOCK : 2 * g->v_part), row);
 	return tcb_ptx_assume_aligned(b, bytes ? u_mad(b, lane, I(bytes), row) : row, align);
 }
 

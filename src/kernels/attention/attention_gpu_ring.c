@@ -40,7 +40,7 @@ static void unit_of(struct attention_reader *r, unsigned v, unsigned j, kit_op *
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	const kit_op unit = u_add(b, r->thread, I(g->row_warps * WARP * j));
+	const kit_op unit = u_add(b, r->thread, I(g->team * WARP * j));
 	const struct kit_split of_token = u_split(b, unit, I(g->units[v]));
 	*token = of_token.whole;
 	*within = of_token.rest;
@@ -69,7 +69,7 @@ static void clear_rests(struct attention_reader *r)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	const unsigned threads = g->row_warps * WARP;
+	const unsigned threads = g->team * WARP;
 	for (unsigned v = 0; v < (g->is_view ? 1 : 2); v++) {
 		const unsigned bytes = 2 * (v ? g->v_wide : g->k_blocks * ATTENTION_K_BLOCK) - g->row_bytes[v];
 		const unsigned units = g->is_blocks ? 0 : bytes / UNIT;
@@ -157,7 +157,7 @@ static int tell_own(struct attention_reader *r, unsigned v, unsigned j, kit_op t
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	const unsigned threads = g->row_warps * WARP, rest = g->kv * g->units[v] - threads * j;
+	const unsigned threads = g->team * WARP, rest = g->kv * g->units[v] - threads * j;
 	if (rest >= threads && !has_spare(g, v))
 		return 0;
 	*is_own = u_lt(b, r->thread, I(rest));
@@ -228,8 +228,8 @@ void attention_ring_barrier(struct attention_reader *r)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	if (g->row_warps > 1)
-		barrier_named(b, u_add(b, r->turn, I(TURN_BARRIER)), I(g->row_warps * WARP));
+	if (g->team > 1)
+		barrier_named(b, u_add(b, r->turn, I(TURN_BARRIER)), I(g->team * WARP));
 	else
 		tcb_kit_warp_barrier(b);
 }
