@@ -152,36 +152,47 @@ static void collect(struct attention_reader *r, unsigned n, const struct product
 	}
 }
 
-/* The scores of half H of sub S. */
-static void write_half(struct attention_reader *r, unsigned s, unsigned h, kit_op scores[SETS_MAX][PAIR])
+/* What block I adds to the scores of columns N, and of the next where these are together, in SUMS; SCALE: K's. */
+static void collect_block(struct attention_reader *r, unsigned n, unsigned i, const struct products *sums,
+			  const kit_op scale[PAIR], kit_op scores[SETS_MAX][PAIR])
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
+	kit_op found[2][PAIR];
+	collect(r, n, sums, found);
+	for (unsigned j = 0; j < columns_together(g) * PAIR && n + j / PAIR < g->columns; j++) {
+		kit_op *score = &scores[n + j / PAIR][j % PAIR], *sum = &found[j / PAIR][j % PAIR];
+		if (!g->is_blocks)
+			*score = *sum;
+		else
+			*score = i ? f_fma(b, *sum, scale[j % PAIR], *score) : f_mul(b, *sum, scale[j % PAIR]);
+	}
+}
+
+/* The scores of COUNT halves from number FIRST on, which have q's fragments together. */
+static void write_halves(struct attention_reader *r, unsigned first, unsigned count, attention_scores scores)
+{
+	const struct attention_gpu *g = r->w->g;
 	const unsigned together = columns_together(g), last = g->k_blocks - 1;
-	struct products sums[SETS_MAX];
-	kit_op words[4], scale[PAIR], found[2][PAIR];
-	for (unsigned n = 0; n < g->columns; n += together)
-		new_products(r, &sums[n]);
+	struct products sums[SUBS_MAX * HALVES][SETS_MAX];
+	kit_op words[4], scale[PAIR];
+	for (unsigned x = 0; x < count; x++)
+		for (unsigned n = 0; n < g->columns; n += together)
+			new_products(r, &sums[x][n]);
 	for (unsigned i = 0; i <= last; i++) {
 		attention_fetch_q(r, i);
-		attention_k_block(r, s, h, i, words, scale);
-		for (unsigned n = 0; n < g->columns; n += together) {
-			if (g->is_blocks)
-				new_products(r, &sums[n]);
-			if (g->is_coded)
-				multiply_codes(r, n, i, words, &sums[n]);
-			else
-				multiply_block(r, n, i, words, &sums[n], g->is_blocks || i == 0);
-			if (!g->is_blocks && i < last)
-				continue;
-			collect(r, n, &sums[n], found);
-			for (unsigned j = 0; j < together * PAIR && n + j / PAIR < g->columns; j++) {
-				kit_op *score = &scores[n + j / PAIR][j % PAIR], *sum = &found[j / PAIR][j % PAIR];
-				if (!g->is_blocks)
-					*score = *sum;
+		for (unsigned x = 0; x < count; x++) {
+			const unsigned s = (first + x) / g->halves, h = (first + x) % g->halves;
+			attention_k_block(r, s, h, i, words, scale);
+			for (unsigned n = 0; n < g->columns; n += together) {
+				if (g->is_blocks)
+					new_products(r, &sums[x][n]);
+				if (g->is_coded)
+					multiply_codes(r, n, i, words, &sums[x][n]);
 				else
-					*score = i ? f_fma(b, *sum, scale[j % PAIR], *score)
-						   : f_mul(b, *sum, scale[j % PAIR]);
+					multiply_block(r, n, i, words, &sums[x][n], g->is_blocks || i == 0);
+				if (g->is_blocks || i == last)
+					collect_block(r, n, i, &sums[x][n], scale, scores[s][h]);
 			}
 		}
 	}
@@ -190,9 +201,9 @@ static void write_half(struct attention_reader *r, unsigned s, unsigned h, kit_o
 void attention_write_scores(struct attention_reader *r, attention_scores scores)
 {
 	const struct attention_gpu *g = r->w->g;
-	for (unsigned s = 0; s < g->subs; s++)
-		for (unsigned h = 0; h < g->halves; h++)
-			write_half(r, s, h, scores[s][h]);
+	const unsigned halves = g->subs * g->halves, each = g->q_block ? halves : 1;
+	for (unsigned first = 0; first < halves; first += each)
+		write_halves(r, first, each, scores);
 }
 
 /* --- weights --- */

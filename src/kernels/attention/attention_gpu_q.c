@@ -16,6 +16,7 @@
  * so that scores are what they are, or NaN.
  */
 #include <math.h>
+#include <string.h>
 
 #include "kernels/attention/attention_gpu.h"
 
@@ -107,6 +108,41 @@ static void load(struct attention_reader *r, kit_op row, unsigned i, const char 
 			     out + done, width);
 }
 
+/* --- in shared memory --- */
+
+/* Where TERM of block I of columns N is, behind the lane's place. */
+static kit_op q_place(struct attention_reader *r, unsigned n, unsigned term, unsigned i)
+{
+	const struct attention_gpu *g = r->w->g;
+	return tcb_ptx_at(r->q_lane, ((n * g->q_terms + term) * g->k_blocks + i) * g->q_block);
+}
+
+/* Of warps with the same rows those of the first turn store theirs. */
+static void begin_shared(struct attention_reader *r)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	kit_op at = u_mad(b, r->w->kit.lane, I(g->q_block / WARP), u_add(b, r->w->kit.shared, I(g->q_at)));
+	if (g->row_warps > 1)
+		at = u_mad(b, r->first_row, I(g->columns * g->q_terms * g->k_blocks * g->q_block / g->own_rows), at);
+	r->q_lane = tcb_ptx_assume_aligned(b, at, g->q_block / WARP);
+}
+
+/* Block I of columns N, once it is made. */
+static void store_block(struct attention_reader *r, unsigned n, unsigned i)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	if (!g->q_block)
+		return;
+	const kit_op is_first = u_eq(b, g->value_warps > 1 ? u_or(b, r->turn, r->part) : r->turn, I(0));
+	for (unsigned term = 0; term < g->q_terms; term++)
+		tcb_kit_store_where(b, is_first, TCB_KIT_SHARED, "b32", q_place(r, n, term, i), r->q[n][term][i],
+				    g->q_block / WARP / 4);
+}
+
+/* --- what it is made of --- */
+
 static void floats_of(struct attention_reader *r, kit_op word, kit_op out[2])
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
@@ -136,12 +172,43 @@ static void write_terms(struct attention_reader *r, unsigned n, unsigned i, kit_
 		}
 }
 
+/* Are they left as they were loaded, pairs of f16, until they are asked for?  There are too many of long heads. */
+static int is_lazy(const struct attention_gpu *g)
+{
+	return g->q_block && g->io != TCB_TYPE_F32;
+}
+
+/* Block I of a row's VALUEs as floats. */
+static void block_of(struct attention_reader *r, kit_op (*value)[VALUES], unsigned i, kit_op out[VALUES])
+{
+	for (unsigned w = 0; w < WORDS && is_lazy(r->w->g); w++)
+		floats_of(r, value[i][w], out + 2 * w);
+	if (!is_lazy(r->w->g))
+		memcpy(out, value[i], VALUES * sizeof(*out));
+}
+
+/* The same as largest_of of pairs of f16, without making floats of them. */
+static kit_op largest_of_pairs(struct attention_reader *r, kit_op (*value)[VALUES])
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const unsigned count = 2 * WORDS * r->w->g->k_blocks;
+	kit_op bits[2 * ATTENTION_K_BLOCKS_MAX * WORDS], half[2];
+	for (unsigned i = 0; i < count; i++) {
+		const kit_op word = value[i / 2 / WORDS][i / 2 % WORDS];
+		bits[i] = u_and(b, i % 2 ? u_shr(b, word, I(16)) : word, I(INT16_MAX));
+	}
+	tcb_kit_halves(b, tcb_kit_over_lanes(b, u_max, tcb_kit_fold(b, u_max, bits, count), 4), half);
+	return b_set(b, f_from_f16(b, half[0]));
+}
+
 /* Largest of the row's bits, over four lanes. */
 static kit_op largest_of(struct attention_reader *r, kit_op (*value)[VALUES])
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const unsigned blocks = r->w->g->k_blocks;
 	kit_op bits[ATTENTION_K_BLOCKS_MAX * VALUES];
+	if (is_lazy(r->w->g))
+		return largest_of_pairs(r, value);
 	for (unsigned i = 0; i < blocks * VALUES; i++)
 		bits[i] = u_and(b, value[i / VALUES][i % VALUES], I(INT32_MAX));
 	return tcb_kit_over_lanes(b, u_max, tcb_kit_fold(b, u_max, bits, blocks * VALUES), 4);
@@ -167,6 +234,7 @@ static void make_terms(struct attention_reader *r, unsigned n, kit_op (*value)[V
 		for (unsigned j = 0; j < VALUES; j++)
 			value[i][j] = f_mul(b, value[i][j], factor);
 		write_terms(r, n, i, value[i], is_wild);
+		store_block(r, n, i);
 	}
 }
 
@@ -189,8 +257,12 @@ static struct wild find_wild(struct attention_reader *r, kit_op (*value)[VALUES]
 	wild.is_single = u_set(b, I(0));
 	tcb_ptx_if_begin(b, wild.is_any);
 	kit_op found = I(0);
-	for (unsigned i = 0; i < r->w->g->k_blocks * VALUES; i++)
-		found = u_add(b, found, u_select(b, I(1), I(0), is_not_finite(b, value[i / VALUES][i % VALUES])));
+	for (unsigned i = 0; i < r->w->g->k_blocks * VALUES; i++) {
+		kit_op own[VALUES];
+		if (i % VALUES == 0)
+			block_of(r, value, i / VALUES, own);
+		found = u_add(b, found, u_select(b, I(1), I(0), is_not_finite(b, own[i % VALUES])));
+	}
 	const kit_op all = tcb_kit_over_lanes(b, u_add, found, 4);
 	const kit_op is_single = u_eq_and(b, all, I(1), u_eq(b, largest, I(INFINITE)));
 	u_select_to(b, wild.is_single, I(1), I(0), is_single);
@@ -239,13 +311,15 @@ static void make_codes(struct attention_reader *r, unsigned n, kit_op (*value)[V
 	const struct wild wild = find_wild(r, value, largest);
 	r->scale[n] = f_mul(b, b_select(b, I(INFINITE), unit, wild.is_row), r->scale[n]);
 	for (unsigned i = 0; i < g->k_blocks; i++) {
-		kit_op whole[VALUES];
+		kit_op own[VALUES], whole[VALUES];
+		block_of(r, value, i, own);
 		for (unsigned j = 0; j < VALUES; j++)
-			whole[j] = s_from_f(b, f_mul(b, value[i][j], factor));
-		mend_wild(r, &wild, value[i], whole);
+			whole[j] = s_from_f(b, f_mul(b, own[j], factor));
+		mend_wild(r, &wild, own, whole);
 		for (unsigned term = 0; term < g->q_terms; term++)
 			for (unsigned half = 0; half < 2; half++)
 				r->q[n][term][i][half] = digits_of(r, whole + 4 * half, g->q_terms - 1 - term);
+		store_block(r, n, i);
 	}
 }
 
@@ -262,7 +336,7 @@ static void make_columns(struct attention_reader *r, unsigned n)
 	kit_op(*value)[VALUES] = r->q_loaded[n];
 	if (g->io != TCB_TYPE_F32 && !g->is_coded)
 		return;
-	for (unsigned i = 0; g->io != TCB_TYPE_F32 && i < g->k_blocks; i++)
+	for (unsigned i = 0; g->io != TCB_TYPE_F32 && !is_lazy(g) && i < g->k_blocks; i++)
 		for (unsigned w = WORDS; w-- > 0;)
 			floats_of(r, value[i][w], value[i] + 2 * w);
 	if (g->is_coded)
@@ -275,37 +349,6 @@ static void make_q(struct attention_reader *r)
 {
 	for (unsigned n = 0; n < r->w->g->columns; n++)
 		make_columns(r, n);
-}
-
-/* --- in shared memory --- */
-
-/* Where TERM of block I of columns N is, behind the lane's place. */
-static kit_op q_place(struct attention_reader *r, unsigned n, unsigned term, unsigned i)
-{
-	const struct attention_gpu *g = r->w->g;
-	return tcb_ptx_at(r->q_lane, ((n * g->q_terms + term) * g->k_blocks + i) * g->q_block);
-}
-
-/* Of warps with the same rows those of the first turn store theirs. */
-static void begin_shared(struct attention_reader *r)
-{
-	struct tcb_ptx_build *b = &r->w->kit.b;
-	const struct attention_gpu *g = r->w->g;
-	kit_op at = u_mad(b, r->w->kit.lane, I(g->q_block / WARP), u_add(b, r->w->kit.shared, I(g->q_at)));
-	if (g->row_warps > 1)
-		at = u_mad(b, r->first_row, I(g->columns * g->q_terms * g->k_blocks * g->q_block / g->own_rows), at);
-	r->q_lane = tcb_ptx_assume_aligned(b, at, g->q_block / WARP);
-}
-
-static void store_columns(struct attention_reader *r, unsigned n)
-{
-	struct tcb_ptx_build *b = &r->w->kit.b;
-	const struct attention_gpu *g = r->w->g;
-	const kit_op is_first = u_eq(b, g->value_warps > 1 ? u_or(b, r->turn, r->part) : r->turn, I(0));
-	for (unsigned term = 0; term < g->q_terms; term++)
-		for (unsigned i = 0; i < g->k_blocks; i++)
-			tcb_kit_store_where(b, is_first, TCB_KIT_SHARED, "b32", q_place(r, n, term, i),
-					    r->q[n][term][i], g->q_block / WARP / 4);
 }
 
 void attention_fetch_q(struct attention_reader *r, unsigned i)
@@ -333,7 +376,8 @@ void attention_load_q(struct attention_reader *r, kit_op q)
 			     is_f32 || g->is_coded ? r->q_loaded[n][i] : r->q[n][0][i], is_f32 ? VALUES : WORDS);
 		if (g->q_block) {
 			make_columns(r, n);
-			store_columns(r, n);
+			for (unsigned i = 0; !is_f32 && !g->is_coded && i < g->k_blocks; i++)
+				store_block(r, n, i);
 		}
 	}
 	if (!g->q_block && is_made_early(g))
