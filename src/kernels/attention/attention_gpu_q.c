@@ -326,7 +326,7 @@ static void make_codes(struct attention_reader *r, unsigned n, kit_op (*value)[V
 /* Of long heads at once: while the first pieces are asked for there would be too few registers. */
 static int is_made_early(const struct attention_gpu *g)
 {
-	return g->k > 128;
+	return g->q_block || g->k > 128;
 }
 
 /* Columns N of it. */
@@ -380,7 +380,7 @@ void attention_load_q(struct attention_reader *r, kit_op q)
 				store_block(r, n, i);
 		}
 	}
-	if (!g->q_block && is_made_early(g))
+	if (is_made_early(g) && !g->q_block)
 		make_q(r);
 }
 
