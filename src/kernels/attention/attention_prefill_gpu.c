@@ -131,7 +131,7 @@ static kit_op tensor_param(struct prefill_writer *w, const char *name, enum atte
 	const int is_q = operand == ATTENTION_Q;
 	const size_t values = operand == ATTENTION_V ? g->v : g->k, row = values * 2;
 	const size_t heads = is_q ? (size_t)g->kv_heads * g->group : g->kv_heads, tokens = is_q ? g->m : g->n;
-	struct tcb_tensor tensor = { prefill_operand(w, operand),
+	struct tcb_tensor tensor = { attention_at(w->words, operand),
 				     { .type = g->type == TCB_TYPE_F16 ? TCB_PTX_F16 : TCB_PTX_BF16,
 				       .rank = 4,
 				       .size = { values, heads, tokens, g->sequences },
@@ -201,16 +201,16 @@ static void write_parameters(struct prefill_writer *w)
 		w->k_scales = tcb_kit_workspace(&w->kit, "k_scales", 4, g->k_scales_at);
 	if (g->has_scales && !g->is_view)
 		w->v_scales = tcb_kit_workspace(&w->kit, "v_scales", 4, g->v_scales_at);
-	w->lengths = tcb_kit_operand(&w->kit, "lengths", 4, prefill_operand(w, ATTENTION_LENGTHS));
-	w->out = tcb_kit_operand(&w->kit, "out", 16, prefill_operand(w, ATTENTION_OUT));
+	w->lengths = tcb_kit_operand(&w->kit, "lengths", 4, attention_at(w->words, ATTENTION_LENGTHS));
+	w->out = tcb_kit_operand(&w->kit, "out", 16, attention_at(w->words, ATTENTION_OUT));
 	if (g->page)
-		w->table = tcb_kit_operand(&w->kit, "pages", 4, prefill_operand(w, ATTENTION_TABLE));
+		w->table = tcb_kit_operand(&w->kit, "pages", 4, attention_at(w->words, ATTENTION_TABLE));
 	if (g->has_sinks)
-		w->sinks = tcb_kit_operand(&w->kit, "sinks", 4, prefill_operand(w, ATTENTION_SINKS));
+		w->sinks = tcb_kit_operand(&w->kit, "sinks", 4, attention_at(w->words, ATTENTION_SINKS));
 	if (g->has_alibi)
-		w->slopes = tcb_kit_operand(&w->kit, "slopes", 4, prefill_operand(w, ATTENTION_SLOPES));
+		w->slopes = tcb_kit_operand(&w->kit, "slopes", 4, attention_at(w->words, ATTENTION_SLOPES));
 	if (g->has_prefix)
-		w->prefixes = tcb_kit_operand(&w->kit, "prefix", 4, prefill_operand(w, ATTENTION_PREFIX));
+		w->prefixes = tcb_kit_operand(&w->kit, "prefix", 4, attention_at(w->words, ATTENTION_PREFIX));
 	if (g->is_dynamic)
 		w->counter = tcb_kit_workspace(&w->kit, "counter", 4, g->counter_at);
 	write_numbers(w);
@@ -233,7 +233,7 @@ static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_
 {
 	const int is_wgmma = geometry->knob[TCB_KNOB_ISA] == TCB_ISA_WGMMA;
 	struct prefill_gpu g;
-	struct prefill_writer w = { .g = &g };
+	struct prefill_writer w = { .g = &g, .words = &problem->shape.words };
 	TCB_TRY(tcb_kit_open(&w.kit, problem, target, is_wgmma ? 'a' : 0, geometry, out, err));
 	prefill_gpu_plan(problem, target, geometry, &g);
 	if (g.has_launch)

@@ -134,6 +134,7 @@ TCB_KV_ALL_LIST(PREFILL_SIDE, )
 struct prefill_writer {
 	struct tcb_kit kit;
 	const struct prefill_gpu *g;
+	const struct tcb_words *words;       /* what numbers operands have */
 	kit_op q, k, v, out, lengths, table; /* operands: addresses, or generic addresses of tensor maps */
 	kit_op k_scales, v_scales;           /* has_scales */
 	kit_op sinks, slopes, prefixes;      /* those that there are */
@@ -229,10 +230,5 @@ void prefill_write_wgmma(struct prefill_writer *w);
 void prefill_write_mma(struct prefill_writer *w);
 
 const char *prefill_type_word(const struct prefill_gpu *g);
-/* The number of OPERAND, which the words ask for. */
-static inline size_t prefill_operand(const struct prefill_writer *w, enum attention_operand operand)
-{
-	return attention_at(&w->kit.out->problem.shape.words, operand);
-}
 
 #endif

@@ -145,9 +145,9 @@ void prefill_write_unpack(struct prefill_writer *w)
 			      .is_dependent = g->pdl });
 	for (unsigned i = 0; i < operands; i++)
 		e.in[i] = tcb_kit_operand(&w->kit, i ? "v" : "k", 16, i ? ATTENTION_V : ATTENTION_K);
-	const kit_op lengths = tcb_kit_operand(&w->kit, "lengths", 4, prefill_operand(w, ATTENTION_LENGTHS));
+	const kit_op lengths = tcb_kit_operand(&w->kit, "lengths", 4, attention_at(w->words, ATTENTION_LENGTHS));
 	const kit_op table =
-		g->block_page ? tcb_kit_operand(&w->kit, "pages", 4, prefill_operand(w, ATTENTION_TABLE)) : I(0);
+		g->block_page ? tcb_kit_operand(&w->kit, "pages", 4, attention_at(w->words, ATTENTION_TABLE)) : I(0);
 	for (unsigned i = 0; i < operands; i++)
 		e.out[i] = tcb_kit_workspace(&w->kit, i ? "v16" : "k16", 16, i ? g->v16_at : 0);
 	for (unsigned i = 0; i < operands && g->has_scales; i++)
