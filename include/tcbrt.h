@@ -219,10 +219,10 @@ struct tcbrt_query {
  * NEAREST: another shape was tuned.  Among the shapes whose m, n and k are each within a factor of 4, the one nearest
  * in log2(m), log2(n), log2(k) is taken; of attention and rope_append the number of KV heads of all sequences is such a
  * size in place of k, and k (the size of a head), query heads for each KV head and all other words are the same; of
- * mixtures the numbers of experts are, however tokens spread over them.  In
- * the hot state both must fit the same caches.  A small gain at one shape may be a loss at another.  So the winner must
- * be the best of at least 20 candidates, and must be measured against the default of today; the lower end of the 95 %
- * interval of its speedup over it must be at least 1.02, and 0.05 more for each doubling between the shapes.  Tiles
+ * mixtures the numbers of experts are, however tokens spread over them.  The words add, eps and apart change no shape.
+ * In the hot state both must fit the same caches.  A small gain at one shape may be a loss at another.  So the winner
+ * must be the best of at least 20 candidates, and must be measured against the default of today; the lower end of the
+ * 95 % interval of its speedup over it must be at least 1.02, and 0.05 more for each doubling between the shapes. Tiles
  * that were as large as that shape's m, n or k become as large as this one's.  The result must satisfy every constraint
  * of the op at this shape.
  *
@@ -341,18 +341,18 @@ enum tcbrt_role { TCBRT_ROLE_INPUT = 0, TCBRT_ROLE_WEIGHTS = 1, TCBRT_ROLE_OUTPU
  *     of experts (q4k_experts_matmul, ...)   weights, x, y, ids(, bias); of experts_swiglu gate, x, y, ids, up(, biases
  *                                            of both); of experts_sum weights, x, y, ids, factors(, bias)
  *     matmul_f32, _f16, _bf16                a M x K, b K x N, c M x N
- *     rmsnorm, layernorm                     x M x N, w N, (layernorm: b N,) y M x N
- *     softmax; reduce2d_sum, _max, _min      x M x N, y M x N; one number
- *     attention_decode_*, attention_prefill_* q, k, v, lengths, out(, pages)
+ *     rmsnorm, layernorm                     x M x N, w N, (layernorm: b N,) y M x N(, added, sum M x N)
+ *     *_get_rows; topk                       weights N x K, ids M (i32), y M x K; x M x N, values, columns (i32) M x K
+ *     softmax; reduce2d_sum...; route_f32    x M x N, y M x N; one number; scores M x N, ids M x K, factors M x K
+ *     attention_decode_*, attention_prefill_* q, k(, v), lengths, out(, pages)(, sinks)(, slopes)(, prefix)
  *     rope_append_*                          qkv, rotation, lengths, q, k, v(, pages)(, q_norm, k_norm)(, positions,
  *                                            sections)(, new_k, new_v)
  *     delta_*, ssd_*                         qkv, g, beta, y, states_out, states, key_heads, counts, slots(, skip)
  *     short_conv_*                           x, weights, bias, y, states_out, states, counts, slots
- *
  * Attention: q and out have a row for each query token, k and v for each KV token of the cache, of all heads side by
  * side.  lengths (i32) are the KV tokens that each sequence has at the time of the call, from 0 to N: one plan serves a
  * cache as it grows.  Queries are the last M of these tokens.  With the word causal each sees its own token and those
- * before it, with w1024 1024 of these at most (a window is causal), otherwise all.  pages (i32), with the word p16, has
+ * before it, with w1024 1024 of these at most, otherwise all.  pages (i32), with the word p16, has
  * where each 16 tokens of a sequence are.  examples/attention.c.
  * rope_append has three outputs, each where the caller wants it: q has a row for each new token, k and v are the caches
  * as attention reads them, of which the new tokens' rows are written and the others left as they are.  rotation has

@@ -33,6 +33,7 @@ SHAPES = {"dense-8b": ["--layers", "4", "--vocab", "32000"],
                       "--head-dim", "128", "--ffn", "768", "--experts", "128", "--experts-used", "8", "--vocab", "32000"]}
 SMALL = ["--layers", "4", "--hidden", "512", "--heads", "8", "--kv-heads", "2", "--ffn", "1024", "--vocab", "1000"]
 SMALL_MODELS = {"llama": [], "qwen2": [], "qwen3": ["--head-dim", "128"], "gemma3": ["--window", "16", "--layers", "7", "--tied"],
+                "gemma4": ["--window", "16", "--layers", "7", "--tied"],
                 "qwen3moe": ["--experts", "8", "--experts-used", "2", "--ffn", "256"],
                 "gpt-oss": ["--experts", "8", "--experts-used", "2", "--ffn", "256", "--type", "MXFP4", "--window", "16"]}
 HUGE_PAGES = "glibc.malloc.hugetlb=1"

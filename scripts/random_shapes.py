@@ -154,6 +154,9 @@ def draw_shape(rng, op, most):
         return draw_state_shape(rng, op, most)
     if any(word["word"] == "h" for word in op["words"]):
         return draw_cache_shape(rng, op, most)
+    if op["shape_form"] == "MxNxU":
+        experts = rng.randint(1, 4096)
+        return f"{draw_extent(rng, min(most.m, most.elements // experts))}x{experts}x{rng.randint(1, min(experts, 256))}"
     if op["shape_form"] == "MxN":
         m = draw_extent(rng, min(most.elements, most.m))
         shape = f"{m}x{draw_extent(rng, min(most.elements // m, most.n))}"

@@ -9,7 +9,7 @@
 The defaults are Llama 3 8B.  Weights are in the mix that llama.cpp calls Q4_K_M: Q4_K, with Q6_K for the output and, in
 half of the layers, for attn_v and ffn_down; where K is not a multiple of 256 they are Q8_0.  --type gives all of them one
 type instead, --mix 2bit a mix of IQ2_XS, IQ3_XXS, Q2_K, Q3_K, Q4_K and Q6_K.  --tied leaves output.weight out; --experts
-makes each layer a mixture.  --architecture also has what else layers of qwen2, qwen3, qwen3moe, gpt-oss and gemma3 have
+makes each layer a mixture.  --architecture also has what else layers of qwen2, qwen3, qwen3moe, gpt-oss, gemma3 and gemma4 have
 (norms of q and k, biases, sinks, norms behind attention and feed-forward), and --window the size of their windows; any
 other name has the tensors of llama.
 
@@ -98,8 +98,24 @@ def metadata(args):
                  ("llama.rope.scaling.original_context_length", "u32", 4096)]
     if args.window:
         keys += [("llama.attention.sliding_window", "u32", args.window)]
+    if args.architecture == "gemma4":
+        near = [not sees_all(args, layer) for layer in range(args.layers)]
+        sizes = {"attention.key_length": 2 * args.head_dim, "attention.value_length": 2 * args.head_dim,
+                 "attention.key_length_swa": args.head_dim, "attention.value_length_swa": args.head_dim,
+                 "rope.dimension_count": 2 * args.head_dim, "rope.dimension_count_swa": args.head_dim,
+                 "embedding_length_per_layer_input": 0,
+                 "attention.head_count_kv": [args.kv_heads if is_near else max(args.kv_heads // 2, 1) for is_near in near]}
+        keys = [key for key in keys if key[0].removeprefix("llama.") not in sizes]
+        keys += [(f"llama.{name}", "u32", size) for name, size in sizes.items()]
+        keys += [("llama.attention.sliding_window_pattern", "bool", near), ("llama.rope.freq_base_swa", "f32", 5000.0),
+                 ("llama.final_logit_softcapping", "f32", 5.0)]
     named = [(key.replace("llama.", args.architecture + "."), *rest) for key, *rest in keys]
     return b"".join(value(*key) for key in named), len(named)
+
+
+def sees_all(args, layer):
+    """Has LAYER of Gemma 4 no window, but heads twice as large, half as many of K, and no weights for V?"""
+    return args.architecture == "gemma4" and layer % 6 == 5
 
 
 def has_more_bits(layer, layers):
@@ -109,7 +125,7 @@ def has_more_bits(layer, layers):
 
 def tensors(args):
     """(name, type, dims from the contiguous one on) of each tensor, in llama.cpp's order."""
-    q, kv, experts = args.heads * args.head_dim, args.kv_heads * args.head_dim, args.experts
+    experts = args.experts
 
     def weight(name, k, n, wide=False, stack=()):
         kind = args.type or ("Q8_0" if k % 256 else "Q6_K" if wide else "Q4_K")
@@ -124,28 +140,35 @@ def tensors(args):
         return vector(name + ".weight")
 
     named = args.architecture
-    has_biases, is_oai, is_gemma = named in ("qwen2", "gpt-oss"), named == "gpt-oss", named == "gemma3"
+    has_biases, is_oai, is_gemma = named in ("qwen2", "gpt-oss"), named == "gpt-oss", named in ("gemma3", "gemma4")
     yield weight("token_embd", args.hidden, args.vocab, args.tied)
+    if named == "gemma4":
+        yield vector("rope_freqs.weight", args.head_dim)
     for layer in range(args.layers):
-        at, wide = f"blk.{layer}.", has_more_bits(layer, args.layers)
+        at, wide, is_whole = f"blk.{layer}.", has_more_bits(layer, args.layers), sees_all(args, layer)
+        head, kv_heads = (2 * args.head_dim, max(args.kv_heads // 2, 1)) if is_whole else (args.head_dim, args.kv_heads)
+        q, kv = args.heads * head, kv_heads * head
         yield norm(at + "attn_norm")
         yield weight(at + "attn_q", args.hidden, q)
         yield weight(at + "attn_k", args.hidden, kv)
-        yield weight(at + "attn_v", args.hidden, kv, wide)
+        if not is_whole:
+            yield weight(at + "attn_v", args.hidden, kv, wide)
         yield weight(at + "attn_output", q, args.hidden)
         if has_biases:
             yield from (vector(f"{at}attn_{part}.bias", size) for part, size in (("q", q), ("k", kv), ("v", kv)))
         if is_oai:
             yield vector(at + "attn_output.bias")
             yield vector(at + "attn_sinks.weight", args.heads)
-        if named in ("qwen3", "qwen3moe", "gemma3"):
-            yield from (vector(f"{at}attn_{part}_norm.weight", args.head_dim) for part in "qk")
+        if named in ("qwen3", "qwen3moe", "gemma3", "gemma4"):
+            yield from (vector(f"{at}attn_{part}_norm.weight", head) for part in "qk")
         if is_oai or is_gemma:
             yield norm(at + "post_attention_norm")
         if not is_oai:
             yield norm(at + "ffn_norm")
         if is_gemma:
             yield norm(at + "post_ffw_norm")
+        if named == "gemma4":
+            yield vector(at + "layer_output_scale.weight", 1)
         if experts:
             yield at + "ffn_gate_inp.weight", "F32", (args.hidden, experts)
         if experts and is_oai:
@@ -204,18 +227,20 @@ def blocks(kind, count, k, rng):
     return bytes(data)
 
 
-def vector_values(name, count, rng):
-    """Norms are about 1, all else is about 0."""
-    is_norm = name.endswith("norm.weight")
-    return [rng.uniform(0.75, 1.25) if is_norm else rng.uniform(-0.5, 0.5) for _ in range(count)]
+def vector_values(name, count, named, rng):
+    """Norms are about 1, q's of gemma4, whose scores are not divided, as much smaller; all else is about 0."""
+    if name.endswith(("norm.weight", "scale.weight", "rope_freqs.weight")):
+        size = 1 / math.sqrt(count) if named == "gemma4" and "attn_q_norm" in name else 1
+        return [size * rng.uniform(0.75, 1.25) for _ in range(count)]
+    return [rng.uniform(-0.5, 0.5) for _ in range(count)]
 
 
-def write_tensor(out, name, kind, dims, has_data, rng, vector_rng):
+def write_tensor(out, name, kind, dims, args, rng, vector_rng):
     """The data of one tensor; a matrix without data is a hole."""
     count = math.prod(dims) // TYPES[kind][1]
-    is_vector = len(dims) == 1 or name.endswith(".bias")
+    has_data, is_vector = args.data, len(dims) == 1 or name.endswith(".bias")
     if is_vector and has_data:
-        out.write(struct.pack(f"<{count}f", *vector_values(name, count, vector_rng)))
+        out.write(struct.pack(f"<{count}f", *vector_values(name, count, args.architecture, vector_rng)))
     elif is_vector:
         out.write(struct.pack("<f", float(name.endswith("norm.weight"))) * count)
     elif not has_data:
@@ -240,7 +265,7 @@ def write(args):
         out.seek(-out.tell() % ALIGNMENT, 1)
         end = out.tell() + offset
         for name, kind, dims in listed:
-            write_tensor(out, name, kind, dims, args.data, rng, vector_rng)
+            write_tensor(out, name, kind, dims, args, rng, vector_rng)
         out.truncate(end)
     return len(listed), end
 

@@ -18,6 +18,10 @@ static inline struct tcb_shape shape_for(const struct tcb_op *op, struct tcb_sha
 	char text[512];
 	if (strcmp(op->shape_form, "MxN") == 0)
 		shape.k = 0;
+	if (strcmp(op->shape_form, "MxNxU") == 0) { /* U of N, which are not too many */
+		shape.n = 1 + (shape.n - 1) % 1024;
+		shape.k = 1 + (shape.k - 1) % (shape.n < 64 ? shape.n : 64);
+	}
 	if (!tcb_op_needs_words(op))
 		return shape;
 	shape.m = 1 + (shape.m - 1) % 8;

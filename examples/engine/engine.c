@@ -35,9 +35,9 @@ static const struct {
 		 { "gemma4", GEMMA | GEMMA_4 } };
 
 /* For the table of times. */
-enum kind { NORM, TO_QKV, ROTATE, ATTENTION, TO_O, GATE_UP, DOWN, ELEMENTS, OUTPUT, GLUE, ALL, KINDS };
+enum kind { NORM, TO_QKV, ROTATE, ATTENTION, TO_O, GATE_UP, DOWN, ELEMENTS, ROUTER, OUTPUT, ALL, KINDS };
 static const char *const kind_names[KINDS] = { "norms", "q, k, v",  "rotation", "attention", "o",  "gate, up",
-					       "down",  "elements", "output",   "glue",      "all" };
+					       "down",  "elements", "router",   "output",    "all" };
 
 /* What is kept of each token while it is computed; LOGITS is of those that are asked for. */
 enum buffer { X, X2, H, Q, K, V, ROTATED, SEEN, GATE, UP, SCORES, IDS, SHARES, BUFFERS };
@@ -61,12 +61,10 @@ struct packed {
 	address at;
 };
 
-/* A chain of calls, or what no op does. */
 struct step {
 	enum kind kind;
 	struct tcbrt_chain *chain;
-	void (*own)(const struct engine *e, const address *operand);
-	address operand[4], workspace;
+	address workspace;
 };
 
 struct program {
@@ -271,9 +269,7 @@ static address weights_of(struct engine *e, const struct tcbrt_plan *plan, size_
 	return place;
 }
 
-/* ---- what no op does, on CPUs ---- */
-
-#define FLOATS(at) ((float *)(uintptr_t)(at))
+/* ---- sampling ---- */
 
 void engine_choose(float *scores, size_t count, size_t top, int32_t *chosen, float *shares)
 {
@@ -293,14 +289,6 @@ void engine_choose(float *scores, size_t count, size_t top, int32_t *chosen, flo
 		shares[t] /= sum;
 }
 
-/* scores, ids, factors, tokens: the experts of each */
-static void route(const struct engine *e, const address *o)
-{
-	for (size_t t = 0; t < o[3]; t++)
-		engine_choose(FLOATS(o[0]) + t * e->experts, e->experts, e->used,
-			      (int32_t *)(uintptr_t)o[1] + t * e->used, FLOATS(o[2]) + t * e->used);
-}
-
 /* ---- a program: what is computed of M tokens, step after step ---- */
 
 struct writer {
@@ -318,21 +306,15 @@ static int has(const struct writer *w, const char *name)
 	return find(w->e, name, w->layer, &tensor);
 }
 
-static struct step *add_step(struct writer *w, enum kind kind)
+/* Calls so far become a step of the program. */
+static void end_chain(struct writer *w, enum kind kind)
 {
 	struct program *p = w->program;
 
 	p->steps = grow(p->steps, p->count, sizeof(*p->steps));
-	p->steps[p->count].kind = kind;
-	return &p->steps[p->count++];
-}
-
-static void end_chain(struct writer *w, enum kind kind)
-{
-	if (w->count) {
-		struct step *step = add_step(w, kind);
-		step->chain = device_chain(&w->e->device, w->calls, w->count, &step->workspace);
-	}
+	struct step *step = &p->steps[p->count++];
+	step->kind = kind;
+	step->chain = device_chain(&w->e->device, w->calls, w->count, &step->workspace);
 	w->count = 0;
 }
 
@@ -377,16 +359,6 @@ __attribute__((format(printf, 7, 8))) static void add(struct writer *w, enum kin
 		call->operand[i] = operands[i].weights ? weights_of(w->e, planned.plan, i, &tensor[i]) : operands[i].at;
 	if (w->e->options.times)
 		end_chain(w, kind);
-}
-
-static void add_own(struct writer *w, void (*own)(const struct engine *, const address *), const address operand[4])
-{
-	if (!w->e->device.pool)
-		die("on a GPU no op does all that a model of architecture %s wants", w->e->family);
-	end_chain(w, ALL);
-	struct step *step = add_step(w, GLUE);
-	step->own = own;
-	memcpy(step->operand, operand, sizeof(step->operand));
 }
 
 /* The LENGTH values of that name times FACTOR, COUNT times: a bias, say, as rows that a product adds. */
@@ -504,8 +476,8 @@ static void add_experts(struct writer *w)
 	const int has_bias = has(w, "ffn_gate_exps.bias");
 	const char *bias = has_bias ? ",bias" : "";
 
-	add_product(w, GATE_UP, "ffn_gate_inp", w->m, e->experts, e->hidden, b[H], 0, b[SCORES]);
-	add_own(w, route, (const address[4]){ b[SCORES], b[IDS], b[SHARES], w->m });
+	add_product(w, ROUTER, "ffn_gate_inp", w->m, e->experts, e->hidden, b[H], 0, b[SCORES]);
+	add(w, ROUTER, w->m, e->experts, e->used, OPERANDS({ b[SCORES] }, { b[IDS] }, { b[SHARES] }), "route_f32");
 	add(w, GATE_UP, w->m, e->ffn, e->hidden,
 	    OPERANDS({ 0, "ffn_gate_exps.weight" }, { b[H] }, { b[GATE] }, { b[IDS] }, { 0, "ffn_up_exps.weight" },
 		     { 0, has_bias ? "ffn_gate_exps.bias" : NULL }, { 0, has_bias ? "ffn_up_exps.bias" : NULL }),
@@ -559,7 +531,8 @@ static struct program *program_for(struct engine *e, size_t m)
 	add_norm(&w, rows, e->hidden, last, "output_norm.weight", e->at[H]);
 	add_product(&w, OUTPUT, has(&w, "output.weight") ? "output" : "token_embd", rows, e->vocabulary, e->hidden,
 		    e->at[H], 0, e->logits);
-	end_chain(&w, ALL);
+	if (w.count)
+		end_chain(&w, ALL);
 	free(w.calls);
 	return w.program;
 }
@@ -694,10 +667,7 @@ float *engine_run(struct engine *e, const int32_t *tokens, size_t count)
 		const struct step *step = &program->steps[i];
 		const double from = now();
 
-		if (step->own)
-			step->own(e, step->operand);
-		else
-			device_run(&e->device, step->chain, step->workspace);
+		device_run(&e->device, step->chain, step->workspace);
 		if (e->options.times)
 			device_wait(&e->device);
 		e->seconds[count > 1][step->kind] += now() - from;

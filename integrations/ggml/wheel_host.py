@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 SERVE = pathlib.Path(__file__).with_name("serve_wheel.py")
+FIRST_BYTE = 3  # the token of byte 0 in the models of scripts/synthetic-gguf.py
 
 
 class Host:
@@ -43,8 +44,10 @@ class Host:
         return answer
 
     def log_probabilities(self, tokens, vocabulary):
-        """Of every token of the vocabulary, after TOKENS."""
-        answer = self.complete(tokens, 1, n_probs=vocabulary)
+        """Of every token of the vocabulary, after TOKENS.  Bytes that a character goes on behind are not chosen, since an
+        answer without a whole character tells none; what is told is of the model, not of what may be chosen."""
+        parts = [[FIRST_BYTE + byte, False] for byte in range(128, 256)]
+        answer = self.complete(tokens, 1, n_probs=vocabulary, logit_bias=parts)
         top = answer["choices"][0]["logprobs"]["content"][0]["top_logprobs"]
         return {entry["id"]: entry["logprob"] for entry in top}
 

@@ -254,12 +254,23 @@ static void block_to_f32(const struct tcb_format *format, const uint8_t *block, 
 		out[i] = INFINITY;
 }
 
+/* Do floats not hold all its values? */
+static int is_wide(enum tcb_type type)
+{
+	return type == TCB_TYPE_F64 || type == TCB_TYPE_I32 || type == TCB_TYPE_U32;
+}
+
 void tcb_operand_to_f32(const struct tcb_operand *operand, const void *data, size_t first, size_t count, float *out)
 {
 	const struct tcb_format *format = operand->format;
 	const uint8_t *from = data;
 	float values[256];
 	size_t bytes;
+	if (is_wide(operand->type)) {
+		for (size_t i = 0; i < count; i++)
+			out[i] = (float)tcb_operand_value(operand, data, first + i);
+		return;
+	}
 	if (!format) {
 		tcb_type_to_f32(operand->type, from + tcb_operand_place(operand, first, &bytes), count, out);
 		return;
@@ -507,7 +518,7 @@ double tcb_output_error_ratio(const struct tcb_plan *plan, const struct tcb_oper
 	enum { PIECE = 4096 };
 	double largest = 0;
 	int bad_seen = 0;
-	if (output->type == TCB_TYPE_F64 || output->type == TCB_TYPE_I32 || output->type == TCB_TYPE_U32)
+	if (is_wide(output->type))
 		return wide_error_ratio(plan, output, reference, got, first, count, first_bad_out);
 	for (size_t i = first, piece; i < first + count; i += piece) {
 		float values[PIECE];

@@ -21,6 +21,7 @@
 	X(softmax) \
 	X(rmsnorm) \
 	X(layernorm) \
+	X(topk) \
 	X(reduce2d_sum) \
 	X(reduce2d_max) \
 	X(reduce2d_min) \
@@ -42,6 +43,7 @@
 	TCB_KV_LIST(TCB_OP_OF_KV, X, attention_decode) \
 	TCB_KV_LIST(TCB_OP_OF_KV, X, attention_prefill) \
 	TCB_KV_LIST(TCB_OP_OF_KV, X, rope_append) \
+	X(route_f32) \
 	X(delta_decode_f32) \
 	X(delta_decode_bf16) \
 	X(delta_prefill_f32) \
@@ -59,6 +61,7 @@
 #define TCB_OP_DECLARE_QUANT(id, name, op, ...) \
 	TCB_OP_DECLARE(op##_matvec)             \
 	TCB_OP_DECLARE(op##_matmul)             \
+	TCB_OP_DECLARE(op##_get_rows)           \
 	TCB_OP_DECLARE(op##_rmsnorm_matvec)     \
 	TCB_OP_DECLARE(op##_swiglu_matvec) TCB_OP_DECLARE(op##_rmsnorm_swiglu_matvec)
 #define TCB_OP_DECLARE_EXPERTS(id, name, op, ...) \
@@ -77,6 +80,7 @@ TCB_OP_LIST(TCB_OP_DECLARE)
 #define TCB_OP_ROW_NORMED(id, name, op, ...) TCB_OP_ROW(op##_rmsnorm_matvec)
 #define TCB_OP_ROW_GATED(id, name, op, ...) TCB_OP_ROW(op##_swiglu_matvec)
 #define TCB_OP_ROW_NORMED_GATED(id, name, op, ...) TCB_OP_ROW(op##_rmsnorm_swiglu_matvec)
+#define TCB_OP_ROW_GET_ROWS(id, name, op, ...) TCB_OP_ROW(op##_get_rows)
 #define TCB_OP_ROW_EXPERTS(id, name, op, ...) TCB_OP_ROW(op##_experts_matmul)
 #define TCB_OP_ROW_GATED_EXPERTS(id, name, op, ...) TCB_OP_ROW(op##_experts_swiglu_matmul)
 #define TCB_OP_ROW_SUMMED_EXPERTS(id, name, op, ...) TCB_OP_ROW(op##_experts_sum_matmul)
@@ -90,10 +94,12 @@ static const struct tcb_op *const ops[] = {
 	TCB_FORMAT_EXPERTS_LIST(TCB_OP_ROW_EXPERTS)
 	TCB_FORMAT_EXPERTS_LIST(TCB_OP_ROW_GATED_EXPERTS)
 	TCB_FORMAT_EXPERTS_LIST(TCB_OP_ROW_SUMMED_EXPERTS)
+	TCB_FORMAT_LIST(TCB_OP_ROW_GET_ROWS)
 	TCB_OP_LIST(TCB_OP_ROW)
 	NULL,
 };
 /* clang-format on */
+#undef TCB_OP_ROW_GET_ROWS
 #undef TCB_OP_ROW_SUMMED_EXPERTS
 #undef TCB_OP_ROW_GATED_EXPERTS
 #undef TCB_OP_ROW_EXPERTS

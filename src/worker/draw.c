@@ -146,7 +146,10 @@ enum tcb_status tcb_draw_create(const struct tcb_problem *problem, double budget
 	const double whole_s = 1e-9 * op->reference_flop_ns * op->flops(problem);
 	if (whole_s <= (budget_s > 0 ? fmax(FULL_S, FULL_SHARE * budget_s) : FULL_UNBOUND_S))
 		return TCB_OK;
-	const int output = tcb_operand_output(operands, op->operands(problem, operands));
+	const size_t count = op->operands(problem, operands);
+	const int output = tcb_operand_output(operands, count);
+	if (tcb_operand_output(operands + output + 1, count - (size_t)output - 1) >= 0)
+		return TCB_OK; /* with some words there are several outputs, which are not drawn */
 	const size_t m = operands[output].rows, n = operands[output].cols, unit = op->drawn_columns(problem);
 	const double share = fmax(DRAWN_S, DRAWN_SHARE * budget_s) / whole_s;
 	const int is_whole = op->reference_sums && unit > 1; /* a row's outputs come all together */

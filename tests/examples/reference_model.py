@@ -109,6 +109,7 @@ class Model:
     def __init__(self, path, rounds=False, kv_rounds=False):
         self.gguf, self.rounds, self.kv_rounds = Gguf(path), rounds, kv_rounds
         self.architecture = self.gguf.keys["general.architecture"]
+        self.is_gemma = self.architecture in ("gemma3", "gemma4")
         self.loaded = {}
 
     def key(self, name, otherwise=None):
@@ -129,21 +130,26 @@ class Model:
         return x @ weights.values.T
 
     def norm(self, name, x):
+        """NAME of its weights; None: without."""
         epsilon = self.key("attention.layer_norm_rms_epsilon")
-        return x / numpy.sqrt((x * x).mean(-1, keepdims=True) + epsilon) * self.weights(name).values
+        x = x / numpy.sqrt((x * x).mean(-1, keepdims=True) + epsilon)
+        return x * self.weights(name).values if name else x
 
     def window(self, layer):
         """At most so many tokens are seen from each of this layer, its own included."""
         size = self.key("attention.sliding_window", 1 << 30)
-        sees_all = {"gpt-oss": layer % 2 == 1, "gemma3": layer % 6 == 5}.get(self.architecture, False)
+        sees_all = {"gpt-oss": layer % 2 == 1, "gemma3": layer % 6 == 5, "gemma4": layer % 6 == 5}.get(self.architecture, False)
         return 1 << 30 if sees_all else size
 
     def frequencies(self, layer, head):
         """Angles that a token adds, and what cos and sin are multiplied with."""
         base, factor = self.key("rope.freq_base", 10000.0), self.key("rope.scaling.factor", 1.0)
-        if self.architecture == "gemma3" and self.window(layer) < 1 << 30:
+        is_near = self.is_gemma and self.window(layer) < 1 << 30
+        if is_near:
             base, factor = self.key("rope.freq_base_swa", 10000.0), 1.0
         plain = base ** (-2 * numpy.arange(head // 2) / head)
+        if self.has("rope_freqs.weight") and not is_near:
+            plain = plain / self.weights("rope_freqs.weight").values
         if self.key("rope.scaling.type") != "yarn":
             return plain / factor, 1.0
         # Peng et al. 2023: what turns fast while training stays, what turns less than once is interpolated.
@@ -180,12 +186,19 @@ class Model:
 
     def attention(self, at, layer, x):
         heads, kv_heads = self.key("attention.head_count"), self.key("attention.head_count_kv")
+        kv_heads = kv_heads[layer] if isinstance(kv_heads, list) else kv_heads
         q = self.rotate(self.projected(at, "q", x, heads), layer)
-        k, v = self.rotate(self.projected(at, "k", x, kv_heads), layer), self.projected(at, "v", x, kv_heads)
+        k = self.rotate(self.projected(at, "k", x, kv_heads), layer)
+        if self.has(at + "attn_v.weight"):
+            v = self.projected(at, "v", x, kv_heads)
+        else:
+            v = self.biased(at, "attn_k", x).reshape(len(x), kv_heads, -1)
+        if self.architecture == "gemma4":
+            v = self.norm(None, v)
         if self.kv_rounds:
             k, v = rounded(k, 32), rounded(v, 32)
         k, v = k.repeat(heads // kv_heads, 1), v.repeat(heads // kv_heads, 1)
-        scores = numpy.einsum("qhd,khd->hqk", q, k) / math.sqrt(q.shape[-1])
+        scores = numpy.einsum("qhd,khd->hqk", q, k) / (1 if self.architecture == "gemma4" else math.sqrt(q.shape[-1]))
         distance = numpy.arange(len(x))[:, None] - numpy.arange(len(x))[None, :]
         scores[:, (distance < 0) | (distance >= self.window(layer))] = -numpy.inf
         if self.has(at + "attn_sinks.weight"):
@@ -199,7 +212,7 @@ class Model:
         if self.architecture == "gpt-oss":
             gate, up = numpy.minimum(gate, 7), numpy.clip(up, -7, 7)
             return (up + 1) * gate / (1 + numpy.exp(-1.702 * gate))
-        if self.architecture == "gemma3":
+        if self.is_gemma:
             return gate * (1 + numpy.tanh(math.sqrt(2 / math.pi) * (gate + 0.044715 * gate ** 3))) / 2 * up
         return silu(gate) * up
 
@@ -223,14 +236,17 @@ class Model:
     def logits(self, tokens):
         """Of each token's successor: as many rows as tokens."""
         x = self.weights("token_embd.weight").values[tokens]
-        if self.architecture == "gemma3":
+        if self.is_gemma:
             x = x * math.sqrt(x.shape[-1])
         before = "post_attention_norm" if self.architecture == "gpt-oss" else "ffn_norm"
         for layer in range(self.key("block_count")):
             at = f"blk.{layer}."
             y = self.attention(at, layer, self.norm(at + "attn_norm.weight", x))
-            x = x + (self.norm(at + "post_attention_norm.weight", y) if self.architecture == "gemma3" else y)
+            x = x + (self.norm(at + "post_attention_norm.weight", y) if self.is_gemma else y)
             y = self.feed_forward(at, self.norm(f"{at}{before}.weight", x))
-            x = x + (self.norm(at + "post_ffw_norm.weight", y) if self.architecture == "gemma3" else y)
+            x = x + (self.norm(at + "post_ffw_norm.weight", y) if self.is_gemma else y)
+            if self.has(at + "layer_output_scale.weight"):
+                x = x * self.weights(at + "layer_output_scale.weight").values
         table = "output.weight" if self.has("output.weight") else "token_embd.weight"
-        return self.product(self.weights(table), self.norm("output_norm.weight", x))
+        logits, cap = self.product(self.weights(table), self.norm("output_norm.weight", x)), self.key("final_logit_softcapping")
+        return cap * numpy.tanh(logits / cap) if cap else logits

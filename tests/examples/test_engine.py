@@ -23,6 +23,7 @@ SIZES = ["--data", "--layers", "2", "--hidden", "256", "--heads", "4", "--kv-hea
 MIXTURE = ["--experts", "8", "--experts-used", "3", "--ffn", "256"]
 MODELS = {"llama": [], "llama-tied": ["--tied"], "qwen2": [], "qwen3": ["--head-dim", "128"], "qwen3moe": MIXTURE,
           "gemma3": ["--window", "16", "--layers", "7", "--tied"],
+          "gemma4": ["--window", "16", "--layers", "7", "--tied"],
           "gpt-oss": [*MIXTURE, "--window", "16"]}
 KINDS = {"qwen3moe": ("Q8_0", None), "gpt-oss": ("Q8_0", "MXFP4")}  # experts' weights are of formats with codes
 PROMPT = [1] + [(7 * i * i + 11 * i) % 500 for i in range(44)]

@@ -299,7 +299,7 @@ static void test_declines(void **state)
 	attention_check(&a, 1);
 	attention_fini(&a);
 	/* No kernel has such a head. */
-	attention_init(&a, TYPE_F16, 48, 3, 1, sees_before, &scores);
+	attention_init(&a, TYPE_F16, 36, 3, 1, sees_before, &scores);
 	assert_false(is_taken(&a));
 	attention_fini(&a);
 }

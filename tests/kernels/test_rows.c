@@ -481,6 +481,72 @@ static void test_refusals(void **state)
 #undef REFUSES
 }
 
+/* The results of B as GEOMETRY has them. */
+static void run_geometry(const struct tcb_problem *p, const struct tcb_geometry *geometry, void *const data[])
+{
+	struct tcb_buffer workspace = { 0 };
+	struct tcb_plan plan;
+	struct tcb_error err;
+	if (tcb_plan_make(p, geometry, &plan, &err) != TCB_OK)
+		fail_msg("%s", err.message);
+	if (plan.workspace_bytes)
+		assert_int_equal(tcb_buffer_alloc(TCB_BUFFER_GUARD, plan.workspace_bytes, &workspace, NULL), TCB_OK);
+	tcb_op_cpu(p->op)->run(&plan, data, workspace.data, pool);
+	tcb_buffer_free(&workspace);
+}
+
+/* With the word add a norm is that of the sum, bit for bit, also where the sum takes the place of x. */
+static void test_sum_in_place(void **state)
+{
+	static const size_t columns[] = { 5, 61, 1000, 4096 };
+	(void)state;
+	for (size_t i = 0; i < 8; i++) {
+		const struct tcb_op *op = norms[i % 2];
+		const struct rows_op *rows = op->member;
+		const size_t m = 7, n = columns[i / 2], count = m * n;
+		struct tcb_problem added;
+		struct tcb_shape shape = { m, n, 0 };
+		struct tcb_space *space;
+		struct bench b;
+		void *data[TCB_OPERANDS_MAX];
+		float *x = malloc(count * sizeof *x), *r = malloc(count * sizeof *r);
+		float *sum = malloc(count * sizeof *sum), *y = malloc(count * sizeof *y);
+		struct tcb_rng rng;
+		assert_true(x && r && sum && y);
+		bench_init(&b, op, m, n);
+		shape.words.add = 1;
+		assert_int_equal(tcb_problem_init(op, TCB_CONTRACT_F32, &shape, &added, NULL), TCB_OK);
+		tcb_rng_init(&rng, n);
+		for (size_t j = 0; j < count; j++) {
+			x[j] = tcb_rng_normal(&rng);
+			r[j] = tcb_rng_normal(&rng);
+			((float *)b.data[rows->x])[j] = x[j] + r[j];
+		}
+		memcpy(data, b.data, sizeof data);
+		data[rows->x] = data[rows_sum(rows)] = sum;
+		data[rows_added(rows)] = r;
+		data[rows->y] = y;
+		assert_int_equal(tcb_space_create(op, &added, &target, 1, &space, NULL), TCB_OK);
+		tcb_rng_init(&rng, 3);
+		for (size_t g = 0; g < SAMPLE; g++) {
+			const struct tcb_geometry *geometry = &space->geometries[tcb_rng_below(&rng, space->count)];
+			memcpy(sum, x, count * sizeof *sum);
+			memset(y, TCB_POISON, count * sizeof *y);
+			run_geometry(&b.problem, geometry, b.data);
+			run_geometry(&added, geometry, data);
+			assert_memory_equal(sum, b.data[rows->x], count * sizeof *sum);
+			/* Alignment decides who streams, and nothing else. */
+			assert_memory_equal(y, b.data[rows->y], count * sizeof *y);
+		}
+		tcb_space_destroy(space);
+		bench_fini(&b);
+		free(x);
+		free(r);
+		free(sum);
+		free(y);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -493,6 +559,7 @@ int main(void)
 		cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_shared_parts),
 		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_sum_in_place),
 	};
 	static struct tcb_device device;
 	struct tcb_error err;

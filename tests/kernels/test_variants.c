@@ -27,7 +27,7 @@
 #include "kernels/space.h"
 #include "shape_for.h"
 
-enum { THREADS = 2, GEOMETRIES_PER_GROUP = 3, GEOMETRIES_TOGETHER = 12, TESTS_MAX = 1024, VARIANTS_MAX = 512 };
+enum { THREADS = 2, GEOMETRIES_PER_GROUP = 3, GEOMETRIES_TOGETHER = 12, TESTS_MAX = 1536, VARIANTS_MAX = 512 };
 
 /* Rows beyond one, N that no micro tile divides, single rows and single superblocks; an op refuses what it cannot do.
  */
@@ -70,6 +70,8 @@ static struct tcb_shape shape_of(const struct tcb_op *op, size_t index)
 		shape.words.eps = 6;
 	if (op->words >> TCB_WORD_ADD & 1u && index % 2)
 		shape.words.add = 1;
+	if (strcmp(op->shape_form, "MxNxU") == 0) /* U of N */
+		shape.k = 1 + 5 * index % shape.n;
 	return shape;
 }
 
@@ -229,7 +231,10 @@ static void judge_output(const struct tcb_plan *plan, const struct tcb_operand *
 	size_t bad = 0;
 	float *got = malloc(count * sizeof(float));
 	assert_non_null(got);
-	tcb_operand_to_f32(output, got_at, 0, count, got);
+	if (output->type != TCB_TYPE_I32)
+		tcb_operand_to_f32(output, got_at, 0, count, got);
+	for (size_t i = 0; output->type == TCB_TYPE_I32 && i < count; i++) /* what a float holds */
+		got[i] = (float)tcb_operand_value(output, got_at, i);
 	double ratio = tcb_error_ratio(plan, reference, got, count, &bad);
 	if (!(ratio <= 1))
 		fail_msg("%s: %s %zu is %.9g, reference %.9g, error ratio %g", text, output->name, bad,

@@ -107,6 +107,21 @@ static void test_nearest(void **state)
 	assert_int_equal(tuning.micro.k, 256);
 }
 
+/* What a product adds and a norm's eps make no other shape, but another problem. */
+static void test_words_that_change_nothing(void **state)
+{
+	static const char *const near[] = { "add", "eps6", "add,eps6" };
+	struct tcbrt_tuning tuning;
+
+	(void)state;
+	put((struct winner){ .n = 4096, .k = 4096, .midi_n = 64 });
+	for (size_t i = 0; i < sizeof(near) / sizeof(near[0]); i++) {
+		tuning = ask_words(4096, 4096, near[i]);
+		assert_int_equal(tuning.source, TCBRT_SOURCE_NEAREST);
+		assert_int_equal(tuning.midi.n, 64);
+	}
+}
+
 /* Heads and sequences are near or not, as sizes are; the other words are the same. */
 static void test_near_words(void **state)
 {
@@ -420,6 +435,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_default_of_an_empty_database, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_nearest, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_words_that_change_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_near_words, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_other_caches, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_far_is_not_near, setup, teardown),

@@ -60,21 +60,21 @@ SIMD_INLINE void fetch(struct ahead *a, const int lines)
 	move_on(a, lines);
 }
 
-/* One KV head: its query rows, and where in a token's rows of K and of V it is. */
+/* One KV head: its query rows, and where in a token's rows of K, or of V, it is. */
 struct head {
 	float *q, *o, *scores;
-	size_t rows, at, v_at;
+	size_t rows, at;
 };
 
-SIMD_INLINE struct head head_of(const struct attention_call *call, size_t head)
+/* APART: bytes from one to the next. */
+SIMD_INLINE struct head head_of(const struct attention_call *call, size_t head, size_t apart)
 {
 	const size_t first = head * call->head_rows;
 	return (struct head){ .q = call->q + first * call->q_lead,
 			      .o = call->o + first * call->o_lead,
 			      .scores = call->scores + first * ATTENTION_DECODE_LEAD,
 			      .rows = call->head_rows,
-			      .at = head * call->k_apart,
-			      .v_at = head * call->v_apart };
+			      .at = head * apart };
 }
 
 #endif

@@ -87,7 +87,7 @@ SIMD_BODY void add_values(const struct attention_call *call, const int rows, con
 	vfloat sum[8][8];
 	float *o = head->o + first * call->o_lead + at;
 	const int16_t *p = (const int16_t *)(const void *)(head->scores + first * ATTENTION_DECODE_LEAD);
-	const size_t from = head->v_at + 2 * at;
+	const size_t from = head->at + 2 * at;
 	SIMD_FOR (int r = 0; r < rows; r++)
 		SIMD_FOR (int v = 0; v < units * UNIT_VECTORS; v++)
 			sum[r][v] = v_load(o + (size_t)r * call->o_lead + (size_t)v * LANES);
@@ -161,7 +161,7 @@ SIMD_INLINE void tile(const struct attention_call *call, const int is_whole)
 {
 	struct ahead ahead = ahead_of(call, call->k_apart, call->k_ahead);
 	for (size_t h = 0; h < call->heads; h++) {
-		const struct head head = head_of(call, h);
+		const struct head head = head_of(call, h, call->k_apart);
 		scores(call, &head, &ahead);
 	}
 	for (size_t r = 0; r < call->rows; r += LANES)
@@ -170,7 +170,7 @@ SIMD_INLINE void tile(const struct attention_call *call, const int is_whole)
 	for (size_t t = 0; t < call->tokens; t += TOKENS_TOGETHER) {
 		const size_t end = t + TOKENS_TOGETHER < call->tokens ? t + TOKENS_TOGETHER : call->tokens;
 		for (size_t h = 0; h < call->heads; h++) {
-			const struct head head = head_of(call, h);
+			const struct head head = head_of(call, h, call->v_apart);
 			values(call, is_whole, &head, t, end, &ahead);
 		}
 	}

@@ -12,35 +12,50 @@
 
 /* --- to pairs --- */
 
+/* A unit of LANES tokens from T on, or the LEFT values of it. */
+SIMD_INLINE void pack_k_unit(const struct attention_call *call, size_t t, size_t at, size_t left)
+{
+	float *to = call->packed + (t * call->q_lead + at * LANES) / 2;
+	vfloat r[LANES];
+	SIMD_FOR (size_t i = 0; i < LANES; i++)
+		r[i] = v_from_bits(load_unit((const char *)call->k_rows[t + i] + 2 * at, left));
+	v_transpose(r);
+	SIMD_FOR (size_t i = 0; i < PAIRS; i++)
+		v_store(to + i * LANES, r[i]);
+}
+
 SIMD_INLINE void pack_k(const struct attention_call *call)
 {
-	for (size_t t = 0; t < call->tokens; t += LANES)
-		for (size_t at = 0; at < call->q_lead; at += UNIT) {
-			float *to = call->packed + (t * call->q_lead + at * LANES) / 2;
-			vfloat r[LANES];
-			SIMD_FOR (size_t i = 0; i < LANES; i++)
-				r[i] = v_from_bits(load_unit((const char *)call->k_rows[t + i] + 2 * at, call->k - at));
-			v_transpose(r);
-			SIMD_FOR (size_t i = 0; i < PAIRS; i++)
-				v_store(to + i * LANES, r[i]);
-		}
+	const size_t whole = call->k / UNIT * UNIT;
+	for (size_t t = 0; t < call->tokens; t += LANES) {
+		for (size_t at = 0; at < whole; at += UNIT)
+			pack_k_unit(call, t, at, UNIT);
+		if (whole < call->k)
+			pack_k_unit(call, t, whole, call->k - whole);
+	}
+}
+
+SIMD_INLINE void pack_v_unit(const struct attention_call *call, size_t t, size_t at, size_t left)
+{
+	const size_t column = call->lead / 2 * LANES;
+	const char *even = (const char *)call->v_rows[t] + 2 * at, *odd = (const char *)call->v_rows[t + 1] + 2 * at;
+	float *to = call->packed + at / LANES * column + t / 2 * LANES;
+	vint pair[UNIT_VECTORS];
+	vi_interleave(load_unit(even, left), load_unit(odd, left), pair);
+	SIMD_FOR (size_t v = 0; v < UNIT_VECTORS; v++)
+		vi_store(to + v * column, pair[v]);
 }
 
 /* Past an odd number of tokens is another that has weights of 0. */
 SIMD_INLINE void pack_v(const struct attention_call *call)
 {
-	const size_t column = call->lead / 2 * LANES;
-	for (size_t t = 0; t < call->tokens; t += 2)
-		for (size_t at = 0; at < call->v; at += UNIT) {
-			const size_t left = call->v - at;
-			const char *even = (const char *)call->v_rows[t] + 2 * at;
-			const char *odd = (const char *)call->v_rows[t + 1] + 2 * at;
-			float *to = call->packed + at / LANES * column + t / 2 * LANES;
-			vint pair[UNIT_VECTORS];
-			vi_interleave(load_unit(even, left), load_unit(odd, left), pair);
-			SIMD_FOR (size_t v = 0; v < UNIT_VECTORS; v++)
-				vi_store(to + v * column, pair[v]);
-		}
+	const size_t whole = call->v / UNIT * UNIT;
+	for (size_t t = 0; t < call->tokens; t += 2) {
+		for (size_t at = 0; at < whole; at += UNIT)
+			pack_v_unit(call, t, at, UNIT);
+		if (whole < call->v)
+			pack_v_unit(call, t, whole, call->v - whole);
+	}
 }
 
 /* --- products --- */

@@ -214,7 +214,7 @@ SIMD_BODY void add_values(const struct attention_call *call, const enum tcb_kv_k
 	const float *p = head->scores + first * ATTENTION_DECODE_LEAD;
 	/* Constants below where all that is added up here begins with a block: compilers then keep one address. */
 	const size_t within = vectors * LANES % ATTENTION_BLOCK ? at % ATTENTION_BLOCK : 0;
-	const size_t from = head->v_at + kv_bytes(kind, at - within);
+	const size_t from = head->at + kv_bytes(kind, at - within);
 	SIMD_FOR (int r = 0; r < rows; r++)
 		SIMD_FOR (int v = 0; v < vectors; v++)
 			sum[r][v] = v_load(o + (size_t)r * call->o_lead + (size_t)v * LANES);
@@ -305,7 +305,7 @@ SIMD_INLINE void all_values(const struct attention_call *call, const enum tcb_kv
 	for (size_t t = 0; t < call->tokens; t += step)
 		for (size_t h = 0; h < spans; h++) {
 			const struct span span = span_of(call, t, step, h);
-			const struct head head = head_of(call, h);
+			const struct head head = head_of(call, h, call->v_apart);
 			if (call->step)
 				values(call, kind, is_whole, &head, t, span.end);
 			else

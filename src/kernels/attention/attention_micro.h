@@ -129,14 +129,18 @@ SIMD_INLINE vfloat capped(vfloat x, float cap)
 	return v_load(value);
 }
 
-/* How far each of LANES tokens, the first of which is FROM tokens before the query's own, is from that. */
-SIMD_INLINE vfloat distances(float from)
+/* ALiBi: from scores SLOPE times how far tokens are from the query's own, which is OWN tokens past the first.  Rare,
+ * and apart so that others keep their registers. */
+static __attribute__((noinline)) void subtract_distances(float *s, size_t end, float own, float slope)
 {
 	float lane[LANES];
 	for (int i = 0; i < LANES; i++)
 		lane[i] = (float)i;
-	const vfloat before = v_sub(v_set(from), v_load(lane));
-	return v_max(before, v_sub(v_set(0), before));
+	for (size_t t = 0; t < end; t += LANES) {
+		const vfloat before = v_sub(v_set(own - (float)t), v_load(lane));
+		const vfloat distance = v_max(before, v_sub(v_set(0), before));
+		v_store(s + t, v_fma(distance, v_set(-slope), v_load(s + t)));
+	}
 }
 
 /* What row R does not see of the tile, and what is past its end, becomes -inf; returns the largest of each lane. */
@@ -149,9 +153,7 @@ SIMD_INLINE vfloat find_largest(const struct attention_call *call, size_t r, siz
 		for (size_t t = 0; t < end; t += LANES)
 			v_store(s + t, capped(v_load(s + t), call->cap));
 	if (call->slope)
-		for (size_t t = 0; t < end; t += LANES)
-			v_store(s + t,
-				v_fma(distances(call->own[of_head] - (float)t), v_set(-call->slope[r]), v_load(s + t)));
+		subtract_distances(s, end, call->own[of_head], call->slope[r]);
 	for (size_t t = 0; t < from; t++)
 		s[t] = -INFINITY;
 	for (size_t t = to; t < end; t++)

@@ -317,7 +317,7 @@ SIMD_BODY void add_blocks(const struct attention_call *call, const int rows, con
 			  size_t first, size_t u, const void *const *v_rows, size_t count,
 			  const struct weights *weights, struct ahead *ahead)
 {
-	const size_t from = head->v_at + u * BYTES + CODES_AT;
+	const size_t from = head->at + u * BYTES + CODES_AT;
 	const int16_t(*all)[SHARE_TOKENS] = weights->w + u * (size_t)rows;
 	vint sum[ROWS_MOST][2][VECTORS];
 	SIMD_FOR (int r = 0; r < rows; r++)
@@ -386,7 +386,7 @@ SIMD_INLINE void values_of_rows(const struct attention_call *call, const int row
 SIMD_INLINE void values(const struct attention_call *call, const struct head *head, size_t t, size_t count,
 			struct ahead *ahead)
 {
-	const uint16_t *d = load_scales(call, call->v_rows + t, count, call->v / UNIT, head->v_at);
+	const uint16_t *d = load_scales(call, call->v_rows + t, count, call->v / UNIT, head->at);
 	size_t r = 0;
 	for (; r + 4 <= head->rows; r += 4)
 		values_of_rows(call, 4, head, r, t, count, d, ahead);
@@ -396,28 +396,39 @@ SIMD_INLINE void values(const struct attention_call *call, const struct head *he
 		values_of_rows(call, 1, head, r, t, count, d, ahead);
 }
 
-/* Scores of all heads before the first weights: these are long chains, and of many rows at a time. */
-SIMD_INLINE void tile(const struct attention_call *call)
+/* Apart, so that neither takes the other's registers. */
+static __attribute__((noinline)) void all_scores(const struct attention_call *call)
 {
 	struct ahead ahead = ahead_of(call, call->k_apart, call->k_ahead);
 	for (size_t t = 0; t < call->tokens; t += SHARE_TOKENS) {
 		const size_t left = whole_vectors(call->tokens - t), count = left < SHARE_TOKENS ? left : SHARE_TOKENS;
 		const int is_regular = count == SHARE_TOKENS && lie_regularly(call, t, count);
 		for (size_t h = 0; h < call->heads; h++) {
-			const struct head head = head_of(call, h);
+			const struct head head = head_of(call, h, call->k_apart);
 			scores(call, is_regular, &head, t, count, &ahead);
 		}
 	}
-	for (size_t r = 0; r < call->rows; r += LANES)
-		weigh_rows(call, r, call->rows - r < LANES ? call->rows - r : LANES, 0);
-	ahead = ahead_of(call, call->v_apart, call->v_ahead);
+}
+
+static __attribute__((noinline)) void all_values(const struct attention_call *call)
+{
+	struct ahead ahead = ahead_of(call, call->v_apart, call->v_ahead);
 	for (size_t t = 0; t < call->tokens; t += SHARE_TOKENS) {
 		const size_t left = whole_vectors(call->tokens - t), count = left < SHARE_TOKENS ? left : SHARE_TOKENS;
 		for (size_t h = 0; h < call->heads; h++) {
-			const struct head head = head_of(call, h);
+			const struct head head = head_of(call, h, call->v_apart);
 			values(call, &head, t, count, &ahead);
 		}
 	}
+}
+
+/* Scores of all heads before the first weights: these are long chains, and of many rows at a time. */
+SIMD_INLINE void tile(const struct attention_call *call)
+{
+	all_scores(call);
+	for (size_t r = 0; r < call->rows; r += LANES)
+		weigh_rows(call, r, call->rows - r < LANES ? call->rows - r : LANES, 0);
+	all_values(call);
 }
 
 static void SIMD_NAME(attention_q80_half)(const struct attention_call *call)

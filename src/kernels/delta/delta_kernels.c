@@ -69,6 +69,12 @@ SIMD_INLINE void store(const enum tcb_type type, void *to, size_t at, vfloat val
 		v_to_bf16((uint16_t *)to + at, value);
 }
 
+/* Are states stored past the caches as they are made?  Others go through memory of the kernel's own first. */
+SIMD_INLINE int is_direct(const struct form form)
+{
+	return LANES > 1 && form.type == TCB_TYPE_F32;
+}
+
 enum { ROWS_MAX = 8 };
 
 /* Products of the state's rows with a key and a query. */
@@ -122,6 +128,7 @@ struct update {
 	const float *key, *next_key, *next_query;
 	float a;
 	const float *d;
+	int is_streamed;
 };
 SIMD_BODY void change(const struct form form, const size_t rows, const enum tcb_type type, const int has_next,
 		      const int is_stored, const struct update *u, size_t k, struct products *out)
@@ -137,7 +144,9 @@ SIMD_BODY void change(const struct form form, const size_t rows, const enum tcb_
 		SIMD_FOR (size_t r = 0; r < rows; r++) {
 			const vfloat s = load(type, u->from, r * k + i);
 			const vfloat changed = v_fma(key, v_set(u->d[r]), v_mul(s, a));
-			if (is_stored)
+			if (is_stored && u->is_streamed && is_direct(form))
+				v_stream((float *)u->stored + r * k + i, changed);
+			else if (is_stored)
 				store(form.type, u->stored, r * k + i, changed);
 			if (!has_next)
 				continue;
@@ -200,7 +209,8 @@ SIMD_BODY void rows_of(const struct delta_call *call, const struct tokens *token
 		void *to = call->to[t] ? (char *)call->to[t] + first * part : NULL;
 		const struct update update = { .from = t ? kept : from,
 					       .kept = kept,
-					       .stored = to && call->stream ? (void *)staged : to,
+					       .stored = to && call->stream && !is_direct(form) ? (void *)staged : to,
+					       .is_streamed = call->stream,
 					       .key = tokens->key + t * k,
 					       .next_key = tokens->key + (t + 1) * k,
 					       .next_query = tokens->query + (t + 1) * k,
@@ -210,7 +220,7 @@ SIMD_BODY void rows_of(const struct delta_call *call, const struct tokens *token
 			change_any(form, rows, TCB_TYPE_F32, has_next, &update, k, &products);
 		else
 			change_any(form, rows, form.type, has_next, &update, k, &products);
-		if (to && call->stream)
+		if (to && call->stream && !is_direct(form))
 			stream(staged, to, rows * part);
 	}
 }

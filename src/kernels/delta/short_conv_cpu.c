@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The short convolution on CPUs: its space, plan and tasks.  A task has CHANNELS channels of one sequence and midi.m
- * tokens; the one with a sequence's first tokens stores its states.  Tiles' m are tokens, n and k 1.
+ * The short convolution on CPUs: its space, plan and tasks.  A task has CONV_CHANNELS channels of one sequence and
+ * midi.m tokens; the one with a sequence's first tokens stores its states.  Tiles' m are tokens, n and k 1.
  */
 #include <string.h>
 
@@ -12,12 +12,12 @@
 #include "kernels/delta/short_conv.h"
 #include "kernels/simd/isas.h"
 
-enum { CHANNELS = 1024, TOKENS_LEAST = 16, DEFAULT_TOKENS = 64 };
+enum { TOKENS_LEAST = 16, DEFAULT_TOKENS = 64 };
 
 static size_t task_count(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
 {
 	const struct tcb_shape *s = &problem->shape;
-	return s->words.sequences * tcb_div_up(delta_row(s), CHANNELS) *
+	return s->words.sequences * tcb_div_up(delta_row(s), CONV_CHANNELS) *
 	       tcb_div_up(s->m, tcb_most(geometry->tile[TCB_MIDI].m, 1));
 }
 
@@ -79,7 +79,7 @@ static void footprint(const struct tcb_problem *problem, const struct tcb_target
 	memset(out, 0, sizeof(*out));
 	out->element_bytes = sizeof(float);
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++)
-		out->level_bytes[level] = 2 * sizeof(float) * CHANNELS * geometry->tile[level].m;
+		out->level_bytes[level] = 2 * sizeof(float) * CONV_CHANNELS * geometry->tile[level].m;
 }
 
 static const struct tcb_side_space cpu_space = { rules, axes, default_geometry, footprint };
@@ -122,10 +122,10 @@ static void conv_task(void *ctx, size_t index, unsigned thread)
 	const struct run *run = ctx;
 	const struct tcb_problem *problem = &run->plan->problem;
 	const struct tcb_shape *s = &problem->shape;
-	const size_t row = delta_row(s), blocks = tcb_div_up(row, CHANNELS),
+	const size_t row = delta_row(s), blocks = tcb_div_up(row, CONV_CHANNELS),
 		     tile = run->plan->geometry.tile[TCB_MIDI].m;
 	const size_t tiles = tcb_div_up(s->m, tile), sequence = index / blocks / tiles;
-	const size_t channel = index / tiles % blocks * CHANNELS, first = index % tiles * tile;
+	const size_t channel = index / tiles % blocks * CONV_CHANNELS, first = index % tiles * tile;
 	const size_t count = (size_t)((const int32_t *)run->operand[CONV_COUNTS])[sequence];
 	const int32_t *slots = (const int32_t *)run->operand[CONV_SLOTS] + sequence * delta_slots_row(problem);
 	const size_t at = sequence * s->m * row + channel;
@@ -140,7 +140,7 @@ static void conv_task(void *ctx, size_t index, unsigned thread)
 			       : (const float *)run->operand[CONV_STATES] + (size_t)slots[0] * conv_state(s) + channel,
 		.first = first,
 		.tokens = first < count ? tcb_least(tile, count - first) : 0,
-		.channels = tcb_least(CHANNELS, row - channel),
+		.channels = tcb_least(CONV_CHANNELS, row - channel),
 	};
 	(void)thread;
 	if (!call.tokens)

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * The short convolution on CPUs: vectors of channels, each through all of a task's tokens, whose last three are in
- * registers.
+ * The short convolution on CPUs: token after token, each as vectors of a task's channels, of which the last three
+ * tokens and the weights are in the first cache.
  */
 #include "kernels/delta/short_conv.h"
 #include "kernels/simd/simd.h"
 #include "kernels/simd/simd_silu.h"
 
-/* x of token T, from channel AT on, LEFT of them; below 0 of OLD, the last three. */
-SIMD_INLINE vfloat input(const struct conv_call *call, const vfloat old[CONV_KEPT], ptrdiff_t t, size_t at, size_t left)
+/* What a sequence goes on from that goes on from nothing. */
+static const float zeros[CONV_CHANNELS];
+
+/* x of token T; below 0 of the state that the sequence goes on from. */
+SIMD_INLINE const float *input(const struct conv_call *call, ptrdiff_t t)
 {
-	return t < 0 ? old[CONV_KEPT + t] : v_load_left(call->x + (size_t)t * call->row + at, left, 0);
+	if (t >= 0)
+		return call->x + (size_t)t * call->row;
+	return call->old ? call->old + (size_t)(CONV_KEPT + t) * call->row : zeros;
 }
 
 SIMD_INLINE void store(float *to, vfloat value, size_t left)
@@ -21,43 +26,49 @@ SIMD_INLINE void store(float *to, vfloat value, size_t left)
 		v_store_part(to, value, left);
 }
 
-SIMD_BODY void channels_of(const struct conv_call *call, size_t at, size_t left)
+/* LEFT channels from AT on, of which a vector is taken: the sum below silu. */
+SIMD_INLINE vfloat sum_of(const struct conv_call *call, const float *const x[CONV_TAPS], size_t at, size_t left)
 {
-	const ptrdiff_t first = (ptrdiff_t)call->first;
-	vfloat old[CONV_KEPT], last[CONV_KEPT], weight[CONV_TAPS];
-	const vfloat bias = v_load_left(call->bias + at, left, 0);
+	vfloat sum = v_load_left(call->bias + at, left, 0);
 	SIMD_FOR (int i = 0; i < CONV_TAPS; i++)
-		weight[i] = v_load_left(call->weights + (size_t)i * call->row + at, left, 0);
+		sum = v_fma(v_load_left(call->weights + (size_t)i * call->row + at, left, 0),
+			    v_load_left(x[i] + at, left, 0), sum);
+	return sum;
+}
+
+SIMD_BODY void write_token(const struct conv_call *call, size_t t)
+{
+	const float *x[CONV_TAPS];
+	float *y = call->y + t * call->row;
+	size_t at = 0;
+	SIMD_FOR (int i = 0; i < CONV_TAPS; i++)
+		x[i] = input(call, (ptrdiff_t)t - CONV_KEPT + i);
+	for (; at + LANES <= call->channels; at += LANES)
+		v_store(y + at, v_silu(sum_of(call, x, at, LANES), 1));
+	if (at < call->channels)
+		store(y + at, v_silu(sum_of(call, x, at, call->channels - at), 1), call->channels - at);
+}
+
+/* A state may take the place of the one that the sequence goes on from, which is in registers by then. */
+SIMD_BODY void store_states(const struct conv_call *call, size_t at, size_t left)
+{
+	vfloat old[CONV_KEPT];
 	SIMD_FOR (int i = 0; i < CONV_KEPT; i++)
-		old[i] = call->old ? v_load_left(call->old + (size_t)i * call->row + at, left, 0) : v_set(0);
-	SIMD_FOR (int i = 0; i < CONV_KEPT; i++)
-		last[i] = input(call, old, first - CONV_KEPT + i, at, left);
-	for (size_t t = call->first; t < call->first + call->tokens; t++) {
-		const vfloat x = v_load_left(call->x + t * call->row + at, left, 0);
-		vfloat sum = v_fma(weight[0], last[0], bias);
-		sum = v_fma(weight[1], last[1], sum);
-		sum = v_fma(weight[2], last[2], sum);
-		sum = v_fma(weight[3], x, sum);
-		store(call->y + t * call->row + at, v_silu(sum, 1), left);
-		last[0] = last[1];
-		last[1] = last[2];
-		last[2] = x;
-	}
-	/* Only now: a state may take the place of the one that the sequence goes on from. */
+		old[i] = v_load_left(input(call, i - CONV_KEPT) + at, left, 0);
 	for (size_t s = 0; s < call->kept; s++)
 		for (int i = 0; i < CONV_KEPT; i++) {
 			const ptrdiff_t t = (ptrdiff_t)call->keep[s].token - (CONV_KEPT - 1) + i;
-			store(call->keep[s].to + (size_t)i * call->row + at, input(call, old, t, at, left), left);
+			const vfloat x = t < 0 ? old[CONV_KEPT + t] : v_load_left(input(call, t) + at, left, 0);
+			store(call->keep[s].to + (size_t)i * call->row + at, x, left);
 		}
 }
 
 static void SIMD_NAME(short_conv)(const struct conv_call *call)
 {
-	size_t at = 0;
-	for (; at + LANES <= call->channels; at += LANES)
-		channels_of(call, at, LANES);
-	if (at < call->channels)
-		channels_of(call, at, call->channels - at);
+	for (size_t t = call->first; t < call->first + call->tokens; t++)
+		write_token(call, t);
+	for (size_t at = 0; call->kept && at < call->channels; at += LANES)
+		store_states(call, at, call->channels - at);
 }
 
 #define TABLE(kind)                                                                \

@@ -24,11 +24,10 @@
  * operand's element j (0, 1 or 2) says: where a token is in the cache they do not tell.
  *
  * qkv has a row for each new token: query heads, then K's, then V's; with apart it has the query heads, and K's and V's
- * are in rows of two operands more, and q is written in qkv's type, as attention of the same contract takes it.  New token i of a
- * sequence of length L (with the new ones) is its token p = L - m + i; below 0 there is
- * none, and nothing of it is read or written.  The outputs are q, with a row for each new
- * token, and K and V of the cache, all as attention reads them (kv_cache.h).  What is not
- * new stays as it is.
+ * are in rows of two operands more, and q is written in qkv's type, as attention of the same contract takes it.  New
+ * token i of a sequence of length L (with the new ones) is its token p = L - m + i; below 0 there is none, and nothing
+ * of it is read or written.  The outputs are q, with a row for each new token, and K and V of the cache, all as
+ * attention reads them (kv_cache.h).  What is not new stays as it is.
  *
  * Arithmetic is in f32, results are rounded once to the cache's type.  Contract f32: qkv
  * is f32; contract f16: it has the cache's type, and V is copied bit by bit but for NaN.

@@ -40,19 +40,27 @@ size_t rows_operands(const struct tcb_problem *problem, struct tcb_operand out[T
 		out[rows->weight] = (struct tcb_operand){ "w", TCB_ROLE_INPUT, TCB_TYPE_F32, 1, n, bytes, 0 };
 	if (rows->bias >= 0)
 		out[rows->bias] = (struct tcb_operand){ "b", TCB_ROLE_INPUT, TCB_TYPE_F32, 1, n, bytes, 0 };
-	return 2 + (size_t)(rows->weight >= 0) + (size_t)(rows->bias >= 0);
+	if (!problem->shape.words.add)
+		return rows_count(rows);
+	out[rows_added(rows)] = out[rows->x];
+	out[rows_added(rows)].name = "added";
+	out[rows_sum(rows)] = out[rows->y];
+	out[rows_sum(rows)].name = "sum";
+	return rows_sum(rows) + 1;
 }
 
 double rows_flops(const struct tcb_problem *problem)
 {
-	return rows_of(problem)->flops * (double)problem->shape.m * (double)problem->shape.n;
+	return (rows_of(problem)->flops + problem->shape.words.add) * (double)problem->shape.m *
+	       (double)problem->shape.n;
 }
 
 double rows_traffic(const struct tcb_problem *problem)
 {
 	const struct rows_op *rows = rows_of(problem);
 	return sizeof(float) * (double)problem->shape.n *
-	       (2.0 * (double)problem->shape.m + (rows->weight >= 0) + (rows->bias >= 0));
+	       ((problem->shape.words.add ? 4.0 : 2.0) * (double)problem->shape.m + (rows->weight >= 0) +
+		(rows->bias >= 0));
 }
 
 enum tcb_status rows_check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err)
@@ -273,7 +281,9 @@ struct run {
 	struct dims dims;
 	struct tcb_partition tiles; /* midi.m rows x macro.n columns: one task each */
 	rows_micro_fn *micro;
-	const float *x, *weight, *bias;
+	const float *x, *weight, *bias; /* with the word add X is SUM, of these two */
+	const float *terms[2];
+	float *sum;
 	float *y;
 	double *stats;     /* [kept row][block][stat] */
 	float *kept_parts; /* [row][strip][part] */
@@ -405,12 +415,34 @@ static void keep_stats(const struct run *run, struct rows_call *call, double *st
 		stats[s] = call->stat[s];
 }
 
+/* COUNT rows of the task from row R on become sums of two, with the word add; before anything else reads them, once. */
+static void add_rows(const struct run *run, const struct task *task, size_t r, size_t count)
+{
+	typedef float four __attribute__((vector_size(16)));
+	const size_t columns = task->tile.extent[1];
+	for (size_t end = r + count; run->sum && r < end; r++) {
+		const size_t row = task->tile.offset + r * run->dims.n;
+		const float *a = run->terms[0] + row, *b = run->terms[1] + row;
+		float *to = run->sum + row;
+		size_t i = 0;
+		for (four x, y; i + 4 <= columns; i += 4) {
+			memcpy(&x, a + i, sizeof(x));
+			memcpy(&y, b + i, sizeof(y));
+			x += y;
+			memcpy(to + i, &x, sizeof(x));
+		}
+		for (; i < columns; i++)
+			to[i] = a[i] + b[i];
+	}
+}
+
 /* The statistics of row R; the results of the row before, of which BEFORE tells, are stored on the way, unless NULL. */
 static void reduce_row(const struct run *run, const struct task *task, size_t r, const struct rows_row *before)
 {
 	const size_t each = run->rows->stats;
 	double *stats = kept_stats(run, task, r) + task->first_block * each;
 	struct rows_call call = reduce_call(run), late;
+	add_rows(run, task, r, 1);
 	call.late = before ? &late : NULL;
 	for (size_t b = 0; b < task->blocks.total; b++, stats += each) {
 		struct tcb_tile_info info = task->block;
@@ -532,6 +564,7 @@ static void reduce_group(struct share *share, size_t count)
 	const size_t r = share->stored + share->left;
 	struct rows_call call = reduce_call(run), late;
 	double stats[ROWS_GROUP_MAX * ROWS_STATS_MAX];
+	add_rows(run, &share->task, r, count);
 	aim(run, &share->task, r, &share->task.block, &call);
 	call.stage = ROWS_GROUP;
 	call.rows = count;
@@ -594,6 +627,7 @@ static void register_task(void *ctx, size_t index, unsigned thread)
 	const struct run *run = ctx;
 	struct task task;
 	task_init(run, index, thread, &task);
+	add_rows(run, &task, 0, task.tile.extent[0]);
 	struct rows_call call = run->call;
 	call.stage = ROWS_WHOLE;
 	call.stride = run->dims.n;
@@ -630,6 +664,11 @@ void rows_run(const struct tcb_plan *plan, void *const operand[], void *workspac
 			  .part = g->tile[TCB_MIDI].n,
 			  .stream = g->knob[TCB_KNOB_STREAM] > 0 },
 	};
+	if (plan->problem.shape.words.add) {
+		run.terms[0] = run.x;
+		run.terms[1] = operand[rows_added(rows)];
+		run.x = run.sum = operand[rows_sum(rows)];
+	}
 	run.prefetch[g->knob[TCB_KNOB_STAGES] == 2 ? ROWS_APPLY : ROWS_REDUCE] = (size_t)g->knob[TCB_KNOB_PREFETCH];
 	enum tcb_sched sched = (enum tcb_sched)g->knob[TCB_KNOB_SCHED];
 	struct tcb_view matrix;

@@ -135,6 +135,8 @@ void tcb_rows_gpu_footprint(const struct tcb_problem *problem, const struct tcb_
 
 RULE(rule_isa)
 {
+	if (problem->shape.words.add)
+		return "GPU kernels of norms have no word add: add with elementwise_add_f32 before them";
 	if (geometry->knob[TCB_KNOB_ISA] != TCB_ISA_FMA)
 		return "isa must be fma on a GPU";
 	return tcb_gpu_rule_isa(problem, target, geometry);

@@ -64,6 +64,20 @@ struct rows_op {
 	const struct rows_wgsl_math *wgsl; /* rows_wgsl.h */
 };
 
+/* Operands without words; with the word add two more, what is added to x, and the sum, which is normalised. */
+static inline size_t rows_count(const struct rows_op *rows)
+{
+	return 2 + (size_t)(rows->weight >= 0) + (size_t)(rows->bias >= 0);
+}
+static inline size_t rows_added(const struct rows_op *rows)
+{
+	return rows_count(rows);
+}
+static inline size_t rows_sum(const struct rows_op *rows)
+{
+	return rows_count(rows) + 1;
+}
+
 static inline const struct rows_op *rows_of(const struct tcb_problem *problem)
 {
 	return problem->op->member;

@@ -42,6 +42,8 @@ void rows_fill_part(const struct tcb_problem *problem, uint64_t seed, void *cons
 	tcb_part_rng(seed, part, &rng);
 	for (size_t r = first; r < end; r++)
 		rows->reference.fill_row(&rng, r, n, (float *)operand[rows->x] + r * n);
+	for (size_t r = first; problem->shape.words.add && r < end; r++)
+		rows->reference.fill_row(&rng, r, n, (float *)operand[rows_added(rows)] + r * n);
 	if (end < problem->shape.m)
 		return;
 	for (size_t c = 0; c < n; c++) {
@@ -60,6 +62,7 @@ struct job {
 	struct tcb_reference *out;
 	size_t m, n;
 	double eps;
+	int is_added; /* the word add: OUT has the sums behind the results, all of both */
 	/* For sums: rows of a task, and what each column counts. */
 	size_t rows_together;
 	const double *factor;
@@ -72,7 +75,8 @@ static struct job job_of(const struct tcb_problem *problem, void *const operand[
 			     .out = out,
 			     .m = problem->shape.m,
 			     .n = problem->shape.n,
-			     .eps = rows_eps(&problem->shape) };
+			     .eps = rows_eps(&problem->shape),
+			     .is_added = problem->shape.words.add != 0 };
 }
 
 static struct rows_line line_at(const struct job *job, size_t row)
@@ -83,6 +87,34 @@ static struct rows_line line_at(const struct job *job, size_t row)
 				   .bias = rows->bias < 0 ? NULL : job->operand[rows->bias],
 				   .n = job->n,
 				   .eps = job->eps };
+}
+
+/* Row ROW with the word add, whose sum is rounded once and then what the op is of. */
+static void refer_added_row(void *ctx, size_t row, unsigned thread)
+{
+	const struct job *job = ctx;
+	const struct tcb_reference *out = job->out, *sums = out + 1;
+	const size_t at = row * job->n;
+	const float *added = (const float *)job->operand[rows_added(job->rows)] + at;
+	struct rows_line line = line_at(job, row);
+	float *sum = malloc(job->n * sizeof(*sum));
+	(void)thread;
+	for (size_t i = 0; i < job->n; i++) {
+		const float both = line.x[i] + added[i];
+		sums->y[at + i] = (double)both;
+		sums->magnitude[at + i] = sums->extra[at + i] = 0;
+		if (sum)
+			sum[i] = both;
+		else /* then nothing is known */
+			out->y[at + i] = out->magnitude[at + i] = out->extra[at + i] = (double)NAN;
+	}
+	if (!sum)
+		return;
+	line.x = sum;
+	line.kept = out->y + at;
+	job->rows->reference.statistics(&line);
+	job->rows->reference.results(&line, 0, job->n, out->y + at, out->magnitude + at, out->extra + at);
+	free(sum);
 }
 
 static void refer_row(void *ctx, size_t task, unsigned thread)
@@ -112,7 +144,8 @@ static void refer_row(void *ctx, size_t task, unsigned thread)
 void rows_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
 {
 	struct job job = job_of(problem, operand, out);
-	tcb_reference_share(out, out->grid ? out->grid->row_count : job.m, refer_row, &job);
+	tcb_reference_share(out, out->grid ? out->grid->row_count : job.m, job.is_added ? refer_added_row : refer_row,
+			    &job);
 }
 
 size_t rows_drawn_columns(const struct tcb_problem *problem)

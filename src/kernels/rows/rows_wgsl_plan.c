@@ -210,9 +210,11 @@ RULE(policy_usual)
 	return tcb_gpu_unusual(unusual, problem, target, geometry);
 }
 
-RULE(rule_eps)
+RULE(rule_words)
 {
 	(void)target, (void)geometry;
+	if (problem->shape.words.add)
+		return "WebGPU's kernels of norms have no word add: add with elementwise_add_f32 before them";
 	return problem->shape.words.eps ? "WebGPU's kernels of norms have no word eps" : NULL;
 }
 
@@ -221,7 +223,7 @@ RULE(rule_eps)
 	(READS_ROWS | TCB_FIELD_KNOB(VEC) | TCB_FIELD_KNOB(UNROLL) | TCB_FIELD_KNOB(XIN) | TCB_FIELD_KNOB(SPLITK))
 
 static const struct tcb_rule rules[] = {
-	{ TCB_FIELD_KNOB(ISA), TCB_RULE_KERNEL, rule_eps },
+	{ TCB_FIELD_KNOB(ISA), TCB_RULE_KERNEL, rule_words },
 	{ 0, TCB_RULE_KERNEL, rule_knobs },
 	{ TCB_FIELD_KNOB(VEC), TCB_RULE_KERNEL, rule_vec },
 	{ TCB_FIELD_KNOB(WORKGROUP), TCB_RULE_KERNEL, tcb_wgsl_rule_workgroup },
