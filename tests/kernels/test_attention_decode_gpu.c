@@ -28,6 +28,7 @@ struct way {
 	unsigned row_warps; /* 0: 1 */
 	int is_bulk;        /* of blocks only */
 	int blocks;         /* sched=streamk; 0: neither */
+	unsigned values;    /* warps that share a row's values; 0: 1 */
 };
 static const struct way ways[] = {
 	{ .stages = 2, .warps = 2, .kv = 8, .splitk = 1, .vec = 4 },
@@ -73,6 +74,23 @@ static const struct way ways[] = {
 	  .vec = 16 },
 	{ .stages = 2, .warps = 1, .kv = 32, .splitk = 1, .join = TCB_JOIN_LAST, .group = 256, .blocks = 1 },
 	{ .stages = 3, .warps = 2, .kv = 16, .splitk = 1, .join = TCB_JOIN_LAST, .vec = 16, .is_bulk = 1, .blocks = 1 },
+	{ .stages = 2, .warps = 2, .kv = 8, .splitk = 1, .values = 2, .tokens = 1, .heads = 3 },
+	{ .stages = 2,
+	  .warps = 4,
+	  .kv = 16,
+	  .splitk = 2,
+	  .join = TCB_JOIN_LAST,
+	  .values = 4,
+	  .tokens = 2,
+	  .group = 256 },
+	{ .stages = 2,
+	  .warps = 4,
+	  .kv = 8,
+	  .splitk = 1,
+	  .row_warps = 2,
+	  .values = 2,
+	  .join = TCB_JOIN_LAST,
+	  .blocks = 1 },
 };
 enum { WAYS = sizeof(ways) / sizeof(*ways) };
 
@@ -90,6 +108,18 @@ static const char *const shapes[] = {
 	"2x77x96,h16/8,b2,p6,causal,ragged", /* rows that begin anywhere in 16 bytes, in all tokens alike */
 	"1x90x128,h8/4,b3,c5",
 	"1x61x224,h8/8,w40",
+	"2x77x72,h8/2,b2,p7,causal,ragged,sinks",
+	"1x90x40,v16,h6/2,b3,sinks,alibi,ragged",
+	"3x70x192,v128,h4/1,w20,causal,alibi,c5",
+	"2x60x64,v96,h8/2,b3,causal,prefix,ragged,sinks",
+	"2x66x96,v32,h4/4,b2,p5",
+	"3x70x160,v64,vk,h8/1,b2,causal,prefix,w30",
+	"2x50x96,v72,vk,h8/2,b3,p6,ragged,causal,sinks,alibi,prefix",
+	"1x80x88,v200,h2/2,b2",
+	"2x40x576,v512,vk,h6/1,b2,p6,causal,ragged",
+	"2x40x512,h4/1,b2,causal,sinks",
+	"1x50x328,v320,h3/1,b2,alibi",
+	"1x40x128,v288,h4/1,b2",
 };
 enum { SHAPES = sizeof(shapes) / sizeof(*shapes) };
 
@@ -99,7 +129,8 @@ static void apply(const struct way *way, const struct tcb_shape *shape, struct t
 	out->tile[TCB_MICRO].m = way->tokens ? way->tokens : way->row_warps ? 1 : out->tile[TCB_MICRO].m;
 	out->tile[TCB_MIDI].m = out->tile[TCB_MICRO].m * tcb_most(way->row_warps, 1);
 	out->tile[TCB_MICRO].n = way->kv;
-	out->tile[TCB_MIDI].n = (size_t)way->kv * way->warps / tcb_most(way->row_warps, 1);
+	out->tile[TCB_MICRO].k = out->tile[TCB_MIDI].k / tcb_most(way->values, 1);
+	out->tile[TCB_MIDI].n = (size_t)way->kv * way->warps / tcb_most(way->row_warps, 1) / tcb_most(way->values, 1);
 	out->tile[TCB_MACRO].m = tcb_most(out->tile[TCB_MIDI].m, tcb_power_of_two_up(shape->m));
 	out->tile[TCB_MACRO].n = tcb_most(out->tile[TCB_MIDI].n, tcb_power_of_two_up(shape->n));
 	out->knob[TCB_KNOB_HEADS] = (int32_t)tcb_least(heads, attention_group(shape));
@@ -156,6 +187,8 @@ static void every_way_is_right(void **state)
 		struct tcb_geometry geometry;
 		struct tcb_gpu gpu;
 		struct tcb_error err;
+		if (!attention_takes(op_names[at_op], shapes[at_shape]))
+			continue; /* blocks have 32 values */
 		assert_int_equal(tcb_shape_parse(shapes[at_shape], &shape, &err), TCB_OK);
 		const enum tcb_contract contract = contracts[(at_op + at_way + at_shape) % CONTRACTS];
 		assert_int_equal(tcb_problem_init(op, contract, &shape, &problem, &err), TCB_OK);
@@ -194,6 +227,8 @@ static void lengths_are_dealt(void **state)
 		{ "17x300x64,h4/1,b3,ragged,causal,w90", 23 },
 		{ "1x900x128,h8/1", 29 },
 		{ "2x300x128,h8/2,b3,ragged,causal", 5 },
+		{ "1x50x64,v32,h4/2,b40,ragged,sinks,causal,prefix", 7 },
+		{ "2x90x96,h4/1,b5,p7,w20,causal,prefix,alibi,sinks", 9 },
 	};
 	(void)state;
 	for (size_t i = 0; i < (size_t)OPS * CONTRACTS * sizeof(rows) / sizeof(*rows); i++) {
@@ -222,26 +257,59 @@ static void lengths_are_dealt(void **state)
 	}
 }
 
+/* The default geometry of OP for a shape on a GPU is legal. */
+static void require_default(const struct tcb_op *op, enum tcb_contract contract, unsigned capability,
+			    const struct tcb_shape *shape)
+{
+	char text[TCB_SHAPE_TEXT_MAX];
+	struct tcb_problem problem;
+	struct tcb_geometry geometry;
+	struct tcb_gpu gpu;
+	struct tcb_error err;
+	tcb_shape_print(shape, text);
+	assert_int_equal(tcb_problem_init(op, contract, shape, &problem, &err), TCB_OK);
+	assert_int_equal(tcb_gpu_table(capability, &gpu, &err), TCB_OK);
+	tcb_op_standard(&problem, &gpu.device.target, &geometry);
+	if (tcb_constraint_require(&problem, &gpu.device.target, &geometry, &err) != TCB_OK)
+		fail_msg("%s %s %s on sm_%u: %s", op->name, tcb_contract_text(contract), text, capability, err.message);
+}
+
+static const unsigned all_capabilities[] = { 80, 86, 89, 90, 100, 103, 120 };
+enum { CAPABILITIES = sizeof(all_capabilities) / sizeof(*all_capabilities) };
+
 static void defaults_are_legal(void **state)
 {
-	static const unsigned capabilities[] = { 80, 86, 89, 90, 100, 120 }, groups[] = { 1, 4, 5, 7, 8, 16, 32, 64 };
+	static const unsigned groups[] = { 1, 4, 5, 7, 8, 16, 32, 64 };
 	(void)state;
 	for (unsigned i = 0; i < OPS * CONTRACTS * 6 * 8 * 8 * 4; i++) {
-		const struct tcb_op *op = tcb_op_find(op_names[i % OPS]);
-		const unsigned capability = capabilities[i / OPS / CONTRACTS % 6];
+		const unsigned capability = all_capabilities[i / OPS / CONTRACTS % 6 + (i / OPS / CONTRACTS % 6 == 5)];
 		const unsigned group = groups[i / OPS / CONTRACTS / 6 % 8], k = 32 * (1 + i / OPS / CONTRACTS / 48 % 8);
 		struct tcb_shape shape = { i / OPS / CONTRACTS / 384 % 2 ? 1 : 9, i & 1 ? 7 : 4096, k };
-		struct tcb_problem problem;
-		struct tcb_geometry geometry;
-		struct tcb_gpu gpu;
-		struct tcb_error err;
 		shape.words = (struct tcb_words){ .query = 3 * group, .kv = 3, .sequences = 2 };
-		assert_int_equal(tcb_problem_init(op, contracts[i / OPS % CONTRACTS], &shape, &problem, &err), TCB_OK);
-		assert_int_equal(tcb_gpu_table(capability, &gpu, &err), TCB_OK);
-		tcb_op_standard(&problem, &gpu.device.target, &geometry);
-		if (tcb_constraint_require(&problem, &gpu.device.target, &geometry, &err) != TCB_OK)
-			fail_msg("%s %s, heads of %u, %u query heads each, on sm_%u: %s", op->name,
-				 tcb_contract_text(problem.contract), k, group, capability, err.message);
+		require_default(tcb_op_find(op_names[i % OPS]), contracts[i / OPS % CONTRACTS], capability, &shape);
+	}
+}
+
+/* Heads of every width, V's drawn, with and without all that a shape may have. */
+static void defaults_of_all_heads_are_legal(void **state)
+{
+	static const unsigned groups[] = { 1, 5, 8, 16, 24, 128 };
+	(void)state;
+	for (unsigned i = 0; i < OPS * CONTRACTS * CAPABILITIES * 72; i++) {
+		const struct tcb_op *op = tcb_op_find(op_names[i % OPS]);
+		const unsigned group = groups[i / 7 % 6],
+			       k = ATTENTION_HEAD_UNIT * (1 + i / OPS / CONTRACTS / CAPABILITIES);
+		const int is_view = i % 5 == 0, has_all = i % 2;
+		const unsigned unit = i % OPS == OPS - 1 ? ATTENTION_BLOCK : ATTENTION_HEAD_UNIT;
+		const unsigned drawn = unit * (1 + i * 29 % (ATTENTION_HEAD_MAX / unit));
+		struct tcb_shape shape = { i % 11 ? 1 : 9, i % 13 ? 4096 : 7, k };
+		shape.words = (struct tcb_words){ .query = group, .kv = 1, .sequences = 2 };
+		shape.words.values = is_view && drawn > k ? k : drawn;
+		shape.words.view = (uint32_t)is_view;
+		shape.words.causal = shape.words.sinks = shape.words.alibi = shape.words.prefix = (uint32_t)has_all;
+		if (k % unit == 0)
+			require_default(op, contracts[i / OPS % CONTRACTS],
+					all_capabilities[i / OPS / CONTRACTS % CAPABILITIES], &shape);
 	}
 }
 
@@ -303,9 +371,8 @@ static void data_that_are_not_finite(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_way_is_right),
-		cmocka_unit_test(lengths_are_dealt),
-		cmocka_unit_test(defaults_are_legal),
+		cmocka_unit_test(every_way_is_right),       cmocka_unit_test(lengths_are_dealt),
+		cmocka_unit_test(defaults_are_legal),       cmocka_unit_test(defaults_of_all_heads_are_legal),
 		cmocka_unit_test(data_that_are_not_finite),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

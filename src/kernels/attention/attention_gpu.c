@@ -13,6 +13,7 @@
 #include "kernels/gpu/barrier.h"
 
 enum { PAIR = ATTENTION_PAIR, SUMS = ATTENTION_SUMS };
+#define LOG2_E 1.4426950408889634f
 
 /* --- what is seen --- */
 
@@ -22,14 +23,14 @@ static void write_limits(struct attention_reader *r, kit_op *begin, kit_op *end)
 	const struct attention_gpu *g = r->w->g;
 	kit_op unused;
 	const kit_op last = u_min(b, u_add(b, r->w->first_token, I(g->tokens - 1)), I(g->m - 1));
-	attention_write_visible(r->w, r->length, r->w->first_token, begin, end);
+	attention_write_visible(r->w, r->length, r->prefix, r->w->first_token, begin, end);
 	if (g->has_own_limits)
-		attention_write_visible(r->w, r->length, last, &unused, end);
+		attention_write_visible(r->w, r->length, r->prefix, last, &unused, end);
 	for (unsigned n = 0; n < g->columns; n++) {
 		r->from[n] = *begin;
 		r->to[n] = *end;
 		if (g->has_own_limits)
-			attention_write_visible(r->w, r->length,
+			attention_write_visible(r->w, r->length, r->prefix,
 						attention_token_of(r->w, attention_row(r, r->g, ATTENTION_COLUMNS * n)),
 						&r->from[n], &r->to[n]);
 	}
@@ -45,10 +46,42 @@ static void write_registers(struct attention_reader *r)
 	if (g->is_coded)
 		r->whole = s_set(b, I(ATTENTION_WHOLE));
 	for (unsigned n = 0; n < g->columns; n++) {
-		for (unsigned i = 0; i < g->k / 16 * SUMS; i++)
+		for (unsigned i = 0; i < g->v_part / 16 * SUMS; i++)
 			r->acc[n][i / SUMS][i % SUMS] = f_set(b, F(0));
 		r->max[n] = f_set(b, F(-FLT_MAX));
 		r->sum[n] = f_set(b, F(0));
+	}
+}
+
+/* A sink is the first score of the part that begins with the tile's first piece; a lane of four counts it. */
+static void write_sinks(struct attention_reader *r, kit_op sinks)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	const kit_op before = g->is_dealt ? r->w->first_piece : r->w->split;
+	const kit_op is_first = u_eq(b, u_or(b, before, r->turn), I(0));
+	const kit_op is_counted = u_eq_and(b, r->c, I(0), is_first);
+	for (unsigned n = 0; n < g->columns; n++) {
+		const kit_op sink =
+			f_mul(b, tcb_kit_get(b, tcb_kit_input(g->pdl), "f32", tcb_kit_element(b, sinks, r->head[n], 4)),
+			      F(LOG2_E));
+		const kit_op top = f_max(b, sink, F(-FLT_MAX));
+		const kit_op weight = f_power2(b, f_sub(b, sink, top));
+		f_select_to(b, r->max[n], top, r->max[n], is_first);
+		f_select_to(b, r->sum[n], weight, r->sum[n], is_counted);
+	}
+}
+
+static void write_slopes(struct attention_reader *r, kit_op slopes)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	for (unsigned n = 0; n < g->columns; n++) {
+		const kit_op slope =
+			tcb_kit_get(b, tcb_kit_input(g->pdl), "f32", tcb_kit_element(b, slopes, r->head[n], 4));
+		const kit_op token = attention_token_of(r->w, attention_row(r, r->g, ATTENTION_COLUMNS * n));
+		r->slope[n] = f_mul(b, slope, F(-LOG2_E));
+		r->place[n] = s_add(b, s_sub(b, r->length, I(g->m)), token);
 	}
 }
 
@@ -82,12 +115,18 @@ static void write_turn(struct attention_reader *r)
 	const struct attention_gpu *g = w->g;
 	r->turn = w->kit.warp;
 	r->thread = w->kit.lane;
-	if (g->row_warps == 1)
+	if (g->team == 1)
 		return;
-	const struct kit_split warp = u_split(b, w->kit.warp, I(g->row_warps));
+	const struct kit_split warp = u_split(b, w->kit.warp, I(g->team));
+	kit_op rows = warp.rest;
 	r->turn = warp.whole;
 	r->thread = u_mad(b, warp.rest, I(WARP), w->kit.lane);
-	r->first_row = u_mul(b, warp.rest, I(g->own_rows));
+	if (g->value_warps > 1) {
+		const struct kit_split part = u_split(b, warp.rest, I(g->value_warps));
+		rows = part.whole;
+		r->part = part.rest;
+	}
+	r->first_row = u_mul(b, rows, I(g->own_rows));
 }
 
 /* The warp's sums to shared memory, where attention_gpu_merge.c takes them from. */
@@ -97,25 +136,31 @@ static void store_part(struct attention_reader *r)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct attention_gpu *g = w->g;
 	const unsigned each = 2 * g->v_words; /* values that lie side by side */
-	const kit_op o = u_mad(b, r->turn, I(g->rows * g->k * 4), w->kit.shared);
+	kit_op o = u_mad(b, r->turn, I(g->rows * g->v_wide * 4), w->kit.shared);
 	const kit_op ml = u_mad(b, r->turn, I(g->rows * 8), w->kit.shared);
+	if (g->value_warps > 1) {
+		o = u_mad(b, r->part, I(g->v_part * 4), o);
+	}
 	for (unsigned n = 0; n < g->columns; n++) {
 		const kit_op own = u_add(b, r->g, I(ATTENTION_COLUMNS * n));
 		const kit_op of_tile = attention_row(r, r->g, ATTENTION_COLUMNS * n);
 		const kit_op stat[2] = { r->max[n], tcb_kit_over_lanes(b, f_add, r->sum[n], 4) };
-		tcb_ptx_guard(b, u_lt_and(b, own, I(g->own_rows), u_eq(b, r->c, I(0))));
+		kit_op has_stat = u_lt_and(b, own, I(g->own_rows), u_eq(b, r->c, I(0)));
+		if (g->value_warps > 1)
+			has_stat = u_eq_and(b, r->part, I(0), has_stat);
+		tcb_ptx_guard(b, has_stat);
 		tcb_kit_store(b, TCB_KIT_SHARED, "f32", tcb_ptx_at(u_mad(b, of_tile, I(8), ml), g->ml_at), stat, 2);
 		tcb_ptx_unguard(b);
 		for (unsigned x = 0; x < PAIR; x++) {
 			const kit_op row = u_mad(b, r->c, I(PAIR), I(ATTENTION_COLUMNS * n + x));
 			const kit_op to_row = attention_row(r, row, 0);
-			const kit_op from = u_mad(b, to_row, I(g->k * 4), o);
+			const kit_op from = u_mad(b, to_row, I(g->v_wide * 4), o);
 			const kit_op turned = attention_write_turned(w, to_row);
 			kit_op at[2]; /* of the first and the second vector of what lies side by side */
 			for (unsigned v = 0; v < each / 4; v++)
 				at[v] = u_add(b, from, u_xor(b, u_mad(b, r->g, I(each * 4), I(16 * v)), turned));
 			tcb_ptx_guard(b, u_lt(b, row, I(g->own_rows)));
-			for (unsigned i = 0; i < g->k / 16; i += 2) {
+			for (unsigned i = 0; i < g->v_part / 16; i += 2) {
 				const kit_op values[4] = { r->acc[n][i][x], r->acc[n][i][2 + x], r->acc[n][i + 1][x],
 							   r->acc[n][i + 1][2 + x] };
 				const unsigned block = i / g->v_words, within = i % g->v_words * 2;
@@ -153,6 +198,15 @@ static void write_part(struct attention_reader *r)
 	write_pieces(r, begin, u_add(b, first, r->turn), last);
 }
 
+/* What is AT bytes into the workspace: an argument, or where there are too many behind the first one. */
+static kit_op of_workspace(struct attention_writer *w, const char *name, unsigned align, size_t at)
+{
+	const struct attention_gpu *g = w->g;
+	if (!g->has_sinks && !g->has_slopes && !g->has_prefix)
+		return tcb_kit_workspace(&w->kit, name, align, at);
+	return tcb_ptx_assume_aligned(&w->kit.b, l_add(&w->kit.b, w->parts, I((int64_t)at)), align);
+}
+
 static void write_kernel(struct attention_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
@@ -169,22 +223,27 @@ static void write_kernel(struct attention_writer *w)
 	const kit_op q = tcb_kit_operand(&w->kit, "q", 16, ATTENTION_Q);
 	const int is_bulk = g->copy == TCB_COPY_BULK;
 	r.k = is_bulk ? attention_ring_tensor(w, "k", ATTENTION_K) : tcb_kit_operand(&w->kit, "k", 16, ATTENTION_K);
-	r.v = is_bulk ? attention_ring_tensor(w, "v", ATTENTION_V) : tcb_kit_operand(&w->kit, "v", 16, ATTENTION_V);
-	const kit_op lengths = tcb_kit_operand(&w->kit, "lengths", 4, ATTENTION_LENGTHS);
+	if (!g->is_view)
+		r.v = is_bulk ? attention_ring_tensor(w, "v", ATTENTION_V)
+			      : tcb_kit_operand(&w->kit, "v", 16, ATTENTION_V);
+	const kit_op lengths = attention_operand_of(w, "lengths", 4, ATTENTION_LENGTHS);
 	if (g->slots == 1 || g->join == TCB_JOIN_LAST)
-		w->out = tcb_kit_operand(&w->kit, "out", 16, ATTENTION_OUT);
-	if (g->page)
-		r.table = tcb_kit_operand(&w->kit, "pages", 4, ATTENTION_TABLE);
+		w->out = attention_operand_of(w, "out", 16, ATTENTION_OUT);
+	r.table = attention_operand_of(w, "pages", 4, ATTENTION_TABLE);
+	const kit_op sinks = attention_operand_of(w, "sinks", 4, ATTENTION_SINKS);
+	const kit_op slopes = attention_operand_of(w, "slopes", 4, ATTENTION_SLOPES);
+	const kit_op prefixes = attention_operand_of(w, "prefix", 4, ATTENTION_PREFIX);
 	if (g->has_parts) {
 		w->parts = tcb_kit_workspace(&w->kit, "parts", 16, 0);
-		w->parts_ml = tcb_kit_workspace(&w->kit, "parts_ml", 16, g->parts_ml_at);
+		w->parts_ml = of_workspace(w, "parts_ml", 16, g->parts_ml_at);
 	}
 	if (g->has_parts && g->join == TCB_JOIN_LAST)
-		w->counters = tcb_kit_workspace(&w->kit, "counters", 4, g->counters_at);
+		w->counters = of_workspace(w, "counters", 4, g->counters_at);
 	const kit_op tokens =
 		tcb_kit_number(&w->kit, "tokens", g->page ? g->pages : g->n); /* or pages, of a sequence */
 	if (g->is_dealt)
 		deal = (struct attention_deal){ .lengths = lengths,
+						.prefixes = prefixes,
 						.sequences = tcb_kit_number(&w->kit, "sequences", g->sequences) };
 	tcb_kit_memory(&w->kit, is_bulk ? ATTENTION_BULK_ALIGN : 16);
 	tcb_kit_dependents(&w->kit, 1);
@@ -194,30 +253,44 @@ static void write_kernel(struct attention_writer *w)
 		attention_deal_begin(w, &deal);
 		attention_write_tile(w);
 		r.length = deal.length;
+		r.prefix = deal.prefix;
 	} else {
 		w->split = u_block_x(b);
 		w->tile = u_block_y(b);
 		w->sequence = u_block_z(b);
 		attention_write_tile(w);
 		r.length = tcb_kit_entry(b, tcb_kit_input(g->pdl), lengths, w->sequence);
+		if (g->has_prefix)
+			r.prefix = tcb_kit_entry(b, tcb_kit_input(g->pdl), prefixes, w->sequence);
 	}
 	r.g = u_shr(b, w->kit.lane, I(2));
 	r.c = u_and(b, w->kit.lane, I(3));
 	write_turn(&r);
 	attention_load_q(&r, q);
-	r.row_bytes = u_set(b, I(g->token_bytes));
-	const kit_op head = l_mul_wide(b, w->kv_head, I(g->row_bytes));
+	r.row_bytes[0] = u_set(b, I(g->token_bytes[0]));
+	r.row_bytes[1] = g->v_own ? u_set(b, I(g->token_bytes[1])) : r.row_bytes[0];
+	kit_op head = l_mul_wide(b, w->kv_head, I(g->head_bytes[0]));
 	const kit_op before = u_mul(b, w->sequence, tokens);
 	if (g->page)
 		r.table = tcb_kit_element(b, r.table, before, 4);
-	for (unsigned i = 0; i < 2 && !is_bulk; i++) {
+	for (unsigned i = 0; i < (g->is_view ? 1 : 2) && !is_bulk; i++) {
 		kit_op *base = i ? &r.v : &r.k;
+		if (i && g->v_own)
+			head = l_mul_wide(b, w->kv_head, I(g->head_bytes[1]));
 		*base = l_add(b, *base, head);
 		if (!g->page)
-			*base = l_mad_wide(b, before, r.row_bytes, *base);
+			*base = l_mad_wide(b, before, r.row_bytes[i], *base);
 	}
+	if (g->is_view)
+		r.v = r.k;
 	write_registers(&r);
+	if (g->has_sinks)
+		write_sinks(&r, sinks);
+	if (g->has_slopes)
+		write_slopes(&r, slopes);
 	attention_read_begin(&r);
+	if (g->q_block)
+		tcb_kit_block_barrier(b); /* q is there */
 	write_part(&r);
 	store_part(&r);
 	tcb_kit_block_barrier(b);

@@ -26,6 +26,9 @@
  * together, has a ring of `stages` pieces in shared memory, which it fills stages - 1
  * pieces ahead.  copy=bulk, of blocks: the same, filled by two tensor copies a piece.
  *
+ * Heads of more than ATTENTION_Q_LONG values leave too few registers for q: its fragments are in shared memory.  Of
+ * these, midi.k / micro.k warps may share a row: all have its scores, each adds up a part of V's values.
+ *
  * Blocks: rows of blocks are aligned to 2 bytes only, so they go through the
  * ring.  group=0: K's codes become f16 for S.  group=256: q becomes bytes, the whole
  * number that it is of a power of two for its row in base 256, and K's codes are
@@ -46,6 +49,7 @@ enum {
 	ATTENTION_COLUMNS = 8,       /* query rows of an mma */
 	ATTENTION_PIECE = 8,         /* KV tokens, at least, of a piece */
 	ATTENTION_K_BLOCK = 32,      /* values of a head that four lanes have together; of a block, too */
+	ATTENTION_Q_LONG = 256,      /* values of heads whose q is in registers, at most */
 	ATTENTION_BULK_ALIGN = 128,  /* of what tensor copies write to */
 	ATTENTION_Q_GROUP = 256,     /* group: values of a row of q whose codes share a unit */
 	ATTENTION_WHOLE = 0x4b400000 /* as a float 1.5 * 2^23: whole numbers up to 2^22 can be added to its bits */
@@ -55,7 +59,12 @@ enum {
 struct attention_gpu {
 	enum tcb_kv cache;
 	enum tcb_type type, io; /* of K and V: f16, bf16 or blocks; of q and out */
-	unsigned capability, m, n, k, group, kv_heads, sequences, page, pages, window, cap, causal;
+	const struct tcb_words *words;
+	unsigned capability, m, n, k, v, group, kv_heads, sequences, page, pages, window, cap, causal;
+	unsigned k_blocks, v_wide; /* K's head in units of ATTENTION_K_BLOCK; V's values, rounded up to these */
+	unsigned k_rest, v_rest;   /* values of the last such block; 0: all */
+	int has_sinks, has_slopes, has_prefix;
+	int is_view;                  /* V is of K's rows */
 	int has_own_limits;           /* rows of a tile see different tokens */
 	unsigned tokens, heads, rows; /* of a tile: query tokens, heads, their product */
 	unsigned own_rows, columns;   /* of a warp: rows; mma's columns / 8 */
@@ -64,8 +73,10 @@ struct attention_gpu {
 	int is_dealt;  /* sched=streamk */
 	int has_parts; /* of blocks, in the workspace */
 	unsigned grid[3];
-	unsigned row_warps,
-		turns; /* warps that have a piece together, each rows of its own; how many such take turns */
+	unsigned row_warps, value_warps, team,
+		turns;   /* warps that have rows of their own; that share a row's values of V; both of
+			  * these, which have a piece together; how many such take turns */
+	unsigned v_part; /* of v_wide: a warp's */
 	int pdl;
 	enum tcb_join join;
 	unsigned token_tiles, head_tiles, tiles; /* tiles: of all KV heads of a sequence */
@@ -73,18 +84,28 @@ struct attention_gpu {
 	int is_blocks, is_wide;                  /* is_wide: O^T is summed in tf32 */
 	int is_coded;                            /* group=256: q is bytes, highest first */
 	unsigned q_terms, weight_terms;          /* whose sum q, and a weight, is */
-	unsigned row_bytes, token_bytes;         /* of a head's row in K or V; of all heads' */
+	/* Of K, and of V: of a head's row what is read; from head to head; of all heads' */
+	unsigned row_bytes[2], head_bytes[2], token_bytes[2];
+	int v_own; /* what is said of V's rows is of their own: 1; 0: they are as K's are, or K's */
 	/* copy=async or bulk: bytes of a copy, copies of a row, and of a lane for a piece's K; shared memory: of a
 	 * piece rows of K, then of V, then what rows of odd blocks are off by; all rings */
 	enum tcb_copy copy;
 	/* Rows are aligned to 2 bytes only; in all tokens they begin at the same place of 16 bytes; a lane keeps the
 	 * places of its copies. */
-	int is_odd, is_within, is_kept;
-	unsigned stages, unit, units, copies, k_pitch, v_pitch, v_at, shifts_at, slot_bytes, ring_at, barrier_at;
+	int is_odd[2], is_within, is_kept;
+	unsigned units[2], copies[2], pitch[2], shifts_at[2];
+	unsigned stages, unit, v_at, slot_bytes, ring_at, barrier_at;
 	/* shared memory: parts of those that take turns, that of the block, the last block's flag */
 	unsigned o_at, ml_at, block_o_at, block_ml_at, flag_at, shared_bytes;
+	unsigned q_at, q_block; /* where q's fragments are, if not in registers; bytes of one of a warp, else 0 */
 	size_t parts_ml_at, counters_at, workspace_bytes; /* workspace: parts of the blocks from 0 on */
 };
+
+/* Heads of K or V that leave too few registers for q. */
+static inline int attention_gpu_is_long(const struct tcb_shape *shape)
+{
+	return shape->k > ATTENTION_Q_LONG || attention_v(shape) > ATTENTION_Q_LONG;
+}
 
 /* attention_gpu_plan.c */
 void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -137,53 +158,62 @@ struct attention_reader {
 	struct attention_writer *w;
 	kit_op c, g;
 	kit_op turn, first_row; /* .u32: which of those that take turns; its first row of the tile */
+	kit_op part;            /* .u32: value_warps > 1: which part of V's values it has */
 	kit_op thread;          /* .u32: among those that have a piece together */
 	/* .u64: of the sequence and KV head; with ldg of the lane, too; with bulk tensor maps */
 	kit_op k, v, table;
-	kit_op row_bytes; /* of a token in K and V; .u32 */
-	kit_op last;      /* the last token that is seen; .u32 */
-	kit_op length;    /* .u32 */
+	kit_op row_bytes[2];   /* of a token in K and V; .u32 */
+	kit_op last;           /* the last token that is seen; .u32 */
+	kit_op length, prefix; /* .u32; has_prefix: .s32 */
 	/* ldg: what is loaded: K by piece, block, half, word; V by piece, block, token, word */
 	kit_op k_words[ATTENTION_SUBS_MAX][ATTENTION_K_BLOCKS_MAX][ATTENTION_HALVES][4];
 	kit_op v_words[ATTENTION_SUBS_MAX][ATTENTION_K_BLOCKS_MAX][ATTENTION_TOKENS][4];
 	/* async: the ring; what a lane copies: its token, bytes from the piece's first row and into the slot */
 	struct tcb_kit_ring ring;
 	kit_op unit_token[ATTENTION_UNITS_MAX], unit_from[ATTENTION_UNITS_MAX], unit_to[2][ATTENTION_UNITS_MAX];
-	kit_op k_lane, v_lane;   /* .u32: the lane's place in the slot in use */
-	kit_op k_scale, v_scale; /* and that of the scales of tokens 2c */
-	kit_op within;           /* is_within: where in 16 bytes rows begin */
-	kit_op box;              /* bulk: where boxes begin, in pairs of bytes of a token */
-	kit_op shift, shifts;    /* is_odd: by what a row is off, if all are by the same; else where that is said */
+	kit_op k_lane, v_lane;      /* .u32: the lane's place in the slot in use */
+	kit_op k_scale, v_scale;    /* and that of the scales of tokens 2c */
+	kit_op within[2];           /* is_within: where in 16 bytes rows begin */
+	kit_op box;                 /* bulk: where boxes begin, in pairs of bytes of a token */
+	kit_op shift[2], shifts[2]; /* is_odd: by what a row is off, if all are by the same; else where that is said */
 	/* is_coded, and contract f32: values of q as they were loaded, floats or pairs of f16 */
 	kit_op q_loaded[ATTENTION_SETS_MAX][ATTENTION_K_BLOCKS_MAX][8];
 	kit_op q[ATTENTION_SETS_MAX][ATTENTION_TERMS_MAX][ATTENTION_K_BLOCKS_MAX][4];
+	kit_op q_lane;                    /* .u32: the lane's place in those that are in shared memory */
 	kit_op scale[ATTENTION_SETS_MAX]; /* of scores, to units of log2(e), or with a cap to its own */
 	kit_op acc[ATTENTION_SETS_MAX][ATTENTION_HEAD_MAX / 16][ATTENTION_SUMS];
 	kit_op max[ATTENTION_SETS_MAX], sum[ATTENTION_SETS_MAX]; /* of query row g; the sums of this lane's tokens */
 	kit_op from[ATTENTION_SETS_MAX], to[ATTENTION_SETS_MAX]; /* tokens that it sees; .s32 */
-	kit_op zero, whole;                                      /* .f32; is_coded: what sums begin with, .s32 */
+	kit_op head[ATTENTION_SETS_MAX];                         /* of query row g: of all query heads; .u32 */
+	/* ALiBi: its slope, less than 0, in units of log2(e); its token's place in the sequence, .s32 */
+	kit_op slope[ATTENTION_SETS_MAX], place[ATTENTION_SETS_MAX];
+	kit_op zero, whole; /* .f32; is_coded: what sums begin with, .s32 */
 };
 
 /* "f16" or "bf16": of what S is multiplied. */
 const char *attention_word(const struct attention_gpu *g);
+/* An operand of the op, where there is one. */
+kit_op attention_operand_of(struct attention_writer *w, const char *name, unsigned align, enum attention_operand which);
 /* Row OWN + MORE of this warp's, of the tile. */
 kit_op attention_row(struct attention_reader *r, kit_op own, unsigned more);
 /* The query token of row ROW of the tile; at most the last. */
 kit_op attention_token_of(struct attention_writer *w, kit_op row);
 
-/* attention_gpu_deal.c: BEGIN and END of what query token I of a sequence of LENGTH sees; .u32, as attention_visible
- * has it.
+/* attention_gpu_deal.c: BEGIN and END of what query token I of a sequence of LENGTH with a PREFIX sees; .u32, as
+ * attention_visible has it.
  */
-void attention_write_visible(struct attention_writer *w, kit_op length, kit_op i, kit_op *begin, kit_op *end);
+void attention_write_visible(struct attention_writer *w, kit_op length, kit_op prefix, kit_op i, kit_op *begin,
+			     kit_op *end);
 
 /* is_dealt: all tiles of which a block has pieces; what is written in between is for one.  Set
  * before: lengths, and sequences, how many there are. */
 struct attention_deal {
-	kit_op lengths, sequences;
+	kit_op lengths, prefixes, sequences;
 	kit_op block, each, more; /* .u32: which it is; pieces of a block; how many blocks have one more */
-	/* .u32: pieces that are left to the block; the sequence in work, its length, and pieces of one of its tiles;
-	 * the same of all before it; of all its tiles the pieces that are behind; what the block has of the tile */
-	kit_op left, sequence, length, pieces, before, within, taken;
+	/* .u32: pieces that are left to the block; the sequence in work, its length and prefix, and pieces of one of
+	 * its tiles; the same of all before it; of all its tiles the pieces that are behind; what the block has of the
+	 * tile */
+	kit_op left, sequence, length, prefix, pieces, before, within, taken;
 };
 void attention_deal_begin(struct attention_writer *w, struct attention_deal *d);
 void attention_deal_end(struct attention_writer *w, struct attention_deal *d);
@@ -191,6 +221,8 @@ void attention_deal_end(struct attention_writer *w, struct attention_deal *d);
 /* attention_gpu_q.c: q's fragments and the scale of scores: loads what they are made of; makes them of it. */
 void attention_load_q(struct attention_reader *r, kit_op q);
 void attention_make_q(struct attention_reader *r);
+/* Block I of them comes from shared memory, if it is there. */
+void attention_fetch_q(struct attention_reader *r, unsigned i);
 
 /* attention_gpu_read.c: K and V.  Begins, once the KV head is known; asks for the warp's first pieces, of those from
  * token BEGIN on FIRST, and every turns-th, to END - 1. */

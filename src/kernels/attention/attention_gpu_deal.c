@@ -16,26 +16,33 @@
 #include "kernels/attention/attention_gpu_visible.h"
 #include "kernels/gpu/barrier.h"
 
-void attention_write_visible(struct attention_writer *w, kit_op length, kit_op i, kit_op *begin, kit_op *end)
+void attention_write_visible(struct attention_writer *w, kit_op length, kit_op prefix, kit_op i, kit_op *begin,
+			     kit_op *end)
 {
 	const struct attention_gpu *g = w->g;
-	attention_visible_write(&w->kit.b, g->causal, g->window, length, I(g->m), i, begin, end);
+	attention_visible_write(&w->kit.b, g->causal, g->window, g->has_prefix ? &prefix : NULL, length, I(g->m), i,
+				begin, end);
 }
 
-/* Pieces of a tile of a sequence of LENGTH, at least 1: as many as all its query tokens together see. */
-static kit_op pieces_of(struct attention_writer *w, kit_op length)
+/* Pieces of a tile of a sequence of LENGTH with a PREFIX, at least 1: as many as all its query tokens together see. */
+static kit_op pieces_of(struct attention_writer *w, kit_op length, kit_op prefix)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct attention_gpu *g = w->g;
 	kit_op begin, end, unused;
-	attention_write_visible(w, length, u_set(b, I(0)), &begin, &unused);
-	attention_write_visible(w, length, u_set(b, I(g->m - 1)), &unused, &end);
+	attention_write_visible(w, length, prefix, u_set(b, I(0)), &begin, &unused);
+	attention_write_visible(w, length, prefix, u_set(b, I(g->m - 1)), &unused, &end);
 	return u_max(b, u_div_up(b, u_sub(b, end, begin), g->kv), I(1));
 }
 
 static kit_op load_length(struct attention_writer *w, kit_op lengths, kit_op sequence)
 {
 	return tcb_kit_entry(&w->kit.b, tcb_kit_input(w->g->pdl), lengths, sequence);
+}
+
+static kit_op load_prefix(struct attention_writer *w, const struct attention_deal *d, kit_op sequence)
+{
+	return w->g->has_prefix ? load_length(w, d->prefixes, sequence) : I(0);
 }
 
 /* pieces_of of sequence FIRST + lane, 0 past the last. */
@@ -45,8 +52,8 @@ static kit_op lane_pieces(struct attention_writer *w, const struct attention_dea
 	*sequence = u_add(b, first, w->kit.lane);
 	const kit_op is_there = u_lt(b, *sequence, d->sequences);
 	const kit_op last = u_sub(b, d->sequences, I(1));
-	const kit_op length = load_length(w, d->lengths, u_min(b, *sequence, last));
-	return u_select(b, pieces_of(w, length), I(0), is_there);
+	const kit_op own = u_min(b, *sequence, last), length = load_length(w, d->lengths, own);
+	return u_select(b, pieces_of(w, length, load_prefix(w, d, own)), I(0), is_there);
 }
 
 /* Of VALUE over the lanes up to this one. */
@@ -110,7 +117,8 @@ static void write_step(struct attention_writer *w, struct attention_deal *d)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned tiles = w->g->tiles;
 	d->length = load_length(w, d->lengths, d->sequence);
-	d->pieces = pieces_of(w, d->length);
+	d->prefix = load_prefix(w, d, d->sequence);
+	d->pieces = pieces_of(w, d->length, d->prefix);
 	w->sequence = d->sequence;
 	w->tile = u_div(b, d->within, d->pieces);
 	const kit_op first = u_mul(b, w->tile, d->pieces);

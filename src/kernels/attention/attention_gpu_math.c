@@ -152,35 +152,47 @@ static void collect(struct attention_reader *r, unsigned n, const struct product
 	}
 }
 
-/* The scores of half H of sub S. */
-static void write_half(struct attention_reader *r, unsigned s, unsigned h, kit_op scores[SETS_MAX][PAIR])
+/* What block I adds to the scores of columns N, and of the next where these are together, in SUMS; SCALE: K's. */
+static void collect_block(struct attention_reader *r, unsigned n, unsigned i, const struct products *sums,
+			  const kit_op scale[PAIR], kit_op scores[SETS_MAX][PAIR])
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	const unsigned together = columns_together(g), last = g->k / ATTENTION_K_BLOCK - 1;
-	struct products sums[SETS_MAX];
-	kit_op words[4], scale[PAIR], found[2][PAIR];
-	for (unsigned n = 0; n < g->columns; n += together)
-		new_products(r, &sums[n]);
+	kit_op found[2][PAIR];
+	collect(r, n, sums, found);
+	for (unsigned j = 0; j < columns_together(g) * PAIR && n + j / PAIR < g->columns; j++) {
+		kit_op *score = &scores[n + j / PAIR][j % PAIR], *sum = &found[j / PAIR][j % PAIR];
+		if (!g->is_blocks)
+			*score = *sum;
+		else
+			*score = i ? f_fma(b, *sum, scale[j % PAIR], *score) : f_mul(b, *sum, scale[j % PAIR]);
+	}
+}
+
+/* The scores of COUNT halves from number FIRST on, which have q's fragments together. */
+static void write_halves(struct attention_reader *r, unsigned first, unsigned count, attention_scores scores)
+{
+	const struct attention_gpu *g = r->w->g;
+	const unsigned together = columns_together(g), last = g->k_blocks - 1;
+	struct products sums[SUBS_MAX * HALVES][SETS_MAX];
+	kit_op words[4], scale[PAIR];
+	for (unsigned x = 0; x < count; x++)
+		for (unsigned n = 0; n < g->columns; n += together)
+			new_products(r, &sums[x][n]);
 	for (unsigned i = 0; i <= last; i++) {
-		attention_k_block(r, s, h, i, words, scale);
-		for (unsigned n = 0; n < g->columns; n += together) {
-			if (g->is_blocks)
-				new_products(r, &sums[n]);
-			if (g->is_coded)
-				multiply_codes(r, n, i, words, &sums[n]);
-			else
-				multiply_block(r, n, i, words, &sums[n], g->is_blocks || i == 0);
-			if (!g->is_blocks && i < last)
-				continue;
-			collect(r, n, &sums[n], found);
-			for (unsigned j = 0; j < together * PAIR && n + j / PAIR < g->columns; j++) {
-				kit_op *score = &scores[n + j / PAIR][j % PAIR], *sum = &found[j / PAIR][j % PAIR];
-				if (!g->is_blocks)
-					*score = *sum;
+		attention_fetch_q(r, i);
+		for (unsigned x = 0; x < count; x++) {
+			const unsigned s = (first + x) / g->halves, h = (first + x) % g->halves;
+			attention_k_block(r, s, h, i, words, scale);
+			for (unsigned n = 0; n < g->columns; n += together) {
+				if (g->is_blocks)
+					new_products(r, &sums[x][n]);
+				if (g->is_coded)
+					multiply_codes(r, n, i, words, &sums[x][n]);
 				else
-					*score = i ? f_fma(b, *sum, scale[j % PAIR], *score)
-						   : f_mul(b, *sum, scale[j % PAIR]);
+					multiply_block(r, n, i, words, &sums[x][n], g->is_blocks || i == 0);
+				if (g->is_blocks || i == last)
+					collect_block(r, n, i, &sums[x][n], scale, scores[s][h]);
 			}
 		}
 	}
@@ -189,9 +201,9 @@ static void write_half(struct attention_reader *r, unsigned s, unsigned h, kit_o
 void attention_write_scores(struct attention_reader *r, attention_scores scores)
 {
 	const struct attention_gpu *g = r->w->g;
-	for (unsigned s = 0; s < g->subs; s++)
-		for (unsigned h = 0; h < g->halves; h++)
-			write_half(r, s, h, scores[s][h]);
+	const unsigned halves = g->subs * g->halves, each = g->q_block ? halves : 1;
+	for (unsigned first = 0; first < halves; first += each)
+		write_halves(r, first, each, scores);
 }
 
 /* --- weights --- */
@@ -204,6 +216,30 @@ static kit_op capped(struct attention_reader *r, unsigned n, kit_op score)
 	const kit_op power = f_power2(b, f_mul(b, score, r->scale[n]));
 	const kit_op part = f_reciprocal_near(b, f_add(b, power, F(1)));
 	return f_fma(b, part, F((float)(-2 * cap * LOG2_E)), F((float)(cap * LOG2_E)));
+}
+
+/* Are scores in units of log2(e) before their maximum is looked for? */
+static int is_scaled(const struct attention_gpu *g)
+{
+	return g->cap || g->has_slopes;
+}
+
+/* ALiBi: less what tokens are away, times a slope; FIRST is the piece's first. */
+static void lower(struct attention_reader *r, attention_scores scores, kit_op first)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	const kit_op own = u_mad(b, r->c, I(PAIR), first);
+	for (unsigned n = 0; n < g->columns; n++) {
+		const kit_op left = f_from_s(b, s_sub(b, r->place[n], own));
+		for (unsigned i = 0; i < g->subs * g->halves * PAIR; i++) {
+			kit_op *score = &scores[i / 4][i / 2 % 2][n][i % 2];
+			const kit_op distance = f_abs(b, f_sub(b, left, F((float)(i / 2 * 8 + i % 2))));
+			if (!g->cap)
+				*score = f_mul(b, *score, r->scale[n]);
+			*score = f_fma(b, distance, r->slope[n], *score);
+		}
+	}
 }
 
 /* -inf for tokens that a query row does not see; FIRST is the piece's first. */
@@ -238,7 +274,7 @@ static void rescale(struct attention_reader *r, const kit_op next[SETS_MAX], kit
 		for (unsigned x = 0; x < PAIR; x++) {
 			const kit_op lane = u_mad(b, r->c, I(8), I(4 * x)); /* g = 2c + x */
 			const kit_op own = u_lane(b, factor, lane);
-			for (unsigned i = 0; i < g->k / 16; i++)
+			for (unsigned i = 0; i < g->v_part / 16; i++)
 				for (unsigned half = 0; half < 2; half++) {
 					const kit_op sum = r->acc[n][i][2 * half + x];
 					f_mul_to(b, sum, sum, own);
@@ -248,7 +284,7 @@ static void rescale(struct attention_reader *r, const kit_op next[SETS_MAX], kit
 	tcb_ptx_if_end(b);
 }
 
-/* Scores become weights; what they are against rises where it must.  Without a cap scores are still to be scaled. */
+/* Scores become weights; what they are against rises where it must.  Scores that are not yet scaled become so. */
 static void weigh(struct attention_reader *r, attention_scores scores)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
@@ -260,7 +296,7 @@ static void weigh(struct attention_reader *r, attention_scores scores)
 		for (unsigned i = 0; i < count; i++)
 			all[i] = scores[i / 4][i / 2 % 2][n][i % 2];
 		kit_op top = tcb_kit_over_lanes(b, f_max, tcb_kit_fold(b, f_max, all, count), 4);
-		if (!g->cap)
+		if (!is_scaled(g))
 			top = f_mul(b, top, r->scale[n]);
 		next[n] = f_max(b, top, r->max[n]);
 		is_more = n ? f_gt_or(b, next[n], r->max[n], is_more) : f_gt(b, next[n], r->max[n]);
@@ -271,7 +307,7 @@ static void weigh(struct attention_reader *r, attention_scores scores)
 		for (unsigned i = 0; i < count; i++) {
 			kit_op *score = &scores[i / 4][i / 2 % 2][n][i % 2];
 			/* Rounded as the maximum is: the fused sum of a huge score may be far above 0. */
-			if (!g->cap)
+			if (!is_scaled(g))
 				*score = f_mul(b, *score, r->scale[n]);
 			*score = f_power2(b, f_add(b, *score, against));
 			f_add_to(b, r->sum[n], r->sum[n], *score);
@@ -287,6 +323,8 @@ void attention_write_weights(struct attention_reader *r, attention_scores scores
 		kit_op *score = &scores[token / 4][token / 2 % 2][n][token % 2];
 		*score = capped(r, n, *score);
 	}
+	if (g->has_slopes)
+		lower(r, scores, here);
 	mask(r, scores, here);
 	weigh(r, scores);
 }
@@ -326,7 +364,7 @@ static void add_narrow(struct attention_reader *r, unsigned s, attention_scores 
 		for (unsigned h = 0; h < g->halves; h++)
 			p[n][h] =
 				tcb_kit_pack(&r->w->kit.b, attention_word(g), weights[s][h][n][0], weights[s][h][n][1]);
-	for (unsigned step = 0; step < g->k / 16; step++) {
+	for (unsigned step = 0; step < g->v_part / 16; step++) {
 		const unsigned value = step % g->v_words * 2;
 		kit_op a[4];
 		for (unsigned t = 0; t < 2 * g->halves && value == 0 && !g->is_blocks; t++)
@@ -390,7 +428,7 @@ static void add_wide(struct attention_reader *r, unsigned s, unsigned h, attenti
 	term_pairs terms;
 	if (!g->is_blocks)
 		write_weight_terms(r, weights[s][h], NULL, terms);
-	for (unsigned step = 0; step < g->k / 16; step++) {
+	for (unsigned step = 0; step < g->v_part / 16; step++) {
 		const unsigned within = step % steps;
 		for (unsigned x = 0; x < PAIR && within == 0; x++)
 			attention_v_block(r, s, 2 * h + x, step / steps, words[x]);

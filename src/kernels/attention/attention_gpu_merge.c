@@ -111,7 +111,7 @@ struct item {
 static struct item item_of(struct attention_writer *w, kit_op index)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const unsigned each = w->g->k / ITEM;
+	const unsigned each = w->g->v_wide / ITEM;
 	const struct kit_split row = u_split(b, index, I(each));
 	return (struct item){ row.whole, u_mul(b, row.rest, I(4 * ITEM)) };
 }
@@ -132,9 +132,9 @@ static struct source shared_source(struct attention_writer *w, const struct item
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct attention_gpu *g = w->g;
-	struct source from = { TCB_KIT_SHARED, I(0), I(0), g->rows * g->k * 4, g->rows * 8, 0 };
+	struct source from = { TCB_KIT_SHARED, I(0), I(0), g->rows * g->v_wide * 4, g->rows * 8, 0 };
 	const kit_op within = u_xor(b, item->within, attention_write_turned(w, item->row));
-	from.o = u_add(b, u_mad(b, item->row, I(g->k * 4), within), u_add(b, w->kit.shared, I(o_at)));
+	from.o = u_add(b, u_mad(b, item->row, I(g->v_wide * 4), within), u_add(b, w->kit.shared, I(o_at)));
 	from.ml = u_mad(b, item->row, I(8), u_add(b, w->kit.shared, I(ml_at)));
 	return from;
 }
@@ -144,14 +144,14 @@ static struct source slot_source(struct attention_writer *w, const struct item *
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct attention_gpu *g = w->g;
-	struct source from = { TCB_KIT_OTHERS, I(0), I(0), g->rows * g->k * 4, g->rows * 8, 0 };
+	struct source from = { TCB_KIT_OTHERS, I(0), I(0), g->rows * g->v_wide * 4, g->rows * 8, 0 };
 	kit_op number = slot;
 	if (!g->is_dealt) {
 		const kit_op tile = u_mad(b, w->sequence, I(g->tiles), w->tile);
 		number = u_mad(b, tile, I(g->slots), slot);
 	}
 	const kit_op row = u_mad(b, number, I(g->rows), item->row);
-	from.o = tcb_kit_behind(b, tcb_kit_element(b, w->parts, row, g->k * 4), item->within);
+	from.o = tcb_kit_behind(b, tcb_kit_element(b, w->parts, row, g->v_wide * 4), item->within);
 	from.ml = tcb_kit_element(b, w->parts_ml, row, 8);
 	return from;
 }
@@ -168,7 +168,8 @@ static void store_slot(struct attention_writer *w, const struct item *item, cons
 			    stat, 2);
 }
 
-/* Divided; zeros where no weight is.  Rows past the problem's tokens or heads are not stored. */
+/* Divided; zeros where no weight is.  Rows past the problem's tokens or heads, and values past
+ * a head's, are not stored. */
 static void store_result(struct attention_writer *w, const struct item *item, const struct part *part)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
@@ -177,7 +178,9 @@ static void store_result(struct attention_writer *w, const struct item *item, co
 	const kit_op of_token = u_div(b, item->row, I(g->heads));
 	const kit_op token = u_add(b, w->first_token, of_token);
 	const kit_op head = u_add(b, w->first_head, u_sub(b, item->row, u_mul(b, of_token, I(g->heads))));
-	const kit_op is_inside = u_lt_and(b, head, I(g->group), u_lt(b, token, I(g->m)));
+	kit_op is_inside = u_lt_and(b, head, I(g->group), u_lt(b, token, I(g->m)));
+	if (g->v_rest)
+		is_inside = u_lt_and(b, item->within, I(g->v * 4), is_inside);
 	const kit_op factor = f_select(b, F(0), f_reciprocal(b, part->sum), f_eq(b, part->sum, F(0)));
 	const kit_op all = u_mad(b, w->kv_head, I(g->group), head);
 	const kit_op row = u_mad(b, u_mad(b, w->sequence, I(g->m), token), I(g->kv_heads * g->group), all);
@@ -187,7 +190,7 @@ static void store_result(struct attention_writer *w, const struct item *item, co
 	for (unsigned i = 0; i < ITEM / 2 && bytes == 2; i++)
 		values[i] = tcb_kit_pack(b, attention_word(g), values[2 * i], values[2 * i + 1]);
 	const kit_op within = bytes == 2 ? u_shr(b, item->within, I(1)) : item->within;
-	const kit_op at = tcb_kit_behind(b, tcb_kit_element(b, w->out, row, bytes * g->k), within);
+	const kit_op at = tcb_kit_behind(b, tcb_kit_element(b, w->out, row, bytes * g->v), within);
 	tcb_kit_store_where(b, is_inside, TCB_KIT_GLOBAL, bytes == 2 ? "b32" : "f32",
 			    tcb_ptx_assume_aligned(b, at, ITEM * bytes), values, bytes == 2 ? ITEM / 2 : ITEM);
 }
@@ -223,7 +226,7 @@ static void merge_turns(struct attention_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct attention_gpu *g = w->g;
-	const kit_op loop = tcb_ptx_for_begin(b, w->kit.tid, I(g->rows * g->k / ITEM), I(g->threads), 0);
+	const kit_op loop = tcb_ptx_for_begin(b, w->kit.tid, I(g->rows * g->v_wide / ITEM), I(g->threads), 0);
 	tcb_kit_nounroll(b);
 	const struct item item = item_of(w, loop);
 	const struct source from = shared_source(w, &item, g->o_at, g->ml_at);
@@ -243,8 +246,8 @@ static void merge_cluster(struct attention_writer *w)
 	const kit_op rank = u_rem(b, w->split, I(g->cluster));
 	tcb_kit_warp_barrier(b);
 	tcb_kit_cluster_barrier(b);
-	const kit_op loop = tcb_ptx_for_begin(b, u_mad(b, rank, I(g->threads), w->kit.tid), I(g->rows * g->k / ITEM),
-					      I(g->threads * g->cluster), 0);
+	const kit_op loop = tcb_ptx_for_begin(b, u_mad(b, rank, I(g->threads), w->kit.tid),
+					      I(g->rows * g->v_wide / ITEM), I(g->threads * g->cluster), 0);
 	tcb_kit_nounroll(b);
 	const struct item item = item_of(w, loop);
 	struct source from = shared_source(w, &item, g->block_o_at, g->block_ml_at);
@@ -296,7 +299,7 @@ static void merge_slots(struct attention_writer *w)
 	tcb_kit_last_begin(&w->kit);
 	const kit_op tile = u_mad(b, w->sequence, I(g->tiles), w->tile);
 	tcb_kit_last_of(&w->kit, tcb_ptx_at(tcb_kit_element(b, w->counters, tile, 4), 0), last, g->flag_at);
-	const kit_op loop = tcb_ptx_for_begin(b, w->kit.tid, I(g->rows * g->k / ITEM), I(g->threads), 0);
+	const kit_op loop = tcb_ptx_for_begin(b, w->kit.tid, I(g->rows * g->v_wide / ITEM), I(g->threads), 0);
 	tcb_kit_nounroll(b);
 	const struct item item = item_of(w, loop);
 	struct part part;
@@ -329,7 +332,7 @@ static void write_second(struct attention_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct attention_gpu *g = w->g;
-	const unsigned items = g->k / ITEM, o_bytes = g->k * 4, rest = g->slots % SECOND_PARTS;
+	const unsigned items = g->v_wide / ITEM, o_bytes = g->v_wide * 4, rest = g->slots % SECOND_PARTS;
 	struct part parts[2] = { neutral_part(b), neutral_part(b) };
 	tcb_kit_threads(&w->kit);
 	w->tile = u_block_y(b);
@@ -368,14 +371,14 @@ static void write_second(struct attention_writer *w)
 void attention_write_second(struct attention_writer *w)
 {
 	const struct attention_gpu *g = w->g;
-	const unsigned threads = SECOND_PARTS * g->k / ITEM;
+	const unsigned threads = SECOND_PARTS * g->v_wide / ITEM;
 	tcb_kit_begin(&w->kit, "attention_merge",
 		      &(struct tcb_kit_kernel){ .threads = threads,
 						.blocks_together = 1,
 						.grid = { g->rows, g->tiles, g->sequences },
 						.shared_bytes = threads * (4 * ITEM + 8),
 						.is_dependent = g->pdl });
-	w->out = tcb_kit_operand(&w->kit, "out", 16, ATTENTION_OUT);
+	w->out = attention_operand_of(w, "out", 16, ATTENTION_OUT);
 	w->parts = tcb_kit_workspace(&w->kit, "parts", 16, 0);
 	w->parts_ml = tcb_kit_workspace(&w->kit, "parts_ml", 16, g->parts_ml_at);
 	tcb_kit_memory(&w->kit, 16);

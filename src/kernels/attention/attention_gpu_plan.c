@@ -26,6 +26,18 @@ static unsigned row_warps(const struct tcb_geometry *geometry)
 	return (unsigned)tcb_most(geometry->tile[TCB_MIDI].m / own, 1);
 }
 
+/* Warps that share a row's values of V: at least 1. */
+static unsigned value_warps(const struct tcb_geometry *geometry)
+{
+	const size_t own = tcb_most(geometry->tile[TCB_MICRO].k, 1);
+	return (unsigned)tcb_most(geometry->tile[TCB_MIDI].k / own, 1);
+}
+
+static unsigned team(const struct tcb_geometry *geometry)
+{
+	return row_warps(geometry) * value_warps(geometry);
+}
+
 /* The smallest number from BYTES on that is REST modulo MODULUS. */
 static unsigned pitch(unsigned bytes, unsigned rest, unsigned modulus)
 {
@@ -35,33 +47,48 @@ static unsigned pitch(unsigned bytes, unsigned rest, unsigned modulus)
 /* A slot of the ring: what a row is copied by, and where rows are (attention_gpu_read.c on banks). */
 static void plan_slot(struct attention_gpu *g)
 {
-	const unsigned aligned = g->row_bytes & -g->row_bytes;
+	const unsigned each[2] = { g->head_bytes[0] & -g->head_bytes[0], g->head_bytes[1] & -g->head_bytes[1] };
+	const unsigned aligned = (unsigned)tcb_least(each[0], each[1]);
 	/* Rows that begin anywhere in 16 bytes are copied from there on where they begin, if all tokens' do so alike.
 	 */
-	g->is_within = aligned < 16 && g->token_bytes % 16 == 0;
-	g->is_odd = aligned < 4;
-	g->unit = aligned >= 16 || g->is_within ? 16 : g->is_odd ? 4 : aligned;
-	g->units = (unsigned)tcb_div_up(g->row_bytes + (g->is_within ? 16 - aligned : 0), g->unit);
-	g->copies = (unsigned)tcb_div_up((size_t)g->kv * g->units, g->row_warps * WARP);
-	g->is_kept = g->copy == TCB_COPY_ASYNC && g->k <= 128 &&
-		     g->copies <= ATTENTION_UNITS_MAX; /* else there are too few registers */
-	g->k_pitch = g->is_blocks ? pitch(g->units * g->unit, 16, 32) : pitch(g->row_bytes, 64, 128);
-	g->v_pitch = g->is_blocks ? g->k_pitch : pitch(g->row_bytes, 16, 32);
+	g->is_within = aligned < 16 && (g->token_bytes[0] | g->token_bytes[1]) % 16 == 0;
+	g->unit = aligned >= 16 || g->is_within ? 16 : (unsigned)tcb_most(aligned, 4);
+	for (unsigned v = 0; v < 2; v++) {
+		g->is_odd[v] = each[v] < 4;
+		const unsigned off = g->is_within && each[v] < 16 ? 16 - each[v] : 0;
+		const unsigned bytes = 2 * (v ? g->v_wide : g->k_blocks * ATTENTION_K_BLOCK);
+		g->units[v] = (unsigned)tcb_div_up(g->row_bytes[v] + off, g->unit);
+		g->copies[v] = (unsigned)tcb_div_up((size_t)g->kv * g->units[v], g->team * WARP);
+		g->pitch[v] = g->is_blocks ? pitch(g->units[v] * g->unit, 16, 32)
+			      : v          ? pitch(bytes, 16, 32)
+					   : pitch(bytes, 64, 128);
+	}
+	g->is_kept = g->copy == TCB_COPY_ASYNC && g->k <= 128 && !g->v_own &&
+		     g->copies[0] <= ATTENTION_UNITS_MAX; /* else there are too few registers */
 	const unsigned align = g->copy == TCB_COPY_BULK ? ATTENTION_BULK_ALIGN : 4;
-	g->v_at = (unsigned)tcb_round_up((size_t)g->kv * g->k_pitch, align);
-	g->shifts_at = g->v_at + (unsigned)tcb_round_up((size_t)g->kv * g->v_pitch, align);
-	g->slot_bytes = g->shifts_at + (g->is_odd && !g->is_within ? 4 * (unsigned)tcb_round_up(g->kv, 4) : 0);
+	const unsigned k_bytes = (unsigned)tcb_round_up((size_t)g->kv * g->pitch[0], align);
+	const unsigned shifts = g->is_within ? 0 : 4 * (unsigned)tcb_round_up(g->kv, 4);
+	if (g->is_view)
+		g->pitch[1] = g->pitch[0];
+	else
+		g->v_at = k_bytes;
+	g->shifts_at[0] = g->v_at + (unsigned)tcb_round_up((size_t)g->kv * g->pitch[1], align);
+	g->shifts_at[1] = g->shifts_at[0] + (g->is_odd[0] && g->v_own ? shifts : 0);
+	g->slot_bytes = g->shifts_at[1] + (g->is_odd[g->v_own] ? shifts : 0);
 }
 
 static void plan_memory(struct attention_gpu *g)
 {
-	const unsigned o_bytes = g->rows * g->k * 4, ml_bytes = g->rows * 8;
+	const unsigned o_bytes = g->rows * g->v_wide * 4, ml_bytes = g->rows * 8;
 	g->o_at = 0;
 	g->block_o_at = g->turns * o_bytes;
 	g->ml_at = g->block_o_at + (g->cluster > 1 ? o_bytes : 0);
 	g->block_ml_at = g->ml_at + g->turns * ml_bytes;
 	g->flag_at = g->block_ml_at + (g->cluster > 1 ? ml_bytes : 0);
-	g->ring_at = (unsigned)tcb_round_up(g->flag_at + 16, g->copy == TCB_COPY_BULK ? ATTENTION_BULK_ALIGN : 16);
+	g->q_at = (unsigned)tcb_round_up(g->flag_at + 16, 16);
+	g->q_block = g->k <= ATTENTION_Q_LONG && g->v <= ATTENTION_Q_LONG ? 0 : WARP * (g->is_coded ? 8 : 16);
+	const unsigned q_bytes = g->row_warps * g->columns * g->q_terms * g->k_blocks * g->q_block;
+	g->ring_at = (unsigned)tcb_round_up(g->q_at + q_bytes, g->copy == TCB_COPY_BULK ? ATTENTION_BULK_ALIGN : 16);
 	g->shared_bytes = g->ring_at;
 	if (g->copy != TCB_COPY_LDG) {
 		plan_slot(g);
@@ -109,6 +136,11 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 	g->m = (unsigned)s->m;
 	g->n = (unsigned)s->n;
 	g->k = (unsigned)s->k;
+	g->v = (unsigned)attention_v(s);
+	g->k_blocks = (unsigned)tcb_div_up(g->k, ATTENTION_K_BLOCK);
+	g->v_wide = (unsigned)tcb_round_up(g->v, ATTENTION_K_BLOCK);
+	g->k_rest = g->k % ATTENTION_K_BLOCK;
+	g->v_rest = g->v % ATTENTION_K_BLOCK;
 	g->group = (unsigned)attention_group(s);
 	g->kv_heads = s->words.kv;
 	g->sequences = s->words.sequences;
@@ -117,6 +149,11 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 	g->window = s->words.window;
 	g->cap = s->words.cap;
 	g->causal = s->words.causal;
+	g->words = &s->words;
+	g->has_sinks = attention_has(&s->words, ATTENTION_SINKS);
+	g->has_slopes = attention_has(&s->words, ATTENTION_SLOPES);
+	g->has_prefix = attention_has(&s->words, ATTENTION_PREFIX);
+	g->is_view = s->words.view != 0;
 	g->tokens = (unsigned)geometry->tile[TCB_MIDI].m;
 	g->has_own_limits = g->tokens > 1 && (g->causal || g->window);
 	g->heads = KNOB_COUNT(HEADS);
@@ -129,7 +166,10 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 	g->warps = KNOB_COUNT(WARPS);
 	g->threads = g->warps * WARP;
 	g->row_warps = row_warps(geometry);
-	g->turns = (unsigned)tcb_most(g->warps / g->row_warps, 1);
+	g->value_warps = value_warps(geometry);
+	g->team = g->row_warps * g->value_warps;
+	g->turns = (unsigned)tcb_most(g->warps / g->team, 1);
+	g->v_part = g->v_wide / g->value_warps;
 	g->splitk = KNOB_COUNT(SPLITK);
 	g->cluster = KNOB_COUNT(CLUSTER);
 	g->slots = g->splitk / g->cluster;
@@ -140,9 +180,13 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 	g->token_tiles = (unsigned)tcb_div_up(g->m, g->tokens);
 	g->head_tiles = (unsigned)tcb_div_up(g->group, g->heads);
 	g->tiles = g->kv_heads * g->head_tiles * g->token_tiles;
-	g->v_words = g->k % 64 || g->is_blocks ? 2 : 4;
-	g->row_bytes = (unsigned)tcb_kv_bytes(g->cache, g->k);
-	g->token_bytes = g->kv_heads * g->row_bytes;
+	g->v_words = g->v % 64 || g->v_part % 64 || g->is_blocks ? 2 : 4;
+	g->v_own = g->v != g->k && !g->is_view;
+	for (unsigned v = 0; v < 2; v++) {
+		g->row_bytes[v] = (unsigned)tcb_kv_bytes(g->cache, v ? g->v : g->k);
+		g->head_bytes[v] = (unsigned)tcb_kv_bytes(g->cache, v ? attention_v_apart(s) : g->k);
+		g->token_bytes[v] = g->kv_heads * g->head_bytes[v];
+	}
 	g->copy = (enum tcb_copy)KNOB(COPY);
 	g->unit = KNOB_COUNT(VEC);
 	g->stages = KNOB_COUNT(STAGES);
@@ -153,12 +197,14 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 /* Sums of both products, q, what is loaded of K and V, and what else there is; as ptxas took at most. */
 static unsigned registers(const struct attention_gpu *g)
 {
-	const unsigned q = g->columns * g->q_terms * g->k / (g->is_coded ? 16 : 8);
-	const unsigned sums = (g->columns + 1) / 2 * g->kv / 2 + g->columns * (g->k / 4 + 4);
-	const unsigned loaded = g->copy == TCB_COPY_LDG ? g->kv * g->k / 32 : 16;
+	const unsigned k = g->k_blocks * ATTENTION_K_BLOCK, words = g->has_slopes ? 2 * g->columns : 0;
+	const unsigned in_registers = g->q_block ? ATTENTION_K_BLOCK : k;
+	const unsigned q = g->columns * g->q_terms * in_registers / (g->is_coded ? 16 : 8);
+	const unsigned sums = (g->columns + 1) / 2 * g->kv / 2 + g->columns * (g->v_part / 4 + 4) + words;
+	const unsigned loaded = g->copy == TCB_COPY_LDG ? g->kv * (k + g->v_wide) / 64 : 16;
 	const unsigned coded = g->is_coded ? 8 + (g->is_wide ? 8 + g->kv * g->k / 256 : 0) : 0;
 	const unsigned dealt = g->is_dealt ? DEALT_REGISTERS : 0;
-	return q + sums + loaded + coded + dealt + (g->is_wide ? 16 : 0) + (g->is_kept ? 2 * g->copies : 0) + 46;
+	return q + sums + loaded + coded + dealt + (g->is_wide ? 16 : 0) + (g->is_kept ? 2 * g->copies[0] : 0) + 46;
 }
 
 void attention_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -168,16 +214,17 @@ void attention_gpu_footprint(const struct tcb_problem *problem, const struct tcb
 	memset(out, 0, sizeof(*out));
 	attention_gpu_plan(problem, target, geometry, &g);
 	out->element_bytes = g.is_blocks ? 1 : 2;
-	out->alignment_bytes = out->vector_bytes = tcb_least(g.row_bytes & -g.row_bytes, 16);
+	out->alignment_bytes = out->vector_bytes =
+		tcb_least(g.head_bytes[0] & -g.head_bytes[0], tcb_least(g.head_bytes[1] & -g.head_bytes[1], 16));
 	out->base_bytes = 256;
-	out->leading_bytes = g.token_bytes;
-	out->tile_offset_bytes = g.row_bytes;
+	out->leading_bytes = g.token_bytes[0];
+	out->tile_offset_bytes = g.row_bytes[0];
 	out->shared_bytes = g.shared_bytes;
 	out->shared_dynamic = 1;
 	out->block_threads = g.threads;
 	out->thread_registers = registers(&g);
 	out->blocks_together = g.occ;
-	out->accumulators = g.columns * g.k / 4;
+	out->accumulators = g.columns * g.v_part / 4;
 	for (size_t i = 0; i < 3; i++)
 		out->grid[i] = g.grid[i];
 	out->barriers = 1;
@@ -214,17 +261,31 @@ RULE(rule_isa)
 	return tcb_gpu_rule_isa(problem, target, geometry);
 }
 
+/* micro.k is less than a head: warps share a row's values. */
+static const char *check_values(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
+{
+	const size_t k = geometry->tile[TCB_MIDI].k, own = geometry->tile[TCB_MICRO].k;
+	const size_t v = tcb_round_up(attention_v(&problem->shape), ATTENTION_K_BLOCK);
+	const size_t unit = ATTENTION_K_BLOCK * (attention_has_blocks(problem) ? 2 : 1);
+	if (own != k && (!attention_gpu_is_long(&problem->shape) || (2 * own != k && 4 * own != k)))
+		return "micro.k must be midi.k, or half or a quarter of it for heads of more than 256 values";
+	return v % (unit * value_warps(geometry)) ? "midi.k / micro.k must divide V's values by 32, in blocks by 64"
+						  : NULL;
+}
+
 /* What the kernel has tiles for. */
 RULE(rule_tiles)
 {
 	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
 	const size_t k = tcb_power_of_two_up(problem->shape.k), rows = micro->m * KNOB(HEADS);
-	if (micro->k != k || midi->k != k || macro->k != k)
+	if (midi->k != k || macro->k != k)
 		return "tiles' k must be the head size, rounded up to a power of two";
+	if (micro->k != k && check_values(problem, geometry))
+		return check_values(problem, geometry);
 	if (!tcb_is_power_of_two(micro->m) || !tcb_is_power_of_two(midi->m))
 		return "micro.m and midi.m must be powers of two";
-	if (KNOB(WARPS) % row_warps(geometry) || midi->m > tcb_most(tcb_power_of_two_up(problem->shape.m), micro->m))
+	if (KNOB(WARPS) % team(geometry) || midi->m > tcb_most(tcb_power_of_two_up(problem->shape.m), micro->m))
 		return "midi.m must be micro.m for as many warps as divide the block's, and no more than the problem's";
 	if (KNOB(HEADS) < 1 || KNOB(HEADS) > attention_group(&problem->shape))
 		return "heads must be 1 to as many query heads as share a KV head";
@@ -237,10 +298,11 @@ RULE(rule_tiles)
 
 int attention_gpu_copies(const struct tcb_problem *problem, unsigned vec)
 {
-	const size_t row = tcb_kv_bytes(attention_of(problem)->kv, problem->shape.k);
-	const size_t aligned = tcb_least(row & -row, 16);
+	const enum tcb_kv kv = attention_of(problem)->kv;
+	const size_t k = tcb_kv_bytes(kv, problem->shape.k), v = tcb_kv_bytes(kv, attention_v_apart(&problem->shape));
+	const size_t aligned = tcb_least(tcb_least(k & -k, v & -v), 16);
 	if (vec == 16)
-		return aligned == 16 || row * problem->shape.words.kv % 16 == 0;
+		return aligned == 16 || (k | v) * problem->shape.words.kv % 16 == 0;
 	return vec == tcb_most(aligned, 4);
 }
 
@@ -250,7 +312,8 @@ int attention_gpu_has_bulk(const struct tcb_problem *problem, const struct tcb_t
 	/* Rows of an odd number of 16 bytes are in banks as they are wanted. */
 	const size_t units = tcb_div_up(row + 16 - tcb_least(row & -row, 16), 16);
 	return target->cuda.capability >= 90 && attention_has_blocks(problem) && units % 2 &&
-	       !problem->shape.words.page && row * problem->shape.words.kv % 16 == 0;
+	       attention_v_apart(&problem->shape) == problem->shape.k && !problem->shape.words.page &&
+	       row * problem->shape.words.kv % 16 == 0;
 }
 
 RULE(rule_copy)
@@ -265,14 +328,15 @@ RULE(rule_copy)
 	if (copy == TCB_COPY_LDG ? stages != 1 : stages < 2 || stages > STAGES_MAX)
 		return "stages must be 1 with copy=ldg, else 2 to 8";
 	if (copy == TCB_COPY_BULK && !attention_gpu_has_bulk(problem, target))
-		return "copy=bulk needs sm_90, blocks, heads of 32, 64, 128 or 256 values, no pages, and tokens of a "
+		return "copy=bulk needs sm_90, blocks, heads of 32, 64, 128 or 256 values in K and V, no pages, and "
+		       "tokens of a "
 		       "multiple of 16 bytes";
 	if (copy == TCB_COPY_BULK && KNOB(VEC) != 16)
 		return "vec must be 16 with copy=bulk";
 	if (!attention_gpu_copies(problem, KNOB(VEC)))
 		return "vec must be what rows are aligned to, 4 to 16 bytes, or 16 where it divides a token's bytes";
-	if (copy == TCB_COPY_LDG && row_warps(geometry) > 1)
-		return "midi.m must be micro.m with copy=ldg: warps have a piece together in shared memory";
+	if (copy == TCB_COPY_LDG && team(geometry) > 1)
+		return "midi.m and midi.k must be micro's with copy=ldg: warps have a piece together in shared memory";
 	if (copy != TCB_COPY_LDG && micro->n > WARP)
 		return "micro.n must be at most 32 but with copy=ldg: a lane looks up a token";
 	return NULL;
@@ -283,9 +347,9 @@ RULE(rule_same)
 {
 	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
-	if (midi->n * midi->m != micro->n * micro->m * KNOB(WARPS))
+	if (midi->n * midi->m * value_warps(geometry) != micro->n * micro->m * KNOB(WARPS))
 		return "midi.n must be what a block takes at a time: micro.n for each warp, or for each midi.m / "
-		       "micro.m";
+		       "micro.m by midi.k / micro.k";
 	if (macro->m != tcb_most(midi->m, tcb_power_of_two_up(problem->shape.m)) ||
 	    macro->n != tcb_most(midi->n, tcb_power_of_two_up(problem->shape.n)))
 		return "macro.m and macro.n must be the problem's, rounded up to powers of two";
@@ -346,7 +410,7 @@ RULE(rule_idle)
 	const size_t pieces = tcb_div_up(problem->shape.n, tcb_most(geometry->tile[TCB_MICRO].n, 1));
 	if (KNOB(SPLITK) > 1 && KNOB(SPLITK) > pieces)
 		return "splitk is more than there are pieces of micro.n KV tokens";
-	const size_t turns = KNOB(WARPS) / row_warps(geometry);
+	const size_t turns = KNOB(WARPS) / team(geometry);
 	if (turns > 1 && turns * KNOB(SPLITK) / 2 >= pieces)
 		return "half of the warps have nothing to do: fewer warps or a smaller splitk";
 	return NULL;
@@ -373,7 +437,8 @@ RULE(policy_usual)
 	unusual += KNOB(STAGES) > 4;
 	unusual += KNOB(OCC) > 2;
 	unusual += KNOB(CLUSTER) > 1;
-	unusual += !is_blocks && KNOB(COPY) == TCB_COPY_ASYNC && row_warps(geometry) == 1;
+	unusual += !is_blocks && KNOB(COPY) == TCB_COPY_ASYNC && row_warps(geometry) == 1 &&
+		   !attention_gpu_is_long(&problem->shape) && !problem->shape.words.view;
 	unusual += is_blocks && KNOB(COPY) == TCB_COPY_ASYNC && KNOB(VEC) == 16 &&
 		   attention_gpu_copies(problem, 8); /* it was slower */
 	unusual += problem->shape.k <= 128 && geometry->tile[TCB_MICRO].n != 16 && geometry->tile[TCB_MICRO].n != 32;
@@ -387,7 +452,6 @@ RULE(policy_usual)
 #define READS_BLOCKS (READS_DEALING | TCB_FIELD_KNOB(WARPS))
 
 const struct tcb_rule attention_decode_gpu_rules[] = {
-	{ TCB_FIELD_KNOB(ISA), 0, attention_rule_plain },
 	{ 0, 0, rule_knobs },
 	{ TCB_FIELD_KNOB(ISA), 0, tcb_gpu_rule_shape },
 	{ TCB_FIELD_KNOB(ISA), 0, rule_isa },

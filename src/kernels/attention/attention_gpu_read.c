@@ -19,11 +19,12 @@ static const unsigned own_tokens[ATTENTION_TOKENS] = { 0, 1, 8, 9 };
 
 /* --- copy=ldg --- */
 
-/* BASE + the row of token T, or of the last that is seen. */
-static kit_op row_at(struct attention_reader *r, kit_op base, kit_op t)
+/* K's row of token T, or V's (V), or of the last that is seen. */
+static kit_op row_at(struct attention_reader *r, unsigned v, kit_op t)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
-	return tcb_ptx_assume_aligned(b, l_mad_wide(b, attention_row_of(r, t), r->row_bytes, base),
+	const kit_op base = v ? r->v : r->k;
+	return tcb_ptx_assume_aligned(b, l_mad_wide(b, attention_row_of(r, t), r->row_bytes[v], base),
 				      4 * r->w->g->v_words);
 }
 
@@ -41,6 +42,15 @@ static void load_row(struct attention_reader *r, kit_op row, kit_op (*to)[4], un
 		tcb_ptx_unguard(b);
 }
 
+/* The same of the row's last block, AT bytes on, of whose lanes some have none: there are zeros (registers_begin). */
+static void load_rest(struct attention_reader *r, kit_op row, unsigned at, const kit_op *to, kit_op is_there,
+		      unsigned width, const kit_op *condition)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	tcb_kit_load_where(b, condition ? p_and(b, is_there, *condition) : is_there, tcb_kit_input_once(r->w->g->pdl),
+			   "b32", tcb_ptx_at(row, at), to, width);
+}
+
 static void load_k(struct attention_reader *r, kit_op first, const kit_op *condition)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
@@ -48,9 +58,13 @@ static void load_k(struct attention_reader *r, kit_op first, const kit_op *condi
 	const kit_op own = u_add(b, first, r->g);
 	for (unsigned s = 0; s < g->subs; s++)
 		for (unsigned h = 0; h < g->halves; h++) {
-			const kit_op row = row_at(r, r->k, u_add(b, own, I(16 * s + 8 * h)));
-			load_row(r, row, &r->k_words[s][0][h], ATTENTION_HALVES, g->k / ATTENTION_K_BLOCK, 4,
+			const kit_op row = row_at(r, 0, u_add(b, own, I(16 * s + 8 * h)));
+			load_row(r, row, &r->k_words[s][0][h], ATTENTION_HALVES, g->k_blocks - (g->k_rest > 0), 4,
 				 2 * ATTENTION_K_BLOCK, condition);
+			if (g->k_rest)
+				load_rest(r, row, 2 * ATTENTION_K_BLOCK * (g->k_blocks - 1),
+					  r->k_words[s][g->k_blocks - 1][h], u_lt(b, r->c, I(g->k_rest / 8)), 4,
+					  condition);
 		}
 }
 
@@ -58,13 +72,16 @@ static void load_v(struct attention_reader *r, kit_op first, const kit_op *condi
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	const unsigned block_bytes = 8 * 4 * g->v_words;
+	const unsigned block_bytes = 8 * 4 * g->v_words, blocks = g->row_bytes[1] / block_bytes;
 	const kit_op mine = u_mad(b, r->c, I(2), first);
 	for (unsigned s = 0; s < g->subs; s++)
 		for (unsigned t = 0; t < 2 * g->halves; t++) {
-			const kit_op row = row_at(r, r->v, u_add(b, mine, I(16 * s + own_tokens[t])));
-			load_row(r, row, &r->v_words[s][0][t], ATTENTION_TOKENS, g->row_bytes / block_bytes, g->v_words,
-				 block_bytes, condition);
+			const kit_op row = row_at(r, 1, u_add(b, mine, I(16 * s + own_tokens[t])));
+			load_row(r, row, &r->v_words[s][0][t], ATTENTION_TOKENS, blocks, g->v_words, block_bytes,
+				 condition);
+			if (g->v_rest)
+				load_rest(r, row, block_bytes * blocks, r->v_words[s][blocks][t],
+					  u_lt(b, r->g, I(g->v_rest / 4)), g->v_words, condition);
 		}
 }
 
@@ -76,6 +93,13 @@ static void registers_begin(struct attention_reader *r)
 		(&r->k_words[0][0][0][0])[i] = tcb_ptx_reg(b, "b32");
 	for (unsigned i = 0; i < g->subs * ATTENTION_K_BLOCKS_MAX * ATTENTION_TOKENS * 4; i++)
 		(&r->v_words[0][0][0][0])[i] = tcb_ptx_reg(b, "b32");
+	for (unsigned s = 0; s < g->subs; s++)
+		for (unsigned i = 0; i < 4 * 4; i++) {
+			if (g->k_rest && i / 4 < g->halves)
+				b_set_to(b, r->k_words[s][g->k_blocks - 1][i / 4][i % 4], I(0));
+			if (g->v_rest && i / 4 < 2 * g->halves && i % 4 < g->v_words)
+				b_set_to(b, r->v_words[s][g->v_wide / ATTENTION_K_BLOCK - 1][i / 4][i % 4], I(0));
+		}
 	r->k = l_mad_wide(b, r->c, I(16), r->k);
 	r->v = l_mad_wide(b, r->g, I(4 * g->v_words), r->v);
 }
@@ -108,14 +132,16 @@ static void ask(struct attention_reader *r, kit_op begin, kit_op piece, kit_op e
 	tcb_kit_ring_filled(b, &r->ring);
 }
 
-/* SLOT + TOKEN times PITCH + AT, and LANE times BYTES. */
-static kit_op place(struct attention_reader *r, kit_op token, unsigned pitch, unsigned at, kit_op lane, unsigned bytes,
-		    unsigned align)
+/* SLOT + TOKEN times the pitch of K's rows, or V's (V), and LANE times BYTES. */
+static kit_op place(struct attention_reader *r, unsigned v, kit_op token, kit_op lane, unsigned bytes, unsigned align)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
-	kit_op row = u_mad(b, token, I(pitch), u_add(b, r->ring.slot, I(at)));
-	if (r->w->g->is_within)
-		row = u_add(b, row, u_and(b, r->within, I(-4)));
+	const struct attention_gpu *g = r->w->g;
+	kit_op row = u_mad(b, token, I(g->pitch[v]), u_add(b, r->ring.slot, I(v ? g->v_at : 0)));
+	if (g->is_within)
+		row = u_add(b, row, u_and(b, r->within[v], I(-4)));
+	if (v && g->value_warps > 1)
+		row = u_mad(b, r->part, I(g->is_blocks ? g->v_part / ATTENTION_K_BLOCK * BLOCK : 2 * g->v_part), row);
 	return tcb_ptx_assume_aligned(b, bytes ? u_mad(b, lane, I(bytes), row) : row, align);
 }
 
@@ -124,15 +150,18 @@ static void write_places(struct attention_reader *r)
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
 	const kit_op pair = u_shl(b, r->c, I(1));
-	r->k_lane = place(r, r->g, g->k_pitch, 0, r->c, g->is_blocks ? 4 : 16, g->is_blocks ? 4 : 16);
-	r->v_lane = place(r, pair, g->v_pitch, g->v_at, r->g, g->is_blocks ? 4 : 4 * g->v_words,
-			  g->is_blocks ? 4 : 4 * g->v_words);
+	r->k_lane = place(r, 0, r->g, r->c, g->is_blocks ? 4 : 16, g->is_blocks ? 4 : 16);
+	r->v_lane = place(r, 1, pair, r->g, g->is_blocks ? 4 : 4 * g->v_words, g->is_blocks ? 4 : 4 * g->v_words);
 	if (g->is_blocks) {
-		r->k_scale = place(r, pair, g->k_pitch, 0, r->c, 0, 2);
-		r->v_scale = place(r, pair, g->v_pitch, g->v_at, r->c, 0, 2);
+		r->k_scale = place(r, 0, pair, r->c, 0, 2);
+		r->v_scale = place(r, 1, pair, r->c, 0, 2);
 	}
-	if (g->is_odd && !g->is_within)
-		r->shifts = tcb_ptx_assume_aligned(b, u_add(b, r->ring.slot, I(g->shifts_at)), 4);
+	for (int v = 0; v < 2; v++)
+		if (g->is_odd[v] && !g->is_within)
+			r->shifts[v] =
+				v && !g->v_own
+					? r->shifts[0]
+					: tcb_ptx_assume_aligned(b, u_add(b, r->ring.slot, I(g->shifts_at[v])), 4);
 }
 
 /* --- both --- */
@@ -227,12 +256,13 @@ static kit_op shared_word(struct attention_reader *r, kit_op base, unsigned at)
 	return tcb_kit_get(&r->w->kit.b, TCB_KIT_SHARED, "b32", tcb_ptx_at(base, at));
 }
 
-/* What the row of the slot's token TOKEN, and of the lane's (STEP bytes each lane), is off by: 0 or 16 bits. */
-static kit_op shift_of(struct attention_reader *r, kit_op lane, unsigned step, unsigned token)
+/* What K's row, or V's (V), of the slot's token TOKEN, and of the lane's (STEP bytes each lane), is off by: 0 or 16
+ * bits. */
+static kit_op shift_of(struct attention_reader *r, unsigned v, kit_op lane, unsigned step, unsigned token)
 {
 	if (r->w->g->is_within)
-		return r->shift;
-	return shared_word(r, u_mad(&r->w->kit.b, lane, I(step), r->shifts), 4 * token);
+		return r->shift[v];
+	return shared_word(r, u_mad(&r->w->kit.b, lane, I(step), r->shifts[v]), 4 * token);
 }
 
 /* Four codes at OF_ROW bytes from a row's beginning, which is at ROW_AT behind BASE. */
@@ -285,23 +315,23 @@ static void k_codes(struct attention_reader *r, unsigned s, unsigned h, unsigned
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	const unsigned token = 16 * s + 8 * h, row = token * g->k_pitch;
+	const unsigned token = 16 * s + 8 * h, row = token * g->pitch[0];
 	kit_op shift = { .kind = 0 }, of_scale[2];
-	if (g->is_odd)
-		shift = shift_of(r, r->g, 4, token);
+	if (g->is_odd[0])
+		shift = shift_of(r, 0, r->g, 4, token);
 	for (unsigned half = 0; half < 2; half++) {
 		const unsigned at = BLOCK * i + CODES_AT + HALF_CODES * half;
-		const kit_op word = codes_at(r, r->k_lane, row, at, g->is_odd ? &shift : NULL);
+		const kit_op word = codes_at(r, r->k_lane, row, at, g->is_odd[0] ? &shift : NULL);
 		if (g->is_coded)
 			out[half] = word;
 		else
 			attention_codes_f16(b, flipped(r, word), out + 2 * half);
 	}
 	for (unsigned x = 0; x < 2; x++) {
-		if (g->is_odd)
-			of_scale[x] = shift_of(r, r->c, 8, token + x);
-		scale_out[x] = f_from_f16(
-			b, scale_at(r, r->k_scale, row + x * g->k_pitch + BLOCK * i, g->is_odd ? &of_scale[x] : NULL));
+		if (g->is_odd[0])
+			of_scale[x] = shift_of(r, 0, r->c, 8, token + x);
+		scale_out[x] = f_from_f16(b, scale_at(r, r->k_scale, row + x * g->pitch[0] + BLOCK * i,
+						      g->is_odd[0] ? &of_scale[x] : NULL));
 	}
 }
 
@@ -316,7 +346,7 @@ void attention_k_block(struct attention_reader *r, unsigned s, unsigned h, unsig
 			out[w] = r->k_words[s][i][h][w];
 	else
 		tcb_kit_load(&r->w->kit.b, TCB_KIT_SHARED, "b32",
-			     tcb_ptx_at(r->k_lane, (16 * s + 8 * h) * g->k_pitch + 2 * ATTENTION_K_BLOCK * i), out, 4);
+			     tcb_ptx_at(r->k_lane, (16 * s + 8 * h) * g->pitch[0] + 2 * ATTENTION_K_BLOCK * i), out, 4);
 }
 
 void attention_v_block(struct attention_reader *r, unsigned s, unsigned t, unsigned i, kit_op out[4])
@@ -325,16 +355,16 @@ void attention_v_block(struct attention_reader *r, unsigned s, unsigned t, unsig
 	const unsigned token = 16 * s + own_tokens[t];
 	if (g->is_blocks) {
 		kit_op shift = { .kind = 0 };
-		if (g->is_odd)
-			shift = shift_of(r, r->c, 8, token);
-		out[0] = flipped(
-			r, codes_at(r, r->v_lane, token * g->v_pitch, BLOCK * i + CODES_AT, g->is_odd ? &shift : NULL));
+		if (g->is_odd[1])
+			shift = shift_of(r, 1, r->c, 8, token);
+		out[0] = flipped(r, codes_at(r, r->v_lane, token * g->pitch[1], BLOCK * i + CODES_AT,
+					     g->is_odd[1] ? &shift : NULL));
 	} else if (g->copy == TCB_COPY_LDG) {
 		for (unsigned w = 0; w < g->v_words; w++)
 			out[w] = r->v_words[s][i][t][w];
 	} else {
 		tcb_kit_load(&r->w->kit.b, TCB_KIT_SHARED, "b32",
-			     tcb_ptx_at(r->v_lane, token * g->v_pitch + 8 * 4 * g->v_words * i), out, g->v_words);
+			     tcb_ptx_at(r->v_lane, token * g->pitch[1] + 8 * 4 * g->v_words * i), out, g->v_words);
 	}
 }
 
@@ -343,7 +373,7 @@ kit_op attention_v_scale(struct attention_reader *r, unsigned s, unsigned t, uns
 	const struct attention_gpu *g = r->w->g;
 	const unsigned token = 16 * s + own_tokens[t];
 	kit_op shift = { .kind = 0 };
-	if (g->is_odd)
-		shift = shift_of(r, r->c, 8, token);
-	return scale_at(r, r->v_scale, token * g->v_pitch + BLOCK * i, g->is_odd ? &shift : NULL);
+	if (g->is_odd[1])
+		shift = shift_of(r, 1, r->c, 8, token);
+	return scale_at(r, r->v_scale, token * g->pitch[1] + BLOCK * i, g->is_odd[1] ? &shift : NULL);
 }

@@ -12,6 +12,7 @@
  * the word on that it begins in, and the slot says by how many bits it is off; if rows of
  * all tokens begin at the same place of 16 bytes, 16 bytes at a time from these on.
  */
+#include "base/sizes.h"
 #include "kernels/attention/attention_gpu.h"
 #include "kernels/gpu/tile_ring.h"
 
@@ -19,7 +20,7 @@ enum { BLOCK = 34, BOX_RANK = 3, UNIT = 16, TURN_BARRIER = 1 /* named barrier of
 
 static int is_in_line(const struct attention_gpu *g)
 {
-	return !g->page && (!g->is_odd || g->is_within);
+	return !g->page && ((!g->is_odd[0] && !g->is_odd[1]) || g->is_within);
 }
 
 kit_op attention_row_of(struct attention_reader *r, kit_op t)
@@ -34,29 +35,59 @@ kit_op attention_row_of(struct attention_reader *r, kit_op t)
 	return u_mad(b, number, I(g->page), page.rest);
 }
 
-/* Copy J of a lane: its token, and which of the row's copies it is. */
-static void unit_of(struct attention_reader *r, unsigned j, kit_op *token, kit_op *within)
+/* Copy J of a lane, of K or of V (V): its token, and which of the row's copies it is. */
+static void unit_of(struct attention_reader *r, unsigned v, unsigned j, kit_op *token, kit_op *within)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	const kit_op unit = u_add(b, r->thread, I(g->row_warps * WARP * j));
-	const struct kit_split of_token = u_split(b, unit, I(g->units));
+	const kit_op unit = u_add(b, r->thread, I(g->team * WARP * j));
+	const struct kit_split of_token = u_split(b, unit, I(g->units[v]));
 	*token = of_token.whole;
 	*within = of_token.rest;
 }
 
 /* Places of copy J, but for the slot and the piece: from the piece's first row on, and of K's and V's part of a slot.
  */
-static void write_places(struct attention_reader *r, unsigned j, kit_op *token, kit_op *from, kit_op to[2])
+static void write_places(struct attention_reader *r, unsigned v, unsigned j, kit_op *token, kit_op *from, kit_op to[2])
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
 	kit_op within;
-	unit_of(r, j, token, &within);
+	unit_of(r, v, j, token, &within);
 	const kit_op bytes = u_mul(b, within, I(g->unit));
-	*from = is_in_line(g) ? u_mad(b, *token, I(g->token_bytes), bytes) : bytes;
-	to[0] = u_mad(b, *token, I(g->k_pitch), bytes);
-	to[1] = g->k_pitch == g->v_pitch ? to[0] : u_mad(b, *token, I(g->v_pitch), bytes);
+	*from = is_in_line(g) ? u_mad(b, *token, I(g->token_bytes[v]), bytes) : bytes;
+	if (g->v_own || g->is_view) {
+		to[v] = u_mad(b, *token, I(g->pitch[v]), bytes);
+		return;
+	}
+	to[0] = u_mad(b, *token, I(g->pitch[0]), bytes);
+	to[1] = g->pitch[0] == g->pitch[1] ? to[0] : u_mad(b, *token, I(g->pitch[1]), bytes);
+}
+
+/* What heads are short of whole blocks, in 16 bytes, becomes zeros in all slots; no copy gets there. */
+static void clear_rests(struct attention_reader *r)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	const unsigned threads = g->team * WARP;
+	for (unsigned v = 0; v < (g->is_view ? 1 : 2); v++) {
+		const unsigned bytes = 2 * (v ? g->v_wide : g->k_blocks * ATTENTION_K_BLOCK) - g->row_bytes[v];
+		const unsigned units = g->is_blocks ? 0 : bytes / UNIT;
+		for (unsigned j = 0; j < tcb_div_up(g->kv * units, threads); j++) {
+			const kit_op unit = u_add(b, r->thread, I(threads * j)), zero = u_set(b, I(0));
+			const struct kit_split of_token = u_split(b, unit, I(units));
+			const kit_op zeros[] = { zero, zero, zero, zero };
+			const kit_op at = u_mad(b, of_token.whole, I(g->pitch[v]), u_mul(b, of_token.rest, I(UNIT)));
+			const kit_op is_one = u_lt(b, unit, I(g->kv * units));
+			for (unsigned i = 0; i < g->stages; i++) {
+				const struct tcb_kit_slot slot = tcb_kit_ring_slot(&r->ring, (int)i);
+				const kit_op to = tcb_ptx_assume_aligned(b, u_add(b, slot.base, at), UNIT);
+				tcb_kit_store_where(b, is_one, TCB_KIT_SHARED, "u32",
+						    tcb_ptx_at(to, slot.at + (v ? g->v_at : 0) + g->row_bytes[v]),
+						    zeros, 4);
+			}
+		}
+	}
 }
 
 void attention_ring_begin(struct attention_reader *r)
@@ -64,21 +95,24 @@ void attention_ring_begin(struct attention_reader *r)
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
 	if (g->copy == TCB_COPY_BULK) {
-		const kit_op row = u_mul(b, r->w->kv_head, I(g->row_bytes));
-		r->within = u_and(b, row, I(UNIT - 1));
+		const kit_op row = u_mul(b, r->w->kv_head, I(g->row_bytes[0]));
+		r->within[0] = r->within[1] = u_and(b, row, I(UNIT - 1));
 		r->box = u_shr(b, u_and(b, row, I(-UNIT)), I(1));
 	} else if (g->is_within) {
-		r->within = u_and(b, u_from_l(b, r->k), I(15)); /* V's is the same */
+		r->within[0] = u_and(b, u_from_l(b, r->k), I(15));
+		r->within[1] = g->v_own ? u_and(b, u_from_l(b, r->v), I(15)) : r->within[0];
 		r->k = l_and(b, r->k, I(-16));
 		r->v = l_and(b, r->v, I(-16));
 	}
-	if (g->is_within && g->is_odd)
-		r->shift = u_shl(b, u_and(b, r->within, I(2)), I(3));
-	for (unsigned j = 0; g->is_kept && j < g->copies; j++) {
+	for (int v = 0; v < 2 && g->is_within; v++)
+		if (g->is_odd[v])
+			r->shift[v] = v && !g->v_own ? r->shift[0] : u_shl(b, u_and(b, r->within[v], I(2)), I(3));
+	clear_rests(r);
+	for (unsigned j = 0; g->is_kept && j < g->copies[0]; j++) {
 		kit_op to[2];
-		write_places(r, j, &r->unit_token[j], &r->unit_from[j], to);
+		write_places(r, 0, j, &r->unit_token[j], &r->unit_from[j], to);
 		r->unit_to[0][j] = to[0];
-		r->unit_to[1][j] = to[1];
+		r->unit_to[1][j] = g->is_view ? to[0] : to[1];
 	}
 }
 
@@ -98,7 +132,7 @@ static void copy(struct attention_reader *r, kit_op to, unsigned at, kit_op from
 }
 
 /* A row, which begins between two words or not, in words from where it begins on. */
-static void copy_odd(struct attention_reader *r, kit_op to, unsigned at, kit_op row, kit_op within,
+static void copy_odd(struct attention_reader *r, kit_op to, unsigned at, kit_op row, kit_op within, unsigned units,
 		     const kit_op *is_own)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
@@ -106,29 +140,30 @@ static void copy_odd(struct attention_reader *r, kit_op to, unsigned at, kit_op 
 	const kit_op off = u_and(b, u_from_l(b, row), I(2));
 	const kit_op from = tcb_kit_behind(b, l_and(b, row, I(-4)), within);
 	/* The last word of a row that is not off is half the next row's, or nobody's. */
-	const kit_op is_half = u_eq_and(b, off, I(0), u_eq(b, within, I((int64_t)g->unit * (g->units - 1))));
+	const kit_op is_half = u_eq_and(b, off, I(0), u_eq(b, within, I((int64_t)g->unit * (units - 1))));
 	const kit_op bytes = u_select(b, I(2), I(4), is_half);
 	copy(r, to, at, from, &bytes, is_own);
 }
 
 /* Whether the last of a row's copies is one too many for some heads. */
-static int has_spare(const struct attention_gpu *g)
+static int has_spare(const struct attention_gpu *g, unsigned v)
 {
-	return g->is_within && g->row_bytes <= (g->units - 1) * g->unit;
+	return g->is_within && g->row_bytes[v] <= (g->units[v] - 1) * g->unit;
 }
 
-/* Copy J of this lane, to TO in a slot's K: *IS_OWN tells whether it is one of the piece's.  0: all lanes' are. */
-static int tell_own(struct attention_reader *r, unsigned j, kit_op token, kit_op to, kit_op *is_own)
+/* Copy J of this lane, to TO in a slot's K, or V of rows of its own (V): *IS_OWN tells whether it is one of the
+ * piece's.  0: all lanes' are. */
+static int tell_own(struct attention_reader *r, unsigned v, unsigned j, kit_op token, kit_op to, kit_op *is_own)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	const unsigned threads = g->row_warps * WARP, rest = g->kv * g->units - threads * j;
-	if (rest >= threads && !has_spare(g))
+	const unsigned threads = g->team * WARP, rest = g->kv * g->units[v] - threads * j;
+	if (rest >= threads && !has_spare(g, v))
 		return 0;
 	*is_own = u_lt(b, r->thread, I(rest));
-	if (has_spare(g)) {
-		const kit_op at = u_sub(b, to, u_mul(b, token, I(g->k_pitch)));
-		*is_own = u_lt_and(b, at, u_add(b, r->within, I(g->row_bytes)), *is_own);
+	if (has_spare(g, v)) {
+		const kit_op at = u_sub(b, to, u_mul(b, token, I(g->pitch[v])));
+		*is_own = u_lt_and(b, at, u_add(b, r->within[v], I(g->row_bytes[v])), *is_own);
 	}
 	return 1;
 }
@@ -140,28 +175,29 @@ static void fill(struct attention_reader *r, kit_op first, const struct tcb_kit_
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	for (unsigned v = 0; v < 2; v++) {
+	for (unsigned v = 0; v < (g->is_view ? 1 : 2); v++) {
+		const unsigned own_rows = g->v_own ? v : 0; /* whose widths V's rows have */
 		const kit_op all = v ? r->v : r->k;
-		const kit_op base = is_in_line(g) ? l_mad_wide(b, first, r->row_bytes, all) : all;
-		for (unsigned j = 0; j < g->copies; j++) {
+		const kit_op base = is_in_line(g) ? l_mad_wide(b, first, r->row_bytes[v], all) : all;
+		for (unsigned j = 0; j < g->copies[v]; j++) {
 			kit_op token = r->unit_token[j % ATTENTION_UNITS_MAX], from, to[2];
 			if (g->is_kept) {
 				from = r->unit_from[j];
 				to[0] = r->unit_to[0][j];
 				to[1] = r->unit_to[1][j];
 			} else {
-				write_places(r, j, &token, &from, to);
+				write_places(r, own_rows, j, &token, &from, to);
 			}
 			const kit_op place = u_add(b, slot->base, to[v]);
 			const unsigned at = slot->at + (v ? g->v_at : 0);
 			kit_op own = row, bytes, is_own;
 			if (!is_in_line(g))
-				own = l_mad_wide(b, u_lane(b, row, token), r->row_bytes, base);
+				own = l_mad_wide(b, u_lane(b, row, token), r->row_bytes[v], base);
 			if (left)
 				bytes = u_select(b, I(g->unit), I(0), u_lt(b, token, *left));
-			const kit_op *guard = tell_own(r, j, token, to[0], &is_own) ? &is_own : NULL;
-			if (g->is_odd && !g->is_within)
-				copy_odd(r, place, at, own, from, guard);
+			const kit_op *guard = tell_own(r, own_rows, j, token, to[own_rows], &is_own) ? &is_own : NULL;
+			if (g->is_odd[v] && !g->is_within)
+				copy_odd(r, place, at, own, from, g->units[v], guard);
 			else
 				copy(r, place, at, tcb_kit_behind(b, is_in_line(g) ? base : own, from),
 				     left ? &bytes : NULL, guard);
@@ -174,22 +210,26 @@ static void store_shifts(struct attention_reader *r, kit_op row, const struct tc
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	const kit_op at = u_from_l(b, l_mad_wide(b, row, r->row_bytes, r->k));
-	const kit_op shift = u_shl(b, u_and(b, at, I(2)), I(3));
-	tcb_ptx_guard(b, u_lt(b, r->thread, I(g->kv)));
-	tcb_kit_put(b, TCB_KIT_SHARED, "b32",
-		    tcb_ptx_at(tcb_ptx_assume_aligned(b, u_mad(b, r->w->kit.lane, I(4), slot->base), 4),
-			       slot->at + g->shifts_at),
-		    shift);
-	tcb_ptx_unguard(b);
+	for (int v = 0; v < (g->v_own ? 2 : 1); v++) {
+		if (!g->is_odd[v])
+			continue;
+		const kit_op at = u_from_l(b, l_mad_wide(b, row, r->row_bytes[v], v ? r->v : r->k));
+		const kit_op shift = u_shl(b, u_and(b, at, I(2)), I(3));
+		tcb_ptx_guard(b, u_lt(b, r->thread, I(g->kv)));
+		tcb_kit_put(b, TCB_KIT_SHARED, "b32",
+			    tcb_ptx_at(tcb_ptx_assume_aligned(b, u_mad(b, r->w->kit.lane, I(4), slot->base), 4),
+				       slot->at + g->shifts_at[v]),
+			    shift);
+		tcb_ptx_unguard(b);
+	}
 }
 
 void attention_ring_barrier(struct attention_reader *r)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	if (g->row_warps > 1)
-		barrier_named(b, u_add(b, r->turn, I(TURN_BARRIER)), I(g->row_warps * WARP));
+	if (g->team > 1)
+		barrier_named(b, u_add(b, r->turn, I(TURN_BARRIER)), I(g->team * WARP));
 	else
 		tcb_kit_warp_barrier(b);
 }
@@ -202,9 +242,9 @@ kit_op attention_ring_tensor(struct attention_writer *w, const char *name, size_
 	const struct tcb_tensor tensor = { operand,
 					   { .type = TCB_PTX_U16,
 					     .rank = BOX_RANK,
-					     .size = { g->token_bytes / 2, g->n, g->sequences },
-					     .stride = { 0, g->token_bytes, (uint64_t)g->token_bytes * g->n },
-					     .box = { g->k_pitch / 2, g->kv, 1 } } };
+					     .size = { g->token_bytes[0] / 2, g->n, g->sequences },
+					     .stride = { 0, g->token_bytes[0], (uint64_t)g->token_bytes[0] * g->n },
+					     .box = { g->pitch[0] / 2, g->kv, 1 } } };
 	return tcb_kit_tensor(&w->kit, name, &tensor);
 }
 
@@ -215,8 +255,8 @@ static void fill_bulk(struct attention_reader *r, kit_op first, const struct tcb
 	const struct attention_gpu *g = r->w->g;
 	const kit_op where[BOX_RANK] = { r->box, first, r->w->sequence };
 	tcb_ptx_if_begin(b, u_eq(b, r->thread, I(0)));
-	tcb_kit_expect(b, slot->barrier, I((int64_t)2 * g->kv * g->k_pitch));
-	for (unsigned v = 0; v < 2; v++)
+	tcb_kit_expect(b, slot->barrier, I((int64_t)(g->is_view ? 1 : 2) * g->kv * g->pitch[0]));
+	for (unsigned v = 0; v < (g->is_view ? 1 : 2); v++)
 		tcb_kit_copy_box(b, slot->base, slot->at + (v ? g->v_at : 0), v ? r->v : r->k, where, BOX_RANK,
 				 slot->barrier, NULL);
 	tcb_ptx_if_end(b);
@@ -230,9 +270,9 @@ void attention_ring_clear(struct attention_reader *r, kit_op first)
 	const kit_op left = u_sub(b, u_add(b, r->last, I(1)), first);
 	const kit_op zero = b16_set(b, I(0));
 	tcb_ptx_if_begin(b, u_lt(b, left, I(g->kv)));
-	const kit_op row = u_mad(b, r->thread, I(g->v_pitch), u_add(b, r->ring.slot, r->within));
+	const kit_op row = u_mad(b, r->thread, I(g->pitch[1]), u_add(b, r->ring.slot, r->within[1]));
 	tcb_ptx_guard(b, u_ge_and(b, r->thread, left, u_lt(b, r->thread, I(g->kv))));
-	for (unsigned i = 0; i < g->k / ATTENTION_K_BLOCK; i++)
+	for (unsigned i = 0; i < g->v_wide / ATTENTION_K_BLOCK; i++)
 		tcb_kit_put(b, TCB_KIT_SHARED, "b16",
 			    tcb_ptx_at(tcb_ptx_assume_aligned(b, row, 2), g->v_at + BLOCK * i), zero);
 	tcb_ptx_unguard(b);
@@ -251,7 +291,7 @@ void attention_ring_fill(struct attention_reader *r, kit_op first, const struct 
 	if (!is_in_line(g)) {
 		const kit_op own = u_rem(b, r->w->kit.lane, I(g->kv));
 		const kit_op row = attention_row_of(r, u_add(b, first, own));
-		if (g->is_odd && !g->is_within)
+		if (!g->is_within)
 			store_shifts(r, row, slot);
 		fill(r, first, slot, NULL, row);
 		return;

@@ -16,7 +16,8 @@ enum {
 	CODED_STAGES = 2,
 	SHARED_STAGES = 3,
 	ROWS_MAX = 32,
-	SHORT = 64
+	SHORT = 64,
+	LARGE = 160 << 10 /* shared memory that has room for 32 rows of long heads */
 };
 
 /* Splits of KV with which TOGETHER blocks on each multiprocessor are all that there are. */
@@ -44,9 +45,12 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	size_t count = 0;
 	struct tcb_axis *a;
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_ISA), TCB_ISA_MMA);
-	for (int level = TCB_MACRO; level < TCB_LEVEL_COUNT; level++)
-		tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, (enum tcb_level)level),
-			     tcb_power_of_two_up(s->k));
+	for (int level = TCB_MACRO; level < TCB_LEVEL_COUNT; level++) {
+		a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, (enum tcb_level)level);
+		tcb_axis_add(a, tcb_power_of_two_up(s->k));
+		if (level == TCB_MICRO && attention_gpu_is_long(s))
+			ADD(a, tcb_power_of_two_up(s->k) / 2, tcb_power_of_two_up(s->k) / 4);
+	}
 	a = tcb_axis_knob(out, &count, TCB_KNOB_HEADS);
 	tcb_axis_add(a, heads);
 	tcb_axis_add_powers(a, 1, 2, heads);
@@ -97,23 +101,51 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	return count;
 }
 
-/* Fewer slots, then fewer warps, until a block's shared memory is no more than there is. */
+/* Fewer slots, then fewer warps, of long heads then shorter pieces and fewer rows, until a block's shared memory is no
+ * more than there is. */
 static void fit(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
 {
 	int32_t *stages = &out->knob[TCB_KNOB_STAGES], *warps = &out->knob[TCB_KNOB_WARPS];
+	int32_t *heads = &out->knob[TCB_KNOB_HEADS];
+	const int is_long = attention_gpu_is_long(&problem->shape);
 	struct attention_gpu g;
 	for (;;) {
 		attention_gpu_plan(problem, target, out, &g);
-		if (g.shared_bytes <= tcb_shared_limit(target) || (*stages <= 2 && *warps == 1))
+		const int is_least = *stages <= 2 && *warps == (int32_t)g.value_warps;
+		if (g.shared_bytes <= tcb_shared_limit(target) ||
+		    (is_least && (!is_long || (g.kv == ATTENTION_PIECE && *heads <= ATTENTION_COLUMNS))))
 			return;
 		if (*stages > 2) {
 			(*stages)--;
+		} else if (is_least && g.kv > ATTENTION_PIECE) {
+			out->tile[TCB_MICRO].n /= 2;
+			out->tile[TCB_MIDI].n /= 2;
+		} else if (is_least) {
+			*heads /= 2;
 		} else {
 			*warps /= 2;
 			out->tile[TCB_MIDI].n /= 2;
 			out->tile[TCB_MACRO].n = tcb_most(tcb_power_of_two_up(problem->shape.n), out->tile[TCB_MIDI].n);
 		}
 	}
+}
+
+/* Long heads: of f16's arithmetic up to 32 rows, of which up to four warps have the values.  Returns how many. */
+static size_t share_values(const struct tcb_problem *problem, const struct tcb_target *target, size_t *rows)
+{
+	const struct tcb_shape *s = &problem->shape;
+	const size_t v = tcb_round_up(attention_v(s), ATTENTION_K_BLOCK), heads = usual_heads(s);
+	const size_t unit = ATTENTION_K_BLOCK * (attention_has_blocks(problem) ? 2 : 1);
+	const int is_f32 = attention_io_type(problem) == TCB_TYPE_F32;
+	if (!attention_gpu_is_long(s) || v % (2 * unit))
+		return 1;
+	if (!is_f32 && heads > 2 * ATTENTION_COLUMNS && v % (4 * unit) == 0 && tcb_shared_limit(target) >= LARGE) {
+		*rows = ROWS_MAX;
+		return 4;
+	}
+	if (!is_f32 && heads > ATTENTION_COLUMNS)
+		*rows = 2 * ATTENTION_COLUMNS;
+	return 2;
 }
 
 /*
@@ -125,34 +157,39 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 			     struct tcb_geometry *out)
 {
 	const struct tcb_shape *s = &problem->shape;
-	const int is_blocks = attention_has_blocks(problem), is_long = s->k > 128;
+	const size_t widest = tcb_most(s->k, attention_v(s));
+	const int is_blocks = attention_has_blocks(problem), is_long = widest > 128;
 	const int is_f32 = attention_io_type(problem) == TCB_TYPE_F32;
 	const size_t k = tcb_power_of_two_up(s->k), m = tcb_power_of_two_up(s->m);
-	const size_t rows = is_long || is_f32 ? 8 : 16; /* registers */
+	size_t rows = is_long || is_f32 ? 8 : 16; /* registers */
+	const size_t values = share_values(problem, target, &rows);
 	size_t heads = usual_heads(s), tokens = 1, warps = DEFAULT_WARPS, row_warps = 1, vec = 4;
 	size_t piece = is_long ? ATTENTION_PIECE : 2 * ATTENTION_PIECE;
+	if (values > 1 && rows > ATTENTION_COLUMNS)
+		piece *= 2;
 	while (heads > rows)
 		heads /= 2;
 	while (2 * tokens * heads <= rows && tokens < s->m)
 		tokens *= 2;
-	if (rows == 16 && m * tcb_least(heads, 2) >= 2 * rows) {
+	if (values == 1 && rows == 16 && m * tcb_least(heads, 2) >= 2 * rows) {
 		heads = tcb_least(heads, 2);
 		tokens = rows / heads;
 		row_warps = tcb_least(m / tokens, DEFAULT_WARPS);
 		piece *= 2;
 	}
-	/* Rows of blocks can't go to registers; a q of several terms leaves none for them; nor can those that warps
-	 * share. */
-	const int is_async = is_blocks || (is_f32 && is_long) || row_warps > 1;
+	/* Rows of blocks can't go to registers; a q of several terms, or long heads, leave none for them; nor can those
+	 * that warps share; V of K's rows is read once. */
+	const int is_async =
+		is_blocks || widest > ATTENTION_Q_LONG || s->words.view || (is_f32 && is_long) || row_warps > 1;
 	/* Whole rows as they are aligned, but not 4 bytes at a time. */
 	while (!attention_gpu_copies(problem, (unsigned)vec) ||
 	       (vec < 16 && vec != 8 && attention_gpu_copies(problem, 16)))
 		vec *= 2;
 	const size_t pieces = tcb_div_up(s->n, piece);
-	size_t kv_warps = warps / row_warps;
+	size_t kv_warps = warps / row_warps / values;
 	while (kv_warps > 1 && kv_warps / 2 >= pieces)
 		kv_warps /= 2;
-	warps = kv_warps * row_warps;
+	warps = kv_warps * row_warps * values;
 	/* A ring has more in flight than registers do: one block on each multiprocessor. */
 	const int is_coded = is_blocks && !is_f32 && row_warps == 1;
 	/* Four blocks leave a q of several terms too few registers. */
@@ -161,7 +198,7 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	const size_t splitk =
 		tcb_least(wave(problem, target, together, heads, tokens * row_warps), tcb_most(pieces / kv_warps, 1));
 	tcb_geometry_init(out);
-	out->tile[TCB_MICRO] = (struct tcb_tile){ tokens, piece, k };
+	out->tile[TCB_MICRO] = (struct tcb_tile){ tokens, piece, k / values };
 	out->tile[TCB_MIDI] = (struct tcb_tile){ tokens * row_warps, piece * kv_warps, k };
 	out->tile[TCB_MACRO] = (struct tcb_tile){ tcb_most(m, tokens * row_warps),
 						  tcb_most(tcb_power_of_two_up(s->n), out->tile[TCB_MIDI].n), k };
