@@ -21,7 +21,8 @@ const char *prefill_type_word(const struct prefill_gpu *g)
 /* What query token I sees. */
 static void write_visible(struct prefill_writer *w, kit_op i, kit_op *begin, kit_op *end)
 {
-	attention_visible_write(&w->kit.b, w->g->causal, w->g->window, NULL, w->length, w->m, i, begin, end);
+	attention_visible_write(&w->kit.b, w->g->causal, w->g->window,
+				w->g->has_prefix ? &w->prefix : NULL, w->length, w->m, i, begin, end);
 }
 
 void prefill_rows_open(struct prefill_writer *w, struct prefill_rows *rows, kit_op first_row)
@@ -30,7 +31,10 @@ void prefill_rows_open(struct prefill_writer *w, struct prefill_rows *rows, kit_
 	for (unsigned r = 0; r < 2; r++) {
 		rows->row[r] = r ? u_add(b, first_row, I(PREFILL_ROWS / 2)) : first_row;
 		const kit_op token = u_add(b, u_div(b, rows->row[r], I(w->g->heads)), w->first_token);
-		write_visible(w, u_min(b, token, u_sub(b, w->m, I(1))), &rows->from[r], &rows->to[r]);
+		const kit_op seeing = u_min(b, token, u_sub(b, w->m, I(1)));
+		write_visible(w, seeing, &rows->from[r], &rows->to[r]);
+		if (w->g->has_alibi)
+			rows->own[r] = s_add(b, s_sub(b, w->length, w->m), seeing);
 	}
 }
 
@@ -67,6 +71,8 @@ void prefill_write_tile(struct prefill_writer *w, kit_op item)
 	w->head = u_mul(b, heads.rest, I(g->heads));
 	w->kv_head = u_div(b, heads.rest, I(head_tiles));
 	w->length = tcb_kit_entry(b, tcb_kit_input(g->pdl), w->lengths, w->sequence);
+	if (g->has_prefix)
+		w->prefix = tcb_kit_entry(b, tcb_kit_input(g->pdl), w->prefixes, w->sequence);
 	write_limits(w);
 }
 
@@ -119,15 +125,21 @@ void prefill_items_end(struct prefill_writer *w, struct prefill_items *items)
 
 /* --- the kernel --- */
 
-static kit_op tensor_param(struct prefill_writer *w, const char *name, size_t operand)
+size_t prefill_operand(const struct prefill_writer *w, enum attention_operand operand)
+{
+	return attention_at(&w->kit.out->problem.shape.words, operand);
+}
+
+static kit_op tensor_param(struct prefill_writer *w, const char *name, enum attention_operand operand)
 {
 	const struct prefill_gpu *g = w->g;
-	const size_t row = (size_t)g->k * 2, is_q = operand == ATTENTION_Q;
+	const int is_q = operand == ATTENTION_Q;
+	const size_t values = operand == ATTENTION_V ? g->v : g->k, row = values * 2;
 	const size_t heads = is_q ? (size_t)g->kv_heads * g->group : g->kv_heads, tokens = is_q ? g->m : g->n;
-	struct tcb_tensor tensor = { operand,
+	struct tcb_tensor tensor = { prefill_operand(w, operand),
 				     { .type = g->type == TCB_TYPE_F16 ? TCB_PTX_F16 : TCB_PTX_BF16,
 				       .rank = 4,
-				       .size = { g->k, heads, tokens, g->sequences },
+				       .size = { values, heads, tokens, g->sequences },
 				       .stride = { 0, row, row * heads, row * heads * tokens },
 				       .box = { PREFILL_BOX, is_q ? g->heads : 1, is_q ? g->own_rows / g->heads : g->kv,
 						1 },
@@ -159,29 +171,53 @@ static kit_op tensor_param(struct prefill_writer *w, const char *name, size_t op
 	return tcb_kit_tensor(&w->kit, name, &tensor);
 }
 
+/* An argument, or where a launch has no more of them a part of the kernel. */
+static kit_op number(struct prefill_writer *w, const char *name, unsigned value)
+{
+	return w->kit.launch->argument_count < TCB_ARGUMENTS_MAX ? tcb_kit_number(&w->kit, name, value)
+								 : u_set(&w->kit.b, I(value));
+}
+
+/* With more words the assembler must not know the numbers of tiles, which predicates that are always true are made of. */
+static void write_numbers(struct prefill_writer *w)
+{
+	const struct prefill_gpu *g = w->g;
+	const int has_more = g->has_sinks || g->has_alibi || g->has_prefix;
+	if (!has_more)
+		w->m = tcb_kit_number(&w->kit, "m", g->m);
+	w->token_tiles = number(w, "token_tiles", g->token_tiles);
+	w->width = number(w, "width", g->width);
+	if (has_more)
+		w->m = number(w, "m", g->m);
+	w->per_sequence = number(w, g->page ? "pages_each" : "tokens_each", g->page ? g->pages : g->n);
+}
+
 static void write_parameters(struct prefill_writer *w)
 {
 	const struct prefill_gpu *g = w->g;
 	static const char *const names[] = { "q", "k", "v" };
 	kit_op *const to[] = { &w->q, &w->k, &w->v };
-	for (size_t i = 0; i < 3; i++)
-		*to[i] = g->isa == TCB_ISA_WGMMA ? tensor_param(w, names[i], ATTENTION_Q + i)
+	for (enum attention_operand i = ATTENTION_Q; i <= (g->is_view ? ATTENTION_K : ATTENTION_V); i++)
+		*to[i] = g->isa == TCB_ISA_WGMMA ? tensor_param(w, names[i], i)
 			 : g->has_launch && i    ? tcb_kit_workspace(&w->kit, names[i], 16, i > 1 ? g->v16_at : 0)
-						 : tcb_kit_operand(&w->kit, names[i], 16, ATTENTION_Q + i);
-	if (g->has_scales) {
+						 : tcb_kit_operand(&w->kit, names[i], 16, i);
+	if (g->has_scales)
 		w->k_scales = tcb_kit_workspace(&w->kit, "k_scales", 4, g->k_scales_at);
+	if (g->has_scales && !g->is_view)
 		w->v_scales = tcb_kit_workspace(&w->kit, "v_scales", 4, g->v_scales_at);
-	}
-	w->lengths = tcb_kit_operand(&w->kit, "lengths", 4, ATTENTION_LENGTHS);
-	w->out = tcb_kit_operand(&w->kit, "out", 16, ATTENTION_OUT);
+	w->lengths = tcb_kit_operand(&w->kit, "lengths", 4, prefill_operand(w, ATTENTION_LENGTHS));
+	w->out = tcb_kit_operand(&w->kit, "out", 16, prefill_operand(w, ATTENTION_OUT));
 	if (g->page)
-		w->table = tcb_kit_operand(&w->kit, "pages", 4, ATTENTION_TABLE);
+		w->table = tcb_kit_operand(&w->kit, "pages", 4, prefill_operand(w, ATTENTION_TABLE));
+	if (g->has_sinks)
+		w->sinks = tcb_kit_operand(&w->kit, "sinks", 4, prefill_operand(w, ATTENTION_SINKS));
+	if (g->has_alibi)
+		w->slopes = tcb_kit_operand(&w->kit, "slopes", 4, prefill_operand(w, ATTENTION_SLOPES));
+	if (g->has_prefix)
+		w->prefixes = tcb_kit_operand(&w->kit, "prefix", 4, prefill_operand(w, ATTENTION_PREFIX));
 	if (g->is_dynamic)
 		w->counter = tcb_kit_workspace(&w->kit, "counter", 4, g->counter_at);
-	w->m = tcb_kit_number(&w->kit, "m", g->m);
-	w->token_tiles = tcb_kit_number(&w->kit, "token_tiles", g->token_tiles);
-	w->width = tcb_kit_number(&w->kit, "width", g->width);
-	w->per_sequence = tcb_kit_number(&w->kit, g->page ? "pages_each" : "tokens_each", g->page ? g->pages : g->n);
+	write_numbers(w);
 }
 
 /*

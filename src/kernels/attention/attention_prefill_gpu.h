@@ -10,7 +10,8 @@
  * Dao 2023).  Query tiles that see most come first.
  *
  * isa=mma (sm_80 on): warps of micro.m query tokens, each with rows and sums of its
- * own; all copy K and V with cp.async into `stages` pairs of swizzled tiles.
+ * own; all copy K and V with cp.async into `stages` pairs of swizzled tiles.  stages=1: a tile comes
+ * when the one before is done.
  *
  * isa=wgmma (sm_90): warpgroups of 64 rows (micro.m tokens), and one more whose first
  * thread asks for tensor copies into rings of `stages` tiles of K and of V.  The next
@@ -36,7 +37,12 @@
  * are exact (attention_prefill_terms.c); with KV of blocks the first launch makes f16
  * of their codes, and f32 of their scales, which come with the tiles.
  *
- * Tiles' k is the head; micro.n = midi.n; macro is the problem, in powers of two of
+ * Heads of other than the products' multiples have zeros behind them in shared memory; rows
+ * of V of more than 256 values (isa=mma: 288) are dealt to warps or warpgroups that share
+ * query rows, each of which makes all of S (splits).  vk: V is read from K's tile.  Sinks begin the
+ * maxima and sums; what ALiBi takes off a score is worked out from where its token is.
+ *
+ * Tiles' k is K's head; micro.n = midi.n; macro is the problem, in powers of two of
  * midi.  occ, pdl: as everywhere.
  */
 #ifndef TCB_KERNELS_ATTENTION_PREFILL_GPU_H
@@ -47,6 +53,7 @@
 
 enum {
 	PREFILL_ROWS = 16,       /* of a warp's product */
+	PREFILL_STEP = 16,       /* values, or KV tokens, of a product that are summed */
 	PREFILL_GROUP_ROWS = 64, /* of a warpgroup's */
 	PREFILL_KV_MAX = 256,    /* KV tokens of a tile */
 	PREFILL_GROUPS_MAX = 3,  /* warpgroups that multiply */
@@ -70,7 +77,13 @@ struct prefill_gpu {
 	unsigned terms;
 	int is_f32, is_wide;
 	enum tcb_isa isa;
-	unsigned capability, m, n, k, group, kv_heads, sequences, page, pages, window, cap, causal;
+	unsigned capability, m, n, k, v, group, kv_heads, sequences, page, pages, window, cap, causal;
+	int is_view, has_sinks, has_alibi, has_prefix; /* as the words say */
+	/* Heads in shared memory, with columns of zeros behind them: of K and of V, those that are multiplied, and how
+	 * far rows are apart.  is_view: V's are K's. */
+	unsigned k_columns, v_columns, k_apart, v_apart;
+	/* Warps or warpgroups that share rows, each with own_v columns of V, the last with zeros behind them. */
+	unsigned splits, own_v;
 	/* K and V of blocks: a first launch makes f16 of them in the workspace, without pages, V from v16_at on;
 	 * or warps do (converts): bytes of a row in shared memory, 16 bytes aligned as in memory, and of a tile */
 	int has_launch, converts;
@@ -90,7 +103,7 @@ struct prefill_gpu {
 	unsigned polynomials;        /* knob exp: of eight exponentials of a row */
 	unsigned token_tiles, width; /* tiles along m; of a token tile: heads and sequences */
 	unsigned grid;
-	unsigned tile_bytes;           /* of K, and of V */
+	unsigned k_bytes, v_bytes;     /* of a tile */
 	unsigned slot_bytes;           /* isa=mma: of K, V and scales */
 	unsigned registers;            /* of a thread when the kernel begins; 0: as many as are needed */
 	unsigned of_copier, of_worker; /* isa=wgmma: what they have then; 0: no change */
@@ -104,6 +117,8 @@ void prefill_gpu_plan(const struct tcb_problem *problem, const struct tcb_target
 void prefill_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
 			   const struct tcb_geometry *geometry, struct tcb_footprint *out);
 extern const struct tcb_rule attention_prefill_gpu_rules[];
+/* Whether stages may be 1: heads of which few tokens are in shared memory. */
+int prefill_has_one_stage(const struct tcb_problem *problem);
 int prefill_has_wgmma(const struct tcb_problem *problem, const struct tcb_target *target);
 
 /* attention_prefill_space.c */
@@ -121,12 +136,14 @@ struct prefill_writer {
 	const struct prefill_gpu *g;
 	kit_op q, k, v, out, lengths, table; /* operands: addresses, or generic addresses of tensor maps */
 	kit_op k_scales, v_scales;           /* has_scales */
+	kit_op sinks, slopes, prefixes;      /* those that there are */
 	kit_op per_sequence;                 /* KV tokens, or pages, that a sequence has room for; .u32 */
 	kit_op counter;                      /* is_dynamic: of the tiles that were drawn; .u64 */
 	kit_op m, token_tiles, width;        /* query tokens; as in struct prefill_gpu; .u32 */
 	/* of the tile; .u32 */
 	kit_op first_token, head, kv_head, sequence; /* head: the first of all query heads */
 	kit_op length;
+	kit_op prefix; /* has_prefix; .s32 */
 	/* KV tokens that the tile sees: begin <= t < end; their tiles; how many of these, from the last, have a mask;
 	 * and how many come before the first of those with a window's mask */
 	kit_op begin, end, count, masked, unmasked_to;
@@ -139,6 +156,8 @@ struct prefill_rows {
 	/* .f32: the running maximum, with a cap or is_f32 in units of log2(e); this lane's sum of weights */
 	kit_op max[2], sum[2];
 	kit_op scale[2]; /* is_f32: of scores, to units of log2(e), or with a cap to its own; .f32 */
+	/* has_alibi: less the slope, in units of log2(e), .f32; the row's own token, .s32 */
+	kit_op slope[2], own[2];
 };
 
 /* Tile number ITEM, those that see most first. */
@@ -170,8 +189,9 @@ void prefill_write_weights(struct prefill_writer *w, struct prefill_rows *rows, 
 kit_op prefill_write_exp(struct tcb_ptx_build *b, kit_op x);
 /* Weights as 16 bits, as a product's operand, to registers that are there. */
 void prefill_write_packed(struct prefill_writer *w, const kit_op *weights, unsigned count, const kit_op *to);
-/* COUNT (= k / 2) sums of O by a lane, divided, to out. */
-void prefill_write_out(struct prefill_writer *w, struct prefill_rows *rows, const kit_op *sums);
+/* Sums of O by a lane, divided, to values FROM to FROM + COUNT - 1 of rows of out. */
+void prefill_write_out(struct prefill_writer *w, struct prefill_rows *rows, const kit_op *sums, unsigned from,
+		       unsigned count);
 
 /* attention_prefill_terms.c: contract f32.  Row R of q, whose values 2c and 2c + 1 are at AT, as terms: of each eight
  * values a word; and the scale of its scores. */
@@ -209,5 +229,7 @@ void prefill_write_wgmma(struct prefill_writer *w);
 void prefill_write_mma(struct prefill_writer *w);
 
 const char *prefill_type_word(const struct prefill_gpu *g);
+/* The number of OPERAND, which the words ask for. */
+size_t prefill_operand(const struct prefill_writer *w, enum attention_operand operand);
 
 #endif

@@ -30,16 +30,26 @@ struct fragment_at {
 	kit_op at[VARIANTS];
 };
 
+/* How a tile of K or of V lies, and who copies what of it. */
+struct rows_of {
+	unsigned values;                           /* of a head */
+	unsigned pitch, chunks, passes, rows_each; /* bytes of a row; chunks of one; passes of a copy, rows of one */
+	unsigned chunks_each;                      /* of a row at a time: all, or where threads are fewer a part */
+	unsigned variants;
+	kit_op is_copier;  /* some threads are left over where a row is not a power of two of chunks */
+	kit_op row, chunk; /* this thread's first row, and its chunk */
+	kit_op row_at, at; /* their places, of a row in a tile and of the chunk in a row */
+	kit_op row_bytes;  /* of all heads of a token */
+};
+
 struct mma_writer {
 	struct prefill_writer *w;
-	unsigned pitch, chunks, passes, rows_each; /* bytes of a row; chunks of one; passes of a copy, rows of one */
-	unsigned variants;
+	struct rows_of of_tile[2]; /* K and V; the same, if are_alike */
+	int are_alike;
+	unsigned steps, o_steps, v_at; /* products along the head; along a warp's part of V's; where V is in a slot */
 	unsigned subs;
-	kit_op is_copier;            /* some threads are left over where a row is not a power of two of chunks */
-	kit_op copy_row, copy_chunk; /* this thread's first row, and its chunk */
-	kit_op copy_row_at, copy_at; /* their places, of a row in a tile and of the chunk in a row */
-	kit_op k, v, table;          /* this thread's chunk of token 0, of the sequence and KV head; .u64 */
-	kit_op row_bytes;
+	kit_op k, v, table; /* this thread's chunk of token 0, of the sequence and KV head; .u64 */
+	kit_op part;        /* with splits: which columns of V the warp has */
 	struct fragment_at of_k, of_v;
 	kit_op slot, fill_slot, last_slot; /* in use; filled next; .u32 */
 	kit_op q_at;
@@ -51,30 +61,43 @@ struct mma_writer {
 };
 
 /* What a row's chunks are exchanged by. */
-static kit_op swizzle(struct mma_writer *x, kit_op row)
+static kit_op swizzle(struct tcb_ptx_build *b, const struct rows_of *rows, kit_op row)
 {
-	struct tcb_ptx_build *b = &x->w->kit.b;
-	return x->variants == VARIANTS ? u_and(b, row, I(7)) : u_and(b, u_shr(b, row, I(1)), I(3));
+	return rows->variants == VARIANTS ? u_and(b, row, I(7)) : u_and(b, u_shr(b, row, I(1)), I(3));
 }
-static unsigned swizzle_of(const struct mma_writer *x, unsigned row)
+static unsigned swizzle_of(const struct rows_of *rows, unsigned row)
 {
-	return x->variants == VARIANTS ? row & 7 : row >> 1 & 3;
+	return rows->variants == VARIANTS ? row & 7 : row >> 1 & 3;
 }
 
 /* --- copies --- */
 
+/* Heads of VALUES, COLUMNS of them with zeros, APART from the next. */
+static struct rows_of plan_rows(const struct prefill_gpu *g, unsigned values, unsigned columns, unsigned apart)
+{
+	struct rows_of out = { .values = values, .pitch = apart * 2, .chunks = columns / 8 };
+	out.variants = apart % 64 || (g->splits > 1 && g->own_v % 64) ? VARIANTS / 2 : VARIANTS;
+	out.chunks_each = out.chunks;
+	if (out.chunks > g->threads) /* in whole groups of those that are exchanged */
+		out.chunks_each = g->threads;
+	out.rows_each = (unsigned)tcb_least(tcb_power_of_two_up(g->threads / out.chunks_each / 2 + 1), g->kv);
+	while (g->kv % out.rows_each)
+		out.rows_each /= 2;
+	out.passes = g->kv / out.rows_each;
+	return out;
+}
+
 /* This thread copies chunk tid % chunks of row tid / chunks, and of every rows_each-th from there on. */
-static void open_copies(struct mma_writer *x)
+static void open_copies(struct mma_writer *x, struct rows_of *rows)
 {
 	struct tcb_ptx_build *b = &x->w->kit.b;
 	const struct prefill_gpu *g = x->w->g;
-	x->copy_chunk = u_rem(b, x->w->kit.tid, I(x->chunks));
-	x->copy_row = u_div(b, x->w->kit.tid, I(x->chunks));
-	x->is_copier = u_lt(b, x->copy_row, I(x->rows_each));
-	const kit_op place = u_mul(b, u_xor(b, x->copy_chunk, swizzle(x, x->copy_row)), I(CHUNK));
-	x->copy_at = place;
-	x->copy_row_at = u_mul(b, x->copy_row, I(x->pitch));
-	x->row_bytes = u_set(b, I((int64_t)g->kv_heads * g->k * 2));
+	rows->chunk = u_rem(b, x->w->kit.tid, I(rows->chunks_each));
+	rows->row = u_div(b, x->w->kit.tid, I(rows->chunks_each));
+	rows->is_copier = u_lt(b, rows->row, I(rows->rows_each));
+	rows->at = u_mul(b, u_xor(b, rows->chunk, swizzle(b, rows, rows->row)), I(CHUNK));
+	rows->row_at = u_mul(b, rows->row, I(rows->pitch));
+	rows->row_bytes = u_set(b, I((int64_t)g->kv_heads * rows->values * 2));
 }
 
 /* Of the tile's sequence and KV head: where this thread's chunk of token 0 is, or of a page's first. */
@@ -83,21 +106,23 @@ static void open_kv(struct mma_writer *x)
 	struct prefill_writer *w = x->w;
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
-	const kit_op within = u_mad(b, x->copy_chunk, I(CHUNK), u_mul(b, w->kv_head, I(g->k * 2)));
+	const unsigned operands = g->is_view ? 1 : 2;
+	kit_op within[2];
+	for (unsigned v = 0; v < (x->are_alike ? 1 : operands); v++) {
+		const struct rows_of *rows = &x->of_tile[v];
+		within[v] = u_mad(b, rows->chunk, I(CHUNK), u_mul(b, w->kv_head, I(rows->values * 2)));
+	}
 	const kit_op before = u_mul(b, w->sequence, w->per_sequence);
-	x->k = tcb_kit_behind(b, w->k, within);
-	x->v = tcb_kit_behind(b, w->v, within);
+	x->k = tcb_kit_behind(b, w->k, within[0]);
+	if (operands > 1)
+		x->v = tcb_kit_behind(b, w->v, within[x->are_alike ? 0 : 1]);
 	if (g->page) {
 		x->table = tcb_kit_element(b, w->table, before, 4);
 		return;
 	}
-	x->k = l_mad_wide(b, before, x->row_bytes, x->k);
-	x->v = l_mad_wide(b, before, x->row_bytes, x->v);
-}
-
-static kit_op token_at(struct mma_writer *x, kit_op base, kit_op row)
-{
-	return tcb_ptx_assume_aligned(&x->w->kit.b, l_mad_wide(&x->w->kit.b, row, x->row_bytes, base), CHUNK);
+	x->k = l_mad_wide(b, before, x->of_tile[0].row_bytes, x->k);
+	if (operands > 1)
+		x->v = l_mad_wide(b, before, x->of_tile[1].row_bytes, x->v);
 }
 
 /* The row of TOKEN from there on, which nobody asks for but where it IS_SEEN. */
@@ -116,36 +141,67 @@ static kit_op row_of_token(struct mma_writer *x, kit_op token, kit_op is_seen)
 	return u_mad(b, number, I(g->page), page.rest);
 }
 
-/* K and V of the tile from token FIRST on to the slot that is filled next; zeros for what nobody sees. */
-static void copy_tile(struct mma_writer *x, kit_op first)
+/* This thread's chunk of a row, and those chunks_each further, of K (FROM 0), V (FROM 1), or both: zeros behind the head
+ * and where the token is not IS_SEEN. */
+static void copy_chunks(struct mma_writer *x, const struct rows_of *rows, kit_op to, unsigned more, kit_op token,
+			kit_op is_seen, unsigned from, unsigned end)
+{
+	struct tcb_ptx_build *b = &x->w->kit.b;
+	kit_op row = token;
+	for (unsigned done = 0; done < rows->chunks; done += rows->chunks_each) {
+		const unsigned left = rows->chunks - done, values = rows->values / 8 - done;
+		kit_op is_copied = is_seen;
+		if (left < rows->chunks_each)
+			tcb_ptx_if_begin(b, u_lt(b, rows->chunk, I(left)));
+		if (values < tcb_least(left, rows->chunks_each))
+			is_copied = u_lt_and(b, rows->chunk, I(values), is_seen);
+		const kit_op bytes = u_select(b, I(CHUNK), I(0), is_copied);
+		if (!done)
+			row = row_of_token(x, token, is_seen);
+		for (unsigned v = from; v < end; v++) {
+			const kit_op at = l_mad_wide(b, row, rows->row_bytes, v ? x->v : x->k);
+			tcb_kit_copy(b, tcb_ptx_at(to, (int64_t)more + done * CHUNK + (v ? x->v_at : 0)),
+				     tcb_ptx_at(tcb_ptx_assume_aligned(b, at, CHUNK), done * CHUNK), CHUNK, 0, &bytes);
+		}
+		if (left < rows->chunks_each)
+			tcb_ptx_if_end(b);
+	}
+}
+
+/* Of K (FROM 0), V (FROM 1), or both, which are alike. */
+static void copy_rows(struct mma_writer *x, const struct rows_of *rows, kit_op first, unsigned from, unsigned end)
 {
 	struct prefill_writer *w = x->w;
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
+	const int are_all = rows->rows_each * rows->chunks_each == g->threads;
 	kit_op to[8];
-	if (x->rows_each * x->chunks < g->threads)
-		tcb_ptx_if_begin(b, x->is_copier);
-	const kit_op row_at = u_add(b, x->fill_slot, x->copy_row_at);
-	const kit_op token = u_add(b, first, x->copy_row);
-	for (unsigned i = 0; i < x->passes; i++) {
-		const unsigned by = swizzle_of(x, i * x->rows_each), rows = i * x->rows_each;
-		if (i == 0 || (by && i < 8 / x->rows_each))
+	if (!are_all)
+		tcb_ptx_if_begin(b, rows->is_copier);
+	const kit_op row_at = u_add(b, x->fill_slot, rows->row_at);
+	const kit_op token = u_add(b, first, rows->row);
+	for (unsigned i = 0; i < rows->passes; i++) {
+		const unsigned before = i * rows->rows_each, by = swizzle_of(rows, before);
+		if (i == 0 || (by && i < 8 / rows->rows_each))
 			to[by] = tcb_ptx_assume_aligned(
-				b, u_add(b, row_at, by ? u_xor(b, x->copy_at, I(by * CHUNK)) : x->copy_at), CHUNK);
-		const kit_op own = i ? u_add(b, token, I(rows)) : token;
+				b, u_add(b, row_at, by ? u_xor(b, rows->at, I(by * CHUNK)) : rows->at), CHUNK);
+		const kit_op own = i ? u_add(b, token, I(before)) : token;
 		const kit_op is_seen = u_lt(b, own, w->end);
-		const kit_op bytes = u_select(b, I(CHUNK), I(0), is_seen);
-		const kit_op row = row_of_token(x, own, is_seen);
-		for (unsigned v = 0; v < 2; v++) {
-			const kit_op from = tcb_ptx_at(token_at(x, v ? x->v : x->k, row), 0);
-			tcb_kit_copy(b, tcb_ptx_at(to[by], (int64_t)rows * x->pitch + v * g->tile_bytes), from, CHUNK,
-				     0, &bytes);
-		}
+		copy_chunks(x, rows, to[by], before * rows->pitch, own, is_seen, from, end);
 	}
-	if (x->rows_each * x->chunks < g->threads)
+	if (!are_all)
 		tcb_ptx_if_end(b);
+}
+
+/* K and V of the tile from token FIRST on to the slot that is filled next; zeros for what nobody sees. */
+static void copy_tile(struct mma_writer *x, kit_op first)
+{
+	const struct prefill_gpu *g = x->w->g;
+	copy_rows(x, &x->of_tile[0], first, 0, x->are_alike ? 2 : 1);
+	if (!x->are_alike && !g->is_view)
+		copy_rows(x, &x->of_tile[1], first, 1, 2);
 	if (g->has_scales)
-		prefill_copy_scales(w, x->fill_slot, first);
+		prefill_copy_scales(x->w, x->fill_slot, first);
 }
 
 static void next_slot(struct mma_writer *x, kit_op slot)
@@ -179,11 +235,12 @@ static void open_fragments(struct mma_writer *x)
 	const kit_op lane = x->w->kit.lane, eight = u_and(b, lane, I(7));
 	const kit_op low = u_and(b, u_shr(b, lane, I(3)), I(1)), high = u_shr(b, lane, I(4));
 	for (unsigned v = 0; v < 2; v++) {
+		const struct rows_of *rows = &x->of_tile[v];
 		struct fragment_at *to = v ? &x->of_v : &x->of_k;
 		const kit_op row = u_mad(b, v ? low : high, I(8), eight);
-		const kit_op chunk = u_xor(b, v ? high : low, swizzle(x, row));
-		for (unsigned i = 0; i < x->variants; i++)
-			to->at[i] = u_mad(b, row, I(x->pitch), u_mul(b, u_xor(b, chunk, I(2 * i)), I(CHUNK)));
+		const kit_op chunk = u_xor(b, v ? high : low, swizzle(b, rows, row));
+		for (unsigned i = 0; i < rows->variants; i++)
+			to->at[i] = u_mad(b, row, I(rows->pitch), u_mul(b, u_xor(b, chunk, I(2 * i)), I(CHUNK)));
 	}
 }
 
@@ -191,17 +248,21 @@ static void open_fragments(struct mma_writer *x)
 static void load_fragment(struct mma_writer *x, const kit_op *at, int is_v, unsigned tokens, unsigned step,
 			  kit_op out[4])
 {
-	const unsigned group = step / x->variants * x->variants * 2 * CHUNK;
+	const struct rows_of *rows = &x->of_tile[is_v];
+	const unsigned group = step / rows->variants * rows->variants * 2 * CHUNK;
 	tcb_kit_load_matrices(&x->w->kit.b, is_v,
-			      tcb_ptx_at(at[step % x->variants], (int64_t)tokens * x->pitch + group), out, 4);
+			      tcb_ptx_at(at[step % rows->variants], (int64_t)tokens * rows->pitch + group), out, 4);
 }
 
 /* The places of K's or V's fragments in the slot in use. */
-static void fragments_of_slot(struct mma_writer *x, const struct fragment_at *from, unsigned more, kit_op out[VARIANTS])
+static void fragments_of_slot(struct mma_writer *x, int is_v, kit_op out[VARIANTS])
 {
 	struct tcb_ptx_build *b = &x->w->kit.b;
-	const kit_op slot = more ? u_add(b, x->slot, I(more)) : x->slot;
-	for (unsigned i = 0; i < x->variants; i++)
+	const struct fragment_at *from = is_v ? &x->of_v : &x->of_k;
+	kit_op slot = is_v && x->v_at ? u_add(b, x->slot, I(x->v_at)) : x->slot;
+	if (is_v && x->w->g->splits > 1)
+		slot = u_mad(b, x->part, I(x->w->g->own_v * 2), slot);
+	for (unsigned i = 0; i < x->of_tile[is_v].variants; i++)
 		out[i] = tcb_ptx_assume_aligned(b, u_add(b, slot, from->at[i]), CHUNK);
 }
 
@@ -213,10 +274,31 @@ static void multiply(struct mma_writer *x, const kit_op *sums, const kit_op *bef
 
 /* --- Q --- */
 
-/* Where the sub's fragments of a term and step are. */
-static unsigned q_place(const struct prefill_gpu *g, unsigned sub, unsigned term, unsigned step)
+/* Which rows the warp has: with splits neighbours have the same. */
+static kit_op rows_warp(struct mma_writer *x)
 {
-	return ((sub * g->terms + term) * g->k / 16 + step) * WARP * CHUNK;
+	const unsigned splits = x->w->g->splits;
+	return splits > 1 ? u_div(&x->w->kit.b, x->w->kit.warp, I(splits)) : x->w->kit.warp;
+}
+
+/* With splits the first of the warps that share Q stores it; a barrier comes before it is read. */
+static void begin_shared_q(struct mma_writer *x)
+{
+	struct tcb_ptx_build *b = &x->w->kit.b;
+	if (x->w->g->splits > 1)
+		tcb_ptx_if_begin(b, u_eq(b, x->part, I(0)));
+}
+
+static void end_shared_q(struct mma_writer *x)
+{
+	if (x->w->g->splits > 1)
+		tcb_ptx_if_end(&x->w->kit.b);
+}
+
+/* Where the sub's fragments of a term and step are. */
+static unsigned q_place(const struct mma_writer *x, unsigned sub, unsigned term, unsigned step)
+{
+	return ((sub * x->w->g->terms + term) * x->steps + step) * WARP * CHUNK;
 }
 
 /* Contract f32: row r (0), r + 8 (1) of the sub; in shared memory the words of the first are side by side. */
@@ -225,15 +307,21 @@ static void load_q_terms(struct mma_writer *x, unsigned sub, unsigned r, kit_op 
 	const struct prefill_gpu *g = x->w->g;
 	kit_op words[PREFILL_TERMS_MAX][PREFILL_WORDS_MAX];
 	prefill_load_terms(x->w, &x->rows[sub], r, at, words);
-	for (unsigned i = 0; i < g->terms * g->k / 16; i++) {
-		const unsigned term = i / (g->k / 16), step = i % (g->k / 16);
-		const kit_op *own = words[term] + 2 * step;
+	if (g->q_at)
+		begin_shared_q(x);
+	for (unsigned i = 0; i < g->terms * x->steps; i++) {
+		const unsigned term = i / x->steps, step = i % x->steps;
+		kit_op *own = words[term] + 2 * step;
+		if (PREFILL_STEP * step + 8 == g->k)
+			own[1] = b_set(&x->w->kit.b, I(0));
 		for (unsigned half = 0; half < 2; half++)
 			x->q[sub][term][step][2 * half + r] = own[half];
 		if (g->q_at)
 			tcb_kit_store(&x->w->kit.b, TCB_KIT_SHARED, "b32",
-				      tcb_ptx_at(x->q_at, q_place(g, sub, term, step) + 8 * r), own, 2);
+				      tcb_ptx_at(x->q_at, q_place(x, sub, term, step) + 8 * r), own, 2);
 	}
+	if (g->q_at)
+		end_shared_q(x);
 }
 
 /* Rows row and row + 8, values 16 i + 2c (+ 1), then those 8 on; rows past the last token are the last again. */
@@ -255,13 +343,20 @@ static void load_q(struct mma_writer *x, unsigned sub)
 			load_q_terms(x, sub, r, at);
 			continue;
 		}
-		for (unsigned i = 0; i < g->k / 16; i++)
-			for (unsigned half = 0; half < 2; half++)
-				tcb_kit_load(b, tcb_kit_input(g->pdl), "b32", tcb_ptx_at(at, 32 * i + 16 * half),
-					     &x->q[sub][0][i][2 * half + r], 1);
+		for (unsigned i = 0; i < 2 * x->steps; i++) {
+			kit_op *to = &x->q[sub][0][i / 2][2 * (i % 2) + r];
+			if (8 * i < g->k)
+				tcb_kit_load(b, tcb_kit_input(g->pdl), "b32", tcb_ptx_at(at, 16 * i), to, 1);
+			else
+				*to = b_set(b, I(0));
+		}
 	}
-	for (unsigned i = 0; g->q_at && !g->is_f32 && i < g->k / 16; i++)
-		tcb_kit_store(b, TCB_KIT_SHARED, "b32", tcb_ptx_at(x->q_at, q_place(g, sub, 0, i)), x->q[sub][0][i], 4);
+	if (!g->q_at || g->is_f32)
+		return;
+	begin_shared_q(x);
+	for (unsigned i = 0; i < x->steps; i++)
+		tcb_kit_store(b, TCB_KIT_SHARED, "b32", tcb_ptx_at(x->q_at, q_place(x, sub, 0, i)), x->q[sub][0][i], 4);
+	end_shared_q(x);
 }
 
 static const kit_op *q_of(struct mma_writer *x, unsigned sub, unsigned term, unsigned step, kit_op room[4])
@@ -269,7 +364,7 @@ static const kit_op *q_of(struct mma_writer *x, unsigned sub, unsigned term, uns
 	const struct prefill_gpu *g = x->w->g;
 	if (!g->q_at)
 		return x->q[sub][term][step];
-	tcb_kit_load(&x->w->kit.b, TCB_KIT_SHARED, "b32", tcb_ptx_at(x->q_at, q_place(g, sub, term, step)), room, 4);
+	tcb_kit_load(&x->w->kit.b, TCB_KIT_SHARED, "b32", tcb_ptx_at(x->q_at, q_place(x, sub, term, step)), room, 4);
 	if (g->is_f32) {
 		const kit_op second = room[1];
 		room[1] = room[2];
@@ -287,11 +382,11 @@ static void write_scores(struct mma_writer *x, score_tiles scores)
 	const struct prefill_gpu *g = x->w->g;
 	const kit_op zeros[SUMS] = { x->zero, x->zero, x->zero, x->zero };
 	kit_op at[VARIANTS];
-	fragments_of_slot(x, &x->of_k, 0, at);
+	fragments_of_slot(x, 0, at);
 	for (unsigned s = 0; s < x->subs; s++)
 		for (unsigned i = 0; i < g->kv / 2; i++)
 			scores[s][i] = tcb_ptx_reg(&x->w->kit.b, "f32");
-	for (unsigned step = 0; step < g->k / 16; step++) {
+	for (unsigned step = 0; step < x->steps; step++) {
 		kit_op room[SUBS_MAX][4];
 		const kit_op *q[SUBS_MAX];
 		for (unsigned s = 0; s < x->subs; s++)
@@ -315,13 +410,16 @@ static void write_scores(struct mma_writer *x, score_tiles scores)
 enum { BLOCK_STEPS = ATTENTION_BLOCK / 16, TOGETHER = 64, TOGETHER_OF_SUBS = 32 };
 
 struct steps {
+	unsigned last;
 	int is_split;
 	kit_op always;
 };
 
-static struct steps open_steps(struct mma_writer *x)
+/* Along VALUES, a multiple of a product's. */
+static struct steps open_steps(struct mma_writer *x, unsigned values)
 {
-	struct steps out = { .is_split = x->w->g->k > (x->subs > 1 ? TOGETHER_OF_SUBS : TOGETHER) };
+	struct steps out = { .last = values / PREFILL_STEP - 1,
+			     .is_split = values > (x->subs > 1 ? TOGETHER_OF_SUBS : TOGETHER) };
 	if (out.is_split)
 		out.always = u_ne(&x->w->kit.b, x->w->token_tiles, I(0));
 	return out;
@@ -335,7 +433,7 @@ static void begin_step(struct mma_writer *x, struct steps *steps, unsigned step)
 
 static void end_step(struct mma_writer *x, struct steps *steps, unsigned step)
 {
-	if (steps->is_split && step % BLOCK_STEPS == BLOCK_STEPS - 1)
+	if (steps->is_split && (step % BLOCK_STEPS == BLOCK_STEPS - 1 || step == steps->last))
 		tcb_ptx_if_end(&x->w->kit.b);
 }
 
@@ -347,13 +445,13 @@ static void write_scores_of_terms(struct mma_writer *x, score_tiles scores)
 	const kit_op zeros[SUMS] = { x->zero, x->zero, x->zero, x->zero };
 	score_tiles rest;
 	kit_op at[VARIANTS];
-	fragments_of_slot(x, &x->of_k, 0, at);
+	fragments_of_slot(x, 0, at);
 	for (unsigned s = 0; s < x->subs; s++)
 		for (unsigned i = 0; i < g->kv / 2; i++) {
 			scores[s][i] = tcb_ptx_reg(b, "f32");
 			rest[s][i] = tcb_ptx_reg(b, "f32");
 		}
-	for (unsigned step = 0; step < g->k / 16; step++) {
+	for (unsigned step = 0; step < x->steps; step++) {
 		kit_op room[SUBS_MAX * PREFILL_TERMS_MAX][4];
 		const kit_op *q[SUBS_MAX * PREFILL_TERMS_MAX];
 		const unsigned products = x->subs * g->terms;
@@ -410,9 +508,9 @@ static void write_scores_of_codes(struct mma_writer *x, score_tiles scores)
 	const struct prefill_gpu *g = x->w->g;
 	const kit_op of_slot = scales_of_slot(x);
 	const unsigned each = BLOCK_STEPS * g->terms;
-	struct steps steps = open_steps(x);
+	struct steps steps = open_steps(x, g->k);
 	kit_op at[VARIANTS];
-	fragments_of_slot(x, &x->of_k, 0, at);
+	fragments_of_slot(x, 0, at);
 	for (unsigned block = 0; block < g->k / ATTENTION_BLOCK; block++) {
 		kit_op room[SUBS_MAX * BLOCK_STEPS * PREFILL_TERMS_MAX][4];
 		const kit_op *q[SUBS_MAX * BLOCK_STEPS * PREFILL_TERMS_MAX];
@@ -437,9 +535,9 @@ static void add_values(struct mma_writer *x, kit_op p[SUBS_MAX][PREFILL_KV_MAX /
 {
 	const struct prefill_gpu *g = x->w->g;
 	kit_op at[VARIANTS];
-	fragments_of_slot(x, &x->of_v, g->tile_bytes, at);
+	fragments_of_slot(x, 1, at);
 	for (unsigned t = 0; t < g->kv; t += 16)
-		for (unsigned step = 0; step < g->k / 16; step++) {
+		for (unsigned step = 0; step < x->o_steps; step++) {
 			kit_op v[4];
 			load_fragment(x, at, 1, t, step, v);
 			for (unsigned s = 0; s < x->subs; s++)
@@ -454,14 +552,14 @@ static void add_values(struct mma_writer *x, kit_op p[SUBS_MAX][PREFILL_KV_MAX /
 static void add_values_narrow(struct mma_writer *x, score_tiles weights)
 {
 	const struct prefill_gpu *g = x->w->g;
-	struct steps steps = open_steps(x);
+	struct steps steps = open_steps(x, g->own_v);
 	kit_op at[VARIANTS];
-	fragments_of_slot(x, &x->of_v, g->tile_bytes, at);
+	fragments_of_slot(x, 1, at);
 	for (unsigned t = 0; t < g->kv; t += 16) {
 		kit_op p[SUBS_MAX][PREFILL_TERMS_MAX][4];
 		for (unsigned s = 0; s < x->subs; s++)
 			prefill_write_narrow(x->w, weights[s] + t / 2, p[s]);
-		for (unsigned step = 0; step < g->k / 16; step++) {
+		for (unsigned step = 0; step < x->o_steps; step++) {
 			kit_op v[4];
 			begin_step(x, &steps, step);
 			load_fragment(x, at, 1, t, step, v);
@@ -506,15 +604,17 @@ static void multiply_wide(struct mma_writer *x, wide_tiles p, const kit_op v[4],
 static void add_values_wide(struct mma_writer *x, score_tiles weights)
 {
 	const struct prefill_gpu *g = x->w->g;
-	const kit_op of_slot = g->has_scales ? scales_of_slot(x) : I(0);
-	struct steps steps = open_steps(x);
+	kit_op of_slot = g->has_scales ? scales_of_slot(x) : I(0);
+	if (g->has_scales && g->splits > 1)
+		of_slot = u_mad(&x->w->kit.b, x->part, I(g->own_v / ATTENTION_BLOCK * g->scale_pitch), of_slot);
+	struct steps steps = open_steps(x, g->own_v);
 	kit_op at[VARIANTS];
-	fragments_of_slot(x, &x->of_v, g->tile_bytes, at);
+	fragments_of_slot(x, 1, at);
 	for (unsigned t = 0; t < g->kv; t += 16) {
 		wide_tiles p;
 		if (!g->has_scales)
 			write_wide(x, weights, t, NULL, p);
-		for (unsigned step = 0; step < g->k / 16; step++) {
+		for (unsigned step = 0; step < x->o_steps; step++) {
 			kit_op v[4], scale[2][2];
 			begin_step(x, &steps, step);
 			if (g->has_scales && step % BLOCK_STEPS == 0) {
@@ -538,7 +638,7 @@ static void write_tile(struct mma_writer *x, int is_masked)
 	for (unsigned s = 0; s < x->subs; s++) {
 		kit_op factor[2];
 		prefill_write_weights(x->w, &x->rows[s], scores[s], g->kv / 2, x->first, is_masked, factor);
-		for (unsigned i = 0; i < g->k / 2; i++)
+		for (unsigned i = 0; i < g->own_v / 2; i++)
 			f_mul_to(b, x->o[s][i], x->o[s][i], factor[i / 2 % 2]);
 		for (unsigned i = 0; i < g->kv / 4 && !g->is_f32; i++)
 			p[s][i] = tcb_ptx_reg(b, "b32");
@@ -551,6 +651,21 @@ static void write_tile(struct mma_writer *x, int is_masked)
 		(g->is_wide ? add_values_wide : add_values_narrow)(x, scores);
 }
 
+/* Tile INDEX is there, and a later one on its way; with one stage it comes now, when all have done with the last. */
+static void next_tile(struct mma_writer *x, kit_op index)
+{
+	struct tcb_ptx_build *b = &x->w->kit.b;
+	const unsigned stages = x->w->g->stages;
+	if (stages == 1) {
+		tcb_kit_block_barrier(b);
+		fill(x, index);
+	}
+	copies_wait(b, I(stages > 1 ? stages - 2 : 0));
+	tcb_kit_block_barrier(b);
+	if (stages > 1)
+		fill(x, u_add(b, index, I(stages - 1)));
+}
+
 /* Tiles FROM to TO - 1 of all, counted from the last token. */
 static void write_steps(struct mma_writer *x, kit_op from, kit_op to, int is_masked)
 {
@@ -558,9 +673,7 @@ static void write_steps(struct mma_writer *x, kit_op from, kit_op to, int is_mas
 	const struct prefill_gpu *g = x->w->g;
 	const kit_op loop = tcb_ptx_for_begin(b, from, to, I(1), 0);
 	tcb_kit_nounroll(b);
-	copies_wait(b, I(g->stages - 2));
-	tcb_kit_block_barrier(b);
-	fill(x, u_add(b, loop, I(g->stages - 1)));
+	next_tile(x, loop);
 	write_tile(x, is_masked);
 	u_sub_to(b, x->first, x->first, I(g->kv));
 	next_slot(x, x->slot);
@@ -575,15 +688,15 @@ static void open_rows(struct mma_writer *x)
 	const kit_op quad = u_shr(b, w->kit.lane, I(2));
 	if (g->q_at)
 		x->q_at = u_add(b,
-				u_mad(b, w->kit.warp, I(g->own_rows * g->k * 2 * g->terms),
+				u_mad(b, rows_warp(x), I(g->own_rows * x->steps * PREFILL_STEP * 2 * g->terms),
 				      u_mad(b, w->kit.lane, I(CHUNK), w->kit.shared)),
 				I(g->q_at));
 	for (unsigned s = 0; s < x->subs; s++) {
-		const kit_op row = u_mad(b, w->kit.warp, I(g->own_rows), quad);
+		const kit_op row = u_mad(b, rows_warp(x), I(g->own_rows), quad);
 		prefill_rows_open(w, &x->rows[s], s ? u_add(b, row, I(PREFILL_ROWS * s)) : row);
 		prefill_rows_clear(w, &x->rows[s]);
 		load_q(x, s);
-		for (unsigned i = 0; i < g->k / 2; i++)
+		for (unsigned i = 0; i < g->own_v / 2; i++)
 			x->o[s][i] = f_set(b, F(0));
 	}
 }
@@ -621,25 +734,56 @@ static void end_tile(struct mma_writer *x, struct prefill_items *items, kit_op d
 	}
 }
 
+/* With splits each warp stores its columns. */
+static void write_out(struct mma_writer *x, unsigned sub)
+{
+	struct tcb_ptx_build *b = &x->w->kit.b;
+	const struct prefill_gpu *g = x->w->g;
+	if (g->splits == 1) {
+		prefill_write_out(x->w, &x->rows[sub], x->o[sub], 0, g->v);
+		return;
+	}
+	for (unsigned i = 0; i * g->own_v < g->v; i++) {
+		tcb_ptx_if_begin(b, u_eq(b, x->part, I(i)));
+		prefill_write_out(x->w, &x->rows[sub], x->o[sub], i * g->own_v,
+				  (unsigned)tcb_least(g->own_v, g->v - i * g->own_v));
+		tcb_ptx_if_end(b);
+	}
+}
+
+static void open_shape(struct mma_writer *x)
+{
+	const struct prefill_gpu *g = x->w->g;
+	x->subs = g->own_rows / PREFILL_ROWS;
+	x->steps = (unsigned)tcb_div_up(g->k, PREFILL_STEP);
+	x->o_steps = g->own_v / PREFILL_STEP;
+	x->v_at = g->is_view ? 0 : g->k_bytes;
+	x->are_alike = !g->is_view && g->v == g->k && g->v_columns == g->k_columns;
+	x->of_tile[0] = plan_rows(g, g->k, g->k_columns, g->k_apart);
+	x->of_tile[1] = g->is_view ? x->of_tile[0] : plan_rows(g, g->v, g->v_columns, g->v_apart);
+}
+
 void prefill_write_mma(struct prefill_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
-	struct mma_writer x = { .w = w, .subs = g->own_rows / PREFILL_ROWS, .pitch = g->k * 2, .chunks = g->k / 8 };
+	struct mma_writer x = { .w = w };
 	struct prefill_items items;
-	x.variants = g->k % 64 ? VARIANTS / 2 : VARIANTS;
-	x.rows_each = tcb_least(tcb_power_of_two_up(g->threads / x.chunks / 2 + 1), g->kv);
-	while (g->kv % x.rows_each)
-		x.rows_each /= 2;
-	x.passes = g->kv / x.rows_each;
+	open_shape(&x);
 	tcb_kit_depend(&w->kit);
 	if (g->is_dynamic)
 		x.item = u_add(b, w->kit.shared, I(g->item_at));
 	prefill_items_begin(w, &items);
 	const kit_op drawn = draw(&x, &items);
-	open_copies(&x);
+	open_copies(&x, &x.of_tile[0]);
+	if (x.are_alike)
+		x.of_tile[1] = x.of_tile[0];
+	else if (!g->is_view)
+		open_copies(&x, &x.of_tile[1]);
 	open_kv(&x);
 	open_fragments(&x);
+	if (g->splits > 1)
+		x.part = u_rem(b, w->kit.warp, I(g->splits));
 	x.zero = f_set(b, F(0));
 	x.slot = u_set(b, w->kit.shared);
 	x.fill_slot = u_set(b, w->kit.shared);
@@ -653,7 +797,7 @@ void prefill_write_mma(struct prefill_writer *w)
 	if (g->window)
 		write_steps(&x, w->unmasked_to, w->count, 1);
 	for (unsigned s = 0; s < x.subs; s++)
-		prefill_write_out(w, &x.rows[s], x.o[s]);
+		write_out(&x, s);
 	end_tile(&x, &items, drawn);
 	prefill_items_end(w, &items);
 }

@@ -24,8 +24,18 @@ enum {
 	Q_REGISTERS_MOST = 128, /* isa=mma: longer heads of Q, times terms, are in shared memory */
 	SCALE_PAD = 8,          /* tokens: scales of four blocks are in different banks */
 	ITEM_BYTES = 32,
-	SHORT_HEAD = 64
+	SHORT_HEAD = 64,
+	CHUNKS_UNIT = 32, /* isa=mma: rows in shared memory are of whole 64 bytes */
+	OWN_V_MOST = 256, /* columns of V that registers of a warp or warpgroup have sums for */
+	OWN_V_MOST_MMA = 288
 };
+
+static unsigned splits_of(const struct tcb_problem *problem, enum tcb_isa isa)
+{
+	const size_t v = attention_v(&problem->shape);
+	const int has_most = isa == TCB_ISA_MMA && problem->contract == TCB_CONTRACT_F16 && v > 2 * OWN_V_MOST;
+	return (unsigned)tcb_div_up(v, has_most ? OWN_V_MOST_MMA : OWN_V_MOST);
+}
 
 /* Registers that a thread begins with, as ptxas hands them out, to two warps at a time; with more than one warpgroup
  * that multiplies the one that copies gives of its own. */
@@ -44,15 +54,34 @@ static void plan_registers(struct prefill_gpu *g)
 	g->of_copier = all - g->workers * g->of_worker;
 }
 
+/* Columns of V are dealt to as few warps or warpgroups as have registers for their sums, in whole steps of a product, or
+ * in whole boxes. */
+static void plan_columns(struct prefill_gpu *g)
+{
+	const int is_wgmma = g->isa == TCB_ISA_WGMMA;
+	const size_t k_unit = is_wgmma ? PREFILL_BOX : PREFILL_STEP, unit = is_wgmma ? PREFILL_BOX : CHUNKS_UNIT;
+	const size_t alone = is_wgmma ? ATTENTION_HEAD_UNIT : k_unit;
+	g->own_v = (unsigned)tcb_round_up(tcb_div_up(g->v, g->splits), g->splits > 1 ? unit : alone);
+	g->k_columns = (unsigned)tcb_round_up(g->k, k_unit);
+	g->v_columns = (unsigned)tcb_round_up((size_t)g->splits * g->own_v, k_unit);
+	if (g->is_view)
+		g->k_columns = (unsigned)tcb_most(g->k_columns, g->v_columns);
+	g->k_apart = (unsigned)tcb_round_up(g->k_columns, unit);
+	g->v_apart = g->is_view ? g->k_apart : (unsigned)tcb_round_up(g->v_columns, unit);
+	g->k_bytes = g->kv * g->k_apart * 2;
+	g->v_bytes = g->is_view ? 0 : g->kv * g->v_apart * 2;
+}
+
 static void plan_memory(struct prefill_gpu *g)
 {
-	const unsigned q_bytes = g->rows * g->k * 2 * g->terms, blocks = g->k / ATTENTION_BLOCK;
-	g->tile_bytes = g->kv * g->k * 2;
+	const unsigned columns = (unsigned)tcb_round_up(g->k, g->isa == TCB_ISA_WGMMA ? PREFILL_BOX : PREFILL_STEP);
+	const unsigned q_bytes = g->rows * columns * 2 * g->terms;
+	const unsigned scales = (g->k_columns + (g->is_view ? 0 : g->v_columns)) / ATTENTION_BLOCK;
 	const unsigned item_bytes = g->is_dynamic ? ITEM_BYTES : 0;
 	if (g->isa == TCB_ISA_WGMMA) {
 		g->k_at = q_bytes;
-		g->v_at = g->k_at + g->stages * g->tile_bytes;
-		g->raw_at = g->v_at + g->stages * g->tile_bytes;
+		g->v_at = g->k_at + g->stages * g->k_bytes;
+		g->raw_at = g->v_at + g->stages * g->v_bytes;
 		g->barrier_at = g->raw_at + (g->converts ? PREFILL_RAW_STAGES * g->raw_bytes : 0);
 		g->shared_bytes = g->barrier_at + 2 * TCB_KIT_TILE_BARRIERS * g->stages + 16 +
 				  (g->converts ? TCB_KIT_TILE_BARRIERS * PREFILL_RAW_STAGES : 0);
@@ -60,14 +89,27 @@ static void plan_memory(struct prefill_gpu *g)
 		g->shared_bytes += item_bytes;
 		return;
 	}
-	g->scales_at = 2 * g->tile_bytes;
+	g->scales_at = g->k_bytes + g->v_bytes;
 	g->scale_pitch = (g->kv + SCALE_PAD) * 4;
-	g->slot_bytes = g->scales_at + (g->has_scales ? 2 * blocks * g->scale_pitch : 0);
+	g->slot_bytes = g->scales_at + (g->has_scales ? scales * g->scale_pitch : 0);
 	g->shared_bytes = g->stages * g->slot_bytes;
-	g->q_at = g->k * g->terms > Q_REGISTERS_MOST ? g->shared_bytes : 0;
+	g->q_at = columns * g->terms > Q_REGISTERS_MOST ? g->shared_bytes : 0;
 	g->shared_bytes += g->q_at ? q_bytes : 0;
 	g->item_at = g->shared_bytes;
 	g->shared_bytes += item_bytes;
+}
+
+/* f16 of K's blocks, or of their codes, then V's, then scales. */
+static void plan_workspace(struct prefill_gpu *g)
+{
+	const size_t heads = (size_t)g->sequences * g->n * g->kv_heads;
+	const size_t k_bytes = heads * g->k * 2, v_bytes = g->is_view ? 0 : heads * g->v * 2;
+	g->v16_at = tcb_round_up(k_bytes, WORKSPACE_ALIGN);
+	g->workspace_bytes = g->is_view ? k_bytes : g->v16_at + v_bytes;
+	g->k_scales_at = tcb_round_up(g->workspace_bytes, WORKSPACE_ALIGN);
+	g->v_scales_at = g->k_scales_at + tcb_round_up(k_bytes / 2 / ATTENTION_BLOCK * 4, WORKSPACE_ALIGN);
+	if (g->has_scales)
+		g->workspace_bytes = g->v_scales_at + v_bytes / 2 / ATTENTION_BLOCK * 4;
 }
 
 void prefill_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -91,6 +133,11 @@ void prefill_gpu_plan(const struct tcb_problem *problem, const struct tcb_target
 	g->m = (unsigned)s->m;
 	g->n = (unsigned)s->n;
 	g->k = (unsigned)s->k;
+	g->v = (unsigned)attention_v(s);
+	g->is_view = s->words.view;
+	g->has_sinks = s->words.sinks;
+	g->has_alibi = s->words.alibi;
+	g->has_prefix = s->words.prefix;
 	g->group = (unsigned)attention_group(s);
 	g->kv_heads = s->words.kv;
 	g->sequences = s->words.sequences;
@@ -103,8 +150,10 @@ void prefill_gpu_plan(const struct tcb_problem *problem, const struct tcb_target
 	g->tokens = (unsigned)geometry->tile[TCB_MIDI].m;
 	g->rows = g->tokens * g->heads;
 	g->own_rows = (unsigned)geometry->tile[TCB_MICRO].m * g->heads;
-	g->workers = g->rows / g->own_rows;
 	g->kv = (unsigned)geometry->tile[TCB_MICRO].n;
+	g->splits = splits_of(problem, g->isa);
+	plan_columns(g);
+	g->workers = g->rows / g->own_rows * g->splits;
 	g->stages = KNOB_COUNT(STAGES);
 	const size_t raw = tcb_kv_bytes(g->cache, g->k), aligned = tcb_least(raw & -raw, RAW_UNIT);
 	g->raw_pitch = (unsigned)tcb_round_up(raw + RAW_UNIT - aligned, RAW_UNIT);
@@ -125,16 +174,8 @@ void prefill_gpu_plan(const struct tcb_problem *problem, const struct tcb_target
 	else
 		g->threads = g->workers * WARP;
 	plan_memory(g);
-	if (g->has_launch) {
-		const size_t bytes = (size_t)g->sequences * g->n * g->kv_heads * g->k * 2;
-		const size_t scales = g->has_scales ? bytes / 2 / ATTENTION_BLOCK * 4 : 0;
-		g->v16_at = tcb_round_up(bytes, WORKSPACE_ALIGN);
-		g->workspace_bytes = g->v16_at + bytes;
-		g->k_scales_at = tcb_round_up(g->workspace_bytes, WORKSPACE_ALIGN);
-		g->v_scales_at = g->k_scales_at + tcb_round_up(scales, WORKSPACE_ALIGN);
-		if (g->has_scales)
-			g->workspace_bytes = g->v_scales_at + scales;
-	}
+	if (g->has_launch)
+		plan_workspace(g);
 	if (g->is_dynamic) {
 		g->counter_at = tcb_round_up(g->workspace_bytes, WORKSPACE_ALIGN);
 		g->workspace_bytes = g->counter_at + WORKSPACE_ALIGN;
@@ -153,11 +194,12 @@ static unsigned of_terms(const struct prefill_gpu *g)
 /* Of a thread that multiplies: O, S, P, and what else there is; as ptxas took at most. */
 static unsigned registers(const struct prefill_gpu *g)
 {
-	const unsigned more = g->polynomials ? 12 : 0;
+	const unsigned more = (g->polynomials ? 12 : 0) + (g->has_alibi ? 8 : 0);
 	if (g->isa == TCB_ISA_WGMMA)
-		return g->k / 2 + g->kv / 2 + g->kv / 4 + more + 40;
+		return g->own_v / 2 + g->kv / 2 + g->kv / 4 + more + 40;
 	const unsigned q = g->terms * (g->q_at ? 4 : g->k / 4), scores = g->kv / 2 * (g->is_f32 ? 2 : 1);
-	return g->own_rows / PREFILL_ROWS * (g->k / 2 + q + scores) + more + of_terms(g) + (g->resident ? 8 : 0) + 60;
+	return g->own_rows / PREFILL_ROWS * (g->own_v / 2 + q + scores) + more + of_terms(g) + (g->resident ? 8 : 0) +
+	       60;
 }
 
 void prefill_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -176,14 +218,14 @@ void prefill_gpu_footprint(const struct tcb_problem *problem, const struct tcb_t
 	out->block_threads = g.threads;
 	out->thread_registers = g.of_worker ? g.registers : registers(&g);
 	out->blocks_together = g.occ;
-	out->accumulators = g.k / 2;
+	out->accumulators = g.own_v / 2;
 	out->grid[0] = g.grid;
 	out->grid[1] = g.has_launch ? g.sequences : 1;
 	out->grid[2] = 1;
 	out->barriers = g.isa == TCB_ISA_WGMMA ? 9 : 1;
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++) {
 		const struct tcb_tile *t = &geometry->tile[level];
-		out->level_bytes[level] = 2 * (t->m * KNOB(HEADS) * t->k + 2 * t->n * t->k);
+		out->level_bytes[level] = 2 * (t->m * KNOB(HEADS) * t->k + t->n * (g.is_view ? t->k : t->k + g.v));
 	}
 }
 
@@ -223,7 +265,9 @@ RULE(rule_prep)
 		       "do";
 	if (KNOB(ISA) != TCB_ISA_WGMMA || midi->m <= micro->m)
 		return "prep=warps needs isa=wgmma and two or three warpgroups, beside which one converts";
-	if (!tcb_is_power_of_two(s->k) || s->words.page ||
+	if (s->words.view || attention_v(s) != s->k)
+		return "prep=warps takes heads of V that are apart from K's and as long";
+	if (!tcb_is_power_of_two(s->k) || s->k < PREFILL_BOX || s->k > OWN_V_MOST || s->words.page ||
 	    tcb_kv_bytes(attention_of(problem)->kv, s->k) * s->words.kv % 16)
 		return "prep=warps takes heads of 64, 128 and 256 values, no pages, and tokens of a multiple of 16 "
 		       "bytes";
@@ -246,12 +290,17 @@ static const char *refused_by_wgmma(const struct tcb_problem *problem, const str
 		return "isa=wgmma is sm_90's alone";
 	if (problem->contract != TCB_CONTRACT_F16)
 		return "the contract must be f16 with isa=wgmma";
-	if (s->k % PREFILL_BOX)
-		return "isa=wgmma takes heads of 64, 128, 192 and 256 values";
+	if (attention_v(s) > 2 * OWN_V_MOST)
+		return "isa=wgmma takes V of at most 512 values";
 	const size_t page = page_of(problem);
 	if (page && (page < 8 || !tcb_is_power_of_two(page)))
 		return "isa=wgmma takes pages of 8, 16, 32, ... tokens";
 	return page && s->words.window ? "isa=wgmma takes no window with pages" : NULL;
+}
+
+int prefill_has_one_stage(const struct tcb_problem *problem)
+{
+	return problem->shape.k > OWN_V_MOST || attention_v(&problem->shape) > OWN_V_MOST;
 }
 
 int prefill_has_wgmma(const struct tcb_problem *problem, const struct tcb_target *target)
@@ -290,15 +339,17 @@ RULE(rule_tiles)
 	if (KNOB(ISA) == TCB_ISA_WGMMA) {
 		if (rows != PREFILL_GROUP_ROWS)
 			return "micro.m times heads must be the 64 query rows of a warpgroup with isa=wgmma";
-		if (workers > PREFILL_GROUPS_MAX)
-			return "at most three warpgroups multiply";
+		if (workers * splits_of(problem, TCB_ISA_WGMMA) > PREFILL_GROUPS_MAX)
+			return "at most three warpgroups multiply, where V has more than 256 values two, of the same "
+			       "rows";
 		return micro->n % 16 || micro->n < 32 || micro->n > PREFILL_KV_MAX
 			       ? "micro.n must be a multiple of 16 KV tokens, 32 to 256, with isa=wgmma"
 			       : NULL;
 	}
 	if (rows != PREFILL_ROWS && rows != 2 * PREFILL_ROWS)
 		return "micro.m times heads must be 16 or 32 query rows of a warp with isa=mma";
-	if (workers > WARPS_PREFILL_MAX || !tcb_is_power_of_two(workers))
+	if (workers * splits_of(problem, TCB_ISA_MMA) > WARPS_PREFILL_MAX ||
+	    !tcb_is_power_of_two(workers))
 		return "a block has 1, 2, 4, 8 or 16 warps with isa=mma";
 	return micro->n % 16 || micro->n < 16 || micro->n > 128
 		       ? "micro.n must be a multiple of 16 KV tokens, 16 to 128, with isa=mma"
@@ -336,9 +387,12 @@ RULE(rule_sched)
 RULE(rule_blocks)
 {
 	const unsigned blocks = KNOB(BLOCKS), occ = KNOB(OCC), stages = KNOB(STAGES), turns = KNOB(TURNS);
-	const size_t workers = geometry->tile[TCB_MIDI].m / geometry->tile[TCB_MICRO].m;
 	const int is_wgmma = KNOB(ISA) == TCB_ISA_WGMMA;
-	if (stages < 2 || stages > STAGES_MAX)
+	const size_t workers = geometry->tile[TCB_MIDI].m / geometry->tile[TCB_MICRO].m *
+			       splits_of(problem, TCB_ISA_WGMMA);
+	if (stages == 1 && (is_wgmma || !prefill_has_one_stage(problem)))
+		return "stages must be 2 to 6: 1 is for heads of more than 256 values with isa=mma";
+	if (stages < 1 || stages > STAGES_MAX)
 		return "stages must be 2 to 6";
 	if (blocks > 4 || (blocks && blocks != occ))
 		return "occ must be as many as blocks, if these stay, and at most 4";
@@ -396,7 +450,6 @@ RULE(policy_usual)
 #define FIELD(level, dim) (UINT64_C(1) << (3 * (level) + (dim)))
 
 const struct tcb_rule attention_prefill_gpu_rules[] = {
-	{ TCB_FIELD_KNOB(ISA), 0, attention_rule_plain },
 	{ 0, 0, rule_knobs },
 	{ TCB_FIELD_KNOB(PREP) | TCB_FIELD_KNOB(ISA) | TCB_FIELD_TILES, 0, rule_prep },
 	{ TCB_FIELD_KNOB(ISA), 0, tcb_gpu_rule_shape },

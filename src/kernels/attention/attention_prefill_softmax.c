@@ -7,6 +7,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "base/sizes.h"
 #include "kernels/attention/attention_prefill_gpu.h"
 
 enum {
@@ -16,11 +17,49 @@ enum {
 };
 #define LOG2_E 1.4426950408889634
 
+/* Are scores in units of log2(e) before their maximum is known? */
+static int is_scaled_first(const struct prefill_gpu *g)
+{
+	return g->cap || g->is_f32 || g->has_alibi;
+}
+
+static double scale_of_scores(const struct prefill_gpu *g)
+{
+	return LOG2_E / sqrt((double)g->k);
+}
+
+static kit_op of_head(struct prefill_writer *w, kit_op values, kit_op row)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op head = u_add(b, w->head, u_rem(b, row, I(w->g->heads)));
+	return b_set(b, tcb_kit_get(b, tcb_kit_input(w->g->pdl), "f32", tcb_kit_element(b, values, head, 4)));
+}
+
+/* The row's sink, a score that the first lane of those that share the row has seen. */
+static void begin_with_sink(struct prefill_writer *w, struct prefill_rows *rows, unsigned r)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const double to_max = is_scaled_first(w->g) ? LOG2_E : sqrt((double)w->g->k);
+	const double to_log2 = is_scaled_first(w->g) ? 1 : scale_of_scores(w->g);
+	const kit_op is_first = u_eq(b, u_and(b, w->kit.lane, I(QUAD - 1)), I(0));
+	const kit_op sink = f_mul(b, of_head(w, w->sinks, rows->row[r]), F((float)to_max));
+	rows->max[r] = f_set(b, f_max(b, sink, F(-FLT_MAX)));
+	const kit_op weight = f_power2(b, f_mul(b, f_sub(b, sink, rows->max[r]), F((float)to_log2)));
+	rows->sum[r] = f_select(b, weight, F(0), is_first);
+}
+
 void prefill_rows_clear(struct prefill_writer *w, struct prefill_rows *rows)
 {
+	struct tcb_ptx_build *b = &w->kit.b;
 	for (unsigned r = 0; r < 2; r++) {
-		rows->max[r] = f_set(&w->kit.b, F(-FLT_MAX));
-		rows->sum[r] = f_set(&w->kit.b, F(0));
+		if (w->g->has_alibi)
+			rows->slope[r] = f_mul(b, of_head(w, w->slopes, rows->row[r]), F((float)-LOG2_E));
+		if (w->g->has_sinks) {
+			begin_with_sink(w, rows, r);
+			continue;
+		}
+		rows->max[r] = f_set(b, F(-FLT_MAX));
+		rows->sum[r] = f_set(b, F(0));
 	}
 }
 
@@ -43,6 +82,26 @@ static unsigned row_of(unsigned i)
 static unsigned token_of(unsigned i)
 {
 	return i / 4 * 8 + i % 2;
+}
+
+/* ALiBi: less the slope for each token from the row's own one. */
+static void add_distances(struct prefill_writer *w, const struct prefill_rows *rows, kit_op *scores, unsigned count,
+			  kit_op first)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op own = u_mad(b, u_and(b, w->kit.lane, I(QUAD - 1)), I(2), first);
+	const int has_later = !w->g->causal || w->g->has_prefix;
+	for (unsigned r = 0; r < 2; r++) {
+		const kit_op before = f_from_s(b, s_sub(b, rows->own[r], own));
+		for (unsigned i = 0; i < count; i++) {
+			if (row_of(i) != r)
+				continue;
+			kit_op distance = f_add(b, before, F(-(float)token_of(i)));
+			if (has_later)
+				distance = f_abs(b, distance);
+			scores[i] = f_fma(b, distance, rows->slope[r], scores[i]);
+		}
+	}
 }
 
 /* -inf for what a row does not see. */
@@ -84,7 +143,7 @@ static unsigned of_row(const kit_op *values, unsigned count, unsigned r, kit_op 
 static kit_op scale_of(struct prefill_writer *w, const struct prefill_rows *rows, unsigned r)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const double scale = LOG2_E / sqrt((double)w->g->k);
+	const double scale = scale_of_scores(w->g);
 	const kit_op is_huge = f_gt(b, f_abs(b, rows->max[r]), F((float)(0x1p24 / scale)));
 	return f_select(b, F((float)exp2(floor(log2(scale)))), F((float)scale), is_huge);
 }
@@ -122,13 +181,15 @@ void prefill_write_weights(struct prefill_writer *w, struct prefill_rows *rows, 
 			   kit_op first, int is_masked, kit_op factor[2])
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const int has_cap = w->g->cap > 0, is_scaled = has_cap || w->g->is_f32;
-	const kit_op scale = F((float)(LOG2_E / sqrt((double)w->g->k)));
+	const int has_cap = w->g->cap > 0, is_scaled = is_scaled_first(w->g);
+	const kit_op scale = F((float)scale_of_scores(w->g));
 	kit_op own[PREFILL_KV_MAX], of_row_scale[2];
 	for (unsigned i = 0; is_scaled && i < count; i++) {
 		const kit_op *of_row = w->g->is_f32 ? &rows->scale[row_of(i)] : NULL;
-		scores[i] = has_cap ? capped(w, scores[i], of_row) : f_mul(b, scores[i], *of_row);
+		scores[i] = has_cap ? capped(w, scores[i], of_row) : f_mul(b, scores[i], of_row ? *of_row : scale);
 	}
+	if (w->g->has_alibi)
+		add_distances(w, rows, scores, count, first);
 	if (is_masked)
 		mask(w, rows, scores, count, first);
 	for (unsigned r = 0; r < 2; r++) {
@@ -180,21 +241,47 @@ static void transpose(struct tcb_ptx_build *b, kit_op word[QUAD], const kit_op i
 }
 
 /* Contract f32: SUMS of a row times INVERSE, values 2c and 2c + 1 of each eight, to row INDEX of out. */
-static void store_floats(struct prefill_writer *w, const kit_op *sums, kit_op inverse, kit_op index, kit_op is_there)
+static void store_floats(struct prefill_writer *w, const kit_op *sums, kit_op inverse, kit_op index, kit_op is_there,
+			 unsigned from, unsigned count)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const kit_op c = u_and(b, w->kit.lane, I(QUAD - 1));
 	const kit_op at =
-		tcb_ptx_assume_aligned(b, l_mad_wide(b, c, I(8), tcb_kit_element(b, w->out, index, w->g->k * 4)), 8);
+		tcb_ptx_assume_aligned(b, l_mad_wide(b, c, I(8), tcb_kit_element(b, w->out, index, w->g->v * 4)), 8);
 	tcb_ptx_guard(b, is_there);
-	for (unsigned i = 0; i < w->g->k / 8; i++) {
+	for (unsigned i = 0; i < count / 8; i++) {
 		const kit_op value[2] = { f_mul(b, sums[4 * i], inverse), f_mul(b, sums[4 * i + 1], inverse) };
-		tcb_kit_store(b, TCB_KIT_GLOBAL, "f32", tcb_ptx_at(at, 32 * i), value, 2);
+		tcb_kit_store(b, TCB_KIT_GLOBAL, "f32", tcb_ptx_at(at, 32 * i + 4 * from), value, 2);
 	}
 	tcb_ptx_unguard(b);
 }
 
-void prefill_write_out(struct prefill_writer *w, struct prefill_rows *rows, const kit_op *sums)
+/* The same of contract f16, of each 32 values eight by a lane, to AT; of the last fewer lanes have any. */
+static void store_halves(struct prefill_writer *w, const kit_op *sums, kit_op inverse, kit_op at, kit_op is_there,
+			 unsigned count, const kit_op is_odd[2])
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	for (unsigned i = 0; i < count; i += 8 * QUAD) {
+		const unsigned lanes = (unsigned)tcb_least((count - i) / 8, QUAD);
+		const kit_op zero = lanes < QUAD ? b_set(b, I(0)) : I(0);
+		kit_op word[QUAD], stores = is_there;
+		for (unsigned j = 0; j < QUAD; j++) {
+			const kit_op *own = sums + i / 2 + 4 * j;
+			word[j] = zero;
+			if (j >= lanes)
+				continue;
+			const kit_op low = f_mul(b, own[0], inverse);
+			word[j] = tcb_kit_pack(b, prefill_type_word(w->g), low, f_mul(b, own[1], inverse));
+		}
+		transpose(b, word, is_odd);
+		if (lanes < QUAD)
+			stores = u_lt_and(b, u_and(b, w->kit.lane, I(QUAD - 1)), I(lanes), is_there);
+		tcb_kit_store_where(b, stores, TCB_KIT_GLOBAL, "b32", tcb_ptx_at(at, 2 * i), word, QUAD);
+	}
+}
+
+void prefill_write_out(struct prefill_writer *w, struct prefill_rows *rows, const kit_op *sums, unsigned from,
+		       unsigned count)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
@@ -211,21 +298,12 @@ void prefill_write_out(struct prefill_writer *w, struct prefill_rows *rows, cons
 		const kit_op index =
 			u_mad(b, u_mad(b, w->sequence, w->m, token), I((int64_t)g->kv_heads * g->group), head);
 		if (g->is_f32) {
-			store_floats(w, sums + 2 * r, inverse, index, u_lt(b, token, w->m));
+			store_floats(w, sums + 2 * r, inverse, index, u_lt(b, token, w->m), from, count);
 			continue;
 		}
-		const kit_op at = tcb_ptx_assume_aligned(
-			b, l_mad_wide(b, c, I(16), tcb_kit_element(b, w->out, index, g->k * 2)), 16);
-		const kit_op is_there = u_lt(b, token, w->m);
-		for (unsigned i = 0; i < g->k / 32; i++) {
-			kit_op word[QUAD];
-			for (unsigned j = 0; j < QUAD; j++) {
-				const kit_op *own = sums + 16 * i + 4 * j + 2 * r;
-				const kit_op low = f_mul(b, own[0], inverse);
-				word[j] = tcb_kit_pack(b, prefill_type_word(g), low, f_mul(b, own[1], inverse));
-			}
-			transpose(b, word, is_odd);
-			tcb_kit_store_where(b, is_there, TCB_KIT_GLOBAL, "b32", tcb_ptx_at(at, 64 * i), word, QUAD);
-		}
+		const kit_op row = tcb_kit_element(b, w->out, index, g->v * 2);
+		const kit_op at = tcb_ptx_assume_aligned(b, l_mad_wide(b, c, I(16), row), 16);
+		store_halves(w, sums + 2 * r, inverse, from ? tcb_ptx_assume_aligned(b, l_add(b, at, I(2 * from)), 16) : at,
+			     u_lt(b, token, w->m), count, is_odd);
 	}
 }

@@ -46,7 +46,10 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MACRO);
 	for (size_t i = 0; i < COUNT(tile_n); i++)
 		tcb_axis_add(a, all_of(s->n, tile_n[i]));
-	ADD(tcb_axis_knob(out, &count, TCB_KNOB_STAGES), 2, 3, 4);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_STAGES);
+	ADD(a, 2, 3, 4);
+	if (prefill_has_one_stage(problem))
+		ADD(a, 1);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_TURNS), 0, 1);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_BLOCKS), 0, 1, 2);
 	ADD(tcb_axis_knob_or_none(out, &count, TCB_KNOB_SCHED), TCB_SCHED_DYNAMIC);
@@ -77,7 +80,7 @@ static void set_tiles(const struct tcb_shape *s, size_t own, size_t most, size_t
 /* mma: KV tokens that registers hold beside O; contract f32 has two sums for each score. */
 static size_t mma_kv(const struct tcb_problem *problem)
 {
-	const size_t k = problem->shape.k;
+	const size_t k = tcb_most(problem->shape.k, attention_v(&problem->shape));
 	if (problem->contract == TCB_CONTRACT_F32)
 		return k > 128 ? 16 : k > 64 ? 32 : 64;
 	return k > 192 ? 16 : k > 128 ? 32 : 64;
@@ -99,10 +102,12 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 {
 	const struct tcb_shape *s = &problem->shape;
 	const int is_wgmma = prefill_has_wgmma(problem, target);
-	const size_t own = is_wgmma ? 64 : 16, kv = is_wgmma ? (s->k > 128 ? 64 : 128) : mma_kv(problem);
+	const size_t own = is_wgmma ? 64 : 16, v = attention_v(s);
+	size_t kv = is_wgmma ? (v > 128 ? 64 : 128) : mma_kv(problem);
 	tcb_geometry_init(out);
-	set_tiles(s, own, is_wgmma ? 2 : 4, kv, out);
-	const size_t workers = out->tile[TCB_MIDI].m / own;
+	/* V of more than 256 values is dealt to warpgroups. */
+	set_tiles(s, own, !is_wgmma ? 4 : v > 256 ? 1 : 2, kv, out);
+	size_t workers = out->tile[TCB_MIDI].m / own;
 	const size_t tiles = tcb_div_up(s->m, own * workers) * s->words.query * s->words.sequences;
 	out->knob[TCB_KNOB_ISA] = is_wgmma ? TCB_ISA_WGMMA : TCB_ISA_MMA;
 	out->knob[TCB_KNOB_STAGES] = 2;
@@ -112,14 +117,24 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 		out->knob[TCB_KNOB_PREP] = TCB_PREP_LAUNCH;
 	out->knob[TCB_KNOB_OCC] = 1;
 	out->knob[TCB_KNOB_HEADS] = 1;
-	out->knob[TCB_KNOB_TURNS] = is_wgmma && workers > 1;
+	out->knob[TCB_KNOB_TURNS] = is_wgmma && (workers > 1 || v > 256);
 	size_t most = 4;
 	const size_t limit = tcb_shared_limit(target);
-	if (problem->contract == TCB_CONTRACT_F32 && !attention_has_blocks(problem) &&
+	while (is_wgmma && shared_bytes(problem, target, out) > limit) {
+		if (kv > 32)
+			set_tiles(s, own, workers, kv /= 2, out);
+		else {
+			set_tiles(s, own, workers = 1, kv = 128, out);
+			out->knob[TCB_KNOB_TURNS] = v > 256;
+		}
+	}
+	if (problem->contract == TCB_CONTRACT_F32 && !attention_has_blocks(problem) && v <= 256 &&
 	    2 * shared_bytes(problem, target, out) > limit)
 		set_tiles(s, own, most = 8, kv, out);
 	while (!is_wgmma && most > 1 && shared_bytes(problem, target, out) > limit)
 		set_tiles(s, own, most /= 2, kv, out);
+	if (prefill_has_one_stage(problem) && shared_bytes(problem, target, out) > limit)
+		out->knob[TCB_KNOB_STAGES] = 1;
 }
 
 const struct tcb_side_space prefill_gpu_space = { attention_prefill_gpu_rules, axes, default_geometry,

@@ -130,11 +130,28 @@ void prefill_write_floats(struct prefill_writer *w, kit_op word, kit_op out[2])
 
 /* --- scales of blocks --- */
 
-void prefill_copy_scales(struct prefill_writer *w, kit_op slot, kit_op first)
+/* Of a head of K or of V; with the columns of zeros behind it. */
+static unsigned blocks_of(const struct prefill_gpu *g, int is_v)
+{
+	return (is_v ? g->v : g->k) / ATTENTION_BLOCK;
+}
+static unsigned places_of(const struct prefill_gpu *g, int is_v)
+{
+	return (is_v ? g->v_columns : g->k_columns) / ATTENTION_BLOCK;
+}
+
+/* In a slot, V's behind K's; with vk they are K's. */
+static unsigned scales_of(const struct prefill_gpu *g, int is_v)
+{
+	return g->scales_at + (is_v && !g->is_view ? places_of(g, 0) * g->scale_pitch : 0);
+}
+
+/* Of K, or of V (FROM 1), or of both, which have as many. */
+static void copy_scales(struct prefill_writer *w, kit_op slot, kit_op first, unsigned from, unsigned to_end)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
-	const unsigned blocks = g->k / ATTENTION_BLOCK, items = g->kv * blocks;
+	const unsigned blocks = blocks_of(g, (int)from), places = places_of(g, (int)from), items = g->kv * places;
 	const kit_op row = u_mad(b, w->sequence, w->per_sequence, first);
 	const kit_op of_head = u_mul(b, w->kv_head, I((int64_t)blocks * SCALE));
 	for (unsigned done = 0; done < items; done += g->threads) {
@@ -142,34 +159,41 @@ void prefill_copy_scales(struct prefill_writer *w, kit_op slot, kit_op first)
 		const kit_op item = done ? u_add(b, w->kit.tid, I(done)) : w->kit.tid;
 		if (is_partial)
 			tcb_ptx_if_begin(b, u_lt(b, item, I(items)));
-		const struct kit_split of_token = u_split(b, item, I(blocks));
+		const struct kit_split of_token = u_split(b, item, I(places));
 		const kit_op token = of_token.whole, block = of_token.rest;
 		const kit_op is_seen = u_lt(b, u_add(b, first, token), w->end);
-		const kit_op bytes = u_select(b, I(SCALE), I(0), is_seen);
+		const kit_op bytes = u_select(b, I(SCALE), I(0),
+					      places > blocks ? u_lt_and(b, block, I(blocks), is_seen) : is_seen);
 		const kit_op within = u_mad(b, block, I(SCALE), of_head);
 		const kit_op to = tcb_ptx_assume_aligned(
 			b, u_mad(b, block, I((int64_t)g->scale_pitch), u_mad(b, token, I(SCALE), slot)), SCALE);
-		for (unsigned v = 0; v < 2; v++) {
+		for (unsigned v = from; v < to_end; v++) {
 			const kit_op of_row =
 				l_mad_wide(b, u_add(b, row, token), I((int64_t)g->kv_heads * blocks * SCALE),
 					   v ? w->v_scales : w->k_scales);
-			const kit_op from = tcb_ptx_assume_aligned(b, tcb_kit_behind(b, of_row, within), SCALE);
-			tcb_kit_copy(b, tcb_ptx_at(to, g->scales_at + v * blocks * g->scale_pitch), from, SCALE, 0,
-				     &bytes);
+			const kit_op at = tcb_ptx_assume_aligned(b, tcb_kit_behind(b, of_row, within), SCALE);
+			tcb_kit_copy(b, tcb_ptx_at(to, scales_of(g, (int)v)), at, SCALE, 0, &bytes);
 		}
 		if (is_partial)
 			tcb_ptx_if_end(b);
 	}
 }
 
+void prefill_copy_scales(struct prefill_writer *w, kit_op slot, kit_op first)
+{
+	const struct prefill_gpu *g = w->g;
+	const int are_alike = !g->is_view && g->v == g->k && g->v_columns == g->k_columns;
+	copy_scales(w, slot, first, 0, are_alike ? 2 : 1);
+	if (!are_alike && !g->is_view)
+		copy_scales(w, slot, first, 1, 2);
+}
+
 void prefill_load_scales(struct prefill_writer *w, kit_op slot, int is_v, unsigned block, unsigned tokens,
 			 kit_op out[2][2])
 {
 	const struct prefill_gpu *g = w->g;
-	const unsigned blocks = g->k / ATTENTION_BLOCK;
 	for (unsigned half = 0; half < 2; half++)
 		tcb_kit_load(&w->kit.b, TCB_KIT_SHARED, "f32",
-			     tcb_ptx_at(slot, g->scales_at + ((unsigned)is_v * blocks + block) * g->scale_pitch +
-						      (tokens + 8 * half) * SCALE),
+			     tcb_ptx_at(slot, scales_of(g, is_v) + block * g->scale_pitch + (tokens + 8 * half) * SCALE),
 			     out[half], 2);
 }

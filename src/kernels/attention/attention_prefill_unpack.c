@@ -70,27 +70,88 @@ static kit_op row_of(struct prefill_writer *w, kit_op token, kit_op table)
 	return u_mad(b, number, I(page_tokens), page.rest);
 }
 
+/* What a thread has: eight values of a token in each of the operands. */
+struct eighth {
+	kit_op token;
+	kit_op from, to;       /* the token in K and V, and in what is made of them */
+	kit_op block, quarter; /* of the row, of the block */
+	kit_op number;         /* of the row */
+	kit_op in[2], out[2], scales[2];
+	unsigned row[2]; /* values */
+};
+
+static struct quarter load(struct prefill_writer *w, const struct eighth *e, unsigned i)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op at = l_mad_wide(b, e->from, I(e->row[i] / BLOCK_VALUES * BLOCK_BYTES), e->in[i]);
+	return load_quarter(b, tcb_ptx_assume_aligned(b, l_mad_wide(b, e->block, I(BLOCK_BYTES), at), 2), e->quarter);
+}
+
+static void store(struct prefill_writer *w, const struct eighth *e, unsigned i, const struct quarter *own)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op to_row = l_mad_wide(b, e->to, I(e->row[i] * 2), e->out[i]);
+	kit_op scale_to = I(0);
+	if (w->g->has_scales)
+		scale_to = tcb_ptx_assume_aligned(
+			b,
+			l_mad_wide(b, e->block, I(4),
+				   l_mad_wide(b, e->to, I(e->row[i] / BLOCK_VALUES * 4), e->scales[i])),
+			4);
+	store_quarter(b, own, l_mad_wide(b, e->number, I(2 * VALUES), to_row), w->g->has_scales ? &scale_to : NULL,
+		      e->quarter);
+}
+
+/* One after the other, where rows are not as long. */
+static void unpack_apart(struct prefill_writer *w, const struct eighth *e, unsigned operands)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	for (unsigned i = 0; i < operands; i++) {
+		tcb_ptx_if_begin(b, u_lt(b, e->number, I(e->row[i] / VALUES)));
+		const struct quarter own = load(w, e, i);
+		store(w, e, i, &own);
+		tcb_ptx_if_end(b);
+	}
+}
+
+static void unpack_together(struct prefill_writer *w, const struct eighth *e, int is_eager)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	struct quarter own[2];
+	for (unsigned i = 0; i < 2; i++)
+		own[i] = load(w, e, i);
+	if (is_eager)
+		tcb_ptx_if_begin(b, u_lt(b, e->token, w->length));
+	for (unsigned i = 0; i < 2; i++)
+		store(w, e, i, &own[i]);
+	if (is_eager)
+		tcb_ptx_if_end(b);
+}
+
 void prefill_write_unpack(struct prefill_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
-	const unsigned row = g->kv_heads * g->k;
-	const int is_eager = !g->block_page && !w->kit.out->problem.shape.words.ragged;
+	const unsigned operands = g->is_view ? 1 : 2;
+	struct eighth e = { .row = { g->kv_heads * g->k, g->kv_heads * g->v } };
+	const unsigned row = operands > 1 && e.row[1] > e.row[0] ? e.row[1] : e.row[0];
+	const int are_together = operands > 1 && e.row[0] == e.row[1];
+	const int is_eager = are_together && !g->block_page && !w->kit.out->problem.shape.words.ragged;
 	tcb_kit_begin(&w->kit, "attention_prefill_unpack",
 		      &(struct tcb_kit_kernel){
 			      .threads = THREADS,
 			      .blocks_together = 4,
 			      .grid = { (unsigned)tcb_div_up((size_t)g->n * (row / VALUES), THREADS), g->sequences },
 			      .is_dependent = g->pdl });
-	const kit_op k = tcb_kit_operand(&w->kit, "k", 16, ATTENTION_K),
-		     v = tcb_kit_operand(&w->kit, "v", 16, ATTENTION_V);
-	const kit_op lengths = tcb_kit_operand(&w->kit, "lengths", 4, ATTENTION_LENGTHS);
-	const kit_op table = g->block_page ? tcb_kit_operand(&w->kit, "pages", 4, ATTENTION_TABLE) : I(0);
-	const kit_op k16 = tcb_kit_workspace(&w->kit, "k16", 16, 0),
-		     v16 = tcb_kit_workspace(&w->kit, "v16", 16, g->v16_at);
-	kit_op scales[2] = { I(0), I(0) };
-	for (unsigned i = 0; i < 2 && g->has_scales; i++)
-		scales[i] =
+	for (unsigned i = 0; i < operands; i++)
+		e.in[i] = tcb_kit_operand(&w->kit, i ? "v" : "k", 16, i ? ATTENTION_V : ATTENTION_K);
+	const kit_op lengths = tcb_kit_operand(&w->kit, "lengths", 4, prefill_operand(w, ATTENTION_LENGTHS));
+	const kit_op table =
+		g->block_page ? tcb_kit_operand(&w->kit, "pages", 4, prefill_operand(w, ATTENTION_TABLE)) : I(0);
+	for (unsigned i = 0; i < operands; i++)
+		e.out[i] = tcb_kit_workspace(&w->kit, i ? "v16" : "k16", 16, i ? g->v16_at : 0);
+	for (unsigned i = 0; i < operands && g->has_scales; i++)
+		e.scales[i] =
 			tcb_kit_workspace(&w->kit, i ? "v_scales" : "k_scales", 4, i ? g->v_scales_at : g->k_scales_at);
 	const kit_op tokens = tcb_kit_number(&w->kit, "tokens", g->n);
 	w->per_sequence = g->block_page ? tcb_kit_number(&w->kit, "pages_each", g->block_pages) : tokens;
@@ -99,34 +160,20 @@ void prefill_write_unpack(struct prefill_writer *w)
 	w->sequence = u_block_y(b);
 	const kit_op index = u_mad(b, u_block_x(b), I(THREADS), w->kit.tid);
 	const struct kit_split eighth = u_split(b, index, I(row / VALUES));
-	const kit_op token = eighth.whole, eight = eighth.rest;
+	e.token = eighth.whole;
+	e.number = eighth.rest;
 	w->length = tcb_kit_entry(b, TCB_KIT_INPUT, lengths, w->sequence);
 	/* Without pages there is memory for all tokens, and where they are all used nobody waits for the length first.
 	 */
-	tcb_ptx_if_begin(b, u_lt(b, token, is_eager ? tokens : w->length));
-	const kit_op from = row_of(w, token, table);
-	const kit_op block = u_shr(b, eight, I(2)), quarter = u_and(b, eight, I(3));
-	const kit_op to = u_mad(b, w->sequence, tokens, token);
-	struct quarter own[2];
-	for (unsigned i = 0; i < 2; i++) {
-		const kit_op at = l_mad_wide(b, from, I(row / BLOCK_VALUES * BLOCK_BYTES), i ? v : k);
-		own[i] = load_quarter(b, tcb_ptx_assume_aligned(b, l_mad_wide(b, block, I(BLOCK_BYTES), at), 2),
-				      quarter);
-	}
-	if (is_eager)
-		tcb_ptx_if_begin(b, u_lt(b, token, w->length));
-	for (unsigned i = 0; i < 2; i++) {
-		const kit_op to_row = l_mad_wide(b, to, I(row * 2), i ? v16 : k16);
-		kit_op scale_to = I(0);
-		if (g->has_scales)
-			scale_to = tcb_ptx_assume_aligned(
-				b, l_mad_wide(b, block, I(4), l_mad_wide(b, to, I(row / BLOCK_VALUES * 4), scales[i])),
-				4);
-		store_quarter(b, &own[i], l_mad_wide(b, eight, I(2 * VALUES), to_row), g->has_scales ? &scale_to : NULL,
-			      quarter);
-	}
-	if (is_eager)
-		tcb_ptx_if_end(b);
+	tcb_ptx_if_begin(b, u_lt(b, e.token, is_eager ? tokens : w->length));
+	e.from = row_of(w, e.token, table);
+	e.block = u_shr(b, e.number, I(2));
+	e.quarter = u_and(b, e.number, I(3));
+	e.to = u_mad(b, w->sequence, tokens, e.token);
+	if (are_together)
+		unpack_together(w, &e, is_eager);
+	else
+		unpack_apart(w, &e, operands);
 	tcb_ptx_if_end(b);
 	tcb_kit_end(&w->kit);
 }

@@ -10,6 +10,7 @@
  * A step of the loop has two products in flight: S of this tile, then P V of the one
  * before, whose weights are in registers; while P V is multiplied, S becomes weights.
  */
+#include "base/sizes.h"
 #include "kernels/attention/attention_prefill_gpu.h"
 #include "kernels/gpu/tile_ring.h"
 
@@ -30,7 +31,7 @@ struct wgmma_writer {
 	kit_op q_full, q_empty, q_parity;
 	kit_op item, item_parity; /* is_dynamic: where the next tile's number is */
 	/* of a warpgroup that multiplies */
-	kit_op index;               /* which one */
+	kit_op index, part;         /* which one; with splits, which columns of V it has */
 	kit_op q16, k16, v16, high; /* descriptors: where Q begins; what is added to a slot / 16; upper word */
 	kit_op always, never;       /* predicates */
 	kit_op s[PREFILL_KV_MAX / 2], p[PREFILL_KV_MAX / 4], o[ATTENTION_HEAD_MAX / 2];
@@ -44,10 +45,12 @@ static void open_rings(struct wgmma_writer *x)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
 	const kit_op shared = w->kit.shared;
-	x->k = x->v = (struct tcb_kit_tiles){ .stages = g->stages, .slot_bytes = g->tile_bytes };
+	x->k = (struct tcb_kit_tiles){ .stages = g->stages, .slot_bytes = g->k_bytes };
+	x->v = (struct tcb_kit_tiles){ .stages = g->stages, .slot_bytes = g->is_view ? g->k_bytes : g->v_bytes };
 	tcb_kit_tiles_open(b, &x->k, u_add(b, shared, I(g->k_at)), shared, g->barrier_at);
-	tcb_kit_tiles_open(b, &x->v, u_add(b, shared, I(g->v_at)), shared,
-			   g->barrier_at + TCB_KIT_TILE_BARRIERS * g->stages);
+	/* With vk the same tiles, a place behind. */
+	tcb_kit_tiles_open(b, &x->v, u_add(b, shared, I(g->is_view ? g->k_at : g->v_at)), shared,
+			   g->barrier_at + (g->is_view ? 0 : TCB_KIT_TILE_BARRIERS * g->stages));
 	x->q_full = u_add(b, shared, I(g->barrier_at + 2 * TCB_KIT_TILE_BARRIERS * g->stages));
 	x->q_empty = u_add(b, x->q_full, I(8));
 	x->q_parity = u_set(b, I(0));
@@ -62,7 +65,8 @@ static void open_rings(struct wgmma_writer *x)
 	}
 	tcb_kit_one_begin(&w->kit);
 	tcb_kit_tiles_init_for(b, &x->k, g->converts ? GROUP_WARPS : 1, GROUP_WARPS * g->workers);
-	tcb_kit_tiles_init_for(b, &x->v, g->converts ? GROUP_WARPS : 1, GROUP_WARPS * g->workers);
+	if (!g->is_view)
+		tcb_kit_tiles_init_for(b, &x->v, g->converts ? GROUP_WARPS : 1, GROUP_WARPS * g->workers);
 	if (g->converts)
 		tcb_kit_tiles_init(b, &x->raw, GROUP_WARPS);
 	tcb_kit_barriers_init(b, tcb_ptx_at(x->q_full, 0), 1, 1);
@@ -112,7 +116,8 @@ static void hear_item(struct wgmma_writer *x, struct prefill_items *items)
 /* --- the thread that copies --- */
 
 /* What a page holds of a tile from TOKEN on, to SLOT; past the length is past all pages, where a copy gives zeros. */
-static void copy_page(struct wgmma_writer *x, const struct tcb_kit_tiles *r, kit_op map, kit_op token, kit_op slot)
+static void copy_page(struct wgmma_writer *x, const struct tcb_kit_tiles *r, kit_op map, unsigned boxes, kit_op token,
+		      kit_op slot)
 {
 	struct prefill_writer *w = x->w;
 	struct tcb_ptx_build *b = &w->kit.b;
@@ -124,24 +129,24 @@ static void copy_page(struct wgmma_writer *x, const struct tcb_kit_tiles *r, kit
 	tcb_kit_load_into(b, tcb_kit_input(g->pdl), "u32",
 			  tcb_kit_element(b, w->table, u_mad(b, w->sequence, w->per_sequence, page), 4), &number, 1);
 	tcb_ptx_unguard(b);
-	for (unsigned i = 0; i < g->k / PREFILL_BOX; i++) {
+	for (unsigned i = 0; i < boxes; i++) {
 		const kit_op where[] = { I(PREFILL_BOX * i), w->kv_head, within, number };
 		tcb_kit_copy_box(b, slot, i * g->kv * PREFILL_BOX_BYTES, map, where, 4, r->full, NULL);
 	}
 }
 
 /* All pages of a tile, one after the other: the thread that copies has few registers. */
-static void copy_pages(struct wgmma_writer *x, const struct tcb_kit_tiles *r, kit_op map, kit_op first)
+static void copy_pages(struct wgmma_writer *x, const struct tcb_kit_tiles *r, kit_op map, unsigned boxes, kit_op first)
 {
 	struct tcb_ptx_build *b = &x->w->kit.b;
 	const struct prefill_gpu *g = x->w->g;
 	if (g->page >= g->kv) {
-		copy_page(x, r, map, first, r->slot);
+		copy_page(x, r, map, boxes, first, r->slot);
 		return;
 	}
 	const kit_op loop = tcb_ptx_for_begin(b, I(0), I(g->kv), I(g->page), 1);
 	tcb_kit_nounroll(b);
-	copy_page(x, r, map, u_add(b, first, loop), u_mad(b, loop, I(PREFILL_BOX_BYTES), r->slot));
+	copy_page(x, r, map, boxes, u_add(b, first, loop), u_mad(b, loop, I(PREFILL_BOX_BYTES), r->slot));
 	tcb_ptx_for_end(b);
 }
 
@@ -150,15 +155,29 @@ static void copy_tile(struct wgmma_writer *x, struct tcb_kit_tiles *r, kit_op ma
 	struct prefill_writer *w = x->w;
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
+	const unsigned boxes = r->slot_bytes / (g->kv * PREFILL_BOX_BYTES);
 	tcb_kit_wait(b, tcb_ptx_at(r->empty, 0), u_xor(b, r->parity, I(1)));
-	tcb_kit_expect(b, tcb_ptx_at(r->full, 0), I(g->tile_bytes));
+	tcb_kit_expect(b, tcb_ptx_at(r->full, 0), I(r->slot_bytes));
 	if (g->page)
-		copy_pages(x, r, map, first);
-	for (unsigned i = 0; !g->page && i < g->k / PREFILL_BOX; i++) {
+		copy_pages(x, r, map, boxes, first);
+	for (unsigned i = 0; !g->page && i < boxes; i++) {
 		const kit_op where[] = { I(PREFILL_BOX * i), w->kv_head, first, w->sequence };
 		tcb_kit_copy_box(b, r->slot, i * g->kv * PREFILL_BOX_BYTES, map, where, 4, r->full, NULL);
 	}
 	tcb_kit_tiles_next(b, r);
+}
+
+/* Of Q, and of K as it is multiplied. */
+static unsigned q_boxes(const struct prefill_gpu *g)
+{
+	return (unsigned)tcb_div_up(g->k, PREFILL_BOX);
+}
+
+/* V's; with vk it comes as K. */
+static void copy_v(struct wgmma_writer *x, kit_op first)
+{
+	if (!x->w->g->is_view)
+		copy_tile(x, &x->v, x->w->v, first);
 }
 
 static void copy_q(struct wgmma_writer *x)
@@ -167,9 +186,9 @@ static void copy_q(struct wgmma_writer *x)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
 	tcb_kit_wait(b, tcb_ptx_at(x->q_empty, 0), u_xor(b, x->q_parity, I(1)));
-	tcb_kit_expect(b, tcb_ptx_at(x->q_full, 0), I((int64_t)g->rows * g->k * 2));
-	for (unsigned j = 0; j < g->workers; j++)
-		for (unsigned i = 0; i < g->k / PREFILL_BOX; i++) {
+	tcb_kit_expect(b, tcb_ptx_at(x->q_full, 0), I((int64_t)g->rows * q_boxes(g) * PREFILL_BOX_BYTES));
+	for (unsigned j = 0; j < g->workers / g->splits; j++)
+		for (unsigned i = 0; i < q_boxes(g); i++) {
 			const kit_op where[] = { I(PREFILL_BOX * i), w->head,
 						 j ? u_add(b, w->first_token, I(j * g->own_rows / g->heads))
 						   : w->first_token,
@@ -202,10 +221,10 @@ static void write_copier(struct wgmma_writer *x)
 	tcb_kit_nounroll(b);
 	const kit_op next = u_sub(b, first, I(g->kv));
 	copy_tile(x, &x->k, w->k, next);
-	copy_tile(x, &x->v, w->v, first);
+	copy_v(x, first);
 	u_set_to(b, first, next);
 	tcb_ptx_for_end(b);
-	copy_tile(x, &x->v, w->v, first);
+	copy_v(x, first);
 	tcb_ptx_if_end(b);
 	if (g->is_dynamic) {
 		tell_item(x, drawn);
@@ -349,7 +368,7 @@ static void issue_scores(struct wgmma_writer *x)
 	const struct prefill_gpu *g = x->w->g;
 	const kit_op k = slot16(b, x->k.slot, x->k16);
 	wgmma_begin(b);
-	for (unsigned i = 0; i < g->k / 16; i++) {
+	for (unsigned i = 0; i < tcb_div_up(g->k, PREFILL_STEP); i++) {
 		const unsigned box = i / 4, within = i % 4 * 32;
 		const kit_op rows = descriptor(x, x->q16, box * g->rows * PREFILL_BOX_BYTES + within);
 		const kit_op tokens = descriptor(x, k, box * g->kv * PREFILL_BOX_BYTES + within);
@@ -366,7 +385,7 @@ static void issue_values(struct wgmma_writer *x)
 	const kit_op v = slot16(b, x->v.slot, x->v16);
 	wgmma_begin(b);
 	for (unsigned i = 0; i < g->kv / 16; i++)
-		tcb_kit_multiply_group(b, prefill_type_word(g), g->k, x->o, tcb_ptx_vector(b, x->p + 4 * i, 4),
+		tcb_kit_multiply_group(b, prefill_type_word(g), g->own_v, x->o, tcb_ptx_vector(b, x->p + 4 * i, 4),
 				       descriptor(x, v, 2 * i * TCB_KIT_EIGHT_ROWS), x->always, 1);
 	wgmma_commit(b);
 }
@@ -376,9 +395,11 @@ static void wait_groups(struct wgmma_writer *x, unsigned left)
 	wgmma_wait(&x->w->kit.b, I(left));
 }
 
+/* With vk K's tile is V's, too, until that is multiplied. */
 static void release(struct wgmma_writer *x, struct tcb_kit_tiles *r)
 {
-	tcb_kit_release(&x->w->kit, r->empty);
+	if (!x->w->g->is_view || r == &x->v)
+		tcb_kit_release(&x->w->kit, r->empty);
 	tcb_kit_tiles_next(&x->w->kit.b, r);
 }
 
@@ -391,12 +412,14 @@ static void clear_past_length(struct wgmma_writer *x)
 	const unsigned box_bytes = g->kv * PREFILL_BOX_BYTES;
 	tcb_ptx_if_begin(b, u_gt(b, u_add(b, x->first, I(g->kv)), w->length));
 	tcb_kit_wait(b, tcb_ptx_at(x->v.full, 0), x->v.parity);
+	if (g->is_view) /* all have their scores of it */
+		barrier_named(b, I(WORKERS_BARRIER), I(GROUP_THREADS * g->workers));
 	const kit_op rows = u_sub(b, w->length, x->first);
 	const kit_op own = u_mad(b, w->kit.tid, I(16), u_mul(b, rows, I(PREFILL_BOX_BYTES)));
 	const kit_op zero = b_set(b, I(0)), zeros[] = { zero, zero, zero, zero };
 	const kit_op loop = tcb_ptx_for_begin(b, own, I(box_bytes), I((int64_t)GROUP_THREADS * g->workers * 16), 0);
 	const kit_op at = tcb_ptx_assume_aligned(b, u_add(b, x->v.slot, loop), 16);
-	for (unsigned i = 0; i < g->k / PREFILL_BOX; i++)
+	for (unsigned i = 0; i < g->v_columns / PREFILL_BOX; i++)
 		tcb_kit_store(b, TCB_KIT_SHARED, "b32", tcb_ptx_at(at, i * box_bytes), zeros, 4);
 	tcb_ptx_for_end(b);
 	fence_async_shared(b);
@@ -477,7 +500,7 @@ static void write_steps(struct wgmma_writer *x, kit_op from, kit_op to, int is_m
 	prefill_write_weights(x->w, &x->rows, scores, g->kv / 2, x->first, is_masked, factor);
 	wait_groups(x, 0);
 	release(x, &x->v);
-	for (unsigned i = 0; i < g->k / 2; i++)
+	for (unsigned i = 0; i < g->own_v / 2; i++)
 		f_mul_to(b, x->o[i], x->o[i], factor[i / 2 % 2]);
 	prefill_write_packed(x->w, scores, g->kv / 2, x->p);
 	tcb_ptx_for_end(b);
@@ -503,16 +526,49 @@ static void open_worker(struct wgmma_writer *x)
 	x->high = u_set(b, I(TCB_KIT_DESCRIPTOR_HIGH));
 	x->k16 = u_set(b, I(1 << 16));
 	x->v16 = u_set(b, I((int64_t)(g->kv * PREFILL_BOX_BYTES / 16) << 16));
-	x->q16 = slot16(b, u_mad(b, x->index, I(PREFILL_GROUP_ROWS * PREFILL_BOX_BYTES), w->kit.shared), x->k16);
+	const kit_op rows = g->splits > 1 ? u_div(b, x->index, I(g->splits)) : x->index;
+	if (g->splits > 1) {
+		x->part = u_rem(b, x->index, I(g->splits));
+		x->v16 = u_mad(b, x->part, I(g->own_v / PREFILL_BOX * (g->kv * PREFILL_BOX_BYTES / 16)), x->v16);
+	}
+	x->q16 = slot16(b, u_mad(b, rows, I(PREFILL_GROUP_ROWS * PREFILL_BOX_BYTES), w->kit.shared), x->k16);
 	x->always = u_ne(b, w->width, I(0));
 	x->never = u_eq(b, w->width, I(0));
 	for (unsigned i = 0; i < g->kv / 2; i++)
 		x->s[i] = f_set(b, F(0));
 	for (unsigned i = 0; i < g->kv / 4; i++)
 		x->p[i] = tcb_ptx_reg(b, "b32");
-	for (unsigned i = 0; i < g->k / 2; i++)
+	for (unsigned i = 0; i < g->own_v / 2; i++)
 		x->o[i] = tcb_ptx_reg(b, "f32");
 	x->first = tcb_ptx_reg(b, "u32");
+}
+
+/* Of which 16 rows the warp has products. */
+static kit_op rows_warp(struct wgmma_writer *x)
+{
+	struct tcb_kit *kit = &x->w->kit;
+	const unsigned splits = x->w->g->splits;
+	if (splits == 1)
+		return kit->warp;
+	const kit_op group = u_div(&kit->b, x->index, I(splits));
+	return u_mad(&kit->b, group, I(GROUP_WARPS), u_and(&kit->b, kit->warp, I(GROUP_WARPS - 1)));
+}
+
+/* With splits each warpgroup stores its columns. */
+static void write_out(struct wgmma_writer *x)
+{
+	struct tcb_ptx_build *b = &x->w->kit.b;
+	const struct prefill_gpu *g = x->w->g;
+	if (g->splits == 1) {
+		prefill_write_out(x->w, &x->rows, x->o, 0, g->v);
+		return;
+	}
+	for (unsigned i = 0; i * g->own_v < g->v; i++) {
+		tcb_ptx_if_begin(b, u_eq(b, x->part, I(i)));
+		prefill_write_out(x->w, &x->rows, x->o, i * g->own_v,
+				  (unsigned)tcb_least(g->own_v, g->v - i * g->own_v));
+		tcb_ptx_if_end(b);
+	}
 }
 
 static void write_worker(struct wgmma_writer *x)
@@ -527,9 +583,9 @@ static void write_worker(struct wgmma_writer *x)
 	open_turns(x, 0);
 	prefill_items_begin(w, &items);
 	const kit_op quad = u_shr(b, w->kit.lane, I(2));
-	prefill_rows_open(w, &x->rows, u_mad(b, w->kit.warp, I(PREFILL_ROWS), quad));
+	prefill_rows_open(w, &x->rows, u_mad(b, rows_warp(x), I(PREFILL_ROWS), quad));
 	prefill_rows_clear(w, &x->rows);
-	for (unsigned i = 0; i < g->k / 2; i++)
+	for (unsigned i = 0; i < g->own_v / 2; i++)
 		f_set_to(b, x->o[i], F(0));
 	tcb_ptx_if_begin(b, u_gt(b, w->count, I(0)));
 	u_mad_to(b, x->first, u_sub(b, w->count, I(1)), I(g->kv), w->begin);
@@ -540,7 +596,7 @@ static void write_worker(struct wgmma_writer *x)
 		write_steps(x, w->unmasked_to, w->count, 1);
 	write_last(x);
 	tcb_ptx_if_end(b);
-	prefill_write_out(w, &x->rows, x->o);
+	write_out(x);
 	if (g->is_dynamic)
 		hear_item(x, &items);
 	prefill_items_end(w, &items);
