@@ -35,6 +35,7 @@ static const char *const shapes[] = {
 	"1x90x576,v512,vk,h128/1,sinks",
 	"2x60x576,v512,vk,h16/1,b2,p16,causal,ragged",
 	"1x70x328,v264,h32/1,alibi",
+	"5x130x64,h8/1,causal", /* two tiles have a mask */
 };
 
 static void apply(const struct way *way, const struct tcb_problem *problem, struct tcb_geometry *out)
