@@ -5,7 +5,7 @@
  * way through its pieces of KV, attention_gpu_read.c and _math.c have what it does with
  * one, attention_gpu_merge.c what comes after.
  */
-#include "kernels/attention/attention_gpu.h"
+#include "kernels/attention/attention_gpu_wgmma.h"
 
 #include <float.h>
 #include <math.h>
@@ -319,23 +319,32 @@ static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_
 {
 	struct attention_gpu g;
 	struct attention_writer w = { .g = &g };
-	TCB_TRY(tcb_kit_open(&w.kit, problem, target, 0, geometry, out, err));
+	struct prefill_gpu tiles;
+	const int is_wgmma = attention_is_wgmma(geometry);
+	TCB_TRY(tcb_kit_open(&w.kit, problem, target, is_wgmma ? 'a' : 0, geometry, out, err));
 	attention_gpu_plan(problem, target, geometry, &g);
-	write_kernel(&w);
-	if (g.slots > 1 && g.join == TCB_JOIN_LAUNCH)
-		attention_write_second(&w);
+	if (is_wgmma) {
+		attention_wgmma_plan(problem, target, geometry, &g, &tiles);
+		attention_write_wgmma(&w, &tiles);
+	} else {
+		write_kernel(&w);
+		if (g.slots > 1 && g.join == TCB_JOIN_LAUNCH)
+			attention_write_second(&w);
+	}
 	out->workspace_bytes = g.workspace_bytes;
 	out->class = TCB_CLASS_BOUNDED;
-	out->chain = chain(&g);
+	out->chain = is_wgmma ? attention_wgmma_chain(&g, &tiles) : chain(&g);
 	if (g.is_dealt)
 		out->not_simulated = "the simulation does not follow pieces that are dealt by lengths";
 	return tcb_kit_close(&w.kit, err);
 }
 
-#define ROW(type, word, contract) TCB_EMITTED_ROW("attention_decode_" #type word, contract, MMA, BOUNDED)
-#define SIDE(kv, ...)                                                                                                \
-	const struct tcb_side attention_decode_##kv##_gpu = { .variants = TCB_EMITTED(ROW(kv, "_ptx_mma", F16),      \
-										      ROW(kv, "_f32_ptx_mma", F32)), \
-							      .space = &attention_gpu_space,                         \
-							      .emit = emit };
+#define ROW(type, word, contract, isa) TCB_EMITTED_ROW("attention_decode_" #type word, contract, isa, BOUNDED)
+#define SIDE(kv, ...)                                                                                     \
+	const struct tcb_side attention_decode_##kv##_gpu = {                                             \
+		.variants = TCB_EMITTED(ROW(kv, "_ptx_mma", F16, MMA), ROW(kv, "_ptx_wgmma", F16, WGMMA), \
+					ROW(kv, "_f32_ptx_mma", F32, MMA)),                               \
+		.space = &attention_gpu_space,                                                            \
+		.emit = emit                                                                              \
+	};
 TCB_KV_ALL_LIST(SIDE, )

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/sizes.h"
-#include "kernels/attention/attention_gpu.h"
+#include "kernels/attention/attention_gpu_wgmma.h"
 #include "kernels/gpu/gpu_rules.h"
 
 enum {
@@ -211,6 +211,10 @@ void attention_gpu_footprint(const struct tcb_problem *problem, const struct tcb
 			     const struct tcb_geometry *geometry, struct tcb_footprint *out)
 {
 	struct attention_gpu g;
+	if (attention_is_wgmma(geometry)) {
+		attention_wgmma_footprint(problem, target, geometry, out);
+		return;
+	}
 	memset(out, 0, sizeof(*out));
 	attention_gpu_plan(problem, target, geometry, &g);
 	out->element_bytes = g.is_blocks ? 1 : 2;
@@ -254,8 +258,8 @@ RULE(rule_group)
 
 RULE(rule_isa)
 {
-	if (geometry->knob[TCB_KNOB_ISA] != TCB_ISA_MMA)
-		return "isa must be mma";
+	if (geometry->knob[TCB_KNOB_ISA] != TCB_ISA_MMA && !attention_is_wgmma(geometry))
+		return "isa must be mma or wgmma";
 	if (target->cuda.capability < 80)
 		return "attention on a GPU needs sm_80";
 	return tcb_gpu_rule_isa(problem, target, geometry);
@@ -279,6 +283,8 @@ RULE(rule_tiles)
 	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
 	const size_t k = tcb_power_of_two_up(problem->shape.k), rows = micro->m * KNOB(HEADS);
+	if (attention_is_wgmma(geometry))
+		return NULL; /* attention_rule_wgmma */
 	if (midi->k != k || macro->k != k)
 		return "tiles' k must be the head size, rounded up to a power of two";
 	if (micro->k != k && check_values(problem, geometry))
@@ -321,6 +327,8 @@ RULE(rule_copy)
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
 	const int32_t copy = geometry->knob[TCB_KNOB_COPY], stages = geometry->knob[TCB_KNOB_STAGES];
 	const int is_blocks = attention_has_blocks(problem);
+	if (attention_is_wgmma(geometry))
+		return NULL; /* attention_rule_wgmma */
 	if (copy != TCB_COPY_LDG && copy != TCB_COPY_ASYNC && copy != TCB_COPY_BULK)
 		return "copy must be ldg, async or bulk";
 	if (copy == TCB_COPY_LDG && is_blocks)
@@ -347,7 +355,8 @@ RULE(rule_same)
 {
 	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
-	if (midi->n * midi->m * value_warps(geometry) != micro->n * micro->m * KNOB(WARPS))
+	if (!attention_is_wgmma(geometry) &&
+	    midi->n * midi->m * value_warps(geometry) != micro->n * micro->m * KNOB(WARPS))
 		return "midi.n must be what a block takes at a time: micro.n for each warp, or for each midi.m / "
 		       "micro.m by midi.k / micro.k";
 	if (macro->m != tcb_most(midi->m, tcb_power_of_two_up(problem->shape.m)) ||
@@ -410,7 +419,7 @@ RULE(rule_idle)
 	const size_t pieces = tcb_div_up(problem->shape.n, tcb_most(geometry->tile[TCB_MICRO].n, 1));
 	if (KNOB(SPLITK) > 1 && KNOB(SPLITK) > pieces)
 		return "splitk is more than there are pieces of micro.n KV tokens";
-	const size_t turns = KNOB(WARPS) / team(geometry);
+	const size_t turns = attention_is_wgmma(geometry) ? 1 : KNOB(WARPS) / team(geometry);
 	if (turns > 1 && turns * KNOB(SPLITK) / 2 >= pieces)
 		return "half of the warps have nothing to do: fewer warps or a smaller splitk";
 	return NULL;
@@ -431,6 +440,11 @@ RULE(policy_usual)
 	unusual += KNOB(HEADS) != group && rows < ATTENTION_COLUMNS && problem->shape.m * group > rows;
 	const int is_blocks = attention_has_blocks(problem);
 	const size_t blocks = blocks_of(problem, target, geometry), sms = tcb_most(target->cuda.sm_count, 1);
+	if (attention_is_wgmma(geometry)) /* rows without a query */
+		unusual += 2 * (problem->shape.m < geometry->tile[TCB_MICRO].m &&
+				rows / 4 > problem->shape.m * KNOB(HEADS));
+	else
+		unusual += 2 * (geometry->tile[TCB_MICRO].m > tcb_power_of_two_up(problem->shape.m));
 	unusual += KNOB(PDL) == 0 && target->cuda.capability >= 90 && !is_blocks;
 	unusual += KNOB(WARPS) < 2 || KNOB(WARPS) > 8;
 	unusual += row_warps(geometry) > 1 && rows <= ATTENTION_COLUMNS;
@@ -441,7 +455,8 @@ RULE(policy_usual)
 		   !attention_gpu_is_long(&problem->shape) && !problem->shape.words.view;
 	unusual += is_blocks && KNOB(COPY) == TCB_COPY_ASYNC && KNOB(VEC) == 16 &&
 		   attention_gpu_copies(problem, 8); /* it was slower */
-	unusual += problem->shape.k <= 128 && geometry->tile[TCB_MICRO].n != 16 && geometry->tile[TCB_MICRO].n != 32;
+	unusual += problem->shape.k <= 128 && !attention_is_wgmma(geometry) && geometry->tile[TCB_MICRO].n != 16 &&
+		   geometry->tile[TCB_MICRO].n != 32;
 	unusual += KNOB(SPLITK) > 1 && blocks > 8 * sms;
 	unusual += is_dealt(geometry) && !problem->shape.words.ragged;
 	unusual += 2 * blocks < sms && problem->shape.n > 64 * (size_t)KNOB(SPLITK);
@@ -455,13 +470,16 @@ const struct tcb_rule attention_decode_gpu_rules[] = {
 	{ 0, 0, rule_knobs },
 	{ TCB_FIELD_KNOB(ISA), 0, tcb_gpu_rule_shape },
 	{ TCB_FIELD_KNOB(ISA), 0, rule_isa },
-	{ TCB_FIELD_TILES | TCB_FIELD_KNOB(HEADS) | TCB_FIELD_KNOB(WARPS), 0, rule_tiles },
-	{ TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(VEC) | TCB_FIELD_TILES, 0, rule_copy },
-	{ TCB_FIELD_TILES | TCB_FIELD_KNOB(WARPS), TCB_RULE_DOUBLE, rule_same },
+	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_TILES | TCB_FIELD_KNOB(HEADS) | TCB_FIELD_KNOB(WARPS), 0, rule_tiles },
+	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(VEC) | TCB_FIELD_TILES,
+	  0, rule_copy },
+	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_TILES | TCB_FIELD_KNOB(WARPS), TCB_RULE_DOUBLE, rule_same },
+	{ 0, 0, attention_rule_wgmma },
 	{ TCB_FIELD_KNOB(GROUP), 0, rule_group },
 	{ READS_DEALING | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(HEADS) | TCB_FIELD_TILES, 0, rule_dealing },
 	{ READS_BLOCKS, 0, rule_blocks },
-	{ TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_TILES, TCB_RULE_DOUBLE, rule_idle },
+	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_TILES, TCB_RULE_DOUBLE,
+	  rule_idle },
 	{ TCB_FIELD_KNOB(PDL), 0, tcb_gpu_rule_pdl },
 	{ TCB_FIELD_KNOB(OCC) | TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(BLOCKS), 0, tcb_gpu_rule_occ },
 	{ 0, TCB_RULE_POLICY, policy_usual },

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/sizes.h"
-#include "kernels/attention/attention_gpu.h"
+#include "kernels/attention/attention_gpu_wgmma.h"
 #include "kernels/axes.h"
 #include "kernels/gpu/gpu_rules.h"
 
@@ -41,10 +41,15 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 {
 	const struct tcb_shape *s = &problem->shape;
 	const size_t n = tcb_power_of_two_up(s->n), m = tcb_power_of_two_up(s->m), heads = usual_heads(s);
-	const int is_blocks = attention_has_blocks(problem);
+	const int is_blocks = attention_has_blocks(problem), has_wgmma = attention_has_wgmma(problem, target);
+	const size_t wgmma_heads = attention_wgmma_heads(problem);
+	const size_t own =
+		tcb_least(tcb_most(m, has_wgmma ? PREFILL_GROUP_ROWS / ATTENTION_WGMMA_HEADS_MIN : 1), ROWS_MAX);
 	size_t count = 0;
-	struct tcb_axis *a;
-	ADD(tcb_axis_knob(out, &count, TCB_KNOB_ISA), TCB_ISA_MMA);
+	struct tcb_axis *a = tcb_axis_knob(out, &count, TCB_KNOB_ISA);
+	tcb_axis_add(a, TCB_ISA_MMA);
+	if (has_wgmma)
+		tcb_axis_add(a, TCB_ISA_WGMMA);
 	for (int level = TCB_MACRO; level < TCB_LEVEL_COUNT; level++) {
 		a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, (enum tcb_level)level);
 		tcb_axis_add(a, tcb_power_of_two_up(s->k));
@@ -53,16 +58,22 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	}
 	a = tcb_axis_knob(out, &count, TCB_KNOB_HEADS);
 	tcb_axis_add(a, heads);
-	tcb_axis_add_powers(a, 1, 2, heads);
-	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MICRO), 1, 2, tcb_least(m, ROWS_MAX));
-	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MIDI), 1, 2, tcb_least(m, ROWS_MAX));
-	tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MACRO), m);
-	ADD(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO), 8, 16, 32, 64);
+	tcb_axis_add_powers(a, 1, 2, has_wgmma ? tcb_most(heads, wgmma_heads) : heads);
+	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MICRO), 1, 2, own);
+	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MIDI), 1, 2, own);
+	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MACRO);
+	tcb_axis_add(a, m);
+	for (size_t tokens = 2 * m; tokens <= own; tokens *= 2)
+		tcb_axis_add(a, tokens);
+	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO);
+	ADD(a, 8, 16, 32, 64);
+	if (has_wgmma)
+		tcb_axis_add(a, 128);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_COPY);
 	if (!is_blocks)
 		tcb_axis_add(a, TCB_COPY_LDG);
 	tcb_axis_add(a, TCB_COPY_ASYNC);
-	if (attention_gpu_has_bulk(problem, target))
+	if (attention_gpu_has_bulk(problem, target) || has_wgmma)
 		tcb_axis_add(a, TCB_COPY_BULK);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_VEC);
 	for (unsigned vec = 4; vec <= 16; vec *= 2)
@@ -85,6 +96,8 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 		tcb_axis_add(a, wave(problem, target, together, heads, 1));
 	if (m > 1)
 		tcb_axis_add(a, wave(problem, target, 1, heads, tcb_least(m, ROWS_MAX)));
+	if (has_wgmma)
+		tcb_axis_add(a, wave(problem, target, 1, wgmma_heads, PREFILL_GROUP_ROWS / wgmma_heads));
 	a = tcb_axis_knob(out, &count, TCB_KNOB_CLUSTER);
 	tcb_axis_add_powers(a, 1, 2, target->cuda.capability >= 90 ? CLUSTER_MAX : 1);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_JOIN), TCB_JOIN_NONE, TCB_JOIN_CLUSTER, TCB_JOIN_LAST, TCB_JOIN_LAUNCH);
@@ -162,6 +175,10 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	const int is_f32 = attention_io_type(problem) == TCB_TYPE_F32;
 	const size_t k = tcb_power_of_two_up(s->k), m = tcb_power_of_two_up(s->m);
 	size_t rows = is_long || is_f32 ? 8 : 16; /* registers */
+	if (attention_wgmma_is_usual(problem, target)) {
+		attention_wgmma_default(problem, target, out);
+		return;
+	}
 	const size_t values = share_values(problem, target, &rows);
 	size_t heads = usual_heads(s), tokens = 1, warps = DEFAULT_WARPS, row_warps = 1, vec = 4;
 	size_t piece = is_long ? ATTENTION_PIECE : 2 * ATTENTION_PIECE;

@@ -38,6 +38,26 @@ void prefill_rows_open(struct prefill_writer *w, struct prefill_rows *rows, kit_
 	}
 }
 
+/* The block's part of the tile's KV tokens, in whole tiles of them. */
+static void take_part(struct prefill_writer *w, kit_op seen_by_all, kit_op last_begin)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct prefill_gpu *g = w->g;
+	const kit_op each = u_div(b, w->count, I(g->kv_parts)), more = u_rem(b, w->count, I(g->kv_parts));
+	const kit_op first = u_mad(b, w->part, each, u_min(b, w->part, more));
+	w->count = u_add(b, each, u_select(b, I(1), I(0), u_lt(b, w->part, more)));
+	w->begin = u_mad(b, first, I(g->kv), w->begin);
+	w->end = u_min(b, w->end, u_mad(b, w->count, I(g->kv), w->begin));
+	const kit_op seen = u_div(b, s_max(b, s_sub(b, seen_by_all, w->begin), I(0)), I(g->kv));
+	w->masked = u_min(b, u_max(b, u_sub(b, w->count, u_min(b, seen, w->count)), I(1)), w->count);
+	w->unmasked_to = w->count;
+	if (g->window) {
+		const kit_op hidden = s_max(b, s_sub(b, last_begin, w->begin), I(0));
+		const kit_op before = u_div_up(b, hidden, g->kv);
+		w->unmasked_to = s_max(b, w->masked, s_sub(b, w->count, before));
+	}
+}
+
 static void write_limits(struct prefill_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
@@ -47,6 +67,10 @@ static void write_limits(struct prefill_writer *w)
 	write_visible(w, w->first_token, &w->begin, &seen_by_all);
 	write_visible(w, last, &last_begin, &w->end);
 	w->count = u_div_up(b, u_sub(b, w->end, w->begin), g->kv);
+	if (g->kv_parts) {
+		take_part(w, seen_by_all, last_begin);
+		return;
+	}
 	seen_by_all = s_max(b, s_sub(b, seen_by_all, w->begin), I(0));
 	w->masked = u_sub(b, w->count, u_div(b, seen_by_all, I(g->kv)));
 	w->masked = u_max(b, u_min(b, w->masked, w->count), I(1));
@@ -202,7 +226,8 @@ static void write_parameters(struct prefill_writer *w)
 	if (g->has_scales && !g->is_view)
 		w->v_scales = tcb_kit_workspace(&w->kit, "v_scales", 4, g->v_scales_at);
 	w->lengths = tcb_kit_operand(&w->kit, "lengths", 4, attention_at(w->words, ATTENTION_LENGTHS));
-	w->out = tcb_kit_operand(&w->kit, "out", 16, attention_at(w->words, ATTENTION_OUT));
+	if (!g->kv_parts)
+		w->out = tcb_kit_operand(&w->kit, "out", 16, attention_at(w->words, ATTENTION_OUT));
 	if (g->page)
 		w->table = tcb_kit_operand(&w->kit, "pages", 4, attention_at(w->words, ATTENTION_TABLE));
 	if (g->has_sinks)
@@ -213,6 +238,10 @@ static void write_parameters(struct prefill_writer *w)
 		w->prefixes = tcb_kit_operand(&w->kit, "prefix", 4, attention_at(w->words, ATTENTION_PREFIX));
 	if (g->is_dynamic)
 		w->counter = tcb_kit_workspace(&w->kit, "counter", 4, g->counter_at);
+	if (g->kv_parts) {
+		w->parts = tcb_kit_workspace(&w->kit, "parts", 16, 0);
+		w->parts_ml = tcb_kit_workspace(&w->kit, "parts_ml", 16, g->parts_ml_at);
+	}
 	write_numbers(w);
 }
 
@@ -228,6 +257,26 @@ static double chain(const struct prefill_gpu *g)
 	return tiles * (4.0 * g->kv * g->terms + 8) + 24 + (g->polynomials ? ceil(PREFILL_EXP_OFF * 0x1p24) : 0);
 }
 
+void prefill_write_kernel(struct prefill_writer *w, const char *name)
+{
+	const struct prefill_gpu *g = w->g;
+	tcb_kit_begin(&w->kit, name,
+		      &(struct tcb_kit_kernel){ .threads = g->threads,
+						.blocks_together = g->occ,
+						.grid = { g->grid, g->kv_parts },
+						.shared_bytes = g->shared_bytes,
+						.is_dependent = g->pdl });
+	write_parameters(w);
+	tcb_kit_memory(&w->kit, PREFILL_MEMORY_ALIGN);
+	tcb_kit_dependents(&w->kit, 0);
+	tcb_kit_threads(&w->kit);
+	tcb_kit_uniform_warp(&w->kit);
+	if (g->kv_parts)
+		w->part = u_block_y(&w->kit.b);
+	(g->isa == TCB_ISA_WGMMA ? prefill_write_wgmma : prefill_write_mma)(w);
+	tcb_kit_end(&w->kit);
+}
+
 static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_target *target,
 			    const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err)
 {
@@ -238,23 +287,10 @@ static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_
 	prefill_gpu_plan(problem, target, geometry, &g);
 	if (g.has_launch)
 		prefill_write_unpack(&w);
-	tcb_kit_begin(&w.kit,
-		      tcb_ptx_namef(&w.kit.b, "attention_prefill_%s%s", prefill_type_word(&g),
-				    is_wgmma   ? "_wgmma"
-				    : g.is_f32 ? "_f32"
-					       : ""),
-		      &(struct tcb_kit_kernel){ .threads = g.threads,
-						.blocks_together = g.occ,
-						.grid = { g.grid },
-						.shared_bytes = g.shared_bytes,
-						.is_dependent = g.pdl });
-	write_parameters(&w);
-	tcb_kit_memory(&w.kit, PREFILL_MEMORY_ALIGN);
-	tcb_kit_dependents(&w.kit, 0);
-	tcb_kit_threads(&w.kit);
-	tcb_kit_uniform_warp(&w.kit);
-	(is_wgmma ? prefill_write_wgmma : prefill_write_mma)(&w);
-	tcb_kit_end(&w.kit);
+	prefill_write_kernel(&w, tcb_ptx_namef(&w.kit.b, "attention_prefill_%s%s", prefill_type_word(&g),
+					       is_wgmma   ? "_wgmma"
+					       : g.is_f32 ? "_f32"
+							  : ""));
 	out->workspace_bytes = g.workspace_bytes;
 	out->class = TCB_CLASS_BOUNDED;
 	out->chain = chain(&g);

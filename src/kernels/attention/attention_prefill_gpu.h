@@ -109,6 +109,11 @@ struct prefill_gpu {
 	unsigned of_copier, of_worker; /* isa=wgmma: what they have then; 0: no change */
 	unsigned q_at, k_at, v_at, raw_at, barrier_at, shared_bytes; /* q_at: isa=mma; 0: Q is in registers */
 	unsigned item_at; /* is_dynamic: two barriers and the next tile's number, or two of these */
+	/* attention_decode's tiles (attention_gpu_wgmma.c): kv_parts blocks have a part of the KV tokens each, 0: one
+	 * has all; of a part's sums as many rows, part_wide values apart; where in the workspace their statistics are.
+	 */
+	unsigned kv_parts, part_rows, part_wide;
+	size_t parts_ml_at;
 };
 
 /* attention_prefill_plan.c */
@@ -120,6 +125,10 @@ extern const struct tcb_rule attention_prefill_gpu_rules[];
 /* Whether stages may be 1: heads of which few tokens are in shared memory. */
 int prefill_has_one_stage(const struct tcb_problem *problem);
 int prefill_has_wgmma(const struct tcb_problem *problem, const struct tcb_target *target);
+/* isa=wgmma: whether threads that multiply have registers for a tile's sums. */
+int prefill_has_registers(const struct prefill_gpu *g);
+/* isa=wgmma: warpgroups that share query rows, each with columns of V. */
+unsigned prefill_wgmma_splits(const struct tcb_problem *problem);
 
 /* attention_prefill_space.c */
 extern const struct tcb_side_space prefill_gpu_space;
@@ -140,6 +149,7 @@ struct prefill_writer {
 	kit_op sinks, slopes, prefixes;      /* those that there are */
 	kit_op per_sequence;                 /* KV tokens, or pages, that a sequence has room for; .u32 */
 	kit_op counter;                      /* is_dynamic: of the tiles that were drawn; .u64 */
+	kit_op parts, parts_ml, part;        /* kv_parts: in the workspace, .u64; which one is the block's, .u32 */
 	kit_op m, token_tiles, width;        /* query tokens; as in struct prefill_gpu; .u32 */
 	/* of the tile; .u32 */
 	kit_op first_token, head, kv_head, sequence; /* head: the first of all query heads */
@@ -161,6 +171,8 @@ struct prefill_rows {
 	kit_op slope[2], own[2];
 };
 
+/* The launch NAME of the kernel, which is open. */
+void prefill_write_kernel(struct prefill_writer *w, const char *name);
 /* Tile number ITEM, those that see most first. */
 void prefill_write_tile(struct prefill_writer *w, kit_op item);
 /*
@@ -193,6 +205,10 @@ void prefill_write_packed(struct prefill_writer *w, const kit_op *weights, unsig
 /* Sums of O by a lane, divided, to values FROM to FROM + COUNT - 1 of rows of out. */
 void prefill_write_out(struct prefill_writer *w, struct prefill_rows *rows, const kit_op *sums, unsigned from,
 		       unsigned count);
+/* kv_parts: the same, not divided, to the block's part, with maxima in units of log2(e) and sums of weights; zeros
+ * behind a row's last value. */
+void prefill_write_part(struct prefill_writer *w, struct prefill_rows *rows, const kit_op *sums, unsigned from,
+			unsigned count);
 
 /* attention_prefill_terms.c: contract f32.  Row R of q, whose values 2c and 2c + 1 are at AT, as terms: of each eight
  * values a word; and the scale of its scores. */

@@ -202,6 +202,16 @@ static unsigned registers(const struct prefill_gpu *g)
 	       60;
 }
 
+int prefill_has_registers(const struct prefill_gpu *g)
+{
+	return registers(g) <= (g->of_worker ? g->of_worker : g->registers);
+}
+
+unsigned prefill_wgmma_splits(const struct tcb_problem *problem)
+{
+	return splits_of(problem, TCB_ISA_WGMMA);
+}
+
 void prefill_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
 			   const struct tcb_geometry *geometry, struct tcb_footprint *out)
 {
@@ -407,7 +417,7 @@ RULE(rule_registers)
 {
 	struct prefill_gpu g;
 	prefill_gpu_plan(problem, target, geometry, &g);
-	return g.isa == TCB_ISA_WGMMA && registers(&g) > (g.of_worker ? g.of_worker : g.registers)
+	return g.isa == TCB_ISA_WGMMA && !prefill_has_registers(&g)
 		       ? "O, S and P of a warpgroup's tile need more registers than its threads have"
 		       : NULL;
 }

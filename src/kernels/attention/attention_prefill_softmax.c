@@ -42,7 +42,9 @@ static void begin_with_sink(struct prefill_writer *w, struct prefill_rows *rows,
 	const double to_max = is_scaled_first(w->g) ? LOG2_E : sqrt((double)w->g->k);
 	const double to_log2 = is_scaled_first(w->g) ? 1 : scale_of_scores(w->g);
 	const kit_op is_first = u_eq(b, u_and(b, w->kit.lane, I(QUAD - 1)), I(0));
-	const kit_op sink = f_mul(b, of_head(w, w->sinks, rows->row[r]), F((float)to_max));
+	kit_op sink = f_mul(b, of_head(w, w->sinks, rows->row[r]), F((float)to_max));
+	if (w->g->kv_parts) /* the first one counts it */
+		sink = f_select(b, sink, F(-INFINITY), u_eq(b, w->part, I(0)));
 	rows->max[r] = f_set(b, f_max(b, sink, F(-FLT_MAX)));
 	const kit_op weight = f_power2(b, f_mul(b, f_sub(b, sink, rows->max[r]), F((float)to_log2)));
 	rows->sum[r] = f_select(b, weight, F(0), is_first);
@@ -306,5 +308,39 @@ void prefill_write_out(struct prefill_writer *w, struct prefill_rows *rows, cons
 		store_halves(w, sums + 2 * r, inverse,
 			     from ? tcb_ptx_assume_aligned(b, l_add(b, at, I(2 * from)), 16) : at, u_lt(b, token, w->m),
 			     count, is_odd);
+	}
+}
+
+void prefill_write_part(struct prefill_writer *w, struct prefill_rows *rows, const kit_op *sums, unsigned from,
+			unsigned count)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct prefill_gpu *g = w->g;
+	const kit_op c = u_and(b, w->kit.lane, I(QUAD - 1)), zero = f_set(b, F(0));
+	const kit_op token_tile = u_div(b, w->first_token, I(g->tokens));
+	const kit_op head_tile = u_div(b, w->head, I(g->heads));
+	const unsigned head_tiles = g->kv_heads * g->group / g->heads;
+	const kit_op tile = u_mad(b, u_mad(b, w->sequence, I(head_tiles), head_tile), w->token_tiles, token_tile);
+	const kit_op number = u_mad(b, tile, I(g->kv_parts), w->part);
+	const unsigned rest = from + count == g->v ? g->part_wide - g->v : 0;
+	for (unsigned r = 0; r < 2; r++) {
+		const kit_op max =
+			is_scaled_first(g) ? rows->max[r] : f_mul(b, rows->max[r], F((float)scale_of_scores(g)));
+		const kit_op stat[2] = { max, tcb_kit_over_lanes(b, f_add, rows->sum[r], QUAD) };
+		const kit_op is_there = u_lt(b, rows->row[r], I(g->part_rows));
+		const kit_op row = u_mad(b, number, I(g->part_rows), rows->row[r]);
+		const kit_op at = tcb_ptx_assume_aligned(
+			b, l_mad_wide(b, c, I(8), tcb_kit_element(b, w->parts, row, g->part_wide * 4)), 8);
+		if (!from)
+			tcb_kit_store_where(b, u_eq_and(b, c, I(0), is_there), TCB_KIT_GLOBAL, "f32",
+					    tcb_ptx_assume_aligned(b, tcb_kit_element(b, w->parts_ml, row, 8), 8), stat,
+					    2);
+		tcb_ptx_guard(b, is_there);
+		for (unsigned i = 0; i < (count + rest) / 8; i++) {
+			const kit_op *own = sums + 4 * i + 2 * r;
+			const kit_op value[2] = { i < count / 8 ? own[0] : zero, i < count / 8 ? own[1] : zero };
+			tcb_kit_store(b, TCB_KIT_GLOBAL, "f32", tcb_ptx_at(at, 32 * i + 4 * from), value, 2);
+		}
+		tcb_ptx_unguard(b);
 	}
 }

@@ -559,14 +559,15 @@ static void write_out(struct wgmma_writer *x)
 {
 	struct tcb_ptx_build *b = &x->w->kit.b;
 	const struct prefill_gpu *g = x->w->g;
+	void (*const store)(struct prefill_writer *, struct prefill_rows *, const kit_op *, unsigned, unsigned) =
+		g->kv_parts ? prefill_write_part : prefill_write_out;
 	if (g->splits == 1) {
-		prefill_write_out(x->w, &x->rows, x->o, 0, g->v);
+		store(x->w, &x->rows, x->o, 0, g->v);
 		return;
 	}
 	for (unsigned i = 0; i * g->own_v < g->v; i++) {
 		tcb_ptx_if_begin(b, u_eq(b, x->part, I(i)));
-		prefill_write_out(x->w, &x->rows, x->o, i * g->own_v,
-				  (unsigned)tcb_least(g->own_v, g->v - i * g->own_v));
+		store(x->w, &x->rows, x->o, i * g->own_v, (unsigned)tcb_least(g->own_v, g->v - i * g->own_v));
 		tcb_ptx_if_end(b);
 	}
 }
