@@ -121,7 +121,7 @@ int attention_gpu_has_bulk(const struct tcb_problem *problem, const struct tcb_t
 /* attention_gpu_space.c */
 extern const struct tcb_side_space attention_gpu_space;
 
-/* attention_gpu.c */
+/* attention_gpu_emit.c */
 #define ATTENTION_SIDE(kv, ...) extern const struct tcb_side attention_decode_##kv##_gpu;
 TCB_KV_ALL_LIST(ATTENTION_SIDE, )
 #undef ATTENTION_SIDE
