@@ -361,7 +361,8 @@ static void test_formats_of_ops(void **state)
 			if (*c != '_')
 				assert_int_equal(*at++, *c);
 		assert_true(*at == '_' && strlen(at) >= strlen("_matvec"));
-		assert_string_equal(at + strlen(at) - strlen("_matvec"), strstr(at, "_mat"));
+		if (strcmp(at, "_get_rows") != 0)
+			assert_string_equal(at + strlen(at) - strlen("_matvec"), strstr(at, "_mat"));
 		assert_int_equal(tcb_problem_init(ops[i], ops[i]->default_contract, shape, &problem, NULL), TCB_OK);
 		assert_ptr_equal(problem.op, ops[i]);
 		ops[i]->operands(&problem, described);

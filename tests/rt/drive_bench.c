@@ -56,18 +56,19 @@ static void compute_reference(struct drive_bench *b)
 	op->exact(&b->plan->cpu, b->stored, b->exact);
 }
 
-/* Experts that nobody would tune for: any of them, some of them no expert's, or all tokens on one. */
+/* Experts, or rows of a table, that nobody would tune for: any of them, some that there are not, or all the same one.
+ */
 static void draw_ids(const struct tcb_shape *shape, int32_t *ids, size_t count)
 {
-	const size_t experts = (size_t)shape->words.experts + shape->words.shared;
-	const int32_t one = (int32_t)drive_below(experts);
+	const size_t there_are = shape->words.experts ? (size_t)shape->words.experts + shape->words.shared : shape->n;
+	const int32_t one = (int32_t)drive_below(there_are);
 	const int kind = (int)drive_below(4);
 
 	for (size_t i = 0; i < count && kind; i++)
 		if (kind == 1)
 			ids[i] = one;
 		else if (kind == 2 || drive_once_in(2))
-			ids[i] = (int32_t)drive_below(experts);
+			ids[i] = (int32_t)drive_below(there_are);
 		else
 			ids[i] = (int32_t)(uint32_t)tcb_rng_next(&drive_rng);
 }
