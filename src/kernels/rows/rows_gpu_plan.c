@@ -60,6 +60,7 @@ void tcb_rows_gpu_plan(const struct tcb_problem *problem, const struct tcb_targe
 	g->join = (enum tcb_join)KNOB(JOIN);
 	g->pdl = KNOB(PDL) == 1;
 	g->stream = KNOB(STREAM) == 1;
+	g->is_added = problem->shape.words.add != 0;
 	g->pass = WARP * g->ksplit * g->width;
 	g->shifted = g->n % g->width != 0;
 	g->most = g->n / g->width * g->width;
@@ -102,6 +103,8 @@ static unsigned registers(const struct tcb_rows_math *math, const struct tcb_row
 		all += values / math->temporaries;
 	if (math->weights)
 		all += math->weights * (g->lead ? values : holds ? 4 * g->width : values);
+	if (g->is_added)
+		all += 6 + values;
 	if (g->shifted)
 		all += 12 + (math->weights ? math->weights * values / 2 + 4 * g->width : 0);
 	return all + (g->copy == TCB_COPY_LDG ? 0 : 8) + (g->resident ? 6 : 0) + vectors / 8;
@@ -135,8 +138,6 @@ void tcb_rows_gpu_footprint(const struct tcb_problem *problem, const struct tcb_
 
 RULE(rule_isa)
 {
-	if (problem->shape.words.add)
-		return "GPU kernels of norms have no word add: add with elementwise_add_f32 before them";
 	if (geometry->knob[TCB_KNOB_ISA] != TCB_ISA_FMA)
 		return "isa must be fma on a GPU";
 	return tcb_gpu_rule_isa(problem, target, geometry);
@@ -264,6 +265,8 @@ RULE(rule_keep)
 		return "xin must be l2 with join=whole: a block does not keep what others write";
 	if ((join == TCB_JOIN_LAUNCH || join == TCB_JOIN_WHOLE) && (copy != TCB_COPY_LDG || KNOB(BLOCKS)))
 		return "join=launch and join=whole need copy=ldg and blocks=0";
+	if (problem->shape.words.add && (copy != TCB_COPY_LDG || join == TCB_JOIN_WHOLE || KNOB(STAGES) != 1))
+		return "copy=ldg, stages=1 and another join than whole with the word add: rows are made of two";
 	if (copy == TCB_COPY_BULK && (KNOB(VEC) != 16 || is_shifted(problem, geometry)))
 		return "copy=bulk needs vec=16, and rows that begin at multiples of it";
 	return tcb_gpu_rule_copy(problem, target, geometry);
@@ -360,7 +363,7 @@ RULE(policy_rounds)
 #define READS_SPLIT (TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_KNOB(KSPLIT) | TCB_FIELD_KNOB(VEC) | TCB_FIELD_KNOB(WARPS))
 #define READS_KEEP                                                                                    \
 	(TCB_FIELD_KNOB(XIN) | TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(JOIN) | TCB_FIELD_KNOB(BLOCKS) | \
-	 TCB_FIELD_KNOB(VEC))
+	 TCB_FIELD_KNOB(VEC) | TCB_FIELD_KNOB(STAGES))
 #define READS_ROUNDS                                                                                        \
 	(TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(KSPLIT) | \
 	 TCB_FIELD_KNOB(SPLITK))
