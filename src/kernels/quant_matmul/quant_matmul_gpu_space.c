@@ -17,11 +17,11 @@
 
 enum { DEFAULT_WARPS = 8, DEFAULT_TOKENS = 16, STREAMED_TOKENS = 64, STREAMED_STAGES = 2, SPLIT_MOST = 8 };
 
-/* Tiles of all tokens, down to an eighth of them; at most as many as a kernel takes. */
-static void add_tokens(struct tcb_axis *to, size_t tokens)
+/* Tiles of all tokens, down to a PART of them; at most as many as a kernel takes. */
+static void add_tokens(struct tcb_axis *to, size_t tokens, size_t part)
 {
 	size_t most = tokens < QMM_GROUP_TOKENS ? QMM_GROUP_TOKENS : tokens > QMM_TOKENS_MAX ? QMM_TOKENS_MAX : tokens;
-	for (size_t m = most; m >= QMM_GROUP_TOKENS && 8 * m >= most; m /= 2)
+	for (size_t m = most; m >= QMM_GROUP_TOKENS && part * m >= most; m /= 2)
 		tcb_axis_add(to, m);
 }
 
@@ -104,8 +104,9 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	tcb_axis_add(a, rows);
 	for (size_t n = 2 * rows; n <= 512; n *= 2)
 		tcb_axis_add(a, n);
-	add_tokens(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MICRO), tokens);
-	add_tokens(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MIDI), tokens);
+	const size_t part = x_terms_of(problem) > 1 ? 16 : 8; /* terms take as much more room */
+	add_tokens(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MICRO), tokens, part);
+	add_tokens(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MIDI), tokens, part);
 	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MACRO);
 	tcb_axis_add(a, tokens < QMM_GROUP_TOKENS ? QMM_GROUP_TOKENS : tokens);
 	for (int level = TCB_MACRO; level <= TCB_MICRO; level++)

@@ -289,10 +289,10 @@ static void write_group(struct tcb_rows_writer *w, enum loop_goal goal, kit_op s
 		else
 			tcb_rows_write_load(w, TCB_ROWS_WEIGHT, l_add(b, w->weight[i], wide), &weights[i], NULL);
 	}
-	const kit_op to = l_add(b, row_of(w, w->y), wide);
-	tcb_rows_write_sums(w, to, 0, values);
+	if (w->g->is_added)
+		tcb_rows_write_sums(w, l_add(b, row_of(w, w->y), wide), 0, values);
 	w->math->result(w, values, weights, regs, 1);
-	tcb_rows_write_store(w, to, values);
+	tcb_rows_write_store(w, l_add(b, row_of(w, w->y), wide), values);
 }
 
 /* All groups of the lane's part of a row: the slice, or IS_WHOLE the row.  REGS: state or statistics. */
