@@ -12,9 +12,62 @@
 #include "kernels/gpu/gpu_rules.h"
 #include "kernels/rows/rows_gpu.h"
 
-enum { SLOT_ALIGN = 128, LONG_ROW = 1024, PARTS_MAX = WARP * TCB_ROWS_CHUNKS_MAX };
+enum {
+	SLOT_ALIGN = 128,
+	LONG_ROW = 1024,
+	PARTS_MAX = WARP * TCB_ROWS_CHUNKS_MAX,
+	SHARE_STEP = 32, /* columns, a line: no two warps write into one */
+	BARRIER = 8,
+	ROWS_AHEAD = 4,          /* that a ring of pieces holds at most */
+	SHARED_OF_SYSTEM = 1024, /* that each block has besides */
+};
 
 /* --- numbers --- */
+
+/* Blocks that stay, and do not have whole rows on their way. */
+static int has_pieces(const struct tcb_geometry *geometry)
+{
+	return KNOB(BLOCKS) > 0 && KNOB(STAGES) == 1 && KNOB(COPY) == TCB_COPY_BULK && KNOB(XIN) == TCB_XIN_SHARED;
+}
+
+unsigned tcb_rows_gpu_cluster_most(const struct tcb_target *target)
+{
+	const unsigned family = target->cuda.capability / 10;
+	if (family < 9)
+		return 1;
+	return family <= 10 ? TCB_ROWS_CLUSTER_MOST : CLUSTER_MAX;
+}
+
+/*
+ * SMs that clusters of SIZE blocks, one per SM, can use: the rest of a GPC's that is too small for a cluster stays
+ * idle. An H200 (132 SMs) has room for 66 clusters of 2, 30 of 4, 15 of 8 (cuOccupancyMaxActiveClusters).  A cluster
+ * too many would begin when all the others end.
+ */
+static unsigned cluster_sms(const struct tcb_target *target, unsigned size)
+{
+	const unsigned sms = target->cuda.sm_count ? target->cuda.sm_count : 1;
+	return size > 2 && sms > 11 ? sms * 10 / 11 : sms;
+}
+
+/* Rows in pieces: the ring has what the block's part of an SM's shared memory leaves. */
+static void plan_pieces(const struct tcb_rows_math *math, const struct tcb_target *target, struct tcb_rows_gpu *g)
+{
+	const unsigned of_row = tcb_div_up(g->slice, g->piece);
+	const unsigned barriers = tcb_round_up(g->warps * (g->lead ? 1 : 0) * BARRIER, 16);
+	const size_t limit = tcb_shared_limit(target) + SHARED_OF_SYSTEM;
+	const size_t mine = limit / (g->together ? g->together : 1) - SHARED_OF_SYSTEM;
+	g->slot_bytes = g->piece * 4;
+	g->parts_bytes = tcb_round_up(g->parts * math->part * 4, 16);
+	g->lead_bytes = g->lead ? math->weights * g->warps * g->slice * 4 : 0;
+	const size_t rest = barriers + (size_t)g->lead_bytes + (g->parts > 1 ? 2 * g->parts_bytes : 0);
+	const size_t room = mine > rest ? (mine - rest) / (g->warps * (g->slot_bytes + BARRIER)) : 0;
+	const unsigned most = of_row * ROWS_AHEAD;
+	g->slots = room > most ? most : room < of_row ? of_row : (unsigned)room;
+	g->barrier_at = g->warps * g->slots * g->slot_bytes;
+	g->lead_at = g->barrier_at + tcb_round_up(g->warps * g->slots * BARRIER, 16) + barriers;
+	g->parts_at = g->lead_at + g->lead_bytes;
+	g->shared_bytes = g->parts_at + (g->parts > 1 ? 2 * g->parts_bytes : 0);
+}
 
 static void plan_memory(const struct tcb_rows_math *math, struct tcb_rows_gpu *g)
 {
@@ -40,7 +93,7 @@ void tcb_rows_gpu_plan(const struct tcb_problem *problem, const struct tcb_targe
 		       const struct tcb_geometry *geometry, struct tcb_rows_gpu *out)
 {
 	struct tcb_rows_gpu *g = out;
-	const unsigned sms = target->cuda.sm_count ? target->cuda.sm_count : 1;
+	unsigned sms = target->cuda.sm_count ? target->cuda.sm_count : 1;
 	memset(g, 0, sizeof(*g));
 	g->capability = target->cuda.capability;
 	g->m = (unsigned)problem->shape.m;
@@ -67,12 +120,23 @@ void tcb_rows_gpu_plan(const struct tcb_problem *problem, const struct tcb_targe
 	g->passes = tcb_div_up(tcb_div_up(g->most, g->splitk), g->pass);
 	g->slice = g->passes * g->pass;
 	g->parts = g->ksplit * (g->join == TCB_JOIN_WHOLE ? 1 : g->splitk);
+	g->has_pieces = has_pieces(geometry);
+	if (g->has_pieces) {
+		sms = cluster_sms(target, g->splitk);
+		g->pass = WARP * g->width;
+		g->slice = tcb_round_up(tcb_div_up(g->n, g->parts), SHARE_STEP);
+		g->passes = tcb_div_up(g->slice, g->pass);
+		g->piece = g->unroll * g->pass;
+	}
 	g->tiles = tcb_div_up(g->m, g->rows);
 	g->grid = g->tiles;
 	if (g->resident && g->resident * sms / g->splitk < g->tiles)
 		g->grid = g->resident * sms / g->splitk ? g->resident * sms / g->splitk : 1;
 	g->grid *= g->splitk;
-	plan_memory(rows_of(problem)->gpu, g);
+	if (g->has_pieces)
+		plan_pieces(rows_of(problem)->gpu, target, g);
+	else
+		plan_memory(rows_of(problem)->gpu, g);
 }
 
 unsigned tcb_rows_gpu_steps(const struct tcb_rows_gpu *g)
@@ -104,6 +168,8 @@ static unsigned registers(const struct tcb_rows_math *math, const struct tcb_row
 		all += math->weights * (g->lead ? values : holds ? 4 * g->width : values);
 	if (g->shifted)
 		all += 12 + (math->weights ? math->weights * values / 2 + 4 * g->width : 0);
+	if (g->has_pieces)
+		all += 16;
 	return all + (g->copy == TCB_COPY_LDG ? 0 : 8) + (g->resident ? 6 : 0) + vectors / 8;
 }
 
@@ -224,6 +290,13 @@ RULE(rule_split)
 	unsigned pass;
 	if (splitk < 1 || (splitk & (splitk - 1)))
 		return "splitk must be a power of two";
+	if (has_pieces(geometry)) {
+		const size_t n = problem->shape.n, warps = splitk * (size_t)KNOB_COUNT(KSPLIT);
+		const size_t share = tcb_round_up(tcb_div_up(n, warps), SHARE_STEP);
+		return warps > 1 && (warps - tcb_div_up(ksplit, 2)) * share >= n
+			       ? "half of a block's warps have no columns: a smaller splitk or ksplit"
+			       : NULL;
+	}
 	const unsigned passes = passes_of(problem, geometry, &pass);
 	/* of every row: in whole vectors, but the last one */
 	const uint64_t columns =
@@ -245,8 +318,8 @@ RULE(rule_join)
 		return "join must be none, cluster, launch or whole: all blocks of a row need its statistics";
 	if (join == TCB_JOIN_CLUSTER && target->cuda.capability < 90)
 		return "join=cluster needs sm_90";
-	if (join == TCB_JOIN_CLUSTER && splitk > CLUSTER_MAX)
-		return "splitk must be at most 8 with join=cluster";
+	if (join == TCB_JOIN_CLUSTER && splitk > tcb_rows_gpu_cluster_most(target))
+		return "splitk must be at most 8 with join=cluster, 16 on sm_90, sm_100 and sm_103";
 	if (join != TCB_JOIN_WHOLE && splitk * ksplit > PARTS_MAX)
 		return "splitk times ksplit must be at most 256";
 	return NULL;
@@ -258,6 +331,8 @@ RULE(rule_keep)
 	const int32_t join = geometry->knob[TCB_KNOB_JOIN];
 	if (copy == TCB_COPY_LDG && keep == TCB_XIN_SHARED)
 		return "xin=shared needs copy=async or copy=bulk";
+	if (has_pieces(geometry) && KNOB(KSPLIT) != KNOB(WARPS))
+		return "ksplit must be warps with stages=1 and blocks above 0: a block has one row";
 	if (copy != TCB_COPY_LDG && keep == TCB_XIN_L2)
 		return "xin=l2 needs copy=ldg";
 	if (join == TCB_JOIN_WHOLE && keep != TCB_XIN_L2)
@@ -275,6 +350,8 @@ RULE(rule_stages)
 	const unsigned resident = KNOB(BLOCKS);
 	if (resident > 16)
 		return "blocks must be at most 16";
+	if (has_pieces(geometry))
+		return NULL;
 	if (!resident && stages != 1)
 		return "stages must be 1 with blocks=0: a block has one row";
 	if (copy == TCB_COPY_LDG && stages > (geometry->knob[TCB_KNOB_XIN] == TCB_XIN_REGS ? 2 : 1))
@@ -288,6 +365,10 @@ RULE(rule_unroll)
 {
 	const unsigned unroll = KNOB(UNROLL), width = KNOB(VEC) / 4;
 	unsigned pass, passes = passes_of(problem, geometry, &pass);
+	if (has_pieces(geometry)) {
+		const size_t share = tcb_div_up(problem->shape.n, KNOB_COUNT(SPLITK) * KNOB_COUNT(KSPLIT));
+		passes = (unsigned)tcb_div_up(tcb_round_up(share, SHARE_STEP), WARP * width);
+	}
 	if (geometry->knob[TCB_KNOB_XIN] == TCB_XIN_REGS) {
 		if (unroll != 1)
 			return "unroll must be 1 with xin=regs: all of a row is in flight";
@@ -316,8 +397,10 @@ RULE(rule_lead)
 {
 	if (KNOB(LEAD) != 1)
 		return NULL;
+	if (has_pieces(geometry))
+		return NULL;
 	if (geometry->knob[TCB_KNOB_XIN] != TCB_XIN_REGS)
-		return "lead must be 0 without xin=regs";
+		return "lead must be 0 without xin=regs, unless rows wait in pieces";
 	return KNOB(BLOCKS) && is_shifted(problem, geometry)
 		       ? "lead must be 0 with blocks above 0 where rows do not begin at multiples of vec"
 		       : NULL;
@@ -334,13 +417,30 @@ RULE(policy_usual)
 	unsigned unusual = 0;
 	unusual += KNOB(VEC) != tcb_rows_gpu_widest(n);
 	unusual += KNOB(PDL) == 0 && target->cuda.capability >= 90;
-	unusual += KNOB(BLOCKS) != 0;
+	unusual += KNOB(BLOCKS) != 0 && !has_pieces(geometry);
+	unusual += has_pieces(geometry) && (KNOB(UNROLL) == 1 || KNOB(STREAM) == 0);
 	unusual += KNOB(STAGES) > 3;
 	unusual += KNOB(UNROLL) > 4;
 	unusual += KNOB(OCC) > 2 && !KNOB(BLOCKS);
 	unusual += n >= LONG_ROW && (warps < 2 || warps > 16);
 	unusual += n >= LONG_ROW && warps / ksplit > 2;
 	return tcb_gpu_unusual(unusual, problem, target, geometry);
+}
+
+/* Rows in pieces are for those that registers do not hold well, and are shared by few blocks that have much of them. */
+RULE(policy_pieces)
+{
+	const unsigned splitk = KNOB(SPLITK);
+	const int is_shared_for_blocks = splitk <= tcb_rows_gpu_shares(problem, target);
+	if (!has_pieces(geometry))
+		return is_shared_for_blocks ? NULL : "so many rows are shared by blocks only where they wait in pieces";
+	if (problem->shape.n < TCB_ROWS_PIECES_MIN)
+		return "rows so short do not wait in pieces";
+	if (KNOB(BLOCKS) > 2)
+		return "more than two blocks of an SM have little memory for pieces";
+	return !is_shared_for_blocks && problem->shape.n / splitk < TCB_ROWS_PIECES_MIN / 4
+		       ? "a block's part of a row is so short that fewer blocks do as well"
+		       : NULL;
 }
 
 /* A resident block that gets no second row does what a block per row does; slots beyond its rows stay empty. */
@@ -350,7 +450,7 @@ RULE(policy_rounds)
 	const size_t sms = target->cuda.sm_count ? target->cuda.sm_count : 1;
 	const size_t rows = KNOB(WARPS) / KNOB(KSPLIT);
 	const size_t at_once = resident * sms * rows / KNOB(SPLITK);
-	if (!resident)
+	if (!resident || has_pieces(geometry))
 		return NULL;
 	if (problem->shape.m <= at_once)
 		return "so many blocks stay that each has one round of rows: blocks=0 does the same";
@@ -358,30 +458,32 @@ RULE(policy_rounds)
 }
 
 #define READS_SPLIT (TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_KNOB(KSPLIT) | TCB_FIELD_KNOB(VEC) | TCB_FIELD_KNOB(WARPS))
-#define READS_KEEP                                                                                    \
-	(TCB_FIELD_KNOB(XIN) | TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(JOIN) | TCB_FIELD_KNOB(BLOCKS) | \
-	 TCB_FIELD_KNOB(VEC))
+#define READS_PIECES (TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(XIN))
+#define READS_KEEP \
+	(READS_PIECES | TCB_FIELD_KNOB(JOIN) | TCB_FIELD_KNOB(VEC) | TCB_FIELD_KNOB(KSPLIT) | TCB_FIELD_KNOB(WARPS))
 #define READS_ROUNDS                                                                                        \
 	(TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(KSPLIT) | \
 	 TCB_FIELD_KNOB(SPLITK))
 #define READS_STAGES (TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(XIN))
-#define READS_LEAD (TCB_FIELD_KNOB(LEAD) | TCB_FIELD_KNOB(XIN) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(VEC))
+#define READS_LEAD (READS_PIECES | TCB_FIELD_KNOB(LEAD) | TCB_FIELD_KNOB(VEC))
 #define READS_SWITCHES (TCB_FIELD_KNOB(PDL) | TCB_FIELD_KNOB(STREAM) | TCB_FIELD_KNOB(LEAD))
 
 /* All but the first, which says what is set. */
-#define SHARED_RULES                                                                                                \
-	{ TCB_FIELD_KNOB(ISA), 0, rule_isa }, { TCB_FIELD_KNOB(ISA), 0, rule_shape },                               \
-		{ TCB_FIELD_KNOB(VEC), 0, rule_vec },                                                               \
-		{ TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(KSPLIT), 0, rule_warps }, { READS_SPLIT, 0, rule_split },  \
-		{ TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_KNOB(KSPLIT) | TCB_FIELD_KNOB(JOIN), 0, rule_join },           \
-		{ READS_KEEP, 0, rule_keep }, { READS_STAGES, 0, rule_stages },                                     \
-		{ READS_SPLIT | READS_KEEP | TCB_FIELD_KNOB(UNROLL), 0, rule_unroll },                              \
-		{ TCB_FIELD_KNOB(OCC) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(WARPS), 0, tcb_gpu_rule_occ },      \
-		{ READS_SWITCHES, 0, rule_switches }, { READS_LEAD, 0, rule_lead },                                 \
-		{ READS_SPLIT | TCB_FIELD_TILES, TCB_RULE_DOUBLE, rule_tiles }, { READS_ROUNDS, 1, policy_rounds }, \
-		{ 0, 1, policy_usual },                                                                             \
-	{                                                                                                           \
-		0, 0, NULL                                                                                          \
+#define SHARED_RULES                                                                                           \
+	{ TCB_FIELD_KNOB(ISA), 0, rule_isa }, { TCB_FIELD_KNOB(ISA), 0, rule_shape },                          \
+		{ TCB_FIELD_KNOB(VEC), 0, rule_vec },                                                          \
+		{ TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(KSPLIT), 0, rule_warps },                             \
+		{ READS_SPLIT | READS_PIECES, 0, rule_split },                                                 \
+		{ TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_KNOB(KSPLIT) | TCB_FIELD_KNOB(JOIN), 0, rule_join },      \
+		{ READS_KEEP, 0, rule_keep }, { READS_STAGES, 0, rule_stages },                                \
+		{ READS_SPLIT | READS_KEEP | TCB_FIELD_KNOB(UNROLL), 0, rule_unroll },                         \
+		{ TCB_FIELD_KNOB(OCC) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(WARPS), 0, tcb_gpu_rule_occ }, \
+		{ READS_SWITCHES, 0, rule_switches }, { READS_LEAD, 0, rule_lead },                            \
+		{ READS_SPLIT | TCB_FIELD_TILES, TCB_RULE_DOUBLE, rule_tiles },                                \
+		{ READS_ROUNDS | READS_PIECES, 1, policy_rounds },                                             \
+		{ READS_PIECES | TCB_FIELD_KNOB(SPLITK), 1, policy_pieces }, { 0, 1, policy_usual },           \
+	{                                                                                                      \
+		0, 0, NULL                                                                                     \
 	}
 
 const struct tcb_rule tcb_rows_gpu_rules[] = { { 0, 0, rule_idle }, SHARED_RULES };

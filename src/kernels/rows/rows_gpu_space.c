@@ -16,7 +16,10 @@ enum {
 	SHIFTED_MIN = 128,   /* values of a row that begins anywhere in a vector: in shorter ones the edge costs more */
 	SLICE_MIN = 512,     /* columns; smaller shares of a row only add work */
 	SPLIT_MAX = 64,      /* blocks that share a row */
-	BLOCKS_WANTED_AN_SM = 2 /* rows are shared where they give fewer */
+	BLOCKS_WANTED_AN_SM = 2, /* rows are shared where they give fewer */
+	LONG_WARPS = 16,
+	LONG_SHARE_MIN = 2048, /* columns of a block, of LONG_WARPS warps with some vectors each */
+	WHOLE_GPU_SMS = 100    /* an H100 has 114 or 132, part of one up to 60 */
 };
 
 /* Of vectors that rows begin at multiples of. */
@@ -30,8 +33,7 @@ unsigned tcb_rows_gpu_widest(size_t n)
 	return n >= SHIFTED_MIN ? 16 : widest_even(n);
 }
 
-/* The most blocks that may share a row. */
-static size_t most_shares(const struct tcb_problem *problem, const struct tcb_target *target)
+size_t tcb_rows_gpu_shares(const struct tcb_problem *problem, const struct tcb_target *target)
 {
 	const size_t sms = target->cuda.sm_count ? target->cuda.sm_count : 1;
 	size_t most = 1;
@@ -39,6 +41,19 @@ static size_t most_shares(const struct tcb_problem *problem, const struct tcb_ta
 	       problem->shape.n / (2 * most) >= SLICE_MIN)
 		most *= 2;
 	return most;
+}
+
+static int may_have_pieces(const struct tcb_problem *problem, const struct tcb_target *target)
+{
+	return target->cuda.capability >= 90 && widest_even(problem->shape.n) == 16;
+}
+
+/* The most blocks that may share a row: of long ones those of a cluster, however many rows there are. */
+static size_t most_shares(const struct tcb_problem *problem, const struct tcb_target *target)
+{
+	const size_t shares = tcb_rows_gpu_shares(problem, target);
+	const int is_long = problem->shape.n >= TCB_ROWS_PIECES_MIN && may_have_pieces(problem, target);
+	return is_long ? tcb_most(shares, tcb_rows_gpu_cluster_most(target)) : shares;
 }
 
 /* In an order in which the rules cut early. */
@@ -110,7 +125,7 @@ static size_t power_within(size_t value, size_t limit)
  * What a textbook kernel does: a block of 256 threads per row, a row in registers; fewer threads for short rows,
  * several rows in a block for very short ones, and a row that is too long for registers read twice.
  */
-void tcb_rows_gpu_standard(int has_weights, const struct tcb_problem *problem, struct tcb_geometry *out)
+static void short_geometry(int has_weights, const struct tcb_problem *problem, struct tcb_geometry *out)
 {
 	const size_t m = problem->shape.m, n = problem->shape.n, width = tcb_rows_gpu_widest(n) / 4;
 	const size_t vectors = n / width; /* of a row */
@@ -140,11 +155,57 @@ void tcb_rows_gpu_standard(int has_weights, const struct tcb_problem *problem, s
 		out->knob[TCB_KNOB_LEAD] = 0;
 }
 
+/* Blocks that share a long row: so few that each keeps its part and has room for as much of the next row, or so many
+ * more that few rows keep the GPU busy.  Clusters of more than 8 need a GPU that is whole. */
+static size_t long_shares(const struct tcb_problem *problem, const struct tcb_target *target)
+{
+	const size_t sms = target->cuda.sm_count ? target->cuda.sm_count : 1, m = problem->shape.m;
+	const size_t bytes = problem->shape.n * sizeof(float), half = tcb_shared_limit(target) / 2;
+	const size_t cluster = tcb_rows_gpu_cluster_most(target);
+	const size_t most = sms < WHOLE_GPU_SMS ? tcb_least(cluster, CLUSTER_MAX) : cluster;
+	size_t shares = 1;
+	while (shares < most && bytes / shares > half)
+		shares *= 2;
+	while (2 * shares <= most && m * 2 * shares <= sms && problem->shape.n / (2 * shares) >= LONG_SHARE_MIN)
+		shares *= 2;
+	return shares;
+}
+
+/* A long row is read once, by a cluster whose blocks keep it.  0: it is too long. */
+static int long_geometry(int has_weights, const struct tcb_problem *problem, const struct tcb_target *target,
+			 struct tcb_geometry *out)
+{
+	const size_t m = problem->shape.m, n = problem->shape.n, shares = long_shares(problem, target);
+	const size_t sms = target->cuda.sm_count ? target->cuda.sm_count : 1;
+	const int has_rounds = m > sms / shares;
+	struct tcb_rows_gpu plan;
+	short_geometry(has_weights, problem, out);
+	out->tile[TCB_MIDI] = (struct tcb_tile){ 1, tcb_power_of_two_up(n) / shares, 1 };
+	out->knob[TCB_KNOB_STAGES] = out->knob[TCB_KNOB_BLOCKS] = 1; /* in pieces */
+	out->knob[TCB_KNOB_XIN] = TCB_XIN_SHARED;
+	out->knob[TCB_KNOB_COPY] = TCB_COPY_BULK;
+	out->knob[TCB_KNOB_WARPS] = out->knob[TCB_KNOB_KSPLIT] = LONG_WARPS;
+	out->knob[TCB_KNOB_SPLITK] = (int32_t)shares;
+	out->knob[TCB_KNOB_JOIN] = shares > 1 ? TCB_JOIN_CLUSTER : TCB_JOIN_NONE;
+	out->knob[TCB_KNOB_UNROLL] = n / (shares * LONG_WARPS) > 2 * WARP * 4 ? 4 : 2;
+	out->knob[TCB_KNOB_STREAM] = out->knob[TCB_KNOB_PDL] = 1;
+	if (has_weights)
+		out->knob[TCB_KNOB_LEAD] = has_rounds;
+	tcb_rows_gpu_plan(problem, target, out, &plan);
+	if (has_rounds && has_weights && plan.shared_bytes > tcb_shared_limit(target)) {
+		out->knob[TCB_KNOB_LEAD] = 0;
+		tcb_rows_gpu_plan(problem, target, out, &plan);
+	}
+	return plan.shared_bytes <= tcb_shared_limit(target);
+}
+
 static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			     struct tcb_geometry *out)
 {
-	(void)target;
-	tcb_rows_gpu_standard(rows_of(problem)->gpu->weights > 0, problem, out);
+	const int has_weights = rows_of(problem)->gpu->weights > 0;
+	if (problem->shape.n < TCB_ROWS_PIECES_MIN || !may_have_pieces(problem, target) ||
+	    !long_geometry(has_weights, problem, target, out))
+		short_geometry(has_weights, problem, out);
 }
 
 const struct tcb_side_space tcb_rows_gpu_space = { tcb_rows_gpu_rules, axes, default_geometry, tcb_rows_gpu_footprint };
