@@ -176,6 +176,8 @@ unsigned tcb_rows_gpu_steps(const struct tcb_rows_gpu *g);
 /* The rules of all row ops; those of ops without arrays of a value per column. */
 extern const struct tcb_rule tcb_rows_gpu_rules[], tcb_rows_gpu_plain_rules[];
 
+/* In pieces: vectors that a lane has of a row of N values that WARPS share. */
+unsigned tcb_rows_gpu_vectors(size_t n, unsigned warps);
 /* The most blocks of a cluster; of a kernel of another GPU's: 1. */
 unsigned tcb_rows_gpu_cluster_most(const struct tcb_target *target);
 

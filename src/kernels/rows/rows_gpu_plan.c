@@ -16,13 +16,25 @@ enum {
 	SLOT_ALIGN = 128,
 	LONG_ROW = 1024,
 	PARTS_MAX = WARP * TCB_ROWS_CHUNKS_MAX,
-	SHARE_STEP = 32, /* columns, a line: no two warps write into one */
+	VECTOR_FLOATS = 4,
+	/* Columns that a warp's share is a multiple of, a line or, of a short one, a sector: no two warps write into
+	 * one. */
+	SHARE_STEP = 32,
+	SHORT_SHARE_STEP = 8,
+	SHORT_SHARE = 1024,
 	BARRIER = 8,
 	ROWS_AHEAD = 4,          /* that a ring of pieces holds at most */
 	SHARED_OF_SYSTEM = 1024, /* that each block has besides */
 };
 
 /* --- numbers --- */
+
+/* In pieces: columns of the share that each of WARPS has of a row. */
+static size_t share_of(size_t n, size_t warps)
+{
+	const size_t even = tcb_div_up(n, warps);
+	return tcb_round_up(even, even < SHORT_SHARE ? SHORT_SHARE_STEP : SHARE_STEP);
+}
 
 /* Blocks that stay, and do not have whole rows on their way. */
 static int has_pieces(const struct tcb_geometry *geometry)
@@ -124,7 +136,7 @@ void tcb_rows_gpu_plan(const struct tcb_problem *problem, const struct tcb_targe
 	if (g->has_pieces) {
 		sms = cluster_sms(target, g->splitk);
 		g->pass = WARP * g->width;
-		g->slice = tcb_round_up(tcb_div_up(g->n, g->parts), SHARE_STEP);
+		g->slice = (unsigned)share_of(g->n, g->parts);
 		g->passes = tcb_div_up(g->slice, g->pass);
 		g->piece = g->unroll * g->pass;
 	}
@@ -153,6 +165,11 @@ unsigned tcb_rows_gpu_chain(const struct tcb_rows_gpu *g)
 	       tcb_log2_up(g->parts < WARP ? g->parts : WARP);
 }
 
+unsigned tcb_rows_gpu_vectors(size_t n, unsigned warps)
+{
+	return (unsigned)tcb_div_up(share_of(n, warps), WARP * VECTOR_FLOATS);
+}
+
 /* --- footprint --- */
 
 /* Upper bounds, held against ptxas by tests/kernels/check_gpu_space.c. */
@@ -169,7 +186,7 @@ static unsigned registers(const struct tcb_rows_math *math, const struct tcb_row
 	if (g->shifted)
 		all += 12 + (math->weights ? math->weights * values / 2 + 4 * g->width : 0);
 	if (g->has_pieces)
-		all += 16;
+		all += 4;
 	return all + (g->copy == TCB_COPY_LDG ? 0 : 8) + (g->resident ? 6 : 0) + vectors / 8;
 }
 
@@ -292,7 +309,7 @@ RULE(rule_split)
 		return "splitk must be a power of two";
 	if (has_pieces(geometry)) {
 		const size_t n = problem->shape.n, warps = splitk * (size_t)KNOB_COUNT(KSPLIT);
-		const size_t share = tcb_round_up(tcb_div_up(n, warps), SHARE_STEP);
+		const size_t share = share_of(n, warps);
 		return warps > 1 && (warps - tcb_div_up(ksplit, 2)) * share >= n
 			       ? "half of a block's warps have no columns: a smaller splitk or ksplit"
 			       : NULL;
@@ -365,10 +382,8 @@ RULE(rule_unroll)
 {
 	const unsigned unroll = KNOB(UNROLL), width = KNOB(VEC) / 4;
 	unsigned pass, passes = passes_of(problem, geometry, &pass);
-	if (has_pieces(geometry)) {
-		const size_t share = tcb_div_up(problem->shape.n, KNOB_COUNT(SPLITK) * KNOB_COUNT(KSPLIT));
-		passes = (unsigned)tcb_div_up(tcb_round_up(share, SHARE_STEP), WARP * width);
-	}
+	if (has_pieces(geometry))
+		passes = tcb_rows_gpu_vectors(problem->shape.n, KNOB_COUNT(SPLITK) * KNOB_COUNT(KSPLIT));
 	if (geometry->knob[TCB_KNOB_XIN] == TCB_XIN_REGS) {
 		if (unroll != 1)
 			return "unroll must be 1 with xin=regs: all of a row is in flight";
@@ -430,14 +445,19 @@ RULE(policy_usual)
 /* Rows in pieces are for those that registers do not hold well, and are shared by few blocks that have much of them. */
 RULE(policy_pieces)
 {
-	const unsigned splitk = KNOB(SPLITK);
+	const unsigned splitk = KNOB(SPLITK), unroll = KNOB(UNROLL);
+	const unsigned vectors = tcb_rows_gpu_vectors(problem->shape.n, splitk * KNOB(KSPLIT));
 	const int is_shared_for_blocks = splitk <= tcb_rows_gpu_shares(problem, target);
+	if (!has_pieces(geometry) && !is_shared_for_blocks)
+		return "so many rows are shared by blocks only where they wait in pieces";
 	if (!has_pieces(geometry))
-		return is_shared_for_blocks ? NULL : "so many rows are shared by blocks only where they wait in pieces";
+		return tcb_is_power_of_two(unroll) ? NULL : "unroll must be a power of two but for rows in pieces";
 	if (problem->shape.n < TCB_ROWS_PIECES_MIN)
 		return "rows so short do not wait in pieces";
 	if (KNOB(BLOCKS) > 2)
 		return "more than two blocks of an SM have little memory for pieces";
+	if (tcb_round_up(vectors, unroll) * 7 > 8 * (size_t)vectors)
+		return "the last piece of a share has so few vectors that the work on it is wasted";
 	return !is_shared_for_blocks && problem->shape.n / splitk < TCB_ROWS_PIECES_MIN / 4
 		       ? "a block's part of a row is so short that fewer blocks do as well"
 		       : NULL;
@@ -469,21 +489,21 @@ RULE(policy_rounds)
 #define READS_SWITCHES (TCB_FIELD_KNOB(PDL) | TCB_FIELD_KNOB(STREAM) | TCB_FIELD_KNOB(LEAD))
 
 /* All but the first, which says what is set. */
-#define SHARED_RULES                                                                                           \
-	{ TCB_FIELD_KNOB(ISA), 0, rule_isa }, { TCB_FIELD_KNOB(ISA), 0, rule_shape },                          \
-		{ TCB_FIELD_KNOB(VEC), 0, rule_vec },                                                          \
-		{ TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(KSPLIT), 0, rule_warps },                             \
-		{ READS_SPLIT | READS_PIECES, 0, rule_split },                                                 \
-		{ TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_KNOB(KSPLIT) | TCB_FIELD_KNOB(JOIN), 0, rule_join },      \
-		{ READS_KEEP, 0, rule_keep }, { READS_STAGES, 0, rule_stages },                                \
-		{ READS_SPLIT | READS_KEEP | TCB_FIELD_KNOB(UNROLL), 0, rule_unroll },                         \
-		{ TCB_FIELD_KNOB(OCC) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(WARPS), 0, tcb_gpu_rule_occ }, \
-		{ READS_SWITCHES, 0, rule_switches }, { READS_LEAD, 0, rule_lead },                            \
-		{ READS_SPLIT | TCB_FIELD_TILES, TCB_RULE_DOUBLE, rule_tiles },                                \
-		{ READS_ROUNDS | READS_PIECES, 1, policy_rounds },                                             \
-		{ READS_PIECES | TCB_FIELD_KNOB(SPLITK), 1, policy_pieces }, { 0, 1, policy_usual },           \
-	{                                                                                                      \
-		0, 0, NULL                                                                                     \
+#define SHARED_RULES                                                                                               \
+	{ TCB_FIELD_KNOB(ISA), 0, rule_isa }, { TCB_FIELD_KNOB(ISA), 0, rule_shape },                              \
+		{ TCB_FIELD_KNOB(VEC), 0, rule_vec },                                                              \
+		{ TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(KSPLIT), 0, rule_warps },                                 \
+		{ READS_SPLIT | READS_PIECES, 0, rule_split },                                                     \
+		{ TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_KNOB(KSPLIT) | TCB_FIELD_KNOB(JOIN), 0, rule_join },          \
+		{ READS_KEEP, 0, rule_keep }, { READS_STAGES, 0, rule_stages },                                    \
+		{ READS_SPLIT | READS_KEEP | TCB_FIELD_KNOB(UNROLL), 0, rule_unroll },                             \
+		{ TCB_FIELD_KNOB(OCC) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(WARPS), 0, tcb_gpu_rule_occ },     \
+		{ READS_SWITCHES, 0, rule_switches }, { READS_LEAD, 0, rule_lead },                                \
+		{ READS_SPLIT | TCB_FIELD_TILES, TCB_RULE_DOUBLE, rule_tiles },                                    \
+		{ READS_ROUNDS | READS_PIECES, 1, policy_rounds },                                                 \
+		{ READS_PIECES | READS_SPLIT | TCB_FIELD_KNOB(UNROLL), 1, policy_pieces }, { 0, 1, policy_usual }, \
+	{                                                                                                          \
+		0, 0, NULL                                                                                         \
 	}
 
 const struct tcb_rule tcb_rows_gpu_rules[] = { { 0, 0, rule_idle }, SHARED_RULES };

@@ -18,6 +18,7 @@ enum {
 	SPLIT_MAX = 64,      /* blocks that share a row */
 	BLOCKS_WANTED_AN_SM = 2, /* rows are shared where they give fewer */
 	LONG_WARPS = 16,
+	LONG_UNROLL_MAX = 5,
 	LONG_SHARE_MIN = 2048, /* columns of a block, of LONG_WARPS warps with some vectors each */
 	WHOLE_GPU_SMS = 100    /* an H100 has 114 or 132, part of one up to 60 */
 };
@@ -48,12 +49,16 @@ static int may_have_pieces(const struct tcb_problem *problem, const struct tcb_t
 	return target->cuda.capability >= 90 && widest_even(problem->shape.n) == 16;
 }
 
+static int is_long(const struct tcb_problem *problem, const struct tcb_target *target)
+{
+	return problem->shape.n >= TCB_ROWS_PIECES_MIN && may_have_pieces(problem, target);
+}
+
 /* The most blocks that may share a row: of long ones those of a cluster, however many rows there are. */
 static size_t most_shares(const struct tcb_problem *problem, const struct tcb_target *target)
 {
 	const size_t shares = tcb_rows_gpu_shares(problem, target);
-	const int is_long = problem->shape.n >= TCB_ROWS_PIECES_MIN && may_have_pieces(problem, target);
-	return is_long ? tcb_most(shares, tcb_rows_gpu_cluster_most(target)) : shares;
+	return is_long(problem, target) ? tcb_most(shares, tcb_rows_gpu_cluster_most(target)) : shares;
 }
 
 /* In an order in which the rules cut early. */
@@ -88,7 +93,10 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 		tcb_axis_add(a, other);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_WARPS), 1, 2, 4, 8, 16, 32);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_KSPLIT), 1, 2, 4, 8, 16, 32);
-	ADD(tcb_axis_knob(out, &count, TCB_KNOB_UNROLL), 1, 2, 4, 8);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_UNROLL);
+	ADD(a, 1, 2, 4, 8);
+	if (is_long(problem, target))
+		ADD(a, 3, 5, 6);
 	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO);
 	tcb_axis_add(a, vec / 4);
 	if (vec > 4)
@@ -171,6 +179,19 @@ static size_t long_shares(const struct tcb_problem *problem, const struct tcb_ta
 	return shares;
 }
 
+/* Vectors of a piece: as few as possible are past the end of the share, and of such numbers the largest. */
+static unsigned long_unroll(size_t n, size_t shares)
+{
+	const unsigned vectors = tcb_rows_gpu_vectors(n, (unsigned)shares * LONG_WARPS);
+	unsigned best = 1, least = vectors;
+	for (unsigned unroll = 1; unroll <= LONG_UNROLL_MAX && unroll <= vectors; unroll++) {
+		const unsigned taken = (unsigned)tcb_round_up(vectors, unroll);
+		if (unroll <= 2 ? taken <= least + 1 : taken <= least)
+			best = unroll, least = taken;
+	}
+	return best;
+}
+
 /* A long row is read once, by a cluster whose blocks keep it.  0: it is too long. */
 static int long_geometry(int has_weights, const struct tcb_problem *problem, const struct tcb_target *target,
 			 struct tcb_geometry *out)
@@ -187,7 +208,7 @@ static int long_geometry(int has_weights, const struct tcb_problem *problem, con
 	out->knob[TCB_KNOB_WARPS] = out->knob[TCB_KNOB_KSPLIT] = LONG_WARPS;
 	out->knob[TCB_KNOB_SPLITK] = (int32_t)shares;
 	out->knob[TCB_KNOB_JOIN] = shares > 1 ? TCB_JOIN_CLUSTER : TCB_JOIN_NONE;
-	out->knob[TCB_KNOB_UNROLL] = n / (shares * LONG_WARPS) > 2 * WARP * 4 ? 4 : 2;
+	out->knob[TCB_KNOB_UNROLL] = (int32_t)long_unroll(n, shares);
 	out->knob[TCB_KNOB_STREAM] = out->knob[TCB_KNOB_PDL] = 1;
 	if (has_weights)
 		out->knob[TCB_KNOB_LEAD] = has_rounds;
@@ -203,8 +224,7 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 			     struct tcb_geometry *out)
 {
 	const int has_weights = rows_of(problem)->gpu->weights > 0;
-	if (problem->shape.n < TCB_ROWS_PIECES_MIN || !may_have_pieces(problem, target) ||
-	    !long_geometry(has_weights, problem, target, out))
+	if (!is_long(problem, target) || !long_geometry(has_weights, problem, target, out))
 		short_geometry(has_weights, problem, out);
 }
 
