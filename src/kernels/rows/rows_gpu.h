@@ -173,13 +173,19 @@ void tcb_rows_gpu_footprint(const struct tcb_problem *problem, const struct tcb_
 /* Additions that a term of a sum over a row goes through, and times that a running state is rescaled. */
 unsigned tcb_rows_gpu_chain(const struct tcb_rows_gpu *g);
 unsigned tcb_rows_gpu_steps(const struct tcb_rows_gpu *g);
-/* The rules of all row ops; those of ops without arrays of a value per column. */
-extern const struct tcb_rule tcb_rows_gpu_rules[], tcb_rows_gpu_plain_rules[];
 
-/* In pieces: vectors that a lane has of a row of N values that WARPS share. */
+/* Do rows wait in pieces: blocks that stay, and do not have whole rows on their way? */
+int tcb_rows_gpu_has_pieces(const struct tcb_geometry *geometry);
+/* In pieces: columns of the share that each of WARPS has of a row of N values, and vectors that each of its lanes has.
+ */
+size_t tcb_rows_gpu_share(size_t n, size_t warps);
 unsigned tcb_rows_gpu_vectors(size_t n, unsigned warps);
 /* The most blocks of a cluster; of a kernel of another GPU's: 1. */
 unsigned tcb_rows_gpu_cluster_most(const struct tcb_target *target);
+
+/* rows_gpu_rules.c */
+/* The rules of all row ops; those of ops without arrays of a value per column. */
+extern const struct tcb_rule tcb_rows_gpu_rules[], tcb_rows_gpu_plain_rules[];
 
 /* rows_gpu_space.c */
 /* Bytes of the widest vectors that rows of N values are taken in. */
