@@ -261,6 +261,40 @@ static void rows_in_pieces_are_right(void **state)
 	}
 }
 
+/* Rows whose blocks have as many columns each, where whole passes would leave the last one none. */
+static void even_slices_are_right(void **state)
+{
+	static const struct {
+		struct tcb_shape shape;
+		const char *geometry;
+	} cases[] = {
+		{ { 3, 2308, 0 }, "macro=4x4096x1,midi=1x512x1,micro=1x4x1,vec=16,warps=4,ksplit=4,splitk=8" },
+		{ { 5, 2310, 0 }, "macro=8x4096x1,midi=2x512x1,micro=1x2x1,vec=8,warps=8,ksplit=4,splitk=8" },
+		{ { 1, 4500, 0 }, "macro=1x8192x1,midi=1x512x1,micro=1x4x1,vec=16,warps=4,ksplit=4,splitk=16" },
+	};
+	static const char *const ways[] = { "copy=ldg,xin=regs,join=cluster",    "copy=ldg,xin=l2,join=launch",
+					    "copy=bulk,xin=shared,join=cluster", "copy=async,xin=regs,join=cluster",
+					    "copy=ldg,xin=regs,join=launch",     "copy=ldg,xin=l2,join=whole" };
+	enum { WAYS = sizeof ways / sizeof *ways, OPS_HERE = 3 };
+	const struct tcb_target target = gpu_target(90, 2);
+	(void)state;
+	for (size_t i = 0; i < OPS_HERE * WAYS * sizeof cases / sizeof *cases; i++) {
+		const size_t which = i / OPS_HERE / WAYS;
+		const char *way = ways[i / OPS_HERE % WAYS];
+		const struct tcb_problem p =
+			problem_of(op_at(i % OPS_HERE), cases[which].shape.m, cases[which].shape.n);
+		char text[300];
+		if (strstr(way, "bulk") && which == 1)
+			continue;
+		snprintf(text, sizeof text, "%s,%s%s,isa=fma,unroll=1,stages=1,stream=1,blocks=0,pdl=1,occ=1",
+			 cases[which].geometry, way, i % OPS_HERE ? ",lead=0" : "");
+		const struct tcb_geometry g = gpu_geometry(text);
+		gpu_check_rule(&p, 90, &g, 1, NULL);
+		gpu_check_emitted(&p, &target, &g);
+		gpu_check_run(&p, &target, &g, i, NULL);
+	}
+}
+
 /* What is put into some of the elements. */
 enum special {
 	ONE_NAN,
@@ -448,6 +482,7 @@ int main(void)
 		cmocka_unit_test(short_shifted_rows_are_right),
 		cmocka_unit_test(shifted_rows_ahead_are_right),
 		cmocka_unit_test(rows_in_pieces_are_right),
+		cmocka_unit_test(even_slices_are_right),
 		cmocka_unit_test(extreme_values),
 		cmocka_unit_test(reductions_have_the_right_bits),
 		cmocka_unit_test(mutants_are_caught),

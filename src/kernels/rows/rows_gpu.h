@@ -176,6 +176,9 @@ unsigned tcb_rows_gpu_steps(const struct tcb_rows_gpu *g);
 
 /* Do rows wait in pieces: blocks that stay, and do not have whole rows on their way? */
 int tcb_rows_gpu_has_pieces(const struct tcb_geometry *geometry);
+/* Columns of the slice that each of BLOCKS has of a row of N values that is not shifted: whole passes, or where the
+ * last block had none then, as many as the others. */
+size_t tcb_rows_gpu_slice(size_t n, unsigned blocks, unsigned pass, unsigned passes);
 /* In pieces: columns of the share that each of WARPS has of a row of N values, and vectors that each of its lanes has.
  */
 size_t tcb_rows_gpu_share(size_t n, size_t warps);

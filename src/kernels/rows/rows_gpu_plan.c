@@ -31,6 +31,12 @@ size_t tcb_rows_gpu_share(size_t n, size_t warps)
 	return tcb_round_up(even, even < SHORT_SHARE ? SHORT_SHARE_STEP : SHARE_STEP);
 }
 
+size_t tcb_rows_gpu_slice(size_t n, unsigned blocks, unsigned pass, unsigned passes)
+{
+	const size_t whole = (size_t)passes * pass;
+	return (blocks - 1) * whole < n ? whole : tcb_rows_gpu_share(n, blocks);
+}
+
 int tcb_rows_gpu_has_pieces(const struct tcb_geometry *geometry)
 {
 	return KNOB(BLOCKS) > 0 && KNOB(STAGES) == 1 && KNOB(COPY) == TCB_COPY_BULK && KNOB(XIN) == TCB_XIN_SHARED;
@@ -77,7 +83,8 @@ static void plan_pieces(const struct tcb_rows_math *math, const struct tcb_targe
 
 static void plan_memory(const struct tcb_rows_math *math, struct tcb_rows_gpu *g)
 {
-	const unsigned columns = g->slice < g->most ? g->slice : g->most, sets = g->resident ? 2 : 1;
+	const unsigned whole = g->passes * g->pass, sets = g->resident ? 2 : 1;
+	const unsigned columns = whole < g->most ? whole : g->most;
 	unsigned at = 0;
 	g->edge_at = columns * 4;
 	if (g->copy != TCB_COPY_LDG) {
@@ -124,7 +131,9 @@ void tcb_rows_gpu_plan(const struct tcb_problem *problem, const struct tcb_targe
 	g->most = g->n / g->width * g->width;
 	g->least = g->shifted ? g->most - g->width : g->n;
 	g->passes = tcb_div_up(tcb_div_up(g->most, g->splitk), g->pass);
-	g->slice = g->passes * g->pass;
+	g->slice = (unsigned)tcb_rows_gpu_slice(g->n, g->splitk, g->pass, g->passes);
+	if (g->shifted)
+		g->slice = g->passes * g->pass;
 	g->parts = g->ksplit * (g->join == TCB_JOIN_WHOLE ? 1 : g->splitk);
 	g->has_pieces = tcb_rows_gpu_has_pieces(geometry);
 	if (g->has_pieces) {
@@ -180,7 +189,7 @@ static unsigned registers(const struct tcb_rows_math *math, const struct tcb_row
 	if (g->shifted)
 		all += 12 + (math->weights ? math->weights * values / 2 + 4 * g->width : 0);
 	if (g->has_pieces)
-		all += 4;
+		return all + 8;
 	return all + (g->copy == TCB_COPY_LDG ? 0 : 8) + (g->resident ? 6 : 0) + vectors / 8;
 }
 

@@ -111,7 +111,10 @@ RULE(rule_split)
 	/* of every row: in whole vectors, but the last one */
 	const uint64_t columns =
 		is_shifted(problem, geometry) ? problem->shape.n - 2 * KNOB(VEC) / 4 : problem->shape.n;
-	if ((splitk - 1) * (uint64_t)passes * pass >= columns)
+	const uint64_t slice = is_shifted(problem, geometry)
+				       ? (uint64_t)passes * pass
+				       : tcb_rows_gpu_slice(problem->shape.n, splitk, pass, passes);
+	if ((splitk - 1) * slice >= columns)
 		return "the last of the blocks that share a row has no columns: a smaller splitk or ksplit";
 	if (ksplit > 1 && (uint64_t)splitk * (pass / 2) >= columns)
 		return "half of the warps that share a row have no columns: a smaller ksplit or splitk";
