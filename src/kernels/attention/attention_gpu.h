@@ -34,6 +34,7 @@
  * number that it is of a power of two for its row in base 256, and K's codes are
  * multiplied as they are.  Either way sums of a block are scaled by K's scale.  For O^T
  * V becomes f16 (contract f16), or its codes tf32 and its scale goes into the weights.
+ * FP8 goes through the ring, too, and becomes f16, which has all its values.  K and V may be of two kinds.
  *
  * Contract f32: q is the sum of two f16 (or three bf16, or bytes) times a power of two
  * for each row, a weight that of two tf32: their products with K and V are exact.
@@ -58,7 +59,13 @@ enum {
 /* A geometry in numbers. */
 struct attention_gpu {
 	enum tcb_kv cache;
-	enum tcb_type type, io; /* of K and V: f16, bf16 or blocks; of q and out */
+	enum tcb_type io; /* of q and out */
+	/* Of K, and of V: what values are; are they codes with a scale for each 32; is one less than 16 bits: it is that,
+	 * or FP8; bytes of 32. */
+	enum tcb_kv_kind kind[2];
+	int is_blocks[2], is_short[2];
+	unsigned block_bytes[2];
+	int is_bf16; /* K's, V's and q's type is bf16, not f16 */
 	const struct tcb_words *words;
 	unsigned capability, m, n, k, v, group, kv_heads, sequences, page, pages, window, cap, causal;
 	unsigned k_blocks, v_wide; /* K's head in units of ATTENTION_K_BLOCK; V's values, rounded up to these */
@@ -81,20 +88,20 @@ struct attention_gpu {
 	enum tcb_join join;
 	unsigned token_tiles, head_tiles, tiles; /* tiles: of all KV heads of a sequence */
 	unsigned v_words;                        /* of V that a lane has of a token at a time: 4, or 2 */
-	int is_blocks, is_wide;                  /* is_wide: O^T is summed in tf32 */
+	int is_wide;                             /* O^T is summed in tf32 */
 	int is_coded;                            /* group=256: q is bytes, highest first */
 	unsigned q_terms, weight_terms;          /* whose sum q, and a weight, is */
 	/* Of K, and of V: of a head's row what is read; from head to head; of all heads' */
 	unsigned row_bytes[2], head_bytes[2], token_bytes[2];
 	int v_own; /* what is said of V's rows is of their own: 1; 0: they are as K's are, or K's */
-	/* copy=async or bulk: bytes of a copy, copies of a row, and of a lane for a piece's K; shared memory: of a
-	 * piece rows of K, then of V, then what rows of odd blocks are off by; all rings */
+	/* copy=async or bulk, of K and of V: bytes of a copy, copies of a row, and of a lane for a piece; shared memory: of
+	 * a piece rows of K, then of V, then what rows of odd blocks are off by; all rings */
 	enum tcb_copy copy;
 	/* Rows are aligned to 2 bytes only; in all tokens they begin at the same place of 16 bytes; a lane keeps the
 	 * places of its copies. */
 	int is_odd[2], is_within, is_kept;
-	unsigned units[2], copies[2], pitch[2], shifts_at[2];
-	unsigned stages, unit, v_at, slot_bytes, ring_at, barrier_at;
+	unsigned unit[2], units[2], copies[2], pitch[2], shifts_at[2];
+	unsigned stages, v_at, slot_bytes, ring_at, barrier_at;
 	/* shared memory: parts of those that take turns, that of the block, the last block's flag */
 	unsigned o_at, ml_at, block_o_at, block_ml_at, flag_at, shared_bytes;
 	unsigned q_at, q_block; /* where q's fragments are, if not in registers; bytes of one of a warp, else 0 */
@@ -113,8 +120,10 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 void attention_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
 			     const struct tcb_geometry *geometry, struct tcb_footprint *out);
 extern const struct tcb_rule attention_decode_gpu_rules[];
-/* Whether rows of K and V can be copied VEC bytes at a time. */
+/* Whether rows of K and V can be copied VEC bytes at a time, or those of them that are aligned to no more. */
 int attention_gpu_copies(const struct tcb_problem *problem, unsigned vec);
+/* Of what values of V that a warp has must be a multiple. */
+size_t attention_gpu_values_unit(const struct tcb_problem *problem);
 /* Whether tensor copies can bring them. */
 int attention_gpu_has_bulk(const struct tcb_problem *problem, const struct tcb_target *target);
 
@@ -123,7 +132,7 @@ extern const struct tcb_side_space attention_gpu_space;
 
 /* attention_gpu_emit.c */
 #define ATTENTION_SIDE(kv, ...) extern const struct tcb_side attention_decode_##kv##_gpu;
-TCB_KV_ALL_LIST(ATTENTION_SIDE, )
+TCB_KV_LIST(ATTENTION_SIDE, )
 #undef ATTENTION_SIDE
 
 /* --- what the files that write the kernel share --- */
@@ -172,6 +181,8 @@ struct attention_reader {
 	struct tcb_kit_ring ring;
 	kit_op unit_token[ATTENTION_UNITS_MAX], unit_from[ATTENTION_UNITS_MAX], unit_to[2][ATTENTION_UNITS_MAX];
 	kit_op k_lane, v_lane;      /* .u32: the lane's place in the slot in use */
+	/* .u32: which word of a block of V of less than 16 bits a lane has; of Q4_0 which halves of bytes, in bits */
+	kit_op v_word, v_shift;
 	kit_op k_scale, v_scale;    /* and that of the scales of tokens 2c */
 	kit_op within[2];           /* is_within: where in 16 bytes rows begin */
 	kit_op box;                 /* bulk: where boxes begin, in pairs of bytes of a token */
@@ -190,7 +201,7 @@ struct attention_reader {
 	kit_op zero, whole; /* .f32; is_coded: what sums begin with, .s32 */
 };
 
-/* "f16" or "bf16": of what S is multiplied. */
+/* "f16" or "bf16": of what products are of. */
 const char *attention_word(const struct attention_gpu *g);
 /* An operand of the op, where there is one. */
 kit_op attention_operand_of(struct attention_writer *w, const char *name, unsigned align, enum attention_operand which);
@@ -239,14 +250,13 @@ void attention_read_v_done(struct attention_reader *r, kit_op begin, kit_op piec
  * tokens 2c and 2c + 1, as floats. */
 void attention_k_block(struct attention_reader *r, unsigned s, unsigned h, unsigned i, kit_op out[4],
 		       kit_op scale_out[ATTENTION_PAIR]);
-/* V of a lane's token T of sub S: words of 16 bits, block I of them; is_blocks: the one word of codes, flipped in their
- * highest bit. */
+/* V of a lane's token T of sub S: words of 16 bits, block I of them; is_short: the one word of codes, a byte each. */
 void attention_v_block(struct attention_reader *r, unsigned s, unsigned t, unsigned i, kit_op out[4]);
 /* Its scale: f16 in .b16. */
 kit_op attention_v_scale(struct attention_reader *r, unsigned s, unsigned t, unsigned i);
-/* Four codes, flipped in their highest bit, as f16 in two words; the one numbered I as a float. */
-void attention_codes_f16(struct tcb_ptx_build *b, kit_op word, kit_op out[2]);
-kit_op attention_code_f32(struct tcb_ptx_build *b, kit_op word, unsigned i);
+/* Four codes of KIND, as attention_v_block has them, as f16 in two words; the one numbered I as a float. */
+void attention_codes_f16(struct tcb_ptx_build *b, enum tcb_kv_kind kind, kit_op word, kit_op out[2]);
+kit_op attention_code_f32(struct tcb_ptx_build *b, enum tcb_kv_kind kind, kit_op word, unsigned i);
 
 /* attention_gpu_ring.c, for attention_gpu_read.c */
 void attention_ring_begin(struct attention_reader *r);

@@ -41,7 +41,7 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 {
 	const struct tcb_shape *s = &problem->shape;
 	const size_t n = tcb_power_of_two_up(s->n), m = tcb_power_of_two_up(s->m), heads = usual_heads(s);
-	const int is_blocks = attention_has_blocks(problem), has_wgmma = attention_has_wgmma(problem, target);
+	const int has_codes = attention_has_codes(problem), has_wgmma = attention_has_wgmma(problem, target);
 	const size_t wgmma_heads = attention_wgmma_heads(problem);
 	const size_t own =
 		tcb_least(tcb_most(m, has_wgmma ? PREFILL_GROUP_ROWS / ATTENTION_WGMMA_HEADS_MIN : 1), ROWS_MAX);
@@ -70,7 +70,7 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	if (has_wgmma)
 		tcb_axis_add(a, 128);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_COPY);
-	if (!is_blocks)
+	if (!has_codes)
 		tcb_axis_add(a, TCB_COPY_LDG);
 	tcb_axis_add(a, TCB_COPY_ASYNC);
 	if (attention_gpu_has_bulk(problem, target) || has_wgmma)
@@ -80,10 +80,10 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 		if (attention_gpu_copies(problem, vec))
 			tcb_axis_add(a, vec);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_STAGES);
-	if (!is_blocks)
+	if (!has_codes)
 		tcb_axis_add(a, 1);
 	ADD(a, 2, 3, 4, 6);
-	if (is_blocks)
+	if (attention_has_blocks(problem))
 		ADD(tcb_axis_knob(out, &count, TCB_KNOB_GROUP), 0, ATTENTION_Q_GROUP);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_WARPS), 1, 2, 4, 8, 16);
 	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MIDI), 8, 2, 1024);
@@ -148,7 +148,7 @@ static size_t share_values(const struct tcb_problem *problem, const struct tcb_t
 {
 	const struct tcb_shape *s = &problem->shape;
 	const size_t v = tcb_round_up(attention_v(s), ATTENTION_K_BLOCK), heads = usual_heads(s);
-	const size_t unit = ATTENTION_K_BLOCK * (attention_has_blocks(problem) ? 2 : 1);
+	const size_t unit = attention_gpu_values_unit(problem);
 	const int is_f32 = attention_io_type(problem) == TCB_TYPE_F32;
 	if (!attention_gpu_is_long(s) || v % (2 * unit))
 		return 1;
@@ -171,7 +171,7 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 {
 	const struct tcb_shape *s = &problem->shape;
 	const size_t widest = tcb_most(s->k, attention_v(s));
-	const int is_blocks = attention_has_blocks(problem), is_long = widest > 128;
+	const int has_blocks = attention_has_blocks(problem), is_long = widest > 128;
 	const int is_f32 = attention_io_type(problem) == TCB_TYPE_F32;
 	const size_t k = tcb_power_of_two_up(s->k), m = tcb_power_of_two_up(s->m);
 	size_t rows = is_long || is_f32 ? 8 : 16; /* registers */
@@ -194,10 +194,11 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 		row_warps = tcb_least(m / tokens, DEFAULT_WARPS);
 		piece *= 2;
 	}
-	/* Rows of blocks can't go to registers; a q of several terms, or long heads, leave none for them; nor can those
+	/* Rows of codes can't go to registers; a q of several terms, or long heads, leave none for them; nor can those
 	 * that warps share; V of K's rows is read once. */
 	const int is_async =
-		is_blocks || widest > ATTENTION_Q_LONG || s->words.view || (is_f32 && is_long) || row_warps > 1;
+		attention_has_codes(problem) || widest > ATTENTION_Q_LONG || s->words.view || (is_f32 && is_long) ||
+		row_warps > 1;
 	/* Whole rows as they are aligned, but not 4 bytes at a time. */
 	while (!attention_gpu_copies(problem, (unsigned)vec) ||
 	       (vec < 16 && vec != 8 && attention_gpu_copies(problem, 16)))
@@ -208,7 +209,7 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 		kv_warps /= 2;
 	warps = kv_warps * row_warps * values;
 	/* A ring has more in flight than registers do: one block on each multiprocessor. */
-	const int is_coded = is_blocks && !is_f32 && row_warps == 1;
+	const int is_coded = has_blocks && !is_f32 && row_warps == 1;
 	/* Four blocks leave a q of several terms too few registers. */
 	const size_t resident = s->k <= SHORT && !is_async && !is_f32 ? 2 * DEFAULT_OCC : DEFAULT_OCC;
 	const size_t together = is_async && !is_coded && row_warps == 1 ? 1 : resident;
@@ -233,7 +234,7 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	out->knob[TCB_KNOB_PDL] = splitk > 1 && target->cuda.capability >= 90; /* the merge begins meanwhile */
 	out->knob[TCB_KNOB_OCC] = is_long || heads * tokens > ATTENTION_COLUMNS ? 1 : (int32_t)resident;
 	out->knob[TCB_KNOB_HEADS] = (int32_t)heads;
-	if (is_blocks)
+	if (has_blocks)
 		out->knob[TCB_KNOB_GROUP] = is_coded ? ATTENTION_Q_GROUP : 0;
 	fit(problem, target, out);
 }
