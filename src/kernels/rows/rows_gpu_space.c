@@ -3,6 +3,7 @@
  * The search space of row ops on GPUs: axes and default geometry.
  * rows_gpu_plan.c has the rules that leave of their product what is a kernel.
  */
+#include <math.h>
 #include <string.h>
 
 #include "base/sizes.h"
@@ -20,8 +21,11 @@ enum {
 	LONG_WARPS = 16,
 	LONG_UNROLL_MAX = 5,
 	LONG_SHARE_MIN = 2048, /* columns of a block, of LONG_WARPS warps with some vectors each */
-	WHOLE_GPU_SMS = 100    /* an H100 has 114 or 132, part of one up to 60 */
+	WHOLE_GPU_SMS = 100,   /* an H100 has 114 or 132, part of one up to 60 */
+	ROUND_COLUMNS = 1024   /* that a row's meeting costs, an estimate */
 };
+
+static const double WAITING_COST = 1.25; /* an estimate */
 
 /* Of vectors that rows begin at multiples of. */
 static unsigned widest_even(size_t n)
@@ -163,22 +167,6 @@ static void short_geometry(int has_weights, const struct tcb_problem *problem, s
 		out->knob[TCB_KNOB_LEAD] = 0;
 }
 
-/* Blocks that share a long row: so few that each keeps its part and has room for as much of the next row, or so many
- * more that few rows keep the GPU busy.  Clusters of more than 8 need a GPU that is whole. */
-static size_t long_shares(const struct tcb_problem *problem, const struct tcb_target *target)
-{
-	const size_t sms = target->cuda.sm_count ? target->cuda.sm_count : 1, m = problem->shape.m;
-	const size_t bytes = problem->shape.n * sizeof(float), half = tcb_shared_limit(target) / 2;
-	const size_t cluster = tcb_rows_gpu_cluster_most(target);
-	const size_t most = sms < WHOLE_GPU_SMS ? tcb_least(cluster, CLUSTER_MAX) : cluster;
-	size_t shares = 1;
-	while (shares < most && bytes / shares > half)
-		shares *= 2;
-	while (2 * shares <= most && m * 2 * shares <= sms && problem->shape.n / (2 * shares) >= LONG_SHARE_MIN)
-		shares *= 2;
-	return shares;
-}
-
 /* Vectors of a piece: as few as possible are past the end of the share, and of such numbers the largest. */
 static unsigned long_unroll(size_t n, size_t shares)
 {
@@ -192,13 +180,24 @@ static unsigned long_unroll(size_t n, size_t shares)
 	return best;
 }
 
-/* A long row is read once, by a cluster whose blocks keep it.  0: it is too long. */
-static int long_geometry(int has_weights, const struct tcb_problem *problem, const struct tcb_target *target,
-			 struct tcb_geometry *out)
+static size_t rounds_of(const struct tcb_rows_gpu *plan, size_t shares)
 {
-	const size_t m = problem->shape.m, n = problem->shape.n, shares = long_shares(problem, target);
-	const size_t sms = target->cuda.sm_count ? target->cuda.sm_count : 1;
-	const int has_rounds = m > sms / shares;
+	return tcb_div_up(plan->tiles, plan->grid / shares);
+}
+
+/* With little room for the next row, if there is one, reading waits for writing. */
+static int is_alone(const struct tcb_rows_gpu *plan, size_t shares)
+{
+	return rounds_of(plan, shares) > 1 && 2 * plan->slots * plan->piece < 3 * plan->slice;
+}
+
+/* A long row is read once, by a cluster of SHARES blocks that keep it.  Returns columns that a block works on one after
+ * another, INFINITY where it has no room for its part of a row. */
+static double long_geometry(const struct tcb_problem *problem, const struct tcb_target *target, size_t shares,
+			    struct tcb_geometry *out)
+{
+	const int has_weights = rows_of(problem)->gpu->weights > 0;
+	const size_t n = problem->shape.n, limit = tcb_shared_limit(target);
 	struct tcb_rows_gpu plan;
 	short_geometry(has_weights, problem, out);
 	out->tile[TCB_MIDI] = (struct tcb_tile){ 1, tcb_power_of_two_up(n) / shares, 1 };
@@ -210,22 +209,43 @@ static int long_geometry(int has_weights, const struct tcb_problem *problem, con
 	out->knob[TCB_KNOB_JOIN] = shares > 1 ? TCB_JOIN_CLUSTER : TCB_JOIN_NONE;
 	out->knob[TCB_KNOB_UNROLL] = (int32_t)long_unroll(n, shares);
 	out->knob[TCB_KNOB_STREAM] = out->knob[TCB_KNOB_PDL] = 1;
-	if (has_weights)
-		out->knob[TCB_KNOB_LEAD] = has_rounds;
-	tcb_rows_gpu_plan(problem, target, out, &plan);
-	if (has_rounds && has_weights && plan.shared_bytes > tcb_shared_limit(target)) {
-		out->knob[TCB_KNOB_LEAD] = 0;
+	if (has_weights) { /* they are kept, too, where there is room */
+		out->knob[TCB_KNOB_LEAD] = 1;
 		tcb_rows_gpu_plan(problem, target, out, &plan);
+		out->knob[TCB_KNOB_LEAD] = plan.shared_bytes <= limit && !is_alone(&plan, shares);
 	}
-	return plan.shared_bytes <= tcb_shared_limit(target);
+	tcb_rows_gpu_plan(problem, target, out, &plan);
+	if (plan.shared_bytes > limit)
+		return INFINITY;
+	return (double)(rounds_of(&plan, shares) * (plan.slice * LONG_WARPS + ROUND_COLUMNS)) *
+	       (is_alone(&plan, shares) ? WAITING_COST : 1) * (has_weights && !plan.lead ? WAITING_COST : 1);
+}
+
+/* Clusters of more than 8 where others have no room, or for rows that all of a GPU has at once. */
+static int best_long_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			      struct tcb_geometry *out)
+{
+	const size_t cluster = tcb_rows_gpu_cluster_most(target), sms = target->cuda.sm_count;
+	double least = INFINITY;
+	for (size_t shares = 1; shares <= cluster && problem->shape.n / shares >= LONG_SHARE_MIN; shares *= 2) {
+		const int is_whole = sms >= WHOLE_GPU_SMS && problem->shape.m * shares <= sms / 2;
+		struct tcb_geometry geometry;
+		if (shares > CLUSTER_MAX && least < INFINITY && !is_whole)
+			break;
+		const double cost = long_geometry(problem, target, shares, &geometry);
+		if (cost < least) {
+			*out = geometry;
+			least = cost;
+		}
+	}
+	return least < INFINITY;
 }
 
 static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			     struct tcb_geometry *out)
 {
-	const int has_weights = rows_of(problem)->gpu->weights > 0;
-	if (!is_long(problem, target) || !long_geometry(has_weights, problem, target, out))
-		short_geometry(has_weights, problem, out);
+	if (!is_long(problem, target) || !best_long_geometry(problem, target, out))
+		short_geometry(rows_of(problem)->gpu->weights > 0, problem, out);
 }
 
 const struct tcb_side_space tcb_rows_gpu_space = { tcb_rows_gpu_rules, axes, default_geometry, tcb_rows_gpu_footprint };
