@@ -60,8 +60,8 @@ enum {
 struct attention_gpu {
 	enum tcb_kv cache;
 	enum tcb_type io; /* of q and out */
-	/* Of K, and of V: what values are; are they codes with a scale for each 32; is one less than 16 bits: it is that,
-	 * or FP8; bytes of 32. */
+	/* Of K, and of V: what values are; are they codes with a scale for each 32; is one less than 16 bits: it is
+	 * that, or FP8; bytes of 32. */
 	enum tcb_kv_kind kind[2];
 	int is_blocks[2], is_short[2];
 	unsigned block_bytes[2];
@@ -94,8 +94,8 @@ struct attention_gpu {
 	/* Of K, and of V: of a head's row what is read; from head to head; of all heads' */
 	unsigned row_bytes[2], head_bytes[2], token_bytes[2];
 	int v_own; /* what is said of V's rows is of their own: 1; 0: they are as K's are, or K's */
-	/* copy=async or bulk, of K and of V: bytes of a copy, copies of a row, and of a lane for a piece; shared memory: of
-	 * a piece rows of K, then of V, then what rows of odd blocks are off by; all rings */
+	/* copy=async or bulk, of K and of V: bytes of a copy, copies of a row, and of a lane for a piece; shared
+	 * memory: of a piece rows of K, then of V, then what rows of odd blocks are off by; all rings */
 	enum tcb_copy copy;
 	/* Rows are aligned to 2 bytes only; in all tokens they begin at the same place of 16 bytes; a lane keeps the
 	 * places of its copies. */
@@ -180,7 +180,7 @@ struct attention_reader {
 	/* async: the ring; what a lane copies: its token, bytes from the piece's first row and into the slot */
 	struct tcb_kit_ring ring;
 	kit_op unit_token[ATTENTION_UNITS_MAX], unit_from[ATTENTION_UNITS_MAX], unit_to[2][ATTENTION_UNITS_MAX];
-	kit_op k_lane, v_lane;      /* .u32: the lane's place in the slot in use */
+	kit_op k_lane, v_lane; /* .u32: the lane's place in the slot in use */
 	/* .u32: which word of a block of V of less than 16 bits a lane has; of Q4_0 which halves of bytes, in bits */
 	kit_op v_word, v_shift;
 	kit_op k_scale, v_scale;    /* and that of the scales of tokens 2c */

@@ -65,8 +65,8 @@ static void plan_slot(struct attention_gpu *g, unsigned vec)
 		const unsigned blocks = v ? g->v_wide / ATTENTION_K_BLOCK : g->k_blocks;
 		g->is_odd[v] = aligned < 4;
 		g->unit[v] = g->is_within ? UNIT_MOST : (unsigned)tcb_most(aligned, 4);
-		g->units[v] = (unsigned)tcb_div_up(g->row_bytes[v] + (g->is_within ? UNIT_MOST - aligned : 0),
-						   g->unit[v]);
+		g->units[v] =
+			(unsigned)tcb_div_up(g->row_bytes[v] + (g->is_within ? UNIT_MOST - aligned : 0), g->unit[v]);
 		g->copies[v] = (unsigned)tcb_div_up((size_t)g->kv * g->units[v], g->team * WARP);
 		const unsigned bytes = (unsigned)tcb_most(g->units[v] * g->unit[v], blocks * g->block_bytes[v]);
 		g->pitch[v] = g->is_blocks[v] || v ? pitch(bytes, 16, 32)
@@ -363,7 +363,8 @@ RULE(rule_copy)
 	if (copy == TCB_COPY_LDG ? stages != 1 : stages < 2 || stages > STAGES_MAX)
 		return "stages must be 1 with copy=ldg, else 2 to 8";
 	if (copy == TCB_COPY_BULK && !attention_gpu_has_bulk(problem, target))
-		return "copy=bulk needs sm_90, K and V in blocks of one kind, heads of 32, 64, 128 or 256 values in both, "
+		return "copy=bulk needs sm_90, K and V in blocks of one kind, heads of 32, 64, 128 or 256 values in "
+		       "both, "
 		       "no pages, and tokens of a multiple of 16 bytes";
 	if (copy == TCB_COPY_BULK && KNOB(VEC) != 16)
 		return "vec must be 16 with copy=bulk";

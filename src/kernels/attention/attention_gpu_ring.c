@@ -117,8 +117,8 @@ void attention_ring_begin(struct attention_reader *r)
 	}
 }
 
-/* One copy of K, or of V (V), to AT bytes behind TO, where IS_OWN holds; BYTES: of these, then zeros.  NULL: everywhere;
- * all. */
+/* One copy of K, or of V (V), to AT bytes behind TO, where IS_OWN holds; BYTES: of these, then zeros.  NULL:
+ * everywhere; all. */
 static void copy(struct attention_reader *r, unsigned v, kit_op to, unsigned at, kit_op from, const kit_op *bytes,
 		 const kit_op *is_own)
 {

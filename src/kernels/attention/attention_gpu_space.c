@@ -16,6 +16,8 @@ enum {
 	CODED_STAGES = 2,
 	SHARED_STAGES = 3,
 	ROWS_MAX = 32,
+	FP8_BLOCKS = 3,
+	BLOCK_SHARED = 1 << 10, /* that a block takes beside its own */
 	SHORT = 64,
 	LARGE = 160 << 10 /* shared memory that has room for 32 rows of long heads */
 };
@@ -161,6 +163,22 @@ static size_t share_values(const struct tcb_problem *problem, const struct tcb_t
 	return 2;
 }
 
+/* As many blocks on a multiprocessor as it has shared memory for, three at most, and splits for them. */
+static void fill_gpu(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
+{
+	struct attention_gpu g;
+	attention_gpu_plan(problem, target, out, &g);
+	const size_t room = tcb_shared_limit(target) / (g.shared_bytes + BLOCK_SHARED);
+	const size_t together = tcb_most(tcb_least(room, FP8_BLOCKS), 1);
+	const size_t pieces = tcb_div_up(problem->shape.n, g.kv);
+	const size_t splitk =
+		tcb_least(wave(problem, target, together, g.heads, g.tokens), tcb_most(pieces / g.turns, 1));
+	out->knob[TCB_KNOB_OCC] = (int32_t)together;
+	out->knob[TCB_KNOB_SPLITK] = (int32_t)splitk;
+	out->knob[TCB_KNOB_JOIN] = splitk > 1 ? TCB_JOIN_LAUNCH : TCB_JOIN_NONE;
+	out->knob[TCB_KNOB_PDL] = splitk > 1 && target->cuda.capability >= 90;
+}
+
 /*
  * All query heads of a KV head in a tile, four warps, as many splits as fill the GPU: flash-decoding's.  Many query
  * tokens: each warp has rows of its own, of eight tokens and two heads, and all share a piece of KV.  Measured on an
@@ -196,9 +214,8 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	}
 	/* Rows of codes can't go to registers; a q of several terms, or long heads, leave none for them; nor can those
 	 * that warps share; V of K's rows is read once. */
-	const int is_async =
-		attention_has_codes(problem) || widest > ATTENTION_Q_LONG || s->words.view || (is_f32 && is_long) ||
-		row_warps > 1;
+	const int is_async = attention_has_codes(problem) || widest > ATTENTION_Q_LONG || s->words.view ||
+			     (is_f32 && is_long) || row_warps > 1;
 	/* Whole rows as they are aligned, but not 4 bytes at a time. */
 	while (!attention_gpu_copies(problem, (unsigned)vec) ||
 	       (vec < 16 && vec != 8 && attention_gpu_copies(problem, 16)))
@@ -210,6 +227,8 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	warps = kv_warps * row_warps * values;
 	/* A ring has more in flight than registers do: one block on each multiprocessor. */
 	const int is_coded = has_blocks && !is_f32 && row_warps == 1;
+	/* Of FP8 a warp has more to do for as many bytes: it wants others beside it. */
+	const int is_fp8 = !has_blocks && attention_has_codes(problem) && !is_f32 && row_warps == 1 && !is_long;
 	/* Four blocks leave a q of several terms too few registers. */
 	const size_t resident = s->k <= SHORT && !is_async && !is_f32 ? 2 * DEFAULT_OCC : DEFAULT_OCC;
 	const size_t together = is_async && !is_coded && row_warps == 1 ? 1 : resident;
@@ -225,10 +244,10 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	out->knob[TCB_KNOB_SPLITK] = (int32_t)splitk;
 	out->knob[TCB_KNOB_COPY] = is_async ? TCB_COPY_ASYNC : TCB_COPY_LDG;
 	out->knob[TCB_KNOB_VEC] = (int32_t)vec;
-	out->knob[TCB_KNOB_STAGES] = row_warps > 1 ? SHARED_STAGES
-				     : is_coded    ? CODED_STAGES + (s->k <= SHORT)
-				     : is_async    ? DEFAULT_STAGES
-						   : 1;
+	out->knob[TCB_KNOB_STAGES] = row_warps > 1 || is_fp8 ? SHARED_STAGES
+				     : is_coded              ? CODED_STAGES + (s->k <= SHORT)
+				     : is_async              ? DEFAULT_STAGES
+							     : 1;
 	out->knob[TCB_KNOB_CLUSTER] = 1;
 	out->knob[TCB_KNOB_JOIN] = splitk > 1 ? TCB_JOIN_LAUNCH : TCB_JOIN_NONE;
 	out->knob[TCB_KNOB_PDL] = splitk > 1 && target->cuda.capability >= 90; /* the merge begins meanwhile */
@@ -237,6 +256,8 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	if (has_blocks)
 		out->knob[TCB_KNOB_GROUP] = is_coded ? ATTENTION_Q_GROUP : 0;
 	fit(problem, target, out);
+	if (is_fp8)
+		fill_gpu(problem, target, out);
 }
 
 const struct tcb_side_space attention_gpu_space = { attention_decode_gpu_rules, axes, default_geometry,
