@@ -27,7 +27,8 @@
  * pieces ahead.  copy=bulk, of blocks: the same, filled by two tensor copies a piece.
  *
  * Heads of more than ATTENTION_Q_LONG values leave too few registers for q: its fragments are in shared memory.  Of
- * these, midi.k / micro.k warps may share a row: all have its scores, each adds up a part of V's values.
+ * these, midi.k / micro.k warps may share a row: all have its scores, each adds up a part of V's values, the last one
+ * what is left.
  *
  * Blocks: rows of blocks are aligned to 2 bytes only, so they go through the
  * ring.  group=0: K's codes become f16 for S.  group=256: q becomes bytes, the whole
@@ -68,8 +69,9 @@ struct attention_gpu {
 	int is_bf16; /* K's, V's and q's type is bf16, not f16 */
 	const struct tcb_words *words;
 	unsigned capability, m, n, k, v, group, kv_heads, sequences, page, pages, window, cap, causal;
-	unsigned k_blocks, v_wide; /* K's head in units of ATTENTION_K_BLOCK; V's values, rounded up to these */
-	unsigned k_rest, v_rest;   /* values of the last such block; 0: all */
+	/* K's and V's head in units of ATTENTION_K_BLOCK; V's values, rounded up to these, or to parts of warps */
+	unsigned k_blocks, v_blocks, v_wide;
+	unsigned k_rest, v_rest; /* values of the last such block; 0: all */
 	int has_sinks, has_slopes, has_prefix;
 	int is_view;                  /* V is of K's rows */
 	int has_own_limits;           /* rows of a tile see different tokens */
@@ -122,8 +124,8 @@ void attention_gpu_footprint(const struct tcb_problem *problem, const struct tcb
 extern const struct tcb_rule attention_decode_gpu_rules[];
 /* Whether rows of K and V can be copied VEC bytes at a time, or those of them that are aligned to no more. */
 int attention_gpu_copies(const struct tcb_problem *problem, unsigned vec);
-/* Of what values of V that a warp has must be a multiple. */
-size_t attention_gpu_values_unit(const struct tcb_problem *problem);
+/* Of V's values how many each of WARPS warps has, but the last. */
+size_t attention_gpu_part(const struct tcb_problem *problem, size_t warps);
 /* Whether tensor copies can bring them. */
 int attention_gpu_has_bulk(const struct tcb_problem *problem, const struct tcb_target *target);
 

@@ -62,7 +62,7 @@ static void plan_slot(struct attention_gpu *g, unsigned vec)
 	g->is_within = vec == UNIT_MOST && tcb_least(each[0], each[1]) < UNIT_MOST;
 	for (unsigned v = 0; v < 2; v++) {
 		const unsigned aligned = (unsigned)tcb_least(each[v], UNIT_MOST);
-		const unsigned blocks = v ? g->v_wide / ATTENTION_K_BLOCK : g->k_blocks;
+		const unsigned blocks = v ? g->v_blocks : g->k_blocks;
 		g->is_odd[v] = aligned < 4;
 		g->unit[v] = g->is_within ? UNIT_MOST : (unsigned)tcb_most(aligned, 4);
 		g->units[v] =
@@ -154,7 +154,7 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 	g->k = (unsigned)s->k;
 	g->v = (unsigned)attention_v(s);
 	g->k_blocks = (unsigned)tcb_div_up(g->k, ATTENTION_K_BLOCK);
-	g->v_wide = (unsigned)tcb_round_up(g->v, ATTENTION_K_BLOCK);
+	g->v_blocks = (unsigned)tcb_div_up(g->v, ATTENTION_K_BLOCK);
 	g->k_rest = g->k % ATTENTION_K_BLOCK;
 	g->v_rest = g->v % ATTENTION_K_BLOCK;
 	g->group = (unsigned)attention_group(s);
@@ -185,7 +185,8 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 	g->value_warps = value_warps(geometry);
 	g->team = g->row_warps * g->value_warps;
 	g->turns = (unsigned)tcb_most(g->warps / g->team, 1);
-	g->v_part = g->v_wide / g->value_warps;
+	g->v_part = (unsigned)attention_gpu_part(problem, g->value_warps);
+	g->v_wide = g->v_part * g->value_warps;
 	g->splitk = KNOB_COUNT(SPLITK);
 	g->cluster = KNOB_COUNT(CLUSTER);
 	g->slots = g->splitk / g->cluster;
@@ -284,12 +285,12 @@ RULE(rule_isa)
 static const char *check_values(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
 {
 	const size_t k = geometry->tile[TCB_MIDI].k, own = geometry->tile[TCB_MICRO].k;
-	const size_t v = tcb_round_up(attention_v(&problem->shape), ATTENTION_K_BLOCK);
-	const size_t unit = attention_gpu_values_unit(problem);
+	const size_t warps = value_warps(geometry), before = (warps - 1) * attention_gpu_part(problem, warps);
 	if (own != k && (!attention_gpu_is_long(&problem->shape) || (2 * own != k && 4 * own != k)))
 		return "micro.k must be midi.k, or half or a quarter of it for heads of more than 256 values";
-	return v % (unit * value_warps(geometry)) ? "midi.k / micro.k must divide V's values by 32, in blocks by 64"
-						  : NULL;
+	return before >= attention_v(&problem->shape)
+		       ? "midi.k / micro.k must be few enough that all have values of V, 32 or in blocks 64"
+		       : NULL;
 }
 
 /* What the kernel has tiles for. */
@@ -317,10 +318,12 @@ RULE(rule_tiles)
 	return NULL;
 }
 
-/* A word of codes is not split by where a part of them begins. */
-size_t attention_gpu_values_unit(const struct tcb_problem *problem)
+size_t attention_gpu_part(const struct tcb_problem *problem, size_t warps)
 {
-	return ATTENTION_K_BLOCK * (tcb_kv_kind_format(attention_v_kind(problem)) ? 2 : 1);
+	const size_t v = attention_v(&problem->shape);
+	/* A word of codes is not split by where a part of them begins. */
+	const size_t unit = warps > 1 && tcb_kv_kind_format(attention_v_kind(problem)) ? 2 : 1;
+	return tcb_round_up(tcb_div_up(v, warps), unit * ATTENTION_K_BLOCK);
 }
 
 /* Behind FP8 that is no whole blocks there are zeros in the ring, which a copy from below where a row begins would

@@ -98,7 +98,7 @@ static void registers_begin(struct attention_reader *r)
 			if (g->k_rest && i / 4 < g->halves)
 				b_set_to(b, r->k_words[s][g->k_blocks - 1][i / 4][i % 4], I(0));
 			if (g->v_rest && i / 4 < 2 * g->halves && i % 4 < g->v_words)
-				b_set_to(b, r->v_words[s][g->v_wide / ATTENTION_K_BLOCK - 1][i / 4][i % 4], I(0));
+				b_set_to(b, r->v_words[s][g->v_blocks - 1][i / 4][i % 4], I(0));
 		}
 	r->k = l_mad_wide(b, r->c, I(16), r->k);
 	r->v = l_mad_wide(b, r->g, I(4 * g->v_words), r->v);

@@ -149,17 +149,18 @@ static void fit(const struct tcb_problem *problem, const struct tcb_target *targ
 static size_t share_values(const struct tcb_problem *problem, const struct tcb_target *target, size_t *rows)
 {
 	const struct tcb_shape *s = &problem->shape;
-	const size_t v = tcb_round_up(attention_v(s), ATTENTION_K_BLOCK), heads = usual_heads(s);
-	const size_t unit = attention_gpu_values_unit(problem);
+	const size_t v = attention_v(s), heads = usual_heads(s);
 	const int is_f32 = attention_io_type(problem) == TCB_TYPE_F32;
-	if (!attention_gpu_is_long(s) || v % (2 * unit))
+	const int is_aligned = attention_gpu_copies(problem, 16) || attention_gpu_copies(problem, 8);
+	if (!attention_gpu_is_long(s) || attention_gpu_part(problem, 2) >= v)
 		return 1;
-	if (!is_f32 && heads > 2 * ATTENTION_COLUMNS && v % (4 * unit) == 0 && tcb_shared_limit(target) >= LARGE) {
+	if (!is_f32 && heads > 2 * ATTENTION_COLUMNS && 3 * attention_gpu_part(problem, 4) < v &&
+	    tcb_shared_limit(target) >= LARGE) {
 		*rows = ROWS_MAX;
 		return 4;
 	}
-	if (!is_f32 && heads > ATTENTION_COLUMNS)
-		*rows = 2 * ATTENTION_COLUMNS;
+	if (!is_f32 && heads > ATTENTION_COLUMNS && is_aligned)
+		*rows = 2 * ATTENTION_COLUMNS; /* rows that begin between words take registers, too */
 	return 2;
 }
 
