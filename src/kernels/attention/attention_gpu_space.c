@@ -16,6 +16,7 @@ enum {
 	CODED_STAGES = 2,
 	SHARED_STAGES = 3,
 	ROWS_MAX = 32,
+	QUARTER_MOST = 128, /* values of V of which a warp has registers for sums of 32 rows */
 	FP8_BLOCKS = 3,
 	BLOCK_SHARED = 1 << 10, /* that a block takes beside its own */
 	SHORT = 64,
@@ -156,7 +157,8 @@ static size_t share_values(const struct tcb_problem *problem, const struct tcb_t
 		return 1;
 	if (!is_f32 && heads > 2 * ATTENTION_COLUMNS && 3 * attention_gpu_part(problem, 4) < v &&
 	    tcb_shared_limit(target) >= LARGE) {
-		*rows = ROWS_MAX;
+		const int has_room = !attention_has_blocks(problem) && attention_gpu_part(problem, 4) <= QUARTER_MOST;
+		*rows = has_room ? ROWS_MAX : ROWS_MAX / 2; /* K's codes take registers, too */
 		return 4;
 	}
 	if (!is_f32 && heads > ATTENTION_COLUMNS && is_aligned)
