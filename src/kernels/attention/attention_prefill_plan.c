@@ -27,14 +27,20 @@ enum {
 	SHORT_HEAD = 64,
 	CHUNKS_UNIT = 32, /* isa=mma: rows in shared memory are of whole 64 bytes */
 	OWN_V_MOST = 256, /* columns of V that registers of a warp or warpgroup have sums for */
-	OWN_V_MOST_MMA = 288
+	OWN_V_MOST_MMA = 288,
+	OWN_V_MOST_PAGED = 160 /* contract f32 */
 };
 
+/* isa=mma: of the longest heads a warp has as many columns as its registers have sums for beside what pages take. */
 static unsigned splits_of(const struct tcb_problem *problem, enum tcb_isa isa)
 {
 	const size_t v = attention_v(&problem->shape);
-	const int has_most = isa == TCB_ISA_MMA && problem->contract == TCB_CONTRACT_F16 && v > 2 * OWN_V_MOST;
-	return (unsigned)tcb_div_up(v, has_most ? OWN_V_MOST_MMA : OWN_V_MOST);
+	const int has_pages = problem->shape.words.page && !attention_has_codes(problem);
+	const int is_f16 = problem->contract == TCB_CONTRACT_F16;
+	size_t most = OWN_V_MOST;
+	if (isa == TCB_ISA_MMA && v > 2 * OWN_V_MOST && is_f16 != has_pages)
+		most = is_f16 ? OWN_V_MOST_MMA : OWN_V_MOST_PAGED;
+	return (unsigned)tcb_div_up(v, most);
 }
 
 /* Registers that a thread begins with, as ptxas hands them out, to two warps at a time; with more than one warpgroup
