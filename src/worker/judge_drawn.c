@@ -14,6 +14,7 @@
  */
 #include "worker/judge_drawn.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,7 @@ enum {
 	TASK_OUTPUTS = 1 << 18,
 	SUSPECTS_MAX = 32,  /* blocks that are looked at closely */
 	SUSPECTS_LEAST = 2, /* ... however even they are */
-	BLOCK_MAX = 256,    /* outputs of a block: a head */
+	BLOCK_MAX = 1024,   /* outputs of a block: a head */
 	SAMPLE = 4095,      /* marks that their median is told from */
 };
 
@@ -258,6 +259,7 @@ enum tcb_status tcb_judge_drawn(const struct tcb_instance *instance, const struc
 			     .got = got,
 			     .width = draw->sums ? TCB_SUM_COLUMNS : unit,
 			     .gamma = tcb_gamma(plan->chain) + plan->ulps * 0x1p-23 };
+	assert(scan.width <= BLOCK_MAX);
 	scan.across = tcb_div_up(output->cols, scan.width);
 	scan.rows_together = tcb_most(TASK_OUTPUTS / output->cols, 1);
 	*out = (struct tcb_finding){ .bad = SIZE_MAX };
