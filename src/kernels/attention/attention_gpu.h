@@ -48,13 +48,14 @@
 #include "kernels/gpu/ring.h"
 
 enum {
-	ATTENTION_COLUMNS = 8,       /* query rows of an mma */
-	ATTENTION_PIECE = 8,         /* KV tokens, at least, of a piece */
-	ATTENTION_K_BLOCK = 32,      /* values of a head that four lanes have together; of a block, too */
-	ATTENTION_Q_LONG = 256,      /* values of heads whose q is in registers, at most */
-	ATTENTION_BULK_ALIGN = 128,  /* of what tensor copies write to */
-	ATTENTION_Q_GROUP = 256,     /* group: values of a row of q whose codes share a unit */
-	ATTENTION_WHOLE = 0x4b400000 /* as a float 1.5 * 2^23: whole numbers up to 2^22 can be added to its bits */
+	ATTENTION_COLUMNS = 8,         /* query rows of an mma */
+	ATTENTION_PIECE = 8,           /* KV tokens, at least, of a piece */
+	ATTENTION_K_BLOCK = 32,        /* values of a head that four lanes have together; of a block, too */
+	ATTENTION_Q_LONG = 256,        /* values of heads whose q is in registers, at most */
+	ATTENTION_BULK_ALIGN = 128,    /* of what tensor copies write to */
+	ATTENTION_BLOCK_SHARED = 1024, /* bytes of shared memory that a block takes beside its own */
+	ATTENTION_Q_GROUP = 256,       /* group: values of a row of q whose codes share a unit */
+	ATTENTION_WHOLE = 0x4b400000   /* as a float 1.5 * 2^23: whole numbers up to 2^22 can be added to its bits */
 };
 
 /* A geometry in numbers. */
@@ -107,7 +108,8 @@ struct attention_gpu {
 	unsigned unit[2], units[2], copies[2], pitch[2], shifts_at[2];
 	unsigned stages, v_at, slot_bytes, ring_at, barrier_at;
 	/* shared memory: parts of those that take turns, that of the block, the last block's flag */
-	unsigned o_at, ml_at, block_o_at, block_ml_at, flag_at, shared_bytes;
+	unsigned o_at, ml_at, block_o_at, block_ml_at, flag_at;
+	unsigned used_bytes, shared_bytes; /* what is used; what a block asks for, which keeps others away */
 	unsigned q_at, q_block; /* where q's fragments are, if not in registers; bytes of one of a warp, else 0 */
 	size_t parts_ml_at, counters_at, workspace_bytes; /* workspace: parts of the blocks from 0 on */
 };

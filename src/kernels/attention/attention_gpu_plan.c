@@ -17,6 +17,7 @@ enum {
 	STAGES_MAX = 8,
 	BARRIER = 8,
 	UNIT_MOST = 16,
+	TOGETHER_MOST = 4, /* blocks on a multiprocessor, of which no more are kept away */
 	DEALT_REGISTERS = 16
 };
 
@@ -117,6 +118,19 @@ static void plan_memory(struct attention_gpu *g, unsigned vec)
 	}
 }
 
+/* Under dependent launch blocks begin where those of the launch before end: a multiprocessor that is free sooner would
+ * take more of them than its share, if they had room. */
+static void keep_apart(struct attention_gpu *g, const struct tcb_target *target, unsigned sms)
+{
+	const size_t together = tcb_div_up((size_t)g->grid[0] * g->grid[1] * g->grid[2], sms);
+	const size_t all = tcb_shared_limit(target) + ATTENTION_BLOCK_SHARED;
+	g->used_bytes = g->shared_bytes;
+	if (g->pdl && together <= TOGETHER_MOST)
+		g->shared_bytes = (unsigned)tcb_most(g->shared_bytes,
+						     tcb_round_up(all / (together + 1) + 1, ATTENTION_BULK_ALIGN) -
+							     ATTENTION_BLOCK_SHARED);
+}
+
 /* is_dealt: no more blocks than there are pieces. */
 static void plan_grid(struct attention_gpu *g, unsigned resident, unsigned sms)
 {
@@ -208,8 +222,10 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 	g->is_ahead = g->capability >= 90 && !g->page && !g->is_dealt && !g->has_prefix && g->copy != TCB_COPY_BULK &&
 		      tcb_least(g->row_bytes[0], g->row_bytes[1]) > 2 * UNIT_MOST;
 	g->stages = KNOB_COUNT(STAGES);
-	plan_grid(g, KNOB(BLOCKS), target->cuda.sm_count ? target->cuda.sm_count : 1);
+	const unsigned sms = target->cuda.sm_count ? target->cuda.sm_count : 1;
+	plan_grid(g, KNOB(BLOCKS), sms);
 	plan_memory(g, KNOB_COUNT(VEC));
+	keep_apart(g, target, sms);
 }
 
 /* Sums of both products, q, what is loaded of K and V, and what else there is; as ptxas took at most. */

@@ -17,8 +17,9 @@ enum {
 	SHARED_STAGES = 3,
 	ROWS_MAX = 32,
 	QUARTER_MOST = 128, /* values of V of which a warp has registers for sums of 32 rows */
-	FP8_BLOCKS = 3,
-	BLOCK_SHARED = 1 << 10, /* that a block takes beside its own */
+	BETWEEN = 96,
+	FP8_BLOCKS = 2,
+	MIDDLE_K = 192, /* values of heads of K beside which V's leave registers for pieces of 16 */
 	SHORT = 64,
 	LARGE = 160 << 10 /* shared memory that has room for 32 rows of long heads */
 };
@@ -166,12 +167,12 @@ static size_t share_values(const struct tcb_problem *problem, const struct tcb_t
 	return 2;
 }
 
-/* As many blocks on a multiprocessor as it has shared memory for, three at most, and splits for them. */
+/* As many blocks on a multiprocessor as it has shared memory for, two at most, and splits for them. */
 static void fill_gpu(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
 {
 	struct attention_gpu g;
 	attention_gpu_plan(problem, target, out, &g);
-	const size_t room = tcb_shared_limit(target) / (g.shared_bytes + BLOCK_SHARED);
+	const size_t room = tcb_shared_limit(target) / (g.used_bytes + ATTENTION_BLOCK_SHARED);
 	const size_t together = tcb_most(tcb_least(room, FP8_BLOCKS), 1);
 	const size_t pieces = tcb_div_up(problem->shape.n, g.kv);
 	const size_t splitk =
@@ -202,7 +203,8 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	}
 	const size_t values = share_values(problem, target, &rows);
 	size_t heads = usual_heads(s), tokens = 1, warps = DEFAULT_WARPS, row_warps = 1, vec = 4;
-	size_t piece = is_long ? ATTENTION_PIECE : 2 * ATTENTION_PIECE;
+	const int is_middle = s->k <= MIDDLE_K && attention_v(s) <= 128 && !is_f32 && !attention_has_codes(problem);
+	size_t piece = is_long && !is_middle ? ATTENTION_PIECE : 2 * ATTENTION_PIECE;
 	if (values > 1 && rows > ATTENTION_COLUMNS)
 		piece *= 2;
 	while (heads > rows)
@@ -223,6 +225,11 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	while (!attention_gpu_copies(problem, (unsigned)vec) ||
 	       (vec < 16 && vec != 8 && attention_gpu_copies(problem, 16)))
 		vec *= 2;
+	/* Rows of few more than 64 values: warps have less in flight, so there are more. */
+	if (!is_async && !is_f32 && widest > SHORT && widest <= BETWEEN && heads * tokens <= ATTENTION_COLUMNS) {
+		piece = ATTENTION_PIECE;
+		warps = 2 * DEFAULT_WARPS;
+	}
 	const size_t pieces = tcb_div_up(s->n, piece);
 	size_t kv_warps = warps / row_warps / values;
 	while (kv_warps > 1 && kv_warps / 2 >= pieces)
@@ -247,10 +254,10 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	out->knob[TCB_KNOB_SPLITK] = (int32_t)splitk;
 	out->knob[TCB_KNOB_COPY] = is_async ? TCB_COPY_ASYNC : TCB_COPY_LDG;
 	out->knob[TCB_KNOB_VEC] = (int32_t)vec;
-	out->knob[TCB_KNOB_STAGES] = row_warps > 1 || is_fp8 ? SHARED_STAGES
-				     : is_coded              ? CODED_STAGES + (s->k <= SHORT)
-				     : is_async              ? DEFAULT_STAGES
-							     : 1;
+	out->knob[TCB_KNOB_STAGES] = row_warps > 1 ? SHARED_STAGES
+				     : is_coded    ? CODED_STAGES + (s->k <= SHORT)
+				     : is_async    ? DEFAULT_STAGES
+						   : 1;
 	out->knob[TCB_KNOB_CLUSTER] = 1;
 	out->knob[TCB_KNOB_JOIN] = splitk > 1 ? TCB_JOIN_LAUNCH : TCB_JOIN_NONE;
 	out->knob[TCB_KNOB_PDL] = splitk > 1 && target->cuda.capability >= 90; /* the merge begins meanwhile */
