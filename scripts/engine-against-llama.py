@@ -171,7 +171,7 @@ def shares(args, name, threads):
     command = [args.engine, model, "--prompt", f"@{write_prompt(args.models, max(args.prompts))}", "--threads", threads,
                "--generate", args.generate, "--times", 1]
     done = subprocess.run(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=True)
-    found = {part: re.findall(rf"^{part} +(\S.*?) +([\d.]+) %$", done.stderr, re.M) for part in PARTS}
+    found = {part: re.findall(rf"^{part} +(\S.*?) +([\d.]+) %", done.stderr, re.M) for part in PARTS}
     kinds = list(dict.fromkeys(kind for part in PARTS for kind, _ in found[part]))
     print(f"{name}, {threads} thread{'s' if threads > 1 else ''}: the engine's time, of a prompt of {max(args.prompts)} and "
           "of generation behind it, %")

@@ -25,6 +25,9 @@
 	X(cuMemcpyHtoD, (address to, const void *from, size_t bytes))                     \
 	X(cuMemcpyDtoH, (void *to, address from, size_t bytes))                           \
 	X(cuStreamCreate, (void **stream, unsigned flags))                                \
+	X(cuEventCreate, (void **event, unsigned flags))                                  \
+	X(cuEventRecord, (void *event, void *stream))                                     \
+	X(cuEventElapsedTime, (float *milliseconds, void *from, void *to))                \
 	X(cuCtxSynchronize, (void))
 #define CUDA_MEMBER(name, parameters) int(*name) parameters;
 static struct {
@@ -139,6 +142,27 @@ void device_read(const struct device *device, void *to, address from, size_t byt
 		memcpy(to, (const void *)(uintptr_t)from, bytes);
 	else
 		check(cuda.cuMemcpyDtoH(to, from, bytes), "copying from the GPU");
+}
+
+void device_mark(const struct device *device, union mark *mark)
+{
+	if (device->pool) {
+		mark->seconds = now();
+		return;
+	}
+	if (!mark->event)
+		check(cuda.cuEventCreate(&mark->event, 0), "making an event");
+	check(cuda.cuEventRecord(mark->event, device->stream), "recording it");
+}
+
+double device_between(const struct device *device, const union mark *from, const union mark *to)
+{
+	float milliseconds;
+
+	if (device->pool)
+		return to->seconds - from->seconds;
+	check(cuda.cuEventElapsedTime(&milliseconds, from->event, to->event), "reading the GPU's clock");
+	return 1e-3 * (double)milliseconds;
 }
 
 struct tcbrt_chain *device_chain(const struct device *device, const struct tcbrt_call *calls, size_t count,

@@ -19,6 +19,12 @@ struct device {
 	void *stream;                  /* of a GPU */
 };
 
+/* A moment of a CPU, an event of a GPU. */
+union mark {
+	double seconds;
+	void *event;
+};
+
 _Noreturn void die(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Dies with what ERR says unless CODE is TCBRT_OK. */
 void must(int code, const struct tcbrt_error *err);
@@ -36,5 +42,8 @@ void device_wait(const struct device *device);
 struct tcbrt_chain *device_chain(const struct device *device, const struct tcbrt_call *calls, size_t count,
 				 address *workspace);
 void device_run(const struct device *device, const struct tcbrt_chain *chain, address workspace);
+/* Marks, zeros at first, a place in what is run; how many seconds are between two, once all is done. */
+void device_mark(const struct device *device, union mark *mark);
+double device_between(const struct device *device, const union mark *from, const union mark *to);
 
 #endif

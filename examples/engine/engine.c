@@ -65,10 +65,12 @@ struct step {
 	enum kind kind;
 	struct tcbrt_chain *chain;
 	address workspace;
+	union mark end;
 };
 
 struct program {
 	size_t tokens, count;
+	union mark begin;
 	struct step *steps;
 };
 
@@ -79,7 +81,7 @@ struct engine {
 	unsigned ways;
 	int is_yarn;
 	size_t layers, hidden, heads, ffn, window, experts, used, vocabulary, past;
-	double epsilon, cap, seconds[2][KINDS]; /* of one token, of more */
+	double epsilon, cap, seconds[2][KINDS], tokens[2]; /* of one token, of more */
 	struct layer *layer;
 	struct tcbrt *rt;
 	struct device device;
@@ -135,8 +137,7 @@ static size_t size(const struct engine *e, const char *key, size_t layer, size_t
 
 static void read_family(struct engine *e)
 {
-	const size_t count = sizeof(families) / sizeof(*families);
-	size_t length = 0, family = 0;
+	size_t length = 0, family = 0, count = sizeof(families) / sizeof(*families);
 	const char *text = "";
 	char name[2 * TEXT];
 
@@ -357,7 +358,7 @@ __attribute__((format(printf, 7, 8))) static void add(struct writer *w, enum kin
 	call->gpu = planned.gpu;
 	for (size_t i = 0; i < TCBRT_OPERANDS_MAX; i++)
 		call->operand[i] = operands[i].weights ? weights_of(w->e, planned.plan, i, &tensor[i]) : operands[i].at;
-	if (w->e->options.times)
+	if (w->e->options.times == 1)
 		end_chain(w, kind);
 }
 
@@ -415,14 +416,13 @@ static void add_product(struct writer *w, enum kind kind, const char *name, size
 static void add_back(struct writer *w, enum kind kind, const char *name, size_t k, address x, const char *norm,
 		     address past, address y)
 {
-	const int is_gemma = w->e->ways & GEMMA;
-	const size_t hidden = w->e->hidden;
-	const address h = w->e->at[H];
+	const struct engine *e = w->e;
+	const int is_gemma = e->ways & GEMMA;
 
-	add_product(w, kind, name, w->m, hidden, k, x, is_gemma ? 0 : past, is_gemma ? h : y);
+	add_product(w, kind, name, w->m, e->hidden, k, x, is_gemma ? 0 : past, is_gemma ? e->at[H] : y);
 	if (is_gemma) {
-		add_norm(w, w->m, hidden, h, norm, h);
-		add_elements(w, "add", hidden, past, h, y);
+		add_norm(w, w->m, e->hidden, e->at[H], norm, e->at[H]);
+		add_elements(w, "add", e->hidden, past, e->at[H], y);
 	}
 }
 
@@ -663,37 +663,38 @@ float *engine_run(struct engine *e, const int32_t *tokens, size_t count)
 	embed(e, tokens, count);
 	device_write(&e->device, e->length, &length, sizeof(length));
 	device_wait(&e->device);
-	for (size_t i = 0; i < program->count; i++) {
-		const struct step *step = &program->steps[i];
-		const double from = now();
-
+	device_mark(&e->device, &program->begin);
+	for (struct step *step = program->steps; step < program->steps + program->count; step++) {
 		device_run(&e->device, step->chain, step->workspace);
-		if (e->options.times)
-			device_wait(&e->device);
-		e->seconds[count > 1][step->kind] += now() - from;
+		device_mark(&e->device, &step->end);
 	}
 	device_read(&e->device, e->host_logits, e->logits, logits * sizeof(float));
+	for (size_t i = 0; i < program->count; i++)
+		e->seconds[count > 1][program->steps[i].kind] += device_between(
+			&e->device, i ? &program->steps[i - 1].end : &program->begin, &program->steps[i].end);
+	e->tokens[count > 1] += count;
 	for (size_t i = 0; e->cap > 0 && i < logits; i++)
 		e->host_logits[i] = (float)e->cap * tanhf(e->host_logits[i] / (float)e->cap);
 	return e->host_logits;
 }
 
 /* To standard error, with options.times: the share of each kind of op. */
-static void print_times(const struct engine *e, const char *what, const double seconds[KINDS])
+static void print_times(const struct engine *e, const char *what, const double seconds[KINDS], double tokens)
 {
 	double all = 0;
 
-	for (size_t i = 0; i < KINDS; all += seconds[i++])
-		;
+	for (size_t i = 0; i < KINDS; i++)
+		all += seconds[i];
 	for (size_t i = 0; i < KINDS && e->options.times; i++)
 		if (seconds[i] > 0)
-			fprintf(stderr, "%-10s %-10s %5.1f %%\n", what, kind_names[i], 100 * seconds[i] / all);
+			fprintf(stderr, "%-10s %-10s %5.1f %% %10.1f us per token\n", what, kind_names[i],
+				100 * seconds[i] / all, 1e6 * seconds[i] / tokens);
 }
 
 void engine_close(struct engine *e)
 {
-	print_times(e, "prompt", e->seconds[1]);
-	print_times(e, "generation", e->seconds[0]);
+	print_times(e, "prompt", e->seconds[1], e->tokens[1]);
+	print_times(e, "generation", e->seconds[0], e->tokens[0]);
 	for (size_t p = 0; p < e->program_count; free(e->programs[p++].steps))
 		for (size_t i = 0; i < e->programs[p].count; i++)
 			tcbrt_chain_destroy(e->programs[p].steps[i].chain);

@@ -12,7 +12,7 @@
 
 struct options {
 	size_t threads, context, batch; /* context: tokens in the cache; batch: of a prompt at once */
-	size_t is_gpu, times;           /* times: tell how long each kind of op took */
+	size_t is_gpu, times;           /* times: tell how long each kind of op took, 2: all as one chain */
 	size_t all_logits;              /* of each token of a batch, not of its last one alone */
 	const char *kv;                 /* what the cache holds: f16, q80 */
 };

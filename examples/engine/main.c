@@ -15,7 +15,8 @@ static const char usage[] =
 	"usage: engine MODEL.gguf --prompt TOKEN,TOKEN,...|@FILE [--generate 32] [--device cpu|gpu] [--threads 1]\n"
 	"    [--batch 512] [--context 0] [--top-k 1] [--seed 1] [--kv f16|q80] [--logits FILE] [--times 0]\n"
 	"--context 0: as long as prompt and generation.  --top-k: a token is drawn from the K likeliest.\n"
-	"--logits: of each token, vocabulary x f32.  --times 1: the share of each kind of op, run one by one.";
+	"--logits: of each token, vocabulary x f32.  --times 1: the share of each kind of op, run one by one; 2: of "
+	"all.";
 
 enum { TOP_MAX = 64 };
 static const char *prompt, *logits_path, *device = "cpu";
@@ -34,7 +35,7 @@ static const struct {
 	      { "--threads", NULL, &options.threads, 1024 },
 	      { "--batch", NULL, &options.batch, 1 << 16 },
 	      { "--context", NULL, &options.context, 1 << 24 },
-	      { "--times", NULL, &options.times, 1 } };
+	      { "--times", NULL, &options.times, 2 } };
 
 static void take_option(const char *name, const char *value)
 {
