@@ -624,7 +624,7 @@ static void make_layer(struct engine *e, size_t i, size_t *widest)
 	/* The last one of so many layers sees all; or the file says it of each, 1 or 0. */
 	const size_t usual = e->ways & GEMMA ? 6 : e->ways & OAI ? 2 : e->window < e->options.context;
 	const size_t period = (size_t)number(e, "attention.sliding_window_pattern", i, (double)usual);
-	const int is_near = period > 1 ? (i + 1) % period != 0 : period == 1;
+	const int is_near = period > 1 ? (i + 1) % period != 0 : period == 1, has_own = is_near && e->ways & GEMMA;
 	const size_t whole = size(e, "attention.key_length", i, e->hidden / e->heads);
 	const size_t head = is_near ? size(e, "attention.key_length_swa", i, whole) : whole;
 	const size_t kv_heads = size(e, "attention.head_count_kv", i, e->heads);
@@ -646,10 +646,10 @@ static void make_layer(struct engine *e, size_t i, size_t *widest)
 	layer->is_near = is_near;
 	layer->k = device_alloc(&e->device, k);
 	layer->v = device_alloc(&e->device, v);
-	layer->rotation = &e->rotation[is_near && e->ways & GEMMA];
+	layer->rotation = &e->rotation[has_own];
 	*widest = width > *widest ? width : *widest;
 	if (!*layer->rotation)
-		*layer->rotation = rotation_of(e, layer->rotated, is_near);
+		*layer->rotation = rotation_of(e, layer->rotated, has_own);
 }
 
 static void make_buffers(struct engine *e)

@@ -23,7 +23,7 @@ SIZES = ["--data", "--layers", "2", "--hidden", "256", "--heads", "4", "--kv-hea
 MIXTURE = ["--experts", "8", "--experts-used", "3", "--ffn", "256"]
 MODELS = {"llama": [], "llama-tied": ["--tied"], "qwen2": [], "qwen3": ["--head-dim", "128"], "qwen3moe": MIXTURE,
           "qwen3next": [*MIXTURE, "--layers", "4", "--head-dim", "128"],
-          "qwen35": ["--layers", "4", "--head-dim", "128"],
+          "qwen35": ["--layers", "4", "--head-dim", "256"],
           "qwen35moe": [*MIXTURE, "--layers", "4", "--head-dim", "128"],
           "gemma3": ["--window", "16", "--layers", "7", "--tied"],
           "gemma4": ["--window", "16", "--layers", "7", "--tied"],
@@ -107,10 +107,11 @@ def check(engine, scratch, name, kind):
 def check_gpu(engine, scratch, name, kind, fake):
     """The same on the fake GPU, whose driver emulates the kernels: few tokens.  Offsets of Q4_K are multiplied with sums
     of activations that are not rounded, as ggml does on GPUs, so that roundings of codes are not centred: twice the cost.
-    More than 8 tokens at once are for the fake's memory too many where weights are not those of the mix.
+    More than 8 tokens at once are for the fake's memory too many where weights are not those of the mix.  It has a real
+    card's shared memory.
     """
     case, prompt = Case(scratch, name, kind), PROMPT[:4 if kind else 12]
-    environment = {"LD_LIBRARY_PATH": fake, "FAKE_CUDA": "90", "TCBTUNE_ASSEMBLER": "none"}
+    environment = {"LD_LIBRARY_PATH": fake, "FAKE_CUDA": "90:shared=227", "TCBTUNE_ASSEMBLER": "none"}
     for options, rounds in ((["--batch", "3"], {}), (["--kv", "q80"], {"kv_rounds": True}),
                             (["--batch", "1", "--times", "1"], {})):
         case.judge(prompt, [*options, "--device", "gpu"],
@@ -145,7 +146,8 @@ def main():
     offences = [offence for name in (os.environ.get("ENGINE_MODELS", "").split() or MODELS) for kind in KINDS.get(name, ("F32", None))
                 for offence in check(engine, scratch, name, kind)]
     for fake in sys.argv[3:]:
-        for name, kind in (("llama", "F32"), ("llama", "Q8_0"), ("llama", None), ("qwen2", None), ("qwen3", "Q8_0")):
+        for name, kind in (("llama", "F32"), ("llama", "Q8_0"), ("llama", None), ("qwen2", None), ("qwen3", "Q8_0"),
+                           ("qwen3moe", "Q8_0"), ("gpt-oss", "Q8_0"), ("qwen35", "Q8_0")):
             offences += check_gpu(engine, scratch, name, kind, fake)
     offences += refused(engine, scratch)
     for offence in offences:
