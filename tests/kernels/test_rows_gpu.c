@@ -295,6 +295,37 @@ static void even_slices_are_right(void **state)
 	}
 }
 
+/* The word add: rows of two arrays, their sums beside the results; vectors that rows begin at, and others. */
+static void norms_of_sums_are_right(void **state)
+{
+	static const size_t columns[] = { 129, 514, 1283, 4097 };
+	const size_t count = gpu_sample_size(48);
+	struct gpu_tally tally = { 0 };
+	struct tcb_rng rng;
+	(void)state;
+	tcb_rng_init(&rng, 22);
+	for (size_t i = 0; i < count; i++) {
+		struct tcb_shape shape = odd_shapes[i / 4 % ODD_SHAPES];
+		const struct tcb_target target = gpu_target(gpu_capabilities[tcb_rng_below(&rng, GPU_CAPABILITIES)], 2);
+		if (i % 4 > 1)
+			shape = (struct tcb_shape){ 5, columns[i / 4 % 4], 0, { 0 } };
+		shape.words.add = 1;
+		const struct tcb_problem p = gpu_problem(op_at(1 + i % 2), TCB_CONTRACT_F32, shape);
+		const struct tcb_geometry g = draw_vec(&p, &target, i % 4 > 1 ? 16 : 0, &rng);
+		gpu_check_emitted(&p, &target, &g);
+		gpu_check_run(&p, &target, &g, i, &tally);
+		gpu_check_default(&p, target.cuda.capability);
+	}
+	gpu_tally_print(&tally);
+	const struct tcb_problem p =
+		gpu_problem(op_at(1), TCB_CONTRACT_F32, (struct tcb_shape){ 512, 4096, 0, { .add = 1 } });
+	const struct tcb_target target = gpu_target(90, 0);
+	struct tcb_geometry g;
+	tcb_op_standard(&p, &target, &g);
+	g.knob[TCB_KNOB_COPY] = TCB_COPY_BULK;
+	gpu_check_rule(&p, 90, &g, 1, "with the word add");
+}
+
 /* What is put into some of the elements. */
 enum special {
 	ONE_NAN,
@@ -483,6 +514,7 @@ int main(void)
 		cmocka_unit_test(shifted_rows_ahead_are_right),
 		cmocka_unit_test(rows_in_pieces_are_right),
 		cmocka_unit_test(even_slices_are_right),
+		cmocka_unit_test(norms_of_sums_are_right),
 		cmocka_unit_test(extreme_values),
 		cmocka_unit_test(reductions_have_the_right_bits),
 		cmocka_unit_test(mutants_are_caught),

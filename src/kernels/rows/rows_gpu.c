@@ -89,6 +89,10 @@ static void write_parameters(struct tcb_rows_writer *w, enum role role)
 		w->weight[i] = tcb_kit_operand(&w->kit, names[i], g->width * 4, math->weight[i]);
 	if (role != PARTS)
 		w->y = tcb_kit_operand(&w->kit, "y", g->width * 4, math->output);
+	if (g->is_added)
+		w->added = tcb_kit_operand(&w->kit, "added", g->width * 4, rows_added(rows_of(&w->kit.out->problem)));
+	if (g->is_added && role != PARTS)
+		w->sum = tcb_kit_operand(&w->kit, "sum", g->width * 4, rows_sum(rows_of(&w->kit.out->problem)));
 	if (role != SOLE)
 		w->parts = tcb_kit_workspace(&w->kit, "parts", 16, 0);
 	rows = tcb_kit_number(&w->kit, "rows", g->m);
@@ -96,6 +100,10 @@ static void write_parameters(struct tcb_rows_writer *w, enum role role)
 		tcb_kit_dependents(&w->kit, 0);
 	w->last_row = u_sub(b, rows, I(1));
 	w->tiles = g->rows > 1 ? u_div_up(b, rows, g->rows) : rows;
+	if (g->is_added)
+		w->added = l_sub(b, w->added, w->x);
+	if (g->is_added && role != PARTS)
+		w->sum = l_sub(b, w->sum, w->y);
 	write_places(w);
 	w->x_base = w->x;
 	w->y_base = w->y;
@@ -249,6 +257,7 @@ static void write_held_results(struct tcb_rows_writer *w, const struct tcb_rows_
 						    tcb_ptx_at(w->weight[i], (int64_t)first * g->pass * 4), &weights[i],
 						    NULL);
 		}
+		tcb_rows_write_sums(w, y, (int64_t)first * g->pass * 4, &some);
 		w->math->result(w, &some, weights, stat, is_raw);
 		tcb_rows_write_store(w, tcb_ptx_at(y, (int64_t)first * g->pass * 4), &some);
 	}
@@ -292,6 +301,8 @@ static void write_group(struct tcb_rows_writer *w, enum loop_goal goal, kit_op s
 		else
 			tcb_rows_write_load(w, TCB_ROWS_WEIGHT, l_add(b, w->weight[i], wide), &weights[i], NULL);
 	}
+	if (w->g->is_added)
+		tcb_rows_write_sums(w, l_add(b, row_of(w, w->y), wide), 0, values);
 	w->math->result(w, values, weights, regs, 1);
 	tcb_rows_write_store(w, l_add(b, row_of(w, w->y), wide), values);
 }

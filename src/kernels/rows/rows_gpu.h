@@ -30,6 +30,9 @@
  * way yet, of this row or of the block's next.  So warps wait for each other at nothing but the row's statistics, and
  * copies go on meanwhile.
  *
+ * With the word add rows are x + added, by loads alone, and results go out beside the sums; these may be where x is, so
+ * nobody reads of it what another block writes.
+ *
  * Rows whose length is not a multiple of a vector begin anywhere in one.  Their vectors are those of the array (a
  * shifted row): whole ones, from the first that begins in the row on, as in other rows; the few values before and
  * behind them are the row's edge, one each for the row's first threads.  A value per column is then put together of two
@@ -70,6 +73,7 @@ struct tcb_rows_gpu {
 	enum tcb_xin keep;
 	enum tcb_join join;
 	int pdl, stream;
+	int is_added;                 /* the word add */
 	unsigned pass, passes, slice; /* columns of a pass; passes and columns of a block's part of a row */
 	unsigned parts;               /* of a row */
 	unsigned tiles, grid;         /* not in the PTX */
@@ -142,9 +146,10 @@ struct tcb_rows_writer {
 	kit_op x, y, weight[TCB_ROWS_WEIGHTS_MAX];                /* global: the lane's first column of row 0 */
 	kit_op x_base, y_base, weight_base[TCB_ROWS_WEIGHTS_MAX]; /* shifted rows: the arrays */
 	kit_op parts;                                             /* join=launch: the workspace's */
-	kit_op last_row, tiles;                                   /* M - 1; tiles of rows */
-	kit_op ks, rw, thread; /* the row's of the block, the last one among these threads */
-	kit_op slice;          /* of the block */
+	kit_op added, sum;      /* the word add: bytes from x to what is added, from y to the sums, .u64 */
+	kit_op last_row, tiles; /* M - 1; tiles of rows */
+	kit_op ks, rw, thread;  /* the row's of the block, the last one among these threads */
+	kit_op slice;           /* of the block */
 	/* The lane's first column in the slice; in the row; the slice's end there.  The first in bytes. */
 	kit_op place, column, end, place_bytes;
 	kit_op row, has_row; /* the warp's of the tile; is it one (rows > 1) */
@@ -216,6 +221,9 @@ enum tcb_rows_source { TCB_ROWS_ONCE, TCB_ROWS_TWICE, TCB_ROWS_WEIGHT, TCB_ROWS_
 void tcb_rows_write_load(struct tcb_rows_writer *w, enum tcb_rows_source source, kit_op from,
 			 struct tcb_rows_values *values, const kit_op *again_if);
 void tcb_rows_write_store(struct tcb_rows_writer *w, kit_op to, const struct tcb_rows_values *values);
+/* With the word add: the sums, which VALUES are still; TO is where their results go, without an offset, and AT what
+ * they are bytes behind it. */
+void tcb_rows_write_sums(struct tcb_rows_writer *w, kit_op to, int64_t at, const struct tcb_rows_values *values);
 /* A ring of rows in shared memory for each row of a tile. */
 void tcb_rows_write_ring_open(struct tcb_rows_writer *w);
 /* Asks for TILE, if there is one, into slot WHICH (tcb_kit_ring_slot). */

@@ -126,6 +126,7 @@ void tcb_rows_gpu_plan(const struct tcb_problem *problem, const struct tcb_targe
 	g->join = (enum tcb_join)KNOB(JOIN);
 	g->pdl = KNOB(PDL) == 1;
 	g->stream = KNOB(STREAM) == 1;
+	g->is_added = problem->shape.words.add != 0;
 	g->pass = WARP * g->ksplit * g->width;
 	g->shifted = g->n % g->width != 0;
 	g->most = g->n / g->width * g->width;
@@ -186,6 +187,8 @@ static unsigned registers(const struct tcb_rows_math *math, const struct tcb_row
 		all += values / math->temporaries;
 	if (math->weights)
 		all += math->weights * (g->lead ? values : holds ? 4 * g->width : values);
+	if (g->is_added)
+		all += 6 + values;
 	if (g->shifted)
 		all += 12 + (math->weights ? math->weights * values / 2 + 4 * g->width : 0);
 	if (g->has_pieces)

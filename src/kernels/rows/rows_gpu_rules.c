@@ -11,8 +11,6 @@ enum { LONG_ROW = 1024, PARTS_MAX = WARP * TCB_ROWS_CHUNKS_MAX };
 
 RULE(rule_isa)
 {
-	if (problem->shape.words.add)
-		return "GPU kernels of norms have no word add: add with elementwise_add_f32 before them";
 	if (geometry->knob[TCB_KNOB_ISA] != TCB_ISA_FMA)
 		return "isa must be fma on a GPU";
 	return tcb_gpu_rule_isa(problem, target, geometry);
@@ -152,6 +150,8 @@ RULE(rule_keep)
 		return "xin must be l2 with join=whole: a block does not keep what others write";
 	if ((join == TCB_JOIN_LAUNCH || join == TCB_JOIN_WHOLE) && (copy != TCB_COPY_LDG || KNOB(BLOCKS)))
 		return "join=launch and join=whole need copy=ldg and blocks=0";
+	if (problem->shape.words.add && (copy != TCB_COPY_LDG || join == TCB_JOIN_WHOLE || KNOB(STAGES) != 1))
+		return "copy=ldg, stages=1 and another join than whole with the word add: rows are made of two";
 	if (copy == TCB_COPY_BULK && (KNOB(VEC) != 16 || is_shifted(problem, geometry)))
 		return "copy=bulk needs vec=16, and rows that begin at multiples of it";
 	return tcb_gpu_rule_copy(problem, target, geometry);
