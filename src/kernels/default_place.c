@@ -33,14 +33,14 @@ void tcb_default_place_init(struct tcb_default_place *place, const struct tcb_pr
 	tcb_op_standard(problem, target, &place->standard);
 }
 
-static const struct tcb_axis *axis_of(const struct tcb_default_place *place, struct tcb_field field)
+const struct tcb_axis *tcb_default_axis(const struct tcb_default_place *place, struct tcb_field field)
 {
 	const size_t at = place->axis_of[number(field)];
 	return at ? &place->axes[at - 1] : NULL;
 }
 
 /* Numbers may be moved to the nearest of their axis; a word is one of it or not. */
-static int is_number(const struct tcb_default_place *place, struct tcb_field field)
+int tcb_default_is_number(const struct tcb_default_place *place, struct tcb_field field)
 {
 	return field.kind != TCB_AXIS_KNOB || !tcb_geometry_word(&place->standard, field.which, 0);
 }
@@ -53,7 +53,7 @@ static double distance(int64_t value, int64_t wanted, int is_whole)
 }
 
 /* The value of AXIS nearest to WANTED among the multiples of BELOW; WANTED if there is none. */
-static int64_t nearest(const struct tcb_axis *axis, int64_t wanted, int is_whole, int64_t below)
+int64_t tcb_default_nearest(const struct tcb_axis *axis, int64_t wanted, int is_whole, int64_t below)
 {
 	int64_t best = wanted;
 	double least = INFINITY;
@@ -74,16 +74,16 @@ static int64_t nearest(const struct tcb_axis *axis, int64_t wanted, int is_whole
 static int move_in(const struct tcb_default_place *place, struct tcb_field field, int is_whole,
 		   struct tcb_geometry *geometry)
 {
-	const struct tcb_axis *axis = axis_of(place, field);
+	const struct tcb_axis *axis = tcb_default_axis(place, field);
 	const int64_t value = tcb_field_get(field, geometry);
 	struct tcb_field below = { field.kind, field.which + 1 };
 	int64_t wanted = axis ? value : tcb_field_get(field, &place->standard);
 	if (axis && value != TCB_KNOB_UNSET)
-		wanted = nearest(axis, value, is_whole,
-				 field.kind != TCB_AXIS_KNOB && field.which < TCB_MICRO ? tcb_field_get(below, geometry)
-											: 1);
+		wanted = tcb_default_nearest(
+			axis, value, is_whole,
+			field.kind != TCB_AXIS_KNOB && field.which < TCB_MICRO ? tcb_field_get(below, geometry) : 1);
 	tcb_field_set(field, wanted, geometry);
-	return wanted == value || is_number(place, field);
+	return wanted == value || tcb_default_is_number(place, field);
 }
 
 /* Tiles from the smallest, since each is to be a multiple of the one below. */
@@ -165,7 +165,8 @@ static size_t list_changes(const struct tcb_default_place *place, const struct t
 		const struct tcb_field field = { axis->kind, axis->which };
 		const int64_t value = tcb_field_get(field, geometry);
 		const int is_join = field.kind == TCB_AXIS_KNOB && field.which == TCB_KNOB_JOIN; /* goes with splitk */
-		for (size_t v = 0; v < axis->count && (is_join || is_number(place, field)) && value != TCB_KNOB_UNSET;
+		for (size_t v = 0;
+		     v < axis->count && (is_join || tcb_default_is_number(place, field)) && value != TCB_KNOB_UNSET;
 		     v++)
 			if (axis->values[v] != value && axis->values[v] != TCB_KNOB_UNSET)
 				changes[count++] =

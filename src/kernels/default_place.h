@@ -19,6 +19,13 @@ struct tcb_default_place {
 
 void tcb_default_place_init(struct tcb_default_place *place, const struct tcb_problem *problem,
 			    const struct tcb_target *target);
+/* FIELD's values there; NULL: there is one, that of the op's own default. */
+const struct tcb_axis *tcb_default_axis(const struct tcb_default_place *place, struct tcb_field field);
+/* Is FIELD a number, which may be moved to the nearest of its axis?  A word is one of it or not. */
+int tcb_default_is_number(const struct tcb_default_place *place, struct tcb_field field);
+/* The value of AXIS nearest to WANTED among the multiples of BELOW, WANTED if there is none; IS_WHOLE: one that is not
+ * smaller, if there is one. */
+int64_t tcb_default_nearest(const struct tcb_axis *axis, int64_t wanted, int is_whole, int64_t below);
 /* GEOMETRY's numbers become those of the space; of WHOLE tiles no smaller than the shape where there are such.  0 where
  * a word is not in the space. */
 int tcb_default_move(const struct tcb_default_place *place, tcb_fields whole, struct tcb_geometry *geometry);

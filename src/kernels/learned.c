@@ -68,20 +68,57 @@ static int is_nested(const struct tcb_geometry *geometry)
 	return 1;
 }
 
-/* FORM number INDEX of TABLE at PLACE; 0: the space has none like it. */
-static int place_form(const struct tcb_learned *table, size_t index, const struct tcb_default_place *place,
+/* What a field of the forms may be at a problem. */
+struct column {
+	struct tcb_field field;
+	const struct tcb_axis *axis; /* NULL: it has the value of the op's own default */
+	int is_word;
+};
+
+struct placing {
+	struct tcb_default_place place;
+	struct column columns[TCB_LEARNED_FIELDS_MAX];
+};
+
+static void placing_init(struct placing *placing, const struct tcb_learned *table, const struct tcb_problem *problem,
+			 const struct tcb_target *target)
+{
+	tcb_default_place_init(&placing->place, problem, target);
+	for (size_t i = 0; i < table->field_count; i++) {
+		const struct tcb_field field = table->fields[i];
+		placing->columns[i] = (struct column){ field, tcb_default_axis(&placing->place, field),
+						       !tcb_default_is_number(&placing->place, field) };
+	}
+}
+
+/* VALUE as COLUMN has it; of tiles a multiple of that of the level below, which OUT has. */
+static int64_t value_in(const struct column *column, int64_t value, int is_whole, const struct tcb_geometry *out)
+{
+	struct tcb_field below = { column->field.kind, column->field.which + 1 };
+	const int is_above = column->field.kind != TCB_AXIS_KNOB && column->field.which < TCB_MICRO;
+	if (!column->axis || value == TCB_KNOB_UNSET)
+		return value;
+	return tcb_default_nearest(column->axis, value, is_whole, is_above ? tcb_field_get(below, out) : 1);
+}
+
+/* Form INDEX of TABLE as an element of the space, or almost; 0: the space has none like it. */
+static int place_form(const struct tcb_learned *table, size_t index, const struct placing *placing,
 		      struct tcb_geometry *out)
 {
 	const int16_t *form = table->forms + index * table->field_count;
-	tcb_fields whole = 0;
-	*out = place->standard;
+	*out = placing->place.standard;
 	for (size_t i = 0; i < table->field_count; i++) {
-		const struct tcb_field field = table->fields[i];
-		const int is_whole = field.kind != TCB_AXIS_KNOB && form[i] == 0;
-		whole |= is_whole ? tcb_field_bit(field) : 0;
-		tcb_field_set(field, is_whole ? dimension(&place->problem->shape, field.kind) : form[i], out);
+		const struct column *column = &placing->columns[i];
+		const int is_whole = column->field.kind != TCB_AXIS_KNOB && form[i] == 0;
+		const int64_t wanted =
+			is_whole ? dimension(&placing->place.problem->shape, column->field.kind) : form[i];
+		const int64_t value = value_in(column, wanted, is_whole, out);
+		if (column->is_word && (column->axis ? value : tcb_field_get(column->field, out)) != wanted)
+			return 0;
+		if (column->axis)
+			tcb_field_set(column->field, value, out);
 	}
-	return tcb_default_move(place, whole, out) && is_nested(out);
+	return is_nested(out);
 }
 
 /* --- prediction --- */
@@ -130,8 +167,8 @@ static void finish_batch(const struct tcb_learned *table, struct batch *batch, i
 	batch->count = 0;
 }
 
-static void predict_all(const struct tcb_learned *table, const struct tcb_default_place *place,
-			const struct tcb_target *target, int32_t predicted[TCB_LEARNED_FORMS_MAX])
+static void predict_all(const struct tcb_learned *table, const struct placing *placing, const struct tcb_target *target,
+			int32_t predicted[TCB_LEARNED_FORMS_MAX])
 {
 	struct batch batch;
 	struct tcb_geometry geometry;
@@ -139,9 +176,9 @@ static void predict_all(const struct tcb_learned *table, const struct tcb_defaul
 	memset(&batch, 0, sizeof batch);
 	for (size_t i = 0; i < table->form_count; i++) {
 		predicted[i] = UNFIT;
-		if (!place_form(table, i, place, &geometry))
+		if (!place_form(table, i, placing, &geometry))
 			continue;
-		tcb_learned_features(place->problem, target, &geometry, features);
+		tcb_learned_features(placing->place.problem, target, &geometry, features);
 		for (size_t f = 0; f < TCB_LEARNED_FEATURE_COUNT; f++)
 			batch.feature[f][batch.count] = features[f];
 		batch.form[batch.count++] = (uint16_t)i;
@@ -173,15 +210,15 @@ const struct tcb_learned_loss *tcb_learned_geometry(const struct tcb_problem *pr
 						    struct tcb_geometry *out)
 {
 	const struct tcb_learned *table = find(problem, target);
-	struct tcb_default_place place;
+	struct placing placing;
 	int32_t predicted[TCB_LEARNED_FORMS_MAX];
 	size_t best;
 	if (!table)
 		return NULL;
-	tcb_default_place_init(&place, problem, target);
-	predict_all(table, &place, target, predicted);
+	placing_init(&placing, table, problem, target);
+	predict_all(table, &placing, target, predicted);
 	while ((best = fastest(predicted, table->form_count)) < table->form_count) {
-		if (place_form(table, best, &place, out) && tcb_default_is_legal(&place, target, out))
+		if (place_form(table, best, &placing, out) && tcb_default_is_legal(&placing.place, target, out))
 			return loss_of(table, problem->shape.m);
 		predicted[best] = UNFIT;
 	}

@@ -10,7 +10,12 @@
 
 #include "kernels/constraint.h"
 
-enum { TCB_LEARNED_DEPTH = 6, TCB_LEARNED_LEAVES = 1 << TCB_LEARNED_DEPTH, TCB_LEARNED_FORMS_MAX = 320 };
+enum {
+	TCB_LEARNED_DEPTH = 6,
+	TCB_LEARNED_LEAVES = 1 << TCB_LEARNED_DEPTH,
+	TCB_LEARNED_FORMS_MAX = 320,
+	TCB_LEARNED_FIELDS_MAX = 32
+};
 
 struct tcb_learned_tree {
 	uint8_t feature[TCB_LEARNED_DEPTH]; /* enum tcb_learned_feature */
@@ -33,7 +38,7 @@ struct tcb_learned {
 	size_t loss_count;
 	const struct tcb_learned_loss *losses; /* by m */
 	size_t field_count;
-	const struct tcb_field *fields;
+	const struct tcb_field *fields; /* tiles from the smallest */
 	size_t form_count;
 	const int16_t *forms; /* geometries, the values of FIELDS of each; a tile of 0 is as large as the shape */
 	size_t tree_count;
