@@ -25,7 +25,9 @@ HOT_SHARE = 1 / 3  # as src/cli/tune/default_cells.c counts losses
 DEPTH = 6
 ONE = 16384
 BINS = 32
-JOIN_NONE, JOIN_CLUSTER, JOIN_LAST = 0, 1, 4  # enum tcb_join
+SAMPLE_PROBLEMS, SAMPLE_BEST, SAMPLE_OTHERS = 12, 6, 18
+FIRST_COLUMN = 9  # of a line: before it what a trial is and took, from it on features
+FAR = 0.5  # logarithm of a loss from which on a geometry is as good as none
 BEST_KEPT, OTHERS_KEPT = 250, 350  # a few problems of thousands would be all that counts
 
 
@@ -54,13 +56,13 @@ class Trials:
     def __init__(self, path, family, least, seed):
         lines = path.read_text(encoding="utf-8").splitlines()
         head = lines[0].split("\t")
-        self.names = head[9:]
+        self.names = head[FIRST_COLUMN:]
         rows = [line.split("\t") for line in lines[1:]]
         rows = [r for r in rows if re.fullmatch(family, r[0]) and int(r[4].split("x")[0]) >= least]
         self.arch = rows[0][2]
         self.shapes = [r[4] for r in rows]
         self.geometries = [r[8] for r in rows]
-        self.x = np.array([[int(v) for v in r[9:]] for r in rows], np.int16)
+        self.x = np.array([[int(v) for v in r[FIRST_COLUMN:]] for r in rows], np.int16)
         cold, hot = np.array([float(r[6]) for r in rows]), np.array([float(r[7]) for r in rows])
         groups = {}
         self.group = np.array([groups.setdefault((r[0], r[1], r[3], r[4]), len(groups)) for r in rows])
@@ -189,61 +191,47 @@ class Forms:
         self.knobs = [name for name in trials.names[first_knob:] if name in knobs and name not in WORDS]
         self.fields = WORDS + TILES + self.knobs
         column = {name: first_knob + trials.names[first_knob:].index(name) for name in WORDS + self.knobs}
-        cache = {}
-        self.of = []
-        for text, x in zip(trials.geometries, trials.x):
-            if text not in cache:
-                tiles = numbers(text)
-                cache[text] = tuple(int(x[column[f]]) if f in column else
-                                    0 if f[0] == "macro" or f == ("midi", "k") else tiles[f] for f in self.fields)
-            self.of.append(cache[text])
+        self.column = column
 
-    def choose(self, trials, rows, most, unknown=1.5):
-        """Those that lose the least over all shapes, each shape having the best of them; then, without these, again."""
-        groups = np.unique(trials.group[rows])
-        place = {g: i for i, g in enumerate(groups)}
-        cells = collections.defaultdict(lambda: np.full(len(groups), unknown))
-        for r in rows:
-            cell = cells[self.of[r]]
-            at = place[trials.group[r]]
-            cell[at] = min(trials.loss[r], unknown)
-        names = sorted(cells)
-        table = np.array([cells[name] for name in names])
-        table = np.minimum(table, unknown)
-        chosen = []
-        while len(chosen) < most:
-            best = np.full(len(groups), unknown)
-            before = len(chosen)
-            while len(chosen) < most:
-                gain = np.maximum(best - table, 0).sum(axis=1)
-                gain[chosen] = -1
-                at = int(gain.argmax())
-                if gain[at] <= 1e-9:
-                    break
-                chosen.append(at)
-                best = np.minimum(best, table[at])
-            if len(chosen) == before:
-                break
-        return [names[i] for i in chosen]
+    def form_of(self, geometry, x):
+        tiles = numbers(geometry)
+        return tuple(int(x[self.column[f]]) if f in self.column else
+                     0 if f[0] == "macro" or f == ("midi", "k") else tiles[f] for f in self.fields)
 
-    def vary(self, names, most):
-        """NAMES, and after each those with other slices of k: they divide others, and fill other numbers of
-        multiprocessors.  Of each contract, which layouts tell apart, MOST."""
-        out, count = [], collections.Counter()
-        at = {name: self.fields.index(name) for name in ("layout", "splitk", "join", "blocks")}
-        for name in names:
-            some = [name]
-            for splitk, join in (1, JOIN_NONE), (2, JOIN_CLUSTER), (4, JOIN_CLUSTER), (8, JOIN_LAST):
-                for blocks in sorted({0, name[at["blocks"]]}):
-                    other = list(name)
-                    other[at["splitk"]], other[at["blocks"]] = splitk, blocks
-                    other[at["join"]] = join if splitk != name[at["splitk"]] else name[at["join"]]
-                    some.append(tuple(other))
-            for form in some:
-                if form not in out and count[form[at["layout"]]] < most:
-                    out.append(form)
-                    count[form[at["layout"]]] += 1
-        return out
+
+def cover(losses, problems, most):
+    """Of {form: [(problem, loss)]} the forms of which each problem's best loses the least, summed over PROBLEMS."""
+    names = sorted(losses)
+    rows = [(np.array([p for p, _ in losses[name]]), np.array([loss for _, loss in losses[name]])) for name in names]
+    best = np.full(problems, FAR)
+    chosen = []
+    while len(chosen) < most:
+        gains = [np.maximum(best[at] - loss, 0).sum() for at, loss in rows]
+        at = int(np.argmax(gains))
+        if gains[at] <= 1e-3:
+            break
+        chosen.append(names[at])
+        best[rows[at][0]] = np.minimum(best[rows[at][0]], rows[at][1])
+    print(f"{len(chosen)} geometries for {problems} spaces: {100 * best.mean():.1f} % over the least prediction, "
+          f"the worst {100 * best.max():.1f} %")
+    return chosen
+
+
+def distil(path, trees, forms, first_column, contract, most):
+    """Forms that are predicted to be near the least of whole spaces, of CONTRACT.  One that is near nowhere is of no use."""
+    problems, losses = {}, collections.defaultdict(list)
+    with open(path, encoding="utf-8") as lines:
+        next(lines)
+        rows = [line.rstrip("\n").split("\t") for line in lines]
+    rows = [row for row in rows if row[1] == contract]
+    score = predict(trees, np.array([row[first_column:] for row in rows], np.int16)) / ONE
+    place = np.array([problems.setdefault((row[0], row[4]), len(problems)) for row in rows])
+    least = np.full(len(problems), np.inf)
+    np.minimum.at(least, place, score)
+    for row, p, value in zip(rows, place, score - least[place]):
+        if value < FAR:
+            losses[forms.form_of(row[8], [int(v) for v in row[first_column:]])].append((p, value))
+    return cover(losses, len(problems), most)
 
 
 # --- judgement ---
@@ -254,32 +242,22 @@ def figures(losses):
            f"worst {100 * losses.max():6.1f} %, {len(losses)} shapes"
 
 
-class Judged:
-    """A group of trials that was left out: the least of all losses where it was predicted to be, of what is in a table."""
-
-    def __init__(self, loss, among, of):
-        self.loss, self.among, self.of = loss, among, of
-
-
-def left_out(trials, forms, args):
-    """{group: what is predicted to be the least loses there}, by trees and geometries without its shape."""
+def left_out(trials, args):
+    """{group: what that loses there which is predicted to be the least}, by trees without its shape."""
     shapes = sorted(set(trials.shapes))
     order = np.random.default_rng(args.seed).permutation(len(shapes))
     part = {shapes[s]: i % args.folds for i, s in enumerate(order)}
     parts = np.array([part[s] for s in trials.shapes])
-    judged = {}
+    losses = {}
     for p in range(args.folds):
         train, held = parts != p, parts == p
         _, group = np.unique(trials.group[train], return_inverse=True)
         trees = learn(trials.x[train], trials.loss[train], group, args)
         score = predict(trees, trials.x)
-        names = set(forms.choose(trials, np.flatnonzero(train), args.forms))
         for g in np.unique(trials.group[held]):
             rows = np.flatnonzero(trials.group == g)
-            within = rows[[forms.of[r] in names for r in rows]]
-            judged[g] = Judged(trials.loss[rows[score[rows].argmin()]],
-                               trials.loss[within[score[within].argmin()]] if len(within) else np.nan, len(within))
-    return judged
+            losses[g] = trials.loss[rows[score[rows].argmin()]]
+    return losses
 
 
 # --- the table ---
@@ -332,7 +310,7 @@ static const int16_t forms[] = {{
     out += "};\n\nstatic const struct tcb_learned_loss losses[] = {\n"
     for m, losses in ranges:
         losses = np.array(losses) - 1
-        out += f"\t{{ {m}, {len(losses)}, {np.median(losses):.3f}, {np.quantile(losses, 0.9):.3f}, {losses.max():.3f} }},\n"
+        out += f"\t{{ {m}, {len(losses)}, {losses.mean():.3f}, {np.quantile(losses, 0.9):.3f}, {losses.max():.3f} }},\n"
     out += f"""}};
 
 const struct tcb_learned tcb_learned_{label} = {{
@@ -341,6 +319,20 @@ const struct tcb_learned tcb_learned_{label} = {{
 \t{len(names)}, forms, sizeof trees / sizeof *trees, trees,
 }};
 """
+    return out
+
+
+def sample(trials, args):
+    """Some trials of some problems, for tests: the best few of each and others."""
+    rng = np.random.default_rng(args.seed)
+    groups = [g for g in range(len(trials.keys)) if trials.count[g] >= 60]
+    out = ""
+    for g in sorted(rng.permutation(groups)[:SAMPLE_PROBLEMS], key=lambda g: trials.keys[g]):
+        rows = np.flatnonzero(trials.group == g)
+        rows = rows[np.argsort(trials.loss[rows], kind="stable")]
+        some = [*rows[:SAMPLE_BEST], *rng.permutation(rows[SAMPLE_BEST:])[:SAMPLE_OTHERS]]
+        op, contract, _, shape = trials.keys[g]
+        out += "".join(f"{op} {contract} {shape} {trials.loss[r]:.3f} {trials.geometries[r]}\n" for r in some)
     return out
 
 
@@ -353,11 +345,12 @@ def main():
     parser.add_argument("--least", type=int, default=9, help="rows of a shape")
     parser.add_argument("--out", type=pathlib.Path, help="the C source")
     parser.add_argument("--text", type=pathlib.Path, help="what was judged, a line for each problem")
+    parser.add_argument("--sample", type=pathlib.Path, help="some of the trials, for the table's test")
     parser.add_argument("--judged-least", type=int, default=30, help="trials of a problem that is judged")
     parser.add_argument("--folds", type=int, default=6, help="parts that are left out in turn")
-    parser.add_argument("--forms", type=int, default=160, help="geometries in the table, at most")
-    parser.add_argument("--variants", type=int, default=110, help="of these with other slices, of each contract")
-    parser.add_argument("--trees", type=int, default=100)
+    parser.add_argument("--spaces", type=pathlib.Path, help="lines of `tcbtune space --features` of many problems")
+    parser.add_argument("--forms", type=int, default=110, help="geometries of a contract in the table, at most")
+    parser.add_argument("--trees", type=int, default=250)
     parser.add_argument("--rate", type=float, default=0.15)
     parser.add_argument("--columns", type=float, default=0.3, help="share of the features that a tree may ask")
     parser.add_argument("--ridge", type=float, default=3.0)
@@ -369,25 +362,24 @@ def main():
     args = parser.parse_args()
     trials = Trials(args.features, args.family, args.least, args.seed)
     forms = Forms(trials)
-    judged = left_out(trials, forms, args)
+    judged = {g: loss for g, loss in left_out(trials, args).items() if trials.count[g] >= args.judged_least}
     text, ranges = "", []
-    kept = {g: j for g, j in judged.items() if trials.count[g] >= args.judged_least}
-    for g in sorted(kept, key=lambda g: trials.keys[g]):
-        j = kept[g]
-        among = f"{100 * (j.among - 1):6.1f} % of {j.of}" if j.of else "     ?"
-        text += f"{' '.join(trials.keys[g]):64} {100 * (j.loss - 1):6.1f} % of {trials.count[g]:5}, in the table {among}\n"
+    for g in sorted(judged, key=lambda g: trials.keys[g]):
+        text += f"{' '.join(trials.keys[g]):64} {100 * (judged[g] - 1):6.1f} % of {trials.count[g]:5}\n"
     for name, low, high in ("all", 0, 1 << 30), ("m <= 64", 0, 64), ("m > 64", 65, 1 << 30):
-        some = [j for g, j in kept.items() if low <= int(trials.keys[g][3].split("x")[0]) <= high]
-        text += f"{name:8} of all that was measured      {figures([j.loss for j in some])}\n"
-        text += f"{name:8} of what is in the table too   {figures([j.among for j in some if j.of >= 3])}\n"
+        some = [loss for g, loss in judged.items() if low <= int(trials.keys[g][3].split("x")[0]) <= high]
+        text += f"{name:8} {figures(some)}\n"
         if name != "all":
-            ranges.append((high if high < 1 << 30 else 0, [j.loss for j in some]))
+            ranges.append((high if high < 1 << 30 else 0, some))
     print(text, end="")
     if args.text:
         args.text.write_text(text, encoding="utf-8")
+    if args.sample:
+        args.sample.write_text(sample(trials, args), encoding="utf-8")
     if args.out:
         trees = learn(trials.x, trials.loss, trials.group, args)
-        names = forms.vary(forms.choose(trials, np.arange(len(trials.x)), args.forms), args.variants)
+        names = [name for contract in ("f16", "q8")
+                 for name in distil(args.spaces, trees, forms, FIRST_COLUMN, contract, args.forms)]
         args.out.write_text(print_table(trials, forms, names, trees, ranges, args), encoding="utf-8")
 
 

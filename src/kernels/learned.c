@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * A problem and a target to the geometry that a table predicts to be the
- * fastest.  First all of the table's geometries are moved into the space and
- * their times predicted, some at a time, which costs less than to see whether
- * they are legal; then the fastest is taken that is.
+ * fastest: the table's geometries are moved into the problem's space, and the
+ * times of those that are legal there are predicted, some at a time.
  */
 #include "kernels/learned.h"
 
@@ -13,7 +12,7 @@
 #include "kernels/default_place.h"
 #include "kernels/learned_features.h"
 
-enum { BATCH = 32, UNFIT = INT32_MAX };
+enum { LANES = 8, GROUPS = 4, BATCH = GROUPS * LANES };
 
 static const struct tcb_learned *const tables[] = { &tcb_learned_sm_90_quant_matmul };
 
@@ -123,27 +122,32 @@ static int place_form(const struct tcb_learned *table, size_t index, const struc
 
 /* --- prediction --- */
 
+/* A number of each of some candidates: what all processors have registers for. */
+typedef int16_t lanes __attribute__((vector_size(LANES * sizeof(int16_t))));
+
 struct batch {
-	int16_t feature[TCB_LEARNED_FEATURE_COUNT][BATCH];
+	lanes feature[TCB_LEARNED_FEATURE_COUNT][GROUPS];
 	int32_t sum[BATCH];
 	uint16_t form[BATCH];
 	size_t count;
 };
 
+/* Adds the leaves of one tree in which the candidates of GROUP end up. */
+static void add_leaves(const struct tcb_learned_tree *tree, const lanes feature[][GROUPS], size_t group, int32_t *sum)
+{
+	lanes leaf = { 0 };
+	for (int d = TCB_LEARNED_DEPTH - 1; d >= 0; d--)
+		leaf = leaf + leaf - (feature[tree->feature[d]][group] > tree->bound[d]); /* true is -1 */
+	for (size_t c = 0; c < LANES; c++)
+		sum[c] += tree->leaf[leaf[c]];
+}
+
 static void predict(const struct tcb_learned *table, struct batch *batch)
 {
 	memset(batch->sum, 0, sizeof batch->sum);
-	for (size_t t = 0; t < table->tree_count; t++) {
-		const struct tcb_learned_tree *tree = &table->trees[t];
-		uint16_t leaf[BATCH] = { 0 };
-		for (unsigned d = 0; d < TCB_LEARNED_DEPTH; d++) {
-			const int16_t *feature = batch->feature[tree->feature[d]], bound = tree->bound[d];
-			for (size_t c = 0; c < BATCH; c++)
-				leaf[c] = (uint16_t)(leaf[c] | (feature[c] > bound) << d);
-		}
-		for (size_t c = 0; c < BATCH; c++)
-			batch->sum[c] += tree->leaf[leaf[c]];
-	}
+	for (size_t t = 0; t < table->tree_count; t++)
+		for (size_t g = 0; g < GROUPS; g++)
+			add_leaves(&table->trees[t], batch->feature, g, &batch->sum[g * LANES]);
 }
 
 int32_t tcb_learned_predict(const struct tcb_learned *table, const int16_t *features)
@@ -159,43 +163,44 @@ int32_t tcb_learned_predict(const struct tcb_learned *table, const int16_t *feat
 	return sum;
 }
 
-static void finish_batch(const struct tcb_learned *table, struct batch *batch, int32_t predicted[TCB_LEARNED_FORMS_MAX])
+/* The fastest so far. */
+struct choice {
+	size_t form;
+	int32_t predicted; /* INT32_MAX: there is none */
+};
+
+/* Of those that take the same the first. */
+static void finish_batch(const struct tcb_learned *table, struct batch *batch, struct choice *choice)
 {
 	predict(table, batch);
 	for (size_t c = 0; c < batch->count; c++)
-		predicted[batch->form[c]] = batch->sum[c];
+		if (batch->sum[c] < choice->predicted)
+			*choice = (struct choice){ batch->form[c], batch->sum[c] };
 	batch->count = 0;
 }
 
-static void predict_all(const struct tcb_learned *table, const struct placing *placing, const struct tcb_target *target,
-			int32_t predicted[TCB_LEARNED_FORMS_MAX])
+static struct choice choose(const struct tcb_learned *table, const struct placing *placing,
+			    const struct tcb_target *target)
 {
+	struct choice choice = { 0, INT32_MAX };
 	struct batch batch;
 	struct tcb_geometry geometry;
 	int16_t features[TCB_LEARNED_FEATURE_COUNT];
 	memset(&batch, 0, sizeof batch);
 	for (size_t i = 0; i < table->form_count; i++) {
-		predicted[i] = UNFIT;
-		if (!place_form(table, i, placing, &geometry))
+		if (!place_form(table, i, placing, &geometry) ||
+		    !tcb_default_is_legal(&placing->place, target, &geometry))
 			continue;
 		tcb_learned_features(placing->place.problem, target, &geometry, features);
 		for (size_t f = 0; f < TCB_LEARNED_FEATURE_COUNT; f++)
-			batch.feature[f][batch.count] = features[f];
+			batch.feature[f][batch.count / LANES][batch.count % LANES] = features[f];
 		batch.form[batch.count++] = (uint16_t)i;
 		if (batch.count == BATCH)
-			finish_batch(table, &batch, predicted);
+			finish_batch(table, &batch, &choice);
 	}
-	finish_batch(table, &batch, predicted);
-}
-
-/* The first of the least; COUNT: there is none. */
-static size_t fastest(const int32_t *predicted, size_t count)
-{
-	size_t best = count;
-	for (size_t i = 0; i < count; i++)
-		if (predicted[i] != UNFIT && (best == count || predicted[i] < predicted[best]))
-			best = i;
-	return best;
+	if (batch.count)
+		finish_batch(table, &batch, &choice);
+	return choice;
 }
 
 static const struct tcb_learned_loss *loss_of(const struct tcb_learned *table, size_t m)
@@ -211,16 +216,12 @@ const struct tcb_learned_loss *tcb_learned_geometry(const struct tcb_problem *pr
 {
 	const struct tcb_learned *table = find(problem, target);
 	struct placing placing;
-	int32_t predicted[TCB_LEARNED_FORMS_MAX];
-	size_t best;
 	if (!table)
 		return NULL;
 	placing_init(&placing, table, problem, target);
-	predict_all(table, &placing, target, predicted);
-	while ((best = fastest(predicted, table->form_count)) < table->form_count) {
-		if (place_form(table, best, &placing, out) && tcb_default_is_legal(&placing.place, target, out))
-			return loss_of(table, problem->shape.m);
-		predicted[best] = UNFIT;
-	}
-	return NULL;
+	const struct choice choice = choose(table, &placing, target);
+	if (choice.predicted == INT32_MAX)
+		return NULL;
+	(void)place_form(table, choice.form, &placing, out);
+	return loss_of(table, problem->shape.m);
 }

@@ -28,7 +28,7 @@ enum { TCB_LEARNED_ONE = 16384 };
 struct tcb_learned_loss {
 	size_t m; /* of shapes with as many rows at most; 0: with any more */
 	unsigned shapes;
-	double median, tail, worst; /* 0.05: 5 %; tail: nine of ten lost less */
+	double mean, tail, worst; /* 0.05: 5 %; tail: nine of ten lost less */
 };
 
 struct tcb_learned {

@@ -360,11 +360,10 @@ static const char *say_source(const struct tcb_default_source *source, char room
 
 	if (!learned)
 		return source->rule ? "the default by rule" : "the op's default";
-	(void)snprintf(
-		room, PHRASE_MAX,
-		"the learned default, expected to lose %.0f %% (at %u shapes that it was not learned from: half of "
-		"them up to that, nine of ten up to %.0f %%, the worst %.0f %%)",
-		100 * learned->median, learned->shapes, 100 * learned->tail, 100 * learned->worst);
+	(void)snprintf(room, PHRASE_MAX,
+		       "the learned default, expected to lose %.0f %% (the mean of %u problems that it was not learned "
+		       "from; nine of ten lost at most %.0f %%, the worst %.0f %%)",
+		       100 * learned->mean, learned->shapes, 100 * learned->tail, 100 * learned->worst);
 	return room;
 }
 
