@@ -217,20 +217,34 @@ def cover(losses, problems, most):
     return chosen
 
 
-def distil(path, trees, forms, first_column, contract, most):
+class Spaces:
+    """The lines of `tcbtune space --features` of many problems."""
+
+    def __init__(self, path):
+        self.contracts, self.geometries, problems, place, x = [], [], {}, [], []
+        with open(path, encoding="utf-8") as lines:
+            next(lines)
+            for line in lines:
+                words = line.rstrip("\n").split("\t", FIRST_COLUMN)
+                self.contracts.append(words[1])
+                self.geometries.append(words[8])
+                place.append(problems.setdefault((words[0], words[1], words[4]), len(problems)))
+                x.append(np.array(words[FIRST_COLUMN].split("\t"), np.int16))
+        self.contracts, self.place, self.x = np.array(self.contracts), np.array(place), np.array(x)
+
+
+def distil(spaces, trees, forms, contract, most):
     """Forms that are predicted to be near the least of whole spaces, of CONTRACT.  One that is near nowhere is of no use."""
-    problems, losses = {}, collections.defaultdict(list)
-    with open(path, encoding="utf-8") as lines:
-        next(lines)
-        rows = [line.rstrip("\n").split("\t") for line in lines]
-    rows = [row for row in rows if row[1] == contract]
-    score = predict(trees, np.array([row[first_column:] for row in rows], np.int16)) / ONE
-    place = np.array([problems.setdefault((row[0], row[4]), len(problems)) for row in rows])
-    least = np.full(len(problems), np.inf)
-    np.minimum.at(least, place, score)
-    for row, p, value in zip(rows, place, score - least[place]):
-        if value < FAR:
-            losses[forms.form_of(row[8], [int(v) for v in row[first_column:]])].append((p, value))
+    losses = collections.defaultdict(list)
+    score = predict(trees, spaces.x) / ONE
+    least = np.full(spaces.place.max() + 1, np.inf)
+    np.minimum.at(least, spaces.place, score)
+    problems, place = np.unique(spaces.place[spaces.contracts == contract], return_inverse=True)
+    rows = np.flatnonzero(spaces.contracts == contract)
+    for r, p in zip(rows, place):
+        loss = score[r] - least[spaces.place[r]]
+        if loss < FAR:
+            losses[forms.form_of(spaces.geometries[r], spaces.x[r])].append((p, loss))
     return cover(losses, len(problems), most)
 
 
@@ -378,8 +392,8 @@ def main():
         args.sample.write_text(sample(trials, args), encoding="utf-8")
     if args.out:
         trees = learn(trials.x, trials.loss, trials.group, args)
-        names = [name for contract in ("f16", "q8")
-                 for name in distil(args.spaces, trees, forms, FIRST_COLUMN, contract, args.forms)]
+        spaces = Spaces(args.spaces)
+        names = [name for contract in ("f16", "q8") for name in distil(spaces, trees, forms, contract, args.forms)]
         args.out.write_text(print_table(trials, forms, names, trees, ranges, args), encoding="utf-8")
 
 

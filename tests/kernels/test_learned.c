@@ -53,7 +53,8 @@ static struct tcb_problem draw_problem(struct tcb_rng *rng, const struct tcb_lea
 						 draw_size(rng, table->least.k, table->most.k, 256) };
 		struct tcb_problem problem;
 		if (tcb_op_gpu(op) && tcb_op_gpu(op)->space == tcb_op_gpu(like)->space &&
-		    op->contracts >> contract & 1u && tcb_problem_init(op, contract, &shape, &problem, NULL) == TCB_OK)
+		    contract != TCB_CONTRACT_F32 && op->contracts >> contract & 1u &&
+		    tcb_problem_init(op, contract, &shape, &problem, NULL) == TCB_OK)
 			return problem;
 	}
 }
