@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: MIT
 """Learns which geometry is fast from stored trials and writes the table that the library asks (docs/defaults.md).
 
-    scripts/train-defaults.py FEATURES --like OP --name FAMILY [--out TABLE.c] [--text REPORT]
+    scripts/train-defaults.py FEATURES --after _matmul --name FAMILY [--text REPORT] [--sample TRIALS]
+        [--out TABLE.c --spaces FILE --tcbtune PROGRAM]
 
-FEATURES: what `tcbtune defaults DATABASE... --arch ARCH --format features` prints.  Of these, the trials of ops that
-have the space of OP (--family says which) with --least rows or more.
+FEATURES: what `tcbtune defaults DATABASE... --arch ARCH --format features` prints.  Of these, the trials of ops that are
+called FORMAT and AFTER, at shapes of --least rows or more.  The table's geometries are what is predicted to be the
+least in whole spaces, of random problems: FILE has these, and is made with PROGRAM where it is not there.
 
 What is learned is how much slower a geometry is than the best of its shape: trees that ask the same at all nodes of a
 level (so that a leaf's number is the answers), each fitted to what the trees before have left over, in which shapes are
@@ -16,8 +18,11 @@ Needs NumPy.  The same input makes the same table.
 """
 import argparse
 import collections
+import math
 import pathlib
+import random
 import re
+import subprocess
 
 import numpy as np
 
@@ -217,6 +222,29 @@ def cover(losses, problems, most):
     return chosen
 
 
+def draw_size(rng, least, most, multiple):
+    return max(multiple, round(2 ** rng.uniform(math.log2(least), math.log2(most)) / multiple) * multiple)
+
+
+def draw_spaces(path, trials, args):
+    """Writes the lines of the spaces of random problems: formats in turn, sizes of models and others."""
+    rng = random.Random(args.seed)
+    ops = sorted({key[0] for key in trials.keys})
+    done = 0
+    with open(path, "w", encoding="utf-8") as out:
+        while done < args.problems:
+            m = draw_size(rng, args.least, 2048, 1) if rng.random() < 0.6 else 2 ** rng.randrange(4, 12)
+            n = draw_size(rng, 1024, 20480, 256 if rng.random() < 0.6 else 1)
+            k = draw_size(rng, 1024, 16384, 256 if rng.random() < 0.4 else 1024)
+            words = ["--op", ops[done // 2 % len(ops)], "--contract", ("f16", "q8")[done % 2], "--device", trials.arch,
+                     "--shape", f"{m}x{n}x{k}"]
+            run = subprocess.run([args.tcbtune, "space", *words, "--features"], capture_output=True, text=True)
+            done += 1
+            if run.returncode == 0:
+                head, lines = run.stdout.split("\n", 1)
+                out.write(lines if out.tell() else head + "\n" + lines)
+
+
 class Spaces:
     """The lines of `tcbtune space --features` of many problems."""
 
@@ -307,7 +335,7 @@ def print_table(trials, forms, names, trees, ranges, args):
  * Written by scripts/train-defaults.py from {len(trials.x)} trials of {len(trials.keys)} problems; not edited by hand.
  * Of shapes that were left out: results/defaults/learned_{label}.txt
  */
-#include "kernels/learned.h"
+#include "kernels/defaults/learned.h"
 
 /* clang-format off */
 
@@ -319,8 +347,8 @@ static const int16_t forms[] = {{
     out += "".join("\t" + ", ".join(str(v) for v in name) + ",\n" for name in names)
     out += "};\n\nstatic const struct tcb_learned_tree trees[] = {\n"
     for levels, values in trees:
-        out += "\t{ { " + ", ".join(str(f) for f, _ in levels) + " }, { " + ", ".join(str(b) for _, b in levels) + " }, {\n"
-        out += fill([str(v) for v in values]) + "\t} },\n"
+        parts = [f for f, _ in levels], [b for _, b in levels], values
+        out += "\t{ " + ", ".join("{ " + ", ".join(str(v) for v in part) + " }" for part in parts) + " },\n"
     out += "};\n\nstatic const struct tcb_learned_loss losses[] = {\n"
     for m, losses in ranges:
         losses = np.array(losses) - 1
@@ -328,7 +356,7 @@ static const int16_t forms[] = {{
     out += f"""}};
 
 const struct tcb_learned tcb_learned_{label} = {{
-\t"{args.like}", "{trials.arch}", {{ {', '.join(str(v) for v in least)} }}, {{ {', '.join(str(v) for v in most)} }},
+\t"{args.after}", "{trials.arch}", {{ {', '.join(str(v) for v in least)} }}, {{ {', '.join(str(v) for v in most)} }},
 \tsizeof losses / sizeof *losses, losses, sizeof fields / sizeof *fields, fields,
 \t{len(names)}, forms, sizeof trees / sizeof *trees, trees,
 }};
@@ -353,8 +381,7 @@ def sample(trials, args):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("features", type=pathlib.Path)
-    parser.add_argument("--family", default=r"[a-z0-9]+(?<!experts)_matmul", help="ops, as a regular expression")
-    parser.add_argument("--like", default="q4k_matmul", help="one of them that the table names")
+    parser.add_argument("--after", default="_matmul", help="what follows the format in the names of the family's ops")
     parser.add_argument("--name", default="quant_matmul", help="of the family, in the table's name")
     parser.add_argument("--least", type=int, default=9, help="rows of a shape")
     parser.add_argument("--out", type=pathlib.Path, help="the C source")
@@ -363,6 +390,8 @@ def main():
     parser.add_argument("--judged-least", type=int, default=30, help="trials of a problem that is judged")
     parser.add_argument("--folds", type=int, default=6, help="parts that are left out in turn")
     parser.add_argument("--spaces", type=pathlib.Path, help="lines of `tcbtune space --features` of many problems")
+    parser.add_argument("--tcbtune", default="tcbtune", help="the program that enumerates them")
+    parser.add_argument("--problems", type=int, default=260, help="of which it does")
     parser.add_argument("--forms", type=int, default=110, help="geometries of a contract in the table, at most")
     parser.add_argument("--trees", type=int, default=250)
     parser.add_argument("--rate", type=float, default=0.15)
@@ -374,7 +403,7 @@ def main():
     parser.add_argument("--evenness", type=float, default=0.5, help="1: problems count the same, 0: trials do")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
-    trials = Trials(args.features, args.family, args.least, args.seed)
+    trials = Trials(args.features, f"[a-z0-9]+{args.after}", args.least, args.seed)
     forms = Forms(trials)
     judged = {g: loss for g, loss in left_out(trials, args).items() if trials.count[g] >= args.judged_least}
     text, ranges = "", []
@@ -392,6 +421,8 @@ def main():
         args.sample.write_text(sample(trials, args), encoding="utf-8")
     if args.out:
         trees = learn(trials.x, trials.loss, trials.group, args)
+        if not args.spaces.exists():
+            draw_spaces(args.spaces, trials, args)
         spaces = Spaces(args.spaces)
         names = [name for contract in ("f16", "q8") for name in distil(spaces, trees, forms, contract, args.forms)]
         args.out.write_text(print_table(trials, forms, names, trees, ranges, args), encoding="utf-8")

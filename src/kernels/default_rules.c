@@ -15,8 +15,8 @@
 #include "base/cpu_isas.h"
 #include "base/kind.h"
 #include "base/sizes.h"
-#include "kernels/default_place.h"
-#include "kernels/learned.h"
+#include "kernels/defaults/default_place.h"
+#include "kernels/defaults/learned.h"
 
 static const struct tcb_default_rule *const tables[] = { tcb_defaults_sm_90, tcb_defaults_x86_64_avx512vnni,
 							 tcb_defaults_x86_64_amx };

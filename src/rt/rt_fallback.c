@@ -14,7 +14,7 @@
 
 #include "db/verdict.h"
 #include "kernels/default_rules.h"
-#include "kernels/learned.h"
+#include "kernels/defaults/learned.h"
 #include "rt/runtime.h"
 
 enum {

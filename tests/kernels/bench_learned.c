@@ -5,12 +5,13 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/gpu_table.h"
 #include "base/stats.h"
 #include "base/util.h"
 #include "kernels/default_rules.h"
-#include "kernels/learned.h"
+#include "kernels/defaults/learned.h"
 
 enum { PROBLEMS = 400, CALLS = 5 };
 
@@ -22,10 +23,9 @@ static size_t draw(struct tcb_rng *rng, size_t least, size_t most)
 	return size + tcb_rng_below(rng, size);
 }
 
-/* A problem of an op that is like OP, with contract f16 or q8. */
+/* A problem of TABLE's family, with contract f16 or q8. */
 static struct tcb_problem draw_problem(struct tcb_rng *rng, const struct tcb_learned *table)
 {
-	const struct tcb_op *like = tcb_op_find(table->like);
 	size_t count;
 	const struct tcb_op *const *ops = tcb_ops(&count);
 	for (;;) {
@@ -33,7 +33,7 @@ static struct tcb_problem draw_problem(struct tcb_rng *rng, const struct tcb_lea
 		const struct tcb_shape shape = { draw(rng, table->least.m, 1024), draw(rng, 1024, 16384),
 						 256 * draw(rng, 4, 56) };
 		struct tcb_problem problem;
-		if (tcb_op_gpu(op) && tcb_op_gpu(op)->space == tcb_op_gpu(like)->space &&
+		if (op->format && tcb_op_gpu(op) && !strcmp(op->name + strcspn(op->name, "_"), table->after) &&
 		    tcb_problem_init(op, tcb_rng_below(rng, 2) ? TCB_CONTRACT_F16 : TCB_CONTRACT_Q8, &shape, &problem,
 				     NULL) == TCB_OK)
 			return problem;
@@ -72,16 +72,14 @@ int main(void)
 		for (size_t i = 0; i < PROBLEMS; i++) {
 			const struct tcb_problem problem = draw_problem(&rng, table);
 			struct tcb_geometry geometry;
-			if (!tcb_learned_geometry(&problem, &gpu.device.target, &geometry) && getenv("SHOW"))
-				printf("%s %d %zux%zux%zu\n", problem.op_name, problem.contract, problem.shape.m, problem.shape.n, problem.shape.k);
 			learned[i] = time_of(&problem, &gpu.device.target, 1);
 			found += tcb_learned_geometry(&problem, &gpu.device.target, &geometry) != NULL;
 			by_rule[i] = time_of(&problem, &gpu.device.target, 0);
 		}
 		qsort(learned, PROBLEMS, sizeof *learned, tcb_ascending);
 		qsort(by_rule, PROBLEMS, sizeof *by_rule, tcb_ascending);
-		printf("%s and others, %s, %zu of %d learned: %.1f us, nine of ten %.1f, most %.1f; by rule %.1f, %.1f, %.1f\n",
-		       table->like, table->arch, found, PROBLEMS, learned[PROBLEMS / 2], learned[PROBLEMS * 9 / 10],
+		printf("*%s, %s, %zu of %d learned: %.1f us, nine of ten %.1f, most %.1f; by rule %.1f, %.1f, %.1f\n",
+		       table->after, table->arch, found, PROBLEMS, learned[PROBLEMS / 2], learned[PROBLEMS * 9 / 10],
 		       learned[PROBLEMS - 1], by_rule[PROBLEMS / 2], by_rule[PROBLEMS * 9 / 10], by_rule[PROBLEMS - 1]);
 	}
 	return 0;

@@ -13,8 +13,8 @@
 #include "cmocka_all.h"
 #include "kernels/constraint.h"
 #include "kernels/default_rules.h"
-#include "kernels/learned.h"
-#include "kernels/learned_features.h"
+#include "kernels/defaults/learned.h"
+#include "kernels/defaults/learned_features.h"
 
 enum { SHAPES = 5000, EMITTED_OF = 100, PROBLEMS_MOST = 32 };
 /* Of trials that the table was made of, among others; at shapes that it was not, results/defaults has what it loses. */
@@ -42,7 +42,6 @@ static size_t draw_size(struct tcb_rng *rng, size_t least, size_t most, size_t m
 /* A problem of TABLE's family within its sizes. */
 static struct tcb_problem draw_problem(struct tcb_rng *rng, const struct tcb_learned *table)
 {
-	const struct tcb_op *like = tcb_op_find(table->like);
 	size_t count;
 	const struct tcb_op *const *ops = tcb_ops(&count);
 	for (;;) {
@@ -52,7 +51,7 @@ static struct tcb_problem draw_problem(struct tcb_rng *rng, const struct tcb_lea
 						 draw_size(rng, table->least.n, table->most.n, 1),
 						 draw_size(rng, table->least.k, table->most.k, 256) };
 		struct tcb_problem problem;
-		if (tcb_op_gpu(op) && tcb_op_gpu(op)->space == tcb_op_gpu(like)->space &&
+		if (op->format && tcb_op_gpu(op) && !strcmp(op->name + strcspn(op->name, "_"), table->after) &&
 		    contract != TCB_CONTRACT_F32 && op->contracts >> contract & 1u &&
 		    tcb_problem_init(op, contract, &shape, &problem, NULL) == TCB_OK)
 			return problem;
@@ -92,7 +91,7 @@ static void they_are_legal_whatever_the_shape(void **state)
 			if (i % EMITTED_OF == 0)
 				check_emits(&problem, &target, &geometry);
 		}
-		print_message("%s, %s: %zu of %d learned\n", table->like, table->arch, learned, SHAPES);
+		print_message("*%s, %s: %zu of %d learned\n", table->after, table->arch, learned, SHAPES);
 		assert_true(learned > SHAPES / 2);
 	}
 }
@@ -101,22 +100,24 @@ static void they_are_legal_whatever_the_shape(void **state)
 static void others_have_none(void **state)
 {
 	const struct tcb_learned *table;
+	struct tcb_rng rng;
 	(void)state;
+	tcb_rng_init(&rng, 3);
 	for (size_t t = 0; (table = tcb_learned_at(t)); t++) {
 		struct tcb_target target = target_of(table);
 		const struct tcb_shape near = { table->least.m, 4096, 4096 }, few = { table->least.m - 1, 4096, 4096 },
 				       far = { table->least.m, 2 * table->most.n, 4096 };
 		const struct tcb_shape *const none[] = { &few, &far };
-		const struct tcb_op *op = tcb_op_find(table->like);
+		const struct tcb_op *op = draw_problem(&rng, table).op;
 		struct tcb_problem problem;
 		struct tcb_geometry geometry;
-		assert_int_equal(tcb_problem_init(op, TCB_CONTRACT_F16, &near, &problem, NULL), TCB_OK);
+		assert_int_equal(tcb_problem_init(op, op->default_contract, &near, &problem, NULL), TCB_OK);
 		assert_non_null(tcb_learned_geometry(&problem, &target, &geometry));
 		for (size_t i = 0; i < 2; i++) {
-			assert_int_equal(tcb_problem_init(op, TCB_CONTRACT_F16, none[i], &problem, NULL), TCB_OK);
+			assert_int_equal(tcb_problem_init(op, op->default_contract, none[i], &problem, NULL), TCB_OK);
 			assert_null(tcb_learned_geometry(&problem, &target, &geometry));
 		}
-		assert_int_equal(tcb_problem_init(op, TCB_CONTRACT_F16, &near, &problem, NULL), TCB_OK);
+		assert_int_equal(tcb_problem_init(op, op->default_contract, &near, &problem, NULL), TCB_OK);
 		target.cuda.capability = 80;
 		assert_null(tcb_learned_geometry(&problem, &target, &geometry));
 	}
@@ -202,7 +203,6 @@ static void tables_keep_within_their_arrays(void **state)
 	const struct tcb_learned *table;
 	(void)state;
 	for (size_t t = 0; (table = tcb_learned_at(t)); t++) {
-		assert_non_null(tcb_op_find(table->like));
 		assert_in_range(table->form_count, 1, UINT16_MAX);
 		assert_in_range(table->field_count, 1, TCB_LEARNED_FIELDS_MAX);
 		assert_in_range(table->loss_count, 1, 8);

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/learned_features.h"
+#include "kernels/defaults/learned_features.h"
 
 void cli_features_head(struct tcb_str *out)
 {

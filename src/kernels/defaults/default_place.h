@@ -3,8 +3,8 @@
  * What rules (default_rules.h) and what was learned (learned.h) name as geometries, at a problem: moved into the
  * default space of a target there.
  */
-#ifndef TCB_KERNELS_DEFAULT_PLACE_H
-#define TCB_KERNELS_DEFAULT_PLACE_H
+#ifndef TCB_KERNELS_DEFAULTS_DEFAULT_PLACE_H
+#define TCB_KERNELS_DEFAULTS_DEFAULT_PLACE_H
 
 #include "kernels/constraint.h"
 

@@ -5,7 +5,7 @@
  * nearest that it has, tiles from the smallest; on a GPU one or two numbers more
  * are changed where that makes it legal.
  */
-#include "kernels/default_place.h"
+#include "kernels/defaults/default_place.h"
 
 #include <math.h>
 #include <stdio.h>

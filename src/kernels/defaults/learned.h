@@ -5,8 +5,8 @@
  * stored trials by scripts/train-defaults.py, a table for each family of ops and architecture (docs/defaults.md).  All
  * levels of a tree ask the same for all of its nodes, so that its leaf's number is its answers, a bit each.
  */
-#ifndef TCB_KERNELS_LEARNED_H
-#define TCB_KERNELS_LEARNED_H
+#ifndef TCB_KERNELS_DEFAULTS_LEARNED_H
+#define TCB_KERNELS_DEFAULTS_LEARNED_H
 
 #include "kernels/constraint.h"
 
@@ -32,7 +32,8 @@ struct tcb_learned_loss {
 };
 
 struct tcb_learned {
-	const char *like;             /* one op of the family, whose spaces the others have, too */
+	const char
+		*after; /* what follows the format in the names of its ops, which are of weights in blocks: "_matmul" */
 	const char *arch;             /* as tcb_target_arch gives it */
 	struct tcb_shape least, most; /* it says nothing of smaller and larger ones */
 	size_t loss_count;

@@ -4,13 +4,13 @@
  * fastest: the table's geometries are moved into the problem's space, and the
  * times of those that are legal there are predicted, some at a time.
  */
-#include "kernels/learned.h"
+#include "kernels/defaults/learned.h"
 
 #include <string.h>
 
 #include "base/kind.h"
-#include "kernels/default_place.h"
-#include "kernels/learned_features.h"
+#include "kernels/defaults/default_place.h"
+#include "kernels/defaults/learned_features.h"
 
 enum { LANES = 8, GROUPS = 4, BATCH = GROUPS * LANES };
 
@@ -21,14 +21,14 @@ const struct tcb_learned *tcb_learned_at(size_t index)
 	return index < sizeof tables / sizeof *tables ? tables[index] : NULL;
 }
 
-/* Does OP have the spaces of TABLE's? */
+/* Is PROBLEM's op of TABLE's family, with the kernels that it was learned of? */
 static int is_member(const struct tcb_learned *table, const struct tcb_problem *problem,
 		     const struct tcb_target *target)
 {
-	const struct tcb_op *like = tcb_op_find(table->like);
-	const struct tcb_side *side = tcb_op_side(problem->op, target);
-	const struct tcb_side *theirs = like ? tcb_op_side(like, target) : NULL;
-	return side && theirs && side->space == theirs->space && tcb_space_of(problem, target, NULL) == side->space;
+	const struct tcb_op *op = problem->op;
+	const struct tcb_side *side = tcb_op_side(op, target);
+	return side && op->format && !strcmp(op->name + strcspn(op->name, "_"), table->after) &&
+	       tcb_space_of(problem, target, NULL) == side->space;
 }
 
 static int is_near(const struct tcb_learned *table, const struct tcb_shape *shape)

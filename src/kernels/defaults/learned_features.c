@@ -4,7 +4,7 @@
  * says of any of its geometries (its footprint) is used, and no op is named;
  * integers only, so that the same trees give the same answers everywhere.
  */
-#include "kernels/learned_features.h"
+#include "kernels/defaults/learned_features.h"
 
 #include "base/sizes.h"
 #include "kernels/constraint.h"

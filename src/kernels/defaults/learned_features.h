@@ -4,8 +4,8 @@
  * learned from in these (scripts/train-defaults.py), and what was learned is asked in these (learned.h).  Sizes are in
  * 256ths of a doubling, shares in 1024ths; nothing is rounded differently elsewhere.
  */
-#ifndef TCB_KERNELS_LEARNED_FEATURES_H
-#define TCB_KERNELS_LEARNED_FEATURES_H
+#ifndef TCB_KERNELS_DEFAULTS_LEARNED_FEATURES_H
+#define TCB_KERNELS_DEFAULTS_LEARNED_FEATURES_H
 
 #include "kernels/op.h"
 
