@@ -441,6 +441,7 @@ int cuFuncSetAttribute(CUfunction function, int attribute, int value)
 	if (attribute == TCB_CUDA_FUNCTION_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) {
 		function->is_wide = value;
 		return value == 0 || value == 1 ? TCB_CUDA_SUCCESS : TCB_CUDA_INVALID_VALUE;
+	}
 	if (attribute != TCB_CUDA_FUNCTION_MAX_DYNAMIC_SHARED_SIZE_BYTES || value < 0 || value > current->shared_optin)
 		return TCB_CUDA_INVALID_VALUE;
 	function->shared_bytes = value;
