@@ -27,7 +27,8 @@
  * pieces ahead.  copy=bulk, of blocks: the same, filled by two tensor copies a piece.
  *
  * Heads of more than ATTENTION_Q_LONG values leave too few registers for q: its fragments are in shared memory.  Of
- * these, midi.k / micro.k warps may share a row: all have its scores, each adds up a part of V's values.
+ * these, midi.k / micro.k warps may share a row: all have its scores, each adds up a part of V's values, the last one
+ * what is left.
  *
  * Blocks: rows of blocks are aligned to 2 bytes only, so they go through the
  * ring.  group=0: K's codes become f16 for S.  group=256: q becomes bytes, the whole
@@ -47,29 +48,31 @@
 #include "kernels/gpu/ring.h"
 
 enum {
-	ATTENTION_COLUMNS = 8,       /* query rows of an mma */
-	ATTENTION_PIECE = 8,         /* KV tokens, at least, of a piece */
-	ATTENTION_K_BLOCK = 32,      /* values of a head that four lanes have together; of a block, too */
-	ATTENTION_Q_LONG = 256,      /* values of heads whose q is in registers, at most */
-	ATTENTION_BULK_ALIGN = 128,  /* of what tensor copies write to */
-	ATTENTION_Q_GROUP = 256,     /* group: values of a row of q whose codes share a unit */
-	ATTENTION_WHOLE = 0x4b400000 /* as a float 1.5 * 2^23: whole numbers up to 2^22 can be added to its bits */
+	ATTENTION_COLUMNS = 8,         /* query rows of an mma */
+	ATTENTION_PIECE = 8,           /* KV tokens, at least, of a piece */
+	ATTENTION_K_BLOCK = 32,        /* values of a head that four lanes have together; of a block, too */
+	ATTENTION_Q_LONG = 256,        /* values of heads whose q is in registers, at most */
+	ATTENTION_BULK_ALIGN = 128,    /* of what tensor copies write to */
+	ATTENTION_BLOCK_SHARED = 1024, /* bytes of shared memory that a block takes beside its own */
+	ATTENTION_Q_GROUP = 256,       /* group: values of a row of q whose codes share a unit */
+	ATTENTION_WHOLE = 0x4b400000   /* as a float 1.5 * 2^23: whole numbers up to 2^22 can be added to its bits */
 };
 
 /* A geometry in numbers. */
 struct attention_gpu {
 	enum tcb_kv cache;
 	enum tcb_type io; /* of q and out */
-	/* Of K, and of V: what values are; are they codes with a scale for each 32; is one less than 16 bits: it is that,
-	 * or FP8; bytes of 32. */
+	/* Of K, and of V: what values are; are they codes with a scale for each 32; is one less than 16 bits: it is
+	 * that, or FP8; bytes of 32. */
 	enum tcb_kv_kind kind[2];
 	int is_blocks[2], is_short[2];
 	unsigned block_bytes[2];
 	int is_bf16; /* K's, V's and q's type is bf16, not f16 */
 	const struct tcb_words *words;
 	unsigned capability, m, n, k, v, group, kv_heads, sequences, page, pages, window, cap, causal;
-	unsigned k_blocks, v_wide; /* K's head in units of ATTENTION_K_BLOCK; V's values, rounded up to these */
-	unsigned k_rest, v_rest;   /* values of the last such block; 0: all */
+	/* K's and V's head in units of ATTENTION_K_BLOCK; V's values, rounded up to these, or to parts of warps */
+	unsigned k_blocks, v_blocks, v_wide;
+	unsigned k_rest, v_rest; /* values of the last such block; 0: all */
 	int has_sinks, has_slopes, has_prefix;
 	int is_view;                  /* V is of K's rows */
 	int has_own_limits;           /* rows of a tile see different tokens */
@@ -77,7 +80,9 @@ struct attention_gpu {
 	unsigned own_rows, columns;   /* of a warp: rows; mma's columns / 8 */
 	unsigned kv, subs, halves;    /* KV tokens of a warp's piece; in units of 16; in units of 8, of these */
 	unsigned warps, threads, splitk, cluster, slots, occ;
-	int is_dealt;  /* sched=streamk */
+	int is_dealt; /* sched=streamk */
+	int is_ahead; /* first pieces are on their way to the L2 before lengths are known, and the launch before is over
+		       */
 	int has_parts; /* of blocks, in the workspace */
 	unsigned grid[3];
 	unsigned row_warps, value_warps, team,
@@ -94,8 +99,8 @@ struct attention_gpu {
 	/* Of K, and of V: of a head's row what is read; from head to head; of all heads' */
 	unsigned row_bytes[2], head_bytes[2], token_bytes[2];
 	int v_own; /* what is said of V's rows is of their own: 1; 0: they are as K's are, or K's */
-	/* copy=async or bulk, of K and of V: bytes of a copy, copies of a row, and of a lane for a piece; shared memory: of
-	 * a piece rows of K, then of V, then what rows of odd blocks are off by; all rings */
+	/* copy=async or bulk, of K and of V: bytes of a copy, copies of a row, and of a lane for a piece; shared
+	 * memory: of a piece rows of K, then of V, then what rows of odd blocks are off by; all rings */
 	enum tcb_copy copy;
 	/* Rows are aligned to 2 bytes only; in all tokens they begin at the same place of 16 bytes; a lane keeps the
 	 * places of its copies. */
@@ -103,7 +108,8 @@ struct attention_gpu {
 	unsigned unit[2], units[2], copies[2], pitch[2], shifts_at[2];
 	unsigned stages, v_at, slot_bytes, ring_at, barrier_at;
 	/* shared memory: parts of those that take turns, that of the block, the last block's flag */
-	unsigned o_at, ml_at, block_o_at, block_ml_at, flag_at, shared_bytes;
+	unsigned o_at, ml_at, block_o_at, block_ml_at, flag_at;
+	unsigned used_bytes, shared_bytes; /* what is used; what a block asks for, which keeps others away */
 	unsigned q_at, q_block; /* where q's fragments are, if not in registers; bytes of one of a warp, else 0 */
 	size_t parts_ml_at, counters_at, workspace_bytes; /* workspace: parts of the blocks from 0 on */
 };
@@ -122,8 +128,8 @@ void attention_gpu_footprint(const struct tcb_problem *problem, const struct tcb
 extern const struct tcb_rule attention_decode_gpu_rules[];
 /* Whether rows of K and V can be copied VEC bytes at a time, or those of them that are aligned to no more. */
 int attention_gpu_copies(const struct tcb_problem *problem, unsigned vec);
-/* Of what values of V that a warp has must be a multiple. */
-size_t attention_gpu_values_unit(const struct tcb_problem *problem);
+/* Of V's values how many each of WARPS warps has, but the last. */
+size_t attention_gpu_part(const struct tcb_problem *problem, size_t warps);
 /* Whether tensor copies can bring them. */
 int attention_gpu_has_bulk(const struct tcb_problem *problem, const struct tcb_target *target);
 
@@ -180,7 +186,7 @@ struct attention_reader {
 	/* async: the ring; what a lane copies: its token, bytes from the piece's first row and into the slot */
 	struct tcb_kit_ring ring;
 	kit_op unit_token[ATTENTION_UNITS_MAX], unit_from[ATTENTION_UNITS_MAX], unit_to[2][ATTENTION_UNITS_MAX];
-	kit_op k_lane, v_lane;      /* .u32: the lane's place in the slot in use */
+	kit_op k_lane, v_lane; /* .u32: the lane's place in the slot in use */
 	/* .u32: which word of a block of V of less than 16 bits a lane has; of Q4_0 which halves of bytes, in bits */
 	kit_op v_word, v_shift;
 	kit_op k_scale, v_scale;    /* and that of the scales of tokens 2c */
@@ -235,8 +241,10 @@ void attention_make_q(struct attention_reader *r);
 /* Block I of them comes from shared memory, if it is there. */
 void attention_fetch_q(struct attention_reader *r, unsigned i);
 
-/* attention_gpu_read.c: K and V.  Begins, once the KV head is known; asks for the warp's first pieces, of those from
- * token BEGIN on FIRST, and every turns-th, to END - 1. */
+/* attention_gpu_read.c: K and V.  is_ahead: asks the L2 for the first pieces that there would be if the sequence were
+ * as long as it has memory for; addresses are known.  Begins, once the KV head is known; asks for the warp's first
+ * pieces, of those from token BEGIN on FIRST, and every turns-th, to END - 1. */
+void attention_read_ahead(struct attention_reader *r, kit_op begin, kit_op first, kit_op end);
 void attention_read_begin(struct attention_reader *r);
 void attention_read_first(struct attention_reader *r, kit_op begin, kit_op first, kit_op end);
 /* is_dealt: the tile is done, all threads have passed a barrier since its last piece; another one may begin after the

@@ -359,6 +359,21 @@ static void values_of_block(struct attention_reader *r, unsigned s, unsigned p, 
 		out[v] = h_mul(b, out[v], scale);
 }
 
+/* Step STEP of a part of V, of which v_words have words together, is past V's values where the part is the last: those
+ * are skipped from the first of them (IS_END 0) to the last (1). */
+static void skip_missing(struct attention_reader *r, unsigned step, int is_end)
+{
+	const struct attention_gpu *g = r->w->g;
+	const unsigned together = g->v_words,
+		       before = (g->value_warps - 1) * g->v_part + step / together * 16 * together;
+	if (before < g->v_blocks * ATTENTION_K_BLOCK || step % together != (is_end ? together - 1 : 0))
+		return;
+	if (is_end)
+		tcb_ptx_if_end(&r->w->kit.b);
+	else
+		tcb_ptx_if_begin(&r->w->kit.b, u_lt(&r->w->kit.b, r->part, I(g->value_warps - 1)));
+}
+
 /* Of 16 tokens (or 8) of sub S, in K's type. */
 static void add_narrow(struct attention_reader *r, unsigned s, attention_scores weights)
 {
@@ -371,6 +386,7 @@ static void add_narrow(struct attention_reader *r, unsigned s, attention_scores 
 	for (unsigned step = 0; step < g->v_part / 16; step++) {
 		const unsigned value = step % g->v_words * 2;
 		kit_op a[4];
+		skip_missing(r, step, 0);
 		for (unsigned t = 0; t < 2 * g->halves && value == 0 && !g->is_short[1]; t++)
 			attention_v_block(r, s, t, step / g->v_words, v[t]);
 		for (unsigned t = 0; t < g->halves && value == 0 && g->is_short[1]; t++)
@@ -380,6 +396,7 @@ static void add_narrow(struct attention_reader *r, unsigned s, attention_scores 
 					      : pair_of(r, v[i / 2 * 2], v[i / 2 * 2 + 1], value + i % 2);
 		for (unsigned n = 0; n < g->columns; n++)
 			multiply(r, r->acc[n][step], r->acc[n][step], a, p[n], 8 * g->halves);
+		skip_missing(r, step, 1);
 	}
 }
 
@@ -435,6 +452,7 @@ static void add_wide(struct attention_reader *r, unsigned s, unsigned h, attenti
 		write_weight_terms(r, weights[s][h], NULL, terms);
 	for (unsigned step = 0; step < g->v_part / 16; step++) {
 		const unsigned within = step % steps;
+		skip_missing(r, step, 0);
 		for (unsigned x = 0; x < PAIR && within == 0; x++) {
 			kit_op codes[4];
 			attention_v_block(r, s, 2 * h + x, step / steps, is_fp8 ? codes : words[x]);
@@ -453,6 +471,7 @@ static void add_wide(struct attention_reader *r, unsigned s, unsigned h, attenti
 		for (unsigned n = 0; n < g->columns; n++)
 			for (unsigned i = 0; i < g->weight_terms; i++)
 				tcb_kit_multiply(b, "tf32", 8, r->acc[n][step], r->acc[n][step], a, terms[n][i]);
+		skip_missing(r, step, 1);
 	}
 }
 

@@ -17,6 +17,7 @@ enum {
 	STAGES_MAX = 8,
 	BARRIER = 8,
 	UNIT_MOST = 16,
+	TOGETHER_MOST = 4, /* blocks on a multiprocessor, of which no more are kept away */
 	DEALT_REGISTERS = 16
 };
 
@@ -62,11 +63,11 @@ static void plan_slot(struct attention_gpu *g, unsigned vec)
 	g->is_within = vec == UNIT_MOST && tcb_least(each[0], each[1]) < UNIT_MOST;
 	for (unsigned v = 0; v < 2; v++) {
 		const unsigned aligned = (unsigned)tcb_least(each[v], UNIT_MOST);
-		const unsigned blocks = v ? g->v_wide / ATTENTION_K_BLOCK : g->k_blocks;
+		const unsigned blocks = v ? g->v_blocks : g->k_blocks;
 		g->is_odd[v] = aligned < 4;
 		g->unit[v] = g->is_within ? UNIT_MOST : (unsigned)tcb_most(aligned, 4);
-		g->units[v] = (unsigned)tcb_div_up(g->row_bytes[v] + (g->is_within ? UNIT_MOST - aligned : 0),
-						   g->unit[v]);
+		g->units[v] =
+			(unsigned)tcb_div_up(g->row_bytes[v] + (g->is_within ? UNIT_MOST - aligned : 0), g->unit[v]);
 		g->copies[v] = (unsigned)tcb_div_up((size_t)g->kv * g->units[v], g->team * WARP);
 		const unsigned bytes = (unsigned)tcb_most(g->units[v] * g->unit[v], blocks * g->block_bytes[v]);
 		g->pitch[v] = g->is_blocks[v] || v ? pitch(bytes, 16, 32)
@@ -117,6 +118,19 @@ static void plan_memory(struct attention_gpu *g, unsigned vec)
 	}
 }
 
+/* Under dependent launch blocks begin where those of the launch before end: a multiprocessor that is free sooner would
+ * take more of them than its share, if they had room. */
+static void keep_apart(struct attention_gpu *g, const struct tcb_target *target, unsigned sms)
+{
+	const size_t together = tcb_div_up((size_t)g->grid[0] * g->grid[1] * g->grid[2], sms);
+	const size_t all = tcb_shared_limit(target) + ATTENTION_BLOCK_SHARED;
+	g->used_bytes = g->shared_bytes;
+	if (g->pdl && together <= TOGETHER_MOST)
+		g->shared_bytes = (unsigned)tcb_most(g->shared_bytes,
+						     tcb_round_up(all / (together + 1) + 1, ATTENTION_BULK_ALIGN) -
+							     ATTENTION_BLOCK_SHARED);
+}
+
 /* is_dealt: no more blocks than there are pieces. */
 static void plan_grid(struct attention_gpu *g, unsigned resident, unsigned sms)
 {
@@ -154,7 +168,7 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 	g->k = (unsigned)s->k;
 	g->v = (unsigned)attention_v(s);
 	g->k_blocks = (unsigned)tcb_div_up(g->k, ATTENTION_K_BLOCK);
-	g->v_wide = (unsigned)tcb_round_up(g->v, ATTENTION_K_BLOCK);
+	g->v_blocks = (unsigned)tcb_div_up(g->v, ATTENTION_K_BLOCK);
 	g->k_rest = g->k % ATTENTION_K_BLOCK;
 	g->v_rest = g->v % ATTENTION_K_BLOCK;
 	g->group = (unsigned)attention_group(s);
@@ -185,7 +199,8 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 	g->value_warps = value_warps(geometry);
 	g->team = g->row_warps * g->value_warps;
 	g->turns = (unsigned)tcb_most(g->warps / g->team, 1);
-	g->v_part = g->v_wide / g->value_warps;
+	g->v_part = (unsigned)attention_gpu_part(problem, g->value_warps);
+	g->v_wide = g->v_part * g->value_warps;
 	g->splitk = KNOB_COUNT(SPLITK);
 	g->cluster = KNOB_COUNT(CLUSTER);
 	g->slots = g->splitk / g->cluster;
@@ -204,9 +219,13 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 		g->token_bytes[v] = g->kv_heads * g->head_bytes[v];
 	}
 	g->copy = (enum tcb_copy)KNOB(COPY);
+	g->is_ahead = g->capability >= 90 && !g->page && !g->is_dealt && !g->has_prefix && g->copy != TCB_COPY_BULK &&
+		      tcb_least(g->row_bytes[0], g->row_bytes[1]) > 2 * UNIT_MOST;
 	g->stages = KNOB_COUNT(STAGES);
-	plan_grid(g, KNOB(BLOCKS), target->cuda.sm_count ? target->cuda.sm_count : 1);
+	const unsigned sms = target->cuda.sm_count ? target->cuda.sm_count : 1;
+	plan_grid(g, KNOB(BLOCKS), sms);
 	plan_memory(g, KNOB_COUNT(VEC));
+	keep_apart(g, target, sms);
 }
 
 /* Sums of both products, q, what is loaded of K and V, and what else there is; as ptxas took at most. */
@@ -284,12 +303,12 @@ RULE(rule_isa)
 static const char *check_values(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
 {
 	const size_t k = geometry->tile[TCB_MIDI].k, own = geometry->tile[TCB_MICRO].k;
-	const size_t v = tcb_round_up(attention_v(&problem->shape), ATTENTION_K_BLOCK);
-	const size_t unit = attention_gpu_values_unit(problem);
+	const size_t warps = value_warps(geometry), before = (warps - 1) * attention_gpu_part(problem, warps);
 	if (own != k && (!attention_gpu_is_long(&problem->shape) || (2 * own != k && 4 * own != k)))
 		return "micro.k must be midi.k, or half or a quarter of it for heads of more than 256 values";
-	return v % (unit * value_warps(geometry)) ? "midi.k / micro.k must divide V's values by 32, in blocks by 64"
-						  : NULL;
+	return before >= attention_v(&problem->shape)
+		       ? "midi.k / micro.k must be few enough that all have values of V, 32 or in blocks 64"
+		       : NULL;
 }
 
 /* What the kernel has tiles for. */
@@ -317,10 +336,12 @@ RULE(rule_tiles)
 	return NULL;
 }
 
-/* A word of codes is not split by where a part of them begins. */
-size_t attention_gpu_values_unit(const struct tcb_problem *problem)
+size_t attention_gpu_part(const struct tcb_problem *problem, size_t warps)
 {
-	return ATTENTION_K_BLOCK * (tcb_kv_kind_format(attention_v_kind(problem)) ? 2 : 1);
+	const size_t v = attention_v(&problem->shape);
+	/* A word of codes is not split by where a part of them begins. */
+	const size_t unit = warps > 1 && tcb_kv_kind_format(attention_v_kind(problem)) ? 2 : 1;
+	return tcb_round_up(tcb_div_up(v, warps), unit * ATTENTION_K_BLOCK);
 }
 
 /* Behind FP8 that is no whole blocks there are zeros in the ring, which a copy from below where a row begins would
@@ -363,7 +384,8 @@ RULE(rule_copy)
 	if (copy == TCB_COPY_LDG ? stages != 1 : stages < 2 || stages > STAGES_MAX)
 		return "stages must be 1 with copy=ldg, else 2 to 8";
 	if (copy == TCB_COPY_BULK && !attention_gpu_has_bulk(problem, target))
-		return "copy=bulk needs sm_90, K and V in blocks of one kind, heads of 32, 64, 128 or 256 values in both, "
+		return "copy=bulk needs sm_90, K and V in blocks of one kind, heads of 32, 64, 128 or 256 values in "
+		       "both, "
 		       "no pages, and tokens of a multiple of 16 bytes";
 	if (copy == TCB_COPY_BULK && KNOB(VEC) != 16)
 		return "vec must be 16 with copy=bulk";

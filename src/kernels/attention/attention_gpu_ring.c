@@ -71,7 +71,7 @@ static void clear_rests(struct attention_reader *r)
 	const struct attention_gpu *g = r->w->g;
 	const unsigned threads = g->team * WARP;
 	for (unsigned v = 0; v < (g->is_view ? 1 : 2); v++) {
-		const unsigned blocks = v ? g->v_wide / ATTENTION_K_BLOCK : g->k_blocks;
+		const unsigned blocks = v ? g->v_blocks : g->k_blocks;
 		const unsigned size = g->is_short[v] ? UNIT / 2 : UNIT;
 		const unsigned units = (blocks * g->block_bytes[v] - g->row_bytes[v]) / size;
 		for (unsigned j = 0; j < tcb_div_up(g->kv * units, threads); j++) {
@@ -117,8 +117,8 @@ void attention_ring_begin(struct attention_reader *r)
 	}
 }
 
-/* One copy of K, or of V (V), to AT bytes behind TO, where IS_OWN holds; BYTES: of these, then zeros.  NULL: everywhere;
- * all. */
+/* One copy of K, or of V (V), to AT bytes behind TO, where IS_OWN holds; BYTES: of these, then zeros.  NULL:
+ * everywhere; all. */
 static void copy(struct attention_reader *r, unsigned v, kit_op to, unsigned at, kit_op from, const kit_op *bytes,
 		 const kit_op *is_own)
 {
@@ -274,7 +274,7 @@ void attention_ring_clear(struct attention_reader *r, kit_op first)
 	tcb_ptx_if_begin(b, u_lt(b, left, I(g->kv)));
 	const kit_op row = u_mad(b, r->thread, I(g->pitch[1]), u_add(b, r->ring.slot, r->within[1]));
 	tcb_ptx_guard(b, u_ge_and(b, r->thread, left, u_lt(b, r->thread, I(g->kv))));
-	for (unsigned i = 0; i < g->v_wide / ATTENTION_K_BLOCK; i++)
+	for (unsigned i = 0; i < g->v_blocks; i++)
 		tcb_kit_put(b, TCB_KIT_SHARED, "b16",
 			    tcb_ptx_at(tcb_ptx_assume_aligned(b, row, 2), g->v_at + g->block_bytes[1] * i), zero);
 	tcb_ptx_unguard(b);

@@ -16,6 +16,10 @@ enum {
 	CODED_STAGES = 2,
 	SHARED_STAGES = 3,
 	ROWS_MAX = 32,
+	QUARTER_MOST = 128, /* values of V of which a warp has registers for sums of 32 rows */
+	BETWEEN = 96,
+	FP8_BLOCKS = 2,
+	MIDDLE_K = 192, /* values of heads of K beside which V's leave registers for pieces of 16 */
 	SHORT = 64,
 	LARGE = 160 << 10 /* shared memory that has room for 32 rows of long heads */
 };
@@ -147,18 +151,36 @@ static void fit(const struct tcb_problem *problem, const struct tcb_target *targ
 static size_t share_values(const struct tcb_problem *problem, const struct tcb_target *target, size_t *rows)
 {
 	const struct tcb_shape *s = &problem->shape;
-	const size_t v = tcb_round_up(attention_v(s), ATTENTION_K_BLOCK), heads = usual_heads(s);
-	const size_t unit = attention_gpu_values_unit(problem);
+	const size_t v = attention_v(s), heads = usual_heads(s);
 	const int is_f32 = attention_io_type(problem) == TCB_TYPE_F32;
-	if (!attention_gpu_is_long(s) || v % (2 * unit))
+	const int is_aligned = attention_gpu_copies(problem, 16) || attention_gpu_copies(problem, 8);
+	if (!attention_gpu_is_long(s) || attention_gpu_part(problem, 2) >= v)
 		return 1;
-	if (!is_f32 && heads > 2 * ATTENTION_COLUMNS && v % (4 * unit) == 0 && tcb_shared_limit(target) >= LARGE) {
-		*rows = ROWS_MAX;
+	if (!is_f32 && heads > 2 * ATTENTION_COLUMNS && 3 * attention_gpu_part(problem, 4) < v &&
+	    tcb_shared_limit(target) >= LARGE) {
+		const int has_room = !attention_has_blocks(problem) && attention_gpu_part(problem, 4) <= QUARTER_MOST;
+		*rows = has_room ? ROWS_MAX : ROWS_MAX / 2; /* K's codes take registers, too */
 		return 4;
 	}
-	if (!is_f32 && heads > ATTENTION_COLUMNS)
-		*rows = 2 * ATTENTION_COLUMNS;
+	if (!is_f32 && heads > ATTENTION_COLUMNS && is_aligned)
+		*rows = 2 * ATTENTION_COLUMNS; /* rows that begin between words take registers, too */
 	return 2;
+}
+
+/* As many blocks on a multiprocessor as it has shared memory for, two at most, and splits for them. */
+static void fill_gpu(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
+{
+	struct attention_gpu g;
+	attention_gpu_plan(problem, target, out, &g);
+	const size_t room = tcb_shared_limit(target) / (g.used_bytes + ATTENTION_BLOCK_SHARED);
+	const size_t together = tcb_most(tcb_least(room, FP8_BLOCKS), 1);
+	const size_t pieces = tcb_div_up(problem->shape.n, g.kv);
+	const size_t splitk =
+		tcb_least(wave(problem, target, together, g.heads, g.tokens), tcb_most(pieces / g.turns, 1));
+	out->knob[TCB_KNOB_OCC] = (int32_t)together;
+	out->knob[TCB_KNOB_SPLITK] = (int32_t)splitk;
+	out->knob[TCB_KNOB_JOIN] = splitk > 1 ? TCB_JOIN_LAUNCH : TCB_JOIN_NONE;
+	out->knob[TCB_KNOB_PDL] = splitk > 1 && target->cuda.capability >= 90;
 }
 
 /*
@@ -181,7 +203,8 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	}
 	const size_t values = share_values(problem, target, &rows);
 	size_t heads = usual_heads(s), tokens = 1, warps = DEFAULT_WARPS, row_warps = 1, vec = 4;
-	size_t piece = is_long ? ATTENTION_PIECE : 2 * ATTENTION_PIECE;
+	const int is_middle = s->k <= MIDDLE_K && attention_v(s) <= 128 && !is_f32 && !attention_has_codes(problem);
+	size_t piece = is_long && !is_middle ? ATTENTION_PIECE : 2 * ATTENTION_PIECE;
 	if (values > 1 && rows > ATTENTION_COLUMNS)
 		piece *= 2;
 	while (heads > rows)
@@ -196,13 +219,17 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	}
 	/* Rows of codes can't go to registers; a q of several terms, or long heads, leave none for them; nor can those
 	 * that warps share; V of K's rows is read once. */
-	const int is_async =
-		attention_has_codes(problem) || widest > ATTENTION_Q_LONG || s->words.view || (is_f32 && is_long) ||
-		row_warps > 1;
+	const int is_async = attention_has_codes(problem) || widest > ATTENTION_Q_LONG || s->words.view ||
+			     (is_f32 && is_long) || row_warps > 1;
 	/* Whole rows as they are aligned, but not 4 bytes at a time. */
 	while (!attention_gpu_copies(problem, (unsigned)vec) ||
 	       (vec < 16 && vec != 8 && attention_gpu_copies(problem, 16)))
 		vec *= 2;
+	/* Rows of few more than 64 values: warps have less in flight, so there are more. */
+	if (!is_async && !is_f32 && widest > SHORT && widest <= BETWEEN && heads * tokens <= ATTENTION_COLUMNS) {
+		piece = ATTENTION_PIECE;
+		warps = 2 * DEFAULT_WARPS;
+	}
 	const size_t pieces = tcb_div_up(s->n, piece);
 	size_t kv_warps = warps / row_warps / values;
 	while (kv_warps > 1 && kv_warps / 2 >= pieces)
@@ -210,6 +237,8 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	warps = kv_warps * row_warps * values;
 	/* A ring has more in flight than registers do: one block on each multiprocessor. */
 	const int is_coded = has_blocks && !is_f32 && row_warps == 1;
+	/* Of FP8 a warp has more to do for as many bytes: it wants others beside it. */
+	const int is_fp8 = !has_blocks && attention_has_codes(problem) && !is_f32 && row_warps == 1 && !is_long;
 	/* Four blocks leave a q of several terms too few registers. */
 	const size_t resident = s->k <= SHORT && !is_async && !is_f32 ? 2 * DEFAULT_OCC : DEFAULT_OCC;
 	const size_t together = is_async && !is_coded && row_warps == 1 ? 1 : resident;
@@ -237,6 +266,8 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	if (has_blocks)
 		out->knob[TCB_KNOB_GROUP] = is_coded ? ATTENTION_Q_GROUP : 0;
 	fit(problem, target, out);
+	if (is_fp8)
+		fill_gpu(problem, target, out);
 }
 
 const struct tcb_side_space attention_gpu_space = { attention_decode_gpu_rules, axes, default_geometry,
