@@ -236,6 +236,7 @@ static const struct shared_case dealt_cases[] = {
 	{ { 300, 200, 1024 }, 3, "macro=512x256x1024," DEALT(256, 128, 64, 8, 2, 1) "prep=launch,pdl=1" },
 	{ { 5, 40, 1024 }, 1, "macro=8x64x1024," DEALT(8, 64, 64, 4, 2, 1) "prep=launch,pdl=1" },
 	{ { 40, 140, 1024 }, 7, "macro=64x256x1024," DEALT(64, 64, 64, 4, 2, 1) "prep=grid,pdl=1" },
+	{ { 21, 200, 1024 }, 3, "macro=32x256x1024," DEALT(32, 64, 64, 4, 2, 1) "prep=launch,pdl=1" },
 };
 
 static void dealt_parts_meet(void **state)
@@ -257,18 +258,21 @@ static void mutants_of_dealt_parts(void **state)
 {
 	static const struct {
 		const char *what;
+		unsigned of; /* dealt_cases: tiles of many blocks, of two */
 		struct gpu_mutation mutation;
 	} cases[] = {
-		{ "nothing", { NOTHING, TCB_PTX_OP_LD, 0 } },
-		{ "parts that are not ordered", { REMOVE, TCB_PTX_OP_FENCE, 0 } },
-		{ "a part at the wrong place", { MOVE, TCB_PTX_OP_ST, 0 } },
+		{ "nothing", 2, { NOTHING, TCB_PTX_OP_LD, 0 } },
+		{ "parts of many that are not ordered", 2, { REMOVE, TCB_PTX_OP_FENCE, 2 } },
+		{ "a part at the wrong place", 2, { MOVE, TCB_PTX_OP_ST, 0 } },
+		{ "nothing, of two", 8, { NOTHING, TCB_PTX_OP_LD, 0 } },
+		{ "a part of two that is not ordered", 8, { REMOVE, TCB_PTX_OP_FENCE, 1 } },
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct tcb_target target;
 		struct tcb_geometry g;
 		struct gpu_bench bench;
-		open_shared(&bench, &dealt_cases[2], 0, &target, &g);
+		open_shared(&bench, &dealt_cases[cases[i].of], 0, &target, &g);
 		snprintf(bench.what, sizeof bench.what, "%s", cases[i].what);
 		gpu_bench_check_mutant(&bench, &target, &g, &cases[i].mutation);
 		gpu_bench_close(&bench);

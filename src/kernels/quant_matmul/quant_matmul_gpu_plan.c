@@ -165,9 +165,9 @@ static void plan_workspace(struct qmm_gpu *g)
 		g->slices_at = g->workspace_bytes = (g->image_bytes + 255) / 256 * 256;
 	}
 	if (g->is_dealt) { /* two places of each block; warps count for themselves */
+		const size_t tiles = (size_t)tcb_div_up(g->groups, g->side) * g->token_tiles;
 		g->counters_at = g->slices_at + (size_t)2 * g->grid * g->part_bytes;
-		g->workspace_bytes =
-			g->counters_at + (size_t)tcb_div_up(g->groups, g->side) * g->token_tiles * g->warps * 4;
+		g->workspace_bytes = g->counters_at + tiles * g->warps * QMM_DEAL_WORDS * 4;
 	} else if (g->join == TCB_JOIN_LAST) {
 		g->counters_at = g->slices_at + (size_t)g->splitk * g->m * g->n * 4;
 		g->workspace_bytes = g->counters_at + (size_t)g->grid * g->token_tiles * 4;

@@ -257,6 +257,8 @@ RULE(rule_registers)
 {
 	struct qmm_gpu g;
 	qmm_gpu_plan(problem, target, geometry, &g);
+	if (g.is_dealt && g.by_grid && g.is_traded)
+		return "no registers are left for warps that prepare: prep must be launch where blocks stay";
 	if (g.beside && g.tokens > g.beside * QMM_BESIDE_TOKENS)
 		return "registers are left for four warps that prepare: midi.m must be at most 32";
 	return qmm_gpu_registers(&g) > (g.is_traded ? QMM_TRADE_TAKEN : qmm_registers_of(g.together * g.threads / WARP))

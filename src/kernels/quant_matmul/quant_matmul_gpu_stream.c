@@ -100,29 +100,24 @@ static kit_op unit_at(struct qmm_writer *w, const struct qmm_tile_at *at, unsign
 	return tcb_kit_element(b, qmm_write_rows_at(w, group, I(i % of_group)), unit, w->g->unit.bytes);
 }
 
-/* Dealt: where the next unit of weights is, of whatever tile. */
-static void find_weights(struct qmm_writer *w, struct asking *a)
-{
-	struct tcb_ptx_build *b = &w->kit.b;
-	const struct kit_split at = u_split(b, a->next, I(w->g->row_units));
-	struct qmm_tile_at tile;
-	qmm_write_tile_at(w, at.whole, &tile);
-	for (unsigned i = 0; i < a->row_units; i++)
-		a->rows_at[i] = unit_at(w, &tile, i, at.rest);
-	u_add_to(b, a->next, a->next, I(1));
-}
-
 static void ask_weights(struct qmm_writer *w, struct kernel *k, struct asking *a)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned bytes = w->g->unit.bytes;
-	if (a->deal)
-		find_weights(w, a);
-	kit_op to = u_add(b, k->w_ring, a->w.at);
+	struct qmm_tile_at tile;
+	struct kit_split next = { { 0 }, { 0 } };
+	kit_op to;
+	if (a->deal) {
+		next = u_split(b, a->next, I(w->g->row_units));
+		qmm_write_tile_at(w, next.whole, &tile);
+		u_add_to(b, a->next, a->next, I(1));
+	}
+	to = u_add(b, k->w_ring, a->w.at);
 	tcb_kit_expect(b, tcb_ptx_at(a->w.barrier, 0), I(a->row_units * bytes));
 	for (unsigned i = 0; i < a->row_units; i++) {
-		tcb_kit_copy_bulk(b, tcb_ptx_at(tcb_ptx_assume_aligned(b, u_add(b, to, I(i * bytes)), 16), 0),
-				  a->rows_at[i], I(bytes), tcb_ptx_at(a->w.barrier, 0), NULL);
+		const kit_op from = a->deal ? unit_at(w, &tile, i, next.rest) : a->rows_at[i];
+		tcb_kit_copy_bulk(b, tcb_ptx_at(tcb_ptx_assume_aligned(b, u_add(b, to, I(i * bytes)), 16), 0), from,
+				  I(bytes), tcb_ptx_at(a->w.barrier, 0), NULL);
 		if (!a->deal)
 			l_add_to(b, a->rows_at[i], a->rows_at[i], I(bytes));
 	}
