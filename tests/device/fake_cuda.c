@@ -438,6 +438,8 @@ int cuFuncGetAttribute(int *value, int attribute, CUfunction function)
 int cuFuncSetAttribute(CUfunction function, int attribute, int value)
 {
 	NEED_CONTEXT();
+	if (attribute == TCB_CUDA_FUNCTION_NON_PORTABLE_CLUSTER_SIZE_ALLOWED)
+		return value == 0 || value == 1 ? TCB_CUDA_SUCCESS : TCB_CUDA_INVALID_VALUE;
 	if (attribute != TCB_CUDA_FUNCTION_MAX_DYNAMIC_SHARED_SIZE_BYTES || value < 0 || value > FAKE_SHARED_OPTIN)
 		return TCB_CUDA_INVALID_VALUE;
 	function->shared_bytes = value;

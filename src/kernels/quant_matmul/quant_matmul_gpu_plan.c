@@ -247,7 +247,7 @@ void qmm_gpu_plan_tile(const struct tcb_problem *problem, const struct tcb_targe
 	g->warps = KNOB(WARPS);
 	g->ksplit = KNOB(KSPLIT);
 	g->side = g->warps / (g->is_wgmma ? 4 : 1) / g->ksplit;
-	g->unit_tiles = QMM_CHUNKS;
+	g->unit_tiles = QMM_CHUNKS * g->unit.x_terms;
 	g->x_group_bytes = QMM_TILE_BYTES;
 	if (g->group)
 		plan_record(g);
@@ -271,7 +271,7 @@ void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->beside = KNOB(PREP) == TCB_PREP_WARPS ? QMM_BESIDE_WARPS : 0;
 	/* Products of few tokens do not hide what it takes to load codes; those of many have no registers to spare.
 	 * Halves are loaded to the registers that the products before the last ones are done with. */
-	g->is_ahead = g->is_wgmma && g->tokens <= QMM_AHEAD_TOKENS && !g->unit.is_halves;
+	g->is_ahead = g->is_wgmma && g->tokens <= QMM_AHEAD_TOKENS && !g->unit.is_plain;
 	g->xstages = KNOB(XSTAGES);
 	g->is_streamed = g->xstages > 1 && g->is_wgmma;
 	g->is_rolling = g->xstages > 1 && !g->is_wgmma;
@@ -299,8 +299,11 @@ double qmm_gpu_chain(const struct qmm_gpu *g)
 	if (g->group) /* two roundings a run, or a unit, and a product of mins: at most 2 * 11 where it is not exact */
 		return (double)g->share * (g->group == 32 ? g->unit.run == 16 ? 17 : 9 : 2) + 32 + g->ksplit +
 		       g->splitk;
-	return (double)g->share * QMM_UNIT_VALUES + g->chains + g->ksplit +
-	       (g->is_dealt ? tcb_div_up(g->row_units, g->least) + 1 : g->splitk) + 2;
+	/* Of terms all products but those that are below all terms of the product: less than 3 units in its last place.
+	 */
+	const unsigned products = g->unit.terms > 1 ? 6 : g->unit.x_terms;
+	return (double)g->share * QMM_UNIT_VALUES * products + g->chains + g->ksplit +
+	       (g->is_dealt ? tcb_div_up(g->row_units, g->least) + 1 : g->splitk) + 2 + (g->unit.terms > 1 ? 3 : 0);
 }
 
 /* --- footprint --- */

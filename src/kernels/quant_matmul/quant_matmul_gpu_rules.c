@@ -38,10 +38,16 @@ const char *qmm_gpu_rule_isa(const struct tcb_problem *problem, const struct tcb
 			     const struct tcb_geometry *geometry)
 {
 	const int32_t isa = geometry->knob[TCB_KNOB_ISA];
-	if (problem->contract != TCB_CONTRACT_F16 && problem->contract != TCB_CONTRACT_Q8)
-		return "the contract must be f16 or q8 on a GPU";
+	struct qmm_unit unit;
+	qmm_unit_of(problem->op->format->id, &unit);
+	if (problem->contract == TCB_CONTRACT_F32 && unit.x_terms == 1)
+		return "the contract must be f16 or q8 on a GPU, f32 for rows of BF16 and F32";
 	if (isa != TCB_ISA_MMA && isa != TCB_ISA_WGMMA)
 		return "isa must be mma or wgmma on a GPU";
+	if (unit.x_terms > 1 && target->cuda.capability < 80)
+		return "rows of BF16 and F32 need sm_80";
+	if (unit.terms > 1 && isa != TCB_ISA_MMA)
+		return "isa must be mma for rows of F32";
 	if (isa != TCB_ISA_MMA && problem->contract == TCB_CONTRACT_Q8)
 		return "isa must be mma under contract q8 on a GPU";
 	return tcb_gpu_rule_isa(problem, target, geometry);
@@ -54,7 +60,7 @@ const char *qmm_gpu_rule_layout(const struct tcb_problem *problem, const struct 
 	const int32_t layout = geometry->knob[TCB_KNOB_LAYOUT];
 	if (problem->contract == TCB_CONTRACT_Q8)
 		return layout == TCB_LAYOUT_G ? NULL : "layout must be g under contract q8 on a GPU";
-	return layout == TCB_LAYOUT_F ? NULL : "layout must be f under contract f16 on a GPU";
+	return layout == TCB_LAYOUT_F ? NULL : "layout must be f under contracts f16 and f32 on a GPU";
 }
 
 const char *qmm_gpu_rule_group(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -63,7 +69,7 @@ const char *qmm_gpu_rule_group(const struct tcb_problem *problem, const struct t
 	(void)target;
 	const int32_t group = geometry->knob[TCB_KNOB_GROUP];
 	if (problem->contract != TCB_CONTRACT_Q8)
-		return group == TCB_KNOB_UNSET ? NULL : "group has no effect under contract f16";
+		return group == TCB_KNOB_UNSET ? NULL : "group has no effect but under contract q8";
 	if (group != 32 && group != 256)
 		return "group must be 32 or 256 under contract q8";
 	if (group != 32 && tcb_is_expanded(problem->op->format->id))

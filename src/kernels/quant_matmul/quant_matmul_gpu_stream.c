@@ -81,6 +81,21 @@ static void open_memory(struct qmm_writer *w, struct kernel *k)
 
 /* --- the warp that asks --- */
 
+/* Tile TILE (.u32) of activations is which one of its unit's, and that is which unit. */
+static kit_op within_unit(struct qmm_writer *w, kit_op tile)
+{
+	if (w->g->unit.x_terms == 1)
+		return u_and(&w->kit.b, tile, I(QMM_CHUNKS - 1));
+	return u_rem(&w->kit.b, tile, I(w->g->unit_tiles));
+}
+
+static kit_op unit_of_tile(struct qmm_writer *w, kit_op tile)
+{
+	if (w->g->unit.x_terms == 1)
+		return u_shr(&w->kit.b, tile, I(__builtin_ctz(QMM_CHUNKS)));
+	return u_div(&w->kit.b, tile, I(w->g->unit_tiles));
+}
+
 struct asking {
 	kit_op rows_at[QMM_ROW_TILES_MAX * 8]; /* the next unit of each 16 rows */
 	unsigned row_units;
@@ -133,22 +148,21 @@ static void ask_x(struct qmm_writer *w, const struct asking *a)
 			  tcb_ptx_at(a->x.barrier, 0), w->g->cast > 1 ? &a->mask : NULL);
 }
 
-/* The activations of the unit that chunk CHUNK of the block begins. */
-static void find_x(struct qmm_writer *w, struct asking *a, kit_op chunk, kit_op pitch)
+/* The activations of the unit that tile TILE_OF_X of the block begins. */
+static void find_x(struct qmm_writer *w, struct asking *a, kit_op tile_of_x, kit_op pitch)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op shift = I(__builtin_ctz(QMM_CHUNKS));
-	const kit_op unit = u_add(b, a->deal->begin, u_shr(b, chunk, shift));
+	const kit_op unit = u_add(b, a->deal->begin, unit_of_tile(w, tile_of_x));
 	const struct kit_split at = u_split(b, unit, I(w->g->row_units));
 	struct qmm_tile_at tile;
 	if (w->g->by_grid) { /* once round, and all are there */
-		tcb_ptx_if_begin(b, u_lt(b, chunk, I(w->g->row_units * QMM_CHUNKS)));
+		tcb_ptx_if_begin(b, u_lt(b, tile_of_x, I(w->g->row_units * w->g->unit_tiles)));
 		qmm_write_x_ready(w, at.rest);
 		tcb_ptx_if_end(b);
 	}
 	qmm_write_tile_at(w, at.whole, &tile);
 	const kit_op of_tile = tcb_kit_element(b, w->x, u_shr(b, tile.first_token, I(3)), QMM_TILE_BYTES);
-	l_mad_wide_to(b, a->x_at, u_shl(b, at.rest, shift), pitch, of_tile);
+	l_mad_wide_to(b, a->x_at, u_mul(b, at.rest, I(w->g->unit_tiles)), pitch, of_tile);
 }
 
 /* A block of equal shares: as write_asking() does for one tile, for one after the other. */
@@ -169,16 +183,16 @@ static void write_asking_dealt(struct qmm_writer *w, struct kernel *k, const str
 	ask_weights(w, k, a);
 	tcb_ptx_for_end(b);
 	tcb_kit_depend(&w->kit);
-	const kit_op loop = tcb_ptx_for_begin(b, I(0), u_mul(b, units, I(QMM_CHUNKS)), I(1), 1);
+	const kit_op loop = tcb_ptx_for_begin(b, I(0), u_mul(b, units, I(g->unit_tiles)), I(1), 1);
 	tcb_ptx_if_begin(b, u_ge(b, loop, I(g->xstages)));
 	tcb_kit_wait(b, tcb_ptx_at(u_add(b, a->x.barrier, I(8 * g->xstages)), 0), u_xor(b, a->x.parity, I(1)));
 	const kit_op done = u_sub(b, loop, I(g->xstages));
-	const kit_op is_last = u_eq(b, u_and(b, done, I(QMM_CHUNKS - 1)), I(QMM_CHUNKS - 1));
+	const kit_op is_last = u_eq(b, within_unit(w, done), I(g->unit_tiles - 1));
 	tcb_ptx_if_begin(b, u_lt_and(b, a->next, deal->end, is_last));
 	ask_weights(w, k, a);
 	tcb_ptx_if_end(b);
 	tcb_ptx_if_end(b);
-	tcb_ptx_if_begin(b, u_eq(b, u_and(b, loop, I(QMM_CHUNKS - 1)), I(0)));
+	tcb_ptx_if_begin(b, u_eq(b, within_unit(w, loop), I(0)));
 	find_x(w, a, loop, pitch);
 	tcb_ptx_if_end(b);
 	tcb_kit_expect(b, tcb_ptx_at(a->x.barrier, 0), I(g->x_tile_bytes));
@@ -195,7 +209,7 @@ static void write_asking(struct qmm_writer *w, struct kernel *k)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
 	struct asking asking = { 0 }, *a = &asking;
-	const unsigned chunks = g->slice * QMM_CHUNKS, first = g->stages < g->slice ? g->stages : g->slice;
+	const unsigned tiles = g->slice * g->unit_tiles, first = g->stages < g->slice ? g->stages : g->slice;
 	kit_op done, x_pitch, groups, empty;
 	a->row_units = g->side * g->rows / QMM_UNIT_ROWS;
 	for (unsigned side = 0, i = 0; side < g->side; side++)
@@ -221,23 +235,23 @@ static void write_asking(struct qmm_writer *w, struct kernel *k)
 			bits = u_shl(b, bits, u_mul(b, u_block_y(b), I(g->cast)));
 		a->mask = u16_from_u(b, bits);
 	}
-	const kit_op loop = tcb_ptx_for_begin(b, I(0), I(chunks), I(1), 1);
+	const kit_op loop = tcb_ptx_for_begin(b, I(0), I(tiles), I(1), 1);
 	tcb_ptx_if_begin(b, u_ge(b, loop, I(g->xstages)));
 	/* The slot was filled once more than it was emptied: the other parity. */
 	empty = u_add(b, a->x.barrier, I(8 * g->xstages));
 	tcb_kit_wait(b, tcb_ptx_at(empty, 0), u_xor(b, a->x.parity, I(1)));
 	if (g->slice > g->stages) {
 		done = u_sub(b, loop, I(g->xstages));
-		const kit_op is_last = u_eq(b, u_and(b, done, I(QMM_CHUNKS - 1)), I(QMM_CHUNKS - 1));
-		const kit_op has = u_lt_and(b, u_shr(b, done, I(2)), I(g->slice - g->stages), is_last);
+		const kit_op is_last = u_eq(b, within_unit(w, done), I(g->unit_tiles - 1));
+		const kit_op has = u_lt_and(b, unit_of_tile(w, done), I(g->slice - g->stages), is_last);
 		tcb_ptx_if_begin(b, has);
 		ask_weights(w, k, a);
 		tcb_ptx_if_end(b);
 	}
 	tcb_ptx_if_end(b);
 	if (g->by_grid) {
-		tcb_ptx_if_begin(b, u_eq(b, u_and(b, loop, I(QMM_CHUNKS - 1)), I(0)));
-		const kit_op unit = u_shr(b, loop, I(__builtin_ctz(QMM_CHUNKS)));
+		tcb_ptx_if_begin(b, u_eq(b, within_unit(w, loop), I(0)));
+		const kit_op unit = unit_of_tile(w, loop);
 		qmm_write_x_ready(w, unit);
 		tcb_ptx_if_end(b);
 	}
@@ -300,13 +314,16 @@ static void write_units(struct qmm_writer *w, struct kernel *k, struct computing
 	qmm_write_lane_at(w, tcb_ptx_assume_aligned(b, u_add(b, c->unit, c->w.at), 16), &lane);
 	for (unsigned chunk = 0; chunk < QMM_CHUNKS; chunk++) {
 		qmm_write_expand(w, &k->chunks, &lane, 0, 4 * g->unit.bytes, chunk);
-		tcb_kit_wait(b, tcb_ptx_at(c->x.barrier, 0), c->x.parity);
-		qmm_write_products(w, &k->chunks, chunk, u_add(b, k->x_ring, c->x.at), &k->sums);
-		/* The products before these are done: their activations may go. */
-		free_slot(w, c->previous,
-			  chunk == 0 ? u_lt_and(b, w->kit.lane, I(g->cast), tcb_ptx_not(first)) : c->frees);
-		u_add_to(b, c->previous, c->x.barrier, I(8 * g->xstages));
-		ring_next(w, &c->x);
+		for (unsigned term = 0; term < g->unit.x_terms; term++) {
+			const int is_first = chunk == 0 && term == 0;
+			tcb_kit_wait(b, tcb_ptx_at(c->x.barrier, 0), c->x.parity);
+			qmm_write_products(w, &k->chunks, chunk, u_add(b, k->x_ring, c->x.at), &k->sums);
+			/* The products before these are done: their activations may go. */
+			free_slot(w, c->previous,
+				  is_first ? u_lt_and(b, w->kit.lane, I(g->cast), tcb_ptx_not(first)) : c->frees);
+			u_add_to(b, c->previous, c->x.barrier, I(8 * g->xstages));
+			ring_next(w, &c->x);
+		}
 	}
 	ring_next(w, &c->w);
 	tcb_ptx_for_end(b);
