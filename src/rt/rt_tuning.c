@@ -27,7 +27,6 @@ void rt_tuning_geometry(struct tcbrt_tuning *out, const struct tcb_geometry *geo
 	memcpy(out->knobs, geometry->knob, sizeof(geometry->knob));
 	out->verdict = TCBRT_VERDICT_NONE;
 	out->plain_ns = 0;
-	out->contract = TCBRT_CONTRACT_DEFAULT; /* the lookup knows it */
 	memset(out->reserved, 0, sizeof(out->reserved));
 	for (int knob = TCB_KNOBS_MAX; knob < TCBRT_KNOBS_MAX; knob++)
 		out->knobs[knob] = TCB_KNOB_UNSET;
