@@ -5,7 +5,6 @@
 #include "kernels/defaults/contracts.h"
 
 #include "kernels/constraint.h"
-#include "kernels/default_rules.h"
 
 /*
  * From so many tokens on products with quantised weights are faster with wgmma, which multiplies halves, than with
@@ -35,7 +34,7 @@ static int has_kernel(const struct tcb_problem *problem, const struct tcb_target
 
 	if (!tcb_op_side(problem->op, target))
 		return 0;
-	tcb_default_geometry(problem, target, &geometry);
+	tcb_op_standard(problem, target, &geometry);
 	return !tcb_constraint_violated(problem->op, problem, target, &geometry, 1, NULL);
 }
 
