@@ -147,6 +147,7 @@ static void fill_tuning(const struct rt_saved *head, const struct tcb_geometry *
 	out->provisional = out->source == TCBRT_SOURCE_PROVISIONAL;
 	out->threads = head->threads;
 	rt_tuning_geometry(out, geometry);
+	out->contract = rt_contract_told((enum tcb_contract)head->contract);
 	tcb_geometry_print(geometry, out->geometry);
 	snprintf(out->variant, sizeof(out->variant), "%s", variant);
 	memcpy(out->reason, head->reason, sizeof(out->reason));

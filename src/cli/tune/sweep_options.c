@@ -21,7 +21,7 @@ const struct cli_option cli_sweep_options[] = {
 	CLI_OPTION_SHAPES(struct cli_sweep_args),
 	{ "gguf", "FILE", CLI_TEXT, offsetof(struct cli_sweep_args, gguf),
 	  "take the shapes of this model file's tensors of the op's weight type, one token each" },
-	CLI_OPTION_CONTRACT(struct cli_sweep_args),
+	CLI_OPTION_CONTRACTS(struct cli_sweep_args, "the op's own"),
 	{ "strategy", "S", CLI_TEXT, offsetof(struct cli_sweep_args, strategy),
 	  "how candidates are chosen: @STRATEGIES; exec:PROGRAM: by a program of yours (docs/outside-strategies.md); "
 	  "the first by default" },

@@ -329,6 +329,8 @@ static void join_last(struct qmm_writer *w)
 
 void qmm_write_join(struct qmm_writer *w)
 {
+	if (w->g->is_dealt)
+		return;
 	if (w->g->join == TCB_JOIN_LAST)
 		join_last(w);
 	else if (w->g->has_parts)

@@ -16,6 +16,7 @@ struct qmm_gpu {
 	int is_wgmma, own_launch, pdl;
 	int is_streamed;  /* wgmma: activations pass through a ring that a warp of its own fills */
 	int is_rolling;   /* mma: through a ring that all warps fill */
+	int is_dealt;     /* streamed: blocks that stay, with equal runs of units (quant_matmul_gpu_deal.h) */
 	unsigned beside;  /* warps of the block that prepare them and do nothing else */
 	int by_grid;      /* warps of all blocks prepare a share each, which meet in the workspace */
 	unsigned sharers; /* these of a block, and the one that asks for the copies */
@@ -41,7 +42,7 @@ struct qmm_gpu {
 	int is_whole;           /* a warp has one share, and stages for all of it */
 	/* In the grid and in arguments, not in the PTX. */
 	unsigned groups, token_tiles, grid;
-	unsigned least, longer; /* groups of a block; one more in the first LONGER blocks */
+	unsigned least, longer; /* groups of a block, or units; one more in the first LONGER blocks */
 	/* memory */
 	unsigned block_rows; /* most rows of a block */
 	unsigned tile_bytes; /* of weights */
@@ -80,7 +81,9 @@ double qmm_gpu_chain(const struct qmm_gpu *g);        /* the longest rounding ch
  * many activations share a scale. */
 tcb_gpu_rule qmm_gpu_rule_isa, qmm_gpu_rule_layout, qmm_gpu_rule_group;
 
-/* quant_matmul_gpu_registers.c: upper bounds, held against ptxas by tests/kernels/check_gpu_space.c. */
+/* quant_matmul_gpu_registers.c: of a thread.  Upper bounds, held against ptxas by tests/kernels/check_gpu_space.c. */
 unsigned qmm_gpu_registers(const struct qmm_gpu *g);
+/* That WARPS warps of an SM can have: each quarter has every fourth of them. */
+unsigned qmm_registers_of(unsigned warps);
 
 #endif

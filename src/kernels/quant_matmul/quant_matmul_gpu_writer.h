@@ -19,6 +19,7 @@ struct qmm_writer {
 	kit_op rows, tokens;  /* N and M */
 	kit_op padded;        /* own launch: tokens of the image */
 	kit_op slices, counters;
+	kit_op least, longer;         /* groups, or dealt units, of a block; the first LONGER blocks have one more */
 	kit_op floats, image, claims; /* prep=grid: the activations, their whole image, who prepares what */
 	kit_op x_barrier, join_barrier;
 	kit_op ks, side;    /* side: which of the groups side by side */
