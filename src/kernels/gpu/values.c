@@ -184,6 +184,23 @@ void tcb_kit_e4m3(struct tcb_ptx_build *b, kit_op word, kit_op out[2])
 	}
 }
 
+void tcb_kit_e4m3_f16(struct tcb_ptx_build *b, kit_op word, kit_op out[2])
+{
+	kit_op two[2];
+	if (b->module->target.sm >= 89) {
+		tcb_kit_halves(b, word, two);
+		for (unsigned i = 0; i < 2; i++)
+			out[i] = h_from_e4m3(b, two[i]);
+		return;
+	}
+	tcb_kit_e4m3(b, word, out);
+	/* A NaN's seven bits are ones, and the only ones that carry: then the exponent's are ones. */
+	for (unsigned i = 0; i < 2; i++) {
+		const kit_op carry = u_and(b, u_add(b, u_and(b, out[i], I(0x7fff7fff)), I(0x00800080)), I(0x40004000));
+		out[i] = h_mul(b, b_set(b, u_or(b, out[i], carry)), b_set(b, I(0x5c005c00))); /* 2^8 */
+	}
+}
+
 kit_op tcb_kit_pack_f16(struct tcb_ptx_build *b, kit_op low, kit_op high)
 {
 	if (b->module->target.sm >= 80)

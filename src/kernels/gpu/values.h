@@ -92,6 +92,8 @@ void tcb_kit_halves(struct tcb_ptx_build *b, kit_op word, kit_op out[2]);
 void tcb_kit_floats(struct tcb_ptx_build *b, kit_op word, kit_op out[2]);
 /* The four bytes of WORD, E4M3, as halves that are 2^-8 of them: bytes 0 and 1, 2 and 3.  A NaN: one, or 480. */
 void tcb_kit_e4m3(struct tcb_ptx_build *b, kit_op word, kit_op out[2]);
+/* The same as they are, and NaNs. */
+void tcb_kit_e4m3_f16(struct tcb_ptx_build *b, kit_op word, kit_op out[2]);
 /* Two floats as halves in a word, LOW in its lower one. */
 kit_op tcb_kit_pack_f16(struct tcb_ptx_build *b, kit_op low, kit_op high);
 /* The same as halves of TYPE, "f16" or "bf16". */
