@@ -41,8 +41,8 @@ static const struct {
 		 { "gemma4", GEMMA | GEMMA_4 },
 		 { NULL, 0 } };
 
-/* What is kept of each token while it is computed, each as wide as the widest; and what is of all: how many tokens
- * there are, the likeliest ones to follow with their scores, and constants. */
+/* What is kept of each token while it is computed: rows of the hidden size up to H, of the widest up to UP, few values;
+ * and what is of all: how many tokens there are, the likeliest ones to follow with their scores, and zeros. */
 enum { X, X2, H, Q, K, V, ROTATED, SEEN, GATE, UP, SCORES, IDS, SHARES, TOKENS, LENGTH, BEST, LIKELY, ZEROS, BUFFERS };
 
 struct layer {
@@ -90,14 +90,12 @@ struct engine {
 	float *host_logits;
 };
 
-/* COUNT items at AT, and one more; what is new is zeros. */
+/* COUNT items at AT, and one more, which is zeros. */
 static void *grow(void *at, size_t count, size_t bytes)
 {
-	const size_t old = at ? count : 0;
-
 	if (!(at = realloc(at, (count + 1) * bytes)))
 		errx(1, "out of memory");
-	memset((char *)at + old * bytes, 0, (count + 1 - old) * bytes);
+	memset((char *)at + count * bytes, 0, bytes);
 	return at;
 }
 
@@ -202,21 +200,18 @@ static address copy(const struct engine *e, const void *values, size_t count)
 	return place;
 }
 
-/* Where what KEY says is; nowhere yet: BYTES of the device are made its place. */
-static address place_of(struct engine *e, const char *key, size_t bytes, int *is_new)
+/* Where the place of what KEY says is kept, 0 as long as it has none. */
+static address *place_of(struct engine *e, const char *key)
 {
-	*is_new = 0;
 	for (size_t i = 0; i < e->packed_count; i++)
 		if (strcmp(e->packed[i].key, key) == 0)
-			return e->packed[i].at;
+			return &e->packed[i].at;
 	e->packed = grow(e->packed, e->packed_count, sizeof(*e->packed));
-	struct packed *packed = &e->packed[e->packed_count++];
-	strcpy(packed->key, key);
-	*is_new = 1;
-	return packed->at = device_alloc(&e->device, bytes);
+	strcpy(e->packed[e->packed_count].key, key);
+	return &e->packed[e->packed_count++].at;
 }
 
-/* ---- a program: what is computed of M tokens, step after step ---- */
+/* ---- a program: what is computed of M tokens, call after call ---- */
 
 struct writer {
 	struct engine *e;
@@ -242,13 +237,16 @@ static int has(const struct writer *w, const char *name)
 	return find(w->e, name, w->layer, &(struct tcbrt_gguf_tensor){ 0 });
 }
 
-/* WANTED's rows to DATA, which has BYTES and COLUMNS. */
-static void gather(const struct writer *w, const struct operand *wanted, size_t columns, size_t bytes, char *data)
+/* WANTED's rows, of COLUMNS and BYTES in all: where they are in the file, or, put together, in *OWN. */
+static const char *rows_of(const struct writer *w, const struct operand *wanted, size_t columns, size_t bytes,
+			   char **own)
 {
 	const size_t parts = wanted->group ? 2 : 1;
 	struct tcbrt_gguf_tensor t;
 	size_t done = 0, all = 0;
 
+	if (parts > 1 || strchr(wanted->weights, '+'))
+		*own = grow(NULL, bytes, 1);
 	for (const char *name = wanted->weights; *name; name += strcspn(name, "+"), name += *name == '+') {
 		if (!find(w->e, name, w->layer, &t) || t.dims[0] != columns)
 			errx(1, "the model has no %s with rows of %zu in layer %d", name, columns, w->layer);
@@ -257,41 +255,45 @@ static void gather(const struct writer *w, const struct operand *wanted, size_t 
 		all += t.bytes / parts;
 		for (; from < (const char *)t.data + t.bytes && done + group <= bytes;
 		     from += parts * group, done += group)
-			memcpy(data + done, from, group);
+			if (*own)
+				memcpy(*own + done, from, group);
 	}
 	if (done != bytes || all != bytes)
 		errx(1, "%s in layer %d: %zu bytes are wanted, %zu there", wanted->weights, w->layer, bytes, all);
+	return *own ? *own : t.data;
 }
 
 /* WANTED on the device, as operand INDEX of PLAN reads it: packed once for all plans of a layout. */
 static address weights_of(struct writer *w, const struct tcbrt_plan *plan, size_t index, const struct operand *wanted)
 {
+	const int is_cpu = w->e->device.pool != NULL;
 	struct tcbrt_plan_info info;
 	struct tcbrt_operand operand;
-	struct tcbrt_error err;
-	char key[3 * TEXT];
-	void *packed = NULL;
-	int is_new;
+	char key[3 * TEXT], *own = NULL;
+	void *host = NULL;
 
 	tcbrt_plan_info(plan, &info);
 	tcbrt_plan_operand(plan, index, &operand);
 	const size_t bytes = operand.packed_bytes ? operand.packed_bytes : operand.bytes;
 	snprintf(key, sizeof(key), "%d %s %d %s", w->layer, wanted->weights, wanted->is_second,
 		 operand.packed_bytes ? info.layout : "");
-	const address place = place_of(w->e, key, bytes, &is_new);
-	if (!is_new)
-		return place;
-	char *data = grow(NULL, operand.bytes, 1);
-	gather(w, wanted, operand.columns, operand.bytes, data);
+	address *place = place_of(w->e, key);
+	if (*place)
+		return *place;
+	const char *data = rows_of(w, wanted, operand.columns, operand.bytes, &own);
+	*place = device_alloc(&w->e->device, bytes);
 	if (operand.packed_bytes) {
-		must(tcbrt_weights_alloc(bytes, &packed, NULL, &err), &err);
-		if (tcbrt_pack_operand(plan, index, data, packed) != TCBRT_OK)
+		host = is_cpu ? (void *)(uintptr_t)*place
+			      : aligned_alloc(TCBRT_ALIGNMENT, (bytes | (TCBRT_ALIGNMENT - 1)) + 1);
+		if (!host || tcbrt_pack_operand(plan, index, data, host) != TCBRT_OK)
 			errx(1, "%s cannot be packed: out of memory?", wanted->weights);
 	}
-	device_write(&w->e->device, place, packed ? packed : data, bytes);
-	tcbrt_weights_free(packed);
-	free(data);
-	return place;
+	if (!host || !is_cpu)
+		device_write(&w->e->device, *place, host ? host : data, bytes);
+	if (!is_cpu)
+		free(host);
+	free(own);
+	return *place;
 }
 
 /* A call of the op that FORM says: its name, where * is the format of its weights, then perhaps a blank and the words
@@ -333,20 +335,20 @@ static address vector(struct writer *w, const char *name, size_t length, size_t 
 	const size_t rows = length / taps;
 	struct tcbrt_gguf_tensor tensor;
 	char key[2 * TEXT];
-	int is_new;
 
 	if (!find(w->e, name, w->layer, &tensor) || strcmp(tensor.format, "f32") || tensor.bytes != 4 * length)
 		errx(1, "the model has no %s of %zu values in f32 in layer %d", name, length, w->layer);
 	snprintf(key, sizeof(key), "%d %s, %zu times", w->layer, name, count);
-	const address place = place_of(w->e, key, count * tensor.bytes, &is_new);
-	if (!is_new)
-		return place;
+	address *place = place_of(w->e, key);
+	if (*place)
+		return *place;
+	*place = device_alloc(&w->e->device, count * tensor.bytes);
 	float *values = grow(NULL, count * length, sizeof(*values));
 	for (size_t i = 0; i < count * length; i++)
 		values[i] = factor * ((const float *)tensor.data)[i % rows * taps + i % length / rows];
-	device_write(&w->e->device, place, values, count * tensor.bytes);
+	device_write(&w->e->device, *place, values, count * tensor.bytes);
 	free(values);
-	return place;
+	return *place;
 }
 
 /* f(x, b) of each of M x N elements */
@@ -610,7 +612,7 @@ static struct program *program_for(struct engine *e, size_t m)
 	add(&w, 1, e->vocabulary, e->options.top_k,
 	    OPERANDS({ e->logits + 4 * (rows - 1) * e->vocabulary }, { b[LIKELY] }, { b[BEST] }), "topk");
 	w.program->chain = device_chain(&e->device, w.program->calls, w.program->count, &w.program->workspace);
-	w.program->seconds = e->options.times ? grow(NULL, w.program->count, sizeof(double)) : NULL;
+	w.program->seconds = e->options.times ? calloc(w.program->count, sizeof(double)) : NULL;
 	return w.program;
 }
 
@@ -660,22 +662,25 @@ static void make_buffers(struct engine *e)
 	const size_t m = e->options.batch, rows = e->options.logits ? m : 1, heads = e->value_heads;
 	const size_t period = e->ways & TILED ? e->key_heads : heads;
 	int32_t *keys_of = grow(NULL, heads, sizeof(*keys_of));
-	size_t widest = e->hidden + e->used * e->ffn + e->shared_ffn + e->experts + TOP_MAX;
+	size_t widest = e->used * e->ffn > e->shared_ffn ? e->used * e->ffn : e->shared_ffn;
 
 	for (size_t i = 0; i < e->layers; i++)
 		make_layer(e, i, &widest);
-	for (size_t i = 0; i < BUFFERS; i++)
-		e->at[i] = device_alloc(&e->device, m * widest * sizeof(float));
-	float *ones = grow(NULL, m * widest, sizeof(*ones));
+	for (size_t i = 0; i < BUFFERS; i++) {
+		const size_t each = i <= H ? e->hidden : i <= UP ? widest : e->experts + heads + TOP_MAX;
+		e->at[i] = device_alloc(&e->device, (m * each + widest) * sizeof(float));
+	}
+	const size_t constants = m * (e->hidden + heads) + widest;
+	float *ones = grow(NULL, constants, sizeof(*ones));
 	for (size_t i = 0; i < heads && e->key_heads; i++)
 		keys_of[i] = (int32_t)(i % period / (period / e->key_heads));
 	e->keys_of = copy(e, keys_of, heads);
-	for (size_t i = 0; i < m * widest; i++)
+	for (size_t i = 0; i < constants; i++)
 		ones[i] = 1;
-	e->ones = copy(e, ones, m * widest);
-	for (size_t i = 0; i < m * widest; i++)
+	e->ones = copy(e, ones, constants);
+	for (size_t i = 0; i < constants; i++)
 		ones[i] = sqrtf((float)e->hidden);
-	e->embedding = copy(e, ones, m * widest);
+	e->embedding = copy(e, ones, constants);
 	e->logits = device_alloc(&e->device, rows * e->vocabulary * sizeof(float));
 	e->host_logits = grow(NULL, rows * e->vocabulary, sizeof(float));
 	free(keys_of);
