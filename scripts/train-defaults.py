@@ -393,7 +393,7 @@ def main():
     parser.add_argument("--tcbtune", default="tcbtune", help="the program that enumerates them")
     parser.add_argument("--problems", type=int, default=360, help="of which it does")
     parser.add_argument("--forms", type=int, default=110, help="geometries of a contract in the table, at most")
-    parser.add_argument("--trees", type=int, default=250)
+    parser.add_argument("--trees", type=int, default=300)
     parser.add_argument("--rate", type=float, default=0.15)
     parser.add_argument("--columns", type=float, default=0.3, help="share of the features that a tree may ask")
     parser.add_argument("--ridge", type=float, default=3.0)
