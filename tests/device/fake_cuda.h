@@ -67,6 +67,7 @@ struct CUfunc_st {
 	struct tcb_ptx_function *function;
 	struct tcb_ptx_program *program;
 	int shared_bytes; /* dynamic, that it may be launched with */
+	int is_wide;      /* may be launched with clusters of more than 8 blocks */
 };
 
 struct CUmod_st {

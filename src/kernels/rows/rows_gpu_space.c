@@ -50,7 +50,7 @@ size_t tcb_rows_gpu_shares(const struct tcb_problem *problem, const struct tcb_t
 
 static int may_have_pieces(const struct tcb_problem *problem, const struct tcb_target *target)
 {
-	return target->cuda.capability >= 90 && widest_even(problem->shape.n) == 16;
+	return target->cuda.capability >= 90 && widest_even(problem->shape.n) == 16 && !problem->shape.words.add;
 }
 
 static int is_long(const struct tcb_problem *problem, const struct tcb_target *target)
