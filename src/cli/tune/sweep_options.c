@@ -68,7 +68,8 @@ const struct cli_option cli_sweep_options[] = {
 	{ "fresh", NULL, CLI_FLAG, offsetof(struct cli_sweep_args, fresh), "measure again what is known" },
 	{ "starts", "WHICH", CLI_WORD, offsetof(struct cli_sweep_args, starts),
 	  "what is tried first beside the default: stored: what won for the nearest shapes, formats, contracts and "
-	  "devices in the database; model: on a GPU, the best of a sample by a model, if little won near",
+	  "devices in the database; model: what is predicted by what was learned of other problems, else "
+	  "on a GPU the best of a sample by a model, if little won near",
 	  .words = "none|stored|model|all", .fallback = "all" },
 	{ "again", NULL, CLI_FLAG, offsetof(struct cli_sweep_args, again),
 	  "repeat the sweep, measuring everything again, with the next seed, and say whether the stored decisions "
