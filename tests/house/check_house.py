@@ -56,7 +56,7 @@ PTX_MAY_INCLUDE = {
 SEARCH_SEES_OF_KERNELS = {f"kernels/{name}.h" for name in ("op", "constraint", "space", "code", "language", "limit", "compute_limit",
                                                          "signature", "static_facts", "timing")}
 # folders of kernels that belong to no op
-KERNEL_FLOORS = {"decode", "gpu", "opencl", "simd", "wgsl"}
+KERNEL_FLOORS = {"decode", "defaults", "gpu", "opencl", "simd", "wgsl"}
 # Who means the ops of this build and no others: those that make registries, claims about this build, the examples in
 # its help, and the program that libtcbrt starts.
 ASK_FOR_BUILT_IN = ("kernels/op.h", "kernels/registry.c", "kernels/op_registry.c", "verify/", "cli/core/marks.c", "rt/rt_tune.c")
