@@ -337,7 +337,7 @@ enum tcbrt_role { TCBRT_ROLE_INPUT = 0, TCBRT_ROLE_WEIGHTS = 1, TCBRT_ROLE_OUTPU
 /*
  * One operand, a dense row-major matrix.  Their order:
  *
- *     quantised products (q4k_matvec, ...)   weights N x K, x M x K, y M x N(, added M x N, elsewhere than y)
+ *     quantised products (q4k_matvec, ...)   weights N x K, x M x K, y M x N(, norm K)(, added M x N, not y)(, bias N)
  *     of experts (q4k_experts_matmul, ...)   weights, x, y, ids(, bias); of experts_swiglu gate, x, y, ids, up(, biases
  *                                            of both); of experts_sum weights, x, y, ids, factors(, bias)
  *     matmul_f32, _f16, _bf16                a M x K, b K x N, c M x N

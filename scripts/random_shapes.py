@@ -167,4 +167,4 @@ def draw_shape(rng, op, most):
         m = draw_extent(rng, most.m)
     k = draw_inputs(rng, op, min(most.elements // m, most.k))
     n = draw_extent(rng, max(1, min(most.elements // m, most.elements // k, most.n)))
-    return f"{m}x{n}x{k}"
+    return f"{m}x{n}x{k}" + "".join(f",{draw_word(rng, word, 1)}" for word in op["words"] if rng.random() < 0.4)

@@ -60,8 +60,8 @@
 	X(ONE, one, uint8_t, FLAG, "one", EXPERTS, 1, 1, 0, "one", "for tuning, all tokens use the same experts")     \
 	X(SHARED, shared, uint16_t, NUMBER, "shared", EXPERTS, 1, 64, 0, "shared1",                                   \
 	  "1 expert more, which every token uses beside its own: its id is with the others")                          \
-	X(BIAS, bias, uint16_t, FLAG, "bias", EXPERTS, 1, 1, 0, "bias",                                               \
-	  "a bias for each expert and output is added to its products")                                               \
+	X(BIAS, bias, uint16_t, FLAG, "bias", BIAS, 1, 1, 0, "bias",                                                  \
+	  "a bias for each output, of experts for each expert and output, is added to its products")                  \
 	X(OAI, oai, uint32_t, FLAG, "oai", EXPERTS, 1, 1, 0, "oai",                                                   \
 	  "gate and up are joined as in gpt-oss: clamped, (up + 1) gate sigmoid(1.702 gate); otherwise by silu")      \
 	X(ROTATED, rotated, uint32_t, NUMBER, "rot", QUERY, 8, 1024, 0, "rot64",                                      \
@@ -77,7 +77,7 @@
 	X(EPS, eps, uint16_t, NUMBER, "eps", EPS, 1, 20, 0, "eps6",                                                   \
 	  "10^-6 is added to the mean square or the variance that a norm divides by the root of; otherwise 10^-5")    \
 	X(ADD, add, uint16_t, FLAG, "add", ADD, 1, 1, 0, "add",                                                       \
-	  "an operand as large as a product's results is added to these, as to what passes a layer by")               \
+	  "an operand as large as the results is added to a product, and to a norm's x, whose sum is an output, too") \
 	X(VALUES, values, uint32_t, NUMBER, "v", QUERY, 8, 1024, 0, "v128",                                           \
 	  "heads of V, and of results, have 128 values; otherwise K, as those of q and k")                            \
 	X(VIEW, view, uint16_t, FLAG, "vk", QUERY, 1, 1, 0, "vk",                                                     \

@@ -30,10 +30,6 @@ size_t tcb_quant_group(const struct tcb_format *format);               /* contra
 enum tcb_status tcb_quant_check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err);
 size_t tcb_quant_operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX]);
 void tcb_quant_fill(const struct tcb_problem *problem, uint64_t seed, void *const operand[]);
-/* Adds what the word add has to ROWS rows of COLUMNS results Y, of PROBLEM's from ROW and COLUMN on; rows of Y are
- * whole ones. */
-void tcb_quant_add(const struct tcb_problem *problem, void *const operand[], size_t row, size_t rows, size_t column,
-		   size_t columns, float *y);
 double tcb_quant_flops(const struct tcb_problem *problem);
 double tcb_quant_traffic(const struct tcb_problem *problem);
 

@@ -292,6 +292,16 @@ static size_t check_problem(struct bench *b, struct draw *d, size_t *ran)
 	return wrong;
 }
 
+/* Has OP kernels of CONTRACT for CPUs? */
+static int has_contract(const struct tcb_op *op, enum tcb_contract contract)
+{
+	const struct tcb_variant *variant;
+	for (size_t i = 0; (variant = tcb_variant_at(tcb_op_cpu(op), i)); i++)
+		if (variant->contract == contract)
+			return op->contracts >> contract & 1u;
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "attention_";
@@ -322,7 +332,7 @@ int main(int argc, char **argv)
 		const struct tcb_op *op = taken[i % count];
 		const enum tcb_contract first = op->default_contract;
 		enum tcb_contract contract = (enum tcb_contract)one_of(&draw, TCB_CONTRACT_COUNT);
-		if (!(op->contracts >> contract & 1u))
+		if (!has_contract(op, contract))
 			contract = first;
 		if (draw_problem(&draw, op, contract, &bench.problem) != 0)
 			continue;

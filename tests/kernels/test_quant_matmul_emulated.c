@@ -135,6 +135,7 @@ static void every_way_is_right(void **state)
 		const struct tcb_shape *s = &cases[i].shape;
 		struct tcb_problem p = problem_of(op_names[i % OPS], s->m, s->n, s->k);
 		p.shape.words.add = i % 2;
+		p.shape.words.bias = i / 2 % 2;
 		try_one(&p, cases[i].capability, cases[i].geometry);
 		/* Expanded formats, whose weights alone differ, where there are registers for them. */
 		const struct tcb_problem pieces = problem_of(piece_names[piece % PIECE_OPS], s->m, s->n, s->k);
@@ -322,6 +323,7 @@ static void try_shapes(const char *name, const struct tcb_shape *shapes, size_t 
 		const struct tcb_shape *s = &shapes[i % count];
 		struct tcb_problem p = problem_of(name, s->m, s->n, s->k);
 		p.shape.words.add = i % 2;
+		p.shape.words.bias = i / 2 % 2;
 		const struct tcb_target target = gpu_target(gpu_capabilities[i % GPU_CAPABILITIES], 2);
 		struct tcb_geometry g;
 		struct gpu_bench bench;
@@ -445,6 +447,7 @@ static void samples_are_right(void **state)
 		struct tcb_problem p =
 			(i / 2 % 2 ? problem_q8 : problem_of)(op_names[tcb_rng_below(&rng, OPS)], s->m, s->n, s->k);
 		p.shape.words.add = i % 2;
+		p.shape.words.bias = i / 2 % 2;
 		const struct tcb_target target = gpu_target(gpu_capabilities[tcb_rng_below(&rng, GPU_CAPABILITIES)], 2);
 		const struct tcb_geometry g = gpu_geometry_drawn(&p, &target, &rng);
 		struct gpu_bench bench;

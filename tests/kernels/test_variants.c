@@ -70,6 +70,8 @@ static struct tcb_shape shape_of(const struct tcb_op *op, size_t index)
 		shape.words.eps = 6;
 	if (op->words >> TCB_WORD_ADD & 1u && index % 2)
 		shape.words.add = 1;
+	if (op->words >> TCB_WORD_BIAS & 1u && index % 3 == 1)
+		shape.words.bias = 1;
 	if (strcmp(op->shape_form, "MxNxU") == 0) /* U of N */
 		shape.k = 1 + 5 * index % shape.n;
 	return shape;

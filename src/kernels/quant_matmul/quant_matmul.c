@@ -8,13 +8,13 @@
  */
 #include <string.h>
 
-#include "kernels/quant.h"
 #include "kernels/quant_lines.h"
 #include "kernels/quant_matmul/quant_matmul_cpu.h"
 #include "kernels/quant_matmul/quant_matmul_fragments.h"
 #include "kernels/quant_matmul/quant_matmul_gpu.h"
 #include "kernels/quant_matmul/quant_matmul_layout.h"
 #include "kernels/quant_matmul/quant_matmul_wgsl.h"
+#include "kernels/quant_rows.h"
 
 static const struct tcb_shape default_shapes[] = {
 	{ 8, 4096, 4096 },
@@ -62,7 +62,7 @@ enum {
 		.name = #name_ "_matmul",                                                      \
 		.summary = #id " weights x f32 activations, many tokens at once",              \
 		.shape_form = "MxNxK",                                                         \
-		.words = 1u << TCB_WORD_ADD,                                                   \
+		.words = TCB_QUANT_WORDS | 1u << TCB_WORD_ADD,                                 \
 		.format = &tcb_formats[TCB_FORMAT_##id],                                       \
 		.contracts = contracts_,                                                       \
 		.default_contract = (contracts_) >> TCB_CONTRACT_Q8 & 1    ? TCB_CONTRACT_Q8   \

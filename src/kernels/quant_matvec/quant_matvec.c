@@ -13,7 +13,7 @@
 #include "kernels/quant_matvec/quant_matvec_planes.h"
 #include "kernels/quant_matvec/quant_matvec_wgsl.h"
 
-#include "kernels/quant.h"
+#include "kernels/quant_rows.h"
 
 static const struct tcb_shape default_shapes[] = { { 1, 4096, 4096 }, { 1, 14336, 4096 }, { 1, 4096, 14336 } };
 
@@ -132,9 +132,9 @@ enum {
 		.name = #op "_" #kind,                                                                        \
 		.summary = #id SUMMARY_##kind,                                                                \
 		.shape_form = "MxNxK",                                                                        \
-		.words = has_norm_   ? 1u << TCB_WORD_EPS                                                     \
-			 : is_gated_ ? 0                                                                      \
-				     : 1u << TCB_WORD_ADD,                                                    \
+		.words = TCB_QUANT_WORDS | (has_norm_   ? 1u << TCB_WORD_EPS                                  \
+					    : is_gated_ ? 0                                                   \
+							: 1u << TCB_WORD_ADD),                                \
 		.format = &tcb_formats[TCB_FORMAT_##id],                                                      \
 		.member = &(const struct qmv_kind){ has_norm_, is_gated_, own_ },                             \
 		.contracts = contracts_,                                                                      \

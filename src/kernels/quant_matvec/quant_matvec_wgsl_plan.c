@@ -105,7 +105,9 @@ static void footprint(const struct tcb_problem *problem, const struct tcb_target
 RULE(rule_words)
 {
 	(void)target, (void)geometry;
-	return problem->shape.words.add ? "WebGPU's kernels of products have no word add" : NULL;
+	return problem->shape.words.add || problem->shape.words.bias
+		       ? "WebGPU's kernels of products have no words add and bias"
+		       : NULL;
 }
 
 RULE(rule_knobs)
