@@ -335,7 +335,7 @@ struct tcbrt_plan;
 enum tcbrt_role { TCBRT_ROLE_INPUT = 0, TCBRT_ROLE_WEIGHTS = 1, TCBRT_ROLE_OUTPUT = 2 };
 
 /*
- * One operand, a dense row-major matrix.  Their order:
+ * One operand, a row-major matrix.  Their order:
  *
  *     quantised products (q4k_matvec, ...)   weights N x K, x M x K, y M x N(, norm K)(, added M x N, not y)(, bias N)
  *     of experts (q4k_experts_matmul, ...)   weights, x, y, ids(, bias); of experts_swiglu gate, x, y, ids, up(, biases
@@ -375,7 +375,7 @@ struct tcbrt_operand {
 	size_t bytes;         /* as the caller has it */
 	size_t alignment;     /* of its address, in bytes; of packed weights TCBRT_ALIGNMENT */
 	size_t packed_bytes;  /* as the kernel reads it, in place of bytes; 0: as it is stored (info.packed_bytes) */
-	size_t reserved[1];
+	size_t stride;        /* elements from a row to the next, where it is not columns (tcbrt_chain.h); else 0 */
 };
 
 enum {

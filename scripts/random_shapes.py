@@ -42,6 +42,8 @@ def draw_number(rng, bounds, n):
 
 def draw_word(rng, word, n):
     """The text of WORD, an entry of an op's "words": with what its numbers are, of which each divides the one before."""
+    if "types" in word:
+        return word["word"] + rng.choice(word["types"])
     numbers = []
     for bounds in reversed(word["numbers"]):
         number = draw_number(rng, bounds, n)

@@ -37,6 +37,9 @@ enum tcb_status tcb_quant_check_shape(const struct tcb_op *op, const struct tcb_
 	    tcb_mul_size(y_bytes, sizeof(float), &y_bytes))
 		return tcb_fail(err, TCB_E_OVERFLOW, "shape %zux%zux%zu is too large for this machine's sizes",
 				shape->m, shape->n, shape->k);
+	if (shape->words.x_type == 1 || shape->words.y_type == 1)
+		return tcb_fail(err, TCB_E_USAGE, "x and y of %s are f32 where nothing else is said: leave %s out",
+				op->name, shape->words.x_type == 1 ? "xf32" : "yf32");
 	return TCB_OK;
 }
 
@@ -46,6 +49,7 @@ static void lay_out_rows(struct tcb_operand *out, enum tcb_type type, size_t row
 	out->type = type;
 	out->rows = rows;
 	out->cols = cols;
+	out->stride = stride == cols ? 0 : stride;
 	out->bytes = ((rows - 1) * stride + cols) * tcb_type_bytes(type);
 }
 

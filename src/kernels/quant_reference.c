@@ -409,23 +409,6 @@ static void add_added(const struct tcb_problem *problem, const float *added, str
 		}
 }
 
-/* With an error of E at most before it, rounding moves y by unit * (|y| + E) or by half of the smallest number; what
- * ulps allow is far below 2^-10 of y. */
-static void reference_round(const struct tcb_reference *out, enum tcb_type type, size_t count)
-{
-	static const double units[TCB_TYPE_COUNT] = { [TCB_TYPE_F16] = 0x1p-11, [TCB_TYPE_BF16] = 0x1p-8 };
-	static const double tiny[TCB_TYPE_COUNT] = { [TCB_TYPE_F16] = 0x1p-25, [TCB_TYPE_BF16] = 0x1p-134 };
-	const double unit = units[type];
-	for (size_t i = 0; unit > 0 && i < count; i++) {
-		out->magnitude[i] *= 1 + unit;
-		out->extra[i] = (1 + unit) * out->extra[i] + unit * (1 + 0x1p-10) * fabs(out->y[i]) + tiny[type];
-		if (type == TCB_TYPE_F16 && fabs(out->y[i]) >= 65520) {
-			out->y[i] = copysign(INFINITY, out->y[i]);
-			out->magnitude[i] = out->extra[i] = 0;
-		}
-	}
-}
-
 void tcb_quant_reference_rows(const struct tcb_problem *problem, void *const operand[],
 			      const struct tcb_quant_fused *fused, const struct tcb_quant_more *more,
 			      struct tcb_reference *out)
@@ -434,7 +417,7 @@ void tcb_quant_reference_rows(const struct tcb_problem *problem, void *const ope
 	tcb_reference_share(out, job.across * tcb_div_up(job.m, job.task_m), run_task, &job);
 	if (more->added)
 		add_added(problem, more->added, out);
-	reference_round(out, tcb_quant_y_type(problem), job.m * job.n);
+	tcb_reference_round(out, tcb_quant_y_type(problem), job.m * job.n);
 }
 
 void tcb_quant_reference_fused(const struct tcb_problem *problem, void *const operand[],

@@ -9,26 +9,24 @@
 #include "kernels/quant.h"
 
 /* Words that all products take which are not of experts. */
-enum { TCB_QUANT_WORDS = 1 << TCB_WORD_BIAS };
+enum { TCB_QUANT_WORDS = 1 << TCB_WORD_BIAS | 1 << TCB_WORD_X_TYPE | 1 << TCB_WORD_Y_TYPE };
 
 /* Of x and y in memory: their types, and elements from a row to the next. */
 static inline enum tcb_type tcb_quant_x_type(const struct tcb_problem *problem)
 {
-	(void)problem;
-	return TCB_TYPE_F32;
+	return tcb_worded_type(problem->shape.words.x_type, TCB_TYPE_F32);
 }
 static inline enum tcb_type tcb_quant_y_type(const struct tcb_problem *problem)
 {
-	(void)problem;
-	return TCB_TYPE_F32;
+	return tcb_worded_type(problem->shape.words.y_type, TCB_TYPE_F32);
 }
 static inline size_t tcb_quant_x_stride(const struct tcb_problem *problem)
 {
-	return problem->shape.k;
+	return problem->x_stride ? problem->x_stride : problem->shape.k;
 }
 static inline size_t tcb_quant_y_stride(const struct tcb_problem *problem)
 {
-	return problem->shape.n;
+	return problem->y_stride ? problem->y_stride : problem->shape.n;
 }
 
 /* The operand that the bias is, the last one: behind the norm's weights, which ops with the word eps have, and ADDED.

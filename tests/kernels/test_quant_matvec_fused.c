@@ -351,6 +351,7 @@ static void each_way_is_right(void **state)
 		struct tcb_problem p = matvec_problem(op, contract, shape->m, shape->n, shape->k);
 		p.shape.words.eps = qmv_kind(&p)->has_norm && i % 2 ? 3 : 0;
 		p.shape.words.bias = i / 5 % 2;
+		gpu_problem_rows(&p, i);
 		struct tcb_geometry g;
 		struct gpu_bench bench;
 		if (!matvec_geometry(&p, &target, ways[way].knob, ways[way].value, &rng, &g))

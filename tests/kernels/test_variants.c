@@ -260,7 +260,7 @@ static void judge(struct bench *b, const struct tcb_op *op, const struct tcb_pla
 {
 	const struct tcb_reference *reference = b->reference;
 	const int output = tcb_operand_output(b->operands, b->operand_count);
-	if (plan->variant->class == TCB_CLASS_EXACT && op->exact) {
+	if (tcb_plan_is_exact(plan)) {
 		const float *exact = exact_result(b, op, plan, data);
 		if (memcmp(exact, data[output], b->operands[output].bytes) != 0)
 			fail_msg("%s: not bit-equal to the order-matched reference", text);

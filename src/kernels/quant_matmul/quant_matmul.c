@@ -71,6 +71,7 @@ enum {
 		.default_shapes = default_shapes,                                              \
 		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),     \
 		.side = TCB_SIDES(&qmm_##name_##_cpu, gpu_, wgsl_),                            \
+		.has_strides = 1,                                                              \
 		.check_shape = tcb_quant_check_shape,                                          \
 		.operands = tcb_quant_operands,                                                \
 		.fill = tcb_quant_fill,                                                        \

@@ -142,6 +142,7 @@ enum {
 		.default_shapes = default_shapes,                                                             \
 		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),                    \
 		.side = TCB_SIDES(&qmv_##op##_##kind##_cpu, gpu_, wgsl_),                                     \
+		.has_strides = 1,                                                                             \
 		.check_shape = qmv_check_shape,                                                               \
 		.operands = qmv_operands,                                                                     \
 		.fill = qmv_fill,                                                                             \
