@@ -68,17 +68,14 @@ static kit_op with_added(struct qmv_writer *w, const kit_op *has, kit_op row, ki
 	return qmv_write_sum_with(w, has, tcb_kit_element(&w->kit.b, w->added, row, 4), result);
 }
 
-/* RESULT to element ROW of y where HAS (NULL: everywhere), or where y's rows are further apart to ELEMENT of row TOKEN
- * of the block's; with what is added. */
-static void put_result(struct qmv_writer *w, const kit_op *has, kit_op row, kit_op token, kit_op element, kit_op result)
+/* Where y has element ROW, or where its rows are further apart ELEMENT of row TOKEN of the block's. */
+static kit_op result_at(struct qmv_writer *w, kit_op row, kit_op token, kit_op element)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmv_gpu *g = w->g;
-	kit_op place = row;
 	if (g->at_once > 1 && g->y_stride != g->n)
-		place = u_mad(b, token, I(g->y_stride), element);
-	const kit_op at = tcb_kit_element(b, w->y, place, g->y_bytes);
-	tcb_quant_put_float(b, has, g->y_type, at, with_added(w, has, row, result));
+		row = u_mad(b, token, I(g->y_stride), element);
+	return tcb_kit_element(b, w->y, row, g->y_bytes);
 }
 
 /* TOTAL, or of a gated pair what becomes of it and of that of up, to row ROW of y by the lanes of IS_WRITER. */
@@ -93,9 +90,10 @@ static void write_row(struct qmv_writer *w, kit_op total, const struct held *hel
 	}
 	const kit_op up = w->g->is_gated ? tcb_kit_butterfly(b, total, held->distance) : total;
 	const kit_op result = qmv_write_result(w, &is_writer, of_bias, total, up);
+	const kit_op at = result_at(w, row, held->token, of_bias);
 	if (w->g->is_gated)
 		is_writer = u_eq_and(b, held->which, I(0), is_writer);
-	put_result(w, &is_writer, row, held->token, of_bias, result);
+	tcb_quant_put_float(b, &is_writer, w->g->y_type, at, with_added(w, &is_writer, row, result));
 }
 
 void qmv_write_results(struct qmv_writer *w, kit_op group, const kit_op *sums, const kit_op *mins)
@@ -163,7 +161,8 @@ static void write_slices_sum(struct qmv_writer *w, kit_op first_row, kit_op coun
 	}
 	tcb_ptx_for_end(b);
 	sum[0] = qmv_write_result(w, NULL, row, sum[0], sum[sides - 1]);
-	put_result(w, NULL, row, I(0), row, sum[0]);
+	sum[0] = with_added(w, NULL, row, sum[0]);
+	tcb_quant_put_float(b, NULL, g->y_type, result_at(w, row, I(0), row), sum[0]);
 	tcb_ptx_for_end(b);
 	tcb_ptx_if_end(b);
 }
@@ -186,7 +185,8 @@ static void write_shared_tokens(struct qmv_writer *w, kit_op first_row, kit_op c
 	}
 	const kit_op of_bias = u_add(b, first_row, of_token.whole);
 	const kit_op row = row_of_token(w, of_token.rest, of_bias, &has);
-	put_result(w, &has, row, of_token.rest, of_bias, qmv_write_result(w, &has, of_bias, sum, up));
+	sum = with_added(w, &has, row, qmv_write_result(w, &has, of_bias, sum, up));
+	tcb_quant_put_float(b, &has, g->y_type, result_at(w, row, of_token.rest, of_bias), sum);
 	tcb_ptx_for_end(b);
 }
 
@@ -219,7 +219,9 @@ void qmv_write_shared_rows(struct qmv_writer *w)
 		if (g->is_gated)
 			tcb_kit_put(b, TCB_KIT_GLOBAL, "f32", tcb_kit_element(b, at, w->rows, 4), up);
 	} else {
-		put_result(w, NULL, row, I(0), row, qmv_write_result(w, NULL, row, sum, up));
+		sum = qmv_write_result(w, NULL, row, sum, up);
+		const kit_op at = result_at(w, row, I(0), row);
+		tcb_quant_put_float(b, NULL, g->y_type, at, with_added(w, NULL, row, sum));
 	}
 	tcb_ptx_for_end(b);
 	if (g->splitk > 1)
