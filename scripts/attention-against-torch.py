@@ -3,15 +3,19 @@
 """Attention on a GPU beside PyTorch's backends, in one run: sweeps, benches what was found, times PyTorch, one table.
 
     scripts/attention-against-torch.py TCBTUNE --out DIR [--op attention_decode_f16]... [--contract C] [--device cuda:0]
-        [--sweep 12s] [--bench 4s] [--cross] [--knob KEY=VALUE,...]... [--rounds 5] SHAPE...
+        [--sweep 12s] [--bench 4s] [--cross] [--knob KEY=VALUE,...]... [--rounds 5] [--turns 1] [--flashinfer SHAPE]...
+        SHAPE|OP:SHAPE...
     scripts/attention-against-torch.py TCBTUNE --out DIR --plan [--sweep 6s] [--bench 3s]
 
 For each op and shape `tcbtune sweep` goes on with DIR/tuning.db for the budget --sweep (0s: what is there will do), and
 `tcbtune bench` measures its best geometry, cold, beside the default one and a loop that only reads the same bytes.
-PyTorch (scripts/peers/attention_torch.py) has f16 K and V whatever the op; where a shape has words that it does not
-know, or there is no PyTorch, its columns are empty.  Of its layouts the faster one counts.  With --cross there is a
-second table: what one shape's best geometry costs on the others, where it is another.  "of read, pdl": of the read
-with programmatic dependent launch, where calls overlap.  DIR gets table.md, bench.jsonl, torch.txt and the database.
+OP:SHAPE is for that op only.  PyTorch (scripts/peers/attention_torch.py) has f16 K and V whatever the op; where a shape
+has words that it does not know, or there is no PyTorch, its columns are empty.  Of its layouts the faster one counts.
+FlashInfer (scripts/peers/attention_flashinfer.py), of whose ways the fastest counts, is timed at shapes that are named.
+All that is timed is timed --turns times, the benches after the peers, and the table has medians.  With --cross there is
+a second table: what one shape's best geometry costs on the others, where it is another.  "of read, pdl": of the read
+with programmatic dependent launch, where calls overlap.  DIR gets table.md, bench.jsonl, torch.txt, flashinfer.txt and
+the database.
 
 --knob group=0,256 adds a table of values of a knob (rows=0,1: whether warps share a piece of KV, midi.m above micro.m;
 exp=none,2: none where it is left out): for each the fastest geometry measured that has it, and the shape's best with
@@ -32,15 +36,16 @@ import json
 import pathlib
 import re
 import sqlite3
+import statistics
 import subprocess
 import sys
 
 from lib.measuring import Failed, call, of_state
 
-PEERS = ("cudnn", "flash")
+PEERS = ("cudnn", "flash", "flashinfer")
 OPTIONAL = ("exp", "sched") # knobs that may be left out: "none"
 HEAD = ["op", "contract", "shape", "µs", "read µs", "of read", "of read, pdl", "default µs", "cuDNN µs", "flash µs",
-        "cuDNN / ours", "flash / ours"]
+        "FlashInfer µs", "cuDNN / ours", "flash / ours", "FlashInfer / ours"]
 
 
 GIVEN_MOST = 6  # `tcbtune bench` takes as many geometries
@@ -58,14 +63,15 @@ def each(items, do):
     return done, failed
 
 
-def time_peers(args):
-    """{shape: {backend: µs}}"""
-    peer = pathlib.Path(__file__).resolve().parent / "peers" / "attention_torch.py"
-    run = subprocess.run([sys.executable, str(peer), "--rounds", str(args.rounds), *args.shape], stdout=subprocess.PIPE,
+def run_peer(args, script, shapes, log):
+    """The first line that a peer prints, and {shape: {name: µs}}; of a name's ways the fastest."""
+    peer = pathlib.Path(__file__).resolve().parent / "peers" / script
+    run = subprocess.run([sys.executable, str(peer), "--rounds", str(args.rounds), *shapes], stdout=subprocess.PIPE,
                          stderr=subprocess.STDOUT, text=True)
-    (args.out / "torch.txt").write_text(run.stdout)
+    with open(args.out / log, "a", encoding="utf-8") as out:
+        out.write(run.stdout)
     if run.returncode != 0:
-        print(f"no figures of PyTorch: {run.stdout.strip().splitlines()[-1]}", file=sys.stderr)
+        print(f"no figures of {script}: {(run.stdout.strip().splitlines() or [''])[-1]}", file=sys.stderr)
     times = {}
     for line in run.stdout.splitlines():
         name, _, value = line.partition(": ")
@@ -73,7 +79,18 @@ def time_peers(args):
         if len(words) == 3 and value.endswith(" us"):
             of_shape = times.setdefault(words[0], {})
             of_shape[words[1]] = min(float(value[:-3]), of_shape.get(words[1], float("inf")))
-    return run.stdout.splitlines()[0] if run.returncode == 0 else "", times
+    return next(iter(run.stdout.splitlines()), "") if run.returncode == 0 else "", times
+
+
+def time_peers(args, shapes):
+    """What peers say that they are, and {shape: {peer: µs}}."""
+    version, times = run_peer(args, "attention_torch.py", shapes, "torch.txt")
+    if not args.flashinfer:
+        return version, times
+    other, more = run_peer(args, "attention_flashinfer.py", args.flashinfer, "flashinfer.txt")
+    for shape, of_shape in more.items():
+        times.setdefault(shape, {}).update(of_shape)
+    return " ".join(filter(None, (version, other))), times
 
 
 def contract_words(args):
@@ -103,15 +120,25 @@ def show(value, form=".2f"):
     return "" if value is None else format(value, form)
 
 
-def row_of(result, peers):
-    rows = {row["role"]: row for row in result["rows"]}
-    best = rows.get("best") or result["rows"][0]
-    us, limit = microseconds(best["ns"]), microseconds(result["limit_ns"])
-    times = [peers.get(name) for name in PEERS]
-    of_read = [show(result[of] and result[of]["median"], ".3f") for of in ("of_limit", "of_overlap")]
-    return [result["op"], result["contract"], result["shape"]["text"], show(us), show(limit), *of_read,
-            show(microseconds(rows.get("default", best)["ns"])), *map(show, times),
-            *(show(us and time and time / us) for time in times)]
+def median_of(values):
+    there = [value for value in values if value]
+    return statistics.median(there) if there else None
+
+
+def row_of(turns):
+    """Of a problem's (result of bench, µs of peers) in each turn."""
+    figures, result = [], turns[0][0]
+    for bench, peers in turns:
+        rows = {row["role"]: row for row in bench["rows"]}
+        best = rows.get("best") or bench["rows"][0]
+        of_read = [bench[of] and bench[of]["median"] for of in ("of_limit", "of_overlap")]
+        us = microseconds(best["ns"])
+        times = [peers.get(name) for name in PEERS]
+        figures.append([us, microseconds(bench["limit_ns"]), *of_read, microseconds(rows.get("default", best)["ns"]),
+                        *times, *(us and time and time / us for time in times)])
+    medians = [median_of(column) for column in zip(*figures)]
+    forms = [".2f", ".2f", ".3f", ".3f"] + [".2f"] * (len(medians) - 4)
+    return [result["op"], result["contract"], result["shape"]["text"], *map(show, medians, forms)]
 
 
 def cross_rows(result):
@@ -264,18 +291,38 @@ def table(head, rows):
     return "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows]) + "\n"
 
 
+def problems_of(args):
+    """(op, shape) of what is asked for."""
+    named = [re.fullmatch(r"(?:(attention_\w+):)?(.+)", shape).groups() for shape in args.shape]
+    every = args.op or ["attention_decode_f16"]
+    return [(op, shape) for op in every for own, shape in named if not own] + [pair for pair in named if pair[0]]
+
+
+def take_turns(args, problems):
+    """What peers say that they are, [(problem, [(bench, peers' µs) in each turn])], and how many benches failed."""
+    turns, failed, version = {}, 0, ""
+    for _ in range(args.turns):
+        version, peers = time_peers(args, list(dict.fromkeys(shape for _, shape in problems)))
+        results, lost = each(problems, lambda problem: measure(args, *problem))
+        failed += lost
+        for problem, result in results:
+            turns.setdefault(problem, []).append((result, peers.get(problem[1], {})))
+    return version, [(problem, turns[problem]) for problem in problems if problem in turns], failed
+
+
 def run_part(args):
     args.out.mkdir(parents=True, exist_ok=True)
-    (args.out / "bench.jsonl").unlink(missing_ok=True)
-    problems = [(op, shape) for op in args.op or ["attention_decode_f16"] for shape in args.shape]
+    for name in ("bench.jsonl", "torch.txt", "flashinfer.txt"):
+        (args.out / name).unlink(missing_ok=True)
+    problems = problems_of(args)
     swept = problems if not args.sweep.startswith("0") else []
     failed = each(swept, lambda problem: call([args.tcbtune, "sweep", *words_of(args, *problem), "--budget", args.sweep,
                                                "--counters", "none"]))[1]
-    version, peers = time_peers(args)
-    results, lost = each(problems, lambda problem: measure(args, *problem))
+    version, turns, lost = take_turns(args, problems)
     failed += lost
+    results = [(problem, of_problem[-1][0]) for problem, of_problem in turns]
     texts = [version + "\n"] if version else []
-    texts.append(table(HEAD, [row_of(result, peers.get(shape, {})) for (_, shape), result in results]))
+    texts.append(table(HEAD, [row_of(of_problem) for _, of_problem in turns]))
     if args.cross:
         texts.append(table(["op", "contract", "shape", "with the best", "x best here", "geometry"],
                            [row for _, result in results for row in cross_rows(result)]))
@@ -301,6 +348,8 @@ def main():
     parser.add_argument("--bench", default="4s")
     parser.add_argument("--cross", action="store_true")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--turns", type=int, default=1)
+    parser.add_argument("--flashinfer", action="append", default=[])
     parser.add_argument("--knob", action="append", type=parse_knob, default=[])
     parser.add_argument("--plan", action="store_true")
     parser.add_argument("shape", nargs="*")

@@ -36,6 +36,7 @@
 #   GPU_CHECK_SANITIZED  problems whose best candidates go through compute-sanitizer
 #   GPU_CHECK_COVERED    problems of whose spaces geometries go through compute-sanitizer too, so many that each value
 #                        of each knob is there (none)
+#   GPU_CHECK_LISTED     a file of kernels that go through it too, as random-kernels.py --list writes it (none)
 #   GPU_CHECK_DB         a database to go on with, instead of OUT/tuning.db.gz
 #
 # Ends with a table on standard output.  Exit: 0 nothing failed, 1 something
@@ -73,6 +74,7 @@ problems=${GPU_CHECK_PROBLEMS:-q8:1x4096x4096 q8:1x14336x4096 q8:1x4096x14336 q8
 counted=${GPU_CHECK_COUNTED:-q8:1x14336x4096}
 sanitized=${GPU_CHECK_SANITIZED:-q8:1x14336x4096 f32:1x4096x4096}
 covered=${GPU_CHECK_COVERED:-}
+listed=${GPU_CHECK_LISTED:-}
 finalists=${GPU_CHECK_FINALISTS:-20}
 db=${GPU_CHECK_DB:-$out/tuning.db}
 ordinal=0
@@ -459,6 +461,11 @@ run_sanitize() {
 		verdict "$problem, each value" "$log" "$(last_line "$log")"
 		[ ! -s "$work/more" ] || cat "$work/more" >>"$work/best"
 	done
+	if [ -n "$listed" ]; then
+		run 120 "$log" "$build/gpu_candidates" pack "$work/more" --list "$listed" --device "$device"
+		verdict "listed kernels" "$log" "$(last_line "$log")"
+		[ ! -s "$work/more" ] || cat "$work/more" >>"$work/best"
+	fi
 	split "${sanitized%% *}" # a kernel of the first problem takes the planted defects
 	for plant in store barrier; do
 		run 60 "$log" "$build/gpu_candidates" pack "$work/$plant" --db "$db" --plant $plant --op "$p_op" \

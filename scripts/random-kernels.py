@@ -3,11 +3,15 @@
 """GPU kernels that nobody chose: random ops, contracts, targets, shapes with words and legal geometries, each assembled,
 analysed and run in the emulator against the op's reference.
 
-    scripts/random-kernels.py TCBTUNE OUT [--op REGEX] [--count 200] [--minutes N] [--seed 1] [--seconds 120]
+    scripts/random-kernels.py TCBTUNE OUT [--op REGEX] [--target sm_90]... [--count 200] [--minutes N] [--seed 1]
+        [--seconds 120] [--list]
 
 A geometry is one of `tcbtune space`, or the default one; `tcbtune ptx --check` judges the kernel.  What is
 wrong: an error among the findings, a wrong result, a spill of the default geometry, a signal, or more than --seconds.
 OUT gets log.txt, a line for each case and what is to be typed to see it again.
+
+--list draws only: OUT/list.txt gets a line "OP CONTRACT SHAPE [GEOMETRY]" for each, for `gpu_candidates pack --list`,
+whose kernels a GPU runs (gpu-check.sh, GPU_CHECK_LISTED).
 
 Exit: 0 all were right; 1 some were not, and are listed; 2 wrong usage.
 """
@@ -49,7 +53,7 @@ def draw(args, rng, ops):
     op = rng.choice(ops)
     shape = random_shapes.draw_shape(rng, op, MOST_OF_ROWS if op["shape_form"] == "MxN" else MOST)
     words = ["--op", op["name"], "--contract", rng.choice(op["contracts"]), "--shape", shape]
-    target = rng.choice(TARGETS)
+    target = rng.choice(args.target or TARGETS)
     code, text = run([args.tcbtune, "space", *words, "--device", target], args.seconds)
     geometries = [line for line in text.splitlines() if line.startswith("macro=")][:LISTED]
     if code != 0 or not geometries:
@@ -72,11 +76,23 @@ def judge(args, words):
     return ""
 
 
+def write_list(args, rng, ops):
+    lines = []
+    while len(lines) < args.count:
+        words = draw(args, rng, ops)[0]
+        if words:
+            named = dict(zip(words[::2], words[1::2]))
+            lines.append(" ".join(named[key] for key in ("--op", "--contract", "--shape", "--geometry") if key in named))
+    (args.out / "list.txt").write_text("\n".join(lines) + "\n")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tcbtune")
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--op", default="")
+    parser.add_argument("--target", action="append")
+    parser.add_argument("--list", action="store_true")
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--minutes", type=float)
     parser.add_argument("--seed", type=int, default=1)
@@ -87,6 +103,8 @@ def main():
     ops, done, left_out, wrong = ops_of(args), 0, 0, []
     if not ops:
         sys.exit(2)
+    if args.list:
+        return write_list(args, rng, ops)
     end = time.monotonic() + 60 * args.minutes if args.minutes else float("inf")
     with open(args.out / "log.txt", "w", encoding="utf-8") as log:
         while time.monotonic() < end and (args.minutes or done < args.count):

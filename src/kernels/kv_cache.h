@@ -34,7 +34,7 @@ enum {
 /*
  * X(word, ID, K, V, IO, text, ...): the caches that there are, an op of each family a line.  The word is part of the
  * names of ops and kernels, K and V are kinds, IO the type of q and out under contract f16.  All kinds of device have
- * kernels for the first ones, for the rest CPUs have.
+ * kernels for the first ones; for the rest CPUs have, and NVIDIA GPUs those of attention.
  */
 /* clang-format off */
 #define TCB_KV_ALL_LIST(X, ...) \
@@ -76,6 +76,12 @@ static inline const struct tcb_format *tcb_kv_kind_format(enum tcb_kv_kind kind)
 {
 	const struct tcb_kv_kind_row *row = tcb_kv_kind_row(kind);
 	return row->type == TCB_TYPE_BLOCKS ? tcb_format_row(row->blocks) : NULL;
+}
+/* Is a value less than 16 bits? */
+static inline int tcb_kv_kind_is_short(enum tcb_kv_kind kind)
+{
+	const enum tcb_type type = tcb_kv_kind_row(kind)->type;
+	return type == TCB_TYPE_BLOCKS || type == TCB_TYPE_E4M3;
 }
 /* Bytes of COUNT values; whole blocks. */
 static inline size_t tcb_kv_kind_bytes(enum tcb_kv_kind kind, size_t count)

@@ -13,6 +13,8 @@
  *   --geometry TEXT    without a database: this one instead of the default
  *   --cover SEED       without a database: of the space, in an order that SEED gives, those that have a value of a
  *                      knob or of micro which none before them has
+ *   --list FILE        of pack: kernels of FILE, each at its own shape, a line "OP CONTRACT SHAPE [GEOMETRY]" each, as
+ *                      random-kernels.py --list writes them; without a geometry the default one
  *   --count N          the N fastest of each problem (20)
  *   --rows N,N,N       sizes to run them at, of the dimension that tiles cut (1,37,1009)
  *   --plant store|barrier                  one kernel with that defect in their place
@@ -33,10 +35,17 @@
 #include "stored.h"
 #include "worker/verify.h"
 
-enum { ROWS_MAX = TCB_CODE_UNITS_MAX - 1, COUNT_DEFAULT = 20, COUNT_MAX = 4096, COMPILE_LIMIT_S = 60, SKIP = 77 };
+enum {
+	ROWS_MAX = TCB_CODE_UNITS_MAX - 1,
+	COUNT_DEFAULT = 20,
+	COUNT_MAX = 4096,
+	COMPILE_LIMIT_S = 60,
+	LINE_MAX = 1024,
+	SKIP = 77
+};
 
 struct options {
-	const char *file, *db, *op, *contract, *shape, *device, *geometry, *cover;
+	const char *file, *db, *op, *contract, *shape, *device, *geometry, *cover, *list;
 	size_t count;
 	enum plant plant;
 };
@@ -149,6 +158,22 @@ static enum tcb_status pack(struct work *work, const struct tcb_problem *problem
 		}
 	}
 	tcb_codes_destroy(codes);
+	return status;
+}
+
+/* One kernel at its problem's shape. */
+static enum tcb_status pack_one(struct work *work, const struct tcb_problem *problem, const struct tcb_target *target,
+				const struct tcb_geometry *geometry, struct tcb_error *err)
+{
+	struct tcb_kernel kernel = { .code = NULL };
+	struct tcb_code_image *image = NULL;
+	enum tcb_status status = tcb_kernel_emit(problem, target, geometry, &kernel, err);
+	if (status == TCB_OK)
+		status = tcb_code_compile(&kernel, 1, target, &image, err);
+	if (status == TCB_OK)
+		status = write_candidate(work, problem, geometry, 0, image, err);
+	tcb_kernel_fini(&kernel);
+	free(image);
 	return status;
 }
 
@@ -362,31 +387,80 @@ static enum tcb_status take_cover(struct work *work, const struct tcb_op *op, co
 	return status;
 }
 
+/* A problem and a geometry of it in words; CONTRACT or GEOMETRY is NULL: the default one. */
+static enum tcb_status parse(const char *op_name, const char *contract_text, const char *shape_text,
+			     const char *geometry_text, const struct tcb_target *target, struct tcb_problem *problem,
+			     struct tcb_geometry *geometry, struct tcb_error *err)
+{
+	const struct tcb_op *op = tcb_op_find(op_name);
+	enum tcb_contract contract;
+	struct tcb_shape shape;
+
+	if (!op || !tcb_op_gpu(op))
+		return tcb_fail(err, TCB_E_USAGE, "%.100s: no op with GPU kernels", op_name);
+	contract = op->default_contract;
+	if (contract_text)
+		TCB_TRY(tcb_contract_parse(contract_text, &contract, err));
+	TCB_TRY(tcb_shape_parse(shape_text, &shape, err));
+	TCB_TRY(tcb_problem_init(op, contract, &shape, problem, err));
+	if (geometry_text)
+		return tcb_geometry_parse(geometry_text, geometry, err);
+	tcb_op_standard(problem, target, geometry);
+	return TCB_OK;
+}
+
 static enum tcb_status from_words(struct work *work, struct tcb_error *err)
 {
 	const struct options *options = work->options;
-	const struct tcb_op *op = options->op ? tcb_op_find(options->op) : NULL;
-	enum tcb_contract contract;
-	struct tcb_shape shape;
 	struct tcb_problem problem;
 	struct tcb_geometry geometry;
 	struct tcb_gpu gpu;
 
-	if (!op || !tcb_op_gpu(op) || !options->shape || !options->device)
+	if (!options->op || !options->shape || !options->device)
 		return tcb_fail(err, TCB_E_USAGE, "without --db: --op with GPU kernels, --shape and --device");
-	contract = op->default_contract;
-	if (options->contract)
-		TCB_TRY(tcb_contract_parse(options->contract, &contract, err));
-	TCB_TRY(tcb_shape_parse(options->shape, &shape, err));
-	TCB_TRY(tcb_problem_init(op, contract, &shape, &problem, err));
 	TCB_TRY(tcb_gpu_open(options->device, 0, &gpu, err));
+	TCB_TRY(parse(options->op, options->contract, options->shape, options->geometry, &gpu.device.target, &problem,
+		      &geometry, err));
 	if (options->cover)
-		return take_cover(work, op, &problem, &gpu.device.target, err);
-	if (options->geometry)
-		TCB_TRY(tcb_geometry_parse(options->geometry, &geometry, err));
-	else
-		tcb_op_standard(&problem, &gpu.device.target, &geometry);
+		return take_cover(work, problem.op, &problem, &gpu.device.target, err);
 	return take(work, &problem, &gpu.device.target, &geometry, 1, err);
+}
+
+static enum tcb_status from_line(struct work *work, const struct tcb_target *target, char *line, struct tcb_error *err)
+{
+	struct tcb_problem problem;
+	struct tcb_geometry geometry;
+	char *rest = line, *words[4];
+
+	for (size_t i = 0; i < 4; i++)
+		words[i] = strtok_r(rest, " \n", &rest);
+	if (!words[2])
+		return words[0] ? tcb_fail(err, TCB_E_USAGE, "OP CONTRACT SHAPE [GEOMETRY] is wanted") : TCB_OK;
+	TCB_TRY(parse(words[0], words[1], words[2], words[3], target, &problem, &geometry, err));
+	return pack_one(work, &problem, target, &geometry, err);
+}
+
+/* Lines that fail are told of; the rest goes on. */
+static enum tcb_status from_list(struct work *work, struct tcb_error *err)
+{
+	const struct options *options = work->options;
+	FILE *list = fopen(options->list, "r");
+	char line[LINE_MAX];
+	struct tcb_gpu gpu;
+	enum tcb_status status;
+
+	if (!list)
+		return tcb_fail(err, TCB_E_IO, "cannot read %.300s", options->list);
+	status = options->device ? tcb_gpu_open(options->device, 0, &gpu, err)
+				 : tcb_fail(err, TCB_E_USAGE, "--list wants --device");
+	for (size_t i = 1; status == TCB_OK && fgets(line, sizeof line, list); i++) {
+		if (from_line(work, &gpu.device.target, line, err) == TCB_OK)
+			continue;
+		printf("line %zu: %s\n", i, err->message);
+		work->uncompiled++;
+	}
+	fclose(list);
+	return status;
 }
 
 /* --- commands --- */
@@ -397,7 +471,9 @@ static enum tcb_status do_pack(const struct options *options, struct tcb_error *
 
 	if (!work.file)
 		return tcb_fail(err, TCB_E_IO, "cannot write %.300s", options->file);
-	enum tcb_status status = options->db ? from_database(&work, err) : from_words(&work, err);
+	enum tcb_status status = options->list ? from_list(&work, err)
+				 : options->db ? from_database(&work, err)
+					       : from_words(&work, err);
 	if (fclose(work.file) != 0 && status == TCB_OK)
 		status = tcb_fail(err, TCB_E_IO, "cannot write %.300s", options->file);
 	TCB_TRY(status);
@@ -464,7 +540,7 @@ static int read_options(int argc, char **argv, struct options *out)
 		const char **text;
 	} texts[] = { { "--db", &out->db },       { "--op", &out->op },         { "--contract", &out->contract },
 		      { "--shape", &out->shape }, { "--device", &out->device }, { "--geometry", &out->geometry },
-		      { "--cover", &out->cover } };
+		      { "--cover", &out->cover }, { "--list", &out->list } };
 	enum { TEXTS = sizeof texts / sizeof *texts };
 
 	for (int i = 0; i < argc; i += 2) {

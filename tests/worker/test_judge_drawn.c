@@ -36,6 +36,9 @@ static const struct {
 	{ "attention_decode_q80",
 	  { .m = 2, .n = 300, .k = 64, .words = { .query = 8, .kv = 4, .sequences = 40, .ragged = 1 } },
 	  TCB_CONTRACT_F16 },
+	{ "attention_decode_f16",
+	  { .m = 2, .n = 60, .k = 576, .words = { .query = 4, .kv = 2, .sequences = 40, .ragged = 1 } },
+	  TCB_CONTRACT_F16 },
 };
 enum { LARGES = sizeof(larges) / sizeof(larges[0]), PRODUCTS = 6, ROW_OPS = 3, SUMMED = PRODUCTS + ROW_OPS };
 

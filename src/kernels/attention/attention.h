@@ -64,7 +64,6 @@ static inline int attention_has_blocks(const struct tcb_problem *problem)
 {
 	return tcb_kv_has_blocks(attention_of(problem)->kv);
 }
-/* Of q and out. */
 /* Of what kinds values of K and V are. */
 static inline enum tcb_kv_kind attention_k_kind(const struct tcb_problem *problem)
 {
@@ -74,6 +73,12 @@ static inline enum tcb_kv_kind attention_v_kind(const struct tcb_problem *proble
 {
 	return tcb_kv_row(attention_of(problem)->kv)->v;
 }
+/* Is a value of K, or of V, less than 16 bits? */
+static inline int attention_has_codes(const struct tcb_problem *problem)
+{
+	return tcb_kv_kind_is_short(attention_k_kind(problem)) || tcb_kv_kind_is_short(attention_v_kind(problem));
+}
+/* Of q and out. */
 static inline enum tcb_type attention_io_type(const struct tcb_problem *problem)
 {
 	return tcb_kv_io_type(attention_of(problem)->kv, problem->contract);

@@ -27,13 +27,15 @@
  * pieces ahead.  copy=bulk, of blocks: the same, filled by two tensor copies a piece.
  *
  * Heads of more than ATTENTION_Q_LONG values leave too few registers for q: its fragments are in shared memory.  Of
- * these, midi.k / micro.k warps may share a row: all have its scores, each adds up a part of V's values.
+ * these, midi.k / micro.k warps may share a row: all have its scores, each adds up a part of V's values, the last one
+ * what is left.
  *
  * Blocks: rows of blocks are aligned to 2 bytes only, so they go through the
  * ring.  group=0: K's codes become f16 for S.  group=256: q becomes bytes, the whole
  * number that it is of a power of two for its row in base 256, and K's codes are
  * multiplied as they are.  Either way sums of a block are scaled by K's scale.  For O^T
  * V becomes f16 (contract f16), or its codes tf32 and its scale goes into the weights.
+ * FP8 goes through the ring, too, and becomes f16, which has all its values.  K and V may be of two kinds.
  *
  * Contract f32: q is the sum of two f16 (or three bf16, or bytes) times a power of two
  * for each row, a weight that of two tf32: their products with K and V are exact.
@@ -46,23 +48,31 @@
 #include "kernels/gpu/ring.h"
 
 enum {
-	ATTENTION_COLUMNS = 8,       /* query rows of an mma */
-	ATTENTION_PIECE = 8,         /* KV tokens, at least, of a piece */
-	ATTENTION_K_BLOCK = 32,      /* values of a head that four lanes have together; of a block, too */
-	ATTENTION_Q_LONG = 256,      /* values of heads whose q is in registers, at most */
-	ATTENTION_BULK_ALIGN = 128,  /* of what tensor copies write to */
-	ATTENTION_Q_GROUP = 256,     /* group: values of a row of q whose codes share a unit */
-	ATTENTION_WHOLE = 0x4b400000 /* as a float 1.5 * 2^23: whole numbers up to 2^22 can be added to its bits */
+	ATTENTION_COLUMNS = 8,         /* query rows of an mma */
+	ATTENTION_PIECE = 8,           /* KV tokens, at least, of a piece */
+	ATTENTION_K_BLOCK = 32,        /* values of a head that four lanes have together; of a block, too */
+	ATTENTION_Q_LONG = 256,        /* values of heads whose q is in registers, at most */
+	ATTENTION_BULK_ALIGN = 128,    /* of what tensor copies write to */
+	ATTENTION_BLOCK_SHARED = 1024, /* bytes of shared memory that a block takes beside its own */
+	ATTENTION_Q_GROUP = 256,       /* group: values of a row of q whose codes share a unit */
+	ATTENTION_WHOLE = 0x4b400000   /* as a float 1.5 * 2^23: whole numbers up to 2^22 can be added to its bits */
 };
 
 /* A geometry in numbers. */
 struct attention_gpu {
 	enum tcb_kv cache;
-	enum tcb_type type, io; /* of K and V: f16, bf16 or blocks; of q and out */
+	enum tcb_type io; /* of q and out */
+	/* Of K, and of V: what values are; are they codes with a scale for each 32; is one less than 16 bits: it is
+	 * that, or FP8; bytes of 32. */
+	enum tcb_kv_kind kind[2];
+	int is_blocks[2], is_short[2];
+	unsigned block_bytes[2];
+	int is_bf16; /* K's, V's and q's type is bf16, not f16 */
 	const struct tcb_words *words;
 	unsigned capability, m, n, k, v, group, kv_heads, sequences, page, pages, window, cap, causal;
-	unsigned k_blocks, v_wide; /* K's head in units of ATTENTION_K_BLOCK; V's values, rounded up to these */
-	unsigned k_rest, v_rest;   /* values of the last such block; 0: all */
+	/* K's and V's head in units of ATTENTION_K_BLOCK; V's values, rounded up to these, or to parts of warps */
+	unsigned k_blocks, v_blocks, v_wide;
+	unsigned k_rest, v_rest; /* values of the last such block; 0: all */
 	int has_sinks, has_slopes, has_prefix;
 	int is_view;                  /* V is of K's rows */
 	int has_own_limits;           /* rows of a tile see different tokens */
@@ -70,7 +80,9 @@ struct attention_gpu {
 	unsigned own_rows, columns;   /* of a warp: rows; mma's columns / 8 */
 	unsigned kv, subs, halves;    /* KV tokens of a warp's piece; in units of 16; in units of 8, of these */
 	unsigned warps, threads, splitk, cluster, slots, occ;
-	int is_dealt;  /* sched=streamk */
+	int is_dealt; /* sched=streamk */
+	int is_ahead; /* first pieces are on their way to the L2 before lengths are known, and the launch before is over
+		       */
 	int has_parts; /* of blocks, in the workspace */
 	unsigned grid[3];
 	unsigned row_warps, value_warps, team,
@@ -81,22 +93,23 @@ struct attention_gpu {
 	enum tcb_join join;
 	unsigned token_tiles, head_tiles, tiles; /* tiles: of all KV heads of a sequence */
 	unsigned v_words;                        /* of V that a lane has of a token at a time: 4, or 2 */
-	int is_blocks, is_wide;                  /* is_wide: O^T is summed in tf32 */
+	int is_wide;                             /* O^T is summed in tf32 */
 	int is_coded;                            /* group=256: q is bytes, highest first */
 	unsigned q_terms, weight_terms;          /* whose sum q, and a weight, is */
 	/* Of K, and of V: of a head's row what is read; from head to head; of all heads' */
 	unsigned row_bytes[2], head_bytes[2], token_bytes[2];
 	int v_own; /* what is said of V's rows is of their own: 1; 0: they are as K's are, or K's */
-	/* copy=async or bulk: bytes of a copy, copies of a row, and of a lane for a piece's K; shared memory: of a
-	 * piece rows of K, then of V, then what rows of odd blocks are off by; all rings */
+	/* copy=async or bulk, of K and of V: bytes of a copy, copies of a row, and of a lane for a piece; shared
+	 * memory: of a piece rows of K, then of V, then what rows of odd blocks are off by; all rings */
 	enum tcb_copy copy;
 	/* Rows are aligned to 2 bytes only; in all tokens they begin at the same place of 16 bytes; a lane keeps the
 	 * places of its copies. */
 	int is_odd[2], is_within, is_kept;
-	unsigned units[2], copies[2], pitch[2], shifts_at[2];
-	unsigned stages, unit, v_at, slot_bytes, ring_at, barrier_at;
+	unsigned unit[2], units[2], copies[2], pitch[2], shifts_at[2];
+	unsigned stages, v_at, slot_bytes, ring_at, barrier_at;
 	/* shared memory: parts of those that take turns, that of the block, the last block's flag */
-	unsigned o_at, ml_at, block_o_at, block_ml_at, flag_at, shared_bytes;
+	unsigned o_at, ml_at, block_o_at, block_ml_at, flag_at;
+	unsigned used_bytes, shared_bytes; /* what is used; what a block asks for, which keeps others away */
 	unsigned q_at, q_block; /* where q's fragments are, if not in registers; bytes of one of a warp, else 0 */
 	size_t parts_ml_at, counters_at, workspace_bytes; /* workspace: parts of the blocks from 0 on */
 };
@@ -113,8 +126,10 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 void attention_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
 			     const struct tcb_geometry *geometry, struct tcb_footprint *out);
 extern const struct tcb_rule attention_decode_gpu_rules[];
-/* Whether rows of K and V can be copied VEC bytes at a time. */
+/* Whether rows of K and V can be copied VEC bytes at a time, or those of them that are aligned to no more. */
 int attention_gpu_copies(const struct tcb_problem *problem, unsigned vec);
+/* Of V's values how many each of WARPS warps has, but the last. */
+size_t attention_gpu_part(const struct tcb_problem *problem, size_t warps);
 /* Whether tensor copies can bring them. */
 int attention_gpu_has_bulk(const struct tcb_problem *problem, const struct tcb_target *target);
 
@@ -123,7 +138,7 @@ extern const struct tcb_side_space attention_gpu_space;
 
 /* attention_gpu_emit.c */
 #define ATTENTION_SIDE(kv, ...) extern const struct tcb_side attention_decode_##kv##_gpu;
-TCB_KV_ALL_LIST(ATTENTION_SIDE, )
+TCB_KV_LIST(ATTENTION_SIDE, )
 #undef ATTENTION_SIDE
 
 /* --- what the files that write the kernel share --- */
@@ -171,7 +186,9 @@ struct attention_reader {
 	/* async: the ring; what a lane copies: its token, bytes from the piece's first row and into the slot */
 	struct tcb_kit_ring ring;
 	kit_op unit_token[ATTENTION_UNITS_MAX], unit_from[ATTENTION_UNITS_MAX], unit_to[2][ATTENTION_UNITS_MAX];
-	kit_op k_lane, v_lane;      /* .u32: the lane's place in the slot in use */
+	kit_op k_lane, v_lane; /* .u32: the lane's place in the slot in use */
+	/* .u32: which word of a block of V of less than 16 bits a lane has; of Q4_0 which halves of bytes, in bits */
+	kit_op v_word, v_shift;
 	kit_op k_scale, v_scale;    /* and that of the scales of tokens 2c */
 	kit_op within[2];           /* is_within: where in 16 bytes rows begin */
 	kit_op box;                 /* bulk: where boxes begin, in pairs of bytes of a token */
@@ -190,7 +207,7 @@ struct attention_reader {
 	kit_op zero, whole; /* .f32; is_coded: what sums begin with, .s32 */
 };
 
-/* "f16" or "bf16": of what S is multiplied. */
+/* "f16" or "bf16": of what products are of. */
 const char *attention_word(const struct attention_gpu *g);
 /* An operand of the op, where there is one. */
 kit_op attention_operand_of(struct attention_writer *w, const char *name, unsigned align, enum attention_operand which);
@@ -224,8 +241,10 @@ void attention_make_q(struct attention_reader *r);
 /* Block I of them comes from shared memory, if it is there. */
 void attention_fetch_q(struct attention_reader *r, unsigned i);
 
-/* attention_gpu_read.c: K and V.  Begins, once the KV head is known; asks for the warp's first pieces, of those from
- * token BEGIN on FIRST, and every turns-th, to END - 1. */
+/* attention_gpu_read.c: K and V.  is_ahead: asks the L2 for the first pieces that there would be if the sequence were
+ * as long as it has memory for; addresses are known.  Begins, once the KV head is known; asks for the warp's first
+ * pieces, of those from token BEGIN on FIRST, and every turns-th, to END - 1. */
+void attention_read_ahead(struct attention_reader *r, kit_op begin, kit_op first, kit_op end);
 void attention_read_begin(struct attention_reader *r);
 void attention_read_first(struct attention_reader *r, kit_op begin, kit_op first, kit_op end);
 /* is_dealt: the tile is done, all threads have passed a barrier since its last piece; another one may begin after the
@@ -239,14 +258,13 @@ void attention_read_v_done(struct attention_reader *r, kit_op begin, kit_op piec
  * tokens 2c and 2c + 1, as floats. */
 void attention_k_block(struct attention_reader *r, unsigned s, unsigned h, unsigned i, kit_op out[4],
 		       kit_op scale_out[ATTENTION_PAIR]);
-/* V of a lane's token T of sub S: words of 16 bits, block I of them; is_blocks: the one word of codes, flipped in their
- * highest bit. */
+/* V of a lane's token T of sub S: words of 16 bits, block I of them; is_short: the one word of codes, a byte each. */
 void attention_v_block(struct attention_reader *r, unsigned s, unsigned t, unsigned i, kit_op out[4]);
 /* Its scale: f16 in .b16. */
 kit_op attention_v_scale(struct attention_reader *r, unsigned s, unsigned t, unsigned i);
-/* Four codes, flipped in their highest bit, as f16 in two words; the one numbered I as a float. */
-void attention_codes_f16(struct tcb_ptx_build *b, kit_op word, kit_op out[2]);
-kit_op attention_code_f32(struct tcb_ptx_build *b, kit_op word, unsigned i);
+/* Four codes of KIND, as attention_v_block has them, as f16 in two words; the one numbered I as a float. */
+void attention_codes_f16(struct tcb_ptx_build *b, enum tcb_kv_kind kind, kit_op word, kit_op out[2]);
+kit_op attention_code_f32(struct tcb_ptx_build *b, enum tcb_kv_kind kind, kit_op word, unsigned i);
 
 /* attention_gpu_ring.c, for attention_gpu_read.c */
 void attention_ring_begin(struct attention_reader *r);

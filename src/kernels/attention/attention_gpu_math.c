@@ -77,7 +77,7 @@ static void multiply_block(struct attention_reader *r, unsigned n, unsigned i, c
 		     *second = g->q_terms > 1 ? r->q[n][1][i] : r->q[n + 1 < g->columns ? n + 1 : n][0][i];
 	const kit_op *single = r->q[n][g->q_terms == 1 ? 0 : ATTENTION_TERMS_MAX - 1][i];
 	/* Words that were loaded together stay neighbours: K's, or of blocks q's. */
-	const unsigned next = g->is_blocks ? 2 : 1, other = 3 - next;
+	const unsigned next = g->is_blocks[0] ? 2 : 1, other = 3 - next;
 	const kit_op both_steps[4] = { single[0], single[other], single[next], single[3] };
 	for (unsigned step = 0; step < 2; step++) {
 		const unsigned w = 2 * step;
@@ -143,7 +143,7 @@ static void collect(struct attention_reader *r, unsigned n, const struct product
 		out[1][x] = sums->pair[PAIR + x];
 		if (g->q_terms == ATTENTION_TERMS_MAX)
 			out[1][x] = f_add(b, out[1][x], single);
-		if (g->q_terms > 1 && g->is_blocks) /* codes are finite */
+		if (g->q_terms > 1 && g->is_blocks[0]) /* codes are finite */
 			out[0][x] = f_add(b, out[0][x], out[1][x]);
 		else if (g->q_terms > 1)
 			out[0][x] = add_terms(b, out[0][x], out[1][x]);
@@ -162,7 +162,7 @@ static void collect_block(struct attention_reader *r, unsigned n, unsigned i, co
 	collect(r, n, sums, found);
 	for (unsigned j = 0; j < columns_together(g) * PAIR && n + j / PAIR < g->columns; j++) {
 		kit_op *score = &scores[n + j / PAIR][j % PAIR], *sum = &found[j / PAIR][j % PAIR];
-		if (!g->is_blocks)
+		if (!g->is_blocks[0])
 			*score = *sum;
 		else
 			*score = i ? f_fma(b, *sum, scale[j % PAIR], *score) : f_mul(b, *sum, scale[j % PAIR]);
@@ -185,13 +185,13 @@ static void write_halves(struct attention_reader *r, unsigned first, unsigned co
 			const unsigned s = (first + x) / g->halves, h = (first + x) % g->halves;
 			attention_k_block(r, s, h, i, words, scale);
 			for (unsigned n = 0; n < g->columns; n += together) {
-				if (g->is_blocks)
+				if (g->is_blocks[0])
 					new_products(r, &sums[x][n]);
 				if (g->is_coded)
 					multiply_codes(r, n, i, words, &sums[x][n]);
 				else
-					multiply_block(r, n, i, words, &sums[x][n], g->is_blocks || i == 0);
-				if (g->is_blocks || i == last)
+					multiply_block(r, n, i, words, &sums[x][n], g->is_blocks[0] || i == 0);
+				if (g->is_blocks[0] || i == last)
 					collect_block(r, n, i, &sums[x][n], scale, scores[s][h]);
 			}
 		}
@@ -337,22 +337,41 @@ static kit_op pair_of(struct attention_reader *r, const kit_op *first, const kit
 	return u_permute(&r->w->kit.b, first[value / 2], second[value / 2], I(value % 2 ? 0x7632 : 0x5410));
 }
 
-/* Block I of V in blocks as f16: the four values of a lane, of its tokens 2c and 2c + 1 (P = 0) of sub S, or those 8
- * on, side by side.  Values are rounded to f16, as the reference allows. */
+/* Block I of V of less than 16 bits as f16: the four values of a lane, of its tokens 2c and 2c + 1 (P = 0) of sub S, or
+ * those 8 on, side by side.  Values of blocks are rounded to f16, as the reference allows. */
 static void values_of_block(struct attention_reader *r, unsigned s, unsigned p, unsigned i, kit_op out[4])
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
 	kit_op words[PAIR][4], scales[PAIR];
 	for (unsigned x = 0; x < PAIR; x++) {
 		attention_v_block(r, s, 2 * p + x, i, words[x]);
-		scales[x] = attention_v_scale(r, s, 2 * p + x, i);
+		if (g->is_blocks[1])
+			scales[x] = attention_v_scale(r, s, 2 * p + x, i);
 	}
-	const kit_op scale = b_set(b, tcb_ptx_vector(b, scales, PAIR));
 	for (unsigned half = 0; half < 2; half++)
-		attention_codes_f16(b, u_permute(b, words[0][0], words[1][0], I(half ? 0x7362 : 0x5140)),
+		attention_codes_f16(b, g->kind[1], u_permute(b, words[0][0], words[1][0], I(half ? 0x7362 : 0x5140)),
 				    out + 2 * half);
+	if (!g->is_blocks[1])
+		return;
+	const kit_op scale = b_set(b, tcb_ptx_vector(b, scales, PAIR));
 	for (unsigned v = 0; v < 4; v++)
 		out[v] = h_mul(b, out[v], scale);
+}
+
+/* Step STEP of a part of V, of which v_words have words together, is past V's values where the part is the last: those
+ * are skipped from the first of them (IS_END 0) to the last (1). */
+static void skip_missing(struct attention_reader *r, unsigned step, int is_end)
+{
+	const struct attention_gpu *g = r->w->g;
+	const unsigned together = g->v_words,
+		       before = (g->value_warps - 1) * g->v_part + step / together * 16 * together;
+	if (before < g->v_blocks * ATTENTION_K_BLOCK || step % together != (is_end ? together - 1 : 0))
+		return;
+	if (is_end)
+		tcb_ptx_if_end(&r->w->kit.b);
+	else
+		tcb_ptx_if_begin(&r->w->kit.b, u_lt(&r->w->kit.b, r->part, I(g->value_warps - 1)));
 }
 
 /* Of 16 tokens (or 8) of sub S, in K's type. */
@@ -367,15 +386,17 @@ static void add_narrow(struct attention_reader *r, unsigned s, attention_scores 
 	for (unsigned step = 0; step < g->v_part / 16; step++) {
 		const unsigned value = step % g->v_words * 2;
 		kit_op a[4];
-		for (unsigned t = 0; t < 2 * g->halves && value == 0 && !g->is_blocks; t++)
+		skip_missing(r, step, 0);
+		for (unsigned t = 0; t < 2 * g->halves && value == 0 && !g->is_short[1]; t++)
 			attention_v_block(r, s, t, step / g->v_words, v[t]);
-		for (unsigned t = 0; t < g->halves && value == 0 && g->is_blocks; t++)
+		for (unsigned t = 0; t < g->halves && value == 0 && g->is_short[1]; t++)
 			values_of_block(r, s, t, step / g->v_words, v[t]);
 		for (unsigned i = 0; i < 2 * g->halves; i++)
-			a[i] = g->is_blocks ? v[i / 2][value + i % 2]
-					    : pair_of(r, v[i / 2 * 2], v[i / 2 * 2 + 1], value + i % 2);
+			a[i] = g->is_short[1] ? v[i / 2][value + i % 2]
+					      : pair_of(r, v[i / 2 * 2], v[i / 2 * 2 + 1], value + i % 2);
 		for (unsigned n = 0; n < g->columns; n++)
 			multiply(r, r->acc[n][step], r->acc[n][step], a, p[n], 8 * g->halves);
+		skip_missing(r, step, 1);
 	}
 }
 
@@ -411,7 +432,7 @@ static kit_op float_of(struct attention_reader *r, kit_op word, unsigned i)
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const kit_op out = tcb_ptx_reg(b, "b32"); /* mma takes no .f32 */
 	kit_op half[2];
-	if (r->w->g->type == TCB_TYPE_BF16)
+	if (r->w->g->is_bf16)
 		return i ? u_and(b, word, I(-65536)) : u_shl(b, word, I(16));
 	tcb_kit_halves(b, word, half);
 	f_from_f16_to(b, out, half[i]);
@@ -423,27 +444,34 @@ static void add_wide(struct attention_reader *r, unsigned s, unsigned h, attenti
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	const unsigned steps = g->is_blocks ? 2 : g->v_words; /* that have the same words */
+	const int is_blocks = g->is_blocks[1], is_fp8 = g->is_short[1] && !is_blocks;
+	const unsigned steps = g->v_words; /* that have the same words */
 	kit_op words[PAIR][4], a[4];
 	term_pairs terms;
-	if (!g->is_blocks)
+	if (!is_blocks)
 		write_weight_terms(r, weights[s][h], NULL, terms);
 	for (unsigned step = 0; step < g->v_part / 16; step++) {
 		const unsigned within = step % steps;
-		for (unsigned x = 0; x < PAIR && within == 0; x++)
-			attention_v_block(r, s, 2 * h + x, step / steps, words[x]);
-		if (g->is_blocks && within == 0) {
+		skip_missing(r, step, 0);
+		for (unsigned x = 0; x < PAIR && within == 0; x++) {
+			kit_op codes[4];
+			attention_v_block(r, s, 2 * h + x, step / steps, is_fp8 ? codes : words[x]);
+			if (is_fp8)
+				attention_codes_f16(b, g->kind[1], codes[0], words[x]);
+		}
+		if (is_blocks && within == 0) {
 			kit_op scale[PAIR];
 			for (unsigned x = 0; x < PAIR; x++)
 				scale[x] = f_from_f16(b, attention_v_scale(r, s, 2 * h + x, step / steps));
 			write_weight_terms(r, weights[s][h], scale, terms);
 		}
 		for (unsigned i = 0; i < 4; i++)
-			a[i] = g->is_blocks ? attention_code_f32(b, words[i / 2][0], 2 * within + i % 2)
-					    : float_of(r, words[i / 2][within], i % 2);
+			a[i] = is_blocks ? attention_code_f32(b, g->kind[1], words[i / 2][0], 2 * within + i % 2)
+					 : float_of(r, words[i / 2][within], i % 2);
 		for (unsigned n = 0; n < g->columns; n++)
 			for (unsigned i = 0; i < g->weight_terms; i++)
 				tcb_kit_multiply(b, "tf32", 8, r->acc[n][step], r->acc[n][step], a, terms[n][i]);
+		skip_missing(r, step, 1);
 	}
 }
 

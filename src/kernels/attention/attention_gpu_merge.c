@@ -179,7 +179,7 @@ static void store_result(struct attention_writer *w, const struct item *item, co
 	const kit_op token = u_add(b, w->first_token, of_token);
 	const kit_op head = u_add(b, w->first_head, u_sub(b, item->row, u_mul(b, of_token, I(g->heads))));
 	kit_op is_inside = u_lt_and(b, head, I(g->group), u_lt(b, token, I(g->m)));
-	if (g->v_rest)
+	if (g->v < g->v_wide)
 		is_inside = u_lt_and(b, item->within, I(g->v * 4), is_inside);
 	const kit_op factor = f_select(b, F(0), f_reciprocal(b, part->sum), f_eq(b, part->sum, F(0)));
 	const kit_op all = u_mad(b, w->kv_head, I(g->group), head);

@@ -16,6 +16,8 @@ enum {
 	MERGE_WARPS_MAX = 16,
 	STAGES_MAX = 8,
 	BARRIER = 8,
+	UNIT_MOST = 16,
+	TOGETHER_MOST = 4, /* blocks on a multiprocessor, of which no more are kept away */
 	DEALT_REGISTERS = 16
 };
 
@@ -44,24 +46,33 @@ static unsigned pitch(unsigned bytes, unsigned rest, unsigned modulus)
 	return bytes + (rest + modulus - bytes % modulus) % modulus;
 }
 
+/* How far heads of K, or of V (V), are apart. */
+static unsigned head_bytes(const struct tcb_problem *problem, unsigned v)
+{
+	const struct tcb_shape *s = &problem->shape;
+	return (unsigned)(v ? tcb_kv_kind_bytes(attention_v_kind(problem), attention_v_apart(s))
+			    : tcb_kv_kind_bytes(attention_k_kind(problem), s->k));
+}
+
 /* A slot of the ring: what a row is copied by, and where rows are (attention_gpu_read.c on banks). */
-static void plan_slot(struct attention_gpu *g)
+static void plan_slot(struct attention_gpu *g, unsigned vec)
 {
 	const unsigned each[2] = { g->head_bytes[0] & -g->head_bytes[0], g->head_bytes[1] & -g->head_bytes[1] };
-	const unsigned aligned = (unsigned)tcb_least(each[0], each[1]);
 	/* Rows that begin anywhere in 16 bytes are copied from there on where they begin, if all tokens' do so alike.
 	 */
-	g->is_within = aligned < 16 && (g->token_bytes[0] | g->token_bytes[1]) % 16 == 0;
-	g->unit = aligned >= 16 || g->is_within ? 16 : (unsigned)tcb_most(aligned, 4);
+	g->is_within = vec == UNIT_MOST && tcb_least(each[0], each[1]) < UNIT_MOST;
 	for (unsigned v = 0; v < 2; v++) {
-		g->is_odd[v] = each[v] < 4;
-		const unsigned off = g->is_within && each[v] < 16 ? 16 - each[v] : 0;
-		const unsigned bytes = 2 * (v ? g->v_wide : g->k_blocks * ATTENTION_K_BLOCK);
-		g->units[v] = (unsigned)tcb_div_up(g->row_bytes[v] + off, g->unit);
+		const unsigned aligned = (unsigned)tcb_least(each[v], UNIT_MOST);
+		const unsigned blocks = v ? g->v_blocks : g->k_blocks;
+		g->is_odd[v] = aligned < 4;
+		g->unit[v] = g->is_within ? UNIT_MOST : (unsigned)tcb_most(aligned, 4);
+		g->units[v] =
+			(unsigned)tcb_div_up(g->row_bytes[v] + (g->is_within ? UNIT_MOST - aligned : 0), g->unit[v]);
 		g->copies[v] = (unsigned)tcb_div_up((size_t)g->kv * g->units[v], g->team * WARP);
-		g->pitch[v] = g->is_blocks ? pitch(g->units[v] * g->unit, 16, 32)
-			      : v          ? pitch(bytes, 16, 32)
-					   : pitch(bytes, 64, 128);
+		const unsigned bytes = (unsigned)tcb_most(g->units[v] * g->unit[v], blocks * g->block_bytes[v]);
+		g->pitch[v] = g->is_blocks[v] || v ? pitch(bytes, 16, 32)
+			      : g->is_short[v]     ? pitch(bytes, 32, 64)
+						   : pitch(bytes, 64, 128);
 	}
 	g->is_kept = g->copy == TCB_COPY_ASYNC && g->k <= 128 && !g->v_own &&
 		     g->copies[0] <= ATTENTION_UNITS_MAX; /* else there are too few registers */
@@ -77,7 +88,7 @@ static void plan_slot(struct attention_gpu *g)
 	g->slot_bytes = g->shifts_at[1] + (g->is_odd[g->v_own] ? shifts : 0);
 }
 
-static void plan_memory(struct attention_gpu *g)
+static void plan_memory(struct attention_gpu *g, unsigned vec)
 {
 	const unsigned o_bytes = g->rows * g->v_wide * 4, ml_bytes = g->rows * 8;
 	g->o_at = 0;
@@ -91,7 +102,7 @@ static void plan_memory(struct attention_gpu *g)
 	g->ring_at = (unsigned)tcb_round_up(g->q_at + q_bytes, g->copy == TCB_COPY_BULK ? ATTENTION_BULK_ALIGN : 16);
 	g->shared_bytes = g->ring_at;
 	if (g->copy != TCB_COPY_LDG) {
-		plan_slot(g);
+		plan_slot(g, vec);
 		g->shared_bytes += g->turns * g->stages * g->slot_bytes;
 	}
 	g->barrier_at = g->shared_bytes;
@@ -105,6 +116,19 @@ static void plan_memory(struct attention_gpu *g)
 		g->counters_at = g->parts_ml_at + tcb_round_up(parts * ml_bytes, 256);
 		g->workspace_bytes = g->counters_at + items * 4;
 	}
+}
+
+/* Under dependent launch blocks begin where those of the launch before end: a multiprocessor that is free sooner would
+ * take more of them than its share, if they had room. */
+static void keep_apart(struct attention_gpu *g, const struct tcb_target *target, unsigned sms)
+{
+	const size_t together = tcb_div_up((size_t)g->grid[0] * g->grid[1] * g->grid[2], sms);
+	const size_t all = tcb_shared_limit(target) + ATTENTION_BLOCK_SHARED;
+	g->used_bytes = g->shared_bytes;
+	if (g->pdl && together <= TOGETHER_MOST)
+		g->shared_bytes = (unsigned)tcb_most(g->shared_bytes,
+						     tcb_round_up(all / (together + 1) + 1, ATTENTION_BULK_ALIGN) -
+							     ATTENTION_BLOCK_SHARED);
 }
 
 /* is_dealt: no more blocks than there are pieces. */
@@ -124,12 +148,18 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 	const struct tcb_shape *s = &problem->shape;
 	memset(g, 0, sizeof(*g));
 	g->cache = attention_of(problem)->kv;
-	g->type = tcb_kv_row(g->cache)->type;
 	g->io = attention_io_type(problem);
-	g->is_blocks = g->type == TCB_TYPE_BLOCKS;
+	g->kind[0] = attention_k_kind(problem);
+	g->kind[1] = attention_v_kind(problem);
+	for (unsigned v = 0; v < 2; v++) {
+		g->is_blocks[v] = tcb_kv_kind_format(g->kind[v]) != NULL;
+		g->is_short[v] = tcb_kv_kind_is_short(g->kind[v]);
+		g->block_bytes[v] = (unsigned)tcb_kv_kind_bytes(g->kind[v], ATTENTION_K_BLOCK);
+	}
+	g->is_bf16 = g->kind[0] == TCB_KV_KIND_BF16;
 	g->is_wide = g->io == TCB_TYPE_F32;
-	g->is_coded = g->is_blocks && KNOB(GROUP) > 0;
-	g->q_terms = g->io != TCB_TYPE_F32 ? 1 : g->type == TCB_TYPE_BF16 ? 3 : 2;
+	g->is_coded = g->is_blocks[0] && KNOB(GROUP) > 0;
+	g->q_terms = g->io != TCB_TYPE_F32 ? 1 : g->is_bf16 ? 3 : 2;
 	g->q_terms += g->is_coded;
 	g->weight_terms = g->io == TCB_TYPE_F32 ? 2 : 1;
 	g->capability = target->cuda.capability;
@@ -138,7 +168,7 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 	g->k = (unsigned)s->k;
 	g->v = (unsigned)attention_v(s);
 	g->k_blocks = (unsigned)tcb_div_up(g->k, ATTENTION_K_BLOCK);
-	g->v_wide = (unsigned)tcb_round_up(g->v, ATTENTION_K_BLOCK);
+	g->v_blocks = (unsigned)tcb_div_up(g->v, ATTENTION_K_BLOCK);
 	g->k_rest = g->k % ATTENTION_K_BLOCK;
 	g->v_rest = g->v % ATTENTION_K_BLOCK;
 	g->group = (unsigned)attention_group(s);
@@ -169,7 +199,8 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 	g->value_warps = value_warps(geometry);
 	g->team = g->row_warps * g->value_warps;
 	g->turns = (unsigned)tcb_most(g->warps / g->team, 1);
-	g->v_part = g->v_wide / g->value_warps;
+	g->v_part = (unsigned)attention_gpu_part(problem, g->value_warps);
+	g->v_wide = g->v_part * g->value_warps;
 	g->splitk = KNOB_COUNT(SPLITK);
 	g->cluster = KNOB_COUNT(CLUSTER);
 	g->slots = g->splitk / g->cluster;
@@ -180,18 +211,21 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 	g->token_tiles = (unsigned)tcb_div_up(g->m, g->tokens);
 	g->head_tiles = (unsigned)tcb_div_up(g->group, g->heads);
 	g->tiles = g->kv_heads * g->head_tiles * g->token_tiles;
-	g->v_words = g->v % 64 || g->v_part % 64 || g->is_blocks ? 2 : 4;
-	g->v_own = g->v != g->k && !g->is_view;
+	g->v_words = g->v % 64 || g->v_part % 64 || g->is_short[1] ? 2 : 4;
+	g->v_own = !g->is_view && (g->v != g->k || g->kind[0] != g->kind[1]);
 	for (unsigned v = 0; v < 2; v++) {
-		g->row_bytes[v] = (unsigned)tcb_kv_bytes(g->cache, v ? g->v : g->k);
-		g->head_bytes[v] = (unsigned)tcb_kv_bytes(g->cache, v ? attention_v_apart(s) : g->k);
+		g->row_bytes[v] = (unsigned)tcb_kv_kind_bytes(g->kind[v], v ? g->v : g->k);
+		g->head_bytes[v] = head_bytes(problem, v);
 		g->token_bytes[v] = g->kv_heads * g->head_bytes[v];
 	}
 	g->copy = (enum tcb_copy)KNOB(COPY);
-	g->unit = KNOB_COUNT(VEC);
+	g->is_ahead = g->capability >= 90 && !g->page && !g->is_dealt && !g->has_prefix && g->copy != TCB_COPY_BULK &&
+		      tcb_least(g->row_bytes[0], g->row_bytes[1]) > 2 * UNIT_MOST;
 	g->stages = KNOB_COUNT(STAGES);
-	plan_grid(g, KNOB(BLOCKS), target->cuda.sm_count ? target->cuda.sm_count : 1);
-	plan_memory(g);
+	const unsigned sms = target->cuda.sm_count ? target->cuda.sm_count : 1;
+	plan_grid(g, KNOB(BLOCKS), sms);
+	plan_memory(g, KNOB_COUNT(VEC));
+	keep_apart(g, target, sms);
 }
 
 /* Sums of both products, q, what is loaded of K and V, and what else there is; as ptxas took at most. */
@@ -217,7 +251,7 @@ void attention_gpu_footprint(const struct tcb_problem *problem, const struct tcb
 	}
 	memset(out, 0, sizeof(*out));
 	attention_gpu_plan(problem, target, geometry, &g);
-	out->element_bytes = g.is_blocks ? 1 : 2;
+	out->element_bytes = g.is_short[0] || g.is_short[1] ? 1 : 2;
 	out->alignment_bytes = out->vector_bytes =
 		tcb_least(g.head_bytes[0] & -g.head_bytes[0], tcb_least(g.head_bytes[1] & -g.head_bytes[1], 16));
 	out->base_bytes = 256;
@@ -269,12 +303,12 @@ RULE(rule_isa)
 static const char *check_values(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
 {
 	const size_t k = geometry->tile[TCB_MIDI].k, own = geometry->tile[TCB_MICRO].k;
-	const size_t v = tcb_round_up(attention_v(&problem->shape), ATTENTION_K_BLOCK);
-	const size_t unit = ATTENTION_K_BLOCK * (attention_has_blocks(problem) ? 2 : 1);
+	const size_t warps = value_warps(geometry), before = (warps - 1) * attention_gpu_part(problem, warps);
 	if (own != k && (!attention_gpu_is_long(&problem->shape) || (2 * own != k && 4 * own != k)))
 		return "micro.k must be midi.k, or half or a quarter of it for heads of more than 256 values";
-	return v % (unit * value_warps(geometry)) ? "midi.k / micro.k must divide V's values by 32, in blocks by 64"
-						  : NULL;
+	return before >= attention_v(&problem->shape)
+		       ? "midi.k / micro.k must be few enough that all have values of V, 32 or in blocks 64"
+		       : NULL;
 }
 
 /* What the kernel has tiles for. */
@@ -302,22 +336,37 @@ RULE(rule_tiles)
 	return NULL;
 }
 
+size_t attention_gpu_part(const struct tcb_problem *problem, size_t warps)
+{
+	const size_t v = attention_v(&problem->shape);
+	/* A word of codes is not split by where a part of them begins. */
+	const size_t unit = warps > 1 && tcb_kv_kind_format(attention_v_kind(problem)) ? 2 : 1;
+	return tcb_round_up(tcb_div_up(v, warps), unit * ATTENTION_K_BLOCK);
+}
+
+/* Behind FP8 that is no whole blocks there are zeros in the ring, which a copy from below where a row begins would
+ * bring something else to. */
 int attention_gpu_copies(const struct tcb_problem *problem, unsigned vec)
 {
-	const enum tcb_kv kv = attention_of(problem)->kv;
-	const size_t k = tcb_kv_bytes(kv, problem->shape.k), v = tcb_kv_bytes(kv, attention_v_apart(&problem->shape));
-	const size_t aligned = tcb_least(tcb_least(k & -k, v & -v), 16);
-	if (vec == 16)
-		return aligned == 16 || (k | v) * problem->shape.words.kv % 16 == 0;
-	return vec == tcb_most(aligned, 4);
+	size_t all = UNIT_MOST;
+	int is_anywhere = 1;
+	for (unsigned v = 0; v < 2; v++) {
+		const size_t head = head_bytes(problem, v), aligned = head & -head;
+		const enum tcb_kv_kind kind = v ? attention_v_kind(problem) : attention_k_kind(problem);
+		is_anywhere &= head * problem->shape.words.kv % UNIT_MOST == 0 &&
+			       (aligned >= UNIT_MOST || tcb_kv_kind_format(kind));
+		all = tcb_least(all, aligned);
+	}
+	return vec == UNIT_MOST ? all == UNIT_MOST || is_anywhere : vec == tcb_most(all, 4);
 }
 
 int attention_gpu_has_bulk(const struct tcb_problem *problem, const struct tcb_target *target)
 {
 	const size_t row = tcb_kv_bytes(attention_of(problem)->kv, problem->shape.k);
+	const int are_blocks = attention_has_blocks(problem) && tcb_kv_is_even(attention_of(problem)->kv);
 	/* Rows of an odd number of 16 bytes are in banks as they are wanted. */
 	const size_t units = tcb_div_up(row + 16 - tcb_least(row & -row, 16), 16);
-	return target->cuda.capability >= 90 && attention_has_blocks(problem) && units % 2 &&
+	return target->cuda.capability >= 90 && are_blocks && units % 2 &&
 	       attention_v_apart(&problem->shape) == problem->shape.k && !problem->shape.words.page &&
 	       row * problem->shape.words.kv % 16 == 0;
 }
@@ -326,19 +375,18 @@ RULE(rule_copy)
 {
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
 	const int32_t copy = geometry->knob[TCB_KNOB_COPY], stages = geometry->knob[TCB_KNOB_STAGES];
-	const int is_blocks = attention_has_blocks(problem);
 	if (attention_is_wgmma(geometry))
 		return NULL; /* attention_rule_wgmma */
 	if (copy != TCB_COPY_LDG && copy != TCB_COPY_ASYNC && copy != TCB_COPY_BULK)
 		return "copy must be ldg, async or bulk";
-	if (copy == TCB_COPY_LDG && is_blocks)
-		return "copy must be async or bulk: rows of blocks are aligned to 2 bytes only";
+	if (copy == TCB_COPY_LDG && attention_has_codes(problem))
+		return "copy must be async, or of blocks bulk: K or V has values of less than 16 bits";
 	if (copy == TCB_COPY_LDG ? stages != 1 : stages < 2 || stages > STAGES_MAX)
 		return "stages must be 1 with copy=ldg, else 2 to 8";
 	if (copy == TCB_COPY_BULK && !attention_gpu_has_bulk(problem, target))
-		return "copy=bulk needs sm_90, blocks, heads of 32, 64, 128 or 256 values in K and V, no pages, and "
-		       "tokens of a "
-		       "multiple of 16 bytes";
+		return "copy=bulk needs sm_90, K and V in blocks of one kind, heads of 32, 64, 128 or 256 values in "
+		       "both, "
+		       "no pages, and tokens of a multiple of 16 bytes";
 	if (copy == TCB_COPY_BULK && KNOB(VEC) != 16)
 		return "vec must be 16 with copy=bulk";
 	if (!attention_gpu_copies(problem, KNOB(VEC)))
@@ -438,22 +486,22 @@ RULE(policy_usual)
 	const size_t group = attention_group(&problem->shape), rows = geometry->tile[TCB_MICRO].m * KNOB(HEADS);
 	unsigned unusual = 0;
 	unusual += KNOB(HEADS) != group && rows < ATTENTION_COLUMNS && problem->shape.m * group > rows;
-	const int is_blocks = attention_has_blocks(problem);
+	const int has_codes = attention_has_codes(problem);
 	const size_t blocks = blocks_of(problem, target, geometry), sms = tcb_most(target->cuda.sm_count, 1);
 	if (attention_is_wgmma(geometry)) /* rows without a query */
 		unusual += 2 * (problem->shape.m < geometry->tile[TCB_MICRO].m &&
 				rows / 4 > problem->shape.m * KNOB(HEADS));
 	else
 		unusual += 2 * (geometry->tile[TCB_MICRO].m > tcb_power_of_two_up(problem->shape.m));
-	unusual += KNOB(PDL) == 0 && target->cuda.capability >= 90 && !is_blocks;
+	unusual += KNOB(PDL) == 0 && target->cuda.capability >= 90 && !has_codes;
 	unusual += KNOB(WARPS) < 2 || KNOB(WARPS) > 8;
 	unusual += row_warps(geometry) > 1 && rows <= ATTENTION_COLUMNS;
 	unusual += KNOB(STAGES) > 4;
 	unusual += KNOB(OCC) > 2;
 	unusual += KNOB(CLUSTER) > 1;
-	unusual += !is_blocks && KNOB(COPY) == TCB_COPY_ASYNC && row_warps(geometry) == 1 &&
+	unusual += !has_codes && KNOB(COPY) == TCB_COPY_ASYNC && row_warps(geometry) == 1 &&
 		   !attention_gpu_is_long(&problem->shape) && !problem->shape.words.view;
-	unusual += is_blocks && KNOB(COPY) == TCB_COPY_ASYNC && KNOB(VEC) == 16 &&
+	unusual += has_codes && KNOB(COPY) == TCB_COPY_ASYNC && KNOB(VEC) == 16 &&
 		   attention_gpu_copies(problem, 8); /* it was slower */
 	unusual += problem->shape.k <= 128 && !attention_is_wgmma(geometry) && geometry->tile[TCB_MICRO].n != 16 &&
 		   geometry->tile[TCB_MICRO].n != 32;

@@ -42,7 +42,7 @@ kit_op attention_operand_of(struct attention_writer *w, const char *name, unsign
 
 const char *attention_word(const struct attention_gpu *g)
 {
-	return g->type == TCB_TYPE_BF16 ? "bf16" : "f16";
+	return g->is_bf16 ? "bf16" : "f16";
 }
 
 kit_op attention_token_of(struct attention_writer *w, kit_op row)
@@ -65,7 +65,7 @@ static kit_op lane_row(struct attention_reader *r, kit_op q, unsigned n)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	const unsigned bytes = (unsigned)tcb_type_bytes(g->io), lane = (g->is_blocks ? VALUES / 2 : VALUES) * bytes;
+	const unsigned bytes = (unsigned)tcb_type_bytes(g->io), lane = (g->is_blocks[0] ? VALUES / 2 : VALUES) * bytes;
 	const kit_op own = u_min(b, u_add(b, r->g, I(ATTENTION_COLUMNS * n)), I(g->own_rows - 1));
 	const kit_op row = attention_row(r, own, 0);
 	const kit_op head = u_add(b, r->w->first_head, u_rem(b, row, I(g->heads)));
@@ -97,14 +97,14 @@ static void load(struct attention_reader *r, kit_op row, unsigned i, const char 
 	const struct attention_gpu *g = r->w->g;
 	const enum tcb_kit_memory memory = tcb_kit_input(g->pdl);
 	const unsigned block = ATTENTION_K_BLOCK * (unsigned)tcb_type_bytes(g->io);
-	const unsigned width = g->is_blocks ? count / 2 : count < 4 ? count : 4;
+	const unsigned width = g->is_blocks[0] ? count / 2 : count < 4 ? count : 4;
 	if (g->k_rest && i + 1 == g->k_blocks) {
 		load_rest(r, row, block * i, type, out, count);
 		return;
 	}
 	for (unsigned done = 0; done < count; done += width)
 		tcb_kit_load(&r->w->kit.b, memory, type,
-			     tcb_ptx_at(row, block * i + (g->is_blocks ? block / 2 * (done / width) : 4 * done)),
+			     tcb_ptx_at(row, block * i + (g->is_blocks[0] ? block / 2 * (done / width) : 4 * done)),
 			     out + done, width);
 }
 
@@ -146,7 +146,7 @@ static void store_block(struct attention_reader *r, unsigned n, unsigned i)
 static void floats_of(struct attention_reader *r, kit_op word, kit_op out[2])
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
-	if (r->w->g->type != TCB_TYPE_BF16) {
+	if (!r->w->g->is_bf16) {
 		tcb_kit_floats(b, word, out);
 		return;
 	}

@@ -4,16 +4,16 @@
  * them for tensor cores goes out, from registers (copy=ldg) or from the ring.
  *
  * Of K a lane has token g of each eight: of each 32 values 8 c to 8 c + 7, or of blocks
- * codes 4 c to 4 c + 3 and 16 + 4 c to 16 + 4 c + 3.  Of V it has tokens 2c, 2c + 1,
- * 2c + 8, 2c + 9: 16 bytes (or 8) of each eight lanes' 128 (64), or of blocks codes 4 g
- * to 4 g + 3.
+ * codes 4 c to 4 c + 3 and 16 + 4 c to 16 + 4 c + 3, which Q4_0 has in one word.  Of V it has
+ * tokens 2c, 2c + 1, 2c + 8, 2c + 9: 16 bytes (or 8) of each eight lanes' 128 (64), or of less
+ * than 16 bits values 4 g to 4 g + 3.
  *
- * Pitches in shared memory: of K's 16-bit rows 64 bytes modulo 128, of V's 16 modulo 32,
- * of blocks four words modulo eight: no two lanes meet in a bank.
+ * Pitches in shared memory: of K's 16-bit rows 64 bytes modulo 128, of its FP8 32 modulo 64,
+ * of blocks, and of V's rows, 16 modulo 32: no two lanes meet in a bank.
  */
 #include "kernels/attention/attention_gpu.h"
 
-enum { HALF_CODES = 16, CODES_AT = 2, BLOCK = 34 };
+enum { HALF_CODES = 16, CODES_AT = 2, NIBBLES = 0x0f0f0f0f, AHEAD = 2 /* pieces of a warp */, AHEAD_UNIT = 16 };
 
 static const unsigned own_tokens[ATTENTION_TOKENS] = { 0, 1, 8, 9 };
 
@@ -98,7 +98,7 @@ static void registers_begin(struct attention_reader *r)
 			if (g->k_rest && i / 4 < g->halves)
 				b_set_to(b, r->k_words[s][g->k_blocks - 1][i / 4][i % 4], I(0));
 			if (g->v_rest && i / 4 < 2 * g->halves && i % 4 < g->v_words)
-				b_set_to(b, r->v_words[s][g->v_wide / ATTENTION_K_BLOCK - 1][i / 4][i % 4], I(0));
+				b_set_to(b, r->v_words[s][g->v_blocks - 1][i / 4][i % 4], I(0));
 		}
 	r->k = l_mad_wide(b, r->c, I(16), r->k);
 	r->v = l_mad_wide(b, r->g, I(4 * g->v_words), r->v);
@@ -120,6 +120,10 @@ static void ring_begin(struct attention_reader *r)
 		attention_ring_barrier(r);
 	}
 	attention_ring_begin(r);
+	/* Of V in Q4_0 lanes g and g + 4 have a word together, the first of them its low halves. */
+	r->v_word = g->kind[1] == TCB_KV_KIND_Q40 ? u_and(b, r->g, I(3)) : r->g;
+	if (g->kind[1] == TCB_KV_KIND_Q40)
+		r->v_shift = u_and(b, r->g, I(4));
 }
 
 /* Piece PIECE, if there is one, to SLOT; a group of copies either way. */
@@ -132,6 +136,12 @@ static void ask(struct attention_reader *r, kit_op begin, kit_op piece, kit_op e
 	tcb_kit_ring_filled(b, &r->ring);
 }
 
+/* Bytes of block I of a row of K, or of V (V). */
+static unsigned block_at(const struct attention_gpu *g, unsigned v, unsigned i)
+{
+	return g->block_bytes[v] * i;
+}
+
 /* SLOT + TOKEN times the pitch of K's rows, or V's (V), and LANE times BYTES. */
 static kit_op place(struct attention_reader *r, unsigned v, kit_op token, kit_op lane, unsigned bytes, unsigned align)
 {
@@ -141,7 +151,7 @@ static kit_op place(struct attention_reader *r, unsigned v, kit_op token, kit_op
 	if (g->is_within)
 		row = u_add(b, row, u_and(b, r->within[v], I(-4)));
 	if (v && g->value_warps > 1)
-		row = u_mad(b, r->part, I(g->is_blocks ? g->v_part / ATTENTION_K_BLOCK * BLOCK : 2 * g->v_part), row);
+		row = u_mad(b, r->part, I(block_at(g, 1, g->v_part / ATTENTION_K_BLOCK)), row);
 	return tcb_ptx_assume_aligned(b, bytes ? u_mad(b, lane, I(bytes), row) : row, align);
 }
 
@@ -150,12 +160,13 @@ static void write_places(struct attention_reader *r)
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
 	const kit_op pair = u_shl(b, r->c, I(1));
-	r->k_lane = place(r, 0, r->g, r->c, g->is_blocks ? 4 : 16, g->is_blocks ? 4 : 16);
-	r->v_lane = place(r, 1, pair, r->g, g->is_blocks ? 4 : 4 * g->v_words, g->is_blocks ? 4 : 4 * g->v_words);
-	if (g->is_blocks) {
+	const unsigned of_k = g->is_blocks[0] ? 4 : g->is_short[0] ? 8 : 16, of_v = g->is_short[1] ? 4 : 4 * g->v_words;
+	r->k_lane = place(r, 0, r->g, r->c, of_k, of_k);
+	r->v_lane = place(r, 1, pair, r->v_word, of_v, of_v);
+	if (g->is_blocks[0])
 		r->k_scale = place(r, 0, pair, r->c, 0, 2);
+	if (g->is_blocks[1])
 		r->v_scale = place(r, 1, pair, r->c, 0, 2);
-	}
 	for (int v = 0; v < 2; v++)
 		if (g->is_odd[v] && !g->is_within)
 			r->shifts[v] =
@@ -165,6 +176,36 @@ static void write_places(struct attention_reader *r)
 }
 
 /* --- both --- */
+
+/* A row of K, or of V (V), whole, or where it begins between them all whole units of it. */
+static void row_ahead(struct attention_reader *r, unsigned v, kit_op token)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	const int is_aligned = g->head_bytes[v] % AHEAD_UNIT == 0;
+	const unsigned bytes = (g->row_bytes[v] - (is_aligned ? 0 : AHEAD_UNIT - 1)) / AHEAD_UNIT * AHEAD_UNIT;
+	kit_op row = l_mad_wide(b, token, r->row_bytes[v], v ? r->v : r->k);
+	if (!is_aligned)
+		row = l_and(b, l_add(b, row, I(AHEAD_UNIT - 1)), I(-AHEAD_UNIT));
+	ahead_global(b, tcb_ptx_assume_aligned(b, row, AHEAD_UNIT), I(bytes));
+}
+
+void attention_read_ahead(struct attention_reader *r, kit_op begin, kit_op first, kit_op end)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	const unsigned threads = g->team * WARP;
+	for (unsigned i = 0; i < AHEAD; i++)
+		for (unsigned t = 0; t < g->kv; t += threads) {
+			const kit_op piece = u_add(b, first, I(i * g->turns)), own = u_add(b, r->thread, I(t));
+			const kit_op token = u_add(b, u_mad(b, piece, I(g->kv), begin), own);
+			const kit_op is_seen = u_lt_and(b, token, I(g->n), u_lt(b, piece, end));
+			tcb_ptx_if_begin(b, u_lt_and(b, own, I(g->kv), is_seen));
+			for (unsigned v = 0; v < (g->is_view ? 1 : 2); v++)
+				row_ahead(r, v, token);
+			tcb_ptx_if_end(b);
+		}
+}
 
 void attention_read_begin(struct attention_reader *r)
 {
@@ -285,6 +326,26 @@ static kit_op flipped(struct attention_reader *r, kit_op word)
 	return u_xor(&r->w->kit.b, word, I(INT32_C(-0x7f7f7f80)));
 }
 
+/* Codes of a word of Q4_0, the low halves of its bytes or what SHIFT brings there, plus eight. */
+static kit_op nibbles(struct attention_reader *r, kit_op word, const kit_op *shift)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	return u_and(b, shift ? u_shr(b, word, *shift) : word, I(NIBBLES));
+}
+
+/* The same as signed bytes. */
+static kit_op signed_nibbles(struct attention_reader *r, kit_op codes)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	return flipped(r, u_sub(b, u_or(b, codes, I(INT32_C(-0x7f7f7f80))), I(0x08080808)));
+}
+
+/* What is taken off codes as bytes: those of Q8_0 are flipped in their highest bit. */
+static unsigned off_of(enum tcb_kv_kind kind)
+{
+	return kind == TCB_KV_KIND_Q40 ? 8 : 128;
+}
+
 static kit_op scale_at(struct attention_reader *r, kit_op base, unsigned at, const kit_op *shift)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
@@ -295,17 +356,20 @@ static kit_op scale_at(struct attention_reader *r, kit_op base, unsigned at, con
 	return half;
 }
 
-/* The code's byte below 1024's f16, or 2^23's f32, minus that and 128. */
-void attention_codes_f16(struct tcb_ptx_build *b, kit_op word, kit_op out[2])
+/* The code's byte below 1024's f16, or 2^23's f32, minus that and what it is off by. */
+void attention_codes_f16(struct tcb_ptx_build *b, enum tcb_kv_kind kind, kit_op word, kit_op out[2])
 {
-	for (unsigned i = 0; i < 2; i++)
-		out[i] = h_sub(b, u_permute(b, word, I(0x64646464), I(i ? 0x4342 : 0x4140)), b_set(b, I(0x64806480)));
+	const int64_t off = 0x64006400 + 0x10001 * (int64_t)off_of(kind);
+	if (kind == TCB_KV_KIND_FP8)
+		tcb_kit_e4m3_f16(b, word, out);
+	for (unsigned i = 0; i < 2 && kind != TCB_KV_KIND_FP8; i++)
+		out[i] = h_sub(b, u_permute(b, word, I(0x64646464), I(i ? 0x4342 : 0x4140)), b_set(b, I(off)));
 }
 
-kit_op attention_code_f32(struct tcb_ptx_build *b, kit_op word, unsigned i)
+kit_op attention_code_f32(struct tcb_ptx_build *b, enum tcb_kv_kind kind, kit_op word, unsigned i)
 {
 	const kit_op out = tcb_ptx_reg(b, "b32"); /* mma takes no .f32 */
-	f_sub_to(b, out, u_permute(b, word, I(0x4b000000), I(0x7540 + i)), F(8388736.0f));
+	f_sub_to(b, out, u_permute(b, word, I(0x4b000000), I(0x7540 + i)), F(0x1p23f + (float)off_of(kind)));
 	return out;
 }
 
@@ -319,18 +383,23 @@ static void k_codes(struct attention_reader *r, unsigned s, unsigned h, unsigned
 	kit_op shift = { .kind = 0 }, of_scale[2];
 	if (g->is_odd[0])
 		shift = shift_of(r, 0, r->g, 4, token);
+	const int is_q40 = g->kind[0] == TCB_KV_KIND_Q40;
+	kit_op both = I(0);
 	for (unsigned half = 0; half < 2; half++) {
-		const unsigned at = BLOCK * i + CODES_AT + HALF_CODES * half;
-		const kit_op word = codes_at(r, r->k_lane, row, at, g->is_odd[0] ? &shift : NULL);
-		if (g->is_coded)
-			out[half] = word;
+		const unsigned at = block_at(g, 0, i) + CODES_AT + (is_q40 ? 0 : HALF_CODES * half);
+		const kit_op high = I(4);
+		if (!is_q40 || half == 0)
+			both = codes_at(r, r->k_lane, row, at, g->is_odd[0] ? &shift : NULL);
+		const kit_op word = is_q40 ? nibbles(r, both, half ? &high : NULL) : both;
+		if (!g->is_coded)
+			attention_codes_f16(b, g->kind[0], is_q40 ? word : flipped(r, word), out + 2 * half);
 		else
-			attention_codes_f16(b, flipped(r, word), out + 2 * half);
+			out[half] = is_q40 ? signed_nibbles(r, word) : word;
 	}
 	for (unsigned x = 0; x < 2; x++) {
 		if (g->is_odd[0])
 			of_scale[x] = shift_of(r, 0, r->c, 8, token + x);
-		scale_out[x] = f_from_f16(b, scale_at(r, r->k_scale, row + x * g->pitch[0] + BLOCK * i,
+		scale_out[x] = f_from_f16(b, scale_at(r, r->k_scale, row + x * g->pitch[0] + block_at(g, 0, i),
 						      g->is_odd[0] ? &of_scale[x] : NULL));
 	}
 }
@@ -338,27 +407,36 @@ static void k_codes(struct attention_reader *r, unsigned s, unsigned h, unsigned
 void attention_k_block(struct attention_reader *r, unsigned s, unsigned h, unsigned i, kit_op out[4],
 		       kit_op scale_out[ATTENTION_PAIR])
 {
+	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	if (g->is_blocks)
+	const unsigned at = (16 * s + 8 * h) * g->pitch[0] + block_at(g, 0, i);
+	if (g->is_blocks[0]) {
 		k_codes(r, s, h, i, out, scale_out);
-	else if (g->copy == TCB_COPY_LDG)
+	} else if (g->copy == TCB_COPY_LDG) {
 		for (unsigned w = 0; w < 4; w++)
 			out[w] = r->k_words[s][i][h][w];
-	else
-		tcb_kit_load(&r->w->kit.b, TCB_KIT_SHARED, "b32",
-			     tcb_ptx_at(r->k_lane, (16 * s + 8 * h) * g->pitch[0] + 2 * ATTENTION_K_BLOCK * i), out, 4);
+	} else if (g->is_short[0]) {
+		kit_op words[2];
+		tcb_kit_load(b, TCB_KIT_SHARED, "b32", tcb_ptx_at(r->k_lane, at), words, 2);
+		for (unsigned x = 0; x < 2; x++)
+			attention_codes_f16(b, g->kind[0], words[x], out + 2 * x);
+	} else {
+		tcb_kit_load(b, TCB_KIT_SHARED, "b32", tcb_ptx_at(r->k_lane, at), out, 4);
+	}
 }
 
 void attention_v_block(struct attention_reader *r, unsigned s, unsigned t, unsigned i, kit_op out[4])
 {
 	const struct attention_gpu *g = r->w->g;
 	const unsigned token = 16 * s + own_tokens[t];
-	if (g->is_blocks) {
+	if (g->is_short[1]) {
+		const unsigned at = block_at(g, 1, i) + (g->is_blocks[1] ? CODES_AT : 0);
 		kit_op shift = { .kind = 0 };
 		if (g->is_odd[1])
 			shift = shift_of(r, 1, r->c, 8, token);
-		out[0] = flipped(r, codes_at(r, r->v_lane, token * g->pitch[1], BLOCK * i + CODES_AT,
-					     g->is_odd[1] ? &shift : NULL));
+		out[0] = codes_at(r, r->v_lane, token * g->pitch[1], at, g->is_odd[1] ? &shift : NULL);
+		if (g->is_blocks[1])
+			out[0] = g->kind[1] == TCB_KV_KIND_Q40 ? nibbles(r, out[0], &r->v_shift) : flipped(r, out[0]);
 	} else if (g->copy == TCB_COPY_LDG) {
 		for (unsigned w = 0; w < g->v_words; w++)
 			out[w] = r->v_words[s][i][t][w];
@@ -375,5 +453,5 @@ kit_op attention_v_scale(struct attention_reader *r, unsigned s, unsigned t, uns
 	kit_op shift = { .kind = 0 };
 	if (g->is_odd[1])
 		shift = shift_of(r, 1, r->c, 8, token);
-	return scale_at(r, r->v_scale, token * g->pitch[1] + BLOCK * i, g->is_odd[1] ? &shift : NULL);
+	return scale_at(r, r->v_scale, token * g->pitch[1] + block_at(g, 1, i), g->is_odd[1] ? &shift : NULL);
 }

@@ -16,7 +16,7 @@
 #include "kernels/attention/attention_gpu.h"
 #include "kernels/gpu/tile_ring.h"
 
-enum { BLOCK = 34, BOX_RANK = 3, UNIT = 16, TURN_BARRIER = 1 /* named barrier of the first turn */ };
+enum { BOX_RANK = 3, UNIT = 16, TURN_BARRIER = 1 /* named barrier of the first turn */ };
 
 static int is_in_line(const struct attention_gpu *g)
 {
@@ -54,7 +54,7 @@ static void write_places(struct attention_reader *r, unsigned v, unsigned j, kit
 	const struct attention_gpu *g = r->w->g;
 	kit_op within;
 	unit_of(r, v, j, token, &within);
-	const kit_op bytes = u_mul(b, within, I(g->unit));
+	const kit_op bytes = u_mul(b, within, I(g->unit[v]));
 	*from = is_in_line(g) ? u_mad(b, *token, I(g->token_bytes[v]), bytes) : bytes;
 	if (g->v_own || g->is_view) {
 		to[v] = u_mad(b, *token, I(g->pitch[v]), bytes);
@@ -64,27 +64,28 @@ static void write_places(struct attention_reader *r, unsigned v, unsigned j, kit
 	to[1] = g->pitch[0] == g->pitch[1] ? to[0] : u_mad(b, *token, I(g->pitch[1]), bytes);
 }
 
-/* What heads are short of whole blocks, in 16 bytes, becomes zeros in all slots; no copy gets there. */
+/* What heads are short of whole blocks becomes zeros in all slots; no copy gets there. */
 static void clear_rests(struct attention_reader *r)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
 	const unsigned threads = g->team * WARP;
 	for (unsigned v = 0; v < (g->is_view ? 1 : 2); v++) {
-		const unsigned bytes = 2 * (v ? g->v_wide : g->k_blocks * ATTENTION_K_BLOCK) - g->row_bytes[v];
-		const unsigned units = g->is_blocks ? 0 : bytes / UNIT;
+		const unsigned blocks = v ? g->v_blocks : g->k_blocks;
+		const unsigned size = g->is_short[v] ? UNIT / 2 : UNIT;
+		const unsigned units = (blocks * g->block_bytes[v] - g->row_bytes[v]) / size;
 		for (unsigned j = 0; j < tcb_div_up(g->kv * units, threads); j++) {
 			const kit_op unit = u_add(b, r->thread, I(threads * j)), zero = u_set(b, I(0));
 			const struct kit_split of_token = u_split(b, unit, I(units));
 			const kit_op zeros[] = { zero, zero, zero, zero };
-			const kit_op at = u_mad(b, of_token.whole, I(g->pitch[v]), u_mul(b, of_token.rest, I(UNIT)));
+			const kit_op at = u_mad(b, of_token.whole, I(g->pitch[v]), u_mul(b, of_token.rest, I(size)));
 			const kit_op is_one = u_lt(b, unit, I(g->kv * units));
 			for (unsigned i = 0; i < g->stages; i++) {
 				const struct tcb_kit_slot slot = tcb_kit_ring_slot(&r->ring, (int)i);
-				const kit_op to = tcb_ptx_assume_aligned(b, u_add(b, slot.base, at), UNIT);
+				const kit_op to = tcb_ptx_assume_aligned(b, u_add(b, slot.base, at), size);
 				tcb_kit_store_where(b, is_one, TCB_KIT_SHARED, "u32",
 						    tcb_ptx_at(to, slot.at + (v ? g->v_at : 0) + g->row_bytes[v]),
-						    zeros, 4);
+						    zeros, size / 4);
 			}
 		}
 	}
@@ -116,8 +117,9 @@ void attention_ring_begin(struct attention_reader *r)
 	}
 }
 
-/* One copy to AT bytes behind TO, where IS_OWN holds; BYTES: of these, then zeros.  NULL: everywhere; all. */
-static void copy(struct attention_reader *r, kit_op to, unsigned at, kit_op from, const kit_op *bytes,
+/* One copy of K, or of V (V), to AT bytes behind TO, where IS_OWN holds; BYTES: of these, then zeros.  NULL:
+ * everywhere; all. */
+static void copy(struct attention_reader *r, unsigned v, kit_op to, unsigned at, kit_op from, const kit_op *bytes,
 		 const kit_op *is_own)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
@@ -125,14 +127,14 @@ static void copy(struct attention_reader *r, kit_op to, unsigned at, kit_op from
 	if (is_own)
 		tcb_ptx_guard(b, *is_own);
 	/* Neighbours' copies share sectors where rows begin anywhere. */
-	tcb_kit_copy(b, tcb_ptx_at(tcb_ptx_assume_aligned(b, to, g->unit), at),
-		     tcb_ptx_assume_aligned(b, from, g->unit), g->unit, g->is_within, bytes);
+	tcb_kit_copy(b, tcb_ptx_at(tcb_ptx_assume_aligned(b, to, g->unit[v]), at),
+		     tcb_ptx_assume_aligned(b, from, g->unit[v]), g->unit[v], g->is_within, bytes);
 	if (is_own)
 		tcb_ptx_unguard(b);
 }
 
 /* A row, which begins between two words or not, in words from where it begins on. */
-static void copy_odd(struct attention_reader *r, kit_op to, unsigned at, kit_op row, kit_op within, unsigned units,
+static void copy_odd(struct attention_reader *r, unsigned v, kit_op to, unsigned at, kit_op row, kit_op within,
 		     const kit_op *is_own)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
@@ -140,15 +142,15 @@ static void copy_odd(struct attention_reader *r, kit_op to, unsigned at, kit_op 
 	const kit_op off = u_and(b, u_from_l(b, row), I(2));
 	const kit_op from = tcb_kit_behind(b, l_and(b, row, I(-4)), within);
 	/* The last word of a row that is not off is half the next row's, or nobody's. */
-	const kit_op is_half = u_eq_and(b, off, I(0), u_eq(b, within, I((int64_t)g->unit * (units - 1))));
-	const kit_op bytes = u_select(b, I(2), I(4), is_half);
-	copy(r, to, at, from, &bytes, is_own);
+	const kit_op is_last = u_eq(b, within, I((int64_t)g->unit[v] * (g->units[v] - 1)));
+	const kit_op bytes = u_select(b, I(2), I(4), u_eq_and(b, off, I(0), is_last));
+	copy(r, v, to, at, from, &bytes, is_own);
 }
 
 /* Whether the last of a row's copies is one too many for some heads. */
 static int has_spare(const struct attention_gpu *g, unsigned v)
 {
-	return g->is_within && g->row_bytes[v] <= (g->units[v] - 1) * g->unit;
+	return g->is_within && g->row_bytes[v] <= (g->units[v] - 1) * g->unit[v];
 }
 
 /* Copy J of this lane, to TO in a slot's K, or V of rows of its own (V): *IS_OWN tells whether it is one of the
@@ -194,12 +196,12 @@ static void fill(struct attention_reader *r, kit_op first, const struct tcb_kit_
 			if (!is_in_line(g))
 				own = l_mad_wide(b, u_lane(b, row, token), r->row_bytes[v], base);
 			if (left)
-				bytes = u_select(b, I(g->unit), I(0), u_lt(b, token, *left));
+				bytes = u_select(b, I(g->unit[v]), I(0), u_lt(b, token, *left));
 			const kit_op *guard = tell_own(r, own_rows, j, token, to[own_rows], &is_own) ? &is_own : NULL;
 			if (g->is_odd[v] && !g->is_within)
-				copy_odd(r, place, at, own, from, g->units[v], guard);
+				copy_odd(r, v, place, at, own, from, guard);
 			else
-				copy(r, place, at, tcb_kit_behind(b, is_in_line(g) ? base : own, from),
+				copy(r, v, place, at, tcb_kit_behind(b, is_in_line(g) ? base : own, from),
 				     left ? &bytes : NULL, guard);
 		}
 	}
@@ -272,9 +274,9 @@ void attention_ring_clear(struct attention_reader *r, kit_op first)
 	tcb_ptx_if_begin(b, u_lt(b, left, I(g->kv)));
 	const kit_op row = u_mad(b, r->thread, I(g->pitch[1]), u_add(b, r->ring.slot, r->within[1]));
 	tcb_ptx_guard(b, u_ge_and(b, r->thread, left, u_lt(b, r->thread, I(g->kv))));
-	for (unsigned i = 0; i < g->v_wide / ATTENTION_K_BLOCK; i++)
+	for (unsigned i = 0; i < g->v_blocks; i++)
 		tcb_kit_put(b, TCB_KIT_SHARED, "b16",
-			    tcb_ptx_at(tcb_ptx_assume_aligned(b, row, 2), g->v_at + BLOCK * i), zero);
+			    tcb_ptx_at(tcb_ptx_assume_aligned(b, row, 2), g->v_at + g->block_bytes[1] * i), zero);
 	tcb_ptx_unguard(b);
 	attention_ring_barrier(r);
 	tcb_ptx_if_end(b);

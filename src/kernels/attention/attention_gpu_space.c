@@ -16,6 +16,10 @@ enum {
 	CODED_STAGES = 2,
 	SHARED_STAGES = 3,
 	ROWS_MAX = 32,
+	QUARTER_MOST = 128, /* values of V of which a warp has registers for sums of 32 rows */
+	BETWEEN = 96,
+	FP8_BLOCKS = 2,
+	MIDDLE_K = 192, /* values of heads of K beside which V's leave registers for pieces of 16 */
 	SHORT = 64,
 	LARGE = 160 << 10 /* shared memory that has room for 32 rows of long heads */
 };
@@ -41,7 +45,7 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 {
 	const struct tcb_shape *s = &problem->shape;
 	const size_t n = tcb_power_of_two_up(s->n), m = tcb_power_of_two_up(s->m), heads = usual_heads(s);
-	const int is_blocks = attention_has_blocks(problem), has_wgmma = attention_has_wgmma(problem, target);
+	const int has_codes = attention_has_codes(problem), has_wgmma = attention_has_wgmma(problem, target);
 	const size_t wgmma_heads = attention_wgmma_heads(problem);
 	const size_t own =
 		tcb_least(tcb_most(m, has_wgmma ? PREFILL_GROUP_ROWS / ATTENTION_WGMMA_HEADS_MIN : 1), ROWS_MAX);
@@ -70,7 +74,7 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	if (has_wgmma)
 		tcb_axis_add(a, 128);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_COPY);
-	if (!is_blocks)
+	if (!has_codes)
 		tcb_axis_add(a, TCB_COPY_LDG);
 	tcb_axis_add(a, TCB_COPY_ASYNC);
 	if (attention_gpu_has_bulk(problem, target) || has_wgmma)
@@ -80,10 +84,10 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 		if (attention_gpu_copies(problem, vec))
 			tcb_axis_add(a, vec);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_STAGES);
-	if (!is_blocks)
+	if (!has_codes)
 		tcb_axis_add(a, 1);
 	ADD(a, 2, 3, 4, 6);
-	if (is_blocks)
+	if (attention_has_blocks(problem))
 		ADD(tcb_axis_knob(out, &count, TCB_KNOB_GROUP), 0, ATTENTION_Q_GROUP);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_WARPS), 1, 2, 4, 8, 16);
 	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MIDI), 8, 2, 1024);
@@ -147,18 +151,36 @@ static void fit(const struct tcb_problem *problem, const struct tcb_target *targ
 static size_t share_values(const struct tcb_problem *problem, const struct tcb_target *target, size_t *rows)
 {
 	const struct tcb_shape *s = &problem->shape;
-	const size_t v = tcb_round_up(attention_v(s), ATTENTION_K_BLOCK), heads = usual_heads(s);
-	const size_t unit = ATTENTION_K_BLOCK * (attention_has_blocks(problem) ? 2 : 1);
+	const size_t v = attention_v(s), heads = usual_heads(s);
 	const int is_f32 = attention_io_type(problem) == TCB_TYPE_F32;
-	if (!attention_gpu_is_long(s) || v % (2 * unit))
+	const int is_aligned = attention_gpu_copies(problem, 16) || attention_gpu_copies(problem, 8);
+	if (!attention_gpu_is_long(s) || attention_gpu_part(problem, 2) >= v)
 		return 1;
-	if (!is_f32 && heads > 2 * ATTENTION_COLUMNS && v % (4 * unit) == 0 && tcb_shared_limit(target) >= LARGE) {
-		*rows = ROWS_MAX;
+	if (!is_f32 && heads > 2 * ATTENTION_COLUMNS && 3 * attention_gpu_part(problem, 4) < v &&
+	    tcb_shared_limit(target) >= LARGE) {
+		const int has_room = !attention_has_blocks(problem) && attention_gpu_part(problem, 4) <= QUARTER_MOST;
+		*rows = has_room ? ROWS_MAX : ROWS_MAX / 2; /* K's codes take registers, too */
 		return 4;
 	}
-	if (!is_f32 && heads > ATTENTION_COLUMNS)
-		*rows = 2 * ATTENTION_COLUMNS;
+	if (!is_f32 && heads > ATTENTION_COLUMNS && is_aligned)
+		*rows = 2 * ATTENTION_COLUMNS; /* rows that begin between words take registers, too */
 	return 2;
+}
+
+/* As many blocks on a multiprocessor as it has shared memory for, two at most, and splits for them. */
+static void fill_gpu(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
+{
+	struct attention_gpu g;
+	attention_gpu_plan(problem, target, out, &g);
+	const size_t room = tcb_shared_limit(target) / (g.used_bytes + ATTENTION_BLOCK_SHARED);
+	const size_t together = tcb_most(tcb_least(room, FP8_BLOCKS), 1);
+	const size_t pieces = tcb_div_up(problem->shape.n, g.kv);
+	const size_t splitk =
+		tcb_least(wave(problem, target, together, g.heads, g.tokens), tcb_most(pieces / g.turns, 1));
+	out->knob[TCB_KNOB_OCC] = (int32_t)together;
+	out->knob[TCB_KNOB_SPLITK] = (int32_t)splitk;
+	out->knob[TCB_KNOB_JOIN] = splitk > 1 ? TCB_JOIN_LAUNCH : TCB_JOIN_NONE;
+	out->knob[TCB_KNOB_PDL] = splitk > 1 && target->cuda.capability >= 90;
 }
 
 /*
@@ -171,7 +193,7 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 {
 	const struct tcb_shape *s = &problem->shape;
 	const size_t widest = tcb_most(s->k, attention_v(s));
-	const int is_blocks = attention_has_blocks(problem), is_long = widest > 128;
+	const int has_blocks = attention_has_blocks(problem), is_long = widest > 128;
 	const int is_f32 = attention_io_type(problem) == TCB_TYPE_F32;
 	const size_t k = tcb_power_of_two_up(s->k), m = tcb_power_of_two_up(s->m);
 	size_t rows = is_long || is_f32 ? 8 : 16; /* registers */
@@ -181,7 +203,8 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	}
 	const size_t values = share_values(problem, target, &rows);
 	size_t heads = usual_heads(s), tokens = 1, warps = DEFAULT_WARPS, row_warps = 1, vec = 4;
-	size_t piece = is_long ? ATTENTION_PIECE : 2 * ATTENTION_PIECE;
+	const int is_middle = s->k <= MIDDLE_K && attention_v(s) <= 128 && !is_f32 && !attention_has_codes(problem);
+	size_t piece = is_long && !is_middle ? ATTENTION_PIECE : 2 * ATTENTION_PIECE;
 	if (values > 1 && rows > ATTENTION_COLUMNS)
 		piece *= 2;
 	while (heads > rows)
@@ -194,21 +217,28 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 		row_warps = tcb_least(m / tokens, DEFAULT_WARPS);
 		piece *= 2;
 	}
-	/* Rows of blocks can't go to registers; a q of several terms, or long heads, leave none for them; nor can those
+	/* Rows of codes can't go to registers; a q of several terms, or long heads, leave none for them; nor can those
 	 * that warps share; V of K's rows is read once. */
-	const int is_async =
-		is_blocks || widest > ATTENTION_Q_LONG || s->words.view || (is_f32 && is_long) || row_warps > 1;
+	const int is_async = attention_has_codes(problem) || widest > ATTENTION_Q_LONG || s->words.view ||
+			     (is_f32 && is_long) || row_warps > 1;
 	/* Whole rows as they are aligned, but not 4 bytes at a time. */
 	while (!attention_gpu_copies(problem, (unsigned)vec) ||
 	       (vec < 16 && vec != 8 && attention_gpu_copies(problem, 16)))
 		vec *= 2;
+	/* Rows of few more than 64 values: warps have less in flight, so there are more. */
+	if (!is_async && !is_f32 && widest > SHORT && widest <= BETWEEN && heads * tokens <= ATTENTION_COLUMNS) {
+		piece = ATTENTION_PIECE;
+		warps = 2 * DEFAULT_WARPS;
+	}
 	const size_t pieces = tcb_div_up(s->n, piece);
 	size_t kv_warps = warps / row_warps / values;
 	while (kv_warps > 1 && kv_warps / 2 >= pieces)
 		kv_warps /= 2;
 	warps = kv_warps * row_warps * values;
 	/* A ring has more in flight than registers do: one block on each multiprocessor. */
-	const int is_coded = is_blocks && !is_f32 && row_warps == 1;
+	const int is_coded = has_blocks && !is_f32 && row_warps == 1;
+	/* Of FP8 a warp has more to do for as many bytes: it wants others beside it. */
+	const int is_fp8 = !has_blocks && attention_has_codes(problem) && !is_f32 && row_warps == 1 && !is_long;
 	/* Four blocks leave a q of several terms too few registers. */
 	const size_t resident = s->k <= SHORT && !is_async && !is_f32 ? 2 * DEFAULT_OCC : DEFAULT_OCC;
 	const size_t together = is_async && !is_coded && row_warps == 1 ? 1 : resident;
@@ -233,9 +263,11 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	out->knob[TCB_KNOB_PDL] = splitk > 1 && target->cuda.capability >= 90; /* the merge begins meanwhile */
 	out->knob[TCB_KNOB_OCC] = is_long || heads * tokens > ATTENTION_COLUMNS ? 1 : (int32_t)resident;
 	out->knob[TCB_KNOB_HEADS] = (int32_t)heads;
-	if (is_blocks)
+	if (has_blocks)
 		out->knob[TCB_KNOB_GROUP] = is_coded ? ATTENTION_Q_GROUP : 0;
 	fit(problem, target, out);
+	if (is_fp8)
+		fill_gpu(problem, target, out);
 }
 
 const struct tcb_side_space attention_gpu_space = { attention_decode_gpu_rules, axes, default_geometry,

@@ -29,7 +29,7 @@ unsigned attention_wgmma_heads(const struct tcb_problem *problem)
 
 int attention_has_wgmma(const struct tcb_problem *problem, const struct tcb_target *target)
 {
-	return !attention_has_blocks(problem) && prefill_has_wgmma(problem, target) &&
+	return !attention_has_codes(problem) && prefill_has_wgmma(problem, target) &&
 	       attention_wgmma_heads(problem) >= ATTENTION_WGMMA_HEADS_MIN;
 }
 

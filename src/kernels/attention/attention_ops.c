@@ -308,8 +308,8 @@ enum {
 #define DECODE_TEXT "attention of one or a few query tokens against "
 #define PREFILL_TEXT "attention of many query tokens against "
 #define ON_ALL(of) TCB_SIDES(&of##_cpu, &of##_gpu, &of##_wgsl)
-#define ON_CPUS(of) TCB_SIDES(&of##_cpu)
+#define NOT_WGSL(of) TCB_SIDES(&of##_cpu, &of##_gpu)
 TCB_KV_ALL_LIST(ATTENTION_OP, decode, DECODE, ON_ALL, DECODE_TEXT, )
-TCB_KV_CPU_LIST(ATTENTION_OP, decode, DECODE, ON_CPUS, DECODE_TEXT, )
+TCB_KV_CPU_LIST(ATTENTION_OP, decode, DECODE, NOT_WGSL, DECODE_TEXT, )
 TCB_KV_ALL_LIST(ATTENTION_OP, prefill, PREFILL, ON_ALL, PREFILL_TEXT, )
-TCB_KV_CPU_LIST(ATTENTION_OP, prefill, PREFILL, ON_CPUS, PREFILL_TEXT, )
+TCB_KV_CPU_LIST(ATTENTION_OP, prefill, PREFILL, NOT_WGSL, PREFILL_TEXT, )

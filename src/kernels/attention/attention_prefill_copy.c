@@ -163,6 +163,6 @@ void prefill_copy_tile(struct prefill_copies *c, kit_op slot, kit_op first)
 	copy_rows(c, &c->of_tile[0], slot, first, 0, c->are_alike ? 2 : 1);
 	if (!c->are_alike && !g->is_view)
 		copy_rows(c, &c->of_tile[1], slot, first, 1, 2);
-	if (g->has_scales)
+	if (g->has_scales[0] || g->has_scales[1])
 		prefill_copy_scales(c->w, slot, first);
 }

@@ -183,7 +183,7 @@ static kit_op tensor_param(struct prefill_writer *w, const char *name, enum atte
 		tensor.map.box[2] = 1;
 		tensor.map.swizzle = 0;
 	}
-	if (g->has_launch && !is_q) {
+	if (!is_q && g->made[operand == ATTENTION_V]) {
 		tensor.in_workspace = 1;
 		tensor.at = operand == ATTENTION_V ? g->v16_at : 0;
 	}
@@ -219,11 +219,11 @@ static void write_parameters(struct prefill_writer *w)
 	kit_op *const to[] = { &w->q, &w->k, &w->v };
 	for (enum attention_operand i = ATTENTION_Q; i <= (g->is_view ? ATTENTION_K : ATTENTION_V); i++)
 		*to[i] = g->isa == TCB_ISA_WGMMA ? tensor_param(w, names[i], i)
-			 : g->has_launch && i    ? tcb_kit_workspace(&w->kit, names[i], 16, i > 1 ? g->v16_at : 0)
+			 : i && g->made[i > 1]   ? tcb_kit_workspace(&w->kit, names[i], 16, i > 1 ? g->v16_at : 0)
 						 : tcb_kit_operand(&w->kit, names[i], 16, i);
-	if (g->has_scales)
+	if (g->has_scales[0])
 		w->k_scales = tcb_kit_workspace(&w->kit, "k_scales", 4, g->k_scales_at);
-	if (g->has_scales && !g->is_view)
+	if (g->has_scales[1] && !g->is_view)
 		w->v_scales = tcb_kit_workspace(&w->kit, "v_scales", 4, g->v_scales_at);
 	w->lengths = tcb_kit_operand(&w->kit, "lengths", 4, attention_at(w->words, ATTENTION_LENGTHS));
 	if (!g->kv_parts)
@@ -307,4 +307,4 @@ static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_
 		.space = &prefill_gpu_space,                                                            \
 		.emit = emit                                                                            \
 	};
-TCB_KV_ALL_LIST(SIDE, )
+TCB_KV_LIST(SIDE, )

@@ -24,8 +24,8 @@
  * With isa=wgmma the next tile's Q, K and V are on their way before this one's results are
  * stored.
  *
- * prep=launch, with KV of blocks: a first launch makes f16 of what lengths say,
- * once for all tiles (attention_prefill_unpack.c).  prep=warps, isa=wgmma: tensor copies
+ * prep=launch, with K or V of less than 16 bits: a first launch makes f16 of what lengths say,
+ * once for all tiles (attention_prefill_unpack.c).  prep=warps, isa=wgmma, Q8_0: tensor copies
  * bring blocks to a ring of two tiles, and the warpgroup that copies makes f16 of them,
  * for each tile of query rows again, without a launch (attention_prefill_convert.c).
  *
@@ -72,7 +72,8 @@ enum {
 /* A geometry in numbers. */
 struct prefill_gpu {
 	enum tcb_kv cache;
-	enum tcb_type type; /* of K and V, and with contract f16 of q and out */
+	enum tcb_kv_kind kind[2]; /* of values of K and of V as they are stored */
+	enum tcb_type type;       /* of K and V as they are multiplied, and with contract f16 of q and out */
 	/* Contract f32: as many as q and a weight are sums of; is_wide: the weights' are tf32.  Contract f16: 1, 0. */
 	unsigned terms;
 	int is_f32, is_wide;
@@ -84,14 +85,16 @@ struct prefill_gpu {
 	unsigned k_columns, v_columns, k_apart, v_apart;
 	/* Warps or warpgroups that share rows, each with own_v columns of V, the last with zeros behind them. */
 	unsigned splits, own_v;
-	/* K and V of blocks: a first launch makes f16 of them in the workspace, without pages, V from v16_at on;
-	 * or warps do (converts): bytes of a row in shared memory, 16 bytes aligned as in memory, and of a tile */
-	int has_launch, converts;
+	/* K or V of less than 16 bits: a first launch makes f16 of them in the workspace, without pages, V from v16_at
+	 * on, of those that it makes; or warps do (converts): bytes of a row in shared memory, 16 bytes aligned as in
+	 * memory, and of a tile */
+	int has_launch, made[2], converts;
 	unsigned raw_pitch, raw_bytes;
 	unsigned block_page, block_pages;
 	size_t v16_at, counter_at, workspace_bytes; /* counter_at: is_dynamic */
-	/* is_f32, of blocks: their scales, in the workspace and, K's by block and token and then V's, in a slot */
-	int has_scales;
+	/* is_f32, of blocks in K, or in V: their scales, in the workspace and, K's by block and token and then V's, in
+	 * a slot */
+	int has_scales[2];
 	size_t k_scales_at, v_scales_at;
 	unsigned scales_at, scale_pitch; /* bytes */
 	unsigned heads, tokens, rows;    /* of a block's tile: heads, query tokens, their product */
@@ -135,7 +138,7 @@ extern const struct tcb_side_space prefill_gpu_space;
 
 /* attention_prefill_gpu.c */
 #define PREFILL_SIDE(kv, ...) extern const struct tcb_side attention_prefill_##kv##_gpu;
-TCB_KV_ALL_LIST(PREFILL_SIDE, )
+TCB_KV_LIST(PREFILL_SIDE, )
 #undef PREFILL_SIDE
 
 /* --- what the files that write the kernels share --- */

@@ -444,20 +444,21 @@ static void multiply_wide(struct mma_writer *x, wide_tiles p, const kit_op v[4],
 static void add_values_wide(struct mma_writer *x, score_tiles weights)
 {
 	const struct prefill_gpu *g = x->w->g;
-	kit_op of_slot = g->has_scales ? scales_of_slot(x) : I(0);
-	if (g->has_scales && g->splits > 1)
+	const int has_scales = g->has_scales[1];
+	kit_op of_slot = has_scales ? scales_of_slot(x) : I(0);
+	if (has_scales && g->splits > 1)
 		of_slot = u_mad(&x->w->kit.b, x->part, I(g->own_v / ATTENTION_BLOCK * g->scale_pitch), of_slot);
 	struct steps steps = open_steps(x, g->own_v);
 	kit_op at[VARIANTS];
 	fragments_of_slot(x, 1, at);
 	for (unsigned t = 0; t < g->kv; t += 16) {
 		wide_tiles p;
-		if (!g->has_scales)
+		if (!has_scales)
 			write_wide(x, weights, t, NULL, p);
 		for (unsigned step = 0; step < x->o_steps; step++) {
 			kit_op v[4], scale[2][2];
 			begin_step(x, &steps, step);
-			if (g->has_scales && step % BLOCK_STEPS == 0) {
+			if (has_scales && step % BLOCK_STEPS == 0) {
 				prefill_load_scales(x->w, of_slot, 1, step / BLOCK_STEPS, t, scale);
 				write_wide(x, weights, t, scale, p);
 			}
@@ -474,7 +475,7 @@ static void write_tile(struct mma_writer *x, int is_masked)
 	const struct prefill_gpu *g = x->w->g;
 	kit_op p[SUBS_MAX][PREFILL_KV_MAX / 4];
 	score_tiles scores;
-	(!g->is_f32 ? write_scores : g->has_scales ? write_scores_of_codes : write_scores_of_terms)(x, scores);
+	(!g->is_f32 ? write_scores : g->has_scales[0] ? write_scores_of_codes : write_scores_of_terms)(x, scores);
 	for (unsigned s = 0; s < x->subs; s++) {
 		kit_op factor[2];
 		prefill_write_weights(x->w, &x->rows[s], scores[s], g->kv / 2, x->first, is_masked, factor);

@@ -27,14 +27,20 @@ enum {
 	SHORT_HEAD = 64,
 	CHUNKS_UNIT = 32, /* isa=mma: rows in shared memory are of whole 64 bytes */
 	OWN_V_MOST = 256, /* columns of V that registers of a warp or warpgroup have sums for */
-	OWN_V_MOST_MMA = 288
+	OWN_V_MOST_MMA = 288,
+	OWN_V_MOST_PAGED = 160 /* contract f32 */
 };
 
+/* isa=mma: of the longest heads a warp has as many columns as its registers have sums for beside what pages take. */
 static unsigned splits_of(const struct tcb_problem *problem, enum tcb_isa isa)
 {
 	const size_t v = attention_v(&problem->shape);
-	const int has_most = isa == TCB_ISA_MMA && problem->contract == TCB_CONTRACT_F16 && v > 2 * OWN_V_MOST;
-	return (unsigned)tcb_div_up(v, has_most ? OWN_V_MOST_MMA : OWN_V_MOST);
+	const int has_pages = problem->shape.words.page && !attention_has_codes(problem);
+	const int is_f16 = problem->contract == TCB_CONTRACT_F16;
+	size_t most = OWN_V_MOST;
+	if (isa == TCB_ISA_MMA && v > 2 * OWN_V_MOST && is_f16 != has_pages)
+		most = is_f16 ? OWN_V_MOST_MMA : OWN_V_MOST_PAGED;
+	return (unsigned)tcb_div_up(v, most);
 }
 
 /* Registers that a thread begins with, as ptxas hands them out, to two warps at a time; with more than one warpgroup
@@ -76,7 +82,8 @@ static void plan_memory(struct prefill_gpu *g)
 {
 	const unsigned columns = (unsigned)tcb_round_up(g->k, g->isa == TCB_ISA_WGMMA ? PREFILL_BOX : PREFILL_STEP);
 	const unsigned q_bytes = g->rows * columns * 2 * g->terms;
-	const unsigned scales = (g->k_columns + (g->is_view ? 0 : g->v_columns)) / ATTENTION_BLOCK;
+	const unsigned scales =
+		(g->has_scales[0] ? g->k_columns : 0) + (g->has_scales[1] && !g->is_view ? g->v_columns : 0);
 	const unsigned item_bytes = g->is_dynamic ? ITEM_BYTES : 0;
 	if (g->isa == TCB_ISA_WGMMA) {
 		g->k_at = q_bytes;
@@ -91,7 +98,7 @@ static void plan_memory(struct prefill_gpu *g)
 	}
 	g->scales_at = g->k_bytes + g->v_bytes;
 	g->scale_pitch = (g->kv + SCALE_PAD) * 4;
-	g->slot_bytes = g->scales_at + (g->has_scales ? scales * g->scale_pitch : 0);
+	g->slot_bytes = g->scales_at + scales / ATTENTION_BLOCK * g->scale_pitch;
 	g->shared_bytes = g->stages * g->slot_bytes;
 	g->q_at = columns * g->terms > Q_REGISTERS_MOST ? g->shared_bytes : 0;
 	g->shared_bytes += g->q_at ? q_bytes : 0;
@@ -99,17 +106,19 @@ static void plan_memory(struct prefill_gpu *g)
 	g->shared_bytes += item_bytes;
 }
 
-/* f16 of K's blocks, or of their codes, then V's, then scales. */
+/* f16 of K's values, or of its codes, then V's, then scales. */
 static void plan_workspace(struct prefill_gpu *g)
 {
 	const size_t heads = (size_t)g->sequences * g->n * g->kv_heads;
-	const size_t k_bytes = heads * g->k * 2, v_bytes = g->is_view ? 0 : heads * g->v * 2;
+	const size_t k_bytes = heads * g->k * 2, v_bytes = g->made[1] ? heads * g->v * 2 : 0;
+	const size_t of_k = g->has_scales[0] ? k_bytes / 2 / ATTENTION_BLOCK * 4 : 0;
+	const size_t of_v = g->has_scales[1] ? v_bytes / 2 / ATTENTION_BLOCK * 4 : 0;
 	g->v16_at = tcb_round_up(k_bytes, WORKSPACE_ALIGN);
-	g->workspace_bytes = g->is_view ? k_bytes : g->v16_at + v_bytes;
+	g->workspace_bytes = g->made[1] ? g->v16_at + v_bytes : k_bytes;
 	g->k_scales_at = tcb_round_up(g->workspace_bytes, WORKSPACE_ALIGN);
-	g->v_scales_at = g->k_scales_at + tcb_round_up(k_bytes / 2 / ATTENTION_BLOCK * 4, WORKSPACE_ALIGN);
-	if (g->has_scales)
-		g->workspace_bytes = g->v_scales_at + v_bytes / 2 / ATTENTION_BLOCK * 4;
+	g->v_scales_at = g->k_scales_at + tcb_round_up(of_k, WORKSPACE_ALIGN);
+	if (of_k || of_v)
+		g->workspace_bytes = g->v_scales_at + of_v;
 }
 
 void prefill_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -119,15 +128,21 @@ void prefill_gpu_plan(const struct tcb_problem *problem, const struct tcb_target
 	const struct tcb_shape *s = &problem->shape;
 	const unsigned sms = target->cuda.sm_count ? target->cuda.sm_count : 1;
 	memset(g, 0, sizeof(*g));
-	const int is_blocks = attention_has_blocks(problem);
-	g->converts = is_blocks && KNOB(PREP) == TCB_PREP_WARPS;
-	g->has_launch = is_blocks && !g->converts;
+	const int has_codes = attention_has_codes(problem);
+	g->converts = has_codes && KNOB(PREP) == TCB_PREP_WARPS;
+	g->has_launch = has_codes && !g->converts;
 	g->cache = attention_of(problem)->kv;
+	g->kind[0] = attention_k_kind(problem);
+	g->kind[1] = attention_v_kind(problem);
 	g->type = tcb_kv_row(g->cache)->io;
 	g->is_f32 = problem->contract == TCB_CONTRACT_F32;
 	g->is_wide = g->is_f32 && g->type == TCB_TYPE_F16;
 	g->terms = !g->is_f32 ? 1 : g->is_wide ? 2 : 3;
-	g->has_scales = g->is_f32 && is_blocks;
+	for (unsigned v = 0; v < 2; v++) {
+		const int is_made = tcb_kv_kind_is_short(g->kind[v]) || s->words.page;
+		g->has_scales[v] = g->is_f32 && tcb_kv_kind_format(g->kind[v]);
+		g->made[v] = g->has_launch && is_made && !(v && s->words.view);
+	}
 	g->isa = (enum tcb_isa)KNOB(ISA);
 	g->capability = target->cuda.capability;
 	g->m = (unsigned)s->m;
@@ -141,8 +156,8 @@ void prefill_gpu_plan(const struct tcb_problem *problem, const struct tcb_target
 	g->group = (unsigned)attention_group(s);
 	g->kv_heads = s->words.kv;
 	g->sequences = s->words.sequences;
-	*(is_blocks ? &g->block_page : &g->page) = s->words.page;
-	*(is_blocks ? &g->block_pages : &g->pages) = (unsigned)tcb_kv_pages(s);
+	*(has_codes ? &g->block_page : &g->page) = s->words.page;
+	*(has_codes ? &g->block_pages : &g->pages) = (unsigned)tcb_kv_pages(s);
 	g->window = s->words.window;
 	g->cap = s->words.cap;
 	g->causal = s->words.causal;
@@ -187,7 +202,7 @@ static unsigned of_terms(const struct prefill_gpu *g)
 {
 	if (!g->is_f32)
 		return 0;
-	const unsigned scales = g->has_scales ? 32 + g->kv / 8 : 0, wide = g->is_wide ? 20 : 8;
+	const unsigned scales = g->has_scales[0] || g->has_scales[1] ? 32 + g->kv / 8 : 0, wide = g->is_wide ? 20 : 8;
 	return (scales ? scales : wide) + (g->resident ? 40 : 0);
 }
 
@@ -243,14 +258,13 @@ void prefill_gpu_footprint(const struct tcb_problem *problem, const struct tcb_t
 
 RULE(rule_knobs)
 {
-	const int is_blocks = attention_has_blocks(problem);
-	const uint64_t set = (is_blocks ? KNOB_BIT(PREP) : 0) | KNOB_BIT(ISA) | KNOB_BIT(STAGES) | KNOB_BIT(HEADS) |
-			     KNOB_BIT(BLOCKS) | KNOB_BIT(PDL) | KNOB_BIT(OCC) | KNOB_BIT(TURNS);
+	const uint64_t set = (attention_has_codes(problem) ? KNOB_BIT(PREP) : 0) | KNOB_BIT(ISA) | KNOB_BIT(STAGES) |
+			     KNOB_BIT(HEADS) | KNOB_BIT(BLOCKS) | KNOB_BIT(PDL) | KNOB_BIT(OCC) | KNOB_BIT(TURNS);
 	return tcb_gpu_sets_knobs(geometry, set, KNOB_BIT(SCHED) | KNOB_BIT(EXP))
 		       ? NULL
-		       : "a GPU's geometry sets isa, stages, heads, blocks, pdl, occ and turns, with KV of blocks "
-			 "prep, "
-			 "may set sched and exp, and sets no other knob";
+		       : "a GPU's geometry sets isa, stages, heads, blocks, pdl, occ and turns, where K or V is of "
+			 "less "
+			 "than 16 bits prep, may set sched and exp, and sets no other knob";
 }
 
 RULE(rule_exp)
@@ -268,11 +282,13 @@ RULE(rule_prep)
 {
 	const struct tcb_tile *midi = &geometry->tile[TCB_MIDI], *micro = &geometry->tile[TCB_MICRO];
 	const struct tcb_shape *s = &problem->shape;
-	if (!attention_has_blocks(problem) || KNOB(PREP) == TCB_PREP_LAUNCH)
+	if (!attention_has_codes(problem) || KNOB(PREP) == TCB_PREP_LAUNCH)
 		return NULL;
 	if (KNOB(PREP) != TCB_PREP_WARPS)
-		return "prep must be launch or warps: a launch of its own makes f16 of blocks, or warps of each block "
+		return "prep must be launch or warps: a launch of its own makes f16 of K and V, or warps of each block "
 		       "do";
+	if (attention_of(problem)->kv != TCB_KV_Q80)
+		return "prep=warps takes KV of Q8_0";
 	if (KNOB(ISA) != TCB_ISA_WGMMA || midi->m <= micro->m)
 		return "prep=warps needs isa=wgmma and two or three warpgroups, beside which one converts";
 	if (s->words.view || attention_v(s) != s->k)
@@ -286,10 +302,10 @@ RULE(rule_prep)
 		       : NULL;
 }
 
-/* Of K and V as the kernel reads them: what is made of blocks has none. */
+/* Of K and V as the kernel reads them: what is made f16 has none. */
 static size_t page_of(const struct tcb_problem *problem)
 {
-	return attention_has_blocks(problem) ? 0 : problem->shape.words.page;
+	return attention_has_codes(problem) ? 0 : problem->shape.words.page;
 }
 
 /* With pages a tensor copy takes one, or a tile's part of one, whole swizzled groups of 8 rows. */

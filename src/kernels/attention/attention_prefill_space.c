@@ -56,7 +56,7 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	if (problem->contract == TCB_CONTRACT_F16)
 		ADD(tcb_axis_knob_or_none(out, &count, TCB_KNOB_EXP), 1, 2, 4);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_OCC), 1, 2, 3);
-	if (attention_has_blocks(problem))
+	if (attention_has_codes(problem))
 		ADD(tcb_axis_knob(out, &count, TCB_KNOB_PREP), TCB_PREP_LAUNCH, TCB_PREP_WARPS);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_PDL);
 	tcb_axis_add(a, 0);
@@ -114,8 +114,8 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	out->knob[TCB_KNOB_ISA] = is_wgmma ? TCB_ISA_WGMMA : TCB_ISA_MMA;
 	out->knob[TCB_KNOB_STAGES] = 2;
 	out->knob[TCB_KNOB_BLOCKS] = is_wgmma && tiles > tcb_most(target->cuda.sm_count, 1);
-	out->knob[TCB_KNOB_PDL] = attention_has_blocks(problem) && target->cuda.capability >= 90;
-	if (attention_has_blocks(problem))
+	out->knob[TCB_KNOB_PDL] = attention_has_codes(problem) && target->cuda.capability >= 90;
+	if (attention_has_codes(problem))
 		out->knob[TCB_KNOB_PREP] = TCB_PREP_LAUNCH;
 	out->knob[TCB_KNOB_OCC] = 1;
 	out->knob[TCB_KNOB_HEADS] = 1;
@@ -129,7 +129,7 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 			out->knob[TCB_KNOB_TURNS] = v > 256;
 		}
 	}
-	if (problem->contract == TCB_CONTRACT_F32 && !attention_has_blocks(problem) && v <= 256 &&
+	if (problem->contract == TCB_CONTRACT_F32 && !attention_has_codes(problem) && v <= 256 &&
 	    2 * shared_bytes(problem, target, out) > limit)
 		set_tiles(s, own, most = 8, kv, out);
 	while (!is_wgmma && most > 1 && shared_bytes(problem, target, out) > limit)

@@ -143,7 +143,7 @@ static unsigned places_of(const struct prefill_gpu *g, int is_v)
 /* In a slot, V's behind K's; with vk they are K's. */
 static unsigned scales_of(const struct prefill_gpu *g, int is_v)
 {
-	return g->scales_at + (is_v && !g->is_view ? places_of(g, 0) * g->scale_pitch : 0);
+	return g->scales_at + (is_v && !g->is_view && g->has_scales[0] ? places_of(g, 0) * g->scale_pitch : 0);
 }
 
 /* Of K, or of V (FROM 1), or of both, which have as many. */
@@ -182,9 +182,11 @@ static void copy_scales(struct prefill_writer *w, kit_op slot, kit_op first, uns
 void prefill_copy_scales(struct prefill_writer *w, kit_op slot, kit_op first)
 {
 	const struct prefill_gpu *g = w->g;
-	const int are_alike = !g->is_view && g->v == g->k && g->v_columns == g->k_columns;
-	copy_scales(w, slot, first, 0, are_alike ? 2 : 1);
-	if (!are_alike && !g->is_view)
+	const int has_own = g->has_scales[1] && !g->is_view;
+	const int are_alike = g->has_scales[0] && has_own && g->v == g->k && g->v_columns == g->k_columns;
+	if (g->has_scales[0])
+		copy_scales(w, slot, first, 0, are_alike ? 2 : 1);
+	if (!are_alike && has_own)
 		copy_scales(w, slot, first, 1, 2);
 }
 
