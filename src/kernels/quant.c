@@ -7,7 +7,6 @@
 
 #include "base/util.h"
 #include "kernels/quant_codes.h"
-#include "kernels/quant_rows.h"
 
 size_t tcb_quant_row_bytes(const struct tcb_format *format, size_t k)
 {

@@ -42,7 +42,7 @@
 #include <string.h>
 
 #include "base/sizes.h"
-#include "kernels/quant_rows.h"
+#include "kernels/quant.h"
 #include "kernels/reference_tiles.h"
 
 enum {

@@ -8,13 +8,13 @@
  */
 #include <string.h>
 
+#include "kernels/quant.h"
 #include "kernels/quant_lines.h"
 #include "kernels/quant_matmul/quant_matmul_cpu.h"
 #include "kernels/quant_matmul/quant_matmul_fragments.h"
 #include "kernels/quant_matmul/quant_matmul_gpu.h"
 #include "kernels/quant_matmul/quant_matmul_layout.h"
 #include "kernels/quant_matmul/quant_matmul_wgsl.h"
-#include "kernels/quant_rows.h"
 
 static const struct tcb_shape default_shapes[] = {
 	{ 8, 4096, 4096 },

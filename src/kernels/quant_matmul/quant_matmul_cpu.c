@@ -15,9 +15,9 @@
 #include "base/gang.h"
 #include "base/sizes.h"
 #include "base/util.h"
+#include "kernels/quant.h"
 #include "kernels/quant_matmul/quant_matmul_block.h"
 #include "kernels/quant_matmul/quant_matmul_types.h"
-#include "kernels/quant_rows.h"
 
 enum {
 	PREPARE_SUPERBLOCKS = 8, /* of a task that prepares activations */

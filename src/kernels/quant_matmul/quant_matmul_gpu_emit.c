@@ -7,11 +7,11 @@
  * With dependent launch (pdl) the weights, which no kernel before this one writes,
  * are asked for before griddepcontrol.wait and the activations after it.
  */
+#include "kernels/quant.h"
 #include "kernels/quant_matmul/quant_matmul_gpu.h"
 #include "kernels/quant_matmul/quant_matmul_gpu_join.h"
 #include "kernels/quant_matmul/quant_matmul_gpu_s8.h"
 #include "kernels/quant_matmul/quant_matmul_gpu_x.h"
-#include "kernels/quant_rows.h"
 
 void qmm_write_threads(struct qmm_writer *w)
 {

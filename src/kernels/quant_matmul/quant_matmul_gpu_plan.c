@@ -11,9 +11,9 @@
 #include "kernels/constraint.h"
 #include "kernels/gpu/gpu_rules.h"
 #include "kernels/gpu/pieces_gpu.h"
+#include "kernels/quant.h"
 #include "kernels/quant_matmul/quant_matmul_gpu.h"
 #include "kernels/quant_matmul/quant_matmul_gpu_plan.h"
-#include "kernels/quant_rows.h"
 
 enum {
 	SHARED_ALIGN = 128,

@@ -10,10 +10,10 @@
  */
 #include <assert.h>
 
+#include "kernels/quant.h"
 #include "kernels/quant_matvec/q4k_matvec.h"
 #include "kernels/quant_matvec/quant_matvec.h"
 #include "kernels/quant_matvec/quant_matvec_pack.h"
-#include "kernels/quant_rows.h"
 
 enum { SUB_BLOCKS = 8, ROWS_MAX = 16 };
 

@@ -13,7 +13,7 @@
 #include "kernels/quant_matvec/quant_matvec_planes.h"
 #include "kernels/quant_matvec/quant_matvec_wgsl.h"
 
-#include "kernels/quant_rows.h"
+#include "kernels/quant.h"
 
 static const struct tcb_shape default_shapes[] = { { 1, 4096, 4096 }, { 1, 14336, 4096 }, { 1, 4096, 14336 } };
 

@@ -26,8 +26,8 @@
 #include "base/sizes.h"
 #include "base/util.h"
 #include "base/view.h"
+#include "kernels/quant.h"
 #include "kernels/quant_matmul/quant_matmul_types.h"
-#include "kernels/quant_rows.h"
 
 static const struct qmv_own *own_of(const struct tcb_plan *plan)
 {

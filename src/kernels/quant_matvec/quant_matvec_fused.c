@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "base/util.h"
-#include "kernels/quant_rows.h"
+#include "kernels/quant.h"
 
 enum tcb_status qmv_check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err)
 {

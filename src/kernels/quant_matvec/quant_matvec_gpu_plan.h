@@ -6,8 +6,8 @@
 #ifndef TCB_KERNELS_QUANT_MATVEC_GPU_PLAN_H
 #define TCB_KERNELS_QUANT_MATVEC_GPU_PLAN_H
 
+#include "kernels/quant.h"
 #include "kernels/quant_matvec/quant_matvec_planes.h"
-#include "kernels/quant_rows.h"
 
 enum {
 	QMV_GPU_VEC_MAX = 16,
