@@ -369,7 +369,7 @@ const char *qmm_gpu_rule_isa(const struct tcb_problem *problem, const struct tcb
 	if (isa != TCB_ISA_MMA && isa != TCB_ISA_WGMMA)
 		return "isa must be mma or wgmma on a GPU";
 	if (unit.x_terms > 1 && target->cuda.capability < 80)
-		return "rows of BF16 and F32 need sm_80";
+		return "a product with rows of BF16 or F32 needs sm_80";
 	if (unit.terms > 1 && isa != TCB_ISA_MMA)
 		return "isa must be mma for rows of F32";
 	if (isa != TCB_ISA_MMA && problem->contract == TCB_CONTRACT_Q8)
