@@ -218,12 +218,12 @@ struct tcbrt_query {
  * NEAREST: another shape was tuned.  Among the shapes whose m, n and k are each within a factor of 4, the one nearest
  * in log2(m), log2(n), log2(k) is taken; of attention and rope_append the number of KV heads of all sequences is such a
  * size in place of k, and k (the size of a head), query heads for each KV head and all other words are the same; of
- * mixtures the numbers of experts are, however tokens spread over them.  The words add, eps and apart change no shape.
- * In the hot state both must fit the same caches.  A small gain at one shape may be a loss at another.  So the winner
- * must be the best of at least 20 candidates, and must be measured against the default of today; the lower end of the
- * 95 % interval of its speedup over it must be at least 1.02, and 0.05 more for each doubling between the shapes. Tiles
- * that were as large as that shape's m, n or k become as large as this one's.  The result must satisfy every constraint
- * of the op at this shape.
+ * mixtures the numbers of experts are, however tokens spread over them.  The words add, bias, eps, apart, xTYPE and
+ * yTYPE change no shape.  In the hot state both must fit the same caches.  A small gain may be a loss elsewhere.  So
+ * the winner must be the best of at least 20 candidates, and must be measured against the default of today; the lower
+ * end of the 95 % interval of its speedup over it must be at least 1.02, and 0.05 more for each doubling between the
+ * shapes. Tiles that were as large as that shape's m, n or k become as large as this one's.  The result must satisfy
+ * every constraint of the op at this shape.
  *
  * ARCHITECTURE: the same rules, for this shape too, with results from another machine of the same architecture: another
  * processor, or a GPU of the same kind and another key.  The reason names it ("measured on NVIDIA H200 (key
@@ -335,9 +335,9 @@ struct tcbrt_plan;
 enum tcbrt_role { TCBRT_ROLE_INPUT = 0, TCBRT_ROLE_WEIGHTS = 1, TCBRT_ROLE_OUTPUT = 2 };
 
 /*
- * One operand, a dense row-major matrix.  Their order:
+ * One operand, a row-major matrix.  Their order:
  *
- *     quantised products (q4k_matvec, ...)   weights N x K, x M x K, y M x N(, added M x N, elsewhere than y)
+ *     quantised products (q4k_matvec, ...)   weights N x K, x M x K, y M x N(, norm K)(, added M x N, not y)(, bias N)
  *     of experts (q4k_experts_matmul, ...)   weights, x, y, ids(, bias); of experts_swiglu gate, x, y, ids, up(, biases
  *                                            of both); of experts_sum weights, x, y, ids, factors(, bias)
  *     matmul_f32, _f16, _bf16                a M x K, b K x N, c M x N
@@ -375,7 +375,7 @@ struct tcbrt_operand {
 	size_t bytes;         /* as the caller has it */
 	size_t alignment;     /* of its address, in bytes; of packed weights TCBRT_ALIGNMENT */
 	size_t packed_bytes;  /* as the kernel reads it, in place of bytes; 0: as it is stored (info.packed_bytes) */
-	size_t reserved[1];
+	size_t stride;        /* elements from a row to the next, where it is not columns (tcbrt_chain.h); else 0 */
 };
 
 enum {

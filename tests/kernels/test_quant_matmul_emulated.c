@@ -135,6 +135,8 @@ static void every_way_is_right(void **state)
 		const struct tcb_shape *s = &cases[i].shape;
 		struct tcb_problem p = problem_of(op_names[i % OPS], s->m, s->n, s->k);
 		p.shape.words.add = i % 2;
+		p.shape.words.bias = i / 2 % 2;
+		gpu_problem_rows(&p, i);
 		try_one(&p, cases[i].capability, cases[i].geometry);
 		/* Expanded formats, whose weights alone differ, where there are registers for them. */
 		const struct tcb_problem pieces = problem_of(piece_names[piece % PIECE_OPS], s->m, s->n, s->k);
@@ -382,6 +384,8 @@ static void try_shapes(const char *name, enum tcb_contract contract, const struc
 		const struct tcb_shape *s = &shapes[i % count];
 		struct tcb_problem p = gpu_problem(op_of(name), contract, (struct tcb_shape){ s->m, s->n, s->k });
 		p.shape.words.add = i % 2;
+		p.shape.words.bias = i / 2 % 2;
+		gpu_problem_rows(&p, i);
 		const struct tcb_target target = gpu_target(gpu_capabilities[i % GPU_CAPABILITIES], 2);
 		struct tcb_geometry g;
 		struct gpu_bench bench;
@@ -575,6 +579,8 @@ static void samples_are_right(void **state)
 		struct tcb_problem p =
 			(i / 2 % 2 ? problem_q8 : problem_of)(op_names[tcb_rng_below(&rng, OPS)], s->m, s->n, s->k);
 		p.shape.words.add = i % 2;
+		p.shape.words.bias = i / 2 % 2;
+		gpu_problem_rows(&p, i);
 		const struct tcb_target target = gpu_target(gpu_capabilities[tcb_rng_below(&rng, GPU_CAPABILITIES)], 2);
 		const struct tcb_geometry g = gpu_geometry_drawn(&p, &target, &rng);
 		struct gpu_bench bench;

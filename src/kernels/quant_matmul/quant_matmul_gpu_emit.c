@@ -56,6 +56,8 @@ static void write_parameters(struct qmm_writer *w)
 	w->y = tcb_kit_operand(&w->kit, "y", 4, TCB_QUANT_Y);
 	if (g->has_added)
 		w->added = tcb_kit_operand(&w->kit, "added", 4, TCB_QUANT_ADDED);
+	if (g->has_bias)
+		w->bias = tcb_kit_operand(&w->kit, "bias", 4, tcb_quant_bias_at(&w->kit.out->problem));
 	if (g->join == TCB_JOIN_LAST)
 		w->slices = tcb_kit_workspace(&w->kit, "slices", g->is_dealt ? 16 : 4, g->slices_at);
 	if (g->is_dealt)
@@ -84,7 +86,7 @@ static void write_parameters(struct qmm_writer *w)
 			w->x = tcb_kit_element(b, w->x, u_mul(b, slice, groups),
 					       g->slice * g->unit_tiles * g->x_group_bytes);
 		else
-			w->x = tcb_kit_element(b, w->x, slice, g->slice * QMM_UNIT_VALUES * 4);
+			w->x = tcb_kit_element(b, w->x, slice, g->slice * QMM_UNIT_VALUES * g->x_bytes);
 	}
 	if (g->join == TCB_JOIN_LAST && !g->is_dealt) { /* the counters lie behind the slices */
 		const kit_op all = u_mul(b, u_mul(b, w->tokens, w->rows), I(g->splitk));
@@ -136,7 +138,7 @@ enum tcb_status qmm_gpu_emit(const struct tcb_problem *problem, const struct tcb
 	out->packed_bytes[TCB_QUANT_WEIGHTS] = qmm_fragments_bytes(g.unit.format, g.n, g.k);
 	out->workspace_bytes = g.workspace_bytes;
 	out->class = TCB_CLASS_BOUNDED;
-	out->chain = qmm_gpu_chain(&g) + g.has_added;
+	out->chain = qmm_gpu_chain(&g) + g.has_added + g.has_bias;
 	return tcb_kit_close(&w.kit, err);
 }
 

@@ -259,6 +259,12 @@ void qmm_gpu_plan_tile(const struct tcb_problem *problem, const struct tcb_targe
 	g->m = (unsigned)problem->shape.m;
 	g->has_added = problem->shape.words.add != 0;
 	g->k = (unsigned)problem->shape.k;
+	g->x_type = tcb_quant_x_type(problem);
+	g->y_type = tcb_quant_y_type(problem);
+	g->x_bytes = (unsigned)tcb_type_bytes(g->x_type);
+	g->y_bytes = (unsigned)tcb_type_bytes(g->y_type);
+	g->x_stride = (unsigned)tcb_quant_x_stride(problem);
+	g->y_stride = (unsigned)tcb_quant_y_stride(problem);
 	g->row_units = (unsigned)qmm_units_along_k(problem->shape.k);
 }
 
@@ -267,6 +273,7 @@ void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 {
 	struct qmm_gpu *g = out;
 	qmm_gpu_plan_tile(problem, target, geometry, 1, g);
+	g->has_bias = problem->shape.words.bias != 0;
 	g->join = (enum tcb_join)KNOB(JOIN);
 	g->beside = KNOB(PREP) == TCB_PREP_WARPS ? QMM_BESIDE_WARPS : 0;
 	/* Products of few tokens do not hide what it takes to load codes; those of many have no registers to spare.

@@ -35,7 +35,10 @@ struct qmm_gpu {
 	unsigned cast;                  /* streamed: blocks along x that fetch activations for each other */
 	unsigned resident, together;
 	unsigned n, m, k;
-	int has_added; /* the word add */
+	int has_added, has_bias; /* the words add and bias */
+	/* In memory: types, their bytes, elements from one row to the next. */
+	enum tcb_type x_type, y_type;
+	unsigned x_bytes, y_bytes, x_stride, y_stride;
 	unsigned row_units, slice,
 		share;          /* units along k: of a row, of a block's part of it, of a warp's part of that */
 	unsigned unroll, steps; /* units of a tile, tiles of a share */

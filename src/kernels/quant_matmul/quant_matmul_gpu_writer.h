@@ -16,6 +16,7 @@ struct qmm_writer {
 	const struct qmm_gpu *g;
 	kit_op weights, x, y; /* global; x: the activations, or their image */
 	kit_op added;         /* has_added: what is added to y */
+	kit_op bias;          /* has_bias: that of row 0 */
 	kit_op rows, tokens;  /* N and M */
 	kit_op padded;        /* own launch: tokens of the image */
 	kit_op slices, counters;
