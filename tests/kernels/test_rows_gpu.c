@@ -4,6 +4,7 @@
  * emulator at odd shapes, right and without findings; rows with NaN, infinities
  * and denormals; mutants, caught.
  */
+#include "bulk_order.h"
 #include "gpu_bench.h"
 
 #include <float.h>
@@ -264,6 +265,47 @@ static void rows_in_pieces_are_right(void **state)
 	}
 }
 
+/* No slot is asked for again before what was read from it is there: of rows in pieces, and of rows that a warp has for
+ * itself, kept in the slot or in registers. */
+static void copies_come_after_loads(void **state)
+{
+	static const struct {
+		struct tcb_shape shape;
+		const char *geometry;
+	} cases[] = {
+		{ { 64, 100000, 0 },
+		  "macro=64x131072x1,midi=1x16384x1,micro=1x4x1,unroll=4,warps=16,stages=1,splitk=8,ksplit=16,"
+		  "xin=shared,join=cluster" },
+		{ { 5, 1280, 0 },
+		  "macro=8x2048x1,midi=1x2048x1,micro=1x4x1,unroll=3,warps=4,stages=1,splitk=1,ksplit=4,xin=shared,"
+		  "join=none" },
+		{ { 64, 512, 0 },
+		  "macro=64x512x1,midi=4x512x1,micro=1x4x1,unroll=1,warps=4,stages=2,splitk=1,ksplit=1,xin=regs,"
+		  "join=none" },
+		{ { 64, 516, 0 },
+		  "macro=64x1024x1,midi=4x1024x1,micro=1x4x1,unroll=2,warps=4,stages=3,splitk=1,ksplit=1,xin=shared,"
+		  "join=none" },
+	};
+	enum { OPS_HERE = 3 };
+	const struct tcb_target target = gpu_target(90, 0);
+	(void)state;
+	for (size_t i = 0; i < OPS_HERE * sizeof cases / sizeof *cases; i++) {
+		const struct tcb_shape *s = &cases[i / OPS_HERE].shape;
+		const struct tcb_problem p = problem_of(op_at(i % OPS_HERE), s->m, s->n);
+		struct tcb_kernel kernel;
+		char text[300];
+		snprintf(text, sizeof text, "%s,isa=fma,vec=16,copy=bulk,stream=1,blocks=1,pdl=1,occ=1%s",
+			 cases[i / OPS_HERE].geometry, i % OPS_HERE ? ",lead=0" : "");
+		const struct tcb_geometry g = gpu_geometry(text);
+		gpu_check_rule(&p, 90, &g, 1, NULL);
+		gpu_emit(&p, &target, &g, &kernel);
+		assert_int_equal(bulk_order_early(&kernel), 0);
+		bulk_order_break(&kernel);
+		assert_int_not_equal(bulk_order_early(&kernel), 0);
+		tcb_kernel_fini(&kernel);
+	}
+}
+
 /* Rows whose blocks have as many columns each, where whole passes would leave the last one none. */
 static void even_slices_are_right(void **state)
 {
@@ -516,6 +558,7 @@ int main(void)
 		cmocka_unit_test(short_shifted_rows_are_right),
 		cmocka_unit_test(shifted_rows_ahead_are_right),
 		cmocka_unit_test(rows_in_pieces_are_right),
+		cmocka_unit_test(copies_come_after_loads),
 		cmocka_unit_test(even_slices_are_right),
 		cmocka_unit_test(norms_of_sums_are_right),
 		cmocka_unit_test(extreme_values),
