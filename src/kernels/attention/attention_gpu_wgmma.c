@@ -54,6 +54,7 @@ void attention_wgmma_plan(const struct tcb_problem *problem, const struct tcb_ta
 	g->tokens = (unsigned)tcb_least(g->tokens, g->m);
 	g->rows = g->tokens * g->heads;
 	g->workspace_bytes = 0;
+	p->is_ahead = !p->page && !p->has_prefix;
 	if (g->slots > 1) {
 		const size_t parts = (size_t)g->sequences * g->tiles * g->slots;
 		p->kv_parts = g->slots;
